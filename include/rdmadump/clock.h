@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The software clock of time stamps: the Unix epoch, and never backwards while the program runs. */
+#ifndef RDMADUMP_CLOCK_H
+#define RDMADUMP_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+struct rd_clock {
+	uint64_t epoch_ns; /* wall clock minus monotonic clock when the clock was set */
+};
+
+static inline uint64_t rd_timespec_ns(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000U + (uint64_t)t->tv_nsec;
+}
+
+static inline uint64_t rd_monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return rd_timespec_ns(&t);
+}
+
+static inline void rd_clock_set(struct rd_clock *c)
+{
+	struct timespec wall;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	c->epoch_ns = rd_timespec_ns(&wall) - rd_monotonic_ns();
+}
+
+/* A later step of the wall clock does not show: stamps keep their order and their distances. */
+static inline uint64_t rd_clock_now(const struct rd_clock *c)
+{
+	return c->epoch_ns + rd_monotonic_ns();
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the machine has: RDMA devices and their ports as sysfs shows them
+ * (Documentation/ABI/stable/sysfs-class-infiniband), without opening them and without privilege.
+ */
+#ifndef RDMADUMP_DEVICE_H
+#define RDMADUMP_DEVICE_H
+
+#include <net/if.h>
+#include <rdmadump/error.h>
+#include <rdmadump/frame.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RD_NAME_MAX   64 /* IB_DEVICE_NAME_MAX */
+#define RD_NETDEV_MAX 4	 /* netdevs kept per port (a bond and its slaves, VLANs are not counted) */
+
+enum rd_gid_type { RD_GID_IB, RD_GID_ROCE_V1, RD_GID_ROCE_V2 };
+
+struct rd_gid {
+	uint8_t raw[16];
+	unsigned int index;
+	enum rd_gid_type type;
+	char ndev[IF_NAMESIZE]; /* "" if none */
+};
+
+struct rd_netdev {
+	char name[IF_NAMESIZE];
+	uint8_t mac[6];
+	uint32_t mtu;	  /* bytes, IP packet */
+	uint32_t ifindex; /* 0 if unknown */
+	char operstate[16];
+};
+
+struct rd_port {
+	unsigned int num;     /* 1-based */
+	enum rd_link link;    /* RD_LINK_ETHERNET means RoCE or iWARP */
+	char state[16];	      /* "active", "down", "init", ...: lower case, "" if unreadable */
+	char phys_state[32];  /* "link up", "disabled", ... */
+	char rate[24];	      /* as people say it: "100 Gb/s", "" if unknown */
+	uint64_t speed;	      /* bit/s, 0 if unknown */
+	uint32_t lid, sm_lid; /* 0 on RoCE */
+	struct rd_netdev netdevs[RD_NETDEV_MAX];
+	unsigned int n_netdevs;
+	struct rd_gid *gids; /* those that are set */
+	unsigned int n_gids;
+};
+
+enum rd_verdict {
+	RD_CAPTURE_YES,	   /* the device's own sniffer, kernel bypass included */
+	RD_CAPTURE_NETDEV, /* only what passes the netdev */
+	RD_CAPTURE_NO,
+};
+
+struct rd_device {
+	char name[RD_NAME_MAX];
+	char pci[16];	   /* "0000:3b:00.0", "" for virtual devices */
+	char driver[32];   /* kernel driver of the PCI device or "rdma_rxe", "siw", "" if unknown */
+	char fw[64];	   /* firmware version, "" if the driver has none */
+	char board_id[64]; /* PSID on NVIDIA, "" if none */
+	char hca_type[64]; /* "MT4119", "" if none */
+	char node_type[32]; /* "CA", "RNIC", ... */
+	char node_desc[80];
+	uint64_t node_guid;	     /* 0 if none */
+	uint32_t vendor_id, part_id; /* PCI ids, 0 for virtual devices */
+	bool no_steering;	     /* mlx4_core runs in a mode that cannot sniff */
+	bool copied; /* read below a sysroot: what this process may do says nothing of it */
+	struct rd_port *ports;
+	unsigned int n_ports;
+};
+
+struct rd_devices {
+	struct rd_device *dev;
+	size_t n;
+	char *sysroot; /* where they were read, "" for the running system; owned */
+};
+
+/*
+ * Reads every RDMA device below `sysroot` ("" for the running system; else a directory that holds
+ * a copied "sys"). No device is not an error (n = 0); what cannot be read is left empty. Devices
+ * come in natural order of their names (mlx5_2 before mlx5_10). Fails only when memory or the
+ * directory itself fails.
+ */
+int rd_devices_load(struct rd_devices *devices, const char *sysroot, struct rd_error *err);
+void rd_devices_free(struct rd_devices *devices);
+
+/*
+ * Finds the device and port that a person names: "mlx5_0", "mlx5_0:1", a netdev "enp1s0f0np0", a
+ * PCI address "0000:3b:00.0" or "3b:00.0" (a function with several ports wants ":N" behind, like
+ * "3b:00.0:2"). `port` 0 asks for the port that the name implies, or the first active one, or the
+ * first. The result points into `devices`. Where a netdev or a PCI function has several RDMA
+ * devices, the one that can be captured best is meant. Failure (RD_CLASS_DEVICE) names what there
+ * is instead; ports that contradict each other are RD_CLASS_USAGE.
+ */
+int rd_devices_find(const struct rd_devices *devices, const char *name, unsigned int port,
+	const struct rd_device **device, const struct rd_port **found, struct rd_error *err);
+
+/*
+ * The device to use when none is named: the first active port of which all RDMA traffic can be
+ * captured (by a sniffer before by a netdev, which sees all of rxe and siw), else the first such
+ * one that is not active, else fails with the reasons.
+ */
+int rd_devices_default(const struct rd_devices *devices, const struct rd_device **device,
+	const struct rd_port **port, struct rd_error *err);
+
+/*
+ * Can this port be captured, judged by driver, link layer and this process's capabilities, without
+ * opening it? `why` (always) says in a few words why, `todo` what to do about it ("" if nothing:
+ * RD_CAPTURE_YES has it when CAP_NET_RAW is missing or when only opening can tell;
+ * RD_CAPTURE_NETDEV lacks it when the netdev sees everything). Both are static.
+ */
+enum rd_verdict rd_port_verdict(const struct rd_device *device, const struct rd_port *port,
+	const char **why, const char **todo);
+
+/* A counter file of a port ("hw_counters/out_of_buffer"); -1 if it is absent or holds no number. */
+int rd_counter_read(const char *sysroot, const char *device, unsigned int port, const char *name,
+	uint64_t *value);
+
+/*
+ * The counters of a port that tell of frames which the device received and could not deliver to the
+ * sniffer's receive queue, known per driver.
+ */
+#define RD_LOSS_COUNTERS 4
+struct rd_loss_counters {
+	unsigned int n;
+	struct {
+		const char *name;  /* "out_of_buffer" */
+		unsigned int bits; /* it wraps at 2^bits */
+		uint64_t value;
+	} counter[RD_LOSS_COUNTERS];
+};
+/* Reads them now. n = 0 if the driver is not known to have any, or none is readable. */
+void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned int port,
+	struct rd_loss_counters *counters);
+/* Growth of the i-th counter from `before` to `after`, wrapping counted once; matched by name. */
+uint64_t rd_loss_delta(const struct rd_loss_counters *before, const struct rd_loss_counters *after,
+	unsigned int i);
+
+/* The machine this is ("PowerEdge R750, Intel(R) ... (x86_64)") and its system; room 320 is enough. */
+void rd_machine_hardware(char *buf, size_t room);
+void rd_machine_os(char *buf, size_t room);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Where frames come from. Every source is this struct with its own operations behind it. */
+#ifndef RDMADUMP_SOURCE_H
+#define RDMADUMP_SOURCE_H
+
+#include <rdmadump/device.h>
+#include <rdmadump/error.h>
+#include <rdmadump/frame.h>
+#include <rdmadump/wire.h>
+
+#define RD_BATCH      64 /* frames that one receive() hands out at most */
+#define RD_SOURCE_END (-2)
+
+struct rd_source;
+
+/* What a source knows of itself. Counts are frames since start(). */
+struct rd_source_stats {
+	uint64_t lost;	       /* lost before us: sum over `loss`, 0 if it cannot be known */
+	bool loss_known;       /* whether the device has counters that tell of loss */
+	bool loss_upper_bound; /* the counters are shared with other users of the device */
+	uint64_t gaps;	       /* times that the queue failed and was brought back */
+	unsigned int n_loss;
+	struct {
+		const char *name; /* "out_of_buffer" */
+		uint64_t frames;
+	} loss[RD_LOSS_COUNTERS];
+};
+
+struct rd_source_ops {
+	const char *name;
+	/* From here on frames arrive. */
+	int (*start)(struct rd_source *s, struct rd_error *err);
+	/*
+	 * Up to max (<= RD_BATCH) frames, borrowed until release(). Never blocks. Returns their
+	 * number, -1 on a fault that ends the source, RD_SOURCE_END when there is nothing more to
+	 * come.
+	 */
+	int (*receive)(struct rd_source *s, struct rd_frame *frames, unsigned int max,
+		struct rd_error *err);
+	/* Gives the buffers of the last receive() back. Called after each receive() that returned
+	 * frames. */
+	void (*release)(struct rd_source *s);
+	/* Before sleeping: 0 if `frame_fd` will become readable with the next frame, 1 if one is
+	 * there now. */
+	int (*arm)(struct rd_source *s, struct rd_error *err);
+	/* After one of the fds became readable. -1 on a fault that ends the source. */
+	int (*service)(struct rd_source *s, struct rd_error *err);
+	/* No new frames after this; those that have arrived can still be received. */
+	void (*stop)(struct rd_source *s);
+	/* After stop() the numbers are final. */
+	void (*stats)(struct rd_source *s, struct rd_source_stats *stats);
+	/* Undoes all; s is gone. Legal at any time. */
+	void (*close)(struct rd_source *s);
+};
+
+struct rd_source {
+	const struct rd_source_ops *ops;
+	struct rd_iface iface; /* strings live as long as the source */
+	struct rd_local local; /* for the direction of frames */
+	int frame_fd;	 /* readable after arm() when frames came; -1: receive() is always ready */
+	int event_fd;	 /* readable when the device has something to tell; -1: none */
+	char title[160]; /* "mlx5_0 port 1 (enp1s0f0np0, RoCE, 100 Gb/s)" */
+	char details[120]; /* "software clock, 16384 buffers of 9.5 KiB" */
+	char note[256];	   /* what just happened, one line, until the engine has taken it */
+};
+
+struct rd_verbs_config {
+	const struct rd_device *device;
+	const struct rd_port *port;
+	unsigned int log2_buffers; /* receive ring of 2^this buffers */
+	uint32_t max_frame;	   /* longest frame in bytes; 0: from the port's MTU */
+	const char *sysroot;	   /* for counters; "" is the running system */
+};
+
+/* The device's own sniffer (verbs.c). config's pointers must outlive the source. */
+int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, struct rd_error *err);
+
+/* Appends a line to s->note, with the time of day; and to the log. */
+void rd_source_note(struct rd_source *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

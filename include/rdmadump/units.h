@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Numbers as people write and read them: counts, sizes, rates, durations. */
+#ifndef RDMADUMP_UNITS_H
+#define RDMADUMP_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RD_UNITS_LEN 32 /* room that every formatter below needs at most, with the NUL */
+
+/* "1 284 551": digits in groups of three. Each formatter writes into buf and returns it. */
+char *rd_fmt_count(char buf[RD_UNITS_LEN], uint64_t n);
+/* Powers of 1000, as disks and links are sold: "9.8 GB", "412 B". */
+char *rd_fmt_bytes(char buf[RD_UNITS_LEN], uint64_t bytes);
+/* Powers of 1024, for memory: "9.5 KiB". */
+char *rd_fmt_kib(char buf[RD_UNITS_LEN], uint64_t bytes);
+/* "6.4 Gb/s" */
+char *rd_fmt_bitrate(char buf[RD_UNITS_LEN], double bits_per_second);
+/* "00:00:12" */
+char *rd_fmt_hms(char buf[RD_UNITS_LEN], uint64_t seconds);
+
+/*
+ * A whole number from min to max, decimal or 0x; the whole string must be used. Returns 0,
+ * or -1 (nothing is written to *out).
+ */
+int rd_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
+/* The same with a suffix: k M G T (powers of 1000) or Ki Mi Gi Ti (1024), an optional B behind. */
+int rd_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Builds the one line that says what failed, why, and what to do next. */
+#include <rdmadump/error.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void append(struct rd_error *err, const char *separator, const char *text)
+{
+	size_t used = strlen(err->text);
+
+	snprintf(err->text + used, sizeof(err->text) - used, "%s%s", separator, text);
+}
+
+int rd_fail(struct rd_error *err, enum rd_class class, int errnum, const char *todo,
+	const char *fmt, ...)
+{
+	char reason[128];
+	va_list ap;
+
+	if (!err)
+		return -1;
+	err->class = class;
+	err->errnum = errnum;
+	va_start(ap, fmt);
+	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	if (errnum)
+		append(err, ": ", strerror_r(errnum, reason, sizeof(reason)));
+	if (todo)
+		append(err, "; ", todo);
+	return -1;
+}

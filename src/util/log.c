@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Hands each message to the receiver that cli/ has set. */
+#include <rdmadump/log.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+static struct {
+	rd_log_fn *fn;
+	void *ctx;
+	enum rd_level most;
+} receiver;
+
+void rd_log_to(rd_log_fn *fn, void *ctx, enum rd_level most)
+{
+	receiver.fn = fn;
+	receiver.ctx = ctx;
+	receiver.most = most;
+}
+
+void rd_log(enum rd_level level, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	if (!receiver.fn || level > receiver.most)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	receiver.fn(receiver.ctx, level, line);
+}

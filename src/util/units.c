@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Numbers as people write and read them. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *rd_fmt_count(char buf[RD_UNITS_LEN], uint64_t n)
+{
+	char digits[24], *out = buf;
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			*out++ = ' ';
+		*out++ = digits[i];
+	}
+	*out = '\0';
+	return buf;
+}
+
+/* Three significant digits above the first unit; whole numbers below it. */
+static char *fmt_scaled(char buf[RD_UNITS_LEN], double v, double base, const char *const *units)
+{
+	int u = 0;
+
+	while (units[u + 1] && v >= base) {
+		v /= base;
+		u++;
+	}
+	snprintf(buf, RD_UNITS_LEN, "%.*f %s", u && v < 100 ? 1 : 0, v, units[u]);
+	return buf;
+}
+
+char *rd_fmt_bytes(char buf[RD_UNITS_LEN], uint64_t bytes)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", NULL};
+
+	return fmt_scaled(buf, (double)bytes, 1000, units);
+}
+
+char *rd_fmt_kib(char buf[RD_UNITS_LEN], uint64_t bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", NULL};
+
+	return fmt_scaled(buf, (double)bytes, 1024, units);
+}
+
+char *rd_fmt_bitrate(char buf[RD_UNITS_LEN], double bits_per_second)
+{
+	static const char *const units[] = {"b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s", NULL};
+
+	return fmt_scaled(buf, bits_per_second, 1000, units);
+}
+
+char *rd_fmt_hms(char buf[RD_UNITS_LEN], uint64_t seconds)
+{
+	snprintf(buf, RD_UNITS_LEN, "%02" PRIu64 ":%02u:%02u", seconds / 3600,
+		(unsigned int)(seconds / 60 % 60), (unsigned int)(seconds % 60));
+	return buf;
+}
+
+static int parse_digits(const char *text, const char **end, uint64_t *out)
+{
+	char *stop;
+	int base = text[0] == '0' && (text[1] | 0x20) == 'x' ? 16 : 10;
+
+	if (!isdigit((unsigned char)text[0]))
+		return -1;
+	errno = 0;
+	*out = strtoull(text, &stop, base);
+	*end = stop;
+	return errno || (base == 16 && stop == text + 1) ? -1 : 0;
+}
+
+int rd_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	const char *end;
+	uint64_t v;
+
+	if (parse_digits(text, &end, &v) || *end || v < min || v > max)
+		return -1;
+	*out = v;
+	return 0;
+}
+
+int rd_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	static const char prefixes[] = "kmgt";
+	const char *end, *prefix;
+	uint64_t v, scale = 1;
+
+	if (parse_digits(text, &end, &v))
+		return -1;
+	prefix = *end ? strchr(prefixes, tolower((unsigned char)*end)) : NULL;
+	if (prefix) {
+		uint64_t base = end[1] == 'i' ? 1024 : 1000;
+
+		for (const char *p = prefixes; p <= prefix; p++)
+			scale *= base;
+		end += base == 1024 ? 2 : 1;
+	}
+	if (*end == 'B')
+		end++;
+	if (*end || v > UINT64_MAX / scale || v * scale < min || v * scale > max)
+		return -1;
+	*out = v * scale;
+	return 0;
+}
