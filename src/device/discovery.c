@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Every RDMA device of the machine, or of a copied sysfs tree (kernel:
+ * Documentation/ABI/stable/sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci).
+ */
+#include "port.h"
+#include "sysfs.h"
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <rdmadump/bytes.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PORTS_MAX 255 /* port numbers are one byte */
+
+/* "0000:3b:00.0"; the domain of a device behind VMD has more than four digits. */
+static bool is_pci_address(const char *text)
+{
+	size_t domain = strspn(text, "0123456789abcdef");
+
+	if (domain < 4 || domain > 8)
+		return false;
+	text += domain;
+	return text[0] == ':' && isxdigit((unsigned char)text[1]) &&
+	       isxdigit((unsigned char)text[2]) && text[3] == ':' &&
+	       isxdigit((unsigned char)text[4]) && isxdigit((unsigned char)text[5]) &&
+	       text[6] == '.' && isdigit((unsigned char)text[7]) && !text[8];
+}
+
+static uint32_t read_id(const char *base, const char *up, const char *file)
+{
+	uint64_t id;
+
+	if (rd_sysfs_u64(&id, "%s/device%s/%s", base, up, file) || id > UINT32_MAX)
+		return 0;
+	return (uint32_t)id;
+}
+
+/*
+ * The PCI function is what `device` links to, or, of an auxiliary device (a subfunction), one of
+ * its parents. A tree that was copied without links still has the uevent files.
+ */
+static void load_pci(struct rd_device *device, const char *base)
+{
+	static const char *const ups[] = {"", "/..", "/../.."};
+	char text[64];
+
+	for (size_t i = 0; i < sizeof(ups) / sizeof(*ups) && !*device->pci; i++) {
+		rd_sysfs_link(text, sizeof(text), "%s/device%s", base, ups[i]);
+		if (!is_pci_address(text))
+			rd_sysfs_uevent(text, sizeof(text), "PCI_SLOT_NAME", "%s/device%s/uevent",
+				base, ups[i]);
+		if (!is_pci_address(text))
+			continue;
+		rd_text_clean(device->pci, sizeof(device->pci), text);
+		if (rd_sysfs_link(device->driver, sizeof(device->driver), "%s/device%s/driver",
+			    base, ups[i]))
+			rd_sysfs_uevent(device->driver, sizeof(device->driver), "DRIVER",
+				"%s/device%s/uevent", base, ups[i]);
+		device->vendor_id = read_id(base, ups[i], "vendor");
+		device->part_id = read_id(base, ups[i], "device");
+	}
+	if (!*device->driver)
+		rd_sysfs_link(device->driver, sizeof(device->driver), "%s/device/driver", base);
+}
+
+/*
+ * Software devices say what they are only indirectly: rxe alone has a `parent` file; siw has a node
+ * description of its own, until somebody writes another. Older kernels give both a `device` link to
+ * the NIC below, so this is asked first.
+ */
+static bool load_virtual(struct rd_device *device, const char *base)
+{
+	const char *driver = NULL;
+
+	if (rd_sysfs_exists("%s/parent", base))
+		driver = "rdma_rxe";
+	else if (!strcmp(device->node_desc, "Software iWARP stack"))
+		driver = "siw";
+	else if (!strcmp(device->node_type, "RNIC") && !rd_sysfs_exists("%s/device", base))
+		driver = "siw";
+	if (!driver)
+		return false;
+	snprintf(device->driver, sizeof(device->driver), "%s", driver);
+	return true;
+}
+
+/*
+ * mlx4 can steer flows, and so sniff, only in a mode that the module's parameter asks for with a
+ * value of 0 or below; above, it is the size of multicast groups.
+ */
+static bool steering_is_off(const struct rd_device *device, const char *root)
+{
+	uint64_t value;
+
+	return !strcmp(device->driver, "mlx4_core") &&
+	       !rd_sysfs_u64(
+		       &value, "%s/sys/module/mlx4_core/parameters/log_num_mgm_entry_size", root) &&
+	       value > 0;
+}
+
+static void load_identity(struct rd_device *device, const char *root, const char *base)
+{
+	char text[64];
+	uint8_t guid[8];
+	const char *colon;
+
+	rd_sysfs_text(device->fw, sizeof(device->fw), "%s/fw_ver", base);
+	rd_sysfs_text(device->board_id, sizeof(device->board_id), "%s/board_id", base);
+	rd_sysfs_text(device->hca_type, sizeof(device->hca_type), "%s/hca_type", base);
+	rd_sysfs_text(device->node_desc, sizeof(device->node_desc), "%s/node_desc", base);
+	rd_sysfs_text(text, sizeof(text), "%s/node_type", base);
+	colon = strstr(text, ": ");
+	rd_text_clean(device->node_type, sizeof(device->node_type), colon ? colon + 2 : text);
+	rd_sysfs_text(text, sizeof(text), "%s/node_guid", base);
+	if (!rd_hex_bytes(text, 2, guid, sizeof(guid)))
+		device->node_guid = rd_be64(guid);
+	if (!load_virtual(device, base))
+		load_pci(device, base);
+	device->no_steering = steering_is_off(device, root);
+	device->copied = *root != '\0';
+}
+
+static int load_ports(struct rd_device *device, const char *root, const char *base)
+{
+	struct rd_names names;
+	int ret = 0;
+
+	if (rd_sysfs_list(&names, "%s/ports", base))
+		return 0;
+	device->ports = names.n ? calloc(names.n, sizeof(*device->ports)) : NULL;
+	if (names.n && !device->ports)
+		ret = -1;
+	for (size_t i = 0; i < names.n && !ret; i++) {
+		uint64_t num;
+
+		if (!rd_parse_u64(names.name[i], 1, PORTS_MAX, &num) && device->n_ports < PORTS_MAX)
+			device->ports[device->n_ports++].num = (unsigned int)num;
+	}
+	/* How many there are must be known before netdevs are told apart. */
+	for (unsigned int i = 0; i < device->n_ports && !ret; i++)
+		ret = rd_port_load(&device->ports[i], device, root, base);
+	rd_names_free(&names);
+	return ret;
+}
+
+static int load_device(struct rd_device *device, const char *root, const char *name)
+{
+	char base[PATH_MAX];
+	int n = snprintf(base, sizeof(base), "%s/sys/class/infiniband/%s", root, name);
+
+	rd_text_clean(device->name, sizeof(device->name), name);
+	if (n < 0 || (size_t)n >= sizeof(base))
+		return 0;
+	load_identity(device, root, base);
+	return load_ports(device, root, base);
+}
+
+static int list_devices(struct rd_names *names, const char *root, struct rd_error *err)
+{
+	if (!rd_sysfs_list(names, "%s/sys/class/infiniband", root))
+		return 0;
+	if (errno != ENOENT)
+		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL,
+			"cannot list %s/sys/class/infiniband", root);
+	if (*root && !rd_sysfs_exists("%s/sys", root))
+		return rd_fail(err, RD_CLASS_DEVICE, 0,
+			"name the directory that holds a copied 'sys'",
+			"no directory 'sys' in '%s'", root);
+	return 0;
+}
+
+/* Without the slashes at the end, so that "/" is the running system like "". */
+static char *copy_root(const char *sysroot)
+{
+	size_t n = strlen(sysroot);
+
+	while (n && sysroot[n - 1] == '/')
+		n--;
+	return strndup(sysroot, n);
+}
+
+int rd_devices_load(struct rd_devices *devices, const char *sysroot, struct rd_error *err)
+{
+	struct rd_names names = {0};
+	int ret = 0;
+
+	*devices = (struct rd_devices){.sysroot = copy_root(sysroot)};
+	if (!devices->sysroot)
+		goto no_memory;
+	if (list_devices(&names, devices->sysroot, err)) {
+		rd_devices_free(devices);
+		return -1;
+	}
+	devices->dev = names.n ? calloc(names.n, sizeof(*devices->dev)) : NULL;
+	if (names.n && !devices->dev)
+		goto no_memory;
+	while (devices->n < names.n && !ret) {
+		ret = load_device(
+			&devices->dev[devices->n], devices->sysroot, names.name[devices->n]);
+		devices->n++;
+	}
+	if (ret)
+		goto no_memory;
+	rd_names_free(&names);
+	return 0;
+no_memory:
+	rd_names_free(&names);
+	rd_devices_free(devices);
+	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot list the RDMA devices");
+}
+
+void rd_devices_free(struct rd_devices *devices)
+{
+	for (size_t i = 0; i < devices->n; i++) {
+		for (unsigned int p = 0; p < devices->dev[i].n_ports; p++)
+			free(devices->dev[i].ports[p].gids);
+		free(devices->dev[i].ports);
+	}
+	free(devices->dev);
+	free(devices->sysroot);
+	*devices = (struct rd_devices){0};
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* From the name that a person gives to a device and its port; refusals say what there is instead.
+ */
+#include "sysfs.h"
+#include "verdict.h"
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define PORT_MAX 255
+
+/* A list for a message: what does not fit ends in "...". */
+struct words {
+	char text[400];
+	size_t used;
+	unsigned int n;
+	bool full;
+};
+
+static void words_add(struct words *words, const char *text)
+{
+	static const char more[] = ", ...";
+	const char *separator = words->n++ ? ", " : "";
+
+	if (words->used + strlen(text) + 2 + sizeof(more) > sizeof(words->text))
+		words->full = true;
+	snprintf(words->text + words->used, sizeof(words->text) - words->used, "%s%s",
+		words->full ? "" : separator, words->full ? more : text);
+	if (!words->full)
+		words->used += strlen(words->text + words->used);
+}
+
+/* "mlx5_0 (enp1s0f0np0), mlx5_1" */
+static void words_add_devices(struct words *words, const struct rd_devices *devices)
+{
+	for (size_t i = 0; i < devices->n; i++) {
+		const struct rd_device *device = &devices->dev[i];
+		const char *netdev = "";
+		char item[RD_NAME_MAX + IF_NAMESIZE + 4];
+
+		for (unsigned int p = 0; p < device->n_ports && !*netdev; p++)
+			netdev = device->ports[p].netdevs[0].name;
+		snprintf(item, sizeof(item), "%s%s%s%s", device->name, *netdev ? " (" : "", netdev,
+			*netdev ? ")" : "");
+		words_add(words, item);
+	}
+}
+
+static int fail_without_devices(const struct rd_devices *devices, struct rd_error *err)
+{
+	return rd_fail(err, RD_CLASS_DEVICE, 0,
+		"load the driver (modprobe mlx5_ib), or see 'rdmadump list'",
+		"no RDMA device found in %s/sys/class/infiniband",
+		devices->sysroot ? devices->sysroot : "");
+}
+
+static bool port_has_netdev(const struct rd_port *port, const char *name)
+{
+	for (unsigned int i = 0; i < port->n_netdevs; i++)
+		if (!strcmp(port->netdevs[i].name, name))
+			return true;
+	/* A VLAN of the port is known only by the GIDs that it brought. */
+	for (unsigned int i = 0; i < port->n_gids; i++)
+		if (!strcmp(port->gids[i].ndev, name))
+			return true;
+	return false;
+}
+
+static bool is_pci(const struct rd_device *device, const char *name)
+{
+	const char *colon = strchr(device->pci, ':');
+
+	return colon && (!strcasecmp(name, device->pci) || (!strncmp(device->pci, "0000:", 5) &&
+								   !strcasecmp(name, colon + 1)));
+}
+
+static const struct rd_port *port_by_num(const struct rd_device *device, unsigned int num)
+{
+	for (unsigned int i = 0; i < device->n_ports; i++)
+		if (device->ports[i].num == num)
+			return &device->ports[i];
+	return NULL;
+}
+
+static bool is_active(const struct rd_port *port)
+{
+	return !strcmp(port->state, "active");
+}
+
+/* The first active port, else the first, NULL without any. */
+static const struct rd_port *port_by_state(const struct rd_device *device)
+{
+	for (unsigned int i = 0; i < device->n_ports; i++)
+		if (is_active(&device->ports[i]))
+			return &device->ports[i];
+	return device->n_ports ? device->ports : NULL;
+}
+
+struct match {
+	const struct rd_device *device;
+	const struct rd_port *port; /* NULL unless the name itself tells */
+};
+
+static bool find_by_device(const struct rd_devices *devices, const char *name, struct match *match)
+{
+	for (size_t i = 0; i < devices->n; i++)
+		if (!strcmp(devices->dev[i].name, name)) {
+			*match = (struct match){&devices->dev[i], NULL};
+			return true;
+		}
+	return false;
+}
+
+/*
+ * A netdev may carry several RDMA devices (rxe on top of an HCA's), and so may a PCI function
+ * (subfunctions): the one that can be captured best is meant.
+ */
+static bool find_by_place(const struct rd_devices *devices, const char *name, struct match *match)
+{
+	enum rd_verdict best = RD_CAPTURE_NO;
+
+	*match = (struct match){0};
+	for (size_t i = 0; i < devices->n; i++) {
+		const struct rd_device *device = &devices->dev[i];
+		bool by_pci = is_pci(device, name);
+
+		for (unsigned int p = 0; p < device->n_ports; p++) {
+			const struct rd_port *port = &device->ports[p];
+			enum rd_verdict verdict;
+
+			if (!by_pci && !port_has_netdev(port, name))
+				continue;
+			verdict = rd_port_judge(device, port).verdict;
+			if (match->device && verdict >= best)
+				continue;
+			best = verdict;
+			*match = (struct match){device, by_pci ? NULL : port};
+		}
+		if (by_pci && !match->device)
+			match->device = device;
+	}
+	return match->device;
+}
+
+static bool find_name(const struct rd_devices *devices, const char *name, struct match *match)
+{
+	return find_by_device(devices, name, match) || find_by_place(devices, name, match);
+}
+
+/* Cuts ":N" off; 0 if there is none. */
+static unsigned int split_port(char *name)
+{
+	char *colon = strrchr(name, ':');
+	uint64_t num;
+
+	if (!colon || rd_parse_u64(colon + 1, 1, PORT_MAX, &num))
+		return 0;
+	*colon = '\0';
+	return (unsigned int)num;
+}
+
+static int fail_unknown(const struct rd_devices *devices, const char *name, struct rd_error *err)
+{
+	struct words there = {0};
+	char todo[sizeof(there.text) + 16];
+	const char *root = devices->sysroot ? devices->sysroot : "";
+
+	if (!devices->n)
+		return fail_without_devices(devices, err);
+	words_add_devices(&there, devices);
+	snprintf(todo, sizeof(todo), "there are: %s", there.text);
+	if (*name && strlen(name) < IF_NAMESIZE && !strpbrk(name, "/") && name[0] != '.' &&
+		rd_sysfs_exists("%s/sys/class/net/%s", root, name))
+		return rd_fail(err, RD_CLASS_DEVICE, 0, todo,
+			"netdev '%s' exists but has no RDMA device", name);
+	return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "no RDMA device or netdev named '%s'", name);
+}
+
+static int fail_port(const struct rd_device *device, unsigned int num, struct rd_error *err)
+{
+	struct words there = {0};
+
+	for (unsigned int i = 0; i < device->n_ports; i++) {
+		char item[16];
+
+		snprintf(item, sizeof(item), "%u", device->ports[i].num);
+		words_add(&there, item);
+	}
+	return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "%s has no port %u: it has %s%s",
+		device->name, num,
+		device->n_ports == 1 ? "port "
+		: device->n_ports    ? "ports "
+				     : "no port at all",
+		there.text);
+}
+
+/* `num` 0: the one that the name implies, else by state. */
+static int choose_port(const struct match *match, const char *name, unsigned int num,
+	const struct rd_port **found, struct rd_error *err)
+{
+	if (num && match->port && match->port->num != num && port_by_num(match->device, num))
+		return rd_fail(err, RD_CLASS_USAGE, 0, "leave the port out",
+			"netdev '%s' is on port %u of %s, not on port %u", name, match->port->num,
+			match->device->name, num);
+	if (num)
+		*found = port_by_num(match->device, num);
+	else
+		*found = match->port ? match->port : port_by_state(match->device);
+	if (*found)
+		return 0;
+	if (num)
+		return fail_port(match->device, num, err);
+	return rd_fail(err, RD_CLASS_DEVICE, 0, "see the kernel's log (dmesg)", "%s has no port",
+		match->device->name);
+}
+
+int rd_devices_find(const struct rd_devices *devices, const char *name, unsigned int port,
+	const struct rd_device **device, const struct rd_port **found, struct rd_error *err)
+{
+	char clean[RD_NAME_MAX + 8];
+	struct match match;
+	unsigned int behind = 0;
+
+	rd_text_clean(clean, sizeof(clean), name);
+	if (!find_name(devices, clean, &match)) {
+		behind = split_port(clean);
+		if (!find_name(devices, clean, &match))
+			return fail_unknown(devices, clean, err);
+	}
+	if (port && behind && port != behind)
+		return rd_fail(err, RD_CLASS_USAGE, 0, "name one port",
+			"'%s:%u' and port %u contradict each other", clean, behind, port);
+	if (choose_port(&match, clean, port ? port : behind, found, err))
+		return -1;
+	*device = match.device;
+	return 0;
+}
+
+/* How much a port is to be preferred when none is named; 0: not at all. */
+static int merit(const struct rd_device *device, const struct rd_port *port)
+{
+	struct rd_judgement j = rd_port_judge(device, port);
+
+	if (j.verdict == RD_CAPTURE_NO || !j.whole)
+		return 0;
+	return (is_active(port) ? 3 : 1) + (j.verdict == RD_CAPTURE_YES);
+}
+
+static void words_add_reasons(struct words *words, const struct rd_devices *devices)
+{
+	for (size_t i = 0; i < devices->n; i++)
+		for (unsigned int p = 0; p < devices->dev[i].n_ports; p++) {
+			const struct rd_device *device = &devices->dev[i];
+			struct rd_judgement j = rd_port_judge(device, &device->ports[p]);
+			char item[256];
+
+			snprintf(item, sizeof(item), "%s:%u: %s", device->name,
+				device->ports[p].num, j.why);
+			words_add(words, item);
+		}
+}
+
+int rd_devices_default(const struct rd_devices *devices, const struct rd_device **device,
+	const struct rd_port **port, struct rd_error *err)
+{
+	struct words reasons = {0};
+	int best = 0;
+
+	if (!devices->n)
+		return fail_without_devices(devices, err);
+	for (size_t i = 0; i < devices->n; i++)
+		for (unsigned int p = 0; p < devices->dev[i].n_ports; p++) {
+			int m = merit(&devices->dev[i], &devices->dev[i].ports[p]);
+
+			if (m <= best)
+				continue;
+			best = m;
+			*device = &devices->dev[i];
+			*port = &devices->dev[i].ports[p];
+		}
+	if (best)
+		return 0;
+	words_add_reasons(&reasons, devices);
+	return rd_fail(err, RD_CLASS_DEVICE, 0,
+		"'rdmadump list' says what to do; or name a device to capture what passes its "
+		"netdev",
+		"no RDMA port can be captured (%s)",
+		reasons.n ? reasons.text : "no device has a port");
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What machine and system this is, in words for the head of a capture file. */
+#include "sysfs.h"
+#include <rdmadump/device.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+/* The value of the first line that begins with `key`, without the signs around it. */
+static void first_value(const char *path, const char *key, char *out, size_t room)
+{
+	char line[512];
+	FILE *f = fopen(path, "re");
+
+	out[0] = '\0';
+	while (f && !out[0] && fgets(line, sizeof(line), f)) {
+		char *value = line + strlen(key);
+
+		if (strncmp(line, key, strlen(key)))
+			continue;
+		value += strspn(value, " \t:=\"");
+		value[strcspn(value, "\"\n")] = '\0';
+		rd_text_clean(out, room, value);
+	}
+	if (f)
+		fclose(f);
+}
+
+void rd_machine_hardware(char *buf, size_t room)
+{
+	char product[100], cpu[120];
+	struct utsname u;
+
+	uname(&u);
+	rd_sysfs_text(product, sizeof(product), "/sys/class/dmi/id/product_name");
+	first_value("/proc/cpuinfo", "model name", cpu, sizeof(cpu));
+	snprintf(buf, room, "%s%s%s (%s)", product, product[0] ? ", " : "",
+		cpu[0] ? cpu : "unknown CPU", u.machine);
+}
+
+void rd_machine_os(char *buf, size_t room)
+{
+	char distribution[100];
+	struct utsname u;
+
+	uname(&u);
+	first_value("/etc/os-release", "PRETTY_NAME", distribution, sizeof(distribution));
+	snprintf(buf, room, "%s %s%s%s", u.sysname, u.release, distribution[0] ? ", " : "",
+		distribution);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * One port: state, rate, GIDs and netdevs (kernel: Documentation/ABI/stable/sysfs-class-infiniband,
+ * Documentation/ABI/testing/sysfs-class-net; what rxe has and lacks was seen on Linux 6.1).
+ */
+#include "port.h"
+
+#include "sysfs.h"
+#include <ctype.h>
+#include <rdmadump/units.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "4: ACTIVE" -> "active", "5: LinkUp" -> "link up". */
+static void say_state(char *buf, size_t size, const char *text)
+{
+	const char *from = strchr(text, ':');
+	size_t n = 0;
+
+	from = from ? from + 1 : text;
+	from += strspn(from, " ");
+	for (const char *p = from; *p && n + 2 < size; p++) {
+		if (p > from && isupper((unsigned char)p[0]) && islower((unsigned char)p[-1]))
+			buf[n++] = ' ';
+		buf[n++] = (char)tolower((unsigned char)*p);
+	}
+	buf[n] = '\0';
+}
+
+/* "2.5 Gb/sec (1X SDR)"; by hand, because strtod() would follow the locale's decimal sign. */
+static void read_rate(struct rd_port *port, const char *text)
+{
+	size_t whole = strspn(text, "0123456789"), part = 0;
+	uint64_t gbit, unit = 1000000000;
+
+	if (text[whole] == '.')
+		part = strspn(text + whole + 1, "0123456789");
+	if (!whole || whole > 6 || part > 3 ||
+		strncmp(text + whole + (part ? part + 1 : 0), " Gb/sec", 7))
+		return;
+	gbit = strtoull(text, NULL, 10);
+	port->speed = gbit * unit;
+	for (size_t i = 0; i < part; i++) {
+		unit /= 10;
+		port->speed += (uint64_t)(text[whole + 1 + i] - '0') * unit;
+	}
+	if (port->speed)
+		snprintf(port->rate, sizeof(port->rate), "%.*s Gb/s",
+			(int)(whole + (part ? part + 1 : 0)), text);
+}
+
+static uint32_t read_lid(const char *base, unsigned int port, const char *file)
+{
+	uint64_t lid;
+
+	if (rd_sysfs_u64(&lid, "%s/ports/%u/%s", base, port, file) || lid > UINT32_MAX)
+		return 0;
+	return (uint32_t)lid;
+}
+
+static void load_link(struct rd_port *port, const char *base)
+{
+	char text[64];
+
+	rd_sysfs_text(text, sizeof(text), "%s/ports/%u/link_layer", base, port->num);
+	if (!strcmp(text, "Ethernet"))
+		port->link = RD_LINK_ETHERNET;
+	else if (!strcmp(text, "InfiniBand"))
+		port->link = RD_LINK_INFINIBAND;
+	rd_sysfs_text(text, sizeof(text), "%s/ports/%u/state", base, port->num);
+	say_state(port->state, sizeof(port->state), text);
+	rd_sysfs_text(text, sizeof(text), "%s/ports/%u/phys_state", base, port->num);
+	say_state(port->phys_state, sizeof(port->phys_state), text);
+	rd_sysfs_text(text, sizeof(text), "%s/ports/%u/rate", base, port->num);
+	read_rate(port, text);
+	port->lid = read_lid(base, port->num, "lid");
+	port->sm_lid = read_lid(base, port->num, "sm_lid");
+}
+
+/*
+ * An unset GID is zero, and so is an unset GUID behind InfiniBand's subnet prefix. (iWARP's GID has
+ * the MAC address in front and zeros behind.)
+ */
+static bool gid_is_set(const struct rd_port *port, const uint8_t raw[16])
+{
+	static const uint8_t zero[16];
+
+	return port->link == RD_LINK_INFINIBAND ? memcmp(raw + 8, zero, 8) != 0
+						: memcmp(raw, zero, 16) != 0;
+}
+
+static bool is_netdev_name(const char *name)
+{
+	return *name && strlen(name) < IF_NAMESIZE && !strpbrk(name, "/: ?") && strcmp(name, ".") &&
+	       strcmp(name, "..");
+}
+
+static void load_gid_attrs(struct rd_gid *gid, const struct rd_port *port, const char *base)
+{
+	char text[32];
+
+	rd_sysfs_text(
+		text, sizeof(text), "%s/ports/%u/gid_attrs/types/%u", base, port->num, gid->index);
+	if (!strcmp(text, "RoCE v2"))
+		gid->type = RD_GID_ROCE_V2;
+	else if (!strcmp(text, "IB/RoCE v1") && port->link == RD_LINK_ETHERNET)
+		gid->type = RD_GID_ROCE_V1;
+	rd_sysfs_text(
+		text, sizeof(text), "%s/ports/%u/gid_attrs/ndevs/%u", base, port->num, gid->index);
+	if (is_netdev_name(text))
+		memcpy(gid->ndev, text, strlen(text) + 1);
+}
+
+static struct rd_gid *gids_add(struct rd_port *port)
+{
+	/* Room is a power of two, known from the number: full when n is one itself. */
+	if ((port->n_gids & (port->n_gids - 1)) == 0) {
+		size_t room = port->n_gids ? (size_t)port->n_gids * 2 : 1;
+		struct rd_gid *grown = reallocarray(port->gids, room, sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		port->gids = grown;
+	}
+	port->gids[port->n_gids] = (struct rd_gid){0};
+	return &port->gids[port->n_gids++];
+}
+
+/* A table may have 1024 places with three set: nothing more is read of those that are not. */
+static int load_gids(struct rd_port *port, const char *base)
+{
+	struct rd_names names;
+	int ret = 0;
+
+	if (rd_sysfs_list(&names, "%s/ports/%u/gids", base, port->num))
+		return 0;
+	for (size_t i = 0; i < names.n && !ret; i++) {
+		char text[48];
+		uint8_t raw[16];
+		uint64_t index;
+		struct rd_gid *gid;
+
+		if (rd_parse_u64(names.name[i], 0, UINT16_MAX, &index) ||
+			rd_sysfs_text(text, sizeof(text), "%s/ports/%u/gids/%s", base, port->num,
+				names.name[i]) ||
+			rd_hex_bytes(text, 2, raw, sizeof(raw)) || !gid_is_set(port, raw))
+			continue;
+		gid = gids_add(port);
+		if (!gid) {
+			ret = -1;
+			break;
+		}
+		memcpy(gid->raw, raw, sizeof(raw));
+		gid->index = (unsigned int)index;
+		load_gid_attrs(gid, port, base);
+	}
+	rd_names_free(&names);
+	return ret;
+}
+
+/* Netdevs that sit on a port's netdev, and (by their port's name) those that stand for a VF or SF.
+ */
+static bool is_other_netdev(const char *root, const char *name)
+{
+	static const char *const kinds[] = {
+		"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "bridge"};
+	char text[32];
+
+	rd_sysfs_uevent(text, sizeof(text), "DEVTYPE", "%s/sys/class/net/%s/uevent", root, name);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(text, kinds[i]))
+			return true;
+	/* Only a P_Key interface of IPoIB has this file. */
+	if (rd_sysfs_exists("%s/sys/class/net/%s/parent", root, name))
+		return true;
+	rd_sysfs_text(text, sizeof(text), "%s/sys/class/net/%s/phys_port_name", root, name);
+	return *text && !(text[0] == 'p' && isdigit((unsigned char)text[1]));
+}
+
+static void add_netdev(struct rd_port *port, const char *root, const char *name)
+{
+	struct rd_netdev *netdev;
+	char text[32];
+	uint64_t n;
+
+	if (!is_netdev_name(name) || port->n_netdevs == RD_NETDEV_MAX)
+		return;
+	for (unsigned int i = 0; i < port->n_netdevs; i++)
+		if (!strcmp(port->netdevs[i].name, name))
+			return;
+	if (is_other_netdev(root, name))
+		return;
+	netdev = &port->netdevs[port->n_netdevs++];
+	rd_text_clean(netdev->name, sizeof(netdev->name), name);
+	rd_sysfs_text(text, sizeof(text), "%s/sys/class/net/%s/address", root, name);
+	if (rd_hex_bytes(text, 1, netdev->mac, sizeof(netdev->mac)))
+		memset(netdev->mac, 0, sizeof(netdev->mac));
+	if (!rd_sysfs_u64(&n, "%s/sys/class/net/%s/mtu", root, name) && n <= UINT32_MAX)
+		netdev->mtu = (uint32_t)n;
+	if (!rd_sysfs_u64(&n, "%s/sys/class/net/%s/ifindex", root, name) && n <= UINT32_MAX)
+		netdev->ifindex = (uint32_t)n;
+	rd_sysfs_text(netdev->operstate, sizeof(netdev->operstate), "%s/sys/class/net/%s/operstate",
+		root, name);
+}
+
+/*
+ * Of a function with several ports, the netdev of port N has dev_port N-1 (before Linux 3.15 only
+ * dev_id told). A function with one port may well call it the card's second.
+ */
+static bool is_of_port(const struct rd_port *port, const struct rd_device *device, const char *base,
+	const char *name)
+{
+	uint64_t dev_port = 0, dev_id = 0;
+
+	if (device->n_ports <= 1)
+		return true;
+	rd_sysfs_u64(&dev_port, "%s/device/net/%s/dev_port", base, name);
+	rd_sysfs_u64(&dev_id, "%s/device/net/%s/dev_id", base, name);
+	return (dev_port ? dev_port : dev_id) + 1 == port->num;
+}
+
+/* siw on older kernels names its netdev nowhere; but an iWARP GID begins with the MAC address. */
+static void add_netdev_by_mac(struct rd_port *port, const char *root)
+{
+	struct rd_names names;
+
+	if (!port->n_gids || rd_sysfs_list(&names, "%s/sys/class/net", root))
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		char text[32];
+		uint8_t mac[6];
+
+		rd_sysfs_text(
+			text, sizeof(text), "%s/sys/class/net/%s/address", root, names.name[i]);
+		if (!rd_hex_bytes(text, 1, mac, sizeof(mac)) &&
+			!memcmp(mac, port->gids[0].raw, sizeof(mac)))
+			add_netdev(port, root, names.name[i]);
+	}
+	rd_names_free(&names);
+}
+
+static void load_netdevs(
+	struct rd_port *port, const struct rd_device *device, const char *root, const char *base)
+{
+	struct rd_names names;
+	char text[32];
+
+	/* First what the GIDs name: of a bond that is the bond, under which people know it. */
+	for (unsigned int i = 0; i < port->n_gids; i++)
+		add_netdev(port, root, port->gids[i].ndev);
+	if (*device->pci && !rd_sysfs_list(&names, "%s/device/net", base)) {
+		for (size_t i = 0; i < names.n; i++)
+			if (is_of_port(port, device, base, names.name[i]))
+				add_netdev(port, root, names.name[i]);
+		rd_names_free(&names);
+	}
+	if (!rd_sysfs_text(text, sizeof(text), "%s/parent", base))
+		add_netdev(port, root, text);
+	if (!port->n_netdevs && !strcmp(device->node_type, "RNIC"))
+		add_netdev_by_mac(port, root);
+}
+
+int rd_port_load(
+	struct rd_port *port, const struct rd_device *device, const char *root, const char *base)
+{
+	load_link(port, base);
+	if (load_gids(port, base))
+		return -1;
+	load_netdevs(port, device, root, base);
+	return 0;
+}

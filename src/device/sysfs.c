@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Reads sysfs (kernel: Documentation/filesystems/sysfs.rst), and trusts nothing that it finds
+ * there. */
+#include "sysfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <rdmadump/units.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAKE_PATH(path, fmt, ret)                                                                  \
+	do {                                                                                       \
+		va_list ap;                                                                        \
+		va_start(ap, fmt);                                                                 \
+		(ret) = vsnprintf(path, sizeof(path), fmt, ap);                                    \
+		va_end(ap);                                                                        \
+		(ret) = (ret) < 0 || (size_t)(ret) >= sizeof(path) ? -1 : 0;                       \
+	} while (0)
+
+void rd_text_clean(char *buf, size_t size, const char *from)
+{
+	size_t n = 0;
+
+	for (; n + 1 < size && from[n]; n++)
+		buf[n] = from[n] < 0x20 || from[n] > 0x7e ? '?' : from[n];
+	buf[n] = '\0';
+}
+
+static void trim_end(char *text)
+{
+	size_t n = strlen(text);
+
+	while (n && strchr(" \t\r\n", text[n - 1]))
+		text[--n] = '\0';
+}
+
+/*
+ * One read: sysfs gives a whole value to the first one. Not blocking, for a copied tree may hold a
+ * FIFO or a link to a device node.
+ */
+static int read_raw(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t n;
+
+	buf[0] = '\0';
+	if (fd < 0)
+		return -1;
+	do
+		n = read(fd, buf, size - 1);
+	while (n < 0 && errno == EINTR);
+	close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	return n < 0 ? -1 : 0;
+}
+
+static int read_text(const char *path, char *buf, size_t size)
+{
+	if (read_raw(path, buf, size))
+		return -1;
+	trim_end(buf);
+	rd_text_clean(buf, size, buf);
+	return 0;
+}
+
+int rd_sysfs_text(char *buf, size_t size, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	int ret;
+
+	buf[0] = '\0';
+	MAKE_PATH(path, fmt, ret);
+	return ret ? -1 : read_text(path, buf, size);
+}
+
+int rd_sysfs_u64(uint64_t *value, const char *fmt, ...)
+{
+	char path[PATH_MAX], text[32];
+	int ret;
+
+	MAKE_PATH(path, fmt, ret);
+	if (ret || read_text(path, text, sizeof(text)))
+		return -1;
+	return rd_parse_u64(text, 0, UINT64_MAX, value);
+}
+
+int rd_sysfs_uevent(char *buf, size_t size, const char *key, const char *fmt, ...)
+{
+	char path[PATH_MAX], text[RD_SYSFS_MAX], *save = NULL;
+	size_t len = strlen(key);
+	int ret;
+
+	buf[0] = '\0';
+	MAKE_PATH(path, fmt, ret);
+	if (ret || read_raw(path, text, sizeof(text)))
+		return -1;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (strncmp(line, key, len) || line[len] != '=')
+			continue;
+		rd_text_clean(buf, size, line + len + 1);
+		return 0;
+	}
+	return -1;
+}
+
+int rd_sysfs_link(char *buf, size_t size, const char *fmt, ...)
+{
+	char path[PATH_MAX], target[PATH_MAX];
+	const char *slash;
+	ssize_t n;
+	int ret;
+
+	buf[0] = '\0';
+	MAKE_PATH(path, fmt, ret);
+	if (ret)
+		return -1;
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0)
+		return -1;
+	target[n] = '\0';
+	slash = strrchr(target, '/');
+	rd_text_clean(buf, size, slash ? slash + 1 : target);
+	return 0;
+}
+
+bool rd_sysfs_exists(const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int ret;
+
+	MAKE_PATH(path, fmt, ret);
+	return !ret && !stat(path, &st);
+}
+
+static int by_nature(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int names_add(struct rd_names *names, size_t *room, const char *name)
+{
+	if (names->n == *room) {
+		size_t more = *room ? *room * 2 : 64;
+		char **grown = reallocarray(names->name, more, sizeof(*grown));
+
+		if (!grown)
+			return -1;
+		names->name = grown;
+		*room = more;
+	}
+	names->name[names->n] = strdup(name);
+	if (!names->name[names->n])
+		return -1;
+	names->n++;
+	return 0;
+}
+
+static int read_names(struct rd_names *names, DIR *dir)
+{
+	const struct dirent *entry;
+	size_t room = 0;
+
+	while (names->n < RD_SYSFS_ENTRIES && (entry = readdir(dir))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		if (names_add(names, &room, entry->d_name))
+			return -1;
+	}
+	return 0;
+}
+
+int rd_sysfs_list(struct rd_names *names, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	DIR *dir;
+	int ret;
+
+	*names = (struct rd_names){0};
+	MAKE_PATH(path, fmt, ret);
+	if (ret) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	dir = opendir(path);
+	if (!dir)
+		return -1;
+	ret = read_names(names, dir);
+	closedir(dir);
+	if (ret) {
+		rd_names_free(names);
+		errno = ENOMEM;
+		return -1;
+	}
+	if (names->n)
+		qsort(names->name, names->n, sizeof(*names->name), by_nature);
+	return 0;
+}
+
+void rd_names_free(struct rd_names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->name[i]);
+	free(names->name);
+	*names = (struct rd_names){0};
+}
+
+static int nibble(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+int rd_hex_bytes(const char *text, unsigned int group, uint8_t *out, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int high, low;
+
+		if (i && i % group == 0 && *text++ != ':')
+			return -1;
+		high = nibble(text[0]);
+		low = high < 0 ? -1 : nibble(text[1]);
+		if (low < 0)
+			return -1;
+		out[i] = (uint8_t)(high << 4 | low);
+		text += 2;
+	}
+	return *text ? -1 : 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The one place that reads sysfs: bounded, never following what it reads, and clean.
+ *
+ * Every call takes the path as a printf format. A file that is absent, unreadable or refuses
+ * (ENOENT, EACCES, EINVAL, ENODEV) is one answer: unknown, -1. Text comes back as printable ASCII,
+ * so that it may go to a terminal, and without blanks or newline at its end. Plain path calls only
+ * (open, read, opendir, readlink, stat): the tests' device model redirects them.
+ */
+#ifndef RDMADUMP_DEVICE_SYSFS_H
+#define RDMADUMP_DEVICE_SYSFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RD_SYSFS_MAX	 4096 /* bytes of a value worth reading: sysfs gives a page at most */
+#define RD_SYSFS_ENTRIES 8192 /* entries of a directory worth listing */
+
+struct rd_names {
+	char **name; /* as the directory has them: for paths, not for printing */
+	size_t n;
+};
+
+/* The value, cut to `size`; on failure buf is "". */
+int rd_sysfs_text(char *buf, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+int rd_sysfs_u64(uint64_t *value, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The value behind "KEY=" in a uevent file. */
+int rd_sysfs_uevent(char *buf, size_t size, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* The last component of a link's target. */
+int rd_sysfs_link(char *buf, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+bool rd_sysfs_exists(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * The entries of a directory but "." and "..", in natural order. -1 with errno if it cannot be read
+ * (names is then empty); rd_names_free() in any case.
+ */
+int rd_sysfs_list(struct rd_names *names, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void rd_names_free(struct rd_names *names);
+
+/* Copies at most size - 1 bytes of `from`, with '?' for whatever is not printable ASCII. */
+void rd_text_clean(char *buf, size_t size, const char *from);
+
+/*
+ * Reads n bytes written as hex with a colon after each `group` bytes (MAC address: 1, GUID and
+ * GID: 2); the whole text must be used.
+ */
+int rd_hex_bytes(const char *text, unsigned int group, uint8_t *out, size_t n);
+
+#endif

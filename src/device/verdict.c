@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Can a port be captured? By driver and link layer: the verbs sniffer exists in mlx5_ib (Ethernet),
+ * mlx4_ib and bnxt_re only, as their create_flow in the kernel and in rdma-core shows.
+ */
+#include "verdict.h"
+
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MIRROR	  "mirror the port on the switch"
+#define OFFLOADED "the adapter's RDMA traffic bypasses the netdev"
+
+static const struct rule {
+	const char *driver; /* NULL: any other */
+	enum rd_link link;  /* RD_LINK_UNKNOWN: any */
+	enum rd_verdict verdict;
+	bool whole;
+	const char *why, *todo;
+} rules[] = {
+	{"mlx5_core", RD_LINK_ETHERNET, RD_CAPTURE_YES, true, "", ""},
+	{"mlx5_core", RD_LINK_INFINIBAND, RD_CAPTURE_NO, false,
+		"verbs offer no sniffer on InfiniBand ports from ConnectX-4 on",
+		"use ibdump of mstflint (a firmware command, as root), or " MIRROR},
+	{"mlx4_core", RD_LINK_UNKNOWN, RD_CAPTURE_YES, true, "", ""},
+	{"bnxt_en", RD_LINK_ETHERNET, RD_CAPTURE_YES, true,
+		"if kernel and rdma-core (60 or newer) have RoCE mirroring, which is known on open",
+		"if not, " MIRROR},
+	{"rdma_rxe", RD_LINK_UNKNOWN, RD_CAPTURE_NETDEV, true,
+		"software RoCE, all of whose frames pass the netdev", ""},
+	{"siw", RD_LINK_UNKNOWN, RD_CAPTURE_NETDEV, true,
+		"software iWARP, all of whose frames pass the netdev", ""},
+	{"ice", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},
+	{"i40e", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},
+	{"idpf", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},
+	{"iavf", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},
+	{"qede", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},
+	{"hns3", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},
+	{"cxgb4", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},
+	{"be2net", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},
+	{"ionic", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},
+	{"erdma", RD_LINK_UNKNOWN, RD_CAPTURE_NETDEV, false, OFFLOADED,
+		"read its counters with 'rdma statistic'"},
+	{"mana", RD_LINK_UNKNOWN, RD_CAPTURE_NETDEV, false, OFFLOADED,
+		"read its counters with 'rdma statistic'"},
+	{"efa", RD_LINK_UNKNOWN, RD_CAPTURE_NO, false, "EFA has no sniffer and no netdev",
+		"read its counters with 'rdma statistic'"},
+	{"usnic_verbs", RD_LINK_UNKNOWN, RD_CAPTURE_NO, false, "usNIC has no sniffer", MIRROR},
+	{"enic", RD_LINK_UNKNOWN, RD_CAPTURE_NO, false, "usNIC has no sniffer", MIRROR},
+	{"hfi1", RD_LINK_UNKNOWN, RD_CAPTURE_NO, false, "Omni-Path has no sniffer for verbs",
+		"read its counters with 'rdma statistic'"},
+	{"ib_qib", RD_LINK_UNKNOWN, RD_CAPTURE_NO, false, "the qib driver has no sniffer", MIRROR},
+	{"ib_mthca", RD_LINK_UNKNOWN, RD_CAPTURE_NO, false, "the mthca driver has no sniffer",
+		MIRROR},
+	{"vmw_pvrdma", RD_LINK_UNKNOWN, RD_CAPTURE_NETDEV, false,
+		"paravirtual: the RDMA traffic is the host's", "capture on the host"},
+	{NULL, RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, "no sniffer is known for this driver",
+		MIRROR},
+	{NULL, RD_LINK_INFINIBAND, RD_CAPTURE_NO, false, "no sniffer is known for this driver",
+		MIRROR},
+	{NULL, RD_LINK_UNKNOWN, RD_CAPTURE_NO, false, "the port's link layer cannot be read",
+		"see 'rdma link show'"},
+};
+
+static const struct rule *rule_of(const struct rd_device *device, const struct rd_port *port)
+{
+	const struct rule *rule = rules;
+
+	/* The last rule takes whatever comes. */
+	while ((rule->driver && strcmp(rule->driver, device->driver)) ||
+		(rule->link != RD_LINK_UNKNOWN && rule->link != port->link))
+		rule++;
+	return rule;
+}
+
+/* capget() itself, to spare a library for one bit. */
+static bool may_open_raw(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	if (syscall(SYS_capget, &header, data))
+		return true;
+	return data[CAP_TO_INDEX(CAP_NET_RAW)].effective & CAP_TO_MASK(CAP_NET_RAW);
+}
+
+struct rd_judgement rd_port_judge(const struct rd_device *device, const struct rd_port *port)
+{
+	const struct rule *rule = rule_of(device, port);
+	struct rd_judgement j = {rule->verdict, rule->whole, rule->why, rule->todo};
+
+	if (device->no_steering)
+		return (struct rd_judgement){RD_CAPTURE_NO, false,
+			"mlx4_core runs without flow steering",
+			"put 'options mlx4_core log_num_mgm_entry_size=-1' into "
+			"/etc/modprobe.d/mlx4.conf and load the driver again"};
+	if (j.verdict == RD_CAPTURE_NETDEV && !port->n_netdevs) {
+		j.verdict = RD_CAPTURE_NO;
+		j.whole = false;
+		j.why = "only a netdev could be captured, and this port has none";
+		if (!*j.todo)
+			j.todo = "look for the netdev in the host's network namespace";
+	}
+	if (j.verdict != RD_CAPTURE_NO && j.whole && !device->copied && !may_open_raw()) {
+		j.todo = "run as root, or: setcap cap_net_raw+ep on rdmadump";
+		if (j.verdict == RD_CAPTURE_YES)
+			j.why = "needs CAP_NET_RAW";
+	}
+	if (!*j.why)
+		j.why = "the adapter's own sniffer, kernel bypass included";
+	return j;
+}
+
+enum rd_verdict rd_port_verdict(const struct rd_device *device, const struct rd_port *port,
+	const char **why, const char **todo)
+{
+	struct rd_judgement j = rd_port_judge(device, port);
+
+	*why = j.why;
+	*todo = j.todo;
+	return j.verdict;
+}
