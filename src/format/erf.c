@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Encodes files of bare ERF records, as Endace's cards and tools write them. */
+#include "internal.h"
+#include <string.h>
+
+/* ERF has no file header; an empty one cannot be told from "does not fit" but for this. */
+size_t erf_header(const struct rd_encoder *e, uint8_t *dst, size_t room)
+{
+	(void)e;
+	(void)dst;
+	(void)room;
+	return 0;
+}
+
+static inline __attribute__((always_inline)) unsigned int encode(const struct rd_frame *frames,
+	unsigned int n, uint8_t *dst, size_t room, size_t *used, const uint32_t type,
+	const uint32_t prefix, const uint32_t fcs)
+{
+	struct second second = {0};
+	size_t left = room;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		const struct rd_frame *f = &frames[i];
+		const uint32_t caplen = erf_clamp(f->caplen, ERF_MAX_WIRE - prefix);
+		const uint32_t wire = erf_clamp(f->len, ERF_MAX_WIRE - fcs) + fcs;
+		const size_t total = prefix + (size_t)caplen;
+
+		if (__builtin_expect(total > left, 0))
+			break;
+		erf_put(dst, erf_stamp(&second, f->ts_ns), f, type, total, wire);
+		memset(dst + ERF_HEADER, 0, prefix - ERF_HEADER);
+		memcpy(dst + prefix, f->data, caplen);
+		dst += total;
+		left -= total;
+	}
+	*used = room - left;
+	return i;
+}
+
+unsigned int erf_frames(const struct rd_encoder *e, const struct rd_frame *frames, unsigned int n,
+	uint8_t *dst, size_t room, size_t *used)
+{
+	if (encoder_wraps(e))
+		return encode(frames, n, dst, room, used, ERF_TYPE_IB, ERF_HEADER, 0);
+	return encode(frames, n, dst, room, used, ERF_TYPE_ETH, ERF_HEADER + ERF_ETH_PAD,
+		e->n_ifaces && e->ifaces[0].fcslen ? 0 : ERF_ETH_FCS);
+}
+
+size_t erf_noted(const struct rd_encoder *e, const struct rd_frame *frame,
+	const struct rd_note *note, uint8_t *dst, size_t room)
+{
+	size_t used;
+
+	if (erf_frames(e, frame, 1, dst, room, &used))
+		rd_put_be16(dst + ERF_LCTR, erf_lctr(note->dropped));
+	return used;
+}
+
+size_t erf_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
+{
+	size_t len;
+
+	(void)e;
+	if (left < ERF_HEADER)
+		return 0;
+	len = rd_be16(p + 10);
+	return len >= ERF_HEADER && len <= left ? len : 0;
+}

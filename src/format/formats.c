@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The table of formats that can be written, and the choice of one for a file and its interfaces. */
+#include "internal.h"
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+const struct rd_format rd_formats[] = {
+	{
+		.name = "pcapng",
+		.suffixes = ".pcapng",
+		.help = "nanoseconds, direction, losses, comments, statistics",
+		.notes = true,
+		.header = pcapng_header,
+		.trailer = pcapng_trailer,
+		.frames = pcapng_frames,
+		.noted = pcapng_noted,
+		.record_len = pcapng_record_len,
+	},
+	{
+		.name = "pcap",
+		.suffixes = ".pcap .cap",
+		.help = "classic pcap with nanoseconds",
+		.header = pcap_header,
+		.frames = pcap_frames,
+		.noted = pcap_noted,
+		.record_len = pcap_record_len,
+	},
+	{
+		.name = "pcap-us",
+		.suffixes = ".pcap",
+		.help = "classic pcap with microseconds, for old tools",
+		.header = pcap_us_header,
+		.frames = pcap_us_frames,
+		.noted = pcap_us_noted,
+		.record_len = pcap_record_len,
+	},
+	{
+		.name = "erf",
+		.suffixes = ".erf",
+		.help = "Endace's extensible record format",
+		.header = erf_header,
+		.frames = erf_frames,
+		.noted = erf_noted,
+		.record_len = erf_record_len,
+	},
+	{0},
+};
+
+/* Which link types a file may announce for a link; the first one is taken unless dlt= asks. */
+static const struct {
+	enum rd_link link;
+	const char *name;
+	int dlts[3];
+} link_table[] = {
+	{RD_LINK_ETHERNET, "Ethernet", {DLT_EN10MB}},
+	{RD_LINK_INFINIBAND, "InfiniBand", {DLT_ERF, DLT_INFINIBAND}},
+	{RD_LINK_RAW, "another link type", {0}},
+	{RD_LINK_UNKNOWN, "an unknown link type", {0}},
+};
+#define N_LINKS (sizeof(link_table) / sizeof(link_table[0]))
+
+static unsigned int link_row(enum rd_link link)
+{
+	for (unsigned int i = 0; i < N_LINKS; i++)
+		if (link_table[i].link == link)
+			return i;
+	return N_LINKS - 1;
+}
+
+static const struct rd_format *format_by_name(const char *name, size_t len)
+{
+	for (const struct rd_format *f = rd_formats; f->name; f++)
+		if (strlen(f->name) == len && !strncasecmp(f->name, name, len))
+			return f;
+	return NULL;
+}
+
+static bool ends_with(const char *s, size_t len, const char *end, size_t end_len)
+{
+	return len > end_len && !strncasecmp(s + len - end_len, end, end_len);
+}
+
+static const struct rd_format *format_by_filename(const char *filename)
+{
+	static const char *const compressors[] = {".gz", ".zst", ".lz4", ".xz"};
+	size_t len = filename ? strlen(filename) : 0;
+
+	for (size_t i = 0; i < sizeof(compressors) / sizeof(compressors[0]); i++)
+		if (ends_with(filename, len, compressors[i], strlen(compressors[i]))) {
+			len -= strlen(compressors[i]);
+			break;
+		}
+	for (const struct rd_format *f = rd_formats; f->name; f++)
+		for (const char *s = f->suffixes; *s; s += strspn(s, " ")) {
+			size_t n = strcspn(s, " ");
+
+			if (ends_with(filename, len, s, n))
+				return f;
+			s += n;
+		}
+	return &rd_formats[0];
+}
+
+static int fail_unknown(const char *spec, size_t len, struct rd_error *err)
+{
+	char todo[160] = "the formats are";
+	size_t used = strlen(todo);
+
+	for (const struct rd_format *f = rd_formats; f->name && used < sizeof(todo); f++)
+		used += (size_t)snprintf(todo + used, sizeof(todo) - used, "%s %s",
+			f == rd_formats ? "" : ",", f->name);
+	return rd_fail(err, RD_CLASS_USAGE, 0, todo, "unknown file format '%.*s'", (int)len, spec);
+}
+
+/* Takes apart "name,option=value,..."; *dlt is 0 if it was not given. */
+static int parse_spec(const char *spec, const struct rd_format **format, int *dlt,
+	struct rd_error *err)
+{
+	static const char option[] = "dlt=";
+	size_t len = strcspn(spec, ",");
+	char value[16];
+	uint64_t number;
+
+	*format = format_by_name(spec, len);
+	if (!*format)
+		return fail_unknown(spec, len, err);
+	for (const char *s = spec + len; *s; s += len) {
+		s++;
+		len = strcspn(s, ",");
+		if (strncmp(s, option, strlen(option)) != 0)
+			return rd_fail(err, RD_CLASS_USAGE, 0,
+				"the only one is dlt=247, which writes bare InfiniBand",
+				"unknown option '%.*s' in file format '%s'", (int)len, s, spec);
+		snprintf(value, sizeof(value), "%.*s", (int)(len - strlen(option)),
+			s + strlen(option));
+		if (rd_parse_u64(value, 1, 65535, &number) < 0)
+			return rd_fail(err, RD_CLASS_USAGE, 0, "it must be a number such as 247",
+				"bad link type '%.*s' in file format '%s'", (int)len, s, spec);
+		*dlt = (int)number;
+	}
+	return 0;
+}
+
+static const char *iface_name(const struct rd_iface *i)
+{
+	return i->name ? i->name : "an unnamed interface";
+}
+
+static int check_same(const struct rd_iface *ifaces, unsigned int n, struct rd_error *err)
+{
+	const struct rd_iface *a = &ifaces[0];
+
+	for (unsigned int i = 1; i < n; i++) {
+		const struct rd_iface *b = &ifaces[i];
+
+		if (a->link != b->link || (a->link == RD_LINK_RAW && a->dlt != b->dlt))
+			return rd_fail(err, RD_CLASS_USAGE, 0,
+				"a file holds one link type only (libpcap refuses mixtures): write "
+				"one file for each",
+				"'%s' (interface %u) is %s and '%s' (interface 0) is %s",
+				iface_name(b), i, link_table[link_row(b->link)].name, iface_name(a),
+				link_table[link_row(a->link)].name);
+		if (a->snaplen != b->snaplen)
+			return rd_fail(err, RD_CLASS_USAGE, 0,
+				"a file has one limit only (libpcap refuses mixtures): cut both at "
+				"the same length or write one file for each",
+				"frames of '%s' (interface %u) are cut at %u bytes and those of "
+				"'%s' (interface 0) at %u (0: not at all)",
+				iface_name(b), i, b->snaplen, iface_name(a), a->snaplen);
+	}
+	return 0;
+}
+
+static int choose_dlt(struct rd_encoder *e, int wanted, struct rd_error *err)
+{
+	unsigned int row = link_row(e->n_ifaces ? e->ifaces[0].link : RD_LINK_ETHERNET);
+	const int *dlts = link_table[row].dlts;
+	int raw[2] = {0};
+
+	if (link_table[row].link == RD_LINK_RAW) {
+		raw[0] = e->ifaces[0].dlt;
+		dlts = raw;
+	}
+	if (!dlts[0])
+		return rd_fail(err, RD_CLASS_USAGE, 0, "no file can hold its frames",
+			"the link type of '%s' is not known", iface_name(&e->ifaces[0]));
+	if (e->format->frames == erf_frames) {
+		if (link_table[row].link == RD_LINK_RAW || (wanted && wanted != DLT_ERF))
+			return rd_fail(err, RD_CLASS_USAGE, 0, "write pcapng or pcap",
+				"ERF files cannot hold link type %d", wanted ? wanted : dlts[0]);
+		e->dlt = DLT_ERF;
+		return 0;
+	}
+	e->dlt = dlts[0];
+	for (unsigned int i = 0; wanted && e->dlt != wanted; i++) {
+		if (!dlts[i])
+			return rd_fail(err, RD_CLASS_USAGE, 0,
+				"leave dlt= out, or say dlt=247 for bare InfiniBand",
+				"%s cannot be written as link type %d", link_table[row].name,
+				wanted);
+		e->dlt = dlts[i];
+	}
+	return 0;
+}
+
+int rd_encoder_init(struct rd_encoder *e, const char *spec, const char *filename,
+	const struct rd_section *section, const struct rd_iface *ifaces, unsigned int n_ifaces,
+	struct rd_error *err)
+{
+	int dlt = 0;
+
+	*e = (struct rd_encoder){.section = section, .ifaces = ifaces, .n_ifaces = n_ifaces};
+	if (!spec)
+		e->format = format_by_filename(filename);
+	else if (parse_spec(spec, &e->format, &dlt, err) < 0)
+		return -1;
+	if (check_same(ifaces, n_ifaces, err) < 0)
+		return -1;
+	return choose_dlt(e, dlt, err);
+}
+
+size_t rd_encoder_bound(const struct rd_encoder *e, uint32_t caplen)
+{
+	return e->format->notes ? pcapng_bound(caplen) : pcap_bound(caplen);
+}
+
+size_t rd_encoder_header_bound(const struct rd_encoder *e)
+{
+	return e->format->notes ? pcapng_header_bound(e) : 24;
+}

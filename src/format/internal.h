@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the files of src/format share: link types, the ERF record header and the pieces of a reader.
+ * ERF's layout is from Endace's "ERF types" and from what Wireshark 4.0 makes of it.
+ */
+#ifndef RDMADUMP_FORMAT_INTERNAL_H
+#define RDMADUMP_FORMAT_INTERNAL_H
+
+#include <rdmadump/bytes.h>
+#include <rdmadump/format.h>
+
+/* https://www.tcpdump.org/linktypes.html */
+#define DLT_EN10MB     1
+#define DLT_ERF	       197
+#define DLT_INFINIBAND 247
+
+/* libpcap's MAXIMUM_SNAPLEN: it refuses or cuts longer frames, so it stands for "whole frames". */
+#define SNAPLEN_WHOLE 262144u
+
+#define NS_PER_S 1000000000u
+
+#define ERF_HEADER	 16
+#define ERF_ETH_PAD	 2 /* between the header and an Ethernet frame: offset and padding */
+#define ERF_ETH_FCS	 4 /* Ethernet's wire length counts the FCS, captured or not */
+#define ERF_TYPE_ETH	 2
+#define ERF_TYPE_IB	 21
+#define ERF_MORE	 0x80 /* in the type: extension headers follow */
+#define ERF_FLAG_PORT	 0x03
+#define ERF_FLAG_VARYING 0x04
+#define ERF_FLAG_RXERROR 0x10
+
+/* Saves the division: consecutive time stamps nearly always lie in the same second. */
+struct second {
+	uint64_t start_ns;
+	uint64_t number;
+};
+
+/* Returns the nanoseconds of ts within its second, whose number is then in *s. */
+static inline uint32_t second_split(struct second *s, uint64_t ts_ns)
+{
+	uint64_t rest = ts_ns - s->start_ns;
+
+	if (__builtin_expect(rest >= NS_PER_S, 0)) {
+		s->number = ts_ns / NS_PER_S;
+		s->start_ns = s->number * NS_PER_S;
+		rest = ts_ns - s->start_ns;
+	}
+	return (uint32_t)rest;
+}
+
+/*
+ * 32.32 fixed point seconds. The fraction is rounded up, so that readers which cut (old tools)
+ * and readers which round to the nearest (Wireshark) both find the same nanosecond again.
+ */
+static inline uint64_t erf_stamp(struct second *s, uint64_t ts_ns)
+{
+	uint64_t ns = second_split(s, ts_ns);
+
+	return s->number << 32 | ((ns << 32) + NS_PER_S - 1) / NS_PER_S;
+}
+
+static inline uint64_t erf_stamp_ns(uint64_t stamp)
+{
+	return (stamp >> 32) * NS_PER_S + (((stamp & 0xffffffff) * NS_PER_S + 0x80000000u) >> 32);
+}
+
+/*
+ * The record header. A frame that was cut has wire_len > stored, and nothing else says so: flag
+ * 0x08 (truncated) means a card that ran out of memory, and Wireshark shows it as an error.
+ */
+static inline void erf_put(uint8_t *p, uint64_t stamp, const struct rd_frame *f, uint64_t type,
+	uint64_t record_len, uint64_t wire_len)
+{
+	uint64_t flags = ERF_FLAG_VARYING | (f->iface & ERF_FLAG_PORT) |
+			 (f->flags & RD_FRAME_CRC_ERROR ? ERF_FLAG_RXERROR : 0);
+
+	rd_put_le64(p, stamp);
+	rd_put_be64(p + 8, type << 56 | flags << 48 | record_len << 32 | wire_len);
+}
+
+#define ERF_LCTR 12 /* offset of the loss counter */
+
+/* Lengths in an ERF header have 16 bits; no InfiniBand packet comes near, a file's may. */
+static inline uint32_t erf_clamp(uint32_t n, uint32_t most)
+{
+	return n < most ? n : most;
+}
+#define ERF_MAX_WIRE	 65535u
+#define ERF_MAX_CAPTURED (65535u - ERF_HEADER)
+
+static inline uint16_t erf_lctr(uint64_t dropped)
+{
+	return dropped < 65535 ? (uint16_t)dropped : 65535;
+}
+
+/* Whether the file's records carry an ERF header that we put in front of an InfiniBand packet. */
+static inline bool encoder_wraps(const struct rd_encoder *e)
+{
+	return e->dlt == DLT_ERF && e->n_ifaces && e->ifaces[0].link == RD_LINK_INFINIBAND;
+}
+
+/* The limit to announce in a file's header: what libpcap would otherwise cut our ERF header for. */
+static inline uint32_t encoder_snaplen(const struct rd_encoder *e, uint32_t snaplen)
+{
+	if (!snaplen || snaplen >= SNAPLEN_WHOLE)
+		return SNAPLEN_WHOLE;
+	return snaplen + (encoder_wraps(e) ? ERF_HEADER : 0);
+}
+
+size_t pcapng_header(const struct rd_encoder *e, uint8_t *dst, size_t room);
+size_t pcapng_trailer(
+	const struct rd_encoder *e, const struct rd_iface_stats *stats, uint8_t *dst, size_t room);
+unsigned int pcapng_frames(const struct rd_encoder *e, const struct rd_frame *frames,
+	unsigned int n, uint8_t *dst, size_t room, size_t *used);
+size_t pcapng_noted(const struct rd_encoder *e, const struct rd_frame *frame,
+	const struct rd_note *note, uint8_t *dst, size_t room);
+size_t pcapng_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left);
+size_t pcapng_header_bound(const struct rd_encoder *e);
+size_t pcapng_bound(uint32_t caplen);
+
+size_t pcap_header(const struct rd_encoder *e, uint8_t *dst, size_t room);
+unsigned int pcap_frames(const struct rd_encoder *e, const struct rd_frame *frames, unsigned int n,
+	uint8_t *dst, size_t room, size_t *used);
+size_t pcap_noted(const struct rd_encoder *e, const struct rd_frame *frame,
+	const struct rd_note *note, uint8_t *dst, size_t room);
+size_t pcap_us_header(const struct rd_encoder *e, uint8_t *dst, size_t room);
+unsigned int pcap_us_frames(const struct rd_encoder *e, const struct rd_frame *frames,
+	unsigned int n, uint8_t *dst, size_t room, size_t *used);
+size_t pcap_us_noted(const struct rd_encoder *e, const struct rd_frame *frame,
+	const struct rd_note *note, uint8_t *dst, size_t room);
+size_t pcap_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left);
+size_t pcap_bound(uint32_t caplen);
+
+size_t erf_header(const struct rd_encoder *e, uint8_t *dst, size_t room);
+unsigned int erf_frames(const struct rd_encoder *e, const struct rd_frame *frames, unsigned int n,
+	uint8_t *dst, size_t room, size_t *used);
+size_t erf_noted(const struct rd_encoder *e, const struct rd_frame *frame,
+	const struct rd_note *note, uint8_t *dst, size_t room);
+size_t erf_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Encodes pcapng: draft-ietf-opsawg-pcapng, with what Wireshark 4.0 and libpcap 1.10 make of it. */
+#include "pcapng.h"
+#include "internal.h"
+#include <assert.h>
+#include <string.h>
+
+#define TEXT_MAX    1024 /* bytes of a name; a filter expression may be longer */
+#define FILTER_MAX  4096
+#define EPB_FIXED   28 /* before the frame's bytes */
+#define EPB_OPTIONS 12 /* flags and the end of options */
+#define BLOCK_TAIL  4
+
+/* Code and length of the flags option: two halves of a word. */
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+#define EPB_FLAGS_HEAD (4u << 16 | OPT_EPB_FLAGS)
+#else
+#define EPB_FLAGS_HEAD ((uint32_t)OPT_EPB_FLAGS << 16 | 4)
+#endif
+
+/* An EPB takes captured and wire length as they lie in the frame, direction as its value. */
+static_assert(offsetof(struct rd_frame, len) == offsetof(struct rd_frame, caplen) + 4, "");
+static_assert(RD_DIR_IN == 1 && RD_DIR_OUT == 2, "");
+
+static size_t pad4(size_t n)
+{
+	return (n + 3) & ~(size_t)3;
+}
+
+/* Counts on when the room is used up (or there is none), which measures what would be needed. */
+struct out {
+	uint8_t *base;
+	size_t used, room;
+};
+
+static void put(struct out *o, const void *data, size_t len)
+{
+	if (len && o->used + len <= o->room)
+		memcpy(o->base + o->used, data, len);
+	o->used += len;
+}
+
+static void put_u16(struct out *o, uint16_t v)
+{
+	put(o, &v, sizeof(v));
+}
+
+static void put_u32(struct out *o, uint32_t v)
+{
+	put(o, &v, sizeof(v));
+}
+
+static void put_padding(struct out *o)
+{
+	static const uint8_t zeros[4];
+
+	put(o, zeros, pad4(o->used) - o->used);
+}
+
+static size_t block_begin(struct out *o, uint32_t type)
+{
+	size_t begin = o->used;
+
+	put_u32(o, type);
+	put_u32(o, 0);
+	return begin;
+}
+
+static void block_end(struct out *o, size_t begin)
+{
+	uint32_t total = (uint32_t)(o->used - begin + BLOCK_TAIL);
+
+	if (o->used <= o->room)
+		memcpy(o->base + begin + 4, &total, sizeof(total));
+	put_u32(o, total);
+}
+
+static void put_option(struct out *o, uint16_t code, const void *data, size_t len)
+{
+	put_u16(o, code);
+	put_u16(o, (uint16_t)len);
+	put(o, data, len);
+	put_padding(o);
+}
+
+static void put_option_u64(struct out *o, uint16_t code, uint64_t v)
+{
+	put_option(o, code, &v, sizeof(v));
+}
+
+/* Time stamps are two words, the high one first, in whatever byte order the words have. */
+static void put_option_time(struct out *o, uint16_t code, uint64_t ns)
+{
+	uint32_t words[2] = {(uint32_t)(ns >> 32), (uint32_t)ns};
+
+	put_option(o, code, words, sizeof(words));
+}
+
+/* Length of s, at most `most`, and then not in the middle of a UTF-8 character. */
+static size_t text_len(const char *s, size_t most)
+{
+	size_t len = strnlen(s, most + 1);
+
+	if (len <= most)
+		return len;
+	len = most;
+	while (len > most - 3 && ((uint8_t)s[len] & 0xc0) == 0x80)
+		len--;
+	return len;
+}
+
+static void put_option_text(struct out *o, uint16_t code, const char *s, size_t most)
+{
+	if (s && *s)
+		put_option(o, code, s, text_len(s, most));
+}
+
+/* The byte in front says that the filter is an expression, not BPF instructions. */
+static void put_option_filter(struct out *o, const char *s)
+{
+	static const uint8_t is_text = 0;
+	size_t len;
+
+	if (!s || !*s)
+		return;
+	len = text_len(s, FILTER_MAX);
+	put_u16(o, OPT_IF_FILTER);
+	put_u16(o, (uint16_t)(len + 1));
+	put(o, &is_text, 1);
+	put(o, s, len);
+	put_padding(o);
+}
+
+static void put_options_end(struct out *o)
+{
+	put_option(o, OPT_END, NULL, 0);
+}
+
+static void put_section(struct out *o, const struct rd_section *s)
+{
+	static const struct rd_section nothing;
+	const uint64_t unknown_length = UINT64_MAX;
+	size_t begin = block_begin(o, BLOCK_SHB);
+
+	if (!s)
+		s = &nothing;
+	put_u32(o, BYTE_ORDER_MAGIC);
+	put_u16(o, 1);
+	put_u16(o, 0);
+	put(o, &unknown_length, sizeof(unknown_length));
+	put_option_text(o, OPT_SHB_HARDWARE, s->hardware, TEXT_MAX);
+	put_option_text(o, OPT_SHB_OS, s->os, TEXT_MAX);
+	put_option_text(o, OPT_SHB_USERAPPL, s->application, TEXT_MAX);
+	put_option_text(o, OPT_COMMENT, s->comment, RD_NOTE_MAX);
+	put_options_end(o);
+	block_end(o, begin);
+}
+
+static void put_iface(struct out *o, const struct rd_encoder *e, const struct rd_iface *i)
+{
+	static const uint8_t nanoseconds = 9;
+	size_t begin = block_begin(o, BLOCK_IDB);
+
+	put_u16(o, (uint16_t)e->dlt);
+	put_u16(o, 0);
+	put_u32(o, encoder_snaplen(e, i->snaplen));
+	put_option_text(o, OPT_IF_NAME, i->name, TEXT_MAX);
+	put_option_text(o, OPT_IF_DESCRIPTION, i->description, TEXT_MAX);
+	if (i->has_mac)
+		put_option(o, OPT_IF_MACADDR, i->mac, sizeof(i->mac));
+	if (i->speed)
+		put_option_u64(o, OPT_IF_SPEED, i->speed);
+	put_option(o, OPT_IF_TSRESOL, &nanoseconds, 1);
+	put_option_filter(o, i->filter);
+	put_option_text(o, OPT_IF_OS, i->os, TEXT_MAX);
+	if (i->fcslen)
+		put_option(o, OPT_IF_FCSLEN, &i->fcslen, 1);
+	put_option_text(o, OPT_IF_HARDWARE, i->hardware, TEXT_MAX);
+	put_options_end(o);
+	block_end(o, begin);
+}
+
+static void put_header(struct out *o, const struct rd_encoder *e)
+{
+	put_section(o, e->section);
+	for (unsigned int i = 0; i < e->n_ifaces; i++)
+		put_iface(o, e, &e->ifaces[i]);
+}
+
+static void put_stats(struct out *o, uint32_t iface, const struct rd_iface_stats *s)
+{
+	size_t begin = block_begin(o, BLOCK_ISB);
+
+	put_u32(o, iface);
+	put_u32(o, (uint32_t)(s->end_ns >> 32));
+	put_u32(o, (uint32_t)s->end_ns);
+	put_option_time(o, OPT_ISB_STARTTIME, s->start_ns);
+	put_option_time(o, OPT_ISB_ENDTIME, s->end_ns);
+	put_option_u64(o, OPT_ISB_IFRECV, s->received);
+	put_option_u64(o, OPT_ISB_IFDROP, s->dropped);
+	put_option_u64(o, OPT_ISB_FILTERACCEPT, s->accepted);
+	put_option_u64(o, OPT_ISB_OSDROP, s->dropped_by_us);
+	put_option_u64(o, OPT_ISB_USRDELIV, s->delivered);
+	put_option_text(o, OPT_COMMENT, s->comment, RD_NOTE_MAX);
+	put_options_end(o);
+	block_end(o, begin);
+}
+
+size_t pcapng_header(const struct rd_encoder *e, uint8_t *dst, size_t room)
+{
+	struct out o = {.base = dst, .room = room};
+
+	put_header(&o, e);
+	return o.used <= room ? o.used : 0;
+}
+
+size_t pcapng_trailer(
+	const struct rd_encoder *e, const struct rd_iface_stats *stats, uint8_t *dst, size_t room)
+{
+	struct out o = {.base = dst, .room = room};
+
+	for (unsigned int i = 0; i < e->n_ifaces; i++)
+		put_stats(&o, i, &stats[i]);
+	return o.used <= room ? o.used : 0;
+}
+
+size_t pcapng_header_bound(const struct rd_encoder *e)
+{
+	struct out header = {0}, one = {0};
+	static const struct rd_iface_stats stats;
+	size_t trailer;
+
+	put_header(&header, e);
+	put_stats(&one, 0, &stats);
+	trailer = e->n_ifaces * (one.used + 4 + pad4(RD_NOTE_MAX));
+	return header.used > trailer ? header.used : trailer;
+}
+
+size_t pcapng_bound(uint32_t caplen)
+{
+	const size_t dropcount = 4 + 8, comment = 4 + pad4(RD_NOTE_MAX);
+
+	return EPB_FIXED + ERF_HEADER + pad4(caplen) + EPB_OPTIONS + dropcount + comment +
+	       BLOCK_TAIL;
+}
+
+static inline uint32_t epb_flags(const struct rd_frame *f)
+{
+	return f->direction | (uint32_t)(f->flags & RD_FRAME_CRC_ERROR) * EPB_FLAG_CRC_ERROR;
+}
+
+static inline void put_word(uint8_t *p, uint32_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+/* The high word first, each in the host's byte order. */
+static inline void put_time(uint8_t *p, uint64_t ns)
+{
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+	ns = ns << 32 | ns >> 32;
+#endif
+	memcpy(p, &ns, sizeof(ns));
+}
+
+static inline size_t stored_len(const struct rd_frame *f, const bool wrap)
+{
+	return wrap ? ERF_HEADER + (size_t)erf_clamp(f->caplen, ERF_MAX_CAPTURED) : f->caplen;
+}
+
+/*
+ * A block of `total` bytes but for its options. The zeros of the padding come first and the
+ * frame's bytes last: what follows the copy would have to be kept across its call.
+ */
+static inline __attribute__((always_inline)) void epb_put(uint8_t *p, const struct rd_frame *f,
+	size_t total, size_t padded, struct second *second, const bool wrap)
+{
+	const uint64_t ts_ns = f->ts_ns;
+
+	put_word(p + EPB_FIXED + padded - 4, 0);
+	put_word(p + total - BLOCK_TAIL, (uint32_t)total);
+	put_word(p, BLOCK_EPB);
+	put_word(p + 4, (uint32_t)total);
+	put_word(p + 8, f->iface);
+	put_time(p + 12, ts_ns);
+	if (wrap) {
+		uint32_t caplen = erf_clamp(f->caplen, ERF_MAX_CAPTURED);
+		uint32_t len = erf_clamp(f->len, ERF_MAX_WIRE);
+
+		put_word(p + 20, ERF_HEADER + caplen);
+		put_word(p + 24, ERF_HEADER + len);
+		erf_put(p + EPB_FIXED, erf_stamp(second, ts_ns), f, ERF_TYPE_IB,
+			ERF_HEADER + caplen, len);
+		memcpy(p + EPB_FIXED + ERF_HEADER, f->data, caplen);
+	} else {
+		memcpy(p + 20, &f->caplen, 8);
+		memcpy(p + EPB_FIXED, f->data, f->caplen);
+	}
+}
+
+static inline __attribute__((always_inline)) unsigned int encode(const struct rd_frame *frames,
+	unsigned int n, uint8_t *dst, size_t room, size_t *used, const bool wrap)
+{
+	const struct rd_frame *f, *stop = frames + n;
+	uint8_t *p = dst, *const end = dst + room;
+	struct second second = {0};
+
+	for (f = frames; f != stop; f++) {
+		const uint32_t flags = epb_flags(f);
+		const size_t padded = pad4(stored_len(f, wrap));
+		size_t total = EPB_FIXED + padded + BLOCK_TAIL;
+
+		if (__builtin_expect(flags != 0, 1)) {
+			uint8_t *option = p + EPB_FIXED + padded;
+
+			total += EPB_OPTIONS;
+			if (__builtin_expect(total > (size_t)(end - p), 0))
+				break;
+			put_word(option, EPB_FLAGS_HEAD);
+			put_word(option + 4, flags);
+			put_word(option + 8, OPT_END);
+		} else if (total > (size_t)(end - p)) {
+			break;
+		}
+		epb_put(p, f, total, padded, &second, wrap);
+		p += total;
+	}
+	*used = (size_t)(p - dst);
+	return (unsigned int)(f - frames);
+}
+
+unsigned int pcapng_frames(const struct rd_encoder *e, const struct rd_frame *frames,
+	unsigned int n, uint8_t *dst, size_t room, size_t *used)
+{
+	if (encoder_wraps(e))
+		return encode(frames, n, dst, room, used, true);
+	return encode(frames, n, dst, room, used, false);
+}
+
+size_t pcapng_noted(const struct rd_encoder *e, const struct rd_frame *f,
+	const struct rd_note *note, uint8_t *dst, size_t room)
+{
+	const bool wrap = encoder_wraps(e);
+	const uint32_t flags = epb_flags(f);
+	const size_t padded = pad4(stored_len(f, wrap));
+	struct out o = {.base = dst, .used = EPB_FIXED + padded, .room = room};
+	struct second second = {0};
+
+	/* Options first: only then is the block's length known. */
+	if (flags)
+		put_option(&o, OPT_EPB_FLAGS, &flags, sizeof(flags));
+	if (note->dropped)
+		put_option_u64(&o, OPT_EPB_DROPCOUNT, note->dropped);
+	put_option_text(&o, OPT_COMMENT, note->comment, RD_NOTE_MAX);
+	if (o.used > EPB_FIXED + padded)
+		put_options_end(&o);
+	o.used += BLOCK_TAIL;
+	if (o.used > room)
+		return 0;
+	epb_put(dst, f, o.used, padded, &second, wrap);
+	if (wrap)
+		rd_put_be16(dst + EPB_FIXED + ERF_LCTR, erf_lctr(note->dropped));
+	return o.used;
+}
+
+size_t pcapng_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
+{
+	uint32_t total;
+
+	(void)e;
+	if (left < 12)
+		return 0;
+	memcpy(&total, p + 4, sizeof(total));
+	return total >= 12 && total % 4 == 0 && total <= left ? total : 0;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Decodes classic pcap of either byte order: draft-ietf-opsawg-pcap. */
+#include "pcap.h"
+#include "reader.h"
+
+#define CAPLEN_MAX ((16u << 20) - PCAP_RECORD_MODIFIED)
+
+static const struct magic {
+	uint32_t value, fraction_ns, record_header;
+} magics[] = {
+	{PCAP_MAGIC_US, 1000, PCAP_RECORD},
+	{PCAP_MAGIC_NS, 1, PCAP_RECORD},
+	{PCAP_MAGIC_MODIFIED, 1000, PCAP_RECORD_MODIFIED},
+};
+
+static const struct magic *magic_find(const uint8_t *data, bool *swapped)
+{
+	uint32_t v;
+
+	memcpy(&v, data, sizeof(v));
+	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
+		*swapped = v != magics[i].value;
+		if (!*swapped || __builtin_bswap32(v) == magics[i].value)
+			return &magics[i];
+	}
+	return NULL;
+}
+
+static bool probe(const uint8_t *data, size_t len)
+{
+	bool swapped;
+
+	return len >= 4 && magic_find(data, &swapped);
+}
+
+static enum step begin(struct rd_reader *r)
+{
+	const uint8_t *p = reader_at(r);
+	const struct magic *magic = magic_find(p, &r->swapped);
+	struct rd_iface iface = {0};
+	struct file_iface *f;
+	uint32_t network, snaplen;
+	uint16_t dlt;
+
+	if (reader_left(r) < PCAP_HEADER) {
+		rd_fail(&r->error, RD_CLASS_DEVICE, 0, "the file has no frames",
+			"'%s': cut short in the file's header", r->name);
+		return STEP_FAIL;
+	}
+	if (reader_u16(r, p + 4) != 2) {
+		rd_fail(&r->error, RD_CLASS_DEVICE, 0, "only version 2 is known",
+			"'%s' is of pcap version %u.%u", r->name, reader_u16(r, p + 4),
+			reader_u16(r, p + 6));
+		return STEP_FAIL;
+	}
+	snaplen = reader_u32(r, p + 16);
+	network = reader_u32(r, p + 20);
+	dlt = (uint16_t)(network & PCAP_LINKTYPE_MASK);
+	r->record_header = magic->record_header;
+	r->fraction_ns = magic->fraction_ns;
+	/* Some writers state less than they write, so the limit only has to catch nonsense. */
+	r->max_caplen = snaplen > SNAPLEN_WHOLE ? snaplen : SNAPLEN_WHOLE;
+	if (r->max_caplen > CAPLEN_MAX)
+		r->max_caplen = CAPLEN_MAX;
+	iface.link = reader_link(dlt);
+	iface.dlt = iface.link == RD_LINK_RAW ? dlt : 0;
+	iface.snaplen = reader_snaplen(dlt, snaplen);
+	if (network & PCAP_FCS_PRESENT)
+		iface.fcslen = (uint8_t)(network >> PCAP_FCS_SHIFT << 1);
+	f = reader_add_file_iface(r, &iface, dlt);
+	r->start += PCAP_HEADER;
+	return f ? STEP_OTHER : STEP_FAIL;
+}
+
+/* Space that was reserved for a file but never written reads as zeros, here as empty records. */
+static bool is_zero(const uint8_t *p, size_t len)
+{
+	return !*p && !memcmp(p, p + 1, len - 1);
+}
+
+static enum step next(struct rd_reader *r, struct rd_frame *frame)
+{
+	const uint8_t *p = reader_at(r);
+	struct file_iface *f = &r->file_ifaces[0];
+	uint64_t dropped = 0;
+	uint32_t caplen, len;
+	size_t total;
+	enum step s;
+
+	if (reader_left(r) < r->record_header)
+		return reader_more(r, r->record_header);
+	caplen = reader_u32(r, p + 8);
+	len = reader_u32(r, p + 12);
+	if (caplen > r->max_caplen)
+		return reader_damaged(r, "a captured length of %u bytes cannot be", caplen);
+	total = r->record_header + (size_t)caplen;
+	if (reader_left(r) < total)
+		return reader_more(r, total);
+	if (!caplen && is_zero(p, PCAP_RECORD))
+		return reader_damaged(r, "zeros where a record should be");
+	*frame = (struct rd_frame){
+		.data = p + r->record_header,
+		.caplen = caplen,
+		.len = len > caplen ? len : caplen,
+		.ts_ns = reader_u32(r, p) * (uint64_t)NS_PER_S +
+			 reader_u32(r, p + 4) * (uint64_t)r->fraction_ns,
+		.iface = f->iface,
+	};
+	s = STEP_FRAME;
+	if (f->dlt == DLT_ERF) {
+		/* The record's own stamp is the finer one, and Wireshark shows it. */
+		if (caplen >= ERF_HEADER)
+			frame->ts_ns = erf_stamp_ns(rd_le64(frame->data));
+		s = erf_unwrap(r, f, frame, true, &dropped);
+	}
+	if (s == STEP_FRAME && dropped && reader_add_note(r, dropped, NULL, 0) == STEP_FAIL)
+		return STEP_FAIL;
+	if (s != STEP_FAIL)
+		r->start += total;
+	return s;
+}
+
+const struct reader_format reader_pcap = {"pcap", probe, begin, next};

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Decodes pcapng, any number of sections of either byte order: draft-ietf-opsawg-pcapng. */
+#include "pcapng.h"
+#include "reader.h"
+#include <stdlib.h>
+
+#define BLOCK_MIN  12 /* type, length, length again */
+
+static bool is_magic(const uint8_t *p, bool *swapped)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	*swapped = v != BYTE_ORDER_MAGIC;
+	return !*swapped || __builtin_bswap32(v) == BYTE_ORDER_MAGIC;
+}
+
+static bool probe(const uint8_t *data, size_t len)
+{
+	bool swapped;
+
+	return len >= 12 && rd_be32(data) == BLOCK_SHB && is_magic(data + 8, &swapped);
+}
+
+static enum step begin(struct rd_reader *r)
+{
+	(void)r; /* a section's header is a block like others */
+	return STEP_OTHER;
+}
+
+struct option {
+	uint16_t code, len;
+	const uint8_t *data;
+};
+
+/* The next option; false at their end, and where a length leads outside (frames stay good). */
+static bool option_next(const struct rd_reader *r, struct rd_view *v, struct option *o)
+{
+	const uint8_t *head = rd_view_take(v, 4);
+	size_t padding;
+
+	if (!head)
+		return false;
+	o->code = reader_u16(r, head);
+	o->len = reader_u16(r, head + 2);
+	if (o->code == OPT_END)
+		return false;
+	o->data = rd_view_take(v, o->len);
+	if (!o->data)
+		return false;
+	padding = (4u - o->len % 4u) % 4u;
+	if (!rd_view_take(v, padding))
+		v->p = v->end;
+	return true;
+}
+
+/* A copy of the option's text in *to, unless it was there before. */
+static enum step option_text(struct rd_reader *r, const struct option *o, const char **to)
+{
+	if (*to)
+		return STEP_OTHER;
+	*to = strndup((const char *)o->data, o->len);
+	return *to ? STEP_OTHER : reader_nomem(r);
+}
+
+static enum step section_next(struct rd_reader *r, struct rd_view *v)
+{
+	const uint8_t *fixed = rd_view_take(v, 16);
+	struct option o;
+
+	if (!fixed)
+		return reader_damaged(r, "a section header that is too short");
+	if (reader_u16(r, fixed + 4) != 1)
+		return reader_damaged(r, "pcapng version %u.%u, only 1 is known",
+			reader_u16(r, fixed + 4), reader_u16(r, fixed + 6));
+	r->n_file_ifaces = 0;
+	if (r->has_section)
+		return STEP_OTHER;
+	r->has_section = true;
+	while (option_next(r, v, &o)) {
+		const char **const texts[] = {
+			[OPT_COMMENT] = &r->section.comment,
+			[OPT_SHB_HARDWARE] = &r->section.hardware,
+			[OPT_SHB_OS] = &r->section.os,
+			[OPT_SHB_USERAPPL] = &r->section.application,
+		};
+
+		if (o.code < sizeof(texts) / sizeof(texts[0]) &&
+			option_text(r, &o, texts[o.code]) == STEP_FAIL)
+			return STEP_FAIL;
+	}
+	return STEP_OTHER;
+}
+
+/* Prepares ticks -> ns for an if_tsresol value. */
+static void set_resolution(struct file_iface *f, uint8_t resolution)
+{
+	unsigned int n = resolution & 0x7f;
+
+	f->binary = resolution & 0x80;
+	f->shift = (uint8_t)n;
+	f->mul = f->div = 1;
+	if (f->binary)
+		return;
+	for (; n < 9; n++)
+		f->mul *= 10;
+	for (; n > 9 && f->div <= UINT64_MAX / 10; n--)
+		f->div *= 10;
+	if (n > 9) /* ticks so short that 2^64 of them make no nanosecond */
+		f->mul = 0;
+}
+
+static uint64_t to_ns(const struct file_iface *f, uint64_t ticks)
+{
+	unsigned int n = f->shift;
+	uint64_t seconds, rest;
+
+	if (!f->binary)
+		return (f->div == 1 ? ticks * f->mul : ticks * f->mul / f->div) + f->offset_ns;
+	seconds = n < 64 ? ticks >> n : 0;
+	rest = n < 64 ? ticks & ((UINT64_C(1) << n) - 1) : ticks;
+	/* 10^9 is 5^9 * 2^9; the product must fit, and bits below 2^-43 s make no nanosecond */
+	for (; n > 43; n--)
+		rest >>= 1;
+	rest = n >= 9 ? rest * 1953125 >> (n - 9) : rest * 1953125 << (9 - n);
+	return seconds * NS_PER_S + rest + f->offset_ns;
+}
+
+static uint64_t ticks_at(const struct rd_reader *r, const uint8_t *p)
+{
+	return (uint64_t)reader_u32(r, p) << 32 | reader_u32(r, p + 4);
+}
+
+/* What an interface's options say; strings that are copied into `text` one after the other. */
+struct iface_text {
+	char *bytes;
+	size_t used;
+};
+
+static const char *keep_text(struct iface_text *t, const uint8_t *data, size_t len)
+{
+	char *s = t->bytes + t->used;
+
+	memcpy(s, data, len);
+	s[len] = '\0';
+	t->used += len + 1;
+	return s;
+}
+
+static void iface_option(const struct rd_reader *r, const struct option *o, struct iface_text *text,
+	struct rd_iface *iface, struct file_iface *f)
+{
+	switch (o->code) {
+	case OPT_IF_NAME:
+		iface->name = keep_text(text, o->data, o->len);
+		break;
+	case OPT_IF_DESCRIPTION:
+		iface->description = keep_text(text, o->data, o->len);
+		break;
+	case OPT_IF_OS:
+		iface->os = keep_text(text, o->data, o->len);
+		break;
+	case OPT_IF_HARDWARE:
+		iface->hardware = keep_text(text, o->data, o->len);
+		break;
+	case OPT_IF_FILTER: /* other first bytes: not an expression */
+		if (o->len > 1 && o->data[0] == 0)
+			iface->filter = keep_text(text, o->data + 1, o->len - 1u);
+		break;
+	case OPT_IF_MACADDR:
+		iface->has_mac = o->len == sizeof(iface->mac);
+		if (iface->has_mac)
+			memcpy(iface->mac, o->data, sizeof(iface->mac));
+		break;
+	case OPT_IF_SPEED:
+		if (o->len == 8)
+			iface->speed = reader_u64(r, o->data);
+		break;
+	case OPT_IF_TSRESOL:
+		if (o->len == 1)
+			set_resolution(f, o->data[0]);
+		break;
+	case OPT_IF_TSOFFSET:
+		if (o->len == 8)
+			f->offset_ns = reader_u64(r, o->data) * NS_PER_S;
+		break;
+	case OPT_IF_FCSLEN:
+		if (o->len == 1)
+			iface->fcslen = o->data[0];
+		break;
+	default:
+		break;
+	}
+}
+
+static enum step iface_next(struct rd_reader *r, struct rd_view *v)
+{
+	const uint8_t *fixed = rd_view_take(v, 8);
+	struct iface_text text = {0};
+	struct file_iface times = {0}, *f;
+	struct rd_iface iface = {0};
+	struct option o;
+	uint16_t dlt;
+
+	if (!fixed)
+		return reader_damaged(r, "an interface description that is too short");
+	dlt = reader_u16(r, fixed);
+	iface.link = reader_link(dlt);
+	iface.dlt = iface.link == RD_LINK_RAW ? dlt : 0;
+	iface.snaplen = reader_snaplen(dlt, reader_u32(r, fixed + 4));
+	set_resolution(&times, 6);
+	/* Each text loses its option's header of four bytes and gains a NUL. */
+	text.bytes = malloc(rd_view_left(v) + 1);
+	if (!text.bytes)
+		return reader_nomem(r);
+	while (option_next(r, v, &o))
+		iface_option(r, &o, &text, &iface, &times);
+	f = reader_add_file_iface(r, &iface, dlt);
+	free(text.bytes);
+	if (!f)
+		return STEP_FAIL;
+	times.iface = f->iface;
+	times.dlt = dlt;
+	times.fcslen = iface.fcslen;
+	times.snaplen = reader_u32(r, fixed + 4);
+	*f = times;
+	return STEP_OTHER;
+}
+
+static enum step stats_next(struct rd_reader *r, struct rd_view *v)
+{
+	const uint8_t *fixed = rd_view_take(v, 12);
+	struct rd_iface_stats s = {0};
+	uint64_t *const counts[] = {
+		[OPT_ISB_IFRECV] = &s.received,
+		[OPT_ISB_IFDROP] = &s.dropped,
+		[OPT_ISB_FILTERACCEPT] = &s.accepted,
+		[OPT_ISB_OSDROP] = &s.dropped_by_us,
+		[OPT_ISB_USRDELIV] = &s.delivered,
+	};
+	const struct file_iface *f;
+	struct iface_extra *extra;
+	struct option o;
+	uint32_t id;
+
+	if (!fixed)
+		return reader_damaged(r, "statistics that are too short");
+	id = reader_u32(r, fixed);
+	if (id >= r->n_file_ifaces)
+		return reader_damaged(r, "statistics of interface %u, which is not described", id);
+	f = &r->file_ifaces[id];
+	while (option_next(r, v, &o)) {
+		if (o.code == OPT_COMMENT && option_text(r, &o, &s.comment) == STEP_FAIL)
+			return STEP_FAIL;
+		if (o.len != 8)
+			continue;
+		if (o.code == OPT_ISB_STARTTIME)
+			s.start_ns = to_ns(f, ticks_at(r, o.data));
+		else if (o.code == OPT_ISB_ENDTIME)
+			s.end_ns = to_ns(f, ticks_at(r, o.data));
+		else if (o.code >= OPT_ISB_IFRECV && o.code <= OPT_ISB_USRDELIV)
+			*counts[o.code] = reader_u64(r, o.data);
+	}
+	extra = &r->extras[f->iface];
+	free((void *)(uintptr_t)extra->stats.comment);
+	extra->stats = s;
+	extra->has_stats = true;
+	return STEP_OTHER;
+}
+
+/* What an EPB's (or PB's) options say of its frame. */
+static enum step frame_options(struct rd_reader *r, struct rd_view *v, const struct file_iface *f,
+	struct rd_frame *frame, uint64_t *dropped)
+{
+	struct option o;
+
+	while (option_next(r, v, &o)) {
+		if (o.code == OPT_EPB_FLAGS && o.len == 4) {
+			uint32_t flags = reader_u32(r, o.data);
+			uint32_t fcs = flags >> EPB_FLAG_FCS_SHIFT & EPB_FLAG_FCS_MASK;
+
+			frame->direction = flags & EPB_FLAG_DIRECTION;
+			if (frame->direction > RD_DIR_OUT)
+				frame->direction = RD_DIR_UNKNOWN;
+			if (flags & EPB_FLAG_CRC_ERROR)
+				frame->flags |= RD_FRAME_CRC_ERROR;
+			/* An FCS that only some frames have would pass for data. */
+			if (fcs && !f->fcslen && fcs <= frame->len) {
+				frame->len -= fcs;
+				if (frame->caplen > frame->len)
+					frame->caplen = frame->len;
+			}
+		} else if (o.code == OPT_EPB_DROPCOUNT && o.len == 8) {
+			*dropped = reader_u64(r, o.data);
+		} else if (o.code == OPT_COMMENT &&
+			   reader_add_note(r, 0, (const char *)o.data, o.len) == STEP_FAIL) {
+			return STEP_FAIL;
+		}
+	}
+	return STEP_OTHER;
+}
+
+/* The three kinds of blocks with a frame, brought to one form. */
+struct packet {
+	uint32_t iface, caplen, len;
+	uint64_t ticks, dropped;
+	bool no_time;
+};
+
+static bool packet_head(const struct rd_reader *r, uint32_t type, struct rd_view *v,
+	struct packet *k)
+{
+	const uint8_t *p = rd_view_take(v, type == BLOCK_SPB ? 4 : 20);
+
+	*k = (struct packet){0};
+	if (!p)
+		return false;
+	if (type == BLOCK_SPB) {
+		size_t left = rd_view_left(v);
+
+		k->len = reader_u32(r, p);
+		k->caplen = k->len < left ? k->len : (uint32_t)left;
+		k->no_time = true;
+		return true;
+	}
+	if (type == BLOCK_PB) {
+		k->iface = reader_u16(r, p);
+		k->dropped = reader_u16(r, p + 2);
+		if (k->dropped == 0xffff) /* unknown */
+			k->dropped = 0;
+	} else {
+		k->iface = reader_u32(r, p);
+	}
+	k->ticks = ticks_at(r, p + 4);
+	k->caplen = reader_u32(r, p + 12);
+	k->len = reader_u32(r, p + 16);
+	return true;
+}
+
+static enum step packet_next(struct rd_reader *r, uint32_t type, struct rd_view *v,
+	struct rd_frame *frame)
+{
+	struct file_iface *f;
+	struct packet k;
+	uint64_t lost = 0;
+	enum step s = STEP_FRAME;
+
+	if (!packet_head(r, type, v, &k))
+		return reader_damaged(r, "a block that is too short");
+	if (k.iface >= r->n_file_ifaces)
+		return reader_damaged(r, "interface %u is not described", k.iface);
+	f = &r->file_ifaces[k.iface];
+	if (type == BLOCK_SPB && f->snaplen && k.caplen > f->snaplen)
+		k.caplen = f->snaplen;
+	*frame = (struct rd_frame){
+		.data = rd_view_take(v, k.caplen),
+		.caplen = k.caplen,
+		.len = k.len > k.caplen ? k.len : k.caplen,
+		.ts_ns = k.no_time ? 0 : to_ns(f, k.ticks),
+		.iface = f->iface,
+	};
+	if (!frame->data)
+		return reader_damaged(r, "a captured length of %u bytes in a smaller block",
+			k.caplen);
+	if (f->dlt == DLT_ERF)
+		s = erf_unwrap(r, f, frame, false, &lost);
+	if (s != STEP_FRAME)
+		return s;
+	if (!rd_view_take(v, (4 - k.caplen % 4) % 4))
+		v->p = v->end;
+	if (rd_view_left(v) && frame_options(r, v, f, frame, &k.dropped) == STEP_FAIL)
+		return STEP_FAIL;
+	if (!k.dropped)
+		k.dropped = lost; /* the same loss told twice, but the option holds larger numbers */
+	if (k.dropped && reader_add_note(r, k.dropped, NULL, 0) == STEP_FAIL)
+		return STEP_FAIL;
+	return STEP_FRAME;
+}
+
+static enum step block_next(struct rd_reader *r, uint32_t type, struct rd_view *v,
+	struct rd_frame *frame)
+{
+	switch (type) {
+	case BLOCK_EPB:
+	case BLOCK_SPB:
+	case BLOCK_PB:
+		return packet_next(r, type, v, frame);
+	case BLOCK_SHB:
+		return section_next(r, v);
+	case BLOCK_IDB:
+		return iface_next(r, v);
+	default:
+		return stats_next(r, v);
+	}
+}
+
+static bool is_known(uint32_t type)
+{
+	return type == BLOCK_EPB || type == BLOCK_SPB || type == BLOCK_PB || type == BLOCK_IDB ||
+	       type == BLOCK_ISB || type == BLOCK_SHB;
+}
+
+/* Steps over a block that may be larger than the buffer. */
+static enum step block_skip(struct rd_reader *r, uint32_t total)
+{
+	if (total <= reader_left(r)) {
+		r->start += total;
+	} else {
+		r->skip = total - reader_left(r);
+		r->start = r->end;
+	}
+	return STEP_OTHER;
+}
+
+static enum step next(struct rd_reader *r, struct rd_frame *frame)
+{
+	const uint8_t *p = reader_at(r);
+	uint32_t type, total;
+	struct rd_view v;
+	enum step s;
+
+	if (reader_left(r) < BLOCK_MIN)
+		return reader_more(r, BLOCK_MIN);
+	type = reader_u32(r, p);
+	/* A section's header reads alike in both orders, and sets the order from here on. */
+	if (type == BLOCK_SHB && !is_magic(p + 8, &r->swapped))
+		return reader_damaged(r, "a section header without its byte order");
+	total = reader_u32(r, p + 4);
+	if (total < BLOCK_MIN || total % 4 != 0)
+		return reader_damaged(r, "a block of %u bytes cannot be", total);
+	if (!is_known(type))
+		return block_skip(r, total);
+	if (reader_left(r) < total)
+		return reader_more(r, total);
+	if (reader_u32(r, p + total - 4) != total)
+		return reader_damaged(r, "a block's two lengths are %u and %u", total,
+			reader_u32(r, p + total - 4));
+	v = (struct rd_view){p + 8, p + total - 4};
+	s = block_next(r, type, &v, frame);
+	if (s != STEP_FAIL)
+		r->start += total;
+	return s;
+}
+
+const struct reader_format reader_pcapng = {"pcapng", probe, begin, next};

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The reader's inside: one buffer, a table of interfaces, and one step function per format. */
+#ifndef RDMADUMP_FORMAT_READER_H
+#define RDMADUMP_FORMAT_READER_H
+
+#include "internal.h"
+
+/* What came of one record. */
+enum step {
+	STEP_FRAME, /* *frame is filled, the record is consumed */
+	STEP_OTHER, /* no frame in it, the record is consumed */
+	STEP_MORE,  /* reader.need bytes must be in the buffer first */
+	STEP_FAIL,  /* reader.error says why */
+};
+
+struct reader_format {
+	const char *name;
+	/* Whether the file begins like one; data may end early. */
+	bool (*probe)(const uint8_t *data, size_t len);
+	/* Called once with the first bytes; consumes the file's header. */
+	enum step (*begin)(struct rd_reader *r);
+	enum step (*next)(struct rd_reader *r, struct rd_frame *frame);
+};
+
+extern const struct reader_format reader_pcapng, reader_pcap, reader_erf;
+
+#define ERF_PORTS 4
+enum erf_kind { ERF_KIND_IB, ERF_KIND_ETH, ERF_KIND_OTHER, ERF_KINDS };
+
+/* How the ERF records of one interface of the file are spread over ours; 0 is "none yet". */
+struct erf_map {
+	bool claimed; /* the interface made at first has been given to a kind */
+	uint16_t iface_plus_1[ERF_KINDS][ERF_PORTS];
+};
+
+/* An interface as a section of the file counts them. */
+struct file_iface {
+	uint16_t iface; /* ours */
+	uint16_t dlt;
+	uint32_t snaplen; /* as in the file */
+	uint8_t fcslen;
+	/* ns = ticks * mul / div, or ticks * 10^9 / 2^shift if binary; then the offset is added */
+	bool binary;
+	uint8_t shift;
+	uint64_t mul, div, offset_ns;
+	struct erf_map erf;
+};
+
+struct iface_extra {
+	bool has_stats;
+	struct rd_iface_stats stats;
+};
+
+struct frame_note {
+	unsigned int frame; /* index in the batch */
+	uint64_t dropped;
+	size_t comment; /* offset in texts, plus 1; 0 for none */
+};
+
+struct rd_reader {
+	rd_read_fn *read;
+	void *ctx;
+	char *name;
+	const struct reader_format *format;
+
+	uint8_t *buf;
+	size_t room, start, end; /* unread bytes: buf[start..end) */
+	size_t record;		 /* start of the record last tried */
+	size_t need;		 /* for STEP_MORE, from start on */
+	uint64_t base;		 /* position of buf[0] in the file */
+	uint64_t skip;		 /* bytes to be thrown away behind the buffer */
+	bool at_end;
+	bool swapped; /* the file's byte order is not ours */
+
+	uint64_t n_frames; /* delivered so far */
+	bool failed;
+	struct rd_error error;
+
+	struct rd_section section;
+	bool has_section;
+	struct rd_iface *ifaces;
+	struct iface_extra *extras; /* in step with ifaces */
+	unsigned int n_ifaces, ifaces_room;
+	struct file_iface *file_ifaces;
+	unsigned int n_file_ifaces, file_ifaces_room;
+
+	unsigned int batch; /* frames in the batch so far */
+	struct frame_note *notes;
+	unsigned int n_notes, notes_room;
+	char *texts; /* comments of this batch's frames, each with its NUL */
+	size_t texts_used, texts_room;
+
+	/* pcap only */
+	uint32_t record_header, max_caplen, fraction_ns;
+};
+
+static inline uint16_t reader_u16(const struct rd_reader *r, const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return r->swapped ? __builtin_bswap16(v) : v;
+}
+
+static inline uint32_t reader_u32(const struct rd_reader *r, const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return r->swapped ? __builtin_bswap32(v) : v;
+}
+
+static inline uint64_t reader_u64(const struct rd_reader *r, const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return r->swapped ? __builtin_bswap64(v) : v;
+}
+
+static inline size_t reader_left(const struct rd_reader *r)
+{
+	return r->end - r->start;
+}
+
+static inline const uint8_t *reader_at(const struct rd_reader *r)
+{
+	return r->buf + r->start;
+}
+
+static inline enum step reader_more(struct rd_reader *r, size_t need)
+{
+	r->need = need;
+	return STEP_MORE;
+}
+
+/* Each returns STEP_FAIL with reader.error set. fmt says what is wrong with the record at hand. */
+enum step reader_damaged(struct rd_reader *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+enum step reader_nomem(struct rd_reader *r);
+
+/* Adds an interface (strings are copied) and returns its index, -1 with reader.error set. */
+int reader_add_iface(struct rd_reader *r, const struct rd_iface *iface);
+/* Adds an interface of the file: its number in its section is the count before. */
+struct file_iface *reader_add_file_iface(struct rd_reader *r, const struct rd_iface *iface,
+	uint16_t dlt);
+/* The note of the frame at hand; comment has len bytes and may be NULL. Calls add up. */
+enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *comment, size_t len);
+
+/* Our limit for the one in a file; zero if it cuts nothing. */
+static inline uint32_t reader_snaplen(uint16_t dlt, uint32_t snaplen)
+{
+	if (snaplen >= SNAPLEN_WHOLE)
+		return 0;
+	return dlt == DLT_ERF && snaplen > ERF_HEADER ? snaplen - ERF_HEADER : snaplen;
+}
+
+/* Our link for a link type of a file. */
+enum rd_link reader_link(uint16_t dlt);
+
+/*
+ * Takes the ERF headers off *frame, which came from f, and moves it to the interface for what is
+ * in it. `ports`: one interface for each port of the card. A loss counter becomes *dropped.
+ */
+enum step erf_unwrap(struct rd_reader *r, struct file_iface *f, struct rd_frame *frame, bool ports,
+	uint64_t *dropped);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Tells sent from received frames by their source address: IEEE 802.3 clause 3.2, IBTA volume 1, 7.7. */
+#include <rdmadump/bytes.h>
+#include <rdmadump/wire.h>
+
+#define ETH_SOURCE     6
+#define ETH_SOURCE_END 12
+#define LRH_SLID       6
+#define LRH_LEN	       8
+#define MACS	       8
+
+/* The six bytes as one number; its byte order does not matter for comparing. */
+static inline uint64_t mac_load(const uint8_t *p)
+{
+	uint32_t first;
+	uint16_t last;
+
+	memcpy(&first, p, sizeof(first));
+	memcpy(&last, p + 4, sizeof(last));
+	return first | (uint64_t)last << 32;
+}
+
+static void mark_one_mac(uint64_t mac, struct rd_frame *frames, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		struct rd_frame *f = &frames[i];
+
+		if (f->caplen < ETH_SOURCE_END)
+			f->direction = RD_DIR_UNKNOWN;
+		else
+			f->direction = mac_load(f->data + ETH_SOURCE) == mac ? RD_DIR_OUT
+									     : RD_DIR_IN;
+	}
+}
+
+static void mark_macs(const uint64_t *macs, unsigned int n_macs, struct rd_frame *frames,
+	unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		struct rd_frame *f = &frames[i];
+		uint64_t source;
+
+		f->direction = RD_DIR_UNKNOWN;
+		if (f->caplen < ETH_SOURCE_END)
+			continue;
+		source = mac_load(f->data + ETH_SOURCE);
+		f->direction = RD_DIR_IN;
+		for (unsigned int k = 0; k < n_macs; k++)
+			if (source == macs[k])
+				f->direction = RD_DIR_OUT;
+	}
+}
+
+static void mark_lid(uint16_t lid, uint16_t mask, struct rd_frame *frames, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		struct rd_frame *f = &frames[i];
+
+		if (f->caplen < LRH_LEN)
+			f->direction = RD_DIR_UNKNOWN;
+		else
+			f->direction = (rd_be16(f->data + LRH_SLID) & mask) == (lid & mask)
+					       ? RD_DIR_OUT
+					       : RD_DIR_IN;
+	}
+}
+
+void rd_direction_mark(const struct rd_local *local, struct rd_frame *frames, unsigned int n)
+{
+	uint64_t macs[MACS];
+	unsigned int n_macs = local->n_mac < MACS ? local->n_mac : MACS;
+
+	for (unsigned int i = 0; i < n_macs; i++)
+		macs[i] = mac_load(local->mac[i]);
+	if (local->link == RD_LINK_ETHERNET && n_macs == 1)
+		mark_one_mac(macs[0], frames, n);
+	else if (local->link == RD_LINK_ETHERNET && n_macs)
+		mark_macs(macs, n_macs, frames, n);
+	else if (local->link == RD_LINK_INFINIBAND && local->lid)
+		mark_lid(local->lid, local->lid_mask, frames, n);
+	else
+		for (unsigned int i = 0; i < n; i++)
+			frames[i].direction = RD_DIR_UNKNOWN;
+}
