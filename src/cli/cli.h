@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the commands share: the table of commands and how they speak. */
+#ifndef RDMADUMP_CLI_H
+#define RDMADUMP_CLI_H
+
+#include <rdmadump/error.h>
+#include <rdmadump/log.h>
+
+/* argv[0] is the command's full name, "rdmadump list". Returns the exit status (enum rd_class). */
+typedef int rd_command_fn(int argc, char **argv);
+
+struct rd_command {
+	const char *name, *args, *help;
+	rd_command_fn *run;
+};
+
+extern const struct rd_command rd_commands[]; /* main.c; ended by a row without a name */
+
+rd_command_fn rd_cmd_capture, rd_cmd_list;
+
+/* Prints the error as "rdmadump: what: why; what to do" and returns its exit status. */
+int rd_cli_fail(const struct rd_error *err);
+
+/* Sends the program's messages to stderr, each on a line of its own, below `most` in rank. */
+void rd_cli_log(enum rd_level most);
+
+/* The progress line that messages must not run into; NULL: none is shown now. */
+void rd_cli_status(const char *line);
+
+/* argp's hook: version, libraries, features. */
+void rd_cli_version(void);
+
+#endif

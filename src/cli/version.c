@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* rdmadump --version: what this program is made of. */
+#include "version.h"
+#include "cli.h"
+#include "config.h"
+#include <argp.h>
+#include <jansson.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+
+/* "built with" where the library cannot be asked at run time. */
+void rd_cli_version(void)
+{
+	printf("rdmadump %s (%s)\n", PACKAGE_VERSION, RD_GIT_DESCRIPTION);
+	printf("  %s\n", pcap_lib_version());
+	printf("  libibverbs: built with %s\n", LIBIBVERBS_VERSION);
+	printf("  libmlx5: %s\n", LIBMLX5_VERSION);
+	printf("  jansson %s\n", jansson_version_str());
+	printf("features: capture by verbs (Ethernet, InfiniBand), pcapng, pcap, ERF\n");
+}

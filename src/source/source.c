@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What all sources share: telling what happened. */
+#include <rdmadump/log.h>
+#include <rdmadump/source.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+void rd_source_note(struct rd_source *s, const char *fmt, ...)
+{
+	char what[160], when[16];
+	struct timespec now;
+	struct tm tm;
+	size_t used = strlen(s->note);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	clock_gettime(CLOCK_REALTIME, &now);
+	strftime(when, sizeof(when), "%H:%M:%S", localtime_r(&now.tv_sec, &tm));
+	rd_log(RD_LOG_WARNING, "%s: %s", s->iface.name ? s->iface.name : "source", what);
+	snprintf(s->note + used, sizeof(s->note) - used, "%s%s.%03ld %s", used ? "; " : "", when,
+		now.tv_nsec / 1000000, what);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The device's own sniffer: a RAW_PACKET QP (UD on InfiniBand) with an IBV_FLOW_ATTR_SNIFFER flow,
+ * which copies what crosses the port in both directions (ibv_create_flow(3); mlx5_ib, mlx4_ib).
+ */
+#include "verbs.h"
+#include <rdmadump/bytes.h>
+#include <rdmadump/log.h>
+#include <rdmadump/units.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EVENTS_PER_ACK	 64 /* acknowledging takes a lock: not for every event */
+#define HOPELESS_REPAIRS 64 /* repairs in a row without one frame between them */
+
+/* A frame that did not fit shows that the port's MTU does not bound what it carries. */
+static int ring_grow(struct verbs *v, struct rd_error *err)
+{
+	unsigned int n = v->ring.n;
+	uint32_t size = v->ring.buffer_size * 2 < FRAME_MAX ? v->ring.buffer_size * 2 : FRAME_MAX;
+
+	if (size == v->ring.buffer_size)
+		return 0;
+	verbs_ring_fini(&v->ring);
+	return verbs_ring_init(&v->ring, v->pd, n, size, err);
+}
+
+static int fail_removed(const struct verbs *v, struct rd_error *err)
+{
+	return rd_fail(err, RD_CLASS_PARTIAL, 0, "see the kernel's log (dmesg)",
+		"%s failed fatally or was removed", v->name);
+}
+
+static int verbs_service(struct rd_source *src, struct rd_error *err);
+
+/* Brings the queue back after it fell into error. Frames in between are lost: that is noted. */
+static int repair(struct verbs *v, struct rd_error *err)
+{
+	struct ailment was = v->ailment;
+	char size[RD_UNITS_LEN];
+
+	/* A device that goes away fails its queues first and says so next. */
+	verbs_service(&v->src, err);
+	if (v->removed)
+		return fail_removed(v, err);
+	v->gaps++;
+	if (++v->repairs > HOPELESS_REPAIRS)
+		return rd_fail(err, RD_CLASS_PARTIAL, 0, "see the kernel's log (dmesg)",
+			"the receive queue of %s fails again and again: %s", v->name, was.text);
+	verbs_queue_destroy(v);
+	if ((was.too_long && ring_grow(v, err) < 0) || verbs_queue_create(v, err) < 0 ||
+		verbs_flow_create(v, err) < 0)
+		return -1;
+	v->ailment = (struct ailment){0};
+	rd_source_note(&v->src,
+		"the receive queue failed (%s) and was brought back: frames are "
+		"missing before this one",
+		was.text);
+	if (was.too_long)
+		rd_source_note(
+			&v->src, "buffers are now %s", rd_fmt_kib(size, v->ring.buffer_size));
+	return 0;
+}
+
+/* --- frames ----------------------------------------------------------------------------- */
+
+/* Readers take the last two bytes of an InfiniBand packet for the VCRC, delivered or not. */
+static void complete_vcrc(const struct verbs *v, struct rd_frame *f)
+{
+	uint8_t *data = verbs_ring_buffer(
+		&v->ring, (uint64_t)(f->data - v->ring.memory) / v->ring.buffer_size);
+	uint32_t to_icrc = f->len >= 8 ? (rd_be16(data + 4) & 0x7ffU) * 4 : 0;
+
+	if (f->len != to_icrc || f->len + 2 > v->ring.buffer_size)
+		return;
+	memset(data + f->len, 0, 2);
+	f->len += 2;
+	f->caplen += 2;
+}
+
+static void take_completion_error(struct verbs *v, const struct ibv_wc *wc)
+{
+	if (v->stopped || v->ailment.text)
+		return;
+	v->ailment.text = ibv_wc_status_str(wc->status);
+	v->ailment.too_long = wc->status == IBV_WC_LOC_LEN_ERR;
+	rd_log(RD_LOG_DEBUG, "%s: completion with status %d, vendor syndrome 0x%x", v->name,
+		wc->status, wc->vendor_err);
+}
+
+static int verbs_receive(
+	struct rd_source *src, struct rd_frame *frames, unsigned int max, struct rd_error *err)
+{
+	struct verbs *v = (struct verbs *)src;
+	struct ibv_wc wc[RD_BATCH];
+	unsigned int got = 0;
+	uint64_t now;
+	int n;
+
+	if (v->removed && !v->stopped)
+		return fail_removed(v, err);
+	if (v->ailment.text && (v->stopped || repair(v, err) < 0))
+		return v->stopped ? RD_SOURCE_END : -1;
+	n = ibv_poll_cq(v->cq, (int)(max < RD_BATCH ? max : RD_BATCH), wc);
+	if (n <= 0) {
+		if (n < 0)
+			v->ailment.text = "the completion queue cannot be polled";
+		return 0;
+	}
+	now = rd_clock_now(&v->clock);
+	for (int i = 0; i < n; i++) {
+		struct rd_frame *f = &frames[got];
+
+		if (__builtin_expect(wc[i].status != IBV_WC_SUCCESS, 0)) {
+			take_completion_error(v, &wc[i]);
+			continue;
+		}
+		verbs_ring_take(&v->ring, wc[i].wr_id);
+		f->data = verbs_ring_buffer(&v->ring, wc[i].wr_id);
+		__builtin_prefetch(f->data);
+		f->len = f->caplen = wc[i].byte_len;
+		f->ts_ns = now;
+		f->flags = 0;
+		got++;
+	}
+	if (v->link == RD_LINK_INFINIBAND)
+		for (unsigned int i = 0; i < got; i++)
+			complete_vcrc(v, &frames[i]);
+	if (got)
+		v->repairs = 0;
+	return (int)got;
+}
+
+static void verbs_release(struct rd_source *src)
+{
+	struct verbs *v = (struct verbs *)src;
+
+	if (verbs_ring_post(&v->ring, v->qp) && !v->ailment.text)
+		v->ailment.text = "receives cannot be posted";
+}
+
+static int verbs_arm(struct rd_source *src, struct rd_error *err)
+{
+	struct verbs *v = (struct verbs *)src;
+	int rc;
+
+	if (v->armed && !v->ailment.text)
+		return 0;
+	if (v->ailment.text)
+		return 1;
+	rc = ibv_req_notify_cq(v->cq, 0);
+	if (rc)
+		return verbs_fail(v, err, rc, "see the kernel's log (dmesg)", "req_notify_cq");
+	v->armed = true;
+	/* What completed before it was armed raises no event: it must be polled for once more. */
+	return 1;
+}
+
+/* --- events ----------------------------------------------------------------------------- */
+
+enum event_effect { EVENT_TELL, EVENT_AILMENT, EVENT_REMOVED };
+
+static const struct {
+	enum ibv_event_type type;
+	enum event_effect effect;
+	const char *text;
+} events[] = {
+	{IBV_EVENT_PORT_ACTIVE, EVENT_TELL, "port up"},
+	{IBV_EVENT_PORT_ERR, EVENT_TELL, "port down"},
+	{IBV_EVENT_LID_CHANGE, EVENT_TELL, "LID changed"},
+	{IBV_EVENT_PKEY_CHANGE, EVENT_TELL, "P_Key table changed"},
+	{IBV_EVENT_GID_CHANGE, EVENT_TELL, "GID table changed"},
+	{IBV_EVENT_SM_CHANGE, EVENT_TELL, "subnet manager changed"},
+	{IBV_EVENT_CLIENT_REREGISTER, EVENT_TELL, "subnet manager asks for registration"},
+	{IBV_EVENT_CQ_ERR, EVENT_AILMENT, "the completion queue overran"},
+	{IBV_EVENT_QP_FATAL, EVENT_AILMENT, "fatal error of the queue pair"},
+	{IBV_EVENT_QP_REQ_ERR, EVENT_AILMENT, "invalid request of the queue pair"},
+	{IBV_EVENT_QP_ACCESS_ERR, EVENT_AILMENT, "access violation of the queue pair"},
+	{IBV_EVENT_DEVICE_FATAL, EVENT_REMOVED, "the device failed fatally or was removed"},
+};
+
+static bool event_is_ours(const struct verbs *v, const struct ibv_async_event *event)
+{
+	switch (event->event_type) {
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_PORT_ERR:
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+	case IBV_EVENT_GID_CHANGE:
+	case IBV_EVENT_SM_CHANGE:
+	case IBV_EVENT_CLIENT_REREGISTER:
+		return event->element.port_num == (int)v->port_num;
+	default:
+		return true;
+	}
+}
+
+static void take_event(struct verbs *v, const struct ibv_async_event *event)
+{
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		if (events[i].type != event->event_type || !event_is_ours(v, event))
+			continue;
+		if (events[i].effect == EVENT_AILMENT) {
+			v->ailment.text = events[i].text;
+			return;
+		}
+		rd_source_note(&v->src, "%s", events[i].text);
+		v->removed |= events[i].effect == EVENT_REMOVED;
+	}
+}
+
+static int verbs_service(struct rd_source *src, struct rd_error *err)
+{
+	struct verbs *v = (struct verbs *)src;
+	struct ibv_async_event event;
+	struct ibv_cq *cq;
+	void *context;
+
+	(void)err;
+	while (ibv_get_cq_event(v->channel, &cq, &context) == 0) {
+		v->armed = false;
+		if (++v->unacked == EVENTS_PER_ACK)
+			verbs_ack_events(v);
+	}
+	while (ibv_get_async_event(v->ctx, &event) == 0) {
+		take_event(v, &event);
+		ibv_ack_async_event(&event);
+	}
+	return 0;
+}
+
+/* --- life ------------------------------------------------------------------------------- */
+
+static int verbs_start(struct rd_source *src, struct rd_error *err)
+{
+	struct verbs *v = (struct verbs *)src;
+
+	rd_loss_read(v->sysroot, v->device, v->port_num, &v->loss_before);
+	rd_clock_set(&v->clock);
+	return verbs_flow_create(v, err);
+}
+
+static void verbs_stop(struct rd_source *src)
+{
+	struct verbs *v = (struct verbs *)src;
+
+	verbs_flow_destroy(v);
+	v->stopped = true;
+	rd_loss_read(v->sysroot, v->device, v->port_num, &v->loss_after);
+}
+
+static void verbs_stats(struct rd_source *src, struct rd_source_stats *stats)
+{
+	struct verbs *v = (struct verbs *)src;
+	struct rd_loss_counters now;
+
+	*stats = (struct rd_source_stats){.gaps = v->gaps, .loss_upper_bound = true};
+	if (v->stopped)
+		now = v->loss_after;
+	else
+		rd_loss_read(v->sysroot, v->device, v->port_num, &now);
+	for (unsigned int i = 0; i < v->loss_before.n; i++) {
+		stats->loss[i].name = v->loss_before.counter[i].name;
+		stats->loss[i].frames = rd_loss_delta(&v->loss_before, &now, i);
+		stats->lost += stats->loss[i].frames;
+	}
+	stats->n_loss = v->loss_before.n;
+	stats->loss_known = stats->n_loss > 0;
+}
+
+static void verbs_close(struct rd_source *src)
+{
+	struct verbs *v = (struct verbs *)src;
+
+	verbs_queue_destroy(v);
+	verbs_ring_fini(&v->ring);
+	if (v->channel)
+		ibv_destroy_comp_channel(v->channel);
+	if (v->pd)
+		ibv_dealloc_pd(v->pd);
+	if (v->ctx)
+		ibv_close_device(v->ctx);
+	free(v);
+}
+
+const struct rd_source_ops verbs_ops = {
+	.name = "verbs",
+	.start = verbs_start,
+	.receive = verbs_receive,
+	.release = verbs_release,
+	.arm = verbs_arm,
+	.service = verbs_service,
+	.stop = verbs_stop,
+	.stats = verbs_stats,
+	.close = verbs_close,
+};

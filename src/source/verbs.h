@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the files of the verbs source share. */
+#ifndef RDMADUMP_SOURCE_VERBS_H
+#define RDMADUMP_SOURCE_VERBS_H
+
+#include "verbs_ring.h"
+#include <infiniband/verbs.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/source.h>
+
+#define FRAME_MAX 65536
+
+/* What a queue can suffer; NULL text: healthy. */
+struct ailment {
+	const char *text;
+	bool too_long; /* a frame did not fit its buffer */
+};
+
+struct verbs {
+	struct rd_source src;
+	const struct rd_device *device;
+	const char *sysroot;
+	unsigned int port_num;
+	enum rd_link link;
+	struct rd_clock clock;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_flow *flow;
+	struct verbs_ring ring;
+	unsigned int unacked; /* completion events read and not acknowledged */
+	bool armed, stopped, removed;
+	struct ailment ailment;
+	unsigned int repairs; /* in a row */
+	uint64_t gaps;
+	struct rd_loss_counters loss_before, loss_after;
+	char name[RD_NAME_MAX + 8], description[200], hardware[400];
+};
+
+/* verbs_queue.c: CQ, QP and flow */
+
+/* Fails with "VERB on DEVICE:PORT: reason; todo". */
+int verbs_fail(const struct verbs *v, struct rd_error *err, int errnum, const char *todo,
+	const char *verb);
+/* CQ and QP, receives posted, ready to receive; no flow yet. Undoes what it did when it fails. */
+int verbs_queue_create(struct verbs *v, struct rd_error *err);
+/* Flow, QP, CQ: whatever of them exists. */
+void verbs_queue_destroy(struct verbs *v);
+int verbs_flow_create(struct verbs *v, struct rd_error *err);
+void verbs_flow_destroy(struct verbs *v);
+void verbs_ack_events(struct verbs *v);
+
+/* verbs.c */
+extern const struct rd_source_ops verbs_ops;
+
+#endif

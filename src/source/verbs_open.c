@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Opens a device for sniffing: context, PD, completion channel, receive ring, queue. */
+#include "verbs.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmadump/log.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *open_advice(int errnum)
+{
+	if (errnum == EACCES || errnum == EPERM)
+		return "needs read and write access to /dev/infiniband/uverbs*: run as root";
+	return "see the kernel's log (dmesg)";
+}
+
+static int device_open(struct verbs *v, struct rd_error *err)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_device *found = NULL;
+
+	for (int i = 0; list && list[i]; i++)
+		if (strcmp(ibv_get_device_name(list[i]), v->device->name) == 0)
+			found = list[i];
+	errno = 0;
+	if (found)
+		v->ctx = ibv_open_device(found);
+	if (list)
+		ibv_free_device_list(list);
+	if (!found)
+		return rd_fail(err, RD_CLASS_DEVICE, 0,
+			"load the user-space access (modprobe ib_uverbs) and install the device's "
+			"provider (package ibverbs-providers)",
+			"%s is not known to libibverbs", v->device->name);
+	if (!v->ctx)
+		return verbs_fail(v, err, errno, open_advice(errno), "open_device");
+	return 0;
+}
+
+/* Nothing on the epoll path may block. */
+static int make_nonblocking(struct verbs *v, int fd, struct rd_error *err)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return verbs_fail(v, err, errno, NULL, "fcntl");
+	return 0;
+}
+
+/*
+ * The longest frame that the port's real MTU allows. The netdev's MTU bounds what the port takes,
+ * the RDMA path MTU what a neighbour's RDMA traffic brings; headers are counted at their longest.
+ */
+static uint32_t longest_frame(const struct rd_port *port, const struct ibv_port_attr *attr)
+{
+	const uint32_t vlans = 8, ethernet = 14, fcs = 4;
+	const uint32_t lrh = 8, grh = 40, udp = 8, bth = 12, xeth = 36, icrc = 4, vcrc = 2;
+	uint32_t rdma = 128U << attr->active_mtu, most;
+
+	if (attr->link_layer == IBV_LINK_LAYER_INFINIBAND)
+		return lrh + grh + bth + xeth + rdma + icrc + vcrc;
+	most = grh + udp + bth + xeth + rdma + icrc;
+	for (unsigned int i = 0; i < port->n_netdevs; i++)
+		if (port->netdevs[i].mtu > most)
+			most = port->netdevs[i].mtu;
+	return ethernet + vlans + most + fcs;
+}
+
+static int ring_size(const struct verbs *v, const struct rd_verbs_config *config, unsigned int *n,
+	struct rd_error *err)
+{
+	struct ibv_device_attr attr;
+	unsigned int most;
+	int rc = ibv_query_device(v->ctx, &attr);
+
+	if (rc)
+		return verbs_fail(v, err, rc, "see the kernel's log (dmesg)", "query_device");
+	most = (unsigned int)(attr.max_qp_wr < attr.max_cqe ? attr.max_qp_wr : attr.max_cqe);
+	*n = 1U << config->log2_buffers;
+	if (*n > most) {
+		while (*n > most)
+			*n /= 2;
+		rd_log(RD_LOG_WARNING,
+			"%s takes at most %u receives per queue: using %u buffers instead of %u",
+			v->name, most, *n, 1U << config->log2_buffers);
+	}
+	return 0;
+}
+
+static void set_local(struct verbs *v, const struct rd_port *port, const struct ibv_port_attr *attr)
+{
+	struct rd_local *local = &v->src.local;
+
+	local->link = v->link;
+	local->lid = attr->lid;
+	local->lid_mask = (uint16_t) ~((1U << attr->lmc) - 1);
+	for (unsigned int i = 0; i < port->n_netdevs && local->n_mac < 8; i++)
+		memcpy(local->mac[local->n_mac++], port->netdevs[i].mac, 6);
+}
+
+static void describe(struct verbs *v, const struct rd_device *d, const struct rd_port *port)
+{
+	const char *kind = v->link == RD_LINK_INFINIBAND ? "InfiniBand" : "RoCE";
+	const char *netdev = port->n_netdevs ? port->netdevs[0].name : "";
+	const char *comma = *netdev ? ", " : "";
+	const char *rate = port->rate[0] ? port->rate : "unknown rate";
+	char size[RD_UNITS_LEN];
+	struct rd_iface *iface = &v->src.iface;
+
+	snprintf(v->src.title, sizeof(v->src.title), "%s port %u (%s%s%s, %s)", d->name, port->num,
+		netdev, comma, kind, rate);
+	snprintf(v->src.details, sizeof(v->src.details), "software clock, %u buffers of %s%s",
+		v->ring.n, rd_fmt_kib(size, v->ring.buffer_size),
+		v->ring.huge ? " in huge pages" : "");
+	snprintf(v->description, sizeof(v->description),
+		"%s%s%s, %s; time stamps: system clock when the batch of frames was polled", netdev,
+		comma, kind, rate);
+	snprintf(v->hardware, sizeof(v->hardware), "%s %s%s%s, firmware %s, driver %s%s%s", d->name,
+		d->hca_type, d->board_id[0] ? " PSID " : "", d->board_id,
+		d->fw[0] ? d->fw : "unknown", d->driver[0] ? d->driver : "unknown",
+		d->pci[0] ? ", PCI " : "", d->pci);
+	iface->link = v->link;
+	iface->name = v->name;
+	iface->description = v->description;
+	iface->hardware = v->hardware;
+	iface->speed = port->speed;
+	iface->max_frame = FRAME_MAX;
+	if (port->n_netdevs) {
+		memcpy(iface->mac, port->netdevs[0].mac, 6);
+		iface->has_mac = true;
+	}
+}
+
+static int resources_create(
+	struct verbs *v, const struct rd_verbs_config *config, struct rd_error *err)
+{
+	struct ibv_port_attr attr;
+	uint32_t frame;
+	unsigned int n = 0;
+	int rc = ibv_query_port(v->ctx, (uint8_t)v->port_num, &attr);
+
+	if (rc)
+		return verbs_fail(v, err, rc, "see 'rdmadump list'", "query_port");
+	v->link = attr.link_layer == IBV_LINK_LAYER_INFINIBAND ? RD_LINK_INFINIBAND
+							       : RD_LINK_ETHERNET;
+	frame = config->max_frame ? config->max_frame : longest_frame(config->port, &attr);
+	set_local(v, config->port, &attr);
+	if (ring_size(v, config, &n, err) < 0)
+		return -1;
+	v->pd = ibv_alloc_pd(v->ctx);
+	if (!v->pd)
+		return verbs_fail(v, err, errno, "see the kernel's log (dmesg)", "alloc_pd");
+	v->channel = ibv_create_comp_channel(v->ctx);
+	if (!v->channel)
+		return verbs_fail(v, err, errno, "raise the limit of open files (ulimit -n)",
+			"create_comp_channel");
+	if (make_nonblocking(v, v->channel->fd, err) < 0 ||
+		make_nonblocking(v, v->ctx->async_fd, err) < 0)
+		return -1;
+	/* Buffers start on cache lines; a cache line more keeps room for an appended VCRC. */
+	if (verbs_ring_init(&v->ring, v->pd, n, (frame + 2 + 63) & ~63U, err) < 0)
+		return -1;
+	v->src.frame_fd = v->channel->fd;
+	v->src.event_fd = v->ctx->async_fd;
+	return 0;
+}
+
+int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, struct rd_error *err)
+{
+	struct verbs *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the source");
+	v->src.ops = &verbs_ops;
+	v->device = config->device;
+	v->sysroot = config->sysroot;
+	v->port_num = config->port->num;
+	snprintf(v->name, sizeof(v->name), "%s:%u", config->device->name, v->port_num);
+	if (device_open(v, err) < 0 || resources_create(v, config, err) < 0)
+		goto fail;
+	describe(v, config->device, config->port);
+	/* The flow is tried and taken back: what is refused is refused before a file is made. */
+	if (verbs_queue_create(v, err) < 0 || verbs_flow_create(v, err) < 0)
+		goto fail;
+	verbs_flow_destroy(v);
+	*s = &v->src;
+	return 0;
+fail:
+	verbs_ops.close(&v->src);
+	return -1;
+}

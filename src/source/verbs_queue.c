@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The sniffer's CQ, QP and flow: made in that order, unmade in the other. */
+#include "verbs.h"
+#include <errno.h>
+
+#define SNIFFER_QKEY 0x12345
+
+struct advice {
+	int errnum;
+	const char *todo;
+};
+
+#define NEEDS_NET_RAW "needs CAP_NET_RAW: run as root or setcap cap_net_raw+ep"
+
+static const struct advice qp_advice[] = {
+	{EPERM, NEEDS_NET_RAW},
+	{EOPNOTSUPP, "this device offers no RAW_PACKET queue pair; see 'rdmadump list'"},
+	{ENOMEM, "use fewer buffers (-b)"},
+	{EINVAL, "use fewer buffers (-b)"},
+	{0, "see 'rdmadump list'"},
+};
+
+static const struct advice flow_advice[] = {
+	{EPERM, NEEDS_NET_RAW},
+	{EOPNOTSUPP, "the device, its firmware or its link layer has no sniffer for verbs; see "
+		     "'rdmadump list'"},
+	{ENOSYS, "on ConnectX-3 set 'options mlx4_core log_num_mgm_entry_size=-1' and reload the "
+		 "driver"},
+	{EBUSY, "another program is sniffing on this device; end it first"},
+	{0, "see 'rdmadump list' and the kernel's log (dmesg)"},
+};
+
+static const char *advise(const struct advice *a, int errnum)
+{
+	while (a->errnum && a->errnum != errnum)
+		a++;
+	return a->todo;
+}
+
+int verbs_fail(
+	const struct verbs *v, struct rd_error *err, int errnum, const char *todo, const char *verb)
+{
+	return rd_fail(err, RD_CLASS_DEVICE, errnum, todo, "%s on %s", verb, v->name);
+}
+
+static int cq_create(struct verbs *v, struct rd_error *err)
+{
+	v->cq = ibv_create_cq(v->ctx, (int)v->ring.n, NULL, v->channel, 0);
+	if (!v->cq)
+		return verbs_fail(v, err, errno, "use fewer buffers (-b)", "create_cq");
+	v->armed = false;
+	return 0;
+}
+
+static int qp_create(struct verbs *v, struct rd_error *err)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = v->cq,
+		.recv_cq = v->cq,
+		.cap = {.max_recv_wr = v->ring.n, .max_recv_sge = 1},
+		.qp_type = v->link == RD_LINK_INFINIBAND ? IBV_QPT_UD : IBV_QPT_RAW_PACKET,
+	};
+
+	v->qp = ibv_create_qp(v->pd, &attr);
+	if (!v->qp)
+		return verbs_fail(v, err, errno, advise(qp_advice, errno), "create_qp");
+	return 0;
+}
+
+static int qp_ready(struct verbs *v, struct rd_error *err)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .port_num = (uint8_t)v->port_num, .qkey = SNIFFER_QKEY};
+	int mask = IBV_QP_STATE | IBV_QP_PORT, rc;
+
+	if (v->link == RD_LINK_INFINIBAND)
+		mask |= IBV_QP_PKEY_INDEX | IBV_QP_QKEY;
+	rc = ibv_modify_qp(v->qp, &attr, mask);
+	if (rc)
+		return verbs_fail(v, err, rc, advise(qp_advice, rc), "modify_qp to INIT");
+	rc = verbs_ring_fill(&v->ring, v->qp);
+	if (rc)
+		return verbs_fail(v, err, rc, "use fewer buffers (-b)", "post_recv");
+	attr.qp_state = IBV_QPS_RTR;
+	rc = ibv_modify_qp(v->qp, &attr, IBV_QP_STATE);
+	if (rc)
+		return verbs_fail(v, err, rc, advise(qp_advice, rc), "modify_qp to RTR");
+	return 0;
+}
+
+int verbs_flow_create(struct verbs *v, struct rd_error *err)
+{
+	struct ibv_flow_attr attr = {
+		.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof(attr), .port = (uint8_t)v->port_num};
+
+	v->flow = ibv_create_flow(v->qp, &attr);
+	if (!v->flow)
+		return verbs_fail(v, err, errno, advise(flow_advice, errno), "create_flow");
+	return 0;
+}
+
+void verbs_flow_destroy(struct verbs *v)
+{
+	if (v->flow)
+		ibv_destroy_flow(v->flow);
+	v->flow = NULL;
+}
+
+void verbs_ack_events(struct verbs *v)
+{
+	if (v->unacked)
+		ibv_ack_cq_events(v->cq, v->unacked);
+	v->unacked = 0;
+}
+
+/* Flow before QP before CQ: the order in which nothing can arrive at what is gone. */
+void verbs_queue_destroy(struct verbs *v)
+{
+	verbs_flow_destroy(v);
+	if (v->qp)
+		ibv_destroy_qp(v->qp);
+	v->qp = NULL;
+	if (v->cq) {
+		verbs_ack_events(v);
+		ibv_destroy_cq(v->cq);
+	}
+	v->cq = NULL;
+}
+
+int verbs_queue_create(struct verbs *v, struct rd_error *err)
+{
+	if (cq_create(v, err) < 0 || qp_create(v, err) < 0 || qp_ready(v, err) < 0) {
+		verbs_queue_destroy(v);
+		return -1;
+	}
+	return 0;
+}

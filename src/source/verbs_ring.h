@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The receive ring: buffers in one memory region, and the work requests that post them. */
+#ifndef RDMADUMP_SOURCE_VERBS_RING_H
+#define RDMADUMP_SOURCE_VERBS_RING_H
+
+#include <infiniband/verbs.h>
+#include <rdmadump/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct verbs_ring {
+	uint8_t *memory;
+	size_t memory_len;
+	bool huge; /* in pages of the system's huge page size, reserved ones */
+	struct ibv_mr *mr;
+	uint32_t buffer_size; /* bytes of one buffer */
+	unsigned int n;
+	struct ibv_recv_wr *wr; /* wr[i] posts buffer i; wr_id is i */
+	struct ibv_sge *sge;
+	struct ibv_recv_wr *first, **tail; /* taken back, to be posted again */
+};
+
+int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
+	uint32_t buffer_size, struct rd_error *err);
+void verbs_ring_fini(struct verbs_ring *ring);
+
+/* Posts every buffer; the queue must be empty. Returns 0 or an errno. */
+int verbs_ring_fill(struct verbs_ring *ring, struct ibv_qp *qp);
+
+static inline uint8_t *verbs_ring_buffer(const struct verbs_ring *ring, uint64_t i)
+{
+	return ring->memory + i * ring->buffer_size;
+}
+
+/* Takes buffer i back: the next verbs_ring_post() posts it. */
+static inline void verbs_ring_take(struct verbs_ring *ring, uint64_t i)
+{
+	*ring->tail = &ring->wr[i];
+	ring->tail = &ring->wr[i].next;
+}
+
+/* Posts what was taken back, in one list. Returns 0 or an errno. */
+static inline int verbs_ring_post(struct verbs_ring *ring, struct ibv_qp *qp)
+{
+	struct ibv_recv_wr *first = ring->first, *bad;
+
+	if (ring->tail == &ring->first)
+		return 0;
+	*ring->tail = NULL;
+	ring->tail = &ring->first;
+	return ibv_post_recv(qp, first, &bad);
+}
+
+#endif
