@@ -23,7 +23,8 @@ struct rd_format {
 	/*
 	 * Each writes at most `room` bytes at dst and returns the bytes written, 0 if they do
 	 * not fit. header(): what a file begins with. trailer(): what it ends with, one
-	 * statistics record per interface (`stats[n_ifaces]`); NULL if the format has none.
+	 * statistics record per interface (`stats[n_ifaces]`); NULL if the format has none. ERF's
+	 * header is always 0 bytes.
 	 */
 	size_t (*header)(const struct rd_encoder *e, uint8_t *dst, size_t room);
 	size_t (*trailer)(const struct rd_encoder *e, const struct rd_iface_stats *stats,

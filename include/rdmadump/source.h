@@ -11,6 +11,8 @@
 #define RD_BATCH      64 /* frames that one receive() hands out at most */
 #define RD_SOURCE_END (-2)
 
+#define RD_SOURCE_IFACES 64 /* interfaces that one source has at most */
+
 struct rd_source;
 
 /* What a source knows of itself. Counts are frames since start(). */
@@ -19,6 +21,7 @@ struct rd_source_stats {
 	bool loss_known;       /* whether the device has counters that tell of loss */
 	bool loss_upper_bound; /* the counters are shared with other users of the device */
 	uint64_t gaps;	       /* times that the queue failed and was brought back */
+	uint64_t left_out;     /* never delivered: of another link type than the output holds */
 	unsigned int n_loss;
 	struct {
 		const char *name; /* "out_of_buffer" */
@@ -51,17 +54,42 @@ struct rd_source_ops {
 	void (*stats)(struct rd_source *s, struct rd_source_stats *stats);
 	/* Undoes all; s is gone. Legal at any time. */
 	void (*close)(struct rd_source *s);
+
+	/* What follows is NULL where a source has nothing to tell. */
+
+	/*
+	 * What belongs beside frame i of the last batch, valid until release(); false: nothing.
+	 * Asked only while batch_has_notes is set.
+	 */
+	bool (*note)(struct rd_source *s, unsigned int i, struct rd_note *note);
+	/* Bytes of the input consumed, and its size (0: unknown). */
+	void (*progress)(struct rd_source *s, uint64_t *done, uint64_t *size);
+	/*
+	 * What the input says of interface i (counts are 0 where it says nothing), and when its
+	 * first and last frame crossed the wire. Final after stop(). False: it had no frame and
+	 * nothing is said.
+	 */
+	bool (*iface_stats)(struct rd_source *s, unsigned int i, struct rd_iface_stats *stats);
 };
 
 struct rd_source {
 	const struct rd_source_ops *ops;
-	struct rd_iface iface; /* strings live as long as the source */
-	struct rd_local local; /* for the direction of frames */
-	int frame_fd;	 /* readable after arm() when frames came; -1: receive() is always ready */
-	int event_fd;	 /* readable when the device has something to tell; -1: none */
-	char title[160]; /* "mlx5_0 port 1 (enp1s0f0np0, RoCE, 100 Gb/s)" */
-	char details[120]; /* "software clock, 16384 buffers of 9.5 KiB" */
-	char note[256];	   /* what just happened, one line, until the engine has taken it */
+	struct rd_iface iface; /* the first one; strings live as long as the source */
+	/* All of them, of one link type and one snaplen; 0: `iface` is the only one. */
+	const struct rd_iface *ifaces;
+	unsigned int n_ifaces;
+	/* What the input says of the machine that it comes from; NULL: it is this machine. */
+	const struct rd_section *section;
+	/* For the direction of frames; link RD_LINK_UNKNOWN: frames come with their direction. */
+	struct rd_local local;
+	int frame_fd; /* readable after arm() when frames came; -1: receive() is always ready */
+	int event_fd; /* readable when the device has something to tell; -1: none */
+	/* Empty receives worth trying before sleeping; 0: as many as the engine likes. */
+	unsigned int idle_polls;
+	bool batch_has_notes; /* set by receive(): note() has something for the batch */
+	char title[160];      /* "mlx5_0 port 1 (enp1s0f0np0, RoCE, 100 Gb/s)" */
+	char details[120];    /* "software clock, 16384 buffers of 9.5 KiB" */
+	char note[256];	      /* what just happened, one line, until the engine has taken it */
 };
 
 struct rd_verbs_config {
@@ -74,6 +102,40 @@ struct rd_verbs_config {
 
 /* The device's own sniffer (verbs.c). config's pointers must outlive the source. */
 int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, struct rd_error *err);
+
+struct rd_netdev_config {
+	const char *netdev; /* "eth0"; "any" is all of them, with cooked headers */
+	uint32_t snaplen;   /* bytes kept of a frame; 0: all */
+	size_t buffer;	    /* bytes of the kernel's ring; 0: RD_NETDEV_BUFFER */
+	bool promiscuous;   /* see what is addressed to others */
+	const char *filter; /* tcpdump expression for the kernel; NULL: everything */
+	/* The RDMA port whose traffic is looked for on the netdev; NULL: none. */
+	const struct rd_device *device;
+	const struct rd_port *port;
+};
+
+#define RD_NETDEV_BUFFER ((size_t)32 << 20)
+
+/* What passes a network interface of the kernel (netdev.c, libpcap). config is not kept. */
+int rd_netdev_open(
+	struct rd_source **s, const struct rd_netdev_config *config, struct rd_error *err);
+
+struct rd_file_config {
+	const char *path; /* "-" is standard input */
+};
+
+/*
+ * A capture file of any format that rd_reader knows, also gzip or zstd (file.c). Waits for the
+ * first frame of a pipe; after that, receive() never waits. config is not kept.
+ */
+int rd_file_open(struct rd_source **s, const struct rd_file_config *config, struct rd_error *err);
+
+/* A source's interfaces; frames carry an index into them (any, where there is one only). */
+static inline const struct rd_iface *rd_source_ifaces(const struct rd_source *s, unsigned int *n)
+{
+	*n = s->n_ifaces ? s->n_ifaces : 1;
+	return s->n_ifaces ? s->ifaces : &s->iface;
+}
 
 /* Appends a line to s->note, with the time of day; and to the log. */
 void rd_source_note(struct rd_source *s, const char *fmt, ...)

@@ -24,13 +24,16 @@ struct engine {
 	unsigned int live;	      /* sources that have not ended */
 	bool ended[RD_IFACES_MAX];
 	int epfd;
-	bool stop, service;
+	bool stop;
+	bool abandon; /* told to end a second time: do not wait for the output any more */
 };
 
 static void end(struct engine *e, enum rd_end why)
 {
 	if (!e->stop)
 		e->c->end = why;
+	else if (why == RD_END_WATCH)
+		e->abandon = true;
 	e->stop = true;
 }
 
@@ -67,14 +70,14 @@ static void look(struct engine *e, int timeout_ms)
 		end(e, RD_END_OUTPUT);
 }
 
-/* A chunk with room, or NULL when there is none and the policy says to drop. */
+/* Makes sure of a chunk with room; false when there is none and the policy says to drop. */
 static bool chunk_get(struct engine *e)
 {
 	if (e->chunk)
 		return true;
 	e->chunk = rd_sink_get(e->config->sink);
 	while (!e->chunk && e->config->when_full == RD_FULL_WAIT &&
-		!rd_sink_failed(e->config->sink) && !e->stop) {
+		!rd_sink_failed(e->config->sink) && !e->abandon) {
 		if (rd_sink_await(e->config->sink))
 			look(e, STOP_MS);
 		e->chunk = rd_sink_get(e->config->sink);

@@ -124,7 +124,8 @@ static int find_device(struct session *s)
 			why);
 	/* The table's word is not the last one: the device may refuse, or take, what it says. */
 	if (*todo)
-		rd_log(RD_LOG_INFO, "%s port %u: %s; %s", s->device->name, s->port->num, why, todo);
+		rd_log(RD_LOG_DEBUG, "%s port %u: %s; %s", s->device->name, s->port->num, why,
+			todo);
 	return 0;
 }
 

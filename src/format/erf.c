@@ -3,7 +3,7 @@
 #include "internal.h"
 #include <string.h>
 
-/* ERF has no file header; an empty one cannot be told from "does not fit" but for this. */
+/* ERF files begin with their first record. */
 size_t erf_header(const struct rd_encoder *e, uint8_t *dst, size_t room)
 {
 	(void)e;

@@ -115,8 +115,8 @@ static int fail_unknown(const char *spec, size_t len, struct rd_error *err)
 }
 
 /* Takes apart "name,option=value,..."; *dlt is 0 if it was not given. */
-static int parse_spec(const char *spec, const struct rd_format **format, int *dlt,
-	struct rd_error *err)
+static int parse_spec(
+	const char *spec, const struct rd_format **format, int *dlt, struct rd_error *err)
 {
 	static const char option[] = "dlt=";
 	size_t len = strcspn(spec, ",");

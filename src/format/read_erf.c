@@ -54,7 +54,8 @@ static size_t headers_len(const uint8_t *p, size_t left)
 	return len <= left ? len : 0;
 }
 
-/* Fills in the interface for the records of a kind and a port, which is the file's if it is free. */
+/* Fills in the interface for the records of a kind and a port, which is the file's if it is free.
+ */
 static int iface_for(struct rd_reader *r, struct file_iface *f, enum erf_kind kind,
 	unsigned int port, bool ports)
 {
@@ -121,12 +122,16 @@ enum step erf_unwrap(struct rd_reader *r, struct file_iface *f, struct rd_frame 
 		frame->flags |= RD_FRAME_CRC_ERROR;
 	if (type && type->counts_loss)
 		*dropped = rd_be16(p + ERF_LCTR);
-	if (kind == ERF_KIND_OTHER)
+	if (kind == ERF_KIND_OTHER) { /* passed on with its headers, and with what fills it up */
+		if (frame->len < frame->caplen)
+			frame->len = frame->caplen;
 		return STEP_FRAME;
+	}
 	frame->data += headers;
 	frame->caplen -= (uint32_t)headers;
 	frame->len -= (uint32_t)headers;
-	if (kind == ERF_KIND_ETH) /* the FCS is counted even if it is not there: frames go without */
+	if (kind ==
+		ERF_KIND_ETH) /* the FCS is counted even if it is not there: frames go without */
 		frame->len -= frame->len < ERF_ETH_FCS ? frame->len : ERF_ETH_FCS;
 	if (frame->caplen > frame->len)
 		frame->caplen = frame->len;

@@ -4,7 +4,7 @@
 #include "reader.h"
 #include <stdlib.h>
 
-#define BLOCK_MIN  12 /* type, length, length again */
+#define BLOCK_MIN 12 /* type, length, length again */
 
 static bool is_magic(const uint8_t *p, bool *swapped)
 {
@@ -307,8 +307,8 @@ struct packet {
 	bool no_time;
 };
 
-static bool packet_head(const struct rd_reader *r, uint32_t type, struct rd_view *v,
-	struct packet *k)
+static bool packet_head(
+	const struct rd_reader *r, uint32_t type, struct rd_view *v, struct packet *k)
 {
 	const uint8_t *p = rd_view_take(v, type == BLOCK_SPB ? 4 : 20);
 
@@ -337,8 +337,8 @@ static bool packet_head(const struct rd_reader *r, uint32_t type, struct rd_view
 	return true;
 }
 
-static enum step packet_next(struct rd_reader *r, uint32_t type, struct rd_view *v,
-	struct rd_frame *frame)
+static enum step packet_next(
+	struct rd_reader *r, uint32_t type, struct rd_view *v, struct rd_frame *frame)
 {
 	struct file_iface *f;
 	struct packet k;
@@ -360,8 +360,8 @@ static enum step packet_next(struct rd_reader *r, uint32_t type, struct rd_view 
 		.iface = f->iface,
 	};
 	if (!frame->data)
-		return reader_damaged(r, "a captured length of %u bytes in a smaller block",
-			k.caplen);
+		return reader_damaged(
+			r, "a captured length of %u bytes in a smaller block", k.caplen);
 	if (f->dlt == DLT_ERF)
 		s = erf_unwrap(r, f, frame, false, &lost);
 	if (s != STEP_FRAME)
@@ -371,14 +371,15 @@ static enum step packet_next(struct rd_reader *r, uint32_t type, struct rd_view 
 	if (rd_view_left(v) && frame_options(r, v, f, frame, &k.dropped) == STEP_FAIL)
 		return STEP_FAIL;
 	if (!k.dropped)
-		k.dropped = lost; /* the same loss told twice, but the option holds larger numbers */
+		k.dropped =
+			lost; /* the same loss told twice, but the option holds larger numbers */
 	if (k.dropped && reader_add_note(r, k.dropped, NULL, 0) == STEP_FAIL)
 		return STEP_FAIL;
 	return STEP_FRAME;
 }
 
-static enum step block_next(struct rd_reader *r, uint32_t type, struct rd_view *v,
-	struct rd_frame *frame)
+static enum step block_next(
+	struct rd_reader *r, uint32_t type, struct rd_view *v, struct rd_frame *frame)
 {
 	switch (type) {
 	case BLOCK_EPB:

@@ -165,8 +165,8 @@ int reader_add_iface(struct rd_reader *r, const struct rd_iface *iface)
 	return (int)r->n_ifaces++;
 }
 
-struct file_iface *reader_add_file_iface(struct rd_reader *r, const struct rd_iface *iface,
-	uint16_t dlt)
+struct file_iface *reader_add_file_iface(
+	struct rd_reader *r, const struct rd_iface *iface, uint16_t dlt)
 {
 	int index = reader_add_iface(r, iface);
 	struct file_iface *f;
@@ -180,8 +180,11 @@ struct file_iface *reader_add_file_iface(struct rd_reader *r, const struct rd_if
 	}
 	r->file_ifaces = f;
 	f += r->n_file_ifaces++;
-	*f = (struct file_iface){
-		.iface = (uint16_t)index, .dlt = dlt, .mul = 1000, .div = 1, .fcslen = iface->fcslen};
+	*f = (struct file_iface){.iface = (uint16_t)index,
+		.dlt = dlt,
+		.mul = 1000,
+		.div = 1,
+		.fcslen = iface->fcslen};
 	return f;
 }
 
@@ -190,6 +193,8 @@ static bool add_text(struct rd_reader *r, const char *text, size_t len)
 	size_t need = r->texts_used + len;
 	char *p;
 
+	if (!len)
+		return true;
 	if (need > r->texts_room) {
 		need *= 2;
 		p = realloc(r->texts, need);
@@ -323,8 +328,8 @@ static enum step step(struct rd_reader *r, struct rd_frame *frame)
 	}
 }
 
-int rd_reader_next(struct rd_reader *r, struct rd_frame *frames, unsigned int max,
-	struct rd_error *err)
+int rd_reader_next(
+	struct rd_reader *r, struct rd_frame *frames, unsigned int max, struct rd_error *err)
 {
 	notes_reset(r);
 	while (!r->failed && r->batch < max) {
@@ -365,8 +370,8 @@ static int fail_stranger(struct rd_reader *r, struct rd_error *err)
 	const char *todo = "it must be pcapng, pcap or ERF";
 
 	if (!reader_left(r))
-		return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "'%s' is empty, no capture file",
-			r->name);
+		return rd_fail(
+			err, RD_CLASS_DEVICE, 0, todo, "'%s' is empty, no capture file", r->name);
 	for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++)
 		if (reader_left(r) >= strangers[i].len &&
 			!memcmp(reader_at(r), strangers[i].magic, strangers[i].len))
@@ -395,8 +400,8 @@ fail:
 	return -1;
 }
 
-int rd_reader_open(struct rd_reader **out, rd_read_fn *read, void *ctx, const char *name,
-	struct rd_error *err)
+int rd_reader_open(
+	struct rd_reader **out, rd_read_fn *read, void *ctx, const char *name, struct rd_error *err)
 {
 	struct rd_reader *r = calloc(1, sizeof(*r));
 	int rc = -1;

@@ -142,8 +142,8 @@ enum step reader_nomem(struct rd_reader *r);
 /* Adds an interface (strings are copied) and returns its index, -1 with reader.error set. */
 int reader_add_iface(struct rd_reader *r, const struct rd_iface *iface);
 /* Adds an interface of the file: its number in its section is the count before. */
-struct file_iface *reader_add_file_iface(struct rd_reader *r, const struct rd_iface *iface,
-	uint16_t dlt);
+struct file_iface *reader_add_file_iface(
+	struct rd_reader *r, const struct rd_iface *iface, uint16_t dlt);
 /* The note of the frame at hand; comment has len bytes and may be NULL. Calls add up. */
 enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *comment, size_t len);
 

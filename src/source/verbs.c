@@ -4,6 +4,7 @@
  * which copies what crosses the port in both directions (ibv_create_flow(3); mlx5_ib, mlx4_ib).
  */
 #include "verbs.h"
+#include <errno.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
@@ -78,57 +79,85 @@ static void complete_vcrc(const struct verbs *v, struct rd_frame *f)
 	f->caplen += 2;
 }
 
-static void take_completion_error(struct verbs *v, const struct ibv_wc *wc)
+static void take_completion_error(struct verbs *v, enum ibv_wc_status status, uint32_t syndrome)
 {
 	if (v->stopped || v->ailment.text)
 		return;
-	v->ailment.text = ibv_wc_status_str(wc->status);
-	v->ailment.too_long = wc->status == IBV_WC_LOC_LEN_ERR;
-	rd_log(RD_LOG_DEBUG, "%s: completion with status %d, vendor syndrome 0x%x", v->name,
-		wc->status, wc->vendor_err);
+	v->ailment.text = ibv_wc_status_str(status);
+	v->ailment.too_long = status == IBV_WC_LOC_LEN_ERR;
+	rd_log(RD_LOG_DEBUG, "%s: completion with status %d, vendor syndrome 0x%x", v->name, status,
+		syndrome);
+}
+
+/* Buffer `id` holds a frame; it goes back to the device with the batch. */
+static inline void take_frame(
+	struct verbs *v, struct rd_frame *f, uint64_t id, uint32_t len, uint64_t now)
+{
+	verbs_ring_take(&v->ring, id);
+	f->data = verbs_ring_buffer(&v->ring, id);
+	__builtin_prefetch(f->data);
+	f->len = f->caplen = len;
+	f->ts_ns = now;
+	f->flags = 0;
+}
+
+static int poll_extended(struct verbs *v, struct rd_frame *frames, unsigned int max)
+{
+	struct ibv_poll_cq_attr attr = {0};
+	struct ibv_cq_ex *cq = v->cq_ex;
+	unsigned int got = 0;
+	uint64_t now;
+	int rc = ibv_start_poll(cq, &attr);
+
+	if (rc)
+		return rc == ENOENT ? 0 : -1;
+	now = rd_clock_now(&v->clock);
+	do {
+		if (__builtin_expect(cq->status == IBV_WC_SUCCESS, 1))
+			take_frame(v, &frames[got++], cq->wr_id, ibv_wc_read_byte_len(cq), now);
+		else
+			take_completion_error(v, cq->status, ibv_wc_read_vendor_err(cq));
+	} while (got < max && (rc = ibv_next_poll(cq)) == 0);
+	ibv_end_poll(cq);
+	return rc == 0 || rc == ENOENT ? (int)got : -1;
+}
+
+static int poll_plain(struct verbs *v, struct rd_frame *frames, unsigned int max)
+{
+	struct ibv_wc wc[RD_BATCH];
+	unsigned int got = 0;
+	int n = ibv_poll_cq(v->cq, (int)(max < RD_BATCH ? max : RD_BATCH), wc);
+	uint64_t now = n > 0 ? rd_clock_now(&v->clock) : 0;
+
+	for (int i = 0; i < n; i++) {
+		if (__builtin_expect(wc[i].status == IBV_WC_SUCCESS, 1))
+			take_frame(v, &frames[got++], wc[i].wr_id, wc[i].byte_len, now);
+		else
+			take_completion_error(v, wc[i].status, wc[i].vendor_err);
+	}
+	return n < 0 ? -1 : (int)got;
 }
 
 static int verbs_receive(
 	struct rd_source *src, struct rd_frame *frames, unsigned int max, struct rd_error *err)
 {
 	struct verbs *v = (struct verbs *)src;
-	struct ibv_wc wc[RD_BATCH];
-	unsigned int got = 0;
-	uint64_t now;
 	int n;
 
-	if (v->removed && !v->stopped)
-		return fail_removed(v, err);
 	if (v->ailment.text && (v->stopped || repair(v, err) < 0))
 		return v->stopped ? RD_SOURCE_END : -1;
-	n = ibv_poll_cq(v->cq, (int)(max < RD_BATCH ? max : RD_BATCH), wc);
+	n = v->cq_ex ? poll_extended(v, frames, max) : poll_plain(v, frames, max);
 	if (n <= 0) {
 		if (n < 0)
 			v->ailment.text = "the completion queue cannot be polled";
-		return 0;
-	}
-	now = rd_clock_now(&v->clock);
-	for (int i = 0; i < n; i++) {
-		struct rd_frame *f = &frames[got];
-
-		if (__builtin_expect(wc[i].status != IBV_WC_SUCCESS, 0)) {
-			take_completion_error(v, &wc[i]);
-			continue;
-		}
-		verbs_ring_take(&v->ring, wc[i].wr_id);
-		f->data = verbs_ring_buffer(&v->ring, wc[i].wr_id);
-		__builtin_prefetch(f->data);
-		f->len = f->caplen = wc[i].byte_len;
-		f->ts_ns = now;
-		f->flags = 0;
-		got++;
+		/* What completed before the device was gone has been taken by now. */
+		return v->removed && !v->stopped ? fail_removed(v, err) : 0;
 	}
 	if (v->link == RD_LINK_INFINIBAND)
-		for (unsigned int i = 0; i < got; i++)
+		for (int i = 0; i < n; i++)
 			complete_vcrc(v, &frames[i]);
-	if (got)
-		v->repairs = 0;
-	return (int)got;
+	v->repairs = 0;
+	return n;
 }
 
 static void verbs_release(struct rd_source *src)
@@ -201,7 +230,9 @@ static void take_event(struct verbs *v, const struct ibv_async_event *event)
 		if (events[i].type != event->event_type || !event_is_ours(v, event))
 			continue;
 		if (events[i].effect == EVENT_AILMENT) {
-			v->ailment.text = events[i].text;
+			/* The first is the cause, the others follow from it. */
+			if (!v->ailment.text)
+				v->ailment.text = events[i].text;
 			return;
 		}
 		rd_source_note(&v->src, "%s", events[i].text);

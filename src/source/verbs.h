@@ -27,6 +27,7 @@ struct verbs {
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
+	struct ibv_cq_ex *cq_ex; /* the same, where the provider has extended CQs; else NULL */
 	struct ibv_qp *qp;
 	struct ibv_flow *flow;
 	struct verbs_ring ring;

@@ -3,9 +3,9 @@
 #include "crc.h"
 #include <rdmadump/bytes.h>
 
-#define SLICES	    8
-#define POLYNOMIAL  0xedb88320u /* 0x04c11db7, bits reversed: the wire sends the least bit first */
-#define POLYNOMIAL16 0xd008u	/* 0x100b: x^16 + x^12 + x^3 + x + 1, reversed */
+#define SLICES	     8
+#define POLYNOMIAL   0xedb88320u /* 0x04c11db7, bits reversed: the wire sends the least bit first */
+#define POLYNOMIAL16 0xd008u	 /* 0x100b: x^16 + x^12 + x^3 + x + 1, reversed */
 
 /* [k][b]: what byte b does to the checksum after k more bytes. Written once, before main(). */
 static uint32_t invariant[SLICES][256];

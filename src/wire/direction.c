@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Tells sent from received frames by their source address: IEEE 802.3 clause 3.2, IBTA volume 1, 7.7. */
+/* Tells sent from received frames by their source address: IEEE 802.3 clause 3.2, IBTA volume
+ * 1, 7.7. */
 #include <rdmadump/bytes.h>
 #include <rdmadump/wire.h>
 
@@ -28,13 +29,13 @@ static void mark_one_mac(uint64_t mac, struct rd_frame *frames, unsigned int n)
 		if (f->caplen < ETH_SOURCE_END)
 			f->direction = RD_DIR_UNKNOWN;
 		else
-			f->direction = mac_load(f->data + ETH_SOURCE) == mac ? RD_DIR_OUT
-									     : RD_DIR_IN;
+			f->direction =
+				mac_load(f->data + ETH_SOURCE) == mac ? RD_DIR_OUT : RD_DIR_IN;
 	}
 }
 
-static void mark_macs(const uint64_t *macs, unsigned int n_macs, struct rd_frame *frames,
-	unsigned int n)
+static void mark_macs(
+	const uint64_t *macs, unsigned int n_macs, struct rd_frame *frames, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
 		struct rd_frame *f = &frames[i];

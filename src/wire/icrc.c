@@ -25,7 +25,8 @@
 
 /* A copy of the headers with the fields set that may change on the way. */
 struct masked {
-	uint8_t bytes[LRH_LEN + 60 + UDP_LEN + BTH_LEN]; /* the longest: IPv4 with all its options */
+	uint8_t bytes[LRH_LEN + 60 + UDP_LEN +
+		      BTH_LEN]; /* the longest: IPv4 with all its options */
 	size_t used;
 };
 
@@ -78,8 +79,8 @@ static void masked_add_ip4(struct masked *m, const uint8_t *p, size_t len)
 }
 
 /* v: what is covered behind the masked headers, then the ICRC. */
-static int finish(const struct masked *m, const struct rd_view *v, uint32_t *computed,
-	uint32_t *stored)
+static int finish(
+	const struct masked *m, const struct rd_view *v, uint32_t *computed, uint32_t *stored)
 {
 	size_t len = rd_view_left(v);
 	uint32_t crc;
@@ -220,8 +221,8 @@ static int infiniband_icrc(struct rd_view *v, uint32_t *computed, uint32_t *stor
 	return finish(&m, v, computed, stored);
 }
 
-int rd_icrc(enum rd_link link, const uint8_t *data, size_t len, uint32_t *computed,
-	uint32_t *stored)
+int rd_icrc(
+	enum rd_link link, const uint8_t *data, size_t len, uint32_t *computed, uint32_t *stored)
 {
 	struct rd_view v = {data, data + len};
 

@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Every frame is accounted for exactly once: delivered = written + dropped, and
+# delivered + out_of_buffer = offered, whatever is too slow.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq python3
+
+count=3000000
+[ -z "${TEST_QUICK-}" ] || count=150000
+
+# accounts NAME: our report, the file's own count and the model's statistics must agree
+accounts() {
+	local delivered written full output offered lost counted
+	delivered=$(json "$tmp/report" .frames.delivered)
+	written=$(json "$tmp/report" .frames.written)
+	full=$(json "$tmp/report" .frames.dropped.buffer_full)
+	output=$(json "$tmp/report" .frames.dropped.output)
+	counted=$(json "$tmp/report" .device_dropped.frames)
+	offered=$(json "$tmp/stats" .offered)
+	lost=$(json "$tmp/stats" .dropped)
+	is "$1: delivered = written + dropped" "$delivered" $((written + full + output))
+	is "$1: delivered + out_of_buffer = offered" $((delivered + counted)) "$offered"
+	is "$1: the device's own count" "$counted" "$lost"
+	is "$1: frames in the file" "$("$SOFTHCA_FRAMES" --hash "$tmp/out" | awk '{print $1}')" "$written"
+	echo "# $1: offered $offered delivered $delivered written $written full $full device $lost"
+}
+
+# A reader that takes 20 MB/s, and a small buffer: we must drop
+model --mode drop --gen count=$count,size=1024,seed=1 --at-end sigint --stats "$tmp/stats" -- \
+	"$RDMADUMP" -d mlx5_0 -q --json --buffer-size 4Mi -w - 2>"$tmp/report" | python3 -c '
+import sys, time
+out = open(sys.argv[1], "wb")
+while True:
+    data = sys.stdin.buffer.read1(1 << 17)
+    if not data: break
+    out.write(data)
+    time.sleep(len(data) / float(sys.argv[2]))' "$tmp/out" $((count * 80))
+accounts "a slow pipe"
+[ "$(json "$tmp/report" .frames.dropped.buffer_full)" -gt 0 ]
+ok "a slow pipe: frames were dropped by us"
+# The losses stand in the file, where they happened and at the end
+python3 - "$tmp/out" "$(json "$tmp/report" .frames.dropped.buffer_full)" <<'PY'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+at = drops = 0
+ifdrop = osdrop = None
+while at < len(data):
+    kind, length = struct.unpack_from("<II", data, at)
+    first = {6: 28, 5: 20}.get(kind)
+    if first:
+        o = at + first + ((struct.unpack_from("<I", data, at + 20)[0] + 3) & ~3 if kind == 6 else 0)
+        while o < at + length - 4:
+            code, size = struct.unpack_from("<HH", data, o)
+            if code == 0: break
+            if kind == 6 and code == 4: drops += struct.unpack_from("<Q", data, o + 4)[0]
+            if kind == 5 and code == 5: ifdrop = struct.unpack_from("<Q", data, o + 4)[0]
+            if kind == 5 and code == 7: osdrop = struct.unpack_from("<Q", data, o + 4)[0]
+            o += 4 + ((size + 3) & ~3)
+    at += length
+want = int(sys.argv[2])
+print(f"# epb_dropcount sum {drops}, isb_osdrop {osdrop}, isb_ifdrop {ifdrop}, want {want}")
+# Frames dropped at the very end have no frame behind them to tell of them.
+sys.exit(not (osdrop == want and ifdrop >= want and 0 < drops <= want))
+PY
+ok "a slow pipe: drop counts stand in the file"
+
+# Waiting instead: the device drops, and says so
+model --mode drop --gen count=$count,size=1024,seed=1 --at-end sigint --stats "$tmp/stats" -- \
+	"$RDMADUMP" -d mlx5_0 -q --json -b 8 --buffer-size 1Mi --when-full wait -w - 2>"$tmp/report" | python3 -c '
+import sys, time
+out = open(sys.argv[1], "wb")
+while True:
+    data = sys.stdin.buffer.read1(1 << 17)
+    if not data: break
+    out.write(data)
+    time.sleep(len(data) / float(sys.argv[2]))' "$tmp/out" $((count * 80))
+accounts "a slow pipe, waiting"
+is "a slow pipe, waiting: nothing dropped by us" \
+	"$(json "$tmp/report" .frames.dropped.buffer_full)" 0
+
+# A tiny ring at the model's full speed
+model --mode drop --gen count=$count,size=60-1500,seed=2 --at-end sigint --stats "$tmp/stats" -- \
+	"$RDMADUMP" -d mlx5_0 -q --json -b 3 -w "$tmp/out" >"$tmp/report" 2>"$tmp/log"
+accounts "a tiny ring"
+
+# -c: as many as were asked for
+model --gen count=100000,size=200,seed=2 --stats "$tmp/stats" -- \
+	"$RDMADUMP" -d mlx5_0 -q --json -c 1234 -w "$tmp/out" >"$tmp/report" 2>"$tmp/log"
+is "-c: exit status" $? 0
+is "-c: delivered" "$(json "$tmp/report" .frames.delivered)" 1234
+is "-c: in the file" "$("$SOFTHCA_FRAMES" --hash "$tmp/out" | awk '{print $1}')" 1234
+is "-c: ended by" "$(json "$tmp/report" .ended_by)" count
+is "nothing left on the device" "$(jq -r '[.leaked[]?] | add // 0' "$tmp/stats")" 0
+
+tap_done

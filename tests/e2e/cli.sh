@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Command lines: exit status and what is said. One line of the list is one case.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq
+
+# STATUS|COMMAND LINE|EXTENDED REGULAR EXPRESSION that the output has
+while IFS='|' read -r want line pattern; do
+	case $want in ''|'#'*) continue ;; esac
+	# shellcheck disable=SC2086 # words of a command line
+	model --dev name=mlx5_0,netdev=enp1s0f0np0,pci=0000:3b:00.0 \
+		--dev name=mlx5_1,netdev=enp2s0np0,pci=0000:5e:00.0,state=down \
+		--gen count=50,size=200,seed=1 --at-end sigint -- \
+		"$RDMADUMP" ${line//TMP/$tmp} >"$tmp/log" 2>&1
+	status=$?
+	[ "$status" = "$want" ] && grep -qE -- "$pattern" "$tmp/log"
+	ok "rdmadump $line" "$tmp/log"
+done <<'LIST'
+0|--version|^rdmadump [0-9.]+ \(.+\)$
+0|--version|libpcap version
+0|--help|Commands
+0|--help|--when-full=drop\|wait
+0|list --help|--sysroot=DIR
+1|--no-such-option|unrecognized option
+1||where to write
+1|-w TMP/o nonsense|'nonsense' is neither a command nor an option
+1|-w TMP/o -c 0|-c: '0' is not a whole number
+1|-w TMP/o -c 1x|-c: '1x' is not a whole number
+1|-w TMP/o -b 21|-b .*: '21' is not a whole number from 1 to 20
+1|-w TMP/o --buffer-size 5 |'5' is not a size from 1
+1|-w TMP/o --when-full maybe|'maybe' is neither drop nor wait
+1|-w TMP/o --format png|png.*pcapng
+1|-d mlx5_0 -i mlx5_1 -w TMP/o|both name a device
+1|-i 9 -w TMP/o|no port number 9
+2|-d mlx5_7 -w TMP/o|no RDMA device or netdev named 'mlx5_7'; there are: mlx5_0
+2|-d mlx5_0 -i 3 -w TMP/o|port 3
+2|-d lo -w TMP/o|lo
+0|-w TMP/o|capturing on mlx5_0 port 1 \(enp1s0f0np0, RoCE, [0-9.]+ Gb/s\), software clock, 16384 buffers
+0|-w TMP/o|^50 frames in .* written to .*/o
+0|capture -w TMP/o|^50 frames
+0|-d mlx5_0:1 -w TMP/o|^50 frames
+0|-d enp1s0f0np0 -w TMP/o|^50 frames
+0|-d 0000:3b:00.0 -w TMP/o|^50 frames
+0|-d 3b:00.0 -w TMP/o|^50 frames
+0|-d mlx5_0 -i 1 -w TMP/o|^50 frames
+0|-i mlx5_0 -w TMP/o|^50 frames
+0|-i 1 -w TMP/o|capturing on mlx5_0 port 1
+0|--ib-dev mlx5_0 --ib-port 1 --write TMP/o|^50 frames
+0|-o TMP/o|^50 frames
+0|-w TMP/o --max-burst 6|, 64 buffers of
+0|-w TMP/o --max-frame 4096|buffers of 4\.[01] KiB
+0|list|mlx5_1 .*down
+LIST
+
+model --gen count=50,size=200,seed=1 --at-end sigint -- "$RDMADUMP" -q -w "$tmp/o" >"$tmp/log" 2>&1
+is "-q says nothing" "$(cat "$tmp/log")" ""
+model --no-devices -- "$RDMADUMP" -w "$tmp/o" >"$tmp/log" 2>&1
+is "no device: exit status" $? 2
+has "no device: what to do" "$tmp/log" 'no RDMA device found.*; load the driver'
+model --gen count=50,size=200,seed=1 --at-end sigint -- "$RDMADUMP" --json -w "$tmp/o" >"$tmp/json" 2>"$tmp/log"
+is "--json is JSON" "$(jq -r '.version, .source.device, .frames.written' "$tmp/json" | paste -sd' ')" "1 mlx5_0 50"
+
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$tmp" && mkdir -m 777 "$tmp/theirs"
+	# the programs must be reachable for somebody else
+	if setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$RDMADUMP" 2>/dev/null; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups env TMPDIR="$tmp/theirs" \
+			timeout 60 "$SOFTHCA" -- "$RDMADUMP" -b 4 -w "$tmp/theirs/o" >"$tmp/log" 2>&1
+		is "without privilege: exit status" $? 2
+		has "without privilege: what to do" "$tmp/log" \
+			'(create_qp|create_flow) on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap'
+	else
+		skip "without privilege" "the build directory is not readable for others"
+	fi
+fi
+
+tap_done

@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# What can go wrong on the device: right message, right exit status, readable file, nothing left.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq tshark
+
+# run NAME STATUS MESSAGE SOFTHCA-OPTIONS... -- RDMADUMP-OPTIONS...
+run() {
+	local name=$1 want=$2 message=$3 model=()
+	shift 3
+	while [ "$1" != -- ]; do model+=("$1"); shift; done
+	shift
+	rm -f "$tmp/out" "$tmp/stats"
+	model --stats "$tmp/stats" "${model[@]}" -- \
+		"$RDMADUMP" -d mlx5_0 -w "$tmp/out" "$@" >"$tmp/stdout" 2>"$tmp/stderr"
+	is "$name: exit status" $? "$want"
+	[ -z "$message" ] || has "$name: message" "$tmp/stderr" "$message"
+	is "$name: nothing left on the device" "$(jq -r '[.leaked[]?] | add // 0' "$tmp/stats")" 0
+}
+readable() { tshark -r "$tmp/out" -T fields -e frame.number >"$tmp/frames" 2>"$tmp/tshark" && ! grep -q 'cut short\|damaged' "$tmp/tshark"; }
+frames() { "$SOFTHCA_FRAMES" --hash "$tmp/out" | awk '{print $1}'; }
+comments() { tshark -r "$tmp/out" -Y frame.comment -T fields -e frame.comment 2>/dev/null; }
+
+gen="count=3000,size=300,seed=4"
+
+# A verb that fails before the capture: no file is made, the next step is told
+while read -r verb errno message; do
+	run "$verb fails with $errno" 2 "$message" --gen $gen --fault "verb=$verb,errno=$errno" --
+	[ ! -e "$tmp/out" ]
+	ok "$verb fails with $errno: no file is made"
+done <<'LIST'
+open_device EACCES open_device on mlx5_0:1: Permission denied; .*run as root
+query_device EIO query_device on mlx5_0:1: Input/output error;
+query_port EIO query_port on mlx5_0:1: Input/output error;
+alloc_pd ENOMEM alloc_pd on mlx5_0:1: Cannot allocate memory;
+create_comp_channel EMFILE create_comp_channel on mlx5_0:1: Too many open files; .*ulimit -n
+reg_mr ENOMEM reg_mr of [0-9.]+ MiB: Cannot allocate memory; .*ulimit -l
+create_cq ENOMEM create_cq on mlx5_0:1: Cannot allocate memory; .*-b
+create_qp EPERM create_qp on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap
+create_qp EOPNOTSUPP create_qp on mlx5_0:1: Operation not supported; .*RAW_PACKET
+modify_qp EINVAL modify_qp to INIT on mlx5_0:1: Invalid argument;
+create_flow EPERM create_flow on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap
+create_flow EOPNOTSUPP create_flow on mlx5_0:1: Operation not supported; .*sniffer
+create_flow EBUSY create_flow on mlx5_0:1: Device or resource busy; another program is sniffing
+LIST
+
+# An existing capture survives a device that refuses
+echo precious >"$tmp/precious"
+model --fault verb=create_flow,errno=EOPNOTSUPP -- \
+	"$RDMADUMP" -d mlx5_0 -w "$tmp/precious" 2>/dev/null
+is "a refused capture leaves an existing file alone" "$(cat "$tmp/precious")" precious
+
+# The flow that was possible a moment ago is refused
+run "second create_flow fails" 2 'create_flow on mlx5_0:1' --gen $gen \
+	--fault verb=create_flow,errno=EOPNOTSUPP,nth=2 --
+
+# No sniffer on an InfiniBand port of mlx5
+run "InfiniBand port" 2 'create_flow on mlx5_0:1: Operation not supported' \
+	--dev name=mlx5_0,link=ib --gen $gen --
+
+# Error completions: the queue is brought back, the gap is noted, the rest is captured
+for kind in loc_len loc_prot flush; do
+	run "error completion $kind" 0 'brought back' --gen $gen --fault "cqe=$kind,frame=1000" \
+		--at-end sigint -- --json
+	readable
+	ok "error completion $kind: file readable"
+	is "error completion $kind: gaps" "$(json "$tmp/stdout" .gaps)" 1
+	delivered=$(json "$tmp/stdout" .frames.delivered)
+	[ "$delivered" -ge 1900 ] && [ "$delivered" -lt 3000 ]
+	ok "error completion $kind: the others were captured"
+	is "error completion $kind: all in the file" "$(frames)" "$delivered"
+	comments | grep -q 'brought back: frames are missing'
+	ok "error completion $kind: the gap is noted on a frame"
+done
+
+# A frame longer than the port's MTU says: the buffers grow
+run "frames longer than the buffers" 0 'buffers are now' --dev name=mlx5_0,mtu=1500 \
+	--gen count=200,size=8000,seed=1 --at-end sigint -- --json
+readable && [ "$(frames)" -gt 0 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
+ok "frames longer than the buffers: captured after growing"
+
+# Port down and up again do not end it
+run "port down and up" 0 'port down' --gen $gen --rate 5000 --fault port=down,frame=1000 \
+	--fault port=up,after_ms=200 --at-end sigint --
+has "port down and up: told" "$tmp/stderr" 'port up'
+is "port down and up: all frames" "$(frames)" 3000
+comments | grep -q 'port down'
+ok "port down and up: noted on a frame"
+
+# The device is removed: what was captured is whole
+run "device removed" 4 'mlx5_0:1 failed fatally or was removed' --gen $gen \
+	--fault fatal,frame=1000 -- --json
+readable
+ok "device removed: file readable"
+[ "$(frames)" -ge 900 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
+ok "device removed: frames before it are in the file"
+is "device removed: the report says so" "$(json "$tmp/stdout" .exit_status)" 4
+capinfos "$tmp/out" | grep -q 'Ended by a fault'
+ok "device removed: the file says so"
+
+# The completion queue overruns
+run "completion queue overrun" 0 'overran' --gen $gen --fault event=cq_err,frame=1000 \
+	--at-end sigint -- --json
+readable
+ok "completion queue overrun: file readable"
+is "completion queue overrun: gaps" "$(json "$tmp/stdout" .gaps)" 1
+
+tap_done

@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# `rdmadump list` over each tree of tests/data/sysfs against the output kept beside it, and its exit statuses.
+# RDMADUMP: the program; TEST_DATA: tests/data. Output: TAP.
+set -u
+: "${RDMADUMP:?path of the program}" "${TEST_DATA:?path of tests/data}"
+LC_ALL=C
+export LC_ALL
+unset COLUMNS
+n=0
+failed=0
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+result() { # status, name
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		failed=1
+	fi
+}
+
+list() { # the arguments -> $tmp/out, $tmp/err, $status
+	"$RDMADUMP" list "$@" >"$tmp/out" 2>"$tmp/err"
+	status=$?
+}
+
+expect_output() { # name, file with the output that is right
+	[ "$status" -eq 0 ] && [ ! -s "$tmp/err" ] && diff -u "$2" "$tmp/out" >"$tmp/diff"
+	same=$?
+	[ "$same" -eq 0 ] || sed 's/^/# /' "$tmp/err" "$tmp/diff"
+	result "$same" "$1"
+}
+
+expect_failure() { # name, exit status, words on standard error
+	[ "$status" -eq "$2" ] && grep -qF -- "$3" "$tmp/err" && [ ! -s "$tmp/out" ]
+	right=$?
+	[ "$right" -eq 0 ] || sed "s/^/# status $status: /" "$tmp/err"
+	result "$right" "$1"
+}
+
+for archive in "$TEST_DATA"/sysfs/*.tar.gz; do
+	tree=$(basename "$archive" .tar.gz)
+	mkdir "$tmp/$tree"
+	tar -xzf "$archive" -C "$tmp/$tree" || exit 1
+	list --sysroot "$tmp/$tree"
+	expect_output "$tree, text" "$TEST_DATA/sysfs/$tree.list.txt"
+	list --sysroot="$tmp/$tree/" --json
+	expect_output "$tree, json" "$TEST_DATA/sysfs/$tree.list.json"
+done
+
+mkdir -p "$tmp/none/sys"
+list --sysroot "$tmp/none"
+expect_failure "no devices, text" 2 "rdmadump: no RDMA devices"
+list --sysroot "$tmp/none" --json
+printf '{\n  "version": 1,\n  "devices": []\n}\n' >"$tmp/none.json"
+expect_output "no devices, json" "$tmp/none.json"
+list --sysroot "$tmp/absent"
+expect_failure "no tree" 2 "no directory 'sys' in '$tmp/absent'"
+list --no-such-option
+expect_failure "unknown option" 1 "rdmadump list: unrecognized option"
+list mlx5_0
+expect_failure "a word too many" 1 "'mlx5_0' is one word too many"
+"$RDMADUMP" list --sysroot "$tmp/mlx5-eth" >/dev/full 2>"$tmp/err"
+status=$?
+: >"$tmp/out"
+expect_failure "no room for the output" 3 "No space left on device"
+
+# On a terminal the last column is wrapped; `script` makes one.
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+	COLUMNS=120 script -qec "'$RDMADUMP' list --sysroot '$tmp/irdma'" /dev/null </dev/null |
+		tr -d '\r' >"$tmp/out"
+	! grep -q '.\{121\}' "$tmp/out" && [ "$(wc -l <"$tmp/out")" -eq 5 ]
+	result $? "wide terminal, wrapped in its column"
+	COLUMNS=60 script -qec "'$RDMADUMP' list --sysroot '$tmp/mlx5-ib'" /dev/null </dev/null |
+		tr -d '\r' >"$tmp/out"
+	grep -q '^  no: verbs' "$tmp/out"
+	result $? "narrow terminal, wrapped below"
+else
+	for name in "wide terminal" "narrow terminal"; do
+		n=$((n + 1))
+		echo "ok $n - $name # SKIP no script(1)"
+	done
+fi
+
+echo "1..$n"
+exit "$failed"

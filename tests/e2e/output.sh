@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# What can go wrong with the output: right message, right exit status, a readable file.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq tshark capinfos
+
+cleanup() { mountpoint -q "$tmp/small" 2>/dev/null && umount "$tmp/small"; }
+frames() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
+whole() { tshark -r "$1" -T fields -e frame.number >/dev/null 2>"$tmp/tshark" && ! grep -q 'cut short\|damaged' "$tmp/tshark"; }
+
+gen=count=200000,size=500,seed=5
+
+# Unwritable places
+while read -r path message; do
+	model --gen $gen -- "$RDMADUMP" -d mlx5_0 -w "$tmp/$path" >"$tmp/log" 2>&1
+	is "-w $path: exit status" $? 3
+	has "-w $path: message" "$tmp/log" "$message"
+done <<'LIST'
+nowhere/out No such file or directory; the directory must exist
+. Is a directory; give a file name
+LIST
+model --gen $gen -- "$RDMADUMP" -d mlx5_0 -w /dev/full >"$tmp/log" 2>&1
+is "/dev/full: exit status" $? 3
+has "/dev/full: message" "$tmp/log" "No space left on device; free some space"
+
+# A file is nobody else's
+model --gen $gen -- "$RDMADUMP" -d mlx5_0 -q -c 10 -w "$tmp/mode" >"$tmp/log" 2>&1
+is "the file's mode" "$(stat -c %a "$tmp/mode")" 600
+
+# A size limit, then a full file system: whole records, the statistics still fit, exit status 3
+full() {
+	local name=$1 file=$2
+	is "$name: exit status" "$status" 3
+	has "$name: message" "$tmp/log" "writing '.*' failed after [0-9 ]+ frames: .*; what was captured before is whole"
+	whole "$file"
+	ok "$name: the file is whole" "$tmp/tshark"
+	is "$name: frames in the file are those reported" "$(frames "$file")" "$(json "$tmp/report" .frames.written)"
+	is "$name: accounted for" "$(json "$tmp/report" '.frames.written + .frames.dropped.output + .frames.dropped.buffer_full')" \
+		"$(json "$tmp/report" .frames.delivered)"
+	capinfos "$file" | grep -q 'Number of stat entries = 1'
+	ok "$name: the statistics are in the file"
+}
+for format in pcapng pcap; do
+	(ulimit -f 2000; model --gen $gen -- "$RDMADUMP" -d mlx5_0 --json --format $format -w "$tmp/limited" \
+		>"$tmp/report" 2>"$tmp/log"; echo $? >"$tmp/status")
+	status=$(cat "$tmp/status")
+	if [ $format = pcapng ]; then
+		full "file size limit" "$tmp/limited"
+	else
+		is "file size limit, pcap: exit status" "$status" 3
+		whole "$tmp/limited"
+		ok "file size limit, pcap: the file is whole"
+	fi
+done
+mkdir "$tmp/small"
+if mount -t tmpfs -o size=3m tmpfs "$tmp/small" 2>/dev/null; then
+	model --gen $gen -- "$RDMADUMP" -d mlx5_0 --json -w "$tmp/small/out" >"$tmp/report" 2>"$tmp/log"
+	status=$?
+	full "disk full" "$tmp/small/out"
+	# slow traffic fills a disk in small steps
+	rm "$tmp/small/out"
+	model --gen $gen --rate 20000 -- "$RDMADUMP" -d mlx5_0 --json -U -w "$tmp/small/out" >"$tmp/report" 2>"$tmp/log"
+	status=$?
+	full "disk full, slowly" "$tmp/small/out"
+	umount "$tmp/small"
+else
+	skip "disk full" "no right to mount a tmpfs"
+	skip "disk full, slowly" "no right to mount a tmpfs"
+fi
+
+# kill -9: readable to the last flush
+model --gen count=1000000,size=500,seed=5 --rate 20000 --pidfile "$tmp/pid" -- \
+	"$RDMADUMP" -d mlx5_0 -q -w "$tmp/killed" >"$tmp/log" 2>&1 &
+model=$!
+for _ in $(seq 100); do [ -s "$tmp/pid" ] && [ -s "$tmp/killed" ] && break; sleep 0.1; done
+sleep 1.5
+kill -9 "$(cat "$tmp/pid")"
+wait $model
+# The kernel may have ended the last write in the middle: every frame before that is there
+n=$(tshark -r "$tmp/killed" -T fields -e frame.number 2>/dev/null | tail -n 1)
+echo "# $n frames in the killed capture"
+[ "$n" -ge 10000 ]
+ok "kill -9: readable up to the last flush"
+capinfos "$tmp/killed" | grep -q 'Not finished'
+ok "kill -9: the file says that it was not finished"
+
+# Signals end it in order
+for signal in INT TERM HUP; do
+	rm -f "$tmp/pid" "$tmp/ended"
+	model --gen count=1000000,size=500,seed=5 --rate 5000 --pidfile "$tmp/pid" --stats "$tmp/stats" -- \
+		"$RDMADUMP" -d mlx5_0 --json -w "$tmp/ended" >"$tmp/report" 2>"$tmp/log" &
+	model=$!
+	for _ in $(seq 100); do [ -s "$tmp/pid" ] && [ -s "$tmp/ended" ] && break; sleep 0.1; done
+	sleep 0.5
+	kill -"$signal" "$(cat "$tmp/pid")"
+	wait $model
+	is "SIG$signal: exit status" $? 0
+	is "SIG$signal: frames in the file are those reported" "$(frames "$tmp/ended")" "$(json "$tmp/report" .frames.written)"
+	is "SIG$signal: nothing left on the device" "$(jq -r '[.leaked[]?] | add // 0' "$tmp/stats")" 0
+	capinfos "$tmp/ended" | grep -q 'frames written in'
+	ok "SIG$signal: the file's comment says what was captured"
+done
+
+# A reader that goes away has what it wanted
+{ model --gen $gen -- "$RDMADUMP" -d mlx5_0 -w - 2>"$tmp/log"; echo $? >"$tmp/status"; } |
+	head -c 100000 >/dev/null
+is "closed pipe: exit status" "$(cat "$tmp/status")" 0
+! grep -qi 'pipe' "$tmp/log"
+ok "closed pipe: quiet" "$tmp/log"
+
+# Live: tshark decodes from the pipe while it runs
+model --gen count=100,size=300,seed=5 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -w - 2>"$tmp/log" |
+	tshark -r - -T fields -e infiniband.bth.opcode 2>/dev/null >"$tmp/opcodes"
+is "piped into tshark" "$(wc -l <"$tmp/opcodes")" 100
+
+tap_done

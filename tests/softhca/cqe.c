@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Writes completion queue entries and events; the entry formats are those of <infiniband/mlx5dv.h>,
+ * the event records those of <rdma/ib_user_verbs.h>.
+ */
+#include <errno.h>
+#include <infiniband/mlx5dv.h>
+#include <rdma/ib_user_verbs.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "softhca.h"
+
+enum {
+	DB_CONSUMER = 0,
+	DB_ARM = 1,
+	INDEX_MASK = 0xffffff,
+	ARM_IDLE = -1,
+	EVENT_QUEUE_BYTES = 1 << 20,
+};
+
+/* The flow tag that a rule without one gives; it is where a queue pair's number would be. */
+static const uint32_t default_flow_tag = 0xffffff;
+
+static void cq_load_consumer(struct cq *cq)
+{
+	cq->consumer =
+		be32toh(__atomic_load_n(&cq->db[DB_CONSUMER], __ATOMIC_ACQUIRE)) & INDEX_MASK;
+}
+
+bool cq_has_room(struct cq *cq)
+{
+	if (((cq->producer - cq->consumer) & INDEX_MASK) < cq->entries)
+		return true;
+	cq_load_consumer(cq);
+	return ((cq->producer - cq->consumer) & INDEX_MASK) < cq->entries || cq->ignore_overrun;
+}
+
+static struct mlx5_cqe64 *cqe_at(struct cq *cq, uint32_t index)
+{
+	uint8_t *p = cq->buf + (size_t)(index & (cq->entries - 1)) * cq->cqe_size;
+
+	return (struct mlx5_cqe64 *)(void *)(p + cq->cqe_size - sizeof(struct mlx5_cqe64));
+}
+
+static void cqe_publish(struct cq *cq, struct mlx5_cqe64 *cqe, uint8_t opcode)
+{
+	uint8_t own = (uint8_t)(opcode << 4 | !!(cq->producer & cq->entries));
+
+	if (cq->hold && !cq->held_at) {
+		cq->held_at = &cqe->op_own;
+		cq->held_own = own;
+	} else {
+		__atomic_store_n(&cqe->op_own, own, __ATOMIC_RELEASE);
+	}
+	cq->producer++;
+}
+
+void cqe_write(struct hca *h, struct cq *cq, const struct qp *qp, uint32_t len, uint64_t stamp)
+{
+	struct mlx5_cqe64 *cqe = cqe_at(cq, cq->producer);
+
+	(void)h;
+	cqe->slid = 0;
+	cqe->flags_rqpn = 0;
+	cqe->hds_ip_ext = MLX5_CQE_L3_OK | MLX5_CQE_L4_OK;
+	cqe->l4_hdr_type_etc = MLX5_CQE_L3_HDR_TYPE_IPV4 << 2;
+	cqe->vlan_info = 0;
+	cqe->srqn_uidx = htobe32(qp->uidx);
+	cqe->imm_inval_pkey = 0;
+	cqe->app = 0;
+	cqe->byte_cnt = htobe32(len);
+	cqe->timestamp = htobe64(stamp);
+	cqe->sop_drop_qpn = htobe32(qp->type == IBV_QPT_RAW_PACKET ? default_flow_tag : qp->qpn);
+	cqe->wqe_counter = htobe16((uint16_t)(qp->rq_head - 1));
+	cqe_publish(cq, cqe, MLX5_CQE_RESP_SEND);
+}
+
+void cqe_write_error(struct hca *h, struct cq *cq, const struct qp *qp, uint16_t wqe,
+	uint8_t syndrome, uint8_t vendor)
+{
+	struct mlx5_err_cqe *cqe;
+
+	if (cq->dead)
+		return;
+	if (!cq_has_room(cq)) {
+		cq_overrun(h, cq);
+		return;
+	}
+	cqe = (struct mlx5_err_cqe *)cqe_at(cq, cq->producer);
+	cqe->srqn = htobe32(qp->uidx);
+	cqe->vendor_err_synd = vendor;
+	cqe->syndrome = syndrome;
+	cqe->s_wqe_opcode_qpn = htobe32(qp->qpn);
+	cqe->wqe_counter = htobe16(wqe);
+	cqe_publish(cq, (struct mlx5_cqe64 *)cqe, MLX5_CQE_RESP_ERR);
+}
+
+void cqe_write_send(
+	struct hca *h, const struct qp *qp, uint16_t wqe, uint32_t opcode, uint8_t syndrome)
+{
+	struct cq *cq = qp->send_cq;
+	struct mlx5_cqe64 *cqe;
+
+	if (cq->dead)
+		return;
+	if (!cq_has_room(cq)) {
+		cq_overrun(h, cq);
+		return;
+	}
+	cqe = cqe_at(cq, cq->producer);
+	cqe->srqn_uidx = htobe32(qp->uidx);
+	cqe->sop_drop_qpn = htobe32(opcode << 24 | qp->qpn);
+	cqe->wqe_counter = htobe16(wqe);
+	cqe->byte_cnt = 0;
+	if (syndrome) {
+		((struct mlx5_err_cqe *)cqe)->syndrome = syndrome;
+		((struct mlx5_err_cqe *)cqe)->vendor_err_synd = 0x52;
+	}
+	cqe_publish(cq, cqe, syndrome ? MLX5_CQE_REQ_ERR : MLX5_CQE_REQ);
+}
+
+void cqe_write_resize(struct cq *cq)
+{
+	cqe_publish(cq, cqe_at(cq, cq->producer), MLX5_CQE_RESIZE_CQ);
+}
+
+bool cq_polled(struct cq *cq)
+{
+	cq_load_consumer(cq);
+	return cq->consumer == (cq->producer & INDEX_MASK);
+}
+
+void cq_hold(struct cq *cq)
+{
+	cq->hold = true;
+	cq->held_at = NULL;
+}
+
+void cq_release(struct cq *cq)
+{
+	cq->hold = false;
+	if (cq->held_at)
+		__atomic_store_n(cq->held_at, cq->held_own, __ATOMIC_RELEASE);
+	cq->held_at = NULL;
+}
+
+/* Hardware stops a queue that was written beyond what the consumer has freed. */
+void cq_overrun(struct hca *h, struct cq *cq)
+{
+	struct qp *qp;
+
+	if (cq->dead)
+		return;
+	cq->dead = true;
+	h->stat.overruns++;
+	async_cq_event(cq, IBV_EVENT_CQ_ERR);
+	LIST_FOREACH(qp, &h->qps, link)
+	{
+		if (qp->recv_cq == cq && qp->state != IBV_QPS_RESET) {
+			qp->state = IBV_QPS_ERR;
+			async_qp_event(qp, IBV_EVENT_QP_FATAL);
+		}
+	}
+	hca_retarget(h);
+}
+
+void event_fd_open(struct event_fd *e)
+{
+	int fd[2], bytes = EVENT_QUEUE_BYTES;
+
+	e->user_fd = e->model_fd = -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd))
+		return;
+	setsockopt(fd[1], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	e->user_fd = fd[0];
+	e->model_fd = fd[1];
+}
+
+static bool event_send(struct event_fd *e, const void *record, size_t len)
+{
+	return e && !e->closed &&
+	       send(e->model_fd, record, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len;
+}
+
+uint32_t event_fd_withdraw(struct event_fd *e, uint64_t element, size_t record)
+{
+	uint8_t kept[256][16], buf[16];
+	uint32_t n = 0, gone = 0;
+
+	if (!e || e->closed)
+		return 0;
+	while (n < ARRAY_SIZE(kept) &&
+		recv(e->user_fd, buf, record, MSG_DONTWAIT) == (ssize_t)record) {
+		if (!memcmp(buf, &element, sizeof(element)))
+			gone++;
+		else
+			memcpy(kept[n++], buf, record);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		event_send(e, kept[i], record);
+	return gone;
+}
+
+static bool async_send(struct ctx *ctx, uint64_t element, uint32_t type)
+{
+	struct ib_uverbs_async_event_desc d = {.element = element, .event_type = type};
+
+	return event_send(ctx->async, &d, sizeof(d));
+}
+
+void async_port_event(struct hca *h, uint32_t type, uint32_t port)
+{
+	struct ctx *ctx;
+
+	LIST_FOREACH(ctx, &h->contexts, link)
+	if (ctx->open)
+		async_send(ctx, port, type);
+}
+
+void async_cq_event(struct cq *cq, uint32_t type)
+{
+	if (async_send(cq->obj.ctx, cq->user_handle, type))
+		cq->async_sent++;
+}
+
+void async_qp_event(struct qp *qp, uint32_t type)
+{
+	if (async_send(qp->obj.ctx, qp->user_handle, type))
+		qp->async_sent++;
+}
+
+/*
+ * The arm record holds the request's serial number, kind and consumer index. A fresh request is all
+ * zeros, so an idle record is kept at all ones, and a serial number that has fired counts no more.
+ */
+void cq_check_arm(struct cq *cq)
+{
+	struct ib_uverbs_comp_event_desc d = {.cq_handle = cq->user_handle};
+	uint32_t raw, arm;
+
+	if (!cq->channel || cq->dead)
+		return;
+	raw = __atomic_load_n(&cq->db[DB_ARM], __ATOMIC_ACQUIRE);
+	if (raw == (uint32_t)ARM_IDLE)
+		return;
+	arm = be32toh(raw);
+	if ((arm >> 28 & 3) != (cq->armed_fired & 3) || arm & MLX5_CQ_DB_REQ_NOT_SOL)
+		return;
+	if ((arm & INDEX_MASK) == (cq->producer & INDEX_MASK))
+		return;
+	if (!__atomic_compare_exchange_n(&cq->db[DB_ARM], &raw, (uint32_t)ARM_IDLE, false,
+		    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	cq->armed_fired++;
+	if (event_send(cq->channel, &d, sizeof(d)))
+		cq->comp_sent++;
+}

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The device's own thread: takes frames from the source when they are due, reads the receive queue
+ * as the hardware would (doorbell record, work queue entry, memory key) and completes.
+ */
+#include <errno.h>
+#include <infiniband/mlx5dv.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "softhca.h"
+
+enum {
+	BATCH = 256,
+	YIELDS = 40,
+	SHORT_SLEEP_NS = 20000,
+	IDLE_SLEEP_NS = 500000,
+	LATE_NS = 2000000,
+	COUNTERS_NS = 10000000,
+};
+
+uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The thread gives way to whoever waits, since it would otherwise take the mutex right back. */
+void hca_lock(struct hca *h)
+{
+	atomic_fetch_add(&h->waiters, 1);
+	pthread_mutex_lock(&h->lock);
+	atomic_fetch_sub(&h->waiters, 1);
+}
+
+void hca_unlock(struct hca *h)
+{
+	pthread_mutex_unlock(&h->lock);
+}
+
+bool qp_receiving(const struct qp *qp)
+{
+	return qp->state >= IBV_QPS_RTR && qp->state <= IBV_QPS_SQD;
+}
+
+uint16_t qp_posted(struct qp *qp)
+{
+	uint32_t db = __atomic_load_n(&qp->db[MLX5_RCV_DBR], __ATOMIC_ACQUIRE);
+	uint16_t n = (uint16_t)(be32toh(db) - qp->rq_head);
+
+	qp->rq_ready = n <= qp->rq_count ? n : 0;
+	return qp->rq_ready;
+}
+
+static struct mlx5_wqe_data_seg *qp_wqe(const struct qp *qp, uint16_t index)
+{
+	size_t at = (size_t)(index & (qp->rq_count - 1)) << qp->rq_shift;
+
+	return (struct mlx5_wqe_data_seg *)(void *)(qp->rq + at);
+}
+
+static struct mr *mr_find(struct hca *h, struct qp *qp, uint32_t lkey)
+{
+	struct mr *mr;
+
+	if (qp->mr && qp->mr->lkey == lkey && qp->mr_generation == h->key_generation)
+		return qp->mr;
+	mr = lkey >> 8 < h->nkeys && h->keys ? h->keys[lkey >> 8] : NULL;
+	if (!mr || mr->lkey != lkey || mr->pd != qp->pd || !(mr->access & IBV_ACCESS_LOCAL_WRITE))
+		return NULL;
+	qp->mr = mr;
+	qp->mr_generation = h->key_generation;
+	return mr;
+}
+
+/* Returns 0 or the syndrome of the completion error that this work queue entry earns. */
+static uint8_t scatter(struct hca *h, struct qp *qp, const struct frame *f)
+{
+	const struct mlx5_wqe_data_seg *seg = qp_wqe(qp, qp->rq_head);
+	uint32_t nsegs = 1u << (qp->rq_shift - 4), left = f->len;
+	const uint8_t *from = f->data;
+
+	for (uint32_t i = 0; i < nsegs && left; i++) {
+		uint32_t room = be32toh(seg[i].byte_count), n = room < left ? room : left;
+		uint64_t addr = be64toh(seg[i].addr);
+		struct mr *mr;
+
+		if (!room)
+			break;
+		mr = mr_find(h, qp, be32toh(seg[i].lkey));
+		if (!mr || addr < mr->iova || addr - mr->iova + n > mr->length)
+			return MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
+		memcpy((void *)(uintptr_t)(mr->start + (addr - mr->iova)), from, n);
+		from += n;
+		left -= n;
+	}
+	return left ? MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR : 0;
+}
+
+static void qp_flush(struct hca *h, struct qp *qp)
+{
+	while (qp_posted(qp) && !qp->recv_cq->dead) {
+		cqe_write_error(
+			h, qp->recv_cq, qp, qp->rq_head, MLX5_CQE_SYNDROME_WR_FLUSH_ERR, 0xf9);
+		qp->rq_head++;
+		h->stat.flushed++;
+	}
+}
+
+void qp_to_error(struct hca *h, struct qp *qp)
+{
+	qp->state = IBV_QPS_ERR;
+	qp_flush(h, qp);
+}
+
+static void qp_fail(struct hca *h, struct port *p, struct qp *qp, uint8_t syndrome, uint8_t vendor)
+{
+	cqe_write_error(h, qp->recv_cq, qp, qp->rq_head++, syndrome, vendor);
+	h->stat.errors++;
+	p->errored++;
+	qp_to_error(h, qp);
+}
+
+static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct frame *f,
+	const struct fault *fault)
+{
+	uint8_t syndrome;
+
+	p->copies++;
+	if (!qp_receiving(qp) || (!qp->rq_ready && !qp_posted(qp))) {
+		p->out_of_buffer++;
+		return;
+	}
+	if (!cq_has_room(qp->recv_cq)) {
+		p->errored++;
+		cq_overrun(h, qp->recv_cq);
+		return;
+	}
+	if (fault) {
+		h->stat.injected_cqes++;
+		qp_fail(h, p, qp, fault->syndrome, fault->vendor);
+		return;
+	}
+	syndrome = scatter(h, qp, f);
+	if (syndrome) {
+		qp_fail(h, p, qp, syndrome,
+			syndrome == MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR ? 0x68 : 0x52);
+		return;
+	}
+	qp->rq_head++;
+	qp->rq_ready--;
+	p->delivered++;
+	p->delivered_bytes += f->len;
+	cqe_write(h, qp->recv_cq, qp, f->len, 0);
+}
+
+/* ---- steering ---- */
+
+void hca_retarget(struct hca *h)
+{
+	for (uint32_t i = 0; i < h->conf->nports; i++) {
+		struct port *p = &h->port[i];
+		struct qp *qp;
+
+		p->ndests = 0;
+		LIST_FOREACH(qp, &h->qps, link)
+		{
+			struct flow *f;
+			bool wanted = false;
+
+			LIST_FOREACH(f, &qp->flows, link)
+			wanted |= f->port == p->num;
+			if (wanted && p->ndests < MAX_DESTS)
+				p->dest[p->ndests++] = qp;
+			if (wanted && qp_receiving(qp))
+				p->capturing = true;
+		}
+		if (!p->ndests) {
+			p->capturing = false;
+			p->start_ns = 0;
+		}
+	}
+}
+
+static bool masked_equal(const uint8_t *at, const uint8_t *val, const uint8_t *mask, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((at[i] ^ val[i]) & mask[i])
+			return false;
+	return true;
+}
+
+struct layers {
+	uint16_t type;
+	uint8_t proto;
+	uint32_t l4; /* offset of the ports, 0 when there are none */
+};
+
+static struct layers frame_layers(const struct frame *f)
+{
+	const uint8_t *p = f->data;
+	struct layers l = {0};
+
+	if (f->len < 14)
+		return l;
+	l.type = (uint16_t)(p[12] << 8 | p[13]);
+	if (l.type == 0x0800 && f->len >= 34) {
+		l.proto = p[23];
+		l.l4 = 14 + (p[14] & 15u) * 4;
+	} else if (l.type == 0x86dd && f->len >= 54) {
+		l.proto = p[20];
+		l.l4 = 54;
+	} else {
+		l.type = 0;
+	}
+	if (l.l4 + 4 > f->len)
+		l.l4 = 0;
+	return l;
+}
+
+/* Only what identifies a flow: MACs and type, addresses and protocol, UDP or TCP ports. */
+static bool spec_matches(const struct flow_spec *s, const struct frame *f)
+{
+	const uint8_t *p = f->data, *v = s->val, *m = s->mask;
+	struct layers l = frame_layers(f);
+
+	switch (s->type) {
+	case IBV_FLOW_SPEC_ETH:
+		return f->len >= 14 && masked_equal(p, v, m, 14);
+	case IBV_FLOW_SPEC_IPV4:
+		return l.type == 0x0800 && masked_equal(p + 26, v, m, 8) &&
+		       masked_equal(&l.proto, v + 8, m + 8, 1);
+	case IBV_FLOW_SPEC_IPV6:
+		return l.type == 0x86dd && masked_equal(p + 22, v, m, 32) &&
+		       masked_equal(&l.proto, v + 36, m + 36, 1);
+	case IBV_FLOW_SPEC_UDP:
+	case IBV_FLOW_SPEC_TCP:
+		return l.l4 && l.proto == (s->type == IBV_FLOW_SPEC_UDP ? 17 : 6) &&
+		       masked_equal(p + l.l4 + 2, v, m, 2) &&
+		       masked_equal(p + l.l4, v + 2, m + 2, 2);
+	case IBV_FLOW_SPEC_ACTION_TAG:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool flow_matches(const struct flow *fl, const struct frame *f)
+{
+	if (fl->type == IBV_FLOW_ATTR_SNIFFER || fl->type == IBV_FLOW_ATTR_ALL_DEFAULT)
+		return true;
+	if (fl->type == IBV_FLOW_ATTR_MC_DEFAULT)
+		return f->data[0] & 1;
+	for (uint32_t i = 0; i < fl->nspecs; i++)
+		if (!spec_matches(&fl->spec[i], f))
+			return false;
+	return true;
+}
+
+static bool qp_wants(const struct port *p, const struct qp *qp, const struct frame *f)
+{
+	const struct flow *fl;
+
+	LIST_FOREACH(fl, &qp->flows, link)
+	if (fl->port == p->num && flow_matches(fl, f))
+		return true;
+	return false;
+}
+
+/* ---- the schedule ---- */
+
+static void source_open(struct port *p)
+{
+	const struct model_conf *c = conf_get();
+	const struct hca_conf *d = p->hca->conf;
+	const char *pcap = d->pcap[0] ? d->pcap : d->gen[0] ? "" : c->pcap;
+	const char *gen = d->gen[0] ? d->gen : c->gen;
+	struct gen_conf g;
+	char *err = p->hca->source_error;
+
+	p->tried = true;
+	if (pcap[0])
+		p->frames =
+			frames_load(pcap, p->conf->ib, c->loops, err, sizeof(p->hca->source_error));
+	else if (gen[0] && gen_conf_parse(&g, gen, err, sizeof(p->hca->source_error)))
+		p->frames = frames_generate(&g, p->conf->ib, err, sizeof(p->hca->source_error));
+	if (err[0])
+		fprintf(stderr, "softhca: %s: %s\n", d->name, err);
+	p->ended = !p->frames;
+}
+
+/* A late thread shifts the schedule: catching up would turn smooth traffic into bursts. */
+static bool frame_due(struct hca *h, struct port *p, uint64_t now, bool waited, uint64_t *wake)
+{
+	const struct model_conf *c = conf_get();
+	uint64_t due = p->due_ns;
+
+	if (c->paced) {
+		if (!p->first_ts)
+			p->first_ts = p->frame.ts_ns;
+		due += p->frame.ts_ns - p->first_ts;
+	}
+	if (now < due) {
+		if (due < *wake)
+			*wake = due;
+		return false;
+	}
+	if ((c->rate || c->paced) && now - due > LATE_NS) {
+		p->due_ns += now - due;
+		if (!waited) {
+			h->stat.pauses++;
+			h->stat.pause_ns += now - due;
+		}
+	}
+	return true;
+}
+
+static void schedule_next(struct port *p)
+{
+	const struct model_conf *c = conf_get();
+
+	if (c->rate) {
+		p->due_frac += (1000000000ULL << 8) / c->rate;
+		p->due_ns += p->due_frac >> 8;
+		p->due_frac &= 0xff;
+	}
+	if (c->burst && --p->burst_left == 0) {
+		p->burst_left = c->burst;
+		p->due_ns = now_ns() + c->burst_pause_ns;
+	}
+}
+
+bool frame_hold(struct port *p)
+{
+	if (p->held || p->ended)
+		return p->held;
+	p->held = frames_next(p->frames, &p->frame);
+	p->ended = !p->held;
+	return p->held;
+}
+
+static bool all_ready(const struct port *p)
+{
+	for (uint32_t i = 0; i < p->ndests; i++) {
+		struct qp *qp = p->dest[i];
+
+		if (!qp_receiving(qp) || (!qp->rq_ready && !qp_posted(qp)))
+			return false;
+	}
+	return true;
+}
+
+void frame_distribute(
+	struct hca *h, struct port *p, const struct frame *f, const struct fault *fault)
+{
+	p->offered++;
+	p->offered_bytes += f->len;
+	for (uint32_t i = 0; i < p->ndests; i++)
+		if (qp_wants(p, p->dest[i], f))
+			deliver(h, p, p->dest[i], f, fault);
+}
+
+void frame_spend(struct hca *h, struct port *p, const struct fault *fault)
+{
+	p->held = false;
+	frame_distribute(h, p, &p->frame, fault);
+}
+
+static enum turn port_turn(struct hca *h, struct port *p, uint64_t now, uint64_t *wake)
+{
+	const struct model_conf *c = conf_get();
+	bool clocked = c->rate || c->paced || c->burst;
+
+	if (!p->capturing || !p->up || !p->tried || p->ended)
+		return TURN_IDLE;
+	if (!p->start_ns) {
+		p->start_ns = p->due_ns = now + c->start_delay_ns;
+		p->burst_left = c->burst;
+	}
+	for (int n = 0; n < BATCH; n++) {
+		const struct fault *fault;
+
+		if (!frame_hold(p))
+			return n ? TURN_BUSY : TURN_IDLE;
+		if (clocked || now < p->due_ns) {
+			if (clocked && n)
+				now = now_ns();
+			if (!frame_due(h, p, now, p->waited, wake))
+				return n ? TURN_BUSY : TURN_IDLE;
+		}
+		if (!c->drop && !all_ready(p)) {
+			h->stat.waits += !p->waited;
+			p->waited = true;
+			return n ? TURN_BUSY : TURN_WAITS;
+		}
+		p->waited = false;
+		fault = fault_frame(h, p, p->offered + 1);
+		if (!p->up || h->fatal)
+			return TURN_BUSY;
+		frame_spend(h, p, fault);
+		schedule_next(p);
+		if (atomic_load_explicit(&h->waiters, memory_order_relaxed))
+			return TURN_BUSY;
+	}
+	return TURN_BUSY;
+}
+
+void hca_fatal(struct hca *h)
+{
+	struct qp *qp;
+
+	if (h->fatal)
+		return;
+	h->fatal = true;
+	async_port_event(h, IBV_EVENT_DEVICE_FATAL, 0);
+	LIST_FOREACH(qp, &h->qps, link)
+	if (qp->state != IBV_QPS_RESET)
+		qp_to_error(h, qp);
+}
+
+/* Acts once every capturing port has nothing left and what it delivered has been polled. */
+static void end_check(struct hca *h)
+{
+	enum at_end what = conf_get()->at_end;
+	struct cq *cq;
+	bool any = false;
+
+	if (what == END_IDLE || h->port[0].end_done)
+		return;
+	for (uint32_t i = 0; i < h->conf->nports; i++) {
+		struct port *p = &h->port[i];
+
+		any |= p->ndests && p->tried;
+		if (p->ndests && (!p->ended || p->held))
+			return;
+	}
+	LIST_FOREACH(cq, &h->cqs, link)
+	if (cq->producer && !cq->dead && !cq_polled(cq))
+		return;
+	if (!any)
+		return;
+	h->port[0].end_done = true;
+	if (what == END_FATAL)
+		hca_fatal(h);
+	else
+		kill(getpid(), what == END_SIGINT ? SIGINT : SIGTERM);
+}
+
+static void housekeeping(struct hca *h, uint64_t now)
+{
+	struct cq *cq;
+	struct qp *qp;
+
+	fault_timers(h);
+	LIST_FOREACH(qp, &h->qps, link)
+	{
+		qp_send(h, qp);
+		if (qp->state == IBV_QPS_ERR && qp->rq_count)
+			qp_flush(h, qp);
+	}
+	LIST_FOREACH(cq, &h->cqs, link)
+	cq_check_arm(cq);
+	if (now - h->counters_ns > COUNTERS_NS) {
+		h->counters_ns = now;
+		counters_flush(h);
+	}
+	end_check(h);
+}
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec t = {
+		.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+
+	nanosleep(&t, NULL);
+}
+
+static struct port *port_without_source(struct hca *h)
+{
+	for (uint32_t i = 0; i < h->conf->nports; i++)
+		if (h->port[i].capturing && !h->port[i].tried)
+			return &h->port[i];
+	return NULL;
+}
+
+static void *hca_run(void *arg)
+{
+	struct hca *h = arg;
+	unsigned int idle = 0;
+
+	prctl(PR_SET_NAME, "softhca");
+	prctl(PR_SET_TIMERSLACK, 1);
+	while (!atomic_load(&h->stop)) {
+		uint64_t now = now_ns(), wake = now + IDLE_SLEEP_NS;
+		enum turn best = TURN_IDLE;
+		struct port *p;
+
+		pthread_mutex_lock(&h->lock);
+		for (uint32_t i = 0; i < h->conf->nports; i++) {
+			enum turn t = conf_get()->drain_rounds
+					      ? drain_turn(h, &h->port[i], &wake)
+					      : port_turn(h, &h->port[i], now, &wake);
+
+			if (t > best)
+				best = t;
+		}
+		housekeeping(h, now);
+		p = port_without_source(h);
+		pthread_mutex_unlock(&h->lock);
+
+		if (p)
+			source_open(p);
+		for (int i = 0; i < YIELDS && atomic_load(&h->waiters); i++)
+			sched_yield();
+		idle = best == TURN_BUSY ? 0 : idle + 1;
+		if (best == TURN_WAITS && idle < YIELDS)
+			sched_yield();
+		else if (best == TURN_WAITS)
+			sleep_ns(SHORT_SLEEP_NS);
+		else if (best == TURN_IDLE && (now = now_ns()) < wake)
+			sleep_ns(wake - now);
+	}
+	return NULL;
+}
+
+void hca_start(struct hca *h)
+{
+	sigset_t all, old;
+
+	if (h->running)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	atomic_store(&h->stop, false);
+	h->running = !pthread_create(&h->thread, NULL, hca_run, h);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+uint64_t hca_thread_ns(const struct hca *h)
+{
+	struct timespec cpu = {0};
+	clockid_t clock;
+
+	if (h->running && !pthread_getcpuclockid(h->thread, &clock))
+		clock_gettime(clock, &cpu);
+	return h->stat.thread_ns + (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+}
+
+void hca_stop(struct hca *h)
+{
+	if (!h->running)
+		return;
+	atomic_store(&h->stop, true);
+	h->stat.thread_ns = hca_thread_ns(h);
+	pthread_join(h->thread, NULL);
+	h->running = false;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Faults by number or by time, and what of the device shows in the sysfs tree: port state and
+ * counters. Several processes may count into one tree, so counters are added to under a file lock.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "softhca.h"
+
+static bool fault_is_for(const struct hca *h, const struct fault *f)
+{
+	return f->device < 0 || f->device == h->index;
+}
+
+int fault_verb(struct hca *h, const char *verb)
+{
+	const struct model_conf *c = conf_get();
+
+	for (uint32_t i = 0; i < c->nfaults; i++) {
+		const struct fault *f = &c->fault[i];
+
+		if (f->kind != FAULT_VERB || !fault_is_for(h, f) || strcmp(f->verb, verb))
+			continue;
+		h->fault_calls[i]++;
+		if (f->nth && f->nth != h->fault_calls[i])
+			continue;
+		h->stat.injected_verbs++;
+		return f->error ? f->error : EIO;
+	}
+	return 0;
+}
+
+static void fault_happen(struct hca *h, struct port *p, uint32_t i, uint64_t now)
+{
+	const struct fault *f = &conf_get()->fault[i];
+	struct cq *cq;
+	struct qp *qp;
+
+	h->fault_done[i] = true;
+	h->fault_ns = now;
+	h->stat.injected_events++;
+	if (f->kind == FAULT_PORT) {
+		port_set_state(h, p, f->up);
+		return;
+	}
+	switch (f->event) {
+	case IBV_EVENT_DEVICE_FATAL:
+		hca_fatal(h);
+		break;
+	case IBV_EVENT_CQ_ERR:
+		LIST_FOREACH(cq, &h->cqs, link)
+		cq_overrun(h, cq);
+		break;
+	case IBV_EVENT_QP_FATAL:
+		LIST_FOREACH(qp, &h->qps, link)
+		{
+			if (qp_receiving(qp)) {
+				qp_to_error(h, qp);
+				async_qp_event(qp, f->event);
+			}
+		}
+		break;
+	default:
+		async_port_event(h, f->event, p->num);
+	}
+}
+
+const struct fault *fault_frame(struct hca *h, struct port *p, uint64_t frame)
+{
+	const struct model_conf *c = conf_get();
+
+	for (uint32_t i = 0; i < c->nfaults; i++) {
+		const struct fault *f = &c->fault[i];
+
+		if (!f->by_frame || f->frame != frame || h->fault_done[i] || !fault_is_for(h, f))
+			continue;
+		if (f->kind == FAULT_CQE) {
+			h->fault_done[i] = true;
+			h->fault_ns = now_ns();
+			return f;
+		}
+		fault_happen(h, p, i, now_ns());
+	}
+	return NULL;
+}
+
+/* A delay counts from the fault before it in the list, or from opening the device. */
+bool fault_timers(struct hca *h)
+{
+	const struct model_conf *c = conf_get();
+	uint64_t now = 0;
+	bool none = true;
+
+	for (uint32_t i = 0; i < c->nfaults; i++) {
+		const struct fault *f = &c->fault[i];
+
+		if (f->kind == FAULT_VERB || !fault_is_for(h, f) || h->fault_done[i])
+			continue;
+		if (f->by_frame)
+			return none;
+		none = false;
+		if (!now)
+			now = now_ns();
+		if (now - h->fault_ns < f->after_ns)
+			return false;
+		fault_happen(h, &h->port[0], i, now);
+	}
+	return none;
+}
+
+/* ---- the tree ---- */
+
+static const struct {
+	const char *name;
+	bool netdev; /* below class/net, else below the port */
+} port_files[PORT_FILES] = {
+	[FILE_OUT_OF_BUFFER] = {"hw_counters/out_of_buffer", false},
+	[FILE_RCV_PACKETS] = {"counters/port_rcv_packets", false},
+	[FILE_RCV_DATA] = {"counters/port_rcv_data", false},
+	[FILE_UNICAST_RCV] = {"counters/unicast_rcv_packets", false},
+	[FILE_STATE] = {"state", false},
+	[FILE_PHYS_STATE] = {"phys_state", false},
+	[FILE_OPERSTATE] = {"operstate", true},
+	[FILE_CARRIER] = {"carrier", true},
+};
+
+/* Opened with the device, because a consumer may give up its rights afterwards. */
+void port_files_open(struct hca *h)
+{
+	char path[1024];
+
+	for (uint32_t i = 0; i < h->conf->nports; i++) {
+		struct port *p = &h->port[i];
+
+		for (int f = 0; f < PORT_FILES; f++) {
+			if (port_files[f].netdev)
+				snprintf(path, sizeof(path), "%s/class/net/%s/%s", conf_get()->tree,
+					p->conf->netdev, port_files[f].name);
+			else
+				snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/%s",
+					conf_get()->tree, h->conf->name, p->num,
+					port_files[f].name);
+			p->file[f] = real_open(path, O_RDWR | O_CLOEXEC, 0);
+		}
+	}
+}
+
+static void file_set(int fd, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (fd >= 0 && (ftruncate(fd, 0) || pwrite(fd, text, len, 0) != (ssize_t)len))
+		perror("softhca: port state");
+}
+
+void port_set_state(struct hca *h, struct port *p, bool up)
+{
+	if (p->up == up)
+		return;
+	p->up = up;
+	file_set(p->file[FILE_STATE], up ? "4: ACTIVE\n" : "1: DOWN\n");
+	file_set(p->file[FILE_PHYS_STATE], up ? "5: LinkUp\n" : "3: Disabled\n");
+	file_set(p->file[FILE_OPERSTATE], up ? "up\n" : "down\n");
+	file_set(p->file[FILE_CARRIER], up ? "1\n" : "0\n");
+	async_port_event(h, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR, p->num);
+}
+
+static void counter_add(int fd, uint64_t n)
+{
+	char text[32] = "";
+
+	if (fd < 0 || !n)
+		return;
+	flock(fd, LOCK_EX);
+	if (pread(fd, text, sizeof(text) - 1, 0) >= 0) {
+		int len = snprintf(text, sizeof(text), "%llu\n",
+			strtoull(text, NULL, 10) + (unsigned long long)n);
+
+		if (pwrite(fd, text, (size_t)len, 0) != len)
+			perror("softhca: counter");
+	}
+	flock(fd, LOCK_UN);
+}
+
+void counters_flush(struct hca *h)
+{
+	for (uint32_t i = 0; i < h->conf->nports; i++) {
+		struct port *p = &h->port[i];
+		uint64_t frames = p->offered - p->counted_offered;
+
+		counter_add(p->file[FILE_OUT_OF_BUFFER], p->out_of_buffer - p->counted_oob);
+		p->counted_oob = p->out_of_buffer;
+		if (!frames)
+			continue;
+		counter_add(p->file[FILE_RCV_PACKETS], frames);
+		counter_add(p->file[FILE_UNICAST_RCV], frames);
+		counter_add(p->file[FILE_RCV_DATA], p->offered_bytes / 4 - p->counted_bytes / 4);
+		p->counted_offered = p->offered;
+		p->counted_bytes = p->offered_bytes;
+	}
+}

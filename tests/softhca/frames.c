@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Frames from capture files, held in memory as they will be delivered. libpcap reads the files; it
+ * is loaded when one is needed, because every process below the launcher carries this library.
+ */
+#include <dlfcn.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "frames_impl.h"
+
+enum { ERF_HEAD = 16, ERF_TYPE_IB = 21 };
+
+struct entry {
+	size_t offset;
+	uint32_t len;
+	uint64_t ts_ns;
+};
+
+struct file_frames {
+	struct frames base;
+	uint8_t *mem;
+	size_t used, room;
+	struct entry *entries;
+	size_t count, slots;
+	size_t at;
+	uint64_t loops, loop;
+	uint64_t span_ns;
+};
+
+struct pcap_calls {
+	void *lib;
+	pcap_t *(*open)(const char *, u_int, char *);
+	int (*datalink)(pcap_t *);
+	int (*next)(pcap_t *, struct pcap_pkthdr **, const u_char **);
+	char *(*error)(pcap_t *);
+	void (*close)(pcap_t *);
+};
+
+static bool pcap_calls_load(struct pcap_calls *c)
+{
+	c->lib = dlopen("libpcap.so.0.8", RTLD_NOW | RTLD_LOCAL);
+	if (!c->lib)
+		c->lib = dlopen("libpcap.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!c->lib)
+		return false;
+	*(void **)&c->open = dlsym(c->lib, "pcap_open_offline_with_tstamp_precision");
+	*(void **)&c->datalink = dlsym(c->lib, "pcap_datalink");
+	*(void **)&c->next = dlsym(c->lib, "pcap_next_ex");
+	*(void **)&c->error = dlsym(c->lib, "pcap_geterr");
+	*(void **)&c->close = dlsym(c->lib, "pcap_close");
+	return c->open && c->datalink && c->next && c->error && c->close;
+}
+
+static bool file_add(struct file_frames *f, const uint8_t *p, uint32_t len, uint64_t ts)
+{
+	size_t need = f->used + ((size_t)len + 63) / 64 * 64;
+
+	if (need > f->room) {
+		size_t room = need + f->room / 2 + (1 << 20);
+		void *mem = realloc(f->mem, room);
+
+		if (!mem)
+			return false;
+		f->mem = mem;
+		f->room = room;
+	}
+	if (f->count == f->slots) {
+		size_t slots = f->slots * 2 + 1024;
+		void *mem = realloc(f->entries, slots * sizeof(*f->entries));
+
+		if (!mem)
+			return false;
+		f->entries = mem;
+		f->slots = slots;
+	}
+	memcpy(f->mem + f->used, p, len);
+	f->entries[f->count++] = (struct entry){f->used, len, ts};
+	f->used = need;
+	return true;
+}
+
+static bool file_next(struct frames *base, struct frame *out)
+{
+	struct file_frames *f = (struct file_frames *)base;
+	const struct entry *e;
+
+	if (f->at == f->count) {
+		if (!f->count || f->loop + 1 >= f->loops)
+			return false;
+		f->loop++;
+		f->at = 0;
+	}
+	e = &f->entries[f->at++];
+	out->data = f->mem + e->offset;
+	out->len = e->len;
+	out->ts_ns = e->ts_ns + f->loop * f->span_ns;
+	return true;
+}
+
+static void file_close(struct frames *base)
+{
+	struct file_frames *f = (struct file_frames *)base;
+
+	free(f->mem);
+	free(f->entries);
+	free(f);
+}
+
+static bool file_read(struct file_frames *f, const struct pcap_calls *c, pcap_t *pc, int dlt,
+	char *err, size_t errlen)
+{
+	struct pcap_pkthdr *h;
+	const u_char *p;
+	int rc;
+
+	while ((rc = c->next(pc, &h, &p)) == 1) {
+		uint64_t ts = (uint64_t)h->ts.tv_sec * 1000000000u + (uint64_t)h->ts.tv_usec;
+		uint32_t len = h->caplen, skip = 0;
+
+		if (dlt == DLT_ERF) {
+			if (len < ERF_HEAD || (p[8] & 0x7f) != ERF_TYPE_IB)
+				continue;
+			skip = ERF_HEAD;
+			for (uint32_t at = 8; p[at] & 0x80 && skip + 8 <= len; at = skip, skip += 8)
+				;
+		}
+		if (!file_add(f, p + skip, len - skip, ts)) {
+			snprintf(err, errlen, "no memory for the frames of the capture file");
+			return false;
+		}
+	}
+	if (rc == -1) {
+		snprintf(err, errlen, "%s", c->error(pc));
+		return false;
+	}
+	if (f->count > 1)
+		f->span_ns =
+			f->entries[f->count - 1].ts_ns - f->entries[0].ts_ns +
+			(f->entries[f->count - 1].ts_ns - f->entries[0].ts_ns) / (f->count - 1);
+	return true;
+}
+
+struct frames *frames_load_any(const char *path, int *linktype, char *err, size_t errlen)
+{
+	struct file_frames *f = calloc(1, sizeof(*f));
+	char pcap_err[PCAP_ERRBUF_SIZE] = "";
+	struct pcap_calls c = {0};
+	pcap_t *pc = NULL;
+
+	if (!f || !pcap_calls_load(&c)) {
+		snprintf(err, errlen, "cannot load libpcap to read '%s'", path);
+		goto fail;
+	}
+	f->base = (struct frames){file_next, file_close};
+	f->loops = 1;
+	pc = c.open(path, PCAP_TSTAMP_PRECISION_NANO, pcap_err);
+	if (!pc) {
+		snprintf(err, errlen, "%s", pcap_err);
+		goto fail;
+	}
+	*linktype = c.datalink(pc);
+	if (!file_read(f, &c, pc, *linktype, err, errlen))
+		goto fail;
+	c.close(pc);
+	return &f->base;
+fail:
+	if (pc)
+		c.close(pc);
+	if (f)
+		file_close(&f->base);
+	return NULL;
+}
+
+struct frames *frames_load(const char *path, bool ib, uint64_t loops, char *err, size_t errlen)
+{
+	int dlt, want = ib ? DLT_ERF : DLT_EN10MB;
+	struct frames *f = frames_load_any(path, &dlt, err, errlen);
+
+	if (f && dlt != want) {
+		snprintf(err, errlen, "'%s' has link type %d, an %s port needs %d", path, dlt,
+			ib ? "InfiniBand" : "Ethernet", want);
+		frames_close(f);
+		return NULL;
+	}
+	if (f)
+		((struct file_frames *)f)->loops = loops;
+	return f;
+}
+
+bool frames_next(struct frames *f, struct frame *out)
+{
+	return f->next(f, out);
+}
+
+void frames_close(struct frames *f)
+{
+	if (f)
+		f->close(f);
+}

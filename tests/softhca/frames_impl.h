@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What every frame source begins with. */
+#ifndef SOFTHCA_FRAMES_IMPL_H
+#define SOFTHCA_FRAMES_IMPL_H
+
+#include "frames.h"
+
+struct frames {
+	bool (*next)(struct frames *f, struct frame *out);
+	void (*close)(struct frames *f);
+};
+
+#endif

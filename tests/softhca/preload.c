@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The C library's entry points through which programs reach /sys and /dev/infiniband: paths below
+ * them are led into the launcher's tree, and descriptors of a verbs device to the model. What is
+ * exported follows glibc 2.36, the *64, __xstat and fortified names included.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/netlink.h>
+#include <net/if.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "softhca.h"
+
+#define REAL(name)                                                                                 \
+	static __typeof__(&name) real;                                                             \
+	if (!real)                                                                                 \
+	*(void **)&real = dlsym(RTLD_NEXT, #name)
+
+enum { PATH_ROOM = 2 * PATH_MAX };
+
+int real_open(const char *path, int flags, mode_t mode)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int real_close(int fd)
+{
+	return (int)syscall(SYS_close, fd);
+}
+
+/* Where the machine's own entries must not shine through; elsewhere the tree only adds. */
+static const char *const replaced[] = {
+	"/sys/class/infiniband",
+	"/sys/class/infiniband_verbs",
+	"/sys/class/infiniband_mad",
+	"/sys/class/infiniband_cm",
+	"/sys/class/net",
+	"/sys/bus/pci/devices",
+	"/sys/module/mlx5_core",
+	"/sys/module/mlx5_ib",
+	"/sys/module/ib_uverbs",
+	"/sys/module/ib_core",
+};
+
+static bool below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return !strncmp(path, dir, n) && (path[n] == '/' || !path[n]);
+}
+
+static const char *redirect(const char *path, char *buf)
+{
+	const struct model_conf *c;
+	struct stat st;
+
+	if (!path || (strncmp(path, "/sys/", 5) && strncmp(path, "/dev/infiniband", 15)))
+		return path;
+	c = conf_get();
+	if (!c)
+		return path;
+	if (below(path, "/dev/infiniband")) {
+		snprintf(buf, PATH_ROOM, "%s%s", c->dev_dir, path + strlen("/dev/infiniband"));
+		return buf;
+	}
+	snprintf(buf, PATH_ROOM, "%s%s", c->tree, path + strlen("/sys"));
+	for (size_t i = 0; i < ARRAY_SIZE(replaced); i++)
+		if (below(path, replaced[i]))
+			return buf;
+	if (!syscall(SYS_newfstatat, AT_FDCWD, buf, &st, AT_SYMLINK_NOFOLLOW))
+		return buf;
+	return path;
+}
+
+/* The model's device node of this path, or -1. */
+static int uverbs_index(const char *path)
+{
+	const char *name = "/dev/infiniband/uverbs";
+	char *end;
+	long n;
+
+	if (!path || strncmp(path, name, strlen(name)) || !conf_get())
+		return -1;
+	n = strtol(path + strlen(name), &end, 10);
+	return end == path + strlen(name) || *end || n < 0 || n >= (long)conf_get()->ndevices
+		       ? -1
+		       : (int)n;
+}
+
+/* An unset GID's type and netdev open, but do not read: EINVAL, which an epoll descriptor gives. */
+static int gid_attr_unset(int fd, const char *path)
+{
+	struct stat st;
+
+	if (fd < 0 || !strstr(path, "/gid_attrs/") || syscall(SYS_fstat, fd, &st) ||
+		!S_ISREG(st.st_mode) || st.st_size)
+		return fd;
+	real_close(fd);
+	return epoll_create1(EPOLL_CLOEXEC);
+}
+
+static void refresh_counters(const char *path)
+{
+	const struct model_conf *c = conf_get();
+
+	if (!strstr(path, "counters/"))
+		return;
+	for (uint32_t i = 0; c && i < c->ndevices; i++) {
+		struct hca *h = hca_get(i);
+
+		if (!h)
+			continue;
+		hca_lock(h);
+		counters_flush(h);
+		hca_unlock(h);
+	}
+}
+
+static int open_path(int dir, const char *path, int flags, mode_t mode)
+{
+	int index = uverbs_index(path);
+	char buf[PATH_ROOM];
+	const char *to;
+
+	if (index >= 0)
+		return uverbs_open((uint32_t)index, flags);
+	to = redirect(path, buf);
+	if (to == path)
+		return (int)syscall(SYS_openat, dir, path, flags, mode);
+	refresh_counters(to);
+	return gid_attr_unset((int)syscall(SYS_openat, dir, to, flags, mode), to);
+}
+
+static mode_t mode_arg(int flags, va_list ap)
+{
+	return flags & (O_CREAT | __O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+}
+
+#define OPEN_BODY(dir, extra)                                                                      \
+	va_list ap;                                                                                \
+	mode_t mode;                                                                               \
+	va_start(ap, flags);                                                                       \
+	mode = mode_arg(flags, ap);                                                                \
+	va_end(ap);                                                                                \
+	return open_path(dir, path, flags | (extra), mode)
+
+EXPORT int open(const char *path, int flags, ...)
+{
+	OPEN_BODY(AT_FDCWD, 0);
+}
+
+EXPORT int open64(const char *path, int flags, ...)
+{
+	OPEN_BODY(AT_FDCWD, O_LARGEFILE);
+}
+
+EXPORT int openat(int dir, const char *path, int flags, ...)
+{
+	OPEN_BODY(dir, 0);
+}
+
+EXPORT int openat64(int dir, const char *path, int flags, ...)
+{
+	OPEN_BODY(dir, O_LARGEFILE);
+}
+
+EXPORT int __open_2(const char *path, int flags)
+{
+	return open_path(AT_FDCWD, path, flags, 0);
+}
+
+EXPORT int __open64_2(const char *path, int flags)
+{
+	return open_path(AT_FDCWD, path, flags | O_LARGEFILE, 0);
+}
+
+EXPORT int __openat_2(int dir, const char *path, int flags)
+{
+	return open_path(dir, path, flags, 0);
+}
+
+EXPORT int __openat64_2(int dir, const char *path, int flags)
+{
+	return open_path(dir, path, flags | O_LARGEFILE, 0);
+}
+
+static FILE *fopen_redirected(const char *path, const char *mode, const char *to)
+{
+	int fd;
+
+	(void)path;
+	if (mode[0] != 'r' || strchr(mode, '+'))
+		return NULL;
+	refresh_counters(to);
+	fd = gid_attr_unset(real_open(to, O_RDONLY | O_CLOEXEC, 0), to);
+	return fd < 0 ? NULL : fdopen(fd, "r");
+}
+
+#define FOPEN_BODY(name)                                                                           \
+	char buf[PATH_ROOM];                                                                       \
+	const char *to = redirect(path, buf);                                                      \
+	REAL(name);                                                                                \
+	if (to != path && mode[0] == 'r' && !strchr(mode, '+'))                                    \
+		return fopen_redirected(path, mode, to);                                           \
+	return real(to, mode)
+
+EXPORT FILE *fopen(const char *path, const char *mode)
+{
+	FOPEN_BODY(fopen);
+}
+
+EXPORT FILE *fopen64(const char *path, const char *mode)
+{
+	FOPEN_BODY(fopen64);
+}
+
+EXPORT DIR *opendir(const char *path)
+{
+	char buf[PATH_ROOM];
+	REAL(opendir);
+
+	return real(redirect(path, buf));
+}
+
+EXPORT int scandir(const char *path, struct dirent ***list, int (*filter)(const struct dirent *),
+	int (*order)(const struct dirent **, const struct dirent **))
+{
+	char buf[PATH_ROOM];
+	REAL(scandir);
+
+	return real(redirect(path, buf), list, filter, order);
+}
+
+EXPORT int scandir64(const char *path, struct dirent64 ***list,
+	int (*filter)(const struct dirent64 *),
+	int (*order)(const struct dirent64 **, const struct dirent64 **))
+{
+	char buf[PATH_ROOM];
+	REAL(scandir64);
+
+	return real(redirect(path, buf), list, filter, order);
+}
+
+EXPORT int chdir(const char *path)
+{
+	char buf[PATH_ROOM];
+	REAL(chdir);
+
+	return real(redirect(path, buf));
+}
+
+/* ---- stat and its relatives ---- */
+
+static void uverbs_stat(struct stat *st, uint32_t index)
+{
+	st->st_mode = S_IFCHR | 0666;
+	st->st_rdev = makedev(UVERBS_MAJOR, UVERBS_MINOR + index);
+	st->st_size = 0;
+}
+
+static int stat_path(int dir, const char *path, struct stat *st, int flags)
+{
+	char buf[PATH_ROOM];
+	int index = uverbs_index(path);
+	struct ctx *ctx = path && !path[0] && flags & AT_EMPTY_PATH ? uverbs_from_fd(dir) : NULL;
+	int rc = (int)syscall(SYS_newfstatat, dir, redirect(path, buf), st, flags);
+
+	if (!rc && ctx)
+		index = (int)ctx->hca->conf->minor;
+	if (!rc && index >= 0)
+		uverbs_stat(st, (uint32_t)index);
+	return rc;
+}
+
+static int stat_fd(int fd, struct stat *st)
+{
+	struct ctx *ctx = uverbs_from_fd(fd);
+	int rc = (int)syscall(SYS_fstat, fd, st);
+
+	if (!rc && ctx)
+		uverbs_stat(st, ctx->hca->conf->minor);
+	return rc;
+}
+
+EXPORT int stat(const char *path, struct stat *st)
+{
+	return stat_path(AT_FDCWD, path, st, 0);
+}
+
+EXPORT int lstat(const char *path, struct stat *st)
+{
+	return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
+}
+
+EXPORT int fstat(int fd, struct stat *st)
+{
+	return stat_fd(fd, st);
+}
+
+EXPORT int fstatat(int dir, const char *path, struct stat *st, int flags)
+{
+	return stat_path(dir, path, st, flags);
+}
+
+/* On 64-bit systems both structures are one. */
+EXPORT int stat64(const char *path, struct stat64 *st)
+{
+	return stat_path(AT_FDCWD, path, (struct stat *)st, 0);
+}
+
+EXPORT int lstat64(const char *path, struct stat64 *st)
+{
+	return stat_path(AT_FDCWD, path, (struct stat *)st, AT_SYMLINK_NOFOLLOW);
+}
+
+EXPORT int fstat64(int fd, struct stat64 *st)
+{
+	return stat_fd(fd, (struct stat *)st);
+}
+
+EXPORT int fstatat64(int dir, const char *path, struct stat64 *st, int flags)
+{
+	return stat_path(dir, path, (struct stat *)st, flags);
+}
+
+EXPORT int __xstat(int version, const char *path, struct stat *st)
+{
+	(void)version;
+	return stat_path(AT_FDCWD, path, st, 0);
+}
+
+EXPORT int __lxstat(int version, const char *path, struct stat *st)
+{
+	(void)version;
+	return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
+}
+
+EXPORT int __fxstat(int version, int fd, struct stat *st)
+{
+	(void)version;
+	return stat_fd(fd, st);
+}
+
+EXPORT int __fxstatat(int version, int dir, const char *path, struct stat *st, int flags)
+{
+	(void)version;
+	return stat_path(dir, path, st, flags);
+}
+
+EXPORT int __xstat64(int version, const char *path, struct stat64 *st)
+{
+	return __xstat(version, path, (struct stat *)st);
+}
+
+EXPORT int __lxstat64(int version, const char *path, struct stat64 *st)
+{
+	return __lxstat(version, path, (struct stat *)st);
+}
+
+EXPORT int __fxstat64(int version, int fd, struct stat64 *st)
+{
+	return __fxstat(version, fd, (struct stat *)st);
+}
+
+EXPORT int __fxstatat64(int version, int dir, const char *path, struct stat64 *st, int flags)
+{
+	return __fxstatat(version, dir, path, (struct stat *)st, flags);
+}
+
+EXPORT int statx(int dir, const char *path, int flags, unsigned int mask, struct statx *st)
+{
+	char buf[PATH_ROOM];
+	int index = uverbs_index(path);
+	int rc = (int)syscall(SYS_statx, dir, redirect(path, buf), flags, mask, st);
+
+	if (!rc && index >= 0) {
+		st->stx_mode = S_IFCHR | 0666;
+		st->stx_rdev_major = UVERBS_MAJOR;
+		st->stx_rdev_minor = UVERBS_MINOR + (uint32_t)index;
+	}
+	return rc;
+}
+
+EXPORT int access(const char *path, int mode)
+{
+	char buf[PATH_ROOM];
+	REAL(access);
+
+	return real(redirect(path, buf), mode);
+}
+
+EXPORT int euidaccess(const char *path, int mode)
+{
+	char buf[PATH_ROOM];
+	REAL(euidaccess);
+
+	return real(redirect(path, buf), mode);
+}
+
+EXPORT int eaccess(const char *path, int mode)
+{
+	char buf[PATH_ROOM];
+	REAL(eaccess);
+
+	return real(redirect(path, buf), mode);
+}
+
+EXPORT int faccessat(int dir, const char *path, int mode, int flags)
+{
+	char buf[PATH_ROOM];
+	REAL(faccessat);
+
+	return real(dir, redirect(path, buf), mode, flags);
+}
+
+EXPORT ssize_t readlink(const char *path, char *out, size_t len)
+{
+	char buf[PATH_ROOM];
+	REAL(readlink);
+
+	return real(redirect(path, buf), out, len);
+}
+
+EXPORT ssize_t readlinkat(int dir, const char *path, char *out, size_t len)
+{
+	char buf[PATH_ROOM];
+	REAL(readlinkat);
+
+	return real(dir, redirect(path, buf), out, len);
+}
+
+EXPORT ssize_t __readlink_chk(const char *path, char *out, size_t len, size_t room)
+{
+	(void)room;
+	return readlink(path, out, len);
+}
+
+EXPORT ssize_t __readlinkat_chk(int dir, const char *path, char *out, size_t len, size_t room)
+{
+	(void)room;
+	return readlinkat(dir, path, out, len);
+}
+
+/* What comes back out of the tree is named as it was asked for. */
+static char *path_restore(char *path)
+{
+	const struct model_conf *c = conf_get();
+	size_t n;
+
+	if (!path || !c)
+		return path;
+	n = strlen(c->tree);
+	if (!strncmp(path, c->tree, n) && (path[n] == '/' || !path[n])) {
+		memmove(path + strlen("/sys"), path + n, strlen(path + n) + 1);
+		memcpy(path, "/sys", strlen("/sys"));
+	}
+	return path;
+}
+
+EXPORT char *realpath(const char *path, char *out)
+{
+	char buf[PATH_ROOM];
+	REAL(realpath);
+
+	return path_restore(real(redirect(path, buf), out));
+}
+
+EXPORT char *__realpath_chk(const char *path, char *out, size_t room)
+{
+	(void)room;
+	return realpath(path, out);
+}
+
+EXPORT char *canonicalize_file_name(const char *path)
+{
+	return realpath(path, NULL);
+}
+
+/* ---- descriptors ---- */
+
+EXPORT int close(int fd)
+{
+	uverbs_closing(fd);
+	return real_close(fd);
+}
+
+EXPORT int ioctl(int fd, unsigned long request, ...)
+{
+	struct ctx *ctx = uverbs_from_fd(fd);
+	va_list ap;
+	void *arg;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (ctx)
+		return uverbs_ioctl(ctx, request, arg);
+	return (int)syscall(SYS_ioctl, fd, request, arg);
+}
+
+EXPORT void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	struct ctx *ctx = uverbs_from_fd(fd);
+
+	if (ctx)
+		return uverbs_mmap(ctx, len, prot, offset);
+	return (void *)syscall(SYS_mmap, at, len, prot, flags, fd, offset);
+}
+
+EXPORT void *mmap64(void *at, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	return mmap(at, len, prot, flags, fd, offset);
+}
+
+/* Without netlink libibverbs discovers by sysfs. */
+EXPORT int socket(int domain, int type, int protocol)
+{
+	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && conf_get()) {
+		errno = EPROTONOSUPPORT;
+		return -1;
+	}
+	return (int)syscall(SYS_socket, domain, type, protocol);
+}
+
+static const struct port_conf *netdev_find(const char *name, uint32_t index)
+{
+	const struct model_conf *c = conf_get();
+
+	for (uint32_t i = 0; c && i < c->ndevices; i++) {
+		for (uint32_t k = 0; k < c->device[i].nports; k++) {
+			const struct port_conf *p = &c->device[i].port[k];
+
+			if (p->ifindex && (name ? !strcmp(p->netdev, name) : p->ifindex == index))
+				return p;
+		}
+	}
+	return NULL;
+}
+
+EXPORT unsigned int if_nametoindex(const char *name)
+{
+	const struct port_conf *p = netdev_find(name, 0);
+	REAL(if_nametoindex);
+
+	return p ? p->ifindex : real(name);
+}
+
+EXPORT char *if_indextoname(unsigned int index, char name[IF_NAMESIZE])
+{
+	const struct port_conf *p = netdev_find(NULL, index);
+	REAL(if_indextoname);
+
+	return p ? memcpy(name, p->netdev, IF_NAMESIZE) : real(index, name);
+}

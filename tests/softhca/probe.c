@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The plainest verbs sniffer there is: one completion, one clock call, two writes and one repost at
+ * a time. It checks the model, and is the loop that faster ones are measured against.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "frames.h"
+
+struct options {
+	const char *device, *output;
+	unsigned int port, ring, buffer, cqe, batch, delay_ms;
+	uint64_t count;
+	bool quiet, hash, ud, events, extended, recover, leak, disorder;
+};
+
+struct probe {
+	struct options o;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	struct ibv_qp *qp;
+	struct ibv_flow *flow;
+	uint8_t *mem;
+	FILE *out;
+	struct frame_hash seen;
+	uint64_t errors, flushed, outstanding;
+	enum ibv_wc_status last_status;
+	unsigned int last_vendor;
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
+static int fail(const char *what, int err)
+{
+	printf("failed %s: %s (%d)\n", what, strerror(err), err);
+	return 1;
+}
+
+static int post(struct probe *p, uint64_t i)
+{
+	struct ibv_sge sge = {.addr = (uintptr_t)p->mem + i * p->o.buffer,
+		.length = p->o.buffer,
+		.lkey = p->mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = i, .sg_list = &sge, .num_sge = 1}, *bad;
+
+	p->outstanding++;
+	return ibv_post_recv(p->qp, &wr, &bad);
+}
+
+static int start(struct probe *p)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .port_num = (uint8_t)p->o.port, .qkey = 0x12345};
+	int rc = ibv_modify_qp(p->qp, &attr,
+		IBV_QP_STATE | IBV_QP_PORT | (p->o.ud ? IBV_QP_PKEY_INDEX | IBV_QP_QKEY : 0));
+
+	if (rc)
+		return fail("modify_qp INIT", rc);
+	for (uint64_t i = 0; i < p->o.ring; i++) {
+		rc = post(p, i);
+		if (rc)
+			return fail("post_recv", rc);
+	}
+	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR};
+	rc = ibv_modify_qp(p->qp, &attr, IBV_QP_STATE);
+	return rc ? fail("modify_qp RTR", rc) : 0;
+}
+
+static struct ibv_context *open_named(const char *name)
+{
+	int n;
+	struct ibv_device **list = ibv_get_device_list(&n);
+	struct ibv_context *ctx = NULL;
+
+	for (int i = 0; list && i < n; i++)
+		if (!name || !strcmp(name, ibv_get_device_name(list[i]))) {
+			ctx = ibv_open_device(list[i]);
+			break;
+		}
+	if (list)
+		ibv_free_device_list(list);
+	return ctx;
+}
+
+static int make_cq(struct probe *p)
+{
+	struct ibv_cq_init_attr_ex attr = {.cqe = p->o.cqe ? p->o.cqe : p->o.ring + p->o.batch,
+		.channel = p->channel,
+		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN};
+
+	if (p->o.extended) {
+		struct ibv_cq_ex *ex = ibv_create_cq_ex(p->ctx, &attr);
+
+		p->cq = ex ? ibv_cq_ex_to_cq(ex) : NULL;
+	} else {
+		p->cq = ibv_create_cq(p->ctx, (int)attr.cqe, NULL, p->channel, 0);
+	}
+	return p->cq ? 0 : fail("create_cq", errno);
+}
+
+static int setup(struct probe *p)
+{
+	struct ibv_qp_init_attr qa = {.cap = {.max_recv_wr = p->o.ring, .max_recv_sge = 1},
+		.qp_type = p->o.ud ? IBV_QPT_UD : IBV_QPT_RAW_PACKET};
+	struct ibv_flow_attr fa = {
+		.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof(fa), .port = (uint8_t)p->o.port};
+	size_t bytes = (size_t)p->o.ring * p->o.buffer;
+
+	p->ctx = open_named(p->o.device);
+	if (!p->ctx)
+		return fail("open_device", errno);
+	p->pd = ibv_alloc_pd(p->ctx);
+	if (!p->pd)
+		return fail("alloc_pd", errno);
+	if (p->o.events && !(p->channel = ibv_create_comp_channel(p->ctx)))
+		return fail("create_comp_channel", errno);
+	if (make_cq(p))
+		return 1;
+	p->mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p->mem == MAP_FAILED)
+		return fail("mmap", errno);
+	p->mr = ibv_reg_mr(p->pd, p->mem, bytes, IBV_ACCESS_LOCAL_WRITE);
+	if (!p->mr)
+		return fail("reg_mr", errno);
+	qa.send_cq = qa.recv_cq = p->cq;
+	p->qp = ibv_create_qp(p->pd, &qa);
+	if (!p->qp)
+		return fail("create_qp", errno);
+	if (start(p))
+		return 1;
+	p->flow = ibv_create_flow(p->qp, &fa);
+	return p->flow ? 0 : fail("create_flow", errno);
+}
+
+static void take(struct probe *p, const uint8_t *data, uint32_t len)
+{
+	struct timeval tv;
+	uint32_t head[4];
+
+	gettimeofday(&tv, NULL);
+	if (p->o.hash) {
+		frame_hash_add(&p->seen, data, len);
+	} else {
+		p->seen.frames++;
+		p->seen.bytes += len;
+	}
+	if (!p->out)
+		return;
+	head[0] = (uint32_t)tv.tv_sec;
+	head[1] = (uint32_t)tv.tv_usec;
+	head[2] = head[3] = len;
+	fwrite(head, sizeof(head), 1, p->out);
+	fwrite(data, len, 1, p->out);
+}
+
+static void note_error(struct probe *p, enum ibv_wc_status status, unsigned int vendor)
+{
+	p->outstanding--;
+	if (status == IBV_WC_WR_FLUSH_ERR) {
+		p->flushed++;
+		return;
+	}
+	p->errors++;
+	p->last_status = status;
+	p->last_vendor = vendor;
+}
+
+/* Everything posted comes back flushed; then the queue is reset, refilled and run again. */
+static bool recovered(struct probe *p)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+	struct ibv_wc wc;
+
+	if (!p->o.recover)
+		return false;
+	while (p->outstanding && !stop)
+		if (ibv_poll_cq(p->cq, 1, &wc) == 1)
+			note_error(p, wc.status, wc.vendor_err);
+	return !stop && !ibv_modify_qp(p->qp, &attr, IBV_QP_STATE) && !start(p);
+}
+
+/* Returns how many completions there were, or -1 to end. */
+static int turn_plain(struct probe *p)
+{
+	struct ibv_wc wc;
+	int n = ibv_poll_cq(p->cq, 1, &wc);
+
+	if (n <= 0)
+		return n;
+	if (wc.status != IBV_WC_SUCCESS) {
+		note_error(p, wc.status, wc.vendor_err);
+		return recovered(p) ? 1 : -1;
+	}
+	p->outstanding--;
+	take(p, p->mem + wc.wr_id * p->o.buffer, wc.byte_len);
+	return post(p, wc.wr_id) ? -1 : 1;
+}
+
+static int turn_extended(struct probe *p)
+{
+	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)p->cq;
+	struct ibv_poll_cq_attr attr = {0};
+	int n = 0, rc = ibv_start_poll(ex, &attr);
+
+	if (rc == ENOENT)
+		return 0;
+	while (!rc) {
+		uint64_t i = ex->wr_id;
+
+		if (ex->status != IBV_WC_SUCCESS) {
+			note_error(p, ex->status, ibv_wc_read_vendor_err(ex));
+			n = -1;
+			break;
+		}
+		p->outstanding--;
+		take(p, p->mem + i * p->o.buffer, ibv_wc_read_byte_len(ex));
+		if (post(p, i)) {
+			n = -1;
+			break;
+		}
+		/* The device learns what was consumed at the end of the poll, so it must end soon.
+		 */
+		if (++n == (int)p->o.batch)
+			break;
+		rc = ibv_next_poll(ex);
+	}
+	ibv_end_poll(ex);
+	return n;
+}
+
+static void report_async(struct probe *p)
+{
+	struct pollfd fd = {.fd = p->ctx->async_fd, .events = POLLIN};
+	struct ibv_async_event e;
+
+	while (poll(&fd, 1, 0) == 1 && !ibv_get_async_event(p->ctx, &e)) {
+		printf("event %s\n", ibv_event_type_str(e.event_type));
+		if (e.event_type == IBV_EVENT_DEVICE_FATAL || e.event_type == IBV_EVENT_CQ_ERR)
+			stop = 1;
+		ibv_ack_async_event(&e);
+	}
+}
+
+static void wait_event(struct probe *p)
+{
+	struct pollfd fd[2] = {{.fd = p->channel->fd, .events = POLLIN},
+		{.fd = p->ctx->async_fd, .events = POLLIN}};
+	struct ibv_cq *cq;
+	void *cookie;
+
+	poll(fd, 2, 1000);
+	if (fd[0].revents && !ibv_get_cq_event(p->channel, &cq, &cookie))
+		ibv_ack_cq_events(cq, 1);
+}
+
+static void loop(struct probe *p)
+{
+	uint64_t idle = 0;
+	bool armed = false;
+
+	while (!stop && (!p->o.count || p->seen.frames < p->o.count)) {
+		int n = p->o.extended ? turn_extended(p) : turn_plain(p);
+
+		if (n < 0)
+			break;
+		if (n) {
+			idle = 0;
+			armed = false;
+			continue;
+		}
+		if ((++idle & 0xfff) == 0)
+			report_async(p);
+		if (!p->o.events)
+			continue;
+		if (!armed) {
+			ibv_req_notify_cq(p->cq, 0);
+			armed = true;
+			continue;
+		}
+		wait_event(p);
+		report_async(p);
+		armed = false;
+	}
+	report_async(p);
+}
+
+static int teardown(struct probe *p)
+{
+	int rc = 0;
+
+	if (p->o.disorder) {
+		printf("destroy_qp early: %s\n", strerror(ibv_destroy_qp(p->qp)));
+		printf("destroy_cq early: %s\n", strerror(ibv_destroy_cq(p->cq)));
+		printf("dealloc_pd early: %s\n", strerror(ibv_dealloc_pd(p->pd)));
+	}
+	if (p->flow && !p->o.leak)
+		rc |= ibv_destroy_flow(p->flow);
+	if (p->qp && !p->o.leak)
+		rc |= ibv_destroy_qp(p->qp);
+	if (p->mr && !p->o.leak)
+		rc |= ibv_dereg_mr(p->mr);
+	if (p->cq && !p->o.leak)
+		rc |= ibv_destroy_cq(p->cq);
+	if (p->channel && !p->o.leak)
+		rc |= ibv_destroy_comp_channel(p->channel);
+	if (p->pd && !p->o.leak)
+		rc |= ibv_dealloc_pd(p->pd);
+	if (p->ctx)
+		rc |= ibv_close_device(p->ctx);
+	return rc;
+}
+
+static const struct option options[] = {
+	{"device", required_argument, NULL, 'd'},
+	{"port", required_argument, NULL, 'p'},
+	{"output", required_argument, NULL, 'w'},
+	{"ring", required_argument, NULL, 'r'},
+	{"buffer", required_argument, NULL, 'b'},
+	{"count", required_argument, NULL, 'c'},
+	{"cqe", required_argument, NULL, 'C'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"hash", no_argument, NULL, 'H'},
+	{"ud", no_argument, NULL, 'u'},
+	{"events", no_argument, NULL, 'e'},
+	{"extended", no_argument, NULL, 'x'},
+	{"recover", no_argument, NULL, 'R'},
+	{"leak", no_argument, NULL, 'l'},
+	{"disorder", no_argument, NULL, 'D'},
+	{"batch", required_argument, NULL, 'B'},
+	{"delay", required_argument, NULL, 'y'},
+	{NULL, 0, NULL, 0},
+};
+
+static void parse(struct options *o, int argc, char **argv)
+{
+	int c;
+
+	*o = (struct options){.port = 1, .ring = 4096, .buffer = 10240, .batch = 64};
+	while ((c = getopt_long(argc, argv, "d:p:w:r:b:c:C:qHuexRlDB:y:", options, NULL)) != -1) {
+		unsigned long long v = optarg ? strtoull(optarg, NULL, 0) : 0;
+
+		switch (c) {
+		case 'd':
+			o->device = optarg;
+			break;
+		case 'p':
+			o->port = (unsigned int)v;
+			break;
+		case 'w':
+			o->output = optarg;
+			break;
+		case 'r':
+			o->ring = (unsigned int)v;
+			break;
+		case 'b':
+			o->buffer = (unsigned int)v;
+			break;
+		case 'c':
+			o->count = v;
+			break;
+		case 'y':
+			o->delay_ms = (unsigned int)v;
+			break;
+		case 'B':
+			o->batch = (unsigned int)v;
+			break;
+		case 'C':
+			o->cqe = (unsigned int)v;
+			break;
+		case 'q':
+			o->quiet = true;
+			break;
+		case 'H':
+			o->hash = true;
+			break;
+		case 'u':
+			o->ud = true;
+			break;
+		case 'e':
+			o->events = true;
+			break;
+		case 'x':
+			o->extended = true;
+			break;
+		case 'R':
+			o->recover = true;
+			break;
+		case 'l':
+			o->leak = true;
+			break;
+		case 'D':
+			o->disorder = true;
+			break;
+		default:
+			exit(2);
+		}
+	}
+}
+
+static int open_output(struct probe *p)
+{
+	uint32_t head[6] = {0xa1b2c3d4, 4u << 16 | 2, 0, 0, 262144, 1};
+
+	if (!p->o.output)
+		return 0;
+	p->out = fopen(p->o.output, "wb");
+	if (!p->out)
+		return fail(p->o.output, errno);
+	fwrite(head, sizeof(head), 1, p->out);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct probe p = {.seen = FRAME_HASH_INIT};
+	struct sigaction sa = {.sa_handler = on_signal};
+	int rc;
+
+	parse(&p.o, argc, argv);
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	rc = open_output(&p) || setup(&p);
+	if (!rc) {
+		usleep(p.o.delay_ms * 1000);
+		loop(&p);
+	}
+	if (p.out && fclose(p.out))
+		rc = fail("writing", errno);
+	rc |= teardown(&p);
+	if (!p.o.quiet)
+		printf("%llu %llu %016llx\n", (unsigned long long)p.seen.frames,
+			(unsigned long long)p.seen.bytes,
+			(unsigned long long)(p.o.hash ? p.seen.h : 0));
+	if (p.errors || p.flushed)
+		printf("errors %llu flushed %llu status %d vendor 0x%x\n",
+			(unsigned long long)p.errors, (unsigned long long)p.flushed,
+			(int)p.last_status, p.last_vendor);
+	return rc ? 1 : 0;
+}

@@ -1,0 +1,220 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Checks the model by itself: with Debian's tools, and with probe.c as a plain consumer.
+# The binaries are looked for in $SOFTHCA_BIN, next to this script and in its .libs.
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+for bin in "$SOFTHCA_BIN" "$PWD" "$PWD/tests/softhca" "$here"; do
+	[ -n "$bin" ] && [ -x "$bin/probe" ] && break
+done
+[ -x "$bin/probe" ] || { echo "Bail out! no probe; set SOFTHCA_BIN"; exit 1; }
+if [ -z "$SOFTHCA_SO" ]; then
+	for so in "$bin/softhca.so" "$bin/.libs/softhca.so"; do
+		[ -e "$so" ] && export SOFTHCA_SO=$so && break
+	done
+fi
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+chmod 755 "$tmp"
+n=0 failed=0
+stats=$tmp/stats.json
+
+ok()
+{
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		[ -z "$3" ] || echo "$3" | sed 's/^/#   /'
+		failed=1
+	fi
+}
+
+# same NAME WANT GOT
+same() { [ "$2" = "$3" ]; ok $? "$1" "wanted: $2
+got: $3"; }
+# has NAME TEXT GOT
+has() { [[ $3 == *"$2"* ]]; ok $? "$1" "wanted: $2
+got: $3"; }
+
+hca() { timeout -k 5 120 "$here/softhca" --stats "$stats" "$@" 2>&1; }
+stat_of() { python3 -c "import json,sys
+v=json.load(open('$stats'))
+for k in sys.argv[1].split('.'): v=v[int(k)] if k.isdigit() else v[k]
+print(v)" "$1"; }
+frames() { "$bin/softhca-frames" "$@"; }
+
+section() { [ -z "$only" ] || [[ $only == *"$1"* ]]; }
+only=$1
+
+if section discovery; then
+	has "ibv_devices" "0c42a10300000001" "$(hca -- ibv_devices)"
+	out=$(hca -- ibv_devinfo -v)
+	has "ibv_devinfo: firmware" "16.35.2000" "$out"
+	has "ibv_devinfo: RoCE v2 GID" "::ffff:10.77.0.2, RoCE v2" "$out"
+	has "ibstat: active" "State: Active" "$(hca -- ibstat)"
+	has "ibstatus (a shell script) sees the tree" "100 Gb/sec (4X EDR)" "$(hca -- ibstatus)"
+	has "no devices" "No IB devices found" "$(hca --no-devices -- ibv_devinfo)"
+	has "the program's status" 7 "$(hca -- sh -c 'exit 7'; echo $?)"
+	out=$(hca --dev name=mlx5_0,pci=0000:3b:00.0,netdev=enp59s0f0np0,mtu=9000 \
+		--dev name=ibp1,link=ib,rate=200,state=down,fw=20.39.1002,devid=101b -- ibv_devinfo)
+	has "two devices: the first's MTU" "4096 (5)" "$out"
+	has "two devices: the second's layer" "InfiniBand" "$out"
+	has "two devices: down" "PORT_DOWN" "$out"
+	out=$(hca --dev ports=2,link=eth+ib -- ibv_devinfo)
+	same "two ports" 2 "$(grep -c 'link_layer' <<< "$out")"
+	same "links resolve to /sys" /sys/devices/pci0000:00/0000:01:00.0 \
+		"$(hca -- realpath /sys/class/infiniband/mlx5_0/device)"
+	has "an unset GID has no type" "Invalid argument" \
+		"$(hca -- cat /sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/9)"
+	same "no thread in a bystander" 1 "$(hca -- sh -c 'ls /proc/self/task | wc -l')"
+	has "device node" "character special" "$(hca -- stat -c %F /dev/infiniband/uverbs0)"
+fi
+
+if section identity; then
+	for spec in count=20000,size=60 count=20000,size=1024,acks=1 \
+		count=100000,size=60-9216,qps=8,seed=1 count=5000,size=61-99,qps=1,seed=7; do
+		want=$(frames $spec)
+		same "lossless: $spec" "$want" "$(hca --gen $spec --at-end sigint -- "$bin/probe" -H)"
+	done
+	spec=count=30000,size=60-2000,seed=5 want=$(frames $spec)
+	same "extended CQ" "$want" "$(hca --gen $spec --at-end sigint -- "$bin/probe" -H -x)"
+	same "events" "$want" "$(hca --gen $spec --at-end sigint -- "$bin/probe" -H -e)"
+	same "events, extended, small ring" "$want" \
+		"$(hca --gen $spec --at-end sigint -- "$bin/probe" -H -e -x -r 16 -B 4)"
+	same "one receive at a time" "$want" "$(hca --gen $spec --at-end sigint -- "$bin/probe" -H -r 1)"
+	same "bursts" "$want" \
+		"$(hca --gen $spec --burst 3000,500 --at-end sigint -- "$bin/probe" -H -e)"
+	same "at a rate" "$want" "$(hca --gen $spec --rate 100000 --at-end sigint -- "$bin/probe" -H -e)"
+	frames --write "$tmp/a.pcap" $spec > /dev/null
+	same "pcap file" "$want" "$(hca --pcap "$tmp/a.pcap" --at-end sigint -- "$bin/probe" -H)"
+	same "pcap file at its pace" "$want" \
+		"$(hca --pcap "$tmp/a.pcap" --pace --at-end sigint -- "$bin/probe" -H)"
+	same "pcap file, looped" 90000 \
+		"$(hca --pcap "$tmp/a.pcap" --loop 3 --at-end sigint -- "$bin/probe" -H | cut -d' ' -f1)"
+	hca --pcap "$tmp/a.pcap" --at-end sigint -- "$bin/probe" -q -w "$tmp/b.pcap" > /dev/null
+	same "captured file" "$want" "$(frames --hash "$tmp/b.pcap")"
+	same "first frames only" "$(frames --hash "$tmp/a.pcap" --first 777)" \
+		"$(hca --gen $spec -- "$bin/probe" -H -c 777)"
+fi
+
+if section drop; then
+	for opt in "" "--rate 400000" "--burst 6000,2000"; do
+		out=$(hca --keep "$tmp/tree" --gen count=200000,size=128 --mode drop $opt --at-end sigint -- \
+			"$bin/probe" -r 256)
+		got=${out%% *} lost=$(cat "$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/hw_counters/out_of_buffer")
+		same "drop mode${opt:+ ($opt)}: delivered + out_of_buffer = offered" 200000 $((got + lost))
+		same "drop mode${opt:+ ($opt)}: the statistics agree" "$lost" "$(stat_of dropped)"
+	done
+	out=$(hca --gen count=1000,size=128 --mode drop --at-end sigint -- "$bin/probe" -r 256 -y 300)
+	same "a sleeping consumer gets its ring and no more" "256 744" "${out%% *} $(stat_of dropped)"
+fi
+
+if section faults; then
+	has "verb fails" "failed create_flow: Operation not supported" \
+		"$(hca --fault verb=create_flow,errno=EOPNOTSUPP -- "$bin/probe")"
+	for v in open_device alloc_pd create_cq reg_mr create_qp create_comp_channel; do
+		has "verb fails: $v" "failed $v: Cannot allocate" \
+			"$(hca --fault verb=$v,errno=ENOMEM -- "$bin/probe" -e)"
+	done
+	has "verb fails the second time" "failed modify_qp RTR" \
+		"$(hca --fault verb=modify_qp,errno=EINVAL,nth=2 -- "$bin/probe")"
+	spec=count=10000,size=200
+	out=$(hca --gen $spec --fault cqe=loc_prot,frame=5000 --at-end sigint -- "$bin/probe" -r 64)
+	has "error completion" "4999 " "$out"
+	has "error completion: status, vendor" "errors 1 flushed 0 status 4 vendor 0x52" "$out"
+	out=$(hca --gen $spec --fault cqe=loc_len,frame=5000 --fault cqe=flush,frame=6000 --at-end sigint -- \
+		"$bin/probe" -r 64 -R)
+	has "recovery" "9998 " "$out"
+	has "recovery: every receive came back" "flushed 127 " "$out"
+	same "recovery: accounted" "10000 9998 2" \
+		"$(stat_of offered) $(stat_of delivered) $(stat_of errored)"
+	has "too long for the buffer" "errors 1 flushed 0 status 1" \
+		"$(hca --gen $spec --at-end sigint -- "$bin/probe" -b 199)"
+	out=$(hca --keep "$tmp/tree" --gen $spec --fault port=down,frame=100 --fault port=up,after_ms=100 \
+		--at-end sigint -- "$bin/probe" -e)
+	has "port down" "port error" "$out"
+	has "port up" "port active" "$out"
+	has "port: nothing lost" "10000 " "$out"
+	hca --keep "$tmp/tree" --gen $spec --fault port=down,frame=100 -- "$bin/probe" -c 99 > /dev/null
+	sleep 0.1
+	hca --keep "$tmp/tree" --gen $spec --fault port=down,after_ms=0 -- sh -c \
+		"timeout -s INT 1 $bin/probe -e; cat /sys/class/infiniband/mlx5_0/ports/1/state" > "$tmp/out"
+	has "port down shows in sysfs" "DOWN" "$(cat "$tmp/out")"
+	out=$(hca --gen $spec --fault fatal,frame=5000 -- "$bin/probe")
+	has "device fatal" "local catastrophic error" "$out"
+	for e in gid_change lid_change sm_change; do
+		has "event $e" "event " "$(hca --fault event=$e,after_ms=10 -- timeout -s INT 1 "$bin/probe" -e)"
+	done
+	out=$(hca --gen $spec -- "$bin/probe" -r 256 -C 63 -y 300)
+	has "CQ overrun" "CQ error" "$out"
+	same "CQ overrun: counted" 1 "$(stat_of cq_overruns)"
+fi
+
+if section devices; then
+	want=$(frames count=5000,size=300)
+	for d in mlx5_0 mlx5_9; do
+		same "capture on $d of two" "$want" "$(hca --dev name=mlx5_0 --dev name=mlx5_9 \
+			--gen count=5000,size=300 --at-end sigint -- "$bin/probe" -H -d $d)"
+	done
+	same "a device's own source" "$(frames count=77,size=500)" "$(hca --gen count=5,size=300 \
+		--dev "gen=count=77;size=500" --at-end sigint -- "$bin/probe" -H)"
+	same "second port" "$want" "$(hca --dev ports=2 --gen count=5000,size=300 --at-end sigint -- \
+		"$bin/probe" -H -p 2)"
+	same "several programs in a row" "$want
+$want" "$(hca --gen count=5000,size=300 --at-end sigint -- sh -c "$bin/probe -H; $bin/probe -H")"
+	has "no sniffer" "Operation not supported" "$(hca --dev sniffer=no -- "$bin/probe")"
+fi
+
+if section infiniband; then
+	has "RAW_PACKET on InfiniBand" "failed create_qp: Operation not supported" \
+		"$(hca --dev link=ib -- "$bin/probe")"
+	has "sniffer refused on InfiniBand" "failed create_flow: Operation not supported" \
+		"$(hca --dev link=ib -- "$bin/probe" -u)"
+	for spec in count=5000,size=30-2048,seed=3 count=5000,size=256; do
+		same "InfiniBand: $spec" "$(frames --ib $spec)" \
+			"$(hca --dev link=ib,ib_sniffer=1 --gen $spec --at-end sigint -- "$bin/probe" -u -H)"
+	done
+	frames --ib --write "$tmp/ib.pcap" $spec > /dev/null
+	same "ERF file" "$(frames --ib $spec)" "$(frames --hash "$tmp/ib.pcap")"
+	same "InfiniBand from an ERF file" "$(frames --ib $spec)" "$(hca --dev link=ib,ib_sniffer=1 \
+		--pcap "$tmp/ib.pcap" --at-end sigint -- "$bin/probe" -u -H)"
+fi
+
+if section privileges && [ "$(id -u)" = 0 ]; then
+	nobody="setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all"
+	has "RAW_PACKET needs CAP_NET_RAW" "failed create_qp: Operation not permitted" \
+		"$(hca -- $nobody "$bin/probe" -r 16)"
+	has "flows need CAP_NET_RAW" "failed create_flow: Operation not permitted" \
+		"$(hca -- $nobody "$bin/probe" -u -r 16)"
+	has "registration beyond RLIMIT_MEMLOCK" "failed reg_mr: Cannot allocate memory" \
+		"$(ulimit -l 64; hca -- $nobody "$bin/probe" -u)"
+	has "unprivileged discovery" "PORT_ACTIVE" "$(hca -- $nobody ibv_devinfo)"
+fi
+
+if section lifetime; then
+	hca --gen count=10,size=100 -- "$bin/probe" -c 10 > /dev/null
+	same "nothing leaked" "0 0 0 0 0" "$(stat_of leaked.flows) $(stat_of leaked.qps) \
+$(stat_of leaked.cqs) $(stat_of leaked.mrs) $(stat_of leaked.pds)"
+	hca --gen count=10,size=100 -- "$bin/probe" -c 10 -l -e > /dev/null
+	same "leaks are seen" "1 1 1 1 1 1" "$(stat_of leaked.flows) $(stat_of leaked.qps) \
+$(stat_of leaked.cqs) $(stat_of leaked.mrs) $(stat_of leaked.pds) $(stat_of leaked.channels)"
+	out=$(hca --gen count=10,size=100 -- "$bin/probe" -c 10 -D)
+	same "what is in use cannot be destroyed" 3 "$(grep -c 'early: Device or resource busy' <<< "$out")"
+	same "order violations are counted" 3 "$(stat_of order_violations)"
+	hca --pidfile "$tmp/pid" --gen count=10,size=100 -- "$bin/probe" > "$tmp/out" &
+	for i in 1 2 3 4 5 6 7 8 9 10; do [ -s "$tmp/pid" ] && break; sleep 0.1; done
+	sleep 0.3
+	kill -INT "$(cat "$tmp/pid")"
+	wait $!
+	has "--pidfile and SIGINT" "10 1000" "$(cat "$tmp/out")"
+fi
+
+if section drain; then
+	hca --gen count=1000000,size=256 --drain 5 --at-end sigint -- "$bin/probe" -q > /dev/null
+	same "drain rounds" 5 "$(stat_of devices.0.drain.rounds | grep -o frames | wc -l)"
+fi
+
+echo "1..$n"
+exit $failed

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The model of a ConnectX HCA at the kernel's uverbs ABI: what its parts know of each other.
+ *
+ * preload.c catches the C library's calls and hands open(), ioctl(), mmap() and close() of a verbs
+ * device to uverbs.c, whose command tables lead to uverbs_*.c. Those keep the objects; device.c's
+ * thread plays the hardware on them: it reads doorbell records and work queue entries and writes
+ * frames and completions. One mutex per device orders the two.
+ */
+#ifndef SOFTHCA_H
+#define SOFTHCA_H
+
+#include <endian.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "frames.h"
+
+#define EXPORT	      __attribute__((visibility("default")))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+enum {
+	MAX_DEVICES = 16,
+	MAX_PORTS = 2,
+	MAX_FAULTS = 32,
+	GID_TABLE = 256,
+	UVERBS_MAJOR = 231,
+	UVERBS_MINOR = 192,
+};
+
+/* ---- configuration (config.c) ---- */
+
+enum at_end { END_IDLE, END_FATAL, END_SIGINT, END_EXIT };
+enum fault_kind { FAULT_VERB, FAULT_CQE, FAULT_PORT, FAULT_EVENT };
+
+struct fault {
+	enum fault_kind kind;
+	char verb[32];
+	int error;
+	uint64_t nth; /* 0: every call */
+	uint8_t syndrome, vendor;
+	bool up;
+	uint32_t event;
+	bool by_frame;
+	uint64_t frame, after_ns;
+	int device; /* -1: any */
+};
+
+struct port_conf {
+	bool ib, active;
+	char netdev[16];
+	uint8_t mac[6];
+	uint8_t ip[4];
+	uint32_t mtu, gbps, lid, sm_lid, ifindex;
+};
+
+struct hca_conf {
+	char name[32], pci[16], fw[32], pcap[512], gen[256];
+	uint32_t minor, nports, device_id;
+	uint64_t guid;
+	bool sniffer, ib_sniffer;
+	struct port_conf port[MAX_PORTS];
+};
+
+struct model_conf {
+	char tree[512], dev_dir[512], stats[512], pcap[512], gen[256];
+	bool drop, paced;
+	uint64_t loops, rate, burst, burst_pause_ns, start_delay_ns;
+	uint32_t drain_rounds;
+	enum at_end at_end;
+	uint32_t ndevices, nfaults;
+	struct hca_conf device[MAX_DEVICES];
+	struct fault fault[MAX_FAULTS];
+};
+
+/* Reads the file that $SOFTHCA_CONFIG names, once; NULL when the process is not under the launcher.
+ */
+const struct model_conf *conf_get(void);
+
+/* ---- objects (uverbs.c) ---- */
+
+enum obj_type {
+	OBJ_NONE,
+	OBJ_CHANNEL,
+	OBJ_PD,
+	OBJ_MR,
+	OBJ_AH,
+	OBJ_CQ,
+	OBJ_QP,
+	OBJ_FLOW,
+	OBJ_TYPES
+};
+
+struct ctx;
+
+/* The first member of every object. users counts the objects that keep it from being destroyed. */
+struct obj {
+	enum obj_type type;
+	uint32_t handle, users;
+	struct ctx *ctx;
+};
+
+struct pd {
+	struct obj obj;
+};
+
+struct mr {
+	struct obj obj;
+	struct pd *pd;
+	uint32_t lkey, access;
+	uint64_t start, length, iova;
+};
+
+struct ah {
+	struct obj obj;
+	struct pd *pd;
+};
+
+/* Completion channels and the asynchronous queue: one record per read(), with a real poll(). */
+struct event_fd {
+	struct obj obj;
+	int user_fd, model_fd;
+	bool closed;
+};
+
+struct cq {
+	struct obj obj;
+	uint64_t user_handle;
+	uint8_t *buf;
+	volatile uint32_t *db;
+	uint32_t entries, cqe_size, cqn;
+	uint32_t producer, consumer; /* consumer as last read */
+	struct event_fd *channel;
+	uint32_t armed_fired;
+	uint32_t comp_sent, async_sent;
+	bool ignore_overrun, dead, hold;
+	uint8_t *held_at, held_own;
+	LIST_ENTRY(cq) link;
+};
+
+struct flow;
+
+struct qp {
+	struct obj obj;
+	uint64_t user_handle;
+	struct pd *pd;
+	struct cq *send_cq, *recv_cq;
+	uint32_t qpn, uidx, type, state, port;
+	uint8_t *rq;
+	volatile uint32_t *db;
+	uint32_t rq_count, rq_shift;
+	uint8_t *sq;
+	uint32_t sq_count;
+	uint16_t sq_head;  /* in units of 64 bytes */
+	uint16_t rq_head;  /* WQEs consumed */
+	uint16_t rq_ready; /* posted and known to be */
+	struct mr *mr;
+	uint64_t mr_generation;
+	uint32_t async_sent;
+	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
+	uint8_t sig_all;
+	struct {
+		uint32_t qkey, rq_psn, sq_psn, dest_qpn, access;
+		uint16_t pkey_index;
+		uint8_t path_mtu, timeout, retry, rnr_retry, min_rnr, rd_atomic, dest_rd_atomic;
+		uint8_t dest[32];
+	} attr;
+	LIST_HEAD(, flow) flows;
+	LIST_ENTRY(qp) link;
+};
+
+struct flow_spec {
+	uint32_t type;
+	uint8_t val[40], mask[40];
+};
+
+struct flow {
+	struct obj obj;
+	struct qp *qp;
+	uint32_t type, port, nspecs;
+	struct flow_spec spec[8];
+	LIST_ENTRY(flow) link;
+};
+
+struct hca;
+
+struct ctx {
+	struct hca *hca;
+	int fd;
+	bool open; /* GET_CONTEXT has been done */
+	struct event_fd *async;
+	struct obj **obj;
+	uint32_t nobj;
+	LIST_HEAD(, event_fd) channels;
+	LIST_ENTRY(ctx) link;
+};
+
+/* ---- the device (device.c) ---- */
+
+enum { MAX_DESTS = 16 };
+
+/* What the model writes to in the tree. */
+enum port_file {
+	FILE_OUT_OF_BUFFER,
+	FILE_RCV_PACKETS,
+	FILE_RCV_DATA,
+	FILE_UNICAST_RCV,
+	FILE_STATE,
+	FILE_PHYS_STATE,
+	FILE_OPERSTATE,
+	FILE_CARRIER,
+	PORT_FILES
+};
+
+struct port {
+	struct hca *hca;
+	const struct port_conf *conf;
+	uint32_t num;
+	bool up;
+	struct qp *dest[MAX_DESTS];
+	uint32_t ndests;
+	bool capturing;
+
+	struct frames *frames;
+	bool tried, held, ended, end_done;
+	struct frame frame;
+	uint64_t start_ns, due_ns, due_frac, burst_left, first_ts;
+	bool waited; /* for a posted receive, so that being late is nobody's fault */
+	struct {
+		uint16_t posted, ring;
+		uint32_t frames;
+		uint64_t start_ns, changed_ns;
+	} drain;
+
+	uint64_t offered, offered_bytes, delivered, delivered_bytes, copies, out_of_buffer, errored;
+	uint64_t counted_offered, counted_bytes, counted_oob;
+	int file[PORT_FILES];
+};
+
+struct drain_round {
+	uint32_t frames;
+	uint64_t ns;
+};
+
+struct hca {
+	const struct hca_conf *conf;
+	pthread_mutex_t lock;
+	atomic_int waiters;
+	pthread_t thread;
+	atomic_bool stop;
+	bool running, fatal;
+	uint64_t counters_ns;
+	int index;
+	LIST_HEAD(, ctx) contexts;
+	LIST_HEAD(, cq) cqs;
+	LIST_HEAD(, qp) qps;
+	struct mr **keys; /* by lkey >> 8 */
+	uint32_t nkeys;
+	uint64_t key_generation;
+	uint32_t next_qpn, next_cqn;
+	struct port port[MAX_PORTS];
+	uint64_t opened_ns, fault_ns;
+	uint32_t next_timed;
+	bool fault_done[MAX_FAULTS];
+	uint64_t fault_calls[MAX_FAULTS];
+
+	struct {
+		uint64_t errors, flushed, injected_verbs, injected_cqes, injected_events;
+		uint64_t overruns, pauses, pause_ns, waits, order_violations;
+		uint64_t leaked[OBJ_TYPES], created[OBJ_TYPES];
+		uint64_t opens, thread_ns;
+		struct drain_round *round;
+		uint32_t rounds;
+	} stat;
+	char source_error[256];
+};
+
+/* What a port did in its turn. */
+enum turn { TURN_IDLE, TURN_WAITS, TURN_BUSY };
+
+struct hca *hca_get(uint32_t index);
+void hca_lock(struct hca *h);
+void hca_unlock(struct hca *h);
+void hca_start(struct hca *h);
+void hca_stop(struct hca *h);
+uint64_t hca_thread_ns(const struct hca *h);
+/* Called with the lock held whenever flows or queue pair states change. */
+void hca_retarget(struct hca *h);
+void hca_fatal(struct hca *h);
+void qp_to_error(struct hca *h, struct qp *qp);
+uint64_t now_ns(void);
+bool qp_receiving(const struct qp *qp);
+uint16_t qp_posted(struct qp *qp);
+bool frame_hold(struct port *p);
+void frame_spend(struct hca *h, struct port *p, const struct fault *fault);
+/* To every queue pair whose flows want it. */
+void frame_distribute(
+	struct hca *h, struct port *p, const struct frame *f, const struct fault *fault);
+void qp_send(struct hca *h, struct qp *qp);			     /* send.c */
+enum turn drain_turn(struct hca *h, struct port *p, uint64_t *wake); /* drain.c */
+
+/* ---- completions and events (cqe.c) ---- */
+
+bool cq_has_room(struct cq *cq);
+void cqe_write(struct hca *h, struct cq *cq, const struct qp *qp, uint32_t len, uint64_t stamp);
+void cqe_write_error(struct hca *h, struct cq *cq, const struct qp *qp, uint16_t wqe,
+	uint8_t syndrome, uint8_t vendor);
+/* Of a send queue entry; syndrome 0 is success. */
+void cqe_write_send(
+	struct hca *h, const struct qp *qp, uint16_t wqe, uint32_t opcode, uint8_t syndrome);
+void cq_overrun(struct hca *h, struct cq *cq);
+void cq_check_arm(struct cq *cq);
+void event_fd_open(struct event_fd *e);
+/* Takes back what has not been read; returns how many records there were for this element. */
+uint32_t event_fd_withdraw(struct event_fd *e, uint64_t element, size_t record);
+void event_fd_register(struct event_fd *e);
+struct event_fd *channel_from_fd(struct ctx *ctx, int fd);
+void channel_release(struct event_fd *e);
+void cqe_write_resize(struct cq *cq);
+bool cq_polled(struct cq *cq);
+/* The next entry's owner bit is kept back until cq_release(). */
+void cq_hold(struct cq *cq);
+void cq_release(struct cq *cq);
+void async_port_event(struct hca *h, uint32_t type, uint32_t port);
+void async_cq_event(struct cq *cq, uint32_t type);
+void async_qp_event(struct qp *qp, uint32_t type);
+
+/* ---- faults, port state and counters (faults.c) ---- */
+
+int fault_verb(struct hca *h, const char *verb);
+/* At this frame of this port: a completion error to write instead of delivering, or NULL. */
+const struct fault *fault_frame(struct hca *h, struct port *p, uint64_t frame);
+/* True when nothing is left that time alone would trigger. */
+bool fault_timers(struct hca *h);
+void port_set_state(struct hca *h, struct port *p, bool up);
+void counters_flush(struct hca *h);
+void port_files_open(struct hca *h);
+
+/* ---- commands (uverbs*.c) ---- */
+
+struct cmd {
+	const uint8_t *in, *drv_in;
+	uint8_t *out, *drv_out;
+	size_t in_len, drv_in_len, out_len, drv_out_len;
+};
+
+typedef int (*cmd_fn)(struct ctx *ctx, struct cmd *cmd);
+
+/* Copies what was sent and zeroes the rest, as the kernel does between ABI revisions. */
+void cmd_in(const struct cmd *cmd, void *req, size_t len);
+void cmd_out(const struct cmd *cmd, const void *resp, size_t len);
+void cmd_drv_in(const struct cmd *cmd, void *req, size_t len);
+void cmd_drv_out(const struct cmd *cmd, const void *resp, size_t len);
+
+void *obj_new(struct ctx *ctx, enum obj_type type, size_t size);
+void *obj_get(struct ctx *ctx, enum obj_type type, uint32_t handle);
+void obj_free(struct obj *obj);
+/* EBUSY, counted, while others use it. */
+int obj_busy(struct obj *obj);
+bool has_capability(int cap);
+
+#define CMD(name) int cmd_##name(struct ctx *ctx, struct cmd *cmd)
+CMD(get_context);
+CMD(query_device);
+CMD(query_device_ex);
+CMD(query_port);
+CMD(alloc_pd);
+CMD(dealloc_pd);
+CMD(reg_mr);
+CMD(rereg_mr);
+CMD(dereg_mr);
+CMD(create_ah);
+CMD(destroy_ah);
+CMD(create_comp_channel);
+CMD(create_cq);
+CMD(create_cq_ex);
+CMD(resize_cq);
+CMD(modify_cq);
+CMD(destroy_cq);
+CMD(create_qp);
+CMD(create_qp_ex);
+CMD(query_qp);
+CMD(modify_qp);
+CMD(modify_qp_ex);
+CMD(destroy_qp);
+CMD(create_flow);
+CMD(destroy_flow);
+
+struct ib_uverbs_gid_entry;
+/* False for an unused index. */
+bool gid_entry_get(
+	const struct hca *h, uint32_t port, uint32_t index, struct ib_uverbs_gid_entry *e);
+
+/* ---- files and descriptors (uverbs.c), for preload.c ---- */
+
+int uverbs_open(uint32_t index, int flags);
+/* The context behind a descriptor of this process, or NULL. */
+struct ctx *uverbs_from_fd(int fd);
+void uverbs_closing(int fd);
+int uverbs_ioctl(struct ctx *ctx, unsigned long request, void *arg);
+void *uverbs_mmap(struct ctx *ctx, size_t len, int prot, off_t offset);
+
+/* ---- statistics (stats.c) ---- */
+
+void stats_open(void);
+void stats_write(void);
+
+/* The C library beneath preload.c, for parts that must not be caught themselves. */
+int real_open(const char *path, int flags, mode_t mode);
+int real_close(int fd);
+
+#endif

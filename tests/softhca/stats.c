@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The statistics file: JSON, replaced as a whole at every close of a device and at exit. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "softhca.h"
+
+/* Opened before the consumer gives up its rights; written in place when renaming is refused. */
+static int stats_fd = -1;
+static pid_t stats_pid;
+static pthread_mutex_t stats_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const char *const obj_names[OBJ_TYPES] = {
+	[OBJ_CHANNEL] = "channels",
+	[OBJ_PD] = "pds",
+	[OBJ_MR] = "mrs",
+	[OBJ_AH] = "ahs",
+	[OBJ_CQ] = "cqs",
+	[OBJ_QP] = "qps",
+	[OBJ_FLOW] = "flows",
+};
+
+struct text {
+	char *p;
+	size_t len, room;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (t->len + 512 > t->room) {
+		char *p = realloc(t->p, t->room + 16384);
+
+		if (!p)
+			return;
+		t->p = p;
+		t->room += 16384;
+	}
+	va_start(ap, fmt);
+	n = vsnprintf(t->p + t->len, 512, fmt, ap);
+	va_end(ap);
+	t->len += n > 0 && n < 512 ? (size_t)n : 0;
+}
+
+void stats_open(void)
+{
+	const struct model_conf *c = conf_get();
+
+	stats_pid = getpid();
+	if (c && c->stats[0])
+		stats_fd = real_open(c->stats, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+}
+
+static int by_speed(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void put_drain(struct text *t, const struct hca *h)
+{
+	uint32_t n = h->stat.rounds;
+	double *speed = calloc(n ? n : 1, sizeof(*speed));
+
+	put(t, ",\n   \"drain\": {\"rounds\": [");
+	for (uint32_t i = 0; i < n && speed; i++) {
+		const struct drain_round *r = &h->stat.round[i];
+
+		speed[i] = r->ns ? (double)r->frames * 1e9 / (double)r->ns : 0;
+		put(t, "%s{\"frames\": %u, \"ns\": %llu}", i ? ", " : "", r->frames,
+			(unsigned long long)r->ns);
+	}
+	if (n && speed)
+		qsort(speed, n, sizeof(*speed), by_speed);
+	put(t, "], \"median_frames_per_s\": %.0f}", n && speed ? speed[n / 2] : 0);
+	free(speed);
+}
+
+struct sums {
+	uint64_t offered, copies, delivered, bytes, lost, errored;
+	uint64_t leaked[OBJ_TYPES], order, pauses, pause_ns, thread_ns;
+	uint64_t errors, flushed, verbs, cqes, events, overruns;
+};
+
+static void put_objects(struct text *t, const char *name, const uint64_t *n)
+{
+	put(t, "\"%s\": {", name);
+	for (int i = OBJ_NONE + 1; i < OBJ_TYPES; i++)
+		put(t, "%s\"%s\": %llu", i > 1 ? ", " : "", obj_names[i], (unsigned long long)n[i]);
+	put(t, "}");
+}
+
+/* Objects of contexts that are still open when the process ends are as lost as closed ones. */
+static void count_alive(const struct hca *h, uint64_t *leaked)
+{
+	const struct ctx *ctx;
+
+	LIST_FOREACH(ctx, &h->contexts, link)
+	for (uint32_t i = 1; i < ctx->nobj; i++)
+		if (ctx->obj[i])
+			leaked[ctx->obj[i]->type]++;
+}
+
+static void put_device(struct text *t, const struct hca *h, struct sums *s)
+{
+	uint64_t leaked[OBJ_TYPES];
+
+	memcpy(leaked, h->stat.leaked, sizeof(leaked));
+	count_alive(h, leaked);
+	put(t, "  {\"name\": \"%s\", \"opens\": %llu, ", h->conf->name,
+		(unsigned long long)h->stat.opens);
+	put_objects(t, "created", h->stat.created);
+	put(t, ", ");
+	put_objects(t, "leaked", leaked);
+	put(t, ", \"order_violations\": %llu,\n   \"ports\": [",
+		(unsigned long long)h->stat.order_violations);
+	for (uint32_t i = 0; i < h->conf->nports; i++) {
+		const struct port *p = &h->port[i];
+
+		put(t,
+			"%s{\"port\": %u, \"frames\": %llu, \"offered\": %llu, \"delivered\": "
+			"%llu, "
+			"\"delivered_bytes\": %llu, \"dropped\": %llu, \"errored\": %llu, "
+			"\"finished\": %s}",
+			i ? ", " : "", p->num, (unsigned long long)p->offered,
+			(unsigned long long)p->copies, (unsigned long long)p->delivered,
+			(unsigned long long)p->delivered_bytes,
+			(unsigned long long)p->out_of_buffer, (unsigned long long)p->errored,
+			p->ended && !p->held ? "true" : "false");
+		s->offered += p->offered;
+		s->copies += p->copies;
+		s->delivered += p->delivered;
+		s->bytes += p->delivered_bytes;
+		s->lost += p->out_of_buffer;
+		s->errored += p->errored;
+	}
+	put(t, "],\n   \"error_completions\": %llu, \"flushed\": %llu, \"cq_overruns\": %llu, ",
+		(unsigned long long)h->stat.errors, (unsigned long long)h->stat.flushed,
+		(unsigned long long)h->stat.overruns);
+	put(t, "\"waits\": %llu, \"fatal\": %s, \"source_error\": \"%s\"",
+		(unsigned long long)h->stat.waits, h->fatal ? "true" : "false",
+		h->source_error[0] ? "see stderr" : "");
+	if (h->stat.round)
+		put_drain(t, h);
+	put(t, "}");
+	for (int i = 0; i < OBJ_TYPES; i++)
+		s->leaked[i] += leaked[i];
+	s->order += h->stat.order_violations;
+	s->pauses += h->stat.pauses;
+	s->pause_ns += h->stat.pause_ns;
+	s->thread_ns += hca_thread_ns(h);
+	s->errors += h->stat.errors;
+	s->flushed += h->stat.flushed;
+	s->verbs += h->stat.injected_verbs;
+	s->cqes += h->stat.injected_cqes;
+	s->events += h->stat.injected_events;
+	s->overruns += h->stat.overruns;
+}
+
+static void put_sums(struct text *t, const struct sums *s)
+{
+	struct timespec cpu;
+	uint64_t ns;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	put(t,
+		" \"frames\": %llu, \"offered\": %llu, \"delivered\": %llu, \"delivered_bytes\": "
+		"%llu, "
+		"\"dropped\": %llu, \"errored\": %llu,\n",
+		(unsigned long long)s->offered, (unsigned long long)s->copies,
+		(unsigned long long)s->delivered, (unsigned long long)s->bytes,
+		(unsigned long long)s->lost, (unsigned long long)s->errored);
+	put(t, " \"error_completions\": %llu, \"flushed\": %llu, \"cq_overruns\": %llu,\n",
+		(unsigned long long)s->errors, (unsigned long long)s->flushed,
+		(unsigned long long)s->overruns);
+	put(t, " \"injected\": {\"verbs\": %llu, \"completions\": %llu, \"events\": %llu},\n",
+		(unsigned long long)s->verbs, (unsigned long long)s->cqes,
+		(unsigned long long)s->events);
+	put(t, " \"pauses\": {\"count\": %llu, \"ns\": %llu},\n ", (unsigned long long)s->pauses,
+		(unsigned long long)s->pause_ns);
+	put_objects(t, "leaked", s->leaked);
+	put(t, ",\n \"order_violations\": %llu,\n", (unsigned long long)s->order);
+	put(t, " \"cpu\": {\"process_ns\": %llu, \"model_ns\": %llu, \"consumer_ns\": %llu}\n}\n",
+		(unsigned long long)ns, (unsigned long long)s->thread_ns,
+		(unsigned long long)(ns - s->thread_ns));
+}
+
+static void replace_file(const char *path, const struct text *t)
+{
+	char tmp[600];
+	int fd;
+
+	snprintf(tmp, sizeof(tmp), "%s.%d.tmp", path, (int)getpid());
+	fd = real_open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd >= 0) {
+		bool done = write(fd, t->p, t->len) == (ssize_t)t->len;
+
+		real_close(fd);
+		if (done && !rename(tmp, path))
+			return;
+		unlink(tmp);
+	}
+	if (stats_fd >= 0 &&
+		(ftruncate(stats_fd, 0) || pwrite(stats_fd, t->p, t->len, 0) != (ssize_t)t->len))
+		perror("softhca: statistics file");
+}
+
+void stats_write(void)
+{
+	const struct model_conf *c = conf_get();
+	struct text t = {0};
+	struct sums s = {0};
+	bool first = true;
+
+	if (!c || !c->stats[0] || stats_pid != getpid())
+		return;
+	pthread_mutex_lock(&stats_lock);
+	put(&t, "{\"pid\": %d, \"program\": \"%s\",\n \"devices\": [\n", (int)getpid(),
+		program_invocation_short_name);
+	for (uint32_t i = 0; i < c->ndevices; i++) {
+		const struct hca *h = hca_get(i);
+
+		if (!h)
+			continue;
+		put(&t, "%s", first ? "" : ",\n");
+		put_device(&t, h, &s);
+		first = false;
+	}
+	put(&t, "],\n");
+	put_sums(&t, &s);
+	if (t.p)
+		replace_file(c->stats, &t);
+	free(t.p);
+	pthread_mutex_unlock(&stats_lock);
+}
+
+/* The thread is told to stop but not waited for: the program may be ending inside a command. */
+__attribute__((destructor)) static void stats_at_exit(void)
+{
+	if (stats_pid != getpid())
+		return;
+	for (uint32_t i = 0; i < MAX_DEVICES; i++) {
+		struct hca *h = hca_get(i);
+
+		if (!h || LIST_EMPTY(&h->contexts))
+			continue;
+		atomic_store(&h->stop, true);
+		if (!pthread_mutex_trylock(&h->lock)) {
+			counters_flush(h);
+			pthread_mutex_unlock(&h->lock);
+		}
+	}
+	stats_write();
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Completion channels and completion queues, by <rdma/ib_user_verbs.h> and <rdma/mlx5-abi.h>. */
+#include <errno.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5-abi.h>
+#include <string.h>
+
+#include "softhca.h"
+
+enum { CQE_MAX = 1 << 22 };
+
+CMD(create_comp_channel)
+{
+	struct ib_uverbs_create_comp_channel_resp resp = {0};
+	struct event_fd *e = obj_new(ctx, OBJ_CHANNEL, sizeof(*e));
+
+	if (!e)
+		return ENOMEM;
+	event_fd_open(e);
+	if (e->user_fd < 0) {
+		obj_free(&e->obj);
+		return EMFILE;
+	}
+	event_fd_register(e);
+	resp.fd = (uint32_t)e->user_fd;
+	cmd_out(cmd, &resp, sizeof(resp));
+	return 0;
+}
+
+static bool power_of_two(uint32_t v)
+{
+	return v && !(v & (v - 1));
+}
+
+static int cq_create(struct ctx *ctx, struct cmd *cmd, uint64_t user_handle, uint32_t cqe,
+	uint32_t vector, int channel, uint32_t flags, uint32_t *handle)
+{
+	struct event_fd *e = NULL;
+	struct mlx5_ib_create_cq drv;
+	struct mlx5_ib_create_cq_resp drv_resp = {0};
+	struct cq *cq;
+
+	cmd_drv_in(cmd, &drv, sizeof(drv));
+	if (!cqe || cqe > CQE_MAX || vector >= 8 || !power_of_two(cqe + 1))
+		return EINVAL;
+	if ((drv.cqe_size != 64 && drv.cqe_size != 128) || !drv.buf_addr || !drv.db_addr)
+		return EINVAL;
+	if (drv.cqe_comp_en || flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+		return EOPNOTSUPP;
+	if (channel >= 0) {
+		e = channel_from_fd(ctx, channel);
+		if (!e)
+			return EBADF;
+	}
+	cq = obj_new(ctx, OBJ_CQ, sizeof(*cq));
+	if (!cq)
+		return ENOMEM;
+	cq->user_handle = user_handle;
+	cq->buf = (uint8_t *)(uintptr_t)drv.buf_addr;
+	cq->db = (volatile uint32_t *)(uintptr_t)drv.db_addr;
+	cq->entries = cqe + 1;
+	cq->cqe_size = drv.cqe_size;
+	cq->cqn = ctx->hca->next_cqn++;
+	cq->channel = e;
+	cq->ignore_overrun = flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
+	cq->db[1] = 0xffffffff;
+	if (e)
+		e->obj.users++;
+	LIST_INSERT_HEAD(&ctx->hca->cqs, cq, link);
+	drv_resp.cqn = cq->cqn;
+	cmd_drv_out(cmd, &drv_resp, sizeof(drv_resp));
+	*handle = cq->obj.handle;
+	hca_start(ctx->hca);
+	return 0;
+}
+
+CMD(create_cq)
+{
+	struct ib_uverbs_create_cq req;
+	struct ib_uverbs_create_cq_resp resp = {0};
+	int rc;
+
+	cmd_in(cmd, &req, sizeof(req));
+	rc = cq_create(ctx, cmd, req.user_handle, req.cqe, req.comp_vector, req.comp_channel, 0,
+		&resp.cq_handle);
+	resp.cqe = req.cqe;
+	if (!rc)
+		cmd_out(cmd, &resp, sizeof(resp));
+	return rc;
+}
+
+CMD(create_cq_ex)
+{
+	struct ib_uverbs_ex_create_cq req;
+	struct ib_uverbs_ex_create_cq_resp resp = {.response_length = sizeof(resp)};
+	int rc;
+
+	cmd_in(cmd, &req, sizeof(req));
+	if (req.comp_mask)
+		return EINVAL;
+	rc = cq_create(ctx, cmd, req.user_handle, req.cqe, req.comp_vector, req.comp_channel,
+		req.flags, &resp.base.cq_handle);
+	resp.base.cqe = req.cqe;
+	if (!rc)
+		cmd_out(cmd, &resp, sizeof(resp));
+	return rc;
+}
+
+/* One RESIZE entry ends the old ring; it takes an index there and none that carries a completion.
+ */
+CMD(resize_cq)
+{
+	struct ib_uverbs_resize_cq req;
+	struct ib_uverbs_resize_cq_resp resp = {0};
+	struct mlx5_ib_resize_cq drv;
+	struct cq *cq;
+
+	cmd_in(cmd, &req, sizeof(req));
+	cmd_drv_in(cmd, &drv, sizeof(drv));
+	cq = obj_get(ctx, OBJ_CQ, req.cq_handle);
+	if (!cq || !req.cqe || req.cqe > CQE_MAX || !power_of_two(req.cqe + 1) || !drv.buf_addr ||
+		drv.cqe_size != cq->cqe_size)
+		return EINVAL;
+	if (cq->dead || !cq_has_room(cq))
+		return EINVAL;
+	if (((cq->producer - (be32toh(cq->db[0]) & 0xffffff)) & 0xffffff) >= req.cqe)
+		return EINVAL;
+	cqe_write_resize(cq);
+	cq->buf = (uint8_t *)(uintptr_t)drv.buf_addr;
+	cq->entries = req.cqe + 1;
+	resp.cqe = req.cqe;
+	cmd_out(cmd, &resp, sizeof(resp));
+	return 0;
+}
+
+CMD(modify_cq)
+{
+	struct ib_uverbs_ex_modify_cq req;
+
+	cmd_in(cmd, &req, sizeof(req));
+	return obj_get(ctx, OBJ_CQ, req.cq_handle) ? 0 : EINVAL;
+}
+
+/* What the consumer has read it must acknowledge; what it has not is taken back. */
+CMD(destroy_cq)
+{
+	struct ib_uverbs_destroy_cq req;
+	struct ib_uverbs_destroy_cq_resp resp = {0};
+	struct cq *cq;
+
+	cmd_in(cmd, &req, sizeof(req));
+	cq = obj_get(ctx, OBJ_CQ, req.cq_handle);
+	if (!cq)
+		return EINVAL;
+	if (obj_busy(&cq->obj))
+		return EBUSY;
+	resp.comp_events_reported =
+		cq->comp_sent - event_fd_withdraw(cq->channel, cq->user_handle,
+					sizeof(struct ib_uverbs_comp_event_desc));
+	resp.async_events_reported =
+		cq->async_sent - event_fd_withdraw(ctx->async, cq->user_handle,
+					 sizeof(struct ib_uverbs_async_event_desc));
+	if (cq->channel)
+		channel_release(cq->channel);
+	LIST_REMOVE(cq, link);
+	obj_free(&cq->obj);
+	cmd_out(cmd, &resp, sizeof(resp));
+	return 0;
+}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=bash
+# What the test scripts share: TAP output, temporary files, the programs under test.
+# Expects from the environment: RDMADUMP (the program), SOFTHCA (the model's launcher, with
+# SOFTHCA_SO), SOFTHCA_FRAMES, SOFTHCA_PROBE, TEST_DATA (tests/data).
+
+tap_n=0
+tap_failed=0
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/rdmadump-test.XXXXXX")
+trap 'tap_cleanup' EXIT
+
+tap_cleanup() {
+	declare -F cleanup >/dev/null && cleanup
+	rm -rf "$tmp"
+}
+
+# ok NAME: the last command's status decides
+ok() {
+	local status=$?
+	tap_n=$((tap_n + 1))
+	if [ "$status" = 0 ]; then
+		echo "ok $tap_n - $1"
+	else
+		echo "not ok $tap_n - $1"
+		tap_failed=1
+		if [ -n "${2-}" ] && [ -e "$2" ]; then sed 's/^/# /' "$2" | tail -n 20; fi
+	fi
+	return 0
+}
+
+# is NAME GOT WANTED
+is() {
+	[ "$2" = "$3" ]
+	ok "$1"
+	[ "$2" = "$3" ] || printf '#   got: %s\n#  want: %s\n' "$2" "$3"
+}
+
+# has NAME FILE PATTERN: an extended regular expression
+has() {
+	grep -qE -- "$3" "$2"
+	ok "$1" "$2"
+}
+
+skip() {
+	tap_n=$((tap_n + 1))
+	echo "ok $tap_n - $1 # SKIP $2"
+}
+
+# skip_all REASON: before any test
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+tap_done() {
+	echo "1..$tap_n"
+	exit "$tap_failed"
+}
+
+need_tool() {
+	local t
+	for t in "$@"; do command -v "$t" >/dev/null || skip_all "$t is not installed"; done
+}
+
+# The number behind "key": in a JSON report, by jq path
+json() { jq -r "$2" "$1"; }
+
+# The model with a limit: a test that hangs fails
+model() { timeout -k 5 "${MODEL_SECONDS:-120}" "$SOFTHCA" "$@"; }

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What is found in each sysfs tree, which device a name means, what is said of capture and loss. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include "test_device_tree.h"
+#include <rdmadump/device.h>
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+struct loaded {
+	struct tree tree;
+	struct rd_devices devices;
+};
+
+static struct rd_error err;
+
+static void load(struct loaded *l)
+{
+	assert_int_equal(rd_devices_load(&l->devices, l->tree.root, &err), 0);
+}
+
+static void open_tree(struct loaded *l, const char *name)
+{
+	tree_unpack(&l->tree, name);
+	load(l);
+}
+
+static void close_tree(struct loaded *l)
+{
+	rd_devices_free(&l->devices);
+	tree_remove(&l->tree);
+}
+
+/* mlx4: one function, two ports, the second on InfiniBand; `mode` is the module's parameter. */
+static void open_mlx4(struct loaded *l, const char *mode)
+{
+	static const char *const files[][2] = {
+		{"sys/devices/0000:05:00.0/uevent",
+			"DRIVER=mlx4_core\nPCI_SLOT_NAME=0000:05:00.0\n"},
+		{"sys/devices/0000:05:00.0/vendor", "0x15b3\n"},
+		{"sys/devices/0000:05:00.0/device", "0x1007\n"},
+		{"sys/devices/0000:05:00.0/net/eth1/dev_port", "0\n"},
+		{"sys/devices/0000:05:00.0/net/eth2/dev_port", "1\n"},
+		{"sys/devices/0000:05:00.0/infiniband/mlx4_0/node_type", "1: CA\n"},
+		{"sys/devices/0000:05:00.0/infiniband/mlx4_0/ports/1/link_layer", "Ethernet\n"},
+		{"sys/devices/0000:05:00.0/infiniband/mlx4_0/ports/1/state", "1: DOWN\n"},
+		{"sys/devices/0000:05:00.0/infiniband/mlx4_0/ports/2/link_layer", "InfiniBand\n"},
+		{"sys/devices/0000:05:00.0/infiniband/mlx4_0/ports/2/state", "4: ACTIVE\n"},
+		{"sys/devices/0000:05:00.0/infiniband/mlx4_0/ports/2/rate", "56 Gb/sec (4X FDR)\n"},
+		{"sys/devices/0000:05:00.0/infiniband/mlx4_0/ports/2/phys_state",
+			"4: PortConfigurationTraining\n"},
+	};
+
+	tree_make(&l->tree);
+	for (size_t i = 0; i < COUNT(files); i++)
+		tree_text(&l->tree, files[i][0], files[i][1]);
+	tree_link(&l->tree, "sys/devices/0000:05:00.0/infiniband/mlx4_0/device",
+		"../../../0000:05:00.0");
+	tree_link(&l->tree, "sys/class/infiniband/mlx4_0",
+		"../../devices/0000:05:00.0/infiniband/mlx4_0");
+	if (mode)
+		tree_text(&l->tree, "sys/module/mlx4_core/parameters/log_num_mgm_entry_size", mode);
+	load(l);
+}
+
+static void test_mlx5_eth(void **state)
+{
+	struct loaded l;
+	const struct rd_device *dev;
+	const struct rd_port *port;
+
+	(void)state;
+	open_tree(&l, "mlx5-eth");
+	assert_int_equal(l.devices.n, 3);
+	dev = &l.devices.dev[0];
+	port = &dev->ports[0];
+	assert_string_equal(dev->name, "mlx5_0");
+	assert_string_equal(dev->pci, "0000:3b:00.0");
+	assert_string_equal(dev->driver, "mlx5_core");
+	assert_string_equal(dev->fw, "16.35.2000");
+	assert_string_equal(dev->board_id, "MT_0000000011");
+	assert_string_equal(dev->hca_type, "MT4119");
+	assert_string_equal(dev->node_type, "CA");
+	assert_int_equal(dev->vendor_id, 0x15b3);
+	assert_int_equal(dev->part_id, 0x1017);
+	assert_true(dev->node_guid == UINT64_C(0x0c42a103005b7708));
+	assert_int_equal(dev->n_ports, 1);
+	assert_int_equal(port->num, 1);
+	assert_int_equal(port->link, RD_LINK_ETHERNET);
+	assert_string_equal(port->state, "active");
+	assert_string_equal(port->phys_state, "link up");
+	assert_string_equal(port->rate, "100 Gb/s");
+	assert_true(port->speed == UINT64_C(100000000000));
+	/* Neither the VLAN device nor the VF's representor. */
+	assert_int_equal(port->n_netdevs, 1);
+	assert_string_equal(port->netdevs[0].name, "enp59s0f0np0");
+	assert_int_equal(port->netdevs[0].mtu, 9000);
+	assert_int_equal(port->netdevs[0].ifindex, 4);
+	assert_string_equal(port->netdevs[0].operstate, "up");
+	assert_memory_equal(port->netdevs[0].mac, "\x0c\x42\xa1\x5b\x77\x08", 6);
+	assert_int_equal(port->n_gids, 5);
+	assert_int_equal(port->gids[4].index, 5);
+	assert_int_equal(port->gids[4].type, RD_GID_ROCE_V2);
+	assert_string_equal(port->gids[4].ndev, "vlan100");
+	assert_int_equal(port->gids[0].type, RD_GID_ROCE_V1);
+	assert_string_equal(l.devices.dev[1].ports[0].state, "down");
+	/* Natural order, and the subfunction's PCI address and driver are its parent's. */
+	assert_string_equal(l.devices.dev[2].name, "mlx5_10");
+	assert_string_equal(l.devices.dev[2].pci, "0000:3b:00.0");
+	assert_string_equal(l.devices.dev[2].driver, "mlx5_core");
+	close_tree(&l);
+}
+
+static void test_mlx5_ib(void **state)
+{
+	struct loaded l;
+	const struct rd_port *port;
+	uint64_t value;
+
+	(void)state;
+	open_tree(&l, "mlx5-ib");
+	assert_int_equal(l.devices.n, 1);
+	port = &l.devices.dev[0].ports[0];
+	assert_int_equal(port->link, RD_LINK_INFINIBAND);
+	assert_int_equal(port->lid, 0x1f);
+	assert_int_equal(port->sm_lid, 1);
+	/* A subnet prefix without GUID is no GID; a P_Key interface is no further netdev. */
+	assert_int_equal(port->n_gids, 1);
+	assert_int_equal(port->gids[0].type, RD_GID_IB);
+	assert_int_equal(port->n_netdevs, 1);
+	assert_string_equal(port->netdevs[0].name, "ib0");
+	assert_memory_equal(port->netdevs[0].mac, "\0\0\0\0\0\0", 6);
+	assert_int_equal(
+		rd_counter_read(l.tree.root, "mlx5_0", 1, "counters/port_rcv_packets", &value), 0);
+	assert_true(value == 99887);
+	assert_int_equal(rd_counter_read(l.tree.root, "mlx5_0", 1, "counters/none", &value), -1);
+	assert_int_equal(
+		rd_counter_read(l.tree.root, "mlx5_0", 2, "counters/symbol_error", &value), -1);
+	close_tree(&l);
+}
+
+static void test_rxe(void **state)
+{
+	struct loaded l;
+	const struct rd_device *dev;
+	struct rd_loss_counters loss;
+
+	(void)state;
+	open_tree(&l, "rxe");
+	dev = &l.devices.dev[0];
+	assert_string_equal(dev->driver, "rdma_rxe");
+	assert_string_equal(dev->pci, "");
+	assert_string_equal(dev->fw, "");
+	assert_int_equal(dev->vendor_id, 0);
+	assert_int_equal(dev->ports[0].n_gids, 3);
+	assert_int_equal(dev->ports[0].n_netdevs, 1);
+	assert_string_equal(dev->ports[0].netdevs[0].name, "eth0");
+	assert_string_equal(dev->ports[0].rate, "2.5 Gb/s");
+	assert_true(dev->ports[0].speed == UINT64_C(2500000000));
+	rd_loss_read(l.tree.root, dev, 1, &loss);
+	assert_int_equal(loss.n, 0);
+	close_tree(&l);
+}
+
+static void test_irdma(void **state)
+{
+	struct loaded l;
+	uint64_t value;
+
+	(void)state;
+	open_tree(&l, "irdma");
+	assert_int_equal(l.devices.n, 2);
+	assert_string_equal(l.devices.dev[0].node_type, "RNIC");
+	assert_string_equal(l.devices.dev[0].ports[0].netdevs[0].name, "eno1");
+	assert_string_equal(l.devices.dev[1].node_desc, "");
+	assert_int_equal(rd_counter_read(l.tree.root, "rocep24s0f0", 1,
+				 "hw_counters/Nak Sequence Error", &value),
+		0);
+	assert_true(value == 5);
+	close_tree(&l);
+}
+
+static void test_mlx4(void **state)
+{
+	struct loaded l;
+	const struct rd_port *ports;
+
+	(void)state;
+	open_mlx4(&l, NULL);
+	ports = l.devices.dev[0].ports;
+	assert_int_equal(l.devices.dev[0].n_ports, 2);
+	assert_int_equal(ports[0].n_netdevs, 1);
+	assert_string_equal(ports[0].netdevs[0].name, "eth1");
+	assert_int_equal(ports[1].n_netdevs, 1);
+	assert_string_equal(ports[1].netdevs[0].name, "eth2");
+	assert_string_equal(ports[1].phys_state, "port configuration training");
+	assert_true(ports[1].speed == UINT64_C(56000000000));
+	close_tree(&l);
+}
+
+/* A software device whose kernel names no netdev: the GID holds its MAC address. */
+static void test_siw(void **state)
+{
+	struct loaded l;
+
+	(void)state;
+	tree_make(&l.tree);
+	tree_text(&l.tree, "sys/class/infiniband/siw0/node_type", "4: RNIC\n");
+	tree_text(&l.tree, "sys/class/infiniband/siw0/node_desc", "Software iWARP stack\n");
+	tree_text(&l.tree, "sys/class/infiniband/siw0/ports/1/link_layer", "Ethernet\n");
+	tree_text(&l.tree, "sys/class/infiniband/siw0/ports/1/gids/0",
+		"5254:0077:0001:0000:0000:0000:0000:0000\n");
+	tree_text(&l.tree, "sys/class/net/eth7/address", "52:54:00:77:00:01\n");
+	tree_text(&l.tree, "sys/class/net/eth8/address", "52:54:00:77:00:02\n");
+	load(&l);
+	assert_string_equal(l.devices.dev[0].driver, "siw");
+	assert_int_equal(l.devices.dev[0].ports[0].n_netdevs, 1);
+	assert_string_equal(l.devices.dev[0].ports[0].netdevs[0].name, "eth7");
+	close_tree(&l);
+}
+
+/* One line per case: the name, the port asked for, then what comes of it. */
+static const struct find_case {
+	const char *name;
+	unsigned int port;
+	const char *device;
+	unsigned int found;
+	const char *error; /* instead of a device */
+} find_cases[] = {
+	{"mlx5_0", 0, "mlx5_0", 1, NULL},
+	{"mlx5_0", 1, "mlx5_0", 1, NULL},
+	{"mlx5_10:1", 0, "mlx5_10", 1, NULL},
+	{"mlx5_1:1", 1, "mlx5_1", 1, NULL},
+	{"enp59s0f1np1", 0, "mlx5_1", 1, NULL},
+	{"enp59s0f1np1:1", 0, "mlx5_1", 1, NULL},
+	{"vlan100", 0, "mlx5_0", 1, NULL},
+	{"0000:3b:00.1", 0, "mlx5_1", 1, NULL},
+	{"3B:00.1", 0, "mlx5_1", 1, NULL},
+	{"3b:00.1:1", 0, "mlx5_1", 1, NULL},
+	{"3b:00.0", 0, "mlx5_0", 1, NULL},
+	{"mlx5_9", 0, NULL, 0,
+		"no RDMA device or netdev named 'mlx5_9'; there are: mlx5_0 (enp59s0f0np0), "
+		"mlx5_1 (enp59s0f1np1), mlx5_10 (enp59s0f0s88)"},
+	{"mlx5_9:1", 0, NULL, 0,
+		"no RDMA device or netdev named 'mlx5_9'; there are: mlx5_0 (enp59s0f0np0), "
+		"mlx5_1 (enp59s0f1np1), mlx5_10 (enp59s0f0s88)"},
+	{"mlx5_0", 2, NULL, 0, "mlx5_0 has no port 2: it has port 1"},
+	{"enp59s0f0np0:7", 0, NULL, 0, "mlx5_0 has no port 7: it has port 1"},
+	{"mlx5_0:1", 2, NULL, 0, "'mlx5_0:1' and port 2 contradict each other; name one port"},
+	{"pf0vf0", 0, NULL, 0, "netdev 'pf0vf0' exists but has no RDMA device; there are: "},
+	{"eth9", 0, NULL, 0, "netdev 'eth9' exists but has no RDMA device; there are: mlx5_0"},
+	{"", 0, NULL, 0, "no RDMA device or netdev named ''"},
+	{":1", 0, NULL, 0, "no RDMA device or netdev named ''"},
+	{"mlx5_0:0", 0, NULL, 0, "no RDMA device or netdev named 'mlx5_0:0'"},
+	{"../mlx5_0", 0, NULL, 0, "no RDMA device or netdev named '../mlx5_0'"},
+	{"\033[31mred\n", 0, NULL, 0, "no RDMA device or netdev named '?[31mred?'"},
+};
+
+static void run_find_case(const struct rd_devices *devices, const struct find_case *c)
+{
+	const struct rd_device *dev = NULL;
+	const struct rd_port *port = NULL;
+	int ret = rd_devices_find(devices, c->name, c->port, &dev, &port, &err);
+
+	if (c->error) {
+		assert_int_equal(ret, -1);
+		if (strncmp(err.text, c->error, strlen(c->error)))
+			fail_msg("'%s': %s", c->name, err.text);
+		return;
+	}
+	if (ret)
+		fail_msg("'%s': %s", c->name, err.text);
+	assert_string_equal(dev->name, c->device);
+	assert_int_equal(port->num, c->found);
+}
+
+static void test_find(void **state)
+{
+	struct loaded l;
+
+	(void)state;
+	tree_unpack(&l.tree, "mlx5-eth");
+	tree_text(&l.tree, "sys/class/net/eth9/mtu", "1500\n");
+	load(&l);
+	for (size_t i = 0; i < COUNT(find_cases); i++)
+		run_find_case(&l.devices, &find_cases[i]);
+	close_tree(&l);
+}
+
+static void test_find_ports(void **state)
+{
+	static const struct find_case cases[] = {
+		{"mlx4_0", 0, "mlx4_0", 2, NULL}, /* the active one */
+		{"mlx4_0", 1, "mlx4_0", 1, NULL},
+		{"mlx4_0:2", 0, "mlx4_0", 2, NULL},
+		{"05:00.0:1", 0, "mlx4_0", 1, NULL},
+		{"eth1", 0, "mlx4_0", 1, NULL}, /* the netdev tells, though it is down */
+		{"eth1", 2, NULL, 0,
+			"netdev 'eth1' is on port 1 of mlx4_0, not on port 2; leave the port out"},
+		{"mlx4_0:3", 0, NULL, 0, "mlx4_0 has no port 3: it has ports 1, 2"},
+	};
+	struct loaded l;
+
+	(void)state;
+	open_mlx4(&l, "-1\n");
+	for (size_t i = 0; i < COUNT(cases); i++)
+		run_find_case(&l.devices, &cases[i]);
+	close_tree(&l);
+}
+
+/* rxe on top of the HCA's netdev: the name means what can be captured better. */
+static void test_find_shared_netdev(void **state)
+{
+	static const struct find_case meant = {"enp59s0f0np0", 0, "mlx5_0", 1, NULL};
+	struct loaded l;
+
+	(void)state;
+	tree_unpack(&l.tree, "mlx5-eth");
+	tree_text(&l.tree, "sys/class/infiniband/arxe/parent", "enp59s0f0np0\n");
+	tree_text(&l.tree, "sys/class/infiniband/arxe/ports/1/link_layer", "Ethernet\n");
+	load(&l);
+	assert_int_equal(l.devices.n, 4);
+	assert_string_equal(l.devices.dev[0].driver, "rdma_rxe");
+	run_find_case(&l.devices, &meant);
+	close_tree(&l);
+}
+
+static void test_no_devices(void **state)
+{
+	const struct rd_device *dev;
+	const struct rd_port *port;
+	struct loaded l;
+
+	(void)state;
+	tree_make(&l.tree);
+	assert_int_equal(rd_devices_load(&l.devices, l.tree.root, &err), -1);
+	assert_int_equal(err.class, RD_CLASS_DEVICE);
+	assert_non_null(strstr(err.text, "no directory 'sys' in '/tmp/"));
+	tree_text(&l.tree, "sys/class/net/eth0/mtu", "1500\n");
+	load(&l);
+	assert_int_equal(l.devices.n, 0);
+	assert_int_equal(rd_devices_find(&l.devices, "mlx5_0", 0, &dev, &port, &err), -1);
+	assert_non_null(strstr(err.text, "no RDMA device found in "));
+	assert_non_null(strstr(err.text, "; load the driver (modprobe mlx5_ib), or see"));
+	assert_int_equal(rd_devices_default(&l.devices, &dev, &port, &err), -1);
+	assert_non_null(strstr(err.text, "no RDMA device found in "));
+	close_tree(&l);
+}
+
+static void test_default(void **state)
+{
+	static const struct {
+		const char *tree, *device; /* NULL: none will do */
+	} cases[] = {{"mlx5-eth", "mlx5_0"}, {"rxe", "rxe0"}, {"bnxt_re", "bnxt_re0"},
+		{"mlx5-ib", NULL}, {"irdma", NULL}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct rd_device *dev;
+		const struct rd_port *port;
+		struct loaded l;
+		int ret;
+
+		open_tree(&l, cases[i].tree);
+		ret = rd_devices_default(&l.devices, &dev, &port, &err);
+		if (cases[i].device) {
+			assert_int_equal(ret, 0);
+			assert_string_equal(dev->name, cases[i].device);
+		} else {
+			assert_int_equal(ret, -1);
+			assert_non_null(strstr(err.text, "no RDMA port can be captured ("));
+			assert_non_null(strstr(err.text, ":1: "));
+		}
+		close_tree(&l);
+	}
+}
+
+static void test_default_prefers_active(void **state)
+{
+	const struct rd_device *dev;
+	const struct rd_port *port;
+	struct loaded l;
+
+	(void)state;
+	open_mlx4(&l, "-1\n");
+	assert_int_equal(rd_devices_default(&l.devices, &dev, &port, &err), 0);
+	assert_int_equal(port->num, 2);
+	strcpy(l.devices.dev[0].ports[1].state, "down");
+	assert_int_equal(rd_devices_default(&l.devices, &dev, &port, &err), 0);
+	assert_int_equal(port->num, 1);
+	close_tree(&l);
+}
+
+static const struct {
+	const char *driver;
+	enum rd_link link;
+	unsigned int n_netdevs;
+	bool no_steering;
+	enum rd_verdict verdict;
+	const char *todo; /* its beginning */
+} verdict_cases[] = {
+	{"mlx5_core", RD_LINK_ETHERNET, 1, false, RD_CAPTURE_YES, ""},
+	{"mlx5_core", RD_LINK_ETHERNET, 0, false, RD_CAPTURE_YES, ""},
+	{"mlx5_core", RD_LINK_INFINIBAND, 1, false, RD_CAPTURE_NO, "use ibdump of mstflint"},
+	{"mlx5_core", RD_LINK_UNKNOWN, 1, false, RD_CAPTURE_NO, "see 'rdma link show'"},
+	{"mlx4_core", RD_LINK_INFINIBAND, 0, false, RD_CAPTURE_YES, ""},
+	{"mlx4_core", RD_LINK_ETHERNET, 1, true, RD_CAPTURE_NO, "put 'options mlx4_core"},
+	{"bnxt_en", RD_LINK_ETHERNET, 1, false, RD_CAPTURE_YES, "if not, mirror"},
+	{"rdma_rxe", RD_LINK_ETHERNET, 1, false, RD_CAPTURE_NETDEV, ""},
+	{"rdma_rxe", RD_LINK_ETHERNET, 0, false, RD_CAPTURE_NO, "look for the netdev"},
+	{"siw", RD_LINK_ETHERNET, 1, false, RD_CAPTURE_NETDEV, ""},
+	{"ice", RD_LINK_ETHERNET, 1, false, RD_CAPTURE_NETDEV, "mirror"},
+	{"hns3", RD_LINK_ETHERNET, 0, false, RD_CAPTURE_NO, "mirror"},
+	{"efa", RD_LINK_UNKNOWN, 0, false, RD_CAPTURE_NO, "read its counters"},
+	{"hfi1", RD_LINK_INFINIBAND, 1, false, RD_CAPTURE_NO, "read its counters"},
+	{"vmw_pvrdma", RD_LINK_ETHERNET, 1, false, RD_CAPTURE_NETDEV, "capture on the host"},
+	{"", RD_LINK_ETHERNET, 1, false, RD_CAPTURE_NETDEV, "mirror"},
+	{"brandnew", RD_LINK_INFINIBAND, 1, false, RD_CAPTURE_NO, "mirror"},
+};
+
+static void test_verdicts(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(verdict_cases); i++) {
+		struct rd_port port = {.num = 1,
+			.link = verdict_cases[i].link,
+			.n_netdevs = verdict_cases[i].n_netdevs};
+		struct rd_device dev = {
+			.copied = true, .no_steering = verdict_cases[i].no_steering};
+		const char *why = NULL, *todo = NULL;
+
+		strcpy(dev.driver, verdict_cases[i].driver);
+		assert_int_equal(
+			rd_port_verdict(&dev, &port, &why, &todo), verdict_cases[i].verdict);
+		assert_true(*why);
+		if (strncmp(todo, verdict_cases[i].todo, strlen(verdict_cases[i].todo)) ||
+			!*todo != !*verdict_cases[i].todo)
+			fail_msg("%s: %s", dev.driver, todo);
+	}
+}
+
+static void test_steering_parameter(void **state)
+{
+	static const struct {
+		const char *mode;
+		bool off;
+	} cases[] = {{NULL, false}, {"-1\n", false}, {"-10\n", false}, {"0\n", false},
+		{"10\n", true}, {"", false}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct loaded l;
+
+		open_mlx4(&l, cases[i].mode);
+		assert_int_equal(l.devices.dev[0].no_steering, cases[i].off);
+		close_tree(&l);
+	}
+}
+
+static void test_loss(void **state)
+{
+	struct rd_loss_counters before, after;
+	struct loaded l;
+
+	(void)state;
+	open_tree(&l, "mlx5-eth");
+	rd_loss_read(l.tree.root, &l.devices.dev[0], 1, &before);
+	assert_int_equal(before.n, 1);
+	assert_string_equal(before.counter[0].name, "out_of_buffer");
+	assert_int_equal(before.counter[0].bits, 32);
+	after = before;
+	assert_true(rd_loss_delta(&before, &after, 0) == 0);
+	/* From 2^32 - 6 over the edge to 4. */
+	after.counter[0].value = 4;
+	assert_true(rd_loss_delta(&before, &after, 0) == 10);
+	assert_true(rd_loss_delta(&before, &after, 1) == 0);
+	/* Wider than it was thought to be, then set back: no wrap. */
+	before.counter[0].value = UINT64_C(0x100000005);
+	assert_true(rd_loss_delta(&before, &after, 0) == 4);
+	after.counter[0].value = UINT64_C(0x100000006);
+	assert_true(rd_loss_delta(&before, &after, 0) == 1);
+	before.n = 0;
+	assert_true(rd_loss_delta(&before, &after, 0) == 0);
+	close_tree(&l);
+
+	open_tree(&l, "bnxt_re");
+	rd_loss_read(l.tree.root, &l.devices.dev[0], 1, &before);
+	assert_int_equal(before.n, 1);
+	assert_int_equal(before.counter[0].bits, 64);
+	assert_true(before.counter[0].value == 6);
+	after = before;
+	after.counter[0].value = 2;
+	assert_true(rd_loss_delta(&before, &after, 0) == 2);
+	close_tree(&l);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mlx5_eth),
+		cmocka_unit_test(test_mlx5_ib),
+		cmocka_unit_test(test_rxe),
+		cmocka_unit_test(test_irdma),
+		cmocka_unit_test(test_mlx4),
+		cmocka_unit_test(test_siw),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_find_ports),
+		cmocka_unit_test(test_find_shared_netdev),
+		cmocka_unit_test(test_no_devices),
+		cmocka_unit_test(test_default),
+		cmocka_unit_test(test_default_prefers_active),
+		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_steering_parameter),
+		cmocka_unit_test(test_loss),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

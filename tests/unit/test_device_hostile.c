@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Trees that nobody should have: whatever they hold, loading ends, and what comes out is printable.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include "test_device_tree.h"
+#include <rdmadump/device.h>
+
+#define DEV "sys/class/infiniband/mlx5_0/"
+
+static struct rd_error err;
+
+static void assert_printable(const char *text, size_t size)
+{
+	assert_true(memchr(text, '\0', size) != NULL);
+	for (; *text; text++)
+		assert_in_range(*text, 0x20, 0x7e);
+}
+#define ASSERT_PRINTABLE(array) assert_printable(array, sizeof(array))
+
+static void check_port(const struct rd_port *port)
+{
+	assert_in_range(port->num, 1, 255);
+	ASSERT_PRINTABLE(port->state);
+	ASSERT_PRINTABLE(port->phys_state);
+	ASSERT_PRINTABLE(port->rate);
+	assert_in_range(port->n_netdevs, 0, RD_NETDEV_MAX);
+	for (unsigned int i = 0; i < port->n_netdevs; i++) {
+		ASSERT_PRINTABLE(port->netdevs[i].name);
+		ASSERT_PRINTABLE(port->netdevs[i].operstate);
+	}
+	for (unsigned int i = 0; i < port->n_gids; i++)
+		ASSERT_PRINTABLE(port->gids[i].ndev);
+}
+
+/* Loads, checks and asks everything that can be asked; then removes the tree. */
+static void check_tree(struct tree *tree, size_t n_devices)
+{
+	struct rd_devices devices;
+
+	assert_int_equal(rd_devices_load(&devices, tree->root, &err), 0);
+	assert_int_equal(devices.n, n_devices);
+	for (size_t i = 0; i < devices.n; i++) {
+		const struct rd_device *dev = &devices.dev[i], *found;
+		const struct rd_port *port;
+		struct rd_loss_counters loss;
+
+		ASSERT_PRINTABLE(dev->name);
+		ASSERT_PRINTABLE(dev->pci);
+		ASSERT_PRINTABLE(dev->driver);
+		ASSERT_PRINTABLE(dev->fw);
+		ASSERT_PRINTABLE(dev->board_id);
+		ASSERT_PRINTABLE(dev->hca_type);
+		ASSERT_PRINTABLE(dev->node_type);
+		ASSERT_PRINTABLE(dev->node_desc);
+		for (unsigned int p = 0; p < dev->n_ports; p++) {
+			const char *why, *todo;
+
+			check_port(&dev->ports[p]);
+			rd_port_verdict(dev, &dev->ports[p], &why, &todo);
+			rd_loss_read(tree->root, dev, dev->ports[p].num, &loss);
+		}
+		if (rd_devices_find(&devices, dev->name, 0, &found, &port, &err))
+			ASSERT_PRINTABLE(err.text);
+		if (rd_devices_default(&devices, &found, &port, &err))
+			ASSERT_PRINTABLE(err.text);
+	}
+	rd_devices_free(&devices);
+	tree_remove(tree);
+}
+
+static const char *const value_files[] = {DEV "fw_ver", DEV "board_id", DEV "hca_type",
+	DEV "node_desc", DEV "node_type", DEV "node_guid", DEV "parent", DEV "ports/1/link_layer",
+	DEV "ports/1/state", DEV "ports/1/phys_state", DEV "ports/1/rate", DEV "ports/1/lid",
+	DEV "ports/1/sm_lid", DEV "ports/1/gids/0", DEV "ports/1/gid_attrs/types/0",
+	DEV "ports/1/gid_attrs/ndevs/0", DEV "ports/1/hw_counters/out_of_buffer",
+	DEV "device/vendor", DEV "device/device", DEV "device/uevent",
+	DEV "device/net/eth0/dev_port", "sys/class/net/eth0/address", "sys/class/net/eth0/mtu",
+	"sys/class/net/eth0/uevent"};
+
+static void check_value(const char *bytes, size_t n)
+{
+	struct tree tree;
+
+	tree_make(&tree);
+	for (size_t i = 0; i < sizeof(value_files) / sizeof(*value_files); i++)
+		tree_write(&tree, value_files[i], bytes, n);
+	check_tree(&tree, 1);
+}
+
+static void test_values(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+	} values[] = {
+		{"", 0},
+		{"\n", 1},
+		{"\n\n\n", 3},
+		{"\0\0\0\0", 4},
+		{"\033[2J\033]0;gone\007", 14},
+		{"4: \033[31mACTIVE\n5: x\n", 20},
+		{"\xff\xfe\xc2\x9b"
+		 "31m\xe2\x80\xae",
+			10},
+		{": : : :", 7},
+		{"99999999999999999999999 Gb/sec", 30},
+		{"1.99999999 Gb/sec", 17},
+		{".5 Gb/sec", 9},
+		{"../../../../etc/passwd", 22},
+		{"-1", 2},
+		{"0xffffffffffffffffff", 20},
+		{"0000:3b:00.0\nPCI_SLOT_NAME=0000:3b:00.0\nDRIVER=\033\n", 50},
+		{"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", 44},
+		{"ffff:ffff:ffff:ffff:ffff:ffff:ffff:fff", 38},
+		{"%s%n%s%n", 8},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+		check_value(values[i].bytes, values[i].n);
+}
+
+static void test_megabyte_values(void **state)
+{
+	size_t n = 1 << 20;
+	char *bytes = malloc(n);
+
+	(void)state;
+	assert_non_null(bytes);
+	memset(bytes, 'A', n);
+	check_value(bytes, n);
+	memset(bytes, '\033', n);
+	check_value(bytes, n);
+	memset(bytes, '\n', n);
+	check_value(bytes, n);
+	free(bytes);
+}
+
+static void test_names(void **state)
+{
+	static const char *const names[] = {"new\nline", "esc\033[31m", "blank name", "%s%n", "..x",
+		"\xff\xfe", "a:1", "'quoted'", "-rf"};
+	char path[512];
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(
+			path, sizeof(path), "sys/class/infiniband/%s/ports/1/link_layer", names[i]);
+		tree_text(&tree, path, "Ethernet\n");
+		snprintf(path, sizeof(path), "sys/class/infiniband/%s/device/net/%s/dev_port",
+			names[i], names[i]);
+		tree_text(&tree, path, "0\n");
+		snprintf(path, sizeof(path), "sys/class/infiniband/%s/device/uevent", names[i]);
+		tree_text(&tree, path, "PCI_SLOT_NAME=0000:3b:00.0\n");
+	}
+	/* The longest name that a file system takes; a port is no such thing, nor are these. */
+	snprintf(path, sizeof(path), "sys/class/infiniband/%0255d/ports/1/state", 7);
+	tree_text(&tree, path, "4: ACTIVE\n");
+	tree_text(&tree, "sys/class/infiniband/a:1/ports/0/state", "");
+	tree_text(&tree, "sys/class/infiniband/a:1/ports/256/state", "");
+	tree_text(&tree, "sys/class/infiniband/a:1/ports/1x/state", "");
+	tree_text(&tree, "sys/class/infiniband/a:1/ports/-1/state", "");
+	check_tree(&tree, sizeof(names) / sizeof(*names) + 1);
+}
+
+static void test_loops(void **state)
+{
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree);
+	tree_text(&tree, DEV "fw_ver", "1.2\n");
+	tree_link(&tree, "sys/class/infiniband/self", "self");
+	tree_link(&tree, "sys/class/infiniband/up", "..");
+	tree_link(&tree, "sys/class/infiniband/nowhere", "../gone");
+	tree_link(&tree, DEV "device", "../mlx5_0");
+	tree_link(&tree, DEV "ports", ".");
+	tree_link(&tree, DEV "1", ".");
+	tree_link(&tree, DEV "gids", ".");
+	tree_link(&tree, DEV "net", ".");
+	check_tree(&tree, 4);
+}
+
+/* Neither a FIFO without a writer nor an endless device may hold the program up. */
+static void test_not_files(void **state)
+{
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree);
+	tree_text(&tree, DEV "fw_ver/is_a_directory", "");
+	tree_text(&tree, DEV "ports/1", "a file\n");
+	assert_int_equal(mkfifo(tree_path(&tree, DEV "node_desc"), 0600), 0);
+	tree_link(&tree, DEV "board_id", "/dev/zero");
+	tree_link(&tree, DEV "hca_type", "/dev/tty");
+	check_tree(&tree, 1);
+	tree_make(&tree);
+	tree_text(&tree, "sys/class/infiniband", "a file\n");
+	assert_int_equal(rd_devices_load(&(struct rd_devices){0}, tree.root, &err), -1);
+	assert_non_null(strstr(err.text, "cannot list "));
+	tree_remove(&tree);
+}
+
+static void test_unreadable(void **state)
+{
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree);
+	for (size_t i = 0; i < sizeof(value_files) / sizeof(*value_files); i++) {
+		tree_text(&tree, value_files[i], "1\n");
+		assert_int_equal(chmod(tree_path(&tree, value_files[i]), 0), 0);
+	}
+	check_tree(&tree, 1);
+}
+
+/* The largest tables that there can be: each place is read once, and no more are taken. */
+static void test_many(void **state)
+{
+	struct rd_devices devices;
+	char path[512];
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree);
+	tree_text(&tree, DEV "ports/1/link_layer", "Ethernet\n");
+	for (int i = 0; i < 1024; i++) {
+		char text[64];
+
+		snprintf(path, sizeof(path), DEV "ports/1/gids/%d", i);
+		snprintf(text, sizeof(text), "fe80:0000:0000:0000:0000:0000:0000:%04x\n", i);
+		tree_text(&tree, path, text);
+		snprintf(path, sizeof(path), DEV "ports/1/gid_attrs/ndevs/%d", i);
+		snprintf(text, sizeof(text), "eth%d\n", i);
+		tree_text(&tree, path, text);
+	}
+	for (int i = 0; i < 300; i++) {
+		snprintf(path, sizeof(path), DEV "ports/%d/state", i);
+		tree_text(&tree, path, "4: ACTIVE\n");
+	}
+	assert_int_equal(rd_devices_load(&devices, tree.root, &err), 0);
+	assert_int_equal(devices.dev[0].n_ports, 255);
+	assert_int_equal(devices.dev[0].ports[0].n_gids, 1024);
+	assert_int_equal(devices.dev[0].ports[0].gids[1023].index, 1023);
+	assert_int_equal(devices.dev[0].ports[0].n_netdevs, RD_NETDEV_MAX);
+	assert_int_equal(devices.dev[0].ports[254].num, 255);
+	rd_devices_free(&devices);
+	tree_remove(&tree);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_megabyte_values),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_loops),
+		cmocka_unit_test(test_not_files),
+		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Sysfs trees for tests: unpacked from TEST_DATA/sysfs, or written file by file. */
+#ifndef TEST_DEVICE_TREE_H
+#define TEST_DEVICE_TREE_H
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct tree {
+	char root[64];
+};
+
+static inline void tree_command(const char *command)
+{
+	if (system(command))
+		fail_msg("%s", command);
+}
+
+static inline void tree_make(struct tree *tree)
+{
+	strcpy(tree->root, "/tmp/rdmadump-test-XXXXXX");
+	assert_non_null(mkdtemp(tree->root));
+}
+
+static inline void tree_unpack(struct tree *tree, const char *name)
+{
+	const char *data = getenv("TEST_DATA");
+	char command[PATH_MAX + 128];
+
+	if (!data)
+		fail_msg("TEST_DATA is not set");
+	tree_make(tree);
+	snprintf(command, sizeof(command), "tar -xzf '%s/sysfs/%s.tar.gz' -C '%s'", data, name,
+		tree->root);
+	tree_command(command);
+}
+
+static inline void tree_remove(struct tree *tree)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "chmod -R u+rwX '%s'; rm -rf '%s'", tree->root,
+		tree->root);
+	tree_command(command);
+}
+
+/* Makes the directories above `path`, which is relative to the tree; returns the full path. */
+static inline const char *tree_path(const struct tree *tree, const char *path)
+{
+	static char full[PATH_MAX + 64];
+
+	snprintf(full, sizeof(full), "%s/%s", tree->root, path);
+	for (char *p = full + strlen(tree->root) + 1; (p = strchr(p, '/')); p++) {
+		*p = '\0';
+		mkdir(full, 0755);
+		*p = '/';
+	}
+	return full;
+}
+
+static inline void tree_write(
+	const struct tree *tree, const char *path, const char *bytes, size_t n)
+{
+	FILE *f = fopen(tree_path(tree, path), "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+}
+
+static inline void tree_text(const struct tree *tree, const char *path, const char *text)
+{
+	tree_write(tree, path, text, strlen(text));
+}
+
+static inline void tree_link(const struct tree *tree, const char *path, const char *target)
+{
+	assert_int_equal(symlink(target, tree_path(tree, path)), 0);
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Files in memory for the format tests: built by the encoders or by hand, read back whole. */
+#ifndef TEST_FORMAT_H
+#define TEST_FORMAT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants these before itself */
+#include <cmocka.h>
+#include <rdmadump/bytes.h>
+#include <rdmadump/format.h>
+#include <stdlib.h>
+
+struct memory {
+	uint8_t *data;
+	size_t len, room;
+	size_t at, step; /* step: most bytes that one read returns, 0: all */
+};
+
+static inline ssize_t memory_read(void *ctx, uint8_t *buf, size_t room, struct rd_error *err)
+{
+	struct memory *m = ctx;
+	size_t n = m->len - m->at;
+
+	(void)err;
+	if (n > room)
+		n = room;
+	if (m->step && n > m->step)
+		n = m->step;
+	if (n)
+		memcpy(buf, m->data + m->at, n);
+	m->at += n;
+	return (ssize_t)n;
+}
+
+static inline void memory_add(struct memory *m, const void *data, size_t len)
+{
+	if (!m->data || m->len + len > m->room) {
+		m->room = m->len + len + m->len;
+		m->data = realloc(m->data, m->room + 1);
+		assert_non_null(m->data);
+	}
+	if (len)
+		memcpy(m->data + m->len, data, len);
+	m->len += len;
+}
+
+static inline void memory_free(struct memory *m)
+{
+	free(m->data);
+	*m = (struct memory){0};
+}
+
+static inline struct rd_reader *memory_open(struct memory *m)
+{
+	struct rd_error err = {0};
+	struct rd_reader *r;
+
+	m->at = 0;
+	if (rd_reader_open(&r, memory_read, m, "test", &err) < 0)
+		fail_msg("%s", err.text);
+	return r;
+}
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The reader on cut and damaged files of every format: what is whole is delivered, nothing crashes.
+ */
+#include "test_format.h"
+
+#define N_FRAMES  9
+#define MUTATIONS 20000
+#define T0	  UINT64_C(1700000000000000000)
+
+static uint8_t pattern[256];
+
+static const struct {
+	const char *spec;
+	enum rd_link link;
+} cases[] = {
+	{"pcapng", RD_LINK_ETHERNET},
+	{"pcapng", RD_LINK_INFINIBAND},
+	{"pcap", RD_LINK_ETHERNET},
+	{"pcap-us", RD_LINK_INFINIBAND},
+	{"erf", RD_LINK_ETHERNET},
+	{"erf", RD_LINK_INFINIBAND},
+};
+#define N_CASES (sizeof(cases) / sizeof(cases[0]))
+
+/* A small file with everything in it; ends[i] is where frame i ends. */
+static void make_file(struct memory *m, size_t number, size_t ends[N_FRAMES])
+{
+	const struct rd_iface iface = {
+		.link = cases[number].link, .name = "mlx5_0:1", .filter = "udp"};
+	const struct rd_section section = {.comment = "a comment"};
+	const struct rd_note note = {3, "something happened"};
+	const struct rd_iface_stats stats = {.comment = "the end"};
+	struct rd_encoder e;
+	uint8_t buf[4096];
+	size_t used;
+
+	assert_int_equal(
+		rd_encoder_init(&e, cases[number].spec, NULL, &section, &iface, 1, NULL), 0);
+	memory_add(m, buf, e.format->header(&e, buf, sizeof(buf)));
+	for (unsigned int i = 0; i < N_FRAMES; i++) {
+		const struct rd_frame f = {.data = pattern,
+			.caplen = 20 + i,
+			.len = 20 + i,
+			.ts_ns = T0 + i,
+			.direction = (uint8_t)(i % 3)};
+
+		if (i % 4 == 3)
+			used = e.format->noted(&e, &f, &note, buf, sizeof(buf));
+		else
+			e.format->frames(&e, &f, 1, buf, sizeof(buf), &used);
+		memory_add(m, buf, used);
+		ends[i] = m->len;
+	}
+	if (e.format->trailer)
+		memory_add(m, buf, e.format->trailer(&e, &stats, buf, sizeof(buf)));
+}
+
+/* Touches everything that a reader gives. Returns the frames, *damaged whether it ended badly. */
+static unsigned int read_all(struct memory *m, bool *damaged, uint32_t *sum)
+{
+	struct rd_frame frames[4];
+	struct rd_iface_stats stats;
+	const struct rd_iface *ifaces;
+	unsigned int total = 0, n_ifaces;
+	struct rd_error err = {0};
+	struct rd_reader *r;
+	struct rd_note note;
+	int n;
+
+	m->at = 0;
+	*damaged = true;
+	if (rd_reader_open(&r, memory_read, m, "test", &err) < 0) {
+		assert_int_equal(err.class, RD_CLASS_DEVICE);
+		return 0;
+	}
+	while ((n = rd_reader_next(r, frames, 4, &err)) > 0) {
+		ifaces = rd_reader_ifaces(r, &n_ifaces);
+		for (unsigned int i = 0; i < (unsigned int)n; i++, total++) {
+			assert_in_range(frames[i].iface, 0, n_ifaces - 1);
+			assert_true(frames[i].caplen <= frames[i].len);
+			assert_true(frames[i].direction <= RD_DIR_OUT);
+			*sum += (uint32_t)ifaces[frames[i].iface].link;
+			for (uint32_t k = 0; k < frames[i].caplen; k++)
+				*sum += frames[i].data[k];
+			if (rd_reader_note(r, i, &note) && note.comment)
+				*sum += (uint32_t)strlen(note.comment);
+		}
+	}
+	*damaged = n < 0;
+	if (n < 0)
+		assert_int_equal(err.class, RD_CLASS_PARTIAL);
+	if (rd_reader_stats(r, 0, &stats) && stats.comment)
+		*sum += (uint32_t)strlen(stats.comment);
+	rd_reader_close(r);
+	return total;
+}
+
+static void test_cut(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < N_CASES; k++) {
+		struct memory whole = {0};
+		size_t ends[N_FRAMES];
+
+		make_file(&whole, k, ends);
+		for (size_t len = 0; len <= whole.len; len++) {
+			/* A copy of its own, so that a byte too far is seen. */
+			struct memory cut = {.step = len % 3 ? 0 : 5};
+			unsigned int want = 0, got;
+			uint32_t sum = 0;
+			bool damaged;
+
+			memory_add(&cut, whole.data, len);
+			while (want < N_FRAMES && ends[want] <= len)
+				want++;
+			got = read_all(&cut, &damaged, &sum);
+			if (got != want)
+				fail_msg("%s cut at %zu: %u frames of %u", cases[k].spec, len, got,
+					want);
+			if (len == whole.len || (want && ends[want - 1] == len))
+				assert_false(damaged);
+			memory_free(&cut);
+		}
+		memory_free(&whole);
+	}
+}
+
+static uint32_t next_random(uint64_t *state)
+{
+	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)(*state >> 33);
+}
+
+static void test_mutations(void **state)
+{
+	uint64_t seed = 20260101;
+	uint32_t sum = 0;
+
+	(void)state;
+	for (size_t k = 0; k < N_CASES; k++) {
+		struct memory whole = {0};
+		size_t ends[N_FRAMES];
+
+		make_file(&whole, k, ends);
+		for (int i = 0; i < MUTATIONS / (int)N_CASES; i++) {
+			static const uint8_t often[] = {0, 1, 0x7f, 0x80, 0xff, 21, 2, 197, 4, 6};
+			struct memory copy = {0};
+			bool damaged;
+
+			memory_add(&copy, whole.data,
+				next_random(&seed) % 8 ? whole.len
+						       : next_random(&seed) % whole.len);
+			for (uint32_t n = next_random(&seed) % 6 + 1; n && copy.len; n--)
+				copy.data[next_random(&seed) % copy.len] =
+					next_random(&seed) % 2
+						? often[next_random(&seed) % sizeof(often)]
+						: (uint8_t)next_random(&seed);
+			read_all(&copy, &damaged, &sum);
+			memory_free(&copy);
+		}
+		memory_free(&whole);
+	}
+	assert_int_not_equal(sum, 0);
+}
+
+static ssize_t read_fails(void *ctx, uint8_t *buf, size_t room, struct rd_error *err)
+{
+	struct memory *m = ctx;
+
+	if (m->at == m->len)
+		return rd_fail(err, RD_CLASS_DEVICE, 5, NULL, "cannot read 'test'");
+	return memory_read(m, buf, room, err);
+}
+
+/* An error of what is below reaches the caller as it is, after the frames. */
+static void test_read_error(void **state)
+{
+	struct rd_frame frames[N_FRAMES + 1];
+	struct rd_error err = {0};
+	struct memory m = {0};
+	size_t ends[N_FRAMES];
+	struct rd_reader *r;
+
+	(void)state;
+	make_file(&m, 2, ends);
+	assert_int_equal(rd_reader_open(&r, read_fails, &m, "test", &err), 0);
+	assert_int_equal(rd_reader_next(r, frames, N_FRAMES + 1, &err), N_FRAMES);
+	assert_int_equal(rd_reader_next(r, frames, 1, &err), -1);
+	assert_int_equal(err.errnum, 5);
+	assert_non_null(strstr(err.text, "cannot read 'test'"));
+	rd_reader_close(r);
+	memory_free(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_mutations),
+		cmocka_unit_test(test_read_error),
+	};
+
+	for (size_t i = 0; i < sizeof(pattern); i++)
+		pattern[i] = (uint8_t)(i + 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

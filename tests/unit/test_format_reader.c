@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The reader on files built by hand: both byte orders, every resolution, old blocks, ERF inside. */
+#include "test_format.h"
+
+/* A file under construction in a chosen byte order. */
+struct maker {
+	struct memory m;
+	bool big;
+	size_t block;
+};
+
+static void u8(struct maker *k, uint8_t v)
+{
+	memory_add(&k->m, &v, 1);
+}
+
+static void u16(struct maker *k, uint16_t v)
+{
+	v = k->big ? htobe16(v) : htole16(v);
+	memory_add(&k->m, &v, 2);
+}
+
+static void u32(struct maker *k, uint32_t v)
+{
+	v = k->big ? htobe32(v) : htole32(v);
+	memory_add(&k->m, &v, 4);
+}
+
+static void u64(struct maker *k, uint64_t v)
+{
+	v = k->big ? htobe64(v) : htole64(v);
+	memory_add(&k->m, &v, 8);
+}
+
+static void bytes(struct maker *k, const void *p, size_t len)
+{
+	memory_add(&k->m, p, len);
+}
+
+static void pad(struct maker *k)
+{
+	while (k->m.len % 4)
+		u8(k, 0);
+}
+
+static void block(struct maker *k, uint32_t type)
+{
+	k->block = k->m.len;
+	u32(k, type);
+	u32(k, 0);
+}
+
+static void block_end(struct maker *k)
+{
+	uint32_t total = (uint32_t)(k->m.len - k->block + 4);
+
+	u32(k, total);
+	memcpy(k->m.data + k->block + 4, k->m.data + k->m.len - 4, 4);
+}
+
+static void option(struct maker *k, uint16_t code, const void *p, uint16_t len)
+{
+	u16(k, code);
+	u16(k, len);
+	bytes(k, p, len);
+	pad(k);
+}
+
+static void option_u64(struct maker *k, uint16_t code, uint64_t v)
+{
+	u16(k, code);
+	u16(k, 8);
+	u64(k, v);
+}
+
+static void section(struct maker *k)
+{
+	block(k, 0x0a0d0d0a);
+	u32(k, 0x1a2b3c4d);
+	u16(k, 1);
+	u16(k, 0);
+	u64(k, UINT64_MAX);
+	block_end(k);
+}
+
+static void iface(struct maker *k, uint16_t dlt, uint32_t snaplen, int tsresol)
+{
+	block(k, 1);
+	u16(k, dlt);
+	u16(k, 0);
+	u32(k, snaplen);
+	if (tsresol >= 0)
+		option(k, 9, &(uint8_t){(uint8_t)tsresol}, 1);
+	block_end(k);
+}
+
+static void epb_begin(
+	struct maker *k, uint32_t id, uint64_t ticks, const void *p, uint32_t caplen, uint32_t len)
+{
+	block(k, 6);
+	u32(k, id);
+	u32(k, (uint32_t)(ticks >> 32));
+	u32(k, (uint32_t)ticks);
+	u32(k, caplen);
+	u32(k, len);
+	bytes(k, p, caplen);
+	pad(k);
+}
+
+static void epb(struct maker *k, uint32_t id, uint64_t ticks, const void *p, uint32_t len)
+{
+	epb_begin(k, id, ticks, p, len, len);
+	block_end(k);
+}
+
+static void pcap_header(struct maker *k, uint32_t magic, uint32_t snaplen, uint32_t network)
+{
+	u32(k, magic);
+	u16(k, 2);
+	u16(k, 4);
+	u64(k, 0);
+	u32(k, snaplen);
+	u32(k, network);
+}
+
+static void pcap_record(struct maker *k, uint32_t s, uint32_t fraction, const void *p,
+	uint32_t caplen, uint32_t len)
+{
+	u32(k, s);
+	u32(k, fraction);
+	u32(k, caplen);
+	u32(k, len);
+	bytes(k, p, caplen);
+}
+
+/* type may carry the bit for extension headers, which the caller appends. */
+static void erf_head(
+	struct maker *k, uint8_t type, uint8_t flags, uint16_t rlen, uint16_t lctr, uint16_t wlen)
+{
+	uint8_t head[16];
+
+	rd_put_le64(head, UINT64_C(1700000000) << 32 | 0x80000000);
+	head[8] = type;
+	head[9] = flags;
+	rd_put_be16(head + 10, rlen);
+	rd_put_be16(head + 12, lctr);
+	rd_put_be16(head + 14, wlen);
+	bytes(k, head, sizeof(head));
+}
+
+static void next_ok(struct rd_reader *r, struct rd_frame *f)
+{
+	struct rd_error err = {0};
+
+	if (rd_reader_next(r, f, 1, &err) != 1)
+		fail_msg("no frame: %s", err.text);
+}
+
+static void next_fails(struct rd_reader *r, const char *text)
+{
+	struct rd_error err = {0};
+	struct rd_frame f;
+
+	assert_int_equal(rd_reader_next(r, &f, 1, &err), -1);
+	assert_int_equal(err.class, RD_CLASS_PARTIAL);
+	if (!strstr(err.text, text))
+		fail_msg("'%s' lacks '%s'", err.text, text);
+	err.text[0] = '\0';
+	assert_int_equal(rd_reader_next(r, &f, 1, &err), -1); /* and says so again */
+	assert_non_null(strstr(err.text, text));
+}
+
+static void test_pcap_variants(void **state)
+{
+	static const struct {
+		uint32_t magic, fraction;
+		uint64_t ns;
+		unsigned int extra;
+	} variants[] = {
+		{0xa1b2c3d4, 123456, 123456000, 0},
+		{0xa1b23c4d, 123456789, 123456789, 0},
+		{0xa1b2cd34, 123456, 123456000, 8},
+	};
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		struct maker k = {.big = i & 1};
+		struct rd_frame f;
+		struct rd_reader *r;
+		unsigned int n;
+
+		pcap_header(&k, variants[i / 2].magic, 96, 1 | 0x24000000);
+		u32(&k, 1700000000);
+		u32(&k, variants[i / 2].fraction);
+		u32(&k, 5);
+		u32(&k, 100);
+		bytes(&k, "\0\0\0\0\0\0\0\0", variants[i / 2].extra);
+		bytes(&k, "hello", 5);
+		r = memory_open(&k.m);
+		next_ok(r, &f);
+		assert_int_equal(f.ts_ns, UINT64_C(1700000000000000000) + variants[i / 2].ns);
+		assert_int_equal(f.caplen, 5);
+		assert_int_equal(f.len, 100);
+		assert_memory_equal(f.data, "hello", 5);
+		assert_int_equal(rd_reader_ifaces(r, &n)->link, RD_LINK_ETHERNET);
+		assert_int_equal(rd_reader_ifaces(r, &n)->fcslen, 4);
+		assert_int_equal(rd_reader_ifaces(r, &n)->snaplen, 96);
+		assert_int_equal(rd_reader_next(r, &f, 1, NULL), 0);
+		rd_reader_close(r);
+		memory_free(&k.m);
+	}
+}
+
+static void test_pcap_damage(void **state)
+{
+	struct maker k = {0}, long_one = {0}, zeros = {0};
+	struct rd_frame f;
+	struct rd_reader *r;
+
+	(void)state;
+	pcap_header(&k, 0xa1b2c3d4, 262144, 1);
+	pcap_record(&k, 1, 2, "abc", 3, 2); /* longer than it was: taken as whole */
+	u32(&k, 1);
+	r = memory_open(&k.m);
+	next_ok(r, &f);
+	assert_int_equal(f.len, 3);
+	next_fails(r, "'test': cut short in frame 2 at byte 43; the frames before it are good");
+	rd_reader_close(r);
+	pcap_header(&long_one, 0xa1b2c3d4, 262144, 1);
+	pcap_record(&long_one, 1, 2, "abc", 3, 3);
+	u64(&long_one, 1);
+	u64(&long_one, UINT64_MAX);
+	r = memory_open(&long_one.m);
+	next_ok(r, &f);
+	next_fails(r, "damaged in frame 2 at byte 43: a captured length of 4294967295");
+	rd_reader_close(r);
+	pcap_header(&zeros, 0xa1b2c3d4, 262144, 1);
+	pcap_record(&zeros, 1, 2, "abc", 3, 3);
+	for (int i = 0; i < 100; i++)
+		u64(&zeros, 0);
+	r = memory_open(&zeros.m);
+	next_ok(r, &f);
+	next_fails(r, "zeros where a record should be");
+	rd_reader_close(r);
+	memory_free(&k.m);
+	memory_free(&long_one.m);
+	memory_free(&zeros.m);
+}
+
+static void test_resolutions(void **state)
+{
+	static const struct {
+		int resolution;
+		uint64_t ticks, ns;
+	} cases[] = {
+		{-1, 1700000000123456, UINT64_C(1700000000123456000)},
+		{0, 1700000000, UINT64_C(1700000000000000000)},
+		{3, 1700000000123, UINT64_C(1700000000123000000)},
+		{9, UINT64_C(1700000000123456789), UINT64_C(1700000000123456789)},
+		{10, UINT64_C(12345678901), 1234567890},
+		{12, UINT64_C(1700000123456789), UINT64_C(1700000123456)},
+		{28, UINT64_C(17000000000000000000), 1},
+		{40, UINT64_MAX, 0},
+		{127, UINT64_MAX, 0},
+		{0x80, 1700000000, UINT64_C(1700000000000000000)},
+		{0x80 | 4, 24, 1500000000},
+		{0x80 | 30, UINT64_C(3) << 29, 1500000000},
+		{0x80 | 32, (UINT64_C(5) << 32) + 0xffffffff, 5999999999},
+		{0x80 | 43, (UINT64_C(2) << 43) + (UINT64_C(1) << 42), 2500000000},
+		{0x80 | 63, UINT64_C(3) << 62, 1500000000},
+		{0x80 | 64, UINT64_C(1) << 63, 500000000},
+		{0x80 | 127, UINT64_MAX, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct maker k = {.big = i & 1};
+		struct rd_frame f;
+		struct rd_reader *r;
+
+		section(&k);
+		iface(&k, 1, 0, cases[i].resolution);
+		epb(&k, 0, cases[i].ticks, "abcde", 5);
+		r = memory_open(&k.m);
+		next_ok(r, &f);
+		if (f.ts_ns != cases[i].ns)
+			fail_msg("resolution %d: %lu, not %lu", cases[i].resolution,
+				(unsigned long)f.ts_ns, (unsigned long)cases[i].ns);
+		rd_reader_close(r);
+		memory_free(&k.m);
+	}
+}
+
+/* Two sections of different byte orders, each with its own interfaces; blocks nobody knows. */
+static void test_sections(void **state)
+{
+	struct maker k = {.big = true};
+	const struct rd_iface *ifaces;
+	struct rd_frame f[4];
+	struct rd_reader *r;
+	unsigned int n;
+
+	(void)state;
+	section(&k);
+	iface(&k, 1, 0, 9);
+	iface(&k, 1, 0, 9);
+	epb(&k, 1, 77, "first", 5);
+	block(&k, 0x80000001);
+	for (int i = 0; i < 400000; i++) /* larger than the reader's buffer */
+		u64(&k, 1);
+	block_end(&k);
+	block(&k, 3);
+	u32(&k, 6);
+	bytes(&k, "simple", 6);
+	pad(&k);
+	block_end(&k);
+	k.big = false;
+	section(&k);
+	block(&k, 1);
+	u16(&k, 247);
+	u16(&k, 0);
+	u32(&k, 0);
+	option_u64(&k, 14, (uint64_t)INT64_C(-2));
+	option(&k, 9, "\x09", 1);
+	block_end(&k);
+	block(&k, 2); /* the obsolete packet block */
+	u16(&k, 0);
+	u16(&k, 12);
+	u64(&k, UINT64_C(3000000000) << 32);
+	u32(&k, 3);
+	u32(&k, 9);
+	bytes(&k, "old\0", 4);
+	option(&k, 2, &(uint32_t){htole32(2 | 1u << 24)}, 4);
+	block_end(&k);
+	r = memory_open(&k.m);
+	ifaces = rd_reader_ifaces(r, &n);
+	assert_int_equal(n, 2);
+	next_ok(r, &f[0]);
+	assert_memory_equal(f[0].data, "first", 5);
+	assert_int_equal(f[0].iface, 1);
+	assert_int_equal(f[0].ts_ns, 77);
+	next_ok(r, &f[1]);
+	assert_int_equal(f[1].caplen, 6);
+	assert_int_equal(f[1].iface, 0);
+	next_ok(r, &f[2]);
+	ifaces = rd_reader_ifaces(r, &n);
+	assert_int_equal(n, 3);
+	assert_int_equal(ifaces[2].link, RD_LINK_INFINIBAND);
+	assert_int_equal(f[2].iface, 2);
+	assert_int_equal(f[2].caplen, 3);
+	assert_int_equal(f[2].len, 9);
+	assert_int_equal(f[2].ts_ns, UINT64_C(1000000000));
+	assert_int_equal(f[2].direction, RD_DIR_OUT);
+	assert_int_equal(f[2].flags, RD_FRAME_CRC_ERROR);
+	assert_int_equal(rd_reader_next(r, f, 4, NULL), 0);
+	rd_reader_close(r);
+	memory_free(&k.m);
+}
+
+static void test_epb_options(void **state)
+{
+	struct rd_note note;
+	struct maker k = {.big = true};
+	struct rd_frame f[3];
+	struct rd_reader *r;
+
+	(void)state;
+	section(&k);
+	iface(&k, 1, 0, 9);
+	epb_begin(&k, 0, 1, "12345678abcd", 12, 12);
+	u16(&k, 2); /* flags: in, four bytes of FCS */
+	u16(&k, 4);
+	u32(&k, 1 | 4 << 5);
+	option(&k, 1, "one", 3);
+	option_u64(&k, 4, 5);
+	option(&k, 1, "two\0three", 9);
+	option(&k, 0, NULL, 0);
+	option(&k, 1, "after the end", 13);
+	block_end(&k);
+	epb(&k, 0, 2, "x", 1);
+	epb_begin(&k, 0, 3, "y", 1, 1);
+	u16(&k, 1); /* leads out of the block: the frame is still good */
+	u16(&k, 999);
+	block_end(&k);
+	r = memory_open(&k.m);
+	assert_int_equal(rd_reader_next(r, f, 3, NULL), 3);
+	assert_int_equal(f[0].direction, RD_DIR_IN);
+	assert_int_equal(f[0].len, 8);
+	assert_int_equal(f[0].caplen, 8);
+	assert_true(rd_reader_note(r, 0, &note));
+	assert_int_equal(note.dropped, 5);
+	assert_string_equal(note.comment, "one; two");
+	assert_false(rd_reader_note(r, 1, &note));
+	assert_false(rd_reader_note(r, 2, &note));
+	rd_reader_close(r);
+	memory_free(&k.m);
+}
+
+static void test_pcapng_damage(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t type, words[7], total, again; /* total 0: the right one */
+	} cases[] = {
+		{"interface 1 is not described", 6, {1}, 0, 0},
+		{"captured length of 9 bytes", 6, {0, 0, 0, 9, 9}, 0, 0},
+		{"two lengths are 40 and 44", 6, {0}, 40, 44},
+		{"block of 41 bytes", 6, {0}, 41, 41},
+		{"block of 8 bytes", 0x80000000, {0}, 8, 8},
+		{"claims 67108864 bytes", 6, {0}, 64 << 20, 64 << 20},
+		{"cut short in frame 2", 0x80000000, {0}, 64 << 20, 64 << 20},
+		{"statistics of interface 3", 5, {3}, 0, 0},
+		{"without its byte order", 0x0a0d0d0a, {0}, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct maker k = {.big = i & 1};
+		struct rd_frame f;
+		struct rd_reader *r;
+
+		section(&k);
+		iface(&k, 1, 0, 9);
+		epb(&k, 0, 1, "good", 4);
+		u32(&k, cases[i].type);
+		u32(&k, cases[i].total ? cases[i].total : 40);
+		for (int w = 0; w < 7; w++)
+			u32(&k, cases[i].words[w]);
+		u32(&k, cases[i].again ? cases[i].again : 40);
+		r = memory_open(&k.m);
+		next_ok(r, &f);
+		next_fails(r, cases[i].text);
+		rd_reader_close(r);
+		memory_free(&k.m);
+	}
+}
+
+/* Records of both kinds, with extension headers, colours, a pad and a type that nobody knows. */
+static void erf_records(struct maker *k, bool bare)
+{
+	static const struct {
+		uint8_t type, flags;
+		uint16_t lctr, wlen;
+		unsigned int extensions;
+		const char *data;
+	} records[] = {
+		{21, 4, 0, 6, 0, "native"},
+		{2, 4, 7, 12, 0, "\0\0ethernet"},
+		{2 | 0x80, 5, 0, 14, 2, "\0\0ethernet++"},
+		{20, 4, 9, 50, 0, "\0\0colour"},
+		{27, 4, 0, 4, 0, "meta"},
+		{48, 0, 0, 0, 0, "pad."},
+		{25, 0x14, 0, 4, 0, "link"},
+		{21, 4, 3, 9, 0, "again"},
+	};
+
+	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {
+		size_t data = strlen(records[i].data + 2) + 2;
+		uint16_t rlen = (uint16_t)(16 + records[i].extensions * 8 + data);
+		uint32_t headers = rlen - (uint32_t)data + (records[i].data[0] ? 0 : 2);
+
+		if (!bare) {
+			u32(k, 5);
+			u32(k, 6);
+			u32(k, rlen);
+			u32(k, headers + records[i].wlen);
+		}
+		erf_head(k, records[i].type, records[i].flags, rlen, records[i].lctr,
+			records[i].wlen);
+		if (records[i].extensions) {
+			bytes(k, "\x80xxxxxxx", 8);
+			bytes(k, "\x01xxxxxxx", 8);
+		}
+		bytes(k, records[i].data, data);
+	}
+}
+
+static void test_erf(void **state)
+{
+	static const struct {
+		uint16_t iface;
+		enum rd_link link;
+		uint32_t caplen, len;
+		const char *data;
+		uint64_t dropped;
+		uint8_t flags;
+	} want[] = {
+		{0, RD_LINK_INFINIBAND, 6, 6, "native", 0, 0},
+		{1, RD_LINK_ETHERNET, 8, 8, "ethernet", 7, 0},
+		{2, RD_LINK_ETHERNET, 10, 10, "ethernet++", 0, 0},
+		{1, RD_LINK_ETHERNET, 6, 46, "colour", 0, 0},
+		{3, RD_LINK_RAW, 20, 20, NULL, 0, RD_FRAME_CRC_ERROR},
+		{0, RD_LINK_INFINIBAND, 5, 9, "again", 3, 0},
+	};
+
+	(void)state;
+	for (int bare = 0; bare < 2; bare++) {
+		struct maker k = {0};
+		struct rd_frame f;
+		struct rd_reader *r;
+		unsigned int n;
+
+		if (!bare)
+			pcap_header(&k, 0xa1b2c3d4, 262144, 197);
+		erf_records(&k, bare);
+		r = memory_open(&k.m);
+		assert_string_equal(rd_reader_format(r), bare ? "erf" : "pcap");
+		for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+			struct rd_note note = {0};
+
+			next_ok(r, &f);
+			assert_int_equal(f.iface, want[i].iface);
+			assert_int_equal(rd_reader_ifaces(r, &n)[f.iface].link, want[i].link);
+			assert_int_equal(f.caplen, want[i].caplen);
+			assert_int_equal(f.len, want[i].len);
+			assert_int_equal(f.flags, want[i].flags);
+			assert_int_equal(f.ts_ns, UINT64_C(1700000000500000000));
+			if (want[i].data)
+				assert_memory_equal(f.data, want[i].data, f.caplen);
+			assert_int_equal(rd_reader_note(r, 0, &note), want[i].dropped != 0);
+			assert_int_equal(note.dropped, want[i].dropped);
+		}
+		assert_int_equal(rd_reader_next(r, &f, 1, NULL), 0);
+		assert_string_equal(rd_reader_ifaces(r, &n)[2].name, "port B");
+		rd_reader_close(r);
+		memory_free(&k.m);
+	}
+}
+
+/* In pcapng the block's time counts; the loss is not counted twice. */
+static void test_erf_in_pcapng(void **state)
+{
+	struct maker inner = {0}, k = {0};
+	struct rd_note note;
+	struct rd_frame f;
+	struct rd_reader *r;
+	unsigned int n;
+
+	(void)state;
+	erf_head(&inner, 2, 4, 24, 6, 10);
+	bytes(&inner, "\0\0frame!", 8);
+	section(&k);
+	iface(&k, 197, 96 + 16, 9);
+	epb_begin(&k, 0, 99, inner.m.data, 24, 28);
+	option_u64(&k, 4, 70000);
+	block_end(&k);
+	epb(&k, 0, 100, "too short", 9);
+	r = memory_open(&k.m);
+	/* Known before the first frame is asked for. */
+	assert_int_equal(rd_reader_ifaces(r, &n)->link, RD_LINK_ETHERNET);
+	assert_int_equal(rd_reader_ifaces(r, &n)->snaplen, 96);
+	next_ok(r, &f);
+	assert_int_equal(n, 1);
+	assert_int_equal(f.ts_ns, 99);
+	assert_int_equal(f.len, 6);
+	assert_memory_equal(f.data, "frame!", 6);
+	assert_true(rd_reader_note(r, 0, &note));
+	assert_int_equal(note.dropped, 70000);
+	next_fails(r, "too few for its ERF headers");
+	rd_reader_close(r);
+	memory_free(&inner.m);
+	memory_free(&k.m);
+}
+
+static void test_strangers(void **state)
+{
+	static const struct {
+		const char *data, *text;
+		size_t len;
+	} cases[] = {
+		{"", "'test' is empty", 0},
+		{"\x1f\x8b\x08\0", "is a gzip file; uncompress it first", 4},
+		{"\x28\xb5\x2f\xfd\0", "is a zstd file", 5},
+		{"#!/bin/sh\necho this is no capture\n", "is no capture file; it must be", 34},
+		{"\xd4\xc3\xb2\xa1\x02\0\x04\0", "cut short in the file's header", 8},
+		{"\xd4\xc3\xb2\xa1\x03\0\x04\0aaaabbbbccccdddd", "pcap version 3.4", 24},
+		{"\0", "is no capture file", 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct memory m = {0};
+		struct rd_error err = {0};
+		struct rd_reader *r;
+
+		memory_add(&m, cases[i].data, cases[i].len);
+		assert_int_equal(rd_reader_open(&r, memory_read, &m, "test", &err), -1);
+		assert_null(r);
+		assert_int_equal(err.class, RD_CLASS_DEVICE);
+		if (!strstr(err.text, cases[i].text))
+			fail_msg("'%s' lacks '%s'", err.text, cases[i].text);
+		memory_free(&m);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pcap_variants),
+		cmocka_unit_test(test_pcap_damage),
+		cmocka_unit_test(test_resolutions),
+		cmocka_unit_test(test_sections),
+		cmocka_unit_test(test_epb_options),
+		cmocka_unit_test(test_pcapng_damage),
+		cmocka_unit_test(test_erf),
+		cmocka_unit_test(test_erf_in_pcapng),
+		cmocka_unit_test(test_strangers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Numbers as text and back, one line per case; and the line that an error becomes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include <errno.h>
+#include <rdmadump/error.h>
+#include <rdmadump/units.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+static const struct {
+	char *(*format)(char *, uint64_t);
+	uint64_t n;
+	const char *text;
+} format_cases[] = {
+	{rd_fmt_count, 0, "0"},
+	{rd_fmt_count, 999, "999"},
+	{rd_fmt_count, 1000, "1 000"},
+	{rd_fmt_count, 1284551, "1 284 551"},
+	{rd_fmt_count, UINT64_MAX, "18 446 744 073 709 551 615"},
+	{rd_fmt_bytes, 0, "0 B"},
+	{rd_fmt_bytes, 412, "412 B"},
+	{rd_fmt_bytes, 999, "999 B"},
+	{rd_fmt_bytes, 1000, "1.0 kB"},
+	{rd_fmt_bytes, 9800000000, "9.8 GB"},
+	{rd_fmt_bytes, 123000000, "123 MB"},
+	{rd_fmt_kib, 9728, "9.5 KiB"},
+	{rd_fmt_kib, 1023, "1023 B"},
+	{rd_fmt_kib, 1 << 20, "1.0 MiB"},
+	{rd_fmt_kib, UINT64_C(128) << 20, "128 MiB"},
+	{rd_fmt_hms, 0, "00:00:00"},
+	{rd_fmt_hms, 12, "00:00:12"},
+	{rd_fmt_hms, 3661, "01:01:01"},
+	{rd_fmt_hms, 360000, "100:00:00"},
+};
+
+static void test_format(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(format_cases); i++) {
+		char buf[RD_UNITS_LEN];
+
+		assert_ptr_equal(format_cases[i].format(buf, format_cases[i].n), buf);
+		assert_string_equal(buf, format_cases[i].text);
+	}
+}
+
+/* The longest texts: nothing is written behind RD_UNITS_LEN. */
+static void test_format_room(void **state)
+{
+	char buf[RD_UNITS_LEN];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(format_cases); i++)
+		assert_true(strlen(format_cases[i].format(buf, UINT64_MAX)) < RD_UNITS_LEN);
+	assert_true(strlen(rd_fmt_bitrate(buf, 1e300)) < RD_UNITS_LEN);
+}
+
+static void test_bitrate(void **state)
+{
+	char buf[RD_UNITS_LEN];
+
+	(void)state;
+	assert_string_equal(rd_fmt_bitrate(buf, 0), "0 b/s");
+	assert_string_equal(rd_fmt_bitrate(buf, 6.4e9), "6.4 Gb/s");
+	assert_string_equal(rd_fmt_bitrate(buf, 100e9), "100 Gb/s");
+	assert_string_equal(rd_fmt_bitrate(buf, 1.6e12), "1.6 Tb/s");
+}
+
+static const struct {
+	int (*parse)(const char *, uint64_t, uint64_t, uint64_t *);
+	const char *text;
+	uint64_t min, max;
+	int ret;
+	uint64_t value;
+} parse_cases[] = {
+	{rd_parse_u64, "0", 0, 10, 0, 0},
+	{rd_parse_u64, "10", 0, 10, 0, 10},
+	{rd_parse_u64, "11", 0, 10, -1, 0},
+	{rd_parse_u64, "0", 1, 10, -1, 0},
+	{rd_parse_u64, "0x1f", 0, 255, 0, 31},
+	{rd_parse_u64, "0X1F", 0, 255, 0, 31},
+	{rd_parse_u64, "0x", 0, 255, -1, 0},
+	{rd_parse_u64, "0xg", 0, 255, -1, 0},
+	{rd_parse_u64, "010", 0, 255, 0, 10},
+	{rd_parse_u64, "", 0, 255, -1, 0},
+	{rd_parse_u64, " 1", 0, 255, -1, 0},
+	{rd_parse_u64, "1 ", 0, 255, -1, 0},
+	{rd_parse_u64, "-1", 0, UINT64_MAX, -1, 0},
+	{rd_parse_u64, "+1", 0, 255, -1, 0},
+	{rd_parse_u64, "1k", 0, UINT64_MAX, -1, 0},
+	{rd_parse_u64, "18446744073709551615", 0, UINT64_MAX, 0, UINT64_MAX},
+	{rd_parse_u64, "18446744073709551616", 0, UINT64_MAX, -1, 0},
+	{rd_parse_size, "4096", 0, UINT64_MAX, 0, 4096},
+	{rd_parse_size, "4096B", 0, UINT64_MAX, 0, 4096},
+	{rd_parse_size, "1k", 0, UINT64_MAX, 0, 1000},
+	{rd_parse_size, "1K", 0, UINT64_MAX, 0, 1000},
+	{rd_parse_size, "1kB", 0, UINT64_MAX, 0, 1000},
+	{rd_parse_size, "1Ki", 0, UINT64_MAX, 0, 1024},
+	{rd_parse_size, "2MiB", 0, UINT64_MAX, 0, 2097152},
+	{rd_parse_size, "3G", 0, UINT64_MAX, 0, 3000000000},
+	{rd_parse_size, "1Ti", 0, UINT64_MAX, 0, UINT64_C(1) << 40},
+	{rd_parse_size, "16777216Ti", 0, UINT64_MAX, -1, 0},
+	{rd_parse_size, "1M", 0, 999999, -1, 0},
+	{rd_parse_size, "1k", 1001, UINT64_MAX, -1, 0},
+	{rd_parse_size, "1P", 0, UINT64_MAX, -1, 0},
+	{rd_parse_size, "1kk", 0, UINT64_MAX, -1, 0},
+	{rd_parse_size, "1i", 0, UINT64_MAX, -1, 0},
+	{rd_parse_size, "k", 0, UINT64_MAX, -1, 0},
+	{rd_parse_size, "1.5k", 0, UINT64_MAX, -1, 0},
+	{rd_parse_size, "-1k", 0, UINT64_MAX, -1, 0},
+};
+
+static void test_parse(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(parse_cases); i++) {
+		uint64_t value = 77;
+		int ret = parse_cases[i].parse(
+			parse_cases[i].text, parse_cases[i].min, parse_cases[i].max, &value);
+
+		if (ret != parse_cases[i].ret)
+			fail_msg("'%s' gave %d", parse_cases[i].text, ret);
+		/* A refusal leaves the value as it was. */
+		if (value != (ret ? 77 : parse_cases[i].value))
+			fail_msg("'%s' gave %llu", parse_cases[i].text, (unsigned long long)value);
+	}
+}
+
+static void test_error_line(void **state)
+{
+	struct rd_error err;
+
+	(void)state;
+	assert_int_equal(rd_fail(&err, RD_CLASS_OUTPUT, ENOSPC, "free some room",
+				 "cannot write '%s'", "a.pcap"),
+		-1);
+	assert_int_equal(err.class, RD_CLASS_OUTPUT);
+	assert_int_equal(err.errnum, ENOSPC);
+	assert_string_equal(
+		err.text, "cannot write 'a.pcap': No space left on device; free some room");
+	rd_fail(&err, RD_CLASS_USAGE, 0, NULL, "no such option");
+	assert_string_equal(err.text, "no such option");
+	rd_fail(&err, RD_CLASS_USAGE, 0, "see --help", "no such option");
+	assert_string_equal(err.text, "no such option; see --help");
+	assert_int_equal(rd_fail(NULL, RD_CLASS_DEVICE, 0, NULL, "nobody listens"), -1);
+}
+
+/* What is too long is cut, not written past the end. */
+static void test_error_cut(void **state)
+{
+	struct rd_error err;
+	char name[2000];
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	rd_fail(&err, RD_CLASS_DEVICE, EPERM, name, "%s", name);
+	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_format_room),
+		cmocka_unit_test(test_bitrate),
+		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_error_line),
+		cmocka_unit_test(test_error_cut),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Directions and checksums: packets known from elsewhere, and real captures below TEST_DATA:
+ * them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants these before itself */
+#include <cmocka.h>
+#include <rdmadump/bytes.h>
+#include <rdmadump/format.h>
+#include <rdmadump/wire.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The sample packet of IBTA volume 1, 7.8.1, LRH to ICRC; the VCRC is ours. */
+static const uint8_t ib_sample[] = {0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20,
+	0x24, 0x87, 0x00, 0x87, 0xb1, 0xb3, 0x00, 0x0d, 0xec, 0x2a, 0x01, 0x71, 0x0a, 0x1c, 0x01,
+	0x5d, 0x40, 0x02, 0x38, 0xf2, 0x7a, 0x05, 0x00, 0x00, 0x00, 0x0e, 0xbb, 0x88, 0x4d, 0x85,
+	0xfd, 0x5c, 0xfb, 0xa4, 0x72, 0x8b, 0xc0, 0x69, 0x0e, 0xd4, 0x00, 0x00, 0x96, 0x25, 0xb7,
+	0x5a, 0x45, 0xfa};
+
+/* A SEND Only on QP 0x11, PSN 7, as decoded by Wireshark. */
+static const uint8_t ib_send[] = {0x00, 0x02, 0x00, 0x03, 0x00, 0x08, 0x00, 0x01, 0x04, 0x40, 0xff,
+	0xff, 0x00, 0x00, 0x00, 0x11, 0x00, 0x00, 0x00, 0x07, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46,
+	0x47, 0x48, 0x9a, 0x29, 0xdb, 0xea, 0x84, 0x0e};
+
+/* Bit by bit, as the standard draws it, to compare the fast one with. */
+static uint32_t slow_crc32(const uint8_t *p, size_t len)
+{
+	uint32_t crc = UINT32_MAX;
+
+	for (; len; len--) {
+		crc ^= *p++;
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc & 1 ? crc >> 1 ^ 0xedb88320 : crc >> 1;
+	}
+	return ~crc;
+}
+
+static void test_known_infiniband(void **state)
+{
+	static const struct {
+		const uint8_t *data;
+		size_t len;
+		uint32_t icrc;
+		uint16_t vcrc;
+	} cases[] = {
+		{ib_sample, sizeof(ib_sample), 0x5ab72596, 0xfa45},
+		{ib_send, sizeof(ib_send), 0xeadb299a, 0x0e84},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		uint32_t computed, stored;
+		uint16_t computed16, stored16;
+
+		assert_int_equal(rd_icrc(RD_LINK_INFINIBAND, cases[i].data, cases[i].len, &computed,
+					 &stored),
+			0);
+		assert_int_equal(computed, cases[i].icrc);
+		assert_int_equal(stored, cases[i].icrc);
+		assert_int_equal(rd_vcrc(cases[i].data, cases[i].len, &computed16, &stored16), 0);
+		assert_int_equal(computed16, cases[i].vcrc);
+		assert_int_equal(stored16, cases[i].vcrc);
+	}
+}
+
+/* Builders of packets with `payload` bytes behind the BTH; each returns the ICRC's place. */
+static size_t build_udp(uint8_t *p, size_t at, size_t payload)
+{
+	rd_put_be16(p + at, 49152);
+	rd_put_be16(p + at + 2, RD_UDP_PORT_ROCE);
+	rd_put_be16(p + at + 4, (uint16_t)(8 + 12 + payload + 4));
+	return at + 8 + 12 + payload;
+}
+
+static size_t build_ip4(uint8_t *p, size_t at, size_t payload, size_t header)
+{
+	p[at] = (uint8_t)(0x40 | header / 4);
+	rd_put_be16(p + at + 2, (uint16_t)(header + 8 + 12 + payload + 4));
+	p[at + 9] = 17;
+	rd_put_be16(p + at + 6, 0x4000);
+	return build_udp(p, at + header, payload);
+}
+
+static size_t build_ip6(uint8_t *p, size_t at, size_t payload, uint8_t next)
+{
+	p[at] = 0x60 | (p[at] & 0x0f);
+	p[at + 6] = next;
+	if (next == 17) {
+		rd_put_be16(p + at + 4, (uint16_t)(8 + 12 + payload + 4));
+		return build_udp(p, at + 40, payload);
+	}
+	rd_put_be16(p + at + 4, (uint16_t)(12 + payload + 4));
+	return at + 40 + 12 + payload;
+}
+
+enum kind { V2_IP4, V2_IP4_OPTIONS, V2_IP6, V1, V2_VLANS, IB_LOCAL, IB_GLOBAL, KINDS };
+
+static size_t build(uint8_t *p, enum kind kind, size_t payload, size_t *l3)
+{
+	static const uint16_t types[KINDS] = {0x0800, 0x0800, 0x86dd, RD_ETHERTYPE_ROCE, 0x0800};
+	size_t at = 14;
+
+	for (size_t i = 0; i < 128 + payload; i++)
+		p[i] = (uint8_t)(i * 37 + 11);
+	if (kind == V2_VLANS) {
+		rd_put_be16(p + 12, 0x88a8);
+		rd_put_be16(p + 16, 0x8100);
+		at = 22;
+	}
+	rd_put_be16(p + at - 2, types[kind]);
+	*l3 = kind >= IB_LOCAL ? 8 : at;
+	switch (kind) {
+	case V2_IP4_OPTIONS:
+		return build_ip4(p, at, payload, 60);
+	case V2_IP6:
+		return build_ip6(p, at, payload, 17);
+	case V1:
+		return build_ip6(p, at, payload, 0x1b);
+	case IB_LOCAL:
+	case IB_GLOBAL:
+		p[1] = (uint8_t)((p[1] & 0xfc) | (kind == IB_LOCAL ? 2 : 3));
+		at = kind == IB_LOCAL ? 8 + 12 + payload : build_ip6(p, 8, payload, 0x1b);
+		rd_put_be16(p + 4, (uint16_t)((at + 4) / 4));
+		return at;
+	default:
+		return build_ip4(p, at, payload, 20);
+	}
+}
+
+/* What the annexes say, written down once more and plainly. */
+static uint32_t expect(const uint8_t *p, enum kind kind, size_t l3, size_t icrc)
+{
+	uint8_t copy[2048];
+	size_t len = icrc - l3, bth = 8;
+
+	memset(copy, 0xff, 8);
+	memcpy(copy + 8, p + l3, len);
+	if (kind >= IB_LOCAL) {
+		memcpy(copy, p, 8);
+		copy[0] |= 0xf0;
+	}
+	if (kind == V2_IP6 || kind == V1 || kind == IB_GLOBAL) {
+		copy[8] |= 0x0f;
+		memset(copy + 9, 0xff, 3);
+		copy[15] = 0xff;
+		bth += 40;
+	} else if (kind != IB_LOCAL) {
+		copy[9] = copy[16] = copy[18] = copy[19] = 0xff;
+		bth += kind == V2_IP4_OPTIONS ? 60 : 20;
+	}
+	if (kind == V2_IP4 || kind == V2_IP4_OPTIONS || kind == V2_IP6 || kind == V2_VLANS) {
+		copy[bth + 6] = copy[bth + 7] = 0xff;
+		bth += 8;
+	}
+	copy[bth + 4] = 0xff;
+	return slow_crc32(copy, 8 + len);
+}
+
+static void test_all_kinds(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < KINDS; kind++)
+		for (size_t payload = 0; payload < 1025; payload += payload < 64 ? 4 : 320) {
+			enum rd_link link =
+				kind >= IB_LOCAL ? RD_LINK_INFINIBAND : RD_LINK_ETHERNET;
+			uint8_t p[2048], *exact;
+			size_t l3, icrc = build(p, (enum kind)kind, payload, &l3);
+			uint32_t computed, stored;
+
+			rd_put_le32(p + icrc, expect(p, (enum kind)kind, l3, icrc));
+			assert_int_equal(rd_icrc(link, p, icrc + 4, &computed, &stored), 0);
+			assert_int_equal(stored, rd_le32(p + icrc));
+			assert_int_equal(computed, stored);
+			/* Padding of short frames does not matter. */
+			assert_int_equal(rd_icrc(link, p, icrc + 22, &computed, &stored), 0);
+			assert_int_equal(computed, stored);
+			for (size_t len = 0; len < icrc + 4; len++) {
+				exact = malloc(len ? len : 1);
+				memcpy(exact, p, len);
+				assert_int_equal(rd_icrc(link, exact, len, &computed, &stored), -1);
+				free(exact);
+			}
+		}
+}
+
+static void test_not_for_us(void **state)
+{
+	uint8_t p[2048];
+	uint32_t c, s;
+	size_t l3, icrc = build(p, V2_IP4, 64, &l3);
+
+	(void)state;
+	assert_int_equal(rd_icrc(RD_LINK_RAW, p, icrc + 4, &c, &s), -1);
+	rd_put_be16(p + l3 + 6, 0x2000); /* a fragment */
+	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, p, icrc + 4, &c, &s), -1);
+	build(p, V2_IP4, 64, &l3);
+	rd_put_be16(p + l3 + 20 + 2, 4790);
+	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, p, icrc + 4, &c, &s), -1);
+	build(p, V2_IP4, 64, &l3);
+	p[l3 + 9] = 6; /* TCP */
+	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, p, icrc + 4, &c, &s), -1);
+	build(p, IB_LOCAL, 64, &l3);
+	p[1] &= 0xfc; /* a raw packet */
+	assert_int_equal(rd_icrc(RD_LINK_INFINIBAND, p, icrc + 4, &c, &s), -1);
+}
+
+/* The VCRC again bit by bit, for every length. */
+static void test_vcrc(void **state)
+{
+	uint8_t p[512];
+
+	(void)state;
+	for (size_t words = 2; words < 100; words++) {
+		uint16_t crc = UINT16_MAX, computed, stored;
+
+		for (size_t i = 0; i < sizeof(p); i++)
+			p[i] = (uint8_t)(i * words);
+		rd_put_be16(p + 4, (uint16_t)words);
+		for (size_t i = 0; i < words * 4; i++) {
+			crc ^= p[i];
+			for (int bit = 0; bit < 8; bit++)
+				crc = (uint16_t)(crc & 1 ? crc >> 1 ^ 0xd008 : crc >> 1);
+		}
+		assert_int_equal(rd_vcrc(p, words * 4 + 2, &computed, &stored), 0);
+		assert_int_equal(computed, (uint16_t)~crc);
+		assert_int_equal(rd_vcrc(p, words * 4 + 1, &computed, &stored), -1);
+	}
+}
+
+static void test_direction(void **state)
+{
+	static const uint8_t own[] = "\xff\xff\xff\xff\xff\xff\x02\x00\x00\x00\x00\x01";
+	static const uint8_t own2[] = "\xff\xff\xff\xff\xff\xff\x02\x00\x00\x00\x00\x02";
+	static const uint8_t other[] = "\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x81";
+	static const uint8_t lid6[] = {0, 2, 0, 9, 0, 8, 0, 6};
+	static const uint8_t lid8[] = {0, 2, 0, 6, 0, 8, 0, 8};
+	static const struct {
+		struct rd_local local;
+		uint8_t want[6];
+	} cases[] = {
+		{{.link = RD_LINK_ETHERNET, .n_mac = 1, .mac = {{2, 0, 0, 0, 0, 1}}},
+			{RD_DIR_OUT, RD_DIR_IN, RD_DIR_IN, 0, 0, 0}},
+		{{.link = RD_LINK_ETHERNET,
+			 .n_mac = 2,
+			 .mac = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}}},
+			{RD_DIR_OUT, RD_DIR_OUT, RD_DIR_IN, 0, 0, 0}},
+		{{.link = RD_LINK_ETHERNET}, {0}},
+		{{.link = RD_LINK_INFINIBAND, .lid = 4, .lid_mask = 0xfffc},
+			{RD_DIR_IN, RD_DIR_IN, RD_DIR_IN, RD_DIR_OUT, RD_DIR_IN, 0}},
+		{{.link = RD_LINK_INFINIBAND}, {0}},
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		struct rd_frame f[6] = {
+			{.data = own, .caplen = 12},
+			{.data = own2, .caplen = 12},
+			{.data = other, .caplen = 12},
+			{.data = lid6, .caplen = 8},
+			{.data = lid8, .caplen = 8},
+			{.data = own, .caplen = 7},
+		};
+
+		for (int i = 0; i < 6; i++)
+			f[i].direction = RD_DIR_OUT;
+		rd_direction_mark(&cases[k].local, f, 6);
+		for (int i = 0; i < 6; i++)
+			assert_int_equal(f[i].direction, cases[k].want[i]);
+	}
+}
+
+static ssize_t read_stdio(void *ctx, uint8_t *buf, size_t room, struct rd_error *err)
+{
+	(void)err;
+	return (ssize_t)fread(buf, 1, room, ctx);
+}
+
+static void check_capture(const char *name, const char *side, unsigned int frames,
+	unsigned int roce, unsigned int bad)
+{
+	unsigned int n_frames = 0, n_roce = 0, n_bad = 0;
+	struct rd_frame batch[64];
+	struct rd_error err = {0};
+	struct rd_reader *r;
+	char command[512];
+	FILE *f;
+	int n;
+
+	snprintf(command, sizeof(command), "zstd -dcq '%s/roce/%s/%s.pcap.zst'", getenv("TEST_DATA"),
+		name, side);
+	f = popen(command, "r");
+	assert_non_null(f);
+	if (rd_reader_open(&r, read_stdio, f, name, &err) < 0)
+		fail_msg("%s", err.text);
+	while ((n = rd_reader_next(r, batch, 64, &err)) > 0)
+		for (int i = 0; i < n; i++) {
+			uint32_t computed, stored;
+
+			n_frames++;
+			if (rd_icrc(RD_LINK_ETHERNET, batch[i].data, batch[i].caplen, &computed,
+				    &stored) < 0)
+				continue;
+			n_roce++;
+			n_bad += computed != stored;
+		}
+	assert_int_equal(n, 0);
+	rd_reader_close(r);
+	assert_int_equal(pclose(f), 0);
+	if (n_frames != frames || n_roce != roce || n_bad != bad)
+		fail_msg("%s %s: %u frames, %u RoCE, %u bad; not %u, %u, %u", name, side, n_frames,
+			n_roce, n_bad, frames, roce, bad);
+}
+
+/* summary.tsv was made with other tools: name, side, frames, RoCE frames, ..., bad ICRCs (11th). */
+static void test_captures(void **state)
+{
+	const char *dir = getenv("TEST_DATA");
+	char path[512], line[1024];
+	FILE *f;
+
+	(void)state;
+	if (!dir)
+		fail_msg("TEST_DATA must name tests/data");
+	snprintf(path, sizeof(path), "%s/roce/summary.tsv", dir);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	while (fgets(line, sizeof(line), f)) {
+		char name[64], side[8];
+		unsigned int frames, roce, bad;
+
+		if (sscanf(line, "%63s %7s %u %u %*s %*s %*s %*s %*s %*s %u", name, side, &frames,
+			    &roce, &bad) != 5)
+			fail_msg("cannot read '%s'", line);
+		check_capture(name, side, frames, roce, bad);
+	}
+	fclose(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_known_infiniband),
+		cmocka_unit_test(test_all_kinds),
+		cmocka_unit_test(test_not_for_us),
+		cmocka_unit_test(test_vcrc),
+		cmocka_unit_test(test_direction),
+		cmocka_unit_test(test_captures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
