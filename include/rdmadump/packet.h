@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * One packet taken apart: where its headers and its payload are, and what the InfiniBand transport
+ * says in it. IBTA volume 1: LRH 7.7, GRH 8.3, transport headers chapter 9, MADs chapters 13 to 16,
+ * CM 12.6; RoCE annexes A16 and A17, FLUSH and ATOMIC WRITE annex A19.
+ */
+#ifndef RDMADUMP_PACKET_H
+#define RDMADUMP_PACKET_H
+
+#include <rdmadump/bytes.h>
+#include <rdmadump/frame.h>
+
+/* The upper three bits of a BTH opcode. */
+enum rd_transport { RD_RC = 0, RD_UC = 1, RD_RD = 2, RD_UD = 3, RD_CNP = 4, RD_XRC = 5 };
+
+/* Headers that follow the BTH. */
+enum rd_header {
+	RD_H_NONE = 0,
+	RD_H_RDETH,
+	RD_H_DETH,
+	RD_H_XRCETH,
+	RD_H_FETH,
+	RD_H_RETH,
+	RD_H_ATOMICETH,
+	RD_H_AETH,
+	RD_H_ATOMICACKETH,
+	RD_H_IMMDT,
+	RD_H_IETH,
+	RD_H_CNP, /* the sixteen reserved bytes of a congestion notification */
+};
+
+/* What an opcode is about. */
+#define RD_OP_SEND     0x0001
+#define RD_OP_WRITE    0x0002
+#define RD_OP_READ     0x0004 /* request and responses */
+#define RD_OP_ATOMIC   0x0008 /* requests and acknowledge */
+#define RD_OP_ACK      0x0010 /* the acknowledge that may also be a NAK */
+#define RD_OP_FLUSH    0x0020
+#define RD_OP_CNP      0x0040
+#define RD_OP_RESPONSE 0x0080 /* travels from responder to requester */
+#define RD_OP_FIRST    0x0100 /* begins a message (with LAST: the only packet) */
+#define RD_OP_LAST     0x0200
+
+struct rd_opcode {
+	const char *name;   /* "RC_SEND_FIRST"; NULL for reserved opcodes */
+	uint16_t bits;	    /* RD_OP_* */
+	uint8_t length;	    /* bytes from the end of the BTH to the payload */
+	uint8_t headers[4]; /* enum rd_header, in the order of the wire */
+};
+
+#define RD_UD_SEND_ONLY 0x64
+#define RD_BTH_LEN	12
+#define RD_ICRC_LEN	4
+#define RD_MAD_HEADER	24
+
+/* One row per opcode, reserved ones with only their name missing. */
+extern const struct rd_opcode rd_opcodes[256];
+
+const char *rd_transport_name(unsigned int transport); /* "RC"; "?" for reserved ones */
+/* Length of a header in bytes. */
+unsigned int rd_header_length(enum rd_header h);
+
+enum rd_kind {
+	RD_KIND_OTHER = 0, /* no InfiniBand transport */
+	RD_KIND_ROCE1,
+	RD_KIND_ROCE2,
+	RD_KIND_IB,
+};
+
+enum rd_net { RD_NET_NONE = 0, RD_NET_IPV4, RD_NET_IPV6, RD_NET_GRH };
+
+#define RD_PACKET_CUT	    0x01 /* the capture ends within the headers */
+#define RD_PACKET_FRAGMENT  0x02 /* a part of an IP datagram */
+#define RD_PACKET_MALFORMED 0x04 /* length fields that contradict each other or the frame */
+
+/* Bits of the BTH, in one byte. */
+#define RD_BTH_SOLICITED 0x80
+#define RD_BTH_MIGREQ	 0x40
+#define RD_BTH_FECN	 0x20
+#define RD_BTH_BECN	 0x10
+#define RD_BTH_ACKREQ	 0x08
+
+/*
+ * Offsets are in bytes from the frame's first byte (Ethernet header or LRH); 0 means that there is
+ * none. They say where things are on the wire and may lie behind caplen.
+ */
+struct rd_packet {
+	const uint8_t *data;
+	const struct rd_opcode *op; /* NULL: no BTH, or not captured */
+	uint32_t caplen, len;
+	uint32_t l3; /* behind MAC addresses and VLAN tags; InfiniBand: GRH */
+	uint32_t l4; /* TCP, UDP, ICMP ...; 0 in later fragments */
+	uint32_t bth;
+	uint32_t payload;     /* behind the last header that is known */
+	uint32_t payload_len; /* without pad bytes and ICRC */
+	uint32_t icrc;
+	uint32_t end; /* behind the packet, by its own length fields; padding, FCS, VCRC follow */
+	uint32_t dest_qp, psn;
+	uint16_t ethertype; /* behind all VLAN tags */
+	uint16_t pkey;
+	uint8_t kind;  /* enum rd_kind */
+	uint8_t net;   /* enum rd_net */
+	uint8_t proto; /* IP protocol behind all extension headers */
+	uint8_t opcode, pad, tver;
+	uint8_t bth_bits; /* RD_BTH_* */
+	uint8_t flags;	  /* RD_PACKET_* */
+};
+
+/*
+ * Takes a frame apart; never reads outside [data, data + caplen), never allocates. Returns true if
+ * there is a BTH (p->op is set); *p is valid either way. Hot path.
+ */
+bool rd_packet_parse(
+	enum rd_link link, const uint8_t *data, uint32_t caplen, uint32_t len, struct rd_packet *p);
+
+/* The first byte of a header behind the BTH; NULL if the opcode has none or it was not captured
+ * whole. */
+const uint8_t *rd_packet_header(const struct rd_packet *p, enum rd_header h);
+
+/* Addresses of the network header: their length (4 or 16), 0 if there is none. */
+static inline unsigned int rd_packet_addresses(
+	const struct rd_packet *p, const uint8_t **src, const uint8_t **dst)
+{
+	if (p->net == RD_NET_NONE)
+		return 0;
+	*src = p->data + p->l3 + (p->net == RD_NET_IPV4 ? 12 : 8);
+	*dst = *src + (p->net == RD_NET_IPV4 ? 4 : 16);
+	return p->net == RD_NET_IPV4 ? 4 : 16;
+}
+
+/* Traffic class (DSCP and ECN) of the network header, 0 if there is none. */
+static inline uint8_t rd_packet_tclass(const struct rd_packet *p)
+{
+	if (p->net == RD_NET_NONE)
+		return 0;
+	return p->net == RD_NET_IPV4 ? p->data[p->l3 + 1]
+				     : (uint8_t)(rd_be16(p->data + p->l3) >> 4);
+}
+
+static inline enum rd_transport rd_packet_transport(const struct rd_packet *p)
+{
+	return (enum rd_transport)(p->opcode >> 5);
+}
+
+struct rd_reth {
+	uint64_t va;
+	uint32_t rkey, length;
+};
+
+struct rd_deth {
+	uint32_t qkey, src_qp;
+};
+
+struct rd_atomic {
+	uint64_t va, swap_or_add, compare;
+	uint32_t rkey;
+};
+
+/* Each returns false if the packet has no such header or it was not captured. */
+bool rd_packet_reth(const struct rd_packet *p, struct rd_reth *out);
+bool rd_packet_deth(const struct rd_packet *p, struct rd_deth *out);
+bool rd_packet_atomic(const struct rd_packet *p, struct rd_atomic *out);
+
+/* AETH, 9.5.2: bits 6 and 5 of the syndrome are the kind, bits 4 to 0 its value. */
+enum rd_aeth_kind { RD_AETH_ACK = 0, RD_AETH_RNR = 1, RD_AETH_RESERVED = 2, RD_AETH_NAK = 3 };
+
+struct rd_aeth {
+	uint8_t syndrome, kind, value;
+	uint32_t msn;
+};
+
+bool rd_packet_aeth(const struct rd_packet *p, struct rd_aeth *out);
+/* Credits that a value of an ACK stands for; -1: no flow control. */
+int rd_aeth_credits(unsigned int value);
+/* Microseconds that a value of an RNR NAK asks to wait. */
+uint32_t rd_aeth_rnr_us(unsigned int value);
+/* "PSN sequence error" */
+const char *rd_aeth_nak_name(unsigned int value);
+
+#define RD_MAD_CM 0x07
+
+struct rd_mad {
+	const uint8_t *data; /* the MAD's first byte */
+	uint32_t left;	     /* bytes captured from there */
+	uint64_t tid;
+	uint32_t modifier;
+	uint16_t status, attribute;
+	uint8_t class, method;
+};
+
+/*
+ * Whether a packet is a MAD: UD SEND only to QP 0 or 1. The Q_Key that QP 1 wants is not asked for,
+ * so that a MAD that was refused for its Q_Key is still told as one.
+ */
+static inline bool rd_packet_is_mad(const struct rd_packet *p)
+{
+	return p->op && p->opcode == RD_UD_SEND_ONLY && p->dest_qp < 2;
+}
+
+/* False if the packet is no MAD, or its header was not captured. */
+bool rd_packet_mad(const struct rd_packet *p, struct rd_mad *out);
+/* "CM", "SMP", ...; NULL if unknown. */
+const char *rd_mad_class_name(unsigned int class);
+/* "Get", "GetResp"; NULL if unknown. */
+const char *rd_mad_method_name(unsigned int method);
+/* "ConnectRequest" of the CM, common attributes of SMPs, SA and PMA; NULL if unknown. */
+const char *rd_mad_attribute_name(unsigned int class, unsigned int attribute);
+
+enum rd_cm_attribute {
+	RD_CM_REQ = 0x10,
+	RD_CM_MRA,
+	RD_CM_REJ,
+	RD_CM_REP,
+	RD_CM_RTU,
+	RD_CM_DREQ,
+	RD_CM_DREP,
+	RD_CM_SIDR_REQ,
+	RD_CM_SIDR_REP,
+	RD_CM_LAP,
+	RD_CM_APR,
+	RD_CM_SAP,
+	RD_CM_SPR,
+};
+
+/* What a CM message says; what it does not have is 0. */
+struct rd_cm {
+	uint32_t local_id, remote_id; /* communication ids, of the sender and of its peer */
+	uint64_t service_id;	      /* REQ, SIDR_REQ */
+	uint32_t qpn;		      /* the sender's: REQ, REP, SIDR_REP */
+	uint32_t psn;		      /* that the sender will begin with: REQ, REP */
+	uint32_t remote_qpn;	      /* DREQ */
+	uint16_t reason;	      /* REJ */
+	uint8_t transport;	      /* REQ: 0 RC, 1 UC, 2 RD, 3 XRC (extended) */
+};
+
+/* False if it is no CM message, or what is read above was not captured. */
+bool rd_mad_cm(const struct rd_mad *mad, struct rd_cm *out);
+/* "invalid service id"; NULL if unknown. */
+const char *rd_cm_reason_name(unsigned int reason);
+
+/*
+ * The frame inside a mirrored or tunnelled one: InfiniBand RSPAN; ERSPAN type I, II and III,
+ * Ethernet over GRE, VXLAN. Up to four levels. *data, *caplen and *len become those of the inner
+ * frame; returns the levels that were taken off.
+ */
+unsigned int rd_decap(enum rd_link link, const uint8_t **data, uint32_t *caplen, uint32_t *len);
+/* The same over a batch. */
+void rd_decap_run(enum rd_link link, struct rd_frame *frames, unsigned int n);
+
+#define RD_LINE_NO_TIME 0x01 /* tcpdump -t */
+#define RD_LINE_EPOCH	0x02 /* tcpdump -tt */
+#define RD_LINE_DATE	0x04 /* tcpdump -tttt */
+#define RD_LINE_UTC	0x08 /* instead of local time */
+#define RD_LINE_LINK	0x10 /* tcpdump -e: MAC addresses and VLAN tags, or VL and SL */
+
+/*
+ * One line of printable ASCII without newline for a frame, cut to `room`. `style` is RD_LINE_*.
+ * Returns its length.
+ */
+size_t rd_packet_line(char *buf, size_t room, const struct rd_frame *frame, enum rd_link link,
+	unsigned int style);
+
+#endif

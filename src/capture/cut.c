@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Keeps less of each frame: a number of bytes, the headers, or all with the payload zeroed. ICMP:
+ * RFC 792, RFC 4443. */
+#include <rdmadump/filter.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+#define PROTO_ICMP   1
+#define PROTO_IGMP   2
+#define PROTO_TCP    6
+#define PROTO_UDP    17
+#define PROTO_ICMPV6 58
+
+#define LLC_LENGTH_MAX 1500 /* in place of an Ethertype: the length of an 802.3 frame */
+#define FCS_LEN	       4
+#define ICMP_LEN       8
+#define QUOTED_LEN                                                                                 \
+	8 /* of the quoted transport header, enough for ports and a TCP sequence number */
+
+/* Protocols of the network itself: they carry no user's data. */
+static bool is_control(uint16_t ethertype)
+{
+	static const uint16_t types[] = {
+		0x0806, /* ARP */
+		0x8035, /* RARP */
+		0x8808, /* MAC control: pause, PFC */
+		0x8809, /* slow protocols: LACP */
+		0x888e, /* EAPOL */
+		0x88cc, /* LLDP */
+		0x88f7, /* PTP */
+		0x8902, /* CFM */
+	};
+
+	for (size_t i = 0; i < COUNT(types); i++)
+		if (types[i] == ethertype)
+			return true;
+	return ethertype <= LLC_LENGTH_MAX;
+}
+
+/* Where user data begins in an ICMP message; caplen if it has none. */
+static uint32_t icmp_payload(const struct rd_packet *p)
+{
+	static const uint8_t quotes4[] = {3, 4, 5, 11, 12};
+	const uint8_t *icmp = p->data + p->l4;
+	uint32_t left = p->caplen - p->l4, quoted = 40;
+	bool v6 = p->proto == PROTO_ICMPV6;
+
+	if (left <= ICMP_LEN)
+		return p->caplen;
+	if (v6 ? icmp[0] == 128 || icmp[0] == 129 : icmp[0] == 0 || icmp[0] == 8)
+		return p->l4 + ICMP_LEN;
+	if (v6 ? icmp[0] >= 128 : !memchr(quotes4, icmp[0], sizeof(quotes4)))
+		return p->caplen;
+	if (!v6)
+		quoted = (uint32_t)(icmp[ICMP_LEN] & 0xf) * 4;
+	return p->l4 + ICMP_LEN + quoted + QUOTED_LEN;
+}
+
+/* Where data begins that must not be let through, by protocols of which no header is known. */
+static uint32_t other_payload(const struct rd_packet *p)
+{
+	if (p->net == RD_NET_NONE)
+		return p->ethertype && is_control(p->ethertype) ? p->caplen : p->payload;
+	if (p->l4 && p->l4 <= p->caplen &&
+		((p->net == RD_NET_IPV4 && p->proto == PROTO_ICMP) ||
+			(p->net == RD_NET_IPV6 && p->proto == PROTO_ICMPV6)))
+		return icmp_payload(p);
+	return p->proto == PROTO_IGMP ? p->caplen : p->payload;
+}
+
+/* Whether all that is behind p->payload is known to be payload. */
+static bool known(const struct rd_packet *p)
+{
+	if (p->op)
+		return true;
+	if (p->net != RD_NET_NONE && !p->l4 && p->flags & RD_PACKET_FRAGMENT)
+		return true;
+	return p->l4 && (p->proto == PROTO_TCP || p->proto == PROTO_UDP);
+}
+
+static uint32_t headers(const struct rd_packet *p)
+{
+	if (rd_packet_is_mad(p) || !known(p))
+		return p->caplen;
+	return p->payload;
+}
+
+/* The one place that writes into a frame: sources whose buffers are ours hand them out as const. */
+static void zero(const struct rd_packet *p, uint32_t from, uint32_t to)
+{
+	if (to > p->caplen)
+		to = p->caplen;
+	if (from < to)
+		memset((uint8_t *)(uintptr_t)(p->data + from), 0, to - from);
+}
+
+static void zero_payload(const struct rd_packet *p)
+{
+	if (!p->op) {
+		zero(p, known(p) ? p->payload : other_payload(p), p->caplen);
+		return;
+	}
+	if (!rd_packet_is_mad(p))
+		zero(p, p->payload, p->icrc ? p->icrc : p->end);
+	/* Data behind a length field that lies would look like a trailer. */
+	if (p->len - p->end > FCS_LEN)
+		zero(p, p->end, p->caplen);
+}
+
+/* Bytes that may be kept when the payload cannot be zeroed. */
+static uint32_t without_payload(const struct rd_packet *p)
+{
+	if (p->op)
+		return rd_packet_is_mad(p) ? p->end : p->payload;
+	return known(p) ? p->payload : other_payload(p);
+}
+
+static void shorten(struct rd_frame *frame, uint32_t caplen)
+{
+	if (frame->caplen > caplen)
+		frame->caplen = caplen;
+}
+
+static void cut_packet(const struct rd_cut *cut, struct rd_frame *frame, const struct rd_packet *p)
+{
+	if (cut->headers_only)
+		shorten(frame, headers(p));
+	if (cut->zero_payload && cut->writable)
+		zero_payload(p);
+	else if (cut->zero_payload)
+		shorten(frame, without_payload(p));
+}
+
+void rd_cut_run(const struct rd_cut *cut, enum rd_link link, struct rd_frame *frames,
+	unsigned int n, const struct rd_packet *packets)
+{
+	if (cut->headers_only || cut->zero_payload) {
+		for (unsigned int i = 0; i < n; i++) {
+			struct rd_packet parsed;
+
+			if (!packets)
+				rd_packet_parse(link, frames[i].data, frames[i].caplen,
+					frames[i].len, &parsed);
+			cut_packet(cut, &frames[i], packets ? &packets[i] : &parsed);
+		}
+	}
+	if (cut->snaplen)
+		for (unsigned int i = 0; i < n; i++)
+			shorten(&frames[i], cut->snaplen);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* --opcode: names of the opcode table in several spellings, numbers, and classes. */
+#include "filter_rdma.h"
+#include <ctype.h>
+#include <rdmadump/units.h>
+
+#define COUNT(a)     (sizeof(a) / sizeof(*(a)))
+#define NAME_MAX_LEN 48
+#define NEAR_MOST    6 /* names that an error offers */
+#define NEAR_EDITS   3 /* letters that they may differ in */
+
+#define ALL_TRANSPORTS 0xff
+
+/* A class takes opcodes that have one of `bits`, or all of a transport, and asks `ask` of them. */
+static const struct opcode_class {
+	const char *name;
+	uint16_t bits;
+	uint8_t transport;
+	uint8_t ask;
+} classes[] = {
+	{"send", RD_OP_SEND, ALL_TRANSPORTS, RD_ASK_NOTHING},
+	{"write", RD_OP_WRITE, ALL_TRANSPORTS, RD_ASK_NOTHING},
+	{"read", RD_OP_READ, ALL_TRANSPORTS, RD_ASK_NOTHING},
+	{"atomic", RD_OP_ATOMIC, ALL_TRANSPORTS, RD_ASK_NOTHING},
+	{"flush", RD_OP_FLUSH, ALL_TRANSPORTS, RD_ASK_NOTHING},
+	{"ack", RD_OP_ACK, ALL_TRANSPORTS, RD_ASK_ACK},
+	{"nak", RD_OP_ACK, ALL_TRANSPORTS, RD_ASK_NAK},
+	{"rnr", RD_OP_ACK, ALL_TRANSPORTS, RD_ASK_RNR},
+	{"cnp", RD_OP_CNP, ALL_TRANSPORTS, RD_ASK_NOTHING},
+	{"mad", 0, RD_UD, RD_ASK_MAD},
+	{"cm", 0, RD_UD, RD_ASK_CM},
+	{"rc", 0, RD_RC, RD_ASK_NOTHING},
+	{"uc", 0, RD_UC, RD_ASK_NOTHING},
+	{"rd", 0, RD_RD, RD_ASK_NOTHING},
+	{"ud", 0, RD_UD, RD_ASK_NOTHING},
+	{"xrc", 0, RD_XRC, RD_ASK_NOTHING},
+};
+
+const char *rd_filter_opcode_classes(void)
+{
+	return "send, write, read, atomic, flush, ack, nak, rnr, cnp, mad, cm, rc, uc, rd, ud, xrc";
+}
+
+/* What the specification and other tools write, and what the table here has. */
+static const struct {
+	const char *theirs, *ours;
+} spellings[] = {
+	{"rdma_", ""},
+	{"with_", ""},
+	{"response", "resp"},
+	{"immediate", "imm"},
+	{"invalidate", "inv"},
+	{"acknowledge", "ack"},
+	{"compare_and_swap", "cmp_swap"},
+	{"compare_swap", "cmp_swap"},
+	{"cmpswap", "cmp_swap"},
+	{"fetch_and_add", "fetch_add"},
+	{"fetchadd", "fetch_add"},
+};
+
+static void replace(char name[NAME_MAX_LEN], const char *from, const char *to)
+{
+	char *at = strstr(name, from);
+
+	if (!at)
+		return;
+	memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
+	memcpy(at, to, strlen(to));
+}
+
+/* Returns false if it is longer than any name. */
+static bool normalise(char name[NAME_MAX_LEN], const char *text, size_t length)
+{
+	if (length >= NAME_MAX_LEN)
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		char c = (char)tolower((unsigned char)text[i]);
+
+		name[i] = c == '-' || c == ' ' ? '_' : c;
+	}
+	name[length] = '\0';
+	for (size_t i = 0; i < COUNT(spellings); i++)
+		replace(name, spellings[i].theirs, spellings[i].ours);
+	return true;
+}
+
+/* A name without its transport. */
+static const char *verb_of(const char *name)
+{
+	const char *underscore = strchr(name, '_');
+
+	return underscore ? underscore + 1 : name;
+}
+
+static bool add_class(struct rd_opcode_set *set, const char *name)
+{
+	for (size_t i = 0; i < COUNT(classes); i++) {
+		const struct opcode_class *c = &classes[i];
+
+		if (strcmp(c->name, name))
+			continue;
+		for (unsigned int code = 0; code < 256; code++)
+			if (c->transport == ALL_TRANSPORTS ? rd_opcodes[code].bits & c->bits
+							   : code >> 5 == c->transport)
+				set->ask[code] |= c->ask;
+		return true;
+	}
+	return false;
+}
+
+static bool add_name(struct rd_opcode_set *set, const char *name)
+{
+	bool found = false;
+
+	for (unsigned int code = 0; code < 256; code++) {
+		const char *full = rd_opcodes[code].name;
+
+		if (full && (!strcasecmp(full, name) || !strcasecmp(verb_of(full), name))) {
+			set->ask[code] |= RD_ASK_NOTHING;
+			found = true;
+		}
+	}
+	return found;
+}
+
+/* Letters to insert, delete or change to make a from b (Levenshtein). */
+static unsigned int edits(const char *a, const char *b)
+{
+	unsigned int row[NAME_MAX_LEN + 1];
+	size_t nb = strlen(b);
+
+	for (size_t j = 0; j <= nb; j++)
+		row[j] = (unsigned int)j;
+	for (size_t i = 0; a[i]; i++) {
+		unsigned int diagonal = row[0];
+
+		row[0] = (unsigned int)i + 1;
+		for (size_t j = 0; j < nb; j++) {
+			unsigned int change =
+				diagonal + (tolower((unsigned char)a[i]) != b[j] ? 1 : 0);
+			unsigned int shift = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
+
+			diagonal = row[j + 1];
+			row[j + 1] = change < shift ? change : shift;
+		}
+	}
+	return row[nb];
+}
+
+static bool is_near(const char *known, const char *name)
+{
+	char lower[NAME_MAX_LEN];
+	unsigned int most = strlen(name) < 5 ? 2 : NEAR_EDITS;
+
+	normalise(lower, known, strlen(known));
+	return edits(known, name) <= most || (strlen(name) > 2 && strstr(lower, name));
+}
+
+static void list_near(const char *name, char *out, size_t room)
+{
+	unsigned int n = 0;
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < COUNT(classes) && n < NEAR_MOST && used < room; i++)
+		if (edits(classes[i].name, name) <= 1 + strlen(name) / 4 && ++n)
+			used += (size_t)snprintf(out + used, room - used, "%s%s",
+				used ? ", " : "; near is: ", classes[i].name);
+	for (unsigned int code = 0; code < 256 && n < NEAR_MOST && used < room; code++) {
+		const char *full = rd_opcodes[code].name;
+
+		if (full && (is_near(full, name) || is_near(verb_of(full), name)) && ++n)
+			used += (size_t)snprintf(
+				out + used, room - used, "%s%s", used ? ", " : "; near is: ", full);
+	}
+}
+
+static int unknown(const char *entry, size_t length, struct rd_error *err)
+{
+	char name[NAME_MAX_LEN], near[200] = "";
+
+	if (normalise(name, entry, length))
+		list_near(name, near, sizeof(near));
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+		"--opcode: '%.*s' is no opcode; give a class (%s), a name like SEND_ONLY or "
+		"RC_WRITE_FIRST, or a number like 0x04%s",
+		(int)(length > 60 ? 60 : length), entry, rd_filter_opcode_classes(), near);
+}
+
+int rd_opcode_set_compile(struct rd_opcode_set *set, const char *list, struct rd_error *err)
+{
+	const char *entry;
+	size_t length;
+
+	while ((entry = rd_list_next(&list, &length))) {
+		char name[NAME_MAX_LEN];
+		uint64_t code;
+
+		if (!normalise(name, entry, length))
+			return unknown(entry, length, err);
+		if (rd_parse_u64(name, 0, 255, &code) == 0)
+			set->ask[code] |= RD_ASK_NOTHING;
+		else if (!add_class(set, name) && !add_name(set, name))
+			return unknown(entry, length, err);
+	}
+	return 0;
+}
+
+bool rd_opcode_set_match(const struct rd_opcode_set *set, const struct rd_packet *p)
+{
+	static const uint8_t asks[] = {
+		[RD_AETH_ACK] = RD_ASK_ACK, [RD_AETH_RNR] = RD_ASK_RNR, [RD_AETH_NAK] = RD_ASK_NAK};
+	uint8_t ask;
+	struct rd_aeth aeth;
+	struct rd_mad mad;
+
+	if (!p->op)
+		return false;
+	ask = set->ask[p->opcode];
+	if (ask & RD_ASK_NOTHING || !ask)
+		return ask;
+	if (ask & (RD_ASK_ACK | RD_ASK_RNR | RD_ASK_NAK) && rd_packet_aeth(p, &aeth))
+		return ask & asks[aeth.kind];
+	if (ask & RD_ASK_MAD && rd_packet_is_mad(p))
+		return true;
+	return ask & RD_ASK_CM && rd_packet_mad(p, &mad) && mad.class == RD_MAD_CM;
+}
+
+void rd_opcode_set_explain(const struct rd_opcode_set *set, FILE *out)
+{
+	static const struct {
+		uint8_t ask;
+		const char *words;
+	} conditions[] = {
+		{RD_ASK_ACK, " (ACK)"},
+		{RD_ASK_NAK, " (NAK)"},
+		{RD_ASK_RNR, " (RNR NAK)"},
+		{RD_ASK_MAD, " (MAD)"},
+		{RD_ASK_CM, " (CM)"},
+	};
+	const char *separator = "";
+
+	for (unsigned int code = 0; code < 256; code++) {
+		uint8_t ask = set->ask[code];
+
+		/* Of reserved opcodes only those that a number named, or a whole transport has. */
+		if (!ask || (!rd_opcodes[code].name && !(ask & RD_ASK_NOTHING)))
+			continue;
+		fprintf(out, "%s0x%02x", separator, code);
+		if (rd_opcodes[code].name)
+			fprintf(out, " %s", rd_opcodes[code].name);
+		for (size_t i = 0; i < COUNT(conditions) && !(ask & RD_ASK_NOTHING); i++)
+			if (ask & conditions[i].ask)
+				fputs(conditions[i].words, out);
+		separator = ", ";
+	}
+}

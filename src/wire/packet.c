@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Finds the headers of a frame, from Ethernet or LRH to the end of the InfiniBand transport's: IEEE
+ * 802.1Q, RFC 791, RFC 8200, RFC 768, RFC 9293; IBTA volume 1, 7.7 (LRH), 8.3 (GRH), 9.2 (BTH),
+ * annexes A16 and A17 (RoCE).
+ */
+#include <rdmadump/packet.h>
+#include <rdmadump/wire.h>
+
+#define ETHERTYPE_IPV4	0x0800
+#define ETHERTYPE_IPV6	0x86dd
+#define ETHERTYPE_VLAN	0x8100
+#define ETHERTYPE_QINQ	0x88a8
+#define ETHERTYPE_QINQ1 0x9100 /* before 802.1ad had a number */
+
+#define PROTO_HOPOPTS  0
+#define PROTO_TCP      6
+#define PROTO_UDP      17
+#define PROTO_IBA      27 /* GRH: a BTH follows */
+#define PROTO_ROUTING  43
+#define PROTO_FRAGMENT 44
+#define PROTO_AH       51
+#define PROTO_DSTOPTS  60
+#define PROTO_MOBILITY 135
+#define PROTO_HIP      139
+#define PROTO_SHIM6    140
+
+#define LNH_RAW	 0
+#define LNH_IPV6 1
+#define LNH_BTH	 2
+#define LNH_GRH	 3
+
+#define LRH_LEN	 8
+#define RWH_LEN	 4 /* raw header: two reserved bytes and an Ethertype */
+#define GRH_LEN	 40
+#define VCRC_LEN 2
+
+static inline bool captured(const struct rd_packet *p, uint32_t off, uint32_t n)
+{
+	return off <= p->caplen && p->caplen - off >= n;
+}
+
+static inline bool on_wire(const struct rd_packet *p, uint32_t off, uint32_t n)
+{
+	return off <= p->end && p->end - off >= n;
+}
+
+/* The known headers end at `off`: all behind it is payload. */
+static inline bool payload_at(struct rd_packet *p, uint32_t off)
+{
+	p->payload = off;
+	p->payload_len = off < p->end ? p->end - off : 0;
+	return false;
+}
+
+/* The capture ends within a header, so none of its bytes are payload. */
+static bool cut(struct rd_packet *p)
+{
+	p->flags |= RD_PACKET_CUT;
+	p->payload = p->caplen;
+	return false;
+}
+
+/* A length field: the packet ends at `end`, unless the frame or a header around it ends before. */
+static inline void end_at(struct rd_packet *p, uint32_t off, uint32_t length)
+{
+	if (on_wire(p, off, length))
+		p->end = off + length;
+	else
+		p->flags |= RD_PACKET_MALFORMED;
+}
+
+/* Reads the BTH, which has been captured. */
+static inline void read_bth(struct rd_packet *p, const uint8_t *b, uint32_t off)
+{
+	const struct rd_opcode *op = &rd_opcodes[b[0]];
+
+	p->op = op;
+	p->bth = off;
+	p->payload = off + RD_BTH_LEN + op->length;
+	p->opcode = b[0];
+	p->pad = b[1] >> 4 & 3;
+	p->tver = b[1] & 0xf;
+	p->bth_bits = (uint8_t)((b[1] & 0xc0) | (b[4] >> 2 & 0x30) | (b[8] >> 4 & 0x08));
+	p->pkey = rd_be16(b + 2);
+	p->dest_qp = rd_be32(b + 4) & 0xffffff;
+	p->psn = rd_be32(b + 8) & 0xffffff;
+}
+
+static bool parse_bth(struct rd_packet *p, uint32_t off, enum rd_kind kind)
+{
+	bool whole = !(p->flags & RD_PACKET_FRAGMENT);
+	uint32_t tail = whole ? RD_ICRC_LEN : 0;
+	uint32_t behind;
+
+	if (!on_wire(p, off, RD_BTH_LEN + tail)) {
+		p->flags |= RD_PACKET_MALFORMED;
+		return payload_at(p, off);
+	}
+	p->kind = (uint8_t)kind;
+	if (!captured(p, off, RD_BTH_LEN))
+		return cut(p);
+	read_bth(p, p->data + off, off);
+	p->icrc = whole ? p->end - RD_ICRC_LEN : 0;
+	behind = p->pad + tail;
+	if (on_wire(p, p->payload, behind))
+		p->payload_len = p->end - p->payload - behind;
+	else
+		p->flags |= RD_PACKET_MALFORMED;
+	if (p->caplen < p->payload)
+		p->flags |= RD_PACKET_CUT;
+	return true;
+}
+
+static inline bool parse_udp(struct rd_packet *p, uint32_t off)
+{
+	const uint8_t *u = p->data + off;
+	uint16_t length;
+
+	if (!captured(p, off, 8))
+		return cut(p);
+	length = rd_be16(u + 4);
+	/* The length of a fragmented datagram is more than the fragment has. */
+	if (length >= 8 && !(p->flags & RD_PACKET_FRAGMENT))
+		end_at(p, off, length);
+	else if (length < 8)
+		p->flags |= RD_PACKET_MALFORMED;
+	if (rd_be16(u + 2) == RD_UDP_PORT_ROCE)
+		return parse_bth(p, off + 8, RD_KIND_ROCE2);
+	return payload_at(p, off + 8);
+}
+
+static bool parse_tcp(struct rd_packet *p, uint32_t off)
+{
+	uint32_t length;
+
+	if (!captured(p, off, 20))
+		return cut(p);
+	length = (uint32_t)(p->data[off + 12] >> 4) * 4;
+	if (length < 20) {
+		p->flags |= RD_PACKET_MALFORMED;
+		length = 20;
+	}
+	if (!captured(p, off, length))
+		p->flags |= RD_PACKET_CUT;
+	return payload_at(p, off + length);
+}
+
+static inline bool parse_l4(struct rd_packet *p, uint32_t off, uint8_t proto)
+{
+	p->proto = proto;
+	p->l4 = off;
+	if (proto == PROTO_UDP)
+		return parse_udp(p, off);
+	if (proto == PROTO_TCP)
+		return parse_tcp(p, off);
+	return payload_at(p, off);
+}
+
+/* A later fragment: nobody can tell what its bytes are. */
+static bool fragment(struct rd_packet *p, uint32_t off, uint8_t proto)
+{
+	p->proto = proto;
+	p->flags |= RD_PACKET_FRAGMENT;
+	return payload_at(p, off);
+}
+
+static inline bool parse_ipv4(struct rd_packet *p, uint32_t off)
+{
+	const uint8_t *ip = p->data + off;
+	uint32_t header, total;
+	uint16_t frag;
+
+	if (!captured(p, off, 20))
+		return cut(p);
+	header = (uint32_t)(ip[0] & 0xf) * 4;
+	total = rd_be16(ip + 2);
+	frag = rd_be16(ip + 6);
+	/* A total of 0 is a segment that the NIC is yet to cut up. */
+	if (ip[0] >> 4 != 4 || header < 20 || (total && total < header)) {
+		p->flags |= RD_PACKET_MALFORMED;
+		return payload_at(p, off);
+	}
+	p->net = RD_NET_IPV4;
+	if (total)
+		end_at(p, off, total);
+	if (!captured(p, off, header))
+		return cut(p);
+	if (frag & 0x1fff)
+		return fragment(p, off + header, ip[9]);
+	if (frag & 0x2000)
+		p->flags |= RD_PACKET_FRAGMENT;
+	return parse_l4(p, off + header, ip[9]);
+}
+
+/* Bytes of an IPv6 extension header, 0 if `proto` is none. */
+static uint32_t extension_length(uint8_t proto, uint8_t length)
+{
+	switch (proto) {
+	case PROTO_HOPOPTS:
+	case PROTO_ROUTING:
+	case PROTO_DSTOPTS:
+	case PROTO_MOBILITY:
+	case PROTO_HIP:
+	case PROTO_SHIM6:
+		return (length + 1U) * 8;
+	case PROTO_AH:
+		return (length + 2U) * 4;
+	case PROTO_FRAGMENT:
+		return 8;
+	default:
+		return 0;
+	}
+}
+
+static inline bool parse_ipv6(struct rd_packet *p, uint32_t off)
+{
+	const uint8_t *ip = p->data + off;
+	uint32_t at = off + 40;
+	uint8_t proto;
+
+	if (!captured(p, off, 40))
+		return cut(p);
+	if (ip[0] >> 4 != 6) {
+		p->flags |= RD_PACKET_MALFORMED;
+		return payload_at(p, off);
+	}
+	p->net = RD_NET_IPV6;
+	/* 0 is a jumbogram, or a segment that the NIC is yet to cut up. */
+	if (rd_be16(ip + 4))
+		end_at(p, off, 40U + rd_be16(ip + 4));
+	proto = ip[6];
+	while (extension_length(proto, 0)) {
+		uint32_t length;
+
+		if (!captured(p, at, 8))
+			return cut(p);
+		length = extension_length(proto, p->data[at + 1]);
+		if (proto == PROTO_FRAGMENT && rd_be16(p->data + at + 2) & 0xfff8)
+			return fragment(p, at + length, p->data[at]);
+		if (proto == PROTO_FRAGMENT && rd_be16(p->data + at + 2) & 1)
+			p->flags |= RD_PACKET_FRAGMENT;
+		proto = p->data[at];
+		at += length;
+	}
+	return parse_l4(p, at, proto);
+}
+
+static bool parse_grh(struct rd_packet *p, uint32_t off, enum rd_kind kind)
+{
+	const uint8_t *grh = p->data + off;
+
+	if (!captured(p, off, GRH_LEN))
+		return cut(p);
+	if (grh[0] >> 4 != 6 || grh[6] != PROTO_IBA) {
+		p->flags |= RD_PACKET_MALFORMED;
+		return payload_at(p, off);
+	}
+	p->net = RD_NET_GRH;
+	p->proto = grh[6];
+	end_at(p, off, GRH_LEN + (uint32_t)rd_be16(grh + 4));
+	return parse_bth(p, off + GRH_LEN, kind);
+}
+
+static inline bool is_vlan(uint16_t type)
+{
+	return type == ETHERTYPE_VLAN || type == ETHERTYPE_QINQ || type == ETHERTYPE_QINQ1;
+}
+
+static inline bool parse_ethernet(struct rd_packet *p)
+{
+	uint32_t off = 12;
+	uint16_t type;
+
+	if (!captured(p, off, 2))
+		return cut(p);
+	type = rd_be16(p->data + off);
+	while (is_vlan(type)) {
+		off += 4;
+		if (!captured(p, off, 2))
+			return cut(p);
+		type = rd_be16(p->data + off);
+	}
+	off += 2;
+	p->ethertype = type;
+	p->l3 = off;
+	if (type == ETHERTYPE_IPV4)
+		return parse_ipv4(p, off);
+	if (type == ETHERTYPE_IPV6)
+		return parse_ipv6(p, off);
+	if (type == RD_ETHERTYPE_ROCE)
+		return parse_grh(p, off, RD_KIND_ROCE1);
+	return payload_at(p, off);
+}
+
+static bool parse_lrh(struct rd_packet *p)
+{
+	unsigned int lnh;
+	uint32_t length;
+
+	if (!captured(p, 0, LRH_LEN))
+		return cut(p);
+	lnh = p->data[1] & 3;
+	length = (rd_be16(p->data + 4) & 0x7ffU) * 4;
+	/* Without a length that can be, all but a VCRC is the packet. */
+	if (length < LRH_LEN || length > p->len) {
+		p->flags |= RD_PACKET_MALFORMED;
+		length = p->len - VCRC_LEN;
+	}
+	p->end = length;
+	switch (lnh) {
+	case LNH_BTH:
+		return parse_bth(p, LRH_LEN, RD_KIND_IB);
+	case LNH_GRH:
+		p->l3 = LRH_LEN;
+		return parse_grh(p, LRH_LEN, RD_KIND_IB);
+	case LNH_IPV6:
+		p->l3 = LRH_LEN;
+		return parse_ipv6(p, LRH_LEN);
+	default:
+		if (!captured(p, LRH_LEN, RWH_LEN))
+			return cut(p);
+		p->ethertype = rd_be16(p->data + LRH_LEN + 2);
+		return payload_at(p, LRH_LEN + RWH_LEN);
+	}
+}
+
+/*
+ * What most frames are: RoCE v2, untagged, IPv4 without options, lengths that agree, headers
+ * captured. Half the instructions of the way through the functions above, with the same
+ * result; returns false, with *p undefined, for all other frames.
+ */
+static inline bool parse_usual(
+	const uint8_t *data, uint32_t caplen, uint32_t len, struct rd_packet *p)
+{
+	enum { IP = 14, UDP = IP + 20, BTH = UDP + 8 };
+	uint32_t end, behind;
+
+	if (caplen < BTH + RD_BTH_LEN)
+		return false;
+	if (rd_be16(data + 12) != ETHERTYPE_IPV4 || data[IP] != 0x45 || data[IP + 9] != PROTO_UDP ||
+		rd_be16(data + UDP + 2) != RD_UDP_PORT_ROCE || rd_be16(data + IP + 6) & 0x3fff)
+		return false;
+	end = IP + (uint32_t)rd_be16(data + IP + 2);
+	if (end > len || end != UDP + (uint32_t)rd_be16(data + UDP + 4))
+		return false;
+	*p = (struct rd_packet){.data = data,
+		.caplen = caplen,
+		.len = len,
+		.l3 = IP,
+		.l4 = UDP,
+		.icrc = end - RD_ICRC_LEN,
+		.end = end,
+		.ethertype = ETHERTYPE_IPV4,
+		.kind = RD_KIND_ROCE2,
+		.net = RD_NET_IPV4,
+		.proto = PROTO_UDP};
+	read_bth(p, data + BTH, BTH);
+	behind = p->payload + p->pad + RD_ICRC_LEN;
+	p->payload_len = end - behind;
+	return end >= behind && caplen >= p->payload;
+}
+
+bool rd_packet_parse(
+	enum rd_link link, const uint8_t *data, uint32_t caplen, uint32_t len, struct rd_packet *p)
+{
+	if (len < caplen)
+		len = caplen;
+	if (link == RD_LINK_ETHERNET && parse_usual(data, caplen, len, p))
+		return true;
+	*p = (struct rd_packet){.data = data, .caplen = caplen, .len = len, .end = len};
+	if (link == RD_LINK_ETHERNET)
+		return parse_ethernet(p);
+	if (link == RD_LINK_INFINIBAND)
+		return parse_lrh(p);
+	return payload_at(p, 0);
+}
+
+const uint8_t *rd_packet_header(const struct rd_packet *p, enum rd_header h)
+{
+	uint32_t limit = p->icrc ? p->icrc : p->end, off = p->bth + RD_BTH_LEN;
+
+	if (!p->op)
+		return NULL;
+	if (limit > p->caplen)
+		limit = p->caplen;
+	for (unsigned int i = 0; i < sizeof(p->op->headers) && p->op->headers[i]; i++) {
+		uint32_t length = rd_header_length(p->op->headers[i]);
+
+		if (p->op->headers[i] == h)
+			return off <= limit && limit - off >= length ? p->data + off : NULL;
+		off += length;
+	}
+	return NULL;
+}
+
+bool rd_packet_reth(const struct rd_packet *p, struct rd_reth *out)
+{
+	const uint8_t *h = rd_packet_header(p, RD_H_RETH);
+
+	if (!h)
+		return false;
+	*out = (struct rd_reth){
+		.va = rd_be64(h), .rkey = rd_be32(h + 8), .length = rd_be32(h + 12)};
+	return true;
+}
+
+bool rd_packet_deth(const struct rd_packet *p, struct rd_deth *out)
+{
+	const uint8_t *h = rd_packet_header(p, RD_H_DETH);
+
+	if (!h)
+		return false;
+	*out = (struct rd_deth){.qkey = rd_be32(h), .src_qp = rd_be24(h + 5)};
+	return true;
+}
+
+bool rd_packet_atomic(const struct rd_packet *p, struct rd_atomic *out)
+{
+	const uint8_t *h = rd_packet_header(p, RD_H_ATOMICETH);
+
+	if (!h)
+		return false;
+	*out = (struct rd_atomic){.va = rd_be64(h),
+		.rkey = rd_be32(h + 8),
+		.swap_or_add = rd_be64(h + 12),
+		.compare = rd_be64(h + 20)};
+	return true;
+}
+
+bool rd_packet_aeth(const struct rd_packet *p, struct rd_aeth *out)
+{
+	const uint8_t *h = rd_packet_header(p, RD_H_AETH);
+
+	if (!h)
+		return false;
+	*out = (struct rd_aeth){.syndrome = h[0],
+		.kind = h[0] >> 5 & 3,
+		.value = h[0] & 0x1f,
+		.msn = rd_be24(h + 1)};
+	return true;
+}

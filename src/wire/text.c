@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* One line for a frame, as people read them from tcpdump: when, which way, who to whom, what. All
+ * of it is numbers and our words. */
+#include "text.h"
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+#define ADDRESSES_WIDTH 26 /* "10.0.0.1 > 10.0.0.2" and most others */
+#define OPCODE_WIDTH	20 /* "RC_READ_RESP_MIDDLE" */
+
+void rd_line_add(struct rd_line *line, const char *fmt, ...)
+{
+	size_t left = line->room - line->used;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(line->buf + line->used, left, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		line->used += (size_t)n < left ? (size_t)n : left - 1;
+}
+
+void rd_line_address(struct rd_line *line, const uint8_t *address, unsigned int length)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (length == 6)
+		rd_line_add(line, "%02x:%02x:%02x:%02x:%02x:%02x", address[0], address[1],
+			address[2], address[3], address[4], address[5]);
+	else if (inet_ntop(length == 4 ? AF_INET : AF_INET6, address, text, sizeof(text)))
+		rd_line_add(line, "%s", text);
+}
+
+void rd_line_column(struct rd_line *line, size_t column)
+{
+	rd_line_add(line, "%*s", (int)(column > line->used ? column - line->used : 1), "");
+}
+
+static void add_time(struct rd_line *line, uint64_t ts_ns, unsigned int style)
+{
+	time_t seconds = (time_t)(ts_ns / NS_PER_S);
+	uint64_t ns = ts_ns % NS_PER_S;
+	struct tm tm;
+
+	if (style & RD_LINE_NO_TIME)
+		return;
+	if (style & RD_LINE_EPOCH) {
+		rd_line_add(line, "%" PRIu64 ".%09" PRIu64 " ", ts_ns / NS_PER_S, ns);
+		return;
+	}
+	if (!(style & RD_LINE_UTC ? gmtime_r(&seconds, &tm) : localtime_r(&seconds, &tm)))
+		return;
+	if (style & RD_LINE_DATE)
+		rd_line_add(line, "%04d-%02d-%02d ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
+	rd_line_add(line, "%02d:%02d:%02d.%09" PRIu64 " ", tm.tm_hour, tm.tm_min, tm.tm_sec, ns);
+}
+
+static void add_direction(struct rd_line *line, uint8_t direction)
+{
+	static const char *const names[] = {
+		[RD_DIR_UNKNOWN] = "?", [RD_DIR_IN] = "IN", [RD_DIR_OUT] = "OUT"};
+
+	rd_line_add(line, "%-4s", names[direction <= RD_DIR_OUT ? direction : RD_DIR_UNKNOWN]);
+}
+
+static void add_ethernet(struct rd_line *line, const struct rd_packet *p)
+{
+	rd_line_address(line, p->data + 6, 6);
+	rd_line_add(line, " > ");
+	rd_line_address(line, p->data, 6);
+	for (uint32_t tag = 12; tag + 4 < p->l3; tag += 4)
+		rd_line_add(line, " vlan %d prio %d", rd_be16(p->data + tag + 2) & 0xfff,
+			p->data[tag + 2] >> 5);
+	rd_line_add(line, " ");
+}
+
+static void add_lrh(struct rd_line *line, const struct rd_packet *p)
+{
+	rd_line_add(line, "VL %d SL %d ", p->data[0] >> 4, p->data[1] >> 4);
+}
+
+static void add_link(struct rd_line *line, const struct rd_packet *p, enum rd_link link)
+{
+	if (link == RD_LINK_ETHERNET && p->l3)
+		add_ethernet(line, p);
+	else if (link == RD_LINK_INFINIBAND && p->caplen >= 8)
+		add_lrh(line, p);
+}
+
+static void add_ports(struct rd_line *line, const struct rd_packet *p, unsigned int which)
+{
+	bool ports = p->l4 && (p->proto == 6 || p->proto == 17) && p->caplen >= p->l4 + 4;
+
+	if (ports && p->kind == RD_KIND_OTHER)
+		rd_line_add(line, ":%u", rd_be16(p->data + p->l4 + which));
+}
+
+static void add_addresses(struct rd_line *line, const struct rd_packet *p, enum rd_link link)
+{
+	const uint8_t *src, *dst;
+	size_t start = line->used;
+	unsigned int length = rd_packet_addresses(p, &src, &dst);
+
+	if (length) {
+		rd_line_address(line, src, length);
+		add_ports(line, p, 0);
+		rd_line_add(line, " > ");
+		rd_line_address(line, dst, length);
+		add_ports(line, p, 2);
+	} else if (link == RD_LINK_INFINIBAND && p->caplen >= 8) {
+		rd_line_add(line, "LID %u > LID %u", rd_be16(p->data + 6), rd_be16(p->data + 2));
+	} else if (p->l3) {
+		rd_line_address(line, p->data + 6, 6);
+		rd_line_add(line, " > ");
+		rd_line_address(line, p->data, 6);
+	}
+	rd_line_column(line, start + ADDRESSES_WIDTH);
+}
+
+static void add_aeth(struct rd_line *line, const struct rd_packet *p)
+{
+	struct rd_aeth aeth;
+	uint32_t us;
+
+	if (!rd_packet_aeth(p, &aeth))
+		return;
+	us = rd_aeth_rnr_us(aeth.value);
+	switch (aeth.kind) {
+	case RD_AETH_ACK:
+		if (rd_aeth_credits(aeth.value) >= 0)
+			rd_line_add(line, " ACK credits %d", rd_aeth_credits(aeth.value));
+		else
+			rd_line_add(line, " ACK");
+		break;
+	case RD_AETH_RNR:
+		rd_line_add(line, " RNR NAK wait %u.%02u ms", us / 1000, us % 1000 / 10);
+		break;
+	case RD_AETH_NAK:
+		rd_line_add(line, " NAK %u (%s)", aeth.value, rd_aeth_nak_name(aeth.value));
+		break;
+	default:
+		rd_line_add(line, " reserved syndrome 0x%02x", aeth.syndrome);
+		break;
+	}
+	rd_line_add(line, " MSN %u", aeth.msn);
+}
+
+static void add_cm(struct rd_line *line, const struct rd_mad *mad)
+{
+	const char *reason;
+	struct rd_cm cm;
+
+	if (!rd_mad_cm(mad, &cm))
+		return;
+	if (cm.local_id)
+		rd_line_add(line, " id 0x%08x", cm.local_id);
+	if (cm.remote_id)
+		rd_line_add(line, " peer's id 0x%08x", cm.remote_id);
+	if (cm.service_id)
+		rd_line_add(line, " service 0x%016" PRIx64, cm.service_id);
+	if (cm.qpn)
+		rd_line_add(line, " own QP 0x%06x", cm.qpn);
+	if (mad->attribute == RD_CM_REQ || mad->attribute == RD_CM_REP)
+		rd_line_add(line, " first PSN %u", cm.psn);
+	if (cm.remote_qpn)
+		rd_line_add(line, " peer's QP 0x%06x", cm.remote_qpn);
+	reason = rd_cm_reason_name(cm.reason);
+	if (cm.reason)
+		rd_line_add(line, " reason %u (%s)", cm.reason, reason ? reason : "unknown");
+}
+
+static void add_mad(struct rd_line *line, const struct rd_packet *p)
+{
+	const char *class, *method, *attribute;
+	struct rd_mad mad;
+
+	if (!rd_packet_mad(p, &mad))
+		return;
+	class = rd_mad_class_name(mad.class);
+	method = rd_mad_method_name(mad.method);
+	attribute = rd_mad_attribute_name(mad.class, mad.attribute);
+	if (class)
+		rd_line_add(line, " %s", class);
+	else
+		rd_line_add(line, " MAD class 0x%02x", mad.class);
+	if (method)
+		rd_line_add(line, " %s", method);
+	else
+		rd_line_add(line, " method 0x%02x", mad.method);
+	if (attribute)
+		rd_line_add(line, " %s", attribute);
+	else
+		rd_line_add(line, " attribute 0x%04x", mad.attribute);
+	if (mad.status)
+		rd_line_add(line, " status 0x%04x", mad.status);
+	add_cm(line, &mad);
+}
+
+static void add_headers(struct rd_line *line, const struct rd_packet *p)
+{
+	const uint8_t *h;
+	struct rd_atomic atomic;
+	struct rd_deth deth;
+	struct rd_reth reth;
+
+	if (rd_packet_deth(p, &deth))
+		rd_line_add(line, " from QP 0x%06x qkey 0x%08x", deth.src_qp, deth.qkey);
+	if ((h = rd_packet_header(p, RD_H_RDETH)))
+		rd_line_add(line, " EE context 0x%06x", rd_be24(h + 1));
+	if ((h = rd_packet_header(p, RD_H_XRCETH)))
+		rd_line_add(line, " XRC SRQ 0x%06x", rd_be24(h + 1));
+	if ((h = rd_packet_header(p, RD_H_FETH)))
+		rd_line_add(line, " placement 0x%x range %u", h[3] & 0xf, h[3] >> 4 & 3);
+	if (rd_packet_reth(p, &reth))
+		rd_line_add(line, " va 0x%" PRIx64 " rkey 0x%08x dmalen %u", reth.va, reth.rkey,
+			reth.length);
+	if (rd_packet_atomic(p, &atomic))
+		rd_line_add(line,
+			" va 0x%" PRIx64 " rkey 0x%08x swap/add 0x%" PRIx64 " compare 0x%" PRIx64,
+			atomic.va, atomic.rkey, atomic.swap_or_add, atomic.compare);
+	add_aeth(line, p);
+	if ((h = rd_packet_header(p, RD_H_ATOMICACKETH)))
+		rd_line_add(line, " original 0x%" PRIx64, rd_be64(h));
+	if ((h = rd_packet_header(p, RD_H_IMMDT)))
+		rd_line_add(line, " imm 0x%08x", rd_be32(h));
+	if ((h = rd_packet_header(p, RD_H_IETH)))
+		rd_line_add(line, " invalidate rkey 0x%08x", rd_be32(h));
+	add_mad(line, p);
+}
+
+static void add_marks(struct rd_line *line, const struct rd_packet *p)
+{
+	static const struct {
+		uint8_t bit;
+		const char *name;
+	} marks[] = {
+		{RD_BTH_SOLICITED, " solicited"},
+		{RD_BTH_ACKREQ, " ackreq"},
+		{RD_BTH_FECN, " FECN"},
+		{RD_BTH_BECN, " BECN"},
+	};
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+		if (p->bth_bits & marks[i].bit)
+			rd_line_add(line, "%s", marks[i].name);
+	if ((rd_packet_tclass(p) & 3) == 3)
+		rd_line_add(line, " ECN-CE");
+}
+
+void rd_line_transport(struct rd_line *line, const struct rd_packet *p)
+{
+	static const char *const kinds[] = {
+		[RD_KIND_ROCE1] = "RoCEv1", [RD_KIND_ROCE2] = "RoCEv2", [RD_KIND_IB] = "IB"};
+	char reserved[16];
+	const char *name = p->op ? p->op->name : NULL;
+
+	rd_line_add(line, "%-6s ", kinds[p->kind]);
+	if (!p->op) {
+		rd_line_add(line, "BTH not captured");
+		return;
+	}
+	if (!name) {
+		snprintf(reserved, sizeof(reserved), "opcode 0x%02x", p->opcode);
+		name = reserved;
+	}
+	rd_line_add(line, "%-*s QP 0x%06x PSN %-8u", OPCODE_WIDTH, name, p->dest_qp, p->psn);
+	if (p->pkey != 0xffff)
+		rd_line_add(line, " pkey 0x%04x", p->pkey);
+	add_headers(line, p);
+	add_marks(line, p);
+	if (p->payload_len)
+		rd_line_add(line, " payload %u", p->payload_len);
+}
+
+size_t rd_packet_line(
+	char *buf, size_t room, const struct rd_frame *frame, enum rd_link link, unsigned int style)
+{
+	struct rd_line line = {.buf = buf, .room = room};
+	struct rd_packet p;
+
+	if (!room)
+		return 0;
+	buf[0] = '\0';
+	rd_packet_parse(link, frame->data, frame->caplen, frame->len, &p);
+	add_time(&line, frame->ts_ns, style);
+	add_direction(&line, frame->direction);
+	if (style & RD_LINE_LINK)
+		add_link(&line, &p, link);
+	add_addresses(&line, &p, link);
+	if (p.kind != RD_KIND_OTHER)
+		rd_line_transport(&line, &p);
+	else
+		rd_line_other(&line, &p);
+	if (p.flags & RD_PACKET_MALFORMED)
+		rd_line_add(&line, " [malformed]");
+	rd_line_add(&line, " len %u", frame->len);
+	if (frame->caplen < frame->len)
+		rd_line_add(&line, " [captured %u]", frame->caplen);
+	if (frame->flags & RD_FRAME_CRC_ERROR)
+		rd_line_add(&line, " [CRC error]");
+	return line.used;
+}

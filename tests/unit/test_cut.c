@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What each way of cutting keeps of a frame, by kind of frame; and over real captures, that no
+ * header is lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include "test_packet_make.h"
+#include <glob.h>
+#include <pcap/pcap.h>
+#include <rdmadump/filter.h>
+#include <stdio.h>
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+static const struct rd_cut headers_only = {.headers_only = true};
+static const struct rd_cut zero_payload = {.zero_payload = true, .writable = true};
+static const struct rd_cut zero_borrowed = {.zero_payload = true};
+
+/* A frame of `bytes` that are not zero behind the headers that `make` gives it. */
+static void arp(struct make *m)
+{
+	make_ethernet(m, 0x0806);
+	make_fill(m, 0x77, 46);
+}
+
+static void lldp(struct make *m)
+{
+	make_ethernet(m, 0x88cc);
+	make_fill(m, 0x77, 46);
+}
+
+static void unknown_ethertype(struct make *m)
+{
+	make_ethernet(m, 0x9999);
+	make_fill(m, 0x77, 46);
+}
+
+static void udp(struct make *m)
+{
+	make_ethernet(m, 0x0800);
+	make_ipv4(m, 17, 8 + 30);
+	make_udp(m, 53, 30);
+	make_fill(m, 0x77, 30);
+}
+
+static void tcp(struct make *m)
+{
+	make_ethernet(m, 0x86dd);
+	make_ipv6(m, 6, 24 + 30);
+	make_fill(m, 0x11, 12);
+	make_be16(m, 0x6010);
+	make_fill(m, 0x11, 10);
+	make_fill(m, 0x77, 30);
+}
+
+static void gre(struct make *m)
+{
+	make_ethernet(m, 0x0800);
+	make_ipv4(m, 47, 40);
+	make_fill(m, 0x77, 40);
+}
+
+static void fragment(struct make *m)
+{
+	make_ethernet(m, 0x0800);
+	make_ipv4(m, 17, 40);
+	make_fill(m, 0x77, 40);
+	rd_put_be16(m->b + 20, 0x0010);
+}
+
+static void icmp_echo(struct make *m)
+{
+	make_ethernet(m, 0x0800);
+	make_ipv4(m, 1, 8 + 56);
+	make_be32(m, 0x08000000);
+	make_be32(m, 0x11111111);
+	make_fill(m, 0x77, 56);
+}
+
+static void icmp_unreachable(struct make *m)
+{
+	make_ethernet(m, 0x0800);
+	make_ipv4(m, 1, 8 + 20 + 8 + 30);
+	make_be32(m, 0x03030000);
+	make_be32(m, 0x11111111);
+	make_ipv4(m, 17, 8 + 30);
+	make_udp(m, 53, 30);
+	make_fill(m, 0x77, 30);
+}
+
+static void neighbour(struct make *m)
+{
+	make_ethernet(m, 0x86dd);
+	make_ipv6(m, 58, 32);
+	make_be32(m, 0x87000000);
+	make_fill(m, 0x77, 28);
+}
+
+static void igmp(struct make *m)
+{
+	make_ethernet(m, 0x0800);
+	make_ipv4(m, 2, 8);
+	make_fill(m, 0x77, 8);
+}
+
+/* headers: bytes that headers_only keeps; zeroed: the first byte that zero_payload clears. 0: none.
+ */
+static const struct {
+	const char *name;
+	void (*make)(struct make *m);
+	uint32_t headers, zeroed;
+} others[] = {
+	{"ARP", arp, 0, 0},
+	{"LLDP", lldp, 0, 0},
+	{"unknown Ethertype", unknown_ethertype, 0, 14},
+	{"UDP", udp, 42, 42},
+	{"TCP", tcp, 78, 78},
+	{"GRE", gre, 0, 34},
+	{"fragment", fragment, 34, 34},
+	{"ICMP echo", icmp_echo, 0, 42},
+	{"ICMP unreachable", icmp_unreachable, 0, 70},
+	{"neighbour discovery", neighbour, 0, 0},
+	{"IGMP", igmp, 0, 0},
+};
+
+static void expect_zero_from(
+	const char *name, const struct make *before, const struct make *after, uint32_t from)
+{
+	for (uint32_t i = 0; i < before->n; i++)
+		if (after->b[i] != (i < from ? before->b[i] : 0))
+			fail_msg("%s: byte %u is 0x%02x", name, i, after->b[i]);
+}
+
+static void test_others(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(others); i++) {
+		struct make m = {.n = 0}, before;
+		uint32_t headers, zeroed;
+		struct rd_frame frame;
+
+		others[i].make(&m);
+		before = m;
+		headers = others[i].headers ? others[i].headers : m.n;
+		zeroed = others[i].zeroed ? others[i].zeroed : m.n;
+
+		frame = make_frame(&m);
+		rd_cut_run(&headers_only, RD_LINK_ETHERNET, &frame, 1, NULL);
+		if (frame.caplen != headers)
+			fail_msg("%s: %u bytes kept", others[i].name, frame.caplen);
+		assert_int_equal(frame.len, m.n);
+
+		frame = make_frame(&m);
+		rd_cut_run(&zero_borrowed, RD_LINK_ETHERNET, &frame, 1, NULL);
+		if (frame.caplen != zeroed)
+			fail_msg("%s: %u bytes kept of borrowed", others[i].name, frame.caplen);
+		assert_memory_equal(m.b, before.b, m.n);
+
+		frame = make_frame(&m);
+		rd_cut_run(&zero_payload, RD_LINK_ETHERNET, &frame, 1, NULL);
+		assert_int_equal(frame.caplen, m.n);
+		expect_zero_from(others[i].name, &before, &m, zeroed);
+	}
+}
+
+static const enum make_outer outers[] = {MAKE_V2_IPV4, MAKE_V2_IPV6, MAKE_V1, MAKE_IB, MAKE_IB_GRH};
+
+/* Each opcode: the last header's last byte stays, the payload's first goes. */
+static void test_every_opcode(void **state)
+{
+	static const uint32_t bth[] = {42, 62, 54, 8, 48};
+
+	(void)state;
+	for (size_t o = 0; o < COUNT(outers); o++) {
+		for (unsigned int code = 0; code < 256; code++) {
+			uint32_t payload = bth[o] + 12 + rd_opcodes[code].length;
+			struct make m = {.n = 0}, before;
+			struct rd_frame frame;
+
+			make_packet(&m, outers[o], code, 0x11, rd_opcodes[code].length + 10U, 2);
+			before = m;
+			frame = make_frame(&m);
+			rd_cut_run(&headers_only, make_link(outers[o]), &frame, 1, NULL);
+			assert_int_equal(frame.caplen, payload);
+			assert_int_equal(frame.len, m.n);
+
+			frame = make_frame(&m);
+			rd_cut_run(&zero_payload, make_link(outers[o]), &frame, 1, NULL);
+			assert_int_equal(frame.caplen, m.n);
+			memset(before.b + payload, 0, 12);
+			assert_memory_equal(m.b, before.b, m.n);
+		}
+	}
+}
+
+static void test_mad_whole(void **state)
+{
+	struct make m = {.n = 0}, before;
+	struct rd_frame frame;
+
+	(void)state;
+	make_packet(&m, MAKE_V2_IPV4, RD_UD_SEND_ONLY, 1, 8 + 256, 0);
+	before = m;
+	frame = make_frame(&m);
+	rd_cut_run(&headers_only, RD_LINK_ETHERNET, &frame, 1, NULL);
+	rd_cut_run(&zero_payload, RD_LINK_ETHERNET, &frame, 1, NULL);
+	assert_int_equal(frame.caplen, m.n);
+	assert_memory_equal(m.b, before.b, m.n);
+}
+
+/* A UDP length that lies must not let payload through. FCS and padding behind an honest one stay.
+ */
+static void test_trailers(void **state)
+{
+	struct make m = {.n = 0}, before;
+	struct rd_frame frame;
+
+	(void)state;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 100, 0);
+	rd_put_be16(m.b + 38, 8 + 16);
+	frame = make_frame(&m);
+	rd_cut_run(&zero_payload, RD_LINK_ETHERNET, &frame, 1, NULL);
+	for (uint32_t i = 42 + 16; i < m.n; i++)
+		assert_int_equal(m.b[i], 0);
+
+	m.n = 0;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 100, 0);
+	make_bytes(&m, "FCS!", 4);
+	before = m;
+	frame = make_frame(&m);
+	rd_cut_run(&zero_payload, RD_LINK_ETHERNET, &frame, 1, NULL);
+	assert_memory_equal(m.b + m.n - 8, "ICRCFCS!", 8);
+	assert_memory_equal(m.b, before.b, 54);
+}
+
+static void test_snaplen(void **state)
+{
+	static const struct rd_cut both = {.snaplen = 60, .zero_payload = true, .writable = true};
+	static const struct rd_cut snap = {.snaplen = 60},
+				   headers = {.snaplen = 60, .headers_only = true};
+	struct make m = {.n = 0};
+	struct rd_frame frame;
+
+	(void)state;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 100, 0);
+	frame = make_frame(&m);
+	rd_cut_run(&snap, RD_LINK_ETHERNET, &frame, 1, NULL);
+	assert_int_equal(frame.caplen, 60);
+	assert_int_equal(frame.len, m.n);
+	frame = make_frame(&m);
+	rd_cut_run(&headers, RD_LINK_ETHERNET, &frame, 1, NULL);
+	assert_int_equal(frame.caplen, 54);
+	frame = make_frame(&m);
+	rd_cut_run(&both, RD_LINK_ETHERNET, &frame, 1, NULL);
+	assert_int_equal(frame.caplen, 60);
+	assert_int_equal(m.b[59], 0);
+}
+
+/* Frames of every length: nothing outside them is touched, and cutting twice changes nothing more.
+ */
+static void test_truncated(void **state)
+{
+	(void)state;
+	for (size_t o = 0; o < COUNT(outers); o++) {
+		for (unsigned int code = 0; code < 256; code += 5) {
+			struct make m = {.n = 0};
+
+			make_packet(&m, outers[o], code, 0x11, rd_opcodes[code].length + 9U, 3);
+			for (uint32_t n = 0; n <= m.n; n++) {
+				uint8_t *copy = make_exact(m.b, n);
+				struct rd_frame frame = {.data = copy, .caplen = n, .len = m.n};
+				uint32_t kept;
+
+				rd_cut_run(&zero_payload, make_link(outers[o]), &frame, 1, NULL);
+				assert_int_equal(frame.caplen, n);
+				rd_cut_run(&headers_only, make_link(outers[o]), &frame, 1, NULL);
+				kept = frame.caplen;
+				assert_true(kept <= n);
+				rd_cut_run(&headers_only, make_link(outers[o]), &frame, 1, NULL);
+				assert_int_equal(frame.caplen, kept);
+				free(copy);
+			}
+		}
+	}
+}
+
+/* The fields of a packet whose headers only are left are those of the whole one. */
+static void expect_same(const struct rd_packet *a, const struct rd_packet *b)
+{
+	assert_ptr_equal(a->op, b->op);
+	assert_int_equal(a->payload, b->payload);
+	assert_int_equal(a->payload_len, b->payload_len);
+	assert_int_equal(a->icrc, b->icrc);
+	assert_int_equal(a->dest_qp, b->dest_qp);
+	assert_int_equal(a->psn, b->psn);
+	assert_int_equal(a->flags, b->flags);
+	for (unsigned int h = 1; a->op && h <= RD_H_CNP; h++)
+		assert_ptr_equal(rd_packet_header(a, (enum rd_header)h),
+			rd_packet_header(b, (enum rd_header)h));
+}
+
+static unsigned long cut_capture(const char *path, unsigned long *mads)
+{
+	char error[PCAP_ERRBUF_SIZE];
+	pcap_t *in = pcap_open_offline(path, error);
+	struct pcap_pkthdr *h;
+	unsigned long roce = 0;
+	const u_char *data;
+
+	assert_non_null(in);
+	while (pcap_next_ex(in, &h, &data) == 1) {
+		struct rd_frame frame = {.data = data, .caplen = h->caplen, .len = h->len};
+		struct rd_packet whole, cut;
+
+		if (!rd_packet_parse(RD_LINK_ETHERNET, data, h->caplen, h->len, &whole))
+			continue;
+		rd_cut_run(&headers_only, RD_LINK_ETHERNET, &frame, 1, &whole);
+		rd_packet_parse(RD_LINK_ETHERNET, data, frame.caplen, frame.len, &cut);
+		expect_same(&whole, &cut);
+		assert_int_equal(frame.caplen, rd_packet_is_mad(&whole) || whole.payload > h->caplen
+						       ? h->caplen
+						       : whole.payload);
+		*mads += rd_packet_is_mad(&whole);
+		roce++;
+	}
+	pcap_close(in);
+	return roce;
+}
+
+static void test_captures(void **state)
+{
+	const char *dir = getenv("TEST_DATA");
+	unsigned long roce = 0, mads = 0;
+	char pattern[4096];
+	glob_t found;
+
+	(void)state;
+	snprintf(pattern, sizeof(pattern), "%s/roce/*/*.pcap", dir ? dir : "");
+	if (!dir || glob(pattern, 0, NULL, &found))
+		skip();
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		roce += cut_capture(found.gl_pathv[i], &mads);
+	globfree(&found);
+	assert_true(roce > 0 && mads > 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_every_opcode),
+		cmocka_unit_test(test_mad_whole),
+		cmocka_unit_test(test_trailers),
+		cmocka_unit_test(test_snaplen),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_captures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

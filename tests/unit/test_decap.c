@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Tunnels and mirrors: a frame put into each of them comes out again; what is none stays as it is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include "test_packet_make.h"
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+/* Headers of GRE and what follows, as on the wire. */
+static const struct {
+	const char *name;
+	unsigned int proto, port; /* of IP, of UDP */
+	const char *bytes;
+	uint32_t length;
+	bool taken;
+} tunnels[] = {
+	{"ERSPAN I", 47, 0, "\x00\x00\x88\xbe", 4, true},
+	{"ERSPAN II", 47, 0, "\x10\x00\x88\xbe\0\0\0\x07\x10\x64\x00\x01\0\0\0\0", 16, true},
+	{"ERSPAN II, no version 1", 47, 0, "\x10\x00\x88\xbe\0\0\0\x07\x30\x64\x00\x01\0\0\0\0", 16,
+		false},
+	{"ERSPAN III", 47, 0, "\x10\x00\x22\xeb\0\0\0\x07\x20\x64\x00\x01\0\0\0\0\0\0\0\0", 20,
+		true},
+	{"ERSPAN III with subheader", 47, 0,
+		"\x10\x00\x22\xeb\0\0\0\x07\x20\x64\x00\x01\0\0\0\0\0\0\x00\x01\0\0\0\0\0\0\0\0",
+		28, true},
+	{"ERSPAN III of IP", 47, 0,
+		"\x10\x00\x22\xeb\0\0\0\x07\x20\x64\x00\x01\0\0\0\0\0\0\x08\x00", 20, false},
+	{"GRE Ethernet", 47, 0, "\x00\x00\x65\x58", 4, true},
+	{"GRE Ethernet with checksum, key, sequence", 47, 0,
+		"\xb0\x00\x65\x58\0\0\0\0\0\0\0\1\0\0\0\2", 16, true},
+	{"GRE with routing", 47, 0, "\x40\x00\x65\x58", 4, false},
+	{"GRE version 1", 47, 0, "\x00\x01\x65\x58", 4, false},
+	{"GRE IPv4", 47, 0, "\x00\x00\x08\x00", 4, false},
+	{"VXLAN", 17, 4789, "\x08\0\0\0\0\0\x2a\0", 8, true},
+	{"VXLAN without VNI", 17, 4789, "\0\0\0\0\0\0\x2a\0", 8, false},
+	{"UDP to another port", 17, 4790, "\x08\0\0\0\0\0\x2a\0", 8, false},
+};
+
+static void wrap(struct make *out, size_t which, const uint8_t *inner, uint32_t length)
+{
+	uint32_t n = tunnels[which].length + length + (tunnels[which].port ? 8 : 0);
+
+	make_ethernet(out, 0x0800);
+	make_ipv4(out, tunnels[which].proto, n);
+	if (tunnels[which].port)
+		make_udp(out, tunnels[which].port, n - 8);
+	make_bytes(out, tunnels[which].bytes, tunnels[which].length);
+	make_bytes(out, inner, length);
+}
+
+static void test_tunnels(void **state)
+{
+	struct make inner = {.n = 0};
+
+	(void)state;
+	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
+	for (size_t i = 0; i < COUNT(tunnels); i++) {
+		struct make m = {.n = 0};
+		struct rd_frame frame;
+
+		wrap(&m, i, inner.b, inner.n);
+		make_fill(&m, 0, 4); /* padding of the outer frame is not the inner's */
+		frame = make_frame(&m);
+		rd_decap_run(RD_LINK_ETHERNET, &frame, 1);
+		if (frame.len != (tunnels[i].taken ? inner.n : m.n) || frame.caplen != frame.len)
+			fail_msg("%s: %u of %u bytes", tunnels[i].name, frame.caplen, frame.len);
+		if (tunnels[i].taken)
+			assert_memory_equal(frame.data, inner.b, inner.n);
+		else
+			assert_ptr_equal(frame.data, m.b);
+	}
+}
+
+static void test_cut_outer(void **state)
+{
+	struct make inner = {.n = 0}, m = {.n = 0};
+	struct rd_frame frame;
+
+	(void)state;
+	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
+	wrap(&m, 0, inner.b, inner.n);
+	frame = make_frame(&m);
+	frame.caplen -= 50;
+	rd_decap_run(RD_LINK_ETHERNET, &frame, 1);
+	assert_int_equal(frame.len, inner.n);
+	assert_int_equal(frame.caplen, inner.n - 50);
+}
+
+static void test_levels(void **state)
+{
+	struct make m = {.n = 0};
+	const uint8_t *data;
+	uint32_t caplen, len, inner;
+
+	(void)state;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 8, 0);
+	inner = m.n;
+	for (unsigned int level = 1; level <= 6; level++) {
+		struct make outer = {.n = 0};
+
+		wrap(&outer, level % 2 ? 6 : 11, m.b, m.n);
+		m = outer;
+		data = m.b;
+		caplen = len = m.n;
+		assert_int_equal(
+			rd_decap(RD_LINK_ETHERNET, &data, &caplen, &len), level < 4 ? level : 4);
+		if (level <= 4)
+			assert_int_equal(len, inner);
+	}
+}
+
+static void make_rspan(struct make *m, const struct make *inner)
+{
+	make_lrh(m, 0, 8 + inner->n);
+	make_be32(m, 0x1123);
+	make_be32(m, 0);
+	make_bytes(m, inner->b, inner->n);
+	make_bytes(m, "vc", 2);
+}
+
+static void test_rspan(void **state)
+{
+	struct make inner = {.n = 0}, m = {.n = 0};
+	struct rd_frame frame;
+
+	(void)state;
+	make_packet(&inner, MAKE_IB, 0x04, 0x11, 8, 0);
+	make_rspan(&m, &inner);
+	frame = make_frame(&m);
+	rd_decap_run(RD_LINK_INFINIBAND, &frame, 1);
+	assert_int_equal(frame.len, inner.n);
+	assert_int_equal(frame.caplen, inner.n);
+	assert_memory_equal(frame.data, inner.b, inner.n);
+
+	/* LNH is in byte 1, not in byte 2 (the upper half of the DLID). */
+	m.b[2] = 0x03;
+	frame = make_frame(&m);
+	rd_decap_run(RD_LINK_INFINIBAND, &frame, 1);
+	assert_int_equal(frame.len, inner.n);
+	m.b[1] |= 2;
+	m.b[2] = 0;
+	frame = make_frame(&m);
+	rd_decap_run(RD_LINK_INFINIBAND, &frame, 1);
+	assert_int_equal(frame.len, m.n);
+}
+
+/* Every length of every tunnel, in exact copies. */
+static void test_truncated(void **state)
+{
+	struct make inner = {.n = 0}, m = {.n = 0};
+
+	(void)state;
+	make_packet(&inner, MAKE_V2_IPV6, 0x04, 0x11, 8, 0);
+	for (size_t i = 0; i <= COUNT(tunnels); i++) {
+		bool rspan = i == COUNT(tunnels);
+
+		m.n = 0;
+		if (rspan)
+			make_rspan(&m, &inner);
+		else
+			wrap(&m, i, inner.b, inner.n);
+		for (uint32_t n = 0; n <= m.n; n++) {
+			uint8_t *copy = make_exact(m.b, n);
+			struct rd_frame frame = {.data = copy, .caplen = n, .len = i % 2 ? n : m.n};
+
+			rd_decap_run(rspan ? RD_LINK_INFINIBAND : RD_LINK_ETHERNET, &frame, 1);
+			assert_true(frame.data >= copy && frame.data + frame.caplen <= copy + n);
+			assert_true(frame.caplen <= frame.len && frame.len <= m.n);
+			free(copy);
+		}
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tunnels),
+		cmocka_unit_test(test_cut_outer),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_rspan),
+		cmocka_unit_test(test_truncated),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The filter's terms, one line per case: what is asked, of which frame, kept or not; and what it
+ * says of what it cannot take. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include "test_packet_make.h"
+#include <rdmadump/filter.h>
+#include <stdio.h>
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+/* The body counts from 1: an AETH's syndrome is 1, a DETH's source QP 0x060708. */
+static const struct {
+	enum make_outer outer;
+	unsigned int opcode;
+	uint32_t qp, body;
+	struct rd_filter_spec spec;
+	bool kept;
+} cases[] = {
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.qp = "17"}, true},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.qp = "0x12,0x11,1"}, true},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.qp = "0x12,0x10,1"}, false},
+	{MAKE_IB, 0x04, 0xffffff, 8, {.qp = "0xffffff"}, true},
+	{MAKE_V2_IPV4, 0x64, 0x11, 8, {.src_qp = "0x060708"}, true},
+	{MAKE_V2_IPV4, 0x64, 0x11, 8, {.src_qp = "0x11"}, false},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.src_qp = "0x11"}, false},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.opcode = "RC_SEND_ONLY"}, true},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.opcode = "send_only"}, true},
+	{MAKE_V2_IPV4, 0x64, 0x11, 8, {.opcode = "Send_Only"}, true},
+	{MAKE_V2_IPV4, 0x64, 0x11, 8, {.opcode = "rc_send_only"}, false},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.opcode = "0x04"}, true},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.opcode = "5,4"}, true},
+	{MAKE_V2_IPV4, 0x0b, 0x11, 20, {.opcode = "RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE"}, true},
+	{MAKE_V2_IPV4, 0x10, 0x11, 20, {.opcode = "rdma-read-response-only"}, true},
+	{MAKE_V2_IPV4, 0x13, 0x11, 28, {.opcode = "compare_swap"}, true},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.opcode = "write,send"}, true},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.opcode = "write,read"}, false},
+	{MAKE_V2_IPV4, 0x0c, 0x11, 16, {.opcode = "read"}, true},
+	{MAKE_V2_IPV4, 0x12, 0x11, 16, {.opcode = "atomic"}, true},
+	{MAKE_V2_IPV4, 0x11, 0x11, 4, {.opcode = "ack"}, true},
+	{MAKE_V2_IPV4, 0x11, 0x11, 4, {.opcode = "nak,rnr"}, false},
+	{MAKE_V2_IPV4, 0x10, 0x11, 4, {.opcode = "ack"}, false},
+	{MAKE_V2_IPV4, 0x81, 0x11, 16, {.opcode = "CNP"}, true},
+	{MAKE_V2_IPV4, 0x1c, 0x11, 20, {.opcode = "flush"}, true},
+	{MAKE_V2_IPV4, 0xa4, 0x11, 4, {.opcode = "xrc"}, true},
+	{MAKE_V2_IPV4, 0x24, 0x11, 4, {.opcode = "uc"}, true},
+	{MAKE_V2_IPV4, 0x24, 0x11, 4, {.opcode = "rc,ud,xrc,rd"}, false},
+	{MAKE_V2_IPV4, 0x64, 1, 264, {.opcode = "mad"}, true},
+	{MAKE_V2_IPV4, 0x64, 2, 264, {.opcode = "mad"}, false},
+	{MAKE_V2_IPV4, 0x64, 1, 264, {.opcode = "cm"}, false},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.host = "10.0.0.1"}, true},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.host = "10.0.0.2"}, true},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.host = "10.0.0.3,10.0.0.4"}, false},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.host = "10.0.0.128/24"}, true},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.host = "10.0.0.128/25"}, false},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.host = "0.0.0.0/0"}, true},
+	{MAKE_V2_IPV6, 0x04, 0x11, 8, {.host = "0.0.0.0/0"}, false},
+	{MAKE_V2_IPV6, 0x04, 0x11, 8, {.host = "::/0"}, true},
+	{MAKE_V2_IPV6, 0x04, 0x11, 8, {.host = "fd00::/64"}, true},
+	{MAKE_V2_IPV6, 0x04, 0x11, 8, {.host = "fd00::3/127"}, true},
+	{MAKE_V2_IPV6, 0x04, 0x11, 8, {.host = "fd00::3"}, false},
+	{MAKE_V2_IPV6, 0x04, 0x11, 8, {.host = "52:54:00:00:00:02"}, true},
+	{MAKE_V2_IPV6, 0x04, 0x11, 8, {.host = "52-54-0-0-0-1"}, true},
+	{MAKE_V2_IPV6, 0x04, 0x11, 8, {.host = "52:54:00:00:00:03"}, false},
+	{MAKE_IB, 0x04, 0x11, 8, {.host = "52:54:00:00:00:03"}, false},
+	{MAKE_V1, 0x04, 0x11, 8, {.gid = "fd00::1"}, true},
+	{MAKE_IB_GRH, 0x04, 0x11, 8, {.gid = "fe80::1,fd00::2"}, true},
+	{MAKE_IB, 0x04, 0x11, 8, {.gid = "fd00::1"}, false},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.gid = "::ffff:10.0.0.2"}, true},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.gid = "::ffff:10.0.0.3"}, false},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.roce = true}, true},
+	{MAKE_IB, 0x04, 0x11, 8, {.roce = true}, true},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.expression = "udp port 4791", .qp = "17"}, true},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.expression = "tcp", .qp = "17"}, false},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.qp = "17", .opcode = "send", .host = "10.0.0.9"}, false},
+};
+
+static void test_cases(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct make m = {.n = 0};
+		struct rd_filter *f;
+		struct rd_error err;
+		struct rd_frame frame;
+
+		make_packet(&m, cases[i].outer, cases[i].opcode, cases[i].qp, cases[i].body, 0);
+		frame = make_frame(&m);
+		if (rd_filter_compile(&f, &cases[i].spec, make_link(cases[i].outer), &err))
+			fail_msg("case %zu: %s", i, err.text);
+		if (rd_filter_run(f, &frame, 1, NULL) != cases[i].kept)
+			fail_msg("case %zu", i);
+		rd_filter_free(f);
+	}
+}
+
+static const struct {
+	struct rd_filter_spec spec;
+	enum rd_link link;
+	const char *words; /* that the error has */
+} refusals[] = {
+	{{.qp = "x"}, RD_LINK_ETHERNET, "--qp: 'x' is not a QP number"},
+	{{.qp = "1,"}, RD_LINK_ETHERNET, "--qp: '' is not a QP number"},
+	{{.qp = "0x1000000"}, RD_LINK_ETHERNET, "from 0 to 0xffffff"},
+	{{.src_qp = "1,0x"}, RD_LINK_ETHERNET, "--src-qp: '0x'"},
+	{{.opcode = "sned"}, RD_LINK_ETHERNET, "'sned' is no opcode; give a class (send, write,"},
+	{{.opcode = "sned"}, RD_LINK_ETHERNET, "near is: send"},
+	{{.opcode = "RC_SEND_ONYL"}, RD_LINK_ETHERNET, "RC_SEND_ONLY"},
+	{{.opcode = "send,256"}, RD_LINK_ETHERNET, "'256' is no opcode"},
+	{{.host = "server1"}, RD_LINK_ETHERNET,
+		"--host: 'server1' is no address; give addresses like"},
+	{{.host = "10.0.0.0/33"}, RD_LINK_ETHERNET, "'10.0.0.0/33'"},
+	{{.host = "10.0.0.0/"}, RD_LINK_ETHERNET, "'10.0.0.0/'"},
+	{{.host = "52:54:00:00:00"}, RD_LINK_ETHERNET, "is no address"},
+	{{.gid = "10.0.0.1"}, RD_LINK_ETHERNET, "--gid: '10.0.0.1' is no GID; give IPv6 text"},
+	{{.direction = "up"}, RD_LINK_ETHERNET, "direction 'up' is not known; give in (rx)"},
+	{{.expression = "udp prot 4791"}, RD_LINK_ETHERNET, "the expression 'udp prot 4791': "},
+	{{.expression = "inbound"}, RD_LINK_ETHERNET, "use -Q in"},
+	{{.expression = "udp"}, RD_LINK_INFINIBAND,
+		"no filters for InfiniBand; use --qp, --src-qp, --opcode"},
+	{{.expression = "udp"}, RD_LINK_RAW, "no filters for this link type"},
+};
+
+static void test_refusals(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(refusals); i++) {
+		struct rd_filter *f = (struct rd_filter *)&i;
+		struct rd_error err;
+
+		if (rd_filter_compile(&f, &refusals[i].spec, refusals[i].link, &err) != -1)
+			fail_msg("not refused: %s", refusals[i].words);
+		assert_null(f);
+		assert_int_equal(err.class, RD_CLASS_USAGE);
+		if (!strstr(err.text, refusals[i].words))
+			fail_msg("'%s' is not in '%s'", refusals[i].words, err.text);
+	}
+}
+
+static void test_nothing_asked(void **state)
+{
+	static const struct rd_filter_spec spec = {
+		.expression = "", .qp = "", .direction = "inout"};
+	struct rd_frame frames[2] = {{.len = 1}, {.len = 2}};
+	struct rd_filter *f;
+	char *text;
+
+	(void)state;
+	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_INFINIBAND, NULL), 0);
+	assert_null(f);
+	assert_int_equal(rd_filter_run(f, frames, 2, NULL), 2);
+	assert_false(rd_filter_parses(f));
+	text = rd_filter_explain(f);
+	assert_string_equal(text, "every frame is kept\n");
+	free(text);
+	rd_filter_free(f);
+}
+
+/* Kept frames move to the front in order, and their packets with them. */
+static void test_batch(void **state)
+{
+	static const struct rd_filter_spec spec = {.qp = "1,3", .direction = "tx"};
+	struct rd_frame frames[8];
+	struct rd_packet packets[8];
+	struct make m[8] = {{.n = 0}};
+	struct rd_filter *f;
+	char *text;
+
+	(void)state;
+	for (uint32_t i = 0; i < 8; i++) {
+		make_packet(&m[i], MAKE_V2_IPV4, 0x04, i % 4, i, 0);
+		frames[i] = make_frame(&m[i]);
+		frames[i].direction = i == 1 ? RD_DIR_IN : i == 3 ? RD_DIR_UNKNOWN : RD_DIR_OUT;
+	}
+	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), 0);
+	assert_true(rd_filter_parses(f));
+	assert_int_equal(rd_filter_run(f, frames, 8, packets), 2);
+	assert_ptr_equal(frames[0].data, m[5].b);
+	assert_ptr_equal(frames[1].data, m[7].b);
+	assert_ptr_equal(packets[0].data, m[5].b);
+	assert_int_equal(packets[1].payload_len, 7);
+	text = rd_filter_explain(f);
+	assert_string_equal(text, "a frame is kept if all of this is true of it:\n"
+				  "  direction    out\n"
+				  "  to QP        1,3\n");
+	free(text);
+	rd_filter_free(f);
+}
+
+static void test_explain_opcodes(void **state)
+{
+	static const struct rd_filter_spec spec = {.opcode = "nak,rnr,cm,0x3f", .roce = true};
+	struct rd_filter *f;
+	char *text;
+
+	(void)state;
+	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_INFINIBAND, NULL), 0);
+	text = rd_filter_explain(f);
+	assert_non_null(strstr(text, "0x11 RC_ACK (NAK) (RNR NAK), 0x3f, 0x51 RD_ACK"));
+	assert_non_null(strstr(text, "0x64 UD_SEND_ONLY (CM)"));
+	assert_non_null(strstr(text, "RoCE v1"));
+	free(text);
+	rd_filter_free(f);
+}
+
+/* A message of the CM: with RD_CM_REP the peer's id is that of the REQ. */
+static void make_cm(
+	struct make *m, unsigned int attribute, uint32_t local, uint32_t remote, uint32_t qpn)
+{
+	uint8_t *mad;
+
+	m->n = 0;
+	make_packet(m, MAKE_V2_IPV4, RD_UD_SEND_ONLY, 1, 8 + 256, 0);
+	mad = m->b + m->n - 4 - 256;
+	memset(mad, 0, 256);
+	mad[1] = RD_MAD_CM;
+	rd_put_be16(mad + 16, (uint16_t)attribute);
+	rd_put_be32(mad + 24, local);
+	rd_put_be32(mad + 28, remote);
+	rd_put_be32(mad + 24 + (attribute == RD_CM_REQ ? 32 : 12), qpn << 8);
+}
+
+/* From 10.0.0.1 to 10.0.0.2, the way back. */
+static void turn(struct make *m)
+{
+	m->b[29] = 1;
+	m->b[33] = 2;
+}
+
+static bool kept(struct rd_filter *f, const struct make *m)
+{
+	struct rd_frame frame = make_frame(m);
+
+	return rd_filter_run(f, &frame, 1, NULL);
+}
+
+static void test_learnt_pairs(void **state)
+{
+	static const struct rd_filter_spec spec = {.src_qp = "0x100"};
+	struct make m = {.n = 0};
+	struct rd_filter *f;
+
+	(void)state;
+	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), 0);
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x200, 8, 0);
+	assert_false(kept(f, &m));
+
+	make_cm(&m, RD_CM_REQ, 0xabc, 0, 0x100);
+	assert_false(kept(f, &m));
+	make_cm(&m, RD_CM_REP, 0xdef, 0xabd, 0x200); /* to another REQ */
+	turn(&m);
+	assert_false(kept(f, &m));
+	m.n = 0;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x200, 8, 0);
+	assert_false(kept(f, &m));
+
+	make_cm(&m, RD_CM_REP, 0xdef, 0xabc, 0x200);
+	turn(&m);
+	assert_false(kept(f, &m));
+	m.n = 0;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x200, 8, 0);
+	assert_true(kept(f, &m));
+	turn(&m); /* the same QP number at the other end is another QP */
+	assert_false(kept(f, &m));
+
+	/* The peer's QP is connected anew, to another one. */
+	make_cm(&m, RD_CM_REQ, 0xac0, 0, 0x101);
+	assert_false(kept(f, &m));
+	make_cm(&m, RD_CM_REP, 0xdf0, 0xac0, 0x200);
+	turn(&m);
+	assert_false(kept(f, &m));
+	m.n = 0;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x200, 8, 0);
+	assert_false(kept(f, &m));
+	rd_filter_free(f);
+}
+
+/* Thousands of connections: the last ones are remembered. */
+static void test_many_pairs(void **state)
+{
+	static const struct rd_filter_spec spec = {.src_qp = "5000"};
+	struct make m = {.n = 0};
+	struct rd_filter *f;
+
+	(void)state;
+	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), 0);
+	for (uint32_t i = 0; i < 20000; i++) {
+		make_cm(&m, RD_CM_REQ, i, 0, i == 18000 ? 5000 : i + 10000);
+		kept(f, &m);
+		make_cm(&m, RD_CM_REP, i, i, i + 40000);
+		turn(&m);
+		kept(f, &m);
+	}
+	m.n = 0;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 18000 + 40000, 8, 0);
+	assert_true(kept(f, &m));
+	rd_filter_free(f);
+}
+
+/* Frames of every length, in exact copies, through all terms at once. */
+static void test_truncated(void **state)
+{
+	static const struct rd_filter_spec spec = {.expression = "udp or ip6",
+		.src_qp = "1",
+		.opcode = "nak,cm,ack",
+		.host = "10.0.0.1,52:54:00:00:00:01",
+		.gid = "::ffff:10.0.0.1"};
+	struct make m = {.n = 0};
+	struct rd_filter *f;
+
+	(void)state;
+	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), 0);
+	make_cm(&m, RD_CM_REQ, 1, 0, 1);
+	for (uint32_t n = 0; n <= m.n; n++) {
+		uint8_t *copy = make_exact(m.b, n);
+		struct rd_frame frame = {.data = copy, .caplen = n, .len = m.n};
+
+		rd_filter_run(f, &frame, 1, NULL);
+		free(copy);
+	}
+	rd_filter_free(f);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_nothing_asked),
+		cmocka_unit_test(test_batch),
+		cmocka_unit_test(test_explain_opcodes),
+		cmocka_unit_test(test_learnt_pairs),
+		cmocka_unit_test(test_many_pairs),
+		cmocka_unit_test(test_truncated),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Packets taken apart: every opcode's headers, every layer, every length that they can be cut to,
+ * and their line of text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include "test_packet_make.h"
+#include <pcap/pcap.h>
+#include <stdio.h>
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+static const struct {
+	const char *verb;
+	bool response;
+	int length; /* of the headers behind the BTH, on RC */
+} verbs[32] = {
+	[0x00] = {"SEND_FIRST", false, 0},
+	[0x01] = {"SEND_MIDDLE", false, 0},
+	[0x02] = {"SEND_LAST", false, 0},
+	[0x03] = {"SEND_LAST_IMM", false, 4},
+	[0x04] = {"SEND_ONLY", false, 0},
+	[0x05] = {"SEND_ONLY_IMM", false, 4},
+	[0x06] = {"WRITE_FIRST", false, 16},
+	[0x07] = {"WRITE_MIDDLE", false, 0},
+	[0x08] = {"WRITE_LAST", false, 0},
+	[0x09] = {"WRITE_LAST_IMM", false, 4},
+	[0x0a] = {"WRITE_ONLY", false, 16},
+	[0x0b] = {"WRITE_ONLY_IMM", false, 20},
+	[0x0c] = {"READ_REQUEST", false, 16},
+	[0x0d] = {"READ_RESP_FIRST", true, 4},
+	[0x0e] = {"READ_RESP_MIDDLE", true, 0},
+	[0x0f] = {"READ_RESP_LAST", true, 4},
+	[0x10] = {"READ_RESP_ONLY", true, 4},
+	[0x11] = {"ACK", true, 4},
+	[0x12] = {"ATOMIC_ACK", true, 12},
+	[0x13] = {"CMP_SWAP", false, 28},
+	[0x14] = {"FETCH_ADD", false, 28},
+	[0x15] = {"RESYNC", false, 0},
+	[0x16] = {"SEND_LAST_INV", false, 4},
+	[0x17] = {"SEND_ONLY_INV", false, 4},
+	[0x1c] = {"FLUSH", false, 20},
+	[0x1d] = {"ATOMIC_WRITE", false, 16},
+};
+
+static bool has_verb(unsigned int transport, unsigned int verb)
+{
+	switch (transport) {
+	case RD_RC:
+	case RD_XRC:
+		return verbs[verb].verb && verb != 0x15;
+	case RD_UC:
+		return verb < 0x0c;
+	case RD_RD:
+		return verbs[verb].verb && verb != 0x16 && verb != 0x17;
+	case RD_UD:
+		return verb == 4 || verb == 5;
+	default:
+		return false;
+	}
+}
+
+static unsigned int more_headers(unsigned int transport, bool response)
+{
+	switch (transport) {
+	case RD_UD:
+		return 8;
+	case RD_RD:
+		return response ? 4 : 12;
+	case RD_XRC:
+		return response ? 0 : 4;
+	default:
+		return 0;
+	}
+}
+
+static void test_opcodes(void **state)
+{
+	(void)state;
+	for (unsigned int code = 0; code < 256; code++) {
+		const struct rd_opcode *op = &rd_opcodes[code];
+		unsigned int transport = code >> 5, verb = code & 0x1f, sum = 0;
+		char name[40];
+
+		if (code == 0x81) {
+			assert_string_equal(op->name, "CNP");
+			assert_int_equal(op->length, 16);
+			continue;
+		}
+		if (!has_verb(transport, verb)) {
+			assert_null(op->name);
+			assert_int_equal(op->length, 0);
+			continue;
+		}
+		snprintf(name, sizeof(name), "%s_%s", rd_transport_name(transport),
+			verbs[verb].verb);
+		assert_string_equal(op->name, name);
+		assert_int_equal(op->length,
+			verbs[verb].length + (int)more_headers(transport, verbs[verb].response));
+		assert_int_equal(!!(op->bits & RD_OP_RESPONSE), verbs[verb].response);
+		for (unsigned int i = 0; i < 4; i++)
+			sum += rd_header_length(op->headers[i]);
+		assert_int_equal(sum, op->length);
+	}
+}
+
+static const enum make_outer outers[] = {MAKE_V2_IPV4, MAKE_V2_IPV6, MAKE_V1, MAKE_IB, MAKE_IB_GRH};
+
+/* Offsets, payload and ICRC of every opcode in every kind of packet, and at one byte too few. */
+static void test_every_opcode(void **state)
+{
+	static const uint32_t bth[] = {42, 62, 54, 8, 48};
+
+	(void)state;
+	for (size_t o = 0; o < COUNT(outers); o++) {
+		for (unsigned int code = 0; code < 256; code++) {
+			uint32_t headers = rd_opcodes[code].length;
+			struct make m = {.n = 0};
+			struct rd_packet p;
+
+			make_packet(&m, outers[o], code, 0x11, headers + 7, 1);
+			assert_true(rd_packet_parse(make_link(outers[o]), m.b, m.n, m.n, &p));
+			assert_int_equal(p.flags, 0);
+			assert_int_equal(p.bth, bth[o]);
+			assert_int_equal(p.opcode, code);
+			assert_int_equal(p.dest_qp, 0x11);
+			assert_int_equal(p.psn, 0x123456);
+			assert_int_equal(p.pad, 1);
+			assert_int_equal(p.payload, bth[o] + 12 + headers);
+			assert_int_equal(p.payload_len, 7);
+			assert_memory_equal(m.b + p.icrc, "ICRC", 4);
+
+			m.n = 0;
+			if (!headers)
+				continue;
+			make_packet(&m, outers[o], code, 0x11, headers - (headers >= 4 ? 4 : 1), 0);
+			assert_true(rd_packet_parse(make_link(outers[o]), m.b, m.n, m.n, &p));
+			assert_int_equal(p.flags & RD_PACKET_MALFORMED, RD_PACKET_MALFORMED);
+			assert_int_equal(p.payload_len, 0);
+		}
+	}
+}
+
+/* Untagged IPv4 is parsed by a shorter way: a tag, which forces the longer one, must change nothing
+ * but offsets. */
+static void test_two_ways(void **state)
+{
+	(void)state;
+	for (unsigned int code = 0; code < 256; code++) {
+		struct make m = {.n = 0}, tagged = {.n = 0};
+		struct rd_packet a, b;
+
+		make_packet(
+			&m, MAKE_V2_IPV4, code, 0xabcdef, rd_opcodes[code].length + 33U, code & 3);
+		m.b[42 + 1] |= (uint8_t)(code << 6 | 3);
+		m.b[42 + 4] = (uint8_t)~code;
+		m.b[42 + 8] = (uint8_t)code;
+		make_bytes(&tagged, m.b, 12);
+		make_be32(&tagged, 0x81000001);
+		make_bytes(&tagged, m.b + 12, m.n - 12);
+		for (uint32_t less = 0; less < m.n; less++) {
+			rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n - less, m.n, &a);
+			rd_packet_parse(RD_LINK_ETHERNET, tagged.b, tagged.n - less, tagged.n, &b);
+			if (!b.l3)
+				continue;
+			assert_int_equal(a.l3 + 4, b.l3);
+			assert_int_equal(a.l4 + (b.l4 ? 4 : 0), b.l4);
+			assert_int_equal(a.bth + (b.bth ? 4 : 0), b.bth);
+			assert_int_equal(a.payload + 4, b.payload);
+			assert_int_equal(a.payload_len, b.payload_len);
+			assert_int_equal(a.icrc + (b.icrc ? 4 : 0), b.icrc);
+			assert_int_equal(a.end + 4, b.end);
+			assert_int_equal(a.dest_qp, b.dest_qp);
+			assert_int_equal(a.psn, b.psn);
+			assert_ptr_equal(a.op, b.op);
+			assert_memory_equal(&a.ethertype, &b.ethertype,
+				sizeof(a) - offsetof(struct rd_packet, ethertype));
+		}
+	}
+}
+
+/* Everything that reads, over exact copies of every length. */
+static void read_all(enum rd_link link, const uint8_t *data, uint32_t caplen, uint32_t len)
+{
+	struct rd_frame frame = {.data = data, .caplen = caplen, .len = len};
+	struct rd_packet p;
+	char line[512];
+	size_t n;
+
+	rd_packet_parse(link, data, caplen, len, &p);
+	for (unsigned int h = 0; h <= RD_H_CNP + 1; h++) {
+		const uint8_t *at = rd_packet_header(&p, (enum rd_header)h);
+
+		if (at)
+			assert_true(at >= data &&
+				    at + rd_header_length((enum rd_header)h) <= data + caplen);
+	}
+	n = rd_packet_line(
+		line, sizeof(line), &frame, link, RD_LINE_LINK | RD_LINE_UTC | RD_LINE_DATE);
+	assert_int_equal(n, strlen(line));
+	for (size_t i = 0; i < n; i++)
+		assert_true(line[i] >= ' ' && line[i] <= '~');
+}
+
+static void test_truncated(void **state)
+{
+	(void)state;
+	for (size_t o = 0; o < COUNT(outers); o++) {
+		for (unsigned int code = 0; code < 256; code += code == 0x64 ? 1 : 3) {
+			struct make m = {.n = 0};
+
+			/* To QP 1, so that MADs are read too. */
+			make_packet(&m, outers[o], code, 1, rd_opcodes[code].length + 60U, 0);
+			m.b[m.n - 66 + 1] = RD_MAD_CM;
+			for (uint32_t n = 0; n <= m.n; n++) {
+				uint8_t *copy = make_exact(m.b, n);
+
+				read_all(make_link(outers[o]), copy, n, m.n);
+				read_all(make_link(outers[o]), copy, n, n);
+				free(copy);
+			}
+		}
+	}
+}
+
+static void test_vlans(void **state)
+{
+	struct make m = {.n = 0}, tagged = {.n = 0};
+	struct rd_packet p;
+
+	(void)state;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 8, 0);
+	make_bytes(&tagged, m.b, 12);
+	make_be32(&tagged, 0x88a80064);
+	make_be32(&tagged, 0x91000065);
+	make_be32(&tagged, 0x81006066);
+	make_bytes(&tagged, m.b + 12, m.n - 12);
+	assert_true(rd_packet_parse(RD_LINK_ETHERNET, tagged.b, tagged.n, tagged.n, &p));
+	assert_int_equal(p.l3, 26);
+	assert_int_equal(p.ethertype, 0x0800);
+	assert_int_equal(p.bth, 54);
+	assert_int_equal(p.payload_len, 8);
+}
+
+/* Bytes behind the IP packet are neither payload nor ICRC. */
+static void test_trailer(void **state)
+{
+	struct make m = {.n = 0};
+	struct rd_packet p;
+
+	(void)state;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 0, 0);
+	make_fill(&m, 0xaa, 6);
+	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_int_equal(p.end, m.n - 6);
+	assert_memory_equal(m.b + p.icrc, "ICRC", 4);
+	assert_int_equal(p.payload_len, 0);
+}
+
+static void test_ipv4_options_and_fragments(void **state)
+{
+	struct make m = {.n = 0};
+	struct rd_packet p;
+
+	(void)state;
+	make_ethernet(&m, 0x0800);
+	make_be16(&m, 0x4700);
+	make_be16(&m, 28 + 8 + 16);
+	make_be32(&m, 0);
+	make_be16(&m, 64 << 8 | 17);
+	make_be16(&m, 0);
+	make_fill(&m, 1, 8 + 8);
+	make_udp(&m, 4791, 16);
+	make_bth(&m, 0x04, 5, 6, 0);
+	make_bytes(&m, "ICRC", 4);
+	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_int_equal(p.l4, 14 + 28);
+	assert_int_equal(p.dest_qp, 5);
+
+	m.b[20] = 0x20; /* more fragments: no ICRC here */
+	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_int_equal(p.icrc, 0);
+	assert_int_equal(p.payload_len, 4);
+
+	m.b[21] = 1; /* a later fragment: no transport */
+	assert_false(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_int_equal(p.l4, 0);
+	assert_int_equal(p.payload, 14 + 28);
+	assert_int_equal(p.flags, RD_PACKET_FRAGMENT);
+}
+
+static void test_ipv6_extensions(void **state)
+{
+	static const uint8_t options[] = {60, 0, 1, 4, 0, 0, 0, 0}, destination[] = {17, 1, 1, 12};
+	struct make m = {.n = 0};
+	struct rd_packet p;
+
+	(void)state;
+	make_ethernet(&m, 0x86dd);
+	make_ipv6(&m, 0, 8 + 16 + 8 + 16);
+	make_bytes(&m, options, 8);
+	make_bytes(&m, destination, 4);
+	make_fill(&m, 0, 12);
+	make_udp(&m, 4791, 16);
+	make_bth(&m, 0x04, 5, 6, 0);
+	make_bytes(&m, "ICRC", 4);
+	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_int_equal(p.l4, 54 + 24);
+	assert_int_equal(p.proto, 17);
+
+	m.b[20] = 44; /* the first one becomes a fragment header, of a later fragment */
+	m.b[54 + 3] = 8;
+	assert_false(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_int_equal(p.payload, 54 + 8);
+	assert_int_equal(p.flags, RD_PACKET_FRAGMENT);
+}
+
+static void test_not_roce(void **state)
+{
+	struct make m = {.n = 0};
+	struct rd_packet p;
+
+	(void)state;
+	/* Too short for BTH and ICRC. */
+	make_ethernet(&m, 0x0800);
+	make_ipv4(&m, 17, 8 + 15);
+	make_udp(&m, 4791, 15);
+	make_fill(&m, 0, 15);
+	assert_false(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_int_equal(p.kind, RD_KIND_OTHER);
+	assert_int_equal(p.payload_len, 15);
+
+	/* TCP with options; iWARP is one of these. */
+	m.n = 0;
+	make_ethernet(&m, 0x0800);
+	make_ipv4(&m, 6, 32 + 5);
+	make_fill(&m, 0, 12);
+	make_be16(&m, 0x8010);
+	make_fill(&m, 0, 18 + 5);
+	assert_false(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_int_equal(p.kind, RD_KIND_OTHER);
+	assert_int_equal(p.payload, 14 + 20 + 32);
+	assert_int_equal(p.payload_len, 5);
+}
+
+static void test_infiniband_raw(void **state)
+{
+	struct make m = {.n = 0};
+	struct rd_packet p;
+
+	(void)state;
+	make_lrh(&m, 0, 12);
+	make_be32(&m, 0x0800);
+	make_fill(&m, 0x55, 8 + 2);
+	assert_false(rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p));
+	assert_int_equal(p.ethertype, 0x0800);
+	assert_int_equal(p.payload, 12);
+
+	m.n = 0;
+	make_lrh(&m, 1, 40 + 8);
+	make_ipv6(&m, 58, 8);
+	make_fill(&m, 0, 8 + 2);
+	assert_false(rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p));
+	assert_int_equal(p.net, RD_NET_IPV6);
+	assert_int_equal(p.l4, 48);
+}
+
+static void test_headers(void **state)
+{
+	struct make m = {.n = 0};
+	struct rd_atomic atomic;
+	struct rd_deth deth;
+	struct rd_reth reth;
+	struct rd_packet p;
+
+	(void)state;
+	/* XRC: XRCETH, RETH, ImmDt. The body counts from 1. */
+	make_packet(&m, MAKE_IB, 0xab, 0x11, 24, 0);
+	rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p);
+	assert_int_equal(rd_be32(rd_packet_header(&p, RD_H_XRCETH)), 0x01020304);
+	assert_true(rd_packet_reth(&p, &reth));
+	assert_true(reth.va == UINT64_C(0x05060708090a0b0c));
+	assert_int_equal(reth.rkey, 0x0d0e0f10);
+	assert_int_equal(reth.length, 0x11121314);
+	assert_int_equal(rd_be32(rd_packet_header(&p, RD_H_IMMDT)), 0x15161718);
+	assert_null(rd_packet_header(&p, RD_H_AETH));
+
+	/* RD: RDETH, DETH, AtomicETH. */
+	m.n = 0;
+	make_packet(&m, MAKE_IB, 0x53, 0x11, 40, 0);
+	rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p);
+	assert_true(rd_packet_deth(&p, &deth));
+	assert_int_equal(deth.qkey, 0x05060708);
+	assert_int_equal(deth.src_qp, 0x0a0b0c);
+	assert_true(rd_packet_atomic(&p, &atomic));
+	assert_true(atomic.va == UINT64_C(0x0d0e0f1011121314));
+	assert_int_equal(atomic.rkey, 0x15161718);
+	assert_true(atomic.swap_or_add == UINT64_C(0x191a1b1c1d1e1f20));
+	assert_true(atomic.compare == UINT64_C(0x2122232425262728));
+	assert_false(rd_packet_reth(&p, &reth));
+}
+
+static void test_aeth(void **state)
+{
+	static const struct {
+		uint8_t syndrome;
+		enum rd_aeth_kind kind;
+	} cases[] = {{0x1f, RD_AETH_ACK}, {0x2e, RD_AETH_RNR}, {0x41, RD_AETH_RESERVED},
+		{0x60, RD_AETH_NAK}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct make m = {.n = 0};
+		struct rd_aeth aeth;
+		struct rd_packet p;
+
+		make_packet(&m, MAKE_V2_IPV4, 0x11, 0x11, 4, 0);
+		m.b[54] = cases[i].syndrome;
+		rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p);
+		assert_true(rd_packet_aeth(&p, &aeth));
+		assert_int_equal(aeth.kind, cases[i].kind);
+		assert_int_equal(aeth.value, cases[i].syndrome & 0x1f);
+		assert_int_equal(aeth.msn, 0x020304);
+	}
+	assert_int_equal(rd_aeth_credits(0x0a), 32);
+	assert_int_equal(rd_aeth_credits(0x1e), 32768);
+	assert_int_equal(rd_aeth_credits(0x1f), -1);
+	assert_int_equal(rd_aeth_rnr_us(0), 655360);
+	assert_int_equal(rd_aeth_rnr_us(1), 10);
+	assert_int_equal(rd_aeth_rnr_us(14), 1280);
+	assert_int_equal(rd_aeth_rnr_us(31), 491520);
+	assert_string_equal(rd_aeth_nak_name(2), "remote access error");
+	assert_string_equal(rd_aeth_nak_name(31), "reserved NAK code");
+}
+
+static void test_bth_bits(void **state)
+{
+	struct make m = {.n = 0};
+	struct rd_packet p;
+
+	(void)state;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 0, 0);
+	m.b[15] = 0x6b;
+	m.b[42 + 1] = 0xc0 | 0x05;
+	m.b[42 + 4] = 0xc0;
+	m.b[42 + 8] = 0x80;
+	rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p);
+	assert_int_equal(p.bth_bits,
+		RD_BTH_SOLICITED | RD_BTH_MIGREQ | RD_BTH_FECN | RD_BTH_BECN | RD_BTH_ACKREQ);
+	assert_int_equal(p.tver, 5);
+	assert_int_equal(rd_packet_tclass(&p), 0x6b);
+	m.n = 0;
+	make_packet(&m, MAKE_V1, 0x04, 0x11, 0, 0);
+	rd_put_be32(m.b + 14, 0x66b00000);
+	rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p);
+	assert_int_equal(rd_packet_tclass(&p), 0x6b);
+}
+
+static const struct {
+	enum make_outer outer;
+	unsigned int opcode;
+	uint32_t body;
+	const char *text;
+} lines[] = {
+	{MAKE_V2_IPV4, 0x06, 24,
+		"?   10.0.0.2 > 10.0.0.1       RoCEv2 RC_WRITE_FIRST       QP 0x000011 PSN 1193046 "
+		" "
+		"va 0x102030405060708 rkey 0x090a0b0c dmalen 219025168 payload 8 len 82"},
+	{MAKE_V1, 0x11, 4,
+		"?   fd00::2 > fd00::1         RoCEv1 RC_ACK               QP 0x000011 PSN 1193046 "
+		" "
+		"ACK credits 1 MSN 131844 len 74"},
+	{MAKE_IB, 0x64, 12,
+		"?   LID 2 > LID 1             IB     UD_SEND_ONLY         QP 0x000011 PSN 1193046 "
+		" "
+		"from QP 0x060708 qkey 0x01020304 payload 4 len 38"},
+	{MAKE_V2_IPV6, 0x81, 16,
+		"?   fd00::2 > fd00::1         RoCEv2 CNP                  QP 0x000011 PSN 1193046 "
+		" len 94"},
+	{MAKE_V2_IPV4, 0xff, 4,
+		"?   10.0.0.2 > 10.0.0.1       RoCEv2 opcode 0xff          QP 0x000011 PSN 1193046 "
+		" payload 4 len 62"},
+};
+
+static void test_lines(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(lines); i++) {
+		struct make m = {.n = 0};
+		char line[512], small[24];
+		struct rd_frame frame;
+
+		make_packet(&m, lines[i].outer, lines[i].opcode, 0x11, lines[i].body, 0);
+		frame = make_frame(&m);
+		rd_packet_line(
+			line, sizeof(line), &frame, make_link(lines[i].outer), RD_LINE_NO_TIME);
+		assert_string_equal(line, lines[i].text);
+		/* No room: cut, and still a string. */
+		assert_int_equal(rd_packet_line(small, sizeof(small), &frame,
+					 make_link(lines[i].outer), RD_LINE_NO_TIME),
+			sizeof(small) - 1);
+		assert_memory_equal(small, lines[i].text, sizeof(small) - 1);
+	}
+}
+
+static void test_line_times(void **state)
+{
+	struct make m = {.n = 0};
+	struct rd_frame frame;
+	char line[512];
+
+	(void)state;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 0, 0);
+	frame = make_frame(&m);
+	frame.ts_ns = UINT64_C(1700000000123456789);
+	frame.direction = RD_DIR_OUT;
+	rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_UTC);
+	assert_memory_equal(line, "22:13:20.123456789 OUT 10.0.0.2 > ", 34);
+	rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_UTC | RD_LINE_DATE);
+	assert_memory_equal(line, "2023-11-14 22:13:20.123456789 OUT ", 34);
+	rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_EPOCH);
+	assert_memory_equal(line, "1700000000.123456789 OUT ", 25);
+	rd_packet_line(
+		line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_NO_TIME | RD_LINE_LINK);
+	assert_memory_equal(line, "OUT 52:54:00:00:00:02 > 52:54:00:00:00:01 10.0.0.2 > ", 53);
+}
+
+/* What the CM of a real kernel said; the numbers are tshark's. */
+static void test_cm(void **state)
+{
+	const char *dir = getenv("TEST_DATA");
+	char path[4096], error[PCAP_ERRBUF_SIZE];
+	struct pcap_pkthdr h;
+	const u_char *data;
+	struct rd_packet p;
+	struct rd_mad mad;
+	struct rd_cm cm;
+	pcap_t *in;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/roce/07_rping/a.pcap", dir ? dir : "");
+	in = pcap_open_offline(path, error);
+	if (!in)
+		skip();
+	data = pcap_next(in, &h);
+	assert_true(rd_packet_parse(RD_LINK_ETHERNET, data, h.caplen, h.len, &p));
+	assert_true(rd_packet_mad(&p, &mad));
+	assert_true(rd_mad_cm(&mad, &cm));
+	assert_string_equal(rd_mad_attribute_name(mad.class, mad.attribute), "ConnectRequest");
+	assert_int_equal(cm.qpn, 0x13);
+	assert_int_equal(cm.psn, 0x15b745);
+	assert_int_equal(cm.transport, 0);
+	data = pcap_next(in, &h);
+	assert_true(rd_packet_parse(RD_LINK_ETHERNET, data, h.caplen, h.len, &p));
+	assert_true(rd_packet_mad(&p, &mad));
+	assert_true(rd_mad_cm(&mad, &cm));
+	assert_int_equal(mad.attribute, RD_CM_REP);
+	assert_int_equal(cm.remote_id, 0x81468c81);
+	assert_int_equal(cm.psn, 0xb3d60d);
+	pcap_close(in);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_opcodes),
+		cmocka_unit_test(test_every_opcode),
+		cmocka_unit_test(test_two_ways),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_vlans),
+		cmocka_unit_test(test_trailer),
+		cmocka_unit_test(test_ipv4_options_and_fragments),
+		cmocka_unit_test(test_ipv6_extensions),
+		cmocka_unit_test(test_not_roce),
+		cmocka_unit_test(test_infiniband_raw),
+		cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_aeth),
+		cmocka_unit_test(test_bth_bits),
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_line_times),
+		cmocka_unit_test(test_cm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
