@@ -41,6 +41,8 @@ struct rd_format {
 		const struct rd_note *note, uint8_t *dst, size_t room);
 	/* Length of the record that starts at p, 0 if it is not whole within `left` bytes. */
 	size_t (*record_len)(const struct rd_encoder *e, const uint8_t *p, size_t left);
+	/* Interface of the whole record at p; NULL: the format knows only one. */
+	unsigned int (*record_iface)(const uint8_t *p);
 };
 
 struct rd_encoder {
@@ -69,28 +71,36 @@ size_t rd_encoder_bound(const struct rd_encoder *e, uint32_t caplen);
 /* Upper bound of what header() or trailer() need. */
 size_t rd_encoder_header_bound(const struct rd_encoder *e);
 
-#define RD_NOTE_MAX 1024 /* bytes of a comment that are stored; longer ones are cut at a character */
+#define RD_NOTE_MAX                                                                                \
+	1024 /* bytes of a comment that are stored; longer ones are cut at a character */
 
 /*
  * Decoding. The reader recognises pcap (micro- and nanosecond, both byte orders), pcapng (any
- * number of sections, both byte orders, any tsresol/tsoffset, SPB and obsolete PB blocks too) and ERF from
- * the first bytes. DLT_ERF records of type InfiniBand and of type Ethernet are unwrapped: the frame is what follows the
- * ERF headers, the interface's link says which.
+ * number of sections, both byte orders, any tsresol/tsoffset, SPB and obsolete PB blocks too) and
+ * ERF from the first bytes. DLT_ERF records of type InfiniBand and of type Ethernet are unwrapped:
+ * the frame is what follows the ERF headers, the interface's link says which.
  */
 struct rd_reader;
 
-/* Fills buf with up to room bytes; 0 at the end, -1 with *err set. */
+/*
+ * Fills buf with up to room bytes; 0 at the end, -1 with *err set. RD_READ_LATER: there are none
+ * now; rd_reader_next() then returns it too, and goes on at the next call. rd_reader_open() must
+ * not meet it.
+ */
+#define RD_READ_LATER (-2)
 typedef ssize_t rd_read_fn(void *ctx, uint8_t *buf, size_t room, struct rd_error *err);
 
-/* `name` is used in messages. Fails with RD_CLASS_DEVICE if it is no capture file. Owned by the caller. */
-int rd_reader_open(struct rd_reader **r, rd_read_fn *read, void *ctx, const char *name,
-	struct rd_error *err);
+/* `name` is used in messages. Fails with RD_CLASS_DEVICE if it is no capture file. Owned by the
+ * caller. */
+int rd_reader_open(
+	struct rd_reader **r, rd_read_fn *read, void *ctx, const char *name, struct rd_error *err);
 /*
- * Up to max frames (max >= 1), valid until the next call. Returns the number, 0 at the end, -1 on a
- * damaged or cut file: every frame before the damage has been delivered by then.
+ * Up to max frames (max >= 1), valid until the next call. Returns the number, 0 at the end,
+ * RD_READ_LATER if read() did, -1 on a damaged or cut file: every frame before the damage has been
+ * delivered by then.
  */
-int rd_reader_next(struct rd_reader *r, struct rd_frame *frames, unsigned int max,
-	struct rd_error *err);
+int rd_reader_next(
+	struct rd_reader *r, struct rd_frame *frames, unsigned int max, struct rd_error *err);
 /* Comment and drop count of the frame frames[i] of the last batch; false if it has none. */
 bool rd_reader_note(const struct rd_reader *r, unsigned int i, struct rd_note *note);
 /* Interfaces seen so far; later sections' ones are appended. Valid until the next call. */

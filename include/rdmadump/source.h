@@ -34,9 +34,9 @@ struct rd_source_ops {
 	/* From here on frames arrive. */
 	int (*start)(struct rd_source *s, struct rd_error *err);
 	/*
-	 * Up to max (<= RD_BATCH) frames, borrowed until release(). Never blocks. Returns their
-	 * number, -1 on a fault that ends the source, RD_SOURCE_END when there is nothing more to
-	 * come.
+	 * Up to max (<= RD_BATCH) frames, borrowed until release(). Never blocks (once stopped,
+	 * 0.2 s at most, for what the kernel has not handed over yet). Returns their number, -1 on
+	 * a fault that ends the source, RD_SOURCE_END when there is nothing more to come.
 	 */
 	int (*receive)(struct rd_source *s, struct rd_frame *frames, unsigned int max,
 		struct rd_error *err);

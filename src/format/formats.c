@@ -17,6 +17,7 @@ const struct rd_format rd_formats[] = {
 		.frames = pcapng_frames,
 		.noted = pcapng_noted,
 		.record_len = pcapng_record_len,
+		.record_iface = pcapng_record_iface,
 	},
 	{
 		.name = "pcap",

@@ -363,6 +363,14 @@ size_t pcapng_noted(const struct rd_encoder *e, const struct rd_frame *f,
 	return o.used;
 }
 
+unsigned int pcapng_record_iface(const uint8_t *p)
+{
+	uint32_t id;
+
+	memcpy(&id, p + 8, sizeof(id));
+	return id;
+}
+
 size_t pcapng_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
 {
 	uint32_t total;

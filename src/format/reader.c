@@ -288,7 +288,8 @@ static void drop_skipped(struct rd_reader *r)
 }
 
 /*
- * Reads until r->need bytes are there. STEP_OTHER: they are; STEP_MORE: the file ended before.
+ * Reads until r->need bytes are there. STEP_OTHER: they are; STEP_MORE: the file ended before;
+ * STEP_LATER: they are not there yet.
  * Invalidates the batch.
  */
 static enum step refill(struct rd_reader *r)
@@ -300,7 +301,7 @@ static enum step refill(struct rd_reader *r)
 			return STEP_FAIL;
 		n = r->read(r->ctx, r->buf + r->end, r->room - r->end, &r->error);
 		if (n < 0)
-			return STEP_FAIL;
+			return n == RD_READ_LATER ? STEP_LATER : STEP_FAIL;
 		r->at_end = n == 0;
 		r->end += (size_t)n;
 		drop_skipped(r);
@@ -321,7 +322,7 @@ static enum step step(struct rd_reader *r, struct rd_frame *frame)
 		if (r->batch)
 			return STEP_MORE;
 		s = refill(r);
-		if (s == STEP_FAIL)
+		if (s == STEP_FAIL || s == STEP_LATER)
 			return s;
 		if (s == STEP_MORE)
 			return reader_left(r) || r->skip ? fail_cut(r) : STEP_MORE;
@@ -337,6 +338,8 @@ int rd_reader_next(
 
 		if (s == STEP_FRAME)
 			r->batch++;
+		else if (s == STEP_LATER)
+			return RD_READ_LATER; /* met only while the batch is empty */
 		else if (s == STEP_MORE)
 			break;
 		else if (s == STEP_FAIL)

@@ -11,6 +11,7 @@ enum step {
 	STEP_OTHER, /* no frame in it, the record is consumed */
 	STEP_MORE,  /* reader.need bytes must be in the buffer first */
 	STEP_FAIL,  /* reader.error says why */
+	STEP_LATER, /* the bytes are not there yet */
 };
 
 struct reader_format {

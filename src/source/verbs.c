@@ -99,6 +99,8 @@ static inline void take_frame(
 	f->len = f->caplen = len;
 	f->ts_ns = now;
 	f->flags = 0;
+	f->direction = RD_DIR_UNKNOWN;
+	f->iface = 0;
 }
 
 static int poll_extended(struct verbs *v, struct rd_frame *frames, unsigned int max)

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A capture file as a source, so that what works on a device works on what was captured
+ * (rd_reader). */
+#include "stream.h"
+#include <errno.h>
+#include <rdmadump/format.h>
+#include <rdmadump/log.h>
+#include <rdmadump/source.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAME_MAX 262144u /* libpcap's MAXIMUM_SNAPLEN: no reader of our output takes more */
+
+/* An interface of ours: what went through it. */
+struct passage {
+	uint64_t first_ns, last_ns, frames;
+	uint64_t dropped; /* as told beside the frames */
+};
+
+/* Where the frames of one of the reader's interfaces go. */
+struct route {
+	uint16_t to;	/* an interface of ours */
+	bool announced; /* false: the next frame of it must say where it comes from */
+};
+
+struct file {
+	struct rd_source src;
+	struct stream *stream;
+	struct rd_reader *reader;
+	struct rd_frame first; /* read to learn the link type; not yet handed out if has_first */
+	bool has_first, stopped;
+	struct rd_iface *ifaces;
+	struct passage *passages; /* in step with ifaces */
+	struct route *routes;	  /* by the reader's index */
+	unsigned int n_routes;
+	uint64_t noted; /* bit i: notes[i] belongs to frame i of the batch */
+	struct rd_note notes[RD_BATCH];
+	char arrival[RD_NOTE_MAX]; /* a comment of our own, in front of the frame's */
+	uint64_t left_out, shortened;
+};
+
+_Static_assert(RD_BATCH <= 64, "one bit per frame of a batch");
+
+/* --- interfaces ------------------------------------------------------------------------- */
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_link(const struct rd_iface *a, const struct rd_iface *b)
+{
+	return a->link == b->link && a->dlt == b->dlt;
+}
+
+static bool same_iface(const struct rd_iface *a, const struct rd_iface *b)
+{
+	return same_text(a->name, b->name) && same_text(a->description, b->description) &&
+	       same_text(a->hardware, b->hardware) && same_text(a->filter, b->filter) &&
+	       a->has_mac == b->has_mac && memcmp(a->mac, b->mac, sizeof(a->mac)) == 0;
+}
+
+/*
+ * The header with the interfaces is written before the first frame. An interface that comes later
+ * (in another section of the file) is taken for the one that is equal, else of equal name, else
+ * for the first; in the last case its first frame says so.
+ */
+static struct route find_route(const struct file *f, const struct rd_iface *iface)
+{
+	for (unsigned int i = 0; i < f->src.n_ifaces; i++)
+		if (same_iface(&f->ifaces[i], iface))
+			return (struct route){(uint16_t)i, true};
+	for (unsigned int i = 0; i < f->src.n_ifaces; i++)
+		if (same_text(f->ifaces[i].name, iface->name))
+			return (struct route){(uint16_t)i, true};
+	return (struct route){0, false};
+}
+
+static bool routes_grow(struct file *f, unsigned int n)
+{
+	struct route *routes = reallocarray(f->routes, n, sizeof(*routes));
+
+	if (!routes)
+		return false;
+	f->routes = routes;
+	return true;
+}
+
+/* Routes for the interfaces that the reader has met since. */
+static int routes_update(struct file *f, struct rd_error *err)
+{
+	unsigned int n;
+	const struct rd_iface *theirs = rd_reader_ifaces(f->reader, &n);
+
+	if (n == f->n_routes)
+		return 0;
+	if (!routes_grow(f, n))
+		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "'%s': cannot read on",
+			stream_name(f->stream));
+	for (; f->n_routes < n; f->n_routes++)
+		f->routes[f->n_routes] = find_route(f, &theirs[f->n_routes]);
+	return 0;
+}
+
+/* libpcap refuses a file whose interfaces are cut at different lengths: the longest for all. */
+static uint32_t common_snaplen(const struct rd_iface *ifaces, unsigned int n)
+{
+	uint32_t most = ifaces[0].snaplen;
+
+	for (unsigned int i = 1; i < n && most; i++)
+		if (!ifaces[i].snaplen || ifaces[i].snaplen > most)
+			most = ifaces[i].snaplen;
+	return most;
+}
+
+/* What a file without any interface shows. */
+static const struct rd_iface no_iface = {.link = RD_LINK_ETHERNET};
+
+/* Takes over those of the first frame's link type; one output file holds one link type. */
+static int take_ifaces(struct file *f, struct rd_error *err)
+{
+	unsigned int n, ours = 0;
+	const struct rd_iface *theirs = rd_reader_ifaces(f->reader, &n);
+	const struct rd_iface *model = f->has_first ? &theirs[f->first.iface] : theirs;
+	uint32_t snaplen;
+
+	if (!n)
+		theirs = model = &no_iface;
+	f->ifaces = calloc(n ? n : 1, sizeof(*f->ifaces));
+	f->passages = calloc(n ? n : 1, sizeof(*f->passages));
+	if (!f->ifaces || !f->passages || !routes_grow(f, n ? n : 1))
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot open '%s'",
+			stream_name(f->stream));
+	for (unsigned int i = 0; i < (n ? n : 1) && ours < RD_SOURCE_IFACES; i++) {
+		bool fits = same_link(&theirs[i], model);
+
+		f->n_routes = n ? i + 1 : 0;
+		f->routes[i] = fits ? (struct route){(uint16_t)ours, true} : (struct route){0};
+		if (fits)
+			f->ifaces[ours++] = theirs[i];
+	}
+	snaplen = common_snaplen(f->ifaces, ours);
+	for (unsigned int i = 0; i < ours; i++) {
+		f->ifaces[i].snaplen = snaplen;
+		f->ifaces[i].max_frame = FRAME_MAX;
+	}
+	f->src.iface = f->ifaces[0];
+	f->src.ifaces = f->ifaces;
+	f->src.n_ifaces = ours;
+	return routes_update(f, err);
+}
+
+/* --- frames ----------------------------------------------------------------------------- */
+
+/* A comment that tells of an interface which the output has no place for. */
+static void announce(struct file *f, const struct rd_iface *from, struct rd_note *note)
+{
+	const char *to = f->ifaces[0].name;
+
+	snprintf(f->arrival, sizeof(f->arrival),
+		"frames of interface '%s', which this file's header does not have, are under '%s' "
+		"from here on%s%s",
+		from->name ? from->name : "without a name", to ? to : "the first one",
+		note->comment ? "; " : "", note->comment ? note->comment : "");
+	rd_log(RD_LOG_WARNING, "'%s': %s", stream_name(f->stream), f->arrival);
+	note->comment = f->arrival;
+}
+
+/* Frame i of the reader's batch becomes frame `to` of ours: its note goes with it. */
+static void take_note(struct file *f, unsigned int i, unsigned int to, struct passage *passage,
+	const struct rd_iface *from, struct route *route)
+{
+	struct rd_note *note = &f->notes[to];
+
+	*note = (struct rd_note){0};
+	if (!rd_reader_note(f->reader, i, note) && route->announced)
+		return;
+	/* One announcement in a batch: there is one place for its text. */
+	if (!route->announced && !f->arrival[0]) {
+		announce(f, from, note);
+		route->announced = true;
+	}
+	passage->dropped += note->dropped;
+	if (note->dropped || note->comment)
+		f->noted |= UINT64_C(1) << to;
+}
+
+static void shorten(struct file *f, struct rd_frame *frame)
+{
+	if (!f->shortened++)
+		rd_log(RD_LOG_WARNING,
+			"'%s': frames longer than %u bytes are cut there, as other programs refuse "
+			"them",
+			stream_name(f->stream), FRAME_MAX);
+	frame->caplen = FRAME_MAX;
+}
+
+/* Routes the frames, and leaves out those that our link type has no place for. */
+static unsigned int route_frames(struct file *f, struct rd_frame *frames, unsigned int n)
+{
+	unsigned int n_theirs, kept = 0;
+	const struct rd_iface *theirs = rd_reader_ifaces(f->reader, &n_theirs);
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct rd_frame *frame = &frames[kept];
+		const struct rd_iface *from = &theirs[frames[i].iface];
+		struct route *route = &f->routes[frames[i].iface];
+		struct passage *passage = &f->passages[route->to];
+
+		if (!same_link(from, &f->src.iface))
+			continue;
+		*frame = frames[i];
+		frame->iface = route->to;
+		if (frame->caplen > FRAME_MAX)
+			shorten(f, frame);
+		if (!passage->frames || frame->ts_ns < passage->first_ns)
+			passage->first_ns = frame->ts_ns;
+		if (frame->ts_ns > passage->last_ns)
+			passage->last_ns = frame->ts_ns;
+		passage->frames++;
+		take_note(f, i, kept++, passage, from, route);
+	}
+	f->left_out += n - kept;
+	return kept;
+}
+
+static int read_batch(
+	struct file *f, struct rd_frame *frames, unsigned int max, struct rd_error *err)
+{
+	if (!f->has_first)
+		return rd_reader_next(f->reader, frames, max < RD_BATCH ? max : RD_BATCH, err);
+	f->has_first = false;
+	frames[0] = f->first;
+	return 1;
+}
+
+static int file_receive(
+	struct rd_source *src, struct rd_frame *frames, unsigned int max, struct rd_error *err)
+{
+	struct file *f = (struct file *)src;
+	int n;
+
+	f->noted = 0;
+	f->arrival[0] = '\0';
+	src->batch_has_notes = false;
+	if (f->stopped)
+		return RD_SOURCE_END;
+	do {
+		n = read_batch(f, frames, max, err);
+		if (n == 0)
+			return RD_SOURCE_END;
+		if (n == RD_READ_LATER)
+			return 0;
+		if (n < 0 || routes_update(f, err) < 0)
+			return -1;
+		n = (int)route_frames(f, frames, (unsigned int)n);
+	} while (!n);
+	src->batch_has_notes = f->noted != 0;
+	return n;
+}
+
+static bool file_note(struct rd_source *src, unsigned int i, struct rd_note *note)
+{
+	struct file *f = (struct file *)src;
+
+	if (i >= RD_BATCH || !(f->noted >> i & 1))
+		return false;
+	*note = f->notes[i];
+	return true;
+}
+
+static void file_release(struct rd_source *src)
+{
+	(void)src;
+}
+
+/* --- life ------------------------------------------------------------------------------- */
+
+static int file_start(struct rd_source *src, struct rd_error *err)
+{
+	(void)src;
+	(void)err;
+	return 0;
+}
+
+/* A pipe can be waited for; a file's next frame is always there. */
+static int file_arm(struct rd_source *src, struct rd_error *err)
+{
+	(void)err;
+	return src->frame_fd < 0;
+}
+
+static int file_service(struct rd_source *src, struct rd_error *err)
+{
+	(void)src;
+	(void)err;
+	return 0;
+}
+
+static void file_stop(struct rd_source *src)
+{
+	struct file *f = (struct file *)src;
+	char n[RD_UNITS_LEN];
+
+	f->stopped = true;
+	if (f->left_out)
+		rd_log(RD_LOG_WARNING,
+			"'%s': %s frames were left out: one file holds one link type, that of the "
+			"first frame",
+			stream_name(f->stream), rd_fmt_count(n, f->left_out));
+}
+
+/* Adds what the file says of each of its interfaces that became interface i. */
+static bool add_stats(const struct file *f, unsigned int i, struct rd_iface_stats *sum)
+{
+	unsigned int n;
+	const struct rd_iface *theirs = rd_reader_ifaces(f->reader, &n);
+	struct rd_iface_stats s;
+	bool any = false;
+
+	for (unsigned int k = 0; k < n && k < f->n_routes; k++) {
+		if (f->routes[k].to != i || !same_link(&theirs[k], &f->src.iface) ||
+			!rd_reader_stats(f->reader, k, &s))
+			continue;
+		any = true;
+		if (s.start_ns && (!sum->start_ns || s.start_ns < sum->start_ns))
+			sum->start_ns = s.start_ns;
+		if (s.end_ns > sum->end_ns)
+			sum->end_ns = s.end_ns;
+		sum->received += s.received;
+		sum->dropped += s.dropped;
+		sum->accepted += s.accepted;
+		sum->dropped_by_us += s.dropped_by_us;
+		sum->delivered += s.delivered;
+		if (!sum->comment)
+			sum->comment = s.comment;
+	}
+	return any;
+}
+
+static bool file_iface_stats(struct rd_source *src, unsigned int i, struct rd_iface_stats *stats)
+{
+	const struct file *f = (const struct file *)src;
+	const struct passage *p = &f->passages[i];
+	bool any;
+
+	*stats = (struct rd_iface_stats){0};
+	any = add_stats(f, i, stats) || p->frames;
+	if (!stats->start_ns)
+		stats->start_ns = p->first_ns;
+	if (!stats->end_ns)
+		stats->end_ns = p->last_ns;
+	/* Losses are told beside frames, in the end, or in both places. */
+	if (stats->dropped < p->dropped)
+		stats->dropped = p->dropped;
+	return any;
+}
+
+/* What was lost when the file was captured stays known. */
+static void file_stats(struct rd_source *src, struct rd_source_stats *stats)
+{
+	struct file *f = (struct file *)src;
+
+	*stats = (struct rd_source_stats){.left_out = f->left_out};
+	for (unsigned int i = 0; i < src->n_ifaces; i++) {
+		struct rd_iface_stats s = {0};
+
+		stats->loss_known |= add_stats(f, i, &s) || f->passages[i].dropped;
+		stats->lost +=
+			s.dropped > f->passages[i].dropped ? s.dropped : f->passages[i].dropped;
+	}
+	if (!stats->loss_known)
+		return;
+	stats->n_loss = 1;
+	stats->loss[0].name = "as the file says";
+	stats->loss[0].frames = stats->lost;
+}
+
+static void file_progress(struct rd_source *src, uint64_t *done, uint64_t *size)
+{
+	stream_progress(((struct file *)src)->stream, done, size);
+}
+
+static void file_close(struct rd_source *src)
+{
+	struct file *f = (struct file *)src;
+
+	rd_reader_close(f->reader);
+	stream_close(f->stream);
+	free(f->ifaces);
+	free(f->passages);
+	free(f->routes);
+	free(f);
+}
+
+static const struct rd_source_ops file_ops = {
+	.name = "file",
+	.start = file_start,
+	.receive = file_receive,
+	.release = file_release,
+	.arm = file_arm,
+	.service = file_service,
+	.stop = file_stop,
+	.stats = file_stats,
+	.close = file_close,
+	.note = file_note,
+	.progress = file_progress,
+	.iface_stats = file_iface_stats,
+};
+
+static void describe(struct file *f)
+{
+	const char *compression = stream_compression(f->stream);
+	char bytes[RD_UNITS_LEN];
+	uint64_t done, size;
+
+	stream_progress(f->stream, &done, &size);
+	snprintf(f->src.title, sizeof(f->src.title), "'%s'", stream_name(f->stream));
+	snprintf(f->src.details, sizeof(f->src.details), "%s%s%s%s%s", rd_reader_format(f->reader),
+		*compression ? " in " : "", compression, size ? ", " : "",
+		size ? rd_fmt_bytes(bytes, size) : "");
+}
+
+int rd_file_open(struct rd_source **s, const struct rd_file_config *config, struct rd_error *err)
+{
+	struct file *f = calloc(1, sizeof(*f));
+	struct rd_error later; /* a fault before the first frame comes again with receive() */
+
+	if (!f)
+		return rd_fail(
+			err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot open '%s'", config->path);
+	f->src.ops = &file_ops;
+	f->src.event_fd = -1;
+	if (stream_open(&f->stream, config->path, err) < 0)
+		goto fail;
+	if (rd_reader_open(&f->reader, stream_read, f->stream, stream_name(f->stream), err) < 0) {
+		err->class = RD_CLASS_DEVICE; /* nothing has been done in part */
+		goto fail;
+	}
+	f->has_first = rd_reader_next(f->reader, &f->first, 1, &later) == 1;
+	if (take_ifaces(f, err) < 0)
+		goto fail;
+	stream_never_wait(f->stream);
+	f->src.frame_fd = stream_fd(f->stream);
+	f->src.section = rd_reader_section(f->reader);
+	f->src.idle_polls = 1;
+	describe(f);
+	*s = &f->src;
+	return 0;
+fail:
+	file_close(&f->src);
+	return -1;
+}

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What passes a network interface of the kernel, by libpcap (TPACKET_V3; packet(7), rtnetlink(7)).
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if_arp.h>
+#include <pcap/pcap.h>
+#include <poll.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/log.h>
+#include <rdmadump/source.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SNAPLEN_MAX 262144u /* libpcap's MAXIMUM_SNAPLEN */
+#define STAGE_BYTES 262144u /* a batch ends when it holds so much */
+/*
+ * A block of the kernel's ring is handed over when it is full or this old. A ring of N blocks
+ * bridges N times this when traffic is slow and we are stopped, so it must not be short.
+ */
+#define BLOCK_MS	50
+#define BLOCK_LATEST_MS (2 * BLOCK_MS + 20) /* the kernel's timer looks that often */
+#define LOOK_NS		100000000U	    /* between two looks at the loss counters */
+#define LINK_MESSAGES	8192
+#define LINKTYPE_RAW	101 /* in files; DLT_RAW, what tunnels have, is another number */
+
+struct netdev {
+	struct rd_source src;
+	pcap_t *pcap;
+	char name[IF_NAMESIZE];
+	unsigned int ifindex; /* 0: all of them */
+	unsigned int flags;   /* IFF_*: what was told last */
+	bool nano;
+	int outgoing_at; /* byte of a cooked header that holds the packet type; -1: none */
+	char fault[PCAP_ERRBUF_SIZE]; /* why nothing more will come; "": it will */
+	bool stopped;
+	uint64_t deadline_ns; /* by then the last block has been handed over */
+
+	/* The ring's blocks go back to the kernel inside pcap_dispatch(): frames are copied. */
+	uint8_t *stage;
+	size_t staged;
+	struct rd_frame *frames;
+	unsigned int got;
+
+	uint64_t seen; /* frames taken out of the ring */
+	struct pcap_stat last;
+	uint64_t passed, dropped, dropped_before; /* ps_recv, ps_drop, ps_ifdrop; 64 bits wide */
+	uint64_t looked_ns;
+	uint64_t untold;     /* dropped, and not yet told beside a frame */
+	uint64_t tell_after; /* once so many were seen, the frames before the loss are through */
+	unsigned int batches;
+	struct rd_note note;
+
+	size_t buffer; /* bytes of the ring */
+	char *filter, description[240], hardware[240];
+	bool filtered;
+};
+
+/* --- loss ------------------------------------------------------------------------------- */
+
+/*
+ * libpcap adds up the kernel's counters, which are reset by each reading, in 32 bits. ps_recv
+ * counts what passed the filter, ps_drop included; both run ahead of us by what is in the ring.
+ */
+static void count(struct netdev *n)
+{
+	struct pcap_stat now;
+	uint64_t dropped;
+
+	if (pcap_stats(n->pcap, &now) < 0)
+		return;
+	dropped = now.ps_drop - n->last.ps_drop;
+	n->passed += now.ps_recv - n->last.ps_recv;
+	n->dropped += dropped;
+	n->dropped_before += now.ps_ifdrop - n->last.ps_ifdrop;
+	n->last = now;
+	n->untold += dropped;
+	if (dropped)
+		n->tell_after = n->passed - n->dropped;
+}
+
+/* Frames were dropped while the ring was full: all that were in it then precede the loss. */
+static void look_at_loss(struct netdev *n, bool ring_empty)
+{
+	uint64_t now = rd_monotonic_ns();
+
+	if (n->untold && ring_empty)
+		n->tell_after = 0;
+	if (now - n->looked_ns < LOOK_NS)
+		return;
+	n->looked_ns = now;
+	count(n);
+}
+
+static void tell_loss(struct netdev *n)
+{
+	if (!n->untold || n->seen - n->got < n->tell_after)
+		return;
+	n->note = (struct rd_note){.dropped = n->untold};
+	n->untold = 0;
+	n->src.batch_has_notes = true;
+}
+
+static bool netdev_note(struct rd_source *src, unsigned int i, struct rd_note *note)
+{
+	struct netdev *n = (struct netdev *)src;
+
+	if (i || !src->batch_has_notes)
+		return false;
+	*note = n->note;
+	return true;
+}
+
+static void netdev_stats(struct rd_source *src, struct rd_source_stats *stats)
+{
+	struct netdev *n = (struct netdev *)src;
+
+	count(n);
+	*stats = (struct rd_source_stats){
+		.loss_known = true,
+		.lost = n->dropped + n->dropped_before,
+		/* The driver drops before the filter has been asked. */
+		.loss_upper_bound = n->filtered && n->dropped_before,
+		.n_loss = 2,
+		.loss = {{"ps_drop", n->dropped}, {"ps_ifdrop", n->dropped_before}},
+	};
+}
+
+/* --- frames ----------------------------------------------------------------------------- */
+
+static void take_frame(u_char *user, const struct pcap_pkthdr *h, const u_char *bytes)
+{
+	struct netdev *n = (struct netdev *)(void *)user;
+	uint64_t fraction = (uint64_t)h->ts.tv_usec;
+
+	memcpy(n->stage + n->staged, bytes, h->caplen);
+	n->frames[n->got++] = (struct rd_frame){
+		.data = n->stage + n->staged,
+		.caplen = h->caplen,
+		.len = h->len,
+		.ts_ns = (uint64_t)h->ts.tv_sec * 1000000000U + fraction * (n->nano ? 1 : 1000),
+	};
+	n->staged += (h->caplen + 15u) & ~(size_t)15;
+	if (n->staged > STAGE_BYTES)
+		pcap_breakloop(n->pcap);
+}
+
+/* A cooked header says it; elsewhere the engine compares addresses. */
+static void mark_direction(struct netdev *n)
+{
+	const uint8_t outgoing = 4; /* PACKET_OUTGOING */
+	const uint32_t at = (uint32_t)n->outgoing_at;
+
+	for (unsigned int i = 0; i < n->got; i++)
+		if (n->frames[i].caplen > at)
+			n->frames[i].direction =
+				n->frames[i].data[at] == outgoing ? RD_DIR_OUT : RD_DIR_IN;
+}
+
+/* Fills n->frames; false if there was none. */
+static bool dispatch(struct netdev *n, unsigned int max)
+{
+	int rc;
+
+	n->got = 0;
+	n->staged = 0;
+	rc = pcap_dispatch(n->pcap, (int)max, take_frame, (u_char *)n);
+	if (rc == PCAP_ERROR && !n->fault[0])
+		snprintf(n->fault, sizeof(n->fault), "%s", pcap_geterr(n->pcap));
+	n->seen += n->got;
+	return n->got;
+}
+
+/*
+ * The last frames are in a block that the kernel still fills: waits until they have all come, or
+ * the block must have been handed over. False: that was all.
+ */
+static bool dispatch_last(struct netdev *n, unsigned int max)
+{
+	struct pollfd p = {.fd = pcap_fileno(n->pcap), .events = POLLIN};
+
+	if (!n->deadline_ns)
+		n->deadline_ns = rd_monotonic_ns() + BLOCK_LATEST_MS * UINT64_C(1000000);
+	while (!dispatch(n, max)) {
+		count(n);
+		if (n->seen >= n->passed - n->dropped || rd_monotonic_ns() >= n->deadline_ns)
+			return false;
+		poll(&p, 1, 5);
+	}
+	return true;
+}
+
+static int fail_ended(const struct netdev *n, struct rd_error *err)
+{
+	return rd_fail(err, RD_CLASS_PARTIAL, 0, "see 'ip link' and the kernel's log (dmesg)",
+		"nothing more comes from netdev '%s': %s", n->name, n->fault);
+}
+
+static int netdev_receive(
+	struct rd_source *src, struct rd_frame *frames, unsigned int max, struct rd_error *err)
+{
+	struct netdev *n = (struct netdev *)src;
+	bool any;
+
+	src->batch_has_notes = false;
+	n->frames = frames;
+	any = !n->stopped && !n->fault[0] && dispatch(n, max);
+	if (!any && (n->stopped || n->fault[0])) {
+		any = dispatch_last(n, max);
+		if (!any)
+			return n->stopped ? RD_SOURCE_END : fail_ended(n, err);
+	}
+	if (!any || ++n->batches % 64 == 0)
+		look_at_loss(n, !any);
+	if (!any)
+		return 0;
+	if (n->outgoing_at >= 0)
+		mark_direction(n);
+	tell_loss(n);
+	return (int)n->got;
+}
+
+static void netdev_release(struct rd_source *src)
+{
+	(void)src;
+}
+
+static int netdev_arm(struct rd_source *src, struct rd_error *err)
+{
+	(void)err;
+	return ((struct netdev *)src)->fault[0] != '\0';
+}
+
+/* --- the link's state ------------------------------------------------------------------- */
+
+static const char *state_text(unsigned int flags)
+{
+	if (!(flags & IFF_UP))
+		return "netdev down";
+	return flags & IFF_RUNNING ? "netdev up" : "netdev up, without carrier";
+}
+
+static void take_flags(struct netdev *n, unsigned int flags)
+{
+	const unsigned int both = IFF_UP | IFF_RUNNING;
+
+	if ((flags & both) != (n->flags & both))
+		rd_source_note(&n->src, "%s", state_text(flags));
+	n->flags = flags;
+}
+
+static void take_removal(struct netdev *n)
+{
+	if (n->fault[0])
+		return;
+	snprintf(n->fault, sizeof(n->fault), "it was removed");
+	rd_source_note(&n->src, "netdev removed");
+}
+
+static void take_link_message(struct netdev *n, const struct nlmsghdr *h)
+{
+	struct ifinfomsg info;
+
+	if ((h->nlmsg_type != RTM_NEWLINK && h->nlmsg_type != RTM_DELLINK) ||
+		h->nlmsg_len < NLMSG_LENGTH(sizeof(info)))
+		return;
+	memcpy(&info, NLMSG_DATA(h), sizeof(info));
+	/* A bridge tells of its ports with messages of its own family. */
+	if (info.ifi_family != AF_UNSPEC || (unsigned int)info.ifi_index != n->ifindex)
+		return;
+	if (h->nlmsg_type == RTM_DELLINK)
+		take_removal(n);
+	else
+		take_flags(n, info.ifi_flags);
+}
+
+/* libpcap goes on by itself when the netdev is up again; what it does not do is to tell of it. */
+static int netdev_service(struct rd_source *src, struct rd_error *err)
+{
+	struct netdev *n = (struct netdev *)src;
+	union {
+		struct nlmsghdr align;
+		char bytes[LINK_MESSAGES];
+	} buf;
+	ssize_t len;
+
+	(void)err;
+	while (src->event_fd >= 0 &&
+		(len = recv(src->event_fd, &buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
+		const struct nlmsghdr *h = &buf.align;
+
+		for (unsigned int left = (unsigned int)len; NLMSG_OK(h, left);
+			h = NLMSG_NEXT(h, left))
+			take_link_message(n, h);
+	}
+	return 0;
+}
+
+static int watch_link(struct netdev *n, struct rd_error *err)
+{
+	const struct sockaddr_nl links = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+
+	n->src.event_fd = -1;
+	if (!n->ifindex)
+		return 0;
+	n->src.event_fd =
+		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	if (n->src.event_fd < 0 ||
+		bind(n->src.event_fd, (const struct sockaddr *)&links, sizeof(links)) < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "netlink, to watch netdev '%s'",
+			n->name);
+	return 0;
+}
+
+/* --- life ------------------------------------------------------------------------------- */
+
+static int netdev_start(struct rd_source *src, struct rd_error *err)
+{
+	(void)src;
+	(void)err;
+	return 0;
+}
+
+/*
+ * A filter that takes nothing is set past libpcap, which would apply its own to what is in the ring
+ * already.
+ */
+static void netdev_stop(struct rd_source *src)
+{
+	struct netdev *n = (struct netdev *)src;
+	struct sock_filter nothing[] = {{.code = BPF_RET | BPF_K, .k = 0}};
+	const struct sock_fprog program = {.len = 1, .filter = nothing};
+
+	setsockopt(pcap_fileno(n->pcap), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+	n->stopped = true;
+}
+
+static void netdev_close(struct rd_source *src)
+{
+	struct netdev *n = (struct netdev *)src;
+
+	if (n->pcap)
+		pcap_close(n->pcap);
+	if (src->event_fd >= 0)
+		close(src->event_fd);
+	free(n->stage);
+	free(n->filter);
+	free(n);
+}
+
+static const struct rd_source_ops netdev_ops = {
+	.name = "netdev",
+	.start = netdev_start,
+	.receive = netdev_receive,
+	.release = netdev_release,
+	.arm = netdev_arm,
+	.service = netdev_service,
+	.stop = netdev_stop,
+	.stats = netdev_stats,
+	.close = netdev_close,
+	.note = netdev_note,
+};
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+static const struct {
+	int status;
+	const char *todo;
+} activate_advice[] = {
+	{PCAP_ERROR_PERM_DENIED, "needs CAP_NET_RAW: run as root or setcap cap_net_raw+ep"},
+	{PCAP_ERROR_PROMISC_PERM_DENIED, "needs CAP_NET_RAW: run as root or setcap cap_net_raw+ep"},
+	{PCAP_ERROR_NO_SUCH_DEVICE, "see 'rdmadump list' and 'ip link'"},
+	{PCAP_ERROR_IFACE_NOT_UP, "set it up first: ip link set dev NAME up"},
+};
+
+/* libpcap's sentence; the bare status where it has none. */
+static int fail_pcap(const struct netdev *n, int status, struct rd_error *err)
+{
+	const char *why = n->pcap ? pcap_geterr(n->pcap) : "", *todo = NULL;
+
+	for (size_t i = 0; i < sizeof(activate_advice) / sizeof(activate_advice[0]); i++)
+		if (activate_advice[i].status == status)
+			todo = activate_advice[i].todo;
+	if (todo || !*why)
+		why = pcap_statustostr(status);
+	return rd_fail(
+		err, RD_CLASS_DEVICE, 0, todo, "cannot capture on netdev '%s': %s", n->name, why);
+}
+
+static int pcap_prepare(
+	struct netdev *n, const struct rd_netdev_config *config, struct rd_error *err)
+{
+	char why[PCAP_ERRBUF_SIZE] = "";
+
+	n->pcap = pcap_create(n->name, why);
+	if (!n->pcap)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "cannot capture on netdev '%s': %s",
+			n->name, why);
+	pcap_set_snaplen(n->pcap, (int)n->src.iface.max_frame);
+	pcap_set_promisc(n->pcap, config->promiscuous && n->ifindex);
+	pcap_set_timeout(n->pcap, BLOCK_MS);
+	pcap_set_buffer_size(n->pcap, (int)n->buffer);
+	n->nano = pcap_set_tstamp_precision(n->pcap, PCAP_TSTAMP_PRECISION_NANO) == 0;
+	return 0;
+}
+
+/* Without a filter the kernel cuts nothing: the empty one makes it keep only snaplen bytes. */
+static int set_filter(struct netdev *n, struct rd_error *err)
+{
+	const char *text = n->filter ? n->filter : "";
+	struct bpf_program program;
+	int rc;
+
+	if (!*text && n->src.iface.max_frame == SNAPLEN_MAX)
+		return 0;
+	if (pcap_compile(n->pcap, &program, text, 1, PCAP_NETMASK_UNKNOWN) < 0)
+		return rd_fail(err, RD_CLASS_USAGE, 0, "see pcap-filter(7)", "filter '%s': %s",
+			text, pcap_geterr(n->pcap));
+	rc = pcap_setfilter(n->pcap, &program);
+	pcap_freecode(&program);
+	n->filtered = *text;
+	return rc < 0 ? fail_pcap(n, rc, err) : 0;
+}
+
+static int activate(struct netdev *n, const struct rd_netdev_config *config, struct rd_error *err)
+{
+	char why[PCAP_ERRBUF_SIZE] = "";
+	int status;
+
+	if (pcap_prepare(n, config, err) < 0)
+		return -1;
+	status = pcap_activate(n->pcap);
+	if (status < 0)
+		return fail_pcap(n, status, err);
+	if (status > 0)
+		rd_log(RD_LOG_WARNING, "netdev %s: %s", n->name, pcap_statustostr(status));
+	if (set_filter(n, err) < 0)
+		return -1;
+	if (pcap_setnonblock(n->pcap, 1, why) < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "cannot capture on netdev '%s': %s",
+			n->name, why);
+	n->src.frame_fd = pcap_get_selectable_fd(n->pcap);
+	n->looked_ns = rd_monotonic_ns();
+	return 0;
+}
+
+static void add_local(struct netdev *n, const uint8_t *mac)
+{
+	struct rd_local *local = &n->src.local;
+
+	for (unsigned int i = 0; i < local->n_mac; i++)
+		if (memcmp(local->mac[i], mac, 6) == 0)
+			return;
+	if (local->n_mac < sizeof(local->mac) / sizeof(local->mac[0]))
+		memcpy(local->mac[local->n_mac++], mac, 6);
+}
+
+/* The addresses that frames are sent from. On the loopback every frame comes from the one there is.
+ */
+static void set_local(struct netdev *n, const struct rd_port *port)
+{
+	struct rd_iface *iface = &n->src.iface;
+	int fd = pcap_fileno(n->pcap);
+	struct ifreq ifr = {0};
+
+	memcpy(ifr.ifr_name, n->name, sizeof(n->name));
+	if (n->ifindex && ioctl(fd, SIOCGIFFLAGS, &ifr) == 0)
+		n->flags = (unsigned short)ifr.ifr_flags;
+	if (iface->link != RD_LINK_ETHERNET)
+		return;
+	n->src.local.link = RD_LINK_ETHERNET;
+	if (n->flags & IFF_LOOPBACK || ioctl(fd, SIOCGIFHWADDR, &ifr) < 0 ||
+		ifr.ifr_hwaddr.sa_family != ARPHRD_ETHER)
+		return;
+	memcpy(iface->mac, ifr.ifr_hwaddr.sa_data, 6);
+	iface->has_mac = true;
+	add_local(n, iface->mac);
+	for (unsigned int i = 0; port && i < port->n_netdevs; i++)
+		add_local(n, port->netdevs[i].mac);
+}
+
+static void set_link(struct netdev *n)
+{
+	struct rd_iface *iface = &n->src.iface;
+	int dlt = pcap_datalink(n->pcap);
+
+	n->outgoing_at = dlt == DLT_LINUX_SLL ? 1 : dlt == DLT_LINUX_SLL2 ? 10 : -1;
+	iface->link = dlt == DLT_EN10MB ? RD_LINK_ETHERNET : RD_LINK_RAW;
+	if (iface->link == RD_LINK_RAW)
+		iface->dlt = dlt == DLT_RAW ? LINKTYPE_RAW : dlt;
+}
+
+static const char *kind_text(const struct rd_device *d)
+{
+	if (strcmp(d->driver, "rdma_rxe") == 0)
+		return "soft RoCE";
+	return strcmp(d->driver, "siw") == 0 ? "soft iWARP" : "RoCE";
+}
+
+static void describe(struct netdev *n, const struct rd_device *d, const struct rd_port *port)
+{
+	struct rd_iface *iface = &n->src.iface;
+	char what[120] = "", size[RD_UNITS_LEN];
+
+	if (d && port) {
+		snprintf(what, sizeof(what), "%s port %u (%s, %s, by netdev)", d->name, port->num,
+			n->name, kind_text(d));
+		snprintf(n->hardware, sizeof(n->hardware), "%s, firmware %s, driver %s%s%s",
+			d->name, d->fw[0] ? d->fw : "unknown", d->driver[0] ? d->driver : "unknown",
+			d->pci[0] ? ", PCI " : "", d->pci);
+		iface->hardware = n->hardware;
+		iface->speed = port->speed;
+	} else {
+		snprintf(what, sizeof(what), "netdev %s", n->name);
+	}
+	snprintf(n->src.title, sizeof(n->src.title), "%s", what);
+	snprintf(n->description, sizeof(n->description),
+		"%s; time stamps: system clock when the kernel took the frame, in %s", what,
+		n->nano ? "nanoseconds" : "microseconds");
+	snprintf(n->src.details, sizeof(n->src.details), "kernel's clock, ring of %s",
+		rd_fmt_kib(size, n->buffer));
+	iface->name = n->name;
+	iface->description = n->description;
+	iface->filter = n->filter;
+}
+
+static int prepare(struct netdev *n, const struct rd_netdev_config *config, struct rd_error *err)
+{
+	struct rd_iface *iface = &n->src.iface;
+	size_t buffer = config->buffer ? config->buffer : RD_NETDEV_BUFFER;
+
+	n->src.ops = &netdev_ops;
+	n->src.event_fd = -1;
+	n->src.idle_polls = 1;
+	n->buffer = buffer < INT32_MAX ? buffer : INT32_MAX;
+	snprintf(n->name, sizeof(n->name), "%s", config->netdev);
+	n->ifindex = strcmp(n->name, "any") ? if_nametoindex(n->name) : 0;
+	if (strlen(config->netdev) >= sizeof(n->name) || (!n->ifindex && strcmp(n->name, "any")))
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "see 'rdmadump list' and 'ip link'",
+			"there is no netdev '%s'", config->netdev);
+	iface->snaplen = config->snaplen < SNAPLEN_MAX ? config->snaplen : 0;
+	iface->max_frame = iface->snaplen ? iface->snaplen : SNAPLEN_MAX;
+	if (config->filter && *config->filter)
+		n->filter = strdup(config->filter);
+	/* Whatever the batch holds, one frame more fits. */
+	n->stage = malloc(STAGE_BYTES + iface->max_frame);
+	if (!n->stage || (config->filter && *config->filter && !n->filter))
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the source");
+	return 0;
+}
+
+int rd_netdev_open(
+	struct rd_source **s, const struct rd_netdev_config *config, struct rd_error *err)
+{
+	struct netdev *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the source");
+	/* The state is read after its changes are listened for: none is missed. */
+	if (prepare(n, config, err) < 0 || watch_link(n, err) < 0 || activate(n, config, err) < 0)
+		goto fail;
+	set_link(n);
+	set_local(n, config->port);
+	describe(n, config->device, config->port);
+	*s = &n->src;
+	return 0;
+fail:
+	netdev_close(&n->src);
+	return -1;
+}

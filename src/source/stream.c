@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Bytes of a file or pipe, decompressed if they are gzip or zstd (zlib, libzstd). */
+#include "stream.h"
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <rdmadump/format.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef HAVE_ZLIB
+#include <zlib.h>
+#endif
+#ifdef HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+#define INPUT_ROOM 262144
+#define MAGIC_LEN  4
+
+/* What decode() made of the bytes at hand. */
+enum decoded {
+	DECODED_SOME, /* *got > 0 */
+	DECODED_ALL,  /* nothing more comes of them: the file must give more */
+	DECODED_BAD,  /* why is in stream.fault */
+};
+
+struct decoder {
+	const char *name;
+	bool (*init)(struct stream *s);
+	/* Takes from in[at..have), writes to buf. What was written counts with DECODED_BAD too. */
+	enum decoded (*decode)(struct stream *s, uint8_t *buf, size_t room, size_t *got);
+	void (*fini)(struct stream *s);
+};
+
+struct stream {
+	int fd;
+	char *name;
+	const struct decoder *decoder; /* NULL: the bytes are as they shall be */
+	uint64_t size, done;	       /* of the file */
+	uint8_t *in;		       /* bytes of the file: in[at..have) are not yet taken */
+	size_t at, have;
+	bool pollable, never_wait;
+	bool ended;  /* the file has no more */
+	bool inside; /* a gzip member or zstd frame has begun and not ended */
+	bool failed;
+	struct rd_error fault;
+#ifdef HAVE_ZLIB
+	z_stream gz;
+#endif
+#ifdef HAVE_ZSTD
+	ZSTD_DStream *zst;
+	size_t first_hint, hint; /* bytes that libzstd asks for next */
+#endif
+};
+
+/* --- the file --------------------------------------------------------------------------- */
+
+/* As read(2), but knows about waiting, and counts. */
+static ssize_t file_read(struct stream *s, uint8_t *buf, size_t room, struct rd_error *err)
+{
+	struct pollfd p = {.fd = s->fd, .events = POLLIN};
+	ssize_t n;
+
+	if (s->ended)
+		return 0;
+	if (s->never_wait && poll(&p, 1, 0) == 0)
+		return RD_READ_LATER;
+	do {
+		n = read(s->fd, buf, room);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0 && s->never_wait && errno == EAGAIN)
+		return RD_READ_LATER;
+	if (n < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot read '%s'", s->name);
+	s->ended = n == 0;
+	s->done += (size_t)n;
+	return n;
+}
+
+static void fail_compressed(struct stream *s, const char *what, const char *why)
+{
+	s->failed = true;
+	rd_fail(&s->fault, RD_CLASS_PARTIAL, 0,
+		"what comes before is good; copy the file again if there is a whole one",
+		"'%s': its %s data are %s before byte %" PRIu64 "%s%s", s->name, s->decoder->name,
+		what, s->done - (s->have - s->at), why ? ": " : "", why ? why : "");
+}
+
+/* --- gzip ------------------------------------------------------------------------------- */
+
+#ifdef HAVE_ZLIB
+static bool gzip_init(struct stream *s)
+{
+	const int largest_window = 15, gzip_only = 16;
+
+	return inflateInit2(&s->gz, largest_window + gzip_only) == Z_OK;
+}
+
+/* Tapes, and files of a size set beforehand, are filled up with zeros; gzip(1) skips them too. */
+static void skip_zeros(struct stream *s)
+{
+	while (s->at < s->have && s->in[s->at] == 0)
+		s->at++;
+}
+
+static enum decoded gzip_decode(struct stream *s, uint8_t *buf, size_t room, size_t *got)
+{
+	int rc = Z_OK;
+
+	s->gz.next_out = buf;
+	s->gz.avail_out = (uInt)room;
+	while (s->gz.avail_out == room && rc != Z_BUF_ERROR) {
+		if (!s->inside)
+			skip_zeros(s);
+		if (!s->inside && s->at == s->have)
+			return DECODED_ALL;
+		s->gz.next_in = s->in + s->at;
+		s->gz.avail_in = (uInt)(s->have - s->at);
+		s->inside = true;
+		rc = inflate(&s->gz, Z_NO_FLUSH);
+		s->at = s->have - s->gz.avail_in;
+		*got = room - s->gz.avail_out;
+		if (rc == Z_STREAM_END) {
+			s->inside = false;
+			inflateReset(&s->gz);
+		} else if (rc != Z_OK && rc != Z_BUF_ERROR) {
+			fail_compressed(s, "damaged", s->gz.msg);
+			return DECODED_BAD;
+		}
+	}
+	return *got ? DECODED_SOME : DECODED_ALL;
+}
+
+static void gzip_fini(struct stream *s)
+{
+	inflateEnd(&s->gz);
+}
+
+static const struct decoder gzip_decoder = {"gzip", gzip_init, gzip_decode, gzip_fini};
+#endif
+
+/* --- zstd ------------------------------------------------------------------------------- */
+
+#ifdef HAVE_ZSTD
+static bool zstd_init(struct stream *s)
+{
+	s->zst = ZSTD_createDStream();
+	if (!s->zst)
+		return false;
+	s->hint = s->first_hint = ZSTD_initDStream(s->zst);
+	return !ZSTD_isError(s->hint);
+}
+
+/*
+ * libzstd is fed a block at a time: from a call that meets damage it gives out nothing, not even
+ * the blocks before. It asks for a block and the header of the next one, in which there may be
+ * damage too.
+ */
+static size_t zstd_feed(const struct stream *s)
+{
+	const size_t block_header = 3; /* RFC 8878, 3.1.1.2 */
+	size_t left = s->have - s->at;
+	size_t want = s->hint > block_header ? s->hint - block_header : s->hint;
+
+	return left < want ? left : want;
+}
+
+static enum decoded zstd_decode(struct stream *s, uint8_t *buf, size_t room, size_t *got)
+{
+	ZSTD_outBuffer out = {buf, room, 0};
+
+	for (;;) {
+		ZSTD_inBuffer in = {s->in + s->at, zstd_feed(s), 0};
+		size_t before = out.pos, rc = ZSTD_decompressStream(s->zst, &out, &in);
+
+		*got = out.pos;
+		if (ZSTD_isError(rc)) {
+			fail_compressed(s, "damaged", ZSTD_getErrorName(rc));
+			return DECODED_BAD;
+		}
+		s->at += in.pos;
+		if (in.pos || out.pos > before)
+			s->inside = rc != 0;
+		s->hint = rc ? rc : s->first_hint;
+		if (out.pos == room || (!in.pos && out.pos == before))
+			return out.pos ? DECODED_SOME : DECODED_ALL;
+	}
+}
+
+static void zstd_fini(struct stream *s)
+{
+	ZSTD_freeDStream(s->zst);
+}
+
+static const struct decoder zstd_decoder = {"zstd", zstd_init, zstd_decode, zstd_fini};
+#endif
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+/* By the first four bytes; a zstd file may begin with a skippable frame of any of 16 magics. */
+static const struct magic {
+	uint8_t bytes[MAGIC_LEN], mask[MAGIC_LEN];
+	const char *name;
+	const struct decoder *decoder;
+} magics[] = {
+#ifdef HAVE_ZLIB
+#define GZIP &gzip_decoder
+#else
+#define GZIP NULL
+#endif
+#ifdef HAVE_ZSTD
+#define ZSTD &zstd_decoder
+#else
+#define ZSTD NULL
+#endif
+	{{0x1f, 0x8b}, {0xff, 0xff}, "gzip", GZIP},
+	{{0x28, 0xb5, 0x2f, 0xfd}, {0xff, 0xff, 0xff, 0xff}, "zstd", ZSTD},
+	{{0x50, 0x2a, 0x4d, 0x18}, {0xf0, 0xff, 0xff, 0xff}, "zstd", ZSTD},
+};
+
+static bool magic_matches(const struct magic *m, const uint8_t *p)
+{
+	for (unsigned int i = 0; i < MAGIC_LEN; i++)
+		if ((p[i] & m->mask[i]) != m->bytes[i])
+			return false;
+	return true;
+}
+
+static int choose_decoder(struct stream *s, struct rd_error *err)
+{
+	uint8_t first[MAGIC_LEN] = {0};
+
+	memcpy(first, s->in, s->have < MAGIC_LEN ? s->have : MAGIC_LEN);
+	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
+		if (!magic_matches(&magics[i], first))
+			continue;
+		if (!magics[i].decoder)
+			return rd_fail(err, RD_CLASS_DEVICE, 0, "uncompress it first",
+				"'%s' is %s, which this program was built without", s->name,
+				magics[i].name);
+		if (!magics[i].decoder->init(s))
+			return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot uncompress '%s'",
+				s->name);
+		s->decoder = magics[i].decoder;
+	}
+	return 0;
+}
+
+/* A pipe may give the first bytes one by one: the magic number must be whole. */
+static int read_magic(struct stream *s, struct rd_error *err)
+{
+	while (s->have < MAGIC_LEN && !s->ended) {
+		ssize_t n = file_read(s, s->in + s->have, INPUT_ROOM - s->have, err);
+
+		if (n < 0)
+			return -1;
+		s->have += (size_t)n;
+	}
+	if (!s->have)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "nothing was captured into it",
+			"'%s' is empty", s->name);
+	return choose_decoder(s, err);
+}
+
+static const char *open_advice(int errnum)
+{
+	switch (errnum) {
+	case EACCES:
+	case EPERM:
+		return "run as its owner or as root";
+	case ENOENT:
+	case ENOTDIR:
+		return "check the name";
+	default:
+		return NULL;
+	}
+}
+
+static int file_open(struct stream *s, const char *path, struct rd_error *err)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	struct stat st;
+
+	s->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+			 : open(path, O_RDONLY | O_CLOEXEC);
+	if (s->fd < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, errno, open_advice(errno), "cannot open '%s'",
+			s->name);
+	if (fstat(s->fd, &st) < 0)
+		return 0;
+	if (S_ISREG(st.st_mode))
+		s->size = (uint64_t)st.st_size;
+	s->pollable = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ||
+		      (S_ISCHR(st.st_mode) && isatty(s->fd));
+	return 0;
+}
+
+int stream_open(struct stream **stream, const char *path, struct rd_error *err)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+
+	if (s) {
+		s->fd = -1;
+		s->name = strdup(strcmp(path, "-") ? path : "standard input");
+		s->in = malloc(INPUT_ROOM);
+	}
+	if (!s || !s->name || !s->in) {
+		rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot open '%s'", path);
+		goto fail;
+	}
+	if (file_open(s, path, err) < 0 || read_magic(s, err) < 0)
+		goto fail;
+	*stream = s;
+	return 0;
+fail:
+	stream_close(s);
+	return -1;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+/* What was read for the magic number is copied; all the rest goes straight where it is wanted. */
+static ssize_t read_plain(struct stream *s, uint8_t *buf, size_t room, struct rd_error *err)
+{
+	size_t n = s->have - s->at;
+
+	if (!n)
+		return file_read(s, buf, room, err);
+	if (n > room)
+		n = room;
+	memcpy(buf, s->in + s->at, n);
+	s->at += n;
+	return (ssize_t)n;
+}
+
+static ssize_t fault_again(const struct stream *s, struct rd_error *err)
+{
+	*err = s->fault;
+	return -1;
+}
+
+/* The decoder has taken all that was at hand. */
+static ssize_t refill(struct stream *s, struct rd_error *err)
+{
+	ssize_t n = file_read(s, s->in, INPUT_ROOM, err);
+
+	if (n < 0)
+		return n;
+	s->at = 0;
+	s->have = (size_t)n;
+	if (n == 0 && s->inside) {
+		fail_compressed(s, "cut short", NULL);
+		return fault_again(s, err);
+	}
+	return n;
+}
+
+ssize_t stream_read(void *ctx, uint8_t *buf, size_t room, struct rd_error *err)
+{
+	const size_t most = (size_t)1 << 30; /* what zlib can count */
+	struct stream *s = ctx;
+	enum decoded d;
+	ssize_t n;
+
+	if (!s->decoder)
+		return read_plain(s, buf, room, err);
+	if (s->failed)
+		return fault_again(s, err);
+	do {
+		size_t got = 0;
+
+		d = s->decoder->decode(s, buf, room < most ? room : most, &got);
+		if (got)
+			return (ssize_t)got;
+		n = d == DECODED_BAD ? fault_again(s, err) : refill(s, err);
+	} while (n > 0);
+	return n;
+}
+
+int stream_fd(const struct stream *s)
+{
+	return s->pollable ? s->fd : -1;
+}
+
+void stream_never_wait(struct stream *s)
+{
+	s->never_wait = s->pollable;
+}
+
+const char *stream_name(const struct stream *s)
+{
+	return s->name;
+}
+
+const char *stream_compression(const struct stream *s)
+{
+	return s->decoder ? s->decoder->name : "";
+}
+
+void stream_progress(const struct stream *s, uint64_t *done, uint64_t *size)
+{
+	*done = s->done;
+	*size = s->size;
+}
+
+void stream_close(struct stream *s)
+{
+	if (!s)
+		return;
+	if (s->decoder)
+		s->decoder->fini(s);
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->in);
+	free(s->name);
+	free(s);
+}

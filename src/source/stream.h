@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Bytes of a file or pipe, decompressed if they are gzip (RFC 1952) or zstd (RFC 8878). */
+#ifndef RDMADUMP_SOURCE_STREAM_H
+#define RDMADUMP_SOURCE_STREAM_H
+
+#include <rdmadump/error.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct stream;
+
+/* "-" is standard input. Fails with RD_CLASS_DEVICE. */
+int stream_open(struct stream **s, const char *path, struct rd_error *err);
+/*
+ * Fits rd_read_fn: up to room bytes, 0 at the end, -1 on a fault, RD_READ_LATER after
+ * stream_never_wait(). ctx is the stream. Everything before a fault is given out before it; the
+ * fault is then repeated.
+ */
+ssize_t stream_read(void *ctx, uint8_t *buf, size_t room, struct rd_error *err);
+/* What can be polled for more bytes; -1: reading never waits long (a file). */
+int stream_fd(const struct stream *s);
+/* From now on a pipe without bytes is RD_READ_LATER. */
+void stream_never_wait(struct stream *s);
+/* "standard input" or the path. */
+const char *stream_name(const struct stream *s);
+/* "gzip", "zstd", or "" if it is not compressed. */
+const char *stream_compression(const struct stream *s);
+/* Bytes of the file consumed, and its size (0: unknown), for a progress bar. */
+void stream_progress(const struct stream *s, uint64_t *done, uint64_t *size);
+void stream_close(struct stream *s);
+
+#endif

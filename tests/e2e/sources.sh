@@ -1,0 +1,295 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Files and netdevs as sources, judged by tcpdump and libpcap.
+# Expects SOURCE_TOOL, the program of tests/unit/source_tool.c, beside what tap.sh wants.
+. "${srcdir:-.}/tests/tap.sh"
+need_tool tcpdump editcap mergecap zstd gzip python3 "${SOURCE_TOOL:?}"
+ns=rdsrc$$
+
+# shellcheck disable=SC2317 # tap.sh calls it
+cleanup() { ip netns del "$ns" 2>/dev/null; }
+
+# source_of ARGUMENTS...: "frames bytes hash" of what comes
+source_of() { "$SOURCE_TOOL" "$@" 2>"$tmp/err"; }
+
+# same_as_tcpdump NAME FILE [PLAIN]: what the source gives of FILE is what tcpdump reads of PLAIN
+same_as_tcpdump() {
+	"$SOURCE_TOOL" -w file "$2" >"$tmp/ours.pcap" 2>"$tmp/err" &&
+		tcpdump -r "${3:-$2}" --nano -w "$tmp/theirs.pcap" 2>/dev/null &&
+		cmp "$tmp/ours.pcap" "$tmp/theirs.pcap"
+	ok "$1" "$tmp/err"
+}
+
+# --- every capture, in every wrapping -----------------------------------------------------
+
+every_capture() {
+	local f failed=0 n=0 want
+	for f in "$TEST_DATA"/roce/*/*.pcap.zst; do
+		zstd -dqfc "$f" >"$tmp/x.pcap"
+		gzip -c "$tmp/x.pcap" >"$tmp/x.gz"
+		want=$(source_of file "$tmp/x.pcap")
+		"$SOURCE_TOOL" -w file "$tmp/x.pcap" >"$tmp/ours.pcap" 2>/dev/null
+		tcpdump -r "$tmp/x.pcap" --nano -w "$tmp/theirs.pcap" 2>/dev/null
+		if ! cmp "$tmp/ours.pcap" "$tmp/theirs.pcap" ||
+			[ "$(source_of file "$f")" != "$want" ] ||
+			[ "$(source_of file "$tmp/x.gz")" != "$want" ] ||
+			[ "$(source_of file - <"$tmp/x.gz")" != "$want" ] ||
+			[ "$(gzip -dc "$tmp/x.gz" | source_of file -)" != "$want" ] ||
+			[ "$(zstd -dqfc "$f" | zstd -qc | source_of file /dev/stdin)" != "$want" ]; then
+			echo "# $f"
+			failed=1
+		fi
+		n=$((n + 1))
+	done
+	[ "$failed" = 0 ] && [ "$n" -gt 0 ]
+	ok "$n captures: plain, gzip, zstd and by pipe give what tcpdump reads"
+}
+every_capture
+
+x=$tmp/x.pcap
+zstd -dqfc "$TEST_DATA/roce/20_mixed/a.pcap.zst" >"$x"
+whole=$(source_of file "$x")
+frames=${whole%% *}
+
+(head -c 3001 "$x"; sleep 0.2; tail -c +3002 "$x" | head -c 5000; sleep 0.2; tail -c +8002 "$x") |
+	source_of file - >"$tmp/slow"
+is "a pipe that stalls within frames" "$(cat "$tmp/slow")" "$whole"
+
+split -n 3 "$x" "$tmp/part."
+for p in "$tmp"/part.a?; do gzip -c "$p"; done >"$tmp/members.gz"
+is "gzip members, one behind the other" "$(source_of file "$tmp/members.gz")" "$whole"
+head -c 5000 /dev/zero >>"$tmp/members.gz"
+is "zeros behind them are no damage" "$(source_of file "$tmp/members.gz")" "$whole"
+for p in "$tmp"/part.a?; do
+	printf '\x5a\x2a\x4d\x18\x05\x00\x00\x00hello'
+	zstd -qc "$p"
+done >"$tmp/frames.zst"
+is "zstd frames and skippable frames" "$(source_of file "$tmp/frames.zst")" "$whole"
+
+# --- cut and damaged ----------------------------------------------------------------------
+
+# cut NAME FILE PLAIN: status 4, and the frames are those that are whole in PLAIN
+cut_like() {
+	local got status
+	got=$(source_of file "$2")
+	status=$?
+	is "$1: status" "$status" 4
+	is "$1: every whole frame" "${got%% *}" "$(tcpdump -r "$3" --count 2>/dev/null | awk '{print $1}')"
+	has "$1: says so" "$tmp/err" "cut short"
+}
+size=$(stat -c %s "$x")
+head -c $((size - 7)) "$x" >"$tmp/cut.pcap"
+cut_like "cut pcap" "$tmp/cut.pcap" "$tmp/cut.pcap"
+gzip -c "$x" >"$tmp/x.gz"
+head -c $(($(stat -c %s "$tmp/x.gz") / 2)) "$tmp/x.gz" >"$tmp/cut.gz"
+gzip -dc "$tmp/cut.gz" >"$tmp/cut.gz.pcap" 2>/dev/null
+cut_like "cut gzip" "$tmp/cut.gz" "$tmp/cut.gz.pcap"
+head -c $(($(stat -c %s "$tmp/frames.zst") * 2 / 3)) "$tmp/frames.zst" >"$tmp/cut.zst"
+zstd -dqfc "$tmp/cut.zst" >"$tmp/cut.zst.pcap" 2>/dev/null
+cut_like "cut zstd" "$tmp/cut.zst" "$tmp/cut.zst.pcap"
+(cat "$tmp/x.gz"; echo junk) >"$tmp/junk.gz"
+is "junk behind a gzip file: all frames" "$(source_of file "$tmp/junk.gz")" "$whole"
+has "junk behind a gzip file: says so" "$tmp/err" "gzip data are damaged before byte [0-9]+"
+
+# refused NAME FILE PATTERN
+refused() {
+	source_of file "$2" >/dev/null
+	is "$1: status" $? 2
+	has "$1: says why" "$tmp/err" "$3"
+}
+refused "no such file" "$tmp/none" "cannot open '.*/none': No such file"
+: >"$tmp/empty"
+refused "an empty file" "$tmp/empty" "'.*/empty' is empty"
+refused "a directory" / "Is a directory"
+refused "a text" "$0" "is no capture file"
+
+# --- other formats ------------------------------------------------------------------------
+
+for format in pcap nsecpcap pcapng; do
+	editcap -F "$format" "$x" "$tmp/conv" && same_as_tcpdump "as $format" "$tmp/conv"
+done
+
+# rewrite FILE OUT pcap|pcapng|erf: a copy of a pcap, big-endian or as ERF
+rewrite() {
+	python3 - "$@" <<'EOF'
+import struct, sys
+data, out, kind = open(sys.argv[1], "rb").read(), open(sys.argv[2], "wb"), sys.argv[3]
+head = struct.unpack_from("<IHHiIII", data)
+nano = head[0] == 0xA1B23C4D
+def block(code, body):
+    out.write(struct.pack(">II", code, len(body) + 12) + body + struct.pack(">I", len(body) + 12))
+if kind == "pcap":
+    out.write(struct.pack(">IHHiIII", *head))
+elif kind == "pcapng":
+    block(0x0A0D0D0A, struct.pack(">IHHq", 0x1A2B3C4D, 1, 0, -1))
+    block(1, struct.pack(">HHI", 1, 0, 262144) + struct.pack(">HHB3xHH", 9, 1, 9 if nano else 6, 0, 0))
+at = 24
+while at < len(data):
+    sec, frac, caplen, length = struct.unpack_from("<IIII", data, at)
+    body = data[at + 16 : at + 16 + caplen]
+    at += 16 + caplen
+    if kind == "pcap":
+        out.write(struct.pack(">IIII", sec, frac, caplen, length) + body)
+    elif kind == "erf":
+        stamp = sec << 32 | (frac << 32) // (10**9 if nano else 10**6)
+        out.write(struct.pack("<Q", stamp) + struct.pack(">BBHHH2x", 2, 4, 22 + caplen, 0, length + 4) + body + bytes(4))
+    else:
+        t = sec * (10**9 if nano else 10**6) + frac
+        block(6, struct.pack(">IIIII", 0, t >> 32, t & 0xFFFFFFFF, caplen, length) + body + bytes(-caplen % 4))
+EOF
+}
+for kind in pcap pcapng; do
+	rewrite "$x" "$tmp/big.$kind" "$kind"
+	is "big-endian $kind" "$(source_of file "$tmp/big.$kind")" "$whole"
+done
+rewrite "$x" "$tmp/x.erf" erf
+got=$(source_of file "$tmp/x.erf")
+is "as erf" "${got% *}" "${whole% *}"
+
+# --- what else a file tells ---------------------------------------------------------------
+
+editcap -F pcapng -a "2:the switch rebooted" "$x" "$tmp/noted.pcapng"
+source_of -i file "$tmp/noted.pcapng" >"$tmp/out"
+has "comments of frames" "$tmp/out" "^note 2: 0 the switch rebooted"
+mergecap -I none -F pcapng -w "$tmp/merged.pcapng" "$x" "$tmp/big.pcapng"
+source_of -i file "$tmp/merged.pcapng" >"$tmp/out"
+has "several interfaces" "$tmp/out" "^iface 1: link 1"
+is "frames of both" "$(awk '/^[0-9]+ [0-9]+ [0-9a-f]+$/ {print $1}' "$tmp/out")" $((2 * frames))
+cat "$tmp/merged.pcapng" "$tmp/noted.pcapng" >"$tmp/sections.pcapng"
+got=$(source_of file "$tmp/sections.pcapng")
+is "sections, one behind the other" "${got%% *}" $((3 * frames))
+editcap -F pcapng -T rawip4 "$x" "$tmp/raw.pcapng"
+cat "$tmp/noted.pcapng" "$tmp/raw.pcapng" >"$tmp/mixed.pcapng"
+source_of -i file "$tmp/mixed.pcapng" >"$tmp/out"
+has "another link type is left out" "$tmp/out" " left_out $frames"
+has "and that is said" "$tmp/err" "frames were left out"
+editcap -F pcapng -T linux-sll "$x" "$tmp/sll.pcapng"
+same_as_tcpdump "a link type that is not looked into" "$tmp/sll.pcapng"
+
+# --- netdevs ------------------------------------------------------------------------------
+
+source_of netdev no-such-dev
+is "no such netdev: status" $? 2
+has "no such netdev: says so" "$tmp/err" "there is no netdev 'no-such-dev'; see"
+
+if ! ip netns add "$ns" 2>/dev/null || ! ip -n "$ns" link add va type veth peer name vb 2>/dev/null; then
+	skip "netdevs" "no right to make a network namespace with a veth pair"
+	tap_done
+fi
+mac=$(ip -n "$ns" -br link show vb | awk '{print $3}')
+ip -n "$ns" link set va up
+ip -n "$ns" link set vb up
+
+# send NETDEV COUNT SIZE [SOURCE-MAC [vlan]]: numbered frames of ethertype 0x88b5
+send() {
+	ip netns exec "$ns" python3 - "$@" <<'EOF'
+import socket, sys
+name, count, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+mac = sys.argv[4].replace(":", "") if len(sys.argv) > 4 else "020000000001"
+tag = "8100a064" if len(sys.argv) > 5 else ""
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((name, 0))
+head = bytes.fromhex("020000000002" + mac + tag + "88b5")
+rest = bytes(size - len(head) - 4)
+for i in range(count):
+    s.send(head + i.to_bytes(4, "big") + rest)
+EOF
+}
+ours='ether proto 0x88b5 or (vlan and ether proto 0x88b5)'
+
+# capture ARGUMENTS...: in the background, pid in $pid, what it shows in out and err
+capture() {
+	ip netns exec "$ns" "$SOURCE_TOOL" "$@" >"$tmp/out" 2>"$tmp/err" &
+	pid=$!
+	for _ in $(seq 100); do
+		grep -q '^ready' "$tmp/err" && break
+		sleep 0.05
+	done
+	sleep 0.1
+}
+# captured: ends it; frames in $got, their bytes in $bytes
+captured() {
+	kill -TERM "$pid"
+	wait "$pid"
+	got=$(awk '/^[0-9]+ [0-9]+ [0-9a-f]+$/ {print $1}' "$tmp/out")
+	bytes=$(awk '/^[0-9]+ [0-9]+ [0-9a-f]+$/ {print $2}' "$tmp/out")
+}
+number() { grep -oE "$1 [0-9]+" "$tmp/out" | awk '{print $NF}'; }
+
+capture -i -f "$ours" netdev vb
+send va 20000 200
+captured
+is "a netdev: every frame, also those of the last moment" "$got" 20000
+has "none lost" "$tmp/out" "^lost 0 known 1 .* ps_drop 0"
+
+ip netns exec "$ns" tcpdump -i vb --nano -B 16384 -w "$tmp/tcpdump.pcap" "$ours" 2>"$tmp/tcpdump.err" &
+beside=$!
+capture -w -f "$ours" netdev vb
+send va 5000 60
+send va 300 1514
+send va 100 300 02:00:00:00:00:01 vlan
+send vb 100 100 "$mac"
+sleep 2.2 # tcpdump gets to see a frame after up to two seconds
+captured
+kill -INT "$beside"
+wait "$beside"
+cmp "$tmp/out" "$tmp/tcpdump.pcap"
+ok "byte for byte what tcpdump captures beside it: stamps, lengths, VLAN tags" "$tmp/err"
+has "direction by the netdev's address" "$tmp/err" "^directions 5500 0 0$"
+is "frames of the comparison" "$(tcpdump -r "$tmp/out" --count 2>/dev/null | awk '{print $1}')" 5500
+
+capture -s 64 -i -f "$ours" netdev vb
+send va 100 500
+captured
+is "snapshot length" "$bytes" 6400
+
+capture -i -b 1048576 -f "$ours" netdev vb
+send va 100 200
+sleep 0.2
+kill -STOP "$pid"
+send va 20000 500
+kill -CONT "$pid"
+sleep 0.4
+send va 300 200
+captured
+lost=$(number ps_drop)
+[ "$lost" -gt 0 ]
+ok "a ring that overflows drops frames" "$tmp/out"
+is "delivered and dropped are all that was sent" $((got + lost)) 20400
+has "the loss is told with the frame behind it" "$tmp/out" "^note $((got - 299)): $lost "
+
+capture -i -f "$ours" netdev vb
+send va 10 200
+ip -n "$ns" link set vb down
+sleep 0.2
+ip -n "$ns" link set vb up
+sleep 0.2
+send va 10 200
+captured
+is "a netdev that goes down and up" "$got" 20
+has "both are told" "$tmp/out" "^said .*netdev down.*netdev up"
+
+capture -i -f 'ether proto 0x88b5' netdev any
+send va 50 200
+captured
+has "all netdevs: directions from the cooked header" "$tmp/out" "^directions 0 50 50$"
+
+capture -i -f "$ours" netdev vb
+send va 10 200
+ip -n "$ns" link del va
+wait "$pid"
+is "a netdev that is removed: status" $? 4
+has "the frames before are there" "$tmp/out" "^10 2000 "
+has "and why it ended" "$tmp/err" "nothing more comes from netdev 'vb'"
+
+if command -v setpriv >/dev/null; then
+	setpriv --reuid 65534 --clear-groups --inh-caps=-all "$SOURCE_TOOL" netdev lo >/dev/null 2>"$tmp/err"
+	is "without privilege: status" $? 2
+	has "without privilege: what is missing" "$tmp/err" "CAP_NET_RAW"
+else
+	skip "without privilege" "setpriv is not installed"
+fi
+ip netns exec "$ns" "$SOURCE_TOOL" -f 'bogus (' netdev lo 2>"$tmp/err"
+has "a netdev that is down, a filter that is none" "$tmp/err" "set it up first|filter 'bogus \('"
+
+tap_done

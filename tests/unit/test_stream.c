@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Unit tests of streams (plain, gzip, zstd; whole, cut, damaged, in pipes) and of file sources. */
+#include "config.h"
+#include "stream.h"
+#include "test_format.h"
+#include <fcntl.h>
+#include <rdmadump/format.h>
+#include <rdmadump/source.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#ifdef HAVE_ZLIB
+#include <zlib.h>
+#endif
+#ifdef HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+#define TEXT_LEN 400000u
+
+static char path[] = "/tmp/rdmadump-stream.XXXXXX";
+static uint8_t text[TEXT_LEN], got[TEXT_LEN * 4], packed[TEXT_LEN * 4];
+
+static int setup(void **state)
+{
+	uint32_t x = 1;
+	int fd = mkstemp(path);
+
+	(void)state;
+	/* Half of it compresses, so that blocks of both kinds occur. */
+	for (size_t i = 0; i < TEXT_LEN; i++) {
+		x = x * 1664525 + 1013904223;
+		text[i] = i % 20000 < 10000 ? (uint8_t)(i / 100) : (uint8_t)(x >> 24);
+	}
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+static void store(const void *data, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, len), len);
+	close(fd);
+}
+
+/* Reads to the end or a fault, at most `room` bytes at a time. Returns how many came. */
+static size_t read_all(struct stream *s, size_t room, struct rd_error *err)
+{
+	size_t n = 0;
+	ssize_t rc;
+
+	err->class = RD_CLASS_NONE;
+	while ((rc = stream_read(
+			s, got + n, room < sizeof(got) - n ? room : sizeof(got) - n, err)) > 0)
+		n += (size_t)rc;
+	assert_int_equal(rc, err->class == RD_CLASS_NONE ? 0 : -1);
+	return n;
+}
+
+/* What `path` gives: always the first *len bytes of `text`, as often repeated. */
+static size_t read_path(size_t room, struct rd_error *err)
+{
+	struct stream *s;
+	size_t n;
+
+	assert_int_equal(stream_open(&s, path, err), 0);
+	n = read_all(s, room, err);
+	for (size_t i = 0; i < n; i += TEXT_LEN)
+		assert_memory_equal(got + i, text, n - i < TEXT_LEN ? n - i : TEXT_LEN);
+	stream_close(s);
+	return n;
+}
+
+/* --- compressors ------------------------------------------------------------------------ */
+
+#ifdef HAVE_ZLIB
+/* One member, with a flush after `flushed` bytes of the text; returns its length. */
+static size_t pack_gzip(uint8_t *to, size_t room, size_t flushed, size_t *flushed_at)
+{
+	z_stream z = {0};
+
+	assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	z.next_out = to;
+	z.avail_out = (uInt)room;
+	z.next_in = text;
+	z.avail_in = (uInt)flushed;
+	assert_int_equal(deflate(&z, Z_SYNC_FLUSH), Z_OK);
+	if (flushed_at)
+		*flushed_at = z.total_out;
+	z.avail_in = (uInt)(TEXT_LEN - flushed);
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	deflateEnd(&z);
+	return z.total_out;
+}
+#else
+#define pack_gzip NULL
+#endif
+
+#ifdef HAVE_ZSTD
+static size_t pack_zstd(uint8_t *to, size_t room, size_t flushed, size_t *flushed_at)
+{
+	ZSTD_CCtx *c = ZSTD_createCCtx();
+	ZSTD_outBuffer out = {to, room, 0};
+	ZSTD_inBuffer first = {text, flushed, 0}, rest = {text + flushed, TEXT_LEN - flushed, 0};
+
+	ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1);
+	assert_int_equal(ZSTD_compressStream2(c, &out, &first, ZSTD_e_flush), 0);
+	if (flushed_at)
+		*flushed_at = out.pos;
+	assert_int_equal(ZSTD_compressStream2(c, &out, &rest, ZSTD_e_end), 0);
+	ZSTD_freeCCtx(c);
+	return out.pos;
+}
+#else
+#define pack_zstd NULL
+#endif
+
+static const struct pack {
+	const char *name;
+	size_t (*pack)(uint8_t *to, size_t room, size_t flushed, size_t *flushed_at);
+} packs[] = {{"gzip", pack_gzip}, {"zstd", pack_zstd}};
+#define N_PACKS (sizeof(packs) / sizeof(packs[0]))
+
+/* --- streams ---------------------------------------------------------------------------- */
+
+static void test_plain(void **state)
+{
+	struct rd_error err;
+	uint64_t done, size;
+	struct stream *s;
+
+	(void)state;
+	store(text, TEXT_LEN);
+	for (size_t room = 1; room <= TEXT_LEN * 2; room = room * 37 + 1)
+		assert_int_equal(read_path(room, &err), TEXT_LEN);
+	assert_int_equal(stream_open(&s, path, &err), 0);
+	assert_true(!*stream_compression(s) && stream_fd(s) == -1);
+	read_all(s, 4096, &err);
+	stream_progress(s, &done, &size);
+	assert_true(done == TEXT_LEN && size == TEXT_LEN);
+	stream_close(s);
+}
+
+static void test_refused(void **state)
+{
+	struct stream *s;
+	struct rd_error err;
+
+	(void)state;
+	assert_int_equal(stream_open(&s, "/nonexistent/file", &err), -1);
+	assert_int_equal(err.class, RD_CLASS_DEVICE);
+	assert_non_null(strstr(err.text, "'/nonexistent/file'"));
+	store("", 0);
+	assert_int_equal(stream_open(&s, path, &err), -1);
+	assert_non_null(strstr(err.text, "is empty"));
+}
+
+static void test_members(void **state)
+{
+	static const uint8_t skippable[] = {0x5f, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3};
+	struct rd_error err;
+
+	(void)state;
+	for (size_t i = 0; i < N_PACKS; i++) {
+		size_t len = 0;
+
+		if (!packs[i].pack)
+			continue;
+		for (unsigned int k = 0; k < 3; k++) {
+			if (i == 1) {
+				memcpy(packed + len, skippable, sizeof(skippable));
+				len += sizeof(skippable);
+			}
+			len += packs[i].pack(packed + len, sizeof(packed) - len, 1000, NULL);
+		}
+		if (i == 0) { /* what fills a tape's block is no damage */
+			memset(packed + len, 0, 700);
+			len += 700;
+		}
+		store(packed, len);
+		for (size_t room = 100; room <= sizeof(got); room = room * 91 + 7) {
+			assert_int_equal(read_path(room, &err), 3 * TEXT_LEN);
+			assert_int_equal(err.class, RD_CLASS_NONE);
+		}
+	}
+}
+
+/* Whatever was flushed before a cut comes out, in reads of any size, then the fault, and again. */
+static void test_cut(void **state)
+{
+	struct rd_error err;
+	struct stream *s;
+
+	(void)state;
+	for (size_t i = 0; i < N_PACKS; i++) {
+		size_t at, len;
+
+		if (!packs[i].pack)
+			continue;
+		len = packs[i].pack(packed, sizeof(packed), 300000, &at);
+		for (size_t cut = 4; cut < len; cut += cut < 40 ? 1 : 4999) {
+			store(packed, cut);
+			assert_true(read_path(TEXT_LEN, &err) >= (cut >= at ? 300000 : 0));
+			assert_int_equal(err.class, RD_CLASS_PARTIAL);
+			assert_non_null(strstr(err.text, "cut short"));
+		}
+		store(packed, at);
+		for (size_t room = 100; room <= sizeof(got); room = room * 91 + 7)
+			assert_int_equal(read_path(room, &err), 300000);
+		assert_int_equal(stream_open(&s, path, &err), 0);
+		assert_string_equal(stream_compression(s), packs[i].name);
+		read_all(s, 1 << 20, &err);
+		assert_int_equal(read_all(s, 1 << 20, &err), 0);
+		assert_int_equal(err.class, RD_CLASS_PARTIAL);
+		stream_close(s);
+	}
+}
+
+/* What comes out before the fault is right as far as the compressor can tell. */
+static void test_damaged(void **state)
+{
+	struct rd_error err;
+
+	(void)state;
+	for (size_t i = 0; i < N_PACKS; i++) {
+		size_t len, whole;
+
+		if (!packs[i].pack)
+			continue;
+		whole = packs[i].pack(packed, sizeof(packed), 1000, NULL);
+		len = whole + packs[i].pack(packed + whole, sizeof(packed) - whole, 1000, NULL);
+		/* The second one's header: the first is all there. */
+		packed[whole + 2] ^= 0xff;
+		store(packed, len);
+		assert_int_equal(read_path(1 << 20, &err), TEXT_LEN);
+		assert_int_equal(err.class, RD_CLASS_PARTIAL);
+		assert_non_null(strstr(err.text, "damaged"));
+		packed[whole + 2] ^= 0xff;
+		/* Its checksum: all bytes are there, and the fault too. */
+		packed[len - (i == 0 ? 8 : 4)] ^= 1;
+		store(packed, len);
+		assert_int_equal(read_path(1 << 20, &err), 2 * TEXT_LEN);
+		assert_int_equal(err.class, RD_CLASS_PARTIAL);
+	}
+}
+
+/* Damage in the middle: the blocks before it come out although they are read in one go. */
+static void test_damaged_block(void **state)
+{
+	struct rd_error err;
+	struct stream *s;
+	size_t at, len;
+
+	(void)state;
+	if (!packs[1].pack)
+		skip();
+	len = packs[1].pack(packed, sizeof(packed), 200000, &at);
+	packed[at] |= 0x06; /* the reserved kind of block */
+	store(packed, len);
+	assert_int_equal(stream_open(&s, path, &err), 0);
+	assert_int_equal(read_all(s, sizeof(got), &err), 200000);
+	assert_memory_equal(got, text, 200000);
+	assert_int_equal(err.class, RD_CLASS_PARTIAL);
+	stream_close(s);
+}
+
+/* Opens a pipe that already holds `len` bytes; *in is its end for more. */
+static struct stream *open_pipe(const void *data, size_t len, int *in)
+{
+	struct rd_error err;
+	struct stream *s;
+	char name[32];
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], data, len), len);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fds[0]);
+	assert_int_equal(stream_open(&s, name, &err), 0);
+	close(fds[0]);
+	*in = fds[1];
+	return s;
+}
+
+static void test_pipe(void **state)
+{
+	uint8_t buf[100];
+	struct rd_error err;
+	struct stream *s;
+	int in;
+
+	(void)state;
+	s = open_pipe("abcdef", 6, &in);
+	assert_true(stream_fd(s) >= 0);
+	stream_never_wait(s);
+	assert_int_equal(stream_read(s, buf, 4, &err), 4);
+	assert_int_equal(stream_read(s, buf, 100, &err), 2);
+	assert_int_equal(stream_read(s, buf, 100, &err), RD_READ_LATER);
+	assert_int_equal(write(in, "ghi", 3), 3);
+	assert_int_equal(stream_read(s, buf, 100, &err), 3);
+	assert_memory_equal(buf, "ghi", 3);
+	assert_int_equal(stream_read(s, buf, 100, &err), RD_READ_LATER);
+	close(in);
+	assert_int_equal(stream_read(s, buf, 100, &err), 0);
+	stream_close(s);
+}
+
+static void test_pipe_compressed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_PACKS; i++) {
+		size_t len, n = 0, at = 5;
+		struct rd_error err;
+		struct stream *s;
+		int in;
+
+		if (!packs[i].pack)
+			continue;
+		len = packs[i].pack(packed, sizeof(packed), 1000, NULL);
+		s = open_pipe(packed, at, &in);
+		stream_never_wait(s);
+		while (at < len || n < TEXT_LEN) {
+			ssize_t rc = stream_read(s, got + n, sizeof(got) - n, &err);
+			size_t more = len - at < 777 ? len - at : 777;
+
+			assert_true(rc == RD_READ_LATER || rc > 0);
+			n += rc > 0 ? (size_t)rc : 0;
+			if (rc == RD_READ_LATER && more) {
+				assert_int_equal(write(in, packed + at, more), more);
+				at += more;
+			}
+		}
+		assert_memory_equal(got, text, TEXT_LEN);
+		close(in);
+		assert_int_equal(stream_read(s, got, sizeof(got), &err), 0);
+		stream_close(s);
+	}
+}
+
+/* --- file sources ----------------------------------------------------------------------- */
+
+static const uint8_t payload[300];
+
+static size_t file_len;
+
+/* Appends a section with these interfaces. */
+static void begin_section(struct rd_encoder *e, const char *format,
+	const struct rd_section *section, const struct rd_iface *ifaces, unsigned int n)
+{
+	struct rd_error err;
+
+	assert_int_equal(rd_encoder_init(e, format, NULL, section, ifaces, n, &err), 0);
+	file_len += e->format->header(e, packed + file_len, sizeof(packed) - file_len);
+}
+
+static void add_frame(
+	const struct rd_encoder *e, unsigned int iface, uint64_t ts_ns, const struct rd_note *note)
+{
+	const struct rd_frame f = {.data = payload,
+		.caplen = 100,
+		.len = 300,
+		.ts_ns = ts_ns,
+		.direction = RD_DIR_IN,
+		.iface = (uint16_t)iface};
+
+	file_len += e->format->noted(e, &f, note, packed + file_len, sizeof(packed) - file_len);
+}
+
+static struct rd_source *open_file(void)
+{
+	const struct rd_file_config config = {.path = path};
+	struct rd_source *s;
+	struct rd_error err;
+
+	store(packed, file_len);
+	assert_int_equal(rd_file_open(&s, &config, &err), 0);
+	assert_int_equal(s->ops->start(s, &err), 0);
+	return s;
+}
+
+static int next_batch(struct rd_source *s, struct rd_frame *frames)
+{
+	struct rd_error err;
+
+	return s->ops->receive(s, frames, RD_BATCH, &err);
+}
+
+static const struct rd_note nothing;
+
+static void test_file_tells_all(void **state)
+{
+	const struct rd_iface ifaces[] = {
+		{.link = RD_LINK_ETHERNET, .name = "a", .hardware = "nic", .filter = "udp"},
+		{.link = RD_LINK_ETHERNET, .name = "b", .description = "second"}};
+	const struct rd_section section = {.hardware = "machine", .comment = "incident"};
+	const struct rd_note note = {.dropped = 7, .comment = "port down"};
+	const struct rd_iface_stats in[2] = {{.start_ns = 50, .end_ns = 90, .dropped = 9}};
+	struct rd_frame frames[RD_BATCH];
+	struct rd_source_stats stats;
+	struct rd_iface_stats out;
+	struct rd_encoder e;
+	struct rd_source *s;
+	struct rd_note told;
+
+	(void)state;
+	file_len = 0;
+	begin_section(&e, "pcapng", &section, ifaces, 2);
+	add_frame(&e, 1, 60, &nothing);
+	add_frame(&e, 0, 61, &note);
+	add_frame(&e, 1, 62, &nothing);
+	file_len += e.format->trailer(&e, in, packed + file_len, sizeof(packed) - file_len);
+	s = open_file();
+	assert_int_equal(s->n_ifaces, 2);
+	assert_string_equal(s->ifaces[0].hardware, "nic");
+	assert_string_equal(s->ifaces[0].filter, "udp");
+	assert_string_equal(s->ifaces[1].description, "second");
+	assert_string_equal(s->section->hardware, "machine");
+	assert_string_equal(s->section->comment, "incident");
+	assert_int_equal(next_batch(s, frames), 1);
+	assert_int_equal(frames[0].iface, 1);
+	assert_false(s->batch_has_notes);
+	assert_int_equal(next_batch(s, frames), 2);
+	assert_int_equal(frames[0].iface, 0);
+	assert_int_equal(frames[0].direction, RD_DIR_IN);
+	assert_int_equal(frames[0].len, 300);
+	assert_true(s->batch_has_notes);
+	assert_true(s->ops->note(s, 0, &told));
+	assert_int_equal(told.dropped, 7);
+	assert_string_equal(told.comment, "port down");
+	assert_false(s->ops->note(s, 1, &told));
+	assert_int_equal(next_batch(s, frames), RD_SOURCE_END);
+	s->ops->stats(s, &stats);
+	assert_int_equal(stats.lost, 9);
+	assert_true(s->ops->iface_stats(s, 0, &out));
+	assert_int_equal(out.start_ns, 50);
+	assert_int_equal(out.dropped, 9);
+	assert_true(s->ops->iface_stats(s, 1, &out));
+	assert_int_equal(out.start_ns, 60);
+	assert_int_equal(out.end_ns, 62);
+	s->ops->close(s);
+}
+
+/* Later interfaces go to their equal; a stranger says so once; another link type is left out. */
+static void test_file_sections(void **state)
+{
+	const struct rd_iface first[] = {{.link = RD_LINK_ETHERNET, .name = "a", .snaplen = 96},
+		{.link = RD_LINK_ETHERNET, .name = "b", .snaplen = 96}};
+	const struct rd_iface second[] = {{.link = RD_LINK_ETHERNET, .name = "c"},
+		{.link = RD_LINK_ETHERNET, .name = "b", .hardware = "other"}};
+	const struct rd_iface third = {.link = RD_LINK_INFINIBAND, .name = "ib"};
+	const struct rd_note note = {.dropped = 3, .comment = "own"};
+	struct rd_frame frames[RD_BATCH];
+	struct rd_source_stats stats;
+	struct rd_encoder e;
+	struct rd_source *s;
+	struct rd_note told;
+
+	(void)state;
+	file_len = 0;
+	begin_section(&e, "pcapng", NULL, first, 2);
+	add_frame(&e, 0, 1, &nothing);
+	begin_section(&e, "pcapng", NULL, second, 2);
+	add_frame(&e, 1, 2, &nothing);
+	add_frame(&e, 0, 3, &note);
+	add_frame(&e, 0, 4, &nothing);
+	begin_section(&e, "pcapng,dlt=247", NULL, &third, 1);
+	add_frame(&e, 0, 5, &note);
+	begin_section(&e, "pcapng", NULL, first, 2);
+	add_frame(&e, 1, 6, &note);
+	s = open_file();
+	assert_int_equal(s->n_ifaces, 2);
+	assert_int_equal(s->ifaces[1].snaplen, 96);
+	assert_int_equal(next_batch(s, frames), 1);
+	assert_int_equal(next_batch(s, frames), 4);
+	assert_int_equal(frames[0].iface, 1);
+	assert_int_equal(frames[1].iface, 0);
+	assert_true(s->ops->note(s, 1, &told));
+	assert_int_equal(told.dropped, 3);
+	assert_non_null(strstr(told.comment, "interface 'c'"));
+	assert_non_null(strstr(told.comment, "; own"));
+	assert_false(s->ops->note(s, 2, &told));
+	assert_int_equal(frames[3].ts_ns, 6);
+	assert_int_equal(frames[3].iface, 1);
+	assert_true(s->ops->note(s, 3, &told));
+	assert_string_equal(told.comment, "own");
+	s->ops->stop(s);
+	assert_int_equal(next_batch(s, frames), RD_SOURCE_END);
+	s->ops->stats(s, &stats);
+	assert_int_equal(stats.left_out, 1);
+	assert_int_equal(stats.lost, 6);
+	s->ops->close(s);
+}
+
+/* Interfaces before the first frame that cannot be in one file with it are not shown. */
+static void test_file_link_of_first_frame(void **state)
+{
+	const struct rd_iface ib = {.link = RD_LINK_INFINIBAND, .name = "ib"};
+	const struct rd_iface eth[] = {{.link = RD_LINK_ETHERNET, .name = "a"},
+		{.link = RD_LINK_ETHERNET, .name = "b", .snaplen = 50}};
+	struct rd_frame frames[RD_BATCH];
+	struct rd_encoder e;
+	struct rd_source *s;
+
+	(void)state;
+	file_len = 0;
+	begin_section(&e, "pcapng,dlt=247", NULL, &ib, 1);
+	begin_section(&e, "pcapng", NULL, &eth[1], 1);
+	begin_section(&e, "pcapng", NULL, &eth[0], 1);
+	add_frame(&e, 0, 1, &nothing);
+	s = open_file();
+	assert_int_equal(s->n_ifaces, 2);
+	assert_string_equal(s->iface.name, "b");
+	/* One limit for all, and it must not be shorter than any. */
+	assert_int_equal(s->ifaces[0].snaplen, 0);
+	assert_int_equal(s->ifaces[1].snaplen, 0);
+	assert_int_equal(next_batch(s, frames), 1);
+	assert_int_equal(frames[0].iface, 1);
+	s->ops->close(s);
+}
+
+/* A pipe whose writer stops in the middle of a frame keeps nobody waiting. */
+static void test_file_in_pipe(void **state)
+{
+	struct rd_file_config config;
+	struct rd_frame frames[RD_BATCH];
+	struct rd_encoder e;
+	struct rd_source *s;
+	struct rd_error err;
+	char name[32];
+	int fds[2];
+	size_t half;
+
+	(void)state;
+	file_len = 0;
+	begin_section(&e, "pcap", NULL, &(const struct rd_iface){.link = RD_LINK_ETHERNET}, 1);
+	add_frame(&e, 0, 1, &nothing);
+	half = file_len + 40;
+	add_frame(&e, 0, 2, &nothing);
+	assert_int_equal(pipe(fds), 0);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fds[0]);
+	config.path = name;
+	assert_int_equal(write(fds[1], packed, half), half);
+	assert_int_equal(rd_file_open(&s, &config, &err), 0);
+	assert_true(s->frame_fd >= 0);
+	assert_int_equal(next_batch(s, frames), 1);
+	assert_int_equal(next_batch(s, frames), 0);
+	assert_int_equal(s->ops->arm(s, &err), 0);
+	assert_int_equal(next_batch(s, frames), 0);
+	assert_int_equal(write(fds[1], packed + half, file_len - half), file_len - half);
+	assert_int_equal(next_batch(s, frames), 1);
+	assert_int_equal(frames[0].ts_ns, 2);
+	assert_int_equal(next_batch(s, frames), 0);
+	close(fds[1]);
+	close(fds[0]);
+	assert_int_equal(next_batch(s, frames), RD_SOURCE_END);
+	s->ops->close(s);
+}
+
+static void test_file_without_frames(void **state)
+{
+	struct rd_frame frames[RD_BATCH];
+	struct rd_encoder e;
+	struct rd_source *s;
+
+	(void)state;
+	file_len = 0;
+	begin_section(&e, "pcapng", NULL, NULL, 0);
+	s = open_file();
+	assert_int_equal(s->n_ifaces, 1);
+	assert_int_equal(next_batch(s, frames), RD_SOURCE_END);
+	s->ops->close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_damaged_block),
+		cmocka_unit_test(test_pipe),
+		cmocka_unit_test(test_pipe_compressed),
+		cmocka_unit_test(test_file_tells_all),
+		cmocka_unit_test(test_file_sections),
+		cmocka_unit_test(test_file_link_of_first_frame),
+		cmocka_unit_test(test_file_in_pipe),
+		cmocka_unit_test(test_file_without_frames),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
