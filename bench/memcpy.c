@@ -21,8 +21,8 @@ static double seconds(void)
 
 static uint8_t *area(void)
 {
-	uint8_t *p = mmap(
-		NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	uint8_t *p = mmap(NULL, AREA, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	if (p == MAP_FAILED)
 		exit(1);

@@ -4,12 +4,13 @@
 #ifndef RDMADUMP_CAPTURE_H
 #define RDMADUMP_CAPTURE_H
 
+#include <rdmadump/filter.h>
 #include <rdmadump/sink.h>
 #include <rdmadump/source.h>
 
 /* A file descriptor that the engine watches for its caller: signals, timers. */
 struct rd_watch {
-	int fd;
+	int fd; /* -1: none */
 	/* Called when fd is readable; returns true to end the capture. */
 	bool (*ready)(void *ctx, int fd);
 	void *ctx;
@@ -18,18 +19,37 @@ struct rd_watch {
 enum rd_when_full {
 	RD_FULL_DROP, /* drop the newest frames and count them */
 	RD_FULL_WAIT, /* stop receiving: the source waits or the device drops */
+	RD_FULL_END,  /* end the capture */
+};
+
+enum rd_decap_mode {
+	RD_DECAP_NONE,
+	RD_DECAP_INNER, /* the frame inside mirrored traffic is filtered and written */
+	RD_DECAP_OUTER, /* it is filtered, the frame around it is written */
 };
 
 struct rd_capture_config {
 	struct rd_source *const *sources;
+	struct rd_filter *const *filters; /* one per source; NULL or a NULL entry: all frames */
 	unsigned int n_sources;
-	const struct rd_encoder *encoder;
-	struct rd_sink *sink;
+	const struct rd_encoder *encoder; /* interfaces: those of all sources, in their order */
+	struct rd_sink *sink;		  /* NULL: frames go nowhere but to `seen` */
+	const struct rd_cut *cut;	  /* NULL: whole frames */
+	enum rd_decap_mode decap;
+	/* A new file for each slice of this length of the frames' own time; 0: none. */
+	uint64_t slice_ns;
 	const struct rd_watch *watches;
 	unsigned int n_watches;
 	uint64_t max_frames; /* stop after so many; 0: no limit */
 	enum rd_when_full when_full;
 	uint64_t flush_ns; /* a frame waits at most so long for its chunk to be written */
+	/* Called once all sources have started; -1 with the error ends it at once. */
+	int (*started)(void *ctx, struct rd_error *err);
+	void *started_ctx;
+	/* Sees every batch that is kept, after the cut; NULL: nobody looks. */
+	void (*seen)(void *ctx, const struct rd_source *s, const struct rd_frame *frames,
+		unsigned int n);
+	void *seen_ctx;
 };
 
 enum rd_end {
@@ -38,13 +58,16 @@ enum rd_end {
 	RD_END_SOURCE, /* the sources have nothing more */
 	RD_END_FAULT,  /* a source failed: see the error */
 	RD_END_OUTPUT, /* the sink failed */
+	RD_END_FILES,  /* the last file is full */
+	RD_END_MEMORY, /* no memory left (RD_FULL_END) */
 };
 
 struct rd_capture {
-	struct rd_tally tally[RD_IFACES_MAX]; /* per source */
+	struct rd_tally tally[RD_IFACES_MAX]; /* per interface of the encoder */
 	uint64_t bytes;			      /* of the frames delivered, on the wire */
 	uint64_t start_ns, end_ns;	      /* Unix epoch */
 	enum rd_end end;
+	bool turn; /* set by a watch: the next frame begins a new file */
 };
 
 /*
@@ -55,7 +78,7 @@ struct rd_capture {
 int rd_capture_run(
 	struct rd_capture *c, const struct rd_capture_config *config, struct rd_error *err);
 
-/* Sum over the sources. */
+/* Sum over the interfaces. */
 struct rd_tally rd_capture_total(const struct rd_capture *c);
 
 #endif

@@ -137,7 +137,8 @@ void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned 
 uint64_t rd_loss_delta(const struct rd_loss_counters *before, const struct rd_loss_counters *after,
 	unsigned int i);
 
-/* The machine this is ("PowerEdge R750, Intel(R) ... (x86_64)") and its system; room 320 is enough. */
+/* The machine this is ("PowerEdge R750, Intel(R) ... (x86_64)") and its system; room 320 is enough.
+ */
 void rd_machine_hardware(char *buf, size_t room);
 void rd_machine_os(char *buf, size_t room);
 

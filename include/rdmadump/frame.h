@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The frame, the currency of the whole program: bytes that crossed a port, borrowed from a source. */
+/* The frame, the currency of the whole program: bytes that crossed a port, borrowed from a source.
+ */
 #ifndef RDMADUMP_FRAME_H
 #define RDMADUMP_FRAME_H
 
@@ -20,10 +21,10 @@ struct rd_frame {
 	const uint8_t *data; /* first byte on the wire that the source delivers */
 	uint32_t caplen;     /* bytes held at data */
 	uint32_t len;	     /* bytes on the wire, >= caplen */
-	uint64_t ts_ns;	     /* since the Unix epoch, in the clock the interface description names */
-	uint8_t direction;   /* enum rd_direction */
-	uint8_t flags;	     /* RD_FRAME_* */
-	uint16_t iface;	     /* index into the section's interfaces */
+	uint64_t ts_ns;	   /* since the Unix epoch, in the clock the interface description names */
+	uint8_t direction; /* enum rd_direction */
+	uint8_t flags;	   /* RD_FRAME_* */
+	uint16_t iface;	   /* index into the section's interfaces */
 };
 
 #define RD_FRAME_CRC_ERROR 0x01 /* the source says that a checksum was wrong */

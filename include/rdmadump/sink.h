@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Where frames go: chunks of already encoded records, filled by the engine, written by a thread of
- * their own. Chunks are the only memory between the two; when none is free the engine decides.
+ * their own into one file or a series of files. Chunks are the only memory between the two; when
+ * none is free the engine decides.
  */
 #ifndef RDMADUMP_SINK_H
 #define RDMADUMP_SINK_H
@@ -10,8 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#define RD_IFACES_MAX 16
+#define RD_IFACES_MAX 64
 
 /* Frames of one interface since the start of the capture. */
 struct rd_tally {
@@ -25,7 +27,26 @@ struct rd_chunk {
 	uint8_t *data;
 	size_t used, room;
 	unsigned int frames;
+	bool turn;		    /* begins a new file: a time slice has ended before it */
+	uint64_t first_ns, last_ns; /* stamps of its first and last frame */
 	struct rd_tally tally[RD_IFACES_MAX]; /* as of the end of this chunk */
+};
+
+enum rd_naming {
+	RD_NAMES_TCPDUMP, /* name, name1, name2; strftime of the name for time slices */
+	RD_NAMES_DUMPCAP, /* name_00001_20261121031500.pcapng */
+};
+
+/* When a new file begins; all 0: never. Strings may be NULL. */
+struct rd_rotation {
+	uint64_t bytes;	    /* when the file has so many (before compression) or more */
+	uint64_t frames;    /* when it has so many */
+	bool timed;	    /* chunks with `turn` set begin a new file */
+	unsigned int ring;  /* keep only so many newest files; 0: all */
+	unsigned int files; /* write nothing more after so many; 0: no limit */
+	enum rd_naming naming;
+	const char *command;	    /* run with the name of each file that was closed */
+	const char *print_names_to; /* file, "-", "stdout" or "stderr" */
 };
 
 struct rd_sink_config {
@@ -33,50 +54,79 @@ struct rd_sink_config {
 	const struct rd_encoder *encoder;
 	size_t buffer;	    /* bytes of all chunks together */
 	uint32_t max_frame; /* longest frame that must fit */
+	bool hold;	    /* write nothing before rd_sink_close(): the capture stays in memory */
+	const char *compression; /* "gz", "zst"; NULL: none, whatever the path's ending */
+	int compression_level;	 /* 0: the fastest */
+	uid_t owner;		 /* of the files; (uid_t)-1: whoever creates them */
+	gid_t group;
+	struct rd_rotation rotation;
 };
 
-/* What has reached the file. */
+/* What has reached the files. */
 struct rd_sink_stats {
 	uint64_t written;    /* frames */
 	uint64_t unwritten;  /* frames that were encoded and could not be written */
-	uint64_t file_bytes; /* headers included */
+	uint64_t beyond;     /* frames that came after the last file was full */
+	uint64_t file_bytes; /* in all files, headers included */
+	unsigned int files;  /* begun */
+};
+
+/* A file that is about to end, for its trailer. Counts are of this file alone. */
+struct rd_file_account {
+	unsigned int number; /* from 1 */
+	bool last;
+	uint64_t written[RD_IFACES_MAX];
+	uint64_t unwritten[RD_IFACES_MAX];
+	struct rd_tally tally[RD_IFACES_MAX]; /* of the engine while this was the current file */
+	uint64_t first_ns, last_ns;	      /* stamps of its first and last frame; 0: none */
+};
+
+struct rd_sink_ending {
+	/*
+	 * Fills stats[] for the trailer and may change the section's comment for the header. Called
+	 * from the writer's thread, for the last file from that of rd_sink_close().
+	 */
+	void (*fill)(
+		void *ctx, const struct rd_file_account *account, struct rd_iface_stats *stats);
+	void *ctx;
 };
 
 struct rd_sink;
 
 /*
- * Creates the file (mode 0600), writes its header and starts the writer. Fails with
- * RD_CLASS_OUTPUT. The configuration's strings and encoder must outlive the sink.
+ * Creates the first file (mode 0600), writes its header and starts the writer. Fails with
+ * RD_CLASS_OUTPUT. The configuration's strings, encoder and ending must outlive the sink.
  */
-int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config, struct rd_error *err);
+int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
+	const struct rd_sink_ending *ending, struct rd_error *err);
 /* A free chunk, empty; NULL when the writer has them all. */
 struct rd_chunk *rd_sink_get(struct rd_sink *sink);
 /* Hands a chunk to the writer; an empty one goes back unwritten. */
 void rd_sink_put(struct rd_sink *sink, struct rd_chunk *chunk);
-/* Readable when a chunk became free, or writing failed, after rd_sink_await() returned true. */
+/* Readable when a chunk became free, or writing has ended, after rd_sink_await() returned true. */
 int rd_sink_fd(const struct rd_sink *sink);
 /* About to sleep on rd_sink_fd(): false if a chunk is free already. */
 bool rd_sink_await(struct rd_sink *sink);
 /* rd_sink_fd() was readable. */
 void rd_sink_woke(struct rd_sink *sink);
-/* True once writing has failed: nothing more will be written. */
+/* True once nothing more will be written: writing failed, or the last file is full. */
+bool rd_sink_ended(const struct rd_sink *sink);
 bool rd_sink_failed(const struct rd_sink *sink);
-/* At any time, from the engine's thread. */
+/* At any time, from any thread. */
 void rd_sink_stats(const struct rd_sink *sink, struct rd_sink_stats *stats);
 
-/* Asked by the writer when all frames are written, before the file is closed. */
-struct rd_sink_ending {
-	/* Fills stats[] for the trailer and changes encoder->section's comment for the header. */
-	void (*fill)(void *ctx, const struct rd_sink_stats *written, struct rd_iface_stats *stats);
-	void *ctx;
-};
-
 /*
- * Writes what is queued, the trailer, and the header's final comment, and closes the file. Returns
- * -1 with the first error of the writer (stats are filled in any case). *quiet is set when that
- * error is only a reader that closed its end of a pipe. The sink is gone after it.
+ * Writes what is queued, ends the last file and waits for the commands. `final` is the engine's
+ * tally of each interface. Returns -1 with the first error of the writer (stats are filled in any
+ * case). *quiet is set when that error is only a reader that closed its end of a pipe. The sink is
+ * gone after it.
  */
-int rd_sink_close(struct rd_sink *sink, const struct rd_sink_ending *ending,
-	struct rd_sink_stats *stats, bool *quiet, struct rd_error *err);
+int rd_sink_close(struct rd_sink *sink, const struct rd_tally *final, struct rd_sink_stats *stats,
+	bool *quiet, struct rd_error *err);
+
+/* The compression that a file name's ending asks for ("gz", "zst"), NULL for none or unknown. */
+const char *rd_compression_of(const char *path);
+/* "gz zst": what this program can compress with. */
+const char *rd_compressions(void);
 
 #endif

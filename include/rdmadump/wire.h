@@ -26,14 +26,17 @@ struct rd_local {
 void rd_direction_mark(const struct rd_local *local, struct rd_frame *frames, unsigned int n);
 
 /*
- * The invariant CRC (IBTA volume 1, 9.6.1; for RoCEv2 annex A17.3.3) of a whole packet. `data` begins with the Ethernet header
- * (RD_LINK_ETHERNET: RoCE v1 or v2, any VLAN stack, IPv4 with options or IPv6) or LRH (RD_LINK_INFINIBAND); `len` ends with
- * the ICRC (Ethernet, no FCS) or with ICRC and VCRC (InfiniBand). Returns 0 with the computed value and the stored
- * value (both as little-endian numbers of the four bytes on the wire), -1 if the packet is no whole RoCE/InfiniBand packet.
+ * The invariant CRC (IBTA volume 1, 9.6.1; for RoCEv2 annex A17.3.3) of a whole packet. `data`
+ * begins with the Ethernet header (RD_LINK_ETHERNET: RoCE v1 or v2, any VLAN stack, IPv4 with
+ * options or IPv6) or LRH (RD_LINK_INFINIBAND); `len` ends with the ICRC (Ethernet, no FCS) or with
+ * ICRC and VCRC (InfiniBand). Returns 0 with the computed value and the stored value (both as
+ * little-endian numbers of the four bytes on the wire), -1 if the packet is no whole
+ * RoCE/InfiniBand packet.
  */
-int rd_icrc(enum rd_link link, const uint8_t *data, size_t len, uint32_t *computed,
-	uint32_t *stored);
-/* The variant CRC (IBTA volume 1, 7.8.2) over LRH to ICRC of a packet of len bytes that ends with it; as above. */
+int rd_icrc(
+	enum rd_link link, const uint8_t *data, size_t len, uint32_t *computed, uint32_t *stored);
+/* The variant CRC (IBTA volume 1, 7.8.2) over LRH to ICRC of a packet of len bytes that ends with
+ * it; as above. */
 int rd_vcrc(const uint8_t *data, size_t len, uint16_t *computed, uint16_t *stored);
 
 #endif

@@ -1,44 +1,130 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* rdmadump capture: its options. */
+/* rdmadump capture: its options, in one table. */
 #include "capture.h"
 #include "cli.h"
-#include "config.h"
+#include "parse.h"
 #include <argp.h>
 #include <ctype.h>
-#include <rdmadump/units.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LOG2_BUFFERS 14 /* 16384: a burst of so many frames is taken without a look by us */
 #define LOG2_MOST    20
-#define BUFFER_BYTES ((uint64_t)256 << 20)
-#define BUFFER_LEAST ((uint64_t)1 << 20)
-#define BUFFER_MOST  ((uint64_t)1 << 40)
+#define MEMORY_LEAST ((uint64_t)1 << 20)
+#define MEMORY_MOST  ((uint64_t)1 << 40)
 #define FRAME_LEAST  256
 #define FRAME_MOST   65536
+#define SNAPLEN_MOST 262144
+#define SECONDS_MOST 4000000000U
 
-enum { OPT_FORMAT = 0x100, OPT_MAX_FRAME, OPT_BUFFER, OPT_WHEN_FULL, OPT_JSON, OPT_VERSION };
+enum {
+	OPT_FORMAT = 0x100,
+	OPT_MAX_FRAME,
+	OPT_BUFFER,
+	OPT_WHEN_FULL,
+	OPT_JSON,
+	OPT_VERSION,
+	OPT_QP,
+	OPT_SRC_QP,
+	OPT_OPCODE,
+	OPT_HOST,
+	OPT_GID,
+	OPT_ROCE,
+	OPT_EXPLAIN,
+	OPT_HEADERS_ONLY,
+	OPT_ZERO_PAYLOAD,
+	OPT_COMPRESS,
+	OPT_LEVEL,
+	OPT_UPDATE,
+	OPT_NETDEV,
+	OPT_NO_PROMISCUOUS,
+	OPT_DEBUG,
+};
 
 static const struct argp_option options[] = {
 	{0, 0, 0, 0, "What to capture:", 1},
 	{"device", 'd', "DEV", 0,
-		"RDMA device: mlx5_0, mlx5_0:PORT, its netdev or its PCI address (default: the "
-		"first active port that can be captured)",
+		"RDMA device: mlx5_0, mlx5_0:PORT, its netdev or its PCI address; may be repeated "
+		"(default: the first active port that can be captured)",
 		0},
 	{"ib-dev", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 0},
 	{"interface", 'i', "NAME|N", 0,
-		"the same by name; with -d the number of the port; else a number of the list", 0},
+		"the same by name, or a netdev; with -d the number of the port; else a number of "
+		"the list",
+		0},
 	{"ib-port", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 0},
+	{"read", 'r', "FILE", 0,
+		"take frames from a capture file (pcapng, pcap, ERF; .gz, .zst; '-' is standard "
+		"input)",
+		0},
+	{"netdev", OPT_NETDEV, 0, 0,
+		"capture on the netdev even if the device has a sniffer: what the kernel sees", 0},
+	{"no-promiscuous-mode", OPT_NO_PROMISCUOUS, 0, 0,
+		"leave a netdev as it is: only frames addressed to it", 0},
+	{"list-interfaces", 'D', 0, 0, "the same as 'rdmadump list'", 0},
 	{"count", 'c', "N", 0, "stop after N frames", 0},
-	{0, 0, 0, 0, "Where to write it:", 2},
+	{"autostop", 'a', "KEY:N", 0,
+		"stop after duration:SECONDS, packets:N, files:N, or when the file has "
+		"filesize:kB",
+		0},
+
+	{0, 0, 0, 0, "Which frames (all that is given must hold; FILTER is tcpdump's):", 2},
+	{"filter", 'f', "FILTER", 0, "the filter as one word", 0},
+	{"filter-file", 'F', "FILE", 0, "the filter is in FILE", 0},
+	{"qp", OPT_QP, "N[,N]", 0, "destination QP", 0},
+	{"src-qp", OPT_SRC_QP, "N[,N]", 0,
+		"source QP: of UD packets, and of connections whose CM exchange was seen", 0},
+	{"src_qp", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 0},
+	{"opcode", OPT_OPCODE, "LIST", 0,
+		"names (RC_SEND_ONLY), numbers (0x04) or classes: send, write, read, atomic, ack, "
+		"nak, rnr, cnp, cm, mad, ud, rc, uc, xrc",
+		0},
+	{"host", OPT_HOST, "ADDR[,ADDR]", 0, "IPv4, IPv6, CIDR or MAC address of either end", 0},
+	{"gid", OPT_GID, "GID[,GID]", 0, "GID of either end", 0},
+	{"roce", OPT_ROCE, 0, 0, "only RDMA: RoCE v1 and v2, InfiniBand", 0},
+	{"direction", 'Q', "in|out|inout", 0, "as seen from the port", 0},
+	{0, 'I', "rx|tx", OPTION_HIDDEN, 0, 0},
+	{"filter-explain", OPT_EXPLAIN, 0, 0, "say what will match, and end", 0},
+
+	{0, 0, 0, 0, "How much of each frame:", 3},
+	{"snapshot-length", 's', "N", 0, "the first N bytes (Wireshark grumbles)", 0},
+	{"headers-only", OPT_HEADERS_ONLY, 0, 0,
+		"up to the last transport header, MADs whole (Wireshark grumbles)", 0},
+	{"zero-payload", OPT_ZERO_PAYLOAD, 0, 0,
+		"all bytes, payload set to zero: nobody's data, and Wireshark is content", 0},
+	{"decap", 'E', "inner|outer", OPTION_ARG_OPTIONAL,
+		"look into mirrored traffic (RSPAN, ERSPAN, GRE, VXLAN): write the inner frame, or "
+		"filter by it and write the outer one",
+		0},
+
+	{0, 0, 0, 0, "Where to write it (default: one line per frame on standard output):", 4},
 	{"write", 'w', "FILE", 0, "write to FILE, '-' is standard output", 0},
 	{"output", 'o', 0, OPTION_ALIAS, 0, 0},
 	{"format", OPT_FORMAT, "FORMAT", 0,
 		"pcapng, pcap (nanoseconds), pcap-us (microseconds) or erf; ',dlt=247' behind it "
 		"writes InfiniBand without ERF (default: by FILE's ending, else pcapng)",
 		0},
+	{"compress", OPT_COMPRESS, "gz|zst|none", 0, "default: by FILE's ending", 0},
+	{"compress-level", OPT_LEVEL, "N", 0, "default 1", 0},
 	{"packet-buffered", 'U', 0, 0, "hand each frame to the file as soon as traffic pauses", 0},
-	{0, 0, 0, 0, "Memory:", 3},
+	{"relinquish-privileges", 'Z', "USER", 0,
+		"become USER once all is open (default: the caller of sudo; files are his)", 0},
+
+	{0, 0, 0, 0, "A new file when (each file stands alone, no frame is lost between):", 5},
+	{0, 'C', "SIZE", 0, "it has SIZE million bytes; also 64Mi, 2G", 0},
+	{0, 'G', "SECONDS", 0, "SECONDS have passed; the name may have strftime's %", 0},
+	{0, 'W', "N", 0, "with -C keep N files and overwrite the oldest; with -G end after N files",
+		0},
+	{"postrotate-command", 'z', "COMMAND", 0, "run COMMAND FILE on each file that is closed",
+		0},
+	{"ring-buffer", 'b', "KEY:N", 0,
+		"duration:SECONDS, interval:SECONDS, filesize:kB, packets:N; files:N keeps the "
+		"newest; printname:FILE; names as dumpcap's. A plain number is --max-burst",
+		0},
+	{"update", OPT_UPDATE, "PID", 0, "tell the rdmadump with this PID to begin a new file", 0},
+
+	{0, 0, 0, 0, "Memory:", 6},
 	{"max-burst", 'b', "LOG2", 0, "2^LOG2 receive buffers (default 14)", 0},
 	{"max-frame", OPT_MAX_FRAME, "BYTES", 0,
 		"size of one receive buffer (default: the longest frame that the port's MTU "
@@ -46,88 +132,126 @@ static const struct argp_option options[] = {
 		0},
 	{"buffer-size", OPT_BUFFER, "SIZE", 0,
 		"memory between receiver and writer, like 512Mi (default 256Mi)", 0},
+	{"writer-thread", 'p', 0, OPTION_ALIAS, 0, 0},
+	{"kernel-buffer", 'B', "KIB", 0, "a netdev's ring in KiB; also 64Mi (default 32Mi)", 0},
 	{"when-full", OPT_WHEN_FULL, "drop|wait", 0,
-		"when the writer falls behind by that much: drop the newest frames and count them "
-		"(default), or stop receiving",
+		"when the writer falls behind by --buffer-size: drop the newest frames and count "
+		"them (default), or stop receiving",
 		0},
-	{0, 0, 0, 0, "What to say:", 4},
+	{"mem-mode", 'M', "SIZE", 0, "keep the capture in SIZE of memory, write it at the end", 0},
+	{"contiguous-pages", 'T', 0, OPTION_HIDDEN, 0, 0},
+
+	{0, 0, 0, 0, "What to say:", 7},
+	{"verbose", 'v', 0, 0, "print one line per frame also when writing to a file", 0},
+	{0, 't', 0, 0, "those lines without time; -tt since the epoch, -tttt with the date", 0},
+	{0, 'e', 0, 0, "those lines with MAC addresses and VLAN, or VL and SL", 0},
 	{"json", OPT_JSON, 0, 0, "print the final report as JSON on standard output", 0},
 	{"quiet", 'q', 0, 0, "only errors and warnings", 0},
 	{"silent", 0, 0, OPTION_ALIAS, 0, 0},
-	{"verbose", 'v', 0, 0, "tell more of what happens", 0},
+	{"debug", OPT_DEBUG, 0, 0, "tell more of what happens", 0},
 	{"version", OPT_VERSION, 0, 0, "version, libraries and features", -1},
 	{0},
 };
 
-static void parse_number(struct argp_state *state, const char *name, const char *arg, uint64_t min,
-	uint64_t max, uint64_t *out)
+struct parsing {
+	struct capture_options *o;
+	const char *filter_file;
+	char *words; /* the FILTER on the command line */
+	unsigned int files, bare_t;
+	bool by_size;
+	unsigned int port;
+};
+
+static void add_wanted(
+	struct argp_state *state, struct capture_options *o, const char *name, unsigned int nth)
 {
-	if (rd_parse_u64(arg, min, max, out))
-		argp_error(state, "%s: '%s' is not a whole number from %llu to %llu", name, arg,
-			(unsigned long long)min, (unsigned long long)max);
+	if (o->n_wanted == RD_IFACES_MAX)
+		argp_error(state, "more than %d devices", RD_IFACES_MAX);
+	o->wanted[o->n_wanted++] = (struct wanted_port){.name = name, .nth = nth};
 }
 
-static void parse_bytes(struct argp_state *state, const char *name, const char *arg, uint64_t min,
-	uint64_t max, uint64_t *out)
+/* A number is the port of the -d before it; without one, a place in the list. */
+static void parse_interface(struct argp_state *state, struct capture_options *o, const char *arg)
 {
-	char least[RD_UNITS_LEN], most[RD_UNITS_LEN];
-
-	if (rd_parse_size(arg, min, max, out))
-		argp_error(state, "%s: '%s' is not a size from %s to %s, like 4096, 64k or 512Mi",
-			name, arg, rd_fmt_kib(least, min), rd_fmt_kib(most, max));
-}
-
-static void parse_interface(struct argp_state *state, struct capture_options *o, const char *arg,
-	const char **interface)
-{
+	struct wanted_port *last = o->n_wanted ? &o->wanted[o->n_wanted - 1] : NULL;
 	uint64_t n;
 
-	if (!isdigit((unsigned char)arg[0]) || strchr(arg, ':')) {
-		*interface = arg;
+	if (!isdigit((unsigned char)arg[0]) || strchr(arg, ':') || strchr(arg, '.')) {
+		add_wanted(state, o, arg, 0);
 		return;
 	}
 	parse_number(state, "-i", arg, 1, 4096, &n);
-	o->nth = (unsigned int)n;
+	if (last && last->name && !last->port)
+		last->port = (unsigned int)n;
+	else
+		add_wanted(state, o, NULL, (unsigned int)n);
 }
 
-struct parsing {
-	struct capture_options *o;
-	const char *interface;
-};
-
-static void settle_device(struct argp_state *state, struct parsing *p)
+static void parse_choice(struct argp_state *state, const char *option, const char *arg,
+	const char *const *choices, const char **out)
 {
-	struct capture_options *o = p->o;
-
-	if (o->device && p->interface)
-		argp_error(state,
-			"-d %s and -i %s both name a device; beside -d, -i takes the number of a "
-			"port",
-			o->device, p->interface);
-	if (o->device) {
-		o->port = o->nth;
-		o->nth = 0;
-	} else {
-		o->device = p->interface;
+	for (const char *const *c = choices; *c; c++) {
+		if (strcmp(arg, *c) == 0) {
+			*out = *c;
+			return;
+		}
 	}
+	argp_error(state, "%s: '%s' is not one of those that --help names", option, arg);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void parse_snaplen(struct argp_state *state, struct capture_options *o, const char *arg)
 {
+	uint64_t n;
+
+	if (!isdigit((unsigned char)arg[0]))
+		argp_error(state,
+			"-s: '%s' is not a number of bytes; ibdump's -s is called --silent here",
+			arg);
+	parse_number(state, "-s", arg, 0, SNAPLEN_MOST, &n);
+	o->cut.snaplen = (uint32_t)n;
+}
+
+static void parse_writer_thread(
+	struct argp_state *state, struct capture_options *o, const char *arg)
+{
+	if (!isdigit((unsigned char)arg[0]))
+		argp_error(state,
+			"-p: '%s' is not a size; tcpdump's -p is called --no-promiscuous-mode here",
+			arg);
+	parse_bytes(state, "-p", arg, 1, MEMORY_LEAST, MEMORY_MOST, &o->buffer);
+}
+
+static void add_word(struct argp_state *state, struct parsing *p, const char *word)
+{
+	size_t had = p->words ? strlen(p->words) : 0;
+	char *words = realloc(p->words, had + strlen(word) + 2);
+
+	if (!words)
+		argp_failure(state, RD_CLASS_USAGE, 0, "the filter is too long");
+	sprintf(words + had, "%s%s", had ? " " : "", word);
+	p->words = words;
+}
+
+static void send_update(struct argp_state *state, const char *arg)
+{
+	uint64_t pid;
+
+	parse_number(state, "--update", arg, 2, 4194304, &pid);
+	if (kill((pid_t)pid, SIGUSR2) < 0)
+		argp_failure(
+			state, RD_CLASS_DEVICE, 0, "--update: no such process of yours: %s", arg);
+	exit(0);
+}
+
+/* Options of the output. */
+static error_t parse_output(int key, char *arg, struct argp_state *state)
+{
+	static const char *const compressions[] = {"gz", "zst", "none", NULL};
 	struct parsing *p = state->input;
 	struct capture_options *o = p->o;
 	uint64_t n = 0;
 
 	switch (key) {
-	case 'd':
-		o->device = arg;
-		break;
-	case 'i':
-		parse_interface(state, o, arg, &p->interface);
-		break;
-	case 'c':
-		parse_number(state, "-c", arg, 1, UINT64_MAX, &o->count);
-		break;
 	case 'w':
 	case 'o':
 		o->path = arg;
@@ -135,24 +259,173 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_FORMAT:
 		o->format = arg;
 		break;
+	case OPT_COMPRESS:
+		parse_choice(state, "--compress", arg, compressions, &o->compress);
+		break;
+	case OPT_LEVEL:
+		parse_number(state, "--compress-level", arg, 1, 19, &o->compress_level);
+		break;
 	case 'U':
 		o->unbuffered = true;
 		break;
+	case 'Z':
+		o->user = arg;
+		break;
+	case 'C':
+		parse_bytes(state, "-C", arg, 1000000, 1, UINT64_MAX / 2, &o->rotation.bytes);
+		p->by_size = true;
+		break;
+	case 'G':
+		parse_number(state, "-G", arg, 1, SECONDS_MOST, &o->slice_s);
+		o->rotation.timed = true;
+		break;
+	case 'W':
+		parse_number(state, "-W", arg, 1, 100000, &n);
+		p->files = (unsigned int)n;
+		break;
+	case 'z':
+		o->rotation.command = arg;
+		break;
 	case 'b':
-		parse_number(state, "-b (log2 of the number of buffers)", arg, 1, LOG2_MOST, &n);
+		if (strchr(arg, ':')) {
+			parse_ring_buffer(state, o, arg);
+			break;
+		}
+		parse_number(state, "-b (log2 of the number of buffers, or KEY:VALUE)", arg, 1,
+			LOG2_MOST, &n);
 		o->log2_buffers = (unsigned int)n;
 		break;
+	case 'a':
+		parse_autostop(state, o, arg);
+		break;
+	case OPT_UPDATE:
+		send_update(state, arg);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* Options of filter and cut. */
+static error_t parse_filter(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *p = state->input;
+	struct capture_options *o = p->o;
+
+	switch (key) {
+	case 'f':
+		add_word(state, p, arg);
+		break;
+	case 'F':
+		p->filter_file = parse_file(state, arg);
+		break;
+	case OPT_QP:
+		o->filter.qp = arg;
+		break;
+	case OPT_SRC_QP:
+		o->filter.src_qp = arg;
+		break;
+	case OPT_OPCODE:
+		o->filter.opcode = arg;
+		break;
+	case OPT_HOST:
+		o->filter.host = arg;
+		break;
+	case OPT_GID:
+		o->filter.gid = arg;
+		break;
+	case OPT_ROCE:
+		o->filter.roce = true;
+		break;
+	case 'Q':
+	case 'I':
+		o->filter.direction = arg;
+		break;
+	case OPT_EXPLAIN:
+		o->filter_explain = true;
+		break;
+	case 's':
+		parse_snaplen(state, o, arg);
+		break;
+	case OPT_HEADERS_ONLY:
+		o->cut.headers_only = true;
+		break;
+	case OPT_ZERO_PAYLOAD:
+		o->cut.zero_payload = true;
+		break;
+	case 'E':
+		if (arg && strcmp(arg, "inner") && strcmp(arg, "outer"))
+			argp_error(state, "--decap: '%s' is neither inner nor outer", arg);
+		o->decap = arg && arg[0] == 'o' ? DECAP_OUTER : DECAP_INNER;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* Options of sources, memory and speech. */
+static error_t parse_rest(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *p = state->input;
+	struct capture_options *o = p->o;
+	static char *list[] = {(char *)"rdmadump list", NULL};
+	uint64_t n = 0;
+
+	switch (key) {
+	case 'd':
+		add_wanted(state, o, arg, 0);
+		break;
+	case 'i':
+		parse_interface(state, o, arg);
+		break;
+	case 'r':
+		o->read = arg;
+		break;
+	case OPT_NETDEV:
+		o->netdev_only = true;
+		break;
+	case OPT_NO_PROMISCUOUS:
+		o->promiscuous_off = true;
+		break;
+	case 'D':
+		exit(rd_cmd_list(1, list));
+	case 'c':
+		parse_number(state, "-c", arg, 1, UINT64_MAX, &o->count);
+		break;
 	case OPT_MAX_FRAME:
-		parse_bytes(state, "--max-frame", arg, FRAME_LEAST, FRAME_MOST, &n);
-		o->max_frame = (uint32_t)n;
+		parse_bytes(state, "--max-frame", arg, 1, FRAME_LEAST, FRAME_MOST, &o->max_frame);
 		break;
 	case OPT_BUFFER:
-		parse_bytes(state, "--buffer-size", arg, BUFFER_LEAST, BUFFER_MOST, &o->buffer);
+		parse_bytes(state, "--buffer-size", arg, 1, MEMORY_LEAST, MEMORY_MOST, &o->buffer);
+		break;
+	case 'p':
+		parse_writer_thread(state, o, arg);
+		break;
+	case 'B':
+		parse_bytes(state, "-B", arg, 1024, 65536, (uint64_t)1 << 31, &o->kernel_buffer);
 		break;
 	case OPT_WHEN_FULL:
 		if (strcmp(arg, "drop") && strcmp(arg, "wait"))
 			argp_error(state, "--when-full: '%s' is neither drop nor wait", arg);
 		o->when_full = arg[0] == 'w' ? RD_FULL_WAIT : RD_FULL_DROP;
+		break;
+	case 'M':
+		parse_bytes(state, "-M", arg, 1, MEMORY_LEAST, MEMORY_MOST, &o->buffer);
+		o->hold = true;
+		o->when_full = RD_FULL_END;
+		break;
+	case 'T': /* huge pages are tried in any case */
+		break;
+	case 'v':
+		o->print = true;
+		break;
+	case 't':
+		p->bare_t++;
+		break;
+	case 'e':
+		o->line_style |= RD_LINE_LINK;
 		break;
 	case OPT_JSON:
 		o->json = true;
@@ -160,24 +433,78 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q':
 		o->quiet = true;
 		break;
-	case 'v':
-		o->verbose++;
+	case OPT_DEBUG:
+		o->debug++;
 		break;
 	case OPT_VERSION:
 		rd_cli_version();
 		exit(0);
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is neither a command nor an option", arg);
-		break;
-	case ARGP_KEY_END:
-		settle_device(state, p);
-		if (!o->path)
-			argp_error(state, "where to write? give -w FILE, or -w - for a pipe");
-		break;
 	default:
+		(void)n;
 		return ARGP_ERR_UNKNOWN;
 	}
 	return 0;
+}
+
+static void check_together(struct argp_state *state, struct parsing *p)
+{
+	struct capture_options *o = p->o;
+	bool rotates = o->rotation.bytes || o->rotation.frames || o->slice_s;
+
+	if (o->read && o->n_wanted)
+		argp_error(state, "-r reads a file, -d and -i name a device: give one of them");
+	if (o->cut.headers_only && o->cut.zero_payload)
+		argp_error(state, "--headers-only and --zero-payload exclude each other");
+	if (p->filter_file && p->words)
+		argp_error(state, "the filter is given by -F and on the command line: give one");
+	if (rotates && (!o->path || strcmp(o->path, "-") == 0))
+		argp_error(state, "new files need a name: give -w FILE");
+	if (p->files && !rotates)
+		argp_error(state, "-W %u counts files: give -C or -G too", p->files);
+	if (o->hold && rotates)
+		argp_error(state, "-M writes one file at the end: not with -C, -G or -b KEY:VALUE");
+	if (o->path && strcmp(o->path, "-") == 0 && o->json && o->print)
+		argp_error(state, "-w - takes standard output: not with --json and -v together");
+}
+
+static void settle(struct argp_state *state, struct parsing *p)
+{
+	static const unsigned int styles[] = {
+		0, RD_LINE_NO_TIME, RD_LINE_EPOCH, RD_LINE_EPOCH, RD_LINE_DATE};
+	struct capture_options *o = p->o;
+
+	check_together(state, p);
+	o->filter.expression = p->filter_file ? p->filter_file : p->words;
+	o->line_style |= styles[p->bare_t > 4 ? 4 : p->bare_t];
+	if (!o->path)
+		o->print = true;
+	/* tcpdump's -W: a ring for -C, an end for -G alone */
+	if (p->files && p->by_size)
+		o->rotation.ring = p->files;
+	else if (p->files)
+		o->rotation.files = p->files;
+	/* The file source's bytes and the receive buffers are ours to change. */
+	o->cut.writable = true;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *p = state->input;
+	error_t rc;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		add_word(state, p, arg);
+		return 0;
+	case ARGP_KEY_END:
+		settle(state, p);
+		return 0;
+	default:
+		rc = parse_output(key, arg, state);
+		if (rc == ARGP_ERR_UNKNOWN)
+			rc = parse_filter(key, arg, state);
+		return rc == ARGP_ERR_UNKNOWN ? parse_rest(key, arg, state) : rc;
+	}
 }
 
 /* Before the options: what else the program can do. */
@@ -189,10 +516,10 @@ static char *help_filter(int key, const char *text, void *input)
 
 	(void)input;
 	if (key != ARGP_KEY_HELP_PRE_DOC)
-		return (char *)text;
+		return (char *)(uintptr_t)text;
 	f = open_memstream(&out, &len);
 	if (!f)
-		return (char *)text;
+		return (char *)(uintptr_t)text;
 	fprintf(f, "%s\n\nCommands ('rdmadump COMMAND --help' tells more):\n", text);
 	for (const struct rd_command *c = rd_commands; c->name; c++)
 		fprintf(f, "  %-10s %s\n", c->name, c->help);
@@ -203,6 +530,7 @@ static char *help_filter(int key, const char *text, void *input)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
+	.args_doc = "[FILTER]",
 	.doc = "Captures all traffic of an RDMA port, kernel bypass included, into a file for "
 	       "Wireshark, and says what was lost."
 	       "\v"
@@ -214,11 +542,15 @@ static const struct argp argp = {
 
 int rd_cmd_capture(int argc, char **argv)
 {
-	struct capture_options o = {.log2_buffers = LOG2_BUFFERS, .buffer = BUFFER_BYTES};
+	static struct capture_options o = {
+		.log2_buffers = RD_LOG2_BUFFERS, .buffer = RD_BUFFER_BYTES};
+	static struct session session = {.opt = &o};
 	struct parsing p = {.o = &o};
-	struct session session = {.opt = &o};
+	int rc;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &p);
-	rd_cli_log(o.verbose ? RD_LOG_DEBUG : o.quiet ? RD_LOG_WARNING : RD_LOG_INFO);
-	return session_run(&session);
+	rd_cli_log(o.debug ? RD_LOG_DEBUG : o.quiet ? RD_LOG_WARNING : RD_LOG_INFO);
+	rc = session_run(&session);
+	free(p.words);
+	return rc;
 }

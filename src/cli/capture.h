@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The capture command in three parts: options (capture.c), the run (session.c), the report
- * (report.c). */
+/*
+ * The capture command in its parts: options (capture.c, parse.c, ibdump.c), the run (session.c),
+ * what frames come from (open.c), privileges (privileges.c), the report (report.c).
+ */
 #ifndef RDMADUMP_CLI_CAPTURE_H
 #define RDMADUMP_CLI_CAPTURE_H
 
@@ -8,52 +10,109 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum decap_mode { DECAP_NONE, DECAP_INNER, DECAP_OUTER };
+
+/* A device as the user names it: by name, or the nth port of the list. */
+struct wanted_port {
+	const char *name; /* NULL: the default one, or `nth` */
+	unsigned int nth;
+	unsigned int port; /* 0: the one that the name implies */
+};
+
 struct capture_options {
-	const char *device; /* as the user names it; NULL: the default one */
-	unsigned int port;  /* 0: the one that the name implies */
-	unsigned int nth;   /* >0: the nth port of the list, instead of a name */
-	const char *path;   /* "-" is stdout */
-	const char *format; /* NULL: by the path's ending */
+	struct wanted_port wanted[RD_IFACES_MAX];
+	unsigned int n_wanted;
+	const char *read;     /* capture file to read instead; NULL: a device */
+	const char *path;     /* to write to, "-" is stdout; NULL: print frames */
+	const char *format;   /* NULL: by the path's ending */
+	const char *compress; /* "gz", "zst", "none"; NULL: by the path's ending */
+	uint64_t compress_level;
 	unsigned int log2_buffers;
-	uint32_t max_frame; /* 0: from the port's MTU */
-	uint64_t buffer;    /* bytes between receiver and writer */
-	uint64_t count;	    /* 0: no limit */
+	uint64_t max_frame;	/* 0: from the port's MTU */
+	uint64_t buffer;	/* bytes between receiver and writer */
+	uint64_t kernel_buffer; /* of a netdev; 0: default */
+	uint64_t count;		/* 0: no limit */
 	enum rd_when_full when_full;
-	bool unbuffered, json, quiet;
-	unsigned int verbose;
+	struct rd_filter_spec filter;
+	bool filter_explain;
+	struct rd_cut cut;
+	enum decap_mode decap;
+	struct rd_rotation rotation;
+	uint64_t slice_s;   /* length of a time slice; 0: none */
+	bool slice_aligned; /* slices begin at multiples of slice_s of the clock */
+	uint64_t duration_s;
+	const char *user; /* to become after opening; NULL: the caller of sudo */
+	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, hold, ibdump;
+	unsigned int debug, line_style;
+};
+
+#define RD_LOG2_BUFFERS 14 /* 16384: a burst of so many frames is taken without a look by us */
+#define RD_BUFFER_BYTES ((uint64_t)256 << 20)
+
+/* Who the program becomes once all is open. */
+struct identity {
+	bool change; /* false: stays who it is */
+	uid_t uid;
+	gid_t gid;
+	char name[64];
 };
 
 /* One capture from beginning to end. */
 struct session {
 	const struct capture_options *opt;
 	struct rd_devices devices;
-	const struct rd_device *device;
-	const struct rd_port *port;
-	struct rd_source *source;
+	struct rd_source *sources[RD_IFACES_MAX];
+	const struct rd_device *device[RD_IFACES_MAX]; /* NULL: no RDMA device */
+	const struct rd_port *port[RD_IFACES_MAX];
+	unsigned int n_sources;
+	struct rd_iface ifaces[RD_IFACES_MAX];
+	unsigned int n_ifaces;
+	struct rd_filter *filters[RD_IFACES_MAX];
+	char filter_text[1024];
 	struct rd_encoder encoder;
 	struct rd_sink *sink;
 	struct rd_capture capture;
 	struct rd_section section;
 	char hardware[320], os[320], application[128], comment[640];
-	struct rd_source_stats source_stats;
+	struct rd_source_stats source_stats[RD_IFACES_MAX];
 	struct rd_sink_stats written;
+	struct identity identity;
 	int signal; /* that ended it, 0: none */
 	bool broken_pipe;
 	struct rd_error error;	      /* class NONE: all went well */
 	uint64_t last_bytes, last_ns; /* of the progress line */
 };
 
+/* session.c. Returns the exit status. */
 int session_run(struct session *s);
 
-/* The section's texts: machine, system, program. */
-void session_describe(struct session *s);
-/* The comment that a support engineer reads first; finished = false while it is being written. */
-void session_comment(struct session *s, bool finished);
+/* open.c: devices, netdevs or a file, as the options say. */
+int session_open_sources(struct session *s);
+/* How frames come to us, for the report: NULL-safe first source. */
+bool session_is_offline(const struct session *s);
 
+/* privileges.c */
+int identity_choose(struct identity *id, const char *user, struct rd_error *err);
+/* Becomes that user for good, without any capability. */
+int identity_become(const struct identity *id, struct rd_error *err);
+/* Whether files can be made beside `path` by who we are now. */
+int directory_check(const char *path, struct rd_error *err);
+
+/* report.c */
+void session_describe(struct session *s);
+/* The comment that a support engineer reads first; account NULL while the file is written. */
+void session_comment(struct session *s, const struct rd_file_account *account);
 void report_start(const struct session *s);
-/* line must hold 160 characters. */
 void report_progress(struct session *s, char *line, size_t room);
 void report_text(const struct session *s);
+void report_ibdump(const struct session *s);
 void report_json(const struct session *s);
+/* Frames that were delivered but came after the last file was full do not count. */
+struct rd_tally session_total(const struct session *s);
+/* Lost before us, all sources; *known false if one of them cannot tell. */
+uint64_t session_lost(const struct session *s, bool *known);
+
+/* ibdump.c: the command line of ibdump, exactly. */
+int ibdump_run(int argc, char **argv);
 
 #endif

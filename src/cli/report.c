@@ -13,9 +13,48 @@
 #include <time.h>
 #include <unistd.h>
 
+struct rd_tally session_total(const struct session *s)
+{
+	struct rd_tally t = rd_capture_total(&s->capture);
+
+	t.delivered -= s->written.beyond;
+	t.encoded -= s->written.beyond;
+	return t;
+}
+
 static uint64_t dropped_by_us(const struct session *s)
 {
-	return s->capture.tally[0].dropped + s->written.unwritten;
+	return session_total(s).dropped + s->written.unwritten;
+}
+
+uint64_t session_lost(const struct session *s, bool *known)
+{
+	uint64_t lost = 0;
+
+	*known = true;
+	for (unsigned int i = 0; i < s->n_sources; i++) {
+		lost += s->source_stats[i].lost;
+		*known &= s->source_stats[i].loss_known;
+	}
+	return lost;
+}
+
+static uint64_t gaps(const struct session *s)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < s->n_sources; i++)
+		n += s->source_stats[i].gaps;
+	return n;
+}
+
+static uint64_t left_out(const struct session *s)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < s->n_sources; i++)
+		n += s->source_stats[i].left_out;
+	return n;
 }
 
 static double seconds(const struct session *s)
@@ -23,35 +62,67 @@ static double seconds(const struct session *s)
 	return (double)(s->capture.end_ns - s->capture.start_ns) / 1e9;
 }
 
+/* Who lost the frames that came not to us. */
+static const char *loser(const struct session *s)
+{
+	return session_is_offline(s) ? "when it was captured" : "by the device";
+}
+
 /* --- while it runs ---------------------------------------------------------------------- */
 
 void report_start(const struct session *s)
 {
-	rd_log(RD_LOG_INFO, "capturing on %s, %s; Ctrl-C stops", s->source->title,
-		s->source->details);
+	for (unsigned int i = 0; i < s->n_sources; i++)
+		rd_log(RD_LOG_INFO, "%s %s, %s%s",
+			session_is_offline(s) ? "reading" : "capturing on", s->sources[i]->title,
+			s->sources[i]->details,
+			session_is_offline(s) || i + 1 < s->n_sources ? "" : "; Ctrl-C stops");
+}
+
+/* A bar where the end is known. */
+static void progress_bar(const struct session *s, char *bar, size_t room)
+{
+	const struct rd_source *source = s->sources[0];
+	uint64_t done = 0, size = 0;
+	int width = 20, full;
+
+	bar[0] = '\0';
+	if (source->ops->progress)
+		source->ops->progress(s->sources[0], &done, &size);
+	if (!size)
+		return;
+	full = (int)(done * (uint64_t)width / size);
+	snprintf(bar, room, "  [%.*s%*s] %" PRIu64 " %%", full, "####################",
+		width - full, "", done * 100 / size);
 }
 
 void report_progress(struct session *s, char *line, size_t room)
 {
 	char hms[RD_UNITS_LEN], frames[RD_UNITS_LEN], bytes[RD_UNITS_LEN], rate[RD_UNITS_LEN],
-		file[RD_UNITS_LEN], lost[RD_UNITS_LEN];
+		file[RD_UNITS_LEN], lost[RD_UNITS_LEN], bar[48];
 	struct rd_tally t = rd_capture_total(&s->capture);
-	uint64_t now = rd_monotonic_ns(), start = s->last_ns ? s->last_ns : now;
+	uint64_t now = rd_monotonic_ns(), start = s->last_ns ? s->last_ns : now, lost_before = 0;
 	double past = (double)(now - start) / 1e9;
-	struct rd_source_stats source;
-	struct rd_sink_stats sink;
+	struct rd_sink_stats sink = {0};
 	struct timespec wall;
 
-	s->source->ops->stats(s->source, &source);
-	rd_sink_stats(s->sink, &sink);
+	for (unsigned int i = 0; i < s->n_sources; i++) {
+		struct rd_source_stats source;
+
+		s->sources[i]->ops->stats(s->sources[i], &source);
+		lost_before += source.lost;
+	}
+	if (s->sink)
+		rd_sink_stats(s->sink, &sink);
+	progress_bar(s, bar, sizeof(bar));
 	clock_gettime(CLOCK_REALTIME, &wall);
-	snprintf(line, room, "  %s   %s frames   %s   %s   file %s   lost %s",
+	snprintf(line, room, "  %s   %s frames   %s   %s   file %s   lost %s%s",
 		rd_fmt_hms(hms, (rd_timespec_ns(&wall) - s->capture.start_ns) / 1000000000U),
 		rd_fmt_count(frames, t.delivered), rd_fmt_bytes(bytes, s->capture.bytes),
 		rd_fmt_bitrate(
 			rate, past > 0 ? (double)(s->capture.bytes - s->last_bytes) * 8 / past : 0),
 		rd_fmt_bytes(file, sink.file_bytes),
-		rd_fmt_count(lost, t.dropped + sink.unwritten + source.lost));
+		rd_fmt_count(lost, t.dropped + sink.unwritten + lost_before), bar);
 	s->last_ns = now;
 	s->last_bytes = s->capture.bytes;
 }
@@ -60,8 +131,16 @@ void report_progress(struct session *s, char *line, size_t room)
 
 void session_describe(struct session *s)
 {
-	rd_machine_hardware(s->hardware, sizeof(s->hardware));
-	rd_machine_os(s->os, sizeof(s->os));
+	const struct rd_section *theirs = s->n_sources ? s->sources[0]->section : NULL;
+
+	if (theirs) {
+		snprintf(s->hardware, sizeof(s->hardware), "%s",
+			theirs->hardware ? theirs->hardware : "");
+		snprintf(s->os, sizeof(s->os), "%s", theirs->os ? theirs->os : "");
+	} else if (!session_is_offline(s)) {
+		rd_machine_hardware(s->hardware, sizeof(s->hardware));
+		rd_machine_os(s->os, sizeof(s->os));
+	}
 	snprintf(s->application, sizeof(s->application), "rdmadump %s (%s)", PACKAGE_VERSION,
 		RD_GIT_DESCRIPTION);
 	s->section = (struct rd_section){.hardware = s->hardware,
@@ -72,84 +151,157 @@ void session_describe(struct session *s)
 
 static void loss_text(const struct session *s, char *out, size_t room)
 {
-	const struct rd_source_stats *st = &s->source_stats;
 	char n[RD_UNITS_LEN];
+	bool known, upper = false;
+	uint64_t lost = session_lost(s, &known);
 	size_t used;
 
-	if (!st->loss_known) {
-		snprintf(out, room, "unknown (no counter tells)");
+	if (!known) {
+		snprintf(out, room, "%s unknown (no counter tells)", loser(s));
 		return;
 	}
-	used = (size_t)snprintf(out, room, "%s (", rd_fmt_count(n, st->lost));
-	for (unsigned int i = 0; i < st->n_loss && used < room; i++)
-		used += (size_t)snprintf(
-			out + used, room - used, "%s%s", i ? ", " : "", st->loss[i].name);
-	if (used < room)
+	used = (size_t)snprintf(out, room, "%s %s", loser(s), rd_fmt_count(n, lost));
+	for (unsigned int i = 0; i < s->n_sources; i++) {
+		const struct rd_source_stats *st = &s->source_stats[i];
+
+		upper |= st->loss_upper_bound && st->lost;
+		for (unsigned int k = 0; i == 0 && k < st->n_loss && used < room; k++)
+			used += (size_t)snprintf(
+				out + used, room - used, "%s%s", k ? ", " : " (", st->loss[k].name);
+	}
+	if (used < room && s->source_stats[0].n_loss)
 		snprintf(out + used, room - used, "%s)",
-			st->loss_upper_bound && st->lost ? "; upper bound, the counter is shared"
-							 : "");
+			upper ? "; upper bound, the counter is shared" : "");
 }
 
-/* Always of the same length, so that the end can be written over the beginning. */
-void session_comment(struct session *s, bool finished)
+static int comment_head(const struct session *s, char *out, size_t room)
 {
-	char host[65] = "", start[40], written[RD_UNITS_LEN], filtered[RD_UNITS_LEN],
-	     dropped[RD_UNITS_LEN], loss[160];
+	const struct rd_section *theirs = s->sources[0]->section;
+	char host[65] = "", start[40];
 	struct timespec now;
 	struct tm tm;
-	int used;
 
+	if (session_is_offline(s)) {
+		const char *was = theirs && theirs->comment ? theirs->comment : "";
+		int len = (int)strlen(was);
+
+		while (len && was[len - 1] == ' ')
+			len--;
+		return snprintf(out, room, "From %s. %.*s%s", s->sources[0]->title,
+			len < 300 ? len : 300, was, len ? " Then: " : "");
+	}
 	gethostname(host, sizeof(host) - 1);
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (s->capture.start_ns)
 		now.tv_sec = (time_t)(s->capture.start_ns / 1000000000U);
 	strftime(start, sizeof(start), "%Y-%m-%d %H:%M:%S %z", localtime_r(&now.tv_sec, &tm));
-	used = snprintf(s->comment, sizeof(s->comment), "%s on host %s, from %s. ",
-		s->source->title, host, start);
-	if (finished) {
-		loss_text(s, loss, sizeof(loss));
-		snprintf(s->comment + used, sizeof(s->comment) - (size_t)used,
-			"%s frames written in %.1f s; filtered out %s, dropped by rdmadump %s, "
-			"dropped by the device %s.%s%s",
-			rd_fmt_count(written, s->written.written), seconds(s),
-			rd_fmt_count(filtered, s->capture.tally[0].filtered),
-			rd_fmt_count(dropped, dropped_by_us(s)), loss,
-			s->error.class != RD_CLASS_NONE ? " Ended by a fault: " : "",
-			s->error.class != RD_CLASS_NONE ? s->error.text : "");
-	} else {
-		snprintf(s->comment + used, sizeof(s->comment) - (size_t)used,
-			"Not finished: the program still writes, or was killed; what was lost is "
-			"not known.");
+	return snprintf(out, room, "%s%s on host %s, from %s. ", s->sources[0]->title,
+		s->n_sources > 1 ? " and others" : "", host, start);
+}
+
+/* The last file tells of the whole capture, the others of themselves. */
+static void comment_numbers(
+	const struct session *s, const struct rd_file_account *a, char *out, size_t room)
+{
+	char written[RD_UNITS_LEN], filtered[RD_UNITS_LEN], dropped[RD_UNITS_LEN], loss[160];
+	uint64_t w = 0, f = 0, d = 0;
+
+	for (unsigned int i = 0; i < s->n_ifaces; i++) {
+		w += a->written[i];
+		f += a->tally[i].filtered;
+		d += a->tally[i].dropped + a->unwritten[i];
 	}
-	used = (int)strlen(s->comment);
-	memset(s->comment + used, ' ', sizeof(s->comment) - 1 - (size_t)used);
+	if (!a->last) {
+		snprintf(out, room,
+			"File %u: %s frames written; filtered out %s, dropped by rdmadump %s; "
+			"what the device dropped stands in the last file.",
+			a->number, rd_fmt_count(written, w), rd_fmt_count(filtered, f),
+			rd_fmt_count(dropped, d));
+		return;
+	}
+	loss_text(s, loss, sizeof(loss));
+	snprintf(out, room,
+		"%s frames written in %.1f s; filtered out %s, dropped by rdmadump %s, "
+		"dropped %s.%s%.256s",
+		rd_fmt_count(written, w), seconds(s), rd_fmt_count(filtered, f),
+		rd_fmt_count(dropped, d), loss,
+		s->error.class != RD_CLASS_NONE ? " Ended by a fault: " : "",
+		s->error.class != RD_CLASS_NONE ? s->error.text : "");
+}
+
+/* Always of the same length, so that the end can be written over the beginning. */
+void session_comment(struct session *s, const struct rd_file_account *account)
+{
+	size_t used = (size_t)comment_head(s, s->comment, sizeof(s->comment));
+
+	if (used < sizeof(s->comment)) {
+		if (account)
+			comment_numbers(s, account, s->comment + used, sizeof(s->comment) - used);
+		else
+			snprintf(s->comment + used, sizeof(s->comment) - used,
+				"Not finished: the program still writes, or was killed; what was "
+				"lost is not known.");
+	}
+	used = strlen(s->comment);
+	memset(s->comment + used, ' ', sizeof(s->comment) - 1 - used);
 	s->comment[sizeof(s->comment) - 1] = '\0';
 }
 
 /* --- at the end ------------------------------------------------------------------------- */
 
+static void report_where(const struct session *s)
+{
+	char n[RD_UNITS_LEN], size[RD_UNITS_LEN], files[32] = "";
+
+	if (!s->opt->path) {
+		fprintf(stderr, "%s frames in %.1f s\n", rd_fmt_count(n, s->written.written),
+			seconds(s));
+		return;
+	}
+	if (s->written.files > 1)
+		snprintf(files, sizeof(files), " and others, %u files", s->written.files);
+	fprintf(stderr, "%s frames in %.1f s, written to %s%s (%s)\n",
+		rd_fmt_count(n, s->written.written), seconds(s),
+		strcmp(s->opt->path, "-") ? s->opt->path : "standard output", files,
+		rd_fmt_bytes(size, s->written.file_bytes));
+}
+
 void report_text(const struct session *s)
 {
-	const struct rd_source_stats *st = &s->source_stats;
-	const struct rd_tally *t = &s->capture.tally[0];
-	char n[RD_UNITS_LEN], size[RD_UNITS_LEN], filtered[RD_UNITS_LEN], dropped[RD_UNITS_LEN],
-		loss[160];
+	struct rd_tally t = session_total(s);
+	char filtered[RD_UNITS_LEN], dropped[RD_UNITS_LEN], loss[160];
 
+	report_where(s);
 	loss_text(s, loss, sizeof(loss));
-	fprintf(stderr, "%s frames in %.1f s, written to %s (%s)\n",
-		rd_fmt_count(n, s->written.written), seconds(s),
-		strcmp(s->opt->path, "-") ? s->opt->path : "standard output",
-		rd_fmt_bytes(size, s->written.file_bytes));
-	fprintf(stderr, "  filtered out %s    dropped by rdmadump %s    dropped by the device %s\n",
-		rd_fmt_count(filtered, t->filtered), rd_fmt_count(dropped, dropped_by_us(s)), loss);
-	if (st->gaps)
+	fprintf(stderr, "  filtered out %s    dropped by rdmadump %s    dropped %s\n",
+		rd_fmt_count(filtered, t.filtered), rd_fmt_count(dropped, dropped_by_us(s)), loss);
+	if (left_out(s))
+		fprintf(stderr,
+			"  %" PRIu64
+			" frames of other link types were left out: a file holds one\n",
+			left_out(s));
+	if (gaps(s))
 		fprintf(stderr,
 			"  the receive queue failed %" PRIu64
 			" times and was brought back; frames are missing there, unknown how many\n",
-			st->gaps);
-	if (dropped_by_us(s) && s->error.class == RD_CLASS_NONE && !s->broken_pipe)
+			gaps(s));
+	if (s->capture.end == RD_END_MEMORY)
+		fprintf(stderr, "  the memory of -M was full: the capture ended there\n");
+	else if (dropped_by_us(s) && s->error.class == RD_CLASS_NONE && !s->broken_pipe)
 		fprintf(stderr,
 			"  the output was too slow: use a larger --buffer-size or a faster disk\n");
+}
+
+void report_ibdump(const struct session *s)
+{
+	if (s->opt->quiet)
+		return;
+	if (s->capture.end == RD_END_MEMORY)
+		fprintf(stderr, "Buffer full ...\n");
+	fprintf(stderr, "Captured: %" PRIu64 " packets, %" PRIu64 " bytes\n", s->written.written,
+		s->capture.bytes);
+	if (dropped_by_us(s))
+		fprintf(stderr, "-W- %" PRIu64 " packets were dropped\n", dropped_by_us(s));
 }
 
 static const char *end_name(const struct session *s)
@@ -160,24 +312,20 @@ static const char *end_name(const struct session *s)
 		[RD_END_SOURCE] = "source",
 		[RD_END_FAULT] = "fault",
 		[RD_END_OUTPUT] = "output",
+		[RD_END_FILES] = "files",
+		[RD_END_MEMORY] = "memory",
 	};
 
-	return s->broken_pipe ? "closed pipe" : names[s->capture.end];
+	if (s->broken_pipe)
+		return "closed pipe";
+	if (s->capture.end == RD_END_WATCH && !s->signal)
+		return "duration";
+	return names[s->capture.end];
 }
 
 static json_t *json_count(uint64_t n)
 {
 	return json_integer((json_int_t)n);
-}
-
-static json_t *json_device(const struct session *s)
-{
-	const struct rd_device *d = s->device;
-
-	return json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s}", "device", d->name, "port",
-		(int)s->port->num, "netdev", s->port->n_netdevs ? s->port->netdevs[0].name : "",
-		"link", s->port->link == RD_LINK_INFINIBAND ? "InfiniBand" : "Ethernet", "firmware",
-		d->fw, "driver", d->driver, "pci", d->pci);
 }
 
 static json_t *json_loss(const struct rd_source_stats *st)
@@ -190,25 +338,52 @@ static json_t *json_loss(const struct rd_source_stats *st)
 		(int)st->loss_upper_bound, "frames", json_count(st->lost), "counters", counters);
 }
 
+static json_t *json_source(const struct session *s, unsigned int i)
+{
+	const struct rd_device *d = s->device[i];
+	const struct rd_port *p = s->port[i];
+	const struct rd_source *source = s->sources[i];
+	json_t *o = json_pack("{s:s, s:s, s:s, s:o, s:o}", "kind", source->ops->name, "name",
+		source->iface.name ? source->iface.name : "", "title", source->title, "lost",
+		json_loss(&s->source_stats[i]), "gaps", json_count(s->source_stats[i].gaps));
+
+	if (d && p)
+		json_object_update_new(o,
+			json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s}", "device", d->name, "port",
+				(int)p->num, "netdev", p->n_netdevs ? p->netdevs[0].name : "",
+				"link", p->link == RD_LINK_INFINIBAND ? "InfiniBand" : "Ethernet",
+				"firmware", d->fw, "driver", d->driver, "pci", d->pci));
+	return o;
+}
+
 void report_json(const struct session *s)
 {
-	const struct rd_tally *t = &s->capture.tally[0];
-	json_t *root = json_pack(
-		"{s:i, s:s, s:o, s:s, s:s, s:o, s:f, s:s, s:{s:o, s:o, s:o, s:{s:o, s:o}}, s:o, "
-		"s:o, s:o, s:o}",
-		"version", 1, "program", s->application, "source", json_device(s), "file",
-		s->opt->path, "format", s->encoder.format->name, "start_ns",
-		json_count(s->capture.start_ns), "duration_s", seconds(s), "ended_by", end_name(s),
-		"frames", "delivered", json_count(t->delivered), "written",
-		json_count(s->written.written), "filtered", json_count(t->filtered), "dropped",
-		"buffer_full", json_count(t->dropped), "output", json_count(s->written.unwritten),
-		"bytes", json_count(s->capture.bytes), "file_bytes",
-		json_count(s->written.file_bytes), "device_dropped", json_loss(&s->source_stats),
-		"gaps", json_count(s->source_stats.gaps));
-	FILE *out = strcmp(s->opt->path, "-") ? stdout : stderr;
+	struct rd_tally t = session_total(s);
+	bool known;
+	uint64_t lost = session_lost(s, &known);
+	json_t *sources = json_array(), *root;
+	FILE *out = s->opt->path && strcmp(s->opt->path, "-") == 0 ? stderr : stdout;
 
+	for (unsigned int i = 0; i < s->n_sources; i++)
+		json_array_append_new(sources, json_source(s, i));
+	root = json_pack("{s:i, s:s, s:o, s:s?, s:s?, s:I, s:I, s:f, s:s, s:s}", "version", 1,
+		"program", s->application, "sources", sources, "file", s->opt->path, "format",
+		s->encoder.format ? s->encoder.format->name : NULL, "files",
+		(json_int_t)s->written.files, "start_ns", (json_int_t)s->capture.start_ns,
+		"duration_s", seconds(s), "ended_by", end_name(s), "filter", s->filter_text);
 	if (!root)
 		return;
+	json_object_set_new(root, "frames",
+		json_pack("{s:o, s:o, s:o, s:{s:o, s:o}, s:o}", "delivered",
+			json_count(t.delivered), "written", json_count(s->written.written),
+			"filtered", json_count(t.filtered), "dropped", "buffer_full",
+			json_count(t.dropped), "output", json_count(s->written.unwritten),
+			"left_out", json_count(left_out(s))));
+	json_object_set_new(root, "lost_before_us",
+		json_pack("{s:b, s:o}", "known", (int)known, "frames", json_count(lost)));
+	json_object_set_new(root, "bytes", json_count(s->capture.bytes));
+	json_object_set_new(root, "file_bytes", json_count(s->written.file_bytes));
+	json_object_set_new(root, "gaps", json_count(gaps(s)));
 	json_object_set_new(root, "error",
 		s->error.class == RD_CLASS_NONE ? json_null() : json_string(s->error.text));
 	json_object_set_new(root, "exit_status", json_integer(s->error.class));

@@ -5,212 +5,333 @@
 #include <errno.h>
 #include <pthread.h>
 #include <rdmadump/clock.h>
-#include <rdmadump/units.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define FLUSH_NS	 100000000U /* what `kill -9` can cost of slow traffic */
-#define PROGRESS_SECONDS 1
+#define FLUSH_NS	    100000000U	/* what `kill -9` can cost of slow traffic */
+#define FLUSH_COMPRESSED_NS 1000000000U /* small blocks compress badly */
+#define PROGRESS_SECONDS    1
 
-static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+/* --- signals and timers ----------------------------------------------------------------- */
 
 static void block_signals(sigset_t *set)
 {
+	static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
 	sigemptyset(set);
-	for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++)
-		sigaddset(set, ending_signals[i]);
-	sigaddset(set, SIGUSR1);
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		sigaddset(set, ours[i]);
 	pthread_sigmask(SIG_BLOCK, set, NULL);
 	/* Both are reported by write(): a pipe without reader, a file at its size limit. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-/* From now on a second Ctrl-C ends the program at once: the device is released, the file readable.
- */
-static void unblock_signals(const sigset_t *set)
-{
-	pthread_sigmask(SIG_UNBLOCK, set, NULL);
-}
-
-static void show_progress(struct session *s)
-{
-	char line[160];
-
-	report_progress(s, line, sizeof(line));
-	rd_cli_status(line);
-}
-
 static bool on_signal(void *ctx, int fd)
 {
 	struct session *s = ctx;
 	struct signalfd_siginfo info;
+	char line[160];
 
 	if (read(fd, &info, sizeof(info)) != sizeof(info))
 		return false;
-	if (info.ssi_signo == SIGUSR1) {
-		char line[160];
-
+	switch (info.ssi_signo) {
+	case SIGUSR1:
 		report_progress(s, line, sizeof(line));
-		rd_log(RD_LOG_WARNING, "%s", line);
+		rd_log(RD_LOG_WARNING, "%s", line + strspn(line, " "));
 		return false;
+	case SIGUSR2:
+		s->capture.turn = true;
+		return false;
+	default:
+		s->signal = (int)info.ssi_signo;
+		return true;
 	}
-	s->signal = (int)info.ssi_signo;
-	return true;
 }
 
-static bool on_timer(void *ctx, int fd)
+static bool ticked(int fd)
 {
 	uint64_t ticks;
 
-	if (read(fd, &ticks, sizeof(ticks)) == sizeof(ticks))
-		show_progress(ctx);
+	return read(fd, &ticks, sizeof(ticks)) == sizeof(ticks);
+}
+
+static bool on_progress(void *ctx, int fd)
+{
+	char line[160];
+
+	if (ticked(fd)) {
+		report_progress(ctx, line, sizeof(line));
+		rd_cli_status(line);
+	}
 	return false;
 }
 
-static int progress_timer(const struct session *s)
+static bool on_slice(void *ctx, int fd)
 {
-	const struct itimerspec period = {
-		.it_value.tv_sec = PROGRESS_SECONDS, .it_interval.tv_sec = PROGRESS_SECONDS};
+	struct session *s = ctx;
+
+	if (ticked(fd))
+		s->capture.turn = true;
+	return false;
+}
+
+static bool on_duration(void *ctx, int fd)
+{
+	(void)ctx;
+	return ticked(fd);
+}
+
+/* Fires every `period` seconds; aligned: at the clock's multiples of it. -1 if period is 0. */
+static int timer(uint64_t period, bool once, bool aligned)
+{
+	struct itimerspec t = {.it_value.tv_sec = (time_t)period};
+	struct timespec now;
 	int fd;
 
-	if (s->opt->quiet || !isatty(STDERR_FILENO))
+	if (!period)
 		return -1;
-	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (fd >= 0)
-		timerfd_settime(fd, 0, &period, NULL);
+	fd = timerfd_create(aligned ? CLOCK_REALTIME : CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (fd < 0)
+		return -1;
+	if (!once)
+		t.it_interval.tv_sec = (time_t)period;
+	if (aligned) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		t.it_value.tv_sec = (now.tv_sec / (time_t)period + 1) * (time_t)period;
+	}
+	timerfd_settime(fd, aligned ? TFD_TIMER_ABSTIME : 0, &t, NULL);
 	return fd;
 }
 
-static int find_nth(struct session *s)
+/* --- the output ------------------------------------------------------------------------- */
+
+static bool written_to_pipe(const struct session *s)
 {
-	unsigned int n = s->opt->nth;
+	return s->opt->path && strcmp(s->opt->path, "-") == 0;
+}
 
-	for (size_t i = 0; i < s->devices.n; i++) {
-		const struct rd_device *d = &s->devices.dev[i];
+static const char *compression_of(const struct session *s)
+{
+	if (!s->opt->compress)
+		return rd_compression_of(s->opt->path);
+	return strcmp(s->opt->compress, "none") ? s->opt->compress : NULL;
+}
 
-		if (n <= d->n_ports) {
-			s->device = d;
-			s->port = &d->ports[n - 1];
-			return 0;
+/* A file's frames are all in it: its statistics and its comment can be made. */
+static void fill_ending(
+	void *ctx, const struct rd_file_account *account, struct rd_iface_stats *stats)
+{
+	struct session *s = ctx;
+	unsigned int i = 0;
+
+	session_comment(s, account);
+	for (unsigned int source = 0; source < s->n_sources; source++) {
+		unsigned int n;
+		const struct rd_source_ops *ops = s->sources[source]->ops;
+
+		rd_source_ifaces(s->sources[source], &n);
+		for (unsigned int k = 0; k < n; k++, i++) {
+			const struct rd_tally *t = &account->tally[i];
+			uint64_t ours = t->dropped + account->unwritten[i];
+			uint64_t lost = account->last && n == 1 ? s->source_stats[source].lost : 0;
+			struct rd_iface_stats theirs;
+
+			stats[i] = (struct rd_iface_stats){.start_ns = account->first_ns,
+				.end_ns = account->last_ns,
+				.dropped_by_us = ours,
+				.delivered = account->written[i]};
+			if (!stats[i].start_ns || !session_is_offline(s)) {
+				stats[i].start_ns = account->number == 1 || !account->first_ns
+							    ? s->capture.start_ns
+							    : account->first_ns;
+				stats[i].end_ns = account->last || !account->last_ns
+							  ? s->capture.end_ns
+							  : account->last_ns;
+			}
+			/* What was lost when a file was captured stays known in the next one. */
+			if (account->last && ops->iface_stats &&
+				ops->iface_stats(s->sources[source], k, &theirs))
+				lost = theirs.dropped;
+			stats[i].accepted = account->written[i] + ours;
+			stats[i].received = stats[i].accepted + t->filtered + lost;
+			stats[i].dropped = ours + lost;
 		}
-		n -= d->n_ports;
 	}
-	return rd_fail(&s->error, RD_CLASS_USAGE, 0, "see 'rdmadump list'",
-		"there is no port number %u in the list", s->opt->nth);
-}
-
-static int find_device(struct session *s)
-{
-	const struct capture_options *o = s->opt;
-	const char *why, *todo;
-	enum rd_verdict verdict;
-
-	if (rd_devices_load(&s->devices, "", &s->error) < 0)
-		return -1;
-	if (o->nth	    ? find_nth(s)
-		: o->device ? rd_devices_find(&s->devices, o->device, o->port, &s->device, &s->port,
-				      &s->error)
-			    : rd_devices_default(&s->devices, &s->device, &s->port, &s->error))
-		return -1;
-	verdict = rd_port_verdict(s->device, s->port, &why, &todo);
-	if (verdict == RD_CAPTURE_NETDEV)
-		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, *todo ? todo : NULL,
-			"%s port %u cannot be captured by verbs: %s", s->device->name, s->port->num,
-			why);
-	/* The table's word is not the last one: the device may refuse, or take, what it says. */
-	if (*todo)
-		rd_log(RD_LOG_DEBUG, "%s port %u: %s; %s", s->device->name, s->port->num, why,
-			todo);
-	return 0;
-}
-
-static int open_source(struct session *s)
-{
-	const struct rd_verbs_config config = {.device = s->device,
-		.port = s->port,
-		.log2_buffers = s->opt->log2_buffers,
-		.max_frame = s->opt->max_frame,
-		.sysroot = ""};
-
-	return rd_verbs_open(&s->source, &config, &s->error);
 }
 
 static int open_sink(struct session *s)
 {
-	const struct rd_sink_config config = {.path = s->opt->path,
+	static struct rd_sink_ending ending;
+	struct rd_sink_config config = {.path = s->opt->path,
 		.encoder = &s->encoder,
 		.buffer = s->opt->buffer,
-		.max_frame = s->source->iface.max_frame};
+		.hold = s->opt->hold,
+		.compression_level = (int)s->opt->compress_level,
+		.owner = s->identity.change ? s->identity.uid : (uid_t)-1,
+		.group = s->identity.change ? s->identity.gid : (gid_t)-1,
+		.rotation = s->opt->rotation};
 
 	session_describe(s);
-	session_comment(s, false);
-	if (rd_encoder_init(&s->encoder, s->opt->format, s->opt->path, &s->section,
-		    &s->source->iface, 1, &s->error) < 0)
+	session_comment(s, NULL);
+	if (!s->opt->path) {
+		s->encoder = (struct rd_encoder){.ifaces = s->ifaces, .n_ifaces = s->n_ifaces};
+		return 0;
+	}
+	if (rd_encoder_init(&s->encoder, s->opt->format, s->opt->path, &s->section, s->ifaces,
+		    s->n_ifaces, &s->error) < 0)
 		return -1;
-	return rd_sink_open(&s->sink, &config, &s->error);
+	ending = (struct rd_sink_ending){fill_ending, s};
+	config.compression = compression_of(s);
+	for (unsigned int i = 0; i < s->n_ifaces; i++)
+		if (s->ifaces[i].max_frame > config.max_frame)
+			config.max_frame = s->ifaces[i].max_frame;
+	return rd_sink_open(&s->sink, &config, &ending, &s->error);
 }
 
-static int run(struct session *s, const sigset_t *signals)
+/* --- filter ----------------------------------------------------------------------------- */
+
+static void filter_words(struct session *s)
 {
-	bool piped = strcmp(s->opt->path, "-") == 0;
-	int sigfd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	int timer = progress_timer(s);
-	const struct rd_watch watches[] = {{sigfd, on_signal, s}, {timer, on_timer, s}};
+	const struct rd_filter_spec *f = &s->opt->filter;
+	const struct {
+		const char *name, *value;
+	} terms[] = {{"", f->expression}, {"--qp ", f->qp}, {"--src-qp ", f->src_qp},
+		{"--opcode ", f->opcode}, {"--host ", f->host}, {"--gid ", f->gid},
+		{"-Q ", f->direction}, {"--roce", f->roce ? "" : NULL}};
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
+		if (terms[i].value && used < sizeof(s->filter_text))
+			used += (size_t)snprintf(s->filter_text + used,
+				sizeof(s->filter_text) - used, "%s%s%s", used ? " " : "",
+				terms[i].name, terms[i].value);
+}
+
+static int compile_filters(struct session *s)
+{
+	filter_words(s);
+	for (unsigned int i = 0; i < s->n_sources; i++)
+		if (rd_filter_compile(&s->filters[i], &s->opt->filter, s->sources[i]->iface.link,
+			    &s->error) < 0)
+			return -1;
+	for (unsigned int i = 0; i < s->n_ifaces; i++) {
+		if (s->filter_text[0])
+			s->ifaces[i].filter = s->filter_text;
+		if (s->opt->cut.snaplen)
+			s->ifaces[i].snaplen = s->opt->cut.snaplen;
+	}
+	return 0;
+}
+
+static int explain_filter(const struct session *s)
+{
+	char *text = s->filters[0] ? rd_filter_explain(s->filters[0]) : NULL;
+
+	printf("%s", text ? text : "every frame\n");
+	free(text);
+	return 0;
+}
+
+/* --- the run ---------------------------------------------------------------------------- */
+
+static void print_frames(
+	void *ctx, const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
+{
+	struct session *s = ctx;
+	FILE *out = written_to_pipe(s) ? stderr : stdout;
+	char line[1024];
+
+	rd_cli_status(NULL);
+	for (unsigned int i = 0; i < n; i++) {
+		rd_packet_line(
+			line, sizeof(line), &frames[i], source->iface.link, s->opt->line_style);
+		fprintf(out, "%s\n", line);
+	}
+	if (fflush(out) && out == stdout) {
+		s->broken_pipe = errno == EPIPE;
+		raise(SIGTERM);
+	}
+}
+
+/* All is open: from here on the program needs no privilege. */
+static int all_started(void *ctx, struct rd_error *err)
+{
+	struct session *s = ctx;
+
+	if (identity_become(&s->identity, err) < 0)
+		return -1;
+	if (s->sink && (s->opt->slice_s || s->opt->rotation.bytes || s->opt->rotation.frames) &&
+		!written_to_pipe(s))
+		return directory_check(s->opt->path, err);
+	return 0;
+}
+
+static uint64_t flush_ns(const struct session *s)
+{
+	if (s->opt->unbuffered || written_to_pipe(s))
+		return 0;
+	return s->opt->path && compression_of(s) ? FLUSH_COMPRESSED_NS : FLUSH_NS;
+}
+
+static void run(struct session *s, const sigset_t *signals)
+{
+	bool progress = s->opt->path && !s->opt->quiet && isatty(STDERR_FILENO);
+	bool live = !session_is_offline(s);
+	const struct rd_watch watches[] = {
+		{signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK), on_signal, s},
+		{timer(progress ? PROGRESS_SECONDS : 0, false, false), on_progress, s},
+		{timer(live ? s->opt->slice_s : 0, false, s->opt->slice_aligned), on_slice, s},
+		{timer(s->opt->duration_s, true, false), on_duration, s},
+	};
+	const unsigned int n_watches = sizeof(watches) / sizeof(watches[0]);
 	const struct rd_capture_config config = {
-		.sources = &s->source,
-		.n_sources = 1,
+		.sources = s->sources,
+		.filters = s->filters,
+		.n_sources = s->n_sources,
 		.encoder = &s->encoder,
 		.sink = s->sink,
+		.cut = s->opt->cut.snaplen || s->opt->cut.headers_only || s->opt->cut.zero_payload
+			       ? &s->opt->cut
+			       : NULL,
+		.decap = (enum rd_decap_mode)s->opt->decap,
+		.slice_ns = live ? 0 : s->opt->slice_s * 1000000000U,
 		.watches = watches,
-		.n_watches = 2,
+		.n_watches = n_watches,
 		.max_frames = s->opt->count,
-		.when_full = s->opt->when_full,
-		.flush_ns = s->opt->unbuffered || piped ? 0 : FLUSH_NS,
+		.when_full = live || s->opt->hold ? s->opt->when_full : RD_FULL_WAIT,
+		.flush_ns = flush_ns(s),
+		.started = all_started,
+		.started_ctx = s,
+		.seen = s->opt->print ? print_frames : NULL,
+		.seen_ctx = s,
 	};
-	int rc;
 
 	if (!s->opt->quiet)
 		report_start(s);
-	rc = rd_capture_run(&s->capture, &config, &s->error);
+	rd_capture_run(&s->capture, &config, &s->error);
 	rd_cli_status(NULL);
-	if (timer >= 0)
-		close(timer);
-	if (sigfd >= 0)
-		close(sigfd);
-	return rc;
-}
-
-/* All frames are in the file: its statistics and its comment can be made. */
-static void fill_ending(
-	void *ctx, const struct rd_sink_stats *written, struct rd_iface_stats *stats)
-{
-	struct session *s = ctx;
-	const struct rd_tally *t = &s->capture.tally[0];
-
-	s->written = *written;
-	session_comment(s, true);
-	stats[0] = (struct rd_iface_stats){
-		.start_ns = s->capture.start_ns,
-		.end_ns = s->capture.end_ns,
-		.received = t->delivered + s->source_stats.lost,
-		.dropped = t->dropped + written->unwritten + s->source_stats.lost,
-		.accepted = t->delivered - t->filtered,
-		.dropped_by_us = t->dropped + written->unwritten,
-		.delivered = written->written,
-	};
+	for (unsigned int i = 0; i < n_watches; i++)
+		if (watches[i].fd >= 0)
+			close(watches[i].fd);
+	for (unsigned int i = 0; i < s->n_sources; i++)
+		s->sources[i]->ops->stats(s->sources[i], &s->source_stats[i]);
 }
 
 static void close_sink(struct session *s)
 {
-	const struct rd_sink_ending ending = {fill_ending, s};
 	struct rd_error err;
 
-	if (rd_sink_close(s->sink, &ending, &s->written, &s->broken_pipe, &err) == 0 ||
+	if (!s->sink) {
+		s->written.written = rd_capture_total(&s->capture).encoded;
+		return;
+	}
+	if (rd_sink_close(s->sink, s->capture.tally, &s->written, &s->broken_pipe, &err) == 0 ||
 		s->error.class != RD_CLASS_NONE)
 		return;
 	/* Somebody who ran `| head` has what he wanted. */
@@ -218,25 +339,45 @@ static void close_sink(struct session *s)
 		s->error = err;
 }
 
+static void report(const struct session *s)
+{
+	if (s->opt->json)
+		report_json(s);
+	else if (s->opt->ibdump)
+		report_ibdump(s);
+	else if (!s->opt->quiet)
+		report_text(s);
+}
+
 int session_run(struct session *s)
 {
 	sigset_t signals;
 
-	/* Before any thread exists, so that every thread leaves them to the engine. */
-	block_signals(&signals);
-	if (find_device(s) < 0 || open_source(s) < 0 || open_sink(s) < 0)
+	/* Before any thread exists, so that every thread leaves them to the engine. Opening a file
+	 * may wait for the other end of a pipe: Ctrl-C must end that. */
+	if (!session_is_offline(s))
+		block_signals(&signals);
+	if (identity_choose(&s->identity, s->opt->user, &s->error) < 0 ||
+		session_open_sources(s) < 0 || compile_filters(s) < 0)
+		goto out;
+	if (session_is_offline(s))
+		block_signals(&signals);
+	if (s->opt->filter_explain) {
+		explain_filter(s);
+		goto out;
+	}
+	if (open_sink(s) < 0)
 		goto out;
 	run(s, &signals);
-	s->source->ops->stats(s->source, &s->source_stats);
-	unblock_signals(&signals);
+	/* A second Ctrl-C ends the program at once: the device is quiet, the file readable. */
+	pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 	close_sink(s);
-	if (s->opt->json)
-		report_json(s);
-	else if (!s->opt->quiet)
-		report_text(s);
+	report(s);
 out:
-	if (s->source)
-		s->source->ops->close(s->source);
+	for (unsigned int i = 0; i < s->n_sources; i++) {
+		rd_filter_free(s->filters[i]);
+		s->sources[i]->ops->close(s->sources[i]);
+	}
 	rd_devices_free(&s->devices);
 	return s->error.class == RD_CLASS_NONE ? 0 : rd_cli_fail(&s->error);
 }

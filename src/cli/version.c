@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <jansson.h>
 #include <pcap/pcap.h>
+#include <rdmadump/sink.h>
 #include <stdio.h>
 
 /* "built with" where the library cannot be asked at run time. */
@@ -16,5 +17,7 @@ void rd_cli_version(void)
 	printf("  libibverbs: built with %s\n", LIBIBVERBS_VERSION);
 	printf("  libmlx5: %s\n", LIBMLX5_VERSION);
 	printf("  jansson %s\n", jansson_version_str());
-	printf("features: capture by verbs (Ethernet, InfiniBand), pcapng, pcap, ERF\n");
+	printf("features: capture by verbs (Ethernet, InfiniBand) and on netdevs; pcapng, pcap, "
+	       "ERF; compression %s\n",
+		rd_compressions());
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A file, device or pipe that bytes are written to. */
+/* A file, device or pipe that blocks of bytes are written to, compressed or not. */
 #include "output.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,11 +29,47 @@ static const char *open_advice(int errnum)
 	}
 }
 
-int output_open(struct output *out, const char *path, struct rd_error *err)
+int output_init(struct output *out, const char *name, int level, size_t block, struct rd_error *err)
+{
+	const struct compression *c = compressions;
+
+	*out = (struct output){.fd = -1};
+	if (!name)
+		return 0;
+	while (c->name && strcmp(c->name, name))
+		c++;
+	if (!c->name)
+		return rd_fail(err, RD_CLASS_USAGE, 0, "see 'rdmadump --version' for what it has",
+			"this program cannot compress with '%s'", name);
+	if (level && (level < c->level_min || level > c->level_max))
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"compression level %d: %s takes %d to %d", level, name, c->level_min,
+			c->level_max);
+	out->compressor = c->open(level ? level : c->level);
+	if (out->compressor) {
+		out->compression = c;
+		out->packed_room = c->bound(out->compressor, block);
+		out->packed = malloc(out->packed_room);
+	}
+	if (!out->packed)
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for compression");
+	return 0;
+}
+
+void output_fini(struct output *out)
+{
+	if (out->compressor)
+		out->compression->close(out->compressor);
+	free(out->packed);
+}
+
+int output_open(
+	struct output *out, const char *path, uid_t owner, gid_t group, struct rd_error *err)
 {
 	struct stat st;
 
-	*out = (struct output){.fd = -1, .path = path};
+	out->path = path;
+	out->offset = 0;
 	if (strcmp(path, "-") == 0)
 		out->fd = dup(STDOUT_FILENO);
 	else
@@ -42,16 +79,19 @@ int output_open(struct output *out, const char *path, struct rd_error *err)
 			"cannot write to '%s'", path);
 	/* stdout may be a file that is appended to or shared: what stands in it is not ours. */
 	out->regular = strcmp(path, "-") != 0 && fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode);
+	if (out->regular && owner != (uid_t)-1 && fchown(out->fd, owner, group) < 0)
+		return rd_fail(err, RD_CLASS_OUTPUT, errno, "choose another directory or user (-Z)",
+			"cannot give '%s' to user %u", path, (unsigned int)owner);
 	return 0;
 }
 
-size_t output_write(struct output *out, const void *data, size_t len, int *errnum)
+static size_t write_all(
+	struct output *out, const uint8_t *data, size_t len, bool *whole, int *errnum)
 {
-	const uint8_t *p = data;
 	size_t done = 0;
 
 	while (done < len) {
-		ssize_t n = write(out->fd, p + done, len - done);
+		ssize_t n = write(out->fd, data + done, len - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -61,8 +101,53 @@ size_t output_write(struct output *out, const void *data, size_t len, int *errnu
 		}
 		done += (size_t)n;
 	}
+	*whole = done == len;
 	out->offset += done;
 	return done;
+}
+
+static size_t fail_packing(bool *whole, int *errnum)
+{
+	*whole = false;
+	*errnum = ENOMEM;
+	return 0;
+}
+
+size_t output_write(struct output *out, const void *data, size_t len, bool *whole, int *errnum)
+{
+	size_t n;
+
+	if (!out->compression)
+		return write_all(out, data, len, whole, errnum);
+	n = out->compression->block(out->compressor, out->packed, out->packed_room, data, len);
+	return n ? write_all(out, out->packed, n, whole, errnum) : fail_packing(whole, errnum);
+}
+
+size_t output_write_start(
+	struct output *out, const void *data, size_t len, bool *whole, int *errnum)
+{
+	size_t n;
+
+	if (!out->compression)
+		return write_all(out, data, len, whole, errnum);
+	n = out->compression->stored(out->compressor, out->packed, out->packed_room, data, len);
+	return n ? write_all(out, out->packed, n, whole, errnum) : fail_packing(whole, errnum);
+}
+
+void output_rewrite_start(struct output *out, const void *data, size_t len)
+{
+	const void *block = data;
+
+	if (!out->regular)
+		return;
+	if (out->compression) {
+		len = out->compression->stored(
+			out->compressor, out->packed, out->packed_room, data, len);
+		block = out->packed;
+	}
+	/* A header with its first text is as readable as one with its last: nothing to report. */
+	if (pwrite(out->fd, block, len, 0) < 0)
+		return;
 }
 
 void output_cut(struct output *out, uint64_t size)
@@ -71,13 +156,6 @@ void output_cut(struct output *out, uint64_t size)
 		lseek(out->fd, (off_t)size, SEEK_SET) < 0)
 		return;
 	out->offset = size;
-}
-
-void output_rewrite_start(struct output *out, const void *data, size_t len)
-{
-	/* A header with its first text is as readable as one with its last: nothing to report. */
-	if (out->regular && pwrite(out->fd, data, len, 0) < 0)
-		return;
 }
 
 int output_close(struct output *out, struct rd_error *err)

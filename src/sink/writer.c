@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The writer thread: takes full chunks in order, writes them, gives them back. */
-#include "output.h"
+/* The writer thread: takes full chunks in order, writes them into the files, gives them back. */
+#include "file.h"
+#include "series.h"
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <rdmadump/log.h>
 #include <rdmadump/ring.h>
-#include <rdmadump/sink.h>
 #include <rdmadump/units.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,32 +15,29 @@
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define CHUNKS_MIN  3 /* one being filled, one being written, one between */
 
-/* A failed write is undone back to a chunk's start at most this far, to make room for the trailer.
- */
-#define UNDO_BYTES 65536
-#define UNDO_MARKS 16
-
-struct mark {
-	uint64_t offset, written; /* where a chunk starts, frames before it */
-};
-
 struct rd_sink {
 	const struct rd_encoder *encoder;
-	struct output out;
+	const struct rd_sink_ending *ending;
+	struct rd_rotation rotation;
+	struct file file;
+	struct series series;
 	struct rd_ring full, free; /* engine -> writer -> engine */
 	struct rd_chunk *chunks, **idle;
 	size_t n_chunks, n_idle;
 	uint8_t *memory;
 	size_t memory_len;
-	uint8_t *text; /* header and trailer are encoded here */
-	size_t text_room, header_len;
 	pthread_t thread;
-	atomic_bool closing, failed;
+	bool hold;
+	atomic_bool closing, failed, complete;
 	bool quiet;
 	struct rd_error error; /* the writer's; read by others after it was joined */
-	atomic_uint_fast64_t written, unwritten, file_bytes;
-	struct mark marks[UNDO_MARKS];
-	unsigned int n_marks;
+	atomic_uint_fast64_t written, unwritten, beyond, file_bytes;
+	atomic_uint files;
+
+	/* Of the writer alone: what it has seen, and what the current file began with. */
+	struct rd_tally seen[RD_IFACES_MAX], begun[RD_IFACES_MAX];
+	struct frame_counts lost; /* of the current file */
+	uint64_t first_ns, last_ns, bytes_before;
 };
 
 static void count(atomic_uint_fast64_t *counter, uint64_t n)
@@ -49,9 +45,16 @@ static void count(atomic_uint_fast64_t *counter, uint64_t n)
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
-static void set_file_bytes(struct rd_sink *s)
+static void show_bytes(struct rd_sink *s)
 {
-	atomic_store_explicit(&s->file_bytes, s->out.offset, memory_order_relaxed);
+	atomic_store_explicit(
+		&s->file_bytes, s->bytes_before + s->file.out.offset, memory_order_relaxed);
+}
+
+static void stop_writing(struct rd_sink *s, atomic_bool *why)
+{
+	atomic_store_explicit(why, true, memory_order_release);
+	rd_ring_wake(&s->free);
 }
 
 static void fail(struct rd_sink *s, int errnum)
@@ -63,89 +66,152 @@ static void fail(struct rd_sink *s, int errnum)
 		errnum == EPIPE
 			? "the reader has closed its end"
 			: "what was captured before is whole; free space or write elsewhere",
-		"writing '%s' failed after %s frames", s->out.path,
+		"writing '%s' failed after %s frames", s->series.path,
 		rd_fmt_count(n, atomic_load_explicit(&s->written, memory_order_relaxed)));
-	atomic_store_explicit(&s->failed, true, memory_order_release);
-	rd_ring_wake(&s->free);
+	stop_writing(s, &s->failed);
 }
 
-/* The longest run of whole records within the first `have` bytes of a chunk. */
-static size_t whole_records(
-	const struct rd_sink *s, const struct rd_chunk *c, size_t have, uint64_t *frames)
+/* --- files ------------------------------------------------------------------------------ */
+
+static struct rd_tally tally_since(const struct rd_tally *now, const struct rd_tally *then)
 {
-	size_t at = 0;
-
-	*frames = 0;
-	for (;;) {
-		size_t len = s->encoder->format->record_len(s->encoder, c->data + at, have - at);
-
-		if (!len)
-			return at;
-		at += len;
-		(*frames)++;
-	}
+	return (struct rd_tally){.delivered = now->delivered - then->delivered,
+		.encoded = now->encoded - then->encoded,
+		.filtered = now->filtered - then->filtered,
+		.dropped = now->dropped - then->dropped};
 }
 
-/* The last chunk's start that lies `reserve` bytes before the end; NULL if that undoes too much. */
-static const struct mark *start_before(const struct rd_sink *s, size_t reserve)
+/* Trailer, header and end of the current file. `seen` is up to date. */
+static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 {
-	unsigned int oldest = s->n_marks > UNDO_MARKS ? s->n_marks - UNDO_MARKS : 0;
+	struct rd_iface_stats stats[RD_IFACES_MAX] = {0};
+	struct rd_file_account account = {.number = s->series.number,
+		.last = last,
+		.first_ns = s->first_ns,
+		.last_ns = s->last_ns};
+	int errnum;
 
-	for (unsigned int i = s->n_marks; i > oldest; i--) {
-		const struct mark *m = &s->marks[(i - 1) % UNDO_MARKS];
-		uint64_t undone = s->out.offset - m->offset;
-
-		if (undone > UNDO_BYTES)
-			return NULL;
-		if (undone >= reserve)
-			return m;
+	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
+		account.written[i] = s->file.frames.of[i];
+		account.unwritten[i] = s->lost.of[i];
+		account.tally[i] = tally_since(&s->seen[i], &s->begun[i]);
+		s->begun[i] = s->seen[i];
 	}
-	return NULL;
+	s->ending->fill(s->ending->ctx, &account, stats);
+	errnum = file_end(&s->file, stats, rd_sink_failed(s));
+	if (errnum && !rd_sink_failed(s))
+		fail(s, errnum);
+	show_bytes(s);
+	s->bytes_before += s->file.out.offset;
+	if (file_close(&s->file, err) < 0)
+		return -1;
+	series_closed(&s->series);
+	return 0;
 }
 
-/*
- * A chunk was written in part. A file is cut back to whole records, and far enough for the
- * trailer to fit where the last frames stood: a full disk must not cost us the statistics.
- */
-static void undo_part(struct rd_sink *s, const struct rd_chunk *c, size_t have)
+static int begin_file(struct rd_sink *s, bool timed, struct rd_error *err)
 {
-	size_t reserve = s->out.regular ? rd_encoder_header_bound(s->encoder) : 0;
-	const struct mark *m = have < reserve ? start_before(s, reserve) : NULL;
-	uint64_t frames = 0, written = atomic_load(&s->written);
+	s->lost = (struct frame_counts){0};
+	s->first_ns = s->last_ns = 0;
+	if (series_next(&s->series, timed, err) < 0 ||
+		file_begin(&s->file, s->series.path, err) < 0)
+		return -1;
+	atomic_fetch_add_explicit(&s->files, 1, memory_order_relaxed);
+	show_bytes(s);
+	return 0;
+}
 
-	if (m) {
-		count(&s->unwritten, written - m->written);
-		atomic_store(&s->written, m->written);
-		output_cut(&s->out, m->offset);
-	} else {
-		size_t room = have < reserve ? have : have - reserve;
-		size_t keep = whole_records(s, c, room, &frames);
-
-		output_cut(&s->out, s->out.offset - have + keep);
+/* False when nothing more is to be written. */
+static bool next_file(struct rd_sink *s, bool timed)
+{
+	if (s->rotation.files && s->series.number >= s->rotation.files) {
+		stop_writing(s, &s->complete);
+		return false;
 	}
-	count(&s->written, frames);
-	count(&s->unwritten, c->frames - frames);
+	if (end_file(s, false, &s->error) == 0 && !rd_sink_failed(s) &&
+		begin_file(s, timed, &s->error) == 0)
+		return true;
+	if (!rd_sink_failed(s))
+		stop_writing(s, &s->failed);
+	return false;
+}
+
+/* --- chunks ----------------------------------------------------------------------------- */
+
+static bool file_is_full(const struct rd_sink *s)
+{
+	const struct rd_rotation *r = &s->rotation;
+
+	return s->file.all &&
+	       ((r->bytes && s->file.bytes >= r->bytes) || (r->frames && s->file.all >= r->frames));
+}
+
+/* The bytes from `at` that still belong into the current file, and whose frames they are. */
+static size_t piece_of(const struct rd_sink *s, const struct rd_chunk *c, size_t at,
+	const struct frame_counts *all, struct frame_counts *frames)
+{
+	const struct rd_rotation *r = &s->rotation;
+	bool fits_bytes = !r->bytes || s->file.bytes + c->used - at < r->bytes;
+	bool fits_frames = !r->frames || s->file.all + c->frames < r->frames;
+
+	if (at == 0 && fits_bytes && fits_frames) {
+		*frames = *all;
+		return c->used;
+	}
+	/* One frame at least, also when the header alone is as long as a file may be. */
+	return records_walk(s->encoder, c->data + at, c->used - at,
+		!r->bytes		   ? UINT64_MAX
+		: r->bytes > s->file.bytes ? r->bytes - s->file.bytes
+					   : 1,
+		r->frames ? r->frames - s->file.all : UINT64_MAX, frames);
+}
+
+/* Writes one piece; false when that failed. Frames undone from earlier pieces count as lost too. */
+static bool write_piece(
+	struct rd_sink *s, const uint8_t *data, size_t len, const struct frame_counts *frames)
+{
+	struct frame_counts before = s->file.frames;
+	uint64_t all = s->file.all;
+	int errnum = file_write(&s->file, data, len, frames);
+
+	atomic_fetch_add_explicit(&s->written, s->file.all - all, memory_order_relaxed);
+	show_bytes(s);
+	if (!errnum)
+		return true;
+	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
+		s->lost.of[i] += before.of[i] + frames->of[i] - s->file.frames.of[i];
+	count(&s->unwritten, all + frame_counts_sum(frames) - s->file.all);
+	fail(s, errnum);
+	return false;
 }
 
 static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 {
-	int errnum = 0;
-	size_t n;
+	struct frame_counts all, frames;
+	uint64_t left = c->frames;
+	size_t at = 0;
 
-	if (atomic_load_explicit(&s->failed, memory_order_relaxed)) {
-		count(&s->unwritten, c->frames);
-		return;
+	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
+		all.of[i] = c->tally[i].encoded - s->seen[i].encoded;
+	while (at < c->used && !rd_sink_ended(s)) {
+		size_t len;
+
+		if ((at == 0 && c->turn && s->file.all) || file_is_full(s))
+			if (!next_file(s, at == 0 && c->turn))
+				break;
+		if (at == 0)
+			memcpy(s->seen, c->tally, sizeof(s->seen));
+		if (!s->first_ns)
+			s->first_ns = c->first_ns;
+		s->last_ns = c->last_ns;
+		len = piece_of(s, c, at, &all, &frames);
+		left -= frame_counts_sum(&frames);
+		if (!write_piece(s, c->data + at, len, &frames))
+			break;
+		at += len;
 	}
-	n = output_write(&s->out, c->data, c->used, &errnum);
-	if (n < c->used) {
-		undo_part(s, c, n);
-		fail(s, errnum);
-	} else {
-		s->marks[s->n_marks++ % UNDO_MARKS] = (struct mark){.offset = s->out.offset - n,
-			.written = atomic_load_explicit(&s->written, memory_order_relaxed)};
-		count(&s->written, c->frames);
-	}
-	set_file_bytes(s);
+	memcpy(s->seen, c->tally, sizeof(s->seen));
+	count(rd_sink_failed(s) ? &s->unwritten : &s->beyond, left);
 }
 
 static void *writer(void *arg)
@@ -156,7 +222,7 @@ static void *writer(void *arg)
 	for (;;) {
 		/* Looked at before the ring: what was put before closing is then seen below. */
 		bool closing = atomic_load_explicit(&s->closing, memory_order_acquire);
-		struct rd_chunk *c = rd_ring_take(&s->full);
+		struct rd_chunk *c = s->hold && !closing ? NULL : rd_ring_take(&s->full);
 
 		if (c) {
 			write_chunk(s, c);
@@ -165,7 +231,7 @@ static void *writer(void *arg)
 		}
 		if (closing)
 			return NULL;
-		if (!rd_ring_about_to_sleep(&s->full))
+		if (!rd_ring_about_to_sleep(&s->full) && !s->hold)
 			continue;
 		poll(&pfd, 1, -1);
 		rd_ring_awake(&s->full);
@@ -192,9 +258,7 @@ static int make_chunks(struct rd_sink *s, const struct rd_sink_config *config, s
 	madvise(s->memory, s->memory_len, MADV_HUGEPAGE);
 	s->chunks = calloc(s->n_chunks, sizeof(*s->chunks));
 	s->idle = calloc(s->n_chunks, sizeof(struct rd_chunk *));
-	s->text_room = rd_encoder_header_bound(config->encoder);
-	s->text = malloc(s->text_room);
-	if (!s->chunks || !s->idle || !s->text)
+	if (!s->chunks || !s->idle)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
 	for (size_t i = 0; i < s->n_chunks; i++) {
 		s->chunks[i] = (struct rd_chunk){.data = s->memory + i * room, .room = room};
@@ -203,32 +267,21 @@ static int make_chunks(struct rd_sink *s, const struct rd_sink_config *config, s
 	return 0;
 }
 
-static int write_header(struct rd_sink *s, struct rd_error *err)
-{
-	int errnum = 0;
-
-	s->header_len = s->encoder->format->header(s->encoder, s->text, s->text_room);
-	if (output_write(&s->out, s->text, s->header_len, &errnum) < s->header_len)
-		return rd_fail(err, RD_CLASS_OUTPUT, errnum,
-			"free some space or choose another file system",
-			"cannot write the header of '%s'", s->out.path);
-	set_file_bytes(s);
-	return 0;
-}
-
 static void sink_free(struct rd_sink *s)
 {
+	file_fini(&s->file);
+	series_fini(&s->series);
 	rd_ring_fini(&s->full);
 	rd_ring_fini(&s->free);
 	if (s->memory)
 		munmap(s->memory, s->memory_len);
 	free(s->chunks);
 	free(s->idle);
-	free(s->text);
 	free(s);
 }
 
-int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config, struct rd_error *err)
+int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
+	const struct rd_sink_ending *ending, struct rd_error *err)
 {
 	struct rd_sink *s = aligned_alloc(_Alignof(struct rd_sink), sizeof(*s));
 	int rc;
@@ -237,21 +290,26 @@ int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config, str
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
 	memset(s, 0, sizeof(*s));
 	s->encoder = config->encoder;
-	s->out.fd = -1;
+	s->ending = ending;
+	s->rotation = config->rotation;
+	s->hold = config->hold;
+	s->file.out.fd = -1;
 	if (make_chunks(s, config, err) < 0 || rd_ring_init(&s->full, s->n_chunks, err) < 0 ||
 		rd_ring_init(&s->free, s->n_chunks, err) < 0 ||
-		output_open(&s->out, config->path, err) < 0 || write_header(s, err) < 0)
+		series_init(&s->series, config->path, &s->rotation, err) < 0 ||
+		file_init(&s->file, config, s->chunks[0].room, err) < 0 ||
+		begin_file(s, true, err) < 0)
 		goto fail;
 	rc = pthread_create(&s->thread, NULL, writer, s);
 	if (rc) {
 		rd_fail(err, RD_CLASS_OUTPUT, rc, NULL, "cannot start the writer thread");
+		file_close(&s->file, NULL);
 		goto fail;
 	}
 	pthread_setname_np(s->thread, "writer");
 	*sink = s;
 	return 0;
 fail:
-	output_close(&s->out, NULL);
 	sink_free(s);
 	return -1;
 }
@@ -268,6 +326,7 @@ struct rd_chunk *rd_sink_get(struct rd_sink *s)
 	c = s->idle[--s->n_idle];
 	c->used = 0;
 	c->frames = 0;
+	c->turn = false;
 	return c;
 }
 
@@ -301,57 +360,58 @@ bool rd_sink_failed(const struct rd_sink *s)
 	return atomic_load_explicit(&s->failed, memory_order_acquire);
 }
 
+bool rd_sink_ended(const struct rd_sink *s)
+{
+	return rd_sink_failed(s) || atomic_load_explicit(&s->complete, memory_order_acquire);
+}
+
 void rd_sink_stats(const struct rd_sink *s, struct rd_sink_stats *stats)
 {
 	stats->written = atomic_load_explicit(&s->written, memory_order_relaxed);
 	stats->unwritten = atomic_load_explicit(&s->unwritten, memory_order_relaxed);
+	stats->beyond = atomic_load_explicit(&s->beyond, memory_order_relaxed);
 	stats->file_bytes = atomic_load_explicit(&s->file_bytes, memory_order_relaxed);
+	stats->files = atomic_load_explicit(&s->files, memory_order_relaxed);
 }
 
-/* After the last frame; also on a full disk, for which undo_part() has made room. */
-static void write_end(struct rd_sink *s, const struct rd_sink_ending *ending)
-{
-	struct rd_iface_stats ifstats[RD_IFACES_MAX] = {0};
-	const struct rd_format *format = s->encoder->format;
-	struct rd_sink_stats written;
-	uint64_t before = s->out.offset;
-	int errnum = 0;
-	size_t len;
-
-	rd_sink_stats(s, &written);
-	ending->fill(ending->ctx, &written, ifstats);
-	if (!format->trailer || (!s->out.regular && rd_sink_failed(s)))
-		return;
-	len = format->trailer(s->encoder, ifstats, s->text, s->text_room);
-	if (output_write(&s->out, s->text, len, &errnum) < len) {
-		output_cut(&s->out, before);
-		if (!rd_sink_failed(s))
-			fail(s, errnum);
-	}
-	set_file_bytes(s);
-	len = format->header(s->encoder, s->text, s->text_room);
-	if (len == s->header_len)
-		output_rewrite_start(&s->out, s->text, len);
-}
-
-int rd_sink_close(struct rd_sink *s, const struct rd_sink_ending *ending,
-	struct rd_sink_stats *stats, bool *quiet, struct rd_error *err)
+int rd_sink_close(struct rd_sink *s, const struct rd_tally *final, struct rd_sink_stats *stats,
+	bool *quiet, struct rd_error *err)
 {
 	int rc = 0;
 
 	atomic_store_explicit(&s->closing, true, memory_order_release);
 	rd_ring_wake(&s->full);
 	pthread_join(s->thread, NULL);
-	write_end(s, ending);
+	memcpy(s->seen, final, sizeof(s->seen));
+	/* A file that could not be begun is not there to be ended. */
+	if (s->file.out.fd >= 0)
+		rc = end_file(s, true, err);
+	series_wait(&s->series);
 	rd_sink_stats(s, stats);
 	if (rd_sink_failed(s)) {
 		*err = s->error;
 		*quiet = s->quiet;
 		rc = -1;
-		output_close(&s->out, NULL);
-	} else {
-		rc = output_close(&s->out, err);
 	}
 	sink_free(s);
 	return rc;
+}
+
+const char *rd_compression_of(const char *path)
+{
+	size_t len = strlen(path);
+
+	for (const struct compression *c = compressions; c->name; c++) {
+		size_t n = strlen(c->suffix);
+
+		if (len > n && strcmp(path + len - n, c->suffix) == 0)
+			return c->name;
+	}
+	return NULL;
+}
+
+const char *rd_compressions(void)
+{
+	return compressions[0].name ? compressions[1].name ? "gz, zst" : compressions[0].name
+				    : "none";
 }

@@ -16,7 +16,7 @@ accounts() {
 	written=$(json "$tmp/report" .frames.written)
 	full=$(json "$tmp/report" .frames.dropped.buffer_full)
 	output=$(json "$tmp/report" .frames.dropped.output)
-	counted=$(json "$tmp/report" .device_dropped.frames)
+	counted=$(json "$tmp/report" .lost_before_us.frames)
 	offered=$(json "$tmp/stats" .offered)
 	lost=$(json "$tmp/stats" .dropped)
 	is "$1: delivered = written + dropped" "$delivered" $((written + full + output))
@@ -27,8 +27,8 @@ accounts() {
 }
 
 # A reader that takes 20 MB/s, and a small buffer: we must drop
-model --mode drop --gen count=$count,size=1024,seed=1 --at-end sigint --stats "$tmp/stats" -- \
-	"$RDMADUMP" -d mlx5_0 -q --json --buffer-size 4Mi -w - 2>"$tmp/report" | python3 -c '
+model --mode drop --gen count=$count,size=1024,seed=1 --burst 2000,20000 --at-end sigint \
+	--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -q --json --buffer-size 4Mi -w - 2>"$tmp/report" | python3 -c '
 import sys, time
 out = open(sys.argv[1], "wb")
 while True:

@@ -23,19 +23,27 @@ done <<'LIST'
 0|--help|--when-full=drop\|wait
 0|list --help|--sysroot=DIR
 1|--no-such-option|unrecognized option
-1||where to write
-1|-w TMP/o nonsense|'nonsense' is neither a command nor an option
+0||RoCEv2 RC_
+1|-w TMP/o nonsense|'nonsense': can't parse filter expression
 1|-w TMP/o -c 0|-c: '0' is not a whole number
 1|-w TMP/o -c 1x|-c: '1x' is not a whole number
 1|-w TMP/o -b 21|-b .*: '21' is not a whole number from 1 to 20
 1|-w TMP/o --buffer-size 5 |'5' is not a size from 1
 1|-w TMP/o --when-full maybe|'maybe' is neither drop nor wait
 1|-w TMP/o --format png|png.*pcapng
-1|-d mlx5_0 -i mlx5_1 -w TMP/o|both name a device
+0|-d mlx5_0 -i mlx5_1 -w TMP/o|capturing on mlx5_1 port 1
+1|-r TMP/x -d mlx5_0|give one of them
+1|-s quiet|called --silent here
+1|-p host|called --no-promiscuous-mode here
+1|-W 3 -w TMP/o|give -C or -G too
+1|-C 1|give -w FILE
+1|--headers-only --zero-payload|exclude each other
+1|--opcode sned|sned
+1|-a foo:3 -w TMP/o|duration, filesize, files, packets
 1|-i 9 -w TMP/o|no port number 9
 2|-d mlx5_7 -w TMP/o|no RDMA device or netdev named 'mlx5_7'; there are: mlx5_0
 2|-d mlx5_0 -i 3 -w TMP/o|port 3
-2|-d lo -w TMP/o|lo
+2|-d enp9s0 -w TMP/o|no RDMA device or netdev named .enp9s0.
 0|-w TMP/o|capturing on mlx5_0 port 1 \(enp1s0f0np0, RoCE, [0-9.]+ Gb/s\), software clock, 16384 buffers
 0|-w TMP/o|^50 frames in .* written to .*/o
 0|capture -w TMP/o|^50 frames
@@ -59,7 +67,7 @@ model --no-devices -- "$RDMADUMP" -w "$tmp/o" >"$tmp/log" 2>&1
 is "no device: exit status" $? 2
 has "no device: what to do" "$tmp/log" 'no RDMA device found.*; load the driver'
 model --gen count=50,size=200,seed=1 --at-end sigint -- "$RDMADUMP" --json -w "$tmp/o" >"$tmp/json" 2>"$tmp/log"
-is "--json is JSON" "$(jq -r '.version, .source.device, .frames.written' "$tmp/json" | paste -sd' ')" "1 mlx5_0 50"
+is "--json is JSON" "$(jq -r '.version, .sources[0].device, .frames.written' "$tmp/json" | paste -sd' ')" "1 mlx5_0 50"
 
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$tmp" && mkdir -m 777 "$tmp/theirs"

@@ -16,7 +16,10 @@ run() {
 		"$RDMADUMP" -d mlx5_0 -w "$tmp/out" "$@" >"$tmp/stdout" 2>"$tmp/stderr"
 	is "$name: exit status" $? "$want"
 	[ -z "$message" ] || has "$name: message" "$tmp/stderr" "$message"
-	is "$name: nothing left on the device" "$(jq -r '[.leaked[]?] | add // 0' "$tmp/stats")" 0
+	# what a removed device had was destroyed with it, by the kernel
+	is "$name: nothing left on the device" \
+		"$(jq -r 'if any(.devices[]?; .fatal) then 0 else [.leaked[]?] | add // 0 end' "$tmp/stats")" 0
+	is "$name: unmade in the right order" "$(jq -r '.order_violations // 0' "$tmp/stats")" 0
 }
 readable() { tshark -r "$tmp/out" -T fields -e frame.number >"$tmp/frames" 2>"$tmp/tshark" && ! grep -q 'cut short\|damaged' "$tmp/tshark"; }
 frames() { "$SOFTHCA_FRAMES" --hash "$tmp/out" | awk '{print $1}'; }

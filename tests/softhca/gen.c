@@ -24,6 +24,7 @@ enum {
 	VCRC_LEN = 2,
 	ROCE_MIN = ETH_HEAD + BTH_LEN + ICRC_LEN,
 	IB_MIN = LRH_LEN + BTH_LEN + ICRC_LEN + VCRC_LEN,
+	PAYLOAD_MIN = 16,
 	PAYLOAD_MAX = 4096,
 	ETH_PAD_TO = 60,
 };
@@ -236,7 +237,10 @@ static void head_eth(uint8_t *p, uint32_t qp, bool from_peer, uint32_t udp_len, 
 	put16(udp + 6, 0);
 }
 
-/* Longer than any path MTU allows: an ordinary UDP datagram, as jumbo traffic beside RoCE is. */
+/*
+ * Longer than any path MTU allows, or so short that Wireshark takes the payload for a cut RPC: an
+ * ordinary UDP datagram, as there is beside RoCE.
+ */
 static void build_plain(struct gen *g, struct slot *s, uint8_t *p)
 {
 	head_eth(p, s->len, false, s->len - 34, 9);
@@ -318,9 +322,12 @@ static void build_slot(struct gen *g, uint32_t k, uint32_t qp, uint32_t *psn, ui
 
 	if (size < min)
 		size = min;
-	if (kind == 7)
+	if (kind == 7 && g->conf.size_max >= min + verb_read_req.ext_len)
 		v = rng_next(&g->rng) & 1 ? &verb_read_req : &verb_read_resp;
-	if (!g->ib && size > min + 20 + PAYLOAD_MAX && v->payload) {
+	if (!g->ib && size < ETH_PAD_TO)
+		size = ETH_PAD_TO;
+	if (!g->ib && v->payload &&
+		(size > min + v->ext_len + PAYLOAD_MAX || size < min + PAYLOAD_MIN)) {
 		s->len = size;
 		build_plain(g, s, p);
 		return;
@@ -331,9 +338,8 @@ static void build_slot(struct gen *g, uint32_t k, uint32_t qp, uint32_t *psn, ui
 	build_transport(g, s, p, v, qp,
 		size < min + v->ext_len + PAYLOAD_MAX ? size : min + v->ext_len + PAYLOAD_MAX);
 	slot_learn_deltas(p, s, g->ib);
-	if (!g->ib && (v->payload || s->len < ETH_PAD_TO))
-		while (s->len < size || s->len < ETH_PAD_TO)
-			p[s->len++] = 0;
+	while (!g->ib && v->payload && s->len < size)
+		p[s->len++] = 0;
 }
 
 static bool gen_next(struct frames *base, struct frame *out)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Directions and checksums: packets known from elsewhere, and real captures below TEST_DATA:
- * them. */
+/* Directions and checksums: packets known from elsewhere, and real captures below TEST_DATA. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -290,8 +289,8 @@ static void check_capture(const char *name, const char *side, unsigned int frame
 	FILE *f;
 	int n;
 
-	snprintf(command, sizeof(command), "zstd -dcq '%s/roce/%s/%s.pcap.zst'", getenv("TEST_DATA"),
-		name, side);
+	snprintf(command, sizeof(command), "zstd -dcq '%s/roce/%s/%s.pcap.zst'",
+		getenv("TEST_DATA"), name, side);
 	f = popen(command, "r");
 	assert_non_null(f);
 	if (rd_reader_open(&r, read_stdio, f, name, &err) < 0)

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Finds what the user names and opens it: the device's sniffer, a netdev, a file. */
+#include "capture.h"
+#include "cli.h"
+#include <string.h>
+
+bool session_is_offline(const struct session *s)
+{
+	return s->opt->read != NULL;
+}
+
+static int find_nth(struct session *s, unsigned int nth, const struct rd_device **device,
+	const struct rd_port **port)
+{
+	unsigned int n = nth;
+
+	for (size_t i = 0; i < s->devices.n; i++) {
+		const struct rd_device *d = &s->devices.dev[i];
+
+		if (n <= d->n_ports) {
+			*device = d;
+			*port = &d->ports[n - 1];
+			return 0;
+		}
+		n -= d->n_ports;
+	}
+	return rd_fail(&s->error, RD_CLASS_USAGE, 0, "see 'rdmadump list'",
+		"there is no port number %u in the list", nth);
+}
+
+static int add_source(struct session *s, struct rd_source *source, const struct rd_device *device,
+	const struct rd_port *port)
+{
+	unsigned int n;
+	const struct rd_iface *ifaces = rd_source_ifaces(source, &n);
+
+	s->sources[s->n_sources] = source;
+	s->device[s->n_sources] = device;
+	s->port[s->n_sources++] = port;
+	if (n > RD_IFACES_MAX - s->n_ifaces)
+		return rd_fail(&s->error, RD_CLASS_USAGE, 0,
+			"name fewer devices, or split the file (editcap)",
+			"more than %d interfaces in one capture", RD_IFACES_MAX);
+	memcpy(&s->ifaces[s->n_ifaces], ifaces, n * sizeof(*ifaces));
+	s->n_ifaces += n;
+	return 0;
+}
+
+static int open_netdev(struct session *s, const char *netdev, const struct rd_device *device,
+	const struct rd_port *port)
+{
+	const struct rd_netdev_config config = {.netdev = netdev,
+		.snaplen = s->opt->cut.snaplen,
+		.buffer = s->opt->kernel_buffer,
+		.promiscuous = !s->opt->promiscuous_off,
+		.device = device,
+		.port = port};
+	struct rd_source *source;
+
+	if (rd_netdev_open(&source, &config, &s->error) < 0)
+		return -1;
+	return add_source(s, source, device, port);
+}
+
+static int open_verbs(struct session *s, const struct rd_device *device, const struct rd_port *port)
+{
+	const struct rd_verbs_config config = {.device = device,
+		.port = port,
+		.log2_buffers = s->opt->log2_buffers,
+		.max_frame = (uint32_t)s->opt->max_frame,
+		.sysroot = ""};
+	struct rd_source *source;
+
+	if (rd_verbs_open(&source, &config, &s->error) < 0)
+		return -1;
+	return add_source(s, source, device, port);
+}
+
+/* The device's sniffer where it has one; else its netdev, with a word on what will be missing. */
+static int open_port(struct session *s, const struct rd_device *device, const struct rd_port *port)
+{
+	const char *why, *todo;
+	enum rd_verdict verdict = rd_port_verdict(device, port, &why, &todo);
+
+	if ((verdict == RD_CAPTURE_NETDEV || s->opt->netdev_only) && port->n_netdevs) {
+		if (*todo)
+			rd_log(RD_LOG_WARNING, "%s port %u is captured on its netdev %s: %s; %s",
+				device->name, port->num, port->netdevs[0].name, why, todo);
+		return open_netdev(s, port->netdevs[0].name, device, port);
+	}
+	/* The table's word is not the last one: the device may refuse, or take, what it says. */
+	if (*todo)
+		rd_log(RD_LOG_DEBUG, "%s port %u: %s; %s", device->name, port->num, why, todo);
+	return open_verbs(s, device, port);
+}
+
+static int open_wanted(struct session *s, const struct wanted_port *w)
+{
+	const struct rd_device *device;
+	const struct rd_port *port;
+	struct rd_error netdev_error;
+
+	if (w->nth ? find_nth(s, w->nth, &device, &port)
+		: w->name
+			? rd_devices_find(&s->devices, w->name, w->port, &device, &port, &s->error)
+			: rd_devices_default(&s->devices, &device, &port, &s->error)) {
+		/* A netdev without RDMA device is captured as tcpdump does. */
+		if (!w->name || w->port || !if_nametoindex(w->name))
+			return -1;
+		netdev_error = s->error;
+		s->error = (struct rd_error){0};
+		rd_log(RD_LOG_WARNING, "%s", netdev_error.text);
+		return open_netdev(s, w->name, NULL, NULL);
+	}
+	return open_port(s, device, port);
+}
+
+static int open_file(struct session *s)
+{
+	const struct rd_file_config config = {.path = s->opt->read};
+	struct rd_source *source;
+
+	if (rd_file_open(&source, &config, &s->error) < 0)
+		return -1;
+	return add_source(s, source, NULL, NULL);
+}
+
+int session_open_sources(struct session *s)
+{
+	const struct wanted_port any = {0};
+
+	if (s->opt->read)
+		return open_file(s);
+	if (rd_devices_load(&s->devices, "", &s->error) < 0)
+		return -1;
+	if (!s->opt->n_wanted)
+		return open_wanted(s, &any);
+	for (unsigned int i = 0; i < s->opt->n_wanted; i++)
+		if (open_wanted(s, &s->opt->wanted[i]) < 0)
+			return -1;
+	return 0;
+}

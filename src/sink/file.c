@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* One capture file from header to trailer; whole records at any time, also when the disk is full.
+ */
+#include "file.h"
+#include <errno.h>
+#include <stdlib.h>
+
+/* A failed write is undone back to a block's start at most this far, to make room for a trailer. */
+#define UNDO_BYTES 65536
+
+uint64_t frame_counts_sum(const struct frame_counts *c)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
+		sum += c->of[i];
+	return sum;
+}
+
+static void frame_counts_add(struct frame_counts *to, const struct frame_counts *c)
+{
+	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
+		to->of[i] += c->of[i];
+}
+
+size_t records_walk(const struct rd_encoder *e, const uint8_t *p, size_t len, uint64_t bytes,
+	uint64_t frames, struct frame_counts *counts)
+{
+	size_t at = 0;
+
+	*counts = (struct frame_counts){0};
+	for (uint64_t n = 0; n < frames && at < bytes; n++) {
+		size_t record = e->format->record_len(e, p + at, len - at);
+
+		if (!record)
+			break;
+		counts->of[e->n_ifaces > 1 ? e->format->record_iface(p + at) % RD_IFACES_MAX : 0]++;
+		at += record;
+	}
+	return at;
+}
+
+int file_init(
+	struct file *f, const struct rd_sink_config *config, size_t block, struct rd_error *err)
+{
+	*f = (struct file){
+		.encoder = config->encoder, .owner = config->owner, .group = config->group};
+	f->text_room = rd_encoder_header_bound(config->encoder);
+	f->text = malloc(f->text_room);
+	if (!f->text)
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
+	return output_init(&f->out, config->compression, config->compression_level,
+		block > f->text_room ? block : f->text_room, err);
+}
+
+void file_fini(struct file *f)
+{
+	output_fini(&f->out);
+	free(f->text);
+}
+
+int file_begin(struct file *f, const char *path, struct rd_error *err)
+{
+	int errnum = 0;
+	bool whole = true;
+
+	if (output_open(&f->out, path, f->owner, f->group, err) < 0)
+		return -1;
+	f->header_len = f->encoder->format->header(f->encoder, f->text, f->text_room);
+	/* ERF files have no header. */
+	if (f->header_len)
+		output_write_start(&f->out, f->text, f->header_len, &whole, &errnum);
+	if (!whole) {
+		output_close(&f->out, NULL);
+		return rd_fail(err, RD_CLASS_OUTPUT, errnum,
+			"free some space or choose another file system",
+			"cannot write the header of '%s'", path);
+	}
+	f->bytes = f->header_len;
+	f->all = 0;
+	f->frames = (struct frame_counts){0};
+	f->n_marks = 0;
+	return 0;
+}
+
+/* The last block's start that lies `reserve` bytes before the end; NULL if that undoes too much. */
+static const struct file_mark *start_before(const struct file *f, size_t reserve)
+{
+	unsigned int oldest = f->n_marks > FILE_MARKS ? f->n_marks - FILE_MARKS : 0;
+
+	for (unsigned int i = f->n_marks; i > oldest; i--) {
+		const struct file_mark *m = &f->marks[(i - 1) % FILE_MARKS];
+		uint64_t undone = f->out.offset - m->offset;
+
+		if (undone > UNDO_BYTES)
+			return NULL;
+		if (undone >= reserve)
+			return m;
+	}
+	return NULL;
+}
+
+/*
+ * Of a run of records the file took only the first `have` bytes. It is cut back to whole records,
+ * and far enough for the trailer to fit where the last frames stood: a full disk must not cost us
+ * the statistics. What is compressed can be cut between blocks only.
+ */
+static void undo_part(struct file *f, const uint8_t *records, size_t have)
+{
+	size_t reserve = f->out.regular ? f->text_room : 0, keep = 0;
+	const struct file_mark *m = have < reserve ? start_before(f, reserve) : NULL;
+	uint64_t start = f->out.offset - have;
+	struct frame_counts kept;
+
+	if (m) {
+		f->bytes = m->bytes;
+		f->all = m->all;
+		f->frames = m->frames;
+		output_cut(&f->out, m->offset);
+		return;
+	}
+	if (!f->out.compression)
+		keep = records_walk(f->encoder, records, have < reserve ? have : have - reserve,
+			UINT64_MAX, UINT64_MAX, &kept);
+	if (keep) {
+		f->bytes += keep;
+		f->all += frame_counts_sum(&kept);
+		frame_counts_add(&f->frames, &kept);
+	}
+	output_cut(&f->out, start + keep);
+}
+
+int file_write(
+	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames)
+{
+	struct file_mark mark = {f->out.offset, f->bytes, f->all, f->frames};
+	int errnum = 0;
+	bool whole;
+	size_t done = output_write(&f->out, records, len, &whole, &errnum);
+
+	if (!whole) {
+		undo_part(f, records, done);
+		return errnum;
+	}
+	f->marks[f->n_marks++ % FILE_MARKS] = mark;
+	f->bytes += len;
+	f->all += frame_counts_sum(frames);
+	frame_counts_add(&f->frames, frames);
+	return 0;
+}
+
+int file_end(struct file *f, const struct rd_iface_stats *stats, bool failed)
+{
+	const struct rd_format *format = f->encoder->format;
+	uint64_t before = f->out.offset;
+	bool whole = true;
+	int errnum = 0;
+	size_t len;
+
+	/* What a pipe got of the last record cannot be taken back. */
+	if (!format->trailer || (failed && !f->out.regular))
+		return 0;
+	len = format->trailer(f->encoder, stats, f->text, f->text_room);
+	output_write(&f->out, f->text, len, &whole, &errnum);
+	if (!whole)
+		output_cut(&f->out, before);
+	len = format->header(f->encoder, f->text, f->text_room);
+	if (len == f->header_len)
+		output_rewrite_start(&f->out, f->text, len);
+	return whole ? 0 : errnum;
+}
+
+int file_close(struct file *f, struct rd_error *err)
+{
+	return output_close(&f->out, err);
+}

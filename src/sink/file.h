@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* One capture file from header to trailer; whole records at any time, also when the disk is full.
+ */
+#ifndef RDMADUMP_SINK_FILE_H
+#define RDMADUMP_SINK_FILE_H
+
+#include "output.h"
+#include <rdmadump/format.h>
+#include <rdmadump/sink.h>
+
+#define FILE_MARKS 16
+
+/* Frames per interface. */
+struct frame_counts {
+	uint64_t of[RD_IFACES_MAX];
+};
+
+struct file_mark {
+	uint64_t offset, bytes, all; /* where a block starts; records and frames before it */
+	struct frame_counts frames;
+};
+
+struct file {
+	struct output out;
+	const struct rd_encoder *encoder;
+	uid_t owner;
+	gid_t group;
+	uint8_t *text; /* header and trailer are encoded here */
+	size_t text_room, header_len;
+	uint64_t bytes;		    /* header and records, before compression */
+	uint64_t all;		    /* frames in the file */
+	struct frame_counts frames; /* the same per interface */
+	struct file_mark marks[FILE_MARKS];
+	unsigned int n_marks;
+};
+
+int file_init(
+	struct file *f, const struct rd_sink_config *config, size_t block, struct rd_error *err);
+void file_fini(struct file *f);
+
+/* Creates the file and writes its header. */
+int file_begin(struct file *f, const char *path, struct rd_error *err);
+/*
+ * Writes a run of whole records, `frames` says how many of which interface. On an error the file is
+ * cut back to whole records, far enough for a trailer, and the counts with it: 0, or an errno.
+ */
+int file_write(
+	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames);
+/* Trailer and final header. After a failed write it does what still can be done. 0 or an errno. */
+int file_end(struct file *f, const struct rd_iface_stats *stats, bool failed);
+int file_close(struct file *f, struct rd_error *err);
+
+/*
+ * Walks whole records from p until `bytes` bytes or `frames` frames are reached or exceeded, or
+ * `len` ends; returns the bytes walked and counts the frames.
+ */
+size_t records_walk(const struct rd_encoder *e, const uint8_t *p, size_t len, uint64_t bytes,
+	uint64_t frames, struct frame_counts *counts);
+uint64_t frame_counts_sum(const struct frame_counts *c);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The names of a series of files, the ring that keeps the newest, the command run on each. */
+#include "series.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <rdmadump/log.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+int series_init(struct series *s, const char *path, const struct rd_rotation *rotation,
+	struct rd_error *err)
+{
+	*s = (struct series){.rotation = rotation, .base = path};
+	s->many = rotation->bytes || rotation->frames || rotation->timed;
+	s->path = malloc(PATH_MAX);
+	s->kept = calloc(rotation->ring ? rotation->ring : 1, sizeof(*s->kept));
+	if (!s->path || !s->kept)
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for file names");
+	return 0;
+}
+
+void series_fini(struct series *s)
+{
+	for (unsigned int i = 0; s->kept && i < s->rotation->ring; i++)
+		free(s->kept[i]);
+	free(s->kept);
+	free(s->path);
+}
+
+/* base_00001_20261121031500.pcapng, as dumpcap names them. */
+static void name_dumpcap(struct series *s, const struct tm *tm)
+{
+	const char *slash = strrchr(s->base, '/'), *name = slash ? slash + 1 : s->base;
+	const char *dot = strchr(name + (*name == '.'), '.');
+	size_t stem = dot ? (size_t)(dot - s->base) : strlen(s->base);
+	char when[32];
+
+	strftime(when, sizeof(when), "%Y%m%d%H%M%S", tm);
+	snprintf(s->path, PATH_MAX, "%.*s_%05u_%s%s", (int)stem, s->base, s->number, when,
+		dot ? dot : "");
+}
+
+static unsigned int digits_of(unsigned int n)
+{
+	unsigned int digits = 1;
+
+	while (n /= 10)
+		digits++;
+	return digits;
+}
+
+/* As tcpdump: strftime of the name for each time slice; the name, name1, name2 within it; with a
+ * ring name0 ... with as many digits as the last one has. */
+static void name_tcpdump(struct series *s, const struct tm *tm)
+{
+	const struct rd_rotation *r = s->rotation;
+	size_t used = 0;
+
+	if (r->timed)
+		used = strftime(s->path, PATH_MAX, s->base, tm);
+	if (!used)
+		used = (size_t)snprintf(s->path, PATH_MAX, "%s", s->base);
+	if (used >= PATH_MAX || !(r->bytes || r->frames))
+		return;
+	if (r->ring && !r->timed)
+		snprintf(s->path + used, PATH_MAX - used, "%0*u", (int)digits_of(r->ring - 1),
+			(s->number - 1) % r->ring);
+	else if (s->within)
+		snprintf(s->path + used, PATH_MAX - used, "%u", s->within);
+}
+
+static int keep_newest(struct series *s, struct rd_error *err)
+{
+	unsigned int ring = s->rotation->ring;
+	char **slot;
+
+	if (!ring)
+		return 0;
+	slot = &s->kept[(s->number - 1) % ring];
+	if (*slot && strcmp(*slot, s->path) && unlink(*slot) < 0 && errno != ENOENT)
+		rd_log(RD_LOG_WARNING, "cannot remove the oldest file '%s': %s", *slot,
+			strerror(errno));
+	free(*slot);
+	*slot = strdup(s->path);
+	return *slot ? 0 : rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for file names");
+}
+
+int series_next(struct series *s, bool timed, struct rd_error *err)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	s->within = s->number && !timed ? s->within + 1 : 0;
+	s->number++;
+	localtime_r(&now, &tm);
+	if (!s->many || strcmp(s->base, "-") == 0)
+		snprintf(s->path, PATH_MAX, "%s", s->base);
+	else if (s->rotation->naming == RD_NAMES_DUMPCAP)
+		name_dumpcap(s, &tm);
+	else
+		name_tcpdump(s, &tm);
+	return keep_newest(s, err);
+}
+
+static void reap(struct series *s, int flags)
+{
+	int status;
+
+	while (s->running && waitpid(-1, &status, flags) > 0) {
+		s->running--;
+		if (status)
+			rd_log(RD_LOG_WARNING, "command '%s' failed with status %d",
+				s->rotation->command,
+				WIFEXITED(status) ? WEXITSTATUS(status) : status);
+	}
+}
+
+static void run_command(struct series *s)
+{
+	char *argv[] = {(char *)(uintptr_t)s->rotation->command, s->path, NULL};
+	posix_spawnattr_t attr;
+	sigset_t none, ours;
+	pid_t pid;
+	int rc;
+
+	sigemptyset(&none);
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGPIPE);
+	sigaddset(&ours, SIGXFSZ);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &ours);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	rc = posix_spawnp(&pid, argv[0], NULL, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	if (rc)
+		rd_log(RD_LOG_WARNING, "cannot run '%s %s': %s", argv[0], argv[1], strerror(rc));
+	else
+		s->running++;
+}
+
+static void print_name(const struct series *s)
+{
+	const char *to = s->rotation->print_names_to;
+	bool terminal = strcmp(to, "-") == 0 || strcmp(to, "stdout") == 0;
+	bool error = strcmp(to, "stderr") == 0;
+	int fd = terminal ? STDOUT_FILENO
+		 : error  ? STDERR_FILENO
+			  : open(to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+	if (fd < 0 || dprintf(fd, "%s\n", s->path) < 0)
+		rd_log(RD_LOG_WARNING, "cannot print the file's name to '%s': %s", to,
+			strerror(errno));
+	if (fd >= 0 && !terminal && !error)
+		close(fd);
+}
+
+void series_closed(struct series *s)
+{
+	if (strcmp(s->base, "-") == 0)
+		return;
+	if (s->rotation->print_names_to)
+		print_name(s);
+	if (s->rotation->command)
+		run_command(s);
+	reap(s, WNOHANG);
+}
+
+void series_wait(struct series *s)
+{
+	reap(s, 0);
+}
