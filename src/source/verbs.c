@@ -14,16 +14,38 @@
 #define EVENTS_PER_ACK	 64 /* acknowledging takes a lock: not for every event */
 #define HOPELESS_REPAIRS 64 /* repairs in a row without one frame between them */
 
-/* A frame that did not fit shows that the port's MTU does not bound what it carries. */
-static int ring_grow(struct verbs *v, struct rd_error *err)
+/*
+ * A frame that did not fit shows that the port's MTU does not bound what it carries. Where the
+ * memory for larger buffers is refused, the old ones go on.
+ */
+static void ring_grow(struct verbs *v)
 {
-	unsigned int n = v->ring.n;
 	uint32_t size = v->ring.buffer_size * 2 < FRAME_MAX ? v->ring.buffer_size * 2 : FRAME_MAX;
+	struct verbs_ring larger;
+	struct rd_error why;
 
 	if (size == v->ring.buffer_size)
-		return 0;
+		return;
+	if (verbs_ring_init(&larger, v->pd, v->ring.n, size, &why) < 0) {
+		rd_log(RD_LOG_WARNING, "%s", why.text);
+		return;
+	}
+	/* Of the QP nothing is posted any more: it is in error, and about to be reset. */
 	verbs_ring_fini(&v->ring);
-	return verbs_ring_init(&v->ring, v->pd, n, size, err);
+	v->ring = larger;
+}
+
+/* A reset needs no privilege, which we may have given up; a new queue needs CAP_NET_RAW. */
+static int queue_renew(struct verbs *v, const struct ailment *was, struct rd_error *err)
+{
+	if (was->too_long)
+		ring_grow(v);
+	if (!was->queues && verbs_queue_reset(v, err) == 0)
+		return 0;
+	verbs_queue_destroy(v);
+	if (verbs_queue_create(v, err) < 0)
+		return -1;
+	return verbs_flow_create(v, err);
 }
 
 static int fail_removed(const struct verbs *v, struct rd_error *err)
@@ -37,20 +59,19 @@ static int verbs_service(struct rd_source *src, struct rd_error *err);
 /* Brings the queue back after it fell into error. Frames in between are lost: that is noted. */
 static int repair(struct verbs *v, struct rd_error *err)
 {
-	struct ailment was = v->ailment;
+	struct ailment was;
 	char size[RD_UNITS_LEN];
 
 	/* A device that goes away fails its queues first and says so next. */
 	verbs_service(&v->src, err);
+	was = v->ailment;
 	if (v->removed)
 		return fail_removed(v, err);
 	v->gaps++;
 	if (++v->repairs > HOPELESS_REPAIRS)
 		return rd_fail(err, RD_CLASS_PARTIAL, 0, "see the kernel's log (dmesg)",
 			"the receive queue of %s fails again and again: %s", v->name, was.text);
-	verbs_queue_destroy(v);
-	if ((was.too_long && ring_grow(v, err) < 0) || verbs_queue_create(v, err) < 0 ||
-		verbs_flow_create(v, err) < 0)
+	if (queue_renew(v, &was, err) < 0)
 		return -1;
 	v->ailment = (struct ailment){0};
 	rd_source_note(&v->src,
@@ -151,7 +172,8 @@ static int verbs_receive(
 	n = v->cq_ex ? poll_extended(v, frames, max) : poll_plain(v, frames, max);
 	if (n <= 0) {
 		if (n < 0)
-			v->ailment.text = "the completion queue cannot be polled";
+			v->ailment = (struct ailment){
+				.text = "the completion queue cannot be polled", .queues = true};
 		/* What completed before the device was gone has been taken by now. */
 		return v->removed && !v->stopped ? fail_removed(v, err) : 0;
 	}
@@ -235,6 +257,7 @@ static void take_event(struct verbs *v, const struct ibv_async_event *event)
 			/* The first is the cause, the others follow from it. */
 			if (!v->ailment.text)
 				v->ailment.text = events[i].text;
+			v->ailment.queues |= event->event_type == IBV_EVENT_CQ_ERR;
 			return;
 		}
 		rd_source_note(&v->src, "%s", events[i].text);

@@ -14,6 +14,7 @@
 struct ailment {
 	const char *text;
 	bool too_long; /* a frame did not fit its buffer */
+	bool queues;   /* the CQ failed too: a reset of the QP does not help */
 };
 
 struct verbs {
@@ -47,6 +48,8 @@ int verbs_fail(const struct verbs *v, struct rd_error *err, int errnum, const ch
 	const char *verb);
 /* CQ and QP, receives posted, ready to receive; no flow yet. Undoes what it did when it fails. */
 int verbs_queue_create(struct verbs *v, struct rd_error *err);
+/* Empties a failed QP and makes it ready again; its flow stays. Needs no privilege. */
+int verbs_queue_reset(struct verbs *v, struct rd_error *err);
 /* Flow, QP, CQ: whatever of them exists. */
 void verbs_queue_destroy(struct verbs *v);
 int verbs_flow_create(struct verbs *v, struct rd_error *err);

@@ -150,3 +150,14 @@ int verbs_queue_create(struct verbs *v, struct rd_error *err)
 	}
 	return 0;
 }
+
+int verbs_queue_reset(struct verbs *v, struct rd_error *err)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+	int rc = ibv_modify_qp(v->qp, &attr, IBV_QP_STATE);
+
+	if (rc)
+		return verbs_fail(v, err, rc, advise(qp_advice, rc), "modify_qp to RESET");
+	v->armed = false;
+	return qp_ready(v, err);
+}
