@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck disable=SC2086,SC2001 # lists of words; readable sed
 # Checks the model by itself: with Debian's tools, and with probe.c as a plain consumer.
 # The binaries are looked for in $SOFTHCA_BIN, next to this script and in its .libs.
 
@@ -204,7 +205,7 @@ $(stat_of leaked.cqs) $(stat_of leaked.mrs) $(stat_of leaked.pds) $(stat_of leak
 	same "what is in use cannot be destroyed" 3 "$(grep -c 'early: Device or resource busy' <<< "$out")"
 	same "order violations are counted" 3 "$(stat_of order_violations)"
 	hca --pidfile "$tmp/pid" --gen count=10,size=100 -- "$bin/probe" > "$tmp/out" &
-	for i in 1 2 3 4 5 6 7 8 9 10; do [ -s "$tmp/pid" ] && break; sleep 0.1; done
+	for _ in 1 2 3 4 5 6 7 8 9 10; do [ -s "$tmp/pid" ] && break; sleep 0.1; done
 	sleep 0.3
 	kill -INT "$(cat "$tmp/pid")"
 	wait $!
