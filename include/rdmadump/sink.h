@@ -82,6 +82,8 @@ struct rd_file_account {
 };
 
 struct rd_sink_ending {
+	/* A file is about to be begun: the section's comment must be that of an unfinished one. */
+	void (*begin)(void *ctx);
 	/*
 	 * Fills stats[] for the trailer and may change the section's comment for the header. Called
 	 * from the writer's thread, for the last file from that of rd_sink_close().
@@ -126,6 +128,8 @@ int rd_sink_close(struct rd_sink *sink, const struct rd_tally *final, struct rd_
 
 /* The compression that a file name's ending asks for ("gz", "zst"), NULL for none or unknown. */
 const char *rd_compression_of(const char *path);
+/* Whether the header's comment can be written over when the file is complete: no pipe, no zst. */
+bool rd_header_rewritable(const char *path, const char *compression);
 /* "gz zst": what this program can compress with. */
 const char *rd_compressions(void);
 

@@ -79,6 +79,7 @@ struct session {
 	struct identity identity;
 	int signal; /* that ended it, 0: none */
 	bool broken_pipe;
+	bool rewritable; /* the header's comment, at the end */
 	struct rd_error error;	      /* class NONE: all went well */
 	uint64_t last_bytes, last_ns; /* of the progress line */
 };

@@ -238,9 +238,12 @@ void session_comment(struct session *s, const struct rd_file_account *account)
 		if (account)
 			comment_numbers(s, account, s->comment + used, sizeof(s->comment) - used);
 		else
-			snprintf(s->comment + used, sizeof(s->comment) - used,
-				"Not finished: the program still writes, or was killed; what was "
-				"lost is not known.");
+			snprintf(s->comment + used, sizeof(s->comment) - used, "%s",
+				s->rewritable
+					? "Not finished: the program still writes, or was killed; "
+					  "what was lost is not known."
+					: "What was lost stands in the interface statistics at "
+					  "the end; without them the capture was not finished.");
 	}
 	used = strlen(s->comment);
 	memset(s->comment + used, ' ', sizeof(s->comment) - 1 - used);

@@ -32,6 +32,11 @@ static void block_signals(sigset_t *set)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
+static bool written_to_pipe(const struct session *s)
+{
+	return s->opt->path && strcmp(s->opt->path, "-") == 0;
+}
+
 static bool on_signal(void *ctx, int fd)
 {
 	struct session *s = ctx;
@@ -46,7 +51,8 @@ static bool on_signal(void *ctx, int fd)
 		rd_log(RD_LOG_WARNING, "%s", line + strspn(line, " "));
 		return false;
 	case SIGUSR2:
-		s->capture.turn = true;
+		/* A pipe has one beginning. */
+		s->capture.turn = !written_to_pipe(s);
 		return false;
 	default:
 		s->signal = (int)info.ssi_signo;
@@ -111,16 +117,16 @@ static int timer(uint64_t period, bool once, bool aligned)
 
 /* --- the output ------------------------------------------------------------------------- */
 
-static bool written_to_pipe(const struct session *s)
-{
-	return s->opt->path && strcmp(s->opt->path, "-") == 0;
-}
-
 static const char *compression_of(const struct session *s)
 {
 	if (!s->opt->compress)
 		return rd_compression_of(s->opt->path);
 	return strcmp(s->opt->compress, "none") ? s->opt->compress : NULL;
+}
+
+static void begin_file(void *ctx)
+{
+	session_comment(ctx, NULL);
 }
 
 /* A file's frames are all in it: its statistics and its comment can be made. */
@@ -178,7 +184,6 @@ static int open_sink(struct session *s)
 		.rotation = s->opt->rotation};
 
 	session_describe(s);
-	session_comment(s, NULL);
 	if (!s->opt->path) {
 		s->encoder = (struct rd_encoder){.ifaces = s->ifaces, .n_ifaces = s->n_ifaces};
 		return 0;
@@ -186,8 +191,9 @@ static int open_sink(struct session *s)
 	if (rd_encoder_init(&s->encoder, s->opt->format, s->opt->path, &s->section, s->ifaces,
 		    s->n_ifaces, &s->error) < 0)
 		return -1;
-	ending = (struct rd_sink_ending){fill_ending, s};
+	ending = (struct rd_sink_ending){begin_file, fill_ending, s};
 	config.compression = compression_of(s);
+	s->rewritable = rd_header_rewritable(s->opt->path, config.compression);
 	for (unsigned int i = 0; i < s->n_ifaces; i++)
 		if (s->ifaces[i].max_frame > config.max_frame)
 			config.max_frame = s->ifaces[i].max_frame;

@@ -2,7 +2,6 @@
 /* Compression of a file block by block, by zlib and libzstd. */
 #include "compress.h"
 #include "config.h"
-#include <rdmadump/bytes.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef HAVE_ZLIB
@@ -69,10 +68,22 @@ static size_t gzip_block(
 	return gzip_member(&c->gz, to, room, from, len);
 }
 
-static size_t gzip_stored(
+static size_t gzip_first(
 	struct compressor *c, uint8_t *to, size_t room, const uint8_t *from, size_t len)
 {
 	return gzip_member(&c->gz_stored, to, room, from, len);
+}
+static bool gzip_begin(struct compressor *c)
+{
+	(void)c;
+	return true;
+}
+
+static size_t gzip_last(struct compressor *c, uint8_t *to, size_t room, const uint8_t *from,
+	size_t len, bool broken)
+{
+	(void)broken;
+	return gzip_member(&c->gz, to, room, from, len);
 }
 #endif
 
@@ -92,12 +103,16 @@ static struct compressor *zstd_open(int level)
 	if (!c)
 		return NULL;
 	c->zst = ZSTD_createCCtx();
-	if (c->zst &&
-		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zst, ZSTD_c_compressionLevel, level)) &&
-		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zst, ZSTD_c_checksumFlag, 1)))
+	/* No checksum: a frame that had to be cut could not be ended with it. */
+	if (c->zst && !ZSTD_isError(ZSTD_CCtx_setParameter(c->zst, ZSTD_c_compressionLevel, level)))
 		return c;
 	zstd_close(c);
 	return NULL;
+}
+
+static bool zstd_begin(struct compressor *c)
+{
+	return !ZSTD_isError(ZSTD_CCtx_reset(c->zst, ZSTD_reset_session_only));
 }
 
 static size_t zstd_bound(struct compressor *c, size_t len)
@@ -106,27 +121,34 @@ static size_t zstd_bound(struct compressor *c, size_t len)
 	return ZSTD_compressBound(len) + 64 + len / ZSTD_RAW_MOST * 4;
 }
 
+static size_t zstd_stream(struct compressor *c, uint8_t *to, size_t room, const uint8_t *from,
+	size_t len, ZSTD_EndDirective how)
+{
+	ZSTD_inBuffer in = {from, len, 0};
+	ZSTD_outBuffer out = {to, room, 0};
+	size_t rc;
+
+	do {
+		rc = ZSTD_compressStream2(c->zst, &out, &in, how);
+		if (ZSTD_isError(rc) || (rc && out.pos == out.size))
+			return 0;
+	} while (rc);
+	return out.pos;
+}
+
 static size_t zstd_block(
 	struct compressor *c, uint8_t *to, size_t room, const uint8_t *from, size_t len)
 {
-	size_t n = ZSTD_compress2(c->zst, to, room, from, len);
-
-	return ZSTD_isError(n) ? 0 : n;
+	return zstd_stream(c, to, room, from, len, ZSTD_e_flush);
 }
 
-/* A frame of raw blocks, which the library has no call for: RFC 8878 3.1.1. */
-static size_t zstd_stored(
-	struct compressor *c, uint8_t *to, size_t room, const uint8_t *from, size_t len)
+/* Raw blocks, which need nothing of the compressor's state, end the frame: RFC 8878 3.1.1.2. */
+static size_t zstd_raw_end(uint8_t *to, size_t room, const uint8_t *from, size_t len)
 {
-	const uint8_t single_segment_4_byte_size = 0xa0;
-	size_t used = 9;
+	size_t used = 0;
 
-	(void)c;
-	if (room < used + len + 3 * (len / ZSTD_RAW_MOST + 1))
+	if (room < len + 3 * (len / ZSTD_RAW_MOST + 1))
 		return 0;
-	rd_put_le32(to, 0xfd2fb528);
-	to[4] = single_segment_4_byte_size;
-	rd_put_le32(to + 5, (uint32_t)len);
 	do {
 		size_t n = len < ZSTD_RAW_MOST ? len : ZSTD_RAW_MOST;
 		uint32_t head = (uint32_t)n << 3 | (n == len);
@@ -141,14 +163,48 @@ static size_t zstd_stored(
 	} while (len);
 	return used;
 }
+
+static size_t zstd_last(struct compressor *c, uint8_t *to, size_t room, const uint8_t *from,
+	size_t len, bool broken)
+{
+	return broken ? zstd_raw_end(to, room, from, len)
+		      : zstd_stream(c, to, room, from, len, ZSTD_e_end);
+}
 #endif
 
 const struct compression compressions[] = {
 #ifdef HAVE_ZLIB
-	{"gz", ".gz", 1, 1, 9, gzip_open, gzip_bound, gzip_block, gzip_stored, gzip_close},
+	{
+		.name = "gz",
+		.suffix = ".gz",
+		.level = 1,
+		.level_min = 1,
+		.level_max = 9,
+		.rewritable = true,
+		.open = gzip_open,
+		.begin = gzip_begin,
+		.bound = gzip_bound,
+		.first = gzip_first,
+		.block = gzip_block,
+		.last = gzip_last,
+		.close = gzip_close,
+	},
 #endif
 #ifdef HAVE_ZSTD
-	{"zst", ".zst", 1, 1, 19, zstd_open, zstd_bound, zstd_block, zstd_stored, zstd_close},
+	{
+		.name = "zst",
+		.suffix = ".zst",
+		.level = 1,
+		.level_min = 1,
+		.level_max = 19,
+		.open = zstd_open,
+		.begin = zstd_begin,
+		.bound = zstd_bound,
+		.first = zstd_block,
+		.block = zstd_block,
+		.last = zstd_last,
+		.close = zstd_close,
+	},
 #endif
 	{0},
 };

@@ -4,6 +4,7 @@
 #include "file.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* A failed write is undone back to a block's start at most this far, to make room for a trailer. */
 #define UNDO_BYTES 65536
@@ -67,11 +68,14 @@ int file_begin(struct file *f, const char *path, struct rd_error *err)
 	if (output_open(&f->out, path, f->owner, f->group, err) < 0)
 		return -1;
 	f->header_len = f->encoder->format->header(f->encoder, f->text, f->text_room);
-	/* ERF files have no header. */
-	if (f->header_len)
-		output_write_start(&f->out, f->text, f->header_len, &whole, &errnum);
+	/* ERF files have none. */
+	if (f->header_len || f->out.compression)
+		output_write_first(&f->out, f->text, f->header_len, &whole, &errnum);
 	if (!whole) {
 		output_close(&f->out, NULL);
+		/* What no program can read is no file. */
+		if (f->out.regular)
+			unlink(path);
 		return rd_fail(err, RD_CLASS_OUTPUT, errnum,
 			"free some space or choose another file system",
 			"cannot write the header of '%s'", path);
@@ -158,15 +162,15 @@ int file_end(struct file *f, const struct rd_iface_stats *stats, bool failed)
 	size_t len;
 
 	/* What a pipe got of the last record cannot be taken back. */
-	if (!format->trailer || (failed && !f->out.regular))
+	if (failed && !f->out.regular)
 		return 0;
-	len = format->trailer(f->encoder, stats, f->text, f->text_room);
-	output_write(&f->out, f->text, len, &whole, &errnum);
+	len = format->trailer ? format->trailer(f->encoder, stats, f->text, f->text_room) : 0;
+	output_write_last(&f->out, f->text, len, failed, &whole, &errnum);
 	if (!whole)
 		output_cut(&f->out, before);
 	len = format->header(f->encoder, f->text, f->text_room);
 	if (len == f->header_len)
-		output_rewrite_start(&f->out, f->text, len);
+		output_rewrite_first(&f->out, f->text, len);
 	return whole ? 0 : errnum;
 }
 

@@ -123,25 +123,45 @@ size_t output_write(struct output *out, const void *data, size_t len, bool *whol
 	return n ? write_all(out, out->packed, n, whole, errnum) : fail_packing(whole, errnum);
 }
 
-size_t output_write_start(
+size_t output_write_first(
 	struct output *out, const void *data, size_t len, bool *whole, int *errnum)
 {
 	size_t n;
 
 	if (!out->compression)
 		return write_all(out, data, len, whole, errnum);
-	n = out->compression->stored(out->compressor, out->packed, out->packed_room, data, len);
+	n = out->compression->begin(out->compressor)
+		    ? out->compression->first(
+			      out->compressor, out->packed, out->packed_room, data, len)
+		    : 0;
 	return n ? write_all(out, out->packed, n, whole, errnum) : fail_packing(whole, errnum);
 }
 
-void output_rewrite_start(struct output *out, const void *data, size_t len)
+size_t output_write_last(
+	struct output *out, const void *data, size_t len, bool broken, bool *whole, int *errnum)
+{
+	size_t n;
+
+	if (!out->compression)
+		return write_all(out, data, len, whole, errnum);
+	n = out->compression->last(
+		out->compressor, out->packed, out->packed_room, data, len, broken);
+	return n ? write_all(out, out->packed, n, whole, errnum) : fail_packing(whole, errnum);
+}
+
+bool output_is_rewritable(const struct output *out)
+{
+	return out->regular && (!out->compression || out->compression->rewritable);
+}
+
+void output_rewrite_first(struct output *out, const void *data, size_t len)
 {
 	const void *block = data;
 
-	if (!out->regular)
+	if (!output_is_rewritable(out))
 		return;
 	if (out->compression) {
-		len = out->compression->stored(
+		len = out->compression->first(
 			out->compressor, out->packed, out->packed_room, data, len);
 		block = out->packed;
 	}

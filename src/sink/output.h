@@ -35,11 +35,16 @@ int output_open(
  * what it was compressed to), or less on an error (errno in *errnum, *whole false).
  */
 size_t output_write(struct output *out, const void *data, size_t len, bool *whole, int *errnum);
-/* The same, such that it can be overwritten by another block of this length. */
-size_t output_write_start(
+/* The same for a file's first block. */
+size_t output_write_first(
 	struct output *out, const void *data, size_t len, bool *whole, int *errnum);
-/* Overwrites what output_write_start() wrote first, in a regular file. */
-void output_rewrite_start(struct output *out, const void *data, size_t len);
+/* The same for its last one (len may be 0); broken: output_cut() has taken bytes away. */
+size_t output_write_last(
+	struct output *out, const void *data, size_t len, bool broken, bool *whole, int *errnum);
+/* Whether output_rewrite_first() can be. */
+bool output_is_rewritable(const struct output *out);
+/* Overwrites what output_write_first() wrote by a block of the same length. */
+void output_rewrite_first(struct output *out, const void *data, size_t len);
 /* Cuts a regular file to `size` bytes and goes on behind them. */
 void output_cut(struct output *out, uint64_t size);
 int output_close(struct output *out, struct rd_error *err);

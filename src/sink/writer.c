@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define CHUNKS_MIN  3 /* one being filled, one being written, one between */
@@ -109,11 +110,12 @@ static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 	return 0;
 }
 
-static int begin_file(struct rd_sink *s, bool timed, struct rd_error *err)
+static int begin_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
 {
 	s->lost = (struct frame_counts){0};
 	s->first_ns = s->last_ns = 0;
-	if (series_next(&s->series, timed, err) < 0 ||
+	s->ending->begin(s->ending->ctx);
+	if (series_next(&s->series, first_ns, err) < 0 ||
 		file_begin(&s->file, s->series.path, err) < 0)
 		return -1;
 	atomic_fetch_add_explicit(&s->files, 1, memory_order_relaxed);
@@ -122,14 +124,14 @@ static int begin_file(struct rd_sink *s, bool timed, struct rd_error *err)
 }
 
 /* False when nothing more is to be written. */
-static bool next_file(struct rd_sink *s, bool timed)
+static bool next_file(struct rd_sink *s, uint64_t first_ns)
 {
 	if (s->rotation.files && s->series.number >= s->rotation.files) {
 		stop_writing(s, &s->complete);
 		return false;
 	}
 	if (end_file(s, false, &s->error) == 0 && !rd_sink_failed(s) &&
-		begin_file(s, timed, &s->error) == 0)
+		begin_file(s, first_ns, &s->error) == 0)
 		return true;
 	if (!rd_sink_failed(s))
 		stop_writing(s, &s->failed);
@@ -197,12 +199,17 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 		size_t len;
 
 		if ((at == 0 && c->turn && s->file.all) || file_is_full(s))
-			if (!next_file(s, at == 0 && c->turn))
+			if (!next_file(s, c->first_ns))
 				break;
 		if (at == 0)
 			memcpy(s->seen, c->tally, sizeof(s->seen));
 		if (!s->first_ns)
 			s->first_ns = c->first_ns;
+		if (s->file.all == 0 &&
+			series_first_frame(&s->series, c->first_ns, &s->error) < 0) {
+			stop_writing(s, &s->failed);
+			break;
+		}
 		s->last_ns = c->last_ns;
 		len = piece_of(s, c, at, &all, &frames);
 		left -= frame_counts_sum(&frames);
@@ -298,7 +305,7 @@ int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
 		rd_ring_init(&s->free, s->n_chunks, err) < 0 ||
 		series_init(&s->series, config->path, &s->rotation, err) < 0 ||
 		file_init(&s->file, config, s->chunks[0].room, err) < 0 ||
-		begin_file(s, true, err) < 0)
+		begin_file(s, 0, err) < 0)
 		goto fail;
 	rc = pthread_create(&s->thread, NULL, writer, s);
 	if (rc) {
@@ -408,6 +415,18 @@ const char *rd_compression_of(const char *path)
 			return c->name;
 	}
 	return NULL;
+}
+
+bool rd_header_rewritable(const char *path, const char *compression)
+{
+	struct stat st;
+
+	if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+		return false;
+	for (const struct compression *c = compressions; compression && c->name; c++)
+		if (strcmp(c->name, compression) == 0)
+			return c->rewritable;
+	return true;
 }
 
 const char *rd_compressions(void)
