@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PIPE_BYTES (1 << 20) /* what everybody may ask for by default: fs.pipe-max-size */
+
 static const char *open_advice(int errnum)
 {
 	switch (errnum) {
@@ -78,7 +80,13 @@ int output_open(
 		return rd_fail(err, RD_CLASS_OUTPUT, errno, open_advice(errno),
 			"cannot write to '%s'", path);
 	/* stdout may be a file that is appended to or shared: what stands in it is not ours. */
-	out->regular = strcmp(path, "-") != 0 && fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode);
+	if (fstat(out->fd, &st) < 0)
+		st.st_mode = 0;
+	out->regular = strcmp(path, "-") != 0 && S_ISREG(st.st_mode);
+	/* A pipe's 64 KiB mean a switch of threads for each; more is a favour that may be refused.
+	 */
+	if (S_ISFIFO(st.st_mode))
+		fcntl(out->fd, F_SETPIPE_SZ, PIPE_BYTES);
 	if (out->regular && owner != (uid_t)-1 && fchown(out->fd, owner, group) < 0)
 		return rd_fail(err, RD_CLASS_OUTPUT, errno, "choose another directory or user (-Z)",
 			"cannot give '%s' to user %u", path, (unsigned int)owner);

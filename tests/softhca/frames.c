@@ -53,8 +53,9 @@ static bool pcap_calls_load(struct pcap_calls *c)
 	return c->open && c->datalink && c->next && c->error && c->close;
 }
 
-static bool file_add(struct file_frames *f, const uint8_t *p, uint32_t len, uint64_t ts)
+static bool file_add(void *ctx, const uint8_t *p, uint32_t len, uint64_t ts)
 {
+	struct file_frames *f = ctx;
 	size_t need = f->used + ((size_t)len + 63) / 64 * 64;
 
 	if (need > f->room) {
@@ -108,8 +109,8 @@ static void file_close(struct frames *base)
 	free(f);
 }
 
-static bool file_read(struct file_frames *f, const struct pcap_calls *c, pcap_t *pc, int dlt,
-	char *err, size_t errlen)
+static bool file_read(const struct pcap_calls *c, pcap_t *pc, int dlt, frame_visitor *visit,
+	void *ctx, char *err, size_t errlen)
 {
 	struct pcap_pkthdr *h;
 	const u_char *p;
@@ -126,67 +127,61 @@ static bool file_read(struct file_frames *f, const struct pcap_calls *c, pcap_t 
 			for (uint32_t at = 8; p[at] & 0x80 && skip + 8 <= len; at = skip, skip += 8)
 				;
 		}
-		if (!file_add(f, p + skip, len - skip, ts)) {
-			snprintf(err, errlen, "no memory for the frames of the capture file");
-			return false;
-		}
+		if (!visit(ctx, p + skip, len - skip, ts))
+			return true;
 	}
-	if (rc == -1) {
+	if (rc == -1)
 		snprintf(err, errlen, "%s", c->error(pc));
-		return false;
-	}
-	if (f->count > 1)
-		f->span_ns =
-			f->entries[f->count - 1].ts_ns - f->entries[0].ts_ns +
-			(f->entries[f->count - 1].ts_ns - f->entries[0].ts_ns) / (f->count - 1);
-	return true;
+	return rc != -1;
 }
 
-struct frames *frames_load_any(const char *path, int *linktype, char *err, size_t errlen)
+bool frames_visit(
+	const char *path, int *linktype, frame_visitor *visit, void *ctx, char *err, size_t errlen)
 {
-	struct file_frames *f = calloc(1, sizeof(*f));
 	char pcap_err[PCAP_ERRBUF_SIZE] = "";
 	struct pcap_calls c = {0};
-	pcap_t *pc = NULL;
+	pcap_t *pc;
+	bool good;
 
-	if (!f || !pcap_calls_load(&c)) {
+	if (!pcap_calls_load(&c)) {
 		snprintf(err, errlen, "cannot load libpcap to read '%s'", path);
-		goto fail;
+		return false;
 	}
-	f->base = (struct frames){file_next, file_close};
-	f->loops = 1;
 	pc = c.open(path, PCAP_TSTAMP_PRECISION_NANO, pcap_err);
 	if (!pc) {
 		snprintf(err, errlen, "%s", pcap_err);
-		goto fail;
+		return false;
 	}
 	*linktype = c.datalink(pc);
-	if (!file_read(f, &c, pc, *linktype, err, errlen))
-		goto fail;
+	good = file_read(&c, pc, *linktype, visit, ctx, err, errlen);
 	c.close(pc);
-	return &f->base;
-fail:
-	if (pc)
-		c.close(pc);
-	if (f)
-		file_close(&f->base);
-	return NULL;
+	return good;
 }
 
 struct frames *frames_load(const char *path, bool ib, uint64_t loops, char *err, size_t errlen)
 {
+	struct file_frames *f = calloc(1, sizeof(*f));
 	int dlt, want = ib ? DLT_ERF : DLT_EN10MB;
-	struct frames *f = frames_load_any(path, &dlt, err, errlen);
 
-	if (f && dlt != want) {
+	if (!f)
+		return NULL;
+	f->base = (struct frames){file_next, file_close};
+	f->loops = loops;
+	if (!frames_visit(path, &dlt, file_add, f, err, errlen))
+		goto fail;
+	if (dlt != want) {
 		snprintf(err, errlen, "'%s' has link type %d, an %s port needs %d", path, dlt,
 			ib ? "InfiniBand" : "Ethernet", want);
-		frames_close(f);
-		return NULL;
+		goto fail;
 	}
-	if (f)
-		((struct file_frames *)f)->loops = loops;
-	return f;
+	if (f->count > 1) {
+		f->span_ns = f->entries[f->count - 1].ts_ns - f->entries[0].ts_ns;
+		f->span_ns += f->span_ns / (f->count - 1);
+	}
+	return &f->base;
+fail:
+	file_close(&f->base);
+	return NULL;
 }
 
 bool frames_next(struct frames *f, struct frame *out)

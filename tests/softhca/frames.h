@@ -27,8 +27,14 @@ struct frames;
 /* Both return NULL with a message in err; ib selects InfiniBand local frames instead of RoCEv2. */
 struct frames *frames_generate(const struct gen_conf *conf, bool ib, char *err, size_t errlen);
 struct frames *frames_load(const char *path, bool ib, uint64_t loops, char *err, size_t errlen);
-/* As frames_load, but of any link type, which goes to *linktype; ERF headers are stripped. */
-struct frames *frames_load_any(const char *path, int *linktype, char *err, size_t errlen);
+/* False ends the visit. */
+typedef bool frame_visitor(void *ctx, const uint8_t *data, uint32_t len, uint64_t ts_ns);
+/*
+ * Shows each frame of a capture file of any link type, which goes to *linktype; ERF headers are
+ * stripped. Nothing is kept in memory. False with a message in err if the file is bad.
+ */
+bool frames_visit(
+	const char *path, int *linktype, frame_visitor *visit, void *ctx, char *err, size_t errlen);
 void frames_close(struct frames *f);
 /* False at the end. The bytes stay valid until the next call. */
 bool frames_next(struct frames *f, struct frame *out);

@@ -59,6 +59,12 @@ static void write_frame(FILE *f, const struct frame *fr, uint64_t i, bool ib)
 	fwrite(fr->data, fr->len, 1, f);
 }
 
+static void print_hash(const struct frame_hash *h)
+{
+	printf("%llu %llu %016llx\n", (unsigned long long)h->frames, (unsigned long long)h->bytes,
+		(unsigned long long)h->h);
+}
+
 static int run(struct frames *src, const char *out, uint64_t first, bool ib)
 {
 	struct frame_hash h = FRAME_HASH_INIT;
@@ -83,9 +89,38 @@ static int run(struct frames *src, const char *out, uint64_t first, bool ib)
 		perror(out);
 		rc = 1;
 	}
-	printf("%llu %llu %016llx\n", (unsigned long long)h.frames, (unsigned long long)h.bytes,
-		(unsigned long long)h.h);
+	print_hash(&h);
 	return rc;
+}
+
+struct hashing {
+	struct frame_hash hash;
+	uint64_t first;
+};
+
+static bool hash_frame(void *ctx, const uint8_t *data, uint32_t len, uint64_t ts_ns)
+{
+	struct hashing *h = ctx;
+
+	(void)ts_ns;
+	if (h->first && h->hash.frames == h->first)
+		return false;
+	frame_hash_add(&h->hash, data, len);
+	return true;
+}
+
+static int hash_file(const char *path, uint64_t first)
+{
+	struct hashing h = {FRAME_HASH_INIT, first};
+	char err[256] = "";
+	int linktype;
+
+	if (!frames_visit(path, &linktype, hash_frame, &h, err, sizeof(err))) {
+		fprintf(stderr, "softhca-frames: %s\n", err);
+		return 1;
+	}
+	print_hash(&h.hash);
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -104,7 +139,7 @@ int main(int argc, char **argv)
 	struct gen_conf g;
 	char err[256] = "";
 	bool ib = false;
-	int c, linktype, rc;
+	int c, rc;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
@@ -125,9 +160,9 @@ int main(int argc, char **argv)
 			return c != 'h';
 		}
 	}
-	if (hash) {
-		src = frames_load_any(hash, &linktype, err, sizeof(err));
-	} else if (optind + 1 == argc) {
+	if (hash)
+		return hash_file(hash, first);
+	if (optind + 1 == argc) {
 		if (gen_conf_parse(&g, argv[optind], err, sizeof(err)))
 			src = frames_generate(&g, ib, err, sizeof(err));
 	} else {

@@ -305,8 +305,7 @@ static void expect_same(const struct rd_packet *a, const struct rd_packet *b)
 
 static unsigned long cut_capture(const char *path, unsigned long *mads)
 {
-	char error[PCAP_ERRBUF_SIZE];
-	pcap_t *in = pcap_open_offline(path, error);
+	pcap_t *in = capture_open(path);
 	struct pcap_pkthdr *h;
 	unsigned long roce = 0;
 	const u_char *data;
@@ -339,9 +338,9 @@ static void test_captures(void **state)
 	glob_t found;
 
 	(void)state;
-	snprintf(pattern, sizeof(pattern), "%s/roce/*/*.pcap", dir ? dir : "");
+	snprintf(pattern, sizeof(pattern), "%s/roce/*/*.pcap.zst", dir ? dir : "");
 	if (!dir || glob(pattern, 0, NULL, &found))
-		skip();
+		fail_msg("TEST_DATA must name tests/data");
 	for (size_t i = 0; i < found.gl_pathc; i++)
 		roce += cut_capture(found.gl_pathv[i], &mads);
 	globfree(&found);

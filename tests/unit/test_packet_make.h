@@ -3,7 +3,9 @@
 #ifndef TEST_PACKET_MAKE_H
 #define TEST_PACKET_MAKE_H
 
+#include <pcap/pcap.h>
 #include <rdmadump/packet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,6 +151,17 @@ static inline uint8_t *make_exact(const uint8_t *data, uint32_t n)
 static inline struct rd_frame make_frame(const struct make *m)
 {
 	return (struct rd_frame){.data = m->b, .caplen = m->n, .len = m->n};
+}
+
+/* A real capture, decompressed by zstd(1); NULL if that fails. */
+static inline pcap_t *capture_open(const char *path)
+{
+	char command[4200], error[PCAP_ERRBUF_SIZE];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "zstd -dcq '%s'", path);
+	f = popen(command, "r");
+	return f ? pcap_fopen_offline(f, error) : NULL;
 }
 
 #endif
