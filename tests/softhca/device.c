@@ -70,7 +70,8 @@ static struct mr *mr_find(struct hca *h, struct qp *qp, uint32_t lkey)
 {
 	struct mr *mr;
 
-	if (qp->mr && qp->mr->lkey == lkey && qp->mr_generation == h->key_generation)
+	/* The generation first: an MR of an older one may be freed. */
+	if (qp->mr && qp->mr_generation == h->key_generation && qp->mr->lkey == lkey)
 		return qp->mr;
 	mr = lkey >> 8 < h->nkeys && h->keys ? h->keys[lkey >> 8] : NULL;
 	if (!mr || mr->lkey != lkey || mr->pd != qp->pd || !(mr->access & IBV_ACCESS_LOCAL_WRITE))
