@@ -82,6 +82,8 @@ struct rd_file_account {
 };
 
 struct rd_sink_ending {
+	/* Called now and then while rd_sink_close() waits for an output that takes its time. */
+	void (*waiting)(void *ctx);
 	/* A file is about to be begun: the section's comment must be that of an unfinished one. */
 	void (*begin)(void *ctx);
 	/*

@@ -97,7 +97,8 @@ struct rd_verbs_config {
 	const struct rd_port *port;
 	unsigned int log2_buffers; /* receive ring of 2^this buffers */
 	uint32_t max_frame;	   /* longest frame in bytes; 0: from the port's MTU */
-	const char *sysroot;	   /* for counters; "" is the running system */
+	bool plain; /* receive through libibverbs only, also where the device is known better */
+	const char *sysroot; /* for counters; "" is the running system */
 };
 
 /* The device's own sniffer (verbs.c). config's pointers must outlive the source. */

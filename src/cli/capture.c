@@ -40,6 +40,7 @@ enum {
 	OPT_NETDEV,
 	OPT_NO_PROMISCUOUS,
 	OPT_DEBUG,
+	OPT_RX_MODE,
 };
 
 static const struct argp_option options[] = {
@@ -139,6 +140,10 @@ static const struct argp_option options[] = {
 		"them (default), or stop receiving",
 		0},
 	{"mem-mode", 'M', "SIZE", 0, "keep the capture in SIZE of memory, write it at the end", 0},
+	{"rx-mode", OPT_RX_MODE, "auto|verbs", 0,
+		"auto (default) receives on mlx5 without libmlx5 in between, which costs half; "
+		"verbs goes through libibverbs",
+		0},
 	{"contiguous-pages", 'T', 0, OPTION_HIDDEN, 0, 0},
 
 	{0, 0, 0, 0, "What to say:", 7},
@@ -149,6 +154,18 @@ static const struct argp_option options[] = {
 	{"quiet", 'q', 0, 0, "only errors and warnings", 0},
 	{"silent", 0, 0, OPTION_ALIAS, 0, 0},
 	{"debug", OPT_DEBUG, 0, 0, "tell more of what happens", 0},
+	{0, 'n', 0, OPTION_HIDDEN, 0, 0},
+	{0, 'l', 0, OPTION_HIDDEN, 0, 0},
+	{0, 'K', 0, OPTION_HIDDEN, 0, 0},
+	{0, 'x', 0, OPTION_HIDDEN, 0, 0},
+	{0, 'X', 0, OPTION_HIDDEN, 0, 0},
+	{0, 'A', 0, OPTION_HIDDEN, 0, 0},
+	{0, 'L', 0, OPTION_HIDDEN, 0, 0},
+	{0, 'P', 0, OPTION_HIDDEN, 0, 0},
+	{0, 'g', 0, OPTION_HIDDEN, 0, 0},
+	{0, 'H', 0, OPTION_HIDDEN, 0, 0},
+	{0, 'm', "DEV", OPTION_HIDDEN, 0, 0},
+	{0, 'y', "TYPE", OPTION_HIDDEN, 0, 0},
 	{"version", OPT_VERSION, 0, 0, "version, libraries and features", -1},
 	{0},
 };
@@ -411,6 +428,11 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--when-full: '%s' is neither drop nor wait", arg);
 		o->when_full = arg[0] == 'w' ? RD_FULL_WAIT : RD_FULL_DROP;
 		break;
+	case OPT_RX_MODE:
+		if (strcmp(arg, "auto") && strcmp(arg, "verbs"))
+			argp_error(state, "--rx-mode: '%s' is neither auto nor verbs", arg);
+		o->rx_verbs = arg[0] == 'v';
+		break;
 	case 'M':
 		parse_bytes(state, "-M", arg, 1, MEMORY_LEAST, MEMORY_MOST, &o->buffer);
 		o->hold = true;
@@ -503,7 +525,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		rc = parse_output(key, arg, state);
 		if (rc == ARGP_ERR_UNKNOWN)
 			rc = parse_filter(key, arg, state);
-		return rc == ARGP_ERR_UNKNOWN ? parse_rest(key, arg, state) : rc;
+		if (rc == ARGP_ERR_UNKNOWN)
+			rc = parse_rest(key, arg, state);
+		return rc == ARGP_ERR_UNKNOWN ? parse_foreign(key, state) : rc;
 	}
 }
 

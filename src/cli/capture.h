@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The capture command in its parts: options (capture.c, parse.c, ibdump.c), the run (session.c),
- * what frames come from (open.c), privileges (privileges.c), the report (report.c).
+ * The capture command in its parts: options (capture.c, parse.c, ibdump.c, extcap.c), the run
+ * (session.c), what frames come from (open.c), privileges (privileges.c), the report (report.c).
  */
 #ifndef RDMADUMP_CLI_CAPTURE_H
 #define RDMADUMP_CLI_CAPTURE_H
 
 #include <rdmadump/capture.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,6 +43,7 @@ struct capture_options {
 	bool slice_aligned; /* slices begin at multiples of slice_s of the clock */
 	uint64_t duration_s;
 	const char *user; /* to become after opening; NULL: the caller of sudo */
+	bool rx_verbs;	  /* receive through libibverbs only */
 	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, hold, ibdump;
 	unsigned int debug, line_style;
 };
@@ -77,9 +79,11 @@ struct session {
 	struct rd_source_stats source_stats[RD_IFACES_MAX];
 	struct rd_sink_stats written;
 	struct identity identity;
-	int signal; /* that ended it, 0: none */
+	sigset_t signals;  /* that are blocked and waited for */
+	bool told_to_wait; /* the output took long at the end */
+	int signal;	   /* that ended it, 0: none */
 	bool broken_pipe;
-	bool rewritable; /* the header's comment, at the end */
+	bool rewritable;	      /* the header's comment, at the end */
 	struct rd_error error;	      /* class NONE: all went well */
 	uint64_t last_bytes, last_ns; /* of the progress line */
 };
@@ -113,7 +117,9 @@ struct rd_tally session_total(const struct session *s);
 /* Lost before us, all sources; *known false if one of them cannot tell. */
 uint64_t session_lost(const struct session *s, bool *known);
 
-/* ibdump.c: the command line of ibdump, exactly. */
-int ibdump_run(int argc, char **argv);
+/* ibdump.c: its format, once the link is known; its messages; bytes of the frames written. */
+int ibdump_set_format(struct session *s);
+int ibdump_fail(const struct rd_error *err);
+uint64_t ibdump_bytes(const struct session *s);
 
 #endif

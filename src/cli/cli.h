@@ -18,6 +18,9 @@ extern const struct rd_command rd_commands[]; /* main.c; ended by a row without 
 
 rd_command_fn rd_cmd_capture, rd_cmd_list;
 
+/* Other programs that this one is when it is called so: ibdump, a Wireshark extcap. */
+rd_command_fn ibdump_run, extcap_run;
+
 /* Prints the error as "rdmadump: what: why; what to do" and returns its exit status. */
 int rd_cli_fail(const struct rd_error *err);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The table of commands; the first word chooses, capture is the default. */
+/* Which program this is, by its name and first word; then which command, capture by default. */
 #include "cli.h"
 #include <argp.h>
 #include <errno.h>
+#include <fnmatch.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,21 +15,55 @@ const struct rd_command rd_commands[] = {
 	{0},
 };
 
+/* Programs that have a command line of their own. */
+static const struct personality {
+	const char *name, *word; /* what it is called, or how its first word looks; else NULL */
+	bool takes_word;
+	rd_command_fn *run;
+} personalities[] = {
+	{"ibdump", NULL, false, ibdump_run},
+	{NULL, "--ibdump", true, ibdump_run},
+	{"rdmadump-extcap", NULL, false, extcap_run},
+	{NULL, "--extcap-*", false, extcap_run},
+	{NULL, "--capture", false, extcap_run},
+	{0},
+};
+
+static const struct personality *personality(const char *word)
+{
+	const struct personality *p = personalities;
+
+	for (; p->run; p++) {
+		if (p->name && strcmp(p->name, program_invocation_short_name) == 0)
+			return p;
+		if (p->word && word && fnmatch(p->word, word, 0) == 0)
+			return p;
+	}
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	static char full_name[64];
+	const struct personality *p = personality(argc > 1 ? argv[1] : NULL);
 	const struct rd_command *c = &rd_commands[0];
 
 	argp_err_exit_status = RD_CLASS_USAGE;
 	argp_program_version_hook = NULL;
 	program_invocation_name = program_invocation_short_name;
+	if (p && p->takes_word) {
+		argc--;
+		argv++;
+	}
+	if (argc > 0)
+		argv[0] = program_invocation_short_name;
+	if (p)
+		return p->run(argc, argv);
 	if (argc > 1)
 		while (c->name && strcmp(c->name, argv[1]))
 			c++;
-	if (argc < 2 || !c->name) {
-		argv[0] = program_invocation_short_name;
+	if (argc < 2 || !c->name)
 		return rd_cmd_capture(argc, argv);
-	}
 	snprintf(full_name, sizeof(full_name), "rdmadump %s", c->name);
 	argv[1] = full_name;
 	return c->run(argc - 1, argv + 1);

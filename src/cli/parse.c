@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Values of options: numbers, sizes, dumpcap's key:value pairs, files of text. */
+/* Values of options: numbers, sizes, dumpcap's key:value pairs, files; letters of other tools. */
 #include "parse.h"
 #include <errno.h>
 #include <rdmadump/units.h>
@@ -57,7 +57,7 @@ static void set_files(struct capture_options *o, uint64_t n)
 static void set_filesize(struct capture_options *o, uint64_t n)
 {
 	o->rotation.bytes = n * 1000;
-	if (!o->rotation.files && !o->slice_s)
+	if (!o->rotation.files && !o->slice_s && o->rotation.naming != RD_NAMES_DUMPCAP)
 		o->rotation.files = 1;
 }
 
@@ -172,4 +172,36 @@ const char *parse_file(struct argp_state *state, const char *path)
 	while (text && (hash = strchr(text, '#')))
 		memset(hash, ' ', strcspn(hash, "\n"));
 	return text;
+}
+
+/* Letters that mean something to the users of another tool, and what they want here. */
+static const struct {
+	int key;
+	const char *want; /* NULL: it is so already, accepted */
+} foreign[] = {
+	{'n', NULL}, /* tcpdump: no names; dumpcap: pcapng */
+	{'l', NULL}, /* tcpdump: line buffered */
+	{'K', NULL}, /* tcpdump: no checksums */
+	{'m', "ibdump's -m names an mst device, which is not needed: give -d DEV"},
+	{'x', "bytes are not printed: write with -w and look with tshark -x"},
+	{'X', "bytes are not printed: write with -w and look with tshark -x"},
+	{'A', "payload is not printed: write with -w and look with tshark"},
+	{'L', "link types cannot be chosen: Ethernet, or ERF on InfiniBand (--format)"},
+	{'y', "link types cannot be chosen: Ethernet, or ERF on InfiniBand (--format)"},
+	{'P', "dumpcap's -P is --format pcap here"},
+	{'g', "dumpcap's -g lets the group read: files are 0600 here, use chmod"},
+	{'H', "netsniff-ng's -H is not offered: use chrt"},
+	{0, NULL},
+};
+
+error_t parse_foreign(int key, struct argp_state *state)
+{
+	for (size_t i = 0; foreign[i].key; i++) {
+		if (foreign[i].key != key)
+			continue;
+		if (foreign[i].want)
+			argp_error(state, "-%c: %s", key, foreign[i].want);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
 }

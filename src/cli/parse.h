@@ -17,4 +17,7 @@ void parse_ring_buffer(struct argp_state *state, struct capture_options *o, cons
 /* The whole text of a file, for -F; lives as long as the program. */
 const char *parse_file(struct argp_state *state, const char *path);
 
+/* A letter that other tools have: accepted, or an error that says what is wanted here. */
+error_t parse_foreign(int key, struct argp_state *state);
+
 #endif

@@ -297,14 +297,19 @@ void report_text(const struct session *s)
 
 void report_ibdump(const struct session *s)
 {
+	bool known;
+	uint64_t lost = session_lost(s, &known);
+
 	if (s->opt->quiet)
 		return;
 	if (s->capture.end == RD_END_MEMORY)
 		fprintf(stderr, "Buffer full ...\n");
 	fprintf(stderr, "Captured: %" PRIu64 " packets, %" PRIu64 " bytes\n", s->written.written,
-		s->capture.bytes);
+		ibdump_bytes(s));
 	if (dropped_by_us(s))
 		fprintf(stderr, "-W- %" PRIu64 " packets were dropped\n", dropped_by_us(s));
+	if (lost)
+		fprintf(stderr, "-W- %" PRIu64 " packets were lost by the device\n", lost);
 }
 
 static const char *end_name(const struct session *s)

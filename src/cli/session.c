@@ -124,9 +124,40 @@ static const char *compression_of(const struct session *s)
 	return strcmp(s->opt->compress, "none") ? s->opt->compress : NULL;
 }
 
+/*
+ * The output takes its time. Signals that came together with the one that ended the capture (a
+ * terminal and a parent may both send it) are one; a later one means that nobody wants to wait.
+ */
+static void waiting_for_output(void *ctx)
+{
+	static const struct timespec now;
+	struct session *s = ctx;
+	int signal = sigtimedwait(&s->signals, NULL, &now);
+
+	if (!s->told_to_wait) {
+		while (signal > 0)
+			signal = sigtimedwait(&s->signals, NULL, &now);
+		s->told_to_wait = true;
+		rd_log(RD_LOG_WARNING, "waiting for the output to take what was captured; Ctrl-C "
+				       "again abandons it");
+	} else if (signal > 0 && signal != SIGUSR1 && signal != SIGUSR2) {
+		rd_log(RD_LOG_WARNING, "abandoned: the end of the capture is not in the file");
+		_exit(RD_CLASS_OUTPUT);
+	}
+}
+
 static void begin_file(void *ctx)
 {
 	session_comment(ctx, NULL);
+}
+
+static void release_signals(struct session *s)
+{
+	static const struct timespec now;
+
+	while (sigtimedwait(&s->signals, NULL, &now) > 0)
+		;
+	pthread_sigmask(SIG_UNBLOCK, &s->signals, NULL);
 }
 
 /* A file's frames are all in it: its statistics and its comment can be made. */
@@ -137,6 +168,9 @@ static void fill_ending(
 	unsigned int i = 0;
 
 	session_comment(s, account);
+	/* What is left to write is short: from here on Ctrl-C just ends the program. */
+	if (account->last)
+		release_signals(s);
 	for (unsigned int source = 0; source < s->n_sources; source++) {
 		unsigned int n;
 		const struct rd_source_ops *ops = s->sources[source]->ops;
@@ -189,9 +223,10 @@ static int open_sink(struct session *s)
 		return 0;
 	}
 	if (rd_encoder_init(&s->encoder, s->opt->format, s->opt->path, &s->section, s->ifaces,
-		    s->n_ifaces, &s->error) < 0)
+		    s->n_ifaces, &s->error) < 0 ||
+		(s->opt->ibdump && ibdump_set_format(s) < 0))
 		return -1;
-	ending = (struct rd_sink_ending){begin_file, fill_ending, s};
+	ending = (struct rd_sink_ending){waiting_for_output, begin_file, fill_ending, s};
 	config.compression = compression_of(s);
 	s->rewritable = rd_header_rewritable(s->opt->path, config.compression);
 	for (unsigned int i = 0; i < s->n_ifaces; i++)
@@ -285,12 +320,12 @@ static uint64_t flush_ns(const struct session *s)
 	return s->opt->path && compression_of(s) ? FLUSH_COMPRESSED_NS : FLUSH_NS;
 }
 
-static void run(struct session *s, const sigset_t *signals)
+static void run(struct session *s)
 {
 	bool progress = s->opt->path && !s->opt->quiet && isatty(STDERR_FILENO);
 	bool live = !session_is_offline(s);
 	const struct rd_watch watches[] = {
-		{signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK), on_signal, s},
+		{signalfd(-1, &s->signals, SFD_CLOEXEC | SFD_NONBLOCK), on_signal, s},
 		{timer(progress ? PROGRESS_SECONDS : 0, false, false), on_progress, s},
 		{timer(live ? s->opt->slice_s : 0, false, s->opt->slice_aligned), on_slice, s},
 		{timer(s->opt->duration_s, true, false), on_duration, s},
@@ -357,26 +392,26 @@ static void report(const struct session *s)
 
 int session_run(struct session *s)
 {
-	sigset_t signals;
-
 	/* Before any thread exists, so that every thread leaves them to the engine. Opening a file
 	 * may wait for the other end of a pipe: Ctrl-C must end that. */
 	if (!session_is_offline(s))
-		block_signals(&signals);
+		block_signals(&s->signals);
 	if (identity_choose(&s->identity, s->opt->user, &s->error) < 0 ||
 		session_open_sources(s) < 0 || compile_filters(s) < 0)
 		goto out;
 	if (session_is_offline(s))
-		block_signals(&signals);
+		block_signals(&s->signals);
 	if (s->opt->filter_explain) {
 		explain_filter(s);
 		goto out;
 	}
-	if (open_sink(s) < 0)
+	if (open_sink(s) < 0) {
+		/* A reader that left before the header wants nothing. */
+		if (s->error.errnum == EPIPE)
+			s->error = (struct rd_error){0};
 		goto out;
-	run(s, &signals);
-	/* A second Ctrl-C ends the program at once: the device is quiet, the file readable. */
-	pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+	}
+	run(s);
 	close_sink(s);
 	report(s);
 out:
@@ -385,5 +420,7 @@ out:
 		s->sources[i]->ops->close(s->sources[i]);
 	}
 	rd_devices_free(&s->devices);
-	return s->error.class == RD_CLASS_NONE ? 0 : rd_cli_fail(&s->error);
+	if (s->error.class == RD_CLASS_NONE)
+		return 0;
+	return s->opt->ibdump ? ibdump_fail(&s->error) : rd_cli_fail(&s->error);
 }

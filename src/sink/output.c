@@ -138,11 +138,11 @@ size_t output_write_first(
 
 	if (!out->compression)
 		return write_all(out, data, len, whole, errnum);
-	n = out->compression->begin(out->compressor)
-		    ? out->compression->first(
-			      out->compressor, out->packed, out->packed_room, data, len)
-		    : 0;
-	return n ? write_all(out, out->packed, n, whole, errnum) : fail_packing(whole, errnum);
+	if (!out->compression->begin(out->compressor))
+		return fail_packing(whole, errnum);
+	n = out->compression->first(out->compressor, out->packed, out->packed_room, data, len);
+	/* Of nothing, zstd makes nothing. */
+	return n || !len ? write_all(out, out->packed, n, whole, errnum) : fail_packing(whole, errnum);
 }
 
 size_t output_write_last(

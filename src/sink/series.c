@@ -22,8 +22,9 @@ int series_init(struct series *s, const char *path, const struct rd_rotation *ro
 	*s = (struct series){.rotation = rotation, .base = path};
 	s->many = rotation->bytes || rotation->frames || rotation->timed;
 	s->path = malloc(PATH_MAX);
+	s->stem = calloc(1, PATH_MAX);
 	s->kept = calloc(rotation->ring ? rotation->ring : 1, sizeof(*s->kept));
-	if (!s->path || !s->kept)
+	if (!s->path || !s->stem || !s->kept)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for file names");
 	return 0;
 }
@@ -33,20 +34,34 @@ void series_fini(struct series *s)
 	for (unsigned int i = 0; s->kept && i < s->rotation->ring; i++)
 		free(s->kept[i]);
 	free(s->kept);
+	free(s->stem);
 	free(s->path);
+}
+
+/* Where the ending begins, that of a compression included. */
+static size_t stem_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t end = strlen(path);
+
+	for (int endings = rd_compression_of(path) ? 2 : 1; endings; endings--) {
+		const char *dot = memrchr(name, '.', end - (size_t)(name - path));
+
+		if (dot && dot != name)
+			end = (size_t)(dot - path);
+	}
+	return end;
 }
 
 /* base_00001_20261121031500.pcapng, as dumpcap names them. */
 static void name_dumpcap(struct series *s, const struct tm *tm)
 {
-	const char *slash = strrchr(s->base, '/'), *name = slash ? slash + 1 : s->base;
-	const char *dot = strchr(name + (*name == '.'), '.');
-	size_t stem = dot ? (size_t)(dot - s->base) : strlen(s->base);
+	size_t stem = stem_of(s->base);
 	char when[32];
 
 	strftime(when, sizeof(when), "%Y%m%d%H%M%S", tm);
 	snprintf(s->path, PATH_MAX, "%.*s_%05u_%s%s", (int)stem, s->base, s->number, when,
-		dot ? dot : "");
+		s->base + stem);
 }
 
 static unsigned int digits_of(unsigned int n)
@@ -58,8 +73,11 @@ static unsigned int digits_of(unsigned int n)
 	return digits;
 }
 
-/* As tcpdump: strftime of the name for each time slice; the name, name1, name2 within it; with a
- * ring name0 ... with as many digits as the last one has. */
+/*
+ * As tcpdump: strftime of the name for each time slice; the name, name1, name2 within it; with a
+ * ring name0 ... with as many digits as the last one has. Where tcpdump would overwrite the file
+ * before (-G without a changing name) there is a number too.
+ */
 static void name_tcpdump(struct series *s, const struct tm *tm)
 {
 	const struct rd_rotation *r = s->rotation;
@@ -69,13 +87,30 @@ static void name_tcpdump(struct series *s, const struct tm *tm)
 		used = strftime(s->path, PATH_MAX, s->base, tm);
 	if (!used)
 		used = (size_t)snprintf(s->path, PATH_MAX, "%s", s->base);
-	if (used >= PATH_MAX || !(r->bytes || r->frames))
+	if (used >= PATH_MAX)
 		return;
-	if (r->ring && !r->timed)
+	if (r->ring && !r->timed) {
 		snprintf(s->path + used, PATH_MAX - used, "%0*u", (int)digits_of(r->ring - 1),
 			(s->number - 1) % r->ring);
-	else if (s->within)
+		return;
+	}
+	s->within = strcmp(s->path, s->stem) ? 0 : s->within + 1;
+	strcpy(s->stem, s->path);
+	if (s->within)
 		snprintf(s->path + used, PATH_MAX - used, "%u", s->within);
+}
+
+static void name_file(struct series *s)
+{
+	struct tm tm;
+
+	localtime_r(&s->begun, &tm);
+	if (strcmp(s->base, "-") == 0)
+		snprintf(s->path, PATH_MAX, "%s", s->base);
+	else if (s->rotation->naming == RD_NAMES_DUMPCAP && s->many)
+		name_dumpcap(s, &tm);
+	else
+		name_tcpdump(s, &tm);
 }
 
 static int keep_newest(struct series *s, struct rd_error *err)
@@ -94,20 +129,31 @@ static int keep_newest(struct series *s, struct rd_error *err)
 	return *slot ? 0 : rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for file names");
 }
 
-int series_next(struct series *s, bool timed, struct rd_error *err)
+int series_next(struct series *s, uint64_t first_ns, struct rd_error *err)
 {
-	time_t now = time(NULL);
-	struct tm tm;
-
-	s->within = s->number && !timed ? s->within + 1 : 0;
 	s->number++;
-	localtime_r(&now, &tm);
-	if (!s->many || strcmp(s->base, "-") == 0)
-		snprintf(s->path, PATH_MAX, "%s", s->base);
-	else if (s->rotation->naming == RD_NAMES_DUMPCAP)
-		name_dumpcap(s, &tm);
-	else
-		name_tcpdump(s, &tm);
+	s->begun = first_ns ? (time_t)(first_ns / 1000000000U) : time(NULL);
+	name_file(s);
+	return keep_newest(s, err);
+}
+
+int series_first_frame(struct series *s, uint64_t first_ns, struct rd_error *err)
+{
+	time_t first = (time_t)(first_ns / 1000000000U);
+	char *was;
+
+	if (s->number != 1 || first >= s->begun)
+		return 0;
+	was = strdup(s->path);
+	s->begun = first;
+	s->stem[0] = '\0';
+	name_file(s);
+	if (!was || (strcmp(was, s->path) && rename(was, s->path) < 0)) {
+		rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "cannot rename to '%s'", s->path);
+		free(was);
+		return -1;
+	}
+	free(was);
 	return keep_newest(s, err);
 }
 

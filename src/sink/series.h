@@ -4,14 +4,17 @@
 #define RDMADUMP_SINK_SERIES_H
 
 #include <rdmadump/sink.h>
+#include <time.h>
 
 struct series {
 	const struct rd_rotation *rotation;
 	const char *base;
 	bool many;	      /* there can be more than one file */
 	unsigned int number;  /* of the current file, from 1 */
-	unsigned int within;  /* of the current file within its time slice, from 0 */
+	unsigned int within;  /* of the current file among those of the same stem, from 0 */
+	time_t begun;	      /* when the current file was named */
 	char *path;	      /* of the current file */
+	char *stem;	      /* its name without the number */
 	char **kept;	      /* ring of paths, the oldest one is removed */
 	unsigned int running; /* commands that have not been waited for */
 };
@@ -20,8 +23,13 @@ int series_init(struct series *s, const char *path, const struct rd_rotation *ro
 	struct rd_error *err);
 void series_fini(struct series *s);
 
-/* The next file's path, in s->path. timed: a time slice has ended. Removes what the ring drops. */
-int series_next(struct series *s, bool timed, struct rd_error *err);
+/*
+ * The next file's path, in s->path; never that of the file before it, unless the ring says so.
+ * first_ns: stamp of its first frame, 0 if not known yet. Removes what the ring drops.
+ */
+int series_next(struct series *s, uint64_t first_ns, struct rd_error *err);
+/* The first frame of the first file has come: if that is older than the file, it names it. */
+int series_first_frame(struct series *s, uint64_t first_ns, struct rd_error *err);
 /* The current file is closed: prints its name (printname) and starts the command on it. */
 void series_closed(struct series *s);
 /* Waits for the commands. */

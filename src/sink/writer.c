@@ -12,8 +12,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define CHUNK_BYTES ((size_t)1 << 20)
+#define WAIT_NS	    300000000
 #define CHUNKS_MIN  3 /* one being filled, one being written, one between */
 
 struct rd_sink {
@@ -381,6 +383,23 @@ void rd_sink_stats(const struct rd_sink *s, struct rd_sink_stats *stats)
 	stats->files = atomic_load_explicit(&s->files, memory_order_relaxed);
 }
 
+static void wait_for_writer(struct rd_sink *s)
+{
+	struct timespec until;
+
+	for (;;) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += WAIT_NS;
+		if (until.tv_nsec >= 1000000000) {
+			until.tv_nsec -= 1000000000;
+			until.tv_sec++;
+		}
+		if (pthread_timedjoin_np(s->thread, NULL, &until) != ETIMEDOUT)
+			return;
+		s->ending->waiting(s->ending->ctx);
+	}
+}
+
 int rd_sink_close(struct rd_sink *s, const struct rd_tally *final, struct rd_sink_stats *stats,
 	bool *quiet, struct rd_error *err)
 {
@@ -388,7 +407,7 @@ int rd_sink_close(struct rd_sink *s, const struct rd_tally *final, struct rd_sin
 
 	atomic_store_explicit(&s->closing, true, memory_order_release);
 	rd_ring_wake(&s->full);
-	pthread_join(s->thread, NULL);
+	wait_for_writer(s);
 	memcpy(s->seen, final, sizeof(s->seen));
 	/* A file that could not be begun is not there to be ended. */
 	if (s->file.out.fd >= 0)

@@ -100,7 +100,7 @@ static void complete_vcrc(const struct verbs *v, struct rd_frame *f)
 	f->caplen += 2;
 }
 
-static void take_completion_error(struct verbs *v, enum ibv_wc_status status, uint32_t syndrome)
+void verbs_completion_error(struct verbs *v, enum ibv_wc_status status, uint32_t syndrome)
 {
 	if (v->stopped || v->ailment.text)
 		return;
@@ -115,13 +115,7 @@ static inline void take_frame(
 	struct verbs *v, struct rd_frame *f, uint64_t id, uint32_t len, uint64_t now)
 {
 	verbs_ring_take(&v->ring, id);
-	f->data = verbs_ring_buffer(&v->ring, id);
-	__builtin_prefetch(f->data);
-	f->len = f->caplen = len;
-	f->ts_ns = now;
-	f->flags = 0;
-	f->direction = RD_DIR_UNKNOWN;
-	f->iface = 0;
+	verbs_frame_set(f, verbs_ring_buffer(&v->ring, id), len, now);
 }
 
 static int poll_extended(struct verbs *v, struct rd_frame *frames, unsigned int max)
@@ -139,7 +133,7 @@ static int poll_extended(struct verbs *v, struct rd_frame *frames, unsigned int 
 		if (__builtin_expect(cq->status == IBV_WC_SUCCESS, 1))
 			take_frame(v, &frames[got++], cq->wr_id, ibv_wc_read_byte_len(cq), now);
 		else
-			take_completion_error(v, cq->status, ibv_wc_read_vendor_err(cq));
+			verbs_completion_error(v, cq->status, ibv_wc_read_vendor_err(cq));
 	} while (got < max && (rc = ibv_next_poll(cq)) == 0);
 	ibv_end_poll(cq);
 	return rc == 0 || rc == ENOENT ? (int)got : -1;
@@ -156,10 +150,34 @@ static int poll_plain(struct verbs *v, struct rd_frame *frames, unsigned int max
 		if (__builtin_expect(wc[i].status == IBV_WC_SUCCESS, 1))
 			take_frame(v, &frames[got++], wc[i].wr_id, wc[i].byte_len, now);
 		else
-			take_completion_error(v, wc[i].status, wc[i].vendor_err);
+			verbs_completion_error(v, wc[i].status, wc[i].vendor_err);
 	}
 	return n < 0 ? -1 : (int)got;
 }
+
+static int post_taken(struct verbs *v)
+{
+	return verbs_ring_post(&v->ring, v->qp);
+}
+
+static int arm_cq(struct verbs *v)
+{
+	return ibv_req_notify_cq(v->cq, 0);
+}
+
+const struct verbs_path verbs_path_plain = {
+	.name = "libibverbs",
+	.poll = poll_plain,
+	.post = post_taken,
+	.arm = arm_cq,
+};
+
+const struct verbs_path verbs_path_extended = {
+	.name = "libibverbs, extended CQ",
+	.poll = poll_extended,
+	.post = post_taken,
+	.arm = arm_cq,
+};
 
 static int verbs_receive(
 	struct rd_source *src, struct rd_frame *frames, unsigned int max, struct rd_error *err)
@@ -169,7 +187,7 @@ static int verbs_receive(
 
 	if (v->ailment.text && (v->stopped || repair(v, err) < 0))
 		return v->stopped ? RD_SOURCE_END : -1;
-	n = v->cq_ex ? poll_extended(v, frames, max) : poll_plain(v, frames, max);
+	n = v->path->poll(v, frames, max);
 	if (n <= 0) {
 		if (n < 0)
 			v->ailment = (struct ailment){
@@ -188,7 +206,7 @@ static void verbs_release(struct rd_source *src)
 {
 	struct verbs *v = (struct verbs *)src;
 
-	if (verbs_ring_post(&v->ring, v->qp) && !v->ailment.text)
+	if (v->path->post(v) && !v->ailment.text)
 		v->ailment.text = "receives cannot be posted";
 }
 
@@ -201,7 +219,7 @@ static int verbs_arm(struct rd_source *src, struct rd_error *err)
 		return 0;
 	if (v->ailment.text)
 		return 1;
-	rc = ibv_req_notify_cq(v->cq, 0);
+	rc = v->path->arm(v);
 	if (rc)
 		return verbs_fail(v, err, rc, "see the kernel's log (dmesg)", "req_notify_cq");
 	v->armed = true;
@@ -275,6 +293,7 @@ static int verbs_service(struct rd_source *src, struct rd_error *err)
 	(void)err;
 	while (ibv_get_cq_event(v->channel, &cq, &context) == 0) {
 		v->armed = false;
+		v->events++;
 		if (++v->unacked == EVENTS_PER_ACK)
 			verbs_ack_events(v);
 	}
@@ -329,6 +348,7 @@ static void verbs_close(struct rd_source *src)
 	struct verbs *v = (struct verbs *)src;
 
 	verbs_queue_destroy(v);
+	verbs_mlx5_free(v);
 	verbs_ring_fini(&v->ring);
 	if (v->channel)
 		ibv_destroy_comp_channel(v->channel);

@@ -17,8 +17,27 @@ struct ailment {
 	bool queues;   /* the CQ failed too: a reset of the QP does not help */
 };
 
+struct verbs;
+
+/* How completions are polled and receives posted; chosen when the queue is made. */
+struct verbs_path {
+	const char *name;
+	/* Frames, or -1 when the CQ cannot be polled. Error completions go to
+	 * verbs_completion_error(). */
+	int (*poll)(struct verbs *v, struct rd_frame *frames, unsigned int max);
+	/* Posts the buffers of the last poll() again. 0 or an errno. */
+	int (*post)(struct verbs *v);
+	int (*arm)(struct verbs *v);
+	void (*cleared)(struct verbs *v); /* the QP was reset; NULL: nothing to do */
+};
+
+struct verbs_mlx5;
+
 struct verbs {
 	struct rd_source src;
+	const struct verbs_path *path;
+	struct verbs_mlx5 *mlx5; /* NULL: everything goes through libibverbs */
+	bool plain;		 /* and is to */
 	const struct rd_device *device;
 	const char *sysroot;
 	unsigned int port_num;
@@ -32,6 +51,8 @@ struct verbs {
 	struct ibv_qp *qp;
 	struct ibv_flow *flow;
 	struct verbs_ring ring;
+	unsigned int taken;   /* buffers of the last batch, to be posted again */
+	unsigned int events;  /* completion events of this CQ */
 	unsigned int unacked; /* completion events read and not acknowledged */
 	bool armed, stopped, removed;
 	struct ailment ailment;
@@ -58,5 +79,23 @@ void verbs_ack_events(struct verbs *v);
 
 /* verbs.c */
 extern const struct rd_source_ops verbs_ops;
+extern const struct verbs_path verbs_path_plain, verbs_path_extended;
+void verbs_completion_error(struct verbs *v, enum ibv_wc_status status, uint32_t syndrome);
+
+static inline void verbs_frame_set(
+	struct rd_frame *f, const uint8_t *data, uint32_t len, uint64_t now)
+{
+	__builtin_prefetch(data);
+	f->data = data;
+	f->len = f->caplen = len;
+	f->ts_ns = now;
+	f->flags = 0;
+	f->direction = RD_DIR_UNKNOWN;
+	f->iface = 0;
+}
+
+/* verbs_mlx5.c: takes a queue that is ready away from libmlx5; false: it stays with it. */
+bool verbs_mlx5_take_over(struct verbs *v);
+void verbs_mlx5_free(struct verbs *v);
 
 #endif

@@ -177,6 +177,7 @@ int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, st
 	v->device = config->device;
 	v->sysroot = config->sysroot;
 	v->port_num = config->port->num;
+	v->plain = config->plain;
 	snprintf(v->name, sizeof(v->name), "%s:%u", config->device->name, v->port_num);
 	if (device_open(v, err) < 0 || resources_create(v, config, err) < 0)
 		goto fail;
@@ -185,6 +186,7 @@ int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, st
 	if (verbs_queue_create(v, err) < 0 || verbs_flow_create(v, err) < 0)
 		goto fail;
 	verbs_flow_destroy(v);
+	rd_log(RD_LOG_DEBUG, "%s: receiving by %s", v->name, v->path->name);
 	*s = &v->src;
 	return 0;
 fail:

@@ -56,6 +56,7 @@ static int cq_create(struct verbs *v, struct rd_error *err)
 		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED};
 
 	v->armed = false;
+	v->events = 0;
 	v->cq_ex = ibv_create_cq_ex(v->ctx, &attr);
 	if (v->cq_ex)
 		v->cq = ibv_cq_ex_to_cq(v->cq_ex);
@@ -148,6 +149,9 @@ int verbs_queue_create(struct verbs *v, struct rd_error *err)
 		verbs_queue_destroy(v);
 		return -1;
 	}
+	v->path = v->cq_ex ? &verbs_path_extended : &verbs_path_plain;
+	if (!v->plain)
+		verbs_mlx5_take_over(v);
 	return 0;
 }
 
@@ -159,5 +163,7 @@ int verbs_queue_reset(struct verbs *v, struct rd_error *err)
 	if (rc)
 		return verbs_fail(v, err, rc, advise(qp_advice, rc), "modify_qp to RESET");
 	v->armed = false;
+	if (v->path->cleared)
+		v->path->cleared(v);
 	return qp_ready(v, err);
 }

@@ -37,6 +37,11 @@ done <<'LIST'
 1|-p host|called --no-promiscuous-mode here
 1|-W 3 -w TMP/o|give -C or -G too
 1|-C 1|give -w FILE
+1|-m mst -w TMP/o|mst device, which is not needed
+1|-x|tshark -x
+1|-P -w TMP/o|--format pcap here
+0|-n -l -c 2|RoCEv2 RC_
+1|-b files:0 -w TMP/o|whole number from 1
 1|--headers-only --zero-payload|exclude each other
 1|--opcode sned|sned
 1|-a foo:3 -w TMP/o|duration, filesize, files, packets

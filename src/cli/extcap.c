@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The program as Wireshark's extcap: lists the RDMA ports, tells their options, captures one into
+ * a FIFO. The protocol: extcap(4).
+ */
+#include "capture.h"
+#include "cli.h"
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <rdmadump/units.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SNAPLEN_MOST   262144 /* Wireshark's longest frame: whole ones */
+#define LOG2_MOST      20
+#define MEBIBYTES_MOST 65536
+#define DRAIN_ROUNDS   500 /* of 10 ms */
+#define DRAIN_LAST     20
+#define TEXT(n)	       TEXT_OF(n)
+#define TEXT_OF(n)     #n
+
+enum {
+	OPT_INTERFACES = 0x100,
+	OPT_INTERFACE,
+	OPT_CONFIG,
+	OPT_DLTS,
+	OPT_CAPTURE,
+	OPT_FILTER,
+	OPT_FIFO,
+	OPT_IGNORED,
+	OPT_OWN, /* and what follows: a row of own[] */
+};
+
+static const struct option protocol[] = {
+	{"extcap-interfaces", no_argument, NULL, OPT_INTERFACES},
+	{"extcap-interface", required_argument, NULL, OPT_INTERFACE},
+	{"extcap-config", no_argument, NULL, OPT_CONFIG},
+	{"extcap-dlts", no_argument, NULL, OPT_DLTS},
+	{"capture", no_argument, NULL, OPT_CAPTURE},
+	{"extcap-capture-filter", required_argument, NULL, OPT_FILTER},
+	{"fifo", required_argument, NULL, OPT_FIFO},
+	{"extcap-version", optional_argument, NULL, OPT_IGNORED},
+	{"extcap-reload-option", required_argument, NULL, OPT_IGNORED},
+	{"extcap-control-in", required_argument, NULL, OPT_IGNORED},
+	{"extcap-control-out", required_argument, NULL, OPT_IGNORED},
+};
+#define N_PROTOCOL (sizeof(protocol) / sizeof(protocol[0]))
+
+struct request {
+	int what; /* OPT_INTERFACES, OPT_CONFIG, OPT_DLTS, OPT_CAPTURE or OPT_FILTER */
+	const char *interface, *filter, *fifo;
+	struct capture_options o;
+};
+
+/* One port as Wireshark knows it. */
+struct place {
+	const struct rd_device *device;
+	const struct rd_port *port;
+	char name[RD_NAME_MAX + 32];
+};
+
+/* --- options of a capture --------------------------------------------------------------- */
+
+static int set_snaplen(struct capture_options *o, const char *value)
+{
+	uint64_t n;
+
+	if (rd_parse_u64(value, 0, SNAPLEN_MOST, &n))
+		return -1;
+	o->cut.snaplen = n < SNAPLEN_MOST ? (uint32_t)n : 0;
+	return 0;
+}
+
+static int set_headers_only(struct capture_options *o, const char *value)
+{
+	(void)value;
+	o->cut.headers_only = true;
+	return 0;
+}
+
+static int set_zero_payload(struct capture_options *o, const char *value)
+{
+	(void)value;
+	o->cut.zero_payload = true;
+	return 0;
+}
+
+static int set_direction(struct capture_options *o, const char *value)
+{
+	static const char *const directions[] = {"inout", "in", "out"};
+
+	for (size_t i = 0; i < sizeof(directions) / sizeof(directions[0]); i++) {
+		if (strcmp(value, directions[i]))
+			continue;
+		o->filter.direction = i ? directions[i] : NULL;
+		return 0;
+	}
+	return -1;
+}
+
+static int set_buffers(struct capture_options *o, const char *value)
+{
+	uint64_t n;
+
+	if (rd_parse_u64(value, 1, LOG2_MOST, &n))
+		return -1;
+	o->log2_buffers = (unsigned int)n;
+	return 0;
+}
+
+static int set_buffer_size(struct capture_options *o, const char *value)
+{
+	uint64_t n;
+
+	if (rd_parse_u64(value, 1, MEBIBYTES_MOST, &n))
+		return -1;
+	o->buffer = n << 20;
+	return 0;
+}
+
+/* What Wireshark shows in the interface's dialog; defaults are ours too, since it may pass none. */
+static const struct {
+	const char *call, *display, *type, *more, *tip, *group;
+	bool flag;
+	int (*set)(struct capture_options *o, const char *value);
+} own[] = {
+	{"snaplen", "Bytes kept of each frame", "integer",
+		"{range=0," TEXT(SNAPLEN_MOST) "}{default=0}", "0 keeps whole frames", "Frames",
+		false, set_snaplen},
+	{"headers-only", "Headers only", "boolflag", "{default=false}",
+		"Cut each frame behind its last transport header; MADs stay whole", "Frames", true,
+		set_headers_only},
+	{"zero-payload", "Payload as zeros", "boolflag", "{default=false}",
+		"Keep every frame's length and overwrite its payload with zeros", "Frames", true,
+		set_zero_payload},
+	{"direction", "Direction", "selector", "", "As seen from the port", "Frames", false,
+		set_direction},
+	{"buffers", "Receive buffers (log2)", "integer",
+		"{range=1," TEXT(LOG2_MOST) "}{default=" TEXT(RD_LOG2_BUFFERS) "}",
+		"The device fills 2^this buffers while the program is busy", "Memory", false,
+		set_buffers},
+	{"buffer-size", "Buffer before Wireshark (MiB)", "integer",
+		"{range=1," TEXT(MEBIBYTES_MOST) "}{default=256}",
+		"Frames wait here while Wireshark is slower than the traffic", "Memory", false,
+		set_buffer_size},
+};
+#define N_OWN (sizeof(own) / sizeof(own[0]))
+
+/* The selectors' values; the first one is the default. */
+static const struct {
+	const char *call, *value, *display;
+} choices[] = {
+	{"direction", "inout", "In and out"},
+	{"direction", "in", "Into the port"},
+	{"direction", "out", "Out of the port"},
+};
+
+/* --- ports ------------------------------------------------------------------------------ */
+
+static int fail(const char *what, const char *value)
+{
+	struct rd_error err;
+
+	rd_fail(&err, RD_CLASS_USAGE, 0, "Wireshark calls this program by itself", "extcap: %s %s",
+		what, value ? value : "is missing");
+	return rd_cli_fail(&err);
+}
+
+/* No ':' and no '/': the name goes into the path of the FIFO. */
+static void name_place(struct place *p)
+{
+	snprintf(p->name, sizeof(p->name), "rdma-%s-%u", p->device->name, p->port->num);
+	for (char *c = p->name; *c; c++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-",
+			    *c))
+			*c = '_';
+}
+
+/* Calls `each` for every port until it returns true; whether it did. */
+static bool any_place(const struct rd_devices *devices, struct place *p,
+	bool (*each)(const struct place *p, const void *ctx), const void *ctx)
+{
+	for (size_t i = 0; i < devices->n; i++) {
+		for (unsigned int k = 0; k < devices->dev[i].n_ports; k++) {
+			*p = (struct place){
+				.device = &devices->dev[i], .port = &devices->dev[i].ports[k]};
+			name_place(p);
+			if (each(p, ctx))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool is_named(const struct place *p, const void *name)
+{
+	return strcmp(p->name, name) == 0;
+}
+
+static const char *link_name(const struct place *p)
+{
+	if (strcmp(p->device->node_type, "RNIC") == 0)
+		return "iWARP";
+	return p->port->link == RD_LINK_INFINIBAND ? "InfiniBand" : "RoCE";
+}
+
+/* A value ends at its brace, and a sentence at the end of the line. */
+static void print_value(const char *key, const char *text)
+{
+	printf("{%s=", key);
+	for (; *text; text++)
+		putchar(*text == '{' ? '(' : *text == '}' ? ')' : *text == '\n' ? ' ' : *text);
+	putchar('}');
+}
+
+static bool print_interface(const struct place *p, const void *ctx)
+{
+	static const char *const verdicts[] = {
+		[RD_CAPTURE_YES] = "",
+		[RD_CAPTURE_NETDEV] = "netdev only, ",
+		[RD_CAPTURE_NO] = "no capture, ",
+	};
+	const char *why, *todo;
+	enum rd_verdict verdict = rd_port_verdict(p->device, p->port, &why, &todo);
+	bool whole = verdict != RD_CAPTURE_NO && !*todo;
+	bool down = p->port->state[0] && strcmp(p->port->state, "active");
+	char display[512];
+
+	(void)ctx;
+	snprintf(display, sizeof(display), "%s port %u (%s%s%s%s%s)%s%s%s", p->device->name,
+		p->port->num, p->port->n_netdevs ? p->port->netdevs[0].name : "",
+		p->port->n_netdevs ? ", " : "", link_name(p), down ? ", " : "",
+		down ? p->port->state : "", whole ? "" : ": ", whole ? "" : verdicts[verdict],
+		whole ? "" : why);
+	fputs("interface ", stdout);
+	print_value("value", p->name);
+	print_value("display", display);
+	putchar('\n');
+	return false;
+}
+
+/* --- replies ---------------------------------------------------------------------------- */
+
+static int reply_interfaces(const struct rd_devices *devices)
+{
+	struct place p;
+
+	printf("extcap {version=%s}{display=RDMA ports (rdmadump)}\n", PACKAGE_VERSION);
+	any_place(devices, &p, print_interface, NULL);
+	return 0;
+}
+
+static enum rd_link link_of(const struct place *p)
+{
+	return p->port->link == RD_LINK_INFINIBAND ? RD_LINK_INFINIBAND : RD_LINK_ETHERNET;
+}
+
+static int reply_dlts(const struct place *p)
+{
+	puts(link_of(p) == RD_LINK_INFINIBAND
+			? "dlt {number=197}{name=ERF}{display=InfiniBand in ERF}"
+			: "dlt {number=1}{name=EN10MB}{display=Ethernet}");
+	return 0;
+}
+
+static int reply_config(void)
+{
+	for (size_t i = 0; i < N_OWN; i++) {
+		printf("arg {number=%zu}{call=--%s}{display=%s}{type=%s}%s{tooltip=%s}{group=%s}\n",
+			i, own[i].call, own[i].display, own[i].type, own[i].more, own[i].tip,
+			own[i].group);
+		for (size_t k = 0, n = 0; k < sizeof(choices) / sizeof(choices[0]); k++)
+			if (strcmp(choices[k].call, own[i].call) == 0)
+				printf("value {arg=%zu}{value=%s}{display=%s}{default=%s}\n", i,
+					choices[k].value, choices[k].display,
+					n++ ? "false" : "true");
+	}
+	return 0;
+}
+
+/* No word: the filter is right. */
+static int reply_filter(const struct place *p, const char *expression)
+{
+	const struct rd_filter_spec spec = {.expression = expression};
+	struct rd_filter *filter;
+	struct rd_error err;
+
+	if (rd_filter_compile(&filter, &spec, link_of(p), &err) < 0)
+		puts(err.text);
+	else
+		rd_filter_free(filter);
+	return 0;
+}
+
+/* --- the capture ------------------------------------------------------------------------ */
+
+/*
+ * The FIFO becomes standard output, which the session writes each frame to at once. It is opened
+ * before any signal is blocked: SIGTERM must end a wait for a reader that never comes. And it is
+ * opened before the device, whose failure the reader sees as the end of the FIFO.
+ */
+static int open_fifo(const char *path)
+{
+	struct rd_error err;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0) {
+		close(fd);
+		return 0;
+	}
+	rd_fail(&err, RD_CLASS_OUTPUT, errno, NULL, "cannot open the FIFO '%s'", path);
+	return rd_cli_fail(&err);
+}
+
+/*
+ * Wireshark says SIGTERM more than once, and a killed one says nothing: its death is a SIGHUP.
+ * Blocked, both reach the capture; ignored, those that come later do not kill it while it ends.
+ */
+static void end_once(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	prctl(PR_SET_PDEATHSIG, SIGHUP);
+}
+
+/* Wireshark stops reading when this process is gone, also what is still in the FIFO. */
+static void wait_for_reader(void)
+{
+	const struct timespec pause = {.tv_nsec = 10000000};
+	int unread = 0;
+
+	for (int i = 0; i < DRAIN_ROUNDS; i++) {
+		struct pollfd p = {.fd = STDOUT_FILENO};
+
+		if (ioctl(STDOUT_FILENO, FIONREAD, &unread) < 0)
+			return;
+		if (!unread || poll(&p, 1, 0) > 0)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	/* It sees the end, and has a moment to take it. */
+	close(STDOUT_FILENO);
+	for (int i = 0; i < DRAIN_LAST; i++)
+		nanosleep(&pause, NULL);
+}
+
+static int capture(struct request *r, const struct place *p)
+{
+	static struct session session;
+	struct capture_options *o = &r->o;
+	int rc;
+
+	if (!r->fifo)
+		return fail("--fifo", NULL);
+	if (o->cut.headers_only && o->cut.zero_payload)
+		return fail("--headers-only and --zero-payload", "exclude each other");
+	rc = open_fifo(r->fifo);
+	if (rc)
+		return rc;
+	end_once();
+	o->wanted[0] = (struct wanted_port){.name = p->device->name, .port = p->port->num};
+	o->n_wanted = 1;
+	o->path = "-";
+	o->format = "pcapng";
+	o->compress = "none";
+	/* Wireshark shows what is said on stderr as an error when the capture ends. */
+	o->quiet = true;
+	o->cut.writable = true;
+	o->filter.expression = r->filter;
+	session.opt = o;
+	rc = session_run(&session);
+	if (!session.broken_pipe && session.signal != SIGTERM && session.signal != SIGHUP)
+		wait_for_reader();
+	return rc;
+}
+
+/* --- the command line ------------------------------------------------------------------- */
+
+/* Questions by their rank: --capture with a filter captures, a filter alone asks about it. */
+static void ask(struct request *r, int what)
+{
+	if (what == OPT_FILTER && r->what)
+		return;
+	r->what = what;
+}
+
+static int take(struct request *r, int c, const char *value)
+{
+	const char **const texts[] = {[OPT_INTERFACE - OPT_INTERFACES] = &r->interface,
+		[OPT_FILTER - OPT_INTERFACES] = &r->filter,
+		[OPT_FIFO - OPT_INTERFACES] = &r->fifo};
+
+	if (c >= OPT_OWN) {
+		size_t i = (size_t)(c - OPT_OWN);
+
+		/* The protocol's other kind of boolean says "false" where a flag is absent. */
+		if (own[i].flag && value && strcmp(value, "false") == 0)
+			return 0;
+		if (own[i].set(&r->o, value ? value : "") == 0)
+			return 0;
+		fprintf(stderr, "rdmadump: extcap: --%s: '%s' is not one of its values\n",
+			own[i].call, value);
+		return -1;
+	}
+	if (c < OPT_INTERFACES) /* getopt has complained */
+		return -1;
+	if (c == OPT_IGNORED)
+		return 0;
+	if (c != OPT_INTERFACE && c != OPT_FIFO)
+		ask(r, c);
+	if (value)
+		*texts[c - OPT_INTERFACES] = value;
+	return 0;
+}
+
+static int parse(struct request *r, int argc, char **argv)
+{
+	struct option longs[N_PROTOCOL + N_OWN + 1] = {0};
+	int c;
+
+	memcpy(longs, protocol, sizeof(protocol));
+	for (size_t i = 0; i < N_OWN; i++)
+		longs[N_PROTOCOL + i] = (struct option){.name = own[i].call,
+			.has_arg = own[i].flag ? optional_argument : required_argument,
+			.val = OPT_OWN + (int)i};
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
+		if (take(r, c, optarg) < 0)
+			return -1;
+	return 0;
+}
+
+int extcap_run(int argc, char **argv)
+{
+	static struct request r = {
+		.o = {.log2_buffers = RD_LOG2_BUFFERS, .buffer = RD_BUFFER_BYTES}};
+	struct rd_devices devices;
+	struct rd_error err;
+	struct place p;
+	int rc;
+
+	if (parse(&r, argc, argv) < 0)
+		return RD_CLASS_USAGE;
+	if (rd_devices_load(&devices, "", &err) < 0)
+		return rd_cli_fail(&err);
+	if (r.what == OPT_INTERFACES)
+		rc = reply_interfaces(&devices);
+	else if (!r.interface)
+		rc = fail("--extcap-interface", NULL);
+	else if (!any_place(&devices, &p, is_named, r.interface))
+		rc = fail("there is no interface", r.interface);
+	else if (r.what == OPT_CONFIG)
+		rc = reply_config();
+	else if (r.what == OPT_DLTS)
+		rc = reply_dlts(&p);
+	else if (r.what == OPT_FILTER)
+		rc = reply_filter(&p, r.filter);
+	else if (r.what == OPT_CAPTURE)
+		rc = capture(&r, &p);
+	else
+		rc = fail("the question", NULL);
+	rd_devices_free(&devices);
+	return rc;
+}

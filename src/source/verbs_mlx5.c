@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Receiving on mlx5 without libmlx5 in between: completions are read and receives posted where the
+ * device puts and takes them (struct mlx5_cqe64 and doorbell records of mlx5dv.h).
+ *
+ * The ring's buffers never move: work queue entry i always points to buffer i, and entries are used
+ * in order. So posting again is one doorbell per batch, and a completion need not be searched.
+ */
+#include "verbs.h"
+#include <errno.h>
+#include <infiniband/mlx5dv.h>
+#include <rdmadump/bytes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CQE_BYTES     64
+#define ARM_SN_MASK   3
+#define CQ_INDEX_MASK 0xffffff
+#define RQ_INDEX_MASK 0xffff
+#define SET_CI	      0 /* words of a CQ's doorbell record */
+#define ARM	      1
+
+struct verbs_mlx5 {
+	const uint8_t *cqes; /* the last 64 bytes of the first CQE */
+	uint32_t cqe_size, n_cqes;
+	uint32_t ci; /* next CQE to look at */
+	volatile __be32 *cq_record, *rq_record;
+	volatile __be64 *cq_doorbell;
+	uint32_t cqn;
+	uint32_t tail; /* next work queue entry that completes */
+	uint32_t head; /* next one to be posted */
+};
+
+/* What the device wrote before the ownership bit is read after it. */
+static inline void read_barrier(void)
+{
+#ifdef __aarch64__
+	asm volatile("dmb oshld" ::: "memory");
+#else
+	atomic_thread_fence(memory_order_acquire);
+#endif
+}
+
+/* What we wrote before is seen by the device before a doorbell record is. */
+static inline void write_barrier(void)
+{
+#ifdef __aarch64__
+	asm volatile("dmb oshst" ::: "memory");
+#else
+	atomic_thread_fence(memory_order_release);
+#endif
+}
+
+/* The next CQE if the device has written it: the ownership bit flips with every turn of the ring.
+ */
+static inline const struct mlx5_cqe64 *next_cqe(const struct verbs_mlx5 *m)
+{
+	const struct mlx5_cqe64 *cqe =
+		(const void *)(m->cqes + (size_t)(m->ci & (m->n_cqes - 1)) * m->cqe_size);
+	uint8_t op_own = *(const volatile uint8_t *)&cqe->op_own;
+
+	if ((op_own & MLX5_CQE_OWNER_MASK) != !!(m->ci & m->n_cqes) ||
+		op_own >> 4 == MLX5_CQE_INVALID)
+		return NULL;
+	read_barrier();
+	return cqe;
+}
+
+static inline void consumed(struct verbs_mlx5 *m)
+{
+	m->cq_record[SET_CI] = htobe32(m->ci & CQ_INDEX_MASK);
+}
+
+/* Small frames may lie in the CQE instead of the buffer (IBV "scatter to CQE"). */
+static void copy_inline(
+	const struct verbs *v, const struct mlx5_cqe64 *cqe, uint64_t id, uint32_t len)
+{
+	bool behind = cqe->op_own & MLX5_INLINE_SCATTER_64;
+	const uint8_t *from = (const uint8_t *)cqe - (behind ? CQE_BYTES : 0);
+	uint32_t most = behind ? 64 : 32;
+
+	memcpy(verbs_ring_buffer(&v->ring, id), from, len < most ? len : most);
+}
+
+static enum ibv_wc_status status_of(uint8_t syndrome)
+{
+	switch (syndrome) {
+	case MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR:
+		return IBV_WC_LOC_LEN_ERR;
+	case MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR:
+		return IBV_WC_LOC_QP_OP_ERR;
+	case MLX5_CQE_SYNDROME_LOCAL_PROT_ERR:
+		return IBV_WC_LOC_PROT_ERR;
+	case MLX5_CQE_SYNDROME_WR_FLUSH_ERR:
+		return IBV_WC_WR_FLUSH_ERR;
+	case MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR:
+		return IBV_WC_LOC_ACCESS_ERR;
+	default:
+		return IBV_WC_GENERAL_ERR;
+	}
+}
+
+static void take_other(struct verbs *v, const struct mlx5_cqe64 *cqe)
+{
+	const struct mlx5_err_cqe *error = (const void *)cqe;
+
+	if (cqe->op_own >> 4 == MLX5_CQE_RESP_ERR || cqe->op_own >> 4 == MLX5_CQE_REQ_ERR)
+		verbs_completion_error(v, status_of(error->syndrome), error->vendor_err_synd);
+	else
+		verbs_completion_error(v, IBV_WC_GENERAL_ERR, cqe->op_own);
+}
+
+static int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
+{
+	struct verbs_mlx5 *m = v->mlx5;
+	const struct mlx5_cqe64 *cqe = next_cqe(m);
+	const uint32_t mask = v->ring.n - 1;
+	unsigned int got = 0;
+	uint64_t now;
+
+	if (!cqe)
+		return 0;
+	now = rd_clock_now(&v->clock);
+	do {
+		uint64_t id = m->tail++ & mask;
+
+		m->ci++;
+		if (__builtin_expect(cqe->op_own >> 4 == MLX5_CQE_RESP_SEND, 1)) {
+			uint32_t len = be32toh(cqe->byte_cnt);
+
+			if (__builtin_expect(
+				    cqe->op_own & (MLX5_INLINE_SCATTER_32 | MLX5_INLINE_SCATTER_64),
+				    0))
+				copy_inline(v, cqe, id, len);
+			verbs_frame_set(&frames[got++], verbs_ring_buffer(&v->ring, id), len, now);
+		} else {
+			take_other(v, cqe);
+		}
+	} while (got < max && (cqe = next_cqe(m)));
+	consumed(m);
+	v->taken += got;
+	return (int)got;
+}
+
+static int mlx5_post(struct verbs *v)
+{
+	struct verbs_mlx5 *m = v->mlx5;
+
+	m->head += v->taken;
+	v->taken = 0;
+	write_barrier();
+	m->rq_record[MLX5_RCV_DBR] = htobe32(m->head & RQ_INDEX_MASK);
+	return 0;
+}
+
+static int mlx5_arm(struct verbs *v)
+{
+	struct verbs_mlx5 *m = v->mlx5;
+	uint32_t word =
+		(v->events & ARM_SN_MASK) << 28 | MLX5_CQ_DB_REQ_NOT | (m->ci & CQ_INDEX_MASK);
+
+	m->cq_record[ARM] = htobe32(word);
+	/* The record must be in memory when the device reads it, which the doorbell makes it do. */
+	atomic_thread_fence(memory_order_seq_cst);
+	*m->cq_doorbell = htobe64((uint64_t)word << 32 | m->cqn);
+	atomic_thread_fence(memory_order_seq_cst);
+	return 0;
+}
+
+/* The QP was reset: what the CQ still has is of no use, and the queue begins anew, all posted. */
+static void mlx5_cleared(struct verbs *v)
+{
+	struct verbs_mlx5 *m = v->mlx5;
+
+	while (next_cqe(m))
+		m->ci++;
+	consumed(m);
+	m->tail = 0;
+	m->head = v->ring.n;
+	v->taken = 0;
+}
+
+static const struct verbs_path mlx5_path = {
+	.name = "mlx5",
+	.poll = mlx5_poll,
+	.post = mlx5_post,
+	.arm = mlx5_arm,
+	.cleared = mlx5_cleared,
+};
+
+bool verbs_mlx5_take_over(struct verbs *v)
+{
+	struct mlx5dv_cq cq = {0};
+	struct mlx5dv_qp qp = {0};
+	struct mlx5dv_obj obj = {.cq = {.in = v->cq, .out = &cq}, .qp = {.in = v->qp, .out = &qp}};
+
+	if (sizeof(void *) < 8 || v->link != RD_LINK_ETHERNET ||
+		!mlx5dv_is_supported(v->ctx->device) || mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP) ||
+		qp.rq.wqe_cnt != v->ring.n || mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ))
+		return false;
+	if (!v->mlx5)
+		v->mlx5 = malloc(sizeof(*v->mlx5));
+	if (!v->mlx5)
+		return false;
+	*v->mlx5 = (struct verbs_mlx5){
+		.cqes = (const uint8_t *)cq.buf + (cq.cqe_size - CQE_BYTES),
+		.cqe_size = cq.cqe_size,
+		.n_cqes = cq.cqe_cnt,
+		.cq_record = cq.dbrec,
+		.rq_record = qp.dbrec,
+		.cq_doorbell = (volatile __be64 *)(void *)((uint8_t *)cq.cq_uar + MLX5_CQ_DOORBELL),
+		.cqn = cq.cqn,
+		.head = v->ring.n,
+	};
+	v->path = &mlx5_path;
+	return true;
+}
+
+void verbs_mlx5_free(struct verbs *v)
+{
+	free(v->mlx5);
+	v->mlx5 = NULL;
+}
