@@ -38,6 +38,7 @@ struct rd_capture_config {
 	enum rd_decap_mode decap;
 	/* A new file for each slice of this length of the frames' own time; 0: none. */
 	uint64_t slice_ns;
+	bool slice_aligned; /* slices begin at multiples of slice_ns since the Unix epoch */
 	const struct rd_watch *watches;
 	unsigned int n_watches;
 	uint64_t max_frames; /* stop after so many; 0: no limit */

@@ -111,6 +111,10 @@ void rd_sink_put(struct rd_sink *sink, struct rd_chunk *chunk);
 int rd_sink_fd(const struct rd_sink *sink);
 /* About to sleep on rd_sink_fd(): false if a chunk is free already. */
 bool rd_sink_await(struct rd_sink *sink);
+/* True if the writer has written all that it got. */
+bool rd_sink_idle(struct rd_sink *sink);
+/* About to sleep on rd_sink_fd() until the writer has written a chunk: false if it has already. */
+bool rd_sink_await_writer(struct rd_sink *sink);
 /* rd_sink_fd() was readable. */
 void rd_sink_woke(struct rd_sink *sink);
 /* True once nothing more will be written: writing failed, or the last file is full. */

@@ -278,7 +278,9 @@ static void encode_slices(struct engine *e, unsigned int source, const struct rd
 		turn(e);
 	for (unsigned int i = 0; slice && i < n; i++) {
 		if (!e->slice_end)
-			e->slice_end = frames[i].ts_ns + slice;
+			e->slice_end = e->config->slice_aligned
+					       ? (frames[i].ts_ns / slice + 1) * slice
+					       : frames[i].ts_ns + slice;
 		if (frames[i].ts_ns < e->slice_end)
 			continue;
 		encode(e, source, frames + from, i - from, own);
@@ -416,27 +418,47 @@ static bool receive_all(struct engine *e)
 	return any;
 }
 
-/* How long to sleep, in ms: until the oldest frame in the chunk must be written, or for ever. */
-static int flush_or_timeout(struct engine *e)
+/* How long the oldest frame in the chunk may still wait, in ns; UINT64_MAX: there is none. */
+static uint64_t flush_due(struct engine *e)
 {
 	uint64_t now, waited;
 
 	if (!e->chunk || !e->chunk->frames)
-		return -1;
+		return UINT64_MAX;
 	now = rd_monotonic_ns();
 	if (!e->chunk_since)
 		e->chunk_since = now;
 	waited = now - e->chunk_since;
-	if (waited >= e->config->flush_ns) {
+	return waited < e->config->flush_ns ? e->config->flush_ns - waited : 0;
+}
+
+/*
+ * Hands over a chunk that is not full, but only to a writer with nothing to do: while it is busy
+ * the chunk goes on filling, so that slow traffic does not use up chunks with a frame in each.
+ */
+static void flush(struct engine *e)
+{
+	if (flush_due(e) == 0 && rd_sink_idle(e->config->sink))
 		chunk_put(e);
+}
+
+/* The timeout in ms of a sleep; 0 if the writer has become idle meanwhile. */
+static int flush_timeout(struct engine *e)
+{
+	uint64_t due;
+
+	flush(e);
+	due = flush_due(e);
+	if (due == UINT64_MAX)
 		return -1;
-	}
-	return (int)((e->config->flush_ns - waited) / 1000000) + 1;
+	if (due == 0)
+		return rd_sink_await_writer(e->config->sink) ? -1 : 0;
+	return (int)(due / 1000000) + 1;
 }
 
 static void sleep_until_something(struct engine *e)
 {
-	int timeout = flush_or_timeout(e);
+	int timeout = flush_timeout(e);
 
 	for (unsigned int i = 0; i < e->config->n_sources; i++) {
 		struct rd_source *s = e->config->sources[i];
@@ -477,8 +499,8 @@ static void run(struct engine *e)
 			if (++batches % POLLS_BETWEEN_LOOKS)
 				continue;
 			look(e, 0);
-			flush_or_timeout(e);
-		} else if (++empty >= patience) {
+			flush(e);
+		} else if (!e->stop && ++empty >= patience) {
 			sleep_until_something(e);
 			empty = 0;
 		}

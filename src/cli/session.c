@@ -138,8 +138,10 @@ static void waiting_for_output(void *ctx)
 		while (signal > 0)
 			signal = sigtimedwait(&s->signals, NULL, &now);
 		s->told_to_wait = true;
-		rd_log(RD_LOG_WARNING, "waiting for the output to take what was captured; Ctrl-C "
-				       "again abandons it");
+		if (isatty(STDERR_FILENO))
+			rd_log(RD_LOG_WARNING,
+				"waiting for the output to take what was captured; Ctrl-C "
+				"again abandons it");
 	} else if (signal > 0 && signal != SIGUSR1 && signal != SIGUSR2) {
 		rd_log(RD_LOG_WARNING, "abandoned: the end of the capture is not in the file");
 		_exit(RD_CLASS_OUTPUT);
@@ -341,6 +343,7 @@ static void run(struct session *s)
 			       ? &s->opt->cut
 			       : NULL,
 		.decap = (enum rd_decap_mode)s->opt->decap,
+		.slice_aligned = s->opt->slice_aligned,
 		.slice_ns = live ? 0 : s->opt->slice_s * 1000000000U,
 		.watches = watches,
 		.n_watches = n_watches,

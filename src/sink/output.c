@@ -142,7 +142,8 @@ size_t output_write_first(
 		return fail_packing(whole, errnum);
 	n = out->compression->first(out->compressor, out->packed, out->packed_room, data, len);
 	/* Of nothing, zstd makes nothing. */
-	return n || !len ? write_all(out, out->packed, n, whole, errnum) : fail_packing(whole, errnum);
+	return n || !len ? write_all(out, out->packed, n, whole, errnum)
+			 : fail_packing(whole, errnum);
 }
 
 size_t output_write_last(

@@ -323,13 +323,20 @@ fail:
 	return -1;
 }
 
-/* The chunk that came back last is taken first: its memory is still in the cache. */
-struct rd_chunk *rd_sink_get(struct rd_sink *s)
+static void take_back(struct rd_sink *s)
 {
 	struct rd_chunk *c;
 
 	while ((c = rd_ring_take(&s->free)))
 		s->idle[s->n_idle++] = c;
+}
+
+/* The chunk that came back last is taken first: its memory is still in the cache. */
+struct rd_chunk *rd_sink_get(struct rd_sink *s)
+{
+	struct rd_chunk *c;
+
+	take_back(s);
 	if (!s->n_idle)
 		return NULL;
 	c = s->idle[--s->n_idle];
@@ -356,6 +363,18 @@ bool rd_sink_await(struct rd_sink *s)
 {
 	if (s->n_idle)
 		return false;
+	return rd_ring_about_to_sleep(&s->free);
+}
+
+bool rd_sink_idle(struct rd_sink *s)
+{
+	take_back(s);
+	/* The caller holds one. */
+	return s->n_idle + 1 >= s->n_chunks;
+}
+
+bool rd_sink_await_writer(struct rd_sink *s)
+{
 	return rd_ring_about_to_sleep(&s->free);
 }
 

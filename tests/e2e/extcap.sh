@@ -1,0 +1,224 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# The program as Wireshark's extcap: its replies, and captures that tshark makes through it.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool tshark dumpcap capinfos tcpdump jq
+
+# Wireshark's personal folder: the only one that root can choose
+export TMPDIR=$tmp
+home=$tmp/home
+mkdir -p "$home/.config/wireshark/extcap"
+ln -s "$(command -v "$RDMADUMP")" "$home/.config/wireshark/extcap/rdmadump"
+ln -s "$(command -v "$RDMADUMP")" "$tmp/rdmadump-extcap"
+# tshark itself leaks when the sanitizer's library is preloaded into it
+[ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
+
+mac=0c:42:a1:00:00:01
+devices=(--dev "name=mlx5_0,netdev=enp1s0f0np0,mac=$mac"
+	--dev "name=mlx5_1,netdev=enp2s0np0,state=down" --dev "name=mlx5_2,link=ib")
+gen=count=3000,size=60-1400,qps=4,acks=1,seed=21
+"$SOFTHCA_FRAMES" --write "$tmp/gen.pcap" $gen >"$tmp/hash"
+want=$(cat "$tmp/hash")
+port=rdma-mlx5_0-1
+
+# extcap ARGUMENTS...: the reply in $tmp/out
+extcap() {
+	model "${devices[@]}" --stats "$tmp/stats" -- "$RDMADUMP" "$@" >"$tmp/out" 2>"$tmp/log"
+	status=$?
+}
+# shark MODEL ARGUMENTS... -- TSHARK ARGUMENTS...
+shark() {
+	local on=()
+	while [ "$1" != -- ]; do on+=("$1"); shift; done
+	shift
+	rm -f "$tmp/stats" "$tmp/x.pcapng"
+	HOME=$home MODEL_SECONDS=60 model "${devices[@]}" --stats "$tmp/stats" "${on[@]}" -- \
+		tshark "$@" >"$tmp/out" 2>"$tmp/log"
+	status=$?
+}
+hash_of() { "$SOFTHCA_FRAMES" --hash "$@" 2>&1; }
+frames() { hash_of "$1" | awk '{print $1}'; }
+running() { pgrep -f -- "--capture .*$tmp" >/dev/null; }
+# clean NAME: the extcap has ended in order and left nothing on the device
+clean() {
+	for _ in $(seq 50); do running || break; sleep 0.1; done
+	! running && [ "$(jq '[.leaked[]] | add' "$tmp/stats")" = 0 ]
+	ok "$1: nothing is left, no process, nothing on the device" "$tmp/stats"
+}
+
+# --- the protocol's questions -------------------------------------------------------------
+
+interfaces='interface {value=rdma-mlx5_0-1}{display=mlx5_0 port 1 (enp1s0f0np0, RoCE)}
+interface {value=rdma-mlx5_1-1}{display=mlx5_1 port 1 (enp2s0np0, RoCE, down)}
+interface {value=rdma-mlx5_2-1}{display=mlx5_2 port 1 (InfiniBand): no capture, verbs offer no sniffer on InfiniBand ports from ConnectX-4 on}'
+extcap --extcap-interfaces --extcap-version=4.0
+is "interfaces" "$status $(grep ^interface "$tmp/out")" "0 $interfaces"
+is "one line on the program" "$(grep -cE '^extcap \{version=[0-9.]+\}' "$tmp/out")" 1
+model "${devices[@]}" -- "$tmp/rdmadump-extcap" --extcap-interfaces >"$tmp/named" 2>&1
+cmp "$tmp/out" "$tmp/named"
+ok "the same by the name rdmadump-extcap"
+model --no-devices -- "$RDMADUMP" --extcap-interfaces --extcap-version=4.0 >"$tmp/out" 2>"$tmp/log"
+is "no devices: no interface, no error" "$? $(grep -c ^interface "$tmp/out") $(cat "$tmp/log")" "0 0 "
+
+extcap --extcap-dlts --extcap-interface $port
+is "link type of RoCE" "$status $(cat "$tmp/out")" "0 dlt {number=1}{name=EN10MB}{display=Ethernet}"
+extcap --extcap-dlts --extcap-interface rdma-mlx5_2-1
+has "link type of InfiniBand" "$tmp/out" '^dlt \{number=197\}\{name=ERF\}'
+
+extcap --extcap-config --extcap-interface $port
+is "options" "$status $(sed -n 's/^arg .*{call=--\([a-z-]*\)}.*{type=\([a-z]*\)}.*/\1:\2/p' "$tmp/out" | paste -sd' ')" \
+	"0 snaplen:integer headers-only:boolflag zero-payload:boolflag direction:selector buffers:integer buffer-size:integer"
+is "arguments are numbered in their order" "$(sed -n 's/^arg {number=\([0-9]*\)}.*/\1/p' "$tmp/out" | paste -sd' ')" "0 1 2 3 4 5"
+is "one direction is the default" "$(grep -c '^value {arg=3}.*{default=true}' "$tmp/out")" 1
+[ ! -e "$tmp/stats" ]
+ok "no question opens a device"
+
+for f in 'udp port 4791' 'ether host 0c:42:a1:00:00:01' ''; do
+	extcap --extcap-interface $port --extcap-capture-filter "$f"
+	is "filter '$f' is right" "$status $(cat "$tmp/out" "$tmp/log")" "0 "
+done
+extcap --extcap-interface $port --extcap-capture-filter 'udp prot 4791'
+is "a wrong filter: one line" "$status $(wc -l <"$tmp/out")" "0 1"
+has "a wrong filter: what is wrong" "$tmp/out" "'udp prot 4791': .*syntax error"
+extcap --extcap-interface rdma-mlx5_2-1 --extcap-capture-filter 'udp'
+has "a filter for InfiniBand" "$tmp/out" 'no filters for InfiniBand'
+
+while IFS='|' read -r line pattern; do
+	# shellcheck disable=SC2086 # words of a command line
+	extcap $line
+	is "$line: exit status" "$status" 1
+	has "$line: message" "$tmp/log" "$pattern"
+	is "$line: one line" "$(wc -l <"$tmp/log")" 1
+done <<'LIST'
+--extcap-config|--extcap-interface is missing
+--extcap-config --extcap-interface rdma-mlx5_9-1|no interface rdma-mlx5_9-1
+--extcap-interface rdma-mlx5_0-1|question is missing
+--capture --extcap-interface rdma-mlx5_0-1|--fifo is missing
+--capture --extcap-interface rdma-mlx5_0-1 --fifo x --buffers 21|--buffers: '21'
+--capture --extcap-interface rdma-mlx5_0-1 --fifo x --direction up|--direction: 'up'
+--capture --extcap-interface rdma-mlx5_0-1 --fifo x --snaplen -1|--snaplen: '-1'
+--capture --extcap-interface rdma-mlx5_0-1 --fifo x --headers-only --zero-payload|exclude each other
+--extcap-nonsense|unrecognized option
+LIST
+
+# --- the capture by itself ----------------------------------------------------------------
+
+mkfifo "$tmp/fifo"
+cat "$tmp/fifo" >"$tmp/got.pcapng" &
+model "${devices[@]}" --gen $gen --at-end sigint --stats "$tmp/stats" -- \
+	"$RDMADUMP" --capture --extcap-interface $port --fifo "$tmp/fifo" >"$tmp/out" 2>"$tmp/log"
+is "into a FIFO, without any option: quiet, exit status" "$? $(cat "$tmp/out" "$tmp/log")" "0 "
+wait $!
+is "... all frames" "$(hash_of "$tmp/got.pcapng")" "$want"
+is "... as pcapng" "$(capinfos -t "$tmp/got.pcapng" | sed -n 's/^File type: *//p')" "Wireshark/... - pcapng"
+
+# stopped NAME SIGNAL GEN...: a capture whose reader goes away, then is told to end
+stopped() {
+	local name=$1 signal=$2 begin
+	shift 2
+	rm -f "$tmp/pid" "$tmp/stats"
+	model "${devices[@]}" --stats "$tmp/stats" --pidfile "$tmp/pid" "$@" -- \
+		"$RDMADUMP" --capture --extcap-interface $port --fifo "$tmp/fifo" >"$tmp/out" 2>"$tmp/log" &
+	local model=$!
+	head -c 10000 "$tmp/fifo" >/dev/null
+	begin=$(date +%s%N)
+	[ -z "$signal" ] || kill -"$signal" "$(cat "$tmp/pid")"
+	wait $model
+	is "$name: exit status, quiet" "$? $(cat "$tmp/out" "$tmp/log")" "0 "
+	[ $(($(date +%s%N) - begin)) -lt 3000000000 ]
+	ok "$name: at once"
+	clean "$name"
+}
+stopped "the reader goes, frames come" "" --gen count=1000000 --rate 20000
+stopped "the reader goes, SIGTERM, frames come" TERM --gen count=1000000 --rate 20000
+stopped "the reader goes, SIGTERM, no more frames" TERM --gen count=18,size=1000
+# Waiting for a reader
+rm -f "$tmp/pid"
+model "${devices[@]}" --pidfile "$tmp/pid" -- "$RDMADUMP" --capture --extcap-interface $port --fifo "$tmp/fifo" &
+model=$!
+for _ in $(seq 50); do [ -s "$tmp/pid" ] && break; sleep 0.1; done
+sleep 0.5
+kill "$(cat "$tmp/pid")"
+wait $model
+! running
+ok "SIGTERM ends it also while there is no reader"
+
+# --- tshark -------------------------------------------------------------------------------
+
+shark -- -D
+has "tshark -D lists the ports" "$tmp/out" '^[0-9]+\. rdma-mlx5_0-1 \(mlx5_0 port 1 \(enp1s0f0np0, RoCE\)\)$'
+has "... with the verdict" "$tmp/out" '^[0-9]+\. rdma-mlx5_2-1 .*no capture'
+shark -- -L -i $port
+has "tshark -L" "$tmp/out" 'EN10MB \(Ethernet\)'
+
+# tshark 4.0 may end before it has read all that an extcap wrote that ends by itself: what it has
+# must be the beginning, whole. Everywhere else tshark ends the capture, after as many as there are.
+shark --gen $gen --at-end sigint -- -i $port -w "$tmp/x.pcapng"
+n=$(frames "$tmp/x.pcapng")
+is "tshark -i, until the extcap ends: frames" "$status $(hash_of "$tmp/x.pcapng")" \
+	"0 $(hash_of "$tmp/gen.pcap" --first "$n")"
+[ "$n" -gt 0 ]
+ok "... and not none"
+clean "until the extcap ends"
+capinfos "$tmp/x.pcapng" >"$tmp/info"
+has "... the file names the port" "$tmp/info" 'Name = mlx5_0:1'
+shark --gen $gen -- -i $port -c 3000 -w "$tmp/x.pcapng"
+is "tshark -c 3000" "$status $(hash_of "$tmp/x.pcapng")" "0 $want"
+clean "tshark -c 3000"
+shark --gen $gen --rate 2000 -- -i $port -c 700 -w "$tmp/x.pcapng"
+is "tshark -c 700 while frames come" "$status $(hash_of "$tmp/x.pcapng" --first 700)" "0 $(hash_of "$tmp/gen.pcap" --first 700)"
+clean "tshark -c 700 while frames come"
+shark --gen count=50,size=300 -- -i $port -a duration:2 -w "$tmp/x.pcapng"
+is "tshark -a duration, slow traffic is there at once" "$status $(frames "$tmp/x.pcapng")" "0 50"
+clean "tshark -a duration"
+shark --gen $gen -- -i $port -c 20 -T fields -e infiniband.bth.opcode
+is "tshark decodes as frames come" "$status $(wc -l <"$tmp/out")" "0 20"
+clean "tshark decodes"
+
+filter="ether src $mac and udp and len > 500"
+tcpdump -r "$tmp/gen.pcap" -w "$tmp/want.pcap" "$filter" 2>/dev/null
+shark --gen $gen -- -i $port -c "$(frames "$tmp/want.pcap")" -f "$filter" -w "$tmp/x.pcapng"
+is "tshark -f" "$status $(hash_of "$tmp/x.pcapng")" "0 $(hash_of "$tmp/want.pcap")"
+capinfos "$tmp/x.pcapng" >"$tmp/info"
+has "... the file tells the filter" "$tmp/info" "Filter string = $filter"
+shark --gen $gen --at-end sigint -- -i $port -f "udp prot" -w "$tmp/x.pcapng"
+has "tshark -f, a wrong one: why" "$tmp/log" "'udp prot': .*syntax error"
+
+o=extcap.rdma_mlx5_0_1
+tcpdump -r "$tmp/gen.pcap" -w "$tmp/want.pcap" "not ether src $mac" 2>/dev/null
+shark --gen $gen -- -i $port -c "$(frames "$tmp/want.pcap")" -o $o.direction:in -w "$tmp/x.pcapng"
+is "-o direction:in" "$status $(hash_of "$tmp/x.pcapng")" "0 $(hash_of "$tmp/want.pcap")"
+# The same by the command line, whose cuts have tests of their own
+while read -r option ours; do
+	# shellcheck disable=SC2086 # words of a command line
+	"$RDMADUMP" -q -r "$tmp/gen.pcap" $ours -w "$tmp/want.pcapng"
+	shark --gen $gen -- -i $port -c "$(frames "$tmp/want.pcapng")" -o "$o.$option" -w "$tmp/x.pcapng"
+	is "-o $option" "$status $(hash_of "$tmp/x.pcapng")" "0 $(hash_of "$tmp/want.pcapng")"
+	[ "$ours" = "" ] || [ "$(hash_of "$tmp/x.pcapng")" != "$want" ]
+	ok "... is another file"
+done <<'LIST'
+headersonly:true --headers-only
+headersonly:false
+zeropayload:true --zero-payload
+snaplen:100 -s 100
+snaplen:0
+LIST
+shark --gen $gen -- -i $port -c 3000 -o $o.buffers:4 -o $o.buffersize:8 -w "$tmp/x.pcapng"
+is "-o buffers, buffersize" "$status $(hash_of "$tmp/x.pcapng")" "0 $want"
+
+shark -- -i rdma-mlx5_2-1 -a duration:20 -w "$tmp/x.pcapng"
+has "a port that cannot: tshark tells why" "$tmp/log" 'Error by extcap pipe: .*mlx5_2:1: Operation not supported'
+
+# A tshark that is killed must not leave a sniffer behind
+HOME=$home model "${devices[@]}" --stats "$tmp/stats" --pidfile "$tmp/pid" -- \
+	tshark -q -i $port -w "$tmp/x.pcapng" >"$tmp/out" 2>"$tmp/log" &
+model=$!
+for _ in $(seq 50); do grep -q started "$tmp/log" && break; sleep 0.1; done
+running
+ok "the extcap runs"
+kill -9 "$(cat "$tmp/pid")"
+wait $model 2>/dev/null
+clean "tshark is killed"
+
+tap_done

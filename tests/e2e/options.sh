@@ -1,0 +1,378 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Every option of the capture command, by what it does to the file or to what is said.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq tshark tcpdump capinfos editcap python3 zstd gzip
+
+in=$tmp/in.pcap v6=$tmp/v6.pcap
+zstd -dqfc "$TEST_DATA/roce/20_mixed/a.pcap.zst" >"$in"
+zstd -dqfc "$TEST_DATA/roce/15_ipv6/a.pcap.zst" >"$v6"
+
+# shellcheck disable=SC2317 # some are called by name only
+hash_of() { "$SOFTHCA_FRAMES" --hash "$1"; }
+frames_of() { hash_of "$1" | awk '{print $1}'; }
+# offline ARGUMENTS: over $in into $tmp/out.pcapng, what it says in $tmp/log and $tmp/said
+offline() {
+	rm -f "$tmp/out.pcapng"
+	timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w "$tmp/out.pcapng" "$@" >"$tmp/said" 2>"$tmp/log"
+}
+# live ARGUMENTS: 300 frames of 300 bytes
+live() {
+	rm -f "$tmp/out.pcapng"
+	MODEL_SECONDS=30 model --dev name=mlx5_0,netdev=enp1s0f0np0,mac=0c:42:a1:00:00:02 \
+		--dev name=mlx5_1,netdev=enp2s0np0,pci=0000:5e:00.0 \
+		--gen count=300,size=300,seed=1 --at-end sigint -- \
+		"$RDMADUMP" "$@" >"$tmp/said" 2>"$tmp/log"
+}
+ifname() { capinfos "$tmp/out.pcapng" 2>/dev/null | awk '$1 == "Name" {print $3}' | paste -sd' '; }
+
+# --- which frames: each form keeps what tcpdump keeps of the expression -------------------
+
+printf '# a comment\nudp port 4791\nand greater 500\n' >"$tmp/filter"
+while IFS='|' read -r file expression forms; do
+	[ -n "$file" ] || continue
+	in=$tmp/$file.pcap
+	tcpdump -r "$in" -w "$tmp/theirs" "$expression" 2>/dev/null
+	want=$(hash_of "$tmp/theirs")
+	IFS='|' read -ra each <<<"$forms"
+	for form in "${each[@]}"; do
+		# shellcheck disable=SC2086 # words of a command line
+		offline ${form//TMP/$tmp}
+		is "$form" "$(hash_of "$tmp/out.pcapng")" "$want"
+	done
+done <<'LIST'
+in|udp port 4791|udp port 4791|-f udp -f port -f 4791|--filter=udp --filter=port --filter=4791|--roce
+in|udp port 4791 and greater 500|-F TMP/filter|--filter-file TMP/filter
+in|udp[8] = 0x11|--opcode ack --opcode=RC_ACK|--opcode 0x11|--opcode=17
+in|udp[12:4] & 0xffffff = 0x28|--qp 0x28|--qp=40
+in|udp[12:4] & 0xffffff = 0x28 or udp[12:4] & 0xffffff = 0x29|--qp 40,0x29
+in|udp[8] = 100|--src-qp 1 --opcode ud|--src_qp 1 --opcode ud
+in|ip src host 10.77.0.2 or ip dst host 10.77.0.2 or arp host 10.77.0.2|--host 10.77.0.2
+in|udp port 4791 and ip host 10.77.0.2|--gid ::ffff:10.77.0.2
+in|icmp|-f icmp|icmp
+v6|ip6 host fd77::2 and udp port 4791|--gid fd77::2|--host fd77::2 --roce
+LIST
+in=$tmp/in.pcap
+
+offline --filter-explain --qp 17 --opcode read
+has "--filter-explain: says what will match" "$tmp/said" 'RC_READ_REQUEST'
+[ ! -e "$tmp/out.pcapng" ]
+ok "--filter-explain: writes nothing"
+offline -Q in --qp 9999
+is "nothing matches: it ends, with an empty file" "$?,$(frames_of "$tmp/out.pcapng")" 0,0
+
+# direction: the model's traffic comes in; a file's direction is that of its frames
+for form in '-Q in|300' '-Q out|0' '-Q inout|300' '--direction in|300' '--direction=out|0' '-I rx|300' '-I tx|0'; do
+	# shellcheck disable=SC2086
+	live -d mlx5_0 -q -w "$tmp/out.pcapng" ${form%|*}
+	is "live ${form%|*}" "$(frames_of "$tmp/out.pcapng")" "${form#*|}"
+done
+
+# --- how much of each frame ---------------------------------------------------------------
+
+lengths() { tshark -r "$1" -T fields -e frame.cap_len -e frame.len 2>/dev/null; }
+lengths "$in" >"$tmp/lengths"
+for form in '-s 64' '--snapshot-length=64'; do
+	# shellcheck disable=SC2086
+	offline $form
+	lengths "$tmp/out.pcapng" >"$tmp/cut"
+	is "$form: the first 64 bytes, the length stays" "$(cat "$tmp/cut")" \
+		"$(awk -v OFS='\t' '{print ($1 < 64 ? $1 : 64), $2}' "$tmp/lengths")"
+done
+offline --headers-only
+lengths "$tmp/out.pcapng" >"$tmp/cut"
+is "--headers-only: the length stays" "$(cut -f2 "$tmp/cut")" "$(cut -f2 "$tmp/lengths")"
+is "--headers-only: an ACK is MAC, IP, UDP, BTH, AETH" \
+	"$(tshark -r "$tmp/out.pcapng" -Y 'infiniband.bth.opcode == 17' -T fields -e frame.cap_len 2>/dev/null | sort -u)" 58
+offline --zero-payload
+is "--zero-payload: all lengths stay" "$(lengths "$tmp/out.pcapng")" "$(cat "$tmp/lengths")"
+is "--zero-payload: nothing left of the payload" \
+	"$(tshark -r "$tmp/out.pcapng" --disable-protocol rpcordma -Y 'infiniband.bth.opcode == 7' -T fields \
+		-e infiniband.payload -e data.data 2>/dev/null | tr -d '0\t\n')" ""
+
+# --- mirrored traffic ---------------------------------------------------------------------
+
+cat >"$tmp/mirror.py" <<'EOF'
+import struct, sys
+from pathlib import Path
+data = Path(sys.argv[1]).read_bytes()
+kind = sys.argv[3]
+seq = bytes(3) + b"\7"
+front = {
+    "erspan1": (47, bytes.fromhex("000088be")),
+    "erspan2": (47, bytes.fromhex("100088be") + seq + bytes.fromhex("1064000100000000")),
+    "erspan3": (47, bytes.fromhex("100022eb") + seq + bytes.fromhex("206400010000000000000000")),
+    "gre": (47, bytes.fromhex("00006558")),
+    "vxlan": (17, bytes.fromhex("0800000000002a00")),
+}
+out = [data[:24]]
+at = 24
+while at < len(data):
+    stamp, caplen = data[at : at + 8], struct.unpack_from("<I", data, at + 8)[0]
+    frame = data[at + 16 : at + 16 + caplen]
+    at += 16 + caplen
+    proto, head = front[kind]
+    if proto == 17:
+        head = struct.pack(">HHHH", 50000, 4789, 8 + len(head) + len(frame), 0) + head
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(head) + len(frame), 1, 0, 64, proto, 0) + bytes([192, 0, 2, 1, 192, 0, 2, 2])
+    whole = bytes.fromhex("0200000000010200000000020800") + ip + head + frame
+    out.append(stamp + struct.pack("<II", len(whole), len(whole)) + whole)
+Path(sys.argv[2]).write_bytes(b"".join(out))
+EOF
+tcpdump -r "$in" -c 200 -w "$tmp/inner.pcap" greater 100 2>/dev/null
+tcpdump -r "$tmp/inner.pcap" -w "$tmp/acks.pcap" 'udp dst port 4791' 2>/dev/null
+plain=$in
+for kind in erspan1 erspan2 erspan3 gre vxlan; do
+	in=$tmp/$kind.pcap
+	python3 "$tmp/mirror.py" "$tmp/inner.pcap" "$in" $kind
+	for form in -E -Einner --decap --decap=inner; do
+		offline $form
+		is "$kind $form: the inner frames" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$tmp/inner.pcap")"
+	done
+	offline --decap=outer udp dst port 4791
+	python3 "$tmp/mirror.py" "$tmp/acks.pcap" "$tmp/outer.pcap" $kind
+	is "$kind --decap=outer: filtered by the inner, written as they came" \
+		"$(hash_of "$tmp/out.pcapng")" "$(hash_of "$tmp/outer.pcap")"
+done
+# Mellanox' InfiniBand mirror: LRH, RWH, four bytes, the packet, VCRC
+MODEL_SECONDS=30 model --dev name=mlx5_0,link=ib,ib_sniffer=1 --gen count=50,size=200,seed=1 --at-end sigint -- \
+	"$RDMADUMP" -d mlx5_0 -q --format pcap,dlt=247 -w "$tmp/ib.pcap" >"$tmp/log" 2>&1
+python3 - "$tmp/ib.pcap" "$tmp/rspan.pcap" <<'EOF'
+import struct, sys
+from pathlib import Path
+data = Path(sys.argv[1]).read_bytes()
+out, at = [data[:24]], 24
+while at < len(data):
+    stamp, caplen = data[at : at + 8], struct.unpack_from("<I", data, at + 8)[0]
+    frame = bytes.fromhex("0000000100400002") + bytes.fromhex("00001123") + bytes(4) + data[at + 16 : at + 16 + caplen] + b"\1\2"
+    at += 16 + caplen
+    out.append(stamp + struct.pack("<II", len(frame), len(frame)) + frame)
+Path(sys.argv[2]).write_bytes(b"".join(out))
+EOF
+in=$tmp/rspan.pcap
+offline --format pcap,dlt=247 --decap
+is "InfiniBand RSPAN --decap" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$tmp/ib.pcap")"
+in=$plain
+
+# --- where to write it --------------------------------------------------------------------
+
+for form in -w -o --write --output; do
+	timeout -k 2 20 "$RDMADUMP" -r "$in" -q $form "$tmp/named$form" 2>"$tmp/log"
+	is "$form" "$(hash_of "$tmp/named$form")" "$(hash_of "$in")"
+done
+for form in 'pcapng|pcapng$' 'pcap|nanosecond' 'pcap-us|pcap$' 'erf|Endace'; do
+	offline --format "${form%|*}"
+	capinfos -t "$tmp/out.pcapng" >"$tmp/type" 2>/dev/null
+	has "--format ${form%|*}" "$tmp/type" "${form#*|}"
+done
+for form in 'gz|1f8b' 'zst|28b5' 'none|0a0d'; do
+	offline --compress "${form%|*}"
+	is "--compress ${form%|*}" "$(od -An -tx1 -N2 "$tmp/out.pcapng" | tr -d ' ')" "${form#*|}"
+done
+offline --compress zst --compress-level 1
+fast=$(stat -c %s "$tmp/out.pcapng")
+offline --compress zst --compress-level=19
+[ "$(stat -c %s "$tmp/out.pcapng")" -lt "$fast" ]
+ok "--compress-level: a higher one gives a smaller file"
+offline --compress gz --compress-level 19
+has "--compress-level: beyond gzip's" "$tmp/log" 'gz takes 1 to 9'
+for form in -U --packet-buffered; do
+	offline $form
+	is "$form" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$in")"
+done
+
+# --- when to stop -------------------------------------------------------------------------
+
+for form in '-c 7' '--count=7' '-a packets:7' '--autostop packets:7'; do
+	# shellcheck disable=SC2086
+	offline $form
+	is "$form" "$(hash_of "$tmp/out.pcapng")" "$("$SOFTHCA_FRAMES" --hash "$in" --first 7)"
+done
+offline --json -a filesize:100
+[ "$(stat -c %s "$tmp/out.pcapng")" -ge 100000 ] && [ "$(stat -c %s "$tmp/out.pcapng")" -lt 166000 ] # and one frame of at most 64 kB
+ok "-a filesize:100 ends near 100 kB"
+is "-a filesize: what came after it does not count" "$(jq -r .frames.written "$tmp/said")" "$(frames_of "$tmp/out.pcapng")"
+mkdir "$tmp/f"
+timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w "$tmp/f/o" -C 100000 -a files:3 2>"$tmp/log" # SIZE in millions
+timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w "$tmp/f/p" -C 100k -a files:3 2>"$tmp/log"
+is "-a files:3, -C in millions and with a suffix" "$(cd "$tmp/f" && echo *)" "o p p1 p2"
+timeout -k 20 20 "$SOFTHCA" --gen count=50,size=200 -- "$RDMADUMP" --json -a duration:1 -w "$tmp/out.pcapng" >"$tmp/said" 2>"$tmp/log"
+is "-a duration:1" "$(jq -r '.ended_by, .frames.written' "$tmp/said" | paste -sd' ')" "duration 50"
+
+# --- new files: names and numbers (rotate.sh has the rest) --------------------------------
+
+while IFS='|' read -r args want; do
+	rm -rf "$tmp/f" && mkdir "$tmp/f"
+	# shellcheck disable=SC2086
+	(cd "$tmp/f" && timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w r.pcapng $args >"$tmp/said" 2>"$tmp/log")
+	is "$args" "$(cd "$tmp/f" && for f in *; do echo "${f//_2[0-9]*./_T.}=$(frames_of "$f")"; done | paste -sd' ')" "$want"
+done <<'LIST'
+-b packets:400|r_00001_T.pcapng=400 r_00002_T.pcapng=400 r_00003_T.pcapng=246
+--ring-buffer packets:400|r_00001_T.pcapng=400 r_00002_T.pcapng=400 r_00003_T.pcapng=246
+-b packets:300 -b files:2|r_00003_T.pcapng=300 r_00004_T.pcapng=146
+-b files:2 -a filesize:400|r_00002_T.pcapng=437 r_00003_T.pcapng=70
+-b duration:1|r_00001_T.pcapng=1 r_00002_T.pcapng=197 r_00003_T.pcapng=815 r_00004_T.pcapng=33
+-G 1 -W 2|r.pcapng=1 r.pcapng1=197
+-G 1|r.pcapng=1 r.pcapng1=197 r.pcapng2=815 r.pcapng3=33
+LIST
+(cd "$tmp/f" && rm -f -- * && TZ=UTC timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w '%H%M%S' -G 1 2>"$tmp/log")
+is "-G: strftime names tell the frames' time" "$(cd "$tmp/f" && echo *)" "234739 234743 234744 234745"
+(cd "$tmp/f" && rm -f -- * && timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w i -b interval:2 2>"$tmp/log"
+	for f in *; do tshark -r "$f" -T fields -e frame.time_epoch 2>/dev/null | awk '{print int($1 / 2)}' | sort -u | wc -l; done) >"$tmp/slices"
+is "-b interval:2: files begin at multiples" "$(sort -u "$tmp/slices")" 1
+for form in -z --postrotate-command; do
+	rm -f "$tmp"/f/* "$tmp/ran"
+	# shellcheck disable=SC2016 # $1 is the script's
+	printf '#!/bin/sh\necho "$1" >>"%s"\n' "$tmp/ran" >"$tmp/command" && chmod +x "$tmp/command"
+	timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w "$tmp/f/z" -C 300k $form "$tmp/command" 2>"$tmp/log"
+	is "$form" "$(sort "$tmp/ran")" "$(ls "$tmp"/f/z*)"
+done
+timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w "$tmp/f/n" -b filesize:300 -b printname:"$tmp/names" 2>"$tmp/log"
+is "-b printname" "$(cat "$tmp/names")" "$(ls "$tmp"/f/n*)"
+
+# turn SIGNAL|--update: a running capture begins a new file
+turned() {
+	rm -f "$tmp/pid" "$tmp"/f/*
+	MODEL_SECONDS=30 model --gen count=20000,size=200,seed=3 --rate 20000 --pidfile "$tmp/pid" --at-end sigint -- \
+		"$RDMADUMP" --json -w "$tmp/f/t" >"$tmp/said" 2>"$tmp/log" &
+	local pid=$!
+	for _ in $(seq 100); do [ -s "$tmp/f/t" ] && [ "$(stat -c %s "$tmp/f/t")" -gt 100000 ] && break; sleep 0.1; done
+	"$@"
+	wait $pid
+}
+# shellcheck disable=SC2317 # called by turned
+usr2() { kill -USR2 "$(cat "$tmp/pid")"; }
+# shellcheck disable=SC2317
+update() { "$RDMADUMP" --update "$(cat "$tmp/pid")"; }
+# shellcheck disable=SC2317
+usr1() { kill -USR1 "$(cat "$tmp/pid")"; }
+for by in usr2 update; do
+	turned $by
+	is "$by: a second file" "$(cd "$tmp/f" && echo *)" "t t1"
+	is "$by: no frame is lost" $(($(frames_of "$tmp/f/t") + $(frames_of "$tmp/f/t1"))) 20000
+done
+turned usr1
+has "SIGUSR1: the progress line" "$tmp/log" 'frames .* lost 0'
+
+# --- sources ------------------------------------------------------------------------------
+
+while IFS='|' read -r want args; do
+	# shellcheck disable=SC2086
+	live -q -w "$tmp/out.pcapng" $args
+	is "$args: the interface" "$(ifname)" "$want"
+	is "$args: its frames" "$(frames_of "$tmp/out.pcapng")" 300
+done <<'LIST'
+mlx5_1:1|-d mlx5_1
+mlx5_1:1|--device=mlx5_1
+mlx5_1:1|--ib-dev mlx5_1 --ib-port 1
+mlx5_1:1|-i mlx5_1
+mlx5_1:1|--interface=2
+mlx5_1:1|-d mlx5_1 -i 1
+LIST
+# The model ends a run when the first device is done: count instead
+MODEL_SECONDS=30 model --dev 'name=mlx5_0,netdev=enp1s0f0np0,gen=count=500;size=200' \
+	--dev 'name=mlx5_1,netdev=enp2s0np0,pci=0000:5e:00.0,gen=count=300;size=300' -- \
+	"$RDMADUMP" -q -d mlx5_0 -d mlx5_1 -c 800 -w "$tmp/two.pcapng" 2>"$tmp/log"
+is "two devices: an interface each with its frames" \
+	"$(tshark -r "$tmp/two.pcapng" -T fields -e frame.interface_id -e frame.len 2>/dev/null | sort | uniq -c | awk '{print $1, $2, $3}' | paste -sd,)" \
+	"500 0 200,300 1 300"
+is "two devices: statistics each" "$(capinfos "$tmp/two.pcapng" | grep -c 'Number of stat entries = 1')" 2
+for form in -D --list-interfaces; do
+	live $form
+	has "$form" "$tmp/said" '^mlx5_1 .*enp2s0np0'
+done
+timeout -k 2 20 "$RDMADUMP" --read="$in" -q -w "$tmp/out.pcapng"
+is "--read" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$in")"
+timeout -k 2 20 "$RDMADUMP" -r - -q -w "$tmp/out.pcapng" <"$in"
+is "-r -" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$in")"
+
+# --- what a file tells survives -----------------------------------------------------------
+
+editcap -F pcapng -a '5:the switch rebooted' "$tmp/two.pcapng" "$tmp/noted.pcapng"
+plain=$in in=$tmp/noted.pcapng
+offline
+look() { tshark -r "$1" -T fields -e frame.interface_id -e frame.comment -e frame.drop_count -e frame.packet_flags_direction 2>/dev/null; }
+is "interfaces, comments, directions survive" "$(look "$tmp/out.pcapng")" "$(look "$in")"
+is "the names of the interfaces too" "$(ifname)" "mlx5_0:1 mlx5_1:1"
+in=$plain
+
+# --- memory -------------------------------------------------------------------------------
+
+live -d mlx5_0 -b 6 -w "$tmp/out.pcapng"
+has "-b LOG2" "$tmp/log" ', 64 buffers'
+live -d mlx5_0 --max-burst=7 -w "$tmp/out.pcapng"
+has "--max-burst" "$tmp/log" ', 128 buffers'
+live -d mlx5_0 --max-frame=8192 -w "$tmp/out.pcapng"
+has "--max-frame" "$tmp/log" 'buffers of 8'
+for form in '--buffer-size 1Mi' '-p 1Mi' '-p 1048576' '--writer-thread=1Mi' '--when-full wait' '--when-full=drop' '--rx-mode verbs' '--rx-mode=auto' -T; do
+	# shellcheck disable=SC2086
+	live -d mlx5_0 -q $form -w "$tmp/out.pcapng"
+	is "$form: all frames" "$(frames_of "$tmp/out.pcapng")" 300
+done
+for form in '-M 1Mi' '--mem-mode=1Mi'; do
+	# shellcheck disable=SC2086
+	MODEL_SECONDS=30 model --gen count=10000,size=1000 -- "$RDMADUMP" --json $form -w "$tmp/out.pcapng" >"$tmp/said" 2>"$tmp/log"
+	is "$form ends when it is full" "$(jq -r .ended_by "$tmp/said")" memory
+	n=$(frames_of "$tmp/out.pcapng")
+	[ "$n" -gt 500 ] && [ "$n" = "$(jq -r .frames.written "$tmp/said")" ]
+	ok "$form: what it held is in the file"
+done
+
+# --- what to say --------------------------------------------------------------------------
+
+while IFS='|' read -r args pattern; do
+	# shellcheck disable=SC2086
+	offline -c 1 $args
+	has "$args: the line" "$tmp/said" "$pattern"
+done <<'LIST'
+-v|^[0-9:.]{18} .*fe80::5054:ff:fe77:1 > ff02::2
+--verbose|^[0-9:.]{18} .*fe80::5054:ff:fe77:1 > ff02::2
+-v -t|^[^0-9]+fe80
+-v -tt|^1795218459\.128880196
+-v -tttt|^2026-11-20 [0-9:.]{18}
+-v -e|52:54:00:77:00:01 > 33:33:00:00:00:02
+--json|"written": 1
+--version|^rdmadump [0-9]
+LIST
+for form in -q --quiet --silent; do
+	live -d mlx5_0 $form -w "$tmp/out.pcapng"
+	is "$form" "$(cat "$tmp/log" "$tmp/said")" ""
+done
+live -d mlx5_0 -w "$tmp/out.pcapng" --debug
+ok "--debug is taken" "$tmp/log"
+
+# --- netdevs ------------------------------------------------------------------------------
+
+ns=rdopt$$
+# shellcheck disable=SC2317 # tap.sh calls it
+cleanup() { ip netns del "$ns" 2>/dev/null; }
+if ip netns add "$ns" 2>/dev/null && ip -n "$ns" link set lo up 2>/dev/null; then
+	for args in '-i lo' '-i lo -B 1024' '-i lo --kernel-buffer=4Mi' '-i lo --no-promiscuous-mode' '-d lo --netdev'; do
+		# shellcheck disable=SC2086
+		ip netns exec "$ns" timeout -k 2 20 "$RDMADUMP" -q $args -U -c 1 -w "$tmp/out.pcapng" 'udp port 9' 2>"$tmp/log" &
+		pid=$!
+		for _ in $(seq 50); do
+			kill -0 $pid 2>/dev/null || break
+			ip netns exec "$ns" bash -c 'echo hello >/dev/udp/127.0.0.1/9' 2>/dev/null
+			sleep 0.1
+		done
+		wait $pid
+		is "$args: a frame of the netdev" "$(frames_of "$tmp/out.pcapng")" 1
+	done
+else
+	skip "netdevs" "no right to make a network namespace"
+fi
+
+# --- the manual page tells of each option, and of no other --------------------------------
+
+man=${srcdir:-.}/man/rdmadump.1
+"$RDMADUMP" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u >"$tmp/help"
+# The table of the options and their aliases is what counts, and argp's own
+sed -n '/^\.Sh OPTIONS/,/^\.Sh SIGNALS/p' "$man" | sed -n 's/^\.It //p' |
+	grep -oE 'Fl Fl [a-z][a-z_-]+' | sed 's/Fl Fl /--/' | sort -u >"$tmp/man"
+is "options of --help that the manual page lacks" "$(comm -23 "$tmp/help" "$tmp/man" | paste -sd' ')" ""
+is "options of the manual page that --help lacks" \
+	"$(comm -13 "$tmp/help" "$tmp/man" | grep -vxE -- '--(ib-dev|ib-port|src_qp|contiguous-pages|sysroot)' | paste -sd' ')" ""
+
+tap_done

@@ -1,0 +1,201 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Series of files: every frame once and in order, each file stands alone, names as the peers'.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq tshark capinfos mergecap editcap python3 zstd
+
+# shellcheck disable=SC2317 # tap.sh calls it
+cleanup() { mountpoint -q "$tmp/small" 2>/dev/null && umount "$tmp/small"; }
+frames_of() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
+d=$tmp/d
+
+# together NAME WANT FILE...: these files, one behind the other, are those frames
+together() {
+	local name=$1 want=$2
+	shift 2
+	mergecap -a -F nsecpcap -w "$tmp/all" "$@" 2>"$tmp/log"
+	is "$name" "$("$SOFTHCA_FRAMES" --hash "$tmp/all")" "$want"
+}
+# alone NAME FILE...: each has an interface, one entry of statistics and what it says of itself
+alone() {
+	local name=$1 f bad='' said
+	shift
+	for f; do
+		capinfos "$f" >"$tmp/info" 2>&1 || bad="$bad $f:unreadable"
+		[ "$(grep -c 'Number of stat entries = 1' "$tmp/info")" = 1 ] || bad="$bad $f:statistics"
+		[ "$(grep -c 'Name = mlx5_0:1' "$tmp/info")" = 1 ] || bad="$bad $f:interface"
+		said=$(sed -nE 's/.*[.:] ([0-9 ]+) frames written.*/\1/p' "$tmp/info" | tr -d ' ')
+		[ "$said" = "$(awk '/^Number of packets/ {print $NF}' "$tmp/info")" ] || bad="$bad $f:comment"
+	done
+	is "$name" "$bad" ""
+}
+# statistics of all files of the series: isb_ifrecv, isb_filteraccept summed
+sums() {
+	python3 - "$@" <<'EOF'
+import struct, sys
+total = {4: 0, 5: 0, 6: 0, 7: 0, 8: 0}
+for name in sys.argv[1:]:
+    data, at = open(name, "rb").read(), 0
+    while at < len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        if kind == 5:
+            o = at + 20
+            while o < at + length - 4:
+                code, n = struct.unpack_from("<HH", data, o)
+                if code in total:
+                    total[code] += struct.unpack_from("<Q", data, o + 4)[0]
+                o += 4 + (n + 3) // 4 * 4
+        at += length
+print(total[4], total[6], total[7])
+EOF
+}
+
+# --- 200 files at full speed --------------------------------------------------------------
+
+n=200000
+[ -n "${TEST_QUICK-}" ] && n=100000
+gen=count=$n,size=200,seed=7
+want=$("$SOFTHCA_FRAMES" $gen)
+mkdir "$d"
+model --gen $gen --at-end sigint -- "$RDMADUMP" -d mlx5_0 --json --when-full wait -b packets:$((n / 200)) \
+	-w "$d/r.pcapng" >"$tmp/report" 2>"$tmp/log"
+ok "200 files at full speed: exit status" "$tmp/log"
+files=("$d"/r_*)
+is "200 files" "${#files[@]},$(jq .files "$tmp/report")" 200,200
+together "every frame once, in order" "$want" "${files[@]}"
+is "the statistics of the files add up: received, accepted, dropped in the kernel" "$(sums "${files[@]}")" "$n $n 0"
+some=("${files[@]}")
+[ -n "${TEST_QUICK-}" ] && some=("${files[0]}" "${files[99]}" "${files[199]}")
+alone "each stands alone" "${some[@]}"
+is "each has its share" "$(for f in "${some[@]}"; do frames_of "$f"; done | sort -u)" $((n / 200))
+rm -r "$d"
+
+# The others: 20 000 frames, by size, in each format
+gen=count=20000,size=200,seed=8
+want=$("$SOFTHCA_FRAMES" $gen)
+for format in pcapng pcap erf; do
+	mkdir "$d" "$tmp/conv"
+	model --gen $gen --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --when-full wait --format $format -C 500k \
+		-w "$d/c" 2>"$tmp/log"
+	mapfile -t files < <(find "$d" -name 'c*' | sort -V)
+	[ ${#files[@]} -ge 9 ] && [ -e "$d/c" ] && [ -e "$d/c1" ] && [ -e "$d/c8" ]
+	ok "-C in $format: c, c1, c2 ... as tcpdump's" "$tmp/log"
+	# mergecap makes no Ethernet of ERF
+	for f in "${files[@]}"; do "$RDMADUMP" -r "$f" -q -w "$tmp/conv/${f##*/}"; done
+	mapfile -t files < <(find "$tmp/conv" -type f | sort -V)
+	together "-C in $format: every frame once, in order" "$want" "${files[@]}"
+	rm -r "$d" "$tmp/conv"
+done
+
+# --- rings --------------------------------------------------------------------------------
+
+mkdir "$d"
+model --gen $gen --at-end sigint -- "$RDMADUMP" -d mlx5_0 --json --when-full wait -C 100k -W 12 -w "$d/c" >"$tmp/report" 2>"$tmp/log"
+is "-C -W 12: the names are c00 to c11" "$(cd "$d" && echo *)" "$(echo c{00..11})"
+total=$(jq .files "$tmp/report")
+[ "$total" -gt 24 ]
+ok "-C -W: the ring went round ($total files)"
+is "-C -W: the last one stands where it must" "$(cd "$d" && for f in *; do
+	printf '%s %s\n' "$(tshark -r "$f" -c 1 -T fields -e frame.time_epoch 2>/dev/null)" "$f"
+done | sort -n | tail -n 1 | cut -d' ' -f2)" "$(printf 'c%02d' $(((total - 1) % 12)))"
+rm -r "$d" && mkdir "$d"
+model --gen $gen --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --when-full wait -b packets:3000 -b files:3 -w "$d/b.x.pcapng" 2>"$tmp/log"
+is "-b files:3 keeps the newest three" "$(cd "$d" && for f in *; do echo "${f%_*} $(frames_of "$f")"; done | paste -sd,)" \
+	"b.x_00005 3000,b.x_00006 3000,b.x_00007 2000"
+"$SOFTHCA_FRAMES" --write "$tmp/gen.pcap" $gen >/dev/null
+mergecap -a -F nsecpcap -w "$tmp/all" "$d"/*
+editcap -F nsecpcap -r "$tmp/gen.pcap" "$tmp/last" 12001-20000
+is "-b files:3: they hold the last frames" "$("$SOFTHCA_FRAMES" --hash "$tmp/all")" "$("$SOFTHCA_FRAMES" --hash "$tmp/last")"
+rm -r "$d"
+
+# --- time slices, commands, names ---------------------------------------------------------
+
+mkdir "$d"
+# shellcheck disable=SC2016 # $1 is the script's
+printf '#!/bin/sh\ncapinfos -c -M "$1" >"$1.info" 2>&1\n' >"$tmp/command" && chmod +x "$tmp/command"
+model --gen $gen --rate 8000 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --when-full wait -G 1 -z "$tmp/command" \
+	-w "$d/s-%Y%m%d-%H%M%S" 2>"$tmp/log"
+mapfile -t files < <(find "$d" -name 's-*' ! -name '*.info' | sort -V)
+[ ${#files[@]} -ge 2 ] && ! find "$d" -name '*%*' | grep -q .
+ok "-G 1: files by strftime (${#files[@]})"
+together "-G 1: every frame once, in order" "$want" "${files[@]}"
+is "-z: ran on every file once it was whole" "$(cat "$d"/*.info | awk '/Number of packets/ {n += $NF} END {print n}')" 20000
+rm -r "$d" && mkdir "$d"
+model --gen $gen --rate 8000 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --when-full wait -G 1 -w "$d/same" 2>"$tmp/log"
+mapfile -t files < <(find "$d" -name 'same*' | sort -V)
+together "-G 1 without %: nothing is overwritten" "$want" "${files[@]}"
+rm -r "$d" && mkdir "$d"
+model --gen $gen --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --when-full wait -b packets:4000 -b printname:stdout \
+	-w "$d/n.pcapng" >"$tmp/names" 2>"$tmp/log"
+is "printname:stdout: in order" "$(cat "$tmp/names")" "$(find "$d" -type f | sort)"
+rm -r "$d"
+
+# --- by signal, under load, alone and beside the other reasons ----------------------------
+
+reasons=('' '-C 1' '-G 1' '-b filesize:1000' '-C 300k -W 100')
+[ -n "${TEST_QUICK-}" ] && reasons=('' '-G 1')
+for args in "${reasons[@]}"; do
+	mkdir "$d" && rm -f "$tmp/pid"
+	# shellcheck disable=SC2086
+	model --gen $gen --rate 10000 --pidfile "$tmp/pid" --at-end sigint -- \
+		"$RDMADUMP" -d mlx5_0 -q --when-full wait $args -w "$d/u" 2>"$tmp/log" &
+	pid=$!
+	for _ in $(seq 100); do [ -s "$tmp/pid" ] && [ -n "$(find "$d" -type f -size +1k)" ] && break; sleep 0.05; done
+	for _ in 1 2 3 4; do
+		kill -USR2 "$(cat "$tmp/pid")"
+		sleep 0.3
+	done
+	wait $pid
+	mapfile -t files < <(find "$d" -type f | sort -V)
+	[ ${#files[@]} -ge 5 ]
+	ok "SIGUSR2 $args: ${#files[@]} files" "$tmp/log"
+	together "SIGUSR2 $args: every frame once, in order" "$want" "${files[@]}"
+	rm -r "$d"
+done
+MODEL_SECONDS=30 model --gen count=5000,size=200 --rate 5000 --pidfile "$tmp/pid" --at-end sigint -- \
+	bash -c 'trap : USR2; exec "$@"' - "$RDMADUMP" -d mlx5_0 -q -w - 2>"$tmp/log" >"$tmp/piped" &
+pid=$!
+for _ in $(seq 100); do [ -s "$tmp/piped" ] && break; sleep 0.05; done
+kill -USR2 "$(cat "$tmp/pid")"
+wait $pid
+is "SIGUSR2 with -w -: the pipe goes on" "$(frames_of "$tmp/piped")" 5000
+
+# --- the disk is full in the middle of a series -------------------------------------------
+
+mkdir "$tmp/small"
+# full NAME MOUNT-OPTIONS: three whole files fit
+full() {
+	if ! mount -t tmpfs -o "$2" tmpfs "$tmp/small" 2>/dev/null; then
+		skip "$1" "no right to mount a tmpfs"
+		return
+	fi
+	model --gen count=50000,size=500,seed=5 -- "$RDMADUMP" -d mlx5_0 --json -C 1 -w "$tmp/small/e" >"$tmp/report" 2>"$tmp/log"
+	is "$1: exit status" $? 3
+	has "$1: message" "$tmp/log" 'No space left on device.*(free space|free some space|another file system)'
+	mapfile -t files < <(find "$tmp/small" -type f | sort -V)
+	[ ${#files[@]} -ge 3 ]
+	ok "$1: ${#files[@]} files"
+	alone "$1: all of them are whole" "${files[@]}"
+	mergecap -a -F nsecpcap -w "$tmp/all" "${files[@]}"
+	kept=$(jq .frames.written "$tmp/report")
+	is "$1: they hold what was reported" "$(frames_of "$tmp/all")" "$kept"
+	is "$1: and that is the beginning" "$("$SOFTHCA_FRAMES" --hash "$tmp/all")" \
+		"$("$SOFTHCA_FRAMES" count="$kept",size=500,seed=5)"
+	is "$1: accounted for" "$(jq '.frames | .written + .dropped.output + .dropped.buffer_full == .delivered' "$tmp/report")" true
+	umount "$tmp/small"
+}
+full "disk full in a series" size=3m
+full "no inode for the fourth file" size=30m,nr_inodes=4
+full "no room for a header" size=3936k
+
+# --- offline: the frames' own time --------------------------------------------------------
+
+zstd -dqfc "$TEST_DATA/roce/20_mixed/a.pcap.zst" >"$tmp/in.pcap"
+mkdir "$d"
+(cd "$d" && TZ=UTC timeout -k 2 20 "$RDMADUMP" -r "$tmp/in.pcap" -q -G 2 -w 'o-%H%M%S')
+is "-r -G 2: named by the frames' time" "$(cd "$d" && echo *)" "o-234739 o-234743 o-234745"
+mapfile -t files < <(find "$d" -type f | sort)
+together "-r -G 2: every frame once, in order" "$("$SOFTHCA_FRAMES" --hash "$tmp/in.pcap")" "${files[@]}"
+
+tap_done
