@@ -9,6 +9,18 @@ need_tool jq python3
 count=3000000
 [ -z "${TEST_QUICK-}" ] || count=150000
 
+# A reader slow enough to fall behind: count * 80 bytes a second, into $tmp/out
+slow_reader() {
+	python3 -c '
+import sys, time
+out = open(sys.argv[1], "wb")
+while True:
+    data = sys.stdin.buffer.read1(1 << 17)
+    if not data: break
+    out.write(data)
+    time.sleep(len(data) / float(sys.argv[2]))' "$tmp/out" $((count * 80))
+}
+
 # accounts NAME: our report, the file's own count and the model's statistics must agree
 accounts() {
 	local delivered written full output offered lost counted
@@ -28,14 +40,7 @@ accounts() {
 
 # A reader that takes 20 MB/s, and a small buffer: we must drop
 model --mode drop --gen count=$count,size=1024,seed=1 --burst 2000,20000 --at-end sigint \
-	--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -q --json --buffer-size 4Mi -w - 2>"$tmp/report" | python3 -c '
-import sys, time
-out = open(sys.argv[1], "wb")
-while True:
-    data = sys.stdin.buffer.read1(1 << 17)
-    if not data: break
-    out.write(data)
-    time.sleep(len(data) / float(sys.argv[2]))' "$tmp/out" $((count * 80))
+	--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -q --json --buffer-size 4Mi -w - 2>"$tmp/report" | slow_reader
 accounts "a slow pipe"
 [ "$(json "$tmp/report" .frames.dropped.buffer_full)" -gt 0 ]
 ok "a slow pipe: frames were dropped by us"
@@ -67,14 +72,7 @@ ok "a slow pipe: drop counts stand in the file"
 
 # Waiting instead: the device drops, and says so
 model --mode drop --gen count=$count,size=1024,seed=1 --at-end sigint --stats "$tmp/stats" -- \
-	"$RDMADUMP" -d mlx5_0 -q --json -b 8 --buffer-size 1Mi --when-full wait -w - 2>"$tmp/report" | python3 -c '
-import sys, time
-out = open(sys.argv[1], "wb")
-while True:
-    data = sys.stdin.buffer.read1(1 << 17)
-    if not data: break
-    out.write(data)
-    time.sleep(len(data) / float(sys.argv[2]))' "$tmp/out" $((count * 80))
+	"$RDMADUMP" -d mlx5_0 -q --json -b 8 --buffer-size 1Mi --when-full wait -w - 2>"$tmp/report" | slow_reader
 accounts "a slow pipe, waiting"
 is "a slow pipe, waiting: nothing dropped by us" \
 	"$(json "$tmp/report" .frames.dropped.buffer_full)" 0
