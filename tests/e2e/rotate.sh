@@ -138,13 +138,14 @@ reasons=('' '-C 1' '-G 1' '-b filesize:1000' '-C 300k -W 100')
 for args in "${reasons[@]}"; do
 	mkdir "$d" && rm -f "$tmp/pid"
 	# shellcheck disable=SC2086
-	model --gen $gen --rate 10000 --pidfile "$tmp/pid" --at-end sigint -- \
+	model --gen $gen --rate 5000 --pidfile "$tmp/pid" --at-end sigint -- \
 		"$RDMADUMP" -d mlx5_0 -q --when-full wait $args -w "$d/u" 2>"$tmp/log" &
 	pid=$!
-	for _ in $(seq 100); do [ -s "$tmp/pid" ] && [ -n "$(find "$d" -type f -size +1k)" ] && break; sleep 0.05; done
+	for _ in $(seq 100); do [ -s "$tmp/pid" ] && [ -n "$(find "$d" -type f -size +8k)" ] && break; sleep 0.05; done
 	for _ in 1 2 3 4; do
-		kill -USR2 "$(cat "$tmp/pid")"
-		sleep 0.3
+		had=$(find "$d" -type f | wc -l)
+		kill -USR2 "$(cat "$tmp/pid")" 2>/dev/null
+		for _ in $(seq 40); do [ "$(find "$d" -type f | wc -l)" -gt "$had" ] && break; sleep 0.05; done
 	done
 	wait $pid
 	mapfile -t files < <(find "$d" -type f | sort -V)
