@@ -6,10 +6,10 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3
 
-count=3000000
+count=600000
 [ -z "${TEST_QUICK-}" ] || count=150000
 
-# A reader slow enough to fall behind: count * 80 bytes a second, into $tmp/out
+# A reader slow enough to fall behind: 12 MB a second, into $tmp/out
 slow_reader() {
 	python3 -c '
 import sys, time
@@ -18,7 +18,7 @@ while True:
     data = sys.stdin.buffer.read1(1 << 17)
     if not data: break
     out.write(data)
-    time.sleep(len(data) / float(sys.argv[2]))' "$tmp/out" $((count * 80))
+    time.sleep(len(data) / float(sys.argv[2]))' "$tmp/out" 12000000
 }
 
 # accounts NAME: our report, the file's own count and the model's statistics must agree
@@ -38,7 +38,7 @@ accounts() {
 	echo "# $1: offered $offered delivered $delivered written $written full $full device $lost"
 }
 
-# A reader that takes 20 MB/s, and a small buffer: we must drop
+# A slow reader and a small buffer: we must drop
 model --mode drop --gen count=$count,size=1024,seed=1 --burst 2000,20000 --at-end sigint \
 	--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -q --json --buffer-size 4Mi -w - 2>"$tmp/report" | slow_reader
 accounts "a slow pipe"
