@@ -113,7 +113,7 @@ rm -r "$d"
 
 mkdir "$d"
 # shellcheck disable=SC2016 # $1 is the script's
-printf '#!/bin/sh\ncapinfos -c -M "$1" >"$1.info" 2>&1\n' >"$tmp/command" && chmod +x "$tmp/command"
+printf '#!/bin/sh\nunset LD_PRELOAD\ncapinfos -c -M "$1" >"$1.info" 2>&1\n' >"$tmp/command" && chmod +x "$tmp/command"
 model --gen $gen --rate 8000 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --when-full wait -G 1 -z "$tmp/command" \
 	-w "$d/s-%Y%m%d-%H%M%S" 2>"$tmp/log"
 mapfile -t files < <(find "$d" -name 's-*' ! -name '*.info' | sort -V)

@@ -459,6 +459,8 @@ static void housekeeping(struct hca *h, uint64_t now)
 	struct cq *cq;
 	struct qp *qp;
 
+	if (h->gone)
+		return;
 	fault_timers(h);
 	LIST_FOREACH(qp, &h->qps, link)
 	{

@@ -254,7 +254,8 @@ struct hca {
 	atomic_int waiters;
 	pthread_t thread;
 	atomic_bool stop;
-	bool running, fatal;
+	bool running, fatal,
+		gone; /* gone: the consumer was refused a command after a fatal event */
 	uint64_t counters_ns;
 	int index;
 	LIST_HEAD(, ctx) contexts;

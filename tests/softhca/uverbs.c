@@ -361,6 +361,8 @@ static int command_run(struct ctx *ctx, uint32_t id, struct cmd *cmd)
 		rc = EIO;
 	else
 		rc = fault_verb(h, c->name);
+	/* Whoever was told so may free what the queues lie in: the device is off the bus. */
+	h->gone |= h->fatal && rc == EIO;
 	if (!rc)
 		rc = c->run(ctx, cmd);
 	hca_unlock(h);
