@@ -309,7 +309,9 @@ static int all_started(void *ctx, struct rd_error *err)
 
 	if (identity_become(&s->identity, err) < 0)
 		return -1;
-	if (s->sink && (s->opt->slice_s || s->opt->rotation.bytes || s->opt->rotation.frames) &&
+	/* One file that ends the capture when it is full needs no place for another. */
+	if (s->sink && s->opt->rotation.files != 1 &&
+		(s->opt->slice_s || s->opt->rotation.bytes || s->opt->rotation.frames) &&
 		!written_to_pipe(s))
 		return directory_check(s->opt->path, err);
 	return 0;
