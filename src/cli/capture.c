@@ -104,7 +104,8 @@ static const struct argp_option options[] = {
 	{"output", 'o', 0, OPTION_ALIAS, 0, 0},
 	{"format", OPT_FORMAT, "FORMAT", 0,
 		"pcapng, pcap (nanoseconds), pcap-us (microseconds) or erf; ',dlt=247' behind it "
-		"writes InfiniBand without ERF (default: by FILE's ending, else pcapng)",
+		"writes InfiniBand without ERF, ',dlt=197' Ethernet in ERF (default: by FILE's "
+		"ending, else pcapng)",
 		0},
 	{"compress", OPT_COMPRESS, "gz|zst|none", 0, "default: by FILE's ending", 0},
 	{"compress-level", OPT_LEVEL, "N", 0, "default 1", 0},

@@ -29,7 +29,6 @@
 #define PCAP_RECORD  16
 #define ERF_IB	     16 /* bytes of ERF in front of an InfiniBand packet */
 #define ERF_ETHERNET 18 /* and of an Ethernet frame: two of them are padding */
-#define ERF_FCS	     4	/* ERF counts Ethernet's FCS, captured or not */
 
 enum { ERF_BY_LINK = -1, ERF_NEVER, ERF_ALWAYS };
 enum { OPT_ERF = 0x100, OPT_A0_MODE };
@@ -345,80 +344,17 @@ static int choose_port(void)
 
 /* --- its file --------------------------------------------------------------------------- */
 
-static const struct rd_format *format(const char *name)
-{
-	const struct rd_format *f = rd_formats;
-
-	while (strcmp(f->name, name))
-		f++;
-	return f;
-}
-
-/* Ethernet in ERF in pcap, which the table of formats does not have: its two halves are there. */
-static size_t wrapped_header(const struct rd_encoder *e, uint8_t *dst, size_t room)
-{
-	return format("pcap-us")->header(e, dst, room);
-}
-
-static size_t wrapped_noted(const struct rd_encoder *e, const struct rd_frame *f,
-	const struct rd_note *note, uint8_t *dst, size_t room)
-{
-	size_t used = room < PCAP_RECORD ? 0
-					 : format("erf")->noted(e, f, note, dst + PCAP_RECORD,
-						   room - PCAP_RECORD);
-	const uint32_t head[4] = {(uint32_t)(f->ts_ns / 1000000000),
-		(uint32_t)(f->ts_ns % 1000000000 / 1000), (uint32_t)used,
-		ERF_ETHERNET + f->len + ERF_FCS};
-
-	if (!used)
-		return 0;
-	memcpy(dst, head, sizeof(head));
-	return PCAP_RECORD + used;
-}
-
-static unsigned int wrapped_frames(const struct rd_encoder *e, const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used)
-{
-	static const struct rd_note nothing;
-	unsigned int i;
-
-	*used = 0;
-	for (i = 0; i < n; i++) {
-		size_t len = wrapped_noted(e, &frames[i], &nothing, dst + *used, room - *used);
-
-		if (!len)
-			break;
-		*used += len;
-	}
-	return i;
-}
-
-static size_t wrapped_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
-{
-	return format("pcap-us")->record_len(e, p, left);
-}
-
-static const struct rd_format wrapped = {
-	.name = "pcap-us",
-	.help = "Ethernet in ERF in pcap",
-	.header = wrapped_header,
-	.frames = wrapped_frames,
-	.noted = wrapped_noted,
-	.record_len = wrapped_record_len,
-};
-
 int ibdump_set_format(struct session *s)
 {
-	enum rd_link link = s->ifaces[0].link;
-
-	if (link == RD_LINK_INFINIBAND && dump.erf == ERF_NEVER)
+	if (dump.erf == ERF_BY_LINK)
+		return 0;
+	if (s->ifaces[0].link == RD_LINK_INFINIBAND && dump.erf == ERF_NEVER)
 		return rd_fail(&s->error, RD_CLASS_USAGE, 0,
 			"leave it away, or call rdmadump with --format pcap,dlt=247",
 			"--erf 0: InfiniBand packets are written behind an ERF header only");
-	if (link == RD_LINK_ETHERNET && dump.erf == ERF_ALWAYS) {
-		s->encoder.format = &wrapped;
-		s->encoder.dlt = LINKTYPE_ERF;
-	}
+	if (s->ifaces[0].link == RD_LINK_ETHERNET && dump.erf == ERF_ALWAYS)
+		return rd_encoder_init(&s->encoder, "pcap-us,dlt=197", NULL, s->encoder.section,
+			s->encoder.ifaces, s->encoder.n_ifaces, &s->error);
 	return 0;
 }
 

@@ -13,8 +13,7 @@ size_t erf_header(const struct rd_encoder *e, uint8_t *dst, size_t room)
 }
 
 static inline __attribute__((always_inline)) unsigned int encode(const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used, const uint32_t type,
-	const uint32_t prefix, const uint32_t fcs)
+	unsigned int n, uint8_t *dst, size_t room, size_t *used, const struct envelope v)
 {
 	struct second second = {0};
 	size_t left = room;
@@ -22,15 +21,13 @@ static inline __attribute__((always_inline)) unsigned int encode(const struct rd
 
 	for (i = 0; i < n; i++) {
 		const struct rd_frame *f = &frames[i];
-		const uint32_t caplen = erf_clamp(f->caplen, ERF_MAX_WIRE - prefix);
-		const uint32_t wire = erf_clamp(f->len, ERF_MAX_WIRE - fcs) + fcs;
-		const size_t total = prefix + (size_t)caplen;
+		const uint32_t caplen = envelope_caplen(v, f);
+		const size_t total = v.prefix + (size_t)caplen;
 
 		if (__builtin_expect(total > left, 0))
 			break;
-		erf_put(dst, erf_stamp(&second, f->ts_ns), f, type, total, wire);
-		memset(dst + ERF_HEADER, 0, prefix - ERF_HEADER);
-		memcpy(dst + prefix, f->data, caplen);
+		envelope_put(v, dst, &second, f, caplen, envelope_len(v, f));
+		memcpy(dst + v.prefix, f->data, caplen);
 		dst += total;
 		left -= total;
 	}
@@ -41,10 +38,11 @@ static inline __attribute__((always_inline)) unsigned int encode(const struct rd
 unsigned int erf_frames(const struct rd_encoder *e, const struct rd_frame *frames, unsigned int n,
 	uint8_t *dst, size_t room, size_t *used)
 {
-	if (encoder_wraps(e))
-		return encode(frames, n, dst, room, used, ERF_TYPE_IB, ERF_HEADER, 0);
-	return encode(frames, n, dst, room, used, ERF_TYPE_ETH, ERF_HEADER + ERF_ETH_PAD,
-		e->n_ifaces && e->ifaces[0].fcslen ? 0 : ERF_ETH_FCS);
+	const struct envelope v = encoder_envelope(e);
+
+	if (v.type == ERF_TYPE_IB)
+		return encode(frames, n, dst, room, used, ENVELOPE_IB);
+	return encode(frames, n, dst, room, used, v);
 }
 
 size_t erf_noted(const struct rd_encoder *e, const struct rd_frame *frame,

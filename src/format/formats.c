@@ -55,7 +55,7 @@ static const struct {
 	const char *name;
 	int dlts[3];
 } link_table[] = {
-	{RD_LINK_ETHERNET, "Ethernet", {DLT_EN10MB}},
+	{RD_LINK_ETHERNET, "Ethernet", {DLT_EN10MB, DLT_ERF}},
 	{RD_LINK_INFINIBAND, "InfiniBand", {DLT_ERF, DLT_INFINIBAND}},
 	{RD_LINK_RAW, "another link type", {0}},
 	{RD_LINK_UNKNOWN, "an unknown link type", {0}},
@@ -132,7 +132,7 @@ static int parse_spec(
 		len = strcspn(s, ",");
 		if (strncmp(s, option, strlen(option)) != 0)
 			return rd_fail(err, RD_CLASS_USAGE, 0,
-				"the only one is dlt=247, which writes bare InfiniBand",
+				"the only one is dlt=197 (ERF) or dlt=247 (bare InfiniBand)",
 				"unknown option '%.*s' in file format '%s'", (int)len, s, spec);
 		snprintf(value, sizeof(value), "%.*s", (int)(len - strlen(option)),
 			s + strlen(option));
@@ -198,7 +198,8 @@ static int choose_dlt(struct rd_encoder *e, int wanted, struct rd_error *err)
 	for (unsigned int i = 0; wanted && e->dlt != wanted; i++) {
 		if (!dlts[i])
 			return rd_fail(err, RD_CLASS_USAGE, 0,
-				"leave dlt= out, or say dlt=247 for bare InfiniBand",
+				"leave dlt= out, or say dlt=197 for ERF or dlt=247 for bare "
+				"InfiniBand",
 				"%s cannot be written as link type %d", link_table[row].name,
 				wanted);
 		e->dlt = dlts[i];

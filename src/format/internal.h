@@ -8,6 +8,7 @@
 
 #include <rdmadump/bytes.h>
 #include <rdmadump/format.h>
+#include <string.h>
 
 /* https://www.tcpdump.org/linktypes.html */
 #define DLT_EN10MB     1
@@ -81,22 +82,56 @@ static inline void erf_put(uint8_t *p, uint64_t stamp, const struct rd_frame *f,
 #define ERF_LCTR 12 /* offset of the loss counter */
 
 /* Lengths in an ERF header have 16 bits; no InfiniBand packet comes near, a file's may. */
+#define ERF_MAX_LEN 65535u
 static inline uint32_t erf_clamp(uint32_t n, uint32_t most)
 {
 	return n < most ? n : most;
 }
-#define ERF_MAX_WIRE	 65535u
-#define ERF_MAX_CAPTURED (65535u - ERF_HEADER)
 
 static inline uint16_t erf_lctr(uint64_t dropped)
 {
 	return dropped < 65535 ? (uint16_t)dropped : 65535;
 }
 
-/* Whether the file's records carry an ERF header that we put in front of an InfiniBand packet. */
-static inline bool encoder_wraps(const struct rd_encoder *e)
+/* What a record holds in front of the frame's own bytes; all 0: nothing. */
+struct envelope {
+	uint32_t type;	 /* ERF record type */
+	uint32_t prefix; /* bytes: ERF header and padding */
+	uint32_t fcs;	 /* bytes that the wire length counts and the frame does not hold */
+};
+#define ENVELOPE_NONE ((struct envelope){0, 0, 0})
+#define ENVELOPE_IB   ((struct envelope){ERF_TYPE_IB, ERF_HEADER, 0})
+
+static inline struct envelope encoder_envelope(const struct rd_encoder *e)
 {
-	return e->dlt == DLT_ERF && e->n_ifaces && e->ifaces[0].link == RD_LINK_INFINIBAND;
+	if (e->dlt != DLT_ERF || !e->n_ifaces || e->ifaces[0].link == RD_LINK_RAW)
+		return ENVELOPE_NONE;
+	if (e->ifaces[0].link == RD_LINK_INFINIBAND)
+		return ENVELOPE_IB;
+	return (struct envelope){
+		ERF_TYPE_ETH, ERF_HEADER + ERF_ETH_PAD, e->ifaces[0].fcslen ? 0 : ERF_ETH_FCS};
+}
+
+/* Bytes of the frame that fit into its envelope, and the bytes on the wire as ERF counts them. */
+static inline uint32_t envelope_caplen(struct envelope v, const struct rd_frame *f)
+{
+	return v.prefix ? erf_clamp(f->caplen, ERF_MAX_LEN - v.prefix) : f->caplen;
+}
+
+static inline uint32_t envelope_len(struct envelope v, const struct rd_frame *f)
+{
+	return v.prefix ? erf_clamp(f->len, ERF_MAX_LEN - v.fcs) + v.fcs : f->len;
+}
+
+/* The envelope of a frame whose caplen and len the two above have said. */
+static inline void envelope_put(struct envelope v, uint8_t *p, struct second *second,
+	const struct rd_frame *f, uint32_t caplen, uint32_t len)
+{
+	if (!v.prefix)
+		return;
+	erf_put(p, erf_stamp(second, f->ts_ns), f, v.type, v.prefix + caplen, len);
+	if (v.prefix > ERF_HEADER)
+		memset(p + ERF_HEADER, 0, v.prefix - ERF_HEADER);
 }
 
 /* The limit to announce in a file's header: what libpcap would otherwise cut our ERF header for. */
@@ -104,7 +139,7 @@ static inline uint32_t encoder_snaplen(const struct rd_encoder *e, uint32_t snap
 {
 	if (!snaplen || snaplen >= SNAPLEN_WHOLE)
 		return SNAPLEN_WHOLE;
-	return snaplen + (encoder_wraps(e) ? ERF_HEADER : 0);
+	return snaplen + encoder_envelope(e).prefix;
 }
 
 size_t pcapng_header(const struct rd_encoder *e, uint8_t *dst, size_t room);

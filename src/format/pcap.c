@@ -23,19 +23,17 @@ static size_t put_header(const struct rd_encoder *e, uint32_t magic, uint8_t *ds
 }
 
 static inline __attribute__((always_inline)) unsigned int encode(const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used, const bool wrap,
+	unsigned int n, uint8_t *dst, size_t room, size_t *used, const struct envelope v,
 	const uint32_t unit_ns)
 {
-	const uint32_t prefix = wrap ? ERF_HEADER : 0;
 	struct second second = {0};
 	size_t left = room;
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
 		const struct rd_frame *f = &frames[i];
-		const uint32_t caplen = wrap ? erf_clamp(f->caplen, ERF_MAX_CAPTURED) : f->caplen;
-		const uint32_t len = wrap ? erf_clamp(f->len, ERF_MAX_WIRE) : f->len;
-		const size_t total = PCAP_RECORD + prefix + (size_t)caplen;
+		const uint32_t caplen = envelope_caplen(v, f), len = envelope_len(v, f);
+		const size_t total = PCAP_RECORD + v.prefix + (size_t)caplen;
 		uint32_t ns, head[4];
 
 		if (__builtin_expect(total > left, 0))
@@ -43,13 +41,11 @@ static inline __attribute__((always_inline)) unsigned int encode(const struct rd
 		ns = second_split(&second, f->ts_ns);
 		head[0] = (uint32_t)second.number;
 		head[1] = ns / unit_ns;
-		head[2] = prefix + caplen;
-		head[3] = prefix + len;
+		head[2] = v.prefix + caplen;
+		head[3] = v.prefix + len;
 		memcpy(dst, head, sizeof(head));
-		if (wrap)
-			erf_put(dst + PCAP_RECORD, erf_stamp(&second, f->ts_ns), f, ERF_TYPE_IB,
-				ERF_HEADER + caplen, len);
-		memcpy(dst + PCAP_RECORD + prefix, f->data, caplen);
+		envelope_put(v, dst + PCAP_RECORD, &second, f, caplen, len);
+		memcpy(dst + PCAP_RECORD + v.prefix, f->data, caplen);
 		dst += total;
 		left -= total;
 	}
@@ -57,10 +53,27 @@ static inline __attribute__((always_inline)) unsigned int encode(const struct rd
 	return i;
 }
 
-static size_t note_put(
-	const struct rd_encoder *e, const struct rd_note *note, uint8_t *dst, size_t used)
+/* One of the two units, and an envelope that the compiler knows where it matters. */
+static inline __attribute__((always_inline)) unsigned int encode_unit(const struct rd_encoder *e,
+	const struct rd_frame *frames, unsigned int n, uint8_t *dst, size_t room, size_t *used,
+	const uint32_t unit_ns)
 {
-	if (used && encoder_wraps(e))
+	const struct envelope v = encoder_envelope(e);
+
+	if (!v.prefix)
+		return encode(frames, n, dst, room, used, ENVELOPE_NONE, unit_ns);
+	if (v.type == ERF_TYPE_IB)
+		return encode(frames, n, dst, room, used, ENVELOPE_IB, unit_ns);
+	return encode(frames, n, dst, room, used, v, unit_ns);
+}
+
+static inline __attribute__((always_inline)) size_t noted_unit(const struct rd_encoder *e,
+	const struct rd_frame *frame, const struct rd_note *note, uint8_t *dst, size_t room,
+	const uint32_t unit_ns)
+{
+	size_t used;
+
+	if (encode_unit(e, frame, 1, dst, room, &used, unit_ns) && encoder_envelope(e).prefix)
 		rd_put_be16(dst + PCAP_RECORD + ERF_LCTR, erf_lctr(note->dropped));
 	return used;
 }
@@ -73,18 +86,13 @@ size_t pcap_header(const struct rd_encoder *e, uint8_t *dst, size_t room)
 unsigned int pcap_frames(const struct rd_encoder *e, const struct rd_frame *frames, unsigned int n,
 	uint8_t *dst, size_t room, size_t *used)
 {
-	if (encoder_wraps(e))
-		return encode(frames, n, dst, room, used, true, 1);
-	return encode(frames, n, dst, room, used, false, 1);
+	return encode_unit(e, frames, n, dst, room, used, 1);
 }
 
 size_t pcap_noted(const struct rd_encoder *e, const struct rd_frame *frame,
 	const struct rd_note *note, uint8_t *dst, size_t room)
 {
-	size_t used;
-
-	pcap_frames(e, frame, 1, dst, room, &used);
-	return note_put(e, note, dst, used);
+	return noted_unit(e, frame, note, dst, room, 1);
 }
 
 size_t pcap_us_header(const struct rd_encoder *e, uint8_t *dst, size_t room)
@@ -95,18 +103,13 @@ size_t pcap_us_header(const struct rd_encoder *e, uint8_t *dst, size_t room)
 unsigned int pcap_us_frames(const struct rd_encoder *e, const struct rd_frame *frames,
 	unsigned int n, uint8_t *dst, size_t room, size_t *used)
 {
-	if (encoder_wraps(e))
-		return encode(frames, n, dst, room, used, true, 1000);
-	return encode(frames, n, dst, room, used, false, 1000);
+	return encode_unit(e, frames, n, dst, room, used, 1000);
 }
 
 size_t pcap_us_noted(const struct rd_encoder *e, const struct rd_frame *frame,
 	const struct rd_note *note, uint8_t *dst, size_t room)
 {
-	size_t used;
-
-	pcap_us_frames(e, frame, 1, dst, room, &used);
-	return note_put(e, note, dst, used);
+	return noted_unit(e, frame, note, dst, room, 1000);
 }
 
 size_t pcap_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)

@@ -240,8 +240,8 @@ size_t pcapng_bound(uint32_t caplen)
 {
 	const size_t dropcount = 4 + 8, comment = 4 + pad4(RD_NOTE_MAX);
 
-	return EPB_FIXED + ERF_HEADER + pad4(caplen) + EPB_OPTIONS + dropcount + comment +
-	       BLOCK_TAIL;
+	return EPB_FIXED + pad4(ERF_HEADER + ERF_ETH_PAD + caplen) + EPB_OPTIONS + dropcount +
+	       comment + BLOCK_TAIL;
 }
 
 static inline uint32_t epb_flags(const struct rd_frame *f)
@@ -263,9 +263,9 @@ static inline void put_time(uint8_t *p, uint64_t ns)
 	memcpy(p, &ns, sizeof(ns));
 }
 
-static inline size_t stored_len(const struct rd_frame *f, const bool wrap)
+static inline size_t stored_len(struct envelope v, const struct rd_frame *f)
 {
-	return wrap ? ERF_HEADER + (size_t)erf_clamp(f->caplen, ERF_MAX_CAPTURED) : f->caplen;
+	return v.prefix + (size_t)envelope_caplen(v, f);
 }
 
 /*
@@ -273,7 +273,7 @@ static inline size_t stored_len(const struct rd_frame *f, const bool wrap)
  * frame's bytes last: what follows the copy would have to be kept across its call.
  */
 static inline __attribute__((always_inline)) void epb_put(uint8_t *p, const struct rd_frame *f,
-	size_t total, size_t padded, struct second *second, const bool wrap)
+	size_t total, size_t padded, struct second *second, const struct envelope v)
 {
 	const uint64_t ts_ns = f->ts_ns;
 
@@ -283,15 +283,13 @@ static inline __attribute__((always_inline)) void epb_put(uint8_t *p, const stru
 	put_word(p + 4, (uint32_t)total);
 	put_word(p + 8, f->iface);
 	put_time(p + 12, ts_ns);
-	if (wrap) {
-		uint32_t caplen = erf_clamp(f->caplen, ERF_MAX_CAPTURED);
-		uint32_t len = erf_clamp(f->len, ERF_MAX_WIRE);
+	if (v.prefix) {
+		const uint32_t caplen = envelope_caplen(v, f), len = envelope_len(v, f);
 
-		put_word(p + 20, ERF_HEADER + caplen);
-		put_word(p + 24, ERF_HEADER + len);
-		erf_put(p + EPB_FIXED, erf_stamp(second, ts_ns), f, ERF_TYPE_IB,
-			ERF_HEADER + caplen, len);
-		memcpy(p + EPB_FIXED + ERF_HEADER, f->data, caplen);
+		put_word(p + 20, v.prefix + caplen);
+		put_word(p + 24, v.prefix + len);
+		envelope_put(v, p + EPB_FIXED, second, f, caplen, len);
+		memcpy(p + EPB_FIXED + v.prefix, f->data, caplen);
 	} else {
 		memcpy(p + 20, &f->caplen, 8);
 		memcpy(p + EPB_FIXED, f->data, f->caplen);
@@ -299,7 +297,7 @@ static inline __attribute__((always_inline)) void epb_put(uint8_t *p, const stru
 }
 
 static inline __attribute__((always_inline)) unsigned int encode(const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used, const bool wrap)
+	unsigned int n, uint8_t *dst, size_t room, size_t *used, const struct envelope v)
 {
 	const struct rd_frame *f, *stop = frames + n;
 	uint8_t *p = dst, *const end = dst + room;
@@ -307,7 +305,7 @@ static inline __attribute__((always_inline)) unsigned int encode(const struct rd
 
 	for (f = frames; f != stop; f++) {
 		const uint32_t flags = epb_flags(f);
-		const size_t padded = pad4(stored_len(f, wrap));
+		const size_t padded = pad4(stored_len(v, f));
 		size_t total = EPB_FIXED + padded + BLOCK_TAIL;
 
 		if (__builtin_expect(flags != 0, 1)) {
@@ -322,7 +320,7 @@ static inline __attribute__((always_inline)) unsigned int encode(const struct rd
 		} else if (total > (size_t)(end - p)) {
 			break;
 		}
-		epb_put(p, f, total, padded, &second, wrap);
+		epb_put(p, f, total, padded, &second, v);
 		p += total;
 	}
 	*used = (size_t)(p - dst);
@@ -332,17 +330,21 @@ static inline __attribute__((always_inline)) unsigned int encode(const struct rd
 unsigned int pcapng_frames(const struct rd_encoder *e, const struct rd_frame *frames,
 	unsigned int n, uint8_t *dst, size_t room, size_t *used)
 {
-	if (encoder_wraps(e))
-		return encode(frames, n, dst, room, used, true);
-	return encode(frames, n, dst, room, used, false);
+	const struct envelope v = encoder_envelope(e);
+
+	if (!v.prefix)
+		return encode(frames, n, dst, room, used, ENVELOPE_NONE);
+	if (v.type == ERF_TYPE_IB)
+		return encode(frames, n, dst, room, used, ENVELOPE_IB);
+	return encode(frames, n, dst, room, used, v);
 }
 
 size_t pcapng_noted(const struct rd_encoder *e, const struct rd_frame *f,
 	const struct rd_note *note, uint8_t *dst, size_t room)
 {
-	const bool wrap = encoder_wraps(e);
+	const struct envelope v = encoder_envelope(e);
 	const uint32_t flags = epb_flags(f);
-	const size_t padded = pad4(stored_len(f, wrap));
+	const size_t padded = pad4(stored_len(v, f));
 	struct out o = {.base = dst, .used = EPB_FIXED + padded, .room = room};
 	struct second second = {0};
 
@@ -357,8 +359,8 @@ size_t pcapng_noted(const struct rd_encoder *e, const struct rd_frame *f,
 	o.used += BLOCK_TAIL;
 	if (o.used > room)
 		return 0;
-	epb_put(dst, f, o.used, padded, &second, wrap);
-	if (wrap)
+	epb_put(dst, f, o.used, padded, &second, v);
+	if (v.prefix)
 		rd_put_be16(dst + EPB_FIXED + ERF_LCTR, erf_lctr(note->dropped));
 	return o.used;
 }
