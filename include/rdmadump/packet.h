@@ -113,6 +113,12 @@ struct rd_packet {
 bool rd_packet_parse(
 	enum rd_link link, const uint8_t *data, uint32_t caplen, uint32_t len, struct rd_packet *p);
 
+/*
+ * The ICRC of a packet that rd_packet_parse() took apart, as rd_icrc() has it; false if it was not
+ * captured whole, is a fragment, or its length fields do not say where the ICRC is. Hot path.
+ */
+bool rd_packet_icrc(const struct rd_packet *p, uint32_t *computed, uint32_t *stored);
+
 /* The first byte of a header behind the BTH; NULL if the opcode has none or it was not captured
  * whole. */
 const uint8_t *rd_packet_header(const struct rd_packet *p, enum rd_header h);

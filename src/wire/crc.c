@@ -1,65 +1,160 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* CRC-32 of Ethernet and the 16-bit CRC of IBTA volume 1, 7.8, both eight bytes at a time. */
+/*
+ * CRC-32 of Ethernet and the 16-bit CRC of IBTA volume 1, 7.8, eight bytes at a time; and the
+ * choice of what is faster. The 16-bit one is computed as a 32-bit one whose polynomial is that of
+ * 7.8.2 times x^16: the result is the same, in the lower half.
+ */
 #include "crc.h"
 #include <rdmadump/bytes.h>
 
-#define SLICES	     8
-#define POLYNOMIAL   0xedb88320u /* 0x04c11db7, bits reversed: the wire sends the least bit first */
-#define POLYNOMIAL16 0xd008u	 /* 0x100b: x^16 + x^12 + x^3 + x + 1, reversed */
+/* Written once, before main(). Bits are reversed: the wire sends the least bit first. */
+static struct crc crcs[CRC_KINDS] = {
+	[CRC_INVARIANT] = {.polynomial = 0xedb88320}, /* 0x04c11db7 */
+	[CRC_VARIANT] = {.polynomial = 0xd008},	      /* 0x100b: x^16 + x^12 + x^3 + x + 1 */
+};
+static const struct crc_engine *engine;
 
-/* [k][b]: what byte b does to the checksum after k more bytes. Written once, before main(). */
-static uint32_t invariant[SLICES][256];
-static uint16_t variant[SLICES][256];
-
-static uint32_t divide(uint32_t v, uint32_t polynomial)
+const struct crc *crc_of(enum crc_kind kind)
 {
-	for (int bit = 0; bit < 8; bit++)
+	return &crcs[kind];
+}
+
+/* --- tables ----------------------------------------------------------------------------- */
+
+/* v times x^bits, modulo the polynomial. */
+static uint32_t multiply_x(uint32_t v, uint32_t polynomial, unsigned int bits)
+{
+	for (; bits; bits--)
 		v = v & 1 ? v >> 1 ^ polynomial : v >> 1;
 	return v;
 }
 
-__attribute__((constructor)) static void fill_tables(void)
+/* Reversed operands give a product that is one bit short: hence the shift. */
+static uint64_t power(uint32_t polynomial, unsigned int bits)
 {
-	for (uint32_t b = 0; b < 256; b++) {
-		invariant[0][b] = divide(b, POLYNOMIAL);
-		variant[0][b] = (uint16_t)divide(b, POLYNOMIAL16);
-	}
-	for (int k = 1; k < SLICES; k++)
-		for (int b = 0; b < 256; b++) {
-			uint32_t v = invariant[k - 1][b];
-			uint16_t w = variant[k - 1][b];
+	const uint32_t one = UINT32_C(1) << 31;
 
-			invariant[k][b] = v >> 8 ^ invariant[0][v & 0xff];
-			variant[k][b] = (uint16_t)(w >> 8 ^ variant[0][w & 0xff]);
+	return (uint64_t)multiply_x(one, polynomial, bits) << 1;
+}
+
+/* Carries 128 bits over a distance: the lower half of a register is the earlier one. */
+static void fill_fold(uint64_t fold[2], uint32_t polynomial, unsigned int distance)
+{
+	fold[0] = power(polynomial, distance + 32);
+	fold[1] = power(polynomial, distance - 32);
+}
+
+/* x^64 divided by x^32 + polynomial, bits reversed. */
+static uint64_t divide_x64(uint32_t polynomial)
+{
+	uint64_t quotient = 0;
+	uint32_t rest = 1; /* x^31: of x^64, the first 32 steps find nothing to divide */
+
+	for (int bit = 0; bit <= 32; bit++) {
+		bool carry = rest & 1;
+
+		rest >>= 1;
+		if (carry) {
+			rest ^= polynomial;
+			quotient |= UINT64_C(1) << bit;
+		}
+	}
+	return quotient;
+}
+
+static void fill_table(struct crc *c)
+{
+	for (uint32_t b = 0; b < 256; b++)
+		c->table[0][b] = multiply_x(b, c->polynomial, 8);
+	for (int k = 1; k < CRC_SLICES; k++)
+		for (int b = 0; b < 256; b++) {
+			uint32_t v = c->table[k - 1][b];
+
+			c->table[k][b] = v >> 8 ^ c->table[0][v & 0xff];
 		}
 }
 
-uint32_t crc_invariant(uint32_t crc, const uint8_t *p, size_t len)
+static void fill(struct crc *c)
 {
-	for (; len >= SLICES; len -= SLICES, p += SLICES) {
+	fill_table(c);
+	fill_fold(c->fold128, c->polynomial, 128);
+	fill_fold(c->fold256, c->polynomial, 256);
+	fill_fold(c->fold384, c->polynomial, 384);
+	fill_fold(c->fold512, c->polynomial, 512);
+	fill_fold(c->fold2048, c->polynomial, 2048);
+	c->fold64 = power(c->polynomial, 64);
+	c->divisor = (uint64_t)c->polynomial << 1 | 1;
+	c->quotient = divide_x64(c->polynomial);
+}
+
+/* --- engines ---------------------------------------------------------------------------- */
+
+uint32_t crc_table_plain(const struct crc *c, uint32_t crc, const uint8_t *p, size_t len)
+{
+	for (; len >= CRC_SLICES; len -= CRC_SLICES, p += CRC_SLICES) {
 		uint64_t v = rd_le64(p) ^ crc;
 
-		crc = invariant[7][v & 0xff] ^ invariant[6][v >> 8 & 0xff] ^
-		      invariant[5][v >> 16 & 0xff] ^ invariant[4][v >> 24 & 0xff] ^
-		      invariant[3][v >> 32 & 0xff] ^ invariant[2][v >> 40 & 0xff] ^
-		      invariant[1][v >> 48 & 0xff] ^ invariant[0][v >> 56];
+		crc = c->table[7][v & 0xff] ^ c->table[6][v >> 8 & 0xff] ^
+		      c->table[5][v >> 16 & 0xff] ^ c->table[4][v >> 24 & 0xff] ^
+		      c->table[3][v >> 32 & 0xff] ^ c->table[2][v >> 40 & 0xff] ^
+		      c->table[1][v >> 48 & 0xff] ^ c->table[0][v >> 56];
+	}
+	if (len >= 4) {
+		uint32_t v = rd_le32(p) ^ crc;
+
+		crc = c->table[3][v & 0xff] ^ c->table[2][v >> 8 & 0xff] ^
+		      c->table[1][v >> 16 & 0xff] ^ c->table[0][v >> 24];
+		p += 4;
+		len -= 4;
 	}
 	for (; len; len--)
-		crc = crc >> 8 ^ invariant[0][(crc ^ *p++) & 0xff];
+		crc = crc >> 8 ^ c->table[0][(crc ^ *p++) & 0xff];
 	return crc;
 }
 
-uint16_t crc_variant(uint16_t crc, const uint8_t *p, size_t len)
+uint32_t crc_table_masked(
+	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
 {
-	for (; len >= SLICES; len -= SLICES, p += SLICES) {
-		uint64_t v = rd_le64(p) ^ crc;
+	uint8_t first[CRC_MASKED];
 
-		crc = (uint16_t)(variant[7][v & 0xff] ^ variant[6][v >> 8 & 0xff] ^
-				 variant[5][v >> 16 & 0xff] ^ variant[4][v >> 24 & 0xff] ^
-				 variant[3][v >> 32 & 0xff] ^ variant[2][v >> 40 & 0xff] ^
-				 variant[1][v >> 48 & 0xff] ^ variant[0][v >> 56]);
-	}
-	for (; len; len--)
-		crc = (uint16_t)(crc >> 8 ^ variant[0][(crc ^ *p++) & 0xff]);
-	return crc;
+	for (size_t i = 0; i < CRC_MASKED; i++)
+		first[i] = p[i] | mask[i];
+	crc = crc_table_plain(c, crc, first, CRC_MASKED);
+	return crc_table_plain(c, crc, p + CRC_MASKED, len - CRC_MASKED);
+}
+
+static bool always(void)
+{
+	return true;
+}
+
+const struct crc_engine crc_engines[] = {
+	{"table", always, crc_table_plain, crc_table_masked},
+#if defined(__x86_64__)
+	{"PCLMULQDQ", crc_clmul_usable, crc_clmul_plain, crc_clmul_masked},
+	{"VPCLMULQDQ", crc_vclmul_usable, crc_vclmul_plain, crc_vclmul_masked},
+#elif defined(__aarch64__)
+	{"CRC32", crc_arm_usable, crc_arm_plain, crc_arm_masked},
+#endif
+	{NULL, NULL, NULL, NULL},
+};
+
+__attribute__((constructor)) static void choose(void)
+{
+	for (int i = 0; i < CRC_KINDS; i++)
+		fill(&crcs[i]);
+	for (const struct crc_engine *e = crc_engines; e->name; e++)
+		if (e->usable())
+			engine = e;
+}
+
+uint32_t crc_run(enum crc_kind kind, uint32_t crc, const uint8_t *p, size_t len)
+{
+	return engine->plain(&crcs[kind], crc, p, len);
+}
+
+uint32_t crc_run_masked(
+	enum crc_kind kind, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
+{
+	return engine->masked(&crcs[kind], crc, p, len, mask);
 }

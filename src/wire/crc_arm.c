@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* CRC-32 by the instruction of ARMv8 that has its polynomial; the 16-bit one by tables. */
+#include "crc.h"
+
+#if defined(__aarch64__)
+#include <rdmadump/bytes.h>
+#include <sys/auxv.h>
+
+#define HAS_CRC32 (1UL << 7) /* HWCAP_CRC32 of asm/hwcap.h */
+
+bool crc_arm_usable(void)
+{
+	return getauxval(AT_HWCAP) & HAS_CRC32;
+}
+
+/* By name, since the compiler's builtins need the whole file to be built for such a processor. */
+static inline uint32_t step64(uint32_t crc, uint64_t v)
+{
+	__asm__(".arch_extension crc\n\tcrc32x %w0, %w0, %x1" : "+r"(crc) : "r"(v));
+	return crc;
+}
+
+static inline uint32_t step8(uint32_t crc, uint8_t v)
+{
+	__asm__(".arch_extension crc\n\tcrc32b %w0, %w0, %w1" : "+r"(crc) : "r"(v));
+	return crc;
+}
+
+uint32_t crc_arm_plain(const struct crc *c, uint32_t crc, const uint8_t *p, size_t len)
+{
+	if (c != crc_of(CRC_INVARIANT))
+		return crc_table_plain(c, crc, p, len);
+	for (; len >= 8; len -= 8, p += 8)
+		crc = step64(crc, rd_le64(p));
+	for (; len; len--)
+		crc = step8(crc, *p++);
+	return crc;
+}
+
+uint32_t crc_arm_masked(
+	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
+{
+	if (c != crc_of(CRC_INVARIANT))
+		return crc_table_masked(c, crc, p, len, mask);
+	for (size_t i = 0; i < CRC_MASKED; i += 8)
+		crc = step64(crc, rd_le64(p + i) | rd_le64(mask + i));
+	return crc_arm_plain(c, crc, p + CRC_MASKED, len - CRC_MASKED);
+}
+#endif

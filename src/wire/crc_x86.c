@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * CRCs by carry-less multiplication, 16 or 64 bytes at a time: V. Gopal et al., "Fast CRC
+ * Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009), in its
+ * bit-reflected form. A register holds a remainder of 128 bits; "fold" carries it over a distance
+ * by multiplying its halves with powers of x, and adds the bytes that stand there.
+ */
+#include "crc.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <rdmadump/bytes.h>
+
+#define LANE 16
+#define WIDE 64
+
+#define XOR_OF_THREE 0x96 /* a table of truth for "ternary logic" */
+
+#define CLMUL  __attribute__((target("pclmul,sse4.1")))
+#define VCLMUL __attribute__((target("vpclmulqdq,avx512f,avx512vl,pclmul,sse4.1")))
+/* Inlined into functions of both kinds, with the instructions of each. */
+#define ANYWHERE static inline __attribute__((always_inline))
+
+bool crc_clmul_usable(void)
+{
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
+}
+
+bool crc_vclmul_usable(void)
+{
+	__builtin_cpu_init();
+	return crc_clmul_usable() && __builtin_cpu_supports("vpclmulqdq") &&
+	       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
+}
+
+CLMUL ANYWHERE __m128i load(const void *p)
+{
+	return _mm_loadu_si128(p);
+}
+
+CLMUL ANYWHERE __m128i fold(__m128i x, __m128i by, __m128i next)
+{
+	return _mm_xor_si128(next, _mm_xor_si128(_mm_clmulepi64_si128(x, by, 0x00),
+					   _mm_clmulepi64_si128(x, by, 0x11)));
+}
+
+/* From 128 bits to 64, to 32, and the remainder by Barrett's division. */
+CLMUL ANYWHERE uint32_t reduce(const struct crc *c, __m128i x)
+{
+	const __m128i low32 = _mm_setr_epi32(-1, 0, 0, 0);
+	const __m128i divide = _mm_set_epi64x((int64_t)c->quotient, (int64_t)c->divisor);
+	__m128i t;
+
+	t = _mm_clmulepi64_si128(x, load(c->fold128), 0x10);
+	x = _mm_xor_si128(_mm_srli_si128(x, 8), t);
+	t = _mm_clmulepi64_si128(
+		_mm_and_si128(x, low32), _mm_cvtsi64_si128((int64_t)c->fold64), 0x00);
+	x = _mm_xor_si128(_mm_srli_si128(x, 4), t);
+	t = _mm_clmulepi64_si128(_mm_and_si128(x, low32), divide, 0x10);
+	t = _mm_clmulepi64_si128(_mm_and_si128(t, low32), divide, 0x00);
+	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, t), 1);
+}
+
+/* The bytes behind those that are in x. */
+CLMUL ANYWHERE uint32_t finish(const struct crc *c, __m128i x, const uint8_t *p, size_t len)
+{
+	const __m128i by = load(c->fold128);
+	uint32_t crc;
+
+	for (; len >= LANE; len -= LANE, p += LANE)
+		x = fold(x, by, load(p));
+	crc = reduce(c, x);
+	return len ? crc_table_plain(c, crc, p, len) : crc;
+}
+
+/* Four registers over 64 bytes each round, so that the multipliers never wait. */
+CLMUL ANYWHERE uint32_t four(const struct crc *c, __m128i x[4], const uint8_t *p, size_t len)
+{
+	const __m128i far = load(c->fold512), near = load(c->fold128);
+
+	for (; len >= WIDE; len -= WIDE, p += WIDE)
+		for (int i = 0; i < 4; i++)
+			x[i] = fold(x[i], far, load(p + (ptrdiff_t)i * LANE));
+	for (int i = 1; i < 4; i++)
+		x[i] = fold(x[i - 1], near, x[i]);
+	return finish(c, x[3], p, len);
+}
+
+CLMUL uint32_t crc_clmul_masked(
+	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
+{
+	__m128i x[4];
+
+	for (int i = 0; i < 4; i++)
+		x[i] = _mm_or_si128(
+			load(p + (ptrdiff_t)i * LANE), load(mask + (ptrdiff_t)i * LANE));
+	x[0] = _mm_xor_si128(x[0], _mm_cvtsi32_si128((int)crc));
+	return four(c, x, p + WIDE, len - WIDE);
+}
+
+CLMUL uint32_t crc_clmul_plain(const struct crc *c, uint32_t crc, const uint8_t *p, size_t len)
+{
+	static const uint8_t nothing[CRC_MASKED];
+
+	if (len >= CRC_MASKED)
+		return crc_clmul_masked(c, crc, p, len, nothing);
+	if (len < LANE)
+		return crc_table_plain(c, crc, p, len);
+	return finish(c, _mm_xor_si128(load(p), _mm_cvtsi32_si128((int)crc)), p + LANE, len - LANE);
+}
+
+VCLMUL ANYWHERE __m512i load_wide(const uint8_t *p)
+{
+	return _mm512_loadu_si512(p);
+}
+
+VCLMUL ANYWHERE __m512i spread(const uint64_t by[2])
+{
+	return _mm512_broadcast_i32x4(load(by));
+}
+
+VCLMUL ANYWHERE __m512i fold_wide(__m512i x, __m512i by, __m512i next)
+{
+	return _mm512_ternarylogic_epi64(next, _mm512_clmulepi64_epi128(x, by, 0x00),
+		_mm512_clmulepi64_epi128(x, by, 0x11), XOR_OF_THREE);
+}
+
+/* The three earlier lanes are carried to the place of the last one. */
+VCLMUL ANYWHERE __m128i narrow(const struct crc *c, __m512i x)
+{
+	__m128i last = _mm512_extracti32x4_epi32(x, 3);
+
+	last = fold(_mm512_castsi512_si128(x), load(c->fold384), last);
+	last = fold(_mm512_extracti32x4_epi32(x, 1), load(c->fold256), last);
+	return fold(_mm512_extracti32x4_epi32(x, 2), load(c->fold128), last);
+}
+
+VCLMUL uint32_t crc_vclmul_masked(
+	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
+{
+	const __m512i near = spread(c->fold512);
+	__m512i x = _mm512_xor_si512(_mm512_or_si512(load_wide(p), load_wide(mask)),
+		_mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
+
+	p += WIDE;
+	len -= WIDE;
+	if (len >= 7 * WIDE) {
+		const __m512i far = spread(c->fold2048);
+		__m512i y = load_wide(p), z = load_wide(p + WIDE), w = load_wide(p + 2 * WIDE);
+
+		for (p += 3 * WIDE, len -= 3 * WIDE; len >= 4 * WIDE;
+			len -= 4 * WIDE, p += 4 * WIDE) {
+			x = fold_wide(x, far, load_wide(p));
+			y = fold_wide(y, far, load_wide(p + WIDE));
+			z = fold_wide(z, far, load_wide(p + 2 * WIDE));
+			w = fold_wide(w, far, load_wide(p + 3 * WIDE));
+		}
+		x = fold_wide(fold_wide(fold_wide(x, near, y), near, z), near, w);
+	}
+	for (; len >= WIDE; len -= WIDE, p += WIDE)
+		x = fold_wide(x, near, load_wide(p));
+	return finish(c, narrow(c, x), p, len);
+}
+
+VCLMUL uint32_t crc_vclmul_plain(const struct crc *c, uint32_t crc, const uint8_t *p, size_t len)
+{
+	static const uint8_t nothing[CRC_MASKED];
+
+	if (len >= CRC_MASKED)
+		return crc_vclmul_masked(c, crc, p, len, nothing);
+	return crc_clmul_plain(c, crc, p, len);
+}
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Every way of computing the checksums that this processor can go, against bit by bit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants these before itself */
+#include "crc.h"
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS	3000
+#define LEN_MAX 2300
+
+static const uint32_t starts[CRC_KINDS] = {
+	[CRC_INVARIANT] = UINT32_MAX,
+	[CRC_VARIANT] = UINT16_MAX,
+};
+/* IBTA volume 1, 7.8, bits reversed. */
+static const uint32_t polynomials[CRC_KINDS] = {
+	[CRC_INVARIANT] = 0xedb88320,
+	[CRC_VARIANT] = 0xd008,
+};
+
+static uint32_t bit_by_bit(uint32_t polynomial, uint32_t crc, const uint8_t *p, size_t len)
+{
+	for (; len; len--) {
+		crc ^= *p++;
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc & 1 ? crc >> 1 ^ polynomial : crc >> 1;
+	}
+	return crc;
+}
+
+/* The same numbers each time, so that what fails fails again. */
+static uint32_t random_next(void)
+{
+	static uint64_t x = 88172645463325252;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return (uint32_t)(x >> 16);
+}
+
+static void random_fill(uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = (uint8_t)random_next();
+}
+
+/* Any length and alignment; the memory ends with the bytes, so that a sanitizer sees one too far.
+ */
+static uint8_t *random_bytes(size_t offset, size_t len)
+{
+	uint8_t *p = malloc(offset + len + !len);
+
+	assert_non_null(p);
+	random_fill(p, offset + len);
+	return p;
+}
+
+static void check_plain(const struct crc_engine *e, enum crc_kind kind, size_t len)
+{
+	size_t offset = random_next() % 64;
+	uint8_t *p = random_bytes(offset, len);
+	uint32_t want = bit_by_bit(polynomials[kind], starts[kind], p + offset, len);
+
+	if (e->plain(crc_of(kind), starts[kind], p + offset, len) != want)
+		fail_msg("%s, kind %d, %zu bytes at offset %zu", e->name, kind, len, offset);
+	free(p);
+}
+
+static void check_masked(const struct crc_engine *e, enum crc_kind kind, size_t len)
+{
+	size_t offset = random_next() % 64;
+	uint8_t *p = random_bytes(offset, len), *mask = random_bytes(0, CRC_MASKED);
+	uint32_t got, want;
+
+	got = e->masked(crc_of(kind), starts[kind], p + offset, len, mask);
+	for (size_t i = 0; i < CRC_MASKED; i++)
+		p[offset + i] |= mask[i];
+	want = bit_by_bit(polynomials[kind], starts[kind], p + offset, len);
+	if (got != want)
+		fail_msg(
+			"%s, masked, kind %d, %zu bytes at offset %zu", e->name, kind, len, offset);
+	free(mask);
+	free(p);
+}
+
+static void check_engine(const struct crc_engine *e, enum crc_kind kind)
+{
+	for (size_t len = 0; len < 700; len++)
+		check_plain(e, kind, len);
+	for (size_t len = CRC_MASKED; len < 700; len++)
+		check_masked(e, kind, len);
+	for (int i = 0; i < ROUNDS; i++) {
+		check_plain(e, kind, random_next() % LEN_MAX);
+		check_masked(e, kind, CRC_MASKED + random_next() % (LEN_MAX - CRC_MASKED));
+	}
+}
+
+static void test_engines(void **state)
+{
+	unsigned int usable = 0;
+
+	(void)state;
+	for (const struct crc_engine *e = crc_engines; e->name; e++) {
+		if (!e->usable()) {
+			print_message("# this processor has no %s\n", e->name);
+			continue;
+		}
+		usable++;
+		for (int kind = 0; kind < CRC_KINDS; kind++)
+			check_engine(e, (enum crc_kind)kind);
+	}
+	assert_true(usable >= 1);
+}
+
+/* In pieces as at once. */
+static void test_pieces(void **state)
+{
+	uint8_t *p = random_bytes(0, LEN_MAX);
+
+	(void)state;
+	for (int kind = 0; kind < CRC_KINDS; kind++)
+		for (int i = 0; i < 300; i++) {
+			enum crc_kind k = (enum crc_kind)kind;
+			size_t at = random_next() % LEN_MAX;
+			uint32_t crc = crc_run(k, starts[k], p, at);
+
+			assert_int_equal(crc_run(k, crc, p + at, LEN_MAX - at),
+				bit_by_bit(polynomials[k], starts[k], p, LEN_MAX));
+		}
+	free(p);
+}
+
+/* The check value that the catalogues have for CRC-32. */
+static void test_known(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		~crc_run(CRC_INVARIANT, UINT32_MAX, (const uint8_t *)"123456789", 9), 0xcbf43926);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_engines),
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
