@@ -103,6 +103,8 @@ int rd_reader_next(
 	struct rd_reader *r, struct rd_frame *frames, unsigned int max, struct rd_error *err);
 /* Comment and drop count of the frame frames[i] of the last batch; false if it has none. */
 bool rd_reader_note(const struct rd_reader *r, unsigned int i, struct rd_note *note);
+/* Whether rd_reader_note() has anything for the last batch. */
+bool rd_reader_has_notes(const struct rd_reader *r);
 /* Interfaces seen so far; later sections' ones are appended. Valid until the next call. */
 const struct rd_iface *rd_reader_ifaces(const struct rd_reader *r, unsigned int *n);
 /* Statistics that the file carries for interface i; false if it has none (yet). */

@@ -202,4 +202,4 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 	return s;
 }
 
-const struct reader_format reader_erf = {"erf", probe, begin, next};
+const struct reader_format reader_erf = {"erf", probe, begin, next, NULL};

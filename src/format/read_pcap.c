@@ -120,4 +120,42 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 	return s;
 }
 
-const struct reader_format reader_pcap = {"pcap", probe, begin, next};
+/* One of each byte order. What does not change is at hand, for all that is known of `frames`. */
+static inline __attribute__((always_inline)) unsigned int run_order(
+	struct rd_reader *r, bool swapped, struct rd_frame *frames, unsigned int max)
+{
+	const uint8_t *p = reader_at(r), *end = r->buf + r->end;
+	const struct rd_reader order = {.swapped = swapped};
+	const size_t header = r->record_header;
+	const uint32_t most = r->max_caplen, fraction_ns = r->fraction_ns;
+	const uint16_t iface = r->file_ifaces[0].iface;
+	unsigned int n;
+
+	for (n = 0; n < max && (size_t)(end - p) >= header; n++) {
+		uint32_t caplen = reader_u32(&order, p + 8), len = reader_u32(&order, p + 12);
+
+		if (!caplen || caplen > most || (size_t)(end - p) - header < caplen)
+			break;
+		frames[n] = (struct rd_frame){
+			.data = p + header,
+			.caplen = caplen,
+			.len = len > caplen ? len : caplen,
+			.ts_ns = reader_u32(&order, p) * (uint64_t)NS_PER_S +
+				 reader_u32(&order, p + 4) * (uint64_t)fraction_ns,
+			.iface = iface,
+		};
+		p += header + caplen;
+	}
+	r->start = (size_t)(p - r->buf);
+	return n;
+}
+
+/* What next() does with whole, not empty records that are no ERF. */
+static unsigned int run(struct rd_reader *r, struct rd_frame *frames, unsigned int max)
+{
+	if (r->file_ifaces[0].dlt == DLT_ERF)
+		return 0;
+	return r->swapped ? run_order(r, true, frames, max) : run_order(r, false, frames, max);
+}
+
+const struct reader_format reader_pcap = {"pcap", probe, begin, next, run};

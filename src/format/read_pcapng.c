@@ -443,4 +443,62 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 	return s;
 }
 
-const struct reader_format reader_pcapng = {"pcapng", probe, begin, next};
+#define EPB_BARE      32 /* bytes of an EPB without options and without its frame */
+#define EPB_DIRECTION 12 /* options that hold flags and nothing else, with their end */
+
+/*
+ * The direction in an EPB's options; false unless they are none, or nothing but a direction: as we
+ * write them.
+ */
+static inline bool run_options(
+	const struct rd_reader *r, const uint8_t *o, size_t len, uint8_t *direction)
+{
+	uint32_t flags;
+
+	*direction = RD_DIR_UNKNOWN;
+	if (!len)
+		return true;
+	if (len != EPB_DIRECTION || reader_u16(r, o) != OPT_EPB_FLAGS ||
+		reader_u16(r, o + 2) != 4 || reader_u16(r, o + 8) != OPT_END)
+		return false;
+	flags = reader_u32(r, o + 4);
+	*direction = (uint8_t)flags;
+	return flags <= RD_DIR_OUT;
+}
+
+/* What next() does with whole EPBs that have no more to say than a direction, and no ERF inside. */
+static unsigned int run(struct rd_reader *r, struct rd_frame *frames, unsigned int max)
+{
+	const uint8_t *p = reader_at(r), *end = r->buf + r->end;
+	unsigned int n;
+
+	for (n = 0; n < max && (size_t)(end - p) >= EPB_BARE; n++) {
+		uint32_t total = reader_u32(r, p + 4), iface = reader_u32(r, p + 8);
+		uint32_t caplen = reader_u32(r, p + 20), len = reader_u32(r, p + 24);
+		uint32_t padded = caplen + (-caplen & 3);
+		const struct file_iface *f;
+		uint8_t direction;
+
+		if (reader_u32(r, p) != BLOCK_EPB || iface >= r->n_file_ifaces || total % 4 ||
+			total > (size_t)(end - p) || total < EPB_BARE || padded < caplen ||
+			padded > total - EPB_BARE || reader_u32(r, p + total - 4) != total)
+			break;
+		f = &r->file_ifaces[iface];
+		if (f->dlt == DLT_ERF || f->binary || f->div != 1 ||
+			!run_options(r, p + 28 + padded, total - EPB_BARE - padded, &direction))
+			break;
+		frames[n] = (struct rd_frame){
+			.data = p + 28,
+			.caplen = caplen,
+			.len = len > caplen ? len : caplen,
+			.ts_ns = ticks_at(r, p + 12) * f->mul + f->offset_ns,
+			.direction = direction,
+			.iface = f->iface,
+		};
+		p += total;
+	}
+	r->start = (size_t)(p - r->buf);
+	return n;
+}
+
+const struct reader_format reader_pcapng = {"pcapng", probe, begin, next, run};

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define BUFFER_START (1u << 20)
+/* Small enough to stay in the second-level cache between read(2) and those who look at frames. */
+#define BUFFER_START (256u << 10)
 #define BUFFER_MAX   (16u << 20) /* so that a damaged length cannot take all memory */
 #define PROBE_LEN    32		 /* enough for pcap and pcapng; more would stall a slow pipe */
 #define IFACES_MAX   65535	 /* what a frame's interface index can hold */
@@ -334,8 +335,13 @@ int rd_reader_next(
 {
 	notes_reset(r);
 	while (!r->failed && r->batch < max) {
-		enum step s = step(r, &frames[r->batch]);
+		enum step s;
 
+		if (r->format->run && !r->skip)
+			r->batch += r->format->run(r, frames + r->batch, max - r->batch);
+		if (r->batch == max)
+			break;
+		s = step(r, &frames[r->batch]);
 		if (s == STEP_FRAME)
 			r->batch++;
 		else if (s == STEP_LATER)
@@ -426,6 +432,11 @@ int rd_reader_open(
 	else
 		*out = r;
 	return rc;
+}
+
+bool rd_reader_has_notes(const struct rd_reader *r)
+{
+	return r->n_notes != 0;
 }
 
 bool rd_reader_note(const struct rd_reader *r, unsigned int i, struct rd_note *note)

@@ -21,6 +21,11 @@ struct reader_format {
 	/* Called once with the first bytes; consumes the file's header. */
 	enum step (*begin)(struct rd_reader *r);
 	enum step (*next)(struct rd_reader *r, struct rd_frame *frame);
+	/*
+	 * Takes what most records are, as long as they come and are whole in the buffer: no notes,
+	 * nothing to complain of. Returns their number; what is left is for next(). NULL: none are.
+	 */
+	unsigned int (*run)(struct rd_reader *r, struct rd_frame *frames, unsigned int max);
 };
 
 extern const struct reader_format reader_pcapng, reader_pcap, reader_erf;

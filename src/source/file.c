@@ -23,6 +23,7 @@ struct passage {
 struct route {
 	uint16_t to;	/* an interface of ours */
 	bool announced; /* false: the next frame of it must say where it comes from */
+	bool fits;	/* whether its frames are of our link type */
 };
 
 struct file {
@@ -69,13 +70,15 @@ static bool same_iface(const struct rd_iface *a, const struct rd_iface *b)
  */
 static struct route find_route(const struct file *f, const struct rd_iface *iface)
 {
+	bool fits = same_link(iface, &f->src.iface);
+
 	for (unsigned int i = 0; i < f->src.n_ifaces; i++)
 		if (same_iface(&f->ifaces[i], iface))
-			return (struct route){(uint16_t)i, true};
+			return (struct route){(uint16_t)i, true, fits};
 	for (unsigned int i = 0; i < f->src.n_ifaces; i++)
 		if (same_text(f->ifaces[i].name, iface->name))
-			return (struct route){(uint16_t)i, true};
-	return (struct route){0, false};
+			return (struct route){(uint16_t)i, true, fits};
+	return (struct route){0, false, fits};
 }
 
 static bool routes_grow(struct file *f, unsigned int n)
@@ -137,7 +140,8 @@ static int take_ifaces(struct file *f, struct rd_error *err)
 		bool fits = same_link(&theirs[i], model);
 
 		f->n_routes = n ? i + 1 : 0;
-		f->routes[i] = fits ? (struct route){(uint16_t)ours, true} : (struct route){0};
+		f->routes[i] =
+			fits ? (struct route){(uint16_t)ours, true, true} : (struct route){0};
 		if (fits)
 			f->ifaces[ours++] = theirs[i];
 	}
@@ -197,21 +201,55 @@ static void shorten(struct file *f, struct rd_frame *frame)
 	frame->caplen = FRAME_MAX;
 }
 
+/* Whether all frames go one way, and nothing is to be told beside them. */
+static bool is_one_way(const struct file *f)
+{
+	const struct route *only = &f->routes[0];
+
+	return f->n_routes == 1 && only->fits && only->announced && !rd_reader_has_notes(f->reader);
+}
+
+/* What route_frames() does then: most files are of one interface. */
+static unsigned int route_one_way(struct file *f, struct rd_frame *frames, unsigned int n)
+{
+	struct passage *passage = &f->passages[f->routes[0].to];
+	uint64_t first = passage->frames ? passage->first_ns : UINT64_MAX;
+	uint64_t last = passage->last_ns;
+	uint32_t longest = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		first = frames[i].ts_ns < first ? frames[i].ts_ns : first;
+		last = frames[i].ts_ns > last ? frames[i].ts_ns : last;
+		longest = frames[i].caplen > longest ? frames[i].caplen : longest;
+	}
+	passage->first_ns = first;
+	passage->last_ns = last;
+	passage->frames += n;
+	for (unsigned int i = 0; longest > FRAME_MAX && i < n; i++)
+		if (frames[i].caplen > FRAME_MAX)
+			shorten(f, &frames[i]);
+	return n;
+}
+
 /* Routes the frames, and leaves out those that our link type has no place for. */
 static unsigned int route_frames(struct file *f, struct rd_frame *frames, unsigned int n)
 {
 	unsigned int n_theirs, kept = 0;
 	const struct rd_iface *theirs = rd_reader_ifaces(f->reader, &n_theirs);
+	bool notes = rd_reader_has_notes(f->reader);
 
+	if (is_one_way(f))
+		return route_one_way(f, frames, n);
 	for (unsigned int i = 0; i < n; i++) {
 		struct rd_frame *frame = &frames[kept];
 		const struct rd_iface *from = &theirs[frames[i].iface];
 		struct route *route = &f->routes[frames[i].iface];
 		struct passage *passage = &f->passages[route->to];
 
-		if (!same_link(from, &f->src.iface))
+		if (!route->fits)
 			continue;
-		*frame = frames[i];
+		if (kept != i)
+			*frame = frames[i];
 		frame->iface = route->to;
 		if (frame->caplen > FRAME_MAX)
 			shorten(f, frame);
@@ -220,7 +258,9 @@ static unsigned int route_frames(struct file *f, struct rd_frame *frames, unsign
 		if (frame->ts_ns > passage->last_ns)
 			passage->last_ns = frame->ts_ns;
 		passage->frames++;
-		take_note(f, i, kept++, passage, from, route);
+		if (notes || !route->announced)
+			take_note(f, i, kept, passage, from, route);
+		kept++;
 	}
 	f->left_out += n - kept;
 	return kept;
