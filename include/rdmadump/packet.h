@@ -212,6 +212,30 @@ const char *rd_mad_method_name(unsigned int method);
 /* "ConnectRequest" of the CM, common attributes of SMPs, SA and PMA; NULL if unknown. */
 const char *rd_mad_attribute_name(unsigned int class, unsigned int attribute);
 
+/* An SMP's own header, 14.2.1. */
+struct rd_smp {
+	uint64_t mkey;
+	bool directed;	/* the rest is 0 if not */
+	bool returning; /* the D bit */
+	uint8_t hop_pointer, hop_count;
+	uint16_t dr_slid, dr_dlid;
+};
+
+/* RMPP and SA header, 13.6.2 and 15.2.1. */
+struct rd_sa {
+	uint8_t rmpp_type;  /* 0 none, 1 data, 2 ack, 3 stop, 4 abort */
+	uint8_t rmpp_flags; /* 1 active, 2 first, 4 last */
+	uint8_t rmpp_status;
+	uint32_t segment;
+	uint64_t component_mask;
+};
+
+/* Each returns false if the MAD is of another class, or its headers were not captured. */
+bool rd_mad_smp(const struct rd_mad *mad, struct rd_smp *out);
+bool rd_mad_sa(const struct rd_mad *mad, struct rd_sa *out);
+/* The status without the direction bit that directed SMPs have in it. */
+uint16_t rd_mad_status(const struct rd_mad *mad);
+
 enum rd_cm_attribute {
 	RD_CM_REQ = 0x10,
 	RD_CM_MRA,
@@ -228,21 +252,97 @@ enum rd_cm_attribute {
 	RD_CM_SPR,
 };
 
-/* What a CM message says; what it does not have is 0. */
+/*
+ * What a CM message says; what it does not have is 0. Timeouts are values of rd_cm_timeout_ns().
+ * Pointers are into the packet, NULL if there is nothing or it was not captured.
+ */
 struct rd_cm {
 	uint32_t local_id, remote_id; /* communication ids, of the sender and of its peer */
-	uint64_t service_id;	      /* REQ, SIDR_REQ */
+	uint64_t service_id;	      /* REQ, SIDR_REQ, SIDR_REP */
 	uint32_t qpn;		      /* the sender's: REQ, REP, SIDR_REP */
 	uint32_t psn;		      /* that the sender will begin with: REQ, REP */
-	uint32_t remote_qpn;	      /* DREQ */
+	uint32_t remote_qpn;	      /* DREQ, LAP */
 	uint16_t reason;	      /* REJ */
 	uint8_t transport;	      /* REQ: 0 RC, 1 UC, 2 RD, 3 XRC (extended) */
+
+	uint32_t qkey;			 /* REQ, REP, SIDR_REP */
+	uint16_t pkey;			 /* REQ, SIDR_REQ */
+	uint8_t responder_resources;	 /* READs and atomics that the sender answers: REQ, REP */
+	uint8_t initiator_depth;	 /* ... and that it wants to have outstanding: REQ, REP */
+	uint8_t mtu;			 /* REQ: a value of rd_cm_mtu() */
+	uint8_t retry_count, cm_retries; /* REQ */
+	uint8_t rnr_retry;		 /* 7: without end; REQ, REP */
+	uint8_t local_timeout;		 /* until the sender answers: REQ; MRA: until it will */
+	uint8_t remote_timeout;		 /* until the peer must answer: REQ, LAP */
+	uint8_t ack_timeout;		 /* of the path: REQ (primary), LAP (alternate) */
+	uint8_t ack_delay;		 /* REP */
+	uint8_t failover;		 /* REP: 0 accepted, 1 not supported, 2 rejected */
+	uint8_t status;			 /* SIDR_REP, APR */
+	uint8_t message;		 /* REJ, MRA: about 0 REQ, 1 REP, 2 none, MRA's LAP */
+	bool flow_control, srq;		 /* REQ, REP */
+	bool xrc;			 /* REQ */
+	/* The primary path of REQ, the alternate one of LAP; GIDs of 16 bytes, local is the
+	 * sender's. */
+	uint16_t local_lid, remote_lid;
+	const uint8_t *local_gid, *remote_gid;
+	const uint8_t *private_data;
+	uint32_t private_len;
 };
 
 /* False if it is no CM message, or what is read above was not captured. */
 bool rd_mad_cm(const struct rd_mad *mad, struct rd_cm *out);
 /* "invalid service id"; NULL if unknown. */
 const char *rd_cm_reason_name(unsigned int reason);
+/* "service id not supported" of SIDR_REP, "is the current path" of APR; NULL if unknown. */
+const char *rd_cm_sidr_status_name(unsigned int status);
+const char *rd_cm_apr_status_name(unsigned int status);
+/* Nanoseconds that a timeout (also an ACK timeout or delay) stands for. */
+uint64_t rd_cm_timeout_ns(unsigned int value);
+/* Bytes that a path MTU stands for; 0: a reserved value. */
+unsigned int rd_cm_mtu(unsigned int value);
+
+/* The sockets that a connection through IP addresses (librdmacm) was asked for between: A11. */
+struct rd_cm_ip {
+	uint8_t protocol; /* 6 TCP, 17 UDP */
+	uint16_t port;
+	/* What the private data of REQ and SIDR_REQ say; length 0 if there are none. */
+	uint8_t length; /* of an address: 4 or 16 */
+	uint16_t src_port;
+	const uint8_t *src, *dst;
+};
+
+/* False if the service id is none for IP addresses. */
+bool rd_cm_ip(const struct rd_cm *cm, struct rd_cm_ip *out);
+
+enum rd_iwarp_kind { RD_IWARP_REQUEST, RD_IWARP_REPLY, RD_IWARP_FPDU };
+
+#define RD_IWARP_MARKERS 0x80 /* flags of request and reply, RFC 5044 7.1 */
+#define RD_IWARP_CRC	 0x40
+#define RD_IWARP_REJECT	 0x20
+
+/* iWARP in a TCP segment: MPA (RFC 5044), DDP (RFC 5041), RDMAP (RFC 5040, 7306). */
+struct rd_iwarp {
+	enum rd_iwarp_kind kind;
+	uint8_t revision, flags; /* request and reply */
+	uint16_t private_len;	 /* request and reply; bytes of private data */
+	uint8_t opcode;		 /* the rest: the first FPDU */
+	bool tagged, last;	 /* DDP's T and L bits */
+	uint16_t ulpdu_len;	 /* DDP header and payload */
+	uint32_t payload_len;	 /* behind DDP's header */
+	uint32_t stag;		 /* tagged; of an untagged SEND with Invalidate: that one */
+	uint64_t offset;	 /* tagged */
+	uint32_t queue, msn, mo; /* untagged */
+	unsigned int fpdus;	 /* in the segment, as far as captured */
+};
+
+/*
+ * Whether a TCP segment is iWARP, judged by it alone: a negotiation frame, or FPDUs of the right
+ * versions that follow one another up to the segment's end. FPDUs with markers, and those that
+ * begin in an earlier segment, are not recognised.
+ */
+bool rd_packet_iwarp(const struct rd_packet *p, struct rd_iwarp *out);
+/* "RDMA Write"; NULL for reserved opcodes. */
+const char *rd_iwarp_opcode_name(unsigned int opcode);
 
 /*
  * The frame inside a mirrored or tunnelled one: InfiniBand RSPAN; ERSPAN type I, II and III,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Management datagrams and their names: IBTA volume 1, 13.4 (MADs), 14.2 (SMPs), 15.2 (SA), 16.1
- * (PMA), 12.6 (CM). */
+ * (PMA), 12.6 (CM). What CM messages say is in packet_cm.c. */
 #include <rdmadump/packet.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
@@ -9,6 +9,9 @@
 #define CLASS_SMP_DIRECTED 0x81
 #define CLASS_SA	   0x03
 #define CLASS_PMA	   0x04
+
+#define SMP_HEADER 36 /* up to the LIDs of a directed route */
+#define SA_HEADER  56 /* MAD, RMPP and SA header */
 
 struct name {
 	uint16_t key;
@@ -43,6 +46,44 @@ bool rd_packet_mad(const struct rd_packet *p, struct rd_mad *out)
 		.attribute = rd_be16(m + 16),
 		.modifier = rd_be32(m + 20)};
 	return true;
+}
+
+bool rd_mad_smp(const struct rd_mad *mad, struct rd_smp *out)
+{
+	const uint8_t *m = mad->data;
+	bool directed = mad->class == CLASS_SMP_DIRECTED;
+
+	if ((!directed && mad->class != CLASS_SMP) || mad->left < SMP_HEADER)
+		return false;
+	*out = (struct rd_smp){.mkey = rd_be64(m + 24)};
+	if (!directed)
+		return true;
+	out->directed = true;
+	out->returning = m[4] & 0x80;
+	out->hop_pointer = m[6];
+	out->hop_count = m[7];
+	out->dr_slid = rd_be16(m + 32);
+	out->dr_dlid = rd_be16(m + 34);
+	return true;
+}
+
+bool rd_mad_sa(const struct rd_mad *mad, struct rd_sa *out)
+{
+	const uint8_t *m = mad->data;
+
+	if (mad->class != CLASS_SA || mad->left < SA_HEADER)
+		return false;
+	*out = (struct rd_sa){.rmpp_type = m[25],
+		.rmpp_flags = m[26] & 7,
+		.rmpp_status = m[27],
+		.segment = rd_be32(m + 28),
+		.component_mask = rd_be64(m + 48)};
+	return true;
+}
+
+uint16_t rd_mad_status(const struct rd_mad *mad)
+{
+	return mad->class == CLASS_SMP_DIRECTED ? mad->status & 0x7fff : mad->status;
 }
 
 const char *rd_mad_class_name(unsigned int class)
@@ -171,107 +212,4 @@ const char *rd_mad_attribute_name(unsigned int class, unsigned int attribute)
 			return name;
 	}
 	return find(common_attributes, COUNT(common_attributes), attribute);
-}
-
-/* Bytes of a message that rd_mad_cm() reads, behind the MAD's header. */
-static uint32_t cm_needs(unsigned int attribute)
-{
-	static const uint8_t needs[] = {
-		[RD_CM_REQ] = 52,
-		[RD_CM_REJ] = 12,
-		[RD_CM_REP] = 24,
-		[RD_CM_DREQ] = 12,
-		[RD_CM_SIDR_REQ] = 16,
-		[RD_CM_SIDR_REP] = 12,
-		[RD_CM_SPR] = 8,
-	};
-	uint32_t n = needs[attribute];
-
-	return n ? n : 8;
-}
-
-bool rd_mad_cm(const struct rd_mad *mad, struct rd_cm *out)
-{
-	const uint8_t *m = mad->data + RD_MAD_HEADER;
-	struct rd_cm cm = {0};
-
-	if (mad->class != RD_MAD_CM || mad->attribute < RD_CM_REQ || mad->attribute > RD_CM_SPR ||
-		mad->left - RD_MAD_HEADER < cm_needs(mad->attribute))
-		return false;
-	cm.local_id = rd_be32(m);
-	cm.remote_id = rd_be32(m + 4);
-	switch (mad->attribute) {
-	case RD_CM_REQ:
-		cm.remote_id = 0;
-		cm.service_id = rd_be64(m + 8);
-		cm.qpn = rd_be24(m + 32);
-		cm.transport = m[43] >> 1 & 3;
-		cm.psn = rd_be24(m + 44);
-		break;
-	case RD_CM_REP:
-		cm.qpn = rd_be24(m + 12);
-		cm.psn = rd_be24(m + 20);
-		break;
-	case RD_CM_REJ:
-		cm.reason = rd_be16(m + 10);
-		break;
-	case RD_CM_DREQ:
-		cm.remote_qpn = rd_be24(m + 8);
-		break;
-	case RD_CM_SIDR_REQ:
-		cm.remote_id = 0;
-		cm.service_id = rd_be64(m + 8);
-		break;
-	case RD_CM_SIDR_REP:
-		cm.remote_id = cm.local_id;
-		cm.local_id = 0;
-		cm.qpn = rd_be24(m + 8);
-		break;
-	default:
-		break;
-	}
-	*out = cm;
-	return true;
-}
-
-const char *rd_cm_reason_name(unsigned int reason)
-{
-	static const char *const names[] = {
-		[1] = "no QP available",
-		[2] = "no EEC available",
-		[3] = "no resources available",
-		[4] = "timeout",
-		[5] = "unsupported request",
-		[6] = "invalid communication id",
-		[7] = "invalid communication instance",
-		[8] = "invalid service id",
-		[9] = "invalid transport service type",
-		[10] = "stale connection",
-		[11] = "RDC does not exist",
-		[12] = "primary remote port GID rejected",
-		[13] = "primary remote port LID rejected",
-		[14] = "invalid primary SL",
-		[15] = "invalid primary traffic class",
-		[16] = "invalid primary hop limit",
-		[17] = "invalid primary packet rate",
-		[18] = "alternate remote port GID rejected",
-		[19] = "alternate remote port LID rejected",
-		[20] = "invalid alternate SL",
-		[21] = "invalid alternate traffic class",
-		[22] = "invalid alternate hop limit",
-		[23] = "invalid alternate packet rate",
-		[24] = "port and CM redirection",
-		[25] = "port redirection",
-		[26] = "invalid path MTU",
-		[27] = "insufficient responder resources",
-		[28] = "consumer reject",
-		[29] = "RNR retry count rejected",
-		[30] = "duplicate local communication id",
-		[31] = "unsupported class version",
-		[32] = "invalid primary flow label",
-		[33] = "invalid alternate flow label",
-		[35] = "unsupported vendor option",
-	};
-
-	return reason < COUNT(names) ? names[reason] : NULL;
 }

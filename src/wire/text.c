@@ -151,57 +151,6 @@ static void add_aeth(struct rd_line *line, const struct rd_packet *p)
 	rd_line_add(line, " MSN %u", aeth.msn);
 }
 
-static void add_cm(struct rd_line *line, const struct rd_mad *mad)
-{
-	const char *reason;
-	struct rd_cm cm;
-
-	if (!rd_mad_cm(mad, &cm))
-		return;
-	if (cm.local_id)
-		rd_line_add(line, " id 0x%08x", cm.local_id);
-	if (cm.remote_id)
-		rd_line_add(line, " peer's id 0x%08x", cm.remote_id);
-	if (cm.service_id)
-		rd_line_add(line, " service 0x%016" PRIx64, cm.service_id);
-	if (cm.qpn)
-		rd_line_add(line, " own QP 0x%06x", cm.qpn);
-	if (mad->attribute == RD_CM_REQ || mad->attribute == RD_CM_REP)
-		rd_line_add(line, " first PSN %u", cm.psn);
-	if (cm.remote_qpn)
-		rd_line_add(line, " peer's QP 0x%06x", cm.remote_qpn);
-	reason = rd_cm_reason_name(cm.reason);
-	if (cm.reason)
-		rd_line_add(line, " reason %u (%s)", cm.reason, reason ? reason : "unknown");
-}
-
-static void add_mad(struct rd_line *line, const struct rd_packet *p)
-{
-	const char *class, *method, *attribute;
-	struct rd_mad mad;
-
-	if (!rd_packet_mad(p, &mad))
-		return;
-	class = rd_mad_class_name(mad.class);
-	method = rd_mad_method_name(mad.method);
-	attribute = rd_mad_attribute_name(mad.class, mad.attribute);
-	if (class)
-		rd_line_add(line, " %s", class);
-	else
-		rd_line_add(line, " MAD class 0x%02x", mad.class);
-	if (method)
-		rd_line_add(line, " %s", method);
-	else
-		rd_line_add(line, " method 0x%02x", mad.method);
-	if (attribute)
-		rd_line_add(line, " %s", attribute);
-	else
-		rd_line_add(line, " attribute 0x%04x", mad.attribute);
-	if (mad.status)
-		rd_line_add(line, " status 0x%04x", mad.status);
-	add_cm(line, &mad);
-}
-
 static void add_headers(struct rd_line *line, const struct rd_packet *p)
 {
 	const uint8_t *h;
@@ -231,7 +180,7 @@ static void add_headers(struct rd_line *line, const struct rd_packet *p)
 		rd_line_add(line, " imm 0x%08x", rd_be32(h));
 	if ((h = rd_packet_header(p, RD_H_IETH)))
 		rd_line_add(line, " invalidate rkey 0x%08x", rd_be32(h));
-	add_mad(line, p);
+	rd_line_mad(line, p);
 }
 
 static void add_marks(struct rd_line *line, const struct rd_packet *p)

@@ -18,6 +18,7 @@ void rd_line_column(struct rd_line *line, size_t column);
 
 /* What is said of a packet behind its addresses. */
 void rd_line_transport(struct rd_line *line, const struct rd_packet *p);
+void rd_line_mad(struct rd_line *line, const struct rd_packet *p);
 void rd_line_other(struct rd_line *line, const struct rd_packet *p);
 
 #endif
