@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#define DLT_ERF	   197
+#define ERF_HEADER 16
+#define ERF_IB	   21
+
 static void print_aeth(const struct rd_packet *p)
 {
 	struct rd_aeth aeth;
@@ -64,25 +68,123 @@ static void print_words(const struct rd_packet *p)
 		printf("%08x", rd_be32(inv));
 }
 
+/* The columns of a group, empty. */
+static void print_none(unsigned int columns)
+{
+	while (columns--)
+		printf("|");
+}
+
+static void print_cm_req(const struct rd_cm *cm)
+{
+	struct rd_cm_ip ip;
+
+	printf("|0x%06x|0x%06x", cm->qpn, cm->psn);
+	print_none(2);
+	printf("|0x%08x|0x%016" PRIx64 "|0x%08x|0x%02x|0x%02x|0x%02x|0x%02x|0x%02x|0x%02x|0x%02x"
+	       "|0x%02x|0x%02x|0x%04x",
+		cm->local_id, cm->service_id, cm->qkey, cm->responder_resources,
+		cm->initiator_depth, cm->retry_count, cm->rnr_retry, cm->mtu, cm->cm_retries,
+		cm->remote_timeout, cm->ack_timeout, cm->transport, cm->pkey);
+	if (rd_cm_ip(cm, &ip) && ip.length)
+		printf("|0x%04x", ip.src_port);
+	else
+		print_none(1);
+	print_none(18);
+}
+
+static void print_cm_rep(const struct rd_cm *cm)
+{
+	print_none(2);
+	printf("|0x%06x|0x%06x", cm->qpn, cm->psn);
+	print_none(14);
+	printf("|0x%08x|0x%08x|0x%08x|0x%02x|0x%02x|0x%02x|0x%02x", cm->local_id, cm->remote_id,
+		cm->qkey, cm->responder_resources, cm->initiator_depth, cm->ack_delay,
+		cm->rnr_retry);
+	print_none(11);
+}
+
+/* Both ids, in the columns of their message, which begin behind `before` others. */
+static void print_cm_ids(const struct rd_cm *cm, unsigned int before)
+{
+	print_none(25 + before);
+	printf("|0x%08x|0x%08x", cm->local_id, cm->remote_id);
+}
+
+static void print_cm(const struct rd_mad *mad)
+{
+	struct rd_cm cm;
+
+	if (!rd_mad_cm(mad, &cm)) {
+		print_none(36);
+		return;
+	}
+	switch (mad->attribute) {
+	case RD_CM_REQ:
+		print_cm_req(&cm);
+		break;
+	case RD_CM_REP:
+		print_cm_rep(&cm);
+		break;
+	case RD_CM_RTU:
+		print_cm_ids(&cm, 0);
+		print_none(9);
+		break;
+	case RD_CM_REJ:
+		print_cm_ids(&cm, 2);
+		printf("|0x%02x|0x%04x", cm.message, cm.reason);
+		print_none(5);
+		break;
+	case RD_CM_DREQ:
+		print_cm_ids(&cm, 6);
+		printf("|0x%06x", cm.remote_qpn);
+		print_none(2);
+		break;
+	case RD_CM_DREP:
+		print_cm_ids(&cm, 9);
+		break;
+	default:
+		print_none(36);
+		break;
+	}
+}
+
+static void print_smp(const struct rd_mad *mad)
+{
+	struct rd_smp smp;
+
+	if (rd_mad_smp(mad, &smp) && smp.directed)
+		printf("|0x%02x|0x%02x|0x%04x|0x%04x", smp.hop_pointer, smp.hop_count, smp.dr_slid,
+			smp.dr_dlid);
+	else
+		print_none(4);
+}
+
+static void print_sa(const struct rd_mad *mad)
+{
+	struct rd_sa sa;
+
+	if (rd_mad_sa(mad, &sa))
+		printf("|0x%016" PRIx64 "|0x%02x|0x%08x", sa.component_mask, sa.rmpp_type,
+			sa.segment);
+	else
+		print_none(3);
+}
+
 static void print_mad(const struct rd_packet *p)
 {
 	struct rd_mad mad;
-	struct rd_cm cm;
 
 	if (!rd_packet_mad(p, &mad)) {
-		printf("||||||||");
+		print_none(48);
 		return;
 	}
 	printf("|0x%02x|0x%02x|0x%04x|0x%016" PRIx64, mad.class, mad.method, mad.attribute,
 		mad.tid);
-	if (!rd_mad_cm(&mad, &cm))
-		memset(&cm, 0, sizeof(cm));
-	if (mad.class == RD_MAD_CM && mad.attribute == RD_CM_REQ)
-		printf("|0x%06x|0x%06x||", cm.qpn, cm.psn);
-	else if (mad.class == RD_MAD_CM && mad.attribute == RD_CM_REP)
-		printf("|||0x%06x|0x%06x", cm.qpn, cm.psn);
-	else
-		printf("||||");
+	print_cm(&mad);
+	printf("|0x%08x", mad.modifier);
+	print_smp(&mad);
+	print_sa(&mad);
 }
 
 static void print_fields(unsigned long number, const struct rd_packet *p)
@@ -106,11 +208,23 @@ static void print_fields(unsigned long number, const struct rd_packet *p)
 		printf("|\n");
 }
 
+/* Takes the header of an ERF record of type InfiniBand off. */
+static bool unwrap(struct rd_frame *f)
+{
+	if (f->caplen < ERF_HEADER || f->data[8] != ERF_IB)
+		return false;
+	f->data += ERF_HEADER;
+	f->caplen -= ERF_HEADER;
+	f->len -= ERF_HEADER;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	bool text = argc > 2 && !strcmp(argv[1], "-t");
 	char error[PCAP_ERRBUF_SIZE];
 	struct pcap_pkthdr *h;
+	enum rd_link link = RD_LINK_ETHERNET;
 	unsigned long number = 0;
 	const u_char *data;
 	pcap_t *in;
@@ -125,6 +239,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "packet_tool: %s\n", error);
 		return 2;
 	}
+	if (pcap_datalink(in) == DLT_ERF)
+		link = RD_LINK_INFINIBAND;
 	while (pcap_next_ex(in, &h, &data) == 1) {
 		struct rd_frame frame = {.data = data,
 			.caplen = h->caplen,
@@ -134,12 +250,14 @@ int main(int argc, char **argv)
 		char line[512];
 
 		number++;
-		rd_packet_parse(RD_LINK_ETHERNET, data, h->caplen, h->len, &p);
+		if (link == RD_LINK_INFINIBAND && !unwrap(&frame))
+			return 3;
+		rd_packet_parse(link, frame.data, frame.caplen, frame.len, &p);
 		if (!text) {
 			print_fields(number, &p);
 			continue;
 		}
-		rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_UTC);
+		rd_packet_line(line, sizeof(line), &frame, link, RD_LINE_UTC);
 		puts(line);
 	}
 	pcap_close(in);

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Makes a capture of packets that tests/data/roce lacks: `frames_tool ethernet|infiniband FILE`.
+ * Every opcode in every frame there is, VLAN stacks, IPv6 extension headers, MADs of all classes,
+ * with random bytes in all fields that may have any; InfiniBand in ERF records.
+ */
+#include "test_packet_make.h"
+
+#define DLT_ERF	    197
+#define ERF_HEADER  16
+#define ERF_IB	    21
+#define MAD_LEN	    256
+#define PAYLOAD_LEN 24
+
+#define PROTO_HOPOPTS  0
+#define PROTO_UDP      17
+#define PROTO_ROUTING  43
+#define PROTO_FRAGMENT 44
+#define PROTO_AH       51
+#define PROTO_DSTOPTS  60
+
+static uint32_t random_next(void)
+{
+	static uint64_t x = 88172645463325252;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return (uint32_t)(x >> 16);
+}
+
+static void random_fill(uint8_t *p, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		p[i] = (uint8_t)random_next();
+}
+
+struct output {
+	pcap_dumper_t *to;
+	bool erf;
+};
+
+static void write_frame(struct output *out, const struct make *m)
+{
+	struct pcap_pkthdr h = {.ts = {1700000000, 0}};
+	uint8_t record[ERF_HEADER + sizeof(m->b)] = {0};
+	uint32_t front = out->erf ? ERF_HEADER : 0;
+
+	memcpy(record + front, m->b, m->n);
+	if (out->erf) {
+		record[8] = ERF_IB;
+		record[9] = 4;
+		rd_put_be16(record + 10, (uint16_t)(front + m->n));
+		rd_put_be16(record + 14, (uint16_t)m->n);
+	}
+	h.caplen = h.len = front + m->n;
+	pcap_dump((u_char *)out->to, &h, record);
+}
+
+/* Where the BTH is in what make_packet() made. */
+static uint32_t bth_of(enum make_outer outer)
+{
+	static const uint8_t at[] = {[MAKE_V2_IPV4] = 42,
+		[MAKE_V2_IPV6] = 62,
+		[MAKE_V1] = 54,
+		[MAKE_IB] = 8,
+		[MAKE_IB_GRH] = 48};
+
+	return at[outer];
+}
+
+/* Random bits for those of the BTH that may be any, and for all behind it. */
+static void randomise(struct make *m, enum make_outer outer, uint32_t body)
+{
+	uint8_t *bth = m->b + bth_of(outer);
+
+	bth[1] = (uint8_t)((bth[1] & 0x3f) | (random_next() & 0xc0));
+	random_fill(bth + 2, 2);
+	bth[4] = (uint8_t)(random_next() & 0xc0);
+	bth[8] = (uint8_t)(random_next() & 0x80);
+	random_fill(bth + 9, 3);
+	random_fill(bth + RD_BTH_LEN, body);
+}
+
+static bool has_payload(unsigned int opcode)
+{
+	uint16_t bits = rd_opcodes[opcode].bits;
+
+	return bits & (RD_OP_SEND | RD_OP_WRITE) || (bits & RD_OP_READ && bits & RD_OP_RESPONSE);
+}
+
+static void write_opcodes(struct output *out, enum make_outer outer)
+{
+	for (unsigned int opcode = 0; opcode < 256; opcode++)
+		for (unsigned int pad = 0; pad < 4; pad++) {
+			uint32_t body = rd_opcodes[opcode].length +
+					(has_payload(opcode) ? PAYLOAD_LEN + pad : 0);
+			struct make m = {.n = 0};
+
+			if (!rd_opcodes[opcode].name)
+				continue;
+			make_packet(&m, outer, opcode, (random_next() & 0xffffff) | 0x100, body,
+				(4 - body % 4) % 4);
+			randomise(&m, outer, body);
+			write_frame(out, &m);
+		}
+}
+
+/* A MAD to QP 0 (SMPs) or 1. */
+static void write_mad(struct output *out, enum make_outer outer, uint8_t class, uint8_t method,
+	uint16_t attribute, uint8_t rmpp_flags)
+{
+	uint32_t body = 8 + MAD_LEN;
+	struct make m = {.n = 0};
+	uint8_t *mad;
+
+	make_packet(&m, outer, RD_UD_SEND_ONLY, class == 0x01 || class == 0x81 ? 0 : 1, body, 0);
+	randomise(&m, outer, body);
+	mad = m.b + bth_of(outer) + RD_BTH_LEN + 8;
+	mad[0] = 1;
+	mad[1] = class;
+	mad[2] = 2;
+	mad[3] = method;
+	rd_put_be16(mad + 16, attribute);
+	if (class == 0x81) { /* a route must not be longer than there is room */
+		mad[6] &= 7;
+		mad[7] &= 7;
+	}
+	if (class == 0x03) {
+		mad[24] = 1; /* RMPP version, type, flags */
+		mad[25] = 1;
+		mad[26] = rmpp_flags;
+	}
+	write_frame(out, &m);
+}
+
+static void write_mads(struct output *out, enum make_outer outer)
+{
+	static const uint16_t smps[] = {0x10, 0x11, 0x12, 0x14, 0x15, 0x16, 0x19, 0x20};
+
+	for (unsigned int i = 0; i < sizeof(smps) / sizeof(*smps); i++) {
+		write_mad(out, outer, 0x01, 0x01, smps[i], 0);
+		write_mad(out, outer, 0x81, 0x81, smps[i], 0);
+	}
+	for (unsigned int flags = 1; flags < 8; flags += 2)
+		write_mad(out, outer, 0x03, 0x92, 0x35, (uint8_t)flags);
+	write_mad(out, outer, 0x04, 0x81, 0x12, 0);
+	write_mad(out, outer, 0x04, 0x81, 0x1d, 0);
+	for (unsigned int round = 0; round < 4; round++)
+		for (uint16_t attribute = RD_CM_REQ; attribute <= RD_CM_SPR; attribute++)
+			write_mad(out, outer, RD_MAD_CM, 0x03, attribute, 0);
+}
+
+/* A RoCE v2 packet over IPv4 behind a stack of VLAN tags. */
+static void write_vlans(struct output *out)
+{
+	static const uint16_t stacks[][3] = {{0x8100}, {0x88a8, 0x8100}, {0x9100, 0x8100},
+		{0x88a8, 0x88a8, 0x8100}, {0x8100, 0x8100, 0x8100}};
+
+	for (unsigned int i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
+		struct make plain = {.n = 0}, m = {.n = 0};
+
+		make_packet(&plain, MAKE_V2_IPV4, 0x0a, 0x200 + i, 16 + PAYLOAD_LEN, 0);
+		randomise(&plain, MAKE_V2_IPV4, 16 + PAYLOAD_LEN);
+		make_bytes(&m, plain.b, 12);
+		for (unsigned int k = 0; k < 3 && stacks[i][k]; k++) {
+			make_be16(&m, stacks[i][k]);
+			make_be16(&m, random_next() & 0xffff);
+		}
+		make_bytes(&m, plain.b + 12, plain.n - 12);
+		write_frame(out, &m);
+	}
+}
+
+/* RoCE v2 over IPv6 behind extension headers of 8 bytes (AH: 24). */
+static void write_extensions(struct output *out)
+{
+	static const uint8_t chains[][4] = {{PROTO_HOPOPTS}, {PROTO_DSTOPTS}, {PROTO_FRAGMENT},
+		{PROTO_AH}, {PROTO_HOPOPTS, PROTO_DSTOPTS, PROTO_FRAGMENT, PROTO_AH},
+		{PROTO_HOPOPTS, PROTO_ROUTING, PROTO_DSTOPTS}};
+
+	for (unsigned int i = 0; i < sizeof(chains) / sizeof(*chains); i++) {
+		struct make plain = {.n = 0}, m = {.n = 0};
+		uint32_t at = 20;
+
+		make_packet(&plain, MAKE_V2_IPV6, 0x06, 0x300 + i, 16 + PAYLOAD_LEN, 0);
+		randomise(&plain, MAKE_V2_IPV6, 16 + PAYLOAD_LEN);
+		make_bytes(&m, plain.b, 54);
+		for (unsigned int k = 0; k < 4 && (chains[i][k] || !k); k++) {
+			uint8_t header[24] = {[0] = PROTO_UDP};
+			uint32_t n = chains[i][k] == PROTO_AH ? 24 : 8;
+
+			m.b[at] = chains[i][k];
+			if (chains[i][k] == PROTO_AH)
+				header[1] = 4;
+			else if (chains[i][k] != PROTO_FRAGMENT)
+				header[2] = 1, header[3] = 4; /* PadN */
+			if (chains[i][k] == PROTO_ROUTING)
+				header[3] = 0; /* no segments left */
+			at = m.n;
+			make_bytes(&m, header, n);
+		}
+		make_bytes(&m, plain.b + 54, plain.n - 54);
+		rd_put_be16(m.b + 18, (uint16_t)(m.n - 54));
+		write_frame(out, &m);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	bool infiniband = argc == 3 && !strcmp(argv[1], "infiniband");
+	struct output out = {.erf = infiniband};
+	pcap_t *dead;
+
+	if (!infiniband && (argc != 3 || strcmp(argv[1], "ethernet"))) {
+		fprintf(stderr, "usage: frames_tool ethernet|infiniband FILE\n");
+		return 1;
+	}
+	dead = pcap_open_dead(infiniband ? DLT_ERF : DLT_EN10MB, 65535);
+	out.to = dead ? pcap_dump_open(dead, argv[2]) : NULL;
+	if (!out.to)
+		return 2;
+	if (infiniband) {
+		write_opcodes(&out, MAKE_IB);
+		write_opcodes(&out, MAKE_IB_GRH);
+		write_mads(&out, MAKE_IB);
+		write_mads(&out, MAKE_IB_GRH);
+	} else {
+		write_opcodes(&out, MAKE_V1);
+		write_opcodes(&out, MAKE_V2_IPV4);
+		write_opcodes(&out, MAKE_V2_IPV6);
+		write_mads(&out, MAKE_V1);
+		write_mads(&out, MAKE_V2_IPV6);
+		write_vlans(&out);
+		write_extensions(&out);
+	}
+	pcap_dump_close(out.to);
+	pcap_close(dead);
+	return 0;
+}
