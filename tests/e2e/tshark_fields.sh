@@ -120,5 +120,19 @@ for link in ethernet infiniband; do
 	"$FRAMES_TOOL" "$link" "$tmp/in"
 	compare_capture "$tmp/in" "$link, made here"
 done
+# iWARP: tshark follows the connection, rd_packet_iwarp() judges each segment alone.
+n=$((n + 1))
+"$FRAMES_TOOL" iwarp "$tmp/in"
+tshark -n -r "$tmp/in" -T fields -E separator='|' -E occurrence=f -e frame.number -e iwarp_mpa.rev -e iwarp_mpa.pdlength \
+	-e iwarp_mpa.ulpdulength -e iwarp_rdma.opcode -e iwarp_ddp.stag -e iwarp_ddp.qn -e iwarp_ddp.msn -e iwarp_ddp.mo \
+	>"$tmp/tshark" 2>"$tmp/err"
+"$PACKET_TOOL" -i "$tmp/in" >"$tmp/ours"
+if diff "$tmp/tshark" "$tmp/ours" >"$tmp/diff" && grep -q '0x06' "$tmp/ours"; then
+	echo "ok $n - iWARP, made here: $(wc -l <"$tmp/ours") frames"
+else
+	sed 's/^/# /' "$tmp/diff"
+	echo "not ok $n - iWARP, made here"
+	failed=1
+fi
 echo "1..$n"
 exit "$failed"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Makes a capture of packets that tests/data/roce lacks: `frames_tool ethernet|infiniband FILE`.
- * Every opcode in every frame there is, VLAN stacks, IPv6 extension headers, MADs of all classes,
- * with random bytes in all fields that may have any; InfiniBand in ERF records.
+ * Makes a capture of packets that tests/data/roce lacks: `frames_tool ethernet|infiniband|iwarp
+ * FILE`. Every opcode in every frame there is, VLAN stacks, IPv6 extension headers, MADs of all
+ * classes, with random bytes in all fields that may have any; InfiniBand in ERF records.
  */
 #include "test_packet_make.h"
 
@@ -206,14 +206,98 @@ static void write_extensions(struct output *out)
 	}
 }
 
+/* --- iWARP ------------------------------------------------------------------------------ */
+
+struct tcp {
+	uint32_t seq[2]; /* of each direction */
+};
+
+/* A segment of 10.0.0.2:49152 > 10.0.0.1:20100, or back. */
+static void write_segment(struct output *out, struct tcp *tcp, int way, uint8_t flags,
+	const uint8_t *data, uint32_t n)
+{
+	struct make m = {.n = 0};
+
+	make_ethernet(&m, 0x0800);
+	make_ipv4(&m, 6, 20 + n);
+	if (way) {
+		memcpy(m.b + 26, "\x0a\0\0\x01\x0a\0\0\x02", 8);
+		make_be16(&m, 20100);
+		make_be16(&m, 49152);
+	} else {
+		make_be16(&m, 49152);
+		make_be16(&m, 20100);
+	}
+	make_be32(&m, tcp->seq[way]);
+	make_be32(&m, tcp->seq[!way]);
+	make_be16(&m, 0x5000 | flags);
+	make_be16(&m, 65535);
+	make_be32(&m, 0);
+	make_bytes(&m, data, n);
+	tcp->seq[way] += n + (flags & 2 ? 1 : 0);
+	write_frame(out, &m);
+}
+
+static uint32_t add_negotiation(uint8_t *p, const char *key, uint16_t private_len)
+{
+	memcpy(p, key, 16);
+	p[16] = 0x40; /* CRC */
+	p[17] = 1;
+	rd_put_be16(p + 18, private_len);
+	random_fill(p + 20, private_len);
+	return 20 + private_len;
+}
+
+static uint32_t add_fpdu(uint8_t *p, uint8_t opcode, bool tagged, uint32_t payload)
+{
+	uint32_t ulpdu = (tagged ? 14 : 18) + payload, n = (2 + ulpdu + 3) & ~3U;
+
+	random_fill(p, n + 4);
+	rd_put_be16(p, (uint16_t)ulpdu);
+	p[2] = (uint8_t)((tagged ? 0x80 : 0) | (random_next() & 0x40) | 1);
+	p[3] = 0x40 | opcode;
+	if (!tagged)
+		rd_put_be32(p + 8, opcode == 1 ? 1 : opcode == 7 ? 2 : 0);
+	memset(p + 2 + ulpdu, 0, n - 2 - ulpdu);
+	return n + 4;
+}
+
+static void write_iwarp(struct output *out)
+{
+	static const struct {
+		uint8_t opcode;
+		bool tagged;
+		uint8_t payload;
+	} fpdus[] = {{3, false, 40}, {0, true, 100}, {1, false, 28}, {2, true, 77}, {4, false, 9},
+		{5, false, 1}, {6, false, 64}};
+	struct tcp tcp = {{1000, 5000}};
+	uint8_t b[1024] = {0};
+	uint32_t n = 0;
+
+	write_segment(out, &tcp, 0, 0x02, b, 0);
+	write_segment(out, &tcp, 1, 0x12, b, 0);
+	write_segment(out, &tcp, 0, 0x10, b, 0);
+	write_segment(out, &tcp, 0, 0x18, b, add_negotiation(b, "MPA ID Req Frame", 24));
+	write_segment(out, &tcp, 1, 0x18, b, add_negotiation(b, "MPA ID Rep Frame", 0));
+	for (unsigned int i = 0; i < sizeof(fpdus) / sizeof(*fpdus); i++)
+		write_segment(out, &tcp, 0, 0x18, b,
+			add_fpdu(b, fpdus[i].opcode, fpdus[i].tagged, fpdus[i].payload));
+	n = add_fpdu(b, 0, true, 33);
+	n += add_fpdu(b + n, 2, true, 16);
+	write_segment(out, &tcp, 0, 0x18, b, n);
+	memset(b, 'x', 300); /* no iWARP at all */
+	write_segment(out, &tcp, 1, 0x18, b, 300);
+}
+
 int main(int argc, char **argv)
 {
 	bool infiniband = argc == 3 && !strcmp(argv[1], "infiniband");
+	bool iwarp = argc == 3 && !strcmp(argv[1], "iwarp");
 	struct output out = {.erf = infiniband};
 	pcap_t *dead;
 
-	if (!infiniband && (argc != 3 || strcmp(argv[1], "ethernet"))) {
-		fprintf(stderr, "usage: frames_tool ethernet|infiniband FILE\n");
+	if (!infiniband && !iwarp && (argc != 3 || strcmp(argv[1], "ethernet"))) {
+		fprintf(stderr, "usage: frames_tool ethernet|infiniband|iwarp FILE\n");
 		return 1;
 	}
 	dead = pcap_open_dead(infiniband ? DLT_ERF : DLT_EN10MB, 65535);
@@ -225,6 +309,8 @@ int main(int argc, char **argv)
 		write_opcodes(&out, MAKE_IB_GRH);
 		write_mads(&out, MAKE_IB);
 		write_mads(&out, MAKE_IB_GRH);
+	} else if (iwarp) {
+		write_iwarp(&out);
 	} else {
 		write_opcodes(&out, MAKE_V1);
 		write_opcodes(&out, MAKE_V2_IPV4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Prints what rd_packet_parse() finds in a capture, one line per frame: with -t the line for
- * people, else the fields that `tshark -T fields` prints for the list in
+ * people, with -i the fields of iWARP, else those that `tshark -T fields` prints for the list in
  * tests/e2e/tshark_fields.sh, in its form.
  */
 #include <inttypes.h>
@@ -208,6 +208,25 @@ static void print_fields(unsigned long number, const struct rd_packet *p)
 		printf("|\n");
 }
 
+/* With -i: the fields of iWARP. */
+static void print_iwarp(unsigned long number, const struct rd_packet *p)
+{
+	struct rd_iwarp i;
+
+	printf("%lu", number);
+	if (!rd_packet_iwarp(p, &i)) {
+		print_none(8);
+	} else if (i.kind != RD_IWARP_FPDU) {
+		printf("|%u|%u", i.revision, i.private_len);
+		print_none(6);
+	} else if (i.tagged) {
+		printf("|||%u|0x%02x|0x%08x|||", i.ulpdu_len, i.opcode, i.stag);
+	} else {
+		printf("|||%u|0x%02x||%u|%u|%u", i.ulpdu_len, i.opcode, i.queue, i.msn, i.mo);
+	}
+	printf("\n");
+}
+
 /* Takes the header of an ERF record of type InfiniBand off. */
 static bool unwrap(struct rd_frame *f)
 {
@@ -222,6 +241,7 @@ static bool unwrap(struct rd_frame *f)
 int main(int argc, char **argv)
 {
 	bool text = argc > 2 && !strcmp(argv[1], "-t");
+	bool iwarp = argc > 2 && !strcmp(argv[1], "-i");
 	char error[PCAP_ERRBUF_SIZE];
 	struct pcap_pkthdr *h;
 	enum rd_link link = RD_LINK_ETHERNET;
@@ -230,7 +250,7 @@ int main(int argc, char **argv)
 	pcap_t *in;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: packet_tool [-t] FILE\n");
+		fprintf(stderr, "usage: packet_tool [-t|-i] FILE\n");
 		return 1;
 	}
 	in = pcap_open_offline_with_tstamp_precision(
@@ -253,6 +273,10 @@ int main(int argc, char **argv)
 		if (link == RD_LINK_INFINIBAND && !unwrap(&frame))
 			return 3;
 		rd_packet_parse(link, frame.data, frame.caplen, frame.len, &p);
+		if (iwarp) {
+			print_iwarp(number, &p);
+			continue;
+		}
 		if (!text) {
 			print_fields(number, &p);
 			continue;
