@@ -63,9 +63,10 @@ static void add_rep(struct rd_line *line, const struct rd_cm *cm)
 	add_offer(line, cm);
 }
 
-static void add_about(struct rd_line *line, const struct rd_cm *cm)
+/* What a REJ or an MRA is about; they agree but for the third. */
+static void add_about(struct rd_line *line, const struct rd_cm *cm, const char *third)
 {
-	static const char *const names[] = {"REQ", "REP", "other", "reserved"};
+	const char *const names[] = {"REQ", "REP", third, "reserved"};
 
 	rd_line_add(line, " of %s", names[cm->message & 3]);
 }
@@ -74,13 +75,13 @@ static void add_rej(struct rd_line *line, const struct rd_cm *cm)
 {
 	const char *reason = rd_cm_reason_name(cm->reason);
 
-	add_about(line, cm);
+	add_about(line, cm, "none");
 	rd_line_add(line, " reason %u (%s)", cm->reason, reason ? reason : "unknown");
 }
 
 static void add_mra(struct rd_line *line, const struct rd_cm *cm)
 {
-	add_about(line, cm);
+	add_about(line, cm, "LAP");
 	add_timeout(line, "service timeout", cm->local_timeout);
 }
 

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* MADs and iWARP, written byte by byte as the standards draw them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include "test_packet_make.h"
+
+#define MAD_LEN	 256
+#define MAD_AT	 (42 + 12 + 8) /* Ethernet to BTH, DETH */
+#define MESSAGE	 24
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+/* A MAD in RoCE v2, zero but for its header. */
+static uint8_t *make_mad(struct make *m, uint8_t class, uint8_t method, uint16_t attribute)
+{
+	uint8_t *mad = m->b + MAD_AT;
+
+	m->n = 0;
+	make_packet(m, MAKE_V2_IPV4, RD_UD_SEND_ONLY, 1, 8 + MAD_LEN, 0);
+	memset(mad, 0, MAD_LEN);
+	mad[0] = 1;
+	mad[1] = class;
+	mad[2] = 2;
+	mad[3] = method;
+	rd_put_be16(mad + 16, attribute);
+	return mad;
+}
+
+static struct rd_mad parse_mad(const struct make *m, struct rd_packet *p)
+{
+	struct rd_mad mad;
+
+	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m->b, m->n, m->n, p));
+	assert_true(rd_packet_mad(p, &mad));
+	return mad;
+}
+
+static struct rd_cm parse_cm(const struct make *m)
+{
+	struct rd_packet p;
+	struct rd_mad mad = parse_mad(m, &p);
+	struct rd_cm cm;
+
+	assert_true(rd_mad_cm(&mad, &cm));
+	return cm;
+}
+
+static const char *line_of(const struct make *m)
+{
+	static char line[800];
+	struct rd_frame frame = make_frame(m);
+
+	rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_NO_TIME);
+	return line;
+}
+
+static void assert_line_has(const struct make *m, const char *text)
+{
+	const char *line = line_of(m);
+
+	if (!strstr(line, text))
+		fail_msg("'%s' is not in '%s'", text, line);
+}
+
+static void put_ids(uint8_t *message)
+{
+	rd_put_be32(message, 0x11223344);
+	rd_put_be32(message + 4, 0x55667788);
+}
+
+static void put_req(uint8_t *r)
+{
+	put_ids(r);
+	rd_put_be64(r + 8, 0x0000000001061c06); /* TCP port 7174 */
+	rd_put_be32(r + 28, 0x80010000);
+	rd_put_be32(r + 32, 0xabcdef10); /* QPN, responder resources */
+	rd_put_be32(r + 36, 0x00000003); /* EECN, initiator depth */
+	r[43] = 20 << 3 | 3 << 1 | 1;	 /* timeout, transport, flow control */
+	rd_put_be32(r + 44, 0x12345600 | 19 << 3 | 6);
+	rd_put_be16(r + 48, 0x8001);
+	r[50] = 4 << 4 | 7;	      /* MTU 2048, RNR retries */
+	r[51] = 15 << 4 | 1 << 3 | 1; /* CM retries, SRQ, XRC */
+	rd_put_be16(r + 52, 17);
+	rd_put_be16(r + 54, 18);
+	memset(r + 56, 0xaa, 16);
+	memset(r + 72, 0xbb, 16);
+	r[95] = 14 << 3;
+	r[140] = 0;
+	r[141] = 4 << 4;
+	rd_put_be16(r + 142, 42980);
+	memcpy(r + 156, "\x0a\x00\x00\x02", 4);
+	memcpy(r + 172, "\x0a\x00\x00\x01", 4);
+}
+
+static void test_req(void **state)
+{
+	struct make m;
+	struct rd_cm_ip ip;
+	struct rd_cm cm;
+
+	(void)state;
+	put_req(make_mad(&m, RD_MAD_CM, 3, RD_CM_REQ) + MESSAGE);
+	cm = parse_cm(&m);
+	assert_int_equal(cm.local_id, 0x11223344);
+	assert_int_equal(cm.remote_id, 0);
+	assert_int_equal(cm.service_id, 0x0000000001061c06);
+	assert_int_equal(cm.qkey, 0x80010000);
+	assert_int_equal(cm.qpn, 0xabcdef);
+	assert_int_equal(cm.responder_resources, 0x10);
+	assert_int_equal(cm.initiator_depth, 3);
+	assert_int_equal(cm.remote_timeout, 20);
+	assert_int_equal(cm.transport, 3);
+	assert_true(cm.flow_control && cm.srq && cm.xrc);
+	assert_int_equal(cm.psn, 0x123456);
+	assert_int_equal(cm.local_timeout, 19);
+	assert_int_equal(cm.retry_count, 6);
+	assert_int_equal(cm.pkey, 0x8001);
+	assert_int_equal(rd_cm_mtu(cm.mtu), 2048);
+	assert_int_equal(cm.rnr_retry, 7);
+	assert_int_equal(cm.cm_retries, 15);
+	assert_int_equal(cm.local_lid, 17);
+	assert_int_equal(cm.remote_lid, 18);
+	assert_int_equal(cm.local_gid[15], 0xaa);
+	assert_int_equal(cm.remote_gid[0], 0xbb);
+	assert_int_equal(cm.ack_timeout, 14);
+	assert_int_equal(rd_cm_timeout_ns(cm.ack_timeout), 67108864);
+	assert_int_equal(cm.private_len, 92);
+	assert_true(rd_cm_ip(&cm, &ip));
+	assert_int_equal(ip.protocol, 6);
+	assert_int_equal(ip.port, 7174);
+	assert_int_equal(ip.src_port, 42980);
+	assert_int_equal(ip.length, 4);
+	assert_line_has(&m, "own QP 0xabcdef 10.0.0.2:42980 > 10.0.0.1:7174 first PSN 1193046 "
+			    "resources 16 depth 3 RNR retries unlimited SRQ retries 6 MTU 2048 "
+			    "ACK timeout 67.1 ms CM timeout 4.3 s XRC");
+}
+
+/* Addresses of IPv6, and private data that are none of librdmacm. */
+static void test_sockets(void **state)
+{
+	struct make m;
+	struct rd_cm_ip ip;
+	struct rd_cm cm;
+	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_REQ) + MESSAGE;
+
+	(void)state;
+	put_req(r);
+	r[141] = 6 << 4;
+	r[144] = 0xfd;
+	r[175] = 1;
+	cm = parse_cm(&m);
+	assert_true(rd_cm_ip(&cm, &ip));
+	assert_int_equal(ip.length, 16);
+	assert_int_equal(ip.src[0], 0xfd);
+	assert_int_equal(ip.dst[15], 1);
+	r[141] = 5 << 4;
+	cm = parse_cm(&m);
+	assert_true(rd_cm_ip(&cm, &ip));
+	assert_int_equal(ip.length, 0);
+	assert_line_has(&m, " port 7174 first PSN");
+	r[11] = 1; /* another service */
+	cm = parse_cm(&m);
+	assert_false(rd_cm_ip(&cm, &ip));
+}
+
+static void test_rep(void **state)
+{
+	struct make m;
+	struct rd_cm cm;
+	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_REP) + MESSAGE;
+
+	(void)state;
+	put_ids(r);
+	rd_put_be32(r + 8, 0x80010000);
+	rd_put_be32(r + 12, 0xabcdef00);
+	rd_put_be32(r + 20, 0x12345600);
+	r[24] = 16;
+	r[25] = 3;
+	r[26] = 15 << 3 | 1 << 1 | 1;
+	r[27] = 5 << 5 | 1 << 4;
+	cm = parse_cm(&m);
+	assert_int_equal(cm.local_id, 0x11223344);
+	assert_int_equal(cm.remote_id, 0x55667788);
+	assert_int_equal(cm.qkey, 0x80010000);
+	assert_int_equal(cm.qpn, 0xabcdef);
+	assert_int_equal(cm.psn, 0x123456);
+	assert_int_equal(cm.responder_resources, 16);
+	assert_int_equal(cm.initiator_depth, 3);
+	assert_int_equal(cm.ack_delay, 15);
+	assert_int_equal(cm.failover, 1);
+	assert_int_equal(cm.rnr_retry, 5);
+	assert_true(cm.flow_control && cm.srq);
+	assert_int_equal(cm.private_len, 196);
+	assert_line_has(&m, "first PSN 1193046 resources 16 depth 3 RNR retries 5 SRQ");
+}
+
+static void test_refusals(void **state)
+{
+	struct make m;
+	struct rd_cm cm;
+	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_REJ) + MESSAGE;
+
+	(void)state;
+	put_ids(r);
+	r[8] = 1 << 6;
+	rd_put_be16(r + 10, 28);
+	cm = parse_cm(&m);
+	assert_int_equal(cm.message, 1);
+	assert_int_equal(cm.reason, 28);
+	assert_int_equal(cm.private_len, 148);
+	assert_line_has(&m, "of REP reason 28 (consumer reject)");
+	rd_put_be16(r + 10, 999);
+	assert_line_has(&m, "reason 999 (unknown)");
+
+	r = make_mad(&m, RD_MAD_CM, 3, RD_CM_MRA) + MESSAGE;
+	put_ids(r);
+	r[8] = 2 << 6;
+	r[9] = 18 << 3;
+	cm = parse_cm(&m);
+	assert_int_equal(cm.message, 2);
+	assert_int_equal(cm.local_timeout, 18);
+	assert_line_has(&m, "of LAP service timeout 1.1 s");
+
+	r = make_mad(&m, RD_MAD_CM, 3, RD_CM_DREQ) + MESSAGE;
+	put_ids(r);
+	rd_put_be32(r + 8, 0xabcdef00);
+	assert_int_equal(parse_cm(&m).remote_qpn, 0xabcdef);
+	assert_int_equal(parse_cm(&m).private_len, 220);
+}
+
+static void test_sidr(void **state)
+{
+	struct make m;
+	struct rd_cm cm;
+	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_SIDR_REQ) + MESSAGE;
+
+	(void)state;
+	put_ids(r);
+	rd_put_be16(r + 4, 0x8001);
+	rd_put_be64(r + 8, 0x0000000001111c06);
+	cm = parse_cm(&m);
+	assert_int_equal(cm.local_id, 0x11223344);
+	assert_int_equal(cm.remote_id, 0);
+	assert_int_equal(cm.pkey, 0x8001);
+	assert_int_equal(cm.service_id, 0x0000000001111c06);
+	assert_int_equal(cm.private_len, 216);
+
+	r = make_mad(&m, RD_MAD_CM, 3, RD_CM_SIDR_REP) + MESSAGE;
+	put_ids(r);
+	r[4] = 1;
+	rd_put_be32(r + 8, 0xabcdef00);
+	rd_put_be64(r + 12, 0x0000000001111c06);
+	rd_put_be32(r + 20, 0x01234567);
+	cm = parse_cm(&m);
+	assert_int_equal(cm.remote_id, 0x11223344);
+	assert_int_equal(cm.local_id, 0);
+	assert_int_equal(cm.status, 1);
+	assert_int_equal(cm.qpn, 0xabcdef);
+	assert_int_equal(cm.service_id, 0x0000000001111c06);
+	assert_int_equal(cm.qkey, 0x01234567);
+	assert_line_has(&m, "qkey 0x01234567 status 1 (service id not supported)");
+}
+
+static void test_paths(void **state)
+{
+	struct make m;
+	struct rd_cm cm;
+	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_LAP) + MESSAGE;
+
+	(void)state;
+	put_ids(r);
+	rd_put_be32(r + 12, 0xabcdef00 | 20 << 3);
+	rd_put_be16(r + 20, 17);
+	rd_put_be16(r + 22, 18);
+	r[24] = 0xfd;
+	r[39] = 2;
+	r[40] = 0xfd;
+	r[55] = 1;
+	r[63] = 14 << 3;
+	cm = parse_cm(&m);
+	assert_int_equal(cm.remote_qpn, 0xabcdef);
+	assert_int_equal(cm.remote_timeout, 20);
+	assert_int_equal(cm.local_lid, 17);
+	assert_int_equal(cm.remote_lid, 18);
+	assert_int_equal(cm.ack_timeout, 14);
+	assert_line_has(&m, "peer's QP 0xabcdef fd00::2 > fd00::1");
+
+	r = make_mad(&m, RD_MAD_CM, 3, RD_CM_APR) + MESSAGE;
+	put_ids(r);
+	r[9] = 5;
+	assert_int_equal(parse_cm(&m).status, 5);
+	assert_line_has(&m, "status 5 (is the current path)");
+}
+
+/* Cut anywhere: no byte too many is read, and nothing is made up. */
+static void test_cm_cut(void **state)
+{
+	static const uint8_t needs[] = {52, 10, 12, 28, 8, 12, 8, 16, 24, 16, 10, 8, 8};
+
+	(void)state;
+	for (uint16_t i = 0; i < COUNT(needs); i++)
+		for (uint32_t n = 0; n <= MAD_LEN; n++) {
+			struct make m;
+			struct rd_packet p;
+			struct rd_mad mad;
+			struct rd_cm cm;
+			uint8_t *exact;
+			bool has;
+
+			make_mad(&m, RD_MAD_CM, 3, (uint16_t)(RD_CM_REQ + i));
+			exact = make_exact(m.b, MAD_AT + n);
+			rd_packet_parse(RD_LINK_ETHERNET, exact, MAD_AT + n, m.n, &p);
+			has = rd_packet_mad(&p, &mad);
+			assert_int_equal(has, n >= MESSAGE);
+			if (has) {
+				has = rd_mad_cm(&mad, &cm);
+				assert_int_equal(has, n >= MESSAGE + (uint32_t)needs[i]);
+			}
+			if (has && cm.private_data)
+				assert_true(cm.private_data + cm.private_len <= exact + MAD_AT + n);
+			free(exact);
+		}
+}
+
+static void test_smp(void **state)
+{
+	struct make m;
+	struct rd_packet p;
+	struct rd_mad mad;
+	struct rd_smp smp;
+	uint8_t *b = make_mad(&m, 0x81, 0x81, 0x15);
+
+	(void)state;
+	rd_put_be16(b + 4, 0x801c);
+	b[6] = 2;
+	b[7] = 5;
+	rd_put_be64(b + 24, 0x1122334455667788);
+	rd_put_be16(b + 32, 0xffff);
+	rd_put_be16(b + 34, 7);
+	mad = parse_mad(&m, &p);
+	assert_true(rd_mad_smp(&mad, &smp));
+	assert_true(smp.directed && smp.returning);
+	assert_int_equal(smp.mkey, 0x1122334455667788);
+	assert_int_equal(smp.hop_pointer, 2);
+	assert_int_equal(smp.hop_count, 5);
+	assert_int_equal(smp.dr_slid, 0xffff);
+	assert_int_equal(smp.dr_dlid, 7);
+	assert_int_equal(rd_mad_status(&mad), 0x1c);
+	assert_line_has(&m, "SMP (directed) GetResp PortInfo status 0x001c hop 2 of 5 back");
+	b[1] = 1;
+	mad = parse_mad(&m, &p);
+	assert_true(rd_mad_smp(&mad, &smp));
+	assert_false(smp.directed);
+	assert_int_equal(smp.hop_count, 0);
+	assert_int_equal(rd_mad_status(&mad), 0x801c);
+	mad.left = 35;
+	assert_false(rd_mad_smp(&mad, &smp));
+}
+
+static void test_sa(void **state)
+{
+	struct make m;
+	struct rd_packet p;
+	struct rd_mad mad;
+	struct rd_sa sa;
+	uint8_t *b = make_mad(&m, 0x03, 0x92, 0x35);
+
+	(void)state;
+	b[24] = 1;
+	b[25] = 1;
+	b[26] = 0x1f << 3 | 5;
+	b[27] = 9;
+	rd_put_be32(b + 28, 3);
+	rd_put_be64(b + 48, 0x1234);
+	mad = parse_mad(&m, &p);
+	assert_true(rd_mad_sa(&mad, &sa));
+	assert_int_equal(sa.rmpp_type, 1);
+	assert_int_equal(sa.rmpp_flags, 5);
+	assert_int_equal(sa.rmpp_status, 9);
+	assert_int_equal(sa.segment, 3);
+	assert_int_equal(sa.component_mask, 0x1234);
+	assert_line_has(&m, "SA GetTableResp PathRecord RMPP data segment 3");
+	mad.left = 55;
+	assert_false(rd_mad_sa(&mad, &sa));
+}
+
+/* --- iWARP ------------------------------------------------------------------------------ */
+
+static void make_tcp(struct make *m, const void *data, uint32_t n)
+{
+	m->n = 0;
+	make_ethernet(m, 0x0800);
+	make_ipv4(m, 6, 20 + n);
+	make_be32(m, 49152U << 16 | 7174);
+	make_be32(m, 1);
+	make_be32(m, 2);
+	make_be16(m, 0x5018);
+	make_be16(m, 1000);
+	make_be32(m, 0);
+	make_bytes(m, data, n);
+}
+
+static bool iwarp_of(const struct make *m, uint32_t caplen, struct rd_iwarp *out)
+{
+	uint8_t *exact = make_exact(m->b, caplen);
+	struct rd_packet p;
+	bool is;
+
+	rd_packet_parse(RD_LINK_ETHERNET, exact, caplen, m->n, &p);
+	is = rd_packet_iwarp(&p, out);
+	free(exact);
+	return is;
+}
+
+static void test_mpa(void **state)
+{
+	static const uint8_t reply[] = "MPA ID Rep Frame\x60\x01\x00\x04"
+				       "data";
+	struct rd_iwarp i;
+	uint8_t b[24];
+	struct make m;
+
+	(void)state;
+	make_tcp(&m, reply, sizeof(reply) - 1);
+	assert_true(iwarp_of(&m, m.n, &i));
+	assert_int_equal(i.kind, RD_IWARP_REPLY);
+	assert_int_equal(i.flags, RD_IWARP_CRC | RD_IWARP_REJECT);
+	assert_int_equal(i.private_len, 4);
+	assert_line_has(&m, "iWARP MPA reply revision 1 CRC rejected private data 4");
+	for (uint32_t n = 0; n < m.n; n++)
+		assert_int_equal(iwarp_of(&m, n, &i), n >= 54 + 20);
+	memcpy(b, reply, sizeof(b));
+	b[17] = 3; /* a revision to come */
+	make_tcp(&m, b, sizeof(b));
+	assert_false(iwarp_of(&m, m.n, &i));
+	b[17] = 1;
+	b[18] = 3; /* more private data than may be */
+	make_tcp(&m, b, sizeof(b));
+	assert_false(iwarp_of(&m, m.n, &i));
+}
+
+/* Two FPDUs: an RDMA Write of 5 bytes, a Send of 8. */
+static const uint8_t fpdus[] = {0, 19, 0xc1, 0x40, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 9, 'h', 'e',
+	'l', 'l', 'o', 0, 0, 0, 'C', 'R', 'C', '1', 0, 26, 0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 7, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 'C', 'R', 'C', '2'};
+
+static void test_fpdus(void **state)
+{
+	struct rd_iwarp i;
+	struct make m;
+
+	(void)state;
+	make_tcp(&m, fpdus, sizeof(fpdus));
+	assert_true(iwarp_of(&m, m.n, &i));
+	assert_int_equal(i.kind, RD_IWARP_FPDU);
+	assert_int_equal(i.opcode, 0);
+	assert_true(i.tagged && i.last);
+	assert_int_equal(i.stag, 0x01020304);
+	assert_int_equal(i.offset, 9);
+	assert_int_equal(i.payload_len, 5);
+	assert_int_equal(i.fpdus, 2);
+	assert_line_has(
+		&m, "iWARP RDMA Write stag 0x01020304 offset 0x9 payload 5 last and 1 more");
+	for (uint32_t n = 0; n < m.n; n++)
+		assert_int_equal(iwarp_of(&m, n, &i), n >= 54 + 2 + 14);
+	make_tcp(&m, fpdus + 28, sizeof(fpdus) - 28);
+	assert_true(iwarp_of(&m, m.n, &i));
+	assert_false(i.tagged);
+	assert_int_equal(i.msn, 7);
+	assert_line_has(&m, "iWARP Send queue 0 MSN 7 offset 0 payload 8 last");
+}
+
+/* One field wrong at a time. */
+static void test_no_fpdu(void **state)
+{
+	static const struct {
+		uint8_t at, value;
+	} wrong[] = {{0, 1}, {1, 13}, {1, 24}, {2, 0xc2}, {2, 0xc5}, {2, 0x41}, {3, 0x00},
+		{3, 0x50}, {3, 0x43}, {3, 0x4f}, {30, 0x81}, {31, 0xc3}, {29, 22}};
+
+	(void)state;
+	for (size_t k = 0; k < COUNT(wrong); k++) {
+		uint8_t b[sizeof(fpdus)];
+		struct rd_iwarp i;
+		struct make m;
+
+		memcpy(b, fpdus, sizeof(b));
+		b[wrong[k].at] = wrong[k].value;
+		make_tcp(&m, b, sizeof(b));
+		if (iwarp_of(&m, m.n, &i))
+			fail_msg("byte %u = 0x%02x is iWARP", wrong[k].at, wrong[k].value);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_req),
+		cmocka_unit_test(test_sockets),
+		cmocka_unit_test(test_rep),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_sidr),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_cm_cut),
+		cmocka_unit_test(test_smp),
+		cmocka_unit_test(test_sa),
+		cmocka_unit_test(test_mpa),
+		cmocka_unit_test(test_fpdus),
+		cmocka_unit_test(test_no_fpdu),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
