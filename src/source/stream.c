@@ -55,6 +55,7 @@ struct stream {
 #ifdef HAVE_ZSTD
 	ZSTD_DStream *zst;
 	size_t first_hint, hint; /* bytes that libzstd asks for next */
+	bool full;		 /* the last call filled its room: libzstd may hold more */
 #endif
 };
 
@@ -175,7 +176,9 @@ static enum decoded zstd_decode(struct stream *s, uint8_t *buf, size_t room, siz
 	ZSTD_outBuffer out = {buf, room, 0};
 
 	for (;;) {
-		ZSTD_inBuffer in = {s->in + s->at, zstd_feed(s), 0};
+		/* What it holds comes out first: a damaged block behind it would take it away. */
+		bool flush = s->full;
+		ZSTD_inBuffer in = {s->in + s->at, flush ? 0 : zstd_feed(s), 0};
 		size_t before = out.pos, rc = ZSTD_decompressStream(s->zst, &out, &in);
 
 		*got = out.pos;
@@ -187,7 +190,8 @@ static enum decoded zstd_decode(struct stream *s, uint8_t *buf, size_t room, siz
 		if (in.pos || out.pos > before)
 			s->inside = rc != 0;
 		s->hint = rc ? rc : s->first_hint;
-		if (out.pos == room || (!in.pos && out.pos == before))
+		s->full = out.pos == room;
+		if (s->full || (!flush && !in.pos && out.pos == before))
 			return out.pos ? DECODED_SOME : DECODED_ALL;
 	}
 }
