@@ -5,6 +5,9 @@
 #include "config.h"
 #include <argp.h>
 #include <jansson.h>
+#ifdef HAVE_LIBNL
+#include <netlink/version.h>
+#endif
 #include <pcap/pcap.h>
 #include <rdmadump/sink.h>
 #include <stdio.h>
@@ -17,6 +20,11 @@ void rd_cli_version(void)
 	printf("  libibverbs: built with %s\n", LIBIBVERBS_VERSION);
 	printf("  libmlx5: %s\n", LIBMLX5_VERSION);
 	printf("  jansson %s\n", jansson_version_str());
+#ifdef HAVE_LIBNL
+	printf("  %s: RDMA netlink\n", LIBNL_STRING);
+#else
+	printf("  without libnl: no RDMA netlink\n");
+#endif
 	printf("features: capture by verbs (Ethernet, InfiniBand) and on netdevs; pcapng, pcap, "
 	       "ERF; compression %s\n",
 		rd_compressions());

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What is open on RDMA devices right now, by whom: the kernel's own list, through RDMA netlink
+ * (include/uapi/rdma/rdma_netlink.h, RDMA_NLDEV_CMD_RES_*; Linux 4.16 and newer).
+ */
+#ifndef RDMADUMP_RESOURCE_H
+#define RDMADUMP_RESOURCE_H
+
+#include <rdmadump/device.h>
+#include <rdmadump/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RD_COMM_MAX 32
+
+struct rd_qp_res {
+	char device[RD_NAME_MAX];
+	uint32_t port; /* 1-based; 0: the kernel does not say (a QP that is not bound yet) */
+	uint32_t lqpn;
+	bool has_rqpn; /* connected: rqpn and rq_psn are there */
+	uint32_t rqpn;
+	bool has_psn;
+	uint32_t sq_psn, rq_psn; /* of the next packet, 24 bits */
+	uint8_t type;		 /* enum ib_qp_type: rd_qp_type_name() */
+	uint8_t state;		 /* enum ib_qp_state: rd_qp_state_name() */
+	uint32_t pid;		 /* 0: the kernel owns it */
+	char comm[RD_COMM_MAX];	 /* the process' command, or the kernel module; "" if unknown */
+};
+
+/* How many of a kind a device has: "qp", "cq", "mr", "pd", "cm_id", "ctx", "srq". */
+struct rd_res_count {
+	char device[RD_NAME_MAX];
+	char kind[16];
+	uint64_t n;
+};
+
+struct rd_resources {
+	struct rd_qp_res *qps; /* in the kernel's order: by device, then by number */
+	size_t n_qps;
+	struct rd_res_count *counts;
+	size_t n_counts; /* of all devices, also where one was asked for */
+};
+
+/*
+ * Reads the QPs and counts of `device`, of all devices if NULL. Only what this network and PID
+ * namespace may see. Fails (RD_CLASS_DEVICE) where the kernel or this build has no RDMA netlink, or
+ * the device is unknown; *r is then empty. rd_resources_free() in any case.
+ */
+int rd_resources_load(struct rd_resources *r, const char *device, struct rd_error *err);
+void rd_resources_free(struct rd_resources *r);
+
+/* The count of a kind on a device; false if the kernel does not tell. */
+bool rd_resources_count(
+	const struct rd_resources *r, const char *device, const char *kind, uint64_t *n);
+
+/* "RC", "UD", "GSI" ...; "RTS", "INIT" ...; "unknown" for numbers that the ABI does not have. */
+const char *rd_qp_type_name(unsigned int type);
+const char *rd_qp_state_name(unsigned int state);
+
+#endif

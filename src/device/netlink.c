@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Netlink sockets through libnl-3, which is optional: without it every open fails and says so. */
+#include "netlink.h"
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#ifdef HAVE_LIBNL
+#include <netlink/genl/ctrl.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+
+#define WAIT_SECONDS 5
+
+struct rd_netlink {
+	struct nl_sock *sock;
+};
+
+int rd_netlink_open(struct rd_netlink **out, int protocol, struct rd_error *err)
+{
+	const struct timeval wait = {.tv_sec = WAIT_SECONDS};
+	struct rd_netlink *nl = calloc(1, sizeof(*nl));
+	int rc;
+
+	*out = NULL;
+	if (!nl || !(nl->sock = nl_socket_alloc())) {
+		free(nl);
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for a netlink socket");
+	}
+	errno = 0;
+	rc = nl_connect(nl->sock, protocol);
+	if (rc < 0) {
+		rd_fail(err, RD_CLASS_DEVICE, errno, "load the driver (modprobe ib_core)",
+			"netlink protocol %d", protocol);
+		rd_netlink_close(nl);
+		return -1;
+	}
+	setsockopt(nl_socket_get_fd(nl->sock), SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	/* The default would give up on a message larger than a page. */
+	nl_socket_enable_msg_peek(nl->sock);
+	*out = nl;
+	return 0;
+}
+
+void rd_netlink_close(struct rd_netlink *nl)
+{
+	if (!nl)
+		return;
+	nl_socket_free(nl->sock);
+	free(nl);
+}
+
+struct answer {
+	rd_netlink_fn *fn;
+	void *ctx;
+	int error; /* the kernel's */
+	bool done;
+};
+
+static int on_valid(struct nl_msg *msg, void *arg)
+{
+	struct answer *a = arg;
+	struct nlmsghdr *h = nlmsg_hdr(msg);
+
+	return a->fn && a->fn(h, h->nlmsg_len, a->ctx) ? NL_STOP : NL_OK;
+}
+
+static int on_done(struct nl_msg *msg, void *arg)
+{
+	(void)msg;
+	((struct answer *)arg)->done = true;
+	return NL_OK;
+}
+
+static int on_error(struct sockaddr_nl *from, struct nlmsgerr *error, void *arg)
+{
+	struct answer *a = arg;
+
+	(void)from;
+	a->error = -error->error;
+	a->done = true;
+	return NL_STOP;
+}
+
+static struct nl_cb *answers_to(struct answer *a)
+{
+	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+
+	if (!cb)
+		return NULL;
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_valid, a);
+	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_done, a);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_done, a);
+	nl_cb_err(cb, NL_CB_CUSTOM, on_error, a);
+	return cb;
+}
+
+int rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
+	struct rd_error *err)
+{
+	struct answer a = {.fn = fn, .ctx = ctx};
+	struct nl_cb *cb = answers_to(&a);
+	int rc = cb && msg ? nl_send_auto(nl->sock, msg) : -NLE_NOMEM;
+
+	nlmsg_free(msg);
+	while (rc >= 0 && !a.done)
+		rc = nl_recvmsgs(nl->sock, cb);
+	nl_cb_put(cb);
+	if (a.error)
+		return rd_fail(err, RD_CLASS_DEVICE, a.error, NULL, "netlink request");
+	if (!a.done)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "netlink request: %s",
+			rc < 0 ? nl_geterror(rc) : "the answers broke off");
+	return 0;
+}
+
+int rd_netlink_family(struct rd_netlink *nl, const char *name)
+{
+	return genl_ctrl_resolve(nl->sock, name);
+}
+
+int rd_netlink_join(struct rd_netlink *nl, unsigned int group)
+{
+	nl_socket_disable_seq_check(nl->sock);
+	nl_socket_set_nonblocking(nl->sock);
+	return nl_socket_add_memberships(nl->sock, (int)group, 0) < 0 ? -1 : 0;
+}
+
+int rd_netlink_fd(const struct rd_netlink *nl)
+{
+	return nl_socket_get_fd(nl->sock);
+}
+
+void rd_netlink_take(struct rd_netlink *nl, rd_netlink_fn *fn, void *ctx)
+{
+	struct answer a = {.fn = fn, .ctx = ctx};
+	struct nl_cb *cb = answers_to(&a);
+
+	while (cb && nl_recvmsgs(nl->sock, cb) >= 0)
+		;
+	nl_cb_put(cb);
+}
+
+#else
+
+int rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err)
+{
+	*nl = NULL;
+	return rd_fail(err, RD_CLASS_DEVICE, 0, "build it with libnl-3",
+		"netlink protocol %d: this rdmadump was built without libnl", protocol);
+}
+
+void rd_netlink_close(struct rd_netlink *nl)
+{
+	(void)nl;
+}
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * RDMA netlink's device messages (include/uapi/rdma/rdma_netlink.h, drivers/infiniband/core/nldev.c
+ * of Linux). Integers come in the host's byte order, text without a promise that it ends.
+ */
+#include "nldev.h"
+#include "config.h"
+#include "sysfs.h"
+#include <rdma/rdma_netlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Newer than the oldest header that this is built with (Linux 6.12). */
+#define CMD_MONITOR	28
+#define ATTR_EVENT_TYPE 102
+
+const char *rd_nldev_event_text(unsigned int type)
+{
+	static const char *const texts[] = {"device registered", "device removed",
+		"netdev attached", "netdev detached", "device renamed", "netdev renamed"};
+
+	return type < sizeof(texts) / sizeof(*texts) ? texts[type] : NULL;
+}
+
+void rd_nldev_free(struct rd_nldev_devices *devices)
+{
+	free(devices->dev);
+	*devices = (struct rd_nldev_devices){0};
+}
+
+#ifdef HAVE_LIBNL
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+
+#define ATTRS 128 /* numbers of attributes that are looked at, with room for newer ones */
+
+/* The attributes of a message of ours, by number; -1 if it is another one or broken. */
+static int parse(const struct nlmsghdr *msg, size_t len, int command, struct nlattr *attr[ATTRS])
+{
+	/* libnl takes the message's own word for its length, which must be checked before. */
+	if (len < NLMSG_HDRLEN || msg->nlmsg_len < NLMSG_HDRLEN || msg->nlmsg_len > len ||
+		msg->nlmsg_type != RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command))
+		return -1;
+	return nlmsg_parse((struct nlmsghdr *)msg, 0, attr, ATTRS - 1, NULL) < 0 ? -1 : 0;
+}
+
+static bool get(const struct nlattr *a, void *value, size_t size)
+{
+	if (!a || nla_len(a) < 0 || (size_t)nla_len(a) < size)
+		return false;
+	memcpy(value, nla_data(a), size);
+	return true;
+}
+
+static bool get_u32(const struct nlattr *a, uint32_t *value)
+{
+	return get(a, value, sizeof(*value));
+}
+
+static bool get_text(const struct nlattr *a, char *buf, size_t size)
+{
+	char raw[256];
+	size_t n = a && nla_len(a) > 0 ? (size_t)nla_len(a) : 0;
+
+	if (n > sizeof(raw) - 1)
+		n = sizeof(raw) - 1;
+	if (n)
+		memcpy(raw, nla_data(a), n);
+	raw[n] = '\0';
+	rd_text_clean(buf, size, raw);
+	return *buf != '\0';
+}
+
+int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nldev_device *out)
+{
+	struct nlattr *attr[ATTRS];
+
+	*out = (struct rd_nldev_device){0};
+	if (parse(msg, len, RDMA_NLDEV_CMD_GET, attr) ||
+		!get_u32(attr[RDMA_NLDEV_ATTR_DEV_INDEX], &out->index) ||
+		!get_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], out->name, sizeof(out->name)))
+		return -1;
+	get_u32(attr[RDMA_NLDEV_ATTR_PORT_INDEX], &out->n_ports);
+	get_text(attr[RDMA_NLDEV_ATTR_FW_VERSION], out->fw, sizeof(out->fw));
+	get_text(attr[RDMA_NLDEV_ATTR_DEV_PROTOCOL], out->protocol, sizeof(out->protocol));
+	get(attr[RDMA_NLDEV_ATTR_NODE_GUID], &out->node_guid, sizeof(out->node_guid));
+	get(attr[RDMA_NLDEV_ATTR_DEV_NODE_TYPE], &out->node_type, sizeof(out->node_type));
+	return 0;
+}
+
+/* One place more at the end of an array whose room is a power of two. */
+static void *grow(void *array, size_t n, size_t size)
+{
+	if (n & (n - 1))
+		return array;
+	return reallocarray(array, n ? n * 2 : 1, size);
+}
+
+static void take_owner(struct rd_qp_res *qp, struct nlattr *const attr[ATTRS])
+{
+	if (get_u32(attr[RDMA_NLDEV_ATTR_RES_PID], &qp->pid))
+		rd_sysfs_text(qp->comm, sizeof(qp->comm), "/proc/%u/comm", qp->pid);
+	else
+		get_text(attr[RDMA_NLDEV_ATTR_RES_KERN_NAME], qp->comm, sizeof(qp->comm));
+}
+
+static int add_qp(struct rd_resources *r, const char *device, const struct nlattr *entry)
+{
+	struct nlattr *attr[ATTRS];
+	struct rd_qp_res qp = {0}, *grown;
+
+	if (nla_parse_nested(attr, ATTRS - 1, (struct nlattr *)entry, NULL) < 0 ||
+		!get_u32(attr[RDMA_NLDEV_ATTR_RES_LQPN], &qp.lqpn))
+		return -1;
+	rd_text_clean(qp.device, sizeof(qp.device), device);
+	get_u32(attr[RDMA_NLDEV_ATTR_PORT_INDEX], &qp.port);
+	qp.has_rqpn = get_u32(attr[RDMA_NLDEV_ATTR_RES_RQPN], &qp.rqpn);
+	get_u32(attr[RDMA_NLDEV_ATTR_RES_RQ_PSN], &qp.rq_psn);
+	qp.has_psn = get_u32(attr[RDMA_NLDEV_ATTR_RES_SQ_PSN], &qp.sq_psn);
+	get(attr[RDMA_NLDEV_ATTR_RES_TYPE], &qp.type, 1);
+	get(attr[RDMA_NLDEV_ATTR_RES_STATE], &qp.state, 1);
+	take_owner(&qp, attr);
+	grown = grow(r->qps, r->n_qps, sizeof(*r->qps));
+	if (!grown)
+		return -1;
+	r->qps = grown;
+	r->qps[r->n_qps++] = qp;
+	return 0;
+}
+
+int rd_nldev_parse_qps(const struct nlmsghdr *msg, size_t len, struct rd_resources *r)
+{
+	struct nlattr *attr[ATTRS], *entry;
+	char device[RD_NAME_MAX];
+	int left;
+
+	if (parse(msg, len, RDMA_NLDEV_CMD_RES_QP_GET, attr) || !attr[RDMA_NLDEV_ATTR_RES_QP] ||
+		!get_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], device, sizeof(device)))
+		return -1;
+	nla_for_each_nested(entry, attr[RDMA_NLDEV_ATTR_RES_QP],
+		left) if (nla_type(entry) == RDMA_NLDEV_ATTR_RES_QP_ENTRY &&
+			  add_qp(r, device, entry)) return -1;
+	return 0;
+}
+
+static int add_count(struct rd_resources *r, const char *device, const struct nlattr *entry)
+{
+	struct nlattr *attr[ATTRS];
+	struct rd_res_count count = {0}, *grown;
+
+	if (nla_parse_nested(attr, ATTRS - 1, (struct nlattr *)entry, NULL) < 0 ||
+		!get_text(attr[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME], count.kind,
+			sizeof(count.kind)) ||
+		!get(attr[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR], &count.n, sizeof(count.n)))
+		return -1;
+	rd_text_clean(count.device, sizeof(count.device), device);
+	grown = grow(r->counts, r->n_counts, sizeof(*r->counts));
+	if (!grown)
+		return -1;
+	r->counts = grown;
+	r->counts[r->n_counts++] = count;
+	return 0;
+}
+
+int rd_nldev_parse_summary(const struct nlmsghdr *msg, size_t len, struct rd_resources *r)
+{
+	struct nlattr *attr[ATTRS], *entry;
+	char device[RD_NAME_MAX];
+	int left;
+
+	if (parse(msg, len, RDMA_NLDEV_CMD_RES_GET, attr) || !attr[RDMA_NLDEV_ATTR_RES_SUMMARY] ||
+		!get_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], device, sizeof(device)))
+		return -1;
+	nla_for_each_nested(entry, attr[RDMA_NLDEV_ATTR_RES_SUMMARY],
+		left) if (nla_type(entry) == RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY &&
+			  add_count(r, device, entry)) return -1;
+	return 0;
+}
+
+int rd_nldev_parse_event(const struct nlmsghdr *msg, size_t len, struct rd_nldev_event *out)
+{
+	struct nlattr *attr[ATTRS];
+	uint8_t type;
+
+	*out = (struct rd_nldev_event){0};
+	if (parse(msg, len, CMD_MONITOR, attr) || !get(attr[ATTR_EVENT_TYPE], &type, sizeof(type)))
+		return -1;
+	out->type = type;
+	get_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], out->device, sizeof(out->device));
+	get_text(attr[RDMA_NLDEV_ATTR_NDEV_NAME], out->netdev, sizeof(out->netdev));
+	get_u32(attr[RDMA_NLDEV_ATTR_PORT_INDEX], &out->port);
+	return 0;
+}
+
+static struct nl_msg *request(int command, const uint32_t *index)
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(
+		RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), NLM_F_REQUEST | NLM_F_DUMP);
+
+	if (msg && index && nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, *index) < 0) {
+		nlmsg_free(msg);
+		return NULL;
+	}
+	return msg;
+}
+
+static int take_device(const struct nlmsghdr *msg, size_t len, void *ctx)
+{
+	struct rd_nldev_devices *devices = ctx;
+	struct rd_nldev_device device, *grown;
+
+	if (rd_nldev_parse_device(msg, len, &device))
+		return 0;
+	grown = grow(devices->dev, devices->n, sizeof(*devices->dev));
+	if (!grown)
+		return -1;
+	devices->dev = grown;
+	devices->dev[devices->n++] = device;
+	return 0;
+}
+
+static int load_devices(
+	struct rd_netlink *nl, struct rd_nldev_devices *devices, struct rd_error *err)
+{
+	*devices = (struct rd_nldev_devices){0};
+	return rd_netlink_ask(nl, request(RDMA_NLDEV_CMD_GET, NULL), take_device, devices, err);
+}
+
+int rd_nldev_load(struct rd_nldev_devices *devices, struct rd_error *err)
+{
+	struct rd_netlink *nl;
+	int ret;
+
+	*devices = (struct rd_nldev_devices){0};
+	if (rd_netlink_open(&nl, NETLINK_RDMA, err))
+		return -1;
+	ret = load_devices(nl, devices, err);
+	rd_netlink_close(nl);
+	if (ret)
+		rd_nldev_free(devices);
+	return ret;
+}
+
+static int take_qps(const struct nlmsghdr *msg, size_t len, void *r)
+{
+	rd_nldev_parse_qps(msg, len, r);
+	return 0;
+}
+
+static int take_summary(const struct nlmsghdr *msg, size_t len, void *r)
+{
+	rd_nldev_parse_summary(msg, len, r);
+	return 0;
+}
+
+/* Counts come of all devices at once, QPs of one. */
+static int load_all(struct rd_netlink *nl, const struct rd_nldev_devices *devices,
+	const char *device, struct rd_resources *r, struct rd_error *err)
+{
+	bool found = false;
+
+	if (rd_netlink_ask(nl, request(RDMA_NLDEV_CMD_RES_GET, NULL), take_summary, r, err))
+		return -1;
+	for (size_t i = 0; i < devices->n; i++) {
+		if (device && strcmp(device, devices->dev[i].name))
+			continue;
+		found = true;
+		if (rd_netlink_ask(nl, request(RDMA_NLDEV_CMD_RES_QP_GET, &devices->dev[i].index),
+			    take_qps, r, err))
+			return -1;
+	}
+	if (device && !found)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "see 'rdmadump list'",
+			"RDMA netlink knows no device '%s'", device);
+	return 0;
+}
+
+int rd_resources_load(struct rd_resources *r, const char *device, struct rd_error *err)
+{
+	struct rd_nldev_devices devices = {0};
+	struct rd_netlink *nl;
+	int ret;
+
+	*r = (struct rd_resources){0};
+	if (rd_netlink_open(&nl, NETLINK_RDMA, err))
+		return -1;
+	ret = load_devices(nl, &devices, err);
+	if (!ret)
+		ret = load_all(nl, &devices, device, r, err);
+	rd_nldev_free(&devices);
+	rd_netlink_close(nl);
+	if (ret)
+		rd_resources_free(r);
+	return ret;
+}
+
+#else
+
+int rd_nldev_load(struct rd_nldev_devices *devices, struct rd_error *err)
+{
+	struct rd_netlink *nl;
+
+	*devices = (struct rd_nldev_devices){0};
+	return rd_netlink_open(&nl, NETLINK_RDMA, err);
+}
+
+int rd_resources_load(struct rd_resources *r, const char *device, struct rd_error *err)
+{
+	struct rd_netlink *nl;
+
+	(void)device;
+	*r = (struct rd_resources){0};
+	return rd_netlink_open(&nl, NETLINK_RDMA, err);
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * RDMA netlink's device messages (include/uapi/rdma/rdma_netlink.h, client RDMA_NL_NLDEV): the
+ * requests, and the parsers of answers, which trust no length and no text in them.
+ */
+#ifndef RDMADUMP_DEVICE_NLDEV_H
+#define RDMADUMP_DEVICE_NLDEV_H
+
+#include "netlink.h"
+#include <rdmadump/resource.h>
+
+struct rd_nldev_device {
+	uint32_t index; /* stable as long as the device lives, whatever it is called */
+	char name[RD_NAME_MAX];
+	uint32_t n_ports;
+	char fw[64], protocol[16]; /* "" where the kernel is silent */
+	uint64_t node_guid;
+	uint8_t node_type; /* enum rdma_node_type, 0 if unknown */
+};
+
+struct rd_nldev_devices {
+	struct rd_nldev_device *dev;
+	size_t n;
+};
+
+/* The devices that this network namespace sees. -1 where there is no RDMA netlink. */
+int rd_nldev_load(struct rd_nldev_devices *devices, struct rd_error *err);
+void rd_nldev_free(struct rd_nldev_devices *devices);
+
+/* What happened to devices as a whole (Linux 6.12's RDMA_NL_GROUP_NOTIFY). */
+#define RD_NLDEV_GROUP_NOTIFY 4
+struct rd_nldev_event {
+	unsigned int type; /* enum rdma_nl_notify_event_type; rd_nldev_event_text() */
+	char device[RD_NAME_MAX];
+	char netdev[IF_NAMESIZE];
+	uint32_t port; /* 0: none */
+};
+
+/*
+ * Parsers. `msg` has `len` bytes. 0 with *out filled, or with something appended; -1 if the message
+ * is another one, is broken, or memory is short.
+ */
+int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nldev_device *out);
+int rd_nldev_parse_qps(const struct nlmsghdr *msg, size_t len, struct rd_resources *r);
+int rd_nldev_parse_summary(const struct nlmsghdr *msg, size_t len, struct rd_resources *r);
+int rd_nldev_parse_event(const struct nlmsghdr *msg, size_t len, struct rd_nldev_event *out);
+
+/* "device registered"...; NULL for a type that is not known. */
+const char *rd_nldev_event_text(unsigned int type);
+
+#endif

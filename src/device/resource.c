@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What is open on a device: names of QP types and states (include/rdma/ib_verbs.h of Linux), and
+ * looking things up; nldev.c reads them. */
+#include <rdmadump/resource.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rd_resources_free(struct rd_resources *r)
+{
+	free(r->qps);
+	free(r->counts);
+	*r = (struct rd_resources){0};
+}
+
+bool rd_resources_count(
+	const struct rd_resources *r, const char *device, const char *kind, uint64_t *n)
+{
+	for (size_t i = 0; i < r->n_counts; i++)
+		if (!strcmp(r->counts[i].device, device) && !strcmp(r->counts[i].kind, kind)) {
+			*n = r->counts[i].n;
+			return true;
+		}
+	return false;
+}
+
+const char *rd_qp_type_name(unsigned int type)
+{
+	static const char *const names[] = {"SMI", "GSI", "RC", "UC", "UD", "RAW_IPV6",
+		"RAW_ETHERTYPE", NULL, "RAW_PACKET", "XRC_INI", "XRC_TGT"};
+
+	if (type == 0xff)
+		return "DRIVER";
+	return type < sizeof(names) / sizeof(*names) && names[type] ? names[type] : "unknown";
+}
+
+const char *rd_qp_state_name(unsigned int state)
+{
+	static const char *const names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+
+	return state < sizeof(names) / sizeof(*names) ? names[state] : "unknown";
+}

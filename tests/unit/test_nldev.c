@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* RDMA netlink's messages, as the kernel sends them and as nobody should: read, or refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include "config.h"
+#include "device/nldev.h"
+#include <rdma/rdma_netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A message under construction: netlink's own rules, written out, so that they can be broken. */
+struct message {
+	union {
+		struct nlmsghdr head;
+		uint8_t bytes[4096];
+	};
+};
+
+static void message_begin(struct message *m, int command)
+{
+	memset(m, 0, sizeof(*m));
+	m->head.nlmsg_len = NLMSG_HDRLEN;
+	m->head.nlmsg_type = (uint16_t)RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command);
+	m->head.nlmsg_flags = NLM_F_MULTI;
+}
+
+static struct nlattr *put(struct message *m, int type, const void *data, size_t n)
+{
+	struct nlattr *a = (struct nlattr *)(m->bytes + m->head.nlmsg_len);
+
+	a->nla_type = (uint16_t)type;
+	a->nla_len = (uint16_t)(sizeof(*a) + n);
+	if (n)
+		memcpy(a + 1, data, n);
+	m->head.nlmsg_len += (uint32_t)NLA_ALIGN(a->nla_len);
+	return a;
+}
+
+static void put_u8(struct message *m, int type, uint8_t v)
+{
+	put(m, type, &v, sizeof(v));
+}
+
+static void put_u32(struct message *m, int type, uint32_t v)
+{
+	put(m, type, &v, sizeof(v));
+}
+
+static void put_u64(struct message *m, int type, uint64_t v)
+{
+	put(m, type, &v, sizeof(v));
+}
+
+static void put_text(struct message *m, int type, const char *text)
+{
+	put(m, type, text, strlen(text) + 1);
+}
+
+static struct nlattr *nest(struct message *m, int type)
+{
+	return put(m, type, NULL, 0);
+}
+
+static void nest_end(struct message *m, struct nlattr *a)
+{
+	a->nla_len = (uint16_t)(m->bytes + m->head.nlmsg_len - (uint8_t *)a);
+}
+
+static void make_device(struct message *m)
+{
+	message_begin(m, RDMA_NLDEV_CMD_GET);
+	put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, 3);
+	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
+	put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 2);
+	put_text(m, RDMA_NLDEV_ATTR_FW_VERSION, "16.35.2000");
+	put_u64(m, RDMA_NLDEV_ATTR_NODE_GUID, 0x0c42a10300000001);
+	put_u8(m, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, 1);
+	put_text(m, RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce");
+	put_u32(m, 120, 7); /* newer than we know */
+}
+
+static void make_qps(struct message *m)
+{
+	struct nlattr *table, *entry;
+
+	message_begin(m, RDMA_NLDEV_CMD_RES_QP_GET);
+	put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, 0);
+	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "rxe0");
+	table = nest(m, RDMA_NLDEV_ATTR_RES_QP);
+	entry = nest(m, RDMA_NLDEV_ATTR_RES_QP_ENTRY);
+	put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN, 1);
+	put_u32(m, RDMA_NLDEV_ATTR_RES_SQ_PSN, 0);
+	put_u8(m, RDMA_NLDEV_ATTR_RES_TYPE, 1);
+	put_u8(m, RDMA_NLDEV_ATTR_RES_STATE, 3);
+	put_text(m, RDMA_NLDEV_ATTR_RES_KERN_NAME, "ib_core");
+	nest_end(m, entry);
+	entry = nest(m, RDMA_NLDEV_ATTR_RES_QP_ENTRY);
+	put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN, 17);
+	put_u32(m, RDMA_NLDEV_ATTR_RES_RQPN, 18);
+	put_u32(m, RDMA_NLDEV_ATTR_RES_RQ_PSN, 0xabcdef);
+	put_u32(m, RDMA_NLDEV_ATTR_RES_SQ_PSN, 0x123456);
+	put_u8(m, RDMA_NLDEV_ATTR_RES_TYPE, 2);
+	put_u8(m, RDMA_NLDEV_ATTR_RES_STATE, 3);
+	put_u32(m, RDMA_NLDEV_ATTR_RES_PID, (uint32_t)getpid());
+	nest_end(m, entry);
+	nest_end(m, table);
+}
+
+static void make_summary(struct message *m)
+{
+	static const struct {
+		const char *kind;
+		uint64_t n;
+	} counts[] = {{"qp", 2}, {"cq", 3}, {"mr", 0}, {"pd", UINT64_MAX}};
+	struct nlattr *table, *entry;
+
+	message_begin(m, RDMA_NLDEV_CMD_RES_GET);
+	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "rxe0");
+	table = nest(m, RDMA_NLDEV_ATTR_RES_SUMMARY);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		entry = nest(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY);
+		put_text(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME, counts[i].kind);
+		put_u64(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR, counts[i].n);
+		nest_end(m, entry);
+	}
+	nest_end(m, table);
+}
+
+static void make_event(struct message *m)
+{
+	message_begin(m, 28);
+	put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, 1);
+	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_1");
+	put_text(m, RDMA_NLDEV_ATTR_NDEV_NAME, "eth1");
+	put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	put_u8(m, 102, 2);
+}
+
+#ifdef HAVE_LIBNL
+
+static void test_device(void **state)
+{
+	struct rd_nldev_device device;
+	struct message m;
+
+	(void)state;
+	make_device(&m);
+	assert_int_equal(rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), 0);
+	assert_int_equal(device.index, 3);
+	assert_string_equal(device.name, "mlx5_0");
+	assert_int_equal(device.n_ports, 2);
+	assert_string_equal(device.fw, "16.35.2000");
+	assert_string_equal(device.protocol, "roce");
+	assert_true(device.node_guid == 0x0c42a10300000001);
+	assert_int_equal(device.node_type, 1);
+	m.head.nlmsg_type++;
+	assert_int_equal(rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), -1);
+}
+
+static void test_qps(void **state)
+{
+	struct rd_resources r = {0};
+	struct message m;
+	char comm[RD_COMM_MAX] = "", path[64];
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/proc/%d/comm", getpid());
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%31s", comm), 1);
+	fclose(f);
+	make_qps(&m);
+	assert_int_equal(rd_nldev_parse_qps(&m.head, m.head.nlmsg_len, &r), 0);
+	assert_int_equal(r.n_qps, 2);
+	assert_string_equal(r.qps[0].device, "rxe0");
+	assert_string_equal(r.qps[0].comm, "ib_core");
+	assert_int_equal(r.qps[0].pid, 0);
+	assert_int_equal(r.qps[0].port, 1);
+	assert_false(r.qps[0].has_rqpn);
+	assert_string_equal(rd_qp_type_name(r.qps[0].type), "GSI");
+	assert_string_equal(rd_qp_state_name(r.qps[0].state), "RTS");
+	assert_int_equal(r.qps[1].lqpn, 17);
+	assert_true(r.qps[1].has_rqpn);
+	assert_int_equal(r.qps[1].rqpn, 18);
+	assert_int_equal(r.qps[1].rq_psn, 0xabcdef);
+	assert_int_equal(r.qps[1].sq_psn, 0x123456);
+	assert_int_equal(r.qps[1].pid, getpid());
+	assert_string_equal(r.qps[1].comm, comm);
+	assert_string_equal(rd_qp_type_name(r.qps[1].type), "RC");
+	rd_resources_free(&r);
+}
+
+static void test_summary(void **state)
+{
+	struct rd_resources r = {0};
+	struct message m;
+	uint64_t n;
+
+	(void)state;
+	make_summary(&m);
+	assert_int_equal(rd_nldev_parse_summary(&m.head, m.head.nlmsg_len, &r), 0);
+	assert_int_equal(r.n_counts, 4);
+	assert_true(rd_resources_count(&r, "rxe0", "cq", &n));
+	assert_int_equal(n, 3);
+	assert_true(rd_resources_count(&r, "rxe0", "mr", &n));
+	assert_int_equal(n, 0);
+	assert_true(rd_resources_count(&r, "rxe0", "pd", &n));
+	assert_true(n == UINT64_MAX);
+	assert_false(rd_resources_count(&r, "rxe0", "srq", &n));
+	assert_false(rd_resources_count(&r, "rxe1", "cq", &n));
+	rd_resources_free(&r);
+}
+
+static void test_event(void **state)
+{
+	struct rd_nldev_event event;
+	struct message m;
+
+	(void)state;
+	make_event(&m);
+	assert_int_equal(rd_nldev_parse_event(&m.head, m.head.nlmsg_len, &event), 0);
+	assert_string_equal(rd_nldev_event_text(event.type), "netdev attached");
+	assert_string_equal(event.device, "mlx5_1");
+	assert_string_equal(event.netdev, "eth1");
+	assert_int_equal(event.port, 1);
+	assert_null(rd_nldev_event_text(255));
+}
+
+/* Text without an end, text of escape codes, integers that are too short. */
+static void test_bad_values(void **state)
+{
+	static const char unending[] = {'a', '\033', 'c', 'd'};
+	struct rd_nldev_device device;
+	struct rd_resources r = {0};
+	struct nlattr *table, *entry;
+	struct message m;
+	char long_name[500];
+
+	(void)state;
+	message_begin(&m, RDMA_NLDEV_CMD_GET);
+	put_u32(&m, RDMA_NLDEV_ATTR_DEV_INDEX, 3);
+	put(&m, RDMA_NLDEV_ATTR_DEV_NAME, unending, sizeof(unending));
+	put(&m, RDMA_NLDEV_ATTR_NODE_GUID, unending, sizeof(unending));
+	assert_int_equal(rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), 0);
+	assert_string_equal(device.name, "a?cd");
+	assert_true(device.node_guid == 0);
+
+	message_begin(&m, RDMA_NLDEV_CMD_GET);
+	put(&m, RDMA_NLDEV_ATTR_DEV_INDEX, unending, 2);
+	put_text(&m, RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
+	assert_int_equal(rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), -1);
+
+	memset(long_name, 'x', sizeof(long_name));
+	message_begin(&m, RDMA_NLDEV_CMD_GET);
+	put_u32(&m, RDMA_NLDEV_ATTR_DEV_INDEX, 3);
+	put(&m, RDMA_NLDEV_ATTR_DEV_NAME, long_name, sizeof(long_name));
+	assert_int_equal(rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), 0);
+	assert_int_equal(strlen(device.name), RD_NAME_MAX - 1);
+
+	/* An entry without a number is none; one that claims more than there is, neither. */
+	message_begin(&m, RDMA_NLDEV_CMD_RES_QP_GET);
+	put_text(&m, RDMA_NLDEV_ATTR_DEV_NAME, "rxe0");
+	table = nest(&m, RDMA_NLDEV_ATTR_RES_QP);
+	entry = nest(&m, RDMA_NLDEV_ATTR_RES_QP_ENTRY);
+	put_u8(&m, RDMA_NLDEV_ATTR_RES_TYPE, 2);
+	nest_end(&m, entry);
+	nest_end(&m, table);
+	assert_int_equal(rd_nldev_parse_qps(&m.head, m.head.nlmsg_len, &r), -1);
+	entry->nla_len = 4000;
+	rd_nldev_parse_qps(&m.head, m.head.nlmsg_len, &r);
+	assert_int_equal(r.n_qps, 0);
+	rd_resources_free(&r);
+}
+
+static void feed(const struct message *m, size_t len)
+{
+	/* An exact copy, so that a sanitizer sees every byte read behind it. */
+	struct nlmsghdr *copy = malloc(len);
+	struct rd_resources r = {0};
+	struct rd_nldev_device device;
+	struct rd_nldev_event event;
+
+	assert_non_null(copy);
+	memcpy(copy, m, len);
+	rd_nldev_parse_device(copy, len, &device);
+	rd_nldev_parse_qps(copy, len, &r);
+	rd_nldev_parse_summary(copy, len, &r);
+	rd_nldev_parse_event(copy, len, &event);
+	rd_resources_free(&r);
+	free(copy);
+}
+
+/* Every message cut at every length, and with every byte of it changed. */
+static void test_hostile(void **state)
+{
+	static void (*const makers[])(struct message *) = {
+		make_device, make_qps, make_summary, make_event};
+	static const uint8_t values[] = {0, 1, 3, 4, 5, 0x7f, 0x80, 0xff};
+	struct message m;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
+		size_t len;
+
+		makers[i](&m);
+		len = m.head.nlmsg_len;
+		for (size_t n = 1; n < len; n++) {
+			feed(&m, n);
+			m.head.nlmsg_len = (uint32_t)n;
+			feed(&m, n);
+			m.head.nlmsg_len = (uint32_t)len;
+		}
+		for (size_t at = 0; at < len; at++)
+			for (size_t v = 0; v < sizeof(values); v++) {
+				uint8_t was = m.bytes[at];
+
+				m.bytes[at] = values[v];
+				feed(&m, len);
+				m.bytes[at] = was;
+			}
+	}
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_string_equal(rd_qp_type_name(8), "RAW_PACKET");
+	assert_string_equal(rd_qp_type_name(255), "DRIVER");
+	assert_string_equal(rd_qp_type_name(7), "unknown");
+	assert_string_equal(rd_qp_type_name(99), "unknown");
+	assert_string_equal(rd_qp_state_name(6), "ERR");
+	assert_string_equal(rd_qp_state_name(7), "unknown");
+}
+
+#else
+
+static void test_without(void **state)
+{
+	struct message m;
+	struct rd_resources r;
+	struct rd_error err;
+
+	(void)state;
+	make_device(&m);
+	make_qps(&m);
+	make_summary(&m);
+	make_event(&m);
+	assert_int_equal(rd_resources_load(&r, NULL, &err), -1);
+	assert_non_null(strstr(err.text, "without libnl"));
+}
+
+#endif
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+#ifdef HAVE_LIBNL
+		cmocka_unit_test(test_device),
+		cmocka_unit_test(test_qps),
+		cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_event),
+		cmocka_unit_test(test_bad_values),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_names),
+#else
+		cmocka_unit_test(test_without),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
