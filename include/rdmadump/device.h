@@ -39,12 +39,40 @@ struct rd_port {
 	char state[16];	      /* "active", "down", "init", ...: lower case, "" if unreadable */
 	char phys_state[32];  /* "link up", "disabled", ... */
 	char rate[24];	      /* as people say it: "100 Gb/s", "" if unknown */
+	char lanes[16];	      /* width and speed: "4X EDR", "" if unknown */
 	uint64_t speed;	      /* bit/s, 0 if unknown */
 	uint32_t lid, sm_lid; /* 0 on RoCE */
 	struct rd_netdev netdevs[RD_NETDEV_MAX];
 	unsigned int n_netdevs;
 	struct rd_gid *gids; /* those that are set */
 	unsigned int n_gids;
+};
+
+enum rd_function_kind {
+	RD_FUNCTION_UNKNOWN,
+	RD_FUNCTION_PF,
+	RD_FUNCTION_VF,
+	RD_FUNCTION_SF,
+	RD_FUNCTION_UPLINK, /* of a netdev only: the port itself */
+};
+
+/* Which function of the adapter a device is. */
+struct rd_function {
+	enum rd_function_kind kind;
+	bool has_number;
+	uint32_t number;	 /* of a VF or SF */
+	char parent[16];	 /* PCI address of the PF; "" for a PF */
+	uint32_t n_vfs, max_vfs; /* of a PF: enabled, possible */
+};
+
+/* A netdev that stands for another function of the adapter (switchdev mode). */
+#define RD_REPRESENTORS_MAX 1024
+struct rd_representor {
+	char netdev[IF_NAMESIZE];
+	enum rd_function_kind kind;
+	bool has_controller;
+	uint32_t controller; /* another host's, if not 0 */
+	uint32_t pf, number; /* number: of the VF or SF */
 };
 
 enum rd_verdict {
@@ -64,8 +92,11 @@ struct rd_device {
 	char node_desc[80];
 	uint64_t node_guid;	     /* 0 if none */
 	uint32_t vendor_id, part_id; /* PCI ids, 0 for virtual devices */
-	bool no_steering;	     /* mlx4_core runs in a mode that cannot sniff */
-	bool copied; /* read below a sysroot: what this process may do says nothing of it */
+	struct rd_function function;
+	struct rd_representor *representors;
+	unsigned int n_representors;
+	bool no_steering; /* mlx4_core runs in a mode that cannot sniff */
+	bool copied;	  /* read below a sysroot: what this process may do says nothing of it */
 	struct rd_port *ports;
 	unsigned int n_ports;
 };
@@ -73,7 +104,8 @@ struct rd_device {
 struct rd_devices {
 	struct rd_device *dev;
 	size_t n;
-	char *sysroot; /* where they were read, "" for the running system; owned */
+	char *sysroot;	 /* where they were read, "" for the running system; owned */
+	bool by_netlink; /* the kernel's own list: what this network namespace may use */
 };
 
 /*
@@ -83,7 +115,18 @@ struct rd_devices {
  * directory itself fails.
  */
 int rd_devices_load(struct rd_devices *devices, const char *sysroot, struct rd_error *err);
+
+/* The same for a quick look: of each port's GIDs only the first, for its netdev, is read. */
+int rd_devices_glance(struct rd_devices *devices, const char *sysroot, struct rd_error *err);
 void rd_devices_free(struct rd_devices *devices);
+
+/* What the adapter is sold as: "ConnectX-5", "" if it is not known. Static. */
+const char *rd_device_model(const struct rd_device *device);
+
+/* "PF", "VF", ...; "" for RD_FUNCTION_UNKNOWN. */
+const char *rd_function_name(enum rd_function_kind kind);
+/* "PF with 4 VFs", "VF 3 of 0000:3b:00.0"; 48 bytes are enough. */
+void rd_function_text(const struct rd_function *function, char *buf, size_t size);
 
 /*
  * Finds the device and port that a person names: "mlx5_0", "mlx5_0:1", a netdev "enp1s0f0np0", a
@@ -95,6 +138,13 @@ void rd_devices_free(struct rd_devices *devices);
  */
 int rd_devices_find(const struct rd_devices *devices, const char *name, unsigned int port,
 	const struct rd_device **device, const struct rd_port **found, struct rd_error *err);
+
+/*
+ * The same for a device as a whole, ports or none. `name` NULL means the only one there is; where
+ * there are several, the failure names them.
+ */
+int rd_devices_one(const struct rd_devices *devices, const char *name,
+	const struct rd_device **device, struct rd_error *err);
 
 /*
  * The device to use when none is named: the first active port of which all RDMA traffic can be

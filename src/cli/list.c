@@ -2,11 +2,9 @@
 /* `rdmadump list`: devices, ports, netdevs, and for each: can it be captured, else why not and what
  * to do. */
 #include "cli.h"
+#include "list_json.h"
 #include <argp.h>
-#include <arpa/inet.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <jansson.h>
 #include <rdmadump/device.h>
 #include <rdmadump/units.h>
 #include <stdbool.h>
@@ -22,14 +20,18 @@
 
 struct settings {
 	const char *sysroot;
-	bool json;
+	bool json, verbose;
 };
 
 enum { OPT_JSON = 0x100, OPT_SYSROOT };
 
 static const struct argp_option options[] = {
 	{"json", OPT_JSON, NULL, 0, "Print everything that is known, as JSON", 0},
-	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0}, {0}};
+	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0},
+	{"verbose", 'v', NULL, 0,
+		"More columns: PCI address, function, adapter, driver, physical state, lanes, MTU",
+		0},
+	{0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -42,6 +44,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_SYSROOT:
 		settings->sysroot = arg;
 		return 0;
+	case 'v':
+		settings->verbose = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is one word too many: list shows all devices", arg);
 		return EINVAL;
@@ -50,23 +55,47 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const char *link_name(const struct rd_device *device, const struct rd_port *port)
-{
-	if (!strcmp(device->node_type, "RNIC"))
-		return "iWARP";
-	if (port->link == RD_LINK_INFINIBAND)
-		return "IB";
-	if (port->link == RD_LINK_ETHERNET)
-		return !strcmp(device->node_type, "CA") ? "RoCE" : "Ethernet";
-	return "";
-}
-
 /* ---- the table ---- */
 
-enum column { DEVICE, PORT, NETDEV, LINK, STATE, RATE, FIRMWARE, DRIVER, CAPTURE, COLUMNS };
+enum column {
+	DEVICE,
+	PORT,
+	PCI,
+	FUNCTION,
+	ADAPTER,
+	DRIVER,
+	NETDEV,
+	LINK,
+	STATE,
+	PHYSICAL,
+	RATE,
+	LANES,
+	MTU,
+	FIRMWARE,
+	CAPTURE,
+	COLUMNS
+};
 
-static const char *const titles[COLUMNS] = {
-	"DEVICE", "PORT", "NETDEV", "LINK", "STATE", "RATE", "FIRMWARE", "DRIVER", "CAPTURE"};
+static const struct {
+	const char *title;
+	enum { ALWAYS, VERBOSE, MIXED } shown; /* MIXED: if there are others than PFs */
+} columns[COLUMNS] = {
+	[DEVICE] = {"DEVICE", ALWAYS},
+	[PORT] = {"PORT", ALWAYS},
+	[PCI] = {"PCI", VERBOSE},
+	[FUNCTION] = {"FUNCTION", MIXED},
+	[ADAPTER] = {"ADAPTER", VERBOSE},
+	[DRIVER] = {"DRIVER", VERBOSE},
+	[NETDEV] = {"NETDEV", ALWAYS},
+	[LINK] = {"LINK", ALWAYS},
+	[STATE] = {"STATE", ALWAYS},
+	[PHYSICAL] = {"PHYSICAL", VERBOSE},
+	[RATE] = {"RATE", ALWAYS},
+	[LANES] = {"LANES", VERBOSE},
+	[MTU] = {"MTU", VERBOSE},
+	[FIRMWARE] = {"FIRMWARE", ALWAYS},
+	[CAPTURE] = {"CAPTURE", ALWAYS},
+};
 
 struct row {
 	char cell[COLUMNS][TEXT_MAX];
@@ -105,6 +134,32 @@ static void set_capture(struct row *row, const struct rd_device *device, const s
 			*todo ? "; " : "", todo);
 }
 
+static void set_function(struct row *row, const struct rd_function *f)
+{
+	char text[32];
+
+	if (f->has_number)
+		snprintf(text, sizeof(text), "%s %u", rd_function_name(f->kind), f->number);
+	else if (f->n_vfs)
+		snprintf(text, sizeof(text), "%s, %u VFs", rd_function_name(f->kind), f->n_vfs);
+	else
+		snprintf(text, sizeof(text), "%s", rd_function_name(f->kind));
+	set_cell(row, FUNCTION, text);
+}
+
+/* The type only where it is one word like MT4119: some drivers write a sentence. */
+static void set_adapter(struct row *row, const struct rd_device *device)
+{
+	const char *model = rd_device_model(device), *type = device->hca_type;
+	char text[160];
+
+	if (*model && *type && !strchr(type, ' '))
+		snprintf(text, sizeof(text), "%s (%s)", model, type);
+	else
+		snprintf(text, sizeof(text), "%s", *model ? model : type);
+	set_cell(row, ADAPTER, text);
+}
+
 static void fill_row(struct row *row, const struct rd_device *device, const struct rd_port *port)
 {
 	char num[16];
@@ -112,8 +167,11 @@ static void fill_row(struct row *row, const struct rd_device *device, const stru
 	for (int c = 0; c < COLUMNS; c++)
 		set_cell(row, c, "");
 	set_cell(row, DEVICE, device->name);
-	set_cell(row, FIRMWARE, device->fw);
+	set_cell(row, PCI, device->pci);
+	set_function(row, &device->function);
+	set_adapter(row, device);
 	set_cell(row, DRIVER, device->driver);
+	set_cell(row, FIRMWARE, device->fw);
 	if (!port) {
 		set_cell(row, CAPTURE, "no: the device shows no port");
 		return;
@@ -121,9 +179,15 @@ static void fill_row(struct row *row, const struct rd_device *device, const stru
 	snprintf(num, sizeof(num), "%u", port->num);
 	set_cell(row, PORT, num);
 	set_netdevs(row, port);
-	set_cell(row, LINK, link_name(device, port));
+	set_cell(row, LINK, rd_link_name(device, port));
 	set_cell(row, STATE, port->state);
+	set_cell(row, PHYSICAL, port->phys_state);
 	set_cell(row, RATE, port->rate);
+	set_cell(row, LANES, port->lanes);
+	if (port->n_netdevs && port->netdevs[0].mtu) {
+		snprintf(num, sizeof(num), "%u", port->netdevs[0].mtu);
+		set_cell(row, MTU, num);
+	}
 	set_capture(row, device, port);
 }
 
@@ -132,12 +196,12 @@ static size_t terminal_width(void)
 {
 	const char *text = getenv("COLUMNS");
 	struct winsize size;
-	uint64_t columns;
+	uint64_t wide;
 
 	if (!isatty(STDOUT_FILENO))
 		return 0;
-	if (text && !rd_parse_u64(text, 20, 10000, &columns))
-		return (size_t)columns;
+	if (text && !rd_parse_u64(text, 20, 10000, &wide))
+		return (size_t)wide;
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
@@ -163,6 +227,8 @@ static void print_row(const struct row *row, const size_t width[COLUMNS], size_t
 	size_t at = 0;
 
 	for (int c = 0; c < CAPTURE; c++) {
+		if (!width[c])
+			continue;
 		printf("%*s%-*s", c ? GAP : 0, "", (int)width[c], row->cell[c]);
 		at += width[c] + GAP;
 	}
@@ -187,15 +253,54 @@ static size_t count_rows(const struct rd_devices *devices)
 	return n;
 }
 
-static int print_table(const struct rd_devices *devices)
+static bool has_mixed_functions(const struct rd_devices *devices)
 {
-	size_t n = count_rows(devices), terminal = terminal_width(), width[COLUMNS] = {0}, r = 1;
+	for (size_t i = 0; i < devices->n; i++)
+		if (devices->dev[i].function.kind > RD_FUNCTION_PF)
+			return true;
+	return false;
+}
+
+/* "mlx5_0 represents: pf0vf0 (VF 0), en3f0pf0sf88 (SF 88 of controller 1)" */
+static void print_representors(const struct rd_device *device)
+{
+	for (unsigned int i = 0; i < device->n_representors; i++) {
+		const struct rd_representor *rep = &device->representors[i];
+
+		if (!i)
+			printf("%s represents: ", device->name);
+		printf("%s%s (%s", i ? ", " : "", rep->netdev, rd_function_name(rep->kind));
+		printf(" %u", rep->kind == RD_FUNCTION_PF ? rep->pf : rep->number);
+		if (rep->has_controller && rep->controller)
+			printf(" of controller %u", rep->controller);
+		printf(")%s", i + 1 == device->n_representors ? "\n" : "");
+	}
+}
+
+/* The widest cell of each column that is shown, 0 for those that are not. */
+static void measure(
+	size_t width[COLUMNS], const struct row *rows, size_t n, bool verbose, bool mixed)
+{
+	for (int c = 0; c < COLUMNS; c++) {
+		width[c] = 0;
+		if (!verbose &&
+			(columns[c].shown == VERBOSE || (columns[c].shown == MIXED && !mixed)))
+			continue;
+		for (size_t r = 0; r < n; r++)
+			if (strlen(rows[r].cell[c]) > width[c])
+				width[c] = strlen(rows[r].cell[c]);
+	}
+}
+
+static int print_table(const struct rd_devices *devices, bool verbose)
+{
+	size_t n = count_rows(devices), terminal = terminal_width(), width[COLUMNS], r = 1;
 	struct row *rows = calloc(n + 1, sizeof(*rows));
 
 	if (!rows)
 		return -1;
 	for (int c = 0; c < COLUMNS; c++)
-		set_cell(&rows[0], c, titles[c]);
+		set_cell(&rows[0], c, columns[c].title);
 	for (size_t i = 0; i < devices->n; i++) {
 		const struct rd_device *device = &devices->dev[i];
 
@@ -204,167 +309,22 @@ static int print_table(const struct rd_devices *devices)
 		for (unsigned int p = 0; p < device->n_ports; p++)
 			fill_row(&rows[r++], device, &device->ports[p]);
 	}
-	for (r = 0; r <= n; r++)
-		for (int c = 0; c < COLUMNS; c++)
-			if (strlen(rows[r].cell[c]) > width[c])
-				width[c] = strlen(rows[r].cell[c]);
+	measure(width, rows, n + 1, verbose, has_mixed_functions(devices));
 	for (r = 0; r <= n; r++)
 		print_row(&rows[r], width, terminal);
+	for (size_t i = 0; verbose && i < devices->n; i++)
+		print_representors(&devices->dev[i]);
 	free(rows);
 	return 0;
 }
 
-/* ---- JSON; what is unknown is null ---- */
-
-static json_t *json_text(const char *text)
-{
-	return *text ? json_string(text) : json_null();
-}
-
-static json_t *json_number(uint64_t n)
-{
-	return n && n <= INT64_MAX ? json_integer((json_int_t)n) : json_null();
-}
-
-static json_t *json_id(uint32_t id)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "0x%04" PRIx32, id);
-	return json_text(id ? text : "");
-}
-
-static json_t *json_guid(uint64_t guid)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%04x:%04x:%04x:%04x", (unsigned int)(guid >> 48),
-		(unsigned int)(guid >> 32 & 0xffff), (unsigned int)(guid >> 16 & 0xffff),
-		(unsigned int)(guid & 0xffff));
-	return json_text(guid ? text : "");
-}
-
-static json_t *json_mac(const uint8_t mac[6])
-{
-	static const uint8_t none[6];
-	char text[24];
-
-	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
-		mac[3], mac[4], mac[5]);
-	return json_text(memcmp(mac, none, 6) ? text : "");
-}
-
-static json_t *json_netdevs(const struct rd_port *port)
-{
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < port->n_netdevs; i++) {
-		const struct rd_netdev *netdev = &port->netdevs[i];
-
-		json_array_append_new(
-			list, json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", netdev->name, "mac",
-				      json_mac(netdev->mac), "mtu", json_number(netdev->mtu),
-				      "ifindex", json_number(netdev->ifindex), "operstate",
-				      json_text(netdev->operstate)));
-	}
-	return list;
-}
-
-static json_t *json_gids(const struct rd_device *device, const struct rd_port *port)
-{
-	static const char *const types[] = {
-		[RD_GID_IB] = "IB", [RD_GID_ROCE_V1] = "RoCE v1", [RD_GID_ROCE_V2] = "RoCE v2"};
-	bool iwarp = !strcmp(device->node_type, "RNIC");
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < port->n_gids; i++) {
-		const struct rd_gid *gid = &port->gids[i];
-		char text[INET6_ADDRSTRLEN];
-
-		inet_ntop(AF_INET6, gid->raw, text, sizeof(text));
-		json_array_append_new(
-			list, json_pack("{s:i, s:s, s:s, s:o}", "index", (int)gid->index, "gid",
-				      text, "type", iwarp ? "iWARP" : types[gid->type], "netdev",
-				      json_text(gid->ndev)));
-	}
-	return list;
-}
-
-static json_t *json_capture(const struct rd_device *device, const struct rd_port *port)
-{
-	static const char *const verdicts[] = {
-		[RD_CAPTURE_YES] = "yes",
-		[RD_CAPTURE_NETDEV] = "netdev",
-		[RD_CAPTURE_NO] = "no",
-	};
-	const char *why, *todo;
-	enum rd_verdict verdict = rd_port_verdict(device, port, &why, &todo);
-
-	return json_pack("{s:s, s:s, s:o}", "verdict", verdicts[verdict], "why", why, "todo",
-		json_text(todo));
-}
-
-static json_t *json_ports(const struct rd_device *device)
-{
-	static const char *const layers[] = {
-		[RD_LINK_UNKNOWN] = "",
-		[RD_LINK_ETHERNET] = "Ethernet",
-		[RD_LINK_INFINIBAND] = "InfiniBand",
-		[RD_LINK_RAW] = "",
-	};
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < device->n_ports; i++) {
-		const struct rd_port *port = &device->ports[i];
-		bool ib = port->link == RD_LINK_INFINIBAND;
-
-		json_array_append_new(list,
-			json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-				"port", (int)port->num, "link", json_text(link_name(device, port)),
-				"link_layer", json_text(layers[port->link]), "state",
-				json_text(port->state), "phys_state", json_text(port->phys_state),
-				"rate", json_text(port->rate), "bits_per_second",
-				json_number(port->speed), "lid",
-				ib ? json_integer(port->lid) : json_null(), "sm_lid",
-				ib ? json_integer(port->sm_lid) : json_null(), "netdevs",
-				json_netdevs(port), "gids", json_gids(device, port), "capture",
-				json_capture(device, port)));
-	}
-	return list;
-}
-
-static int print_json(const struct rd_devices *devices)
-{
-	json_t *list = json_array(), *root;
-	int ret = -1;
-
-	for (size_t i = 0; i < devices->n; i++) {
-		const struct rd_device *device = &devices->dev[i];
-
-		json_array_append_new(list,
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-				"name", device->name, "pci", json_text(device->pci), "driver",
-				json_text(device->driver), "firmware", json_text(device->fw),
-				"board_id", json_text(device->board_id), "hca_type",
-				json_text(device->hca_type), "node_type",
-				json_text(device->node_type), "node_desc",
-				json_text(device->node_desc), "node_guid",
-				json_guid(device->node_guid), "vendor_id",
-				json_id(device->vendor_id), "part_id", json_id(device->part_id),
-				"ports", json_ports(device)));
-	}
-	root = json_pack("{s:i, s:o}", "version", 1, "devices", list);
-	if (root && json_array_size(list) == devices->n)
-		ret = json_dumpf(root, stdout, JSON_INDENT(2));
-	json_decref(root);
-	putchar('\n');
-	return ret;
-}
-
 /* ---- the command ---- */
 
-static int print_devices(const struct rd_devices *devices, bool json, struct rd_error *err)
+static int print_devices(
+	const struct rd_devices *devices, const struct settings *settings, struct rd_error *err)
 {
+	bool json = settings->json;
+
 	if (!devices->n && !json && *devices->sysroot)
 		return rd_fail(err, RD_CLASS_DEVICE, 0,
 			"copy sys/class/infiniband, sys/class/net and sys/devices of a machine "
@@ -376,7 +336,8 @@ static int print_devices(const struct rd_devices *devices, bool json, struct rd_
 			"(rdma link add rxe0 type rxe netdev NETDEV)",
 			"no RDMA devices");
 	errno = 0;
-	if ((json ? print_json : print_table)(devices) || fflush(stdout) || ferror(stdout))
+	if ((json ? rd_list_json(devices) : print_table(devices, settings->verbose)) ||
+		fflush(stdout) || ferror(stdout))
 		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
 			"cannot write the list to standard output");
 	return 0;
@@ -395,9 +356,10 @@ int rd_cmd_list(int argc, char **argv)
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &settings))
 		return RD_CLASS_USAGE;
-	if (rd_devices_load(&devices, settings.sysroot, &err))
+	/* Only the JSON tells all GIDs, of which there may be thousands. */
+	if ((settings.json ? rd_devices_load : rd_devices_glance)(&devices, settings.sysroot, &err))
 		return rd_cli_fail(&err);
-	if (print_devices(&devices, settings.json, &err))
+	if (print_devices(&devices, &settings, &err))
 		status = rd_cli_fail(&err);
 	rd_devices_free(&devices);
 	return status;

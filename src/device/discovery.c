@@ -3,6 +3,9 @@
  * Every RDMA device of the machine, or of a copied sysfs tree (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci).
  */
+#include "devlink.h"
+#include "function.h"
+#include "nldev.h"
 #include "port.h"
 #include "sysfs.h"
 #include <ctype.h>
@@ -124,7 +127,7 @@ static void load_identity(struct rd_device *device, const char *root, const char
 	device->copied = *root != '\0';
 }
 
-static int load_ports(struct rd_device *device, const char *root, const char *base)
+static int load_ports(struct rd_device *device, const char *root, const char *base, bool glance)
 {
 	struct rd_names names;
 	int ret = 0;
@@ -142,12 +145,12 @@ static int load_ports(struct rd_device *device, const char *root, const char *ba
 	}
 	/* How many there are must be known before netdevs are told apart. */
 	for (unsigned int i = 0; i < device->n_ports && !ret; i++)
-		ret = rd_port_load(&device->ports[i], device, root, base);
+		ret = rd_port_load(&device->ports[i], device, root, base, glance);
 	rd_names_free(&names);
 	return ret;
 }
 
-static int load_device(struct rd_device *device, const char *root, const char *name)
+static int load_device(struct rd_device *device, const char *root, const char *name, bool glance)
 {
 	char base[PATH_MAX];
 	int n = snprintf(base, sizeof(base), "%s/sys/class/infiniband/%s", root, name);
@@ -156,7 +159,8 @@ static int load_device(struct rd_device *device, const char *root, const char *n
 	if (n < 0 || (size_t)n >= sizeof(base))
 		return 0;
 	load_identity(device, root, base);
-	return load_ports(device, root, base);
+	rd_function_load(device, base);
+	return load_ports(device, root, base, glance);
 }
 
 static int list_devices(struct rd_names *names, const char *root, struct rd_error *err)
@@ -183,7 +187,40 @@ static char *copy_root(const char *sysroot)
 	return strndup(sysroot, n);
 }
 
-int rd_devices_load(struct rd_devices *devices, const char *sysroot, struct rd_error *err)
+static bool netlink_has(const struct rd_nldev_devices *seen, const char *name)
+{
+	for (size_t i = 0; i < seen->n; i++)
+		if (!strcmp(seen->dev[i].name, name))
+			return true;
+	return false;
+}
+
+/*
+ * A container may see the host's sysfs: what the kernel does not list for this network namespace
+ * cannot be used in it.
+ */
+static void keep_own(struct rd_devices *devices, struct rd_names *names)
+{
+	struct rd_nldev_devices seen;
+	size_t kept = 0;
+
+	if (*devices->sysroot || rd_nldev_load(&seen, NULL))
+		return;
+	devices->by_netlink = true;
+	for (size_t i = 0; i < names->n; i++) {
+		char *name = names->name[i];
+
+		if (netlink_has(&seen, name))
+			names->name[kept++] = name;
+		else
+			free(name);
+	}
+	names->n = kept;
+	rd_nldev_free(&seen);
+}
+
+static int devices_load(
+	struct rd_devices *devices, const char *sysroot, bool glance, struct rd_error *err)
 {
 	struct rd_names names = {0};
 	int ret = 0;
@@ -195,16 +232,19 @@ int rd_devices_load(struct rd_devices *devices, const char *sysroot, struct rd_e
 		rd_devices_free(devices);
 		return -1;
 	}
+	keep_own(devices, &names);
 	devices->dev = names.n ? calloc(names.n, sizeof(*devices->dev)) : NULL;
 	if (names.n && !devices->dev)
 		goto no_memory;
 	while (devices->n < names.n && !ret) {
-		ret = load_device(
-			&devices->dev[devices->n], devices->sysroot, names.name[devices->n]);
+		ret = load_device(&devices->dev[devices->n], devices->sysroot,
+			names.name[devices->n], glance);
 		devices->n++;
 	}
 	if (ret)
 		goto no_memory;
+	if (!*devices->sysroot)
+		rd_devlink_representors(devices);
 	rd_names_free(&names);
 	return 0;
 no_memory:
@@ -213,12 +253,23 @@ no_memory:
 	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot list the RDMA devices");
 }
 
+int rd_devices_load(struct rd_devices *devices, const char *sysroot, struct rd_error *err)
+{
+	return devices_load(devices, sysroot, false, err);
+}
+
+int rd_devices_glance(struct rd_devices *devices, const char *sysroot, struct rd_error *err)
+{
+	return devices_load(devices, sysroot, true, err);
+}
+
 void rd_devices_free(struct rd_devices *devices)
 {
 	for (size_t i = 0; i < devices->n; i++) {
 		for (unsigned int p = 0; p < devices->dev[i].n_ports; p++)
 			free(devices->dev[i].ports[p].gids);
 		free(devices->dev[i].ports);
+		free(devices->dev[i].representors);
 	}
 	free(devices->dev);
 	free(devices->sysroot);

@@ -237,6 +237,34 @@ int rd_devices_find(const struct rd_devices *devices, const char *name, unsigned
 	return 0;
 }
 
+int rd_devices_one(const struct rd_devices *devices, const char *name,
+	const struct rd_device **device, struct rd_error *err)
+{
+	char clean[RD_NAME_MAX + 8];
+	struct match match;
+	struct words there = {0};
+
+	if (!devices->n)
+		return fail_without_devices(devices, err);
+	if (!name && devices->n > 1) {
+		words_add_devices(&there, devices);
+		return rd_fail(err, RD_CLASS_USAGE, 0, "name one of them",
+			"there are %zu RDMA devices: %s", devices->n, there.text);
+	}
+	if (!name) {
+		*device = devices->dev;
+		return 0;
+	}
+	rd_text_clean(clean, sizeof(clean), name);
+	if (!find_name(devices, clean, &match)) {
+		split_port(clean);
+		if (!find_name(devices, clean, &match))
+			return fail_unknown(devices, clean, err);
+	}
+	*device = match.device;
+	return 0;
+}
+
 /* How much a port is to be preferred when none is named; 0: not at all. */
 static int merit(const struct rd_device *device, const struct rd_port *port)
 {

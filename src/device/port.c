@@ -51,6 +51,15 @@ static void read_rate(struct rd_port *port, const char *text)
 			(int)(whole + (part ? part + 1 : 0)), text);
 }
 
+/* The "4X EDR" of "100 Gb/sec (4X EDR)". */
+static void read_lanes(struct rd_port *port, const char *text)
+{
+	const char *from = strchr(text, '('), *to = from ? strchr(from, ')') : NULL;
+
+	if (to)
+		snprintf(port->lanes, sizeof(port->lanes), "%.*s", (int)(to - from - 1), from + 1);
+}
+
 static uint32_t read_lid(const char *base, unsigned int port, const char *file)
 {
 	uint64_t lid;
@@ -75,6 +84,7 @@ static void load_link(struct rd_port *port, const char *base)
 	say_state(port->phys_state, sizeof(port->phys_state), text);
 	rd_sysfs_text(text, sizeof(text), "%s/ports/%u/rate", base, port->num);
 	read_rate(port, text);
+	read_lanes(port, text);
 	port->lid = read_lid(base, port->num, "lid");
 	port->sm_lid = read_lid(base, port->num, "sm_lid");
 }
@@ -128,6 +138,27 @@ static struct rd_gid *gids_add(struct rd_port *port)
 	return &port->gids[port->n_gids++];
 }
 
+/* 0 also where nothing is set at this place; -1 without memory. */
+static int load_gid(struct rd_port *port, const char *base, const char *place)
+{
+	char text[48];
+	uint8_t raw[16];
+	uint64_t index;
+	struct rd_gid *gid;
+
+	if (rd_parse_u64(place, 0, UINT16_MAX, &index) ||
+		rd_sysfs_text(text, sizeof(text), "%s/ports/%u/gids/%s", base, port->num, place) ||
+		rd_hex_bytes(text, 2, raw, sizeof(raw)) || !gid_is_set(port, raw))
+		return 0;
+	gid = gids_add(port);
+	if (!gid)
+		return -1;
+	memcpy(gid->raw, raw, sizeof(raw));
+	gid->index = (unsigned int)index;
+	load_gid_attrs(gid, port, base);
+	return 0;
+}
+
 /* A table may have 1024 places with three set: nothing more is read of those that are not. */
 static int load_gids(struct rd_port *port, const char *base)
 {
@@ -136,26 +167,8 @@ static int load_gids(struct rd_port *port, const char *base)
 
 	if (rd_sysfs_list(&names, "%s/ports/%u/gids", base, port->num))
 		return 0;
-	for (size_t i = 0; i < names.n && !ret; i++) {
-		char text[48];
-		uint8_t raw[16];
-		uint64_t index;
-		struct rd_gid *gid;
-
-		if (rd_parse_u64(names.name[i], 0, UINT16_MAX, &index) ||
-			rd_sysfs_text(text, sizeof(text), "%s/ports/%u/gids/%s", base, port->num,
-				names.name[i]) ||
-			rd_hex_bytes(text, 2, raw, sizeof(raw)) || !gid_is_set(port, raw))
-			continue;
-		gid = gids_add(port);
-		if (!gid) {
-			ret = -1;
-			break;
-		}
-		memcpy(gid->raw, raw, sizeof(raw));
-		gid->index = (unsigned int)index;
-		load_gid_attrs(gid, port, base);
-	}
+	for (size_t i = 0; i < names.n && !ret; i++)
+		ret = load_gid(port, base, names.name[i]);
 	rd_names_free(&names);
 	return ret;
 }
@@ -262,11 +275,12 @@ static void load_netdevs(
 		add_netdev_by_mac(port, root);
 }
 
-int rd_port_load(
-	struct rd_port *port, const struct rd_device *device, const char *root, const char *base)
+int rd_port_load(struct rd_port *port, const struct rd_device *device, const char *root,
+	const char *base, bool glance)
 {
 	load_link(port, base);
-	if (load_gids(port, base))
+	/* The first place is the port's own; of a bond it names the bond. */
+	if (glance ? load_gid(port, base, "0") : load_gids(port, base))
 		return -1;
 	load_netdevs(port, device, root, base);
 	return 0;

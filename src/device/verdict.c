@@ -6,6 +6,7 @@
 #include "verdict.h"
 
 #include <linux/capability.h>
+#include <rdmadump/info.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -76,7 +77,7 @@ static const struct rule *rule_of(const struct rd_device *device, const struct r
 }
 
 /* capget() itself, to spare a library for one bit. */
-static bool may_open_raw(void)
+bool rd_may_open_raw(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
@@ -86,16 +87,36 @@ static bool may_open_raw(void)
 	return data[CAP_TO_INDEX(CAP_NET_RAW)].effective & CAP_TO_MASK(CAP_NET_RAW);
 }
 
-struct rd_judgement rd_port_judge(const struct rd_device *device, const struct rd_port *port)
+static const char sniffed[] = "the adapter's own sniffer, kernel bypass included";
+
+struct rd_judgement rd_port_judge_kind(const struct rd_device *device, const struct rd_port *port)
 {
 	const struct rule *rule = rule_of(device, port);
-	struct rd_judgement j = {rule->verdict, rule->whole, rule->why, rule->todo};
 
+	return (struct rd_judgement){
+		rule->verdict, rule->whole, *rule->why ? rule->why : sniffed, rule->todo};
+}
+
+/* Older than what ibdump asks for; a version that cannot be read is let pass. */
+static bool is_too_old(const struct rd_device *device, const struct rd_port *port)
+{
+	const char *least = rd_firmware_minimum(device, port);
+
+	return *least && *device->fw && rd_version_compare(device->fw, least) < 0;
+}
+
+struct rd_judgement rd_port_judge(const struct rd_device *device, const struct rd_port *port)
+{
+	struct rd_judgement j = rd_port_judge_kind(device, port);
+
+	if (is_too_old(device, port))
+		return (struct rd_judgement){RD_CAPTURE_NO, false,
+			"the firmware is older than the first that can sniff",
+			port->link == RD_LINK_INFINIBAND ? "update it to 2.33.5000 or newer"
+							 : "update it to 2.11.1140 or newer"};
 	if (device->no_steering)
 		return (struct rd_judgement){RD_CAPTURE_NO, false,
-			"mlx4_core runs without flow steering",
-			"put 'options mlx4_core log_num_mgm_entry_size=-1' into "
-			"/etc/modprobe.d/mlx4.conf and load the driver again"};
+			"mlx4_core runs without flow steering", RD_MLX4_STEERING};
 	if (j.verdict == RD_CAPTURE_NETDEV && !port->n_netdevs) {
 		j.verdict = RD_CAPTURE_NO;
 		j.whole = false;
@@ -103,13 +124,11 @@ struct rd_judgement rd_port_judge(const struct rd_device *device, const struct r
 		if (!*j.todo)
 			j.todo = "look for the netdev in the host's network namespace";
 	}
-	if (j.verdict != RD_CAPTURE_NO && j.whole && !device->copied && !may_open_raw()) {
-		j.todo = "run as root, or: setcap cap_net_raw+ep on rdmadump";
+	if (j.verdict != RD_CAPTURE_NO && j.whole && !device->copied && !rd_may_open_raw()) {
+		j.todo = RD_NEEDS_RAW;
 		if (j.verdict == RD_CAPTURE_YES)
 			j.why = "needs CAP_NET_RAW";
 	}
-	if (!*j.why)
-		j.why = "the adapter's own sniffer, kernel bypass included";
 	return j;
 }
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Everything that can be asked of one device: sysfs, the driver, verbs, the device itself. */
+#ifndef RDMADUMP_INFO_H
+#define RDMADUMP_INFO_H
+
+#include <rdmadump/device.h>
+#include <rdmadump/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- facts: what is only passed on, by name ---- */
+
+enum rd_fact_kind {
+	RD_FACT_TEXT,
+	RD_FACT_NUMBER,
+	RD_FACT_HEX,  /* a number of which the bits matter */
+	RD_FACT_WORDS /* words with ", " between them; "" is none */
+};
+
+struct rd_fact {
+	char key[48];	/* for JSON: "max_qp" */
+	char title[48]; /* for people: "QPs" */
+	enum rd_fact_kind kind;
+	uint64_t number;
+	char text[320];
+};
+
+struct rd_facts {
+	struct rd_fact *fact;
+	size_t n;
+};
+
+void rd_facts_free(struct rd_facts *facts);
+/* They append; without memory, or beyond a bound that no device reaches, the fact is left out. */
+void rd_facts_number(struct rd_facts *f, const char *key, const char *title, uint64_t n);
+void rd_facts_hex(struct rd_facts *f, const char *key, const char *title, uint64_t n);
+void rd_facts_text(struct rd_facts *f, const char *key, const char *title, const char *text);
+/* The names of the bits of `mask` that are set; unnamed ones as "bit 17". */
+struct rd_bit_name {
+	unsigned int bit;
+	const char *name;
+};
+void rd_facts_bits(struct rd_facts *f, const char *key, const char *title, uint64_t mask,
+	const struct rd_bit_name *names, size_t n);
+void rd_bits_text(char *buf, size_t size, uint64_t mask, const struct rd_bit_name *names, size_t n);
+
+/* ---- the parts ---- */
+
+struct rd_pci_link {
+	char speed[24], max_speed[24]; /* "16.0 GT/s PCIe"; "" if unknown */
+	uint32_t width, max_width;     /* lanes, 0 if unknown */
+	int numa_node;		       /* -1 if unknown or none */
+	char cpus[128];		       /* near it: "0-15,32-47" */
+	uint32_t subsystem_vendor, subsystem_device;
+};
+
+/* A kernel module: "in the kernel" or somebody else's, as far as it shows. */
+enum rd_origin { RD_ORIGIN_UNKNOWN, RD_ORIGIN_KERNEL, RD_ORIGIN_OFED, RD_ORIGIN_OTHER };
+struct rd_module {
+	char name[32], version[64], srcversion[40];
+	char path[256]; /* below /lib/modules/RELEASE, "" if unknown or built in */
+	enum rd_origin origin;
+	bool loaded;
+};
+
+struct rd_port_info {
+	bool has_cap_mask;
+	uint32_t cap_mask;
+	uint32_t lmc, sm_sl;
+	uint16_t *pkeys; /* those that are set */
+	uint32_t *pkey_index;
+	unsigned int n_pkeys;
+	struct rd_facts settings; /* of RoCE, where they can be read */
+	/* By verbs, if rd_info.opened. MTUs in bytes, 0 if unknown. */
+	uint32_t active_mtu, max_mtu;
+	char lanes[24];	       /* "4X XDR": sysfs of older kernels knows no XDR */
+	uint64_t speed;	       /* bit/s */
+	struct rd_facts facts; /* tables, limits */
+};
+
+/* What firmware there is in the device, as devlink tells: name "fw.version" or "fw.psid". */
+struct rd_firmware_version {
+	char name[48], value[64];
+	enum { RD_FW_FIXED, RD_FW_RUNNING, RD_FW_STORED } kind;
+};
+
+enum rd_answer { RD_UNKNOWN, RD_NO, RD_YES };
+
+/* What a ConnectX itself says of its sniffer (QUERY_HCA_CAP). */
+struct rd_mlx5_caps {
+	bool asked;	  /* the device answered */
+	char reason[160]; /* why not; "" if it answered */
+	enum rd_answer shared_tir, sniffer_rx, sniffer_tx, ib_port_sniffer;
+	char psid[20]; /* QUERY_ADAPTER; "" if it did not say */
+};
+
+/* One condition of a capture. */
+struct rd_check {
+	const char *key, *title;
+	enum rd_answer answer;
+	char why[320], todo[200]; /* todo: "" when there is nothing to do */
+};
+#define RD_CHECKS_MAX 16
+
+struct rd_info {
+	const struct rd_device *device;
+	const char *sysroot;
+	char sys_image_guid[24], hw_rev[16];
+	struct rd_pci_link pci;
+	struct rd_module modules[2]; /* the NIC's, the RDMA one's; name "" if there is none */
+	const char *provider;	     /* of libibverbs: "mlx5" */
+	struct rd_port_info *ports;  /* one for each of device->ports */
+	struct rd_firmware_version *firmware;
+	size_t n_firmware;
+	char serial[64]; /* of the board, by devlink */
+
+	bool opened;	      /* verbs could ask */
+	char closed_why[320]; /* why not */
+	char verbs_fw[64];
+	struct rd_facts limits;		/* by ibv_query_device_ex */
+	struct rd_facts provider_facts; /* by the provider (mlx5dv_query_device) */
+	struct rd_mlx5_caps mlx5;
+	char lockdown[32]; /* "none", "integrity", "confidentiality"; "" if unknown */
+};
+
+/*
+ * Collects all that can be had; what cannot be is left empty, with its reason where there is one.
+ * With a sysroot nothing but files is asked. `device` must outlive the result. -1 without memory.
+ */
+int rd_info_load(struct rd_info *info, const struct rd_device *device, const char *sysroot,
+	struct rd_error *err);
+void rd_info_free(struct rd_info *info);
+
+/*
+ * Can this port be captured, condition by condition, from what is known now (more than
+ * rd_port_verdict() knows, since the device was asked)? Returns their number; the verdict is theirs
+ * together.
+ */
+unsigned int rd_info_checks(const struct rd_info *info, const struct rd_port *port,
+	struct rd_check checks[RD_CHECKS_MAX], enum rd_verdict *verdict);
+
+/* ---- small facts ---- */
+
+/*
+ * <0, 0, >0, as a is older than, the same as or newer than b. Numbers are compared as numbers, a
+ * missing part is 0 (1.68 is 1.68.0), "-rc1" is older than nothing, any other suffix newer.
+ */
+int rd_version_compare(const char *a, const char *b);
+/* The oldest firmware that is known to sniff on this port; "" if none is known. */
+const char *rd_firmware_minimum(const struct rd_device *device, const struct rd_port *port);
+
+/* Words for the bits of a port's capability mask (InfiniBand: PortInfo.CapabilityMask). */
+void rd_cap_mask_text(char *buf, size_t size, uint32_t mask, enum rd_link link);
+
+/* "4X XDR" and bit/s from verbs' active_speed and active_width; "" and 0 if it has no such. */
+uint64_t rd_link_speed(uint32_t speed, uint32_t width, char *lanes, size_t size);
+
+#endif

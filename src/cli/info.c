@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* `rdmadump info`: what a support engineer asks first of a device, as text or JSON. */
+#include "cli.h"
+#include "list_json.h"
+#include "sheet.h"
+#include <argp.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <rdmadump/device.h>
+#include <rdmadump/info.h>
+#include <rdmadump/resource.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QPS_SHOWN  64 /* more would scroll the rest away; JSON has all */
+#define GIDS_SHOWN 32
+
+struct settings {
+	const char *sysroot, *device;
+	bool json, verbose;
+};
+
+enum { OPT_JSON = 0x100, OPT_SYSROOT };
+
+static const struct argp_option options[] = {{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
+	{"sysroot", OPT_SYSROOT, "DIR", 0,
+		"Read the copied sysfs tree DIR/sys; the device itself is not asked", 0},
+	{"verbose", 'v', NULL, 0, "All limits, all GIDs, all QPs", 0}, {0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct settings *settings = state->input;
+
+	switch (key) {
+	case OPT_JSON:
+		settings->json = true;
+		return 0;
+	case OPT_SYSROOT:
+		settings->sysroot = arg;
+		return 0;
+	case 'v':
+		settings->verbose = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (settings->device)
+			argp_error(state, "'%s' is one word too many: info takes one device", arg);
+		settings->device = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* What is being told, and how. */
+struct telling {
+	struct sheet *sheet;
+	const struct rd_info *info;
+	const struct rd_resources *resources; /* NULL: unknown */
+	const char *no_resources;	      /* why */
+	bool verbose;
+};
+
+/* ---- what to look at first ---- */
+
+static void found(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void found(json_t *list, const char *fmt, ...)
+{
+	char text[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	json_array_append_new(list, json_string(text));
+}
+
+static void find_pci(const struct rd_info *info, json_t *list)
+{
+	const struct rd_pci_link *pci = &info->pci;
+
+	if (pci->width && pci->width < pci->max_width)
+		found(list, "the PCI link has %u of %u lanes: look at slot, riser and bifurcation",
+			pci->width, pci->max_width);
+	if (*pci->speed && *pci->max_speed && rd_version_compare(pci->speed, pci->max_speed) < 0)
+		found(list, "the PCI link runs at %s, it could at %s: look at slot and BIOS",
+			pci->speed, pci->max_speed);
+}
+
+static const struct rd_firmware_version *find_version(
+	const struct rd_info *info, const char *name, int kind)
+{
+	for (size_t i = 0; i < info->n_firmware; i++)
+		if ((int)info->firmware[i].kind == kind && !strcmp(info->firmware[i].name, name))
+			return &info->firmware[i];
+	return NULL;
+}
+
+static void find_firmware(const struct rd_info *info, json_t *list)
+{
+	const struct rd_firmware_version *stored = find_version(info, "fw.version", RD_FW_STORED);
+	const struct rd_firmware_version *running = find_version(info, "fw.version", RD_FW_RUNNING);
+	const struct rd_device *d = info->device;
+
+	if (stored && running && rd_version_compare(stored->value, running->value))
+		found(list, "firmware %s runs, %s is stored: it starts with the next reset",
+			running->value, stored->value);
+	if (*d->fw && *info->verbs_fw && rd_version_compare(d->fw, info->verbs_fw))
+		found(list, "sysfs says firmware %s, the device %s", d->fw, info->verbs_fw);
+	if (*info->mlx5.psid && *d->board_id && strcmp(info->mlx5.psid, d->board_id))
+		found(list, "sysfs says PSID %s, the device %s", d->board_id, info->mlx5.psid);
+}
+
+static void find_modules(const struct rd_info *info, json_t *list)
+{
+	const struct rd_module *a = &info->modules[0], *b = &info->modules[1];
+
+	if (a->loaded && *b->name && !b->loaded)
+		found(list, "%s is loaded, %s is not: modprobe %s", a->name, b->name, b->name);
+	if (a->origin && b->origin && a->origin != b->origin)
+		found(list, "%s and %s are not from the same place", a->name, b->name);
+}
+
+static void find_ports(const struct rd_info *info, json_t *list)
+{
+	for (unsigned int i = 0; i < info->device->n_ports; i++) {
+		const struct rd_port *port = &info->device->ports[i];
+
+		if (*port->state && strcmp(port->state, "active"))
+			found(list, "port %u is %s%s%s", port->num, port->state,
+				*port->phys_state ? ", physically " : "", port->phys_state);
+	}
+}
+
+static void tell_findings(const struct telling *t)
+{
+	json_t *list = json_array();
+	size_t n;
+
+	find_pci(t->info, list);
+	find_firmware(t->info, list);
+	find_modules(t->info, list);
+	find_ports(t->info, list);
+	n = json_array_size(list);
+	for (size_t i = 0; t->sheet->text && i < n; i++)
+		printf("! %s\n", json_string_value(json_array_get(list, i)));
+	sheet_json(t->sheet, "findings", list);
+}
+
+/* ---- parts ---- */
+
+static void tell_facts(const struct telling *t, const struct rd_facts *facts, bool all)
+{
+	for (size_t i = 0; i < facts->n; i++) {
+		const struct rd_fact *f = &facts->fact[i];
+		char text[sizeof(f->text) + 24] = "";
+		json_t *value = NULL;
+
+		switch (f->kind) {
+		case RD_FACT_TEXT:
+			snprintf(text, sizeof(text), "%s", f->text);
+			value = json_string(f->text);
+			break;
+		case RD_FACT_NUMBER:
+			snprintf(text, sizeof(text), "%ju", (uintmax_t)f->number);
+			value = f->number <= INT64_MAX ? json_integer((json_int_t)f->number)
+						       : json_string(text);
+			break;
+		case RD_FACT_HEX:
+			snprintf(text, sizeof(text), "0x%jx", (uintmax_t)f->number);
+			value = json_string(text);
+			break;
+		case RD_FACT_WORDS:
+			snprintf(text, sizeof(text), "%s", *f->text ? f->text : "none");
+			value = json_string(f->text);
+			break;
+		}
+		sheet_value(t->sheet, f->key, f->title, value, all ? text : "");
+	}
+}
+
+static void tell_identity(const struct telling *t)
+{
+	const struct rd_device *d = t->info->device;
+	char text[256], function[48];
+	json_t *guid = rd_json_guid(d->node_guid);
+
+	sheet_section(t->sheet, "identity", "Identity");
+	sheet_text(t->sheet, "name", "name", d->name);
+	snprintf(text, sizeof(text), *d->hca_type ? "%s (%s)" : "%s", rd_device_model(d),
+		d->hca_type);
+	sheet_value(t->sheet, "model", "adapter", rd_json_text(rd_device_model(d)),
+		*rd_device_model(d) ? text : d->hca_type);
+	sheet_json(t->sheet, "hca_type", rd_json_text(d->hca_type));
+	sheet_text(t->sheet, "board_id", "board id (PSID)", d->board_id);
+	sheet_text(t->sheet, "device_psid", "PSID by the device", t->info->mlx5.psid);
+	sheet_text(t->sheet, "serial", "serial number", t->info->serial);
+	sheet_text(t->sheet, "hw_rev", "hardware revision", t->info->hw_rev);
+	sheet_text(t->sheet, "node_type", "node type", d->node_type);
+	sheet_text(t->sheet, "node_desc", "node description", d->node_desc);
+	sheet_value(t->sheet, "node_guid", "node GUID", guid,
+		json_is_string(guid) ? json_string_value(guid) : "");
+	sheet_text(t->sheet, "sys_image_guid", "system image GUID", t->info->sys_image_guid);
+	rd_function_text(&d->function, function, sizeof(function));
+	sheet_value(t->sheet, "function", "function", rd_json_function(&d->function), function);
+	sheet_json(t->sheet, "representors", rd_json_representors(d));
+	for (unsigned int i = 0; i < d->n_representors && i < GIDS_SHOWN; i++) {
+		snprintf(text, sizeof(text), "%s (%s %u)", d->representors[i].netdev,
+			rd_function_name(d->representors[i].kind), d->representors[i].number);
+		sheet_row(t->sheet, i ? "" : "represents", text);
+	}
+	sheet_end(t->sheet);
+}
+
+static void tell_firmware(const struct telling *t)
+{
+	static const char *const kinds[] = {
+		[RD_FW_FIXED] = "fixed", [RD_FW_RUNNING] = "running", [RD_FW_STORED] = "stored"};
+	const struct rd_info *info = t->info;
+	json_t *list = json_array();
+
+	sheet_section(t->sheet, "firmware", "Firmware");
+	sheet_text(t->sheet, "sysfs", "by sysfs", info->device->fw);
+	sheet_text(t->sheet, "verbs", "by verbs", info->verbs_fw);
+	for (size_t i = 0; i < info->n_firmware; i++) {
+		const struct rd_firmware_version *v = &info->firmware[i];
+		char title[96];
+
+		snprintf(title, sizeof(title), "%s, %s", v->name, kinds[v->kind]);
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", v->name, "kind",
+						    kinds[v->kind], "value", v->value));
+		sheet_row(t->sheet, title, v->value);
+	}
+	sheet_json(t->sheet, "devlink", list);
+	sheet_end(t->sheet);
+}
+
+static void tell_module(const struct telling *t, const struct rd_module *m)
+{
+	static const char *const origins[] = {[RD_ORIGIN_UNKNOWN] = "",
+		[RD_ORIGIN_KERNEL] = "the kernel's own",
+		[RD_ORIGIN_OFED] = "MLNX_OFED or DOCA",
+		[RD_ORIGIN_OTHER] = "not the kernel's own"};
+	char text[400];
+
+	if (!*m->name)
+		return;
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s%s", m->name,
+		m->loaded ? "" : ", not loaded or built in", *m->version ? " " : "", m->version,
+		m->origin ? ", " : "", origins[m->origin], *m->path ? ", " : "", m->path,
+		*m->srcversion ? ", srcversion " : "");
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s", m->srcversion);
+	sheet_value(t->sheet, NULL, "module",
+		json_pack("{s:s, s:b, s:o, s:o, s:o, s:o}", "name", m->name, "loaded", m->loaded,
+			"version", rd_json_text(m->version), "srcversion",
+			rd_json_text(m->srcversion), "path", rd_json_text(m->path), "origin",
+			rd_json_text(origins[m->origin])),
+		text);
+}
+
+static void tell_driver(const struct telling *t)
+{
+	sheet_section(t->sheet, "driver", "Driver");
+	sheet_text(t->sheet, "name", "driver", t->info->device->driver);
+	sheet_text(t->sheet, "provider", "libibverbs provider", t->info->provider);
+	sheet_array(t->sheet, "modules");
+	tell_module(t, &t->info->modules[0]);
+	tell_module(t, &t->info->modules[1]);
+	sheet_end(t->sheet);
+	sheet_text(t->sheet, "lockdown", "kernel lockdown", t->info->lockdown);
+	sheet_end(t->sheet);
+}
+
+static void tell_pci(const struct telling *t)
+{
+	const struct rd_device *d = t->info->device;
+	const struct rd_pci_link *pci = &t->info->pci;
+	char text[200], ids[64];
+	uint32_t vendor = d->vendor_id;
+
+	if (!*d->pci) {
+		sheet_json(t->sheet, "pci", json_null());
+		return;
+	}
+	sheet_section(t->sheet, "pci", "PCI");
+	sheet_text(t->sheet, "address", "address", d->pci);
+	snprintf(ids, sizeof(ids), vendor ? "%04x:%04x" : "", vendor, d->part_id);
+	snprintf(text, sizeof(text), pci->subsystem_vendor ? "%s, subsystem %04x:%04x" : "%s", ids,
+		pci->subsystem_vendor, pci->subsystem_device);
+	sheet_value(t->sheet, "id", "ids", rd_json_text(ids), text);
+	snprintf(ids, sizeof(ids), pci->subsystem_vendor ? "%04x:%04x" : "", pci->subsystem_vendor,
+		pci->subsystem_device);
+	sheet_json(t->sheet, "subsystem", rd_json_text(ids));
+	snprintf(text, sizeof(text), pci->width ? "%s x%u of %s x%u" : "", pci->speed, pci->width,
+		pci->max_speed, pci->max_width);
+	sheet_value(t->sheet, "link", "link, of its best",
+		json_pack("{s:o, s:o, s:o, s:o}", "speed", rd_json_text(pci->speed), "width",
+			rd_json_number(pci->width), "max_speed", rd_json_text(pci->max_speed),
+			"max_width", rd_json_number(pci->max_width)),
+		text);
+	snprintf(text, sizeof(text), pci->numa_node >= 0 ? "%d" : "", pci->numa_node);
+	sheet_value(t->sheet, "numa_node", "NUMA node",
+		pci->numa_node >= 0 ? json_integer(pci->numa_node) : json_null(), text);
+	sheet_text(t->sheet, "local_cpus", "CPUs near it", pci->cpus);
+	sheet_end(t->sheet);
+}
+
+static void tell_capture(const struct telling *t, const struct rd_port *port)
+{
+	static const char *const answers[] = {
+		[RD_UNKNOWN] = "unknown", [RD_NO] = "no", [RD_YES] = "yes"};
+	static const char *const verdicts[] = {
+		[RD_CAPTURE_YES] = "yes", [RD_CAPTURE_NETDEV] = "netdev", [RD_CAPTURE_NO] = "no"};
+	static const char *const words[] = {[RD_CAPTURE_YES] = "yes, by the device's sniffer",
+		[RD_CAPTURE_NETDEV] = "netdev only",
+		[RD_CAPTURE_NO] = "no"};
+	struct rd_check checks[RD_CHECKS_MAX];
+	enum rd_verdict verdict;
+	unsigned int n = rd_info_checks(t->info, port, checks, &verdict);
+	json_t *list = json_array();
+	char heading[48];
+
+	snprintf(heading, sizeof(heading), "Capture on port %u", port->num);
+	sheet_section(t->sheet, "capture", heading);
+	sheet_value(
+		t->sheet, "verdict", "possible", json_string(verdicts[verdict]), words[verdict]);
+	for (unsigned int i = 0; i < n; i++) {
+		const struct rd_check *c = &checks[i];
+		char text[sizeof(c->why) + sizeof(c->todo) + 16];
+
+		snprintf(text, sizeof(text), "%-7s  %s%s%s", answers[c->answer], c->why,
+			*c->todo ? "; " : "", c->todo);
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:s, s:o}", "key", c->key, "answer",
+				answers[c->answer], "why", c->why, "todo", rd_json_text(c->todo)));
+		sheet_row(t->sheet, c->title, text);
+	}
+	sheet_json(t->sheet, "checks", list);
+	sheet_end(t->sheet);
+}
+
+static void tell_gids(const struct telling *t, const struct rd_port *port)
+{
+	static const char *const columns[] = {"GID", "TYPE", "ADDRESS", "IPV4", "NETDEV"};
+	json_t *list = rd_json_gids(t->info->device, port), *gid;
+	size_t i, n = json_array_size(list);
+
+	sheet_table(t->sheet, columns, 5);
+	json_array_foreach (list, i, gid) {
+		char index[16];
+
+		if (i >= GIDS_SHOWN && !t->verbose)
+			break;
+		snprintf(index, sizeof(index), "%jd",
+			(intmax_t)json_integer_value(json_object_get(gid, "index")));
+		sheet_cell(t->sheet, index);
+		for (size_t c = 0; c < 4; c++) {
+			static const char *const keys[] = {"type", "gid", "ip", "netdev"};
+			const char *text = json_string_value(json_object_get(gid, keys[c]));
+
+			sheet_cell(t->sheet, text ? text : "");
+		}
+	}
+	sheet_table_end(t->sheet);
+	if (t->sheet->text && n > GIDS_SHOWN && !t->verbose)
+		printf("  %zu more: -v or --json\n", n - GIDS_SHOWN);
+	sheet_json(t->sheet, "gids", list);
+}
+
+static void tell_pkeys(const struct telling *t, const struct rd_port_info *p)
+{
+	json_t *list = json_array();
+	char text[400] = "";
+
+	for (unsigned int i = 0; i < p->n_pkeys; i++) {
+		size_t used = strlen(text);
+		char pkey[8];
+
+		snprintf(pkey, sizeof(pkey), "0x%04x", p->pkeys[i]);
+		json_array_append_new(list,
+			json_pack("{s:i, s:s}", "index", (int)p->pkey_index[i], "pkey", pkey));
+		snprintf(text + used, sizeof(text) - used, "%s%s", i ? ", " : "", pkey);
+	}
+	sheet_value(t->sheet, "pkeys", "P_Keys", list, text);
+}
+
+static void tell_netdevs(const struct telling *t, const struct rd_port *port)
+{
+	sheet_json(t->sheet, "netdevs", rd_json_netdevs(port));
+	for (unsigned int i = 0; i < port->n_netdevs; i++) {
+		const struct rd_netdev *n = &port->netdevs[i];
+		char text[128];
+
+		snprintf(text, sizeof(text), "%s%s%s, MTU %u", n->name, *n->operstate ? ", " : "",
+			n->operstate, n->mtu);
+		sheet_row(t->sheet, i ? "" : "netdev", text);
+	}
+}
+
+static void tell_lids(
+	const struct telling *t, const struct rd_port *port, const struct rd_port_info *p)
+{
+	char text[64] = "";
+	bool ib = port->link == RD_LINK_INFINIBAND;
+
+	if (ib)
+		snprintf(text, sizeof(text), "%u, LMC %u", port->lid, p->lmc);
+	sheet_value(t->sheet, "lid", "LID", ib ? json_integer(port->lid) : json_null(), text);
+	if (ib)
+		snprintf(text, sizeof(text), "LID %u, SL %u", port->sm_lid, p->sm_sl);
+	sheet_value(t->sheet, "sm_lid", "subnet manager",
+		ib ? json_integer(port->sm_lid) : json_null(), text);
+	sheet_json(t->sheet, "lmc", ib ? json_integer(p->lmc) : json_null());
+	sheet_json(t->sheet, "sm_sl", ib ? json_integer(p->sm_sl) : json_null());
+}
+
+static void tell_speed(
+	const struct telling *t, const struct rd_port *port, const struct rd_port_info *p)
+{
+	const char *lanes = *p->lanes ? p->lanes : port->lanes;
+	uint64_t speed = p->speed ? p->speed : port->speed;
+	char text[64] = "";
+
+	if (speed)
+		snprintf(text, sizeof(text), "%g Gb/s%s%s%s", (double)speed / 1e9,
+			*lanes ? " (" : "", lanes, *lanes ? ")" : "");
+	sheet_value(t->sheet, "bits_per_second", "rate", rd_json_number(speed), text);
+	sheet_json(t->sheet, "lanes", rd_json_text(lanes));
+	snprintf(text, sizeof(text), p->active_mtu ? "%u of %u" : "", p->active_mtu, p->max_mtu);
+	sheet_value(t->sheet, "active_mtu", "RDMA MTU", rd_json_number(p->active_mtu), text);
+	sheet_json(t->sheet, "max_mtu", rd_json_number(p->max_mtu));
+}
+
+static void tell_cap_mask(
+	const struct telling *t, const struct rd_port *port, const struct rd_port_info *p)
+{
+	char words[900] = "", hex[16] = "", text[sizeof(words) + sizeof(hex) + 8] = "";
+
+	if (p->has_cap_mask) {
+		rd_cap_mask_text(words, sizeof(words), p->cap_mask, port->link);
+		snprintf(hex, sizeof(hex), "0x%08x", p->cap_mask);
+		snprintf(text, sizeof(text), "%s: %s", hex, words);
+	}
+	sheet_value(t->sheet, "cap_mask", "capability mask", rd_json_text(hex), text);
+	sheet_json(t->sheet, "capabilities", rd_json_text(words));
+}
+
+static void tell_port(const struct telling *t, unsigned int i)
+{
+	const struct rd_port *port = &t->info->device->ports[i];
+	const struct rd_port_info *p = &t->info->ports[i];
+	char text[96], heading[48];
+
+	snprintf(heading, sizeof(heading), "Port %u", port->num);
+	sheet_section(t->sheet, NULL, heading);
+	sheet_json(t->sheet, "port", json_integer(port->num));
+	sheet_text(t->sheet, "link", "link", rd_link_name(t->info->device, port));
+	snprintf(text, sizeof(text), "%s%s%s", port->state,
+		*port->phys_state ? ", physically " : "", port->phys_state);
+	sheet_value(t->sheet, "state", "state", rd_json_text(port->state), text);
+	sheet_json(t->sheet, "phys_state", rd_json_text(port->phys_state));
+	tell_speed(t, port, p);
+	tell_netdevs(t, port);
+	tell_lids(t, port, p);
+	tell_cap_mask(t, port, p);
+	tell_pkeys(t, p);
+	tell_gids(t, port);
+	sheet_section(t->sheet, "roce", "RoCE settings");
+	tell_facts(t, &p->settings, true);
+	sheet_end(t->sheet);
+	sheet_section(t->sheet, "verbs", "By verbs");
+	tell_facts(t, &p->facts, t->verbose);
+	sheet_end(t->sheet);
+	tell_capture(t, port);
+	sheet_end(t->sheet);
+}
+
+/* ---- what is open ---- */
+
+static void tell_qp(const struct telling *t, const struct rd_qp_res *qp, json_t *list, bool show)
+{
+	char local[16], remote[16], sq[16], rq[16], owner[64], port[16];
+	const char *type = rd_qp_type_name(qp->type), *state = rd_qp_state_name(qp->state);
+
+	json_array_append_new(
+		list, json_pack("{s:i, s:I, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "port",
+			      (int)qp->port, "lqpn", (json_int_t)qp->lqpn, "type", type, "state",
+			      state, "rqpn", qp->has_rqpn ? json_integer(qp->rqpn) : json_null(),
+			      "sq_psn", qp->has_psn ? json_integer(qp->sq_psn) : json_null(),
+			      "rq_psn", qp->has_rqpn ? json_integer(qp->rq_psn) : json_null(),
+			      "pid", rd_json_number(qp->pid), "comm", rd_json_text(qp->comm)));
+	if (!show)
+		return;
+	snprintf(port, sizeof(port), qp->port ? "%u" : "", qp->port);
+	snprintf(local, sizeof(local), "0x%06x", qp->lqpn);
+	snprintf(remote, sizeof(remote), qp->has_rqpn ? "0x%06x" : "", qp->rqpn);
+	snprintf(sq, sizeof(sq), qp->has_psn ? "%u" : "", qp->sq_psn);
+	snprintf(rq, sizeof(rq), qp->has_rqpn ? "%u" : "", qp->rq_psn);
+	if (qp->pid)
+		snprintf(owner, sizeof(owner), "%u (%s)", qp->pid, qp->comm);
+	else
+		snprintf(owner, sizeof(owner), *qp->comm ? "kernel (%s)" : "", qp->comm);
+	sheet_cell(t->sheet, local);
+	sheet_cell(t->sheet, type);
+	sheet_cell(t->sheet, state);
+	sheet_cell(t->sheet, port);
+	sheet_cell(t->sheet, remote);
+	sheet_cell(t->sheet, sq);
+	sheet_cell(t->sheet, rq);
+	sheet_cell(t->sheet, owner);
+}
+
+static void tell_counts(const struct telling *t)
+{
+	static const struct {
+		const char *kind, *title;
+	} kinds[] = {{"qp", "QPs"}, {"cq", "CQs"}, {"mr", "MRs"}, {"pd", "PDs"},
+		{"cm_id", "connection ids"}, {"ctx", "user contexts"}, {"srq", "SRQs"}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		uint64_t n;
+
+		if (rd_resources_count(t->resources, t->info->device->name, kinds[i].kind, &n))
+			sheet_number(t->sheet, kinds[i].kind, kinds[i].title, n);
+	}
+}
+
+static void tell_resources(const struct telling *t)
+{
+	static const char *const columns[] = {
+		"QP", "TYPE", "STATE", "PORT", "REMOTE QP", "SQ PSN", "RQ PSN", "OWNER"};
+	json_t *list = json_array();
+	size_t n = t->resources ? t->resources->n_qps : 0;
+
+	sheet_section(t->sheet, "resources", "Open now");
+	sheet_text(t->sheet, "unknown", "not known", t->no_resources);
+	sheet_section(t->sheet, "counts", "");
+	if (t->resources)
+		tell_counts(t);
+	sheet_end(t->sheet);
+	sheet_table(t->sheet, columns, 8);
+	for (size_t i = 0; i < n; i++)
+		tell_qp(t, &t->resources->qps[i], list, i < QPS_SHOWN || t->verbose);
+	sheet_table_end(t->sheet);
+	if (t->sheet->text && n > QPS_SHOWN && !t->verbose)
+		printf("  %zu more: -v or --json\n", n - QPS_SHOWN);
+	sheet_json(t->sheet, "qps", list);
+	sheet_end(t->sheet);
+}
+
+static void tell(const struct telling *t)
+{
+	const struct rd_info *info = t->info;
+
+	sheet_json(t->sheet, "version", json_integer(1));
+	sheet_json(t->sheet, "device", json_string(info->device->name));
+	if (t->sheet->text)
+		printf("%s%s%s%s%s\n", info->device->name,
+			*rd_device_model(info->device) ? ": " : "", rd_device_model(info->device),
+			*info->device->fw ? ", firmware " : "", info->device->fw);
+	tell_findings(t);
+	tell_identity(t);
+	tell_firmware(t);
+	tell_driver(t);
+	tell_pci(t);
+	sheet_array(t->sheet, "ports");
+	for (unsigned int i = 0; i < info->device->n_ports; i++)
+		tell_port(t, i);
+	sheet_end(t->sheet);
+	sheet_section(t->sheet, "limits", "Limits and features");
+	tell_facts(t, &info->limits, true);
+	sheet_end(t->sheet);
+	sheet_section(t->sheet, "provider", "Limits and features of the provider");
+	tell_facts(t, &info->provider_facts, true);
+	sheet_end(t->sheet);
+	tell_resources(t);
+	sheet_section(t->sheet, "not_asked", "Not asked");
+	sheet_text(t->sheet, "verbs", "verbs", info->closed_why);
+	sheet_end(t->sheet);
+}
+
+/* ---- the command ---- */
+
+static int print(const struct settings *settings, const struct telling *t, struct rd_error *err)
+{
+	json_t *root;
+	int rc = 0;
+
+	errno = 0;
+	tell(t);
+	root = sheet_close(t->sheet);
+	if (settings->json) {
+		rc = json_dumpf(root, stdout, JSON_INDENT(2));
+		putchar('\n');
+	}
+	json_decref(root);
+	if (rc || fflush(stdout) || ferror(stdout))
+		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
+			"cannot write to standard output");
+	return 0;
+}
+
+static int describe(const struct settings *settings, const struct rd_devices *devices,
+	const struct rd_device *device, struct rd_error *err)
+{
+	struct rd_resources resources = {0};
+	struct rd_info info;
+	struct rd_error why = {.text = "read from a copied tree"};
+	struct sheet sheet;
+	struct telling t = {.sheet = &sheet, .info = &info, .verbose = settings->verbose};
+	int ret;
+
+	if (rd_info_load(&info, device, devices->sysroot, err))
+		return -1;
+	t.no_resources = "";
+	if (!*devices->sysroot && !rd_resources_load(&resources, device->name, &why))
+		t.resources = &resources;
+	else
+		t.no_resources = why.text;
+	sheet_open(&sheet, !settings->json);
+	ret = print(settings, &t, err);
+	rd_resources_free(&resources);
+	rd_info_free(&info);
+	return ret;
+}
+
+int rd_cmd_info(int argc, char **argv)
+{
+	static const struct argp argp = {.options = options,
+		.parser = parse_option,
+		.args_doc = "[DEVICE]",
+		.doc = "Tells what is known of an RDMA device: identity, firmware, driver, PCI "
+		       "link, ports, GIDs, RoCE settings, limits, what is open on it, and whether "
+		       "it can be captured. DEVICE is a name, a netdev or a PCI address; it may be "
+		       "left out where there is one only."};
+	struct settings settings = {.sysroot = ""};
+	struct rd_devices devices;
+	const struct rd_device *device;
+	struct rd_error err;
+	int status = RD_CLASS_NONE;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &settings))
+		return RD_CLASS_USAGE;
+	if (rd_devices_load(&devices, settings.sysroot, &err))
+		return rd_cli_fail(&err);
+	if (rd_devices_one(&devices, settings.device, &device, &err) ||
+		describe(&settings, &devices, device, &err))
+		status = rd_cli_fail(&err);
+	rd_devices_free(&devices);
+	return status;
+}

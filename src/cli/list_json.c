@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Devices and ports as JSON (docs/schema/list.json); what is unknown is null. */
+#include "list_json.h"
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *rd_link_name(const struct rd_device *device, const struct rd_port *port)
+{
+	if (!strcmp(device->node_type, "RNIC"))
+		return "iWARP";
+	if (port->link == RD_LINK_INFINIBAND)
+		return "IB";
+	if (port->link == RD_LINK_ETHERNET)
+		return !strcmp(device->node_type, "CA") ? "RoCE" : "Ethernet";
+	return "";
+}
+
+json_t *rd_json_text(const char *text)
+{
+	return *text ? json_string(text) : json_null();
+}
+
+json_t *rd_json_number(uint64_t n)
+{
+	return n && n <= INT64_MAX ? json_integer((json_int_t)n) : json_null();
+}
+
+static json_t *json_id(uint32_t id)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "0x%04" PRIx32, id);
+	return rd_json_text(id ? text : "");
+}
+
+json_t *rd_json_guid(uint64_t guid)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%04x:%04x:%04x:%04x", (unsigned int)(guid >> 48),
+		(unsigned int)(guid >> 32 & 0xffff), (unsigned int)(guid >> 16 & 0xffff),
+		(unsigned int)(guid & 0xffff));
+	return rd_json_text(guid ? text : "");
+}
+
+static json_t *json_mac(const uint8_t mac[6])
+{
+	static const uint8_t none[6];
+	char text[24];
+
+	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
+		mac[3], mac[4], mac[5]);
+	return rd_json_text(memcmp(mac, none, 6) ? text : "");
+}
+
+json_t *rd_json_netdevs(const struct rd_port *port)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < port->n_netdevs; i++) {
+		const struct rd_netdev *netdev = &port->netdevs[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", netdev->name, "mac",
+				      json_mac(netdev->mac), "mtu", rd_json_number(netdev->mtu),
+				      "ifindex", rd_json_number(netdev->ifindex), "operstate",
+				      rd_json_text(netdev->operstate)));
+	}
+	return list;
+}
+
+const char *rd_gid_ip(const struct rd_gid *gid, char *buf, size_t size)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (memcmp(gid->raw, mapped, sizeof(mapped)) ||
+		!inet_ntop(AF_INET, gid->raw + sizeof(mapped), buf, (socklen_t)size))
+		buf[0] = '\0';
+	return buf;
+}
+
+json_t *rd_json_gids(const struct rd_device *device, const struct rd_port *port)
+{
+	static const char *const types[] = {
+		[RD_GID_IB] = "IB", [RD_GID_ROCE_V1] = "RoCE v1", [RD_GID_ROCE_V2] = "RoCE v2"};
+	bool iwarp = !strcmp(device->node_type, "RNIC");
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < port->n_gids; i++) {
+		const struct rd_gid *gid = &port->gids[i];
+		char text[INET6_ADDRSTRLEN], ip[INET_ADDRSTRLEN];
+
+		inet_ntop(AF_INET6, gid->raw, text, sizeof(text));
+		json_array_append_new(
+			list, json_pack("{s:i, s:s, s:s, s:o, s:o}", "index", (int)gid->index,
+				      "gid", text, "type", iwarp ? "iWARP" : types[gid->type], "ip",
+				      rd_json_text(rd_gid_ip(gid, ip, sizeof(ip))), "netdev",
+				      rd_json_text(gid->ndev)));
+	}
+	return list;
+}
+
+static json_t *json_capture(const struct rd_device *device, const struct rd_port *port)
+{
+	static const char *const verdicts[] = {
+		[RD_CAPTURE_YES] = "yes",
+		[RD_CAPTURE_NETDEV] = "netdev",
+		[RD_CAPTURE_NO] = "no",
+	};
+	const char *why, *todo;
+	enum rd_verdict verdict = rd_port_verdict(device, port, &why, &todo);
+
+	return json_pack("{s:s, s:s, s:o}", "verdict", verdicts[verdict], "why", why, "todo",
+		rd_json_text(todo));
+}
+
+static json_t *json_ports(const struct rd_device *device)
+{
+	static const char *const layers[] = {
+		[RD_LINK_UNKNOWN] = "",
+		[RD_LINK_ETHERNET] = "Ethernet",
+		[RD_LINK_INFINIBAND] = "InfiniBand",
+		[RD_LINK_RAW] = "",
+	};
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < device->n_ports; i++) {
+		const struct rd_port *port = &device->ports[i];
+		bool ib = port->link == RD_LINK_INFINIBAND;
+
+		json_array_append_new(list,
+			json_pack(
+				"{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+				"port", (int)port->num, "link",
+				rd_json_text(rd_link_name(device, port)), "link_layer",
+				rd_json_text(layers[port->link]), "state",
+				rd_json_text(port->state), "phys_state",
+				rd_json_text(port->phys_state), "rate", rd_json_text(port->rate),
+				"lanes", rd_json_text(port->lanes), "bits_per_second",
+				rd_json_number(port->speed), "lid",
+				ib ? json_integer(port->lid) : json_null(), "sm_lid",
+				ib ? json_integer(port->sm_lid) : json_null(), "netdevs",
+				rd_json_netdevs(port), "gids", rd_json_gids(device, port),
+				"capture", json_capture(device, port)));
+	}
+	return list;
+}
+
+json_t *rd_json_function(const struct rd_function *f)
+{
+	if (f->kind == RD_FUNCTION_UNKNOWN)
+		return json_null();
+	return json_pack("{s:s, s:o, s:o, s:i, s:i}", "kind", rd_function_name(f->kind), "number",
+		f->has_number ? json_integer(f->number) : json_null(), "parent",
+		rd_json_text(f->parent), "vfs", (int)f->n_vfs, "vfs_max", (int)f->max_vfs);
+}
+
+json_t *rd_json_representors(const struct rd_device *device)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < device->n_representors; i++) {
+		const struct rd_representor *rep = &device->representors[i];
+
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:o, s:I, s:o}", "netdev", rep->netdev, "kind",
+				rd_function_name(rep->kind), "controller",
+				rep->has_controller ? json_integer(rep->controller) : json_null(),
+				"pf", (json_int_t)rep->pf, "number",
+				rep->kind == RD_FUNCTION_PF ? json_null()
+							    : json_integer(rep->number)));
+	}
+	return list;
+}
+
+int rd_list_json(const struct rd_devices *devices)
+{
+	json_t *list = json_array(), *root;
+	int ret = -1;
+
+	for (size_t i = 0; i < devices->n; i++) {
+		const struct rd_device *device = &devices->dev[i];
+
+		json_array_append_new(list,
+			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+				  "s:o, s:o, s:o}",
+				"name", device->name, "pci", rd_json_text(device->pci), "function",
+				rd_json_function(&device->function), "representors",
+				rd_json_representors(device), "model",
+				rd_json_text(rd_device_model(device)), "driver",
+				rd_json_text(device->driver), "firmware", rd_json_text(device->fw),
+				"board_id", rd_json_text(device->board_id), "hca_type",
+				rd_json_text(device->hca_type), "node_type",
+				rd_json_text(device->node_type), "node_desc",
+				rd_json_text(device->node_desc), "node_guid",
+				rd_json_guid(device->node_guid), "vendor_id",
+				json_id(device->vendor_id), "part_id", json_id(device->part_id),
+				"ports", json_ports(device)));
+	}
+	root = json_pack("{s:i, s:s, s:o}", "version", 1, "source",
+		devices->by_netlink ? "netlink" : "sysfs", "devices", list);
+	if (root && json_array_size(list) == devices->n)
+		ret = json_dumpf(root, stdout, JSON_INDENT(2));
+	json_decref(root);
+	putchar('\n');
+	return ret;
+}

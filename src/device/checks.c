@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Can a port be captured, condition by condition, once the device was asked: the kernel's own
+ * conditions for a sniffer flow (drivers/infiniband/hw/mlx5/fs.c, hw/mlx4/main.c,
+ * core/uverbs_cmd.c of Linux), in the order in which they would fail.
+ */
+#include "verdict.h"
+#include <rdmadump/info.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ETH_ONLY "the firmware lacks it: update it; until then mirror the port on the switch"
+
+struct subject {
+	const struct rd_info *info;
+	const struct rd_port *port;
+	struct rd_judgement judged;
+};
+
+static bool is_mlx5(const struct subject *s)
+{
+	return !strcmp(s->info->device->driver, "mlx5_core");
+}
+
+static void say(struct rd_check *c, enum rd_answer answer, const char *why, const char *todo)
+{
+	c->answer = answer;
+	snprintf(c->why, sizeof(c->why), "%s", why);
+	snprintf(c->todo, sizeof(c->todo), "%s", answer == RD_YES ? "" : todo);
+}
+
+/* Driver and link layer together decide whether there is a sniffer at all. */
+static bool check_driver(const struct subject *s, struct rd_check *c)
+{
+	struct rd_judgement j = rd_port_judge_kind(s->info->device, s->port);
+
+	say(c, j.verdict == RD_CAPTURE_YES ? RD_YES : RD_NO, j.why, j.todo);
+	return true;
+}
+
+static bool check_firmware(const struct subject *s, struct rd_check *c)
+{
+	const char *least = rd_firmware_minimum(s->info->device, s->port);
+	const char *fw = s->info->device->fw;
+	char why[160], todo[128];
+	bool enough;
+
+	if (!*least)
+		return false;
+	enough = *fw && rd_version_compare(fw, least) >= 0;
+	snprintf(
+		why, sizeof(why), "%s, at least %s is needed", *fw ? fw : "unknown version", least);
+	snprintf(todo, sizeof(todo), "update the firmware to %s or newer", least);
+	say(c, !*fw ? RD_UNKNOWN : enough ? RD_YES : RD_NO, why, todo);
+	return true;
+}
+
+static bool check_steering(const struct subject *s, struct rd_check *c)
+{
+	if (strcmp(s->info->device->driver, "mlx4_core"))
+		return false;
+	say(c, s->info->device->no_steering ? RD_NO : RD_YES,
+		s->info->device->no_steering ? "mlx4_core runs without flow steering"
+					     : "mlx4_core steers flows",
+		RD_MLX4_STEERING);
+	return true;
+}
+
+static bool check_bit(const struct subject *s, struct rd_check *c, enum rd_answer answer,
+	const char *field, const char *todo)
+{
+	char why[160];
+
+	if (!is_mlx5(s))
+		return false;
+	if (!s->info->mlx5.asked)
+		snprintf(why, sizeof(why), "%s",
+			*s->info->mlx5.reason ? s->info->mlx5.reason : "the device was not asked");
+	else
+		snprintf(why, sizeof(why), "%s is %d", field, answer == RD_YES);
+	say(c, s->info->mlx5.asked ? answer : RD_UNKNOWN, why,
+		s->info->mlx5.asked ? todo : "ask as root, on the machine itself");
+	return true;
+}
+
+static bool is_mlx5_ethernet(const struct subject *s)
+{
+	return is_mlx5(s) && s->port->link == RD_LINK_ETHERNET;
+}
+
+static bool check_shared_tir(const struct subject *s, struct rd_check *c)
+{
+	return is_mlx5_ethernet(s) && check_bit(s, c, s->info->mlx5.shared_tir,
+					      "allow_sniffer_and_nic_rx_shared_tir", ETH_ONLY);
+}
+
+static bool check_rx_table(const struct subject *s, struct rd_check *c)
+{
+	return is_mlx5_ethernet(s) &&
+	       check_bit(s, c, s->info->mlx5.sniffer_rx,
+		       "flow_table_properties_nic_receive_sniffer.ft_support", ETH_ONLY);
+}
+
+static bool check_tx_table(const struct subject *s, struct rd_check *c)
+{
+	return is_mlx5_ethernet(s) &&
+	       check_bit(s, c, s->info->mlx5.sniffer_tx,
+		       "flow_table_properties_nic_transmit_sniffer.ft_support", ETH_ONLY);
+}
+
+static bool check_ib_sniffer(const struct subject *s, struct rd_check *c)
+{
+	return is_mlx5(s) && s->port->link == RD_LINK_INFINIBAND &&
+	       check_bit(s, c, s->info->mlx5.ib_port_sniffer, "ib_port_sniffer",
+		       "mirror the port on the switch");
+}
+
+/* Only the way past the kernel, through PCI configuration space, is locked. */
+static bool check_lockdown(const struct subject *s, struct rd_check *c)
+{
+	const char *state = s->info->lockdown;
+	bool locked = *state && strcmp(state, "none") != 0;
+	char why[160];
+
+	if (!is_mlx5(s) || s->port->link != RD_LINK_INFINIBAND)
+		return false;
+	snprintf(why, sizeof(why), "kernel lockdown is %s", *state ? state : "not known");
+	say(c,
+		!*state	 ? RD_UNKNOWN
+		: locked ? RD_NO
+			 : RD_YES,
+		why,
+		locked ? "PCI configuration space cannot be written: boot without Secure Boot, or "
+			 "mirror the port on the switch"
+		       : "");
+	return true;
+}
+
+static bool check_opened(const struct subject *s, struct rd_check *c)
+{
+	if (s->info->device->copied)
+		return false;
+	say(c, s->info->opened ? RD_YES : RD_NO,
+		s->info->opened ? "libibverbs opens the device" : s->info->closed_why, "");
+	return true;
+}
+
+static bool check_capability(const struct subject *s, struct rd_check *c)
+{
+	bool may = rd_may_open_raw();
+
+	if (s->info->device->copied)
+		return false;
+	say(c, may ? RD_YES : RD_NO,
+		may ? "this process has CAP_NET_RAW" : "CAP_NET_RAW is missing", RD_NEEDS_RAW);
+	return true;
+}
+
+static bool check_netdev(const struct subject *s, struct rd_check *c)
+{
+	char why[160];
+
+	if (s->judged.verdict == RD_CAPTURE_YES || !s->port->n_netdevs)
+		return false;
+	snprintf(why, sizeof(why), "%s: %s", s->port->netdevs[0].name,
+		s->judged.whole ? "all RDMA frames pass it"
+				: "only what is not offloaded passes it");
+	say(c, s->judged.whole ? RD_YES : RD_NO, why, "mirror the port on the switch");
+	return true;
+}
+
+static const struct condition {
+	const char *key, *title;
+	bool decides; /* against the device's sniffer, if it is not met */
+	bool (*check)(const struct subject *s, struct rd_check *c); /* false: does not apply */
+} conditions[] = {
+	{"sniffer", "driver with a sniffer", true, check_driver},
+	{"firmware", "firmware", true, check_firmware},
+	{"steering", "flow steering", true, check_steering},
+	{"shared_tir", "shared receive target", true, check_shared_tir},
+	{"sniffer_rx", "sniffer table, receive", true, check_rx_table},
+	{"sniffer_tx", "sniffer table, transmit", true, check_tx_table},
+	{"ib_port_sniffer", "port sniffer of InfiniBand", false, check_ib_sniffer},
+	{"lockdown", "kernel lockdown", false, check_lockdown},
+	{"opened", "device opens", false, check_opened},
+	{"cap_net_raw", "privilege", false, check_capability},
+	{"netdev", "netdev", false, check_netdev},
+};
+
+unsigned int rd_info_checks(const struct rd_info *info, const struct rd_port *port,
+	struct rd_check checks[RD_CHECKS_MAX], enum rd_verdict *verdict)
+{
+	struct subject s = {info, port, rd_port_judge(info->device, port)};
+	bool possible = true;
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions) && n < RD_CHECKS_MAX; i++) {
+		struct rd_check *c = &checks[n];
+
+		*c = (struct rd_check){.key = conditions[i].key, .title = conditions[i].title};
+		if (!conditions[i].check(&s, c))
+			continue;
+		possible &= !conditions[i].decides || c->answer != RD_NO;
+		n++;
+	}
+	*verdict = s.judged.verdict;
+	if (*verdict == RD_CAPTURE_YES && !possible)
+		*verdict = port->n_netdevs ? RD_CAPTURE_NETDEV : RD_CAPTURE_NO;
+	return n;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Devlink's ports and versions (include/uapi/linux/devlink.h; net/devlink of Linux). */
+#include "devlink.h"
+#include "config.h"
+#include "sysfs.h"
+#include <string.h>
+
+#ifdef HAVE_LIBNL
+#include <linux/devlink.h>
+#include <netlink/attr.h>
+#include <netlink/genl/genl.h>
+#include <netlink/msg.h>
+#include <stdlib.h>
+
+#define ATTRS	     256
+#define VERSIONS_MAX 64
+
+static const struct {
+	uint16_t flavour;
+	enum rd_function_kind kind;
+} flavours[] = {
+	{DEVLINK_PORT_FLAVOUR_PHYSICAL, RD_FUNCTION_UPLINK},
+	{DEVLINK_PORT_FLAVOUR_PCI_PF, RD_FUNCTION_PF},
+	{DEVLINK_PORT_FLAVOUR_PCI_VF, RD_FUNCTION_VF},
+	{DEVLINK_PORT_FLAVOUR_PCI_SF, RD_FUNCTION_SF},
+};
+
+static bool is_command(const struct nlmsghdr *msg, size_t len, const uint8_t *commands)
+{
+	const struct genlmsghdr *head = (const struct genlmsghdr *)(msg + 1);
+
+	if (len < sizeof(*msg) + sizeof(*head) || msg->nlmsg_len > len ||
+		msg->nlmsg_len < sizeof(*msg) + sizeof(*head))
+		return false;
+	while (*commands && *commands != head->cmd)
+		commands++;
+	return *commands;
+}
+
+static bool get(const struct nlattr *a, void *value, size_t size)
+{
+	if (!a || nla_len(a) < 0 || (size_t)nla_len(a) < size)
+		return false;
+	memcpy(value, nla_data(a), size);
+	return true;
+}
+
+static void get_text(const struct nlattr *a, char *buf, size_t size)
+{
+	char raw[128];
+	size_t n = a && nla_len(a) > 0 ? (size_t)nla_len(a) : 0;
+
+	if (n > sizeof(raw) - 1)
+		n = sizeof(raw) - 1;
+	if (n)
+		memcpy(raw, nla_data(a), n);
+	raw[n] = '\0';
+	rd_text_clean(buf, size, raw);
+}
+
+int rd_devlink_parse_port(const struct nlmsghdr *msg, size_t len, struct rd_devlink_port *port)
+{
+	static const uint8_t commands[] = {DEVLINK_CMD_PORT_NEW, DEVLINK_CMD_PORT_GET, 0};
+	struct rd_representor *rep = &port->represents;
+	struct nlattr *attr[ATTRS];
+	uint16_t flavour, number = 0;
+
+	*port = (struct rd_devlink_port){0};
+	if (!is_command(msg, len, commands) ||
+		nlmsg_parse((struct nlmsghdr *)msg, GENL_HDRLEN, attr, ATTRS - 1, NULL) < 0 ||
+		!get(attr[DEVLINK_ATTR_PORT_FLAVOUR], &flavour, sizeof(flavour)))
+		return -1;
+	get_text(attr[DEVLINK_ATTR_DEV_NAME], port->device, sizeof(port->device));
+	get_text(attr[DEVLINK_ATTR_PORT_NETDEV_NAME], rep->netdev, sizeof(rep->netdev));
+	for (size_t i = 0; i < sizeof(flavours) / sizeof(*flavours); i++)
+		if (flavours[i].flavour == flavour)
+			rep->kind = flavours[i].kind;
+	rep->has_controller = get(attr[DEVLINK_ATTR_PORT_CONTROLLER_NUMBER], &rep->controller,
+		sizeof(rep->controller));
+	if (get(attr[DEVLINK_ATTR_PORT_PCI_PF_NUMBER], &number, sizeof(number)))
+		rep->pf = number;
+	if (get(attr[DEVLINK_ATTR_PORT_PCI_VF_NUMBER], &number, sizeof(number)))
+		rep->number = number;
+	get(attr[DEVLINK_ATTR_PORT_PCI_SF_NUMBER], &rep->number, sizeof(rep->number));
+	return 0;
+}
+
+static void add_version(struct rd_info *info, const struct nlattr *nested, int kind)
+{
+	struct nlattr *attr[ATTRS];
+	struct rd_firmware_version *grown;
+
+	if (info->n_firmware == VERSIONS_MAX ||
+		nla_parse_nested(attr, ATTRS - 1, (struct nlattr *)nested, NULL) < 0 ||
+		!attr[DEVLINK_ATTR_INFO_VERSION_NAME] || !attr[DEVLINK_ATTR_INFO_VERSION_VALUE])
+		return;
+	grown = reallocarray(info->firmware, info->n_firmware + 1, sizeof(*grown));
+	if (!grown)
+		return;
+	info->firmware = grown;
+	grown = &info->firmware[info->n_firmware++];
+	get_text(attr[DEVLINK_ATTR_INFO_VERSION_NAME], grown->name, sizeof(grown->name));
+	get_text(attr[DEVLINK_ATTR_INFO_VERSION_VALUE], grown->value, sizeof(grown->value));
+	grown->kind = kind == DEVLINK_ATTR_INFO_VERSION_FIXED	 ? RD_FW_FIXED
+		      : kind == DEVLINK_ATTR_INFO_VERSION_STORED ? RD_FW_STORED
+								 : RD_FW_RUNNING;
+}
+
+int rd_devlink_parse_info(const struct nlmsghdr *msg, size_t len, struct rd_info *info)
+{
+	static const uint8_t commands[] = {DEVLINK_CMD_INFO_GET, 0};
+	const struct nlattr *a;
+	int left;
+
+	if (!is_command(msg, len, commands))
+		return -1;
+	/* Each version is an attribute of its own with the same number. */
+	nlmsg_for_each_attr(a, (struct nlmsghdr *)msg, GENL_HDRLEN, left) switch (nla_type(a))
+	{
+	case DEVLINK_ATTR_INFO_VERSION_FIXED:
+	case DEVLINK_ATTR_INFO_VERSION_RUNNING:
+	case DEVLINK_ATTR_INFO_VERSION_STORED:
+		add_version(info, a, nla_type(a));
+		break;
+	case DEVLINK_ATTR_INFO_BOARD_SERIAL_NUMBER:
+	case DEVLINK_ATTR_INFO_SERIAL_NUMBER:
+		get_text(a, info->serial, sizeof(info->serial));
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static struct rd_netlink *devlink_open(int *family)
+{
+	struct rd_netlink *nl;
+
+	if (rd_netlink_open(&nl, NETLINK_GENERIC, NULL))
+		return NULL;
+	*family = rd_netlink_family(nl, DEVLINK_GENL_NAME);
+	if (*family >= 0)
+		return nl;
+	rd_netlink_close(nl);
+	return NULL;
+}
+
+static struct nl_msg *request(int family, uint8_t command, int flags)
+{
+	struct nl_msg *msg = nlmsg_alloc();
+
+	if (msg && genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0, flags, command,
+			   DEVLINK_GENL_VERSION))
+		return msg;
+	nlmsg_free(msg);
+	return NULL;
+}
+
+static void merge(struct rd_device *device, const struct rd_representor *rep)
+{
+	struct rd_representor *grown;
+
+	for (unsigned int i = 0; i < device->n_representors; i++)
+		if (!strcmp(device->representors[i].netdev, rep->netdev)) {
+			device->representors[i] = *rep;
+			return;
+		}
+	if (device->n_representors == RD_REPRESENTORS_MAX)
+		return;
+	grown = reallocarray(
+		device->representors, (size_t)device->n_representors + 1, sizeof(*grown));
+	if (!grown)
+		return;
+	device->representors = grown;
+	device->representors[device->n_representors++] = *rep;
+}
+
+static int take_port(const struct nlmsghdr *msg, size_t len, void *ctx)
+{
+	struct rd_devices *devices = ctx;
+	struct rd_devlink_port port;
+
+	if (rd_devlink_parse_port(msg, len, &port) || !*port.represents.netdev ||
+		port.represents.kind == RD_FUNCTION_UNKNOWN ||
+		port.represents.kind == RD_FUNCTION_UPLINK)
+		return 0;
+	for (size_t i = 0; i < devices->n; i++)
+		if (!strcmp(devices->dev[i].pci, port.device) &&
+			devices->dev[i].function.kind == RD_FUNCTION_PF)
+			merge(&devices->dev[i], &port.represents);
+	return 0;
+}
+
+void rd_devlink_representors(struct rd_devices *devices)
+{
+	int family;
+	struct rd_netlink *nl = devlink_open(&family);
+
+	if (!nl)
+		return;
+	rd_netlink_ask(
+		nl, request(family, DEVLINK_CMD_PORT_GET, NLM_F_DUMP), take_port, devices, NULL);
+	rd_netlink_close(nl);
+}
+
+static int take_info(const struct nlmsghdr *msg, size_t len, void *ctx)
+{
+	rd_devlink_parse_info(msg, len, ctx);
+	return 0;
+}
+
+void rd_devlink_firmware(struct rd_info *info)
+{
+	int family;
+	struct rd_netlink *nl;
+	struct nl_msg *msg;
+
+	if (!*info->device->pci || !(nl = devlink_open(&family)))
+		return;
+	msg = request(family, DEVLINK_CMD_INFO_GET, 0);
+	if (msg && nla_put_string(msg, DEVLINK_ATTR_BUS_NAME, "pci") >= 0 &&
+		nla_put_string(msg, DEVLINK_ATTR_DEV_NAME, info->device->pci) >= 0)
+		rd_netlink_ask(nl, msg, take_info, info, NULL);
+	else
+		nlmsg_free(msg);
+	rd_netlink_close(nl);
+}
+
+#else
+
+void rd_devlink_representors(struct rd_devices *devices)
+{
+	(void)devices;
+}
+
+void rd_devlink_firmware(struct rd_info *info)
+{
+	(void)info;
+}
+
+#endif

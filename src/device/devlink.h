@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Devlink (include/uapi/linux/devlink.h, generic netlink family "devlink"): which function a port
+ * stands for, and what firmware the device runs and holds.
+ */
+#ifndef RDMADUMP_DEVICE_DEVLINK_H
+#define RDMADUMP_DEVICE_DEVLINK_H
+
+#include "netlink.h"
+#include <rdmadump/info.h>
+
+/* Completes the representors of all devices from the kernel's own list; does nothing without. */
+void rd_devlink_representors(struct rd_devices *devices);
+/* Versions and serial number of a PCI device, appended; nothing without devlink. */
+void rd_devlink_firmware(struct rd_info *info);
+
+struct rd_devlink_port {
+	char device[32];		  /* "0000:3b:00.0" */
+	struct rd_representor represents; /* kind RD_FUNCTION_UNKNOWN: nothing of interest */
+};
+/* Parsers of answers of `len` bytes; -1 if it is another message or broken. */
+int rd_devlink_parse_port(const struct nlmsghdr *msg, size_t len, struct rd_devlink_port *port);
+int rd_devlink_parse_info(const struct nlmsghdr *msg, size_t len, struct rd_info *info);
+
+#endif

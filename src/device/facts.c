@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Lists of facts: name, value, and for masks the names of bits. */
+#include "sysfs.h"
+#include <rdmadump/info.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FACTS_MAX 512
+
+static struct rd_fact *add(struct rd_facts *f, const char *key, const char *title)
+{
+	struct rd_fact *grown;
+
+	if (f->n == FACTS_MAX)
+		return NULL;
+	grown = reallocarray(f->fact, f->n + 1, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	f->fact = grown;
+	grown = &f->fact[f->n++];
+	*grown = (struct rd_fact){0};
+	rd_text_clean(grown->key, sizeof(grown->key), key);
+	rd_text_clean(grown->title, sizeof(grown->title), title);
+	return grown;
+}
+
+void rd_facts_free(struct rd_facts *facts)
+{
+	free(facts->fact);
+	*facts = (struct rd_facts){0};
+}
+
+static void add_number(
+	struct rd_facts *f, const char *key, const char *title, enum rd_fact_kind kind, uint64_t n)
+{
+	struct rd_fact *fact = add(f, key, title);
+
+	if (!fact)
+		return;
+	fact->kind = kind;
+	fact->number = n;
+}
+
+void rd_facts_number(struct rd_facts *f, const char *key, const char *title, uint64_t n)
+{
+	add_number(f, key, title, RD_FACT_NUMBER, n);
+}
+
+void rd_facts_hex(struct rd_facts *f, const char *key, const char *title, uint64_t n)
+{
+	add_number(f, key, title, RD_FACT_HEX, n);
+}
+
+void rd_facts_text(struct rd_facts *f, const char *key, const char *title, const char *text)
+{
+	struct rd_fact *fact = add(f, key, title);
+
+	if (fact)
+		rd_text_clean(fact->text, sizeof(fact->text), text);
+}
+
+static const char *name_of(const struct rd_bit_name *names, size_t n, unsigned int bit)
+{
+	for (size_t i = 0; i < n; i++)
+		if (names[i].bit == bit)
+			return names[i].name;
+	return NULL;
+}
+
+void rd_bits_text(char *buf, size_t size, uint64_t mask, const struct rd_bit_name *names, size_t n)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (unsigned int bit = 0; bit < 64; bit++) {
+		const char *name = name_of(names, n, bit);
+		char unnamed[16];
+
+		if (!(mask >> bit & 1))
+			continue;
+		snprintf(unnamed, sizeof(unnamed), "bit %u", bit);
+		if (used + strlen(name ? name : unnamed) + 3 > size)
+			return;
+		used += (size_t)snprintf(
+			buf + used, size - used, "%s%s", used ? ", " : "", name ? name : unnamed);
+	}
+}
+
+void rd_facts_bits(struct rd_facts *f, const char *key, const char *title, uint64_t mask,
+	const struct rd_bit_name *names, size_t n)
+{
+	struct rd_fact *fact = add(f, key, title);
+
+	if (!fact)
+		return;
+	fact->kind = RD_FACT_WORDS;
+	fact->number = mask;
+	rd_bits_text(fact->text, sizeof(fact->text), mask, names, n);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Physical, virtual and sub-functions, and the netdevs that represent them (kernel:
+ * Documentation/networking/devlink/devlink-port.rst; names of representors as
+ * net/core/devlink.c makes them: "p0", "pf0vf3", "c1pf0sf88").
+ */
+#include "function.h"
+#include "sysfs.h"
+#include <ctype.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VFS_MAX 512 /* links virtfnN looked through */
+
+const char *rd_function_name(enum rd_function_kind kind)
+{
+	static const char *const names[] = {
+		[RD_FUNCTION_UNKNOWN] = "",
+		[RD_FUNCTION_PF] = "PF",
+		[RD_FUNCTION_VF] = "VF",
+		[RD_FUNCTION_SF] = "SF",
+		[RD_FUNCTION_UPLINK] = "uplink",
+	};
+
+	return names[kind];
+}
+
+/* "c1", "pf0": a word and its number; -1 if it stands not there. */
+static int take_number(const char **at, const char *word, uint32_t *number)
+{
+	size_t n = strlen(word), used;
+	uint64_t value = 0;
+
+	if (strncmp(*at, word, n) || !isdigit((unsigned char)(*at)[n]))
+		return -1;
+	for (used = n; isdigit((unsigned char)(*at)[used]); used++) {
+		value = value * 10 + (uint64_t)((*at)[used] - '0');
+		if (value > UINT32_MAX)
+			return -1;
+	}
+	*number = (uint32_t)value;
+	*at += used;
+	return 0;
+}
+
+int rd_representor_parse(const char *name, struct rd_representor *rep)
+{
+	*rep = (struct rd_representor){0};
+	if (!take_number(&name, "c", &rep->controller))
+		rep->has_controller = true;
+	if (!rep->has_controller && !take_number(&name, "p", &rep->number))
+		rep->kind = RD_FUNCTION_UPLINK;
+	else if (take_number(&name, "pf", &rep->pf))
+		return -1;
+	else if (!take_number(&name, "vf", &rep->number))
+		rep->kind = RD_FUNCTION_VF;
+	else if (!take_number(&name, "sf", &rep->number))
+		rep->kind = RD_FUNCTION_SF;
+	else
+		rep->kind = RD_FUNCTION_PF;
+	return *name ? -1 : 0;
+}
+
+static uint32_t read_u32(const char *base, const char *up, const char *file)
+{
+	uint64_t n;
+
+	if (rd_sysfs_u64(&n, "%s/device%s/%s", base, up, file) || n > UINT32_MAX)
+		return 0;
+	return (uint32_t)n;
+}
+
+/* Which of its PF's virtual functions this one is: the PF links to each by its number. */
+static bool find_vf_number(const char *base, const char *pci, uint32_t *number)
+{
+	char text[64];
+
+	for (uint32_t i = 0; i < VFS_MAX; i++) {
+		if (rd_sysfs_link(text, sizeof(text), "%s/device/physfn/virtfn%u", base, i))
+			return false;
+		if (!strcmp(text, pci)) {
+			*number = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct rd_representor *add_representor(struct rd_device *device)
+{
+	struct rd_representor *grown;
+
+	if (device->n_representors == RD_REPRESENTORS_MAX)
+		return NULL;
+	grown = reallocarray(
+		device->representors, (size_t)device->n_representors + 1, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	device->representors = grown;
+	return &device->representors[device->n_representors++];
+}
+
+/* The function's netdevs whose port name says that they stand for another function. */
+static void load_representors(struct rd_device *device, const char *base)
+{
+	struct rd_names names;
+
+	if (rd_sysfs_list(&names, "%s/device/net", base))
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		struct rd_representor rep, *added;
+		char text[32];
+
+		rd_sysfs_text(
+			text, sizeof(text), "%s/device/net/%s/phys_port_name", base, names.name[i]);
+		if (strlen(names.name[i]) >= sizeof(rep.netdev) ||
+			rd_representor_parse(text, &rep) || rep.kind == RD_FUNCTION_UPLINK)
+			continue;
+		rd_text_clean(rep.netdev, sizeof(rep.netdev), names.name[i]);
+		added = add_representor(device);
+		if (added)
+			*added = rep;
+	}
+	rd_names_free(&names);
+}
+
+void rd_function_load(struct rd_device *device, const char *base)
+{
+	struct rd_function *f = &device->function;
+	uint64_t sfnum;
+
+	if (!*device->pci)
+		return;
+	f->kind = RD_FUNCTION_PF;
+	if (!rd_sysfs_u64(&sfnum, "%s/device/sfnum", base) && sfnum <= UINT32_MAX) {
+		f->kind = RD_FUNCTION_SF;
+		f->number = (uint32_t)sfnum;
+		f->has_number = true;
+		snprintf(f->parent, sizeof(f->parent), "%s", device->pci);
+	} else if (!rd_sysfs_link(f->parent, sizeof(f->parent), "%s/device/physfn", base)) {
+		f->kind = RD_FUNCTION_VF;
+		f->has_number = find_vf_number(base, device->pci, &f->number);
+	} else {
+		f->n_vfs = read_u32(base, "", "sriov_numvfs");
+		f->max_vfs = read_u32(base, "", "sriov_totalvfs");
+	}
+	load_representors(device, base);
+}
+
+void rd_function_text(const struct rd_function *f, char *buf, size_t size)
+{
+	if (f->kind == RD_FUNCTION_PF && f->n_vfs)
+		snprintf(buf, size, "PF with %u VFs", f->n_vfs);
+	else if (f->has_number)
+		snprintf(buf, size, "%s %u of %s", rd_function_name(f->kind), f->number, f->parent);
+	else if (*f->parent)
+		snprintf(buf, size, "%s of %s", rd_function_name(f->kind), f->parent);
+	else
+		snprintf(buf, size, "%s", rd_function_name(f->kind));
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Which function of an adapter a device is, as discovery.c asks for it. */
+#ifndef RDMADUMP_DEVICE_FUNCTION_H
+#define RDMADUMP_DEVICE_FUNCTION_H
+
+#include <rdmadump/device.h>
+
+/* Fills device->function and ->representors. `base` is the device's directory in sysfs. */
+void rd_function_load(struct rd_device *device, const char *base);
+
+/* A netdev's phys_port_name; -1 if it says nothing about functions. */
+int rd_representor_parse(const char *name, struct rd_representor *rep);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Collects what there is to know of one device: sysfs (kernel: Documentation/ABI/stable/
+ * sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci), then modules, verbs, devlink.
+ */
+#include "devlink.h"
+#include "drivers.h"
+#include "query.h"
+#include "roce.h"
+#include "sysfs.h"
+#include <errno.h>
+#include <limits.h>
+#include <rdmadump/info.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t read_u32(const char *dir, const char *file)
+{
+	uint64_t n;
+
+	if (rd_sysfs_u64(&n, "%s/%s", dir, file) || n > UINT32_MAX)
+		return 0;
+	return (uint32_t)n;
+}
+
+/*
+ * Where the PCI function's directory is: `device`, or, of a subfunction, above it. A copied tree
+ * may lack the links of sys/bus.
+ */
+static void find_pci(char *dir, size_t size, const char *base)
+{
+	static const char *const ups[] = {"", "/..", "/../.."};
+
+	for (size_t i = 0; i < sizeof(ups) / sizeof(*ups); i++) {
+		snprintf(dir, size, "%s/device%s", base, ups[i]);
+		if (rd_sysfs_exists("%s/vendor", dir))
+			return;
+	}
+}
+
+static void load_pci(struct rd_pci_link *pci, const char *base)
+{
+	char dir[PATH_MAX + 32], text[16];
+	const char *digits = text;
+	uint64_t node;
+
+	pci->numa_node = -1;
+	find_pci(dir, sizeof(dir), base);
+	rd_sysfs_text(pci->speed, sizeof(pci->speed), "%s/current_link_speed", dir);
+	rd_sysfs_text(pci->max_speed, sizeof(pci->max_speed), "%s/max_link_speed", dir);
+	pci->width = read_u32(dir, "current_link_width");
+	pci->max_width = read_u32(dir, "max_link_width");
+	rd_sysfs_text(text, sizeof(text), "%s/numa_node", dir);
+	if (!rd_parse_u64(digits, 0, INT_MAX, &node))
+		pci->numa_node = (int)node;
+	rd_sysfs_text(pci->cpus, sizeof(pci->cpus), "%s/local_cpulist", dir);
+	pci->subsystem_vendor = read_u32(dir, "subsystem_vendor");
+	pci->subsystem_device = read_u32(dir, "subsystem_device");
+}
+
+/* The highest bit only tells full from limited membership: an unset P_Key is zero without it. */
+static int load_pkeys(struct rd_port_info *port, unsigned int num, const char *base)
+{
+	struct rd_names names;
+	int ret = 0;
+
+	if (rd_sysfs_list(&names, "%s/ports/%u/pkeys", base, num))
+		return 0;
+	port->pkeys = calloc(names.n ? names.n : 1, sizeof(*port->pkeys));
+	port->pkey_index = calloc(names.n ? names.n : 1, sizeof(*port->pkey_index));
+	if (!port->pkeys || !port->pkey_index)
+		ret = -1;
+	for (size_t i = 0; i < names.n && !ret; i++) {
+		uint64_t index, pkey;
+
+		if (rd_parse_u64(names.name[i], 0, UINT16_MAX, &index) ||
+			rd_sysfs_u64(&pkey, "%s/ports/%u/pkeys/%s", base, num, names.name[i]) ||
+			pkey > UINT16_MAX || !(pkey & 0x7fff))
+			continue;
+		port->pkey_index[port->n_pkeys] = (uint32_t)index;
+		port->pkeys[port->n_pkeys++] = (uint16_t)pkey;
+	}
+	rd_names_free(&names);
+	return ret;
+}
+
+static int load_port(struct rd_port_info *out, const struct rd_device *device,
+	const struct rd_port *port, const char *root, const char *base)
+{
+	char dir[PATH_MAX + 32];
+	uint64_t mask;
+
+	snprintf(dir, sizeof(dir), "%s/ports/%u", base, port->num);
+	out->has_cap_mask = !rd_sysfs_u64(&mask, "%s/cap_mask", dir) && mask <= UINT32_MAX;
+	if (out->has_cap_mask)
+		out->cap_mask = (uint32_t)mask;
+	out->lmc = read_u32(dir, "lid_mask_count");
+	out->sm_sl = read_u32(dir, "sm_sl");
+	rd_roce_settings(&out->settings, device, port, root);
+	return load_pkeys(out, port->num, base);
+}
+
+static int load_files(struct rd_info *info, const char *base)
+{
+	const struct rd_device *device = info->device;
+	const char *root = info->sysroot;
+
+	rd_sysfs_text(
+		info->sys_image_guid, sizeof(info->sys_image_guid), "%s/sys_image_guid", base);
+	rd_sysfs_text(info->hw_rev, sizeof(info->hw_rev), "%s/hw_rev", base);
+	load_pci(&info->pci, base);
+	rd_modules_load(info->modules, device, root);
+	info->provider = rd_provider_name(device);
+	info->ports = calloc(device->n_ports ? device->n_ports : 1, sizeof(*info->ports));
+	if (!info->ports)
+		return -1;
+	for (unsigned int i = 0; i < device->n_ports; i++)
+		if (load_port(&info->ports[i], device, &device->ports[i], root, base))
+			return -1;
+	return 0;
+}
+
+/* "none [integrity] confidentiality": what is in brackets holds. */
+static void load_lockdown(struct rd_info *info)
+{
+	char text[64];
+	const char *from, *to;
+
+	rd_sysfs_text(text, sizeof(text), "%s/sys/kernel/security/lockdown", info->sysroot);
+	from = strchr(text, '[');
+	to = from ? strchr(from, ']') : NULL;
+	if (to)
+		snprintf(info->lockdown, sizeof(info->lockdown), "%.*s", (int)(to - from - 1),
+			from + 1);
+}
+
+int rd_info_load(struct rd_info *info, const struct rd_device *device, const char *sysroot,
+	struct rd_error *err)
+{
+	char base[PATH_MAX];
+	int n = snprintf(base, sizeof(base), "%s/sys/class/infiniband/%s", sysroot, device->name);
+
+	*info = (struct rd_info){.device = device, .sysroot = sysroot, .provider = ""};
+	if (n < 0 || (size_t)n >= sizeof(base))
+		return rd_fail(err, RD_CLASS_DEVICE, ENAMETOOLONG, NULL, "'%s'", sysroot);
+	if (load_files(info, base)) {
+		rd_info_free(info);
+		return rd_fail(
+			err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot describe %s", device->name);
+	}
+	load_lockdown(info);
+	if (device->copied) {
+		snprintf(info->closed_why, sizeof(info->closed_why),
+			"read from a copied tree: the device itself, its firmware and what is open "
+			"on it were not asked");
+		return 0;
+	}
+	rd_query_verbs(info);
+	rd_devlink_firmware(info);
+	return 0;
+}
+
+void rd_info_free(struct rd_info *info)
+{
+	for (unsigned int i = 0; info->ports && i < info->device->n_ports; i++) {
+		struct rd_port_info *port = &info->ports[i];
+
+		free(port->pkeys);
+		free(port->pkey_index);
+		rd_facts_free(&port->settings);
+		rd_facts_free(&port->facts);
+	}
+	free(info->ports);
+	free(info->firmware);
+	rd_facts_free(&info->limits);
+	rd_facts_free(&info->provider_facts);
+	*info = (struct rd_info){0};
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Limits and features of an opened device (ibv_query_device_ex(3), ibv_query_port(3)). */
+#include "query.h"
+#include "config.h"
+#include "sysfs.h"
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Where in struct ibv_device_attr_ex a number is. */
+static const struct limit {
+	const char *key, *title;
+	size_t offset, size;
+} limits[] = {
+#define LIMIT(field, title)                                                                        \
+	{                                                                                          \
+#field, title, offsetof(struct ibv_device_attr_ex, orig_attr.field),               \
+			sizeof(((struct ibv_device_attr *)0)->field)                               \
+	}
+#define LIMIT_EX(key, field, title)                                                                \
+	{                                                                                          \
+		key, title, offsetof(struct ibv_device_attr_ex, field),                            \
+			sizeof(((struct ibv_device_attr_ex *)0)->field)                            \
+	}
+	LIMIT(max_qp, "QPs"),
+	LIMIT(max_qp_wr, "work requests per QP"),
+	LIMIT(max_sge, "SGEs per work request"),
+	LIMIT(max_sge_rd, "SGEs per RDMA read"),
+	LIMIT(max_cq, "CQs"),
+	LIMIT(max_cqe, "entries per CQ"),
+	LIMIT(max_mr, "MRs"),
+	LIMIT(max_mr_size, "bytes per MR"),
+	LIMIT(max_pd, "PDs"),
+	LIMIT(max_mw, "memory windows"),
+	LIMIT(max_ah, "AHs"),
+	LIMIT(max_srq, "SRQs"),
+	LIMIT(max_srq_wr, "work requests per SRQ"),
+	LIMIT(max_srq_sge, "SGEs per SRQ entry"),
+	LIMIT(max_qp_rd_atom, "RDMA reads and atomics per QP, as responder"),
+	LIMIT(max_qp_init_rd_atom, "RDMA reads and atomics per QP, as requester"),
+	LIMIT(max_res_rd_atom, "RDMA reads and atomics, all QPs"),
+	LIMIT(max_mcast_grp, "multicast groups"),
+	LIMIT(max_mcast_qp_attach, "QPs per multicast group"),
+	LIMIT(max_raw_ethy_qp, "raw packet QPs"),
+	LIMIT(max_pkeys, "P_Keys"),
+	LIMIT(local_ca_ack_delay, "ACK delay, 4.096 us x 2^N"),
+	LIMIT_EX("hca_core_clock_khz", hca_core_clock, "clock of time stamps, kHz"),
+	LIMIT_EX("max_wq_type_rq", max_wq_type_rq, "receive WQs"),
+	LIMIT_EX("max_rwq_indirection_tables", rss_caps.max_rwq_indirection_tables,
+		"RSS indirection tables"),
+	LIMIT_EX("max_rwq_indirection_table_size", rss_caps.max_rwq_indirection_table_size,
+		"entries per RSS indirection table"),
+	LIMIT_EX("max_tso", tso_caps.max_tso, "TSO, bytes"),
+	LIMIT_EX("max_dm_size", max_dm_size, "device memory, bytes"),
+	LIMIT_EX("max_num_tags", tm_caps.max_num_tags, "tags for tag matching"),
+#undef LIMIT
+#undef LIMIT_EX
+};
+
+static uint64_t number_at(const void *base, const struct limit *limit)
+{
+	const uint8_t *at = (const uint8_t *)base + limit->offset;
+	uint64_t wide;
+	uint32_t word;
+	uint16_t half;
+
+	switch (limit->size) {
+	case sizeof(wide):
+		memcpy(&wide, at, sizeof(wide));
+		return wide;
+	case sizeof(word):
+		memcpy(&word, at, sizeof(word));
+		return word;
+	case sizeof(half):
+		memcpy(&half, at, sizeof(half));
+		return half;
+	default:
+		return *at;
+	}
+}
+
+static const struct rd_bit_name device_caps[] = {{0, "RESIZE_MAX_WR"}, {1, "BAD_PKEY_CNTR"},
+	{2, "BAD_QKEY_CNTR"}, {3, "RAW_MULTI"}, {4, "AUTO_PATH_MIG"}, {5, "CHANGE_PHY_PORT"},
+	{6, "UD_AV_PORT_ENFORCE"}, {7, "CURR_QP_STATE_MOD"}, {8, "SHUTDOWN_PORT"}, {9, "INIT_TYPE"},
+	{10, "PORT_ACTIVE_EVENT"}, {11, "SYS_IMAGE_GUID"}, {12, "RC_RNR_NAK_GEN"},
+	{13, "SRQ_RESIZE"}, {14, "N_NOTIFY_CQ"}, {17, "MEM_WINDOW"}, {18, "UD_IP_CSUM"},
+	{20, "XRC"}, {21, "MEM_MGT_EXTENSIONS"}, {23, "MEM_WINDOW_TYPE_2A"},
+	{24, "MEM_WINDOW_TYPE_2B"}, {25, "RC_IP_CSUM"}, {26, "RAW_IP_CSUM"},
+	{29, "MANAGED_FLOW_STEERING"}, {34, "RAW_SCATTER_FCS"}, {36, "PCI_WRITE_END_PADDING"}};
+static const struct rd_bit_name odp_caps[] = {{0, "ODP"}, {1, "implicit ODP"}};
+static const struct rd_bit_name odp_transport[] = {
+	{0, "SEND"}, {1, "RECV"}, {2, "WRITE"}, {3, "READ"}, {4, "ATOMIC"}, {5, "SRQ_RECV"}};
+static const struct rd_bit_name raw_caps[] = {
+	{0, "CVLAN_STRIPPING"}, {1, "SCATTER_FCS"}, {2, "IP_CSUM"}, {3, "DELAY_DROP"}};
+static const struct rd_bit_name rss_functions[] = {{0, "Toeplitz"}};
+static const struct rd_bit_name rss_fields[] = {{0, "SRC_IPV4"}, {1, "DST_IPV4"}, {2, "SRC_IPV6"},
+	{3, "DST_IPV6"}, {4, "SRC_PORT_TCP"}, {5, "DST_PORT_TCP"}, {6, "SRC_PORT_UDP"},
+	{7, "DST_PORT_UDP"}, {8, "IPSEC_SPI"}, {31, "INNER"}};
+
+static const char *atomic_name(enum ibv_atomic_cap cap)
+{
+	static const char *const names[] = {"none", "within the HCA", "with the whole system"};
+
+	return (unsigned int)cap < ARRAY_SIZE(names) ? names[cap] : "unknown";
+}
+
+static void query_limits(struct ibv_context *context, struct rd_info *info)
+{
+	struct ibv_device_attr_ex attr = {0};
+	struct rd_facts *f = &info->limits;
+
+	if (ibv_query_device_ex(context, NULL, &attr))
+		return;
+	rd_text_clean(info->verbs_fw, sizeof(info->verbs_fw), attr.orig_attr.fw_ver);
+	rd_facts_hex(f, "vendor_id", "vendor id", attr.orig_attr.vendor_id);
+	rd_facts_hex(f, "vendor_part_id", "vendor part id", attr.orig_attr.vendor_part_id);
+	rd_facts_hex(f, "hw_ver", "hardware version", attr.orig_attr.hw_ver);
+	rd_facts_number(f, "phys_port_cnt", "ports", attr.orig_attr.phys_port_cnt);
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		rd_facts_number(f, limits[i].key, limits[i].title, number_at(&attr, &limits[i]));
+	rd_facts_hex(f, "page_size_cap", "page sizes", attr.orig_attr.page_size_cap);
+	rd_facts_text(f, "atomics", "atomics", atomic_name(attr.orig_attr.atomic_cap));
+	rd_facts_hex(f, "completion_timestamp_mask", "time stamps of completions, mask",
+		attr.completion_timestamp_mask);
+	rd_facts_bits(f, "device_cap_flags", "device features",
+		attr.device_cap_flags_ex | attr.orig_attr.device_cap_flags, device_caps,
+		ARRAY_SIZE(device_caps));
+	rd_facts_bits(f, "raw_packet_caps", "raw packets", attr.raw_packet_caps, raw_caps,
+		ARRAY_SIZE(raw_caps));
+	rd_facts_bits(f, "rss_hash_function", "RSS hash", attr.rss_caps.rx_hash_function,
+		rss_functions, ARRAY_SIZE(rss_functions));
+	rd_facts_bits(f, "rss_hash_fields", "RSS hash fields", attr.rss_caps.rx_hash_fields_mask,
+		rss_fields, ARRAY_SIZE(rss_fields));
+	rd_facts_bits(f, "odp", "on-demand paging", attr.odp_caps.general_caps, odp_caps,
+		ARRAY_SIZE(odp_caps));
+	rd_facts_bits(f, "odp_rc", "on-demand paging, RC",
+		attr.odp_caps.per_transport_caps.rc_odp_caps, odp_transport,
+		ARRAY_SIZE(odp_transport));
+}
+
+static uint32_t mtu_bytes(enum ibv_mtu mtu)
+{
+	return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << mtu : 0;
+}
+
+static void query_port(struct ibv_context *context, unsigned int num, struct rd_port_info *port)
+{
+	struct ibv_port_attr attr = {0};
+	uint32_t speed;
+
+	if (ibv_query_port(context, (uint8_t)num, &attr))
+		return;
+	port->active_mtu = mtu_bytes(attr.active_mtu);
+	port->max_mtu = mtu_bytes(attr.max_mtu);
+	speed = attr.active_speed;
+#ifdef HAVE_IBV_ACTIVE_SPEED_EX
+	if (attr.active_speed_ex)
+		speed = attr.active_speed_ex;
+#endif
+	port->speed = rd_link_speed(speed, attr.active_width, port->lanes, sizeof(port->lanes));
+	rd_facts_number(&port->facts, "gid_tbl_len", "GID table", (uint64_t)attr.gid_tbl_len);
+	rd_facts_number(&port->facts, "pkey_tbl_len", "P_Key table", attr.pkey_tbl_len);
+	rd_facts_number(&port->facts, "max_msg_sz", "longest message, bytes", attr.max_msg_sz);
+	rd_facts_hex(
+		&port->facts, "port_cap_flags", "capability mask by verbs", attr.port_cap_flags);
+	rd_facts_number(&port->facts, "max_vl_num", "virtual lanes, code", attr.max_vl_num);
+	rd_facts_number(&port->facts, "bad_pkey_cntr", "bad P_Keys", attr.bad_pkey_cntr);
+	rd_facts_number(&port->facts, "qkey_viol_cntr", "Q_Key violations", attr.qkey_viol_cntr);
+	rd_facts_number(&port->facts, "subnet_timeout", "subnet timeout, 4.096 us x 2^N",
+		attr.subnet_timeout);
+}
+
+static struct ibv_device *find(struct ibv_device **list, const char *name)
+{
+	for (int i = 0; list && list[i]; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			return list[i];
+	return NULL;
+}
+
+static void explain(struct rd_info *info, bool found, int errnum)
+{
+	struct rd_error why;
+
+	if (!found)
+		rd_fail(&why, RD_CLASS_DEVICE, 0,
+			"load the user-space access (modprobe ib_uverbs) and install the device's "
+			"provider (package ibverbs-providers)",
+			"libibverbs does not know %s", info->device->name);
+	else
+		rd_fail(&why, RD_CLASS_DEVICE, errnum,
+			errnum == EACCES || errnum == EPERM
+				? "needs read and write access to /dev/infiniband/uverbs*: run as "
+				  "root"
+				: "see the kernel's log (dmesg)",
+			"cannot open %s", info->device->name);
+	rd_text_clean(info->closed_why, sizeof(info->closed_why), why.text);
+}
+
+void rd_query_verbs(struct rd_info *info)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_device *device = find(list, info->device->name);
+	struct ibv_context *context = NULL;
+	bool devx = false;
+
+	errno = 0;
+	if (device) {
+		context = rd_mlx5_open(device, &devx);
+		if (!context)
+			context = ibv_open_device(device);
+	}
+	if (context) {
+		info->opened = true;
+		query_limits(context, info);
+		for (unsigned int i = 0; i < info->device->n_ports; i++)
+			query_port(context, info->device->ports[i].num, &info->ports[i]);
+		rd_mlx5_query(context, devx, info);
+		ibv_close_device(context);
+	} else {
+		explain(info, device, errno);
+	}
+	if (list)
+		ibv_free_device_list(list);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What an opened device answers, as info.c asks for it. */
+#ifndef RDMADUMP_DEVICE_QUERY_H
+#define RDMADUMP_DEVICE_QUERY_H
+
+#include <infiniband/verbs.h>
+#include <rdmadump/info.h>
+
+/* Opens the device and fills all of info that verbs can tell; else closed_why. */
+void rd_query_verbs(struct rd_info *info);
+
+/* query_mlx5.c. The context may differ from ibv_open_device()'s: NULL if it is no mlx5 device. */
+struct ibv_context *rd_mlx5_open(struct ibv_device *device, bool *devx);
+void rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a ConnectX says of itself: mlx5dv_query_device(3), and by DEVX the device's own answer to
+ * QUERY_HCA_CAP and QUERY_ADAPTER (bit offsets: include/linux/mlx5/mlx5_ifc.h of Linux, MSB first).
+ */
+#include "query.h"
+#include "sysfs.h"
+#include <errno.h>
+#include <infiniband/mlx5dv.h>
+#include <rdmadump/bytes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define CMD_QUERY_HCA_CAP 0x100
+#define CMD_QUERY_ADAPTER 0x101
+#define CAP_GENERAL	  0
+#define CAP_NIC_FLOW	  7
+#define CAP_CURRENT	  1 /* else what could be configured */
+#define HEADER		  16
+#define CAP_BYTES	  4096
+#define PSID_AT		  240 /* behind the header: 32 bytes, then 208 of the vendor's own */
+#define PSID_BYTES	  16
+
+static const struct rd_bit_name flags[] = {{0, "CQE_V1"}, {2, "MPW"}, {3, "ENHANCED_MPW"},
+	{4, "CQE_128B_COMP"}, {5, "CQE_128B_PAD"}, {6, "PACKET_BASED_CREDIT_MODE"},
+	{7, "REAL_TIME_TS"}};
+static const struct rd_bit_name cqe_formats[] = {{0, "HASH"}, {1, "CSUM"}, {2, "CSUM_STRIDX"}};
+
+struct ibv_context *rd_mlx5_open(struct ibv_device *device, bool *devx)
+{
+	struct mlx5dv_context_attr attr = {.flags = MLX5DV_CONTEXT_FLAGS_DEVX};
+	struct ibv_context *context = NULL;
+
+	*devx = false;
+	if (!mlx5dv_is_supported(device))
+		return NULL;
+	context = mlx5dv_open_device(device, &attr);
+	*devx = context != NULL;
+	return context;
+}
+
+static void query_provider(struct ibv_context *context, struct rd_facts *f)
+{
+	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_CQE_COMPRESION |
+						 MLX5DV_CONTEXT_MASK_STRIDING_RQ |
+						 MLX5DV_CONTEXT_MASK_CLOCK_INFO_UPDATE |
+						 MLX5DV_CONTEXT_MASK_NUM_LAG_PORTS};
+
+	if (mlx5dv_query_device(context, &dv))
+		return;
+	rd_facts_bits(f, "flags", "mlx5 features", dv.flags, flags, ARRAY_SIZE(flags));
+	if (dv.comp_mask & MLX5DV_CONTEXT_MASK_CQE_COMPRESION) {
+		rd_facts_number(f, "cqe_compression_max", "compressed CQEs, longest run",
+			dv.cqe_comp_caps.max_num);
+		rd_facts_bits(f, "cqe_compression_formats", "compressed CQEs, formats",
+			dv.cqe_comp_caps.supported_format, cqe_formats, ARRAY_SIZE(cqe_formats));
+	}
+	if (dv.comp_mask & MLX5DV_CONTEXT_MASK_STRIDING_RQ) {
+		const struct mlx5dv_striding_rq_caps *s = &dv.striding_rq_caps;
+
+		rd_facts_number(f, "striding_rq_min_log_stride", "striding RQ, least log2 stride",
+			s->min_single_stride_log_num_of_bytes);
+		rd_facts_number(f, "striding_rq_max_log_stride", "striding RQ, most log2 stride",
+			s->max_single_stride_log_num_of_bytes);
+		rd_facts_number(f, "striding_rq_min_log_strides",
+			"striding RQ, least log2 strides per WQE",
+			s->min_single_wqe_log_num_of_strides);
+		rd_facts_number(f, "striding_rq_max_log_strides",
+			"striding RQ, most log2 strides per WQE",
+			s->max_single_wqe_log_num_of_strides);
+	}
+	if (dv.comp_mask & MLX5DV_CONTEXT_MASK_CLOCK_INFO_UPDATE)
+		rd_facts_number(f, "max_clock_info_update_nsec", "clock page valid for, ns",
+			dv.max_clock_info_update_nsec);
+	if (dv.comp_mask & MLX5DV_CONTEXT_MASK_NUM_LAG_PORTS)
+		rd_facts_number(f, "num_lag_ports", "ports in a LAG", dv.num_lag_ports);
+}
+
+/* A command without input but its op_mod. 0, or an errno; `out` has HEADER bytes in front. */
+static int command(struct ibv_context *context, unsigned int opcode, unsigned int op_mod,
+	uint8_t *out, size_t size)
+{
+	uint8_t in[HEADER] = {(uint8_t)(opcode >> 8), (uint8_t)opcode, 0, 0, 0, 0,
+		(uint8_t)(op_mod >> 8), (uint8_t)op_mod};
+	int rc;
+
+	memset(out, 0, size);
+	rc = mlx5dv_devx_general_cmd(context, in, sizeof(in), out, size);
+	if (rc)
+		return rc;
+	return out[0] ? EREMOTEIO : 0;
+}
+
+static enum rd_answer bit(const uint8_t *cap, unsigned int at)
+{
+	return cap[at / 8] >> (7 - at % 8) & 1 ? RD_YES : RD_NO;
+}
+
+/* Which bit of which capability answers what. */
+static const struct question {
+	unsigned int type, bit;
+	size_t answer; /* offset in struct rd_mlx5_caps */
+} questions[] = {
+	{CAP_GENERAL, 0x1d8, offsetof(struct rd_mlx5_caps, ib_port_sniffer)},
+	{CAP_NIC_FLOW, 0x002, offsetof(struct rd_mlx5_caps, shared_tir)},
+	{CAP_NIC_FLOW, 0x600, offsetof(struct rd_mlx5_caps, sniffer_rx)},
+	{CAP_NIC_FLOW, 0xc00, offsetof(struct rd_mlx5_caps, sniffer_tx)},
+};
+
+static void take_answers(struct rd_mlx5_caps *caps, unsigned int type, const uint8_t *cap)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+		enum rd_answer a = bit(cap, questions[i].bit);
+
+		if (questions[i].type == type)
+			memcpy((uint8_t *)caps + questions[i].answer, &a, sizeof(a));
+	}
+}
+
+static void query_caps(struct ibv_context *context, bool devx, struct rd_mlx5_caps *caps)
+{
+	static const unsigned int types[] = {CAP_GENERAL, CAP_NIC_FLOW};
+	uint8_t out[HEADER + CAP_BYTES];
+	char psid[PSID_BYTES + 1];
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		int rc = command(
+			context, CMD_QUERY_HCA_CAP, types[i] << 1 | CAP_CURRENT, out, sizeof(out));
+
+		if (rc) {
+			snprintf(caps->reason, sizeof(caps->reason),
+				"QUERY_HCA_CAP over DEVX%s: %s",
+				devx ? "" : " (the context has no DEVX)", strerror(rc));
+			return;
+		}
+		take_answers(caps, types[i], out + HEADER);
+	}
+	caps->asked = true;
+	if (command(context, CMD_QUERY_ADAPTER, 0, out, HEADER + 256))
+		return;
+	snprintf(psid, sizeof(psid), "%.*s", PSID_BYTES, (const char *)out + HEADER + PSID_AT);
+	rd_text_clean(caps->psid, sizeof(caps->psid), psid);
+}
+
+void rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info)
+{
+	if (!mlx5dv_is_supported(context->device))
+		return;
+	query_provider(context, &info->provider_facts);
+	query_caps(context, devx, &info->mlx5);
+}

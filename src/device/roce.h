@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Settings of RoCE, as info.c asks for them. */
+#ifndef RDMADUMP_DEVICE_ROCE_H
+#define RDMADUMP_DEVICE_ROCE_H
+
+#include <rdmadump/info.h>
+
+void rd_roce_settings(struct rd_facts *f, const struct rd_device *device,
+	const struct rd_port *port, const char *root);
+
+#endif
