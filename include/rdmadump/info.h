@@ -11,37 +11,37 @@
 
 /* ---- facts: what is only passed on, by name ---- */
 
-enum rd_fact_kind {
-	RD_FACT_TEXT,
-	RD_FACT_NUMBER,
-	RD_FACT_HEX,  /* a number of which the bits matter */
-	RD_FACT_WORDS /* words with ", " between them; "" is none */
+enum rd_attr_kind {
+	RD_ATTR_TEXT,
+	RD_ATTR_NUMBER,
+	RD_ATTR_HEX,  /* a number of which the bits matter */
+	RD_ATTR_WORDS /* words with ", " between them; "" is none */
 };
 
-struct rd_fact {
+struct rd_attr {
 	char key[48];	/* for JSON: "max_qp" */
 	char title[48]; /* for people: "QPs" */
-	enum rd_fact_kind kind;
+	enum rd_attr_kind kind;
 	uint64_t number;
 	char text[320];
 };
 
-struct rd_facts {
-	struct rd_fact *fact;
+struct rd_attrs {
+	struct rd_attr *fact;
 	size_t n;
 };
 
-void rd_facts_free(struct rd_facts *facts);
+void rd_attrs_free(struct rd_attrs *facts);
 /* They append; without memory, or beyond a bound that no device reaches, the fact is left out. */
-void rd_facts_number(struct rd_facts *f, const char *key, const char *title, uint64_t n);
-void rd_facts_hex(struct rd_facts *f, const char *key, const char *title, uint64_t n);
-void rd_facts_text(struct rd_facts *f, const char *key, const char *title, const char *text);
+void rd_attrs_number(struct rd_attrs *f, const char *key, const char *title, uint64_t n);
+void rd_attrs_hex(struct rd_attrs *f, const char *key, const char *title, uint64_t n);
+void rd_attrs_text(struct rd_attrs *f, const char *key, const char *title, const char *text);
 /* The names of the bits of `mask` that are set; unnamed ones as "bit 17". */
 struct rd_bit_name {
 	unsigned int bit;
 	const char *name;
 };
-void rd_facts_bits(struct rd_facts *f, const char *key, const char *title, uint64_t mask,
+void rd_attrs_bits(struct rd_attrs *f, const char *key, const char *title, uint64_t mask,
 	const struct rd_bit_name *names, size_t n);
 void rd_bits_text(char *buf, size_t size, uint64_t mask, const struct rd_bit_name *names, size_t n);
 
@@ -71,12 +71,12 @@ struct rd_port_info {
 	uint16_t *pkeys; /* those that are set */
 	uint32_t *pkey_index;
 	unsigned int n_pkeys;
-	struct rd_facts settings; /* of RoCE, where they can be read */
+	struct rd_attrs settings; /* of RoCE, where they can be read */
 	/* By verbs, if rd_info.opened. MTUs in bytes, 0 if unknown. */
 	uint32_t active_mtu, max_mtu;
 	char lanes[24];	       /* "4X XDR": sysfs of older kernels knows no XDR */
 	uint64_t speed;	       /* bit/s */
-	struct rd_facts facts; /* tables, limits */
+	struct rd_attrs facts; /* tables, limits */
 };
 
 /* What firmware there is in the device, as devlink tells: name "fw.version" or "fw.psid". */
@@ -118,8 +118,8 @@ struct rd_info {
 	bool opened;	      /* verbs could ask */
 	char closed_why[320]; /* why not */
 	char verbs_fw[64];
-	struct rd_facts limits;		/* by ibv_query_device_ex */
-	struct rd_facts provider_facts; /* by the provider (mlx5dv_query_device) */
+	struct rd_attrs limits;		/* by ibv_query_device_ex */
+	struct rd_attrs provider_facts; /* by the provider (mlx5dv_query_device) */
 	struct rd_mlx5_caps mlx5;
 	char lockdown[32]; /* "none", "integrity", "confidentiality"; "" if unknown */
 };

@@ -150,28 +150,28 @@ static void tell_findings(const struct telling *t)
 
 /* ---- parts ---- */
 
-static void tell_facts(const struct telling *t, const struct rd_facts *facts, bool all)
+static void tell_facts(const struct telling *t, const struct rd_attrs *facts, bool all)
 {
 	for (size_t i = 0; i < facts->n; i++) {
-		const struct rd_fact *f = &facts->fact[i];
+		const struct rd_attr *f = &facts->fact[i];
 		char text[sizeof(f->text) + 24] = "";
 		json_t *value = NULL;
 
 		switch (f->kind) {
-		case RD_FACT_TEXT:
+		case RD_ATTR_TEXT:
 			snprintf(text, sizeof(text), "%s", f->text);
 			value = json_string(f->text);
 			break;
-		case RD_FACT_NUMBER:
+		case RD_ATTR_NUMBER:
 			snprintf(text, sizeof(text), "%ju", (uintmax_t)f->number);
 			value = f->number <= INT64_MAX ? json_integer((json_int_t)f->number)
 						       : json_string(text);
 			break;
-		case RD_FACT_HEX:
+		case RD_ATTR_HEX:
 			snprintf(text, sizeof(text), "0x%jx", (uintmax_t)f->number);
 			value = json_string(text);
 			break;
-		case RD_FACT_WORDS:
+		case RD_ATTR_WORDS:
 			snprintf(text, sizeof(text), "%s", *f->text ? f->text : "none");
 			value = json_string(f->text);
 			break;

@@ -14,6 +14,7 @@ const struct rd_command rd_commands[] = {
 	{"list", "[OPTION...]", "devices and ports, and whether they can be captured", rd_cmd_list},
 	{"info", "[OPTION...] [DEVICE]",
 		"firmware, ports, limits, what is open, can it be captured", rd_cmd_info},
+	{"events", "[OPTION...] [DEVICE]", "what happens to devices, as it happens", rd_cmd_events},
 	{0},
 };
 

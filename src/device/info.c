@@ -169,12 +169,12 @@ void rd_info_free(struct rd_info *info)
 
 		free(port->pkeys);
 		free(port->pkey_index);
-		rd_facts_free(&port->settings);
-		rd_facts_free(&port->facts);
+		rd_attrs_free(&port->settings);
+		rd_attrs_free(&port->facts);
 	}
 	free(info->ports);
 	free(info->firmware);
-	rd_facts_free(&info->limits);
-	rd_facts_free(&info->provider_facts);
+	rd_attrs_free(&info->limits);
+	rd_attrs_free(&info->provider_facts);
 	*info = (struct rd_info){0};
 }

@@ -31,8 +31,9 @@ int rd_netlink_open(struct rd_netlink **out, int protocol, struct rd_error *err)
 	errno = 0;
 	rc = nl_connect(nl->sock, protocol);
 	if (rc < 0) {
-		rd_fail(err, RD_CLASS_DEVICE, errno, "load the driver (modprobe ib_core)",
-			"netlink protocol %d", protocol);
+		rd_fail(err, RD_CLASS_DEVICE, errno,
+			protocol == NETLINK_RDMA ? "load the driver (modprobe ib_core)" : NULL,
+			"%s netlink", protocol == NETLINK_RDMA ? "RDMA" : "generic");
 		rd_netlink_close(nl);
 		return -1;
 	}
@@ -148,12 +149,33 @@ int rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err)
 {
 	*nl = NULL;
 	return rd_fail(err, RD_CLASS_DEVICE, 0, "build it with libnl-3",
-		"netlink protocol %d: this rdmadump was built without libnl", protocol);
+		"%s netlink: this rdmadump was built without libnl",
+		protocol == NETLINK_RDMA ? "RDMA" : "generic");
 }
 
 void rd_netlink_close(struct rd_netlink *nl)
 {
 	(void)nl;
+}
+
+int rd_netlink_join(struct rd_netlink *nl, unsigned int group)
+{
+	(void)nl;
+	(void)group;
+	return -1;
+}
+
+int rd_netlink_fd(const struct rd_netlink *nl)
+{
+	(void)nl;
+	return -1;
+}
+
+void rd_netlink_take(struct rd_netlink *nl, rd_netlink_fn *fn, void *ctx)
+{
+	(void)nl;
+	(void)fn;
+	(void)ctx;
 }
 
 #endif

@@ -296,6 +296,14 @@ int rd_resources_load(struct rd_resources *r, const char *device, struct rd_erro
 
 #else
 
+int rd_nldev_parse_event(const struct nlmsghdr *msg, size_t len, struct rd_nldev_event *out)
+{
+	(void)msg;
+	(void)len;
+	*out = (struct rd_nldev_event){0};
+	return -1;
+}
+
 int rd_nldev_load(struct rd_nldev_devices *devices, struct rd_error *err)
 {
 	struct rd_netlink *nl;

@@ -109,33 +109,33 @@ static const char *atomic_name(enum ibv_atomic_cap cap)
 static void query_limits(struct ibv_context *context, struct rd_info *info)
 {
 	struct ibv_device_attr_ex attr = {0};
-	struct rd_facts *f = &info->limits;
+	struct rd_attrs *f = &info->limits;
 
 	if (ibv_query_device_ex(context, NULL, &attr))
 		return;
 	rd_text_clean(info->verbs_fw, sizeof(info->verbs_fw), attr.orig_attr.fw_ver);
-	rd_facts_hex(f, "vendor_id", "vendor id", attr.orig_attr.vendor_id);
-	rd_facts_hex(f, "vendor_part_id", "vendor part id", attr.orig_attr.vendor_part_id);
-	rd_facts_hex(f, "hw_ver", "hardware version", attr.orig_attr.hw_ver);
-	rd_facts_number(f, "phys_port_cnt", "ports", attr.orig_attr.phys_port_cnt);
+	rd_attrs_hex(f, "vendor_id", "vendor id", attr.orig_attr.vendor_id);
+	rd_attrs_number(f, "vendor_part_id", "vendor part id", attr.orig_attr.vendor_part_id);
+	rd_attrs_hex(f, "hw_ver", "hardware version", attr.orig_attr.hw_ver);
+	rd_attrs_number(f, "phys_port_cnt", "ports", attr.orig_attr.phys_port_cnt);
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-		rd_facts_number(f, limits[i].key, limits[i].title, number_at(&attr, &limits[i]));
-	rd_facts_hex(f, "page_size_cap", "page sizes", attr.orig_attr.page_size_cap);
-	rd_facts_text(f, "atomics", "atomics", atomic_name(attr.orig_attr.atomic_cap));
-	rd_facts_hex(f, "completion_timestamp_mask", "time stamps of completions, mask",
+		rd_attrs_number(f, limits[i].key, limits[i].title, number_at(&attr, &limits[i]));
+	rd_attrs_hex(f, "page_size_cap", "page sizes", attr.orig_attr.page_size_cap);
+	rd_attrs_text(f, "atomics", "atomics", atomic_name(attr.orig_attr.atomic_cap));
+	rd_attrs_hex(f, "completion_timestamp_mask", "time stamps of completions, mask",
 		attr.completion_timestamp_mask);
-	rd_facts_bits(f, "device_cap_flags", "device features",
+	rd_attrs_bits(f, "device_cap_flags", "device features",
 		attr.device_cap_flags_ex | attr.orig_attr.device_cap_flags, device_caps,
 		ARRAY_SIZE(device_caps));
-	rd_facts_bits(f, "raw_packet_caps", "raw packets", attr.raw_packet_caps, raw_caps,
+	rd_attrs_bits(f, "raw_packet_caps", "raw packets", attr.raw_packet_caps, raw_caps,
 		ARRAY_SIZE(raw_caps));
-	rd_facts_bits(f, "rss_hash_function", "RSS hash", attr.rss_caps.rx_hash_function,
+	rd_attrs_bits(f, "rss_hash_function", "RSS hash", attr.rss_caps.rx_hash_function,
 		rss_functions, ARRAY_SIZE(rss_functions));
-	rd_facts_bits(f, "rss_hash_fields", "RSS hash fields", attr.rss_caps.rx_hash_fields_mask,
+	rd_attrs_bits(f, "rss_hash_fields", "RSS hash fields", attr.rss_caps.rx_hash_fields_mask,
 		rss_fields, ARRAY_SIZE(rss_fields));
-	rd_facts_bits(f, "odp", "on-demand paging", attr.odp_caps.general_caps, odp_caps,
+	rd_attrs_bits(f, "odp", "on-demand paging", attr.odp_caps.general_caps, odp_caps,
 		ARRAY_SIZE(odp_caps));
-	rd_facts_bits(f, "odp_rc", "on-demand paging, RC",
+	rd_attrs_bits(f, "odp_rc", "on-demand paging, RC",
 		attr.odp_caps.per_transport_caps.rc_odp_caps, odp_transport,
 		ARRAY_SIZE(odp_transport));
 }
@@ -160,15 +160,15 @@ static void query_port(struct ibv_context *context, unsigned int num, struct rd_
 		speed = attr.active_speed_ex;
 #endif
 	port->speed = rd_link_speed(speed, attr.active_width, port->lanes, sizeof(port->lanes));
-	rd_facts_number(&port->facts, "gid_tbl_len", "GID table", (uint64_t)attr.gid_tbl_len);
-	rd_facts_number(&port->facts, "pkey_tbl_len", "P_Key table", attr.pkey_tbl_len);
-	rd_facts_number(&port->facts, "max_msg_sz", "longest message, bytes", attr.max_msg_sz);
-	rd_facts_hex(
+	rd_attrs_number(&port->facts, "gid_tbl_len", "GID table", (uint64_t)attr.gid_tbl_len);
+	rd_attrs_number(&port->facts, "pkey_tbl_len", "P_Key table", attr.pkey_tbl_len);
+	rd_attrs_number(&port->facts, "max_msg_sz", "longest message, bytes", attr.max_msg_sz);
+	rd_attrs_hex(
 		&port->facts, "port_cap_flags", "capability mask by verbs", attr.port_cap_flags);
-	rd_facts_number(&port->facts, "max_vl_num", "virtual lanes, code", attr.max_vl_num);
-	rd_facts_number(&port->facts, "bad_pkey_cntr", "bad P_Keys", attr.bad_pkey_cntr);
-	rd_facts_number(&port->facts, "qkey_viol_cntr", "Q_Key violations", attr.qkey_viol_cntr);
-	rd_facts_number(&port->facts, "subnet_timeout", "subnet timeout, 4.096 us x 2^N",
+	rd_attrs_number(&port->facts, "max_vl_num", "virtual lanes, code", attr.max_vl_num);
+	rd_attrs_number(&port->facts, "bad_pkey_cntr", "bad P_Keys", attr.bad_pkey_cntr);
+	rd_attrs_number(&port->facts, "qkey_viol_cntr", "Q_Key violations", attr.qkey_viol_cntr);
+	rd_attrs_number(&port->facts, "subnet_timeout", "subnet timeout, 4.096 us x 2^N",
 		attr.subnet_timeout);
 }
 

@@ -12,16 +12,16 @@
 #define VALUES_MAX 64 /* of one folder */
 
 /* One value. Several lines (MLNX_OFED's "Global tclass=106") become one. */
-static void add_file(struct rd_facts *f, const char *key, const char *title, const char *path)
+static void add_file(struct rd_attrs *f, const char *key, const char *title, const char *path)
 {
 	char text[128];
 
 	if (!rd_sysfs_text(text, sizeof(text), "%s", path) && *text)
-		rd_facts_text(f, key, title, text);
+		rd_attrs_text(f, key, title, text);
 }
 
 /* Every file of a folder is a value. */
-static void add_folder(struct rd_facts *f, const char *prefix, const char *path)
+static void add_folder(struct rd_attrs *f, const char *prefix, const char *path)
 {
 	struct rd_names names;
 
@@ -38,7 +38,7 @@ static void add_folder(struct rd_facts *f, const char *prefix, const char *path)
 }
 
 /* ecn/roce_np/enable/0..7: one switch per priority, told together as "11111111". */
-static void add_priorities(struct rd_facts *f, const char *key, const char *title, const char *path)
+static void add_priorities(struct rd_attrs *f, const char *key, const char *title, const char *path)
 {
 	char enabled[9] = "";
 
@@ -50,10 +50,10 @@ static void add_priorities(struct rd_facts *f, const char *key, const char *titl
 		enabled[i] = on ? '1' : '0';
 		enabled[i + 1] = '\0';
 	}
-	rd_facts_text(f, key, title, enabled);
+	rd_attrs_text(f, key, title, enabled);
 }
 
-static void add_ecn(struct rd_facts *f, const char *root, const char *netdev)
+static void add_ecn(struct rd_attrs *f, const char *root, const char *netdev)
 {
 	char path[256];
 
@@ -67,7 +67,7 @@ static void add_ecn(struct rd_facts *f, const char *root, const char *netdev)
 	add_folder(f, "ecn.roce_rp", path);
 }
 
-void rd_roce_settings(struct rd_facts *f, const struct rd_device *device,
+void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,
 	const struct rd_port *port, const char *root)
 {
 	static const struct {

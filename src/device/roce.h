@@ -5,7 +5,7 @@
 
 #include <rdmadump/info.h>
 
-void rd_roce_settings(struct rd_facts *f, const struct rd_device *device,
+void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,
 	const struct rd_port *port, const char *root);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What passes a network interface of the kernel, by libpcap (TPACKET_V3; packet(7), rtnetlink(7)).
  */
+#include "netdev_watch.h"
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -57,6 +58,7 @@ struct netdev {
 	uint64_t tell_after; /* once so many were seen, the frames before the loss are through */
 	unsigned int batches;
 	struct rd_note note;
+	struct netdev_watch *watch; /* NULL: of "any", which has no state */
 
 	size_t buffer; /* bytes of the ring */
 	char *filter, description[240], hardware[240];
@@ -292,30 +294,16 @@ static int netdev_service(struct rd_source *src, struct rd_error *err)
 	ssize_t len;
 
 	(void)err;
-	while (src->event_fd >= 0 &&
-		(len = recv(src->event_fd, &buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
+	if (!n->watch)
+		return 0;
+	while ((len = recv(netdev_watch_link(n->watch), &buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
 		const struct nlmsghdr *h = &buf.align;
 
 		for (unsigned int left = (unsigned int)len; NLMSG_OK(h, left);
 			h = NLMSG_NEXT(h, left))
 			take_link_message(n, h);
 	}
-	return 0;
-}
-
-static int watch_link(struct netdev *n, struct rd_error *err)
-{
-	const struct sockaddr_nl links = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
-
-	n->src.event_fd = -1;
-	if (!n->ifindex)
-		return 0;
-	n->src.event_fd =
-		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
-	if (n->src.event_fd < 0 ||
-		bind(n->src.event_fd, (const struct sockaddr *)&links, sizeof(links)) < 0)
-		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "netlink, to watch netdev '%s'",
-			n->name);
+	netdev_watch_service(n->watch, src);
 	return 0;
 }
 
@@ -348,8 +336,7 @@ static void netdev_close(struct rd_source *src)
 
 	if (n->pcap)
 		pcap_close(n->pcap);
-	if (src->event_fd >= 0)
-		close(src->event_fd);
+	netdev_watch_close(n->watch);
 	free(n->stage);
 	free(n->filter);
 	free(n);
@@ -563,8 +550,13 @@ int rd_netdev_open(
 
 	if (!n)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the source");
+	if (prepare(n, config, err) < 0)
+		goto fail;
 	/* The state is read after its changes are listened for: none is missed. */
-	if (prepare(n, config, err) < 0 || watch_link(n, err) < 0 || activate(n, config, err) < 0)
+	if (n->ifindex && netdev_watch_open(&n->watch, n->ifindex, config->device, config->port,
+				  &n->src.event_fd, err) < 0)
+		goto fail;
+	if (activate(n, config, err) < 0)
 		goto fail;
 	set_link(n);
 	set_local(n, config->port);

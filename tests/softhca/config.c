@@ -169,6 +169,27 @@ static void port_parse(struct hca_conf *d, const char *key, const char *v)
 	}
 }
 
+static const struct name_value cap_names[] = {
+	{"shared_tir", CAP_SHARED_TIR},
+	{"sniffer_rx", CAP_SNIFFER_RX},
+	{"sniffer_tx", CAP_SNIFFER_TX},
+	{"ib_port_sniffer", CAP_IB_PORT_SNIFFER},
+};
+
+/* "all", or names joined by '+'. */
+static uint32_t caps_parse(const char *v)
+{
+	char buf[128], *save = NULL;
+	uint32_t caps = 0;
+
+	if (!strcmp(v, "all"))
+		return CAP_SHARED_TIR | CAP_SNIFFER_RX | CAP_SNIFFER_TX | CAP_IB_PORT_SNIFFER;
+	copy_name(buf, sizeof(buf), v);
+	for (char *t = strtok_r(buf, "+", &save); t; t = strtok_r(NULL, "+", &save))
+		caps |= (uint32_t)name_find(cap_names, ARRAY_SIZE(cap_names), t);
+	return caps;
+}
+
 static void device_parse(struct hca_conf *d, char *spec)
 {
 	char *save = NULL;
@@ -186,6 +207,12 @@ static void device_parse(struct hca_conf *d, char *spec)
 			copy_name(d->pci, sizeof(d->pci), v);
 		else if (!strcmp(t, "fw"))
 			copy_name(d->fw, sizeof(d->fw), v);
+		else if (!strcmp(t, "board"))
+			copy_name(d->board, sizeof(d->board), v);
+		else if (!strcmp(t, "devx"))
+			d->devx = strcmp(v, "no") != 0;
+		else if (!strcmp(t, "caps"))
+			d->caps = caps_parse(v);
 		else if (!strcmp(t, "pcap"))
 			copy_name(d->pcap, sizeof(d->pcap), v);
 		else if (!strcmp(t, "gen"))

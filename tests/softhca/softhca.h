@@ -60,8 +60,18 @@ struct port_conf {
 	uint32_t mtu, gbps, lid, sm_lid, ifindex;
 };
 
+/* What the device's firmware says that it can (devx.c). */
+enum cap {
+	CAP_SHARED_TIR = 1,
+	CAP_SNIFFER_RX = 2,
+	CAP_SNIFFER_TX = 4,
+	CAP_IB_PORT_SNIFFER = 8,
+};
+
 struct hca_conf {
-	char name[32], pci[16], fw[32], pcap[512], gen[256];
+	char name[32], pci[16], fw[32], board[20], pcap[512], gen[256];
+	bool devx;
+	uint32_t caps;
 	uint32_t minor, nports, device_id;
 	uint64_t guid;
 	bool sniffer, ib_sniffer;
@@ -397,6 +407,11 @@ struct ib_uverbs_gid_entry;
 /* False for an unused index. */
 bool gid_entry_get(
 	const struct hca *h, uint32_t port, uint32_t index, struct ib_uverbs_gid_entry *e);
+
+/* ---- the firmware's own commands (devx.c) ---- */
+
+int devx_general(const struct hca_conf *conf, const uint8_t *in, size_t in_len, uint8_t *out,
+	size_t out_len);
 
 /* ---- files and descriptors (uverbs.c), for preload.c ---- */
 

@@ -10,6 +10,7 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -464,6 +465,17 @@ static int method_gid_entry(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	return attr_put(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &e, sizeof(e));
 }
 
+static int method_devx_other(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	size_t in_len, out_len;
+	const uint8_t *in = attr_in(attr_find(hdr, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN), &in_len);
+	uint8_t *out = attr_out(attr_find(hdr, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT), &out_len);
+
+	if (!ctx->hca->conf->devx)
+		return EOPNOTSUPP;
+	return in && out ? devx_general(ctx->hca->conf, in, in_len, out, out_len) : EINVAL;
+}
+
 static const struct {
 	uint16_t object, method;
 	int (*run)(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
@@ -471,6 +483,7 @@ static const struct {
 	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, method_invoke_write},
 	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE, method_gid_table},
 	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY, method_gid_entry},
+	{MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, method_devx_other},
 };
 
 int uverbs_ioctl(struct ctx *ctx, unsigned long request, void *arg)

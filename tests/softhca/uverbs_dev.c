@@ -37,7 +37,7 @@ CMD(get_context)
 	cmd_drv_in(cmd, &req, sizeof(req));
 	if (ctx->open || !req.total_num_bfregs || req.total_num_bfregs > 512)
 		return EINVAL;
-	if (req.flags & MLX5_IB_ALLOC_UCTX_DEVX)
+	if (req.flags & MLX5_IB_ALLOC_UCTX_DEVX && !h->conf->devx)
 		return EOPNOTSUPP;
 	e = calloc(1, sizeof(*e));
 	if (!e)

@@ -6,35 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FACTS_MAX 512
+#define ATTRS_MAX 512
 
-static struct rd_fact *add(struct rd_facts *f, const char *key, const char *title)
+static struct rd_attr *add(struct rd_attrs *f, const char *key, const char *title)
 {
-	struct rd_fact *grown;
+	struct rd_attr *grown;
 
-	if (f->n == FACTS_MAX)
+	if (f->n == ATTRS_MAX)
 		return NULL;
 	grown = reallocarray(f->fact, f->n + 1, sizeof(*grown));
 	if (!grown)
 		return NULL;
 	f->fact = grown;
 	grown = &f->fact[f->n++];
-	*grown = (struct rd_fact){0};
+	*grown = (struct rd_attr){0};
 	rd_text_clean(grown->key, sizeof(grown->key), key);
 	rd_text_clean(grown->title, sizeof(grown->title), title);
 	return grown;
 }
 
-void rd_facts_free(struct rd_facts *facts)
+void rd_attrs_free(struct rd_attrs *facts)
 {
 	free(facts->fact);
-	*facts = (struct rd_facts){0};
+	*facts = (struct rd_attrs){0};
 }
 
 static void add_number(
-	struct rd_facts *f, const char *key, const char *title, enum rd_fact_kind kind, uint64_t n)
+	struct rd_attrs *f, const char *key, const char *title, enum rd_attr_kind kind, uint64_t n)
 {
-	struct rd_fact *fact = add(f, key, title);
+	struct rd_attr *fact = add(f, key, title);
 
 	if (!fact)
 		return;
@@ -42,19 +42,19 @@ static void add_number(
 	fact->number = n;
 }
 
-void rd_facts_number(struct rd_facts *f, const char *key, const char *title, uint64_t n)
+void rd_attrs_number(struct rd_attrs *f, const char *key, const char *title, uint64_t n)
 {
-	add_number(f, key, title, RD_FACT_NUMBER, n);
+	add_number(f, key, title, RD_ATTR_NUMBER, n);
 }
 
-void rd_facts_hex(struct rd_facts *f, const char *key, const char *title, uint64_t n)
+void rd_attrs_hex(struct rd_attrs *f, const char *key, const char *title, uint64_t n)
 {
-	add_number(f, key, title, RD_FACT_HEX, n);
+	add_number(f, key, title, RD_ATTR_HEX, n);
 }
 
-void rd_facts_text(struct rd_facts *f, const char *key, const char *title, const char *text)
+void rd_attrs_text(struct rd_attrs *f, const char *key, const char *title, const char *text)
 {
-	struct rd_fact *fact = add(f, key, title);
+	struct rd_attr *fact = add(f, key, title);
 
 	if (fact)
 		rd_text_clean(fact->text, sizeof(fact->text), text);
@@ -87,14 +87,14 @@ void rd_bits_text(char *buf, size_t size, uint64_t mask, const struct rd_bit_nam
 	}
 }
 
-void rd_facts_bits(struct rd_facts *f, const char *key, const char *title, uint64_t mask,
+void rd_attrs_bits(struct rd_attrs *f, const char *key, const char *title, uint64_t mask,
 	const struct rd_bit_name *names, size_t n)
 {
-	struct rd_fact *fact = add(f, key, title);
+	struct rd_attr *fact = add(f, key, title);
 
 	if (!fact)
 		return;
-	fact->kind = RD_FACT_WORDS;
+	fact->kind = RD_ATTR_WORDS;
 	fact->number = mask;
 	rd_bits_text(fact->text, sizeof(fact->text), mask, names, n);
 }

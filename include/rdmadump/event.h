@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What happens to devices, as it happens: asynchronous events of verbs (ibv_get_async_event(3)),
+ * and where verbs has none, the kernel's own messages on devices and netdevs.
+ */
+#ifndef RDMADUMP_EVENT_H
+#define RDMADUMP_EVENT_H
+
+#include <rdmadump/device.h>
+#include <rdmadump/error.h>
+
+struct rd_event {
+	uint64_t ts_ns;		  /* since the Unix epoch, when it was read */
+	char device[RD_NAME_MAX]; /* "" if it is not known */
+	unsigned int port;	  /* 0: the whole device */
+	char netdev[IF_NAMESIZE]; /* "" if it is not of one */
+	const char *kind;	  /* "port_active": for programs; static */
+	const char *text;	  /* "port up": for people; static */
+	const char *origin;	  /* "verbs", "rdma netlink", "rtnetlink", "uevent" */
+};
+
+struct rd_monitor;
+
+/*
+ * Watches `device`, or all of `devices` if it is NULL; `devices` must outlive the monitor. A device
+ * that verbs cannot open is told to the log and watched by the rest. While a device is open here,
+ * software devices cannot be removed: the kernel waits. Fails if nothing at all can be watched.
+ */
+int rd_monitor_open(struct rd_monitor **m, const struct rd_devices *devices,
+	const struct rd_device *device, struct rd_error *err);
+void rd_monitor_close(struct rd_monitor *m);
+
+/* Readable when there is something to take. */
+int rd_monitor_fd(const struct rd_monitor *m);
+/* The next event; false when there is none now. Never waits. */
+bool rd_monitor_next(struct rd_monitor *m, struct rd_event *event);
+
+#endif

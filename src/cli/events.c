@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* `rdmadump events`: what happens to devices, one line each, until it is told to stop. */
+#include "cli.h"
+#include "list_json.h"
+#include <argp.h>
+#include <errno.h>
+#include <poll.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/event.h>
+#include <rdmadump/units.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct settings {
+	const char *device;
+	bool json;
+	uint64_t count, seconds; /* 0: without end */
+};
+
+enum { OPT_JSON = 0x100 };
+
+static const struct argp_option options[] = {
+	{"json", OPT_JSON, NULL, 0, "Print one JSON object per line", 0},
+	{"count", 'c', "N", 0, "Stop after N events", 0},
+	{"autostop", 'a', "duration:SECONDS", 0, "Stop after so many seconds", 0}, {0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct settings *settings = state->input;
+
+	switch (key) {
+	case OPT_JSON:
+		settings->json = true;
+		return 0;
+	case 'c':
+		if (rd_parse_u64(arg, 1, UINT32_MAX, &settings->count))
+			argp_error(state, "-c '%s': a number of events, at least 1", arg);
+		return 0;
+	case 'a':
+		if (strncmp(arg, "duration:", 9) ||
+			rd_parse_u64(arg + 9, 1, 1000000000, &settings->seconds))
+			argp_error(state, "-a '%s': 'duration:' and a number of seconds", arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (settings->device)
+			argp_error(
+				state, "'%s' is one word too many: events takes one device", arg);
+		settings->device = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stopped = 1;
+}
+
+static void print_json(const struct rd_event *e)
+{
+	json_t *line = json_pack("{s:i, s:I, s:o, s:o, s:o, s:s, s:s, s:s}", "version", 1,
+		"time_ns", (json_int_t)e->ts_ns, "device", rd_json_text(e->device), "port",
+		rd_json_number(e->port), "netdev", rd_json_text(e->netdev), "event", e->kind,
+		"text", e->text, "origin", e->origin);
+
+	if (line)
+		json_dumpf(line, stdout, JSON_COMPACT);
+	json_decref(line);
+	putchar('\n');
+}
+
+static void print_text(const struct rd_event *e)
+{
+	time_t seconds = (time_t)(e->ts_ns / 1000000000);
+	char when[32], where[RD_NAME_MAX + 16];
+	struct tm tm;
+
+	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", localtime_r(&seconds, &tm));
+	snprintf(where, sizeof(where), e->port ? "%s:%u" : "%s", *e->device ? e->device : "-",
+		e->port);
+	printf("%s.%03u  %-14s  %s%s%s%s\n", when, (unsigned int)(e->ts_ns % 1000000000 / 1000000),
+		where, e->text, *e->netdev ? " (" : "", e->netdev, *e->netdev ? ")" : "");
+}
+
+static const struct timespec *wait_until(
+	const struct settings *settings, uint64_t end_ns, struct timespec *wait)
+{
+	uint64_t now = rd_monotonic_ns(), left = end_ns > now ? end_ns - now : 0;
+
+	*wait = (struct timespec){(time_t)(left / 1000000000), (long)(left % 1000000000)};
+	return settings->seconds ? wait : NULL;
+}
+
+static int follow(const struct settings *settings, struct rd_monitor *m, const sigset_t *let_in,
+	struct rd_error *err)
+{
+	uint64_t end = rd_monotonic_ns() + settings->seconds * 1000000000, told = 0;
+	struct pollfd fd = {.fd = rd_monitor_fd(m), .events = POLLIN};
+	struct rd_event event;
+	struct timespec wait;
+
+	for (;;) {
+		while ((!settings->count || told < settings->count) && rd_monitor_next(m, &event)) {
+			(settings->json ? print_json : print_text)(&event);
+			told++;
+		}
+		errno = 0;
+		if (fflush(stdout) || ferror(stdout))
+			return rd_fail(err, RD_CLASS_OUTPUT, errno, NULL,
+				"cannot write to standard output");
+		if (stopped || (settings->count && told >= settings->count))
+			return 0;
+		if (settings->seconds && rd_monotonic_ns() >= end)
+			return 0;
+		ppoll(&fd, 1, wait_until(settings, end, &wait), let_in);
+	}
+}
+
+/* They are let in only while ppoll() waits, so that none is missed before it. */
+static void catch_signals(sigset_t *before)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	const struct sigaction action = {.sa_handler = on_signal};
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		sigaddset(&ours, numbers[i]);
+		sigaction(numbers[i], &action, NULL);
+	}
+	sigprocmask(SIG_BLOCK, &ours, before);
+}
+
+static int watch(
+	const struct settings *settings, const struct rd_devices *devices, struct rd_error *err)
+{
+	const struct rd_device *device = NULL;
+	struct rd_monitor *m;
+	sigset_t let_in;
+	int ret;
+
+	if (settings->device && rd_devices_one(devices, settings->device, &device, err))
+		return -1;
+	if (rd_monitor_open(&m, devices, device, err))
+		return -1;
+	catch_signals(&let_in);
+	ret = follow(settings, m, &let_in, err);
+	rd_monitor_close(m);
+	return ret;
+}
+
+int rd_cmd_events(int argc, char **argv)
+{
+	static const struct argp argp = {.options = options,
+		.parser = parse_option,
+		.args_doc = "[DEVICE]",
+		.doc = "Prints what happens to RDMA devices as it happens: port up and down, "
+		       "changes "
+		       "of GIDs, LIDs, P_Keys and subnet manager, fatal errors, devices and "
+		       "netdevs "
+		       "that come and go. Of all devices, or of DEVICE."};
+	struct settings settings = {0};
+	struct rd_devices devices;
+	struct rd_error err;
+	int status = RD_CLASS_NONE;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &settings))
+		return RD_CLASS_USAGE;
+	rd_cli_log(RD_LOG_WARNING);
+	if (rd_devices_load(&devices, "", &err))
+		return rd_cli_fail(&err);
+	if (watch(&settings, &devices, &err))
+		status = rd_cli_fail(&err);
+	rd_devices_free(&devices);
+	return status;
+}

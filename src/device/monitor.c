@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Listens to everything that tells of devices and hands out one event after the other. */
+#include "monitor.h"
+#include "netlink.h"
+#include "nldev.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <linux/rtnetlink.h>
+#include <rdmadump/log.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define QUEUE	      64 /* events taken in one go and not yet handed out */
+#define MESSAGE_BYTES 8192
+#define UEVENT_GROUP  1 /* the kernel's own, not udev's */
+
+struct watched {
+	const struct rd_device *device;
+	struct ibv_context *context; /* NULL: verbs could not open it, or it is gone */
+};
+
+struct netdev_state {
+	const struct rd_device *device;
+	unsigned int port, ifindex;
+	char name[IF_NAMESIZE];
+	bool up, known;
+};
+
+struct rd_monitor {
+	int epoll;
+	struct watched *watched;
+	size_t n_watched;
+	struct netdev_state *netdevs;
+	size_t n_netdevs;
+	int links, uevents; /* sockets, -1: none */
+	struct rd_netlink *nldev;
+	struct rd_event queue[QUEUE];
+	unsigned int first, n;
+	bool one; /* only one device is asked for */
+};
+
+static const struct {
+	enum ibv_event_type type;
+	bool of_port;
+	const char *kind, *text;
+} events[] = {
+	{IBV_EVENT_PORT_ACTIVE, true, "port_active", "port up"},
+	{IBV_EVENT_PORT_ERR, true, "port_error", "port down"},
+	{IBV_EVENT_LID_CHANGE, true, "lid_change", "LID changed"},
+	{IBV_EVENT_PKEY_CHANGE, true, "pkey_change", "P_Key table changed"},
+	{IBV_EVENT_GID_CHANGE, true, "gid_change", "GID table changed"},
+	{IBV_EVENT_SM_CHANGE, true, "sm_change", "subnet manager changed"},
+	{IBV_EVENT_CLIENT_REREGISTER, true, "client_reregister",
+		"subnet manager asks for registration"},
+	{IBV_EVENT_DEVICE_FATAL, false, "device_fatal", "the device failed fatally or was removed"},
+};
+
+static void push(struct rd_monitor *m, const struct rd_event *event)
+{
+	struct timespec now;
+	struct rd_event *to;
+
+	if (m->n == QUEUE)
+		return;
+	to = &m->queue[(m->first + m->n++) % QUEUE];
+	*to = *event;
+	clock_gettime(CLOCK_REALTIME, &now);
+	to->ts_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* --- verbs ------------------------------------------------------------------------------- */
+
+static void stop_watching(struct rd_monitor *m, struct watched *w)
+{
+	epoll_ctl(m->epoll, EPOLL_CTL_DEL, w->context->async_fd, NULL);
+	ibv_close_device(w->context);
+	w->context = NULL;
+}
+
+static void take_verbs(struct rd_monitor *m, struct watched *w)
+{
+	struct ibv_async_event event;
+	bool fatal = false;
+
+	errno = EAGAIN;
+	while (m->n < QUEUE && !ibv_get_async_event(w->context, &event)) {
+		for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
+			struct rd_event e = {
+				.kind = events[i].kind, .text = events[i].text, .origin = "verbs"};
+
+			if (events[i].type != event.event_type)
+				continue;
+			memcpy(e.device, w->device->name, sizeof(e.device));
+			if (events[i].of_port)
+				e.port = (unsigned int)event.element.port_num;
+			push(m, &e);
+		}
+		fatal |= event.event_type == IBV_EVENT_DEVICE_FATAL;
+		ibv_ack_async_event(&event);
+		errno = EAGAIN;
+	}
+	/* Nothing more will come, and a closed device may be removed. */
+	if (fatal || errno == EIO || errno == ENODEV)
+		stop_watching(m, w);
+}
+
+static int listen_to(struct rd_monitor *m, int fd)
+{
+	struct epoll_event want = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(m->epoll, EPOLL_CTL_ADD, fd, &want);
+}
+
+static struct ibv_context *open_by_name(struct ibv_device **list, const char *name)
+{
+	for (int i = 0; list && list[i]; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			return ibv_open_device(list[i]);
+	errno = ENODEV;
+	return NULL;
+}
+
+static void watch_verbs(struct rd_monitor *m, const struct rd_device *device)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct watched *w = &m->watched[m->n_watched++];
+	int flags;
+
+	w->device = device;
+	w->context = open_by_name(list, device->name);
+	if (!w->context) {
+		rd_log(RD_LOG_WARNING,
+			"no asynchronous events of %s: cannot open it: %s; needs read and write "
+			"access to /dev/infiniband/uverbs*",
+			device->name, strerror(errno));
+	} else {
+		flags = fcntl(w->context->async_fd, F_GETFL);
+		fcntl(w->context->async_fd, F_SETFL, flags | O_NONBLOCK);
+		listen_to(m, w->context->async_fd);
+	}
+	if (list)
+		ibv_free_device_list(list);
+}
+
+/* --- the kernel's messages -------------------------------------------------------------- */
+
+static const struct rd_device *device_by_name(const struct rd_monitor *m, const char *name)
+{
+	for (size_t i = 0; i < m->n_watched; i++)
+		if (!strcmp(m->watched[i].device->name, name))
+			return m->watched[i].device;
+	return NULL;
+}
+
+/* Of a device that is not watched: news only where all are. */
+static bool is_wanted(const struct rd_monitor *m, const char *name)
+{
+	return !m->one || device_by_name(m, name);
+}
+
+static int take_nldev(const struct nlmsghdr *msg, size_t len, void *ctx)
+{
+	static const char *const kinds[] = {"device_added", "device_removed", "netdev_attached",
+		"netdev_detached", "device_renamed", "netdev_renamed"};
+	struct rd_monitor *m = ctx;
+	struct rd_nldev_event event;
+	struct rd_event e = {.origin = "rdma netlink"};
+
+	if (rd_nldev_parse_event(msg, len, &event) || !rd_nldev_event_text(event.type) ||
+		event.type >= sizeof(kinds) / sizeof(*kinds) || !is_wanted(m, event.device))
+		return 0;
+	e.kind = kinds[event.type];
+	e.text = rd_nldev_event_text(event.type);
+	e.port = event.port;
+	memcpy(e.device, event.device, sizeof(e.device));
+	memcpy(e.netdev, event.netdev, sizeof(e.netdev));
+	push(m, &e);
+	return 0;
+}
+
+static void take_uevents(struct rd_monitor *m)
+{
+	char bytes[MESSAGE_BYTES];
+	struct rd_event e;
+	ssize_t n;
+
+	while (m->n < QUEUE && (n = recv(m->uevents, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0)
+		if (rd_uevent_parse(bytes, (size_t)n, &e) && is_wanted(m, e.device))
+			push(m, &e);
+}
+
+static void take_link(struct rd_monitor *m, const struct rd_link_state *link)
+{
+	for (size_t i = 0; i < m->n_netdevs; i++) {
+		struct netdev_state *n = &m->netdevs[i];
+		struct rd_event e = {.origin = "rtnetlink", .port = n->port};
+
+		if (n->ifindex != link->ifindex ||
+			(n->known && n->up == link->up && !link->removed))
+			continue;
+		e.kind = link->removed ? "netdev_removed" : link->up ? "netdev_up" : "netdev_down";
+		e.text = link->removed ? "netdev removed" : link->up ? "netdev up" : "netdev down";
+		n->up = link->up;
+		n->known = true;
+		memcpy(e.device, n->device->name, sizeof(e.device));
+		memcpy(e.netdev, *link->name ? link->name : n->name, sizeof(e.netdev));
+		push(m, &e);
+	}
+}
+
+static void take_links(struct rd_monitor *m)
+{
+	union {
+		struct nlmsghdr align;
+		char bytes[MESSAGE_BYTES];
+	} buf;
+	ssize_t len;
+
+	while (m->n < QUEUE && (len = recv(m->links, &buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
+		const struct nlmsghdr *h = &buf.align;
+
+		for (unsigned int left = (unsigned int)len; NLMSG_OK(h, left);
+			h = NLMSG_NEXT(h, left)) {
+			struct rd_link_state link;
+
+			if (rd_link_parse(h, left, &link))
+				take_link(m, &link);
+		}
+	}
+}
+
+static int open_socket(int protocol, unsigned int groups)
+{
+	const struct sockaddr_nl to = {.nl_family = AF_NETLINK, .nl_groups = groups};
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+
+	if (fd >= 0 && bind(fd, (const struct sockaddr *)&to, sizeof(to)) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int watch_netdevs(struct rd_monitor *m, const struct rd_device *device)
+{
+	for (unsigned int p = 0; p < device->n_ports; p++)
+		for (unsigned int i = 0; i < device->ports[p].n_netdevs; i++) {
+			const struct rd_netdev *netdev = &device->ports[p].netdevs[i];
+			struct netdev_state *grown =
+				reallocarray(m->netdevs, m->n_netdevs + 1, sizeof(*grown));
+
+			if (!grown)
+				return -1;
+			m->netdevs = grown;
+			grown = &m->netdevs[m->n_netdevs++];
+			*grown = (struct netdev_state){.device = device,
+				.port = device->ports[p].num,
+				.ifindex = netdev->ifindex,
+				.up = !strcmp(netdev->operstate, "up") ||
+				      !strcmp(netdev->operstate, "unknown"),
+				.known = *netdev->operstate != '\0'};
+			memcpy(grown->name, netdev->name, sizeof(grown->name));
+		}
+	return 0;
+}
+
+/* Linux 6.12 tells of devices by RDMA netlink; older ones only by uevents. */
+static void watch_devices(struct rd_monitor *m)
+{
+	if (!rd_netlink_open(&m->nldev, NETLINK_RDMA, NULL)) {
+		if (!rd_netlink_join(m->nldev, RD_NLDEV_GROUP_NOTIFY)) {
+			listen_to(m, rd_netlink_fd(m->nldev));
+			return;
+		}
+		rd_netlink_close(m->nldev);
+		m->nldev = NULL;
+	}
+	m->uevents = open_socket(NETLINK_KOBJECT_UEVENT, UEVENT_GROUP);
+	if (m->uevents >= 0)
+		listen_to(m, m->uevents);
+}
+
+int rd_monitor_open(struct rd_monitor **out, const struct rd_devices *devices,
+	const struct rd_device *device, struct rd_error *err)
+{
+	size_t n = device ? 1 : devices->n;
+	struct rd_monitor *m = calloc(1, sizeof(*m));
+
+	*out = NULL;
+	if (!m)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot watch devices");
+	m->links = m->uevents = -1;
+	m->one = device != NULL;
+	m->epoll = epoll_create1(EPOLL_CLOEXEC);
+	m->watched = calloc(n ? n : 1, sizeof(*m->watched));
+	if (m->epoll < 0 || !m->watched)
+		goto fail;
+	/* Listening comes before looking, so that nothing falls between. */
+	m->links = open_socket(NETLINK_ROUTE, RTMGRP_LINK);
+	if (m->links >= 0)
+		listen_to(m, m->links);
+	watch_devices(m);
+	for (size_t i = 0; i < n; i++) {
+		const struct rd_device *d = device ? device : &devices->dev[i];
+
+		watch_verbs(m, d);
+		if (watch_netdevs(m, d))
+			goto fail;
+	}
+	*out = m;
+	return 0;
+fail:
+	rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot watch devices");
+	rd_monitor_close(m);
+	return -1;
+}
+
+void rd_monitor_close(struct rd_monitor *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->n_watched; i++)
+		if (m->watched[i].context)
+			ibv_close_device(m->watched[i].context);
+	rd_netlink_close(m->nldev);
+	if (m->links >= 0)
+		close(m->links);
+	if (m->uevents >= 0)
+		close(m->uevents);
+	if (m->epoll >= 0)
+		close(m->epoll);
+	free(m->watched);
+	free(m->netdevs);
+	free(m);
+}
+
+int rd_monitor_fd(const struct rd_monitor *m)
+{
+	return m->epoll;
+}
+
+static void take(struct rd_monitor *m, int fd)
+{
+	if (fd == m->links)
+		take_links(m);
+	else if (fd == m->uevents)
+		take_uevents(m);
+	else if (m->nldev && fd == rd_netlink_fd(m->nldev))
+		rd_netlink_take(m->nldev, take_nldev, m);
+	else
+		for (size_t i = 0; i < m->n_watched; i++)
+			if (m->watched[i].context && m->watched[i].context->async_fd == fd)
+				take_verbs(m, &m->watched[i]);
+}
+
+bool rd_monitor_next(struct rd_monitor *m, struct rd_event *event)
+{
+	struct epoll_event ready[16];
+
+	if (!m->n) {
+		int n = epoll_wait(m->epoll, ready, 16, 0);
+
+		for (int i = 0; i < n; i++)
+			take(m, ready[i].data.fd);
+	}
+	if (!m->n)
+		return false;
+	*event = m->queue[m->first];
+	m->first = (m->first + 1) % QUEUE;
+	m->n--;
+	return true;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * General commands over DEVX: QUERY_HCA_CAP and QUERY_ADAPTER, as the kernel hands them through to
+ * the firmware (drivers/infiniband/hw/mlx5/devx.c; layouts: include/linux/mlx5/mlx5_ifc.h).
+ */
+#include <errno.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <string.h>
+
+#include "softhca.h"
+
+enum {
+	QUERY_HCA_CAP = 0x100,
+	QUERY_ADAPTER = 0x101,
+	HEADER = 16,
+	CAP_BYTES = 4096,
+	ADAPTER_BYTES = 256,
+	PSID_AT = 240,
+	TYPE_GENERAL = 0,
+	TYPE_NIC_FLOW = 7,
+	STATUS_BAD_PARAM = 0x03,
+};
+
+static bool always(const struct hca_conf *conf)
+{
+	(void)conf;
+	return true;
+}
+
+static bool ethernet(const struct hca_conf *conf)
+{
+	return !conf->port[0].ib;
+}
+
+static bool ib_port_sniffer(const struct hca_conf *conf)
+{
+	return conf->caps & CAP_IB_PORT_SNIFFER;
+}
+
+static bool shared_tir(const struct hca_conf *conf)
+{
+	return conf->caps & CAP_SHARED_TIR;
+}
+
+static bool sniffer_rx(const struct hca_conf *conf)
+{
+	return conf->caps & CAP_SNIFFER_RX;
+}
+
+static bool sniffer_tx(const struct hca_conf *conf)
+{
+	return conf->caps & CAP_SNIFFER_TX;
+}
+
+/* Offsets count from the most significant bit. */
+static const struct {
+	uint32_t type, bit;
+	bool (*is_set)(const struct hca_conf *conf);
+} bits[] = {
+	{TYPE_GENERAL, 0x1a6, always},	 /* nic_flow_table */
+	{TYPE_GENERAL, 0x1b7, ethernet}, /* port_type, the lower of its two bits */
+	{TYPE_GENERAL, 0x1d8, ib_port_sniffer},
+	{TYPE_GENERAL, 0x21d, ethernet}, /* roce */
+	{TYPE_NIC_FLOW, 0x002, shared_tir},
+	{TYPE_NIC_FLOW, 0x200, ethernet}, /* receive: ft_support */
+	{TYPE_NIC_FLOW, 0x600, sniffer_rx},
+	{TYPE_NIC_FLOW, 0x800, ethernet}, /* transmit: ft_support */
+	{TYPE_NIC_FLOW, 0xc00, sniffer_tx},
+};
+
+static uint8_t query_hca_cap(
+	const struct hca_conf *conf, uint32_t op_mod, uint8_t *cap, size_t room)
+{
+	uint32_t type = op_mod >> 1;
+
+	if ((type != TYPE_GENERAL && type != TYPE_NIC_FLOW) || room < CAP_BYTES)
+		return STATUS_BAD_PARAM;
+	for (size_t i = 0; i < ARRAY_SIZE(bits); i++)
+		if (bits[i].type == type && bits[i].is_set(conf))
+			cap[bits[i].bit / 8] |= (uint8_t)(0x80 >> bits[i].bit % 8);
+	if (type == TYPE_GENERAL)
+		cap[0x1b8 / 8] = (uint8_t)conf->nports;
+	return 0;
+}
+
+static uint8_t query_adapter(const struct hca_conf *conf, uint8_t *out, size_t room)
+{
+	if (room < ADAPTER_BYTES)
+		return STATUS_BAD_PARAM;
+	memcpy(out + PSID_AT, conf->board, strnlen(conf->board, 16));
+	return 0;
+}
+
+/* 0: the firmware answered, perhaps with an error of its own in the first byte. */
+int devx_general(
+	const struct hca_conf *conf, const uint8_t *in, size_t in_len, uint8_t *out, size_t out_len)
+{
+	uint32_t opcode, op_mod;
+
+	if (in_len < HEADER || out_len < HEADER)
+		return EINVAL;
+	opcode = (uint32_t)in[0] << 8 | in[1];
+	op_mod = (uint32_t)in[6] << 8 | in[7];
+	memset(out, 0, out_len);
+	if (opcode == QUERY_HCA_CAP)
+		out[0] = query_hca_cap(conf, op_mod, out + HEADER, out_len - HEADER);
+	else if (opcode == QUERY_ADAPTER)
+		out[0] = query_adapter(conf, out + HEADER, out_len - HEADER);
+	else
+		return EINVAL;
+	return 0;
+}
