@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- facts: what is only passed on, by name ---- */
+/* ---- attributes: what is only passed on, by name ---- */
 
 enum rd_attr_kind {
 	RD_ATTR_TEXT,
@@ -27,12 +27,13 @@ struct rd_attr {
 };
 
 struct rd_attrs {
-	struct rd_attr *fact;
+	struct rd_attr *attr;
 	size_t n;
 };
 
-void rd_attrs_free(struct rd_attrs *facts);
-/* They append; without memory, or beyond a bound that no device reaches, the fact is left out. */
+void rd_attrs_free(struct rd_attrs *attrs);
+/* They append; without memory, or beyond a bound that no device reaches, the attribute is left out.
+ */
 void rd_attrs_number(struct rd_attrs *f, const char *key, const char *title, uint64_t n);
 void rd_attrs_hex(struct rd_attrs *f, const char *key, const char *title, uint64_t n);
 void rd_attrs_text(struct rd_attrs *f, const char *key, const char *title, const char *text);
@@ -76,7 +77,7 @@ struct rd_port_info {
 	uint32_t active_mtu, max_mtu;
 	char lanes[24];	       /* "4X XDR": sysfs of older kernels knows no XDR */
 	uint64_t speed;	       /* bit/s */
-	struct rd_attrs facts; /* tables, limits */
+	struct rd_attrs attrs; /* tables, limits */
 };
 
 /* What firmware there is in the device, as devlink tells: name "fw.version" or "fw.psid". */
@@ -119,7 +120,7 @@ struct rd_info {
 	char closed_why[320]; /* why not */
 	char verbs_fw[64];
 	struct rd_attrs limits;		/* by ibv_query_device_ex */
-	struct rd_attrs provider_facts; /* by the provider (mlx5dv_query_device) */
+	struct rd_attrs provider_attrs; /* by the provider (mlx5dv_query_device) */
 	struct rd_mlx5_caps mlx5;
 	char lockdown[32]; /* "none", "integrity", "confidentiality"; "" if unknown */
 };
@@ -149,6 +150,9 @@ unsigned int rd_info_checks(const struct rd_info *info, const struct rd_port *po
 int rd_version_compare(const char *a, const char *b);
 /* The oldest firmware that is known to sniff on this port; "" if none is known. */
 const char *rd_firmware_minimum(const struct rd_device *device, const struct rd_port *port);
+
+/* "10.0.0.1, fe80::1": what the running system has given a netdev; "" if nothing. */
+void rd_netdev_addresses(const char *netdev, char *buf, size_t size);
 
 /* Words for the bits of a port's capability mask (InfiniBand: PortInfo.CapabilityMask). */
 void rd_cap_mask_text(char *buf, size_t size, uint32_t mask, enum rd_link link);

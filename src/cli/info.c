@@ -4,7 +4,7 @@
 #include "list_json.h"
 #include "sheet.h"
 #include <argp.h>
-#include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <rdmadump/device.h>
 #include <rdmadump/info.h>
@@ -83,7 +83,8 @@ static void find_pci(const struct rd_info *info, json_t *list)
 	if (pci->width && pci->width < pci->max_width)
 		found(list, "the PCI link has %u of %u lanes: look at slot, riser and bifurcation",
 			pci->width, pci->max_width);
-	if (*pci->speed && *pci->max_speed && rd_version_compare(pci->speed, pci->max_speed) < 0)
+	if (isdigit((unsigned char)*pci->speed) && isdigit((unsigned char)*pci->max_speed) &&
+		rd_version_compare(pci->speed, pci->max_speed) < 0)
 		found(list, "the PCI link runs at %s, it could at %s: look at slot and BIOS",
 			pci->speed, pci->max_speed);
 }
@@ -150,10 +151,12 @@ static void tell_findings(const struct telling *t)
 
 /* ---- parts ---- */
 
-static void tell_facts(const struct telling *t, const struct rd_attrs *facts, bool all)
+/* Zeros and empty lists are for -v. */
+static void tell_attrs(const struct telling *t, const struct rd_attrs *attrs, bool show)
 {
-	for (size_t i = 0; i < facts->n; i++) {
-		const struct rd_attr *f = &facts->fact[i];
+	for (size_t i = 0; i < attrs->n; i++) {
+		const struct rd_attr *f = &attrs->attr[i];
+		bool empty = f->kind != RD_ATTR_TEXT && !f->number;
 		char text[sizeof(f->text) + 24] = "";
 		json_t *value = NULL;
 
@@ -176,7 +179,8 @@ static void tell_facts(const struct telling *t, const struct rd_attrs *facts, bo
 			value = json_string(f->text);
 			break;
 		}
-		sheet_value(t->sheet, f->key, f->title, value, all ? text : "");
+		sheet_value(t->sheet, f->key, f->title, value,
+			t->verbose || (show && !empty) ? text : "");
 	}
 }
 
@@ -264,11 +268,11 @@ static void tell_driver(const struct telling *t)
 	sheet_section(t->sheet, "driver", "Driver");
 	sheet_text(t->sheet, "name", "driver", t->info->device->driver);
 	sheet_text(t->sheet, "provider", "libibverbs provider", t->info->provider);
+	sheet_text(t->sheet, "lockdown", "kernel lockdown", t->info->lockdown);
 	sheet_array(t->sheet, "modules");
 	tell_module(t, &t->info->modules[0]);
 	tell_module(t, &t->info->modules[1]);
 	sheet_end(t->sheet);
-	sheet_text(t->sheet, "lockdown", "kernel lockdown", t->info->lockdown);
 	sheet_end(t->sheet);
 }
 
@@ -306,15 +310,41 @@ static void tell_pci(const struct telling *t)
 	sheet_end(t->sheet);
 }
 
+static const char *const verdict_words[] = {[RD_CAPTURE_YES] = "yes, by the device's sniffer",
+	[RD_CAPTURE_NETDEV] = "netdev only",
+	[RD_CAPTURE_NO] = "no"};
+
+static bool is_hindered(const struct rd_check *checks, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (checks[i].answer == RD_NO)
+			return true;
+	return false;
+}
+
+/* The first thing to be known stands first; why stands with the port. */
+static void tell_verdicts(const struct telling *t)
+{
+	for (unsigned int i = 0; t->sheet->text && i < t->info->device->n_ports; i++) {
+		const struct rd_port *port = &t->info->device->ports[i];
+		struct rd_check checks[RD_CHECKS_MAX];
+		enum rd_verdict verdict;
+		unsigned int n;
+
+		n = rd_info_checks(t->info, port, checks, &verdict);
+		printf("capture on port %u: %s%s\n", port->num, verdict_words[verdict],
+			verdict == RD_CAPTURE_YES && is_hindered(checks, n)
+				? ", once what is 'no' below is done"
+				: "");
+	}
+}
+
 static void tell_capture(const struct telling *t, const struct rd_port *port)
 {
 	static const char *const answers[] = {
 		[RD_UNKNOWN] = "unknown", [RD_NO] = "no", [RD_YES] = "yes"};
 	static const char *const verdicts[] = {
 		[RD_CAPTURE_YES] = "yes", [RD_CAPTURE_NETDEV] = "netdev", [RD_CAPTURE_NO] = "no"};
-	static const char *const words[] = {[RD_CAPTURE_YES] = "yes, by the device's sniffer",
-		[RD_CAPTURE_NETDEV] = "netdev only",
-		[RD_CAPTURE_NO] = "no"};
 	struct rd_check checks[RD_CHECKS_MAX];
 	enum rd_verdict verdict;
 	unsigned int n = rd_info_checks(t->info, port, checks, &verdict);
@@ -323,8 +353,8 @@ static void tell_capture(const struct telling *t, const struct rd_port *port)
 
 	snprintf(heading, sizeof(heading), "Capture on port %u", port->num);
 	sheet_section(t->sheet, "capture", heading);
-	sheet_value(
-		t->sheet, "verdict", "possible", json_string(verdicts[verdict]), words[verdict]);
+	sheet_value(t->sheet, "verdict", "possible", json_string(verdicts[verdict]),
+		verdict_words[verdict]);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct rd_check *c = &checks[i];
 		char text[sizeof(c->why) + sizeof(c->todo) + 16];
@@ -390,10 +420,13 @@ static void tell_netdevs(const struct telling *t, const struct rd_port *port)
 	sheet_json(t->sheet, "netdevs", rd_json_netdevs(port));
 	for (unsigned int i = 0; i < port->n_netdevs; i++) {
 		const struct rd_netdev *n = &port->netdevs[i];
-		char text[128];
+		char text[512], addresses[384] = "";
 
-		snprintf(text, sizeof(text), "%s%s%s, MTU %u", n->name, *n->operstate ? ", " : "",
-			n->operstate, n->mtu);
+		if (!t->info->device->copied)
+			rd_netdev_addresses(n->name, addresses, sizeof(addresses));
+		snprintf(text, sizeof(text), "%s%s%s, MTU %u%s%s", n->name,
+			*n->operstate ? ", " : "", n->operstate, n->mtu, *addresses ? ", " : "",
+			addresses);
 		sheet_row(t->sheet, i ? "" : "netdev", text);
 	}
 }
@@ -467,10 +500,10 @@ static void tell_port(const struct telling *t, unsigned int i)
 	tell_pkeys(t, p);
 	tell_gids(t, port);
 	sheet_section(t->sheet, "roce", "RoCE settings");
-	tell_facts(t, &p->settings, true);
+	tell_attrs(t, &p->settings, true);
 	sheet_end(t->sheet);
 	sheet_section(t->sheet, "verbs", "By verbs");
-	tell_facts(t, &p->facts, t->verbose);
+	tell_attrs(t, &p->attrs, false);
 	sheet_end(t->sheet);
 	tell_capture(t, port);
 	sheet_end(t->sheet);
@@ -559,6 +592,7 @@ static void tell(const struct telling *t)
 		printf("%s%s%s%s%s\n", info->device->name,
 			*rd_device_model(info->device) ? ": " : "", rd_device_model(info->device),
 			*info->device->fw ? ", firmware " : "", info->device->fw);
+	tell_verdicts(t);
 	tell_findings(t);
 	tell_identity(t);
 	tell_firmware(t);
@@ -569,10 +603,10 @@ static void tell(const struct telling *t)
 		tell_port(t, i);
 	sheet_end(t->sheet);
 	sheet_section(t->sheet, "limits", "Limits and features");
-	tell_facts(t, &info->limits, true);
+	tell_attrs(t, &info->limits, true);
 	sheet_end(t->sheet);
 	sheet_section(t->sheet, "provider", "Limits and features of the provider");
-	tell_facts(t, &info->provider_facts, true);
+	tell_attrs(t, &info->provider_attrs, true);
 	sheet_end(t->sheet);
 	tell_resources(t);
 	sheet_section(t->sheet, "not_asked", "Not asked");

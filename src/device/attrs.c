@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Lists of facts: name, value, and for masks the names of bits. */
+/* Lists of attributes: name, value, and for masks the names of bits. */
 #include "sysfs.h"
 #include <rdmadump/info.h>
 #include <stdio.h>
@@ -14,21 +14,21 @@ static struct rd_attr *add(struct rd_attrs *f, const char *key, const char *titl
 
 	if (f->n == ATTRS_MAX)
 		return NULL;
-	grown = reallocarray(f->fact, f->n + 1, sizeof(*grown));
+	grown = reallocarray(f->attr, f->n + 1, sizeof(*grown));
 	if (!grown)
 		return NULL;
-	f->fact = grown;
-	grown = &f->fact[f->n++];
+	f->attr = grown;
+	grown = &f->attr[f->n++];
 	*grown = (struct rd_attr){0};
 	rd_text_clean(grown->key, sizeof(grown->key), key);
 	rd_text_clean(grown->title, sizeof(grown->title), title);
 	return grown;
 }
 
-void rd_attrs_free(struct rd_attrs *facts)
+void rd_attrs_free(struct rd_attrs *attrs)
 {
-	free(facts->fact);
-	*facts = (struct rd_attrs){0};
+	free(attrs->attr);
+	*attrs = (struct rd_attrs){0};
 }
 
 static void add_number(

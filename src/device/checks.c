@@ -160,7 +160,8 @@ static bool check_netdev(const struct subject *s, struct rd_check *c)
 {
 	char why[160];
 
-	if (s->judged.verdict == RD_CAPTURE_YES || !s->port->n_netdevs)
+	if (s->judged.verdict == RD_CAPTURE_YES || !s->port->n_netdevs ||
+		s->port->link != RD_LINK_ETHERNET)
 		return false;
 	snprintf(why, sizeof(why), "%s: %s", s->port->netdevs[0].name,
 		s->judged.whole ? "all RDMA frames pass it"
@@ -205,6 +206,7 @@ unsigned int rd_info_checks(const struct rd_info *info, const struct rd_port *po
 	}
 	*verdict = s.judged.verdict;
 	if (*verdict == RD_CAPTURE_YES && !possible)
-		*verdict = port->n_netdevs ? RD_CAPTURE_NETDEV : RD_CAPTURE_NO;
+		*verdict = port->n_netdevs && port->link == RD_LINK_ETHERNET ? RD_CAPTURE_NETDEV
+									     : RD_CAPTURE_NO;
 	return n;
 }

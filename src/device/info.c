@@ -170,11 +170,11 @@ void rd_info_free(struct rd_info *info)
 		free(port->pkeys);
 		free(port->pkey_index);
 		rd_attrs_free(&port->settings);
-		rd_attrs_free(&port->facts);
+		rd_attrs_free(&port->attrs);
 	}
 	free(info->ports);
 	free(info->firmware);
 	rd_attrs_free(&info->limits);
-	rd_attrs_free(&info->provider_facts);
+	rd_attrs_free(&info->provider_attrs);
 	*info = (struct rd_info){0};
 }

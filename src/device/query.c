@@ -31,7 +31,6 @@ static const struct limit {
 	LIMIT(max_cq, "CQs"),
 	LIMIT(max_cqe, "entries per CQ"),
 	LIMIT(max_mr, "MRs"),
-	LIMIT(max_mr_size, "bytes per MR"),
 	LIMIT(max_pd, "PDs"),
 	LIMIT(max_mw, "memory windows"),
 	LIMIT(max_ah, "AHs"),
@@ -120,6 +119,7 @@ static void query_limits(struct ibv_context *context, struct rd_info *info)
 	rd_attrs_number(f, "phys_port_cnt", "ports", attr.orig_attr.phys_port_cnt);
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
 		rd_attrs_number(f, limits[i].key, limits[i].title, number_at(&attr, &limits[i]));
+	rd_attrs_hex(f, "max_mr_size", "bytes per MR", attr.orig_attr.max_mr_size);
 	rd_attrs_hex(f, "page_size_cap", "page sizes", attr.orig_attr.page_size_cap);
 	rd_attrs_text(f, "atomics", "atomics", atomic_name(attr.orig_attr.atomic_cap));
 	rd_attrs_hex(f, "completion_timestamp_mask", "time stamps of completions, mask",
@@ -160,15 +160,15 @@ static void query_port(struct ibv_context *context, unsigned int num, struct rd_
 		speed = attr.active_speed_ex;
 #endif
 	port->speed = rd_link_speed(speed, attr.active_width, port->lanes, sizeof(port->lanes));
-	rd_attrs_number(&port->facts, "gid_tbl_len", "GID table", (uint64_t)attr.gid_tbl_len);
-	rd_attrs_number(&port->facts, "pkey_tbl_len", "P_Key table", attr.pkey_tbl_len);
-	rd_attrs_number(&port->facts, "max_msg_sz", "longest message, bytes", attr.max_msg_sz);
+	rd_attrs_number(&port->attrs, "gid_tbl_len", "GID table", (uint64_t)attr.gid_tbl_len);
+	rd_attrs_number(&port->attrs, "pkey_tbl_len", "P_Key table", attr.pkey_tbl_len);
+	rd_attrs_number(&port->attrs, "max_msg_sz", "longest message, bytes", attr.max_msg_sz);
 	rd_attrs_hex(
-		&port->facts, "port_cap_flags", "capability mask by verbs", attr.port_cap_flags);
-	rd_attrs_number(&port->facts, "max_vl_num", "virtual lanes, code", attr.max_vl_num);
-	rd_attrs_number(&port->facts, "bad_pkey_cntr", "bad P_Keys", attr.bad_pkey_cntr);
-	rd_attrs_number(&port->facts, "qkey_viol_cntr", "Q_Key violations", attr.qkey_viol_cntr);
-	rd_attrs_number(&port->facts, "subnet_timeout", "subnet timeout, 4.096 us x 2^N",
+		&port->attrs, "port_cap_flags", "capability mask by verbs", attr.port_cap_flags);
+	rd_attrs_number(&port->attrs, "max_vl_num", "virtual lanes, code", attr.max_vl_num);
+	rd_attrs_number(&port->attrs, "bad_pkey_cntr", "bad P_Keys", attr.bad_pkey_cntr);
+	rd_attrs_number(&port->attrs, "qkey_viol_cntr", "Q_Key violations", attr.qkey_viol_cntr);
+	rd_attrs_number(&port->attrs, "subnet_timeout", "subnet timeout, 4.096 us x 2^N",
 		attr.subnet_timeout);
 }
 

@@ -148,6 +148,6 @@ void rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info)
 {
 	if (!mlx5dv_is_supported(context->device))
 		return;
-	query_provider(context, &info->provider_facts);
+	query_provider(context, &info->provider_attrs);
 	query_caps(context, devx, &info->mlx5);
 }
