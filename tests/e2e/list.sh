@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # `rdmadump list` over each tree of tests/data/sysfs against the output kept beside it, and its exit statuses.
 # RDMADUMP: the program; TEST_DATA: tests/data. Output: TAP.
@@ -41,21 +41,32 @@ expect_failure() { # name, exit status, words on standard error
 	result "$right" "$1"
 }
 
-for archive in "$TEST_DATA"/sysfs/*.tar.gz; do
+for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz; do
 	tree=$(basename "$archive" .tar.gz)
+	kept=${archive%.tar.gz}
 	mkdir "$tmp/$tree"
 	tar -xzf "$archive" -C "$tmp/$tree" || exit 1
 	list --sysroot "$tmp/$tree"
-	expect_output "$tree, text" "$TEST_DATA/sysfs/$tree.list.txt"
+	expect_output "$tree, text" "$kept.list.txt"
+	list -v --sysroot "$tmp/$tree"
+	expect_output "$tree, verbose" "$kept.list-v.txt"
 	list --sysroot="$tmp/$tree/" --json
-	expect_output "$tree, json" "$TEST_DATA/sysfs/$tree.list.json"
+	expect_output "$tree, json" "$kept.list.json"
+	if python3 -c 'import jsonschema' 2>/dev/null; then
+		here=$(dirname "$0")
+		python3 "$here/../unit/schema.py" "$here/../../docs/schema/list.json" "$tmp/out" | sed 's/^/# /'
+		result "${PIPESTATUS[0]}" "$tree, schema"
+	else
+		n=$((n + 1))
+		echo "ok $n - $tree, schema # SKIP python3-jsonschema is not installed"
+	fi
 done
 
 mkdir -p "$tmp/none/sys"
 list --sysroot "$tmp/none"
 expect_failure "no devices, text" 2 "rdmadump: no RDMA devices"
 list --sysroot "$tmp/none" --json
-printf '{\n  "version": 1,\n  "devices": []\n}\n' >"$tmp/none.json"
+printf '{\n  "version": 1,\n  "source": "sysfs",\n  "devices": []\n}\n' >"$tmp/none.json"
 expect_output "no devices, json" "$tmp/none.json"
 list --sysroot "$tmp/absent"
 expect_failure "no tree" 2 "no directory 'sys' in '$tmp/absent'"

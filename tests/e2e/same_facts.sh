@@ -151,8 +151,8 @@ ibstatus_facts() {
 }
 
 rdma_link_facts() {
-	rdma link show "$1" 2>/dev/null | awk "$functions"'
-	{ split($2, name, "/"); prefix = "p" name[2] "."
+	rdma link show 2>/dev/null | awk -v device="$1" "$functions"'
+	{ split($2, name, "/"); if (name[1] != device) next; prefix = "p" name[2] "."
 	  for (i = 3; i < NF; i++) {
 		if ($i == "state") say("state", tolower($(i + 1)))
 		if ($i == "physical_state") { v = tolower($(i + 1)); gsub(/_/, " ", v); say("phys_state", v) }
@@ -160,8 +160,9 @@ rdma_link_facts() {
 }
 
 rdma_qp_facts() {
-	rdma resource show qp link "$1" 2>/dev/null | awk '
-	{ lqpn = ""; type = "-"; state = "-"; rqpn = "-"; pid = "-"
+	rdma resource show qp 2>/dev/null | awk -v device="$1" '
+	{ split($2, name, "/"); if (name[1] != device) next
+	  lqpn = ""; type = "-"; state = "-"; rqpn = "-"; pid = "-"
 	  for (i = 3; i < NF; i++) {
 		if ($i == "lqpn") lqpn = $(i + 1)
 		if ($i == "rqpn") rqpn = $(i + 1)
@@ -214,8 +215,8 @@ for device in $devices; do
 	compare "$device" ibv_devinfo 45 ibv_devinfo_facts
 	compare "$device" ibstat 9 ibstat_facts
 	compare "$device" ibstatus 6 ibstatus_facts
-	# The two below ask RDMA netlink.
-	if rdma link show "$device" 2>/dev/null | grep -q .; then
+	# The two below ask RDMA netlink, which the modelled device has not.
+	if rdma link show 2>/dev/null | awk -v d="$device/" 'index($2, d) == 1 { found = 1 } END { exit !found }'; then
 		compare "$device" rdma 2 rdma_link_facts
 		compare "$device" rdma 1 rdma_qp_facts
 	fi

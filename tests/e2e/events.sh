@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# `rdmadump events`: every asynchronous event of a modelled device, as text and as JSON lines, and how it ends.
+# shellcheck source=tests/tap.sh
+. "$(dirname "$0")/../tap.sh"
+need_tool jq
+here=$(cd "$(dirname "$0")" && pwd)
+
+events=(gid_change lid_change sm_change pkey_change client_reregister)
+faults=(--fault "port=down,after_ms=100" --fault "port=up,after_ms=20")
+for event in "${events[@]}"; do faults+=(--fault "event=$event,after_ms=10"); done
+faults+=(--fault "fatal,after_ms=20")
+
+model "${faults[@]}" -- "$RDMADUMP" events --json -c 8 -a duration:60 >"$tmp/json" 2>"$tmp/err"
+is "ends after -c events" "$?" 0
+is "every event, in order" "$(jq -r .event "$tmp/json" | tr '\n' ' ')" \
+	"port_error port_active ${events[*]} device_fatal "
+is "with device and port" "$(jq -r '.device + ":" + (.port | tostring)' "$tmp/json" | sort -u | tr '\n' ' ')" \
+	"mlx5_0:1 mlx5_0:null "
+is "times do not go back" "$(jq -s '[.[].time_ns] == ([.[].time_ns] | sort)' "$tmp/json")" true
+if python3 -c 'import jsonschema' 2>/dev/null; then
+	python3 "$here/../unit/schema.py" "$here/../../docs/schema/events.json" - <"$tmp/json" >"$tmp/schema"
+	ok "schema" "$tmp/schema"
+else
+	skip "schema" "python3-jsonschema is not installed"
+fi
+
+model --fault port=down,after_ms=50 -- "$RDMADUMP" events -c 1 -a duration:60 mlx5_0 >"$tmp/text" 2>"$tmp/err"
+has "text" "$tmp/text" '^20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{3}  mlx5_0:1 +port down$'
+
+# Two devices: of one only what happens to it.
+two=(--dev name=mlx5_0 --dev name=mlx5_1 --fault "port=down,after_ms=50,device=0"
+	--fault "port=down,after_ms=50,device=1")
+model "${two[@]}" -- "$RDMADUMP" events --json -c 2 -a duration:60 >"$tmp/json" 2>"$tmp/err"
+is "all devices" "$(jq -r .device "$tmp/json" | sort | tr '\n' ' ')" "mlx5_0 mlx5_1 "
+model "${two[@]}" -- "$RDMADUMP" events --json -a duration:1 mlx5_1 >"$tmp/json" 2>"$tmp/err"
+is "ends after -a duration" "$?" 0
+is "one device" "$(jq -r .device "$tmp/json" | sort -u | tr '\n' ' ')" "mlx5_1 "
+
+model --fault port=down,after_ms=50 --pidfile "$tmp/pid" -- "$RDMADUMP" events >"$tmp/text" 2>"$tmp/err" &
+for _ in $(seq 200); do
+	[ -s "$tmp/text" ] && break
+	sleep 0.05
+done
+[ -s "$tmp/pid" ] && kill -INT "$(cat "$tmp/pid")"
+wait $!
+is "SIGINT ends it well" "$?" 0
+
+model --fault port=down,after_ms=50 -- "$RDMADUMP" events -c 1 >/dev/full 2>"$tmp/err"
+is "no room for the output" "$?" 3
+model --fault verb=open_device,errno=EACCES -- "$RDMADUMP" events -a duration:1 >"$tmp/text" 2>"$tmp/err"
+is "a device that cannot be opened is watched by the rest" "$?" 0
+has "and that is said" "$tmp/err" 'no asynchronous events of mlx5_0: cannot open it: Permission denied'
+
+while IFS='|' read -r arguments words; do
+	# shellcheck disable=SC2086 # several words
+	"$RDMADUMP" events $arguments >"$tmp/out" 2>"$tmp/err"
+	status=$?
+	[ "$status" = 1 ] && grep -qF -- "$words" "$tmp/err"
+	ok "refused: events $arguments" "$tmp/err"
+done <<'END'
+-c 0|-c '0'
+-c many|-c 'many'
+-a size:3|-a 'size:3'
+-a duration:|-a 'duration:'
+a b|'b' is one word too many
+END
+tap_done

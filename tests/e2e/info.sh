@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# `rdmadump info` over each tree of tests/data/sysfs against the output kept beside it; the conditions of a capture on
+# modelled devices; the same facts as other tools give.
+# shellcheck source=tests/tap.sh
+. "$(dirname "$0")/../tap.sh"
+need_tool jq
+here=$(cd "$(dirname "$0")" && pwd)
+docs=$here/../../docs/schema
+LC_ALL=C
+export LC_ALL
+
+schema() { # NAME SCHEMA, objects on standard input, one per line
+	if python3 -c 'import jsonschema' 2>/dev/null; then
+		python3 "$here/../unit/schema.py" "$docs/$2.json" - >"$tmp/schema"
+		ok "$1" "$tmp/schema"
+	else
+		cat >/dev/null
+		skip "$1" "python3-jsonschema is not installed"
+	fi
+}
+
+for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz; do
+	base=${archive%.tar.gz}
+	tree=$(basename "$base")
+	# Trees that other tests bring along have nothing kept for this one.
+	[ -e "$base.info.txt" ] || continue
+	mkdir "$tmp/$tree"
+	tar -xzf "$archive" -C "$tmp/$tree" || exit 1
+	: >"$tmp/text"
+	: >"$tmp/json"
+	for device in $("$RDMADUMP" list --json --sysroot "$tmp/$tree" | jq -r '.devices[].name'); do
+		"$RDMADUMP" info --sysroot "$tmp/$tree" "$device" >>"$tmp/text" 2>&1
+		"$RDMADUMP" info --json --sysroot "$tmp/$tree/" "$device" >>"$tmp/json" 2>&1
+	done
+	diff -u "$base.info.txt" "$tmp/text" >"$tmp/diff"
+	ok "$tree, text" "$tmp/diff"
+	diff -u "$base.info.json" "$tmp/json" >"$tmp/diff"
+	ok "$tree, json" "$tmp/diff"
+	schema "$tree, schema" info < <(jq -c . "$tmp/json")
+done
+
+# failure NAME STATUS WORDS ARGUMENT...
+failure() {
+	local name=$1 want=$2 words=$3
+	shift 3
+	"$RDMADUMP" info "$@" >"$tmp/out" 2>"$tmp/err"
+	[ $? = "$want" ] && grep -qF -- "$words" "$tmp/err" && [ ! -s "$tmp/out" ]
+	ok "$name" "$tmp/err"
+}
+failure "several devices, none named" 1 "name one of them" --sysroot "$tmp/mlx5-eth"
+failure "no such device" 2 "there are: mlx5_0" --sysroot "$tmp/mlx5-eth" mlx5_7
+failure "a word too many" 1 "one word too many" mlx5_0 mlx5_1
+failure "no tree" 2 "no directory 'sys'" --sysroot "$tmp/absent"
+"$RDMADUMP" info --sysroot "$tmp/mlx5-ib" >/dev/full 2>"$tmp/err"
+is "no room for the output" "$?" 3
+"$RDMADUMP" info --sysroot "$tmp/mlx5-eth" enp59s0f1np1 | head -n 1 >"$tmp/out"
+has "named by netdev" "$tmp/out" '^mlx5_1: ConnectX-5'
+"$RDMADUMP" info --sysroot "$tmp/mlx5-switchdev" 3b:00.2 | head -n 1 >"$tmp/out"
+has "named by PCI address" "$tmp/out" '^mlx5_2: '
+
+# The device's own answers. One line: name | device | verdict | check=answer ...
+while IFS='|' read -r name device verdict checks; do
+	model --dev "$device" -- "$RDMADUMP" info --json mlx5_0 >"$tmp/json" 2>"$tmp/err"
+	got=$(jq -r '.ports[0].capture | .verdict, (.checks[] | .key + "=" + .answer)' "$tmp/json" | tr '\n' ' ')
+	wanted=$verdict
+	all=1
+	for check in $verdict $checks; do [[ " $got" == *" $check "* ]] || all=0; done
+	is "$name" "$all" 1
+	[ "$all" = 1 ] || echo "# got $got, want $wanted $checks"
+done <<'END'
+mlx5 Ethernet, all capabilities|link=eth|yes|sniffer=yes shared_tir=yes sniffer_rx=yes sniffer_tx=yes opened=yes
+no shared receive target|caps=sniffer_rx+sniffer_tx|netdev|shared_tir=no sniffer_rx=yes sniffer_tx=yes
+no table for received frames|caps=shared_tir+sniffer_tx|netdev|shared_tir=yes sniffer_rx=no sniffer_tx=yes
+no table for sent frames|caps=shared_tir+sniffer_rx|netdev|shared_tir=yes sniffer_rx=yes sniffer_tx=no
+no capability at all|caps=none|netdev|shared_tir=no sniffer_rx=no sniffer_tx=no
+no DEVX|devx=no|yes|shared_tir=unknown sniffer_rx=unknown sniffer_tx=unknown
+mlx5 InfiniBand|link=ib|no|sniffer=no ib_port_sniffer=no
+mlx5 InfiniBand that says it could|link=ib,caps=all|no|sniffer=no ib_port_sniffer=yes
+END
+for check in $(jq -r '.ports[0].capture.checks[] | select(.answer == "no" and .todo == null) | .key' "$tmp/json"); do
+	ok_todo=no
+	echo "# '$check' is no and says not what to do"
+done
+is "each 'no' says what to do" "${ok_todo-yes}" yes
+
+model -- "$RDMADUMP" info --json >"$tmp/json"
+schema "modelled device, schema" info < <(jq -c . "$tmp/json")
+is "PSID as the device itself says" "$(json "$tmp/json" .identity.device_psid)" MT_0000000010
+is "firmware as verbs say" "$(json "$tmp/json" .firmware.verbs)" 16.35.2000
+is "why open QPs are not known" "$(json "$tmp/json" '.resources.unknown | length > 0')" true
+model --fault verb=open_device,errno=EACCES -- "$RDMADUMP" info --json >"$tmp/json"
+is "a device that cannot be opened is described" "$(json "$tmp/json" .identity.board_id)" MT_0000000010
+has "and it is said why and what to do" "$tmp/json" 'cannot open mlx5_0: Permission denied; .*run as root'
+
+if command -v setpriv >/dev/null; then
+	model -- setpriv --bounding-set=-net_raw --inh-caps=-net_raw "$RDMADUMP" info >"$tmp/out" 2>&1
+	has "without CAP_NET_RAW: what to do" "$tmp/out" 'privilege +no +CAP_NET_RAW is missing; run as root'
+else
+	skip "without CAP_NET_RAW" "no setpriv"
+fi
+
+if command -v ibv_devinfo >/dev/null && command -v ibstat >/dev/null; then
+	model --dev name=mlx5_0 \
+		--dev name=mlx5_1,ports=2,link=ib+eth,lid=5+0,sm_lid=1+0,rate=200+25,state=active+down,devid=1021 \
+		-- sh "$here/same_facts.sh" >"$tmp/same" 2>&1
+	is "the same facts as other tools" "$?/$(grep -c '^ok' "$tmp/same")" 0/8
+	grep '^#\|^not' "$tmp/same"
+	# The comparison itself must notice a lie.
+	cat >"$tmp/lying" <<END
+#!/bin/sh
+"$RDMADUMP" "\$@" | sed 's/"max_qp": 131072/"max_qp": 131073/; s/"active_mtu": 1024/"active_mtu": 2048/'
+END
+	chmod +x "$tmp/lying"
+	RDMADUMP=$tmp/lying model -- sh "$here/same_facts.sh" mlx5_0 >"$tmp/same" 2>&1
+	grep -q "max_qp: we say 131073, they say 131072" "$tmp/same" &&
+		grep -q "active_mtu: we say 2048, they say 1024" "$tmp/same"
+	ok "the comparison notices what differs" "$tmp/same"
+else
+	skip "the same facts as other tools" "no ibv_devinfo or ibstat"
+	skip "the comparison notices what differs" "no ibv_devinfo or ibstat"
+fi
+tap_done
