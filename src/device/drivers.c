@@ -122,6 +122,9 @@ void rd_modules_load(struct rd_module modules[2], const struct rd_device *device
 {
 	const struct driver *driver = driver_of(device);
 
+	/* Of a tree that was copied without them nothing can be said. */
+	if (!rd_sysfs_exists("%s/sys/module", root))
+		return;
 	if (*device->driver && !strchr(device->driver, '/'))
 		load_module(&modules[0], device->driver, root);
 	if (driver && driver->rdma)

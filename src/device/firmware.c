@@ -28,11 +28,13 @@ static bool is_before(const char *suffix)
 {
 	static const char *const words[] = {"rc", "alpha", "beta", "pre", "dev"};
 
-	suffix += strspn(suffix, "-_.~ ");
+	if (*suffix == '~')
+		return true;
+	suffix += strspn(suffix, "-_. ");
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (!strncasecmp(suffix, words[i], strlen(words[i])))
 			return true;
-	return *suffix == '~';
+	return false;
 }
 
 static int rank(const char *suffix)

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What info is made of: versions, names, masks, functions, messages; and trees that lie. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include "config.h"
+#include "device/devlink.h"
+#include "device/function.h"
+#include "device/monitor.h"
+#include "test_device_tree.h"
+#include <linux/devlink.h>
+#include <linux/genetlink.h>
+#include <linux/rtnetlink.h>
+#include <rdmadump/device.h>
+#include <rdmadump/info.h>
+
+static struct rd_error err;
+
+static void test_versions(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		int order;
+	} cases[] = {
+		{"16.35.2000", "16.35.2000", 0},
+		{"16.35.2000", "16.35.3006", -1},
+		{"16.9.0", "16.35.0", -1},
+		{"9.1", "10.0", -1},
+		{"1.68", "1.68.0", 0},
+		{"1.68", "1.68.1", -1},
+		{"1.68.0.0", "1.68", 0},
+		{"2.33.1330", "2.33.1330-rc1", 1},
+		{"2.33.1330-rc1", "2.33.1330-rc2", -1},
+		{"2.33.1330-rc9", "2.33.1330-rc10", -1},
+		{"2.33.1330~1", "2.33.1330", -1},
+		{"2.33.1330", "2.33.1330b", -1},
+		{"2.33.01330", "2.33.1330", 0},
+		{"23.10-0.5.5", "23.10-1.1.9", -1},
+		{"99999999999999999999.0", "100000000000000000000.0", -1},
+		{"8.0 GT/s PCIe", "16.0 GT/s PCIe", -1},
+		{"", "1.0", -1},
+		{"", "", 0},
+		{"0", "", 0},
+		{"abc", "abc", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		int there = rd_version_compare(cases[i].a, cases[i].b);
+		int back = rd_version_compare(cases[i].b, cases[i].a);
+
+		if ((there > 0) - (there < 0) != cases[i].order ||
+			(back > 0) - (back < 0) != -cases[i].order)
+			fail_msg("'%s' and '%s': %d, %d", cases[i].a, cases[i].b, there, back);
+	}
+}
+
+static void test_minimum(void **state)
+{
+	struct rd_device device = {.driver = "mlx4_core", .fw = "2.33.1320"};
+	struct rd_port port = {.link = RD_LINK_INFINIBAND};
+	const char *why, *todo;
+
+	(void)state;
+	assert_string_equal(rd_firmware_minimum(&device, &port), "2.33.1330");
+	assert_int_equal(rd_port_verdict(&device, &port, &why, &todo), RD_CAPTURE_NO);
+	assert_non_null(strstr(why, "firmware"));
+	strcpy(device.fw, "2.42.5000");
+	assert_int_equal(rd_port_verdict(&device, &port, &why, &todo), RD_CAPTURE_YES);
+	strcpy(device.fw, "");
+	assert_int_equal(rd_port_verdict(&device, &port, &why, &todo), RD_CAPTURE_YES);
+	port.link = RD_LINK_ETHERNET;
+	assert_string_equal(rd_firmware_minimum(&device, &port), "2.11.1140");
+	strcpy(device.driver, "mlx5_core");
+	assert_string_equal(rd_firmware_minimum(&device, &port), "");
+}
+
+static void test_models(void **state)
+{
+	static const struct {
+		uint32_t vendor, part;
+		const char *driver, *name;
+	} cases[] = {
+		{0x15b3, 0x1017, "mlx5_core", "ConnectX-5"},
+		{0x15b3, 0x1025, "mlx5_core", "ConnectX-9"},
+		{0x15b3, 0xa2dc, "mlx5_core", "BlueField-3"},
+		{0x8086, 0x1592, "ice", "E810-C"},
+		{0x8086, 0x12d2, "ice", "E830"},
+		{0x8086, 0x37d2, "i40e", "X722"},
+		{0x14e4, 0x1750, "bnxt_en", "Thor (BCM57508)"},
+		{0x14e4, 0x1760, "bnxt_en", "Thor 2 (BCM57608)"},
+		{0x1d0f, 0xefa1, "efa", "EFA, 2nd generation"},
+		{0x1d0f, 0xefff, "efa", "EFA"},
+		{0x19e5, 0xa226, "hns3", "HNS, 100GE RDMA"},
+		{0x1414, 0x00ba, "mana", "MANA"},
+		{0x15b3, 0xffff, "mlx5_core", ""},
+		{0, 0, "rdma_rxe", "software RoCE"},
+		{0, 0, "", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rd_device device = {.vendor_id = cases[i].vendor, .part_id = cases[i].part};
+
+		strcpy(device.driver, cases[i].driver);
+		assert_string_equal(rd_device_model(&device), cases[i].name);
+	}
+}
+
+static void test_links(void **state)
+{
+	char text[24], words[900];
+
+	(void)state;
+	assert_true(rd_link_speed(256, 2, text, sizeof(text)) == UINT64_C(800000000000));
+	assert_string_equal(text, "4X XDR");
+	assert_true(rd_link_speed(1, 1, text, sizeof(text)) == UINT64_C(2500000000));
+	assert_string_equal(text, "1X SDR");
+	assert_true(rd_link_speed(64, 16, text, sizeof(text)) == UINT64_C(100000000000));
+	assert_string_equal(text, "2X HDR");
+	assert_true(rd_link_speed(3, 2, text, sizeof(text)) == 0);
+	assert_string_equal(text, "");
+	rd_cap_mask_text(words, sizeof(words), 0x2651e848, RD_LINK_INFINIBAND);
+	assert_string_equal(words,
+		"Trap, SLMapping, SystemImageGUID, bit 13, ExtendedSpeeds, CapabilityMask2, "
+		"CommunicationManagement, VendorClass, CapabilityMaskNotice, ClientReregistration, "
+		"OtherLocalChangesNotice, MulticastPKeyTrapSuppression");
+	rd_cap_mask_text(words, sizeof(words), 0x04010000, RD_LINK_ETHERNET);
+	assert_string_equal(words, "CommunicationManagement, IPBasedGIDs");
+	/* What does not fit is left out whole. */
+	rd_cap_mask_text(words, 12, 0xffffffff, RD_LINK_INFINIBAND);
+	assert_string_equal(words, "bit 0, SM");
+}
+
+static void test_representors(void **state)
+{
+	static const struct {
+		const char *name;
+		enum rd_function_kind kind;
+		bool has_controller;
+		uint32_t controller, pf, number;
+	} cases[] = {
+		{"p0", RD_FUNCTION_UPLINK, false, 0, 0, 0},
+		{"p12", RD_FUNCTION_UPLINK, false, 0, 0, 12},
+		{"pf0", RD_FUNCTION_PF, false, 0, 0, 0},
+		{"pf1vf127", RD_FUNCTION_VF, false, 0, 1, 127},
+		{"pf0sf88", RD_FUNCTION_SF, false, 0, 0, 88},
+		{"c1pf0vf3", RD_FUNCTION_VF, true, 1, 0, 3},
+		{"c2pf1sf4294967295", RD_FUNCTION_SF, true, 2, 1, UINT32_MAX},
+	};
+	static const char *const others[] = {"", "p", "pf", "pf0vf", "pf0xf1", "pf0vf1x", "c1",
+		"c1p0", "eth0", "pf4294967296", "pf99999999999999999999vf1", "p0\n"};
+	struct rd_representor rep;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(rd_representor_parse(cases[i].name, &rep), 0);
+		assert_int_equal(rep.kind, cases[i].kind);
+		assert_int_equal(rep.has_controller, cases[i].has_controller);
+		assert_int_equal(rep.controller, cases[i].controller);
+		assert_int_equal(rep.pf, cases[i].pf);
+		assert_int_equal(rep.number, cases[i].number);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_int_equal(rd_representor_parse(others[i], &rep), -1);
+}
+
+static void test_uevents(void **state)
+{
+	static const char add[] = "add@/devices/x/infiniband/mlx5_0\0ACTION=add\0"
+				  "DEVPATH=/devices/x/infiniband/mlx5_0\0SUBSYSTEM=infiniband\0"
+				  "NAME=mlx5_0\0SEQNUM=7";
+	static const char other[] = "add@/devices/x/net/eth0\0ACTION=add\0"
+				    "DEVPATH=/devices/x/net/eth0\0SUBSYSTEM=net";
+	static const char bound[] = "bind@/devices/x/infiniband/mlx5_0\0ACTION=bind\0"
+				    "DEVPATH=/devices/x/infiniband/mlx5_0\0SUBSYSTEM=infiniband";
+	static const char odd[] = "x\0ACTION=remove\0DEVPATH=/a/\033[2J\nb\0SUBSYSTEM=infiniband";
+	struct rd_event event;
+
+	(void)state;
+	assert_true(rd_uevent_parse(add, sizeof(add), &event));
+	assert_string_equal(event.kind, "device_added");
+	assert_string_equal(event.device, "mlx5_0");
+	assert_false(rd_uevent_parse(other, sizeof(other), &event));
+	assert_false(rd_uevent_parse(bound, sizeof(bound), &event));
+	assert_true(rd_uevent_parse(odd, sizeof(odd), &event));
+	assert_string_equal(event.kind, "device_removed");
+	assert_string_equal(event.device, "?[2J?b");
+	for (size_t n = 0; n < sizeof(add); n++) {
+		char *copy = malloc(n ? n : 1);
+
+		assert_non_null(copy);
+		memcpy(copy, add, n);
+		rd_uevent_parse(copy, n, &event);
+		free(copy);
+	}
+}
+
+struct message {
+	struct nlmsghdr head;
+	uint8_t bytes[1024];
+};
+
+static void put(struct message *m, int type, const void *data, size_t n)
+{
+	struct nlattr a = {.nla_type = (uint16_t)type, .nla_len = (uint16_t)(sizeof(a) + n)};
+	uint8_t *at = (uint8_t *)m + m->head.nlmsg_len;
+
+	memcpy(at, &a, sizeof(a));
+	if (n)
+		memcpy(at + sizeof(a), data, n);
+	m->head.nlmsg_len += (uint32_t)NLA_ALIGN(a.nla_len);
+}
+
+static void test_link_messages(void **state)
+{
+	struct message m = {.head = {.nlmsg_type = RTM_NEWLINK}};
+	struct ifinfomsg info = {.ifi_index = 7, .ifi_flags = IFF_UP | IFF_RUNNING};
+	struct rd_link_state link;
+
+	(void)state;
+	memcpy(m.bytes, &info, sizeof(info));
+	m.head.nlmsg_len = NLMSG_SPACE(sizeof(info));
+	put(&m, IFLA_IFNAME, "eth7", 5);
+	assert_true(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
+	assert_int_equal(link.ifindex, 7);
+	assert_true(link.up);
+	assert_false(link.removed);
+	assert_string_equal(link.name, "eth7");
+	for (size_t n = 0; n < m.head.nlmsg_len; n++)
+		assert_false(rd_link_parse(&m.head, n, &link));
+	for (size_t at = NLMSG_SPACE(sizeof(info)); at < m.head.nlmsg_len; at++) {
+		struct message bad = m;
+
+		((uint8_t *)&bad)[at] = 0xff;
+		rd_link_parse(&bad.head, bad.head.nlmsg_len, &link);
+	}
+	m.head.nlmsg_type = RTM_DELLINK;
+	assert_true(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
+	assert_true(link.removed);
+	m.head.nlmsg_type = RTM_NEWADDR;
+	assert_false(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
+	/* A bridge's message on its port, which is not the link's. */
+	m.head.nlmsg_type = RTM_NEWLINK;
+	info.ifi_family = AF_BRIDGE;
+	memcpy(m.bytes, &info, sizeof(info));
+	assert_false(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
+}
+
+#ifdef HAVE_LIBNL
+static void begin(struct message *m, uint8_t command)
+{
+	struct genlmsghdr head = {.cmd = command};
+
+	memset(m, 0, sizeof(*m));
+	memcpy(m->bytes, &head, sizeof(head));
+	m->head.nlmsg_len = NLMSG_SPACE(sizeof(head));
+}
+
+static void put_version(struct message *m, int type, const char *name, const char *value)
+{
+	uint32_t start = m->head.nlmsg_len;
+	struct nlattr a = {.nla_type = (uint16_t)type};
+
+	put(m, type, NULL, 0);
+	put(m, DEVLINK_ATTR_INFO_VERSION_NAME, name, strlen(name) + 1);
+	put(m, DEVLINK_ATTR_INFO_VERSION_VALUE, value, strlen(value) + 1);
+	a.nla_len = (uint16_t)(m->head.nlmsg_len - start);
+	memcpy((uint8_t *)m + start, &a, sizeof(a));
+}
+
+static void test_devlink(void **state)
+{
+	uint16_t flavour = DEVLINK_PORT_FLAVOUR_PCI_SF, pf = 1;
+	uint32_t sf = 88, controller = 2;
+	struct rd_device device = {0};
+	struct rd_info info = {.device = &device};
+	struct rd_devlink_port port;
+	struct message m;
+
+	(void)state;
+	begin(&m, DEVLINK_CMD_PORT_NEW);
+	put(&m, DEVLINK_ATTR_BUS_NAME, "pci", 4);
+	put(&m, DEVLINK_ATTR_DEV_NAME, "0000:3b:00.0", 13);
+	put(&m, DEVLINK_ATTR_PORT_NETDEV_NAME, "en3f1c2pf1sf88", 15);
+	put(&m, DEVLINK_ATTR_PORT_FLAVOUR, &flavour, sizeof(flavour));
+	put(&m, DEVLINK_ATTR_PORT_PCI_PF_NUMBER, &pf, sizeof(pf));
+	put(&m, DEVLINK_ATTR_PORT_PCI_SF_NUMBER, &sf, sizeof(sf));
+	put(&m, DEVLINK_ATTR_PORT_CONTROLLER_NUMBER, &controller, sizeof(controller));
+	assert_int_equal(rd_devlink_parse_port(&m.head, m.head.nlmsg_len, &port), 0);
+	assert_string_equal(port.device, "0000:3b:00.0");
+	assert_string_equal(port.represents.netdev, "en3f1c2pf1sf88");
+	assert_int_equal(port.represents.kind, RD_FUNCTION_SF);
+	assert_int_equal(port.represents.number, 88);
+	assert_int_equal(port.represents.pf, 1);
+	assert_int_equal(port.represents.controller, 2);
+	for (size_t n = 0; n < m.head.nlmsg_len; n++)
+		assert_int_equal(rd_devlink_parse_port(&m.head, n, &port), -1);
+
+	begin(&m, DEVLINK_CMD_INFO_GET);
+	put(&m, DEVLINK_ATTR_INFO_BOARD_SERIAL_NUMBER, "MT2\033X", 6);
+	put_version(&m, DEVLINK_ATTR_INFO_VERSION_RUNNING, "fw.version", "22.39.1002");
+	put_version(&m, DEVLINK_ATTR_INFO_VERSION_STORED, "fw.version", "22.41.1000");
+	put_version(&m, DEVLINK_ATTR_INFO_VERSION_FIXED, "fw.psid", "MT_0000000359");
+	assert_int_equal(rd_devlink_parse_info(&m.head, m.head.nlmsg_len, &info), 0);
+	assert_string_equal(info.serial, "MT2?X");
+	assert_int_equal(info.n_firmware, 3);
+	assert_string_equal(info.firmware[1].name, "fw.version");
+	assert_string_equal(info.firmware[1].value, "22.41.1000");
+	assert_int_equal(info.firmware[1].kind, RD_FW_STORED);
+	for (size_t at = 0; at < m.head.nlmsg_len; at++)
+		for (int v = 0; v < 256; v += 51) {
+			struct message bad = m;
+
+			((uint8_t *)&bad)[at] = (uint8_t)v;
+			if (at >= sizeof(m.head.nlmsg_len))
+				rd_devlink_parse_info(&bad.head, m.head.nlmsg_len, &info);
+		}
+	rd_info_free(&info);
+}
+#endif
+
+/* ---- trees ---- */
+
+#define DEV  "sys/class/infiniband/mlx5_0/"
+#define PORT DEV "ports/1/"
+
+static void assert_clean(const char *text)
+{
+	for (; *text; text++)
+		assert_in_range(*text, 0x20, 0x7e);
+}
+
+static void check_attrs(const struct rd_attrs *attrs)
+{
+	for (size_t i = 0; i < attrs->n; i++) {
+		assert_clean(attrs->attr[i].key);
+		assert_clean(attrs->attr[i].title);
+		assert_clean(attrs->attr[i].text);
+	}
+}
+
+static void check_tree(struct tree *tree)
+{
+	struct rd_devices devices;
+
+	assert_int_equal(rd_devices_load(&devices, tree->root, &err), 0);
+	assert_int_not_equal(devices.n, 0);
+	for (size_t i = 0; i < devices.n; i++) {
+		struct rd_info info;
+		struct rd_check checks[RD_CHECKS_MAX];
+		enum rd_verdict verdict;
+
+		assert_int_equal(rd_info_load(&info, &devices.dev[i], devices.sysroot, &err), 0);
+		assert_clean(info.sys_image_guid);
+		assert_clean(info.hw_rev);
+		assert_clean(info.pci.speed);
+		assert_clean(info.pci.max_speed);
+		assert_clean(info.pci.cpus);
+		assert_clean(info.lockdown);
+		for (size_t m = 0; m < 2; m++) {
+			assert_clean(info.modules[m].version);
+			assert_clean(info.modules[m].srcversion);
+		}
+		for (unsigned int p = 0; p < devices.dev[i].n_ports; p++) {
+			check_attrs(&info.ports[p].settings);
+			assert_in_range(
+				rd_info_checks(&info, &devices.dev[i].ports[p], checks, &verdict),
+				1, RD_CHECKS_MAX);
+		}
+		rd_info_free(&info);
+	}
+	rd_devices_free(&devices);
+	tree_remove(tree);
+}
+
+static const char *const value_files[] = {DEV "hw_rev", DEV "sys_image_guid", DEV "device/vendor",
+	DEV "device/device", DEV "device/uevent", DEV "device/current_link_speed",
+	DEV "device/current_link_width", DEV "device/max_link_speed", DEV "device/max_link_width",
+	DEV "device/numa_node", DEV "device/local_cpulist", DEV "device/sriov_numvfs",
+	DEV "device/sfnum", DEV "device/net/eth0/phys_port_name", PORT "link_layer",
+	PORT "cap_mask", PORT "lid_mask_count", PORT "sm_sl", PORT "pkeys/0", PORT "pkeys/x",
+	PORT "gids/0", PORT "gid_attrs/ndevs/0", DEV "tc/1/traffic_class", DEV "ttl/1/ttl",
+	"sys/module/mlx5_core/version", "sys/module/mlx5_core/srcversion",
+	"sys/module/mlx5_core/taint", "sys/kernel/security/lockdown",
+	"sys/kernel/debug/mlx5/0000:3b:00.0/cc_params/a\nb",
+	"sys/class/net/eth0/ecn/roce_np/enable/0", "sys/class/net/eth0/ecn/roce_rp/x\033[2Jy"};
+
+static void check_value(const char *bytes, size_t n)
+{
+	struct tree tree;
+
+	tree_make(&tree);
+	for (size_t i = 0; i < sizeof(value_files) / sizeof(*value_files); i++)
+		tree_write(&tree, value_files[i], bytes, n);
+	/* Enough that the rest is looked for. */
+	tree_text(&tree, DEV "device/uevent", "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:3b:00.0\n");
+	tree_text(&tree, DEV "device/vendor", "0x15b3\n");
+	tree_text(&tree, PORT "link_layer", "Ethernet\n");
+	tree_text(&tree, "sys/class/net/eth0/mtu", "1500\n");
+	check_tree(&tree);
+}
+
+static void test_values(void **state)
+{
+	static const char *const values[] = {"", "\n", "\033[2J\033]0;gone\007", "\xff\xfe\xc2\x9b",
+		"-1", "99999999999999999999999", "0xffffffffffffffff", "%s%n%s%n", "[[[]]]", "]x[",
+		"none [integrity", "pf0vf4294967295", "Global tclass=106\nGlobal tclass=1"};
+	size_t n = 1 << 20;
+	char *megabyte = malloc(n);
+
+	(void)state;
+	assert_non_null(megabyte);
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+		check_value(values[i], strlen(values[i]));
+	memset(megabyte, 'A', n);
+	check_value(megabyte, n);
+	memset(megabyte, '\033', n);
+	check_value(megabyte, n);
+	free(megabyte);
+}
+
+static void test_loops(void **state)
+{
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree);
+	tree_text(&tree, DEV "fw_ver", "1.2\n");
+	tree_link(&tree, DEV "device", ".");
+	tree_link(&tree, DEV "physfn", ".");
+	tree_link(&tree, DEV "net", ".");
+	tree_link(&tree, DEV "tc", ".");
+	tree_link(&tree, DEV "pkeys", ".");
+	tree_text(&tree, PORT "link_layer", "Ethernet\n");
+	tree_link(&tree, PORT "pkeys", "..");
+	tree_link(&tree, "sys/class/infiniband/self", "self");
+	tree_link(&tree, "sys/module", ".");
+	check_tree(&tree);
+}
+
+/* Thousands of entries where a handful is usual. */
+static void test_many(void **state)
+{
+	struct rd_devices devices;
+	struct rd_info info;
+	struct tree tree;
+	char path[256];
+
+	(void)state;
+	tree_make(&tree);
+	tree_text(&tree, DEV "device/uevent", "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:3b:00.0\n");
+	tree_text(&tree, PORT "link_layer", "Ethernet\n");
+	for (int i = 0; i < 1500; i++) {
+		snprintf(path, sizeof(path), PORT "pkeys/%d", i);
+		tree_text(&tree, path, "0xffff\n");
+		snprintf(path, sizeof(path), DEV "device/net/r%d/phys_port_name", i);
+		tree_text(&tree, path, "pf0vf1\n");
+		snprintf(path, sizeof(path), "sys/kernel/debug/mlx5/0000:3b:00.0/cc_params/p%d", i);
+		tree_text(&tree, path, "1\n");
+	}
+	assert_int_equal(rd_devices_load(&devices, tree.root, &err), 0);
+	assert_int_equal(devices.dev[0].n_representors, RD_REPRESENTORS_MAX);
+	assert_int_equal(rd_info_load(&info, &devices.dev[0], devices.sysroot, &err), 0);
+	assert_int_equal(info.ports[0].n_pkeys, 1500);
+	assert_in_range(info.ports[0].settings.n, 1, 512);
+	rd_info_free(&info);
+	rd_devices_free(&devices);
+	tree_remove(&tree);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_minimum),
+		cmocka_unit_test(test_models),
+		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_representors),
+		cmocka_unit_test(test_uevents),
+		cmocka_unit_test(test_link_messages),
+#ifdef HAVE_LIBNL
+		cmocka_unit_test(test_devlink),
+#endif
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_loops),
+		cmocka_unit_test(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
