@@ -62,6 +62,21 @@ struct telling {
 	bool verbose;
 };
 
+/* Empty unless it is known. */
+static void text_if(bool known, char *buf, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+static void text_if(bool known, char *buf, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+
+	buf[0] = '\0';
+	if (!known)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(buf, size, fmt, ap);
+	va_end(ap);
+}
+
 /* ---- what to look at first ---- */
 
 static void found(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -289,21 +304,21 @@ static void tell_pci(const struct telling *t)
 	}
 	sheet_section(t->sheet, "pci", "PCI");
 	sheet_text(t->sheet, "address", "address", d->pci);
-	snprintf(ids, sizeof(ids), vendor ? "%04x:%04x" : "", vendor, d->part_id);
+	text_if(vendor != 0, ids, sizeof(ids), "%04x:%04x", vendor, d->part_id);
 	snprintf(text, sizeof(text), pci->subsystem_vendor ? "%s, subsystem %04x:%04x" : "%s", ids,
 		pci->subsystem_vendor, pci->subsystem_device);
 	sheet_value(t->sheet, "id", "ids", rd_json_text(ids), text);
-	snprintf(ids, sizeof(ids), pci->subsystem_vendor ? "%04x:%04x" : "", pci->subsystem_vendor,
+	text_if(pci->subsystem_vendor != 0, ids, sizeof(ids), "%04x:%04x", pci->subsystem_vendor,
 		pci->subsystem_device);
 	sheet_json(t->sheet, "subsystem", rd_json_text(ids));
-	snprintf(text, sizeof(text), pci->width ? "%s x%u of %s x%u" : "", pci->speed, pci->width,
+	text_if(pci->width != 0, text, sizeof(text), "%s x%u of %s x%u", pci->speed, pci->width,
 		pci->max_speed, pci->max_width);
 	sheet_value(t->sheet, "link", "link, of its best",
 		json_pack("{s:o, s:o, s:o, s:o}", "speed", rd_json_text(pci->speed), "width",
 			rd_json_number(pci->width), "max_speed", rd_json_text(pci->max_speed),
 			"max_width", rd_json_number(pci->max_width)),
 		text);
-	snprintf(text, sizeof(text), pci->numa_node >= 0 ? "%d" : "", pci->numa_node);
+	text_if(pci->numa_node >= 0, text, sizeof(text), "%d", pci->numa_node);
 	sheet_value(t->sheet, "numa_node", "NUMA node",
 		pci->numa_node >= 0 ? json_integer(pci->numa_node) : json_null(), text);
 	sheet_text(t->sheet, "local_cpus", "CPUs near it", pci->cpus);
@@ -460,7 +475,7 @@ static void tell_speed(
 			*lanes ? " (" : "", lanes, *lanes ? ")" : "");
 	sheet_value(t->sheet, "bits_per_second", "rate", rd_json_number(speed), text);
 	sheet_json(t->sheet, "lanes", rd_json_text(lanes));
-	snprintf(text, sizeof(text), p->active_mtu ? "%u of %u" : "", p->active_mtu, p->max_mtu);
+	text_if(p->active_mtu != 0, text, sizeof(text), "%u of %u", p->active_mtu, p->max_mtu);
 	sheet_value(t->sheet, "active_mtu", "RDMA MTU", rd_json_number(p->active_mtu), text);
 	sheet_json(t->sheet, "max_mtu", rd_json_number(p->max_mtu));
 }
@@ -525,15 +540,15 @@ static void tell_qp(const struct telling *t, const struct rd_qp_res *qp, json_t 
 			      "pid", rd_json_number(qp->pid), "comm", rd_json_text(qp->comm)));
 	if (!show)
 		return;
-	snprintf(port, sizeof(port), qp->port ? "%u" : "", qp->port);
+	text_if(qp->port != 0, port, sizeof(port), "%u", qp->port);
 	snprintf(local, sizeof(local), "0x%06x", qp->lqpn);
-	snprintf(remote, sizeof(remote), qp->has_rqpn ? "0x%06x" : "", qp->rqpn);
-	snprintf(sq, sizeof(sq), qp->has_psn ? "%u" : "", qp->sq_psn);
-	snprintf(rq, sizeof(rq), qp->has_rqpn ? "%u" : "", qp->rq_psn);
+	text_if(qp->has_rqpn, remote, sizeof(remote), "0x%06x", qp->rqpn);
+	text_if(qp->has_psn, sq, sizeof(sq), "%u", qp->sq_psn);
+	text_if(qp->has_rqpn, rq, sizeof(rq), "%u", qp->rq_psn);
 	if (qp->pid)
 		snprintf(owner, sizeof(owner), "%u (%s)", qp->pid, qp->comm);
 	else
-		snprintf(owner, sizeof(owner), *qp->comm ? "kernel (%s)" : "", qp->comm);
+		text_if(*qp->comm != '\0', owner, sizeof(owner), "kernel (%s)", qp->comm);
 	sheet_cell(t->sheet, local);
 	sheet_cell(t->sheet, type);
 	sheet_cell(t->sheet, state);

@@ -64,6 +64,13 @@ done <<'LIST'
 0|-w TMP/o --max-burst 6|, 64 buffers of
 0|-w TMP/o --max-frame 4096|buffers of 4\.[01] KiB
 0|list|mlx5_1 .*down
+0|list -v|ConnectX-5 \(MT4119\)
+0|info --help|--sysroot=DIR
+1|info|name one of them
+0|info mlx5_1|port 1 is down
+2|info mlx5_7|no RDMA device or netdev named 'mlx5_7'
+0|events --help|duration:SECONDS
+1|events -c 0|-c '0'
 LIST
 
 model --gen count=50,size=200,seed=1 --at-end sigint -- "$RDMADUMP" -q -w "$tmp/o" >"$tmp/log" 2>&1
