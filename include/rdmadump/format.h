@@ -43,6 +43,8 @@ struct rd_format {
 	size_t (*record_len)(const struct rd_encoder *e, const uint8_t *p, size_t left);
 	/* Interface of the whole record at p; NULL: the format knows only one. */
 	unsigned int (*record_iface)(const uint8_t *p);
+	/* A block of facts, see rd_encoder_facts(); NULL: the format has none. */
+	size_t (*facts)(const char *json, size_t len, uint8_t *dst, size_t room);
 };
 
 struct rd_encoder {
@@ -70,6 +72,19 @@ int rd_encoder_init(struct rd_encoder *e, const char *spec, const char *filename
 size_t rd_encoder_bound(const struct rd_encoder *e, uint32_t caplen);
 /* Upper bound of what header() or trailer() need. */
 size_t rd_encoder_header_bound(const struct rd_encoder *e);
+
+/*
+ * Facts: what only we read (counters, QPs, the device), as JSON text in a block of its own that
+ * every other reader skips; rdmadump-formats(5) describes block and objects. They may stand
+ * anywhere behind the interfaces. Longer texts are neither written nor read.
+ */
+#define RD_FACTS_MAX ((size_t)1 << 20)
+
+/* Returns the bytes written; 0 if the format has no such block, or they do not fit. */
+size_t rd_encoder_facts(
+	const struct rd_encoder *e, const char *json, size_t len, uint8_t *dst, size_t room);
+/* Bytes that rd_encoder_facts() takes for a text of len bytes. */
+size_t rd_encoder_facts_bound(size_t len);
 
 #define RD_NOTE_MAX                                                                                \
 	1024 /* bytes of a comment that are stored; longer ones are cut at a character */
@@ -105,6 +120,19 @@ int rd_reader_next(
 bool rd_reader_note(const struct rd_reader *r, unsigned int i, struct rd_note *note);
 /* Whether rd_reader_note() has anything for the last batch. */
 bool rd_reader_has_notes(const struct rd_reader *r);
+/*
+ * Hands out the facts that a file carries, in file order, during rd_reader_next(): before that call
+ * returns the frames that stand behind them (it may return some that stand in front as well). The
+ * text is valid during the call only, is not ended by NUL and, like all that comes from files, not
+ * to be trusted. Without fn (NULL) facts are skipped.
+ */
+typedef void rd_facts_fn(void *ctx, const char *json, size_t len);
+void rd_reader_on_facts(struct rd_reader *r, rd_facts_fn *fn, void *ctx);
+/*
+ * Facts count interfaces as their section does: the reader's number of interface `in_section` of
+ * the section at hand, -1 if there is none. For use during rd_facts_fn.
+ */
+int rd_reader_facts_iface(const struct rd_reader *r, unsigned int in_section);
 /* Interfaces seen so far; later sections' ones are appended. Valid until the next call. */
 const struct rd_iface *rd_reader_ifaces(const struct rd_reader *r, unsigned int *n);
 /* Statistics that the file carries for interface i; false if it has none (yet). */

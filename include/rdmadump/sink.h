@@ -7,6 +7,7 @@
 #ifndef RDMADUMP_SINK_H
 #define RDMADUMP_SINK_H
 
+#include <rdmadump/facts.h>
 #include <rdmadump/format.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,6 +94,13 @@ struct rd_sink_ending {
 	void (*fill)(
 		void *ctx, const struct rd_file_account *account, struct rd_iface_stats *stats);
 	void *ctx;
+	/*
+	 * Facts to stand behind the header of the file with this number (`end` false), or before
+	 * the trailer of the last one; valid until the next call, NULL for none. They are left out
+	 * where they do not fit: frames and statistics go first. Called like begin and fill, may be
+	 * NULL.
+	 */
+	const struct rd_facts *(*facts)(void *ctx, unsigned int file, bool end);
 };
 
 struct rd_sink;

@@ -5,6 +5,7 @@
 
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
+#include <rdmadump/format.h>
 #include <rdmadump/frame.h>
 #include <rdmadump/wire.h>
 
@@ -123,6 +124,10 @@ int rd_netdev_open(
 
 struct rd_file_config {
 	const char *path; /* "-" is standard input */
+	/* Gets the facts that the file carries, about interfaces as the source counts them; those
+	 * in front of the first frame already while it is opened. NULL: nobody wants them. */
+	rd_facts_fn *facts;
+	void *facts_ctx;
 };
 
 /*

@@ -41,6 +41,7 @@ enum {
 	OPT_NO_PROMISCUOUS,
 	OPT_DEBUG,
 	OPT_RX_MODE,
+	OPT_NO_FACTS,
 };
 
 static const struct argp_option options[] = {
@@ -110,6 +111,10 @@ static const struct argp_option options[] = {
 	{"compress", OPT_COMPRESS, "gz|zst|none", 0, "default: by FILE's ending", 0},
 	{"compress-level", OPT_LEVEL, "N", 0, "default 1", 0},
 	{"packet-buffered", 'U', 0, 0, "hand each frame to the file as soon as traffic pauses", 0},
+	{"no-facts", OPT_NO_FACTS, 0, 0,
+		"store only frames and statistics: no counters, no facts about the device (pcapng "
+		"has them)",
+		0},
 	{"relinquish-privileges", 'Z', "USER", 0,
 		"become USER once all is open (default: the caller of sudo; files are his)", 0},
 
@@ -285,6 +290,9 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
 		break;
 	case 'U':
 		o->unbuffered = true;
+		break;
+	case OPT_NO_FACTS:
+		o->no_facts = true;
 		break;
 	case 'Z':
 		o->user = arg;

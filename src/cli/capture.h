@@ -7,6 +7,7 @@
 #define RDMADUMP_CLI_CAPTURE_H
 
 #include <rdmadump/capture.h>
+#include <rdmadump/facts.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +45,7 @@ struct capture_options {
 	uint64_t duration_s;
 	const char *user; /* to become after opening; NULL: the caller of sudo */
 	bool rx_verbs;	  /* receive through libibverbs only */
-	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, hold, ibdump;
+	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, hold, ibdump, no_facts;
 	unsigned int debug, line_style;
 };
 
@@ -86,6 +87,10 @@ struct session {
 	bool rewritable;	      /* the header's comment, at the end */
 	struct rd_error error;	      /* class NONE: all went well */
 	uint64_t last_bytes, last_ns; /* of the progress line */
+	/* For each file's beginning and for the end of the last one; `start` read at facts_ns of
+	 * the monotonic clock, or found in front of a file's first frame. */
+	struct rd_facts facts_start, facts_end;
+	uint64_t facts_ns;
 };
 
 /* session.c. Returns the exit status. */
@@ -116,6 +121,12 @@ void report_json(const struct session *s);
 struct rd_tally session_total(const struct session *s);
 /* Lost before us, all sources; *known false if one of them cannot tell. */
 uint64_t session_lost(const struct session *s, bool *known);
+
+/* facts.c: what is stored beside the frames; the last but one is rd_sink_ending's `facts`. */
+void facts_from_file(void *session, const char *json, size_t len);
+void facts_at_end(struct session *s);
+const struct rd_facts *facts_for_file(void *session, unsigned int file, bool end);
+void facts_free(struct session *s);
 
 /* ibdump.c: its format, once the link is known; its messages; bytes of the frames written. */
 int ibdump_set_format(struct session *s);

@@ -118,7 +118,9 @@ static int open_wanted(struct session *s, const struct wanted_port *w)
 
 static int open_file(struct session *s)
 {
-	const struct rd_file_config config = {.path = s->opt->read};
+	const struct rd_file_config config = {.path = s->opt->read,
+		.facts = s->opt->no_facts || !s->opt->path ? NULL : facts_from_file,
+		.facts_ctx = s};
 	struct rd_source *source;
 
 	if (rd_file_open(&source, &config, &s->error) < 0)

@@ -228,7 +228,8 @@ static int open_sink(struct session *s)
 		    s->n_ifaces, &s->error) < 0 ||
 		(s->opt->ibdump && ibdump_set_format(s) < 0))
 		return -1;
-	ending = (struct rd_sink_ending){waiting_for_output, begin_file, fill_ending, s};
+	ending = (struct rd_sink_ending){
+		waiting_for_output, begin_file, fill_ending, s, facts_for_file};
 	config.compression = compression_of(s);
 	s->rewritable = rd_header_rewritable(s->opt->path, config.compression);
 	for (unsigned int i = 0; i < s->n_ifaces; i++)
@@ -417,6 +418,7 @@ int session_run(struct session *s)
 		goto out;
 	}
 	run(s);
+	facts_at_end(s);
 	close_sink(s);
 	report(s);
 out:
@@ -424,6 +426,7 @@ out:
 		rd_filter_free(s->filters[i]);
 		s->sources[i]->ops->close(s->sources[i]);
 	}
+	facts_free(s);
 	rd_devices_free(&s->devices);
 	if (s->error.class == RD_CLASS_NONE)
 		return 0;

@@ -18,6 +18,7 @@ const struct rd_format rd_formats[] = {
 		.noted = pcapng_noted,
 		.record_len = pcapng_record_len,
 		.record_iface = pcapng_record_iface,
+		.facts = pcapng_facts,
 	},
 	{
 		.name = "pcap",
@@ -231,4 +232,17 @@ size_t rd_encoder_bound(const struct rd_encoder *e, uint32_t caplen)
 size_t rd_encoder_header_bound(const struct rd_encoder *e)
 {
 	return e->format->notes ? pcapng_header_bound(e) : 24;
+}
+
+size_t rd_encoder_facts(
+	const struct rd_encoder *e, const char *json, size_t len, uint8_t *dst, size_t room)
+{
+	if (!e->format->facts || len > RD_FACTS_MAX)
+		return 0;
+	return e->format->facts(json, len, dst, room);
+}
+
+size_t rd_encoder_facts_bound(size_t len)
+{
+	return len + 3 + 5 * 4; /* padding; type, length, version, length of the text, length */
 }

@@ -151,6 +151,7 @@ size_t pcapng_noted(const struct rd_encoder *e, const struct rd_frame *frame,
 	const struct rd_note *note, uint8_t *dst, size_t room);
 size_t pcapng_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left);
 unsigned int pcapng_record_iface(const uint8_t *p);
+size_t pcapng_facts(const char *json, size_t len, uint8_t *dst, size_t room);
 size_t pcapng_header_bound(const struct rd_encoder *e);
 size_t pcapng_bound(uint32_t caplen);
 

@@ -224,6 +224,19 @@ size_t pcapng_trailer(
 	return o.used <= room ? o.used : 0;
 }
 
+size_t pcapng_facts(const char *json, size_t len, uint8_t *dst, size_t room)
+{
+	struct out o = {.base = dst, .room = room};
+	size_t begin = block_begin(&o, BLOCK_FACTS);
+
+	put_u32(&o, FACTS_VERSION);
+	put_u32(&o, (uint32_t)len);
+	put(&o, json, len);
+	put_padding(&o);
+	block_end(&o, begin);
+	return o.used <= room ? o.used : 0;
+}
+
 size_t pcapng_header_bound(const struct rd_encoder *e)
 {
 	struct out header = {0}, one = {0};

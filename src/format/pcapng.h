@@ -12,6 +12,11 @@
 #define BLOCK_ISB 5u
 #define BLOCK_EPB 6u
 
+/* Local use (the top bit is set): facts. Version, length of the text, text, padding. */
+#define BLOCK_FACTS   0x80524446u
+#define FACTS_VERSION 1u
+#define FACTS_FIXED   8 /* version and length */
+
 enum {
 	OPT_END = 0,
 	OPT_COMMENT = 1,

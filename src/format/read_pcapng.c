@@ -413,6 +413,27 @@ static enum step block_skip(struct rd_reader *r, uint32_t total)
 	return STEP_OTHER;
 }
 
+/* Facts are an extra: those that we cannot read cost nothing but themselves. */
+static enum step facts_next(struct rd_reader *r, uint32_t total)
+{
+	const uint8_t *p = reader_at(r);
+	uint32_t len;
+
+	if (r->ahead)
+		return STEP_FRAME;
+	if (!r->facts || total < BLOCK_MIN + FACTS_FIXED ||
+		total > rd_encoder_facts_bound(RD_FACTS_MAX))
+		return block_skip(r, total);
+	if (reader_left(r) < total)
+		return reader_more(r, total);
+	len = reader_u32(r, p + 12);
+	if (reader_u32(r, p + 8) == FACTS_VERSION && len <= total - BLOCK_MIN - FACTS_FIXED &&
+		len <= RD_FACTS_MAX)
+		r->facts(r->facts_ctx, (const char *)p + 8 + FACTS_FIXED, len);
+	r->start += total;
+	return STEP_OTHER;
+}
+
 static enum step next(struct rd_reader *r, struct rd_frame *frame)
 {
 	const uint8_t *p = reader_at(r);
@@ -429,6 +450,8 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 	total = reader_u32(r, p + 4);
 	if (total < BLOCK_MIN || total % 4 != 0)
 		return reader_damaged(r, "a block of %u bytes cannot be", total);
+	if (type == BLOCK_FACTS)
+		return facts_next(r, total);
 	if (!is_known(type))
 		return block_skip(r, total);
 	if (reader_left(r) < total)

@@ -359,15 +359,29 @@ int rd_reader_next(
 	return -1;
 }
 
-/* Reads up to the first frame but not it, so that the interfaces are known from the start. */
+void rd_reader_on_facts(struct rd_reader *r, rd_facts_fn *fn, void *ctx)
+{
+	r->facts = fn;
+	r->facts_ctx = ctx;
+}
+
+int rd_reader_facts_iface(const struct rd_reader *r, unsigned int in_section)
+{
+	return in_section < r->n_file_ifaces ? r->file_ifaces[in_section].iface : -1;
+}
+
+/* Reads up to the first frame (or the first facts) but not it, so that the interfaces are known
+ * from the start. */
 static void look_ahead(struct rd_reader *r)
 {
 	struct rd_frame frame;
 	enum step s;
 
+	r->ahead = true;
 	do
 		s = step(r, &frame);
 	while (s == STEP_OTHER);
+	r->ahead = false;
 	if (s == STEP_FRAME)
 		r->start = r->record;
 	r->failed = s == STEP_FAIL;

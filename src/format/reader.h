@@ -78,6 +78,10 @@ struct rd_reader {
 	bool at_end;
 	bool swapped; /* the file's byte order is not ours */
 
+	rd_facts_fn *facts; /* NULL: nobody asks for them */
+	void *facts_ctx;
+	bool ahead; /* before the first rd_reader_next(): facts stay where they are */
+
 	uint64_t n_frames; /* delivered so far */
 	bool failed;
 	struct rd_error error;

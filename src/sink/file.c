@@ -48,29 +48,68 @@ int file_init(
 		.encoder = config->encoder, .owner = config->owner, .group = config->group};
 	f->text_room = rd_encoder_header_bound(config->encoder);
 	f->text = malloc(f->text_room);
-	if (!f->text)
+	f->facts_room = block > f->text_room ? block : f->text_room;
+	f->facts = malloc(f->facts_room);
+	if (!f->text || !f->facts)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
-	return output_init(&f->out, config->compression, config->compression_level,
-		block > f->text_room ? block : f->text_room, err);
+	return output_init(
+		&f->out, config->compression, config->compression_level, f->facts_room, err);
 }
 
 void file_fini(struct file *f)
 {
 	output_fini(&f->out);
 	free(f->text);
+	free(f->facts);
 }
 
-int file_begin(struct file *f, const char *path, struct rd_error *err)
+static bool write_header(struct file *f, int *errnum)
 {
-	int errnum = 0;
 	bool whole = true;
 
-	if (output_open(&f->out, path, f->owner, f->group, err) < 0)
-		return -1;
 	f->header_len = f->encoder->format->header(f->encoder, f->text, f->text_room);
 	/* ERF files have none. */
 	if (f->header_len || f->out.compression)
-		output_write_first(&f->out, f->text, f->header_len, &whole, &errnum);
+		output_write_first(&f->out, f->text, f->header_len, &whole, errnum);
+	f->bytes = f->header_len;
+	return whole;
+}
+
+/* All facts, or none: false, and where the file can be cut it ends where it ended before. */
+static bool write_facts(struct file *f, const struct rd_facts *facts)
+{
+	uint64_t before = f->out.offset, bytes = f->bytes;
+	bool whole = true;
+	int errnum;
+
+	for (size_t i = 0; facts && i < facts->n && whole; i++) {
+		size_t len = rd_encoder_facts(f->encoder, facts->fact[i].json, facts->fact[i].len,
+			f->facts, f->facts_room);
+
+		if (len)
+			output_write(&f->out, f->facts, len, &whole, &errnum);
+		f->bytes += len;
+	}
+	if (!whole) {
+		output_cut(&f->out, before);
+		f->bytes = bytes;
+	}
+	return whole;
+}
+
+int file_begin(struct file *f, const char *path, const struct rd_facts *facts, struct rd_error *err)
+{
+	int errnum = 0;
+	bool whole;
+
+	if (output_open(&f->out, path, f->owner, f->group, err) < 0)
+		return -1;
+	whole = write_header(f, &errnum);
+	/* The compressor has put into its state what is cut away: it begins anew. */
+	if (whole && !write_facts(f, facts) && f->out.regular) {
+		output_cut(&f->out, 0);
+		whole = write_header(f, &errnum);
+	}
 	if (!whole) {
 		output_close(&f->out, NULL);
 		/* What no program can read is no file. */
@@ -80,7 +119,6 @@ int file_begin(struct file *f, const char *path, struct rd_error *err)
 			"free some space or choose another file system",
 			"cannot write the header of '%s'", path);
 	}
-	f->bytes = f->header_len;
 	f->all = 0;
 	f->frames = (struct frame_counts){0};
 	f->n_marks = 0;
@@ -153,11 +191,12 @@ int file_write(
 	return 0;
 }
 
-int file_end(struct file *f, const struct rd_iface_stats *stats, bool failed)
+int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface_stats *stats,
+	bool failed)
 {
 	const struct rd_format *format = f->encoder->format;
-	uint64_t before = f->out.offset;
-	bool whole = true;
+	uint64_t before = f->out.offset, behind;
+	bool whole = true, broken = failed;
 	int errnum = 0;
 	size_t len;
 
@@ -165,7 +204,15 @@ int file_end(struct file *f, const struct rd_iface_stats *stats, bool failed)
 	if (failed && !f->out.regular)
 		return 0;
 	len = format->trailer ? format->trailer(f->encoder, stats, f->text, f->text_room) : 0;
-	output_write_last(&f->out, f->text, len, failed, &whole, &errnum);
+	if (!failed)
+		broken = !write_facts(f, facts);
+	behind = f->out.offset;
+	output_write_last(&f->out, f->text, len, broken, &whole, &errnum);
+	/* Facts may have taken the trailer's room. */
+	if (!whole && behind > before && f->out.regular) {
+		output_cut(&f->out, before);
+		output_write_last(&f->out, f->text, len, true, &whole, &errnum);
+	}
 	if (!whole)
 		output_cut(&f->out, before);
 	len = format->header(f->encoder, f->text, f->text_room);

@@ -27,6 +27,8 @@ struct file {
 	gid_t group;
 	uint8_t *text; /* header and trailer are encoded here */
 	size_t text_room, header_len;
+	uint8_t *facts; /* facts are, one after the other */
+	size_t facts_room;
 	uint64_t bytes;		    /* header and records, before compression */
 	uint64_t all;		    /* frames in the file */
 	struct frame_counts frames; /* the same per interface */
@@ -38,16 +40,21 @@ int file_init(
 	struct file *f, const struct rd_sink_config *config, size_t block, struct rd_error *err);
 void file_fini(struct file *f);
 
-/* Creates the file and writes its header. */
-int file_begin(struct file *f, const char *path, struct rd_error *err);
+/* Creates the file and writes its header, and facts (may be NULL) if there is room for them. */
+int file_begin(
+	struct file *f, const char *path, const struct rd_facts *facts, struct rd_error *err);
 /*
  * Writes a run of whole records, `frames` says how many of which interface. On an error the file is
  * cut back to whole records, far enough for a trailer, and the counts with it: 0, or an errno.
  */
 int file_write(
 	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames);
-/* Trailer and final header. After a failed write it does what still can be done. 0 or an errno. */
-int file_end(struct file *f, const struct rd_iface_stats *stats, bool failed);
+/*
+ * Facts (may be NULL), trailer and final header. After a failed write it does what still can be
+ * done; where there is no room for both, the trailer is what is written. 0 or an errno.
+ */
+int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface_stats *stats,
+	bool failed);
 int file_close(struct file *f, struct rd_error *err);
 
 /*

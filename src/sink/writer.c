@@ -16,6 +16,7 @@
 
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define WAIT_NS	    300000000
+#define FACTS_SHARE 8 /* of a size limited file, facts take at most one part in so many */
 #define CHUNKS_MIN  3 /* one being filled, one being written, one between */
 
 struct rd_sink {
@@ -84,6 +85,19 @@ static struct rd_tally tally_since(const struct rd_tally *now, const struct rd_t
 		.dropped = now->dropped - then->dropped};
 }
 
+/* In a series of small files, those of the first one: facts must not be what fills the others. */
+static const struct rd_facts *facts_of(struct rd_sink *s, bool end)
+{
+	const struct rd_facts *facts = NULL;
+
+	if (s->ending->facts)
+		facts = s->ending->facts(s->ending->ctx, s->series.number, end);
+	if (facts && !end && s->series.number > 1 && s->rotation.bytes &&
+		facts->bytes > s->rotation.bytes / FACTS_SHARE)
+		return NULL;
+	return facts;
+}
+
 /* Trailer, header and end of the current file. `seen` is up to date. */
 static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 {
@@ -101,7 +115,7 @@ static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 		s->begun[i] = s->seen[i];
 	}
 	s->ending->fill(s->ending->ctx, &account, stats);
-	errnum = file_end(&s->file, stats, rd_sink_failed(s));
+	errnum = file_end(&s->file, last ? facts_of(s, true) : NULL, stats, rd_sink_failed(s));
 	if (errnum && !rd_sink_failed(s))
 		fail(s, errnum);
 	show_bytes(s);
@@ -118,7 +132,7 @@ static int begin_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err
 	s->first_ns = s->last_ns = 0;
 	s->ending->begin(s->ending->ctx);
 	if (series_next(&s->series, first_ns, err) < 0 ||
-		file_begin(&s->file, s->series.path, err) < 0)
+		file_begin(&s->file, s->series.path, facts_of(s, false), err) < 0)
 		return -1;
 	atomic_fetch_add_explicit(&s->files, 1, memory_order_relaxed);
 	show_bytes(s);

@@ -3,6 +3,7 @@
  * (rd_reader). */
 #include "stream.h"
 #include <errno.h>
+#include <rdmadump/facts.h>
 #include <rdmadump/format.h>
 #include <rdmadump/log.h>
 #include <rdmadump/source.h>
@@ -40,6 +41,9 @@ struct file {
 	struct rd_note notes[RD_BATCH];
 	char arrival[RD_NOTE_MAX]; /* a comment of our own, in front of the frame's */
 	uint64_t left_out, shortened;
+	rd_facts_fn *facts;
+	void *facts_ctx;
+	struct rd_facts early; /* met before the routes were made */
 };
 
 _Static_assert(RD_BATCH <= 64, "one bit per frame of a batch");
@@ -154,6 +158,52 @@ static int take_ifaces(struct file *f, struct rd_error *err)
 	f->src.ifaces = f->ifaces;
 	f->src.n_ifaces = ours;
 	return routes_update(f, err);
+}
+
+/* --- facts ------------------------------------------------------------------------------ */
+
+/* About interface `from` of the reader; `said` is what the text calls it. */
+static void hand_out(
+	struct file *f, const struct rd_fact *fact, unsigned int said, unsigned int from)
+{
+	unsigned int n;
+	const struct rd_iface *theirs = rd_reader_ifaces(f->reader, &n);
+	struct rd_facts moved = {0};
+
+	/* What is said of an interface whose frames are left out is left out too. */
+	if (from >= f->n_routes || !same_link(&theirs[from], &f->src.iface))
+		return;
+	if (f->routes[from].to == said)
+		f->facts(f->facts_ctx, fact->json, fact->len);
+	else if (rd_facts_add_moved(&moved, fact->json, fact->len, f->routes[from].to) == 0)
+		f->facts(f->facts_ctx, moved.fact[0].json, moved.fact[0].len);
+	rd_facts_free(&moved);
+}
+
+static void on_facts(void *ctx, const char *json, size_t len)
+{
+	struct file *f = ctx;
+	const struct rd_fact fact = {(char *)(uintptr_t)json, len};
+	int said = rd_facts_iface(json, len);
+	int from = said < 0 ? -1 : rd_reader_facts_iface(f->reader, (unsigned int)said);
+
+	if (from < 0)
+		return;
+	if (!f->ifaces)
+		rd_facts_add_moved(&f->early, json, len, (unsigned int)from);
+	else if (routes_update(f, NULL) == 0)
+		hand_out(f, &fact, (unsigned int)said, (unsigned int)from);
+}
+
+static void hand_out_early(struct file *f)
+{
+	for (size_t i = 0; i < f->early.n; i++) {
+		const struct rd_fact *fact = &f->early.fact[i];
+		unsigned int from = (unsigned int)rd_facts_iface(fact->json, fact->len);
+
+		hand_out(f, fact, from, from);
+	}
+	rd_facts_free(&f->early);
 }
 
 /* --- frames ----------------------------------------------------------------------------- */
@@ -432,6 +482,7 @@ static void file_close(struct rd_source *src)
 	free(f->ifaces);
 	free(f->passages);
 	free(f->routes);
+	rd_facts_free(&f->early);
 	free(f);
 }
 
@@ -479,9 +530,15 @@ int rd_file_open(struct rd_source **s, const struct rd_file_config *config, stru
 		err->class = RD_CLASS_DEVICE; /* nothing has been done in part */
 		goto fail;
 	}
+	if (config->facts) {
+		f->facts = config->facts;
+		f->facts_ctx = config->facts_ctx;
+		rd_reader_on_facts(f->reader, on_facts, f);
+	}
 	f->has_first = rd_reader_next(f->reader, &f->first, 1, &later) == 1;
 	if (take_ifaces(f, err) < 0)
 		goto fail;
+	hand_out_early(f);
 	stream_never_wait(f->stream);
 	f->src.frame_fd = stream_fd(f->stream);
 	f->src.section = rd_reader_section(f->reader);

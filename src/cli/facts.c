@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The facts that a capture stores beside its frames: device, counters (rdmadump-formats(5)). */
+#include "capture.h"
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/counters.h>
+#include <rdmadump/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Files may turn over many times a second, and reading counters takes the device's time. */
+#define SNAPSHOT_NS 10000000000U
+
+/* Numbers of 2^63 and more are no integers of JSON libraries; as reals they keep 15 digits. */
+static json_t *json_number_u64(uint64_t n)
+{
+	return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
+}
+
+/* Takes the object over and appends it to the list; what has no room is left out. */
+static void keep(struct rd_facts *to, json_t *fact)
+{
+	char *text = json_dumps(fact, JSON_COMPACT | JSON_REAL_PRECISION(17));
+
+	if (text && rd_facts_add(to, text, strlen(text)) < 0)
+		rd_log(RD_LOG_WARNING, "facts of the device are left out: no room");
+	free(text);
+	json_decref(fact);
+}
+
+/* What every object begins with. */
+static json_t *begin(const struct session *s, unsigned int source, const char *kind,
+	const char *when, uint64_t time_ns)
+{
+	unsigned int iface = 0, n;
+
+	for (unsigned int i = 0; i < source; i++) {
+		rd_source_ifaces(s->sources[i], &n);
+		iface += n;
+	}
+	return json_pack("{s:s, s:s, s:I, s:i, s:s, s:i}", "kind", kind, "when", when, "time_ns",
+		(json_int_t)time_ns, "interface", (int)iface, "device", s->device[source]->name,
+		"port", (int)s->port[source]->num);
+}
+
+static void add_counters(
+	const struct session *s, unsigned int source, const char *when, struct rd_facts *to)
+{
+	struct rd_counters c;
+	json_t *fact, *values;
+
+	if (rd_counters_load(&c, "", s->device[source], s->port[source], NULL) < 0)
+		return;
+	fact = begin(s, source, "counters", when, c.time_ns);
+	values = json_object();
+	for (size_t i = 0; i < c.n; i++)
+		json_object_set_new(values, c.counter[i].name, json_number_u64(c.counter[i].value));
+	json_object_set_new(fact, "counters", values);
+	rd_counters_free(&c);
+	keep(to, fact);
+}
+
+static json_t *gids(const struct rd_port *p)
+{
+	static const char *const types[] = {
+		[RD_GID_IB] = "IB", [RD_GID_ROCE_V1] = "RoCE v1", [RD_GID_ROCE_V2] = "RoCE v2"};
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < p->n_gids; i++) {
+		const struct rd_gid *g = &p->gids[i];
+		char text[INET6_ADDRSTRLEN];
+
+		inet_ntop(AF_INET6, g->raw, text, sizeof(text));
+		json_array_append_new(
+			list, json_pack("{s:i, s:s, s:s, s:s}", "index", (int)g->index, "gid", text,
+				      "type", types[g->type], "netdev", g->ndev));
+	}
+	return list;
+}
+
+static json_t *netdevs(const struct rd_port *p)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < p->n_netdevs; i++) {
+		const struct rd_netdev *n = &p->netdevs[i];
+		char mac[18];
+
+		snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", n->mac[0], n->mac[1],
+			n->mac[2], n->mac[3], n->mac[4], n->mac[5]);
+		json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "name", n->name, "mac",
+						    mac, "mtu", (json_int_t)n->mtu));
+	}
+	return list;
+}
+
+static void add_device(
+	const struct session *s, unsigned int source, const char *when, struct rd_facts *to)
+{
+	const struct rd_device *d = s->device[source];
+	const struct rd_port *p = s->port[source];
+	struct timespec now;
+	char guid[20];
+	json_t *fact;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(guid, sizeof(guid), "%016" PRIx64, d->node_guid);
+	fact = begin(s, source, "device", when, rd_timespec_ns(&now));
+	json_object_update_new(fact,
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "firmware", d->fw,
+			"driver", d->driver, "pci", d->pci, "board_id", d->board_id, "hca_type",
+			d->hca_type, "node_type", d->node_type, "node_guid", guid, "vendor_id",
+			(json_int_t)d->vendor_id, "part_id", (json_int_t)d->part_id));
+	json_object_update_new(
+		fact, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "link",
+			      p->link == RD_LINK_INFINIBAND ? "InfiniBand" : "Ethernet", "state",
+			      p->state, "phys_state", p->phys_state, "speed", (json_int_t)p->speed,
+			      "lid", (json_int_t)p->lid, "sm_lid", (json_int_t)p->sm_lid, "netdevs",
+			      netdevs(p), "gids", gids(p)));
+	keep(to, fact);
+}
+
+/* All that can be read now of the devices that are captured on. */
+static void snapshot(const struct session *s, const char *when, struct rd_facts *to)
+{
+	for (unsigned int i = 0; i < s->n_sources; i++) {
+		if (!s->device[i] || !s->port[i])
+			continue;
+		if (strcmp(when, "start") == 0)
+			add_device(s, i, when, to);
+		add_counters(s, i, when, to);
+	}
+}
+
+void facts_from_file(void *ctx, const char *json, size_t len)
+{
+	struct session *s = ctx;
+
+	/* Once the output is open, another thread may read what stood in front. */
+	rd_facts_add(s->sink ? &s->facts_end : &s->facts_start, json, len);
+}
+
+void facts_at_end(struct session *s)
+{
+	if (!s->opt->no_facts && s->sink && s->encoder.format->facts)
+		snapshot(s, "end", &s->facts_end);
+}
+
+const struct rd_facts *facts_for_file(void *ctx, unsigned int file, bool end)
+{
+	struct session *s = ctx;
+	uint64_t now = rd_monotonic_ns();
+
+	if (s->opt->no_facts || !s->encoder.format->facts)
+		return NULL;
+	if (end)
+		return &s->facts_end;
+	if (!session_is_offline(s) && (file == 1 || now - s->facts_ns >= SNAPSHOT_NS)) {
+		rd_facts_free(&s->facts_start);
+		snapshot(s, "start", &s->facts_start);
+		s->facts_ns = now;
+	}
+	return &s->facts_start;
+}
+
+void facts_free(struct session *s)
+{
+	rd_facts_free(&s->facts_start);
+	rd_facts_free(&s->facts_end);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Reads every counter that sysfs has of a port, whatever its driver calls it (kernel:
+ * Documentation/ABI/stable/sysfs-class-infiniband, drivers/infiniband/core/{sysfs,cm}.c).
+ */
+#include "sysfs.h"
+#include <errno.h>
+#include <limits.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/counters.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_ROOM   320	  /* place and a file name */
+#define COUNTS_MOST 65536 /* counters worth keeping of one port */
+
+/* Directories of counters: below the port or below the device, itself or in numbered ones. */
+static const struct place {
+	const char *dir, *prefix;
+	bool of_device, nested;
+} places[] = {
+	{"hw_counters", "hw_counters", false, false},
+	{"counters", "counters", false, false},
+	{"cm_rx_msgs", "cm_rx_msgs", false, false},
+	{"cm_tx_msgs", "cm_tx_msgs", false, false},
+	{"cm_rx_duplicates", "cm_rx_duplicates", false, false},
+	{"cm_tx_retries", "cm_tx_retries", false, false},
+	{"hw_counters", "device/hw_counters", true, false},
+	{"mr_cache", "device/mr_cache", true, true},
+	{"mad_sa_cc", "device/mad_sa_cc", true, true},
+};
+#define N_PLACES (sizeof(places) / sizeof(places[0]))
+
+int rd_counters_add(struct rd_counters *c, uint64_t value, const char *fmt, ...)
+{
+	char name[NAME_ROOM];
+	va_list ap;
+
+	if (c->n == COUNTS_MOST)
+		return 0;
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	rd_text_clean(name, sizeof(name), name);
+	if (c->n == c->room) {
+		size_t more = c->room ? c->room * 2 : 128;
+		struct rd_counter *grown = reallocarray(c->counter, more, sizeof(*grown));
+
+		if (!grown)
+			return -1;
+		c->counter = grown;
+		c->room = more;
+	}
+	c->counter[c->n] = (struct rd_counter){strdup(name), value};
+	if (!c->counter[c->n].name)
+		return -1;
+	c->n++;
+	return 0;
+}
+
+const struct rd_counter *rd_counters_find(const struct rd_counters *c, const char *name)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!strcmp(c->counter[i].name, name))
+			return &c->counter[i];
+	return NULL;
+}
+
+/* The device's cache answers for so long; a file beside the counters, not one of them. */
+static void load_lifespan(struct rd_counters *c, const char *dir)
+{
+	uint64_t ms;
+
+	if (!rd_sysfs_u64(&ms, "%s/lifespan", dir) && ms <= 10000 && ms > c->lifespan_ms)
+		c->lifespan_ms = (unsigned int)ms;
+}
+
+static int load_dir(struct rd_counters *c, const char *dir, const char *prefix)
+{
+	struct rd_names names;
+	int ret = 0;
+
+	/* Absent, unreadable, not a directory: there are no counters in it. */
+	if (rd_sysfs_list(&names, "%s", dir))
+		return errno == ENOMEM ? -1 : 0;
+	load_lifespan(c, dir);
+	for (size_t i = 0; i < names.n && !ret; i++) {
+		uint64_t value;
+
+		if (!strcmp(names.name[i], "lifespan"))
+			continue;
+		if (rd_sysfs_u64(&value, "%s/%s", dir, names.name[i]))
+			c->n_unreadable++;
+		else
+			ret = rd_counters_add(c, value, "%s/%s", prefix, names.name[i]);
+	}
+	rd_names_free(&names);
+	return ret;
+}
+
+/* One level further down, where directories are called by numbers. */
+static int load_nested(struct rd_counters *c, const char *dir, const char *prefix)
+{
+	struct rd_names names;
+	int ret = 0;
+
+	if (rd_sysfs_list(&names, "%s", dir))
+		return errno == ENOMEM ? -1 : 0;
+	for (size_t i = 0; i < names.n && !ret; i++) {
+		char below[PATH_MAX], place[NAME_ROOM];
+
+		if (strspn(names.name[i], "0123456789") != strlen(names.name[i]) ||
+			snprintf(below, sizeof(below), "%s/%s", dir, names.name[i]) >=
+				(int)sizeof(below))
+			continue;
+		snprintf(place, sizeof(place), "%s/%s", prefix, names.name[i]);
+		ret = load_dir(c, below, place);
+	}
+	rd_names_free(&names);
+	return ret;
+}
+
+static int load_place(struct rd_counters *c, const struct place *p, const char *root)
+{
+	char dir[PATH_MAX], port[24] = "";
+
+	if (!p->of_device)
+		snprintf(port, sizeof(port), "/ports/%u", c->port);
+	if (snprintf(dir, sizeof(dir), "%s/sys/class/infiniband/%s%s/%s", root, c->device, port,
+		    p->dir) >= (int)sizeof(dir))
+		return 0;
+	return p->nested ? load_nested(c, dir, p->prefix) : load_dir(c, dir, p->prefix);
+}
+
+static int load_netdev(struct rd_counters *c, const char *root)
+{
+	char dir[PATH_MAX];
+
+	if (snprintf(dir, sizeof(dir), "%s/sys/class/net/%s/statistics", root, c->netdev) >=
+		(int)sizeof(dir))
+		return 0;
+	return load_dir(c, dir, "netdev");
+}
+
+int rd_counters_load(struct rd_counters *c, const char *sysroot, const struct rd_device *device,
+	const struct rd_port *port, struct rd_error *err)
+{
+	struct timespec now;
+	int ret = 0;
+
+	*c = (struct rd_counters){.port = port->num,
+		.infiniband = port->link == RD_LINK_INFINIBAND,
+		.speed = port->speed};
+	memcpy(c->device, device->name, sizeof(c->device));
+	memcpy(c->driver, device->driver, sizeof(c->driver));
+	if (port->n_netdevs)
+		memcpy(c->netdev, port->netdevs[0].name, sizeof(c->netdev));
+	clock_gettime(CLOCK_REALTIME, &now);
+	c->time_ns = rd_timespec_ns(&now);
+	for (size_t i = 0; i < N_PLACES && !ret; i++)
+		ret = load_place(c, &places[i], sysroot);
+	if (!ret && *c->netdev)
+		ret = load_netdev(c, sysroot);
+	if (!ret)
+		return 0;
+	rd_counters_free(c);
+	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot keep the counters of '%s'",
+		device->name);
+}
+
+void rd_counters_free(struct rd_counters *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		free(c->counter[i].name);
+	free(c->counter);
+	c->counter = NULL;
+	c->n = c->room = 0;
+}

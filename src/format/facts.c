@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A list of facts: JSON texts on their way into a capture file. */
+#include <jansson.h>
+#include <rdmadump/facts.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEEPING 64 /* bytes that one text costs beside itself, about */
+
+int rd_facts_add(struct rd_facts *f, const char *json, size_t len)
+{
+	char *copy;
+
+	if (len + KEEPING > RD_FACTS_LIST_MAX - f->bytes)
+		return -1;
+	if (f->n == f->room) {
+		size_t more = f->room ? f->room * 2 : 8;
+		struct rd_fact *grown = reallocarray(f->fact, more, sizeof(*grown));
+
+		if (!grown)
+			return -1;
+		f->fact = grown;
+		f->room = more;
+	}
+	copy = malloc(len + 1);
+	if (!copy)
+		return -1;
+	memcpy(copy, json, len);
+	copy[len] = '\0';
+	f->fact[f->n++] = (struct rd_fact){copy, len};
+	f->bytes += len + KEEPING;
+	return 0;
+}
+
+void rd_facts_free(struct rd_facts *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free(f->fact[i].json);
+	free(f->fact);
+	*f = (struct rd_facts){0};
+}
+
+int rd_facts_iface(const char *json, size_t len)
+{
+	json_t *fact = json_loadb(json, len, 0, NULL);
+	const json_t *iface = json_object_get(fact, "interface");
+	json_int_t n = json_is_integer(iface) ? json_integer_value(iface) : -1;
+
+	json_decref(fact);
+	return n >= 0 && n <= UINT16_MAX ? (int)n : -1;
+}
+
+int rd_facts_add_moved(struct rd_facts *f, const char *json, size_t len, unsigned int iface)
+{
+	json_t *fact = json_loadb(json, len, 0, NULL);
+	char *text = NULL;
+	int rc = -1;
+
+	if (json_is_object(fact) &&
+		json_object_set_new(fact, "interface", json_integer(iface)) == 0)
+		text = json_dumps(fact, JSON_COMPACT);
+	if (text)
+		rc = rd_facts_add(f, text, strlen(text));
+	free(text);
+	json_decref(fact);
+	return rc;
+}

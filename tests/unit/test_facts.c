@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Facts in pcapng: written and read in both byte orders, in order, and hostile sizes. */
+#include "test_format.h"
+#include <rdmadump/facts.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FACTS 0x80524446u
+
+static const struct rd_iface ifaces[2] = {
+	{.link = RD_LINK_ETHERNET, .name = "a"}, {.link = RD_LINK_ETHERNET, .name = "b"}};
+
+static struct rd_encoder encoder(const char *format)
+{
+	struct rd_encoder e;
+
+	assert_int_equal(rd_encoder_init(&e, format, NULL, NULL, ifaces, 2, NULL), 0);
+	return e;
+}
+
+static void add_header(struct memory *m, const struct rd_encoder *e)
+{
+	uint8_t buf[1024];
+
+	memory_add(m, buf, e->format->header(e, buf, sizeof(buf)));
+}
+
+static void add_facts(struct memory *m, const struct rd_encoder *e, const char *json)
+{
+	uint8_t buf[256];
+	size_t len = rd_encoder_facts(e, json, strlen(json), buf, sizeof(buf));
+
+	assert_true(len > 0 && len % 4 == 0 && len <= rd_encoder_facts_bound(strlen(json)));
+	memory_add(m, buf, len);
+}
+
+static void add_frame(struct memory *m, const struct rd_encoder *e, const char *text)
+{
+	const struct rd_frame f = {.data = (const uint8_t *)text,
+		.caplen = (uint32_t)strlen(text),
+		.len = (uint32_t)strlen(text)};
+	uint8_t buf[256];
+	size_t used;
+
+	assert_int_equal(e->format->frames(e, &f, 1, buf, sizeof(buf), &used), 1);
+	memory_add(m, buf, used);
+}
+
+/* What came out, one after the other: "<text>" of facts, the bytes of frames. */
+struct seen {
+	struct rd_reader *r;
+	char text[512];
+	size_t used;
+	unsigned int n;
+	int iface; /* of interface 1 of the section at hand */
+};
+
+static void see(struct seen *s, const char *before, const void *p, size_t len, const char *behind)
+{
+	s->used += (size_t)snprintf(s->text + s->used, sizeof(s->text) - s->used, "%s%.*s%s",
+		before, (int)len, (const char *)p, behind);
+	assert_true(s->used < sizeof(s->text));
+}
+
+static void on_facts(void *ctx, const char *json, size_t len)
+{
+	struct seen *s = ctx;
+
+	s->n++;
+	s->iface = rd_reader_facts_iface(s->r, 1);
+	assert_int_equal(rd_reader_facts_iface(s->r, 2), -1);
+	see(s, "<", json, len, ">");
+}
+
+/* Reads the file frame by frame; returns what the last call did. */
+static int read_all(struct memory *m, struct seen *s, bool listen)
+{
+	struct rd_frame f;
+	int n;
+
+	s->r = memory_open(m);
+	if (listen)
+		rd_reader_on_facts(s->r, on_facts, s);
+	while ((n = rd_reader_next(s->r, &f, 1, NULL)) > 0)
+		see(s, "", f.data, f.caplen, " ");
+	rd_reader_close(s->r);
+	return n;
+}
+
+static void test_order(void **state)
+{
+	struct rd_encoder e = encoder("pcapng");
+	const struct rd_iface_stats stats[2] = {{.delivered = 2}};
+	uint8_t buf[1024];
+
+	(void)state;
+	for (size_t step = 0; step < 40; step++) {
+		struct memory m = {.step = step};
+		struct seen s = {0}, deaf = {0};
+
+		add_header(&m, &e);
+		add_facts(&m, &e, "{\"one\"}");
+		add_facts(&m, &e, "");
+		add_frame(&m, &e, "first");
+		add_facts(&m, &e, "{three}");
+		add_frame(&m, &e, "second");
+		add_facts(&m, &e, "{\"four\":4}");
+		memory_add(&m, buf, e.format->trailer(&e, stats, buf, sizeof(buf)));
+		assert_int_equal(read_all(&m, &s, true), 0);
+		assert_string_equal(s.text, "<{\"one\"}><>first <{three}>second <{\"four\":4}>");
+		assert_int_equal(s.iface, 1);
+		assert_int_equal(read_all(&m, &deaf, false), 0);
+		assert_string_equal(deaf.text, "first second ");
+		memory_free(&m);
+	}
+}
+
+/* The second section's interfaces are the reader's 2 and 3. */
+static void test_sections(void **state)
+{
+	struct rd_encoder e = encoder("pcapng");
+	struct memory m = {0};
+	struct seen s = {0};
+
+	(void)state;
+	add_header(&m, &e);
+	add_frame(&m, &e, "x");
+	add_header(&m, &e);
+	add_facts(&m, &e, "{}");
+	assert_int_equal(read_all(&m, &s, true), 0);
+	assert_string_equal(s.text, "x <{}>");
+	assert_int_equal(s.iface, 3);
+	memory_free(&m);
+}
+
+static void put32(struct memory *m, uint32_t v, bool big)
+{
+	v = big ? htobe32(v) : htole32(v);
+	memory_add(m, &v, sizeof(v));
+}
+
+static void add_section(struct memory *m, bool big)
+{
+	put32(m, 0x0a0d0d0a, big);
+	put32(m, 28, big);
+	put32(m, 0x1a2b3c4d, big);
+	put32(m, big ? 1 << 16 : 1, big);
+	put32(m, UINT32_MAX, big);
+	put32(m, UINT32_MAX, big);
+	put32(m, 28, big);
+}
+
+/* A block that claims what it likes: lengths of block and text, version. */
+static void add_block(struct memory *m, bool big, uint32_t total, uint32_t version, uint32_t len,
+	const char *body, uint32_t tail)
+{
+	put32(m, FACTS, big);
+	put32(m, total, big);
+	put32(m, version, big);
+	put32(m, len, big);
+	memory_add(m, body, strlen(body));
+	put32(m, tail, big);
+}
+
+static void test_claims(void **state)
+{
+	static const struct {
+		uint32_t total, version, len;
+		const char *seen;
+	} cases[] = {
+		{24, 1, 4, "<{ab}>"},
+		{24, 1, 2, "<{a>"},
+		{24, 1, 5, ""}, /* into the block's tail */
+		{24, 1, UINT32_MAX, ""},
+		{24, 1, UINT32_MAX - 19, ""},
+		{24, 2, 4, ""}, /* a version to come */
+		{24, 0, 4, ""},
+		{24, 0x01000000, 4, ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		bool big = i % 2;
+		struct memory m = {0};
+		struct seen s = {0};
+
+		add_section(&m, big);
+		add_block(&m, big, cases[i / 2].total, cases[i / 2].version, cases[i / 2].len,
+			"{ab}", 24);
+		add_block(&m, big, 24, 1, 4, "{ok}", 24);
+		s.r = memory_open(&m);
+		rd_reader_on_facts(s.r, on_facts, &s);
+		assert_int_equal(rd_reader_next(s.r, &(struct rd_frame){0}, 1, NULL), 0);
+		rd_reader_close(s.r);
+		assert_memory_equal(s.text, cases[i / 2].seen, strlen(cases[i / 2].seen));
+		assert_string_equal(s.text + strlen(cases[i / 2].seen), "<{ok}>");
+		memory_free(&m);
+	}
+}
+
+/* Blocks without room for their fields are stepped over; what is too long is not kept. */
+static void test_sizes(void **state)
+{
+	static const uint32_t totals[] = {12, 16, 20, 8, 0, 0xfffffffc};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++) {
+		struct memory m = {0};
+		struct seen s = {0};
+		bool stands = totals[i] >= 12 && totals[i] <= 20;
+
+		add_section(&m, false);
+		put32(&m, FACTS, false);
+		put32(&m, totals[i], false);
+		for (uint32_t at = 8; at < totals[i] && at < 20; at += 4)
+			put32(&m, totals[i], false);
+		s.r = memory_open(&m);
+		rd_reader_on_facts(s.r, on_facts, &s);
+		assert_int_equal(
+			rd_reader_next(s.r, &(struct rd_frame){0}, 1, NULL), stands ? 0 : -1);
+		rd_reader_close(s.r);
+		assert_int_equal(s.n, 0);
+		memory_free(&m);
+	}
+}
+
+static void test_largest(void **state)
+{
+	struct rd_encoder e = encoder("pcapng");
+	char *json = calloc(1, RD_FACTS_MAX + 4);
+	uint8_t *buf = malloc(rd_encoder_facts_bound(RD_FACTS_MAX));
+	struct memory m = {0};
+	struct seen s = {0};
+	size_t len;
+
+	(void)state;
+	assert_true(json && buf);
+	assert_int_equal(rd_encoder_facts(&e, json, RD_FACTS_MAX + 1, buf, SIZE_MAX), 0);
+	len = rd_encoder_facts(&e, json, RD_FACTS_MAX, buf, rd_encoder_facts_bound(RD_FACTS_MAX));
+	assert_true(len > RD_FACTS_MAX);
+	assert_int_equal(rd_encoder_facts(&e, json, RD_FACTS_MAX, buf, len - 1), 0);
+	add_header(&m, &e);
+	memory_add(&m, buf, len);
+	/* one word longer than any that is read */
+	len += 4;
+	memcpy(buf + 4, &(uint32_t){(uint32_t)len}, 4);
+	memory_add(&m, buf, len - 8);
+	memory_add(&m, "\0\0\0\0\0\0\0\0", 8);
+	add_facts(&m, &e, "{}");
+	assert_int_equal(read_all(&m, &s, true), 0);
+	assert_int_equal(s.n, 2);
+	memory_free(&m);
+	free(json);
+	free(buf);
+}
+
+static void test_other_formats(void **state)
+{
+	static const char *const names[] = {"pcap", "pcap-us", "erf"};
+	uint8_t buf[64];
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct rd_encoder e = encoder(names[i]);
+
+		assert_int_equal(rd_encoder_facts(&e, "{}", 2, buf, sizeof(buf)), 0);
+	}
+}
+
+static void test_list(void **state)
+{
+	static const char text[] = "{\"kind\":\"x\",\"interface\":3,\"n\":18446744073709551}";
+	struct rd_facts f = {0};
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(rd_facts_add(&f, text, strlen(text)), 0);
+	assert_int_equal(f.n, 100);
+	assert_string_equal(f.fact[99].json, text);
+	assert_int_equal(rd_facts_iface(text, strlen(text)), 3);
+	assert_int_equal(rd_facts_iface("{}", 2), -1);
+	assert_int_equal(rd_facts_iface("[3]", 3), -1);
+	assert_int_equal(rd_facts_iface("{\"interface\":-1}", 16), -1);
+	assert_int_equal(rd_facts_iface("{\"interface\":65536}", 19), -1);
+	assert_int_equal(rd_facts_iface("{\"interface\":\"1\"}", 17), -1);
+	assert_int_equal(rd_facts_add_moved(&f, text, strlen(text), 7), 0);
+	assert_string_equal(
+		f.fact[100].json, "{\"kind\":\"x\",\"interface\":7,\"n\":18446744073709551}");
+	assert_int_equal(rd_facts_add_moved(&f, "{\"a\":", 5, 7), -1);
+	assert_int_equal(rd_facts_add_moved(&f, "[]", 2, 7), -1);
+	assert_int_equal(f.n, 101);
+	rd_facts_free(&f);
+	f.bytes = RD_FACTS_LIST_MAX - 20;
+	assert_int_equal(rd_facts_add(&f, text, strlen(text)), -1);
+	assert_int_equal(f.n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_sections),
+		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_largest),
+		cmocka_unit_test(test_other_formats),
+		cmocka_unit_test(test_list),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
