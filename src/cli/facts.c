@@ -7,12 +7,16 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/log.h>
+#include <rdmadump/resource.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Files may turn over many times a second, and reading counters takes the device's time. */
 #define SNAPSHOT_NS 10000000000U
+
+/* QPs in one object: about 130 bytes each, so that it stays well below RD_FACTS_MAX. */
+#define QPS_MOST 4096
 
 /* Numbers of 2^63 and more are no integers of JSON libraries; as reals they keep 15 digits. */
 static json_t *json_number_u64(uint64_t n)
@@ -123,6 +127,58 @@ static void add_device(
 	keep(to, fact);
 }
 
+static json_t *qp_object(const struct rd_qp_res *q)
+{
+	json_t *o = json_pack("{s:I, s:s, s:s, s:I, s:s}", "lqpn", (json_int_t)q->lqpn, "type",
+		rd_qp_type_name(q->type), "state", rd_qp_state_name(q->state), "pid",
+		(json_int_t)q->pid, "comm", q->comm);
+
+	if (q->has_rqpn)
+		json_object_set_new(o, "rqpn", json_integer(q->rqpn));
+	if (q->has_psn) {
+		json_object_set_new(o, "sq_psn", json_integer(q->sq_psn));
+		if (q->has_rqpn)
+			json_object_set_new(o, "rq_psn", json_integer(q->rq_psn));
+	}
+	return o;
+}
+
+static void keep_qps(const struct session *s, unsigned int source, const char *when, json_t *list,
+	struct rd_facts *to)
+{
+	struct timespec now;
+	json_t *fact;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	fact = begin(s, source, "qps", when, rd_timespec_ns(&now));
+	json_object_set_new(fact, "qps", list);
+	keep(to, fact);
+}
+
+/* Of this port, and those that are not bound to one yet. Nothing where the kernel does not tell. */
+static void add_qps(
+	const struct session *s, unsigned int source, const char *when, struct rd_facts *to)
+{
+	struct rd_resources r;
+	json_t *list = json_array();
+
+	if (rd_resources_load(&r, s->device[source]->name, NULL) == 0) {
+		for (size_t i = 0; i < r.n_qps; i++) {
+			if (r.qps[i].port && r.qps[i].port != s->port[source]->num)
+				continue;
+			if (json_array_size(list) == QPS_MOST) {
+				keep_qps(s, source, when, list, to);
+				list = json_array();
+			}
+			json_array_append_new(list, qp_object(&r.qps[i]));
+		}
+		if (json_array_size(list))
+			keep_qps(s, source, when, json_incref(list), to);
+	}
+	json_decref(list);
+	rd_resources_free(&r);
+}
+
 /* All that can be read now of the devices that are captured on. */
 static void snapshot(const struct session *s, const char *when, struct rd_facts *to)
 {
@@ -131,6 +187,7 @@ static void snapshot(const struct session *s, const char *when, struct rd_facts 
 			continue;
 		if (strcmp(when, "start") == 0)
 			add_device(s, i, when, to);
+		add_qps(s, i, when, to);
 		add_counters(s, i, when, to);
 	}
 }
