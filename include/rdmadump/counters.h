@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rd_counter_kind;
+
 struct rd_counter {
 	/*
 	 * Place and name, printable ASCII: "hw_counters/out_of_buffer", "counters/port_xmit_data",
@@ -19,7 +21,8 @@ struct rd_counter {
 	 * its device; "netdev/rx_dropped" and "ethtool/rx_prio3_pause" of its first netdev.
 	 */
 	char *name;
-	uint64_t value; /* as the kernel gives it */
+	uint64_t value;			    /* as the kernel gives it */
+	const struct rd_counter_kind *kind; /* NULL: not known */
 };
 
 struct rd_counters {
@@ -42,6 +45,95 @@ struct rd_counters {
 int rd_counters_load(struct rd_counters *counters, const char *sysroot,
 	const struct rd_device *device, const struct rd_port *port, struct rd_error *err);
 void rd_counters_free(struct rd_counters *counters);
+
+/* --- what is known of counters ----------------------------------------------------------- */
+
+enum rd_unit {
+	RD_UNIT_PACKETS,
+	RD_UNIT_BYTES,
+	RD_UNIT_WORDS, /* 4 bytes */
+	RD_UNIT_REQUESTS,
+	RD_UNIT_EVENTS,
+	RD_UNIT_ERRORS,
+	RD_UNIT_MESSAGES,
+	RD_UNIT_TICKS, /* of a length that the device does not tell */
+	RD_UNIT_OBJECTS,
+	RD_UNIT_US,
+	RD_UNITS,
+};
+
+/* What growth of a counter says. */
+enum rd_severity {
+	RD_SEV_NONE, /* work being done */
+	RD_SEV_NOTE, /* worth a look where something else is wrong */
+	RD_SEV_WARN, /* costs performance */
+	RD_SEV_BAD,  /* data or connections are lost */
+};
+
+#define RD_KIND_GAUGE	  0x01 /* goes up and down */
+#define RD_KIND_SATURATES 0x02 /* stays at its largest value until it is reset */
+#define RD_KIND_LOSS	  0x04 /* frames that a sniffer's queue may have missed */
+
+/* One row of the one table of counters. Strings are static; cause and todo may be NULL. */
+struct rd_counter_kind {
+	const char *drivers; /* kernel drivers, blank separated; NULL: any */
+	const char *name;    /* full name; may be a pattern of fnmatch(3) */
+	enum rd_unit unit;
+	unsigned int bits; /* it wraps or stops at 2^bits */
+	unsigned int flags;
+	enum rd_severity severity;
+	uint64_t least; /* a value below this says nothing by itself (growth always does) */
+	const char *meaning, *cause, *todo;
+};
+
+/* Ended by a row without a name. */
+extern const struct rd_counter_kind rd_counter_kinds[];
+
+/* The row for a counter's full name; NULL if it is not known. driver "" matches any. */
+const struct rd_counter_kind *rd_counter_kind(const char *driver, const char *name);
+/* "packets", "4-byte words" ... */
+const char *rd_unit_name(enum rd_unit unit);
+
+/* --- what happened between two readings ----------------------------------------------------- */
+
+/* Growth of a counter of so many bits, wrapping counted once; what fell otherwise was reset. */
+uint64_t rd_counter_growth(uint64_t before, uint64_t after, unsigned int bits);
+
+struct rd_change {
+	uint64_t delta; /* of a gauge: the value itself */
+	bool wrapped;	/* passed its largest value */
+	bool reset;	/* began anew: grew by at least delta */
+	bool new;	/* was not there before; delta is 0 */
+};
+
+/* changes[after->n], in its order; counters are matched by name. NULL without memory; free(). */
+struct rd_change *rd_counters_compare(
+	const struct rd_counters *before, const struct rd_counters *after);
+
+/* --- what is wrong --------------------------------------------------------------------------- */
+
+struct rd_finding {
+	const char *counter; /* full name, as long as the counters live */
+	enum rd_severity severity;
+	uint64_t amount;  /* value or growth */
+	char text[320];	  /* one sentence */
+	const char *todo; /* static; "" if nothing */
+};
+
+struct rd_findings {
+	struct rd_finding *finding; /* worst first */
+	size_t n, room;
+};
+
+/*
+ * Judges growth if `changes` is given (of `seconds`; 0: unknown), else the values, which tell of
+ * all the time since the driver was loaded. -1 without memory. rd_findings_free() in any case.
+ */
+int rd_counters_judge(struct rd_findings *findings, const struct rd_counters *counters,
+	const struct rd_change *changes, double seconds);
+void rd_findings_free(struct rd_findings *findings);
+
+/* --- building them --------------------------------------------------------------------------- */
 
 /* Appends a counter; name is copied and cleaned. -1 without memory. */
 int rd_counters_add(struct rd_counters *counters, uint64_t value, const char *fmt, ...)

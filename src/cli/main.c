@@ -15,6 +15,8 @@ const struct rd_command rd_commands[] = {
 	{"info", "[OPTION...] [DEVICE]",
 		"firmware, ports, limits, what is open, can it be captured", rd_cmd_info},
 	{"events", "[OPTION...] [DEVICE]", "what happens to devices, as it happens", rd_cmd_events},
+	{"counters", "[OPTION...] [DEV[:PORT]]", "every counter: read, compare, watch, explain",
+		rd_cmd_counters},
 	{0},
 };
 

@@ -4,16 +4,11 @@
  * Documentation/ABI/stable/sysfs-class-infiniband, mlx5_ib and bnxt_re's tables of counters).
  */
 #include "sysfs.h"
+#include <rdmadump/counters.h>
 #include <rdmadump/device.h>
 #include <string.h>
 
-static const struct loss {
-	const char *driver, *name;
-	unsigned int bits;
-} losses[] = {
-	{"mlx5_core", "out_of_buffer", 32},
-	{"bnxt_en", "rx_out_of_buffer", 64},
-};
+#define HW "hw_counters/"
 
 int rd_counter_read(const char *sysroot, const char *device, unsigned int port, const char *name,
 	uint64_t *value)
@@ -26,15 +21,15 @@ void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned 
 	struct rd_loss_counters *counters)
 {
 	*counters = (struct rd_loss_counters){0};
-	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
+	for (const struct rd_counter_kind *k = rd_counter_kinds; k->name; k++) {
 		uint64_t value;
 
-		if (strcmp(losses[i].driver, device->driver) || counters->n == RD_LOSS_COUNTERS ||
-			rd_sysfs_u64(&value, "%s/sys/class/infiniband/%s/ports/%u/hw_counters/%s",
-				sysroot, device->name, port, losses[i].name))
+		if (!(k->flags & RD_KIND_LOSS) || strcmp(k->drivers, device->driver) ||
+			counters->n == RD_LOSS_COUNTERS ||
+			rd_counter_read(sysroot, device->name, port, k->name, &value))
 			continue;
-		counters->counter[counters->n].name = losses[i].name;
-		counters->counter[counters->n].bits = losses[i].bits;
+		counters->counter[counters->n].name = k->name + strlen(HW);
+		counters->counter[counters->n].bits = k->bits;
 		counters->counter[counters->n].value = value;
 		counters->n++;
 	}

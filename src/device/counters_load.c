@@ -3,6 +3,7 @@
  * Reads every counter that sysfs has of a port, whatever its driver calls it (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband, drivers/infiniband/core/{sysfs,cm}.c).
  */
+#include "ethtool.h"
 #include "sysfs.h"
 #include <errno.h>
 #include <limits.h>
@@ -53,7 +54,8 @@ int rd_counters_add(struct rd_counters *c, uint64_t value, const char *fmt, ...)
 		c->counter = grown;
 		c->room = more;
 	}
-	c->counter[c->n] = (struct rd_counter){strdup(name), value};
+	c->counter[c->n] =
+		(struct rd_counter){strdup(name), value, rd_counter_kind(c->driver, name)};
 	if (!c->counter[c->n].name)
 		return -1;
 	c->n++;
@@ -163,6 +165,8 @@ int rd_counters_load(struct rd_counters *c, const char *sysroot, const struct rd
 		ret = load_place(c, &places[i], sysroot);
 	if (!ret && *c->netdev)
 		ret = load_netdev(c, sysroot);
+	if (!ret && *c->netdev && !*sysroot)
+		ret = rd_ethtool_load(c);
 	if (!ret)
 		return 0;
 	rd_counters_free(c);

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* `rdmadump counters`: every counter of a port: read, compared, watched, explained, exported. */
+#include "counters.h"
+#include "cli.h"
+#include "parse.h"
+#include <argp.h>
+#include <errno.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define INTERVAL_MOST  86400.0
+#define WATCH_INTERVAL 1.0
+
+enum {
+	OPT_JSON = 0x100,
+	OPT_SYSROOT,
+	OPT_ALL,
+	OPT_INTERVAL,
+	OPT_COUNT,
+	OPT_DIFF,
+	OPT_PROMETHEUS,
+	OPT_WATCH,
+	OPT_EXPLAIN,
+};
+
+static const struct argp_option options[] = {
+	{"all", OPT_ALL, 0, 0, "show also what is zero, or did not change", 0},
+	{"interval", OPT_INTERVAL, "SECONDS", 0, "read again and again: what changed, and its rate",
+		0},
+	{"count", OPT_COUNT, "N", 0, "end after N intervals", 0},
+	{"diff", OPT_DIFF, 0, 0, "compare two files that --json wrote: --diff BEFORE AFTER", 0},
+	{"watch", OPT_WATCH, 0, 0, "a view on the terminal, what moves on top; q ends it", 0},
+	{"explain", OPT_EXPLAIN, "NAME", OPTION_ARG_OPTIONAL,
+		"what a counter means, or all of them", 0},
+	{"json", OPT_JSON, 0, 0, "as JSON", 0},
+	{"prometheus", OPT_PROMETHEUS, 0, 0, "as Prometheus text", 0},
+	{"output", 'o', "FILE", 0,
+		"write to FILE, which is replaced at once when all is written (for node_exporter's "
+		"textfile collector)",
+		0},
+	{"sysroot", OPT_SYSROOT, "DIR", 0, "read the copied sysfs tree DIR/sys", 0}, {0}};
+
+static void parse_interval(struct argp_state *state, struct counters_options *o, const char *arg)
+{
+	char *end;
+
+	errno = 0;
+	o->interval = strtod(arg, &end);
+	if (errno || *end || end == arg || !(o->interval >= 0.01 && o->interval <= INTERVAL_MOST))
+		argp_error(
+			state, "--interval: '%s' is no number of seconds from 0.01 to 86400", arg);
+}
+
+static error_t parse_word(struct argp_state *state, struct counters_options *o, const char *arg)
+{
+	if (o->diff && !o->before)
+		o->before = arg;
+	else if (o->diff && !o->after)
+		o->after = arg;
+	else if (o->explains && !o->explain)
+		o->explain = arg;
+	else if (!o->wanted && !o->diff)
+		o->wanted = arg;
+	else
+		argp_error(state, "'%s' is one word too many", arg);
+	return 0;
+}
+
+static void check_together(struct argp_state *state, const struct counters_options *o)
+{
+	int modes = o->diff + o->watch + o->explains + o->prometheus;
+
+	if (modes > 1)
+		argp_error(state, "--diff, --watch, --explain and --prometheus exclude each other");
+	if (o->diff && !o->after)
+		argp_error(state, "--diff wants two files: --diff BEFORE AFTER");
+	if (o->json && (o->prometheus || o->watch || o->explains))
+		argp_error(state, "--json goes with none of --prometheus, --watch and --explain");
+	if ((o->diff || o->explains) && o->interval > 0)
+		argp_error(state, "--interval reads a device, --diff and --explain do not");
+	if (o->count && o->interval <= 0 && !o->watch)
+		argp_error(state, "--count counts intervals: give --interval too");
+	if (o->output && o->watch)
+		argp_error(state, "--watch needs a terminal: not with -o");
+	if (o->output && o->interval > 0 && !o->prometheus)
+		argp_error(
+			state, "-o with --interval: only --prometheus replaces a file each time");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct counters_options *o = state->input;
+
+	switch (key) {
+	case OPT_ALL:
+		o->all = true;
+		return 0;
+	case OPT_INTERVAL:
+		parse_interval(state, o, arg);
+		return 0;
+	case OPT_COUNT:
+		parse_number(state, "--count", arg, 1, UINT64_MAX, &o->count);
+		return 0;
+	case OPT_DIFF:
+		o->diff = true;
+		return 0;
+	case OPT_WATCH:
+		o->watch = true;
+		return 0;
+	case OPT_EXPLAIN:
+		o->explains = true;
+		o->explain = arg;
+		return 0;
+	case OPT_JSON:
+		o->json = true;
+		return 0;
+	case OPT_PROMETHEUS:
+		o->prometheus = true;
+		return 0;
+	case 'o':
+		o->output = arg;
+		return 0;
+	case OPT_SYSROOT:
+		o->sysroot = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		return parse_word(state, o, arg);
+	case ARGP_KEY_END:
+		check_together(state, o);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* --- ports and readings -------------------------------------------------------------------- */
+
+static int ports_add(struct ports *p, const struct rd_device *device, const struct rd_port *port,
+	struct rd_error *err)
+{
+	const struct rd_device **devices =
+		reallocarray(p->device, p->n + 1, sizeof(struct rd_device *));
+	const struct rd_port **ports;
+
+	if (devices)
+		p->device = devices;
+	ports = reallocarray(p->port, p->n + 1, sizeof(struct rd_port *));
+	if (ports)
+		p->port = ports;
+	if (!devices || !ports)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot list the ports");
+	p->device[p->n] = device;
+	p->port[p->n++] = port;
+	return 0;
+}
+
+/* A device's name alone means all of its ports. */
+static int ports_of_device(struct ports *p, const char *name, struct rd_error *err)
+{
+	for (size_t i = 0; i < p->devices.n; i++) {
+		const struct rd_device *d = &p->devices.dev[i];
+
+		if (name && strcmp(d->name, name))
+			continue;
+		for (unsigned int k = 0; k < d->n_ports; k++)
+			if (ports_add(p, d, &d->ports[k], err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+static int ports_find(struct ports *p, const struct counters_options *o, struct rd_error *err)
+{
+	const struct rd_device *device;
+	const struct rd_port *port;
+
+	if (rd_devices_glance(&p->devices, o->sysroot, err) < 0)
+		return -1;
+	if (ports_of_device(p, o->wanted, err) < 0)
+		return -1;
+	if (p->n)
+		return 0;
+	if (!o->wanted)
+		return rd_fail(err, RD_CLASS_DEVICE, 0,
+			*o->sysroot ? "copy sys/class/infiniband, sys/class/net and sys/devices of "
+				      "a machine that has some"
+				    : "load the driver of the adapter (modprobe mlx5_ib); see "
+				      "'rdmadump list'",
+			"no RDMA ports");
+	if (rd_devices_find(&p->devices, o->wanted, 0, &device, &port, err) < 0)
+		return -1;
+	return ports_add(p, device, port, err);
+}
+
+static void ports_free(struct ports *p)
+{
+	free(p->device);
+	free(p->port);
+	rd_devices_free(&p->devices);
+}
+
+int readings_take(struct readings *r, const struct ports *ports, const struct counters_options *o,
+	struct rd_error *err)
+{
+	*r = (struct readings){.port = calloc(ports->n ? ports->n : 1, sizeof(*r->port))};
+	if (!r->port)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot keep the counters");
+	for (; r->n < ports->n; r->n++)
+		if (rd_counters_load(&r->port[r->n].counters, o->sysroot, ports->device[r->n],
+			    ports->port[r->n], err) < 0) {
+			readings_free(r);
+			return -1;
+		}
+	return 0;
+}
+
+static const struct rd_counters *same_port(const struct readings *r, const struct rd_counters *c)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->port[i].counters.port == c->port &&
+			!strcmp(r->port[i].counters.device, c->device))
+			return &r->port[i].counters;
+	return NULL;
+}
+
+int readings_compare(const struct readings *before, struct readings *now, struct rd_error *err)
+{
+	for (size_t i = 0; i < now->n; i++) {
+		struct reading *p = &now->port[i];
+		const struct rd_counters *then = before ? same_port(before, &p->counters) : NULL;
+
+		if (then) {
+			p->changes = rd_counters_compare(then, &p->counters);
+			if (p->counters.time_ns > then->time_ns)
+				p->seconds = (double)(p->counters.time_ns - then->time_ns) / 1e9;
+		}
+		if ((then && !p->changes) ||
+			rd_counters_judge(&p->findings, &p->counters, p->changes, p->seconds) < 0)
+			return rd_fail(
+				err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot compare the counters");
+	}
+	return 0;
+}
+
+void readings_free(struct readings *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		free(r->port[i].changes);
+		rd_findings_free(&r->port[i].findings);
+		rd_counters_free(&r->port[i].counters);
+	}
+	free(r->port);
+	*r = (struct readings){0};
+}
+
+/* --- output ---------------------------------------------------------------------------------- */
+
+static int show(
+	FILE *out, const struct readings *r, const struct counters_options *o, struct rd_error *err)
+{
+	int ret = 0;
+
+	errno = 0;
+	if (o->prometheus)
+		ret = counters_prometheus(out, r);
+	else if (o->json)
+		ret = counters_json(out, r, o->all || o->interval <= 0, o->interval > 0 ? 0 : 2);
+	else
+		counters_print(out, r, o);
+	if (ret || fflush(out) || ferror(out))
+		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
+			"cannot write the counters to %s",
+			o->output ? o->output : "standard output");
+	return 0;
+}
+
+/* A reader of the file sees the old one or the new one, never a part. */
+static int replace_file(
+	const struct readings *r, const struct counters_options *o, struct rd_error *err)
+{
+	size_t len = strlen(o->output);
+	char *temporary = malloc(len + sizeof(".XXXXXX"));
+	FILE *out = NULL;
+	int fd = -1, ret = -1;
+
+	if (temporary) {
+		memcpy(temporary, o->output, len);
+		memcpy(temporary + len, ".XXXXXX", sizeof(".XXXXXX"));
+		fd = mkstemp(temporary);
+	}
+	if (fd >= 0 && fchmod(fd, 0644) == 0)
+		out = fdopen(fd, "w");
+	if (!out) {
+		rd_fail(err, RD_CLASS_OUTPUT, errno, "the directory must exist and be writable",
+			"cannot write beside '%s'", o->output);
+		if (fd >= 0)
+			close(fd);
+	} else {
+		ret = show(out, r, o, err);
+		if (fclose(out) && !ret)
+			ret = rd_fail(
+				err, RD_CLASS_OUTPUT, errno, NULL, "cannot write '%s'", temporary);
+		if (!ret && rename(temporary, o->output))
+			ret = rd_fail(err, RD_CLASS_OUTPUT, errno, "give a file's name",
+				"cannot replace '%s'", o->output);
+	}
+	if (ret && fd >= 0)
+		unlink(temporary);
+	free(temporary);
+	return ret;
+}
+
+static int deliver(const struct readings *r, const struct counters_options *o, struct rd_error *err)
+{
+	return o->output ? replace_file(r, o, err) : show(stdout, r, o, err);
+}
+
+/* --- modes ------------------------------------------------------------------------------------ */
+
+static int run_once(
+	const struct ports *ports, const struct counters_options *o, struct rd_error *err)
+{
+	struct readings r;
+	int ret = readings_take(&r, ports, o, err);
+
+	if (ret == 0)
+		ret = readings_compare(NULL, &r, err);
+	if (ret == 0)
+		ret = deliver(&r, o, err);
+	readings_free(&r);
+	return ret;
+}
+
+/* The device answers from a cache for its lifespan: to ask oftener would show standing still. */
+uint64_t counters_step(const struct readings *r, const struct counters_options *o)
+{
+	double seconds = o->interval > 0 ? o->interval : WATCH_INTERVAL;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (seconds < r->port[i].counters.lifespan_ms / 1000.0)
+			seconds = r->port[i].counters.lifespan_ms / 1000.0;
+	return (uint64_t)(seconds * 1e9);
+}
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
+static int run_interval(
+	const struct ports *ports, const struct counters_options *o, struct rd_error *err)
+{
+	struct readings before, now;
+	uint64_t next = rd_monotonic_ns(), step;
+	int ret = readings_take(&before, ports, o, err);
+
+	/* Only growth is shown; but what Prometheus asks for is where the counters stand. */
+	if (ret == 0 && o->prometheus)
+		ret = deliver(&before, o, err);
+	if (ret)
+		return ret;
+	step = counters_step(&before, o);
+	for (uint64_t i = 0; ret == 0 && (!o->count || i < o->count); i++) {
+		next += step;
+		sleep_until(next);
+		ret = readings_take(&now, ports, o, err);
+		if (ret)
+			break;
+		ret = readings_compare(&before, &now, err);
+		if (ret == 0)
+			ret = deliver(&now, o, err);
+		readings_free(&before);
+		before = now;
+	}
+	readings_free(&before);
+	return ret;
+}
+
+static int run_diff(const struct counters_options *o, struct rd_error *err)
+{
+	struct readings before = {0}, after = {0};
+	int ret = counters_json_read(&before, o->before, err);
+
+	if (ret == 0)
+		ret = counters_json_read(&after, o->after, err);
+	if (ret == 0)
+		ret = readings_compare(&before, &after, err);
+	if (ret == 0)
+		ret = deliver(&after, o, err);
+	readings_free(&before);
+	readings_free(&after);
+	return ret;
+}
+
+static int run_explain(const struct counters_options *o, struct rd_error *err)
+{
+	if (counters_explain(stdout, o->explain) < 0)
+		return rd_fail(err, RD_CLASS_USAGE, 0,
+			"'rdmadump counters --explain' tells of all that are known",
+			"no counter called '%s' is known", o->explain);
+	if (fflush(stdout) || ferror(stdout))
+		return rd_fail(
+			err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to standard output");
+	return 0;
+}
+
+static int run(const struct counters_options *o, struct rd_error *err)
+{
+	struct ports ports = {0};
+	int ret;
+
+	if (o->explains)
+		return run_explain(o, err);
+	if (o->diff)
+		return run_diff(o, err);
+	ret = ports_find(&ports, o, err);
+	if (ret == 0)
+		ret = o->watch		? counters_watch(&ports, o, err)
+		      : o->interval > 0 ? run_interval(&ports, o, err)
+					: run_once(&ports, o, err);
+	ports_free(&ports);
+	return ret;
+}
+
+int rd_cmd_counters(int argc, char **argv)
+{
+	static const struct argp argp = {.options = options,
+		.parser = parse_option,
+		.args_doc = "[DEV[:PORT]]\n--diff BEFORE.json AFTER.json\n--explain[=NAME]",
+		.doc = "Reads every counter of RDMA ports: of the transport, the link, the "
+		       "connection manager and the netdev's driver; says what is wrong, why, and "
+		       "what to do."
+		       "\v"
+		       "Example: rdmadump counters mlx5_0 --interval 1"};
+	struct counters_options o = {.sysroot = ""};
+	struct rd_error err = {0};
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+		return RD_CLASS_USAGE;
+	rd_cli_log(RD_LOG_WARNING);
+	return run(&o, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The counters command in its parts: options and modes (counters.c), and how readings are shown:
+ * text, JSON, Prometheus, a terminal that is watched.
+ */
+#ifndef RDMADUMP_CLI_COUNTERS_H
+#define RDMADUMP_CLI_COUNTERS_H
+
+#include <rdmadump/counters.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct counters_options {
+	const char *sysroot, *output, *explain;
+	const char *before, *after; /* --diff */
+	bool all, json, prometheus, watch, diff, explains;
+	double interval; /* seconds; 0: once */
+	uint64_t count;	 /* readings with an interval; 0: no end */
+	const char *wanted;
+	unsigned int wanted_port;
+};
+
+/* One reading of one port, with what changed since another one and what is wrong. */
+struct reading {
+	struct rd_counters counters;
+	struct rd_change *changes; /* NULL: a first reading */
+	double seconds;		   /* between the two; 0: unknown */
+	struct rd_findings findings;
+};
+
+struct readings {
+	struct reading *port;
+	size_t n;
+};
+
+/* counters.c: which ports, and reading them. */
+struct ports {
+	struct rd_devices devices;
+	const struct rd_device **device;
+	const struct rd_port **port;
+	size_t n;
+};
+int readings_take(struct readings *r, const struct ports *ports, const struct counters_options *o,
+	struct rd_error *err);
+/* Fills changes and findings of `now`; before NULL: only findings, of the values. */
+int readings_compare(const struct readings *before, struct readings *now, struct rd_error *err);
+void readings_free(struct readings *r);
+/* Nanoseconds from one reading to the next. */
+uint64_t counters_step(const struct readings *r, const struct counters_options *o);
+
+/* What a person reads: bytes instead of words, units. room: RD_UNITS_LEN twice. */
+#define COUNTER_TEXT (2 * 32)
+char *counter_amount(char *buf, const struct rd_counter *c, uint64_t amount);
+char *counter_rate(char *buf, const struct rd_counter *c, uint64_t delta, double seconds);
+/* "!!", " !", "  " */
+const char *severity_mark(enum rd_severity severity);
+enum rd_severity counter_severity(const struct rd_counter *c);
+
+/* counters_text.c */
+void counters_print(FILE *out, const struct readings *r, const struct counters_options *o);
+/* Prints rows of the table; name NULL: all. -1 if none is meant by that name. */
+int counters_explain(FILE *out, const char *name);
+
+/* counters_json.c: indent 0 writes one line. */
+int counters_json(FILE *out, const struct readings *r, bool all, size_t indent);
+int counters_json_read(struct readings *r, const char *path, struct rd_error *err);
+
+/* counters_prometheus.c */
+int counters_prometheus(FILE *out, const struct readings *r);
+
+/* counters_watch.c: until q, a signal, or the count. */
+int counters_watch(
+	const struct ports *ports, const struct counters_options *o, struct rd_error *err);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Readings as JSON (docs/schema/counters.json), written and read. */
+#include "counters.h"
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERSION 1
+
+static const char *const severities[] = {[RD_SEV_NONE] = "none",
+	[RD_SEV_NOTE] = "note",
+	[RD_SEV_WARN] = "warning",
+	[RD_SEV_BAD] = "bad"};
+
+/* Numbers of 2^63 and more are no integers of JSON libraries; as reals they keep 15 digits. */
+static json_t *number(uint64_t n)
+{
+	return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
+}
+
+static json_t *counter_object(const struct reading *p, size_t i)
+{
+	const struct rd_counter *c = &p->counters.counter[i];
+	const struct rd_change *change = p->changes ? &p->changes[i] : NULL;
+	json_t *o = json_pack("{s:s, s:o}", "name", c->name, "value", number(c->value));
+
+	if (c->kind) {
+		json_object_set_new(o, "unit", json_string(rd_unit_name(c->kind->unit)));
+		json_object_set_new(o, "meaning", json_string(c->kind->meaning));
+		json_object_set_new(o, "severity", json_string(severities[c->kind->severity]));
+		if (c->kind->unit == RD_UNIT_WORDS && c->value <= INT64_MAX / 4)
+			json_object_set_new(o, "bytes", number(c->value * 4));
+	}
+	if (!change)
+		return o;
+	json_object_set_new(o, "delta", number(change->delta));
+	if (p->seconds > 0)
+		json_object_set_new(o, "per_second", json_real((double)change->delta / p->seconds));
+	if (change->wrapped)
+		json_object_set_new(o, "wrapped", json_true());
+	if (change->reset)
+		json_object_set_new(o, "reset", json_true());
+	if (change->new)
+		json_object_set_new(o, "new", json_true());
+	return o;
+}
+
+static json_t *finding_objects(const struct rd_findings *f)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < f->n; i++)
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:o, s:s, s:s}", "counter", f->finding[i].counter,
+				"severity", severities[f->finding[i].severity], "amount",
+				number(f->finding[i].amount), "text", f->finding[i].text, "todo",
+				f->finding[i].todo));
+	return list;
+}
+
+static json_t *port_object(const struct reading *p, bool all)
+{
+	const struct rd_counters *c = &p->counters;
+	json_t *list = json_array(), *o;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (all || !p->changes || p->changes[i].delta)
+			json_array_append_new(list, counter_object(p, i));
+	o = json_pack("{s:s, s:I, s:s, s:s, s:s, s:I, s:I, s:I}", "device", c->device, "port",
+		(json_int_t)c->port, "driver", c->driver, "netdev", c->netdev, "link_layer",
+		c->infiniband ? "InfiniBand" : "Ethernet", "time_ns", (json_int_t)c->time_ns,
+		"lifespan_ms", (json_int_t)c->lifespan_ms, "unreadable",
+		(json_int_t)c->n_unreadable);
+	json_object_set_new(o, "seconds", p->seconds > 0 ? json_real(p->seconds) : json_null());
+	json_object_set_new(o, "counters", list);
+	json_object_set_new(o, "findings", finding_objects(&p->findings));
+	return o;
+}
+
+int counters_json(FILE *out, const struct readings *r, bool all, size_t indent)
+{
+	json_t *ports = json_array(), *root;
+	int ret;
+
+	for (size_t i = 0; i < r->n; i++)
+		json_array_append_new(ports, port_object(&r->port[i], all));
+	root = json_pack("{s:i, s:o}", "version", VERSION, "ports", ports);
+	if (!root || json_array_size(ports) != r->n) {
+		json_decref(root);
+		return -1;
+	}
+	ret = json_dumpf(root, out, JSON_INDENT(indent) | JSON_REAL_PRECISION(15));
+	json_decref(root);
+	fputc('\n', out);
+	return ret;
+}
+
+/* --- reading -----------------------------------------------------------------------------------
+ */
+
+static void take_text(char *to, size_t room, const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+	size_t n = 0;
+
+	/* Files are as hostile as sysfs: printable ASCII only. */
+	for (; text && text[n] && n + 1 < room; n++)
+		to[n] = text[n] < 0x20 || text[n] > 0x7e ? '?' : text[n];
+	to[n] = '\0';
+}
+
+static uint64_t take_number(const json_t *v)
+{
+	if (json_is_integer(v) && json_integer_value(v) >= 0)
+		return (uint64_t)json_integer_value(v);
+	if (json_is_real(v) && json_real_value(v) >= 0)
+		return json_real_value(v) < 18446744073709551615.0 ? (uint64_t)json_real_value(v)
+								   : UINT64_MAX;
+	return 0;
+}
+
+static int take_port(struct rd_counters *c, const json_t *o)
+{
+	const json_t *list = json_object_get(o, "counters"), *one;
+	char link[16];
+	size_t i;
+
+	take_text(c->device, sizeof(c->device), o, "device");
+	take_text(c->driver, sizeof(c->driver), o, "driver");
+	take_text(c->netdev, sizeof(c->netdev), o, "netdev");
+	take_text(link, sizeof(link), o, "link_layer");
+	c->infiniband = !strcmp(link, "InfiniBand");
+	c->port = (unsigned int)take_number(json_object_get(o, "port"));
+	c->time_ns = take_number(json_object_get(o, "time_ns"));
+	json_array_foreach (list, i, one) {
+		const char *name = json_string_value(json_object_get(one, "name"));
+
+		if (name &&
+			rd_counters_add(c, take_number(json_object_get(one, "value")), "%s", name))
+			return -1;
+	}
+	return 0;
+}
+
+int counters_json_read(struct readings *r, const char *path, struct rd_error *err)
+{
+	static const char todo[] = "it must be what 'rdmadump counters --json' wrote";
+	FILE *in = fopen(path, "r");
+	json_t *root, *ports;
+	json_error_t where = {0};
+	int ret = 0;
+
+	if (!in)
+		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot read '%s'", path);
+	root = json_loadf(in, 0, &where);
+	fclose(in);
+	ports = json_object_get(root, "ports");
+	if (!json_is_array(ports)) {
+		json_decref(root);
+		return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "'%s' holds no counters: %s", path,
+			*where.text ? where.text : "no list 'ports'");
+	}
+	if (json_integer_value(json_object_get(root, "version")) != VERSION)
+		ret = rd_fail(err, RD_CLASS_DEVICE, 0, todo, "'%s' is of another version than %d",
+			path, VERSION);
+	r->port = calloc(json_array_size(ports) + 1, sizeof(*r->port));
+	if (!r->port)
+		ret = rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot read '%s'", path);
+	for (; ret == 0 && r->n < json_array_size(ports); r->n++)
+		if (take_port(&r->port[r->n].counters, json_array_get(ports, r->n)))
+			ret = rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot read '%s'", path);
+	json_decref(root);
+	return ret;
+}

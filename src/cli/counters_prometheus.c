@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Readings as Prometheus text (https://prometheus.io/docs/instrumenting/exposition_formats/). A
+ * name says place and counter, so that it stays when files are added; numbers of directories are
+ * labels.
+ */
+#include "counters.h"
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MAX_LEN 128
+
+static const struct {
+	const char *place, *prefix;
+} places[] = {
+	{"hw_counters/", "hw_"},
+	{"counters/port_", "port_"},
+	{"counters/", "port_"},
+	{"cm_rx_msgs/", "cm_rx_"},
+	{"cm_tx_msgs/", "cm_tx_"},
+	{"cm_rx_duplicates/", "cm_rx_duplicate_"},
+	{"cm_tx_retries/", "cm_tx_retry_"},
+	{"device/hw_counters/", "device_"},
+	{"device/mr_cache/", "mr_cache_"},
+	{"device/mad_sa_cc/", "sa_"},
+	{"netdev/", "netdev_"},
+	{"ethtool/", "ethtool_"},
+};
+
+struct sample {
+	char family[NAME_MAX_LEN];
+	char entry[16]; /* number of the directory, "" if there is none */
+	const struct rd_counters *of;
+	const struct rd_counter *counter;
+};
+
+/* "ip4InOctets" -> "ip4_in_octets", "RNR sent" -> "rnr_sent". */
+static size_t snake(char *to, size_t room, const char *from)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; from[i] && n + 2 < room; i++) {
+		bool upper = isupper((unsigned char)from[i]);
+		bool word = upper && i &&
+			    (islower((unsigned char)from[i - 1]) ||
+				    isdigit((unsigned char)from[i - 1]) ||
+				    (isupper((unsigned char)from[i - 1]) &&
+					    islower((unsigned char)from[i + 1])));
+		char c = isalnum((unsigned char)from[i]) ? (char)tolower((unsigned char)from[i])
+							 : '_';
+
+		if (word && n && to[n - 1] != '_')
+			to[n++] = '_';
+		if (c != '_' || (n && to[n - 1] != '_'))
+			to[n++] = c;
+	}
+	while (n && to[n - 1] == '_')
+		n--;
+	to[n] = '\0';
+	return n;
+}
+
+static bool is_gauge(const struct rd_counter *c)
+{
+	return c->kind && c->kind->flags & RD_KIND_GAUGE;
+}
+
+static bool is_bytes(const struct rd_counter *c)
+{
+	return c->kind && (c->kind->unit == RD_UNIT_WORDS || c->kind->unit == RD_UNIT_BYTES);
+}
+
+static void make_sample(struct sample *s, const struct rd_counters *of, const struct rd_counter *c)
+{
+	char name[NAME_MAX_LEN - 48];
+	const char *rest = c->name, *prefix = "";
+	size_t digits;
+
+	*s = (struct sample){.of = of, .counter = c};
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (!strncmp(c->name, places[i].place, strlen(places[i].place))) {
+			rest = c->name + strlen(places[i].place);
+			prefix = places[i].prefix;
+			break;
+		}
+	digits = strspn(rest, "0123456789");
+	if (digits && rest[digits] == '/' && digits < sizeof(s->entry)) {
+		memcpy(s->entry, rest, digits);
+		rest += digits + 1;
+	}
+	snake(name, sizeof(name), rest);
+	/* A name that says bytes already need not say it twice. */
+	snprintf(s->family, sizeof(s->family), "rdmadump_%s%s%s%s", prefix, name,
+		is_bytes(c) && !strstr(name, "bytes") ? "_bytes" : "", is_gauge(c) ? "" : "_total");
+}
+
+static int by_family(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+	int order = strcmp(x->family, y->family);
+
+	if (!order)
+		order = strcmp(x->of->device, y->of->device);
+	if (!order)
+		order = x->of->port < y->of->port ? -1 : x->of->port > y->of->port;
+	return order ? order : strverscmp(x->entry, y->entry);
+}
+
+static void print_help(FILE *out, const struct sample *s)
+{
+	const struct rd_counter_kind *k = s->counter->kind;
+
+	/* Neither backslash nor newline: meanings are our own, names are clean. */
+	if (k)
+		fprintf(out, "# HELP %s %s\n", s->family, k->meaning);
+	else
+		fprintf(out, "# HELP %s counter of the driver\n", s->family);
+	fprintf(out, "# TYPE %s %s\n", s->family, is_gauge(s->counter) ? "gauge" : "counter");
+}
+
+static void print_label(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, "%s=\"", name);
+	for (; *value; value++) {
+		if (*value == '"' || *value == '\\')
+			fputc('\\', out);
+		fputc(*value, out);
+	}
+	fputc('"', out);
+}
+
+static void print_sample(FILE *out, const struct sample *s)
+{
+	uint64_t value = s->counter->value;
+	char port[16];
+
+	snprintf(port, sizeof(port), "%u", s->of->port);
+	fprintf(out, "%s{", s->family);
+	print_label(out, "device", s->of->device);
+	fputc(',', out);
+	print_label(out, "port", port);
+	if (*s->of->netdev) {
+		fputc(',', out);
+		print_label(out, "netdev", s->of->netdev);
+	}
+	if (*s->entry) {
+		fputc(',', out);
+		print_label(out, "entry", s->entry);
+	}
+	if (s->counter->kind && s->counter->kind->unit == RD_UNIT_WORDS && value <= UINT64_MAX / 4)
+		value *= 4;
+	fprintf(out, "} %" PRIu64 "\n", value);
+}
+
+int counters_prometheus(FILE *out, const struct readings *r)
+{
+	struct sample *samples;
+	size_t n = 0, all = 1;
+
+	for (size_t i = 0; i < r->n; i++)
+		all += r->port[i].counters.n;
+	samples = calloc(all, sizeof(*samples));
+	if (!samples)
+		return -1;
+	for (size_t i = 0; i < r->n; i++)
+		for (size_t k = 0; k < r->port[i].counters.n; k++)
+			make_sample(&samples[n++], &r->port[i].counters,
+				&r->port[i].counters.counter[k]);
+	qsort(samples, n, sizeof(*samples), by_family);
+	for (size_t i = 0; i < n; i++) {
+		if (!i || strcmp(samples[i].family, samples[i - 1].family))
+			print_help(out, &samples[i]);
+		else if (!by_family(&samples[i], &samples[i - 1]))
+			continue; /* two files whose names differ in what a name cannot hold */
+		print_sample(out, &samples[i]);
+	}
+	free(samples);
+	return 0;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Counters as a person reads them: findings first, then the numbers by where they come from. */
+#include "counters.h"
+#include <inttypes.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define NAME_WIDTH 34
+
+/* Headings; what is in a place that is not listed is under "Other". */
+static const struct {
+	const char *place, *title;
+} places[] = {
+	{"hw_counters/", "Transport (hw_counters)"},
+	{"counters/", "Port (counters)"},
+	{"cm_rx_msgs/", "Connection manager, received (cm_rx_msgs)"},
+	{"cm_tx_msgs/", "Connection manager, sent (cm_tx_msgs)"},
+	{"cm_rx_duplicates/", "Connection manager, received again (cm_rx_duplicates)"},
+	{"cm_tx_retries/", "Connection manager, sent again (cm_tx_retries)"},
+	{"device/hw_counters/", "Device (hw_counters)"},
+	{"device/mr_cache/", "Memory regions kept ready (mr_cache)"},
+	{"device/mad_sa_cc/", "Requests to the subnet administrator (mad_sa_cc)"},
+	{"netdev/", "Network device, kernel traffic (statistics)"},
+	{"ethtool/", "Network device, driver (ethtool -S)"},
+};
+#define N_PLACES (sizeof(places) / sizeof(places[0]))
+
+const char *severity_mark(enum rd_severity severity)
+{
+	static const char *const marks[] = {[RD_SEV_NONE] = "  ",
+		[RD_SEV_NOTE] = "  ",
+		[RD_SEV_WARN] = " !",
+		[RD_SEV_BAD] = "!!"};
+
+	return marks[severity];
+}
+
+enum rd_severity counter_severity(const struct rd_counter *c)
+{
+	return c->kind ? c->kind->severity : RD_SEV_NONE;
+}
+
+static bool is_volume(const struct rd_counter *c, unsigned int *scale)
+{
+	*scale = c->kind && c->kind->unit == RD_UNIT_WORDS ? 4 : 1;
+	return c->kind && (c->kind->unit == RD_UNIT_WORDS || c->kind->unit == RD_UNIT_BYTES);
+}
+
+char *counter_amount(char *buf, const struct rd_counter *c, uint64_t amount)
+{
+	unsigned int scale;
+	uint64_t bytes;
+
+	if (!is_volume(c, &scale)) {
+		rd_fmt_count(buf, amount);
+		if (c->kind && c->kind->unit == RD_UNIT_US)
+			strcat(buf, " us");
+		return buf;
+	}
+	if (__builtin_mul_overflow(amount, scale, &bytes))
+		bytes = UINT64_MAX;
+	return rd_fmt_bytes(buf, bytes);
+}
+
+char *counter_rate(char *buf, const struct rd_counter *c, uint64_t delta, double seconds)
+{
+	double rate = seconds > 0 ? (double)delta / seconds : 0;
+	unsigned int scale;
+
+	*buf = '\0';
+	if (seconds <= 0 || (c->kind && c->kind->flags & RD_KIND_GAUGE))
+		return buf;
+	if (is_volume(c, &scale))
+		return rd_fmt_bitrate(buf, rate * scale * 8);
+	if (rate >= 10 && rate < 1e18) {
+		rd_fmt_count(buf, (uint64_t)(rate + 0.5));
+		strcat(buf, "/s");
+		return buf;
+	}
+	snprintf(buf, COUNTER_TEXT, "%.3g/s", rate);
+	return buf;
+}
+
+static const char *remark(const struct rd_counter *c, const struct rd_change *change)
+{
+	if (change && change->wrapped)
+		return "wrapped";
+	if (change && change->reset)
+		return "was reset, grew by at least this";
+	if (change && change->new)
+		return "new";
+	if (c->kind && c->kind->flags & RD_KIND_SATURATES && c->kind->bits < 64 &&
+		c->value == (UINT64_C(1) << c->kind->bits) - 1)
+		return "saturated";
+	return "";
+}
+
+static void print_counter(
+	FILE *out, const struct reading *p, size_t i, const char *name, bool with_changes)
+{
+	const struct rd_counter *c = &p->counters.counter[i];
+	const struct rd_change *change = with_changes ? &p->changes[i] : NULL;
+	char amount[COUNTER_TEXT], total[COUNTER_TEXT], rate[COUNTER_TEXT];
+	const char *unit = "", *said = remark(c, change);
+
+	if (c->kind && c->kind->unit != RD_UNIT_WORDS && c->kind->unit != RD_UNIT_BYTES &&
+		c->kind->unit != RD_UNIT_US)
+		unit = rd_unit_name(c->kind->unit);
+	fprintf(out, "%s  %-*s ",
+		change && change->delta ? severity_mark(counter_severity(c)) : "  ", NAME_WIDTH,
+		name);
+	if (change)
+		fprintf(out, "%s%20s  %16s  %22s",
+			change->delta && !(c->kind && c->kind->flags & RD_KIND_GAUGE) ? "+" : " ",
+			counter_amount(amount, c, change->delta),
+			counter_rate(rate, c, change->delta, p->seconds),
+			counter_amount(total, c, c->value));
+	else
+		fprintf(out, "%22s", counter_amount(amount, c, c->value));
+	fprintf(out, "%s%s%s%s\n", *unit ? "  " : "", unit, *said ? "  " : "", said);
+}
+
+/* Whether a counter is worth a line. */
+static bool is_shown(const struct reading *p, size_t i, bool all)
+{
+	const struct rd_counter *c = &p->counters.counter[i];
+
+	if (all)
+		return true;
+	if (!p->changes)
+		return c->value != 0;
+	return !(c->kind && c->kind->flags & RD_KIND_GAUGE) &&
+	       (p->changes[i].delta || (p->changes[i].new && c->value));
+}
+
+static size_t place_of(const char *name)
+{
+	size_t i = 0;
+
+	while (i < N_PLACES && strncmp(name, places[i].place, strlen(places[i].place)))
+		i++;
+	return i;
+}
+
+static void print_place(FILE *out, const struct reading *p, size_t place, bool all)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->counters.n; i++) {
+		const char *name = p->counters.counter[i].name;
+
+		if (place_of(name) != place || !is_shown(p, i, all))
+			continue;
+		if (!any)
+			fprintf(out, "\n%s\n", place < N_PLACES ? places[place].title : "Other");
+		any = true;
+		print_counter(out, p, i,
+			place < N_PLACES ? name + strlen(places[place].place) : name,
+			p->changes != NULL);
+	}
+}
+
+static void print_head(FILE *out, const struct reading *p, bool all)
+{
+	const struct rd_counters *c = &p->counters;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		shown += is_shown(p, i, all);
+	fprintf(out, "%s port %u (%s%s%s, %s): ", c->device, c->port, c->netdev,
+		*c->netdev ? ", " : "", c->infiniband ? "InfiniBand" : "Ethernet",
+		*c->driver ? c->driver : "driver unknown");
+	if (!c->n)
+		fprintf(out, "no counters");
+	else if (all)
+		fprintf(out, "%zu counters", c->n);
+	else
+		fprintf(out, "%zu of %zu counters %s", shown, c->n,
+			p->changes ? "moved" : "are not zero");
+	if (p->changes && p->seconds > 0)
+		fprintf(out, " in %.1f s", p->seconds);
+	fprintf(out, ", %zu finding%s", p->findings.n, p->findings.n == 1 ? "" : "s");
+	if (c->n_unreadable)
+		fprintf(out, "; %zu could not be read", c->n_unreadable);
+	fputc('\n', out);
+}
+
+static void print_findings(FILE *out, const struct rd_findings *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		fprintf(out, "%s %s\n", severity_mark(f->finding[i].severity), f->finding[i].text);
+		if (*f->finding[i].todo)
+			fprintf(out, "   next: %s\n", f->finding[i].todo);
+	}
+}
+
+void counters_print(FILE *out, const struct readings *r, const struct counters_options *o)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct reading *p = &r->port[i];
+
+		if (i)
+			fputc('\n', out);
+		if (o->interval > 0) {
+			time_t now = (time_t)(p->counters.time_ns / 1000000000);
+			struct tm tm;
+			char text[32];
+
+			strftime(text, sizeof(text), "%H:%M:%S", localtime_r(&now, &tm));
+			fprintf(out, "%s  ", text);
+		}
+		print_head(out, p, o->all);
+		print_findings(out, &p->findings);
+		for (size_t place = 0; place <= N_PLACES; place++)
+			print_place(out, p, place, o->all);
+	}
+	if (o->interval > 0)
+		fputc('\n', out);
+}
+
+/* --- --explain -------------------------------------------------------------------------------- */
+
+static void explain_row(FILE *out, const struct rd_counter_kind *k)
+{
+	fprintf(out, "%s\n  %s; %s, %u bits%s%s%s%s\n", k->name, k->meaning, rd_unit_name(k->unit),
+		k->bits, k->flags & RD_KIND_SATURATES ? ", stops there" : "",
+		k->flags & RD_KIND_GAUGE ? ", goes up and down" : "", k->drivers ? "; " : "",
+		k->drivers ? k->drivers : "");
+	if (k->cause)
+		fprintf(out, "  growth means: %s\n", k->cause);
+	if (k->todo)
+		fprintf(out, "  next: %s\n", k->todo);
+}
+
+/* Rows of the name, full or without its place; else the first that covers it by a pattern. */
+int counters_explain(FILE *out, const char *name)
+{
+	const struct rd_counter_kind *k;
+	unsigned int n = 0;
+
+	for (k = rd_counter_kinds; k->name; k++) {
+		const char *slash = strrchr(k->name, '/');
+
+		if (!name || !strcmp(k->name, name) || (slash && !strcmp(slash + 1, name))) {
+			explain_row(out, k);
+			n++;
+		}
+	}
+	for (size_t i = 0; i <= N_PLACES && !n; i++) {
+		char full[256];
+
+		snprintf(full, sizeof(full), "%s%s", i < N_PLACES ? places[i].place : "", name);
+		k = rd_counter_kind("", full);
+		if (k) {
+			explain_row(out, k);
+			n++;
+		}
+	}
+	return n ? 0 : -1;
+}

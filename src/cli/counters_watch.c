@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Counters on a terminal, what moves on top, what is bad marked; leaves the terminal as it was. */
+#include "counters.h"
+#include <errno.h>
+#include <poll.h>
+#include <rdmadump/clock.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ECMA-48, and xterm's second screen. */
+#define ENTER  "\033[?1049h\033[?25l"
+#define LEAVE  "\033[?25h\033[?1049l"
+#define HOME   "\033[H"
+#define ERASE  "\033[K"
+#define BELOW  "\033[J"
+#define RED    "\033[1;31m"
+#define YELLOW "\033[33m"
+#define DIM    "\033[2m"
+#define PLAIN  "\033[0m"
+
+#define COLUMNS_MOST 512
+#define FINDING_ROWS 6
+
+struct watch {
+	const struct ports *ports;
+	const struct counters_options *o;
+	struct termios saved;
+	unsigned int rows, columns, row;
+	bool paused;
+	struct readings first, now;
+};
+
+/* One counter that may be shown. */
+struct line {
+	const struct reading *p;
+	size_t i;
+	uint64_t since_start;
+	int rank; /* 3 moves and is bad, 2 moves and costs, 1 moves, 0 moved before */
+};
+
+static void measure(struct watch *w)
+{
+	struct winsize size;
+
+	w->rows = 24;
+	w->columns = 80;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col) {
+		w->rows = size.ws_row;
+		w->columns = size.ws_col < COLUMNS_MOST ? size.ws_col : COLUMNS_MOST;
+	}
+}
+
+/* One row, cut at the terminal's edge; nothing below the last one. */
+static void put_row(struct watch *w, const char *colour, const char *text)
+{
+	if (w->row >= w->rows)
+		return;
+	printf("%s%s%.*s%s" ERASE, w->row ? "\r\n" : "", colour, (int)w->columns, text, PLAIN);
+	w->row++;
+}
+
+static uint64_t growth_since(const struct readings *first, const struct reading *p, size_t i)
+{
+	const struct rd_counter *now = &p->counters.counter[i], *then = NULL;
+
+	for (size_t k = 0; k < first->n; k++) {
+		const struct rd_counters *c = &first->port[k].counters;
+
+		if (c->port == p->counters.port && !strcmp(c->device, p->counters.device))
+			then = i < c->n && !strcmp(c->counter[i].name, now->name)
+				       ? &c->counter[i]
+				       : rd_counters_find(c, now->name);
+	}
+	return then ? rd_counter_growth(then->value, now->value, now->kind ? now->kind->bits : 64)
+		    : 0;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+	uint64_t dx = x->p->changes[x->i].delta, dy = y->p->changes[y->i].delta;
+
+	if (x->rank != y->rank)
+		return y->rank - x->rank;
+	if (dx != dy)
+		return dx < dy ? 1 : -1;
+	if (x->since_start != y->since_start)
+		return x->since_start < y->since_start ? 1 : -1;
+	return strcmp(x->p->counters.counter[x->i].name, y->p->counters.counter[y->i].name);
+}
+
+static int rank_of(const struct rd_counter *c, uint64_t delta)
+{
+	if (!delta)
+		return 0;
+	return counter_severity(c) == RD_SEV_BAD ? 3 : counter_severity(c) == RD_SEV_WARN ? 2 : 1;
+}
+
+/* What has moved since the view began (with --all: everything), sorted. */
+static size_t collect(const struct watch *w, struct line *lines)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < w->now.n; k++) {
+		const struct reading *p = &w->now.port[k];
+
+		for (size_t i = 0; p->changes && i < p->counters.n; i++) {
+			const struct rd_counter *c = &p->counters.counter[i];
+			uint64_t since = growth_since(&w->first, p, i);
+
+			if (c->kind && c->kind->flags & RD_KIND_GAUGE)
+				continue;
+			if (since || p->changes[i].delta || w->o->all)
+				lines[n++] =
+					(struct line){p, i, since, rank_of(c, p->changes[i].delta)};
+		}
+	}
+	qsort(lines, n, sizeof(*lines), by_rank);
+	return n;
+}
+
+static void draw_line(struct watch *w, const struct line *l)
+{
+	const struct rd_counter *c = &l->p->counters.counter[l->i];
+	uint64_t delta = l->p->changes[l->i].delta;
+	char rate[COUNTER_TEXT] = "", since[COUNTER_TEXT], total[COUNTER_TEXT], port[96] = "";
+	char text[COLUMNS_MOST + 1];
+
+	if (delta)
+		counter_rate(rate, c, delta, l->p->seconds);
+	if (w->now.n > 1)
+		snprintf(port, sizeof(port), "%s:%u ", l->p->counters.device, l->p->counters.port);
+	snprintf(text, sizeof(text), "%s %s%-*.*s %14s %14s %16s",
+		severity_mark(l->rank ? counter_severity(c) : RD_SEV_NONE), port, 32, 60, c->name,
+		rate, counter_amount(since, c, l->since_start), counter_amount(total, c, c->value));
+	put_row(w, l->rank == 3 ? RED : l->rank == 2 ? YELLOW : l->rank ? "" : DIM, text);
+}
+
+static void draw_findings(struct watch *w)
+{
+	unsigned int shown = 0;
+
+	for (size_t k = 0; k < w->now.n; k++)
+		for (size_t i = 0; i < w->now.port[k].findings.n; i++) {
+			const struct rd_finding *f = &w->now.port[k].findings.finding[i];
+			char text[COLUMNS_MOST + 1];
+
+			if (shown++ >= FINDING_ROWS)
+				return;
+			snprintf(text, sizeof(text), "%s %s", severity_mark(f->severity), f->text);
+			put_row(w, f->severity == RD_SEV_BAD ? RED : YELLOW, text);
+			snprintf(text, sizeof(text), "   next: %s", f->todo);
+			if (*f->todo)
+				put_row(w, "", text);
+		}
+}
+
+static void draw(struct watch *w)
+{
+	struct line *lines;
+	size_t all = 1, n;
+	char text[COLUMNS_MOST + 1], clock[16];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	for (size_t k = 0; k < w->now.n; k++)
+		all += w->now.port[k].counters.n;
+	lines = calloc(all, sizeof(*lines));
+	if (!lines)
+		return;
+	n = collect(w, lines);
+	w->row = 0;
+	fputs(HOME, stdout);
+	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
+	snprintf(text, sizeof(text),
+		"%s  %s port %u%s   %zu of %zu counters moved%s   q quits, space %s", clock,
+		w->now.port[0].counters.device, w->now.port[0].counters.port,
+		w->now.n > 1 ? " and others" : "", n, all - 1, w->o->all ? " (all shown)" : "",
+		w->paused ? "goes on (paused)" : "pauses");
+	put_row(w, "", text);
+	draw_findings(w);
+	put_row(w, "", "");
+	snprintf(text, sizeof(text), "   %s%-32s %14s %14s %16s", w->now.n > 1 ? "PORT " : "",
+		"COUNTER", "PER SECOND", "SINCE START", "TOTAL");
+	put_row(w, DIM, text);
+	for (size_t i = 0; i < n; i++)
+		draw_line(w, &lines[i]);
+	if (!n)
+		put_row(w, DIM, "   nothing has moved yet");
+	fputs(BELOW, stdout);
+	fflush(stdout);
+	free(lines);
+}
+
+/* The reading shown becomes the one that the next is compared with. */
+static int read_again(struct watch *w, struct rd_error *err)
+{
+	struct readings now;
+
+	if (readings_take(&now, w->ports, w->o, err) < 0)
+		return -1;
+	if (readings_compare(&w->now, &now, err) < 0) {
+		readings_free(&now);
+		return -1;
+	}
+	readings_free(&w->now);
+	w->now = now;
+	return 0;
+}
+
+static bool wants_to_quit(struct watch *w, bool *redraw)
+{
+	char keys[64];
+	ssize_t n = read(STDIN_FILENO, keys, sizeof(keys));
+
+	for (ssize_t i = 0; i < n; i++) {
+		if (keys[i] == 'q' || keys[i] == 'Q' || keys[i] == 3)
+			return true;
+		if (keys[i] == ' ') {
+			w->paused = !w->paused;
+			*redraw = true;
+		}
+	}
+	return n == 0;
+}
+
+static void block_signals(sigset_t *set)
+{
+	static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
+
+	sigemptyset(set);
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		sigaddset(set, ours[i]);
+	sigprocmask(SIG_BLOCK, set, NULL);
+}
+
+static void terminal_enter(struct watch *w)
+{
+	struct termios raw = w->saved;
+
+	/* Keys as they come; Ctrl-C and Ctrl-Z stay signals, and those are read like keys. */
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	raw.c_cc[VMIN] = 1;
+	raw.c_cc[VTIME] = 0;
+	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+	fputs(ENTER, stdout);
+	fflush(stdout);
+}
+
+static void terminal_leave(const struct watch *w)
+{
+	fputs(PLAIN LEAVE, stdout);
+	fflush(stdout);
+	tcsetattr(STDIN_FILENO, TCSANOW, &w->saved);
+}
+
+/* False when the view is to end. */
+static bool handle_signal(struct watch *w, int fd)
+{
+	struct signalfd_siginfo info;
+
+	if (read(fd, &info, sizeof(info)) != sizeof(info))
+		return true;
+	if (info.ssi_signo == SIGTSTP) {
+		terminal_leave(w);
+		raise(SIGSTOP);
+		terminal_enter(w);
+	} else if (info.ssi_signo != SIGWINCH) {
+		return false;
+	}
+	measure(w);
+	fputs(HOME BELOW, stdout);
+	draw(w);
+	return true;
+}
+
+static int loop(struct watch *w, int signals, uint64_t step, struct rd_error *err)
+{
+	struct pollfd fds[] = {
+		{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+	uint64_t next = rd_monotonic_ns() + step, left = w->o->count;
+
+	for (;;) {
+		uint64_t now = rd_monotonic_ns();
+		bool redraw = false;
+
+		if (poll(fds, 2, next > now ? (int)((next - now) / 1000000) + 1 : 0) < 0 &&
+			errno != EINTR)
+			return 0;
+		if (fds[0].revents && wants_to_quit(w, &redraw))
+			return 0;
+		if (fds[1].revents && !handle_signal(w, signals))
+			return 0;
+		if (rd_monotonic_ns() >= next) {
+			next += step;
+			if (!w->paused && read_again(w, err) < 0)
+				return -1;
+			if (w->o->count && !--left)
+				return 0;
+			redraw = true;
+		}
+		if (redraw)
+			draw(w);
+	}
+}
+
+int counters_watch(
+	const struct ports *ports, const struct counters_options *o, struct rd_error *err)
+{
+	struct watch w = {.ports = ports, .o = o};
+	sigset_t set;
+	int signals, ret = -1;
+
+	if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &w.saved) < 0)
+		return rd_fail(err, RD_CLASS_USAGE, 0, "use --interval for a file or pipe",
+			"--watch needs a terminal");
+	if (readings_take(&w.first, ports, o, err) < 0)
+		return -1;
+	block_signals(&set);
+	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals < 0) {
+		rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot wait for signals");
+		goto out;
+	}
+	if (readings_take(&w.now, ports, o, err) < 0 || readings_compare(&w.first, &w.now, err) < 0)
+		goto out;
+	measure(&w);
+	terminal_enter(&w);
+	draw(&w);
+	ret = loop(&w, signals, counters_step(&w.now, o), err);
+	terminal_leave(&w);
+out:
+	if (signals >= 0)
+		close(signals);
+	readings_free(&w.first);
+	readings_free(&w.now);
+	return ret;
+}

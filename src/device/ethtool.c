@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What a netdev's driver counts: include/uapi/linux/ethtool.h, ETHTOOL_GSSET_INFO, GSTRINGS,
+ * GSTATS.
+ */
+#include "ethtool.h"
+#include <fnmatch.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define STATS_MOST 65536 /* more than any driver has, so that no answer takes all memory */
+
+/* Of hundreds, those that tell of pause, loss, marks and the wire. */
+static const char *const wanted[] = {"*pause*", "*discard*", "*drop*", "*ecn*", "*cnp*", "*roce*",
+	"*rdma*", "*_phy", "*crc*", "*out_of_buffer*", "*fec*", "*pci*", "module_*", "*_prio[0-9]*",
+	"*_marked*", "*link_down*"};
+/* "rx12_xdp_drop", "tx_queue_3_drops", "[4]: rx_discards", "ch0_..." count what others sum up. */
+static const char *const of_queues[] = {
+	"[rt]x[0-9]*", "[rt]x_queue_[0-9]*", "ch[0-9]*", "*\\[[0-9]*\\]*", "*queue*[0-9]*", "xdp*"};
+
+static bool matches(const char *name, const char *const *patterns, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!fnmatch(patterns[i], name, 0))
+			return true;
+	return false;
+}
+
+static bool is_wanted(const char *name)
+{
+	return matches(name, wanted, sizeof(wanted) / sizeof(*wanted)) &&
+	       !matches(name, of_queues, sizeof(of_queues) / sizeof(*of_queues));
+}
+
+static int ask(int fd, const char *netdev, void *command)
+{
+	struct ifreq request = {0};
+
+	memcpy(request.ifr_name, netdev, strnlen(netdev, IF_NAMESIZE - 1));
+	request.ifr_data = command;
+	return ioctl(fd, SIOCETHTOOL, &request);
+}
+
+static uint32_t count(int fd, const char *netdev)
+{
+	struct {
+		struct ethtool_sset_info info;
+		uint32_t n;
+	} set = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_STATS}};
+
+	if (ask(fd, netdev, &set) || !set.info.sset_mask || set.n > STATS_MOST)
+		return 0;
+	return set.n;
+}
+
+/* `n` is what there was room for: a driver that counts more queues by now gives the first ones. */
+static int add_stats(struct rd_counters *c, const struct ethtool_gstrings *names,
+	const struct ethtool_stats *stats, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && i < names->len && i < stats->n_stats; i++) {
+		char name[ETH_GSTRING_LEN + 1];
+
+		memcpy(name, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
+		name[ETH_GSTRING_LEN] = '\0';
+		if (is_wanted(name) && rd_counters_add(c, stats->data[i], "ethtool/%s", name))
+			return -1;
+	}
+	return 0;
+}
+
+int rd_ethtool_load(struct rd_counters *c)
+{
+	struct ethtool_gstrings *names = NULL;
+	struct ethtool_stats *stats = NULL;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret = 0;
+	uint32_t n;
+
+	if (fd < 0)
+		return 0;
+	n = count(fd, c->netdev);
+	if (!n)
+		goto out;
+	names = calloc(1, sizeof(*names) + (size_t)n * ETH_GSTRING_LEN);
+	stats = calloc(1, sizeof(*stats) + (size_t)n * sizeof(stats->data[0]));
+	ret = names && stats ? 0 : -1;
+	if (ret)
+		goto out;
+	names->cmd = ETHTOOL_GSTRINGS;
+	names->string_set = ETH_SS_STATS;
+	names->len = n;
+	stats->cmd = ETHTOOL_GSTATS;
+	stats->n_stats = n;
+	if (!ask(fd, c->netdev, names) && !ask(fd, c->netdev, stats))
+		ret = add_stats(c, names, stats, n);
+out:
+	free(names);
+	free(stats);
+	close(fd);
+	return ret;
+}

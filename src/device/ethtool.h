@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What a netdev's driver counts, as 'ethtool -S' shows it. */
+#ifndef RDMADUMP_DEVICE_ETHTOOL_H
+#define RDMADUMP_DEVICE_ETHTOOL_H
+
+#include <rdmadump/counters.h>
+
+/*
+ * Appends the statistics of counters->netdev that concern RDMA and the wire: those of single queues
+ * are left out. No driver, no statistics: nothing. -1 without memory only.
+ */
+int rd_ethtool_load(struct rd_counters *counters);
+
+#endif
