@@ -7,7 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#define NAME_WIDTH 34
+#define NAME_WIDTH     34
+#define FINDINGS_SHOWN 8 /* what leaves room for the numbers on one screen */
 
 /* Headings; what is in a place that is not listed is under "Other". */
 static const struct {
@@ -187,13 +188,17 @@ static void print_head(FILE *out, const struct reading *p, bool all)
 	fputc('\n', out);
 }
 
-static void print_findings(FILE *out, const struct rd_findings *f)
+static void print_findings(FILE *out, const struct rd_findings *f, bool all)
 {
-	for (size_t i = 0; i < f->n; i++) {
+	size_t n = all || f->n <= FINDINGS_SHOWN + 1 ? f->n : FINDINGS_SHOWN;
+
+	for (size_t i = 0; i < n; i++) {
 		fprintf(out, "%s %s\n", severity_mark(f->finding[i].severity), f->finding[i].text);
 		if (*f->finding[i].todo)
 			fprintf(out, "   next: %s\n", f->finding[i].todo);
 	}
+	if (n < f->n)
+		fprintf(out, "   and %zu more, less bad: --all shows them\n", f->n - n);
 }
 
 void counters_print(FILE *out, const struct readings *r, const struct counters_options *o)
@@ -212,7 +217,7 @@ void counters_print(FILE *out, const struct readings *r, const struct counters_o
 			fprintf(out, "%s  ", text);
 		}
 		print_head(out, p, o->all);
-		print_findings(out, &p->findings);
+		print_findings(out, &p->findings, o->all);
 		for (size_t place = 0; place <= N_PLACES; place++)
 			print_place(out, p, place, o->all);
 	}
@@ -251,7 +256,7 @@ int counters_explain(FILE *out, const char *name)
 	for (size_t i = 0; i <= N_PLACES && !n; i++) {
 		char full[256];
 
-		snprintf(full, sizeof(full), "%s%s", i < N_PLACES ? places[i].place : "", name);
+		snprintf(full, sizeof(full), "%s%s", i ? places[i - 1].place : "", name);
 		k = rd_counter_kind("", full);
 		if (k) {
 			explain_row(out, k);

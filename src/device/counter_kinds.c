@@ -964,7 +964,7 @@ const struct rd_counter_kind *rd_counter_kind(const char *driver, const char *na
 		size_t plain = strcspn(k->name, "*?[");
 
 		/* Most rows differ in front of any wildcard, and comparing is cheap. */
-		if (!strncmp(k->name, name, plain) && !fnmatch(k->name, name, 0) &&
+		if (!strncmp(k->name, name, plain) && !fnmatch(k->name, name, FNM_PATHNAME) &&
 			(!k->drivers || !*driver || has_word(k->drivers, driver)))
 			return k;
 	}

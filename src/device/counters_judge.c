@@ -101,11 +101,15 @@ static struct rd_finding *add(struct rd_findings *f)
 	return &f->finding[f->n++];
 }
 
+/* Most counters are known without their place; "req" and "rej" are not. */
 static const char *short_name(const char *name)
 {
-	const char *slash = strrchr(name, '/');
+	static const char *const places[] = {"hw_counters/", "counters/"};
 
-	return slash ? slash + 1 : name;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (!strncmp(name, places[i], strlen(places[i])))
+			return name + strlen(places[i]);
+	return name;
 }
 
 /* "out_of_buffer grew by 12 in 3.0 s" */

@@ -1,0 +1,227 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# `rdmadump counters`: copied trees against the output kept beside them, live growth on the model, hostile trees.
+# UPDATE=1 writes the kept output anew.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq python3 promtool script
+
+export TZ=UTC LC_ALL=C
+kept=$TEST_DATA/sysfs/counters
+schema=$(cd "${srcdir:-.}" && pwd)/docs/schema/counters.json
+counters() { timeout 60 "$RDMADUMP" counters "$@"; }
+valid() { # FILE of one or many objects
+	python3 -c '
+import json, sys, jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft7Validator.check_schema(schema)
+text, decoder, n = open(sys.argv[2]).read(), json.JSONDecoder(), 0
+while text.strip():
+    value, end = decoder.raw_decode(text.lstrip())
+    text = text.lstrip()[end:]
+    jsonschema.validate(value, schema)
+    n += 1
+sys.exit(n == 0)' "$schema" "$1" >"$tmp/valid" 2>&1
+}
+keep() { # NAME FILE: compares with what is kept
+	[ -z "${UPDATE-}" ] || cp "$tmp/out" "$2"
+	diff -u "$2" "$tmp/out" >"$tmp/diff"
+	ok "$1" "$tmp/diff"
+}
+
+# Copied trees: text, JSON, Prometheus
+python3 -c 'import jsonschema' 2>/dev/null || skip_all "python3-jsonschema is not installed"
+for tree in mlx5-eth mlx5-ib irdma rxe bnxt_re efa hns; do
+	mkdir "$tmp/$tree"
+	for archive in "$TEST_DATA/sysfs/$tree.tar.gz" "$kept/$tree.tar.gz"; do
+		[ ! -e "$archive" ] || tar -xzf "$archive" -C "$tmp/$tree"
+	done
+	counters --sysroot "$tmp/$tree" >"$tmp/out" 2>&1
+	keep "$tree: text" "$kept/$tree.txt"
+	counters --sysroot "$tmp/$tree" --json 2>&1 | sed 's/"time_ns": [0-9]*/"time_ns": 0/' >"$tmp/out"
+	keep "$tree: JSON" "$kept/$tree.json"
+	valid "$tmp/out"
+	ok "$tree: JSON fits the schema" "$tmp/valid"
+	counters --sysroot "$tmp/$tree" --prometheus >"$tmp/prometheus" 2>&1
+	promtool check metrics <"$tmp/prometheus" >"$tmp/promtool" 2>&1 && [ ! -s "$tmp/promtool" ]
+	ok "$tree: promtool" "$tmp/promtool"
+	# Each counter of the JSON is a sample, but for those that are told under one name
+	[ "$(grep -vc '^#' "$tmp/prometheus")" = "$(jq '[.ports[].counters[]] | length' "$tmp/out")" ]
+	ok "$tree: Prometheus has them all"
+done
+is "words are bytes for Prometheus" "$(counters --sysroot "$tmp/mlx5-ib" --prometheus | grep '^rdmadump_port_rcv_data_bytes_total')" \
+	"rdmadump_port_rcv_data_bytes_total{device=\"mlx5_0\",port=\"1\",netdev=\"ib0\"} $(($(cat "$tmp"/mlx5-ib/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data) * 4))"
+counters --sysroot "$tmp/mlx5-eth" mlx5_0:1 --json >"$tmp/out"
+is "one port" "$(jq -r '.ports[].device' "$tmp/out")" mlx5_0
+counters --sysroot "$tmp/mlx5-eth" enp59s0f1np1 --json >"$tmp/out"
+is "by its netdev" "$(jq -r '.ports[].device' "$tmp/out")" mlx5_1
+counters --sysroot "$tmp/mlx5-eth" --all mlx5_1 >"$tmp/out"
+is "--all" "$(grep -c '^    ' "$tmp/out")" "$(counters --sysroot "$tmp/mlx5-eth" mlx5_1 --json | jq '.ports[0].counters | length')"
+
+# Replaced at once, readable by others, nothing left behind
+mkdir "$tmp/collector"
+counters --sysroot "$tmp/mlx5-eth" --prometheus -o "$tmp/collector/rdma.prom"
+is "-o: exit status and mode" "$? $(stat -c %a "$tmp/collector/rdma.prom") $(find "$tmp/collector" -type f | wc -l)" "0 644 1"
+counters --sysroot "$tmp/mlx5-eth" --prometheus -o "$tmp/nowhere/rdma.prom" 2>"$tmp/err"
+is "-o: no such directory" "$?" 3
+has "-o: message" "$tmp/err" "cannot write beside '.*': No such file or directory; the directory must exist"
+counters --sysroot "$tmp/mlx5-eth" --prometheus -o "$tmp/collector" 2>"$tmp/err"
+is "-o: a directory; nothing left behind" "$? $(find "$tmp" -maxdepth 1 -name 'collector.*' | wc -l)" "3 0"
+counters --sysroot "$tmp/mlx5-eth" >/dev/full 2>"$tmp/err"
+is "no room" "$?" 3
+
+# Between two files: wrapped, reset, saturated, new
+ports=$tmp/mlx5-eth/sys/class/infiniband/mlx5_0/ports/1
+set_counter() { rm -f "$ports/$1"; echo "$2" >"$ports/$1"; }
+counters --sysroot "$tmp/mlx5-eth" mlx5_0 --json -o "$tmp/before.json"
+set_counter hw_counters/out_of_buffer 10
+set_counter hw_counters/packet_seq_err 3
+set_counter hw_counters/duplicate_request 13
+set_counter hw_counters/np_cnp_sent 9
+set_counter hw_counters/np_ecn_marked_roce_packets 5121
+set_counter counters/port_rcv_data 2000000250000
+set_counter hw_counters/brand_new 4
+counters --sysroot "$tmp/mlx5-eth" mlx5_0 --json -o "$tmp/after.json"
+counters --diff "$tmp/before.json" "$tmp/after.json" --json >"$tmp/out"
+valid "$tmp/out"
+ok "--diff: fits the schema" "$tmp/valid"
+delta() { jq -r --arg n "$1" '.ports[0].counters[] | select(.name == $n) | [.delta, .wrapped // false, .reset // false, .new // false] | join(" ")' "$tmp/out"; }
+is "--diff: wrapped at 32 bits" "$(delta hw_counters/out_of_buffer)" "16 true false false"
+is "--diff: was reset" "$(delta hw_counters/packet_seq_err)" "3 false true false"
+is "--diff: grew" "$(delta hw_counters/duplicate_request)" "10 false false false"
+is "--diff: new" "$(delta hw_counters/brand_new)" "0 false false true"
+is "--diff: saturated and did not grow" "$(delta counters/symbol_error)" "0 false false false"
+is "--diff: judges growth" "$(jq -r '.ports[0].findings[] | select(.severity == "bad") | .counter' "$tmp/out" | tr '\n' ' ')" \
+	"hw_counters/out_of_buffer hw_counters/packet_seq_err "
+counters --diff "$tmp/before.json" "$tmp/after.json" | sed 's/ in [0-9.]* s/ in T s/' >"$tmp/out"
+has "--diff: text" "$tmp/out" "^!! out_of_buffer grew by 16 in T s: packets that found no receive buffer"
+has "--diff: text, bytes" "$tmp/out" "port_rcv_data  *\+ *1.0 MB"
+for file in "$tmp/nothing" /dev/null "$TEST_DATA/sysfs/rxe.list.json" "$RDMADUMP"; do
+	counters --diff "$tmp/before.json" "$file" >"$tmp/out" 2>"$tmp/err"
+	is "--diff ${file##*/}: refused" "$? $(wc -l <"$tmp/err")" "2 1"
+done
+
+# --explain
+counters --explain out_of_buffer >"$tmp/out"
+has "--explain" "$tmp/out" "found no receive buffer"
+counters --explain=ethtool/rx_prio3_pause >"$tmp/out"
+has "--explain, by pattern" "$tmp/out" "PFC pause frames received"
+counters --explain nonsense >"$tmp/out" 2>"$tmp/err"
+is "--explain of what is not known" "$?" 1
+is "--explain alone tells of all" "$(counters --explain | grep -c '^[^ ]')" "$(counters --explain | grep -c '^  .* bits')"
+
+# Usage
+while read -r line; do
+	# shellcheck disable=SC2086 # a command line
+	counters $line >"$tmp/out" 2>"$tmp/err"
+	is "refused: $line" "$? $(wc -c <"$tmp/out")" "1 0"
+done <<'LIST'
+--diff
+--diff one
+--diff one two three
+--json --prometheus
+--json --watch
+--watch --diff a b
+--count 3
+--interval 0
+--interval x
+--interval nan
+mlx5_0 mlx5_1
+--interval 1 -o file
+LIST
+counters --sysroot "$tmp/mlx5-eth" nosuch 2>"$tmp/err"
+is "no such device" "$?" 2
+counters --sysroot "$tmp/nothing" 2>"$tmp/err"
+is "no such tree" "$?" 2
+
+# Live: what the model received is what the counters grew by
+live() { model --gen count=24000,size=256,seed=3 --rate 8000 --at-end idle -- bash -c "
+	'$RDMADUMP' -d mlx5_0 -q -w $tmp/live.pcapng & capture=\$!
+	$1
+	kill -INT \$capture; wait \$capture" 2>"$tmp/err"; }
+live "'$RDMADUMP' counters mlx5_0 --json -o $tmp/b.json; '$RDMADUMP' counters mlx5_0 --interval 0.3 --count 3 --json >$tmp/out; sleep 0.2
+	'$RDMADUMP' counters mlx5_0 --json -o $tmp/a.json"
+valid "$tmp/out"
+ok "--interval: fits the schema" "$tmp/valid"
+is "--interval: one line each" "$(wc -l <"$tmp/out")" 3
+sum=$(jq -s '[.[].ports[].counters[] | select(.name == "counters/port_rcv_packets") | .delta] | add // 0' "$tmp/out")
+counters --diff "$tmp/b.json" "$tmp/a.json" --json >"$tmp/out"
+total=$(jq '[.ports[].counters[] | select(.name == "counters/port_rcv_packets") | .delta] | add // 0' "$tmp/out")
+echo "# $sum of $total packets within the intervals"
+[ "$sum" -gt 0 ] && [ "$sum" -le "$total" ]
+ok "--interval, --diff: real growth" "$tmp/err"
+live "'$RDMADUMP' counters mlx5_0 --interval 0.5 --count 1 --all >$tmp/text"
+has "--interval: text" "$tmp/text" "^[0-9:]{8}  mlx5_0 port 1 .* counters in 0.5 s|^[0-9:]{8}  mlx5_0 port 1 .* in 0\.[0-9] s"
+live "script -qec \"stty rows 20 cols 100; '$RDMADUMP' counters mlx5_0 --watch --count 2; echo status \\\$?\" /dev/null </dev/null >$tmp/screen"
+tr -d '\r' <"$tmp/screen" | grep -q 'status 0'
+ok "--watch --count: ends" "$tmp/screen"
+is "--watch: the terminal is left as it was" "$(grep -c $'\033\[?1049h' "$tmp/screen") $(grep -o $'\033\[?1049l' "$tmp/screen" | wc -l)" "1 1"
+counters --sysroot "$tmp/rxe" --watch </dev/null >"$tmp/out" 2>"$tmp/err"
+is "--watch without a terminal" "$?" 1
+
+# Any driver's own statistics: a veth has some
+if unshare -n true 2>/dev/null; then
+	unshare -n bash -c "ip link add v0 type veth peer name v1 2>/dev/null && ip link set v0 up && ip link set v1 up && ethtool -S v0" >"$tmp/ethtool" 2>/dev/null
+fi
+if [ -s "$tmp/ethtool" ] && [ -x "${ETHTOOL_TOOL-}" ]; then
+	unshare -n bash -c "ip link add v0 type veth peer name v1; ip link set v0 up; ip link set v1 up; '$ETHTOOL_TOOL' v0; ethtool -S v0 >'$tmp/ethtool'" >"$tmp/out"
+	sed -n 's/^ *\([^ ]*\): \([0-9]*\)$/ethtool\/\1 \2/p' "$tmp/ethtool" | grep 'drop\|xdp_drops' | grep -v 'queue_[0-9]\|xdp' | sort >"$tmp/want"
+	sort "$tmp/out" >"$tmp/got"
+	diff "$tmp/want" "$tmp/got" >"$tmp/diff"
+	ok "a veth's statistics are ethtool's" "$tmp/diff"
+else
+	skip "a veth's statistics" "no network namespace, or no ethtool"
+fi
+
+# Trees that nobody would make
+hostile=$tmp/hostile
+base=$hostile/sys/class/infiniband/bad0
+mkdir -p "$base/ports/1/hw_counters" "$base/ports/1/counters" "$base/mr_cache/2" "$base/ports/2"
+echo InfiniBand >"$base/ports/1/link_layer"
+cd "$base/ports/1/hw_counters" || exit 1
+head -c 1000000 /dev/zero | tr '\0' 9 >megabyte
+head -c 1000000 /dev/zero >zeros
+: >empty
+echo -1 >negative
+echo 18446744073709551615 >largest
+echo 18446744073709551616 >too_large
+echo 0x10 >hexadecimal
+printf '7\n8\n' >two_lines
+echo '1 2' >two_numbers
+printf '\033[31m5' >coloured
+mkdir directory fifo_dir
+mkfifo fifo
+ln -s loop loop
+ln -s /dev/zero device
+echo 5 >$'new\nline'
+echo 6 >$'esc\033[2Jape'
+echo 7 >$'\377\376'
+echo 8 >'quo"te\back'
+echo 9 >"$(printf '%0250d' 0)"
+echo 1 >unreadable
+chmod 0 unreadable
+ln -s . "$base/mr_cache/3"
+ln -s .. "$base/ports/1/counters/up"
+ln -s ../1 "$base/ports/2/counters"
+cd "$tmp" || exit 1
+for mode in "" --all --json --prometheus "--all --interval 0.01 --count 2"; do
+	# shellcheck disable=SC2086 # options
+	counters --sysroot "$hostile" $mode >"$tmp/out" 2>"$tmp/err"
+	is "hostile tree, ${mode:-text}: exit status" "$? $(cat "$tmp/err")" "0 "
+	LC_ALL=C grep -qP '[^\x20-\x7e\n]' "$tmp/out"
+	is "hostile tree, ${mode:-text}: clean" "$?" 1
+	case $mode in
+	--json) valid "$tmp/out"; ok "hostile tree: JSON fits the schema" "$tmp/valid"
+		is "hostile tree: largest number" "$(jq '.ports[0].counters[] | select(.name == "hw_counters/largest").value > 1.8e19' "$tmp/out")" true ;;
+	--prometheus) promtool check metrics <"$tmp/out" 2>&1 | grep -i 'error\|expected\|invalid' >"$tmp/promtool"
+		is "hostile tree: promtool parses it" "$(cat "$tmp/promtool")" "" ;;
+	esac
+done
+counters --sysroot "$hostile" --json >"$tmp/b.json"
+counters --diff "$tmp/b.json" "$tmp/b.json" >"$tmp/out" 2>"$tmp/err"
+is "hostile tree: --diff" "$?" 0
+mkdir -p "$tmp/bare/sys/class/infiniband/x0/ports/1"
+counters --sysroot "$tmp/bare" >"$tmp/out" 2>&1
+is "a port without anything" "$? $(cat "$tmp/out")" "0 x0 port 1 (Ethernet, driver unknown): no counters, 0 findings"
+
+tap_done
