@@ -125,6 +125,28 @@ static size_t collect(const struct watch *w, struct line *lines)
 	return n;
 }
 
+/* "mlx5_0:1 ", the longest. */
+static int port_width(const struct watch *w)
+{
+	int width = 0;
+
+	for (size_t k = 0; k < w->now.n; k++) {
+		const struct rd_counters *c = &w->now.port[k].counters;
+		int n = snprintf(NULL, 0, "%s:%u ", c->device, c->port);
+
+		width = n > width ? n : width;
+	}
+	return width;
+}
+
+/* What three columns of numbers leave. */
+static int name_width(const struct watch *w)
+{
+	int room = (int)w->columns - 3 - 3 * 15 - 2 - (w->now.n > 1 ? port_width(w) : 0);
+
+	return room < 16 ? 16 : room > 44 ? 44 : room;
+}
+
 static void draw_line(struct watch *w, const struct line *l)
 {
 	const struct rd_counter *c = &l->p->counters.counter[l->i];
@@ -135,10 +157,11 @@ static void draw_line(struct watch *w, const struct line *l)
 	if (delta)
 		counter_rate(rate, c, delta, l->p->seconds);
 	if (w->now.n > 1)
-		snprintf(port, sizeof(port), "%s:%u ", l->p->counters.device, l->p->counters.port);
-	snprintf(text, sizeof(text), "%s %s%-*.*s %14s %14s %16s",
-		severity_mark(l->rank ? counter_severity(c) : RD_SEV_NONE), port, 32, 60, c->name,
-		rate, counter_amount(since, c, l->since_start), counter_amount(total, c, c->value));
+		snprintf(port, sizeof(port), "%s:%u", l->p->counters.device, l->p->counters.port);
+	snprintf(text, sizeof(text), "%s %-*s%-*.*s %14s %14s %16s",
+		severity_mark(l->rank ? counter_severity(c) : RD_SEV_NONE),
+		w->now.n > 1 ? port_width(w) : 0, port, name_width(w), name_width(w), c->name, rate,
+		counter_amount(since, c, l->since_start), counter_amount(total, c, c->value));
 	put_row(w, l->rank == 3 ? RED : l->rank == 2 ? YELLOW : l->rank ? "" : DIM, text);
 }
 
@@ -179,15 +202,16 @@ static void draw(struct watch *w)
 	fputs(HOME, stdout);
 	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
 	snprintf(text, sizeof(text),
-		"%s  %s port %u%s   %zu of %zu counters moved%s   q quits, space %s", clock,
-		w->now.port[0].counters.device, w->now.port[0].counters.port,
-		w->now.n > 1 ? " and others" : "", n, all - 1, w->o->all ? " (all shown)" : "",
-		w->paused ? "goes on (paused)" : "pauses");
+		"%s  %s%s port %u%s   q quits, space %s   %zu of %zu counters %s", clock,
+		w->paused ? "PAUSED  " : "", w->now.port[0].counters.device,
+		w->now.port[0].counters.port, w->now.n > 1 ? " and others" : "",
+		w->paused ? "goes on" : "pauses", n, all - 1, w->o->all ? "shown" : "moved");
 	put_row(w, "", text);
 	draw_findings(w);
 	put_row(w, "", "");
-	snprintf(text, sizeof(text), "   %s%-32s %14s %14s %16s", w->now.n > 1 ? "PORT " : "",
-		"COUNTER", "PER SECOND", "SINCE START", "TOTAL");
+	snprintf(text, sizeof(text), "   %-*s %14s %14s %16s",
+		name_width(w) + (w->now.n > 1 ? port_width(w) : 0), "COUNTER", "PER SECOND",
+		"SINCE START", "TOTAL");
 	put_row(w, DIM, text);
 	for (size_t i = 0; i < n; i++)
 		draw_line(w, &lines[i]);
