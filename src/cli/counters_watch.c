@@ -147,6 +147,17 @@ static int name_width(const struct watch *w)
 	return room < 16 ? 16 : room > 44 ? 44 : room;
 }
 
+/* The two usual places need not be named; their counters have different names. */
+static const char *name_shown(const char *name)
+{
+	static const char *const usual[] = {"hw_counters/", "counters/"};
+
+	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
+		if (!strncmp(name, usual[i], strlen(usual[i])))
+			return name + strlen(usual[i]);
+	return name;
+}
+
 static void draw_line(struct watch *w, const struct line *l)
 {
 	const struct rd_counter *c = &l->p->counters.counter[l->i];
@@ -160,8 +171,9 @@ static void draw_line(struct watch *w, const struct line *l)
 		snprintf(port, sizeof(port), "%s:%u", l->p->counters.device, l->p->counters.port);
 	snprintf(text, sizeof(text), "%s %-*s%-*.*s %14s %14s %16s",
 		severity_mark(l->rank ? counter_severity(c) : RD_SEV_NONE),
-		w->now.n > 1 ? port_width(w) : 0, port, name_width(w), name_width(w), c->name, rate,
-		counter_amount(since, c, l->since_start), counter_amount(total, c, c->value));
+		w->now.n > 1 ? port_width(w) : 0, port, name_width(w), name_width(w),
+		name_shown(c->name), rate, counter_amount(since, c, l->since_start),
+		counter_amount(total, c, c->value));
 	put_row(w, l->rank == 3 ? RED : l->rank == 2 ? YELLOW : l->rank ? "" : DIM, text);
 }
 

@@ -48,14 +48,16 @@ static int ask(int fd, const char *netdev, void *command)
 
 static uint32_t count(int fd, const char *netdev)
 {
-	struct {
+	union {
 		struct ethtool_sset_info info;
-		uint32_t n;
+		uint8_t room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
 	} set = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_STATS}};
+	uint32_t n;
 
-	if (ask(fd, netdev, &set) || !set.info.sset_mask || set.n > STATS_MOST)
+	if (ask(fd, netdev, &set) || !set.info.sset_mask)
 		return 0;
-	return set.n;
+	memcpy(&n, set.info.data, sizeof(n));
+	return n <= STATS_MOST ? n : 0;
 }
 
 /* `n` is what there was room for: a driver that counts more queues by now gives the first ones. */

@@ -28,7 +28,9 @@ int rd_facts_add(struct rd_facts *f, const char *json, size_t len)
 		return -1;
 	memcpy(copy, json, len);
 	copy[len] = '\0';
-	f->fact[f->n++] = (struct rd_fact){copy, len};
+	f->fact[f->n].json = copy;
+	f->fact[f->n].len = len;
+	f->n++;
 	f->bytes += len + KEEPING;
 	return 0;
 }
