@@ -166,7 +166,7 @@ int rd_counters_load(struct rd_counters *c, const char *sysroot, const struct rd
 	if (!ret && *c->netdev)
 		ret = load_netdev(c, sysroot);
 	if (!ret && *c->netdev && !*sysroot)
-		ret = rd_ethtool_load(c);
+		ret = rd_ethtool_load(c, false);
 	if (!ret)
 		return 0;
 	rd_counters_free(c);

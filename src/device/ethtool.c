@@ -62,20 +62,21 @@ static uint32_t count(int fd, const char *netdev)
 
 /* `n` is what there was room for: a driver that counts more queues by now gives the first ones. */
 static int add_stats(struct rd_counters *c, const struct ethtool_gstrings *names,
-	const struct ethtool_stats *stats, uint32_t n)
+	const struct ethtool_stats *stats, uint32_t n, bool all)
 {
 	for (uint32_t i = 0; i < n && i < names->len && i < stats->n_stats; i++) {
 		char name[ETH_GSTRING_LEN + 1];
 
 		memcpy(name, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
 		name[ETH_GSTRING_LEN] = '\0';
-		if (is_wanted(name) && rd_counters_add(c, stats->data[i], "ethtool/%s", name))
+		if ((all || is_wanted(name)) &&
+			rd_counters_add(c, stats->data[i], "ethtool/%s", name))
 			return -1;
 	}
 	return 0;
 }
 
-int rd_ethtool_load(struct rd_counters *c)
+int rd_ethtool_load(struct rd_counters *c, bool all)
 {
 	struct ethtool_gstrings *names = NULL;
 	struct ethtool_stats *stats = NULL;
@@ -98,7 +99,7 @@ int rd_ethtool_load(struct rd_counters *c)
 	stats->cmd = ETHTOOL_GSTATS;
 	stats->n_stats = n;
 	if (!ask(fd, c->netdev, names) && !ask(fd, c->netdev, stats))
-		ret = add_stats(c, names, stats, n);
+		ret = add_stats(c, names, stats, n, all);
 out:
 	free(names);
 	free(stats);

@@ -6,9 +6,9 @@
 #include <rdmadump/counters.h>
 
 /*
- * Appends the statistics of counters->netdev that concern RDMA and the wire: those of single queues
- * are left out. No driver, no statistics: nothing. -1 without memory only.
+ * Appends the statistics of counters->netdev; without `all` those that concern RDMA and the wire,
+ * and none of single queues. No driver, no statistics: nothing. -1 without memory only.
  */
-int rd_ethtool_load(struct rd_counters *counters);
+int rd_ethtool_load(struct rd_counters *counters, bool all);
 
 #endif

@@ -165,9 +165,9 @@ if unshare -n true 2>/dev/null; then
 fi
 if [ -s "$tmp/ethtool" ] && [ -x "${ETHTOOL_TOOL-}" ]; then
 	unshare -n bash -c "ip link add v0 type veth peer name v1; ip link set v0 up; ip link set v1 up; '$ETHTOOL_TOOL' v0; ethtool -S v0 >'$tmp/ethtool'" >"$tmp/out"
-	sed -n 's/^ *\([^ ]*\): \([0-9]*\)$/ethtool\/\1 \2/p' "$tmp/ethtool" | grep 'drop\|xdp_drops' | grep -v 'queue_[0-9]\|xdp' | sort >"$tmp/want"
+	sed -n 's/^ *\([^ ]*\): \([0-9]*\)$/ethtool\/\1 \2/p' "$tmp/ethtool" | sort >"$tmp/want"
 	sort "$tmp/out" >"$tmp/got"
-	diff "$tmp/want" "$tmp/got" >"$tmp/diff"
+	[ -s "$tmp/want" ] && diff "$tmp/want" "$tmp/got" >"$tmp/diff"
 	ok "a veth's statistics are ethtool's" "$tmp/diff"
 else
 	skip "a veth's statistics" "no network namespace, or no ethtool"

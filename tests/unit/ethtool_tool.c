@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Prints what is read of a netdev's own statistics, for comparison with ethtool(8). */
+/* Prints all that is read of a netdev's own statistics, for comparison with ethtool(8). */
 #include "ethtool.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ int main(int argc, char **argv)
 	if (argc != 2 || strlen(argv[1]) >= sizeof(c.netdev))
 		return 1;
 	memcpy(c.netdev, argv[1], strlen(argv[1]) + 1);
-	if (rd_ethtool_load(&c))
+	if (rd_ethtool_load(&c, true))
 		return 1;
 	for (size_t i = 0; i < c.n; i++)
 		printf("%s %" PRIu64 "\n", c.counter[i].name, c.counter[i].value);
