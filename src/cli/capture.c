@@ -38,6 +38,7 @@ enum {
 	OPT_LEVEL,
 	OPT_UPDATE,
 	OPT_NETDEV,
+	OPT_SNIFFER,
 	OPT_NO_PROMISCUOUS,
 	OPT_DEBUG,
 	OPT_RX_MODE,
@@ -62,6 +63,8 @@ static const struct argp_option options[] = {
 		0},
 	{"netdev", OPT_NETDEV, 0, 0,
 		"capture on the netdev even if the device has a sniffer: what the kernel sees", 0},
+	{"sniffer", OPT_SNIFFER, 0, 0,
+		"ask the device for its sniffer even if none is known for its driver", 0},
 	{"no-promiscuous-mode", OPT_NO_PROMISCUOUS, 0, 0,
 		"leave a netdev as it is: only frames addressed to it", 0},
 	{"list-interfaces", 'D', 0, 0, "the same as 'rdmadump list'", 0},
@@ -412,6 +415,9 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
 	case OPT_NETDEV:
 		o->netdev_only = true;
 		break;
+	case OPT_SNIFFER:
+		o->sniffer_only = true;
+		break;
 	case OPT_NO_PROMISCUOUS:
 		o->promiscuous_off = true;
 		break;
@@ -484,6 +490,8 @@ static void check_together(struct argp_state *state, struct parsing *p)
 
 	if (o->read && o->n_wanted)
 		argp_error(state, "-r reads a file, -d and -i name a device: give one of them");
+	if (o->netdev_only && o->sniffer_only)
+		argp_error(state, "--netdev and --sniffer exclude each other");
 	if (o->cut.headers_only && o->cut.zero_payload)
 		argp_error(state, "--headers-only and --zero-payload exclude each other");
 	if (p->filter_file && p->words)

@@ -43,8 +43,9 @@ struct capture_options {
 	uint64_t slice_s;   /* length of a time slice; 0: none */
 	bool slice_aligned; /* slices begin at multiples of slice_s of the clock */
 	uint64_t duration_s;
-	const char *user; /* to become after opening; NULL: the caller of sudo */
-	bool rx_verbs;	  /* receive through libibverbs only */
+	const char *user;  /* to become after opening; NULL: the caller of sudo */
+	bool rx_verbs;	   /* receive through libibverbs only */
+	bool sniffer_only; /* the device's sniffer even where none is known */
 	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, hold, ibdump, no_facts;
 	unsigned int debug, line_style;
 };

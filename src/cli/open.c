@@ -83,7 +83,8 @@ static int open_port(struct session *s, const struct rd_device *device, const st
 	const char *why, *todo;
 	enum rd_verdict verdict = rd_port_verdict(device, port, &why, &todo);
 
-	if ((verdict == RD_CAPTURE_NETDEV || s->opt->netdev_only) && port->n_netdevs) {
+	if ((verdict == RD_CAPTURE_NETDEV || s->opt->netdev_only) && port->n_netdevs &&
+		!s->opt->sniffer_only) {
 		if (*todo)
 			rd_log(RD_LOG_WARNING, "%s port %u is captured on its netdev %s: %s; %s",
 				device->name, port->num, port->netdevs[0].name, why, todo);

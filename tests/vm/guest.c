@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the scripts in a test machine would fork for: waiting for files, text, listeners and quiet
+ * counters, copying the counters of all RDMA devices (sysfs, infiniband class) and of UDP
+ * (/proc/net/snmp, snmp6), which counts what was handed to rxe, taken by it or not; setting the
+ * clock.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CLASS	    "/sys/class/infiniband"
+#define TCP_LISTEN  0x0a
+#define QUIET_LOOKS 15 /* as many looks without a change, 20 ms apart */
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+/* Calls `reached` until it is true; 1 after `seconds`. */
+static int wait_until(const char *seconds, bool (*reached)(char **), char **args)
+{
+	uint64_t end = now_ms() + strtoull(seconds, NULL, 10) * 1000;
+
+	while (!reached(args)) {
+		if (now_ms() >= end) {
+			fprintf(stderr, "guest: waited %s s for %s\n", seconds, args[0]);
+			return 1;
+		}
+		pause_ms(5);
+	}
+	return 0;
+}
+
+/* --- what is waited for ------------------------------------------------------------------ */
+
+static bool files_exist(char **paths)
+{
+	while (*paths && access(*paths, F_OK) == 0)
+		paths++;
+	return !*paths;
+}
+
+/* A file that has the text in its first 64 kB. */
+static bool has_text(char **args)
+{
+	static char text[65536];
+	int fd = open(args[0], O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return strstr(text, args[1]);
+}
+
+static bool listens_in(const char *path, unsigned int port)
+{
+	FILE *f = fopen(path, "re");
+	char line[512];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		unsigned int local, state;
+
+		found = sscanf(line, " %*u: %*[0-9A-F]:%x %*[0-9A-F]:%*x %x", &local, &state) ==
+				2 &&
+			local == port && state == TCP_LISTEN;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool listens(char **args)
+{
+	unsigned int port = (unsigned int)strtoul(args[0], NULL, 10);
+
+	return listens_in("/proc/net/tcp", port) || listens_in("/proc/net/tcp6", port);
+}
+
+/* --- counters ---------------------------------------------------------------------------- */
+
+typedef void counter_fn(void *ctx, const char *device, const char *name, const char *value);
+
+static void visit_device(const char *device, counter_fn *fn, void *ctx)
+{
+	char path[600], value[64];
+	struct dirent **names;
+	int n;
+
+	snprintf(path, sizeof(path), CLASS "/%s/ports/1/hw_counters", device);
+	n = scandir(path, &names, NULL, alphasort);
+	for (int i = 0; i < n; i++) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), CLASS "/%s/ports/1/hw_counters/%s", device,
+			names[i]->d_name);
+		f = names[i]->d_name[0] == '.' ? NULL : fopen(path, "re");
+		if (f && fgets(value, sizeof(value), f)) {
+			value[strcspn(value, "\n")] = '\0';
+			fn(ctx, device, names[i]->d_name, value);
+		}
+		if (f)
+			fclose(f);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+}
+
+static void visit_counters(counter_fn *fn, void *ctx)
+{
+	struct dirent **devices;
+	int n = scandir(CLASS, &devices, NULL, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		if (devices[i]->d_name[0] != '.')
+			visit_device(devices[i]->d_name, fn, ctx);
+		free(devices[i]);
+	}
+	if (n >= 0)
+		free(devices);
+}
+
+static void print_counter(void *out, const char *device, const char *name, const char *value)
+{
+	fprintf(out, "hw %s %s %s\n", device, name, value);
+}
+
+/* The first number of UDP's line of numbers, which follows the line of names. */
+static unsigned long long udp4_received(void)
+{
+	FILE *f = fopen("/proc/net/snmp", "re");
+	unsigned long long n = 0;
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Udp: %llu", &n) != 1)
+		;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static unsigned long long udp6_received(void)
+{
+	FILE *f = fopen("/proc/net/snmp6", "re");
+	unsigned long long n = 0;
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Udp6InDatagrams %llu", &n) != 1)
+		;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static int save_counters(const char *path)
+{
+	FILE *f = fopen(path, "we");
+	struct timespec t;
+
+	if (!f) {
+		perror(path);
+		return 1;
+	}
+	clock_gettime(CLOCK_REALTIME, &t);
+	fprintf(f, "# %lld.%09ld %s\n", (long long)t.tv_sec, t.tv_nsec,
+		getenv("SIDE") ? getenv("SIDE") : "");
+	visit_counters(print_counter, f);
+	fprintf(f, "udp received %llu\n", udp4_received() + udp6_received());
+	return fclose(f) ? 1 : 0;
+}
+
+static void add_counter(void *sum, const char *device, const char *name, const char *value)
+{
+	(void)device;
+	(void)name;
+	*(uint64_t *)sum += strtoull(value, NULL, 10);
+}
+
+static bool is_quiet(char **args)
+{
+	static uint64_t before;
+	static unsigned int same;
+	uint64_t sum = 0;
+
+	(void)args;
+	visit_counters(add_counter, &sum);
+	same = sum == before ? same + 1 : 0;
+	before = sum;
+	if (same < QUIET_LOOKS)
+		pause_ms(15);
+	return same >= QUIET_LOOKS;
+}
+
+/* --- clock ------------------------------------------------------------------------------- */
+
+/* A file on the host's file system is stamped by the host's clock. */
+static int set_clock(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd < 0 || write(fd, "\n", 1) != 1 || fstat(fd, &st) ||
+		clock_settime(CLOCK_REALTIME, &st.st_mtim)) {
+		perror(path);
+		return 1;
+	}
+	return close(fd) ? 1 : 0;
+}
+
+/* --- the table --------------------------------------------------------------------------- */
+
+static int do_wait(char **a)
+{
+	return wait_until(a[0], files_exist, a + 1);
+}
+
+static int do_text(char **a)
+{
+	return wait_until(a[0], has_text, a + 1);
+}
+
+static int do_listen(char **a)
+{
+	return wait_until(a[0], listens, a + 1);
+}
+
+static int do_quiet(char **a)
+{
+	static char *what[] = {(char *)"the counters to stand still", NULL};
+
+	return wait_until(a[0], is_quiet, what);
+}
+
+static int do_counters(char **a)
+{
+	return save_counters(a[0]);
+}
+
+static int do_clock(char **a)
+{
+	return set_clock(a[0]);
+}
+
+static const struct {
+	const char *name;
+	int least; /* arguments */
+	int (*run)(char **);
+	const char *help;
+} commands[] = {
+	{"wait", 2, do_wait, "SECONDS FILE...    until the files exist"},
+	{"text", 3, do_text, "SECONDS FILE TEXT  until the file has the text"},
+	{"listen", 2, do_listen, "SECONDS PORT     until somebody listens on the TCP port"},
+	{"quiet", 1, do_quiet, "SECONDS           until no RDMA counter moves"},
+	{"counters", 1, do_counters, "FILE           the counters of all RDMA devices"},
+	{"clock", 1, do_clock, "FILE              set by the host that stores FILE"},
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(argv[1], commands[i].name) == 0 && argc - 2 >= commands[i].least)
+			return commands[i].run(argv + 2);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		fprintf(stderr, "guest %s %s\n", commands[i].name, commands[i].help);
+	return 2;
+}

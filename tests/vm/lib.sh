@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=sh
+# What scripts inside a test machine share; /init has sourced it, a script does `. /lib.sh`.
+# A fork costs 0.1 s under emulation: what waits or counts is the compiled program `guest`.
+#
+#   SIDE  a, b, or r (the router of three); with one machine a
+#   N     number of machines
+#   DEV NETDEV SELF PEER SELF6 PEER6   this end's rxe device, its netdev and addresses
+# With one machine both ends are in it: DEV_B, NETDEV_B are the other end's, at address PEER.
+
+wait_seconds=${wait_seconds:-90}
+
+set_addresses() {
+	DEV=rxe0
+	case $N$SIDE in
+	1a) NETDEV=va NETDEV_B=vb DEV=rxe_a DEV_B=rxe_b SELF=10.77.0.1 PEER=10.77.0.2 ;;
+	2a) NETDEV=eth0 SELF=10.77.0.1 PEER=10.77.0.2 SELF6=fd77::1 PEER6=fd77::2 ;;
+	2b) NETDEV=eth0 SELF=10.77.0.2 PEER=10.77.0.1 SELF6=fd77::2 PEER6=fd77::1 ;;
+	3a) NETDEV=eth0 SELF=10.77.1.1 PEER=10.77.2.2 ;;
+	3b) NETDEV=eth0 SELF=10.77.2.2 PEER=10.77.1.1 ;;
+	3r) NETDEV=eth0 NETDEV_B=eth1 DEV= ;;
+	esac
+	export DEV DEV_B NETDEV NETDEV_B SELF PEER SELF6 PEER6
+}
+set_addresses
+
+# Two ends in one network: routing by outgoing interface keeps the kernel from the short cut.
+set_up_one() {
+	modprobe veth
+	ip link add va type veth peer name vb
+	for i in va vb; do
+		sysctl -qw net.ipv4.conf.$i.accept_local=1 net.ipv4.conf.$i.rp_filter=0 \
+			net.ipv4.conf.$i.arp_ignore=1 net.ipv6.conf.$i.disable_ipv6=1
+		ip link set $i up
+	done
+	sysctl -qw net.ipv4.conf.all.rp_filter=0
+	ip addr add 10.77.0.1/24 dev va
+	ip addr add 10.77.0.2/24 dev vb
+	ip rule add pref 100 lookup local
+	ip rule add pref 10 oif va lookup 10
+	ip rule add pref 11 oif vb lookup 11
+	ip rule del pref 0
+	ip route add 10.77.0.0/24 dev va src 10.77.0.1 table 10
+	ip route add 10.77.0.0/24 dev vb src 10.77.0.2 table 11
+	rdma link add rxe_a type rxe netdev va
+	rdma link add rxe_b type rxe netdev vb
+}
+
+set_up_network() {
+	ip link set lo up
+	case $N$SIDE in
+	1a) set_up_one ;;
+	2?)
+		# Duplicate address detection is done by who chose the addresses.
+		sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.eth0.accept_dad=0 \
+			net.ipv6.conf.eth0.router_solicitations=0
+		ip link set eth0 up
+		ip addr add "$SELF/24" dev eth0
+		ip addr add "$SELF6/64" dev eth0
+		rdma link add rxe0 type rxe netdev eth0
+		;;
+	3r)
+		sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0
+		ip addr add 10.77.1.9/24 dev eth0
+		ip addr add 10.77.2.9/24 dev eth1
+		ip link set eth0 up
+		ip link set eth1 up
+		;;
+	3?)
+		sysctl -qw net.ipv6.conf.eth0.disable_ipv6=1
+		ip link set eth0 up
+		ip addr add "$SELF/24" dev eth0
+		ip route add default via "${SELF%.*}.9"
+		rdma link add rxe0 type rxe netdev eth0
+		;;
+	esac
+}
+
+# barrier NAME: until every machine has come to it
+barrier() {
+	[ "$N" = 1 ] && return 0
+	: >"$SHARE/barrier.$1.$SIDE"
+	case $N in
+	2) guest wait "$wait_seconds" "$SHARE/barrier.$1.a" "$SHARE/barrier.$1.b" ;;
+	3) guest wait "$wait_seconds" "$SHARE/barrier.$1.a" "$SHARE/barrier.$1.b" "$SHARE/barrier.$1.r" ;;
+	esac
+}
+
+# --- scenarios ---------------------------------------------------------------------------------
+# begin NAME KIND, commands, finish: both ends capture with rdmadump and with tcpdump beside it, and
+# all that was seen and counted goes to $SHARE/NAME. KIND tells who checks it what must hold:
+# `arrives=SIDES`, where all that is captured was sent by rxe or handed to it; `accepts=SIDES`, where
+# rxe also took it all: not what comes to a QP in error, or to one whose program has ended.
+
+# remember FILE: the counters; with VM_RECORD=1 also what the rest of the kernel says
+remember() {
+	guest counters "$1"
+	[ "${VM_RECORD-}" = 1 ] || return 0
+	{
+		echo "# rdma statistic show"
+		rdma statistic show
+		echo "# rdma resource show"
+		rdma resource show
+		echo "# ip -s link"
+		ip -s link show dev "$NETDEV"
+		echo "# tc -s qdisc"
+		tc -s qdisc show dev "$NETDEV"
+		echo "# snmp"
+		grep -E '^(Ip|Udp):' /proc/net/snmp
+	} >>"$1" 2>&1
+}
+
+begin() {
+	name=$1
+	failures=0 step=0
+	dir=/tmp/$name
+	log=$dir/log
+	mkdir -p "$dir" "$SHARE/$name"
+	: >"$log"
+	echo "$2" >"$SHARE/$name/kind"
+	if [ -n "$DEV" ]; then
+		# Immediate: what is in a block of its ring tcpdump would leave there at its end.
+		tcpdump -i "$NETDEV" -w "$dir/tcpdump.pcap" --time-stamp-precision=nano -B 32768 \
+			--immediate-mode -Z root 2>"$dir/tcpdump.log" &
+		tcpdump_pid=$!
+		rdmadump -d "$DEV" -w "$dir/rdmadump.pcapng" --json >"$dir/report.json" \
+			2>"$dir/rdmadump.log" &
+		rdmadump_pid=$!
+		guest text 60 "$dir/tcpdump.log" "listening on"
+		guest text 60 "$dir/rdmadump.log" "capturing on"
+		remember "$dir/before"
+	fi
+	barrier "$name.begin"
+	exec 3>&1 >>"$log" 2>&1
+}
+
+finish() {
+	exec >&3 2>&1 3>&-
+	barrier "$name.end"
+	guest quiet 60
+	barrier "$name.quiet"
+	if [ -n "$DEV" ]; then
+		remember "$dir/after"
+		kill -TERM "$tcpdump_pid" "$rdmadump_pid"
+		wait "$tcpdump_pid"
+		wait "$rdmadump_pid"
+		echo $? >"$dir/exit"
+	fi
+	echo "$failures" >"$dir/failures"
+	for f in "$dir"/*; do
+		set -- "$@" "$f"
+	done
+	# Names like a.log: one directory holds both ends.
+	for f in "$@"; do
+		mv "$f" "$SHARE/$name/$SIDE.${f##*/}"
+	done
+	echo "$name: done, $failures failures"
+}
+
+# run COMMAND...: as it stands, with a note of it and of its status
+run() {
+	echo "[$(cut -d' ' -f1 /proc/uptime)] $SIDE\$ $*"
+	"$@"
+	status=$?
+	echo "rc=$status"
+	[ "$status" = 0 ] || failures=$((failures + 1))
+	return $status
+}
+
+# pair PORT SERVER CLIENT: the one at a, the other at b once a listens on the TCP port; "cm": on any
+# port of the RDMA CM
+pair() {
+	step=$((step + 1))
+	ready=$SHARE/$name/listens.$step
+	if [ "$SIDE" = a ]; then
+		# shellcheck disable=SC2086 # a command line
+		run timeout 60 $2 &
+		server_pid=$!
+		if [ "$1" = cm ]; then
+			until rdma resource show cm_id | grep -q LISTEN; do :; done
+		else
+			guest listen 30 "$1"
+		fi
+		: >"$ready"
+		wait "$server_pid" || failures=$((failures + 1))
+	elif [ "$SIDE" = b ]; then
+		guest wait 60 "$ready"
+		# shellcheck disable=SC2086 # a command line
+		run timeout 60 $3
+	fi
+}
+
+# both ARGUMENTS-OF-A -- ARGUMENTS-OF-B: of `traffic`
+both() {
+	step=$((step + 1))
+	mine=
+	case $SIDE in
+	a) for word in "$@"; do
+		[ "$word" = -- ] && break
+		mine="$mine $word"
+	done ;;
+	b) passed=
+		for word in "$@"; do
+			[ -z "$passed" ] || mine="$mine $word"
+			[ "$word" = -- ] && passed=1
+		done ;;
+	*) return 0 ;;
+	esac
+	# shellcheck disable=SC2086 # a command line
+	run timeout 60 traffic -d "$DEV" -x "$SHARE/$name/t$step" $mine
+}
+
+# on SIDE COMMAND...
+on() {
+	[ "$SIDE" = "$1" ] || return 0
+	shift
+	run "$@"
+}

@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# What one machine with two rxe devices can show: what the kernel refuses and how it is told, who
+# may capture, a netdev that vanishes. Prints "ok NAME" and "not ok NAME" for tests/vm/suite.sh.
+# shellcheck source=tests/vm/lib.sh
+. /lib.sh
+
+judge() { # STATUS NAME FILE: a file that tells why not
+	if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
+	sed 's/^/# /' "$3"
+}
+
+# told STATUS TEXT NAME COMMAND...: it ends so and says that
+told() {
+	wanted=$1 text=$2 what=$3
+	shift 3
+	timeout 30 "$@" >/tmp/told 2>&1
+	status=$?
+	echo "exit status $status" >>/tmp/told
+	[ "$status" = "$wanted" ] && grep -q "$text" /tmp/told
+	judge $? "$what" /tmp/told
+}
+
+# Both ends of the same traffic.
+traffic_here() {
+	timeout 60 traffic -s a -d "$DEV" -l "$SELF" -x "/tmp/$1" -r 10 >/tmp/here.a 2>&1 &
+	timeout 60 traffic -s b -d "$DEV_B" -l "$PEER" -x "/tmp/$1" send:3000:10 read:3000:5 >/tmp/here.b 2>&1
+	judge $? "$1: the traffic itself" /tmp/here.b
+	wait $!
+}
+
+# told_nobody STATUS TEXT NAME OPTIONS-OF-SETPRIV COMMAND...
+told_nobody() {
+	wanted=$1 text=$2 what=$3
+	shift 3
+	told "$wanted" "$text" "$what" setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+
+rdmadump list --json >"$SHARE/list.json"
+told 0 "netdev only: software RoCE" "list says what can be captured" rdmadump list
+told 2 "Operation not supported" "the sniffer is refused: by what name" \
+	rdmadump -d "$DEV" --sniffer -w /tmp/refused.pcapng
+[ ! -e /tmp/refused.pcapng ]
+judge $? "the sniffer is refused: no file is left" /tmp/told
+told_nobody 2 "CAP_NET_RAW" "nobody may not capture, and is told what that needs" \
+	rdmadump -d "$DEV" -w /tmp/refused.pcapng
+chmod 666 /dev/infiniband/uverbs*
+told_nobody 2 "CAP_NET_RAW" "nobody may not ask for the sniffer, and is told what that needs" \
+	rdmadump -d "$DEV" --sniffer -b 4 -w /tmp/refused.pcapng
+told_nobody 0 "0 frames" "with CAP_NET_RAW alone he may" \
+	--inh-caps +net_raw --ambient-caps +net_raw rdmadump -d "$DEV" -w /dev/null -a duration:1
+told 0 "capturing on $DEV port 1 ($NETDEV, soft RoCE" "the netdev's name finds the device" \
+	rdmadump -i "$NETDEV" -w /dev/null -a duration:1
+
+begin veth accepts=a
+traffic_here veth >&3
+finish
+
+# The netdev goes, and its rxe with it: what was captured stays, the rest is told.
+begin removed none
+traffic_here removed >&3
+guest counters "$dir/after"
+guest quiet 30
+ip link del "$NETDEV"
+wait "$rdmadump_pid"
+echo $? >"$dir/exit"
+kill -TERM "$tcpdump_pid" 2>/dev/null
+wait "$tcpdump_pid"
+exec >&3 2>&1 3>&-
+[ "$(cat "$dir/exit")" = 4 ] && grep -q "netdev '$NETDEV': it was removed" "$dir/rdmadump.log"
+judge $? "a netdev that vanishes ends the capture with status 4 and says so" "$dir/rdmadump.log"
+echo 0 >"$dir/failures"
+for f in "$dir"/*; do mv "$f" "$SHARE/removed/a.${f##*/}"; done
+rm /tmp/refused.pcapng 2>/dev/null
+told 2 "no RDMA device found" "the device is gone with it" rdmadump -d "$DEV" -w /tmp/refused.pcapng

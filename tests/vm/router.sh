@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# The scenarios of two machines with a router between them that treats their frames badly, so that
+# the two ends see different things. Both count all that they themselves see.
+# shellcheck source=tests/vm/lib.sh
+. /lib.sh
+
+all="routed router_loss router_reorder router_duplicate"
+
+# towards END ...: what the router does to what it sends there
+towards() {
+	if [ "$1" = a ]; then out=eth0; else out=eth1; fi
+	shift
+	on r tc qdisc replace dev $out root netem "$@"
+}
+kindly() {
+	barrier "$name.ran"
+	on r tc qdisc del dev eth0 root
+	on r tc qdisc del dev eth1 root
+}
+
+routed() {
+	begin routed "arrives=ab accepts=ab ends=same"
+	both -r 12 -- send:4000:12 write:3000:6 read:5000:6 fadd:8:6
+	finish
+}
+
+router_loss() {
+	begin router_loss "arrives=ab accepts=ab ends=apart"
+	towards a loss 6%
+	towards b loss 6%
+	barrier router_loss.set
+	both -r 30 -t 14 -- -t 14 -p 8 send:4000:30 write:6000:20 read:6000:15 fadd:8:20
+	kindly
+	finish
+}
+
+router_reorder() {
+	begin router_reorder "arrives=ab accepts=ab ends=same"
+	towards a delay 3ms reorder 70% 30%
+	towards b delay 3ms reorder 70% 30%
+	barrier router_reorder.set
+	both -r 20 -t 17 -- -t 17 -p 4 send:4000:12 write:6000:8 read:6000:8
+	kindly
+	finish
+}
+
+router_duplicate() {
+	begin router_duplicate "arrives=ab accepts=ab ends=apart"
+	towards a duplicate 15%
+	towards b duplicate 15% loss 3%
+	barrier router_duplicate.set
+	both -r 30 -t 14 -- -t 14 -p 8 send:4000:30 write:6000:20 read:6000:15
+	kindly
+	finish
+}
+
+if [ "$SIDE" != r ]; then ping -c 1 -W 5 "$PEER" >/dev/null; fi
+barrier ping
+[ "${1-}" != record ] || { VM_RECORD=1 && shift; }
+# shellcheck disable=SC2086 # a list of names
+[ $# -gt 0 ] || set -- $all
+for scenario in "$@"; do
+	$scenario
+done

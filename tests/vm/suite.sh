@@ -1,0 +1,162 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# rdmadump on a real kernel: in every scenario of pair.sh, router.sh and one.sh its frames are those
+# of the tcpdump beside it, byte for byte, and as many as the kernel's rxe counted. What is compared
+# is read by libpcap alone. VM_QUICK=1: two machines and some scenarios only.
+# Expects what tests/tap.sh expects, and VM_BIN.
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/tap.sh
+. "$here/../tap.sh"
+# shellcheck source=tests/vm/vm.sh
+. "$here/vm.sh"
+
+vm_prepare || skip_all "$vm_why"
+
+# Frames that the kernel sends by itself at any time, in no scenario's account.
+noise='not (ether[0] & 1 = 1 and not udp port 4791) and not arp and not icmp6 and not (vlan and arp)'
+roce='udp port 4791 or (vlan and udp port 4791)'
+scenarios=0 compared=0
+
+# What a scenario must have brought onto the wire at both ends: a filter of tcpdump.
+declare -A must_see=(
+	[rc_send]='udp[8] = 0x04' [perftest]='udp[8] = 0x14'
+	[uc]='udp[8] = 0x20' [ud]='udp[8] = 0x64' [multicast]='dst host 239.7.7.7 and udp[8] = 0x65'
+	[srq]='udp[8] = 0x09' [rping]='udp[8] = 0x64' [cm_reject]='udp[8] = 0x64'
+	[ipv6]='ip6 and udp port 4791' [vlan]='vlan 100 and udp port 4791'
+	[mtu]='udp port 4791 and greater 4096' [many_qps]='udp[8] = 0x14'
+	[bad_rkey]='udp[8] = 0x11 and udp[20] = 0x62' [not_allowed]='udp[8] = 0x11 and udp[20] = 0x61'
+	[too_long]='udp[8] = 0x11 and udp[20] = 0x63' [rnr_exhausted]='udp[8] = 0x11 and udp[20] = 0x2e'
+	[retry_exhausted]='udp[8] = 0x0c' [imm_inv]='udp[8] = 0x03' [write_loss]='udp[8] = 0x11 and udp[20] = 0x60'
+	[read_loss]='udp[8] = 0x0e' [atomic_loss]='udp[8] = 0x13' [uc_loss]='udp[8] = 0x26'
+	[delay]='udp[8] = 0x0c' [duplicate]='udp[8] = 0x00' [corrupt]='udp[8] = 0x00'
+	[read_reorder]='udp[8] = 0x0e' [write_reorder]='udp[8] = 0x06' [nvme]='udp[8] = 0x08'
+	[link_flap]='udp[8] = 0x02' [veth]='udp[8] = 0x0c' [removed]='udp[8] = 0x0c'
+	[routed]='udp[8] = 0x14' [router_loss]='udp[8] = 0x11 and udp[20] = 0x60'
+	[router_reorder]='udp[8] = 0x0c' [router_duplicate]='udp[8] = 0x0c'
+)
+
+# hash FILE FILTER: "frames bytes hash" of the frames that pass
+hash() {
+	tcpdump -r "$1" -w "$tmp/filtered.pcap" "$2" 2>/dev/null
+	"$SOFTHCA_FRAMES" --hash "$tmp/filtered.pcap"
+}
+
+frames() { hash "$@" | cut -d' ' -f1; }
+
+# counted FILE DEVICE: packets that rxe sent and took; "udp" for what was handed to it instead.
+counted() {
+	awk -v d="$2" -v udp="${3-}" '
+		$1 == "hw" && $2 == d && $3 == "sent_pkts" {n += $4}
+		$1 == "hw" && $2 == d && $3 == "rcvd_pkts" && !udp {n += $4}
+		$1 == "udp" && udp {n += $3}
+		END {print n + 0}' "$1"
+}
+
+grown() { echo $(($(counted "$1.after" "$2" "${3-}") - $(counted "$1.before" "$2" "${3-}"))); }
+
+# holds KIND WHAT SIDE
+holds() { [[ " $1 " =~ " $2="[ab]*$3 || " $1 " =~ " $2="$3 ]]; }
+
+# What the program says of itself, and what would be right.
+account() {
+	jq -r '"\(.sources[0].kind) delivered \(.frames.delivered) written \(.frames.written) dropped " +
+		"\(.frames.dropped.buffer_full + .frames.dropped.output) lost \(.lost_before_us.frames) " +
+		"known \(.lost_before_us.known) by \(.ended_by)"' "$1"
+}
+
+# check_end DIRECTORY NAME SIDE KIND
+check_end() {
+	local at=$1/$3 name="$2, $3" device all ours n end=signal
+	[ "$2" != removed ] || end=fault
+	device=$(jq -r '.sources[0].device' "$at.report.json" 2>/dev/null)
+	ours=$(hash "$at.rdmadump.pcapng" "$noise")
+	is "$name: the frames of tcpdump" "$ours" "$(hash "$at.tcpdump.pcap" "$noise")"
+	compared=$((compared + ${ours%% *}))
+	n=$(frames "$at.rdmadump.pcapng" "$roce")
+	if holds "$4" arrives "$3"; then
+		is "$name: as many RoCE frames as rxe sent and was given" "$n" "$(grown "$at" "$device" udp)"
+	fi
+	if holds "$4" accepts "$3"; then
+		is "$name: as many RoCE frames as sent_pkts and rcvd_pkts" "$n" "$(grown "$at" "$device")"
+	fi
+	[ "$(frames "$at.rdmadump.pcapng" "${must_see[$2]}")" -gt 0 ]
+	ok "$name: what it is about is among them (${must_see[$2]})"
+	all=$("$SOFTHCA_FRAMES" --hash "$at.rdmadump.pcapng" | cut -d' ' -f1)
+	is "$name: its own account" "$(account "$at.report.json")" \
+		"netdev delivered $all written $all dropped 0 lost 0 known true by $end"
+	is "$name: the programs did what they should" "$(cat "$at.failures")" 0
+	[ "$(cat "$at.failures")" = 0 ] || sed 's/^/# /' "$at.log"
+}
+
+# check_scenarios SHARE NAME...
+check_scenarios() {
+	local share=$1 name side kind
+	shift
+	for name in "$@"; do
+		kind=$(cat "$share/$name/kind" 2>/dev/null)
+		if [ -z "$kind" ] || [ -z "${must_see[$name]-}" ]; then
+			false
+			ok "$name: it ran and is known"
+			continue
+		fi
+		scenarios=$((scenarios + 1))
+		for side in a b; do
+			[ "$side" = b ] && [ ! -e "$share/$name/b.failures" ] && [ "${lone-}" = 1 ] && continue
+			check_end "$share/$name" "$name" "$side" "$kind"
+		done
+		case $kind in
+		*ends=apart)
+			[ "$(frames "$share/$name/a.rdmadump.pcapng" "$roce")" != \
+				"$(frames "$share/$name/b.rdmadump.pcapng" "$roce")" ]
+			ok "$name: the ends saw different things"
+			;;
+		*ends=same)
+			is "$name: the ends saw as many" "$(frames "$share/$name/a.rdmadump.pcapng" "$roce")" \
+				"$(frames "$share/$name/b.rdmadump.pcapng" "$roce")"
+			;;
+		esac
+	done
+}
+
+# names SCRIPT: the scenarios that it says are all
+names() { awk -v RS='"' 'found {print; exit} /(^|\n)all=$/ {found = 1}' "$1"; }
+
+# machines N SECONDS SCRIPT [ARGUMENTS...]: boots and leaves what was seen in $tmp/N
+machines() {
+	local n=$1 seconds=$2 script=$3
+	shift 3
+	"$here/run" -n "$n" -t "$seconds" -x "$RDMADUMP" -o "$tmp/$n" "$here/$script" "$@" \
+		>"$tmp/$n.out" 2>&1
+	ok "$n machine(s) ran $script" "$tmp/$n.out"
+}
+
+export VM_BIN
+if [ -n "${VM_QUICK-}" ]; then
+	wanted="rc_send bad_rkey write_loss"
+else
+	wanted=$(names "$here/pair.sh")
+fi
+# shellcheck disable=SC2086 # a list of names
+machines 2 "${VM_SECONDS:-400}" pair.sh $wanted
+# shellcheck disable=SC2086 # a list of names
+check_scenarios "$tmp/2" $wanted
+
+if [ -z "${VM_QUICK-}" ]; then
+	machines 3 "${VM_SECONDS:-400}" router.sh
+	# shellcheck disable=SC2046 # a list of names
+	check_scenarios "$tmp/3" $(names "$here/router.sh")
+
+	machines 1 "${VM_SECONDS:-400}" one.sh
+	# Its own verdicts, and at least as many as it had when this was written.
+	while IFS= read -r line; do
+		case $line in
+		"a: ok "*) true; ok "one machine: ${line#a: ok }" ;;
+		"a: not ok "*) false; ok "one machine: ${line#a: not ok }" ;;
+		esac
+	done <"$tmp/1.out"
+	[ "$(grep -cE '^a: (not )?ok ' "$tmp/1.out")" -ge 11 ]
+	ok "one machine: every verdict was given" "$tmp/1.out"
+	lone=1 check_scenarios "$tmp/1" veth removed
+fi
+echo "# $scenarios scenarios on a real kernel, $compared frames compared"
+tap_done
