@@ -32,7 +32,7 @@ hash_of() {
 }
 
 # Some hold TCP that the kernel had merged to 64 KiB, more than the model's port should carry
-for capture in "$TEST_DATA"/roce/*/[ab].pcap.zst; do
+for capture in "$TEST_DATA"/roce/*/a.pcap.zst "$TEST_DATA"/roce/[0-3]*/b.pcap.zst; do
 	name=$(basename "$(dirname "$capture")")/$(basename "$capture" .pcap.zst)
 	zstd -q -d -f -o "$tmp/in.pcap" "$capture"
 	want=$("$SOFTHCA_FRAMES" --hash "$tmp/in.pcap")
