@@ -92,6 +92,8 @@ barrier() {
 # `arrives=SIDES`, where all that is captured was sent by rxe or handed to it; `accepts=SIDES`, where
 # rxe also took it all: not what comes to a QP in error, or to one whose program has ended.
 
+name=. step=0 failures=0
+
 # remember FILE: the counters; with VM_RECORD=1 also what the rest of the kernel says
 remember() {
 	guest counters "$1"

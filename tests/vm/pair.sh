@@ -170,7 +170,7 @@ imm_inv() {
 write_loss() {
 	begin write_loss "arrives=a accepts=a"
 	netem b loss 4%
-	both -r 30 -t 14 -- -t 14 -p 8 write:8000:30 send:4000:20
+	both -r 30 -t 16 -- -t 16 -p 8 write:8000:30 send:4000:20
 	no_netem b
 	finish
 }
@@ -178,7 +178,7 @@ write_loss() {
 read_loss() {
 	begin read_loss "arrives=b accepts=b"
 	netem a loss 4%
-	both -t 14 -- -t 14 -p 4 read:8000:30
+	both -t 16 -- -t 16 -p 4 read:8000:30
 	no_netem a
 	finish
 }
@@ -187,7 +187,7 @@ atomic_loss() {
 	begin atomic_loss none
 	netem a loss 4%
 	netem b loss 4%
-	both -t 14 -- -t 14 -p 4 cas:8:60 fadd:8:60
+	both -t 16 -- -t 16 -p 4 cas:8:60 fadd:8:60
 	no_netem a
 	no_netem b
 	finish
@@ -214,7 +214,7 @@ delay() {
 duplicate() {
 	begin duplicate "arrives=a accepts=a"
 	netem b duplicate 10%
-	both -r 40 -t 14 -- -t 14 send:3000:40 write:5000:20 read:3000:20
+	both -r 40 -t 16 -- -t 16 send:3000:40 write:5000:20 read:3000:20
 	no_netem b
 	finish
 }
@@ -222,7 +222,7 @@ duplicate() {
 corrupt() {
 	begin corrupt none
 	netem b corrupt 3%
-	both -r 40 -t 14 -- -t 14 send:3000:40 write:5000:20
+	both -r 40 -t 16 -- -t 16 send:3000:40 write:5000:20
 	no_netem b
 	finish
 }

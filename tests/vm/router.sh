@@ -30,7 +30,7 @@ router_loss() {
 	towards a loss 6%
 	towards b loss 6%
 	barrier router_loss.set
-	both -r 30 -t 14 -- -t 14 -p 8 send:4000:30 write:6000:20 read:6000:15 fadd:8:20
+	both -r 30 -t 16 -- -t 16 -p 8 send:4000:30 write:6000:20 read:6000:15 fadd:8:20
 	kindly
 	finish
 }
@@ -50,7 +50,7 @@ router_duplicate() {
 	towards a duplicate 15%
 	towards b duplicate 15% loss 3%
 	barrier router_duplicate.set
-	both -r 30 -t 14 -- -t 14 -p 8 send:4000:30 write:6000:20 read:6000:15
+	both -r 30 -t 16 -- -t 16 -p 8 send:4000:30 write:6000:20 read:6000:15
 	kindly
 	finish
 }
