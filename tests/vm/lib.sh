@@ -90,7 +90,9 @@ barrier() {
 # begin NAME KIND, commands, finish: both ends capture with rdmadump and with tcpdump beside it, and
 # all that was seen and counted goes to $SHARE/NAME. KIND tells who checks it what must hold:
 # `arrives=SIDES`, where all that is captured was sent by rxe or handed to it; `accepts=SIDES`, where
-# rxe also took it all: not what comes to a QP in error, or to one whose program has ended.
+# rxe also took it all: not what comes to a QP in error, or to one whose program has ended;
+# `ends=same` or `ends=apart`: whether they see as many frames; `drops=SIDES`: where rdmadump must
+# have lost frames, and know how many.
 
 name=. step=0 failures=0
 
@@ -125,7 +127,8 @@ begin() {
 		tcpdump -i "$NETDEV" -w "$dir/tcpdump.pcap" --time-stamp-precision=nano -B 32768 \
 			--immediate-mode -Z root 2>"$dir/tcpdump.log" &
 		tcpdump_pid=$!
-		rdmadump -d "$DEV" -w "$dir/rdmadump.pcapng" --json >"$dir/report.json" \
+		# shellcheck disable=SC2086 # options
+		rdmadump -d "$DEV" ${capture_options-} -w "$dir/rdmadump.pcapng" --json >"$dir/report.json" \
 			2>"$dir/rdmadump.log" &
 		rdmadump_pid=$!
 		guest text 60 "$dir/tcpdump.log" "listening on"

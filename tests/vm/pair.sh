@@ -8,7 +8,7 @@
 
 all="rc_send perftest uc ud multicast srq rping cm_reject ipv6 vlan mtu many_qps bad_rkey not_allowed
 	too_long rnr_exhausted retry_exhausted imm_inv write_loss read_loss atomic_loss uc_loss delay
-	duplicate corrupt read_reorder write_reorder nvme link_flap"
+	duplicate corrupt read_reorder write_reorder nvme link_flap overrun"
 
 exact="arrives=ab accepts=ab"
 ends_early="arrives=ab" # a program may be gone before the last acknowledge comes to it
@@ -287,7 +287,7 @@ nvme() {
 	finish
 }
 
-# tcpdump ends when its netdev goes down: rdmadump must not.
+# A capture outlives it.
 link_flap() {
 	begin link_flap "$exact"
 	both -r 10 -- send:2000:10
@@ -300,7 +300,20 @@ link_flap() {
 	finish
 }
 
-ping -c 1 -W 5 "$PEER" >/dev/null # both know the other's MAC address from here on
+# A ring of 256 KiB, and a program that does not look at it: what is missing must be what it says.
+overrun() {
+	capture_options="-B 256"
+	begin overrun drops=ab
+	capture_options=
+	kill -STOP "$rdmadump_pid"
+	both -r 80 -- send:8000:80
+	kill -CONT "$rdmadump_pid"
+	finish
+}
+
+# No question for MAC addresses in between.
+ping -c 1 -W 5 "$PEER" >/dev/null
+ip neigh replace "$PEER" lladdr "52:54:00:77:00:0${PEER##*.}" nud permanent dev "$NETDEV"
 barrier ping
 [ "${1-}" != record ] || { VM_RECORD=1 && shift; }
 # shellcheck disable=SC2086 # a list of names

@@ -30,7 +30,7 @@ declare -A must_see=(
 	[read_loss]='udp[8] = 0x0e' [atomic_loss]='udp[8] = 0x13' [uc_loss]='udp[8] = 0x26'
 	[delay]='udp[8] = 0x0c' [duplicate]='udp[8] = 0x00' [corrupt]='udp[8] = 0x00'
 	[read_reorder]='udp[8] = 0x0e' [write_reorder]='udp[8] = 0x06' [nvme]='udp[8] = 0x08'
-	[link_flap]='udp[8] = 0x02' [veth]='udp[8] = 0x0c' [removed]='udp[8] = 0x0c'
+	[overrun]='udp[8] = 0x01' [link_flap]='udp[8] = 0x02' [veth]='udp[8] = 0x0c' [removed]='udp[8] = 0x0c'
 	[routed]='udp[8] = 0x14' [router_loss]='udp[8] = 0x11 and udp[20] = 0x60'
 	[router_reorder]='udp[8] = 0x0c' [router_duplicate]='udp[8] = 0x0c'
 )
@@ -62,6 +62,20 @@ account() {
 	jq -r '"\(.sources[0].kind) delivered \(.frames.delivered) written \(.frames.written) dropped " +
 		"\(.frames.dropped.buffer_full + .frames.dropped.output) lost \(.lost_before_us.frames) " +
 		"known \(.lost_before_us.known) by \(.ended_by)"' "$1"
+}
+
+# check_drops DIRECTORY SIDE NAME: what it has and what it says it lost are what tcpdump has.
+check_drops() {
+	local at=$1/$2 n lost
+	n=$(frames "$at.rdmadump.pcapng" "$roce")
+	lost=$(jq .lost_before_us.frames "$at.report.json")
+	[ "$lost" -gt 0 ]
+	ok "$3, $2: frames were lost ($lost)"
+	is "$3, $2: as many as tcpdump has more" "$lost" $(($(frames "$at.tcpdump.pcap" "$roce") - n))
+	is "$3, $2: the file has what the report says" "$(jq .frames.written "$at.report.json")" \
+		"$("$SOFTHCA_FRAMES" --hash "$at.rdmadump.pcapng" | cut -d' ' -f1)"
+	is "$3, $2: the programs did what they should" "$(cat "$at.failures")" 0
+	compared=$((compared + n))
 }
 
 # check_end DIRECTORY NAME SIDE KIND
@@ -102,7 +116,11 @@ check_scenarios() {
 		scenarios=$((scenarios + 1))
 		for side in a b; do
 			[ "$side" = b ] && [ ! -e "$share/$name/b.failures" ] && [ "${lone-}" = 1 ] && continue
-			check_end "$share/$name" "$name" "$side" "$kind"
+			if holds "$kind" drops "$side"; then
+				check_drops "$share/$name" "$side" "$name"
+			else
+				check_end "$share/$name" "$name" "$side" "$kind"
+			fi
 		done
 		case $kind in
 		*ends=apart)
@@ -156,6 +174,9 @@ if [ -z "${VM_QUICK-}" ]; then
 	done <"$tmp/1.out"
 	[ "$(grep -cE '^a: (not )?ok ' "$tmp/1.out")" -ge 11 ]
 	ok "one machine: every verdict was given" "$tmp/1.out"
+	is "one machine: list knows both devices" \
+		"$(jq -r '.devices[] | "\(.name) \(.driver) \(.ports[0].netdevs[0].name) \(.ports[0].capture.verdict)"' \
+			"$tmp/1/list.json" | tr '\n' ' ')" "rxe_a rdma_rxe va netdev rxe_b rdma_rxe vb netdev "
 	lone=1 check_scenarios "$tmp/1" veth removed
 fi
 echo "# $scenarios scenarios on a real kernel, $compared frames compared"
