@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define CLASS	    "/sys/class/infiniband"
+#define GONE	    "/share/gone" /* the host's word that a machine has died */
 #define TCP_LISTEN  0x0a
 #define QUIET_LOOKS 15 /* as many looks without a change, 20 ms apart */
 
@@ -34,12 +35,18 @@ static void pause_ms(long ms)
 	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
 }
 
-/* Calls `reached` until it is true; 1 after `seconds`. */
+/* Calls `reached` until it is true; 1 after `seconds`, or when another machine has died. */
 static int wait_until(const char *seconds, bool (*reached)(char **), char **args)
 {
 	uint64_t end = now_ms() + strtoull(seconds, NULL, 10) * 1000;
 
 	while (!reached(args)) {
+		if (access(GONE, F_OK) == 0) {
+			fprintf(stderr,
+				"guest: another machine has ended; no use in waiting for %s\n",
+				args[0]);
+			return 1;
+		}
 		if (now_ms() >= end) {
 			fprintf(stderr, "guest: waited %s s for %s\n", seconds, args[0]);
 			return 1;

@@ -76,13 +76,14 @@ set_up_network() {
 	esac
 }
 
-# barrier NAME: until every machine has come to it
+# barrier NAME: until every machine has come to it; the script ends if one does not
 barrier() {
 	[ "$N" = 1 ] && return 0
 	: >"$SHARE/barrier.$1.$SIDE"
+	set -- "$SHARE/barrier.$1"
 	case $N in
-	2) guest wait "$wait_seconds" "$SHARE/barrier.$1.a" "$SHARE/barrier.$1.b" ;;
-	3) guest wait "$wait_seconds" "$SHARE/barrier.$1.a" "$SHARE/barrier.$1.b" "$SHARE/barrier.$1.r" ;;
+	2) guest wait "$wait_seconds" "$1.a" "$1.b" || exit 97 ;;
+	3) guest wait "$wait_seconds" "$1.a" "$1.b" "$1.r" || exit 97 ;;
 	esac
 }
 
