@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* `rdmadump info`: what a support engineer asks first of a device, as text or JSON. */
+#include "info.h"
 #include "cli.h"
 #include "list_json.h"
-#include "sheet.h"
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QPS_SHOWN  64 /* more would scroll the rest away; JSON has all */
-#define GIDS_SHOWN 32
+#define GIDS_SHOWN 32 /* more would scroll the rest away; JSON has all */
 
 struct settings {
 	const char *sysroot, *device;
@@ -53,112 +52,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* What is being told, and how. */
-struct telling {
-	struct sheet *sheet;
-	const struct rd_info *info;
-	const struct rd_resources *resources; /* NULL: unknown */
-	const char *no_resources;	      /* why */
-	bool verbose;
-};
-
-/* Empty unless it is known. */
-static void text_if(bool known, char *buf, size_t size, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-static void text_if(bool known, char *buf, size_t size, const char *fmt, ...)
-{
-	va_list ap;
-
-	buf[0] = '\0';
-	if (!known)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(buf, size, fmt, ap);
-	va_end(ap);
-}
-
-/* ---- what to look at first ---- */
-
-static void found(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void found(json_t *list, const char *fmt, ...)
-{
-	char text[400];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	json_array_append_new(list, json_string(text));
-}
-
-static void find_pci(const struct rd_info *info, json_t *list)
-{
-	const struct rd_pci_link *pci = &info->pci;
-
-	if (pci->width && pci->width < pci->max_width)
-		found(list, "the PCI link has %u of %u lanes: look at slot, riser and bifurcation",
-			pci->width, pci->max_width);
-	if (isdigit((unsigned char)*pci->speed) && isdigit((unsigned char)*pci->max_speed) &&
-		rd_version_compare(pci->speed, pci->max_speed) < 0)
-		found(list, "the PCI link runs at %s, it could at %s: look at slot and BIOS",
-			pci->speed, pci->max_speed);
-}
-
-static const struct rd_firmware_version *find_version(
-	const struct rd_info *info, const char *name, int kind)
-{
-	for (size_t i = 0; i < info->n_firmware; i++)
-		if ((int)info->firmware[i].kind == kind && !strcmp(info->firmware[i].name, name))
-			return &info->firmware[i];
-	return NULL;
-}
-
-static void find_firmware(const struct rd_info *info, json_t *list)
-{
-	const struct rd_firmware_version *stored = find_version(info, "fw.version", RD_FW_STORED);
-	const struct rd_firmware_version *running = find_version(info, "fw.version", RD_FW_RUNNING);
-	const struct rd_device *d = info->device;
-
-	if (stored && running && rd_version_compare(stored->value, running->value))
-		found(list, "firmware %s runs, %s is stored: it starts with the next reset",
-			running->value, stored->value);
-	if (*d->fw && *info->verbs_fw && rd_version_compare(d->fw, info->verbs_fw))
-		found(list, "sysfs says firmware %s, the device %s", d->fw, info->verbs_fw);
-	if (*info->mlx5.psid && *d->board_id && strcmp(info->mlx5.psid, d->board_id))
-		found(list, "sysfs says PSID %s, the device %s", d->board_id, info->mlx5.psid);
-}
-
-static void find_modules(const struct rd_info *info, json_t *list)
-{
-	const struct rd_module *a = &info->modules[0], *b = &info->modules[1];
-
-	if (a->loaded && *b->name && !b->loaded)
-		found(list, "%s is loaded, %s is not: modprobe %s", a->name, b->name, b->name);
-	if (a->origin && b->origin && a->origin != b->origin)
-		found(list, "%s and %s are not from the same place", a->name, b->name);
-}
-
-static void find_ports(const struct rd_info *info, json_t *list)
-{
-	for (unsigned int i = 0; i < info->device->n_ports; i++) {
-		const struct rd_port *port = &info->device->ports[i];
-
-		if (*port->state && strcmp(port->state, "active"))
-			found(list, "port %u is %s%s%s", port->num, port->state,
-				*port->phys_state ? ", physically " : "", port->phys_state);
-	}
-}
-
 static void tell_findings(const struct telling *t)
 {
-	json_t *list = json_array();
-	size_t n;
+	json_t *list = rd_info_findings(t->info);
+	size_t n = json_array_size(list);
 
-	find_pci(t->info, list);
-	find_firmware(t->info, list);
-	find_modules(t->info, list);
-	find_ports(t->info, list);
-	n = json_array_size(list);
 	for (size_t i = 0; t->sheet->text && i < n; i++)
 		printf("! %s\n", json_string_value(json_array_get(list, i)));
 	sheet_json(t->sheet, "findings", list);
@@ -304,21 +202,21 @@ static void tell_pci(const struct telling *t)
 	}
 	sheet_section(t->sheet, "pci", "PCI");
 	sheet_text(t->sheet, "address", "address", d->pci);
-	text_if(vendor != 0, ids, sizeof(ids), "%04x:%04x", vendor, d->part_id);
+	rd_text_if(vendor != 0, ids, sizeof(ids), "%04x:%04x", vendor, d->part_id);
 	snprintf(text, sizeof(text), pci->subsystem_vendor ? "%s, subsystem %04x:%04x" : "%s", ids,
 		pci->subsystem_vendor, pci->subsystem_device);
 	sheet_value(t->sheet, "id", "ids", rd_json_text(ids), text);
-	text_if(pci->subsystem_vendor != 0, ids, sizeof(ids), "%04x:%04x", pci->subsystem_vendor,
+	rd_text_if(pci->subsystem_vendor != 0, ids, sizeof(ids), "%04x:%04x", pci->subsystem_vendor,
 		pci->subsystem_device);
 	sheet_json(t->sheet, "subsystem", rd_json_text(ids));
-	text_if(pci->width != 0, text, sizeof(text), "%s x%u of %s x%u", pci->speed, pci->width,
+	rd_text_if(pci->width != 0, text, sizeof(text), "%s x%u of %s x%u", pci->speed, pci->width,
 		pci->max_speed, pci->max_width);
 	sheet_value(t->sheet, "link", "link, of its best",
 		json_pack("{s:o, s:o, s:o, s:o}", "speed", rd_json_text(pci->speed), "width",
 			rd_json_number(pci->width), "max_speed", rd_json_text(pci->max_speed),
 			"max_width", rd_json_number(pci->max_width)),
 		text);
-	text_if(pci->numa_node >= 0, text, sizeof(text), "%d", pci->numa_node);
+	rd_text_if(pci->numa_node >= 0, text, sizeof(text), "%d", pci->numa_node);
 	sheet_value(t->sheet, "numa_node", "NUMA node",
 		pci->numa_node >= 0 ? json_integer(pci->numa_node) : json_null(), text);
 	sheet_text(t->sheet, "local_cpus", "CPUs near it", pci->cpus);
@@ -475,7 +373,7 @@ static void tell_speed(
 			*lanes ? " (" : "", lanes, *lanes ? ")" : "");
 	sheet_value(t->sheet, "bits_per_second", "rate", rd_json_number(speed), text);
 	sheet_json(t->sheet, "lanes", rd_json_text(lanes));
-	text_if(p->active_mtu != 0, text, sizeof(text), "%u of %u", p->active_mtu, p->max_mtu);
+	rd_text_if(p->active_mtu != 0, text, sizeof(text), "%u of %u", p->active_mtu, p->max_mtu);
 	sheet_value(t->sheet, "active_mtu", "RDMA MTU", rd_json_number(p->active_mtu), text);
 	sheet_json(t->sheet, "max_mtu", rd_json_number(p->max_mtu));
 }
@@ -524,79 +422,6 @@ static void tell_port(const struct telling *t, unsigned int i)
 	sheet_end(t->sheet);
 }
 
-/* ---- what is open ---- */
-
-static void tell_qp(const struct telling *t, const struct rd_qp_res *qp, json_t *list, bool show)
-{
-	char local[16], remote[16], sq[16], rq[16], owner[64], port[16];
-	const char *type = rd_qp_type_name(qp->type), *state = rd_qp_state_name(qp->state);
-
-	json_array_append_new(
-		list, json_pack("{s:i, s:I, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "port",
-			      (int)qp->port, "lqpn", (json_int_t)qp->lqpn, "type", type, "state",
-			      state, "rqpn", qp->has_rqpn ? json_integer(qp->rqpn) : json_null(),
-			      "sq_psn", qp->has_psn ? json_integer(qp->sq_psn) : json_null(),
-			      "rq_psn", qp->has_rqpn ? json_integer(qp->rq_psn) : json_null(),
-			      "pid", rd_json_number(qp->pid), "comm", rd_json_text(qp->comm)));
-	if (!show)
-		return;
-	text_if(qp->port != 0, port, sizeof(port), "%u", qp->port);
-	snprintf(local, sizeof(local), "0x%06x", qp->lqpn);
-	text_if(qp->has_rqpn, remote, sizeof(remote), "0x%06x", qp->rqpn);
-	text_if(qp->has_psn, sq, sizeof(sq), "%u", qp->sq_psn);
-	text_if(qp->has_rqpn, rq, sizeof(rq), "%u", qp->rq_psn);
-	if (qp->pid)
-		snprintf(owner, sizeof(owner), "%u (%s)", qp->pid, qp->comm);
-	else
-		text_if(*qp->comm != '\0', owner, sizeof(owner), "kernel (%s)", qp->comm);
-	sheet_cell(t->sheet, local);
-	sheet_cell(t->sheet, type);
-	sheet_cell(t->sheet, state);
-	sheet_cell(t->sheet, port);
-	sheet_cell(t->sheet, remote);
-	sheet_cell(t->sheet, sq);
-	sheet_cell(t->sheet, rq);
-	sheet_cell(t->sheet, owner);
-}
-
-static void tell_counts(const struct telling *t)
-{
-	static const struct {
-		const char *kind, *title;
-	} kinds[] = {{"qp", "QPs"}, {"cq", "CQs"}, {"mr", "MRs"}, {"pd", "PDs"},
-		{"cm_id", "connection ids"}, {"ctx", "user contexts"}, {"srq", "SRQs"}};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		uint64_t n;
-
-		if (rd_resources_count(t->resources, t->info->device->name, kinds[i].kind, &n))
-			sheet_number(t->sheet, kinds[i].kind, kinds[i].title, n);
-	}
-}
-
-static void tell_resources(const struct telling *t)
-{
-	static const char *const columns[] = {
-		"QP", "TYPE", "STATE", "PORT", "REMOTE QP", "SQ PSN", "RQ PSN", "OWNER"};
-	json_t *list = json_array();
-	size_t n = t->resources ? t->resources->n_qps : 0;
-
-	sheet_section(t->sheet, "resources", "Open now");
-	sheet_text(t->sheet, "unknown", "not known", t->no_resources);
-	sheet_section(t->sheet, "counts", "");
-	if (t->resources)
-		tell_counts(t);
-	sheet_end(t->sheet);
-	sheet_table(t->sheet, columns, 8);
-	for (size_t i = 0; i < n; i++)
-		tell_qp(t, &t->resources->qps[i], list, i < QPS_SHOWN || t->verbose);
-	sheet_table_end(t->sheet);
-	if (t->sheet->text && n > QPS_SHOWN && !t->verbose)
-		printf("  %zu more: -v or --json\n", n - QPS_SHOWN);
-	sheet_json(t->sheet, "qps", list);
-	sheet_end(t->sheet);
-}
-
 static void tell(const struct telling *t)
 {
 	const struct rd_info *info = t->info;
@@ -623,7 +448,7 @@ static void tell(const struct telling *t)
 	sheet_section(t->sheet, "provider", "Limits and features of the provider");
 	tell_attrs(t, &info->provider_attrs, true);
 	sheet_end(t->sheet);
-	tell_resources(t);
+	rd_info_tell_open(t);
 	sheet_section(t->sheet, "not_asked", "Not asked");
 	sheet_text(t->sheet, "verbs", "verbs", info->closed_why);
 	sheet_end(t->sheet);

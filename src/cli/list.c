@@ -343,6 +343,13 @@ static int print_devices(
 	return 0;
 }
 
+/* Only the JSON tells all GIDs, of which there may be thousands. */
+static int load(struct rd_devices *devices, const struct settings *settings, struct rd_error *err)
+{
+	return settings->json ? rd_devices_load(devices, settings->sysroot, err)
+			      : rd_devices_glance(devices, settings->sysroot, err);
+}
+
 int rd_cmd_list(int argc, char **argv)
 {
 	static const struct argp argp = {.options = options,
@@ -356,8 +363,7 @@ int rd_cmd_list(int argc, char **argv)
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &settings))
 		return RD_CLASS_USAGE;
-	/* Only the JSON tells all GIDs, of which there may be thousands. */
-	if ((settings.json ? rd_devices_load : rd_devices_glance)(&devices, settings.sysroot, &err))
+	if (load(&devices, &settings, &err))
 		return rd_cli_fail(&err);
 	if (print_devices(&devices, &settings, &err))
 		status = rd_cli_fail(&err);

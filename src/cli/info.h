@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The parts of what `info` tells. */
+#ifndef RDMADUMP_CLI_INFO_H
+#define RDMADUMP_CLI_INFO_H
+
+#include "sheet.h"
+#include <rdmadump/info.h>
+#include <rdmadump/resource.h>
+
+/* What is being told, and how. */
+struct telling {
+	struct sheet *sheet;
+	const struct rd_info *info;
+	const struct rd_resources *resources; /* NULL: unknown */
+	const char *no_resources;	      /* why */
+	bool verbose;
+};
+
+/* What deserves a look, as an array of sentences (info_findings.c). */
+json_t *rd_info_findings(const struct rd_info *info);
+
+/* What is open on the device (info_open.c). */
+void rd_info_tell_open(const struct telling *t);
+
+/* Like snprintf(), but empty unless it is known. */
+void rd_text_if(bool known, char *buf, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif
