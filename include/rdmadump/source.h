@@ -16,6 +16,25 @@
 
 struct rd_source;
 
+/* Whose clock stamps the frames; the names are those of tcpdump (pcap-tstamp(7)). */
+enum rd_stamp_type {
+	RD_STAMPS_AUTO, /* adapter where the device can, else host */
+	RD_STAMPS_HOST,
+	RD_STAMPS_ADAPTER,
+	RD_STAMPS_ADAPTER_UNSYNCED,
+	RD_STAMP_TYPES,
+};
+struct rd_stamp_name {
+	const char *name, *help;
+};
+extern const struct rd_stamp_name rd_stamp_types[RD_STAMP_TYPES];
+
+/* What a device has of one type. */
+struct rd_stamp_choice {
+	const char *clock; /* "hardware clock (PTP)"; NULL: nothing */
+	const char *why;   /* and then why not, as a clause: "its clock cannot be read" */
+};
+
 /* What a source knows of itself. Counts are frames since start(). */
 struct rd_source_stats {
 	uint64_t lost;	       /* lost before us: sum over `loss`, 0 if it cannot be known */
@@ -71,6 +90,12 @@ struct rd_source_ops {
 	 * nothing is said.
 	 */
 	bool (*iface_stats)(struct rd_source *s, unsigned int i, struct rd_iface_stats *stats);
+	/*
+	 * Asked before a receive() that then finds nothing: no later frame has an older stamp. 0:
+	 * not known yet. From the thread that receives. A source that has it may receive in one
+	 * thread while another calls stop().
+	 */
+	uint64_t (*horizon)(struct rd_source *s);
 };
 
 struct rd_source {
@@ -99,11 +124,18 @@ struct rd_verbs_config {
 	unsigned int log2_buffers; /* receive ring of 2^this buffers */
 	uint32_t max_frame;	   /* longest frame in bytes; 0: from the port's MTU */
 	bool plain; /* receive through libibverbs only, also where the device is known better */
+	enum rd_stamp_type stamps;
 	const char *sysroot; /* for counters; "" is the running system */
 };
 
 /* The device's own sniffer (verbs.c). config's pointers must outlive the source. */
 int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, struct rd_error *err);
+/*
+ * What the device has of each type of time stamps; opens and closes it, so it needs access to
+ * /dev/infiniband/uverbs*, but no CAP_NET_RAW. Strings are static. Fails with RD_CLASS_DEVICE.
+ */
+int rd_verbs_clocks(const struct rd_device *device, struct rd_stamp_choice choices[RD_STAMP_TYPES],
+	struct rd_error *err);
 
 struct rd_netdev_config {
 	const char *netdev; /* "eth0"; "any" is all of them, with cooked headers */

@@ -103,6 +103,14 @@ static const struct argp_option options[] = {
 		"filter by it and write the outer one",
 		0},
 
+	{"time-stamp-type", 'j', "TYPE", 0,
+		"whose clock: host, adapter (the device's, following the system's) or "
+		"adapter_unsynced (its PTP clock as it is); default: adapter where there is one",
+		0},
+	{"time_stamp_type", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 0},
+	{"list-time-stamp-types", 'J', 0, 0, "which of them the device has, and why not, and end",
+		0},
+
 	{0, 0, 0, 0, "Where to write it (default: one line per frame on standard output):", 4},
 	{"write", 'w', "FILE", 0, "write to FILE, '-' is standard output", 0},
 	{"output", 'o', 0, OPTION_ALIAS, 0, 0},
@@ -223,6 +231,17 @@ static void parse_choice(struct argp_state *state, const char *option, const cha
 		}
 	}
 	argp_error(state, "%s: '%s' is not one of those that --help names", option, arg);
+}
+
+static void parse_stamps(struct argp_state *state, struct capture_options *o, const char *arg)
+{
+	for (unsigned int i = 0; i < RD_STAMP_TYPES; i++) {
+		if (strcmp(arg, rd_stamp_types[i].name) == 0) {
+			o->stamps = (enum rd_stamp_type)i;
+			return;
+		}
+	}
+	argp_error(state, "-j: '%s' is none of host, adapter, adapter_unsynced, auto", arg);
 }
 
 static void parse_snaplen(struct argp_state *state, struct capture_options *o, const char *arg)
@@ -443,6 +462,12 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--when-full: '%s' is neither drop nor wait", arg);
 		o->when_full = arg[0] == 'w' ? RD_FULL_WAIT : RD_FULL_DROP;
 		break;
+	case 'j':
+		parse_stamps(state, o, arg);
+		break;
+	case 'J':
+		o->list_stamps = true;
+		break;
 	case OPT_RX_MODE:
 		if (strcmp(arg, "auto") && strcmp(arg, "verbs"))
 			argp_error(state, "--rx-mode: '%s' is neither auto nor verbs", arg);
@@ -494,6 +519,8 @@ static void check_together(struct argp_state *state, struct parsing *p)
 		argp_error(state, "--netdev and --sniffer exclude each other");
 	if (o->cut.headers_only && o->cut.zero_payload)
 		argp_error(state, "--headers-only and --zero-payload exclude each other");
+	if (o->read && (o->stamps != RD_STAMPS_AUTO || o->list_stamps))
+		argp_error(state, "-r: the frames of a file have their time stamps already");
 	if (p->filter_file && p->words)
 		argp_error(state, "the filter is given by -F and on the command line: give one");
 	if (rotates && (!o->path || strcmp(o->path, "-") == 0))

@@ -47,6 +47,8 @@ struct capture_options {
 	bool rx_verbs;	   /* receive through libibverbs only */
 	bool sniffer_only; /* the device's sniffer even where none is known */
 	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, hold, ibdump, no_facts;
+	enum rd_stamp_type stamps;
+	bool list_stamps;
 	unsigned int debug, line_style;
 };
 
@@ -99,6 +101,8 @@ int session_run(struct session *s);
 
 /* open.c: devices, netdevs or a file, as the options say. */
 int session_open_sources(struct session *s);
+/* -J: prints the types of time stamps of each device that is asked for. Returns the exit status. */
+int session_list_stamps(struct session *s);
 /* How frames come to us, for the report: NULL-safe first source. */
 bool session_is_offline(const struct session *s);
 

@@ -2,6 +2,7 @@
 /* Finds what the user names and opens it: the device's sniffer, a netdev, a file. */
 #include "capture.h"
 #include "cli.h"
+#include <stdio.h>
 #include <string.h>
 
 bool session_is_offline(const struct session *s)
@@ -57,6 +58,11 @@ static int open_netdev(struct session *s, const char *netdev, const struct rd_de
 		.port = port};
 	struct rd_source *source;
 
+	if (s->opt->stamps != RD_STAMPS_AUTO && s->opt->stamps != RD_STAMPS_HOST)
+		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, "leave -j out, or give -j host",
+			"%s has no time stamps of type '%s': the kernel stamps what passes a "
+			"netdev",
+			netdev, rd_stamp_types[s->opt->stamps].name);
 	if (rd_netdev_open(&source, &config, &s->error) < 0)
 		return -1;
 	return add_source(s, source, device, port);
@@ -69,6 +75,7 @@ static int open_verbs(struct session *s, const struct rd_device *device, const s
 		.log2_buffers = s->opt->log2_buffers,
 		.max_frame = (uint32_t)s->opt->max_frame,
 		.plain = s->opt->rx_verbs,
+		.stamps = s->opt->stamps,
 		.sysroot = ""};
 	struct rd_source *source;
 
@@ -96,16 +103,23 @@ static int open_port(struct session *s, const struct rd_device *device, const st
 	return open_verbs(s, device, port);
 }
 
+static int find_wanted(struct session *s, const struct wanted_port *w,
+	const struct rd_device **device, const struct rd_port **port)
+{
+	if (w->nth)
+		return find_nth(s, w->nth, device, port);
+	if (w->name)
+		return rd_devices_find(&s->devices, w->name, w->port, device, port, &s->error);
+	return rd_devices_default(&s->devices, device, port, &s->error);
+}
+
 static int open_wanted(struct session *s, const struct wanted_port *w)
 {
 	const struct rd_device *device;
 	const struct rd_port *port;
 	struct rd_error netdev_error;
 
-	if (w->nth ? find_nth(s, w->nth, &device, &port)
-		: w->name
-			? rd_devices_find(&s->devices, w->name, w->port, &device, &port, &s->error)
-			: rd_devices_default(&s->devices, &device, &port, &s->error)) {
+	if (find_wanted(s, w, &device, &port) < 0) {
 		/* A netdev without RDMA device is captured as tcpdump does. */
 		if (!w->name || w->port || !if_nametoindex(w->name))
 			return -1;
@@ -141,6 +155,41 @@ int session_open_sources(struct session *s)
 		return open_wanted(s, &any);
 	for (unsigned int i = 0; i < s->opt->n_wanted; i++)
 		if (open_wanted(s, &s->opt->wanted[i]) < 0)
+			return -1;
+	return 0;
+}
+
+/* --- time stamps ------------------------------------------------------------------------ */
+
+static int list_stamps(struct session *s, const struct rd_device *device)
+{
+	struct rd_stamp_choice choices[RD_STAMP_TYPES];
+
+	if (rd_verbs_clocks(device, choices, &s->error) < 0)
+		return -1;
+	printf("Time stamp types of %s (-j TYPE):\n", device->name);
+	for (unsigned int i = 0; i < RD_STAMP_TYPES; i++)
+		printf("  %-18s%s%s%s\n", rd_stamp_types[i].name, choices[i].clock ? "" : "no: ",
+			choices[i].clock ? rd_stamp_types[i].help : choices[i].why,
+			choices[i].clock && i == RD_STAMPS_AUTO
+				? choices[RD_STAMPS_ADAPTER].clock ? " (default; here: adapter)"
+								   : " (default; here: host)"
+				: "");
+	return 0;
+}
+
+int session_list_stamps(struct session *s)
+{
+	const struct wanted_port any = {0};
+	const struct rd_device *device;
+	const struct rd_port *port;
+
+	if (rd_devices_load(&s->devices, "", &s->error) < 0)
+		return -1;
+	for (unsigned int i = 0; i == 0 || i < s->opt->n_wanted; i++)
+		if (find_wanted(s, s->opt->n_wanted ? &s->opt->wanted[i] : &any, &device, &port) <
+				0 ||
+			list_stamps(s, device) < 0)
 			return -1;
 	return 0;
 }

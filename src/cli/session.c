@@ -402,6 +402,10 @@ int session_run(struct session *s)
 	 * may wait for the other end of a pipe: Ctrl-C must end that. */
 	if (!session_is_offline(s))
 		block_signals(&s->signals);
+	if (s->opt->list_stamps) {
+		session_list_stamps(s);
+		goto out;
+	}
 	if (identity_choose(&s->identity, s->opt->user, &s->error) < 0 ||
 		session_open_sources(s) < 0 || compile_filters(s) < 0)
 		goto out;

@@ -7,6 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+const struct rd_stamp_name rd_stamp_types[RD_STAMP_TYPES] = {
+	[RD_STAMPS_AUTO] = {"auto", "adapter where the device has a clock, else host"},
+	[RD_STAMPS_HOST] = {"host", "the system clock when a batch of frames is polled"},
+	[RD_STAMPS_ADAPTER] = {"adapter", "the device's clock, following the system clock"},
+	[RD_STAMPS_ADAPTER_UNSYNCED] = {"adapter_unsynced",
+		"the device's PTP clock as it is, whatever it shows"},
+};
+
 void rd_source_note(struct rd_source *s, const char *fmt, ...)
 {
 	char what[160], when[16];

@@ -112,10 +112,10 @@ void verbs_completion_error(struct verbs *v, enum ibv_wc_status status, uint32_t
 
 /* Buffer `id` holds a frame; it goes back to the device with the batch. */
 static inline void take_frame(
-	struct verbs *v, struct rd_frame *f, uint64_t id, uint32_t len, uint64_t now)
+	struct verbs *v, struct rd_frame *f, uint64_t id, uint32_t len, uint64_t stamp)
 {
 	verbs_ring_take(&v->ring, id);
-	verbs_frame_set(f, verbs_ring_buffer(&v->ring, id), len, now);
+	verbs_frame_set(f, verbs_ring_buffer(&v->ring, id), len, stamp);
 }
 
 static int poll_extended(struct verbs *v, struct rd_frame *frames, unsigned int max)
@@ -123,15 +123,15 @@ static int poll_extended(struct verbs *v, struct rd_frame *frames, unsigned int 
 	struct ibv_poll_cq_attr attr = {0};
 	struct ibv_cq_ex *cq = v->cq_ex;
 	unsigned int got = 0;
-	uint64_t now;
+	uint64_t (*read)(struct ibv_cq_ex *) = v->clock->kind->read;
 	int rc = ibv_start_poll(cq, &attr);
 
 	if (rc)
 		return rc == ENOENT ? 0 : -1;
-	now = rd_clock_now(&v->clock);
 	do {
 		if (__builtin_expect(cq->status == IBV_WC_SUCCESS, 1))
-			take_frame(v, &frames[got++], cq->wr_id, ibv_wc_read_byte_len(cq), now);
+			take_frame(v, &frames[got++], cq->wr_id, ibv_wc_read_byte_len(cq),
+				read ? read(cq) : 0);
 		else
 			verbs_completion_error(v, cq->status, ibv_wc_read_vendor_err(cq));
 	} while (got < max && (rc = ibv_next_poll(cq)) == 0);
@@ -144,11 +144,10 @@ static int poll_plain(struct verbs *v, struct rd_frame *frames, unsigned int max
 	struct ibv_wc wc[RD_BATCH];
 	unsigned int got = 0;
 	int n = ibv_poll_cq(v->cq, (int)(max < RD_BATCH ? max : RD_BATCH), wc);
-	uint64_t now = n > 0 ? rd_clock_now(&v->clock) : 0;
 
 	for (int i = 0; i < n; i++) {
 		if (__builtin_expect(wc[i].status == IBV_WC_SUCCESS, 1))
-			take_frame(v, &frames[got++], wc[i].wr_id, wc[i].byte_len, now);
+			take_frame(v, &frames[got++], wc[i].wr_id, wc[i].byte_len, 0);
 		else
 			verbs_completion_error(v, wc[i].status, wc[i].vendor_err);
 	}
@@ -198,6 +197,7 @@ static int verbs_receive(
 	if (v->link == RD_LINK_INFINIBAND)
 		for (int i = 0; i < n; i++)
 			complete_vcrc(v, &frames[i]);
+	verbs_stamp(v->clock, &v->stamps, frames, (unsigned int)n);
 	v->repairs = 0;
 	return n;
 }
@@ -311,8 +311,15 @@ static int verbs_start(struct rd_source *src, struct rd_error *err)
 	struct verbs *v = (struct verbs *)src;
 
 	rd_loss_read(v->sysroot, v->device, v->port_num, &v->loss_before);
-	rd_clock_set(&v->clock);
+	verbs_clock_start(v->clock);
 	return verbs_flow_create(v, err);
+}
+
+static uint64_t verbs_horizon(struct rd_source *src)
+{
+	struct verbs *v = (struct verbs *)src;
+
+	return v->clock->kind->horizon(v->clock, &v->stamps);
 }
 
 static void verbs_stop(struct rd_source *src)
@@ -354,6 +361,7 @@ static void verbs_close(struct rd_source *src)
 		ibv_destroy_comp_channel(v->channel);
 	if (v->pd)
 		ibv_dealloc_pd(v->pd);
+	verbs_clock_close(&v->own_clock);
 	if (v->ctx)
 		ibv_close_device(v->ctx);
 	free(v);
@@ -369,4 +377,5 @@ const struct rd_source_ops verbs_ops = {
 	.stop = verbs_stop,
 	.stats = verbs_stats,
 	.close = verbs_close,
+	.horizon = verbs_horizon,
 };

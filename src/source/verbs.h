@@ -3,9 +3,9 @@
 #ifndef RDMADUMP_SOURCE_VERBS_H
 #define RDMADUMP_SOURCE_VERBS_H
 
+#include "verbs_clock.h"
 #include "verbs_ring.h"
 #include <infiniband/verbs.h>
-#include <rdmadump/clock.h>
 #include <rdmadump/source.h>
 
 #define FRAME_MAX 65536
@@ -42,7 +42,8 @@ struct verbs {
 	const char *sysroot;
 	unsigned int port_num;
 	enum rd_link link;
-	struct rd_clock clock;
+	struct verbs_clock own_clock, *clock; /* `clock` is shared by a device's queues */
+	struct verbs_stamps stamps;
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
@@ -61,6 +62,9 @@ struct verbs {
 	struct rd_loss_counters loss_before, loss_after;
 	char name[RD_NAME_MAX + 8], description[200], hardware[400];
 };
+
+/* verbs_open.c. The caller closes *ctx. */
+int verbs_device_open(struct ibv_context **ctx, const char *name, struct rd_error *err);
 
 /* verbs_queue.c: CQ, QP and flow */
 
@@ -82,13 +86,14 @@ extern const struct rd_source_ops verbs_ops;
 extern const struct verbs_path verbs_path_plain, verbs_path_extended;
 void verbs_completion_error(struct verbs *v, enum ibv_wc_status status, uint32_t syndrome);
 
+/* stamp: as the completion has it; verbs_stamp() makes ns of it. */
 static inline void verbs_frame_set(
-	struct rd_frame *f, const uint8_t *data, uint32_t len, uint64_t now)
+	struct rd_frame *f, const uint8_t *data, uint32_t len, uint64_t stamp)
 {
 	__builtin_prefetch(data);
 	f->data = data;
 	f->len = f->caplen = len;
-	f->ts_ns = now;
+	f->ts_ns = stamp;
 	f->flags = 0;
 	f->direction = RD_DIR_UNKNOWN;
 	f->iface = 0;

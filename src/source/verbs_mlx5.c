@@ -117,11 +117,9 @@ static int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 	const struct mlx5_cqe64 *cqe = next_cqe(m);
 	const uint32_t mask = v->ring.n - 1;
 	unsigned int got = 0;
-	uint64_t now;
 
 	if (!cqe)
 		return 0;
-	now = rd_clock_now(&v->clock);
 	do {
 		uint64_t id = m->tail++ & mask;
 
@@ -133,7 +131,8 @@ static int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 				    cqe->op_own & (MLX5_INLINE_SCATTER_32 | MLX5_INLINE_SCATTER_64),
 				    0))
 				copy_inline(v, cqe, id, len);
-			verbs_frame_set(&frames[got++], verbs_ring_buffer(&v->ring, id), len, now);
+			verbs_frame_set(&frames[got++], verbs_ring_buffer(&v->ring, id), len,
+				be64toh(cqe->timestamp));
 		} else {
 			take_other(v, cqe);
 		}

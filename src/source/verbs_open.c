@@ -16,26 +16,26 @@ static const char *open_advice(int errnum)
 	return "see the kernel's log (dmesg)";
 }
 
-static int device_open(struct verbs *v, struct rd_error *err)
+int verbs_device_open(struct ibv_context **ctx, const char *name, struct rd_error *err)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_device *found = NULL;
 
 	for (int i = 0; list && list[i]; i++)
-		if (strcmp(ibv_get_device_name(list[i]), v->device->name) == 0)
+		if (strcmp(ibv_get_device_name(list[i]), name) == 0)
 			found = list[i];
 	errno = 0;
-	if (found)
-		v->ctx = ibv_open_device(found);
+	*ctx = found ? ibv_open_device(found) : NULL;
 	if (list)
 		ibv_free_device_list(list);
 	if (!found)
 		return rd_fail(err, RD_CLASS_DEVICE, 0,
 			"load the user-space access (modprobe ib_uverbs) and install the device's "
 			"provider (package ibverbs-providers)",
-			"%s is not known to libibverbs", v->device->name);
-	if (!v->ctx)
-		return verbs_fail(v, err, errno, open_advice(errno), "open_device");
+			"%s is not known to libibverbs", name);
+	if (!*ctx)
+		return rd_fail(
+			err, RD_CLASS_DEVICE, errno, open_advice(errno), "open_device on %s", name);
 	return 0;
 }
 
@@ -111,12 +111,11 @@ static void describe(struct verbs *v, const struct rd_device *d, const struct rd
 
 	snprintf(v->src.title, sizeof(v->src.title), "%s port %u (%s%s%s, %s)", d->name, port->num,
 		netdev, comma, kind, rate);
-	snprintf(v->src.details, sizeof(v->src.details), "software clock, %u buffers of %s%s",
-		v->ring.n, rd_fmt_kib(size, v->ring.buffer_size),
+	snprintf(v->src.details, sizeof(v->src.details), "%s, %u buffers of %s%s",
+		v->clock->kind->title, v->ring.n, rd_fmt_kib(size, v->ring.buffer_size),
 		v->ring.huge ? " in huge pages" : "");
-	snprintf(v->description, sizeof(v->description),
-		"%s%s%s, %s; time stamps: system clock when the batch of frames was polled", netdev,
-		comma, kind, rate);
+	snprintf(v->description, sizeof(v->description), "%s%s%s, %s; %s", netdev, comma, kind,
+		rate, v->clock->kind->description);
 	snprintf(v->hardware, sizeof(v->hardware), "%s %s%s%s, firmware %s, driver %s%s%s", d->name,
 		d->hca_type, d->board_id[0] ? " PSID " : "", d->board_id,
 		d->fw[0] ? d->fw : "unknown", d->driver[0] ? d->driver : "unknown",
@@ -167,6 +166,21 @@ static int resources_create(
 	return 0;
 }
 
+/* A device may have a clock and refuse it all the same. */
+static int queue_try(struct verbs *v, const struct rd_verbs_config *config, struct rd_error *err)
+{
+	while (verbs_queue_create(v, err) < 0) {
+		const char *was = v->own_clock.kind->title;
+
+		if (!v->own_clock.kind->wc_flags ||
+			!verbs_clock_lower(&v->own_clock, config->stamps))
+			return -1;
+		rd_log(RD_LOG_DEBUG, "%s: no queue with %s: %s", v->name, was, err->text);
+		*err = (struct rd_error){0};
+	}
+	return 0;
+}
+
 int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, struct rd_error *err)
 {
 	struct verbs *v = calloc(1, sizeof(*v));
@@ -178,13 +192,17 @@ int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, st
 	v->sysroot = config->sysroot;
 	v->port_num = config->port->num;
 	v->plain = config->plain;
+	v->clock = &v->own_clock;
 	snprintf(v->name, sizeof(v->name), "%s:%u", config->device->name, v->port_num);
-	if (device_open(v, err) < 0 || resources_create(v, config, err) < 0)
+	if (verbs_device_open(&v->ctx, v->device->name, err) < 0 ||
+		verbs_clock_open(&v->own_clock, v->ctx, v->name, config->stamps,
+			config->port->speed, err) < 0 ||
+		resources_create(v, config, err) < 0)
+		goto fail;
+	/* The flow is tried and taken back: what is refused is refused before a file is made. */
+	if (queue_try(v, config, err) < 0 || verbs_flow_create(v, err) < 0)
 		goto fail;
 	describe(v, config->device, config->port);
-	/* The flow is tried and taken back: what is refused is refused before a file is made. */
-	if (verbs_queue_create(v, err) < 0 || verbs_flow_create(v, err) < 0)
-		goto fail;
 	verbs_flow_destroy(v);
 	rd_log(RD_LOG_DEBUG, "%s: receiving by %s", v->name, v->path->name);
 	*s = &v->src;

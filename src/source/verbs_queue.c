@@ -51,7 +51,7 @@ static int cq_create(struct verbs *v, struct rd_error *err)
 {
 	struct ibv_cq_init_attr_ex attr = {.cqe = v->ring.n,
 		.channel = v->channel,
-		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN,
+		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | v->clock->kind->wc_flags,
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED};
 
@@ -60,7 +60,7 @@ static int cq_create(struct verbs *v, struct rd_error *err)
 	v->cq_ex = ibv_create_cq_ex(v->ctx, &attr);
 	if (v->cq_ex)
 		v->cq = ibv_cq_ex_to_cq(v->cq_ex);
-	else
+	else if (!v->clock->kind->wc_flags)
 		v->cq = ibv_create_cq(v->ctx, (int)v->ring.n, NULL, v->channel, 0);
 	if (!v->cq)
 		return verbs_fail(v, err, errno, "use fewer buffers (-b)", "create_cq");

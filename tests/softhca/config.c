@@ -271,6 +271,8 @@ static void conf_line(char *key, char *v)
 		conf.drain_rounds = (uint32_t)strtoul(v, NULL, 0);
 	else if (!strcmp(key, "at_end"))
 		conf.at_end = (enum at_end)name_find(end_names, ARRAY_SIZE(end_names), v);
+	else if (!strcmp(key, "clock"))
+		clock_conf_parse(v);
 	else if (!strcmp(key, "fault") && conf.nfaults < MAX_FAULTS)
 		fault_parse(&conf.fault[conf.nfaults++], v);
 	else if (!strcmp(key, "device") && conf.ndevices < MAX_DEVICES) {

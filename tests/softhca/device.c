@@ -159,7 +159,7 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 	qp->rq_ready--;
 	p->delivered++;
 	p->delivered_bytes += f->len;
-	cqe_write(h, qp->recv_cq, qp, f->len, 0);
+	cqe_write(h, qp->recv_cq, qp, f->len, clock_stamp(qp->recv_cq));
 }
 
 /* ---- steering ---- */
@@ -462,6 +462,7 @@ static void housekeeping(struct hca *h, uint64_t now)
 	if (h->gone)
 		return;
 	fault_timers(h);
+	clock_housekeeping(h, now);
 	LIST_FOREACH(qp, &h->qps, link)
 	{
 		qp_send(h, qp);

@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "softhca.h"
@@ -524,6 +525,19 @@ EXPORT void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offse
 EXPORT void *mmap64(void *at, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	return mmap(at, len, prot, flags, fd, offset);
+}
+
+/* A register cannot be caught when it is read: it is kept up to date for who looks at the clock. */
+EXPORT int clock_gettime(clockid_t id, struct timespec *t)
+{
+	struct timespec now;
+	int rc;
+	REAL(clock_gettime);
+
+	rc = real(id, t);
+	if (clock_conf() && !real(CLOCK_MONOTONIC, &now))
+		clock_look((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+	return rc;
 }
 
 /* Without netlink libibverbs discovers by sysfs. */

@@ -150,6 +150,7 @@ struct cq {
 	uint32_t armed_fired;
 	uint32_t comp_sent, async_sent;
 	bool ignore_overrun, dead, hold;
+	bool real_time; /* stamps are seconds and nanoseconds, not ticks */
 	uint8_t *held_at, held_own;
 	LIST_ENTRY(cq) link;
 };
@@ -341,6 +342,35 @@ void cq_release(struct cq *cq);
 void async_port_event(struct hca *h, uint32_t type, uint32_t port);
 void async_cq_event(struct cq *cq, uint32_t type);
 void async_qp_event(struct qp *qp, uint32_t type);
+
+/* ---- the clock (clock.c) ---- */
+
+struct clock_conf {
+	bool on, real_time, no_core, no_info, refuse;
+	uint64_t khz, start, step_after_ns;
+	uint32_t bits;
+	double drift; /* 1e-6: a millionth too fast */
+	int64_t offset_ns, step_ns;
+	char truth[512];
+};
+
+struct mlx5_ib_alloc_ucontext_resp;
+
+void clock_conf_parse(char *spec);
+/* NULL: the device has no clock. */
+const struct clock_conf *clock_conf(void);
+void clock_begin(struct hca *h);
+void clock_housekeeping(struct hca *h, uint64_t now);
+void clock_flush(struct hca *h);
+/* What stands in a completion that is written now. */
+uint64_t clock_stamp(const struct cq *cq);
+/* The program is about to look, perhaps. now: monotonic. */
+void clock_look(uint64_t now);
+void clock_context(const struct hca *h, struct mlx5_ib_alloc_ucontext_resp *resp);
+uint64_t clock_mask(void);
+void *clock_mmap(const struct hca *h, size_t len, uint32_t command);
+/* Of a new CQ; 0 or an errno. */
+int clock_cq(struct cq *cq, bool stamps, uint32_t driver_flags);
 
 /* ---- faults, port state and counters (faults.c) ---- */
 

@@ -171,6 +171,7 @@ static void ctx_close(struct ctx *ctx)
 	LIST_REMOVE(ctx, link);
 	hca_retarget(h);
 	counters_flush(h);
+	clock_flush(h);
 	last = LIST_EMPTY(&h->contexts);
 	hca_unlock(h);
 	if (last)
@@ -503,11 +504,10 @@ int uverbs_ioctl(struct ctx *ctx, unsigned long request, void *arg)
 /* Doorbell pages: written to, never looked at, since the records in memory say everything. */
 void *uverbs_mmap(struct ctx *ctx, size_t len, int prot, off_t offset)
 {
-	(void)ctx;
-	if (((uint64_t)offset / 4096) >> 8 > 3) {
-		errno = EOPNOTSUPP;
-		return MAP_FAILED;
-	}
+	uint64_t command = ((uint64_t)offset / 4096) >> 8;
+
+	if (command > 3)
+		return clock_mmap(ctx->hca, len, (uint32_t)command);
 	return mmap(NULL, len, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 

@@ -39,13 +39,14 @@ static int cq_create(struct ctx *ctx, struct cmd *cmd, uint64_t user_handle, uin
 	struct mlx5_ib_create_cq drv;
 	struct mlx5_ib_create_cq_resp drv_resp = {0};
 	struct cq *cq;
+	int rc;
 
 	cmd_drv_in(cmd, &drv, sizeof(drv));
 	if (!cqe || cqe > CQE_MAX || vector >= 8 || !power_of_two(cqe + 1))
 		return EINVAL;
 	if ((drv.cqe_size != 64 && drv.cqe_size != 128) || !drv.buf_addr || !drv.db_addr)
 		return EINVAL;
-	if (drv.cqe_comp_en || flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+	if (drv.cqe_comp_en)
 		return EOPNOTSUPP;
 	if (channel >= 0) {
 		e = channel_from_fd(ctx, channel);
@@ -55,6 +56,11 @@ static int cq_create(struct ctx *ctx, struct cmd *cmd, uint64_t user_handle, uin
 	cq = obj_new(ctx, OBJ_CQ, sizeof(*cq));
 	if (!cq)
 		return ENOMEM;
+	rc = clock_cq(cq, flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION, drv.flags);
+	if (rc) {
+		obj_free(&cq->obj);
+		return rc;
+	}
 	cq->user_handle = user_handle;
 	cq->buf = (uint8_t *)(uintptr_t)drv.buf_addr;
 	cq->db = (volatile uint32_t *)(uintptr_t)drv.db_addr;

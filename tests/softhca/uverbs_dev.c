@@ -72,6 +72,8 @@ CMD(get_context)
 	drv.eth_min_inline = MLX5_USER_INLINE_MODE_NONE;
 	drv.log_uar_size = 12;
 	drv.num_uars_per_page = 1;
+	clock_begin(h);
+	clock_context(h, &drv);
 	cmd_drv_out(cmd, &drv, sizeof(drv));
 	resp.async_fd = (uint32_t)e->user_fd;
 	resp.num_comp_vectors = 8;
@@ -157,6 +159,8 @@ CMD(query_device_ex)
 	resp.device_cap_flags_ex = resp.base.device_cap_flags;
 	resp.cq_moderation_caps.max_cq_moderation_count = 65535;
 	resp.cq_moderation_caps.max_cq_moderation_period = 4095;
+	resp.timestamp_mask = clock_mask();
+	resp.hca_core_clock = clock_conf() ? clock_conf()->khz : 0;
 	if (any_ethernet(ctx->hca->conf))
 		resp.raw_packet_caps = IB_UVERBS_RAW_PACKET_CAP_IP_CSUM;
 	cmd_out(cmd, &resp, sizeof(resp));

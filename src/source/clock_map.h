@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Ticks of a free-running counter <-> nanoseconds of the host's clock, which it drifts against. */
+#ifndef RDMADUMP_SOURCE_CLOCK_MAP_H
+#define RDMADUMP_SOURCE_CLOCK_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A straight line: good near its base, for either side of it. */
+struct clock_map {
+	uint64_t ticks, ns;  /* the base */
+	uint64_t rate;	     /* ns per tick, 32 bits behind the binary point */
+	unsigned int unused; /* bits above the counter's */
+};
+
+#define CLOCK_SAMPLES 16
+
+/* The line, and how it follows what is measured. */
+struct clock_fit {
+	struct clock_map map;
+	uint64_t nominal; /* the rate that the device claims */
+	struct {
+		uint64_t ticks, ns; /* the counter without its wrap */
+	} sample[CLOCK_SAMPLES];
+	unsigned int n_samples; /* ever taken */
+	unsigned int steps;	/* times that the counter was found elsewhere than it should be */
+};
+
+/* d * rate >> 32 without loss, d signed. */
+static inline int64_t clock_scale(int64_t d, uint64_t rate)
+{
+#ifdef __SIZEOF_INT128__
+	return (int64_t)((__int128)d * (int64_t)rate >> 32);
+#else
+	uint64_t u = d < 0 ? -(uint64_t)d : (uint64_t)d, ns;
+
+	ns = (u >> 32) * rate + ((u & 0xffffffff) * (rate >> 32)) +
+	     ((u & 0xffffffff) * (rate & 0xffffffff) >> 32);
+	return d < 0 ? -(int64_t)ns : (int64_t)ns;
+#endif
+}
+
+static inline int64_t clock_ticks_since(const struct clock_map *m, uint64_t ticks)
+{
+	return (int64_t)((ticks - m->ticks) << m->unused) >> m->unused;
+}
+
+/* Ticks at most half the counter's range away from the base. */
+static inline uint64_t clock_map_ns(const struct clock_map *m, uint64_t ticks)
+{
+	return m->ns + (uint64_t)clock_scale(clock_ticks_since(m, ticks), m->rate);
+}
+
+/* A counter of `mask` (2^n - 1) that claims to run at khz. */
+void clock_fit_init(struct clock_fit *f, uint64_t mask, uint64_t khz);
+/*
+ * The counter stood at `ticks` when the host's clock stood at ns; ns only grows. The line goes on
+ * where it was and is bent to meet the host's clock one `interval` later; it jumps when it was not
+ * measured for several of them, or when the counter is not where any drift could have led it.
+ */
+void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t interval);
+
+/*
+ * A stamp of mlx5's real-time format, seconds and nanoseconds in a word, in ns. A device or library
+ * that gives plain ns is told apart by `now`: the two readings of a word lie decades apart.
+ */
+uint64_t clock_real_time_ns(uint64_t stamp, uint64_t now);
+/*
+ * What must be added to a clock that shows `device` to make it that of the host, `host` (some time
+ * later): nothing where they agree, whole seconds where the device's clock is right but not UTC
+ * (TAI), else the difference; *set is false then.
+ */
+int64_t clock_epoch_offset(uint64_t device, uint64_t host, bool *set);
+
+#endif

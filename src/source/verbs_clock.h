@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The clock of a device's frames: chosen from what the device has, shared by its queues. */
+#ifndef RDMADUMP_SOURCE_VERBS_CLOCK_H
+#define RDMADUMP_SOURCE_VERBS_CLOCK_H
+
+#include "clock_map.h"
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/source.h>
+#include <stdatomic.h>
+
+struct verbs_clock;
+
+/* Of one queue, and of the thread that polls it. */
+struct verbs_stamps {
+	struct clock_map map; /* the clock's, as of `generation` */
+	unsigned int generation;
+	uint64_t last; /* newest stamp given */
+};
+
+/* One row per way to a stamp, the best first; chosen when the queue is made. */
+struct verbs_clock_kind {
+	enum rd_stamp_type type;
+	const char *title;	 /* "hardware clock": in the startup line */
+	const char *description; /* of the stamps, in the file */
+	uint64_t wc_flags;	 /* what the CQ must give */
+	/* NULL: it can be used; else why not. Prepares *c. */
+	const char *(*usable)(struct verbs_clock *c);
+	/* Reads what wc_flags ask for; NULL: nothing. */
+	uint64_t (*read)(struct ibv_cq_ex *cq);
+	/* The map that ticks are read by, anew; false: it stays as it is. NULL: no map. */
+	bool (*refresh)(struct verbs_clock *c, uint64_t now);
+	/* Replaces what stands in ts_ns (the CQE's time stamp) by ns. */
+	void (*stamp)(struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames,
+		unsigned int n);
+	/* No later frame of this queue gets a stamp before this; 0: not known yet. */
+	uint64_t (*horizon)(struct verbs_clock *c, struct verbs_stamps *s);
+};
+
+struct verbs_clock {
+	const struct verbs_clock_kind *kind;
+	struct ibv_context *ctx;
+	struct rd_clock host;
+	uint64_t mask, khz;	 /* of the device's counter */
+	uint64_t ns_per_byte;	 /* on the wire, 32 bits behind the binary point */
+	uint64_t interval;	 /* ns between two refreshes */
+	bool split;		 /* real-time stamps: seconds and ns in a word */
+	_Atomic bool offset_set; /* between the device's clock and the Unix epoch */
+	_Atomic int64_t offset, skew;
+	_Atomic uint64_t skew_at, refreshed;
+	atomic_flag refreshing;
+	pthread_mutex_t lock; /* of `map` */
+	struct clock_map map;
+	atomic_uint generation;
+	struct clock_fit fit; /* of whoever holds `refreshing` */
+};
+
+/*
+ * Takes the first kind of `type` that the device has. speed: of the port in bit/s, 0 if unknown.
+ * Fails with RD_CLASS_DEVICE, naming why each was refused.
+ */
+int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char *name,
+	enum rd_stamp_type type, uint64_t speed, struct rd_error *err);
+/* The device refused the queue: the next kind below, or false when there is none to fall to. */
+bool verbs_clock_lower(struct verbs_clock *c, enum rd_stamp_type type);
+/* Sources start here: the wall clock is taken. */
+void verbs_clock_start(struct verbs_clock *c);
+void verbs_clock_close(struct verbs_clock *c);
+
+static inline void verbs_stamp(
+	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
+{
+	c->kind->stamp(c, s, frames, n);
+}
+
+/* verbs_clock_mlx5.c. */
+bool verbs_mlx5_real_time(struct ibv_context *ctx);
+/* The driver's own conversion of the counter; false: it has none, or is just changing it. */
+bool verbs_mlx5_clock_map(struct ibv_context *ctx, struct clock_map *map);
+/* How often that must be read at least, in ns; 0: unknown. */
+uint64_t verbs_mlx5_clock_period(struct ibv_context *ctx);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The device's clock: a counter that drifts against the host's, its page and that of the driver's
+ * conversion (<rdma/mlx5-abi.h>, struct mlx5_ib_clock_info), and the stamps of completions.
+ */
+#include <errno.h>
+#include <infiniband/mlx5dv.h>
+#include <rdma/mlx5-abi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "softhca.h"
+
+enum {
+	PAGE = 4096,
+	CORE_OFFSET = 0x1000, /* of the register in its device's memory; within its page: 0 */
+	INFO_PERIOD_NS = 10000000,
+	INFO_SHIFT = 24,
+	MMAP_CORE = 5,
+	MMAP_INFO = 7,
+};
+
+struct clock {
+	int fd;
+	volatile __be32 *core; /* high word, low word */
+	struct mlx5_ib_clock_info *info;
+	uint64_t epoch_ns; /* of the monotonic clock */
+	uint64_t begun_ns, info_ns;
+	FILE *truth;
+};
+
+static struct clock_conf conf;
+static struct clock *clocks[MAX_DEVICES];
+
+static void conf_key(const char *key, const char *v)
+{
+	if (!strcmp(key, "cycles") || !strcmp(key, "realtime"))
+		conf.on = true, conf.real_time = key[0] == 'r';
+	else if (!strcmp(key, "khz"))
+		conf.khz = strtoull(v, NULL, 0);
+	else if (!strcmp(key, "bits"))
+		conf.bits = (uint32_t)strtoul(v, NULL, 0);
+	else if (!strcmp(key, "start"))
+		conf.start = strtoull(v, NULL, 0);
+	else if (!strcmp(key, "drift"))
+		conf.drift = strtod(v, NULL) * 1e-6;
+	else if (!strcmp(key, "offset_ms"))
+		conf.offset_ns = strtoll(v, NULL, 0) * 1000000;
+	else if (!strcmp(key, "step_ms"))
+		conf.step_ns = strtoll(v, NULL, 0) * 1000000;
+	else if (!strcmp(key, "step_after_ms"))
+		conf.step_after_ns = strtoull(v, NULL, 0) * 1000000;
+	else if (!strcmp(key, "core"))
+		conf.no_core = !strcmp(v, "no");
+	else if (!strcmp(key, "info"))
+		conf.no_info = !strcmp(v, "no");
+	else if (!strcmp(key, "refuse"))
+		conf.refuse = !strcmp(v, "yes");
+	else if (!strcmp(key, "truth"))
+		snprintf(conf.truth, sizeof(conf.truth), "%s", v);
+}
+
+void clock_conf_parse(char *spec)
+{
+	char *save = NULL;
+
+	conf.khz = 156250;
+	conf.bits = 41;
+	for (char *t = strtok_r(spec, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
+		char *v = strchr(t, '=');
+
+		if (v)
+			*v++ = 0;
+		conf_key(t, v ? v : "");
+	}
+}
+
+const struct clock_conf *clock_conf(void)
+{
+	return conf.on ? &conf : NULL;
+}
+
+static uint64_t mask(void)
+{
+	return conf.bits >= 64 ? UINT64_MAX : ((uint64_t)1 << conf.bits) - 1;
+}
+
+/* What the device's oscillator makes of the time since the clock began. */
+static double device_ns(const struct clock *k, uint64_t now)
+{
+	return (double)(now - k->begun_ns) * (1 + conf.drift);
+}
+
+static uint64_t ticks_at(const struct clock *k, uint64_t now)
+{
+	return (conf.start + (uint64_t)(device_ns(k, now) * (double)conf.khz / 1e6)) & mask();
+}
+
+/* The PTP clock, which somebody may set. */
+static uint64_t ptp_at(const struct clock *k, uint64_t now)
+{
+	uint64_t past = now - k->begun_ns;
+	int64_t step = conf.step_ns && past >= conf.step_after_ns ? conf.step_ns : 0;
+
+	return k->epoch_ns + k->begun_ns + (uint64_t)device_ns(k, now) +
+	       (uint64_t)(conf.offset_ns + step);
+}
+
+/* The low word first: a reader sees the high one twice. */
+static void core_write(struct clock *k, uint64_t now)
+{
+	uint64_t ticks = ticks_at(k, now);
+
+	k->core[1] = htobe32((uint32_t)ticks);
+	k->core[0] = htobe32((uint32_t)(ticks >> 32));
+}
+
+static void info_write(struct clock *k, uint64_t now)
+{
+	struct mlx5_ib_clock_info *i = k->info;
+	uint32_t sign = i->sign;
+
+	__atomic_store_n(&i->sign, sign | MLX5_IB_CLOCK_INFO_KERNEL_UPDATING, __ATOMIC_SEQ_CST);
+	i->nsec = ptp_at(k, now);
+	i->cycles = ticks_at(k, now);
+	i->frac = 0;
+	i->mult = (uint32_t)(1e6 / (double)conf.khz * (1 << INFO_SHIFT));
+	i->shift = INFO_SHIFT;
+	i->mask = mask();
+	i->overflow_period = (uint64_t)2 * INFO_PERIOD_NS;
+	__atomic_store_n(&i->sign, sign + 2, __ATOMIC_SEQ_CST);
+	k->info_ns = now;
+}
+
+void clock_begin(struct hca *h)
+{
+	struct clock *k;
+	struct timespec wall;
+	uint8_t *pages;
+
+	if (!conf.on || clocks[h->index])
+		return;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return;
+	k->fd = memfd_create("softhca-clock", MFD_CLOEXEC);
+	if (k->fd < 0 || ftruncate(k->fd, 2 * PAGE)) {
+		free(k);
+		return;
+	}
+	pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, k->fd, 0);
+	if (pages == MAP_FAILED) {
+		real_close(k->fd);
+		free(k);
+		return;
+	}
+	k->core = (volatile __be32 *)(void *)pages;
+	k->info = (struct mlx5_ib_clock_info *)(void *)(pages + PAGE);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	k->begun_ns = now_ns();
+	k->epoch_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec - k->begun_ns;
+	if (conf.truth[0])
+		k->truth = fopen(conf.truth, "w");
+	core_write(k, k->begun_ns);
+	info_write(k, k->begun_ns);
+	__atomic_store_n(&clocks[h->index], k, __ATOMIC_RELEASE);
+}
+
+void clock_flush(struct hca *h)
+{
+	if (clocks[h->index] && clocks[h->index]->truth)
+		fflush(clocks[h->index]->truth);
+}
+
+void clock_housekeeping(struct hca *h, uint64_t now)
+{
+	struct clock *k = clocks[h->index];
+
+	if (k && now - k->info_ns >= INFO_PERIOD_NS)
+		info_write(k, now);
+}
+
+uint64_t clock_stamp(const struct cq *cq)
+{
+	struct clock *k = clocks[cq->obj.ctx->hca->index];
+	uint64_t now, ns;
+
+	if (!k)
+		return 0;
+	now = now_ns();
+	if (k->truth)
+		fprintf(k->truth, "%llu\n", (unsigned long long)(k->epoch_ns + now));
+	if (!cq->real_time)
+		return ticks_at(k, now);
+	ns = ptp_at(k, now);
+	return ns / 1000000000u << 32 | ns % 1000000000u;
+}
+
+/*
+ * The register counts while nobody looks. Here it is brought up to date whenever the program asks
+ * for the time, which it does around each reading.
+ */
+void clock_look(uint64_t now)
+{
+	for (int i = 0; i < MAX_DEVICES; i++) {
+		struct clock *k = __atomic_load_n(&clocks[i], __ATOMIC_ACQUIRE);
+
+		if (k)
+			core_write(k, now);
+	}
+}
+
+void clock_context(const struct hca *h, struct mlx5_ib_alloc_ucontext_resp *resp)
+{
+	if (!clocks[h->index])
+		return;
+	if (!conf.no_core) {
+		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET;
+		resp->hca_core_clock_offset = CORE_OFFSET;
+	}
+	if (!conf.no_info)
+		resp->clock_info_versions = 1 << MLX5_IB_CLOCK_INFO_V1;
+	if (conf.real_time)
+		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_REAL_TIME_TS;
+}
+
+uint64_t clock_mask(void)
+{
+	return conf.on ? mask() : 0;
+}
+
+void *clock_mmap(const struct hca *h, size_t len, uint32_t command)
+{
+	struct clock *k = clocks[h->index];
+
+	if (!k || len != PAGE || (command != MMAP_CORE && command != MMAP_INFO)) {
+		errno = EOPNOTSUPP;
+		return MAP_FAILED;
+	}
+	return mmap(NULL, len, PROT_READ, MAP_SHARED, k->fd, command == MMAP_CORE ? 0 : PAGE);
+}
+
+int clock_cq(struct cq *cq, bool stamps, uint32_t driver_flags)
+{
+	bool real_time = driver_flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
+
+	if ((stamps && !conf.on) || (real_time && (!conf.real_time || conf.refuse)))
+		return EOPNOTSUPP;
+	cq->real_time = real_time;
+	return 0;
+}
