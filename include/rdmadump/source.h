@@ -118,12 +118,22 @@ struct rd_source {
 	char note[256];	      /* what just happened, one line, until the engine has taken it */
 };
 
+/* How receives are posted and completions read. */
+enum rd_rx_mode {
+	RD_RX_AUTO,	/* the cheapest that the device offers */
+	RD_RX_WQE,	/* a work queue entry per frame, mlx5 read directly */
+	RD_RX_STRIDING, /* many frames per work queue entry, mlx5 only; refused: it fails */
+	RD_RX_VERBS,	/* a work queue entry per frame, through libibverbs only */
+};
+
+#define RD_QUEUES_MAX 32 /* of one port */
+
 struct rd_verbs_config {
 	const struct rd_device *device;
 	const struct rd_port *port;
 	unsigned int log2_buffers; /* receive ring of 2^this buffers */
 	uint32_t max_frame;	   /* longest frame in bytes; 0: from the port's MTU */
-	bool plain; /* receive through libibverbs only, also where the device is known better */
+	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamps;
 	const char *sysroot; /* for counters; "" is the running system */
 };
@@ -136,6 +146,21 @@ int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, st
  */
 int rd_verbs_clocks(const struct rd_device *device, struct rd_stamp_choice choices[RD_STAMP_TYPES],
 	struct rd_error *err);
+
+/*
+ * The same through several receive queues, among which the device spreads the traffic by a hash
+ * over addresses and UDP ports; frames of one flow stay in order, in one queue. *n: queues wanted
+ * in, queues given out, a power of two; one, and the reason in s[0]->details and the log, where the
+ * device refuses more. Each has 2^log2_buffers buffers. s has room for the wanted ones.
+ *
+ * receive, release, arm and service of each source may be called by a thread of its own. start,
+ * stop, stats and close of s[0] are for all of them: those of the others do nothing (stats are
+ * zeros), loss and gaps are told once. start(s[0]) comes before the others' first receive();
+ * close(s[0]) when their threads have ended, and is the last call to any of them. Until then an
+ * event_fd wakes a queue's thread also when another queue's thread took what concerns it.
+ */
+int rd_verbs_open_queues(struct rd_source **s, unsigned int *n,
+	const struct rd_verbs_config *config, struct rd_error *err);
 
 struct rd_netdev_config {
 	const char *netdev; /* "eth0"; "any" is all of them, with cooked headers */

@@ -157,7 +157,7 @@ static const struct argp_option options[] = {
 		"them (default), or stop receiving",
 		0},
 	{"mem-mode", 'M', "SIZE", 0, "keep the capture in SIZE of memory, write it at the end", 0},
-	{"rx-mode", OPT_RX_MODE, "auto|verbs", 0,
+	{"rx-mode", OPT_RX_MODE, "auto|wqe|striding|verbs", 0,
 		"auto (default) receives on mlx5 without libmlx5 in between, which costs half; "
 		"verbs goes through libibverbs",
 		0},
@@ -242,6 +242,21 @@ static void parse_stamps(struct argp_state *state, struct capture_options *o, co
 		}
 	}
 	argp_error(state, "-j: '%s' is none of host, adapter, adapter_unsynced, auto", arg);
+}
+
+static enum rd_rx_mode parse_rx_mode(struct argp_state *state, const char *arg)
+{
+	static const char *const names[] = {[RD_RX_AUTO] = "auto",
+		[RD_RX_WQE] = "wqe",
+		[RD_RX_STRIDING] = "striding",
+		[RD_RX_VERBS] = "verbs"};
+	int mode = 0;
+
+	while (mode <= RD_RX_VERBS && strcmp(arg, names[mode]))
+		mode++;
+	if (mode > RD_RX_VERBS)
+		argp_error(state, "--rx-mode: '%s' is not one of auto, wqe, striding, verbs", arg);
+	return (enum rd_rx_mode)mode;
 }
 
 static void parse_snaplen(struct argp_state *state, struct capture_options *o, const char *arg)
@@ -469,9 +484,7 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
 		o->list_stamps = true;
 		break;
 	case OPT_RX_MODE:
-		if (strcmp(arg, "auto") && strcmp(arg, "verbs"))
-			argp_error(state, "--rx-mode: '%s' is neither auto nor verbs", arg);
-		o->rx_verbs = arg[0] == 'v';
+		o->rx_mode = parse_rx_mode(state, arg);
 		break;
 	case 'M':
 		parse_bytes(state, "-M", arg, 1, MEMORY_LEAST, MEMORY_MOST, &o->buffer);

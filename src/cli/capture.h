@@ -47,6 +47,8 @@ struct capture_options {
 	bool rx_verbs;	   /* receive through libibverbs only */
 	bool sniffer_only; /* the device's sniffer even where none is known */
 	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, hold, ibdump, no_facts;
+	const char *user; /* to become after opening; NULL: the caller of sudo */
+	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamps;
 	bool list_stamps;
 	unsigned int debug, line_style;

@@ -74,7 +74,7 @@ static int open_verbs(struct session *s, const struct rd_device *device, const s
 		.port = port,
 		.log2_buffers = s->opt->log2_buffers,
 		.max_frame = (uint32_t)s->opt->max_frame,
-		.plain = s->opt->rx_verbs,
+		.rx_mode = s->opt->rx_mode,
 		.stamps = s->opt->stamps,
 		.sysroot = ""};
 	struct rd_source *source;

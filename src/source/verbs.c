@@ -10,6 +10,7 @@
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 #define EVENTS_PER_ACK	 64 /* acknowledging takes a lock: not for every event */
 #define HOPELESS_REPAIRS 64 /* repairs in a row without one frame between them */
@@ -30,7 +31,7 @@ static void ring_grow(struct verbs *v)
 		rd_log(RD_LOG_WARNING, "%s", why.text);
 		return;
 	}
-	/* Of the QP nothing is posted any more: it is in error, and about to be reset. */
+	/* Nothing is posted any more: the queue is in error, and about to be reset. */
 	verbs_ring_fini(&v->ring);
 	v->ring = larger;
 }
@@ -38,14 +39,12 @@ static void ring_grow(struct verbs *v)
 /* A reset needs no privilege, which we may have given up; a new queue needs CAP_NET_RAW. */
 static int queue_renew(struct verbs *v, const struct ailment *was, struct rd_error *err)
 {
-	if (was->too_long)
+	/* A striding queue's buffers hold the longest frame there is. */
+	if (was->too_long && !v->striding)
 		ring_grow(v);
 	if (!was->queues && verbs_queue_reset(v, err) == 0)
 		return 0;
-	verbs_queue_destroy(v);
-	if (verbs_queue_create(v, err) < 0)
-		return -1;
-	return verbs_flow_create(v, err);
+	return verbs_queue_replace(v, err);
 }
 
 static int fail_removed(const struct verbs *v, struct rd_error *err)
@@ -54,7 +53,7 @@ static int fail_removed(const struct verbs *v, struct rd_error *err)
 		"%s failed fatally or was removed", v->name);
 }
 
-static int verbs_service(struct rd_source *src, struct rd_error *err);
+static void take_completion_events(struct verbs *v);
 
 /* Brings the queue back after it fell into error. Frames in between are lost: that is noted. */
 static int repair(struct verbs *v, struct rd_error *err)
@@ -63,9 +62,11 @@ static int repair(struct verbs *v, struct rd_error *err)
 	char size[RD_UNITS_LEN];
 
 	/* A device that goes away fails its queues first and says so next. */
-	verbs_service(&v->src, err);
+	take_completion_events(v);
+	verbs_events_take(v);
+	verbs_events_heed(v);
 	was = v->ailment;
-	if (v->removed)
+	if (v->lead->removed)
 		return fail_removed(v, err);
 	v->gaps++;
 	if (++v->repairs > HOPELESS_REPAIRS)
@@ -78,7 +79,7 @@ static int repair(struct verbs *v, struct rd_error *err)
 		"the receive queue failed (%s) and was brought back: frames are "
 		"missing before this one",
 		was.text);
-	if (was.too_long)
+	if (was.too_long && !v->striding)
 		rd_source_note(
 			&v->src, "buffers are now %s", rd_fmt_kib(size, v->ring.buffer_size));
 	return 0;
@@ -102,7 +103,7 @@ static void complete_vcrc(const struct verbs *v, struct rd_frame *f)
 
 void verbs_completion_error(struct verbs *v, enum ibv_wc_status status, uint32_t syndrome)
 {
-	if (v->stopped || v->ailment.text)
+	if (v->lead->stopped || v->ailment.text)
 		return;
 	v->ailment.text = ibv_wc_status_str(status);
 	v->ailment.too_long = status == IBV_WC_LOC_LEN_ERR;
@@ -156,7 +157,7 @@ static int poll_plain(struct verbs *v, struct rd_frame *frames, unsigned int max
 
 static int post_taken(struct verbs *v)
 {
-	return verbs_ring_post(&v->ring, v->qp);
+	return verbs_ring_post(&v->ring, v->qp, v->wq);
 }
 
 static int arm_cq(struct verbs *v)
@@ -184,15 +185,20 @@ static int verbs_receive(
 	struct verbs *v = (struct verbs *)src;
 	int n;
 
-	if (v->ailment.text && (v->stopped || repair(v, err) < 0))
-		return v->stopped ? RD_SOURCE_END : -1;
+	if (__builtin_expect(atomic_load_explicit(&v->told, memory_order_relaxed) != 0, 0))
+		verbs_events_heed(v);
 	n = v->path->poll(v, frames, max);
 	if (n <= 0) {
 		if (n < 0)
 			v->ailment = (struct ailment){
 				.text = "the completion queue cannot be polled", .queues = true};
+		/* What arrived before the queue failed has been taken; now it is brought back. */
+		if (v->ailment.text && v->lead->stopped)
+			return RD_SOURCE_END;
+		if (v->ailment.text)
+			return repair(v, err);
 		/* What completed before the device was gone has been taken by now. */
-		return v->removed && !v->stopped ? fail_removed(v, err) : 0;
+		return v->lead->removed && !v->lead->stopped ? fail_removed(v, err) : 0;
 	}
 	if (v->link == RD_LINK_INFINIBAND)
 		for (int i = 0; i < n; i++)
@@ -215,9 +221,9 @@ static int verbs_arm(struct rd_source *src, struct rd_error *err)
 	struct verbs *v = (struct verbs *)src;
 	int rc;
 
-	if (v->armed && !v->ailment.text)
+	if (v->armed && !v->ailment.text && !atomic_load(&v->told))
 		return 0;
-	if (v->ailment.text)
+	if (v->ailment.text || atomic_load(&v->told))
 		return 1;
 	rc = v->path->arm(v);
 	if (rc)
@@ -227,80 +233,32 @@ static int verbs_arm(struct rd_source *src, struct rd_error *err)
 	return 1;
 }
 
-/* --- events ----------------------------------------------------------------------------- */
+/* --- service -------------------------------------------------------------------------- */
 
-enum event_effect { EVENT_TELL, EVENT_AILMENT, EVENT_REMOVED };
-
-static const struct {
-	enum ibv_event_type type;
-	enum event_effect effect;
-	const char *text;
-} events[] = {
-	{IBV_EVENT_PORT_ACTIVE, EVENT_TELL, "port up"},
-	{IBV_EVENT_PORT_ERR, EVENT_TELL, "port down"},
-	{IBV_EVENT_LID_CHANGE, EVENT_TELL, "LID changed"},
-	{IBV_EVENT_PKEY_CHANGE, EVENT_TELL, "P_Key table changed"},
-	{IBV_EVENT_GID_CHANGE, EVENT_TELL, "GID table changed"},
-	{IBV_EVENT_SM_CHANGE, EVENT_TELL, "subnet manager changed"},
-	{IBV_EVENT_CLIENT_REREGISTER, EVENT_TELL, "subnet manager asks for registration"},
-	{IBV_EVENT_CQ_ERR, EVENT_AILMENT, "the completion queue overran"},
-	{IBV_EVENT_QP_FATAL, EVENT_AILMENT, "fatal error of the queue pair"},
-	{IBV_EVENT_QP_REQ_ERR, EVENT_AILMENT, "invalid request of the queue pair"},
-	{IBV_EVENT_QP_ACCESS_ERR, EVENT_AILMENT, "access violation of the queue pair"},
-	{IBV_EVENT_DEVICE_FATAL, EVENT_REMOVED, "the device failed fatally or was removed"},
-};
-
-static bool event_is_ours(const struct verbs *v, const struct ibv_async_event *event)
+static void take_completion_events(struct verbs *v)
 {
-	switch (event->event_type) {
-	case IBV_EVENT_PORT_ACTIVE:
-	case IBV_EVENT_PORT_ERR:
-	case IBV_EVENT_LID_CHANGE:
-	case IBV_EVENT_PKEY_CHANGE:
-	case IBV_EVENT_GID_CHANGE:
-	case IBV_EVENT_SM_CHANGE:
-	case IBV_EVENT_CLIENT_REREGISTER:
-		return event->element.port_num == (int)v->port_num;
-	default:
-		return true;
-	}
-}
-
-static void take_event(struct verbs *v, const struct ibv_async_event *event)
-{
-	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-		if (events[i].type != event->event_type || !event_is_ours(v, event))
-			continue;
-		if (events[i].effect == EVENT_AILMENT) {
-			/* The first is the cause, the others follow from it. */
-			if (!v->ailment.text)
-				v->ailment.text = events[i].text;
-			v->ailment.queues |= event->event_type == IBV_EVENT_CQ_ERR;
-			return;
-		}
-		rd_source_note(&v->src, "%s", events[i].text);
-		v->removed |= events[i].effect == EVENT_REMOVED;
-	}
-}
-
-static int verbs_service(struct rd_source *src, struct rd_error *err)
-{
-	struct verbs *v = (struct verbs *)src;
-	struct ibv_async_event event;
 	struct ibv_cq *cq;
 	void *context;
 
-	(void)err;
 	while (ibv_get_cq_event(v->channel, &cq, &context) == 0) {
 		v->armed = false;
 		v->events++;
 		if (++v->unacked == EVENTS_PER_ACK)
 			verbs_ack_events(v);
 	}
-	while (ibv_get_async_event(v->ctx, &event) == 0) {
-		take_event(v, &event);
-		ibv_ack_async_event(&event);
-	}
+}
+
+static int verbs_service(struct rd_source *src, struct rd_error *err)
+{
+	struct verbs *v = (struct verbs *)src;
+	eventfd_t wakes;
+
+	(void)err;
+	take_completion_events(v);
+	if (v->wake_fd >= 0)
+		eventfd_read(v->wake_fd, &wakes);
+	if (v == v->lead)
+		verbs_events_take(v);
 	return 0;
 }
 
@@ -326,8 +284,10 @@ static void verbs_stop(struct rd_source *src)
 {
 	struct verbs *v = (struct verbs *)src;
 
+	pthread_mutex_lock(&v->lock);
 	verbs_flow_destroy(v);
 	v->stopped = true;
+	pthread_mutex_unlock(&v->lock);
 	rd_loss_read(v->sysroot, v->device, v->port_num, &v->loss_after);
 }
 
@@ -336,7 +296,9 @@ static void verbs_stats(struct rd_source *src, struct rd_source_stats *stats)
 	struct verbs *v = (struct verbs *)src;
 	struct rd_loss_counters now;
 
-	*stats = (struct rd_source_stats){.gaps = v->gaps, .loss_upper_bound = true};
+	*stats = (struct rd_source_stats){.loss_upper_bound = true};
+	for (unsigned int i = 0; i < v->n_queues; i++)
+		stats->gaps += v->queue[i]->gaps;
 	if (v->stopped)
 		now = v->loss_after;
 	else
@@ -354,17 +316,36 @@ static void verbs_close(struct rd_source *src)
 {
 	struct verbs *v = (struct verbs *)src;
 
-	verbs_queue_destroy(v);
-	verbs_mlx5_free(v);
-	verbs_ring_fini(&v->ring);
-	if (v->channel)
-		ibv_destroy_comp_channel(v->channel);
+	verbs_queues_close(v);
 	if (v->pd)
 		ibv_dealloc_pd(v->pd);
 	verbs_clock_close(&v->own_clock);
 	if (v->ctx)
 		ibv_close_device(v->ctx);
+	pthread_mutex_destroy(&v->lock);
 	free(v);
+}
+
+/* --- the queues beside the first one ------------------------------------------------------ */
+
+static int follower_start(struct rd_source *src, struct rd_error *err)
+{
+	(void)src;
+	(void)err;
+	return 0;
+}
+
+static void follower_ignore(struct rd_source *src)
+{
+	(void)src;
+}
+
+static void follower_stats(struct rd_source *src, struct rd_source_stats *stats)
+{
+	const struct verbs *lead = ((struct verbs *)src)->lead;
+
+	*stats = (struct rd_source_stats){
+		.loss_known = lead->loss_before.n > 0, .loss_upper_bound = true};
 }
 
 const struct rd_source_ops verbs_ops = {
@@ -377,5 +358,18 @@ const struct rd_source_ops verbs_ops = {
 	.stop = verbs_stop,
 	.stats = verbs_stats,
 	.close = verbs_close,
+	.horizon = verbs_horizon,
+};
+
+const struct rd_source_ops verbs_follower_ops = {
+	.name = "verbs",
+	.start = follower_start,
+	.receive = verbs_receive,
+	.release = verbs_release,
+	.arm = verbs_arm,
+	.service = verbs_service,
+	.stop = follower_ignore,
+	.stats = follower_stats,
+	.close = follower_ignore,
 	.horizon = verbs_horizon,
 };

@@ -192,11 +192,16 @@ bool verbs_mlx5_take_over(struct verbs *v)
 {
 	struct mlx5dv_cq cq = {0};
 	struct mlx5dv_qp qp = {0};
-	struct mlx5dv_obj obj = {.cq = {.in = v->cq, .out = &cq}, .qp = {.in = v->qp, .out = &qp}};
+	struct mlx5dv_rwq rwq = {0};
+	struct mlx5dv_obj obj = {.cq = {.in = v->cq, .out = &cq},
+		.qp = {.in = v->qp, .out = &qp},
+		.rwq = {.in = v->wq, .out = &rwq}};
+	uint64_t queue = v->wq ? MLX5DV_OBJ_RWQ : MLX5DV_OBJ_QP;
 
 	if (sizeof(void *) < 8 || v->link != RD_LINK_ETHERNET ||
-		!mlx5dv_is_supported(v->ctx->device) || mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP) ||
-		qp.rq.wqe_cnt != v->ring.n || mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ))
+		!mlx5dv_is_supported(v->ctx->device) || mlx5dv_init_obj(&obj, queue) ||
+		(v->wq ? rwq.wqe_cnt : qp.rq.wqe_cnt) != v->ring.n ||
+		mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ))
 		return false;
 	if (!v->mlx5)
 		v->mlx5 = malloc(sizeof(*v->mlx5));
@@ -207,7 +212,7 @@ bool verbs_mlx5_take_over(struct verbs *v)
 		.cqe_size = cq.cqe_size,
 		.n_cqes = cq.cqe_cnt,
 		.cq_record = cq.dbrec,
-		.rq_record = qp.dbrec,
+		.rq_record = v->wq ? rwq.dbrec : qp.dbrec,
 		.cq_doorbell = (volatile __be64 *)(void *)((uint8_t *)cq.cq_uar + MLX5_CQ_DOORBELL),
 		.cqn = cq.cqn,
 		.head = v->ring.n,

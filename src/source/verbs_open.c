@@ -40,7 +40,7 @@ int verbs_device_open(struct ibv_context **ctx, const char *name, struct rd_erro
 }
 
 /* Nothing on the epoll path may block. */
-static int make_nonblocking(struct verbs *v, int fd, struct rd_error *err)
+int verbs_nonblocking(const struct verbs *v, int fd, struct rd_error *err)
 {
 	int flags = fcntl(fd, F_GETFL);
 
@@ -68,7 +68,22 @@ static uint32_t longest_frame(const struct rd_port *port, const struct ibv_port_
 	return ethernet + vlans + most + fcs;
 }
 
-static int ring_size(const struct verbs *v, const struct rd_verbs_config *config, unsigned int *n,
+/* RoCEv2 from and to this port is then IPv6 too; otherwise, and where nothing is known, IPv4. */
+static bool only_ipv6(const struct rd_port *port)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	static const uint8_t link_local[2] = {0xfe, 0x80};
+	bool ipv6 = false;
+
+	for (unsigned int i = 0; i < port->n_gids; i++) {
+		if (memcmp(port->gids[i].raw, mapped, sizeof(mapped)) == 0)
+			return false;
+		ipv6 |= memcmp(port->gids[i].raw, link_local, sizeof(link_local)) != 0;
+	}
+	return ipv6;
+}
+
+static int ring_size(struct verbs *v, const struct rd_verbs_config *config, unsigned int *n,
 	struct rd_error *err)
 {
 	struct ibv_device_attr attr;
@@ -77,6 +92,7 @@ static int ring_size(const struct verbs *v, const struct rd_verbs_config *config
 
 	if (rc)
 		return verbs_fail(v, err, rc, "see the kernel's log (dmesg)", "query_device");
+	v->cqe_most = attr.max_cqe;
 	most = (unsigned int)(attr.max_qp_wr < attr.max_cqe ? attr.max_qp_wr : attr.max_cqe);
 	*n = 1U << config->log2_buffers;
 	if (*n > most) {
@@ -132,58 +148,40 @@ static void describe(struct verbs *v, const struct rd_device *d, const struct rd
 	}
 }
 
-static int resources_create(
-	struct verbs *v, const struct rd_verbs_config *config, struct rd_error *err)
+/* What hangs on the port: context, protection domain, sizes. */
+static int port_open(struct verbs *v, const struct rd_verbs_config *config, struct rd_error *err)
 {
 	struct ibv_port_attr attr;
 	uint32_t frame;
-	unsigned int n = 0;
-	int rc = ibv_query_port(v->ctx, (uint8_t)v->port_num, &attr);
+	int rc;
 
+	if (verbs_device_open(&v->ctx, v->device->name, err) < 0 ||
+		verbs_clock_open(&v->own_clock, v->ctx, v->name, config->stamps,
+			config->port->speed, err) < 0)
+		return -1;
+	rc = ibv_query_port(v->ctx, (uint8_t)v->port_num, &attr);
 	if (rc)
 		return verbs_fail(v, err, rc, "see 'rdmadump list'", "query_port");
 	v->link = attr.link_layer == IBV_LINK_LAYER_INFINIBAND ? RD_LINK_INFINIBAND
 							       : RD_LINK_ETHERNET;
 	frame = config->max_frame ? config->max_frame : longest_frame(config->port, &attr);
+	/* Buffers start on cache lines; a cache line more keeps room for an appended VCRC. */
+	v->frame_room = (frame + 2 + 63) & ~63U;
+	v->ipv6 = only_ipv6(config->port);
 	set_local(v, config->port, &attr);
-	if (ring_size(v, config, &n, err) < 0)
+	if (ring_size(v, config, &v->n_buffers, err) < 0)
 		return -1;
 	v->pd = ibv_alloc_pd(v->ctx);
 	if (!v->pd)
 		return verbs_fail(v, err, errno, "see the kernel's log (dmesg)", "alloc_pd");
-	v->channel = ibv_create_comp_channel(v->ctx);
-	if (!v->channel)
-		return verbs_fail(v, err, errno, "raise the limit of open files (ulimit -n)",
-			"create_comp_channel");
-	if (make_nonblocking(v, v->channel->fd, err) < 0 ||
-		make_nonblocking(v, v->ctx->async_fd, err) < 0)
-		return -1;
-	/* Buffers start on cache lines; a cache line more keeps room for an appended VCRC. */
-	if (verbs_ring_init(&v->ring, v->pd, n, (frame + 2 + 63) & ~63U, err) < 0)
-		return -1;
-	v->src.frame_fd = v->channel->fd;
-	v->src.event_fd = v->ctx->async_fd;
-	return 0;
+	return verbs_nonblocking(v, v->ctx->async_fd, err);
 }
 
-/* A device may have a clock and refuse it all the same. */
-static int queue_try(struct verbs *v, const struct rd_verbs_config *config, struct rd_error *err)
-{
-	while (verbs_queue_create(v, err) < 0) {
-		const char *was = v->own_clock.kind->title;
-
-		if (!v->own_clock.kind->wc_flags ||
-			!verbs_clock_lower(&v->own_clock, config->stamps))
-			return -1;
-		rd_log(RD_LOG_DEBUG, "%s: no queue with %s: %s", v->name, was, err->text);
-		*err = (struct rd_error){0};
-	}
-	return 0;
-}
-
-int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, struct rd_error *err)
+int rd_verbs_open_queues(struct rd_source **s, unsigned int *n,
+	const struct rd_verbs_config *config, struct rd_error *err)
 {
 	struct verbs *v = calloc(1, sizeof(*v));
+	unsigned int wanted = *n;
 
 	if (!v)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the source");
@@ -191,23 +189,29 @@ int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, st
 	v->device = config->device;
 	v->sysroot = config->sysroot;
 	v->port_num = config->port->num;
-	v->plain = config->plain;
+	v->rx_mode = config->rx_mode;
+	v->stamp_type = config->stamps;
+	v->plain = config->rx_mode == RD_RX_VERBS;
+	v->wake_fd = v->epoll_fd = -1;
+	v->lead = v;
 	v->clock = &v->own_clock;
+	pthread_mutex_init(&v->lock, NULL);
 	snprintf(v->name, sizeof(v->name), "%s:%u", config->device->name, v->port_num);
-	if (verbs_device_open(&v->ctx, v->device->name, err) < 0 ||
-		verbs_clock_open(&v->own_clock, v->ctx, v->name, config->stamps,
-			config->port->speed, err) < 0 ||
-		resources_create(v, config, err) < 0)
-		goto fail;
-	/* The flow is tried and taken back: what is refused is refused before a file is made. */
-	if (queue_try(v, config, err) < 0 || verbs_flow_create(v, err) < 0)
-		goto fail;
+	if (port_open(v, config, err) < 0 || verbs_queues_open(v, wanted, err) < 0) {
+		verbs_ops.close(&v->src);
+		return -1;
+	}
 	describe(v, config->device, config->port);
-	verbs_flow_destroy(v);
-	rd_log(RD_LOG_DEBUG, "%s: receiving by %s", v->name, v->path->name);
-	*s = &v->src;
+	verbs_queues_tell(v, wanted);
+	for (unsigned int i = 0; i < v->n_queues; i++)
+		s[i] = &v->queue[i]->src;
+	*n = v->n_queues;
 	return 0;
-fail:
-	verbs_ops.close(&v->src);
-	return -1;
+}
+
+int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, struct rd_error *err)
+{
+	unsigned int one = 1;
+
+	return rd_verbs_open_queues(s, &one, config, err);
 }

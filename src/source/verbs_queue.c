@@ -47,10 +47,11 @@ int verbs_fail(
  * An extended CQ gives only what is asked for, and without a lock: half the instructions of
  * ibv_poll_cq() on mlx5. Not every provider has it.
  */
-static int cq_create(struct verbs *v, struct rd_error *err)
+int verbs_cq_create(struct verbs *v, struct rd_error *err)
 {
-	struct ibv_cq_init_attr_ex attr = {.cqe = v->ring.n,
+	struct ibv_cq_init_attr_ex attr = {.cqe = v->ring.cqes,
 		.channel = v->channel,
+		.comp_vector = v->index % (unsigned int)v->ctx->num_comp_vectors,
 		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | v->clock->kind->wc_flags,
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED};
@@ -61,10 +62,16 @@ static int cq_create(struct verbs *v, struct rd_error *err)
 	if (v->cq_ex)
 		v->cq = ibv_cq_ex_to_cq(v->cq_ex);
 	else if (!v->clock->kind->wc_flags)
-		v->cq = ibv_create_cq(v->ctx, (int)v->ring.n, NULL, v->channel, 0);
+		v->cq = ibv_create_cq(
+			v->ctx, (int)v->ring.cqes, NULL, v->channel, (int)attr.comp_vector);
 	if (!v->cq)
 		return verbs_fail(v, err, errno, "use fewer buffers (-b)", "create_cq");
 	return 0;
+}
+
+int verbs_fail_qp(const struct verbs *v, struct rd_error *err, int errnum, const char *verb)
+{
+	return verbs_fail(v, err, errnum, advise(qp_advice, errnum), verb);
 }
 
 static int qp_create(struct verbs *v, struct rd_error *err)
@@ -93,7 +100,7 @@ static int qp_ready(struct verbs *v, struct rd_error *err)
 	rc = ibv_modify_qp(v->qp, &attr, mask);
 	if (rc)
 		return verbs_fail(v, err, rc, advise(qp_advice, rc), "modify_qp to INIT");
-	rc = verbs_ring_fill(&v->ring, v->qp);
+	rc = verbs_ring_fill(&v->ring, v->qp, NULL);
 	if (rc)
 		return verbs_fail(v, err, rc, "use fewer buffers (-b)", "post_recv");
 	attr.qp_state = IBV_QPS_RTR;
@@ -128,13 +135,8 @@ void verbs_ack_events(struct verbs *v)
 	v->unacked = 0;
 }
 
-/* Flow before QP before CQ: the order in which nothing can arrive at what is gone. */
-void verbs_queue_destroy(struct verbs *v)
+void verbs_cq_destroy(struct verbs *v)
 {
-	verbs_flow_destroy(v);
-	if (v->qp)
-		ibv_destroy_qp(v->qp);
-	v->qp = NULL;
 	if (v->cq) {
 		verbs_ack_events(v);
 		ibv_destroy_cq(v->cq);
@@ -143,12 +145,21 @@ void verbs_queue_destroy(struct verbs *v)
 	v->cq_ex = NULL;
 }
 
+/* The order in which nothing can arrive at what is gone. */
+void verbs_queues_destroy(struct verbs *lead)
+{
+	verbs_flow_destroy(lead);
+	verbs_spread_destroy(lead);
+	for (unsigned int i = 0; i < lead->n_queues; i++)
+		verbs_wq_destroy(lead->queue[i]);
+	for (unsigned int i = 0; i < lead->n_queues; i++)
+		verbs_cq_destroy(lead->queue[i]);
+}
+
 int verbs_queue_create(struct verbs *v, struct rd_error *err)
 {
-	if (cq_create(v, err) < 0 || qp_create(v, err) < 0 || qp_ready(v, err) < 0) {
-		verbs_queue_destroy(v);
+	if (qp_create(v, err) < 0 || qp_ready(v, err) < 0)
 		return -1;
-	}
 	v->path = v->cq_ex ? &verbs_path_extended : &verbs_path_plain;
 	if (!v->plain)
 		verbs_mlx5_take_over(v);
@@ -158,12 +169,46 @@ int verbs_queue_create(struct verbs *v, struct rd_error *err)
 int verbs_queue_reset(struct verbs *v, struct rd_error *err)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
-	int rc = ibv_modify_qp(v->qp, &attr, IBV_QP_STATE);
+	int rc;
 
+	if (v->wq)
+		return verbs_wq_reset(v, err);
+	rc = ibv_modify_qp(v->qp, &attr, IBV_QP_STATE);
 	if (rc)
 		return verbs_fail(v, err, rc, advise(qp_advice, rc), "modify_qp to RESET");
 	v->armed = false;
 	if (v->path->cleared)
 		v->path->cleared(v);
 	return qp_ready(v, err);
+}
+
+/* Flow, QP and table stand on all queues: the others go on receiving when they are made anew. */
+static int replace(struct verbs *v, struct rd_error *err)
+{
+	struct verbs *lead = v->lead;
+	bool in_table = v->wq != NULL;
+
+	verbs_flow_destroy(lead);
+	verbs_spread_destroy(lead);
+	verbs_wq_destroy(v);
+	verbs_cq_destroy(v);
+	if (verbs_cq_create(v, err) < 0)
+		return -1;
+	if (in_table) {
+		if (verbs_wq_create(v, err) < 0 || verbs_spread_create(lead, err) < 0)
+			return -1;
+	} else if (verbs_queue_create(v, err) < 0) {
+		return -1;
+	}
+	return lead->stopped ? 0 : verbs_flow_create(lead, err);
+}
+
+int verbs_queue_replace(struct verbs *v, struct rd_error *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&v->lead->lock);
+	rc = replace(v, err);
+	pthread_mutex_unlock(&v->lead->lock);
+	return rc;
 }

@@ -46,7 +46,7 @@ int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
 
 	if (map_memory(ring, (size_t)n * buffer_size, err) < 0)
 		return -1;
-	ring->n = n;
+	ring->n = ring->cqes = n;
 	ring->buffer_size = buffer_size;
 	ring->tail = &ring->first;
 	ring->wr = calloc(n, sizeof(*ring->wr));
@@ -88,10 +88,10 @@ void verbs_ring_fini(struct verbs_ring *ring)
 	*ring = (struct verbs_ring){0};
 }
 
-int verbs_ring_fill(struct verbs_ring *ring, struct ibv_qp *qp)
+int verbs_ring_fill(struct verbs_ring *ring, struct ibv_qp *qp, struct ibv_wq *wq)
 {
 	ring->tail = &ring->first;
 	for (unsigned int i = 0; i < ring->n; i++)
 		verbs_ring_take(ring, i);
-	return verbs_ring_post(ring, qp);
+	return verbs_ring_post(ring, qp, wq);
 }

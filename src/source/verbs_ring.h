@@ -16,6 +16,7 @@ struct verbs_ring {
 	struct ibv_mr *mr;
 	uint32_t buffer_size; /* bytes of one buffer */
 	unsigned int n;
+	unsigned int cqes;	/* completions that are outstanding at most */
 	struct ibv_recv_wr *wr; /* wr[i] posts buffer i; wr_id is i */
 	struct ibv_sge *sge;
 	struct ibv_recv_wr *first, **tail; /* taken back, to be posted again */
@@ -25,8 +26,9 @@ int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
 	uint32_t buffer_size, struct rd_error *err);
 void verbs_ring_fini(struct verbs_ring *ring);
 
-/* Posts every buffer; the queue must be empty. Returns 0 or an errno. */
-int verbs_ring_fill(struct verbs_ring *ring, struct ibv_qp *qp);
+/* Posts every buffer, to the QP or where there is one to the work queue; it must be empty.
+ * Returns 0 or an errno. */
+int verbs_ring_fill(struct verbs_ring *ring, struct ibv_qp *qp, struct ibv_wq *wq);
 
 static inline uint8_t *verbs_ring_buffer(const struct verbs_ring *ring, uint64_t i)
 {
@@ -41,7 +43,7 @@ static inline void verbs_ring_take(struct verbs_ring *ring, uint64_t i)
 }
 
 /* Posts what was taken back, in one list. Returns 0 or an errno. */
-static inline int verbs_ring_post(struct verbs_ring *ring, struct ibv_qp *qp)
+static inline int verbs_ring_post(struct verbs_ring *ring, struct ibv_qp *qp, struct ibv_wq *wq)
 {
 	struct ibv_recv_wr *first = ring->first, *bad;
 
@@ -49,7 +51,7 @@ static inline int verbs_ring_post(struct verbs_ring *ring, struct ibv_qp *qp)
 		return 0;
 	*ring->tail = NULL;
 	ring->tail = &ring->first;
-	return ibv_post_recv(qp, first, &bad);
+	return wq ? ibv_post_wq_recv(wq, first, &bad) : ibv_post_recv(qp, first, &bad);
 }
 
 #endif

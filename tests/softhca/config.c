@@ -225,6 +225,12 @@ static void device_parse(struct hca_conf *d, char *spec)
 			d->guid = strtoull(v, NULL, 16);
 		else if (!strcmp(t, "sniffer"))
 			d->sniffer = strcmp(v, "no") != 0;
+		else if (!strcmp(t, "rss"))
+			d->no_rss = !strcmp(v, "no");
+		else if (!strcmp(t, "striding"))
+			d->no_striding = !strcmp(v, "no");
+		else if (!strcmp(t, "rss_sniffer"))
+			d->no_rss_sniffer = !strcmp(v, "no");
 		else if (!strcmp(t, "ib_sniffer"))
 			d->ib_sniffer = !strcmp(v, "1");
 		else

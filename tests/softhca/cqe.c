@@ -56,11 +56,11 @@ static void cqe_publish(struct cq *cq, struct mlx5_cqe64 *cqe, uint8_t opcode)
 	cq->producer++;
 }
 
-void cqe_write(struct hca *h, struct cq *cq, const struct qp *qp, uint32_t len, uint64_t stamp)
+static struct mlx5_cqe64 *cqe_fill(
+	struct cq *cq, const struct qp *qp, uint32_t byte_cnt, uint64_t stamp)
 {
 	struct mlx5_cqe64 *cqe = cqe_at(cq, cq->producer);
 
-	(void)h;
 	cqe->slid = 0;
 	cqe->flags_rqpn = 0;
 	cqe->hds_ip_ext = MLX5_CQE_L3_OK | MLX5_CQE_L4_OK;
@@ -69,10 +69,28 @@ void cqe_write(struct hca *h, struct cq *cq, const struct qp *qp, uint32_t len, 
 	cqe->srqn_uidx = htobe32(qp->uidx);
 	cqe->imm_inval_pkey = 0;
 	cqe->app = 0;
-	cqe->byte_cnt = htobe32(len);
+	cqe->byte_cnt = htobe32(byte_cnt);
 	cqe->timestamp = htobe64(stamp);
 	cqe->sop_drop_qpn = htobe32(qp->type == IBV_QPT_RAW_PACKET ? default_flow_tag : qp->qpn);
+	return cqe;
+}
+
+void cqe_write(struct hca *h, struct cq *cq, const struct qp *qp, uint32_t len, uint64_t stamp)
+{
+	struct mlx5_cqe64 *cqe = cqe_fill(cq, qp, len, stamp);
+
+	(void)h;
 	cqe->wqe_counter = htobe16((uint16_t)(qp->rq_head - 1));
+	cqe_publish(cq, cqe, MLX5_CQE_RESP_SEND);
+}
+
+void cqe_write_strides(
+	struct cq *cq, const struct qp *rq, uint32_t byte_cnt, uint16_t stride, uint64_t stamp)
+{
+	struct mlx5_cqe64 *cqe = cqe_fill(cq, rq, byte_cnt, stamp);
+
+	cqe->wqe_id = htobe16(rq->rq_head);
+	cqe->wqe_counter = htobe16(stride);
 	cqe_publish(cq, cqe, MLX5_CQE_RESP_SEND);
 }
 
@@ -226,6 +244,8 @@ void async_cq_event(struct cq *cq, uint32_t type)
 
 void async_qp_event(struct qp *qp, uint32_t type)
 {
+	if (qp->obj.type == OBJ_WQ && type == IBV_EVENT_QP_FATAL)
+		type = IBV_EVENT_WQ_FATAL;
 	if (async_send(qp->obj.ctx, qp->user_handle, type))
 		qp->async_sent++;
 }

@@ -59,14 +59,14 @@ uint16_t qp_posted(struct qp *qp)
 	return qp->rq_ready;
 }
 
-static struct mlx5_wqe_data_seg *qp_wqe(const struct qp *qp, uint16_t index)
+struct mlx5_wqe_data_seg *qp_wqe(const struct qp *qp, uint16_t index)
 {
 	size_t at = (size_t)(index & (qp->rq_count - 1)) << qp->rq_shift;
 
 	return (struct mlx5_wqe_data_seg *)(void *)(qp->rq + at);
 }
 
-static struct mr *mr_find(struct hca *h, struct qp *qp, uint32_t lkey)
+struct mr *mr_find(struct hca *h, struct qp *qp, uint32_t lkey)
 {
 	struct mr *mr;
 
@@ -105,6 +105,18 @@ static uint8_t scatter(struct hca *h, struct qp *qp, const struct frame *f)
 	return left ? MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR : 0;
 }
 
+struct qp *qp_queue(struct qp *qp, const struct frame *f)
+{
+	return qp->rss ? rss_choose(qp->rss, f) : qp;
+}
+
+bool rq_has_room(struct hca *h, struct qp *rq, uint32_t len)
+{
+	if (!qp_receiving(rq) || (!rq->rq_ready && !qp_posted(rq)))
+		return false;
+	return !rq->stride.on || striding_has_room(h, rq, len);
+}
+
 static void qp_flush(struct hca *h, struct qp *qp)
 {
 	while (qp_posted(qp) && !qp->recv_cq->dead) {
@@ -117,6 +129,8 @@ static void qp_flush(struct hca *h, struct qp *qp)
 
 void qp_to_error(struct hca *h, struct qp *qp)
 {
+	if (qp->rss)
+		return;
 	qp->state = IBV_QPS_ERR;
 	qp_flush(h, qp);
 }
@@ -135,7 +149,8 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 	uint8_t syndrome;
 
 	p->copies++;
-	if (!qp_receiving(qp) || (!qp->rq_ready && !qp_posted(qp))) {
+	qp = qp_queue(qp, f);
+	if (!rq_has_room(h, qp, f->len)) {
 		p->out_of_buffer++;
 		return;
 	}
@@ -149,16 +164,19 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 		qp_fail(h, p, qp, fault->syndrome, fault->vendor);
 		return;
 	}
-	syndrome = scatter(h, qp, f);
+	syndrome = qp->stride.on ? striding_deliver(h, qp, f, clock_stamp(qp->recv_cq))
+				 : scatter(h, qp, f);
 	if (syndrome) {
 		qp_fail(h, p, qp, syndrome,
 			syndrome == MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR ? 0x68 : 0x52);
 		return;
 	}
-	qp->rq_head++;
-	qp->rq_ready--;
 	p->delivered++;
 	p->delivered_bytes += f->len;
+	if (qp->stride.on)
+		return;
+	qp->rq_head++;
+	qp->rq_ready--;
 	cqe_write(h, qp->recv_cq, qp, f->len, clock_stamp(qp->recv_cq));
 }
 
@@ -347,14 +365,11 @@ bool frame_hold(struct port *p)
 	return p->held;
 }
 
-static bool all_ready(const struct port *p)
+static bool all_ready(struct hca *h, const struct port *p)
 {
-	for (uint32_t i = 0; i < p->ndests; i++) {
-		struct qp *qp = p->dest[i];
-
-		if (!qp_receiving(qp) || (!qp->rq_ready && !qp_posted(qp)))
+	for (uint32_t i = 0; i < p->ndests; i++)
+		if (!rq_has_room(h, qp_queue(p->dest[i], &p->frame), p->frame.len))
 			return false;
-	}
 	return true;
 }
 
@@ -396,7 +411,7 @@ static enum turn port_turn(struct hca *h, struct port *p, uint64_t now, uint64_t
 			if (!frame_due(h, p, now, p->waited, wake))
 				return n ? TURN_BUSY : TURN_IDLE;
 		}
-		if (!c->drop && !all_ready(p)) {
+		if (!c->drop && !all_ready(h, p)) {
 			h->stat.waits += !p->waited;
 			p->waited = true;
 			return n ? TURN_BUSY : TURN_WAITS;

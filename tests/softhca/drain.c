@@ -22,6 +22,14 @@ static bool drain_settled(struct port *p, uint16_t posted, uint64_t now)
 	return posted && (posted == p->drain.ring || now - p->drain.changed_ns > SETTLED_NS);
 }
 
+/* A striding queue takes frames until the last entry is closed, so that all can be posted again. */
+static bool drain_wants(struct hca *h, struct port *p, struct qp *qp, uint32_t n, uint32_t want)
+{
+	if (!qp->stride.on)
+		return n < want && frame_hold(p);
+	return frame_hold(p) && cq_has_room(qp->recv_cq) && rq_has_room(h, qp, p->frame.len);
+}
+
 static bool drain_fill(struct hca *h, struct port *p, struct qp *qp)
 {
 	uint32_t n = 0, want = p->drain.posted;
@@ -30,14 +38,14 @@ static bool drain_fill(struct hca *h, struct port *p, struct qp *qp)
 	if (want > cq->entries)
 		want = cq->entries;
 	cq_hold(cq);
-	for (; n < want && frame_hold(p); n++) {
+	for (; drain_wants(h, p, qp, n, want); n++) {
 		frame_spend(h, p, NULL);
 		if (!qp_receiving(qp))
 			break;
 	}
 	p->drain.ring = p->drain.posted;
 	p->drain.frames = n;
-	p->drain.posted = (uint16_t)(p->drain.posted - n);
+	p->drain.posted = qp_posted(qp);
 	p->drain.start_ns = p->drain.changed_ns = now_ns();
 	cq_release(cq);
 	cq_check_arm(cq);
@@ -46,7 +54,7 @@ static bool drain_fill(struct hca *h, struct port *p, struct qp *qp)
 
 enum turn drain_turn(struct hca *h, struct port *p, uint64_t *wake)
 {
-	struct qp *qp = p->ndests ? p->dest[0] : NULL;
+	struct qp *qp = p->ndests ? qp_queue(p->dest[0], &p->frame) : NULL;
 	uint64_t now = now_ns();
 	uint16_t posted;
 

@@ -60,7 +60,7 @@ static void fault_happen(struct hca *h, struct port *p, uint32_t i, uint64_t now
 	case IBV_EVENT_QP_FATAL:
 		LIST_FOREACH(qp, &h->qps, link)
 		{
-			if (qp_receiving(qp)) {
+			if (qp_receiving(qp) && !qp->rss) {
 				qp_to_error(h, qp);
 				async_qp_event(qp, f->event);
 			}

@@ -75,6 +75,7 @@ struct hca_conf {
 	uint32_t minor, nports, device_id;
 	uint64_t guid;
 	bool sniffer, ib_sniffer;
+	bool no_rss, no_striding, no_rss_sniffer;
 	struct port_conf port[MAX_PORTS];
 };
 
@@ -102,6 +103,8 @@ enum obj_type {
 	OBJ_MR,
 	OBJ_AH,
 	OBJ_CQ,
+	OBJ_WQ, /* a struct qp of which there is only the receive queue */
+	OBJ_TABLE,
 	OBJ_QP,
 	OBJ_FLOW,
 	OBJ_TYPES
@@ -156,6 +159,14 @@ struct cq {
 };
 
 struct flow;
+struct rss;
+
+/* Many frames to a work queue entry; all zeros: one. */
+struct striding {
+	bool on, two_byte_shift;
+	uint8_t log_bytes, log_strides;
+	uint32_t at; /* strides consumed of the entry that is being filled */
+};
 
 struct qp {
 	struct obj obj;
@@ -171,6 +182,8 @@ struct qp {
 	uint16_t sq_head;  /* in units of 64 bytes */
 	uint16_t rq_head;  /* WQEs consumed */
 	uint16_t rq_ready; /* posted and known to be */
+	struct striding stride;
+	struct rss *rss; /* frames go to the work queues of its table; this one has no receives */
 	struct mr *mr;
 	uint64_t mr_generation;
 	uint32_t async_sent;
@@ -200,6 +213,7 @@ struct flow {
 };
 
 struct hca;
+struct mlx5_wqe_data_seg;
 
 struct ctx {
 	struct hca *hca;
@@ -211,6 +225,8 @@ struct ctx {
 	LIST_HEAD(, event_fd) channels;
 	LIST_ENTRY(ctx) link;
 };
+
+struct cmd;
 
 /* ---- the device (device.c) ---- */
 
@@ -309,6 +325,13 @@ void qp_to_error(struct hca *h, struct qp *qp);
 uint64_t now_ns(void);
 bool qp_receiving(const struct qp *qp);
 uint16_t qp_posted(struct qp *qp);
+struct mr *mr_find(struct hca *h, struct qp *qp, uint32_t lkey);
+/* The work queue entry at an index of the receive queue. */
+struct mlx5_wqe_data_seg *qp_wqe(const struct qp *qp, uint16_t index);
+/* The receive queue that this frame of a queue pair goes to: its own, or one of its table. */
+struct qp *qp_queue(struct qp *qp, const struct frame *f);
+/* Whether a receive is there for a frame of this length. */
+bool rq_has_room(struct hca *h, struct qp *rq, uint32_t len);
 bool frame_hold(struct port *p);
 void frame_spend(struct hca *h, struct port *p, const struct fault *fault);
 /* To every queue pair whose flows want it. */
@@ -321,6 +344,9 @@ enum turn drain_turn(struct hca *h, struct port *p, uint64_t *wake); /* drain.c 
 
 bool cq_has_room(struct cq *cq);
 void cqe_write(struct hca *h, struct cq *cq, const struct qp *qp, uint32_t len, uint64_t stamp);
+/* Of a striding queue: byte_cnt as it stands in the entry, the first stride of the frame. */
+void cqe_write_strides(
+	struct cq *cq, const struct qp *rq, uint32_t byte_cnt, uint16_t stride, uint64_t stamp);
 void cqe_write_error(struct hca *h, struct cq *cq, const struct qp *qp, uint16_t wqe,
 	uint8_t syndrome, uint8_t vendor);
 /* Of a send queue entry; syndrome 0 is success. */
@@ -371,6 +397,27 @@ uint64_t clock_mask(void);
 void *clock_mmap(const struct hca *h, size_t len, uint32_t command);
 /* Of a new CQ; 0 or an errno. */
 int clock_cq(struct cq *cq, bool stamps, uint32_t driver_flags);
+
+/* ---- striding receive queues (striding.c) ---- */
+
+/* Closes the current entry with a filler when it cannot hold the frame. */
+bool striding_has_room(struct hca *h, struct qp *rq, uint32_t len);
+/* Writes frame and completion. Returns 0 or the syndrome that the entry earns. */
+uint8_t striding_deliver(struct hca *h, struct qp *rq, const struct frame *f, uint64_t stamp);
+
+/* ---- work queues and their tables (wq.c), receive side scaling (rss.c) ---- */
+
+struct table {
+	struct obj obj;
+	uint32_t log_size;
+	struct qp *wq[];
+};
+
+/* rss.c: what the driver's part of CREATE_QP asks for, over this table. */
+int rss_new(struct rss **rss, struct table *table, struct cmd *cmd);
+void rss_free(struct rss *rss);
+struct table *rss_table(const struct rss *rss);
+struct qp *rss_choose(const struct rss *rss, const struct frame *f);
 
 /* ---- faults, port state and counters (faults.c) ---- */
 
@@ -426,6 +473,11 @@ CMD(modify_cq);
 CMD(destroy_cq);
 CMD(create_qp);
 CMD(create_qp_ex);
+CMD(create_wq);
+CMD(modify_wq);
+CMD(destroy_wq);
+CMD(create_table);
+CMD(destroy_table);
 CMD(query_qp);
 CMD(modify_qp);
 CMD(modify_qp_ex);

@@ -21,6 +21,8 @@ static const char *const obj_names[OBJ_TYPES] = {
 	[OBJ_MR] = "mrs",
 	[OBJ_AH] = "ahs",
 	[OBJ_CQ] = "cqs",
+	[OBJ_WQ] = "wqs",
+	[OBJ_TABLE] = "tables",
 	[OBJ_QP] = "qps",
 	[OBJ_FLOW] = "flows",
 };

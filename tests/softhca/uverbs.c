@@ -149,8 +149,9 @@ static void ctx_close(struct ctx *ctx)
 			} else if (type == OBJ_FLOW) {
 				LIST_REMOVE((struct flow *)o, link);
 				obj_free(o);
-			} else if (type == OBJ_QP) {
+			} else if (type == OBJ_QP || type == OBJ_WQ) {
 				LIST_REMOVE((struct qp *)o, link);
+				rss_free(((struct qp *)o)->rss);
 				obj_free(o);
 			} else if (type == OBJ_CQ) {
 				LIST_REMOVE((struct cq *)o, link);
@@ -334,6 +335,15 @@ static const struct command extended[] = {
 	EXTENDED(CREATE_FLOW, "create_flow", create_flow, sizeof(struct ib_uverbs_create_flow), 8),
 	EXTENDED(DESTROY_FLOW, "destroy_flow", destroy_flow, 8, 0),
 	EXTENDED(MODIFY_CQ, "modify_cq", modify_cq, 16, 0),
+	EXTENDED(CREATE_WQ, "create_wq", create_wq, sizeof(struct ib_uverbs_ex_create_wq),
+		sizeof(struct ib_uverbs_ex_create_wq_resp)),
+	EXTENDED(MODIFY_WQ, "modify_wq", modify_wq, sizeof(struct ib_uverbs_ex_modify_wq), 0),
+	EXTENDED(DESTROY_WQ, "destroy_wq", destroy_wq, sizeof(struct ib_uverbs_ex_destroy_wq), 12),
+	EXTENDED(CREATE_RWQ_IND_TBL, "create_table", create_table,
+		sizeof(struct ib_uverbs_ex_create_rwq_ind_table) + 4,
+		sizeof(struct ib_uverbs_ex_create_rwq_ind_table_resp)),
+	EXTENDED(DESTROY_RWQ_IND_TBL, "destroy_table", destroy_table,
+		sizeof(struct ib_uverbs_ex_destroy_rwq_ind_table), 0),
 };
 
 static const struct command *command_find(uint32_t id)

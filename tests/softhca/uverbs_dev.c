@@ -24,6 +24,7 @@ enum {
 	PKEYS = 128,
 	MAX_WR = 32768,
 	PAGE = 4096,
+	QPT_RAW_PACKET = 8, /* as the kernel numbers it, and so does the mask of QP types */
 };
 
 CMD(get_context)
@@ -144,6 +145,32 @@ CMD(query_device)
 	return 0;
 }
 
+/* Receive side scaling and striding receive queues, of Ethernet ports only. */
+static void rss_fill(const struct hca_conf *conf, struct ib_uverbs_ex_query_device_resp *resp,
+	struct mlx5_ib_query_device_resp *drv)
+{
+	if (!any_ethernet(conf) || conf->no_rss)
+		return;
+	resp->rss_caps.supported_qpts = 1 << IBV_QPT_RAW_PACKET;
+	resp->rss_caps.max_rwq_indirection_tables = 1 << 20;
+	resp->rss_caps.max_rwq_indirection_table_size = 2048;
+	resp->max_wq_type_rq = 1 << 23;
+	drv->rss_caps.rx_hash_function = MLX5_RX_HASH_FUNC_TOEPLITZ;
+	drv->rss_caps.rx_hash_fields_mask = MLX5_RX_HASH_SRC_IPV4 | MLX5_RX_HASH_DST_IPV4 |
+					    MLX5_RX_HASH_SRC_IPV6 | MLX5_RX_HASH_DST_IPV6 |
+					    MLX5_RX_HASH_SRC_PORT_TCP | MLX5_RX_HASH_DST_PORT_TCP |
+					    MLX5_RX_HASH_SRC_PORT_UDP | MLX5_RX_HASH_DST_PORT_UDP;
+	if (conf->no_striding)
+		return;
+	drv->striding_rq_caps = (struct mlx5_ib_striding_rq_caps){
+		.min_single_stride_log_num_of_bytes = 6,
+		.max_single_stride_log_num_of_bytes = 13,
+		.min_single_wqe_log_num_of_strides = 9,
+		.max_single_wqe_log_num_of_strides = 16,
+		.supported_qpts = 1 << QPT_RAW_PACKET,
+	};
+}
+
 CMD(query_device_ex)
 {
 	struct ib_uverbs_ex_query_device_resp resp = {0};
@@ -163,6 +190,7 @@ CMD(query_device_ex)
 	resp.hca_core_clock = clock_conf() ? clock_conf()->khz : 0;
 	if (any_ethernet(ctx->hca->conf))
 		resp.raw_packet_caps = IB_UVERBS_RAW_PACKET_CAP_IP_CSUM;
+	rss_fill(ctx->hca->conf, &resp, &drv);
 	cmd_out(cmd, &resp, sizeof(resp));
 	drv.response_length =
 		(uint32_t)(cmd->drv_out_len < sizeof(drv) ? cmd->drv_out_len : sizeof(drv));

@@ -87,6 +87,44 @@ static bool type_allowed(const struct hca *h, uint32_t type)
 	       (type == IBV_QPT_RAW_PACKET && ethernet);
 }
 
+/*
+ * A queue pair of which there is only the steering: no send queue, no state of its own, receives in
+ * the work queues of a table.
+ */
+static int qp_create_rss(struct ctx *ctx, struct cmd *cmd, const struct ib_uverbs_ex_create_qp *req,
+	struct pd *pd, struct ib_uverbs_create_qp_resp *resp)
+{
+	struct table *table = obj_get(ctx, OBJ_TABLE, req->rwq_ind_tbl_handle);
+	struct rss *rss;
+	struct qp *qp;
+	int rc;
+
+	if (ctx->hca->conf->no_rss || req->qp_type != IBV_QPT_RAW_PACKET)
+		return EOPNOTSUPP;
+	if (!pd || !table || req->max_recv_wr || req->max_recv_sge || req->max_send_wr)
+		return EINVAL;
+	rc = rss_new(&rss, table, cmd);
+	if (rc)
+		return rc;
+	qp = obj_new(ctx, OBJ_QP, sizeof(*qp));
+	if (!qp) {
+		rss_free(rss);
+		return ENOMEM;
+	}
+	qp->user_handle = req->user_handle;
+	qp->pd = pd;
+	qp->qpn = ctx->hca->next_qpn++ & 0xffffff;
+	qp->type = req->qp_type;
+	qp->state = IBV_QPS_RTR;
+	qp->rss = rss;
+	pd->obj.users++;
+	table->obj.users++;
+	LIST_INIT(&qp->flows);
+	LIST_INSERT_HEAD(&ctx->hca->qps, qp, link);
+	*resp = (struct ib_uverbs_create_qp_resp){.qp_handle = qp->obj.handle, .qpn = qp->qpn};
+	return 0;
+}
+
 static int qp_create(struct ctx *ctx, struct cmd *cmd, const struct ib_uverbs_ex_create_qp *req,
 	struct ib_uverbs_create_qp_resp *resp)
 {
@@ -101,8 +139,11 @@ static int qp_create(struct ctx *ctx, struct cmd *cmd, const struct ib_uverbs_ex
 	cmd_drv_in(cmd, &drv, sizeof(drv));
 	if (req->qp_type == IBV_QPT_RAW_PACKET && !has_capability(CAP_NET_RAW))
 		return EPERM;
-	if (!type_allowed(h, req->qp_type) || req->is_srq || req->comp_mask || req->create_flags)
+	if (!type_allowed(h, req->qp_type) || req->is_srq || req->create_flags ||
+		req->comp_mask & ~(uint32_t)IB_UVERBS_CREATE_QP_MASK_IND_TABLE)
 		return EOPNOTSUPP;
+	if (req->comp_mask & IB_UVERBS_CREATE_QP_MASK_IND_TABLE)
+		return qp_create_rss(ctx, cmd, req, pd, resp);
 	if (!pd || !scq || !rcq)
 		return EINVAL;
 	if (req->max_recv_wr > RQ_WQE_MAX || req->max_send_wr > RQ_WQE_MAX ||
@@ -270,6 +311,8 @@ static int qp_modify(struct ctx *ctx, const struct ib_uverbs_modify_qp *r)
 
 	if (!qp)
 		return EINVAL;
+	if (qp->rss)
+		return EOPNOTSUPP;
 	from = r->attr_mask & IBV_QP_CUR_STATE ? r->cur_qp_state : qp->state;
 	to = r->attr_mask & IBV_QP_STATE ? r->qp_state : from;
 	if (from > IBV_QPS_ERR || to > IBV_QPS_ERR ||
@@ -338,9 +381,14 @@ CMD(destroy_qp)
 	resp.events_reported = qp->async_sent - event_fd_withdraw(ctx->async, qp->user_handle,
 							sizeof(struct ib_uverbs_async_event_desc));
 	qp->pd->obj.users--;
-	qp->send_cq->obj.users--;
-	qp->recv_cq->obj.users--;
+	if (qp->rss) {
+		rss_table(qp->rss)->obj.users--;
+	} else {
+		qp->send_cq->obj.users--;
+		qp->recv_cq->obj.users--;
+	}
 	LIST_REMOVE(qp, link);
+	rss_free(qp->rss);
 	obj_free(&qp->obj);
 	hca_retarget(ctx->hca);
 	cmd_out(cmd, &resp, sizeof(resp));
@@ -399,7 +447,8 @@ static int flow_check(
 				       qp->type == IBV_QPT_UD
 			       ? 0
 			       : EOPNOTSUPP;
-	if (attr->type == IBV_FLOW_ATTR_SNIFFER && !h->conf->sniffer)
+	if (attr->type == IBV_FLOW_ATTR_SNIFFER &&
+		(!h->conf->sniffer || (qp->rss && h->conf->no_rss_sniffer)))
 		return EOPNOTSUPP;
 	return qp->type == IBV_QPT_RAW_PACKET ? 0 : EINVAL;
 }

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Work queues, and the QP that spreads frames among them: a RAW_PACKET QP that has a table of work
+ * queues instead of a receive queue of its own (ibv_create_wq(3), ibv_create_rwq_ind_table(3)).
+ */
+#include "verbs.h"
+#include <errno.h>
+
+#define KEY_BYTES 40 /* of the Toeplitz hash, what mlx5 takes */
+
+static int modify(struct verbs *v, enum ibv_wq_state state)
+{
+	struct ibv_wq_attr attr = {.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = state};
+	int rc = ibv_modify_wq(v->wq, &attr);
+
+	return rc < 0 ? -rc : rc;
+}
+
+static int wq_ready(struct verbs *v, struct rd_error *err)
+{
+	/* Readiness first: it clears the doorbell record. */
+	int rc = modify(v, IBV_WQS_RDY);
+
+	if (rc)
+		return verbs_fail_qp(v, err, rc, "modify_wq to RDY");
+	rc = v->path->fill ? v->path->fill(v) : verbs_ring_fill(&v->ring, NULL, v->wq);
+	if (rc)
+		return verbs_fail(v, err, rc, "use fewer buffers (-b)", "post_wq_recv");
+	return 0;
+}
+
+static int wq_make(struct verbs *v, struct rd_error *err)
+{
+	struct ibv_wq_init_attr attr = {
+		.wq_type = IBV_WQT_RQ,
+		.max_wr = v->ring.n,
+		.max_sge = 1,
+		.pd = v->pd,
+		.cq = v->cq,
+	};
+
+	v->path = v->cq_ex ? &verbs_path_extended : &verbs_path_plain;
+	v->wq = ibv_create_wq(v->ctx, &attr);
+	return v->wq ? 0 : verbs_fail_qp(v, err, errno, "create_wq");
+}
+
+int verbs_wq_create(struct verbs *v, struct rd_error *err)
+{
+	if (wq_make(v, err) < 0 || wq_ready(v, err) < 0)
+		return -1;
+	if (!v->plain)
+		verbs_mlx5_take_over(v);
+	return 0;
+}
+
+int verbs_wq_reset(struct verbs *v, struct rd_error *err)
+{
+	int rc = modify(v, IBV_WQS_RESET);
+
+	if (rc)
+		return verbs_fail_qp(v, err, rc, "modify_wq to RESET");
+	v->armed = false;
+	if (v->path->cleared)
+		v->path->cleared(v);
+	return wq_ready(v, err);
+}
+
+void verbs_wq_destroy(struct verbs *v)
+{
+	if (v->wq)
+		ibv_destroy_wq(v->wq);
+	v->wq = NULL;
+}
+
+/* --- the table ---------------------------------------------------------------------------- */
+
+/*
+ * Any key spreads; this one, a byte and its complement by turns under a counter, has no long runs.
+ * It is fixed, so that a flow is in the same queue in every capture.
+ */
+static void fill_key(uint8_t *key)
+{
+	for (unsigned int i = 0; i < KEY_BYTES; i++)
+		key[i] = (uint8_t)((i & 1 ? 0x5a : 0xa5) ^ (i * 37));
+}
+
+/* mlx5 hashes over one IP version: the port's own. Frames of the other are all in the first queue.
+ */
+static uint64_t hash_fields(const struct verbs *lead)
+{
+	return IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP |
+	       (lead->ipv6 ? IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6
+			   : IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4);
+}
+
+int verbs_spread_create(struct verbs *lead, struct rd_error *err)
+{
+	uint8_t key[KEY_BYTES];
+	struct ibv_wq *queues[RD_QUEUES_MAX];
+	struct ibv_rwq_ind_table_init_attr table = {.ind_tbl = queues};
+	struct ibv_qp_init_attr_ex qp = {
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.comp_mask =
+			IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH,
+		.pd = lead->pd,
+		.rx_hash_conf = {.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+			.rx_hash_key_len = KEY_BYTES,
+			.rx_hash_key = key,
+			/* None over a table of one: the device steers without hashing. */
+			.rx_hash_fields_mask = lead->n_queues > 1 ? hash_fields(lead) : 0},
+	};
+
+	fill_key(key);
+	while (1U << table.log_ind_tbl_size < lead->n_queues)
+		table.log_ind_tbl_size++;
+	for (unsigned int i = 0; i < lead->n_queues; i++)
+		queues[i] = lead->queue[i]->wq;
+	lead->table = ibv_create_rwq_ind_table(lead->ctx, &table);
+	if (!lead->table)
+		return verbs_fail_qp(lead, err, errno, "create_rwq_ind_table");
+	qp.rwq_ind_tbl = lead->table;
+	lead->qp = ibv_create_qp_ex(lead->ctx, &qp);
+	if (!lead->qp)
+		return verbs_fail_qp(lead, err, errno, "create_qp");
+	return 0;
+}
+
+void verbs_spread_destroy(struct verbs *lead)
+{
+	if (lead->qp)
+		ibv_destroy_qp(lead->qp);
+	lead->qp = NULL;
+	if (lead->table)
+		ibv_destroy_rwq_ind_table(lead->table);
+	lead->table = NULL;
+}
+
+unsigned int verbs_spread_most(const struct verbs *lead, unsigned int wanted, const char **why)
+{
+	struct ibv_device_attr_ex attr;
+	unsigned int most = 1;
+
+	*why = "only Ethernet ports have receive side scaling";
+	if (lead->link != RD_LINK_ETHERNET)
+		return 0;
+	*why = "the device has no receive side scaling (RSS)";
+	if (ibv_query_device_ex(lead->ctx, NULL, &attr) ||
+		!(attr.rss_caps.supported_qpts & 1U << IBV_QPT_RAW_PACKET) ||
+		!(attr.rss_caps.rx_hash_function & IBV_RX_HASH_FUNC_TOEPLITZ) ||
+		!attr.rss_caps.max_rwq_indirection_tables)
+		return 0;
+	*why = "queues come in powers of two";
+	while (most * 2 <= wanted && most * 2 <= RD_QUEUES_MAX) {
+		if (most * 2 > attr.rss_caps.max_rwq_indirection_table_size ||
+			most * 2 > attr.max_wq_type_rq) {
+			*why = "the device takes no more work queues";
+			break;
+		}
+		most *= 2;
+	}
+	return most;
+}

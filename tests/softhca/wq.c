@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Work queues and their indirection tables, by <rdma/ib_user_verbs.h> and <rdma/mlx5-abi.h>. A work
+ * queue is a queue pair of which there is only the receive queue.
+ */
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5-abi.h>
+#include <string.h>
+
+#include "softhca.h"
+
+enum {
+	WQE_MAX = 32768,
+	TABLE_LOG_MAX = 11,
+	STRIDE_LOG_MIN = 6,
+	STRIDE_LOG_MAX = 13,
+	STRIDES_LOG_MIN = 9,
+	STRIDES_LOG_MAX = 16,
+};
+
+/* The state of the receive queue that each state of a work queue is. */
+static const uint32_t states[] = {
+	[IBV_WQS_RESET] = IBV_QPS_RESET,
+	[IBV_WQS_RDY] = IBV_QPS_RTR,
+	[IBV_WQS_ERR] = IBV_QPS_ERR,
+};
+
+static int striding_check(const struct hca *h, const struct mlx5_ib_create_wq *drv)
+{
+	if (h->conf->no_striding)
+		return EOPNOTSUPP;
+	if (drv->single_stride_log_num_of_bytes < STRIDE_LOG_MIN ||
+		drv->single_stride_log_num_of_bytes > STRIDE_LOG_MAX ||
+		drv->single_wqe_log_num_of_strides < STRIDES_LOG_MIN ||
+		drv->single_wqe_log_num_of_strides > STRIDES_LOG_MAX)
+		return EINVAL;
+	/* A next segment, then the data segments. */
+	return drv->rq_wqe_shift >= 5 ? 0 : EINVAL;
+}
+
+static void striding_set(struct striding *s, const struct mlx5_ib_create_wq *drv)
+{
+	s->on = drv->comp_mask & MLX5_IB_CREATE_WQ_STRIDING_RQ;
+	s->log_bytes = (uint8_t)drv->single_stride_log_num_of_bytes;
+	s->log_strides = (uint8_t)drv->single_wqe_log_num_of_strides;
+	s->two_byte_shift = drv->two_byte_shift_en;
+}
+
+static int wq_check(const struct hca *h, const struct ib_uverbs_ex_create_wq *req,
+	const struct mlx5_ib_create_wq *drv)
+{
+	if (h->conf->no_rss || req->wq_type != IBV_WQT_RQ || req->create_flags)
+		return EOPNOTSUPP;
+	if (req->comp_mask || drv->comp_mask & ~(uint32_t)MLX5_IB_CREATE_WQ_STRIDING_RQ ||
+		!drv->db_addr || !drv->buf_addr || !drv->rq_wqe_count ||
+		drv->rq_wqe_count > WQE_MAX || drv->rq_wqe_count & (drv->rq_wqe_count - 1) ||
+		drv->rq_wqe_shift < 4 || drv->rq_wqe_shift > 9)
+		return EINVAL;
+	return drv->comp_mask ? striding_check(h, drv) : 0;
+}
+
+CMD(create_wq)
+{
+	struct ib_uverbs_ex_create_wq req;
+	struct ib_uverbs_ex_create_wq_resp resp = {.response_length = sizeof(resp)};
+	struct mlx5_ib_create_wq_resp drv_resp = {.response_length = sizeof(drv_resp)};
+	struct mlx5_ib_create_wq drv;
+	struct pd *pd;
+	struct cq *cq;
+	struct qp *wq;
+	int rc;
+
+	cmd_in(cmd, &req, sizeof(req));
+	cmd_drv_in(cmd, &drv, sizeof(drv));
+	rc = wq_check(ctx->hca, &req, &drv);
+	if (rc)
+		return rc;
+	pd = obj_get(ctx, OBJ_PD, req.pd_handle);
+	cq = obj_get(ctx, OBJ_CQ, req.cq_handle);
+	if (!pd || !cq)
+		return EINVAL;
+	wq = obj_new(ctx, OBJ_WQ, sizeof(*wq));
+	if (!wq)
+		return ENOMEM;
+	wq->user_handle = req.user_handle;
+	wq->pd = pd;
+	wq->recv_cq = cq;
+	wq->qpn = ctx->hca->next_qpn++ & 0xffffff;
+	wq->uidx = drv.user_index;
+	wq->type = IBV_QPT_RAW_PACKET;
+	wq->state = IBV_QPS_RESET;
+	wq->rq = (uint8_t *)(uintptr_t)drv.buf_addr;
+	wq->db = (volatile uint32_t *)(uintptr_t)drv.db_addr;
+	wq->rq_count = drv.rq_wqe_count;
+	wq->rq_shift = drv.rq_wqe_shift;
+	striding_set(&wq->stride, &drv);
+	pd->obj.users++;
+	cq->obj.users++;
+	LIST_INIT(&wq->flows);
+	LIST_INSERT_HEAD(&ctx->hca->qps, wq, link);
+	resp.wq_handle = wq->obj.handle;
+	resp.max_wr = req.max_wr;
+	resp.max_sge = req.max_sge;
+	resp.wqn = wq->qpn;
+	cmd_out(cmd, &resp, sizeof(resp));
+	cmd_drv_out(cmd, &drv_resp, sizeof(drv_resp));
+	return 0;
+}
+
+/* Whatever is in error goes through RESET before it is ready again. */
+static bool transition_allowed(uint32_t from, uint32_t to)
+{
+	return from == to || to == IBV_QPS_RESET || (from == IBV_QPS_RESET && to == IBV_QPS_RTR) ||
+	       (from == IBV_QPS_RTR && to == IBV_QPS_ERR);
+}
+
+CMD(modify_wq)
+{
+	struct ib_uverbs_ex_modify_wq req;
+	struct qp *wq;
+	uint32_t to;
+
+	cmd_in(cmd, &req, sizeof(req));
+	wq = obj_get(ctx, OBJ_WQ, req.wq_handle);
+	if (!wq || !req.attr_mask || req.attr_mask >= IBV_WQ_ATTR_RESERVED ||
+		req.wq_state > IBV_WQS_ERR || req.curr_wq_state > IBV_WQS_ERR)
+		return EINVAL;
+	if (req.attr_mask & IBV_WQ_ATTR_FLAGS)
+		return EOPNOTSUPP;
+	if (req.attr_mask & IBV_WQ_ATTR_CURR_STATE && states[req.curr_wq_state] != wq->state)
+		return EINVAL;
+	if (!(req.attr_mask & IBV_WQ_ATTR_STATE))
+		return 0;
+	to = states[req.wq_state];
+	if (!transition_allowed(wq->state, to))
+		return EINVAL;
+	if (to == IBV_QPS_ERR && wq->state != IBV_QPS_ERR)
+		qp_to_error(ctx->hca, wq);
+	wq->state = to;
+	if (to == IBV_QPS_RESET) {
+		wq->rq_head = wq->rq_ready = 0;
+		wq->stride.at = 0;
+	}
+	hca_retarget(ctx->hca);
+	return 0;
+}
+
+CMD(destroy_wq)
+{
+	struct ib_uverbs_ex_destroy_wq req;
+	struct ib_uverbs_ex_destroy_wq_resp resp = {.response_length = sizeof(resp)};
+	struct qp *wq;
+
+	cmd_in(cmd, &req, sizeof(req));
+	wq = obj_get(ctx, OBJ_WQ, req.wq_handle);
+	if (!wq || req.comp_mask)
+		return EINVAL;
+	if (obj_busy(&wq->obj))
+		return EBUSY;
+	resp.events_reported = wq->async_sent - event_fd_withdraw(ctx->async, wq->user_handle,
+							sizeof(struct ib_uverbs_async_event_desc));
+	wq->pd->obj.users--;
+	wq->recv_cq->obj.users--;
+	LIST_REMOVE(wq, link);
+	obj_free(&wq->obj);
+	cmd_out(cmd, &resp, sizeof(resp));
+	return 0;
+}
+
+CMD(create_table)
+{
+	struct ib_uverbs_ex_create_rwq_ind_table req;
+	struct ib_uverbs_ex_create_rwq_ind_table_resp resp = {.response_length = sizeof(resp)};
+	struct table *t;
+	uint32_t n;
+
+	cmd_in(cmd, &req, sizeof(req));
+	if (ctx->hca->conf->no_rss)
+		return EOPNOTSUPP;
+	if (req.comp_mask || req.log_ind_tbl_size > TABLE_LOG_MAX)
+		return EINVAL;
+	n = 1u << req.log_ind_tbl_size;
+	if (cmd->in_len < sizeof(req) + n * sizeof(uint32_t))
+		return EINVAL;
+	t = obj_new(ctx, OBJ_TABLE, sizeof(*t) + n * sizeof(struct qp *));
+	if (!t)
+		return ENOMEM;
+	t->log_size = req.log_ind_tbl_size;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t handle;
+
+		memcpy(&handle, cmd->in + sizeof(req) + i * sizeof(handle), sizeof(handle));
+		t->wq[i] = obj_get(ctx, OBJ_WQ, handle);
+		if (!t->wq[i]) {
+			obj_free(&t->obj);
+			return EINVAL;
+		}
+	}
+	for (uint32_t i = 0; i < n; i++)
+		t->wq[i]->obj.users++;
+	resp.ind_tbl_handle = resp.ind_tbl_num = t->obj.handle;
+	cmd_out(cmd, &resp, sizeof(resp));
+	return 0;
+}
+
+CMD(destroy_table)
+{
+	struct ib_uverbs_ex_destroy_rwq_ind_table req;
+	struct table *t;
+
+	cmd_in(cmd, &req, sizeof(req));
+	t = obj_get(ctx, OBJ_TABLE, req.ind_tbl_handle);
+	if (!t || req.comp_mask)
+		return EINVAL;
+	if (obj_busy(&t->obj))
+		return EBUSY;
+	for (uint32_t i = 0; i < 1u << t->log_size; i++)
+		t->wq[i]->obj.users--;
+	obj_free(&t->obj);
+	return 0;
+}
