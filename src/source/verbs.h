@@ -45,6 +45,13 @@ struct verbs_plan {
 	bool striding;
 };
 
+/* Of a striding queue. */
+struct verbs_strides {
+	uint32_t log_bytes; /* of a stride */
+	uint32_t log_count; /* of the strides of a buffer */
+	unsigned int buffers;
+};
+
 struct verbs_mlx5;
 
 /*
@@ -89,9 +96,10 @@ struct verbs {
 	enum rd_stamp_type stamp_type;
 	unsigned int n_buffers; /* of each queue, as many frames as that of the longest there is */
 	uint32_t frame_room;	/* bytes of a buffer for it */
-	int cqe_most;		/* of one CQ */
-	bool ipv6;		/* the port's own addresses are */
-	char spread_note[80];	/* why there are fewer queues than wanted; "": there are not */
+	struct verbs_strides strides;
+	int cqe_most;	      /* of one CQ */
+	bool ipv6;	      /* the port's own addresses are */
+	char spread_note[80]; /* why there are fewer queues than wanted; "": there are not */
 	struct ibv_rwq_ind_table *table;
 	struct ibv_qp *qp;
 	struct ibv_flow *flow;
@@ -179,4 +187,13 @@ void verbs_mlx5_free(struct verbs *v);
 
 /* Whether the device has striding receive queues; *why not. */
 bool verbs_striding_offered(const struct verbs *v, const char **why);
+/*
+ * Sets lead->strides by the device's limits and lead->n_buffers. False: the ring is too large for
+ * it, or, unless demanded, so small that work queue entries serve it better.
+ */
+bool verbs_striding_layout(struct verbs *lead, bool demanded);
+int verbs_striding_ring(struct verbs *v, struct rd_error *err);
+/* The work queue on the CQ, and its path. */
+int verbs_striding_create(struct verbs *v, struct rd_error *err);
+
 #endif

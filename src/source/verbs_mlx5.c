@@ -6,82 +6,9 @@
  * The ring's buffers never move: work queue entry i always points to buffer i, and entries are used
  * in order. So posting again is one doorbell per batch, and a completion need not be searched.
  */
-#include "verbs.h"
-#include <errno.h>
-#include <infiniband/mlx5dv.h>
-#include <rdmadump/bytes.h>
-#include <stdatomic.h>
+#include "verbs_mlx5.h"
 #include <stdlib.h>
 #include <string.h>
-
-#define CQE_BYTES     64
-#define ARM_SN_MASK   3
-#define CQ_INDEX_MASK 0xffffff
-#define RQ_INDEX_MASK 0xffff
-#define SET_CI	      0 /* words of a CQ's doorbell record */
-#define ARM	      1
-
-struct verbs_mlx5 {
-	const uint8_t *cqes; /* the last 64 bytes of the first CQE */
-	uint32_t cqe_size, n_cqes;
-	uint32_t ci; /* next CQE to look at */
-	volatile __be32 *cq_record, *rq_record;
-	volatile __be64 *cq_doorbell;
-	uint32_t cqn;
-	uint32_t tail; /* next work queue entry that completes */
-	uint32_t head; /* next one to be posted */
-};
-
-/* What the device wrote before the ownership bit is read after it. */
-static inline void read_barrier(void)
-{
-#ifdef __aarch64__
-	asm volatile("dmb oshld" ::: "memory");
-#else
-	atomic_thread_fence(memory_order_acquire);
-#endif
-}
-
-/* What we wrote before is seen by the device before a doorbell record is. */
-static inline void write_barrier(void)
-{
-#ifdef __aarch64__
-	asm volatile("dmb oshst" ::: "memory");
-#else
-	atomic_thread_fence(memory_order_release);
-#endif
-}
-
-/* The next CQE if the device has written it: the ownership bit flips with every turn of the ring.
- */
-static inline const struct mlx5_cqe64 *next_cqe(const struct verbs_mlx5 *m)
-{
-	const struct mlx5_cqe64 *cqe =
-		(const void *)(m->cqes + (size_t)(m->ci & (m->n_cqes - 1)) * m->cqe_size);
-	uint8_t op_own = *(const volatile uint8_t *)&cqe->op_own;
-
-	if ((op_own & MLX5_CQE_OWNER_MASK) != !!(m->ci & m->n_cqes) ||
-		op_own >> 4 == MLX5_CQE_INVALID)
-		return NULL;
-	read_barrier();
-	return cqe;
-}
-
-static inline void consumed(struct verbs_mlx5 *m)
-{
-	m->cq_record[SET_CI] = htobe32(m->ci & CQ_INDEX_MASK);
-}
-
-/* Small frames may lie in the CQE instead of the buffer (IBV "scatter to CQE"). */
-static void copy_inline(
-	const struct verbs *v, const struct mlx5_cqe64 *cqe, uint64_t id, uint32_t len)
-{
-	bool behind = cqe->op_own & MLX5_INLINE_SCATTER_64;
-	const uint8_t *from = (const uint8_t *)cqe - (behind ? CQE_BYTES : 0);
-	uint32_t most = behind ? 64 : 32;
-
-	memcpy(verbs_ring_buffer(&v->ring, id), from, len < most ? len : most);
-}
 
 static enum ibv_wc_status status_of(uint8_t syndrome)
 {
@@ -101,7 +28,7 @@ static enum ibv_wc_status status_of(uint8_t syndrome)
 	}
 }
 
-static void take_other(struct verbs *v, const struct mlx5_cqe64 *cqe)
+void verbs_mlx5_take_error(struct verbs *v, const struct mlx5_cqe64 *cqe)
 {
 	const struct mlx5_err_cqe *error = (const void *)cqe;
 
@@ -114,7 +41,7 @@ static void take_other(struct verbs *v, const struct mlx5_cqe64 *cqe)
 static int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 {
 	struct verbs_mlx5 *m = v->mlx5;
-	const struct mlx5_cqe64 *cqe = next_cqe(m);
+	const struct mlx5_cqe64 *cqe = verbs_mlx5_next(m);
 	const uint32_t mask = v->ring.n - 1;
 	unsigned int got = 0;
 
@@ -127,17 +54,15 @@ static int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 		if (__builtin_expect(cqe->op_own >> 4 == MLX5_CQE_RESP_SEND, 1)) {
 			uint32_t len = be32toh(cqe->byte_cnt);
 
-			if (__builtin_expect(
-				    cqe->op_own & (MLX5_INLINE_SCATTER_32 | MLX5_INLINE_SCATTER_64),
-				    0))
-				copy_inline(v, cqe, id, len);
+			if (__builtin_expect(verbs_mlx5_is_inline(cqe), 0))
+				verbs_mlx5_copy_inline(verbs_ring_buffer(&v->ring, id), cqe, len);
 			verbs_frame_set(&frames[got++], verbs_ring_buffer(&v->ring, id), len,
 				be64toh(cqe->timestamp));
 		} else {
-			take_other(v, cqe);
+			verbs_mlx5_take_error(v, cqe);
 		}
-	} while (got < max && (cqe = next_cqe(m)));
-	consumed(m);
+	} while (got < max && (cqe = verbs_mlx5_next(m)));
+	verbs_mlx5_consumed(m);
 	v->taken += got;
 	return (int)got;
 }
@@ -148,12 +73,12 @@ static int mlx5_post(struct verbs *v)
 
 	m->head += v->taken;
 	v->taken = 0;
-	write_barrier();
+	verbs_mlx5_write_barrier();
 	m->rq_record[MLX5_RCV_DBR] = htobe32(m->head & RQ_INDEX_MASK);
 	return 0;
 }
 
-static int mlx5_arm(struct verbs *v)
+int verbs_mlx5_arm(struct verbs *v)
 {
 	struct verbs_mlx5 *m = v->mlx5;
 	uint32_t word =
@@ -172,9 +97,9 @@ static void mlx5_cleared(struct verbs *v)
 {
 	struct verbs_mlx5 *m = v->mlx5;
 
-	while (next_cqe(m))
+	while (verbs_mlx5_next(m))
 		m->ci++;
-	consumed(m);
+	verbs_mlx5_consumed(m);
 	m->tail = 0;
 	m->head = v->ring.n;
 	v->taken = 0;
@@ -184,9 +109,22 @@ static const struct verbs_path mlx5_path = {
 	.name = "mlx5",
 	.poll = mlx5_poll,
 	.post = mlx5_post,
-	.arm = mlx5_arm,
+	.arm = verbs_mlx5_arm,
 	.cleared = mlx5_cleared,
 };
+
+void verbs_mlx5_set_cq(struct verbs_mlx5 *m, const struct mlx5dv_cq *cq)
+{
+	*m = (struct verbs_mlx5){
+		.cqes = (const uint8_t *)cq->buf + (cq->cqe_size - CQE_BYTES),
+		.cqe_size = cq->cqe_size,
+		.n_cqes = cq->cqe_cnt,
+		.cq_record = cq->dbrec,
+		.cq_doorbell =
+			(volatile __be64 *)(void *)((uint8_t *)cq->cq_uar + MLX5_CQ_DOORBELL),
+		.cqn = cq->cqn,
+	};
+}
 
 bool verbs_mlx5_take_over(struct verbs *v)
 {
@@ -207,16 +145,9 @@ bool verbs_mlx5_take_over(struct verbs *v)
 		v->mlx5 = malloc(sizeof(*v->mlx5));
 	if (!v->mlx5)
 		return false;
-	*v->mlx5 = (struct verbs_mlx5){
-		.cqes = (const uint8_t *)cq.buf + (cq.cqe_size - CQE_BYTES),
-		.cqe_size = cq.cqe_size,
-		.n_cqes = cq.cqe_cnt,
-		.cq_record = cq.dbrec,
-		.rq_record = v->wq ? rwq.dbrec : qp.dbrec,
-		.cq_doorbell = (volatile __be64 *)(void *)((uint8_t *)cq.cq_uar + MLX5_CQ_DOORBELL),
-		.cqn = cq.cqn,
-		.head = v->ring.n,
-	};
+	verbs_mlx5_set_cq(v->mlx5, &cq);
+	v->mlx5->rq_record = v->wq ? rwq.dbrec : qp.dbrec;
+	v->mlx5->head = v->ring.n;
 	v->path = &mlx5_path;
 	return true;
 }

@@ -127,9 +127,9 @@ static void describe(struct verbs *v, const struct rd_device *d, const struct rd
 
 	snprintf(v->src.title, sizeof(v->src.title), "%s port %u (%s%s%s, %s)", d->name, port->num,
 		netdev, comma, kind, rate);
-	snprintf(v->src.details, sizeof(v->src.details), "%s, %u buffers of %s%s",
-		v->clock->kind->title, v->ring.n, rd_fmt_kib(size, v->ring.buffer_size),
-		v->ring.huge ? " in huge pages" : "");
+	snprintf(v->src.details, sizeof(v->src.details), "%s, %u %sbuffers of %s%s",
+		v->clock->kind->title, v->ring.n, v->striding ? "striding " : "",
+		rd_fmt_kib(size, v->ring.buffer_size), v->ring.huge ? " in huge pages" : "");
 	snprintf(v->description, sizeof(v->description), "%s%s%s, %s; %s", netdev, comma, kind,
 		rate, v->clock->kind->description);
 	snprintf(v->hardware, sizeof(v->hardware), "%s %s%s%s, firmware %s, driver %s%s%s", d->name,

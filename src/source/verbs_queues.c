@@ -21,6 +21,8 @@ static int queue_open(struct verbs *v, struct rd_error *err)
 	if (verbs_nonblocking(v, v->channel->fd, err) < 0)
 		return -1;
 	v->src.frame_fd = v->channel->fd;
+	if (v->striding)
+		return verbs_striding_ring(v, err);
 	return verbs_ring_init(&v->ring, v->pd, v->lead->n_buffers, v->lead->frame_room, err);
 }
 
@@ -145,15 +147,30 @@ void verbs_queues_close(struct verbs *lead)
 /* From the best way down to the one that every device with a sniffer has. */
 static unsigned int plans_make(struct verbs *v, unsigned int wanted, struct verbs_plan *plans)
 {
-	const char *why = "";
-	unsigned int n = 0, most = wanted > 1 ? verbs_spread_most(v, wanted, &why) : 1;
+	bool demanded = v->rx_mode == RD_RX_STRIDING;
+	const char *why = "", *ignored;
+	unsigned int n = 0, most = verbs_spread_most(v, wanted, &why);
 
 	if (most < wanted)
 		snprintf(v->spread_note, sizeof(v->spread_note), "%s", why);
-	if (most > 1)
+	if (most && (demanded || v->rx_mode == RD_RX_AUTO) && verbs_striding_offered(v, &ignored) &&
+		verbs_striding_layout(v, demanded))
+		plans[n++] = (struct verbs_plan){.queues = most, .striding = true};
+	if (most > 1 && !demanded)
 		plans[n++] = (struct verbs_plan){.queues = most};
-	plans[n++] = (struct verbs_plan){0};
+	if (!demanded)
+		plans[n++] = (struct verbs_plan){0};
 	return n;
+}
+
+static int striding_refused(const struct verbs *v, struct rd_error *err)
+{
+	const char *why = v->spread_note;
+
+	if (verbs_striding_offered(v, &why) && !*v->spread_note)
+		why = "the device takes no striding receive queue for so many buffers (-b)";
+	return rd_fail(err, RD_CLASS_DEVICE, 0, "use --rx-mode auto",
+		"--rx-mode striding on %s: %s", v->name, why);
 }
 
 int verbs_queues_open(struct verbs *v, unsigned int wanted, struct rd_error *err)
@@ -161,14 +178,18 @@ int verbs_queues_open(struct verbs *v, unsigned int wanted, struct rd_error *err
 	struct verbs_plan plans[PLANS_MAX];
 	unsigned int n = plans_make(v, wanted, plans);
 
+	if (!n)
+		return striding_refused(v, err);
 	for (unsigned int i = 0; i < n; i++) {
 		if (queues_make(v, &plans[i], err) == 0)
 			return 0;
 		verbs_queues_close(v);
 		if (i + 1 == n)
 			break;
-		rd_log(RD_LOG_DEBUG, "%u queues: %s", plans[i].queues, err->text);
-		if (plans[i].queues > 1)
+		rd_log(RD_LOG_DEBUG, "%u %squeue%s: %s", plans[i].queues,
+			plans[i].striding ? "striding " : "", plans[i].queues > 1 ? "s" : "",
+			err->text);
+		if (plans[i].queues > plans[i + 1].queues && plans[i].queues > 1)
 			snprintf(v->spread_note, sizeof(v->spread_note), "%.*s",
 				(int)strcspn(err->text, ";"), err->text);
 		*err = (struct rd_error){0};

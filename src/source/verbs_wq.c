@@ -39,6 +39,8 @@ static int wq_make(struct verbs *v, struct rd_error *err)
 		.cq = v->cq,
 	};
 
+	if (v->striding)
+		return verbs_striding_create(v, err);
 	v->path = v->cq_ex ? &verbs_path_extended : &verbs_path_plain;
 	v->wq = ibv_create_wq(v->ctx, &attr);
 	return v->wq ? 0 : verbs_fail_qp(v, err, errno, "create_wq");
@@ -48,7 +50,7 @@ int verbs_wq_create(struct verbs *v, struct rd_error *err)
 {
 	if (wq_make(v, err) < 0 || wq_ready(v, err) < 0)
 		return -1;
-	if (!v->plain)
+	if (!v->plain && !v->striding)
 		verbs_mlx5_take_over(v);
 	return 0;
 }

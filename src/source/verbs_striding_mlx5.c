@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Striding receive queues of mlx5: a work queue entry is a large buffer of equal strides, and the
+ * device puts frame after frame into it, each at the beginning of a stride (mlx5dv_create_wq(3);
+ * struct mlx5_mprq_wqe and mlx5_cqe64 of mlx5dv.h; the fields of byte_cnt are those that the
+ * kernel's mlx5e driver reads). Nothing is posted per frame: a buffer goes back when all its
+ * strides are consumed and the frames in it released. A frame that does not fit into the rest of a
+ * buffer goes to the next; a completion without frame, the filler, tells of the rest.
+ *
+ * libmlx5 makes, resets and destroys these queues, and can neither post to them nor poll them.
+ */
+#include "verbs_mlx5.h"
+#include <errno.h>
+#include <stdlib.h>
+
+#define FILLER	       (1U << 31) /* of byte_cnt */
+#define CONSUMED_SHIFT 16
+#define CONSUMED_MASK  0x7fffU
+#define LENGTH_MASK    0xffffU
+
+#define LOG_STRIDE 8  /* 256 bytes: small frames lie close, completions take a quarter more memory \
+		       */
+#define LOG_STRIDES 9 /* 128 KiB to a buffer: what a frame that does not fit leaves is below 2 %   \
+		       */
+#define BUFFERS_MOST 32768U
+/* Below that a buffer that is partly used is too large a part of the ring. */
+#define BUFFERS_LEAST 8U
+
+bool verbs_striding_offered(const struct verbs *v, const char **why)
+{
+	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_STRIDING_RQ};
+
+	*why = "only Ethernet ports of mlx5 have striding receive queues";
+	if (sizeof(void *) < 8 || v->link != RD_LINK_ETHERNET ||
+		!mlx5dv_is_supported(v->ctx->device))
+		return false;
+	*why = "the device has no striding receive queues for packets";
+	return mlx5dv_query_device(v->ctx, &dv) == 0 &&
+	       dv.comp_mask & MLX5DV_CONTEXT_MASK_STRIDING_RQ &&
+	       dv.striding_rq_caps.supported_qpts & 1U << IBV_QPT_RAW_PACKET;
+}
+
+static uint32_t within(uint32_t v, uint32_t least, uint32_t most)
+{
+	return v < least ? least : v > most ? most : v;
+}
+
+/* Buffers for `frames` of the longest frame while one buffer is partly used. */
+static unsigned int buffers_for(const struct verbs_strides *s, unsigned int frames, uint32_t room)
+{
+	uint32_t strides = (room + (1U << s->log_bytes) - 1) >> s->log_bytes;
+	uint32_t fit = (1U << s->log_count) / strides;
+
+	return fit ? (frames + fit - 1) / fit + 1 : BUFFERS_MOST + 1;
+}
+
+bool verbs_striding_layout(struct verbs *lead, bool demanded)
+{
+	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_STRIDING_RQ};
+	const struct mlx5dv_striding_rq_caps *caps = &dv.striding_rq_caps;
+	struct verbs_strides *s = &lead->strides;
+
+	if (mlx5dv_query_device(lead->ctx, &dv))
+		return false;
+	s->log_count = within(LOG_STRIDES, caps->min_single_wqe_log_num_of_strides,
+		caps->max_single_wqe_log_num_of_strides);
+	/* Every stride may be a frame, and every frame has a completion. */
+	for (s->log_bytes = within(LOG_STRIDE, caps->min_single_stride_log_num_of_bytes,
+		     caps->max_single_stride_log_num_of_bytes);
+		s->log_bytes <= caps->max_single_stride_log_num_of_bytes; s->log_bytes++) {
+		s->buffers = buffers_for(s, lead->n_buffers, lead->frame_room);
+		if (s->buffers <= BUFFERS_MOST &&
+			(uint64_t)s->buffers << s->log_count <= (uint64_t)lead->cqe_most)
+			break;
+	}
+	if (s->log_bytes > caps->max_single_stride_log_num_of_bytes)
+		return false;
+	if (s->buffers < BUFFERS_LEAST && demanded)
+		s->buffers = BUFFERS_LEAST;
+	return s->buffers >= BUFFERS_LEAST;
+}
+
+int verbs_striding_ring(struct verbs *v, struct rd_error *err)
+{
+	const struct verbs_strides *s = &v->lead->strides;
+
+	if (verbs_ring_init(&v->ring, v->pd, s->buffers, 1U << (s->log_bytes + s->log_count), err) <
+		0)
+		return -1;
+	v->ring.cqes = s->buffers << s->log_count;
+	return 0;
+}
+
+/* --- posting ------------------------------------------------------------------------------ */
+
+static struct mlx5_wqe_data_seg *wqe_at(const struct verbs_mlx5 *m, uint32_t i)
+{
+	struct mlx5_mprq_wqe *wqe =
+		(void *)(m->wqes + (size_t)(i & (m->n_wqes - 1)) * m->wqe_bytes);
+
+	return &wqe->dseg;
+}
+
+static inline void post_next(struct verbs *v)
+{
+	struct verbs_mlx5 *m = v->mlx5;
+
+	wqe_at(m, m->head)->addr = htobe64((uintptr_t)verbs_ring_buffer(&v->ring, m->next_buffer));
+	if (++m->next_buffer == v->ring.n)
+		m->next_buffer = 0;
+	m->head++;
+}
+
+static int striding_post(struct verbs *v)
+{
+	struct verbs_mlx5 *m = v->mlx5;
+
+	if (__builtin_expect(!v->taken, 1))
+		return 0;
+	for (; v->taken; v->taken--)
+		post_next(v);
+	verbs_mlx5_write_barrier();
+	m->rq_record[MLX5_RCV_DBR] = htobe32(m->head & RQ_INDEX_MASK);
+	return 0;
+}
+
+static int striding_fill(struct verbs *v)
+{
+	struct verbs_mlx5 *m = v->mlx5;
+
+	for (uint32_t i = 0; i < m->n_wqes; i++) {
+		struct mlx5_wqe_data_seg *seg = wqe_at(m, i);
+
+		seg->byte_count = htobe32(v->ring.buffer_size);
+		seg->lkey = htobe32(v->ring.mr->lkey);
+	}
+	m->head = m->next_buffer = m->tail = m->consumed = 0;
+	m->buffer = v->ring.memory;
+	v->taken = v->ring.n;
+	return striding_post(v);
+}
+
+/* --- polling ------------------------------------------------------------------------------ */
+
+static inline void buffer_consumed(struct verbs *v)
+{
+	struct verbs_mlx5 *m = v->mlx5;
+
+	m->consumed = 0;
+	m->buffer += v->ring.buffer_size;
+	if (++m->tail == v->ring.n) {
+		m->tail = 0;
+		m->buffer = v->ring.memory;
+	}
+	v->taken++;
+}
+
+static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
+{
+	struct verbs_mlx5 *m = v->mlx5;
+	const struct mlx5_cqe64 *cqe = verbs_mlx5_next(m);
+	const uint32_t log_bytes = v->lead->strides.log_bytes;
+	const uint32_t all = 1U << v->lead->strides.log_count;
+	unsigned int got = 0;
+
+	if (!cqe)
+		return 0;
+	do {
+		uint32_t count = be32toh(cqe->byte_cnt);
+
+		m->ci++;
+		if (__builtin_expect(cqe->op_own >> 4 != MLX5_CQE_RESP_SEND, 0)) {
+			verbs_mlx5_take_error(v, cqe);
+			continue;
+		}
+		if (__builtin_expect(!(count & FILLER), 1)) {
+			uint8_t *data =
+				m->buffer + ((be16toh(cqe->wqe_counter) & (all - 1)) << log_bytes);
+
+			if (__builtin_expect(verbs_mlx5_is_inline(cqe), 0))
+				verbs_mlx5_copy_inline(data, cqe, count & LENGTH_MASK);
+			verbs_frame_set(
+				&frames[got++], data, count & LENGTH_MASK, be64toh(cqe->timestamp));
+		}
+		m->consumed += count >> CONSUMED_SHIFT & CONSUMED_MASK;
+		if (__builtin_expect(m->consumed >= all, 0))
+			buffer_consumed(v);
+	} while (got < max && (cqe = verbs_mlx5_next(m)));
+	verbs_mlx5_consumed(m);
+	/* Only what brought frames is released, and a filler may come alone. */
+	if (!got)
+		striding_post(v);
+	return (int)got;
+}
+
+/* The queue was reset: what the CQ still has is of no use. */
+static void striding_cleared(struct verbs *v)
+{
+	struct verbs_mlx5 *m = v->mlx5;
+
+	while (verbs_mlx5_next(m))
+		m->ci++;
+	verbs_mlx5_consumed(m);
+	v->taken = 0;
+}
+
+static const struct verbs_path striding_path = {
+	.name = "mlx5, striding",
+	.poll = striding_poll,
+	.post = striding_post,
+	.arm = verbs_mlx5_arm,
+	.fill = striding_fill,
+	.cleared = striding_cleared,
+};
+
+int verbs_striding_create(struct verbs *v, struct rd_error *err)
+{
+	struct ibv_wq_init_attr attr = {
+		.wq_type = IBV_WQT_RQ, .max_wr = v->ring.n, .max_sge = 1, .pd = v->pd, .cq = v->cq};
+	struct mlx5dv_wq_init_attr striding = {
+		.comp_mask = MLX5DV_WQ_INIT_ATTR_MASK_STRIDING_RQ,
+		.striding_rq_attrs = {.single_stride_log_num_of_bytes = v->lead->strides.log_bytes,
+			.single_wqe_log_num_of_strides = v->lead->strides.log_count},
+	};
+	struct mlx5dv_cq cq = {0};
+	struct mlx5dv_rwq rwq = {0};
+	struct mlx5dv_obj obj = {.cq = {.in = v->cq, .out = &cq}};
+
+	v->wq = mlx5dv_create_wq(v->ctx, &attr, &striding);
+	if (!v->wq)
+		return verbs_fail_qp(v, err, errno, "create_wq (striding)");
+	obj.rwq.in = v->wq;
+	obj.rwq.out = &rwq;
+	if (!v->mlx5)
+		v->mlx5 = malloc(sizeof(*v->mlx5));
+	if (!v->mlx5)
+		return verbs_fail(v, err, ENOMEM, NULL, "memory for the queue");
+	errno = mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ | MLX5DV_OBJ_RWQ);
+	if (errno)
+		return verbs_fail(v, err, errno, "use --rx-mode wqe", "init_obj (striding)");
+	verbs_mlx5_set_cq(v->mlx5, &cq);
+	v->mlx5->rq_record = rwq.dbrec;
+	v->mlx5->wqes = rwq.buf;
+	v->mlx5->wqe_bytes = rwq.stride;
+	v->mlx5->n_wqes = rwq.wqe_cnt;
+	v->path = &striding_path;
+	return 0;
+}
