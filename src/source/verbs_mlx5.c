@@ -41,30 +41,36 @@ void verbs_mlx5_take_error(struct verbs *v, const struct mlx5_cqe64 *cqe)
 static int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 {
 	struct verbs_mlx5 *m = v->mlx5;
-	const struct mlx5_cqe64 *cqe = verbs_mlx5_next(m);
-	const uint32_t mask = v->ring.n - 1;
-	unsigned int got = 0;
+	struct verbs_mlx5_cursor c = verbs_mlx5_begin(m);
+	const uint32_t mask = v->ring.n - 1, size = v->ring.buffer_size;
+	uint8_t *const memory = v->ring.memory;
+	struct rd_frame *f = frames, *end = frames + max;
+	uint32_t tail = m->tail;
 
-	if (!cqe)
-		return 0;
-	do {
-		uint64_t id = m->tail++ & mask;
+	for (; f < end; verbs_mlx5_step(&c)) {
+		const struct mlx5_cqe64 *cqe = (const void *)c.at;
+		enum verbs_mlx5_cqe what = verbs_mlx5_look(&c);
+		uint32_t len;
+		uint8_t *data;
 
-		m->ci++;
-		if (__builtin_expect(cqe->op_own >> 4 == MLX5_CQE_RESP_SEND, 1)) {
-			uint32_t len = be32toh(cqe->byte_cnt);
-
-			if (__builtin_expect(verbs_mlx5_is_inline(cqe), 0))
-				verbs_mlx5_copy_inline(verbs_ring_buffer(&v->ring, id), cqe, len);
-			verbs_frame_set(&frames[got++], verbs_ring_buffer(&v->ring, id), len,
-				be64toh(cqe->timestamp));
-		} else {
+		if (what == CQE_NONE)
+			break;
+		data = memory + (uint64_t)(tail++ & mask) * size;
+		if (__builtin_expect(what == CQE_OTHER, 0)) {
 			verbs_mlx5_take_error(v, cqe);
+			continue;
 		}
-	} while (got < max && (cqe = verbs_mlx5_next(m)));
-	verbs_mlx5_consumed(m);
-	v->taken += got;
-	return (int)got;
+		len = be32toh(cqe->byte_cnt);
+		if (__builtin_expect(what == CQE_FRAME_INLINE, 0))
+			verbs_mlx5_copy_inline(data, cqe, len);
+		verbs_frame_set(f++, data, len, be64toh(cqe->timestamp));
+	}
+	if (c.ci == m->ci)
+		return 0;
+	m->tail = tail;
+	verbs_mlx5_consumed(m, c.ci);
+	v->taken += (unsigned int)(f - frames);
+	return (int)(f - frames);
 }
 
 static int mlx5_post(struct verbs *v)
@@ -97,9 +103,7 @@ static void mlx5_cleared(struct verbs *v)
 {
 	struct verbs_mlx5 *m = v->mlx5;
 
-	while (verbs_mlx5_next(m))
-		m->ci++;
-	verbs_mlx5_consumed(m);
+	verbs_mlx5_skip(m);
 	m->tail = 0;
 	m->head = v->ring.n;
 	v->taken = 0;

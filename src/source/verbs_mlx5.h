@@ -54,32 +54,74 @@ static inline void verbs_mlx5_write_barrier(void)
 #endif
 }
 
-/* The next CQE if the device has written it: the ownership bit flips with every turn of the ring.
- */
-static inline const struct mlx5_cqe64 *verbs_mlx5_next(const struct verbs_mlx5 *m)
-{
-	const struct mlx5_cqe64 *cqe =
-		(const void *)(m->cqes + (size_t)(m->ci & (m->n_cqes - 1)) * m->cqe_size);
-	uint8_t op_own = *(const volatile uint8_t *)&cqe->op_own;
+/* What a batch goes through the CQ with; the ownership bit flips with every turn of the ring. */
+struct verbs_mlx5_cursor {
+	const uint8_t *at, *first, *behind;
+	uint32_t size, ci;
+	uint8_t plain; /* op_own of a frame in its buffer, written in this turn */
+};
 
-	if ((op_own & MLX5_CQE_OWNER_MASK) != !!(m->ci & m->n_cqes) ||
-		op_own >> 4 == MLX5_CQE_INVALID)
-		return NULL;
-	verbs_mlx5_read_barrier();
-	return cqe;
+/* All of op_own but the solicited event. */
+#define PLAIN_MASK 0xfd
+
+static inline struct verbs_mlx5_cursor verbs_mlx5_begin(const struct verbs_mlx5 *m)
+{
+	uint32_t turn = !!(m->ci & m->n_cqes);
+
+	return (struct verbs_mlx5_cursor){
+		.at = m->cqes + (size_t)(m->ci & (m->n_cqes - 1)) * m->cqe_size,
+		.first = m->cqes,
+		.behind = m->cqes + (size_t)m->n_cqes * m->cqe_size,
+		.size = m->cqe_size,
+		.ci = m->ci,
+		.plain = (uint8_t)(MLX5_CQE_RESP_SEND << 4 | turn),
+	};
 }
 
-static inline void verbs_mlx5_consumed(struct verbs_mlx5 *m)
+static inline void verbs_mlx5_step(struct verbs_mlx5_cursor *c)
 {
-	m->cq_record[SET_CI] = htobe32(m->ci & CQ_INDEX_MASK);
+	c->ci++;
+	c->at += c->size;
+	if (__builtin_expect(c->at == c->behind, 0)) {
+		c->at = c->first;
+		c->plain ^= MLX5_CQE_OWNER_MASK;
+	}
+}
+
+enum verbs_mlx5_cqe { CQE_FRAME, CQE_FRAME_INLINE, CQE_OTHER, CQE_NONE };
+
+/* What the device has written next; nearly always one comparison. */
+static inline enum verbs_mlx5_cqe verbs_mlx5_look(const struct verbs_mlx5_cursor *c)
+{
+	uint8_t op_own = *(const volatile uint8_t *)(c->at + offsetof(struct mlx5_cqe64, op_own));
+	enum verbs_mlx5_cqe what = CQE_FRAME;
+
+	if (__builtin_expect((op_own & PLAIN_MASK) != c->plain, 0)) {
+		if ((op_own ^ c->plain) & MLX5_CQE_OWNER_MASK || op_own >> 4 == MLX5_CQE_INVALID)
+			return CQE_NONE;
+		what = op_own >> 4 == MLX5_CQE_RESP_SEND ? CQE_FRAME_INLINE : CQE_OTHER;
+	}
+	verbs_mlx5_read_barrier();
+	return what;
+}
+
+static inline void verbs_mlx5_consumed(struct verbs_mlx5 *m, uint32_t ci)
+{
+	m->ci = ci;
+	m->cq_record[SET_CI] = htobe32(ci & CQ_INDEX_MASK);
+}
+
+/* Passes over what the CQ still has: of no use when the queue was reset. */
+static inline void verbs_mlx5_skip(struct verbs_mlx5 *m)
+{
+	struct verbs_mlx5_cursor c = verbs_mlx5_begin(m);
+
+	while (verbs_mlx5_look(&c) != CQE_NONE)
+		verbs_mlx5_step(&c);
+	verbs_mlx5_consumed(m, c.ci);
 }
 
 /* Small frames may lie in the CQE instead of the buffer (IBV "scatter to CQE"). */
-static inline bool verbs_mlx5_is_inline(const struct mlx5_cqe64 *cqe)
-{
-	return cqe->op_own & (MLX5_INLINE_SCATTER_32 | MLX5_INLINE_SCATTER_64);
-}
-
 static inline void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t len)
 {
 	bool behind = cqe->op_own & MLX5_INLINE_SCATTER_64;

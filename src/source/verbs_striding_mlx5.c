@@ -18,10 +18,12 @@
 #define CONSUMED_MASK  0x7fffU
 #define LENGTH_MASK    0xffffU
 
-#define LOG_STRIDE 8  /* 256 bytes: small frames lie close, completions take a quarter more memory \
-		       */
-#define LOG_STRIDES 9 /* 128 KiB to a buffer: what a frame that does not fit leaves is below 2 %   \
-		       */
+#define LOG_STRIDE                                                                                 \
+	8 /* 256 bytes: small frames lie close, completions take a quarter more memory             \
+	   */
+#define LOG_STRIDES                                                                                \
+	9 /* 128 KiB to a buffer: what a frame that does not fit leaves is below 2 %               \
+	   */
 #define BUFFERS_MOST 32768U
 /* Below that a buffer that is partly used is too large a part of the ring. */
 #define BUFFERS_LEAST 8U
@@ -146,7 +148,6 @@ static inline void buffer_consumed(struct verbs *v)
 {
 	struct verbs_mlx5 *m = v->mlx5;
 
-	m->consumed = 0;
 	m->buffer += v->ring.buffer_size;
 	if (++m->tail == v->ring.n) {
 		m->tail = 0;
@@ -158,49 +159,54 @@ static inline void buffer_consumed(struct verbs *v)
 static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 {
 	struct verbs_mlx5 *m = v->mlx5;
-	const struct mlx5_cqe64 *cqe = verbs_mlx5_next(m);
+	struct verbs_mlx5_cursor c = verbs_mlx5_begin(m);
 	const uint32_t log_bytes = v->lead->strides.log_bytes;
 	const uint32_t all = 1U << v->lead->strides.log_count;
-	unsigned int got = 0;
+	struct rd_frame *f = frames, *end = frames + max;
+	uint32_t consumed = m->consumed;
+	uint8_t *buffer = m->buffer;
 
-	if (!cqe)
-		return 0;
-	do {
-		uint32_t count = be32toh(cqe->byte_cnt);
+	for (; f < end; verbs_mlx5_step(&c)) {
+		const struct mlx5_cqe64 *cqe = (const void *)c.at;
+		enum verbs_mlx5_cqe what = verbs_mlx5_look(&c);
+		uint32_t count;
 
-		m->ci++;
-		if (__builtin_expect(cqe->op_own >> 4 != MLX5_CQE_RESP_SEND, 0)) {
+		if (what == CQE_NONE)
+			break;
+		if (__builtin_expect(what == CQE_OTHER, 0)) {
 			verbs_mlx5_take_error(v, cqe);
 			continue;
 		}
+		count = be32toh(cqe->byte_cnt);
 		if (__builtin_expect(!(count & FILLER), 1)) {
-			uint8_t *data =
-				m->buffer + ((be16toh(cqe->wqe_counter) & (all - 1)) << log_bytes);
+			uint32_t stride = be16toh(cqe->wqe_counter) & (all - 1);
+			uint8_t *data = buffer + (stride << log_bytes);
 
-			if (__builtin_expect(verbs_mlx5_is_inline(cqe), 0))
+			if (__builtin_expect(what == CQE_FRAME_INLINE, 0))
 				verbs_mlx5_copy_inline(data, cqe, count & LENGTH_MASK);
-			verbs_frame_set(
-				&frames[got++], data, count & LENGTH_MASK, be64toh(cqe->timestamp));
+			verbs_frame_set(f++, data, count & LENGTH_MASK, be64toh(cqe->timestamp));
 		}
-		m->consumed += count >> CONSUMED_SHIFT & CONSUMED_MASK;
-		if (__builtin_expect(m->consumed >= all, 0))
+		consumed += count >> CONSUMED_SHIFT & CONSUMED_MASK;
+		if (__builtin_expect(consumed >= all, 0)) {
+			consumed = 0;
 			buffer_consumed(v);
-	} while (got < max && (cqe = verbs_mlx5_next(m)));
-	verbs_mlx5_consumed(m);
+			buffer = m->buffer;
+		}
+	}
+	if (c.ci == m->ci)
+		return 0;
+	m->consumed = consumed;
+	verbs_mlx5_consumed(m, c.ci);
 	/* Only what brought frames is released, and a filler may come alone. */
-	if (!got)
+	if (f == frames)
 		striding_post(v);
-	return (int)got;
+	return (int)(f - frames);
 }
 
 /* The queue was reset: what the CQ still has is of no use. */
 static void striding_cleared(struct verbs *v)
 {
-	struct verbs_mlx5 *m = v->mlx5;
-
-	while (verbs_mlx5_next(m))
-		m->ci++;
-	verbs_mlx5_consumed(m);
+	verbs_mlx5_skip(v->mlx5);
 	v->taken = 0;
 }
 

@@ -74,5 +74,8 @@ enum turn drain_turn(struct hca *h, struct port *p, uint64_t *wake)
 		h->stat.round = calloc(conf_get()->drain_rounds, sizeof(*h->stat.round));
 	if (!h->stat.round || h->stat.rounds == conf_get()->drain_rounds || !drain_fill(h, p, qp))
 		p->ended = true;
+	/* What a striding queue had no room for any more never comes. */
+	if (p->ended)
+		p->held = false;
 	return TURN_IDLE;
 }
