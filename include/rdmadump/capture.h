@@ -32,9 +32,20 @@ struct rd_capture_config {
 	struct rd_source *const *sources;
 	struct rd_filter *const *filters; /* one per source; NULL or a NULL entry: all frames */
 	unsigned int n_sources;
-	const struct rd_encoder *encoder; /* interfaces: those of all sources, in their order */
-	struct rd_sink *sink;		  /* NULL: frames go nowhere but to `seen` */
-	const struct rd_cut *cut;	  /* NULL: whole frames */
+	/* First interface of each source in the encoder; NULL: one source's follow another's. */
+	const unsigned int *bases;
+	const struct rd_encoder *encoder;
+	/*
+	 * 0: the caller's thread serves all sources. Else so many threads, sources dealt out in
+	 * turn: only for sources that have a horizon(). cpus: where each thread is to run, -1
+	 * anywhere.
+	 */
+	unsigned int n_threads;
+	const int *cpus;
+	/* One per thread (at least one); NULL: frames go nowhere but to `seen`. */
+	struct rd_feed *const *feeds;
+	struct rd_sink *merged;	  /* the sink that all feeds lead into; NULL: each has its own */
+	const struct rd_cut *cut; /* NULL: whole frames */
 	enum rd_decap_mode decap;
 	/* A new file for each slice of this length of the frames' own time; 0: none. */
 	uint64_t slice_ns;
@@ -47,7 +58,8 @@ struct rd_capture_config {
 	/* Called once all sources have started; -1 with the error ends it at once. */
 	int (*started)(void *ctx, struct rd_error *err);
 	void *started_ctx;
-	/* Sees every batch that is kept, after the cut; NULL: nobody looks. */
+	/* Sees every batch that is kept, after the cut; NULL: nobody looks. Without threads only.
+	 */
 	void (*seen)(void *ctx, const struct rd_source *s, const struct rd_frame *frames,
 		unsigned int n);
 	void *seen_ctx;
@@ -63,12 +75,19 @@ enum rd_end {
 	RD_END_MEMORY, /* no memory left (RD_FULL_END) */
 };
 
+struct lane;
+
 struct rd_capture {
+	/* At the end; while it runs rd_capture_tally() and rd_capture_bytes() tell. */
 	struct rd_tally tally[RD_IFACES_MAX]; /* per interface of the encoder */
 	uint64_t bytes;			      /* of the frames delivered, on the wire */
 	uint64_t start_ns, end_ns;	      /* Unix epoch */
 	enum rd_end end;
 	bool turn; /* set by a watch: the next frame begins a new file */
+	/* Of each thread by itself, at the end. */
+	struct rd_tally lane_tally[RD_IFACES_MAX][RD_IFACES_MAX];
+	const struct lane *lanes; /* the engine's own */
+	unsigned int n_lanes;
 };
 
 /*
@@ -79,6 +98,9 @@ struct rd_capture {
 int rd_capture_run(
 	struct rd_capture *c, const struct rd_capture_config *config, struct rd_error *err);
 
+/* At any time, from any thread that does not outlive the run. */
+struct rd_tally rd_capture_tally(const struct rd_capture *c, unsigned int iface);
+uint64_t rd_capture_bytes(const struct rd_capture *c);
 /* Sum over the interfaces. */
 struct rd_tally rd_capture_total(const struct rd_capture *c);
 

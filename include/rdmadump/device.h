@@ -187,6 +187,14 @@ void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned 
 uint64_t rd_loss_delta(const struct rd_loss_counters *before, const struct rd_loss_counters *after,
 	unsigned int i);
 
+#define RD_CPUS_MAX 1024
+/*
+ * CPUs near the device (its NUMA node) that this process may run on, ascending; returns how many of
+ * them there are in cpus[room]. 0: unknown, or none is allowed.
+ */
+unsigned int rd_device_cpus(
+	const char *sysroot, const struct rd_device *device, int *cpus, unsigned int room);
+
 /* The machine this is ("PowerEdge R750, Intel(R) ... (x86_64)") and its system; room 320 is enough.
  */
 void rd_machine_hardware(char *buf, size_t room);

@@ -45,6 +45,8 @@ struct rd_format {
 	unsigned int (*record_iface)(const uint8_t *p);
 	/* A block of facts, see rd_encoder_facts(); NULL: the format has none. */
 	size_t (*facts)(const char *json, size_t len, uint8_t *dst, size_t room);
+	/* Time stamp of the whole record at p, as exact as the format keeps it. */
+	uint64_t (*record_ns)(const uint8_t *p);
 };
 
 struct rd_encoder {

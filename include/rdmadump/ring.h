@@ -26,6 +26,12 @@ void rd_ring_put(struct rd_ring *ring, void *item);
 /* Wakes the consumer without giving it anything. */
 void rd_ring_wake(struct rd_ring *ring);
 
+/* The same, but only if it sleeps. */
+void rd_ring_notify(struct rd_ring *ring);
+
+/* How many items are in it, as the consumer sees it. */
+size_t rd_ring_used(const struct rd_ring *ring);
+
 /* Consumer: the oldest item, NULL if there is none. */
 void *rd_ring_take(struct rd_ring *ring);
 /*

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Where frames go: chunks of already encoded records, filled by the engine, written by a thread of
- * their own into one file or a series of files. Chunks are the only memory between the two; when
- * none is free the engine decides.
+ * Where frames go: chunks of already encoded records, filled by the engine's threads, written by a
+ * thread of their own into one file or a series of files. Each of the engine's threads has a feed:
+ * chunks of its own, which are the only memory between the two; when none is free the engine
+ * decides. Frames of several feeds are written in the order of their time stamps.
  */
 #ifndef RDMADUMP_SINK_H
 #define RDMADUMP_SINK_H
@@ -53,6 +54,7 @@ struct rd_rotation {
 struct rd_sink_config {
 	const char *path; /* "-" is stdout */
 	const struct rd_encoder *encoder;
+	unsigned int feeds; /* threads that fill chunks; 0: one */
 	size_t buffer;	    /* bytes of all chunks together */
 	uint32_t max_frame; /* longest frame that must fit */
 	bool hold;	    /* write nothing before rd_sink_close(): the capture stays in memory */
@@ -111,20 +113,44 @@ struct rd_sink;
  */
 int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
 	const struct rd_sink_ending *ending, struct rd_error *err);
+struct rd_feed *rd_sink_feed(struct rd_sink *sink, unsigned int i);
+
+/* --- what one of the engine's threads does with its feed --- */
+
 /* A free chunk, empty; NULL when the writer has them all. */
-struct rd_chunk *rd_sink_get(struct rd_sink *sink);
+struct rd_chunk *rd_feed_get(struct rd_feed *feed);
 /* Hands a chunk to the writer; an empty one goes back unwritten. */
-void rd_sink_put(struct rd_sink *sink, struct rd_chunk *chunk);
-/* Readable when a chunk became free, or writing has ended, after rd_sink_await() returned true. */
-int rd_sink_fd(const struct rd_sink *sink);
-/* About to sleep on rd_sink_fd(): false if a chunk is free already. */
-bool rd_sink_await(struct rd_sink *sink);
+void rd_feed_put(struct rd_feed *feed, struct rd_chunk *chunk);
+/* Readable when a chunk became free, writing has ended or something is wanted, after
+ * rd_feed_await() or rd_feed_doze() returned true. */
+int rd_feed_fd(const struct rd_feed *feed);
+/* About to sleep on rd_feed_fd() for want of a chunk: false if one is free already. */
+bool rd_feed_await(struct rd_feed *feed);
 /* True if the writer has written all that it got. */
-bool rd_sink_idle(struct rd_sink *sink);
-/* About to sleep on rd_sink_fd() until the writer has written a chunk: false if it has already. */
-bool rd_sink_await_writer(struct rd_sink *sink);
-/* rd_sink_fd() was readable. */
-void rd_sink_woke(struct rd_sink *sink);
+bool rd_feed_idle(struct rd_feed *feed);
+/* About to sleep on rd_feed_fd() for want of anything to do: false if a chunk came back meanwhile.
+ */
+bool rd_feed_doze(struct rd_feed *feed);
+/* rd_feed_fd() was readable. */
+void rd_feed_woke(struct rd_feed *feed);
+/*
+ * The writer has frames of other feeds with this stamp, and waits until it knows that this feed has
+ * none that are older: a chunk, even if it is not full, or a horizon of this or more. 0: it does
+ * not wait.
+ */
+uint64_t rd_feed_wanted(const struct rd_feed *feed);
+/* No frame with a stamp below ns will be put any more; UINT64_MAX: none at all. */
+void rd_feed_horizon(struct rd_feed *feed, uint64_t ns);
+bool rd_feed_ended(const struct rd_feed *feed);
+bool rd_feed_failed(const struct rd_feed *feed);
+
+/* --- what may be asked from any thread --- */
+
+/*
+ * Where there are several feeds: the first frame with this stamp or a later one begins a new file.
+ * From one thread at a time.
+ */
+void rd_sink_turn(struct rd_sink *sink, uint64_t ns);
 /* True once nothing more will be written: writing failed, or the last file is full. */
 bool rd_sink_ended(const struct rd_sink *sink);
 bool rd_sink_failed(const struct rd_sink *sink);

@@ -16,6 +16,7 @@
 #define FRAME_LEAST  256
 #define FRAME_MOST   65536
 #define SNAPLEN_MOST 262144
+#define QUEUES_MOST  32
 #define SECONDS_MOST 4000000000U
 
 enum {
@@ -43,6 +44,8 @@ enum {
 	OPT_DEBUG,
 	OPT_RX_MODE,
 	OPT_NO_FACTS,
+	OPT_QUEUES,
+	OPT_PER_QUEUE,
 };
 
 static const struct argp_option options[] = {
@@ -161,6 +164,13 @@ static const struct argp_option options[] = {
 		"auto (default) receives on mlx5 without libmlx5 in between, which costs half; "
 		"verbs goes through libibverbs",
 		0},
+	{"queues", OPT_QUEUES, "N|auto", 0,
+		"receive by N queues of the device (a power of two) and a thread for each, merged "
+		"by "
+		"time; auto: one per 50 Gb/s of the port",
+		0},
+	{"per-queue-files", OPT_PER_QUEUE, 0, 0,
+		"do not merge: FILE-q0, FILE-q1, ... for the fastest disks", 0},
 	{"contiguous-pages", 'T', 0, OPTION_HIDDEN, 0, 0},
 
 	{0, 0, 0, 0, "What to say:", 7},
@@ -486,6 +496,16 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
 	case OPT_RX_MODE:
 		o->rx_mode = parse_rx_mode(state, arg);
 		break;
+	case OPT_QUEUES:
+		o->queues_auto = strcmp(arg, "auto") == 0;
+		n = 1;
+		if (!o->queues_auto)
+			parse_number(state, "--queues", arg, 1, QUEUES_MOST, &n);
+		o->queues = (unsigned int)n;
+		break;
+	case OPT_PER_QUEUE:
+		o->per_queue = true;
+		break;
 	case 'M':
 		parse_bytes(state, "-M", arg, 1, MEMORY_LEAST, MEMORY_MOST, &o->buffer);
 		o->hold = true;
@@ -540,6 +560,12 @@ static void check_together(struct argp_state *state, struct parsing *p)
 		argp_error(state, "new files need a name: give -w FILE");
 	if (p->files && !rotates)
 		argp_error(state, "-W %u counts files: give -C or -G too", p->files);
+	if (o->queues && (o->read || o->filter.src_qp))
+		argp_error(state, "--queues: not with %s",
+			o->read ? "-r, a file has none"
+				: "--src-qp, which learns connections from frames of all queues");
+	if (o->per_queue && (!o->queues || !o->path || strcmp(o->path, "-") == 0))
+		argp_error(state, "--per-queue-files needs --queues and -w FILE");
 	if (o->hold && rotates)
 		argp_error(state, "-M writes one file at the end: not with -C, -G or -b KEY:VALUE");
 	if (o->path && strcmp(o->path, "-") == 0 && o->json && o->print)

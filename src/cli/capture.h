@@ -50,6 +50,9 @@ struct capture_options {
 	const char *user; /* to become after opening; NULL: the caller of sudo */
 	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamps;
+	unsigned int queues; /* receive queues of each port; 0: one, and no thread for it */
+	bool queues_auto;    /* as many as the port's speed asks for */
+	bool per_queue;	     /* a file for each */
 	bool list_stamps;
 	unsigned int debug, line_style;
 };
@@ -65,6 +68,26 @@ struct identity {
 	char name[64];
 };
 
+struct session;
+
+/* One file or series of files. */
+struct output {
+	struct session *s;
+	unsigned int index;
+	char *path;
+	struct rd_sink *sink;
+	struct rd_encoder encoder;
+	struct rd_section section;
+	struct rd_sink_ending ending;
+	struct rd_sink_stats written; /* once the sink is closed */
+	char comment[640];
+	bool rewritable; /* the header's comment, at the end */
+	/* For each file's beginning: read at facts_ns of the monotonic clock, or found in front of
+	 * a file's first frame. */
+	struct rd_facts facts_start;
+	uint64_t facts_ns;
+};
+
 /* One capture from beginning to end. */
 struct session {
 	const struct capture_options *opt;
@@ -72,16 +95,22 @@ struct session {
 	struct rd_source *sources[RD_IFACES_MAX];
 	const struct rd_device *device[RD_IFACES_MAX]; /* NULL: no RDMA device */
 	const struct rd_port *port[RD_IFACES_MAX];
+	bool follows[RD_IFACES_MAX];	   /* a further queue of the port before it */
+	unsigned int bases[RD_IFACES_MAX]; /* first interface of each source */
 	unsigned int n_sources;
+	unsigned int n_threads;	 /* 0: one serves all sources */
+	int cpus[RD_IFACES_MAX]; /* of each thread; -1: any */
 	struct rd_iface ifaces[RD_IFACES_MAX];
 	unsigned int n_ifaces;
 	struct rd_filter *filters[RD_IFACES_MAX];
 	char filter_text[1024];
 	struct rd_encoder encoder;
-	struct rd_sink *sink;
+	struct output outputs[RD_IFACES_MAX];
+	unsigned int n_outputs;
+	struct rd_feed *feeds[RD_IFACES_MAX]; /* of each thread */
 	struct rd_capture capture;
 	struct rd_section section;
-	char hardware[320], os[320], application[128], comment[640];
+	char hardware[320], os[320], application[128];
 	struct rd_source_stats source_stats[RD_IFACES_MAX];
 	struct rd_sink_stats written;
 	struct identity identity;
@@ -89,17 +118,23 @@ struct session {
 	bool told_to_wait; /* the output took long at the end */
 	int signal;	   /* that ended it, 0: none */
 	bool broken_pipe;
-	bool rewritable;	      /* the header's comment, at the end */
 	struct rd_error error;	      /* class NONE: all went well */
 	uint64_t last_bytes, last_ns; /* of the progress line */
-	/* For each file's beginning and for the end of the last one; `start` read at facts_ns of
-	 * the monotonic clock, or found in front of a file's first frame. */
-	struct rd_facts facts_start, facts_end;
-	uint64_t facts_ns;
+	struct rd_facts facts_end;    /* for the end of the last file */
 };
 
 /* session.c. Returns the exit status. */
 int session_run(struct session *s);
+
+bool session_to_pipe(const struct session *s);
+
+/* outputs.c */
+int outputs_open(struct session *s);
+void outputs_close(struct session *s);
+/* Sum over the outputs, at any time. */
+void outputs_stats(const struct session *s, struct rd_sink_stats *sum);
+/* "gz", "zst", NULL. */
+const char *session_compression(const struct session *s);
 
 /* open.c: devices, netdevs or a file, as the options say. */
 int session_open_sources(struct session *s);
@@ -118,7 +153,7 @@ int directory_check(const char *path, struct rd_error *err);
 /* report.c */
 void session_describe(struct session *s);
 /* The comment that a support engineer reads first; account NULL while the file is written. */
-void session_comment(struct session *s, const struct rd_file_account *account);
+void session_comment(struct output *o, const struct rd_file_account *account);
 void report_start(const struct session *s);
 void report_progress(struct session *s, char *line, size_t room);
 void report_text(const struct session *s);
@@ -132,7 +167,7 @@ uint64_t session_lost(const struct session *s, bool *known);
 /* facts.c: what is stored beside the frames; the last but one is rd_sink_ending's `facts`. */
 void facts_from_file(void *session, const char *json, size_t len);
 void facts_at_end(struct session *s);
-const struct rd_facts *facts_for_file(void *session, unsigned int file, bool end);
+const struct rd_facts *facts_for_file(void *output, unsigned int file, bool end);
 void facts_free(struct session *s);
 
 /* ibdump.c: its format, once the link is known; its messages; bytes of the frames written. */

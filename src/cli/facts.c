@@ -39,15 +39,9 @@ static void keep(struct rd_facts *to, json_t *fact)
 static json_t *begin(const struct session *s, unsigned int source, const char *kind,
 	const char *when, uint64_t time_ns)
 {
-	unsigned int iface = 0, n;
-
-	for (unsigned int i = 0; i < source; i++) {
-		rd_source_ifaces(s->sources[i], &n);
-		iface += n;
-	}
 	return json_pack("{s:s, s:s, s:I, s:i, s:s, s:i}", "kind", kind, "when", when, "time_ns",
-		(json_int_t)time_ns, "interface", (int)iface, "device", s->device[source]->name,
-		"port", (int)s->port[source]->num);
+		(json_int_t)time_ns, "interface", (int)s->bases[source], "device",
+		s->device[source]->name, "port", (int)s->port[source]->num);
 }
 
 static void add_counters(
@@ -183,7 +177,7 @@ static void add_qps(
 static void snapshot(const struct session *s, const char *when, struct rd_facts *to)
 {
 	for (unsigned int i = 0; i < s->n_sources; i++) {
-		if (!s->device[i] || !s->port[i])
+		if (!s->device[i] || !s->port[i] || s->follows[i])
 			continue;
 		if (strcmp(when, "start") == 0)
 			add_device(s, i, when, to);
@@ -195,36 +189,39 @@ static void snapshot(const struct session *s, const char *when, struct rd_facts 
 void facts_from_file(void *ctx, const char *json, size_t len)
 {
 	struct session *s = ctx;
+	struct output *o = &s->outputs[0];
 
 	/* Once the output is open, another thread may read what stood in front. */
-	rd_facts_add(s->sink ? &s->facts_end : &s->facts_start, json, len);
+	rd_facts_add(o->sink ? &s->facts_end : &o->facts_start, json, len);
 }
 
 void facts_at_end(struct session *s)
 {
-	if (!s->opt->no_facts && s->sink && s->encoder.format->facts)
+	if (!s->opt->no_facts && s->n_outputs && s->encoder.format->facts)
 		snapshot(s, "end", &s->facts_end);
 }
 
 const struct rd_facts *facts_for_file(void *ctx, unsigned int file, bool end)
 {
-	struct session *s = ctx;
+	struct output *o = ctx;
+	const struct session *s = o->s;
 	uint64_t now = rd_monotonic_ns();
 
 	if (s->opt->no_facts || !s->encoder.format->facts)
 		return NULL;
 	if (end)
 		return &s->facts_end;
-	if (!session_is_offline(s) && (file == 1 || now - s->facts_ns >= SNAPSHOT_NS)) {
-		rd_facts_free(&s->facts_start);
-		snapshot(s, "start", &s->facts_start);
-		s->facts_ns = now;
+	if (!session_is_offline(s) && (file == 1 || now - o->facts_ns >= SNAPSHOT_NS)) {
+		rd_facts_free(&o->facts_start);
+		snapshot(s, "start", &o->facts_start);
+		o->facts_ns = now;
 	}
-	return &s->facts_start;
+	return &o->facts_start;
 }
 
 void facts_free(struct session *s)
 {
-	rd_facts_free(&s->facts_start);
+	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
+		rd_facts_free(&s->outputs[i].facts_start);
 	rd_facts_free(&s->facts_end);
 }

@@ -36,6 +36,7 @@ static int add_source(struct session *s, struct rd_source *source, const struct 
 	const struct rd_iface *ifaces = rd_source_ifaces(source, &n);
 
 	s->sources[s->n_sources] = source;
+	s->bases[s->n_sources] = s->n_ifaces;
 	s->device[s->n_sources] = device;
 	s->port[s->n_sources++] = port;
 	if (n > RD_IFACES_MAX - s->n_ifaces)

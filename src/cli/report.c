@@ -34,9 +34,19 @@ uint64_t session_lost(const struct session *s, bool *known)
 	*known = true;
 	for (unsigned int i = 0; i < s->n_sources; i++) {
 		lost += s->source_stats[i].lost;
-		*known &= s->source_stats[i].loss_known;
+		*known &= s->source_stats[i].loss_known || s->follows[i];
 	}
 	return lost;
+}
+
+/* Sources but for further queues of the same port. */
+static unsigned int session_ports(const struct session *s)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < s->n_sources; i++)
+		n += !s->follows[i];
+	return n;
 }
 
 static uint64_t gaps(const struct session *s)
@@ -72,11 +82,16 @@ static const char *loser(const struct session *s)
 
 void report_start(const struct session *s)
 {
+	unsigned int last = s->n_sources;
+
+	while (last && s->follows[--last])
+		;
 	for (unsigned int i = 0; i < s->n_sources; i++)
-		rd_log(RD_LOG_INFO, "%s %s, %s%s",
-			session_is_offline(s) ? "reading" : "capturing on", s->sources[i]->title,
-			s->sources[i]->details,
-			session_is_offline(s) || i + 1 < s->n_sources ? "" : "; Ctrl-C stops");
+		if (!s->follows[i])
+			rd_log(RD_LOG_INFO, "%s %s, %s%s",
+				session_is_offline(s) ? "reading" : "capturing on",
+				s->sources[i]->title, s->sources[i]->details,
+				session_is_offline(s) || i < last ? "" : "; Ctrl-C stops");
 }
 
 /* A bar where the end is known. */
@@ -101,6 +116,7 @@ void report_progress(struct session *s, char *line, size_t room)
 	char hms[RD_UNITS_LEN], frames[RD_UNITS_LEN], bytes[RD_UNITS_LEN], rate[RD_UNITS_LEN],
 		file[RD_UNITS_LEN], lost[RD_UNITS_LEN], bar[48];
 	struct rd_tally t = rd_capture_total(&s->capture);
+	uint64_t now_bytes = rd_capture_bytes(&s->capture);
 	uint64_t now = rd_monotonic_ns(), start = s->last_ns ? s->last_ns : now, lost_before = 0;
 	double past = (double)(now - start) / 1e9;
 	struct rd_sink_stats sink = {0};
@@ -112,19 +128,17 @@ void report_progress(struct session *s, char *line, size_t room)
 		s->sources[i]->ops->stats(s->sources[i], &source);
 		lost_before += source.lost;
 	}
-	if (s->sink)
-		rd_sink_stats(s->sink, &sink);
+	outputs_stats(s, &sink);
 	progress_bar(s, bar, sizeof(bar));
 	clock_gettime(CLOCK_REALTIME, &wall);
 	snprintf(line, room, "  %s   %s frames   %s   %s   file %s   lost %s%s",
 		rd_fmt_hms(hms, (rd_timespec_ns(&wall) - s->capture.start_ns) / 1000000000U),
-		rd_fmt_count(frames, t.delivered), rd_fmt_bytes(bytes, s->capture.bytes),
-		rd_fmt_bitrate(
-			rate, past > 0 ? (double)(s->capture.bytes - s->last_bytes) * 8 / past : 0),
+		rd_fmt_count(frames, t.delivered), rd_fmt_bytes(bytes, now_bytes),
+		rd_fmt_bitrate(rate, past > 0 ? (double)(now_bytes - s->last_bytes) * 8 / past : 0),
 		rd_fmt_bytes(file, sink.file_bytes),
 		rd_fmt_count(lost, t.dropped + sink.unwritten + lost_before), bar);
 	s->last_ns = now;
-	s->last_bytes = s->capture.bytes;
+	s->last_bytes = now_bytes;
 }
 
 /* --- in the file ------------------------------------------------------------------------ */
@@ -143,10 +157,8 @@ void session_describe(struct session *s)
 	}
 	snprintf(s->application, sizeof(s->application), "rdmadump %s (%s)", PACKAGE_VERSION,
 		RD_GIT_DESCRIPTION);
-	s->section = (struct rd_section){.hardware = s->hardware,
-		.os = s->os,
-		.application = s->application,
-		.comment = s->comment};
+	s->section = (struct rd_section){
+		.hardware = s->hardware, .os = s->os, .application = s->application};
 }
 
 static void loss_text(const struct session *s, char *out, size_t room)
@@ -196,7 +208,7 @@ static int comment_head(const struct session *s, char *out, size_t room)
 		now.tv_sec = (time_t)(s->capture.start_ns / 1000000000U);
 	strftime(start, sizeof(start), "%Y-%m-%d %H:%M:%S %z", localtime_r(&now.tv_sec, &tm));
 	return snprintf(out, room, "%s%s on host %s, from %s. ", s->sources[0]->title,
-		s->n_sources > 1 ? " and others" : "", host, start);
+		session_ports(s) > 1 ? " and others" : "", host, start);
 }
 
 /* The last file tells of the whole capture, the others of themselves. */
@@ -230,24 +242,29 @@ static void comment_numbers(
 }
 
 /* Always of the same length, so that the end can be written over the beginning. */
-void session_comment(struct session *s, const struct rd_file_account *account)
+void session_comment(struct output *o, const struct rd_file_account *account)
 {
-	size_t used = (size_t)comment_head(s, s->comment, sizeof(s->comment));
+	const size_t room = sizeof(o->comment);
+	size_t used = (size_t)comment_head(o->s, o->comment, room);
 
-	if (used < sizeof(s->comment)) {
+	if (used < room && o->s->n_outputs > 1)
+		used += (size_t)snprintf(o->comment + used, room - used,
+			"Receive queue %u of %u: the others' frames are in other files. ", o->index,
+			o->s->n_outputs);
+	if (used < room) {
 		if (account)
-			comment_numbers(s, account, s->comment + used, sizeof(s->comment) - used);
+			comment_numbers(o->s, account, o->comment + used, room - used);
 		else
-			snprintf(s->comment + used, sizeof(s->comment) - used, "%s",
-				s->rewritable
+			snprintf(o->comment + used, room - used, "%s",
+				o->rewritable
 					? "Not finished: the program still writes, or was killed; "
 					  "what was lost is not known."
 					: "What was lost stands in the interface statistics at "
 					  "the end; without them the capture was not finished.");
 	}
-	used = strlen(s->comment);
-	memset(s->comment + used, ' ', sizeof(s->comment) - 1 - used);
-	s->comment[sizeof(s->comment) - 1] = '\0';
+	used = strlen(o->comment);
+	memset(o->comment + used, ' ', room - 1 - used);
+	o->comment[room - 1] = '\0';
 }
 
 /* --- at the end ------------------------------------------------------------------------- */
@@ -373,7 +390,8 @@ void report_json(const struct session *s)
 	FILE *out = s->opt->path && strcmp(s->opt->path, "-") == 0 ? stderr : stdout;
 
 	for (unsigned int i = 0; i < s->n_sources; i++)
-		json_array_append_new(sources, json_source(s, i));
+		if (!s->follows[i])
+			json_array_append_new(sources, json_source(s, i));
 	root = json_pack("{s:i, s:s, s:o, s:s?, s:s?, s:I, s:I, s:f, s:s, s:s}", "version", 1,
 		"program", s->application, "sources", sources, "file", s->opt->path, "format",
 		s->encoder.format ? s->encoder.format->name : NULL, "files",

@@ -32,7 +32,7 @@ static void block_signals(sigset_t *set)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-static bool written_to_pipe(const struct session *s)
+bool session_to_pipe(const struct session *s)
 {
 	return s->opt->path && strcmp(s->opt->path, "-") == 0;
 }
@@ -52,7 +52,7 @@ static bool on_signal(void *ctx, int fd)
 		return false;
 	case SIGUSR2:
 		/* A pipe has one beginning. */
-		s->capture.turn = !written_to_pipe(s);
+		s->capture.turn = !session_to_pipe(s);
 		return false;
 	default:
 		s->signal = (int)info.ssi_signo;
@@ -115,129 +115,6 @@ static int timer(uint64_t period, bool once, bool aligned)
 	return fd;
 }
 
-/* --- the output ------------------------------------------------------------------------- */
-
-static const char *compression_of(const struct session *s)
-{
-	if (!s->opt->compress)
-		return rd_compression_of(s->opt->path);
-	return strcmp(s->opt->compress, "none") ? s->opt->compress : NULL;
-}
-
-/*
- * The output takes its time. Signals that came together with the one that ended the capture (a
- * terminal and a parent may both send it) are one; a later one means that nobody wants to wait.
- */
-static void waiting_for_output(void *ctx)
-{
-	static const struct timespec now;
-	struct session *s = ctx;
-	int signal = sigtimedwait(&s->signals, NULL, &now);
-
-	if (!s->told_to_wait) {
-		while (signal > 0)
-			signal = sigtimedwait(&s->signals, NULL, &now);
-		s->told_to_wait = true;
-		if (isatty(STDERR_FILENO))
-			rd_log(RD_LOG_WARNING,
-				"waiting for the output to take what was captured; Ctrl-C "
-				"again abandons it");
-	} else if (signal > 0 && signal != SIGUSR1 && signal != SIGUSR2) {
-		rd_log(RD_LOG_WARNING, "abandoned: the end of the capture is not in the file");
-		_exit(RD_CLASS_OUTPUT);
-	}
-}
-
-static void begin_file(void *ctx)
-{
-	session_comment(ctx, NULL);
-}
-
-static void release_signals(struct session *s)
-{
-	static const struct timespec now;
-
-	while (sigtimedwait(&s->signals, NULL, &now) > 0)
-		;
-	pthread_sigmask(SIG_UNBLOCK, &s->signals, NULL);
-}
-
-/* A file's frames are all in it: its statistics and its comment can be made. */
-static void fill_ending(
-	void *ctx, const struct rd_file_account *account, struct rd_iface_stats *stats)
-{
-	struct session *s = ctx;
-	unsigned int i = 0;
-
-	session_comment(s, account);
-	/* What is left to write is short: from here on Ctrl-C just ends the program. */
-	if (account->last)
-		release_signals(s);
-	for (unsigned int source = 0; source < s->n_sources; source++) {
-		unsigned int n;
-		const struct rd_source_ops *ops = s->sources[source]->ops;
-
-		rd_source_ifaces(s->sources[source], &n);
-		for (unsigned int k = 0; k < n; k++, i++) {
-			const struct rd_tally *t = &account->tally[i];
-			uint64_t ours = t->dropped + account->unwritten[i];
-			uint64_t lost = account->last && n == 1 ? s->source_stats[source].lost : 0;
-			struct rd_iface_stats theirs;
-
-			stats[i] = (struct rd_iface_stats){.start_ns = account->first_ns,
-				.end_ns = account->last_ns,
-				.dropped_by_us = ours,
-				.delivered = account->written[i]};
-			if (!stats[i].start_ns || !session_is_offline(s)) {
-				stats[i].start_ns = account->number == 1 || !account->first_ns
-							    ? s->capture.start_ns
-							    : account->first_ns;
-				stats[i].end_ns = account->last || !account->last_ns
-							  ? s->capture.end_ns
-							  : account->last_ns;
-			}
-			/* What was lost when a file was captured stays known in the next one. */
-			if (account->last && ops->iface_stats &&
-				ops->iface_stats(s->sources[source], k, &theirs))
-				lost = theirs.dropped;
-			stats[i].accepted = account->written[i] + ours;
-			stats[i].received = stats[i].accepted + t->filtered + lost;
-			stats[i].dropped = ours + lost;
-		}
-	}
-}
-
-static int open_sink(struct session *s)
-{
-	static struct rd_sink_ending ending;
-	struct rd_sink_config config = {.path = s->opt->path,
-		.encoder = &s->encoder,
-		.buffer = s->opt->buffer,
-		.hold = s->opt->hold,
-		.compression_level = (int)s->opt->compress_level,
-		.owner = s->identity.change ? s->identity.uid : (uid_t)-1,
-		.group = s->identity.change ? s->identity.gid : (gid_t)-1,
-		.rotation = s->opt->rotation};
-
-	session_describe(s);
-	if (!s->opt->path) {
-		s->encoder = (struct rd_encoder){.ifaces = s->ifaces, .n_ifaces = s->n_ifaces};
-		return 0;
-	}
-	if (rd_encoder_init(&s->encoder, s->opt->format, s->opt->path, &s->section, s->ifaces,
-		    s->n_ifaces, &s->error) < 0 ||
-		(s->opt->ibdump && ibdump_set_format(s) < 0))
-		return -1;
-	ending = (struct rd_sink_ending){
-		waiting_for_output, begin_file, fill_ending, s, facts_for_file};
-	config.compression = compression_of(s);
-	s->rewritable = rd_header_rewritable(s->opt->path, config.compression);
-	for (unsigned int i = 0; i < s->n_ifaces; i++)
-		if (s->ifaces[i].max_frame > config.max_frame)
-			config.max_frame = s->ifaces[i].max_frame;
-	return rd_sink_open(&s->sink, &config, &ending, &s->error);
-}
-
 /* --- filter ----------------------------------------------------------------------------- */
 
 static void filter_words(struct session *s)
@@ -288,7 +165,7 @@ static void print_frames(
 	void *ctx, const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
 {
 	struct session *s = ctx;
-	FILE *out = written_to_pipe(s) ? stderr : stdout;
+	FILE *out = session_to_pipe(s) ? stderr : stdout;
 	char line[1024];
 
 	rd_cli_status(NULL);
@@ -311,18 +188,44 @@ static int all_started(void *ctx, struct rd_error *err)
 	if (identity_become(&s->identity, err) < 0)
 		return -1;
 	/* One file that ends the capture when it is full needs no place for another. */
-	if (s->sink && s->opt->rotation.files != 1 &&
+	if (s->n_outputs && s->opt->rotation.files != 1 &&
 		(s->opt->slice_s || s->opt->rotation.bytes || s->opt->rotation.frames) &&
-		!written_to_pipe(s))
+		!session_to_pipe(s))
 		return directory_check(s->opt->path, err);
 	return 0;
 }
 
+/* Each receive queue gets a thread where frames can be brought into order again. */
+static void choose_threads(struct session *s)
+{
+	bool can = s->opt->queues && s->n_sources > 1 && s->opt->path && !s->opt->print;
+
+	for (unsigned int i = 0; i < s->n_sources; i++)
+		can &= s->sources[i]->ops->horizon != NULL;
+	s->n_threads = can ? s->n_sources : 0;
+	if (s->opt->queues && s->n_sources > 1 && !can)
+		rd_log(RD_LOG_WARNING, "one thread serves all queues: lines are printed (-v), or "
+				       "nothing is written (-w)");
+}
+
+/* Threads near the device, each on a CPU of its own where there are enough. */
+static void choose_cpus(struct session *s)
+{
+	int near[RD_CPUS_MAX];
+
+	for (unsigned int i = 0; i < s->n_threads; i++) {
+		unsigned int n =
+			s->device[i] ? rd_device_cpus("", s->device[i], near, RD_CPUS_MAX) : 0;
+
+		s->cpus[i] = n > s->n_threads ? near[i % n] : -1;
+	}
+}
+
 static uint64_t flush_ns(const struct session *s)
 {
-	if (s->opt->unbuffered || written_to_pipe(s))
+	if (s->opt->unbuffered || session_to_pipe(s))
 		return 0;
-	return s->opt->path && compression_of(s) ? FLUSH_COMPRESSED_NS : FLUSH_NS;
+	return s->opt->path && session_compression(s) ? FLUSH_COMPRESSED_NS : FLUSH_NS;
 }
 
 static void run(struct session *s)
@@ -341,7 +244,11 @@ static void run(struct session *s)
 		.filters = s->filters,
 		.n_sources = s->n_sources,
 		.encoder = &s->encoder,
-		.sink = s->sink,
+		.bases = s->bases,
+		.n_threads = s->n_threads,
+		.cpus = s->cpus,
+		.feeds = s->n_outputs ? s->feeds : NULL,
+		.merged = s->n_threads && s->n_outputs == 1 ? s->outputs[0].sink : NULL,
 		.cut = s->opt->cut.snaplen || s->opt->cut.headers_only || s->opt->cut.zero_payload
 			       ? &s->opt->cut
 			       : NULL,
@@ -368,22 +275,6 @@ static void run(struct session *s)
 			close(watches[i].fd);
 	for (unsigned int i = 0; i < s->n_sources; i++)
 		s->sources[i]->ops->stats(s->sources[i], &s->source_stats[i]);
-}
-
-static void close_sink(struct session *s)
-{
-	struct rd_error err;
-
-	if (!s->sink) {
-		s->written.written = rd_capture_total(&s->capture).encoded;
-		return;
-	}
-	if (rd_sink_close(s->sink, s->capture.tally, &s->written, &s->broken_pipe, &err) == 0 ||
-		s->error.class != RD_CLASS_NONE)
-		return;
-	/* Somebody who ran `| head` has what he wanted. */
-	if (!s->broken_pipe)
-		s->error = err;
 }
 
 static void report(const struct session *s)
@@ -415,7 +306,9 @@ int session_run(struct session *s)
 		explain_filter(s);
 		goto out;
 	}
-	if (open_sink(s) < 0) {
+	choose_threads(s);
+	choose_cpus(s);
+	if (outputs_open(s) < 0) {
 		/* A reader that left before the header wants nothing. */
 		if (s->error.errnum == EPIPE)
 			s->error = (struct rd_error){0};
@@ -423,7 +316,7 @@ int session_run(struct session *s)
 	}
 	run(s);
 	facts_at_end(s);
-	close_sink(s);
+	outputs_close(s);
 	report(s);
 out:
 	for (unsigned int i = 0; i < s->n_sources; i++) {

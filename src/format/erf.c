@@ -65,3 +65,8 @@ size_t erf_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
 	len = rd_be16(p + 10);
 	return len >= ERF_HEADER && len <= left ? len : 0;
 }
+
+uint64_t erf_record_ns(const uint8_t *p)
+{
+	return erf_stamp_ns(rd_le64(p));
+}

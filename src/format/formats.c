@@ -19,6 +19,7 @@ const struct rd_format rd_formats[] = {
 		.record_len = pcapng_record_len,
 		.record_iface = pcapng_record_iface,
 		.facts = pcapng_facts,
+		.record_ns = pcapng_record_ns,
 	},
 	{
 		.name = "pcap",
@@ -28,6 +29,7 @@ const struct rd_format rd_formats[] = {
 		.frames = pcap_frames,
 		.noted = pcap_noted,
 		.record_len = pcap_record_len,
+		.record_ns = pcap_record_ns,
 	},
 	{
 		.name = "pcap-us",
@@ -37,6 +39,7 @@ const struct rd_format rd_formats[] = {
 		.frames = pcap_us_frames,
 		.noted = pcap_us_noted,
 		.record_len = pcap_record_len,
+		.record_ns = pcap_us_record_ns,
 	},
 	{
 		.name = "erf",
@@ -46,6 +49,7 @@ const struct rd_format rd_formats[] = {
 		.frames = erf_frames,
 		.noted = erf_noted,
 		.record_len = erf_record_len,
+		.record_ns = erf_record_ns,
 	},
 	{0},
 };

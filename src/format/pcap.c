@@ -127,3 +127,21 @@ size_t pcap_bound(uint32_t caplen)
 {
 	return PCAP_RECORD + ERF_HEADER + ERF_ETH_PAD + (size_t)caplen;
 }
+
+static uint64_t stamp_ns(const uint8_t *p, uint32_t unit)
+{
+	uint32_t words[2];
+
+	memcpy(words, p, sizeof(words));
+	return (uint64_t)words[0] * NS_PER_S + (uint64_t)words[1] * unit;
+}
+
+uint64_t pcap_record_ns(const uint8_t *p)
+{
+	return stamp_ns(p, 1);
+}
+
+uint64_t pcap_us_record_ns(const uint8_t *p)
+{
+	return stamp_ns(p, 1000);
+}

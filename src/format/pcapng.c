@@ -396,3 +396,11 @@ size_t pcapng_record_len(const struct rd_encoder *e, const uint8_t *p, size_t le
 	memcpy(&total, p + 4, sizeof(total));
 	return total >= 12 && total % 4 == 0 && total <= left ? total : 0;
 }
+
+uint64_t pcapng_record_ns(const uint8_t *p)
+{
+	uint32_t words[2];
+
+	memcpy(words, p + 12, sizeof(words));
+	return (uint64_t)words[0] << 32 | words[1];
+}

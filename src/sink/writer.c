@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The writer thread: takes full chunks in order, writes them into the files, gives them back. */
+#include "feed.h"
 #include "file.h"
+#include "merge.h"
 #include "series.h"
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <rdmadump/log.h>
 #include <rdmadump/ring.h>
 #include <rdmadump/units.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#define CHUNK_BYTES ((size_t)1 << 20)
-#define WAIT_NS	    300000000
-#define FACTS_SHARE 8 /* of a size limited file, facts take at most one part in so many */
-#define CHUNKS_MIN  3 /* one being filled, one being written, one between */
+#define CHUNK_BYTES	     ((size_t)1 << 20)
+#define WAIT_NS		     300000000
+#define PATIENCE_NS	     1000000U
+#define FASTEST_BYTES_PER_NS 50 /* 400 Gb/s */
+#define FACTS_SHARE	     8	/* of a size limited file, facts take at most one part in so many */
+#define CHUNKS_MIN	     3	/* one being filled, one being written, one between */
 
 struct rd_sink {
 	const struct rd_encoder *encoder;
@@ -25,11 +29,12 @@ struct rd_sink {
 	struct rd_rotation rotation;
 	struct file file;
 	struct series series;
-	struct rd_ring full, free; /* engine -> writer -> engine */
-	struct rd_chunk *chunks, **idle;
-	size_t n_chunks, n_idle;
-	uint8_t *memory;
-	size_t memory_len;
+	struct rd_feed *feeds;
+	unsigned int n_feeds;
+	struct merge merge; /* of several feeds */
+	struct pollfd *pfds;
+	uint64_t patience; /* ns that frames may wait for other feeds' before these are asked */
+	size_t room;	   /* bytes of a chunk */
 	pthread_t thread;
 	bool hold;
 	atomic_bool closing, failed, complete;
@@ -58,7 +63,8 @@ static void show_bytes(struct rd_sink *s)
 static void stop_writing(struct rd_sink *s, atomic_bool *why)
 {
 	atomic_store_explicit(why, true, memory_order_release);
-	rd_ring_wake(&s->free);
+	for (unsigned int i = 0; i < s->n_feeds; i++)
+		rd_ring_wake(&s->feeds[i].free);
 }
 
 static void fail(struct rd_sink *s, int errnum)
@@ -237,69 +243,131 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 	count(rd_sink_failed(s) ? &s->unwritten : &s->beyond, left);
 }
 
-static void *writer(void *arg)
+/* --- the thread ------------------------------------------------------------------------- */
+
+static void write_single(struct rd_sink *s)
 {
-	struct rd_sink *s = arg;
-	struct pollfd pfd = {.fd = s->full.fd, .events = POLLIN};
+	struct rd_feed *f = &s->feeds[0];
+	struct pollfd pfd = {.fd = f->full.fd, .events = POLLIN};
 
 	for (;;) {
 		/* Looked at before the ring: what was put before closing is then seen below. */
 		bool closing = atomic_load_explicit(&s->closing, memory_order_acquire);
-		struct rd_chunk *c = s->hold && !closing ? NULL : rd_ring_take(&s->full);
+		struct rd_chunk *c = s->hold && !closing ? NULL : rd_ring_take(&f->full);
 
 		if (c) {
 			write_chunk(s, c);
-			rd_ring_put(&s->free, c);
+			rd_ring_put(&f->free, c);
 			continue;
 		}
 		if (closing)
-			return NULL;
-		if (!rd_ring_about_to_sleep(&s->full) && !s->hold)
+			return;
+		if (!rd_ring_about_to_sleep(&f->full) && !s->hold)
 			continue;
 		poll(&pfd, 1, -1);
-		rd_ring_awake(&s->full);
+		rd_ring_awake(&f->full);
 	}
 }
 
-static int make_chunks(struct rd_sink *s, const struct rd_sink_config *config, struct rd_error *err)
+/* Sleeps until a feed has something to say that could matter. timeout in ns, 0: however long. */
+static void await_feeds(struct rd_sink *s, enum merge_state was, uint64_t timeout)
+{
+	struct timespec t = {.tv_nsec = (long)timeout};
+	bool sleep = true;
+
+	for (unsigned int i = 0; i < s->n_feeds && sleep; i++)
+		sleep = s->merge.head[i].chunk || rd_ring_about_to_sleep(&s->feeds[i].full);
+	if (sleep && merge_state(&s->merge) == was &&
+		!atomic_load_explicit(&s->closing, memory_order_acquire))
+		ppoll(s->pfds, s->n_feeds, timeout ? &t : NULL, NULL);
+	for (unsigned int i = 0; i < s->n_feeds; i++)
+		rd_ring_awake(&s->feeds[i].full);
+}
+
+static void write_merged(struct rd_sink *s)
+{
+	bool waited = false;
+
+	for (;;) {
+		bool closing = atomic_load_explicit(&s->closing, memory_order_acquire);
+		const struct rd_chunk *c =
+			s->hold && !closing ? NULL : merge_next(&s->merge, closing);
+		enum merge_state state;
+
+		if (c) {
+			write_chunk(s, c);
+			waited = false;
+			continue;
+		}
+		if (closing)
+			return;
+		if (s->hold) {
+			poll(s->pfds, 1, -1);
+			continue;
+		}
+		state = merge_state(&s->merge);
+		if (state == MERGE_READY)
+			continue;
+		if (state == MERGE_HELD && (waited || merge_pressed(&s->merge))) {
+			merge_want(&s->merge);
+			waited = true;
+		}
+		await_feeds(s, state, state == MERGE_HELD && !waited ? s->patience : 0);
+		waited = state == MERGE_HELD;
+	}
+}
+
+static void *writer(void *arg)
+{
+	struct rd_sink *s = arg;
+
+	if (s->n_feeds > 1)
+		write_merged(s);
+	else
+		write_single(s);
+	return NULL;
+}
+
+static int make_feeds(struct rd_sink *s, const struct rd_sink_config *config, struct rd_error *err)
 {
 	size_t room = CHUNK_BYTES, bound = rd_encoder_bound(config->encoder, config->max_frame);
+	unsigned int n = config->feeds ? config->feeds : 1;
+	size_t buffer = config->buffer / n, chunks;
 
-	while (room > 65536 && config->buffer / room < 8)
+	while (room > 65536 && buffer / room < 8)
 		room /= 2;
 	if (room < bound)
 		room = (bound + 4095) & ~(size_t)4095;
-	s->n_chunks = config->buffer / room > CHUNKS_MIN ? config->buffer / room : CHUNKS_MIN;
-	s->memory_len = s->n_chunks * room;
-	s->memory = mmap(NULL, s->memory_len, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (s->memory == MAP_FAILED) {
-		s->memory = NULL;
-		return rd_fail(err, RD_CLASS_OUTPUT, errno, "use a smaller --buffer-size",
-			"%zu bytes of memory for the writer", s->memory_len);
-	}
-	madvise(s->memory, s->memory_len, MADV_HUGEPAGE);
-	s->chunks = calloc(s->n_chunks, sizeof(*s->chunks));
-	s->idle = calloc(s->n_chunks, sizeof(struct rd_chunk *));
-	if (!s->chunks || !s->idle)
+	chunks = buffer / room > CHUNKS_MIN ? buffer / room : CHUNKS_MIN;
+	s->room = room;
+	s->feeds = aligned_alloc(_Alignof(struct rd_feed), n * sizeof(*s->feeds));
+	s->pfds = calloc(n, sizeof(*s->pfds));
+	if (!s->feeds || !s->pfds)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
-	for (size_t i = 0; i < s->n_chunks; i++) {
-		s->chunks[i] = (struct rd_chunk){.data = s->memory + i * room, .room = room};
-		s->idle[s->n_idle++] = &s->chunks[s->n_chunks - 1 - i];
+	memset(s->feeds, 0, n * sizeof(*s->feeds));
+	while (s->n_feeds < n) {
+		struct rd_feed *f = &s->feeds[s->n_feeds++];
+
+		if (feed_init(f, s, chunks, room, err) < 0)
+			return -1;
+		s->pfds[s->n_feeds - 1] = (struct pollfd){.fd = f->full.fd, .events = POLLIN};
 	}
-	return 0;
+	/* At most as long as half of the buffer takes to fill at line rate. */
+	s->patience = config->buffer / FASTEST_BYTES_PER_NS / 2;
+	if (s->patience > PATIENCE_NS)
+		s->patience = PATIENCE_NS;
+	return n > 1 ? merge_init(&s->merge, s->encoder, s->feeds, n, room, err) : 0;
 }
 
 static void sink_free(struct rd_sink *s)
 {
 	file_fini(&s->file);
 	series_fini(&s->series);
-	rd_ring_fini(&s->full);
-	rd_ring_fini(&s->free);
-	if (s->memory)
-		munmap(s->memory, s->memory_len);
-	free(s->chunks);
-	free(s->idle);
+	merge_fini(&s->merge);
+	for (unsigned int i = 0; i < s->n_feeds; i++)
+		feed_fini(&s->feeds[i]);
+	free(s->feeds);
+	free(s->pfds);
 	free(s);
 }
 
@@ -317,11 +385,9 @@ int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
 	s->rotation = config->rotation;
 	s->hold = config->hold;
 	s->file.out.fd = -1;
-	if (make_chunks(s, config, err) < 0 || rd_ring_init(&s->full, s->n_chunks, err) < 0 ||
-		rd_ring_init(&s->free, s->n_chunks, err) < 0 ||
+	if (make_feeds(s, config, err) < 0 ||
 		series_init(&s->series, config->path, &s->rotation, err) < 0 ||
-		file_init(&s->file, config, s->chunks[0].room, err) < 0 ||
-		begin_file(s, 0, err) < 0)
+		file_init(&s->file, config, s->room, err) < 0 || begin_file(s, 0, err) < 0)
 		goto fail;
 	rc = pthread_create(&s->thread, NULL, writer, s);
 	if (rc) {
@@ -337,64 +403,14 @@ fail:
 	return -1;
 }
 
-static void take_back(struct rd_sink *s)
+struct rd_feed *rd_sink_feed(struct rd_sink *s, unsigned int i)
 {
-	struct rd_chunk *c;
-
-	while ((c = rd_ring_take(&s->free)))
-		s->idle[s->n_idle++] = c;
+	return &s->feeds[i];
 }
 
-/* The chunk that came back last is taken first: its memory is still in the cache. */
-struct rd_chunk *rd_sink_get(struct rd_sink *s)
+void rd_sink_turn(struct rd_sink *s, uint64_t ns)
 {
-	struct rd_chunk *c;
-
-	take_back(s);
-	if (!s->n_idle)
-		return NULL;
-	c = s->idle[--s->n_idle];
-	c->used = 0;
-	c->frames = 0;
-	c->turn = false;
-	return c;
-}
-
-void rd_sink_put(struct rd_sink *s, struct rd_chunk *c)
-{
-	if (c->frames)
-		rd_ring_put(&s->full, c);
-	else
-		s->idle[s->n_idle++] = c;
-}
-
-int rd_sink_fd(const struct rd_sink *s)
-{
-	return s->free.fd;
-}
-
-bool rd_sink_await(struct rd_sink *s)
-{
-	if (s->n_idle)
-		return false;
-	return rd_ring_about_to_sleep(&s->free);
-}
-
-bool rd_sink_idle(struct rd_sink *s)
-{
-	take_back(s);
-	/* The caller holds one. */
-	return s->n_idle + 1 >= s->n_chunks;
-}
-
-bool rd_sink_await_writer(struct rd_sink *s)
-{
-	return rd_ring_about_to_sleep(&s->free);
-}
-
-void rd_sink_woke(struct rd_sink *s)
-{
-	rd_ring_awake(&s->free);
+	merge_turn(&s->merge, ns);
 }
 
 bool rd_sink_failed(const struct rd_sink *s)
@@ -439,8 +455,13 @@ int rd_sink_close(struct rd_sink *s, const struct rd_tally *final, struct rd_sin
 	int rc = 0;
 
 	atomic_store_explicit(&s->closing, true, memory_order_release);
-	rd_ring_wake(&s->full);
+	rd_ring_wake(&s->feeds[0].full);
 	wait_for_writer(s);
+	if (s->merge.late)
+		rd_log(RD_LOG_WARNING,
+			"%llu frames came to the writer behind newer ones of other queues and "
+			"stand out of order",
+			(unsigned long long)s->merge.late);
 	memcpy(s->seen, final, sizeof(s->seen));
 	/* A file that could not be begun is not there to be ended. */
 	if (s->file.out.fd >= 0)

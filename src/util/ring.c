@@ -46,14 +46,19 @@ void rd_ring_wake(struct rd_ring *ring)
 		return;
 }
 
+void rd_ring_notify(struct rd_ring *ring)
+{
+	if (atomic_load_explicit(&ring->sleeping, memory_order_seq_cst))
+		rd_ring_wake(ring);
+}
+
 void rd_ring_put(struct rd_ring *ring, void *item)
 {
 	size_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
 
 	ring->slot[tail & ring->mask] = item;
 	atomic_store_explicit(&ring->tail, tail + 1, memory_order_seq_cst);
-	if (atomic_load_explicit(&ring->sleeping, memory_order_seq_cst))
-		rd_ring_wake(ring);
+	rd_ring_notify(ring);
 }
 
 void *rd_ring_take(struct rd_ring *ring)
@@ -66,6 +71,12 @@ void *rd_ring_take(struct rd_ring *ring)
 	item = ring->slot[head & ring->mask];
 	atomic_store_explicit(&ring->head, head + 1, memory_order_release);
 	return item;
+}
+
+size_t rd_ring_used(const struct rd_ring *ring)
+{
+	return atomic_load_explicit(&ring->tail, memory_order_relaxed) -
+	       atomic_load_explicit(&ring->head, memory_order_relaxed);
 }
 
 bool rd_ring_about_to_sleep(struct rd_ring *ring)

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Where a capture goes: one file or series, or one for each receive queue; each tells its own
+ * story. */
+#include "capture.h"
+#include "cli.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *session_compression(const struct session *s)
+{
+	if (!s->opt->compress)
+		return rd_compression_of(s->opt->path);
+	return strcmp(s->opt->compress, "none") ? s->opt->compress : NULL;
+}
+
+/*
+ * The output takes its time. Signals that came together with the one that ended the capture (a
+ * terminal and a parent may both send it) are one; a later one means that nobody wants to wait.
+ */
+static void waiting_for_output(void *ctx)
+{
+	static const struct timespec now;
+	struct session *s = ((struct output *)ctx)->s;
+	int signal = sigtimedwait(&s->signals, NULL, &now);
+
+	if (!s->told_to_wait) {
+		while (signal > 0)
+			signal = sigtimedwait(&s->signals, NULL, &now);
+		s->told_to_wait = true;
+		if (isatty(STDERR_FILENO))
+			rd_log(RD_LOG_WARNING,
+				"waiting for the output to take what was captured; Ctrl-C "
+				"again abandons it");
+	} else if (signal > 0 && signal != SIGUSR1 && signal != SIGUSR2) {
+		rd_log(RD_LOG_WARNING, "abandoned: the end of the capture is not in the file");
+		_exit(RD_CLASS_OUTPUT);
+	}
+}
+
+static void begin_file(void *ctx)
+{
+	session_comment(ctx, NULL);
+}
+
+static void release_signals(struct session *s)
+{
+	static const struct timespec now;
+
+	while (sigtimedwait(&s->signals, NULL, &now) > 0)
+		;
+	pthread_sigmask(SIG_UNBLOCK, &s->signals, NULL);
+}
+
+/* The interfaces of one source. What the device lost is known for all queues together. */
+static void fill_source(const struct output *o, const struct rd_file_account *account,
+	unsigned int source, struct rd_iface_stats *stats)
+{
+	const struct session *s = o->s;
+	struct rd_source *from = s->sources[source];
+	bool tells_loss = account->last && o->index == 0;
+	unsigned int n;
+
+	rd_source_ifaces(from, &n);
+	for (unsigned int k = 0; k < n; k++) {
+		unsigned int i = s->bases[source] + k;
+		const struct rd_tally *t = &account->tally[i];
+		uint64_t ours = t->dropped + account->unwritten[i];
+		uint64_t lost = tells_loss && n == 1 ? s->source_stats[source].lost : 0;
+		struct rd_iface_stats theirs;
+
+		stats[i] = (struct rd_iface_stats){.start_ns = account->first_ns,
+			.end_ns = account->last_ns,
+			.dropped_by_us = ours,
+			.delivered = account->written[i]};
+		if (!stats[i].start_ns || !session_is_offline(s)) {
+			stats[i].start_ns = account->number == 1 || !account->first_ns
+						    ? s->capture.start_ns
+						    : account->first_ns;
+			stats[i].end_ns = account->last || !account->last_ns ? s->capture.end_ns
+									     : account->last_ns;
+		}
+		/* What was lost when a file was captured stays known in the next one. */
+		if (tells_loss && from->ops->iface_stats &&
+			from->ops->iface_stats(from, k, &theirs))
+			lost = theirs.dropped;
+		stats[i].accepted = account->written[i] + ours;
+		stats[i].received = stats[i].accepted + t->filtered + lost;
+		stats[i].dropped = ours + lost;
+	}
+}
+
+/* A file's frames are all in it: its statistics and its comment can be made. */
+static void fill_ending(
+	void *ctx, const struct rd_file_account *account, struct rd_iface_stats *stats)
+{
+	struct output *o = ctx;
+	struct session *s = o->s;
+
+	session_comment(o, account);
+	/* What is left to write is short: from here on Ctrl-C just ends the program. */
+	if (account->last && o->index + 1 == s->n_outputs)
+		release_signals(s);
+	for (unsigned int i = 0; i < s->n_sources; i++)
+		if (!s->follows[i])
+			fill_source(o, account, i, stats);
+}
+
+/* "a.pcapng.gz" of queue 2 is "a-q2.pcapng.gz". NULL without memory. */
+static char *queue_path(const char *path, unsigned int queue)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *dot = strchr(name[0] == '.' ? name + 1 : name, '.');
+	int stem = dot ? (int)(dot - path) : (int)strlen(path);
+	char *out;
+
+	return asprintf(&out, "%.*s-q%u%s", stem, path, queue, dot ? dot : "") < 0 ? NULL : out;
+}
+
+static int open_output(struct session *s, unsigned int index, unsigned int feeds)
+{
+	struct output *o = &s->outputs[index];
+	struct rd_sink_config config = {.encoder = &o->encoder,
+		.feeds = feeds,
+		.buffer = s->opt->buffer / s->n_outputs,
+		.hold = s->opt->hold,
+		.compression_level = (int)s->opt->compress_level,
+		.compression = session_compression(s),
+		.owner = s->identity.change ? s->identity.uid : (uid_t)-1,
+		.group = s->identity.change ? s->identity.gid : (gid_t)-1,
+		.rotation = s->opt->rotation};
+
+	o->s = s;
+	o->index = index;
+	o->section = s->section;
+	o->section.comment = o->comment;
+	o->encoder = s->encoder;
+	o->encoder.section = &o->section;
+	o->ending = (struct rd_sink_ending){
+		waiting_for_output, begin_file, fill_ending, o, facts_for_file};
+	o->path = s->opt->per_queue ? queue_path(s->opt->path, index) : strdup(s->opt->path);
+	if (!o->path)
+		return rd_fail(&s->error, RD_CLASS_OUTPUT, 0, NULL, "no memory for file names");
+	config.path = o->path;
+	o->rewritable = rd_header_rewritable(o->path, config.compression);
+	for (unsigned int i = 0; i < s->n_ifaces; i++)
+		if (s->ifaces[i].max_frame > config.max_frame)
+			config.max_frame = s->ifaces[i].max_frame;
+	return rd_sink_open(&o->sink, &config, &o->ending, &s->error);
+}
+
+int outputs_open(struct session *s)
+{
+	unsigned int lanes = s->n_threads ? s->n_threads : 1;
+
+	session_describe(s);
+	if (!s->opt->path) {
+		s->encoder = (struct rd_encoder){.ifaces = s->ifaces, .n_ifaces = s->n_ifaces};
+		return 0;
+	}
+	if (rd_encoder_init(&s->encoder, s->opt->format, s->opt->path, &s->section, s->ifaces,
+		    s->n_ifaces, &s->error) < 0 ||
+		(s->opt->ibdump && ibdump_set_format(s) < 0))
+		return -1;
+	s->n_outputs = s->opt->per_queue ? lanes : 1;
+	for (unsigned int i = 0; i < s->n_outputs; i++)
+		if (open_output(s, i, lanes / s->n_outputs) < 0)
+			return -1;
+	for (unsigned int i = 0; i < lanes; i++)
+		s->feeds[i] = s->n_outputs > 1 ? rd_sink_feed(s->outputs[i].sink, 0)
+					       : rd_sink_feed(s->outputs[0].sink, i);
+	return 0;
+}
+
+void outputs_stats(const struct session *s, struct rd_sink_stats *sum)
+{
+	*sum = (struct rd_sink_stats){0};
+	for (unsigned int i = 0; i < s->n_outputs; i++) {
+		struct rd_sink_stats one = s->outputs[i].written;
+
+		if (s->outputs[i].sink)
+			rd_sink_stats(s->outputs[i].sink, &one);
+		sum->written += one.written;
+		sum->unwritten += one.unwritten;
+		sum->beyond += one.beyond;
+		sum->file_bytes += one.file_bytes;
+		sum->files += one.files;
+	}
+}
+
+static void close_output(struct session *s, struct output *o, const struct rd_tally *final)
+{
+	struct rd_error err;
+	bool broken_pipe = false;
+	int rc;
+
+	if (!o->sink)
+		return;
+	rc = rd_sink_close(o->sink, final, &o->written, &broken_pipe, &err);
+	o->sink = NULL;
+	s->broken_pipe |= broken_pipe;
+	/* Somebody who ran `| head` has what he wanted. */
+	if (rc < 0 && s->error.class == RD_CLASS_NONE && !broken_pipe)
+		s->error = err;
+}
+
+void outputs_close(struct session *s)
+{
+	for (unsigned int i = 0; i < s->n_outputs; i++)
+		close_output(s, &s->outputs[i],
+			s->n_outputs > 1 ? s->capture.lane_tally[i] : s->capture.tally);
+	if (s->n_outputs)
+		outputs_stats(s, &s->written);
+	else
+		s->written.written = rd_capture_total(&s->capture).encoded;
+	for (unsigned int i = 0; i < s->n_outputs; i++)
+		free(s->outputs[i].path);
+}

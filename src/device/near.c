@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The CPUs of a device's NUMA node: local_cpulist of its PCI function ("0-7,64-71"). */
+#include "sysfs.h"
+#include <rdmadump/device.h>
+#include <sched.h>
+#include <stdlib.h>
+
+static unsigned int add_range(unsigned long first, unsigned long last, const cpu_set_t *allowed,
+	int *cpus, unsigned int n, unsigned int room)
+{
+	for (unsigned long i = first; i <= last && i < CPU_SETSIZE && n < room; i++)
+		if (CPU_ISSET(i, allowed))
+			cpus[n++] = (int)i;
+	return n;
+}
+
+unsigned int rd_device_cpus(
+	const char *sysroot, const struct rd_device *device, int *cpus, unsigned int room)
+{
+	char list[RD_SYSFS_MAX], *p = list;
+	unsigned int n = 0;
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0 ||
+		rd_sysfs_text(list, sizeof(list), "%s/sys/class/infiniband/%s/device/local_cpulist",
+			sysroot, device->name) < 0)
+		return 0;
+	while (*p >= '0' && *p <= '9') {
+		unsigned long first = strtoul(p, &p, 10), last = first;
+
+		if (*p == '-')
+			last = strtoul(p + 1, &p, 10);
+		n = add_range(first, last, &allowed, cpus, n, room);
+		if (*p == ',')
+			p++;
+	}
+	return n;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The chunks of one thread, and their way to the writer and back. */
+#include "feed.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+int feed_init(
+	struct rd_feed *f, const struct rd_sink *sink, size_t n, size_t room, struct rd_error *err)
+{
+	f->sink = sink;
+	f->n_chunks = n;
+	f->memory_len = n * room;
+	f->memory = mmap(NULL, f->memory_len, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (f->memory == MAP_FAILED) {
+		f->memory = NULL;
+		return rd_fail(err, RD_CLASS_OUTPUT, errno, "use a smaller --buffer-size",
+			"%zu bytes of memory for the writer", f->memory_len);
+	}
+	madvise(f->memory, f->memory_len, MADV_HUGEPAGE);
+	f->chunks = calloc(n, sizeof(*f->chunks));
+	f->idle = calloc(n, sizeof(struct rd_chunk *));
+	if (!f->chunks || !f->idle)
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
+	for (size_t i = 0; i < n; i++) {
+		f->chunks[i] = (struct rd_chunk){.data = f->memory + i * room, .room = room};
+		f->idle[f->n_idle++] = &f->chunks[n - 1 - i];
+	}
+	return rd_ring_init(&f->full, n, err) < 0 || rd_ring_init(&f->free, n, err) < 0 ? -1 : 0;
+}
+
+void feed_fini(struct rd_feed *f)
+{
+	rd_ring_fini(&f->full);
+	rd_ring_fini(&f->free);
+	if (f->memory)
+		munmap(f->memory, f->memory_len);
+	free(f->chunks);
+	free(f->idle);
+}
+
+static void take_back(struct rd_feed *f)
+{
+	struct rd_chunk *c;
+
+	while ((c = rd_ring_take(&f->free)))
+		f->idle[f->n_idle++] = c;
+}
+
+/* The chunk that came back last is taken first: its memory is still in the cache. */
+struct rd_chunk *rd_feed_get(struct rd_feed *f)
+{
+	struct rd_chunk *c;
+
+	take_back(f);
+	if (!f->n_idle)
+		return NULL;
+	c = f->idle[--f->n_idle];
+	c->used = 0;
+	c->frames = 0;
+	c->turn = false;
+	return c;
+}
+
+void rd_feed_put(struct rd_feed *f, struct rd_chunk *c)
+{
+	if (!c->frames) {
+		f->idle[f->n_idle++] = c;
+		return;
+	}
+	atomic_store_explicit(&f->wanted, 0, memory_order_relaxed);
+	rd_ring_put(&f->full, c);
+}
+
+int rd_feed_fd(const struct rd_feed *f)
+{
+	return f->free.fd;
+}
+
+bool rd_feed_await(struct rd_feed *f)
+{
+	if (f->n_idle)
+		return false;
+	return rd_ring_about_to_sleep(&f->free);
+}
+
+bool rd_feed_idle(struct rd_feed *f)
+{
+	take_back(f);
+	/* The caller holds one. */
+	return f->n_idle + 1 >= f->n_chunks;
+}
+
+bool rd_feed_doze(struct rd_feed *f)
+{
+	take_back(f);
+	return rd_ring_about_to_sleep(&f->free);
+}
+
+void rd_feed_woke(struct rd_feed *f)
+{
+	rd_ring_awake(&f->free);
+}
+
+uint64_t rd_feed_wanted(const struct rd_feed *f)
+{
+	return atomic_load_explicit(&f->wanted, memory_order_relaxed);
+}
+
+void rd_feed_horizon(struct rd_feed *f, uint64_t ns)
+{
+	uint64_t wanted = atomic_load_explicit(&f->wanted, memory_order_relaxed);
+
+	if (wanted && ns < wanted)
+		return;
+	/* What was asked for meanwhile stands. */
+	atomic_compare_exchange_strong(&f->wanted, &wanted, 0);
+	atomic_store_explicit(&f->horizon, ns, memory_order_seq_cst);
+	rd_ring_notify(&f->full);
+}
+
+/* A thread that sleeps looks at what it was asked for before it does; else it looks anyway. */
+void feed_want(struct rd_feed *f, uint64_t ns)
+{
+	atomic_store_explicit(&f->wanted, ns, memory_order_seq_cst);
+	rd_ring_notify(&f->free);
+}
+
+bool rd_feed_ended(const struct rd_feed *f)
+{
+	return rd_sink_ended(f->sink);
+}
+
+bool rd_feed_failed(const struct rd_feed *f)
+{
+	return rd_sink_failed(f->sink);
+}

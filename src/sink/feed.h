@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The chunks of one thread, and their way to the writer and back. */
+#ifndef RDMADUMP_SINK_FEED_H
+#define RDMADUMP_SINK_FEED_H
+
+#include <rdmadump/ring.h>
+#include <rdmadump/sink.h>
+#include <stdatomic.h>
+
+struct rd_feed {
+	const struct rd_sink *sink;
+	struct rd_ring full, free; /* thread -> writer -> thread */
+	struct rd_chunk *chunks, **idle;
+	size_t n_chunks, n_idle;
+	uint8_t *memory;
+	size_t memory_len;
+	_Alignas(64) _Atomic uint64_t horizon; /* nothing older than this will be put */
+	_Alignas(64) _Atomic uint64_t wanted;  /* the writer waits until the above is this; 0: no */
+};
+
+/* n chunks of `room` bytes. */
+int feed_init(
+	struct rd_feed *f, const struct rd_sink *sink, size_t n, size_t room, struct rd_error *err);
+void feed_fini(struct rd_feed *f);
+
+/* The writer: the thread is to put what it has, or to say that nothing older than ns comes. */
+void feed_want(struct rd_feed *f, uint64_t ns);
+
+#endif

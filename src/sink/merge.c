@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Brings the chunks of several feeds into the order of their frames' time stamps. Within a chunk
+ * stamps only grow. Records that interleave are copied into one piece, which costs less than a
+ * vector of them would; a long run of one feed goes out as it lies in its chunk.
+ */
+#include "merge.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONG_RUN 32768 /* bytes from which a run is not copied */
+
+int merge_init(struct merge *m, const struct rd_encoder *encoder, struct rd_feed *feeds,
+	unsigned int n, size_t room, struct rd_error *err)
+{
+	m->encoder = encoder;
+	m->n = n;
+	m->room = room;
+	m->head = calloc(n, sizeof(*m->head));
+	m->stage = malloc(room);
+	if (!m->head || !m->stage)
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
+	for (unsigned int i = 0; i < n; i++)
+		m->head[i].feed = &feeds[i];
+	return 0;
+}
+
+void merge_fini(struct merge *m)
+{
+	free(m->head);
+	free(m->stage);
+}
+
+/* --- heads ------------------------------------------------------------------------------ */
+
+/* Of a chunk that begins: what was filtered and dropped before its frames counts from here on. */
+static void account(struct merge *m, struct merge_head *h)
+{
+	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
+		const struct rd_tally *now = &h->chunk->tally[i], *then = &h->seen[i];
+
+		m->out.tally[i].delivered += now->delivered - then->delivered;
+		m->out.tally[i].filtered += now->filtered - then->filtered;
+		m->out.tally[i].dropped += now->dropped - then->dropped;
+	}
+	memcpy(h->seen, h->chunk->tally, sizeof(h->seen));
+}
+
+/* The horizon is read first: what was put before it was told is then seen in the ring. */
+static void refill(struct merge *m, struct merge_head *h, bool all)
+{
+	uint64_t horizon =
+		all ? UINT64_MAX : atomic_load_explicit(&h->feed->horizon, memory_order_seq_cst);
+
+	h->chunk = rd_ring_take(&h->feed->full);
+	h->at = 0;
+	h->ns = h->chunk ? m->encoder->format->record_ns(h->chunk->data) : horizon;
+}
+
+static void give_back(struct merge_head *h)
+{
+	rd_ring_put(&h->feed->free, h->chunk);
+	h->chunk = NULL;
+	h->ns = 0;
+}
+
+/* The head with the oldest record; *stop: up to which stamp it goes on, others' records then. */
+static struct merge_head *oldest(struct merge *m, bool all, uint64_t *stop)
+{
+	struct merge_head *first = NULL;
+
+	*stop = UINT64_MAX;
+	for (unsigned int i = 0; i < m->n; i++) {
+		struct merge_head *h = &m->head[i];
+
+		if (!h->chunk)
+			refill(m, h, all);
+		if (h->chunk && (!first || h->ns < first->ns)) {
+			if (first && first->ns < *stop)
+				*stop = first->ns;
+			first = h;
+		} else if (h->ns < *stop) {
+			*stop = h->ns;
+		}
+	}
+	return first;
+}
+
+/* --- turns ------------------------------------------------------------------------------ */
+
+static uint64_t next_turn(const struct merge *m)
+{
+	unsigned int taken = atomic_load_explicit(&m->turns_taken, memory_order_relaxed);
+
+	if (taken == atomic_load_explicit(&m->turns_put, memory_order_acquire))
+		return UINT64_MAX;
+	return m->turn[taken % MERGE_TURNS];
+}
+
+void merge_turn(struct merge *m, uint64_t ns)
+{
+	unsigned int put = atomic_load_explicit(&m->turns_put, memory_order_relaxed);
+
+	if (put - atomic_load_explicit(&m->turns_taken, memory_order_relaxed) == MERGE_TURNS)
+		return;
+	m->turn[put % MERGE_TURNS] = ns;
+	atomic_store_explicit(&m->turns_put, put + 1, memory_order_release);
+}
+
+/* --- pieces ----------------------------------------------------------------------------- */
+
+struct run {
+	size_t len;
+	unsigned int frames;
+	uint64_t last, next; /* stamps: of its last record, of the one behind it */
+};
+
+/* Records from the head's on as long as they are not newer than `stop`, `most` bytes at most. */
+static struct run measure(
+	const struct merge *m, const struct merge_head *h, uint64_t stop, size_t most)
+{
+	const struct rd_format *format = m->encoder->format;
+	const uint8_t *p = h->chunk->data + h->at;
+	size_t left = h->chunk->used - h->at;
+	struct run r = {.next = h->ns};
+
+	while (left && r.next <= stop) {
+		size_t len = format->record_len(m->encoder, p, left);
+
+		if (!len || r.len + len > most)
+			break;
+		r.last = r.next;
+		r.len += len;
+		r.frames++;
+		p += len;
+		left -= len;
+		r.next = left ? format->record_ns(p) : 0;
+	}
+	return r;
+}
+
+static void count(struct merge *m, const uint8_t *p, size_t len)
+{
+	const struct rd_encoder *e = m->encoder;
+
+	for (size_t at = 0, record; at < len; at += record) {
+		record = e->format->record_len(e, p + at, len - at);
+		m->out.tally[e->format->record_iface(p + at) % RD_IFACES_MAX].encoded++;
+	}
+}
+
+static void take(struct merge *m, struct merge_head *h, const struct run *r)
+{
+	struct rd_chunk *out = &m->out;
+	const uint8_t *p = h->chunk->data + h->at;
+
+	if (h->at == 0)
+		account(m, h);
+	if (h->ns < m->newest)
+		m->late++;
+	if (!out->frames)
+		out->first_ns = h->ns;
+	if (m->encoder->n_ifaces < 2 || !m->encoder->format->record_iface)
+		out->tally[0].encoded += r->frames;
+	else
+		count(m, p, r->len);
+	out->last_ns = m->newest = r->last;
+	out->used += r->len;
+	out->frames += r->frames;
+	h->at += r->len;
+	h->ns = r->next;
+}
+
+/* A run that is long enough goes out alone, as it lies. */
+static const struct rd_chunk *hand_out(struct merge *m, struct merge_head *h, const struct run *r)
+{
+	m->out.data = h->chunk->data + h->at;
+	take(m, h, r);
+	m->lent = h;
+	return &m->out;
+}
+
+static const struct rd_chunk *gather(struct merge *m, bool all)
+{
+	struct rd_chunk *out = &m->out;
+	struct merge_head *h;
+	uint64_t stop;
+
+	while ((h = oldest(m, all, &stop)) && h->ns <= stop) {
+		uint64_t turn = next_turn(m);
+		struct run r;
+
+		if (h->ns >= turn) {
+			if (out->frames)
+				break;
+			out->turn = true;
+			atomic_fetch_add_explicit(&m->turns_taken, 1, memory_order_release);
+			continue;
+		}
+		r = measure(m, h, stop < turn ? stop : turn - 1, SIZE_MAX);
+		if (r.len >= LONG_RUN || !r.len) {
+			if (out->frames)
+				break;
+			/* What is no record can only be a fault of ours: nobody waits for it. */
+			if (!r.len)
+				r.len = h->chunk->used - h->at;
+			return hand_out(m, h, &r);
+		}
+		if (r.len > m->room - out->used)
+			break;
+		memcpy(out->data + out->used, h->chunk->data + h->at, r.len);
+		take(m, h, &r);
+		if (h->at == h->chunk->used)
+			give_back(h);
+	}
+	return out->frames ? out : NULL;
+}
+
+const struct rd_chunk *merge_next(struct merge *m, bool all)
+{
+	if (m->lent && m->lent->at == m->lent->chunk->used)
+		give_back(m->lent);
+	m->lent = NULL;
+	m->out.data = m->stage;
+	m->out.room = m->room;
+	m->out.used = 0;
+	m->out.frames = 0;
+	m->out.turn = false;
+	return gather(m, all);
+}
+
+enum merge_state merge_state(struct merge *m)
+{
+	uint64_t stop;
+	struct merge_head *h = oldest(m, false, &stop);
+
+	return !h ? MERGE_EMPTY : h->ns <= stop ? MERGE_READY : MERGE_HELD;
+}
+
+void merge_want(struct merge *m)
+{
+	uint64_t stop;
+	struct merge_head *h = oldest(m, false, &stop);
+
+	for (unsigned int i = 0; h && i < m->n; i++)
+		if (!m->head[i].chunk && m->head[i].ns < h->ns)
+			feed_want(m->head[i].feed, h->ns);
+}
+
+bool merge_pressed(const struct merge *m)
+{
+	for (unsigned int i = 0; i < m->n; i++)
+		if (rd_ring_used(&m->head[i].feed->full) * 4 > m->head[i].feed->n_chunks)
+			return true;
+	return false;
+}
