@@ -70,6 +70,7 @@ struct rd_sink_stats {
 	uint64_t written;    /* frames */
 	uint64_t unwritten;  /* frames that were encoded and could not be written */
 	uint64_t beyond;     /* frames that came after the last file was full */
+	uint64_t late;	     /* frames that stand behind newer ones of other feeds */
 	uint64_t file_bytes; /* in all files, headers included */
 	unsigned int files;  /* begun */
 };

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define QUEUE_BITRATE 50000000000U /* what a thread surely takes of large frames */
+
 bool session_is_offline(const struct session *s)
 {
 	return s->opt->read != NULL;
@@ -48,6 +50,21 @@ static int add_source(struct session *s, struct rd_source *source, const struct 
 	return 0;
 }
 
+/* A further queue of the port that was added last: its frames are of the same interface. */
+static int add_follower(struct session *s, struct rd_source *source, const struct rd_device *device,
+	const struct rd_port *port)
+{
+	if (s->n_sources == RD_IFACES_MAX)
+		return rd_fail(&s->error, RD_CLASS_USAGE, 0, "give fewer --queues",
+			"more than %d queues in one capture", RD_IFACES_MAX);
+	s->sources[s->n_sources] = source;
+	s->bases[s->n_sources] = s->bases[s->n_sources - 1];
+	s->follows[s->n_sources] = true;
+	s->device[s->n_sources] = device;
+	s->port[s->n_sources++] = port;
+	return 0;
+}
+
 static int open_netdev(struct session *s, const char *netdev, const struct rd_device *device,
 	const struct rd_port *port)
 {
@@ -69,6 +86,28 @@ static int open_netdev(struct session *s, const char *netdev, const struct rd_de
 	return add_source(s, source, device, port);
 }
 
+/*
+ * What is wanted of this port; auto: by its speed, but not more threads than there are CPUs near it
+ * beside the writer's, and a power of two.
+ */
+static unsigned int queues_of(
+	const struct session *s, const struct rd_device *device, const struct rd_port *port)
+{
+	int cpus[RD_CPUS_MAX];
+	unsigned int near, n = 1;
+	uint64_t most;
+
+	if (!s->opt->queues_auto)
+		return s->opt->queues ? s->opt->queues : 1;
+	near = rd_device_cpus("", device, cpus, RD_CPUS_MAX);
+	most = (port->speed + QUEUE_BITRATE - 1) / QUEUE_BITRATE;
+	if (near && most > near - 1)
+		most = near - 1;
+	while (n * 2 <= most && n * 2 <= RD_QUEUES_MAX)
+		n *= 2;
+	return n;
+}
+
 static int open_verbs(struct session *s, const struct rd_device *device, const struct rd_port *port)
 {
 	const struct rd_verbs_config config = {.device = device,
@@ -78,11 +117,17 @@ static int open_verbs(struct session *s, const struct rd_device *device, const s
 		.rx_mode = s->opt->rx_mode,
 		.stamps = s->opt->stamps,
 		.sysroot = ""};
-	struct rd_source *source;
+	struct rd_source *queues[RD_QUEUES_MAX];
+	unsigned int n = queues_of(s, device, port);
 
-	if (rd_verbs_open(&source, &config, &s->error) < 0)
+	if (rd_verbs_open_queues(queues, &n, &config, &s->error) < 0)
 		return -1;
-	return add_source(s, source, device, port);
+	if (add_source(s, queues[0], device, port) < 0)
+		return -1;
+	for (unsigned int i = 1; i < n; i++)
+		if (add_follower(s, queues[i], device, port) < 0)
+			return -1;
+	return 0;
 }
 
 /* The device's sniffer where it has one; else its netdev, with a word on what will be missing. */

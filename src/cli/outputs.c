@@ -185,6 +185,7 @@ void outputs_stats(const struct session *s, struct rd_sink_stats *sum)
 		sum->written += one.written;
 		sum->unwritten += one.unwritten;
 		sum->beyond += one.beyond;
+		sum->late += one.late;
 		sum->file_bytes += one.file_bytes;
 		sum->files += one.files;
 	}

@@ -300,6 +300,12 @@ void report_text(const struct session *s)
 			"  %" PRIu64
 			" frames of other link types were left out: a file holds one\n",
 			left_out(s));
+	if (s->written.late)
+		fprintf(stderr,
+			"  %" PRIu64
+			" frames came so late that they stand behind newer ones of other queues "
+			"(reordercap puts them right)\n",
+			s->written.late);
 	if (gaps(s))
 		fprintf(stderr,
 			"  the receive queue failed %" PRIu64
@@ -400,11 +406,12 @@ void report_json(const struct session *s)
 	if (!root)
 		return;
 	json_object_set_new(root, "frames",
-		json_pack("{s:o, s:o, s:o, s:{s:o, s:o}, s:o}", "delivered",
+		json_pack("{s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o}", "delivered",
 			json_count(t.delivered), "written", json_count(s->written.written),
 			"filtered", json_count(t.filtered), "dropped", "buffer_full",
 			json_count(t.dropped), "output", json_count(s->written.unwritten),
-			"left_out", json_count(left_out(s))));
+			"left_out", json_count(left_out(s)), "out_of_order",
+			json_count(s->written.late)));
 	json_object_set_new(root, "lost_before_us",
 		json_pack("{s:b, s:o}", "known", (int)known, "frames", json_count(lost)));
 	json_object_set_new(root, "bytes", json_count(s->capture.bytes));

@@ -321,7 +321,8 @@ int session_run(struct session *s)
 out:
 	for (unsigned int i = 0; i < s->n_sources; i++) {
 		rd_filter_free(s->filters[i]);
-		s->sources[i]->ops->close(s->sources[i]);
+		if (!s->follows[i])
+			s->sources[i]->ops->close(s->sources[i]);
 	}
 	facts_free(s);
 	rd_devices_free(&s->devices);

@@ -158,7 +158,7 @@ static void take(struct merge *m, struct merge_head *h, const struct run *r)
 	if (h->at == 0)
 		account(m, h);
 	if (h->ns < m->newest)
-		m->late++;
+		atomic_fetch_add_explicit(&m->late, 1, memory_order_relaxed);
 	if (!out->frames)
 		out->first_ns = h->ns;
 	if (m->encoder->n_ifaces < 2 || !m->encoder->format->record_iface)

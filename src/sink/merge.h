@@ -25,8 +25,8 @@ struct merge {
 	struct rd_chunk out;	 /* the piece handed out */
 	uint8_t *stage;		 /* records that were gathered from several chunks */
 	size_t room;
-	uint64_t newest; /* stamp of the last record handed out */
-	uint64_t late;	 /* records that came behind a newer one */
+	uint64_t newest;       /* stamp of the last record handed out */
+	_Atomic uint64_t late; /* records that came behind a newer one */
 	_Atomic uint64_t turn[MERGE_TURNS];
 	atomic_uint turns_put, turns_taken;
 };

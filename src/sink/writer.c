@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <rdmadump/log.h>
 #include <rdmadump/ring.h>
 #include <rdmadump/units.h>
 #include <stdatomic.h>
@@ -430,6 +429,7 @@ void rd_sink_stats(const struct rd_sink *s, struct rd_sink_stats *stats)
 	stats->beyond = atomic_load_explicit(&s->beyond, memory_order_relaxed);
 	stats->file_bytes = atomic_load_explicit(&s->file_bytes, memory_order_relaxed);
 	stats->files = atomic_load_explicit(&s->files, memory_order_relaxed);
+	stats->late = atomic_load_explicit(&s->merge.late, memory_order_relaxed);
 }
 
 static void wait_for_writer(struct rd_sink *s)
@@ -457,11 +457,6 @@ int rd_sink_close(struct rd_sink *s, const struct rd_tally *final, struct rd_sin
 	atomic_store_explicit(&s->closing, true, memory_order_release);
 	rd_ring_wake(&s->feeds[0].full);
 	wait_for_writer(s);
-	if (s->merge.late)
-		rd_log(RD_LOG_WARNING,
-			"%llu frames came to the writer behind newer ones of other queues and "
-			"stand out of order",
-			(unsigned long long)s->merge.late);
 	memcpy(s->seen, final, sizeof(s->seen));
 	/* A file that could not be begun is not there to be ended. */
 	if (s->file.out.fd >= 0)

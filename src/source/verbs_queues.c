@@ -173,7 +173,7 @@ static int striding_refused(const struct verbs *v, struct rd_error *err)
 		"--rx-mode striding on %s: %s", v->name, why);
 }
 
-int verbs_queues_open(struct verbs *v, unsigned int wanted, struct rd_error *err)
+static int plans_try(struct verbs *v, unsigned int wanted, struct rd_error *err)
 {
 	struct verbs_plan plans[PLANS_MAX];
 	unsigned int n = plans_make(v, wanted, plans);
@@ -195,6 +195,23 @@ int verbs_queues_open(struct verbs *v, unsigned int wanted, struct rd_error *err
 		*err = (struct rd_error){0};
 	}
 	return -1;
+}
+
+/* Some firmware takes the CQ with real-time stamps and refuses the queue that stands on it. */
+int verbs_queues_open(struct verbs *v, unsigned int wanted, struct rd_error *err)
+{
+	struct verbs_clock *clock = v->clock;
+
+	while (plans_try(v, wanted, err) < 0) {
+		const char *was = clock->kind->title;
+
+		if ((err->errnum != EOPNOTSUPP && err->errnum != EINVAL) ||
+			!clock->kind->wc_flags || !verbs_clock_lower(clock, v->stamp_type))
+			return -1;
+		rd_log(RD_LOG_DEBUG, "%s: no queue with %s: %s", v->name, was, err->text);
+		*err = (struct rd_error){0};
+	}
+	return 0;
 }
 
 void verbs_queues_tell(struct verbs *v, unsigned int wanted)
