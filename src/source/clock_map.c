@@ -9,17 +9,37 @@
 #define WINDOW_LEAST  20000000	/* ns: a rate measured over less is worse than what is claimed */
 #define AGREE_MOST    SECOND	/* between clocks that show the same, the way of a frame included */
 #define FRACTION_MOST 100000000 /* ns: of a clock that is off by whole seconds */
-#define LEAP_MOST     60	/* seconds between TAI and UTC, and some to come */
+#define DECADE	      (10ULL * 365 * 86400 * SECOND)
+#define AHEAD_NS      2000000 /* from a sample to where the line bends */
+#define LEAP_MOST     60      /* seconds between TAI and UTC, and some to come */
 
 static int64_t clamp(int64_t v, int64_t most)
 {
 	return v > most ? most : v < -most ? -most : v;
 }
 
+const struct clock_line *clock_older_line(const struct clock_map *m, uint64_t ticks)
+{
+	const struct clock_line *line = &m->line[m->newest];
+
+	for (unsigned int back = 1; back < m->n; back++) {
+		line = &m->line[(m->newest - back) % CLOCK_LINES];
+		if (clock_ticks_since(m, line, ticks) >= 0)
+			break;
+	}
+	return line;
+}
+
+void clock_map_add(struct clock_map *m, const struct clock_line *line)
+{
+	m->newest = m->n ? (m->newest + 1) % CLOCK_LINES : 0;
+	m->line[m->newest] = *line;
+	m->n += m->n < CLOCK_LINES;
+}
+
 void clock_fit_init(struct clock_fit *f, uint64_t mask, uint64_t khz)
 {
 	*f = (struct clock_fit){.nominal = ((uint64_t)1000000 << 32) / khz};
-	f->map.rate = f->nominal;
 	f->map.unused = mask ? (unsigned int)__builtin_clzll(mask) : 0;
 }
 
@@ -59,6 +79,14 @@ static uint64_t measured_rate(const struct clock_fit *f)
 	return (uint64_t)rate;
 }
 
+/* Without the wrap: the newest line, however long ago it began. */
+static uint64_t clock_line_ns(const struct clock_fit *f, uint64_t whole)
+{
+	const struct clock_line *line = &f->map.line[f->map.newest];
+
+	return line->ns + (uint64_t)clock_scale((int64_t)(whole - line->ticks), line->rate);
+}
+
 static void remember(struct clock_fit *f, uint64_t ticks, uint64_t ns)
 {
 	unsigned int i = f->n_samples++ % CLOCK_SAMPLES;
@@ -72,16 +100,39 @@ static void start_over(struct clock_fit *f, uint64_t ticks, uint64_t ns)
 {
 	f->n_samples = 0;
 	remember(f, ticks, ns);
-	f->map.ticks = ticks;
-	f->map.ns = ns;
-	f->map.rate = f->nominal;
+	clock_map_add(&f->map, &(struct clock_line){ticks, ns, f->nominal});
+}
+
+static uint64_t to_ticks(const struct clock_fit *f, uint64_t ns)
+{
+	return (uint64_t)((double)ns * 4294967296.0 / (double)f->nominal);
+}
+
+/* Nobody has asked for long: nothing is to go on from, and frames may have come a while ago. */
+static void resume(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t past)
+{
+	uint64_t rate = measured_rate(f), back = to_ticks(f, past / 2 < SECOND ? past / 2 : SECOND);
+
+	clock_map_add(&f->map, &(struct clock_line){ticks - back,
+				       ns - (uint64_t)clock_scale((int64_t)back, rate), rate});
+}
+
+static void bend(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t interval)
+{
+	uint64_t at = ticks + to_ticks(f, AHEAD_NS), line = clock_map_ns(&f->map, at);
+	uint64_t rate = measured_rate(f);
+	int64_t ppm =
+		clamp((int64_t)(ns + AHEAD_NS - line) * 1000000 / (int64_t)interval, BEND_MOST);
+
+	rate += (uint64_t)((int64_t)(rate / 1000000) * ppm);
+	clock_map_add(&f->map, &(struct clock_line){at, line, rate});
 }
 
 void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t interval)
 {
 	const uint64_t *last_ns;
-	uint64_t line, past, whole;
-	int64_t off, ppm;
+	uint64_t past, whole;
+	int64_t off;
 
 	if (!f->n_samples) {
 		start_over(f, ticks, ns);
@@ -92,8 +143,7 @@ void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t
 	if (!past)
 		return;
 	whole = unwrap(f, ticks, ns);
-	line = f->map.ns + (uint64_t)clock_scale((int64_t)(whole - f->map.ticks), f->map.rate);
-	off = (int64_t)(ns - line);
+	off = (int64_t)(ns - clock_line_ns(f, whole));
 	if (off > STEP_LEAST + (int64_t)(past / 1000000 * DRIFT_MOST) ||
 		off < -STEP_LEAST - (int64_t)(past / 1000000 * DRIFT_MOST)) {
 		f->steps++;
@@ -101,15 +151,10 @@ void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t
 		return;
 	}
 	remember(f, whole, ns);
-	f->map.ticks = whole;
-	f->map.rate = measured_rate(f);
-	if (past > 4 * interval || off > STEP_LEAST || off < -STEP_LEAST) {
-		f->map.ns = ns;
-		return;
-	}
-	ppm = clamp(off * 1000000 / (int64_t)interval, BEND_MOST);
-	f->map.ns = line;
-	f->map.rate += (uint64_t)((int64_t)(f->map.rate / 1000000) * ppm);
+	if (past > 4 * interval || off > STEP_LEAST || off < -STEP_LEAST)
+		resume(f, whole, ns, past);
+	else
+		bend(f, whole, ns, interval);
 }
 
 static uint64_t apart(uint64_t a, uint64_t b)
@@ -121,8 +166,7 @@ uint64_t clock_real_time_ns(uint64_t stamp, uint64_t now)
 {
 	uint64_t split = (stamp >> 32) * SECOND + (stamp & 0xffffffff);
 
-	return (stamp & 0xffffffff) < SECOND && apart(split, now) < apart(stamp, now) ? split
-										      : stamp;
+	return (stamp & 0xffffffff) < SECOND && apart(stamp, now) > DECADE ? split : stamp;
 }
 
 int64_t clock_epoch_offset(uint64_t device, uint64_t host, bool *set)

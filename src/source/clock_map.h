@@ -6,11 +6,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A straight line: good near its base, for either side of it. */
+/* A straight line, good near where it begins. */
+struct clock_line {
+	uint64_t ticks, ns; /* where it begins */
+	uint64_t rate;	    /* ns per tick, 32 bits behind the binary point */
+};
+
+#define CLOCK_LINES 8 /* a frame may have waited for as long as the older ones were good */
+
+/*
+ * Lines that follow each other. Each tick lies on one of them, so that all who read the same map,
+ * at whatever time, make the same of it.
+ */
 struct clock_map {
-	uint64_t ticks, ns;  /* the base */
-	uint64_t rate;	     /* ns per tick, 32 bits behind the binary point */
-	unsigned int unused; /* bits above the counter's */
+	struct clock_line line[CLOCK_LINES];
+	unsigned int newest, n; /* index of the newest line; how many there are */
+	unsigned int unused;	/* bits above the counter's */
 };
 
 #define CLOCK_SAMPLES 16
@@ -40,29 +51,44 @@ static inline int64_t clock_scale(int64_t d, uint64_t rate)
 #endif
 }
 
-static inline int64_t clock_ticks_since(const struct clock_map *m, uint64_t ticks)
+static inline int64_t clock_ticks_since(
+	const struct clock_map *m, const struct clock_line *line, uint64_t ticks)
 {
-	return (int64_t)((ticks - m->ticks) << m->unused) >> m->unused;
+	return (int64_t)((ticks - line->ticks) << m->unused) >> m->unused;
 }
 
-/* Ticks at most half the counter's range away from the base. */
+/* The line that holds where the newest one does not. */
+const struct clock_line *clock_older_line(const struct clock_map *m, uint64_t ticks);
+
+/* Ticks at most half the counter's range away from the newest line's beginning. */
 static inline uint64_t clock_map_ns(const struct clock_map *m, uint64_t ticks)
 {
-	return m->ns + (uint64_t)clock_scale(clock_ticks_since(m, ticks), m->rate);
+	const struct clock_line *line = &m->line[m->newest];
+	int64_t d = clock_ticks_since(m, line, ticks);
+
+	if (__builtin_expect(d < 0, 0)) {
+		line = clock_older_line(m, ticks);
+		d = clock_ticks_since(m, line, ticks);
+	}
+	return line->ns + (uint64_t)clock_scale(d, line->rate);
 }
+
+void clock_map_add(struct clock_map *m, const struct clock_line *line);
 
 /* A counter of `mask` (2^n - 1) that claims to run at khz. */
 void clock_fit_init(struct clock_fit *f, uint64_t mask, uint64_t khz);
 /*
  * The counter stood at `ticks` when the host's clock stood at ns; ns only grows. The line goes on
- * where it was and is bent to meet the host's clock one `interval` later; it jumps when it was not
- * measured for several of them, or when the counter is not where any drift could have led it.
+ * where it was and is bent to meet the host's clock one `interval` later. It is bent a moment from
+ * now, which everybody hears of before frames of that moment come. It jumps when it was not
+ * measured for several intervals, or when the counter is not where any drift could have led it.
  */
 void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t interval);
 
 /*
  * A stamp of mlx5's real-time format, seconds and nanoseconds in a word, in ns. A device or library
- * that gives plain ns is told apart by `now`: the two readings of a word lie decades apart.
+ * that gives plain ns is told apart by `now`: the two readings of a word lie decades apart, and a
+ * clock that was never set counts seconds from 1970.
  */
 uint64_t clock_real_time_ns(uint64_t stamp, uint64_t now);
 /*

@@ -70,14 +70,16 @@ static bool refresh_fit(struct verbs_clock *c, uint64_t now)
 /* A driver's clock that is set back must not take the stamps with it: their offset grows. */
 static bool refresh_info(struct verbs_clock *c, uint64_t now)
 {
-	struct clock_map map;
+	struct clock_line line;
 	int64_t back;
 
 	(void)now;
-	if (!verbs_mlx5_clock_map(c->ctx, &map))
+	if (!verbs_mlx5_clock_line(c->ctx, &line, &c->map.unused))
 		return false;
-	if (c->generation) {
-		back = (int64_t)(clock_map_ns(&c->map, map.ticks) - map.ns);
+	if (c->map.n) {
+		if (line.ticks == c->map.line[c->map.newest].ticks)
+			return false;
+		back = (int64_t)(clock_map_ns(&c->map, line.ticks) - line.ns);
 		if (back > (int64_t)STEP_NS) {
 			rd_log(RD_LOG_WARNING,
 				"the device's clock was set back by %.3f s; time "
@@ -86,7 +88,7 @@ static bool refresh_info(struct verbs_clock *c, uint64_t now)
 			c->offset += back;
 		}
 	}
-	c->map = map;
+	clock_map_add(&c->map, &line);
 	return true;
 }
 
@@ -161,13 +163,12 @@ static void find_offset(struct verbs_clock *c, uint64_t newest, uint64_t now)
 /* --- ticks ------------------------------------------------------------------------------ */
 
 static inline uint64_t stamp_all(struct verbs_stamps *s, const struct clock_map *map,
-	struct rd_frame *frames, unsigned int n)
+	int64_t offset, struct rd_frame *frames, unsigned int n)
 {
-	const struct clock_map m = *map;
 	uint64_t last = s->last;
 
 	for (struct rd_frame *f = frames, *end = frames + n; f != end; f++) {
-		uint64_t ns = clock_map_ns(&m, f->ts_ns);
+		uint64_t ns = clock_map_ns(map, f->ts_ns) + (uint64_t)offset;
 
 		if (__builtin_expect(ns < last, 0))
 			ns = last;
@@ -180,7 +181,7 @@ static void stamp_fit(
 	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
 {
 	keep_fresh(c, s, rd_clock_now(&c->host));
-	stamp_all(s, &s->map, frames, n);
+	stamp_all(s, &s->map, 0, frames, n);
 }
 
 static uint64_t horizon_fit(struct verbs_clock *c, struct verbs_stamps *s)
@@ -195,14 +196,14 @@ static void stamp_info(
 	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
 {
 	uint64_t now = rd_clock_now(&c->host);
-	struct clock_map map;
 
 	keep_fresh(c, s, now);
-	map = s->map;
 	if (!c->offset_set)
-		find_offset(c, clock_map_ns(&map, frames[n - 1].ts_ns), now);
-	map.ns += (uint64_t)atomic_load_explicit(&c->offset, memory_order_relaxed);
-	compare(c, stamp_all(s, &map, frames, n), now);
+		find_offset(c, clock_map_ns(&s->map, frames[n - 1].ts_ns), now);
+	compare(c,
+		stamp_all(s, &s->map, atomic_load_explicit(&c->offset, memory_order_relaxed),
+			frames, n),
+		now);
 }
 
 /* Skew is what the clocks are apart at least; 0 as long as no frame has told. */
@@ -335,11 +336,13 @@ static const char *usable_fit(struct verbs_clock *c)
 static const char *usable_info(struct verbs_clock *c)
 {
 	const char *why = has_ticks(c);
+	struct clock_line line;
+	unsigned int unused;
 	uint64_t period;
 
 	if (why)
 		return why;
-	if (!verbs_mlx5_clock_map(c->ctx, &c->map))
+	if (!verbs_mlx5_clock_line(c->ctx, &line, &unused))
 		return "its driver does not tell how to read them";
 	period = verbs_mlx5_clock_period(c->ctx);
 	c->interval = period && period / 2 < REFRESH_NS / 10 ? period / 2 : REFRESH_NS / 10;
@@ -452,6 +455,7 @@ void verbs_clock_start(struct verbs_clock *c)
 	rd_clock_set(&c->host);
 	c->generation = 0;
 	c->skew_at = 0;
+	c->map = (struct clock_map){0};
 	if (c->kind->refresh == refresh_fit) {
 		clock_fit_init(&c->fit, c->mask, c->khz);
 		c->interval = FIRST_REFRESH;

@@ -77,7 +77,7 @@ static inline void verbs_stamp(
 /* verbs_clock_mlx5.c. */
 bool verbs_mlx5_real_time(struct ibv_context *ctx);
 /* The driver's own conversion of the counter; false: it has none, or is just changing it. */
-bool verbs_mlx5_clock_map(struct ibv_context *ctx, struct clock_map *map);
+bool verbs_mlx5_clock_line(struct ibv_context *ctx, struct clock_line *line, unsigned int *unused);
 /* How often that must be read at least, in ns; 0: unknown. */
 uint64_t verbs_mlx5_clock_period(struct ibv_context *ctx);
 

@@ -11,18 +11,18 @@ bool verbs_mlx5_real_time(struct ibv_context *ctx)
 	       attr.flags & MLX5DV_CONTEXT_FLAGS_REAL_TIME_TS;
 }
 
-bool verbs_mlx5_clock_map(struct ibv_context *ctx, struct clock_map *map)
+bool verbs_mlx5_clock_line(struct ibv_context *ctx, struct clock_line *line, unsigned int *unused)
 {
 	struct mlx5dv_clock_info info;
 
 	if (!mlx5dv_is_supported(ctx->device) || mlx5dv_get_clock_info(ctx, &info) || !info.mult ||
 		!info.mask || info.shift > 63)
 		return false;
-	*map = (struct clock_map){.ticks = info.last_cycles,
+	*line = (struct clock_line){.ticks = info.last_cycles,
 		.ns = info.nsec + (info.frac >> info.shift),
 		.rate = info.shift <= 32 ? (uint64_t)info.mult << (32 - info.shift)
-					 : (uint64_t)info.mult >> (info.shift - 32),
-		.unused = (unsigned int)__builtin_clzll(info.mask)};
+					 : (uint64_t)info.mult >> (info.shift - 32)};
+	*unused = (unsigned int)__builtin_clzll(info.mask);
 	return true;
 }
 

@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Time stamps by the device's clock: every way to them, against what the model knows to be true.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq python3
+
+count=2500
+gen=count=$count,size=60-600,qps=4,seed=3
+want=$("$SOFTHCA_FRAMES" "$gen")
+
+# stamps: frames, how often a stamp is before the one before it, the largest distance from the truth in
+# us (0 without truth), and the interface's description
+cat >"$tmp/stamps.py" <<'PY'
+import os, struct, sys
+data = open(sys.argv[1], "rb").read()
+truth = [int(x) for x in open(sys.argv[2])] if os.path.exists(sys.argv[2]) else []
+at, ts, description = 0, [], ""
+while at + 12 <= len(data):
+    kind, length = struct.unpack_from("<II", data, at)
+    if kind == 6:
+        high, low = struct.unpack_from("<II", data, at + 12)
+        ts.append(high << 32 | low)
+    if kind == 1:
+        o = at + 16
+        while o < at + length - 4:
+            code, size = struct.unpack_from("<HH", data, o)
+            if code == 0: break
+            if code == 3: description = data[o + 4:o + 4 + size].decode()
+            o += 4 + ((size + 3) & ~3)
+    at += length
+back = sum(b < a for a, b in zip(ts, ts[1:]))
+same = sum(b == a for a, b in zip(ts, ts[1:]))
+off = max([abs(t - x) for t, x in zip(ts, truth)], default=0) // 1000
+print(len(ts), back, same, off)
+print(description)
+PY
+
+# capture CLOCK [OPTIONS...]: into $tmp/out; frames, backwards, same, off
+capture() {
+	local clock=$1
+	shift
+	rm -f "$tmp/truth" "$tmp/out"
+	[ "$clock" = none ] || clock=$clock,truth=$tmp/truth
+	model --clock "$clock" --gen "$gen" --rate 5000 --at-end sigint -- \
+		"$RDMADUMP" -d mlx5_0 --when-full wait "$@" -w "$tmp/out" >/dev/null 2>"$tmp/log"
+	status=$?
+	python3 "$tmp/stamps.py" "$tmp/out" "$tmp/truth" >"$tmp/stamps"
+	read -r frames back same off <"$tmp/stamps"
+}
+
+# right NAME TITLE DESCRIPTION: what capture() found
+right() {
+	is "$1: exit status" "$status" 0
+	is "$1: byte for byte" "$("$SOFTHCA_FRAMES" --hash "$tmp/out")" "$want"
+	is "$1: no stamp before the one before it" "$back" 0
+	# What bounds it is how exactly a busy machine can read two clocks at once.
+	[ "$off" -le $(grep -q "software clock" "$tmp/log" && echo 2000000 || echo 20000) ]
+	ok "$1: near the truth"
+	has "$1: the startup line says so" "$tmp/log" "$2"
+	has "$1: and so does the file" "$tmp/stamps" "$3"
+	echo "# $1: at most $off us off, $same of $frames stamps the same"
+}
+
+follows='time stamps: the device.s clock .* following the system clock'
+for mode in auto wqe verbs; do
+	capture cycles,drift=100 --rx-mode $mode
+	right "ticks, $mode" ', hardware clock, ' "$follows"
+	capture realtime --rx-mode $mode
+	right "real time, $mode" 'hardware clock \(real time\)' "device's real-time clock"
+done
+# A counter of 33 bits at 1 GHz that wraps after 0.3 s
+capture cycles,khz=1000000,bits=33,start=8289934592,drift=-100
+right "a wrap" ', hardware clock, ' "$follows"
+capture cycles,core=no
+right "no register to read" 'hardware clock \(PTP\)' 'PTP clock .* moved to UTC'
+capture cycles,info=no
+right "no conversion by the driver" ', hardware clock, ' "$follows"
+capture cycles,core=no,info=no
+right "ticks that nobody can read" 'software clock' 'time stamps: system clock when'
+capture none
+right "no clock" 'software clock' 'time stamps: system clock when'
+capture realtime,refuse=yes
+right "real time that is refused" ', hardware clock, ' "$follows"
+capture cycles -j host
+right "-j host" 'software clock' 'time stamps: system clock when'
+
+# Clocks that are right but not UTC, and clocks that were never set
+capture realtime,offset_ms=37000
+right "TAI" 'hardware clock \(real time\)' 'moved to UTC'
+has "TAI: and it is said" "$tmp/log" 'runs 37 s ahead of UTC'
+capture cycles,core=no,offset_ms=37000
+right "TAI by PTP" 'hardware clock \(PTP\)' 'moved to UTC'
+capture realtime,offset_ms=-5123456
+right "a clock that is off" 'hardware clock \(real time\)' 'moved to UTC'
+has "a clock that is off: and it is said" "$tmp/log" 'is off by -5123.*is ptp4l running'
+
+# As it is: whatever it shows
+for clock in realtime cycles; do
+	capture $clock,offset_ms=37000 -j adapter_unsynced
+	[ "$off" -ge 36900000 ] && [ "$off" -le 37100000 ]
+	ok "$clock as it is: 37 s ahead"
+	is "$clock as it is: in order" "$back" 0
+	has "$clock as it is: the file says so" "$tmp/stamps" ', as it is$'
+done
+
+# A clock that somebody sets back meanwhile
+for clock in realtime cycles,core=no; do
+	capture "$clock,step_ms=-5000,step_after_ms=300"
+	is "$clock set back: no stamp before the one before it" "$back" 0
+	is "$clock set back: nothing lost" "$frames" $count
+	[ "$off" -le 200000 ]
+	ok "$clock set back: stamps go on as they were"
+	has "$clock set back: and it is said" "$tmp/log" 'set back by (4\.9|5\.0)'
+done
+
+# What there is, and what is refused
+J() { model --clock "$1" -- "$RDMADUMP" -d mlx5_0 -J >"$tmp/list" 2>&1; }
+J none
+has "-J: no clock" "$tmp/list" 'adapter  +no: its completions have no time stamps'
+has "-J: host always" "$tmp/list" '^  host  +the system clock'
+J cycles,info=no
+has "-J: a clock" "$tmp/list" '^  adapter  +the device'
+has "-J: and why not the other" "$tmp/list" 'adapter_unsynced  no: its driver does not tell'
+model -- "$RDMADUMP" -d mlx5_0 -j adapter -w "$tmp/none" >"$tmp/log" 2>&1
+is "-j adapter without clock: exit status" $? 2
+has "-j adapter without clock: says why" "$tmp/log" "no time stamps of type 'adapter': its completions"
+[ ! -e "$tmp/none" ]
+ok "-j adapter without clock: no file"
+"$RDMADUMP" -j nonsense >"$tmp/log" 2>&1
+is "-j nonsense: exit status" $? 1
+"$RDMADUMP" -j host -r "$tmp/out" >"$tmp/log" 2>&1
+is "-j with -r: exit status" $? 1
+
+tap_done

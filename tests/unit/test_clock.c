@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The device's counter against the host's clock, over hours that take no time. */
+#include "clock_map.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define SECOND 1000000000ULL
+#define EPOCH  1800000000000000000ULL
+
+/* A device whose counter drifts, and a host that reads it with some jitter. */
+struct device {
+	double khz, drift;
+	uint64_t start, mask;
+	unsigned int seed;
+};
+
+static uint64_t ticks_at(const struct device *d, uint64_t ns)
+{
+	double past = (double)(ns - EPOCH);
+
+	return (d->start + (uint64_t)(past * d->khz / 1e6 * (1 + d->drift))) & d->mask;
+}
+
+static void sample_at(struct clock_fit *f, struct device *d, uint64_t ns)
+{
+	d->seed = d->seed * 1103515245 + 12345;
+	clock_fit_sample(f, ticks_at(d, ns), ns + (d->seed >> 16) % 800 - 400, SECOND);
+}
+
+static int64_t off_at(const struct clock_fit *f, const struct device *d, uint64_t ns)
+{
+	return (int64_t)(clock_map_ns(&f->map, ticks_at(d, ns)) - ns);
+}
+
+static int64_t magnitude(int64_t v)
+{
+	return v < 0 ? -v : v;
+}
+
+/* Ten hours: the worst error once the rate is known, and never a stamp before another. */
+static void follow(struct device d)
+{
+	const uint64_t hours = 10 * 3600 * SECOND;
+	uint64_t last = 0;
+	int64_t worst = 0;
+	struct clock_fit f;
+
+	clock_fit_init(&f, d.mask, (uint64_t)d.khz);
+	for (uint64_t t = 0; t < hours; t += SECOND) {
+		sample_at(&f, &d, EPOCH + t);
+		for (uint64_t k = 0; k < 10; k++) {
+			uint64_t at = EPOCH + t + k * (SECOND / 10) + 1000;
+			uint64_t ns = clock_map_ns(&f.map, ticks_at(&d, at));
+
+			assert_true(ns >= last);
+			last = ns;
+			if (t >= 20 * SECOND && magnitude(off_at(&f, &d, at)) > worst)
+				worst = magnitude(off_at(&f, &d, at));
+		}
+	}
+	assert_int_equal(f.steps, 0);
+	if (worst > 3000)
+		fail_msg("%g kHz, drift %g: %lld ns off", d.khz, d.drift, (long long)worst);
+}
+
+static void test_drift(void **state)
+{
+	static const double khz[] = {78125, 156250, 1000000}, ppm[] = {-100, 0, 100};
+
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++)
+		for (unsigned int k = 0; k < 3; k++)
+			follow((struct device){.khz = khz[i],
+				.drift = ppm[k] * 1e-6,
+				.start = 12345,
+				.mask = ((uint64_t)1 << 41) - 1});
+}
+
+/* Counters of few bits wrap every few seconds, and right at the beginning. */
+static void test_wrap(void **state)
+{
+	static const unsigned int bits[] = {33, 41, 64};
+
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++) {
+		uint64_t mask = bits[i] == 64 ? UINT64_MAX : ((uint64_t)1 << bits[i]) - 1;
+
+		follow((struct device){
+			.khz = 1000000, .drift = 50e-6, .start = mask - 500000000, .mask = mask});
+	}
+}
+
+/* Nobody looked for longer than the counter's range: the first sample puts it right. */
+static void test_idle(void **state)
+{
+	struct device d = {
+		.khz = 1000000, .drift = 90e-6, .start = 7, .mask = ((uint64_t)1 << 41) - 1};
+	struct clock_fit f;
+	uint64_t t = EPOCH;
+
+	(void)state;
+	clock_fit_init(&f, d.mask, 1000000);
+	for (unsigned int i = 0; i < 20; i++, t += SECOND)
+		sample_at(&f, &d, t);
+	for (unsigned int hours = 1; hours < 100; hours *= 2) {
+		t += hours * 3600 * SECOND;
+		sample_at(&f, &d, t);
+		assert_int_equal(f.steps, 0);
+		assert_true(magnitude(off_at(&f, &d, t + 1000)) < 2000);
+		/* a frame that came just before */
+		assert_true(magnitude(off_at(&f, &d, t - 1000000)) < 2000);
+	}
+}
+
+/* Two queues, one of which has not heard of the newest line yet: they stamp the same. */
+static void test_shared(void **state)
+{
+	struct device d = {
+		.khz = 156250, .drift = 100e-6, .start = 99, .mask = ((uint64_t)1 << 41) - 1};
+	struct clock_fit f;
+
+	(void)state;
+	clock_fit_init(&f, d.mask, 156250);
+	sample_at(&f, &d, EPOCH);
+	for (uint64_t t = EPOCH + SECOND; t < EPOCH + 60 * SECOND; t += SECOND) {
+		struct clock_map before = f.map;
+
+		sample_at(&f, &d, t);
+		for (uint64_t at = t - SECOND / 2; at < t + 1900000; at += 12345678)
+			assert_int_equal(clock_map_ns(&f.map, ticks_at(&d, at)),
+				clock_map_ns(&before, ticks_at(&d, at)));
+	}
+}
+
+/* A counter that is reset or set: stamps go on from the host's clock, and follow again. */
+static void test_step(void **state)
+{
+	struct device d = {
+		.khz = 156250, .drift = -30e-6, .start = 1 << 30, .mask = ((uint64_t)1 << 41) - 1};
+	struct clock_fit f;
+	uint64_t t = EPOCH;
+
+	(void)state;
+	clock_fit_init(&f, d.mask, 156250);
+	for (unsigned int i = 0; i < 30; i++, t += SECOND)
+		sample_at(&f, &d, t);
+	d.start += 156250 * 100; /* 100 ms ahead */
+	sample_at(&f, &d, t);
+	assert_int_equal(f.steps, 1);
+	assert_true(magnitude(off_at(&f, &d, t)) < 1000);
+	for (unsigned int i = 0; i < 30; i++, t += SECOND)
+		sample_at(&f, &d, t);
+	assert_true(magnitude(off_at(&f, &d, t)) < 3000);
+	assert_int_equal(f.steps, 1);
+}
+
+/* A device that claims a rate which no oscillator misses by so much is not believed in. */
+static void test_nonsense(void **state)
+{
+	struct clock_fit f;
+
+	(void)state;
+	clock_fit_init(&f, UINT64_MAX, 1000000);
+	for (uint64_t i = 0; i < 30; i++)
+		clock_fit_sample(&f, i * i * SECOND, EPOCH + i * SECOND, SECOND);
+	assert_true(f.map.line[f.map.newest].rate > f.nominal / 2 &&
+		    f.map.line[f.map.newest].rate < f.nominal * 2);
+	/* the same moment twice */
+	clock_fit_sample(&f, 1, EPOCH + 29 * SECOND, SECOND);
+}
+
+static void test_real_time(void **state)
+{
+	uint64_t now = EPOCH + 123456789, split = now / SECOND << 32 | now % SECOND;
+
+	(void)state;
+	assert_int_equal(clock_real_time_ns(split, now + 5000), now);
+	assert_int_equal(clock_real_time_ns(now, now + 5000), now);
+	/* a clock that was never set counts from 1970 */
+	assert_int_equal(clock_real_time_ns((uint64_t)77 << 32 | 5, now), 77 * SECOND + 5);
+}
+
+static void test_epoch(void **state)
+{
+	bool set;
+
+	(void)state;
+	assert_int_equal(clock_epoch_offset(EPOCH, EPOCH + 2000000, &set), 0);
+	assert_true(set);
+	/* TAI is 37 s ahead; the frame was on its way for 2 ms */
+	assert_int_equal(clock_epoch_offset(EPOCH + 37 * SECOND, EPOCH + 2000000, &set),
+		-37 * (int64_t)SECOND);
+	assert_true(set);
+	assert_int_equal(clock_epoch_offset(EPOCH, EPOCH + 500 * SECOND + 1, &set),
+		500 * (int64_t)SECOND + 1);
+	assert_false(set);
+	assert_int_equal(clock_epoch_offset(EPOCH, EPOCH + 5 * SECOND + SECOND / 2, &set),
+		5 * (int64_t)SECOND + (int64_t)SECOND / 2);
+	assert_false(set);
+}
+
+static void test_scale(void **state)
+{
+	(void)state;
+	assert_int_equal(clock_scale(10, (uint64_t)3 << 31), 15);
+	assert_int_equal(clock_scale(-10, (uint64_t)3 << 31), -15);
+	assert_int_equal(clock_scale((int64_t)1 << 50, (uint64_t)6 << 32), (int64_t)6 << 50);
+	assert_int_equal(clock_scale(-((int64_t)1 << 50), (uint64_t)6 << 32), -((int64_t)6 << 50));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_drift),
+		cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_step),
+		cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_real_time),
+		cmocka_unit_test(test_epoch),
+		cmocka_unit_test(test_scale),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
