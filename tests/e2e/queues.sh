@@ -64,6 +64,7 @@ same() {
 
 for mode in auto wqe verbs; do
 	for n in 1 2 4; do
+		[ $n = 4 ] || [ $mode = auto ] || continue
 		capture --queues $n --rx-mode $mode --when-full wait
 		accounts "$n queues, $mode" "$tmp/out.pcapng"
 		same "$n queues, $mode"
