@@ -35,7 +35,9 @@ size_t records_walk(const struct rd_encoder *e, const uint8_t *p, size_t len, ui
 
 		if (!record)
 			break;
-		counts->of[e->n_ifaces > 1 ? e->format->record_iface(p + at) % RD_IFACES_MAX : 0]++;
+		counts->of[e->n_ifaces > 1 && e->format->record_iface
+				   ? e->format->record_iface(p + at) % RD_IFACES_MAX
+				   : 0]++;
 		at += record;
 	}
 	return at;

@@ -90,6 +90,15 @@ status=$?
 accounts "two ports" "$tmp/out.pcapng"
 is "two ports: sources in the report" "$(json "$tmp/report" '.sources | length')" 2
 
+# Classic pcap knows no interfaces, and is split all the same
+rm -f "$tmp"/out*
+model --dev name=mlx5_0 --dev name=mlx5_1,netdev=enp2 --gen "$gen" --at-end sigint -- \
+	"$RDMADUMP" -d mlx5_0 -d mlx5_1 -q --json --when-full wait -C 1 -w "$tmp/out.pcap" >"$tmp/report" 2>"$tmp/log"
+is "two ports, pcap, -C: exit status" $? 0
+is "two ports, pcap, -C: in the files" \
+	"$(for f in "$tmp"/out.pcap*; do "$SOFTHCA_FRAMES" --hash "$f"; done | awk '{n += $1} END {print n}')" \
+	"$(json "$tmp/report" .frames.written)"
+
 # Limits, rotation, compression, memory
 capture --queues 4 -c 1234
 accounts "-c" "$tmp/out.pcapng"
