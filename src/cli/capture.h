@@ -44,10 +44,8 @@ struct capture_options {
 	bool slice_aligned; /* slices begin at multiples of slice_s of the clock */
 	uint64_t duration_s;
 	const char *user;  /* to become after opening; NULL: the caller of sudo */
-	bool rx_verbs;	   /* receive through libibverbs only */
 	bool sniffer_only; /* the device's sniffer even where none is known */
 	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, hold, ibdump, no_facts;
-	const char *user; /* to become after opening; NULL: the caller of sudo */
 	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamps;
 	unsigned int queues; /* receive queues of each port; 0: one, and no thread for it */
