@@ -8,6 +8,7 @@ need_tool jq tshark
 # libmlx5 frees what belonged to a removed device only when it is told so; else it is a leak to ASan
 export RDMAV_ALLOW_DISASSOC_DESTROY=1
 
+rx=wqe # how receives are posted
 # run NAME STATUS MESSAGE SOFTHCA-OPTIONS... -- RDMADUMP-OPTIONS...
 run() {
 	local name=$1 want=$2 message=$3 model=()
@@ -16,7 +17,7 @@ run() {
 	shift
 	rm -f "$tmp/out" "$tmp/stats"
 	model --stats "$tmp/stats" "${model[@]}" -- \
-		"$RDMADUMP" -d mlx5_0 -w "$tmp/out" "$@" >"$tmp/stdout" 2>"$tmp/stderr"
+		"$RDMADUMP" -d mlx5_0 --rx-mode $rx -w "$tmp/out" "$@" >"$tmp/stdout" 2>"$tmp/stderr"
 	is "$name: exit status" $? "$want"
 	[ -z "$message" ] || has "$name: message" "$tmp/stderr" "$message"
 	# what a removed device had was destroyed with it, by the kernel
@@ -31,24 +32,35 @@ comments() { tshark -r "$tmp/out" -Y frame.comment -T fields -e frame.comment 2>
 gen="count=3000,size=300,seed=4"
 
 # A verb that fails before the capture: no file is made, the next step is told
-while read -r verb errno message; do
-	run "$verb fails with $errno" 2 "$message" --gen $gen --fault "verb=$verb,errno=$errno" --
+while read -r rx verb errno message; do
+	run "$rx: $verb fails with $errno" 2 "$message" --gen $gen --fault "verb=$verb,errno=$errno" --
 	[ ! -e "$tmp/out" ]
-	ok "$verb fails with $errno: no file is made"
+	ok "$rx: $verb fails with $errno: no file is made"
 done <<'LIST'
-open_device EACCES open_device on mlx5_0(:1)?: Permission denied; .*run as root
-query_device EIO query_device on mlx5_0:1: Input/output error;
-query_port EIO query_port on mlx5_0:1: Input/output error;
-alloc_pd ENOMEM alloc_pd on mlx5_0:1: Cannot allocate memory;
-create_comp_channel EMFILE create_comp_channel on mlx5_0:1: Too many open files; .*ulimit -n
-reg_mr ENOMEM reg_mr of [0-9.]+ MiB: Cannot allocate memory; .*ulimit -l
-create_cq ENOMEM create_cq on mlx5_0:1: Cannot allocate memory; .*-b
-create_qp EPERM create_qp on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap
-create_qp EOPNOTSUPP create_qp on mlx5_0:1: Operation not supported; .*RAW_PACKET
-modify_qp EINVAL modify_qp to INIT on mlx5_0:1: Invalid argument;
-create_flow EPERM create_flow on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap
-create_flow EOPNOTSUPP create_flow on mlx5_0:1: Operation not supported; .*sniffer
-create_flow EBUSY create_flow on mlx5_0:1: Device or resource busy; another program is sniffing
+wqe open_device EACCES open_device on mlx5_0(:1)?: Permission denied; .*run as root
+wqe query_device EIO query_device on mlx5_0:1: Input/output error;
+wqe query_port EIO query_port on mlx5_0:1: Input/output error;
+wqe alloc_pd ENOMEM alloc_pd on mlx5_0:1: Cannot allocate memory;
+wqe create_comp_channel EMFILE create_comp_channel on mlx5_0:1: Too many open files; .*ulimit -n
+wqe reg_mr ENOMEM reg_mr of [0-9.]+ MiB: Cannot allocate memory; .*ulimit -l
+wqe create_cq ENOMEM create_cq on mlx5_0:1: Cannot allocate memory; .*-b
+wqe create_qp EPERM create_qp on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap
+wqe create_qp EOPNOTSUPP create_qp on mlx5_0:1: Operation not supported; .*RAW_PACKET
+wqe modify_qp EINVAL modify_qp to INIT on mlx5_0:1: Invalid argument;
+wqe create_flow EPERM create_flow on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap
+wqe create_flow EOPNOTSUPP create_flow on mlx5_0:1: Operation not supported; .*sniffer
+wqe create_flow EBUSY create_flow on mlx5_0:1: Device or resource busy; another program is sniffing
+striding reg_mr ENOMEM reg_mr of [0-9.]+ MiB: Cannot allocate memory; .*ulimit -l
+striding create_cq ENOMEM create_cq on mlx5_0:1: Cannot allocate memory; .*-b
+striding create_qp EPERM create_qp on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap
+striding create_qp EOPNOTSUPP create_qp on mlx5_0:1: Operation not supported; .*RAW_PACKET
+striding create_flow EPERM create_flow on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap
+striding create_flow EOPNOTSUPP create_flow on mlx5_0:1: Operation not supported; .*sniffer
+striding create_flow EBUSY create_flow on mlx5_0:1: Device or resource busy; another program is sniffing
+striding create_wq ENOMEM create_wq \(striding\) on mlx5_0:1: Cannot allocate memory; .*-b
+striding create_table ENOMEM create_rwq_ind_table on mlx5_0:1: Cannot allocate memory; .*-b
+striding modify_wq EINVAL modify_wq to RDY on mlx5_0:1: Invalid argument;
+auto create_flow EBUSY create_flow on mlx5_0:1: Device or resource busy; another program is sniffing
 LIST
 
 # An existing capture survives a device that refuses
@@ -57,59 +69,65 @@ model --fault verb=create_flow,errno=EOPNOTSUPP -- \
 	"$RDMADUMP" -d mlx5_0 -w "$tmp/precious" 2>/dev/null
 is "a refused capture leaves an existing file alone" "$(cat "$tmp/precious")" precious
 
-# The flow that was possible a moment ago is refused
-run "second create_flow fails" 2 'create_flow on mlx5_0:1' --gen $gen \
-	--fault verb=create_flow,errno=EOPNOTSUPP,nth=2 --
-
+rx=auto
 # No sniffer on an InfiniBand port of mlx5
 run "InfiniBand port" 2 'create_flow on mlx5_0:1: Operation not supported' \
 	--dev name=mlx5_0,link=ib --gen $gen --
 
-# Error completions: the queue is brought back, the gap is noted, the rest is captured
-for kind in loc_len loc_prot flush; do
-	run "error completion $kind" 0 'brought back' --gen $gen --fault "cqe=$kind,frame=1000" \
+for rx in wqe striding; do
+	# The flow that was possible a moment ago is refused
+	run "$rx: second create_flow fails" 2 'create_flow on mlx5_0:1' --gen $gen \
+		--fault verb=create_flow,errno=EOPNOTSUPP,nth=2 --
+
+	# Error completions: the queue is brought back, the gap is noted, the rest is captured
+	for kind in loc_len loc_prot flush; do
+		run "$rx: error completion $kind" 0 'brought back' --gen $gen --fault "cqe=$kind,frame=1000" \
+			--at-end sigint -- --json
+		readable
+		ok "$rx: error completion $kind: file readable"
+		is "$rx: error completion $kind: gaps" "$(json "$tmp/stdout" .gaps)" 1
+		delivered=$(json "$tmp/stdout" .frames.delivered)
+		[ "$delivered" -ge 1900 ] && [ "$delivered" -lt 3000 ]
+		ok "$rx: error completion $kind: the others were captured"
+		is "$rx: error completion $kind: all in the file" "$(frames)" "$delivered"
+		comments | grep -q 'brought back: frames are missing'
+		ok "$rx: error completion $kind: the gap is noted on a frame"
+	done
+
+	# A frame longer than the port's MTU says: the buffers grow, where they do not hold it anyway
+	grown='buffers are now'
+	[ $rx = wqe ] || grown=
+	run "$rx: frames longer than the buffers" 0 "$grown" --dev name=mlx5_0,mtu=1500 \
+		--gen count=200,size=8000,seed=1 --at-end sigint -- --json
+	[ $rx = wqe ] || is "$rx: frames longer than the buffers: none lost" "$(frames)" 200
+	readable && [ "$(frames)" -gt 0 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
+	ok "$rx: frames longer than the buffers: captured after growing"
+
+	# Port down and up again do not end it
+	run "$rx: port down and up" 0 'port down' --gen $gen --rate 5000 --fault port=down,frame=1000 \
+		--fault port=up,after_ms=200 --at-end sigint --
+	has "$rx: port down and up: told" "$tmp/stderr" 'port up'
+	is "$rx: port down and up: all frames" "$(frames)" 3000
+	comments | grep -q 'port down'
+	ok "$rx: port down and up: noted on a frame"
+
+	# The device is removed: what was captured is whole
+	run "$rx: device removed" 4 'mlx5_0:1 failed fatally or was removed' --gen $gen \
+		--fault fatal,frame=1000 -- --json
+	readable
+	ok "$rx: device removed: file readable"
+	[ "$(frames)" -ge 900 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
+	ok "$rx: device removed: frames before it are in the file"
+	is "$rx: device removed: the report says so" "$(json "$tmp/stdout" .exit_status)" 4
+	capinfos "$tmp/out" | grep -q 'Ended by a fault'
+	ok "$rx: device removed: the file says so"
+
+	# The completion queue overruns
+	run "$rx: completion queue overrun" 0 'overran' --gen $gen --fault event=cq_err,frame=1000 \
 		--at-end sigint -- --json
 	readable
-	ok "error completion $kind: file readable"
-	is "error completion $kind: gaps" "$(json "$tmp/stdout" .gaps)" 1
-	delivered=$(json "$tmp/stdout" .frames.delivered)
-	[ "$delivered" -ge 1900 ] && [ "$delivered" -lt 3000 ]
-	ok "error completion $kind: the others were captured"
-	is "error completion $kind: all in the file" "$(frames)" "$delivered"
-	comments | grep -q 'brought back: frames are missing'
-	ok "error completion $kind: the gap is noted on a frame"
+	ok "$rx: completion queue overrun: file readable"
+	is "$rx: completion queue overrun: gaps" "$(json "$tmp/stdout" .gaps)" 1
 done
-
-# A frame longer than the port's MTU says: the buffers grow
-run "frames longer than the buffers" 0 'buffers are now' --dev name=mlx5_0,mtu=1500 \
-	--gen count=200,size=8000,seed=1 --at-end sigint -- --json
-readable && [ "$(frames)" -gt 0 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
-ok "frames longer than the buffers: captured after growing"
-
-# Port down and up again do not end it
-run "port down and up" 0 'port down' --gen $gen --rate 5000 --fault port=down,frame=1000 \
-	--fault port=up,after_ms=200 --at-end sigint --
-has "port down and up: told" "$tmp/stderr" 'port up'
-is "port down and up: all frames" "$(frames)" 3000
-comments | grep -q 'port down'
-ok "port down and up: noted on a frame"
-
-# The device is removed: what was captured is whole
-run "device removed" 4 'mlx5_0:1 failed fatally or was removed' --gen $gen \
-	--fault fatal,frame=1000 -- --json
-readable
-ok "device removed: file readable"
-[ "$(frames)" -ge 900 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
-ok "device removed: frames before it are in the file"
-is "device removed: the report says so" "$(json "$tmp/stdout" .exit_status)" 4
-capinfos "$tmp/out" | grep -q 'Ended by a fault'
-ok "device removed: the file says so"
-
-# The completion queue overruns
-run "completion queue overrun" 0 'overran' --gen $gen --fault event=cq_err,frame=1000 \
-	--at-end sigint -- --json
-readable
-ok "completion queue overrun: file readable"
-is "completion queue overrun: gaps" "$(json "$tmp/stdout" .gaps)" 1
 
 tap_done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Both ways to receive give the same: mlx5 read directly, and through libibverbs.
+# All ways to receive give the same: mlx5 read directly, one frame to an entry or many, and libibverbs.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq
@@ -10,7 +10,7 @@ count=300000
 gen=count=$count,size=60-3000,qps=8,seed=11
 want=$("$SOFTHCA_FRAMES" "$gen")
 
-for mode in auto verbs; do
+for mode in auto wqe striding verbs; do
 	# small rings wrap often, large ones rarely; an odd buffer size must not matter
 	for ring in 1 4 10 14; do
 		model --dev name=mlx5_0,mtu=4200 --gen "$gen" --at-end sigint --stats "$tmp/stats" -- \
@@ -21,16 +21,23 @@ for mode in auto verbs; do
 		is "$mode, ring of 2^$ring: nothing left on the device" \
 			"$(jq -r '[.leaked[]?] | add // 0' "$tmp/stats")" 0
 	done
-	if [ $mode = auto ]; then
-		has "auto: mlx5 is received directly" "$tmp/log" 'receiving by mlx5'
-	else
-		has "verbs: received through libibverbs" "$tmp/log" 'receiving by libibverbs'
-	fi
+	case $mode in # the last ring was a large one
+	auto | striding) by='mlx5, striding$' ;;
+	wqe) by='mlx5$' ;;
+	verbs) by='libibverbs' ;;
+	esac
+	has "$mode: the way to receive" "$tmp/log" "receiving by $by"
 
 	# it sleeps, wakes, and loses nothing, at a pace that lets it sleep between frames
 	model --gen count=400,size=200,seed=2 --rate 400 --at-end sigint -- \
 		"$RDMADUMP" -d mlx5_0 -q --json --rx-mode $mode -w "$tmp/out" >"$tmp/report" 2>"$tmp/log"
 	is "$mode, slow traffic: all written" "$(json "$tmp/report" .frames.written)" 400
+
+	# all sizes, the largest over many strides; the ring is emptied and filled again and again
+	model --dev name=mlx5_0,mtu=9000 --gen count=30000,size=60-9216,seed=3 --burst 3000,2000 --at-end sigint -- \
+		"$RDMADUMP" -d mlx5_0 -q --rx-mode $mode -b 8 --max-frame 9216 --when-full wait -w "$tmp/out" 2>"$tmp/log"
+	is "$mode, 60 to 9216 bytes in bursts: byte for byte" "$("$SOFTHCA_FRAMES" --hash "$tmp/out")" \
+		"$("$SOFTHCA_FRAMES" count=30000,size=60-9216,seed=3)"
 
 	# several error completions, one after the other
 	model --gen count=6000,size=300,seed=4 --fault cqe=loc_prot,frame=1000 --fault cqe=flush,frame=2500 \
@@ -43,5 +50,22 @@ for mode in auto verbs; do
 	[ "$(json "$tmp/report" .frames.delivered)" -ge 5800 ]
 	ok "$mode, three errors: the rest was captured" "$tmp/report"
 done
+
+# auto keeps a small ring in entries, and does without striding where the device does
+for refused in striding rss rss_sniffer; do
+	model --dev name=mlx5_0,$refused=no --gen count=1000,size=300 --at-end sigint -- \
+		"$RDMADUMP" -d mlx5_0 --debug -w "$tmp/out" 2>"$tmp/log"
+	is "auto, $refused=no: exit status" $? 0
+	has "auto, $refused=no: the way to receive" "$tmp/log" 'receiving by mlx5$'
+	model --dev name=mlx5_0,$refused=no -- "$RDMADUMP" -d mlx5_0 --rx-mode striding -w "$tmp/none" 2>"$tmp/log"
+	is "striding, $refused=no: exit status" $? 2
+	has "striding, $refused=no: message" "$tmp/log" \
+		'^rdmadump: (--rx-mode striding on mlx5_0:1: the device has no .*use --rx-mode auto|create_flow on mlx5_0:1: )'
+	[ ! -e "$tmp/none" ]
+	ok "striding, $refused=no: no file is made"
+done
+"$RDMADUMP" --rx-mode fast 2>"$tmp/log"
+is "--rx-mode fast: exit status" $? 1
+has "--rx-mode fast: message" "$tmp/log" "'fast' is not one of auto, wqe, striding, verbs"
 
 tap_done

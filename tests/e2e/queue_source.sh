@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Several receive queues of one port: every frame once, flows whole and in order, exact loss, each
+# queue brought back by itself, and one queue where the device refuses more.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq
+[ -x "${QUEUES_TOOL-}" ] || skip_all "the tool for queues was not built"
+
+# libmlx5 frees what belonged to a removed device only when it is told so; else it is a leak to ASan
+export RDMAV_ALLOW_DISASSOC_DESTROY=1
+
+count=100000
+[ -z "${TEST_QUICK-}" ] || count=30000
+gen=count=$count,size=60-3000,qps=32,seed=5
+
+# queues NAME SOFTHCA-OPTIONS... -- TOOL-OPTIONS...: output in $tmp/got
+queues() {
+	local name=$1 model=()
+	shift
+	while [ "$1" != -- ]; do model+=("$1"); shift; done
+	shift
+	model --stats "$tmp/stats" --at-end sigint "${model[@]}" -- "$QUEUES_TOOL" "$@" mlx5_0 >"$tmp/got" 2>"$tmp/log"
+	status=$?
+	is "$name: nothing left on the device" \
+		"$(jq -r 'if any(.devices[]?; .fatal) then 0 else [.leaked[]?] | add // 0 end' "$tmp/stats")" 0
+	is "$name: unmade in the right order" "$(jq -r '.order_violations // 0' "$tmp/stats")" 0
+}
+got() { awk -v w="$1" '$1 == w {$1 = ""; print substr($0, 2)}' "$tmp/got"; }
+given() { got queues; }
+frames() { got sum | cut -d' ' -f1; }
+
+"$SOFTHCA_FRAMES" --write "$tmp/all.pcap" "$gen" >/dev/null
+want=$("$QUEUES_TOOL" -r "$tmp/all.pcap" | sed 's/^sum //')
+
+for mode in wqe striding verbs; do
+	for n in 1 2 8; do
+		queues "$mode, $n queues" --dev name=mlx5_0,mtu=4200 --gen "$gen" -- -m $mode -n $n -b 8
+		is "$mode, $n queues: given" "$(given)" $n
+		is "$mode, $n queues: every frame once, flows in order" "$(got sum)" "$want"
+		is "$mode, $n queues: each has some" "$(awk '$1 == "queue" && $3 > 0' "$tmp/got" | wc -l)" $n
+	done
+
+	# asleep between frames, each queue by itself
+	queues "$mode, slow" --gen count=400,size=200,qps=32,seed=2 --rate 800 -- -m $mode -n 4
+	is "$mode, slow: all" "$(frames)" 400
+
+	# what the device drops is counted, once
+	queues "$mode, loss" --mode drop --gen count=200000,size=1000,qps=32,seed=2 -- -m $mode -n 4 -b 7 -y 300
+	lost=$(got lost | cut -d' ' -f1)
+	[ "$lost" -gt 0 ]
+	ok "$mode, loss: some was lost"
+	is "$mode, loss: delivered + lost = offered" $(($(frames) + lost)) 200000
+	has "$mode, loss: told by the first queue alone" "$tmp/got" '^lost [0-9]+ gaps 0 others 0$'
+
+	# each failed queue is brought back, the others go on
+	for fault in cqe=loc_prot cqe=loc_len event=qp_fatal event=cq_err; do
+		queues "$mode, $fault" --gen count=30000,size=300,qps=32,seed=5 --start-delay 50 \
+			--fault "$fault,frame=9000" -- -m $mode -n 4
+		is "$mode, $fault: exit status" $status 0
+		gaps=1
+		[[ $fault != event* ]] || gaps=4
+		is "$mode, $fault: gaps" "$(got lost | cut -d' ' -f3)" $gaps
+		is "$mode, $fault: all that was delivered" "$(frames)" "$(jq .delivered "$tmp/stats")"
+	done
+	queues "$mode, port down and up" --gen count=5000,size=300,qps=32 --fault port=down,frame=1000 \
+		--fault port=up,after_ms=100 -- -m $mode -n 4
+	is "$mode, port down and up: all" "$(frames)" 5000
+	queues "$mode, device removed" --gen count=30000,size=300,qps=32 --fault fatal,frame=9000 -- -m $mode -n 4
+	is "$mode, device removed: exit status" $status 4
+	is "$mode, device removed: what came before" "$(frames)" 8999
+done
+
+# one queue, and why
+while read -r option n want reason; do
+	queues "$option, $n queues" --dev name=mlx5_0"${option:+,$option}" --gen count=1000,size=300 -- -m wqe -n "$n"
+	is "$option, $n queues: given" "$(given)" "$want"
+	has "$option, $n queues: why" "$tmp/log" "$want queues? instead of $n: $reason"
+	is "$option, $n queues: all" "$(frames)" 1000
+done <<'LIST'
+rss=no 4 1 the device has no receive side scaling
+rss_sniffer=no 4 1 create_flow on mlx5_0:1: Operation not supported
+mtu=1500 6 4 queues come in powers of two
+LIST
+for fault in verb=create_wq,errno=ENOMEM,nth=3 verb=create_table,errno=EINVAL verb=modify_wq,errno=EINVAL; do
+	queues "$fault" --gen count=1000,size=300 --fault $fault -- -m wqe -n 4
+	is "$fault: one queue is left" "$(given)" 1
+	is "$fault: all" "$(frames)" 1000
+done
+queues "no sniffer" --dev name=mlx5_0,sniffer=no -- -n 4
+is "no sniffer: exit status" $status 2
+has "no sniffer: message" "$tmp/got" '^error create_flow on mlx5_0:1: Operation not supported'
+
+tap_done
