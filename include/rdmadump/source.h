@@ -120,7 +120,7 @@ struct rd_source {
 
 /* How receives are posted and completions read. */
 enum rd_rx_mode {
-	RD_RX_AUTO,	/* the cheapest that the device offers */
+	RD_RX_AUTO,	/* RD_RX_WQE where the device is known so well, else RD_RX_VERBS */
 	RD_RX_WQE,	/* a work queue entry per frame, mlx5 read directly */
 	RD_RX_STRIDING, /* many frames per work queue entry, mlx5 only; refused: it fails */
 	RD_RX_VERBS,	/* a work queue entry per frame, through libibverbs only */

@@ -161,8 +161,8 @@ static const struct argp_option options[] = {
 		0},
 	{"mem-mode", 'M', "SIZE", 0, "keep the capture in SIZE of memory, write it at the end", 0},
 	{"rx-mode", OPT_RX_MODE, "auto|wqe|striding|verbs", 0,
-		"auto (default) receives on mlx5 without libmlx5 in between, which costs half; "
-		"verbs goes through libibverbs",
+		"wqe: a receive buffer for each frame; striding: many frames in a buffer (mlx5); "
+		"verbs: through libibverbs; auto (default): wqe on mlx5, else verbs",
 		0},
 	{"queues", OPT_QUEUES, "N|auto", 0,
 		"receive by N queues of the device (a power of two) and a thread for each, merged "

@@ -187,11 +187,8 @@ void verbs_mlx5_free(struct verbs *v);
 
 /* Whether the device has striding receive queues; *why not. */
 bool verbs_striding_offered(const struct verbs *v, const char **why);
-/*
- * Sets lead->strides by the device's limits and lead->n_buffers. False: the ring is too large for
- * it, or, unless demanded, so small that work queue entries serve it better.
- */
-bool verbs_striding_layout(struct verbs *lead, bool demanded);
+/* Sets lead->strides by the device's limits and lead->n_buffers. False: too many of them. */
+bool verbs_striding_layout(struct verbs *lead);
 int verbs_striding_ring(struct verbs *v, struct rd_error *err);
 /* The work queue on the CQ, and its path. */
 int verbs_striding_create(struct verbs *v, struct rd_error *err);

@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define PLANS_MAX 3
+#define PLANS_MAX 2
 
 static int queue_open(struct verbs *v, struct rd_error *err)
 {
@@ -144,22 +144,26 @@ void verbs_queues_close(struct verbs *lead)
 	lead->n_queues = 0;
 }
 
-/* From the best way down to the one that every device with a sniffer has. */
+/*
+ * From the best way down to the one that every device with a sniffer has. Striding is taken when it
+ * is asked for only: it is not cheaper (docs/performance.md), and no real device has shown it yet.
+ */
 static unsigned int plans_make(struct verbs *v, unsigned int wanted, struct verbs_plan *plans)
 {
-	bool demanded = v->rx_mode == RD_RX_STRIDING;
+	bool striding = v->rx_mode == RD_RX_STRIDING;
 	const char *why = "", *ignored;
 	unsigned int n = 0, most = verbs_spread_most(v, wanted, &why);
 
 	if (most < wanted)
 		snprintf(v->spread_note, sizeof(v->spread_note), "%s", why);
-	if (most && (demanded || v->rx_mode == RD_RX_AUTO) && verbs_striding_offered(v, &ignored) &&
-		verbs_striding_layout(v, demanded))
-		plans[n++] = (struct verbs_plan){.queues = most, .striding = true};
-	if (most > 1 && !demanded)
+	if (striding) {
+		if (most && verbs_striding_offered(v, &ignored) && verbs_striding_layout(v))
+			plans[n++] = (struct verbs_plan){.queues = most, .striding = true};
+		return n;
+	}
+	if (most > 1)
 		plans[n++] = (struct verbs_plan){.queues = most};
-	if (!demanded)
-		plans[n++] = (struct verbs_plan){0};
+	plans[n++] = (struct verbs_plan){0};
 	return n;
 }
 
@@ -186,12 +190,9 @@ static int plans_try(struct verbs *v, unsigned int wanted, struct rd_error *err)
 		verbs_queues_close(v);
 		if (i + 1 == n)
 			break;
-		rd_log(RD_LOG_DEBUG, "%u %squeue%s: %s", plans[i].queues,
-			plans[i].striding ? "striding " : "", plans[i].queues > 1 ? "s" : "",
-			err->text);
-		if (plans[i].queues > plans[i + 1].queues && plans[i].queues > 1)
-			snprintf(v->spread_note, sizeof(v->spread_note), "%.*s",
-				(int)strcspn(err->text, ";"), err->text);
+		rd_log(RD_LOG_DEBUG, "%u queues: %s", plans[i].queues, err->text);
+		snprintf(v->spread_note, sizeof(v->spread_note), "%.*s",
+			(int)strcspn(err->text, ";"), err->text);
 		*err = (struct rd_error){0};
 	}
 	return -1;

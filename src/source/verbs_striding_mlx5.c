@@ -18,14 +18,12 @@
 #define CONSUMED_MASK  0x7fffU
 #define LENGTH_MASK    0xffffU
 
-#define LOG_STRIDE                                                                                 \
-	8 /* 256 bytes: small frames lie close, completions take a quarter more memory             \
-	   */
-#define LOG_STRIDES                                                                                \
-	9 /* 128 KiB to a buffer: what a frame that does not fit leaves is below 2 %               \
-	   */
+/* 256 bytes: small frames lie close, completions take a quarter more memory. */
+#define LOG_STRIDE 8
+/* 128 KiB to a buffer: what a frame that does not fit leaves is a few per cent of it. */
+#define LOG_STRIDES  9
 #define BUFFERS_MOST 32768U
-/* Below that a buffer that is partly used is too large a part of the ring. */
+/* With fewer, the one that is partly used is too large a part of the ring. */
 #define BUFFERS_LEAST 8U
 
 bool verbs_striding_offered(const struct verbs *v, const char **why)
@@ -56,7 +54,7 @@ static unsigned int buffers_for(const struct verbs_strides *s, unsigned int fram
 	return fit ? (frames + fit - 1) / fit + 1 : BUFFERS_MOST + 1;
 }
 
-bool verbs_striding_layout(struct verbs *lead, bool demanded)
+bool verbs_striding_layout(struct verbs *lead)
 {
 	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_STRIDING_RQ};
 	const struct mlx5dv_striding_rq_caps *caps = &dv.striding_rq_caps;
@@ -77,9 +75,9 @@ bool verbs_striding_layout(struct verbs *lead, bool demanded)
 	}
 	if (s->log_bytes > caps->max_single_stride_log_num_of_bytes)
 		return false;
-	if (s->buffers < BUFFERS_LEAST && demanded)
+	if (s->buffers < BUFFERS_LEAST)
 		s->buffers = BUFFERS_LEAST;
-	return s->buffers >= BUFFERS_LEAST;
+	return true;
 }
 
 int verbs_striding_ring(struct verbs *v, struct rd_error *err)

@@ -97,7 +97,7 @@ static uint32_t hash(const struct rss *r, const struct frame *f)
 {
 	const uint8_t *p = f->data, *ports;
 	struct input in = {.rss = r};
-	uint16_t type = f->len >= ETHER ? (uint16_t)(p[12] << 8 | p[13]) : 0;
+	uint32_t type = f->len >= ETHER ? (uint32_t)(p[12] << 8 | p[13]) : 0;
 	uint8_t proto;
 
 	if (type == 0x0800 && f->len >= ETHER + 20 && !(r->fields & IPV6)) {
