@@ -28,6 +28,8 @@ void rd_ring_wake(struct rd_ring *ring);
 
 /* Consumer: the oldest item, NULL if there is none. */
 void *rd_ring_take(struct rd_ring *ring);
+/* Consumer: how many there are to take. */
+size_t rd_ring_count(const struct rd_ring *ring);
 /*
  * Consumer: says that it is about to sleep on ring->fd. False if there is something to take after
  * all. After waking, rd_ring_awake() must be called.

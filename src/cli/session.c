@@ -215,6 +215,8 @@ static int open_sink(struct session *s)
 		.buffer = s->opt->buffer,
 		.hold = s->opt->hold,
 		.compression_level = (int)s->opt->compress_level,
+		.write_mode = s->opt->write_mode,
+		.sync = s->opt->sync,
 		.owner = s->identity.change ? s->identity.uid : (uid_t)-1,
 		.group = s->identity.change ? s->identity.gid : (gid_t)-1,
 		.rotation = s->opt->rotation};

@@ -18,6 +18,6 @@ void rd_cli_version(void)
 	printf("  libmlx5: %s\n", LIBMLX5_VERSION);
 	printf("  jansson %s\n", jansson_version_str());
 	printf("features: capture by verbs (Ethernet, InfiniBand) and on netdevs; pcapng, pcap, "
-	       "ERF; compression %s\n",
-		rd_compressions());
+	       "ERF; compression %s; writing %s\n",
+		rd_compressions(), rd_write_modes());
 }

@@ -50,8 +50,7 @@ int file_init(
 	f->text = malloc(f->text_room);
 	if (!f->text)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
-	return output_init(&f->out, config->compression, config->compression_level,
-		block > f->text_room ? block : f->text_room, err);
+	return output_init(&f->out, config, block > f->text_room ? block : f->text_room, err);
 }
 
 void file_fini(struct file *f)
@@ -134,6 +133,49 @@ static void undo_part(struct file *f, const uint8_t *records, size_t have)
 	output_cut(&f->out, start + keep);
 }
 
+/* As if the file ended at `size`, which lies in one of the last blocks: whole records before that.
+ */
+static void undo_to(struct file *f, uint64_t size)
+{
+	struct file_mark m = {.offset = f->header_len, .bytes = f->header_len};
+	unsigned int oldest = f->n_marks > FILE_MARKS ? f->n_marks - FILE_MARKS : 0;
+	struct frame_counts kept = {0};
+	size_t keep = 0;
+	uint8_t *p;
+
+	for (unsigned int i = oldest; i < f->n_marks; i++)
+		if (f->marks[i % FILE_MARKS].offset <= size)
+			m = f->marks[i % FILE_MARKS];
+	p = size > m.offset ? malloc(size - m.offset) : NULL;
+	if (p)
+		keep = records_walk(f->encoder, p,
+			output_read_back(&f->out, p, size - m.offset, m.offset), UINT64_MAX,
+			UINT64_MAX, &kept);
+	free(p);
+	f->bytes = m.bytes + keep;
+	f->all = m.all + frame_counts_sum(&kept);
+	f->frames = m.frames;
+	frame_counts_add(&f->frames, &kept);
+	output_cut(&f->out, m.offset + keep);
+}
+
+/* Blocks that had been taken are not in the file, which the back end only found out now. */
+static void undo_taken(struct file *f)
+{
+	uint64_t least = f->header_len + f->text_room;
+
+	undo_to(f, f->out.offset > least ? f->out.offset - f->text_room : f->header_len);
+}
+
+int file_settle(struct file *f)
+{
+	int errnum = output_settle(&f->out);
+
+	if (errnum)
+		undo_taken(f);
+	return errnum;
+}
+
 int file_write(
 	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames)
 {
@@ -143,14 +185,18 @@ int file_write(
 	size_t done = output_write(&f->out, records, len, &whole, &errnum);
 
 	if (!whole) {
-		undo_part(f, records, done);
+		if (f->out.offset < mark.offset)
+			undo_taken(f);
+		else
+			undo_part(f, records, done);
 		return errnum;
 	}
 	f->marks[f->n_marks++ % FILE_MARKS] = mark;
 	f->bytes += len;
 	f->all += frame_counts_sum(frames);
 	frame_counts_add(&f->frames, frames);
-	return 0;
+	/* What may have to be undone must be remembered. */
+	return f->n_marks % (FILE_MARKS / 2) ? 0 : file_settle(f);
 }
 
 int file_end(struct file *f, const struct rd_iface_stats *stats, bool failed)
@@ -166,6 +212,10 @@ int file_end(struct file *f, const struct rd_iface_stats *stats, bool failed)
 		return 0;
 	len = format->trailer ? format->trailer(f->encoder, stats, f->text, f->text_room) : 0;
 	output_write_last(&f->out, f->text, len, failed, &whole, &errnum);
+	if (whole) {
+		errnum = output_settle(&f->out);
+		whole = !errnum;
+	}
 	if (!whole)
 		output_cut(&f->out, before);
 	len = format->header(f->encoder, f->text, f->text_room);

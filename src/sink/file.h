@@ -8,7 +8,7 @@
 #include <rdmadump/format.h>
 #include <rdmadump/sink.h>
 
-#define FILE_MARKS 16
+#define FILE_MARKS 128
 
 /* Frames per interface. */
 struct frame_counts {
@@ -46,7 +46,10 @@ int file_begin(struct file *f, const char *path, struct rd_error *err);
  */
 int file_write(
 	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames);
-/* Trailer and final header. After a failed write it does what still can be done. 0 or an errno. */
+/* What the output kept back goes into the file; else as file_write(). */
+int file_settle(struct file *f);
+/* Trailer and final header, after file_settle(). After a failed write it does what still can be
+ * done. 0 or an errno. */
 int file_end(struct file *f, const struct rd_iface_stats *stats, bool failed);
 int file_close(struct file *f, struct rd_error *err);
 

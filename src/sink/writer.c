@@ -16,7 +16,8 @@
 
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define WAIT_NS	    300000000
-#define CHUNKS_MIN  3 /* one being filled, one being written, one between */
+#define SETTLE_MS   20 /* nothing to write for so long: what the output keeps back is written */
+#define CHUNKS_MIN  3  /* one being filled, one being written, one between */
 
 struct rd_sink {
 	const struct rd_encoder *encoder;
@@ -84,6 +85,28 @@ static struct rd_tally tally_since(const struct rd_tally *now, const struct rd_t
 		.dropped = now->dropped - then->dropped};
 }
 
+/* Of the current file, which had these frames and should have got `more`, less is left. */
+static void count_lost(struct rd_sink *s, int errnum, const struct frame_counts *had, uint64_t all,
+	const struct frame_counts *more)
+{
+	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
+		s->lost.of[i] += had->of[i] + more->of[i] - s->file.frames.of[i];
+	count(&s->unwritten, all + frame_counts_sum(more) - s->file.all);
+	fail(s, errnum);
+}
+
+static void settle(struct rd_sink *s)
+{
+	const struct frame_counts had = s->file.frames, none = {0};
+	uint64_t all = s->file.all;
+	int errnum = file_settle(&s->file);
+
+	atomic_fetch_add_explicit(&s->written, s->file.all - all, memory_order_relaxed);
+	show_bytes(s);
+	if (errnum)
+		count_lost(s, errnum, &had, all, &none);
+}
+
 /* Trailer, header and end of the current file. `seen` is up to date. */
 static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 {
@@ -94,6 +117,7 @@ static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 		.last_ns = s->last_ns};
 	int errnum;
 
+	settle(s);
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
 		account.written[i] = s->file.frames.of[i];
 		account.unwritten[i] = s->lost.of[i];
@@ -182,10 +206,7 @@ static bool write_piece(
 	show_bytes(s);
 	if (!errnum)
 		return true;
-	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
-		s->lost.of[i] += before.of[i] + frames->of[i] - s->file.frames.of[i];
-	count(&s->unwritten, all + frame_counts_sum(frames) - s->file.all);
-	fail(s, errnum);
+	count_lost(s, errnum, &before, all, frames);
 	return false;
 }
 
@@ -223,6 +244,11 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 	count(rd_sink_failed(s) ? &s->unwritten : &s->beyond, left);
 }
 
+static bool keeps_back(const struct rd_sink *s)
+{
+	return s->file.out.fd >= 0 && !output_is_settled(&s->file.out);
+}
+
 static void *writer(void *arg)
 {
 	struct rd_sink *s = arg;
@@ -234,15 +260,20 @@ static void *writer(void *arg)
 		struct rd_chunk *c = s->hold && !closing ? NULL : rd_ring_take(&s->full);
 
 		if (c) {
+			output_hurry(&s->file.out, rd_ring_count(&s->full) > s->n_chunks / 2);
 			write_chunk(s, c);
 			rd_ring_put(&s->free, c);
 			continue;
 		}
-		if (closing)
+		if (closing) {
+			if (s->file.out.fd >= 0)
+				settle(s);
 			return NULL;
+		}
 		if (!rd_ring_about_to_sleep(&s->full) && !s->hold)
 			continue;
-		poll(&pfd, 1, -1);
+		if (poll(&pfd, 1, keeps_back(s) ? SETTLE_MS : -1) == 0)
+			settle(s);
 		rd_ring_awake(&s->full);
 	}
 }

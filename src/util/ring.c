@@ -68,6 +68,12 @@ void *rd_ring_take(struct rd_ring *ring)
 	return item;
 }
 
+size_t rd_ring_count(const struct rd_ring *ring)
+{
+	return atomic_load_explicit(&ring->tail, memory_order_relaxed) -
+	       atomic_load_explicit(&ring->head, memory_order_relaxed);
+}
+
 bool rd_ring_about_to_sleep(struct rd_ring *ring)
 {
 	atomic_store_explicit(&ring->sleeping, true, memory_order_seq_cst);
