@@ -17,3 +17,5 @@ timed() {
 	shift
 	{ time "$@" >/dev/null 2>&1; } 2>"$to"
 }
+# cpu_of PID: nanoseconds that its threads were on a CPU (those that have ended do not count)
+cpu_of() { cat "/proc/$1/task"/*/schedstat | awk '{n += $1} END {printf "%.0f\n", n}'; }

@@ -51,7 +51,7 @@ struct rd_rotation {
 
 /* How files are written; what is not a regular file or is compressed is always buffered. */
 enum rd_write_mode {
-	RD_WRITE_AUTO,	   /* direct; through the page cache when that is faster and we are behind */
+	RD_WRITE_AUTO, /* direct; through the page cache when that is faster and we are behind */
 	RD_WRITE_BUFFERED, /* through the page cache */
 	RD_WRITE_DIRECT,   /* past it, one piece after the other */
 	RD_WRITE_URING,	   /* past it, one piece while the next is gathered */
@@ -73,7 +73,8 @@ struct rd_sink_config {
 	int compression_level;	 /* 0: the fastest */
 	enum rd_write_mode write_mode;
 	enum rd_sync sync;
-	uid_t owner; /* of the files; (uid_t)-1: whoever creates them */
+	bool patient; /* nothing is lost when the writer is behind: frames come from a file */
+	uid_t owner;  /* of the files; (uid_t)-1: whoever creates them */
 	gid_t group;
 	struct rd_rotation rotation;
 };

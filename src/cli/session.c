@@ -217,6 +217,7 @@ static int open_sink(struct session *s)
 		.compression_level = (int)s->opt->compress_level,
 		.write_mode = s->opt->write_mode,
 		.sync = s->opt->sync,
+		.patient = session_is_offline(s),
 		.owner = s->identity.change ? s->identity.uid : (uid_t)-1,
 		.group = s->identity.change ? s->identity.gid : (gid_t)-1,
 		.rotation = s->opt->rotation};

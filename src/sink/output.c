@@ -74,7 +74,10 @@ static void init_stage(struct output *out)
 int output_init(
 	struct output *out, const struct rd_sink_config *config, size_t block, struct rd_error *err)
 {
-	*out = (struct output){.fd = -1, .mode = config->write_mode, .sync = config->sync};
+	*out = (struct output){.fd = -1,
+		.mode = config->write_mode,
+		.sync = config->sync,
+		.patient = config->patient};
 	if (config->compression)
 		return init_compression(
 			out, config->compression, config->compression_level, block, err);
@@ -215,7 +218,7 @@ bool output_is_settled(const struct output *out)
 
 void output_hurry(struct output *out, bool behind)
 {
-	out->hurried = behind && out->mode == RD_WRITE_AUTO;
+	out->hurried = behind && out->mode == RD_WRITE_AUTO && !out->patient;
 }
 
 size_t output_read_back(const struct output *out, void *data, size_t len, uint64_t offset)

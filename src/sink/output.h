@@ -40,6 +40,7 @@ struct output {
 	/* Set once and kept from file to file. */
 	enum rd_write_mode mode;
 	enum rd_sync sync;
+	bool patient;
 	const struct compression *compression; /* NULL: not compressed */
 	struct compressor *compressor;
 	uint8_t *packed;

@@ -15,7 +15,8 @@
 
 #define BLOCK_BYTES ((size_t)4096)
 #define STAGE_BYTES ((size_t)2 << 20)
-#define LOOK_AGAIN  64 /* pieces after which the slower way is tried once more */
+#define WORTH_BYTES ((size_t)64 << 10) /* less goes through the page cache when settled */
+#define LOOK_AGAIN  64		       /* pieces after which the slower way is tried once more */
 
 enum way { PAST_CACHE, THROUGH_CACHE, WAYS };
 
@@ -30,6 +31,7 @@ struct stage {
 	struct uring *uring; /* NULL: pwrite() */
 	bool flying;	     /* the other buffer is being written */
 	uint64_t flying_at;
+	size_t flying_len;
 	unsigned int flying_buf;
 	ssize_t result; /* of pwrite(), -errno */
 
@@ -38,7 +40,7 @@ struct stage {
 	unsigned int hurried_count; /* pieces written while the writer was behind */
 };
 
-static int direct_settle(struct output *out);
+static int settle_buffered(struct output *out);
 
 static bool set_direct(struct output *out, bool on)
 {
@@ -101,7 +103,7 @@ static int recover(struct output *out, ssize_t result)
 	if (!errnum || errnum == EINVAL || errnum == ENOSPC || errnum == EDQUOT ||
 		errnum == EFBIG) {
 		set_direct(out, false);
-		done += pwrite_all(out->fd, st->buf[st->flying_buf] + done, STAGE_BYTES - done,
+		done += pwrite_all(out->fd, st->buf[st->flying_buf] + done, st->flying_len - done,
 			st->flying_at + done, &errnum);
 	}
 	if (!errnum)
@@ -120,11 +122,13 @@ static int land(struct output *out)
 		return 0;
 	st->flying = false;
 	result = st->uring ? uring_wait(st->uring) : st->result;
-	st->piece_ns[PAST_CACHE] = rd_monotonic_ns() - st->started_ns;
-	return result == (ssize_t)STAGE_BYTES ? 0 : recover(out, result);
+	if (st->flying_len == STAGE_BYTES)
+		st->piece_ns[PAST_CACHE] = rd_monotonic_ns() - st->started_ns;
+	return result == (ssize_t)st->flying_len ? 0 : recover(out, result);
 }
 
-static void start(struct output *out)
+/* Writes the first bytes of the current buffer, with O_DIRECT on. */
+static void start(struct output *out, size_t len)
 {
 	struct stage *st = out->stage;
 	const uint8_t *data = st->buf[st->current];
@@ -132,13 +136,14 @@ static void start(struct output *out)
 	st->flying = true;
 	st->started_ns = rd_monotonic_ns();
 	st->flying_at = st->at;
+	st->flying_len = len;
 	st->flying_buf = st->current;
 	if (st->uring) {
-		uring_start(st->uring, out->fd, data, STAGE_BYTES, st->at);
+		uring_start(st->uring, out->fd, data, len, st->at);
 		return;
 	}
 	do {
-		st->result = pwrite(out->fd, data, STAGE_BYTES, (off_t)st->at);
+		st->result = pwrite(out->fd, data, len, (off_t)st->at);
 	} while (st->result < 0 && errno == EINTR);
 	if (st->result < 0)
 		st->result = -errno;
@@ -166,7 +171,7 @@ static int put_through_cache(struct output *out)
 {
 	struct stage *st = out->stage;
 	uint64_t before = rd_monotonic_ns();
-	int errnum = direct_settle(out);
+	int errnum = settle_buffered(out);
 
 	st->piece_ns[THROUGH_CACHE] = rd_monotonic_ns() - before;
 	return errnum;
@@ -183,10 +188,10 @@ static int launch(struct output *out)
 	if (choose(out) == THROUGH_CACHE)
 		return put_through_cache(out);
 	if (st->refused || !set_direct(out, true)) {
-		errnum = direct_settle(out);
+		errnum = settle_buffered(out);
 		return errnum ? errnum : give_up(out, 0);
 	}
-	start(out);
+	start(out, STAGE_BYTES);
 	st->at += STAGE_BYTES;
 	st->used = st->in_file = 0;
 	st->current = (st->current + 1) % st->n_bufs;
@@ -219,13 +224,24 @@ static int direct_write(struct output *out, const uint8_t *data, size_t len)
 	return 0;
 }
 
+/* The first bytes of the current buffer, whole blocks, are in the file. */
+static void forget(struct stage *st, size_t blocks)
+{
+	uint8_t *buf = st->buf[st->current];
+
+	memmove(buf, buf + blocks, st->used - blocks);
+	st->at += blocks;
+	st->used -= blocks;
+	st->in_file = st->in_file > blocks ? st->in_file - blocks : 0;
+}
+
 /* All goes into the file; the part of a block that it ends with also stays here. */
-static int direct_settle(struct output *out)
+static int settle_buffered(struct output *out)
 {
 	struct stage *st = out->stage;
 	uint8_t *buf = st->buf[st->current];
 	int errnum = land(out);
-	size_t done, tail;
+	size_t done;
 
 	if (errnum || st->used == st->in_file)
 		return errnum;
@@ -239,11 +255,26 @@ static int direct_settle(struct output *out)
 		out->offset = st->at + st->in_file + done;
 		return give_up(out, errnum);
 	}
-	tail = st->used % BLOCK_BYTES;
-	memmove(buf, buf + st->used - tail, tail);
-	st->at += st->used - tail;
-	st->used = st->in_file = tail;
+	st->in_file = st->used;
+	forget(st, st->used - st->used % BLOCK_BYTES);
 	return 0;
+}
+
+/* The same, whole blocks past the page cache if they are many. */
+static int direct_settle(struct output *out)
+{
+	struct stage *st = out->stage;
+	size_t blocks = st->used - st->used % BLOCK_BYTES;
+	int errnum = land(out);
+
+	if (!errnum && !st->refused && blocks >= WORTH_BYTES + st->in_file &&
+		set_direct(out, true)) {
+		start(out, blocks);
+		errnum = land(out);
+		if (!errnum)
+			forget(st, blocks);
+	}
+	return errnum ? errnum : settle_buffered(out);
 }
 
 const struct output_ops output_direct = {
