@@ -133,12 +133,11 @@ static void undo_part(struct file *f, const uint8_t *records, size_t have)
 	output_cut(&f->out, start + keep);
 }
 
-/* As if the file ended at `size`, which lies in one of the last blocks: whole records before that.
- */
+/* As if the file ended at `size`: back to whole records, counted from the oldest block known. */
 static void undo_to(struct file *f, uint64_t size)
 {
-	struct file_mark m = {.offset = f->header_len, .bytes = f->header_len};
 	unsigned int oldest = f->n_marks > FILE_MARKS ? f->n_marks - FILE_MARKS : 0;
+	struct file_mark m = f->marks[oldest % FILE_MARKS];
 	struct frame_counts kept = {0};
 	size_t keep = 0;
 	uint8_t *p;
@@ -162,14 +161,12 @@ static void undo_to(struct file *f, uint64_t size)
 /* Blocks that had been taken are not in the file, which the back end only found out now. */
 static void undo_taken(struct file *f)
 {
-	uint64_t least = f->header_len + f->text_room;
-
-	undo_to(f, f->out.offset > least ? f->out.offset - f->text_room : f->header_len);
+	undo_to(f, f->out.offset > f->text_room ? f->out.offset - f->text_room : 0);
 }
 
-int file_settle(struct file *f)
+int file_settle(struct file *f, bool last)
 {
-	int errnum = output_settle(&f->out);
+	int errnum = last ? output_stream_end(&f->out) : output_settle(&f->out);
 
 	if (errnum)
 		undo_taken(f);
@@ -182,21 +179,25 @@ int file_write(
 	struct file_mark mark = {f->out.offset, f->bytes, f->all, f->frames};
 	int errnum = 0;
 	bool whole;
-	size_t done = output_write(&f->out, records, len, &whole, &errnum);
+	size_t done;
 
-	if (!whole) {
-		if (f->out.offset < mark.offset)
-			undo_taken(f);
-		else
-			undo_part(f, records, done);
+	if (!f->n_marks)
+		output_stream_begin(&f->out);
+	done = output_write(&f->out, records, len, &whole, &errnum);
+	if (!whole && f->out.offset >= mark.offset) {
+		undo_part(f, records, done);
 		return errnum;
 	}
 	f->marks[f->n_marks++ % FILE_MARKS] = mark;
+	if (!whole) {
+		undo_taken(f);
+		return errnum;
+	}
 	f->bytes += len;
 	f->all += frame_counts_sum(frames);
 	frame_counts_add(&f->frames, frames);
 	/* What may have to be undone must be remembered. */
-	return f->n_marks % (FILE_MARKS / 2) ? 0 : file_settle(f);
+	return f->n_marks % (FILE_MARKS / 2) ? 0 : file_settle(f, false);
 }
 
 int file_end(struct file *f, const struct rd_iface_stats *stats, bool failed)
@@ -212,10 +213,6 @@ int file_end(struct file *f, const struct rd_iface_stats *stats, bool failed)
 		return 0;
 	len = format->trailer ? format->trailer(f->encoder, stats, f->text, f->text_room) : 0;
 	output_write_last(&f->out, f->text, len, failed, &whole, &errnum);
-	if (whole) {
-		errnum = output_settle(&f->out);
-		whole = !errnum;
-	}
 	if (!whole)
 		output_cut(&f->out, before);
 	len = format->header(f->encoder, f->text, f->text_room);

@@ -46,8 +46,11 @@ int file_begin(struct file *f, const char *path, struct rd_error *err);
  */
 int file_write(
 	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames);
-/* What the output kept back goes into the file; else as file_write(). */
-int file_settle(struct file *f);
+/*
+ * What the output kept back goes into the file; else as file_write(). last: the file gets no more
+ * records, and nothing is kept back any more.
+ */
+int file_settle(struct file *f, bool last);
 /* Trailer and final header, after file_settle(). After a failed write it does what still can be
  * done. 0 or an errno. */
 int file_end(struct file *f, const struct rd_iface_stats *stats, bool failed);

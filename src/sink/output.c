@@ -94,16 +94,6 @@ void output_fini(struct output *out)
 	free(out->packed);
 }
 
-static void choose_ops(struct output *out)
-{
-	out->ops = &output_buffered;
-	if (!out->stage || !out->regular || stage_begin(out))
-		return;
-	rd_log(out->mode == RD_WRITE_AUTO ? RD_LOG_DEBUG : RD_LOG_WARNING,
-		"'%s': its file system does not do O_DIRECT (%s): writing through the page cache",
-		out->path, strerror(errno));
-}
-
 int output_open(
 	struct output *out, const char *path, uid_t owner, gid_t group, struct rd_error *err)
 {
@@ -111,6 +101,7 @@ int output_open(
 
 	out->path = path;
 	out->offset = out->cleaned = out->synced = 0;
+	out->ops = &output_buffered;
 	if (strcmp(path, "-") == 0)
 		out->fd = dup(STDOUT_FILENO);
 	else
@@ -129,7 +120,6 @@ int output_open(
 	if (out->regular && owner != (uid_t)-1 && fchown(out->fd, owner, group) < 0)
 		return rd_fail(err, RD_CLASS_OUTPUT, errno, "choose another directory or user (-Z)",
 			"cannot give '%s' to user %u", path, (unsigned int)owner);
-	choose_ops(out);
 	return 0;
 }
 
@@ -178,7 +168,7 @@ size_t output_write(struct output *out, const void *data, size_t len, bool *whol
 	return n ? write_all(out, out->packed, n, whole, errnum) : fail_packing(whole, errnum);
 }
 
-static size_t write_first(
+size_t output_write_first(
 	struct output *out, const void *data, size_t len, bool *whole, int *errnum)
 {
 	size_t n;
@@ -193,17 +183,20 @@ static size_t write_first(
 			 : fail_packing(whole, errnum);
 }
 
-size_t output_write_first(
-	struct output *out, const void *data, size_t len, bool *whole, int *errnum)
+void output_stream_begin(struct output *out)
 {
-	size_t n = write_first(out, data, len, whole, errnum);
-	int rc = *whole ? out->ops->settle(out) : 0;
+	if (!out->stage || !out->regular || stage_begin(out))
+		return;
+	rd_log(out->mode == RD_WRITE_AUTO ? RD_LOG_DEBUG : RD_LOG_WARNING,
+		"'%s': its file system does not do O_DIRECT (%s): writing through the page cache",
+		out->path, strerror(errno));
+}
 
-	if (rc) {
-		*whole = false;
-		*errnum = rc;
-	}
-	return n;
+int output_stream_end(struct output *out)
+{
+	int rc = out->ops->settle(out);
+
+	return rc || out->ops != &output_direct ? rc : stage_end(out);
 }
 
 int output_settle(struct output *out)

@@ -61,12 +61,16 @@ int output_open(
  * out->offset may be less than it was: see struct output_ops.
  */
 size_t output_write(struct output *out, const void *data, size_t len, bool *whole, int *errnum);
-/* The same for a file's first block, which is in the file when it returns. */
+/* The same for a file's first block. */
 size_t output_write_first(
 	struct output *out, const void *data, size_t len, bool *whole, int *errnum);
 /* The same for its last one (len may be 0); broken: output_cut() has taken bytes away. */
 size_t output_write_last(
 	struct output *out, const void *data, size_t len, bool broken, bool *whole, int *errnum);
+/* From here on blocks may be kept back, if that is how the file is written; what is kept back is
+ * written first when it ends: 0 or an errno, as output_write(). */
+void output_stream_begin(struct output *out);
+int output_stream_end(struct output *out);
 /* What was kept back goes into the file. 0 or an errno, as output_write(). */
 int output_settle(struct output *out);
 /* True if nothing is kept back. */
@@ -92,8 +96,10 @@ extern const struct output_ops output_direct;
 struct stage *stage_open(bool uring);
 void stage_close(struct stage *st);
 bool stage_is_settled(const struct stage *st);
-/* Takes a file that was just created. False (errno): its file system does not do O_DIRECT. */
+/* Goes on where write(2) has ended. False (errno): the file system does not do O_DIRECT. */
 bool stage_begin(struct output *out);
+/* Settled: on with write(2). 0 or an errno. */
+int stage_end(struct output *out);
 
 /* output_uring.c: one write at a time that runs beside us. */
 struct uring;

@@ -288,14 +288,21 @@ bool stage_is_settled(const struct stage *st)
 bool stage_begin(struct output *out)
 {
 	struct stage *st = out->stage;
+	size_t tail = (size_t)(out->offset % BLOCK_BYTES);
 
-	st->at = 0;
-	st->used = st->in_file = 0;
+	st->at = out->offset - tail;
+	st->used = st->in_file = tail;
+	st->current = 0;
 	st->flying = st->direct = st->refused = false;
-	if (!set_direct(out, true))
+	if (output_read_back(out, st->buf[0], tail, st->at) != tail || !set_direct(out, true))
 		return false;
 	out->ops = &output_direct;
 	return true;
+}
+
+int stage_end(struct output *out)
+{
+	return give_up(out, 0);
 }
 
 void stage_close(struct stage *st)

@@ -95,11 +95,11 @@ static void count_lost(struct rd_sink *s, int errnum, const struct frame_counts 
 	fail(s, errnum);
 }
 
-static void settle(struct rd_sink *s)
+static void settle(struct rd_sink *s, bool last)
 {
 	const struct frame_counts had = s->file.frames, none = {0};
 	uint64_t all = s->file.all;
-	int errnum = file_settle(&s->file);
+	int errnum = file_settle(&s->file, last);
 
 	atomic_fetch_add_explicit(&s->written, s->file.all - all, memory_order_relaxed);
 	show_bytes(s);
@@ -117,7 +117,7 @@ static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 		.last_ns = s->last_ns};
 	int errnum;
 
-	settle(s);
+	settle(s, true);
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
 		account.written[i] = s->file.frames.of[i];
 		account.unwritten[i] = s->lost.of[i];
@@ -244,14 +244,14 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 	count(rd_sink_failed(s) ? &s->unwritten : &s->beyond, left);
 }
 
-static bool keeps_back(const struct rd_sink *s)
+/* How long the writer may sleep: forever, unless the output keeps something back. */
+static int sleep_ms(const struct rd_sink *s)
 {
-	return s->file.out.fd >= 0 && !output_is_settled(&s->file.out);
+	return s->file.out.fd >= 0 && !output_is_settled(&s->file.out) ? SETTLE_MS : -1;
 }
 
-static void *writer(void *arg)
+static void write_single(struct rd_sink *s)
 {
-	struct rd_sink *s = arg;
 	struct pollfd pfd = {.fd = s->full.fd, .events = POLLIN};
 
 	for (;;) {
@@ -265,17 +265,25 @@ static void *writer(void *arg)
 			rd_ring_put(&s->free, c);
 			continue;
 		}
-		if (closing) {
-			if (s->file.out.fd >= 0)
-				settle(s);
-			return NULL;
-		}
+		if (closing)
+			return;
 		if (!rd_ring_about_to_sleep(&s->full) && !s->hold)
 			continue;
-		if (poll(&pfd, 1, keeps_back(s) ? SETTLE_MS : -1) == 0)
-			settle(s);
+		if (poll(&pfd, 1, sleep_ms(s)) == 0)
+			settle(s, false);
 		rd_ring_awake(&s->full);
 	}
+}
+
+static void *writer(void *arg)
+{
+	struct rd_sink *s = arg;
+
+	write_single(s);
+	/* A thread that ends takes along what io_uring still does for it. */
+	if (s->file.out.fd >= 0)
+		settle(s, false);
+	return NULL;
 }
 
 static int make_chunks(struct rd_sink *s, const struct rd_sink_config *config, struct rd_error *err)
