@@ -51,6 +51,20 @@ struct rd_rotation {
 	const char *print_names_to; /* file, "-", "stdout" or "stderr" */
 };
 
+/* How files are written; what is not a regular file or is compressed is always buffered. */
+enum rd_write_mode {
+	RD_WRITE_AUTO, /* direct; through the page cache when that is faster and we are behind */
+	RD_WRITE_BUFFERED, /* through the page cache */
+	RD_WRITE_DIRECT,   /* past it, one piece after the other */
+	RD_WRITE_URING,	   /* past it, one piece while the next is gathered */
+};
+
+enum rd_sync {
+	RD_SYNC_NONE,	  /* when data reaches the disk is left to the kernel */
+	RD_SYNC_FILE,	  /* a file is on the disk before it counts as closed */
+	RD_SYNC_PERIODIC, /* every 32 MiB of it are */
+};
+
 struct rd_sink_config {
 	const char *path; /* "-" is stdout */
 	const struct rd_encoder *encoder;
@@ -60,7 +74,10 @@ struct rd_sink_config {
 	bool hold;	    /* write nothing before rd_sink_close(): the capture stays in memory */
 	const char *compression; /* "gz", "zst"; NULL: none, whatever the path's ending */
 	int compression_level;	 /* 0: the fastest */
-	uid_t owner;		 /* of the files; (uid_t)-1: whoever creates them */
+	enum rd_write_mode write_mode;
+	enum rd_sync sync;
+	bool patient; /* nothing is lost when the writer is behind: frames come from a file */
+	uid_t owner;  /* of the files; (uid_t)-1: whoever creates them */
 	gid_t group;
 	struct rd_rotation rotation;
 };
@@ -173,5 +190,7 @@ const char *rd_compression_of(const char *path);
 bool rd_header_rewritable(const char *path, const char *compression);
 /* "gz zst": what this program can compress with. */
 const char *rd_compressions(void);
+/* "buffered, direct, uring": how it can write. */
+const char *rd_write_modes(void);
 
 #endif

@@ -46,6 +46,8 @@ enum {
 	OPT_NO_FACTS,
 	OPT_QUEUES,
 	OPT_PER_QUEUE,
+	OPT_WRITE_MODE,
+	OPT_SYNC,
 };
 
 static const struct argp_option options[] = {
@@ -124,6 +126,15 @@ static const struct argp_option options[] = {
 		0},
 	{"compress", OPT_COMPRESS, "gz|zst|none", 0, "default: by FILE's ending", 0},
 	{"compress-level", OPT_LEVEL, "N", 0, "default 1", 0},
+	{"write-mode", OPT_WRITE_MODE, "auto|buffered|direct|uring", 0,
+		"through the page cache, past it (O_DIRECT), or past it by io_uring; auto "
+		"(default) "
+		"writes past it, and through it when the writer is behind and that is faster",
+		0},
+	{"sync", OPT_SYNC, "none|file|periodic", 0,
+		"when it must be on the disk: whenever the kernel likes (default), at the end of "
+		"each file, every 32 MiB",
+		0},
 	{"packet-buffered", 'U', 0, 0, "hand each frame to the file as soon as traffic pauses", 0},
 	{"no-facts", OPT_NO_FACTS, 0, 0,
 		"store only frames and statistics: no counters, no facts about the device (pcapng "
@@ -231,16 +242,15 @@ static void parse_interface(struct argp_state *state, struct capture_options *o,
 		add_wanted(state, o, NULL, (unsigned int)n);
 }
 
-static void parse_choice(struct argp_state *state, const char *option, const char *arg,
-	const char *const *choices, const char **out)
+/* Returns its place in the list. */
+static unsigned int parse_choice(
+	struct argp_state *state, const char *option, const char *arg, const char *const *choices)
 {
-	for (const char *const *c = choices; *c; c++) {
-		if (strcmp(arg, *c) == 0) {
-			*out = *c;
-			return;
-		}
-	}
+	for (unsigned int i = 0; choices[i]; i++)
+		if (strcmp(arg, choices[i]) == 0)
+			return i;
 	argp_error(state, "%s: '%s' is not one of those that --help names", option, arg);
+	return 0;
 }
 
 static void parse_stamps(struct argp_state *state, struct capture_options *o, const char *arg)
@@ -252,21 +262,6 @@ static void parse_stamps(struct argp_state *state, struct capture_options *o, co
 		}
 	}
 	argp_error(state, "-j: '%s' is none of host, adapter, adapter_unsynced, auto", arg);
-}
-
-static enum rd_rx_mode parse_rx_mode(struct argp_state *state, const char *arg)
-{
-	static const char *const names[] = {[RD_RX_AUTO] = "auto",
-		[RD_RX_WQE] = "wqe",
-		[RD_RX_STRIDING] = "striding",
-		[RD_RX_VERBS] = "verbs"};
-	int mode = 0;
-
-	while (mode <= RD_RX_VERBS && strcmp(arg, names[mode]))
-		mode++;
-	if (mode > RD_RX_VERBS)
-		argp_error(state, "--rx-mode: '%s' is not one of auto, wqe, striding, verbs", arg);
-	return (enum rd_rx_mode)mode;
 }
 
 static void parse_snaplen(struct argp_state *state, struct capture_options *o, const char *arg)
@@ -317,6 +312,9 @@ static void send_update(struct argp_state *state, const char *arg)
 static error_t parse_output(int key, char *arg, struct argp_state *state)
 {
 	static const char *const compressions[] = {"gz", "zst", "none", NULL};
+	/* In the order of enum rd_write_mode and enum rd_sync. */
+	static const char *const write_modes[] = {"auto", "buffered", "direct", "uring", NULL};
+	static const char *const syncs[] = {"none", "file", "periodic", NULL};
 	struct parsing *p = state->input;
 	struct capture_options *o = p->o;
 	uint64_t n = 0;
@@ -330,7 +328,14 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
 		o->format = arg;
 		break;
 	case OPT_COMPRESS:
-		parse_choice(state, "--compress", arg, compressions, &o->compress);
+		o->compress = compressions[parse_choice(state, "--compress", arg, compressions)];
+		break;
+	case OPT_WRITE_MODE:
+		o->write_mode =
+			(enum rd_write_mode)parse_choice(state, "--write-mode", arg, write_modes);
+		break;
+	case OPT_SYNC:
+		o->sync = (enum rd_sync)parse_choice(state, "--sync", arg, syncs);
 		break;
 	case OPT_LEVEL:
 		parse_number(state, "--compress-level", arg, 1, 19, &o->compress_level);
@@ -441,6 +446,8 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 /* Options of sources, memory and speech. */
 static error_t parse_rest(int key, char *arg, struct argp_state *state)
 {
+	/* In the order of enum rd_rx_mode. */
+	static const char *const rx_modes[] = {"auto", "wqe", "striding", "verbs", NULL};
 	struct parsing *p = state->input;
 	struct capture_options *o = p->o;
 	static char *list[] = {(char *)"rdmadump list", NULL};
@@ -494,7 +501,7 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
 		o->list_stamps = true;
 		break;
 	case OPT_RX_MODE:
-		o->rx_mode = parse_rx_mode(state, arg);
+		o->rx_mode = (enum rd_rx_mode)parse_choice(state, "--rx-mode", arg, rx_modes);
 		break;
 	case OPT_QUEUES:
 		o->queues_auto = strcmp(arg, "auto") == 0;

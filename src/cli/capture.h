@@ -29,6 +29,8 @@ struct capture_options {
 	const char *format;   /* NULL: by the path's ending */
 	const char *compress; /* "gz", "zst", "none"; NULL: by the path's ending */
 	uint64_t compress_level;
+	enum rd_write_mode write_mode;
+	enum rd_sync sync;
 	unsigned int log2_buffers;
 	uint64_t max_frame;	/* 0: from the port's MTU */
 	uint64_t buffer;	/* bytes between receiver and writer */

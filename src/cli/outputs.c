@@ -128,6 +128,9 @@ static int open_output(struct session *s, unsigned int index, unsigned int feeds
 		.hold = s->opt->hold,
 		.compression_level = (int)s->opt->compress_level,
 		.compression = session_compression(s),
+		.write_mode = s->opt->write_mode,
+		.sync = s->opt->sync,
+		.patient = session_is_offline(s),
 		.owner = s->identity.change ? s->identity.uid : (uid_t)-1,
 		.group = s->identity.change ? s->identity.gid : (gid_t)-1,
 		.rotation = s->opt->rotation};

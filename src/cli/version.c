@@ -26,6 +26,6 @@ void rd_cli_version(void)
 	printf("  without libnl: no RDMA netlink\n");
 #endif
 	printf("features: capture by verbs (Ethernet, InfiniBand) and on netdevs; pcapng, pcap, "
-	       "ERF; compression %s\n",
-		rd_compressions());
+	       "ERF; compression %s; writing %s\n",
+		rd_compressions(), rd_write_modes());
 }

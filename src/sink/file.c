@@ -54,8 +54,7 @@ int file_init(
 	f->facts = malloc(f->facts_room);
 	if (!f->text || !f->facts)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
-	return output_init(
-		&f->out, config->compression, config->compression_level, f->facts_room, err);
+	return output_init(&f->out, config, f->facts_room, err);
 }
 
 void file_fini(struct file *f)
@@ -174,23 +173,71 @@ static void undo_part(struct file *f, const uint8_t *records, size_t have)
 	output_cut(&f->out, start + keep);
 }
 
+/* As if the file ended at `size`: back to whole records, counted from the oldest block known. */
+static void undo_to(struct file *f, uint64_t size)
+{
+	unsigned int oldest = f->n_marks > FILE_MARKS ? f->n_marks - FILE_MARKS : 0;
+	struct file_mark m = f->marks[oldest % FILE_MARKS];
+	struct frame_counts kept = {0};
+	size_t keep = 0;
+	uint8_t *p;
+
+	for (unsigned int i = oldest; i < f->n_marks; i++)
+		if (f->marks[i % FILE_MARKS].offset <= size)
+			m = f->marks[i % FILE_MARKS];
+	p = size > m.offset ? malloc(size - m.offset) : NULL;
+	if (p)
+		keep = records_walk(f->encoder, p,
+			output_read_back(&f->out, p, size - m.offset, m.offset), UINT64_MAX,
+			UINT64_MAX, &kept);
+	free(p);
+	f->bytes = m.bytes + keep;
+	f->all = m.all + frame_counts_sum(&kept);
+	f->frames = m.frames;
+	frame_counts_add(&f->frames, &kept);
+	output_cut(&f->out, m.offset + keep);
+}
+
+/* Blocks that had been taken are not in the file, which the back end only found out now. */
+static void undo_taken(struct file *f)
+{
+	undo_to(f, f->out.offset > f->text_room ? f->out.offset - f->text_room : 0);
+}
+
+int file_settle(struct file *f, bool last)
+{
+	int errnum = last ? output_stream_end(&f->out) : output_settle(&f->out);
+
+	if (errnum)
+		undo_taken(f);
+	return errnum;
+}
+
 int file_write(
 	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames)
 {
 	struct file_mark mark = {f->out.offset, f->bytes, f->all, f->frames};
 	int errnum = 0;
 	bool whole;
-	size_t done = output_write(&f->out, records, len, &whole, &errnum);
+	size_t done;
 
-	if (!whole) {
+	if (!f->n_marks)
+		output_stream_begin(&f->out);
+	done = output_write(&f->out, records, len, &whole, &errnum);
+	if (!whole && f->out.offset >= mark.offset) {
 		undo_part(f, records, done);
 		return errnum;
 	}
 	f->marks[f->n_marks++ % FILE_MARKS] = mark;
+	if (!whole) {
+		undo_taken(f);
+		return errnum;
+	}
 	f->bytes += len;
 	f->all += frame_counts_sum(frames);
 	frame_counts_add(&f->frames, frames);
-	return 0;
+	/* What may have to be undone must be remembered. */
+	return f->n_marks % (FILE_MARKS / 2) ? 0 : file_settle(f, false);
 }
 
 int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface_stats *stats,

@@ -8,7 +8,7 @@
 #include <rdmadump/format.h>
 #include <rdmadump/sink.h>
 
-#define FILE_MARKS 16
+#define FILE_MARKS 128
 
 /* Frames per interface. */
 struct frame_counts {
@@ -50,8 +50,14 @@ int file_begin(
 int file_write(
 	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames);
 /*
- * Facts (may be NULL), trailer and final header. After a failed write it does what still can be
- * done; where there is no room for both, the trailer is what is written. 0 or an errno.
+ * What the output kept back goes into the file; else as file_write(). last: the file gets no more
+ * records, and nothing is kept back any more.
+ */
+int file_settle(struct file *f, bool last);
+/*
+ * Facts (may be NULL), trailer and final header, after file_settle(). After a failed write it does
+ * what still can be done; where there is no room for both, the trailer is what is written. 0 or an
+ * errno.
  */
 int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface_stats *stats,
 	bool failed);

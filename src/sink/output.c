@@ -3,11 +3,13 @@
 #include "output.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmadump/log.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SYNC_BYTES ((uint64_t)32 << 20)
 #define PIPE_BYTES (1 << 20) /* what everybody may ask for by default: fs.pipe-max-size */
 
 static const char *open_advice(int errnum)
@@ -31,13 +33,11 @@ static const char *open_advice(int errnum)
 	}
 }
 
-int output_init(struct output *out, const char *name, int level, size_t block, struct rd_error *err)
+static int init_compression(
+	struct output *out, const char *name, int level, size_t block, struct rd_error *err)
 {
 	const struct compression *c = compressions;
 
-	*out = (struct output){.fd = -1};
-	if (!name)
-		return 0;
 	while (c->name && strcmp(c->name, name))
 		c++;
 	if (!c->name)
@@ -58,8 +58,37 @@ int output_init(struct output *out, const char *name, int level, size_t block, s
 	return 0;
 }
 
+/* Without io_uring it is pwrite(); without memory it is the page cache. */
+static void init_stage(struct output *out)
+{
+	if (out->mode == RD_WRITE_URING) {
+		out->stage = stage_open(true);
+		if (!out->stage)
+			rd_log(RD_LOG_WARNING, "no io_uring here (%s): writing with O_DIRECT alone",
+				strerror(errno));
+	}
+	if (!out->stage)
+		out->stage = stage_open(false);
+}
+
+int output_init(
+	struct output *out, const struct rd_sink_config *config, size_t block, struct rd_error *err)
+{
+	*out = (struct output){.fd = -1,
+		.mode = config->write_mode,
+		.sync = config->sync,
+		.patient = config->patient};
+	if (config->compression)
+		return init_compression(
+			out, config->compression, config->compression_level, block, err);
+	if (out->mode != RD_WRITE_BUFFERED && strcmp(config->path, "-") != 0)
+		init_stage(out);
+	return 0;
+}
+
 void output_fini(struct output *out)
 {
+	stage_close(out->stage);
 	if (out->compressor)
 		out->compression->close(out->compressor);
 	free(out->packed);
@@ -71,7 +100,8 @@ int output_open(
 	struct stat st;
 
 	out->path = path;
-	out->offset = 0;
+	out->offset = out->cleaned = out->synced = 0;
+	out->ops = &output_buffered;
 	if (strcmp(path, "-") == 0)
 		out->fd = dup(STDOUT_FILENO);
 	else
@@ -93,25 +123,32 @@ int output_open(
 	return 0;
 }
 
+static int sync_now_and_then(struct output *out)
+{
+	int rc;
+
+	if (!out->regular || out->sync != RD_SYNC_PERIODIC ||
+		out->offset - out->synced < SYNC_BYTES)
+		return 0;
+	rc = out->ops->settle(out);
+	if (rc == 0 && fdatasync(out->fd) < 0)
+		rc = errno;
+	out->synced = out->offset;
+	return rc;
+}
+
 static size_t write_all(
 	struct output *out, const uint8_t *data, size_t len, bool *whole, int *errnum)
 {
-	size_t done = 0;
+	uint64_t before = out->offset;
+	int rc = out->ops->write(out, data, len);
 
-	while (done < len) {
-		ssize_t n = write(out->fd, data + done, len - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			*errnum = n < 0 ? errno : ENOSPC;
-			break;
-		}
-		done += (size_t)n;
-	}
-	*whole = done == len;
-	out->offset += done;
-	return done;
+	if (rc == 0)
+		rc = sync_now_and_then(out);
+	*whole = rc == 0;
+	if (rc)
+		*errnum = rc;
+	return out->offset > before ? out->offset - before : 0;
 }
 
 static size_t fail_packing(bool *whole, int *errnum)
@@ -144,6 +181,52 @@ size_t output_write_first(
 	/* Of nothing, zstd makes nothing. */
 	return n || !len ? write_all(out, out->packed, n, whole, errnum)
 			 : fail_packing(whole, errnum);
+}
+
+void output_stream_begin(struct output *out)
+{
+	if (!out->stage || !out->regular || stage_begin(out))
+		return;
+	rd_log(out->mode == RD_WRITE_AUTO ? RD_LOG_DEBUG : RD_LOG_WARNING,
+		"'%s': its file system does not do O_DIRECT (%s): writing through the page cache",
+		out->path, strerror(errno));
+}
+
+int output_stream_end(struct output *out)
+{
+	int rc = out->ops->settle(out);
+
+	return rc || out->ops != &output_direct ? rc : stage_end(out);
+}
+
+int output_settle(struct output *out)
+{
+	return out->ops->settle(out);
+}
+
+bool output_is_settled(const struct output *out)
+{
+	return out->ops != &output_direct || stage_is_settled(out->stage);
+}
+
+void output_hurry(struct output *out, bool behind)
+{
+	out->hurried = behind && out->mode == RD_WRITE_AUTO && !out->patient;
+}
+
+size_t output_read_back(const struct output *out, void *data, size_t len, uint64_t offset)
+{
+	int fd = open(out->path, O_RDONLY | O_CLOEXEC);
+	size_t got = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	while (got < len &&
+		(n = pread(fd, (uint8_t *)data + got, len - got, (off_t)(offset + got))) > 0)
+		got += (size_t)n;
+	close(fd);
+	return got;
 }
 
 size_t output_write_last(
@@ -190,9 +273,13 @@ void output_cut(struct output *out, uint64_t size)
 int output_close(struct output *out, struct rd_error *err)
 {
 	int fd = out->fd;
+	bool failed;
 
 	out->fd = -1;
-	if (fd >= 0 && close(fd) < 0 && errno != EINTR)
+	if (fd < 0)
+		return 0;
+	failed = out->regular && out->sync != RD_SYNC_NONE && fdatasync(fd) < 0;
+	if ((close(fd) < 0 && errno != EINTR) || failed)
 		return rd_fail(err, RD_CLASS_OUTPUT, errno,
 			"the end of the file may be missing; check the file system",
 			"cannot finish '%s'", out->path);

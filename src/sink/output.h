@@ -5,26 +5,51 @@
 
 #include "compress.h"
 #include <rdmadump/error.h>
+#include <rdmadump/sink.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct output;
+struct stage;
+
+/*
+ * How bytes reach the file. A back end may keep bytes back that it has taken, until settle();
+ * out->offset counts what was taken. When it fails, out->offset is what the file really has, which
+ * may be less than what earlier calls have taken, and from there on the file is written by
+ * write(2).
+ */
+struct output_ops {
+	const char *name;
+	/* Both return 0 or an errno. */
+	int (*write)(struct output *out, const uint8_t *data, size_t len);
+	int (*settle)(struct output *out);
+};
 
 struct output {
 	int fd;
 	bool regular;	 /* can be cut and rewritten */
 	uint64_t offset; /* bytes in the file so far */
 	const char *path;
-	/* Set once and kept from file to file; NULL: not compressed. */
-	const struct compression *compression;
+	const struct output_ops *ops; /* of this file */
+	struct stage *stage; /* of O_DIRECT; NULL: everything goes through the page cache */
+	bool hurried;	     /* the writer is behind; see output_hurry() */
+	uint64_t cleaned;    /* up to here the page cache was asked to write out and forget */
+	uint64_t synced;     /* up to here it is on the disk, with --sync periodic */
+	/* Set once and kept from file to file. */
+	enum rd_write_mode mode;
+	enum rd_sync sync;
+	bool patient;
+	const struct compression *compression; /* NULL: not compressed */
 	struct compressor *compressor;
 	uint8_t *packed;
 	size_t packed_room;
 };
 
-/* Prepares for blocks of up to `block` bytes. name: a row of compressions[], NULL for none. */
-int output_init(
-	struct output *out, const char *name, int level, size_t block, struct rd_error *err);
+/* Prepares for blocks of up to `block` bytes. */
+int output_init(struct output *out, const struct rd_sink_config *config, size_t block,
+	struct rd_error *err);
 void output_fini(struct output *out);
 
 /* Creates the file (0600) or takes stdout for "-". owner, group: (uid_t)-1 leaves them. */
@@ -32,7 +57,8 @@ int output_open(
 	struct output *out, const char *path, uid_t owner, gid_t group, struct rd_error *err);
 /*
  * Writes a block; returns how many of the bytes that the file got are of it: all of them (len, or
- * what it was compressed to), or less on an error (errno in *errnum, *whole false).
+ * what it was compressed to), or less on an error (errno in *errnum, *whole false). Then
+ * out->offset may be less than it was: see struct output_ops.
  */
 size_t output_write(struct output *out, const void *data, size_t len, bool *whole, int *errnum);
 /* The same for a file's first block. */
@@ -41,6 +67,18 @@ size_t output_write_first(
 /* The same for its last one (len may be 0); broken: output_cut() has taken bytes away. */
 size_t output_write_last(
 	struct output *out, const void *data, size_t len, bool broken, bool *whole, int *errnum);
+/* From here on blocks may be kept back, if that is how the file is written; what is kept back is
+ * written first when it ends: 0 or an errno, as output_write(). */
+void output_stream_begin(struct output *out);
+int output_stream_end(struct output *out);
+/* What was kept back goes into the file. 0 or an errno, as output_write(). */
+int output_settle(struct output *out);
+/* True if nothing is kept back. */
+bool output_is_settled(const struct output *out);
+/* Whether the writer is behind: then what the disk is too slow for may go into the page cache. */
+void output_hurry(struct output *out, bool behind);
+/* Reads what was written at `offset`; the number of bytes got. */
+size_t output_read_back(const struct output *out, void *data, size_t len, uint64_t offset);
 /* Whether output_rewrite_first() can be. */
 bool output_is_rewritable(const struct output *out);
 /* Overwrites what output_write_first() wrote by a block of the same length. */
@@ -48,5 +86,28 @@ void output_rewrite_first(struct output *out, const void *data, size_t len);
 /* Cuts a regular file to `size` bytes and goes on behind them. */
 void output_cut(struct output *out, uint64_t size);
 int output_close(struct output *out, struct rd_error *err);
+
+/* output_buffered.c: write(2), for all that can be written to. */
+extern const struct output_ops output_buffered;
+
+/* output_direct.c: O_DIRECT in large pieces, the last part of a block by write(2). */
+extern const struct output_ops output_direct;
+/* uring: the next piece is gathered while one is written. NULL with errno if it cannot be had. */
+struct stage *stage_open(bool uring);
+void stage_close(struct stage *st);
+bool stage_is_settled(const struct stage *st);
+/* Goes on where write(2) has ended. False (errno): the file system does not do O_DIRECT. */
+bool stage_begin(struct output *out);
+/* Settled: on with write(2). 0 or an errno. */
+int stage_end(struct output *out);
+
+/* output_uring.c: one write at a time that runs beside us. */
+struct uring;
+/* NULL with errno: not built in, not allowed, or the kernel has none. */
+struct uring *uring_open(void);
+void uring_close(struct uring *u);
+void uring_start(struct uring *u, int fd, const void *data, size_t len, uint64_t offset);
+/* The result of the write that was started: bytes, or a negative errno. */
+ssize_t uring_wait(struct uring *u);
 
 #endif

@@ -20,7 +20,8 @@
 #define PATIENCE_NS	     1000000U
 #define FASTEST_BYTES_PER_NS 50 /* 400 Gb/s */
 #define FACTS_SHARE	     8	/* of a size limited file, facts take at most one part in so many */
-#define CHUNKS_MIN	     3	/* one being filled, one being written, one between */
+#define SETTLE_NS	     20000000U /* nothing to write for so long: what is kept back is written */
+#define CHUNKS_MIN	     3	       /* one being filled, one being written, one between */
 
 struct rd_sink {
 	const struct rd_encoder *encoder;
@@ -103,6 +104,28 @@ static const struct rd_facts *facts_of(struct rd_sink *s, bool end)
 	return facts;
 }
 
+/* Of the current file, which had these frames and should have got `more`, less is left. */
+static void count_lost(struct rd_sink *s, int errnum, const struct frame_counts *had, uint64_t all,
+	const struct frame_counts *more)
+{
+	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
+		s->lost.of[i] += had->of[i] + more->of[i] - s->file.frames.of[i];
+	count(&s->unwritten, all + frame_counts_sum(more) - s->file.all);
+	fail(s, errnum);
+}
+
+static void settle(struct rd_sink *s, bool last)
+{
+	const struct frame_counts had = s->file.frames, none = {0};
+	uint64_t all = s->file.all;
+	int errnum = file_settle(&s->file, last);
+
+	atomic_fetch_add_explicit(&s->written, s->file.all - all, memory_order_relaxed);
+	show_bytes(s);
+	if (errnum)
+		count_lost(s, errnum, &had, all, &none);
+}
+
 /* Trailer, header and end of the current file. `seen` is up to date. */
 static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 {
@@ -113,6 +136,7 @@ static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 		.last_ns = s->last_ns};
 	int errnum;
 
+	settle(s, true);
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
 		account.written[i] = s->file.frames.of[i];
 		account.unwritten[i] = s->lost.of[i];
@@ -201,10 +225,7 @@ static bool write_piece(
 	show_bytes(s);
 	if (!errnum)
 		return true;
-	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
-		s->lost.of[i] += before.of[i] + frames->of[i] - s->file.frames.of[i];
-	count(&s->unwritten, all + frame_counts_sum(frames) - s->file.all);
-	fail(s, errnum);
+	count_lost(s, errnum, &before, all, frames);
 	return false;
 }
 
@@ -244,6 +265,20 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 
 /* --- the thread ------------------------------------------------------------------------- */
 
+/* How long the writer may sleep: 0 is however long, unless the output keeps something back. */
+static uint64_t sleep_ns(const struct rd_sink *s)
+{
+	return s->file.out.fd >= 0 && !output_is_settled(&s->file.out) ? SETTLE_NS : 0;
+}
+
+/* ppoll() with a time in ns, 0: however long. True if the time ran out. */
+static bool sleep_on(struct pollfd *fds, nfds_t n, uint64_t ns)
+{
+	const struct timespec t = {.tv_nsec = (long)ns};
+
+	return ppoll(fds, n, ns ? &t : NULL, NULL) == 0;
+}
+
 static void write_single(struct rd_sink *s)
 {
 	struct rd_feed *f = &s->feeds[0];
@@ -255,6 +290,7 @@ static void write_single(struct rd_sink *s)
 		struct rd_chunk *c = s->hold && !closing ? NULL : rd_ring_take(&f->full);
 
 		if (c) {
+			output_hurry(&s->file.out, rd_ring_used(&f->full) > f->n_chunks / 2);
 			write_chunk(s, c);
 			rd_ring_put(&f->free, c);
 			continue;
@@ -263,24 +299,28 @@ static void write_single(struct rd_sink *s)
 			return;
 		if (!rd_ring_about_to_sleep(&f->full) && !s->hold)
 			continue;
-		poll(&pfd, 1, -1);
+		if (sleep_on(&pfd, 1, sleep_ns(s)))
+			settle(s, false);
 		rd_ring_awake(&f->full);
 	}
 }
 
-/* Sleeps until a feed has something to say that could matter. timeout in ns, 0: however long. */
-static void await_feeds(struct rd_sink *s, enum merge_state was, uint64_t timeout)
+/*
+ * Sleeps until a feed has something to say that could matter. timeout in ns, 0: however long. True
+ * if the time ran out.
+ */
+static bool await_feeds(struct rd_sink *s, enum merge_state was, uint64_t timeout)
 {
-	struct timespec t = {.tv_nsec = (long)timeout};
-	bool sleep = true;
+	bool sleep = true, late = false;
 
 	for (unsigned int i = 0; i < s->n_feeds && sleep; i++)
 		sleep = s->merge.head[i].chunk || rd_ring_about_to_sleep(&s->feeds[i].full);
 	if (sleep && merge_state(&s->merge) == was &&
 		!atomic_load_explicit(&s->closing, memory_order_acquire))
-		ppoll(s->pfds, s->n_feeds, timeout ? &t : NULL, NULL);
+		late = sleep_on(s->pfds, s->n_feeds, timeout);
 	for (unsigned int i = 0; i < s->n_feeds; i++)
 		rd_ring_awake(&s->feeds[i].full);
+	return late;
 }
 
 static void write_merged(struct rd_sink *s)
@@ -294,6 +334,7 @@ static void write_merged(struct rd_sink *s)
 		enum merge_state state;
 
 		if (c) {
+			output_hurry(&s->file.out, merge_pressed(&s->merge));
 			write_chunk(s, c);
 			waited = false;
 			continue;
@@ -311,7 +352,10 @@ static void write_merged(struct rd_sink *s)
 			merge_want(&s->merge);
 			waited = true;
 		}
-		await_feeds(s, state, state == MERGE_HELD && !waited ? s->patience : 0);
+		if (state == MERGE_HELD && !waited)
+			await_feeds(s, state, s->patience);
+		else if (await_feeds(s, state, sleep_ns(s)))
+			settle(s, false);
 		waited = state == MERGE_HELD;
 	}
 }
@@ -324,6 +368,9 @@ static void *writer(void *arg)
 		write_merged(s);
 	else
 		write_single(s);
+	/* A thread that ends takes along what io_uring still does for it. */
+	if (s->file.out.fd >= 0)
+		settle(s, false);
 	return NULL;
 }
 

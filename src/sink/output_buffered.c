@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Output by write(2), through the page cache, which others need too. */
+#include "output.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define CLEAN_BYTES  ((uint64_t)32 << 20)  /* written out in steps of so many */
+#define RECENT_BYTES ((uint64_t)128 << 20) /* stay cached: somebody may read along */
+
+/*
+ * A long capture must not push what the machine works with out of its memory: what has been written
+ * is sent to the disk early and forgotten once it is there. Nothing here waits for the disk.
+ */
+static void spare_page_cache(struct output *out)
+{
+	uint64_t begin = out->cleaned;
+
+	if (!out->regular || out->offset - begin < CLEAN_BYTES)
+		return;
+	out->cleaned = out->offset;
+	sync_file_range(out->fd, (off_t)begin, (off_t)(out->offset - begin), SYNC_FILE_RANGE_WRITE);
+	if (out->offset > RECENT_BYTES)
+		posix_fadvise(out->fd, 0, (off_t)(out->offset - RECENT_BYTES), POSIX_FADV_DONTNEED);
+}
+
+static int buffered_write(struct output *out, const uint8_t *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(out->fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? errno : ENOSPC;
+		data += n;
+		len -= (size_t)n;
+		out->offset += (uint64_t)n;
+	}
+	spare_page_cache(out);
+	return 0;
+}
+
+static int buffered_settle(struct output *out)
+{
+	(void)out;
+	return 0;
+}
+
+const struct output_ops output_buffered = {
+	.name = "buffered", .write = buffered_write, .settle = buffered_settle};

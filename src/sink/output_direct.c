@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Output past the page cache (open(2), O_DIRECT): whole pieces of STAGE_BYTES at offsets that are
+ * multiples of BLOCK_BYTES, one behind the other, so that the file never has a hole. The end of the
+ * file, which is no multiple of anything, goes through write(2) when settled.
+ */
+#include "output.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmadump/clock.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define BLOCK_BYTES ((size_t)4096)
+#define STAGE_BYTES ((size_t)2 << 20)
+#define WORTH_BYTES ((size_t)64 << 10) /* less goes through the page cache when settled */
+#define LOOK_AGAIN  64		       /* pieces after which the slower way is tried once more */
+
+enum way { PAST_CACHE, THROUGH_CACHE, WAYS };
+
+struct stage {
+	uint8_t *buf[2]; /* [current]: bytes on their way to the file's offset `at` */
+	unsigned int n_bufs, current;
+	uint64_t at;	      /* a multiple of BLOCK_BYTES */
+	size_t used, in_file; /* bytes in it; the first of them have been settled */
+	bool direct;	      /* O_DIRECT is set on the descriptor */
+	bool refused;	      /* the file system took the flag and no write */
+
+	struct uring *uring; /* NULL: pwrite() */
+	bool flying;	     /* the other buffer is being written */
+	uint64_t flying_at;
+	size_t flying_len;
+	unsigned int flying_buf;
+	ssize_t result; /* of pwrite(), -errno */
+
+	uint64_t started_ns;
+	uint64_t piece_ns[WAYS];    /* what the last piece took; 0: not known */
+	unsigned int hurried_count; /* pieces written while the writer was behind */
+};
+
+static int settle_buffered(struct output *out);
+
+static bool set_direct(struct output *out, bool on)
+{
+	struct stage *st = out->stage;
+	int flags;
+
+	if (st->direct == on)
+		return true;
+	flags = fcntl(out->fd, F_GETFL);
+	if (flags < 0 || fcntl(out->fd, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT) < 0)
+		return false;
+	st->direct = on;
+	return true;
+}
+
+/* The file has out->offset bytes and is written by write(2) from here on. */
+static int give_up(struct output *out, int errnum)
+{
+	struct stage *st = out->stage;
+
+	set_direct(out, false);
+	st->used = st->in_file = 0;
+	out->ops = &output_buffered;
+	if (lseek(out->fd, (off_t)out->offset, SEEK_SET) < 0 && !errnum)
+		errnum = errno;
+	return errnum;
+}
+
+/* Through the page cache; returns the bytes written, all or up to an error. */
+static size_t pwrite_all(int fd, const uint8_t *data, size_t len, uint64_t offset, int *errnum)
+{
+	size_t done = 0;
+
+	*errnum = 0;
+	while (done < len) {
+		ssize_t n = pwrite(fd, data + done, len - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			*errnum = n < 0 ? errno : ENOSPC;
+			break;
+		}
+		done += (size_t)n;
+	}
+	return done;
+}
+
+/*
+ * A piece was not written, or in part. Where the reason is room, a limit or the alignment, as much
+ * as there is room for goes in byte by byte. A failing disk is not hidden in the page cache.
+ */
+static int recover(struct output *out, ssize_t result)
+{
+	struct stage *st = out->stage;
+	size_t done = result > 0 ? (size_t)result : 0;
+	int errnum = result < 0 ? (int)-result : 0;
+
+	st->refused = errnum == EINVAL;
+	if (!errnum || errnum == EINVAL || errnum == ENOSPC || errnum == EDQUOT ||
+		errnum == EFBIG) {
+		set_direct(out, false);
+		done += pwrite_all(out->fd, st->buf[st->flying_buf] + done, st->flying_len - done,
+			st->flying_at + done, &errnum);
+	}
+	if (!errnum)
+		return 0;
+	out->offset = st->flying_at + done;
+	return give_up(out, errnum);
+}
+
+/* The piece that is being written is in the file when this returns 0. */
+static int land(struct output *out)
+{
+	struct stage *st = out->stage;
+	ssize_t result;
+
+	if (!st->flying)
+		return 0;
+	st->flying = false;
+	result = st->uring ? uring_wait(st->uring) : st->result;
+	if (st->flying_len == STAGE_BYTES)
+		st->piece_ns[PAST_CACHE] = rd_monotonic_ns() - st->started_ns;
+	return result == (ssize_t)st->flying_len ? 0 : recover(out, result);
+}
+
+/* Writes the first bytes of the current buffer, with O_DIRECT on. */
+static void start(struct output *out, size_t len)
+{
+	struct stage *st = out->stage;
+	const uint8_t *data = st->buf[st->current];
+
+	st->flying = true;
+	st->started_ns = rd_monotonic_ns();
+	st->flying_at = st->at;
+	st->flying_len = len;
+	st->flying_buf = st->current;
+	if (st->uring) {
+		uring_start(st->uring, out->fd, data, len, st->at);
+		return;
+	}
+	do {
+		st->result = pwrite(out->fd, data, len, (off_t)st->at);
+	} while (st->result < 0 && errno == EINTR);
+	if (st->result < 0)
+		st->result = -errno;
+}
+
+/*
+ * A writer that is behind takes the way that was faster lately. The page cache is memory beyond
+ * ours, and a disk slower than the traffic needs it; where the disk is fast, it is what is slow.
+ */
+static enum way choose(struct output *out)
+{
+	struct stage *st = out->stage;
+	enum way faster;
+
+	if (!out->hurried)
+		return PAST_CACHE;
+	if (!st->piece_ns[THROUGH_CACHE])
+		return THROUGH_CACHE;
+	faster =
+		st->piece_ns[THROUGH_CACHE] < st->piece_ns[PAST_CACHE] ? THROUGH_CACHE : PAST_CACHE;
+	return ++st->hurried_count % LOOK_AGAIN ? faster : !faster;
+}
+
+static int put_through_cache(struct output *out)
+{
+	struct stage *st = out->stage;
+	uint64_t before = rd_monotonic_ns();
+	int errnum = settle_buffered(out);
+
+	st->piece_ns[THROUGH_CACHE] = rd_monotonic_ns() - before;
+	return errnum;
+}
+
+/* The buffer is full. */
+static int launch(struct output *out)
+{
+	struct stage *st = out->stage;
+	int errnum = land(out);
+
+	if (errnum)
+		return errnum;
+	if (choose(out) == THROUGH_CACHE)
+		return put_through_cache(out);
+	if (st->refused || !set_direct(out, true)) {
+		errnum = settle_buffered(out);
+		return errnum ? errnum : give_up(out, 0);
+	}
+	start(out, STAGE_BYTES);
+	st->at += STAGE_BYTES;
+	st->used = st->in_file = 0;
+	st->current = (st->current + 1) % st->n_bufs;
+	/* With one buffer it is needed at once. */
+	return st->n_bufs > 1 ? 0 : land(out);
+}
+
+static int direct_write(struct output *out, const uint8_t *data, size_t len)
+{
+	struct stage *st = out->stage;
+
+	while (len) {
+		size_t n = STAGE_BYTES - st->used < len ? STAGE_BYTES - st->used : len;
+		int errnum;
+
+		memcpy(st->buf[st->current] + st->used, data, n);
+		st->used += n;
+		out->offset += n;
+		data += n;
+		len -= n;
+		if (st->used < STAGE_BYTES)
+			continue;
+		errnum = launch(out);
+		if (errnum)
+			return errnum;
+		/* The file has come to write(2). */
+		if (out->ops != &output_direct)
+			return out->ops->write(out, data, len);
+	}
+	return 0;
+}
+
+/* The first bytes of the current buffer, whole blocks, are in the file. */
+static void forget(struct stage *st, size_t blocks)
+{
+	uint8_t *buf = st->buf[st->current];
+
+	memmove(buf, buf + blocks, st->used - blocks);
+	st->at += blocks;
+	st->used -= blocks;
+	st->in_file = st->in_file > blocks ? st->in_file - blocks : 0;
+}
+
+/* All goes into the file; the part of a block that it ends with also stays here. */
+static int settle_buffered(struct output *out)
+{
+	struct stage *st = out->stage;
+	uint8_t *buf = st->buf[st->current];
+	int errnum = land(out);
+	size_t done;
+
+	if (errnum || st->used == st->in_file)
+		return errnum;
+	if (!set_direct(out, false)) {
+		out->offset = st->at + st->in_file;
+		return give_up(out, errno);
+	}
+	done = pwrite_all(
+		out->fd, buf + st->in_file, st->used - st->in_file, st->at + st->in_file, &errnum);
+	if (errnum) {
+		out->offset = st->at + st->in_file + done;
+		return give_up(out, errnum);
+	}
+	st->in_file = st->used;
+	forget(st, st->used - st->used % BLOCK_BYTES);
+	return 0;
+}
+
+/* The same, whole blocks past the page cache if they are many. */
+static int direct_settle(struct output *out)
+{
+	struct stage *st = out->stage;
+	size_t blocks = st->used - st->used % BLOCK_BYTES;
+	int errnum = land(out);
+
+	if (!errnum && !st->refused && blocks >= WORTH_BYTES + st->in_file &&
+		set_direct(out, true)) {
+		start(out, blocks);
+		errnum = land(out);
+		if (!errnum)
+			forget(st, blocks);
+	}
+	return errnum ? errnum : settle_buffered(out);
+}
+
+const struct output_ops output_direct = {
+	.name = "direct", .write = direct_write, .settle = direct_settle};
+
+bool stage_is_settled(const struct stage *st)
+{
+	return !st->flying && st->used == st->in_file;
+}
+
+bool stage_begin(struct output *out)
+{
+	struct stage *st = out->stage;
+	size_t tail = (size_t)(out->offset % BLOCK_BYTES);
+
+	st->at = out->offset - tail;
+	st->used = st->in_file = tail;
+	st->current = 0;
+	st->flying = st->direct = st->refused = false;
+	if (output_read_back(out, st->buf[0], tail, st->at) != tail || !set_direct(out, true))
+		return false;
+	out->ops = &output_direct;
+	return true;
+}
+
+int stage_end(struct output *out)
+{
+	return give_up(out, 0);
+}
+
+void stage_close(struct stage *st)
+{
+	if (!st)
+		return;
+	uring_close(st->uring);
+	for (unsigned int i = 0; i < st->n_bufs; i++)
+		munmap(st->buf[i], STAGE_BYTES);
+	free(st);
+}
+
+struct stage *stage_open(bool uring)
+{
+	struct stage *st = calloc(1, sizeof(*st));
+	int errnum;
+
+	if (!st)
+		return NULL;
+	if (uring) {
+		st->uring = uring_open();
+		if (!st->uring)
+			goto fail;
+	}
+	while (st->n_bufs < (uring ? 2U : 1U)) {
+		uint8_t *p = mmap(NULL, STAGE_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED)
+			goto fail;
+		st->buf[st->n_bufs++] = p;
+	}
+	return st;
+fail:
+	errnum = errno;
+	stage_close(st);
+	errno = errnum;
+	return NULL;
+}

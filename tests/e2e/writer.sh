@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Each way of writing: the same frames, whole files when the disk is full or the program is killed.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq tshark capinfos mergecap cmp
+
+# shellcheck disable=SC2317 # tap.sh calls it
+cleanup() { mountpoint -q "$tmp/small" 2>/dev/null && umount "$tmp/small"; }
+frames_of() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
+
+modes='auto buffered direct'
+"$RDMADUMP" --version | grep -q uring && modes="$modes uring"
+mkdir "$tmp/small"
+gen=count=40000,size=60-1500,seed=21
+want=$("$SOFTHCA_FRAMES" $gen)
+"$SOFTHCA_FRAMES" --write "$tmp/in.pcap" $gen >/dev/null
+# Frames for as long as it takes
+endless=count=100000000000,size=300,seed=22
+
+for mode in $modes; do
+	for sync in none periodic; do
+		model --gen $gen --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --when-full wait --write-mode "$mode" --sync $sync \
+			-w "$tmp/out" 2>"$tmp/log"
+		ok "$mode, --sync $sync: exit status" "$tmp/log"
+		[ ! -s "$tmp/log" ]
+		ok "$mode, --sync $sync: without a word" "$tmp/log"
+		is "$mode, --sync $sync: every frame" "$("$SOFTHCA_FRAMES" --hash "$tmp/out")" "$want"
+	done
+	mkdir "$tmp/d"
+	"$RDMADUMP" -r "$tmp/in.pcap" -q --write-mode "$mode" --sync file -C 3M -w "$tmp/d/s"
+	mapfile -t files < <(find "$tmp/d" -type f | sort -V)
+	mergecap -a -F nsecpcap -w "$tmp/all" "${files[@]}"
+	is "$mode: a series of ${#files[@]} files" "$("$SOFTHCA_FRAMES" --hash "$tmp/all")" "$want"
+	rm -r "$tmp/d"
+
+	# Killed at full speed: what is in the file is the beginning, and no zeros that read as frames
+	rm -f "$tmp/out" "$tmp/pid"
+	model --gen $endless --pidfile "$tmp/pid" -- "$RDMADUMP" -d mlx5_0 -q --when-full wait --write-mode "$mode" --format pcap \
+		-w "$tmp/out" >"$tmp/log" 2>&1 &
+	model=$!
+	for _ in $(seq 600); do [ "$(stat -c %s "$tmp/out" 2>/dev/null || echo 0)" -gt 20000000 ] && break; sleep 0.02; done
+	kill -9 "$(cat "$tmp/pid")"
+	wait $model
+	mergecap -F nsecpcap -w "$tmp/all" "$tmp/out" 2>/dev/null
+	n=$(frames_of "$tmp/all")
+	[ "$n" -gt 50000 ]
+	ok "$mode, killed: $n frames are there"
+	is "$mode, killed: and they are the first ones" "$("$SOFTHCA_FRAMES" --hash "$tmp/all")" \
+		"$("$SOFTHCA_FRAMES" "${endless/count=100000000000/count=$n}")"
+	rm -f "$tmp/out" "$tmp/all"
+
+	# A full disk, deep in the file and near its beginning
+	for size in 12m 1m; do
+		if ! mount -t tmpfs -o size=$size tmpfs "$tmp/small" 2>/dev/null; then
+			skip "$mode, disk of $size" "no right to mount a tmpfs"
+			continue
+		fi
+		"$RDMADUMP" -r "$tmp/in.pcap" --json --write-mode "$mode" -w "$tmp/small/out" >"$tmp/report" 2>"$tmp/log"
+		is "$mode, disk of $size: exit status" $? 3
+		has "$mode, disk of $size: message" "$tmp/log" 'No space left on device'
+		is "$mode, disk of $size: frames in the file are those reported" "$(frames_of "$tmp/small/out")" \
+			"$(json "$tmp/report" .frames.written)"
+		is "$mode, disk of $size: accounted for" "$(json "$tmp/report" \
+			'.frames | .written + .dropped.output + .dropped.buffer_full == .delivered')" true
+		capinfos "$tmp/small/out" 2>&1 | grep -q 'Number of stat entries = 1'
+		ok "$mode, disk of $size: the statistics are in the file"
+		used=$(stat -c %s "$tmp/small/out")
+		[ "$used" -gt $((${size%m} * 1048576 - 20000)) ]
+		ok "$mode, disk of $size: it is used ($used bytes)"
+		umount "$tmp/small"
+	done
+done
+
+# Where O_DIRECT cannot be had: said when it was asked for, done without in any case
+if mount -t ramfs ramfs "$tmp/small" 2>/dev/null; then
+	for mode in auto direct; do
+		"$RDMADUMP" -r "$tmp/in.pcap" -q --write-mode "$mode" -w "$tmp/small/out" 2>"$tmp/log"
+		ok "no O_DIRECT, $mode: exit status" "$tmp/log"
+		is "no O_DIRECT, $mode: every frame" "$("$SOFTHCA_FRAMES" --hash "$tmp/small/out")" "$want"
+		is "no O_DIRECT, $mode: told" "$(grep -c 'does not do O_DIRECT' "$tmp/log")" "$([ $mode = direct ] && echo 1 || echo 0)"
+	done
+	umount "$tmp/small"
+else
+	skip "no O_DIRECT" "no right to mount a ramfs"
+fi
+
+tap_done

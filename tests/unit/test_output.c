@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Unit tests of the output's back ends: no byte lost, and whole records wherever a write fails. */
+#include "file.h"
+#include "test_format.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmadump/sink.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define FRAME 1000
+#define PIECE ((size_t)700 << 10)
+#define MIB   (1 << 20)
+
+/* What the wrapped calls do: the `at`-th one from now fails, 0: none. */
+static unsigned int at;
+static int result_errno; /* 0: it writes half */
+
+static bool strikes(void)
+{
+	return at && --at == 0;
+}
+
+ssize_t __real_pwrite(int fd, const void *data, size_t len, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *data, size_t len, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *data, size_t len, off_t offset)
+{
+	if (!strikes())
+		return __real_pwrite(fd, data, len, offset);
+	if (!result_errno)
+		return __real_pwrite(fd, data, len / 2, offset);
+	errno = result_errno;
+	return -1;
+}
+
+ssize_t __real_uring_wait(struct uring *u);
+ssize_t __wrap_uring_wait(struct uring *u);
+ssize_t __wrap_uring_wait(struct uring *u)
+{
+	ssize_t res = __real_uring_wait(u);
+
+	return strikes() ? result_errno ? -result_errno : res / 2 : res;
+}
+
+struct place {
+	char path[64];
+	struct rd_iface iface;
+	struct rd_section section;
+	struct rd_encoder encoder;
+	struct file file;
+	uint64_t frames; /* that were handed over */
+	uint8_t *piece;
+};
+
+static void begin(struct place *p, enum rd_write_mode mode, const char *format)
+{
+	struct rd_sink_config config = {.path = p->path,
+		.encoder = &p->encoder,
+		.write_mode = mode,
+		.owner = (uid_t)-1,
+		.group = (gid_t)-1};
+	struct rd_error err = {0};
+	int fd;
+
+	*p = (struct place){.path = "rdmadump-output.XXXXXX",
+		.iface = {.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME}};
+	fd = mkstemp(p->path);
+	assert_true(fd >= 0);
+	close(fd);
+	p->piece = malloc(PIECE);
+	assert_non_null(p->piece);
+	assert_int_equal(
+		rd_encoder_init(&p->encoder, format, p->path, &p->section, &p->iface, 1, &err), 0);
+	if (file_init(&p->file, &config, PIECE, &err) < 0 ||
+		file_begin(&p->file, p->path, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* Hands `size` bytes of numbered frames over. */
+static int put(struct place *p, size_t size)
+{
+	uint8_t data[FRAME] = {0};
+	struct rd_frame frame = {.data = data, .caplen = FRAME, .len = FRAME};
+	struct frame_counts counts = {0};
+	size_t used = 0, n;
+
+	while (used + FRAME + 100 < size) {
+		memcpy(data, &p->frames, sizeof(p->frames));
+		p->frames++;
+		counts.of[0]++;
+		assert_int_equal(p->encoder.format->frames(
+					 &p->encoder, &frame, 1, p->piece + used, PIECE - used, &n),
+			1);
+		used += n;
+	}
+	return file_write(&p->file, p->piece, used, &counts);
+}
+
+/* The file holds the first p->file.all frames and, if it should, the statistics. */
+static void check(struct place *p, bool statistics)
+{
+	struct memory m = {0};
+	struct rd_iface_stats stats;
+	struct rd_error err = {0};
+	struct rd_frame frames[64];
+	struct rd_reader *r;
+	uint64_t n = 0, number;
+	uint8_t buf[65536];
+	FILE *f = fopen(p->path, "rb");
+	size_t len;
+	int got;
+
+	assert_non_null(f);
+	while ((len = fread(buf, 1, sizeof(buf), f)) > 0)
+		memory_add(&m, buf, len);
+	fclose(f);
+	r = memory_open(&m);
+	while ((got = rd_reader_next(r, frames, 64, &err)) > 0) {
+		for (int i = 0; i < got; i++, n++) {
+			memcpy(&number, frames[i].data, sizeof(number));
+			assert_int_equal(number, n);
+		}
+	}
+	if (got < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(n, p->file.all);
+	assert_int_equal(n, frame_counts_sum(&p->file.frames));
+	assert_int_equal(rd_reader_stats(r, 0, &stats), statistics);
+	rd_reader_close(r);
+	memory_free(&m);
+}
+
+static void end(struct place *p, bool failed, bool statistics)
+{
+	const struct rd_iface_stats stats = {0};
+	struct rd_error err = {0};
+
+	assert_int_equal(file_end(&p->file, &stats, failed), 0);
+	assert_int_equal(file_close(&p->file, &err), 0);
+	check(p, statistics);
+	file_fini(&p->file);
+	unlink(p->path);
+	free(p->piece);
+}
+
+static const enum rd_write_mode modes[] = {
+	RD_WRITE_AUTO, RD_WRITE_BUFFERED, RD_WRITE_DIRECT, RD_WRITE_URING};
+#define for_each_mode(m)                                                                           \
+	for (const enum rd_write_mode *m = modes; m < modes + sizeof(modes) / sizeof(modes[0]); m++)
+
+/* Pieces of all lengths, settled now and then, hurried or not; pieces more than can be undone. */
+static void test_whole(void **state)
+{
+	(void)state;
+	for_each_mode(m)
+	{
+		struct place p;
+		uint32_t x = 7;
+
+		begin(&p, *m, "pcapng");
+		for (unsigned int i = 0; i < 3 * FILE_MARKS; i++) {
+			x = x * 1664525 + 1013904223;
+			output_hurry(&p.file.out, i % 50 > 40);
+			assert_int_equal(put(&p, i % 16 ? 2000 + x % 60000 : PIECE), 0);
+			if (x % 20 == 0) {
+				assert_int_equal(file_settle(&p.file, false), 0);
+				assert_true(output_is_settled(&p.file.out));
+				check(&p, false);
+			}
+		}
+		assert_int_equal(p.file.all, p.frames);
+		assert_int_equal(file_settle(&p.file, true), 0);
+		end(&p, false, true);
+	}
+}
+
+static void limit_files(rlim_t size)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = size;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* No room from some byte on, wherever that lies: as many whole records as leave the trailer room.
+ */
+static void test_limit(void **state)
+{
+	static const rlim_t limits[] = {5000, 700000, 2 * MIB - 4096, 2 * MIB - 1, 2 * MIB,
+		2 * MIB + 1, 2 * MIB + 5000, 3 * MIB + 12345, 4 * MIB - 1000, 4 * MIB + 300, 0};
+	static const char *const formats[] = {"pcapng", "pcap", NULL};
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	for_each_mode(m)
+	{
+		for (const rlim_t *limit = limits; *limit; limit++) {
+			for (const char *const *format = formats; *format; format++) {
+				struct place p;
+				int rc = 0;
+
+				begin(&p, *m, *format);
+				limit_files(*limit);
+				for (int i = 0; i < 10 && !rc; i++)
+					rc = put(&p, PIECE);
+				if (!rc)
+					rc = file_settle(&p.file, false);
+				assert_int_equal(rc, EFBIG);
+				assert_true(
+					p.file.out.offset + 2 * FRAME + p.file.text_room >= *limit);
+				end(&p, true, format == formats);
+				limit_files(RLIM_INFINITY);
+			}
+		}
+	}
+}
+
+/* A failing disk: the error is told, not hidden in the page cache, and what is kept is whole. */
+static void fail_disk(enum rd_write_mode mode, unsigned int nth, size_t piece)
+{
+	struct place p;
+	int rc = 0;
+
+	begin(&p, mode, "pcapng");
+	at = nth;
+	result_errno = EIO;
+	for (size_t put_bytes = 0; put_bytes < 30 * PIECE && !rc; put_bytes += piece)
+		rc = put(&p, piece);
+	if (!rc)
+		rc = file_settle(&p.file, false);
+	assert_int_equal(rc, EIO);
+	assert_int_equal(at, 0);
+	assert_true(p.file.all < p.frames);
+	end(&p, true, true);
+}
+
+static void test_error(void **state)
+{
+	(void)state;
+	for_each_mode(m)
+	{
+		for (unsigned int nth = 1; nth < 8 && *m != RD_WRITE_BUFFERED; nth++) {
+			fail_disk(*m, nth, PIECE);
+			/* More of them in what is kept back than are remembered */
+			fail_disk(*m, nth, 2000);
+		}
+	}
+}
+
+/* Half a write, one that the file system refuses, one that an interrupt ends: nothing is lost. */
+static void test_recovery(void **state)
+{
+	static const int reasons[] = {0, EINVAL, EINTR};
+
+	(void)state;
+	for_each_mode(m)
+	{
+		for (unsigned int i = 0; i < 3; i++) {
+			struct place p;
+
+			if (*m == RD_WRITE_BUFFERED ||
+				(reasons[i] == EINTR && *m == RD_WRITE_URING))
+				continue;
+			begin(&p, *m, "pcapng");
+			at = 3;
+			result_errno = reasons[i];
+			for (int k = 0; k < 20; k++)
+				assert_int_equal(put(&p, PIECE), 0);
+			assert_int_equal(at, 0);
+			assert_int_equal(file_settle(&p.file, true), 0);
+			assert_int_equal(p.file.all, p.frames);
+			end(&p, false, true);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_error),
+		cmocka_unit_test(test_recovery),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
