@@ -74,7 +74,7 @@ static void begin(struct place *p, enum rd_write_mode mode, const char *format)
 	assert_int_equal(
 		rd_encoder_init(&p->encoder, format, p->path, &p->section, &p->iface, 1, &err), 0);
 	if (file_init(&p->file, &config, PIECE, &err) < 0 ||
-		file_begin(&p->file, p->path, &err) < 0)
+		file_begin(&p->file, p->path, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -137,7 +137,7 @@ static void end(struct place *p, bool failed, bool statistics)
 	const struct rd_iface_stats stats = {0};
 	struct rd_error err = {0};
 
-	assert_int_equal(file_end(&p->file, &stats, failed), 0);
+	assert_int_equal(file_end(&p->file, NULL, &stats, failed), 0);
 	assert_int_equal(file_close(&p->file, &err), 0);
 	check(p, statistics);
 	file_fini(&p->file);
