@@ -63,7 +63,7 @@ right() {
 }
 
 follows='time stamps: the device.s clock .* following the system clock'
-for mode in auto wqe verbs; do
+for mode in auto striding verbs; do
 	capture cycles,drift=100 --rx-mode $mode
 	right "ticks, $mode" ', hardware clock, ' "$follows"
 	capture realtime --rx-mode $mode
