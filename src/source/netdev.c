@@ -166,6 +166,25 @@ static void mark_direction(struct netdev *n)
 				n->frames[i].data[at] == outgoing ? RD_DIR_OUT : RD_DIR_IN;
 }
 
+static void take_removal(struct netdev *n)
+{
+	if (n->fault[0])
+		return;
+	snprintf(n->fault, sizeof(n->fault), "it was removed");
+	rd_source_note(&n->src, "netdev removed");
+}
+
+/* libpcap may see that the netdev is gone before netlink says so. */
+static void take_fault(struct netdev *n)
+{
+	char name[IF_NAMESIZE];
+
+	if (n->ifindex && !if_indextoname(n->ifindex, name))
+		take_removal(n);
+	else if (!n->fault[0])
+		snprintf(n->fault, sizeof(n->fault), "%s", pcap_geterr(n->pcap));
+}
+
 /* Fills n->frames; false if there was none. */
 static bool dispatch(struct netdev *n, unsigned int max)
 {
@@ -174,8 +193,8 @@ static bool dispatch(struct netdev *n, unsigned int max)
 	n->got = 0;
 	n->staged = 0;
 	rc = pcap_dispatch(n->pcap, (int)max, take_frame, (u_char *)n);
-	if (rc == PCAP_ERROR && !n->fault[0])
-		snprintf(n->fault, sizeof(n->fault), "%s", pcap_geterr(n->pcap));
+	if (rc == PCAP_ERROR)
+		take_fault(n);
 	n->seen += n->got;
 	return n->got;
 }
@@ -256,14 +275,6 @@ static void take_flags(struct netdev *n, unsigned int flags)
 	if ((flags & both) != (n->flags & both))
 		rd_source_note(&n->src, "%s", state_text(flags));
 	n->flags = flags;
-}
-
-static void take_removal(struct netdev *n)
-{
-	if (n->fault[0])
-		return;
-	snprintf(n->fault, sizeof(n->fault), "it was removed");
-	rd_source_note(&n->src, "netdev removed");
 }
 
 static void take_link_message(struct netdev *n, const struct nlmsghdr *h)
