@@ -23,8 +23,9 @@ struct rd_monitor;
 
 /*
  * Watches `device`, or all of `devices` if it is NULL; `devices` must outlive the monitor. A device
- * that verbs cannot open is told to the log and watched by the rest. While a device is open here,
- * software devices cannot be removed: the kernel waits. Fails if nothing at all can be watched.
+ * that verbs cannot open is told to the log and watched by the rest. The kernel waits with the
+ * removal of a software device until it is closed here, which happens within a second. Fails if
+ * nothing at all can be watched.
  */
 int rd_monitor_open(struct rd_monitor **m, const struct rd_devices *devices,
 	const struct rd_device *device, struct rd_error *err);

@@ -12,16 +12,20 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #define QUEUE	      64 /* events taken in one go and not yet handed out */
 #define MESSAGE_BYTES 8192
+#define LOOK_SECONDS  1
 #define UEVENT_GROUP  1 /* the kernel's own, not udev's */
 
 struct watched {
 	const struct rd_device *device;
 	struct ibv_context *context; /* NULL: verbs could not open it, or it is gone */
+	bool has_index, removed;     /* removed: told already */
+	uint32_t index;		     /* RDMA netlink's, which survives renaming */
 };
 
 struct netdev_state {
@@ -37,7 +41,7 @@ struct rd_monitor {
 	size_t n_watched;
 	struct netdev_state *netdevs;
 	size_t n_netdevs;
-	int links, uevents; /* sockets, -1: none */
+	int links, uevents, timer; /* -1: none */
 	struct rd_netlink *nldev;
 	struct rd_event queue[QUEUE];
 	unsigned int first, n;
@@ -147,20 +151,64 @@ static void watch_verbs(struct rd_monitor *m, const struct rd_device *device)
 		ibv_free_device_list(list);
 }
 
+/*
+ * The kernel waits with the removal of a software device until we close it, and tells nothing
+ * before. But RDMA netlink lists it no more.
+ */
+static void look_for_removed(struct rd_monitor *m)
+{
+	struct rd_nldev_devices seen;
+	uint64_t ticks;
+
+	if (read(m->timer, &ticks, sizeof(ticks)) < 0 || rd_nldev_load(&seen, NULL))
+		return;
+	for (size_t i = 0; i < m->n_watched; i++) {
+		struct watched *w = &m->watched[i];
+		struct rd_event e = {.kind = "device_removed",
+			.text = "device removed",
+			.origin = "rdma netlink"};
+		bool there = false;
+
+		for (size_t k = 0; k < seen.n; k++)
+			there |= seen.dev[k].index == w->index;
+		if (there || !w->has_index || !w->context)
+			continue;
+		memcpy(e.device, w->device->name, sizeof(e.device));
+		push(m, &e);
+		w->removed = true;
+		stop_watching(m, w);
+	}
+	rd_nldev_free(&seen);
+}
+
+static void start_looking(struct rd_monitor *m)
+{
+	const struct itimerspec every = {{.tv_sec = LOOK_SECONDS}, {.tv_sec = LOOK_SECONDS}};
+	struct rd_nldev_devices seen;
+
+	if (rd_nldev_load(&seen, NULL))
+		return;
+	for (size_t i = 0; i < m->n_watched; i++)
+		for (size_t k = 0; k < seen.n; k++)
+			if (!strcmp(seen.dev[k].name, m->watched[i].device->name)) {
+				m->watched[i].index = seen.dev[k].index;
+				m->watched[i].has_index = true;
+			}
+	rd_nldev_free(&seen);
+	m->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (m->timer >= 0 && !timerfd_settime(m->timer, 0, &every, NULL))
+		listen_to(m, m->timer);
+}
+
 /* --- the kernel's messages -------------------------------------------------------------- */
 
-static const struct rd_device *device_by_name(const struct rd_monitor *m, const char *name)
+/* Of a device that is not watched: news only where all are. A removal is told once. */
+static bool is_wanted(const struct rd_monitor *m, const char *name, const char *kind)
 {
 	for (size_t i = 0; i < m->n_watched; i++)
 		if (!strcmp(m->watched[i].device->name, name))
-			return m->watched[i].device;
-	return NULL;
-}
-
-/* Of a device that is not watched: news only where all are. */
-static bool is_wanted(const struct rd_monitor *m, const char *name)
-{
-	return !m->one || device_by_name(m, name);
+			return !m->watched[i].removed || strcmp(kind, "device_removed") != 0;
+	return !m->one;
 }
 
 static int take_nldev(const struct nlmsghdr *msg, size_t len, void *ctx)
@@ -172,7 +220,8 @@ static int take_nldev(const struct nlmsghdr *msg, size_t len, void *ctx)
 	struct rd_event e = {.origin = "rdma netlink"};
 
 	if (rd_nldev_parse_event(msg, len, &event) || !rd_nldev_event_text(event.type) ||
-		event.type >= sizeof(kinds) / sizeof(*kinds) || !is_wanted(m, event.device))
+		event.type >= sizeof(kinds) / sizeof(*kinds) ||
+		!is_wanted(m, event.device, kinds[event.type]))
 		return 0;
 	e.kind = kinds[event.type];
 	e.text = rd_nldev_event_text(event.type);
@@ -190,7 +239,7 @@ static void take_uevents(struct rd_monitor *m)
 	ssize_t n;
 
 	while (m->n < QUEUE && (n = recv(m->uevents, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0)
-		if (rd_uevent_parse(bytes, (size_t)n, &e) && is_wanted(m, e.device))
+		if (rd_uevent_parse(bytes, (size_t)n, &e) && is_wanted(m, e.device, e.kind))
 			push(m, &e);
 }
 
@@ -294,7 +343,7 @@ int rd_monitor_open(struct rd_monitor **out, const struct rd_devices *devices,
 	*out = NULL;
 	if (!m)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot watch devices");
-	m->links = m->uevents = -1;
+	m->links = m->uevents = m->timer = -1;
 	m->one = device != NULL;
 	m->epoll = epoll_create1(EPOLL_CLOEXEC);
 	m->watched = calloc(n ? n : 1, sizeof(*m->watched));
@@ -312,6 +361,7 @@ int rd_monitor_open(struct rd_monitor **out, const struct rd_devices *devices,
 		if (watch_netdevs(m, d))
 			goto fail;
 	}
+	start_looking(m);
 	*out = m;
 	return 0;
 fail:
@@ -332,6 +382,8 @@ void rd_monitor_close(struct rd_monitor *m)
 		close(m->links);
 	if (m->uevents >= 0)
 		close(m->uevents);
+	if (m->timer >= 0)
+		close(m->timer);
 	if (m->epoll >= 0)
 		close(m->epoll);
 	free(m->watched);
@@ -348,6 +400,8 @@ static void take(struct rd_monitor *m, int fd)
 {
 	if (fd == m->links)
 		take_links(m);
+	else if (fd == m->timer)
+		look_for_removed(m);
 	else if (fd == m->uevents)
 		take_uevents(m);
 	else if (m->nldev && fd == rd_netlink_fd(m->nldev))

@@ -76,12 +76,13 @@ int netdev_watch_link(const struct netdev_watch *w)
 	return w->link;
 }
 
-/* The netdev's own state is noted by the source: here only what verbs tells. */
+/* The netdev's own state is noted by the source. */
 void netdev_watch_service(struct netdev_watch *w, struct rd_source *src)
 {
 	struct rd_event event;
 
 	while (w->monitor && rd_monitor_next(w->monitor, &event))
-		if (!strcmp(event.origin, "verbs") && (!event.port || event.port == w->port))
+		if (strcmp(event.origin, "rtnetlink") != 0 &&
+			(!event.port || event.port == w->port))
 			rd_source_note(src, "%s: %s", event.device, event.text);
 }
