@@ -56,16 +56,14 @@ struct place {
 
 static void begin(struct place *p, enum rd_write_mode mode, const char *format)
 {
-	struct rd_sink_config config = {.path = p->path,
-		.encoder = &p->encoder,
-		.write_mode = mode,
-		.owner = (uid_t)-1,
-		.group = (gid_t)-1};
+	struct rd_sink_config config = {
+		.encoder = &p->encoder, .write_mode = mode, .owner = (uid_t)-1, .group = (gid_t)-1};
 	struct rd_error err = {0};
 	int fd;
 
 	*p = (struct place){.path = "rdmadump-output.XXXXXX",
 		.iface = {.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME}};
+	config.path = p->path;
 	fd = mkstemp(p->path);
 	assert_true(fd >= 0);
 	close(fd);
