@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the traffic did: frames go in, in batches; conversations, findings and time series come out
+ * as one report, from which text, JSON and HTML are made. Memory grows with the number of queue
+ * pairs, never with the number of frames.
+ */
+#ifndef RDMADUMP_ANALYSIS_H
+#define RDMADUMP_ANALYSIS_H
+
+#include <jansson.h>
+#include <rdmadump/error.h>
+#include <rdmadump/frame.h>
+#include <rdmadump/packet.h>
+#include <stdio.h>
+
+#define RD_REPORT_VERSION 1
+#define RD_ADDRESS_LEN	  48 /* text of an address, with the NUL */
+
+/* Something that happened: how often, first and last. Frames count from 1 over all input. */
+struct rd_event {
+	uint64_t count;
+	uint64_t first_frame, last_frame; /* 0: it never happened */
+	uint64_t first_ns, last_ns;
+};
+
+/*
+ * What can happen to one side of a conversation: to its requests, and to the frames it sends.
+ * rd_event_names[] has a row for each, with the key that JSON uses.
+ */
+enum rd_event_kind {
+	/* Its requests, packets unless said otherwise. */
+	RD_EV_GAP,	     /* times that the sequence jumped forward */
+	RD_EV_LOST_BEFORE,   /* came only when sent again: lost on the way to the capture point */
+	RD_EV_LOST_BEHIND,   /* times that the receiver asked for one that had been seen here */
+	RD_EV_UNSEEN,	     /* acknowledged, but never seen: the capture missed them */
+	RD_EV_REORDERED,     /* came late, without having been sent again */
+	RD_EV_DUPLICATED,    /* the same frame twice: doubled by the network */
+	RD_EV_RESENT,	     /* sent again by the sender */
+	RD_EV_ROUND_NAK,     /* times that it went back after a NAK */
+	RD_EV_ROUND_RNR,     /* ... after an RNR NAK */
+	RD_EV_ROUND_READ,    /* ... for READ responses or atomic ones that were missing */
+	RD_EV_ROUND_TIMEOUT, /* ... because no answer came */
+	RD_EV_SELECTIVE,     /* of those rounds: sent only some of the packets again */
+	RD_EV_AT_RECEIVER_DUPLICATE, /* what a receiver here would count as duplicate request */
+	RD_EV_AT_RECEIVER_SEQUENCE,  /* ... as request out of sequence, once per NAK */
+	RD_EV_RESTART,		     /* times that the sequence began anew (QP reused) */
+	/* The answers to them. */
+	RD_EV_NAK_SEQUENCE,
+	RD_EV_NAK_INVALID,
+	RD_EV_NAK_ACCESS,
+	RD_EV_NAK_OPERATIONAL,
+	RD_EV_NAK_OTHER,
+	RD_EV_NAK_PROGRESS, /* of the first: acknowledged something new as well */
+	RD_EV_RNR,
+	RD_EV_ANSWER_GAP,	 /* times that READ responses were missing */
+	RD_EV_ANSWER_RESENT,	 /* READ responses and atomic ones that came again */
+	RD_EV_ANSWER_DUPLICATED, /* by the network */
+	RD_EV_ANSWER_REORDERED,
+	RD_EV_ZERO_CREDIT, /* ACKs that allow no further SEND */
+	/* The frames of this side. */
+	RD_EV_CE,   /* marked "congestion experienced" on the way */
+	RD_EV_CNP,  /* congestion notifications for this side's QP, sent by the other */
+	RD_EV_ICRC, /* wrong invariant CRC */
+	RD_EV_CUT,  /* captured without all of its headers */
+	RD_EV_MALFORMED,
+	RD_EV_COUNT
+};
+
+struct rd_event_name {
+	const char *key, *help;
+};
+
+extern const struct rd_event_name rd_event_names[RD_EV_COUNT];
+
+enum rd_verb {
+	RD_VERB_SEND,
+	RD_VERB_WRITE,
+	RD_VERB_READ,
+	RD_VERB_ATOMIC,
+	RD_VERB_FLUSH,
+	RD_VERB_COUNT
+};
+
+const char *rd_verb_name(enum rd_verb verb); /* "SEND" */
+
+struct rd_verb_use {
+	uint64_t messages, bytes, packets; /* new ones; READ: bytes asked for */
+	uint32_t smallest, largest;	   /* bytes of a message; valid if messages > 0 */
+};
+
+/* Nanoseconds; percentiles are interpolated within histogram steps a quarter of an octave wide. */
+struct rd_latency {
+	uint64_t n, min, p50, p90, p99, max;
+};
+
+struct rd_endpoint {
+	char address[RD_ADDRESS_LEN];
+	uint32_t qp; /* 0xffffffff: unknown */
+};
+
+#define RD_QP_UNKNOWN UINT32_MAX
+
+/* How it is known that two QPs talk with each other, strongest first. */
+enum rd_pairing {
+	RD_PAIR_NONE,
+	RD_PAIR_PSN,  /* answers carry PSNs that only this QP's requests had */
+	RD_PAIR_PORT, /* UDP source ports are the hash of both QP numbers that drivers use */
+	RD_PAIR_CM,
+	RD_PAIR_RESOURCE
+};
+
+enum rd_ending {
+	RD_END_OPEN,	    /* nothing says that it ended */
+	RD_END_CLOSED,	    /* disconnected by the CM */
+	RD_END_RETRY,	    /* gave up after repeating without an answer */
+	RD_END_RNR,	    /* gave up after RNR NAKs */
+	RD_END_REMOTE_ERROR /* NAK that ends a QP: access, invalid request, operational */
+};
+
+/* One side: the frames it sent, and its requests with what came of them. */
+struct rd_side {
+	bool seen; /* a frame of it was captured */
+	uint64_t frames, wire_bytes, payload_bytes;
+	uint64_t first_ns, last_ns, first_frame, last_frame;
+	uint64_t requests;	/* request packets, resent ones included */
+	uint64_t goodput_bytes; /* payload of new data that its requests moved, READs included */
+	uint64_t acks;		/* positive ones that it got */
+	uint64_t read_responses;
+	struct rd_verb_use verbs[RD_VERB_COUNT];
+	struct rd_event events[RD_EV_COUNT];
+	struct rd_latency ack, read, atomic, message; /* of its requests */
+	uint32_t psn_first, psn_last;		      /* valid if requests > 0 */
+	uint32_t mtu;				      /* path MTU as packets show it, 0: unknown */
+	uint32_t rnr_timer_us;			      /* longest wait that it was asked for */
+	uint64_t timeout_ns;	   /* shortest silence before it went back by itself, 0: none */
+	uint64_t longest_stall_ns; /* longest wait for an answer while requests were open */
+	uint64_t stall_frame;
+	int64_t credits; /* last told to it, -1: no flow control */
+	uint16_t pkey;
+	uint8_t dscp;
+	enum rd_ending ending;
+	uint64_t end_frame, end_ns; /* what shows the ending */
+	unsigned int attempts;	    /* rounds without progress at the end */
+	uint32_t qkey;		    /* UD */
+};
+
+#define RD_SERIES_POINTS 256
+
+struct rd_point {
+	uint64_t wire_bytes, goodput_bytes;
+	uint32_t frames, resent, cnp, ce, nak; /* nak: RNR too */
+	uint32_t latency_n, latency_max_ns;
+	uint64_t latency_sum_ns;
+};
+
+/* Equal steps from `start_ns`; the width doubles whenever the points are used up. */
+struct rd_series {
+	uint64_t start_ns, width_ns;
+	unsigned int n;
+	struct rd_point *points;
+};
+
+struct rd_conversation {
+	unsigned int id; /* from 1, by first frame */
+	enum rd_transport transport;
+	enum rd_kind kind;
+	enum rd_pairing pairing;
+	struct rd_endpoint a, b; /* UD: source QP and destination QP */
+	bool multicast, cm;	 /* cm: its connection was made or ended within the capture */
+	struct rd_side side[2];	 /* a's and b's */
+	struct rd_series series; /* both directions; n = 0: not kept */
+};
+
+enum rd_severity { RD_SEV_NOTE, RD_SEV_WARNING, RD_SEV_PROBLEM };
+enum rd_sureness { RD_SURE_POSSIBLE, RD_SURE_LIKELY, RD_SURE_CERTAIN };
+
+#define RD_FINDING_FRAMES 8
+
+struct rd_finding {
+	const char *rule; /* key of the rule, "lost-behind" */
+	enum rd_severity severity;
+	enum rd_sureness sure;
+	unsigned int conversation; /* its id, 0: the whole capture */
+	unsigned int side;	   /* whose requests or frames: 0 a's, 1 b's */
+	char *where, *title, *detail;
+	const char *meaning, *next;
+	char *filter; /* for Wireshark; NULL: none fits */
+	uint64_t count, first_ns, last_ns;
+	uint64_t frames[RD_FINDING_FRAMES]; /* evidence */
+	unsigned int n_frames;
+};
+
+struct rd_report_file {
+	char *name;
+	char format[16];
+	uint64_t first_frame, frames; /* its frame 1 is `first_frame` of all */
+	uint64_t first_ns, last_ns;
+	uint64_t dropped; /* lost by the capture, as the file says */
+	bool dropped_known;
+	char *damage; /* why reading ended before its end; NULL: it did not */
+};
+
+/* A number that the packets show beside the one that a device counted. */
+struct rd_check {
+	char *device, *counter;
+	char *meaning; /* what was counted in the packets */
+	uint64_t packets, device_count;
+	bool agrees;
+	char *why; /* a difference that is expected, or NULL */
+};
+
+struct rd_totals {
+	uint64_t frames, wire_bytes, rdma_frames, cnp_frames, mad_frames, other_frames;
+	uint64_t payload_bytes, goodput_bytes;
+	uint64_t first_ns, last_ns;
+	uint64_t icrc_good, icrc_bad, icrc_unchecked;
+	bool icrc_trusted; /* false: so many are wrong that the file does not keep them */
+	uint64_t cut, malformed, fragments;
+	uint64_t truncated; /* frames shorter in the file than on the wire */
+	uint64_t backwards; /* time stamps earlier than the one before */
+	uint64_t qps, qps_left_out, frames_left_out; /* over the limit: counted only here */
+	uint64_t silences; /* nothing at all for long, while requests were open on many QPs */
+	uint64_t longest_silence_ns, silence_frame;
+};
+
+struct rd_report {
+	char *application, *hardware, *os; /* what the file says, NULL: nothing */
+	struct rd_report_file *files;
+	size_t n_files;
+	struct rd_totals totals;
+	struct rd_conversation *conversations; /* busiest first */
+	size_t n_conversations;
+	size_t n_shown;		     /* of them, narrowed by --qp and --top */
+	struct rd_finding *findings; /* worst first */
+	size_t n_findings;
+	struct rd_check *checks;
+	size_t n_checks;
+	struct rd_series series; /* everything */
+};
+
+struct rd_analysis;
+
+struct rd_analysis_config {
+	bool skip_icrc;
+	size_t max_qps;		 /* 0: RD_ANALYSIS_QPS */
+	uint64_t from_ns, to_ns; /* only frames of this time after the first one; 0, 0: all */
+	uint32_t qp;		 /* only conversations with this QP; RD_QP_UNKNOWN: all */
+};
+
+#define RD_ANALYSIS_QPS 65536
+
+/* Fails for want of memory only. */
+int rd_analysis_open(
+	struct rd_analysis **a, const struct rd_analysis_config *config, struct rd_error *err);
+/* What follows comes from this file, until the next call. Strings are copied. */
+int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format,
+	const struct rd_section *section, struct rd_error *err);
+/* Frames in the order of the file. Hot path; never fails: what has no room is counted. */
+void rd_analysis_frames(
+	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frames, unsigned int n);
+/* Frames that the capture lost in front of the next one. */
+void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames);
+/* The file at hand has ended: what it says of its losses, and the damage that ended it (or NULL).
+ */
+void rd_analysis_file_end(
+	struct rd_analysis *a, uint64_t dropped, bool dropped_known, const char *damage);
+/*
+ * A block of facts of the file at hand: JSON text, not to be trusted; what is not understood is
+ * left aside.
+ */
+void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len);
+/* The result so far; may be asked for again later. Owned by the caller. */
+int rd_analysis_report(struct rd_analysis *a, struct rd_report **report, struct rd_error *err);
+void rd_analysis_close(struct rd_analysis *a);
+
+void rd_report_free(struct rd_report *r);
+/* docs/schema/analyze.json describes it. NULL for want of memory. Owned by the caller. */
+json_t *rd_report_json(const struct rd_report *r);
+
+struct rd_report_style {
+	unsigned int verbose; /* 0: one screen */
+	unsigned int top;     /* conversations and findings shown at most, 0: as fits one screen */
+	bool color;
+	unsigned int columns; /* of the terminal, 0: unknown */
+};
+
+void rd_report_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Takes frames in batches: counts each, checks its CRC, and gives it to the part that knows it. */
+#include "state.h"
+#include <errno.h>
+#include <rdmadump/wire.h>
+#include <stdlib.h>
+
+#define SILENCE_NS UINT64_C(2000000) /* pauses of a link are told from here on */
+
+enum part { PART_NONE, PART_REQUEST, PART_ANSWER, PART_UC, PART_UD, PART_CNP };
+
+/* By BTH opcode. */
+static uint8_t parts[256];
+
+static uint8_t part_of(unsigned int opcode)
+{
+	const struct rd_opcode *op = &rd_opcodes[opcode];
+
+	if (!op->name)
+		return PART_NONE;
+	switch (opcode >> 5) {
+	case RD_RC:
+	case RD_XRC:
+		return op->bits & RD_OP_RESPONSE ? PART_ANSWER : PART_REQUEST;
+	case RD_UC:
+		return PART_UC;
+	case RD_UD:
+		return PART_UD;
+	case RD_CNP:
+		return PART_CNP;
+	default:
+		return PART_NONE;
+	}
+}
+
+int rd_analysis_open(
+	struct rd_analysis **out, const struct rd_analysis_config *config, struct rd_error *err)
+{
+	struct rd_analysis *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		goto fail;
+	a->config = *config;
+	if (!a->config.max_qps)
+		a->config.max_qps = RD_ANALYSIS_QPS;
+	if (!grid_init(&a->grid) || !flow_table_init(&a->flows, a->config.max_qps))
+		goto fail;
+	for (unsigned int i = 0; i < 256; i++)
+		parts[i] = part_of(i);
+	*out = a;
+	return 0;
+fail:
+	rd_analysis_close(a);
+	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot begin the analysis");
+}
+
+/* --- checksums -------------------------------------------------------------------------------- */
+
+/* Wrong ones mean damage only in files that keep right ones: zeroed payload or a NIC's own frames
+ * have none. */
+static inline bool icrc_believed(const struct rd_totals *t)
+{
+	return t->icrc_good > t->icrc_bad;
+}
+
+/* False: the frame is damaged, so that no receiver takes it. */
+static inline bool icrc_take(struct rd_analysis *a, enum rd_link link, const struct rd_packet *p)
+{
+	uint32_t computed, stored;
+
+	if (a->config.skip_icrc || !p->icrc || p->caplen < p->end) {
+		a->totals.icrc_unchecked++;
+		return true;
+	}
+	if (rd_icrc(link, p->data, p->caplen < p->len ? p->caplen : p->len, &computed, &stored)) {
+		a->totals.icrc_unchecked++;
+		return true;
+	}
+	if (computed == stored) {
+		a->totals.icrc_good++;
+		return true;
+	}
+	a->totals.icrc_bad++;
+	return !icrc_believed(&a->totals);
+}
+
+/* A damaged frame belongs to a flow only if that is there already: its addresses may be wrong. */
+static void damaged(struct rd_analysis *a, const struct rd_packet *p, const struct item *it)
+{
+	const uint8_t *src, *dst;
+	struct flow_key key;
+	struct flow *f = NULL;
+
+	(void)it;
+	if (rd_packet_addresses(p, &src, &dst)) {
+		key = flow_key(p->net, src, dst, p->dest_qp, RD_QP_UNKNOWN);
+		f = flow_by_key(&a->flows, key.k1, key.k2);
+	}
+	if (f) {
+		f->frames++;
+		f->wire_bytes += p->len;
+		flow_event(a, f, RD_EV_ICRC, 1);
+	} else {
+		event_add(&a->icrc_lost, 1, a->frame, a->ns);
+	}
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+static inline uint32_t ip_id(const struct rd_packet *p)
+{
+	return p->net == RD_NET_IPV4 ? rd_be16(p->data + p->l3 + 4) : 0x10000;
+}
+
+static inline void flow_count(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	const struct rd_packet *p = it->p;
+	struct rd_point *point = grid_point(&a->grid, f->row, it->ns);
+
+	f->frames++;
+	f->wire_bytes += p->len;
+	f->payload += p->payload_len;
+	f->last_ns = it->ns;
+	f->last_frame = it->frame;
+	point->frames++;
+	point->wire_bytes += p->len;
+	if ((rd_packet_tclass(p) & 3) == 3 && p->kind != RD_KIND_IB) {
+		flow_event(a, f, RD_EV_CE, 1);
+		point->ce++;
+	}
+	if (p->bth_bits & RD_BTH_FECN && p->kind == RD_KIND_IB)
+		flow_event(a, f, RD_EV_CE, 1);
+	if (p->flags & (RD_PACKET_CUT | RD_PACKET_MALFORMED))
+		flow_event(a, f, p->flags & RD_PACKET_CUT ? RD_EV_CUT : RD_EV_MALFORMED, 1);
+}
+
+static void congestion(struct rd_analysis *a, struct flow *f)
+{
+	a->totals.cnp_frames++;
+	flow_event(a, f, RD_EV_CNP, 1);
+	grid_point(&a->grid, f->row, a->ns)->cnp++;
+}
+
+static void part_run(
+	struct rd_analysis *a, struct flow *f, const struct item *it, unsigned int part)
+{
+	uint64_t goodput = f->goodput + f->answer_goodput;
+
+	switch (part) {
+	case PART_REQUEST:
+		request_rc(a, f, it);
+		break;
+	case PART_ANSWER:
+		answer_rc(a, f, it);
+		break;
+	case PART_UC:
+		request_uc(a, f, it);
+		break;
+	case PART_UD:
+		request_datagram(a, f, it);
+		if (it->p->dest_qp == 1) {
+			a->totals.mad_frames++;
+			cm_message(a, f, it);
+		}
+		break;
+	case PART_CNP:
+		congestion(a, f);
+		break;
+	default:
+		break;
+	}
+	goodput = f->goodput + f->answer_goodput - goodput;
+	grid_point(&a->grid, f->row, it->ns)->goodput_bytes += goodput;
+}
+
+static void other(struct rd_analysis *a, const struct rd_packet *p, uint64_t ns)
+{
+	struct rd_point *point = grid_point(&a->grid, 0, ns);
+
+	a->totals.other_frames++;
+	a->totals.cut += (p->flags & RD_PACKET_CUT) != 0;
+	a->totals.fragments += (p->flags & RD_PACKET_FRAGMENT) != 0;
+	point->frames++;
+	point->wire_bytes += p->len;
+}
+
+/* Long pauses of everything. */
+static void silence(struct rd_analysis *a, uint64_t ns)
+{
+	uint64_t pause = ns - a->ns;
+	unsigned int open = 0;
+
+	for (size_t i = 0; i < a->flows.n && i < 4096; i++)
+		open += a->flows.all[i]->open_since_ns != 0;
+	if (open < 2)
+		return;
+	a->totals.silences++;
+	if (pause > a->totals.longest_silence_ns) {
+		a->totals.longest_silence_ns = pause;
+		a->totals.silence_frame = a->frame + 1;
+	}
+}
+
+static inline void time_take(struct rd_analysis *a, uint64_t ns)
+{
+	if (!a->totals.first_ns)
+		a->totals.first_ns = ns;
+	if (ns < a->ns) {
+		a->totals.backwards++;
+		if (ns < a->totals.first_ns)
+			a->totals.first_ns = ns;
+	} else if (ns - a->ns > SILENCE_NS && a->ns) {
+		silence(a, ns);
+	}
+	if (ns > a->totals.last_ns)
+		a->totals.last_ns = ns;
+	a->ns = ns;
+}
+
+/* Whether a frame is of the time that was asked for, counted from the very first frame. */
+static bool in_time(struct rd_analysis *a, uint64_t ns)
+{
+	if (!a->origin_ns)
+		a->origin_ns = ns;
+	ns = ns > a->origin_ns ? ns - a->origin_ns : 0;
+	return ns >= a->config.from_ns && ns <= a->config.to_ns;
+}
+
+static inline void frame_take(
+	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frame)
+{
+	struct rd_packet p;
+	struct item it = {.p = &p, .ns = frame->ts_ns};
+	unsigned int part;
+	struct flow *f;
+
+	a->frame++;
+	if (a->config.to_ns && !in_time(a, frame->ts_ns))
+		return;
+	time_take(a, frame->ts_ns);
+	it.frame = a->frame;
+	a->totals.frames++;
+	a->totals.wire_bytes += frame->len;
+	a->totals.truncated += frame->caplen < frame->len;
+	if (!rd_packet_parse(link, frame->data, frame->caplen, frame->len, &p)) {
+		other(a, &p, it.ns);
+		return;
+	}
+	a->totals.rdma_frames++;
+	if (!icrc_take(a, link, &p)) {
+		damaged(a, &p, &it);
+		return;
+	}
+	part = parts[p.opcode];
+	a->totals.malformed += (p.flags & RD_PACKET_MALFORMED) != 0;
+	a->totals.cut += (p.flags & RD_PACKET_CUT) != 0;
+	f = part ? flow_find(a, &p, &it) : NULL;
+	if (!f) {
+		a->totals.frames_left_out += part != PART_NONE;
+		other(a, &p, it.ns);
+		return;
+	}
+	it.ip_id = ip_id(&p);
+	flow_count(a, f, &it);
+	part_run(a, f, &it, part);
+}
+
+void rd_analysis_frames(
+	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frames, unsigned int n)
+{
+	struct rd_report_file *file = a->n_files ? &a->files[a->n_files - 1] : NULL;
+
+	if (a->pending_dropped && n) {
+		event_add(&a->dropped, a->pending_dropped, a->frame + 1, frames[0].ts_ns);
+		a->pending_dropped = 0;
+	}
+	for (unsigned int i = 0; i < n; i++)
+		frame_take(a, link, &frames[i]);
+	if (!file || !n)
+		return;
+	if (!file->frames)
+		file->first_ns = frames[0].ts_ns;
+	file->frames += n;
+	file->last_ns = frames[n - 1].ts_ns;
+}
+
+void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames)
+{
+	a->pending_dropped += frames;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static void keep_text(char **to, const char *text)
+{
+	if (!*to && text && *text)
+		*to = strdup(text);
+}
+
+int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format,
+	const struct rd_section *section, struct rd_error *err)
+{
+	struct rd_report_file *files = reallocarray(a->files, a->n_files + 1, sizeof(*files));
+	struct rd_report_file *f;
+
+	if (!files)
+		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot analyse '%s'", name);
+	a->files = files;
+	f = &files[a->n_files++];
+	*f = (struct rd_report_file){.name = strdup(name), .first_frame = a->frame + 1};
+	snprintf(f->format, sizeof(f->format), "%s", format);
+	if (section) {
+		keep_text(&a->application, section->application);
+		keep_text(&a->hardware, section->hardware);
+		keep_text(&a->os, section->os);
+	}
+	return f->name ? 0
+		       : rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot analyse '%s'", name);
+}
+
+void rd_analysis_file_end(
+	struct rd_analysis *a, uint64_t dropped, bool dropped_known, const char *damage)
+{
+	struct rd_report_file *f = &a->files[a->n_files - 1];
+
+	f->dropped = dropped;
+	f->dropped_known = dropped_known;
+	if (damage)
+		f->damage = strdup(damage);
+}
+
+void rd_analysis_close(struct rd_analysis *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->n_files; i++) {
+		free(a->files[i].name);
+		free(a->files[i].damage);
+	}
+	flow_table_free(&a->flows);
+	grid_free(&a->grid);
+	free(a->files);
+	free(a->psns);
+	free(a->links);
+	free(a->application);
+	free(a->hardware);
+	free(a->os);
+	free(a);
+}

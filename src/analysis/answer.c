@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Answers, packet by packet: acknowledges, NAKs, READ and atomic responses, and what they say of
+ * the requests. IBTA volume 1: 9.7.5.1 (responses), 9.7.5.2 (syndromes).
+ */
+#include "state.h"
+
+#define FAR	   (1 << 20)
+#define MISSES_MAX 8 /* answers that do not fit, before two flows are no pair any more */
+
+/* --- what an answer does to the requests ---------------------------------------------------- */
+
+static void sample(struct rd_analysis *a, struct flow *r, const struct waiting *w, uint64_t ns)
+{
+	struct rd_point *point = grid_point(&a->grid, r->row, ns);
+	uint64_t took = ns - w->last_ns;
+
+	if (ns < w->last_ns)
+		return;
+	if (w->verb == RD_VERB_READ) {
+		hist_sample(a, &r->read, took);
+	} else if (w->verb == RD_VERB_ATOMIC) {
+		hist_sample(a, &r->atomic, took);
+	} else {
+		hist_sample(a, &r->ack, took);
+		hist_sample(a, &r->message, ns - w->first_ns);
+	}
+	point->latency_n++;
+	point->latency_sum_ns += took;
+	if (took > point->latency_max_ns)
+		point->latency_max_ns = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
+}
+
+/* Requests in front of `upto` wait no longer; the one that was asked for by itself is a sample. */
+static inline void waiting_done(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns)
+{
+	while (r->waiting_n) {
+		const struct waiting *w = &r->waiting[r->waiting_at];
+		int32_t d = psn_diff(upto, psn_add(w->psn, w->span));
+
+		if (d < 0)
+			return;
+		if (d == 0)
+			sample(a, r, w, ns);
+		r->waiting_at = (uint8_t)((r->waiting_at + 1) % WAITING);
+		r->waiting_n--;
+	}
+}
+
+static void unseen(struct rd_analysis *a, struct flow *r, uint32_t upto, uint32_t ahead)
+{
+	if (!r->read_open)
+		flow_event(a, r, RD_EV_UNSEEN, ahead);
+	r->read_open = false;
+	r->next = r->at = r->expected = upto;
+	r->slow = r->in_round = false;
+	r->pending_n = 0;
+}
+
+static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
+{
+	if (ns > r->open_since_ns && ns - r->open_since_ns > r->stall_ns) {
+		r->stall_ns = ns - r->open_since_ns;
+		r->stall_frame = a->frame;
+	}
+}
+
+/* All requests in front of `upto` are acknowledged. False: that cannot be. */
+static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns)
+{
+	int32_t ahead;
+
+	if (!r->started)
+		return true;
+	ahead = psn_diff(upto, r->next);
+	if (ahead > FAR || ahead < -FAR)
+		return false;
+	r->acked = true;
+	if (psn_diff(upto, r->una) <= 0)
+		return true;
+	if (ahead > 0)
+		unseen(a, r, upto, (uint32_t)ahead);
+	else if (r->trouble && r->trouble->seen.n_holes)
+		flow_event(a, r, RD_EV_UNSEEN, seq_close(&r->trouble->seen, upto));
+	if (psn_diff(upto, r->expected) > 0) { /* the receiver has had what we missed */
+		r->expected = upto;
+		r->nak_sent = false;
+	}
+	r->una = upto;
+	r->progress_ns = ns;
+	r->attempts = 0;
+	if (r->open_since_ns) {
+		stalled(a, r, ns);
+		r->open_since_ns = upto == r->next ? 0 : ns;
+	}
+	waiting_done(a, r, upto, ns);
+	return true;
+}
+
+/* The receiver asks for psn again, or could not take it. */
+static void receiver_at(struct rd_analysis *a, struct flow *r, uint32_t psn, bool refused)
+{
+	uint32_t beyond = (uint32_t)psn_diff(r->expected, psn);
+
+	if (psn_diff(r->expected, psn) <= 0)
+		return;
+	/* What came behind the refused packet was out of sequence by then. */
+	if (beyond > (refused ? 1U : 0U)) {
+		flow_event(a, r, RD_EV_AT_RECEIVER_SEQUENCE, 1);
+		r->nak_sent = true;
+	} else {
+		r->nak_sent = false;
+	}
+	r->expected = psn;
+}
+
+static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, uint32_t psn)
+{
+	bool explained;
+
+	if (!r || !r->started || !psn_diff(psn, r->next) || psn_diff(psn, r->next) > FAR)
+		return;
+	if (psn_diff(psn, r->una) > 0) {
+		flow_event(a, f, RD_EV_NAK_PROGRESS, 1);
+		acknowledge(a, r, psn, a->ns);
+	}
+	r->nak_frame = a->frame;
+	r->nak_psn = psn;
+	explained = (r->model_naked && r->model_nak == psn) || (r->rnr_frame && r->rnr_psn == psn);
+	if (!explained && psn_diff(psn, r->next) < 0 &&
+		!(r->trouble && seq_is_hole(&r->trouble->seen, psn))) {
+		flow_event(a, r, RD_EV_LOST_BEHIND, 1);
+		receiver_at(a, r, psn, false);
+	}
+	/* A receiver asks once; if it asks for the same again, it had it in between. */
+	if (r->model_naked && r->model_nak == psn && psn_diff(r->expected, psn) > 0)
+		r->model_naked = false;
+}
+
+static void rnr(struct rd_analysis *a, struct flow *f, struct flow *r, const struct rd_packet *p,
+	unsigned int value)
+{
+	uint32_t us = rd_aeth_rnr_us(value);
+
+	flow_event(a, f, RD_EV_RNR, 1);
+	if (us > f->rnr_timer_us)
+		f->rnr_timer_us = us;
+	if (!r || !r->started)
+		return;
+	acknowledge(a, r, p->psn, a->ns);
+	receiver_at(a, r, p->psn, true);
+	r->rnr_frame = a->frame;
+	r->rnr_psn = p->psn;
+}
+
+static void nak(struct rd_analysis *a, struct flow *f, struct flow *r, const struct rd_packet *p,
+	unsigned int value)
+{
+	static const uint8_t kinds[] = {
+		RD_EV_NAK_SEQUENCE, RD_EV_NAK_INVALID, RD_EV_NAK_ACCESS, RD_EV_NAK_OPERATIONAL};
+
+	flow_event(a, f, value < sizeof(kinds) ? kinds[value] : RD_EV_NAK_OTHER, 1);
+	grid_point(&a->grid, f->row, a->ns)->nak++;
+	if (value == 0) {
+		nak_sequence(a, f, r, p->psn);
+	} else if (r && !r->end_nak) {
+		r->end_nak = (uint8_t)(value + 1);
+		r->end_frame = a->frame;
+		r->end_ns = a->ns;
+	}
+}
+
+/* --- READ responses -------------------------------------------------------------------------- */
+
+/* Responses in front of psn are missing. */
+static void answer_gap(
+	struct rd_analysis *a, struct flow *f, struct flow *r, uint32_t psn, uint32_t n)
+{
+	struct trouble *t = flow_trouble(a, f);
+
+	flow_event(a, f, RD_EV_ANSWER_GAP, 1);
+	if (t)
+		seq_add_hole(&t->answers, psn_add(psn, 0x1000000 - n), n, a->ns);
+	if (r)
+		r->gap_frame = a->frame;
+}
+
+/* A response that is behind what was seen already; true: it had been missing. */
+static bool answer_old(struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
+{
+	struct trouble *t = flow_trouble(a, f);
+	uint64_t since = 0;
+
+	if (!t)
+		return false;
+	if (seq_fill(&t->answers, it->p->psn, 1, &since)) {
+		if (!r || r->round_ns < since)
+			flow_event(a, f, RD_EV_ANSWER_REORDERED, 1);
+		return true;
+	}
+	if (flow_is_doubled(f, it, true))
+		flow_event(a, f, RD_EV_ANSWER_DUPLICATED, 1);
+	else
+		flow_event(a, f, RD_EV_ANSWER_RESENT, 1);
+	return false;
+}
+
+/* Whether the response continues the sequence; if not, from where on responses are missing. */
+static uint32_t answer_missing(const struct flow *f, const struct rd_packet *p, int32_t d)
+{
+	if (!d)
+		return 0;
+	if (f->answer_open)
+		return (uint32_t)d;
+	if (p->op->bits & RD_OP_FIRST) /* requests of other kinds lie between two READs */
+		return 0;
+	return d < 4096 ? (uint32_t)d : 1;
+}
+
+static bool read_sequence(
+	struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
+{
+	const struct rd_packet *p = it->p;
+	uint32_t missing;
+	int32_t d;
+
+	if (!f->answer_started) {
+		f->answer_started = true;
+		f->answer_next = p->psn;
+	}
+	d = psn_diff(p->psn, f->answer_next);
+	if (d > FAR || d < -FAR) { /* the QP was reused */
+		d = 0;
+		f->answer_open = false;
+		if (f->trouble)
+			f->trouble->answers.n_holes = 0;
+	}
+	if (d < 0)
+		return answer_old(a, f, r, it);
+	missing = answer_missing(f, p, d);
+	if (missing)
+		answer_gap(a, f, r, p->psn, missing);
+	f->answer_next = psn_add(p->psn, 1);
+	f->answer_open = !(p->op->bits & RD_OP_LAST);
+	return true;
+}
+
+static void read_response(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	const struct rd_packet *p = it->p;
+	struct flow *r = f->peer;
+
+	f->responses++;
+	if (r && !(p->op->bits & RD_OP_LAST) && p->payload_len)
+		request_learn_mtu(a, r, p->payload_len);
+	if (r && r->read_open && p->op->bits & RD_OP_FIRST && p->op->bits & RD_OP_LAST)
+		request_learn_mtu(a, r, 4096); /* all of it fits into one packet */
+	if (read_sequence(a, f, r, it))
+		f->answer_goodput += p->payload_len;
+	/* What came behind a gap is not taken by the requester: it asks again. */
+	if (r && !r->gap_frame && !acknowledge(a, r, psn_add(p->psn, 1), it->ns))
+		f->misses++;
+}
+
+static void atomic_response(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	struct flow *r = f->peer;
+
+	if (r && r->started && r->acked && psn_diff(it->p->psn, r->una) < 0) {
+		flow_event(a, f,
+			flow_is_doubled(f, it, true) ? RD_EV_ANSWER_DUPLICATED
+						     : RD_EV_ANSWER_RESENT,
+			1);
+		return;
+	}
+	f->answer_goodput += 8;
+	if (r && !acknowledge(a, r, psn_add(it->p->psn, 1), it->ns))
+		f->misses++;
+}
+
+/* --- acknowledges ----------------------------------------------------------------------------- */
+
+static inline void credits_told(struct rd_analysis *a, struct flow *f, unsigned int value)
+{
+	f->credits = rd_aeth_credits(value);
+	if (!f->credits)
+		flow_event(a, f, RD_EV_ZERO_CREDIT, 1);
+}
+
+static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	const struct rd_packet *p = it->p;
+	struct flow *r = f->peer;
+	struct rd_aeth aeth;
+
+	if (!rd_packet_aeth(p, &aeth))
+		return;
+	if (flow_is_doubled(f, it, true)) {
+		flow_event(a, f, RD_EV_ANSWER_DUPLICATED, 1);
+		return;
+	}
+	switch (aeth.kind) {
+	case RD_AETH_ACK:
+		f->acks++;
+		credits_told(a, f, aeth.value);
+		if (r && !acknowledge(a, r, psn_add(p->psn, 1), it->ns))
+			f->misses++;
+		break;
+	case RD_AETH_RNR:
+		grid_point(&a->grid, f->row, it->ns)->nak++;
+		rnr(a, f, r, p, aeth.value);
+		break;
+	case RD_AETH_NAK:
+		nak(a, f, r, p, aeth.value);
+		break;
+	default:
+		flow_event(a, f, RD_EV_NAK_OTHER, 1);
+	}
+}
+
+void answer_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	unsigned int bits = it->p->op->bits;
+
+	f->answers = true;
+	if (!f->peer)
+		pair_answer(a, f, it->p->psn);
+	if (bits & RD_OP_READ)
+		read_response(a, f, it);
+	else if (bits & RD_OP_ATOMIC)
+		atomic_response(a, f, it);
+	else
+		acknowledge_packet(a, f, it);
+	if (f->peer)
+		f->peer->answer_ns = it->ns;
+	if (f->misses > MISSES_MAX && f->peer && f->pairing == RD_PAIR_PSN) {
+		f->peer->peer = NULL;
+		f->peer = NULL;
+		f->misses = 0;
+	}
+	flow_remember(f, it, true);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Connections as the CM makes and ends them: IBTA volume 1, 12.6 and 12.9. */
+#include "state.h"
+
+/* The open request with this communication id, between these two. */
+static struct cm_request *request_of(
+	struct rd_analysis *a, const uint8_t *src, const uint8_t *dst, uint32_t local_id)
+{
+	for (unsigned int i = 0; i < CM_OPEN; i++) {
+		struct cm_request *r = &a->cm[i];
+
+		if (r->used && r->local_id == local_id && memcmp(r->src, src, 16) == 0 &&
+			memcmp(r->dst, dst, 16) == 0)
+			return r;
+	}
+	return NULL;
+}
+
+static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
+{
+	struct cm_request *r = request_of(a, f->src, f->dst, cm->local_id);
+
+	if (r) {
+		r->repeats++;
+		return;
+	}
+	r = &a->cm[a->cm_at++ % CM_OPEN];
+	*r = (struct cm_request){.local_id = cm->local_id,
+		.qpn = cm->qpn,
+		.psn = cm->psn,
+		.ns = a->ns,
+		.frame = a->frame,
+		.service = cm->service_id,
+		.net = f->net,
+		.used = true};
+	memcpy(r->src, f->src, sizeof(r->src));
+	memcpy(r->dst, f->dst, sizeof(r->dst));
+}
+
+/* Requests of the one that connected go to the QP of the one that answered, and the other way. */
+static void cm_reply(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
+{
+	struct cm_request *r = request_of(a, f->dst, f->src, cm->remote_id);
+	struct flow_key there, back;
+
+	if (!r)
+		return;
+	r->answered = true;
+	there = flow_key(f->net, f->dst, f->src, cm->qpn, RD_QP_UNKNOWN);
+	back = flow_key(f->net, f->src, f->dst, r->qpn, RD_QP_UNKNOWN);
+	pair_link(a, &(struct link_pair){there.k1, there.k2, back.k1, back.k2, r->psn, RD_PAIR_CM});
+	pair_link(
+		a, &(struct link_pair){back.k1, back.k2, there.k1, there.k2, cm->psn, RD_PAIR_CM});
+}
+
+static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
+{
+	struct cm_request *r = request_of(a, f->dst, f->src, cm->remote_id);
+	struct cm_reject *j = NULL;
+
+	if (r)
+		r->rejected = true;
+	for (unsigned int i = 0; i < a->n_rejects && !j; i++)
+		if (a->rejects[i].reason == cm->reason &&
+			memcmp(a->rejects[i].src, f->src, 16) == 0 &&
+			memcmp(a->rejects[i].dst, f->dst, 16) == 0)
+			j = &a->rejects[i];
+	if (!j && a->n_rejects == CM_REJECTS)
+		return;
+	if (!j) {
+		j = &a->rejects[a->n_rejects++];
+		*j = (struct cm_reject){
+			.reason = cm->reason, .service = r ? r->service : 0, .net = f->net};
+		memcpy(j->src, f->src, sizeof(j->src));
+		memcpy(j->dst, f->dst, sizeof(j->dst));
+	}
+	event_add(&j->event, 1, a->frame, a->ns);
+}
+
+/* The sender names the QP of its peer: that ends, and the way back with it. */
+static void cm_disconnect(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
+{
+	struct flow_key key = flow_key(f->net, f->src, f->dst, cm->remote_qpn, RD_QP_UNKNOWN);
+	struct flow *g = flow_by_key(&a->flows, key.k1, key.k2);
+
+	if (!g)
+		return;
+	g->cm_ended = true;
+	if (g->peer)
+		g->peer->cm_ended = true;
+}
+
+void cm_message(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	struct rd_mad mad;
+	struct rd_cm cm;
+
+	if (!rd_packet_mad(it->p, &mad) || !rd_mad_cm(&mad, &cm))
+		return;
+	switch (mad.attribute) {
+	case RD_CM_REQ:
+		cm_request(a, f, &cm);
+		break;
+	case RD_CM_REP:
+		cm_reply(a, f, &cm);
+		break;
+	case RD_CM_REJ:
+		cm_reject(a, f, &cm);
+		break;
+	case RD_CM_DREQ:
+		cm_disconnect(a, f, &cm);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The table of flows: an open hash of pointers, and the two flows last used in front of it. */
+#include "state.h"
+#include <stdlib.h>
+
+#define SLOTS_FIRST 1024
+#define NO_PSN	    0xffffffff
+
+/* The finalizer of SplitMix64: every bit of the key changes half of the bits of the result. */
+static inline uint64_t mix(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= UINT64_C(0xbf58476d1ce4e5b9);
+	x ^= x >> 27;
+	x *= UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+static inline uint64_t load64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint64_t load32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/*
+ * Sixteen bytes of key: the addresses as they are where they fit (IPv4, LIDs), else a hash of 64
+ * bits; QPs and the kind of address.
+ */
+struct flow_key flow_key(
+	unsigned int net, const uint8_t *src, const uint8_t *dst, uint32_t dest_qp, uint32_t src_qp)
+{
+	struct flow_key key = {.k2 = (uint64_t)net << 48 | (uint64_t)(src_qp & 0xffffff) << 24 |
+				     dest_qp | (src_qp == RD_QP_UNKNOWN ? 0 : UINT64_C(1) << 56)};
+
+	if (net == RD_NET_IPV4)
+		key.k1 = load32(src) | load32(dst) << 32;
+	else if (net == RD_NET_NONE)
+		key.k1 = (uint64_t)rd_be16(src) << 16 | rd_be16(dst);
+	else
+		key.k1 = mix(load64(src) ^
+			     mix(load64(src + 8) ^ mix(load64(dst) ^ mix(load64(dst + 8)))));
+	return key;
+}
+
+static inline uint64_t hash(uint64_t k1, uint64_t k2)
+{
+	return mix(k1 ^ mix(k2));
+}
+
+bool flow_table_init(struct flow_table *t, size_t max)
+{
+	*t = (struct flow_table){.mask = SLOTS_FIRST - 1, .max = max};
+	t->slots = calloc(SLOTS_FIRST, sizeof(*t->slots));
+	return t->slots != NULL;
+}
+
+static void flow_free(struct flow *f)
+{
+	free(f->trouble);
+	free(f->ack);
+	free(f->read);
+	free(f->atomic);
+	free(f->message);
+	free(f);
+}
+
+void flow_table_free(struct flow_table *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		flow_free(t->all[i]);
+	free(t->all);
+	free(t->slots);
+}
+
+static struct flow **slot_of(const struct flow_table *t, uint64_t k1, uint64_t k2)
+{
+	size_t i = hash(k1, k2) & t->mask;
+
+	while (t->slots[i] && (t->slots[i]->k1 != k1 || t->slots[i]->k2 != k2))
+		i = (i + 1) & t->mask;
+	return &t->slots[i];
+}
+
+struct flow *flow_by_key(const struct flow_table *t, uint64_t k1, uint64_t k2)
+{
+	return *slot_of(t, k1, k2);
+}
+
+static bool table_grow(struct flow_table *t)
+{
+	size_t n = (t->mask + 1) * 2;
+	struct flow **slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	free(t->slots);
+	t->slots = slots;
+	t->mask = n - 1;
+	for (size_t i = 0; i < t->n; i++)
+		*slot_of(t, t->all[i]->k1, t->all[i]->k2) = t->all[i];
+	return true;
+}
+
+static bool list_grow(struct flow_table *t)
+{
+	size_t room = t->room ? t->room * 2 : 256;
+	struct flow **all = reallocarray(t->all, room, sizeof(struct flow *));
+
+	if (!all)
+		return false;
+	t->all = all;
+	t->room = room;
+	return true;
+}
+
+static struct flow *table_add(struct flow_table *t, const struct flow_key *key)
+{
+	struct flow *f;
+
+	if (t->n >= t->max)
+		return NULL;
+	if (t->n == t->room && !list_grow(t))
+		return NULL;
+	if (t->n * 2 > t->mask && !table_grow(t))
+		return NULL;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	f->k1 = key->k1;
+	f->k2 = key->k2;
+	*slot_of(t, key->k1, key->k2) = f;
+	t->all[t->n++] = f;
+	f->id = (uint32_t)t->n;
+	return f;
+}
+
+static bool is_multicast(const struct rd_packet *p, const uint8_t *dst)
+{
+	if (p->dest_qp == 0xffffff)
+		return true;
+	if (p->net == RD_NET_IPV4)
+		return dst[0] >> 4 == 0xe;
+	return p->net != RD_NET_NONE && dst[0] == 0xff;
+}
+
+/* LIDs, where there is no other address. */
+static const uint8_t *lid(const struct rd_packet *p, unsigned int at)
+{
+	static const uint8_t none[2];
+
+	return p->kind == RD_KIND_IB && p->caplen >= 8 ? p->data + at : none;
+}
+
+static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
+	const struct rd_packet *p, const struct item *it, const uint8_t *src, const uint8_t *dst,
+	unsigned int len, uint32_t src_qp)
+{
+	struct flow *f = table_add(&a->flows, key);
+
+	if (!f)
+		return NULL;
+	memcpy(f->src, src, len);
+	memcpy(f->dst, dst, len);
+	f->back = flow_key(p->net, dst, src, 0, 0).k1;
+	f->net = p->net;
+	f->kind = p->kind;
+	f->transport = (uint8_t)rd_packet_transport(p);
+	f->dest_qp = p->dest_qp;
+	f->src_qp = src_qp;
+	f->multicast = is_multicast(p, dst);
+	f->first_ns = it->ns;
+	f->first_frame = it->frame;
+	f->pkey = p->pkey;
+	f->credits = -1;
+	f->tclass = rd_packet_tclass(p);
+	f->sport = p->kind == RD_KIND_ROCE2 ? rd_be16(p->data + p->l4) : 0;
+	f->row = (uint16_t)grid_row(&a->grid);
+	for (unsigned int i = 0; i < RECENT; i++)
+		f->recent[i] = NO_PSN;
+	pair_new_flow(a, f);
+	return f;
+}
+
+struct flow *flow_find(struct rd_analysis *a, const struct rd_packet *p, const struct item *it)
+{
+	struct flow_table *t = &a->flows;
+	uint32_t src_qp = RD_QP_UNKNOWN;
+	const uint8_t *src, *dst;
+	unsigned int len = rd_packet_addresses(p, &src, &dst);
+	struct flow_key key;
+	struct rd_deth deth;
+	struct flow *f;
+
+	if (!len) {
+		len = 2;
+		src = lid(p, 6);
+		dst = lid(p, 2);
+	}
+	if ((rd_packet_transport(p) == RD_UD || rd_packet_transport(p) == RD_RD) &&
+		rd_packet_deth(p, &deth))
+		src_qp = deth.src_qp;
+	key = flow_key(p->net, src, dst, p->dest_qp, src_qp);
+	if (t->last[0] && t->last[0]->k2 == key.k2 && t->last[0]->k1 == key.k1)
+		return t->last[0];
+	if (t->last[1] && t->last[1]->k2 == key.k2 && t->last[1]->k1 == key.k1) {
+		f = t->last[1];
+	} else {
+		f = flow_by_key(t, key.k1, key.k2);
+		if (!f)
+			f = flow_make(a, &key, p, it, src, dst, len, src_qp);
+		if (!f)
+			return NULL;
+	}
+	t->last[1] = t->last[0];
+	t->last[0] = f;
+	return f;
+}
+
+void event_add(struct rd_event *e, uint64_t n, uint64_t frame, uint64_t ns)
+{
+	if (!e->count) {
+		e->first_frame = frame;
+		e->first_ns = ns;
+	}
+	e->count += n;
+	e->last_frame = frame;
+	e->last_ns = ns;
+}
+
+struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f)
+{
+	if (f->trouble)
+		return f->trouble;
+	f->trouble = calloc(1, sizeof(*f->trouble));
+	if (!f->trouble) {
+		a->out_of_memory = true;
+		return NULL;
+	}
+	f->trouble->seen = (struct seq){.start = f->psn_first, .next = f->next};
+	f->trouble->pass = f->trouble->seen;
+	f->trouble->answers = (struct seq){.start = f->answer_next, .next = f->answer_next};
+	return f->trouble;
+}
+
+void flow_event(struct rd_analysis *a, struct flow *f, enum rd_event_kind kind, uint64_t n)
+{
+	struct trouble *t = flow_trouble(a, f);
+
+	if (t && n)
+		event_add(&t->events[kind], n, a->frame, a->ns);
+}
+
+void hist_sample(struct rd_analysis *a, struct hist **h, uint64_t ns)
+{
+	if (!*h)
+		*h = calloc(1, sizeof(**h));
+	if (*h)
+		hist_add(*h, ns);
+	else
+		a->out_of_memory = true;
+}
+
+/*
+ * A sender gives each frame an identification of its own, also when it sends a packet again; a
+ * frame that the network doubled has the same one. Senders that always write the same are no
+ * evidence.
+ */
+bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer)
+{
+	uint32_t psn = it->p->psn + (answer ? RECENT / 2 : 0);
+	uint32_t was = f->recent[psn % RECENT], before = f->recent[(psn - 1) % RECENT];
+
+	return it->ip_id <= 0xffff && it->ip_id && was == (psn << 16 | it->ip_id) &&
+	       (before & 0xffff) != it->ip_id;
+}
+
+void flow_remember(struct flow *f, const struct item *it, bool answer)
+{
+	uint32_t psn = it->p->psn + (answer ? RECENT / 2 : 0);
+
+	f->recent[psn % RECENT] = psn << 16 | it->ip_id;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The words of a report: keys of events, verbs, and what its enumerations are called. */
+#include "names.h"
+
+const struct rd_event_name rd_event_names[RD_EV_COUNT] = {
+	[RD_EV_GAP] = {"gaps", "times that the sequence of requests jumped forward"},
+	[RD_EV_LOST_BEFORE] = {"lost_before",
+		"request packets that came only when sent again: lost before the capture point"},
+	[RD_EV_LOST_BEHIND] = {"lost_behind",
+		"times that the receiver asked for a request packet that had been seen here"},
+	[RD_EV_UNSEEN] = {"unseen", "packets that were acknowledged but never captured"},
+	[RD_EV_REORDERED] = {"reordered", "request packets that came late, sent once"},
+	[RD_EV_DUPLICATED] = {"duplicated", "request packets that the network doubled"},
+	[RD_EV_RESENT] = {"resent", "request packets that the sender sent again"},
+	[RD_EV_ROUND_NAK] = {"rounds_nak", "times that it went back after a NAK"},
+	[RD_EV_ROUND_RNR] = {"rounds_rnr", "times that it went back after an RNR NAK"},
+	[RD_EV_ROUND_READ] = {"rounds_read",
+		"times that it asked again for READ or atomic responses that were missing"},
+	[RD_EV_ROUND_TIMEOUT] = {"rounds_timeout", "times that it went back without any answer"},
+	[RD_EV_SELECTIVE] = {"rounds_selective", "of the rounds: sent only some packets again"},
+	[RD_EV_AT_RECEIVER_DUPLICATE] = {"at_receiver_duplicate",
+		"requests that a receiver at the capture point counts as duplicates"},
+	[RD_EV_AT_RECEIVER_SEQUENCE] = {"at_receiver_sequence",
+		"requests that a receiver at the capture point counts as out of sequence"},
+	[RD_EV_RESTART] = {"restarts", "times that the sequence began anew: the QP was reused"},
+	[RD_EV_NAK_SEQUENCE] = {"nak_sequence", "NAKs: PSN sequence error"},
+	[RD_EV_NAK_INVALID] = {"nak_invalid_request", "NAKs: invalid request"},
+	[RD_EV_NAK_ACCESS] = {"nak_remote_access", "NAKs: remote access error"},
+	[RD_EV_NAK_OPERATIONAL] = {"nak_remote_operational", "NAKs: remote operational error"},
+	[RD_EV_NAK_OTHER] = {"nak_other", "NAKs of another kind"},
+	[RD_EV_NAK_PROGRESS] = {"nak_progress",
+		"of the sequence NAKs: acknowledged packets before the missing one as well"},
+	[RD_EV_RNR] = {"rnr", "RNR NAKs: no receive was posted"},
+	[RD_EV_ANSWER_GAP] = {"answer_gaps", "times that READ responses were missing"},
+	[RD_EV_ANSWER_RESENT] = {"answers_resent", "READ or atomic responses that came again"},
+	[RD_EV_ANSWER_DUPLICATED] = {"answers_duplicated", "answers that the network doubled"},
+	[RD_EV_ANSWER_REORDERED] = {"answers_reordered", "READ responses that came late"},
+	[RD_EV_ZERO_CREDIT] = {"zero_credit", "ACKs that allow no further SEND"},
+	[RD_EV_CE] = {"ecn_ce", "frames marked congestion experienced"},
+	[RD_EV_CNP] = {"cnp", "congestion notifications that asked this side to slow down"},
+	[RD_EV_ICRC] = {"bad_icrc", "frames with a wrong invariant CRC"},
+	[RD_EV_CUT] = {"cut", "frames captured without all of their headers"},
+	[RD_EV_MALFORMED] = {"malformed", "frames whose lengths contradict each other"},
+};
+
+#define NAME(table, i) ((i) < sizeof(table) / sizeof(*(table)) ? (table)[i] : "?")
+
+const char *rd_verb_name(enum rd_verb verb)
+{
+	static const char *const names[] = {[RD_VERB_SEND] = "SEND",
+		[RD_VERB_WRITE] = "WRITE",
+		[RD_VERB_READ] = "READ",
+		[RD_VERB_ATOMIC] = "ATOMIC",
+		[RD_VERB_FLUSH] = "FLUSH"};
+
+	return NAME(names, (unsigned int)verb);
+}
+
+const char *kind_name(unsigned int kind)
+{
+	static const char *const names[] = {[RD_KIND_OTHER] = "other",
+		[RD_KIND_ROCE1] = "RoCE v1",
+		[RD_KIND_ROCE2] = "RoCE v2",
+		[RD_KIND_IB] = "InfiniBand"};
+
+	return NAME(names, kind);
+}
+
+const char *pairing_name(unsigned int pairing)
+{
+	static const char *const names[] = {[RD_PAIR_NONE] = "none",
+		[RD_PAIR_PSN] = "psn",
+		[RD_PAIR_PORT] = "port",
+		[RD_PAIR_CM] = "cm",
+		[RD_PAIR_RESOURCE] = "resource"};
+
+	return NAME(names, pairing);
+}
+
+const char *severity_name(unsigned int severity)
+{
+	static const char *const names[] = {
+		[RD_SEV_NOTE] = "note", [RD_SEV_WARNING] = "warning", [RD_SEV_PROBLEM] = "problem"};
+
+	return NAME(names, severity);
+}
+
+const char *sureness_name(unsigned int sure)
+{
+	static const char *const names[] = {[RD_SURE_POSSIBLE] = "possible",
+		[RD_SURE_LIKELY] = "likely",
+		[RD_SURE_CERTAIN] = "certain"};
+
+	return NAME(names, sure);
+}
+
+const char *ending_name(unsigned int ending)
+{
+	static const char *const names[] = {[RD_END_OPEN] = "open",
+		[RD_END_CLOSED] = "closed",
+		[RD_END_RETRY] = "retry_exceeded",
+		[RD_END_RNR] = "rnr_retry_exceeded",
+		[RD_END_REMOTE_ERROR] = "remote_error"};
+
+	return NAME(names, ending);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the enumerations of a report are called, in JSON and in text. */
+#ifndef RDMADUMP_ANALYSIS_NAMES_H
+#define RDMADUMP_ANALYSIS_NAMES_H
+
+#include <rdmadump/analysis.h>
+
+/* Each takes a value of the enumeration in its name; "?" for others. */
+const char *kind_name(unsigned int kind);
+const char *pairing_name(unsigned int pairing);
+const char *severity_name(unsigned int severity);
+const char *sureness_name(unsigned int sure);
+const char *ending_name(unsigned int ending);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Who talks with whom. An answer names only the QP that it goes to. Known from elsewhere (CM,
+ * resources of the device), or found: by the UDP source port, which drivers make from both QP
+ * numbers (rdma_get_udp_sport() in the kernel's ib_verbs.h), or by PSNs that only one requester
+ * waits for.
+ */
+#include "state.h"
+#include <stdlib.h>
+
+#define PSN_SLOTS   65536
+#define PORT_TRIES  64 /* flows that a new one is compared with */
+#define LINKS_FIRST 256
+
+struct psn_slot {
+	uint64_t k1;
+	struct flow *flow;
+	uint32_t psn;
+	bool ambiguous;
+};
+
+static struct psn_slot *slot_for(struct rd_analysis *a, uint64_t k1, uint32_t psn)
+{
+	uint64_t h = (k1 ^ psn * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
+
+	if (!a->psns)
+		a->psns = calloc(PSN_SLOTS, sizeof(*a->psns));
+	return a->psns ? &a->psns[h >> 48] : NULL;
+}
+
+static void pair(struct flow *f, struct flow *g, enum rd_pairing how)
+{
+	f->peer = g;
+	g->peer = f;
+	f->pairing = g->pairing = (uint8_t)how;
+	if (!f->mtu)
+		f->mtu = g->mtu;
+	if (!g->mtu)
+		g->mtu = f->mtu;
+}
+
+void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn)
+{
+	struct psn_slot *s = slot_for(a, f->k1, psn);
+
+	if (!s)
+		return;
+	if (s->flow && s->k1 == f->k1 && s->psn == psn && s->flow != f && !s->flow->peer)
+		s->ambiguous = true;
+	else
+		*s = (struct psn_slot){.k1 = f->k1, .flow = f, .psn = psn};
+}
+
+static bool may_pair(const struct flow *f, const struct flow *g)
+{
+	return f != g && !g->peer && f->net == g->net && f->kind == g->kind;
+}
+
+void pair_answer(struct rd_analysis *a, struct flow *f, uint32_t psn)
+{
+	struct psn_slot *s = slot_for(a, f->back, psn);
+
+	if (s && s->flow && s->k1 == f->back && s->psn == psn && !s->ambiguous &&
+		may_pair(f, s->flow))
+		pair(f, s->flow, RD_PAIR_PSN);
+}
+
+/* The source port that both ends of a connection use. */
+static uint16_t port_of(uint32_t qp, uint32_t other)
+{
+	uint64_t v = (uint64_t)qp * other;
+	uint32_t label;
+
+	v ^= v >> 20;
+	v ^= v >> 40;
+	label = (uint32_t)(v & 0xfffff);
+	return (uint16_t)(((label & 0x3fff) ^ (label & 0xfc000) >> 14) | 0xc000);
+}
+
+static void pair_by_port(struct rd_analysis *a, struct flow *f)
+{
+	size_t n = a->flows.n - 1;
+
+	for (unsigned int i = 0; i < PORT_TRIES && n; i++) {
+		struct flow *g = a->flows.all[--n];
+
+		if (g->sport == f->sport && g->k1 == f->back && may_pair(f, g) &&
+			port_of(f->dest_qp, g->dest_qp) == f->sport) {
+			pair(f, g, RD_PAIR_PORT);
+			return;
+		}
+	}
+}
+
+static size_t link_slot(const struct rd_analysis *a, uint64_t k1, uint64_t k2)
+{
+	size_t i =
+		(size_t)((k1 ^ k2 * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9) >>
+			 32) &
+		a->links_mask;
+
+	while (a->links[i].how && (a->links[i].k1 != k1 || a->links[i].k2 != k2))
+		i = (i + 1) & a->links_mask;
+	return i;
+}
+
+static bool links_grow(struct rd_analysis *a)
+{
+	size_t room = a->links ? (a->links_mask + 1) * 2 : LINKS_FIRST;
+	struct link_pair *old = a->links;
+	size_t n = old ? a->links_mask + 1 : 0;
+
+	a->links = calloc(room, sizeof(*a->links));
+	if (!a->links) {
+		a->links = old;
+		return false;
+	}
+	a->links_mask = room - 1;
+	for (size_t i = 0; i < n; i++)
+		if (old[i].how)
+			a->links[link_slot(a, old[i].k1, old[i].k2)] = old[i];
+	free(old);
+	return true;
+}
+
+/* What a link says of a flow that is there already. */
+static void link_apply(struct rd_analysis *a, const struct link_pair *l)
+{
+	struct flow *f = flow_by_key(&a->flows, l->k1, l->k2);
+	struct flow *g = flow_by_key(&a->flows, l->p1, l->p2);
+
+	if (!f || !g || f == g || f->peer == g)
+		return;
+	if (f->peer)
+		f->peer->peer = NULL;
+	if (g->peer)
+		g->peer->peer = NULL;
+	pair(f, g, (enum rd_pairing)l->how);
+}
+
+void pair_link(struct rd_analysis *a, const struct link_pair *link)
+{
+	size_t i;
+
+	if ((!a->links || a->n_links * 2 > a->links_mask) &&
+		(a->n_links >= a->config.max_qps * 2 || !links_grow(a)))
+		return;
+	i = link_slot(a, link->k1, link->k2);
+	a->n_links += !a->links[i].how;
+	a->links[i] = *link;
+	link_apply(a, link);
+}
+
+void pair_new_flow(struct rd_analysis *a, struct flow *f)
+{
+	if (a->links) {
+		const struct link_pair *l = &a->links[link_slot(a, f->k1, f->k2)];
+
+		if (l->how) {
+			f->cm_made = l->how == RD_PAIR_CM;
+			if (l->psn <= 0xffffff)
+				request_expect(f, l->psn);
+			link_apply(a, l);
+		}
+	}
+	if (!f->peer && f->sport && (f->transport == RD_RC || f->transport == RD_XRC))
+		pair_by_port(a, f);
+}

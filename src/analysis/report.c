@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* From flows to the report: two flows become a conversation, answers go to the side that asked. */
+#include "report.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#define GIVEN_UP_NS UINT64_C(20000000) /* silence at the end that shows that nobody tries again */
+
+void address_text(char out[RD_ADDRESS_LEN], unsigned int net, const uint8_t *address)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (net == RD_NET_IPV4)
+		inet_ntop(AF_INET, address, out, RD_ADDRESS_LEN);
+	else if (net == RD_NET_NONE)
+		snprintf(out, RD_ADDRESS_LEN, "LID %u", rd_be16(address));
+	else if (net == RD_NET_GRH && !memcmp(address, mapped, sizeof(mapped)))
+		inet_ntop(AF_INET, address + 12, out, RD_ADDRESS_LEN);
+	else
+		inet_ntop(AF_INET6, address, out, RD_ADDRESS_LEN);
+}
+
+/* --- one side ----------------------------------------------------------------------------------
+ */
+
+static bool is_answer_event(unsigned int kind)
+{
+	return kind >= RD_EV_NAK_SEQUENCE && kind <= RD_EV_ZERO_CREDIT;
+}
+
+static void fill_events(struct rd_side *s, const struct flow *own, const struct flow *other)
+{
+	for (unsigned int i = 0; i < RD_EV_COUNT; i++) {
+		const struct flow *f = is_answer_event(i) || i == RD_EV_CNP ? other : own;
+
+		if (f && f->trouble)
+			s->events[i] = f->trouble->events[i];
+	}
+}
+
+static void fill_requests(struct rd_side *s, const struct flow *f)
+{
+	s->requests = f->requests;
+	s->goodput_bytes = f->goodput;
+	memcpy(s->verbs, f->verbs, sizeof(s->verbs));
+	s->ack = hist_result(f->ack);
+	s->read = hist_result(f->read);
+	s->atomic = hist_result(f->atomic);
+	s->message = hist_result(f->message);
+	s->psn_first = f->psn_first;
+	s->psn_last = psn_add(f->next, 0xffffff);
+	s->mtu = f->mtu;
+	s->timeout_ns = f->timeout_ns;
+	s->longest_stall_ns = f->stall_ns;
+	s->stall_frame = f->stall_frame;
+	s->attempts = f->attempts;
+	s->qkey = f->qkey;
+}
+
+/* How the side's requests ended, if they did. */
+static void fill_ending(struct rd_side *s, const struct flow *f, uint64_t end)
+{
+	uint64_t quiet = end - f->last_ns, wait = GIVEN_UP_NS;
+
+	if (f->timeout_ns * 4 > wait)
+		wait = f->timeout_ns * 4;
+	if (s->rnr_timer_us * UINT64_C(4000) > wait)
+		wait = s->rnr_timer_us * UINT64_C(4000);
+	s->end_frame = f->last_frame;
+	s->end_ns = f->last_ns;
+	if (f->end_nak) {
+		s->ending = RD_END_REMOTE_ERROR;
+		s->end_frame = f->end_frame;
+		s->end_ns = f->end_ns;
+	} else if (f->rnr_frame && quiet > wait) {
+		s->ending = RD_END_RNR;
+		s->end_frame = f->rnr_frame;
+	} else if (f->in_round && f->open_since_ns && f->attempts && f->una != f->next &&
+		   quiet > wait) {
+		s->ending = RD_END_RETRY;
+	} else {
+		s->ending = f->cm_ended ? RD_END_CLOSED : RD_END_OPEN;
+		s->end_frame = 0;
+		s->end_ns = 0;
+	}
+}
+
+static void fill_side(
+	struct rd_side *s, const struct flow *own, const struct flow *other, uint64_t end)
+{
+	s->credits = -1;
+	fill_events(s, own, other);
+	if (other) {
+		s->acks = other->acks;
+		s->read_responses = other->responses;
+		s->rnr_timer_us = other->rnr_timer_us;
+		s->credits = other->credits;
+	}
+	if (own) {
+		s->seen = true;
+		s->frames = own->frames;
+		s->wire_bytes = own->wire_bytes;
+		s->payload_bytes = own->payload;
+		s->first_ns = own->first_ns;
+		s->last_ns = own->last_ns;
+		s->first_frame = own->first_frame;
+		s->last_frame = own->last_frame;
+		s->pkey = own->pkey;
+		s->dscp = own->tclass >> 2;
+		fill_requests(s, own);
+		if (own->transport == RD_RC || own->transport == RD_XRC)
+			fill_ending(s, own, end);
+	}
+	if (other)
+		s->goodput_bytes += other->answer_goodput;
+}
+
+/* --- conversations ------------------------------------------------------------------------------
+ */
+
+static bool fill_series(
+	struct rd_series *s, const struct grid *g, const struct flow *f, const struct flow *other)
+{
+	const struct rd_point *rows[2] = {f && f->row ? g->rows[f->row] : NULL,
+		other && other->row ? g->rows[other->row] : NULL};
+
+	if (!rows[0] && !rows[1])
+		return true;
+	if (!points_init(s, g))
+		return false;
+	for (unsigned int r = 0; r < 2; r++)
+		if (rows[r])
+			points_add(s, rows[r]);
+	return true;
+}
+
+/*
+ * Side a is the one that asks (more). A flow whose other direction is not known shows requests of
+ * its sender, or answers to its receiver.
+ */
+static bool fill_conversation(
+	struct rd_analysis *a, struct rd_conversation *c, struct flow *f, struct flow *g)
+{
+	struct rd_endpoint from = {.qp = RD_QP_UNKNOWN}, to = {.qp = f->dest_qp};
+	struct flow *asks = f, *answers = g;
+
+	address_text(from.address, f->net, f->src);
+	address_text(to.address, f->net, f->dst);
+	from.qp = g ? g->dest_qp : f->src_qp;
+	c->id = f->id;
+	c->transport = (enum rd_transport)f->transport;
+	c->kind = (enum rd_kind)f->kind;
+	c->pairing = g ? (enum rd_pairing)f->pairing : RD_PAIR_NONE;
+	c->multicast = f->multicast;
+	c->cm = f->cm_made || f->cm_ended || (g && (g->cm_made || g->cm_ended));
+	c->a = from;
+	c->b = to;
+	if (g ? g->requests > f->requests : !f->asks && f->answers) {
+		asks = g;
+		answers = f;
+		c->a = to;
+		c->b = from;
+	}
+	fill_side(&c->side[0], asks, answers, a->totals.last_ns);
+	fill_side(&c->side[1], answers, asks, a->totals.last_ns);
+	return fill_series(&c->series, &a->grid, f, g);
+}
+
+static struct flow *datagram_peer(struct rd_analysis *a, const struct flow *f)
+{
+	struct flow_key key;
+
+	if (f->src_qp == RD_QP_UNKNOWN || f->multicast)
+		return NULL;
+	key = flow_key(f->net, f->dst, f->src, f->src_qp, f->dest_qp);
+	return flow_by_key(&a->flows, key.k1, key.k2);
+}
+
+static int busier(const void *x, const void *y)
+{
+	const struct rd_conversation *a = x, *b = y;
+	uint64_t m = a->side[0].wire_bytes + a->side[1].wire_bytes,
+		 n = b->side[0].wire_bytes + b->side[1].wire_bytes;
+
+	if (m != n)
+		return m < n ? 1 : -1;
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static bool is_wanted(const struct rd_analysis *a, const struct flow *f)
+{
+	const struct flow *g = f->peer;
+
+	return a->config.qp == RD_QP_UNKNOWN || f->dest_qp == a->config.qp ||
+	       f->src_qp == a->config.qp || (g && g->dest_qp == a->config.qp);
+}
+
+static int fill_conversations(struct rd_analysis *a, struct rd_report *r)
+{
+	r->conversations = calloc(a->flows.n + 1, sizeof(*r->conversations));
+	if (!r->conversations)
+		return -1;
+	for (size_t i = 0; i < a->flows.n; i++) {
+		struct flow *f = a->flows.all[i];
+		struct flow *g = f->peer ? f->peer : datagram_peer(a, f);
+
+		request_settle(a, f);
+		if ((g && g->id < f->id) || !is_wanted(a, f))
+			continue;
+		if (!fill_conversation(a, &r->conversations[r->n_conversations++], f, g))
+			return -1;
+	}
+	qsort(r->conversations, r->n_conversations, sizeof(*r->conversations), busier);
+	r->n_shown = r->n_conversations;
+	return 0;
+}
+
+static char *copy(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+static int fill_files(const struct rd_analysis *a, struct rd_report *r)
+{
+	r->files = calloc(a->n_files + 1, sizeof(*r->files));
+	if (!r->files)
+		return -1;
+	r->n_files = a->n_files;
+	for (size_t i = 0; i < a->n_files; i++) {
+		r->files[i] = a->files[i];
+		r->files[i].name = copy(a->files[i].name);
+		r->files[i].damage = copy(a->files[i].damage);
+		if (!r->files[i].name)
+			return -1;
+	}
+	r->application = copy(a->application);
+	r->hardware = copy(a->hardware);
+	r->os = copy(a->os);
+	return 0;
+}
+
+static void fill_totals(const struct rd_analysis *a, struct rd_report *r)
+{
+	struct rd_totals *t = &r->totals;
+
+	*t = a->totals;
+	t->qps = a->flows.n;
+	t->icrc_trusted = t->icrc_good > t->icrc_bad;
+	for (size_t i = 0; i < a->flows.n; i++) {
+		t->payload_bytes += a->flows.all[i]->payload;
+		t->goodput_bytes += a->flows.all[i]->goodput + a->flows.all[i]->answer_goodput;
+	}
+}
+
+static int fill_sum(const struct rd_analysis *a, struct rd_report *r)
+{
+	if (!a->totals.frames)
+		return 0;
+	if (!points_init(&r->series, &a->grid))
+		return -1;
+	for (unsigned int i = 0; i < a->grid.n_rows; i++)
+		points_add(&r->series, a->grid.rows[i]);
+	return 0;
+}
+
+int rd_analysis_report(struct rd_analysis *a, struct rd_report **out, struct rd_error *err)
+{
+	struct rd_report *r = calloc(1, sizeof(*r));
+
+	if (!r || fill_conversations(a, r) < 0 || fill_files(a, r) < 0 || fill_sum(a, r) < 0)
+		goto fail;
+	fill_totals(a, r);
+	if (findings_make(a, r) < 0)
+		goto fail;
+	*out = r;
+	return 0;
+fail:
+	rd_report_free(r);
+	return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot make the report");
+}
+
+void rd_report_free(struct rd_report *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n_files; i++) {
+		free(r->files[i].name);
+		free(r->files[i].damage);
+	}
+	for (size_t i = 0; i < r->n_conversations; i++)
+		free(r->conversations[i].series.points);
+	for (size_t i = 0; i < r->n_findings; i++) {
+		free(r->findings[i].where);
+		free(r->findings[i].title);
+		free(r->findings[i].detail);
+		free(r->findings[i].filter);
+	}
+	for (size_t i = 0; i < r->n_checks; i++) {
+		free(r->checks[i].device);
+		free(r->checks[i].counter);
+		free(r->checks[i].meaning);
+		free(r->checks[i].why);
+	}
+	free(r->files);
+	free(r->conversations);
+	free(r->findings);
+	free(r->checks);
+	free(r->series.points);
+	free(r->application);
+	free(r->hardware);
+	free(r->os);
+	free(r);
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Requests, packet by packet: what is new, what was sent again and why, what a receiver makes of
+ * it. IBTA volume 1: 9.7.2 (PSNs), 9.7.3 (requests), 9.7.5.1 (responder), 9.9.2 (requester).
+ */
+#include "state.h"
+
+#define FAR	  (1 << 20) /* packets: no window is that large; the sequence began anew */
+#define FAR_IDLE  1024	    /* the same where everything before was acknowledged */
+#define RETRY_MTU 5
+
+static const uint32_t mtus[RETRY_MTU] = {256, 512, 1024, 2048, 4096};
+
+static uint32_t packets(uint32_t length, uint32_t mtu)
+{
+	return length ? (length - 1) / mtu + 1 : 1;
+}
+
+static enum rd_verb verb_of(const struct rd_opcode *op)
+{
+	if (op->bits & RD_OP_WRITE)
+		return RD_VERB_WRITE;
+	if (op->bits & RD_OP_READ)
+		return RD_VERB_READ;
+	if (op->bits & RD_OP_ATOMIC)
+		return RD_VERB_ATOMIC;
+	return op->bits & RD_OP_FLUSH ? RD_VERB_FLUSH : RD_VERB_SEND;
+}
+
+/* --- messages ----------------------------------------------------------------------------- */
+
+static void message_done(struct flow *f, enum rd_verb verb, uint32_t bytes)
+{
+	struct rd_verb_use *v = &f->verbs[verb];
+
+	if (!v->messages++ || bytes < v->smallest)
+		v->smallest = bytes;
+	if (bytes > v->largest)
+		v->largest = bytes;
+	v->bytes += bytes;
+}
+
+/* A packet that was not there before. */
+static inline void message_take(struct flow *f, const struct item *it)
+{
+	const struct rd_packet *p = it->p;
+	enum rd_verb verb = verb_of(p->op);
+	struct rd_reth reth;
+
+	f->verbs[verb].packets++;
+	if (p->op->bits & RD_OP_FIRST) {
+		f->message_bytes = 0;
+		f->message_ns = it->ns;
+	}
+	f->message_bytes += p->payload_len;
+	f->goodput += p->payload_len;
+	if (!(p->op->bits & RD_OP_LAST)) {
+		if (p->payload_len > f->mtu)
+			f->mtu = p->payload_len;
+		return;
+	}
+	if (verb == RD_VERB_READ && rd_packet_reth(p, &reth))
+		f->message_bytes = reth.length;
+	else if (verb == RD_VERB_ATOMIC)
+		f->message_bytes = 8;
+	message_done(f, verb, f->message_bytes);
+}
+
+/* --- what a receiver makes of it ---------------------------------------------------------- */
+
+static void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn)
+{
+	if (psn_diff(psn, f->expected) < 0) {
+		flow_event(a, f, RD_EV_AT_RECEIVER_DUPLICATE, 1);
+		return;
+	}
+	if (f->nak_sent) /* one NAK until the missing packet comes */
+		return;
+	f->nak_sent = true;
+	f->model_naked = true;
+	f->model_nak = f->expected;
+	flow_event(a, f, RD_EV_AT_RECEIVER_SEQUENCE, 1);
+}
+
+static inline void receiver_takes(
+	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t span)
+{
+	if (psn != f->expected) {
+		receiver_refuses(a, f, psn);
+		return;
+	}
+	f->expected = psn_add(psn, span);
+	f->nak_sent = false;
+}
+
+/* --- READ: as many PSNs as responses ------------------------------------------------------- */
+
+/* PSNs of a request; a READ whose span cannot be known yet counts as one. */
+static uint32_t request_span(struct flow *f, const struct rd_packet *p)
+{
+	struct rd_reth reth;
+
+	f->read_open = false;
+	if (!(p->op->bits & RD_OP_READ) || !rd_packet_reth(p, &reth))
+		return 1;
+	if (!f->mtu && f->peer)
+		f->mtu = f->peer->mtu;
+	if (f->mtu)
+		return packets(reth.length, f->mtu);
+	if (reth.length > mtus[0]) {
+		f->read_open = true;
+		f->read_psn = p->psn;
+		f->read_length = reth.length;
+	}
+	return 1;
+}
+
+/* The READ that was last asked for ends in front of `next`. */
+static void read_ends(struct flow *f, uint32_t next)
+{
+	uint32_t provisional = psn_add(f->read_psn, 1);
+
+	if (f->next == provisional)
+		f->next = next;
+	if (f->at == provisional)
+		f->at = next;
+	if (f->expected == provisional)
+		f->expected = next;
+	f->read_open = false;
+}
+
+void request_learn_mtu(struct rd_analysis *a, struct flow *f, uint32_t mtu)
+{
+	(void)a;
+	if (mtu > f->mtu)
+		f->mtu = mtu;
+	if (f->read_open)
+		read_ends(f, psn_add(f->read_psn, packets(f->read_length, f->mtu)));
+}
+
+/* What follows a READ tells how many PSNs it had. */
+static void read_followed(struct flow *f, uint32_t psn)
+{
+	int32_t span = psn_diff(psn, f->read_psn);
+
+	for (unsigned int i = 0; i < RETRY_MTU; i++)
+		if (span > 0 && packets(f->read_length, mtus[i]) == (uint32_t)span) {
+			f->mtu = mtus[i];
+			read_ends(f, psn);
+			return;
+		}
+	f->read_open = false;
+}
+
+/* --- rounds: times that the sender goes back ----------------------------------------------- */
+
+void request_settle(struct rd_analysis *a, struct flow *f)
+{
+	struct trouble *t = flow_trouble(a, f);
+
+	if (f->pending_n && t)
+		event_add(
+			&t->events[RD_EV_REORDERED], f->pending_n, f->pending_frame, f->pending_ns);
+	f->pending_n = 0;
+	f->slow = f->in_round;
+}
+
+static enum rd_event_kind round_cause(struct flow *f)
+{
+	if (f->rnr_frame)
+		return RD_EV_ROUND_RNR;
+	if (f->nak_frame)
+		return RD_EV_ROUND_NAK;
+	return f->gap_frame ? RD_EV_ROUND_READ : RD_EV_ROUND_TIMEOUT;
+}
+
+/* The sender goes back to psn; it goes on behind span. */
+static void round_begin(
+	struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
+{
+	enum rd_event_kind cause = round_cause(f);
+	uint64_t last = f->request_ns > f->answer_ns ? f->request_ns : f->answer_ns;
+
+	flow_event(a, f, cause, 1);
+	if (cause == RD_EV_ROUND_TIMEOUT && a->ns > last &&
+		(!f->timeout_ns || a->ns - last < f->timeout_ns))
+		f->timeout_ns = a->ns - last;
+	f->attempts = f->attempts && f->round_psn == psn ? f->attempts + 1 : 1;
+	f->rnr_frame = f->nak_frame = f->gap_frame = 0;
+	f->round_psn = psn;
+	f->round_frame = a->frame;
+	f->round_ns = a->ns;
+	f->in_round = f->slow = true;
+	f->waiting_n = 0; /* an answer could be one to either */
+	t->pass = (struct seq){.start = psn};
+	f->at = psn_add(psn, span);
+}
+
+static void round_end(struct rd_analysis *a, struct flow *f)
+{
+	if (f->in_round && f->at != f->next)
+		flow_event(a, f, RD_EV_SELECTIVE, 1);
+	f->in_round = false;
+}
+
+/*
+ * A packet of a round: in its order, behind a gap, late, or in front of its first one (which had
+ * overtaken it: a sender never goes back to before what it went back to last). What the round has
+ * had already begins the next one.
+ */
+static void round_take(
+	struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
+{
+	int32_t ahead = psn_diff(psn, f->at);
+	int32_t front = psn_diff(t->pass.start, psn);
+
+	if (ahead >= 0) {
+		seq_add_hole(&t->pass, f->at, (uint32_t)ahead, a->ns);
+		f->at = psn_add(psn, span);
+	} else if (front > 0) {
+		t->pass.start = psn;
+		if ((uint32_t)front > span)
+			seq_add_hole(&t->pass, psn_add(psn, span), (uint32_t)front - span, a->ns);
+	} else if (!seq_fill(&t->pass, psn, span, NULL)) {
+		round_begin(a, f, t, psn, span);
+	}
+}
+
+/* An old packet while no round is on: it begins one, or was only late. */
+static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn,
+	uint32_t span, uint32_t missing)
+{
+	bool follows = f->pending_n && psn == psn_add(f->pending_psn, f->pending_n);
+
+	if (missing && f->nak_frame && f->nak_psn == psn) {
+		request_settle(a, f);
+		round_begin(a, f, t, psn, span);
+		flow_event(a, f, RD_EV_LOST_BEFORE, missing);
+	} else if (missing) {
+		if (!follows) {
+			request_settle(a, f);
+			f->pending_psn = psn;
+			f->pending_frame = a->frame;
+			f->pending_ns = a->ns;
+		}
+		f->pending_n += missing;
+		f->slow = true;
+		return;
+	} else if (follows) {
+		flow_event(a, f, RD_EV_LOST_BEFORE, f->pending_n);
+		flow_event(a, f, RD_EV_RESENT, f->pending_n);
+		round_begin(a, f, t, f->pending_psn, f->pending_n + span);
+		f->pending_n = 0;
+	} else {
+		request_settle(a, f);
+		round_begin(a, f, t, psn, span);
+	}
+	flow_event(a, f, RD_EV_RESENT, 1);
+}
+
+/* --- the sequence -------------------------------------------------------------------------- */
+
+static void sequence_start(struct flow *f, uint32_t psn)
+{
+	f->started = true;
+	f->psn_first = f->next = f->at = f->expected = f->una = psn;
+	f->nak_sent = f->model_naked = f->in_round = f->slow = f->acked = false;
+	f->pending_n = f->waiting_n = 0;
+	f->rnr_frame = f->nak_frame = f->gap_frame = 0;
+	f->attempts = 0;
+	f->open_since_ns = 0;
+	if (f->trouble) {
+		f->trouble->seen = (struct seq){.start = psn};
+		f->trouble->pass = (struct seq){.start = psn};
+	}
+}
+
+void request_expect(struct flow *f, uint32_t psn)
+{
+	sequence_start(f, psn);
+}
+
+/* Whether a PSN is so far off that it belongs to another connection of the same QP number. */
+static bool begins_anew(const struct flow *f, const struct rd_packet *p, int32_t d)
+{
+	bool idle = f->acked && f->una == f->next && p->op->bits & RD_OP_FIRST;
+	int32_t far = d < 0 ? -d : d;
+
+	return far > FAR || (idle && far > FAR_IDLE);
+}
+
+/* Everything that is not the next packet of an untroubled sequence; true: it is new data. */
+static bool sequence_odd(
+	struct rd_analysis *a, struct flow *f, const struct item *it, uint32_t span)
+{
+	struct trouble *t = flow_trouble(a, f);
+	uint32_t psn = it->p->psn, missing;
+	int32_t d = psn_diff(psn, f->next);
+
+	if (!t)
+		return false;
+	if (begins_anew(f, it->p, d)) {
+		flow_event(a, f, RD_EV_RESTART, 1);
+		sequence_start(f, psn);
+		d = 0;
+	}
+	if (d >= 0) {
+		request_settle(a, f);
+		round_end(a, f);
+		f->slow = false;
+		if (d > 0) {
+			flow_event(a, f, RD_EV_GAP, 1);
+			seq_add_hole(&t->seen, f->next, (uint32_t)d, it->ns);
+		}
+		f->next = f->at = psn_add(psn, span);
+		return true;
+	}
+	missing = seq_fill(&t->seen, psn, span, NULL);
+	if (!missing && flow_is_doubled(f, it, false)) {
+		flow_event(a, f, RD_EV_DUPLICATED, 1);
+		return false;
+	}
+	if (!f->in_round) {
+		old_take(a, f, t, psn, span, missing);
+		return missing > 0;
+	}
+	round_take(a, f, t, psn, span);
+	flow_event(a, f, RD_EV_RESENT, 1);
+	if (missing)
+		flow_event(a, f, RD_EV_LOST_BEFORE, missing);
+	return missing > 0;
+}
+
+/* --- answers to come ------------------------------------------------------------------------ */
+
+static inline void wait_for_answer(struct flow *f, const struct item *it, uint32_t span)
+{
+	struct waiting *w;
+
+	if (!f->open_since_ns)
+		f->open_since_ns = it->ns;
+	if (f->waiting_n == WAITING || f->in_round)
+		return;
+	w = &f->waiting[(f->waiting_at + f->waiting_n++) % WAITING];
+	*w = (struct waiting){.first_ns = f->message_ns,
+		.last_ns = it->ns,
+		.psn = it->p->psn,
+		.span = span,
+		.verb = (uint8_t)verb_of(it->p->op)};
+}
+
+void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	const struct rd_packet *p = it->p;
+	bool read_open = f->read_open, fresh = true;
+	uint32_t psn = p->psn, span;
+
+	f->requests++;
+	if (!f->started)
+		sequence_start(f, psn);
+	f->asks = true;
+	if (read_open && psn != f->read_psn)
+		read_followed(f, psn);
+	span = request_span(f, p);
+	if (psn == f->next && psn == f->at && !f->slow)
+		f->next = f->at = psn_add(psn, span);
+	else
+		fresh = sequence_odd(a, f, it, span);
+	receiver_takes(a, f, psn, span);
+	if (fresh) {
+		message_take(f, it);
+		f->progress_ns = it->ns;
+	} else {
+		grid_point(&a->grid, f->row, it->ns)->resent++;
+	}
+	if (p->bth_bits & RD_BTH_ACKREQ || p->op->bits & (RD_OP_READ | RD_OP_ATOMIC)) {
+		if (fresh)
+			wait_for_answer(f, it, span);
+		if (!f->peer)
+			pair_request(a, f, psn);
+	}
+	f->request_ns = it->ns;
+	flow_remember(f, it, false);
+}
+
+/* UC: nothing is sent again, so that a gap is a loss. */
+void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	uint32_t psn = it->p->psn;
+	struct trouble *t;
+	int32_t d;
+
+	f->requests++;
+	f->asks = true;
+	if (!f->started)
+		sequence_start(f, psn);
+	d = psn_diff(psn, f->next);
+	if (d) {
+		t = flow_trouble(a, f);
+		if (!t)
+			return;
+		if (begins_anew(f, it->p, d)) {
+			flow_event(a, f, RD_EV_RESTART, 1);
+			sequence_start(f, psn);
+		} else if (d > 0) {
+			flow_event(a, f, RD_EV_GAP, 1);
+			flow_event(a, f, RD_EV_UNSEEN, (uint64_t)d);
+			seq_add_hole(&t->seen, f->next, (uint32_t)d, it->ns);
+		} else if (seq_fill(&t->seen, psn, 1, NULL)) {
+			flow_event(a, f, RD_EV_REORDERED, 1);
+			t->events[RD_EV_UNSEEN].count--;
+		} else {
+			flow_event(a, f, RD_EV_DUPLICATED, 1);
+			return;
+		}
+	}
+	if (psn_diff(psn, f->next) >= 0)
+		f->next = f->at = psn_add(psn, 1);
+	message_take(f, it);
+	flow_remember(f, it, false);
+}
+
+/* UD: one source QP may send to many, so that its PSNs tell nothing here. */
+void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	struct rd_deth deth;
+
+	f->requests++;
+	f->asks = true;
+	if (rd_packet_deth(it->p, &deth))
+		f->qkey = deth.qkey;
+	if (flow_is_doubled(f, it, false)) {
+		flow_event(a, f, RD_EV_DUPLICATED, 1);
+		return;
+	}
+	if (!f->started)
+		sequence_start(f, it->p->psn);
+	f->next = f->at = psn_add(it->p->psn, 1);
+	message_take(f, it);
+	flow_remember(f, it, false);
+}

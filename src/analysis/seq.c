@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Which packets of a sequence are missing: a few ranges, the oldest ones are forgotten first. */
+#include "state.h"
+
+static void hole_remove(struct seq *s, unsigned int i)
+{
+	s->n_holes--;
+	memmove(&s->holes[i], &s->holes[i + 1], (s->n_holes - i) * sizeof(s->holes[0]));
+}
+
+void seq_add_hole(struct seq *s, uint32_t psn, uint32_t n, uint64_t ns)
+{
+	if (!n)
+		return;
+	if (s->n_holes == HOLES)
+		hole_remove(s, 0);
+	s->holes[s->n_holes++] = (struct hole){psn, n, ns};
+}
+
+bool seq_is_hole(const struct seq *s, uint32_t psn)
+{
+	for (unsigned int i = 0; i < s->n_holes; i++)
+		if (((psn - s->holes[i].psn) & 0xffffff) < s->holes[i].n)
+			return true;
+	return false;
+}
+
+/* Takes [psn, psn + n) out of hole i; true if it is gone then. */
+static bool hole_cut(struct seq *s, unsigned int i, uint32_t psn, uint32_t n, uint32_t *taken)
+{
+	struct hole *h = &s->holes[i];
+	int32_t front = psn_diff(psn, h->psn);
+	int32_t back = psn_diff(psn_add(h->psn, h->n), psn_add(psn, n));
+
+	if (front >= (int32_t)h->n || back >= (int32_t)h->n)
+		return false;
+	if (front < 0)
+		front = 0;
+	if (back < 0)
+		back = 0;
+	*taken += h->n - (uint32_t)front - (uint32_t)back;
+	if (!front && !back) {
+		hole_remove(s, i);
+		return true;
+	}
+	h->n = (uint32_t)(front ? front : back);
+	if (!front)
+		h->psn = psn_add(psn, n);
+	if (front && back) {
+		struct hole rest = {psn_add(psn, n), (uint32_t)back, h->ns};
+
+		seq_add_hole(s, rest.psn, rest.n, rest.ns);
+	}
+	return false;
+}
+
+uint32_t seq_fill(struct seq *s, uint32_t psn, uint32_t n, uint64_t *ns)
+{
+	uint32_t taken = 0;
+
+	for (unsigned int i = 0; i < s->n_holes;) {
+		uint32_t before = taken;
+		uint64_t since = s->holes[i].ns;
+		bool gone = hole_cut(s, i, psn, n, &taken);
+
+		if (taken != before && ns)
+			*ns = since;
+		if (!gone)
+			i++;
+	}
+	return taken;
+}
+
+uint32_t seq_close(struct seq *s, uint32_t psn)
+{
+	uint32_t n = 0;
+
+	for (unsigned int i = 0; i < s->n_holes;) {
+		struct hole *h = &s->holes[i];
+		int32_t d = psn_diff(psn, h->psn);
+
+		if (d <= 0) {
+			i++;
+		} else if ((uint32_t)d >= h->n) {
+			n += h->n;
+			hole_remove(s, i);
+		} else {
+			n += (uint32_t)d;
+			h->psn = psn;
+			h->n -= (uint32_t)d;
+			i++;
+		}
+	}
+	return n;
+}

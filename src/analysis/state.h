@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the analysis remembers while frames go by. A flow is all frames from one address to one QP:
+ * requests of the sender, and its answers to requests of that QP. Two flows make a conversation.
+ */
+#ifndef RDMADUMP_ANALYSIS_STATE_H
+#define RDMADUMP_ANALYSIS_STATE_H
+
+#include <rdmadump/analysis.h>
+#include <string.h>
+
+/* PSNs count modulo 2^24: the way from b to a, -2^23 to 2^23 - 1. */
+static inline int32_t psn_diff(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+static inline uint32_t psn_add(uint32_t psn, uint32_t n)
+{
+	return (psn + n) & 0xffffff;
+}
+
+/* --- sequences with holes (seq.c) --------------------------------------------------------- */
+
+#define HOLES 8
+
+struct hole {
+	uint32_t psn, n;
+	uint64_t ns;
+};
+
+/* PSNs from `start` (inclusive) to `next` (exclusive) but for the holes; oldest hole first. */
+struct seq {
+	uint32_t start, next;
+	unsigned int n_holes;
+	struct hole holes[HOLES];
+};
+
+/* [psn, psn + n) is missing; the oldest hole is forgotten if there are too many. */
+void seq_add_hole(struct seq *s, uint32_t psn, uint32_t n, uint64_t ns);
+/* Takes [psn, psn + n) out of the holes; returns how many of them were missing. *ns: since when. */
+uint32_t seq_fill(struct seq *s, uint32_t psn, uint32_t n, uint64_t *ns);
+/* Forgets the holes in front of psn; returns how many packets they were. */
+uint32_t seq_close(struct seq *s, uint32_t psn);
+/* Whether psn is missing. */
+bool seq_is_hole(const struct seq *s, uint32_t psn);
+
+/* --- histograms (hist.c) ------------------------------------------------------------------ */
+
+/* Four steps per power of two, from 64 ns to half a minute. */
+#define HIST_STEPS 120
+
+struct hist {
+	uint64_t n, min, max;
+	uint32_t steps[HIST_STEPS];
+};
+
+void hist_add(struct hist *h, uint64_t ns);
+struct rd_latency hist_result(const struct hist *h);
+
+/* --- time series (grid.c) --------------------------------------------------------------- */
+
+#define SERIES_KEPT 1024 /* flows with a series of their own; all others share one */
+
+struct grid {
+	uint64_t start, width;
+	uint64_t since;			    /* start of the point at hand */
+	unsigned int at;		    /* its number */
+	unsigned int last;		    /* the highest one used */
+	struct rd_point *rows[SERIES_KEPT]; /* RD_SERIES_POINTS each; [0]: of those without */
+	unsigned int n_rows;
+};
+
+bool grid_init(struct grid *g);
+void grid_free(struct grid *g);
+/* A row for a flow; 0, the shared one, if there is no room. */
+unsigned int grid_row(struct grid *g);
+/* ns becomes the time at hand. */
+void grid_move(struct grid *g, uint64_t ns);
+
+static inline struct rd_point *grid_point(struct grid *g, unsigned int row, uint64_t ns)
+{
+	if (ns - g->since >= g->width)
+		grid_move(g, ns);
+	return &g->rows[row][g->at];
+}
+
+/* --- flows (flow.c) ----------------------------------------------------------------------- */
+
+/* What a flow has beside its counters once anything is amiss. */
+struct trouble {
+	struct rd_event events[RD_EV_COUNT];
+	struct seq seen;    /* requests ever seen: start is the first one */
+	struct seq pass;    /* requests of the round at hand */
+	struct seq answers; /* READ responses ever seen */
+	struct seq answer_pass;
+};
+
+/* Requests that wait for their answer, for latencies; a sample when there are many. */
+#define WAITING 8
+
+struct waiting {
+	uint64_t first_ns, last_ns; /* first packet of the message, packet that asks for the ACK */
+	uint32_t psn;
+	uint32_t span; /* READ: responses that come; 1 */
+	uint8_t verb;
+};
+
+#define RECENT 16
+
+struct flow {
+	/* The key, see flow_key. */
+	uint64_t k1, k2;
+	uint64_t back;		  /* k1 of the way back */
+	struct flow *peer;	  /* the other direction, NULL: unknown */
+	uint32_t id;		  /* from 1, by first frame */
+	uint32_t dest_qp, src_qp; /* src_qp: UD, by the DETH; else RD_QP_UNKNOWN */
+	uint16_t row;		  /* in the grid */
+	uint8_t transport, kind, net;
+	uint8_t pairing;
+	bool multicast, asks, answers; /* has requests; has answers */
+	bool cm_made, cm_ended;
+
+	/* Everything that it carried. */
+	uint64_t frames, wire_bytes, payload;
+	uint64_t first_ns, last_ns, first_frame, last_frame;
+
+	/* Its requests. */
+	uint64_t requests, goodput;
+	uint32_t next;	   /* behind the highest request PSN ever seen */
+	uint32_t at;	   /* what follows the last one of the round at hand; == next: new data */
+	uint32_t expected; /* what a receiver at this place expects */
+	uint32_t una;	   /* first PSN not acknowledged; valid if acked */
+	uint32_t psn_first;
+	uint32_t mtu;
+	bool started, acked;
+	uint32_t model_nak; /* what a receiver here last had to ask for; valid if model_naked */
+	bool model_naked;
+	bool slow;     /* something is open that the usual way does not look at */
+	bool nak_sent; /* the receiver has refused what is out of sequence, and waits */
+	bool in_round;
+	bool read_open; /* the last request was a READ whose span is not known */
+	uint32_t read_psn, read_length;
+	uint32_t message_bytes;
+	uint64_t message_ns; /* first packet of the message at hand */
+	uint8_t verb;
+	struct rd_verb_use verbs[RD_VERB_COUNT];
+	uint64_t progress_ns;	/* last new request or acknowledge */
+	uint64_t open_since_ns; /* an unanswered request is waited for since; 0: none */
+	uint64_t request_ns;	/* last request */
+	uint64_t stall_ns, stall_frame;
+	uint64_t timeout_ns;
+	uint32_t round_psn; /* where the round at hand began */
+	uint32_t attempts;  /* rounds that began there */
+	uint64_t round_frame, round_ns;
+	/* Late packets that may be the beginning of a round, or only late. */
+	uint32_t pending_psn, pending_n;
+	uint64_t pending_frame, pending_ns;
+
+	/* Answers that came to those requests (in the other flow). */
+	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
+	uint64_t gap_frame;	       /* responses missing, not yet asked for again */
+	uint32_t nak_psn, rnr_psn;
+	uint64_t answer_ns; /* last answer */
+	uint8_t end_nak;    /* syndrome value of the NAK that ended the QP, + 1 */
+	uint64_t end_frame, end_ns;
+	struct waiting waiting[WAITING];
+	uint8_t waiting_at, waiting_n;
+
+	/* Answers that it carries (to requests of the other flow). */
+	uint64_t acks, responses, answer_goodput;
+	uint32_t answer_next; /* behind the highest READ response */
+	uint32_t answer_at;
+	bool answer_started, answer_open; /* open: within the responses to one READ */
+	uint32_t rnr_timer_us;
+	int32_t credits;
+	uint32_t msn;
+	uint16_t misses; /* answers that do not fit the peer */
+
+	uint16_t pkey, sport;
+	uint8_t tclass;
+	uint32_t qkey;
+	uint32_t recent[RECENT]; /* PSN and IP identification of the last frames */
+	struct trouble *trouble;
+	struct hist *ack, *read, *atomic, *message; /* of its requests */
+	uint8_t src[16], dst[16];
+};
+
+struct flow_table {
+	struct flow **slots;
+	uint32_t *tags; /* of the slots: upper bits of the hash */
+	size_t mask, n, max;
+	struct flow **all; /* by id - 1 */
+	size_t room;
+	struct flow *last[2];
+};
+
+/* --- the whole ---------------------------------------------------------------------------- */
+
+struct link_pair {	 /* what is known of who talks with whom, from CM or resources */
+	uint64_t k1, k2; /* key of a flow */
+	uint64_t p1, p2; /* key of its peer */
+	uint32_t psn;	 /* first PSN of the flow's requests; 0xffffffff: unknown */
+	uint8_t how;
+};
+
+struct cm_request {
+	uint8_t src[16], dst[16];
+	uint32_t local_id, qpn, psn;
+	uint64_t ns, frame, service;
+	uint8_t net;
+	bool used, answered, rejected;
+	uint16_t repeats;
+};
+
+struct cm_reject {
+	uint16_t reason;
+	struct rd_event event;
+	uint8_t src[16], dst[16];
+	uint64_t service;
+	uint8_t net;
+};
+
+#define CM_OPEN	   256
+#define CM_REJECTS 16
+
+struct rd_analysis {
+	struct rd_analysis_config config;
+	struct rd_totals totals;
+	struct flow_table flows;
+	struct grid grid;
+	uint64_t frame;		   /* number of the one at hand */
+	uint64_t ns;		   /* its time */
+	uint64_t origin_ns;	   /* of the very first frame; 0: not asked for */
+	struct rd_event icrc_lost; /* wrong CRC, where no flow could be told */
+	uint64_t icrc_odd;
+	/* Request PSNs that wait for an answer, to find out who answers (pair.c). */
+	struct psn_slot *psns;
+	struct link_pair *links; /* by key of the flow; an open hash */
+	size_t n_links, links_mask;
+	struct cm_request cm[CM_OPEN];
+	unsigned int cm_at;
+	struct cm_reject rejects[CM_REJECTS];
+	unsigned int n_rejects;
+	struct rd_report_file *files;
+	size_t n_files;
+	char *application, *hardware, *os;
+	uint64_t pending_dropped;
+	struct rd_event dropped; /* frames that the capture lost */
+	struct facts *facts;
+	bool out_of_memory;
+};
+
+struct flow_key {
+	uint64_t k1, k2;
+};
+
+/* What one frame is, as the parts below want it. */
+struct item {
+	const struct rd_packet *p;
+	uint64_t ns, frame;
+	uint32_t ip_id; /* 0x10000: there is none */
+};
+
+/* Finds the flow of a packet, or makes it; NULL: over the limit. */
+struct flow *flow_find(struct rd_analysis *a, const struct rd_packet *p, const struct item *it);
+/* The flow with this key; NULL. */
+struct flow *flow_by_key(const struct flow_table *t, uint64_t k1, uint64_t k2);
+/* The key of a flow between two addresses. `net` is enum rd_net; RD_NET_NONE: LIDs. */
+struct flow_key flow_key(unsigned int net, const uint8_t *src, const uint8_t *dst, uint32_t dest_qp,
+	uint32_t src_qp);
+bool flow_table_init(struct flow_table *t, size_t max);
+void flow_table_free(struct flow_table *t);
+
+/* Counts one more (or n) of an event. */
+void flow_event(struct rd_analysis *a, struct flow *f, enum rd_event_kind kind, uint64_t n);
+void event_add(struct rd_event *e, uint64_t n, uint64_t frame, uint64_t ns);
+/* The flow's trouble, made if there was none; NULL for want of memory. */
+struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f);
+void hist_sample(struct rd_analysis *a, struct hist **h, uint64_t ns);
+bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer);
+void flow_remember(struct flow *f, const struct item *it, bool answer);
+
+/* --- the parts ---------------------------------------------------------------------------- */
+
+/* Requests of RC and XRC (request.c); of UC and UD. */
+void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
+void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it);
+void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it);
+/* The path MTU became known: a READ's span with it. */
+void request_learn_mtu(struct rd_analysis *a, struct flow *f, uint32_t mtu);
+/* The first request will have this PSN, as its connection was made so. */
+void request_expect(struct flow *f, uint32_t psn);
+/* Late packets turn out to be late only, or sent again. */
+void request_settle(struct rd_analysis *a, struct flow *f);
+/* Answers of RC and XRC (answer.c). */
+void answer_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
+/* Who talks with whom (pair.c). */
+void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn);
+void pair_answer(struct rd_analysis *a, struct flow *f, uint32_t psn);
+void pair_new_flow(struct rd_analysis *a, struct flow *f);
+void pair_link(struct rd_analysis *a, const struct link_pair *link);
+void pair_last(struct rd_analysis *a);
+/* Connections (cm.c). */
+void cm_message(struct rd_analysis *a, struct flow *f, const struct item *it);
+
+#endif
