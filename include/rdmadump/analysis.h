@@ -53,6 +53,7 @@ enum rd_event_kind {
 	RD_EV_NAK_PROGRESS, /* of the first: acknowledged something new as well */
 	RD_EV_RNR,
 	RD_EV_ANSWER_GAP,	 /* times that READ responses were missing */
+	RD_EV_ANSWER_LOST,	 /* of the rounds: for requests whose answer had been seen here */
 	RD_EV_ANSWER_RESENT,	 /* READ responses and atomic ones that came again */
 	RD_EV_ANSWER_DUPLICATED, /* by the network */
 	RD_EV_ANSWER_REORDERED,

@@ -6,7 +6,8 @@
 #include "state.h"
 
 #define FAR	   (1 << 20)
-#define MISSES_MAX 8 /* answers that do not fit, before two flows are no pair any more */
+#define READS_OPEN 128 /* READs that may be open at once */
+#define MISSES_MAX 8   /* answers that do not fit, before two flows are no pair any more */
 
 /* --- what an answer does to the requests ---------------------------------------------------- */
 
@@ -70,7 +71,7 @@ static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t u
 {
 	int32_t ahead;
 
-	if (!r->started)
+	if (!r->started || (r->gap_open && psn_diff(upto, r->gap_psn) > 0))
 		return true;
 	ahead = psn_diff(upto, r->next);
 	if (ahead > FAR || ahead < -FAR)
@@ -172,6 +173,15 @@ static void nak(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 
 /* --- READ responses -------------------------------------------------------------------------- */
 
+static void gap_begin(struct flow *r, uint32_t psn)
+{
+	if (r->gap_open)
+		return;
+	r->gap_open = true;
+	r->gap_psn = psn;
+	r->gap_reads = 0;
+}
+
 /* Responses in front of psn are missing. */
 static void answer_gap(
 	struct rd_analysis *a, struct flow *f, struct flow *r, uint32_t psn, uint32_t n)
@@ -182,7 +192,32 @@ static void answer_gap(
 	if (t)
 		seq_add_hole(&t->answers, psn_add(psn, 0x1000000 - n), n, a->ns);
 	if (r)
-		r->gap_frame = a->frame;
+		gap_begin(r, psn_add(psn, 0x1000000 - n));
+}
+
+/*
+ * Whether the requester takes a response: the next one; the first one to a READ also where only
+ * requests without responses lie in front of it. While one is missing none behind it is taken. If
+ * the requester goes on without asking again it had it, and only the capture missed it.
+ */
+static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_packet *p)
+{
+	bool others = r->verbs[RD_VERB_SEND].packets || r->verbs[RD_VERB_WRITE].packets;
+
+	if (!r->started || !r->acked || p->psn == r->una || (r->gap_open && p->psn == r->gap_psn)) {
+		r->gap_open = false;
+		return true;
+	}
+	if (psn_diff(p->psn, r->una) < 0)
+		return false;
+	if (!r->gap_open && p->op->bits & RD_OP_FIRST && others)
+		return true;
+	gap_begin(r, r->una);
+	if (p->op->bits & RD_OP_LAST && ++r->gap_reads > READS_OPEN && !r->in_round) {
+		flow_event(a, r, RD_EV_UNSEEN, 1);
+		r->gap_open = false;
+	}
+	return !r->gap_open;
 }
 
 /* A response that is behind what was seen already; true: it had been missing. */
@@ -257,8 +292,7 @@ static void read_response(struct rd_analysis *a, struct flow *f, const struct it
 		request_learn_mtu(a, r, 4096); /* all of it fits into one packet */
 	if (read_sequence(a, f, r, it))
 		f->answer_goodput += p->payload_len;
-	/* What came behind a gap is not taken by the requester: it asks again. */
-	if (r && !r->gap_frame && !acknowledge(a, r, psn_add(p->psn, 1), it->ns))
+	if (r && is_taken(a, r, p) && !acknowledge(a, r, psn_add(p->psn, 1), it->ns))
 		f->misses++;
 }
 

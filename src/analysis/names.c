@@ -32,6 +32,8 @@ const struct rd_event_name rd_event_names[RD_EV_COUNT] = {
 		"of the sequence NAKs: acknowledged packets before the missing one as well"},
 	[RD_EV_RNR] = {"rnr", "RNR NAKs: no receive was posted"},
 	[RD_EV_ANSWER_GAP] = {"answer_gaps", "times that READ responses were missing"},
+	[RD_EV_ANSWER_LOST] = {"answers_lost", "rounds for requests whose answer had been seen "
+					       "here: it was lost behind this point"},
 	[RD_EV_ANSWER_RESENT] = {"answers_resent", "READ or atomic responses that came again"},
 	[RD_EV_ANSWER_DUPLICATED] = {"answers_duplicated", "answers that the network doubled"},
 	[RD_EV_ANSWER_REORDERED] = {"answers_reordered", "READ responses that came late"},

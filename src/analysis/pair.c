@@ -129,6 +129,10 @@ static void link_apply(struct rd_analysis *a, const struct link_pair *l)
 	struct flow *f = flow_by_key(&a->flows, l->k1, l->k2);
 	struct flow *g = flow_by_key(&a->flows, l->p1, l->p2);
 
+	if (f && f->started && l->psn <= 0xffffff && l->psn != f->psn_first) { /* QP used again */
+		flow_event(a, f, RD_EV_RESTART, 1);
+		request_expect(f, l->psn);
+	}
 	if (!f || !g || f == g || f->peer == g)
 		return;
 	if (f->peer)

@@ -26,7 +26,7 @@ void address_text(char out[RD_ADDRESS_LEN], unsigned int net, const uint8_t *add
 
 static bool is_answer_event(unsigned int kind)
 {
-	return kind >= RD_EV_NAK_SEQUENCE && kind <= RD_EV_ZERO_CREDIT;
+	return kind >= RD_EV_NAK_SEQUENCE && kind <= RD_EV_ZERO_CREDIT && kind != RD_EV_ANSWER_LOST;
 }
 
 static void fill_events(struct rd_side *s, const struct flow *own, const struct flow *other)
@@ -63,8 +63,8 @@ static void fill_ending(struct rd_side *s, const struct flow *f, uint64_t end)
 {
 	uint64_t quiet = end - f->last_ns, wait = GIVEN_UP_NS;
 
-	if (f->timeout_ns * 4 > wait)
-		wait = f->timeout_ns * 4;
+	if (f->timeout_ns * 2 > wait)
+		wait = f->timeout_ns * 2;
 	if (s->rnr_timer_us * UINT64_C(4000) > wait)
 		wait = s->rnr_timer_us * UINT64_C(4000);
 	s->end_frame = f->last_frame;

@@ -5,9 +5,10 @@
  */
 #include "state.h"
 
-#define FAR	  (1 << 20) /* packets: no window is that large; the sequence began anew */
-#define FAR_IDLE  1024	    /* the same where everything before was acknowledged */
-#define RETRY_MTU 5
+#define FAR	     (1 << 20) /* packets: no window is that large; the sequence began anew */
+#define FAR_IDLE     1024      /* the same where everything before was acknowledged */
+#define BEFORE_FIRST 512       /* packets that may come in front of the first one seen */
+#define RETRY_MTU    5
 
 static const uint32_t mtus[RETRY_MTU] = {256, 512, 1024, 2048, 4096};
 
@@ -171,28 +172,64 @@ static enum rd_event_kind round_cause(struct flow *f)
 		return RD_EV_ROUND_RNR;
 	if (f->nak_frame)
 		return RD_EV_ROUND_NAK;
-	return f->gap_frame ? RD_EV_ROUND_READ : RD_EV_ROUND_TIMEOUT;
+	return f->gap_open ? RD_EV_ROUND_READ : RD_EV_ROUND_TIMEOUT;
 }
 
-/* The sender goes back to psn; it goes on behind span. */
-static void round_begin(
-	struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
+/* Where a sender goes back to: what it was asked for, else the first that was not acknowledged. */
+static uint32_t round_origin(const struct flow *f)
+{
+	if (f->rnr_frame)
+		return f->rnr_psn;
+	if (f->nak_frame)
+		return f->nak_psn;
+	return f->gap_open ? f->gap_psn : f->una;
+}
+
+/*
+ * Whether a packet that is here for the second time shows that the sender went back, to *start. A
+ * single one from elsewhere may be a straggler, or have overtaken the others; two in a row are not.
+ */
+static bool goes_back(struct flow *f, uint32_t psn, uint32_t span, uint32_t *start)
+{
+	bool second = f->straggler && psn == f->straggler_next;
+	uint32_t origin = round_origin(f);
+
+	if (!f->acked && !f->nak_frame && !f->rnr_frame)
+		origin = psn;
+	f->straggler = false;
+	*start = second ? f->straggler_psn : psn;
+	if (psn_diff(*start, origin) > 0)
+		*start = origin;
+	if (second || psn == origin || psn_add(psn, span) == f->next)
+		return true;
+	f->straggler = true;
+	f->straggler_psn = psn;
+	f->straggler_next = psn_add(psn, span);
+	return false;
+}
+
+/* The sender has gone back to start; psn is what was seen of it first. */
+static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t start,
+	uint32_t psn, uint32_t span)
 {
 	enum rd_event_kind cause = round_cause(f);
 	uint64_t last = f->request_ns > f->answer_ns ? f->request_ns : f->answer_ns;
 
 	flow_event(a, f, cause, 1);
+	if (f->acked && psn_diff(psn_add(psn, span), f->una) <= 0 && !f->nak_frame && !f->rnr_frame)
+		flow_event(a, f, RD_EV_ANSWER_LOST, 1);
 	if (cause == RD_EV_ROUND_TIMEOUT && a->ns > last &&
 		(!f->timeout_ns || a->ns - last < f->timeout_ns))
 		f->timeout_ns = a->ns - last;
-	f->attempts = f->attempts && f->round_psn == psn ? f->attempts + 1 : 1;
-	f->rnr_frame = f->nak_frame = f->gap_frame = 0;
-	f->round_psn = psn;
+	f->attempts = f->attempts && f->round_psn == start ? f->attempts + 1 : 1;
+	f->rnr_frame = f->nak_frame = 0;
+	f->round_psn = start;
 	f->round_frame = a->frame;
 	f->round_ns = a->ns;
 	f->in_round = f->slow = true;
 	f->waiting_n = 0; /* an answer could be one to either */
-	t->pass = (struct seq){.start = psn};
+	t->pass = (struct seq){.start = start};
+	seq_add_hole(&t->pass, start, (uint32_t)psn_diff(psn, start), a->ns);
 	f->at = psn_add(psn, span);
 }
 
@@ -213,6 +250,7 @@ static void round_take(
 {
 	int32_t ahead = psn_diff(psn, f->at);
 	int32_t front = psn_diff(t->pass.start, psn);
+	uint32_t start;
 
 	if (ahead >= 0) {
 		seq_add_hole(&t->pass, f->at, (uint32_t)ahead, a->ns);
@@ -221,8 +259,8 @@ static void round_take(
 		t->pass.start = psn;
 		if ((uint32_t)front > span)
 			seq_add_hole(&t->pass, psn_add(psn, span), (uint32_t)front - span, a->ns);
-	} else if (!seq_fill(&t->pass, psn, span, NULL)) {
-		round_begin(a, f, t, psn, span);
+	} else if (!seq_fill(&t->pass, psn, span, NULL) && goes_back(f, psn, span, &start)) {
+		round_begin(a, f, t, start, psn, span);
 	}
 }
 
@@ -231,10 +269,11 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, u
 	uint32_t span, uint32_t missing)
 {
 	bool follows = f->pending_n && psn == psn_add(f->pending_psn, f->pending_n);
+	uint32_t start = psn;
 
 	if (missing && f->nak_frame && f->nak_psn == psn) {
 		request_settle(a, f);
-		round_begin(a, f, t, psn, span);
+		round_begin(a, f, t, psn, psn, span);
 		flow_event(a, f, RD_EV_LOST_BEFORE, missing);
 	} else if (missing) {
 		if (!follows) {
@@ -249,11 +288,12 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, u
 	} else if (follows) {
 		flow_event(a, f, RD_EV_LOST_BEFORE, f->pending_n);
 		flow_event(a, f, RD_EV_RESENT, f->pending_n);
-		round_begin(a, f, t, f->pending_psn, f->pending_n + span);
+		round_begin(a, f, t, f->pending_psn, f->pending_psn, f->pending_n + span);
 		f->pending_n = 0;
 	} else {
 		request_settle(a, f);
-		round_begin(a, f, t, psn, span);
+		if (goes_back(f, psn, span, &start))
+			round_begin(a, f, t, start, psn, span);
 	}
 	flow_event(a, f, RD_EV_RESENT, 1);
 }
@@ -266,7 +306,8 @@ static void sequence_start(struct flow *f, uint32_t psn)
 	f->psn_first = f->next = f->at = f->expected = f->una = psn;
 	f->nak_sent = f->model_naked = f->in_round = f->slow = f->acked = false;
 	f->pending_n = f->waiting_n = 0;
-	f->rnr_frame = f->nak_frame = f->gap_frame = 0;
+	f->rnr_frame = f->nak_frame = 0;
+	f->gap_open = f->straggler = false;
 	f->attempts = 0;
 	f->open_since_ns = 0;
 	if (f->trouble) {
@@ -287,6 +328,24 @@ static bool begins_anew(const struct flow *f, const struct rd_packet *p, int32_t
 	int32_t far = d < 0 ? -d : d;
 
 	return far > FAR || (idle && far > FAR_IDLE);
+}
+
+/* The first packet that was seen had overtaken this one. Once anything was acknowledged it cannot
+ * be so. */
+static uint32_t before_first(
+	struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
+{
+	int32_t front = psn_diff(t->seen.start, psn);
+
+	if (front < (int32_t)span || front > BEFORE_FIRST)
+		return 0;
+	seq_add_hole(&t->seen, psn_add(psn, span), (uint32_t)front - span, a->ns);
+	t->seen.start = f->psn_first = f->expected = f->una = psn;
+	if (!f->nak_sent)
+		flow_event(a, f, RD_EV_AT_RECEIVER_SEQUENCE, 1);
+	f->nak_sent = f->model_naked = true;
+	f->model_nak = psn;
+	return span;
 }
 
 /* Everything that is not the next packet of an untroubled sequence; true: it is new data. */
@@ -316,6 +375,8 @@ static bool sequence_odd(
 		return true;
 	}
 	missing = seq_fill(&t->seen, psn, span, NULL);
+	if (!missing && !f->acked && psn_diff(psn, t->seen.start) < 0)
+		missing = before_first(a, f, t, psn, span);
 	if (!missing && flow_is_doubled(f, it, false)) {
 		flow_event(a, f, RD_EV_DUPLICATED, 1);
 		return false;

@@ -139,6 +139,7 @@ struct flow {
 	bool slow;     /* something is open that the usual way does not look at */
 	bool nak_sent; /* the receiver has refused what is out of sequence, and waits */
 	bool in_round;
+	bool gap_open;	/* a response is missing: what follows it is not taken */
 	bool read_open; /* the last request was a READ whose span is not known */
 	uint32_t read_psn, read_length;
 	uint32_t message_bytes;
@@ -153,14 +154,17 @@ struct flow {
 	uint32_t round_psn; /* where the round at hand began */
 	uint32_t attempts;  /* rounds that began there */
 	uint64_t round_frame, round_ns;
+	bool straggler; /* a packet that was sent again, from nowhere that a round begins */
+	uint32_t straggler_psn, straggler_next;
 	/* Late packets that may be the beginning of a round, or only late. */
 	uint32_t pending_psn, pending_n;
 	uint64_t pending_frame, pending_ns;
 
 	/* Answers that came to those requests (in the other flow). */
 	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
-	uint64_t gap_frame;	       /* responses missing, not yet asked for again */
 	uint32_t nak_psn, rnr_psn;
+	uint32_t gap_psn;   /* first response that is missing, if gap_open */
+	uint32_t gap_reads; /* READs that were answered behind it */
 	uint64_t answer_ns; /* last answer */
 	uint8_t end_nak;    /* syndrome value of the NAK that ended the QP, + 1 */
 	uint64_t end_frame, end_ns;

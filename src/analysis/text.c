@@ -1,9 +1,348 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A report as text: the answer first, one screen. */
+/* A report as text: the answer first, one screen; with -v everything. */
 #include "names.h"
+#include <ctype.h>
+#include <rdmadump/units.h>
+#include <string.h>
+
+#define FINDINGS_SHOWN 4 /* on one screen */
+#define ROWS_SHOWN     8
+
+struct page {
+	const struct rd_report *r;
+	const struct rd_report_style *style;
+	FILE *out;
+};
+
+/* Text from files may hold anything: terminals get printable ASCII. */
+static void put_clean(FILE *out, const char *text)
+{
+	for (; text && *text; text++)
+		fputc(isprint((unsigned char)*text) ? *text : '?', out);
+}
+
+static double seconds(const struct rd_report *r, uint64_t ns)
+{
+	return ns > r->totals.first_ns ? (double)(ns - r->totals.first_ns) / 1e9 : 0;
+}
+
+/* "7", or "second.pcap:7" where there are several files. */
+static void put_frame(const struct page *p, uint64_t frame)
+{
+	char number[RD_UNITS_LEN];
+	size_t i = p->r->n_files;
+
+	while (i > 1 && p->r->files[i - 1].first_frame > frame)
+		i--;
+	if (p->r->n_files < 2) {
+		fputs(rd_fmt_count(number, frame), p->out);
+		return;
+	}
+	put_clean(p->out, p->r->files[i - 1].name);
+	fprintf(p->out, ":%s", rd_fmt_count(number, frame + 1 - p->r->files[i - 1].first_frame));
+}
+
+/* --- the head ------------------------------------------------------------------------------------
+ */
+
+static void put_losses(const struct page *p)
+{
+	uint64_t lost = 0;
+	bool known = p->r->n_files > 0;
+	char number[RD_UNITS_LEN];
+
+	for (size_t i = 0; i < p->r->n_files; i++) {
+		lost += p->r->files[i].dropped;
+		known &= p->r->files[i].dropped_known;
+	}
+	if (known || lost)
+		fprintf(p->out, "the capture itself lost %s frames\n", rd_fmt_count(number, lost));
+	else
+		fputs("the file does not say what the capture lost\n", p->out);
+}
+
+static void put_head(const struct page *p)
+{
+	const struct rd_totals *t = &p->r->totals;
+	char frames[RD_UNITS_LEN];
+	size_t problems = 0, pairs = 0;
+
+	for (size_t i = 0; i < p->r->n_findings; i++)
+		problems += p->r->findings[i].severity != RD_SEV_NOTE;
+	for (size_t i = 0; i < p->r->n_conversations; i++)
+		pairs += p->r->conversations[i].transport != RD_UD;
+	if (problems)
+		fprintf(p->out, "%zu finding%s", problems, problems == 1 ? "" : "s");
+	else
+		fputs("nothing amiss", p->out);
+	fprintf(p->out, "; %s frames, %.1f s, %zu QP pair%s; ", rd_fmt_count(frames, t->frames),
+		(double)(t->last_ns - t->first_ns) / 1e9, pairs, pairs == 1 ? "" : "s");
+	put_losses(p);
+}
+
+/* --- findings
+ * -------------------------------------------------------------------------------------- */
+
+static const char *mark(const struct rd_finding *f)
+{
+	static const char *const marks[] = {
+		[RD_SEV_NOTE] = "  ", [RD_SEV_WARNING] = " !", [RD_SEV_PROBLEM] = "!!"};
+
+	return marks[f->severity];
+}
+
+static void put_finding(const struct page *p, const struct rd_finding *f)
+{
+	fprintf(p->out, "\n%s ", mark(f));
+	put_clean(p->out, f->where);
+	fputs(": ", p->out);
+	put_clean(p->out, f->title);
+	fprintf(p->out, "  [%s]\n   ", sureness_name(f->sure));
+	put_clean(p->out, f->detail);
+	if (f->last_ns > f->first_ns)
+		fprintf(p->out, ", %.3f s to %.3f s", seconds(p->r, f->first_ns),
+			seconds(p->r, f->last_ns));
+	else if (f->first_ns)
+		fprintf(p->out, ", at %.3f s", seconds(p->r, f->first_ns));
+	fputc('\n', p->out);
+	if (f->n_frames) {
+		fputs("   first at frame ", p->out);
+		put_frame(p, f->frames[0]);
+		if (f->n_frames > 1) {
+			fputs(", last at ", p->out);
+			put_frame(p, f->frames[f->n_frames - 1]);
+		}
+	}
+	if (f->filter) {
+		fputs(f->n_frames ? "; in Wireshark: " : "   in Wireshark: ", p->out);
+		put_clean(p->out, f->filter);
+	}
+	if (f->n_frames || f->filter)
+		fputc('\n', p->out);
+	fprintf(p->out, "   usually: %s\n   next: %s\n", f->meaning, f->next);
+}
+
+static void put_findings(const struct page *p)
+{
+	size_t shown = 0, left = 0;
+
+	for (size_t i = 0; i < p->r->n_findings; i++) {
+		const struct rd_finding *f = &p->r->findings[i];
+
+		if (!p->style->verbose &&
+			(shown == FINDINGS_SHOWN || (f->severity == RD_SEV_NOTE && shown))) {
+			left++;
+			continue;
+		}
+		put_finding(p, f);
+		shown++;
+	}
+	if (left)
+		fprintf(p->out, "\n   %zu more finding%s: -v shows them\n", left,
+			left == 1 ? "" : "s");
+}
+
+/* --- the table
+ * --------------------------------------------------------------------------------------- */
+
+static char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns)
+{
+	if (ns < 1000)
+		snprintf(buf, RD_UNITS_LEN, "%u ns", (unsigned int)ns);
+	else if (ns < 1000000)
+		snprintf(buf, RD_UNITS_LEN, "%.3g us", (double)ns / 1e3);
+	else if (ns < 1000000000)
+		snprintf(buf, RD_UNITS_LEN, "%.3g ms", (double)ns / 1e6);
+	else
+		snprintf(buf, RD_UNITS_LEN, "%.3g s", (double)ns / 1e9);
+	return buf;
+}
+
+static void endpoint_text(char *buf, size_t room, const struct rd_endpoint *e)
+{
+	if (e->qp == RD_QP_UNKNOWN)
+		snprintf(buf, room, "%s:?", e->address);
+	else
+		snprintf(buf, room, "%s:0x%x", e->address, e->qp);
+}
+
+/* The verb that moved most, with a + where there are others. */
+static void verb_text(char buf[16], const struct rd_conversation *c, const struct rd_side *s)
+{
+	unsigned int best = RD_VERB_COUNT, used = 0;
+
+	for (unsigned int v = 0; v < RD_VERB_COUNT; v++) {
+		if (!s->verbs[v].packets)
+			continue;
+		used++;
+		if (best == RD_VERB_COUNT || s->verbs[v].bytes > s->verbs[best].bytes)
+			best = v;
+	}
+	if (best == RD_VERB_COUNT)
+		snprintf(buf, 16, "-");
+	else if (c->transport == RD_UD || c->transport == RD_UC)
+		snprintf(buf, 16, "%s", rd_transport_name(c->transport));
+	else
+		snprintf(buf, 16, "%s%s", rd_verb_name((enum rd_verb)best), used > 1 ? "+" : "");
+}
+
+static uint64_t naks(const struct rd_side *s)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = RD_EV_NAK_SEQUENCE; i <= RD_EV_NAK_OTHER; i++)
+		sum += s->events[i].count;
+	return sum;
+}
+
+static double rate(const struct rd_conversation *c, const struct rd_side *s)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (unsigned int i = 0; i < 2; i++)
+		if (c->side[i].seen) {
+			if (c->side[i].first_ns < first)
+				first = c->side[i].first_ns;
+			if (c->side[i].last_ns > last)
+				last = c->side[i].last_ns;
+		}
+	return last > first ? (double)s->goodput_bytes * 8e9 / (double)(last - first) : 0;
+}
+
+/* The latency that says most of what the side does. */
+static const struct rd_latency *latency(const struct rd_side *s)
+{
+	const struct rd_latency *l = &s->ack;
+
+	if (s->read.n > l->n)
+		l = &s->read;
+	return s->atomic.n > l->n ? &s->atomic : l;
+}
+
+static void put_row(const struct page *p, const struct rd_conversation *c, unsigned int side,
+	const int width[2])
+{
+	const struct rd_side *s = &c->side[side];
+	const struct rd_latency *l = latency(s);
+	char from[RD_ADDRESS_LEN + 16], to[RD_ADDRESS_LEN + 16], verb[16], frames[RD_UNITS_LEN],
+		goodput[RD_UNITS_LEN], p50[RD_UNITS_LEN] = "", p99[RD_UNITS_LEN] = "";
+
+	endpoint_text(from, sizeof(from), side ? &c->b : &c->a);
+	endpoint_text(to, sizeof(to), side ? &c->a : &c->b);
+	verb_text(verb, c, s);
+	if (l->n) {
+		duration_text(p50, l->p50);
+		duration_text(p99, l->p99);
+	}
+	fprintf(p->out, "%-*s -> %-*s %-7s %9s %11s %8llu %5llu %4llu %4llu  %s%s%s\n", width[0],
+		from, width[1], to, verb, rd_fmt_count(frames, s->frames),
+		rd_fmt_bitrate(goodput, rate(c, s)),
+		(unsigned long long)s->events[RD_EV_RESENT].count, (unsigned long long)naks(s),
+		(unsigned long long)s->events[RD_EV_RNR].count,
+		(unsigned long long)s->events[RD_EV_CNP].count, p50, l->n ? " / " : "", p99);
+}
+
+static void put_details(const struct page *p, const struct rd_conversation *c, unsigned int side)
+{
+	const struct rd_side *s = &c->side[side];
+	char number[RD_UNITS_LEN];
+
+	for (unsigned int v = 0; v < RD_VERB_COUNT; v++)
+		if (s->verbs[v].messages)
+			fprintf(p->out, "      %s: %s messages of %u to %u bytes\n",
+				rd_verb_name((enum rd_verb)v),
+				rd_fmt_count(number, s->verbs[v].messages), s->verbs[v].smallest,
+				s->verbs[v].largest);
+	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
+		if (s->events[i].count) {
+			fprintf(p->out, "      %s %s, first at frame ",
+				rd_fmt_count(number, s->events[i].count), rd_event_names[i].help);
+			put_frame(p, s->events[i].first_frame);
+			fputc('\n', p->out);
+		}
+	if (s->requests)
+		fprintf(p->out,
+			"      PSN 0x%06x to 0x%06x, path MTU %u, P_Key 0x%04x, DSCP %u, %s\n",
+			s->psn_first, s->psn_last, s->mtu, s->pkey, s->dscp,
+			ending_name(s->ending));
+}
+
+static bool is_shown(const struct page *p, const struct rd_conversation *c, unsigned int side)
+{
+	const struct rd_side *s = &c->side[side];
+
+	if (!side)
+		return true;
+	return p->style->verbose ? s->seen : s->requests > 0;
+}
+
+static void put_table(const struct page *p)
+{
+	size_t most = p->style->verbose || p->style->top ? p->r->n_shown : ROWS_SHOWN;
+	int width[2] = {7, 0};
+
+	if (most > p->r->n_shown)
+		most = p->r->n_shown;
+	if (!most)
+		return;
+	for (size_t i = 0; i < most; i++) {
+		char text[2][RD_ADDRESS_LEN + 16];
+
+		endpoint_text(text[0], sizeof(text[0]), &p->r->conversations[i].a);
+		endpoint_text(text[1], sizeof(text[1]), &p->r->conversations[i].b);
+		for (int k = 0; k < 2; k++)
+			for (int e = 0; e < 2; e++)
+				if ((int)strlen(text[e]) > width[k])
+					width[k] = (int)strlen(text[e]);
+	}
+	fprintf(p->out, "\n%-*s %-7s %9s %11s %8s %5s %4s %4s  %s\n", width[0] + width[1] + 4,
+		"QP PAIR", "VERB", "FRAMES", "GOODPUT", "RESENT", "NAK", "RNR", "CNP",
+		"ANSWER p50 / p99");
+	for (size_t i = 0; i < most; i++)
+		for (unsigned int side = 0; side < 2; side++)
+			if (is_shown(p, &p->r->conversations[i], side)) {
+				put_row(p, &p->r->conversations[i], side, width);
+				if (p->style->verbose)
+					put_details(p, &p->r->conversations[i], side);
+			}
+	if (most < p->r->n_conversations)
+		fprintf(p->out, "%zu more QP pairs: -v or --top shows them\n",
+			p->r->n_conversations - most);
+}
+
+static void put_checks(const struct page *p)
+{
+	size_t same = 0;
+
+	if (!p->r->n_checks)
+		return;
+	for (size_t i = 0; i < p->r->n_checks; i++)
+		same += p->r->checks[i].agrees;
+	fprintf(p->out, "\n%zu of %zu counters of the device agree with the packets\n", same,
+		p->r->n_checks);
+	for (size_t i = 0; i < p->r->n_checks; i++) {
+		const struct rd_check *c = &p->r->checks[i];
+
+		if (!p->style->verbose && c->agrees)
+			continue;
+		fputs("   ", p->out);
+		put_clean(p->out, c->device);
+		fputc(' ', p->out);
+		put_clean(p->out, c->counter);
+		fprintf(p->out, ": device %llu, packets %llu%s",
+			(unsigned long long)c->device_count, (unsigned long long)c->packets,
+			c->why ? "; " : "");
+		put_clean(p->out, c->why);
+		fputc('\n', p->out);
+	}
+}
 
 void rd_report_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
-	(void)style;
-	fprintf(out, "%zu findings\n", r->n_findings);
+	const struct page p = {r, style, out};
+
+	put_head(&p);
+	put_findings(&p);
+	put_table(&p);
+	put_checks(&p);
 }
