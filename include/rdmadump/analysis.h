@@ -40,6 +40,7 @@ enum rd_event_kind {
 	RD_EV_ROUND_RNR,     /* ... after an RNR NAK */
 	RD_EV_ROUND_READ,    /* ... for READ responses or atomic ones that were missing */
 	RD_EV_ROUND_TIMEOUT, /* ... because no answer came */
+	RD_EV_CROSSED,	     /* of those: began while the answer was under way */
 	RD_EV_SELECTIVE,     /* of those rounds: sent only some of the packets again */
 	RD_EV_AT_RECEIVER_DUPLICATE, /* what a receiver here would count as duplicate request */
 	RD_EV_AT_RECEIVER_SEQUENCE,  /* ... as request out of sequence, once per NAK */

@@ -91,6 +91,7 @@ static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t u
 	r->progress_ns = ns;
 	r->attempts = 0;
 	if (r->open_since_ns) {
+		r->waited_ns = ns - r->open_since_ns;
 		stalled(a, r, ns);
 		r->open_since_ns = upto == r->next ? 0 : ns;
 	}
@@ -115,19 +116,32 @@ static void receiver_at(struct rd_analysis *a, struct flow *r, uint32_t psn, boo
 	r->expected = psn;
 }
 
+/* A NAK for what lies in front of the first packet seen: that one had overtaken the others. */
+static void nak_before_first(struct rd_analysis *a, struct flow *r, uint32_t psn)
+{
+	if (!r->nak_sent)
+		flow_event(a, r, RD_EV_AT_RECEIVER_SEQUENCE, 1);
+	r->nak_sent = true;
+	r->expected = psn;
+}
+
 static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, uint32_t psn)
 {
-	bool explained;
+	bool explained, early;
 
-	if (!r || !r->started || !psn_diff(psn, r->next) || psn_diff(psn, r->next) > FAR)
+	if (!r || !r->started || psn_diff(psn, r->next) > FAR)
 		return;
+	early = !r->acked && psn_diff(psn, r->psn_first) < 0;
 	if (psn_diff(psn, r->una) > 0) {
 		flow_event(a, f, RD_EV_NAK_PROGRESS, 1);
 		acknowledge(a, r, psn, a->ns);
 	}
 	r->nak_frame = a->frame;
 	r->nak_psn = psn;
-	explained = (r->model_naked && r->model_nak == psn) || (r->rnr_frame && r->rnr_psn == psn);
+	explained = early || (r->model_naked && r->model_nak == psn) ||
+		    (r->rnr_frame && r->rnr_psn == psn);
+	if (early)
+		nak_before_first(a, r, psn);
 	if (!explained && psn_diff(psn, r->next) < 0 &&
 		!(r->trouble && seq_is_hole(&r->trouble->seen, psn))) {
 		flow_event(a, r, RD_EV_LOST_BEHIND, 1);
@@ -229,7 +243,7 @@ static bool answer_old(struct rd_analysis *a, struct flow *f, struct flow *r, co
 	if (!t)
 		return false;
 	if (seq_fill(&t->answers, it->p->psn, 1, &since)) {
-		if (!r || r->round_ns < since)
+		if ((!r || r->round_ns < since) && t->events[RD_EV_ANSWER_RESENT].last_ns < since)
 			flow_event(a, f, RD_EV_ANSWER_REORDERED, 1);
 		return true;
 	}
@@ -287,9 +301,9 @@ static void read_response(struct rd_analysis *a, struct flow *f, const struct it
 
 	f->responses++;
 	if (r && !(p->op->bits & RD_OP_LAST) && p->payload_len)
-		request_learn_mtu(a, r, p->payload_len);
+		request_learn_mtu(r, p->payload_len);
 	if (r && r->read_open && p->op->bits & RD_OP_FIRST && p->op->bits & RD_OP_LAST)
-		request_learn_mtu(a, r, 4096); /* all of it fits into one packet */
+		request_read_is_single(r);
 	if (read_sequence(a, f, r, it))
 		f->answer_goodput += p->payload_len;
 	if (r && is_taken(a, r, p) && !acknowledge(a, r, psn_add(p->psn, 1), it->ns))

@@ -37,7 +37,8 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 	memcpy(r->dst, f->dst, sizeof(r->dst));
 }
 
-/* Requests of the one that connected go to the QP of the one that answered, and the other way. */
+/* Each tells the PSN that its peer will begin with. Requests of the one that connected go to the QP
+ * of the one that answered, and the other way. */
 static void cm_reply(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
 {
 	struct cm_request *r = request_of(a, f->dst, f->src, cm->remote_id);
@@ -48,9 +49,9 @@ static void cm_reply(struct rd_analysis *a, struct flow *f, const struct rd_cm *
 	r->answered = true;
 	there = flow_key(f->net, f->dst, f->src, cm->qpn, RD_QP_UNKNOWN);
 	back = flow_key(f->net, f->src, f->dst, r->qpn, RD_QP_UNKNOWN);
-	pair_link(a, &(struct link_pair){there.k1, there.k2, back.k1, back.k2, r->psn, RD_PAIR_CM});
 	pair_link(
-		a, &(struct link_pair){back.k1, back.k2, there.k1, there.k2, cm->psn, RD_PAIR_CM});
+		a, &(struct link_pair){there.k1, there.k2, back.k1, back.k2, cm->psn, RD_PAIR_CM});
+	pair_link(a, &(struct link_pair){back.k1, back.k2, there.k1, there.k2, r->psn, RD_PAIR_CM});
 }
 
 static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)

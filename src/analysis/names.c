@@ -17,6 +17,8 @@ const struct rd_event_name rd_event_names[RD_EV_COUNT] = {
 	[RD_EV_ROUND_READ] = {"rounds_read",
 		"times that it asked again for READ or atomic responses that were missing"},
 	[RD_EV_ROUND_TIMEOUT] = {"rounds_timeout", "times that it went back without any answer"},
+	[RD_EV_CROSSED] = {"rounds_crossed",
+		"of the rounds: began while the answer was under way, time-out too short"},
 	[RD_EV_SELECTIVE] = {"rounds_selective", "of the rounds: sent only some packets again"},
 	[RD_EV_AT_RECEIVER_DUPLICATE] = {"at_receiver_duplicate",
 		"requests that a receiver at the capture point counts as duplicates"},

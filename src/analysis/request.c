@@ -130,9 +130,13 @@ static void read_ends(struct flow *f, uint32_t next)
 	f->read_open = false;
 }
 
-void request_learn_mtu(struct rd_analysis *a, struct flow *f, uint32_t mtu)
+void request_read_is_single(struct flow *f)
 {
-	(void)a;
+	read_ends(f, psn_add(f->read_psn, 1));
+}
+
+void request_learn_mtu(struct flow *f, uint32_t mtu)
+{
 	if (mtu > f->mtu)
 		f->mtu = mtu;
 	if (f->read_open)
@@ -208,19 +212,36 @@ static bool goes_back(struct flow *f, uint32_t psn, uint32_t span, uint32_t *sta
 	return false;
 }
 
+/*
+ * For a round without a reason that was seen: how long the sender had waited. If the answer had
+ * gone past here already, it was lost behind this point; or both crossed each other, if it had gone
+ * past only just now.
+ */
+static void round_without_reason(
+	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t span, bool gap)
+{
+	bool answered = f->acked && psn_diff(psn_add(psn, span), f->una) <= 0;
+	uint64_t since = answered ? f->progress_ns - f->waited_ns : f->open_since_ns;
+
+	if (answered)
+		flow_event(a, f,
+			a->ns - f->progress_ns <= f->waited_ns ? RD_EV_CROSSED : RD_EV_ANSWER_LOST,
+			1);
+	if (!gap && since && a->ns > since && (!f->timeout_ns || a->ns - since < f->timeout_ns))
+		f->timeout_ns = a->ns - since;
+}
+
 /* The sender has gone back to start; psn is what was seen of it first. */
 static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t start,
 	uint32_t psn, uint32_t span)
 {
 	enum rd_event_kind cause = round_cause(f);
-	uint64_t last = f->request_ns > f->answer_ns ? f->request_ns : f->answer_ns;
 
 	flow_event(a, f, cause, 1);
-	if (f->acked && psn_diff(psn_add(psn, span), f->una) <= 0 && !f->nak_frame && !f->rnr_frame)
-		flow_event(a, f, RD_EV_ANSWER_LOST, 1);
-	if (cause == RD_EV_ROUND_TIMEOUT && a->ns > last &&
-		(!f->timeout_ns || a->ns - last < f->timeout_ns))
-		f->timeout_ns = a->ns - last;
+	if (cause == RD_EV_ROUND_TIMEOUT || cause == RD_EV_ROUND_READ)
+		round_without_reason(a, f, psn, span, cause == RD_EV_ROUND_READ);
+	if (f->open_since_ns)
+		f->open_since_ns = a->ns;
 	f->attempts = f->attempts && f->round_psn == start ? f->attempts + 1 : 1;
 	f->rnr_frame = f->nak_frame = 0;
 	f->round_psn = start;

@@ -29,6 +29,11 @@ static unsigned long long n(uint64_t value)
 	return value;
 }
 
+static const char *plural(uint64_t value)
+{
+	return value == 1 ? "" : "s";
+}
+
 /* Requests of this side, or all of the conversation where a QP is not known. */
 static void filter_requests(const struct look *l, struct rd_finding *f)
 {
@@ -56,10 +61,11 @@ static uint64_t rounds(const struct look *l)
 static void detail_resent(const struct look *l, struct rd_finding *f)
 {
 	finding_detail(f,
-		"%llu packets sent again in %llu rounds (%llu after NAKs, %llu after silence), "
+		"%llu packets sent again in %llu round%s (%llu after NAKs, %llu after silence), "
 		"%.1f %% of its request packets",
-		n(count(l, RD_EV_RESENT)), n(rounds(l)), n(count(l, RD_EV_ROUND_NAK)),
-		n(count(l, RD_EV_ROUND_TIMEOUT)), percent(count(l, RD_EV_RESENT), l->s->requests));
+		n(count(l, RD_EV_RESENT)), n(rounds(l)), plural(rounds(l)),
+		n(count(l, RD_EV_ROUND_NAK)), n(count(l, RD_EV_ROUND_TIMEOUT)),
+		percent(count(l, RD_EV_RESENT), l->s->requests));
 }
 
 /* --- loss ------------------------------------------------------------------------------------- */
@@ -96,9 +102,13 @@ static bool answers_lost_behind(const struct look *l, struct rd_finding *f)
 	if (!count(l, RD_EV_ANSWER_LOST) || !l->other->seen)
 		return false;
 	finding_of(f, event(l, RD_EV_ANSWER_LOST), RD_SURE_LIKELY);
+	if (f->count == 1) { /* a timer that fired late would look the same */
+		f->severity = RD_SEV_WARNING;
+		f->sure = RD_SURE_POSSIBLE;
+	}
 	finding_title(f, "answers are lost between this capture point and the requester");
-	finding_detail(f, "%llu times it asked again for what had been answered here",
-		n(count(l, RD_EV_ANSWER_LOST)));
+	finding_detail(f, "it asked %llu time%s for what had been answered here",
+		n(count(l, RD_EV_ANSWER_LOST)), plural(count(l, RD_EV_ANSWER_LOST)));
 	filter_requests(l, f);
 	return true;
 }
@@ -146,13 +156,14 @@ static bool silent_rounds(const struct look *l, struct rd_finding *f)
 {
 	uint64_t silent = count(l, RD_EV_ROUND_TIMEOUT);
 
-	if (!silent || !is_rc(l) || count(l, RD_EV_ANSWER_LOST) >= silent ||
+	if (!silent || !is_rc(l) ||
+		count(l, RD_EV_ANSWER_LOST) + count(l, RD_EV_CROSSED) >= silent ||
 		l->s->ending == RD_END_RETRY || !(l->s->acks + l->s->read_responses))
 		return false;
 	finding_of(f, event(l, RD_EV_ROUND_TIMEOUT), RD_SURE_LIKELY);
 	finding_title(f, "requests were repeated because no answer came in time");
-	finding_detail(f, "%llu times, after %.3g ms at least; %llu packets sent again", n(silent),
-		(double)l->s->timeout_ns / 1e6, n(count(l, RD_EV_RESENT)));
+	finding_detail(f, "%llu time%s, after %.3g ms at least; %llu packets sent again", n(silent),
+		plural(silent), (double)l->s->timeout_ns / 1e6, n(count(l, RD_EV_RESENT)));
 	filter_requests(l, f);
 	return true;
 }
@@ -162,15 +173,15 @@ static bool silent_rounds(const struct look *l, struct rd_finding *f)
 
 static bool timeout_short(const struct look *l, struct rd_finding *f)
 {
-	const struct rd_latency *ack = &l->s->message;
+	uint64_t crossed = count(l, RD_EV_CROSSED);
 
-	if (!l->s->timeout_ns || ack->n < 4 || l->s->timeout_ns > 2 * ack->p99 ||
-		count(l, RD_EV_LOST_BEHIND) + count(l, RD_EV_LOST_BEFORE))
+	if (!crossed)
 		return false;
-	finding_of(f, event(l, RD_EV_ROUND_TIMEOUT), RD_SURE_POSSIBLE);
-	finding_title(f, "the retransmission time-out is short for this path");
-	finding_detail(f, "went back after %.3g ms, while answers take up to %.3g ms (p99)",
-		(double)l->s->timeout_ns / 1e6, (double)ack->p99 / 1e6);
+	finding_of(f, event(l, RD_EV_CROSSED), crossed > 1 ? RD_SURE_LIKELY : RD_SURE_POSSIBLE);
+	finding_title(f, "requests were repeated while their answers were under way");
+	finding_detail(f, "%llu time%s, after %.3g ms; answers take up to %.3g ms (p99)",
+		n(crossed), plural(crossed), (double)l->s->timeout_ns / 1e6,
+		(double)l->s->message.p99 / 1e6);
 	filter_requests(l, f);
 	return true;
 }
@@ -290,8 +301,9 @@ static bool refused(
 		return false;
 	finding_of(f, event(l, kind), RD_SURE_CERTAIN);
 	finding_title(f, "%s", title);
-	finding_detail(f, "%llu NAKs; the QP is in error from then on, its other requests are lost",
-		n(count(l, kind)));
+	finding_detail(f,
+		"%llu NAK%s; the QP is in error from then on, its other requests are lost",
+		n(count(l, kind)), plural(count(l, kind)));
 	filter_answers(l, f, "infiniband.aeth.syndrome.opcode == 3");
 	return true;
 }
@@ -516,7 +528,7 @@ const struct rule rules_of_sides[] = {
 		"the last packet of a burst or its answer was lost, or the receiver was too slow",
 		"capture at the other end; look whether the repeated requests arrive twice"},
 	{"timeout-short", OF_SIDE, RD_SEV_WARNING, timeout_short,
-		"the QP's time-out (4.096 us * 2^timeout) is near what the path needs",
+		"the QP's time-out (4.096 us * 2^timeout) is near what path and responder need",
 		"raise the QP's timeout attribute"},
 	{"timeout-long", OF_SIDE, RD_SEV_NOTE, timeout_long,
 		"the QP's timeout attribute is high; NICs multiply it by up to four",

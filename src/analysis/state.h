@@ -148,6 +148,7 @@ struct flow {
 	struct rd_verb_use verbs[RD_VERB_COUNT];
 	uint64_t progress_ns;	/* last new request or acknowledge */
 	uint64_t open_since_ns; /* an unanswered request is waited for since; 0: none */
+	uint64_t waited_ns;	/* for the last acknowledge */
 	uint64_t request_ns;	/* last request */
 	uint64_t stall_ns, stall_frame;
 	uint64_t timeout_ns;
@@ -292,7 +293,9 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
 void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it);
 void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* The path MTU became known: a READ's span with it. */
-void request_learn_mtu(struct rd_analysis *a, struct flow *f, uint32_t mtu);
+void request_learn_mtu(struct flow *f, uint32_t mtu);
+/* All of the READ that was last asked for fits into one response. */
+void request_read_is_single(struct flow *f);
 /* The first request will have this PSN, as its connection was made so. */
 void request_expect(struct flow *f, uint32_t psn);
 /* Late packets turn out to be late only, or sent again. */

@@ -122,6 +122,34 @@ static void put_finding(const struct page *p, const struct rd_finding *f)
 	fprintf(p->out, "   usually: %s\n   next: %s\n", f->meaning, f->next);
 }
 
+/* Whether the rule was told before, of another QP. */
+static bool is_repeated(const struct rd_report *r, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (r->findings[k].rule == r->findings[i].rule && r->findings[i].conversation)
+			return true;
+	return false;
+}
+
+/* The other QPs that a rule was told of, in one line. */
+static void put_others(const struct page *p, size_t i)
+{
+	size_t others = 0;
+
+	for (size_t k = i + 1; k < p->r->n_findings; k++) {
+		if (p->r->findings[k].rule != p->r->findings[i].rule)
+			continue;
+		if (others++ == 0) {
+			fputs("   the same: ", p->out);
+			put_clean(p->out, p->r->findings[k].where);
+		}
+	}
+	if (others > 1)
+		fprintf(p->out, " and %zu more", others - 1);
+	if (others)
+		fputc('\n', p->out);
+}
+
 static void put_findings(const struct page *p)
 {
 	size_t shown = 0, left = 0;
@@ -129,17 +157,20 @@ static void put_findings(const struct page *p)
 	for (size_t i = 0; i < p->r->n_findings; i++) {
 		const struct rd_finding *f = &p->r->findings[i];
 
+		if (!p->style->verbose && is_repeated(p->r, i))
+			continue;
 		if (!p->style->verbose &&
 			(shown == FINDINGS_SHOWN || (f->severity == RD_SEV_NOTE && shown))) {
 			left++;
 			continue;
 		}
 		put_finding(p, f);
+		if (!p->style->verbose && f->conversation)
+			put_others(p, i);
 		shown++;
 	}
 	if (left)
-		fprintf(p->out, "\n   %zu more finding%s: -v shows them\n", left,
-			left == 1 ? "" : "s");
+		fprintf(p->out, "\n   %zu more of other kinds: -v shows them\n", left);
 }
 
 /* --- the table
@@ -234,6 +265,8 @@ static void put_row(const struct page *p, const struct rd_conversation *c, unsig
 		duration_text(p50, l->p50);
 		duration_text(p99, l->p99);
 	}
+	if (!l->n)
+		snprintf(p50, sizeof(p50), "-");
 	fprintf(p->out, "%-*s -> %-*s %-7s %9s %11s %8llu %5llu %4llu %4llu  %s%s%s\n", width[0],
 		from, width[1], to, verb, rd_fmt_count(frames, s->frames),
 		rd_fmt_bitrate(goodput, rate(c, s)),

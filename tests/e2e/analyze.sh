@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# `rdmadump analyze` over real captures: golden texts, JSON by its schema, streams, damaged files,
+# filters that Wireshark takes, exit statuses.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool zstd jq python3
+roce=$TEST_DATA/roce
+an() { timeout 60 "$RDMADUMP" analyze "$@"; }
+
+# --- what people read -------------------------------------------------------------------------
+
+# golden NAME CAPTURE [OPTION...]: the text is tests/data/analyze/NAME.txt; UPDATE_GOLDEN=1 writes it
+golden() {
+	local name=$1 capture=$2
+	shift 2
+	(cd "$roce" && an "$@" "$capture") >"$tmp/$name.txt" 2>&1
+	[ -z "${UPDATE_GOLDEN-}" ] || cp "$tmp/$name.txt" "$TEST_DATA/analyze/$name.txt"
+	diff "$TEST_DATA/analyze/$name.txt" "$tmp/$name.txt" >"$tmp/diff"
+	ok "text: $name" "$tmp/diff"
+}
+golden loss 10_rc_write_loss/b.pcap.zst
+golden rnr-verbose 17_rnr_nak/a.pcap.zst -v
+golden healthy 20_mixed/a.pcap.zst --top 3
+golden damaged 14_corrupt/a.pcap.zst --qp 0x1e
+golden ingress 30_ingress_drop/a.pcap.zst --time 0.1-2
+
+# --- what programs read -----------------------------------------------------------------------
+
+by_schema() {
+	python3 - "$srcdir/docs/schema/analyze.json" "$@" <<'PY'
+import json, sys
+try:
+    import jsonschema
+except ImportError:
+    print("SKIP")
+    sys.exit(0)
+schema = json.load(open(sys.argv[1], encoding="utf-8"))
+validator = jsonschema.Draft202012Validator(schema)
+events = set(schema["$defs"]["events"]["properties"])
+bad = 0
+for name in sys.argv[2:]:
+    report = json.load(open(name, encoding="utf-8"))
+    for e in list(validator.iter_errors(report))[:3]:
+        print(name, e.json_path, e.message)
+        bad = 1
+    for c in report["conversations"]:
+        for s in c["sides"].values():
+            if set(s["events"]) - events:
+                print(name, "events that the schema does not name:", set(s["events"]) - events)
+                bad = 1
+    if report["series"] and sum(report["series"]["frames"]) != report["totals"]["frames"] - \
+            report["totals"]["icrc_bad"] * report["totals"]["icrc_trusted"]:
+        print(name, "the series does not add up")
+        bad = 1
+sys.exit(bad)
+PY
+}
+jsons=()
+for f in "$roce"/*_*/?.pcap.zst; do
+	j=$tmp/$(basename "$(dirname "$f")")-$(basename "$f" .pcap.zst).json
+	an --json "$f" >"$j" 2>>"$tmp/err"
+	jsons+=("$j")
+done
+by_schema "${jsons[@]}" >"$tmp/schema"
+ok "${#jsons[@]} captures: JSON by docs/schema/analyze.json" "$tmp/schema"
+
+is "a healthy capture has no finding but notes" \
+	"$(json "$tmp/02_rc_write-a.json" '[.findings[] | select(.severity != "note")] | length')" 0
+is "the loss is told with its frames" \
+	"$(json "$tmp/10_rc_write_loss-b.json" '.findings[0] | .rule + " " + .sure + " " + (.count | tostring)')" \
+	"lost-before certain 10"
+is "drops behind the capture point are told apart" \
+	"$(json "$tmp/30_ingress_drop-a.json" '.findings[0].rule')" lost-behind
+
+# --- streams ----------------------------------------------------------------------------------
+
+f=$roce/20_mixed/a.pcap.zst
+same_totals() { [ "$(jq -c '[.totals, .conversations]' "$1")" = "$(jq -c '[.totals, .conversations]' "$tmp/20_mixed-a.json")" ]; }
+zstd -dqc "$f" | an --json - >"$tmp/pipe.json"
+same_totals "$tmp/pipe.json"
+ok "a pipe" "$tmp/pipe.json"
+(cd "$tmp" && "$RDMADUMP" -r "$f" -w "part.pcapng" -C 100k -W 9 2>/dev/null >&2
+	"$RDMADUMP" -r "$f" -w whole.pcapng 2>/dev/null >&2)
+an --json "$tmp"/part*.pcapng* >"$tmp/parts.json" 2>"$tmp/err"
+same_totals "$tmp/parts.json"
+ok "$(jq '.capture.files | length' "$tmp/parts.json") files of a series, one behind the other" "$tmp/err"
+[ "$(jq '.capture.files | length' "$tmp/parts.json")" -gt 1 ]
+ok "there were several"
+an --json "$tmp/whole.pcapng" >"$tmp/whole.json"
+same_totals "$tmp/whole.json"
+ok "pcapng" "$tmp/whole.json"
+
+zstd -dqc "$roce/10_rc_write_loss/b.pcap.zst" | head -c 500000 >"$tmp/cut.pcap"
+an "$tmp/cut.pcap" >"$tmp/cut.txt" 2>"$tmp/err"
+is "a file that is cut: exit status" $? 4
+has "a file that is cut: said" "$tmp/cut.txt" 'a file ends before its end'
+has "a file that is cut: what is there is analysed" "$tmp/cut.txt" 'lost before this capture point'
+
+"$RDMADUMP" -r "$roce/10_rc_write_loss/b.pcap.zst" -w "$tmp/zero.pcapng" --zero-payload 2>/dev/null >&2
+an --json "$tmp/zero.pcapng" >"$tmp/zero.json"
+is "zeroed payload is no damage" \
+	"$(json "$tmp/zero.json" '[.findings[] | .rule] | index("damaged"), index("lost-before") != null, (.|index("icrc-untrusted") != null)' | tr '\n' ' ')" \
+	"null true true "
+"$RDMADUMP" -r "$roce/10_rc_write_loss/b.pcap.zst" -w "$tmp/short.pcapng" --headers-only 2>/dev/null >&2
+an --json "$tmp/short.pcapng" >"$tmp/short.json"
+is "headers only: the same rounds" \
+	"$(json "$tmp/short.json" '.conversations[0].sides.a.events.rounds_nak.count')" 10
+
+# --- what Wireshark takes ---------------------------------------------------------------------
+
+if command -v tshark >/dev/null; then
+	fail=0
+	for name in 10_rc_write_loss/b 17_rnr_nak/a 26_imm_inv/a 11_rc_read_loss/b; do
+		zstd -dqfc "$roce/$name.pcap.zst" >"$tmp/w.pcap"
+		while read -r filter; do
+			n=$(tshark -n -r "$tmp/w.pcap" -Y "$filter" 2>>"$tmp/tshark" | wc -l)
+			[ "$n" -gt 0 ] || { echo "# $name: $filter: $n frames"; fail=1; }
+		done < <(jq -r '.findings[].filter | select(. != null)' "$tmp/${name/\//-}.json" | sort -u)
+	done
+	[ "$fail" = 0 ]
+	ok "every filter finds frames in tshark" "$tmp/tshark"
+else
+	skip "every filter finds frames in tshark" "no tshark"
+fi
+
+# --- exit statuses and errors -----------------------------------------------------------------
+
+# fails STATUS PATTERN ARGUMENT...
+fails() {
+	local want=$1 pattern=$2
+	shift 2
+	an "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	is "analyze $*: exit status" $? "$want"
+	has "analyze $*: why" "$tmp/err" "$pattern"
+}
+fails 1 'no FILE' --json
+fails 1 "'5-2'" --time 5-2 "$f"
+fails 1 "'x'" --qp x "$f"
+fails 2 'no-such-file' /no-such-file
+fails 2 '/dev/null' /dev/null
+an "$f" >/dev/full 2>"$tmp/err"
+is "a full disk: exit status" $? 3
+
+tap_done

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the analysis makes of each mechanism: synthetic frames in, events out. */
+#include "test_packet_make.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <rdmadump/analysis.h>
+#include <stdlib.h>
+
+#define ASKER	 0x200 /* QP of 10.0.0.2, which sends requests */
+#define ANSWERER 0x100 /* QP of 10.0.0.1 */
+
+enum op {
+	SEND_FIRST = 0x00,
+	SEND_MIDDLE = 0x01,
+	SEND_LAST = 0x02,
+	SEND_ONLY = 0x04,
+	WRITE_FIRST = 0x06,
+	WRITE_MIDDLE = 0x07,
+	WRITE_LAST = 0x08,
+	READ = 0x0c,
+	RESP_FIRST = 0x0d,
+	RESP_MIDDLE = 0x0e,
+	RESP_LAST = 0x0f,
+	RESP_ONLY = 0x10,
+	ACK = 0x11,
+	ATOMIC_ACK = 0x12,
+	FETCH_ADD = 0x14,
+	UC_ONLY = 0x24,
+	CNP = 0x81,
+};
+
+enum syndrome { OK = 0x1f, RNR = 0x2e, NAK_SEQ = 0x60, NAK_ACCESS = 0x62 };
+
+struct scene {
+	struct rd_analysis *a;
+	struct rd_report *r;
+	uint64_t ns;
+	uint16_t ip_id;
+	uint8_t tos;
+};
+
+static struct scene begin(void)
+{
+	struct scene s = {.ns = 1000000000};
+	const struct rd_analysis_config config = {.skip_icrc = true, .qp = RD_QP_UNKNOWN};
+
+	assert_int_equal(rd_analysis_open(&s.a, &config, NULL), 0);
+	assert_int_equal(rd_analysis_file(s.a, "test", "made", NULL, NULL), 0);
+	return s;
+}
+
+static void end(struct scene *s)
+{
+	rd_report_free(s->r);
+	rd_analysis_close(s->a);
+}
+
+static const struct rd_conversation *result(struct scene *s)
+{
+	assert_int_equal(rd_analysis_report(s->a, &s->r, NULL), 0);
+	assert_true(s->r->n_conversations > 0);
+	return &s->r->conversations[0];
+}
+
+static uint64_t count(const struct rd_conversation *c, enum rd_event_kind kind)
+{
+	return c->side[0].events[kind].count;
+}
+
+/* A frame to a QP, each 10 us behind the last one, with an identification of its own. */
+static void put(struct scene *s, bool back, unsigned int op, uint32_t psn, const uint8_t *head,
+	uint32_t body)
+{
+	struct make m = {.n = 0};
+	struct rd_frame frame = {.ts_ns = s->ns += 10000};
+	uint8_t *ip;
+
+	make_packet(&m, MAKE_V2_IPV4, op, back ? ASKER : ANSWERER, body, 0);
+	ip = m.b + 14;
+	ip[1] = s->tos;
+	rd_put_be16(ip + 4, ++s->ip_id);
+	if (back) {
+		memcpy(ip + 12, "\x0a\0\0\x01\x0a\0\0\x02", 8);
+	}
+	rd_put_be32(m.b + 14 + 20 + 8 + 8, psn & 0xffffff);
+	if (op == SEND_ONLY || op == SEND_LAST || op == WRITE_LAST || op == FETCH_ADD)
+		m.b[14 + 20 + 8 + 8] |= 0x80;
+	if (head)
+		memcpy(m.b + 14 + 20 + 8 + 12, head, op == READ || op == WRITE_FIRST ? 16 : 4);
+	frame.data = m.b;
+	frame.caplen = frame.len = m.n;
+	rd_analysis_frames(s->a, RD_LINK_ETHERNET, &frame, 1);
+}
+
+static void ask(struct scene *s, enum op op, uint32_t psn)
+{
+	put(s, false, op, psn, NULL, op == FETCH_ADD ? 28 : 1024);
+}
+
+static void read_request(struct scene *s, uint32_t psn, uint32_t length)
+{
+	uint8_t reth[16] = {0};
+
+	rd_put_be32(reth + 12, length);
+	put(s, false, READ, psn, reth, 16);
+}
+
+static void answer(struct scene *s, enum op op, uint32_t psn, enum syndrome syndrome)
+{
+	const uint8_t aeth[4] = {(uint8_t)syndrome, 0, 0, 1};
+	uint32_t body = op == RESP_MIDDLE ? 0 : sizeof(aeth);
+
+	if (op >= RESP_FIRST && op <= RESP_ONLY)
+		body += 1024;
+	else if (op == ATOMIC_ACK)
+		body += 8;
+	put(s, true, op, psn, op == RESP_MIDDLE ? NULL : aeth, body);
+}
+
+static void sends(struct scene *s, uint32_t from, uint32_t to)
+{
+	for (uint32_t psn = from; psn != ((to + 1) & 0xffffff); psn = (psn + 1) & 0xffffff)
+		ask(s, SEND_ONLY, psn);
+}
+
+/* --- sequences ------------------------------------------------------------------------------- */
+
+static void healthy(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++) {
+		ask(&s, SEND_ONLY, i);
+		answer(&s, ACK, i, OK);
+	}
+	c = result(&s);
+	assert_int_equal(s.r->n_conversations, 1);
+	assert_int_equal(c->pairing, RD_PAIR_PSN);
+	assert_int_equal(c->a.qp, ASKER);
+	assert_int_equal(c->b.qp, ANSWERER);
+	assert_string_equal(c->a.address, "10.0.0.2");
+	assert_int_equal(c->side[0].requests, 100);
+	assert_int_equal(c->side[0].acks, 100);
+	assert_int_equal(c->side[0].goodput_bytes, 102400);
+	assert_int_equal(c->side[0].ack.n, 100);
+	assert_int_equal(c->side[0].ack.max, 10000);
+	assert_int_equal(c->side[0].verbs[RD_VERB_SEND].messages, 100);
+	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
+		assert_int_equal(count(c, (enum rd_event_kind)i), 0);
+	assert_int_equal(s.r->n_findings, 0);
+	end(&s);
+}
+
+static void wraps(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 0xfffff0, 0x00000f);
+	answer(&s, ACK, 0x00000f, OK);
+	sends(&s, 0x000010, 0x000012);
+	answer(&s, ACK, 0x000012, OK);
+	c = result(&s);
+	assert_int_equal(c->side[0].psn_first, 0xfffff0);
+	assert_int_equal(c->side[0].psn_last, 0x12);
+	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
+		assert_int_equal(count(c, (enum rd_event_kind)i), 0);
+	end(&s);
+}
+
+/* Lost in front of this point: a hole, a NAK, everything again from there. */
+static void go_back_n(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 0xfffffe, 0xffffff);
+	answer(&s, ACK, 0xffffff, OK);
+	sends(&s, 1, 4); /* 0 is missing */
+	answer(&s, ACK, 0, NAK_SEQ);
+	sends(&s, 0, 4);
+	answer(&s, ACK, 4, OK);
+	c = result(&s);
+	assert_int_equal(count(c, RD_EV_GAP), 1);
+	assert_int_equal(count(c, RD_EV_LOST_BEFORE), 1);
+	assert_int_equal(count(c, RD_EV_LOST_BEHIND), 0);
+	assert_int_equal(count(c, RD_EV_RESENT), 5);
+	assert_int_equal(count(c, RD_EV_ROUND_NAK), 1);
+	assert_int_equal(count(c, RD_EV_ROUND_TIMEOUT), 0);
+	assert_int_equal(count(c, RD_EV_REORDERED), 0);
+	assert_int_equal(count(c, RD_EV_UNSEEN), 0);
+	assert_int_equal(count(c, RD_EV_AT_RECEIVER_SEQUENCE), 1);
+	assert_int_equal(count(c, RD_EV_AT_RECEIVER_DUPLICATE), 0);
+	assert_int_equal(c->side[0].goodput_bytes, 7 * 1024);
+	assert_string_equal(s.r->findings[0].rule, "lost-before");
+	end(&s);
+}
+
+/* Lost behind this point: it was seen, but the receiver asks for it. */
+static void lost_behind(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 0, 1);
+	answer(&s, ACK, 1, OK);
+	sends(&s, 2, 6);
+	answer(&s, ACK, 3, NAK_SEQ);
+	sends(&s, 3, 6);
+	answer(&s, ACK, 6, OK);
+	c = result(&s);
+	assert_int_equal(count(c, RD_EV_LOST_BEHIND), 1);
+	assert_int_equal(count(c, RD_EV_LOST_BEFORE), 0);
+	assert_int_equal(count(c, RD_EV_ROUND_NAK), 1);
+	assert_int_equal(count(c, RD_EV_RESENT), 4);
+	assert_int_equal(count(c, RD_EV_NAK_PROGRESS), 1);
+	assert_int_equal(count(c, RD_EV_AT_RECEIVER_DUPLICATE), 0);
+	assert_int_equal(count(c, RD_EV_AT_RECEIVER_SEQUENCE), 1);
+	assert_string_equal(s.r->findings[0].rule, "lost-behind");
+	assert_int_equal(s.r->findings[0].sure, RD_SURE_CERTAIN);
+	end(&s);
+}
+
+static void timeout(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 0, 1);
+	answer(&s, ACK, 1, OK);
+	sends(&s, 2, 3);
+	s.ns += 50000000;
+	sends(&s, 2, 3);
+	answer(&s, ACK, 3, OK);
+	c = result(&s);
+	assert_int_equal(count(c, RD_EV_ROUND_TIMEOUT), 1);
+	assert_int_equal(count(c, RD_EV_RESENT), 2);
+	assert_in_range(c->side[0].timeout_ns, 50000000, 50100000);
+	assert_string_equal(s.r->findings[0].rule, "unanswered");
+	end(&s);
+}
+
+static void reordered(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 0, 3);
+	ask(&s, SEND_ONLY, 6);
+	sends(&s, 4, 5);
+	sends(&s, 7, 9);
+	answer(&s, ACK, 9, OK);
+	c = result(&s);
+	assert_int_equal(count(c, RD_EV_REORDERED), 2);
+	assert_int_equal(count(c, RD_EV_RESENT), 0);
+	assert_int_equal(count(c, RD_EV_LOST_BEFORE), 0);
+	assert_int_equal(count(c, RD_EV_UNSEEN), 0);
+	end(&s);
+}
+
+/* A frame that the network doubles has the same IP identification; one sent again has not. */
+static void doubled(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 0, 3);
+	s.ip_id--;
+	ask(&s, SEND_ONLY, 3);
+	sends(&s, 4, 5);
+	answer(&s, ACK, 5, OK);
+	s.ip_id--;
+	answer(&s, ACK, 5, OK);
+	c = result(&s);
+	assert_int_equal(count(c, RD_EV_DUPLICATED), 1);
+	assert_int_equal(count(c, RD_EV_ANSWER_DUPLICATED), 1);
+	assert_int_equal(count(c, RD_EV_RESENT), 0);
+	assert_int_equal(count(c, RD_EV_AT_RECEIVER_DUPLICATE), 1);
+	end(&s);
+}
+
+/* The capture missed what the receiver had: no loss of the network. */
+static void capture_loss(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 0, 1);
+	answer(&s, ACK, 1, OK);
+	sends(&s, 5, 6);
+	answer(&s, ACK, 6, OK);
+	sends(&s, 7, 8);
+	answer(&s, ACK, 11, OK);
+	c = result(&s);
+	assert_int_equal(count(c, RD_EV_UNSEEN), 3 + 3);
+	assert_int_equal(count(c, RD_EV_LOST_BEFORE), 0);
+	assert_int_equal(count(c, RD_EV_RESENT), 0);
+	assert_string_equal(s.r->findings[0].rule, "unseen");
+	end(&s);
+}
+
+static void reused_qp(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 100, 102);
+	answer(&s, ACK, 102, OK);
+	sends(&s, 0x700000, 0x700002);
+	answer(&s, ACK, 0x700002, OK);
+	c = result(&s);
+	assert_int_equal(count(c, RD_EV_RESTART), 1);
+	assert_int_equal(count(c, RD_EV_GAP), 0);
+	assert_int_equal(count(c, RD_EV_UNSEEN), 0);
+	end(&s);
+}
+
+/* --- refusals ----------------------------------------------------------------------------------
+ */
+
+static void rnr(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 0, 3);
+	answer(&s, ACK, 0, RNR);
+	answer(&s, ACK, 0, NAK_SEQ);
+	s.ns += 2000000;
+	sends(&s, 0, 3);
+	answer(&s, ACK, 3, OK);
+	c = result(&s);
+	assert_int_equal(count(c, RD_EV_RNR), 1);
+	assert_int_equal(count(c, RD_EV_ROUND_RNR), 1);
+	assert_int_equal(count(c, RD_EV_ROUND_NAK), 0);
+	assert_int_equal(count(c, RD_EV_LOST_BEHIND), 0);
+	assert_int_equal(count(c, RD_EV_AT_RECEIVER_DUPLICATE), 0);
+	assert_int_equal(count(c, RD_EV_AT_RECEIVER_SEQUENCE), 1);
+	assert_int_equal(c->side[0].rnr_timer_us, 1280);
+	assert_string_equal(s.r->findings[0].rule, "rnr");
+	end(&s);
+}
+
+static void remote_access(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 0, 1);
+	answer(&s, ACK, 0, OK);
+	answer(&s, ACK, 1, NAK_ACCESS);
+	c = result(&s);
+	assert_int_equal(count(c, RD_EV_NAK_ACCESS), 1);
+	assert_int_equal(c->side[0].ending, RD_END_REMOTE_ERROR);
+	assert_string_equal(s.r->findings[0].rule, "remote-access");
+	end(&s);
+}
+
+static void no_answer(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		sends(&s, 0, 2);
+		s.ns += 20000000;
+	}
+	s.ns += 1000000000;
+	put(&s, false, 0x64, 1, NULL, 8 + 64); /* the capture went on */
+	c = result(&s);
+	assert_int_equal(count(c, RD_EV_ROUND_TIMEOUT), 3);
+	assert_int_equal(c->side[0].ending, RD_END_RETRY);
+	assert_string_equal(s.r->findings[0].rule, "no-answer");
+	end(&s);
+}
+
+/* --- READ and atomic
+ * ------------------------------------------------------------------------------ */
+
+/* A READ takes as many PSNs as it has responses, also before the MTU is known. */
+static void reads(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	read_request(&s, 0xfffffd, 5000);
+	read_request(&s, 2, 1024);
+	for (uint32_t i = 0; i < 5; i++)
+		answer(&s,
+			i == 0	 ? RESP_FIRST
+			: i == 4 ? RESP_LAST
+				 : RESP_MIDDLE,
+			0xfffffd + i, OK);
+	answer(&s, RESP_ONLY, 2, OK);
+	ask(&s, SEND_ONLY, 3);
+	answer(&s, ACK, 3, OK);
+	c = result(&s);
+	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
+		assert_int_equal(count(c, (enum rd_event_kind)i), 0);
+	assert_int_equal(c->side[0].read.n, 2);
+	assert_int_equal(c->side[0].mtu, 1024);
+	assert_int_equal(c->side[0].goodput_bytes, 7 * 1024);
+	assert_int_equal(c->side[0].verbs[RD_VERB_READ].bytes, 6024);
+	end(&s);
+}
+
+static void read_gap(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	read_request(&s, 0, 4096);
+	answer(&s, RESP_FIRST, 0, OK);
+	answer(&s, RESP_MIDDLE, 2, OK); /* 1 is missing */
+	answer(&s, RESP_LAST, 3, OK);
+	s.ns += 1000000;
+	read_request(&s, 1, 3072);
+	answer(&s, RESP_FIRST, 1, OK);
+	answer(&s, RESP_MIDDLE, 2, OK);
+	answer(&s, RESP_LAST, 3, OK);
+	c = result(&s);
+	assert_int_equal(count(c, RD_EV_ANSWER_GAP), 1);
+	assert_int_equal(count(c, RD_EV_ROUND_READ), 1);
+	assert_int_equal(count(c, RD_EV_ROUND_TIMEOUT), 0);
+	assert_int_equal(count(c, RD_EV_ANSWER_RESENT), 2);
+	assert_int_equal(count(c, RD_EV_ANSWER_REORDERED), 0);
+	assert_int_equal(count(c, RD_EV_AT_RECEIVER_DUPLICATE), 1);
+	assert_int_equal(c->side[0].goodput_bytes, 4096);
+	assert_string_equal(s.r->findings[0].rule, "answers-lost-before");
+	end(&s);
+}
+
+static void atomics(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		ask(&s, FETCH_ADD, i);
+		answer(&s, ATOMIC_ACK, i, OK);
+	}
+	s.ns += 50000000; /* the last answer is lost behind this point */
+	ask(&s, FETCH_ADD, 2);
+	answer(&s, ATOMIC_ACK, 2, OK);
+	c = result(&s);
+	assert_int_equal(c->side[0].atomic.n, 3);
+	assert_int_equal(count(c, RD_EV_ANSWER_LOST), 1);
+	assert_int_equal(count(c, RD_EV_ANSWER_RESENT), 1);
+	assert_int_equal(count(c, RD_EV_AT_RECEIVER_DUPLICATE), 1);
+	assert_int_equal(c->side[0].goodput_bytes, 24);
+	end(&s);
+}
+
+/* --- others
+ * ----------------------------------------------------------------------------------------- */
+
+static void unreliable(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	ask(&s, UC_ONLY, 0);
+	ask(&s, UC_ONLY, 3);
+	c = result(&s);
+	assert_int_equal(count(c, RD_EV_UNSEEN), 2);
+	assert_string_equal(s.r->findings[0].rule, "unreliable-lost");
+	end(&s);
+}
+
+static void congestion(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	for (uint32_t i = 0; i < 20; i++) {
+		s.tos = 3;
+		ask(&s, SEND_ONLY, i);
+		s.tos = 0;
+		answer(&s, ACK, i, OK);
+	}
+	put(&s, true, CNP, 0, NULL, 16);
+	c = result(&s);
+	assert_int_equal(s.r->n_conversations, 1);
+	assert_int_equal(count(c, RD_EV_CE), 20);
+	assert_int_equal(count(c, RD_EV_CNP), 1);
+	assert_string_equal(s.r->findings[0].rule, "cnp");
+	end(&s);
+}
+
+static void one_direction(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 0, 20);
+	c = result(&s);
+	assert_int_equal(c->pairing, RD_PAIR_NONE);
+	assert_int_equal(c->a.qp, RD_QP_UNKNOWN);
+	assert_string_equal(s.r->findings[0].rule, "one-sided");
+	end(&s);
+}
+
+static void nothing(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	assert_int_equal(rd_analysis_report(s.a, &s.r, NULL), 0);
+	assert_int_equal(s.r->n_conversations, 0);
+	assert_string_equal(s.r->findings[0].rule, "no-rdma");
+	end(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(healthy),
+		cmocka_unit_test(wraps),
+		cmocka_unit_test(go_back_n),
+		cmocka_unit_test(lost_behind),
+		cmocka_unit_test(timeout),
+		cmocka_unit_test(reordered),
+		cmocka_unit_test(doubled),
+		cmocka_unit_test(capture_loss),
+		cmocka_unit_test(reused_qp),
+		cmocka_unit_test(rnr),
+		cmocka_unit_test(remote_access),
+		cmocka_unit_test(no_answer),
+		cmocka_unit_test(reads),
+		cmocka_unit_test(read_gap),
+		cmocka_unit_test(atomics),
+		cmocka_unit_test(unreliable),
+		cmocka_unit_test(congestion),
+		cmocka_unit_test(one_direction),
+		cmocka_unit_test(nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
