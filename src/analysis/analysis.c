@@ -112,36 +112,43 @@ static inline uint32_t ip_id(const struct rd_packet *p)
 	return p->net == RD_NET_IPV4 ? rd_be16(p->data + p->l3 + 4) : 0x10000;
 }
 
+static void flow_marks(struct rd_analysis *a, struct flow *f, const struct rd_packet *p)
+{
+	if (p->flags & (RD_PACKET_CUT | RD_PACKET_MALFORMED)) {
+		flow_event(a, f, p->flags & RD_PACKET_CUT ? RD_EV_CUT : RD_EV_MALFORMED, 1);
+		a->totals.malformed += (p->flags & RD_PACKET_MALFORMED) != 0;
+		a->totals.cut += (p->flags & RD_PACKET_CUT) != 0;
+	}
+	if (p->kind == RD_KIND_IB ? p->bth_bits & RD_BTH_FECN : (rd_packet_tclass(p) & 3) == 3) {
+		flow_event(a, f, RD_EV_CE, 1);
+		a->point->ce++;
+	}
+}
+
 static inline void flow_count(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	const struct rd_packet *p = it->p;
-	struct rd_point *point = grid_point(&a->grid, f->row, it->ns);
 
+	a->point = grid_point(&a->grid, f->row, it->ns);
 	f->frames++;
 	f->wire_bytes += p->len;
 	f->payload += p->payload_len;
 	f->last_ns = it->ns;
 	f->last_frame = it->frame;
-	point->frames++;
-	point->wire_bytes += p->len;
-	if ((rd_packet_tclass(p) & 3) == 3 && p->kind != RD_KIND_IB) {
-		flow_event(a, f, RD_EV_CE, 1);
-		point->ce++;
-	}
-	if (p->bth_bits & RD_BTH_FECN && p->kind == RD_KIND_IB)
-		flow_event(a, f, RD_EV_CE, 1);
-	if (p->flags & (RD_PACKET_CUT | RD_PACKET_MALFORMED))
-		flow_event(a, f, p->flags & RD_PACKET_CUT ? RD_EV_CUT : RD_EV_MALFORMED, 1);
+	a->point->frames++;
+	a->point->wire_bytes += p->len;
+	if (p->flags || p->kind == RD_KIND_IB || (rd_packet_tclass(p) & 3) == 3)
+		flow_marks(a, f, p);
 }
 
 static void congestion(struct rd_analysis *a, struct flow *f)
 {
 	a->totals.cnp_frames++;
 	flow_event(a, f, RD_EV_CNP, 1);
-	grid_point(&a->grid, f->row, a->ns)->cnp++;
+	a->point->cnp++;
 }
 
-static void part_run(
+static inline void part_run(
 	struct rd_analysis *a, struct flow *f, const struct item *it, unsigned int part)
 {
 	uint64_t goodput = f->goodput + f->answer_goodput;
@@ -169,8 +176,7 @@ static void part_run(
 	default:
 		break;
 	}
-	goodput = f->goodput + f->answer_goodput - goodput;
-	grid_point(&a->grid, f->row, it->ns)->goodput_bytes += goodput;
+	a->point->goodput_bytes += f->goodput + f->answer_goodput - goodput;
 }
 
 static void other(struct rd_analysis *a, const struct rd_packet *p, uint64_t ns)
@@ -241,7 +247,8 @@ static inline void frame_take(
 	it.frame = a->frame;
 	a->totals.frames++;
 	a->totals.wire_bytes += frame->len;
-	a->totals.truncated += frame->caplen < frame->len;
+	if (frame->caplen < frame->len)
+		a->totals.truncated++;
 	if (!rd_packet_parse(link, frame->data, frame->caplen, frame->len, &p)) {
 		other(a, &p, it.ns);
 		return;
@@ -252,9 +259,7 @@ static inline void frame_take(
 		return;
 	}
 	part = parts[p.opcode];
-	a->totals.malformed += (p.flags & RD_PACKET_MALFORMED) != 0;
-	a->totals.cut += (p.flags & RD_PACKET_CUT) != 0;
-	f = part ? flow_find(a, &p, &it) : NULL;
+	f = part ? flow_of(a, &it) : NULL;
 	if (!f) {
 		a->totals.frames_left_out += part != PART_NONE;
 		other(a, &p, it.ns);

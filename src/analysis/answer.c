@@ -175,7 +175,7 @@ static void nak(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 		RD_EV_NAK_SEQUENCE, RD_EV_NAK_INVALID, RD_EV_NAK_ACCESS, RD_EV_NAK_OPERATIONAL};
 
 	flow_event(a, f, value < sizeof(kinds) ? kinds[value] : RD_EV_NAK_OTHER, 1);
-	grid_point(&a->grid, f->row, a->ns)->nak++;
+	a->point->nak++;
 	if (value == 0) {
 		nak_sequence(a, f, r, p->psn);
 	} else if (r && !r->end_nak) {
@@ -355,7 +355,7 @@ static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const stru
 			f->misses++;
 		break;
 	case RD_AETH_RNR:
-		grid_point(&a->grid, f->row, it->ns)->nak++;
+		a->point->nak++;
 		rnr(a, f, r, p, aeth.value);
 		break;
 	case RD_AETH_NAK:

@@ -24,14 +24,6 @@ static inline uint64_t load64(const uint8_t *p)
 	return v;
 }
 
-static inline uint64_t load32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
 /*
  * Sixteen bytes of key: the addresses as they are where they fit (IPv4, LIDs), else a hash of 64
  * bits; QPs and the kind of address.
@@ -39,16 +31,19 @@ static inline uint64_t load32(const uint8_t *p)
 struct flow_key flow_key(
 	unsigned int net, const uint8_t *src, const uint8_t *dst, uint32_t dest_qp, uint32_t src_qp)
 {
-	struct flow_key key = {.k2 = (uint64_t)net << 48 | (uint64_t)(src_qp & 0xffffff) << 24 |
-				     dest_qp | (src_qp == RD_QP_UNKNOWN ? 0 : UINT64_C(1) << 56)};
+	struct flow_key key = {.k2 = flow_key_qps(net, dest_qp, src_qp)};
+	uint8_t both[8];
 
-	if (net == RD_NET_IPV4)
-		key.k1 = load32(src) | load32(dst) << 32;
-	else if (net == RD_NET_NONE)
+	if (net == RD_NET_IPV4) {
+		memcpy(both, src, 4);
+		memcpy(both + 4, dst, 4);
+		key.k1 = flow_key_ipv4(both);
+	} else if (net == RD_NET_NONE) {
 		key.k1 = (uint64_t)rd_be16(src) << 16 | rd_be16(dst);
-	else
+	} else {
 		key.k1 = mix(load64(src) ^
 			     mix(load64(src + 8) ^ mix(load64(dst) ^ mix(load64(dst + 8)))));
+	}
 	return key;
 }
 
@@ -191,9 +186,9 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	return f;
 }
 
-struct flow *flow_find(struct rd_analysis *a, const struct rd_packet *p, const struct item *it)
+struct flow *flow_find(struct rd_analysis *a, const struct item *it)
 {
-	struct flow_table *t = &a->flows;
+	const struct rd_packet *p = it->p;
 	uint32_t src_qp = RD_QP_UNKNOWN;
 	const uint8_t *src, *dst;
 	unsigned int len = rd_packet_addresses(p, &src, &dst);
@@ -210,19 +205,11 @@ struct flow *flow_find(struct rd_analysis *a, const struct rd_packet *p, const s
 		rd_packet_deth(p, &deth))
 		src_qp = deth.src_qp;
 	key = flow_key(p->net, src, dst, p->dest_qp, src_qp);
-	if (t->last[0] && t->last[0]->k2 == key.k2 && t->last[0]->k1 == key.k1)
-		return t->last[0];
-	if (t->last[1] && t->last[1]->k2 == key.k2 && t->last[1]->k1 == key.k1) {
-		f = t->last[1];
-	} else {
-		f = flow_by_key(t, key.k1, key.k2);
-		if (!f)
-			f = flow_make(a, &key, p, it, src, dst, len, src_qp);
-		if (!f)
-			return NULL;
-	}
-	t->last[1] = t->last[0];
-	t->last[0] = f;
+	f = flow_by_key(&a->flows, key.k1, key.k2);
+	if (!f)
+		f = flow_make(a, &key, p, it, src, dst, len, src_qp);
+	if (f)
+		*flow_near(&a->flows, key.k1, key.k2) = f;
 	return f;
 }
 
@@ -282,11 +269,4 @@ bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer)
 
 	return it->ip_id <= 0xffff && it->ip_id && was == (psn << 16 | it->ip_id) &&
 	       (before & 0xffff) != it->ip_id;
-}
-
-void flow_remember(struct flow *f, const struct item *it, bool answer)
-{
-	uint32_t psn = it->p->psn + (answer ? RECENT / 2 : 0);
-
-	f->recent[psn % RECENT] = psn << 16 | it->ip_id;
 }

@@ -19,13 +19,13 @@ static uint32_t packets(uint32_t length, uint32_t mtu)
 
 static enum rd_verb verb_of(const struct rd_opcode *op)
 {
-	if (op->bits & RD_OP_WRITE)
-		return RD_VERB_WRITE;
-	if (op->bits & RD_OP_READ)
-		return RD_VERB_READ;
-	if (op->bits & RD_OP_ATOMIC)
-		return RD_VERB_ATOMIC;
-	return op->bits & RD_OP_FLUSH ? RD_VERB_FLUSH : RD_VERB_SEND;
+	enum { WHICH = RD_OP_SEND | RD_OP_WRITE | RD_OP_READ | RD_OP_ATOMIC };
+	/* By the lowest bit that is set. */
+	static const uint8_t verbs[] = {RD_VERB_SEND, RD_VERB_WRITE, RD_VERB_READ, RD_VERB_ATOMIC};
+
+	_Static_assert(WHICH == 0xf, "one bit per verb");
+	return op->bits & WHICH ? (enum rd_verb)verbs[__builtin_ctz(op->bits & WHICH)]
+				: RD_VERB_FLUSH;
 }
 
 /* --- messages ----------------------------------------------------------------------------- */
@@ -453,7 +453,7 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		message_take(f, it);
 		f->progress_ns = it->ns;
 	} else {
-		grid_point(&a->grid, f->row, it->ns)->resent++;
+		a->point->resent++;
 	}
 	if (p->bth_bits & RD_BTH_ACKREQ || p->op->bits & (RD_OP_READ | RD_OP_ATOMIC)) {
 		if (fresh)

@@ -191,13 +191,15 @@ struct flow {
 	uint8_t src[16], dst[16];
 };
 
+#define NEAR 64
+
 struct flow_table {
 	struct flow **slots;
 	uint32_t *tags; /* of the slots: upper bits of the hash */
 	size_t mask, n, max;
 	struct flow **all; /* by id - 1 */
 	size_t room;
-	struct flow *last[2];
+	struct flow *near[NEAR]; /* by low bits of QP and address: the flows used last */
 };
 
 /* --- the whole ---------------------------------------------------------------------------- */
@@ -236,6 +238,7 @@ struct rd_analysis {
 	struct grid grid;
 	uint64_t frame;		   /* number of the one at hand */
 	uint64_t ns;		   /* its time */
+	struct rd_point *point;	   /* of the flow at hand, at this time */
 	uint64_t origin_ns;	   /* of the very first frame; 0: not asked for */
 	struct rd_event icrc_lost; /* wrong CRC, where no flow could be told */
 	uint64_t icrc_odd;
@@ -268,7 +271,44 @@ struct item {
 };
 
 /* Finds the flow of a packet, or makes it; NULL: over the limit. */
-struct flow *flow_find(struct rd_analysis *a, const struct rd_packet *p, const struct item *it);
+struct flow *flow_find(struct rd_analysis *a, const struct item *it);
+
+/* What of a key is not address: QPs, kind of address, whether the source QP is known. */
+static inline uint64_t flow_key_qps(unsigned int net, uint32_t dest_qp, uint32_t src_qp)
+{
+	return (uint64_t)net << 48 | (uint64_t)(src_qp & 0xffffff) << 24 | dest_qp |
+	       (src_qp == RD_QP_UNKNOWN ? 0 : UINT64_C(1) << 56);
+}
+
+/* Both addresses of an IPv4 header, as they stand there. */
+static inline uint64_t flow_key_ipv4(const uint8_t *src)
+{
+	uint64_t v;
+
+	memcpy(&v, src, sizeof(v));
+	return v;
+}
+
+static inline struct flow **flow_near(struct flow_table *t, uint64_t k1, uint64_t k2)
+{
+	return &t->near[(k2 ^ k1 >> 24 ^ k1 >> 56) % NEAR];
+}
+
+/* The same as flow_find(), for what most packets are. */
+static inline struct flow *flow_of(struct rd_analysis *a, const struct item *it)
+{
+	const struct rd_packet *p = it->p;
+
+	if (p->net == RD_NET_IPV4 && p->opcode >> 5 != RD_UD && p->opcode >> 5 != RD_RD) {
+		uint64_t k1 = flow_key_ipv4(p->data + p->l3 + 12);
+		uint64_t k2 = flow_key_qps(RD_NET_IPV4, p->dest_qp, RD_QP_UNKNOWN);
+		struct flow *f = *flow_near(&a->flows, k1, k2);
+
+		if (f && f->k1 == k1 && f->k2 == k2)
+			return f;
+	}
+	return flow_find(a, it);
+}
 /* The flow with this key; NULL. */
 struct flow *flow_by_key(const struct flow_table *t, uint64_t k1, uint64_t k2);
 /* The key of a flow between two addresses. `net` is enum rd_net; RD_NET_NONE: LIDs. */
@@ -284,7 +324,13 @@ void event_add(struct rd_event *e, uint64_t n, uint64_t frame, uint64_t ns);
 struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f);
 void hist_sample(struct rd_analysis *a, struct hist **h, uint64_t ns);
 bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer);
-void flow_remember(struct flow *f, const struct item *it, bool answer);
+
+static inline void flow_remember(struct flow *f, const struct item *it, bool answer)
+{
+	uint32_t psn = it->p->psn + (answer ? RECENT / 2 : 0);
+
+	f->recent[psn % RECENT] = psn << 16 | it->ip_id;
+}
 
 /* --- the parts ---------------------------------------------------------------------------- */
 
