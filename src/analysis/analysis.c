@@ -2,7 +2,6 @@
 /* Takes frames in batches: counts each, checks its CRC, and gives it to the part that knows it. */
 #include "state.h"
 #include <errno.h>
-#include <rdmadump/wire.h>
 #include <stdlib.h>
 
 #define SILENCE_NS UINT64_C(2000000) /* pauses of a link are told from here on */
@@ -64,15 +63,11 @@ static inline bool icrc_believed(const struct rd_totals *t)
 }
 
 /* False: the frame is damaged, so that no receiver takes it. */
-static inline bool icrc_take(struct rd_analysis *a, enum rd_link link, const struct rd_packet *p)
+static inline bool icrc_take(struct rd_analysis *a, const struct rd_packet *p)
 {
 	uint32_t computed, stored;
 
-	if (a->config.skip_icrc || !p->icrc || p->caplen < p->end) {
-		a->totals.icrc_unchecked++;
-		return true;
-	}
-	if (rd_icrc(link, p->data, p->caplen < p->len ? p->caplen : p->len, &computed, &stored)) {
+	if (a->config.skip_icrc || !rd_packet_icrc(p, &computed, &stored)) {
 		a->totals.icrc_unchecked++;
 		return true;
 	}
@@ -85,13 +80,12 @@ static inline bool icrc_take(struct rd_analysis *a, enum rd_link link, const str
 }
 
 /* A damaged frame belongs to a flow only if that is there already: its addresses may be wrong. */
-static void damaged(struct rd_analysis *a, const struct rd_packet *p, const struct item *it)
+static void damaged(struct rd_analysis *a, const struct rd_packet *p)
 {
 	const uint8_t *src, *dst;
 	struct flow_key key;
 	struct flow *f = NULL;
 
-	(void)it;
 	if (rd_packet_addresses(p, &src, &dst)) {
 		key = flow_key(p->net, src, dst, p->dest_qp, RD_QP_UNKNOWN);
 		f = flow_by_key(&a->flows, key.k1, key.k2);
@@ -254,8 +248,8 @@ static inline void frame_take(
 		return;
 	}
 	a->totals.rdma_frames++;
-	if (!icrc_take(a, link, &p)) {
-		damaged(a, &p, &it);
+	if (!icrc_take(a, &p)) {
+		damaged(a, &p);
 		return;
 	}
 	part = parts[p.opcode];
@@ -343,6 +337,7 @@ void rd_analysis_close(struct rd_analysis *a)
 		free(a->files[i].damage);
 	}
 	flow_table_free(&a->flows);
+	facts_free(a->facts);
 	grid_free(&a->grid);
 	free(a->files);
 	free(a->psns);

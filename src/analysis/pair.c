@@ -155,8 +155,26 @@ void pair_link(struct rd_analysis *a, const struct link_pair *link)
 	link_apply(a, link);
 }
 
+/* By the list of queue pairs that the machine had. */
+static void pair_by_resource(struct rd_analysis *a, struct flow *f)
+{
+	uint32_t qp;
+
+	for (unsigned int i = 0; (qp = facts_peer(a, f->dest_qp, i)) != RD_QP_UNKNOWN; i++) {
+		struct flow *g =
+			flow_by_key(&a->flows, f->back, flow_key_qps(f->net, qp, RD_QP_UNKNOWN));
+
+		if (g && may_pair(f, g)) {
+			pair(f, g, RD_PAIR_RESOURCE);
+			return;
+		}
+	}
+}
+
 void pair_new_flow(struct rd_analysis *a, struct flow *f)
 {
+	if (a->facts)
+		pair_by_resource(a, f);
 	if (a->links) {
 		const struct link_pair *l = &a->links[link_slot(a, f->k1, f->k2)];
 

@@ -271,7 +271,7 @@ int rd_analysis_report(struct rd_analysis *a, struct rd_report **out, struct rd_
 	if (!r || fill_conversations(a, r) < 0 || fill_files(a, r) < 0 || fill_sum(a, r) < 0)
 		goto fail;
 	fill_totals(a, r);
-	if (findings_make(a, r) < 0)
+	if (facts_check(a, r) < 0 || findings_make(a, r) < 0)
 		goto fail;
 	*out = r;
 	return 0;

@@ -13,6 +13,9 @@ bool points_init(struct rd_series *s, const struct grid *g);
 /* Adds a row of the grid. */
 void points_add(struct rd_series *s, const struct rd_point *row);
 
+/* Compares what a device counted with what its packets show. -1 for want of memory. */
+int facts_check(const struct rd_analysis *a, struct rd_report *r);
+
 /* Runs all rules over the report (findings.c). -1 for want of memory. */
 int findings_make(const struct rd_analysis *a, struct rd_report *r);
 

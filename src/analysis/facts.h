@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What is kept of the facts in a capture file: queue pairs, addresses and counters of devices. */
+#ifndef RDMADUMP_ANALYSIS_FACTS_H
+#define RDMADUMP_ANALYSIS_FACTS_H
+
+#include "report.h"
+
+#define FACTS_PORTS 16
+#define FACTS_GIDS  64
+
+struct qp_pair {
+	uint32_t local, remote;
+};
+
+struct facts_port {
+	char *device;
+	unsigned int port;
+	char gids[FACTS_GIDS][RD_ADDRESS_LEN]; /* as addresses are written in reports */
+	unsigned int n_gids;
+	json_t *first, *last; /* counters: objects of numbers; NULL: none */
+};
+
+struct facts {
+	struct qp_pair *pairs; /* an open hash by local QP, and by remote one */
+	size_t mask, n;
+	struct facts_port ports[FACTS_PORTS];
+	unsigned int n_ports;
+};
+
+#endif
