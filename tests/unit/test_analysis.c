@@ -534,6 +534,98 @@ static void nothing(void **state)
 	end(&s);
 }
 
+/* --- facts
+ * ------------------------------------------------------------------------------------------ */
+
+static void facts(struct scene *s, const char *json)
+{
+	rd_analysis_facts(s->a, json, strlen(json));
+}
+
+static const struct rd_check *check_of(const struct scene *s, const char *counter)
+{
+	for (size_t i = 0; i < s->r->n_checks; i++)
+		if (!strcmp(s->r->checks[i].counter, counter))
+			return &s->r->checks[i];
+	return NULL;
+}
+
+/* Two QPs with the same PSNs at the same time: only the device's list tells them apart. */
+static void resources(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	facts(&s, "{\"kind\":\"qps\",\"qps\":[{\"lqpn\":256,\"rqpn\":512,\"type\":\"RC\"}]}");
+	sends(&s, 0, 1);
+	answer(&s, ACK, 5, OK); /* no PSN that was seen */
+	c = result(&s);
+	assert_int_equal(c->pairing, RD_PAIR_RESOURCE);
+	assert_int_equal(s.r->n_conversations, 1);
+	end(&s);
+}
+
+static void counters(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	facts(&s, "{\"kind\":\"device\",\"device\":\"rxe0\",\"port\":1,\"gids\":["
+		  "{\"index\":1,\"gid\":\"::ffff:10.0.0.2\"}]}");
+	facts(&s, "{\"kind\":\"counters\",\"when\":\"start\",\"device\":\"rxe0\",\"port\":1,"
+		  "\"counters\":{\"hw_counters/sent_pkts\":10,\"hw_counters/rcvd_pkts\":5}}");
+	facts(&s, "{\"kind\":\"counters\",\"when\":\"end\",\"device\":\"rxe0\",\"port\":1,"
+		  "\"counters\":{\"hw_counters/sent_pkts\":14,\"hw_counters/rcvd_pkts\":8}}");
+	sends(&s, 0, 3);
+	answer(&s, ACK, 3, OK);
+	result(&s);
+	assert_int_equal(s.r->n_checks, 2);
+	assert_true(check_of(&s, "sent_pkts")->agrees);
+	assert_false(check_of(&s, "rcvd_pkts")->agrees);
+	assert_int_equal(check_of(&s, "rcvd_pkts")->device_count, 3);
+	assert_int_equal(check_of(&s, "rcvd_pkts")->packets, 1);
+	assert_string_equal(s.r->findings[0].rule, "counters-differ");
+	end(&s);
+}
+
+static void hostile_facts(void **state)
+{
+	static const char *const texts[] = {"", "{", "[]", "{\"kind\":7}", "{\"kind\":\"qps\"}",
+		"{\"kind\":\"qps\",\"qps\":[7,{},{\"lqpn\":-1,\"rqpn\":1e300}]}",
+		"{\"kind\":\"device\",\"gids\":[{}]}",
+		"{\"kind\":\"device\",\"device\":\"\\u001b\",\"gids\":[{\"gid\":\"x\"},7]}",
+		"{\"kind\":\"counters\",\"device\":\"d\",\"when\":\"end\",\"counters\":[]}",
+		"{\"kind\":\"counters\",\"device\":\"d\",\"counters\":{\"a\":\"b\"}}"};
+	struct scene s = begin();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		facts(&s, texts[i]);
+	sends(&s, 0, 3);
+	result(&s);
+	assert_int_equal(s.r->n_checks, 0);
+	end(&s);
+}
+
+/* Over the limit frames are counted, and the report says so. */
+static void too_many(void **state)
+{
+	struct scene s = begin();
+	const struct rd_analysis_config config = {
+		.skip_icrc = true, .qp = RD_QP_UNKNOWN, .max_qps = 1};
+
+	(void)state;
+	rd_analysis_close(s.a);
+	assert_int_equal(rd_analysis_open(&s.a, &config, NULL), 0);
+	sends(&s, 0, 3);
+	answer(&s, ACK, 3, OK);
+	result(&s);
+	assert_int_equal(s.r->totals.frames_left_out, 1);
+	assert_int_equal(s.r->totals.frames, 5);
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -556,6 +648,10 @@ int main(void)
 		cmocka_unit_test(congestion),
 		cmocka_unit_test(one_direction),
 		cmocka_unit_test(nothing),
+		cmocka_unit_test(resources),
+		cmocka_unit_test(counters),
+		cmocka_unit_test(hostile_facts),
+		cmocka_unit_test(too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
