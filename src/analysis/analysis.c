@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SILENCE_NS UINT64_C(2000000) /* pauses of a link are told from here on */
+#define SILENCE_NS  UINT64_C(2000000)  /* pauses of a link are told from here on */
+#define RECENTLY_NS UINT64_C(10000000) /* QPs that fell silent before that are no part of them */
 
 enum part { PART_NONE, PART_REQUEST, PART_ANSWER, PART_UC, PART_UD, PART_CNP };
 
@@ -191,7 +192,8 @@ static void silence(struct rd_analysis *a, uint64_t ns)
 	unsigned int open = 0;
 
 	for (size_t i = 0; i < a->flows.n && i < 4096; i++)
-		open += a->flows.all[i]->open_since_ns != 0;
+		open += a->flows.all[i]->open_since_ns &&
+			a->ns - a->flows.all[i]->last_ns < RECENTLY_NS;
 	if (open < 2)
 		return;
 	a->totals.silences++;

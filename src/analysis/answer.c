@@ -6,8 +6,9 @@
 #include "state.h"
 
 #define FAR	   (1 << 20)
-#define READS_OPEN 128 /* READs that may be open at once */
-#define MISSES_MAX 8   /* answers that do not fit, before two flows are no pair any more */
+#define SETTLED_NS UINT64_C(100000000) /* what was sent again has arrived by then */
+#define READS_OPEN 128		       /* READs that may be open at once */
+#define MISSES_MAX 8 /* answers that do not fit, before two flows are no pair any more */
 
 /* --- what an answer does to the requests ---------------------------------------------------- */
 
@@ -182,6 +183,7 @@ static void nak(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 		r->end_nak = (uint8_t)(value + 1);
 		r->end_frame = a->frame;
 		r->end_ns = a->ns;
+		r->open_since_ns = 0;
 	}
 }
 
@@ -238,12 +240,17 @@ static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_pack
 static bool answer_old(struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
 {
 	struct trouble *t = flow_trouble(a, f);
-	uint64_t since = 0;
+	uint64_t since = 0, resent;
 
 	if (!t)
 		return false;
 	if (seq_fill(&t->answers, it->p->psn, 1, &since)) {
-		if ((!r || r->round_ns < since) && t->events[RD_EV_ANSWER_RESENT].last_ns < since)
+		/* Late by itself only if neither side has sent anything again, or shortly before.
+		 */
+		resent = t->events[RD_EV_ANSWER_RESENT].last_ns;
+		if (r && r->trouble && r->trouble->events[RD_EV_RESENT].last_ns > resent)
+			resent = r->trouble->events[RD_EV_RESENT].last_ns;
+		if (!resent || resent + SETTLED_NS < since)
 			flow_event(a, f, RD_EV_ANSWER_REORDERED, 1);
 		return true;
 	}

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #define SLOTS_FIRST 1024
-#define NO_PSN	    0xffffffff
 
 /* The finalizer of SplitMix64: every bit of the key changes half of the bits of the result. */
 static inline uint64_t mix(uint64_t x)
@@ -180,8 +179,7 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	f->tclass = rd_packet_tclass(p);
 	f->sport = p->kind == RD_KIND_ROCE2 ? rd_be16(p->data + p->l4) : 0;
 	f->row = (uint16_t)grid_row(&a->grid);
-	for (unsigned int i = 0; i < RECENT; i++)
-		f->recent[i] = NO_PSN;
+	memset(f->recent, 0xff, sizeof(f->recent));
 	pair_new_flow(a, f);
 	return f;
 }
@@ -264,8 +262,8 @@ void hist_sample(struct rd_analysis *a, struct hist **h, uint64_t ns)
  */
 bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer)
 {
-	uint32_t psn = it->p->psn + (answer ? RECENT / 2 : 0);
-	uint32_t was = f->recent[psn % RECENT], before = f->recent[(psn - 1) % RECENT];
+	const uint32_t *recent = f->recent[answer];
+	uint32_t psn = it->p->psn, was = recent[psn % RECENT], before = recent[(psn - 1) % RECENT];
 
 	return it->ip_id <= 0xffff && it->ip_id && was == (psn << 16 | it->ip_id) &&
 	       (before & 0xffff) != it->ip_id;

@@ -106,7 +106,7 @@ struct waiting {
 	uint8_t verb;
 };
 
-#define RECENT 16
+#define RECENT 32
 
 struct flow {
 	/* The key, see flow_key. */
@@ -185,7 +185,7 @@ struct flow {
 	uint16_t pkey, sport;
 	uint8_t tclass;
 	uint32_t qkey;
-	uint32_t recent[RECENT]; /* PSN and IP identification of the last frames */
+	uint32_t recent[2][RECENT]; /* PSN and IP identification of requests, of answers */
 	struct trouble *trouble;
 	struct hist *ack, *read, *atomic, *message; /* of its requests */
 	uint8_t src[16], dst[16];
@@ -327,9 +327,9 @@ bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer);
 
 static inline void flow_remember(struct flow *f, const struct item *it, bool answer)
 {
-	uint32_t psn = it->p->psn + (answer ? RECENT / 2 : 0);
+	uint32_t psn = it->p->psn;
 
-	f->recent[psn % RECENT] = psn << 16 | it->ip_id;
+	f->recent[answer][psn % RECENT] = psn << 16 | it->ip_id;
 }
 
 /* --- the parts ---------------------------------------------------------------------------- */
