@@ -6,9 +6,8 @@
 #include "state.h"
 
 #define FAR	   (1 << 20)
-#define SETTLED_NS UINT64_C(100000000) /* what was sent again has arrived by then */
-#define READS_OPEN 128		       /* READs that may be open at once */
-#define MISSES_MAX 8 /* answers that do not fit, before two flows are no pair any more */
+#define READS_OPEN 128 /* READs that may be open at once */
+#define MISSES_MAX 8   /* answers that do not fit, before two flows are no pair any more */
 
 /* --- what an answer does to the requests ---------------------------------------------------- */
 
@@ -240,17 +239,12 @@ static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_pack
 static bool answer_old(struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
 {
 	struct trouble *t = flow_trouble(a, f);
-	uint64_t since = 0, resent;
 
 	if (!t)
 		return false;
-	if (seq_fill(&t->answers, it->p->psn, 1, &since)) {
-		/* Late by itself only if neither side has sent anything again, or shortly before.
-		 */
-		resent = t->events[RD_EV_ANSWER_RESENT].last_ns;
-		if (r && r->trouble && r->trouble->events[RD_EV_RESENT].last_ns > resent)
-			resent = r->trouble->events[RD_EV_RESENT].last_ns;
-		if (!resent || resent + SETTLED_NS < since)
+	if (seq_fill(&t->answers, it->p->psn, 1, NULL)) {
+		/* Late by itself, unless its request was sent again. */
+		if (!r || !r->round_frame || psn_diff(it->p->psn, r->round_top) >= 0)
 			flow_event(a, f, RD_EV_ANSWER_REORDERED, 1);
 		return true;
 	}

@@ -246,6 +246,7 @@ static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t
 	f->rnr_frame = f->nak_frame = 0;
 	f->round_psn = start;
 	f->round_frame = a->frame;
+	f->round_top = f->next;
 	f->round_ns = a->ns;
 	f->in_round = f->slow = true;
 	f->waiting_n = 0; /* an answer could be one to either */

@@ -117,7 +117,8 @@ static bool answers_lost_before(const struct look *l, struct rd_finding *f)
 {
 	if (!count(l, RD_EV_ANSWER_GAP) || !count(l, RD_EV_ROUND_READ))
 		return false;
-	finding_of(f, event(l, RD_EV_ANSWER_GAP), RD_SURE_CERTAIN);
+	finding_of(f, event(l, RD_EV_ANSWER_GAP),
+		count(l, RD_EV_ANSWER_REORDERED) ? RD_SURE_POSSIBLE : RD_SURE_CERTAIN);
 	finding_title(f, "READ responses are lost before this capture point");
 	finding_detail(f, "%llu gaps in the responses, %llu times asked again, %llu came again",
 		n(count(l, RD_EV_ANSWER_GAP)), n(count(l, RD_EV_ROUND_READ)),

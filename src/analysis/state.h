@@ -153,6 +153,7 @@ struct flow {
 	uint64_t stall_ns, stall_frame;
 	uint64_t timeout_ns;
 	uint32_t round_psn; /* where the round at hand began */
+	uint32_t round_top; /* what had been sent by then ends here */
 	uint32_t attempts;  /* rounds that began there */
 	uint64_t round_frame, round_ns;
 	bool straggler; /* a packet that was sent again, from nowhere that a round begins */
