@@ -4,6 +4,7 @@
 #include "parse.h"
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <rdmadump/analysis.h>
 #include <rdmadump/source.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct settings {
@@ -19,12 +21,17 @@ struct settings {
 	char **files;
 	unsigned int n_files;
 	bool json;
+	const char *html; /* NULL: none */
 };
 
-enum { OPT_JSON = 0x100, OPT_QP, OPT_TIME, OPT_TOP, OPT_MAX_QPS, OPT_NO_ICRC };
+enum { OPT_JSON = 0x100, OPT_HTML, OPT_QP, OPT_TIME, OPT_TOP, OPT_MAX_QPS, OPT_NO_ICRC };
 
 static const struct argp_option options[] = {
 	{"json", OPT_JSON, NULL, 0, "Print all of it as JSON", 0},
+	{"html", OPT_HTML, "FILE", 0,
+		"Write a page with plots and tables to FILE ('-' is standard output); it needs no "
+		"network",
+		0},
 	{"verbose", 'v', NULL, 0, "All findings and conversations, with their numbers", 0},
 	{"qp", OPT_QP, "QPN", 0, "Only conversations of this QP (decimal, or 0x...)", 0},
 	{"time", OPT_TIME, "FROM-TO", 0,
@@ -72,6 +79,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPT_JSON:
 		s->json = true;
+		return 0;
+	case OPT_HTML:
+		s->html = arg;
 		return 0;
 	case 'v':
 		s->style.verbose++;
@@ -209,6 +219,30 @@ static int print_json(const struct rd_report *report)
 	return ret;
 }
 
+/* A page that could not be written whole is taken away again. */
+static int write_page(const struct rd_report *report, const char *path, struct rd_error *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	int ret;
+
+	if (!out)
+		return rd_fail(err, RD_CLASS_OUTPUT, errno, "name a file that can be written",
+			"--html: cannot open '%s'", path);
+	errno = 0;
+	ret = rd_report_html(report, out);
+	if (fclose(out) || ret) {
+		int why = errno ? errno : ENOMEM;
+		struct stat st;
+
+		if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+			unlink(path);
+		return rd_fail(err, RD_CLASS_OUTPUT, why, "make room or name another file",
+			"--html: cannot write '%s'", path);
+	}
+	return 0;
+}
+
 static unsigned int terminal_columns(void)
 {
 	struct winsize size;
@@ -227,7 +261,13 @@ static int print_report(struct rd_analysis *a, struct settings *s, struct rd_err
 		report->n_shown = s->style.top;
 	s->style.columns = terminal_columns();
 	errno = 0;
-	if (s->json)
+	if (s->html && strcmp(s->html, "-") != 0 && write_page(report, s->html, err) < 0) {
+		rd_report_free(report);
+		return -1;
+	}
+	if (s->html && strcmp(s->html, "-") == 0)
+		ret = rd_report_html(report, stdout);
+	else if (s->json)
 		ret = print_json(report);
 	else
 		rd_report_text(report, &s->style, stdout);

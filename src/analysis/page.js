@@ -1,0 +1,348 @@
+"use strict";
+/* Shows the report that stands in this page. Text goes in as text nodes only: it may come from the wire. */
+(() => {
+	const read = id => JSON.parse(document.getElementById(id).textContent);
+	const report = read("report"), words = read("words");
+	const page = document.getElementById("page");
+	const ROWS = 200; /* of a table, until more are asked for */
+
+	/* --- making elements --- */
+	const put = (node, attributes, children) => {
+		for (const [name, value] of Object.entries(attributes || {})) {
+			if (name === "on")
+				for (const [event, run] of Object.entries(value))
+					node.addEventListener(event, run);
+			else if (value !== undefined && value !== null && value !== false)
+				node.setAttribute(name, value);
+		}
+		for (const child of children.flat(3))
+			if (child !== undefined && child !== null && child !== false)
+				node.append(child);
+		return node;
+	};
+	const el = (tag, attributes, ...children) => put(document.createElement(tag), attributes, children);
+	const svg = (tag, attributes, ...children) =>
+		put(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+	/* --- numbers as people say them --- */
+	const count = n => Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
+	const scaled = (n, units, step) => {
+		let i = 0;
+		if (!n)
+			return "0";
+		while (n >= step && i < units.length - 1) {
+			n /= step;
+			i++;
+		}
+		return (n >= 100 || Number.isInteger(n) ? Math.round(n) : Number(n.toPrecision(3))) + "\u00a0" + units[i];
+	};
+	const bytes = n => scaled(n, ["B", "kB", "MB", "GB", "TB"], 1000);
+	const rate = n => scaled(n, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"], 1000);
+	const exact = n => count(n) + "\u00a0B";
+	const span = ns => ns >= 6e10 ? count(ns / 1e9) + "\u00a0s" : scaled(ns, ["ns", "\u00b5s", "ms", "s"], 1000);
+	const moment = ns => (ns / 1e9).toFixed(ns < 1e8 ? 6 : 3) + "\u00a0s";
+	const hex = (n, digits) => "0x" + n.toString(16).padStart(digits, "0");
+	const many = (n, one, more) => count(n) + " " + (n === 1 ? one : more || one + "s");
+	const sum = list => list.reduce((a, b) => a + b, 0);
+	const times = (side, ...keys) => sum(keys.map(key => side.events[key] ? side.events[key].count : 0));
+	const endpoint = e => e.address + (e.qp === null ? "" : ":" + hex(e.qp, 1));
+	const duration = report.capture.duration_ns;
+
+	/* --- plots --- */
+	const ceiling = most => {
+		const power = 10 ** Math.floor(Math.log10(most));
+		return [1, 2, 2.5, 5, 10].find(m => m * power >= most * 0.9999) * power;
+	};
+	const ticks = (from, to, wanted) => {
+		const step = ceiling((to - from) / wanted), list = [];
+		for (let t = Math.ceil(from / step) * step; t <= to * 1.0000001; t += step)
+			list.push(t);
+		return list;
+	};
+
+	/* rows: {name, color, values (null: no sample), area, bars}; show: value -> text */
+	const plot = (title, series, rows, show) => {
+		const width = 560, height = 190, left = 66, right = 8, top = 10, bottom = 24;
+		const n = series.points, from = series.start_ns, to = from + n * series.width_ns;
+		const most = ceiling(Math.max(1e-9, ...rows.flatMap(r => r.values).filter(v => v !== null)));
+		const x = i => left + (width - left - right) * i / n;
+		const y = v => height - bottom - (height - top - bottom) * v / most;
+		const shown = rows.map(() => el("b"));
+		const legend = el("div", {class: "legend"}, rows.map((r, k) => el("span", {},
+			el("i", {style: `background: var(${r.color})`}), r.name, " ", shown[k])));
+		const when = el("span");
+		legend.append(when);
+		const cursor = svg("line", {class: "cursor", y1: top, y2: height - bottom, visibility: "hidden"});
+		const picture = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label":
+			title + ": " + rows.map(r => `${r.name} at most ${show(Math.max(0, ...r.values))}`).join(", ")});
+		const whole = rows.some(r => r.bars);
+		for (const v of whole && most % 2 ? [0, most] : [0, most / 2, most])
+			picture.append(svg("line", {class: "grid", x1: left, x2: width - right, y1: y(v), y2: y(v)}),
+				svg("text", {x: left - 6, y: y(v) + 4, "text-anchor": "end"}, show(v)));
+		for (const t of ticks(from, to, 5))
+			picture.append(svg("text", {x: x((t - from) / series.width_ns), y: height - 7, "text-anchor": "middle"}, span(t)));
+		rows.forEach((r, k) => {
+			const color = `var(${r.color})`;
+			if (r.bars) {
+				const slot = (width - left - right) / n, wide = Math.max(1, slot * 0.8 / rows.length);
+				r.values.forEach((v, i) => v && picture.append(svg("rect", {x: x(i) + slot * 0.1 + k * wide,
+					width: wide, y: y(v), height: height - bottom - y(v), fill: color})));
+				return;
+			}
+			/* A step without a sample breaks the line. */
+			let runs = [], run = null;
+			r.values.forEach((v, i) => {
+				if (v === null)
+					run = null;
+				else if (run)
+					run.push([x(i + 0.5), y(v)]);
+				else
+					runs.push(run = [[x(i + 0.5), y(v)]]);
+			});
+			for (const points of runs) {
+				const path = points.map(p => p.map(c => c.toFixed(1)).join(",")).join(" ");
+				if (points.length === 1)
+					picture.append(svg("circle", {cx: points[0][0], cy: points[0][1], r: 2, fill: color}));
+				else if (r.area)
+					picture.append(svg("polygon", {fill: color, opacity: 0.18,
+						points: `${points[0][0]},${y(0)} ${path} ${points[points.length - 1][0]},${y(0)}`}));
+				picture.append(svg("polyline", {points: path, fill: "none", stroke: color, "stroke-width": 1.6}));
+			}
+		});
+		picture.append(cursor);
+		const leave = () => {
+			cursor.setAttribute("visibility", "hidden");
+			when.textContent = "";
+			shown.forEach(b => b.textContent = "");
+		};
+		picture.addEventListener("pointerleave", leave);
+		picture.addEventListener("pointermove", event => {
+			const box = picture.getBoundingClientRect();
+			const i = Math.floor(((event.clientX - box.left) * width / box.width - left) * n / (width - left - right));
+			if (i < 0 || i >= n)
+				return leave();
+			cursor.setAttribute("x1", x(i + 0.5));
+			cursor.setAttribute("x2", x(i + 0.5));
+			cursor.setAttribute("visibility", "visible");
+			when.textContent = "at " + moment(from + i * series.width_ns);
+			rows.forEach((r, k) => shown[k].textContent = r.values[i] === null ? "none" : show(r.values[i]));
+		});
+		return el("div", {class: "plot"}, el("h3", {}, title), legend, picture);
+	};
+
+	const plots = series => {
+		if (!series)
+			return el("p", {class: "soft"}, "No course over time was kept for it.");
+		const persecond = values => values.map(v => v * 8e9 / series.width_ns);
+		const quiet = [], list = [plot("Rate", series, [
+			{name: "on the wire", color: "--one", values: persecond(series.wire_bytes)},
+			{name: "new data", color: "--two", values: persecond(series.goodput_bytes), area: true}], rate)];
+		const optional = (title, none, rows, show) => {
+			if (rows.some(r => r.values.some(v => v)))
+				list.push(plot(title, series, rows, show));
+			else
+				quiet.push(none);
+		};
+		optional("Sent again", "nothing was sent again", [
+			{name: "packets", color: "--three", values: series.resent, bars: true}], count);
+		optional("Refused", "no NAK", [{name: "NAK and RNR NAK", color: "--four", values: series.nak, bars: true}], count);
+		optional("Congestion", "no CNP, no ECN mark", [
+			{name: "CNP", color: "--three", values: series.cnp, bars: true},
+			{name: "marked CE", color: "--four", values: series.ecn_ce, bars: true}], count);
+		optional("Latency", "no latency could be measured", [
+			{name: "longest", color: "--three", values: series.latency_max_ns},
+			{name: "mean", color: "--one", values: series.latency_mean_ns}], span);
+		return [el("div", {class: "plots"}, list), quiet.length > 0 &&
+			el("p", {class: "soft small"}, "Not drawn: " + quiet.join("; ") + ".")];
+	};
+
+	/* --- tables --- */
+	/* columns: {name, value: row -> for sorting, cell: row -> shown, number, bad: row -> bool} */
+	const table = (columns, rows, more) => {
+		const body = el("tbody");
+		let by = -1, falling = true, limit = ROWS;
+		const heads = columns.map((c, i) => el("th", {scope: "col", class: c.number && "number"},
+			el("button", {type: "button", on: {click: () => sort(i)}}, c.name)));
+		const fill = () => {
+			const all = rows.slice(0, limit).map(row => {
+				const line = el("tr", {}, columns.map((c, i) => {
+					const shown = c.cell(row);
+					if (i || !more)
+						return el("td", {class: [c.number && "number", c.bad && c.bad(row) && "bad"].filter(Boolean).join(" ")}, shown);
+					const open = el("button", {type: "button", class: "open", "aria-expanded": "false"}, shown);
+					open.addEventListener("click", () => {
+						const next = line.nextElementSibling, is = next && next.classList.contains("more");
+						open.setAttribute("aria-expanded", String(!is));
+						if (is)
+							next.remove();
+						else
+							line.after(el("tr", {class: "more"}, el("td", {colspan: columns.length}, more(row))));
+					});
+					return el("td", {}, open);
+				}));
+				return line;
+			});
+			body.replaceChildren(...all);
+			rest.hidden = rows.length <= limit;
+			rest.textContent = `Show all ${count(rows.length)}`;
+		};
+		const rest = el("button", {type: "button", on: {click: () => {
+			limit = rows.length;
+			fill();
+		}}});
+		const sort = i => {
+			falling = by === i ? !falling : Boolean(columns[i].number);
+			by = i;
+			heads.forEach((h, k) => k === i ? h.setAttribute("aria-sort", falling ? "descending" : "ascending") : h.removeAttribute("aria-sort"));
+			rows.sort((a, b) => {
+				const p = columns[i].value(a), q = columns[i].value(b);
+				const order = typeof p === "string" ? p.localeCompare(q) : (p === null ? -1 : p) - (q === null ? -1 : q);
+				return falling ? -order : order;
+			});
+			fill();
+		};
+		fill();
+		return [el("div", {class: "scroll"}, el("table", {}, el("thead", {}, el("tr", {}, heads)), body)), el("p", {class: "tools"}, rest)];
+	};
+	const facts = list => el("dl", {class: "facts"}, list.filter(f => f[1] !== null && f[1] !== undefined && f[1] !== "")
+		.map(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))]));
+	const plain = (heads, rows) => el("div", {class: "scroll"}, el("table", {},
+		el("thead", {}, el("tr", {}, heads.map(h => el("th", {scope: "col", class: h[1] && "number"}, h[0])))),
+		el("tbody", {}, rows.map(row => el("tr", {}, row.map((cell, i) => el("td", {class: heads[i][1] && "number"}, cell)))))));
+
+	/* --- the parts of the page --- */
+	const copied = (button, code) => () => {
+		const done = () => {
+			button.textContent = "Copied";
+			setTimeout(() => button.textContent = "Copy", 1500);
+		};
+		const pick = () => getSelection().selectAllChildren(code);
+		if (navigator.clipboard)
+			navigator.clipboard.writeText(code.textContent).then(done, pick);
+		else
+			pick();
+	};
+	const filter = text => {
+		const code = el("code", {}, text), button = el("button", {type: "button", title: "Copy the display filter for Wireshark"}, "Copy");
+		button.addEventListener("click", copied(button, code));
+		return el("div", {class: "filter"}, code, button);
+	};
+
+	const title = () => {
+		const n = report.findings.length, name = report.capture.files.map(f => f.name).join(", ");
+		return el("header", {},
+			el("h1", {}, n ? many(n, "finding") : "No findings", " in ", name || "the capture"),
+			el("p", {class: "soft"}, `${report.capture.start.replace("T", " ").replace(/(\.\d{3})\d*Z$/, "$1 UTC")}, ${span(duration)}`,
+				report.capture.hardware && `; ${report.capture.hardware}`, report.capture.os && `; ${report.capture.os}`));
+	};
+
+	const tiles = () => {
+		const t = report.totals, files = report.capture.files;
+		const lost = files.some(f => f.dropped !== null) ? sum(files.map(f => f.dropped || 0)) : null;
+		const list = [["Frames", count(t.frames)], ["of them RDMA", count(t.rdma_frames + t.cnp_frames + t.mad_frames)],
+			["QP pairs", count(report.conversations_in_all)], ["New data", bytes(t.goodput_bytes)],
+			["Mean goodput", duration ? rate(t.goodput_bytes * 8e9 / duration) : "-"],
+			["Lost by the capture", lost === null ? "not known" : count(lost), lost > 0],
+			["Wrong invariant CRCs", t.icrc_trusted ? count(t.icrc_bad) : "not kept", t.icrc_trusted && t.icrc_bad > 0]];
+		return el("dl", {class: "tiles"}, list.map(([name, value, bad]) =>
+			el("div", {class: "tile"}, el("dt", {}, name), el("dd", {class: bad && "bad"}, value))));
+	};
+
+	const finding = f => el("article", {class: "finding " + f.severity},
+		el("header", {}, el("h3", {}, f.title), el("span", {class: "mark"}, `${f.severity}, ${f.sure}`)),
+		f.where && el("p", {class: "where"}, f.where), el("p", {}, f.detail),
+		f.meaning && el("p", {}, el("span", {class: "soft"}, "Usually: "), f.meaning),
+		f.next && el("p", {}, el("span", {class: "soft"}, "Next: "), f.next),
+		f.frames.length > 0 && el("p", {class: "soft small"}, f.frames.length === 1 ? "Frame " : "Frames ", f.frames.map(count).join(", "),
+			f.count > f.frames.length && ", \u2026", f.first_ns !== null && `; ${moment(f.first_ns)} to ${moment(f.last_ns)}`),
+		f.filter && filter(f.filter));
+
+	const findings = () => [el("h2", {}, "Findings"), report.findings.length ? report.findings.map(finding) :
+		el("p", {}, "Nothing in this traffic looks wrong.")];
+
+	const course = () => {
+		const place = el("div"), named = report.conversations.filter(c => c.series);
+		const show = series => place.replaceChildren(...[plots(series)].flat().filter(Boolean));
+		const choice = el("select", {"aria-label": "Whose course over time", on: {change: () =>
+			show(choice.value === "" ? report.series : named[Number(choice.value)].series)}},
+			el("option", {value: ""}, "all traffic"),
+			named.map((c, i) => el("option", {value: i}, `${endpoint(c.a)} \u2194 ${endpoint(c.b)} (${c.transport})`)));
+		show(report.series);
+		return [el("h2", {}, "Over time"), named.length > 0 && el("p", {class: "tools"}, choice), place];
+	};
+
+	const events = side => {
+		const rows = Object.entries(side.events).map(([key, e]) => [el("span", {}, words[key] || key), count(e.count),
+			count(e.first_frame), count(e.last_frame), moment(e.first_ns)]);
+		return rows.length > 0 && plain([["What happened"], ["Times", 1], ["First frame", 1], ["Last frame", 1], ["At", 1]], rows);
+	};
+	const latencies = side => {
+		const rows = Object.entries(side.latency).filter(l => l[1]).map(([name, l]) => [name, count(l.n),
+			...[l.min_ns, l.p50_ns, l.p90_ns, l.p99_ns, l.max_ns].map(span)]);
+		return rows.length > 0 && plain([["Latency"], ["Samples", 1], ["Least", 1], ["p50", 1], ["p90", 1], ["p99", 1], ["Most", 1]], rows);
+	};
+	const verbs = side => {
+		const rows = Object.entries(side.verbs).map(([name, v]) => [name, count(v.messages), bytes(v.bytes), count(v.packets),
+			v.smallest === null ? "" : v.smallest === v.largest ? exact(v.smallest) : `${exact(v.smallest)} to ${exact(v.largest)}`]);
+		return rows.length > 0 && plain([["Verb"], ["Messages", 1], ["Data", 1], ["Packets", 1], ["Sizes", 1]], rows);
+	};
+	const endings = {open: "", closed: "closed by the CM", retry_exceeded: "gave up: no answer", rnr_retry_exceeded: "gave up: receiver not ready", remote_error: "ended by an error of the other side"};
+	const sideview = (c, name) => {
+		const s = c.sides[name], from = c[name], to = c[name === "a" ? "b" : "a"];
+		if (!s.seen && !s.requests)
+			return el("div", {}, el("h3", {}, `From ${endpoint(from)}`), el("p", {class: "soft"}, "No frame of this side was captured."));
+		return el("div", {}, el("h3", {}, `From ${endpoint(from)} to ${endpoint(to)}`), facts([
+			["Frames", `${count(s.frames)} (${bytes(s.wire_bytes)}), ${s.first_frame === null ? "" : `${count(s.first_frame)} to ${count(s.last_frame)}`}`],
+			["Requests", s.requests ? `${count(s.requests)} packets, ${bytes(s.goodput_bytes)} of new data` : null],
+			["PSN", s.psn_first === null ? null : `${count(s.psn_first)} to ${count(s.psn_last)}`],
+			["Path MTU", s.mtu === null ? null : exact(s.mtu)], ["P_Key", hex(s.pkey, 4)], ["DSCP", s.dscp],
+			["Q_Key", s.qkey === null ? null : hex(s.qkey, 8)], ["Credits", s.credits],
+			["RNR timer", s.rnr_timer_us === null ? null : span(s.rnr_timer_us * 1000)],
+			["Timeout seen", s.timeout_ns === null ? null : span(s.timeout_ns)],
+			["Longest wait", s.longest_stall_ns ? `${span(s.longest_stall_ns)}${s.stall_frame === null ? "" : `, until frame ${count(s.stall_frame)}`}` : null],
+			["Ending", endings[s.ending] && endings[s.ending] + (s.end_frame === null ? "" : `, frame ${count(s.end_frame)}`)]]),
+			[verbs(s), events(s), latencies(s)].filter(Boolean).map(t => [el("h3"), t]));
+	};
+	const pairings = {none: "not known to belong together", port: "paired by UDP source ports, which are made of both QP numbers", psn: "paired by PSNs and acknowledges", cm: "paired by the CM's exchange", resource: "paired by what the host said of its QPs"};
+	const detail = row => [el("p", {class: "soft"}, [row.c.kind, row.c.transport, pairings[row.c.pairing]].filter(Boolean).join(", ")),
+		el("div", {class: "pair"}, sideview(row.c, row.name), sideview(row.c, row.name === "a" ? "b" : "a")), el("h3"), plots(row.c.series)];
+
+	const pairs = () => {
+		const rows = report.conversations.flatMap(c => {
+			const asked = ["a", "b"].filter(name => c.sides[name].requests > 0);
+			return (asked.length ? asked : ["a"]).map(name => ({c, name, s: c.sides[name], from: c[name], to: c[name === "a" ? "b" : "a"]}));
+		});
+		const number = (name, value, show, bad) => ({name, number: true, value, cell: r => value(r) === null ? "-" : show(value(r)), bad: bad && (r => value(r) > 0)});
+		const ack = key => r => {
+			const l = r.s.latency.ack || r.s.latency.read || r.s.latency.atomic;
+			return l ? l[key] : null;
+		};
+		const hidden = report.conversations_in_all - report.conversations.length;
+		return [el("h2", {}, "QP pairs"), rows.length ? [el("p", {class: "soft small"}, "One row for each side that asks; click a pair for everything known of it, a heading to sort.",
+			hidden > 0 && ` ${many(hidden, "more pair")} left out of this report.`), table([
+			{name: "Requester \u2192 responder", value: r => endpoint(r.from) + endpoint(r.to), cell: r => `${endpoint(r.from)} \u2192 ${endpoint(r.to)}`},
+			{name: "Verbs", value: r => Object.keys(r.s.verbs).join(" "), cell: r => [r.c.transport, ...Object.keys(r.s.verbs)].join(" ")},
+			number("Frames", r => r.s.frames, count), number("New data", r => r.s.goodput_bytes, bytes),
+			number("Goodput", r => r.s.last_ns > r.s.first_ns ? r.s.goodput_bytes * 8e9 / (r.s.last_ns - r.s.first_ns) : null, rate),
+			number("Sent again", r => times(r.s, "resent"), count, true),
+			number("NAK", r => times(r.s, "nak_sequence", "nak_invalid_request", "nak_remote_access", "nak_remote_operational", "nak_other"), count, true),
+			number("RNR", r => times(r.s, "rnr"), count, true), number("CNP", r => times(r.s, "cnp"), count, true),
+			number("ACK p50", ack("p50_ns"), span), number("p99", ack("p99_ns"), span),
+			{name: "Ending", value: r => r.s.ending, cell: r => endings[r.s.ending], bad: r => /exceeded|error/.test(r.s.ending)}], rows, detail)] :
+			el("p", {class: "soft"}, "No RDMA traffic between QPs was captured.")];
+	};
+
+	const checks = () => report.counters.length > 0 && [el("h2", {}, "Counters of the device beside the packets"), table([
+		{name: "Device", value: c => c.device, cell: c => c.device}, {name: "Counter", value: c => c.counter, cell: c => c.counter},
+		{name: "Counted in the packets", value: c => c.meaning, cell: c => c.meaning},
+		{name: "Packets", number: true, value: c => c.packets, cell: c => count(c.packets)},
+		{name: "Device", number: true, value: c => c.device_count, cell: c => count(c.device_count)},
+		{name: "", value: c => Number(c.agrees), cell: c => c.agrees ? "agrees" : c.why || "differs", bad: c => !c.agrees && !c.why}], report.counters.slice())];
+
+	const files = () => [el("h2", {}, "Files"), plain([["File"], ["Format"], ["Frames", 1], ["Numbered from", 1], ["From", 1], ["To", 1], ["Lost by the capture", 1], ["Damage"]],
+		report.capture.files.map(f => [f.name, f.format, count(f.frames), count(f.first_frame), moment(f.first_ns), moment(f.last_ns),
+			f.dropped === null ? "not said" : count(f.dropped), f.damage || ""])),
+		report.capture.application && el("p", {class: "soft small"}, `Written by ${report.capture.application}.`)];
+
+	page.replaceChildren(...[title(), tiles(), findings(), course(), pairs(), checks(), files()].flat(4).filter(Boolean));
+})();

@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# The HTML report in a browser: shown without an error, nothing wider than the window, nothing from
+# the capture taken for markup, nothing asked of the network.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+
+page=$tmp/page.html
+
+zstd -q -d -f -o "$tmp/loss.pcap" "$TEST_DATA/roce/10_rc_write_loss/b.pcap.zst"
+"$RDMADUMP" analyze --html "$page" "$tmp/loss.pcap" >"$tmp/text" 2>"$tmp/log"
+is "analyze --html" "$? $(grep -c '^<!DOCTYPE html>' "$page")" "0 1"
+[ -s "$tmp/text" ]
+ok "... and the text beside it"
+"$RDMADUMP" analyze --html - "$tmp/loss.pcap" 2>>"$tmp/log" | cmp - "$page"
+ok "--html - is the same page" "$tmp/log"
+"$RDMADUMP" analyze --json "$tmp/loss.pcap" 2>>"$tmp/log" | jq -S . >"$tmp/want.json"
+sed -n 's,^<script type="application/json" id="report">\(.*\)</script>$,\1,p' "$page" | jq -S . >"$tmp/got.json"
+cmp "$tmp/want.json" "$tmp/got.json"
+ok "it holds what --json prints"
+! grep -oE '(https?:)?//[a-z0-9.]+\.[a-z]+|@[A-Z]+@' "$page" | grep -vx 'http://www.w3.org' >"$tmp/links"
+ok "it asks nothing of the network, and no mark is left" "$tmp/links"
+
+cp "$tmp/loss.pcap" "$tmp/<b>&<script>alert(1)<"$'\xff'"script>.pcap"
+"$RDMADUMP" analyze --html "$tmp/odd.html" "$tmp/<b>"*.pcap >/dev/null 2>"$tmp/log"
+is "a name that looks like markup" "$?" 0
+! grep -nE '<b>|<script>alert' "$tmp/odd.html" >"$tmp/found"
+ok "... is text only" "$tmp/found"
+
+"$RDMADUMP" analyze --html /dev/full "$tmp/loss.pcap" >/dev/null 2>"$tmp/log"
+is "a page that cannot be written" "$? $(test -c /dev/full && echo kept)" "3 kept"
+has "... and why" "$tmp/log" "^rdmadump: --html: cannot write '/dev/full': No space left on device; "
+"$RDMADUMP" analyze --html "$tmp/no/page.html" "$tmp/loss.pcap" >/dev/null 2>"$tmp/log"
+is "no folder for it" "$?" 3
+
+browser=$(command -v chromium) || {
+	skip "in a browser" "chromium is not installed"
+	tap_done
+}
+
+# The page measures itself: every table and the page itself against the room they have.
+# shellcheck disable=SC2016 # JavaScript
+probe='<script>
+document.querySelectorAll("td .open").forEach(b => b.click());
+const wide = [document.documentElement, ...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth);
+document.title = `wide ${wide.length} plots ${document.querySelectorAll(".plot svg").length} dark ${matchMedia("(prefers-color-scheme: dark)").matches}`;
+</script></body>'
+
+# look PAGE WIDTH [ARGUMENT...]: prints the title that the probe left; the console goes to $tmp/console
+look() {
+	local file=$1 width=$2
+	python3 - "$file" "$tmp/probed.html" "$probe" <<'PY'
+import sys
+text = open(sys.argv[1], encoding="utf-8").read()
+open(sys.argv[2], "w", encoding="utf-8").write(text.replace("</body>", sys.argv[3]))
+PY
+	timeout -k 5 120 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+		--disable-background-networking --disable-component-update --disable-sync \
+		--user-data-dir="$tmp/profile" --window-size="$width,1200" --enable-logging=stderr "${@:3}" \
+		--dump-dom "file://$tmp/probed.html" 2>"$tmp/stderr" | sed -n 's,.*<title>\(.*\)</title>.*,\1,p'
+	grep CONSOLE "$tmp/stderr" >"$tmp/console"
+}
+
+for width in 1400 800; do
+	for scheme in light dark; do
+		arguments=()
+		[ $scheme = light ] || arguments=(--blink-settings=preferredColorScheme=0)
+		got=$(look "$page" $width "${arguments[@]}")
+		is "$width wide, $scheme: nothing cut off" "$got" \
+			"wide 0 plots 8 dark $([ $scheme = dark ] && echo true || echo false)"
+		[ ! -s "$tmp/console" ]
+		ok "... and no message on the console" "$tmp/console"
+	done
+done
+
+tap_done
