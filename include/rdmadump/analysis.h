@@ -278,8 +278,11 @@ void rd_analysis_close(struct rd_analysis *a);
 void rd_report_free(struct rd_report *r);
 /* docs/schema/analyze.json describes it. NULL for want of memory. Owned by the caller. */
 json_t *rd_report_json(const struct rd_report *r);
-/* One page of HTML that needs nothing else. -1 if memory or `out` fails (errno). */
-int rd_report_html(const struct rd_report *r, FILE *out);
+/*
+ * One page of HTML that needs nothing else: `document` is what --json prints, `text` the report as
+ * text, for those who have no scripts. -1 if memory or `out` fails (errno).
+ */
+int rd_report_html(json_t *document, const char *title, const char *text, FILE *out);
 
 struct rd_report_style {
 	unsigned int verbose; /* 0: one screen */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A report as one HTML page that needs nothing else: page.html with its marks filled in. */
 #include "names.h"
-#include <stdlib.h>
 #include <string.h>
 
 static const char page[] =
@@ -41,92 +40,86 @@ static int put_escaped(const char *json, size_t n, void *out)
 }
 
 /* JSON within <script>: "<" stands in strings only, and nothing there may end the element. */
-static int put_json(json_t *json, FILE *out)
+static int put_json(const json_t *json, FILE *out)
 {
-	int status = -1;
-
-	if (json)
-		status = json_dump_callback(
-			json, put_escaped, out, JSON_COMPACT | JSON_ENSURE_ASCII);
-	json_decref(json);
-	return status;
+	return json_dump_callback(json, put_escaped, out, JSON_COMPACT | JSON_ENSURE_ASCII);
 }
 
-static int put_title(const struct rd_report *r, FILE *out)
+/* What fills the marks. */
+struct content {
+	const char *title, *text;
+	json_t *document;
+};
+
+static int put_title(const struct content *c, FILE *out)
 {
-	put_text(r->n_files ? r->files[0].name : "capture", out);
+	put_text(c->title, out);
 	fputs(" - rdmadump analyze", out);
 	return 0;
 }
 
-static int put_style(const struct rd_report *r, FILE *out)
+static int put_style(const struct content *c, FILE *out)
 {
-	(void)r;
+	(void)c;
 	return fputs(style, out);
 }
 
-static int put_script(const struct rd_report *r, FILE *out)
+static int put_script(const struct content *c, FILE *out)
 {
-	(void)r;
+	(void)c;
 	return fputs(script, out);
 }
 
-static int put_report(const struct rd_report *r, FILE *out)
+static int put_document(const struct content *c, FILE *out)
 {
-	return put_json(rd_report_json(r), out);
+	return put_json(c->document, out);
 }
 
 /* What the page calls the events. */
-static int put_words(const struct rd_report *r, FILE *out)
+static int put_words(const struct content *c, FILE *out)
 {
 	json_t *words = json_object();
+	int status;
 
-	(void)r;
+	(void)c;
 	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
 		json_object_set_new(
 			words, rd_event_names[i].key, json_string(rd_event_names[i].help));
-	return put_json(words, out);
+	status = words ? put_json(words, out) : -1;
+	json_decref(words);
+	return status;
 }
 
 /* For a reader without scripts: a mail program, a text browser. */
-static int put_plain(const struct rd_report *r, FILE *out)
+static int put_plain(const struct content *c, FILE *out)
 {
-	static const struct rd_report_style all = {.verbose = 1};
-	char *text = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&text, &size);
-
-	if (!memory)
-		return -1;
-	rd_report_text(r, &all, memory);
-	if (fclose(memory) == 0)
-		put_text(text, out);
-	free(text);
+	put_text(c->text, out);
 	return 0;
 }
 
 static const struct mark {
 	const char *name;
-	int (*put)(const struct rd_report *r, FILE *out);
+	int (*put)(const struct content *c, FILE *out);
 } marks[] = {
 	{"@TITLE@", put_title},
 	{"@CSS@", put_style},
 	{"@TEXT@", put_plain},
-	{"@REPORT@", put_report},
+	{"@REPORT@", put_document},
 	{"@WORDS@", put_words},
 	{"@JS@", put_script},
 	{0},
 };
 
-int rd_report_html(const struct rd_report *r, FILE *out)
+int rd_report_html(json_t *document, const char *title, const char *text, FILE *out)
 {
+	const struct content content = {title, text, document};
 	const char *p = page;
 
 	for (const struct mark *m = marks; m->name; m++) {
 		const char *at = strstr(p, m->name);
 
 		fwrite(p, 1, (size_t)(at - p), out);
-		if (m->put(r, out) < 0)
+		if (m->put(&content, out) < 0)
 			return -1;
 		p = at + strlen(m->name);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A report as JSON, as docs/schema/analyze.json describes it. */
 #include "names.h"
+#include "report.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +170,7 @@ static json_t *event_json(const struct rd_event *e, const struct times *t)
 	return o;
 }
 
-static json_t *latency_json(const struct rd_latency *l)
+json_t *latency_json(const struct rd_latency *l)
 {
 	json_t *o;
 
@@ -327,14 +328,21 @@ static json_t *check_json(const struct rd_check *c)
 	return o;
 }
 
+json_t *findings_json(const struct rd_finding *f, size_t n, uint64_t start_ns)
+{
+	const struct times t = {start_ns};
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, finding_json(&f[i], &t));
+	return list;
+}
+
 json_t *rd_report_json(const struct rd_report *r)
 {
 	const struct times t = {r->totals.first_ns};
-	json_t *o = json_object(), *findings = json_array(), *conversations = json_array(),
-	       *checks = json_array();
+	json_t *o = json_object(), *conversations = json_array(), *checks = json_array();
 
-	for (size_t i = 0; i < r->n_findings; i++)
-		json_array_append_new(findings, finding_json(&r->findings[i], &t));
 	for (size_t i = 0; i < r->n_shown; i++)
 		json_array_append_new(conversations, conversation_json(&r->conversations[i], &t));
 	for (size_t i = 0; i < r->n_checks; i++)
@@ -342,7 +350,7 @@ json_t *rd_report_json(const struct rd_report *r)
 	set(o, "version", json_integer(RD_REPORT_VERSION));
 	set(o, "capture", capture_json(r, &t));
 	set(o, "totals", totals_json(&r->totals));
-	set(o, "findings", findings);
+	set(o, "findings", findings_json(r->findings, r->n_findings, t.start));
 	set(o, "conversations", conversations);
 	set(o, "conversations_in_all", number(r->n_conversations));
 	set(o, "counters", checks);

@@ -2,8 +2,9 @@
 /* Shows the report that stands in this page. Text goes in as text nodes only: it may come from the wire. */
 (() => {
 	const read = id => JSON.parse(document.getElementById(id).textContent);
-	const report = read("report"), words = read("words");
+	const whole = read("report"), words = read("words");
 	const page = document.getElementById("page");
+	let report; /* the capture that is being shown */
 	const ROWS = 200; /* of a table, until more are asked for */
 
 	/* --- making elements --- */
@@ -46,7 +47,6 @@
 	const sum = list => list.reduce((a, b) => a + b, 0);
 	const times = (side, ...keys) => sum(keys.map(key => side.events[key] ? side.events[key].count : 0));
 	const endpoint = e => e.address + (e.qp === null ? "" : ":" + hex(e.qp, 1));
-	const duration = report.capture.duration_ns;
 
 	/* --- plots --- */
 	const ceiling = most => {
@@ -229,6 +229,7 @@
 	};
 
 	const title = () => {
+		const duration = report.capture.duration_ns;
 		const n = report.findings.length, name = report.capture.files.map(f => f.name).join(", ");
 		return el("header", {},
 			el("h1", {}, n ? many(n, "finding") : "No findings", " in ", name || "the capture"),
@@ -237,7 +238,7 @@
 	};
 
 	const tiles = () => {
-		const t = report.totals, files = report.capture.files;
+		const t = report.totals, files = report.capture.files, duration = report.capture.duration_ns;
 		const lost = files.some(f => f.dropped !== null) ? sum(files.map(f => f.dropped || 0)) : null;
 		const list = [["Frames", count(t.frames)], ["of them RDMA", count(t.rdma_frames + t.cnp_frames + t.mad_frames)],
 			["QP pairs", count(report.conversations_in_all)], ["New data", bytes(t.goodput_bytes)],
@@ -257,17 +258,16 @@
 			f.count > f.frames.length && ", \u2026", f.first_ns !== null && `; ${moment(f.first_ns)} to ${moment(f.last_ns)}`),
 		f.filter && filter(f.filter));
 
-	const findings = () => [el("h2", {}, "Findings"), report.findings.length ? report.findings.map(finding) :
-		el("p", {}, "Nothing in this traffic looks wrong.")];
+	const findings = list => [el("h2", {}, "Findings"), list.length ? list.map(finding) : el("p", {}, "Nothing in this traffic looks wrong.")];
 
 	const course = () => {
-		const place = el("div"), named = report.conversations.filter(c => c.series);
+		const all = report.series, place = el("div"), named = report.conversations.filter(c => c.series);
 		const show = series => place.replaceChildren(...[plots(series)].flat().filter(Boolean));
 		const choice = el("select", {"aria-label": "Whose course over time", on: {change: () =>
-			show(choice.value === "" ? report.series : named[Number(choice.value)].series)}},
+			show(choice.value === "" ? all : named[Number(choice.value)].series)}},
 			el("option", {value: ""}, "all traffic"),
 			named.map((c, i) => el("option", {value: i}, `${endpoint(c.a)} \u2194 ${endpoint(c.b)} (${c.transport})`)));
-		show(report.series);
+		show(all);
 		return [el("h2", {}, "Over time"), named.length > 0 && el("p", {class: "tools"}, choice), place];
 	};
 
@@ -344,5 +344,30 @@
 			f.dropped === null ? "not said" : count(f.dropped), f.damage || ""])),
 		report.capture.application && el("p", {class: "soft small"}, `Written by ${report.capture.application}.`)];
 
-	page.replaceChildren(...[title(), tiles(), findings(), course(), pairs(), checks(), files()].flat(4).filter(Boolean));
+	const capture = one => {
+		report = one;
+		return [title(), tiles(), findings(report.findings), course(), pairs(), checks(), files()];
+	};
+
+	/* --- two ends of the same traffic --- */
+	const clock = c => c ? `B's clock is ${span(Math.abs(c.offset_ns))} ${c.offset_ns < 0 ? "behind" : "ahead of"} A's (\u00b1${span(c.error_ns)}), if delays are alike both ways` +
+		(c.drift_ppm === null ? "." : `, and runs ${Math.abs(c.drift_ppm).toFixed(1)} ppm ${c.drift_ppm < 0 ? "slower" : "faster"}.`) :
+		"Nothing goes both ways, so how far the clocks are apart is not known.";
+	const ends = () => {
+		const e = whole.ends, rows = e.paths.flatMap(p => p.ways.map((w, i) => ({p, w, v: i ? null : p.delay_variation})));
+		const name = i => whole.captures[i].capture.files.map(f => f.name).join(", ");
+		const number = (head, value, bad) => ({name: head, number: true, value, cell: r => count(value(r)), bad: bad && (r => value(r) > 0)});
+		const delay = (head, key) => ({name: head, number: true, value: r => r.v ? r.v[key] : null, cell: r => r.v ? span(r.v[key]) : ""});
+		return [el("header", {}, el("h1", {}, e.findings.length ? many(e.findings.length, "finding") : "No findings", " between two ends of the same traffic"),
+			el("p", {class: "soft"}, `A: ${name(0)}; B: ${name(1)}. ${count(e.packets)} packets were seen at both ends, over ${span(e.last_ns - e.first_ns)}.`),
+			el("p", {}, clock(e.clock))), findings(e.findings), el("h2", {}, "On the way"), table([
+			{name: "To QP", value: r => r.p.from + r.p.to + r.w.qp, cell: r => `${r.p.from} \u2192 ${r.p.to}:${hex(r.w.qp, 1)}`},
+			{name: "Way", value: r => r.p.sender, cell: r => (r.p.sender === "a" ? "A \u2192 B" : "B \u2192 A") + (r.p.sender_known ? "" : "?")},
+			number("Sent", r => r.w.sent), number("Lost", r => r.w.lost.count, true), number("Doubled", r => r.w.doubled.count, true),
+			number("Reordered", r => r.w.reordered, true), number("Missed by the sender's capture", r => r.w.unsent.count, true),
+			delay("Delay variation p50", "p50_ns"), delay("p99", "p99_ns")], rows)];
+	};
+
+	const parts = whole.ends ? [ends(), whole.captures.map((one, i) => [el("hr"), el("p", {class: "soft"}, `Capture ${"AB"[i]} by itself`), capture(one)])] : capture(whole);
+	page.replaceChildren(...parts.flat(6).filter(Boolean));
 })();

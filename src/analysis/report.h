@@ -4,6 +4,7 @@
 #define RDMADUMP_ANALYSIS_REPORT_H
 
 #include "state.h"
+#include <rdmadump/units.h>
 
 /* An address of a flow as people write it. */
 void address_text(char out[RD_ADDRESS_LEN], unsigned int net, const uint8_t *address);
@@ -15,6 +16,14 @@ void points_add(struct rd_series *s, const struct rd_point *row);
 
 /* Compares what a device counted with what its packets show. -1 for want of memory. */
 int facts_check(const struct rd_analysis *a, struct rd_report *r);
+
+/* "4.1 us" */
+char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns);
+/* The findings of a report alone. */
+void findings_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
+/* The same as JSON; times count from start_ns. */
+json_t *findings_json(const struct rd_finding *f, size_t n, uint64_t start_ns);
+json_t *latency_json(const struct rd_latency *l);
 
 /* Runs all rules over the report (findings.c). -1 for want of memory. */
 int findings_make(const struct rd_analysis *a, struct rd_report *r);

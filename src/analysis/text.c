@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A report as text: the answer first, one screen; with -v everything. */
 #include "names.h"
+#include "report.h"
 #include <ctype.h>
 #include <rdmadump/units.h>
 #include <string.h>
@@ -176,7 +177,7 @@ static void put_findings(const struct page *p)
 /* --- the table
  * --------------------------------------------------------------------------------------- */
 
-static char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns)
+char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns)
 {
 	if (ns < 1000)
 		snprintf(buf, RD_UNITS_LEN, "%u ns", (unsigned int)ns);
@@ -368,6 +369,13 @@ static void put_checks(const struct page *p)
 		put_clean(p->out, c->why);
 		fputc('\n', p->out);
 	}
+}
+
+void findings_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
+{
+	const struct page p = {r, style, out};
+
+	put_findings(&p);
 }
 
 void rd_report_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)

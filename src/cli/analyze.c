@@ -1,36 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* `rdmadump analyze`: what the traffic in capture files did. */
+#include "analyze.h"
 #include "cli.h"
 #include "parse.h"
 #include <argp.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <rdmadump/analysis.h>
-#include <rdmadump/source.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-struct settings {
-	struct rd_analysis_config config;
-	struct rd_report_style style;
-	char **files;
-	unsigned int n_files;
-	bool json;
-	const char *html; /* NULL: none */
-};
-
-enum { OPT_JSON = 0x100, OPT_HTML, OPT_QP, OPT_TIME, OPT_TOP, OPT_MAX_QPS, OPT_NO_ICRC };
+enum { OPT_JSON = 0x100, OPT_HTML, OPT_ENDS, OPT_QP, OPT_TIME, OPT_TOP, OPT_MAX_QPS, OPT_NO_ICRC };
 
 static const struct argp_option options[] = {
 	{"json", OPT_JSON, NULL, 0, "Print all of it as JSON", 0},
 	{"html", OPT_HTML, "FILE", 0,
 		"Write a page with plots and tables to FILE ('-' is standard output); it needs no "
 		"network",
+		0},
+	{"ends", OPT_ENDS, "WHEN", 0,
+		"Take two files for captures at both ends of the way: auto (if they hold the same "
+		"packets), always or never",
 		0},
 	{"verbose", 'v', NULL, 0, "All findings and conversations, with their numbers", 0},
 	{"qp", OPT_QP, "QPN", 0, "Only conversations of this QP (decimal, or 0x...)", 0},
@@ -56,7 +47,7 @@ static bool parse_seconds(const char *text, char **end, uint64_t *ns)
 	return true;
 }
 
-static void parse_time(struct argp_state *state, const char *arg, struct settings *s)
+static void parse_time(struct argp_state *state, const char *arg, struct analyze_settings *s)
 {
 	char *end = (char *)arg;
 
@@ -71,9 +62,20 @@ static void parse_time(struct argp_state *state, const char *arg, struct setting
 		arg);
 }
 
+static enum analyze_when parse_when(struct argp_state *state, const char *arg)
+{
+	static const char *const names[] = {"auto", "always", "never"};
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(arg, names[i]))
+			return (enum analyze_when)i;
+	argp_error(state, "--ends: '%s' is none of auto, always, never", arg);
+	return WHEN_AUTO;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct settings *s = state->input;
+	struct analyze_settings *s = state->input;
 	uint64_t n;
 
 	switch (key) {
@@ -82,6 +84,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_HTML:
 		s->html = arg;
+		return 0;
+	case OPT_ENDS:
+		s->ends = parse_when(state, arg);
 		return 0;
 	case 'v':
 		s->style.verbose++;
@@ -120,7 +125,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 #define STATUS_BATCHES 4096 /* between two looks at how far it is */
 
-static void show_progress(struct rd_source *source, const char *name)
+void analyze_progress(struct rd_source *source, const char *name)
 {
 	uint64_t done = 0, size = 0;
 	char line[160];
@@ -135,12 +140,7 @@ static void show_progress(struct rd_source *source, const char *name)
 	rd_cli_status(line);
 }
 
-static void hide_progress(void)
-{
-	rd_cli_status(NULL);
-}
-
-static void take_notes(struct rd_analysis *a, struct rd_source *source, unsigned int n)
+void analyze_notes(struct rd_analysis *a, struct rd_source *source, unsigned int n)
 {
 	struct rd_note note;
 
@@ -166,120 +166,64 @@ static int read_frames(
 			continue;
 		}
 		if (source->batch_has_notes)
-			take_notes(a, source, (unsigned int)n);
+			analyze_notes(a, source, (unsigned int)n);
 		rd_analysis_frames(a, source->iface.link, frames, (unsigned int)n);
 		source->ops->release(source);
 		if (++batches % STATUS_BATCHES == 0)
-			show_progress(source, name);
+			analyze_progress(source, name);
 	}
-	hide_progress();
+	rd_cli_status(NULL);
 	return n == RD_SOURCE_END ? 0 : -1;
 }
 
-/* The format's name is the first word of what the source says of itself. */
-static void format_of(const struct rd_source *source, char format[16])
+int analyze_open(
+	struct rd_source **source, struct rd_analysis *a, const char *path, struct rd_error *err)
 {
-	snprintf(format, 16, "%.*s", (int)strcspn(source->details, " ,"), source->details);
+	const struct rd_file_config config = {.path = path};
+	char format[16];
+
+	if (rd_file_open(source, &config, err) < 0)
+		return -1;
+	/* Its name is the first word of what the source says of itself. */
+	snprintf(format, sizeof(format), "%.*s", (int)strcspn((*source)->details, " ,"),
+		(*source)->details);
+	if (rd_analysis_file(a, path, format, (*source)->section, err) == 0 &&
+		(*source)->ops->start(*source, err) == 0)
+		return 0;
+	(*source)->ops->close(*source);
+	*source = NULL;
+	return -1;
+}
+
+void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage)
+{
+	struct rd_source_stats stats;
+
+	source->ops->stop(source);
+	source->ops->stats(source, &stats);
+	rd_analysis_file_end(a, stats.lost, stats.loss_known, damage);
+	source->ops->close(source);
 }
 
 /* A file that is damaged is analysed as far as it goes: *partial. */
 static int read_file(struct rd_analysis *a, const char *path, bool *partial, struct rd_error *err)
 {
-	const struct rd_file_config config = {.path = path};
-	struct rd_source_stats stats;
 	struct rd_source *source;
-	char format[16];
-	int ret;
+	bool damaged;
 
-	if (rd_file_open(&source, &config, err) < 0)
+	if (analyze_open(&source, a, path, err) < 0)
 		return -1;
-	format_of(source, format);
-	ret = rd_analysis_file(a, path, format, source->section, err);
-	if (!ret && source->ops->start(source, err) == 0) {
-		bool damaged = read_frames(a, source, path, err) < 0;
-
-		source->ops->stop(source);
-		source->ops->stats(source, &stats);
-		rd_analysis_file_end(a, stats.lost, stats.loss_known, damaged ? err->text : NULL);
-		*partial |= damaged;
-	}
-	source->ops->close(source);
-	return ret;
+	damaged = read_frames(a, source, path, err) < 0;
+	analyze_close(source, a, damaged ? err->text : NULL);
+	*partial |= damaged;
+	return 0;
 }
 
 /* --- the command -------------------------------------------------------------------------- */
 
-static int print_json(const struct rd_report *report)
-{
-	json_t *json = rd_report_json(report);
-	int ret = json ? json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) : -1;
-
-	json_decref(json);
-	putchar('\n');
-	return ret;
-}
-
-/* A page that could not be written whole is taken away again. */
-static int write_page(const struct rd_report *report, const char *path, struct rd_error *err)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-	int ret;
-
-	if (!out)
-		return rd_fail(err, RD_CLASS_OUTPUT, errno, "name a file that can be written",
-			"--html: cannot open '%s'", path);
-	errno = 0;
-	ret = rd_report_html(report, out);
-	if (fclose(out) || ret) {
-		int why = errno ? errno : ENOMEM;
-		struct stat st;
-
-		if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
-			unlink(path);
-		return rd_fail(err, RD_CLASS_OUTPUT, why, "make room or name another file",
-			"--html: cannot write '%s'", path);
-	}
-	return 0;
-}
-
-static unsigned int terminal_columns(void)
-{
-	struct winsize size;
-
-	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
-}
-
-static int print_report(struct rd_analysis *a, struct settings *s, struct rd_error *err)
+static int analyze(struct analyze_settings *s, bool *partial, struct rd_error *err)
 {
 	struct rd_report *report;
-	int ret = 0;
-
-	if (rd_analysis_report(a, &report, err) < 0)
-		return -1;
-	if (s->style.top && s->style.top < report->n_shown)
-		report->n_shown = s->style.top;
-	s->style.columns = terminal_columns();
-	errno = 0;
-	if (s->html && strcmp(s->html, "-") != 0 && write_page(report, s->html, err) < 0) {
-		rd_report_free(report);
-		return -1;
-	}
-	if (s->html && strcmp(s->html, "-") == 0)
-		ret = rd_report_html(report, stdout);
-	else if (s->json)
-		ret = print_json(report);
-	else
-		rd_report_text(report, &s->style, stdout);
-	rd_report_free(report);
-	if (ret || fflush(stdout) || ferror(stdout))
-		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
-			"cannot write the report to standard output");
-	return 0;
-}
-
-static int analyze(struct settings *s, bool *partial, struct rd_error *err)
-{
 	struct rd_analysis *a;
 	int ret = 0;
 
@@ -288,7 +232,13 @@ static int analyze(struct settings *s, bool *partial, struct rd_error *err)
 	for (unsigned int i = 0; i < s->n_files && !ret; i++)
 		ret = read_file(a, s->files[i], partial, err);
 	if (!ret)
-		ret = print_report(a, s, err);
+		ret = rd_analysis_report(a, &report, err);
+	if (!ret) {
+		const struct analyze_outcome outcome = {{report}, {s->files[0]}, NULL};
+
+		ret = analyze_print(s, &outcome, err);
+		rd_report_free(report);
+	}
 	rd_analysis_close(a);
 	return ret;
 }
@@ -301,15 +251,21 @@ int rd_cmd_analyze(int argc, char **argv)
 		.doc = "Tells what the RDMA traffic in capture files did: conversations, losses, "
 		       "retransmissions, refusals, congestion, with frame numbers as evidence. "
 		       "Files (pcapng, pcap, ERF, also .gz and .zst; '-' is standard input) are "
-		       "read one behind the other, as the parts of one capture."};
-	struct settings s = {.config.qp = RD_QP_UNKNOWN};
+		       "read one behind the other, as the parts of one capture; two captures "
+		       "that hold the same packets are taken for the two ends of the way, and "
+		       "compared."};
+	struct analyze_settings s = {.config.qp = RD_QP_UNKNOWN};
+	struct analyze_common common;
 	bool partial = false;
 	struct rd_error err;
+	int ends;
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &s))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_WARNING);
-	if (analyze(&s, &partial, &err) < 0)
+	ends = analyze_is_ends(&s, &common, &err);
+	if (ends < 0 || (ends ? analyze_ends(&s, &common, &partial, &err)
+			      : analyze(&s, &partial, &err)) < 0)
 		return rd_cli_fail(&err);
 	return partial ? RD_CLASS_PARTIAL : RD_CLASS_NONE;
 }

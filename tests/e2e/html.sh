@@ -4,6 +4,7 @@
 # the capture taken for markup, nothing asked of the network.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
+need_tool jq zstd python3
 
 page=$tmp/page.html
 

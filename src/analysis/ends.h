@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the matching of two captures remembers. Times are nanoseconds in A's clock, B's being put
+ * back by the first guess of the offset; a distance is the time at B minus the time at A.
+ */
+#ifndef RDMADUMP_ANALYSIS_ENDS_H
+#define RDMADUMP_ANALYSIS_ENDS_H
+
+#include "report.h"
+#include <rdmadump/ends.h>
+
+/* --- distances over time (ends_clock.c) --------------------------------------------------- */
+
+#define CLOCK_SLOTS 64
+
+/* The shortest and longest distance within one slot of time. */
+struct extremes {
+	int64_t min, max;
+};
+
+struct distances {
+	uint64_t n;
+	double sum;
+	uint64_t width; /* of a slot; doubles when the slots are used up */
+	unsigned int used;
+	struct extremes slots[CLOCK_SLOTS]; /* min > max: none */
+	/* Of the last quarter of a second or two, against which the next one is held. */
+	uint64_t window;
+	struct extremes now, before;
+	struct hist above; /* distance above the shortest one: delays, if A is the sender */
+	struct hist below; /* below the longest one: delays, if B is */
+	uint64_t above_frame, below_frame; /* where the largest one arrived */
+};
+
+/* A distance at time t (since the start); frames of both ends. */
+void distances_add(
+	struct distances *d, uint64_t t, int64_t distance, const uint64_t frame[RD_TAPS]);
+/* Offset, its error and the drift, from the distances of both ways; `out` has A at its start. */
+void distances_clock(
+	const struct distances *out, const struct distances *back, struct rd_ends_report *r);
+
+/* --- who talks with whom ------------------------------------------------------------------ */
+
+struct path {
+	struct path *reverse; /* NULL: nothing seen */
+	struct distances d;
+	uint64_t frames_out[RD_TAPS]; /* frames that an end's capture says were sent there */
+	unsigned int net;
+	uint8_t src[16], dst[16];
+};
+
+struct way {
+	uint64_t key; /* hash of addresses and QP */
+	struct path *path;
+	uint32_t qp;
+	uint64_t matched, reordered;
+	uint64_t last[RD_TAPS];		 /* highest frame matched */
+	struct rd_event only[RD_TAPS];	 /* seen there, never at the other end */
+	struct rd_event copies[RD_TAPS]; /* the same, of a packet that is there more often */
+	uint64_t edge_copies[RD_TAPS];	 /* of them: so near to the other's end that it may come */
+};
+
+#define PATHS_MAX 1024
+#define WAYS_MAX  16384
+
+/* --- packets that wait for their twin ------------------------------------------------------ */
+
+enum entry_state { ENTRY_OPEN, ENTRY_COPY, ENTRY_MATCHED };
+
+struct entry {
+	uint64_t identity, frame;
+	int64_t t;
+	struct way *way;
+	uint32_t next; /* of the same bucket, older: its place in the ring + 1; 0: none */
+	uint8_t state;
+};
+
+#define RING	((uint64_t)1 << 18)
+#define BUCKETS ((uint64_t)1 << 18)
+
+struct waiting_room {
+	struct entry *ring;
+	uint32_t *buckets;   /* newest entry + 1 */
+	uint64_t head, tail; /* entries [tail, head) are in the ring */
+	uint64_t frames;     /* of the file, so far */
+	int64_t first, last;
+	bool ended;
+};
+
+struct rd_ends {
+	int64_t offset;
+	uint64_t origin; /* first moment of A */
+	struct waiting_room rooms[RD_TAPS];
+	int64_t margin; /* packets may be under way for so long */
+	uint64_t matched, outside, crowded, left_out;
+	struct path *paths[PATHS_MAX];
+	size_t n_paths;
+	struct way **ways; /* open hash */
+	size_t n_ways;
+	struct way *cached;
+	bool out_of_memory;
+};
+
+#define WAY_SLOTS ((size_t)WAYS_MAX * 2)
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Two clocks and the delay between them, from packets that were seen at both ends: the shortest
+ * distances of each way bound the offset, as in NTP (RFC 5905).
+ */
+#include "ends.h"
+#include <math.h>
+
+#define WINDOW_NS      250000000U
+#define FIRST_WIDTH_NS 1000000U
+#define DRIFT_SLOTS    4U /* with distances both ways, to speak of a drift */
+//       500000000U /* that they cover at least */
+
+static const struct extremes nothing = {INT64_MAX, INT64_MIN};
+
+static void widen(struct extremes *e, int64_t distance)
+{
+	if (distance < e->min)
+		e->min = distance;
+	if (distance > e->max)
+		e->max = distance;
+}
+
+static void merge(struct extremes *e, const struct extremes *other)
+{
+	if (other->min < e->min)
+		e->min = other->min;
+	if (other->max > e->max)
+		e->max = other->max;
+}
+
+static void halve(struct distances *d)
+{
+	for (unsigned int i = 0; i < CLOCK_SLOTS; i++) {
+		struct extremes e = nothing;
+
+		if (2 * i < CLOCK_SLOTS) {
+			merge(&e, &d->slots[2 * i]);
+			merge(&e, &d->slots[2 * i + 1]);
+		}
+		d->slots[i] = e;
+	}
+	d->width *= 2;
+	d->used = (d->used + 1) / 2;
+}
+
+static void begin(struct distances *d)
+{
+	d->width = FIRST_WIDTH_NS;
+	d->now = d->before = nothing;
+	for (unsigned int i = 0; i < CLOCK_SLOTS; i++)
+		d->slots[i] = nothing;
+}
+
+void distances_add(struct distances *d, uint64_t t, int64_t distance, const uint64_t frame[RD_TAPS])
+{
+	struct extremes near;
+	uint64_t above, below;
+
+	if (!d->n++)
+		begin(d);
+	d->sum += (double)distance;
+	while (t / d->width >= CLOCK_SLOTS)
+		halve(d);
+	widen(&d->slots[t / d->width], distance);
+	if (t / d->width >= d->used)
+		d->used = (unsigned int)(t / d->width) + 1;
+
+	if (t / WINDOW_NS != d->window) {
+		d->before = t / WINDOW_NS == d->window + 1 ? d->now : nothing;
+		d->now = nothing;
+		d->window = t / WINDOW_NS;
+	}
+	widen(&d->now, distance);
+	near = d->now;
+	merge(&near, &d->before);
+	above = (uint64_t)(distance - near.min);
+	below = (uint64_t)(near.max - distance);
+	if (above > d->above.max)
+		d->above_frame = frame[RD_TAP_B];
+	if (below > d->below.max)
+		d->below_frame = frame[RD_TAP_A];
+	hist_add(&d->above, above);
+	hist_add(&d->below, below);
+}
+
+/* Brings both to the same slots; returns their width. */
+static uint64_t align(struct distances *a, struct distances *b)
+{
+	while (a->width < b->width)
+		halve(a);
+	while (b->width < a->width)
+		halve(b);
+	return a->width;
+}
+
+/* A line through the middle between the shortest ways there and back: least squares. */
+void distances_clock(
+	const struct distances *out, const struct distances *back, struct rd_ends_report *r)
+{
+	struct distances x = *out, y = *back;
+	double sum_t = 0, sum_m = 0, sum_tt = 0, sum_tm = 0, n = 0, slope, error = -1;
+	double width = (double)align(&x, &y), first = -1, last = 0, spread = 0;
+
+	for (unsigned int i = 0; i < CLOCK_SLOTS; i++) {
+		double t = (i + 0.5) * width, low, high, middle;
+
+		if (x.slots[i].min > x.slots[i].max || y.slots[i].min > y.slots[i].max)
+			continue;
+		low = (double)y.slots[i].max;
+		high = (double)x.slots[i].min;
+		middle = (low + high) / 2;
+		if (error < 0 || (high - low) / 2 < error)
+			error = (high - low) / 2;
+		spread += (high - low) / 2;
+		first = first < 0 ? t : first;
+		last = t;
+		n++;
+		sum_t += t;
+		sum_m += middle;
+		sum_tt += t * t;
+		sum_tm += t * middle;
+	}
+	if (n < 1)
+		return;
+	slope = n > 1 ? (n * sum_tm - sum_t * sum_m) / (n * sum_tt - sum_t * sum_t) : 0;
+	/* What the ends of the line may be off by must be small against what they are apart. */
+	r->drift_known = n >= DRIFT_SLOTS && fabs(slope) * (last - first) > 2 * spread / n;
+	r->drift_ppm = r->drift_known ? slope * 1e6 : 0;
+	r->offset_known = true;
+	r->offset_ns = (int64_t)((sum_m - (r->drift_known ? slope * sum_t : 0)) / n);
+	r->offset_error_ns = error > 0 ? (uint64_t)error : 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What two captures say together, as JSON: "ends" of docs/schema/analyze.json. */
+#include "ends.h"
+
+static const char *const letters[RD_TAPS] = {"a", "b"};
+
+static json_t *number(uint64_t n)
+{
+	return json_integer(n <= INT64_MAX ? (json_int_t)n : INT64_MAX);
+}
+
+static json_t *event_json(const struct rd_event *e, uint64_t start)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "count", number(e->count));
+	json_object_set_new(o, "first_frame", number(e->first_frame));
+	json_object_set_new(o, "last_frame", number(e->last_frame));
+	json_object_set_new(o, "first_ns", number(e->count ? e->first_ns - start : 0));
+	json_object_set_new(o, "last_ns", number(e->count ? e->last_ns - start : 0));
+	return o;
+}
+
+static json_t *way_json(const struct rd_way *w, uint64_t start)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "qp", number(w->qp));
+	json_object_set_new(o, "sent", number(w->sent));
+	json_object_set_new(o, "arrived", number(w->arrived));
+	json_object_set_new(o, "reordered", number(w->reordered));
+	json_object_set_new(o, "lost", event_json(&w->lost, start));
+	json_object_set_new(o, "doubled", event_json(&w->doubled, start));
+	json_object_set_new(o, "unsent", event_json(&w->unsent, start));
+	return o;
+}
+
+static json_t *path_json(const struct rd_path *p, uint64_t start)
+{
+	json_t *o = json_object(), *ways = json_array();
+
+	for (size_t i = 0; i < p->n_ways; i++)
+		json_array_append_new(ways, way_json(&p->ways[i], start));
+	json_object_set_new(o, "from", json_string(p->from));
+	json_object_set_new(o, "to", json_string(p->to));
+	json_object_set_new(o, "sender", json_string(letters[p->sender]));
+	json_object_set_new(o, "sender_known", json_boolean(p->sender_known));
+	json_object_set_new(o, "delay_variation", latency_json(&p->variation));
+	json_object_set_new(o, "slowest_frame", number(p->slowest_frame));
+	json_object_set_new(o, "ways", ways);
+	return o;
+}
+
+static json_t *clock_json(const struct rd_ends_report *r)
+{
+	json_t *o;
+
+	if (!r->offset_known)
+		return json_null();
+	o = json_object();
+	json_object_set_new(o, "offset_ns", json_integer(r->offset_ns));
+	json_object_set_new(o, "error_ns", number(r->offset_error_ns));
+	json_object_set_new(o, "drift_ppm", r->drift_known ? json_real(r->drift_ppm) : json_null());
+	return o;
+}
+
+json_t *rd_ends_json(const struct rd_ends_report *r)
+{
+	json_t *o = json_object(), *paths = json_array();
+
+	for (size_t i = 0; i < r->n_paths; i++)
+		json_array_append_new(paths, path_json(&r->paths[i], r->start_ns));
+	json_object_set_new(o, "first_ns", number(r->first_ns - r->start_ns));
+	json_object_set_new(o, "last_ns", number(r->last_ns - r->start_ns));
+	json_object_set_new(o, "packets", number(r->packets));
+	json_object_set_new(o, "outside", number(r->outside));
+	json_object_set_new(o, "crowded", number(r->crowded));
+	json_object_set_new(o, "left_out", number(r->left_out));
+	json_object_set_new(o, "clock", clock_json(r));
+	json_object_set_new(o, "paths", paths);
+	json_object_set_new(o, "findings", findings_json(r->findings, r->n_findings, r->start_ns));
+	return o;
+}

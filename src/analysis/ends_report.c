@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What two captures of the same traffic say together: which end is whose, losses, findings. */
+#include "ends.h"
+#include "findings.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <rdmadump/units.h>
+#include <stdlib.h>
+
+#define LATE_NS 1000000U /* a delay variation worth a finding */
+
+struct making {
+	struct rd_ends *e;
+	struct rd_ends_report *r;
+	const struct rd_report *const *reports;
+};
+
+/* --- which capture is at the sender -------------------------------------------------------- */
+
+static double mean(const struct distances *d)
+{
+	return d->sum / (double)d->n;
+}
+
+/* What was never seen at the other end tells more often of its loss than of a bad capture. */
+static enum rd_tap guess_sender(const struct rd_ends *e, const struct path *p)
+{
+	uint64_t only[RD_TAPS] = {0};
+
+	for (size_t i = 0; i < WAY_SLOTS; i++)
+		if (e->ways[i] && e->ways[i]->path == p)
+			for (int end = 0; end < RD_TAPS; end++)
+				only[end] += e->ways[i]->only[end].count;
+	return only[RD_TAP_B] > only[RD_TAP_A] ? RD_TAP_B : RD_TAP_A;
+}
+
+/* By what the captures say, else because a packet is at its sender's first. */
+static enum rd_tap sender_of(const struct rd_ends *e, const struct path *p, bool *known)
+{
+	const uint64_t *out = p->frames_out;
+
+	*known = true;
+	if (!out[RD_TAP_A] != !out[RD_TAP_B])
+		return out[RD_TAP_A] ? RD_TAP_A : RD_TAP_B;
+	if (p->reverse && p->d.n && p->reverse->d.n)
+		return mean(&p->d) > mean(&p->reverse->d) ? RD_TAP_A : RD_TAP_B;
+	*known = false;
+	return guess_sender(e, p);
+}
+
+/* --- paths and ways ------------------------------------------------------------------------ */
+
+static void fill_way(struct rd_way *out, const struct way *w, const struct rd_path *path)
+{
+	const enum rd_tap sender = path->sender, receiver = !sender;
+	const struct rd_event *only = &w->only[sender], *copies = &w->copies[sender];
+	const uint64_t resent = copies->count - w->edge_copies[sender];
+
+	*out = (struct rd_way){.qp = w->qp,
+		.arrived = w->matched,
+		.reordered = w->reordered,
+		.lost = *only,
+		.doubled = w->copies[receiver],
+		.unsent = w->only[receiver]};
+	memcpy(out->from, path->from, sizeof(out->from));
+	memcpy(out->to, path->to, sizeof(out->to));
+	/* A packet that was sent twice, bit by bit, and came once. */
+	if (resent) {
+		uint64_t first = out->lost.first_frame, ns = out->lost.first_ns;
+
+		event_add(&out->lost, resent, copies->last_frame, copies->last_ns);
+		if (!first || copies->first_frame < first) {
+			first = copies->first_frame;
+			ns = copies->first_ns;
+		}
+		out->lost.first_frame = first;
+		out->lost.first_ns = ns;
+		if (only->last_frame > out->lost.last_frame) {
+			out->lost.last_frame = only->last_frame;
+			out->lost.last_ns = only->last_ns;
+		}
+	}
+	out->sent = out->arrived + out->lost.count;
+}
+
+static int busier_way(const void *x, const void *y)
+{
+	const struct rd_way *a = x, *b = y;
+	uint64_t p = a->sent + a->unsent.count, q = b->sent + b->unsent.count;
+
+	if (p != q)
+		return p < q ? 1 : -1;
+	return a->qp < b->qp ? -1 : a->qp > b->qp;
+}
+
+static uint64_t packets(const struct rd_path *p)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < p->n_ways; i++)
+		n += p->ways[i].sent + p->ways[i].unsent.count;
+	return n;
+}
+
+static int busier_path(const void *x, const void *y)
+{
+	uint64_t p = packets(x), q = packets(y);
+
+	if (p != q)
+		return p < q ? 1 : -1;
+	return strcmp(((const struct rd_path *)x)->from, ((const struct rd_path *)y)->from);
+}
+
+static int fill_path(const struct rd_ends *e, struct rd_path *out, const struct path *p)
+{
+	const struct distances *d = &p->d;
+
+	address_text(out->from, p->net, p->src);
+	address_text(out->to, p->net, p->dst);
+	out->sender = sender_of(e, p, &out->sender_known);
+	out->variation = hist_result(out->sender == RD_TAP_A ? &d->above : &d->below);
+	out->slowest_frame = out->sender == RD_TAP_A ? d->above_frame : d->below_frame;
+	out->ways = calloc(e->n_ways, sizeof(*out->ways));
+	if (!out->ways)
+		return -1;
+	for (size_t i = 0; i < WAY_SLOTS; i++)
+		if (e->ways[i] && e->ways[i]->path == p)
+			fill_way(&out->ways[out->n_ways++], e->ways[i], out);
+	qsort(out->ways, out->n_ways, sizeof(*out->ways), busier_way);
+	return 0;
+}
+
+static int fill_paths(const struct making *m)
+{
+	m->r->paths = calloc(m->e->n_paths + 1, sizeof(*m->r->paths));
+	if (!m->r->paths)
+		return -1;
+	for (size_t i = 0; i < m->e->n_paths; i++) {
+		if (fill_path(m->e, &m->r->paths[i], m->e->paths[i]) < 0)
+			return -1;
+		m->r->n_paths++;
+	}
+	return 0;
+}
+
+/* From the pair of addresses with most packets both ways. */
+static void fill_clock(const struct making *m)
+{
+	const struct path *best = NULL;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < m->e->n_paths; i++) {
+		const struct path *p = m->e->paths[i];
+		uint64_t n = p->reverse ? p->d.n : 0;
+
+		if (n && p->reverse->d.n < n)
+			n = p->reverse->d.n;
+		if (n > most && m->r->paths[i].sender == RD_TAP_A) {
+			most = n;
+			best = p;
+		}
+	}
+	if (best)
+		distances_clock(&best->d, &best->reverse->d, m->r);
+	m->r->offset_ns += m->e->offset;
+}
+
+/* --- findings -------------------------------------------------------------------------------- */
+
+struct sight {
+	const struct rd_report *const *reports;
+	const struct rd_path *p;
+	const struct rd_way *w; /* NULL for rules over a path */
+};
+
+struct ends_rule {
+	const char *key;
+	bool of_way;
+	enum rd_severity severity;
+	bool (*applies)(const struct sight *s, struct rd_finding *f);
+	const char *meaning, *next;
+};
+
+/* A capture that lost frames itself makes what it did not see less sure. */
+static enum rd_sureness sure_of(const struct sight *s, enum rd_tap witness)
+{
+	const struct rd_report *r = s->reports[witness];
+	enum rd_sureness sure = s->p->sender_known ? RD_SURE_CERTAIN : RD_SURE_LIKELY;
+
+	for (size_t i = 0; i < r->n_files; i++) {
+		if (r->files[i].dropped)
+			return RD_SURE_POSSIBLE;
+		if (!r->files[i].dropped_known)
+			sure = RD_SURE_LIKELY;
+	}
+	return sure;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void filter_way(const struct sight *s, struct rd_finding *f, uint64_t first)
+{
+	finding_filter(f, first, "infiniband.bth.destqp == 0x%06x", s->w->qp);
+}
+
+static bool lost_between(const struct sight *s, struct rd_finding *f)
+{
+	const struct rd_event *e = &s->w->lost;
+
+	if (!e->count)
+		return false;
+	finding_of(f, e, sure_of(s, !s->p->sender));
+	finding_title(f, "packets are lost between the two capture points");
+	finding_detail(f,
+		"%" PRIu64 " packet%s of %" PRIu64
+		" that were sent (%.2g %%) never came; frames of the sender's capture",
+		e->count, plural(e->count), s->w->sent, percent(e->count, s->w->sent));
+	filter_way(s, f, e->first_frame);
+	return true;
+}
+
+static bool doubled_between(const struct sight *s, struct rd_finding *f)
+{
+	const struct rd_event *e = &s->w->doubled;
+
+	if (!e->count)
+		return false;
+	finding_of(f, e, sure_of(s, s->p->sender));
+	finding_title(f, "packets are doubled on the way");
+	finding_detail(f,
+		"%" PRIu64 " packet%s came once more than they were sent; frames of the "
+		"receiver's capture",
+		e->count, plural(e->count));
+	filter_way(s, f, e->first_frame);
+	return true;
+}
+
+static bool reordered_between(const struct sight *s, struct rd_finding *f)
+{
+	if (!s->w->reordered)
+		return false;
+	f->sure = RD_SURE_CERTAIN;
+	f->count = s->w->reordered;
+	finding_title(f, "packets overtake each other on the way");
+	finding_detail(f, "%" PRIu64 " of %" PRIu64 " packets (%.2g %%) came behind later ones",
+		s->w->reordered, s->w->arrived, percent(s->w->reordered, s->w->arrived));
+	filter_way(s, f, 0);
+	return true;
+}
+
+/* What the receiver's own capture holds and its QP asked for again. */
+static bool lost_behind(const struct sight *s, struct rd_finding *f)
+{
+	const struct rd_report *r = s->reports[!s->p->sender];
+
+	for (size_t i = 0; i < r->n_conversations; i++)
+		for (unsigned int side = 0; side < 2; side++) {
+			const struct rd_conversation *c = &r->conversations[i];
+			const struct rd_endpoint *from = side ? &c->b : &c->a;
+			const struct rd_endpoint *to = side ? &c->a : &c->b;
+			const struct rd_event *e = &c->side[side].events[RD_EV_LOST_BEHIND];
+
+			if (!e->count || to->qp != s->w->qp || strcmp(from->address, s->p->from) ||
+				strcmp(to->address, s->p->to))
+				continue;
+			finding_of(f, e, RD_SURE_LIKELY);
+			finding_title(f, "packets are lost behind the receiver's port");
+			finding_detail(f,
+				"%" PRIu64 " time%s the receiver asked again for packets that its "
+				"own capture holds; frames of the receiver's capture",
+				e->count, plural(e->count));
+			filter_way(s, f, e->first_frame);
+			return true;
+		}
+	return false;
+}
+
+static bool missed_by_capture(const struct sight *s, struct rd_finding *f)
+{
+	const struct rd_event *e = &s->w->unsent;
+
+	if (!e->count)
+		return false;
+	finding_of(f, e, s->p->sender_known ? RD_SURE_LIKELY : RD_SURE_POSSIBLE);
+	finding_title(f, "the sender's capture missed packets");
+	finding_detail(f,
+		"%" PRIu64 " packet%s came that the capture at the sender does not hold; frames of "
+		"the receiver's capture",
+		e->count, plural(e->count));
+	filter_way(s, f, e->first_frame);
+	return true;
+}
+
+static bool late(const struct sight *s, struct rd_finding *f)
+{
+	const struct rd_latency *v = &s->p->variation;
+
+	if (v->p99 < LATE_NS)
+		return false;
+	f->sure = RD_SURE_CERTAIN;
+	f->count = v->n;
+	finding_frame(f, s->p->slowest_frame);
+	finding_title(f, "the delay on the way varies");
+	finding_detail(f,
+		"one-way delay above the shortest: %.3g ms in the middle, %.3g ms for 1 of 100, "
+		"%.3g ms at most; a frame of the receiver's capture",
+		(double)v->p50 / 1e6, (double)v->p99 / 1e6, (double)v->max / 1e6);
+	return true;
+}
+
+static const struct ends_rule ends_rules[] = {
+	{"lost-between", true, RD_SEV_PROBLEM, lost_between,
+		"a switch or router on the way drops: congestion without PFC on this priority, a "
+		"bad cable, a wrong MTU or VLAN",
+		"look at discards, CRC errors and PFC counters of every port between the two "
+		"hosts"},
+	{"lost-behind-port", true, RD_SEV_PROBLEM, lost_behind,
+		"the receiving NIC or host drops: no room in its buffers, a bad ICRC, a filter",
+		"look at out_of_buffer, rx_discards_phy and rx_icrc_encapsulated of the receiver"},
+	{"doubled-between", true, RD_SEV_WARNING, doubled_between,
+		"a loop, or a mirror port that feeds back",
+		"look for loops and mirror sessions on the switches between"},
+	{"reordered-between", true, RD_SEV_WARNING, reordered_between,
+		"packets of one QP take several paths: adaptive routing, spraying, a LAG that "
+		"hashes "
+		"per packet",
+		"hash by UDP source port, or use NICs that accept packets out of order"},
+	{"sender-missed", true, RD_SEV_NOTE, missed_by_capture,
+		"the capture at the sender lost frames, or does not see all that its NIC sends",
+		"look at what that capture says of its losses"},
+	{"delay-varies", false, RD_SEV_NOTE, late, "queues on the way: congestion, or pauses (PFC)",
+		"compare with ECN marks and pause counters of that time"},
+	{0}};
+
+#define ENDS_FINDINGS 1024
+
+static int worse(const void *x, const void *y)
+{
+	const struct rd_finding *a = x, *b = y;
+
+	if (a->severity != b->severity)
+		return a->severity < b->severity ? 1 : -1;
+	if (a->sure != b->sure)
+		return a->sure < b->sure ? 1 : -1;
+	return a->count < b->count ? 1 : a->count > b->count ? -1 : strcmp(a->where, b->where);
+}
+
+static void try_rule(struct rd_ends_report *r, const struct ends_rule *rule, const struct sight *s)
+{
+	struct rd_finding *f = &r->findings[r->n_findings];
+	int n;
+
+	*f = (struct rd_finding){.rule = rule->key,
+		.severity = rule->severity,
+		.meaning = rule->meaning,
+		.next = rule->next};
+	if (r->n_findings == ENDS_FINDINGS || !rule->applies(s, f))
+		return;
+	n = s->w ? asprintf(&f->where, "%s -> %s QP 0x%x", s->p->from, s->p->to, s->w->qp)
+		 : asprintf(&f->where, "%s -> %s", s->p->from, s->p->to);
+	if (n < 0)
+		f->where = NULL;
+	r->n_findings++;
+}
+
+static int make_findings(const struct making *m)
+{
+	struct rd_ends_report *r = m->r;
+
+	r->findings = calloc(ENDS_FINDINGS + 1, sizeof(*r->findings));
+	if (!r->findings)
+		return -1;
+	for (size_t i = 0; i < r->n_paths; i++)
+		for (const struct ends_rule *rule = ends_rules; rule->key; rule++) {
+			struct sight s = {m->reports, &r->paths[i], NULL};
+
+			if (!rule->of_way)
+				try_rule(r, rule, &s);
+			for (size_t k = 0; rule->of_way && k < r->paths[i].n_ways; k++) {
+				s.w = &r->paths[i].ways[k];
+				try_rule(r, rule, &s);
+			}
+		}
+	for (size_t i = 0; i < r->n_findings; i++)
+		if (!r->findings[i].where || !r->findings[i].title || !r->findings[i].detail)
+			return -1;
+	qsort(r->findings, r->n_findings, sizeof(*r->findings), worse);
+	return 0;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------
+ */
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS],
+	struct rd_ends_report **report, struct rd_error *err)
+{
+	const struct waiting_room *a = &e->rooms[RD_TAP_A], *b = &e->rooms[RD_TAP_B];
+	struct making m = {.e = e, .r = calloc(1, sizeof(*m.r)), .reports = reports};
+	int64_t last = a->last < b->last ? a->last : b->last, first = later(a->first, b->first);
+
+	*report = m.r;
+	if (!m.r || e->out_of_memory || fill_paths(&m) < 0)
+		goto memory;
+	m.r->start_ns = e->origin;
+	m.r->first_ns = e->origin + (uint64_t)first;
+	m.r->last_ns = e->origin + (uint64_t)later(last, first);
+	m.r->packets = e->matched;
+	m.r->outside = e->outside;
+	m.r->crowded = e->crowded;
+	m.r->left_out = e->left_out;
+	fill_clock(&m);
+	if (make_findings(&m) < 0)
+		goto memory;
+	qsort(m.r->paths, m.r->n_paths, sizeof(*m.r->paths), busier_path);
+	return 0;
+memory:
+	rd_ends_report_free(m.r);
+	*report = NULL;
+	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "two ends");
+}
+
+void rd_ends_report_free(struct rd_ends_report *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n_paths; i++)
+		free(r->paths[i].ways);
+	for (size_t i = 0; i < r->n_findings; i++) {
+		free(r->findings[i].where);
+		free(r->findings[i].title);
+		free(r->findings[i].detail);
+		free(r->findings[i].filter);
+	}
+	free(r->paths);
+	free(r->findings);
+	free(r);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What two captures say together, as text: the clocks, a table of ways, findings. */
+#include "ends.h"
+#include <inttypes.h>
+#include <rdmadump/units.h>
+
+#define ROWS_SHOWN 8
+
+static void put_clock(const struct rd_ends_report *r, FILE *out)
+{
+	char packets[RD_UNITS_LEN], error[RD_UNITS_LEN];
+
+	fprintf(out, "two ends of the same traffic: %s packets seen at both, over %.1f s\n",
+		rd_fmt_count(packets, r->packets), (double)(r->last_ns - r->first_ns) / 1e9);
+	if (!r->offset_known) {
+		fputs("nothing goes both ways, so how far the clocks are apart is not known\n",
+			out);
+		return;
+	}
+	fprintf(out, "B's clock is %.6f s %s A's, if delays are alike both ways (+-%s)",
+		(double)(r->offset_ns < 0 ? -r->offset_ns : r->offset_ns) / 1e9,
+		r->offset_ns < 0 ? "behind" : "ahead of", duration_text(error, r->offset_error_ns));
+	if (r->drift_known)
+		fprintf(out, ", and runs %.1f ppm %s",
+			r->drift_ppm < 0 ? -r->drift_ppm : r->drift_ppm,
+			r->drift_ppm < 0 ? "slower" : "faster");
+	fputc('\n', out);
+}
+
+static void put_way(const struct rd_path *p, const struct rd_way *w, int width, FILE *out)
+{
+	char route[2 * RD_ADDRESS_LEN + 24], sent[RD_UNITS_LEN], p50[RD_UNITS_LEN],
+		p99[RD_UNITS_LEN];
+
+	snprintf(route, sizeof(route), "%s -> %s:0x%x", p->from, p->to, w->qp);
+	fprintf(out, "%-*s %c->%c%s %9s %8" PRIu64 " %8" PRIu64 " %9" PRIu64 " %8" PRIu64, width,
+		route, p->sender == RD_TAP_A ? 'A' : 'B', p->sender == RD_TAP_A ? 'B' : 'A',
+		p->sender_known ? " " : "?", rd_fmt_count(sent, w->sent), w->lost.count,
+		w->doubled.count, w->reordered, w->unsent.count);
+	if (p->variation.n && w == p->ways)
+		fprintf(out, "  %s / %s", duration_text(p50, p->variation.p50),
+			duration_text(p99, p->variation.p99));
+	fputc('\n', out);
+}
+
+static void put_table(const struct rd_ends_report *r, size_t most, FILE *out)
+{
+	size_t shown = 0, all = 0;
+	int width = 24;
+
+	for (size_t i = 0; i < r->n_paths; i++) {
+		int n = (int)(strlen(r->paths[i].from) + strlen(r->paths[i].to)) + 14;
+
+		width = n > width ? n : width;
+		all += r->paths[i].n_ways;
+	}
+	if (!all)
+		return;
+	fprintf(out, "\n%-*s %-5s %9s %8s %8s %9s %8s  %s\n", width, "TO QP", "WAY", "SENT", "LOST",
+		"DOUBLED", "REORDERED", "MISSED", "DELAY VARIATION p50 / p99");
+	for (size_t i = 0; i < r->n_paths; i++)
+		for (size_t k = 0; k < r->paths[i].n_ways && shown < most; k++, shown++)
+			put_way(&r->paths[i], &r->paths[i].ways[k], width, out);
+	if (shown < all)
+		fprintf(out, "%zu more: -v shows them\n", all - shown);
+}
+
+static void put_rest(const struct rd_ends_report *r, FILE *out)
+{
+	if (r->crowded)
+		fprintf(out,
+			"%" PRIu64
+			" packets were given up early: more than 262 144 at once waited to "
+			"be seen at the other end\n",
+			r->crowded);
+	if (r->left_out)
+		fprintf(out, "%" PRIu64 " packets of further QPs were not looked for\n",
+			r->left_out);
+}
+
+void rd_ends_text(const struct rd_ends_report *r, const struct rd_report_style *style, FILE *out)
+{
+	struct rd_report findings = {.findings = r->findings, .n_findings = r->n_findings};
+
+	findings.totals.first_ns = r->start_ns;
+	put_clock(r, out);
+	findings_text(&findings, style, out);
+	put_table(r, style->verbose ? SIZE_MAX : ROWS_SHOWN, out);
+	put_rest(r, out);
+}

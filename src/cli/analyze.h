@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the files of `rdmadump analyze` share: its options, how it reads, and how it prints. */
+#ifndef RDMADUMP_CLI_ANALYZE_H
+#define RDMADUMP_CLI_ANALYZE_H
+
+#include <rdmadump/analysis.h>
+#include <rdmadump/ends.h>
+#include <rdmadump/source.h>
+
+enum analyze_when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
+
+struct analyze_settings {
+	struct rd_analysis_config config;
+	struct rd_report_style style;
+	char **files;
+	unsigned int n_files;
+	bool json;
+	const char *html; /* NULL: none */
+	enum analyze_when ends;
+};
+
+/* --- reading (analyze.c) ------------------------------------------------------------------ */
+
+/* Opens and starts a file, which is what `a` gets from now on. */
+int analyze_open(
+	struct rd_source **source, struct rd_analysis *a, const char *path, struct rd_error *err);
+/* Its end: `damage` says why it came early, NULL if it did not. */
+void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage);
+/* What stands beside the frames of the last batch. */
+void analyze_notes(struct rd_analysis *a, struct rd_source *source, unsigned int n);
+/* How far it is, on a terminal. */
+void analyze_progress(struct rd_source *source, const char *name);
+
+/* --- two ends (analyze_ends.c) ------------------------------------------------------------ */
+
+/* The first packet that both files hold, and when each file begins. */
+struct analyze_common {
+	uint64_t first_ns[RD_TAPS];
+	int64_t offset_ns; /* B's time minus A's */
+};
+
+/* 1 if the files are two ends of the same traffic, 0 if not, -1 if one cannot be read. */
+int analyze_is_ends(
+	const struct analyze_settings *s, struct analyze_common *common, struct rd_error *err);
+/* Reads both side by side and prints. */
+int analyze_ends(const struct analyze_settings *s, const struct analyze_common *common,
+	bool *partial, struct rd_error *err);
+
+/* --- printing (analyze_print.c) ----------------------------------------------------------- */
+
+struct analyze_outcome {
+	struct rd_report *reports[RD_TAPS]; /* one, or two with `ends` */
+	const char *names[RD_TAPS];
+	const struct rd_ends_report *ends;
+};
+
+/* Text, JSON, a page, as the settings say. */
+int analyze_print(const struct analyze_settings *s, const struct analyze_outcome *outcome,
+	struct rd_error *err);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Reads two captures of the same traffic side by side, after finding out that they are that. */
+#include "analyze.h"
+#include "cli.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* --- are they? ------------------------------------------------------------------------------ */
+
+#define SAMPLE	    4096  /* packets at a file's beginning that are looked for in the other */
+#define SLOTS	    16384 /* of their hash; a power of two */
+#define COMMON_PART 10	  /* one of so many must be there: a few may repeat in a later file */
+
+struct sample {
+	uint64_t first_ns; /* of the file's first frame */
+	unsigned int n, found;
+	struct {
+		uint64_t identity, ns;
+		bool found;
+	} slot[SLOTS];
+};
+
+/* Sees each packet of a file; false: that is enough. */
+typedef bool seen_fn(void *ctx, uint64_t identity, const struct rd_frame *frame);
+
+static int walk(const char *path, seen_fn *seen, void *ctx, struct rd_error *err)
+{
+	const struct rd_file_config config = {.path = path};
+	struct rd_frame frames[RD_BATCH];
+	struct rd_source *source;
+	bool more = true;
+	int n = 0;
+
+	if (rd_file_open(&source, &config, err) < 0)
+		return -1;
+	if (source->ops->start(source, err) < 0)
+		more = false;
+	while (more && (n = source->ops->receive(source, frames, RD_BATCH, err)) >= 0) {
+		for (int i = 0; i < n && more; i++)
+			more = seen(
+				ctx, rd_ends_identity(source->iface.link, &frames[i]), &frames[i]);
+		if (n)
+			source->ops->release(source);
+	}
+	source->ops->close(source);
+	return 0; /* damage is told by the analysis that follows */
+}
+
+static bool sample_add(void *ctx, uint64_t identity, const struct rd_frame *frame)
+{
+	struct sample *s = ctx;
+	size_t i = (size_t)(identity & (SLOTS - 1));
+
+	if (!s->first_ns)
+		s->first_ns = frame->ts_ns;
+	if (!identity)
+		return true;
+	while (s->slot[i].identity && s->slot[i].identity != identity)
+		i = (i + 1) & (SLOTS - 1);
+	if (!s->slot[i].identity) {
+		s->slot[i].identity = identity;
+		s->slot[i].ns = frame->ts_ns;
+		s->n++;
+	}
+	return s->n < SAMPLE;
+}
+
+struct search {
+	struct sample *sample;
+	uint64_t first_ns;
+	int64_t distance; /* of the first packet found: its time in the sample minus its time here
+			   */
+};
+
+static bool search_see(void *ctx, uint64_t identity, const struct rd_frame *frame)
+{
+	struct search *s = ctx;
+	size_t i = (size_t)(identity & (SLOTS - 1));
+
+	if (!s->first_ns)
+		s->first_ns = frame->ts_ns;
+	if (!identity)
+		return true;
+	while (s->sample->slot[i].identity && s->sample->slot[i].identity != identity)
+		i = (i + 1) & (SLOTS - 1);
+	if (!s->sample->slot[i].identity || s->sample->slot[i].found)
+		return true;
+	s->sample->slot[i].found = true;
+	if (!s->sample->found++)
+		s->distance = (int64_t)(s->sample->slot[i].ns - frame->ts_ns);
+	return s->sample->found * COMMON_PART < s->sample->n;
+}
+
+/* Looks for the beginning of files[of] in the other one. */
+static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze_common *common,
+	struct rd_error *err)
+{
+	struct sample *sample = calloc(1, sizeof(*sample));
+	struct search search = {.sample = sample};
+	int ret = -1;
+
+	if (!sample)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "two ends");
+	if (walk(s->files[of], sample_add, sample, err) == 0 &&
+		walk(s->files[!of], search_see, &search, err) == 0)
+		ret = sample->n && sample->found * COMMON_PART >= sample->n;
+	common->first_ns[of] = sample->first_ns;
+	common->first_ns[!of] = search.first_ns;
+	common->offset_ns = of == RD_TAP_B ? search.distance : -search.distance;
+	free(sample);
+	return ret;
+}
+
+/* Pipes cannot be read twice. */
+static const char *not_a_file(const struct analyze_settings *s)
+{
+	struct stat st;
+
+	for (unsigned int i = 0; i < s->n_files; i++)
+		if (stat(s->files[i], &st) < 0 || !S_ISREG(st.st_mode))
+			return s->files[i];
+	return NULL;
+}
+
+/* Whether the user allows it and the files are such that one can look. */
+static int can_be_ends(const struct analyze_settings *s, struct rd_error *err)
+{
+	const bool two = s->n_files == RD_TAPS;
+	const char *odd = two ? not_a_file(s) : NULL;
+
+	if (s->ends == WHEN_NEVER || (s->ends == WHEN_AUTO && (!two || odd)))
+		return 0;
+	if (!two)
+		return rd_fail(err, RD_CLASS_USAGE, 0, "name one capture from each end",
+			"--ends always: there are %u files, not two", s->n_files);
+	if (odd)
+		return rd_fail(err, RD_CLASS_USAGE, 0, "name two files; both are read twice",
+			"--ends always: '%s' is no regular file", odd);
+	return 1;
+}
+
+int analyze_is_ends(
+	const struct analyze_settings *s, struct analyze_common *common, struct rd_error *err)
+{
+	int ret = can_be_ends(s, err);
+
+	if (ret <= 0)
+		return ret;
+	ret = look(s, RD_TAP_B, common, err);
+	if (!ret)
+		ret = look(s, RD_TAP_A, common, err);
+	if (ret == 0 && s->ends == WHEN_ALWAYS)
+		return rd_fail(err, RD_CLASS_DEVICE, 0,
+			"are they of the same time and of the same hosts?",
+			"--ends always: '%s' and '%s' have no packets in common", s->files[0],
+			s->files[1]);
+	return ret;
+}
+
+/* --- side by side ----------------------------------------------------------------------------- */
+
+struct tap {
+	const char *name;
+	struct rd_source *source;
+	struct rd_analysis *analysis;
+	struct rd_frame frames[RD_BATCH];
+	unsigned int n, at;
+	int64_t shift; /* makes its times A's */
+	bool damaged;
+	char damage[sizeof(((struct rd_error *)0)->text)];
+};
+
+/* The next batch; false at the end. */
+static bool refill(struct tap *t)
+{
+	struct rd_error err;
+	int n;
+
+	if (t->n)
+		t->source->ops->release(t->source);
+	t->n = t->at = 0;
+	while ((n = t->source->ops->receive(t->source, t->frames, RD_BATCH, &err)) == 0) {
+		struct pollfd fd = {.fd = t->source->frame_fd, .events = POLLIN};
+
+		if (t->source->ops->arm(t->source, &err) == 0)
+			poll(&fd, 1, -1);
+	}
+	if (n < 0) {
+		t->damaged = n != RD_SOURCE_END;
+		if (t->damaged)
+			memcpy(t->damage, err.text, sizeof(t->damage));
+		return false;
+	}
+	t->n = (unsigned int)n;
+	if (t->source->batch_has_notes)
+		analyze_notes(t->analysis, t->source, t->n);
+	rd_analysis_frames(t->analysis, t->source->iface.link, t->frames, t->n);
+	return true;
+}
+
+static int64_t time_of(const struct tap *t)
+{
+	return (int64_t)t->frames[t->at].ts_ns - t->shift;
+}
+
+/* Frames of `t` up to the time of the other's next one. */
+static void feed(struct rd_ends *ends, struct tap taps[RD_TAPS], enum rd_tap which)
+{
+	struct tap *t = &taps[which];
+	const struct tap *other = &taps[!which];
+	unsigned int from = t->at;
+
+	do
+		t->at++;
+	while (t->at < t->n && (other->at == other->n || time_of(t) <= time_of(other)));
+	rd_ends_frames(ends, which, t->source->iface.link, &t->frames[from], t->at - from);
+}
+
+static void read_both(struct rd_ends *ends, struct tap taps[RD_TAPS])
+{
+	bool more[RD_TAPS] = {true, true};
+	uint64_t rounds = 0;
+
+	for (;;) {
+		enum rd_tap next;
+
+		for (int i = 0; i < RD_TAPS; i++)
+			if (more[i] && taps[i].at == taps[i].n && !refill(&taps[i])) {
+				more[i] = false;
+				rd_ends_file_end(ends, (enum rd_tap)i);
+			}
+		if (!more[RD_TAP_A] && !more[RD_TAP_B])
+			break;
+		if (!more[RD_TAP_A] || !more[RD_TAP_B])
+			next = more[RD_TAP_A] ? RD_TAP_A : RD_TAP_B;
+		else
+			next = time_of(&taps[RD_TAP_A]) <= time_of(&taps[RD_TAP_B]) ? RD_TAP_A
+										    : RD_TAP_B;
+		feed(ends, taps, next);
+		if (++rounds % 65536 == 0)
+			analyze_progress(taps[next].source, taps[next].name);
+	}
+	rd_cli_status(NULL);
+}
+
+static int tap_open(struct tap *t, const struct analyze_settings *s, enum rd_tap which,
+	const struct analyze_common *common, struct rd_error *err)
+{
+	t->name = s->files[which];
+	t->shift = which == RD_TAP_B ? common->offset_ns : 0;
+	if (rd_analysis_open(&t->analysis, &s->config, err) < 0)
+		return -1;
+	return analyze_open(&t->source, t->analysis, t->name, err);
+}
+
+static int print(const struct analyze_settings *s, struct rd_ends *ends,
+	const struct tap taps[RD_TAPS], struct rd_error *err)
+{
+	struct analyze_outcome o = {.names = {taps[0].name, taps[1].name}};
+	struct rd_ends_report *report = NULL;
+	int ret = 0;
+
+	for (int i = 0; i < RD_TAPS && !ret; i++)
+		ret = rd_analysis_report(taps[i].analysis, &o.reports[i], err);
+	if (!ret)
+		ret = rd_ends_report(
+			ends, (const struct rd_report *const *)o.reports, &report, err);
+	o.ends = report;
+	if (!ret)
+		ret = analyze_print(s, &o, err);
+	rd_ends_report_free(report);
+	for (int i = 0; i < RD_TAPS; i++)
+		rd_report_free(o.reports[i]);
+	return ret;
+}
+
+int analyze_ends(const struct analyze_settings *s, const struct analyze_common *common,
+	bool *partial, struct rd_error *err)
+{
+	struct tap *taps = calloc(RD_TAPS, sizeof(*taps));
+	struct rd_ends *ends = NULL;
+	int ret = -1;
+
+	if (!taps)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "two ends");
+	if (tap_open(&taps[0], s, RD_TAP_A, common, err) == 0 &&
+		tap_open(&taps[1], s, RD_TAP_B, common, err) == 0 &&
+		rd_ends_open(&ends, common->first_ns, common->offset_ns, err) == 0) {
+		read_both(ends, taps);
+		ret = 0;
+	}
+	for (int i = 0; i < RD_TAPS; i++) {
+		if (taps[i].source)
+			analyze_close(taps[i].source, taps[i].analysis,
+				taps[i].damaged ? taps[i].damage : NULL);
+		*partial |= taps[i].damaged;
+	}
+	if (!ret)
+		ret = print(s, ends, taps, err);
+	rd_ends_close(ends);
+	for (int i = 0; i < RD_TAPS; i++)
+		if (taps[i].analysis)
+			rd_analysis_close(taps[i].analysis);
+	free(taps);
+	return ret;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Prints what an analysis found: text, JSON, a page of HTML. */
+#include "analyze.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void put_clean(const char *text, FILE *out)
+{
+	for (; *text; text++)
+		fputc(*text >= 0x20 && *text < 0x7f ? *text : '?', out);
+}
+
+static void put_text(
+	const struct analyze_outcome *o, const struct rd_report_style *style, FILE *out)
+{
+	static const char *const heads[RD_TAPS] = {"\n== A: ", "\n== B: "};
+
+	if (!o->ends) {
+		rd_report_text(o->reports[0], style, out);
+		return;
+	}
+	rd_ends_text(o->ends, style, out);
+	for (int i = 0; i < RD_TAPS; i++) {
+		fputs(heads[i], out);
+		put_clean(o->names[i], out);
+		fputs(" by itself\n", out);
+		rd_report_text(o->reports[i], style, out);
+	}
+}
+
+static json_t *document(const struct analyze_outcome *o)
+{
+	if (!o->ends)
+		return rd_report_json(o->reports[0]);
+	return json_pack("{s:i, s:o, s:[o, o]}", "version", RD_REPORT_VERSION, "ends",
+		rd_ends_json(o->ends), "captures", rd_report_json(o->reports[0]),
+		rd_report_json(o->reports[1]));
+}
+
+static int put_page(const struct analyze_outcome *o, json_t *json, FILE *out)
+{
+	static const struct rd_report_style all = {.verbose = 1};
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	int ret = -1;
+
+	if (!memory)
+		return -1;
+	put_text(o, &all, memory);
+	if (fclose(memory) == 0)
+		ret = rd_report_html(json, o->names[0], text, out);
+	free(text);
+	return ret;
+}
+
+/* A page that could not be written whole is taken away again. */
+static int write_page(
+	const struct analyze_outcome *o, json_t *json, const char *path, struct rd_error *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	struct stat st;
+	int ret, why;
+
+	if (!out)
+		return rd_fail(err, RD_CLASS_OUTPUT, errno, "name a file that can be written",
+			"--html: cannot open '%s'", path);
+	errno = 0;
+	ret = put_page(o, json, out);
+	if (fclose(out) == 0 && ret == 0)
+		return 0;
+	why = errno ? errno : ENOMEM;
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		unlink(path);
+	return rd_fail(err, RD_CLASS_OUTPUT, why, "make room or name another file",
+		"--html: cannot write '%s'", path);
+}
+
+static unsigned int terminal_columns(void)
+{
+	struct winsize size;
+
+	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
+/* To standard output, what was asked for there. */
+static int put_output(
+	const struct analyze_settings *s, const struct analyze_outcome *o, json_t *json)
+{
+	struct rd_report_style style = s->style;
+
+	if (s->html && !strcmp(s->html, "-"))
+		return put_page(o, json, stdout);
+	if (s->json)
+		return json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) < 0 ||
+		       putchar('\n') < 0;
+	style.columns = terminal_columns();
+	put_text(o, &style, stdout);
+	return 0;
+}
+
+int analyze_print(
+	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
+{
+	json_t *json = NULL;
+	int ret = 0;
+
+	for (int i = 0; i < RD_TAPS; i++)
+		if (o->reports[i] && s->style.top && s->style.top < o->reports[i]->n_shown)
+			o->reports[i]->n_shown = s->style.top;
+	if (s->json || s->html) {
+		json = document(o);
+		if (!json)
+			return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "the report");
+	}
+	if (s->html && strcmp(s->html, "-") != 0)
+		ret = write_page(o, json, s->html, err);
+	errno = 0;
+	if (!ret && (put_output(s, o, json) || fflush(stdout) || ferror(stdout)))
+		ret = rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
+			"cannot write the report to standard output");
+	json_decref(json);
+	return ret;
+}

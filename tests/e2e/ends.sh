@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Two captures of the same traffic: what was lost, doubled and reordered between them, against a
+# count by another program, and what is no pair of ends.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq zstd python3
+
+# Per way "from to sender sent lost doubled unsent", from the two captures themselves. A host is at that end where
+# its packets still have the TTL that they began with.
+cat >"$tmp/counted.py" <<'PY'
+import collections, struct, subprocess, sys
+
+def load(path):
+    data = subprocess.run(["zstd", "-dcq", path], capture_output=True, check=True).stdout
+    at, packets = 24, []
+    while at < len(data):
+        caplen = struct.unpack_from("<I", data, at + 8)[0]
+        p = data[at + 16:at + 16 + caplen]
+        at += 16 + caplen
+        if p[12:14] != b"\x08\x00" or p[23] != 17 or p[36:38] != b"\x12\xb7":
+            continue
+        end = 14 + struct.unpack(">H", p[16:18])[0]
+        # addresses, BTH without ECN bits, ICRC
+        packets.append((p[26:34], p[42:46] + p[47:54] + p[end - 4:end], p[22]))
+    return packets
+
+captures = [load(f"{sys.argv[1]}/{end}.pcap.zst") for end in "ab"]
+count = [collections.Counter((way, key) for way, key, _ in c) for c in captures]
+home = [{way[:4] for way, _, ttl in c if ttl == 64} for c in captures]
+for way in sorted({way for c in count for way, _ in c}):
+    sender = 0 if way[:4] in home[0] - home[1] else 1
+    sent, got = ({k: n for (w, k), n in count[e].items() if w == way} for e in (sender, 1 - sender))
+    lost = sum(max(0, n - got.get(k, 0)) for k, n in sent.items())
+    doubled = sum(n - sent[k] for k, n in got.items() if n > sent.get(k, n))
+    unsent = sum(n for k, n in got.items() if k not in sent)
+    text = [".".join(map(str, way[:4])), ".".join(map(str, way[4:]))]
+    print(*text, "ab"[sender], sum(sent.values()), lost, doubled, unsent)
+PY
+
+analyze() { timeout -k 5 60 "$RDMADUMP" analyze "$@"; }
+
+for name in 57_router_loss 58_router_reorder 59_router_duplicate; do
+	data=$TEST_DATA/roce/$name
+	analyze --json "$data"/[ab].pcap.zst >"$tmp/$name.json" 2>"$tmp/log"
+	ok "$name: two ends" "$tmp/log"
+	jq -r '.ends.paths | map([.from, .to, .sender] + [.ways | (map(.sent)|add), (map(.lost.count)|add),
+		(map(.doubled.count)|add), (map(.unsent.count)|add)]) | sort | .[] | join(" ")' "$tmp/$name.json" >"$tmp/got"
+	python3 "$tmp/counted.py" "$data" >"$tmp/want"
+	is "... as counted by hand" "$(cat "$tmp/got")" "$(cat "$tmp/want")"
+	is "... nothing left aside" "$(jq -c '.ends | [.outside, .crowded, .left_out]' "$tmp/$name.json")" "[0,0,0]"
+done
+rules() { jq -c '[.ends.findings[].rule] | unique' "$1"; }
+is "loss is found" "$(rules "$tmp/57_router_loss.json" | grep -c '"lost-between"')" 1
+is "... by frame" "$(jq '[.ends.findings[] | select(.rule == "lost-between") | .frames | length] | min' "$tmp/57_router_loss.json")" 2
+is "reordering is found" "$(rules "$tmp/58_router_reorder.json" | grep -c '"reordered-between"')" 1
+is "... where nothing was lost" "$(rules "$tmp/58_router_reorder.json" | grep -c '"lost-between"')" 0
+is "doubling is found" "$(rules "$tmp/59_router_duplicate.json" | grep -c '"doubled-between"')" 1
+
+# Drops behind the receiver's tap: on the way nothing was lost
+data=$TEST_DATA/roce/30_ingress_drop
+analyze --json "$data"/[ab].pcap.zst >"$tmp/ingress.json" 2>"$tmp/log"
+is "lost behind the receiver's port" "$(rules "$tmp/ingress.json" | grep -c '"lost-behind-port"') $(
+	rules "$tmp/ingress.json" | grep -c '"lost-between"')" "1 0"
+
+# A clock that is put forward by a known time is found out: 2.5 s, within the error stated
+zstd -dcq "$TEST_DATA/roce/57_router_loss/b.pcap.zst" >"$tmp/b.pcap"
+python3 - "$tmp/b.pcap" "$tmp/shifted.pcap" <<'PY'
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+at = 24
+while at < len(data):
+    s, ns, caplen = struct.unpack_from("<III", data, at)
+    t = s * 10**9 + ns + 2500000000
+    struct.pack_into("<II", data, at, t // 10**9, t % 10**9)
+    at += 16 + caplen
+open(sys.argv[2], "wb").write(data)
+PY
+analyze --json "$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/shifted.pcap" >"$tmp/shifted.json" 2>"$tmp/log"
+is "B's clock 2.5 s further ahead" "$(jq -s '.[1].ends.clock.offset_ns - .[0].ends.clock.offset_ns' \
+	"$tmp/57_router_loss.json" "$tmp/shifted.json")" 2500000000
+is "... and all else the same" "$(jq -c '.ends | del(.clock)' "$tmp/shifted.json")" "$(jq -c '.ends | del(.clock)' "$tmp/57_router_loss.json")"
+
+# A and B exchanged: the same ways
+analyze --json "$TEST_DATA/roce/57_router_loss"/{b,a}.pcap.zst >"$tmp/turned.json" 2>"$tmp/log"
+ways='.ends.paths | map({from, to, ways: [.ways[] | [.qp, .sent, .arrived, .lost.count]]}) | sort'
+is "exchanged" "$(jq -c "$ways" "$tmp/turned.json")" "$(jq -c "$ways" "$tmp/57_router_loss.json")"
+
+# What is no pair of ends
+kind='[(.capture.files | length), has("ends")]'
+is "parts of one capture" "$(analyze --json "$TEST_DATA"/roce/0[12]*/a.pcap.zst 2>"$tmp/log" | jq -c "$kind")" "[2,false]"
+is "--ends never" "$(analyze --ends never --json "$TEST_DATA"/roce/57*/[ab].pcap.zst 2>"$tmp/log" | jq -c "$kind")" "[2,false]"
+refused() { # NAME STATUS PATTERN ARGUMENTS...
+	analyze "${@:4}" >"$tmp/out" 2>"$tmp/log"
+	is "$1" "$?" "$2"
+	has "... and why" "$tmp/log" "$3"
+}
+refused "--ends always, nothing in common" 2 "have no packets in common; " --ends always "$TEST_DATA"/roce/0[12]*/a.pcap.zst
+refused "--ends always, one file" 1 "there are 1 files, not two; " --ends always "$tmp/b.pcap"
+refused "--ends always, a pipe" 1 "'-' is no regular file; " --ends always "$tmp/b.pcap" -
+refused "--ends sometimes" 1 "'sometimes' is none of auto, always, never" --ends sometimes "$tmp/b.pcap"
+
+# A file that is cut short: what both hold is compared, the rest is not called lost
+head -c 200000 "$tmp/b.pcap" >"$tmp/cut.pcap"
+analyze --json "$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/cut.pcap" >"$tmp/cut.json" 2>"$tmp/log"
+is "one capture is cut short" "$?" 4
+jq -e '(.ends.outside > 0) and ([.ends.paths[].ways[].lost.count] | add) <= 52' "$tmp/cut.json" >/dev/null
+ok "... what it does not hold was not lost" "$tmp/log"
+
+if python3 -c 'import jsonschema' 2>/dev/null; then
+	python3 - "${srcdir:-.}/docs/schema" "$tmp"/{57_router_loss,58_router_reorder,shifted,cut}.json >"$tmp/log" 2>&1 <<'PY'
+import json, sys
+import jsonschema
+folder = sys.argv[1]
+schemas = {name: json.load(open(f"{folder}/{name}")) for name in ("analyze.json", "analyze-ends.json")}
+for path in sys.argv[2:]:
+    resolver = jsonschema.RefResolver("analyze-ends.json", schemas["analyze-ends.json"], store=schemas)
+    jsonschema.Draft202012Validator(schemas["analyze-ends.json"], resolver=resolver).validate(json.load(open(path)))
+PY
+	ok "as docs/schema/analyze-ends.json says" "$tmp/log"
+else
+	skip "as docs/schema/analyze-ends.json says" "python3-jsonschema is not installed"
+fi
+
+analyze "$TEST_DATA"/roce/57*/[ab].pcap.zst >"$tmp/text" 2>"$tmp/log"
+has "the text says whose clock is ahead" "$tmp/text" "^B's clock is 0\.[0-9]+ s (behind|ahead of) A's, if delays are alike"
+has "... and each capture by itself" "$tmp/text" "^== B: .*57_router_loss/b\.pcap\.zst by itself$"
+analyze --html "$tmp/page.html" "$TEST_DATA"/roce/57*/[ab].pcap.zst >/dev/null 2>"$tmp/log"
+is "a page of it" "$? $(grep -c '"captures":\[' "$tmp/page.html")" "0 1"
+
+tap_done
