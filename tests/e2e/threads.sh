@@ -104,7 +104,7 @@ capture --queues 4 -c 1234
 accounts "-c" "$tmp/out.pcapng"
 is "-c: as many as were asked for" "$(json "$tmp/report" .frames.written)" 1234
 capture --queues 4 --when-full wait -C 3
-accounts "-C" $(ls -v "$tmp"/out*)
+accounts "-C" "$tmp"/out*
 [ "$(find "$tmp" -name 'out*' | wc -l)" -gt 3 ]
 ok "-C: several files"
 capture --queues 4 --when-full wait --compress gz
@@ -153,7 +153,9 @@ is "an error completion: the queue came back" "$(json "$tmp/report" .gaps)" 1
 capture --queues 4 --when-full wait -- --fault port=down,frame=3000 --fault port=up,after_ms=30
 accounts "port down and up" "$tmp/out.pcapng"
 same "port down and up"
-capture --queues 4 --when-full wait -- --fault fatal,frame=5000 --at-end idle
+# libmlx5 keeps what a device that is gone refuses to destroy
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
+	capture --queues 4 --when-full wait -- --fault fatal,frame=5000 --at-end idle
 is "a device that goes: exit status" "$status" 4
 is "a device that goes: in order" "$(backwards "$tmp/out.pcapng")" "$(json "$tmp/report" .frames.out_of_order)"
 is "a device that goes: what came is written" "$(json "$tmp/report" .frames.written)" \
