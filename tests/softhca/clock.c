@@ -17,7 +17,7 @@
 
 enum {
 	PAGE = 4096,
-	CORE_OFFSET = 0x1000, /* of the register in its device's memory; within its page: 0 */
+	CORE_OFFSET = 0, /* of the register within its page, as the kernel tells it */
 	INFO_PERIOD_NS = 10000000,
 	INFO_SHIFT = 24,
 	MMAP_CORE = 5,
