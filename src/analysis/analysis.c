@@ -339,7 +339,7 @@ void rd_analysis_close(struct rd_analysis *a)
 		free(a->files[i].damage);
 	}
 	flow_table_free(&a->flows);
-	facts_free(a->facts);
+	analysis_facts_free(a->facts);
 	grid_free(&a->grid);
 	free(a->files);
 	free(a->psns);

@@ -160,7 +160,7 @@ void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len)
 	json_decref(facts);
 }
 
-void facts_free(struct facts *f)
+void analysis_facts_free(struct facts *f)
 {
 	if (!f)
 		return;

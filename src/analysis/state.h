@@ -357,7 +357,7 @@ void pair_link(struct rd_analysis *a, const struct link_pair *link);
 void pair_last(struct rd_analysis *a);
 /* The peer's QP number by the resources of a device, nth of those known; RD_QP_UNKNOWN: no more. */
 uint32_t facts_peer(const struct rd_analysis *a, uint32_t qp, unsigned int nth);
-void facts_free(struct facts *facts);
+void analysis_facts_free(struct facts *facts);
 /* Connections (cm.c). */
 void cm_message(struct rd_analysis *a, struct flow *f, const struct item *it);
 
