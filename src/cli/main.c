@@ -11,8 +11,8 @@
 const struct rd_command rd_commands[] = {
 	{"capture", "[OPTION...]", "capture what crosses a port into a file (the default)",
 		rd_cmd_capture},
-	{"analyze", "[OPTION...] FILE...", "what the traffic in capture files did, and what went wrong",
-		rd_cmd_analyze},
+	{"analyze", "[OPTION...] FILE...",
+		"what the traffic in capture files did, and what went wrong", rd_cmd_analyze},
 	{"list", "[OPTION...]", "devices and ports, and whether they can be captured", rd_cmd_list},
 	{"info", "[OPTION...] [DEVICE]",
 		"firmware, ports, limits, what is open, can it be captured", rd_cmd_info},
