@@ -65,5 +65,12 @@ need_tool() {
 # The number behind "key": in a JSON report, by jq path
 json() { jq -r "$2" "$1"; }
 
+# Debian's own, which has what scripts/deps installs, before any other that is in the path
+python3() {
+	local own=/usr/bin/python3
+	[ -x "$own" ] || own=$(type -P python3)
+	"$own" "$@"
+}
+
 # The model with a limit: a test that hangs fails
 model() { timeout -k 5 "${MODEL_SECONDS:-120}" "$SOFTHCA" "$@"; }

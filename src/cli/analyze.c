@@ -176,10 +176,15 @@ static int read_frames(
 	return n == RD_SOURCE_END ? 0 : -1;
 }
 
+static void take_facts(void *ctx, const char *json, size_t len)
+{
+	rd_analysis_facts(ctx, json, len);
+}
+
 int analyze_open(
 	struct rd_source **source, struct rd_analysis *a, const char *path, struct rd_error *err)
 {
-	const struct rd_file_config config = {.path = path};
+	const struct rd_file_config config = {.path = path, .facts = take_facts, .facts_ctx = a};
 	char format[16];
 
 	if (rd_file_open(source, &config, err) < 0)

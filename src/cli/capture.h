@@ -168,7 +168,7 @@ uint64_t session_lost(const struct session *s, bool *known);
 void facts_from_file(void *session, const char *json, size_t len);
 void facts_at_end(struct session *s);
 const struct rd_facts *facts_for_file(void *output, unsigned int file, bool end);
-void facts_free(struct session *s);
+void session_facts_free(struct session *s);
 
 /* ibdump.c: its format, once the link is known; its messages; bytes of the frames written. */
 int ibdump_set_format(struct session *s);

@@ -16,7 +16,8 @@ struct rd_command {
 
 extern const struct rd_command rd_commands[]; /* main.c; ended by a row without a name */
 
-rd_command_fn rd_cmd_analyze, rd_cmd_capture, rd_cmd_counters, rd_cmd_events, rd_cmd_info, rd_cmd_list;
+rd_command_fn rd_cmd_analyze, rd_cmd_capture, rd_cmd_counters, rd_cmd_events, rd_cmd_info,
+	rd_cmd_list;
 
 /* Other programs that this one is when it is called so: ibdump, a Wireshark extcap. */
 rd_command_fn ibdump_run, extcap_run;

@@ -219,7 +219,7 @@ const struct rd_facts *facts_for_file(void *ctx, unsigned int file, bool end)
 	return &o->facts_start;
 }
 
-void facts_free(struct session *s)
+void session_facts_free(struct session *s)
 {
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		rd_facts_free(&s->outputs[i].facts_start);

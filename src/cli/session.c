@@ -324,7 +324,7 @@ out:
 		if (!s->follows[i])
 			s->sources[i]->ops->close(s->sources[i]);
 	}
-	facts_free(s);
+	session_facts_free(s);
 	rd_devices_free(&s->devices);
 	if (s->error.class == RD_CLASS_NONE)
 		return 0;
