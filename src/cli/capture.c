@@ -48,6 +48,7 @@ enum {
 	OPT_PER_QUEUE,
 	OPT_WRITE_MODE,
 	OPT_SYNC,
+	OPT_ANALYZE,
 };
 
 static const struct argp_option options[] = {
@@ -185,6 +186,11 @@ static const struct argp_option options[] = {
 	{"contiguous-pages", 'T', 0, OPTION_HIDDEN, 0, 0},
 
 	{0, 0, 0, 0, "What to say:", 7},
+	{"analyze", OPT_ANALYZE, 0, 0,
+		"tell what the traffic does: on a terminal as it comes, and at the end (see "
+		"rdmadump "
+		"analyze)",
+		0},
 	{"verbose", 'v', 0, 0, "print one line per frame also when writing to a file", 0},
 	{0, 't', 0, 0, "those lines without time; -tt since the epoch, -tttt with the date", 0},
 	{0, 'e', 0, 0, "those lines with MAC addresses and VLAN, or VL and SL", 0},
@@ -523,6 +529,9 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
 	case 'v':
 		o->print = true;
 		break;
+	case OPT_ANALYZE:
+		o->analyze = true;
+		break;
 	case 't':
 		p->bare_t++;
 		break;
@@ -588,7 +597,7 @@ static void settle(struct argp_state *state, struct parsing *p)
 	check_together(state, p);
 	o->filter.expression = p->filter_file ? p->filter_file : p->words;
 	o->line_style |= styles[p->bare_t > 4 ? 4 : p->bare_t];
-	if (!o->path)
+	if (!o->path && !o->analyze)
 		o->print = true;
 	/* tcpdump's -W: a ring for -C, an end for -G alone */
 	if (p->files && p->by_size)

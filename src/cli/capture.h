@@ -6,6 +6,7 @@
 #ifndef RDMADUMP_CLI_CAPTURE_H
 #define RDMADUMP_CLI_CAPTURE_H
 
+#include <jansson.h>
 #include <rdmadump/capture.h>
 #include <rdmadump/facts.h>
 #include <signal.h>
@@ -48,6 +49,7 @@ struct capture_options {
 	const char *user;  /* to become after opening; NULL: the caller of sudo */
 	bool sniffer_only; /* the device's sniffer even where none is known */
 	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, hold, ibdump, no_facts;
+	bool analyze;
 	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamps;
 	unsigned int queues; /* receive queues of each port; 0: one, and no thread for it */
@@ -69,6 +71,7 @@ struct identity {
 };
 
 struct session;
+struct live;
 
 /* One file or series of files. */
 struct output {
@@ -120,6 +123,7 @@ struct session {
 	bool broken_pipe;
 	struct rd_error error;	      /* class NONE: all went well */
 	uint64_t last_bytes, last_ns; /* of the progress line */
+	struct live *live;	      /* --analyze; else NULL */
 	struct rd_facts facts_end;    /* for the end of the last file */
 };
 
@@ -166,9 +170,23 @@ uint64_t session_lost(const struct session *s, bool *known);
 
 /* facts.c: what is stored beside the frames; the last but one is rd_sink_ending's `facts`. */
 void facts_from_file(void *session, const char *json, size_t len);
+/* All that can be read now of the devices that are captured on; `when` is "start" or "end". */
+void facts_snapshot(const struct session *s, const char *when, struct rd_facts *to);
 void facts_at_end(struct session *s);
 const struct rd_facts *facts_for_file(void *output, unsigned int file, bool end);
 void session_facts_free(struct session *s);
+
+/* live.c: --analyze. */
+int live_open(struct session *s);
+void live_see(struct live *l, const struct rd_source *source, const struct rd_frame *frames,
+	unsigned int n);
+/* Draws what is known so far below the line of progress; false: no terminal shows it. */
+bool live_show(struct live *l, const char *status);
+/* Frames have ended; the terminal is as it was. */
+void live_stop(struct live *l);
+void live_report(struct live *l);
+json_t *live_json(struct live *l);
+void live_close(struct live *l);
 
 /* ibdump.c: its format, once the link is known; its messages; bytes of the frames written. */
 int ibdump_set_format(struct session *s);

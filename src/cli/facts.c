@@ -173,8 +173,7 @@ static void add_qps(
 	rd_resources_free(&r);
 }
 
-/* All that can be read now of the devices that are captured on. */
-static void snapshot(const struct session *s, const char *when, struct rd_facts *to)
+void facts_snapshot(const struct session *s, const char *when, struct rd_facts *to)
 {
 	for (unsigned int i = 0; i < s->n_sources; i++) {
 		if (!s->device[i] || !s->port[i] || s->follows[i])
@@ -198,7 +197,7 @@ void facts_from_file(void *ctx, const char *json, size_t len)
 void facts_at_end(struct session *s)
 {
 	if (!s->opt->no_facts && s->n_outputs && s->encoder.format->facts)
-		snapshot(s, "end", &s->facts_end);
+		facts_snapshot(s, "end", &s->facts_end);
 }
 
 const struct rd_facts *facts_for_file(void *ctx, unsigned int file, bool end)
@@ -213,7 +212,7 @@ const struct rd_facts *facts_for_file(void *ctx, unsigned int file, bool end)
 		return &s->facts_end;
 	if (!session_is_offline(s) && (file == 1 || now - o->facts_ns >= SNAPSHOT_NS)) {
 		rd_facts_free(&o->facts_start);
-		snapshot(s, "start", &o->facts_start);
+		facts_snapshot(s, "start", &o->facts_start);
 		o->facts_ns = now;
 	}
 	return &o->facts_start;

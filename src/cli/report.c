@@ -420,6 +420,8 @@ void report_json(const struct session *s)
 	json_object_set_new(root, "error",
 		s->error.class == RD_CLASS_NONE ? json_null() : json_string(s->error.text));
 	json_object_set_new(root, "exit_status", json_integer(s->error.class));
+	if (s->live)
+		json_object_set_new(root, "analysis", live_json(s->live));
 	json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	fputc('\n', out);
 	json_decref(root);

@@ -71,9 +71,12 @@ static bool on_progress(void *ctx, int fd)
 {
 	char line[160];
 
+	struct session *s = ctx;
+
 	if (ticked(fd)) {
-		report_progress(ctx, line, sizeof(line));
-		rd_cli_status(line);
+		report_progress(s, line, sizeof(line));
+		if (!s->live || !live_show(s->live, line))
+			rd_cli_status(line);
 	}
 	return false;
 }
@@ -161,10 +164,9 @@ static int explain_filter(const struct session *s)
 
 /* --- the run ---------------------------------------------------------------------------- */
 
-static void print_frames(
-	void *ctx, const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
+static void print_frames(struct session *s, const struct rd_source *source,
+	const struct rd_frame *frames, unsigned int n)
 {
-	struct session *s = ctx;
 	FILE *out = session_to_pipe(s) ? stderr : stdout;
 	char line[1024];
 
@@ -178,6 +180,17 @@ static void print_frames(
 		s->broken_pipe = errno == EPIPE;
 		raise(SIGTERM);
 	}
+}
+
+static void see_frames(
+	void *ctx, const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
+{
+	struct session *s = ctx;
+
+	if (s->live)
+		live_see(s->live, source, frames, n);
+	if (s->opt->print)
+		print_frames(s, source, frames, n);
 }
 
 /* All is open: from here on the program needs no privilege. */
@@ -198,14 +211,16 @@ static int all_started(void *ctx, struct rd_error *err)
 /* Each receive queue gets a thread where frames can be brought into order again. */
 static void choose_threads(struct session *s)
 {
-	bool can = s->opt->queues && s->n_sources > 1 && s->opt->path && !s->opt->print;
+	bool can = s->opt->queues && s->n_sources > 1 && s->opt->path && !s->opt->print &&
+		   !s->opt->analyze;
 
 	for (unsigned int i = 0; i < s->n_sources; i++)
 		can &= s->sources[i]->ops->horizon != NULL;
 	s->n_threads = can ? s->n_sources : 0;
 	if (s->opt->queues && s->n_sources > 1 && !can)
-		rd_log(RD_LOG_WARNING, "one thread serves all queues: lines are printed (-v), or "
-				       "nothing is written (-w)");
+		rd_log(RD_LOG_WARNING,
+			"one thread serves all queues: lines are printed (-v), "
+			"frames are analysed (--analyze), or nothing is written (-w)");
 }
 
 /* Threads near the device, each on a CPU of its own where there are enough. */
@@ -230,7 +245,7 @@ static uint64_t flush_ns(const struct session *s)
 
 static void run(struct session *s)
 {
-	bool progress = s->opt->path && !s->opt->quiet && isatty(STDERR_FILENO);
+	bool progress = (s->opt->path || s->live) && !s->opt->quiet && isatty(STDERR_FILENO);
 	bool live = !session_is_offline(s);
 	const struct rd_watch watches[] = {
 		{signalfd(-1, &s->signals, SFD_CLOEXEC | SFD_NONBLOCK), on_signal, s},
@@ -262,7 +277,7 @@ static void run(struct session *s)
 		.flush_ns = flush_ns(s),
 		.started = all_started,
 		.started_ctx = s,
-		.seen = s->opt->print ? print_frames : NULL,
+		.seen = s->opt->print || s->live ? see_frames : NULL,
 		.seen_ctx = s,
 	};
 
@@ -285,6 +300,8 @@ static void report(const struct session *s)
 		report_ibdump(s);
 	else if (!s->opt->quiet)
 		report_text(s);
+	if (s->live && !s->opt->json)
+		live_report(s->live);
 }
 
 int session_run(struct session *s)
@@ -308,6 +325,8 @@ int session_run(struct session *s)
 	}
 	choose_threads(s);
 	choose_cpus(s);
+	if (s->opt->analyze && live_open(s) < 0)
+		goto out;
 	if (outputs_open(s) < 0) {
 		/* A reader that left before the header wants nothing. */
 		if (s->error.errnum == EPIPE)
@@ -315,6 +334,8 @@ int session_run(struct session *s)
 		goto out;
 	}
 	run(s);
+	if (s->live)
+		live_stop(s->live);
 	facts_at_end(s);
 	outputs_close(s);
 	report(s);
@@ -324,6 +345,7 @@ out:
 		if (!s->follows[i])
 			s->sources[i]->ops->close(s->sources[i]);
 	}
+	live_close(s->live);
 	session_facts_free(s);
 	rd_devices_free(&s->devices);
 	if (s->error.class == RD_CLASS_NONE)

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* `capture --analyze`: the analysis of frames as they are captured, on the screen and at the end.
+ */
+#include "capture.h"
+#include "cli.h"
+#include <errno.h>
+#include <rdmadump/analysis.h>
+#include <rdmadump/clock.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* A picture takes the receiving thread's time: at most one part in so many. */
+#define PICTURE_SHARE 50
+
+struct live {
+	struct rd_analysis *analysis;
+	FILE *out;
+	bool view;	  /* the terminal shows pictures */
+	uint64_t next_ns; /* of the monotonic clock: not before */
+	const struct session *s;
+};
+
+static void give_facts(struct live *l, const char *when)
+{
+	struct rd_facts facts = {0};
+
+	if (!l->s->opt->no_facts && !session_is_offline(l->s))
+		facts_snapshot(l->s, when, &facts);
+	for (size_t i = 0; i < facts.n; i++)
+		rd_analysis_facts(l->analysis, facts.fact[i].json, facts.fact[i].len);
+	rd_facts_free(&facts);
+}
+
+int live_open(struct session *s)
+{
+	const struct rd_analysis_config config = {.qp = RD_QP_UNKNOWN};
+	struct live *l = calloc(1, sizeof(*l));
+
+	s->live = l;
+	if (!l)
+		return rd_fail(&s->error, RD_CLASS_DEVICE, ENOMEM, NULL, "--analyze");
+	l->s = s;
+	l->out = session_to_pipe(s) ? stderr : stdout;
+	l->view = !s->opt->quiet && !s->opt->print && !s->opt->json && !session_to_pipe(s) &&
+		  isatty(STDOUT_FILENO) && !session_is_offline(s);
+	if (rd_analysis_open(&l->analysis, &config, &s->error) < 0 ||
+		rd_analysis_file(l->analysis, s->sources[0]->title,
+			session_is_offline(s) ? "file" : "live", &s->section, &s->error) < 0)
+		return -1;
+	give_facts(l, "start");
+	return 0;
+}
+
+void live_see(struct live *l, const struct rd_source *source, const struct rd_frame *frames,
+	unsigned int n)
+{
+	rd_analysis_frames(l->analysis, source->iface.link, frames, n);
+}
+
+/* --- pictures ------------------------------------------------------------------------------- */
+
+static void view_begin(const struct live *l)
+{
+	if (l->view)
+		fputs("\033[?1049h\033[?25l", stdout); /* another screen, no cursor */
+}
+
+static void view_end(const struct live *l)
+{
+	if (l->view) {
+		fputs("\033[?25h\033[?1049l", stdout);
+		fflush(stdout);
+	}
+}
+
+/* At most `rows` lines, none wider than `columns`. */
+static void put_fitting(const char *text, unsigned int rows, unsigned int columns)
+{
+	for (unsigned int row = 0; *text && row < rows; row++) {
+		size_t len = strcspn(text, "\n");
+
+		printf("%.*s\033[K\n", (int)(len < columns ? len : columns), text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+static void put_picture(const struct rd_report *report, const char *status)
+{
+	struct winsize size = {.ws_row = 24, .ws_col = 80};
+	struct rd_report_style style = {0};
+	char *text = NULL;
+	size_t room;
+	FILE *memory = open_memstream(&text, &room);
+
+	if (!memory)
+		return;
+	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	style.columns = size.ws_col;
+	rd_report_text(report, &style, memory);
+	if (fclose(memory) == 0 && size.ws_row > 3) {
+		printf("\033[H%.*s\033[K\n\033[K\n", size.ws_col, status);
+		put_fitting(text, size.ws_row - 3U, size.ws_col);
+		fputs("\033[J", stdout);
+		fflush(stdout);
+	}
+	free(text);
+}
+
+bool live_show(struct live *l, const char *status)
+{
+	uint64_t now = rd_monotonic_ns();
+	struct rd_report *report;
+
+	if (!l->view)
+		return false;
+	if (!l->next_ns)
+		view_begin(l);
+	if (now < l->next_ns || rd_analysis_report(l->analysis, &report, NULL) < 0)
+		return true;
+	put_picture(report, status);
+	rd_report_free(report);
+	l->next_ns = now + (rd_monotonic_ns() - now) * PICTURE_SHARE;
+	return true;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+void live_stop(struct live *l)
+{
+	bool known;
+	uint64_t lost = session_lost(l->s, &known);
+
+	if (l->next_ns)
+		view_end(l);
+	l->view = false;
+	give_facts(l, "end");
+	rd_analysis_file_end(
+		l->analysis, lost + rd_capture_total(&l->s->capture).dropped, known, NULL);
+}
+
+json_t *live_json(struct live *l)
+{
+	struct rd_report *report;
+	json_t *json;
+
+	if (rd_analysis_report(l->analysis, &report, NULL) < 0)
+		return NULL;
+	json = rd_report_json(report);
+	rd_report_free(report);
+	return json;
+}
+
+void live_report(struct live *l)
+{
+	static const struct rd_report_style style;
+	struct rd_report *report;
+
+	if (rd_analysis_report(l->analysis, &report, NULL) < 0)
+		return;
+	fputc('\n', l->out);
+	rd_report_text(report, &style, l->out);
+	fflush(l->out);
+	rd_report_free(report);
+}
+
+void live_close(struct live *l)
+{
+	if (l && l->analysis)
+		rd_analysis_close(l->analysis);
+	free(l);
+}

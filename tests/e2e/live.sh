@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# capture --analyze: what `analyze` says of the file is said of the frames as they are captured.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq zstd script
+
+zstd -qdf "$TEST_DATA/roce/10_rc_write_loss/b.pcap.zst" -o "$tmp/in.pcap"
+"$RDMADUMP" analyze --json "$tmp/in.pcap" >"$tmp/want.json" 2>"$tmp/log"
+rules='[.findings[] | select(.rule | startswith("counter") | not) | {rule, severity, count, frames}]'
+sides='[.conversations[] | {a, b, a_resent: .sides.a.events.resent.count, frames: [.sides[].frames]}]'
+
+model --pcap "$tmp/in.pcap" --at-end sigint -- "$RDMADUMP" -d mlx5_0 --analyze --json -w "$tmp/out.pcapng" \
+	>"$tmp/live.json" 2>"$tmp/log"
+is "live: exit status" "$?" 0
+jq .analysis "$tmp/live.json" >"$tmp/got.json"
+is "live: frames" "$(jq .totals.frames "$tmp/got.json")" "$(jq .totals.frames "$tmp/want.json")"
+is "live: findings as of the file" "$(jq -c "$rules" "$tmp/got.json")" "$(jq -c "$rules" "$tmp/want.json")"
+is "live: conversations as of the file" "$(jq -c "$sides" "$tmp/got.json")" "$(jq -c "$sides" "$tmp/want.json")"
+[ "$(jq '.counters | length' "$tmp/got.json")" -gt 0 ]
+ok "live: compared with the device's counters"
+is "live: the file has every frame" "$("$SOFTHCA_FRAMES" --hash "$tmp/out.pcapng")" "$("$SOFTHCA_FRAMES" --hash "$tmp/in.pcap")"
+
+model --pcap "$tmp/in.pcap" --at-end sigint -- "$RDMADUMP" -d mlx5_0 --analyze >"$tmp/text" 2>"$tmp/log"
+is "no file: exit status" "$?" 0
+has "no file: says what it found" "$tmp/text" '^!! .*packets are lost before this capture point'
+is "no file: no line per frame" "$(grep -c 'RC_' "$tmp/text")" 0
+
+model --pcap "$tmp/in.pcap" --at-end sigint -- "$RDMADUMP" -d mlx5_0 --analyze -w - >"$tmp/pipe" 2>"$tmp/log"
+is "to a pipe: only frames in it" "$("$SOFTHCA_FRAMES" --hash "$tmp/pipe")" "$("$SOFTHCA_FRAMES" --hash "$tmp/in.pcap")"
+has "to a pipe: says what it found elsewhere" "$tmp/log" 'packets are lost before this capture point'
+
+"$RDMADUMP" -r "$tmp/in.pcap" --analyze -v >"$tmp/text" 2>"$tmp/log"
+is "of a file, with a line per frame" "$? $(grep -c 'packets are lost before' "$tmp/text")" "0 1"
+[ "$(wc -l <"$tmp/text")" -gt 1413 ]
+ok "... both"
+
+# On a terminal: another screen while it runs, and the old one with the whole result afterwards
+model --gen count=20000,size=200,qps=4 --rate 10000 --at-end sigint -- \
+	script -qec "$RDMADUMP -d mlx5_0 --analyze -w $tmp/tty.pcapng" /dev/null >"$tmp/screen" 2>&1 </dev/null
+is "on a terminal: exit status" "$?" 0
+[ "$(grep -c $'\e\\[?1049h' "$tmp/screen") $(grep -c $'\e\\[?1049l' "$tmp/screen")" = "1 1" ]
+ok "... another screen, and back" "$tmp/screen"
+sed 's/.*\x1b\[?1049l//' "$tmp/screen" | grep -q '20 000 frames, '
+ok "... the result afterwards"
+
+tap_done
