@@ -252,10 +252,16 @@ static void parse_interface(struct argp_state *state, struct capture_options *o,
 static unsigned int parse_choice(
 	struct argp_state *state, const char *option, const char *arg, const char *const *choices)
 {
-	for (unsigned int i = 0; choices[i]; i++)
+	char all[80] = "";
+
+	for (unsigned int i = 0; choices[i]; i++) {
+		size_t used = strlen(all);
+
 		if (strcmp(arg, choices[i]) == 0)
 			return i;
-	argp_error(state, "%s: '%s' is not one of those that --help names", option, arg);
+		snprintf(all + used, sizeof(all) - used, "%s%s", used ? ", " : "", choices[i]);
+	}
+	argp_error(state, "%s: '%s' is not one of %s", option, arg, all);
 	return 0;
 }
 

@@ -90,8 +90,10 @@ is "two devices: each under its interface" "$(facts "$tmp/two.pcapng" | jq -r '.
 for file in "$tmp"/series.pcapng*; do
 	shape "$file" | tr '\n' ' '
 done >"$tmp/shapes"
+[ "$(find "$tmp" -name 'series.pcapng*' | wc -l)" -ge 3 ]
+ok "a series: several files"
 is "a series: the beginning in each file, the end in the last" "$(cat "$tmp/shapes")" \
-	"$(for _ in 1 2 3 4; do printf 'SHB IDB start:device start:counters EPB ISB '; done | sed 's/EPB ISB $/EPB end:counters ISB /')"
+	"$(for _ in "$tmp"/series.pcapng*; do printf 'SHB IDB start:device start:counters EPB ISB '; done | sed 's/EPB ISB $/EPB end:counters ISB /')"
 "$RDMADUMP" -q -r "$tmp/with.pcapng" -b packets:1000 -b filesize:10 -w "$tmp/small.pcapng" 2>"$tmp/log"
 is "small files: not all of them filled by facts" "$(for file in "$tmp"/small_*; do shape "$file" | grep -c start: ; done | sort | uniq -c | wc -l)" 2
 
