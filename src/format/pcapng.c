@@ -241,11 +241,14 @@ size_t pcapng_header_bound(const struct rd_encoder *e)
 {
 	struct out header = {0}, one = {0};
 	static const struct rd_iface_stats stats;
+	const size_t comment = 4 + pad4(RD_NOTE_MAX);
 	size_t trailer;
 
+	/* Comments may have any length by the time they are written. */
 	put_header(&header, e);
+	header.used += comment;
 	put_stats(&one, 0, &stats);
-	trailer = e->n_ifaces * (one.used + 4 + pad4(RD_NOTE_MAX));
+	trailer = e->n_ifaces * (one.used + comment);
 	return header.used > trailer ? header.used : trailer;
 }
 
