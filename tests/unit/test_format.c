@@ -462,6 +462,27 @@ static void test_mixtures(void **state)
 	assert_int_equal(rd_encoder_init(&e, NULL, NULL, NULL, NULL, 0, &err), 0);
 }
 
+/* The room for a header is asked for before its comment is known. */
+static void test_late_comment(void **state)
+{
+	static char comment[RD_NOTE_MAX + 1], filter[1500];
+	struct rd_section late = {.hardware = "h", .comment = ""};
+	struct rd_iface iface = {.link = RD_LINK_ETHERNET, .filter = filter};
+	struct rd_encoder e;
+	uint8_t *buf;
+	size_t room;
+
+	(void)state;
+	memset(comment, 'c', sizeof(comment) - 1);
+	memset(filter, 'f', sizeof(filter) - 1);
+	assert_int_equal(rd_encoder_init(&e, "pcapng", NULL, &late, &iface, 1, NULL), 0);
+	room = rd_encoder_header_bound(&e);
+	late.comment = comment;
+	buf = malloc(room);
+	assert_in_range(e.format->header(&e, buf, room), sizeof(comment) + sizeof(filter), room);
+	free(buf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -471,6 +492,7 @@ int main(void)
 		cmocka_unit_test(test_long_texts),
 		cmocka_unit_test(test_longer_than_erf),
 		cmocka_unit_test(test_erf_stamps),
+		cmocka_unit_test(test_late_comment),
 		cmocka_unit_test(test_choices),
 		cmocka_unit_test(test_mixtures),
 	};
