@@ -8,8 +8,9 @@ need_tool jq
 
 # bursts FRAMES TIMES RX-MODE LOG2
 bursts() {
-	local total=$(($1 * $2)) name="$2 bursts of $1 frames, $3, ring of 2^$4"
-	model --mode drop --gen count=$total,size=256,seed=1 --burst "$1",50000 --at-end sigint \
+	# the pause must be enough for a consumer that has half a CPU
+	local total=$(($1 * $2)) pause=$(($1 * 5)) name="$2 bursts of $1 frames, $3, ring of 2^$4"
+	model --mode drop --gen count=$total,size=256,seed=1 --burst "$1",$pause --at-end sigint \
 		--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -q --json --rx-mode "$3" -b "$4" -w "$tmp/out" \
 		>"$tmp/report" 2>"$tmp/log"
 	is "$name: exit status" $? 0
