@@ -594,6 +594,31 @@ static void check_together(struct argp_state *state, struct parsing *p)
 		argp_error(state, "-w - takes standard output: not with --json and -v together");
 }
 
+/* Before any device is opened; a first word that is no filter may be a command that was misspelt.
+ */
+static void check_words(struct argp_state *state, const char *words)
+{
+	const struct rd_filter_spec spec = {.expression = words};
+	char first[32] = "";
+	struct rd_filter *filter;
+	struct rd_error err;
+	const char *like;
+
+	if (rd_filter_compile(&filter, &spec, RD_LINK_ETHERNET, &err) == 0) {
+		rd_filter_free(filter);
+		return;
+	}
+	sscanf(words, "%31s", first);
+	like = rd_command_like(first);
+	if (like)
+		argp_failure(
+			state, RD_CLASS_USAGE, 0, "%s; or is 'rdmadump %s' meant?", err.text, like);
+	if (!strchr(words, ' '))
+		argp_failure(state, RD_CLASS_USAGE, 0, "%s, or 'rdmadump --help' for the commands",
+			err.text);
+	argp_failure(state, (int)err.class, 0, "%s", err.text);
+}
+
 static void settle(struct argp_state *state, struct parsing *p)
 {
 	static const unsigned int styles[] = {
@@ -601,6 +626,8 @@ static void settle(struct argp_state *state, struct parsing *p)
 	struct capture_options *o = p->o;
 
 	check_together(state, p);
+	if (p->words)
+		check_words(state, p->words);
 	o->filter.expression = p->filter_file ? p->filter_file : p->words;
 	o->line_style |= styles[p->bare_t > 4 ? 4 : p->bare_t];
 	if (!o->path && !o->analyze)

@@ -16,6 +16,9 @@ struct rd_command {
 
 extern const struct rd_command rd_commands[]; /* main.c; ended by a row without a name */
 
+/* The command whose name is nearly `word`, or NULL. */
+const char *rd_command_like(const char *word);
+
 rd_command_fn rd_cmd_analyze, rd_cmd_capture, rd_cmd_counters, rd_cmd_events, rd_cmd_info,
 	rd_cmd_list;
 

@@ -25,6 +25,10 @@ done <<'LIST'
 1|--no-such-option|unrecognized option
 0||RoCEv2 RC_
 1|-w TMP/o nonsense|'nonsense': can't parse filter expression
+1|lsit|'lsit': can't parse filter expression.*or is 'rdmadump list' meant
+1|analyse TMP/o.pcapng|or is 'rdmadump analyze' meant
+1|help|'help': can't parse.*'rdmadump --help' for the commands
+1|-w TMP/o udp prot 4791|can't parse filter expression: syntax error; see pcap-filter\(7\)$
 1|-w TMP/o -c 0|-c: '0' is not a whole number
 1|-w TMP/o -c 1x|-c: '1x' is not a whole number
 1|-w TMP/o -b 21|-b .*: '21' is not a whole number from 1 to 20
