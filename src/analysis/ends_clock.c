@@ -9,7 +9,6 @@
 #define WINDOW_NS      250000000U
 #define FIRST_WIDTH_NS 1000000U
 #define DRIFT_SLOTS    4U /* with distances both ways, to speak of a drift */
-//       500000000U /* that they cover at least */
 
 static const struct extremes nothing = {INT64_MAX, INT64_MIN};
 

@@ -3,6 +3,7 @@
 #include "filter_rdma.h"
 #include <ctype.h>
 #include <rdmadump/units.h>
+#include <rdmadump/words.h>
 
 #define COUNT(a)     (sizeof(a) / sizeof(*(a)))
 #define NAME_MAX_LEN 48
@@ -123,37 +124,13 @@ static bool add_name(struct rd_opcode_set *set, const char *name)
 	return found;
 }
 
-/* Letters to insert, delete or change to make a from b (Levenshtein). */
-static unsigned int edits(const char *a, const char *b)
-{
-	unsigned int row[NAME_MAX_LEN + 1];
-	size_t nb = strlen(b);
-
-	for (size_t j = 0; j <= nb; j++)
-		row[j] = (unsigned int)j;
-	for (size_t i = 0; a[i]; i++) {
-		unsigned int diagonal = row[0];
-
-		row[0] = (unsigned int)i + 1;
-		for (size_t j = 0; j < nb; j++) {
-			unsigned int change =
-				diagonal + (tolower((unsigned char)a[i]) != b[j] ? 1 : 0);
-			unsigned int shift = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
-
-			diagonal = row[j + 1];
-			row[j + 1] = change < shift ? change : shift;
-		}
-	}
-	return row[nb];
-}
-
 static bool is_near(const char *known, const char *name)
 {
 	char lower[NAME_MAX_LEN];
 	unsigned int most = strlen(name) < 5 ? 2 : NEAR_EDITS;
 
 	normalise(lower, known, strlen(known));
-	return edits(known, name) <= most || (strlen(name) > 2 && strstr(lower, name));
+	return rd_word_edits(known, name) <= most || (strlen(name) > 2 && strstr(lower, name));
 }
 
 static void list_near(const char *name, char *out, size_t room)
@@ -163,7 +140,7 @@ static void list_near(const char *name, char *out, size_t room)
 
 	out[0] = '\0';
 	for (size_t i = 0; i < COUNT(classes) && n < NEAR_MOST && used < room; i++)
-		if (edits(classes[i].name, name) <= 1 + strlen(name) / 4 && ++n)
+		if (rd_word_edits(classes[i].name, name) <= 1 + strlen(name) / 4 && ++n)
 			used += (size_t)snprintf(out + used, room - used, "%s%s",
 				used ? ", " : "; near is: ", classes[i].name);
 	for (unsigned int code = 0; code < 256 && n < NEAR_MOST && used < room; code++) {

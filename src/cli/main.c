@@ -4,12 +4,10 @@
 #include <argp.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <limits.h>
+#include <rdmadump/words.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-#define WORD_MAX 15 /* letters of a word that may be meant as a command */
 
 const struct rd_command rd_commands[] = {
 	{"capture", "[OPTION...]", "capture what crosses a port into a file (the default)",
@@ -25,36 +23,10 @@ const struct rd_command rd_commands[] = {
 	{0},
 };
 
-/* Letters to change, add, leave out or swap with the next one to make b of a (optimal string
- * alignment). */
-static unsigned int letters_apart(const char *a, const char *b)
-{
-	unsigned int d[WORD_MAX + 1][WORD_MAX + 1];
-	size_t la = strlen(a), lb = strlen(b);
-
-	if (la > WORD_MAX || lb > WORD_MAX)
-		return UINT_MAX;
-	for (unsigned int i = 0; i <= la; i++) {
-		for (unsigned int j = 0; j <= lb; j++) {
-			unsigned int *to = &d[i][j];
-
-			*to = i ? j ? d[i - 1][j - 1] + (a[i - 1] != b[j - 1]) : i : j;
-			if (i && j && d[i - 1][j] + 1 < *to)
-				*to = d[i - 1][j] + 1;
-			if (i && j && d[i][j - 1] + 1 < *to)
-				*to = d[i][j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-				d[i - 2][j - 2] + 1 < *to)
-				*to = d[i - 2][j - 2] + 1;
-		}
-	}
-	return d[la][lb];
-}
-
 const char *rd_command_like(const char *word)
 {
 	for (const struct rd_command *c = rd_commands; c->name; c++)
-		if (letters_apart(word, c->name) <= strlen(c->name) / 4)
+		if (rd_word_edits(word, c->name) <= strlen(c->name) / 4)
 			return c->name;
 	return NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Numbers as text and back, one line per case; and the line that an error becomes. */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <rdmadump/error.h>
 #include <rdmadump/units.h>
+#include <rdmadump/words.h>
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
@@ -165,6 +167,25 @@ static void test_error_cut(void **state)
 	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
 }
 
+static void test_words(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		unsigned int edits;
+	} cases[] = {{"list", "list", 0}, {"lsit", "list", 1}, {"LIST", "list", 0},
+		{"host", "list", 2}, {"", "list", 4}, {"analyse", "analyze", 1},
+		{"lists", "list", 1}, {"ist", "list", 1}, {"tsil", "list", 3}};
+	char name[65];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_int_equal(rd_word_edits(cases[i].a, cases[i].b), cases[i].edits);
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_int_equal(rd_word_edits(name, "list"), UINT_MAX);
+	assert_int_equal(rd_word_edits(name + 17, "list"), 47);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -174,6 +195,7 @@ int main(void)
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_error_line),
 		cmocka_unit_test(test_error_cut),
+		cmocka_unit_test(test_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* How far a word is from the one that was meant. */
+#include <ctype.h>
+#include <limits.h>
+#include <rdmadump/words.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define WORD_MOST 47
+
+unsigned int rd_word_edits(const char *a, const char *b)
+{
+	unsigned int d[WORD_MOST + 1][WORD_MOST + 1];
+	size_t n = strlen(a), m = strlen(b);
+
+	if (n > WORD_MOST || m > WORD_MOST)
+		return UINT_MAX;
+	for (unsigned int j = 0; j <= m; j++)
+		d[0][j] = j;
+	for (unsigned int i = 1; i <= n; i++) {
+		int c = tolower((unsigned char)a[i - 1]);
+
+		d[i][0] = i;
+		for (unsigned int j = 1; j <= m; j++) {
+			unsigned int change = d[i - 1][j - 1] + (c != b[j - 1]);
+			unsigned int shift =
+				(d[i - 1][j] < d[i][j - 1] ? d[i - 1][j] : d[i][j - 1]) + 1;
+			bool swapped = i > 1 && j > 1 && c == b[j - 2] &&
+				       tolower((unsigned char)a[i - 2]) == b[j - 1];
+
+			d[i][j] = change < shift ? change : shift;
+			if (swapped && d[i - 2][j - 2] + 1 < d[i][j])
+				d[i][j] = d[i - 2][j - 2] + 1;
+		}
+	}
+	return d[n][m];
+}
