@@ -88,8 +88,8 @@ static const struct argp_option options[] = {
 		"source QP: of UD packets, and of connections whose CM exchange was seen", 0},
 	{"src_qp", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 0},
 	{"opcode", OPT_OPCODE, "LIST", 0,
-		"names (RC_SEND_ONLY), numbers (0x04) or classes: send, write, read, atomic, ack, "
-		"nak, rnr, cnp, cm, mad, ud, rc, uc, xrc",
+		"names (RC_SEND_ONLY), numbers (0x04) or classes: send, write, read, atomic, "
+		"flush, ack, nak, rnr, cnp, cm, mad, ud, rc, uc, rd, xrc",
 		0},
 	{"host", OPT_HOST, "ADDR[,ADDR]", 0, "IPv4, IPv6, CIDR or MAC address of either end", 0},
 	{"gid", OPT_GID, "GID[,GID]", 0, "GID of either end", 0},
@@ -192,8 +192,8 @@ static const struct argp_option options[] = {
 		"analyze)",
 		0},
 	{"verbose", 'v', 0, 0, "print one line per frame also when writing to a file", 0},
-	{0, 't', 0, 0, "those lines without time; -tt since the epoch, -tttt with the date", 0},
-	{0, 'e', 0, 0, "those lines with MAC addresses and VLAN, or VL and SL", 0},
+	{0, 't', 0, 0, "lines of frames without time; -tt since the epoch, -tttt with the date", 0},
+	{0, 'e', 0, 0, "lines of frames with MAC addresses and VLAN, or VL and SL", 0},
 	{"json", OPT_JSON, 0, 0, "print the final report as JSON on standard output", 0},
 	{"quiet", 'q', 0, 0, "only errors and warnings", 0},
 	{"silent", 0, 0, OPTION_ALIAS, 0, 0},
