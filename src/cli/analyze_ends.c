@@ -135,7 +135,7 @@ static int can_be_ends(const struct analyze_settings *s, struct rd_error *err)
 		return 0;
 	if (!two)
 		return rd_fail(err, RD_CLASS_USAGE, 0, "name one capture from each end",
-			"--ends always: there are %u files, not two", s->n_files);
+			"--ends always: two files are wanted, not %u", s->n_files);
 	if (odd)
 		return rd_fail(err, RD_CLASS_USAGE, 0, "name two files; both are read twice",
 			"--ends always: '%s' is no regular file", odd);

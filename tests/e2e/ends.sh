@@ -96,7 +96,7 @@ refused() { # NAME STATUS PATTERN ARGUMENTS...
 	has "... and why" "$tmp/log" "$3"
 }
 refused "--ends always, nothing in common" 2 "have no packets in common; " --ends always "$TEST_DATA"/roce/0[12]*/a.pcap.zst
-refused "--ends always, one file" 1 "there are 1 files, not two; " --ends always "$tmp/b.pcap"
+refused "--ends always, one file" 1 "two files are wanted, not 1; " --ends always "$tmp/b.pcap"
 refused "--ends always, a pipe" 1 "'-' is no regular file; " --ends always "$tmp/b.pcap" -
 refused "--ends sometimes" 1 "'sometimes' is none of auto, always, never" --ends sometimes "$tmp/b.pcap"
 
