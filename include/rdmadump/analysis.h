@@ -90,6 +90,14 @@ struct rd_verb_use {
 	uint32_t smallest, largest;	   /* bytes of a message; valid if messages > 0 */
 };
 
+enum rd_latency_kind {
+	RD_LATENCY_ACK,	    /* from the packet that asks for it to the ACK */
+	RD_LATENCY_READ,    /* ... to the last response */
+	RD_LATENCY_ATOMIC,  /* ... to the atomic response */
+	RD_LATENCY_MESSAGE, /* from the first packet of a SEND or WRITE to its ACK */
+	RD_LATENCY_COUNT
+};
+
 /* Nanoseconds; percentiles are interpolated within histogram steps a quarter of an octave wide. */
 struct rd_latency {
 	uint64_t n, min, p50, p90, p99, max;
@@ -128,14 +136,20 @@ struct rd_side {
 	uint64_t goodput_bytes; /* payload of new data that its requests moved, READs included */
 	uint64_t acks;		/* positive ones that it got */
 	uint64_t read_responses;
-	struct rd_verb_use verbs[RD_VERB_COUNT];
-	struct rd_event events[RD_EV_COUNT];
-	struct rd_latency ack, read, atomic, message; /* of its requests */
-	uint32_t psn_first, psn_last;		      /* valid if requests > 0 */
-	uint32_t mtu;				      /* path MTU as packets show it, 0: unknown */
-	uint32_t rnr_timer_us;			      /* longest wait that it was asked for */
-	uint64_t timeout_ns;	   /* shortest silence before it went back by itself, 0: none */
-	uint64_t longest_stall_ns; /* longest wait for an answer while requests were open */
+	/*
+	 * Only what there was, as most of it is nothing for most of thousands of QPs: bit n of the
+	 * mask says that n is there. Read them by rd_side_event() and its like.
+	 */
+	uint64_t has_events;
+	struct rd_event *events;
+	struct rd_verb_use *verbs;
+	struct rd_latency *latencies; /* of its requests */
+	uint8_t has_verbs, has_latencies;
+	uint32_t psn_first, psn_last; /* valid if requests > 0 */
+	uint32_t mtu;		      /* path MTU as packets show it, 0: unknown */
+	uint32_t rnr_timer_us;	      /* longest wait that it was asked for */
+	uint64_t timeout_ns;	      /* shortest silence before it went back by itself, 0: none */
+	uint64_t longest_stall_ns;    /* longest wait for an answer while requests were open */
 	uint64_t stall_frame;
 	int64_t credits; /* last told to it, -1: no flow control */
 	uint16_t pkey;
@@ -145,6 +159,11 @@ struct rd_side {
 	unsigned int attempts;	    /* rounds without progress at the end */
 	uint32_t qkey;		    /* UD */
 };
+
+/* Of this side; all zero where there was none. Valid as long as the report is. */
+const struct rd_event *rd_side_event(const struct rd_side *s, enum rd_event_kind kind);
+const struct rd_verb_use *rd_side_verb(const struct rd_side *s, enum rd_verb verb);
+const struct rd_latency *rd_side_latency(const struct rd_side *s, enum rd_latency_kind kind);
 
 #define RD_SERIES_POINTS 256
 

@@ -11,6 +11,12 @@
 
 /* --- what an answer does to the requests ---------------------------------------------------- */
 
+static void latency(struct rd_analysis *a, struct flow *r, enum rd_latency_kind kind, uint64_t ns)
+{
+	if (!hist_add(&r->latencies[kind], ns))
+		a->out_of_memory = true;
+}
+
 static void sample(struct rd_analysis *a, struct flow *r, const struct waiting *w, uint64_t ns)
 {
 	struct rd_point *point = grid_point(&a->grid, r->row, ns);
@@ -19,12 +25,12 @@ static void sample(struct rd_analysis *a, struct flow *r, const struct waiting *
 	if (ns < w->last_ns)
 		return;
 	if (w->verb == RD_VERB_READ) {
-		hist_sample(a, &r->read, took);
+		latency(a, r, RD_LATENCY_READ, took);
 	} else if (w->verb == RD_VERB_ATOMIC) {
-		hist_sample(a, &r->atomic, took);
+		latency(a, r, RD_LATENCY_ATOMIC, took);
 	} else {
-		hist_sample(a, &r->ack, took);
-		hist_sample(a, &r->message, ns - w->first_ns);
+		latency(a, r, RD_LATENCY_ACK, took);
+		latency(a, r, RD_LATENCY_MESSAGE, ns - w->first_ns);
 	}
 	point->latency_n++;
 	point->latency_sum_ns += took;
@@ -201,11 +207,11 @@ static void gap_begin(struct flow *r, uint32_t psn)
 static void answer_gap(
 	struct rd_analysis *a, struct flow *f, struct flow *r, uint32_t psn, uint32_t n)
 {
-	struct trouble *t = flow_trouble(a, f);
+	struct seq *missing = flow_missing(a, f);
 
 	flow_event(a, f, RD_EV_ANSWER_GAP, 1);
-	if (t)
-		seq_add_hole(&t->answers, psn_add(psn, 0x1000000 - n), n, a->ns);
+	if (missing)
+		seq_add_hole(missing, psn_add(psn, 0x1000000 - n), n);
 	if (r)
 		gap_begin(r, psn_add(psn, 0x1000000 - n));
 }
@@ -217,7 +223,7 @@ static void answer_gap(
  */
 static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_packet *p)
 {
-	bool others = r->verbs[RD_VERB_SEND].packets || r->verbs[RD_VERB_WRITE].packets;
+	bool others = r->verb_at[RD_VERB_SEND] || r->verb_at[RD_VERB_WRITE];
 
 	if (!r->started || !r->acked || p->psn == r->una || (r->gap_open && p->psn == r->gap_psn)) {
 		r->gap_open = false;
@@ -238,11 +244,7 @@ static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_pack
 /* A response that is behind what was seen already; true: it had been missing. */
 static bool answer_old(struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
 {
-	struct trouble *t = flow_trouble(a, f);
-
-	if (!t)
-		return false;
-	if (seq_fill(&t->answers, it->p->psn, 1, NULL)) {
+	if (f->missing && seq_fill(f->missing, it->p->psn, 1)) {
 		/* Late by itself, unless its request was sent again. */
 		if (!r || !r->round_frame || psn_diff(it->p->psn, r->round_top) >= 0)
 			flow_event(a, f, RD_EV_ANSWER_REORDERED, 1);
@@ -282,8 +284,8 @@ static bool read_sequence(
 	if (d > FAR || d < -FAR) { /* the QP was reused */
 		d = 0;
 		f->answer_open = false;
-		if (f->trouble)
-			f->trouble->answers.n_holes = 0;
+		if (f->missing)
+			f->missing->n_holes = 0;
 	}
 	if (d < 0)
 		return answer_old(a, f, r, it);
@@ -387,5 +389,5 @@ void answer_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		f->peer = NULL;
 		f->misses = 0;
 	}
-	flow_remember(f, it, true);
+	flow_remember(a, f, it, true);
 }

@@ -27,13 +27,14 @@ struct distances {
 	/* Of the last quarter of a second or two, against which the next one is held. */
 	uint64_t window;
 	struct extremes now, before;
-	struct hist above; /* distance above the shortest one: delays, if A is the sender */
-	struct hist below; /* below the longest one: delays, if B is */
+	struct hist *above; /* distance above the shortest one: delays, if A is the sender */
+	struct hist *below; /* below the longest one: delays, if B is */
 	uint64_t above_frame, below_frame; /* where the largest one arrived */
 };
 
-/* A distance at time t (since the start); frames of both ends. */
-void distances_add(
+/* A distance at time t (since the start); frames of both ends. False for want of
+ * memory. */
+bool distances_add(
 	struct distances *d, uint64_t t, int64_t distance, const uint64_t frame[RD_TAPS]);
 /* Offset, its error and the drift, from the distances of both ways; `out` has A at its start. */
 void distances_clock(

@@ -51,7 +51,7 @@ static void begin(struct distances *d)
 		d->slots[i] = nothing;
 }
 
-void distances_add(struct distances *d, uint64_t t, int64_t distance, const uint64_t frame[RD_TAPS])
+bool distances_add(struct distances *d, uint64_t t, int64_t distance, const uint64_t frame[RD_TAPS])
 {
 	struct extremes near;
 	uint64_t above, below;
@@ -75,12 +75,11 @@ void distances_add(struct distances *d, uint64_t t, int64_t distance, const uint
 	merge(&near, &d->before);
 	above = (uint64_t)(distance - near.min);
 	below = (uint64_t)(near.max - distance);
-	if (above > d->above.max)
+	if (above > (d->above ? d->above->max : 0))
 		d->above_frame = frame[RD_TAP_B];
-	if (below > d->below.max)
+	if (below > (d->below ? d->below->max : 0))
 		d->below_frame = frame[RD_TAP_A];
-	hist_add(&d->above, above);
-	hist_add(&d->below, below);
+	return hist_add(&d->above, above) && hist_add(&d->below, below);
 }
 
 /* Brings both to the same slots; returns their width. */

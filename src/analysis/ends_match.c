@@ -253,7 +253,7 @@ static void match(struct rd_ends *e, enum rd_tap end, const struct entry *here, 
 		old = older(&e->rooms[!end], old))
 		if (old->identity == there->identity && old->state == ENTRY_OPEN)
 			old->state = ENTRY_COPY;
-	distances_add(
+	e->out_of_memory |= !distances_add(
 		&w->path->d, at[RD_TAP_A]->t > 0 ? (uint64_t)at[RD_TAP_A]->t : 0, distance, frame);
 }
 
@@ -335,8 +335,11 @@ void rd_ends_close(struct rd_ends *e)
 		return;
 	for (size_t i = 0; e->ways && i < WAY_SLOTS; i++)
 		free(e->ways[i]);
-	for (size_t i = 0; i < e->n_paths; i++)
+	for (size_t i = 0; i < e->n_paths; i++) {
+		free(e->paths[i]->d.above);
+		free(e->paths[i]->d.below);
 		free(e->paths[i]);
+	}
 	for (int i = 0; i < RD_TAPS; i++) {
 		free(e->rooms[i].ring);
 		free(e->rooms[i].buckets);

@@ -118,7 +118,7 @@ static int fill_path(const struct rd_ends *e, struct rd_path *out, const struct 
 	address_text(out->from, p->net, p->src);
 	address_text(out->to, p->net, p->dst);
 	out->sender = sender_of(e, p, &out->sender_known);
-	out->variation = hist_result(out->sender == RD_TAP_A ? &d->above : &d->below);
+	out->variation = hist_result(out->sender == RD_TAP_A ? d->above : d->below);
 	out->slowest_frame = out->sender == RD_TAP_A ? d->above_frame : d->below_frame;
 	out->ways = calloc(e->n_ways, sizeof(*out->ways));
 	if (!out->ways)
@@ -266,7 +266,7 @@ static bool lost_behind(const struct sight *s, struct rd_finding *f)
 			const struct rd_conversation *c = &r->conversations[i];
 			const struct rd_endpoint *from = side ? &c->b : &c->a;
 			const struct rd_endpoint *to = side ? &c->a : &c->b;
-			const struct rd_event *e = &c->side[side].events[RD_EV_LOST_BEHIND];
+			const struct rd_event *e = rd_side_event(&c->side[side], RD_EV_LOST_BEHIND);
 
 			if (!e->count || to->qp != s->w->qp || strcmp(from->address, s->p->from) ||
 				strcmp(to->address, s->p->to))

@@ -69,9 +69,9 @@ static uint64_t side_value(const struct comparison *c, const struct rd_side *s)
 	uint64_t sum = 0;
 
 	if (c->whose == SENT || c->whose == RECEIVED)
-		return s->frames - s->events[RD_EV_ICRC].count;
+		return s->frames - rd_side_event(s, RD_EV_ICRC)->count;
 	for (unsigned int i = 0; c->events[i] != NO_EVENT; i++)
-		sum += s->events[c->events[i]].count;
+		sum += rd_side_event(s, c->events[i])->count;
 	return sum;
 }
 

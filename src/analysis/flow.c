@@ -61,10 +61,14 @@ bool flow_table_init(struct flow_table *t, size_t max)
 static void flow_free(struct flow *f)
 {
 	free(f->trouble);
-	free(f->ack);
-	free(f->read);
-	free(f->atomic);
-	free(f->message);
+	free(f->missing);
+	free(f->events.list);
+	free(f->verbs);
+	free(f->waiting);
+	free(f->recent[0]);
+	free(f->recent[1]);
+	for (unsigned int i = 0; i < RD_LATENCY_COUNT; i++)
+		free(f->latencies[i]);
 	free(f);
 }
 
@@ -179,7 +183,6 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	f->tclass = rd_packet_tclass(p);
 	f->sport = p->kind == RD_KIND_ROCE2 ? rd_be16(p->data + p->l4) : 0;
 	f->row = (uint16_t)grid_row(&a->grid);
-	memset(f->recent, 0xff, sizeof(f->recent));
 	pair_new_flow(a, f);
 	return f;
 }
@@ -222,37 +225,93 @@ void event_add(struct rd_event *e, uint64_t n, uint64_t frame, uint64_t ns)
 	e->last_ns = ns;
 }
 
-struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f)
+/* The place of a kind among those that happened. */
+static unsigned int event_place(const struct events *events, enum rd_event_kind kind)
 {
-	if (f->trouble)
-		return f->trouble;
-	f->trouble = calloc(1, sizeof(*f->trouble));
-	if (!f->trouble) {
+	return (unsigned int)__builtin_popcountll(events->has & ((UINT64_C(1) << kind) - 1));
+}
+
+struct rd_event *event_of(const struct events *events, enum rd_event_kind kind)
+{
+	return events->has >> kind & 1 ? &events->list[event_place(events, kind)] : NULL;
+}
+
+/* The same pointer, which marks the analysis if it is NULL. */
+static void *must(struct rd_analysis *a, void *memory)
+{
+	if (!memory)
 		a->out_of_memory = true;
+	return memory;
+}
+
+struct rd_event *flow_event_of(struct rd_analysis *a, struct flow *f, enum rd_event_kind kind)
+{
+	struct events *e = &f->events;
+	unsigned int at = event_place(e, kind), n = (unsigned int)__builtin_popcountll(e->has);
+	struct rd_event *list;
+
+	if (e->has >> kind & 1)
+		return &e->list[at];
+	list = must(a, reallocarray(e->list, n + 1, sizeof(*list)));
+	if (!list)
 		return NULL;
-	}
-	f->trouble->seen = (struct seq){.start = f->psn_first, .next = f->next};
-	f->trouble->pass = f->trouble->seen;
-	f->trouble->answers = (struct seq){.start = f->answer_next, .next = f->answer_next};
-	return f->trouble;
+	memmove(&list[at + 1], &list[at], (n - at) * sizeof(*list));
+	list[at] = (struct rd_event){0};
+	e->list = list;
+	e->has |= UINT64_C(1) << kind;
+	return &list[at];
 }
 
 void flow_event(struct rd_analysis *a, struct flow *f, enum rd_event_kind kind, uint64_t n)
 {
-	struct trouble *t = flow_trouble(a, f);
+	struct rd_event *e = n ? flow_event_of(a, f, kind) : NULL;
 
-	if (t && n)
-		event_add(&t->events[kind], n, a->frame, a->ns);
+	if (e)
+		event_add(e, n, a->frame, a->ns);
 }
 
-void hist_sample(struct rd_analysis *a, struct hist **h, uint64_t ns)
+struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f)
 {
-	if (!*h)
-		*h = calloc(1, sizeof(**h));
-	if (*h)
-		hist_add(*h, ns);
-	else
-		a->out_of_memory = true;
+	if (f->trouble)
+		return f->trouble;
+	f->trouble = must(a, calloc(1, sizeof(*f->trouble)));
+	if (f->trouble)
+		f->trouble->seen = f->trouble->pass = (struct seq){.start = f->psn_first};
+	return f->trouble;
+}
+
+struct seq *flow_missing(struct rd_analysis *a, struct flow *f)
+{
+	if (!f->missing)
+		f->missing = must(a, calloc(1, sizeof(*f->missing)));
+	return f->missing;
+}
+
+struct rd_verb_use *flow_verb(struct rd_analysis *a, struct flow *f, enum rd_verb verb)
+{
+	struct rd_verb_use *verbs;
+
+	if (f->verb_at[verb])
+		return &f->verbs[f->verb_at[verb] - 1];
+	verbs = must(a, reallocarray(f->verbs, f->n_verbs + 1U, sizeof(*verbs)));
+	if (!verbs)
+		return NULL;
+	f->verbs = verbs;
+	verbs[f->n_verbs] = (struct rd_verb_use){0};
+	f->verb_at[verb] = ++f->n_verbs;
+	return &verbs[f->n_verbs - 1];
+}
+
+uint32_t *flow_recent(struct rd_analysis *a, struct flow *f, bool answer)
+{
+	uint32_t **recent = &f->recent[answer];
+
+	if (*recent)
+		return *recent;
+	*recent = must(a, malloc(RECENT * sizeof(**recent)));
+	if (*recent)
+		memset(*recent, 0xff, RECENT * sizeof(**recent));
+	return *recent;
 }
 
 /*
@@ -263,8 +322,12 @@ void hist_sample(struct rd_analysis *a, struct hist **h, uint64_t ns)
 bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer)
 {
 	const uint32_t *recent = f->recent[answer];
-	uint32_t psn = it->p->psn, was = recent[psn % RECENT], before = recent[(psn - 1) % RECENT];
+	uint32_t psn = it->p->psn, was, before;
 
+	if (!recent)
+		return false;
+	was = recent[psn % RECENT];
+	before = recent[(psn - 1) % RECENT];
 	return it->ip_id <= 0xffff && it->ip_id && was == (psn << 16 | it->ip_id) &&
 	       (before & 0xffff) != it->ip_id;
 }

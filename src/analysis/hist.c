@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Histograms of durations: bounded, with steps that grow with the value. */
 #include "state.h"
+#include <stdlib.h>
 
 #define LOW	 6 /* log2 of the first step's start in ns */
 #define PER_LOG2 4
+#define ROOM	 8 /* steps that room is made for at once; divides HIST_STEPS */
 
 static unsigned int step_of(uint64_t ns)
 {
@@ -21,13 +23,79 @@ static uint64_t step_start(unsigned int step)
 	return (uint64_t)(PER_LOG2 + step % PER_LOG2) << (LOW - 2 + step / PER_LOG2);
 }
 
-void hist_add(struct hist *h, uint64_t ns)
+static uint32_t count_of(const struct hist *h, unsigned int i)
 {
+	const void *counts = h->counts;
+
+	if (h->width == 1)
+		return h->counts[i];
+	return h->width == 2 ? ((const uint16_t *)counts)[i] : ((const uint32_t *)counts)[i];
+}
+
+static void count_set(struct hist *h, unsigned int i, uint32_t n)
+{
+	void *counts = h->counts;
+
+	if (h->width == 1)
+		h->counts[i] = (uint8_t)n;
+	else if (h->width == 2)
+		((uint16_t *)counts)[i] = (uint16_t)n;
+	else
+		((uint32_t *)counts)[i] = n;
+}
+
+/* Whether one more has no room in the count's bytes. */
+static bool is_full(const struct hist *h, unsigned int i)
+{
+	return h->width < 4 && count_of(h, i) == (1U << h->width * 8) - 1;
+}
+
+/* Copies it to where there is room for this step, and for one more of it. */
+static bool make_room(struct hist **hist, unsigned int step)
+{
+	struct hist *old = *hist, *h;
+	unsigned int first = step / ROOM * ROOM, end = first + ROOM, width = 1;
+
+	if (old) {
+		bool inside = step - old->first < old->steps;
+
+		if (old->first < first)
+			first = old->first;
+		if (old->first + old->steps > end)
+			end = old->first + old->steps;
+		width = inside && is_full(old, step - old->first) ? old->width * 2 : old->width;
+	}
+	h = calloc(1, sizeof(*h) + (size_t)(end - first) * width);
+	if (!h)
+		return false;
+	if (old)
+		*h = *old;
+	h->first = (uint8_t)first;
+	h->steps = (uint8_t)(end - first);
+	h->width = (uint8_t)width;
+	for (unsigned int i = 0; old && i < old->steps; i++)
+		count_set(h, old->first + i - first, count_of(old, i));
+	free(old);
+	*hist = h;
+	return true;
+}
+
+bool hist_add(struct hist **hist, uint64_t ns)
+{
+	unsigned int step = step_of(ns);
+	struct hist *h = *hist;
+
+	if (!h || step - h->first >= h->steps || is_full(h, step - h->first)) {
+		if (!make_room(hist, step))
+			return false;
+		h = *hist;
+	}
 	if (!h->n++ || ns < h->min)
 		h->min = ns;
 	if (ns > h->max)
 		h->max = ns;
-	h->steps[step_of(ns)]++;
+	count_set(h, step - h->first, count_of(h, step - h->first) + 1);
+	return true;
 }
 
 /* The value that `part` of 100 do not exceed. */
@@ -35,11 +103,11 @@ static uint64_t percentile(const struct hist *h, unsigned int part)
 {
 	uint64_t rank = (h->n * part + 99) / 100, sum = 0, value = h->max;
 
-	for (unsigned int i = 0; i < HIST_STEPS; i++) {
-		uint64_t start = step_start(i), n = h->steps[i];
+	for (unsigned int i = 0; i < h->steps; i++) {
+		uint64_t start = step_start(h->first + i), n = count_of(h, i);
 
 		if (sum + n >= rank && n) {
-			value = start + (step_start(i + 1) - start) * (rank - sum) / n;
+			value = start + (step_start(h->first + i + 1) - start) * (rank - sum) / n;
 			break;
 		}
 		sum += n;

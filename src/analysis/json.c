@@ -191,7 +191,7 @@ static json_t *verbs_json(const struct rd_side *s)
 	json_t *o = json_object();
 
 	for (unsigned int i = 0; i < RD_VERB_COUNT; i++) {
-		const struct rd_verb_use *v = &s->verbs[i];
+		const struct rd_verb_use *v = rd_side_verb(s, i);
 		json_t *verb;
 
 		if (!v->messages && !v->packets)
@@ -212,8 +212,8 @@ static json_t *events_json(const struct rd_side *s, const struct times *t)
 	json_t *o = json_object();
 
 	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
-		if (s->events[i].count)
-			set(o, rd_event_names[i].key, event_json(&s->events[i], t));
+		if (s->has_events >> i & 1)
+			set(o, rd_event_names[i].key, event_json(rd_side_event(s, i), t));
 	return o;
 }
 
@@ -237,9 +237,11 @@ static json_t *side_json(const struct rd_side *s, const struct times *t)
 	set(o, "verbs", verbs_json(s));
 	set(o, "events", events_json(s, t));
 	set(o, "latency",
-		json_pack("{s:o, s:o, s:o, s:o}", "ack", latency_json(&s->ack), "read",
-			latency_json(&s->read), "atomic", latency_json(&s->atomic), "message",
-			latency_json(&s->message)));
+		json_pack("{s:o, s:o, s:o, s:o}", "ack",
+			latency_json(rd_side_latency(s, RD_LATENCY_ACK)), "read",
+			latency_json(rd_side_latency(s, RD_LATENCY_READ)), "atomic",
+			latency_json(rd_side_latency(s, RD_LATENCY_ATOMIC)), "message",
+			latency_json(rd_side_latency(s, RD_LATENCY_MESSAGE))));
 	set(o, "psn_first", asked ? number(s->psn_first) : json_null());
 	set(o, "psn_last", asked ? number(s->psn_last) : json_null());
 	set(o, "mtu", number_or_null(s->mtu));

@@ -24,30 +24,10 @@ void address_text(char out[RD_ADDRESS_LEN], unsigned int net, const uint8_t *add
 /* --- one side ----------------------------------------------------------------------------------
  */
 
-static bool is_answer_event(unsigned int kind)
-{
-	return kind >= RD_EV_NAK_SEQUENCE && kind <= RD_EV_ZERO_CREDIT && kind != RD_EV_ANSWER_LOST;
-}
-
-static void fill_events(struct rd_side *s, const struct flow *own, const struct flow *other)
-{
-	for (unsigned int i = 0; i < RD_EV_COUNT; i++) {
-		const struct flow *f = is_answer_event(i) || i == RD_EV_CNP ? other : own;
-
-		if (f && f->trouble)
-			s->events[i] = f->trouble->events[i];
-	}
-}
-
-static void fill_requests(struct rd_side *s, const struct flow *f)
+static bool fill_requests(struct rd_side *s, const struct flow *f)
 {
 	s->requests = f->requests;
 	s->goodput_bytes = f->goodput;
-	memcpy(s->verbs, f->verbs, sizeof(s->verbs));
-	s->ack = hist_result(f->ack);
-	s->read = hist_result(f->read);
-	s->atomic = hist_result(f->atomic);
-	s->message = hist_result(f->message);
 	s->psn_first = f->psn_first;
 	s->psn_last = psn_add(f->next, 0xffffff);
 	s->mtu = f->mtu;
@@ -56,6 +36,7 @@ static void fill_requests(struct rd_side *s, const struct flow *f)
 	s->stall_frame = f->stall_frame;
 	s->attempts = f->attempts;
 	s->qkey = f->qkey;
+	return side_requests(s, f);
 }
 
 /* How the side's requests ended, if they did. */
@@ -86,11 +67,12 @@ static void fill_ending(struct rd_side *s, const struct flow *f, uint64_t end)
 	}
 }
 
-static void fill_side(
+static bool fill_side(
 	struct rd_side *s, const struct flow *own, const struct flow *other, uint64_t end)
 {
 	s->credits = -1;
-	fill_events(s, own, other);
+	if (!side_events(s, own, other))
+		return false;
 	if (other) {
 		s->acks = other->acks;
 		s->read_responses = other->responses;
@@ -108,12 +90,14 @@ static void fill_side(
 		s->last_frame = own->last_frame;
 		s->pkey = own->pkey;
 		s->dscp = own->tclass >> 2;
-		fill_requests(s, own);
+		if (!fill_requests(s, own))
+			return false;
 		if (own->transport == RD_RC || own->transport == RD_XRC)
 			fill_ending(s, own, end);
 	}
 	if (other)
 		s->goodput_bytes += other->answer_goodput;
+	return true;
 }
 
 /* --- conversations ------------------------------------------------------------------------------
@@ -162,9 +146,9 @@ static bool fill_conversation(
 		c->a = to;
 		c->b = from;
 	}
-	fill_side(&c->side[0], asks, answers, a->totals.last_ns);
-	fill_side(&c->side[1], answers, asks, a->totals.last_ns);
-	return fill_series(&c->series, &a->grid, f, g);
+	return fill_side(&c->side[0], asks, answers, a->totals.last_ns) &&
+	       fill_side(&c->side[1], answers, asks, a->totals.last_ns) &&
+	       fill_series(&c->series, &a->grid, f, g);
 }
 
 static struct flow *datagram_peer(struct rd_analysis *a, const struct flow *f)
@@ -288,8 +272,11 @@ void rd_report_free(struct rd_report *r)
 		free(r->files[i].name);
 		free(r->files[i].damage);
 	}
-	for (size_t i = 0; i < r->n_conversations; i++)
+	for (size_t i = 0; i < r->n_conversations; i++) {
+		side_free(&r->conversations[i].side[0]);
+		side_free(&r->conversations[i].side[1]);
 		free(r->conversations[i].series.points);
+	}
 	for (size_t i = 0; i < r->n_findings; i++) {
 		free(r->findings[i].where);
 		free(r->findings[i].title);

@@ -14,6 +14,12 @@ bool points_init(struct rd_series *s, const struct grid *g);
 /* Adds a row of the grid. */
 void points_add(struct rd_series *s, const struct rd_point *row);
 
+/* What there was of these, on a side whose frames are `own` and whose peer's are `other` (either
+ * may be NULL); of its requests, their verbs and latencies (side.c). False for want of memory. */
+bool side_events(struct rd_side *s, const struct flow *own, const struct flow *other);
+bool side_requests(struct rd_side *s, const struct flow *f);
+void side_free(struct rd_side *s);
+
 /* Compares what a device counted with what its packets show. -1 for want of memory. */
 int facts_check(const struct rd_analysis *a, struct rd_report *r);
 

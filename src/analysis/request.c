@@ -4,6 +4,7 @@
  * it. IBTA volume 1: 9.7.2 (PSNs), 9.7.3 (requests), 9.7.5.1 (responder), 9.9.2 (requester).
  */
 #include "state.h"
+#include <stdlib.h>
 
 #define FAR	     (1 << 20) /* packets: no window is that large; the sequence began anew */
 #define FAR_IDLE     1024      /* the same where everything before was acknowledged */
@@ -30,10 +31,8 @@ static enum rd_verb verb_of(const struct rd_opcode *op)
 
 /* --- messages ----------------------------------------------------------------------------- */
 
-static void message_done(struct flow *f, enum rd_verb verb, uint32_t bytes)
+static void message_done(struct rd_verb_use *v, uint32_t bytes)
 {
-	struct rd_verb_use *v = &f->verbs[verb];
-
 	if (!v->messages++ || bytes < v->smallest)
 		v->smallest = bytes;
 	if (bytes > v->largest)
@@ -42,13 +41,16 @@ static void message_done(struct flow *f, enum rd_verb verb, uint32_t bytes)
 }
 
 /* A packet that was not there before. */
-static inline void message_take(struct flow *f, const struct item *it)
+static inline void message_take(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	const struct rd_packet *p = it->p;
 	enum rd_verb verb = verb_of(p->op);
+	struct rd_verb_use *use =
+		f->verb_at[verb] ? &f->verbs[f->verb_at[verb] - 1] : flow_verb(a, f, verb);
 	struct rd_reth reth;
 
-	f->verbs[verb].packets++;
+	if (use)
+		use->packets++;
 	if (p->op->bits & RD_OP_FIRST) {
 		f->message_bytes = 0;
 		f->message_ns = it->ns;
@@ -64,7 +66,8 @@ static inline void message_take(struct flow *f, const struct item *it)
 		f->message_bytes = reth.length;
 	else if (verb == RD_VERB_ATOMIC)
 		f->message_bytes = 8;
-	message_done(f, verb, f->message_bytes);
+	if (use)
+		message_done(use, f->message_bytes);
 }
 
 /* --- what a receiver makes of it ---------------------------------------------------------- */
@@ -161,11 +164,10 @@ static void read_followed(struct flow *f, uint32_t psn)
 
 void request_settle(struct rd_analysis *a, struct flow *f)
 {
-	struct trouble *t = flow_trouble(a, f);
+	struct rd_event *e = f->pending_n ? flow_event_of(a, f, RD_EV_REORDERED) : NULL;
 
-	if (f->pending_n && t)
-		event_add(
-			&t->events[RD_EV_REORDERED], f->pending_n, f->pending_frame, f->pending_ns);
+	if (e)
+		event_add(e, f->pending_n, f->pending_frame, f->pending_ns);
 	f->pending_n = 0;
 	f->slow = f->in_round;
 }
@@ -251,7 +253,7 @@ static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t
 	f->in_round = f->slow = true;
 	f->waiting_n = 0; /* an answer could be one to either */
 	t->pass = (struct seq){.start = start};
-	seq_add_hole(&t->pass, start, (uint32_t)psn_diff(psn, start), a->ns);
+	seq_add_hole(&t->pass, start, (uint32_t)psn_diff(psn, start));
 	f->at = psn_add(psn, span);
 }
 
@@ -275,13 +277,13 @@ static void round_take(
 	uint32_t start;
 
 	if (ahead >= 0) {
-		seq_add_hole(&t->pass, f->at, (uint32_t)ahead, a->ns);
+		seq_add_hole(&t->pass, f->at, (uint32_t)ahead);
 		f->at = psn_add(psn, span);
 	} else if (front > 0) {
 		t->pass.start = psn;
 		if ((uint32_t)front > span)
-			seq_add_hole(&t->pass, psn_add(psn, span), (uint32_t)front - span, a->ns);
-	} else if (!seq_fill(&t->pass, psn, span, NULL) && goes_back(f, psn, span, &start)) {
+			seq_add_hole(&t->pass, psn_add(psn, span), (uint32_t)front - span);
+	} else if (!seq_fill(&t->pass, psn, span) && goes_back(f, psn, span, &start)) {
 		round_begin(a, f, t, start, psn, span);
 	}
 }
@@ -361,7 +363,7 @@ static uint32_t before_first(
 
 	if (front < (int32_t)span || front > BEFORE_FIRST)
 		return 0;
-	seq_add_hole(&t->seen, psn_add(psn, span), (uint32_t)front - span, a->ns);
+	seq_add_hole(&t->seen, psn_add(psn, span), (uint32_t)front - span);
 	t->seen.start = f->psn_first = f->expected = f->una = psn;
 	if (!f->nak_sent)
 		flow_event(a, f, RD_EV_AT_RECEIVER_SEQUENCE, 1);
@@ -391,12 +393,12 @@ static bool sequence_odd(
 		f->slow = false;
 		if (d > 0) {
 			flow_event(a, f, RD_EV_GAP, 1);
-			seq_add_hole(&t->seen, f->next, (uint32_t)d, it->ns);
+			seq_add_hole(&t->seen, f->next, (uint32_t)d);
 		}
 		f->next = f->at = psn_add(psn, span);
 		return true;
 	}
-	missing = seq_fill(&t->seen, psn, span, NULL);
+	missing = seq_fill(&t->seen, psn, span);
 	if (!missing && !f->acked && psn_diff(psn, t->seen.start) < 0)
 		missing = before_first(a, f, t, psn, span);
 	if (!missing && flow_is_doubled(f, it, false)) {
@@ -416,7 +418,8 @@ static bool sequence_odd(
 
 /* --- answers to come ------------------------------------------------------------------------ */
 
-static inline void wait_for_answer(struct flow *f, const struct item *it, uint32_t span)
+static inline void wait_for_answer(
+	struct rd_analysis *a, struct flow *f, const struct item *it, uint32_t span)
 {
 	struct waiting *w;
 
@@ -424,11 +427,17 @@ static inline void wait_for_answer(struct flow *f, const struct item *it, uint32
 		f->open_since_ns = it->ns;
 	if (f->waiting_n == WAITING || f->in_round)
 		return;
+	if (!f->waiting)
+		f->waiting = calloc(WAITING, sizeof(*f->waiting));
+	if (!f->waiting) {
+		a->out_of_memory = true;
+		return;
+	}
 	w = &f->waiting[(f->waiting_at + f->waiting_n++) % WAITING];
 	*w = (struct waiting){.first_ns = f->message_ns,
 		.last_ns = it->ns,
 		.psn = it->p->psn,
-		.span = span,
+		.span = span & 0xffffff,
 		.verb = (uint8_t)verb_of(it->p->op)};
 }
 
@@ -451,25 +460,26 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		fresh = sequence_odd(a, f, it, span);
 	receiver_takes(a, f, psn, span);
 	if (fresh) {
-		message_take(f, it);
+		message_take(a, f, it);
 		f->progress_ns = it->ns;
 	} else {
 		a->point->resent++;
 	}
 	if (p->bth_bits & RD_BTH_ACKREQ || p->op->bits & (RD_OP_READ | RD_OP_ATOMIC)) {
 		if (fresh)
-			wait_for_answer(f, it, span);
+			wait_for_answer(a, f, it, span);
 		if (!f->peer)
 			pair_request(a, f, psn);
 	}
 	f->request_ns = it->ns;
-	flow_remember(f, it, false);
+	flow_remember(a, f, it, false);
 }
 
 /* UC: nothing is sent again, so that a gap is a loss. */
 void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	uint32_t psn = it->p->psn;
+	struct rd_event *unseen;
 	struct trouble *t;
 	int32_t d;
 
@@ -488,10 +498,12 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		} else if (d > 0) {
 			flow_event(a, f, RD_EV_GAP, 1);
 			flow_event(a, f, RD_EV_UNSEEN, (uint64_t)d);
-			seq_add_hole(&t->seen, f->next, (uint32_t)d, it->ns);
-		} else if (seq_fill(&t->seen, psn, 1, NULL)) {
+			seq_add_hole(&t->seen, f->next, (uint32_t)d);
+		} else if (seq_fill(&t->seen, psn, 1)) {
 			flow_event(a, f, RD_EV_REORDERED, 1);
-			t->events[RD_EV_UNSEEN].count--;
+			unseen = event_of(&f->events, RD_EV_UNSEEN);
+			if (unseen && unseen->count)
+				unseen->count--;
 		} else {
 			flow_event(a, f, RD_EV_DUPLICATED, 1);
 			return;
@@ -499,8 +511,8 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	}
 	if (psn_diff(psn, f->next) >= 0)
 		f->next = f->at = psn_add(psn, 1);
-	message_take(f, it);
-	flow_remember(f, it, false);
+	message_take(a, f, it);
+	flow_remember(a, f, it, false);
 }
 
 /* UD: one source QP may send to many, so that its PSNs tell nothing here. */
@@ -519,6 +531,6 @@ void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *
 	if (!f->started)
 		sequence_start(f, it->p->psn);
 	f->next = f->at = psn_add(it->p->psn, 1);
-	message_take(f, it);
-	flow_remember(f, it, false);
+	message_take(a, f, it);
+	flow_remember(a, f, it, false);
 }

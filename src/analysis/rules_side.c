@@ -11,12 +11,17 @@ static bool is_rc(const struct look *l)
 
 static const struct rd_event *event(const struct look *l, enum rd_event_kind kind)
 {
-	return &l->s->events[kind];
+	return rd_side_event(l->s, kind);
 }
 
 static uint64_t count(const struct look *l, enum rd_event_kind kind)
 {
-	return l->s->events[kind].count;
+	return event(l, kind)->count;
+}
+
+static const struct rd_latency *latency(const struct look *l, enum rd_latency_kind kind)
+{
+	return rd_side_latency(l->s, kind);
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -182,7 +187,7 @@ static bool timeout_short(const struct look *l, struct rd_finding *f)
 	finding_title(f, "requests were repeated while their answers were under way");
 	finding_detail(f, "%llu time%s, after %.3g ms; answers take up to %.3g ms (p99)",
 		n(crossed), plural(crossed), (double)l->s->timeout_ns / 1e6,
-		(double)l->s->message.p99 / 1e6);
+		(double)latency(l, RD_LATENCY_MESSAGE)->p99 / 1e6);
 	filter_requests(l, f);
 	return true;
 }
@@ -202,7 +207,8 @@ static bool stalled(const struct look *l, struct rd_finding *f)
 {
 	uint64_t stall = l->s->longest_stall_ns;
 
-	if (stall < 200 * MS || l->s->message.p50 * 20 > stall || count(l, RD_EV_RNR))
+	if (stall < 200 * MS || latency(l, RD_LATENCY_MESSAGE)->p50 * 20 > stall ||
+		count(l, RD_EV_RNR))
 		return false;
 	f->sure = RD_SURE_CERTAIN;
 	f->count = 1;
@@ -340,8 +346,8 @@ static bool no_credits(const struct look *l, struct rd_finding *f)
 
 static bool answered(const struct look *l)
 {
-	return l->s->acks || l->s->read_responses || l->s->atomic.n || count(l, RD_EV_RNR) ||
-	       count(l, RD_EV_NAK_SEQUENCE);
+	return l->s->acks || l->s->read_responses || latency(l, RD_LATENCY_ATOMIC)->n ||
+	       count(l, RD_EV_RNR) || count(l, RD_EV_NAK_SEQUENCE);
 }
 
 static bool gave_up(const struct look *l, struct rd_finding *f)
@@ -420,11 +426,11 @@ static bool unseen(const struct look *l, struct rd_finding *f)
 
 static bool small_mtu(const struct look *l, struct rd_finding *f)
 {
-	uint64_t large = l->s->verbs[RD_VERB_SEND].largest;
+	uint64_t large = 0;
 
-	for (unsigned int v = RD_VERB_WRITE; v <= RD_VERB_READ; v++)
-		if (l->s->verbs[v].messages && l->s->verbs[v].largest > large)
-			large = l->s->verbs[v].largest;
+	for (unsigned int v = RD_VERB_SEND; v <= RD_VERB_READ; v++)
+		if (rd_side_verb(l->s, v)->largest > large)
+			large = rd_side_verb(l->s, v)->largest;
 	if (!l->s->mtu || l->s->mtu > 1024 || large < 32768 || l->s->goodput_bytes < 10000000)
 		return false;
 	f->sure = RD_SURE_POSSIBLE;
@@ -441,16 +447,18 @@ static bool starving(const struct look *l, struct rd_finding *f)
 {
 	uint64_t all = l->r->totals.wire_bytes, mine = l->s->wire_bytes;
 	const struct rd_conversation *worst = NULL;
+	uint64_t most = 8 * latency(l, RD_LATENCY_MESSAGE)->p50;
 
 	if (l->r->n_conversations < 3 || mine < 1000000 || percent(mine, all) < 80)
 		return false;
 	for (size_t i = 0; i < l->r->n_conversations; i++) {
 		const struct rd_conversation *c = &l->r->conversations[i];
+		const struct rd_latency *m = rd_side_latency(&c->side[0], RD_LATENCY_MESSAGE);
 
-		if (c != l->c && c->side[0].message.n >= 8 &&
-			c->side[0].message.p50 > 8 * l->s->message.p50 &&
-			(!worst || c->side[0].message.p50 > worst->side[0].message.p50))
-			worst = c;
+		if (c == l->c || m->n < 8 || m->p50 <= most)
+			continue;
+		worst = c;
+		most = m->p50;
 	}
 	if (!worst)
 		return false;
@@ -461,8 +469,8 @@ static bool starving(const struct look *l, struct rd_finding *f)
 	finding_detail(f,
 		"%.0f %% of all bytes; messages of %s QP 0x%x take %.3g us in the middle, its own "
 		"%.3g us",
-		percent(mine, all), worst->a.address, worst->a.qp,
-		(double)worst->side[0].message.p50 / 1e3, (double)l->s->message.p50 / 1e3);
+		percent(mine, all), worst->a.address, worst->a.qp, (double)most / 1e3,
+		(double)latency(l, RD_LATENCY_MESSAGE)->p50 / 1e3);
 	filter_requests(l, f);
 	return true;
 }

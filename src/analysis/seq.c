@@ -8,13 +8,13 @@ static void hole_remove(struct seq *s, unsigned int i)
 	memmove(&s->holes[i], &s->holes[i + 1], (s->n_holes - i) * sizeof(s->holes[0]));
 }
 
-void seq_add_hole(struct seq *s, uint32_t psn, uint32_t n, uint64_t ns)
+void seq_add_hole(struct seq *s, uint32_t psn, uint32_t n)
 {
 	if (!n)
 		return;
 	if (s->n_holes == HOLES)
 		hole_remove(s, 0);
-	s->holes[s->n_holes++] = (struct hole){psn, n, ns};
+	s->holes[s->n_holes++] = (struct hole){psn, n};
 }
 
 bool seq_is_hole(const struct seq *s, uint32_t psn)
@@ -47,27 +47,18 @@ static bool hole_cut(struct seq *s, unsigned int i, uint32_t psn, uint32_t n, ui
 	if (!front)
 		h->psn = psn_add(psn, n);
 	if (front && back) {
-		struct hole rest = {psn_add(psn, n), (uint32_t)back, h->ns};
-
-		seq_add_hole(s, rest.psn, rest.n, rest.ns);
+		seq_add_hole(s, psn_add(psn, n), (uint32_t)back);
 	}
 	return false;
 }
 
-uint32_t seq_fill(struct seq *s, uint32_t psn, uint32_t n, uint64_t *ns)
+uint32_t seq_fill(struct seq *s, uint32_t psn, uint32_t n)
 {
 	uint32_t taken = 0;
 
-	for (unsigned int i = 0; i < s->n_holes;) {
-		uint32_t before = taken;
-		uint64_t since = s->holes[i].ns;
-		bool gone = hole_cut(s, i, psn, n, &taken);
-
-		if (taken != before && ns)
-			*ns = since;
-		if (!gone)
+	for (unsigned int i = 0; i < s->n_holes;)
+		if (!hole_cut(s, i, psn, n, &taken))
 			i++;
-	}
 	return taken;
 }
 

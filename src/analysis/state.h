@@ -26,20 +26,18 @@ static inline uint32_t psn_add(uint32_t psn, uint32_t n)
 
 struct hole {
 	uint32_t psn, n;
-	uint64_t ns;
 };
 
-/* PSNs from `start` (inclusive) to `next` (exclusive) but for the holes; oldest hole first. */
+/* PSNs from `start` on but for the holes; oldest hole first. */
 struct seq {
-	uint32_t start, next;
-	unsigned int n_holes;
+	uint32_t start, n_holes;
 	struct hole holes[HOLES];
 };
 
 /* [psn, psn + n) is missing; the oldest hole is forgotten if there are too many. */
-void seq_add_hole(struct seq *s, uint32_t psn, uint32_t n, uint64_t ns);
-/* Takes [psn, psn + n) out of the holes; returns how many of them were missing. *ns: since when. */
-uint32_t seq_fill(struct seq *s, uint32_t psn, uint32_t n, uint64_t *ns);
+void seq_add_hole(struct seq *s, uint32_t psn, uint32_t n);
+/* Takes [psn, psn + n) out of the holes; returns how many of them were missing. */
+uint32_t seq_fill(struct seq *s, uint32_t psn, uint32_t n);
 /* Forgets the holes in front of psn; returns how many packets they were. */
 uint32_t seq_close(struct seq *s, uint32_t psn);
 /* Whether psn is missing. */
@@ -50,12 +48,17 @@ bool seq_is_hole(const struct seq *s, uint32_t psn);
 /* Four steps per power of two, from 64 ns to half a minute. */
 #define HIST_STEPS 120
 
+/* Holds only steps that were met, and those between; their counts grow from one byte to four. */
 struct hist {
 	uint64_t n, min, max;
-	uint32_t steps[HIST_STEPS];
+	uint8_t first, steps; /* number of the first step, how many there are */
+	uint8_t width;	      /* bytes of a count: 1, 2, 4 */
+	_Alignas(4) uint8_t counts[];
 };
 
-void hist_add(struct hist *h, uint64_t ns);
+/* Makes the histogram (*h NULL) or more room for it where needed; false for want of memory. Freed
+ * with free(). */
+bool hist_add(struct hist **h, uint64_t ns);
 struct rd_latency hist_result(const struct hist *h);
 
 /* --- time series (grid.c) --------------------------------------------------------------- */
@@ -87,13 +90,16 @@ static inline struct rd_point *grid_point(struct grid *g, unsigned int row, uint
 
 /* --- flows (flow.c) ----------------------------------------------------------------------- */
 
-/* What a flow has beside its counters once anything is amiss. */
+/* Those that happened, in the order of their kinds: bit n of `has` is kind n. */
+struct events {
+	uint64_t has;
+	struct rd_event *list;
+};
+
+/* What the requests of a flow have beside its counters once their sequence is broken. */
 struct trouble {
-	struct rd_event events[RD_EV_COUNT];
-	struct seq seen;    /* requests ever seen: start is the first one */
-	struct seq pass;    /* requests of the round at hand */
-	struct seq answers; /* READ responses ever seen */
-	struct seq answer_pass;
+	struct seq seen; /* requests ever seen: start is the first one */
+	struct seq pass; /* requests of the round at hand */
 };
 
 /* Requests that wait for their answer, for latencies; a sample when there are many. */
@@ -102,8 +108,8 @@ struct trouble {
 struct waiting {
 	uint64_t first_ns, last_ns; /* first packet of the message, packet that asks for the ACK */
 	uint32_t psn;
-	uint32_t span; /* READ: responses that come; 1 */
-	uint8_t verb;
+	uint32_t span : 24; /* READ: responses that come; 1 */
+	uint32_t verb : 8;
 };
 
 #define RECENT 32
@@ -145,7 +151,9 @@ struct flow {
 	uint32_t message_bytes;
 	uint64_t message_ns; /* first packet of the message at hand */
 	uint8_t verb;
-	struct rd_verb_use verbs[RD_VERB_COUNT];
+	uint8_t verb_at[RD_VERB_COUNT]; /* its place in verbs[], from 1; 0: never used */
+	uint8_t n_verbs;
+	struct rd_verb_use *verbs;
 	uint64_t progress_ns;	/* last new request or acknowledge */
 	uint64_t open_since_ns; /* an unanswered request is waited for since; 0: none */
 	uint64_t waited_ns;	/* for the last acknowledge */
@@ -170,7 +178,7 @@ struct flow {
 	uint64_t answer_ns; /* last answer */
 	uint8_t end_nak;    /* syndrome value of the NAK that ended the QP, + 1 */
 	uint64_t end_frame, end_ns;
-	struct waiting waiting[WAITING];
+	struct waiting *waiting; /* WAITING of them; NULL: there never was one */
 	uint8_t waiting_at, waiting_n;
 
 	/* Answers that it carries (to requests of the other flow). */
@@ -186,9 +194,11 @@ struct flow {
 	uint16_t pkey, sport;
 	uint8_t tclass;
 	uint32_t qkey;
-	uint32_t recent[2][RECENT]; /* PSN and IP identification of requests, of answers */
+	uint32_t *recent[2]; /* PSN and IP identification of RECENT requests, of answers; or NULL */
+	struct events events;
 	struct trouble *trouble;
-	struct hist *ack, *read, *atomic, *message; /* of its requests */
+	struct seq *missing;			  /* READ responses that are; NULL: none ever was */
+	struct hist *latencies[RD_LATENCY_COUNT]; /* of its requests */
 	uint8_t src[16], dst[16];
 };
 
@@ -321,16 +331,27 @@ void flow_table_free(struct flow_table *t);
 /* Counts one more (or n) of an event. */
 void flow_event(struct rd_analysis *a, struct flow *f, enum rd_event_kind kind, uint64_t n);
 void event_add(struct rd_event *e, uint64_t n, uint64_t frame, uint64_t ns);
-/* The flow's trouble, made if there was none; NULL for want of memory. */
+/* The event of this kind; NULL: it never happened. */
+struct rd_event *event_of(const struct events *events, enum rd_event_kind kind);
+/* The same, made if it is not there; NULL for want of memory. */
+struct rd_event *flow_event_of(struct rd_analysis *a, struct flow *f, enum rd_event_kind kind);
+/* What the flow has of these, made if there was none; NULL for want of memory. */
 struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f);
-void hist_sample(struct rd_analysis *a, struct hist **h, uint64_t ns);
+struct seq *flow_missing(struct rd_analysis *a, struct flow *f);
+struct rd_verb_use *flow_verb(struct rd_analysis *a, struct flow *f, enum rd_verb verb);
+uint32_t *flow_recent(struct rd_analysis *a, struct flow *f, bool answer);
 bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer);
 
-static inline void flow_remember(struct flow *f, const struct item *it, bool answer)
+static inline void flow_remember(
+	struct rd_analysis *a, struct flow *f, const struct item *it, bool answer)
 {
+	uint32_t *recent = f->recent[answer];
 	uint32_t psn = it->p->psn;
 
-	f->recent[answer][psn % RECENT] = psn << 16 | it->ip_id;
+	if (!recent)
+		recent = flow_recent(a, f, answer);
+	if (recent)
+		recent[psn % RECENT] = psn << 16 | it->ip_id;
 }
 
 /* --- the parts ---------------------------------------------------------------------------- */

@@ -204,10 +204,11 @@ static void verb_text(char buf[16], const struct rd_conversation *c, const struc
 	unsigned int best = RD_VERB_COUNT, used = 0;
 
 	for (unsigned int v = 0; v < RD_VERB_COUNT; v++) {
-		if (!s->verbs[v].packets)
+		if (!rd_side_verb(s, v)->packets)
 			continue;
 		used++;
-		if (best == RD_VERB_COUNT || s->verbs[v].bytes > s->verbs[best].bytes)
+		if (best == RD_VERB_COUNT ||
+			rd_side_verb(s, v)->bytes > rd_side_verb(s, best)->bytes)
 			best = v;
 	}
 	if (best == RD_VERB_COUNT)
@@ -223,7 +224,7 @@ static uint64_t naks(const struct rd_side *s)
 	uint64_t sum = 0;
 
 	for (unsigned int i = RD_EV_NAK_SEQUENCE; i <= RD_EV_NAK_OTHER; i++)
-		sum += s->events[i].count;
+		sum += rd_side_event(s, i)->count;
 	return sum;
 }
 
@@ -244,11 +245,12 @@ static double rate(const struct rd_conversation *c, const struct rd_side *s)
 /* The latency that says most of what the side does. */
 static const struct rd_latency *latency(const struct rd_side *s)
 {
-	const struct rd_latency *l = &s->ack;
+	const struct rd_latency *most = rd_side_latency(s, RD_LATENCY_ACK);
 
-	if (s->read.n > l->n)
-		l = &s->read;
-	return s->atomic.n > l->n ? &s->atomic : l;
+	for (unsigned int i = RD_LATENCY_READ; i <= RD_LATENCY_ATOMIC; i++)
+		if (rd_side_latency(s, i)->n > most->n)
+			most = rd_side_latency(s, i);
+	return most;
 }
 
 static void put_row(const struct page *p, const struct rd_conversation *c, unsigned int side,
@@ -271,9 +273,10 @@ static void put_row(const struct page *p, const struct rd_conversation *c, unsig
 	fprintf(p->out, "%-*s -> %-*s %-7s %9s %11s %8llu %5llu %4llu %4llu  %s%s%s\n", width[0],
 		from, width[1], to, verb, rd_fmt_count(frames, s->frames),
 		rd_fmt_bitrate(goodput, rate(c, s)),
-		(unsigned long long)s->events[RD_EV_RESENT].count, (unsigned long long)naks(s),
-		(unsigned long long)s->events[RD_EV_RNR].count,
-		(unsigned long long)s->events[RD_EV_CNP].count, p50, l->n ? " / " : "", p99);
+		(unsigned long long)rd_side_event(s, RD_EV_RESENT)->count,
+		(unsigned long long)naks(s), (unsigned long long)rd_side_event(s, RD_EV_RNR)->count,
+		(unsigned long long)rd_side_event(s, RD_EV_CNP)->count, p50, l->n ? " / " : "",
+		p99);
 }
 
 static void put_details(const struct page *p, const struct rd_conversation *c, unsigned int side)
@@ -282,16 +285,17 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 	char number[RD_UNITS_LEN];
 
 	for (unsigned int v = 0; v < RD_VERB_COUNT; v++)
-		if (s->verbs[v].messages)
+		if (rd_side_verb(s, v)->messages)
 			fprintf(p->out, "      %s: %s messages of %u to %u bytes\n",
 				rd_verb_name((enum rd_verb)v),
-				rd_fmt_count(number, s->verbs[v].messages), s->verbs[v].smallest,
-				s->verbs[v].largest);
+				rd_fmt_count(number, rd_side_verb(s, v)->messages),
+				rd_side_verb(s, v)->smallest, rd_side_verb(s, v)->largest);
 	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
-		if (s->events[i].count) {
+		if (rd_side_event(s, i)->count) {
 			fprintf(p->out, "      %s %s, first at frame ",
-				rd_fmt_count(number, s->events[i].count), rd_event_names[i].help);
-			put_frame(p, s->events[i].first_frame);
+				rd_fmt_count(number, rd_side_event(s, i)->count),
+				rd_event_names[i].help);
+			put_frame(p, rd_side_event(s, i)->first_frame);
 			fputc('\n', p->out);
 		}
 	if (s->requests)

@@ -68,7 +68,7 @@ static const struct rd_conversation *result(struct scene *s)
 
 static uint64_t count(const struct rd_conversation *c, enum rd_event_kind kind)
 {
-	return c->side[0].events[kind].count;
+	return rd_side_event(&c->side[0], kind)->count;
 }
 
 /* A frame to a QP, each 10 us behind the last one, with an identification of its own. */
@@ -148,9 +148,9 @@ static void healthy(void **state)
 	assert_int_equal(c->side[0].requests, 100);
 	assert_int_equal(c->side[0].acks, 100);
 	assert_int_equal(c->side[0].goodput_bytes, 102400);
-	assert_int_equal(c->side[0].ack.n, 100);
-	assert_int_equal(c->side[0].ack.max, 10000);
-	assert_int_equal(c->side[0].verbs[RD_VERB_SEND].messages, 100);
+	assert_int_equal(rd_side_latency(&c->side[0], RD_LATENCY_ACK)->n, 100);
+	assert_int_equal(rd_side_latency(&c->side[0], RD_LATENCY_ACK)->max, 10000);
+	assert_int_equal(rd_side_verb(&c->side[0], RD_VERB_SEND)->messages, 100);
 	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
 		assert_int_equal(count(c, (enum rd_event_kind)i), 0);
 	assert_int_equal(s.r->n_findings, 0);
@@ -415,10 +415,10 @@ static void reads(void **state)
 	c = result(&s);
 	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
 		assert_int_equal(count(c, (enum rd_event_kind)i), 0);
-	assert_int_equal(c->side[0].read.n, 2);
+	assert_int_equal(rd_side_latency(&c->side[0], RD_LATENCY_READ)->n, 2);
 	assert_int_equal(c->side[0].mtu, 1024);
 	assert_int_equal(c->side[0].goodput_bytes, 7 * 1024);
-	assert_int_equal(c->side[0].verbs[RD_VERB_READ].bytes, 6024);
+	assert_int_equal(rd_side_verb(&c->side[0], RD_VERB_READ)->bytes, 6024);
 	end(&s);
 }
 
@@ -463,7 +463,7 @@ static void atomics(void **state)
 	ask(&s, FETCH_ADD, 2);
 	answer(&s, ATOMIC_ACK, 2, OK);
 	c = result(&s);
-	assert_int_equal(c->side[0].atomic.n, 3);
+	assert_int_equal(rd_side_latency(&c->side[0], RD_LATENCY_ATOMIC)->n, 3);
 	assert_int_equal(count(c, RD_EV_ANSWER_LOST), 1);
 	assert_int_equal(count(c, RD_EV_ANSWER_RESENT), 1);
 	assert_int_equal(count(c, RD_EV_AT_RECEIVER_DUPLICATE), 1);
