@@ -290,7 +290,7 @@ void rd_analysis_file_end(
  * left aside.
  */
 void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len);
-/* The result so far; may be asked for again later. Owned by the caller. */
+/* The result, once: what only further frames need is freed by it. Owned by the caller. */
 int rd_analysis_report(struct rd_analysis *a, struct rd_report **report, struct rd_error *err);
 void rd_analysis_close(struct rd_analysis *a);
 

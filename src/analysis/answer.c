@@ -49,7 +49,7 @@ static inline void waiting_done(struct rd_analysis *a, struct flow *r, uint32_t 
 			return;
 		if (d == 0)
 			sample(a, r, w, ns);
-		r->waiting_at = (uint8_t)((r->waiting_at + 1) % WAITING);
+		r->waiting_at = (uint8_t)((r->waiting_at + 1U) & (r->waiting_room - 1U));
 		r->waiting_n--;
 	}
 }
@@ -382,8 +382,6 @@ void answer_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		atomic_response(a, f, it);
 	else
 		acknowledge_packet(a, f, it);
-	if (f->peer)
-		f->peer->answer_ns = it->ns;
 	if (f->misses > MISSES_MAX && f->peer && f->pairing == RD_PAIR_PSN) {
 		f->peer->peer = NULL;
 		f->peer = NULL;

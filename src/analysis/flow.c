@@ -3,7 +3,8 @@
 #include "state.h"
 #include <stdlib.h>
 
-#define SLOTS_FIRST 1024
+#define SLOTS_FIRST  1024
+#define RECENT_FIRST 4
 
 /* The finalizer of SplitMix64: every bit of the key changes half of the bits of the result. */
 static inline uint64_t mix(uint64_t x)
@@ -58,15 +59,27 @@ bool flow_table_init(struct flow_table *t, size_t max)
 	return t->slots != NULL;
 }
 
-static void flow_free(struct flow *f)
+void flow_finish(struct flow *f)
 {
 	free(f->trouble);
 	free(f->missing);
+	free(f->waiting);
+	f->trouble = NULL;
+	f->missing = NULL;
+	f->waiting = NULL;
+	f->waiting_n = f->waiting_room = 0;
+	for (unsigned int i = 0; i < 2; i++) {
+		free(f->recent[i]);
+		f->recent[i] = NULL;
+		f->recent_room[i] = 0;
+	}
+}
+
+static void flow_free(struct flow *f)
+{
+	flow_finish(f);
 	free(f->events.list);
 	free(f->verbs);
-	free(f->waiting);
-	free(f->recent[0]);
-	free(f->recent[1]);
 	for (unsigned int i = 0; i < RD_LATENCY_COUNT; i++)
 		free(f->latencies[i]);
 	free(f);
@@ -302,16 +315,62 @@ struct rd_verb_use *flow_verb(struct rd_analysis *a, struct flow *f, enum rd_ver
 	return &verbs[f->n_verbs - 1];
 }
 
-uint32_t *flow_recent(struct rd_analysis *a, struct flow *f, bool answer)
+/* The place of a PSN in a table with so much room. Values have its lower 16 bits in front. */
+static uint32_t *recent_at(const struct flow *f, bool answer, uint32_t psn)
 {
-	uint32_t **recent = &f->recent[answer];
+	return &f->recent[answer][psn & (f->recent_room[answer] - 1U)];
+}
 
-	if (*recent)
-		return *recent;
-	*recent = must(a, malloc(RECENT * sizeof(**recent)));
-	if (*recent)
-		memset(*recent, 0xff, RECENT * sizeof(**recent));
-	return *recent;
+/* Whether both PSNs have the same place in the largest table. */
+static bool is_same_place(uint32_t value, uint32_t psn)
+{
+	return ((value >> 16 ^ psn) & (RECENT - 1)) == 0;
+}
+
+static bool recent_grow(struct rd_analysis *a, struct flow *f, bool answer)
+{
+	unsigned int old = f->recent_room[answer], room = old ? old * 2 : RECENT_FIRST;
+	uint32_t *was = f->recent[answer], *now = must(a, malloc(room * sizeof(*now)));
+
+	if (!now)
+		return false;
+	memset(now, 0xff, room * sizeof(*now));
+	for (unsigned int i = 0; i < old; i++)
+		if (was[i] != RECENT_NONE)
+			now[was[i] >> 16 & (room - 1)] = was[i];
+	free(was);
+	f->recent[answer] = now;
+	f->recent_room[answer] = (uint8_t)room;
+	return true;
+}
+
+void flow_remember_more(
+	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t value, bool answer)
+{
+	uint32_t *at = f->recent_room[answer] ? recent_at(f, answer, psn) : NULL;
+
+	while (!at || (*at != RECENT_NONE && !is_same_place(*at, psn))) {
+		if (!recent_grow(a, f, answer))
+			return;
+		at = recent_at(f, answer, psn);
+	}
+	*at = value;
+}
+
+bool flow_waiting_grow(struct rd_analysis *a, struct flow *f)
+{
+	unsigned int room = f->waiting_room ? f->waiting_room * 2U : 1;
+	struct waiting *waiting = must(a, malloc(room * sizeof(*waiting)));
+
+	if (!waiting)
+		return false;
+	for (unsigned int i = 0; i < f->waiting_n; i++)
+		waiting[i] = f->waiting[(f->waiting_at + i) & (f->waiting_room - 1U)];
+	free(f->waiting);
+	f->waiting = waiting;
+	f->waiting_at = 0;
+	f->waiting_room = (uint8_t)room;
+	return true;
 }
 
 /*
@@ -321,13 +380,14 @@ uint32_t *flow_recent(struct rd_analysis *a, struct flow *f, bool answer)
  */
 bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer)
 {
-	const uint32_t *recent = f->recent[answer];
 	uint32_t psn = it->p->psn, was, before;
 
-	if (!recent)
+	if (!f->recent_room[answer])
 		return false;
-	was = recent[psn % RECENT];
-	before = recent[(psn - 1) % RECENT];
+	was = *recent_at(f, answer, psn);
+	before = *recent_at(f, answer, psn - 1);
+	if (!is_same_place(before, psn - 1))
+		before = RECENT_NONE;
 	return it->ip_id <= 0xffff && it->ip_id && was == (psn << 16 | it->ip_id) &&
 	       (before & 0xffff) != it->ip_id;
 }

@@ -190,6 +190,7 @@ static int fill_conversations(struct rd_analysis *a, struct rd_report *r)
 		struct flow *g = f->peer ? f->peer : datagram_peer(a, f);
 
 		request_settle(a, f);
+		flow_finish(f);
 		if ((g && g->id < f->id) || !is_wanted(a, f))
 			continue;
 		if (!fill_conversation(a, &r->conversations[r->n_conversations++], f, g))

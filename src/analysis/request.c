@@ -4,7 +4,6 @@
  * it. IBTA volume 1: 9.7.2 (PSNs), 9.7.3 (requests), 9.7.5.1 (responder), 9.9.2 (requester).
  */
 #include "state.h"
-#include <stdlib.h>
 
 #define FAR	     (1 << 20) /* packets: no window is that large; the sequence began anew */
 #define FAR_IDLE     1024      /* the same where everything before was acknowledged */
@@ -249,7 +248,6 @@ static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t
 	f->round_psn = start;
 	f->round_frame = a->frame;
 	f->round_top = f->next;
-	f->round_ns = a->ns;
 	f->in_round = f->slow = true;
 	f->waiting_n = 0; /* an answer could be one to either */
 	t->pass = (struct seq){.start = start};
@@ -427,13 +425,9 @@ static inline void wait_for_answer(
 		f->open_since_ns = it->ns;
 	if (f->waiting_n == WAITING || f->in_round)
 		return;
-	if (!f->waiting)
-		f->waiting = calloc(WAITING, sizeof(*f->waiting));
-	if (!f->waiting) {
-		a->out_of_memory = true;
+	if (f->waiting_n == f->waiting_room && !flow_waiting_grow(a, f))
 		return;
-	}
-	w = &f->waiting[(f->waiting_at + f->waiting_n++) % WAITING];
+	w = &f->waiting[(f->waiting_at + f->waiting_n++) & (f->waiting_room - 1U)];
 	*w = (struct waiting){.first_ns = f->message_ns,
 		.last_ns = it->ns,
 		.psn = it->p->psn,
@@ -471,7 +465,6 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		if (!f->peer)
 			pair_request(a, f, psn);
 	}
-	f->request_ns = it->ns;
 	flow_remember(a, f, it, false);
 }
 

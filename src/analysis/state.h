@@ -102,7 +102,8 @@ struct trouble {
 	struct seq pass; /* requests of the round at hand */
 };
 
-/* Requests that wait for their answer, for latencies; a sample when there are many. */
+/* Requests that wait for their answer, for latencies; a sample when there are many. A power of two.
+ */
 #define WAITING 8
 
 struct waiting {
@@ -112,7 +113,8 @@ struct waiting {
 	uint32_t verb : 8;
 };
 
-#define RECENT 32
+#define RECENT	    32
+#define RECENT_NONE 0xffffffff
 
 struct flow {
 	/* The key, see flow_key. */
@@ -149,21 +151,19 @@ struct flow {
 	bool read_open; /* the last request was a READ whose span is not known */
 	uint32_t read_psn, read_length;
 	uint32_t message_bytes;
-	uint64_t message_ns; /* first packet of the message at hand */
-	uint8_t verb;
+	uint64_t message_ns;		/* first packet of the message at hand */
 	uint8_t verb_at[RD_VERB_COUNT]; /* its place in verbs[], from 1; 0: never used */
 	uint8_t n_verbs;
 	struct rd_verb_use *verbs;
 	uint64_t progress_ns;	/* last new request or acknowledge */
 	uint64_t open_since_ns; /* an unanswered request is waited for since; 0: none */
 	uint64_t waited_ns;	/* for the last acknowledge */
-	uint64_t request_ns;	/* last request */
 	uint64_t stall_ns, stall_frame;
 	uint64_t timeout_ns;
 	uint32_t round_psn; /* where the round at hand began */
 	uint32_t round_top; /* what had been sent by then ends here */
 	uint32_t attempts;  /* rounds that began there */
-	uint64_t round_frame, round_ns;
+	uint64_t round_frame;
 	bool straggler; /* a packet that was sent again, from nowhere that a round begins */
 	uint32_t straggler_psn, straggler_next;
 	/* Late packets that may be the beginning of a round, or only late. */
@@ -175,26 +175,25 @@ struct flow {
 	uint32_t nak_psn, rnr_psn;
 	uint32_t gap_psn;   /* first response that is missing, if gap_open */
 	uint32_t gap_reads; /* READs that were answered behind it */
-	uint64_t answer_ns; /* last answer */
 	uint8_t end_nak;    /* syndrome value of the NAK that ended the QP, + 1 */
 	uint64_t end_frame, end_ns;
-	struct waiting *waiting; /* WAITING of them; NULL: there never was one */
-	uint8_t waiting_at, waiting_n;
+	struct waiting *waiting; /* a ring of them */
+	uint8_t waiting_at, waiting_n, waiting_room;
 
 	/* Answers that it carries (to requests of the other flow). */
 	uint64_t acks, responses, answer_goodput;
-	uint32_t answer_next; /* behind the highest READ response */
-	uint32_t answer_at;
+	uint32_t answer_next;		  /* behind the highest READ response */
 	bool answer_started, answer_open; /* open: within the responses to one READ */
 	uint32_t rnr_timer_us;
 	int32_t credits;
-	uint32_t msn;
 	uint16_t misses; /* answers that do not fit the peer */
 
 	uint16_t pkey, sport;
 	uint8_t tclass;
 	uint32_t qkey;
-	uint32_t *recent[2]; /* PSN and IP identification of RECENT requests, of answers; or NULL */
+	uint32_t
+		*recent[2]; /* PSN and IP identification of requests, of answers, see recent_at() */
+	uint8_t recent_room[2];
 	struct events events;
 	struct trouble *trouble;
 	struct seq *missing;			  /* READ responses that are; NULL: none ever was */
@@ -339,19 +338,29 @@ struct rd_event *flow_event_of(struct rd_analysis *a, struct flow *f, enum rd_ev
 struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f);
 struct seq *flow_missing(struct rd_analysis *a, struct flow *f);
 struct rd_verb_use *flow_verb(struct rd_analysis *a, struct flow *f, enum rd_verb verb);
-uint32_t *flow_recent(struct rd_analysis *a, struct flow *f, bool answer);
+/* The same as flow_remember(), where there may have to be more room. */
+void flow_remember_more(
+	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t value, bool answer);
+/* Room for one more that waits; false for want of memory. */
+bool flow_waiting_grow(struct rd_analysis *a, struct flow *f);
+/* Frees what only further frames would need. */
+void flow_finish(struct flow *f);
 bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer);
 
+/*
+ * The last frames: what stands at a PSN modulo RECENT. While there is room for less, that is where
+ * all of them have a place of their own.
+ */
 static inline void flow_remember(
 	struct rd_analysis *a, struct flow *f, const struct item *it, bool answer)
 {
-	uint32_t *recent = f->recent[answer];
-	uint32_t psn = it->p->psn;
+	uint32_t psn = it->p->psn, room = f->recent_room[answer];
+	uint32_t value = psn << 16 | it->ip_id;
 
-	if (!recent)
-		recent = flow_recent(a, f, answer);
-	if (recent)
-		recent[psn % RECENT] = psn << 16 | it->ip_id;
+	if (room == RECENT)
+		f->recent[answer][psn % RECENT] = value;
+	else
+		flow_remember_more(a, f, psn, value, answer);
 }
 
 /* --- the parts ---------------------------------------------------------------------------- */
