@@ -297,11 +297,23 @@ void rd_analysis_close(struct rd_analysis *a);
 void rd_report_free(struct rd_report *r);
 /* docs/schema/analyze.json describes it. NULL for want of memory. Owned by the caller. */
 json_t *rd_report_json(const struct rd_report *r);
-/*
- * One page of HTML that needs nothing else: `document` is what --json prints, `text` the report as
- * text, for those who have no scripts. -1 if memory or `out` fails (errno).
- */
-int rd_report_html(json_t *document, const char *title, const char *text, FILE *out);
+/* Writes the same bit by bit, in little memory. Flags are jansson's: JSON_COMPACT or
+ * JSON_INDENT(n). -1 if memory (errno) or `callback` fails. */
+int rd_report_json_write(
+	const struct rd_report *r, size_t flags, json_dump_callback_t callback, void *ctx);
+
+/* What a page shows; both write what they have and return -1 if that fails (errno). */
+struct rd_report_page {
+	const char *title;
+	/* What --json prints, with these flags of jansson. */
+	int (*document)(const void *ctx, size_t flags, json_dump_callback_t put, void *sink);
+	/* The report as text, for those who have no scripts. */
+	int (*text)(const void *ctx, FILE *out);
+	const void *ctx;
+};
+
+/* One page of HTML that needs nothing else. -1 if memory or `out` fails (errno). */
+int rd_report_html(const struct rd_report_page *page, FILE *out);
 
 struct rd_report_style {
 	unsigned int verbose; /* 0: one screen */

@@ -3,7 +3,7 @@
 #include "names.h"
 #include <string.h>
 
-static const char page[] =
+static const char template[] =
 #include "analysis/page_html.h"
 	;
 static const char style[] =
@@ -14,10 +14,12 @@ static const char script[] =
 	;
 
 /* Text between tags and in <title>, where "<" and "&" mean something. */
-static void put_text(const char *text, FILE *out)
+static ssize_t write_text(void *cookie, const char *text, size_t n)
 {
-	for (; *text; text++)
-		switch (*text) {
+	FILE *out = cookie;
+
+	for (size_t i = 0; i < n; i++)
+		switch (text[i]) {
 		case '<':
 			fputs("&lt;", out);
 			break;
@@ -25,10 +27,12 @@ static void put_text(const char *text, FILE *out)
 			fputs("&amp;", out);
 			break;
 		default:
-			fputc(*text, out);
+			fputc(text[i], out);
 		}
+	return ferror(out) ? 0 : (ssize_t)n;
 }
 
+/* JSON within <script>: "<" stands in strings only, and nothing there may end the element. */
 static int put_escaped(const char *json, size_t n, void *out)
 {
 	for (size_t i = 0; i < n; i++)
@@ -39,44 +43,34 @@ static int put_escaped(const char *json, size_t n, void *out)
 	return ferror((FILE *)out) ? -1 : 0;
 }
 
-/* JSON within <script>: "<" stands in strings only, and nothing there may end the element. */
-static int put_json(const json_t *json, FILE *out)
-{
-	return json_dump_callback(json, put_escaped, out, JSON_COMPACT | JSON_ENSURE_ASCII);
-}
+#define JSON_FLAGS (JSON_COMPACT | JSON_ENSURE_ASCII)
 
-/* What fills the marks. */
-struct content {
-	const char *title, *text;
-	json_t *document;
-};
-
-static int put_title(const struct content *c, FILE *out)
+static int put_title(const struct rd_report_page *c, FILE *out)
 {
-	put_text(c->title, out);
+	write_text(out, c->title, strlen(c->title));
 	fputs(" - rdmadump analyze", out);
 	return 0;
 }
 
-static int put_style(const struct content *c, FILE *out)
+static int put_style(const struct rd_report_page *c, FILE *out)
 {
 	(void)c;
 	return fputs(style, out);
 }
 
-static int put_script(const struct content *c, FILE *out)
+static int put_script(const struct rd_report_page *c, FILE *out)
 {
 	(void)c;
 	return fputs(script, out);
 }
 
-static int put_document(const struct content *c, FILE *out)
+static int put_document(const struct rd_report_page *c, FILE *out)
 {
-	return put_json(c->document, out);
+	return c->document(c->ctx, JSON_FLAGS, put_escaped, out);
 }
 
 /* What the page calls the events. */
-static int put_words(const struct content *c, FILE *out)
+static int put_words(const struct rd_report_page *c, FILE *out)
 {
 	json_t *words = json_object();
 	int status;
@@ -85,21 +79,27 @@ static int put_words(const struct content *c, FILE *out)
 	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
 		json_object_set_new(
 			words, rd_event_names[i].key, json_string(rd_event_names[i].help));
-	status = words ? put_json(words, out) : -1;
+	status = words ? json_dump_callback(words, put_escaped, out, JSON_FLAGS) : -1;
 	json_decref(words);
 	return status;
 }
 
 /* For a reader without scripts: a mail program, a text browser. */
-static int put_plain(const struct content *c, FILE *out)
+static int put_plain(const struct rd_report_page *c, FILE *out)
 {
-	put_text(c->text, out);
-	return 0;
+	static const cookie_io_functions_t escaping = {.write = write_text};
+	FILE *text = fopencookie(out, "w", escaping);
+	int ret;
+
+	if (!text)
+		return -1;
+	ret = c->text(c->ctx, text);
+	return fclose(text) || ret ? -1 : 0;
 }
 
 static const struct mark {
 	const char *name;
-	int (*put)(const struct content *c, FILE *out);
+	int (*put)(const struct rd_report_page *c, FILE *out);
 } marks[] = {
 	{"@TITLE@", put_title},
 	{"@CSS@", put_style},
@@ -110,16 +110,15 @@ static const struct mark {
 	{0},
 };
 
-int rd_report_html(json_t *document, const char *title, const char *text, FILE *out)
+int rd_report_html(const struct rd_report_page *page, FILE *out)
 {
-	const struct content content = {title, text, document};
-	const char *p = page;
+	const char *p = template;
 
 	for (const struct mark *m = marks; m->name; m++) {
 		const char *at = strstr(p, m->name);
 
 		fwrite(p, 1, (size_t)(at - p), out);
-		if (m->put(&content, out) < 0)
+		if (m->put(page, out) < 0)
 			return -1;
 		p = at + strlen(m->name);
 	}

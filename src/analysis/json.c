@@ -340,22 +340,37 @@ json_t *findings_json(const struct rd_finding *f, size_t n, uint64_t start_ns)
 	return list;
 }
 
-json_t *rd_report_json(const struct rd_report *r)
+/* All but the conversations, which are many: an empty array stands for them. */
+json_t *report_frame_json(const struct rd_report *r)
 {
 	const struct times t = {r->totals.first_ns};
-	json_t *o = json_object(), *conversations = json_array(), *checks = json_array();
+	json_t *o = json_object(), *checks = json_array();
 
-	for (size_t i = 0; i < r->n_shown; i++)
-		json_array_append_new(conversations, conversation_json(&r->conversations[i], &t));
 	for (size_t i = 0; i < r->n_checks; i++)
 		json_array_append_new(checks, check_json(&r->checks[i]));
 	set(o, "version", json_integer(RD_REPORT_VERSION));
 	set(o, "capture", capture_json(r, &t));
 	set(o, "totals", totals_json(&r->totals));
 	set(o, "findings", findings_json(r->findings, r->n_findings, t.start));
-	set(o, "conversations", conversations);
+	set(o, CONVERSATIONS, json_array());
 	set(o, "conversations_in_all", number(r->n_conversations));
 	set(o, "counters", checks);
 	set(o, "series", series_json(&r->series, &t));
+	return o;
+}
+
+json_t *report_conversation_json(const struct rd_report *r, size_t i)
+{
+	const struct times t = {r->totals.first_ns};
+
+	return conversation_json(&r->conversations[i], &t);
+}
+
+json_t *rd_report_json(const struct rd_report *r)
+{
+	json_t *o = report_frame_json(r), *list = json_object_get(o, CONVERSATIONS);
+
+	for (size_t i = 0; i < r->n_shown; i++)
+		json_array_append_new(list, report_conversation_json(r, i));
 	return o;
 }

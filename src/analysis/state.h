@@ -354,10 +354,11 @@ bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer);
 static inline void flow_remember(
 	struct rd_analysis *a, struct flow *f, const struct item *it, bool answer)
 {
-	uint32_t psn = it->p->psn, room = f->recent_room[answer];
-	uint32_t value = psn << 16 | it->ip_id;
+	uint32_t psn = it->p->psn, value = psn << 16 | it->ip_id;
 
-	if (room == RECENT)
+	if (it->ip_id - 1 >= 0xffff) /* 0, or there is none: no evidence */
+		return;
+	if (f->recent_room[answer] == RECENT)
 		f->recent[answer][psn % RECENT] = value;
 	else
 		flow_remember_more(a, f, psn, value, answer);

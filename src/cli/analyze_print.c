@@ -33,35 +33,47 @@ static void put_text(
 	}
 }
 
-static json_t *document(const struct analyze_outcome *o)
+static int put_document(const void *ctx, size_t flags, json_dump_callback_t put, void *sink)
 {
+	const struct analyze_outcome *o = ctx;
+	json_t *json;
+	int ret;
+
 	if (!o->ends)
-		return rd_report_json(o->reports[0]);
-	return json_pack("{s:i, s:o, s:[o, o]}", "version", RD_REPORT_VERSION, "ends",
+		return rd_report_json_write(o->reports[0], flags, put, sink);
+	json = json_pack("{s:i, s:o, s:[o, o]}", "version", RD_REPORT_VERSION, "ends",
 		rd_ends_json(o->ends), "captures", rd_report_json(o->reports[0]),
 		rd_report_json(o->reports[1]));
-}
-
-static int put_page(const struct analyze_outcome *o, json_t *json, FILE *out)
-{
-	static const struct rd_report_style all = {.verbose = 1};
-	char *text = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&text, &size);
-	int ret = -1;
-
-	if (!memory)
-		return -1;
-	put_text(o, &all, memory);
-	if (fclose(memory) == 0)
-		ret = rd_report_html(json, o->names[0], text, out);
-	free(text);
+	if (!json)
+		errno = ENOMEM;
+	ret = json ? json_dump_callback(json, put, sink, flags) : -1;
+	json_decref(json);
 	return ret;
 }
 
+static int put_all_text(const void *ctx, FILE *out)
+{
+	static const struct rd_report_style all = {.verbose = 1};
+
+	put_text(ctx, &all, out);
+	return ferror(out) ? -1 : 0;
+}
+
+static int put_page(const struct analyze_outcome *o, FILE *out)
+{
+	const struct rd_report_page page = {
+		.title = o->names[0], .document = put_document, .text = put_all_text, .ctx = o};
+
+	return rd_report_html(&page, out);
+}
+
+static int put_chunk(const char *text, size_t n, void *out)
+{
+	return fwrite(text, 1, n, out) == n ? 0 : -1;
+}
+
 /* A page that could not be written whole is taken away again. */
-static int write_page(
-	const struct analyze_outcome *o, json_t *json, const char *path, struct rd_error *err)
+static int write_page(const struct analyze_outcome *o, const char *path, struct rd_error *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
@@ -72,7 +84,7 @@ static int write_page(
 		return rd_fail(err, RD_CLASS_OUTPUT, errno, "name a file that can be written",
 			"--html: cannot open '%s'", path);
 	errno = 0;
-	ret = put_page(o, json, out);
+	ret = put_page(o, out);
 	if (fclose(out) == 0 && ret == 0)
 		return 0;
 	why = errno ? errno : ENOMEM;
@@ -90,15 +102,15 @@ static unsigned int terminal_columns(void)
 }
 
 /* To standard output, what was asked for there. */
-static int put_output(
-	const struct analyze_settings *s, const struct analyze_outcome *o, json_t *json)
+static int put_output(const struct analyze_settings *s, const struct analyze_outcome *o)
 {
 	struct rd_report_style style = s->style;
 
 	if (s->html && !strcmp(s->html, "-"))
-		return put_page(o, json, stdout);
+		return put_page(o, stdout);
 	if (s->json)
-		return json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) < 0 ||
+		return put_document(o, JSON_INDENT(1) | JSON_REAL_PRECISION(6), put_chunk, stdout) <
+			       0 ||
 		       putchar('\n') < 0;
 	style.columns = terminal_columns();
 	put_text(o, &style, stdout);
@@ -108,23 +120,16 @@ static int put_output(
 int analyze_print(
 	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
 {
-	json_t *json = NULL;
 	int ret = 0;
 
 	for (int i = 0; i < RD_TAPS; i++)
 		if (o->reports[i] && s->style.top && s->style.top < o->reports[i]->n_shown)
 			o->reports[i]->n_shown = s->style.top;
-	if (s->json || s->html) {
-		json = document(o);
-		if (!json)
-			return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "the report");
-	}
 	if (s->html && strcmp(s->html, "-") != 0)
-		ret = write_page(o, json, s->html, err);
+		ret = write_page(o, s->html, err);
 	errno = 0;
-	if (!ret && (put_output(s, o, json) || fflush(stdout) || ferror(stdout)))
+	if (!ret && (put_output(s, o) || fflush(stdout) || ferror(stdout)))
 		ret = rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
 			"cannot write the report to standard output");
-	json_decref(json);
 	return ret;
 }
