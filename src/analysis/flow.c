@@ -64,31 +64,31 @@ void flow_finish(struct flow *f)
 	free(f->trouble);
 	free(f->missing);
 	free(f->waiting);
-	f->trouble = NULL;
-	f->missing = NULL;
-	f->waiting = NULL;
-	f->waiting_n = f->waiting_room = 0;
-	for (unsigned int i = 0; i < 2; i++) {
-		free(f->recent[i]);
-		f->recent[i] = NULL;
-		f->recent_room[i] = 0;
-	}
-}
-
-static void flow_free(struct flow *f)
-{
-	flow_finish(f);
+	free(f->recent[0]);
+	free(f->recent[1]);
 	free(f->events.list);
 	free(f->verbs);
 	for (unsigned int i = 0; i < RD_LATENCY_COUNT; i++)
 		free(f->latencies[i]);
-	free(f);
+	f->trouble = NULL;
+	f->missing = NULL;
+	f->waiting = NULL;
+	f->waiting_n = f->waiting_room = 0;
+	memset(f->recent, 0, sizeof(f->recent));
+	memset(f->recent_room, 0, sizeof(f->recent_room));
+	f->events = (struct events){0};
+	f->verbs = NULL;
+	f->n_verbs = 0;
+	memset(f->verb_at, 0, sizeof(f->verb_at));
+	memset(f->latencies, 0, sizeof(f->latencies));
 }
 
 void flow_table_free(struct flow_table *t)
 {
-	for (size_t i = 0; i < t->n; i++)
-		flow_free(t->all[i]);
+	for (size_t i = 0; i < t->n; i++) {
+		flow_finish(t->all[i]);
+		free(t->all[i]);
+	}
 	free(t->all);
 	free(t->slots);
 }

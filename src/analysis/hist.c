@@ -68,8 +68,11 @@ static bool make_room(struct hist **hist, unsigned int step)
 	h = calloc(1, sizeof(*h) + (size_t)(end - first) * width);
 	if (!h)
 		return false;
-	if (old)
-		*h = *old;
+	if (old) { /* one by one: the structure's tail is counts already */
+		h->n = old->n;
+		h->min = old->min;
+		h->max = old->max;
+	}
 	h->first = (uint8_t)first;
 	h->steps = (uint8_t)(end - first);
 	h->width = (uint8_t)width;

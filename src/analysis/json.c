@@ -340,7 +340,6 @@ json_t *findings_json(const struct rd_finding *f, size_t n, uint64_t start_ns)
 	return list;
 }
 
-/* All but the conversations, which are many: an empty array stands for them. */
 json_t *report_frame_json(const struct rd_report *r)
 {
 	const struct times t = {r->totals.first_ns};
@@ -351,26 +350,50 @@ json_t *report_frame_json(const struct rd_report *r)
 	set(o, "version", json_integer(RD_REPORT_VERSION));
 	set(o, "capture", capture_json(r, &t));
 	set(o, "totals", totals_json(&r->totals));
-	set(o, "findings", findings_json(r->findings, r->n_findings, t.start));
-	set(o, CONVERSATIONS, json_array());
+	set(o, "findings", json_array());
+	set(o, "conversations", json_array());
 	set(o, "conversations_in_all", number(r->n_conversations));
 	set(o, "counters", checks);
 	set(o, "series", series_json(&r->series, &t));
 	return o;
 }
 
-json_t *report_conversation_json(const struct rd_report *r, size_t i)
+static size_t count_findings(const struct rd_report *r)
+{
+	return r->n_findings;
+}
+
+static json_t *make_finding(const struct rd_report *r, size_t i)
+{
+	const struct times t = {r->totals.first_ns};
+
+	return finding_json(&r->findings[i], &t);
+}
+
+static size_t count_conversations(const struct rd_report *r)
+{
+	return r->n_shown;
+}
+
+static json_t *make_conversation(const struct rd_report *r, size_t i)
 {
 	const struct times t = {r->totals.first_ns};
 
 	return conversation_json(&r->conversations[i], &t);
 }
 
+const struct list report_lists[] = {
+	{"findings", count_findings, make_finding},
+	{"conversations", count_conversations, make_conversation},
+	{0},
+};
+
 json_t *rd_report_json(const struct rd_report *r)
 {
-	json_t *o = report_frame_json(r), *list = json_object_get(o, CONVERSATIONS);
+	json_t *o = report_frame_json(r);
 
-	for (size_t i = 0; i < r->n_shown; i++)
-		json_array_append_new(list, report_conversation_json(r, i));
+	for (const struct list *list = report_lists; list->key; list++)
+		for (size_t i = 0; i < list->count(r); i++)
+			json_array_append_new(json_object_get(o, list->key), list->make(r, i));
 	return o;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Writes a report as JSON one conversation after the other: as a tree all of them would take twenty
+ * Writes a report as JSON one conversation after the other: as a tree all of them would take ten
  * times the memory of the analysis itself.
  */
 #include "report.h"
@@ -23,10 +23,12 @@ static int new_line(const struct writer *w)
 {
 	if (!w->indent)
 		return 0;
+	if (put(w, "\n"))
+		return -1;
 	for (unsigned int i = 0; i < w->indent * w->depth; i++)
-		if (put(w, i ? " " : "\n "))
+		if (put(w, " "))
 			return -1;
-	return w->depth ? 0 : put(w, "\n");
+	return 0;
 }
 
 /* What jansson writes, further to the right: its lines end only between values. */
@@ -56,24 +58,35 @@ static int put_value(struct writer *w, const json_t *value)
 	return json_dump_callback(value, put_deeper, w, w->flags | JSON_ENCODE_ANY);
 }
 
-static int put_conversations(struct writer *w, const struct rd_report *r)
+/* n things of the report, each of which is a tree only while it is written. */
+static int put_list(struct writer *w, const struct rd_report *r, const struct list *list)
 {
+	size_t n = list->count(r);
 	int ret = put(w, "[");
 
 	w->depth++;
-	for (size_t i = 0; i < r->n_shown && !ret; i++) {
-		json_t *c = report_conversation_json(r, i);
+	for (size_t i = 0; i < n && !ret; i++) {
+		json_t *value = list->make(r, i);
 
-		ret = (i && put(w, ",")) || new_line(w) || put_value(w, c);
-		json_decref(c);
+		ret = (i && put(w, ",")) || new_line(w) || put_value(w, value);
+		json_decref(value);
 	}
 	w->depth--;
-	return ret || (r->n_shown && new_line(w)) || put(w, "]") ? -1 : 0;
+	return ret || (n && new_line(w)) || put(w, "]") ? -1 : 0;
+}
+
+static const struct list *list_of(const char *key)
+{
+	for (const struct list *list = report_lists; list->key; list++)
+		if (!strcmp(list->key, key))
+			return list;
+	return NULL;
 }
 
 static int put_members(struct writer *w, const struct rd_report *r, json_t *frame)
 {
 	const char *key, *comma = "";
+	const struct list *list;
 	json_t *value;
 
 	w->depth++;
@@ -81,7 +94,8 @@ static int put_members(struct writer *w, const struct rd_report *r, json_t *fram
 		if (put(w, comma) || new_line(w) || put(w, "\"") || put(w, key) ||
 			put(w, w->indent ? "\": " : "\":"))
 			return -1;
-		if (strcmp(key, CONVERSATIONS) ? put_value(w, value) : put_conversations(w, r))
+		list = list_of(key);
+		if (list ? put_list(w, r, list) : put_value(w, value))
 			return -1;
 		comma = ",";
 	}

@@ -190,11 +190,15 @@ static int fill_conversations(struct rd_analysis *a, struct rd_report *r)
 		struct flow *g = f->peer ? f->peer : datagram_peer(a, f);
 
 		request_settle(a, f);
-		flow_finish(f);
 		if ((g && g->id < f->id) || !is_wanted(a, f))
 			continue;
+		if (g)
+			request_settle(a, g);
 		if (!fill_conversation(a, &r->conversations[r->n_conversations++], f, g))
 			return -1;
+		flow_finish(f);
+		if (g)
+			flow_finish(g);
 	}
 	qsort(r->conversations, r->n_conversations, sizeof(*r->conversations), busier);
 	r->n_shown = r->n_conversations;

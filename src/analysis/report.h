@@ -29,11 +29,15 @@ char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns);
 void findings_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 /* The same as JSON; times count from start_ns. */
 json_t *findings_json(const struct rd_finding *f, size_t n, uint64_t start_ns);
-/* A report in two parts (json.c): the conversations are an empty array in the first one. NULL for
- * want of memory. */
-#define CONVERSATIONS "conversations"
+/* A report in parts (json.c): what may be many is an empty array in the first one, and made one by
+ * one. NULL for want of memory. */
 json_t *report_frame_json(const struct rd_report *r);
-json_t *report_conversation_json(const struct rd_report *r, size_t i);
+struct list {
+	const char *key;
+	size_t (*count)(const struct rd_report *r);
+	json_t *(*make)(const struct rd_report *r, size_t i);
+};
+extern const struct list report_lists[]; /* ended by a row without a key */
 json_t *latency_json(const struct rd_latency *l);
 
 /* Runs all rules over the report (findings.c). -1 for want of memory. */

@@ -343,7 +343,7 @@ void flow_remember_more(
 	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t value, bool answer);
 /* Room for one more that waits; false for want of memory. */
 bool flow_waiting_grow(struct rd_analysis *a, struct flow *f);
-/* Frees what only further frames would need. */
+/* Frees all but its plain numbers: the report has what was in there. */
 void flow_finish(struct flow *f);
 bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer);
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """Writes a capture of many QP pairs, and runs a command with what its memory grew to.
 
-analyze_many.py make PAIRS FILE: RC SENDs and WRITEs with their ACKs, a few of each pair; some pairs
+analyze_many.py make PAIRS MESSAGES FILE: RC SENDs and WRITEs with their ACKs, both ways; some pairs
 are in trouble.  analyze_many.py run COMMAND...: prints the peak of its resident memory in KiB.
 """
 import random
@@ -31,13 +31,13 @@ def frame(way, opcode, dest_qp, psn, rest, ident, ce=False, ask=True):
     return ether + ip + udp + bth + icrc
 
 
-def talk(a, b, kind, psn):
+def talk(a, b, kind, psn, messages):
     """The frames of a pair: QP a asks, QP b answers; and in the end the other way round."""
     for qp, way in ((b, 0), (a, 1)):
         back = b if qp == a else a
-        for i in range(2):
-            opcode = WRITE if i else SEND
-            rest = (struct.pack("!QII", 0x1000, 7, 16) if i else b"") + b"x" * 16
+        for i in range(messages):
+            opcode = WRITE if i % 2 else SEND
+            rest = (struct.pack("!QII", 0x1000, 7, 16) if i % 2 else b"") + b"x" * 16
             ident = psn + i & 0xffff
             request = frame(way, opcode, qp, psn + i, rest, ident, kind == CE)
             again = frame(way, opcode, qp, psn + i, rest, ident + 9 & 0xffff)
@@ -54,14 +54,14 @@ def talk(a, b, kind, psn):
             yield frame(1 - way, ACK, back, psn + i, ack, ident, kind == CE)
 
 
-def make(pairs, path):
+def make(pairs, messages, path):
     random.seed(1)
     ns = 1700000000 * 10**9
     # Several at a time, as on a wire, so that every pair is there for long.
     with open(path, "wb") as out:
         out.write(struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 1))
         for first in range(0, pairs, 64):
-            talks = [talk(0x100 + 2 * i, 0x101 + 2 * i, i // 8 % 4, (i * 7919 + 13) & 0xfffff)
+            talks = [talk(0x100 + 2 * i, 0x101 + 2 * i, i // 8 % 4, (i * 7919 + 13) & 0xfffff, messages)
                      for i in range(first, min(first + 64, pairs))]
             while talks:
                 for t in list(talks):
@@ -83,6 +83,6 @@ def run(command):
 
 if __name__ == "__main__":
     if sys.argv[1] == "make":
-        make(int(sys.argv[2]), sys.argv[3])
+        make(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
     else:
         sys.exit(run(sys.argv[2:]))
