@@ -68,7 +68,10 @@ static uint64_t side_value(const struct comparison *c, const struct rd_side *s)
 {
 	uint64_t sum = 0;
 
-	if (c->whose == SENT || c->whose == RECEIVED)
+	/* What was damaged after it was sent was sent; where it comes to, it is not counted. */
+	if (c->whose == SENT)
+		return s->frames;
+	if (c->whose == RECEIVED)
 		return s->frames - rd_side_event(s, RD_EV_ICRC)->count;
 	for (unsigned int i = 0; c->events[i] != NO_EVENT; i++)
 		sum += rd_side_event(s, c->events[i])->count;
@@ -86,8 +89,9 @@ static uint64_t shown(
 		const struct rd_conversation *v = &r->conversations[i];
 		bool local[2] = {is_local(p, &v->a), is_local(p, &v->b)};
 
+		/* A group's frame comes to this port's link for it, or not at all. */
 		for (unsigned int side = 0; side < 2; side++)
-			if (own ? local[side] : local[!side])
+			if (own ? local[side] : local[!side] || (v->multicast && !local[side]))
 				sum += side_value(c, &v->side[side]);
 	}
 	return sum;
@@ -100,19 +104,114 @@ static bool is_near(uint64_t a, uint64_t b)
 	return difference <= most / 50;
 }
 
-static const char *reason(const struct rd_report *r, const struct comparison *c)
+/* --- why they may differ -----------------------------------------------------------------------
+ */
+
+/* What is known of a port before one of its counters is judged. */
+struct scale {
+	const struct rd_report *r;
+	const struct facts_port *p;
+	uint64_t grown[2], shown[2]; /* SENT and RECEIVED; the same where the device counts none */
+};
+
+struct difference {
+	const struct scale *scale;
+	const struct comparison *c;
+	uint64_t packets, device_count;
+};
+
+static bool capture_lost(const struct difference *d)
 {
-	for (size_t i = 0; i < r->n_files; i++)
-		if (r->files[i].dropped)
-			return "the capture lost frames";
-	if (r->totals.frames_left_out)
-		return "not all QPs were followed";
-	return c->exact ? NULL : "the device counts at another moment";
+	for (size_t i = 0; i < d->scale->r->n_files; i++)
+		if (d->scale->r->files[i].dropped)
+			return true;
+	return false;
+}
+
+static bool qps_left_out(const struct difference *d)
+{
+	return d->scale->r->totals.frames_left_out;
+}
+
+/* Addresses come and go with VLANs; the file holds those at its start. */
+static bool has_strangers(const struct difference *d)
+{
+	for (size_t i = 0; i < d->scale->r->n_conversations; i++) {
+		const struct rd_conversation *v = &d->scale->r->conversations[i];
+
+		if (!is_local(d->scale->p, &v->a) && !is_local(d->scale->p, &v->b))
+			return true;
+	}
+	return false;
+}
+
+static bool sent_less(const struct difference *d)
+{
+	return d->scale->shown[SENT] < d->scale->grown[SENT] &&
+	       (d->c->whose == SENT || d->c->whose == OWN);
+}
+
+static bool sent_more(const struct difference *d)
+{
+	return d->c->whose == SENT && d->packets > d->device_count;
+}
+
+static bool received_less(const struct difference *d)
+{
+	return d->scale->shown[RECEIVED] > d->scale->grown[RECEIVED] && d->c->whose != SENT;
+}
+
+/* Only for counters of times that requests were repeated, where some were. */
+static bool rounds_differ(const struct difference *d)
+{
+	const enum rd_event_kind *events = d->c->events;
+	bool rounds = false;
+
+	for (unsigned int i = 0; events[i] != NO_EVENT; i++)
+		rounds |= events[i] == RD_EV_ROUND_NAK || events[i] == RD_EV_ROUND_TIMEOUT;
+	for (size_t i = 0; rounds && i < d->scale->r->n_conversations; i++) {
+		const struct rd_conversation *v = &d->scale->r->conversations[i];
+
+		if ((v->side[0].events[RD_EV_RESENT].count && is_local(d->scale->p, &v->a)) ||
+			(v->side[1].events[RD_EV_RESENT].count && is_local(d->scale->p, &v->b)))
+			return true;
+	}
+	return false;
+}
+
+static bool counts_later(const struct difference *d)
+{
+	return !d->c->exact;
+}
+
+static const struct {
+	bool (*applies)(const struct difference *d);
+	const char *text;
+} reasons[] = {
+	{capture_lost, "the capture lost frames"},
+	{qps_left_out, "not all QPs were followed"},
+	{has_strangers, "there were frames between addresses that are none of the port's"},
+	{sent_less, "frames were dropped between the device's transport and the capture point"},
+	{sent_more, "frames were doubled between the device's transport and the capture point"},
+	{received_less,
+		"frames that were captured did not come to an open QP: dropped by the host, "
+		"or the QP was in error or gone"},
+	{rounds_differ, "repeats that overlap or follow an RNR NAK cannot all be told apart"},
+	{counts_later, "the device counts at another moment"},
+};
+
+static const char *reason(const struct difference *d)
+{
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (reasons[i].applies(d))
+			return reasons[i].text;
+	return NULL;
 }
 
 static int add_check(
-	struct rd_report *r, const struct facts_port *p, const struct comparison *c, uint64_t grown)
+	struct rd_report *r, const struct scale *scale, const struct comparison *c, uint64_t grown)
 {
+	struct difference d = {scale, c, shown(r, scale->p, c), grown};
 	struct rd_check *checks = reallocarray(r->checks, r->n_checks + 1, sizeof(*checks));
 	struct rd_check *check;
 	const char *why;
@@ -121,10 +220,10 @@ static int add_check(
 		return -1;
 	r->checks = checks;
 	check = &checks[r->n_checks++];
-	*check = (struct rd_check){.packets = shown(r, p, c), .device_count = grown};
+	*check = (struct rd_check){.packets = d.packets, .device_count = grown};
 	check->agrees = c->exact ? check->packets == grown : is_near(check->packets, grown);
-	why = check->agrees ? NULL : reason(r, c);
-	check->device = strdup(p->device);
+	why = check->agrees ? NULL : reason(&d);
+	check->device = strdup(scale->p->device);
 	check->counter = strdup(c->counter + strlen(HW));
 	check->meaning = strdup(c->meaning);
 	check->why = why ? strdup(why) : NULL;
@@ -143,6 +242,22 @@ static bool growth(const struct facts_port *p, const char *counter, uint64_t *gr
 	return true;
 }
 
+static struct scale scale_of(const struct rd_report *r, const struct facts_port *p)
+{
+	struct scale scale = {.r = r, .p = p};
+	uint64_t grown;
+
+	for (size_t i = 0; i < sizeof(comparisons) / sizeof(*comparisons); i++) {
+		const struct comparison *c = &comparisons[i];
+
+		if ((c->whose == SENT || c->whose == RECEIVED) && growth(p, c->counter, &grown)) {
+			scale.grown[c->whose] = grown;
+			scale.shown[c->whose] = shown(r, p, c);
+		}
+	}
+	return scale;
+}
+
 int facts_check(const struct rd_analysis *a, struct rd_report *r)
 {
 	uint64_t grown;
@@ -152,10 +267,11 @@ int facts_check(const struct rd_analysis *a, struct rd_report *r)
 		return 0;
 	for (unsigned int i = 0; i < a->facts->n_ports; i++) {
 		const struct facts_port *p = &a->facts->ports[i];
+		const struct scale scale = scale_of(r, p);
 
 		for (size_t k = 0; p->n_gids && k < sizeof(comparisons) / sizeof(*comparisons); k++)
 			if (growth(p, comparisons[k].counter, &grown) &&
-				add_check(r, p, &comparisons[k], grown) < 0)
+				add_check(r, &scale, &comparisons[k], grown) < 0)
 				return -1;
 	}
 	return 0;

@@ -589,6 +589,58 @@ static void counters(void **state)
 	end(&s);
 }
 
+/* The device at 10.0.0.2 counted `sent` and `received` frames, and `repeats` of its requests. */
+static void counted(struct scene *s, unsigned int sent, unsigned int received, unsigned int repeats)
+{
+	char text[400];
+
+	facts(s, "{\"kind\":\"device\",\"device\":\"rxe0\",\"port\":1,\"gids\":["
+		 "{\"index\":1,\"gid\":\"::ffff:10.0.0.2\"}]}");
+	facts(s, "{\"kind\":\"counters\",\"when\":\"start\",\"device\":\"rxe0\",\"port\":1,"
+		 "\"counters\":{\"hw_counters/sent_pkts\":0,\"hw_counters/rcvd_pkts\":0,"
+		 "\"hw_counters/completer_retry_err\":0}}");
+	snprintf(text, sizeof(text),
+		"{\"kind\":\"counters\",\"when\":\"end\",\"device\":\"rxe0\",\"port\":1,"
+		"\"counters\":{\"hw_counters/sent_pkts\":%u,\"hw_counters/rcvd_pkts\":%u,"
+		"\"hw_counters/completer_retry_err\":%u}}",
+		sent, received, repeats);
+	facts(s, text);
+}
+
+/* A difference says why where the packets show it. */
+static void counters_why(void **state)
+{
+	static const struct {
+		unsigned int sent, received, repeats;
+		const char *counter, *why; /* NULL: nothing explains it */
+	} cases[] = {
+		{5, 1, 0, "sent_pkts", "dropped between the device's transport"},
+		{5, 1, 2, "completer_retry_err", "dropped between the device's transport"},
+		{3, 1, 0, "sent_pkts", "doubled between"},
+		{4, 0, 0, "rcvd_pkts", "did not come to an open QP"},
+		{4, 2, 0, "rcvd_pkts", NULL},
+		{4, 1, 2, "completer_retry_err", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct scene s = begin();
+		const struct rd_check *c;
+
+		counted(&s, cases[i].sent, cases[i].received, cases[i].repeats);
+		sends(&s, 0, 3);
+		answer(&s, ACK, 3, OK);
+		result(&s);
+		c = check_of(&s, cases[i].counter);
+		assert_false(c->agrees);
+		if (cases[i].why)
+			assert_non_null(strstr(c->why ? c->why : "", cases[i].why));
+		else
+			assert_null(c->why);
+		end(&s);
+	}
+}
+
 static void hostile_facts(void **state)
 {
 	static const char *const texts[] = {"", "{", "[]", "{\"kind\":7}", "{\"kind\":\"qps\"}",
@@ -650,6 +702,7 @@ int main(void)
 		cmocka_unit_test(nothing),
 		cmocka_unit_test(resources),
 		cmocka_unit_test(counters),
+		cmocka_unit_test(counters_why),
 		cmocka_unit_test(hostile_facts),
 		cmocka_unit_test(too_many),
 	};

@@ -60,7 +60,8 @@ set_up_network() {
 		rdma link add rxe0 type rxe netdev eth0
 		;;
 	3r)
-		sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0
+		sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0 \
+			net.ipv6.conf.eth0.disable_ipv6=1 net.ipv6.conf.eth1.disable_ipv6=1
 		ip addr add 10.77.1.9/24 dev eth0
 		ip addr add 10.77.2.9/24 dev eth1
 		ip link set eth0 up

@@ -15,6 +15,7 @@ towards() {
 }
 kindly() {
 	barrier "$name.ran"
+	[ "$SIDE" != r ] || tc -s -j qdisc show >"$SHARE/$name/qdiscs"
 	on r tc qdisc del dev eth0 root
 	on r tc qdisc del dev eth1 root
 }
@@ -55,7 +56,15 @@ router_duplicate() {
 	finish
 }
 
-if [ "$SIDE" != r ]; then ping -c 1 -W 5 "$PEER" >/dev/null; fi
+# No question for MAC addresses in between: what the router drops shall be packets of the scenario.
+known() { ip neigh replace "$1" lladdr "52:54:00:77:0$2" nud permanent dev "$3"; }
+if [ "$SIDE" = r ]; then
+	known 10.77.1.1 1:01 eth0
+	known 10.77.2.2 2:02 eth1
+else
+	known "${SELF%.*}.9" "$(echo "$SELF" | cut -d. -f3):09" "$NETDEV"
+	ping -c 1 -W 5 "$PEER" >/dev/null
+fi
 barrier ping
 [ "${1-}" != record ] || { VM_RECORD=1 && shift; }
 # shellcheck disable=SC2086 # a list of names
