@@ -191,12 +191,12 @@ static const struct {
 	{capture_lost, "the capture lost frames"},
 	{qps_left_out, "not all QPs were followed"},
 	{has_strangers, "there were frames between addresses that are none of the port's"},
+	{rounds_differ, "repeats that overlap or follow an RNR NAK cannot all be told apart"},
 	{sent_less, "frames were dropped between the device's transport and the capture point"},
 	{sent_more, "frames were doubled between the device's transport and the capture point"},
 	{received_less,
 		"frames that were captured did not come to an open QP: dropped by the host, "
 		"or the QP was in error or gone"},
-	{rounds_differ, "repeats that overlap or follow an RNR NAK cannot all be told apart"},
 	{counts_later, "the device counts at another moment"},
 };
 

@@ -30,6 +30,7 @@ enum op {
 	ATOMIC_ACK = 0x12,
 	FETCH_ADD = 0x14,
 	UC_ONLY = 0x24,
+	UD_ONLY = 0x64,
 	CNP = 0x81,
 };
 
@@ -41,6 +42,7 @@ struct scene {
 	uint64_t ns;
 	uint16_t ip_id;
 	uint8_t tos;
+	bool group; /* to a multicast group instead of the one address */
 };
 
 static struct scene begin(void)
@@ -85,6 +87,10 @@ static void put(struct scene *s, bool back, unsigned int op, uint32_t psn, const
 	rd_put_be16(ip + 4, ++s->ip_id);
 	if (back) {
 		memcpy(ip + 12, "\x0a\0\0\x01\x0a\0\0\x02", 8);
+	}
+	if (s->group) {
+		memcpy(ip + 16, "\xef\1\1\1", 4);
+		memset(m.b + 14 + 20 + 8 + 5, 0xff, 3);
 	}
 	rd_put_be32(m.b + 14 + 20 + 8 + 8, psn & 0xffffff);
 	if (op == SEND_ONLY || op == SEND_LAST || op == WRITE_LAST || op == FETCH_ADD)
@@ -641,6 +647,22 @@ static void counters_why(void **state)
 	}
 }
 
+/* What another end sent to a group the device counts as received. */
+static void counters_of_group(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	s.group = true;
+	counted(&s, 0, 3, 0);
+	for (uint32_t psn = 0; psn < 3; psn++)
+		put(&s, true, UD_ONLY, psn, NULL, 8 + 256);
+	result(&s);
+	assert_int_equal(check_of(&s, "rcvd_pkts")->packets, 3);
+	assert_int_equal(check_of(&s, "sent_pkts")->packets, 0);
+	end(&s);
+}
+
 static void hostile_facts(void **state)
 {
 	static const char *const texts[] = {"", "{", "[]", "{\"kind\":7}", "{\"kind\":\"qps\"}",
@@ -703,6 +725,7 @@ int main(void)
 		cmocka_unit_test(resources),
 		cmocka_unit_test(counters),
 		cmocka_unit_test(counters_why),
+		cmocka_unit_test(counters_of_group),
 		cmocka_unit_test(hostile_facts),
 		cmocka_unit_test(too_many),
 	};

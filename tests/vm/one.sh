@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# What one machine with two rxe devices can show: what the kernel refuses and how it is told, who
-# may capture, a netdev that vanishes. Prints "ok NAME" and "not ok NAME" for tests/vm/suite.sh.
+# What one machine with two rxe devices can show: what other tools say of a device with open queue
+# pairs, its counters, its events, what the kernel refuses and how it is told, who may capture, a
+# netdev that vanishes. Prints "ok NAME" and "not ok NAME" for tests/vm/suite.sh.
 # shellcheck source=tests/vm/lib.sh
 . /lib.sh
 
@@ -51,6 +52,50 @@ told_nobody 0 "0 frames" "with CAP_NET_RAW alone he may" \
 	--inh-caps +net_raw --ambient-caps +net_raw rdmadump -d "$DEV" -w /dev/null -a duration:1
 told 0 "capturing on $DEV port 1 ($NETDEV, soft RoCE" "the netdev's name finds the device" \
 	rdmadump -i "$NETDEV" -w /dev/null -a duration:1
+
+# Queue pairs that stay open: requests without a receive are asked for again for ever, slowly.
+open_qps() {
+	timeout 120 traffic -s a -d "$DEV" -l "$SELF" -x /tmp/open -q 3 -N 0 &
+	qps_a=$!
+	timeout 120 traffic -s b -d "$DEV_B" -l "$PEER" -x /tmp/open -q 3 send:100:1 &
+	qps_b=$!
+	guest wait 30 /tmp/open.a.ready /tmp/open.b.ready
+}
+open_qps >/tmp/told 2>&1
+judge $? "queue pairs are open" /tmp/told
+rdmadump info --json "$DEV" >/tmp/told
+[ "$(grep -A1 '"type": "RC"' /tmp/told | grep -c '"state": "RTS"')" = 3 ]
+judge $? "info knows those that are" /tmp/told >/tmp/judged
+sed '/^#/d' /tmp/judged
+modprobe ib_umad
+# As many verdicts as it gives are wanted; its own numbers are of no use here.
+timeout 120 same_facts.sh "$DEV" "$DEV_B" 2>&1 | sed 's/^\(not \)\{0,1\}ok [0-9]* - /\1ok /; /^1\.\.[0-9]/d'
+kill "$qps_a" "$qps_b"
+wait "$qps_a" "$qps_b"
+
+timeout 240 counters.sh
+
+# Whether it listens already nothing says: so more than once.
+timeout 60 rdmadump events --json "$DEV" >/tmp/events 2>&1 &
+events_pid=$!
+for _ in 1 2 3 4 5; do
+	ip link set "$NETDEV" down
+	guest text 2 /tmp/events '"event":"port_error"' 2>/dev/null
+	told=$?
+	ip link set "$NETDEV" up
+	[ "$told" = 0 ] && guest text 10 /tmp/events '"event":"port_active"' && break
+done
+kill -TERM "$events_pid"
+wait "$events_pid"
+judge $? "events ends when told to" /tmp/events >/tmp/judged
+sed '/^#/d' /tmp/judged
+for event in port_error port_active; do
+	grep -q '"device":"'"$DEV"'","port":1,.*"event":"'$event'"' /tmp/events
+	judge $? "events tells $event of a link that goes down and up" /tmp/events >/tmp/judged
+	sed '/^#/d' /tmp/judged
+done
+sed 's/^/# /' /tmp/events
+ip route replace 10.77.0.0/24 dev "$NETDEV" src "$SELF" table 10
 
 begin veth accepts=a
 traffic_here veth >&3

@@ -10,7 +10,7 @@ vm_cache=${VM_CACHE:-$(cd "$vm_src/../.." && pwd)/build/cache/vm}
 # What the machines have beside the program under test; the first line is needed by the tests.
 vm_programs="busybox dash ip tc rdma tcpdump ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong
 	ibv_srq_pingpong ibv_devinfo ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw rping mckey
-	setpriv sysctl timeout"
+	setpriv sysctl timeout ibstat ibstatus"
 vm_extras="ib_send_lat ib_write_lat ib_read_lat ib_atomic_lat ibv_devices ucmatose udaddy bash
 	ethtool strace iperf3"
 # Loaded at boot, dependencies added; the others are there for modprobe.

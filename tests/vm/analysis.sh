@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=bash
+# What `rdmadump analyze` makes of a scenario's captures, judged by the kernels that took part: their
+# counters, which stand in the files, and the drops of the router between.
+# Sourced by tests/vm/suite.sh, which has `ok` and `tmp` from tests/tap.sh.
+# shellcheck disable=SC2154
+
+# What rxe counts of packets, and analyze finds in them, in every scenario.
+rxe_counters="sent_pkts rcvd_pkts out_of_seq_request rcvd_rnr_err send_rnr_err rcvd_seq_err completer_retry_err duplicate_request"
+
+# hw FILE DEVICE COUNTER: of what guest(1) saved
+hw() { awk -v d="$2" -v c="$3" '$1 == "hw" && $2 == d && $3 == c {print $4}' "$1"; }
+
+# analysis_of REPORT FILTER: of one end's report
+analysis_of() { jq -c "$2" "$1" 2>&1; }
+
+# check_counters AT NAME SIDE KIND REPORT: the file's counters are sysfs', and the packets show as many
+check_counters() {
+	local at=$1 name="$2, $3" kind=$4 report=$5 device c wanted='' got
+	device=$(jq -r '.sources[0].device' "$at.report.json" 2>/dev/null)
+	for c in $rxe_counters; do
+		wanted+="$c=$(($(hw "$at.after" "$device" "$c") - $(hw "$at.before" "$device" "$c"))) "
+	done
+	got=$(jq -r '[.counters[] | "\(.counter)=\(.device_count) "] | add' "$report")
+	is "$name: analyze takes the counters' growth from the file" "$got" "$wanted"
+	# Frames that the network damaged may look like anything.
+	[ "$kind" != none ] || return 0
+	is "$name: analyze has a reason where packets show other numbers" \
+		"$(analysis_of "$report" '[.counters[] | select(.agrees or .why | not)]')" "[]"
+	if holds "$kind" accepts "$3" && [ "$2" != vlan ]; then
+		is "$name: analyze finds sent_pkts and rcvd_pkts in the packets" \
+			"$(analysis_of "$report" '[.counters[] | select(.counter | endswith("_pkts")) | .agrees]')" \
+			"[true,true]"
+	elif holds "$kind" drops "$3"; then
+		is "$name: ... and the reason is what the capture lost" \
+			"$(analysis_of "$report" '[.counters[] | select(.agrees | not) | .why] | unique')" \
+			'["the capture lost frames"]'
+	elif [ "$2" = vlan ]; then
+		is "$name: ... and the reason is an address of a netdev that came and went" \
+			"$(analysis_of "$report" '[.counters[] | select(.agrees | not) | .why] | unique | map(.[:40])')" \
+			'["there were frames between addresses that"]'
+	fi
+}
+
+# lost REPORT FROM: lost packets on the path from that address
+lost() { jq --arg from "$2" '[.ends.paths[] | select(.from == $from) | .ways[].lost.count] | add // 0' "$1"; }
+
+# dropped DIRECTORY NETDEV: by the router's queue towards that side
+dropped() { jq --arg dev "$2" '[.[] | select(.dev == $dev) | .drops] | add // 0' "$1/qdiscs"; }
+
+# check_loss DIRECTORY NAME REPORT: what the ends miss is what the router says it dropped. Packets at
+# the edge of a capture are not called lost, but counted.
+check_loss() {
+	local to_a to_b outside
+	to_a=$(lost "$3" 10.77.2.2) to_b=$(lost "$3" 10.77.1.1)
+	outside=$(jq .ends.outside "$3")
+	echo "# $2: lost towards a $to_a, towards b $to_b, at the edges $outside"
+	if [ "$outside" = 0 ]; then
+		is "$2: analyze counts as lost towards a, b what the router dropped there" "$to_a $to_b" \
+			"$(dropped "$1" eth0) $(dropped "$1" eth1)"
+	else
+		is "$2: analyze counts as lost or at the edges what the router dropped" \
+			$((to_a + to_b + outside)) $(($(dropped "$1" eth0) + $(dropped "$1" eth1)))
+	fi
+	[ "$to_a" -gt 0 ] && [ "$to_b" -gt 0 ]
+	ok "$2: analyze saw loss both ways"
+	is "$2: analyze finds where" \
+		"$(jq -c '[.ends.findings[] | select(.rule == "lost-between") | .sure] | unique' "$3")" '["certain"]'
+}
+
+# check_ends DIRECTORY NAME REPORT: what was lost and doubled between the ends
+check_ends() {
+	local rules
+	rules=$(jq -r '[.ends.findings[].rule] | unique | map(select(test("^(lost|doubled)-between$"))) | join(" ")' "$3")
+	case $2 in
+	router_loss) check_loss "$@" ;;
+	router_duplicate) [[ $rules == *doubled-between* ]]; ok "$2: analyze sees what the router doubled" ;;
+	*) is "$2: analyze sees nothing lost or doubled between the ends" "$rules" "" ;;
+	esac
+}
+
+# check_analysis DIRECTORY NAME KIND: of one end, or of two together
+check_analysis() {
+	local side n=0 report=$tmp/analysis.json files=("$1"/?.rdmadump.pcapng)
+	local ends=(--ends always)
+	[ "${#files[@]}" = 2 ] || ends=()
+	timeout -k 5 120 "$RDMADUMP" analyze "${ends[@]}" --json "${files[@]}" >"$report" 2>"$tmp/analysis.log"
+	ok "$2: analyze reads what was captured" "$tmp/analysis.log"
+	# A device that went counted until nobody could ask.
+	[ "$2" != removed ] || return 0
+	for side in a b; do
+		[ -e "$1/$side.rdmadump.pcapng" ] || continue
+		jq "if .captures then .captures[$n] else . end" "$report" >"$tmp/end.json"
+		check_counters "$1/$side" "$2" "$side" "$3" "$tmp/end.json"
+		n=$((n + 1))
+	done
+	# What a capture lost itself shows nothing of the way.
+	[ "$n" = 1 ] || [[ $3 == *drops=* ]] || check_ends "$1" "$2" "$report"
+}
