@@ -131,6 +131,19 @@ static void nak_before_first(struct rd_analysis *a, struct flow *r, uint32_t psn
 	r->expected = psn;
 }
 
+/* Whether a receiver here would have sent it: its NAKs leave while more packets come. */
+static bool nak_is_due(struct flow *r, uint32_t psn)
+{
+	if (r->before_naked && r->before_nak == psn) {
+		r->before_naked = false;
+		return true;
+	}
+	if (!r->model_naked || r->model_nak != psn)
+		return false;
+	r->model_told = true;
+	return true;
+}
+
 static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, uint32_t psn)
 {
 	bool explained, early;
@@ -144,8 +157,7 @@ static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, 
 	}
 	r->nak_frame = a->frame;
 	r->nak_psn = psn;
-	explained = early || (r->model_naked && r->model_nak == psn) ||
-		    (r->rnr_frame && r->rnr_psn == psn);
+	explained = early || nak_is_due(r, psn) || (r->rnr_frame && r->rnr_psn == psn);
 	if (early)
 		nak_before_first(a, r, psn);
 	if (!explained && psn_diff(psn, r->next) < 0 &&

@@ -161,22 +161,32 @@ static bool received_less(const struct difference *d)
 	return d->scale->shown[RECEIVED] > d->scale->grown[RECEIVED] && d->c->whose != SENT;
 }
 
-/* Only for counters of times that requests were repeated, where some were. */
+static bool counts_event(const struct difference *d, enum rd_event_kind kind)
+{
+	for (unsigned int i = 0; d->c->events[i] != NO_EVENT; i++)
+		if (d->c->events[i] == kind)
+			return true;
+	return false;
+}
+
+/* How often it came to this port's requests, or to those of its peers where the counter is of them.
+ */
+static uint64_t happened(const struct difference *d, enum rd_event_kind kind)
+{
+	const struct comparison any = {.whose = d->c->whose, .events = {kind, NO_EVENT}};
+
+	return shown(d->scale->r, d->scale->p, &any);
+}
+
 static bool rounds_differ(const struct difference *d)
 {
-	const enum rd_event_kind *events = d->c->events;
-	bool rounds = false;
+	return counts_event(d, RD_EV_ROUND_TIMEOUT) && happened(d, RD_EV_RESENT);
+}
 
-	for (unsigned int i = 0; events[i] != NO_EVENT; i++)
-		rounds |= events[i] == RD_EV_ROUND_NAK || events[i] == RD_EV_ROUND_TIMEOUT;
-	for (size_t i = 0; rounds && i < d->scale->r->n_conversations; i++) {
-		const struct rd_conversation *v = &d->scale->r->conversations[i];
-
-		if ((v->side[0].events[RD_EV_RESENT].count && is_local(d->scale->p, &v->a)) ||
-			(v->side[1].events[RD_EV_RESENT].count && is_local(d->scale->p, &v->b)))
-			return true;
-	}
-	return false;
+static bool naks_cross(const struct difference *d)
+{
+	return counts_event(d, RD_EV_NAK_PROGRESS) &&
+	       happened(d, RD_EV_NAK_SEQUENCE) > happened(d, RD_EV_NAK_PROGRESS);
 }
 
 static bool counts_later(const struct difference *d)
@@ -192,6 +202,7 @@ static const struct {
 	{qps_left_out, "not all QPs were followed"},
 	{has_strangers, "there were frames between addresses that are none of the port's"},
 	{rounds_differ, "repeats that overlap or follow an RNR NAK cannot all be told apart"},
+	{naks_cross, "NAKs that cross other answers acknowledge nothing new to the device"},
 	{sent_less, "frames were dropped between the device's transport and the capture point"},
 	{sent_more, "frames were doubled between the device's transport and the capture point"},
 	{received_less,

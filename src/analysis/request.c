@@ -79,8 +79,11 @@ static void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn
 	}
 	if (f->nak_sent) /* one NAK until the missing packet comes */
 		return;
+	f->before_naked = f->model_naked && !f->model_told;
+	f->before_nak = f->model_nak;
 	f->nak_sent = true;
 	f->model_naked = true;
+	f->model_told = false;
 	f->model_nak = f->expected;
 	flow_event(a, f, RD_EV_AT_RECEIVER_SEQUENCE, 1);
 }
@@ -326,7 +329,8 @@ static void sequence_start(struct flow *f, uint32_t psn)
 {
 	f->started = true;
 	f->psn_first = f->next = f->at = f->expected = f->una = psn;
-	f->nak_sent = f->model_naked = f->in_round = f->slow = f->acked = false;
+	f->nak_sent = f->model_naked = f->before_naked = false;
+	f->in_round = f->slow = f->acked = false;
 	f->pending_n = f->waiting_n = 0;
 	f->rnr_frame = f->nak_frame = 0;
 	f->gap_open = f->straggler = false;
@@ -366,6 +370,7 @@ static uint32_t before_first(
 	if (!f->nak_sent)
 		flow_event(a, f, RD_EV_AT_RECEIVER_SEQUENCE, 1);
 	f->nak_sent = f->model_naked = true;
+	f->model_told = false;
 	f->model_nak = psn;
 	return span;
 }

@@ -143,7 +143,10 @@ struct flow {
 	uint32_t mtu;
 	bool started, acked;
 	uint32_t model_nak; /* what a receiver here last had to ask for; valid if model_naked */
-	bool model_naked;
+	bool model_naked, model_told; /* told: the receiver's NAK for it was seen */
+	uint32_t
+		before_nak; /* the one before, if its NAK is still to come; valid if before_naked */
+	bool before_naked;
 	bool slow;     /* something is open that the usual way does not look at */
 	bool nak_sent; /* the receiver has refused what is out of sequence, and waits */
 	bool in_round;

