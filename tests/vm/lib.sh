@@ -184,7 +184,10 @@ pair() {
 		run timeout 60 $2 &
 		server_pid=$!
 		if [ "$1" = cm ]; then
-			until rdma resource show cm_id | grep -q LISTEN; do :; done
+			looks=0
+			until rdma resource show cm_id | grep -q LISTEN || [ "$looks" -ge 300 ]; do
+				looks=$((looks + 1))
+			done
 		else
 			guest listen 30 "$1"
 		fi

@@ -145,15 +145,16 @@ names() { awk -v RS='"' 'found {print; exit} /(^|\n)all=$/ {found = 1}' "$1"; }
 
 # machines N SECONDS SCRIPT [ARGUMENTS...]: boots and leaves what was seen in $tmp/N. A machine that
 # ended without a word (99), without a network (98), or waited in vain for another (97) shows nothing
-# of the program: once more.
+# of the program: once more, if the time was not simply over.
 machines() {
-	local n=$1 seconds=$2 script=$3 status try
+	local n=$1 seconds=$2 script=$3 status try began=$SECONDS
 	shift 3
 	for try in 1 2; do
 		rm -rf "${tmp:?}/$n"
 		"$here/run" -n "$n" -t "$seconds" -x "$RDMADUMP" -x "$here/counters.sh" \
 			-x "$here/../e2e/same_facts.sh" -o "$tmp/$n" "$here/$script" "$@" >"$tmp/$n.out" 2>&1
 		status=$?
+		[ $((SECONDS - began)) -lt "$seconds" ] || break
 		case $try$status in
 		19[789]) echo "# $n machine(s): status $status, once more: $(tail -n 1 "$tmp/$n.out")" ;;
 		*) break ;;
@@ -175,11 +176,11 @@ machines 2 "${VM_SECONDS:-400}" pair.sh $wanted
 check_scenarios "$tmp/2" $wanted
 
 if [ -z "${VM_QUICK-}" ]; then
-	machines 3 "${VM_SECONDS:-400}" router.sh
+	machines 3 "${VM_SECONDS:-200}" router.sh
 	# shellcheck disable=SC2046 # a list of names
 	check_scenarios "$tmp/3" $(names "$here/router.sh")
 
-	machines 1 "${VM_SECONDS:-400}" one.sh
+	machines 1 "${VM_SECONDS:-200}" one.sh
 	# Its own verdicts, and at least as many as it had when this was written.
 	while IFS= read -r line; do
 		case $line in
