@@ -42,9 +42,15 @@ struct rd_capture_config {
 	 */
 	unsigned int n_threads;
 	const int *cpus;
-	/* One per thread (at least one); NULL: frames go nowhere but to `seen`. */
+	/*
+	 * One per thread (at least one) and stripe, those of the first thread first; NULL: frames
+	 * go nowhere but to `seen`. A thread's chunks go to its stripes in turn, past those that
+	 * have none free.
+	 */
 	struct rd_feed *const *feeds;
-	struct rd_sink *merged;	  /* the sink that all feeds lead into; NULL: each has its own */
+	unsigned int n_stripes; /* 0: one */
+	/* The sink of each stripe, into which all threads' feeds lead; NULL: each has its own. */
+	struct rd_sink *const *merged;
 	const struct rd_cut *cut; /* NULL: whole frames */
 	enum rd_decap_mode decap;
 	/* A new file for each slice of this length of the frames' own time; 0: none. */
@@ -86,6 +92,9 @@ struct rd_capture {
 	bool turn; /* set by a watch: the next frame begins a new file */
 	/* Of each thread by itself, at the end. */
 	struct rd_tally lane_tally[RD_IFACES_MAX][RD_IFACES_MAX];
+	/* Of each stripe: what was filtered and dropped belongs to none, and counts in the first.
+	 */
+	struct rd_tally stripe_tally[RD_STRIPES_MAX][RD_IFACES_MAX];
 	const struct lane *lanes; /* the engine's own */
 	unsigned int n_lanes;
 };

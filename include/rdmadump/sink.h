@@ -15,7 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define RD_IFACES_MAX 64
+#define RD_IFACES_MAX  64
+#define RD_STRIPES_MAX 16
 
 /* Frames of one interface since the start of the capture. */
 struct rd_tally {

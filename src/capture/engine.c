@@ -55,6 +55,11 @@ int engine_watch(int epfd, int fd, enum fd_kind kind, unsigned int index, int op
 	return 0;
 }
 
+static unsigned int stripes(const struct engine *e)
+{
+	return e->config->n_stripes ? e->config->n_stripes : 1;
+}
+
 /* --- a new file now --------------------------------------------------------------------- */
 
 /*
@@ -71,7 +76,8 @@ static void turn(struct engine *e)
 
 			newest = ns > newest ? ns : newest;
 		}
-		rd_sink_turn(e->config->merged, newest + 1);
+		for (unsigned int i = 0; i < stripes(e); i++)
+			rd_sink_turn(e->config->merged[i], newest + 1);
 		return;
 	}
 	for (unsigned int i = 0; i < e->n_lanes; i++)
@@ -106,7 +112,9 @@ static int lanes_make(struct engine *e)
 			.config = config,
 			.index = i,
 			.stride = e->n_lanes,
-			.feed = config->feeds ? config->feeds[i] : NULL,
+			.feeds = config->feeds ? config->feeds + (size_t)i * stripes(e) : NULL,
+			.n_feeds = config->feeds ? stripes(e) : 0,
+			.at = stripes(e) - 1,
 			.epfd = -1,
 			.bell = -1};
 	for (unsigned int i = 0; i < e->n_lanes; i++) {
@@ -137,8 +145,8 @@ static void lane_finish(struct lane *l)
 {
 	if (l->chunk)
 		lane_chunk_put(l);
-	if (l->feed)
-		rd_feed_horizon(l->feed, UINT64_MAX);
+	for (unsigned int i = 0; i < l->n_feeds; i++)
+		rd_feed_horizon(l->feeds[i], UINT64_MAX);
 }
 
 static void *lane_thread(void *arg)
@@ -297,6 +305,21 @@ static void number_ifaces(struct engine *e)
 	}
 }
 
+static struct rd_tally stripe_tally(const struct engine *e, unsigned int stripe, unsigned int iface)
+{
+	struct rd_tally sum = {0};
+
+	for (unsigned int i = 0; i < e->n_lanes; i++) {
+		struct rd_tally t = lane_stripe_tally(&e->lanes[i], stripe, iface);
+
+		sum.delivered += t.delivered;
+		sum.encoded += t.encoded;
+		sum.filtered += t.filtered;
+		sum.dropped += t.dropped;
+	}
+	return sum;
+}
+
 static void sum_up(struct engine *e)
 {
 	struct rd_capture *c = e->c;
@@ -305,6 +328,9 @@ static void sum_up(struct engine *e)
 		c->tally[i] = rd_capture_tally(c, i);
 	for (unsigned int i = 0; i < e->n_lanes; i++)
 		memcpy(c->lane_tally[i], e->lanes[i].tally, sizeof(c->lane_tally[i]));
+	for (unsigned int k = 0; k < stripes(e); k++)
+		for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
+			c->stripe_tally[k][i] = stripe_tally(e, k, i);
 	c->bytes = rd_capture_bytes(c);
 	c->end = e->why;
 	c->lanes = NULL;

@@ -8,25 +8,82 @@
 
 /* --- the sink --------------------------------------------------------------------------- */
 
+/* Frames that were filtered or dropped are in no stripe: they count in the first. */
+struct rd_tally lane_stripe_tally(const struct lane *l, unsigned int stripe, unsigned int iface)
+{
+	struct rd_tally t = {.encoded = l->striped[stripe][iface]};
+
+	if (stripe == 0) {
+		t.filtered = l->tally[iface].filtered;
+		t.dropped = l->tally[iface].dropped;
+	}
+	t.delivered = t.encoded + t.filtered + t.dropped;
+	return t;
+}
+
 void lane_chunk_put(struct lane *l)
 {
-	for (unsigned int i = 0; i < l->config->encoder->n_ifaces; i++)
-		l->chunk->tally[i] = l->tally[i];
-	rd_feed_put(l->feed, l->chunk);
+	uint64_t last_ns = l->chunk->last_ns;
+
+	for (unsigned int i = 0; i < l->config->encoder->n_ifaces; i++) {
+		l->striped[l->at][i] += l->tally[i].encoded - l->put[i];
+		l->put[i] = l->tally[i].encoded;
+		l->chunk->tally[i] = lane_stripe_tally(l, l->at, i);
+	}
+	/* Other stripes' writers wait for frames that have gone into this one. */
+	for (unsigned int i = 0; l->config->merged && l->chunk->frames && i < l->n_feeds; i++)
+		if (i != l->at)
+			rd_feed_horizon(l->feeds[i], last_ns);
+	rd_feed_put(l->feeds[l->at], l->chunk);
 	l->chunk = NULL;
 	l->chunk_since = 0;
+}
+
+/* Of the next stripe in turn that has one: a slow disk does not hold the others. */
+static struct rd_chunk *chunk_next(struct lane *l)
+{
+	for (unsigned int i = 1; i <= l->n_feeds; i++) {
+		unsigned int at = (l->at + i) % l->n_feeds;
+		struct rd_chunk *c = l->n_feeds > 1 && rd_feed_ended(l->feeds[at])
+					     ? NULL
+					     : rd_feed_get(l->feeds[at]);
+
+		if (!c)
+			continue;
+		l->at = at;
+		return c;
+	}
+	return NULL;
+}
+
+static bool any_ended(const struct lane *l)
+{
+	for (unsigned int i = 0; i < l->n_feeds; i++)
+		if (rd_feed_ended(l->feeds[i]))
+			return true;
+	return false;
+}
+
+/* True if there is none in any feed: the first that comes back wakes this thread. */
+static bool await_chunk(struct lane *l)
+{
+	bool none = true;
+
+	for (unsigned int i = 0; i < l->n_feeds && none; i++)
+		none = rd_feed_await(l->feeds[i]);
+	return none;
 }
 
 static struct rd_chunk *chunk_wait(struct lane *l)
 {
 	struct rd_chunk *c;
 
-	while (!(c = rd_feed_get(l->feed))) {
+	while (!(c = chunk_next(l))) {
 		if (l->config->when_full == RD_FULL_END)
 			engine_end(l->e, RD_END_MEMORY, NULL);
-		if (l->config->when_full != RD_FULL_WAIT || rd_feed_ended(l->feed) || l->e->abandon)
+		if (l->config->when_full != RD_FULL_WAIT || any_ended(l) || l->e->abandon)
 			return NULL;
-		if (rd_feed_await(l->feed))
+		if (await_chunk(l))
 			lane_look(l, STOP_MS);
 	}
 	return c;
@@ -40,8 +97,8 @@ static bool chunk_get(struct lane *l)
 	l->chunk = chunk_wait(l);
 	if (!l->chunk)
 		return false;
-	l->chunk->turn = l->turn;
-	l->turn = false;
+	l->chunk->turn = l->turn[l->at];
+	l->turn[l->at] = false;
 	return true;
 }
 
@@ -170,12 +227,13 @@ static void encode(struct lane *l, unsigned int source, const struct rd_frame *f
 	}
 }
 
-/* The next frame begins a new file. */
+/* The next frame begins a new file, in each stripe its next one. */
 static void turn(struct lane *l)
 {
 	if (l->chunk)
 		lane_chunk_put(l);
-	l->turn = true;
+	for (unsigned int i = 0; i < l->n_feeds; i++)
+		l->turn[i] = true;
 }
 
 /* Cuts the batch where a slice of the frames' time ends. */
@@ -284,7 +342,7 @@ static void process(struct lane *l, unsigned int source, struct rd_frame *frames
 			filter && rd_filter_parses(filter) ? packets : NULL);
 	if (config->seen)
 		config->seen(config->seen_ctx, s, frames, n);
-	if (l->feed)
+	if (l->feeds)
 		encode_slices(l, source, frames, n, own);
 	else
 		tally(l, ENCODED, source, frames, n, 1);

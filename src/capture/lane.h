@@ -17,11 +17,13 @@ enum fd_kind { FD_FRAMES, FD_EVENTS, FD_SINK, FD_WATCH, FD_BELL };
 struct lane {
 	struct engine *e;
 	const struct rd_capture_config *config;
-	unsigned int index, stride; /* it serves the sources index, index + stride, ... */
-	struct rd_feed *feed;	    /* NULL: frames go nowhere */
+	unsigned int index, stride;   /* it serves the sources index, index + stride, ... */
+	struct rd_feed *const *feeds; /* one for each stripe; NULL: frames go nowhere */
+	unsigned int n_feeds;
+	unsigned int at; /* the feed of the chunk, or of the last one */
 	struct rd_error err;
 	struct rd_chunk *chunk;
-	bool turn;	      /* the next chunk begins a file */
+	bool turn[RD_STRIPES_MAX]; /* the feed's next chunk begins a file */
 	uint64_t chunk_since; /* when the chunk's first frame was seen to wait; 0: not seen yet */
 	uint64_t lost[RD_IFACES_MAX];	 /* dropped since the interface's last frame */
 	struct rd_frame outer[RD_BATCH]; /* the batch before the decapsulation */
@@ -34,6 +36,8 @@ struct lane {
 	/* Written by the lane alone, read by anybody. */
 	struct rd_tally tally[RD_IFACES_MAX];
 	uint64_t bytes, newest_ns;
+	/* Encoded up to the last chunk that was put, and in the chunks of each stripe. */
+	uint64_t put[RD_IFACES_MAX], striped[RD_STRIPES_MAX][RD_IFACES_MAX];
 	atomic_bool turn_asked;
 };
 
@@ -70,6 +74,8 @@ void engine_watched(struct engine *e, unsigned int index);
 /* lane.c: from a batch to the chunk */
 void lane_process(struct lane *l, unsigned int source, struct rd_frame *frames, unsigned int n);
 void lane_chunk_put(struct lane *l);
+/* What the chunks of one stripe account for of an interface, so far. */
+struct rd_tally lane_stripe_tally(const struct lane *l, unsigned int stripe, unsigned int iface);
 
 /* lane_run.c: receiving and sleeping */
 int lane_open(struct lane *l, struct rd_error *err);

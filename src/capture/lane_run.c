@@ -19,8 +19,10 @@ static unsigned int n_sources(const struct lane *l)
 
 static void sink_look(struct lane *l)
 {
-	if (l->feed && rd_feed_ended(l->feed))
-		engine_end(l->e, rd_feed_failed(l->feed) ? RD_END_OUTPUT : RD_END_FILES, NULL);
+	for (unsigned int i = 0; i < l->n_feeds; i++)
+		if (rd_feed_ended(l->feeds[i]))
+			engine_end(l->e, rd_feed_failed(l->feeds[i]) ? RD_END_OUTPUT : RD_END_FILES,
+				NULL);
 }
 
 static void woken(struct lane *l, enum fd_kind kind, unsigned int index)
@@ -30,7 +32,7 @@ static void woken(struct lane *l, enum fd_kind kind, unsigned int index)
 
 	switch (kind) {
 	case FD_SINK:
-		rd_feed_woke(l->feed);
+		rd_feed_woke(l->feeds[index]);
 		break;
 	case FD_BELL:
 		if (read(l->bell, &count, sizeof(count)) < 0)
@@ -79,8 +81,11 @@ int lane_open(struct lane *l, struct rd_error *err)
 			return -1;
 	if (engine_watch(l->epfd, l->bell, FD_BELL, 0, EPOLL_CTL_ADD, err) < 0)
 		return -1;
-	return l->feed ? engine_watch(l->epfd, rd_feed_fd(l->feed), FD_SINK, 0, EPOLL_CTL_ADD, err)
-		       : 0;
+	for (unsigned int i = 0; i < l->n_feeds; i++)
+		if (engine_watch(l->epfd, rd_feed_fd(l->feeds[i]), FD_SINK, i, EPOLL_CTL_ADD, err) <
+			0)
+			return -1;
+	return 0;
 }
 
 void lane_close(struct lane *l)
@@ -147,22 +152,45 @@ static uint64_t horizon(struct lane *l)
 	return least;
 }
 
-/* The same as receive_all(), for a writer that merges: it hears how far this lane is. */
+/* The oldest stamp up to which a writer wants to hear of this lane; 0: none does. */
+static uint64_t wanted(const struct lane *l)
+{
+	uint64_t least = 0;
+
+	for (unsigned int i = 0; i < l->n_feeds; i++) {
+		uint64_t ns = rd_feed_wanted(l->feeds[i]);
+
+		if (ns && (!least || ns < least))
+			least = ns;
+	}
+	return least;
+}
+
+/*
+ * The same as receive_all(), for writers that merge: they hear how far this lane is. Frames that
+ * come are not older than those that have gone into whichever stripe.
+ */
 static bool receive_and_tell(struct lane *l)
 {
 	uint64_t ns = horizon(l);
 	bool any = receive_all(l);
 
-	if (l->chunk && l->chunk->frames)
-		lane_chunk_put(l);
-	else if (!any && ns)
-		rd_feed_horizon(l->feed, ns);
+	if (any || ns < l->newest_ns)
+		ns = l->newest_ns;
+	for (unsigned int i = 0; i < l->n_feeds; i++) {
+		if (!rd_feed_wanted(l->feeds[i]))
+			continue;
+		if (i == l->at && l->chunk && l->chunk->frames)
+			lane_chunk_put(l);
+		else if (ns)
+			rd_feed_horizon(l->feeds[i], ns);
+	}
 	return any;
 }
 
 static bool receive(struct lane *l)
 {
-	return l->feed && rd_feed_wanted(l->feed) ? receive_and_tell(l) : receive_all(l);
+	return wanted(l) ? receive_and_tell(l) : receive_all(l);
 }
 
 /* --- sleeping --------------------------------------------------------------------------- */
@@ -187,7 +215,7 @@ static uint64_t flush_due(struct lane *l)
  */
 static void flush(struct lane *l)
 {
-	if (flush_due(l) == 0 && rd_feed_idle(l->feed))
+	if (flush_due(l) == 0 && rd_feed_idle(l->feeds[l->at]))
 		lane_chunk_put(l);
 }
 
@@ -198,8 +226,9 @@ static int flush_timeout(struct lane *l)
 
 	flush(l);
 	due = flush_due(l);
-	if (l->feed && !rd_feed_doze(l->feed))
-		return 0;
+	for (unsigned int i = 0; i < l->n_feeds; i++)
+		if (!rd_feed_doze(l->feeds[i]))
+			return 0;
 	if (due == UINT64_MAX)
 		return -1;
 	return due == 0 ? -1 : (int)(due / 1000000) + 1;
@@ -208,14 +237,14 @@ static int flush_timeout(struct lane *l)
 /* A writer that waits for more than could be told is told again as soon as that is true. */
 static int told_timeout(struct lane *l, int timeout)
 {
-	uint64_t wanted = l->feed ? rd_feed_wanted(l->feed) : 0, ns;
+	uint64_t stamp = wanted(l), ns;
 
-	if (!wanted)
+	if (!stamp)
 		return timeout;
 	ns = horizon(l);
 	if (!ns)
 		return timeout;
-	ns = wanted > ns ? (wanted - ns) / 1000000 + 1 : 0;
+	ns = stamp > ns ? (stamp - ns) / 1000000 + 1 : 0;
 	return timeout < 0 || ns < (uint64_t)timeout ? (int)(ns < 1000 ? ns : 1000) : timeout;
 }
 

@@ -46,6 +46,7 @@ enum {
 	OPT_NO_FACTS,
 	OPT_QUEUES,
 	OPT_PER_QUEUE,
+	OPT_STRIPE,
 	OPT_WRITE_MODE,
 	OPT_SYNC,
 	OPT_ANALYZE,
@@ -120,6 +121,10 @@ static const struct argp_option options[] = {
 	{0, 0, 0, 0, "Where to write it (default: one line per frame on standard output):", 4},
 	{"write", 'w', "FILE", 0, "write to FILE, '-' is standard output", 0},
 	{"output", 'o', 0, OPTION_ALIAS, 0, 0},
+	{"stripe", OPT_STRIPE, "DIR,DIR[,...]", 0,
+		"spread the frames over files named FILE in these directories, on disks that are "
+		"too slow alone; mergecap puts them together",
+		0},
 	{"format", OPT_FORMAT, "FORMAT", 0,
 		"pcapng, pcap (nanoseconds), pcap-us (microseconds) or erf; ',dlt=247' behind it "
 		"writes InfiniBand without ERF, ',dlt=197' Ethernet in ERF (default: by FILE's "
@@ -335,6 +340,9 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
 	case 'w':
 	case 'o':
 		o->path = arg;
+		break;
+	case OPT_STRIPE:
+		parse_stripes(state, o, arg);
 		break;
 	case OPT_FORMAT:
 		o->format = arg;
@@ -637,6 +645,7 @@ static void settle(struct argp_state *state, struct parsing *p)
 		o->rotation.ring = p->files;
 	else if (p->files)
 		o->rotation.files = p->files;
+	stripes_together(state, o);
 	/* The file source's bytes and the receive buffers are ours to change. */
 	o->cut.writable = true;
 }

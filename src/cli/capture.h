@@ -55,6 +55,8 @@ struct capture_options {
 	unsigned int queues; /* receive queues of each port; 0: one, and no thread for it */
 	bool queues_auto;    /* as many as the port's speed asks for */
 	bool per_queue;	     /* a file for each */
+	const char *stripe[RD_STRIPES_MAX]; /* directories over which frames are spread */
+	unsigned int n_stripes;		    /* 0: path is the file */
 	bool list_stamps;
 	unsigned int debug, line_style;
 };
@@ -110,7 +112,8 @@ struct session {
 	struct rd_encoder encoder;
 	struct output outputs[RD_IFACES_MAX];
 	unsigned int n_outputs;
-	struct rd_feed *feeds[RD_IFACES_MAX]; /* of each thread */
+	struct rd_feed *feeds[RD_IFACES_MAX * RD_STRIPES_MAX]; /* of each thread, of each stripe */
+	struct rd_sink *merged[RD_STRIPES_MAX];
 	struct rd_capture capture;
 	struct rd_section section;
 	char hardware[320], os[320], application[128];
@@ -139,6 +142,14 @@ void outputs_close(struct session *s);
 void outputs_stats(const struct session *s, struct rd_sink_stats *sum);
 /* "gz", "zst", NULL. */
 const char *session_compression(const struct session *s);
+
+/* stripes.c */
+/* The file's path in the directory of a stripe, to be freed; NULL without memory. */
+char *stripe_path(const struct capture_options *o, unsigned int i);
+/* Whether a file can be made in each directory; none is made. */
+int stripes_check(const struct capture_options *o, struct rd_error *err);
+void stripes_text(const struct session *s);
+json_t *stripes_json(const struct session *s);
 
 /* open.c: devices, netdevs or a file, as the options say. */
 int session_open_sources(struct session *s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Where a capture goes: one file or series, or one for each receive queue; each tells its own
- * story. */
+/* Where a capture goes: one file or series, or one for each receive queue or stripe; each tells its
+ * own story. */
 #include "capture.h"
 #include "cli.h"
 #include <signal.h>
@@ -143,7 +143,9 @@ static int open_output(struct session *s, unsigned int index, unsigned int feeds
 	o->encoder.section = &o->section;
 	o->ending = (struct rd_sink_ending){
 		waiting_for_output, begin_file, fill_ending, o, facts_for_file};
-	o->path = s->opt->per_queue ? queue_path(s->opt->path, index) : strdup(s->opt->path);
+	o->path = s->opt->per_queue   ? queue_path(s->opt->path, index)
+		  : s->opt->n_stripes ? stripe_path(s->opt, index)
+				      : strdup(s->opt->path);
 	if (!o->path)
 		return rd_fail(&s->error, RD_CLASS_OUTPUT, 0, NULL, "no memory for file names");
 	config.path = o->path;
@@ -157,6 +159,7 @@ static int open_output(struct session *s, unsigned int index, unsigned int feeds
 int outputs_open(struct session *s)
 {
 	unsigned int lanes = s->n_threads ? s->n_threads : 1;
+	unsigned int stripes = s->opt->n_stripes ? s->opt->n_stripes : 1;
 
 	session_describe(s);
 	if (!s->opt->path) {
@@ -167,13 +170,19 @@ int outputs_open(struct session *s)
 		    s->n_ifaces, &s->error) < 0 ||
 		(s->opt->ibdump && ibdump_set_format(s) < 0))
 		return -1;
-	s->n_outputs = s->opt->per_queue ? lanes : 1;
+	if (stripes_check(s->opt, &s->error) < 0)
+		return -1;
+	s->n_outputs = s->opt->per_queue ? lanes : stripes;
 	for (unsigned int i = 0; i < s->n_outputs; i++)
-		if (open_output(s, i, lanes / s->n_outputs) < 0)
+		if (open_output(s, i, s->opt->per_queue ? 1 : lanes) < 0)
 			return -1;
 	for (unsigned int i = 0; i < lanes; i++)
-		s->feeds[i] = s->n_outputs > 1 ? rd_sink_feed(s->outputs[i].sink, 0)
-					       : rd_sink_feed(s->outputs[0].sink, i);
+		for (unsigned int k = 0; k < stripes; k++)
+			s->feeds[i * stripes + k] = s->opt->per_queue
+							    ? rd_sink_feed(s->outputs[i].sink, 0)
+							    : rd_sink_feed(s->outputs[k].sink, i);
+	for (unsigned int k = 0; k < stripes; k++)
+		s->merged[k] = s->outputs[k].sink;
 	return 0;
 }
 
@@ -214,7 +223,7 @@ void outputs_close(struct session *s)
 {
 	for (unsigned int i = 0; i < s->n_outputs; i++)
 		close_output(s, &s->outputs[i],
-			s->n_outputs > 1 ? s->capture.lane_tally[i] : s->capture.tally);
+			s->opt->per_queue ? s->capture.lane_tally[i] : s->capture.stripe_tally[i]);
 	if (s->n_outputs)
 		outputs_stats(s, &s->written);
 	else

@@ -14,6 +14,9 @@ void parse_bytes(struct argp_state *state, const char *name, const char *arg, ui
 /* dumpcap's -a and -b: "filesize:1000"; several may follow, comma separated. */
 void parse_autostop(struct argp_state *state, struct capture_options *o, const char *arg);
 void parse_ring_buffer(struct argp_state *state, struct capture_options *o, const char *arg);
+/* stripes.c: "DIR,DIR"; what does not go with it. */
+void parse_stripes(struct argp_state *state, struct capture_options *o, const char *arg);
+void stripes_together(struct argp_state *state, const struct capture_options *o);
 /* The whole text of a file, for -F; lives as long as the program. */
 const char *parse_file(struct argp_state *state, const char *path);
 

@@ -241,18 +241,41 @@ static void comment_numbers(
 		s->error.class != RD_CLASS_NONE ? s->error.text : "");
 }
 
+/* Of a further stripe: what came not to any of them stands in the first. */
+static void comment_stripe(
+	const struct session *s, const struct rd_file_account *a, char *out, size_t room)
+{
+	char written[RD_UNITS_LEN], unwritten[RD_UNITS_LEN];
+	uint64_t w = 0, u = 0;
+
+	for (unsigned int i = 0; i < s->n_ifaces; i++) {
+		w += a->written[i];
+		u += a->unwritten[i];
+	}
+	snprintf(out, room,
+		"File %u: %s frames written, %s that could not be written; what was filtered out "
+		"or dropped before stands in stripe 1.",
+		a->number, rd_fmt_count(written, w), rd_fmt_count(unwritten, u));
+}
+
 /* Always of the same length, so that the end can be written over the beginning. */
 void session_comment(struct output *o, const struct rd_file_account *account)
 {
 	const size_t room = sizeof(o->comment);
 	size_t used = (size_t)comment_head(o->s, o->comment, room);
 
-	if (used < room && o->s->n_outputs > 1)
+	if (used < room && o->s->opt->n_stripes)
+		used += (size_t)snprintf(o->comment + used, room - used,
+			"This is stripe %u of %u: the others' frames are in other directories. ",
+			o->index + 1, o->s->n_outputs);
+	else if (used < room && o->s->n_outputs > 1)
 		used += (size_t)snprintf(o->comment + used, room - used,
 			"Receive queue %u of %u: the others' frames are in other files. ", o->index,
 			o->s->n_outputs);
 	if (used < room) {
-		if (account)
+		if (account && o->s->opt->n_stripes && o->index)
+			comment_stripe(o->s, account, o->comment + used, room - used);
+		else if (account)
 			comment_numbers(o->s, account, o->comment + used, room - used);
 		else
 			snprintf(o->comment + used, room - used, "%s",
@@ -292,6 +315,7 @@ void report_text(const struct session *s)
 	char filtered[RD_UNITS_LEN], dropped[RD_UNITS_LEN], loss[160];
 
 	report_where(s);
+	stripes_text(s);
 	loss_text(s, loss, sizeof(loss));
 	fprintf(stderr, "  filtered out %s    dropped by rdmadump %s    dropped %s\n",
 		rd_fmt_count(filtered, t.filtered), rd_fmt_count(dropped, dropped_by_us(s)), loss);
@@ -416,6 +440,8 @@ void report_json(const struct session *s)
 		json_pack("{s:b, s:o}", "known", (int)known, "frames", json_count(lost)));
 	json_object_set_new(root, "bytes", json_count(s->capture.bytes));
 	json_object_set_new(root, "file_bytes", json_count(s->written.file_bytes));
+	if (s->opt->n_stripes)
+		json_object_set_new(root, "stripes", stripes_json(s));
 	json_object_set_new(root, "gaps", json_count(gaps(s)));
 	json_object_set_new(root, "error",
 		s->error.class == RD_CLASS_NONE ? json_null() : json_string(s->error.text));

@@ -201,10 +201,12 @@ static int all_started(void *ctx, struct rd_error *err)
 	if (identity_become(&s->identity, err) < 0)
 		return -1;
 	/* One file that ends the capture when it is full needs no place for another. */
-	if (s->n_outputs && s->opt->rotation.files != 1 &&
-		(s->opt->slice_s || s->opt->rotation.bytes || s->opt->rotation.frames) &&
-		!session_to_pipe(s))
-		return directory_check(s->opt->path, err);
+	if (s->opt->rotation.files == 1 || session_to_pipe(s) ||
+		!(s->opt->slice_s || s->opt->rotation.bytes || s->opt->rotation.frames))
+		return 0;
+	for (unsigned int i = 0; i < s->n_outputs; i++)
+		if (directory_check(s->outputs[i].path, err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -263,7 +265,8 @@ static void run(struct session *s)
 		.n_threads = s->n_threads,
 		.cpus = s->cpus,
 		.feeds = s->n_outputs ? s->feeds : NULL,
-		.merged = s->n_threads && s->n_outputs == 1 ? s->outputs[0].sink : NULL,
+		.n_stripes = s->opt->n_stripes,
+		.merged = s->n_threads && s->n_outputs && !s->opt->per_queue ? s->merged : NULL,
 		.cut = s->opt->cut.snaplen || s->opt->cut.headers_only || s->opt->cut.zero_payload
 			       ? &s->opt->cut
 			       : NULL,
