@@ -86,8 +86,8 @@ static int check_file(const struct capture_options *o, unsigned int i, struct rd
 	if (!path)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for file names");
 	if (stat(path, &st) == 0) {
-		if (!S_ISREG(st.st_mode))
-			rc = unfit(path, S_ISDIR(st.st_mode) ? EISDIR : EINVAL, err);
+		if (S_ISDIR(st.st_mode))
+			rc = unfit(path, EISDIR, err);
 		else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0)
 			rc = unfit(path, errno, err);
 	}

@@ -229,14 +229,25 @@ static bool write_piece(
 	return false;
 }
 
+/* The rest of a chunk, for which there is no file any more. */
+static void leave(struct rd_sink *s, const struct frame_counts *left)
+{
+	bool failed = rd_sink_failed(s);
+
+	/* The file that failed tells of them. */
+	for (unsigned int i = 0; failed && i < RD_IFACES_MAX; i++)
+		s->lost.of[i] += left->of[i];
+	count(failed ? &s->unwritten : &s->beyond, frame_counts_sum(left));
+}
+
 static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 {
-	struct frame_counts all, frames;
-	uint64_t left = c->frames;
+	struct frame_counts all, left, frames;
 	size_t at = 0;
 
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		all.of[i] = c->tally[i].encoded - s->seen[i].encoded;
+	left = all;
 	while (at < c->used && !rd_sink_ended(s)) {
 		size_t len;
 
@@ -254,13 +265,14 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 		}
 		s->last_ns = c->last_ns;
 		len = piece_of(s, c, at, &all, &frames);
-		left -= frame_counts_sum(&frames);
+		for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
+			left.of[i] -= frames.of[i];
 		if (!write_piece(s, c->data + at, len, &frames))
 			break;
 		at += len;
 	}
 	memcpy(s->seen, c->tally, sizeof(s->seen));
-	count(rd_sink_failed(s) ? &s->unwritten : &s->beyond, left);
+	leave(s, &left);
 }
 
 /* --- the thread ------------------------------------------------------------------------- */
