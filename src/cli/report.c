@@ -294,14 +294,17 @@ void session_comment(struct output *o, const struct rd_file_account *account)
 
 static void report_where(const struct session *s)
 {
-	char n[RD_UNITS_LEN], size[RD_UNITS_LEN], files[32] = "";
+	char n[RD_UNITS_LEN], size[RD_UNITS_LEN], files[48] = "";
 
 	if (!s->opt->path) {
 		fprintf(stderr, "%s frames in %.1f s\n", rd_fmt_count(n, s->written.written),
 			seconds(s));
 		return;
 	}
-	if (s->written.files > 1)
+	if (s->opt->n_stripes)
+		snprintf(files, sizeof(files), " in %u directories, %u files", s->opt->n_stripes,
+			s->written.files);
+	else if (s->written.files > 1)
 		snprintf(files, sizeof(files), " and others, %u files", s->written.files);
 	fprintf(stderr, "%s frames in %.1f s, written to %s%s (%s)\n",
 		rd_fmt_count(n, s->written.written), seconds(s),
