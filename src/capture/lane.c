@@ -307,6 +307,30 @@ static unsigned int limit(
 	return (unsigned int)left;
 }
 
+/* Numbers the interfaces as the file does, from `base` on; returns the bytes on the wire. */
+static uint64_t number_ifaces(struct rd_frame *frames, unsigned int n, unsigned int base)
+{
+	uint64_t bytes = 0;
+
+	for (struct rd_frame *f = frames, *end = frames + n; f != end; f++) {
+		bytes += f->len;
+		f->iface = (uint16_t)(f->iface + base);
+	}
+	return bytes;
+}
+
+/* The same of a source that has one. */
+static uint64_t number_iface(struct rd_frame *frames, unsigned int n, uint16_t iface)
+{
+	uint64_t bytes = 0;
+
+	for (struct rd_frame *f = frames, *end = frames + n; f != end; f++) {
+		bytes += f->len;
+		f->iface = iface;
+	}
+	return bytes;
+}
+
 static void process(struct lane *l, unsigned int source, struct rd_frame *frames, unsigned int n,
 	const struct rd_note *own)
 {
@@ -315,13 +339,9 @@ static void process(struct lane *l, unsigned int source, struct rd_frame *frames
 	struct rd_filter *filter = config->filters ? config->filters[source] : NULL;
 	struct rd_packet packets[RD_BATCH];
 	unsigned int base = l->e->base[source], all = n;
-	uint64_t bytes = 0;
 
-	for (unsigned int i = 0; i < n; i++) {
-		bytes += frames[i].len;
-		frames[i].iface = (uint16_t)(s->n_ifaces > 1 ? frames[i].iface + base : base);
-	}
-	lane_add(&l->bytes, bytes);
+	lane_add(&l->bytes, s->n_ifaces > 1 ? number_ifaces(frames, n, base)
+					   : number_iface(frames, n, (uint16_t)base));
 	if (s->local.link != RD_LINK_UNKNOWN)
 		rd_direction_mark(&s->local, frames, n);
 	if (config->decap != RD_DECAP_NONE)

@@ -321,20 +321,15 @@ static inline __attribute__((always_inline)) unsigned int encode(const struct rd
 
 	for (f = frames; f != stop; f++) {
 		const uint32_t flags = epb_flags(f);
-		const size_t padded = pad4(stored_len(v, f));
-		size_t total = EPB_FIXED + padded + BLOCK_TAIL;
+		const size_t padded = pad4(stored_len(v, f)), behind = EPB_FIXED + padded;
+		const size_t total = behind + BLOCK_TAIL + (flags ? EPB_OPTIONS : 0);
 
-		if (__builtin_expect(flags != 0, 1)) {
-			uint8_t *option = p + EPB_FIXED + padded;
-
-			total += EPB_OPTIONS;
-			if (__builtin_expect(total > (size_t)(end - p), 0))
-				break;
-			put_word(option, EPB_FLAGS_HEAD);
-			put_word(option + 4, flags);
-			put_word(option + 8, OPT_END);
-		} else if (total > (size_t)(end - p)) {
+		if (__builtin_expect(total > (size_t)(end - p), 0))
 			break;
+		if (__builtin_expect(flags != 0, 1)) {
+			put_word(p + behind, EPB_FLAGS_HEAD);
+			put_word(p + behind + 4, flags);
+			put_word(p + behind + 8, OPT_END);
 		}
 		epb_put(p, f, total, padded, &second, v);
 		p += total;

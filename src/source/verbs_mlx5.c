@@ -41,15 +41,16 @@ void verbs_mlx5_take_error(struct verbs *v, const struct mlx5_cqe64 *cqe)
 static int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 {
 	struct verbs_mlx5 *m = v->mlx5;
-	struct verbs_mlx5_cursor c = verbs_mlx5_begin(m);
+	const struct verbs_mlx5_run run = verbs_mlx5_run(m, max);
 	const uint32_t mask = v->ring.n - 1, size = v->ring.buffer_size;
 	uint8_t *const memory = v->ring.memory;
-	struct rd_frame *f = frames, *end = frames + max;
+	struct rd_frame *f = frames;
 	uint32_t tail = m->tail;
+	const uint8_t *at;
 
-	for (; f < end; verbs_mlx5_step(&c)) {
-		const struct mlx5_cqe64 *cqe = (const void *)c.at;
-		enum verbs_mlx5_cqe what = verbs_mlx5_look(&c);
+	for (at = run.first; at != run.end; at += run.size) {
+		const struct mlx5_cqe64 *cqe = (const void *)at;
+		enum verbs_mlx5_cqe what = verbs_mlx5_look(verbs_mlx5_last_word(at), run.plain);
 		uint32_t len;
 		uint8_t *data;
 
@@ -65,10 +66,9 @@ static int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 			verbs_mlx5_copy_inline(data, cqe, len);
 		verbs_frame_set(f++, data, len, be64toh(cqe->timestamp));
 	}
-	if (c.ci == m->ci)
+	if (!verbs_mlx5_consumed(m, &run, at))
 		return 0;
 	m->tail = tail;
-	verbs_mlx5_consumed(m, c.ci);
 	v->taken += (unsigned int)(f - frames);
 	return (int)(f - frames);
 }

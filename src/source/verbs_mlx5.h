@@ -54,50 +54,49 @@ static inline void verbs_mlx5_write_barrier(void)
 #endif
 }
 
-/* What a batch goes through the CQ with; the ownership bit flips with every turn of the ring. */
-struct verbs_mlx5_cursor {
-	const uint8_t *at, *first, *behind;
-	uint32_t size, ci;
-	uint8_t plain; /* op_own of a frame in its buffer, written in this turn */
+/* Completions that lie one behind the other in memory: as far as the ring's end. */
+struct verbs_mlx5_run {
+	const uint8_t *first, *end;
+	uint32_t size;
+	uint32_t plain; /* last word of a frame in its buffer, written in this turn of the ring */
 };
 
-/* All of op_own but the solicited event. */
-#define PLAIN_MASK 0xfd
+/* Of the last word, as it lies in memory: all of op_own but the solicited event. */
+#define PLAIN_MASK htobe32(0xfd)
 
-static inline struct verbs_mlx5_cursor verbs_mlx5_begin(const struct verbs_mlx5 *m)
+static inline struct verbs_mlx5_run verbs_mlx5_run(const struct verbs_mlx5 *m, uint32_t max)
 {
-	uint32_t turn = !!(m->ci & m->n_cqes);
+	uint32_t index = m->ci & (m->n_cqes - 1), left = m->n_cqes - index;
+	uint32_t turn = !!(m->ci & m->n_cqes), n = max < left ? max : left;
+	const uint8_t *first = m->cqes + (size_t)index * m->cqe_size;
 
-	return (struct verbs_mlx5_cursor){
-		.at = m->cqes + (size_t)(m->ci & (m->n_cqes - 1)) * m->cqe_size,
-		.first = m->cqes,
-		.behind = m->cqes + (size_t)m->n_cqes * m->cqe_size,
+	return (struct verbs_mlx5_run){
+		.first = first,
+		.end = first + (size_t)n * m->cqe_size,
 		.size = m->cqe_size,
-		.ci = m->ci,
-		.plain = (uint8_t)(MLX5_CQE_RESP_SEND << 4 | turn),
+		.plain = htobe32(MLX5_CQE_RESP_SEND << 4 | turn),
 	};
 }
 
-static inline void verbs_mlx5_step(struct verbs_mlx5_cursor *c)
+/* wqe_counter, signature and op_own: what the device writes last. */
+static inline uint32_t verbs_mlx5_last_word(const uint8_t *cqe)
 {
-	c->ci++;
-	c->at += c->size;
-	if (__builtin_expect(c->at == c->behind, 0)) {
-		c->at = c->first;
-		c->plain ^= MLX5_CQE_OWNER_MASK;
-	}
+	return *(const volatile uint32_t *)(const void *)(cqe +
+							  offsetof(struct mlx5_cqe64, wqe_counter));
 }
 
 enum verbs_mlx5_cqe { CQE_FRAME, CQE_FRAME_INLINE, CQE_OTHER, CQE_NONE };
 
-/* What the device has written next; nearly always one comparison. */
-static inline enum verbs_mlx5_cqe verbs_mlx5_look(const struct verbs_mlx5_cursor *c)
+/* What a completion is by its last word; nearly always one comparison. */
+static inline enum verbs_mlx5_cqe verbs_mlx5_look(uint32_t last_word, uint32_t plain)
 {
-	uint8_t op_own = *(const volatile uint8_t *)(c->at + offsetof(struct mlx5_cqe64, op_own));
 	enum verbs_mlx5_cqe what = CQE_FRAME;
 
-	if (__builtin_expect((op_own & PLAIN_MASK) != c->plain, 0)) {
-		if ((op_own ^ c->plain) & MLX5_CQE_OWNER_MASK || op_own >> 4 == MLX5_CQE_INVALID)
+	if (__builtin_expect((last_word & PLAIN_MASK) != plain, 0)) {
+		uint8_t op_own = (uint8_t)be32toh(last_word);
+
+		if ((last_word ^ plain) & htobe32(MLX5_CQE_OWNER_MASK) ||
+			op_own >> 4 == MLX5_CQE_INVALID)
 			return CQE_NONE;
 		what = op_own >> 4 == MLX5_CQE_RESP_SEND ? CQE_FRAME_INLINE : CQE_OTHER;
 	}
@@ -105,20 +104,24 @@ static inline enum verbs_mlx5_cqe verbs_mlx5_look(const struct verbs_mlx5_cursor
 	return what;
 }
 
-static inline void verbs_mlx5_consumed(struct verbs_mlx5 *m, uint32_t ci)
+/* All before `at` is consumed; false: that is nothing. */
+static inline bool verbs_mlx5_consumed(
+	struct verbs_mlx5 *m, const struct verbs_mlx5_run *run, const uint8_t *at)
 {
-	m->ci = ci;
-	m->cq_record[SET_CI] = htobe32(ci & CQ_INDEX_MASK);
+	m->ci += (uint32_t)(at - run->first) / run->size;
+	m->cq_record[SET_CI] = htobe32(m->ci & CQ_INDEX_MASK);
+	return at != run->first;
 }
 
 /* Passes over what the CQ still has: of no use when the queue was reset. */
 static inline void verbs_mlx5_skip(struct verbs_mlx5 *m)
 {
-	struct verbs_mlx5_cursor c = verbs_mlx5_begin(m);
+	struct verbs_mlx5_run run;
 
-	while (verbs_mlx5_look(&c) != CQE_NONE)
-		verbs_mlx5_step(&c);
-	verbs_mlx5_consumed(m, c.ci);
+	do
+		run = verbs_mlx5_run(m, 1);
+	while (verbs_mlx5_look(verbs_mlx5_last_word(run.first), run.plain) != CQE_NONE &&
+		verbs_mlx5_consumed(m, &run, run.end));
 }
 
 /* Small frames may lie in the CQE instead of the buffer (IBV "scatter to CQE"). */

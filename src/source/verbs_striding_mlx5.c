@@ -157,17 +157,18 @@ static inline void buffer_consumed(struct verbs *v)
 static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 {
 	struct verbs_mlx5 *m = v->mlx5;
-	struct verbs_mlx5_cursor c = verbs_mlx5_begin(m);
+	const struct verbs_mlx5_run run = verbs_mlx5_run(m, max);
 	const uint32_t log_bytes = v->lead->strides.log_bytes;
 	const uint32_t all = 1U << v->lead->strides.log_count;
-	struct rd_frame *f = frames, *end = frames + max;
+	struct rd_frame *f = frames;
 	uint32_t consumed = m->consumed;
 	uint8_t *buffer = m->buffer;
+	const uint8_t *at;
 
-	for (; f < end; verbs_mlx5_step(&c)) {
-		const struct mlx5_cqe64 *cqe = (const void *)c.at;
-		enum verbs_mlx5_cqe what = verbs_mlx5_look(&c);
-		uint32_t count;
+	for (at = run.first; at != run.end; at += run.size) {
+		const struct mlx5_cqe64 *cqe = (const void *)at;
+		uint32_t last_word = verbs_mlx5_last_word(at), count;
+		enum verbs_mlx5_cqe what = verbs_mlx5_look(last_word, run.plain);
 
 		if (what == CQE_NONE)
 			break;
@@ -177,7 +178,7 @@ static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int 
 		}
 		count = be32toh(cqe->byte_cnt);
 		if (__builtin_expect(!(count & FILLER), 1)) {
-			uint32_t stride = be16toh(cqe->wqe_counter) & (all - 1);
+			uint32_t stride = be32toh(last_word) >> 16 & (all - 1);
 			uint8_t *data = buffer + (stride << log_bytes);
 
 			if (__builtin_expect(what == CQE_FRAME_INLINE, 0))
@@ -191,10 +192,9 @@ static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int 
 			buffer = m->buffer;
 		}
 	}
-	if (c.ci == m->ci)
+	if (!verbs_mlx5_consumed(m, &run, at))
 		return 0;
 	m->consumed = consumed;
-	verbs_mlx5_consumed(m, c.ci);
 	/* Only what brought frames is released, and a filler may come alone. */
 	if (f == frames)
 		striding_post(v);

@@ -10,27 +10,24 @@
 #define LRH_LEN	       8
 #define MACS	       8
 
-/* The six bytes as one number; its byte order does not matter for comparing. */
-static inline uint64_t mac_load(const uint8_t *p)
+static uint64_t mac_number(const uint8_t *mac)
 {
-	uint32_t first;
-	uint16_t last;
+	return rd_le32(mac) | (uint64_t)rd_le16(mac + 4) << 32;
+}
 
-	memcpy(&first, p, sizeof(first));
-	memcpy(&last, p + 4, sizeof(last));
-	return first | (uint64_t)last << 32;
+/* The same number in one load, with the last two bytes of the destination in front. */
+static inline uint64_t source_number(const uint8_t *frame)
+{
+	return rd_le64(frame + ETH_SOURCE - 2) >> 16;
 }
 
 static void mark_one_mac(uint64_t mac, struct rd_frame *frames, unsigned int n)
 {
-	for (unsigned int i = 0; i < n; i++) {
-		struct rd_frame *f = &frames[i];
-
+	for (struct rd_frame *f = frames, *end = frames + n; f != end; f++) {
 		if (f->caplen < ETH_SOURCE_END)
 			f->direction = RD_DIR_UNKNOWN;
 		else
-			f->direction =
-				mac_load(f->data + ETH_SOURCE) == mac ? RD_DIR_OUT : RD_DIR_IN;
+			f->direction = source_number(f->data) == mac ? RD_DIR_OUT : RD_DIR_IN;
 	}
 }
 
@@ -44,7 +41,7 @@ static void mark_macs(
 		f->direction = RD_DIR_UNKNOWN;
 		if (f->caplen < ETH_SOURCE_END)
 			continue;
-		source = mac_load(f->data + ETH_SOURCE);
+		source = source_number(f->data);
 		f->direction = RD_DIR_IN;
 		for (unsigned int k = 0; k < n_macs; k++)
 			if (source == macs[k])
@@ -72,7 +69,7 @@ void rd_direction_mark(const struct rd_local *local, struct rd_frame *frames, un
 	unsigned int n_macs = local->n_mac < MACS ? local->n_mac : MACS;
 
 	for (unsigned int i = 0; i < n_macs; i++)
-		macs[i] = mac_load(local->mac[i]);
+		macs[i] = mac_number(local->mac[i]);
 	if (local->link == RD_LINK_ETHERNET && n_macs == 1)
 		mark_one_mac(macs[0], frames, n);
 	else if (local->link == RD_LINK_ETHERNET && n_macs)
