@@ -262,7 +262,11 @@ size_t pcapng_bound(uint32_t caplen)
 
 static inline uint32_t epb_flags(const struct rd_frame *f)
 {
-	return f->direction | (uint32_t)(f->flags & RD_FRAME_CRC_ERROR) * EPB_FLAG_CRC_ERROR;
+	uint32_t flags = f->direction;
+
+	if (__builtin_expect(f->flags & RD_FRAME_CRC_ERROR, 0))
+		flags |= EPB_FLAG_CRC_ERROR;
+	return flags;
 }
 
 static inline void put_word(uint8_t *p, uint32_t v)

@@ -284,6 +284,7 @@ static void stamp_host(
 	const uint64_t now = rd_clock_now(&c->host), per_byte = c->ns_per_byte, last = s->last;
 	int64_t from_now = 0;
 
+#pragma GCC unroll 4
 	for (struct rd_frame *f = frames + n; f-- != frames;) {
 		f->ts_ns = now + (uint64_t)(from_now >> 32);
 		from_now -= (int64_t)((f->len + WIRE_OVERHEAD) * per_byte);

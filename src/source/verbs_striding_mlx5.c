@@ -15,7 +15,6 @@
 
 #define FILLER	       (1U << 31) /* of byte_cnt */
 #define CONSUMED_SHIFT 16
-#define CONSUMED_MASK  0x7fffU
 #define LENGTH_MASK    0xffffU
 
 /* 256 bytes: small frames lie close, completions take a quarter more memory. */
@@ -158,8 +157,10 @@ static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int 
 {
 	struct verbs_mlx5 *m = v->mlx5;
 	const struct verbs_mlx5_run run = verbs_mlx5_run(m, max);
-	const uint32_t log_bytes = v->lead->strides.log_bytes;
-	const uint32_t all = 1U << v->lead->strides.log_count;
+	const struct verbs_strides *s = &v->lead->strides;
+	const uint32_t all = 1U << s->log_count;
+	/* A frame's place in its buffer, from the number of its stride: the last word's upper half. */
+	const uint32_t shift = 16 - s->log_bytes, within = (all - 1) << s->log_bytes;
 	struct rd_frame *f = frames;
 	uint32_t consumed = m->consumed;
 	uint8_t *buffer = m->buffer;
@@ -177,15 +178,17 @@ static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int 
 			continue;
 		}
 		count = be32toh(cqe->byte_cnt);
-		if (__builtin_expect(!(count & FILLER), 1)) {
-			uint32_t stride = be32toh(last_word) >> 16 & (all - 1);
-			uint8_t *data = buffer + (stride << log_bytes);
+		if (__builtin_expect(count & FILLER, 0)) {
+			count &= ~FILLER;
+		} else {
+			uint8_t *data = buffer + (be32toh(last_word) >> shift & within);
+			uint32_t len = count & LENGTH_MASK;
 
 			if (__builtin_expect(what == CQE_FRAME_INLINE, 0))
-				verbs_mlx5_copy_inline(data, cqe, count & LENGTH_MASK);
-			verbs_frame_set(f++, data, count & LENGTH_MASK, be64toh(cqe->timestamp));
+				verbs_mlx5_copy_inline(data, cqe, len);
+			verbs_frame_set(f++, data, len, be64toh(cqe->timestamp));
 		}
-		consumed += count >> CONSUMED_SHIFT & CONSUMED_MASK;
+		consumed += count >> CONSUMED_SHIFT;
 		if (__builtin_expect(consumed >= all, 0)) {
 			consumed = 0;
 			buffer_consumed(v);

@@ -23,6 +23,7 @@ static inline uint64_t source_number(const uint8_t *frame)
 
 static void mark_one_mac(uint64_t mac, struct rd_frame *frames, unsigned int n)
 {
+#pragma GCC unroll 4
 	for (struct rd_frame *f = frames, *end = frames + n; f != end; f++) {
 		if (f->caplen < ETH_SOURCE_END)
 			f->direction = RD_DIR_UNKNOWN;
