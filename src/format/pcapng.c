@@ -288,6 +288,19 @@ static inline size_t stored_len(struct envelope v, const struct rd_frame *f)
 	return v.prefix + (size_t)envelope_caplen(v, f);
 }
 
+/* Small frames, of which there are most: two halves, which overlap, instead of a call. */
+static inline void put_frame(uint8_t *p, const uint8_t *data, size_t len)
+{
+	const size_t half = 32;
+
+	if (len < half || len > 2 * half) {
+		memcpy(p, data, len);
+		return;
+	}
+	memcpy(p, data, half);
+	memcpy(p + len - half, data + len - half, half);
+}
+
 /*
  * A block of `total` bytes but for its options. The zeros of the padding come first and the
  * frame's bytes last: what follows the copy would have to be kept across its call.
@@ -295,25 +308,40 @@ static inline size_t stored_len(struct envelope v, const struct rd_frame *f)
 static inline __attribute__((always_inline)) void epb_put(uint8_t *p, const struct rd_frame *f,
 	size_t total, size_t padded, struct second *second, const struct envelope v)
 {
-	const uint64_t ts_ns = f->ts_ns;
+	const uint32_t caplen = envelope_caplen(v, f), len = envelope_len(v, f);
 
 	put_word(p + EPB_FIXED + padded - 4, 0);
 	put_word(p + total - BLOCK_TAIL, (uint32_t)total);
 	put_word(p, BLOCK_EPB);
 	put_word(p + 4, (uint32_t)total);
 	put_word(p + 8, f->iface);
-	put_time(p + 12, ts_ns);
-	if (v.prefix) {
-		const uint32_t caplen = envelope_caplen(v, f), len = envelope_len(v, f);
+	put_time(p + 12, f->ts_ns);
+	put_word(p + 20, v.prefix + caplen);
+	put_word(p + 24, v.prefix + len);
+	envelope_put(v, p + EPB_FIXED, second, f, caplen, len);
+	put_frame(p + EPB_FIXED + v.prefix, f->data, caplen);
+}
 
-		put_word(p + 20, v.prefix + caplen);
-		put_word(p + 24, v.prefix + len);
-		envelope_put(v, p + EPB_FIXED, second, f, caplen, len);
-		memcpy(p + EPB_FIXED + v.prefix, f->data, caplen);
-	} else {
-		memcpy(p + 20, &f->caplen, 8);
-		memcpy(p + EPB_FIXED, f->data, f->caplen);
+/* A frame's block, if it fits into `room`; else 0. */
+static inline __attribute__((always_inline)) size_t epb_encode(uint8_t *p, size_t room,
+	const struct rd_frame *f, struct second *second, const struct envelope v)
+{
+	const uint32_t flags = epb_flags(f);
+	const size_t padded = pad4(stored_len(v, f)), behind = EPB_FIXED + padded;
+
+	if (__builtin_expect(!flags, 0)) {
+		if (behind + BLOCK_TAIL > room)
+			return 0;
+		epb_put(p, f, behind + BLOCK_TAIL, padded, second, v);
+		return behind + BLOCK_TAIL;
 	}
+	if (behind + EPB_OPTIONS + BLOCK_TAIL > room)
+		return 0;
+	put_word(p + behind, EPB_FLAGS_HEAD);
+	put_word(p + behind + 4, flags);
+	put_word(p + behind + 8, OPT_END);
+	epb_put(p, f, behind + EPB_OPTIONS + BLOCK_TAIL, padded, second, v);
+	return behind + EPB_OPTIONS + BLOCK_TAIL;
 }
 
 static inline __attribute__((always_inline)) unsigned int encode(const struct rd_frame *frames,
@@ -324,18 +352,10 @@ static inline __attribute__((always_inline)) unsigned int encode(const struct rd
 	struct second second = {0};
 
 	for (f = frames; f != stop; f++) {
-		const uint32_t flags = epb_flags(f);
-		const size_t padded = pad4(stored_len(v, f)), behind = EPB_FIXED + padded;
-		const size_t total = behind + BLOCK_TAIL + (flags ? EPB_OPTIONS : 0);
+		const size_t total = epb_encode(p, (size_t)(end - p), f, &second, v);
 
-		if (__builtin_expect(total > (size_t)(end - p), 0))
+		if (__builtin_expect(!total, 0))
 			break;
-		if (__builtin_expect(flags != 0, 1)) {
-			put_word(p + behind, EPB_FLAGS_HEAD);
-			put_word(p + behind + 4, flags);
-			put_word(p + behind + 8, OPT_END);
-		}
-		epb_put(p, f, total, padded, &second, v);
 		p += total;
 	}
 	*used = (size_t)(p - dst);

@@ -29,8 +29,8 @@ struct verbs_mlx5 {
 	/* Of a striding queue, whose entries wander over the buffers. */
 	uint8_t *wqes;
 	uint32_t wqe_bytes, n_wqes;
-	uint32_t consumed;    /* strides of the buffer that is being filled */
-	uint8_t *buffer;      /* it */
+	uint8_t *buffer;      /* that is being filled */
+	int32_t left;	      /* strides of it that are not consumed */
 	uint32_t next_buffer; /* to be posted */
 };
 

@@ -133,7 +133,8 @@ static int striding_fill(struct verbs *v)
 		seg->byte_count = htobe32(v->ring.buffer_size);
 		seg->lkey = htobe32(v->ring.mr->lkey);
 	}
-	m->head = m->next_buffer = m->tail = m->consumed = 0;
+	m->head = m->next_buffer = m->tail = 0;
+	m->left = 1 << v->lead->strides.log_count;
 	m->buffer = v->ring.memory;
 	v->taken = v->ring.n;
 	return striding_post(v);
@@ -158,11 +159,11 @@ static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int 
 	struct verbs_mlx5 *m = v->mlx5;
 	const struct verbs_mlx5_run run = verbs_mlx5_run(m, max);
 	const struct verbs_strides *s = &v->lead->strides;
-	const uint32_t all = 1U << s->log_count;
+	const int32_t all = 1 << s->log_count;
 	/* A frame's place in its buffer, from the number of its stride: the last word's upper half. */
-	const uint32_t shift = 16 - s->log_bytes, within = (all - 1) << s->log_bytes;
+	const uint32_t shift = 16 - s->log_bytes, within = ((1U << s->log_count) - 1) << s->log_bytes;
 	struct rd_frame *f = frames;
-	uint32_t consumed = m->consumed;
+	int32_t left = m->left;
 	uint8_t *buffer = m->buffer;
 	const uint8_t *at;
 
@@ -188,16 +189,16 @@ static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int 
 				verbs_mlx5_copy_inline(data, cqe, len);
 			verbs_frame_set(f++, data, len, be64toh(cqe->timestamp));
 		}
-		consumed += count >> CONSUMED_SHIFT;
-		if (__builtin_expect(consumed >= all, 0)) {
-			consumed = 0;
+		left -= (int32_t)(count >> CONSUMED_SHIFT);
+		if (__builtin_expect(left <= 0, 0)) {
+			left = all;
 			buffer_consumed(v);
 			buffer = m->buffer;
 		}
 	}
 	if (!verbs_mlx5_consumed(m, &run, at))
 		return 0;
-	m->consumed = consumed;
+	m->left = left;
 	/* Only what brought frames is released, and a filler may come alone. */
 	if (f == frames)
 		striding_post(v);
