@@ -283,11 +283,6 @@ static inline void put_time(uint8_t *p, uint64_t ns)
 	memcpy(p, &ns, sizeof(ns));
 }
 
-static inline size_t stored_len(struct envelope v, const struct rd_frame *f)
-{
-	return v.prefix + (size_t)envelope_caplen(v, f);
-}
-
 /* Small frames, of which there are most: two halves, which overlap, instead of a call. */
 static inline void put_frame(uint8_t *p, const uint8_t *data, size_t len)
 {
@@ -306,9 +301,9 @@ static inline void put_frame(uint8_t *p, const uint8_t *data, size_t len)
  * frame's bytes last: what follows the copy would have to be kept across its call.
  */
 static inline __attribute__((always_inline)) void epb_put(uint8_t *p, const struct rd_frame *f,
-	size_t total, size_t padded, struct second *second, const struct envelope v)
+	uint32_t caplen, size_t total, struct second *second, const struct envelope v)
 {
-	const uint32_t caplen = envelope_caplen(v, f), len = envelope_len(v, f);
+	const size_t padded = pad4(v.prefix + (size_t)caplen);
 
 	put_word(p + EPB_FIXED + padded - 4, 0);
 	put_word(p + total - BLOCK_TAIL, (uint32_t)total);
@@ -316,9 +311,15 @@ static inline __attribute__((always_inline)) void epb_put(uint8_t *p, const stru
 	put_word(p + 4, (uint32_t)total);
 	put_word(p + 8, f->iface);
 	put_time(p + 12, f->ts_ns);
-	put_word(p + 20, v.prefix + caplen);
-	put_word(p + 24, v.prefix + len);
-	envelope_put(v, p + EPB_FIXED, second, f, caplen, len);
+	if (v.prefix) {
+		const uint32_t len = envelope_len(v, f);
+
+		put_word(p + 20, v.prefix + caplen);
+		put_word(p + 24, v.prefix + len);
+		envelope_put(v, p + EPB_FIXED, second, f, caplen, len);
+	} else {
+		memcpy(p + 20, &f->caplen, 8);
+	}
 	put_frame(p + EPB_FIXED + v.prefix, f->data, caplen);
 }
 
@@ -326,13 +327,13 @@ static inline __attribute__((always_inline)) void epb_put(uint8_t *p, const stru
 static inline __attribute__((always_inline)) size_t epb_encode(uint8_t *p, size_t room,
 	const struct rd_frame *f, struct second *second, const struct envelope v)
 {
-	const uint32_t flags = epb_flags(f);
-	const size_t padded = pad4(stored_len(v, f)), behind = EPB_FIXED + padded;
+	const uint32_t flags = epb_flags(f), caplen = envelope_caplen(v, f);
+	const size_t behind = EPB_FIXED + pad4(v.prefix + (size_t)caplen);
 
 	if (__builtin_expect(!flags, 0)) {
 		if (behind + BLOCK_TAIL > room)
 			return 0;
-		epb_put(p, f, behind + BLOCK_TAIL, padded, second, v);
+		epb_put(p, f, caplen, behind + BLOCK_TAIL, second, v);
 		return behind + BLOCK_TAIL;
 	}
 	if (behind + EPB_OPTIONS + BLOCK_TAIL > room)
@@ -340,7 +341,7 @@ static inline __attribute__((always_inline)) size_t epb_encode(uint8_t *p, size_
 	put_word(p + behind, EPB_FLAGS_HEAD);
 	put_word(p + behind + 4, flags);
 	put_word(p + behind + 8, OPT_END);
-	epb_put(p, f, behind + EPB_OPTIONS + BLOCK_TAIL, padded, second, v);
+	epb_put(p, f, caplen, behind + EPB_OPTIONS + BLOCK_TAIL, second, v);
 	return behind + EPB_OPTIONS + BLOCK_TAIL;
 }
 
@@ -348,15 +349,16 @@ static inline __attribute__((always_inline)) unsigned int encode(const struct rd
 	unsigned int n, uint8_t *dst, size_t room, size_t *used, const struct envelope v)
 {
 	const struct rd_frame *f, *stop = frames + n;
-	uint8_t *p = dst, *const end = dst + room;
+	uint8_t *p = dst;
 	struct second second = {0};
 
 	for (f = frames; f != stop; f++) {
-		const size_t total = epb_encode(p, (size_t)(end - p), f, &second, v);
+		const size_t total = epb_encode(p, room, f, &second, v);
 
 		if (__builtin_expect(!total, 0))
 			break;
 		p += total;
+		room -= total;
 	}
 	*used = (size_t)(p - dst);
 	return (unsigned int)(f - frames);
@@ -378,8 +380,8 @@ size_t pcapng_noted(const struct rd_encoder *e, const struct rd_frame *f,
 	const struct rd_note *note, uint8_t *dst, size_t room)
 {
 	const struct envelope v = encoder_envelope(e);
-	const uint32_t flags = epb_flags(f);
-	const size_t padded = pad4(stored_len(v, f));
+	const uint32_t flags = epb_flags(f), caplen = envelope_caplen(v, f);
+	const size_t padded = pad4(v.prefix + (size_t)caplen);
 	struct out o = {.base = dst, .used = EPB_FIXED + padded, .room = room};
 	struct second second = {0};
 
@@ -394,7 +396,7 @@ size_t pcapng_noted(const struct rd_encoder *e, const struct rd_frame *f,
 	o.used += BLOCK_TAIL;
 	if (o.used > room)
 		return 0;
-	epb_put(dst, f, o.used, padded, &second, v);
+	epb_put(dst, f, caplen, o.used, &second, v);
 	if (v.prefix)
 		rd_put_be16(dst + EPB_FIXED + ERF_LCTR, erf_lctr(note->dropped));
 	return o.used;

@@ -282,12 +282,12 @@ static void stamp_host(
 	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
 {
 	const uint64_t now = rd_clock_now(&c->host), per_byte = c->ns_per_byte, last = s->last;
-	int64_t from_now = 0;
+	uint64_t bytes_behind = 0;
 
 #pragma GCC unroll 4
 	for (struct rd_frame *f = frames + n; f-- != frames;) {
-		f->ts_ns = now + (uint64_t)(from_now >> 32);
-		from_now -= (int64_t)((f->len + WIRE_OVERHEAD) * per_byte);
+		f->ts_ns = now - (bytes_behind * per_byte >> 32);
+		bytes_behind += (uint64_t)f->len + WIRE_OVERHEAD;
 	}
 	for (struct rd_frame *f = frames; f != frames + n && f->ts_ns < last; f++)
 		f->ts_ns = last;
