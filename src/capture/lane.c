@@ -324,7 +324,7 @@ static uint64_t number_iface(struct rd_frame *frames, unsigned int n, uint16_t i
 {
 	uint64_t bytes = 0;
 
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 	for (struct rd_frame *f = frames, *end = frames + n; f != end; f++) {
 		bytes += f->len;
 		f->iface = iface;

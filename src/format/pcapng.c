@@ -286,14 +286,16 @@ static inline void put_time(uint8_t *p, uint64_t ns)
 /* Small frames, of which there are most: two halves, which overlap, instead of a call. */
 static inline void put_frame(uint8_t *p, const uint8_t *data, size_t len)
 {
-	const size_t half = 32;
+	enum { HALF = 32 };
 
-	if (len < half || len > 2 * half) {
+	if (len < HALF || len > 2 * HALF) {
 		memcpy(p, data, len);
 		return;
 	}
-	memcpy(p, data, half);
-	memcpy(p + len - half, data + len - half, half);
+	memcpy(p, data, HALF);
+	p += len;
+	data += len;
+	memcpy(p - HALF, data - HALF, HALF);
 }
 
 /*

@@ -284,7 +284,7 @@ static void stamp_host(
 	const uint64_t now = rd_clock_now(&c->host), per_byte = c->ns_per_byte, last = s->last;
 	uint64_t bytes_behind = 0;
 
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 	for (struct rd_frame *f = frames + n; f-- != frames;) {
 		f->ts_ns = now - (bytes_behind * per_byte >> 32);
 		bytes_behind += (uint64_t)f->len + WIRE_OVERHEAD;

@@ -38,6 +38,15 @@ void verbs_mlx5_take_error(struct verbs *v, const struct mlx5_cqe64 *cqe)
 		verbs_completion_error(v, IBV_WC_GENERAL_ERR, cqe->op_own);
 }
 
+void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t len)
+{
+	bool behind = cqe->op_own & MLX5_INLINE_SCATTER_64;
+	const uint8_t *from = (const uint8_t *)cqe - (behind ? CQE_BYTES : 0);
+	uint32_t most = behind ? 64 : 32;
+
+	memcpy(to, from, len < most ? len : most);
+}
+
 static int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 {
 	struct verbs_mlx5 *m = v->mlx5;

@@ -29,6 +29,7 @@ struct verbs_mlx5 {
 	/* Of a striding queue, whose entries wander over the buffers. */
 	uint8_t *wqes;
 	uint32_t wqe_bytes, n_wqes;
+	uint32_t n_strides, stride_bytes; /* of a buffer; of a stride */
 	uint8_t *buffer;      /* that is being filled */
 	int32_t left;	      /* strides of it that are not consumed */
 	uint32_t next_buffer; /* to be posted */
@@ -125,15 +126,7 @@ static inline void verbs_mlx5_skip(struct verbs_mlx5 *m)
 }
 
 /* Small frames may lie in the CQE instead of the buffer (IBV "scatter to CQE"). */
-static inline void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t len)
-{
-	bool behind = cqe->op_own & MLX5_INLINE_SCATTER_64;
-	const uint8_t *from = (const uint8_t *)cqe - (behind ? CQE_BYTES : 0);
-	uint32_t most = behind ? 64 : 32;
-
-	memcpy(to, from, len < most ? len : most);
-}
-
+void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t len);
 void verbs_mlx5_set_cq(struct verbs_mlx5 *m, const struct mlx5dv_cq *cq);
 /* A completion that is no frame. */
 void verbs_mlx5_take_error(struct verbs *v, const struct mlx5_cqe64 *cqe);

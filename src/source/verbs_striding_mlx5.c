@@ -134,7 +134,7 @@ static int striding_fill(struct verbs *v)
 		seg->lkey = htobe32(v->ring.mr->lkey);
 	}
 	m->head = m->next_buffer = m->tail = 0;
-	m->left = 1 << v->lead->strides.log_count;
+	m->left = (int32_t)m->n_strides;
 	m->buffer = v->ring.memory;
 	v->taken = v->ring.n;
 	return striding_post(v);
@@ -142,7 +142,8 @@ static int striding_fill(struct verbs *v)
 
 /* --- polling ------------------------------------------------------------------------------ */
 
-static inline void buffer_consumed(struct verbs *v)
+/* All strides of the buffer are consumed: returns the next one. */
+static __attribute__((noinline)) uint8_t *buffer_next(struct verbs *v)
 {
 	struct verbs_mlx5 *m = v->mlx5;
 
@@ -152,16 +153,14 @@ static inline void buffer_consumed(struct verbs *v)
 		m->buffer = v->ring.memory;
 	}
 	v->taken++;
+	return m->buffer;
 }
 
 static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 {
 	struct verbs_mlx5 *m = v->mlx5;
 	const struct verbs_mlx5_run run = verbs_mlx5_run(m, max);
-	const struct verbs_strides *s = &v->lead->strides;
-	const int32_t all = 1 << s->log_count;
-	/* A frame's place in its buffer, from the number of its stride: the last word's upper half. */
-	const uint32_t shift = 16 - s->log_bytes, within = ((1U << s->log_count) - 1) << s->log_bytes;
+	const uint32_t stride_bytes = m->stride_bytes, last = m->n_strides - 1;
 	struct rd_frame *f = frames;
 	int32_t left = m->left;
 	uint8_t *buffer = m->buffer;
@@ -182,7 +181,7 @@ static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int 
 		if (__builtin_expect(count & FILLER, 0)) {
 			count &= ~FILLER;
 		} else {
-			uint8_t *data = buffer + (be32toh(last_word) >> shift & within);
+			uint8_t *data = buffer + (be32toh(last_word) >> 16 & last) * stride_bytes;
 			uint32_t len = count & LENGTH_MASK;
 
 			if (__builtin_expect(what == CQE_FRAME_INLINE, 0))
@@ -191,9 +190,8 @@ static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int 
 		}
 		left -= (int32_t)(count >> CONSUMED_SHIFT);
 		if (__builtin_expect(left <= 0, 0)) {
-			left = all;
-			buffer_consumed(v);
-			buffer = m->buffer;
+			left = (int32_t)m->n_strides;
+			buffer = buffer_next(v);
 		}
 	}
 	if (!verbs_mlx5_consumed(m, &run, at))
@@ -251,6 +249,8 @@ int verbs_striding_create(struct verbs *v, struct rd_error *err)
 	v->mlx5->wqes = rwq.buf;
 	v->mlx5->wqe_bytes = rwq.stride;
 	v->mlx5->n_wqes = rwq.wqe_cnt;
+	v->mlx5->n_strides = 1U << v->lead->strides.log_count;
+	v->mlx5->stride_bytes = 1U << v->lead->strides.log_bytes;
 	v->path = &striding_path;
 	return 0;
 }
