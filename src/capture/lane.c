@@ -342,7 +342,7 @@ static void process(struct lane *l, unsigned int source, struct rd_frame *frames
 	unsigned int base = l->e->base[source], all = n;
 
 	lane_add(&l->bytes, s->n_ifaces > 1 ? number_ifaces(frames, n, base)
-					   : number_iface(frames, n, (uint16_t)base));
+					    : number_iface(frames, n, (uint16_t)base));
 	if (s->local.link != RD_LINK_UNKNOWN)
 		rd_direction_mark(&s->local, frames, n);
 	if (config->decap != RD_DECAP_NONE)

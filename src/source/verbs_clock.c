@@ -281,12 +281,13 @@ static void stamp_real_time(
 static void stamp_host(
 	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
 {
-	const uint64_t now = rd_clock_now(&c->host), per_byte = c->ns_per_byte, last = s->last;
+	const uint64_t now = rd_clock_now(&c->host), last = s->last;
+	const uint64_t per_byte = (uint64_t)c->back_per_byte;
 	uint64_t bytes_behind = 0;
 
 #pragma GCC unroll 8
 	for (struct rd_frame *f = frames + n; f-- != frames;) {
-		f->ts_ns = now - (bytes_behind * per_byte >> 32);
+		f->ts_ns = now + (uint64_t)((int64_t)(bytes_behind * per_byte) >> 32);
 		bytes_behind += (uint64_t)f->len + WIRE_OVERHEAD;
 	}
 	for (struct rd_frame *f = frames; f != frames + n && f->ts_ns < last; f++)
@@ -432,7 +433,7 @@ int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char 
 	*c = (struct verbs_clock){.ctx = ctx, .refreshing = ATOMIC_FLAG_INIT};
 	pthread_mutex_init(&c->lock, NULL);
 	if (speed)
-		c->ns_per_byte = (uint64_t)(8e9 * 4294967296.0 / (double)speed);
+		c->back_per_byte = -(int64_t)(8e9 * 4294967296.0 / (double)speed);
 	why = take(c, type, 0);
 	if (why)
 		return rd_fail(err, RD_CLASS_DEVICE, 0,

@@ -43,7 +43,7 @@ struct verbs_clock {
 	struct ibv_context *ctx;
 	struct rd_clock host;
 	uint64_t mask, khz;	 /* of the device's counter */
-	uint64_t ns_per_byte;	 /* on the wire, 32 bits behind the binary point */
+	int64_t back_per_byte;	 /* -ns on the wire, 32 bits behind the binary point */
 	uint64_t interval;	 /* ns between two refreshes */
 	bool split;		 /* real-time stamps: seconds and ns in a word */
 	_Atomic bool offset_set; /* between the device's clock and the Unix epoch */

@@ -30,9 +30,9 @@ struct verbs_mlx5 {
 	uint8_t *wqes;
 	uint32_t wqe_bytes, n_wqes;
 	uint32_t n_strides, stride_bytes; /* of a buffer; of a stride */
-	uint8_t *buffer;      /* that is being filled */
-	int32_t left;	      /* strides of it that are not consumed */
-	uint32_t next_buffer; /* to be posted */
+	uint8_t *buffer;		  /* that is being filled */
+	int32_t left;			  /* strides of it that are not consumed */
+	uint32_t next_buffer;		  /* to be posted */
 };
 
 /* What the device wrote before the ownership bit is read after it. */

@@ -32,9 +32,13 @@ static void mark_one_mac(uint64_t mac, struct rd_frame *frames, unsigned int n)
 	}
 }
 
-static void mark_macs(
-	const uint64_t *macs, unsigned int n_macs, struct rd_frame *frames, unsigned int n)
+static void mark_macs(const struct rd_local *local, struct rd_frame *frames, unsigned int n)
 {
+	uint64_t macs[MACS];
+	unsigned int n_macs = local->n_mac < MACS ? local->n_mac : MACS;
+
+	for (unsigned int i = 0; i < n_macs; i++)
+		macs[i] = mac_number(local->mac[i]);
 	for (unsigned int i = 0; i < n; i++) {
 		struct rd_frame *f = &frames[i];
 		uint64_t source;
@@ -66,15 +70,10 @@ static void mark_lid(uint16_t lid, uint16_t mask, struct rd_frame *frames, unsig
 
 void rd_direction_mark(const struct rd_local *local, struct rd_frame *frames, unsigned int n)
 {
-	uint64_t macs[MACS];
-	unsigned int n_macs = local->n_mac < MACS ? local->n_mac : MACS;
-
-	for (unsigned int i = 0; i < n_macs; i++)
-		macs[i] = mac_number(local->mac[i]);
-	if (local->link == RD_LINK_ETHERNET && n_macs == 1)
-		mark_one_mac(macs[0], frames, n);
-	else if (local->link == RD_LINK_ETHERNET && n_macs)
-		mark_macs(macs, n_macs, frames, n);
+	if (local->link == RD_LINK_ETHERNET && local->n_mac == 1)
+		mark_one_mac(mac_number(local->mac[0]), frames, n);
+	else if (local->link == RD_LINK_ETHERNET && local->n_mac)
+		mark_macs(local, frames, n);
 	else if (local->link == RD_LINK_INFINIBAND && local->lid)
 		mark_lid(local->lid, local->lid_mask, frames, n);
 	else
