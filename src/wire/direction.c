@@ -25,7 +25,7 @@ static void mark_one_mac(uint64_t mac, struct rd_frame *frames, unsigned int n)
 {
 #pragma GCC unroll 4
 	for (struct rd_frame *f = frames, *end = frames + n; f != end; f++) {
-		if (f->caplen < ETH_SOURCE_END)
+		if (__builtin_expect(f->caplen < ETH_SOURCE_END, 0))
 			f->direction = RD_DIR_UNKNOWN;
 		else
 			f->direction = source_number(f->data) == mac ? RD_DIR_OUT : RD_DIR_IN;
