@@ -191,10 +191,12 @@ cat >"$tmp/slow.py" <<'PY'
 import os, sys, time
 pipe, other, least, out = sys.argv[1:]
 with open(pipe, "rb") as pipe, open(out, "wb") as out:
-    for _ in range(600):
+    for _ in range(400):
         if os.path.getsize(other) >= int(least):
             break
         time.sleep(0.05)
+    else:
+        sys.exit(1)
     while data := pipe.read1(1 << 20):
         out.write(data)
 PY
@@ -207,6 +209,7 @@ for queues in 1 2; do
 		--stripe "$two" --when-full wait --write-mode buffered --buffer-size 4Mi -w w.pcapng >"$tmp/report" 2>"$tmp/log"
 	is "a slow disk, $queues queues: exit status" $? 0
 	wait $reader
+	is "a slow disk, $queues queues: the other did not wait for it" $? 0
 	accounts "a slow disk, $queues queues" "$tmp/slow.part" "$tmp/d2/w.pcapng"
 	is "a slow disk, $queues queues: nothing is lost" "$(json "$tmp/report" .frames.written)" $count
 	together "a slow disk, $queues queues" "$tmp/slow.part" "$tmp/d2/w.pcapng"
