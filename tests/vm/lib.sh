@@ -141,6 +141,20 @@ begin() {
 	exec 3>&1 >>"$log" 2>&1
 }
 
+# tcpdump leaves at its end what it has not read yet: until it has as many as the kernel gave it
+caught_up() {
+	looks=0
+	while [ "$looks" -lt 50 ]; do
+		kill -USR1 "$tcpdump_pid" || return 0
+		sleep 0.1
+		# "tcpdump: 7 packets captured, 7 packets received by filter, ..."
+		# shellcheck disable=SC2046 # words
+		set -- $(tail -n 1 "$dir/tcpdump.log")
+		[ "${4-}" = captured, ] && [ "$2" = "$5" ] && return 0
+		looks=$((looks + 1))
+	done
+}
+
 finish() {
 	exec >&3 2>&1 3>&-
 	barrier "$name.end"
@@ -148,6 +162,7 @@ finish() {
 	barrier "$name.quiet"
 	if [ -n "$DEV" ]; then
 		remember "$dir/after"
+		caught_up
 		kill -TERM "$tcpdump_pid" "$rdmadump_pid"
 		wait "$tcpdump_pid"
 		wait "$rdmadump_pid"

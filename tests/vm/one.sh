@@ -106,6 +106,7 @@ begin removed none
 traffic_here removed >&3
 guest counters "$dir/after"
 guest quiet 30
+caught_up
 ip link del "$NETDEV"
 wait "$rdmadump_pid"
 echo $? >"$dir/exit"
