@@ -290,6 +290,8 @@ void rd_analysis_file_end(
  * left aside.
  */
 void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len);
+/* The result so far, in the middle of it all. Owned by the caller. */
+int rd_analysis_look(struct rd_analysis *a, struct rd_report **report, struct rd_error *err);
 /* The result; the analysis can only be closed after that, as this frees what it needs for further
  * frames. Owned by the caller. */
 int rd_analysis_report(struct rd_analysis *a, struct rd_report **report, struct rd_error *err);

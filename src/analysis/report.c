@@ -180,7 +180,8 @@ static bool is_wanted(const struct rd_analysis *a, const struct flow *f)
 	       f->src_qp == a->config.qp || (g && g->dest_qp == a->config.qp);
 }
 
-static int fill_conversations(struct rd_analysis *a, struct rd_report *r)
+/* `final`: what is undecided is decided, and what only further frames need is given back. */
+static int fill_conversations(struct rd_analysis *a, struct rd_report *r, bool final)
 {
 	r->conversations = calloc(a->flows.n + 1, sizeof(*r->conversations));
 	if (!r->conversations)
@@ -189,15 +190,17 @@ static int fill_conversations(struct rd_analysis *a, struct rd_report *r)
 		struct flow *f = a->flows.all[i];
 		struct flow *g = f->peer ? f->peer : datagram_peer(a, f);
 
-		request_settle(a, f);
+		if (final)
+			request_settle(a, f);
 		if ((g && g->id < f->id) || !is_wanted(a, f))
 			continue;
-		if (g)
+		if (final && g)
 			request_settle(a, g);
 		if (!fill_conversation(a, &r->conversations[r->n_conversations++], f, g))
 			return -1;
-		flow_finish(f);
-		if (g)
+		if (final)
+			flow_finish(f);
+		if (final && g)
 			flow_finish(g);
 	}
 	qsort(r->conversations, r->n_conversations, sizeof(*r->conversations), busier);
@@ -253,11 +256,12 @@ static int fill_sum(const struct rd_analysis *a, struct rd_report *r)
 	return 0;
 }
 
-int rd_analysis_report(struct rd_analysis *a, struct rd_report **out, struct rd_error *err)
+static int make_report(
+	struct rd_analysis *a, struct rd_report **out, bool final, struct rd_error *err)
 {
 	struct rd_report *r = calloc(1, sizeof(*r));
 
-	if (!r || fill_conversations(a, r) < 0 || fill_files(a, r) < 0 || fill_sum(a, r) < 0)
+	if (!r || fill_conversations(a, r, final) < 0 || fill_files(a, r) < 0 || fill_sum(a, r) < 0)
 		goto fail;
 	fill_totals(a, r);
 	if (facts_check(a, r) < 0 || findings_make(a, r) < 0)
@@ -267,6 +271,16 @@ int rd_analysis_report(struct rd_analysis *a, struct rd_report **out, struct rd_
 fail:
 	rd_report_free(r);
 	return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot make the report");
+}
+
+int rd_analysis_look(struct rd_analysis *a, struct rd_report **out, struct rd_error *err)
+{
+	return make_report(a, out, false, err);
+}
+
+int rd_analysis_report(struct rd_analysis *a, struct rd_report **out, struct rd_error *err)
+{
+	return make_report(a, out, true, err);
 }
 
 void rd_report_free(struct rd_report *r)

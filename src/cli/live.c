@@ -117,7 +117,7 @@ bool live_show(struct live *l, const char *status)
 		return false;
 	if (!l->next_ns)
 		view_begin(l);
-	if (now < l->next_ns || rd_analysis_report(l->analysis, &report, NULL) < 0)
+	if (now < l->next_ns || rd_analysis_look(l->analysis, &report, NULL) < 0)
 		return true;
 	put_picture(report, status);
 	rd_report_free(report);
