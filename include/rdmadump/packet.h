@@ -260,7 +260,7 @@ struct rd_cm {
 	uint32_t local_id, remote_id; /* communication ids, of the sender and of its peer */
 	uint64_t service_id;	      /* REQ, SIDR_REQ, SIDR_REP */
 	uint32_t qpn;		      /* the sender's: REQ, REP, SIDR_REP */
-	uint32_t psn;		      /* that the sender will begin with: REQ, REP */
+	uint32_t psn;		      /* that the peer is to begin with: REQ, REP */
 	uint32_t remote_qpn;	      /* DREQ, LAP */
 	uint16_t reason;	      /* REJ */
 	uint8_t transport;	      /* REQ: 0 RC, 1 UC, 2 RD, 3 XRC (extended) */

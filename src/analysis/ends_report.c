@@ -342,17 +342,6 @@ static const struct ends_rule ends_rules[] = {
 
 #define ENDS_FINDINGS 1024
 
-static int worse(const void *x, const void *y)
-{
-	const struct rd_finding *a = x, *b = y;
-
-	if (a->severity != b->severity)
-		return a->severity < b->severity ? 1 : -1;
-	if (a->sure != b->sure)
-		return a->sure < b->sure ? 1 : -1;
-	return a->count < b->count ? 1 : a->count > b->count ? -1 : strcmp(a->where, b->where);
-}
-
 static void try_rule(struct rd_ends_report *r, const struct ends_rule *rule, const struct sight *s)
 {
 	struct rd_finding *f = &r->findings[r->n_findings];
@@ -392,7 +381,7 @@ static int make_findings(const struct making *m)
 	for (size_t i = 0; i < r->n_findings; i++)
 		if (!r->findings[i].where || !r->findings[i].title || !r->findings[i].detail)
 			return -1;
-	qsort(r->findings, r->n_findings, sizeof(*r->findings), worse);
+	qsort(r->findings, r->n_findings, sizeof(*r->findings), finding_worse);
 	return 0;
 }
 

@@ -128,7 +128,7 @@ static void try_side(const struct rd_analysis *a, struct rd_report *r,
 			try_rule(r, rule, &look);
 }
 
-static int worse(const void *x, const void *y)
+int finding_worse(const void *x, const void *y)
 {
 	const struct rd_finding *a = x, *b = y;
 
@@ -140,7 +140,9 @@ static int worse(const void *x, const void *y)
 		return a->count < b->count ? 1 : -1;
 	if (a->conversation != b->conversation)
 		return a->conversation > b->conversation ? 1 : -1;
-	return strcmp(a->rule, b->rule);
+	if (strcmp(a->rule, b->rule) != 0)
+		return strcmp(a->rule, b->rule);
+	return strcmp(a->where ? a->where : "", b->where ? b->where : "");
 }
 
 int findings_make(const struct rd_analysis *a, struct rd_report *r)
@@ -158,6 +160,6 @@ int findings_make(const struct rd_analysis *a, struct rd_report *r)
 		try_side(a, r, &r->conversations[i], 0);
 		try_side(a, r, &r->conversations[i], 1);
 	}
-	qsort(r->findings, r->n_findings, sizeof(*r->findings), worse);
+	qsort(r->findings, r->n_findings, sizeof(*r->findings), finding_worse);
 	return 0;
 }

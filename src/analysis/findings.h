@@ -32,6 +32,8 @@ struct rule {
 
 extern const struct rule rules_of_sides[], rules_of_capture[]; /* ended by a row without a key */
 
+/* For qsort(): the worst first. */
+int finding_worse(const void *x, const void *y);
 /* The finding's numbers, time and frames are those of the event. */
 void finding_of(struct rd_finding *f, const struct rd_event *e, enum rd_sureness sure);
 void finding_frame(struct rd_finding *f, uint64_t frame);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #ifdef HAVE_LIBNL
+#include "netlink_attr.h"
 #include <linux/devlink.h>
-#include <netlink/attr.h>
 #include <netlink/genl/genl.h>
 #include <netlink/msg.h>
 #include <stdlib.h>
@@ -37,27 +37,6 @@ static bool is_command(const struct nlmsghdr *msg, size_t len, const uint8_t *co
 	return *commands;
 }
 
-static bool get(const struct nlattr *a, void *value, size_t size)
-{
-	if (!a || nla_len(a) < 0 || (size_t)nla_len(a) < size)
-		return false;
-	memcpy(value, nla_data(a), size);
-	return true;
-}
-
-static void get_text(const struct nlattr *a, char *buf, size_t size)
-{
-	char raw[128];
-	size_t n = a && nla_len(a) > 0 ? (size_t)nla_len(a) : 0;
-
-	if (n > sizeof(raw) - 1)
-		n = sizeof(raw) - 1;
-	if (n)
-		memcpy(raw, nla_data(a), n);
-	raw[n] = '\0';
-	rd_text_clean(buf, size, raw);
-}
-
 int rd_devlink_parse_port(const struct nlmsghdr *msg, size_t len, struct rd_devlink_port *port)
 {
 	static const uint8_t commands[] = {DEVLINK_CMD_PORT_NEW, DEVLINK_CMD_PORT_GET, 0};
@@ -68,20 +47,20 @@ int rd_devlink_parse_port(const struct nlmsghdr *msg, size_t len, struct rd_devl
 	*port = (struct rd_devlink_port){0};
 	if (!is_command(msg, len, commands) ||
 		nlmsg_parse((struct nlmsghdr *)msg, GENL_HDRLEN, attr, ATTRS - 1, NULL) < 0 ||
-		!get(attr[DEVLINK_ATTR_PORT_FLAVOUR], &flavour, sizeof(flavour)))
+		!attr_get(attr[DEVLINK_ATTR_PORT_FLAVOUR], &flavour, sizeof(flavour)))
 		return -1;
-	get_text(attr[DEVLINK_ATTR_DEV_NAME], port->device, sizeof(port->device));
-	get_text(attr[DEVLINK_ATTR_PORT_NETDEV_NAME], rep->netdev, sizeof(rep->netdev));
+	attr_text(attr[DEVLINK_ATTR_DEV_NAME], port->device, sizeof(port->device));
+	attr_text(attr[DEVLINK_ATTR_PORT_NETDEV_NAME], rep->netdev, sizeof(rep->netdev));
 	for (size_t i = 0; i < sizeof(flavours) / sizeof(*flavours); i++)
 		if (flavours[i].flavour == flavour)
 			rep->kind = flavours[i].kind;
-	rep->has_controller = get(attr[DEVLINK_ATTR_PORT_CONTROLLER_NUMBER], &rep->controller,
+	rep->has_controller = attr_get(attr[DEVLINK_ATTR_PORT_CONTROLLER_NUMBER], &rep->controller,
 		sizeof(rep->controller));
-	if (get(attr[DEVLINK_ATTR_PORT_PCI_PF_NUMBER], &number, sizeof(number)))
+	if (attr_get(attr[DEVLINK_ATTR_PORT_PCI_PF_NUMBER], &number, sizeof(number)))
 		rep->pf = number;
-	if (get(attr[DEVLINK_ATTR_PORT_PCI_VF_NUMBER], &number, sizeof(number)))
+	if (attr_get(attr[DEVLINK_ATTR_PORT_PCI_VF_NUMBER], &number, sizeof(number)))
 		rep->number = number;
-	get(attr[DEVLINK_ATTR_PORT_PCI_SF_NUMBER], &rep->number, sizeof(rep->number));
+	attr_get(attr[DEVLINK_ATTR_PORT_PCI_SF_NUMBER], &rep->number, sizeof(rep->number));
 	return 0;
 }
 
@@ -99,8 +78,8 @@ static void add_version(struct rd_info *info, const struct nlattr *nested, int k
 		return;
 	info->firmware = grown;
 	grown = &info->firmware[info->n_firmware++];
-	get_text(attr[DEVLINK_ATTR_INFO_VERSION_NAME], grown->name, sizeof(grown->name));
-	get_text(attr[DEVLINK_ATTR_INFO_VERSION_VALUE], grown->value, sizeof(grown->value));
+	attr_text(attr[DEVLINK_ATTR_INFO_VERSION_NAME], grown->name, sizeof(grown->name));
+	attr_text(attr[DEVLINK_ATTR_INFO_VERSION_VALUE], grown->value, sizeof(grown->value));
 	grown->kind = kind == DEVLINK_ATTR_INFO_VERSION_FIXED	 ? RD_FW_FIXED
 		      : kind == DEVLINK_ATTR_INFO_VERSION_STORED ? RD_FW_STORED
 								 : RD_FW_RUNNING;
@@ -124,7 +103,7 @@ int rd_devlink_parse_info(const struct nlmsghdr *msg, size_t len, struct rd_info
 		break;
 	case DEVLINK_ATTR_INFO_BOARD_SERIAL_NUMBER:
 	case DEVLINK_ATTR_INFO_SERIAL_NUMBER:
-		get_text(a, info->serial, sizeof(info->serial));
+		attr_text(a, info->serial, sizeof(info->serial));
 		break;
 	default:
 		break;

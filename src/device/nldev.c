@@ -29,7 +29,7 @@ void rd_nldev_free(struct rd_nldev_devices *devices)
 }
 
 #ifdef HAVE_LIBNL
-#include <netlink/attr.h>
+#include "netlink_attr.h"
 #include <netlink/msg.h>
 
 #define ATTRS 128 /* numbers of attributes that are looked at, with room for newer ones */
@@ -44,31 +44,9 @@ static int parse(const struct nlmsghdr *msg, size_t len, int command, struct nla
 	return nlmsg_parse((struct nlmsghdr *)msg, 0, attr, ATTRS - 1, NULL) < 0 ? -1 : 0;
 }
 
-static bool get(const struct nlattr *a, void *value, size_t size)
-{
-	if (!a || nla_len(a) < 0 || (size_t)nla_len(a) < size)
-		return false;
-	memcpy(value, nla_data(a), size);
-	return true;
-}
-
 static bool get_u32(const struct nlattr *a, uint32_t *value)
 {
-	return get(a, value, sizeof(*value));
-}
-
-static bool get_text(const struct nlattr *a, char *buf, size_t size)
-{
-	char raw[256];
-	size_t n = a && nla_len(a) > 0 ? (size_t)nla_len(a) : 0;
-
-	if (n > sizeof(raw) - 1)
-		n = sizeof(raw) - 1;
-	if (n)
-		memcpy(raw, nla_data(a), n);
-	raw[n] = '\0';
-	rd_text_clean(buf, size, raw);
-	return *buf != '\0';
+	return attr_get(a, value, sizeof(*value));
 }
 
 int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nldev_device *out)
@@ -78,13 +56,13 @@ int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nlde
 	*out = (struct rd_nldev_device){0};
 	if (parse(msg, len, RDMA_NLDEV_CMD_GET, attr) ||
 		!get_u32(attr[RDMA_NLDEV_ATTR_DEV_INDEX], &out->index) ||
-		!get_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], out->name, sizeof(out->name)))
+		!attr_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], out->name, sizeof(out->name)))
 		return -1;
 	get_u32(attr[RDMA_NLDEV_ATTR_PORT_INDEX], &out->n_ports);
-	get_text(attr[RDMA_NLDEV_ATTR_FW_VERSION], out->fw, sizeof(out->fw));
-	get_text(attr[RDMA_NLDEV_ATTR_DEV_PROTOCOL], out->protocol, sizeof(out->protocol));
-	get(attr[RDMA_NLDEV_ATTR_NODE_GUID], &out->node_guid, sizeof(out->node_guid));
-	get(attr[RDMA_NLDEV_ATTR_DEV_NODE_TYPE], &out->node_type, sizeof(out->node_type));
+	attr_text(attr[RDMA_NLDEV_ATTR_FW_VERSION], out->fw, sizeof(out->fw));
+	attr_text(attr[RDMA_NLDEV_ATTR_DEV_PROTOCOL], out->protocol, sizeof(out->protocol));
+	attr_get(attr[RDMA_NLDEV_ATTR_NODE_GUID], &out->node_guid, sizeof(out->node_guid));
+	attr_get(attr[RDMA_NLDEV_ATTR_DEV_NODE_TYPE], &out->node_type, sizeof(out->node_type));
 	return 0;
 }
 
@@ -101,7 +79,7 @@ static void take_owner(struct rd_qp_res *qp, struct nlattr *const attr[ATTRS])
 	if (get_u32(attr[RDMA_NLDEV_ATTR_RES_PID], &qp->pid))
 		rd_sysfs_text(qp->comm, sizeof(qp->comm), "/proc/%u/comm", qp->pid);
 	else
-		get_text(attr[RDMA_NLDEV_ATTR_RES_KERN_NAME], qp->comm, sizeof(qp->comm));
+		attr_text(attr[RDMA_NLDEV_ATTR_RES_KERN_NAME], qp->comm, sizeof(qp->comm));
 }
 
 static int add_qp(struct rd_resources *r, const char *device, const struct nlattr *entry)
@@ -117,8 +95,8 @@ static int add_qp(struct rd_resources *r, const char *device, const struct nlatt
 	qp.has_rqpn = get_u32(attr[RDMA_NLDEV_ATTR_RES_RQPN], &qp.rqpn);
 	get_u32(attr[RDMA_NLDEV_ATTR_RES_RQ_PSN], &qp.rq_psn);
 	qp.has_psn = get_u32(attr[RDMA_NLDEV_ATTR_RES_SQ_PSN], &qp.sq_psn);
-	get(attr[RDMA_NLDEV_ATTR_RES_TYPE], &qp.type, 1);
-	get(attr[RDMA_NLDEV_ATTR_RES_STATE], &qp.state, 1);
+	attr_get(attr[RDMA_NLDEV_ATTR_RES_TYPE], &qp.type, 1);
+	attr_get(attr[RDMA_NLDEV_ATTR_RES_STATE], &qp.state, 1);
 	take_owner(&qp, attr);
 	grown = grow(r->qps, r->n_qps, sizeof(*r->qps));
 	if (!grown)
@@ -135,7 +113,7 @@ int rd_nldev_parse_qps(const struct nlmsghdr *msg, size_t len, struct rd_resourc
 	int left;
 
 	if (parse(msg, len, RDMA_NLDEV_CMD_RES_QP_GET, attr) || !attr[RDMA_NLDEV_ATTR_RES_QP] ||
-		!get_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], device, sizeof(device)))
+		!attr_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], device, sizeof(device)))
 		return -1;
 	nla_for_each_nested(entry, attr[RDMA_NLDEV_ATTR_RES_QP],
 		left) if (nla_type(entry) == RDMA_NLDEV_ATTR_RES_QP_ENTRY &&
@@ -149,9 +127,9 @@ static int add_count(struct rd_resources *r, const char *device, const struct nl
 	struct rd_res_count count = {0}, *grown;
 
 	if (nla_parse_nested(attr, ATTRS - 1, (struct nlattr *)entry, NULL) < 0 ||
-		!get_text(attr[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME], count.kind,
+		!attr_text(attr[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME], count.kind,
 			sizeof(count.kind)) ||
-		!get(attr[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR], &count.n, sizeof(count.n)))
+		!attr_get(attr[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR], &count.n, sizeof(count.n)))
 		return -1;
 	rd_text_clean(count.device, sizeof(count.device), device);
 	grown = grow(r->counts, r->n_counts, sizeof(*r->counts));
@@ -169,7 +147,7 @@ int rd_nldev_parse_summary(const struct nlmsghdr *msg, size_t len, struct rd_res
 	int left;
 
 	if (parse(msg, len, RDMA_NLDEV_CMD_RES_GET, attr) || !attr[RDMA_NLDEV_ATTR_RES_SUMMARY] ||
-		!get_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], device, sizeof(device)))
+		!attr_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], device, sizeof(device)))
 		return -1;
 	nla_for_each_nested(entry, attr[RDMA_NLDEV_ATTR_RES_SUMMARY],
 		left) if (nla_type(entry) == RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY &&
@@ -183,11 +161,12 @@ int rd_nldev_parse_event(const struct nlmsghdr *msg, size_t len, struct rd_nldev
 	uint8_t type;
 
 	*out = (struct rd_nldev_event){0};
-	if (parse(msg, len, CMD_MONITOR, attr) || !get(attr[ATTR_EVENT_TYPE], &type, sizeof(type)))
+	if (parse(msg, len, CMD_MONITOR, attr) ||
+		!attr_get(attr[ATTR_EVENT_TYPE], &type, sizeof(type)))
 		return -1;
 	out->type = type;
-	get_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], out->device, sizeof(out->device));
-	get_text(attr[RDMA_NLDEV_ATTR_NDEV_NAME], out->netdev, sizeof(out->netdev));
+	attr_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], out->device, sizeof(out->device));
+	attr_text(attr[RDMA_NLDEV_ATTR_NDEV_NAME], out->netdev, sizeof(out->netdev));
 	get_u32(attr[RDMA_NLDEV_ATTR_PORT_INDEX], &out->port);
 	return 0;
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Reads one attribute of a netlink message, which is not to be trusted: shorter ones are refused.
+ */
+#ifndef RDMADUMP_DEVICE_NETLINK_ATTR_H
+#define RDMADUMP_DEVICE_NETLINK_ATTR_H
+
+#include "sysfs.h"
+#include <netlink/attr.h>
+#include <stdbool.h>
+#include <string.h>
+
+static inline bool attr_get(const struct nlattr *a, void *value, size_t size)
+{
+	if (!a || nla_len(a) < 0 || (size_t)nla_len(a) < size)
+		return false;
+	memcpy(value, nla_data(a), size);
+	return true;
+}
+
+/* As printable ASCII; false, and "", if there is none. */
+static inline bool attr_text(const struct nlattr *a, char *buf, size_t size)
+{
+	char raw[256];
+	size_t n = a && nla_len(a) > 0 ? (size_t)nla_len(a) : 0;
+
+	if (n > sizeof(raw) - 1)
+		n = sizeof(raw) - 1;
+	if (n)
+		memcpy(raw, nla_data(a), n);
+	raw[n] = '\0';
+	rd_text_clean(buf, size, raw);
+	return *buf != '\0';
+}
+
+#endif
