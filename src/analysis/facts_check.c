@@ -189,6 +189,11 @@ static bool naks_cross(const struct difference *d)
 	       happened(d, RD_EV_NAK_SEQUENCE) > happened(d, RD_EV_NAK_PROGRESS);
 }
 
+static bool refused_behind_rnr(const struct difference *d)
+{
+	return counts_event(d, RD_EV_AT_RECEIVER_SEQUENCE) && happened(d, RD_EV_RNR);
+}
+
 static bool counts_later(const struct difference *d)
 {
 	return !d->c->exact;
@@ -202,6 +207,8 @@ static const struct {
 	{qps_left_out, "not all QPs were followed"},
 	{has_strangers, "there were frames between addresses that are none of the port's"},
 	{rounds_differ, "repeats that overlap or follow an RNR NAK cannot all be told apart"},
+	{refused_behind_rnr,
+		"what came while an RNR NAK was on its way may be out of sequence or not"},
 	{naks_cross, "NAKs that cross other answers acknowledge nothing new to the device"},
 	{sent_less, "frames were dropped between the device's transport and the capture point"},
 	{sent_more, "frames were doubled between the device's transport and the capture point"},
