@@ -111,7 +111,8 @@ static int busier_path(const void *x, const void *y)
 	return strcmp(((const struct rd_path *)x)->from, ((const struct rd_path *)y)->from);
 }
 
-static int fill_path(const struct rd_ends *e, struct rd_path *out, const struct path *p)
+static int fill_path(const struct rd_ends *e, struct rd_ends_report *r, struct rd_path *out,
+	const struct path *p)
 {
 	const struct distances *d = &p->d;
 
@@ -123,9 +124,12 @@ static int fill_path(const struct rd_ends *e, struct rd_path *out, const struct 
 	out->ways = calloc(e->n_ways, sizeof(*out->ways));
 	if (!out->ways)
 		return -1;
-	for (size_t i = 0; i < WAY_SLOTS; i++)
-		if (e->ways[i] && e->ways[i]->path == p)
-			fill_way(&out->ways[out->n_ways++], e->ways[i], out);
+	for (size_t i = 0; i < WAY_SLOTS; i++) {
+		if (!e->ways[i] || e->ways[i]->path != p)
+			continue;
+		fill_way(&out->ways[out->n_ways++], e->ways[i], out);
+		r->outside += e->ways[i]->edge_copies[out->sender];
+	}
 	qsort(out->ways, out->n_ways, sizeof(*out->ways), busier_way);
 	return 0;
 }
@@ -136,7 +140,7 @@ static int fill_paths(const struct making *m)
 	if (!m->r->paths)
 		return -1;
 	for (size_t i = 0; i < m->e->n_paths; i++) {
-		if (fill_path(m->e, &m->r->paths[i], m->e->paths[i]) < 0)
+		if (fill_path(m->e, m->r, &m->r->paths[i], m->e->paths[i]) < 0)
 			return -1;
 		m->r->n_paths++;
 	}
@@ -407,7 +411,7 @@ int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_T
 	m.r->first_ns = e->origin + (uint64_t)first;
 	m.r->last_ns = e->origin + (uint64_t)later(last, first);
 	m.r->packets = e->matched;
-	m.r->outside = e->outside;
+	m.r->outside += e->outside;
 	m.r->crowded = e->crowded;
 	m.r->left_out = e->left_out;
 	fill_clock(&m);
