@@ -179,7 +179,9 @@ static const struct argp_option options[] = {
 	{"mem-mode", 'M', "SIZE", 0, "keep the capture in SIZE of memory, write it at the end", 0},
 	{"rx-mode", OPT_RX_MODE, "auto|wqe|striding|verbs", 0,
 		"wqe: a receive buffer for each frame; striding: many frames in a buffer (mlx5); "
-		"verbs: through libibverbs; auto (default): wqe on mlx5, else verbs",
+		"verbs: through libibverbs; auto (default): wqe on mlx5 (striding where -b asks "
+		"for "
+		"more than that can have), else verbs",
 		0},
 	{"queues", OPT_QUEUES, "N|auto", 0,
 		"receive by N queues of the device (a power of two) and a thread for each, merged "

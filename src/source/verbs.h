@@ -94,8 +94,10 @@ struct verbs {
 	unsigned int n_queues;
 	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamp_type;
-	unsigned int n_buffers; /* of each queue, as many frames as that of the longest there is */
-	uint32_t frame_room;	/* bytes of a buffer for it */
+	/* Of each queue: frames that are to fit, and buffers that a queue of one for each may have.
+	 */
+	unsigned int n_wanted, n_buffers;
+	uint32_t frame_room; /* bytes of a buffer for it */
 	struct verbs_strides strides;
 	int cqe_most;	      /* of one CQ */
 	bool ipv6;	      /* the port's own addresses are */
@@ -187,7 +189,7 @@ void verbs_mlx5_free(struct verbs *v);
 
 /* Whether the device has striding receive queues; *why not. */
 bool verbs_striding_offered(const struct verbs *v, const char **why);
-/* Sets lead->strides by the device's limits and lead->n_buffers. False: too many of them. */
+/* Sets lead->strides by the device's limits and lead->n_wanted. False: too many of them. */
 bool verbs_striding_layout(struct verbs *lead);
 int verbs_striding_ring(struct verbs *v, struct rd_error *err);
 /* The work queue on the CQ, and its path. */

@@ -83,8 +83,7 @@ static bool only_ipv6(const struct rd_port *port)
 	return ipv6;
 }
 
-static int ring_size(struct verbs *v, const struct rd_verbs_config *config, unsigned int *n,
-	struct rd_error *err)
+static int ring_size(struct verbs *v, const struct rd_verbs_config *config, struct rd_error *err)
 {
 	struct ibv_device_attr attr;
 	unsigned int most;
@@ -94,14 +93,9 @@ static int ring_size(struct verbs *v, const struct rd_verbs_config *config, unsi
 		return verbs_fail(v, err, rc, "see the kernel's log (dmesg)", "query_device");
 	v->cqe_most = attr.max_cqe;
 	most = (unsigned int)(attr.max_qp_wr < attr.max_cqe ? attr.max_qp_wr : attr.max_cqe);
-	*n = 1U << config->log2_buffers;
-	if (*n > most) {
-		while (*n > most)
-			*n /= 2;
-		rd_log(RD_LOG_WARNING,
-			"%s takes at most %u receives per queue: using %u buffers instead of %u",
-			v->name, most, *n, 1U << config->log2_buffers);
-	}
+	v->n_wanted = v->n_buffers = 1U << config->log2_buffers;
+	while (v->n_buffers > most)
+		v->n_buffers /= 2;
 	return 0;
 }
 
@@ -169,7 +163,7 @@ static int port_open(struct verbs *v, const struct rd_verbs_config *config, stru
 	v->frame_room = (frame + 2 + 63) & ~63U;
 	v->ipv6 = only_ipv6(config->port);
 	set_local(v, config->port, &attr);
-	if (ring_size(v, config, &v->n_buffers, err) < 0)
+	if (ring_size(v, config, err) < 0)
 		return -1;
 	v->pd = ibv_alloc_pd(v->ctx);
 	if (!v->pd)

@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define PLANS_MAX 2
+#define PLANS_MAX 3
 
 static int queue_open(struct verbs *v, struct rd_error *err)
 {
@@ -144,23 +144,33 @@ void verbs_queues_close(struct verbs *lead)
 	lead->n_queues = 0;
 }
 
+static bool can_stride(struct verbs *v)
+{
+	const char *ignored;
+
+	return verbs_striding_offered(v, &ignored) && verbs_striding_layout(v);
+}
+
 /*
- * From the best way down to the one that every device with a sniffer has. Striding is taken when it
- * is asked for only: it is not cheaper (docs/performance.md), and no real device has shown it yet.
+ * From the best way down to the one that every device with a sniffer has. By itself, striding is
+ * taken only where a queue of single buffers cannot be as long as is wanted: it is not cheaper
+ * (docs/performance.md), and no real device has shown it yet.
  */
 static unsigned int plans_make(struct verbs *v, unsigned int wanted, struct verbs_plan *plans)
 {
 	bool striding = v->rx_mode == RD_RX_STRIDING;
-	const char *why = "", *ignored;
+	const char *why = "";
 	unsigned int n = 0, most = verbs_spread_most(v, wanted, &why);
 
 	if (most < wanted)
 		snprintf(v->spread_note, sizeof(v->spread_note), "%s", why);
 	if (striding) {
-		if (most && verbs_striding_offered(v, &ignored) && verbs_striding_layout(v))
+		if (most && can_stride(v))
 			plans[n++] = (struct verbs_plan){.queues = most, .striding = true};
 		return n;
 	}
+	if (v->rx_mode == RD_RX_AUTO && v->n_wanted > v->n_buffers && most && can_stride(v))
+		plans[n++] = (struct verbs_plan){.queues = most, .striding = true};
 	if (most > 1)
 		plans[n++] = (struct verbs_plan){.queues = most};
 	plans[n++] = (struct verbs_plan){0};
@@ -177,6 +187,15 @@ static int striding_refused(const struct verbs *v, struct rd_error *err)
 		"--rx-mode striding on %s: %s", v->name, why);
 }
 
+static void tell_shorter(const struct verbs *v)
+{
+	if (v->n_wanted > v->n_buffers)
+		rd_log(RD_LOG_WARNING,
+			"%s takes at most %u receives per queue: using so many buffers instead of "
+			"%u",
+			v->name, v->n_buffers, v->n_wanted);
+}
+
 static int plans_try(struct verbs *v, unsigned int wanted, struct rd_error *err)
 {
 	struct verbs_plan plans[PLANS_MAX];
@@ -185,8 +204,11 @@ static int plans_try(struct verbs *v, unsigned int wanted, struct rd_error *err)
 	if (!n)
 		return striding_refused(v, err);
 	for (unsigned int i = 0; i < n; i++) {
-		if (queues_make(v, &plans[i], err) == 0)
+		if (queues_make(v, &plans[i], err) == 0) {
+			if (!plans[i].striding)
+				tell_shorter(v);
 			return 0;
+		}
 		verbs_queues_close(v);
 		if (i + 1 == n)
 			break;

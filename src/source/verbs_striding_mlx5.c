@@ -67,7 +67,7 @@ bool verbs_striding_layout(struct verbs *lead)
 	for (s->log_bytes = within(LOG_STRIDE, caps->min_single_stride_log_num_of_bytes,
 		     caps->max_single_stride_log_num_of_bytes);
 		s->log_bytes <= caps->max_single_stride_log_num_of_bytes; s->log_bytes++) {
-		s->buffers = buffers_for(s, lead->n_buffers, lead->frame_room);
+		s->buffers = buffers_for(s, lead->n_wanted, lead->frame_room);
 		if (s->buffers <= BUFFERS_MOST &&
 			(uint64_t)s->buffers << s->log_count <= (uint64_t)lead->cqe_most)
 			break;
