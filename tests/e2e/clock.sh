@@ -55,7 +55,7 @@ right() {
 	is "$1: byte for byte" "$("$SOFTHCA_FRAMES" --hash "$tmp/out")" "$want"
 	is "$1: no stamp before the one before it" "$back" 0
 	# What bounds it is how exactly a busy machine can read two clocks at once.
-	[ "$off" -le $(grep -q "software clock" "$tmp/log" && echo 2000000 || echo 20000) ]
+	[ "$off" -le "$(grep -q "software clock" "$tmp/log" && echo 2000000 || echo 20000)" ]
 	ok "$1: near the truth"
 	has "$1: the startup line says so" "$tmp/log" "$2"
 	has "$1: and so does the file" "$tmp/stamps" "$3"

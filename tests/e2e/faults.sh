@@ -17,7 +17,7 @@ run() {
 	shift
 	rm -f "$tmp/out" "$tmp/stats"
 	model --stats "$tmp/stats" "${model[@]}" -- \
-		"$RDMADUMP" -d mlx5_0 --rx-mode $rx -w "$tmp/out" "$@" >"$tmp/stdout" 2>"$tmp/stderr"
+		"$RDMADUMP" -d mlx5_0 --rx-mode "$rx" -w "$tmp/out" "$@" >"$tmp/stdout" 2>"$tmp/stderr"
 	is "$name: exit status" $? "$want"
 	[ -z "$message" ] || has "$name: message" "$tmp/stderr" "$message"
 	# what a removed device had was destroyed with it, by the kernel
