@@ -81,6 +81,12 @@ check_drops() {
 	compared=$((compared + n))
 }
 
+# differences PREFIX: which frames are not the same in both files, as comments
+differences() {
+	diff <(tcpdump -ttnxxr "$1.rdmadump.pcapng" "$noise" 2>/dev/null) \
+		<(tcpdump -ttnxxr "$1.tcpdump.pcap" "$noise" 2>/dev/null) | head -n 60 | sed 's/^/# /'
+}
+
 # check_end DIRECTORY NAME SIDE KIND
 check_end() {
 	local at=$1/$3 name="$2, $3" device all ours n end=signal
@@ -88,6 +94,7 @@ check_end() {
 	device=$(jq -r '.sources[0].device' "$at.report.json" 2>/dev/null)
 	ours=$(hash "$at.rdmadump.pcapng" "$noise")
 	is "$name: the frames of tcpdump" "$ours" "$(hash "$at.tcpdump.pcap" "$noise")"
+	[ "$ours" = "$(hash "$at.tcpdump.pcap" "$noise")" ] || differences "$at"
 	compared=$((compared + ${ours%% *}))
 	n=$(frames "$at.rdmadump.pcapng" "$roce")
 	if holds "$4" arrives "$3"; then
