@@ -109,7 +109,8 @@ for clock in realtime cycles,core=no; do
 	capture "$clock,step_ms=-5000,step_after_ms=300"
 	is "$clock set back: no stamp before the one before it" "$back" 0
 	is "$clock set back: nothing lost" "$frames" $count
-	[ "$off" -le 200000 ]
+	# of five seconds; what remains is the time until it is noticed, on a busy machine
+	[ "$off" -le 2000000 ]
 	ok "$clock set back: stamps go on as they were"
 	has "$clock set back: and it is said" "$tmp/log" 'set back by (4\.9|5\.0)'
 done
