@@ -111,6 +111,15 @@ static int busier_path(const void *x, const void *y)
 	return strcmp(((const struct rd_path *)x)->from, ((const struct rd_path *)y)->from);
 }
 
+static size_t ways_of(const struct rd_ends *e, const struct path *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < WAY_SLOTS; i++)
+		n += e->ways[i] && e->ways[i]->path == p;
+	return n;
+}
+
 static int fill_path(const struct rd_ends *e, struct rd_ends_report *r, struct rd_path *out,
 	const struct path *p)
 {
@@ -121,7 +130,7 @@ static int fill_path(const struct rd_ends *e, struct rd_ends_report *r, struct r
 	out->sender = sender_of(e, p, &out->sender_known);
 	out->variation = hist_result(out->sender == RD_TAP_A ? d->above : d->below);
 	out->slowest_frame = out->sender == RD_TAP_A ? d->above_frame : d->below_frame;
-	out->ways = calloc(e->n_ways, sizeof(*out->ways));
+	out->ways = calloc(ways_of(e, p) + 1, sizeof(*out->ways));
 	if (!out->ways)
 		return -1;
 	for (size_t i = 0; i < WAY_SLOTS; i++) {
