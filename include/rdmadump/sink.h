@@ -10,10 +10,10 @@
 
 #include <rdmadump/facts.h>
 #include <rdmadump/format.h>
+#include <rdmadump/outfile.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define RD_IFACES_MAX  64
 #define RD_STRIPES_MAX 16
@@ -78,8 +78,7 @@ struct rd_sink_config {
 	enum rd_write_mode write_mode;
 	enum rd_sync sync;
 	bool patient; /* nothing is lost when the writer is behind: frames come from a file */
-	uid_t owner;  /* of the files; (uid_t)-1: whoever creates them */
-	gid_t group;
+	const struct rd_inputs *inputs; /* files that are read: none is written; may be NULL */
 	struct rd_rotation rotation;
 };
 
@@ -127,11 +126,24 @@ struct rd_sink_ending {
 struct rd_sink;
 
 /*
- * Creates the first file (mode 0600), writes its header and starts the writer. Fails with
- * RD_CLASS_OUTPUT. The configuration's strings, encoder and ending must outlive the sink.
+ * Opens the first file (mode 0600 if it is created); what stands in an existing one stays until
+ * rd_sink_start(). Fails with RD_CLASS_OUTPUT, or RD_CLASS_USAGE for one of the inputs. The
+ * configuration's strings, encoder, inputs and ending must outlive the sink.
  */
 int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
 	const struct rd_sink_ending *ending, struct rd_error *err);
+/* Adds the first file to `taken`; false if it is there already. */
+bool rd_sink_claim(const struct rd_sink *sink, struct rd_inputs *taken);
+/* The first file, if it existed before, becomes private where we may change it. */
+void rd_sink_make_private(const struct rd_sink *sink);
+/*
+ * Empties the first file, writes its header and starts the writer's thread. All later files are
+ * opened by that thread, with the privileges that the caller has now. After -1 the sink must be
+ * abandoned.
+ */
+int rd_sink_start(struct rd_sink *sink, struct rd_error *err);
+/* Instead of rd_sink_close() for a sink that was not started: a file that it created is removed. */
+void rd_sink_abandon(struct rd_sink *sink);
 struct rd_feed *rd_sink_feed(struct rd_sink *sink, unsigned int i);
 
 /* --- what one of the engine's threads does with its feed --- */

@@ -6,6 +6,7 @@
 #ifndef RDMADUMP_CLI_CAPTURE_H
 #define RDMADUMP_CLI_CAPTURE_H
 
+#include "privileges.h"
 #include <jansson.h>
 #include <rdmadump/capture.h>
 #include <rdmadump/facts.h>
@@ -64,14 +65,6 @@ struct capture_options {
 #define RD_LOG2_BUFFERS 14 /* 16384: a burst of so many frames is taken without a look by us */
 #define RD_BUFFER_BYTES ((uint64_t)256 << 20)
 
-/* Who the program becomes once all is open. */
-struct identity {
-	bool change; /* false: stays who it is */
-	uid_t uid;
-	gid_t gid;
-	char name[64];
-};
-
 struct session;
 struct live;
 
@@ -87,6 +80,7 @@ struct output {
 	struct rd_sink_stats written; /* once the sink is closed */
 	char comment[640];
 	bool rewritable; /* the header's comment, at the end */
+	bool started;	 /* its file is begun, its writer runs */
 	/* For each file's beginning: read at facts_ns of the monotonic clock, or found in front of
 	 * a file's first frame. */
 	struct rd_facts facts_start;
@@ -120,9 +114,10 @@ struct session {
 	struct rd_source_stats source_stats[RD_IFACES_MAX];
 	struct rd_sink_stats written;
 	struct identity identity;
-	sigset_t signals;  /* that are blocked and waited for */
-	bool told_to_wait; /* the output took long at the end */
-	int signal;	   /* that ended it, 0: none */
+	struct rd_inputs inputs; /* files that are read */
+	sigset_t signals;	 /* that are blocked and waited for */
+	bool told_to_wait;	 /* the output took long at the end */
+	int signal;		 /* that ended it, 0: none */
 	bool broken_pipe;
 	struct rd_error error;	      /* class NONE: all went well */
 	uint64_t last_bytes, last_ns; /* of the progress line */
@@ -136,7 +131,14 @@ int session_run(struct session *s);
 bool session_to_pipe(const struct session *s);
 
 /* outputs.c */
+/*
+ * Opens each output's first file as who the program becomes; nothing that exists is changed. What
+ * was opened is closed again on an error.
+ */
 int outputs_open(struct session *s);
+/* Privileges are dropped: empties the files and starts the writers. */
+int outputs_start(struct session *s);
+/* Ends the files; removes those that were opened and not started. */
 void outputs_close(struct session *s);
 /* Sum over the outputs, at any time. */
 void outputs_stats(const struct session *s, struct rd_sink_stats *sum);
@@ -146,6 +148,8 @@ const char *session_compression(const struct session *s);
 /* stripes.c */
 /* The file's path in the directory of a stripe, to be freed; NULL without memory. */
 char *stripe_path(const struct capture_options *o, unsigned int i);
+/* The same as the name of a series: where that is expanded by strftime(3), the directory is not. */
+char *stripe_pattern(const struct capture_options *o, unsigned int i);
 /* Whether a file can be made in each directory; none is made. */
 int stripes_check(const struct capture_options *o, struct rd_error *err);
 void stripes_text(const struct session *s);
@@ -157,13 +161,6 @@ int session_open_sources(struct session *s);
 int session_list_stamps(struct session *s);
 /* How frames come to us, for the report: NULL-safe first source. */
 bool session_is_offline(const struct session *s);
-
-/* privileges.c */
-int identity_choose(struct identity *id, const char *user, struct rd_error *err);
-/* Becomes that user for good, without any capability. */
-int identity_become(const struct identity *id, struct rd_error *err);
-/* Whether files can be made beside `path` by who we are now. */
-int directory_check(const char *path, struct rd_error *err);
 
 /* report.c */
 void session_describe(struct session *s);

@@ -3,6 +3,7 @@
  * own story. */
 #include "capture.h"
 #include "cli.h"
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,8 +132,7 @@ static int open_output(struct session *s, unsigned int index, unsigned int feeds
 		.write_mode = s->opt->write_mode,
 		.sync = s->opt->sync,
 		.patient = session_is_offline(s),
-		.owner = s->identity.change ? s->identity.uid : (uid_t)-1,
-		.group = s->identity.change ? s->identity.gid : (gid_t)-1,
+		.inputs = &s->inputs,
 		.rotation = s->opt->rotation};
 
 	o->s = s;
@@ -144,7 +144,7 @@ static int open_output(struct session *s, unsigned int index, unsigned int feeds
 	o->ending = (struct rd_sink_ending){
 		waiting_for_output, begin_file, fill_ending, o, facts_for_file};
 	o->path = s->opt->per_queue   ? queue_path(s->opt->path, index)
-		  : s->opt->n_stripes ? stripe_path(s->opt, index)
+		  : s->opt->n_stripes ? stripe_pattern(s->opt, index)
 				      : strdup(s->opt->path);
 	if (!o->path)
 		return rd_fail(&s->error, RD_CLASS_OUTPUT, 0, NULL, "no memory for file names");
@@ -156,10 +156,92 @@ static int open_output(struct session *s, unsigned int index, unsigned int feeds
 	return rd_sink_open(&o->sink, &config, &o->ending, &s->error);
 }
 
+/* Whether later files can be created, before anything is. */
+static int check_directories(struct session *s)
+{
+	const struct rd_rotation *r = &s->opt->rotation;
+	unsigned int n = s->opt->n_stripes ? s->opt->n_stripes : 1;
+	int rc = 0;
+
+	/* One file that ends the capture when it is full needs no place for another. */
+	if (r->files == 1 || session_to_pipe(s) || !(s->opt->slice_s || r->bytes || r->frames))
+		return 0;
+	for (unsigned int i = 0; i < n && rc == 0; i++) {
+		char *stripe = s->opt->n_stripes ? stripe_path(s->opt, i) : NULL;
+
+		rc = identity_check_directory(
+			&s->identity, stripe ? stripe : s->opt->path, &s->error);
+		free(stripe);
+	}
+	return rc;
+}
+
+/* No output is another one under a second name, nor the file that names are printed to. */
+static int check_distinct(struct session *s)
+{
+	const char *names = s->opt->rotation.print_names_to;
+	struct rd_inputs taken = s->inputs;
+	const char *twice = NULL;
+
+	for (unsigned int i = 0; i < s->n_outputs; i++)
+		if (!rd_sink_claim(s->outputs[i].sink, &taken))
+			twice = s->outputs[i].path;
+	if (names && rd_inputs_have(&taken, names))
+		twice = names;
+	if (!twice)
+		return 0;
+	return rd_fail(&s->error, RD_CLASS_USAGE, 0,
+		"nothing was changed: give each file a name of its own",
+		"'%s' is used twice: it is read, or another output leads to it", twice);
+}
+
+static int open_files(struct session *s, unsigned int lanes, unsigned int stripes)
+{
+	if (stripes_check(s->opt, &s->error) < 0)
+		return -1;
+	s->n_outputs = s->opt->per_queue ? lanes : stripes;
+	for (unsigned int i = 0; i < s->n_outputs; i++)
+		if (open_output(s, i, s->opt->per_queue ? 1 : lanes) < 0)
+			return -1;
+	if (check_distinct(s) < 0)
+		return -1;
+	/* All could be opened: only now is anything changed. */
+	for (unsigned int i = 0; i < s->n_outputs; i++)
+		rd_sink_make_private(s->outputs[i].sink);
+	return 0;
+}
+
+static void abandon_outputs(struct session *s)
+{
+	for (unsigned int i = 0; i < s->n_outputs; i++) {
+		struct output *o = &s->outputs[i];
+
+		if (o->sink)
+			rd_sink_abandon(o->sink);
+		free(o->path);
+		*o = (struct output){0};
+	}
+	s->n_outputs = 0;
+}
+
+/* Root that was refused a file must learn whose rights counted. */
+static int explain_user(struct session *s)
+{
+	const struct rd_error first = s->error;
+
+	if (!s->identity.change || !s->identity.uid ||
+		(first.errnum != EACCES && first.errnum != EPERM))
+		return -1;
+	return rd_fail(&s->error, first.class, 0, "-Z root keeps root",
+		"%s; files are opened as user '%s'", first.text, s->identity.name);
+}
+
 int outputs_open(struct session *s)
 {
 	unsigned int lanes = s->n_threads ? s->n_threads : 1;
 	unsigned int stripes = s->opt->n_stripes ? s->opt->n_stripes : 1;
+	struct identity_before before;
+	int rc;
 
 	session_describe(s);
 	if (!s->opt->path) {
@@ -168,14 +250,15 @@ int outputs_open(struct session *s)
 	}
 	if (rd_encoder_init(&s->encoder, s->opt->format, s->opt->path, &s->section, s->ifaces,
 		    s->n_ifaces, &s->error) < 0 ||
-		(s->opt->ibdump && ibdump_set_format(s) < 0))
+		(s->opt->ibdump && ibdump_set_format(s) < 0) || check_directories(s) < 0 ||
+		identity_assume(&s->identity, &before, &s->error) < 0)
 		return -1;
-	if (stripes_check(s->opt, &s->error) < 0)
-		return -1;
-	s->n_outputs = s->opt->per_queue ? lanes : stripes;
-	for (unsigned int i = 0; i < s->n_outputs; i++)
-		if (open_output(s, i, s->opt->per_queue ? 1 : lanes) < 0)
-			return -1;
+	rc = open_files(s, lanes, stripes);
+	if (rc < 0)
+		abandon_outputs(s);
+	identity_resume(&before);
+	if (rc < 0)
+		return explain_user(s);
 	for (unsigned int i = 0; i < lanes; i++)
 		for (unsigned int k = 0; k < stripes; k++)
 			s->feeds[i * stripes + k] = s->opt->per_queue
@@ -183,6 +266,16 @@ int outputs_open(struct session *s)
 							    : rd_sink_feed(s->outputs[k].sink, i);
 	for (unsigned int k = 0; k < stripes; k++)
 		s->merged[k] = s->outputs[k].sink;
+	return 0;
+}
+
+int outputs_start(struct session *s)
+{
+	for (unsigned int i = 0; i < s->n_outputs; i++) {
+		if (rd_sink_start(s->outputs[i].sink, &s->error) < 0)
+			return -1;
+		s->outputs[i].started = true;
+	}
 	return 0;
 }
 
@@ -205,12 +298,22 @@ void outputs_stats(const struct session *s, struct rd_sink_stats *sum)
 
 static void close_output(struct session *s, struct output *o, const struct rd_tally *final)
 {
+	struct identity_before before;
 	struct rd_error err;
 	bool broken_pipe = false;
 	int rc;
 
 	if (!o->sink)
 		return;
+	if (!o->started) {
+		/* The path is the user's, who may have put something else there. */
+		if (identity_assume(&s->identity, &before, &err) == 0) {
+			rd_sink_abandon(o->sink);
+			identity_resume(&before);
+		}
+		o->sink = NULL;
+		return;
+	}
 	rc = rd_sink_close(o->sink, final, &o->written, &broken_pipe, &err);
 	o->sink = NULL;
 	s->broken_pipe |= broken_pipe;

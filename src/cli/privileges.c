@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Least privilege: who the program becomes once devices and files are open. */
-#include "capture.h"
+#include "privileges.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <libgen.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,53 +47,145 @@ static void by_sudo(struct identity *id)
 
 int identity_choose(struct identity *id, const char *user, struct rd_error *err)
 {
-	*id = (struct identity){.uid = (uid_t)-1, .gid = (gid_t)-1};
-	if (user)
-		return by_name(id, user, err);
-	if (geteuid() == 0)
+	*id = (struct identity){.uid = geteuid(), .gid = getegid()};
+	if (user && by_name(id, user, err) < 0)
+		return -1;
+	if (!user && geteuid() == 0)
 		by_sudo(id);
+	id->keep = user && id->uid == 0;
+	if (!id->name[0])
+		snprintf(id->name, sizeof(id->name), "%u", (unsigned int)id->uid);
 	return 0;
 }
 
-static int drop_capabilities(void)
+static bool is_other(const struct identity *id)
 {
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {0};
-
-	return (int)syscall(SYS_capset, &head, none);
+	return id->change && (geteuid() != id->uid || getegid() != id->gid);
 }
 
-int identity_become(const struct identity *id, struct rd_error *err)
+static int fail_become(const struct identity *id, struct rd_error *err)
 {
-	bool root = geteuid() == 0;
-
-	if (id->change && (geteuid() != id->uid || getegid() != id->gid)) {
-		if (initgroups(id->name, id->gid) < 0 && setgroups(0, NULL) < 0)
-			goto fail;
-		if (setresgid(id->gid, id->gid, id->gid) < 0 ||
-			setresuid(id->uid, id->uid, id->uid) < 0)
-			goto fail;
-		root = false;
-	}
-	/* root that stays root stays able: it may be all that can write where it was told to. */
-	if (!root && (drop_capabilities() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0))
-		goto fail;
-	return 0;
-fail:
 	return rd_fail(err, RD_CLASS_DEVICE, errno, "run as root, or without -Z",
 		"cannot become user '%s'", id->name);
 }
 
-int directory_check(const char *path, struct rd_error *err)
-{
-	char *copy = strdup(path), *dir = copy ? dirname(copy) : NULL;
-	int rc = 0;
+/* --- for a while ------------------------------------------------------------------------ */
 
-	if (dir && faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) < 0)
-		rc = rd_fail(err, RD_CLASS_OUTPUT, errno,
-			"later files could not be made: choose a directory of that user, or -Z "
-			"root",
-			"user %u may not write to directory '%s'", (unsigned int)geteuid(), dir);
-	free(copy);
+static int set_groups(const struct identity *id)
+{
+	return initgroups(id->name, id->gid) < 0 ? setgroups(1, &id->gid) : 0;
+}
+
+int identity_assume(const struct identity *id, struct identity_before *before, struct rd_error *err)
+{
+	*before = (struct identity_before){.uid = geteuid(), .gid = getegid()};
+	if (!is_other(id))
+		return 0;
+	before->n_groups = getgroups(0, NULL);
+	before->groups = calloc((size_t)before->n_groups + 1, sizeof(*before->groups));
+	if (!before->groups)
+		return fail_become(id, err);
+	before->n_groups = getgroups(before->n_groups, before->groups);
+	before->changed = true;
+	/* An effective user other than root has no effective capability either: capabilities(7). */
+	if (set_groups(id) == 0 && setegid(id->gid) == 0 && seteuid(id->uid) == 0)
+		return 0;
+	fail_become(id, err);
+	identity_resume(before);
+	return -1;
+}
+
+void identity_resume(struct identity_before *before)
+{
+	/* Who could leave root can come back: the saved user is still root. */
+	if (before->changed && (seteuid(before->uid) < 0 || setegid(before->gid) < 0 ||
+				       setgroups((size_t)before->n_groups, before->groups) < 0))
+		rd_log(RD_LOG_DEBUG, "cannot return to user %u: %s", (unsigned int)before->uid,
+			strerror(errno));
+	free(before->groups);
+	*before = (struct identity_before){0};
+}
+
+/* --- for good --------------------------------------------------------------------------- */
+
+/* Of this thread: what it may do now is `effective`; what it may ever do stays, or goes too. */
+static int set_capabilities(bool effective, bool permitted)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2];
+
+	if (syscall(SYS_capget, &head, sets) < 0)
+		return -1;
+	for (unsigned int i = 0; i < 2; i++)
+		sets[i] = (struct __user_cap_data_struct){
+			.permitted = permitted ? sets[i].permitted : 0,
+			.effective = effective ? sets[i].permitted : 0,
+			.inheritable = permitted ? sets[i].inheritable : 0};
+	return (int)syscall(SYS_capset, &head, sets);
+}
+
+void identity_allow_pinned(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0 || limit.rlim_max == RLIM_INFINITY ||
+		limit.rlim_max >= bytes)
+		return;
+	limit.rlim_cur = limit.rlim_max = bytes;
+	/* Without CAP_SYS_RESOURCE it stays as it is. */
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
+int identity_become(const struct identity *id, struct rd_error *err)
+{
+	if (is_other(id) && (set_groups(id) < 0 || setresgid(id->gid, id->gid, id->gid) < 0 ||
+				    setresuid(id->uid, id->uid, id->uid) < 0))
+		return fail_become(id, err);
+	if (id->keep)
+		return 0;
+	/* Without PR_SET_NO_NEW_PRIVS a command that root starts gets its capabilities back. */
+	if (set_capabilities(false, false) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, errno, "-Z root keeps them",
+			"cannot give up capabilities");
+	return 0;
+}
+
+/* --- where files can be created --------------------------------------------------------- */
+
+/* What that user may do there without capabilities: 0 or an errno; -1 with an error. */
+static int may_write(const struct identity *id, const char *dir, struct rd_error *err)
+{
+	struct identity_before before;
+	int rc;
+
+	if (identity_assume(id, &before, err) < 0)
+		return -1;
+	set_capabilities(false, true);
+	/* The effective user's rights count, not the real user's. */
+	rc = faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) < 0 ? errno : 0;
+	/* A user other than root gets its effective capabilities back from seteuid(). */
+	if (!before.changed)
+		set_capabilities(true, true);
+	identity_resume(&before);
 	return rc;
+}
+
+int identity_check_directory(const struct identity *id, const char *path, struct rd_error *err)
+{
+	char *copy, *dir;
+	int rc;
+
+	if (id->keep)
+		return 0;
+	copy = strdup(path);
+	dir = copy ? dirname(copy) : NULL;
+	rc = dir ? may_write(id, dir, err) : 0;
+	if (rc > 0)
+		rd_fail(err, RD_CLASS_OUTPUT, rc,
+			"later files could not be created: choose a directory of that user, or "
+			"keep all privileges with -Z root",
+			"user '%s' may not write to directory '%s' without capabilities", id->name,
+			dir);
+	free(copy);
+	return rc ? -1 : 0;
 }

@@ -16,6 +16,7 @@
 #define FLUSH_NS	    100000000U	/* what `kill -9` can cost of slow traffic */
 #define FLUSH_COMPRESSED_NS 1000000000U /* small blocks compress badly */
 #define PROGRESS_SECONDS    1
+#define PINNED_BYTES	    131072 /* of a buffer at most: two of 64 KiB while it is exchanged */
 
 /* --- signals and timers ----------------------------------------------------------------- */
 
@@ -193,21 +194,13 @@ static void see_frames(
 		print_frames(s, source, frames, n);
 }
 
-/* All is open: from here on the program needs no privilege. */
+/* The devices run: privileges go before any thread is started, which would keep them. */
 static int all_started(void *ctx, struct rd_error *err)
 {
 	struct session *s = ctx;
 
-	if (identity_become(&s->identity, err) < 0)
-		return -1;
-	/* One file that ends the capture when it is full needs no place for another. */
-	if (s->opt->rotation.files == 1 || session_to_pipe(s) ||
-		!(s->opt->slice_s || s->opt->rotation.bytes || s->opt->rotation.frames))
-		return 0;
-	for (unsigned int i = 0; i < s->n_outputs; i++)
-		if (directory_check(s->outputs[i].path, err) < 0)
-			return -1;
-	return 0;
+	identity_allow_pinned((uint64_t)s->n_sources * PINNED_BYTES << s->opt->log2_buffers);
+	return identity_become(&s->identity, err) < 0 || outputs_start(s) < 0 ? -1 : 0;
 }
 
 /* Each receive queue gets a thread where frames can be brought into order again. */
@@ -317,6 +310,8 @@ int session_run(struct session *s)
 		session_list_stamps(s);
 		goto out;
 	}
+	if (s->opt->read)
+		rd_inputs_add(&s->inputs, s->opt->read);
 	if (identity_choose(&s->identity, s->opt->user, &s->error) < 0 ||
 		session_open_sources(s) < 0 || compile_filters(s) < 0)
 		goto out;

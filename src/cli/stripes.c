@@ -60,14 +60,39 @@ void stripes_together(struct argp_state *state, const struct capture_options *o)
 
 /* --- where files go --------------------------------------------------------------------- */
 
-char *stripe_path(const struct capture_options *o, unsigned int i)
+static char *join(const char *dir, const char *name)
 {
-	const char *dir = o->stripe[i];
 	char *path;
 
-	return asprintf(&path, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", o->path) < 0
+	return asprintf(&path, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", name) < 0
 		       ? NULL
 		       : path;
+}
+
+char *stripe_path(const struct capture_options *o, unsigned int i)
+{
+	return join(o->stripe[i], o->path);
+}
+
+char *stripe_pattern(const struct capture_options *o, unsigned int i)
+{
+	const struct rd_rotation *r = &o->rotation;
+	bool expanded = r->timed && r->naming == RD_NAMES_TCPDUMP;
+	const char *dir = o->stripe[i];
+	size_t len = strlen(dir), used = 0;
+	char *literal = malloc(2 * len + 1), *path = NULL;
+
+	for (size_t k = 0; literal && k < len; k++) {
+		literal[used++] = dir[k];
+		if (expanded && dir[k] == '%')
+			literal[used++] = '%';
+	}
+	if (literal) {
+		literal[used] = '\0';
+		path = join(literal, o->path);
+	}
+	free(literal);
+	return path;
 }
 
 static int unfit(const char *dir, int errnum, struct rd_error *err)

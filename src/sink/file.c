@@ -4,7 +4,6 @@
 #include "file.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* A failed write is undone back to a block's start at most this far, to make room for a trailer. */
 #define UNDO_BYTES 65536
@@ -46,8 +45,7 @@ size_t records_walk(const struct rd_encoder *e, const uint8_t *p, size_t len, ui
 int file_init(
 	struct file *f, const struct rd_sink_config *config, size_t block, struct rd_error *err)
 {
-	*f = (struct file){
-		.encoder = config->encoder, .owner = config->owner, .group = config->group};
+	*f = (struct file){.encoder = config->encoder, .inputs = config->inputs};
 	f->text_room = rd_encoder_header_bound(config->encoder);
 	f->text = malloc(f->text_room);
 	f->facts_room = block > f->text_room ? block : f->text_room;
@@ -98,13 +96,36 @@ static bool write_facts(struct file *f, const struct rd_facts *facts)
 	return whole;
 }
 
-int file_begin(struct file *f, const char *path, const struct rd_facts *facts, struct rd_error *err)
+int file_open(struct file *f, const char *path, struct rd_error *err)
+{
+	return output_open(&f->out, path, f->inputs, err);
+}
+
+void file_abandon(struct file *f)
+{
+	output_abandon(&f->out);
+}
+
+int file_check(struct file *f)
+{
+	int errnum = output_check(&f->out);
+
+	if (errnum) {
+		f->all = 0;
+		f->frames = (struct frame_counts){0};
+	}
+	return errnum;
+}
+
+int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *err)
 {
 	int errnum = 0;
 	bool whole;
 
-	if (output_open(&f->out, path, f->owner, f->group, err) < 0)
+	if (output_begin(&f->out, err) < 0) {
+		file_abandon(f);
 		return -1;
+	}
 	whole = write_header(f, &errnum);
 	/* The compressor has put into its state what is cut away: it begins anew. */
 	if (whole && !write_facts(f, facts) && f->out.regular) {
@@ -112,13 +133,11 @@ int file_begin(struct file *f, const char *path, const struct rd_facts *facts, s
 		whole = write_header(f, &errnum);
 	}
 	if (!whole) {
-		output_close(&f->out, NULL);
-		/* What no program can read is no file. */
-		if (f->out.regular)
-			unlink(path);
+		/* No program can read a file without its header. */
+		file_abandon(f);
 		return rd_fail(err, RD_CLASS_OUTPUT, errnum,
 			"free some space or choose another file system",
-			"cannot write the header of '%s'", path);
+			"cannot write the header of '%s'", f->out.path);
 	}
 	f->all = 0;
 	f->frames = (struct frame_counts){0};

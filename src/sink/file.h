@@ -23,8 +23,7 @@ struct file_mark {
 struct file {
 	struct output out;
 	const struct rd_encoder *encoder;
-	uid_t owner;
-	gid_t group;
+	const struct rd_inputs *inputs;
 	uint8_t *text; /* header and trailer are encoded here */
 	size_t text_room, header_len;
 	uint8_t *facts; /* facts are, one after the other */
@@ -40,9 +39,17 @@ int file_init(
 	struct file *f, const struct rd_sink_config *config, size_t block, struct rd_error *err);
 void file_fini(struct file *f);
 
-/* Creates the file and writes its header, and facts (may be NULL) if there is room for them. */
-int file_begin(
-	struct file *f, const char *path, const struct rd_facts *facts, struct rd_error *err);
+/* Opens the file; what stands in it stays until file_begin(). `path` must outlive its end. */
+int file_open(struct file *f, const char *path, struct rd_error *err);
+/* Empties it, writes its header, and facts (may be NULL) if there is room for them. */
+int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *err);
+/* Closes a file that was not begun, and removes it if file_open() created it. */
+void file_abandon(struct file *f);
+/*
+ * Looks whether somebody removed the file or cut it short while it was written. Then none of its
+ * frames count as written any more, and the reason is returned: ENOENT or ESTALE. Else 0.
+ */
+int file_check(struct file *f);
 /*
  * Writes a run of whole records, `frames` says how many of which interface. On an error the file is
  * cut back to whole records, far enough for a trailer, and the counts with it: 0, or an errno.

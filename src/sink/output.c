@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/log.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,27 +12,6 @@
 
 #define SYNC_BYTES ((uint64_t)32 << 20)
 #define PIPE_BYTES (1 << 20) /* what everybody may ask for by default: fs.pipe-max-size */
-
-static const char *open_advice(int errnum)
-{
-	switch (errnum) {
-	case EACCES:
-	case EPERM:
-		return "choose a directory that you may write to, or run as root";
-	case ENOENT:
-	case ENOTDIR:
-		return "the directory must exist";
-	case EISDIR:
-		return "give a file name, not a directory";
-	case EROFS:
-		return "choose a file system that is not read-only";
-	case ENOSPC:
-	case EDQUOT:
-		return "free some space or choose another file system";
-	default:
-		return NULL;
-	}
-}
 
 static int init_compression(
 	struct output *out, const char *name, int level, size_t block, struct rd_error *err)
@@ -94,32 +74,78 @@ void output_fini(struct output *out)
 	free(out->packed);
 }
 
+/* stdout may be a file that is appended to or shared: what stands in it is not ours. */
+static int open_stdout(struct output *out, const struct rd_inputs *inputs, struct rd_error *err)
+{
+	out->fd = dup(STDOUT_FILENO);
+	if (out->fd < 0)
+		return rd_fail(
+			err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to standard output");
+	if (!rd_inputs_have_fd(inputs, out->fd))
+		return 0;
+	output_abandon(out);
+	return rd_fail(err, RD_CLASS_USAGE, 0, "give the output another name",
+		"standard output is a file that is read");
+}
+
 int output_open(
-	struct output *out, const char *path, uid_t owner, gid_t group, struct rd_error *err)
+	struct output *out, const char *path, const struct rd_inputs *inputs, struct rd_error *err)
 {
 	struct stat st;
 
 	out->path = path;
-	out->offset = out->cleaned = out->synced = 0;
+	out->file = (struct rd_outfile){.fd = -1};
 	out->ops = &output_buffered;
-	if (strcmp(path, "-") == 0)
-		out->fd = dup(STDOUT_FILENO);
-	else
-		out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (out->fd < 0)
-		return rd_fail(err, RD_CLASS_OUTPUT, errno, open_advice(errno),
-			"cannot write to '%s'", path);
-	/* stdout may be a file that is appended to or shared: what stands in it is not ours. */
-	if (fstat(out->fd, &st) < 0)
-		st.st_mode = 0;
-	out->regular = strcmp(path, "-") != 0 && S_ISREG(st.st_mode);
-	/* A pipe's 64 KiB mean a switch of threads for each; more is a favour that may be refused.
-	 */
-	if (S_ISFIFO(st.st_mode))
+	if (strcmp(path, "-") == 0) {
+		if (open_stdout(out, inputs, err) < 0)
+			return -1;
+	} else if (rd_outfile_open(&out->file, path, inputs, err) < 0) {
+		return -1;
+	}
+	if (out->file.fd >= 0)
+		out->fd = out->file.fd;
+	out->regular = out->file.regular;
+	/* A pipe of 64 KiB means a switch of threads for each; the kernel may refuse more. */
+	if (fstat(out->fd, &st) == 0 && S_ISFIFO(st.st_mode))
 		fcntl(out->fd, F_SETPIPE_SZ, PIPE_BYTES);
-	if (out->regular && owner != (uid_t)-1 && fchown(out->fd, owner, group) < 0)
-		return rd_fail(err, RD_CLASS_OUTPUT, errno, "choose another directory or user (-Z)",
-			"cannot give '%s' to user %u", path, (unsigned int)owner);
+	return 0;
+}
+
+void output_make_private(const struct output *out)
+{
+	rd_outfile_make_private(&out->file, out->path);
+}
+
+int output_begin(struct output *out, struct rd_error *err)
+{
+	out->offset = out->cleaned = out->synced = 0;
+	out->grown = false;
+	return rd_outfile_begin(&out->file, out->path, err);
+}
+
+void output_abandon(struct output *out)
+{
+	if (out->file.fd >= 0)
+		rd_outfile_abandon(&out->file, out->path);
+	else if (out->fd >= 0)
+		close(out->fd);
+	out->fd = -1;
+}
+
+int output_check(struct output *out)
+{
+	struct stat st;
+
+	if (!out->regular || fstat(out->fd, &st) < 0)
+		return 0;
+	if (st.st_nlink == 0)
+		return ENOENT;
+	if ((uint64_t)st.st_size < out->ops->landed(out))
+		return ESTALE;
+	if ((uint64_t)st.st_size > out->offset && !out->grown) {
+		out->grown = true;
+		rd_log(RD_LOG_WARNING, "another program writes to '%s' as well", out->path);
+	}
 	return 0;
 }
 
@@ -216,10 +242,16 @@ void output_hurry(struct output *out, bool behind)
 
 size_t output_read_back(const struct output *out, void *data, size_t len, uint64_t offset)
 {
-	int fd = open(out->path, O_RDONLY | O_CLOEXEC);
 	size_t got = 0;
+	char self[32];
 	ssize_t n;
+	int fd;
 
+	/* The path may be closed to us since privileges were dropped; the open file is not. */
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", out->fd);
+	fd = open(self, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		fd = open(out->path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	while (got < len &&

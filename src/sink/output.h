@@ -5,11 +5,11 @@
 
 #include "compress.h"
 #include <rdmadump/error.h>
+#include <rdmadump/outfile.h>
 #include <rdmadump/sink.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct output;
 struct stage;
@@ -25,12 +25,16 @@ struct output_ops {
 	/* Both return 0 or an errno. */
 	int (*write)(struct output *out, const uint8_t *data, size_t len);
 	int (*settle)(struct output *out);
+	/* Bytes that the file has at least: what was written and did not fail. */
+	uint64_t (*landed)(const struct output *out);
 };
 
 struct output {
 	int fd;
-	bool regular;	 /* can be cut and rewritten */
-	uint64_t offset; /* bytes in the file so far */
+	struct rd_outfile file; /* not open for stdout */
+	bool regular;		/* can be cut and rewritten */
+	bool grown;		/* somebody else writes to it; reported once */
+	uint64_t offset;	/* bytes in the file so far */
 	const char *path;
 	const struct output_ops *ops; /* of this file */
 	struct stage *stage; /* of O_DIRECT; NULL: everything goes through the page cache */
@@ -52,9 +56,20 @@ int output_init(struct output *out, const struct rd_sink_config *config, size_t 
 	struct rd_error *err);
 void output_fini(struct output *out);
 
-/* Creates the file (0600) or takes stdout for "-". owner, group: (uid_t)-1 leaves them. */
+/* Opens or creates the file, or takes stdout for "-"; changes nothing that exists. */
 int output_open(
-	struct output *out, const char *path, uid_t owner, gid_t group, struct rd_error *err);
+	struct output *out, const char *path, const struct rd_inputs *inputs, struct rd_error *err);
+/* An existing file becomes private: rd_outfile_make_private(). */
+void output_make_private(const struct output *out);
+/* Empties the file. */
+int output_begin(struct output *out, struct rd_error *err);
+/* Closes the file, and removes it if output_open() created it. */
+void output_abandon(struct output *out);
+/*
+ * Whether the file still is what was written: 0, ENOENT (removed by somebody) or ESTALE (cut short
+ * by somebody). One system call.
+ */
+int output_check(struct output *out);
 /*
  * Writes a block; returns how many of the bytes that the file got are of it: all of them (len, or
  * what it was compressed to), or less on an error (errno in *errnum, *whole false). Then

@@ -47,5 +47,12 @@ static int buffered_settle(struct output *out)
 	return 0;
 }
 
-const struct output_ops output_buffered = {
-	.name = "buffered", .write = buffered_write, .settle = buffered_settle};
+static uint64_t buffered_landed(const struct output *out)
+{
+	return out->offset;
+}
+
+const struct output_ops output_buffered = {.name = "buffered",
+	.write = buffered_write,
+	.settle = buffered_settle,
+	.landed = buffered_landed};

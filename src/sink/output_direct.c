@@ -277,8 +277,15 @@ static int direct_settle(struct output *out)
 	return errnum ? errnum : settle_buffered(out);
 }
 
+static uint64_t direct_landed(const struct output *out)
+{
+	const struct stage *st = out->stage;
+
+	return st->flying ? st->flying_at : st->at + st->in_file;
+}
+
 const struct output_ops output_direct = {
-	.name = "direct", .write = direct_write, .settle = direct_settle};
+	.name = "direct", .write = direct_write, .settle = direct_settle, .landed = direct_landed};
 
 bool stage_is_settled(const struct stage *st)
 {

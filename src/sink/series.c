@@ -16,10 +16,11 @@
 
 extern char **environ;
 
-int series_init(struct series *s, const char *path, const struct rd_rotation *rotation,
-	struct rd_error *err)
+int series_init(struct series *s, const struct rd_sink_config *config, struct rd_error *err)
 {
-	*s = (struct series){.rotation = rotation, .base = path};
+	const struct rd_rotation *rotation = &config->rotation;
+
+	*s = (struct series){.rotation = rotation, .inputs = config->inputs, .base = config->path};
 	s->many = rotation->bytes || rotation->frames || rotation->timed;
 	s->path = malloc(PATH_MAX);
 	s->stem = calloc(1, PATH_MAX);
@@ -148,6 +149,12 @@ int series_first_frame(struct series *s, uint64_t first_ns, struct rd_error *err
 	s->begun = first;
 	s->stem[0] = '\0';
 	name_file(s);
+	if (rd_inputs_have(s->inputs, s->path)) {
+		free(was);
+		return rd_fail(err, RD_CLASS_OUTPUT, 0,
+			"it was not touched: give the output another name",
+			"the output would overwrite a file that is read: '%s'", s->path);
+	}
 	if (!was || (strcmp(was, s->path) && rename(was, s->path) < 0)) {
 		rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "cannot rename to '%s'", s->path);
 		free(was);

@@ -8,6 +8,7 @@
 
 struct series {
 	const struct rd_rotation *rotation;
+	const struct rd_inputs *inputs; /* no file of the series may be one; may be NULL */
 	const char *base;
 	bool many;	      /* there can be more than one file */
 	unsigned int number;  /* of the current file, from 1 */
@@ -19,8 +20,7 @@ struct series {
 	unsigned int running; /* commands that have not been waited for */
 };
 
-int series_init(struct series *s, const char *path, const struct rd_rotation *rotation,
-	struct rd_error *err);
+int series_init(struct series *s, const struct rd_sink_config *config, struct rd_error *err);
 void series_fini(struct series *s);
 
 /*

@@ -24,9 +24,9 @@
 #define CHUNKS_MIN	     3	       /* one being filled, one being written, one between */
 
 struct rd_sink {
+	struct rd_sink_config config;
 	const struct rd_encoder *encoder;
 	const struct rd_sink_ending *ending;
-	struct rd_rotation rotation;
 	struct file file;
 	struct series series;
 	struct rd_feed *feeds;
@@ -36,7 +36,7 @@ struct rd_sink {
 	uint64_t patience; /* ns that frames may wait for other feeds' before these are asked */
 	size_t room;	   /* bytes of a chunk */
 	pthread_t thread;
-	bool hold;
+	bool gone; /* the current file, taken away by somebody */
 	atomic_bool closing, failed, complete;
 	bool quiet;
 	struct rd_error error; /* the writer's; read by others after it was joined */
@@ -81,6 +81,21 @@ static void fail(struct rd_sink *s, int errnum)
 	stop_writing(s, &s->failed);
 }
 
+/* Somebody removed or emptied the file under us. */
+static void fail_meddled(struct rd_sink *s, int errnum, uint64_t frames)
+{
+	char n[RD_UNITS_LEN];
+
+	s->gone = true;
+	rd_fail(&s->error, RD_CLASS_OUTPUT, 0,
+		"look for a cleanup job or a second program that uses this name, or write "
+		"elsewhere",
+		"'%s' was %s by another program while it was written: its %s frames are lost",
+		s->series.path, errnum == ENOENT ? "removed" : "cut short",
+		rd_fmt_count(n, frames));
+	stop_writing(s, &s->failed);
+}
+
 /* --- files ------------------------------------------------------------------------------ */
 
 static struct rd_tally tally_since(const struct rd_tally *now, const struct rd_tally *then)
@@ -98,8 +113,8 @@ static const struct rd_facts *facts_of(struct rd_sink *s, bool end)
 
 	if (s->ending->facts)
 		facts = s->ending->facts(s->ending->ctx, s->series.number, end);
-	if (facts && !end && s->series.number > 1 && s->rotation.bytes &&
-		facts->bytes > s->rotation.bytes / FACTS_SHARE)
+	if (facts && !end && s->series.number > 1 && s->config.rotation.bytes &&
+		facts->bytes > s->config.rotation.bytes / FACTS_SHARE)
 		return NULL;
 	return facts;
 }
@@ -112,6 +127,23 @@ static void count_lost(struct rd_sink *s, int errnum, const struct frame_counts 
 		s->lost.of[i] += had->of[i] + more->of[i] - s->file.frames.of[i];
 	count(&s->unwritten, all + frame_counts_sum(more) - s->file.all);
 	fail(s, errnum);
+}
+
+/* False if the current file is no longer what was written; its frames are then unwritten. */
+static bool check_file(struct rd_sink *s)
+{
+	const struct frame_counts had = s->file.frames;
+	uint64_t all = s->file.all;
+	int errnum = rd_sink_failed(s) ? 0 : file_check(&s->file);
+
+	if (!errnum)
+		return true;
+	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
+		s->lost.of[i] += had.of[i];
+	atomic_fetch_sub_explicit(&s->written, all, memory_order_relaxed);
+	count(&s->unwritten, all);
+	fail_meddled(s, errnum, all);
+	return false;
 }
 
 static void settle(struct rd_sink *s, bool last)
@@ -137,6 +169,7 @@ static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 	int errnum;
 
 	settle(s, true);
+	check_file(s);
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
 		account.written[i] = s->file.frames.of[i];
 		account.unwritten[i] = s->lost.of[i];
@@ -144,24 +177,34 @@ static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 		s->begun[i] = s->seen[i];
 	}
 	s->ending->fill(s->ending->ctx, &account, stats);
-	errnum = file_end(&s->file, last ? facts_of(s, true) : NULL, stats, rd_sink_failed(s));
+	/* What is left of a file that was cut short is not ours to write to. */
+	errnum = s->gone ? 0
+			 : file_end(&s->file, last ? facts_of(s, true) : NULL, stats,
+				   rd_sink_failed(s));
 	if (errnum && !rd_sink_failed(s))
 		fail(s, errnum);
 	show_bytes(s);
 	s->bytes_before += s->file.out.offset;
 	if (file_close(&s->file, err) < 0)
 		return -1;
-	series_closed(&s->series);
+	if (!s->gone)
+		series_closed(&s->series);
 	return 0;
 }
 
-static int begin_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
+static int open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
+{
+	return series_next(&s->series, first_ns, err) < 0
+		       ? -1
+		       : file_open(&s->file, s->series.path, err);
+}
+
+static int begin_file(struct rd_sink *s, struct rd_error *err)
 {
 	s->lost = (struct frame_counts){0};
 	s->first_ns = s->last_ns = 0;
 	s->ending->begin(s->ending->ctx);
-	if (series_next(&s->series, first_ns, err) < 0 ||
-		file_begin(&s->file, s->series.path, facts_of(s, false), err) < 0)
+	if (file_begin(&s->file, facts_of(s, false), err) < 0)
 		return -1;
 	atomic_fetch_add_explicit(&s->files, 1, memory_order_relaxed);
 	show_bytes(s);
@@ -171,15 +214,21 @@ static int begin_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err
 /* False when nothing more is to be written. */
 static bool next_file(struct rd_sink *s, uint64_t first_ns)
 {
-	if (s->rotation.files && s->series.number >= s->rotation.files) {
+	if (s->config.rotation.files && s->series.number >= s->config.rotation.files) {
 		stop_writing(s, &s->complete);
 		return false;
 	}
 	if (end_file(s, false, &s->error) == 0 && !rd_sink_failed(s) &&
-		begin_file(s, first_ns, &s->error) == 0)
-		return true;
-	if (!rd_sink_failed(s))
+		open_file(s, first_ns, &s->error) == 0) {
+		output_make_private(&s->file.out);
+		if (begin_file(s, &s->error) == 0)
+			return true;
+	}
+	if (!rd_sink_failed(s)) {
+		/* A refusal now is no usage error any more: files have been written. */
+		s->error.class = RD_CLASS_OUTPUT;
 		stop_writing(s, &s->failed);
+	}
 	return false;
 }
 
@@ -187,7 +236,7 @@ static bool next_file(struct rd_sink *s, uint64_t first_ns)
 
 static bool file_is_full(const struct rd_sink *s)
 {
-	const struct rd_rotation *r = &s->rotation;
+	const struct rd_rotation *r = &s->config.rotation;
 
 	return s->file.all &&
 	       ((r->bytes && s->file.bytes >= r->bytes) || (r->frames && s->file.all >= r->frames));
@@ -197,7 +246,7 @@ static bool file_is_full(const struct rd_sink *s)
 static size_t piece_of(const struct rd_sink *s, const struct rd_chunk *c, size_t at,
 	const struct frame_counts *all, struct frame_counts *frames)
 {
-	const struct rd_rotation *r = &s->rotation;
+	const struct rd_rotation *r = &s->config.rotation;
 	bool fits_bytes = !r->bytes || s->file.bytes + c->used - at < r->bytes;
 	bool fits_frames = !r->frames || s->file.all + c->frames < r->frames;
 
@@ -248,6 +297,8 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		all.of[i] = c->tally[i].encoded - s->seen[i].encoded;
 	left = all;
+	if (!rd_sink_ended(s))
+		check_file(s);
 	while (at < c->used && !rd_sink_ended(s)) {
 		size_t len;
 
@@ -299,7 +350,7 @@ static void write_single(struct rd_sink *s)
 	for (;;) {
 		/* Looked at before the ring: what was put before closing is then seen below. */
 		bool closing = atomic_load_explicit(&s->closing, memory_order_acquire);
-		struct rd_chunk *c = s->hold && !closing ? NULL : rd_ring_take(&f->full);
+		struct rd_chunk *c = s->config.hold && !closing ? NULL : rd_ring_take(&f->full);
 
 		if (c) {
 			output_hurry(&s->file.out, rd_ring_used(&f->full) > f->n_chunks / 2);
@@ -309,7 +360,7 @@ static void write_single(struct rd_sink *s)
 		}
 		if (closing)
 			return;
-		if (!rd_ring_about_to_sleep(&f->full) && !s->hold)
+		if (!rd_ring_about_to_sleep(&f->full) && !s->config.hold)
 			continue;
 		if (sleep_on(&pfd, 1, sleep_ns(s)))
 			settle(s, false);
@@ -342,7 +393,7 @@ static void write_merged(struct rd_sink *s)
 	for (;;) {
 		bool closing = atomic_load_explicit(&s->closing, memory_order_acquire);
 		const struct rd_chunk *c =
-			s->hold && !closing ? NULL : merge_next(&s->merge, closing);
+			s->config.hold && !closing ? NULL : merge_next(&s->merge, closing);
 		enum merge_state state;
 
 		if (c) {
@@ -353,7 +404,7 @@ static void write_merged(struct rd_sink *s)
 		}
 		if (closing)
 			return;
-		if (s->hold) {
+		if (s->config.hold) {
 			poll(s->pfds, 1, -1);
 			continue;
 		}
@@ -433,32 +484,50 @@ int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
 	const struct rd_sink_ending *ending, struct rd_error *err)
 {
 	struct rd_sink *s = aligned_alloc(_Alignof(struct rd_sink), sizeof(*s));
-	int rc;
 
 	if (!s)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
 	memset(s, 0, sizeof(*s));
 	s->encoder = config->encoder;
 	s->ending = ending;
-	s->rotation = config->rotation;
-	s->hold = config->hold;
+	s->config = *config;
 	s->file.out.fd = -1;
-	if (make_feeds(s, config, err) < 0 ||
-		series_init(&s->series, config->path, &s->rotation, err) < 0 ||
-		file_init(&s->file, config, s->room, err) < 0 || begin_file(s, 0, err) < 0)
-		goto fail;
-	rc = pthread_create(&s->thread, NULL, writer, s);
-	if (rc) {
-		rd_fail(err, RD_CLASS_OUTPUT, rc, NULL, "cannot start the writer thread");
-		file_close(&s->file, NULL);
-		goto fail;
+	if (make_feeds(s, config, err) < 0 || series_init(&s->series, &s->config, err) < 0 ||
+		file_init(&s->file, config, s->room, err) < 0 || open_file(s, 0, err) < 0) {
+		sink_free(s);
+		return -1;
 	}
-	pthread_setname_np(s->thread, "writer");
 	*sink = s;
 	return 0;
-fail:
+}
+
+bool rd_sink_claim(const struct rd_sink *s, struct rd_inputs *taken)
+{
+	return rd_outfile_claim(&s->file.out.file, taken);
+}
+
+void rd_sink_make_private(const struct rd_sink *s)
+{
+	output_make_private(&s->file.out);
+}
+
+int rd_sink_start(struct rd_sink *s, struct rd_error *err)
+{
+	int rc;
+
+	if (begin_file(s, err) < 0)
+		return -1;
+	rc = pthread_create(&s->thread, NULL, writer, s);
+	if (rc)
+		return rd_fail(err, RD_CLASS_OUTPUT, rc, NULL, "cannot start the writer thread");
+	pthread_setname_np(s->thread, "writer");
+	return 0;
+}
+
+void rd_sink_abandon(struct rd_sink *s)
+{
+	file_abandon(&s->file);
 	sink_free(s);
-	return -1;
 }
 
 struct rd_feed *rd_sink_feed(struct rd_sink *s, unsigned int i)

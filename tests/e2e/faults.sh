@@ -94,11 +94,12 @@ for rx in wqe striding; do
 		ok "$rx: error completion $kind: the gap is noted on a frame"
 	done
 
-	# A frame longer than the port's MTU says: the buffers grow, where they do not hold it anyway
+	# A frame longer than the port's MTU says: the buffers grow, where they do not hold it anyway.
+	# More memory is pinned then, which containers let a process with capabilities do only.
 	grown='buffers are now'
 	[ $rx = wqe ] || grown=
 	run "$rx: frames longer than the buffers" 0 "$grown" --dev name=mlx5_0,mtu=1500 \
-		--gen count=200,size=8000,seed=1 --at-end sigint -- --json
+		--gen count=200,size=8000,seed=1 --at-end sigint -- --json -Z root
 	[ $rx = wqe ] || is "$rx: frames longer than the buffers: none lost" "$(frames)" 200
 	readable && [ "$(frames)" -gt 0 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
 	ok "$rx: frames longer than the buffers: captured after growing"
@@ -122,9 +123,15 @@ for rx in wqe striding; do
 	capinfos "$tmp/out" | grep -q 'Ended by a fault'
 	ok "$rx: device removed: the file says so"
 
-	# The completion queue overruns
+	# The completion queue overruns: a new one needs the privilege that was given up
+	run "$rx: completion queue overrun, privileges dropped" 4 'Operation not permitted' --gen $gen \
+		--fault event=cq_err,frame=1000 --at-end sigint -- --json
+	readable
+	ok "$rx: completion queue overrun, privileges dropped: file readable"
+	[ "$(frames)" -ge 900 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
+	ok "$rx: completion queue overrun, privileges dropped: frames before it are in the file"
 	run "$rx: completion queue overrun" 0 'overran' --gen $gen --fault event=cq_err,frame=1000 \
-		--at-end sigint -- --json
+		--at-end sigint -- --json -Z root
 	readable
 	ok "$rx: completion queue overrun: file readable"
 	is "$rx: completion queue overrun: gaps" "$(json "$tmp/stdout" .gaps)" 1

@@ -15,28 +15,49 @@ chown "$uid:$gid" "$theirs"
 
 # --- root that becomes somebody -----------------------------------------------------------
 
-# running FILE ARGUMENTS...: a capture; once it writes, its /proc status is in $tmp/status
+# A command for -z that leaves what the kernel says of it beside the file
+cat >"$tmp/tell" <<'END'
+#!/bin/sh
+cat /proc/self/status >"$1.child"
+END
+chmod 755 "$tmp/tell"
+
+# running FILE ARGUMENTS...: a capture; once it writes, the status of its threads is in $tmp/status,
+# each after a line "thread NAME"
 running() {
-	local file=$1
+	local file=$1 task
 	shift
-	rm -f "$tmp/pid" "$file"*
+	rm -f "$tmp/pid" "$tmp/status" "$file"*
 	MODEL_SECONDS=30 model --gen count=6000,size=200,seed=1 --rate 6000 --pidfile "$tmp/pid" --at-end sigint -- \
 		"$RDMADUMP" -d mlx5_0 -q -w "$file" "$@" >"$tmp/log" 2>&1 &
 	local pid=$!
-	for _ in $(seq 100); do
+	for _ in $(seq 200); do
 		# the size: frames come, so all is open
 		[ -s "$tmp/pid" ] && [ "$(stat -c %s "$file" 2>/dev/null || echo 0)" -gt 20000 ] && break
 		sleep 0.05
 	done
-	cat "/proc/$(cat "$tmp/pid")/status" >"$tmp/status" 2>/dev/null
+	for task in "/proc/$(cat "$tmp/pid")/task"/*; do
+		# the model's own, which no device has
+		[ "$(cat "$task/comm")" = softhca ] && continue
+		echo "thread $(cat "$task/comm")"
+		cat "$task/status"
+	done >"$tmp/status" 2>/dev/null
 	wait $pid
 	status=$?
 }
+of_all() { awk -v key="^($1):" '$0 ~ key {$1 = ""; print}' "${2:-$tmp/status}" | sort -u | sed 's/^ //'; }
+# no_privilege NAME [FILE]: of every thread, or of the process in FILE
+no_privilege() {
+	is "$1: no capability" "$(of_all 'Cap(Inh|Prm|Eff|Amb)' "${2-}")" 0000000000000000
+	is "$1: no way to get one" "$(of_all NoNewPrivs "${2-}")" 1
+}
 dropped() {
-	is "$1: user, effective, saved and file system's" "$(awk '/^Uid:/ {print $2, $3, $4, $5}' "$tmp/status")" "$uid $uid $uid $uid"
-	is "$1: group" "$(awk '/^Gid:/ {print $2, $3, $4, $5}' "$tmp/status")" "$gid $gid $gid $gid"
-	is "$1: no capability" "$(awk '/^Cap(Inh|Prm|Eff|Amb):/ {print $2}' "$tmp/status" | sort -u)" 0000000000000000
-	is "$1: no way to get one" "$(awk '/^NoNewPrivs:/ {print $2}' "$tmp/status")" 1
+	is "$1: user, effective, saved and file system's" "$(of_all Uid)" "$uid $uid $uid $uid"
+	is "$1: group" "$(of_all Gid)" "$gid $gid $gid $gid"
+	is "$1: the groups are the user's" "$(of_all Groups)" "$(id -G nobody)"
+	grep -q '^thread writer' "$tmp/status"
+	ok "$1: the writer's thread was looked at"
+	no_privilege "$1"
 	is "$1: exit status" "$status" 0
 }
 for form in '-Z nobody' '--relinquish-privileges=nobody'; do
@@ -46,17 +67,50 @@ for form in '-Z nobody' '--relinquish-privileges=nobody'; do
 	is "$form: the file is theirs, and nobody else's" "$(stat -c '%u:%g %a' "$theirs/z")" "$uid:$gid 600"
 	is "$form: all frames" "$(frames_of "$theirs/z")" 6000
 done
-running "$ours/z" -Z nobody
-is "-Z, one file where they may not write: it was open before" "$(frames_of "$ours/z")" 6000
+rm -f "$ours/z"
+model --gen count=10 -- "$RDMADUMP" -d mlx5_0 -q -Z nobody -w "$ours/z" >"$tmp/log" 2>&1
+is "-Z, a file where they may not write: exit status" $? 3
+has "-Z, a file where they may not write: what to do" "$tmp/log" "z': Permission denied; .*opened as user 'nobody'; -Z root keeps root"
+is "-Z, a file where they may not write: nothing is left" "$(ls "$ours")" ""
+for extra in '--queues 4' '--write-mode uring' '--queues 2 --per-queue-files' '-C 1'; do
+	file=$theirs/t
+	[ "$extra" = '--queues 2 --per-queue-files' ] && file=$theirs/t-q0
+	# shellcheck disable=SC2086
+	running "$file" -Z nobody $extra -w "$theirs/t"
+	dropped "-Z nobody $extra"
+	rm -f "$theirs"/t*
+done
+running "$theirs/k" -Z nobody -z "$tmp/tell"
+no_privilege "-Z nobody, the command of -z" "$theirs/k.child"
+is "-Z nobody, the command of -z: its user" "$(of_all Uid "$theirs/k.child")" "$uid $uid $uid $uid"
 export SUDO_UID=$uid SUDO_GID=$gid SUDO_USER=nobody
 running "$theirs/sudo"
 dropped "called by sudo"
 is "called by sudo: the file" "$(stat -c '%u:%g %a' "$theirs/sudo")" "$uid:$gid 600"
-running "$theirs/root" -Z root
-is "-Z root beats sudo" "$(awk '/^Uid:/ {print $2}' "$tmp/status"),$(stat -c %u "$theirs/root")" 0,0
+running "$theirs/root" -Z root -z "$tmp/tell"
+is "-Z root beats sudo" "$(of_all Uid),$(stat -c %u "$theirs/root")" "0 0 0 0,0"
+all_caps=$(awk '/^CapEff:/ {print $2}' /proc/self/status)
+is "-Z root keeps its capabilities" "$(of_all CapEff)" "$all_caps"
+is "-Z root: the command of -z has them, too" "$(of_all CapEff "$theirs/root.child")" "$all_caps"
 unset SUDO_UID SUDO_GID SUDO_USER
-running "$theirs/root"
-is "root without sudo stays root" "$(awk '/^Uid:/ {print $3}' "$tmp/status")" 0
+running "$ours/root" -z "$tmp/tell"
+is "root without sudo stays root" "$(of_all Uid)" "0 0 0 0"
+no_privilege "root without sudo"
+no_privilege "root without sudo, the command of -z" "$ours/root.child"
+running "$ours/root" --queues 4
+no_privilege "root without sudo, four queues"
+is "root without sudo, four queues: threads" "$(grep -c '^thread queue' "$tmp/status")" 4
+rm -f "$ours"/root*
+mkdir -m 755 "$tmp/home" && chown "$uid" "$tmp/home"
+running "$tmp/home/one"
+is "root without sudo, one file in a user's directory" "$(frames_of "$tmp/home/one")" 6000
+model --gen count=10 -- "$RDMADUMP" -d mlx5_0 -q -C 1 -w "$tmp/home/many" >"$tmp/log" 2>&1
+is "root without sudo, a series in a user's directory: exit status" $? 3
+has "root without sudo, a series in a user's directory: what to do" "$tmp/log" 'may not write to directory .* without capabilities.*-Z root'
+is "root without sudo, a series in a user's directory: nothing is left" "$(ls "$tmp/home")" one
+model --gen count=3000,size=500 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -Z root --when-full wait -C 1 -w "$tmp/home/many" >"$tmp/log" 2>&1
+is "-Z root, the same: exit status" $? 0
+is "-Z root, the same: files" "$(ls "$tmp/home")" "$(printf 'many\nmany1\none')"
 
 model --gen count=10 -- "$RDMADUMP" -d mlx5_0 -q -Z no-such-user -w "$theirs/none" >"$tmp/log" 2>&1
 is "-Z of nobody known: exit status" $? 1
@@ -74,6 +128,7 @@ for args in '-b packets:1000' '-C 1' '-G 5'; do
 		$args -w "$ours/r.pcapng" >"$tmp/log" 2>&1
 	is "rotation ($args) where they may not write: refused at the start" $? 3
 	has "rotation ($args) where they may not write: what to do" "$tmp/log" 'may not write to directory .*choose a directory of that user'
+	is "rotation ($args) where they may not write: nothing is left" "$(ls "$ours")" ""
 done
 
 # --- somebody who is not root -------------------------------------------------------------
@@ -111,24 +166,24 @@ elif ! ip netns add "$ns" 2>/dev/null || ! ip -n "$ns" link set lo up; then
 elif ! ip netns exec "$ns" setpriv --reuid "$uid" --regid "$gid" --clear-groups "$bin/rdmadump" --version >/dev/null 2>&1; then
 	skip "a file capability" "the file system does not honour it"
 else
+	rm -f "$tmp/status"
 	ip netns exec "$ns" setpriv --reuid "$uid" --regid "$gid" --clear-groups \
 		timeout -k 2 30 "$bin/rdmadump" -q -i lo -U -c 5 -w "$theirs/lo.pcapng" udp port 9 >"$tmp/log" 2>&1 &
 	pid=$!
-	caps=
-	for _ in $(seq 100); do
+	for _ in $(seq 200); do
 		kill -0 $pid 2>/dev/null || break
 		[ -s "$theirs/lo.pcapng" ] && ip netns exec "$ns" bash -c 'echo hello >/dev/udp/127.0.0.1/9' 2>/dev/null
 		child=$(pgrep -P $pid rdmadump | head -n 1)
-		[ -n "$child" ] && [ "$(stat -c %s "$theirs/lo.pcapng" 2>/dev/null || echo 0)" -gt 3000 ] &&
-			caps=$(awk '/^CapEff:/ {print $2}' "/proc/$child/status" 2>/dev/null || echo "$caps")
+		[ -n "$child" ] && [ "$(find "/proc/$child/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" = 2 ] &&
+			cat "/proc/$child/task"/*/status >"$tmp/now" 2>/dev/null && mv "$tmp/now" "$tmp/status"
 		sleep 0.05
 	done
 	wait $pid
 	is "a file capability: exit status" $? 0
 	is "a file capability: frames" "$(frames_of "$theirs/lo.pcapng")" 5
 	is "a file capability: the file is the user's" "$(stat -c '%u %a' "$theirs/lo.pcapng")" "$uid 600"
-	[ -z "$caps" ] || [ "$caps" = 0000000000000000 ]
-	ok "a file capability: given up once all is open ($caps)"
+	is "a file capability: threads" "$(grep -c '^Name:' "$tmp/status")" 2
+	no_privilege "a file capability"
 	cp "$RDMADUMP" "$bin/bare" && chmod 755 "$bin/bare"
 	ip netns exec "$ns" setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps=-all \
 		timeout -k 2 30 "$bin/bare" -q -i lo -c 1 -w "$theirs/bare" >"$tmp/log" 2>&1

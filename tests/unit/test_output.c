@@ -56,8 +56,7 @@ struct place {
 
 static void begin(struct place *p, enum rd_write_mode mode, const char *format)
 {
-	struct rd_sink_config config = {
-		.encoder = &p->encoder, .write_mode = mode, .owner = (uid_t)-1, .group = (gid_t)-1};
+	struct rd_sink_config config = {.encoder = &p->encoder, .write_mode = mode};
 	struct rd_error err = {0};
 	int fd;
 
@@ -72,7 +71,7 @@ static void begin(struct place *p, enum rd_write_mode mode, const char *format)
 	assert_int_equal(
 		rd_encoder_init(&p->encoder, format, p->path, &p->section, &p->iface, 1, &err), 0);
 	if (file_init(&p->file, &config, PIECE, &err) < 0 ||
-		file_begin(&p->file, p->path, NULL, &err) < 0)
+		file_open(&p->file, p->path, &err) < 0 || file_begin(&p->file, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 }
 

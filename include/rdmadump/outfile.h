@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Files that the program writes. Opening one changes nothing that exists, so that a command can
+ * still be refused; only rd_outfile_begin() empties the file. None is ever an input of the command.
+ */
+#ifndef RDMADUMP_OUTFILE_H
+#define RDMADUMP_OUTFILE_H
+
+#include <rdmadump/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define RD_INPUTS_MAX 80
+
+/* Identifies an open or existing file, whatever its name: hard link, symbolic link, /dev/fd. */
+struct rd_file_id {
+	dev_t dev;
+	ino_t ino;
+};
+
+/* The regular files that a command reads; no output may be one of them. */
+struct rd_inputs {
+	struct rd_file_id id[RD_INPUTS_MAX];
+	size_t n;
+};
+
+/* Adds the file at `path` ("-": standard input). What is absent or no regular file is left out. */
+void rd_inputs_add(struct rd_inputs *inputs, const char *path);
+/* True if `fd` is one of them. */
+bool rd_inputs_have_fd(const struct rd_inputs *inputs, int fd);
+/* True if the file at `path` is one of them. */
+bool rd_inputs_have(const struct rd_inputs *inputs, const char *path);
+
+struct rd_outfile {
+	int fd; /* for writing; -1: not open */
+	bool regular;
+	bool created; /* by rd_outfile_open() */
+	struct rd_file_id id;
+};
+
+/*
+ * Opens `path`, created with mode 0600 if it is absent; waits for the reader of a FIFO. `inputs`
+ * may be NULL. Returns 0, or -1 with RD_CLASS_OUTPUT (RD_CLASS_USAGE for an input of the command);
+ * nothing is changed then, and nothing is open.
+ */
+int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
+	struct rd_error *err);
+/*
+ * Makes an existing regular file private (0600). Where it belongs to somebody else, who may read
+ * what is written, a warning says so. Never fails.
+ */
+void rd_outfile_make_private(const struct rd_outfile *f, const char *path);
+/* Empties a regular file: from here on its old content is lost. */
+int rd_outfile_begin(const struct rd_outfile *f, const char *path, struct rd_error *err);
+/* Adds the open file; false if it is there already: two names lead to one file. */
+bool rd_outfile_claim(const struct rd_outfile *f, struct rd_inputs *taken);
+/* Closes it, and removes it if rd_outfile_open() created it. Harmless if it is not open. */
+void rd_outfile_abandon(struct rd_outfile *f, const char *path);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Opens the files that the program writes: never an input, and nothing changed until the start. */
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmadump/log.h>
+#include <rdmadump/outfile.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PRIVATE_MODE 0600
+
+static const char *open_advice(int errnum)
+{
+	switch (errnum) {
+	case EACCES:
+	case EPERM:
+		return geteuid() ? "choose a file and directory that this user may write to"
+				 : "choose another file or directory";
+	case ENOENT:
+	case ENOTDIR:
+		return "the directory must exist";
+	case EISDIR:
+		return "give a file name, not a directory";
+	case EROFS:
+		return "choose a file system that is not read-only";
+	case ENOSPC:
+	case EDQUOT:
+		return "free some space or choose another file system";
+	default:
+		return NULL;
+	}
+}
+
+/* --- inputs ----------------------------------------------------------------------------- */
+
+static bool id_of(const struct stat *st, struct rd_file_id *id)
+{
+	*id = (struct rd_file_id){st->st_dev, st->st_ino};
+	return S_ISREG(st->st_mode);
+}
+
+static bool have(const struct rd_inputs *inputs, const struct stat *st)
+{
+	struct rd_file_id id;
+
+	if (!inputs || !id_of(st, &id))
+		return false;
+	for (size_t i = 0; i < inputs->n; i++)
+		if (inputs->id[i].dev == id.dev && inputs->id[i].ino == id.ino)
+			return true;
+	return false;
+}
+
+void rd_inputs_add(struct rd_inputs *inputs, const char *path)
+{
+	struct stat st;
+	int rc = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &st) : stat(path, &st);
+
+	if (rc == 0 && inputs->n < RD_INPUTS_MAX && id_of(&st, &inputs->id[inputs->n]))
+		inputs->n++;
+}
+
+bool rd_inputs_have_fd(const struct rd_inputs *inputs, int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && have(inputs, &st);
+}
+
+bool rd_inputs_have(const struct rd_inputs *inputs, const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && have(inputs, &st);
+}
+
+/* --- outputs ---------------------------------------------------------------------------- */
+
+/*
+ * The second open() keeps O_CREAT: only with it does the kernel refuse another user's file in a
+ * directory like /tmp (fs.protected_regular, fs.protected_fifos).
+ */
+static int open_or_create(const char *path, bool *created)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PRIVATE_MODE);
+
+	*created = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, PRIVATE_MODE);
+	return fd;
+}
+
+static int refuse(struct rd_outfile *f, const char *path, enum rd_class class, int errnum,
+	const char *todo, const char *what, struct rd_error *err)
+{
+	rd_outfile_abandon(f, path);
+	return rd_fail(err, class, errnum, todo, "%s '%s'", what, path);
+}
+
+int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
+	struct rd_error *err)
+{
+	struct stat st;
+
+	*f = (struct rd_outfile){.fd = -1};
+	f->fd = open_or_create(path, &f->created);
+	if (f->fd < 0 || fstat(f->fd, &st) < 0)
+		return refuse(f, path, RD_CLASS_OUTPUT, errno, open_advice(errno),
+			"cannot write to", err);
+	f->regular = id_of(&st, &f->id);
+	if (have(inputs, &st))
+		return refuse(f, path, RD_CLASS_USAGE, 0,
+			"it was not touched: give the output another name",
+			"the output would overwrite a file that is read:", err);
+	return 0;
+}
+
+void rd_outfile_make_private(const struct rd_outfile *f, const char *path)
+{
+	struct stat st;
+	bool ours;
+
+	if (!f->regular || f->created || fstat(f->fd, &st) < 0)
+		return;
+	ours = st.st_uid == geteuid();
+	if (ours && ((st.st_mode & 07777) == PRIVATE_MODE || fchmod(f->fd, PRIVATE_MODE) == 0))
+		return;
+	rd_log(RD_LOG_WARNING,
+		"'%s' exists, belongs to user %u and keeps mode %04o: others may read the capture; "
+		"remove it first to get a file of your own",
+		path, (unsigned int)st.st_uid, (unsigned int)(st.st_mode & 07777));
+}
+
+int rd_outfile_begin(const struct rd_outfile *f, const char *path, struct rd_error *err)
+{
+	if (!f->regular || f->created || ftruncate(f->fd, 0) == 0)
+		return 0;
+	return rd_fail(err, RD_CLASS_OUTPUT, errno, open_advice(errno), "cannot empty '%s'", path);
+}
+
+bool rd_outfile_claim(const struct rd_outfile *f, struct rd_inputs *taken)
+{
+	if (!f->regular)
+		return true;
+	if (rd_inputs_have_fd(taken, f->fd))
+		return false;
+	if (taken->n < RD_INPUTS_MAX)
+		taken->id[taken->n++] = f->id;
+	return true;
+}
+
+void rd_outfile_abandon(struct rd_outfile *f, const char *path)
+{
+	struct rd_file_id id;
+	struct stat st;
+
+	if (f->fd < 0)
+		return;
+	/* The name may lead to another file by now. */
+	if (f->created && stat(path, &st) == 0 && id_of(&st, &id) && id.dev == f->id.dev &&
+		id.ino == f->id.ino)
+		unlink(path);
+	close(f->fd);
+	f->fd = -1;
+}
