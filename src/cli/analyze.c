@@ -268,6 +268,8 @@ int rd_cmd_analyze(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &s))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_WARNING);
+	if (analyze_check_page(&s, &err) < 0)
+		return rd_cli_fail(&err);
 	ends = analyze_is_ends(&s, &common, &err);
 	if (ends < 0 || (ends ? analyze_ends(&s, &common, &partial, &err)
 			      : analyze(&s, &partial, &err)) < 0)

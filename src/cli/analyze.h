@@ -54,6 +54,8 @@ struct analyze_outcome {
 	const struct rd_ends_report *ends;
 };
 
+/* Before any work: 0 if the page may be written where it is asked for. */
+int analyze_check_page(const struct analyze_settings *s, struct rd_error *err);
 /* Text, JSON, a page, as the settings say. */
 int analyze_print(const struct analyze_settings *s, const struct analyze_outcome *outcome,
 	struct rd_error *err);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Prints what an analysis found: text, JSON, a page of HTML. */
 #include "analyze.h"
+#include "report_file.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static void put_clean(const char *text, FILE *out)
@@ -72,26 +70,38 @@ static int put_chunk(const char *text, size_t n, void *out)
 	return fwrite(text, 1, n, out) == n ? 0 : -1;
 }
 
-/* A page that could not be written whole is taken away again. */
-static int write_page(const struct analyze_outcome *o, const char *path, struct rd_error *err)
+static void inputs_of(const struct analyze_settings *s, struct rd_inputs *inputs)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-	struct stat st;
-	int ret, why;
+	*inputs = (struct rd_inputs){0};
+	for (unsigned int i = 0; i < s->n_files; i++)
+		rd_inputs_add(inputs, s->files[i]);
+}
 
+static bool page_is_file(const struct analyze_settings *s)
+{
+	return s->html && strcmp(s->html, "-") != 0;
+}
+
+int analyze_check_page(const struct analyze_settings *s, struct rd_error *err)
+{
+	struct rd_inputs inputs;
+
+	inputs_of(s, &inputs);
+	return page_is_file(s) ? report_file_check(s->html, "--html", &inputs, err) : 0;
+}
+
+static int write_page(
+	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
+{
+	struct rd_inputs inputs;
+	FILE *out;
+
+	inputs_of(s, &inputs);
+	out = report_file_open(s->html, "--html", &inputs, err);
 	if (!out)
-		return rd_fail(err, RD_CLASS_OUTPUT, errno, "name a file that can be written",
-			"--html: cannot open '%s'", path);
+		return -1;
 	errno = 0;
-	ret = put_page(o, out);
-	if (fclose(out) == 0 && ret == 0)
-		return 0;
-	why = errno ? errno : ENOMEM;
-	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
-		unlink(path);
-	return rd_fail(err, RD_CLASS_OUTPUT, why, "make room or name another file",
-		"--html: cannot write '%s'", path);
+	return report_file_close(out, s->html, "--html", put_page(o, out) == 0, err);
 }
 
 static unsigned int terminal_columns(void)
@@ -125,8 +135,8 @@ int analyze_print(
 	for (int i = 0; i < RD_TAPS; i++)
 		if (o->reports[i] && s->style.top && s->style.top < o->reports[i]->n_shown)
 			o->reports[i]->n_shown = s->style.top;
-	if (s->html && strcmp(s->html, "-") != 0)
-		ret = write_page(o, s->html, err);
+	if (page_is_file(s))
+		ret = write_page(s, o, err);
 	errno = 0;
 	if (!ret && (put_output(s, o) || fflush(stdout) || ferror(stdout)))
 		ret = rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,

@@ -3,6 +3,7 @@
 #include "counters.h"
 #include "cli.h"
 #include "parse.h"
+#include "report_file.h"
 #include <argp.h>
 #include <errno.h>
 #include <rdmadump/clock.h>
@@ -412,11 +413,24 @@ static int run_explain(const struct counters_options *o, struct rd_error *err)
 	return 0;
 }
 
+static int check_output(const struct counters_options *o, struct rd_error *err)
+{
+	struct rd_inputs inputs = {0};
+
+	if (o->before)
+		rd_inputs_add(&inputs, o->before);
+	if (o->after)
+		rd_inputs_add(&inputs, o->after);
+	return o->output ? report_file_check(o->output, "--output", &inputs, err) : 0;
+}
+
 static int run(const struct counters_options *o, struct rd_error *err)
 {
 	struct ports ports = {0};
 	int ret;
 
+	if (check_output(o, err) < 0)
+		return -1;
 	if (o->explains)
 		return run_explain(o, err);
 	if (o->diff)

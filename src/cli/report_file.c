@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Files that reports (HTML, JSON, Prometheus) are written to: never over a capture or an input. */
+#include "report_file.h"
+#include "privileges.h"
+#include <errno.h>
+#include <rdmadump/source.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A regular file with something in it that our reader takes for a capture. */
+static bool is_capture(const char *path)
+{
+	const struct rd_file_config config = {.path = path};
+	struct rd_source *source;
+	struct rd_error none;
+	struct stat st;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0 ||
+		rd_file_open(&source, &config, &none) < 0)
+		return false;
+	source->ops->close(source);
+	return true;
+}
+
+int report_file_check(
+	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err)
+{
+	if (rd_inputs_have(inputs, path))
+		return rd_fail(err, RD_CLASS_USAGE, 0,
+			"it was not touched: give the report another name",
+			"%s '%s' is a file that is read", option, path);
+	if (is_capture(path))
+		return rd_fail(err, RD_CLASS_USAGE, 0,
+			"it was not touched: give the report another name, or remove it first",
+			"%s '%s' is a capture file", option, path);
+	return 0;
+}
+
+FILE *report_file_open(
+	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err)
+{
+	struct identity_before before;
+	struct identity id;
+	struct rd_outfile f;
+	FILE *file = NULL;
+
+	if (identity_choose(&id, NULL, err) < 0 || identity_assume(&id, &before, err) < 0)
+		return NULL;
+	if (report_file_check(path, option, inputs, err) == 0 &&
+		rd_outfile_open(&f, path, inputs, err) == 0) {
+		if (rd_outfile_begin(&f, path, err) == 0) {
+			file = fdopen(f.fd, "w");
+			if (!file)
+				rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "%s '%s'", option, path);
+		}
+		if (!file)
+			rd_outfile_abandon(&f, path);
+	}
+	identity_resume(&before);
+	return file;
+}
+
+/* As who opened it: the directory is his. */
+static void remove_regular(const char *path)
+{
+	struct identity_before before;
+	struct identity id;
+	struct stat st;
+
+	if (identity_choose(&id, NULL, NULL) < 0 || identity_assume(&id, &before, NULL) < 0)
+		return;
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		unlink(path);
+	identity_resume(&before);
+}
+
+int report_file_close(
+	FILE *file, const char *path, const char *option, bool whole, struct rd_error *err)
+{
+	int errnum = errno;
+
+	if (fclose(file)) {
+		errnum = errno;
+		whole = false;
+	}
+	if (whole)
+		return 0;
+	remove_regular(path);
+	return rd_fail(err, RD_CLASS_OUTPUT, errnum ? errnum : ENOMEM,
+		"make room or name another file", "%s: cannot write '%s'", option, path);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Files that reports (HTML, JSON, Prometheus) are written to: never over a capture or an input. */
+#ifndef RDMADUMP_CLI_REPORT_FILE_H
+#define RDMADUMP_CLI_REPORT_FILE_H
+
+#include <rdmadump/outfile.h>
+#include <stdio.h>
+
+/*
+ * Before any work: 0 if a report may be written to `path`. -1 with RD_CLASS_USAGE if that is one of
+ * the inputs or holds a capture; nothing is changed. `option` is named in the error.
+ */
+int report_file_check(
+	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);
+/*
+ * The same check, then opens and empties the file, as the caller of sudo where there is one. NULL
+ * with the error. Ended by report_file_close().
+ */
+FILE *report_file_open(
+	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);
+/* Closes it; a regular file that is not `whole` is removed. 0, or -1 with the error. */
+int report_file_close(
+	FILE *file, const char *path, const char *option, bool whole, struct rd_error *err);
+
+#endif
