@@ -12,17 +12,6 @@
 #define ARP_LEN	      28
 #define MAPPED	      UINT64_C(0xffff00000000) /* ::ffff:0.0.0.0, lower half */
 
-const char *rd_list_next(const char **list, size_t *length)
-{
-	const char *entry = *list;
-
-	if (!entry)
-		return NULL;
-	*length = strcspn(entry, ",");
-	*list = entry[*length] ? entry + *length + 1 : NULL;
-	return entry;
-}
-
 static unsigned int list_length(const char *list)
 {
 	unsigned int n = 1;

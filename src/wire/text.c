@@ -2,9 +2,7 @@
 /* One line for a frame, as people read them from tcpdump: when, which way, who to whom, what. All
  * of it is numbers and our words. */
 #include "text.h"
-#include <arpa/inet.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -12,35 +10,6 @@
 
 #define ADDRESSES_WIDTH 26 /* "10.0.0.1 > 10.0.0.2" and most others */
 #define OPCODE_WIDTH	20 /* "RC_READ_RESP_MIDDLE" */
-
-void rd_line_add(struct rd_line *line, const char *fmt, ...)
-{
-	size_t left = line->room - line->used;
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(line->buf + line->used, left, fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		line->used += (size_t)n < left ? (size_t)n : left - 1;
-}
-
-void rd_line_address(struct rd_line *line, const uint8_t *address, unsigned int length)
-{
-	char text[INET6_ADDRSTRLEN];
-
-	if (length == 6)
-		rd_line_add(line, "%02x:%02x:%02x:%02x:%02x:%02x", address[0], address[1],
-			address[2], address[3], address[4], address[5]);
-	else if (inet_ntop(length == 4 ? AF_INET : AF_INET6, address, text, sizeof(text)))
-		rd_line_add(line, "%s", text);
-}
-
-void rd_line_column(struct rd_line *line, size_t column)
-{
-	rd_line_add(line, "%*s", (int)(column > line->used ? column - line->used : 1), "");
-}
 
 static void add_time(struct rd_line *line, uint64_t ts_ns, unsigned int style)
 {
@@ -202,7 +171,7 @@ static void add_marks(struct rd_line *line, const struct rd_packet *p)
 		rd_line_add(line, " ECN-CE");
 }
 
-void rd_line_transport(struct rd_line *line, const struct rd_packet *p)
+static void add_transport(struct rd_line *line, const struct rd_packet *p)
 {
 	static const char *const kinds[] = {
 		[RD_KIND_ROCE1] = "RoCEv1", [RD_KIND_ROCE2] = "RoCEv2", [RD_KIND_IB] = "IB"};
@@ -243,7 +212,7 @@ size_t rd_packet_line(
 		add_link(&line, &p, link);
 	add_addresses(&line, &p, link);
 	if (p.kind != RD_KIND_OTHER)
-		rd_line_transport(&line, &p);
+		add_transport(&line, &p);
 	else
 		rd_line_other(&line, &p);
 	if (p.flags & RD_PACKET_MALFORMED)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A line of text that grows until its room is full, shared by the files text*.c only. */
+/* Text of packets: a line that grows until its room is full (line.c), and what is added to it. */
 #ifndef RDMADUMP_WIRE_TEXT_H
 #define RDMADUMP_WIRE_TEXT_H
 
@@ -17,7 +17,6 @@ void rd_line_address(struct rd_line *line, const uint8_t *address, unsigned int 
 void rd_line_column(struct rd_line *line, size_t column);
 
 /* What is said of a packet behind its addresses. */
-void rd_line_transport(struct rd_line *line, const struct rd_packet *p);
 void rd_line_mad(struct rd_line *line, const struct rd_packet *p);
 void rd_line_other(struct rd_line *line, const struct rd_packet *p);
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The comma lists that terms of a filter are given as. */
+#include "filter_rdma.h"
+#include <string.h>
+
+const char *rd_list_next(const char **list, size_t *length)
+{
+	const char *entry = *list;
+
+	if (!entry)
+		return NULL;
+	*length = strcspn(entry, ",");
+	*list = entry[*length] ? entry + *length + 1 : NULL;
+	return entry;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * CRC-32 of Ethernet and the 16-bit CRC of IBTA volume 1, 7.8, eight bytes at a time by tables. The
+ * 16-bit one is computed as a 32-bit one whose polynomial is that of 7.8.2 times x^16: the result
+ * is the same, in the lower half.
+ */
+#include "crc.h"
+#include <rdmadump/bytes.h>
+
+/* Written once, before main(). Bits are reversed: the wire sends the least bit first. */
+static struct crc crcs[CRC_KINDS] = {
+	[CRC_INVARIANT] = {.polynomial = 0xedb88320}, /* 0x04c11db7 */
+	[CRC_VARIANT] = {.polynomial = 0xd008},	      /* 0x100b: x^16 + x^12 + x^3 + x + 1 */
+};
+
+const struct crc *crc_of(enum crc_kind kind)
+{
+	return &crcs[kind];
+}
+
+/* --- tables ----------------------------------------------------------------------------- */
+
+/* v times x^bits, modulo the polynomial. */
+static uint32_t multiply_x(uint32_t v, uint32_t polynomial, unsigned int bits)
+{
+	for (; bits; bits--)
+		v = v & 1 ? v >> 1 ^ polynomial : v >> 1;
+	return v;
+}
+
+/* Reversed operands give a product that is one bit short: hence the shift. */
+static uint64_t power(uint32_t polynomial, unsigned int bits)
+{
+	const uint32_t one = UINT32_C(1) << 31;
+
+	return (uint64_t)multiply_x(one, polynomial, bits) << 1;
+}
+
+/* Carries 128 bits over a distance: the lower half of a register is the earlier one. */
+static void fill_fold(uint64_t fold[2], uint32_t polynomial, unsigned int distance)
+{
+	fold[0] = power(polynomial, distance + 32);
+	fold[1] = power(polynomial, distance - 32);
+}
+
+/* x^64 divided by x^32 + polynomial, bits reversed. */
+static uint64_t divide_x64(uint32_t polynomial)
+{
+	uint64_t quotient = 0;
+	uint32_t rest = 1; /* x^31: of x^64, the first 32 steps find nothing to divide */
+
+	for (int bit = 0; bit <= 32; bit++) {
+		bool carry = rest & 1;
+
+		rest >>= 1;
+		if (carry) {
+			rest ^= polynomial;
+			quotient |= UINT64_C(1) << bit;
+		}
+	}
+	return quotient;
+}
+
+static void fill_table(struct crc *c)
+{
+	for (uint32_t b = 0; b < 256; b++)
+		c->table[0][b] = multiply_x(b, c->polynomial, 8);
+	for (int k = 1; k < CRC_SLICES; k++)
+		for (int b = 0; b < 256; b++) {
+			uint32_t v = c->table[k - 1][b];
+
+			c->table[k][b] = v >> 8 ^ c->table[0][v & 0xff];
+		}
+}
+
+static void fill(struct crc *c)
+{
+	fill_table(c);
+	fill_fold(c->fold128, c->polynomial, 128);
+	fill_fold(c->fold256, c->polynomial, 256);
+	fill_fold(c->fold384, c->polynomial, 384);
+	fill_fold(c->fold512, c->polynomial, 512);
+	fill_fold(c->fold2048, c->polynomial, 2048);
+	c->fold64 = power(c->polynomial, 64);
+	c->divisor = (uint64_t)c->polynomial << 1 | 1;
+	c->quotient = divide_x64(c->polynomial);
+}
+
+/* Before the constructors without a priority, of which one chooses the engine. */
+__attribute__((constructor(101))) static void fill_all(void)
+{
+	for (int i = 0; i < CRC_KINDS; i++)
+		fill(&crcs[i]);
+}
+
+/* --- by tables -------------------------------------------------------------------------- */
+
+uint32_t crc_table_plain(const struct crc *c, uint32_t crc, const uint8_t *p, size_t len)
+{
+	for (; len >= CRC_SLICES; len -= CRC_SLICES, p += CRC_SLICES) {
+		uint64_t v = rd_le64(p) ^ crc;
+
+		crc = c->table[7][v & 0xff] ^ c->table[6][v >> 8 & 0xff] ^
+		      c->table[5][v >> 16 & 0xff] ^ c->table[4][v >> 24 & 0xff] ^
+		      c->table[3][v >> 32 & 0xff] ^ c->table[2][v >> 40 & 0xff] ^
+		      c->table[1][v >> 48 & 0xff] ^ c->table[0][v >> 56];
+	}
+	if (len >= 4) {
+		uint32_t v = rd_le32(p) ^ crc;
+
+		crc = c->table[3][v & 0xff] ^ c->table[2][v >> 8 & 0xff] ^
+		      c->table[1][v >> 16 & 0xff] ^ c->table[0][v >> 24];
+		p += 4;
+		len -= 4;
+	}
+	for (; len; len--)
+		crc = crc >> 8 ^ c->table[0][(crc ^ *p++) & 0xff];
+	return crc;
+}
+
+uint32_t crc_table_masked(
+	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
+{
+	uint8_t first[CRC_MASKED];
+
+	for (size_t i = 0; i < CRC_MASKED; i++)
+		first[i] = p[i] | mask[i];
+	crc = crc_table_plain(c, crc, first, CRC_MASKED);
+	return crc_table_plain(c, crc, p + CRC_MASKED, len - CRC_MASKED);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A line of text that grows until its room is full. */
+#include "text.h"
+#include <arpa/inet.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+void rd_line_add(struct rd_line *line, const char *fmt, ...)
+{
+	size_t left = line->room - line->used;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(line->buf + line->used, left, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		line->used += (size_t)n < left ? (size_t)n : left - 1;
+}
+
+void rd_line_address(struct rd_line *line, const uint8_t *address, unsigned int length)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (length == 6)
+		rd_line_add(line, "%02x:%02x:%02x:%02x:%02x:%02x", address[0], address[1],
+			address[2], address[3], address[4], address[5]);
+	else if (inet_ntop(length == 4 ? AF_INET : AF_INET6, address, text, sizeof(text)))
+		rd_line_add(line, "%s", text);
+}
+
+void rd_line_column(struct rd_line *line, size_t column)
+{
+	rd_line_add(line, "%*s", (int)(column > line->used ? column - line->used : 1), "");
+}
