@@ -146,7 +146,7 @@ static int take_port(struct rd_counters *c, const json_t *o)
 int counters_json_read(struct readings *r, const char *path, struct rd_error *err)
 {
 	static const char todo[] = "it must be what 'rdmadump counters --json' wrote";
-	FILE *in = fopen(path, "r");
+	FILE *in = fopen(path, "re");
 	json_t *root, *ports;
 	json_error_t where = {0};
 	int ret = 0;

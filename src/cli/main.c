@@ -3,11 +3,13 @@
 #include "cli.h"
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <rdmadump/words.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct rd_command rd_commands[] = {
 	{"capture", "[OPTION...]", "capture what crosses a port into a file (the default)",
@@ -58,12 +60,25 @@ static const struct personality *personality(const char *word)
 	return NULL;
 }
 
+/*
+ * A descriptor of ours that got number 1 or 2 would be written to, and be inherited by commands. In
+ * the direction that is not used, so that reading and writing fail as before.
+ */
+static void fill_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			return;
+}
+
 int main(int argc, char **argv)
 {
 	static char full_name[64];
 	const struct personality *p = personality(argc > 1 ? argv[1] : NULL);
 	const struct rd_command *c = &rd_commands[0];
 
+	fill_standard_descriptors();
 	argp_err_exit_status = RD_CLASS_USAGE;
 	argp_program_version_hook = NULL;
 	program_invocation_name = program_invocation_short_name;

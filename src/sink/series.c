@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The names of a series of files, the ring that keeps the newest, the command run on each. */
 #include "series.h"
+#include "config.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -177,6 +179,52 @@ static void reap(struct series *s, int flags)
 	}
 }
 
+#ifdef HAVE_POSIX_SPAWN_FILE_ACTIONS_ADDCLOSEFROM_NP
+static int close_all_others(posix_spawn_file_actions_t *actions)
+{
+	return posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+}
+#else
+/* glibc before 2.34. What another thread opens meanwhile is opened with O_CLOEXEC. */
+static int close_all_others(posix_spawn_file_actions_t *actions)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *d;
+	int rc = 0;
+
+	if (!dir)
+		return errno;
+	while (rc == 0 && (d = readdir(dir))) {
+		int fd = atoi(d->d_name);
+
+		if (fd > STDERR_FILENO && fd != dirfd(dir))
+			rc = posix_spawn_file_actions_addclose(actions, fd);
+	}
+	closedir(dir);
+	return rc;
+}
+#endif
+
+/*
+ * The command gets standard output and error, and no other descriptor: with a packet socket it
+ * could send frames, from our standard input it could take a part of the capture.
+ */
+static int spawn(pid_t *pid, char **argv, const posix_spawnattr_t *attr)
+{
+	posix_spawn_file_actions_t actions;
+	int rc = posix_spawn_file_actions_init(&actions);
+
+	if (rc)
+		return rc;
+	rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (rc == 0)
+		rc = close_all_others(&actions);
+	if (rc == 0)
+		rc = posix_spawnp(pid, argv[0], &actions, attr, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return rc;
+}
+
 static void run_command(struct series *s)
 {
 	char *argv[] = {(char *)(uintptr_t)s->rotation->command, s->path, NULL};
@@ -193,7 +241,7 @@ static void run_command(struct series *s)
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &ours);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	rc = posix_spawnp(&pid, argv[0], NULL, &attr, argv, environ);
+	rc = spawn(&pid, argv, &attr);
 	posix_spawnattr_destroy(&attr);
 	if (rc)
 		rd_log(RD_LOG_WARNING, "cannot run '%s %s': %s", argv[0], argv[1], strerror(rc));
