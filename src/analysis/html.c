@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A report as one HTML page that needs nothing else: page.html with its marks filled in. */
 #include "names.h"
+#include <rdmadump/printable.h>
 #include <string.h>
 
 static const char template[] =
@@ -32,6 +33,13 @@ static ssize_t write_text(void *cookie, const char *text, size_t n)
 	return ferror(out) ? 0 : (ssize_t)n;
 }
 
+static FILE *escaping_open(FILE *out)
+{
+	static const cookie_io_functions_t escaping = {.write = write_text};
+
+	return fopencookie(out, "w", escaping);
+}
+
 /* JSON within <script>: "<" stands in strings only, and nothing there may end the element. */
 static int put_escaped(const char *json, size_t n, void *out)
 {
@@ -47,9 +55,13 @@ static int put_escaped(const char *json, size_t n, void *out)
 
 static int put_title(const struct rd_report_page *c, FILE *out)
 {
-	write_text(out, c->title, strlen(c->title));
-	fputs(" - rdmadump analyze", out);
-	return 0;
+	FILE *text = escaping_open(out);
+
+	if (!text)
+		return -1;
+	rd_printable_put(text, c->title, SIZE_MAX);
+	fputs(" - rdmadump analyze", text);
+	return fclose(text) ? -1 : 0;
 }
 
 static int put_style(const struct rd_report_page *c, FILE *out)
@@ -87,8 +99,7 @@ static int put_words(const struct rd_report_page *c, FILE *out)
 /* For a reader without scripts: a mail program, a text browser. */
 static int put_plain(const struct rd_report_page *c, FILE *out)
 {
-	static const cookie_io_functions_t escaping = {.write = write_text};
-	FILE *text = fopencookie(out, "w", escaping);
+	FILE *text = escaping_open(out);
 	int ret;
 
 	if (!text)

@@ -3,6 +3,7 @@
 #include "names.h"
 #include "report.h"
 #include <inttypes.h>
+#include <rdmadump/json.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -23,28 +24,6 @@ static json_t *number(uint64_t n)
 static json_t *number_or_null(uint64_t n)
 {
 	return n ? number(n) : json_null();
-}
-
-/* Text from files may be no UTF-8: then its bytes outside ASCII become '?'. */
-static json_t *text(const char *s)
-{
-	json_t *j;
-	char *copy;
-
-	if (!s)
-		return json_null();
-	j = json_string(s);
-	if (j)
-		return j;
-	copy = strdup(s);
-	if (!copy)
-		return NULL;
-	for (char *c = copy; *c; c++)
-		if (*c & 0x80)
-			*c = '?';
-	j = json_string(copy);
-	free(copy);
-	return j;
 }
 
 static json_t *when(const struct times *t, uint64_t ns)
@@ -78,21 +57,21 @@ static json_t *capture_json(const struct rd_report *r, const struct times *t)
 		const struct rd_report_file *f = &r->files[i];
 		json_t *file = json_object();
 
-		set(file, "name", text(f->name));
-		set(file, "format", text(f->format));
+		set(file, "name", rd_json_string(f->name));
+		set(file, "format", rd_json_string(f->format));
 		set(file, "first_frame", number(f->first_frame));
 		set(file, "frames", number(f->frames));
 		set(file, "first_ns", when(t, f->first_ns));
 		set(file, "last_ns", when(t, f->last_ns));
 		set(file, "dropped", f->dropped_known ? number(f->dropped) : json_null());
-		set(file, "damage", text(f->damage));
+		set(file, "damage", rd_json_string(f->damage));
 		json_array_append_new(files, file);
 	}
 	set(o, "start", start_json(t->start));
 	set(o, "duration_ns", number(r->totals.last_ns - t->start));
-	set(o, "application", text(r->application));
-	set(o, "hardware", text(r->hardware));
-	set(o, "os", text(r->os));
+	set(o, "application", rd_json_string(r->application));
+	set(o, "hardware", rd_json_string(r->hardware));
+	set(o, "os", rd_json_string(r->os));
 	set(o, "files", files);
 	return o;
 }
@@ -140,17 +119,17 @@ static json_t *finding_json(const struct rd_finding *f, const struct times *t)
 
 	for (unsigned int i = 0; i < f->n_frames; i++)
 		json_array_append_new(frames, number(f->frames[i]));
-	set(o, "rule", text(f->rule));
-	set(o, "severity", text(severity_name(f->severity)));
-	set(o, "sure", text(sureness_name(f->sure)));
-	set(o, "where", text(f->where));
-	set(o, "title", text(f->title));
-	set(o, "detail", text(f->detail));
-	set(o, "meaning", text(f->meaning));
-	set(o, "next", text(f->next));
-	set(o, "filter", text(f->filter));
+	set(o, "rule", rd_json_string(f->rule));
+	set(o, "severity", rd_json_string(severity_name(f->severity)));
+	set(o, "sure", rd_json_string(sureness_name(f->sure)));
+	set(o, "where", rd_json_string(f->where));
+	set(o, "title", rd_json_string(f->title));
+	set(o, "detail", rd_json_string(f->detail));
+	set(o, "meaning", rd_json_string(f->meaning));
+	set(o, "next", rd_json_string(f->next));
+	set(o, "filter", rd_json_string(f->filter));
 	set(o, "conversation", number_or_null(f->conversation));
-	set(o, "side", f->conversation ? text(f->side ? "b" : "a") : json_null());
+	set(o, "side", f->conversation ? rd_json_string(f->side ? "b" : "a") : json_null());
 	set(o, "count", number(f->count));
 	set(o, "first_ns", f->first_ns ? when(t, f->first_ns) : json_null());
 	set(o, "last_ns", f->last_ns ? when(t, f->last_ns) : json_null());
@@ -253,7 +232,7 @@ static json_t *side_json(const struct rd_side *s, const struct times *t)
 	set(o, "pkey", number(s->pkey));
 	set(o, "dscp", number(s->dscp));
 	set(o, "qkey", number_or_null(s->qkey));
-	set(o, "ending", text(ending_name(s->ending)));
+	set(o, "ending", rd_json_string(ending_name(s->ending)));
 	set(o, "end_frame", number_or_null(s->end_frame));
 	set(o, "end_ns", s->end_ns ? when(t, s->end_ns) : json_null());
 	set(o, "attempts", number(s->attempts));
@@ -302,9 +281,9 @@ static json_t *conversation_json(const struct rd_conversation *c, const struct t
 	json_t *o = json_object();
 
 	set(o, "id", number(c->id));
-	set(o, "transport", text(rd_transport_name(c->transport)));
-	set(o, "kind", text(kind_name(c->kind)));
-	set(o, "pairing", text(pairing_name(c->pairing)));
+	set(o, "transport", rd_json_string(rd_transport_name(c->transport)));
+	set(o, "kind", rd_json_string(kind_name(c->kind)));
+	set(o, "pairing", rd_json_string(pairing_name(c->pairing)));
 	set(o, "multicast", json_boolean(c->multicast));
 	set(o, "cm", json_boolean(c->cm));
 	set(o, "a", endpoint_json(&c->a));
@@ -320,13 +299,13 @@ static json_t *check_json(const struct rd_check *c)
 {
 	json_t *o = json_object();
 
-	set(o, "device", text(c->device));
-	set(o, "counter", text(c->counter));
-	set(o, "meaning", text(c->meaning));
+	set(o, "device", rd_json_string(c->device));
+	set(o, "counter", rd_json_string(c->counter));
+	set(o, "meaning", rd_json_string(c->meaning));
 	set(o, "packets", number(c->packets));
 	set(o, "device_count", number(c->device_count));
 	set(o, "agrees", json_boolean(c->agrees));
-	set(o, "why", text(c->why));
+	set(o, "why", rd_json_string(c->why));
 	return o;
 }
 

@@ -2,7 +2,7 @@
 /* A report as text: the answer first, one screen; with -v everything. */
 #include "names.h"
 #include "report.h"
-#include <ctype.h>
+#include <rdmadump/printable.h>
 #include <rdmadump/units.h>
 #include <string.h>
 
@@ -15,11 +15,10 @@ struct page {
 	FILE *out;
 };
 
-/* Text from files may hold anything: terminals get printable ASCII. */
+/* Text from files may hold anything. */
 static void put_clean(FILE *out, const char *text)
 {
-	for (; text && *text; text++)
-		fputc(isprint((unsigned char)*text) ? *text : '?', out);
+	rd_printable_put(out, text, SIZE_MAX);
 }
 
 static double seconds(const struct rd_report *r, uint64_t ns)

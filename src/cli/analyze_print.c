@@ -3,15 +3,10 @@
 #include "analyze.h"
 #include "report_file.h"
 #include <errno.h>
+#include <rdmadump/printable.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-static void put_clean(const char *text, FILE *out)
-{
-	for (; *text; text++)
-		fputc(*text >= 0x20 && *text < 0x7f ? *text : '?', out);
-}
 
 static void put_text(
 	const struct analyze_outcome *o, const struct rd_report_style *style, FILE *out)
@@ -25,7 +20,7 @@ static void put_text(
 	rd_ends_text(o->ends, style, out);
 	for (int i = 0; i < RD_TAPS; i++) {
 		fputs(heads[i], out);
-		put_clean(o->names[i], out);
+		rd_printable_put(out, o->names[i], SIZE_MAX);
 		fputs(" by itself\n", out);
 		rd_report_text(o->reports[i], style, out);
 	}

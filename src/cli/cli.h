@@ -5,6 +5,7 @@
 
 #include <rdmadump/error.h>
 #include <rdmadump/log.h>
+#include <stdio.h>
 
 /* argv[0] is the command's full name, "rdmadump list". Returns the exit status (enum rd_class). */
 typedef int rd_command_fn(int argc, char **argv);
@@ -24,6 +25,19 @@ rd_command_fn rd_cmd_analyze, rd_cmd_capture, rd_cmd_counters, rd_cmd_events, rd
 
 /* Other programs that this one is when it is called so: ibdump, a Wireshark extcap. */
 rd_command_fn ibdump_run, extcap_run;
+
+/*
+ * Makes stdout and stderr streams that show control characters instead of sending them to the
+ * terminal, but for \n and \t. Before anything is printed; what programs read is not changed.
+ */
+void rd_cli_streams(void);
+
+/* Standard output as it is, for sequences that control the terminal; text goes there by
+ * rd_printable_put(). */
+FILE *rd_cli_screen(void);
+
+/* Prints a line of its own on stderr; control characters in `line` are shown, \n too. */
+void rd_cli_say(const char *prefix, const char *line);
 
 /* Prints the error as "rdmadump: what: why; what to do" and returns its exit status. */
 int rd_cli_fail(const struct rd_error *err);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Counters on a terminal, what moves on top, what is bad marked; leaves the terminal as it was. */
+#include "cli.h"
 #include "counters.h"
 #include <errno.h>
 #include <poll.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/printable.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,7 @@
 struct watch {
 	const struct ports *ports;
 	const struct counters_options *o;
+	FILE *screen;
 	struct termios saved;
 	unsigned int rows, columns, row;
 	bool paused;
@@ -61,7 +64,9 @@ static void put_row(struct watch *w, const char *colour, const char *text)
 {
 	if (w->row >= w->rows)
 		return;
-	printf("%s%s%.*s%s" ERASE, w->row ? "\r\n" : "", colour, (int)w->columns, text, PLAIN);
+	fprintf(w->screen, "%s%s", w->row ? "\r\n" : "", colour);
+	rd_printable_put(w->screen, text, w->columns);
+	fputs(PLAIN ERASE, w->screen);
 	w->row++;
 }
 
@@ -211,7 +216,7 @@ static void draw(struct watch *w)
 		return;
 	n = collect(w, lines);
 	w->row = 0;
-	fputs(HOME, stdout);
+	fputs(HOME, w->screen);
 	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
 	snprintf(text, sizeof(text),
 		"%s  %s%s port %u%s   q quits, space %s   %zu of %zu counters %s", clock,
@@ -229,8 +234,8 @@ static void draw(struct watch *w)
 		draw_line(w, &lines[i]);
 	if (!n)
 		put_row(w, DIM, "   nothing has moved yet");
-	fputs(BELOW, stdout);
-	fflush(stdout);
+	fputs(BELOW, w->screen);
+	fflush(w->screen);
 	free(lines);
 }
 
@@ -285,14 +290,14 @@ static void terminal_enter(struct watch *w)
 	raw.c_cc[VMIN] = 1;
 	raw.c_cc[VTIME] = 0;
 	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-	fputs(ENTER, stdout);
-	fflush(stdout);
+	fputs(ENTER, w->screen);
+	fflush(w->screen);
 }
 
 static void terminal_leave(const struct watch *w)
 {
-	fputs(PLAIN LEAVE, stdout);
-	fflush(stdout);
+	fputs(PLAIN LEAVE, w->screen);
+	fflush(w->screen);
 	tcsetattr(STDIN_FILENO, TCSANOW, &w->saved);
 }
 
@@ -311,7 +316,7 @@ static bool handle_signal(struct watch *w, int fd)
 		return false;
 	}
 	measure(w);
-	fputs(HOME BELOW, stdout);
+	fputs(HOME BELOW, w->screen);
 	draw(w);
 	return true;
 }
@@ -349,7 +354,7 @@ static int loop(struct watch *w, int signals, uint64_t step, struct rd_error *er
 int counters_watch(
 	const struct ports *ports, const struct counters_options *o, struct rd_error *err)
 {
-	struct watch w = {.ports = ports, .o = o};
+	struct watch w = {.ports = ports, .o = o, .screen = rd_cli_screen()};
 	sigset_t set;
 	int signals, ret = -1;
 

@@ -59,8 +59,7 @@ static void say(void *ctx, enum rd_level level, const char *line)
 	};
 
 	(void)ctx;
-	rd_cli_status(NULL);
-	fprintf(stderr, "%s%s\n", prefix[level], line);
+	rd_cli_say(prefix[level], line);
 }
 
 int ibdump_fail(const struct rd_error *err)

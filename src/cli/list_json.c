@@ -3,6 +3,7 @@
 #include "list_json.h"
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <rdmadump/json.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ const char *rd_link_name(const struct rd_device *device, const struct rd_port *p
 
 json_t *rd_json_text(const char *text)
 {
-	return *text ? json_string(text) : json_null();
+	return *text ? rd_json_string(text) : json_null();
 }
 
 json_t *rd_json_number(uint64_t n)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <rdmadump/analysis.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/printable.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -64,24 +65,25 @@ void live_see(struct live *l, const struct rd_source *source, const struct rd_fr
 static void view_begin(const struct live *l)
 {
 	if (l->view)
-		fputs("\033[?1049h\033[?25l", stdout); /* another screen, no cursor */
+		fputs("\033[?1049h\033[?25l", rd_cli_screen()); /* another screen, no cursor */
 }
 
 static void view_end(const struct live *l)
 {
 	if (l->view) {
-		fputs("\033[?25h\033[?1049l", stdout);
-		fflush(stdout);
+		fputs("\033[?25h\033[?1049l", rd_cli_screen());
+		fflush(rd_cli_screen());
 	}
 }
 
 /* At most `rows` lines, none wider than `columns`. */
-static void put_fitting(const char *text, unsigned int rows, unsigned int columns)
+static void put_fitting(FILE *to, const char *text, unsigned int rows, unsigned int columns)
 {
 	for (unsigned int row = 0; *text && row < rows; row++) {
 		size_t len = strcspn(text, "\n");
 
-		printf("%.*s\033[K\n", (int)(len < columns ? len : columns), text);
+		rd_printable_put(to, text, len < columns ? len : columns);
+		fputs("\033[K\n", to);
 		text += len + (text[len] == '\n');
 	}
 }
@@ -100,10 +102,14 @@ static void put_picture(const struct rd_report *report, const char *status)
 	style.columns = size.ws_col;
 	rd_report_text(report, &style, memory);
 	if (fclose(memory) == 0 && size.ws_row > 3) {
-		printf("\033[H%.*s\033[K\n\033[K\n", size.ws_col, status);
-		put_fitting(text, size.ws_row - 3U, size.ws_col);
-		fputs("\033[J", stdout);
-		fflush(stdout);
+		FILE *to = rd_cli_screen();
+
+		fputs("\033[H", to);
+		rd_printable_put(to, status, size.ws_col);
+		fputs("\033[K\n\033[K\n", to);
+		put_fitting(to, text, size.ws_row - 3U, size.ws_col);
+		fputs("\033[J", to);
+		fflush(to);
 	}
 	free(text);
 }

@@ -79,6 +79,7 @@ int main(int argc, char **argv)
 	const struct rd_command *c = &rd_commands[0];
 
 	fill_standard_descriptors();
+	rd_cli_streams();
 	argp_err_exit_status = RD_CLASS_USAGE;
 	argp_program_version_hook = NULL;
 	program_invocation_name = program_invocation_short_name;

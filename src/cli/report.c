@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/json.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <string.h>
@@ -401,9 +402,10 @@ static json_t *json_source(const struct session *s, unsigned int i)
 	const struct rd_device *d = s->device[i];
 	const struct rd_port *p = s->port[i];
 	const struct rd_source *source = s->sources[i];
-	json_t *o = json_pack("{s:s, s:s, s:s, s:o, s:o}", "kind", source->ops->name, "name",
-		source->iface.name ? source->iface.name : "", "title", source->title, "lost",
-		json_loss(&s->source_stats[i]), "gaps", json_count(s->source_stats[i].gaps));
+	json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", source->ops->name, "name",
+		rd_json_string(source->iface.name ? source->iface.name : ""), "title",
+		rd_json_string(source->title), "lost", json_loss(&s->source_stats[i]), "gaps",
+		json_count(s->source_stats[i].gaps));
 
 	if (d && p)
 		json_object_update_new(o,
@@ -425,11 +427,12 @@ void report_json(const struct session *s)
 	for (unsigned int i = 0; i < s->n_sources; i++)
 		if (!s->follows[i])
 			json_array_append_new(sources, json_source(s, i));
-	root = json_pack("{s:i, s:s, s:o, s:s?, s:s?, s:I, s:I, s:f, s:s, s:s}", "version", 1,
-		"program", s->application, "sources", sources, "file", s->opt->path, "format",
-		s->encoder.format ? s->encoder.format->name : NULL, "files",
+	root = json_pack("{s:i, s:s, s:o, s:o, s:s?, s:I, s:I, s:f, s:s, s:o}", "version", 1,
+		"program", s->application, "sources", sources, "file", rd_json_string(s->opt->path),
+		"format", s->encoder.format ? s->encoder.format->name : NULL, "files",
 		(json_int_t)s->written.files, "start_ns", (json_int_t)s->capture.start_ns,
-		"duration_s", seconds(s), "ended_by", end_name(s), "filter", s->filter_text);
+		"duration_s", seconds(s), "ended_by", end_name(s), "filter",
+		rd_json_string(s->filter_text));
 	if (!root)
 		return;
 	json_object_set_new(root, "frames",
@@ -447,7 +450,7 @@ void report_json(const struct session *s)
 		json_object_set_new(root, "stripes", stripes_json(s));
 	json_object_set_new(root, "gaps", json_count(gaps(s)));
 	json_object_set_new(root, "error",
-		s->error.class == RD_CLASS_NONE ? json_null() : json_string(s->error.text));
+		s->error.class == RD_CLASS_NONE ? json_null() : rd_json_string(s->error.text));
 	json_object_set_new(root, "exit_status", json_integer(s->error.class));
 	if (s->live)
 		json_object_set_new(root, "analysis", live_json(s->live));

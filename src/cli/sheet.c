@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Facts told once, shown as text or JSON; lines of a section are aligned with each other. */
 #include "sheet.h"
+#include <rdmadump/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +122,7 @@ void sheet_value(
 
 void sheet_text(struct sheet *s, const char *key, const char *title, const char *text)
 {
-	sheet_value(s, key, title, *text ? json_string(text) : json_null(), text);
+	sheet_value(s, key, title, *text ? rd_json_string(text) : json_null(), text);
 }
 
 /* JSON's integers have a sign: what is larger is told as text. */

@@ -1,37 +1,124 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* How the program speaks to a person: messages, errors and the progress line, all on stderr. */
+/*
+ * How the program speaks to a person: messages, errors and the progress line, all on stderr. And
+ * the one place where everything that is printed is made harmless for terminals: file names, names
+ * in capture files and command lines (which argp and getopt quote) may hold anything.
+ */
 #include "cli.h"
+#include <errno.h>
 #include <pthread.h>
+#include <rdmadump/printable.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct {
 	pthread_mutex_t lock;
 	size_t shown; /* characters of the progress line on the terminal */
 } screen = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* --- clean streams -------------------------------------------------------------------------- */
+
+#define PIECE 1024
+
+/* A stream in front of a file descriptor. */
+struct cleaner {
+	int fd;
+	FILE *raw; /* the stream that was there before */
+	char part[PIECE];
+	size_t n_part; /* beginning of a character whose end is still to be printed */
+};
+
+static struct cleaner out_cleaner = {.fd = STDOUT_FILENO}, err_cleaner = {.fd = STDERR_FILENO};
+
+static bool write_all(int fd, const char *text, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, text, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return false;
+		text += done;
+		n -= (size_t)done;
+	}
+	return true;
+}
+
+/* Line ends and tabs are our own here: who prints text as part of a line cleans those in it. */
+static ssize_t cleaner_write(void *cookie, const char *text, size_t n)
+{
+	struct cleaner *c = cookie;
+	char clean[PIECE * RD_PRINTABLE_GROWTH];
+
+	for (size_t left = n; left;) {
+		size_t room = sizeof(c->part) - c->n_part, some = left < room ? left : room, rest;
+
+		memcpy(c->part + c->n_part, text, some);
+		text += some;
+		left -= some;
+		some += c->n_part;
+		rest = rd_utf8_unfinished(c->part, some);
+		c->n_part = 0;
+		if (!write_all(c->fd, clean, rd_printable(clean, c->part, some - rest, "\n\t")))
+			return 0;
+		memmove(c->part, c->part + some - rest, rest);
+		c->n_part = rest;
+	}
+	return (ssize_t)n;
+}
+
+static FILE *cleaner_open(struct cleaner *c, FILE *raw, bool lines)
+{
+	FILE *stream = fopencookie(c, "w", (cookie_io_functions_t){.write = cleaner_write});
+
+	if (!stream || (lines && setvbuf(stream, NULL, _IOLBF, BUFSIZ))) {
+		fputs("rdmadump: out of memory\n", raw);
+		exit(RD_CLASS_DEVICE);
+	}
+	c->raw = raw;
+	return stream;
+}
+
+void rd_cli_streams(void)
+{
+	stdout = cleaner_open(&out_cleaner, stdout, isatty(STDOUT_FILENO));
+	stderr = cleaner_open(&err_cleaner, stderr, true);
+}
+
+FILE *rd_cli_screen(void)
+{
+	fflush(stdout);
+	return out_cleaner.raw;
+}
+
+/* --- messages ------------------------------------------------------------------------------- */
+
 static void wipe(void)
 {
 	if (screen.shown)
-		fprintf(stderr, "\r%*s\r", (int)screen.shown, "");
+		fprintf(err_cleaner.raw, "\r%*s\r", (int)screen.shown, "");
 	screen.shown = 0;
+}
+
+void rd_cli_say(const char *prefix, const char *line)
+{
+	pthread_mutex_lock(&screen.lock);
+	wipe();
+	fputs(prefix, stderr);
+	rd_printable_put(stderr, line, SIZE_MAX);
+	fputc('\n', stderr);
+	pthread_mutex_unlock(&screen.lock);
 }
 
 static void say(void *ctx, enum rd_level level, const char *line)
 {
-	static const char *const prefix[] = {
-		[RD_LOG_ERROR] = "",
-		[RD_LOG_WARNING] = "warning: ",
-		[RD_LOG_INFO] = "",
-		[RD_LOG_DEBUG] = "",
-	};
-
 	(void)ctx;
-	pthread_mutex_lock(&screen.lock);
-	wipe();
-	fprintf(stderr, "rdmadump: %s%s\n", prefix[level], line);
-	pthread_mutex_unlock(&screen.lock);
+	rd_cli_say(level == RD_LOG_WARNING ? "rdmadump: warning: " : "rdmadump: ", line);
 }
 
 void rd_cli_log(enum rd_level most)
@@ -51,8 +138,8 @@ void rd_cli_status(const char *line)
 	wipe();
 	if (line) {
 		screen.shown = strlen(line);
-		fprintf(stderr, "%s", line);
-		fflush(stderr);
+		rd_printable_put(err_cleaner.raw, line, SIZE_MAX);
+		fflush(err_cleaner.raw);
 	}
 	pthread_mutex_unlock(&screen.lock);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <rdmadump/json.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
@@ -180,10 +181,10 @@ json_t *stripes_json(const struct session *s)
 		char *path = stripe_path(s->opt, i);
 
 		json_array_append_new(
-			list, json_pack("{s:s?, s:I, s:I, s:I, s:I}", "file", path, "files",
-				      (json_int_t)w->files, "written", (json_int_t)w->written,
-				      "unwritten", (json_int_t)w->unwritten, "file_bytes",
-				      (json_int_t)w->file_bytes));
+			list, json_pack("{s:o, s:I, s:I, s:I, s:I}", "file", rd_json_string(path),
+				      "files", (json_int_t)w->files, "written",
+				      (json_int_t)w->written, "unwritten", (json_int_t)w->unwritten,
+				      "file_bytes", (json_int_t)w->file_bytes));
 		free(path);
 	}
 	return list;

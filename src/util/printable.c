@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Decodes UTF-8 (RFC 3629) and replaces what must not reach a terminal or a JSON document. */
+#include <rdmadump/printable.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE	    256
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* The length of the character that begins with this byte; 0: none does. */
+static size_t length_of(uint8_t first)
+{
+	if (first < 0x80)
+		return 1;
+	if (first < 0xc2)
+		return 0;
+	if (first < 0xe0)
+		return 2;
+	if (first < 0xf0)
+		return 3;
+	return first < 0xf5 ? 4 : 0;
+}
+
+/* Overlong forms, surrogates and what lies behind the last code point are no characters. */
+static bool is_character(uint32_t c, size_t length)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+
+	return c >= least[length] && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);
+}
+
+/* Decodes one character; returns its length, 0 if the bytes are no UTF-8. */
+static size_t decode(const char *text, size_t n, uint32_t *c)
+{
+	const uint8_t *p = (const uint8_t *)text;
+	size_t length = length_of(*p);
+
+	if (!length || length > n)
+		return 0;
+	*c = length == 1 ? *p : *p & (0x7fU >> length);
+	for (size_t i = 1; i < length; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		*c = *c << 6 | (p[i] & 0x3f);
+	}
+	return is_character(*c, length) ? length : 0;
+}
+
+/* Whether a terminal may obey the character, or show others in another order for it. */
+static bool is_unsafe(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+	} unsafe[] = {
+		{0x00, 0x1f},
+		{0x7f, 0x9f},
+		{0x061c, 0x061c}, /* marks, embeddings, overrides and isolates: UAX #9 */
+		{0x200e, 0x200f},
+		{0x2028, 0x202e}, /* with the line and paragraph separators */
+		{0x2066, 0x2069},
+	};
+
+	for (size_t i = 0; i < sizeof(unsafe) / sizeof(*unsafe); i++)
+		if (c >= unsafe[i].first && c <= unsafe[i].last)
+			return true;
+	return false;
+}
+
+static size_t escape(char *out, char kind, uint32_t value, int digits)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t used = 0;
+
+	out[used++] = '\\';
+	out[used++] = kind;
+	while (digits--)
+		out[used++] = hex[value >> 4 * digits & 0xf];
+	return used;
+}
+
+/* One character, or one byte that is none; *taken: how many bytes of the text that was. */
+static size_t put(char *out, const char *text, size_t n, const char *keep, size_t *taken)
+{
+	uint32_t c = 0;
+	size_t length = decode(text, n, &c);
+
+	*taken = length ? length : 1;
+	if (!length)
+		return escape(out, 'x', (uint8_t)*text, 2);
+	if (!is_unsafe(c) || (c && c < 0x80 && strchr(keep, (int)c))) {
+		memcpy(out, text, length);
+		return length;
+	}
+	/* JSON escapes those below by itself, the others may stand there as they are */
+	return c < 0x20 ? escape(out, 'x', c, 2) : escape(out, 'u', c, 4);
+}
+
+size_t rd_printable(char *out, const char *text, size_t n, const char *keep)
+{
+	size_t used = 0, taken;
+
+	for (; n; text += taken, n -= taken)
+		used += put(out + used, text, n, keep, &taken);
+	return used;
+}
+
+void rd_printable_put(FILE *out, const char *text, size_t n)
+{
+	char clean[PIECE * RD_PRINTABLE_GROWTH];
+
+	n = text ? strnlen(text, n) : 0;
+	while (n) {
+		size_t piece = n;
+
+		if (piece > PIECE)
+			piece = PIECE - rd_utf8_unfinished(text, PIECE);
+		fwrite(clean, 1, rd_printable(clean, text, piece, ""), out);
+		text += piece;
+		n -= piece;
+	}
+}
+
+size_t rd_utf8_unfinished(const char *text, size_t n)
+{
+	for (size_t back = 1; back < 4 && back <= n; back++) {
+		uint8_t byte = (uint8_t)text[n - back];
+
+		if ((byte & 0xc0) != 0x80)
+			return length_of(byte) > back ? back : 0;
+	}
+	return 0;
+}
+
+char *rd_utf8_copy(const char *text)
+{
+	size_t n = strlen(text), used = 0, room = n * strlen(REPLACEMENT) + 1;
+	char *copy = malloc(room);
+	uint32_t c;
+
+	while (copy && n) {
+		size_t length = decode(text, n, &c);
+
+		if (length)
+			memcpy(copy + used, text, length);
+		else
+			memcpy(copy + used, REPLACEMENT, strlen(REPLACEMENT));
+		used += length ? length : strlen(REPLACEMENT);
+		text += length ? length : 1;
+		n -= length ? length : 1;
+	}
+	if (copy)
+		copy[used] = '\0';
+	return copy;
+}
