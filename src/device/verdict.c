@@ -4,15 +4,21 @@
  * mlx4_ib and bnxt_re only, as their create_flow in the kernel and in rdma-core shows.
  */
 #include "verdict.h"
+#include "ibdump.h"
 
 #include <linux/capability.h>
 #include <rdmadump/info.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MIRROR	  "mirror the port on the switch"
-#define OFFLOADED "the adapter's RDMA traffic bypasses the netdev"
+#define MIRROR	   "mirror the port on the switch"
+#define GET_IBDUMP "use ibdump of MLNX_OFED or of a newer mstflint package "
+#define OFFLOADED  "the adapter's RDMA traffic bypasses the netdev"
+
+/* The advice to use ibdump; known by its address, for it depends on what ibdump is here. */
+static const char use_ibdump[] = GET_IBDUMP "(a firmware command, as root), or " MIRROR;
 
 static const struct rule {
 	const char *driver; /* NULL: any other */
@@ -23,8 +29,7 @@ static const struct rule {
 } rules[] = {
 	{"mlx5_core", RD_LINK_ETHERNET, RD_CAPTURE_YES, true, "", ""},
 	{"mlx5_core", RD_LINK_INFINIBAND, RD_CAPTURE_NO, false,
-		"verbs offer no sniffer on InfiniBand ports from ConnectX-4 on",
-		"use ibdump of mstflint (a firmware command, as root), or " MIRROR},
+		"verbs offer no sniffer on InfiniBand ports from ConnectX-4 on", use_ibdump},
 	{"mlx4_core", RD_LINK_UNKNOWN, RD_CAPTURE_YES, true, "", ""},
 	{"bnxt_en", RD_LINK_ETHERNET, RD_CAPTURE_YES, true,
 		"if kernel and rdma-core (60 or newer) have RoCE mirroring, which is known on open",
@@ -87,14 +92,28 @@ bool rd_may_open_raw(void)
 	return data[CAP_TO_INDEX(CAP_NET_RAW)].effective & CAP_TO_MASK(CAP_NET_RAW);
 }
 
+/* Of the machine that a copied tree comes from, our PATH says nothing. */
+static const char *ibdump_advice(const struct rd_device *device)
+{
+	static const char *const advice[] = {
+		[RD_IBDUMP_ABSENT] = use_ibdump,
+		[RD_IBDUMP_OURS] = GET_IBDUMP "(the one in PATH is rdmadump), or " MIRROR,
+		[RD_IBDUMP_OTHER] =
+			"use the ibdump in PATH (a firmware command, as root), or " MIRROR,
+	};
+
+	return device->copied ? use_ibdump : advice[rd_ibdump_find(getenv("PATH"))];
+}
+
 static const char sniffed[] = "the adapter's own sniffer, kernel bypass included";
 
 struct rd_judgement rd_port_judge_kind(const struct rd_device *device, const struct rd_port *port)
 {
 	const struct rule *rule = rule_of(device, port);
+	const char *todo = rule->todo == use_ibdump ? ibdump_advice(device) : rule->todo;
 
 	return (struct rd_judgement){
-		rule->verdict, rule->whole, *rule->why ? rule->why : sniffed, rule->todo};
+		rule->verdict, rule->whole, *rule->why ? rule->why : sniffed, todo};
 }
 
 /* Older than what ibdump asks for; a version that cannot be read is let pass. */

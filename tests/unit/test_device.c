@@ -406,7 +406,7 @@ static const struct {
 } verdict_cases[] = {
 	{"mlx5_core", RD_LINK_ETHERNET, 1, false, RD_CAPTURE_YES, ""},
 	{"mlx5_core", RD_LINK_ETHERNET, 0, false, RD_CAPTURE_YES, ""},
-	{"mlx5_core", RD_LINK_INFINIBAND, 1, false, RD_CAPTURE_NO, "use ibdump of mstflint"},
+	{"mlx5_core", RD_LINK_INFINIBAND, 1, false, RD_CAPTURE_NO, "use ibdump of MLNX_OFED"},
 	{"mlx5_core", RD_LINK_UNKNOWN, 1, false, RD_CAPTURE_NO, "see 'rdma link show'"},
 	{"mlx4_core", RD_LINK_INFINIBAND, 0, false, RD_CAPTURE_YES, ""},
 	{"mlx4_core", RD_LINK_ETHERNET, 1, true, RD_CAPTURE_NO, "put 'options mlx4_core"},

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Which program the name ibdump stands for. */
+#ifndef RDMADUMP_DEVICE_IBDUMP_H
+#define RDMADUMP_DEVICE_IBDUMP_H
+
+enum rd_ibdump { RD_IBDUMP_ABSENT, RD_IBDUMP_OURS, RD_IBDUMP_OTHER };
+
+/* What the first program of that name in `path` (as PATH; may be NULL) is. */
+enum rd_ibdump rd_ibdump_find(const char *path);
+
+#endif

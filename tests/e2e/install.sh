@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# `make install` and `make uninstall` below a DESTDIR, with somebody else's ibdump and without, and
+# what `list` says of ibdump, by what that name stands for in PATH.
+# Expects, beyond what tap.sh expects: BUILD_DIR (the build directory).
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool make
+src=$(cd "${srcdir:-.}" && pwd)
+bin=/opt/rdma/bin
+installed=$tmp/root$bin
+
+# run_make TARGET [VARIABLE...]: below $tmp/root. The program is taken as it is: no other test may
+# find it half linked.
+run_make() {
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$BUILD_DIR" -o rdmadump -o librdmadump.la \
+		-o src/version.h DESTDIR="$tmp/root" prefix=/opt/rdma exec_prefix=/opt/rdma \
+		bindir="$bin" libdir=/opt/rdma/lib "$@" >"$tmp/log" 2>&1
+}
+# What ibdump is in the installed directory: "absent", a link's target, or a file's content
+what() {
+	if [ -L "$installed/ibdump" ]; then
+		readlink "$installed/ibdump"
+	elif [ -e "$installed/ibdump" ]; then
+		head -c 100 "$installed/ibdump"
+	else
+		echo absent
+	fi
+}
+# clean [TARGET|-]: an empty root, and in it a foreign ibdump: a link to TARGET, or a program (-)
+clean() {
+	rm -rf "$tmp/root"
+	mkdir -p "$installed"
+	case ${1-} in
+	'') ;;
+	-) echo vendor >"$installed/ibdump" ;;
+	*) ln -s "$1" "$installed/ibdump" ;;
+	esac
+}
+
+# NAME | ibdump before | ibdump_link | after install | said | after uninstall
+cases='no link by default||no|absent||absent
+a foreign program, no link wanted|-|no|vendor||vendor
+a foreign link, no link wanted|/etc/alternatives/ibdump|no|/etc/alternatives/ibdump||/etc/alternatives/ibdump
+a link is wanted||yes|rdmadump||absent
+a link is wanted, a foreign program|-|yes|vendor|not ours and was not replaced; use|vendor
+a link is wanted, a foreign link|/etc/alternatives/ibdump|yes|/etc/alternatives/ibdump|not ours and was not replaced; use|/etc/alternatives/ibdump
+a link is wanted, a link to a directory|.|yes|.|not ours and was not replaced; use|.
+a link is wanted and is there|rdmadump|yes|rdmadump||absent
+a link is wanted and is there, absolute|/opt/rdma/bin/rdmadump|yes|/opt/rdma/bin/rdmadump||absent
+an older installation left its link|rdmadump|no|rdmadump||absent'
+while IFS='|' read -r name before wanted after said removed; do
+	clean "$before"
+	run_make install-exec-am ibdump_link="$wanted"
+	is "$name: installing succeeds" $? 0
+	is "$name: the program is there" "$("$installed/rdmadump" --version | head -n 1)" \
+		"$("$RDMADUMP" --version | head -n 1)"
+	is "$name: ibdump" "$(what)" "$after"
+	if [ -n "$said" ]; then
+		has "$name: the message" "$tmp/log" "$said"
+		has "$name: names the file" "$tmp/log" "$installed/ibdump"
+	else
+		is "$name: nothing is said of ibdump" "$(grep -c ibdump-link: "$tmp/log")" 0
+	fi
+	run_make uninstall ibdump_link="$wanted"
+	is "$name: uninstalling succeeds" $? 0
+	is "$name: ibdump after uninstalling" "$(what)" "$removed"
+	[ ! -e "$installed/rdmadump" ]
+	ok "$name: the program is gone"
+done <<<"$cases"
+is "nothing is left of an installation" "$(find "$tmp/root" ! -type d)" ""
+
+clean
+run_make install-exec-am ibdump_link=yes program_transform_name=s,^,my-,
+is "a program name transformed: the link follows it" "$(what)" my-rdmadump
+run_make uninstall ibdump_link=yes program_transform_name=s,^,my-,
+is "... and is removed" "$(what)" absent
+
+# --- what configure decides ---------------------------------------------------------------
+
+# configured ARGUMENTS...: the value of ibdump_link in the Makefile
+configured() {
+	rm -rf "$tmp/configured" && mkdir "$tmp/configured"
+	(cd "$tmp/configured" && "$src/configure" -q "$@" >configure.log 2>&1) ||
+		sed 's/^/# /' "$tmp/configured/configure.log"
+	sed -n 's/^ibdump_link = //p' "$tmp/configured/Makefile"
+}
+is "configure: no link" "$(configured)" no
+is "configure --enable-ibdump-link" "$(configured --enable-ibdump-link)" yes
+
+# --- what list advises ---------------------------------------------------------------------
+
+mkdir -p "$tmp/ours" "$tmp/copied" "$tmp/theirs" "$tmp/empty" "$tmp/plain/ibdump"
+ln -s "$RDMADUMP" "$tmp/ours/ibdump"
+# A link to an rdmadump that is not the one that runs.
+cp "$RDMADUMP" "$tmp/copied/rdmadump"
+ln -s rdmadump "$tmp/copied/ibdump"
+printf '#!/bin/sh\n' >"$tmp/theirs/ibdump"
+chmod +x "$tmp/theirs/ibdump"
+printf 'no program\n' >"$tmp/empty/ibdump"
+
+# advice PATH: what list and info say of ibdump
+advice() {
+	model --dev name=mlx5_0,link=ib -- /usr/bin/env PATH="$1" "$RDMADUMP" list --json |
+		jq -r '.devices[0].ports[0].capture.todo'
+}
+get="use ibdump of MLNX_OFED or of a newer mstflint package"
+has_advice() { # NAME PATH WORDS
+	advice "$2" >"$tmp/advice"
+	grep -qF -- "$3" "$tmp/advice"
+	ok "$1" "$tmp/advice"
+}
+if command -v jq >/dev/null; then
+	has_advice "no ibdump in PATH" "$tmp/empty" "$get (a firmware command, as root)"
+	has_advice "a directory of that name" "$tmp/plain" "$get (a firmware command, as root)"
+	has_advice "no PATH" "" "$get (a firmware command, as root)"
+	has_advice "a foreign ibdump in PATH" "$tmp/empty:$tmp/theirs:$tmp/ours" \
+		"use the ibdump in PATH (a firmware command, as root)"
+	for ours in ours copied; do
+		has_advice "our own link in PATH ($ours)" "$tmp/$ours:$tmp/theirs" \
+			"$get (the one in PATH is rdmadump)"
+	done
+	model --dev name=mlx5_0,link=ib -- /usr/bin/env PATH="$tmp/ours" "$RDMADUMP" info mlx5_0 >"$tmp/info"
+	has "info says the same" "$tmp/info" 'newer mstflint package \(the one in PATH is rdmadump\)'
+	tar -xzf "$TEST_DATA/sysfs/mlx5-ib.tar.gz" -C "$tmp"
+	PATH=$tmp/theirs:$PATH "$RDMADUMP" list --sysroot "$tmp" >"$tmp/list"
+	has "of a copied tree our PATH says nothing" "$tmp/list" "$get \(a firmware command, as root\)"
+else
+	skip "what list advises" "jq is not installed"
+fi
+tap_done
