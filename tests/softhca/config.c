@@ -118,6 +118,9 @@ static void fault_parse(struct fault *f, char *spec)
 		} else if (!strcmp(t, "event")) {
 			f->kind = FAULT_EVENT;
 			f->event = (uint32_t)name_find(event_names, ARRAY_SIZE(event_names), v);
+		} else if (!strcmp(t, "counter")) {
+			f->kind = FAULT_COUNTER;
+			f->value = strtoull(v, NULL, 0);
 		} else if (!strcmp(t, "frame")) {
 			f->by_frame = true;
 			f->frame = strtoull(v, NULL, 0);

@@ -36,6 +36,18 @@ int fault_verb(struct hca *h, const char *verb)
 	return 0;
 }
 
+static void file_set(int fd, const char *text);
+
+/* As a driver that was loaded anew, or a tool that resets it: what was counted is gone. */
+static void counter_set(struct port *p, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
+	file_set(p->file[FILE_OUT_OF_BUFFER], text);
+	p->counted_oob = p->out_of_buffer;
+}
+
 static void fault_happen(struct hca *h, struct port *p, uint32_t i, uint64_t now)
 {
 	const struct fault *f = &conf_get()->fault[i];
@@ -47,6 +59,10 @@ static void fault_happen(struct hca *h, struct port *p, uint32_t i, uint64_t now
 	h->stat.injected_events++;
 	if (f->kind == FAULT_PORT) {
 		port_set_state(h, p, f->up);
+		return;
+	}
+	if (f->kind == FAULT_COUNTER) {
+		counter_set(p, f->value);
 		return;
 	}
 	switch (f->event) {

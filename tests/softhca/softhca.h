@@ -37,7 +37,7 @@ enum {
 /* ---- configuration (config.c) ---- */
 
 enum at_end { END_IDLE, END_FATAL, END_SIGINT, END_EXIT };
-enum fault_kind { FAULT_VERB, FAULT_CQE, FAULT_PORT, FAULT_EVENT };
+enum fault_kind { FAULT_VERB, FAULT_CQE, FAULT_PORT, FAULT_EVENT, FAULT_COUNTER };
 
 struct fault {
 	enum fault_kind kind;
@@ -47,6 +47,7 @@ struct fault {
 	uint8_t syndrome, vendor;
 	bool up;
 	uint32_t event;
+	uint64_t value; /* that out_of_buffer is set to */
 	bool by_frame;
 	uint64_t frame, after_ns;
 	int device; /* -1: any */
