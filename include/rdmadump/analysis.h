@@ -226,6 +226,8 @@ struct rd_check {
 	char *device, *counter;
 	char *meaning; /* what was counted in the packets */
 	uint64_t packets, device_count;
+	bool known; /* what the device counted; false: `why` says why not, and nothing is compared
+		     */
 	bool agrees;
 	char *why; /* a difference that is expected, or NULL */
 };

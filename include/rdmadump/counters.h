@@ -8,11 +8,10 @@
 
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
+#include <rdmadump/growth.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct rd_counter_kind;
 
 struct rd_counter {
 	/*
@@ -89,25 +88,16 @@ struct rd_counter_kind {
 /* Ended by a row without a name. */
 extern const struct rd_counter_kind rd_counter_kinds[];
 
-/* The row for a counter's full name; NULL if it is not known. driver "" matches any. */
-const struct rd_counter_kind *rd_counter_kind(const char *driver, const char *name);
 /* "packets", "4-byte words" ... */
 const char *rd_unit_name(enum rd_unit unit);
 
 /* --- what happened between two readings ----------------------------------------------------- */
 
-/* Growth of a counter of so many bits, wrapping counted once; what fell otherwise was reset. */
-uint64_t rd_counter_growth(uint64_t before, uint64_t after, unsigned int bits);
-
-struct rd_change {
-	uint64_t delta; /* of a gauge: the value itself */
-	bool wrapped;	/* passed its largest value */
-	bool reset;	/* began anew: grew by at least delta */
-	bool new;	/* was not there before; delta is 0 */
-};
-
-/* changes[after->n], in its order; counters are matched by name. NULL without memory; free(). */
-struct rd_change *rd_counters_compare(
+/*
+ * growth[after->n], in its order; counters are matched by name. That of a gauge is its value. NULL
+ * without memory; free().
+ */
+struct rd_growth *rd_counters_compare(
 	const struct rd_counters *before, const struct rd_counters *after);
 
 /* --- what is wrong --------------------------------------------------------------------------- */
@@ -126,11 +116,11 @@ struct rd_findings {
 };
 
 /*
- * Judges growth if `changes` is given (of `seconds`; 0: unknown), else the values, which tell of
+ * Judges growth if it is given (of `seconds`; 0: unknown), else the values, which tell of
  * all the time since the driver was loaded. -1 without memory. rd_findings_free() in any case.
  */
 int rd_counters_judge(struct rd_findings *findings, const struct rd_counters *counters,
-	const struct rd_change *changes, double seconds);
+	const struct rd_growth *growth, double seconds);
 void rd_findings_free(struct rd_findings *findings);
 
 /* --- building them --------------------------------------------------------------------------- */

@@ -167,26 +167,6 @@ enum rd_verdict rd_port_verdict(const struct rd_device *device, const struct rd_
 int rd_counter_read(const char *sysroot, const char *device, unsigned int port, const char *name,
 	uint64_t *value);
 
-/*
- * The counters of a port that tell of frames which the device received and could not deliver to the
- * sniffer's receive queue, known per driver.
- */
-#define RD_LOSS_COUNTERS 4
-struct rd_loss_counters {
-	unsigned int n;
-	struct {
-		const char *name;  /* "out_of_buffer" */
-		unsigned int bits; /* it wraps at 2^bits */
-		uint64_t value;
-	} counter[RD_LOSS_COUNTERS];
-};
-/* Reads them now. n = 0 if the driver is not known to have any, or none is readable. */
-void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned int port,
-	struct rd_loss_counters *counters);
-/* Growth of the i-th counter from `before` to `after`, wrapping counted once; matched by name. */
-uint64_t rd_loss_delta(const struct rd_loss_counters *before, const struct rd_loss_counters *after,
-	unsigned int i);
-
 #define RD_CPUS_MAX 1024
 /*
  * CPUs near the device (its NUMA node) that this process may run on, ascending; returns how many of

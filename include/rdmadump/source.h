@@ -7,6 +7,7 @@
 #include <rdmadump/error.h>
 #include <rdmadump/format.h>
 #include <rdmadump/frame.h>
+#include <rdmadump/growth.h>
 #include <rdmadump/wire.h>
 
 #define RD_BATCH      64 /* frames that one receive() hands out at most */
@@ -37,15 +38,15 @@ struct rd_stamp_choice {
 
 /* What a source knows of itself. Counts are frames since start(). */
 struct rd_source_stats {
-	uint64_t lost;	       /* lost before us: sum over `loss`, 0 if it cannot be known */
-	bool loss_known;       /* whether the device has counters that tell of loss */
+	uint64_t lost;	       /* lost before us: sum over `loss`, as far as it is known */
+	bool loss_known;       /* whether counters tell of all of it */
 	bool loss_upper_bound; /* the counters are shared with other users of the device */
 	uint64_t gaps;	       /* times that the queue failed and was brought back */
 	uint64_t left_out;     /* never delivered: of another link type than the output holds */
 	unsigned int n_loss;
 	struct {
 		const char *name; /* "out_of_buffer" */
-		uint64_t frames;
+		struct rd_growth frames;
 	} loss[RD_LOSS_COUNTERS];
 };
 

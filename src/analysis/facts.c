@@ -74,7 +74,7 @@ static uint32_t qp_number(const json_t *object, const char *key)
 }
 
 /* Both ways: either end may be the one that was captured first. */
-static void take_qps(struct facts *f, const json_t *facts)
+static void take_qps(struct facts *f, json_t *facts)
 {
 	const json_t *qp;
 	size_t i;
@@ -112,13 +112,19 @@ static struct facts_port *port_of(struct facts *f, const json_t *facts)
 	return p;
 }
 
-static void take_device(struct facts *f, const json_t *facts)
+static void take_device(struct facts *f, json_t *facts)
 {
+	const char *driver = json_string_value(json_object_get(facts, "driver"));
+	json_int_t speed = json_integer_value(json_object_get(facts, "speed"));
 	struct facts_port *p = port_of(f, facts);
 	const json_t *gid;
 	uint8_t raw[16];
 	size_t i;
 
+	if (p) {
+		snprintf(p->driver, sizeof(p->driver), "%s", driver ? driver : "");
+		p->speed = speed > 0 ? (uint64_t)speed : 0;
+	}
 	json_array_foreach (json_object_get(facts, "gids"), i, gid) {
 		const char *text = json_string_value(json_object_get(gid, "gid"));
 
@@ -127,19 +133,18 @@ static void take_device(struct facts *f, const json_t *facts)
 	}
 }
 
-static void take_counters(struct facts *f, const json_t *facts)
+static void take_counters(struct facts *f, json_t *facts)
 {
 	const char *when = json_string_value(json_object_get(facts, "when"));
-	json_t *counters = json_object_get(facts, "counters");
 	struct facts_port *p = port_of(f, facts);
 
-	if (!p || !when || !json_is_object(counters))
+	if (!p || !when || !json_is_object(json_object_get(facts, "counters")))
 		return;
 	if (!strcmp(when, "end")) {
 		json_decref(p->last);
-		p->last = json_incref(counters);
+		p->last = json_incref(facts);
 	} else if (!p->first) { /* later files of a series begin with their own */
-		p->first = json_incref(counters);
+		p->first = json_incref(facts);
 	}
 }
 
@@ -147,7 +152,7 @@ void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len)
 {
 	static const struct {
 		const char *kind;
-		void (*take)(struct facts *f, const json_t *facts);
+		void (*take)(struct facts *f, json_t *facts);
 	} kinds[] = {{"qps", take_qps}, {"device", take_device}, {"counters", take_counters}};
 	json_t *facts = json_loadb(json, len, 0, NULL);
 	const char *kind = json_string_value(json_object_get(facts, "kind"));

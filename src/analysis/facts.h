@@ -17,7 +17,9 @@ struct facts_port {
 	unsigned int port;
 	char gids[FACTS_GIDS][RD_ADDRESS_LEN]; /* as addresses are written in reports */
 	unsigned int n_gids;
-	json_t *first, *last; /* counters: objects of numbers; NULL: none */
+	char driver[32];      /* "": unknown */
+	uint64_t speed;	      /* bit/s, 0: unknown */
+	json_t *first, *last; /* facts that hold counters, an object of numbers; NULL: none */
 };
 
 struct facts {

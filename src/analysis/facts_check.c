@@ -4,7 +4,10 @@
  * meanings of counters: rdma_rxe's rxe_hw_counters.c; mlx5's main.c and NVIDIA's list of counters.
  */
 #include "facts.h"
+#include <rdmadump/growth.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum whose {
 	SENT,	  /* frames of the device */
@@ -226,10 +229,22 @@ static const char *reason(const struct difference *d)
 	return NULL;
 }
 
-static int add_check(
-	struct rd_report *r, const struct scale *scale, const struct comparison *c, uint64_t grown)
+/* What the two numbers make of each other; NULL where nothing needs to be said. */
+static const char *compare(struct rd_check *check, const struct scale *scale,
+	const struct comparison *c, const struct rd_growth *grown)
 {
-	struct difference d = {scale, c, shown(r, scale->p, c), grown};
+	struct difference d = {scale, c, check->packets, grown->amount};
+
+	check->known = true;
+	check->device_count = grown->amount;
+	check->agrees =
+		c->exact ? check->packets == grown->amount : is_near(check->packets, grown->amount);
+	return check->agrees ? NULL : reason(&d);
+}
+
+static int add_check(struct rd_report *r, const struct scale *scale, const struct comparison *c,
+	const struct rd_growth *grown)
+{
 	struct rd_check *checks = reallocarray(r->checks, r->n_checks + 1, sizeof(*checks));
 	struct rd_check *check;
 	const char *why;
@@ -238,38 +253,64 @@ static int add_check(
 		return -1;
 	r->checks = checks;
 	check = &checks[r->n_checks++];
-	*check = (struct rd_check){.packets = d.packets, .device_count = grown};
-	check->agrees = c->exact ? check->packets == grown : is_near(check->packets, grown);
-	why = check->agrees ? NULL : reason(&d);
+	*check = (struct rd_check){.packets = shown(r, scale->p, c)};
+	if (grown->verdict != RD_GROWTH_EXACT) {
+		if (asprintf(&check->why, "the counter %s", rd_growth_reason(grown)) < 0)
+			check->why = NULL;
+	} else {
+		why = compare(check, scale, c, grown);
+		check->why = why ? strdup(why) : NULL;
+	}
 	check->device = strdup(scale->p->device);
 	check->counter = strdup(c->counter + strlen(HW));
 	check->meaning = strdup(c->meaning);
-	check->why = why ? strdup(why) : NULL;
 	return check->device && check->counter && check->meaning ? 0 : -1;
 }
 
-static bool growth(const struct facts_port *p, const char *counter, uint64_t *grown)
+/* Of the facts of one moment; false: it is absent. */
+static bool value_of(const json_t *facts, const char *counter, uint64_t *value)
 {
-	const json_t *first = json_object_get(p->first, counter),
-		     *last = json_object_get(p->last, counter);
+	const json_t *v = json_object_get(json_object_get(facts, "counters"), counter);
+	double real = json_number_value(v);
 
-	if (!json_is_integer(first) || !json_is_integer(last) ||
-		json_integer_value(last) < json_integer_value(first))
+	if (!json_is_number(v) || real < 0)
 		return false;
-	*grown = (uint64_t)json_integer_value(last) - (uint64_t)json_integer_value(first);
+	if (json_is_integer(v))
+		*value = (uint64_t)json_integer_value(v);
+	else
+		*value = real < 18446744073709551615.0 ? (uint64_t)real : UINT64_MAX;
+	return true;
+}
+
+/* False where the device has no such counter. */
+static bool growth(const struct facts_port *p, const char *counter, struct rd_growth *grown)
+{
+	int64_t from = json_integer_value(json_object_get(p->first, "time_ns"));
+	int64_t to = json_integer_value(json_object_get(p->last, "time_ns"));
+	const struct rd_span span = {
+		from > 0 && to > from ? (double)(to - from) / 1e9 : 0, p->speed};
+	uint64_t first, last;
+	bool before = value_of(p->first, counter, &first),
+	     after = value_of(p->last, counter, &last);
+
+	if (!p->first || !p->last || (!before && !after))
+		return false;
+	*grown = rd_counter_growth(rd_counter_kind(p->driver, counter), before ? &first : NULL,
+		after ? &last : NULL, &span);
 	return true;
 }
 
 static struct scale scale_of(const struct rd_report *r, const struct facts_port *p)
 {
 	struct scale scale = {.r = r, .p = p};
-	uint64_t grown;
+	struct rd_growth grown;
 
 	for (size_t i = 0; i < sizeof(comparisons) / sizeof(*comparisons); i++) {
 		const struct comparison *c = &comparisons[i];
 
-		if ((c->whose == SENT || c->whose == RECEIVED) && growth(p, c->counter, &grown)) {
-			scale.grown[c->whose] = grown;
+		if ((c->whose == SENT || c->whose == RECEIVED) && growth(p, c->counter, &grown) &&
+			rd_growth_known(&grown)) {
+			scale.grown[c->whose] = grown.amount;
 			scale.shown[c->whose] = shown(r, p, c);
 		}
 	}
@@ -278,7 +319,7 @@ static struct scale scale_of(const struct rd_report *r, const struct facts_port 
 
 int facts_check(const struct rd_analysis *a, struct rd_report *r)
 {
-	uint64_t grown;
+	struct rd_growth grown;
 
 	/* A part of the traffic does not compare with all of it. */
 	if (!a->facts || a->config.qp != RD_QP_UNKNOWN || a->config.to_ns)
@@ -289,7 +330,7 @@ int facts_check(const struct rd_analysis *a, struct rd_report *r)
 
 		for (size_t k = 0; p->n_gids && k < sizeof(comparisons) / sizeof(*comparisons); k++)
 			if (growth(p, comparisons[k].counter, &grown) &&
-				add_check(r, &scale, &comparisons[k], grown) < 0)
+				add_check(r, &scale, &comparisons[k], &grown) < 0)
 				return -1;
 	}
 	return 0;

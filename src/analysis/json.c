@@ -303,7 +303,7 @@ static json_t *check_json(const struct rd_check *c)
 	set(o, "counter", rd_json_string(c->counter));
 	set(o, "meaning", rd_json_string(c->meaning));
 	set(o, "packets", number(c->packets));
-	set(o, "device_count", number(c->device_count));
+	set(o, "device_count", c->known ? number(c->device_count) : json_null());
 	set(o, "agrees", json_boolean(c->agrees));
 	set(o, "why", rd_json_string(c->why));
 	return o;

@@ -336,7 +336,7 @@
 		{name: "Device", value: c => c.device, cell: c => c.device}, {name: "Counter", value: c => c.counter, cell: c => c.counter},
 		{name: "Counted in the packets", value: c => c.meaning, cell: c => c.meaning},
 		{name: "Packets", number: true, value: c => c.packets, cell: c => count(c.packets)},
-		{name: "Device", number: true, value: c => c.device_count, cell: c => count(c.device_count)},
+		{name: "Device", number: true, value: c => c.device_count, cell: c => c.device_count === null ? "unknown" : count(c.device_count)},
 		{name: "", value: c => Number(c.agrees), cell: c => c.agrees ? "agrees" : c.why || "differs", bad: c => !c.agrees && !c.why}], report.counters.slice())];
 
 	const files = () => [el("h2", {}, "Files"), plain([["File"], ["Format"], ["Frames", 1], ["Numbered from", 1], ["From", 1], ["To", 1], ["Lost by the capture", 1], ["Damage"]],

@@ -199,7 +199,7 @@ static bool counters_differ(const struct look *l, struct rd_finding *f)
 	for (size_t i = 0; i < l->r->n_checks; i++) {
 		const struct rd_check *c = &l->r->checks[i];
 
-		if (c->agrees || nth--)
+		if (c->agrees || !c->known || nth--)
 			continue;
 		about(f,
 			c->device_count > c->packets ? c->device_count - c->packets

@@ -366,8 +366,11 @@ static void put_checks(const struct page *p)
 		put_clean(p->out, c->device);
 		fputc(' ', p->out);
 		put_clean(p->out, c->counter);
-		fprintf(p->out, ": device %llu, packets %llu%s",
-			(unsigned long long)c->device_count, (unsigned long long)c->packets,
+		if (c->known)
+			fprintf(p->out, ": device %llu", (unsigned long long)c->device_count);
+		else
+			fputs(": device unknown", p->out);
+		fprintf(p->out, ", packets %llu%s", (unsigned long long)c->packets,
 			c->why ? "; " : "");
 		put_clean(p->out, c->why);
 		fputc('\n', p->out);

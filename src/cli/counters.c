@@ -236,12 +236,12 @@ int readings_compare(const struct readings *before, struct readings *now, struct
 		const struct rd_counters *then = before ? same_port(before, &p->counters) : NULL;
 
 		if (then) {
-			p->changes = rd_counters_compare(then, &p->counters);
+			p->growth = rd_counters_compare(then, &p->counters);
 			if (p->counters.time_ns > then->time_ns)
 				p->seconds = (double)(p->counters.time_ns - then->time_ns) / 1e9;
 		}
-		if ((then && !p->changes) ||
-			rd_counters_judge(&p->findings, &p->counters, p->changes, p->seconds) < 0)
+		if ((then && !p->growth) ||
+			rd_counters_judge(&p->findings, &p->counters, p->growth, p->seconds) < 0)
 			return rd_fail(
 				err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot compare the counters");
 	}
@@ -251,7 +251,8 @@ int readings_compare(const struct readings *before, struct readings *now, struct
 void readings_free(struct readings *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
-		free(r->port[i].changes);
+		free(r->port[i].growth);
+		free(r->port[i].total);
 		rd_findings_free(&r->port[i].findings);
 		rd_counters_free(&r->port[i].counters);
 	}

@@ -23,8 +23,9 @@ struct counters_options {
 /* One reading of one port, with what changed since another one and what is wrong. */
 struct reading {
 	struct rd_counters counters;
-	struct rd_change *changes; /* NULL: a first reading */
-	double seconds;		   /* between the two; 0: unknown */
+	struct rd_growth *growth; /* NULL: a first reading */
+	struct rd_growth *total;  /* since the view began; NULL: but for --watch */
+	double seconds;		  /* between the two; 0: unknown */
 	struct rd_findings findings;
 };
 
@@ -42,7 +43,7 @@ struct ports {
 };
 int readings_take(struct readings *r, const struct ports *ports, const struct counters_options *o,
 	struct rd_error *err);
-/* Fills changes and findings of `now`; before NULL: only findings, of the values. */
+/* Fills growth and findings of `now`; before NULL: only findings, of the values. */
 int readings_compare(const struct readings *before, struct readings *now, struct rd_error *err);
 void readings_free(struct readings *r);
 /* Nanoseconds from one reading to the next. */
@@ -52,6 +53,8 @@ uint64_t counters_step(const struct readings *r, const struct counters_options *
 #define COUNTER_TEXT (2 * 32)
 char *counter_amount(char *buf, const struct rd_counter *c, uint64_t amount);
 char *counter_rate(char *buf, const struct rd_counter *c, uint64_t delta, double seconds);
+/* The same of growth: "unknown" where it is, with ">=" where there may be more. */
+char *counter_growth(char *buf, const struct rd_counter *c, const struct rd_growth *growth);
 /* "!!", " !", "  " */
 const char *severity_mark(enum rd_severity severity);
 enum rd_severity counter_severity(const struct rd_counter *c);

@@ -19,10 +19,32 @@ static json_t *number(uint64_t n)
 	return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
 }
 
+/* Marks of a verdict; exact growth has none. */
+static const char *const marks[] = {[RD_GROWTH_EXACT] = NULL,
+	[RD_GROWTH_AT_LEAST] = "at_least",
+	[RD_GROWTH_MISSING] = "new",
+	[RD_GROWTH_RESET] = "reset"};
+
+static void put_growth(json_t *o, const struct rd_growth *growth, double seconds)
+{
+	bool known = rd_growth_known(growth);
+
+	json_object_set_new(o, "delta", known ? number(growth->amount) : json_null());
+	if (seconds > 0)
+		json_object_set_new(o, "per_second",
+			known ? json_real((double)growth->amount / seconds) : json_null());
+	if (growth->wrapped)
+		json_object_set_new(o, "wrapped", json_true());
+	if (growth->verdict == RD_GROWTH_EXACT)
+		return;
+	json_object_set_new(o, marks[growth->verdict], json_true());
+	json_object_set_new(o, "reason", json_string(rd_growth_reason(growth)));
+}
+
 static json_t *counter_object(const struct reading *p, size_t i)
 {
 	const struct rd_counter *c = &p->counters.counter[i];
-	const struct rd_change *change = p->changes ? &p->changes[i] : NULL;
+	const struct rd_growth *growth = p->growth ? &p->growth[i] : NULL;
 	json_t *o = json_pack("{s:s, s:o}", "name", c->name, "value", number(c->value));
 
 	if (c->kind) {
@@ -32,17 +54,8 @@ static json_t *counter_object(const struct reading *p, size_t i)
 		if (c->kind->unit == RD_UNIT_WORDS && c->value <= INT64_MAX / 4)
 			json_object_set_new(o, "bytes", number(c->value * 4));
 	}
-	if (!change)
-		return o;
-	json_object_set_new(o, "delta", number(change->delta));
-	if (p->seconds > 0)
-		json_object_set_new(o, "per_second", json_real((double)change->delta / p->seconds));
-	if (change->wrapped)
-		json_object_set_new(o, "wrapped", json_true());
-	if (change->reset)
-		json_object_set_new(o, "reset", json_true());
-	if (change->new)
-		json_object_set_new(o, "new", json_true());
+	if (growth)
+		put_growth(o, growth, p->seconds);
 	return o;
 }
 
@@ -65,7 +78,7 @@ static json_t *port_object(const struct reading *p, bool all)
 	json_t *list = json_array(), *o;
 
 	for (size_t i = 0; i < c->n; i++)
-		if (all || !p->changes || p->changes[i].delta)
+		if (all || !p->growth || p->growth[i].amount || !rd_growth_known(&p->growth[i]))
 			json_array_append_new(list, counter_object(p, i));
 	o = json_pack("{s:s, s:I, s:s, s:s, s:s, s:I, s:I, s:I}", "device", c->device, "port",
 		(json_int_t)c->port, "driver", c->driver, "netdev", c->netdev, "link_layer",

@@ -84,39 +84,50 @@ char *counter_rate(char *buf, const struct rd_counter *c, uint64_t delta, double
 	return buf;
 }
 
-static const char *remark(const struct rd_counter *c, const struct rd_change *change)
+char *counter_growth(char *buf, const struct rd_counter *c, const struct rd_growth *growth)
 {
-	if (change && change->wrapped)
-		return "wrapped";
-	if (change && change->reset)
-		return "was reset, grew by at least this";
-	if (change && change->new)
-		return "new";
-	if (c->kind && c->kind->flags & RD_KIND_SATURATES && c->kind->bits < 64 &&
-		c->value == (UINT64_C(1) << c->kind->bits) - 1)
-		return "saturated";
-	return "";
+	char amount[COUNTER_TEXT];
+
+	if (!rd_growth_known(growth))
+		return strcpy(buf, "unknown");
+	snprintf(buf, COUNTER_TEXT, "%s%.*s", growth->verdict == RD_GROWTH_AT_LEAST ? ">=" : "",
+		COUNTER_TEXT - 3, counter_amount(amount, c, growth->amount));
+	return buf;
 }
 
-static void print_counter(
-	FILE *out, const struct reading *p, size_t i, const char *name, bool with_changes)
+static const char *remark(const struct rd_counter *c, const struct rd_growth *growth)
+{
+	static const char *const remarks[] = {[RD_GROWTH_EXACT] = "",
+		[RD_GROWTH_AT_LEAST] = "saturated: may have grown by more",
+		[RD_GROWTH_MISSING] = "new, growth unknown",
+		[RD_GROWTH_RESET] = "was reset, growth unknown"};
+
+	if (growth && growth->wrapped)
+		return "wrapped";
+	if (growth)
+		return remarks[growth->verdict];
+	return c->kind && rd_counter_is_full(c->kind, c->value) ? "saturated" : "";
+}
+
+static void print_counter(FILE *out, const struct reading *p, size_t i, const char *name)
 {
 	const struct rd_counter *c = &p->counters.counter[i];
-	const struct rd_change *change = with_changes ? &p->changes[i] : NULL;
+	const struct rd_growth *growth = p->growth ? &p->growth[i] : NULL;
 	char amount[COUNTER_TEXT], total[COUNTER_TEXT], rate[COUNTER_TEXT];
-	const char *unit = "", *said = remark(c, change);
+	const char *unit = "", *said = remark(c, growth);
 
 	if (c->kind && c->kind->unit != RD_UNIT_WORDS && c->kind->unit != RD_UNIT_BYTES &&
 		c->kind->unit != RD_UNIT_US)
 		unit = rd_unit_name(c->kind->unit);
 	fprintf(out, "%s  %-*s ",
-		change && change->delta ? severity_mark(counter_severity(c)) : "  ", NAME_WIDTH,
+		growth && growth->amount ? severity_mark(counter_severity(c)) : "  ", NAME_WIDTH,
 		name);
-	if (change)
+	if (growth)
 		fprintf(out, "%s%20s  %16s  %22s",
-			change->delta && !(c->kind && c->kind->flags & RD_KIND_GAUGE) ? "+" : " ",
-			counter_amount(amount, c, change->delta),
-			counter_rate(rate, c, change->delta, p->seconds),
+			growth->amount && !(c->kind && c->kind->flags & RD_KIND_GAUGE) ? "+" : " ",
+			counter_growth(amount, c, growth),
+			rd_growth_known(growth) ? counter_rate(rate, c, growth->amount, p->seconds)
+						: "",
 			counter_amount(total, c, c->value));
 	else
 		fprintf(out, "%22s", counter_amount(amount, c, c->value));
@@ -130,10 +141,11 @@ static bool is_shown(const struct reading *p, size_t i, bool all)
 
 	if (all)
 		return true;
-	if (!p->changes)
+	if (!p->growth)
 		return c->value != 0;
 	return !(c->kind && c->kind->flags & RD_KIND_GAUGE) &&
-	       (p->changes[i].delta || (p->changes[i].new && c->value));
+	       (p->growth[i].amount || p->growth[i].verdict == RD_GROWTH_RESET ||
+		       (p->growth[i].verdict == RD_GROWTH_MISSING && c->value));
 }
 
 static size_t place_of(const char *name)
@@ -157,9 +169,8 @@ static void print_place(FILE *out, const struct reading *p, size_t place, bool a
 		if (!any)
 			fprintf(out, "\n%s\n", place < N_PLACES ? places[place].title : "Other");
 		any = true;
-		print_counter(out, p, i,
-			place < N_PLACES ? name + strlen(places[place].place) : name,
-			p->changes != NULL);
+		print_counter(
+			out, p, i, place < N_PLACES ? name + strlen(places[place].place) : name);
 	}
 }
 
@@ -179,8 +190,8 @@ static void print_head(FILE *out, const struct reading *p, bool all)
 		fprintf(out, "%zu counters", c->n);
 	else
 		fprintf(out, "%zu of %zu counters %s", shown, c->n,
-			p->changes ? "moved" : "are not zero");
-	if (p->changes && p->seconds > 0)
+			p->growth ? "moved" : "are not zero");
+	if (p->growth && p->seconds > 0)
 		fprintf(out, " in %.1f s", p->seconds);
 	fprintf(out, ", %zu finding%s", p->findings.n, p->findings.n == 1 ? "" : "s");
 	if (c->n_unreadable)

@@ -36,14 +36,13 @@ struct watch {
 	struct termios saved;
 	unsigned int rows, columns, row;
 	bool paused;
-	struct readings first, now;
+	struct readings now;
 };
 
 /* One counter that may be shown. */
 struct line {
 	const struct reading *p;
 	size_t i;
-	uint64_t since_start;
 	int rank; /* 3 moves and is bad, 2 moves and costs, 1 moves, 0 moved before */
 };
 
@@ -70,39 +69,72 @@ static void put_row(struct watch *w, const char *colour, const char *text)
 	w->row++;
 }
 
-static uint64_t growth_since(const struct readings *first, const struct reading *p, size_t i)
+static const struct rd_growth *total_before(
+	const struct readings *before, const struct reading *p, size_t i)
 {
-	const struct rd_counter *now = &p->counters.counter[i], *then = NULL;
+	const struct rd_counter *now = &p->counters.counter[i], *then;
 
-	for (size_t k = 0; k < first->n; k++) {
-		const struct rd_counters *c = &first->port[k].counters;
+	for (size_t k = 0; k < before->n; k++) {
+		const struct rd_counters *c = &before->port[k].counters;
 
-		if (c->port == p->counters.port && !strcmp(c->device, p->counters.device))
-			then = i < c->n && !strcmp(c->counter[i].name, now->name)
-				       ? &c->counter[i]
-				       : rd_counters_find(c, now->name);
+		if (!before->port[k].total || c->port != p->counters.port ||
+			strcmp(c->device, p->counters.device))
+			continue;
+		then = i < c->n && !strcmp(c->counter[i].name, now->name)
+			       ? &c->counter[i]
+			       : rd_counters_find(c, now->name);
+		return then ? &before->port[k].total[then - c->counter] : NULL;
 	}
-	return then ? rd_counter_growth(then->value, now->value, now->kind ? now->kind->bits : 64)
-		    : 0;
+	return NULL;
+}
+
+/* Interval by interval: a reset between two readings shows only there. */
+static int carry_totals(const struct readings *before, struct readings *now, struct rd_error *err)
+{
+	for (size_t k = 0; k < now->n; k++) {
+		struct reading *p = &now->port[k];
+
+		if (!p->growth)
+			continue;
+		p->total = calloc(p->counters.n ? p->counters.n : 1, sizeof(*p->total));
+		if (!p->total)
+			return rd_fail(
+				err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot compare the counters");
+		for (size_t i = 0; i < p->counters.n; i++) {
+			const struct rd_growth *had = total_before(before, p, i);
+
+			if (had)
+				p->total[i] = *had;
+			rd_growth_add(&p->total[i], &p->growth[i]);
+		}
+	}
+	return 0;
+}
+
+/* Growth that is not known counts as some. */
+static bool has_grown(const struct rd_growth *growth)
+{
+	return growth->amount || !rd_growth_known(growth);
 }
 
 static int by_rank(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
-	uint64_t dx = x->p->changes[x->i].delta, dy = y->p->changes[y->i].delta;
+	uint64_t dx = x->p->growth[x->i].amount, dy = y->p->growth[y->i].amount;
+	uint64_t tx = x->p->total[x->i].amount, ty = y->p->total[y->i].amount;
 
 	if (x->rank != y->rank)
 		return y->rank - x->rank;
 	if (dx != dy)
 		return dx < dy ? 1 : -1;
-	if (x->since_start != y->since_start)
-		return x->since_start < y->since_start ? 1 : -1;
+	if (tx != ty)
+		return tx < ty ? 1 : -1;
 	return strcmp(x->p->counters.counter[x->i].name, y->p->counters.counter[y->i].name);
 }
 
-static int rank_of(const struct rd_counter *c, uint64_t delta)
+static int rank_of(const struct rd_counter *c, const struct rd_growth *growth)
 {
-	if (!delta)
+	if (!has_grown(growth))
 		return 0;
 	return counter_severity(c) == RD_SEV_BAD ? 3 : counter_severity(c) == RD_SEV_WARN ? 2 : 1;
 }
@@ -115,15 +147,13 @@ static size_t collect(const struct watch *w, struct line *lines)
 	for (size_t k = 0; k < w->now.n; k++) {
 		const struct reading *p = &w->now.port[k];
 
-		for (size_t i = 0; p->changes && i < p->counters.n; i++) {
+		for (size_t i = 0; p->growth && i < p->counters.n; i++) {
 			const struct rd_counter *c = &p->counters.counter[i];
-			uint64_t since = growth_since(&w->first, p, i);
 
 			if (c->kind && c->kind->flags & RD_KIND_GAUGE)
 				continue;
-			if (since || p->changes[i].delta || w->o->all)
-				lines[n++] =
-					(struct line){p, i, since, rank_of(c, p->changes[i].delta)};
+			if (has_grown(&p->total[i]) || w->o->all)
+				lines[n++] = (struct line){p, i, rank_of(c, &p->growth[i])};
 		}
 	}
 	qsort(lines, n, sizeof(*lines), by_rank);
@@ -166,18 +196,20 @@ static const char *name_shown(const char *name)
 static void draw_line(struct watch *w, const struct line *l)
 {
 	const struct rd_counter *c = &l->p->counters.counter[l->i];
-	uint64_t delta = l->p->changes[l->i].delta;
+	const struct rd_growth *growth = &l->p->growth[l->i];
 	char rate[COUNTER_TEXT] = "", since[COUNTER_TEXT], total[COUNTER_TEXT], port[96] = "";
 	char text[COLUMNS_MOST + 1];
 
-	if (delta)
-		counter_rate(rate, c, delta, l->p->seconds);
+	if (!rd_growth_known(growth))
+		counter_growth(rate, c, growth);
+	else if (growth->amount)
+		counter_rate(rate, c, growth->amount, l->p->seconds);
 	if (w->now.n > 1)
 		snprintf(port, sizeof(port), "%s:%u", l->p->counters.device, l->p->counters.port);
 	snprintf(text, sizeof(text), "%s %-*s%-*.*s %14s %14s %16s",
 		severity_mark(l->rank ? counter_severity(c) : RD_SEV_NONE),
 		w->now.n > 1 ? port_width(w) : 0, port, name_width(w), name_width(w),
-		name_shown(c->name), rate, counter_amount(since, c, l->since_start),
+		name_shown(c->name), rate, counter_growth(since, c, &l->p->total[l->i]),
 		counter_amount(total, c, c->value));
 	put_row(w, l->rank == 3 ? RED : l->rank == 2 ? YELLOW : l->rank ? "" : DIM, text);
 }
@@ -246,7 +278,7 @@ static int read_again(struct watch *w, struct rd_error *err)
 
 	if (readings_take(&now, w->ports, w->o, err) < 0)
 		return -1;
-	if (readings_compare(&w->now, &now, err) < 0) {
+	if (readings_compare(&w->now, &now, err) < 0 || carry_totals(&w->now, &now, err) < 0) {
 		readings_free(&now);
 		return -1;
 	}
@@ -361,7 +393,7 @@ int counters_watch(
 	if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &w.saved) < 0)
 		return rd_fail(err, RD_CLASS_USAGE, 0, "use --interval for a file or pipe",
 			"--watch needs a terminal");
-	if (readings_take(&w.first, ports, o, err) < 0)
+	if (readings_take(&w.now, ports, o, err) < 0)
 		return -1;
 	block_signals(&set);
 	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -369,7 +401,7 @@ int counters_watch(
 		rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot wait for signals");
 		goto out;
 	}
-	if (readings_take(&w.now, ports, o, err) < 0 || readings_compare(&w.first, &w.now, err) < 0)
+	if (read_again(&w, err) < 0)
 		goto out;
 	measure(&w);
 	terminal_enter(&w);
@@ -379,7 +411,6 @@ int counters_watch(
 out:
 	if (signals >= 0)
 		close(signals);
-	readings_free(&w.first);
 	readings_free(&w.now);
 	return ret;
 }

@@ -3,6 +3,7 @@
 #include "capture.h"
 #include "cli.h"
 #include "config.h"
+#include "loss.h"
 #include "version.h"
 #include <inttypes.h>
 #include <jansson.h>
@@ -26,18 +27,6 @@ struct rd_tally session_total(const struct session *s)
 static uint64_t dropped_by_us(const struct session *s)
 {
 	return session_total(s).dropped + s->written.unwritten;
-}
-
-uint64_t session_lost(const struct session *s, bool *known)
-{
-	uint64_t lost = 0;
-
-	*known = true;
-	for (unsigned int i = 0; i < s->n_sources; i++) {
-		lost += s->source_stats[i].lost;
-		*known &= s->source_stats[i].loss_known || s->follows[i];
-	}
-	return lost;
 }
 
 /* Sources but for further queues of the same port. */
@@ -71,12 +60,6 @@ static uint64_t left_out(const struct session *s)
 static double seconds(const struct session *s)
 {
 	return (double)(s->capture.end_ns - s->capture.start_ns) / 1e9;
-}
-
-/* Who lost the frames that came not to us. */
-static const char *loser(const struct session *s)
-{
-	return session_is_offline(s) ? "when it was captured" : "by the device";
 }
 
 /* --- while it runs ---------------------------------------------------------------------- */
@@ -160,31 +143,6 @@ void session_describe(struct session *s)
 		RD_GIT_DESCRIPTION);
 	s->section = (struct rd_section){
 		.hardware = s->hardware, .os = s->os, .application = s->application};
-}
-
-static void loss_text(const struct session *s, char *out, size_t room)
-{
-	char n[RD_UNITS_LEN];
-	bool known, upper = false;
-	uint64_t lost = session_lost(s, &known);
-	size_t used;
-
-	if (!known) {
-		snprintf(out, room, "%s unknown (no counter tells)", loser(s));
-		return;
-	}
-	used = (size_t)snprintf(out, room, "%s %s", loser(s), rd_fmt_count(n, lost));
-	for (unsigned int i = 0; i < s->n_sources; i++) {
-		const struct rd_source_stats *st = &s->source_stats[i];
-
-		upper |= st->loss_upper_bound && st->lost;
-		for (unsigned int k = 0; i == 0 && k < st->n_loss && used < room; k++)
-			used += (size_t)snprintf(
-				out + used, room - used, "%s%s", k ? ", " : " (", st->loss[k].name);
-	}
-	if (used < room && s->source_stats[0].n_loss)
-		snprintf(out + used, room - used, "%s)",
-			upper ? "; upper bound, the counter is shared" : "");
 }
 
 static int comment_head(const struct session *s, char *out, size_t room)
@@ -341,9 +299,7 @@ void report_text(const struct session *s)
 			gaps(s));
 	if (s->capture.end == RD_END_MEMORY)
 		fprintf(stderr, "  the memory of -M was full: the capture ended there\n");
-	else if (dropped_by_us(s) && s->error.class == RD_CLASS_NONE && !s->broken_pipe)
-		fprintf(stderr,
-			"  the output was too slow: use a larger --buffer-size or a faster disk\n");
+	loss_advise(s);
 }
 
 void report_ibdump(const struct session *s)
@@ -387,16 +343,6 @@ static json_t *json_count(uint64_t n)
 	return json_integer((json_int_t)n);
 }
 
-static json_t *json_loss(const struct rd_source_stats *st)
-{
-	json_t *counters = json_object();
-
-	for (unsigned int i = 0; i < st->n_loss; i++)
-		json_object_set_new(counters, st->loss[i].name, json_count(st->loss[i].frames));
-	return json_pack("{s:b, s:b, s:o, s:o}", "known", (int)st->loss_known, "upper_bound",
-		(int)st->loss_upper_bound, "frames", json_count(st->lost), "counters", counters);
-}
-
 static json_t *json_source(const struct session *s, unsigned int i)
 {
 	const struct rd_device *d = s->device[i];
@@ -404,7 +350,7 @@ static json_t *json_source(const struct session *s, unsigned int i)
 	const struct rd_source *source = s->sources[i];
 	json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", source->ops->name, "name",
 		rd_json_string(source->iface.name ? source->iface.name : ""), "title",
-		rd_json_string(source->title), "lost", json_loss(&s->source_stats[i]), "gaps",
+		rd_json_string(source->title), "lost", loss_json_source(s, i), "gaps",
 		json_count(s->source_stats[i].gaps));
 
 	if (d && p)
@@ -419,8 +365,6 @@ static json_t *json_source(const struct session *s, unsigned int i)
 void report_json(const struct session *s)
 {
 	struct rd_tally t = session_total(s);
-	bool known;
-	uint64_t lost = session_lost(s, &known);
 	json_t *sources = json_array(), *root;
 	FILE *out = s->opt->path && strcmp(s->opt->path, "-") == 0 ? stderr : stdout;
 
@@ -442,8 +386,7 @@ void report_json(const struct session *s)
 			json_count(t.dropped), "output", json_count(s->written.unwritten),
 			"left_out", json_count(left_out(s)), "out_of_order",
 			json_count(s->written.late)));
-	json_object_set_new(root, "lost_before_us",
-		json_pack("{s:b, s:o}", "known", (int)known, "frames", json_count(lost)));
+	json_object_set_new(root, "lost_before_us", loss_json(s));
 	json_object_set_new(root, "bytes", json_count(s->capture.bytes));
 	json_object_set_new(root, "file_bytes", json_count(s->written.file_bytes));
 	if (s->opt->n_stripes)

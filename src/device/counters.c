@@ -4,6 +4,7 @@
  * Documentation/ABI/stable/sysfs-class-infiniband, mlx5_ib and bnxt_re's tables of counters).
  */
 #include "sysfs.h"
+#include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/device.h>
 #include <string.h>
@@ -20,7 +21,7 @@ int rd_counter_read(const char *sysroot, const char *device, unsigned int port, 
 void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned int port,
 	struct rd_loss_counters *counters)
 {
-	*counters = (struct rd_loss_counters){0};
+	*counters = (struct rd_loss_counters){.time_ns = rd_monotonic_ns()};
 	for (const struct rd_counter_kind *k = rd_counter_kinds; k->name; k++) {
 		uint64_t value;
 
@@ -28,31 +29,36 @@ void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned 
 			counters->n == RD_LOSS_COUNTERS ||
 			rd_counter_read(sysroot, device->name, port, k->name, &value))
 			continue;
+		counters->counter[counters->n].kind = k;
 		counters->counter[counters->n].name = k->name + strlen(HW);
-		counters->counter[counters->n].bits = k->bits;
 		counters->counter[counters->n].value = value;
 		counters->n++;
 	}
 }
 
-/* A counter that fell without room for a wrap was reset: it grew at least to where it is. */
-static uint64_t growth(uint64_t before, uint64_t after, unsigned int bits)
+static const uint64_t *value_of(
+	const struct rd_loss_counters *counters, const struct rd_counter_kind *kind)
 {
-	if (after >= before)
-		return after - before;
-	if (bits >= 64 || before >> bits)
-		return after;
-	return after + (UINT64_C(1) << bits) - before;
+	for (unsigned int i = 0; i < counters->n; i++)
+		if (counters->counter[i].kind == kind)
+			return &counters->counter[i].value;
+	return NULL;
 }
 
-uint64_t rd_loss_delta(
-	const struct rd_loss_counters *before, const struct rd_loss_counters *after, unsigned int i)
+void rd_loss_update(struct rd_loss *loss, const struct rd_loss_counters *now, uint64_t speed)
 {
-	if (i >= after->n)
-		return 0;
-	for (unsigned int k = 0; k < before->n; k++)
-		if (!strcmp(before->counter[k].name, after->counter[i].name))
-			return growth(before->counter[k].value, after->counter[i].value,
-				after->counter[i].bits);
-	return 0;
+	struct rd_loss_counters *last = &loss->last;
+	const struct rd_span span = {(double)(now->time_ns - last->time_ns) / 1e9, speed};
+
+	for (unsigned int i = 0; i < last->n; i++) {
+		const struct rd_counter_kind *kind = last->counter[i].kind;
+		const uint64_t *value = value_of(now, kind);
+		struct rd_growth more =
+			rd_counter_growth(kind, &last->counter[i].value, value, &span);
+
+		rd_growth_add(&loss->growth[i], &more);
+		if (value)
+			last->counter[i].value = *value;
+	}
+	last->time_ns = now->time_ns;
 }

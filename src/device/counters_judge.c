@@ -29,48 +29,31 @@ static const struct relation {
 		"switch congestion control (DCQCN) on"},
 };
 
-uint64_t rd_counter_growth(uint64_t before, uint64_t after, unsigned int bits)
+static struct rd_growth growth_of(
+	const struct rd_counter *before, const struct rd_counter *after, const struct rd_span *span)
 {
-	if (after >= before)
-		return after - before;
-	/* A wrap comes from near the end; what fell from elsewhere was set back. */
-	if (bits >= 64 || before >> bits || before - after < UINT64_C(1) << (bits - 1))
-		return after;
-	return after + (UINT64_C(1) << bits) - before;
+	if (after->kind && after->kind->flags & RD_KIND_GAUGE)
+		return (struct rd_growth){.amount = after->value};
+	return rd_counter_growth(after->kind, before ? &before->value : NULL, &after->value, span);
 }
 
-static unsigned int bits_of(const struct rd_counter *c)
+/* Stored readings do not tell the port's speed. */
+static struct rd_span span_of(const struct rd_counters *before, const struct rd_counters *after)
 {
-	return c->kind ? c->kind->bits : 64;
+	struct rd_span span = {.speed = after->speed};
+
+	if (after->time_ns > before->time_ns)
+		span.seconds = (double)(after->time_ns - before->time_ns) / 1e9;
+	return span;
 }
 
-static bool has_flag(const struct rd_counter *c, unsigned int flag)
-{
-	return c->kind && c->kind->flags & flag;
-}
-
-static struct rd_change change_of(const struct rd_counter *before, const struct rd_counter *after)
-{
-	struct rd_change change = {0};
-
-	if (has_flag(after, RD_KIND_GAUGE)) {
-		change.delta = after->value;
-		return change;
-	}
-	/* What stops at its end does not pass it. */
-	change.delta = rd_counter_growth(before->value, after->value,
-		has_flag(after, RD_KIND_SATURATES) ? 64 : bits_of(after));
-	change.wrapped = after->value < before->value && change.delta != after->value;
-	change.reset = after->value < before->value && !change.wrapped;
-	return change;
-}
-
-struct rd_change *rd_counters_compare(
+struct rd_growth *rd_counters_compare(
 	const struct rd_counters *before, const struct rd_counters *after)
 {
-	struct rd_change *changes = calloc(after->n ? after->n : 1, sizeof(*changes));
+	struct rd_growth *growth = calloc(after->n ? after->n : 1, sizeof(*growth));
+	const struct rd_span span = span_of(before, after);
 
-	for (size_t i = 0; changes && i < after->n; i++) {
+	for (size_t i = 0; growth && i < after->n; i++) {
 		const struct rd_counter *now = &after->counter[i], *then = NULL;
 
 		/* Two readings of a port list the same files in the same order. */
@@ -78,12 +61,9 @@ struct rd_change *rd_counters_compare(
 			then = &before->counter[i];
 		else
 			then = rd_counters_find(before, now->name);
-		if (then)
-			changes[i] = change_of(then, now);
-		else
-			changes[i].new = true;
+		growth[i] = growth_of(then, now, &span);
 	}
-	return changes;
+	return growth;
 }
 
 static struct rd_finding *add(struct rd_findings *f)
@@ -133,24 +113,23 @@ static void say_more(struct rd_finding *f, int used, const char *text, const cha
 }
 
 static int judge_one(struct rd_findings *findings, const struct rd_counter *c,
-	const struct rd_change *change, double seconds)
+	const struct rd_growth *growth, double seconds)
 {
 	const struct rd_counter_kind *k = c->kind;
-	uint64_t amount = change ? change->delta : c->value;
+	uint64_t amount = growth ? growth->amount : c->value;
 	struct rd_finding *f;
 
 	if (!k || k->flags & RD_KIND_GAUGE)
 		return 0;
-	if (k->severity >= RD_SEV_WARN && amount && (change || amount >= k->least)) {
+	if (k->severity >= RD_SEV_WARN && amount && (growth || amount >= k->least)) {
 		f = add(findings);
 		if (!f)
 			return -1;
 		f->severity = k->severity;
 		f->todo = k->todo ? k->todo : "";
-		say_more(f, say_amount(f, c->name, amount, change, seconds), k->meaning, k->cause);
+		say_more(f, say_amount(f, c->name, amount, growth, seconds), k->meaning, k->cause);
 	}
-	if (k->flags & RD_KIND_SATURATES && k->bits < 64 &&
-		c->value == (UINT64_C(1) << k->bits) - 1) {
+	if (rd_counter_is_full(k, c->value)) {
 		f = add(findings);
 		if (!f)
 			return -1;
@@ -162,34 +141,35 @@ static int judge_one(struct rd_findings *findings, const struct rd_counter *c,
 	return 0;
 }
 
-static bool amount_of(const struct rd_counters *c, const struct rd_change *changes,
-	const char *name, uint64_t *amount, const char **full)
+/* False where it is not known. */
+static bool amount_of(const struct rd_counters *c, const struct rd_growth *growth, const char *name,
+	uint64_t *amount, const char **full)
 {
 	const struct rd_counter *counter = rd_counters_find(c, name);
 
 	if (!counter)
 		return false;
 	*full = counter->name;
-	*amount = changes ? changes[counter - c->counter].delta : counter->value;
-	return true;
+	*amount = growth ? growth[counter - c->counter].amount : counter->value;
+	return !growth || rd_growth_known(&growth[counter - c->counter]);
 }
 
 static int judge_relation(struct rd_findings *findings, const struct rd_counters *c,
-	const struct rd_change *changes, const struct relation *r, double seconds)
+	const struct rd_growth *growth, const struct relation *r, double seconds)
 {
 	uint64_t moved, still;
 	const char *name, *other;
 	struct rd_finding *f;
 
-	if (!amount_of(c, changes, r->still, &still, &other) ||
-		!amount_of(c, changes, r->moved, &moved, &name) || !moved || still)
+	if (!amount_of(c, growth, r->still, &still, &other) ||
+		!amount_of(c, growth, r->moved, &moved, &name) || !moved || still)
 		return 0;
 	f = add(findings);
 	if (!f)
 		return -1;
 	f->severity = r->severity;
 	f->todo = r->todo;
-	say_more(f, say_amount(f, name, moved, changes, seconds), r->text, NULL);
+	say_more(f, say_amount(f, name, moved, growth, seconds), r->text, NULL);
 	return 0;
 }
 
@@ -207,14 +187,14 @@ static void sort(struct rd_findings *f)
 }
 
 int rd_counters_judge(struct rd_findings *findings, const struct rd_counters *c,
-	const struct rd_change *changes, double seconds)
+	const struct rd_growth *growth, double seconds)
 {
 	*findings = (struct rd_findings){0};
 	for (size_t i = 0; i < sizeof(relations) / sizeof(*relations); i++)
-		if (judge_relation(findings, c, changes, &relations[i], seconds))
+		if (judge_relation(findings, c, growth, &relations[i], seconds))
 			goto fail;
 	for (size_t i = 0; i < c->n && findings->n < FINDINGS_MOST; i++)
-		if (judge_one(findings, &c->counter[i], changes ? &changes[i] : NULL, seconds))
+		if (judge_one(findings, &c->counter[i], growth ? &growth[i] : NULL, seconds))
 			goto fail;
 	sort(findings);
 	return 0;

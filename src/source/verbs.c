@@ -268,7 +268,8 @@ static int verbs_start(struct rd_source *src, struct rd_error *err)
 {
 	struct verbs *v = (struct verbs *)src;
 
-	rd_loss_read(v->sysroot, v->device, v->port_num, &v->loss_before);
+	v->loss = (struct rd_loss){0};
+	rd_loss_read(v->sysroot, v->device, v->port_num, &v->loss.last);
 	verbs_clock_start(v->clock);
 	return verbs_flow_create(v, err);
 }
@@ -280,6 +281,14 @@ static uint64_t verbs_horizon(struct rd_source *src)
 	return v->clock->kind->horizon(v->clock, &v->stamps);
 }
 
+static void loss_update(struct verbs *v)
+{
+	struct rd_loss_counters now;
+
+	rd_loss_read(v->sysroot, v->device, v->port_num, &now);
+	rd_loss_update(&v->loss, &now, v->src.iface.speed);
+}
+
 static void verbs_stop(struct rd_source *src)
 {
 	struct verbs *v = (struct verbs *)src;
@@ -288,28 +297,26 @@ static void verbs_stop(struct rd_source *src)
 	verbs_flow_destroy(v);
 	v->stopped = true;
 	pthread_mutex_unlock(&v->lock);
-	rd_loss_read(v->sysroot, v->device, v->port_num, &v->loss_after);
+	loss_update(v);
 }
 
 static void verbs_stats(struct rd_source *src, struct rd_source_stats *stats)
 {
 	struct verbs *v = (struct verbs *)src;
-	struct rd_loss_counters now;
 
 	*stats = (struct rd_source_stats){.loss_upper_bound = true};
 	for (unsigned int i = 0; i < v->n_queues; i++)
 		stats->gaps += v->queue[i]->gaps;
-	if (v->stopped)
-		now = v->loss_after;
-	else
-		rd_loss_read(v->sysroot, v->device, v->port_num, &now);
-	for (unsigned int i = 0; i < v->loss_before.n; i++) {
-		stats->loss[i].name = v->loss_before.counter[i].name;
-		stats->loss[i].frames = rd_loss_delta(&v->loss_before, &now, i);
-		stats->lost += stats->loss[i].frames;
-	}
-	stats->n_loss = v->loss_before.n;
+	if (!v->stopped)
+		loss_update(v);
+	stats->n_loss = v->loss.last.n;
 	stats->loss_known = stats->n_loss > 0;
+	for (unsigned int i = 0; i < stats->n_loss; i++) {
+		stats->loss[i].name = v->loss.last.counter[i].name;
+		stats->loss[i].frames = v->loss.growth[i];
+		stats->lost += v->loss.growth[i].amount;
+		stats->loss_known &= v->loss.growth[i].verdict == RD_GROWTH_EXACT;
+	}
 }
 
 static void verbs_close(struct rd_source *src)
@@ -345,7 +352,7 @@ static void follower_stats(struct rd_source *src, struct rd_source_stats *stats)
 	const struct verbs *lead = ((struct verbs *)src)->lead;
 
 	*stats = (struct rd_source_stats){
-		.loss_known = lead->loss_before.n > 0, .loss_upper_bound = true};
+		.loss_known = lead->loss.last.n > 0, .loss_upper_bound = true};
 }
 
 const struct rd_source_ops verbs_ops = {

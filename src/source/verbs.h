@@ -108,7 +108,7 @@ struct verbs {
 	int epoll_fd;	      /* asynchronous events and wake_fd, as one; -1: not needed */
 	pthread_mutex_t lock; /* of flow, QP and table, and of reading asynchronous events */
 	atomic_bool stopped, removed;
-	struct rd_loss_counters loss_before, loss_after;
+	struct rd_loss loss; /* since start(); of the thread that calls start, stop and stats */
 	char name[RD_NAME_MAX + 8], description[200], hardware[400];
 };
 

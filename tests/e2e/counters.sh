@@ -73,10 +73,14 @@ is "no room" "$?" 3
 # Between two files: wrapped, reset, saturated, new
 ports=$tmp/mlx5-eth/sys/class/infiniband/mlx5_0/ports/1
 set_counter() { rm -f "$ports/$1"; echo "$2" >"$ports/$1"; }
+set_counter hw_counters/out_of_sequence 100
+set_counter counters/link_downed 100
 counters --sysroot "$tmp/mlx5-eth" mlx5_0 --json -o "$tmp/before.json"
 set_counter hw_counters/out_of_buffer 10
 set_counter hw_counters/packet_seq_err 3
 set_counter hw_counters/duplicate_request 13
+set_counter hw_counters/out_of_sequence 5
+set_counter counters/link_downed 255
 set_counter hw_counters/np_cnp_sent 9
 set_counter hw_counters/np_ecn_marked_roce_packets 5121
 set_counter counters/port_rcv_data 2000000250000
@@ -85,17 +89,51 @@ counters --sysroot "$tmp/mlx5-eth" mlx5_0 --json -o "$tmp/after.json"
 counters --diff "$tmp/before.json" "$tmp/after.json" --json >"$tmp/out"
 valid "$tmp/out"
 ok "--diff: fits the schema" "$tmp/valid"
-delta() { jq -r --arg n "$1" '.ports[0].counters[] | select(.name == $n) | [.delta, .wrapped // false, .reset // false, .new // false] | join(" ")' "$tmp/out"; }
-is "--diff: wrapped at 32 bits" "$(delta hw_counters/out_of_buffer)" "16 true false false"
-is "--diff: was reset" "$(delta hw_counters/packet_seq_err)" "3 false true false"
-is "--diff: grew" "$(delta hw_counters/duplicate_request)" "10 false false false"
-is "--diff: new" "$(delta hw_counters/brand_new)" "0 false false true"
-is "--diff: saturated and did not grow" "$(delta counters/symbol_error)" "0 false false false"
+delta() { jq -r --arg n "$1" '.ports[0].counters[] | select(.name == $n) | [.delta // "null", .wrapped // false, .reset // false, .new // false, .at_least // false, .reason] | join(" ")' "$tmp/out"; }
+is "--diff: wrapped at 32 bits" "$(delta hw_counters/out_of_buffer)" "16 true false false false "
+is "--diff: was reset" "$(delta hw_counters/packet_seq_err)" "null false true false false was reset"
+is "--diff: fell, and is no wrap however long it took" "$(delta hw_counters/out_of_sequence)" "null false true false false was reset"
+is "--diff: grew" "$(delta hw_counters/duplicate_request)" "10 false false false false "
+is "--diff: new" "$(delta hw_counters/brand_new)" "null false false true false is missing in one of the readings"
+is "--diff: saturated: it may have grown" "$(delta counters/symbol_error)" "0 false false false true stopped at its largest value"
+is "--diff: saturated meanwhile: grew by at least this" "$(delta counters/link_downed)" "155 false false false true stopped at its largest value"
+is "--diff: no rate of what is not known" "$(jq -c '[.ports[0].counters[] | select(.delta == null) | .per_second] | unique' "$tmp/out")" "[null]"
 is "--diff: judges growth" "$(jq -r '.ports[0].findings[] | select(.severity == "bad") | .counter' "$tmp/out" | tr '\n' ' ')" \
-	"hw_counters/out_of_buffer hw_counters/packet_seq_err "
+	"hw_counters/out_of_buffer counters/link_downed "
 counters --diff "$tmp/before.json" "$tmp/after.json" | sed 's/ in [0-9.]* s/ in T s/' >"$tmp/out"
 has "--diff: text" "$tmp/out" "^!! out_of_buffer grew by 16 in T s: packets that found no receive buffer"
 has "--diff: text, bytes" "$tmp/out" "port_rcv_data  *\+ *1.0 MB"
+has "--diff: text, a reset" "$tmp/out" "^   *out_of_sequence  *unknown  *5  packets  was reset, growth unknown$"
+has "--diff: text, saturated" "$tmp/out" "^!!  *link_downed  *\+ *>=155 .* saturated: may have grown by more$"
+
+# Between two readings of a tree: the same, as it happens
+mkfifo "$tmp/lines"
+counters --sysroot "$tmp/mlx5-eth" mlx5_0 --interval 0.1 --json >"$tmp/lines" 2>"$tmp/err" &
+reader=$!
+python3 - "$tmp/lines" "$ports/hw_counters/duplicate_request" >"$tmp/out" <<'PY'
+import json, os, sys
+def change(line):
+    counters = json.loads(line)["ports"][0]["counters"]
+    return [(c["delta"], c.get("reset"), c["value"]) for c in counters if c["name"] == "hw_counters/duplicate_request"]
+def put(value):
+    with open(sys.argv[2] + ".new", "w") as f:
+        f.write(value)
+    os.rename(sys.argv[2] + ".new", sys.argv[2])
+steps, n = ["100", "5", "9"], 0
+for line in open(sys.argv[1]):
+    found = change(line)
+    if n and found:
+        print(*found[0])
+    if n == len(steps):
+        break
+    if not n or found:
+        put(steps[n])
+        n += 1
+PY
+wait "$reader"
+is "--interval: a counter that falls was reset, and grows from there" "$(cat "$tmp/out")" "87 None 100
+None True 5
+4 None 9"
 for file in "$tmp/nothing" /dev/null "$TEST_DATA/sysfs/rxe.list.json" "$RDMADUMP"; do
 	counters --diff "$tmp/before.json" "$file" >"$tmp/out" 2>"$tmp/err"
 	is "--diff ${file##*/}: refused" "$? $(wc -l <"$tmp/err")" "2 1"

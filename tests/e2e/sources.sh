@@ -258,6 +258,17 @@ ok "a ring that overflows drops frames" "$tmp/out"
 is "delivered and dropped are all that was sent" $((got + lost)) 20400
 has "the loss is told with the frame behind it" "$tmp/out" "^note $((got - 299)): $lost "
 
+ip netns exec "$ns" "$RDMADUMP" -i vb -B 1024 -w "$tmp/ring.pcapng" 2>"$tmp/log" &
+pid=$!
+until grep -q "capturing on" "$tmp/log" || ! kill -0 "$pid"; do sleep 0.1; done
+kill -STOP "$pid"
+send va 20000 500
+kill -CONT "$pid"
+until [ "$(stat -c %s "$tmp/ring.pcapng")" -gt 100000 ] || ! kill -0 "$pid"; do sleep 0.1; done
+kill -INT "$pid"
+wait "$pid"
+has "the report says what to raise" "$tmp/log" "^  the kernel's ring was full: raise -B"
+
 capture -i -f "$ours" netdev vb
 send va 10 200
 ip -n "$ns" link set vb down

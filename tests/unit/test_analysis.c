@@ -615,6 +615,34 @@ static void counters(void **state)
 	end(&s);
 }
 
+/* A counter that fell counted something, but nobody knows what; one that is gone, too. */
+static void counters_reset(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	facts(&s, "{\"kind\":\"device\",\"device\":\"rxe0\",\"port\":1,\"gids\":["
+		  "{\"index\":1,\"gid\":\"::ffff:10.0.0.2\"}]}");
+	facts(&s, "{\"kind\":\"counters\",\"when\":\"start\",\"device\":\"rxe0\",\"port\":1,"
+		  "\"counters\":{\"hw_counters/sent_pkts\":10,\"hw_counters/rcvd_pkts\":5,"
+		  "\"hw_counters/send_rnr_err\":1}}");
+	facts(&s, "{\"kind\":\"counters\",\"when\":\"end\",\"device\":\"rxe0\",\"port\":1,"
+		  "\"counters\":{\"hw_counters/sent_pkts\":3,\"hw_counters/rcvd_pkts\":6}}");
+	sends(&s, 0, 3);
+	answer(&s, ACK, 3, OK);
+	result(&s);
+	assert_int_equal(s.r->n_checks, 3);
+	assert_true(check_of(&s, "rcvd_pkts")->known && check_of(&s, "rcvd_pkts")->agrees);
+	assert_false(check_of(&s, "sent_pkts")->known || check_of(&s, "sent_pkts")->agrees);
+	assert_string_equal(check_of(&s, "sent_pkts")->why, "the counter was reset");
+	assert_false(check_of(&s, "send_rnr_err")->known);
+	assert_string_equal(
+		check_of(&s, "send_rnr_err")->why, "the counter is missing in one of the readings");
+	for (size_t i = 0; i < s.r->n_findings; i++)
+		assert_string_not_equal(s.r->findings[i].rule, "counters-differ");
+	end(&s);
+}
+
 /* The device at 10.0.0.2 counted `sent` and `received` frames, and `repeats` of its requests. */
 static void counted(struct scene *s, unsigned int sent, unsigned int received, unsigned int repeats)
 {
@@ -745,6 +773,7 @@ int main(void)
 		cmocka_unit_test(nothing),
 		cmocka_unit_test(resources),
 		cmocka_unit_test(counters),
+		cmocka_unit_test(counters_reset),
 		cmocka_unit_test(counters_why),
 		cmocka_unit_test(counters_of_group),
 		cmocka_unit_test(hostile_facts),

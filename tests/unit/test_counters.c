@@ -10,15 +10,104 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define G100 UINT64_C(100000000000)
+#define NONE UINT64_MAX /* of a value: the counter is absent */
+#define MOST UINT64_C(0xffffffff)
+
+/* Before, after, width, what lies between, growth. */
 static void test_growth(void **state)
 {
+	static const struct {
+		uint64_t before, after;
+		unsigned int bits; /* 0: a counter that the table does not know */
+		unsigned int flags;
+		enum rd_unit unit;
+		struct rd_span span;
+		uint64_t amount;
+		enum rd_growth_verdict verdict;
+		bool wrapped;
+	} cases[] = {
+		{5, 9, 32, 0, RD_UNIT_PACKETS, {1, G100}, 4, RD_GROWTH_EXACT, false},
+		{5, 5, 32, 0, RD_UNIT_PACKETS, {1, G100}, 0, RD_GROWTH_EXACT, false},
+		{0, UINT64_MAX - 1, 64, 0, RD_UNIT_PACKETS, {1, G100}, UINT64_MAX - 1,
+			RD_GROWTH_EXACT, false},
+		/* A wrap that the port can have made in that time */
+		{MOST - 1, 3, 32, 0, RD_UNIT_PACKETS, {1, G100}, 5, RD_GROWTH_EXACT, true},
+		{MOST, 0, 32, 0, RD_UNIT_PACKETS, {1, G100}, 1, RD_GROWTH_EXACT, true},
+		{MOST - 999999999, 0, 32, 0, RD_UNIT_PACKETS, {1, G100}, 1000000000,
+			RD_GROWTH_EXACT, true},
+		{MOST - 1, 3, 32, 0, RD_UNIT_PACKETS, {0, 0}, 5, RD_GROWTH_EXACT, true},
+		/* One that it cannot have made */
+		{MOST - 999999999, 0, 32, 0, RD_UNIT_PACKETS, {1, G100 / 100}, 0, RD_GROWTH_RESET,
+			false},
+		{MOST - 999999999, 0, 32, 0, RD_UNIT_WORDS, {0.5, G100 / 100}, 0, RD_GROWTH_RESET,
+			false},
+		{MOST - 999999999, 0, 32, 0, RD_UNIT_WORDS, {100, G100 / 100}, 1000000000,
+			RD_GROWTH_EXACT, true},
+		/* A reset, however long the time between */
+		{100, 5, 32, 0, RD_UNIT_PACKETS, {1, G100}, 0, RD_GROWTH_RESET, false},
+		{100, 5, 32, 0, RD_UNIT_PACKETS, {86400, 4 * G100}, 0, RD_GROWTH_RESET, false},
+		{100, 5, 32, 0, RD_UNIT_PACKETS, {0, 0}, 0, RD_GROWTH_RESET, false},
+		{100, 0, 64, 0, RD_UNIT_PACKETS, {1, G100}, 0, RD_GROWTH_RESET, false},
+		{UINT64_MAX - 1, 3, 64, 0, RD_UNIT_PACKETS, {1, G100}, 0, RD_GROWTH_RESET, false},
+		{65000, 3, 16, 0, RD_UNIT_PACKETS, {1, G100}, 539, RD_GROWTH_EXACT, true},
+		/* Wider than the table says */
+		{MOST + 2, 3, 32, 0, RD_UNIT_PACKETS, {1, G100}, 0, RD_GROWTH_RESET, false},
+		{MOST - 1, MOST + 9, 32, 0, RD_UNIT_PACKETS, {1, G100}, 10, RD_GROWTH_EXACT, false},
+		/* Of a width that is learnt */
+		{MOST - 1, 3, 0, 0, 0, {1, G100}, 5, RD_GROWTH_EXACT, true},
+		{MOST + 2, 3, 0, 0, 0, {1, G100}, 0, RD_GROWTH_RESET, false},
+		{100, 5, 0, 0, 0, {1, G100}, 0, RD_GROWTH_RESET, false},
+		/* What stops at its largest value does not wrap */
+		{9, 65535, 16, RD_KIND_SATURATES, RD_UNIT_ERRORS, {1, G100}, 65526,
+			RD_GROWTH_AT_LEAST, false},
+		{65535, 65535, 16, RD_KIND_SATURATES, RD_UNIT_ERRORS, {1, G100}, 0,
+			RD_GROWTH_AT_LEAST, false},
+		{9, 65534, 16, RD_KIND_SATURATES, RD_UNIT_ERRORS, {1, G100}, 65525, RD_GROWTH_EXACT,
+			false},
+		{65535, 3, 16, RD_KIND_SATURATES, RD_UNIT_ERRORS, {1, G100}, 0, RD_GROWTH_RESET,
+			false},
+		{0, MOST, 32, RD_KIND_SATURATES, RD_UNIT_TICKS, {1, G100}, MOST, RD_GROWTH_AT_LEAST,
+			false},
+		{NONE, 5, 32, 0, RD_UNIT_PACKETS, {1, G100}, 0, RD_GROWTH_MISSING, false},
+		{5, NONE, 32, 0, RD_UNIT_PACKETS, {1, G100}, 0, RD_GROWTH_MISSING, false},
+	};
+
 	(void)state;
-	assert_int_equal(rd_counter_growth(5, 9, 32), 4);
-	assert_int_equal(rd_counter_growth(0xfffffffe, 3, 32), 5);
-	assert_int_equal(rd_counter_growth(100, 3, 32), 3);
-	assert_int_equal(rd_counter_growth(UINT64_C(1) << 33, 3, 32), 3);
-	assert_int_equal(rd_counter_growth(UINT64_MAX, 3, 64), 3);
-	assert_int_equal(rd_counter_growth(0, UINT64_MAX, 64), UINT64_MAX);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct rd_counter_kind kind = {
+			.bits = cases[i].bits, .flags = cases[i].flags, .unit = cases[i].unit};
+		struct rd_growth g = rd_counter_growth(cases[i].bits ? &kind : NULL,
+			cases[i].before == NONE ? NULL : &cases[i].before,
+			cases[i].after == NONE ? NULL : &cases[i].after, &cases[i].span);
+
+		if (g.amount != cases[i].amount || g.verdict != cases[i].verdict ||
+			g.wrapped != cases[i].wrapped)
+			fail_msg("case %zu: %llu, verdict %d, %swrapped", i,
+				(unsigned long long)g.amount, (int)g.verdict,
+				g.wrapped ? "" : "not ");
+		assert_int_equal(!rd_growth_reason(&g), g.verdict == RD_GROWTH_EXACT);
+	}
+}
+
+/* What was unknown once stays unknown; what was a lower bound stays one. */
+static void test_growth_add(void **state)
+{
+	static const struct rd_growth steps[] = {{3, RD_GROWTH_EXACT, false},
+		{4, RD_GROWTH_EXACT, true}, {5, RD_GROWTH_AT_LEAST, false},
+		{6, RD_GROWTH_EXACT, false}, {0, RD_GROWTH_RESET, false},
+		{7, RD_GROWTH_EXACT, false}};
+	static const uint64_t sums[] = {3, 7, 12, 18, 0, 0};
+	struct rd_growth sum = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		rd_growth_add(&sum, &steps[i]);
+		assert_int_equal(sum.amount, sums[i]);
+		assert_int_equal(sum.wrapped, i > 0);
+		assert_int_equal(rd_growth_known(&sum), i < 4);
+	}
+	assert_int_equal(sum.verdict, RD_GROWTH_RESET);
 }
 
 static struct rd_counters make(const char *driver, const char *name, uint64_t value)
@@ -30,46 +119,90 @@ static struct rd_counters make(const char *driver, const char *name, uint64_t va
 	return c;
 }
 
-/* What stops at its end does not wrap: 65535, then 3, is a reset. */
+static struct rd_loss_counters loss_of(uint64_t value, uint64_t time_ns)
+{
+	struct rd_loss_counters c = {.time_ns = time_ns, .n = 1};
+
+	c.counter[0].kind = rd_counter_kind("mlx5_core", "hw_counters/out_of_buffer");
+	c.counter[0].name = "out_of_buffer";
+	c.counter[0].value = value;
+	return c;
+}
+
+/* Readings in the middle show a reset that first and last value hide. */
+static void test_loss(void **state)
+{
+	static const struct {
+		uint64_t value;
+		uint64_t sum;
+		enum rd_growth_verdict verdict;
+	} readings[] = {{4294967290, 90, RD_GROWTH_EXACT}, {4, 100, RD_GROWTH_EXACT},
+		{104, 200, RD_GROWTH_EXACT}, {5, 0, RD_GROWTH_RESET},
+		{4294967295, 0, RD_GROWTH_RESET}};
+	struct rd_loss loss = {.last = loss_of(4294967200, 0)};
+	struct rd_loss_counters none = {.time_ns = 1};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(readings) / sizeof(*readings); i++) {
+		struct rd_loss_counters now =
+			loss_of(readings[i].value, (i + 1) * UINT64_C(1000000000));
+
+		rd_loss_update(&loss, &now, G100);
+		assert_int_equal(loss.growth[0].amount, readings[i].sum);
+		assert_int_equal(loss.growth[0].verdict, readings[i].verdict);
+	}
+	loss = (struct rd_loss){.last = loss_of(1, 0)};
+	rd_loss_update(&loss, &none, G100);
+	assert_int_equal(loss.growth[0].verdict, RD_GROWTH_MISSING);
+}
+
+/* Rows of the table decide: 65535, then 3, is a reset of what stops at its end. */
 static void test_compare(void **state)
 {
 	static const struct {
 		const char *name;
-		uint64_t before, after, delta;
-		bool wrapped, reset;
+		uint64_t before, after, amount;
+		enum rd_growth_verdict verdict;
 	} cases[] = {
-		{"counters/symbol_error", 65535, 3, 3, false, true},
-		{"hw_counters/out_of_buffer", 0xfffffff0, 4, 20, true, false},
-		{"hw_counters/np_cnp_sent", 0xfffffff0, 4, 4, false, true},
-		{"hw_counters/never_heard_of", 9, 4, 4, false, true},
-		{"device/mr_cache/2/cur", 9, 4, 4, false, false}, /* goes up and down */
+		{"counters/symbol_error", 65535, 3, 0, RD_GROWTH_RESET},
+		{"counters/symbol_error", 65530, 65535, 5, RD_GROWTH_AT_LEAST},
+		{"hw_counters/out_of_buffer", 0xfffffff0, 4, 20, RD_GROWTH_EXACT},
+		{"hw_counters/out_of_buffer", 100, 5, 0, RD_GROWTH_RESET},
+		{"hw_counters/np_cnp_sent", 0xfffffff0, 4, 0, RD_GROWTH_RESET},
+		{"hw_counters/never_heard_of", 9, 4, 0, RD_GROWTH_RESET},
+		{"device/mr_cache/2/cur", 9, 4, 4, RD_GROWTH_EXACT}, /* goes up and down */
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rd_counters before = make("mlx5_core", cases[i].name, cases[i].before);
 		struct rd_counters after = make("mlx5_core", cases[i].name, cases[i].after);
-		struct rd_change *changes = rd_counters_compare(&before, &after);
+		struct rd_counters other = make("mlx5_core", "hw_counters/other", 1);
+		struct rd_growth *growth = rd_counters_compare(&before, &after);
 
-		assert_non_null(changes);
-		assert_int_equal(changes[0].delta, cases[i].delta);
-		assert_int_equal(changes[0].wrapped, cases[i].wrapped);
-		assert_int_equal(changes[0].reset, cases[i].reset);
-		assert_false(changes[0].new);
-		free(changes);
+		assert_non_null(growth);
+		assert_int_equal(growth[0].amount, cases[i].amount);
+		assert_int_equal(growth[0].verdict, cases[i].verdict);
+		free(growth);
+		growth = rd_counters_compare(&other, &before);
+		assert_non_null(growth);
+		assert_int_equal(growth[0].verdict,
+			strstr(cases[i].name, "mr_cache") ? RD_GROWTH_EXACT : RD_GROWTH_MISSING);
+		free(growth);
 		rd_counters_free(&before);
 		rd_counters_free(&after);
+		rd_counters_free(&other);
 	}
 }
 
 static size_t findings_of(const char *name, uint64_t value, bool grew, enum rd_severity *first)
 {
 	struct rd_counters c = make("mlx5_core", name, value);
-	struct rd_change change = {.delta = grew ? value : 0};
+	struct rd_growth growth = {.amount = grew ? value : 0};
 	struct rd_findings f;
 	size_t n;
 
-	assert_int_equal(rd_counters_judge(&f, &c, grew ? &change : NULL, 1), 0);
+	assert_int_equal(rd_counters_judge(&f, &c, grew ? &growth : NULL, 1), 0);
 	n = f.n;
 	*first = n ? f.finding[0].severity : RD_SEV_NONE;
 	rd_findings_free(&f);
@@ -99,6 +232,7 @@ static void test_judge(void **state)
 static void test_relation(void **state)
 {
 	struct rd_counters c = make("mlx5_core", "hw_counters/np_ecn_marked_roce_packets", 5);
+	struct rd_growth growth[2] = {{.amount = 5}, {0}};
 	struct rd_findings f;
 
 	(void)state;
@@ -111,6 +245,13 @@ static void test_relation(void **state)
 	c.counter[1].value = 1;
 	assert_int_equal(rd_counters_judge(&f, &c, NULL, 0), 0);
 	assert_int_equal(f.n, 2);
+	assert_int_equal(f.finding[0].severity, RD_SEV_WARN);
+	rd_findings_free(&f);
+	/* Nothing follows from a counter whose growth is not known. */
+	c.counter[1].value = 0;
+	growth[1].verdict = RD_GROWTH_RESET;
+	assert_int_equal(rd_counters_judge(&f, &c, growth, 1), 0);
+	assert_int_equal(f.n, 1);
 	assert_int_equal(f.finding[0].severity, RD_SEV_WARN);
 	rd_findings_free(&f);
 	rd_counters_free(&c);
@@ -168,6 +309,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_growth_add),
+		cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_compare),
 		cmocka_unit_test(test_judge),
 		cmocka_unit_test(test_relation),

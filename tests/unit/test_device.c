@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "test_device_tree.h"
+#include <rdmadump/counters.h>
 #include <rdmadump/device.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
@@ -462,40 +463,41 @@ static void test_steering_parameter(void **state)
 	}
 }
 
+static struct rd_growth loss_after(struct rd_loss_counters now, uint64_t value)
+{
+	struct rd_loss loss = {.last = now};
+
+	now.counter[0].value = value;
+	rd_loss_update(&loss, &now, 0);
+	return loss.growth[0];
+}
+
 static void test_loss(void **state)
 {
-	struct rd_loss_counters before, after;
+	struct rd_loss_counters read;
+	struct rd_growth g;
 	struct loaded l;
 
 	(void)state;
 	open_tree(&l, "mlx5-eth");
-	rd_loss_read(l.tree.root, &l.devices.dev[0], 1, &before);
-	assert_int_equal(before.n, 1);
-	assert_string_equal(before.counter[0].name, "out_of_buffer");
-	assert_int_equal(before.counter[0].bits, 32);
-	after = before;
-	assert_true(rd_loss_delta(&before, &after, 0) == 0);
+	rd_loss_read(l.tree.root, &l.devices.dev[0], 1, &read);
+	assert_int_equal(read.n, 1);
+	assert_string_equal(read.counter[0].name, "out_of_buffer");
+	assert_int_equal(read.counter[0].kind->bits, 32);
+	g = loss_after(read, read.counter[0].value);
+	assert_true(g.verdict == RD_GROWTH_EXACT && g.amount == 0);
 	/* From 2^32 - 6 over the edge to 4. */
-	after.counter[0].value = 4;
-	assert_true(rd_loss_delta(&before, &after, 0) == 10);
-	assert_true(rd_loss_delta(&before, &after, 1) == 0);
-	/* Wider than it was thought to be, then set back: no wrap. */
-	before.counter[0].value = UINT64_C(0x100000005);
-	assert_true(rd_loss_delta(&before, &after, 0) == 4);
-	after.counter[0].value = UINT64_C(0x100000006);
-	assert_true(rd_loss_delta(&before, &after, 0) == 1);
-	before.n = 0;
-	assert_true(rd_loss_delta(&before, &after, 0) == 0);
+	g = loss_after(read, 4);
+	assert_true(g.verdict == RD_GROWTH_EXACT && g.amount == 10 && g.wrapped);
 	close_tree(&l);
 
 	open_tree(&l, "bnxt_re");
-	rd_loss_read(l.tree.root, &l.devices.dev[0], 1, &before);
-	assert_int_equal(before.n, 1);
-	assert_int_equal(before.counter[0].bits, 64);
-	assert_true(before.counter[0].value == 6);
-	after = before;
-	after.counter[0].value = 2;
-	assert_true(rd_loss_delta(&before, &after, 0) == 2);
+	rd_loss_read(l.tree.root, &l.devices.dev[0], 1, &read);
+	assert_int_equal(read.n, 1);
+	assert_int_equal(read.counter[0].kind->bits, 64);
+	assert_true(read.counter[0].value == 6);
+	g = loss_after(read, 2);
+	assert_int_equal(g.verdict, RD_GROWTH_RESET);
 	close_tree(&l);
 }
 

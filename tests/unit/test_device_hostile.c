@@ -10,6 +10,7 @@
 
 #include "test_device_tree.h"
 #include <rdmadump/device.h>
+#include <rdmadump/growth.h>
 
 #define DEV "sys/class/infiniband/mlx5_0/"
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a counter grew by between two readings, and whether that is known: the one place that knows
+ * of wraps, resets and counters that stop at their largest value.
+ */
+#ifndef RDMADUMP_GROWTH_H
+#define RDMADUMP_GROWTH_H
+
+#include <rdmadump/device.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rd_counter_kind; /* counters.h */
+
+/* The row for a counter's full name; NULL if it is not known. driver "" matches any. */
+const struct rd_counter_kind *rd_counter_kind(const char *driver, const char *name);
+
+enum rd_growth_verdict {
+	RD_GROWTH_EXACT,
+	RD_GROWTH_AT_LEAST, /* the counter stopped at its largest value */
+	RD_GROWTH_MISSING,  /* absent before or after: unknown */
+	RD_GROWTH_RESET,    /* it fell, and no wrap explains that: unknown */
+};
+
+struct rd_growth {
+	uint64_t amount; /* 0 where it is unknown */
+	enum rd_growth_verdict verdict;
+	bool wrapped; /* passed its largest value once */
+};
+
+/* What lies between two readings. */
+struct rd_span {
+	double seconds; /* 0: unknown */
+	uint64_t speed; /* bit/s of the port, 0: unknown */
+};
+
+/*
+ * kind NULL: not known, its width is learnt from its values. A value NULL: the counter was absent.
+ * A fall is a wrap where the counter is known to wrap, less than half of its range has passed, and
+ * the port can be so fast; else a reset. Growth of a whole range and more cannot be seen.
+ */
+struct rd_growth rd_counter_growth(const struct rd_counter_kind *kind, const uint64_t *before,
+	const uint64_t *after, const struct rd_span *span);
+/* Growth of one interval after the other; what was unknown once stays unknown. */
+void rd_growth_add(struct rd_growth *sum, const struct rd_growth *more);
+/* "was reset": why it is not exact, said of the counter; NULL if it is. Static. */
+const char *rd_growth_reason(const struct rd_growth *growth);
+/* Whether a counter that stops at its largest value has reached it. */
+bool rd_counter_is_full(const struct rd_counter_kind *kind, uint64_t value);
+
+static inline bool rd_growth_known(const struct rd_growth *growth)
+{
+	return growth->verdict == RD_GROWTH_EXACT || growth->verdict == RD_GROWTH_AT_LEAST;
+}
+
+/* --- frames that a sniffer's queue may have missed -------------------------------------------- */
+
+/*
+ * The counters of a port that tell of frames which the device received and could not deliver to the
+ * sniffer's receive queue, known per driver.
+ */
+#define RD_LOSS_COUNTERS 4
+struct rd_loss_counters {
+	uint64_t time_ns; /* monotonic clock */
+	unsigned int n;
+	struct {
+		const struct rd_counter_kind *kind;
+		const char *name; /* "out_of_buffer" */
+		uint64_t value;
+	} counter[RD_LOSS_COUNTERS];
+};
+/* Reads them now. n = 0 if the driver is not known to have any, or none is readable. */
+void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned int port,
+	struct rd_loss_counters *counters);
+
+/* Growth since a first reading, kept up from one reading to the next. */
+struct rd_loss {
+	struct rd_loss_counters last;
+	struct rd_growth growth[RD_LOSS_COUNTERS]; /* of last.counter[i] */
+};
+/* Adds what was counted since the last reading. speed: of the port in bit/s, 0: unknown. */
+void rd_loss_update(struct rd_loss *loss, const struct rd_loss_counters *now, uint64_t speed);
+
+#endif

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# What was lost before it came to us: a counter that is reset or wraps meanwhile, the share of all frames, and what
+# to raise.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq capinfos
+
+# capture MODEL-OPTIONS -- OPTIONS: text in $tmp/log, JSON in $tmp/json, the file in $tmp/out.pcapng
+capture() {
+	local model=()
+	while [ "$1" != -- ]; do model+=("$1"); shift; done
+	shift
+	model "${model[@]}" --at-end sigint --stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 "$@" -w "$tmp/out.pcapng" 2>"$tmp/log"
+	status=$?
+	model "${model[@]}" --at-end sigint --stats "$tmp/json.stats" -- "$RDMADUMP" -d mlx5_0 -q --json "$@" -w "$tmp/json.pcapng" >"$tmp/json" 2>"$tmp/err"
+}
+comment() { capinfos -k "$1" | tr -s ' \n' ' '; }
+loss() { jq -c '.lost_before_us | [.known, .frames, .percent, .reason]' "$tmp/json"; }
+
+# A counter of 32 bits that is set meanwhile: by a reset, and by a wrap
+capture --gen count=2000,size=256 --counter out_of_buffer=100 --fault counter=5,frame=1000 --
+is "reset: exit status" "$status" 0
+has "reset: text" "$tmp/log" "dropped by the device unknown \(out_of_buffer was reset\)"
+is "reset: JSON" "$(loss)" '[false,null,null,"out_of_buffer was reset"]'
+is "reset: JSON of the source" "$(jq -c '.sources[0].lost | [.known, .frames, .counters.out_of_buffer, .reason]' "$tmp/json")" \
+	'[false,null,null,"out_of_buffer was reset"]'
+comment "$tmp/out.pcapng" >"$tmp/comment"
+has "reset: the file's comment" "$tmp/comment" "dropped by the device unknown \(out_of_buffer was reset\)"
+is "reset: no growth in the file's statistics" \
+	"$("$RDMADUMP" -q -r "$tmp/out.pcapng" --json -w "$tmp/again.pcapng" | jq .lost_before_us.frames)" 0
+
+capture --gen count=2000,size=256 --counter out_of_buffer=4294967290 --fault counter=4,frame=1000 --
+is "wrap: JSON" "$(loss)" '[true,10,0.497512438,null]'
+has "wrap: text, with its share" "$tmp/log" "dropped by the device 10 \(0\.50 %; out_of_buffer; upper bound, the counter is shared\)"
+comment "$tmp/out.pcapng" >"$tmp/comment"
+has "wrap: the file's comment" "$tmp/comment" "dropped by the device 10 \(0\.50 %; out_of_buffer"
+has "wrap: over a thousandth: what to raise" "$tmp/log" "^  the device's receive ring was full: raise -b, use --queues auto"
+
+# Nothing lost, and little: no advice
+capture --gen count=2000,size=256 --
+is "nothing lost: JSON" "$(loss)" '[true,0,0,null]'
+has "nothing lost: text" "$tmp/log" "dropped by the device 0 \(out_of_buffer\)$"
+capture --gen count=20000,size=256 --fault counter=1,frame=10000 --
+has "one of 20 000: text" "$tmp/log" "dropped by the device 1 \(less than 0\.01 %; out_of_buffer;"
+is "one of 20 000: no advice" "$(grep -c raise "$tmp/log")" 0
+
+# A ring of 32 buffers at full speed
+capture --mode drop --gen count=400000,size=256 -- --max-burst 5
+lost=$(json "$tmp/json.stats" .dropped)
+share=$(jq --argjson all "$(json "$tmp/json.stats" .offered)" '.dropped * 100 / $all' "$tmp/json.stats")
+is "ring full: JSON" "$(jq --argjson share "$share" -c '.lost_before_us | [.known, .frames, (.percent - $share | fabs) < 0.000001]' "$tmp/json")" "[true,$lost,true]"
+has "ring full: what to raise" "$tmp/log" "the device's receive ring was full: raise -b, use --queues auto or --rx-mode striding, or keep less of each frame \(-s, --headers-only\)"
+is "ring full: one line of advice" "$(grep -c 'raise' "$tmp/log")" 1
+
+# Our own buffer, behind an output that takes nothing until all frames have come
+model --gen count=60000,size=1024 --at-end sigint -- bash -c "'$RDMADUMP' -d mlx5_0 --buffer-size 4Mi -w - 2>'$tmp/log' | {
+	until [ \"\$(cat /sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets)\" = 60000 ]; do sleep 0.1; done; cat >/dev/null; }"
+has "buffer full: what to raise" "$tmp/log" "the output was too slow and our buffer was full: raise --buffer-size, use a faster disk"
+is "buffer full: the device is not blamed" "$(grep -c "receive ring" "$tmp/log")" 0
+
+tap_done
