@@ -111,6 +111,13 @@ void verbs_completion_error(struct verbs *v, enum ibv_wc_status status, uint32_t
 		syndrome);
 }
 
+/* No more completions come out of this CQ: it is made anew once nothing is left to deliver. */
+static void fail_polling(struct verbs *v)
+{
+	v->ailment =
+		(struct ailment){.text = "the completion queue cannot be polled", .queues = true};
+}
+
 /* Buffer `id` holds a frame; it goes back to the device with the batch. */
 static inline void take_frame(
 	struct verbs *v, struct rd_frame *f, uint64_t id, uint32_t len, uint64_t stamp)
@@ -119,7 +126,7 @@ static inline void take_frame(
 	verbs_frame_set(f, verbs_ring_buffer(&v->ring, id), len, stamp);
 }
 
-static int poll_extended(struct verbs *v, struct rd_frame *frames, unsigned int max)
+static unsigned int poll_extended(struct verbs *v, struct rd_frame *frames, unsigned int max)
 {
 	struct ibv_poll_cq_attr attr = {0};
 	struct ibv_cq_ex *cq = v->cq_ex;
@@ -127,8 +134,11 @@ static int poll_extended(struct verbs *v, struct rd_frame *frames, unsigned int 
 	uint64_t (*read)(struct ibv_cq_ex *) = v->clock->kind->read;
 	int rc = ibv_start_poll(cq, &attr);
 
-	if (rc)
-		return rc == ENOENT ? 0 : -1;
+	if (rc) {
+		if (rc != ENOENT)
+			fail_polling(v);
+		return 0;
+	}
 	do {
 		if (__builtin_expect(cq->status == IBV_WC_SUCCESS, 1))
 			take_frame(v, &frames[got++], cq->wr_id, ibv_wc_read_byte_len(cq),
@@ -137,10 +147,12 @@ static int poll_extended(struct verbs *v, struct rd_frame *frames, unsigned int 
 			verbs_completion_error(v, cq->status, ibv_wc_read_vendor_err(cq));
 	} while (got < max && (rc = ibv_next_poll(cq)) == 0);
 	ibv_end_poll(cq);
-	return rc == 0 || rc == ENOENT ? (int)got : -1;
+	if (rc && rc != ENOENT)
+		fail_polling(v);
+	return got;
 }
 
-static int poll_plain(struct verbs *v, struct rd_frame *frames, unsigned int max)
+static unsigned int poll_plain(struct verbs *v, struct rd_frame *frames, unsigned int max)
 {
 	struct ibv_wc wc[RD_BATCH];
 	unsigned int got = 0;
@@ -152,7 +164,9 @@ static int poll_plain(struct verbs *v, struct rd_frame *frames, unsigned int max
 		else
 			verbs_completion_error(v, wc[i].status, wc[i].vendor_err);
 	}
-	return n < 0 ? -1 : (int)got;
+	if (n < 0)
+		fail_polling(v);
+	return got;
 }
 
 static int post_taken(struct verbs *v)
@@ -183,15 +197,12 @@ static int verbs_receive(
 	struct rd_source *src, struct rd_frame *frames, unsigned int max, struct rd_error *err)
 {
 	struct verbs *v = (struct verbs *)src;
-	int n;
+	unsigned int n;
 
 	if (__builtin_expect(atomic_load_explicit(&v->told, memory_order_relaxed) != 0, 0))
 		verbs_events_heed(v);
 	n = v->path->poll(v, frames, max);
-	if (n <= 0) {
-		if (n < 0)
-			v->ailment = (struct ailment){
-				.text = "the completion queue cannot be polled", .queues = true};
+	if (!n) {
 		/* What arrived before the queue failed has been taken; now it is brought back. */
 		if (v->ailment.text && v->lead->stopped)
 			return RD_SOURCE_END;
@@ -201,11 +212,11 @@ static int verbs_receive(
 		return v->lead->removed && !v->lead->stopped ? fail_removed(v, err) : 0;
 	}
 	if (v->link == RD_LINK_INFINIBAND)
-		for (int i = 0; i < n; i++)
+		for (unsigned int i = 0; i < n; i++)
 			complete_vcrc(v, &frames[i]);
-	verbs_stamp(v->clock, &v->stamps, frames, (unsigned int)n);
+	verbs_stamp(v->clock, &v->stamps, frames, n);
 	v->repairs = 0;
-	return n;
+	return (int)n;
 }
 
 static void verbs_release(struct rd_source *src)

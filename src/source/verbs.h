@@ -27,9 +27,11 @@ struct verbs;
 /* How completions are polled and receives posted; chosen when the queue is made. */
 struct verbs_path {
 	const char *name;
-	/* Frames, or -1 when the CQ cannot be polled. Error completions go to
-	 * verbs_completion_error(). */
-	int (*poll)(struct verbs *v, struct rd_frame *frames, unsigned int max);
+	/*
+	 * Number of frames. Error completions go to verbs_completion_error(), and a CQ that cannot
+	 * be polled to the ailment: what was taken before it is delivered.
+	 */
+	unsigned int (*poll)(struct verbs *v, struct rd_frame *frames, unsigned int max);
 	/* Posts the buffers of the last poll() again. 0 or an errno. */
 	int (*post)(struct verbs *v);
 	int (*arm)(struct verbs *v);

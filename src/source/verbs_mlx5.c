@@ -47,7 +47,7 @@ void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t 
 	memcpy(to, from, len < most ? len : most);
 }
 
-static int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
+static unsigned int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 {
 	struct verbs_mlx5 *m = v->mlx5;
 	const struct verbs_mlx5_run run = verbs_mlx5_run(m, max);
@@ -79,7 +79,7 @@ static int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 		return 0;
 	m->tail = tail;
 	v->taken += (unsigned int)(f - frames);
-	return (int)(f - frames);
+	return (unsigned int)(f - frames);
 }
 
 static int mlx5_post(struct verbs *v)

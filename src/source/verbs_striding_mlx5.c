@@ -156,7 +156,7 @@ static __attribute__((noinline)) uint8_t *buffer_next(struct verbs *v)
 	return m->buffer;
 }
 
-static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
+static unsigned int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
 {
 	struct verbs_mlx5 *m = v->mlx5;
 	const struct verbs_mlx5_run run = verbs_mlx5_run(m, max);
@@ -200,7 +200,7 @@ static int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int 
 	/* Only what brought frames is released, and a filler may come alone. */
 	if (f == frames)
 		striding_post(v);
-	return (int)(f - frames);
+	return (unsigned int)(f - frames);
 }
 
 /* The queue was reset: what the CQ still has is of no use. */

@@ -74,6 +74,22 @@ rx=auto
 run "InfiniBand port" 2 'create_flow on mlx5_0:1: Operation not supported' \
 	--dev name=mlx5_0,link=ib --gen $gen --
 
+# The library cannot make anything of a completion: the frames before it in the batch are delivered, none of them twice
+rx=verbs
+run "a completion that cannot be polled" 0 'the completion queue cannot be polled.* brought back' --gen $gen \
+	--fault cqe=no_qp,frame=1000 --at-end sigint -- --json
+readable
+ok "a completion that cannot be polled: file readable"
+is "a completion that cannot be polled: every frame before it" "$("$SOFTHCA_FRAMES" --hash "$tmp/out" --first 999)" \
+	"$("$SOFTHCA_FRAMES" --first 999 $gen)"
+is "a completion that cannot be polled: gaps" "$(json "$tmp/stdout" .gaps)" 1
+comments | grep -c 'cannot be polled.*frames are missing' >"$tmp/noted"
+is "a completion that cannot be polled: noted on one frame" "$(cat "$tmp/noted")" 1
+delivered=$(json "$tmp/stdout" .frames.delivered)
+is "a completion that cannot be polled: all in the file" "$(frames)" "$delivered"
+[ "$delivered" -gt 1000 ] && [ "$delivered" -lt 3000 ]
+ok "a completion that cannot be polled: the capture went on"
+
 for rx in wqe striding; do
 	# The flow that was possible a moment ago is refused
 	run "$rx: second create_flow fails" 2 'create_flow on mlx5_0:1' --gen $gen \

@@ -78,6 +78,7 @@ static int name_find(const struct name_value *t, size_t n, const char *name)
 static void fault_cqe_named(struct fault *f, const char *name)
 {
 	f->kind = FAULT_CQE;
+	f->no_qp = !strcmp(name, "no_qp");
 	for (size_t i = 0; i < ARRAY_SIZE(cqe_names); i++) {
 		if (!strcmp(cqe_names[i].name, name)) {
 			f->syndrome = cqe_names[i].syndrome;

@@ -84,6 +84,13 @@ void cqe_write(struct hca *h, struct cq *cq, const struct qp *qp, uint32_t len, 
 	cqe_publish(cq, cqe, MLX5_CQE_RESP_SEND);
 }
 
+void cqe_write_stray(struct cq *cq)
+{
+	struct qp none = {.uidx = 0xffffff};
+
+	cqe_publish(cq, cqe_fill(cq, &none, 64, 0), MLX5_CQE_RESP_SEND);
+}
+
 void cqe_write_strides(
 	struct cq *cq, const struct qp *rq, uint32_t byte_cnt, uint16_t stride, uint64_t stamp)
 {

@@ -159,6 +159,14 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 		cq_overrun(h, qp->recv_cq);
 		return;
 	}
+	if (fault && fault->no_qp) {
+		h->stat.injected_cqes++;
+		p->errored++;
+		qp->rq_head++;
+		cqe_write_stray(qp->recv_cq);
+		cq_release(qp->recv_cq);
+		return;
+	}
 	if (fault) {
 		h->stat.injected_cqes++;
 		qp_fail(h, p, qp, fault->syndrome, fault->vendor);

@@ -13,6 +13,8 @@
 
 #include "softhca.h"
 
+#define STRAY_BEHIND 32 /* frames */
+
 static bool fault_is_for(const struct hca *h, const struct fault *f)
 {
 	return f->device < 0 || f->device == h->index;
@@ -87,6 +89,15 @@ static void fault_happen(struct hca *h, struct port *p, uint32_t i, uint64_t now
 	}
 }
 
+/* What comes before a stray completion is shown with it: a consumer polls them together. */
+static void completions_hold(struct hca *h)
+{
+	struct cq *cq;
+
+	LIST_FOREACH(cq, &h->cqs, link)
+	cq_hold(cq);
+}
+
 const struct fault *fault_frame(struct hca *h, struct port *p, uint64_t frame)
 {
 	const struct model_conf *c = conf_get();
@@ -94,6 +105,8 @@ const struct fault *fault_frame(struct hca *h, struct port *p, uint64_t frame)
 	for (uint32_t i = 0; i < c->nfaults; i++) {
 		const struct fault *f = &c->fault[i];
 
+		if (f->no_qp && frame + STRAY_BEHIND == f->frame && fault_is_for(h, f))
+			completions_hold(h);
 		if (!f->by_frame || f->frame != frame || h->fault_done[i] || !fault_is_for(h, f))
 			continue;
 		if (f->kind == FAULT_CQE) {

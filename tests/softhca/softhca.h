@@ -45,6 +45,7 @@ struct fault {
 	int error;
 	uint64_t nth; /* 0: every call */
 	uint8_t syndrome, vendor;
+	bool no_qp; /* of a completion: it names no queue pair */
 	bool up;
 	uint32_t event;
 	uint64_t value; /* that out_of_buffer is set to */
@@ -365,6 +366,8 @@ void cqe_write_resize(struct cq *cq);
 bool cq_polled(struct cq *cq);
 /* The next entry's owner bit is kept back until cq_release(). */
 void cq_hold(struct cq *cq);
+/* A completion of a queue pair that does not exist: libraries cannot make anything of it. */
+void cqe_write_stray(struct cq *cq);
 void cq_release(struct cq *cq);
 void async_port_event(struct hca *h, uint32_t type, uint32_t port);
 void async_cq_event(struct cq *cq, uint32_t type);
