@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Unit tests of the ring: order, wrap-around, and that no wake-up is lost. What two threads may do
+ * to each other is played step by step: a page of the ring is protected, so that one side stops at
+ * its access and the other side acts before it goes on.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <rdmadump/ring.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+/* cmocka wants these before itself */
+#include <cmocka.h>
+
+#define WATCHDOG_S 120
+
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZER 1
+#endif
+#endif
+
+static int numbers[4096];
+
+static void ring_make(struct rd_ring *ring, size_t capacity)
+{
+	struct rd_error err = {0};
+
+	if (rd_ring_init(ring, capacity, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static bool readable(const struct rd_ring *ring)
+{
+	struct pollfd pfd = {.fd = ring->fd, .events = POLLIN};
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+/* --- order ------------------------------------------------------------------------------ */
+
+static void test_first_in_first_out(void **state)
+{
+	struct rd_ring ring;
+
+	(void)state;
+	ring_make(&ring, 4);
+	assert_null(rd_ring_take(&ring));
+	for (int i = 0; i < 4; i++) {
+		rd_ring_put(&ring, &numbers[i]);
+		assert_int_equal(rd_ring_used(&ring), i + 1);
+	}
+	for (int i = 0; i < 4; i++) {
+		assert_ptr_equal(rd_ring_take(&ring), &numbers[i]);
+		assert_int_equal(rd_ring_used(&ring), 3 - i);
+	}
+	assert_null(rd_ring_take(&ring));
+	rd_ring_fini(&ring);
+}
+
+/* Every capacity holds what it promises, wherever in the ring it begins. */
+static void test_wrap_around(void **state)
+{
+	(void)state;
+	for (size_t capacity = 1; capacity <= 17; capacity++) {
+		struct rd_ring ring;
+
+		ring_make(&ring, capacity);
+		assert_true(ring.mask + 1 >= capacity);
+		for (size_t start = 0; start < 40; start++) {
+			for (size_t i = 0; i < capacity; i++)
+				rd_ring_put(&ring, &numbers[i]);
+			assert_int_equal(rd_ring_used(&ring), capacity);
+			for (size_t i = 0; i < capacity; i++)
+				assert_ptr_equal(rd_ring_take(&ring), &numbers[i]);
+			assert_null(rd_ring_take(&ring));
+			rd_ring_put(&ring, &numbers[0]);
+			assert_ptr_equal(rd_ring_take(&ring), &numbers[0]);
+		}
+		rd_ring_fini(&ring);
+	}
+}
+
+/* The counters run through the end of their range. */
+static void test_counters_overflow(void **state)
+{
+	struct rd_ring ring;
+
+	(void)state;
+	ring_make(&ring, 8);
+	ring.head = ring.tail = SIZE_MAX - 2;
+	for (int i = 0; i < 8; i++)
+		rd_ring_put(&ring, &numbers[i]);
+	assert_int_equal(rd_ring_used(&ring), 8);
+	for (int i = 0; i < 8; i++)
+		assert_ptr_equal(rd_ring_take(&ring), &numbers[i]);
+	assert_null(rd_ring_take(&ring));
+	rd_ring_fini(&ring);
+}
+
+/* --- sleeping --------------------------------------------------------------------------- */
+
+static void test_sleep(void **state)
+{
+	struct rd_ring ring;
+
+	(void)state;
+	ring_make(&ring, 4);
+	/* A consumer that is awake costs the producer no system call. */
+	rd_ring_put(&ring, &numbers[0]);
+	rd_ring_notify(&ring);
+	assert_false(readable(&ring));
+	/* There is something: nobody sleeps, and the next put does not wake either. */
+	assert_false(rd_ring_about_to_sleep(&ring));
+	rd_ring_put(&ring, &numbers[1]);
+	assert_false(readable(&ring));
+	assert_ptr_equal(rd_ring_take(&ring), &numbers[0]);
+	assert_ptr_equal(rd_ring_take(&ring), &numbers[1]);
+
+	assert_true(rd_ring_about_to_sleep(&ring));
+	assert_false(readable(&ring));
+	rd_ring_put(&ring, &numbers[2]);
+	assert_true(readable(&ring));
+	rd_ring_awake(&ring);
+	assert_false(readable(&ring));
+	assert_ptr_equal(rd_ring_take(&ring), &numbers[2]);
+	/* Awake again. */
+	rd_ring_put(&ring, &numbers[3]);
+	assert_false(readable(&ring));
+	assert_ptr_equal(rd_ring_take(&ring), &numbers[3]);
+
+	assert_true(rd_ring_about_to_sleep(&ring));
+	rd_ring_notify(&ring);
+	assert_true(readable(&ring));
+	rd_ring_awake(&ring);
+	rd_ring_notify(&ring);
+	assert_false(readable(&ring));
+	/* Unconditionally. */
+	rd_ring_wake(&ring);
+	assert_true(readable(&ring));
+	rd_ring_awake(&ring);
+	assert_false(readable(&ring));
+	rd_ring_fini(&ring);
+}
+
+#ifndef THREAD_SANITIZER
+/* What the other thread does when this one reaches the protected page. */
+static struct {
+	struct rd_ring *ring;
+	uint8_t *page;
+	size_t len;
+	void (*other)(struct rd_ring *ring);
+	unsigned int hits;
+	bool slept;
+} trap;
+
+static void trapped(int sig, siginfo_t *info, void *context)
+{
+	uint8_t *at = info->si_addr;
+
+	(void)context;
+	if (!trap.page || at < trap.page || at >= trap.page + trap.len) {
+		signal(sig, SIG_DFL);
+		return;
+	}
+	mprotect(trap.page, trap.len, PROT_READ | PROT_WRITE);
+	trap.hits++;
+	trap.other(trap.ring);
+}
+
+static void other_puts(struct rd_ring *ring)
+{
+	rd_ring_put(ring, &numbers[7]);
+}
+
+static void other_sleeps(struct rd_ring *ring)
+{
+	trap.slept = rd_ring_about_to_sleep(ring);
+}
+
+/* The consumer's fields end one page, the producer's begin the next. */
+static struct rd_ring *split_ring(uint8_t **pages, size_t page)
+{
+	struct rd_ring *ring;
+
+	*pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(*pages, MAP_FAILED);
+	ring = (struct rd_ring *)(void *)(*pages + page - offsetof(struct rd_ring, tail));
+	assert_true(offsetof(struct rd_ring, sleeping) < offsetof(struct rd_ring, tail));
+	ring_make(ring, 4);
+	return ring;
+}
+
+/* act() stops where it first writes to the page, and other() comes in between. */
+static struct rd_ring *interleave(unsigned int which, uint8_t **pages,
+	void (*act)(struct rd_ring *ring), void (*other)(struct rd_ring *ring))
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct sigaction old, action = {.sa_sigaction = trapped, .sa_flags = SA_SIGINFO};
+	struct rd_ring *ring = split_ring(pages, page);
+
+	trap.ring = ring;
+	trap.page = *pages + which * page;
+	trap.len = page;
+	trap.other = other;
+	trap.hits = 0;
+	assert_int_equal(sigaction(SIGSEGV, &action, &old), 0);
+	assert_int_equal(mprotect(trap.page, page, PROT_READ), 0);
+	act(ring);
+	assert_int_equal(sigaction(SIGSEGV, &old, NULL), 0);
+	trap.page = NULL;
+	assert_int_equal(trap.hits, 1);
+	return ring;
+}
+
+static void interleave_end(struct rd_ring *ring, uint8_t *pages)
+{
+	rd_ring_fini(ring);
+	munmap(pages, 2 * (size_t)sysconf(_SC_PAGESIZE));
+}
+
+/* Put while the consumer is about to say that it sleeps: it sees the item, or is woken. */
+static void test_put_while_falling_asleep(void **state)
+{
+	uint8_t *pages;
+	struct rd_ring *ring = interleave(0, &pages, other_sleeps, other_puts);
+
+	(void)state;
+	assert_true(!trap.slept || readable(ring));
+	rd_ring_awake(ring);
+	assert_ptr_equal(rd_ring_take(ring), &numbers[7]);
+	interleave_end(ring, pages);
+}
+
+/* The consumer falls asleep while the producer is about to put: it is woken. */
+static void test_sleep_while_putting(void **state)
+{
+	uint8_t *pages;
+	struct rd_ring *ring = interleave(1, &pages, other_puts, other_sleeps);
+
+	(void)state;
+	assert_true(trap.slept);
+	assert_true(readable(ring));
+	rd_ring_awake(ring);
+	assert_ptr_equal(rd_ring_take(ring), &numbers[7]);
+	interleave_end(ring, pages);
+}
+#endif
+
+/* --- two threads ------------------------------------------------------------------------ */
+
+struct pair {
+	struct rd_ring there, back;
+	size_t n, window;
+};
+
+static void *take_or_sleep(struct rd_ring *ring)
+{
+	struct pollfd pfd = {.fd = ring->fd, .events = POLLIN};
+	void *item;
+
+	while (!(item = rd_ring_take(ring))) {
+		if (!rd_ring_about_to_sleep(ring))
+			continue;
+		/* For ever: a wake-up that is lost ends at the watchdog. */
+		assert_int_equal(poll(&pfd, 1, -1), 1);
+		rd_ring_awake(ring);
+	}
+	return item;
+}
+
+static void *consumer(void *arg)
+{
+	struct pair *p = arg;
+
+	for (size_t i = 0; i < p->n; i++)
+		rd_ring_put(&p->back, take_or_sleep(&p->there));
+	return NULL;
+}
+
+/* Each side sleeps whenever it has nothing; the smaller the window, the more often. */
+static void run_pair(size_t window, size_t n)
+{
+	struct pair p = {.n = n, .window = window};
+	pthread_t thread;
+	size_t sent = 0;
+
+	ring_make(&p.there, window);
+	ring_make(&p.back, window);
+	assert_int_equal(pthread_create(&thread, NULL, consumer, &p), 0);
+	for (size_t got = 0; got < n; got++) {
+		for (; sent < n && sent - got < window; sent++)
+			rd_ring_put(&p.there, &numbers[sent % 4096]);
+		assert_ptr_equal(take_or_sleep(&p.back), &numbers[got % 4096]);
+	}
+	pthread_join(thread, NULL);
+	assert_null(rd_ring_take(&p.there));
+	assert_null(rd_ring_take(&p.back));
+	rd_ring_fini(&p.there);
+	rd_ring_fini(&p.back);
+}
+
+static void test_two_threads(void **state)
+{
+	(void)state;
+	run_pair(1, 20000);
+	run_pair(3, 50000);
+	run_pair(64, 200000);
+}
+
+/* --- failure ---------------------------------------------------------------------------- */
+
+static void test_no_descriptor(void **state)
+{
+	struct rlimit old, none;
+	struct rd_error err = {0};
+	struct rd_ring ring;
+	int rc;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	rc = rd_ring_init(&ring, 4, &err);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(rc, -1);
+	assert_int_equal(err.class, RD_CLASS_OUTPUT);
+	assert_non_null(strstr(err.text, "ulimit -n"));
+	/* Closes nothing that is somebody else's, and may be called. */
+	rd_ring_fini(&ring);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_first_in_first_out),
+		cmocka_unit_test(test_wrap_around),
+		cmocka_unit_test(test_counters_overflow),
+		cmocka_unit_test(test_sleep),
+#ifndef THREAD_SANITIZER
+		cmocka_unit_test(test_put_while_falling_asleep),
+		cmocka_unit_test(test_sleep_while_putting),
+#endif
+		cmocka_unit_test(test_two_threads),
+		cmocka_unit_test(test_no_descriptor),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
