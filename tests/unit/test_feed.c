@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Unit tests of the feed: the way of chunks to the writer and back, and the watermark between. */
+#include "test_feed.h"
+#include <pthread.h>
+#include <sys/resource.h>
+
+#define N    4
+#define ROOM 4096
+
+static void put_one(struct rd_feed *f, const struct rd_encoder *e, uint64_t ns)
+{
+	struct rd_chunk *c = rd_feed_get(f);
+
+	assert_non_null(c);
+	assert_true(chunk_add(e, c, ns, 0));
+	rd_feed_put(f, c);
+}
+
+static void give_back(struct rd_feed *f)
+{
+	struct rd_chunk *c = rd_ring_take(&f->full);
+
+	assert_non_null(c);
+	rd_ring_put(&f->free, c);
+}
+
+/* Chunks do not overlap, are empty, and there are as many as were asked for. */
+static void test_all_and_no_more(void **state)
+{
+	struct fake_sink sink = {false, false};
+	struct rd_chunk *got[N];
+	struct rd_feed f;
+
+	(void)state;
+	feed_make(&f, &sink, N, ROOM);
+	for (unsigned int i = 0; i < N; i++) {
+		got[i] = rd_feed_get(&f);
+		assert_non_null(got[i]);
+		assert_int_equal(got[i]->room, ROOM);
+		assert_int_equal(got[i]->used, 0);
+		memset(got[i]->data, (int)i + 1, ROOM);
+	}
+	for (unsigned int i = 0; i < N; i++)
+		for (size_t at = 0; at < ROOM; at++)
+			assert_int_equal(got[i]->data[at], i + 1);
+	assert_null(rd_feed_get(&f));
+	feed_fini(&f);
+}
+
+static void test_reuse(void **state)
+{
+	struct fake_sink sink = {false, false};
+	struct rd_chunk *first, *second;
+	struct rd_encoder e;
+	struct rd_feed f;
+
+	(void)state;
+	encoder_make(&e, "pcapng", 1);
+	feed_make(&f, &sink, N, ROOM);
+	/* An empty chunk never reaches the writer, and is the next one. */
+	first = rd_feed_get(&f);
+	rd_feed_put(&f, first);
+	assert_null(rd_ring_take(&f.full));
+	assert_ptr_equal(rd_feed_get(&f), first);
+	assert_true(chunk_add(&e, first, 7, 0));
+	first->turn = true;
+	rd_feed_put(&f, first);
+	/* Of those that came back the last one is in the cache; nothing of its past is left. */
+	second = rd_feed_get(&f);
+	assert_ptr_not_equal(first, second);
+	assert_true(chunk_add(&e, second, 8, 0));
+	rd_feed_put(&f, second);
+	assert_ptr_equal(rd_ring_take(&f.full), first);
+	assert_ptr_equal(rd_ring_take(&f.full), second);
+	rd_ring_put(&f.free, second);
+	rd_ring_put(&f.free, first);
+	assert_ptr_equal(rd_feed_get(&f), first);
+	assert_int_equal(first->used, 0);
+	assert_int_equal(first->frames, 0);
+	assert_false(first->turn);
+	assert_ptr_equal(rd_feed_get(&f), second);
+	feed_fini(&f);
+}
+
+/* The engine sleeps for want of a chunk, and the writer's giving one back wakes it. */
+static void test_await(void **state)
+{
+	struct fake_sink sink = {false, false};
+	struct rd_chunk *c[N];
+	struct rd_feed f;
+
+	(void)state;
+	feed_make(&f, &sink, N, ROOM);
+	assert_false(rd_feed_await(&f));
+	for (unsigned int i = 0; i < N; i++)
+		c[i] = rd_feed_get(&f);
+	assert_true(rd_feed_await(&f));
+	assert_false(fd_readable(rd_feed_fd(&f)));
+	rd_ring_put(&f.free, c[0]);
+	assert_true(fd_readable(rd_feed_fd(&f)));
+	rd_feed_woke(&f);
+	assert_false(fd_readable(rd_feed_fd(&f)));
+	/* One lies in the ring. */
+	assert_false(rd_feed_await(&f));
+	assert_ptr_equal(rd_feed_get(&f), c[0]);
+	assert_true(rd_feed_await(&f));
+	feed_fini(&f);
+}
+
+/* Idle: the writer has nothing left, and the caller holds the only chunk that is away. */
+static void test_idle_and_doze(void **state)
+{
+	struct fake_sink sink = {false, false};
+	struct rd_encoder e;
+	struct rd_feed f;
+
+	(void)state;
+	encoder_make(&e, "pcapng", 1);
+	feed_make(&f, &sink, N, ROOM);
+	assert_non_null(rd_feed_get(&f));
+	assert_true(rd_feed_idle(&f));
+	put_one(&f, &e, 1);
+	assert_false(rd_feed_idle(&f));
+	/* Dozing lasts until a chunk comes back. */
+	assert_true(rd_feed_doze(&f));
+	give_back(&f);
+	assert_true(fd_readable(rd_feed_fd(&f)));
+	rd_feed_woke(&f);
+	assert_true(rd_feed_idle(&f));
+	assert_true(rd_feed_doze(&f));
+	rd_feed_woke(&f);
+	/* What had come back before is taken first, and is no reason to stay awake. */
+	put_one(&f, &e, 2);
+	give_back(&f);
+	assert_true(rd_feed_doze(&f));
+	rd_feed_woke(&f);
+	feed_fini(&f);
+}
+
+static void test_watermark(void **state)
+{
+	struct fake_sink sink = {false, false};
+	struct rd_encoder e;
+	struct rd_feed f;
+
+	(void)state;
+	encoder_make(&e, "pcapng", 1);
+	feed_make(&f, &sink, N, ROOM);
+	assert_int_equal(rd_feed_wanted(&f), 0);
+	/* Told without being asked. */
+	rd_feed_horizon(&f, 10);
+	assert_int_equal(f.horizon, 10);
+	/* Asking wakes a lane that sleeps. */
+	assert_true(rd_feed_doze(&f));
+	feed_want(&f, 50);
+	assert_true(fd_readable(rd_feed_fd(&f)));
+	rd_feed_woke(&f);
+	assert_int_equal(rd_feed_wanted(&f), 50);
+	/* Less than was asked for is no answer, and wakes nobody. */
+	assert_true(rd_ring_about_to_sleep(&f.full));
+	rd_feed_horizon(&f, 49);
+	assert_int_equal(f.horizon, 10);
+	assert_int_equal(rd_feed_wanted(&f), 50);
+	assert_false(fd_readable(f.full.fd));
+	/* As much is one. */
+	rd_feed_horizon(&f, 50);
+	assert_int_equal(f.horizon, 50);
+	assert_int_equal(rd_feed_wanted(&f), 0);
+	assert_true(fd_readable(f.full.fd));
+	rd_ring_awake(&f.full);
+	/* And so is a chunk. */
+	feed_want(&f, 70);
+	assert_true(rd_ring_about_to_sleep(&f.full));
+	put_one(&f, &e, 60);
+	assert_int_equal(rd_feed_wanted(&f), 0);
+	assert_true(fd_readable(f.full.fd));
+	rd_ring_awake(&f.full);
+	/* But not an empty one. */
+	feed_want(&f, 80);
+	rd_feed_put(&f, rd_feed_get(&f));
+	assert_int_equal(rd_feed_wanted(&f), 80);
+	feed_fini(&f);
+}
+
+static void test_sink_ended(void **state)
+{
+	struct fake_sink sink = {false, false};
+	struct rd_feed f;
+
+	(void)state;
+	feed_make(&f, &sink, N, ROOM);
+	assert_false(rd_feed_ended(&f));
+	assert_false(rd_feed_failed(&f));
+	sink.ended = true;
+	assert_true(rd_feed_ended(&f));
+	assert_false(rd_feed_failed(&f));
+	sink.failed = true;
+	assert_true(rd_feed_failed(&f));
+	feed_fini(&f);
+}
+
+/* --- two threads ------------------------------------------------------------------------ */
+
+#define CHUNKS 20000
+
+struct both {
+	struct rd_feed f;
+	struct rd_encoder e;
+	unsigned int wrong;
+};
+
+static void sleep_on(int fd)
+{
+	struct pollfd pfd = {.fd = fd, .events = POLLIN};
+
+	/* For ever: a wake-up that is lost ends at the watchdog. */
+	poll(&pfd, 1, -1);
+}
+
+/* The writer's side; asks for a watermark now and then. */
+static void *writes(void *arg)
+{
+	struct both *b = arg;
+	uint64_t n = 0;
+
+	while (n < CHUNKS) {
+		struct rd_chunk *c = rd_ring_take(&b->f.full);
+
+		if (!c) {
+			if (!rd_ring_about_to_sleep(&b->f.full))
+				continue;
+			sleep_on(b->f.full.fd);
+			rd_ring_awake(&b->f.full);
+			continue;
+		}
+		b->wrong += c->first_ns != n++;
+		rd_ring_put(&b->f.free, c);
+		if (n % 64 == 0 && n < CHUNKS)
+			feed_want(&b->f, n);
+	}
+	return NULL;
+}
+
+static void test_two_threads(void **state)
+{
+	struct fake_sink sink = {false, false};
+	static struct both b;
+	pthread_t thread;
+	uint64_t n = 0;
+
+	(void)state;
+	encoder_make(&b.e, "pcapng", 1);
+	feed_make(&b.f, &sink, N, ROOM);
+	assert_int_equal(pthread_create(&thread, NULL, writes, &b), 0);
+	while (n < CHUNKS) {
+		struct rd_chunk *c = rd_feed_get(&b.f);
+
+		if (c) {
+			assert_true(chunk_add(&b.e, c, n++, 0));
+			rd_feed_put(&b.f, c);
+			continue;
+		}
+		if (!rd_feed_await(&b.f))
+			continue;
+		sleep_on(rd_feed_fd(&b.f));
+		rd_feed_woke(&b.f);
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(b.wrong, 0);
+	feed_fini(&b.f);
+}
+
+/* --- failure ---------------------------------------------------------------------------- */
+
+static void test_no_memory(void **state)
+{
+	struct rd_error err = {0};
+	struct rd_feed f = {0};
+
+	(void)state;
+	assert_int_equal(feed_init(&f, NULL, N, SIZE_MAX / N / 2, &err), -1);
+	assert_int_equal(err.class, RD_CLASS_OUTPUT);
+	assert_non_null(strstr(err.text, "--buffer-size"));
+	feed_fini(&f);
+}
+
+static void test_no_descriptor(void **state)
+{
+	struct rlimit old, none;
+	struct rd_error err = {0};
+	struct rd_feed f = {0};
+	int rc;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	rc = feed_init(&f, NULL, N, ROOM, &err);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(rc, -1);
+	feed_fini(&f);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_and_no_more),
+		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_await),
+		cmocka_unit_test(test_idle_and_doze),
+		cmocka_unit_test(test_watermark),
+		cmocka_unit_test(test_sink_ended),
+		cmocka_unit_test(test_two_threads),
+		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_no_descriptor),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Feeds in memory for the tests of what stands before and behind them: chunks filled by hand, and
+ * records read back. Programs that include it link with --wrap=rd_sink_ended and rd_sink_failed. */
+#ifndef TEST_FEED_H
+#define TEST_FEED_H
+
+#include "feed.h"
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+/* cmocka wants these before itself */
+#include <cmocka.h>
+
+#define WATCHDOG_S   50
+#define FRAMES_MOST  200000
+#define FRAME_BYTES  64
+#define RECORD_BYTES 96 /* what the format makes of it */
+#define N_IFACES     3
+
+/* What stands behind a feed; the writer is not there. */
+struct fake_sink {
+	atomic_bool ended, failed;
+};
+
+bool __wrap_rd_sink_ended(const struct rd_sink *s);
+bool __wrap_rd_sink_failed(const struct rd_sink *s);
+bool __wrap_rd_sink_ended(const struct rd_sink *s)
+{
+	const struct fake_sink *f = (const void *)s;
+
+	return f && f->ended;
+}
+
+bool __wrap_rd_sink_failed(const struct rd_sink *s)
+{
+	const struct fake_sink *f = (const void *)s;
+
+	return f && f->failed;
+}
+
+static struct rd_section section;
+static struct rd_iface ifaces[N_IFACES];
+
+static inline void encoder_make(struct rd_encoder *e, const char *format, unsigned int n)
+{
+	struct rd_error err = {0};
+
+	for (unsigned int i = 0; i < N_IFACES; i++)
+		ifaces[i] = (struct rd_iface){
+			.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME_BYTES};
+	if (rd_encoder_init(e, format, "test", &section, ifaces, n, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static inline void feed_make(struct rd_feed *f, const struct fake_sink *sink, size_t n, size_t room)
+{
+	struct rd_error err = {0};
+
+	memset(f, 0, sizeof(*f));
+	if (feed_init(f, (const void *)sink, n, room, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static inline bool fd_readable(int fd)
+{
+	struct pollfd pfd = {.fd = fd, .events = POLLIN};
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+/* A record behind the chunk's last; false: no room. */
+static inline bool chunk_add(
+	const struct rd_encoder *e, struct rd_chunk *c, uint64_t ns, uint16_t iface)
+{
+	static const uint8_t data[FRAME_BYTES];
+	const struct rd_frame frame = {.data = data,
+		.caplen = sizeof(data),
+		.len = sizeof(data),
+		.ts_ns = ns,
+		.iface = iface};
+	size_t used;
+
+	if (!e->format->frames(e, &frame, 1, c->data + c->used, c->room - c->used, &used))
+		return false;
+	if (!c->frames)
+		c->first_ns = ns;
+	c->last_ns = ns;
+	c->used += used;
+	c->frames++;
+	return true;
+}
+
+/* What was written, in order. */
+struct seen {
+	size_t n;
+	uint64_t ns[FRAMES_MOST];
+	uint8_t iface[FRAMES_MOST];
+};
+
+static inline void seen_add(struct seen *s, const struct rd_encoder *e, const struct rd_chunk *c)
+{
+	size_t before = s->n, len;
+
+	for (size_t at = 0; at < c->used; at += len) {
+		len = e->format->record_len(e, c->data + at, c->used - at);
+		assert_true(len > 0 && s->n < FRAMES_MOST);
+		s->ns[s->n] = e->format->record_ns(c->data + at);
+		s->iface[s->n++] = e->format->record_iface
+					   ? (uint8_t)e->format->record_iface(c->data + at)
+					   : 0;
+	}
+	assert_int_equal(s->n - before, c->frames);
+	assert_int_equal(s->ns[before], c->first_ns);
+	assert_int_equal(s->ns[s->n - 1], c->last_ns);
+}
+
+#endif

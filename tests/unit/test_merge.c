@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Unit tests of the merge: order of stamps over feeds, watermarks, late frames, rotation, tallies.
+ */
+#include "merge.h"
+#include "test_feed.h"
+
+#define FEEDS_MOST 8
+#define CHUNKS	   8
+#define ROOM	   ((size_t)64 << 10)
+#define LONG_RUN   (32768 / RECORD_BYTES + 1) /* records that are not copied */
+
+static struct feeds {
+	struct rd_encoder e;
+	struct rd_feed feed[FEEDS_MOST];
+	struct merge m;
+	unsigned int n;
+} t;
+static struct seen seen;
+
+static void begin_with(unsigned int n, unsigned int n_ifaces, const char *format)
+{
+	struct rd_error err = {0};
+
+	memset(&t, 0, sizeof(t));
+	seen.n = 0;
+	t.n = n;
+	encoder_make(&t.e, format, n_ifaces);
+	for (unsigned int i = 0; i < n; i++)
+		feed_make(&t.feed[i], NULL, CHUNKS, ROOM);
+	if (merge_init(&t.m, &t.e, t.feed, n, ROOM, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void begin(unsigned int n)
+{
+	begin_with(n, 1, "pcapng");
+}
+
+static void end(void)
+{
+	merge_fini(&t.m);
+	for (unsigned int i = 0; i < t.n; i++)
+		feed_fini(&t.feed[i]);
+}
+
+/* A chunk of these stamps into the feed. */
+static void put(unsigned int feed, const uint64_t *ns, size_t n)
+{
+	struct rd_chunk *c = rd_feed_get(&t.feed[feed]);
+
+	assert_non_null(c);
+	for (size_t i = 0; i < n; i++)
+		assert_true(chunk_add(&t.e, c, ns[i], 0));
+	rd_feed_put(&t.feed[feed], c);
+}
+#define PUT(feed, ...)                                                                             \
+	put(feed, (const uint64_t[]){__VA_ARGS__},                                                 \
+		sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+static void put_run(unsigned int feed, uint64_t first, uint64_t step, size_t n)
+{
+	uint64_t ns[1000];
+
+	assert_true(n <= 1000);
+	for (size_t i = 0; i < n; i++)
+		ns[i] = first + i * step;
+	put(feed, ns, n);
+}
+
+/* All that can be had, into `seen`; the number of pieces. */
+static unsigned int take_all(bool all)
+{
+	const struct rd_chunk *c;
+	unsigned int pieces = 0;
+
+	while ((c = merge_next(&t.m, all))) {
+		assert_true(c->used <= ROOM);
+		seen_add(&seen, &t.e, c);
+		pieces++;
+	}
+	return pieces;
+}
+
+static void assert_seen(const uint64_t *ns, size_t n)
+{
+	assert_int_equal(seen.n, n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(seen.ns[i], ns[i]);
+}
+#define SEEN(...)                                                                                  \
+	assert_seen((const uint64_t[]){__VA_ARGS__},                                               \
+		sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+static void assert_in_order(void)
+{
+	for (size_t i = 1; i < seen.n; i++)
+		assert_true(seen.ns[i - 1] <= seen.ns[i]);
+}
+
+/* --- order ------------------------------------------------------------------------------ */
+
+static void test_order(void **state)
+{
+	(void)state;
+	begin(3);
+	PUT(0, 1, 4, 7);
+	PUT(1, 2, 5, 8);
+	PUT(2, 3, 6, 9);
+	/* One piece: interleaved records are gathered. */
+	assert_int_equal(take_all(true), 1);
+	SEEN(1, 2, 3, 4, 5, 6, 7, 8, 9);
+	assert_int_equal(t.m.late, 0);
+	assert_int_equal(merge_state(&t.m), MERGE_EMPTY);
+	end();
+}
+
+/* Chunk behind chunk of one feed, while another has a single old record. */
+static void test_chunk_after_chunk(void **state)
+{
+	(void)state;
+	begin(2);
+	PUT(0, 10, 11);
+	PUT(0, 12, 20);
+	PUT(0, 21);
+	PUT(1, 15);
+	take_all(true);
+	SEEN(10, 11, 12, 15, 20, 21);
+	/* All chunks went back. */
+	for (unsigned int i = 0; i < CHUNKS; i++)
+		assert_non_null(rd_feed_get(&t.feed[0]));
+	end();
+}
+
+/* --- watermarks ------------------------------------------------------------------------- */
+
+static void test_held(void **state)
+{
+	(void)state;
+	begin(2);
+	assert_int_equal(merge_state(&t.m), MERGE_EMPTY);
+	assert_null(merge_next(&t.m, false));
+	PUT(0, 10, 20, 30);
+	/* The other feed has not said anything. */
+	assert_int_equal(merge_state(&t.m), MERGE_HELD);
+	assert_int_equal(take_all(false), 0);
+	rd_feed_horizon(&t.feed[1], 9);
+	assert_int_equal(merge_state(&t.m), MERGE_HELD);
+	assert_int_equal(take_all(false), 0);
+	/* As far as it has said, that stamp included. */
+	rd_feed_horizon(&t.feed[1], 10);
+	assert_int_equal(merge_state(&t.m), MERGE_READY);
+	take_all(false);
+	SEEN(10);
+	PUT(1, 15);
+	take_all(false);
+	SEEN(10, 15);
+	assert_int_equal(merge_state(&t.m), MERGE_HELD);
+	rd_feed_horizon(&t.feed[1], 29);
+	take_all(false);
+	SEEN(10, 15, 20);
+	rd_feed_horizon(&t.feed[1], UINT64_MAX);
+	take_all(false);
+	SEEN(10, 15, 20, 30);
+	assert_int_equal(merge_state(&t.m), MERGE_EMPTY);
+	assert_int_equal(t.m.late, 0);
+	end();
+}
+
+/* Of three feeds the least watermark counts, in whatever order they are looked at. */
+static void test_least_watermark(void **state)
+{
+	(void)state;
+	for (unsigned int owner = 0; owner < 3; owner++) {
+		begin(3);
+		rd_feed_horizon(&t.feed[(owner + 1) % 3], 12);
+		rd_feed_horizon(&t.feed[(owner + 2) % 3], 22);
+		PUT(owner, 11, 13, 21, 23);
+		take_all(false);
+		SEEN(11);
+		rd_feed_horizon(&t.feed[(owner + 1) % 3], 100);
+		take_all(false);
+		SEEN(11, 13, 21);
+		end();
+	}
+}
+
+static void test_want(void **state)
+{
+	(void)state;
+	begin(4);
+	rd_feed_horizon(&t.feed[1], 100);
+	rd_feed_horizon(&t.feed[2], 99);
+	PUT(0, 100);
+	PUT(3, 200);
+	assert_int_equal(merge_state(&t.m), MERGE_HELD);
+	merge_want(&t.m);
+	/* Only who holds the oldest record back, and no further than that. */
+	assert_int_equal(rd_feed_wanted(&t.feed[0]), 0);
+	assert_int_equal(rd_feed_wanted(&t.feed[1]), 0);
+	assert_int_equal(rd_feed_wanted(&t.feed[2]), 100);
+	assert_int_equal(rd_feed_wanted(&t.feed[3]), 0);
+	rd_feed_horizon(&t.feed[2], 100);
+	assert_int_equal(merge_state(&t.m), MERGE_READY);
+	end();
+}
+
+static void test_pressed(void **state)
+{
+	(void)state;
+	begin(2);
+	for (unsigned int i = 0; i < CHUNKS / 4; i++)
+		PUT(1, 10 + i);
+	assert_false(merge_pressed(&t.m));
+	PUT(1, 20);
+	assert_true(merge_pressed(&t.m));
+	end();
+}
+
+/* --- late frames ------------------------------------------------------------------------ */
+
+static void test_late(void **state)
+{
+	(void)state;
+	begin(2);
+	rd_feed_horizon(&t.feed[1], 50);
+	PUT(0, 10, 20, 30);
+	take_all(false);
+	SEEN(10, 20, 30);
+	assert_int_equal(t.m.late, 0);
+	/* What that feed had said was not true: written where it comes, and counted. */
+	PUT(1, 25);
+	rd_feed_horizon(&t.feed[0], 100);
+	take_all(false);
+	SEEN(10, 20, 30, 25);
+	assert_int_equal(t.m.late, 1);
+	/* As new as the newest is not late; and once is once. */
+	PUT(1, 30, 31);
+	take_all(true);
+	SEEN(10, 20, 30, 25, 30, 31);
+	assert_int_equal(t.m.late, 1);
+	PUT(1, 5);
+	take_all(true);
+	assert_int_equal(t.m.late, 2);
+	end();
+}
+
+/* --- pieces ----------------------------------------------------------------------------- */
+
+/* A long run goes out as it lies in its chunk, which goes back when it was written. */
+static void test_long_run(void **state)
+{
+	const struct rd_chunk *c;
+	struct rd_chunk *theirs;
+
+	(void)state;
+	begin(2);
+	PUT(1, 1, 5000);
+	put_run(0, 1000, 1, LONG_RUN);
+	c = merge_next(&t.m, true);
+	assert_int_equal(c->frames, 1);
+	assert_int_equal(c->first_ns, 1);
+	theirs = t.m.head[0].chunk;
+	c = merge_next(&t.m, true);
+	assert_int_equal(c->frames, LONG_RUN);
+	assert_ptr_equal(c->data, theirs->data);
+	assert_int_equal(c->first_ns, 1000);
+	assert_int_equal(c->last_ns, 1000 + LONG_RUN - 1);
+	assert_int_equal(c->used, theirs->used);
+	/* It is still being written. */
+	assert_null(rd_ring_take(&t.feed[0].free));
+	c = merge_next(&t.m, true);
+	assert_ptr_equal(rd_ring_take(&t.feed[0].free), theirs);
+	assert_int_equal(c->frames, 1);
+	assert_int_equal(c->first_ns, 5000);
+	assert_null(merge_next(&t.m, true));
+	end();
+}
+
+/* A long run that the other feed cuts: its rest follows, and the chunk goes back once. */
+static void test_long_run_cut(void **state)
+{
+	(void)state;
+	begin(2);
+	put_run(0, 1000, 10, LONG_RUN + 50);
+	PUT(1, 1000 + 10 * LONG_RUN + 5);
+	take_all(true);
+	assert_int_equal(seen.n, LONG_RUN + 51);
+	assert_in_order();
+	assert_non_null(rd_ring_take(&t.feed[0].free));
+	assert_null(rd_ring_take(&t.feed[0].free));
+	end();
+}
+
+/* Many short runs: a piece is never longer than there is room, and nothing is lost. */
+static void test_room(void **state)
+{
+	(void)state;
+	begin(2);
+	for (unsigned int i = 0; i < 3; i++) {
+		put_run(0, 1000 + i * 1200, 2, 600);
+		put_run(1, 1001 + i * 1200, 2, 600);
+	}
+	assert_true(take_all(true) > 4);
+	assert_int_equal(seen.n, 3600);
+	for (size_t i = 0; i < seen.n; i++)
+		assert_int_equal(seen.ns[i], 1000 + i);
+	end();
+}
+
+/* --- rotation --------------------------------------------------------------------------- */
+
+/* A new file begins with the first record that is not older than the moment asked for. */
+static void test_turn(void **state)
+{
+	const struct rd_chunk *c;
+
+	(void)state;
+	begin(2);
+	merge_turn(&t.m, 30);
+	PUT(0, 10, 29, 30, 31);
+	PUT(1, 20, 40);
+	c = merge_next(&t.m, true);
+	assert_false(c->turn);
+	seen_add(&seen, &t.e, c);
+	SEEN(10, 20, 29);
+	c = merge_next(&t.m, true);
+	assert_true(c->turn);
+	seen_add(&seen, &t.e, c);
+	SEEN(10, 20, 29, 30, 31, 40);
+	assert_null(merge_next(&t.m, true));
+	end();
+}
+
+static void test_turns(void **state)
+{
+	unsigned int turns = 0;
+	const struct rd_chunk *c;
+
+	(void)state;
+	begin(2);
+	/* Two for the same record are one file; as many as there is room for wait. */
+	merge_turn(&t.m, 5);
+	for (uint64_t i = 0; i < MERGE_TURNS + 10; i++)
+		merge_turn(&t.m, 10 + i);
+	PUT(0, 9);
+	put_run(1, 10, 1, MERGE_TURNS + 20);
+	while ((c = merge_next(&t.m, true))) {
+		turns += c->turn;
+		seen_add(&seen, &t.e, c);
+	}
+	assert_int_equal(turns, MERGE_TURNS);
+	assert_int_equal(seen.n, MERGE_TURNS + 21);
+	assert_in_order();
+	end();
+}
+
+/* --- tallies ---------------------------------------------------------------------------- */
+
+static void put_tally(
+	unsigned int feed, uint64_t ns, uint16_t iface, uint64_t filtered, uint64_t dropped)
+{
+	struct rd_chunk *c = rd_feed_get(&t.feed[feed]);
+
+	assert_true(chunk_add(&t.e, c, ns, iface));
+	c->tally[iface].filtered = filtered;
+	c->tally[iface].dropped = dropped;
+	c->tally[iface].delivered = filtered + dropped + 1;
+	rd_feed_put(&t.feed[feed], c);
+}
+
+/* A chunk's tally is as of its end, since the start; what is handed out adds up. */
+static void test_tally(void **state)
+{
+	(void)state;
+	begin_with(2, 2, "pcapng");
+	put_tally(0, 10, 0, 5, 1);
+	put_tally(1, 11, 1, 100, 0);
+	put_tally(0, 12, 0, 7, 4);
+	take_all(true);
+	assert_int_equal(t.m.out.tally[0].encoded, 2);
+	assert_int_equal(t.m.out.tally[1].encoded, 1);
+	assert_int_equal(t.m.out.tally[0].filtered, 7);
+	assert_int_equal(t.m.out.tally[0].dropped, 4);
+	assert_int_equal(t.m.out.tally[0].delivered, 12);
+	assert_int_equal(t.m.out.tally[1].filtered, 100);
+	assert_int_equal(t.m.out.tally[1].dropped, 0);
+	end();
+}
+
+/* A format that knows one interface only. */
+static void test_tally_of_one(void **state)
+{
+	(void)state;
+	begin_with(2, 2, "pcap");
+	PUT(0, 10, 12);
+	PUT(1, 11);
+	take_all(true);
+	SEEN(10, 11, 12);
+	assert_int_equal(t.m.out.tally[0].encoded, 3);
+	end();
+}
+
+/* --- anything --------------------------------------------------------------------------- */
+
+static unsigned int seed;
+
+static unsigned int random_below(unsigned int n)
+{
+	seed = seed * 1103515245 + 12345;
+	return (seed >> 16) % n;
+}
+
+/* Feeds of different speed, chunks and watermarks as they come: all records, in order. */
+static void random_run(unsigned int n)
+{
+	uint64_t now[FEEDS_MOST], ns[300];
+	size_t put_in_all = 0;
+
+	begin(n);
+	for (unsigned int i = 0; i < n; i++)
+		now[i] = 1000 + random_below(50);
+	for (unsigned int step = 0; step < 400; step++) {
+		unsigned int i = random_below(n), count = 1 + random_below(i ? 20 : 300);
+
+		if (random_below(3) == 0) {
+			rd_feed_horizon(&t.feed[i], now[i]);
+		} else if (rd_ring_used(&t.feed[i].full) < CHUNKS - 2) {
+			for (unsigned int k = 0; k < count; k++)
+				ns[k] = now[i] += random_below(i == 1 ? 300 : 30);
+			put(i, ns, count);
+			put_in_all += count;
+		}
+		take_all(false);
+	}
+	take_all(true);
+	assert_int_equal(seen.n, put_in_all);
+	assert_in_order();
+	assert_int_equal(t.m.late, 0);
+	end();
+}
+
+static void test_random(void **state)
+{
+	(void)state;
+	for (unsigned int run = 0; run < 12; run++) {
+		seed = run + 1;
+		random_run(2 + run % (FEEDS_MOST - 1));
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_chunk_after_chunk),
+		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_least_watermark),
+		cmocka_unit_test(test_want),
+		cmocka_unit_test(test_pressed),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_long_run),
+		cmocka_unit_test(test_long_run_cut),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_tally),
+		cmocka_unit_test(test_tally_of_one),
+		cmocka_unit_test(test_random),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
