@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Unit tests of a series of files: names in both styles, the ring, printing names, the command. */
+#include "series.h"
+#include <fcntl.h>
+#include <rdmadump/log.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+/* cmocka wants these before itself */
+#include <cmocka.h>
+
+#define WATCHDOG_S 50
+#define SECOND	   1000000000ULL
+#define NOON	   (1795262400ULL * SECOND) /* 2026-11-21 12:00:00 UTC */
+#define FILES	   6
+
+static char warnings[2000];
+
+static void take_warning(void *ctx, enum rd_level level, const char *line)
+{
+	(void)ctx;
+	(void)level;
+	strncat(warnings, line, sizeof(warnings) - strlen(warnings) - 1);
+}
+
+static void series_make(struct series *s, const char *path, const struct rd_rotation *rotation)
+{
+	struct rd_error err = {0};
+
+	warnings[0] = '\0';
+	if (series_init(s, path, rotation, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void next(struct series *s, uint64_t ns)
+{
+	struct rd_error err = {0};
+
+	if (series_next(s, ns, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* --- names ------------------------------------------------------------------------------ */
+
+/* Each file begins `step` seconds behind the one before. */
+static const struct {
+	const char *path;
+	struct rd_rotation rotation;
+	unsigned int step;
+	const char *names[FILES];
+} cases[] = {
+	/* one file has its name as it is, in either style */
+	{"a.pcapng", {.naming = RD_NAMES_DUMPCAP}, 0, {"a.pcapng"}},
+	{"a%H.pcapng", {.naming = RD_NAMES_TCPDUMP}, 0, {"a%H.pcapng"}},
+	/* dumpcap: number and time in front of the ending, that of a compression included */
+	{"a.pcapng", {.bytes = 1, .naming = RD_NAMES_DUMPCAP}, 1,
+		{"a_00001_20261121120000.pcapng", "a_00002_20261121120001.pcapng"}},
+	{"a.pcapng.gz", {.frames = 1, .naming = RD_NAMES_DUMPCAP}, 60,
+		{"a_00001_20261121120000.pcapng.gz", "a_00002_20261121120100.pcapng.gz"}},
+	{"a.gz", {.timed = true, .naming = RD_NAMES_DUMPCAP}, 0, {"a_00001_20261121120000.gz"}},
+	{"d.x/a", {.timed = true, .naming = RD_NAMES_DUMPCAP}, 0, {"d.x/a_00001_20261121120000"}},
+	{"d.x/.a", {.timed = true, .naming = RD_NAMES_DUMPCAP}, 0, {"d.x/.a_00001_20261121120000"}},
+	{"a.b.c", {.timed = true, .naming = RD_NAMES_DUMPCAP}, 0, {"a.b_00001_20261121120000.c"}},
+	{"a.%H", {.timed = true, .naming = RD_NAMES_DUMPCAP}, 0, {"a_00001_20261121120000.%H"}},
+	/* tcpdump -C: the name, then with a number behind it */
+	{"a.pcap", {.bytes = 1}, 1, {"a.pcap", "a.pcap1", "a.pcap2", "a.pcap3"}},
+	{"a%H", {.bytes = 1}, 1, {"a%H", "a%H1"}},
+	/* tcpdump -C -W: numbers from 0, as wide as the last one */
+	{"a", {.bytes = 1, .ring = 3}, 1, {"a0", "a1", "a2", "a0", "a1", "a2"}},
+	{"a", {.bytes = 1, .ring = 10}, 1, {"a0", "a1"}},
+	{"a", {.bytes = 1, .ring = 11}, 1, {"a00", "a01"}},
+	{"a", {.bytes = 1, .ring = 101}, 1, {"a000"}},
+	{"a", {.bytes = 1, .ring = 1}, 1, {"a0", "a0"}},
+	/* tcpdump -G: strftime; a name that does not change gets a number */
+	{"a-%H%M%S.pcap", {.timed = true}, 1, {"a-120000.pcap", "a-120001.pcap"}},
+	{"a-%Y%m%d", {.timed = true}, 86400, {"a-20261121", "a-20261122", "a-20261123"}},
+	{"a", {.timed = true}, 1, {"a", "a1", "a2"}},
+	{"a%H", {.timed = true}, 1800, {"a12", "a121", "a13", "a131", "a14"}},
+	/* -G with -C: the number begins again with each slice */
+	{"a%M", {.timed = true, .bytes = 1}, 30, {"a00", "a001", "a01", "a011", "a02"}},
+	/* -G with -W is no ring of names */
+	{"a%S", {.timed = true, .ring = 2}, 1, {"a00", "a01", "a02"}},
+	/* standard output has one name */
+	{"-", {.bytes = 1, .naming = RD_NAMES_DUMPCAP}, 1, {"-", "-"}},
+	{"-", {.timed = true}, 1, {"-", "-"}},
+};
+
+static void test_names(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct series s;
+
+		series_make(&s, cases[i].path, &cases[i].rotation);
+		for (unsigned int k = 0; k < FILES && cases[i].names[k]; k++) {
+			next(&s, NOON + k * cases[i].step * SECOND);
+			assert_int_equal(s.number, k + 1);
+			if (strcmp(s.path, cases[i].names[k]))
+				fail_msg("case %zu, file %u: got %s, want %s", i, k, s.path,
+					cases[i].names[k]);
+		}
+		series_fini(&s);
+	}
+}
+
+/* A name that becomes nothing, or too long, is not used as it is. */
+static void test_names_odd(void **state)
+{
+	const struct rd_rotation timed = {.timed = true};
+	struct series s;
+	char path[3000];
+
+	(void)state;
+	memset(path, 'a', sizeof(path));
+	for (size_t i = 0; i + 2 < sizeof(path); i += 2)
+		memcpy(path + i, "%c", 2);
+	path[sizeof(path) - 1] = '\0';
+	series_make(&s, path, &timed);
+	next(&s, NOON);
+	assert_string_equal(s.path, path);
+	series_fini(&s);
+}
+
+/* --- the first frame -------------------------------------------------------------------- */
+
+static void touch(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static bool exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+/* Frames that are older than the file, as from another file: they name it. */
+static void test_first_frame(void **state)
+{
+	const struct rd_rotation rotation = {.timed = true};
+	struct rd_error err = {0};
+	struct series s;
+	char was[100];
+
+	(void)state;
+	series_make(&s, "first-%Y%m%d%H%M%S", &rotation);
+	next(&s, 0);
+	snprintf(was, sizeof(was), "%s", s.path);
+	touch(was);
+	/* Not if they are newer, */
+	assert_int_equal(series_first_frame(&s, NOON + 100ULL * 365 * 86400 * SECOND, &err), 0);
+	assert_string_equal(s.path, was);
+	assert_int_equal(series_first_frame(&s, NOON - 365ULL * 86400 * SECOND, &err), 0);
+	assert_string_equal(s.path, "first-20251121120000");
+	assert_true(exists(s.path));
+	assert_false(exists(was));
+	/* and not if it is not the first file. */
+	next(&s, NOON);
+	assert_string_equal(s.path, "first-20261121120000");
+	assert_int_equal(series_first_frame(&s, SECOND, &err), 0);
+	assert_string_equal(s.path, "first-20261121120000");
+	unlink("first-20251121120000");
+	series_fini(&s);
+}
+
+static void test_first_frame_fails(void **state)
+{
+	const struct rd_rotation rotation = {.timed = true};
+	struct rd_error err = {0};
+	struct series s;
+
+	(void)state;
+	series_make(&s, "gone-%Y%m%d%H%M%S", &rotation);
+	next(&s, 0);
+	assert_int_equal(series_first_frame(&s, SECOND, &err), -1);
+	assert_int_equal(err.class, RD_CLASS_OUTPUT);
+	assert_non_null(strstr(err.text, "cannot rename to 'gone-19700101000001'"));
+	series_fini(&s);
+}
+
+/* --- the ring --------------------------------------------------------------------------- */
+
+static void test_ring(void **state)
+{
+	const struct rd_rotation rotation = {.frames = 1, .ring = 3, .naming = RD_NAMES_DUMPCAP};
+	char names[6][100];
+	struct series s;
+
+	(void)state;
+	series_make(&s, "ring.pcap", &rotation);
+	for (unsigned int i = 0; i < 6; i++) {
+		next(&s, NOON + i * SECOND);
+		snprintf(names[i], sizeof(names[i]), "%s", s.path);
+		touch(s.path);
+		for (unsigned int k = 0; k <= i; k++)
+			assert_int_equal(exists(names[k]), k + 3 > i);
+	}
+	assert_string_equal(warnings, "");
+	/* What somebody else has removed is no fault; what cannot be removed is. */
+	unlink(names[3]);
+	next(&s, NOON + 6 * SECOND);
+	assert_string_equal(warnings, "");
+	unlink(names[4]);
+	assert_int_equal(mkdir(names[4], 0700), 0);
+	next(&s, NOON + 7 * SECOND);
+	assert_non_null(strstr(warnings, "cannot remove the oldest file"));
+	assert_non_null(strstr(warnings, names[4]));
+	rmdir(names[4]);
+	unlink(names[5]);
+	series_fini(&s);
+}
+
+/* Names that come again are written over by whoever opens them, not removed. */
+static void test_ring_same_names(void **state)
+{
+	const struct rd_rotation rotation = {.frames = 1, .ring = 2};
+	struct series s;
+
+	(void)state;
+	series_make(&s, "same", &rotation);
+	for (unsigned int i = 0; i < 5; i++) {
+		next(&s, NOON + i * SECOND);
+		assert_int_equal(exists(s.path), i >= 2);
+		touch(s.path);
+	}
+	unlink("same0");
+	unlink("same1");
+	series_fini(&s);
+}
+
+/* --- when a file is closed -------------------------------------------------------------- */
+
+static void read_text(const char *path, char *text, size_t room)
+{
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	text[fread(text, 1, room - 1, f)] = '\0';
+	fclose(f);
+}
+
+static void test_print_names(void **state)
+{
+	struct rd_rotation rotation = {.frames = 1, .print_names_to = "printed"};
+	struct series s;
+	char text[100];
+
+	(void)state;
+	series_make(&s, "p", &rotation);
+	next(&s, NOON);
+	series_closed(&s);
+	next(&s, NOON);
+	series_closed(&s);
+	series_fini(&s);
+	read_text("printed", text, sizeof(text));
+	assert_string_equal(text, "p\np1\n");
+	unlink("printed");
+	/* Standard output is no file. */
+	series_make(&s, "-", &rotation);
+	next(&s, NOON);
+	series_closed(&s);
+	assert_false(exists("printed"));
+	series_fini(&s);
+	rotation.print_names_to = "no/such/directory";
+	series_make(&s, "p", &rotation);
+	next(&s, NOON);
+	series_closed(&s);
+	assert_non_null(strstr(warnings, "cannot print the file's name to 'no/such/directory'"));
+	series_fini(&s);
+}
+
+static void script(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	chmod(path, 0700);
+}
+
+/* Each file once, in any order; the end waits for all. */
+static void test_command(void **state)
+{
+	struct rd_rotation rotation = {.frames = 1, .command = "./command"};
+	unsigned int seen = 0;
+	struct series s;
+	char text[200];
+
+	(void)state;
+	script("command", "#!/bin/sh\necho \"$# $1\" >>ran\n");
+	series_make(&s, "c", &rotation);
+	for (unsigned int i = 0; i < 3; i++) {
+		next(&s, NOON);
+		series_closed(&s);
+	}
+	series_wait(&s);
+	assert_int_equal(s.running, 0);
+	read_text("ran", text, sizeof(text));
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		seen |= !strcmp(line, "1 c")	? 1U
+			: !strcmp(line, "1 c1") ? 2U
+			: !strcmp(line, "1 c2") ? 4U
+						: 8U;
+	assert_int_equal(seen, 7);
+	assert_string_equal(warnings, "");
+	series_fini(&s);
+
+	script("command", "#!/bin/sh\nexit 3\n");
+	series_make(&s, "c", &rotation);
+	next(&s, NOON);
+	series_closed(&s);
+	series_wait(&s);
+	assert_non_null(strstr(warnings, "command './command' failed with status 3"));
+	series_fini(&s);
+
+	rotation.command = "./no-such-command";
+	series_make(&s, "c", &rotation);
+	next(&s, NOON);
+	series_closed(&s);
+	assert_non_null(strstr(warnings, "cannot run './no-such-command c': No such file"));
+	series_wait(&s);
+	series_fini(&s);
+	unlink("command");
+	unlink("ran");
+}
+
+static char directory[] = "rdmadump-series.XXXXXX";
+
+/* Relative names are what people give: the tests run in a directory of their own. */
+static int enter(void **state)
+{
+	(void)state;
+	setenv("TZ", "UTC0", 1);
+	tzset();
+	rd_log_to(take_warning, NULL, RD_LOG_WARNING);
+	return mkdtemp(directory) ? chdir(directory) : -1;
+}
+
+static int leave(void **state)
+{
+	(void)state;
+	return chdir("..") || rmdir(directory);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_names_odd),
+		cmocka_unit_test(test_first_frame),
+		cmocka_unit_test(test_first_frame_fails),
+		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_ring_same_names),
+		cmocka_unit_test(test_print_names),
+		cmocka_unit_test(test_command),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, enter, leave);
+}
