@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Unit tests of the writer: rotation, limits, and that every frame is written or accounted for. */
+#include <rdmadump/sink.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "test_format.h"
+
+#define WATCHDOG_S 50
+#define FRAME	   1000
+#define RECORD	   1032 /* in pcapng */
+#define BUFFER	   ((size_t)1 << 20)
+#define FILES_MOST 40
+
+static struct rd_section section = {.comment = "test"};
+static struct rd_iface ifaces[2];
+
+/* A sink, what its files were told, and what was put into it. */
+struct place {
+	struct rd_encoder encoder;
+	struct rd_sink_config config;
+	struct rd_sink_ending ending;
+	struct rd_sink *sink;
+	struct rd_tally tally[RD_IFACES_MAX];
+	unsigned int begun, ended, last;
+	struct rd_file_account account[FILES_MOST + 1];
+	struct rd_sink_stats stats;
+	struct rd_error err;
+	bool quiet;
+	uint64_t number;
+};
+
+static void on_begin(void *ctx)
+{
+	struct place *p = ctx;
+
+	p->begun++;
+}
+
+static void on_fill(void *ctx, const struct rd_file_account *account, struct rd_iface_stats *stats)
+{
+	struct place *p = ctx;
+
+	assert_int_equal(account->number, p->begun);
+	p->account[account->number % FILES_MOST] = *account;
+	p->ended++;
+	p->last += account->last;
+	stats[0].delivered = account->written[0];
+}
+
+static void on_waiting(void *ctx)
+{
+	(void)ctx;
+}
+
+/* The only place that knows how a sink is opened. */
+static int sink_begin(struct place *p, const char *path, const char *format)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		ifaces[i] = (struct rd_iface){
+			.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME};
+	if (rd_encoder_init(&p->encoder, format, path, &section, ifaces,
+		    p->config.feeds > 1 ? 2 : 1, &p->err) < 0)
+		fail_msg("%s", p->err.text);
+	p->config.path = path;
+	p->config.encoder = &p->encoder;
+	p->config.max_frame = FRAME;
+	if (!p->config.buffer)
+		p->config.buffer = BUFFER;
+	p->config.owner = (uid_t)-1;
+	p->config.group = (gid_t)-1;
+	p->ending = (struct rd_sink_ending){
+		.begin = on_begin, .fill = on_fill, .waiting = on_waiting, .ctx = p};
+	return rd_sink_open(&p->sink, &p->config, &p->ending, &p->err);
+}
+
+static struct rd_chunk *get(struct rd_feed *f)
+{
+	struct rd_chunk *c;
+
+	while (!(c = rd_feed_get(f)))
+		usleep(100);
+	return c;
+}
+
+/* A chunk of n frames with stamps from ns on into feed i; their number is their content. */
+static void put(struct place *p, unsigned int i, unsigned int n, uint64_t ns, bool turn)
+{
+	struct rd_feed *f = rd_sink_feed(p->sink, i);
+	struct rd_chunk *c = get(f);
+	uint8_t data[FRAME] = {0};
+	size_t used;
+
+	for (unsigned int k = 0; k < n; k++) {
+		struct rd_frame frame = {.data = data,
+			.caplen = FRAME,
+			.len = FRAME,
+			.ts_ns = ns + k,
+			.iface = (uint16_t)i};
+
+		memcpy(data, &p->number, sizeof(p->number));
+		p->number++;
+		assert_int_equal(p->encoder.format->frames(&p->encoder, &frame, 1,
+					 c->data + c->used, c->room - c->used, &used),
+			1);
+		c->used += used;
+	}
+	c->frames = n;
+	c->turn = turn;
+	c->first_ns = ns;
+	c->last_ns = ns + n - 1;
+	p->tally[i].encoded += n;
+	p->tally[i].delivered += n;
+	memcpy(c->tally, p->tally, sizeof(c->tally));
+	rd_feed_put(f, c);
+}
+
+static int sink_end(struct place *p)
+{
+	int rc = rd_sink_close(p->sink, p->tally, &p->stats, &p->quiet, &p->err);
+
+	p->sink = NULL;
+	return rc;
+}
+
+/* Frames in a file, which are numbered from `first` on, and its statistics say so. */
+static unsigned int file_holds(const char *path, uint64_t first)
+{
+	struct memory m = {0};
+	struct rd_iface_stats stats;
+	struct rd_frame frames[64];
+	struct rd_error err = {0};
+	struct rd_reader *r;
+	uint8_t buf[65536];
+	FILE *f = fopen(path, "rb");
+	unsigned int n = 0;
+	size_t len;
+	int got;
+
+	assert_non_null(f);
+	while ((len = fread(buf, 1, sizeof(buf), f)) > 0)
+		memory_add(&m, buf, len);
+	fclose(f);
+	r = memory_open(&m);
+	while ((got = rd_reader_next(r, frames, 64, &err)) > 0) {
+		for (int i = 0; i < got; i++, n++) {
+			uint64_t number;
+
+			memcpy(&number, frames[i].data, sizeof(number));
+			assert_int_equal(number, first + n);
+		}
+	}
+	assert_int_equal(got, 0);
+	assert_true(rd_reader_stats(r, 0, &stats));
+	assert_int_equal(stats.delivered, n);
+	rd_reader_close(r);
+	memory_free(&m);
+	return n;
+}
+
+/* The files base, base1, base2 ... hold these numbers of frames, all of them in order. */
+static void files_hold(const char *base, const unsigned int *want, uint64_t first)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "%s", base);
+	for (unsigned int i = 0; want[i]; i++) {
+		if (i)
+			snprintf(path, sizeof(path), "%s%u", base, i);
+		assert_int_equal(file_holds(path, first), want[i]);
+		first += want[i];
+		unlink(path);
+	}
+}
+
+/* --- one file --------------------------------------------------------------------------- */
+
+static void test_one_file(void **state)
+{
+	struct place p = {.config = {.buffer = BUFFER}};
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "one", "pcapng"), 0);
+	for (unsigned int i = 0; i < 50; i++)
+		put(&p, 0, 1 + i % 40, 1000 + 100 * i, false);
+	assert_int_equal(sink_end(&p), 0);
+	assert_int_equal(stat("one", &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(p.stats.written, p.number);
+	assert_int_equal(p.stats.unwritten, 0);
+	assert_int_equal(p.stats.beyond, 0);
+	assert_int_equal(p.stats.files, 1);
+	assert_int_equal(p.stats.file_bytes, st.st_size);
+	assert_int_equal(p.ended, 1);
+	assert_int_equal(p.last, 1);
+	assert_int_equal(p.account[1].first_ns, 1000);
+	assert_int_equal(p.account[1].last_ns, 1000 + 4900 + 9);
+	assert_int_equal(p.account[1].written[0], p.number);
+	assert_int_equal(p.account[1].tally[0].delivered, p.number);
+	files_hold("one", (unsigned int[]){(unsigned int)p.number, 0}, 0);
+}
+
+/* A capture that stays in memory until its end. */
+static void test_hold(void **state)
+{
+	struct place p = {.config = {.hold = true}};
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "hold", "pcapng"), 0);
+	for (unsigned int i = 0; i < 4; i++)
+		put(&p, 0, 10, 1000, false);
+	rd_sink_stats(p.sink, &p.stats);
+	assert_int_equal(p.stats.written, 0);
+	assert_int_equal(sink_end(&p), 0);
+	assert_int_equal(p.stats.written, 40);
+	files_hold("hold", (unsigned int[]){40, 0}, 0);
+}
+
+/* --- rotation --------------------------------------------------------------------------- */
+
+static void test_rotate_frames(void **state)
+{
+	struct place p = {.config = {.rotation = {.frames = 10}}};
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "frames", "pcapng"), 0);
+	put(&p, 0, 9, 1000, false);
+	put(&p, 0, 1, 2000, false);
+	/* Full, but a new file begins with a frame only; one chunk may span several. */
+	put(&p, 0, 25, 3000, false);
+	assert_int_equal(sink_end(&p), 0);
+	assert_int_equal(p.stats.files, 4);
+	assert_int_equal(p.stats.written, 35);
+	assert_int_equal(p.ended, 4);
+	assert_int_equal(p.last, 1);
+	for (unsigned int i = 1; i <= 4; i++)
+		assert_int_equal(p.account[i].written[0], i < 4 ? 10 : 5);
+	assert_int_equal(p.account[1].last_ns, 2000);
+	files_hold("frames", (unsigned int[]){10, 10, 10, 5, 0}, 0);
+}
+
+/* The limit just reached at the end makes no empty file. */
+static void test_rotate_frames_exactly(void **state)
+{
+	struct place p = {.config = {.rotation = {.frames = 10}}};
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "exact", "pcapng"), 0);
+	put(&p, 0, 10, 1000, false);
+	put(&p, 0, 10, 2000, false);
+	assert_int_equal(sink_end(&p), 0);
+	assert_int_equal(p.stats.files, 2);
+	files_hold("exact", (unsigned int[]){10, 10, 0}, 0);
+}
+
+static void test_rotate_bytes(void **state)
+{
+	struct place p = {.config = {.rotation = {.bytes = 10 * RECORD}}};
+	struct stat st;
+	char path[20];
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "bytes", "pcapng"), 0);
+	put(&p, 0, 3, 1000, false);
+	put(&p, 0, 40, 2000, false);
+	assert_int_equal(sink_end(&p), 0);
+	/* The header counts; a file gets the record that reaches the limit. */
+	assert_int_equal(p.stats.files, 5);
+	for (unsigned int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), i ? "bytes%u" : "bytes", i);
+		assert_int_equal(stat(path, &st), 0);
+		assert_true(st.st_size >= 10 * RECORD && st.st_size < 12 * RECORD);
+	}
+	files_hold("bytes", (unsigned int[]){10, 10, 10, 10, 3, 0}, 0);
+}
+
+/* A header longer than a file may be: each file gets a frame all the same. */
+static void test_rotate_bytes_tiny(void **state)
+{
+	struct place p = {.config = {.rotation = {.bytes = 1}}};
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "tiny", "pcapng"), 0);
+	put(&p, 0, 3, 1000, false);
+	assert_int_equal(sink_end(&p), 0);
+	files_hold("tiny", (unsigned int[]){1, 1, 1, 0}, 0);
+}
+
+/* A slice of time; one without a frame makes no file, and the first makes no second one. */
+static void test_rotate_time(void **state)
+{
+	struct place p = {.config = {.rotation = {.timed = true}}};
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "time", "pcapng"), 0);
+	put(&p, 0, 3, 1000, true);
+	put(&p, 0, 4, 2000, false);
+	put(&p, 0, 5, 3000, true);
+	put(&p, 0, 6, 4000, true);
+	assert_int_equal(sink_end(&p), 0);
+	assert_int_equal(p.stats.files, 3);
+	assert_int_equal(p.account[1].last_ns, 2003);
+	assert_int_equal(p.account[2].first_ns, 3000);
+	assert_int_equal(p.account[2].tally[0].delivered, 5);
+	files_hold("time", (unsigned int[]){7, 5, 6, 0}, 0);
+}
+
+static void test_ring_of_files(void **state)
+{
+	struct place p = {.config = {.rotation = {.frames = 5, .ring = 2}}};
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "ring", "pcapng"), 0);
+	put(&p, 0, 23, 1000, false);
+	assert_int_equal(sink_end(&p), 0);
+	assert_int_equal(p.stats.files, 5);
+	assert_int_equal(file_holds("ring0", 20), 3);
+	assert_int_equal(file_holds("ring1", 15), 5);
+	unlink("ring0");
+	unlink("ring1");
+}
+
+/* After the last file the rest is counted, and the engine is told. */
+static void test_files_limit(void **state)
+{
+	struct place p = {.config = {.rotation = {.frames = 5, .files = 2}}};
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "limit", "pcapng"), 0);
+	put(&p, 0, 10, 1000, false);
+	put(&p, 0, 7, 2000, false);
+	while (!rd_sink_ended(p.sink))
+		usleep(100);
+	assert_false(rd_sink_failed(p.sink));
+	put(&p, 0, 1, 3000, false);
+	assert_int_equal(sink_end(&p), 0);
+	assert_int_equal(p.stats.written, 10);
+	assert_int_equal(p.stats.beyond, 8);
+	assert_int_equal(p.stats.unwritten, 0);
+	files_hold("limit", (unsigned int[]){5, 5, 0}, 0);
+}
+
+/* --- several feeds ---------------------------------------------------------------------- */
+
+/* What is in the feeds when it ends is written, in order, though nobody said how far it was. */
+static void test_merged(void **state)
+{
+	struct place p = {.config = {.feeds = 3, .buffer = 8 * BUFFER}};
+	uint64_t n = 0;
+	struct rd_iface_stats stats;
+	struct rd_frame frames[64];
+	struct rd_reader *r;
+	struct memory m = {0};
+	uint8_t buf[65536];
+	uint64_t last = 0;
+	size_t len;
+	FILE *f;
+	int got;
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "merged", "pcapng"), 0);
+	for (unsigned int i = 0; i < 6; i++) {
+		put(&p, 0, 2, 1000 + i * 30, false);
+		put(&p, 1, 2, 1010 + i * 30, false);
+	}
+	assert_int_equal(sink_end(&p), 0);
+	assert_int_equal(p.stats.written, 24);
+	assert_int_equal(p.stats.late, 0);
+	assert_int_equal(p.account[1].written[0], 12);
+	assert_int_equal(p.account[1].written[1], 12);
+	f = fopen("merged", "rb");
+	assert_non_null(f);
+	while ((len = fread(buf, 1, sizeof(buf), f)) > 0)
+		memory_add(&m, buf, len);
+	fclose(f);
+	r = memory_open(&m);
+	while ((got = rd_reader_next(r, frames, 64, &p.err)) > 0)
+		for (int i = 0; i < got; i++, n++) {
+			assert_true(frames[i].ts_ns >= last);
+			last = frames[i].ts_ns;
+		}
+	assert_int_equal(n, 24);
+	assert_true(rd_reader_stats(r, 0, &stats));
+	rd_reader_close(r);
+	memory_free(&m);
+	unlink("merged");
+}
+
+/* A lane that has nothing is asked, and what it says lets the others' frames go. */
+static void test_merged_asks(void **state)
+{
+	struct place p = {.config = {.feeds = 2}};
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "asks", "pcapng"), 0);
+	put(&p, 0, 2, 1000, false);
+	while (!rd_feed_wanted(rd_sink_feed(p.sink, 1)))
+		usleep(100);
+	assert_int_equal(rd_feed_wanted(rd_sink_feed(p.sink, 1)), 1000);
+	rd_feed_horizon(rd_sink_feed(p.sink, 1), 1000);
+	do {
+		usleep(100);
+		rd_sink_stats(p.sink, &p.stats);
+	} while (p.stats.written < 1);
+	put(&p, 1, 1, 990, false);
+	rd_feed_horizon(rd_sink_feed(p.sink, 1), UINT64_MAX);
+	assert_int_equal(sink_end(&p), 0);
+	assert_int_equal(p.stats.written, 3);
+	assert_int_equal(p.stats.late, 1);
+	unlink("asks");
+}
+
+/* --- failure ---------------------------------------------------------------------------- */
+
+/* The disk is full: what is in the file is counted as written, all else as not. */
+static void test_no_room(void **state)
+{
+	struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED}};
+	struct rlimit old, most;
+	int rc;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	most = (struct rlimit){.rlim_cur = 50 * RECORD, .rlim_max = old.rlim_max};
+	assert_int_equal(sink_begin(&p, "full", "pcapng"), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
+	for (unsigned int i = 0; i < 10; i++)
+		put(&p, 0, 10, 1000 + 100 * i, false);
+	while (!rd_sink_failed(p.sink))
+		usleep(100);
+	assert_true(rd_sink_ended(p.sink));
+	rc = sink_end(&p);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(rc, -1);
+	assert_int_equal(p.err.class, RD_CLASS_OUTPUT);
+	assert_false(p.quiet);
+	assert_non_null(strstr(p.err.text, "writing 'full' failed after"));
+	assert_true(p.stats.written > 40 && p.stats.written < 50);
+	assert_int_equal(p.stats.written + p.stats.unwritten, 100);
+	assert_int_equal(p.account[1].unwritten[0], p.stats.unwritten);
+	files_hold("full", (unsigned int[]){(unsigned int)p.stats.written, 0}, 0);
+}
+
+static void test_no_directory(void **state)
+{
+	struct place p = {.number = 0};
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "none/file", "pcapng"), -1);
+	assert_int_equal(p.err.class, RD_CLASS_OUTPUT);
+	assert_non_null(strstr(p.err.text, "none/file"));
+}
+
+/* The next file cannot be made: that ends it, and nothing is lost from the account. */
+static void test_no_next_file(void **state)
+{
+	struct place p = {.config = {.rotation = {.frames = 5}}};
+
+	(void)state;
+	assert_int_equal(mkdir("next1", 0700), 0);
+	assert_int_equal(sink_begin(&p, "next", "pcapng"), 0);
+	put(&p, 0, 12, 1000, false);
+	assert_int_equal(sink_end(&p), -1);
+	assert_non_null(strstr(p.err.text, "next1"));
+	assert_int_equal(p.stats.written, 5);
+	assert_int_equal(p.stats.unwritten, 7);
+	files_hold("next", (unsigned int[]){5, 0}, 0);
+	rmdir("next1");
+}
+
+/* The reader of a pipe has gone: no fault of the disk. */
+static void test_closed_pipe(void **state)
+{
+	struct place p = {.number = 0};
+	int out = dup(STDOUT_FILENO), pipes[2];
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(pipe(pipes), 0);
+	dup2(pipes[1], STDOUT_FILENO);
+	close(pipes[1]);
+	assert_int_equal(sink_begin(&p, "-", "pcapng"), 0);
+	close(pipes[0]);
+	put(&p, 0, 10, 1000, false);
+	assert_int_equal(sink_end(&p), -1);
+	dup2(out, STDOUT_FILENO);
+	close(out);
+	assert_true(p.quiet);
+	assert_int_equal(p.stats.unwritten, 10);
+}
+
+static char directory[] = "rdmadump-sink.XXXXXX";
+
+static int enter(void **state)
+{
+	(void)state;
+	return mkdtemp(directory) ? chdir(directory) : -1;
+}
+
+static int leave(void **state)
+{
+	(void)state;
+	return chdir("..") || rmdir(directory);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_file),
+		cmocka_unit_test(test_hold),
+		cmocka_unit_test(test_rotate_frames),
+		cmocka_unit_test(test_rotate_frames_exactly),
+		cmocka_unit_test(test_rotate_bytes),
+		cmocka_unit_test(test_rotate_bytes_tiny),
+		cmocka_unit_test(test_rotate_time),
+		cmocka_unit_test(test_ring_of_files),
+		cmocka_unit_test(test_files_limit),
+		cmocka_unit_test(test_merged),
+		cmocka_unit_test(test_merged_asks),
+		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_no_directory),
+		cmocka_unit_test(test_no_next_file),
+		cmocka_unit_test(test_closed_pipe),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, enter, leave);
+}
