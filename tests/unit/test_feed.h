@@ -20,7 +20,7 @@
 #define FRAMES_MOST  200000
 #define FRAME_BYTES  64
 #define RECORD_BYTES 96 /* what the format makes of it */
-#define N_IFACES     3
+#define N_IFACES     8
 
 /* What stands behind a feed; the writer is not there. */
 struct fake_sink {

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A source that does as it is told, for the tests of the engine and its lanes. */
+#ifndef TEST_CAPTURE_H
+#define TEST_CAPTURE_H
+
+#include "test_feed.h"
+#include <pthread.h>
+#include <rdmadump/capture.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+
+#define SOURCES	    4
+#define CHUNKS_MOST 64
+#define FIRST_NS    1000000
+
+/* Frames carry the stamps first_ns, first_ns + step_ns, ...; the odd ones are of another host. */
+struct fake {
+	struct rd_source src;
+	uint64_t total;	 /* frames that come by themselves */
+	uint64_t behind; /* and those that are found after stop() only */
+	unsigned int batch;
+	uint64_t first_ns, step_ns;
+	bool ends;	      /* has an end; else it falls idle */
+	bool refuses;	      /* start() fails */
+	uint64_t fault_after; /* receive() fails behind so many; 0: never */
+	int done_fd;	      /* told when `total` frames were given; -1: nobody */
+	bool telling;	      /* has a horizon */
+	bool noting;	      /* every third frame of a batch has a note */
+	struct rd_iface own[2];
+
+	uint64_t given;
+	unsigned int held; /* of the last batch, not released yet */
+	unsigned int starts, stops, faults;
+	atomic_bool stopped;
+	uint8_t data[RD_BATCH][FRAME_BYTES];
+};
+
+static inline int fake_start(struct rd_source *src, struct rd_error *err)
+{
+	struct fake *f = (struct fake *)src;
+
+	f->starts++;
+	if (f->refuses)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "try another", "the fake refuses");
+	return 0;
+}
+
+static inline uint64_t fake_total(const struct fake *f)
+{
+	return f->total + (f->stopped ? f->behind : 0);
+}
+
+static inline void fake_frame(struct fake *f, struct rd_frame *frame, unsigned int i)
+{
+	static const uint8_t header[14] = {
+		0x52, 0x54, 0, 0, 0, 1, 0x52, 0x54, 0, 0, 0, 2, 0x88, 0xb5};
+
+	memcpy(f->data[i], header, sizeof(header));
+	f->data[i][11] = (uint8_t)(2 + f->given % 2);
+	*frame = (struct rd_frame){.data = f->data[i],
+		.caplen = FRAME_BYTES,
+		.len = 2 * FRAME_BYTES,
+		.ts_ns = f->first_ns + f->given * f->step_ns,
+		.iface = (uint16_t)(f->src.n_ifaces > 1 ? f->given % f->src.n_ifaces : 0)};
+	f->given++;
+}
+
+static inline int fake_receive(
+	struct rd_source *src, struct rd_frame *frames, unsigned int max, struct rd_error *err)
+{
+	struct fake *f = (struct fake *)src;
+	uint64_t total = fake_total(f);
+	unsigned int n = 0;
+
+	/* What was handed out last was given back, nothing comes before the start. */
+	assert_int_equal(f->held, 0);
+	assert_int_equal(f->starts, 1);
+	if (f->fault_after && f->given >= f->fault_after) {
+		f->faults++;
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "look at it", "the fake fails");
+	}
+	for (; n < max && n < f->batch && f->given < total; n++)
+		fake_frame(f, &frames[n], n);
+	f->held = n;
+	if (n && f->given == f->total && f->done_fd >= 0)
+		eventfd_write(f->done_fd, 1);
+	return !n && f->ends ? RD_SOURCE_END : (int)n;
+}
+
+static inline void fake_release(struct rd_source *src)
+{
+	struct fake *f = (struct fake *)src;
+
+	assert_true(f->held > 0);
+	/* What is released is the device's again. */
+	memset(f->data, 0xdd, sizeof(f->data));
+	f->held = 0;
+}
+
+static inline int fake_arm(struct rd_source *src, struct rd_error *err)
+{
+	(void)src;
+	(void)err;
+	return 0;
+}
+
+static inline int fake_service(struct rd_source *src, struct rd_error *err)
+{
+	(void)src;
+	(void)err;
+	return 0;
+}
+
+static inline void fake_stop(struct rd_source *src)
+{
+	struct fake *f = (struct fake *)src;
+
+	f->stops++;
+	f->stopped = true;
+}
+
+static inline void fake_stats(struct rd_source *src, struct rd_source_stats *stats)
+{
+	(void)src;
+	*stats = (struct rd_source_stats){0};
+}
+
+static inline void fake_close(struct rd_source *src)
+{
+	(void)src;
+}
+
+static inline bool fake_note(struct rd_source *src, unsigned int i, struct rd_note *note)
+{
+	(void)src;
+	*note = (struct rd_note){.dropped = 5, .comment = "own"};
+	return i % 3 == 0;
+}
+
+/* All that were given are what was before; 0 while more may come at any time. */
+static inline uint64_t fake_horizon(struct rd_source *src)
+{
+	struct fake *f = (struct fake *)src;
+
+	return f->telling ? f->first_ns + f->given * f->step_ns : 0;
+}
+
+static const struct rd_source_ops fake_ops = {.name = "fake",
+	.start = fake_start,
+	.receive = fake_receive,
+	.release = fake_release,
+	.arm = fake_arm,
+	.service = fake_service,
+	.stop = fake_stop,
+	.stats = fake_stats,
+	.close = fake_close,
+	.note = fake_note,
+	.horizon = fake_horizon};
+
+/* --- a capture -------------------------------------------------------------------------- */
+
+static struct fake fakes[SOURCES];
+static struct rd_source *sources[SOURCES];
+static struct rd_capture capture;
+static struct rd_capture_config config;
+static struct rd_encoder encoder;
+static struct fake_sink sinks[RD_STRIPES_MAX];
+static struct rd_feed feeds[SOURCES];
+static struct rd_feed *feed_list[SOURCES];
+static unsigned int n_feeds;
+static struct rd_watch watch;
+static struct rd_error error;
+static struct seen seen;
+
+static inline bool watch_ends(void *ctx, int fd)
+{
+	eventfd_t value;
+
+	(void)ctx;
+	eventfd_read(fd, &value);
+	return true;
+}
+
+/* n sources that fall idle, of `total` frames each, one feed, pcapng; what else a test changes. */
+static inline void capture_begin(unsigned int n, uint64_t total)
+{
+	memset(&config, 0, sizeof(config));
+	memset(&capture, 0, sizeof(capture));
+	memset(&error, 0, sizeof(error));
+	memset(sinks, 0, sizeof(sinks));
+	seen.n = 0;
+	for (unsigned int i = 0; i < n; i++) {
+		fakes[i] = (struct fake){.src = {.ops = &fake_ops,
+						 .frame_fd = eventfd(0, EFD_CLOEXEC),
+						 .event_fd = -1,
+						 .idle_polls = 4},
+			.total = total,
+			.batch = RD_BATCH,
+			.first_ns = FIRST_NS + i,
+			.step_ns = SOURCES,
+			.done_fd = -1};
+		fakes[i].src.iface = (struct rd_iface){.link = RD_LINK_ETHERNET};
+		sources[i] = &fakes[i].src;
+	}
+	watch = (struct rd_watch){.fd = eventfd(0, EFD_CLOEXEC), .ready = watch_ends};
+	encoder_make(&encoder, "pcapng", N_IFACES);
+	config.sources = sources;
+	config.n_sources = n;
+	config.encoder = &encoder;
+	config.feeds = feed_list;
+	config.watches = &watch;
+	config.n_watches = 1;
+	config.flush_ns = 1000000;
+	n_feeds = 0;
+}
+
+/* The feeds of a run: `n` of so many chunks of that room, those of stripe k with sink k. */
+static inline void capture_feeds(unsigned int n, size_t chunks, size_t room)
+{
+	unsigned int stripes = config.n_stripes ? config.n_stripes : 1;
+
+	n_feeds = n;
+	for (unsigned int i = 0; i < n; i++) {
+		feed_make(&feeds[i], &sinks[i % stripes], chunks, room);
+		feed_list[i] = &feeds[i];
+	}
+}
+
+static inline int capture_run(void)
+{
+	return rd_capture_run(&capture, &config, &error);
+}
+
+/* The chunks that wait for a writer, into `seen`; how many began a file. */
+static inline unsigned int feed_drain(struct rd_feed *f)
+{
+	struct rd_chunk *c;
+	unsigned int turns = 0;
+
+	while ((c = rd_ring_take(&f->full))) {
+		seen_add(&seen, &encoder, c);
+		turns += c->turn;
+		rd_ring_put(&f->free, c);
+	}
+	return turns;
+}
+
+/* Each frame delivered is in one place, in the sum, of each lane and of each stripe. */
+static inline void assert_accounted(void)
+{
+	struct rd_tally total = rd_capture_total(&capture), lanes = {0}, striped = {0};
+
+	assert_int_equal(total.delivered, total.encoded + total.filtered + total.dropped);
+	for (unsigned int k = 0; k < RD_IFACES_MAX; k++) {
+		const struct rd_tally *t = &capture.tally[k];
+
+		assert_int_equal(t->delivered, t->encoded + t->filtered + t->dropped);
+		for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
+			lanes.delivered += capture.lane_tally[i][k].delivered;
+		for (unsigned int i = 0; i < RD_STRIPES_MAX; i++) {
+			striped.delivered += capture.stripe_tally[i][k].delivered;
+			striped.encoded += capture.stripe_tally[i][k].encoded;
+		}
+	}
+	assert_int_equal(lanes.delivered, total.delivered);
+	if (!config.feeds)
+		return;
+	assert_int_equal(striped.encoded, total.encoded);
+	assert_int_equal(striped.delivered, total.delivered);
+}
+
+static inline void capture_end(void)
+{
+	for (unsigned int i = 0; i < config.n_sources; i++) {
+		assert_int_equal(fakes[i].held, 0);
+		close(fakes[i].src.frame_fd);
+	}
+	for (unsigned int i = 0; i < n_feeds; i++)
+		feed_fini(&feeds[i]);
+	close(watch.fd);
+}
+
+#endif

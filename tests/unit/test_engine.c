@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Unit tests of the engine: how a capture starts, ends and drains, with one thread and several. */
+#include "merge.h"
+#include "test_capture.h"
+
+#define CHUNK ((size_t)64 << 10)
+
+/* --- starting --------------------------------------------------------------------------- */
+
+/* Those that were started are stopped, the others are left alone; with threads and without. */
+static void start_fails(unsigned int n_threads)
+{
+	capture_begin(3, 100);
+	capture_feeds(3, 4, CHUNK);
+	config.n_threads = n_threads;
+	fakes[1].refuses = true;
+	assert_int_equal(capture_run(), -1);
+	assert_string_equal(error.text, "the fake refuses; try another");
+	assert_int_equal(error.class, RD_CLASS_DEVICE);
+	assert_int_equal(fakes[0].starts, 1);
+	assert_int_equal(fakes[0].stops, 1);
+	assert_int_equal(fakes[1].stops, 0);
+	assert_int_equal(fakes[2].starts, 0);
+	assert_int_equal(fakes[2].stops, 0);
+	assert_int_equal(rd_capture_total(&capture).delivered, 0);
+	capture_end();
+}
+
+static void test_start_fails(void **state)
+{
+	(void)state;
+	start_fails(0);
+	start_fails(3);
+}
+
+static int refuse(void *ctx, struct rd_error *err)
+{
+	++*(unsigned int *)ctx;
+	return rd_fail(err, RD_CLASS_OUTPUT, 0, NULL, "the caller refuses");
+}
+
+static void test_started_fails(void **state)
+{
+	(void)state;
+	for (unsigned int n_threads = 0; n_threads <= 2; n_threads += 2) {
+		unsigned int calls = 0;
+
+		capture_begin(2, 100);
+		capture_feeds(2, 4, CHUNK);
+		config.n_threads = n_threads;
+		config.started = refuse;
+		config.started_ctx = &calls;
+		assert_int_equal(capture_run(), -1);
+		assert_string_equal(error.text, "the caller refuses");
+		assert_int_equal(calls, 1);
+		for (unsigned int i = 0; i < 2; i++) {
+			assert_int_equal(fakes[i].starts, 1);
+			assert_int_equal(fakes[i].stops, 1);
+			assert_int_equal(fakes[i].given, 0);
+		}
+		capture_end();
+	}
+}
+
+static int count_started(void *ctx, struct rd_error *err)
+{
+	(void)err;
+	*(unsigned int *)ctx += fakes[0].starts + fakes[1].starts;
+	return 0;
+}
+
+/* Called once, when all have started and before anything was received. */
+static void test_started(void **state)
+{
+	unsigned int calls = 0;
+
+	(void)state;
+	capture_begin(2, 10);
+	capture_feeds(1, 4, CHUNK);
+	fakes[0].ends = fakes[1].ends = true;
+	config.started = count_started;
+	config.started_ctx = &calls;
+	assert_int_equal(capture_run(), 0);
+	assert_int_equal(calls, 2);
+	capture_end();
+}
+
+/* --- ends ------------------------------------------------------------------------------- */
+
+static void assert_stopped(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(fakes[i].stops, 1);
+}
+
+/* When the last source ends, and not before. */
+static void test_sources_end(void **state)
+{
+	(void)state;
+	for (unsigned int n_threads = 0; n_threads <= 3; n_threads += 3) {
+		capture_begin(3, 500);
+		capture_feeds(3, 8, CHUNK);
+		config.n_threads = n_threads;
+		for (unsigned int i = 0; i < 3; i++)
+			fakes[i].ends = true;
+		fakes[1].total = 3;
+		fakes[2].total = 0;
+		assert_int_equal(capture_run(), 0);
+		assert_int_equal(capture.end, RD_END_SOURCE);
+		assert_int_equal(rd_capture_total(&capture).encoded, 503);
+		assert_int_equal(capture.bytes, 503 * 2 * FRAME_BYTES);
+		assert_true(capture.end_ns >= capture.start_ns && capture.start_ns > 0);
+		assert_accounted();
+		assert_stopped(3);
+		for (unsigned int i = 0; i < 3; i++)
+			feed_drain(&feeds[i]);
+		assert_int_equal(seen.n, 503);
+		capture_end();
+	}
+}
+
+/* What had arrived when the sources were stopped is received. */
+static void test_watch_ends_and_drains(void **state)
+{
+	(void)state;
+	for (unsigned int n_threads = 0; n_threads <= 2; n_threads++) {
+		capture_begin(2, 300);
+		capture_feeds(2, 16, CHUNK);
+		config.n_threads = n_threads;
+		fakes[0].done_fd = watch.fd;
+		fakes[0].behind = 1000;
+		fakes[1].behind = 70;
+		assert_int_equal(capture_run(), 0);
+		assert_int_equal(capture.end, RD_END_WATCH);
+		assert_accounted();
+		assert_stopped(2);
+		for (unsigned int i = 0; i < 2; i++) {
+			assert_int_equal(fakes[i].given, fakes[i].total + fakes[i].behind);
+			feed_drain(&feeds[i]);
+		}
+		assert_int_equal(seen.n, 1670);
+		/* Told at the end: nothing comes any more. */
+		assert_int_equal(feeds[0].horizon, UINT64_MAX);
+		capture_end();
+	}
+}
+
+/* A fault: what the other source has is received, and the error is the fault's. */
+static void test_fault(void **state)
+{
+	(void)state;
+	for (unsigned int n_threads = 0; n_threads <= 2; n_threads += 2) {
+		capture_begin(2, 300);
+		capture_feeds(2, 16, CHUNK);
+		config.n_threads = n_threads;
+		fakes[0].fault_after = 128;
+		fakes[1].behind = 100;
+		assert_int_equal(capture_run(), -1);
+		assert_int_equal(capture.end, RD_END_FAULT);
+		assert_string_equal(error.text, "the fake fails; look at it");
+		assert_int_equal(error.class, RD_CLASS_PARTIAL);
+		assert_int_equal(fakes[0].faults, 1);
+		assert_int_equal(fakes[0].given, 128);
+		assert_int_equal(fakes[1].given, 400);
+		assert_accounted();
+		assert_stopped(2);
+		capture_end();
+	}
+}
+
+/* --- limits ----------------------------------------------------------------------------- */
+
+/* Idle behind `total` frames: a limit that is reached but not noticed hangs. */
+static void limited(uint64_t total, unsigned int batch, uint64_t limit, unsigned int n_threads)
+{
+	unsigned int n = n_threads ? n_threads : 2;
+	uint64_t in_file;
+
+	capture_begin(n, total);
+	capture_feeds(n, 16, CHUNK);
+	config.n_threads = n_threads;
+	config.max_frames = limit;
+	for (unsigned int i = 0; i < n; i++) {
+		fakes[i].batch = batch;
+		fakes[i].behind = 1000;
+	}
+	assert_int_equal(capture_run(), 0);
+	assert_int_equal(capture.end, RD_END_COUNT);
+	assert_int_equal(rd_capture_total(&capture).encoded, limit);
+	/* Frames beyond it are as if they had not come. */
+	assert_int_equal(rd_capture_total(&capture).delivered, limit);
+	assert_accounted();
+	for (unsigned int i = 0; i < n; i++)
+		feed_drain(&feeds[i]);
+	in_file = seen.n;
+	assert_int_equal(in_file, limit);
+	capture_end();
+}
+
+static void test_limit(void **state)
+{
+	static const unsigned int batches[] = {1, 7, 10, RD_BATCH};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++) {
+		unsigned int batch = batches[i];
+
+		limited(5, batch, 10, 0); /* exactly as many as there are */
+		limited(5, batch, 9, 0);
+		limited(5, batch, 1, 0);
+		limited(1000, batch, 130, 0);
+		limited(1000, batch, 2000, 0);
+		limited(100, batch, 400, 4);
+		limited(1000, batch, 399, 4);
+	}
+}
+
+/* What is filtered does not count. */
+static void test_limit_counts_what_is_kept(void **state)
+{
+	const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03"};
+	struct rd_filter *filters[1];
+
+	(void)state;
+	for (uint64_t limit = 49; limit <= 50; limit++) {
+		capture_begin(1, 100);
+		capture_feeds(1, 8, CHUNK);
+		assert_int_equal(
+			rd_filter_compile(&filters[0], &spec, RD_LINK_ETHERNET, &error), 0);
+		config.filters = filters;
+		config.max_frames = limit;
+		fakes[0].batch = 10;
+		assert_int_equal(capture_run(), 0);
+		assert_int_equal(capture.end, RD_END_COUNT);
+		assert_int_equal(rd_capture_total(&capture).encoded, limit);
+		assert_int_equal(rd_capture_total(&capture).filtered, 50);
+		assert_accounted();
+		rd_filter_free(filters[0]);
+		capture_end();
+	}
+}
+
+/* --- the sink --------------------------------------------------------------------------- */
+
+static void test_sink_ends(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		capture_begin(1, 1000);
+		capture_feeds(1, 8, CHUNK);
+		config.n_threads = i / 2;
+		sinks[0].ended = true;
+		sinks[0].failed = i % 2;
+		assert_int_equal(capture_run(), 0);
+		assert_int_equal(capture.end, i % 2 ? RD_END_OUTPUT : RD_END_FILES);
+		assert_accounted();
+		assert_stopped(1);
+		capture_end();
+	}
+}
+
+/* --- several lanes into one file -------------------------------------------------------- */
+
+static struct {
+	struct merge m;
+	atomic_bool closing;
+	uint64_t asked;
+} writer;
+
+/* As the writer does, without a file. */
+static void *merges(void *arg)
+{
+	const struct rd_chunk *c;
+
+	(void)arg;
+	for (;;) {
+		bool closing = writer.closing;
+
+		c = merge_next(&writer.m, closing);
+		if (c) {
+			seen_add(&seen, &encoder, c);
+			continue;
+		}
+		if (closing)
+			return NULL;
+		if (merge_state(&writer.m) == MERGE_HELD) {
+			merge_want(&writer.m);
+			writer.asked++;
+		}
+		usleep(50);
+	}
+}
+
+/*
+ * Lanes of different speed, one of them silent: all is written in order, because each tells how far
+ * it is.
+ */
+static void test_lanes_tell(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	memset(&writer, 0, sizeof(writer));
+	capture_begin(4, 20000);
+	capture_feeds(4, 6, CHUNK);
+	assert_int_equal(merge_init(&writer.m, &encoder, feeds, 4, CHUNK, &error), 0);
+	config.n_threads = 4;
+	config.when_full = RD_FULL_WAIT;
+	fakes[0].done_fd = watch.fd;
+	fakes[1].batch = 3;
+	fakes[2].batch = 1;
+	fakes[2].total = 500;
+	fakes[3].total = 0;
+	for (unsigned int i = 0; i < 4; i++)
+		fakes[i].telling = true;
+	/* It has none, so any may say so. */
+	fakes[3].first_ns = fakes[2].first_ns = FIRST_NS + 40000ULL * SOURCES;
+	assert_int_equal(pthread_create(&thread, NULL, merges, NULL), 0);
+	assert_int_equal(capture_run(), 0);
+	writer.closing = true;
+	pthread_join(thread, NULL);
+	assert_int_equal(capture.end, RD_END_WATCH);
+	assert_accounted();
+	assert_int_equal(rd_capture_total(&capture).dropped, 0);
+	assert_int_equal(seen.n, rd_capture_total(&capture).encoded);
+	assert_int_equal(fakes[0].given, 20000);
+	assert_int_equal(writer.m.late, 0);
+	for (size_t i = 1; i < seen.n; i++)
+		assert_true(seen.ns[i - 1] <= seen.ns[i]);
+	merge_fini(&writer.m);
+	capture_end();
+}
+
+/* --- a new file now --------------------------------------------------------------------- */
+
+static uint64_t turned_at[2];
+
+void __wrap_rd_sink_turn(struct rd_sink *s, uint64_t ns);
+void __wrap_rd_sink_turn(struct rd_sink *s, uint64_t ns)
+{
+	turned_at[(struct fake_sink *)(void *)s - sinks] = ns;
+}
+
+static unsigned int looks;
+
+/* The first time a new file is asked for, the second time the end. */
+static bool watch_turns(void *ctx, int fd)
+{
+	eventfd_t value;
+
+	(void)ctx;
+	eventfd_read(fd, &value);
+	if (looks++)
+		return true;
+	capture.turn = true;
+	fakes[0].total += 10;
+	return false;
+}
+
+static void test_turn(void **state)
+{
+	struct rd_sink *merged[1] = {(struct rd_sink *)(void *)&sinks[0]};
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		capture_begin(1, 100);
+		capture_feeds(1, 8, CHUNK);
+		looks = 0;
+		turned_at[0] = 0;
+		watch.ready = watch_turns;
+		fakes[0].done_fd = watch.fd;
+		config.merged = i ? merged : NULL;
+		assert_int_equal(capture_run(), 0);
+		assert_int_equal(feed_drain(&feeds[0]), i ? 0 : 1);
+		assert_int_equal(seen.n, 110);
+		/* Behind the newest that anybody has seen. */
+		assert_int_equal(turned_at[0], i ? FIRST_NS + 99 * SOURCES + 1 : 0);
+		assert_false(capture.turn);
+		capture_end();
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_start_fails),
+		cmocka_unit_test(test_started_fails),
+		cmocka_unit_test(test_started),
+		cmocka_unit_test(test_sources_end),
+		cmocka_unit_test(test_watch_ends_and_drains),
+		cmocka_unit_test(test_fault),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_limit_counts_what_is_kept),
+		cmocka_unit_test(test_sink_ends),
+		cmocka_unit_test(test_lanes_tell),
+		cmocka_unit_test(test_turn),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
