@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Unit tests of a lane: what becomes of a batch, and that each frame is accounted for once. */
+#include "test_capture.h"
+
+#define CHUNK ((size_t)8 << 10) /* holds 85 records */
+#define HELD  (CHUNK / RECORD_BYTES)
+
+static void run(void)
+{
+	if (capture_run() < 0)
+		fail_msg("%s", error.text);
+	assert_accounted();
+}
+
+static void assert_stamps(uint64_t first, uint64_t step)
+{
+	for (size_t i = 0; i < seen.n; i++)
+		assert_int_equal(seen.ns[i], first + i * step);
+}
+
+/* --- nothing lost ----------------------------------------------------------------------- */
+
+/* Over many chunks: every frame once, in order, in its interface's tally. */
+static void test_chunks(void **state)
+{
+	(void)state;
+	for (unsigned int batch = 1; batch <= RD_BATCH; batch += 9) {
+		capture_begin(1, 3000);
+		capture_feeds(1, 40, CHUNK);
+		fakes[0].ends = true;
+		fakes[0].batch = batch;
+		run();
+		feed_drain(&feeds[0]);
+		assert_int_equal(seen.n, 3000);
+		assert_stamps(FIRST_NS, SOURCES);
+		assert_int_equal(capture.tally[0].encoded, 3000);
+		assert_int_equal(capture.bytes, 3000 * 2 * FRAME_BYTES);
+		capture_end();
+	}
+}
+
+/* Sources with one interface and with two, numbered one behind the other or as the caller says. */
+static void test_interfaces(void **state)
+{
+	const unsigned int bases[] = {5, 0, 3};
+
+	(void)state;
+	for (unsigned int given = 0; given < 2; given++) {
+		const unsigned int want[2][3] = {{0, 1, 3}, {5, 0, 3}};
+
+		capture_begin(3, 100);
+		capture_feeds(1, 16, CHUNK);
+		for (unsigned int i = 0; i < 3; i++)
+			fakes[i].ends = true;
+		fakes[1].src.n_ifaces = 2;
+		fakes[1].src.ifaces = fakes[1].own;
+		config.bases = given ? bases : NULL;
+		run();
+		for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
+			uint64_t frames = i == want[given][0] || i == want[given][2]	   ? 100
+					  : i == want[given][1] || i == want[given][1] + 1 ? 50
+											   : 0;
+
+			assert_int_equal(capture.tally[i].delivered, frames);
+			assert_int_equal(capture.tally[i].encoded, frames);
+		}
+		feed_drain(&feeds[0]);
+		for (size_t i = 0; i < seen.n; i++)
+			assert_true(
+				seen.iface[i] == want[given][(seen.ns[i] - FIRST_NS) % SOURCES] ||
+				((seen.ns[i] - FIRST_NS) % SOURCES == 1 &&
+					seen.iface[i] == want[given][1] + 1));
+		capture_end();
+	}
+}
+
+static uint64_t looked_at;
+
+static void on_seen(
+	void *ctx, const struct rd_source *s, const struct rd_frame *frames, unsigned int n)
+{
+	assert_ptr_equal(s, sources[0]);
+	assert_ptr_equal(ctx, &looked_at);
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(frames[i].caplen, 20);
+	looked_at += n;
+}
+
+/* Without a sink frames are looked at, behind filter and cut, and count as encoded. */
+static void test_seen(void **state)
+{
+	const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03"};
+	const struct rd_cut cut = {.snaplen = 20};
+	struct rd_filter *filters[1];
+
+	(void)state;
+	capture_begin(1, 301);
+	assert_int_equal(rd_filter_compile(&filters[0], &spec, RD_LINK_ETHERNET, &error), 0);
+	fakes[0].ends = true;
+	config.feeds = NULL;
+	config.filters = filters;
+	config.cut = &cut;
+	config.seen = on_seen;
+	config.seen_ctx = &looked_at;
+	looked_at = 0;
+	run();
+	assert_int_equal(looked_at, 150);
+	assert_int_equal(capture.tally[0].encoded, 150);
+	assert_int_equal(capture.tally[0].filtered, 151);
+	rd_filter_free(filters[0]);
+	capture_end();
+}
+
+/* --- no chunk is free ------------------------------------------------------------------- */
+
+static void test_drop(void **state)
+{
+	(void)state;
+	capture_begin(1, 1000);
+	capture_feeds(1, 3, CHUNK);
+	fakes[0].ends = true;
+	config.when_full = RD_FULL_DROP;
+	run();
+	/* The newest are dropped. */
+	assert_int_equal(capture.tally[0].encoded, 3 * HELD);
+	assert_int_equal(capture.tally[0].dropped, 1000 - 3 * HELD);
+	feed_drain(&feeds[0]);
+	assert_int_equal(seen.n, 3 * HELD);
+	assert_stamps(FIRST_NS, SOURCES);
+	capture_end();
+}
+
+static void test_end_when_full(void **state)
+{
+	(void)state;
+	capture_begin(1, 100000);
+	capture_feeds(1, 3, CHUNK);
+	config.when_full = RD_FULL_END;
+	run();
+	assert_int_equal(capture.end, RD_END_MEMORY);
+	assert_int_equal(capture.tally[0].encoded, 3 * HELD);
+	assert_true(capture.tally[0].dropped < RD_BATCH);
+	capture_end();
+}
+
+/* A writer that is slow, and the number of chunks that it took. */
+static void *slow_writer(void *arg)
+{
+	atomic_bool *closing = arg;
+
+	for (;;) {
+		bool last = *closing;
+		struct rd_chunk *c = rd_ring_take(&feeds[0].full);
+
+		if (!c && last)
+			return NULL;
+		usleep(20);
+		if (!c)
+			continue;
+		seen_add(&seen, &encoder, c);
+		rd_ring_put(&feeds[0].free, c);
+	}
+}
+
+/* The source waits: nothing is dropped, however small the buffer. */
+static void test_wait(void **state)
+{
+	atomic_bool closing = false;
+	pthread_t thread;
+
+	(void)state;
+	capture_begin(1, 50000);
+	capture_feeds(1, 3, CHUNK);
+	fakes[0].ends = true;
+	config.when_full = RD_FULL_WAIT;
+	assert_int_equal(pthread_create(&thread, NULL, slow_writer, &closing), 0);
+	run();
+	closing = true;
+	pthread_join(thread, NULL);
+	assert_int_equal(capture.tally[0].encoded, 50000);
+	assert_int_equal(seen.n, 50000);
+	assert_stamps(FIRST_NS, SOURCES);
+	capture_end();
+}
+
+static unsigned int looks;
+
+/* Stays readable: the first look ends the capture, the next one gives the output up. */
+static bool watch_twice(void *ctx, int fd)
+{
+	(void)ctx;
+	(void)fd;
+	looks++;
+	return true;
+}
+
+/* An output that takes nothing: being told to end a second time is not waited out. */
+static void test_abandon(void **state)
+{
+	(void)state;
+	capture_begin(1, 100000);
+	capture_feeds(1, 3, CHUNK);
+	config.when_full = RD_FULL_WAIT;
+	watch.ready = watch_twice;
+	looks = 0;
+	eventfd_write(watch.fd, 1);
+	run();
+	assert_int_equal(capture.end, RD_END_WATCH);
+	assert_true(looks >= 2);
+	assert_int_equal(capture.tally[0].encoded, 3 * HELD);
+	assert_true(capture.tally[0].dropped > 0);
+	capture_end();
+}
+
+/* --- notes ------------------------------------------------------------------------------ */
+
+#define NOTES_MOST 100
+
+static struct {
+	unsigned int n;
+	uint64_t ns[NOTES_MOST], dropped[NOTES_MOST];
+	char comment[NOTES_MOST][40];
+} notes;
+
+static size_t (*real_noted)(const struct rd_encoder *e, const struct rd_frame *frame,
+	const struct rd_note *note, uint8_t *dst, size_t room);
+
+static size_t see_noted(const struct rd_encoder *e, const struct rd_frame *frame,
+	const struct rd_note *note, uint8_t *dst, size_t room)
+{
+	size_t len = real_noted(e, frame, note, dst, room);
+
+	if (!len)
+		return 0;
+	assert_true(notes.n < NOTES_MOST);
+	notes.ns[notes.n] = frame->ts_ns;
+	notes.dropped[notes.n] = note->dropped;
+	snprintf(notes.comment[notes.n++], 40, "%s", note->comment ? note->comment : "");
+	return len;
+}
+
+/* The format with an eye on its notes. */
+static void watch_notes(void)
+{
+	static struct rd_format format;
+
+	format = *encoder.format;
+	real_noted = format.noted;
+	format.noted = see_noted;
+	encoder.format = &format;
+	notes.n = 0;
+}
+
+/* What the source says stands on the next frame, once. */
+static void test_source_note(void **state)
+{
+	(void)state;
+	capture_begin(2, 100);
+	capture_feeds(1, 16, CHUNK);
+	fakes[0].ends = fakes[1].ends = true;
+	snprintf(fakes[1].src.note, sizeof(fakes[1].src.note), "port down");
+	watch_notes();
+	run();
+	assert_int_equal(notes.n, 1);
+	assert_int_equal(notes.ns[0], FIRST_NS + 1);
+	assert_string_equal(notes.comment[0], "port down");
+	assert_int_equal(notes.dropped[0], 0);
+	assert_string_equal(fakes[1].src.note, "");
+	capture_end();
+}
+
+/* Notes of frames; that of one which is filtered keeps its count for the next. */
+static void test_frame_notes(void **state)
+{
+	const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03"};
+	struct rd_filter *filters[1];
+
+	(void)state;
+	capture_begin(1, 12);
+	capture_feeds(1, 16, CHUNK);
+	assert_int_equal(rd_filter_compile(&filters[0], &spec, RD_LINK_ETHERNET, &error), 0);
+	config.filters = filters;
+	fakes[0].ends = true;
+	fakes[0].src.batch_has_notes = true;
+	snprintf(fakes[0].src.note, sizeof(fakes[0].src.note), "port up");
+	watch_notes();
+	run();
+	/* Frames 0, 3, 6, 9 had one; 1, 3, 5, 7, 9, 11 were kept. */
+	assert_int_equal(capture.tally[0].encoded, 6);
+	assert_int_equal(notes.n, 4);
+	assert_int_equal(notes.ns[0], FIRST_NS + 1 * SOURCES);
+	assert_int_equal(notes.dropped[0], 5);
+	assert_string_equal(notes.comment[0], "port up");
+	assert_int_equal(notes.ns[1], FIRST_NS + 3 * SOURCES);
+	assert_int_equal(notes.dropped[1], 5);
+	assert_string_equal(notes.comment[1], "own");
+	assert_int_equal(notes.ns[2], FIRST_NS + 7 * SOURCES);
+	assert_int_equal(notes.dropped[2], 5);
+	assert_string_equal(notes.comment[2], "");
+	assert_int_equal(notes.ns[3], FIRST_NS + 9 * SOURCES);
+	rd_filter_free(filters[0]);
+	capture_end();
+}
+
+static void test_both_notes(void **state)
+{
+	(void)state;
+	capture_begin(1, 1);
+	capture_feeds(1, 16, CHUNK);
+	fakes[0].ends = true;
+	fakes[0].src.batch_has_notes = true;
+	snprintf(fakes[0].src.note, sizeof(fakes[0].src.note), "port up");
+	watch_notes();
+	run();
+	assert_int_equal(notes.n, 1);
+	assert_string_equal(notes.comment[0], "own; port up");
+	capture_end();
+}
+
+static unsigned int freed;
+
+/* Some frames are dropped, then a chunk comes back. */
+static void on_batch(
+	void *ctx, const struct rd_source *s, const struct rd_frame *frames, unsigned int n)
+{
+	struct rd_chunk *c;
+
+	(void)ctx;
+	(void)s;
+	(void)n;
+	if (frames[0].ts_ns < FIRST_NS + 10 * RD_BATCH * SOURCES || freed++)
+		return;
+	c = rd_ring_take(&feeds[0].full);
+	assert_non_null(c);
+	rd_ring_put(&feeds[0].free, c);
+}
+
+/* How many were dropped stands on the next frame that is written. */
+static void test_dropped_note(void **state)
+{
+	(void)state;
+	capture_begin(1, 11 * RD_BATCH);
+	capture_feeds(1, 3, CHUNK);
+	fakes[0].ends = true;
+	config.seen = on_batch;
+	freed = 0;
+	watch_notes();
+	run();
+	assert_int_equal(capture.tally[0].dropped, 10 * RD_BATCH - 3 * HELD);
+	assert_int_equal(notes.n, 1);
+	assert_int_equal(notes.ns[0], FIRST_NS + 10 * RD_BATCH * SOURCES);
+	assert_int_equal(notes.dropped[0], 10 * RD_BATCH - 3 * HELD);
+	capture_end();
+}
+
+/* --- slices of time --------------------------------------------------------------------- */
+
+/* The stamps that begin a file. */
+static unsigned int begins(uint64_t *ns, unsigned int most)
+{
+	struct rd_chunk *c;
+	unsigned int n = 0;
+
+	while ((c = rd_ring_take(&feeds[0].full))) {
+		seen_add(&seen, &encoder, c);
+		if (c->turn && n < most)
+			ns[n++] = c->first_ns;
+		rd_ring_put(&feeds[0].free, c);
+	}
+	return n;
+}
+
+static void test_slices(void **state)
+{
+	uint64_t ns[10];
+
+	(void)state;
+	/* From the first frame on: 1000005, so that each slice of 100 has 25 frames. */
+	capture_begin(1, 60);
+	capture_feeds(1, 16, CHUNK);
+	fakes[0].ends = true;
+	fakes[0].first_ns = FIRST_NS + 5;
+	config.slice_ns = 100;
+	run();
+	assert_int_equal(begins(ns, 10), 2);
+	assert_int_equal(ns[0], FIRST_NS + 105);
+	assert_int_equal(ns[1], FIRST_NS + 205);
+	assert_int_equal(seen.n, 60);
+	assert_stamps(FIRST_NS + 5, SOURCES);
+	capture_end();
+	/* At multiples of the slice. */
+	capture_begin(1, 60);
+	capture_feeds(1, 16, CHUNK);
+	fakes[0].ends = true;
+	fakes[0].first_ns = FIRST_NS + 60;
+	config.slice_ns = 100;
+	config.slice_aligned = true;
+	run();
+	assert_int_equal(begins(ns, 10), 2);
+	assert_int_equal(ns[0], FIRST_NS + 100);
+	assert_int_equal(ns[1], FIRST_NS + 200);
+	assert_int_equal(seen.n, 60);
+	capture_end();
+	/* Slices without a frame begin no file, and the next end is where it would have been. */
+	capture_begin(1, 4);
+	capture_feeds(1, 16, CHUNK);
+	fakes[0].ends = true;
+	fakes[0].step_ns = 350;
+	config.slice_ns = 100;
+	run();
+	assert_int_equal(begins(ns, 10), 3);
+	assert_int_equal(ns[0], FIRST_NS + 350);
+	assert_int_equal(ns[1], FIRST_NS + 700);
+	assert_int_equal(ns[2], FIRST_NS + 1050);
+	capture_end();
+}
+
+/* --- stripes ---------------------------------------------------------------------------- */
+
+/* Chunks go to the feeds in turn; each feed's frames are in order, and its tally is its own. */
+static void test_stripes(void **state)
+{
+	uint64_t all = 0;
+
+	(void)state;
+	capture_begin(1, 6 * HELD);
+	config.n_stripes = 3;
+	config.merged = (struct rd_sink *const[]){NULL, NULL, NULL};
+	capture_feeds(3, 4, CHUNK);
+	fakes[0].ends = true;
+	run();
+	for (unsigned int k = 0; k < 3; k++) {
+		seen.n = 0;
+		feed_drain(&feeds[k]);
+		assert_int_equal(seen.n, 2 * HELD);
+		assert_int_equal(seen.ns[0], FIRST_NS + k * HELD * SOURCES);
+		assert_int_equal(seen.ns[HELD], FIRST_NS + (k + 3) * HELD * SOURCES);
+		assert_int_equal(capture.stripe_tally[k][0].encoded, 2 * HELD);
+		all += seen.n;
+	}
+	assert_int_equal(all, 6 * HELD);
+	capture_end();
+}
+
+/* A stripe without a free chunk is passed by; nothing is dropped while another has one. */
+static void test_stripe_is_full(void **state)
+{
+	struct rd_chunk *taken;
+
+	(void)state;
+	capture_begin(1, 3 * HELD);
+	config.n_stripes = 2;
+	capture_feeds(2, 3, CHUNK);
+	while ((taken = rd_feed_get(&feeds[1])))
+		assert_int_equal(taken->used, 0);
+	fakes[0].ends = true;
+	run();
+	assert_int_equal(capture.tally[0].dropped, 0);
+	assert_int_equal(capture.stripe_tally[0][0].encoded, 3 * HELD);
+	capture_end();
+}
+
+/* What is dropped is in no chunk of any stripe: it counts in the first. */
+static void test_stripes_drop(void **state)
+{
+	(void)state;
+	capture_begin(1, 100 * HELD);
+	config.n_stripes = 2;
+	capture_feeds(2, 3, CHUNK);
+	fakes[0].ends = true;
+	run();
+	assert_int_equal(capture.stripe_tally[0][0].encoded, 3 * HELD);
+	assert_int_equal(capture.stripe_tally[1][0].encoded, 3 * HELD);
+	assert_int_equal(capture.stripe_tally[0][0].dropped, 94 * HELD);
+	assert_int_equal(capture.stripe_tally[1][0].dropped, 0);
+	capture_end();
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_chunks),
+		cmocka_unit_test(test_interfaces),
+		cmocka_unit_test(test_seen),
+		cmocka_unit_test(test_drop),
+		cmocka_unit_test(test_end_when_full),
+		cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_abandon),
+		cmocka_unit_test(test_source_note),
+		cmocka_unit_test(test_frame_notes),
+		cmocka_unit_test(test_both_notes),
+		cmocka_unit_test(test_dropped_note),
+		cmocka_unit_test(test_slices),
+		cmocka_unit_test(test_stripes),
+		cmocka_unit_test(test_stripe_is_full),
+		cmocka_unit_test(test_stripes_drop),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
