@@ -280,6 +280,32 @@ static void test_learnt_pairs(void **state)
 	rd_filter_free(f);
 }
 
+/* The QP of the end that answered the REQ is as well known as that of the end that sent it. */
+static void test_passive_end(void **state)
+{
+	static const struct rd_filter_spec spec = {.src_qp = "0x200"};
+	struct make m = {.n = 0};
+	struct rd_filter *f;
+
+	(void)state;
+	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), 0);
+	make_cm(&m, RD_CM_REQ, 0xabc, 0, 0x100);
+	kept(f, &m);
+	make_cm(&m, RD_CM_REP, 0xdef, 0xabc, 0x200);
+	turn(&m);
+	kept(f, &m);
+	m.n = 0;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x100, 8, 0);
+	assert_false(kept(f, &m)); /* from the other end, where it is another QP */
+	turn(&m);
+	assert_true(kept(f, &m));
+	m.n = 0;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x101, 8, 0);
+	turn(&m);
+	assert_false(kept(f, &m));
+	rd_filter_free(f);
+}
+
 /* Thousands of connections: the last ones are remembered. */
 static void test_many_pairs(void **state)
 {
@@ -335,6 +361,7 @@ int main(void)
 		cmocka_unit_test(test_batch),
 		cmocka_unit_test(test_explain_opcodes),
 		cmocka_unit_test(test_learnt_pairs),
+		cmocka_unit_test(test_passive_end),
 		cmocka_unit_test(test_many_pairs),
 		cmocka_unit_test(test_truncated),
 	};

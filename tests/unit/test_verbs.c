@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Unit tests of the verbs source where a model of a device leaves things to chance: time stamps
+ * that go back, queues that fail again and again, and whom an asynchronous event concerns.
+ */
+#include "verbs.h"
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+/* cmocka wants these before itself */
+#include <cmocka.h>
+
+#define WATCHDOG_S 50
+#define SPEED	   100000000000ULL
+#define MASK	   ((UINT64_C(1) << 48) - 1)
+
+/* --- a device --------------------------------------------------------------------------- */
+
+static struct {
+	struct verbs_context vctx;
+	bool real_time, no_reading;
+	unsigned int resets, replacements;
+	int reset_rc, replace_rc;
+	struct ibv_async_event event[8];
+	unsigned int n_events, acked;
+	uint64_t line_ticks, line_ns; /* as the driver converts them */
+} hca;
+
+static int query_device(struct ibv_context *ctx, const struct ibv_query_device_ex_input *input,
+	struct ibv_device_attr_ex *attr, size_t size)
+{
+	(void)ctx;
+	(void)input;
+	memset(attr, 0, size);
+	attr->completion_timestamp_mask = MASK;
+	attr->hca_core_clock = 1000000; /* a tick is a nanosecond */
+	return 0;
+}
+
+static int query_values(struct ibv_context *ctx, struct ibv_values_ex *values)
+{
+	uint64_t now = rd_monotonic_ns() & MASK;
+
+	(void)ctx;
+	if (hca.no_reading)
+		return EOPNOTSUPP;
+	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+	values->raw_clock = (struct timespec){
+		.tv_sec = (time_t)(now / 1000000000), .tv_nsec = (long)(now % 1000000000)};
+	return 0;
+}
+
+static struct ibv_context *hca_make(void)
+{
+	memset(&hca, 0, sizeof(hca));
+	hca.vctx.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+	hca.vctx.sz = sizeof(hca.vctx);
+	hca.vctx.query_device_ex = query_device;
+	hca.vctx.query_rt_values = query_values;
+	return &hca.vctx.context;
+}
+
+bool __wrap_verbs_mlx5_real_time(struct ibv_context *ctx);
+bool __wrap_verbs_mlx5_real_time(struct ibv_context *ctx)
+{
+	(void)ctx;
+	return hca.real_time;
+}
+
+bool __wrap_verbs_mlx5_clock_line(
+	struct ibv_context *ctx, struct clock_line *line, unsigned int *unused);
+bool __wrap_verbs_mlx5_clock_line(
+	struct ibv_context *ctx, struct clock_line *line, unsigned int *unused)
+{
+	(void)ctx;
+	*line = (struct clock_line){hca.line_ticks, hca.line_ns, UINT64_C(1) << 32};
+	*unused = 16;
+	return true;
+}
+
+uint64_t __wrap_verbs_mlx5_clock_period(struct ibv_context *ctx);
+uint64_t __wrap_verbs_mlx5_clock_period(struct ibv_context *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+int __wrap_verbs_queue_reset(struct verbs *v, struct rd_error *err);
+int __wrap_verbs_queue_reset(struct verbs *v, struct rd_error *err)
+{
+	(void)v;
+	hca.resets++;
+	return hca.reset_rc ? rd_fail(err, RD_CLASS_DEVICE, EIO, NULL, "reset") : 0;
+}
+
+int __wrap_verbs_queue_replace(struct verbs *v, struct rd_error *err);
+int __wrap_verbs_queue_replace(struct verbs *v, struct rd_error *err)
+{
+	(void)v;
+	hca.replacements++;
+	return hca.replace_rc ? rd_fail(err, RD_CLASS_DEVICE, EPERM, NULL, "replace") : 0;
+}
+
+int __wrap_ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context);
+int __wrap_ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context)
+{
+	(void)channel;
+	(void)cq;
+	(void)context;
+	return -1;
+}
+
+int __wrap_ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event);
+int __wrap_ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
+{
+	(void)ctx;
+	if (!hca.n_events)
+		return -1;
+	*event = hca.event[--hca.n_events];
+	return 0;
+}
+
+void __wrap_ibv_ack_async_event(struct ibv_async_event *event);
+void __wrap_ibv_ack_async_event(struct ibv_async_event *event)
+{
+	(void)event;
+	hca.acked++;
+}
+
+/* --- time stamps ------------------------------------------------------------------------ */
+
+static struct verbs_clock clock_made;
+
+static void clock_make(enum rd_stamp_type type, const char *title)
+{
+	struct rd_error err = {0};
+
+	if (verbs_clock_open(&clock_made, &hca.vctx.context, "fake", type, SPEED, &err) < 0)
+		fail_msg("%s", err.text);
+	if (strcmp(clock_made.kind->title, title))
+		fail_msg("got '%s', want '%s'", clock_made.kind->title, title);
+	/* The line stays as it is, however slow the machine. */
+	clock_made.interval = UINT64_MAX;
+}
+
+/* Stamps of a batch, as the completions have them. */
+static void stamp(struct verbs_stamps *s, uint64_t *ns, unsigned int n)
+{
+	struct rd_frame frames[RD_BATCH];
+
+	for (unsigned int i = 0; i < n; i++)
+		frames[i] = (struct rd_frame){.ts_ns = ns[i], .len = 1000, .caplen = 1000};
+	verbs_stamp(&clock_made, s, frames, n);
+	for (unsigned int i = 0; i < n; i++)
+		ns[i] = frames[i].ts_ns;
+}
+
+/* A queue's stamps never go back, within a batch and from one to the next; they do go on. */
+static void never_back(uint64_t base)
+{
+	struct verbs_stamps a = {.generation = 0}, b = {.generation = 0};
+	uint64_t first[4] = {base, base + 400, base + 100, base + 900};
+	uint64_t second[3] = {base + 200, base + 1000, base + 950};
+	uint64_t other[2] = {base + 300, base + 1200};
+
+	stamp(&a, first, 4);
+	assert_int_equal(first[1] - first[0], 400);
+	assert_int_equal(first[2], first[1]);
+	assert_int_equal(first[3] - first[0], 900);
+	stamp(&a, second, 3);
+	assert_int_equal(second[0], first[3]);
+	assert_int_equal(second[1] - first[0], 1000);
+	assert_int_equal(second[2], second[1]);
+	/* Another queue has stamps of its own. */
+	stamp(&b, other, 2);
+	assert_int_equal(other[0] - first[0], 300);
+	assert_int_equal(other[1] - first[0], 1200);
+}
+
+static void test_ticks_that_are_read(void **state)
+{
+	(void)state;
+	hca_make();
+	clock_make(RD_STAMPS_ADAPTER, "hardware clock");
+	never_back(rd_monotonic_ns() & MASK);
+	verbs_clock_close(&clock_made);
+}
+
+static void test_ticks_that_are_converted(void **state)
+{
+	struct rd_clock host;
+
+	(void)state;
+	hca_make();
+	rd_clock_set(&host);
+	hca.no_reading = true;
+	hca.line_ticks = 1000000;
+	hca.line_ns = rd_clock_now(&host);
+	clock_make(RD_STAMPS_ADAPTER, "hardware clock (PTP)");
+	never_back(hca.line_ticks + 5000);
+	verbs_clock_close(&clock_made);
+}
+
+static void test_real_time(void **state)
+{
+	struct verbs_stamps s = {.generation = 0};
+	struct rd_clock host;
+	uint64_t now, back[3];
+
+	(void)state;
+	hca_make();
+	hca.real_time = true;
+	rd_clock_set(&host);
+	clock_make(RD_STAMPS_ADAPTER, "hardware clock (real time)");
+	never_back(rd_clock_now(&host));
+	/* Set back by two seconds: stamps go on where they were, and run on from there. */
+	now = rd_clock_now(&host);
+	back[0] = now;
+	back[1] = now - 2000000000;
+	back[2] = now - 2000000000 + 700;
+	stamp(&s, back, 3);
+	assert_int_equal(back[0], now);
+	assert_int_equal(back[1], now);
+	assert_int_equal(back[2], now + 700);
+	verbs_clock_close(&clock_made);
+}
+
+/* The host's clock once a batch: frames as far apart as the port's speed has them. */
+static void test_host(void **state)
+{
+	struct verbs_stamps s = {.generation = 0};
+	uint64_t ns[4] = {0}, before, after, future;
+
+	(void)state;
+	hca_make();
+	clock_make(RD_STAMPS_HOST, "software clock");
+	before = rd_clock_now(&clock_made.host);
+	stamp(&s, ns, 4);
+	after = rd_clock_now(&clock_made.host);
+	assert_true(ns[3] >= before && ns[3] <= after);
+	/* 1024 bytes with what is around them, at 100 Gb/s */
+	for (unsigned int i = 1; i < 4; i++)
+		assert_in_range(ns[i] - ns[i - 1], 81, 83);
+	/* The batch before reached further than this one goes back. */
+	s.last = future = rd_clock_now(&clock_made.host) + 1000000000000;
+	stamp(&s, ns, 4);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(ns[i], future);
+	verbs_clock_close(&clock_made);
+}
+
+/* --- a queue that fails ----------------------------------------------------------------- */
+
+static struct verbs queue, second;
+static unsigned int frames_next, errors_next; /* of the next poll */
+static bool poll_fails;
+
+static int poll_fake(struct verbs *v, struct rd_frame *frames, unsigned int max)
+{
+	int n = (int)frames_next;
+
+	assert_true(frames_next <= max);
+	if (poll_fails)
+		return -1;
+	for (int i = 0; i < n; i++)
+		frames[i] = (struct rd_frame){.len = 100, .caplen = 100};
+	frames_next = 0;
+	while (errors_next && errors_next--)
+		verbs_completion_error(v, IBV_WC_WR_FLUSH_ERR, 0);
+	return n;
+}
+
+static int post_fake(struct verbs *v)
+{
+	(void)v;
+	return 0;
+}
+
+static const struct verbs_path path_fake = {.name = "fake", .poll = poll_fake, .post = post_fake};
+
+static void queue_make(void)
+{
+	struct rd_error err = {0};
+
+	hca_make();
+	frames_next = errors_next = 0;
+	poll_fails = false;
+	memset(&queue, 0, sizeof(queue));
+	memset(&second, 0, sizeof(second));
+	queue.path = &path_fake;
+	queue.lead = second.lead = &queue;
+	queue.queue[0] = &queue;
+	queue.queue[1] = &second;
+	queue.n_queues = 2;
+	queue.ctx = second.ctx = &hca.vctx.context;
+	queue.wake_fd = second.wake_fd = -1;
+	queue.port_num = second.port_num = 1;
+	queue.cq = (void *)&queue.cq_ex;
+	queue.wq = (void *)&queue.ring;
+	second.cq = (void *)&second.cq_ex;
+	second.wq = (void *)&second.ring;
+	pthread_mutex_init(&queue.lock, NULL);
+	strcpy(queue.name, "fake:1");
+	queue.clock = &queue.own_clock;
+	assert_int_equal(
+		verbs_clock_open(queue.clock, queue.ctx, "fake", RD_STAMPS_HOST, SPEED, &err), 0);
+}
+
+static void queue_free(void)
+{
+	verbs_clock_close(queue.clock);
+	pthread_mutex_destroy(&queue.lock);
+}
+
+static int receive(struct rd_error *err)
+{
+	struct rd_frame frames[RD_BATCH];
+
+	queue.src.note[0] = '\0';
+	return verbs_ops.receive(&queue.src, frames, RD_BATCH, err);
+}
+
+/* However often in a lifetime, as long as frames come between. */
+static void test_repairs(void **state)
+{
+	struct rd_error err = {0};
+
+	(void)state;
+	queue_make();
+	for (unsigned int i = 1; i <= 300; i++) {
+		errors_next = 3;
+		frames_next = 2;
+		/* What came before the failure is taken first. */
+		assert_int_equal(receive(&err), 2);
+		assert_int_equal(hca.resets, i - 1);
+		assert_int_equal(receive(&err), 0);
+		assert_int_equal(hca.resets, i);
+		assert_non_null(strstr(queue.src.note, "was brought back"));
+		assert_int_equal(queue.gaps, i);
+	}
+	assert_int_equal(hca.replacements, 0);
+	queue_free();
+}
+
+/* But not for ever without a frame. */
+static void test_hopeless(void **state)
+{
+	struct rd_error err = {0};
+
+	(void)state;
+	queue_make();
+	for (unsigned int i = 1; i <= 64; i++) {
+		errors_next = 1;
+		assert_int_equal(receive(&err), 0);
+		assert_int_equal(receive(&err), 0);
+	}
+	assert_int_equal(hca.resets, 64);
+	errors_next = 1;
+	assert_int_equal(receive(&err), -1);
+	assert_int_equal(err.class, RD_CLASS_PARTIAL);
+	assert_non_null(strstr(err.text, "fake:1 fails again and again"));
+	assert_int_equal(hca.resets, 64);
+	queue_free();
+}
+
+/* A reset that is refused, or of no use, makes place for a new queue; if that fails it is over. */
+static void test_replace(void **state)
+{
+	struct rd_error err = {0};
+
+	(void)state;
+	queue_make();
+	hca.reset_rc = -1;
+	errors_next = 1;
+	assert_int_equal(receive(&err), 0);
+	assert_int_equal(hca.resets, 1);
+	assert_int_equal(hca.replacements, 1);
+	hca.reset_rc = 0;
+	poll_fails = true;
+	assert_int_equal(receive(&err), 0);
+	assert_int_equal(hca.resets, 1);
+	assert_int_equal(hca.replacements, 2);
+	hca.replace_rc = -1;
+	assert_int_equal(receive(&err), -1);
+	assert_non_null(strstr(err.text, "replace"));
+	queue_free();
+}
+
+/* Once stopped nothing is repaired: what has arrived is taken, then it is at its end. */
+static void test_stopped(void **state)
+{
+	struct rd_error err = {0};
+
+	(void)state;
+	queue_make();
+	errors_next = 1;
+	frames_next = 1;
+	assert_int_equal(receive(&err), 1);
+	queue.stopped = true;
+	assert_int_equal(receive(&err), RD_SOURCE_END);
+	assert_int_equal(hca.resets, 0);
+	assert_int_equal(queue.gaps, 0);
+	queue_free();
+}
+
+static void test_removed(void **state)
+{
+	struct rd_error err = {0};
+
+	(void)state;
+	queue_make();
+	hca.event[0] = (struct ibv_async_event){.event_type = IBV_EVENT_DEVICE_FATAL};
+	hca.n_events = 1;
+	errors_next = 1;
+	frames_next = 1;
+	assert_int_equal(receive(&err), 1);
+	assert_int_equal(receive(&err), -1);
+	assert_non_null(strstr(err.text, "fake:1 failed fatally or was removed"));
+	assert_int_equal(hca.resets, 0);
+	assert_int_equal(hca.acked, 1);
+	queue_free();
+}
+
+/* --- events ----------------------------------------------------------------------------- */
+
+static void tell(enum ibv_event_type type, int port, struct ibv_cq *cq, struct ibv_wq *wq)
+{
+	hca.event[0] = (struct ibv_async_event){.event_type = type};
+	if (port)
+		hca.event[0].element.port_num = port;
+	else if (cq)
+		hca.event[0].element.cq = cq;
+	else
+		hca.event[0].element.wq = wq;
+	hca.n_events = 1;
+	queue.src.note[0] = '\0';
+	queue.told = second.told = 0;
+	verbs_events_take(&queue);
+}
+
+static void test_events(void **state)
+{
+	(void)state;
+	queue_make();
+	tell(IBV_EVENT_PORT_ERR, 1, NULL, NULL);
+	assert_non_null(strstr(queue.src.note, "port down"));
+	tell(IBV_EVENT_PORT_ACTIVE, 1, NULL, NULL);
+	assert_non_null(strstr(queue.src.note, "port up"));
+	/* Of the device's other port. */
+	tell(IBV_EVENT_PORT_ERR, 2, NULL, NULL);
+	assert_string_equal(queue.src.note, "");
+	/* To the queue whose CQ or work queue it is, and to no other. */
+	tell(IBV_EVENT_CQ_ERR, 0, second.cq, NULL);
+	assert_int_equal(queue.told, 0);
+	assert_int_equal(second.told, TOLD_CQ);
+	tell(IBV_EVENT_WQ_FATAL, 0, NULL, queue.wq);
+	assert_int_equal(queue.told, TOLD_QUEUE);
+	assert_int_equal(second.told, 0);
+	tell(IBV_EVENT_QP_FATAL, 0, NULL, NULL);
+	assert_int_equal(queue.told, TOLD_QUEUE);
+	/* Of a queue that is no more. */
+	tell(IBV_EVENT_CQ_ERR, 0, (void *)&hca, NULL);
+	assert_int_equal(queue.told | second.told, 0);
+	assert_int_equal(hca.acked, 7);
+	queue_free();
+}
+
+/* Where the CQ failed too, it is the cause, and a reset would not help. */
+static void test_told(void **state)
+{
+	struct rd_error err = {0};
+
+	(void)state;
+	queue_make();
+	queue.told = TOLD_QUEUE | TOLD_CQ;
+	assert_int_equal(receive(&err), 0);
+	assert_int_equal(queue.told, 0);
+	assert_non_null(strstr(queue.src.note, "the completion queue overran"));
+	assert_int_equal(hca.resets, 0);
+	assert_int_equal(hca.replacements, 1);
+	queue.told = TOLD_ACCESS;
+	assert_int_equal(receive(&err), 0);
+	assert_non_null(strstr(queue.src.note, "access violation"));
+	assert_int_equal(hca.resets, 1);
+	queue_free();
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ticks_that_are_read),
+		cmocka_unit_test(test_ticks_that_are_converted),
+		cmocka_unit_test(test_real_time),
+		cmocka_unit_test(test_host),
+		cmocka_unit_test(test_repairs),
+		cmocka_unit_test(test_hopeless),
+		cmocka_unit_test(test_replace),
+		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_removed),
+		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_told),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
