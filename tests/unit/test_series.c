@@ -31,10 +31,12 @@ static void take_warning(void *ctx, enum rd_level level, const char *line)
 
 static void series_make(struct series *s, const char *path, const struct rd_rotation *rotation)
 {
+	static struct rd_sink_config config; /* the series keeps a pointer into it */
 	struct rd_error err = {0};
 
 	warnings[0] = '\0';
-	if (series_init(s, path, rotation, &err) < 0)
+	config = (struct rd_sink_config){.path = path, .rotation = *rotation};
+	if (series_init(s, &config, &err) < 0)
 		fail_msg("%s", err.text);
 }
 

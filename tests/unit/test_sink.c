@@ -70,11 +70,14 @@ static int sink_begin(struct place *p, const char *path, const char *format)
 	p->config.max_frame = FRAME;
 	if (!p->config.buffer)
 		p->config.buffer = BUFFER;
-	p->config.owner = (uid_t)-1;
-	p->config.group = (gid_t)-1;
 	p->ending = (struct rd_sink_ending){
 		.begin = on_begin, .fill = on_fill, .waiting = on_waiting, .ctx = p};
-	return rd_sink_open(&p->sink, &p->config, &p->ending, &p->err);
+	if (rd_sink_open(&p->sink, &p->config, &p->ending, &p->err) < 0)
+		return -1;
+	if (rd_sink_start(p->sink, &p->err) == 0)
+		return 0;
+	rd_sink_abandon(p->sink);
+	return -1;
 }
 
 static struct rd_chunk *get(struct rd_feed *f)

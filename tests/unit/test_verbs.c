@@ -259,14 +259,16 @@ static struct verbs queue, second;
 static unsigned int frames_next, errors_next; /* of the next poll */
 static bool poll_fails;
 
-static int poll_fake(struct verbs *v, struct rd_frame *frames, unsigned int max)
+static unsigned int poll_fake(struct verbs *v, struct rd_frame *frames, unsigned int max)
 {
-	int n = (int)frames_next;
+	unsigned int n = frames_next;
 
 	assert_true(frames_next <= max);
-	if (poll_fails)
-		return -1;
-	for (int i = 0; i < n; i++)
+	if (poll_fails) {
+		v->ailment = (struct ailment){.text = "cannot be polled", .queues = true};
+		return 0;
+	}
+	for (unsigned int i = 0; i < n; i++)
 		frames[i] = (struct rd_frame){.len = 100, .caplen = 100};
 	frames_next = 0;
 	while (errors_next && errors_next--)
