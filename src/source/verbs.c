@@ -8,6 +8,7 @@
 #include <rdmadump/bytes.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -36,6 +37,18 @@ static void ring_grow(struct verbs *v)
 	v->ring = larger;
 }
 
+/* The advice to become root does not help somebody who was. */
+static int fail_dropped(const struct ailment *was, struct rd_error *err)
+{
+	char first[256];
+
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(err->text, ";"), err->text);
+	return rd_fail(err, err->class, 0,
+		"a new queue needs CAP_NET_RAW, which was given up at the start: as root, -Z root "
+		"keeps it",
+		"the receive queue failed (%s) and could not be replaced: %s", was->text, first);
+}
+
 /* A reset needs no privilege, which we may have given up; a new queue needs CAP_NET_RAW. */
 static int queue_renew(struct verbs *v, const struct ailment *was, struct rd_error *err)
 {
@@ -44,7 +57,9 @@ static int queue_renew(struct verbs *v, const struct ailment *was, struct rd_err
 		ring_grow(v);
 	if (!was->queues && verbs_queue_reset(v, err) == 0)
 		return 0;
-	return verbs_queue_replace(v, err);
+	if (verbs_queue_replace(v, err) == 0)
+		return 0;
+	return err->errnum == EPERM ? fail_dropped(was, err) : -1;
 }
 
 static int fail_removed(const struct verbs *v, struct rd_error *err)
