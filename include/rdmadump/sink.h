@@ -103,13 +103,16 @@ struct rd_file_account {
 };
 
 struct rd_sink_ending {
-	/* Called now and then while rd_sink_close() waits for an output that takes its time. */
-	void (*waiting)(void *ctx);
+	/*
+	 * Called now and then while rd_sink_close() waits: for an output that takes its time, or
+	 * for commands. False: the commands are not waited for any longer.
+	 */
+	bool (*waiting)(void *ctx, bool commands);
 	/* A file is about to be begun: the section's comment must be that of an unfinished one. */
 	void (*begin)(void *ctx);
 	/*
 	 * Fills stats[] for the trailer and may change the section's comment for the header. Called
-	 * from the writer's thread, for the last file from that of rd_sink_close().
+	 * from the writer's thread, for the last file while rd_sink_close() waits for it.
 	 */
 	void (*fill)(
 		void *ctx, const struct rd_file_account *account, struct rd_iface_stats *stats);

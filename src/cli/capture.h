@@ -116,7 +116,8 @@ struct session {
 	struct identity identity;
 	struct rd_inputs inputs; /* files that are read */
 	sigset_t signals;	 /* that are blocked and waited for */
-	bool told_to_wait;	 /* the output took long at the end */
+	bool told_to_wait[2];	 /* at the end: the output took long, the commands did */
+	bool asked_to_end;	 /* by a signal after the capture had ended */
 	int signal;		 /* that ended it, 0: none */
 	bool broken_pipe;
 	struct rd_error error;	      /* class NONE: all went well */
@@ -129,6 +130,18 @@ struct session {
 int session_run(struct session *s);
 
 bool session_to_pipe(const struct session *s);
+/* At the end, in the form that is asked for. */
+void session_report(const struct session *s);
+
+/* signals.c */
+/* Blocks what a capture takes, for good, and ignores what write(2) tells of anyway. */
+void signals_block(struct session *s);
+/* Waits for a reader of an output that is a FIFO. A descriptor to be closed, or -1. */
+int signals_await_reader(struct session *s);
+/* A watch of the engine on a signalfd: true if the capture is to end. */
+bool signals_ready(void *session, int fd);
+/* rd_sink_ending's `waiting`. Does not return when an output is abandoned. */
+bool signals_while_waiting(void *output, bool commands);
 
 /* outputs.c */
 /*

@@ -5,6 +5,7 @@
 
 #include <rdmadump/error.h>
 #include <rdmadump/log.h>
+#include <signal.h>
 #include <stdio.h>
 
 /* argv[0] is the command's full name, "rdmadump list". Returns the exit status (enum rd_class). */
@@ -47,6 +48,15 @@ void rd_cli_log(enum rd_level most);
 
 /* The progress line that messages must not run into; NULL: none is shown now. */
 void rd_cli_status(const char *line);
+
+/*
+ * Holds SIGUSR1 and SIGUSR2 back, whose default is to kill: a capture takes them once it runs,
+ * other commands never.
+ */
+void rd_cli_hold_requests(void);
+
+/* The signals that ask for the end: SIGINT, SIGTERM, and SIGHUP unless it is ignored. */
+void rd_cli_ending_signals(sigset_t *set);
 
 /* argp's hook: version, libraries, features. */
 void rd_cli_version(void);

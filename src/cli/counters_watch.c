@@ -305,9 +305,9 @@ static bool wants_to_quit(struct watch *w, bool *redraw)
 
 static void block_signals(sigset_t *set)
 {
-	static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
+	static const int ours[] = {SIGQUIT, SIGWINCH, SIGTSTP};
 
-	sigemptyset(set);
+	rd_cli_ending_signals(set);
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		sigaddset(set, ours[i]);
 	sigprocmask(SIG_BLOCK, set, NULL);

@@ -125,15 +125,13 @@ static int follow(const struct settings *settings, struct rd_monitor *m, const s
 /* They are let in only while ppoll() waits, so that none is missed before it. */
 static void catch_signals(sigset_t *before)
 {
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 	const struct sigaction action = {.sa_handler = on_signal};
 	sigset_t ours;
 
-	sigemptyset(&ours);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-		sigaddset(&ours, numbers[i]);
-		sigaction(numbers[i], &action, NULL);
-	}
+	rd_cli_ending_signals(&ours);
+	for (int i = 1; i < NSIG; i++)
+		if (sigismember(&ours, i) == 1)
+			sigaction(i, &action, NULL);
 	sigprocmask(SIG_BLOCK, &ours, before);
 }
 

@@ -322,8 +322,8 @@ static int open_fifo(const char *path)
 }
 
 /*
- * Wireshark says SIGTERM more than once, and a killed one says nothing: its death is a SIGHUP.
- * Blocked, both reach the capture; ignored, those that come later do not kill it while it ends.
+ * Wireshark says SIGTERM more than once, and a killed one says nothing: its death is a SIGHUP, also
+ * where SIGHUP was ignored.
  */
 static void end_once(void)
 {
@@ -333,8 +333,7 @@ static void end_once(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
+	signal(SIGHUP, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGHUP);
 }
 

@@ -78,6 +78,7 @@ int main(int argc, char **argv)
 	const struct personality *p = personality(argc > 1 ? argv[1] : NULL);
 	const struct rd_command *c = &rd_commands[0];
 
+	rd_cli_hold_requests();
 	fill_standard_descriptors();
 	rd_cli_streams();
 	argp_err_exit_status = RD_CLASS_USAGE;

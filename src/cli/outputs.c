@@ -4,11 +4,9 @@
 #include "capture.h"
 #include "cli.h"
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *session_compression(const struct session *s)
 {
@@ -17,42 +15,9 @@ const char *session_compression(const struct session *s)
 	return strcmp(s->opt->compress, "none") ? s->opt->compress : NULL;
 }
 
-/*
- * The output takes its time. Signals that came together with the one that ended the capture (a
- * terminal and a parent may both send it) are one; a later one means that nobody wants to wait.
- */
-static void waiting_for_output(void *ctx)
-{
-	static const struct timespec now;
-	struct session *s = ((struct output *)ctx)->s;
-	int signal = sigtimedwait(&s->signals, NULL, &now);
-
-	if (!s->told_to_wait) {
-		while (signal > 0)
-			signal = sigtimedwait(&s->signals, NULL, &now);
-		s->told_to_wait = true;
-		if (isatty(STDERR_FILENO))
-			rd_log(RD_LOG_WARNING,
-				"waiting for the output to take what was captured; Ctrl-C "
-				"again abandons it");
-	} else if (signal > 0 && signal != SIGUSR1 && signal != SIGUSR2) {
-		rd_log(RD_LOG_WARNING, "abandoned: the end of the capture is not in the file");
-		_exit(RD_CLASS_OUTPUT);
-	}
-}
-
 static void begin_file(void *ctx)
 {
 	session_comment(ctx, NULL);
-}
-
-static void release_signals(struct session *s)
-{
-	static const struct timespec now;
-
-	while (sigtimedwait(&s->signals, NULL, &now) > 0)
-		;
-	pthread_sigmask(SIG_UNBLOCK, &s->signals, NULL);
 }
 
 /* The interfaces of one source. What the device lost is known for all queues together. */
@@ -101,9 +66,6 @@ static void fill_ending(
 	struct session *s = o->s;
 
 	session_comment(o, account);
-	/* What is left to write is short: from here on Ctrl-C just ends the program. */
-	if (account->last && o->index + 1 == s->n_outputs)
-		release_signals(s);
 	for (unsigned int i = 0; i < s->n_sources; i++)
 		if (!s->follows[i])
 			fill_source(o, account, i, stats);
@@ -142,7 +104,7 @@ static int open_output(struct session *s, unsigned int index, unsigned int feeds
 	o->encoder = s->encoder;
 	o->encoder.section = &o->section;
 	o->ending = (struct rd_sink_ending){
-		waiting_for_output, begin_file, fill_ending, o, facts_for_file};
+		signals_while_waiting, begin_file, fill_ending, o, facts_for_file};
 	o->path = s->opt->per_queue   ? queue_path(s->opt->path, index)
 		  : s->opt->n_stripes ? stripe_pattern(s->opt, index)
 				      : strdup(s->opt->path);
@@ -241,7 +203,7 @@ int outputs_open(struct session *s)
 	unsigned int lanes = s->n_threads ? s->n_threads : 1;
 	unsigned int stripes = s->opt->n_stripes ? s->opt->n_stripes : 1;
 	struct identity_before before;
-	int rc;
+	int reader, rc;
 
 	session_describe(s);
 	if (!s->opt->path) {
@@ -253,7 +215,10 @@ int outputs_open(struct session *s)
 		(s->opt->ibdump && ibdump_set_format(s) < 0) || check_directories(s) < 0 ||
 		identity_assume(&s->identity, &before, &s->error) < 0)
 		return -1;
+	reader = signals_await_reader(s);
 	rc = open_files(s, lanes, stripes);
+	if (reader >= 0)
+		close(reader);
 	if (rc < 0)
 		abandon_outputs(s);
 	identity_resume(&before);

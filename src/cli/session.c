@@ -3,7 +3,6 @@
 #include "capture.h"
 #include "cli.h"
 #include <errno.h>
-#include <pthread.h>
 #include <rdmadump/clock.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,47 +17,11 @@
 #define PROGRESS_SECONDS    1
 #define PINNED_BYTES	    131072 /* of a buffer at most: two of 64 KiB while it is exchanged */
 
-/* --- signals and timers ----------------------------------------------------------------- */
-
-static void block_signals(sigset_t *set)
-{
-	static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-
-	sigemptyset(set);
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		sigaddset(set, ours[i]);
-	pthread_sigmask(SIG_BLOCK, set, NULL);
-	/* Both are reported by write(): a pipe without reader, a file at its size limit. */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-}
+/* --- timers ----------------------------------------------------------------------------- */
 
 bool session_to_pipe(const struct session *s)
 {
 	return s->opt->path && strcmp(s->opt->path, "-") == 0;
-}
-
-static bool on_signal(void *ctx, int fd)
-{
-	struct session *s = ctx;
-	struct signalfd_siginfo info;
-	char line[160];
-
-	if (read(fd, &info, sizeof(info)) != sizeof(info))
-		return false;
-	switch (info.ssi_signo) {
-	case SIGUSR1:
-		report_progress(s, line, sizeof(line));
-		rd_log(RD_LOG_WARNING, "%s", line + strspn(line, " "));
-		return false;
-	case SIGUSR2:
-		/* A pipe has one beginning. */
-		s->capture.turn = !session_to_pipe(s);
-		return false;
-	default:
-		s->signal = (int)info.ssi_signo;
-		return true;
-	}
 }
 
 static bool ticked(int fd)
@@ -243,7 +206,7 @@ static void run(struct session *s)
 	bool progress = (s->opt->path || s->live) && !s->opt->quiet && isatty(STDERR_FILENO);
 	bool live = !session_is_offline(s);
 	const struct rd_watch watches[] = {
-		{signalfd(-1, &s->signals, SFD_CLOEXEC | SFD_NONBLOCK), on_signal, s},
+		{signalfd(-1, &s->signals, SFD_CLOEXEC | SFD_NONBLOCK), signals_ready, s},
 		{timer(progress ? PROGRESS_SECONDS : 0, false, false), on_progress, s},
 		{timer(live ? s->opt->slice_s : 0, false, s->opt->slice_aligned), on_slice, s},
 		{timer(s->opt->duration_s, true, false), on_duration, s},
@@ -288,7 +251,7 @@ static void run(struct session *s)
 		s->sources[i]->ops->stats(s->sources[i], &s->source_stats[i]);
 }
 
-static void report(const struct session *s)
+void session_report(const struct session *s)
 {
 	if (s->opt->json)
 		report_json(s);
@@ -303,9 +266,9 @@ static void report(const struct session *s)
 int session_run(struct session *s)
 {
 	/* Before any thread exists, so that every thread leaves them to the engine. Opening a file
-	 * may wait for the other end of a pipe: Ctrl-C must end that. */
+	 * may wait for the other end of a pipe: Ctrl-C must end that. Requests are held already. */
 	if (!session_is_offline(s))
-		block_signals(&s->signals);
+		signals_block(s);
 	if (s->opt->list_stamps) {
 		session_list_stamps(s);
 		goto out;
@@ -316,7 +279,7 @@ int session_run(struct session *s)
 		session_open_sources(s) < 0 || compile_filters(s) < 0)
 		goto out;
 	if (session_is_offline(s))
-		block_signals(&s->signals);
+		signals_block(s);
 	if (s->opt->filter_explain) {
 		explain_filter(s);
 		goto out;
@@ -336,7 +299,7 @@ int session_run(struct session *s)
 		live_stop(s->live);
 	facts_at_end(s);
 	outputs_close(s);
-	report(s);
+	session_report(s);
 out:
 	for (unsigned int i = 0; i < s->n_sources; i++) {
 		rd_filter_free(s->filters[i]);

@@ -16,6 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LOOK_NS	       10000000 /* between two looks at commands that run */
+#define LOOKS_PER_WORD 30
+
 extern char **environ;
 
 int series_init(struct series *s, const struct rd_sink_config *config, struct rd_error *err)
@@ -166,17 +169,21 @@ int series_first_frame(struct series *s, uint64_t first_ns, struct rd_error *err
 	return keep_newest(s, err);
 }
 
-static void reap(struct series *s, int flags)
+static void reap(struct series *s)
 {
 	int status;
+	pid_t pid = 0;
 
-	while (s->running && waitpid(-1, &status, flags) > 0) {
+	while (s->running && (pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		s->running--;
 		if (status)
 			rd_log(RD_LOG_WARNING, "command '%s' failed with status %d",
 				s->rotation->command,
 				WIFEXITED(status) ? WEXITSTATUS(status) : status);
 	}
+	/* Who started us ignores SIGCHLD: nothing is known of commands but that none is left. */
+	if (pid < 0)
+		s->running = 0;
 }
 
 #ifdef HAVE_POSIX_SPAWN_FILE_ACTIONS_ADDCLOSEFROM_NP
@@ -273,10 +280,19 @@ void series_closed(struct series *s)
 		print_name(s);
 	if (s->rotation->command)
 		run_command(s);
-	reap(s, WNOHANG);
+	reap(s);
 }
 
-void series_wait(struct series *s)
+void series_wait(struct series *s, const struct rd_sink_ending *ending)
 {
-	reap(s, 0);
+	const struct timespec pause = {.tv_nsec = LOOK_NS};
+
+	for (unsigned int looks = 1; reap(s), s->running; looks++) {
+		if (looks % LOOKS_PER_WORD == 0 && !ending->waiting(ending->ctx, true)) {
+			rd_log(RD_LOG_WARNING, "not waiting for %u commands '%s' that still run",
+				s->running, s->rotation->command);
+			return;
+		}
+		nanosleep(&pause, NULL);
+	}
 }

@@ -32,7 +32,7 @@ int series_next(struct series *s, uint64_t first_ns, struct rd_error *err);
 int series_first_frame(struct series *s, uint64_t first_ns, struct rd_error *err);
 /* The current file is closed: prints its name (printname) and starts the command on it. */
 void series_closed(struct series *s);
-/* Waits for the commands. */
-void series_wait(struct series *s);
+/* Waits for the commands, as long as the ending's waiting() says so. */
+void series_wait(struct series *s, const struct rd_sink_ending *ending);
 
 #endif

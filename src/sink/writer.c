@@ -45,7 +45,8 @@ struct rd_sink {
 
 	/* Of the writer alone: what it has seen, and what the current file began with. */
 	struct rd_tally seen[RD_IFACES_MAX], begun[RD_IFACES_MAX];
-	struct frame_counts lost; /* of the current file */
+	const struct rd_tally *final; /* the engine's, once it is closing */
+	struct frame_counts lost;     /* of the current file */
 	uint64_t first_ns, last_ns, bytes_before;
 };
 
@@ -423,6 +424,21 @@ static void write_merged(struct rd_sink *s)
 	}
 }
 
+/* In this thread, so that whoever waits for it can stop waiting: a reader may take nothing. */
+static void end_last_file(struct rd_sink *s)
+{
+	struct rd_error err;
+
+	/* A file that could not be begun is not there to be ended. */
+	if (s->file.out.fd < 0)
+		return;
+	memcpy(s->seen, s->final, sizeof(s->seen));
+	if (end_file(s, true, &err) < 0 && !rd_sink_failed(s)) {
+		s->error = err;
+		stop_writing(s, &s->failed);
+	}
+}
+
 static void *writer(void *arg)
 {
 	struct rd_sink *s = arg;
@@ -431,9 +447,7 @@ static void *writer(void *arg)
 		write_merged(s);
 	else
 		write_single(s);
-	/* A thread that ends takes along what io_uring still does for it. */
-	if (s->file.out.fd >= 0)
-		settle(s, false);
+	end_last_file(s);
 	return NULL;
 }
 
@@ -573,31 +587,28 @@ static void wait_for_writer(struct rd_sink *s)
 		}
 		if (pthread_timedjoin_np(s->thread, NULL, &until) != ETIMEDOUT)
 			return;
-		s->ending->waiting(s->ending->ctx);
+		s->ending->waiting(s->ending->ctx, false);
 	}
 }
 
 int rd_sink_close(struct rd_sink *s, const struct rd_tally *final, struct rd_sink_stats *stats,
 	bool *quiet, struct rd_error *err)
 {
-	int rc = 0;
+	bool failed;
 
+	s->final = final;
 	atomic_store_explicit(&s->closing, true, memory_order_release);
 	rd_ring_wake(&s->feeds[0].full);
 	wait_for_writer(s);
-	memcpy(s->seen, final, sizeof(s->seen));
-	/* A file that could not be begun is not there to be ended. */
-	if (s->file.out.fd >= 0)
-		rc = end_file(s, true, err);
-	series_wait(&s->series);
+	series_wait(&s->series, s->ending);
 	rd_sink_stats(s, stats);
-	if (rd_sink_failed(s)) {
+	failed = rd_sink_failed(s);
+	if (failed) {
 		*err = s->error;
 		*quiet = s->quiet;
-		rc = -1;
 	}
 	sink_free(s);
-	return rc;
+	return failed ? -1 : 0;
 }
 
 const char *rd_compression_of(const char *path)

@@ -1,0 +1,209 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Signals at every stage of a capture: the report comes, and the exit status is right.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq
+frames_of() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
+count=20000 # more than a pipe takes
+gen=count=$count,size=200,seed=8
+"$SOFTHCA_FRAMES" --write "$tmp/in.pcap" $gen >/dev/null
+mkfifo "$tmp/in" "$tmp/go" "$tmp/out"
+out=$tmp/o.pcapng
+
+# until_true CONDITION...: or a minute
+until_true() {
+	for _ in $(seq 1200); do
+		"$@" 2>/dev/null && return 0
+		sleep 0.05
+	done
+	echo "# waited in vain for: $*"
+	return 1
+}
+pid_of() { cat "$tmp/pid"; }
+send() { kill -"$1" "$(pid_of)"; }
+gone() { ! kill -0 "$(pid_of)" 2>/dev/null; }
+said() { grep -qE -- "$1" "$tmp/log"; }
+has_frames() { [ "$(stat -c %s "$out")" -gt 20000 ]; }
+# The engine's descriptor for signals: open as long as it runs
+has_signalfd() { find "/proc/$(pid_of)/fd" -lname '*signalfd*' | grep -q .; }
+engine_ended() { [ -s "$tmp/pid" ] && ! gone && ! has_signalfd; }
+
+# live / offline ARGUMENTS...: started beside us, its id in $tmp/pid
+live() {
+	rm -f "$tmp/pid" "$out"
+	MODEL_SECONDS=100 model --gen $gen --pidfile "$tmp/pid" --start-delay "${delay-0}" -- \
+		"$RDMADUMP" -d mlx5_0 --json --when-full wait "$@" >"$tmp/report" 2>"$tmp/log" &
+	job=$!
+	until_true test -s "$tmp/pid"
+}
+offline() {
+	rm -f "$out"
+	# What a shell starts beside itself ignores SIGINT.
+	env --default-signal=INT "$RDMADUMP" --json "$@" >"$tmp/report" 2>"$tmp/log" </dev/null &
+	job=$!
+	echo $job >"$tmp/pid"
+}
+# finish NAME STATUS FRAMES|some ENDED_BY
+finish() {
+	wait $job
+	is "$1: exit status" $? "$2"
+	# All that the file has, where it is not known how far it came
+	[ "$3" != some ] || set -- "$1" "$2" "$(frames_of "$out")" "$4"
+	is "$1: the report" "$(jq -r '"\(.frames.written) \(.ended_by)"' "$tmp/report" 2>&1)" "$3 $4"
+}
+
+# --- before anything is open --------------------------------------------------------------
+
+for signal in USR1 USR2; do
+	mkfifo "$tmp/filter"
+	offline -r "$tmp/in.pcap" -F "$tmp/filter" -w "$out"
+	exec 9>"$tmp/filter" # until it reads the filter
+	send $signal
+	echo udp >&9
+	exec 9>&-
+	finish "SIG$signal while the options are read" 0 $count source
+	rm "$tmp/filter"
+
+	offline -r "$tmp/in" -w "$out"
+	exec 9>"$tmp/in" # until it has opened the FIFO
+	send $signal
+	cat "$tmp/in.pcap" >&9
+	exec 9>&-
+	finish "SIG$signal while a FIFO is opened" 0 $count source
+done
+for signal in INT TERM HUP; do
+	offline -r "$tmp/in" -w "$out"
+	exec 9>"$tmp/in"
+	send $signal
+	wait $job
+	is "SIG$signal ends the wait for a FIFO" "$(kill -l $?)" $signal
+	exec 9>&-
+	[ ! -e "$out" ]
+	ok "SIG$signal while a FIFO is opened: no file"
+done
+
+# Signals are blocked: right behind that SIGPIPE is ignored.
+blocks_signals() {
+	local mask
+	mask=$(awk '/^SigIgn:/ {print $2}' "/proc/$(pid_of)/status")
+	[ -n "$mask" ] && ((0x$mask >> ($(kill -l PIPE) - 1) & 1))
+}
+for signal in INT TERM HUP; do
+	offline -r "$tmp/in.pcap" -w "$tmp/out"
+	until_true blocks_signals
+	send USR1
+	send $signal
+	until_true gone
+	ok "SIG$signal ends the wait for a reader of the output"
+	gone || send KILL
+	wait $job
+	is "SIG$signal ends the wait for a reader of the output: exit status" "$(kill -l $?)" $signal
+done
+
+# --- before the first frame, and while frames come ----------------------------------------
+
+for signal in INT TERM HUP; do
+	delay=1000000 live -w "$out"
+	until_true has_signalfd
+	send USR1
+	until_true said ' 0 frames'
+	ok "SIGUSR1 before the first frame" "$tmp/log"
+	send USR2
+	send $signal
+	finish "SIG$signal before the first frame" 0 0 signal
+
+	live -w "$out"
+	until_true has_frames
+	send $signal
+	finish "SIG$signal while frames come" 0 some signal
+
+	offline -r "$tmp/in" -w "$out"
+	exec 9>"$tmp/in"
+	cat "$tmp/in.pcap" >&9
+	until_true has_frames
+	send USR1
+	until_true said ' frames '
+	send $signal
+	finish "SIG$signal while a FIFO has no more" 0 $count signal
+	exec 9>&-
+done
+
+# nohup(1): ignored when it began, ignored for good
+trap '' HUP
+offline -r "$tmp/in" -w "$out"
+trap - HUP
+exec 9>"$tmp/in"
+cat "$tmp/in.pcap" >&9
+until_true has_frames
+send HUP
+send USR1
+until_true said ' frames '
+! gone && has_signalfd
+ok "SIGHUP that was ignored at the start stays ignored"
+send INT
+finish "and SIGINT ends it" 0 $count signal
+exec 9>&-
+
+# --- while a command runs -----------------------------------------------------------------
+
+printf '#!/bin/sh\n: >"%s/started"\nread -r _ <"%s/go"\n' "$tmp" "$tmp" >"$tmp/command" && chmod +x "$tmp/command"
+for signals in 'USR1 USR2' INT TERM HUP; do
+	for kind in live offline; do
+		[ $kind = live ] || [ "${TEST_QUICK-}" != 1 ] || continue
+		rm -f "$tmp/started"
+		from=(-c "$count")
+		[ $kind = live ] || from=(-r "$tmp/in.pcap" -c "$count")
+		$kind "${from[@]}" -z "$tmp/command" -w "$out"
+		until_true test -e "$tmp/started"
+		for signal in $signals; do send "$signal"; done
+		[ "$signals" = 'USR1 USR2' ] || until_true said 'Ctrl-C again'
+		ok "$signals during the command ($kind): what another one does is said" "$tmp/log"
+		echo go >"$tmp/go"
+		finish "$signals during the command ($kind)" 0 $count count
+	done
+done
+# A second one: the report comes, without the command's end
+rm -f "$tmp/started"
+live -c $count -z "$tmp/command" -w "$out"
+until_true test -e "$tmp/started"
+until_true eval 'send INT; gone'
+finish "a second SIGINT during the command" 0 $count count
+has "a second SIGINT during the command: it is said" "$tmp/log" 'not waiting for'
+is "a second SIGINT during the command: the file is whole" "$(frames_of "$out")" $count
+echo go >"$tmp/go"
+
+# --- while the last flush waits for a reader ----------------------------------------------
+
+for signals in 'USR1 USR2' INT TERM HUP; do
+	for kind in live offline; do
+		from=(-c "$count")
+		[ $kind = live ] || from=(-r "$tmp/in.pcap" -c "$count")
+		$kind "${from[@]}" -w "$tmp/out"
+		exec 8<"$tmp/out"
+		until_true engine_ended
+		for signal in $signals; do send "$signal"; done
+		[ "$signals" = 'USR1 USR2' ] || until_true said 'Ctrl-C again'
+		ok "$signals during the last flush ($kind): what another one does is said" "$tmp/log"
+		cat <&8 >"$tmp/piped"
+		exec 8<&-
+		finish "$signals during the last flush ($kind)" 0 $count count
+		is "$signals during the last flush ($kind): all is there" "$(frames_of "$tmp/piped")" $count
+	done
+done
+live -w "$tmp/out"
+exec 8<"$tmp/out"
+until_true has_signalfd
+until_true eval 'send USR1; said "20.{1,3}000 frames"'
+send INT
+until_true engine_ended
+until_true eval 'send INT; gone'
+wait $job
+is "a second SIGINT during the last flush: exit status" $? 3
+has "a second SIGINT during the last flush: it is said" "$tmp/log" 'abandoned: the end of the capture is not in'
+is "a second SIGINT during the last flush: the report" \
+	"$(jq -r '"\(.ended_by) \(.exit_status) \(.frames.delivered == .frames.written + .frames.dropped.output)"' "$tmp/report" 2>&1)" \
+	"signal 3 true"
+exec 8<&-
+
+tap_done
