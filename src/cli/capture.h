@@ -121,6 +121,7 @@ struct session {
 	int signal;		 /* that ended it, 0: none */
 	bool broken_pipe;
 	struct rd_error error;	      /* class NONE: all went well */
+	uint64_t started_ns;	      /* of the monotonic clock */
 	uint64_t last_bytes, last_ns; /* of the progress line */
 	struct live *live;	      /* --analyze; else NULL */
 	struct rd_facts facts_end;    /* for the end of the last file */

@@ -46,6 +46,9 @@ int rd_cli_fail(const struct rd_error *err);
 /* Sends the program's messages to stderr, each on a line of its own, below `most` in rank. */
 void rd_cli_log(enum rd_level most);
 
+/* What was asked for: printed in any case, like an error, as a line of its own. */
+void rd_cli_say(const char *line);
+
 /* The progress line that messages must not run into; NULL: none is shown now. */
 void rd_cli_status(const char *line);
 

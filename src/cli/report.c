@@ -101,10 +101,11 @@ void report_progress(struct session *s, char *line, size_t room)
 		file[RD_UNITS_LEN], lost[RD_UNITS_LEN], bar[48];
 	struct rd_tally t = rd_capture_total(&s->capture);
 	uint64_t now_bytes = rd_capture_bytes(&s->capture);
-	uint64_t now = rd_monotonic_ns(), start = s->last_ns ? s->last_ns : now, lost_before = 0;
-	double past = (double)(now - start) / 1e9;
+	/* The rate is that since the last line, in the first one since the start. */
+	uint64_t now = rd_monotonic_ns(), since = s->last_ns ? s->last_ns : s->started_ns;
+	double past = (double)(now - since) / 1e9;
 	struct rd_sink_stats sink = {0};
-	struct timespec wall;
+	uint64_t lost_before = 0;
 
 	for (unsigned int i = 0; i < s->n_sources; i++) {
 		struct rd_source_stats source;
@@ -114,9 +115,8 @@ void report_progress(struct session *s, char *line, size_t room)
 	}
 	outputs_stats(s, &sink);
 	progress_bar(s, bar, sizeof(bar));
-	clock_gettime(CLOCK_REALTIME, &wall);
 	snprintf(line, room, "  %s   %s frames   %s   %s   file %s   lost %s%s",
-		rd_fmt_hms(hms, (rd_timespec_ns(&wall) - s->capture.start_ns) / 1000000000U),
+		rd_fmt_hms(hms, (now - s->started_ns) / 1000000000U),
 		rd_fmt_count(frames, t.delivered), rd_fmt_bytes(bytes, now_bytes),
 		rd_fmt_bitrate(rate, past > 0 ? (double)(now_bytes - s->last_bytes) * 8 / past : 0),
 		rd_fmt_bytes(file, sink.file_bytes),

@@ -240,6 +240,7 @@ static void run(struct session *s)
 		.seen_ctx = s,
 	};
 
+	s->started_ns = rd_monotonic_ns();
 	if (!s->opt->quiet)
 		report_start(s);
 	rd_capture_run(&s->capture, &config, &s->error);

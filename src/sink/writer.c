@@ -579,13 +579,13 @@ static void wait_for_writer(struct rd_sink *s)
 	struct timespec until;
 
 	for (;;) {
-		clock_gettime(CLOCK_REALTIME, &until);
+		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += WAIT_NS;
 		if (until.tv_nsec >= 1000000000) {
 			until.tv_nsec -= 1000000000;
 			until.tv_sec++;
 		}
-		if (pthread_timedjoin_np(s->thread, NULL, &until) != ETIMEDOUT)
+		if (pthread_clockjoin_np(s->thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 			return;
 		s->ending->waiting(s->ending->ctx, false);
 	}

@@ -4,6 +4,7 @@
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq
+model_options=() # of live()
 frames_of() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
 count=20000 # more than a pipe takes
 gen=count=$count,size=200,seed=8
@@ -31,9 +32,9 @@ engine_ended() { [ -s "$tmp/pid" ] && ! gone && ! has_signalfd; }
 
 # live / offline ARGUMENTS...: started beside us, its id in $tmp/pid
 live() {
-	rm -f "$tmp/pid" "$out"
-	MODEL_SECONDS=100 model --gen $gen --pidfile "$tmp/pid" --start-delay "${delay-0}" -- \
-		"$RDMADUMP" -d mlx5_0 --json --when-full wait "$@" >"$tmp/report" 2>"$tmp/log" &
+	rm -f "$tmp/pid" "$out" "$tmp/log"
+	MODEL_SECONDS=100 model --gen $gen --pidfile "$tmp/pid" --start-delay "${delay-0}" "${model_options[@]}" -- \
+		"$RDMADUMP" -d mlx5_0 --json --when-full wait "$@" >"$tmp/report" 2>>"$tmp/log" &
 	job=$!
 	until_true test -s "$tmp/pid"
 }
@@ -128,6 +129,25 @@ for signal in INT TERM HUP; do
 	finish "SIG$signal while a FIFO has no more" 0 $count signal
 	exec 9>&-
 done
+
+# What SIGUSR1 asks for is printed in any case, and is no warning
+progress='^rdmadump: 00:0[0-9]:[0-9]{2} '
+rm -f "$tmp/back"
+model_options=(--clock "cycles,back=$tmp/back")
+live -q -w "$out"
+model_options=()
+until_true has_frames
+send USR1
+until_true said "$progress"
+ok "SIGUSR1 with -q: the line, without the word warning" "$tmp/log"
+has "SIGUSR1: the rate since the start" "$tmp/log" 'frames .* [1-9][0-9.]* [kMG]?b/s'
+: >"$tmp/back"
+: >"$tmp/log"
+send USR1
+until_true said ' frames '
+has "SIGUSR1, the clock was set back: the time since the start" "$tmp/log" "$progress"
+send INT
+finish "the clock was set back" 0 some signal
 
 # nohup(1): ignored when it began, ignored for good
 trap '' HUP

@@ -62,6 +62,8 @@ static void conf_key(const char *key, const char *v)
 		conf.refuse = !strcmp(v, "yes");
 	else if (!strcmp(key, "truth"))
 		snprintf(conf.truth, sizeof(conf.truth), "%s", v);
+	else if (!strcmp(key, "back"))
+		snprintf(conf.back, sizeof(conf.back), "%s", v);
 }
 
 void clock_conf_parse(char *spec)

@@ -382,6 +382,7 @@ struct clock_conf {
 	double drift; /* 1e-6: a millionth too fast */
 	int64_t offset_ns, step_ns;
 	char truth[512];
+	char back[512]; /* once this file exists the wall clock is a day back */
 };
 
 struct mlx5_ib_alloc_ucontext_resp;
