@@ -6,7 +6,6 @@
 #include "parse.h"
 #include <argp.h>
 #include <ctype.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,13 +116,11 @@ static void add_word(struct argp_state *state, struct parsing *p, const char *wo
 
 static void send_update(struct argp_state *state, const char *arg)
 {
+	struct rd_error err;
 	uint64_t pid;
 
 	parse_number(state, "--update", arg, 2, 4194304, &pid);
-	if (kill((pid_t)pid, SIGUSR2) < 0)
-		argp_failure(
-			state, RD_CLASS_DEVICE, 0, "--update: no such process of yours: %s", arg);
-	exit(0);
+	exit(capture_update((unsigned int)pid, &err) < 0 ? rd_cli_fail(&err) : 0);
 }
 
 /* Options of the output. */

@@ -198,6 +198,9 @@ void facts_at_end(struct session *s);
 const struct rd_facts *facts_for_file(void *output, unsigned int file, bool end);
 void session_facts_free(struct session *s);
 
+/* update.c: asks the capture of that process for a new file. */
+int capture_update(unsigned int pid, struct rd_error *err);
+
 /* live.c: --analyze. */
 int live_open(struct session *s);
 void live_see(struct live *l, const struct rd_source *source, const struct rd_frame *frames,
