@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 const struct rd_command rd_commands[] = {
@@ -61,6 +62,50 @@ static const struct personality *personality(const char *word)
 }
 
 /*
+ * As setuid root every user of the machine would write files as root and name another user in
+ * SUDO_UID; nothing here is made for that.
+ */
+static int refuse_setuid(void)
+{
+	struct rd_error err;
+
+	if (getuid() == geteuid() && getgid() == getegid())
+		return 0;
+	rd_fail(&err, RD_CLASS_DEVICE, 0,
+		"chmod a-s it, and use sudo or setcap cap_net_raw,cap_ipc_lock+ep",
+		"the program is installed setuid or setgid, which it does not allow");
+	return rd_cli_fail(&err);
+}
+
+static bool environment_keeps(const char *variable)
+{
+	static const char *const kept[] = {"COLUMNS=", "HOME=", "LANG=", "LC_",
+		"LINES=", "LOGNAME=", "PATH=", "TERM=", "TZ=", "USER=", NULL};
+
+	for (unsigned int i = 0; kept[i]; i++)
+		if (strncmp(variable, kept[i], strlen(kept[i])) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * With file capabilities the caller is not trusted, and libraries cannot tell: by RDMAV_DRIVERS
+ * libibverbs would load any code of his.
+ */
+static void distrust_environment(void)
+{
+	char **to = environ;
+
+	if (!getauxval(AT_SECURE))
+		return;
+	for (char **from = environ; from && *from; from++)
+		if (environment_keeps(*from))
+			*to++ = *from;
+	if (to)
+		*to = NULL;
+}
+
+/*
  * A descriptor of ours that got number 1 or 2 would be written to, and be inherited by commands. In
  * the direction that is not used, so that reading and writing fail as before.
  */
@@ -78,6 +123,9 @@ int main(int argc, char **argv)
 	const struct personality *p = personality(argc > 1 ? argv[1] : NULL);
 	const struct rd_command *c = &rd_commands[0];
 
+	if (refuse_setuid())
+		return RD_CLASS_DEVICE;
+	distrust_environment();
 	rd_cli_hold_requests();
 	fill_standard_descriptors();
 	rd_cli_streams();
