@@ -176,6 +176,12 @@ int session_list_stamps(struct session *s);
 /* How frames come to us, for the report: NULL-safe first source. */
 bool session_is_offline(const struct session *s);
 
+/*
+ * descriptors.c: whether so many further queues and all that hangs on them can be opened; raises
+ * the soft limit of open files as far as that needs. *most: how many files may be open.
+ */
+bool descriptors_fit(const struct session *s, unsigned int queues, uint64_t *most);
+
 /* report.c */
 void session_describe(struct session *s);
 /* The comment that a support engineer reads first; account NULL while the file is written. */

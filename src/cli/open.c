@@ -2,6 +2,7 @@
 /* Finds what the user names and opens it: the device's sniffer, a netdev, a file. */
 #include "capture.h"
 #include "cli.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,6 +109,24 @@ static unsigned int queues_of(
 	return n;
 }
 
+/* Fewer where the limit of open files does not allow more: a power of two, one at least. */
+static unsigned int queues_that_fit(const struct session *s, const struct rd_device *device,
+	const struct rd_port *port, unsigned int wanted)
+{
+	unsigned int n = 1;
+	uint64_t most, ignored;
+
+	if (descriptors_fit(s, wanted, &most) || wanted == 1)
+		return wanted;
+	while (n * 2 < wanted && descriptors_fit(s, n * 2, &ignored))
+		n *= 2;
+	rd_log(RD_LOG_WARNING,
+		"%s port %u: %u queue%s instead of %u: only %" PRIu64 " files may be open; raise "
+		"the hard limit (ulimit -Hn, LimitNOFILE= of a systemd unit)",
+		device->name, port->num, n, n > 1 ? "s" : "", wanted, most);
+	return n;
+}
+
 static int open_verbs(struct session *s, const struct rd_device *device, const struct rd_port *port)
 {
 	const struct rd_verbs_config config = {.device = device,
@@ -118,7 +137,7 @@ static int open_verbs(struct session *s, const struct rd_device *device, const s
 		.stamps = s->opt->stamps,
 		.sysroot = ""};
 	struct rd_source *queues[RD_QUEUES_MAX];
-	unsigned int n = queues_of(s, device, port);
+	unsigned int n = queues_that_fit(s, device, port, queues_of(s, device, port));
 
 	if (rd_verbs_open_queues(queues, &n, &config, &s->error) < 0)
 		return -1;
@@ -192,7 +211,10 @@ static int open_file(struct session *s)
 int session_open_sources(struct session *s)
 {
 	const struct wanted_port any = {0};
+	uint64_t ignored;
 
+	/* For what needs no queue: if it does not fit, whatever fails says so. */
+	descriptors_fit(s, 1, &ignored);
 	if (s->opt->read)
 		return open_file(s);
 	if (rd_devices_load(&s->devices, "", &s->error) < 0)

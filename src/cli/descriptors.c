@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* How many files a capture has open, and whether it may: known before the first one is opened. */
+#include "capture.h"
+#include <dirent.h>
+#include <sys/resource.h>
+
+#define ALWAYS	  20 /* device, outputs' own, signals, timers, what is read meanwhile */
+#define PER_PORT  8
+#define PER_QUEUE 5 /* completion channel, events, and the thread that serves it */
+#define PER_FEED  2 /* full and empty chunks of a queue to one output */
+
+static unsigned int open_now(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	/* Itself, "." and ".." make up for what cannot be read. */
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* With so many queues beside those of the ports that are open already. */
+static rlim_t descriptors_needed(const struct session *s, unsigned int queues)
+{
+	const struct capture_options *o = s->opt;
+	unsigned int all = s->n_sources + queues, stripes = o->n_stripes ? o->n_stripes : 1;
+	unsigned int outputs = o->per_queue ? all : stripes;
+	unsigned int feeds = o->per_queue ? all : all * stripes;
+
+	return open_now() + ALWAYS + PER_PORT * (o->n_wanted > 1 ? o->n_wanted - 1 : 0) +
+	       PER_QUEUE * all + PER_FEED * feeds + 2 * (outputs - 1);
+}
+
+bool descriptors_fit(const struct session *s, unsigned int queues, uint64_t *most)
+{
+	rlim_t needed = descriptors_needed(s, queues);
+	struct rlimit limit;
+
+	*most = UINT64_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return true;
+	/* No further than is needed: commands inherit it, and some close all that may be open. */
+	if (limit.rlim_cur < needed && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+		getrlimit(RLIMIT_NOFILE, &limit);
+	}
+	*most = limit.rlim_cur;
+	return needed <= limit.rlim_cur;
+}
