@@ -29,12 +29,7 @@ golden ingress 30_ingress_drop/a.pcap.zst --time 0.1-2
 
 by_schema() {
 	python3 - "$srcdir/docs/schema/analyze.json" "$@" <<'PY'
-import json, sys
-try:
-    import jsonschema
-except ImportError:
-    print("SKIP")
-    sys.exit(0)
+import json, sys, jsonschema
 schema = json.load(open(sys.argv[1], encoding="utf-8"))
 validator = jsonschema.Draft202012Validator(schema)
 events = set(schema["$defs"]["events"]["properties"])
@@ -62,8 +57,12 @@ for f in "$roce"/*_*/?.pcap.zst; do
 	an --json "$f" >"$j" 2>>"$tmp/err"
 	jsons+=("$j")
 done
-by_schema "${jsons[@]}" >"$tmp/schema"
-ok "${#jsons[@]} captures: JSON by docs/schema/analyze.json" "$tmp/schema"
+[ "${#jsons[@]}" -ge 70 ]
+ok "${#jsons[@]} captures"
+if has_jsonschema "JSON by docs/schema/analyze.json"; then
+	by_schema "${jsons[@]}" >"$tmp/schema" 2>&1
+	ok "JSON by docs/schema/analyze.json" "$tmp/schema"
+fi
 
 is "a healthy capture has no finding but notes" \
 	"$(json "$tmp/02_rc_write-a.json" '[.findings[] | select(.severity != "note")] | length')" 0
@@ -84,7 +83,7 @@ ok "a pipe" "$tmp/pipe.json"
 	"$RDMADUMP" -r "$f" -w whole.pcapng 2>/dev/null >&2)
 an --json "$tmp"/part*.pcapng* >"$tmp/parts.json" 2>"$tmp/err"
 same_totals "$tmp/parts.json"
-ok "$(jq '.capture.files | length' "$tmp/parts.json") files of a series, one behind the other" "$tmp/err"
+ok "files of a series, one behind the other" "$tmp/err"
 [ "$(jq '.capture.files | length' "$tmp/parts.json")" -gt 1 ]
 ok "there were several"
 an --json "$tmp/whole.pcapng" >"$tmp/whole.json"
@@ -110,18 +109,19 @@ is "headers only: the same rounds" \
 # --- what Wireshark takes ---------------------------------------------------------------------
 
 if command -v tshark >/dev/null; then
-	fail=0
+	fail=0 filters=0
 	for name in 10_rc_write_loss/b 17_rnr_nak/a 26_imm_inv/a 11_rc_read_loss/b; do
 		zstd -dqfc "$roce/$name.pcap.zst" >"$tmp/w.pcap"
 		while read -r filter; do
 			n=$(tshark -n -r "$tmp/w.pcap" -Y "$filter" 2>>"$tmp/tshark" | wc -l)
 			[ "$n" -gt 0 ] || { echo "# $name: $filter: $n frames"; fail=1; }
+			filters=$((filters + 1))
 		done < <(jq -r '.findings[].filter | select(. != null)' "$tmp/${name/\//-}.json" | sort -u)
 	done
-	[ "$fail" = 0 ]
+	[ "$fail" = 0 ] && [ "$filters" -ge 4 ]
 	ok "every filter finds frames in tshark" "$tmp/tshark"
 else
-	skip "every filter finds frames in tshark" "no tshark"
+	skip "every filter finds frames in tshark" "tshark is not installed"
 fi
 
 # --- exit statuses and errors -----------------------------------------------------------------

@@ -96,8 +96,10 @@ if [ "$(id -u)" = 0 ]; then
 		has "without privilege: what to do" "$tmp/log" \
 			'(create_qp|create_flow) on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap'
 	else
-		skip "without privilege" "the build directory is not readable for others"
+		skip "without privilege" "$(lack setpriv "the build directory is not readable for others")"
 	fi
+else
+	skip "without privilege" "not root"
 fi
 
 tap_done

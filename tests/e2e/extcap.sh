@@ -197,7 +197,8 @@ while read -r option ours; do
 	"$RDMADUMP" -q -r "$tmp/gen.pcap" $ours -w "$tmp/want.pcapng"
 	shark --gen $gen -- -i $port -c "$(frames "$tmp/want.pcapng")" -o "$o.$option" -w "$tmp/x.pcapng"
 	is "-o $option" "$status $(hash_of "$tmp/x.pcapng")" "0 $(hash_of "$tmp/want.pcapng")"
-	[ "$ours" = "" ] || [ "$(hash_of "$tmp/x.pcapng")" != "$want" ]
+	[ -n "$ours" ] || continue
+	[ "$(hash_of "$tmp/x.pcapng")" != "$want" ]
 	ok "... is another file"
 done <<'LIST'
 headersonly:true --headers-only

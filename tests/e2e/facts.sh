@@ -3,7 +3,7 @@
 # Facts in pcapng files: where they stand, that other programs do not mind, that they cost nobody his frames.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq python3 tshark tcpdump capinfos
+need_tool jq python3 tshark tcpdump capinfos prlimit
 
 # blocks FILE: one line per block of a little-endian file: SHB IDB EPB ISB, or the facts' JSON
 blocks() {

@@ -3,7 +3,7 @@
 # What can go wrong on the device: right message, right exit status, readable file, nothing left.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq tshark
+need_tool jq tshark capinfos
 
 # libmlx5 frees what belonged to a removed device only when it is told so; else it is a leak to ASan
 export RDMAV_ALLOW_DISASSOC_DESTROY=1

@@ -4,12 +4,17 @@
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 
-for harness in "$FUZZ"/fuzz_*; do
-	[ -x "$harness" ] && [ -f "$harness" ] || continue
-	for corpus in "$srcdir"/tests/fuzz/corpus/*; do
-		"$harness" "$corpus"/* >"$tmp/log" 2>&1
-		ok "$(basename "$harness") over $(basename "$corpus"), $(find "$corpus" -type f | wc -l) files" "$tmp/log"
+replayed=0
+for source in "$srcdir"/tests/fuzz/fuzz_*.c; do
+	harness=$(basename "$source" .c)
+	for corpus in "$srcdir"/tests/fuzz/corpus/*/; do
+		files=("$corpus"*)
+		[ -e "${files[0]}" ] && "$FUZZ/$harness" "${files[@]}" >"$tmp/log" 2>&1
+		ok "$harness over ${corpus##*/corpus/} ${#files[@]} files" "$tmp/log"
+		replayed=$((replayed + ${#files[@]}))
 	done
 done
+[ "$replayed" -ge 1000 ]
+ok "$replayed replays"
 
 tap_done

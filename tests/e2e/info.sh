@@ -82,6 +82,8 @@ for check in $(jq -r '.ports[0].capture.checks[] | select(.answer == "no" and .t
 	ok_todo=no
 	echo "# '$check' is no and says not what to do"
 done
+[ "$(jq '[.ports[0].capture.checks[] | select(.answer == "no")] | length' "$tmp/json")" -gt 0 ]
+ok "there is a 'no'"
 is "each 'no' says what to do" "${ok_todo-yes}" yes
 
 model -- "$RDMADUMP" info --json >"$tmp/json"
@@ -97,12 +99,14 @@ if command -v setpriv >/dev/null; then
 	model -- setpriv --bounding-set=-net_raw --inh-caps=-net_raw "$RDMADUMP" info >"$tmp/out" 2>&1
 	has "without CAP_NET_RAW: what to do" "$tmp/out" 'privilege +no +CAP_NET_RAW is missing; run as root'
 else
-	skip "without CAP_NET_RAW" "no setpriv"
+	skip "without CAP_NET_RAW" "setpriv is not installed"
 fi
 
 # The tools around a sanitized build are loaded with its library, and leak at exit.
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
-if command -v ibv_devinfo >/dev/null && command -v ibstat >/dev/null; then
+missing=
+for tool in ibv_devinfo ibstat ibstatus; do command -v $tool >/dev/null || missing="$missing $tool"; done
+if [ -z "$missing" ]; then
 	model --dev name=mlx5_0 \
 		--dev name=mlx5_1,ports=2,link=ib+eth,lid=5+0,sm_lid=1+0,rate=200+25,state=active+down,devid=1021 \
 		-- sh "$here/same_facts.sh" >"$tmp/same" 2>&1
@@ -119,7 +123,7 @@ END
 		grep -q "active_mtu: we say 2048, they say 1024" "$tmp/same"
 	ok "the comparison notices what differs" "$tmp/same"
 else
-	skip "the same facts as other tools" "no ibv_devinfo or ibstat"
-	skip "the comparison notices what differs" "no ibv_devinfo or ibstat"
+	skip "the same facts as other tools" "not installed:$missing"
+	skip "the comparison notices what differs" "not installed:$missing"
 fi
 tap_done

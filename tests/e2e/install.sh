@@ -6,7 +6,6 @@
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool make
-src=$(cd "${srcdir:-.}" && pwd)
 bin=/opt/rdma/bin
 installed=$tmp/root$bin
 
@@ -75,18 +74,6 @@ run_make install-exec-am ibdump_link=yes program_transform_name=s,^,my-,
 is "a program name transformed: the link follows it" "$(what)" my-rdmadump
 run_make uninstall ibdump_link=yes program_transform_name=s,^,my-,
 is "... and is removed" "$(what)" absent
-
-# --- what configure decides ---------------------------------------------------------------
-
-# configured ARGUMENTS...: the value of ibdump_link in the Makefile
-configured() {
-	rm -rf "$tmp/configured" && mkdir "$tmp/configured"
-	(cd "$tmp/configured" && "$src/configure" -q "$@" >configure.log 2>&1) ||
-		sed 's/^/# /' "$tmp/configured/configure.log"
-	sed -n 's/^ibdump_link = //p' "$tmp/configured/Makefile"
-}
-is "configure: no link" "$(configured)" no
-is "configure --enable-ibdump-link" "$(configured --enable-ibdump-link)" yes
 
 # --- what list advises ---------------------------------------------------------------------
 

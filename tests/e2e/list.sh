@@ -92,7 +92,7 @@ if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
 else
 	for name in "wide terminal" "narrow terminal"; do
 		n=$((n + 1))
-		echo "ok $n - $name # SKIP no script(1)"
+		echo "ok $n - $name # SKIP script is not installed"
 	done
 fi
 

@@ -361,7 +361,7 @@ if ip netns add "$ns" 2>/dev/null && ip -n "$ns" link set lo up 2>/dev/null; the
 		is "$args: a frame of the netdev" "$(frames_of "$tmp/out.pcapng")" 1
 	done
 else
-	skip "netdevs" "no right to make a network namespace"
+	skip "netdevs" "$(lack ip "no right to make a network namespace")"
 fi
 
 # --- the manual page tells of each option, and of no other --------------------------------

@@ -5,7 +5,7 @@
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq
-[ -x "${QUEUES_TOOL-}" ] || skip_all "the tool for queues was not built"
+: "${QUEUES_TOOL:?path of queues_tool}"
 
 # libmlx5 frees what belonged to a removed device only when it is told so; else it is a leak to ASan
 export RDMAV_ALLOW_DISASSOC_DESTROY=1

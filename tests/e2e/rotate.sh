@@ -14,6 +14,7 @@ d=$tmp/d
 together() {
 	local name=$1 want=$2
 	shift 2
+	rm -f "$tmp/all"
 	mergecap -a -F nsecpcap -w "$tmp/all" "$@" 2>"$tmp/log"
 	is "$name" "$("$SOFTHCA_FRAMES" --hash "$tmp/all")" "$want"
 }
@@ -21,6 +22,7 @@ together() {
 alone() {
 	local name=$1 f bad='' said
 	shift
+	[ $# -gt 0 ] || bad="no file"
 	for f; do
 		capinfos "$f" >"$tmp/info" 2>&1 || bad="$bad $f:unreadable"
 		[ "$(grep -c 'Number of stat entries = 1' "$tmp/info")" = 1 ] || bad="$bad $f:statistics"

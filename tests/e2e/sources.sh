@@ -173,7 +173,7 @@ is "no such netdev: status" $? 2
 has "no such netdev: says so" "$tmp/err" "there is no netdev 'no-such-dev'; see"
 
 if ! ip netns add "$ns" 2>/dev/null || ! ip -n "$ns" link add va type veth peer name vb 2>/dev/null; then
-	skip "netdevs" "no right to make a network namespace with a veth pair"
+	skip "netdevs" "$(lack ip "no right to make a network namespace with a veth pair")"
 	tap_done
 fi
 mac=$(ip -n "$ns" -br link show vb | awk '{print $3}')

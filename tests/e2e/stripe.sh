@@ -68,6 +68,7 @@ accounts() {
 together() {
 	local name=$1
 	shift
+	rm -f "$tmp/all.pcapng"
 	mergecap -w "$tmp/all.pcapng" "$@" 2>"$tmp/merge" &&
 		{ [ "$(json "$tmp/report" .frames.out_of_order)" = 0 ] || { reordercap "$tmp/all.pcapng" "$tmp/ordered" &&
 			mv "$tmp/ordered" "$tmp/all.pcapng"; } >/dev/null 2>&1; }

@@ -4,7 +4,7 @@
 # for once, whatever happens to whichever queue.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq python3 reordercap
+need_tool jq python3 reordercap gzip
 
 count=120000
 [ -z "${TEST_QUICK-}" ] || count=30000

@@ -11,10 +11,13 @@ failed=0
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-if ! command -v tshark >/dev/null || ! ls "$TEST_DATA"/roce/*/*.pcap* >/dev/null 2>&1; then
-	echo "1..0 # SKIP no tshark, or no captures"
+missing=
+for tool in tshark zstd; do command -v $tool >/dev/null || missing="$missing $tool"; done
+if [ -n "$missing" ]; then
+	echo "1..0 # SKIP not installed:$missing"
 	exit 0
 fi
+ls "$TEST_DATA"/roce/*/*.pcap* >/dev/null || exit 1
 
 fields='frame.number
 infiniband.bth.opcode infiniband.bth.se infiniband.bth.m infiniband.bth.padcnt infiniband.bth.tver infiniband.bth.p_key

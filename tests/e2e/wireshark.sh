@@ -25,8 +25,8 @@ tshark -r "$tmp/out.pcapng" -T fields -e frame.number -e infiniband.bth.opcode -
 	>"$tmp/fields" 2>/dev/null
 is "tshark sees an opcode in each frame" "$(awk 'NF >= 2' "$tmp/fields" | wc -l)" 500
 has "direction in" "$tmp/fields" '0x0*1$'
-tshark -r "$tmp/out.pcapng" --disable-protocol rpcordma -q -z expert,error 2>/dev/null >"$tmp/expert"
-! grep -q 'Malformed' "$tmp/expert"
+tshark -r "$tmp/out.pcapng" --disable-protocol rpcordma -q -z expert,error 2>/dev/null >"$tmp/expert" &&
+	! grep -q 'Malformed' "$tmp/expert"
 ok "no malformed frames" "$tmp/expert"
 
 for format in pcap pcap-us pcapng; do

@@ -171,11 +171,19 @@ machines() {
 	ok "$n machine(s) ran $script" "$tmp/$n.out"
 }
 
+# wants LEAST NAME...: a list of names that came out empty would check nothing
+wants() {
+	[ $(($# - 1)) -ge "$1" ]
+	ok "$(($# - 1)) scenarios, at least $1"
+}
+
 export VM_BIN
 if [ -n "${VM_QUICK-}" ]; then
 	wanted="rc_send bad_rkey write_loss"
 else
 	wanted=$(names "$here/pair.sh")
+	# shellcheck disable=SC2086 # a list of names
+	wants 30 $wanted
 fi
 # shellcheck disable=SC2086 # a list of names
 machines 2 "${VM_SECONDS:-400}" pair.sh $wanted
@@ -183,6 +191,8 @@ machines 2 "${VM_SECONDS:-400}" pair.sh $wanted
 check_scenarios "$tmp/2" $wanted
 
 if [ -z "${VM_QUICK-}" ]; then
+	# shellcheck disable=SC2046 # a list of names
+	wants 4 $(names "$here/router.sh")
 	machines 3 "${VM_SECONDS:-200}" router.sh
 	# shellcheck disable=SC2046 # a list of names
 	check_scenarios "$tmp/3" $(names "$here/router.sh")

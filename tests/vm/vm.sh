@@ -13,11 +13,17 @@ vm_programs="busybox dash ip tc rdma tcpdump ibv_rc_pingpong ibv_uc_pingpong ibv
 	setpriv sysctl timeout ibstat ibstatus"
 vm_extras="ib_send_lat ib_write_lat ib_read_lat ib_atomic_lat ibv_devices ucmatose udaddy bash
 	ethtool strace iperf3"
+# Files beside the programs, as FILE:PACKAGE; a pattern must match something. The RDMA core loads its
+# drivers by name, threads that end load libgcc_s, tcpdump and ip read the names of protocols.
+vm_files="/usr/lib/*/libibverbs/librxe-rdmav*.so:ibverbs-providers
+	/etc/libibverbs.d/rxe.driver:ibverbs-providers /lib/x86_64-linux-gnu/libgcc_s.so.1:libgcc-s1
+	/etc/protocols:netbase"
 # Loaded at boot, dependencies added; the others are there for modprobe.
 vm_modules="virtio_pci virtio_net 9pnet_virtio 9p crc32_generic ib_uverbs rdma_ucm rdma_rxe"
 vm_more_modules="ib_umad veth 8021q sch_netem sch_ingress cls_matchall act_gact nvme_rdma nvmet_rdma"
 
-vm_why= # what is missing
+vm_found= # vm_files, expanded
+vm_why=   # what is missing
 
 vm_say() { echo "vm: $*" >&2; }
 
@@ -102,17 +108,29 @@ vm_copy() {
 	local to=$1 f
 	shift
 	for f in "$@"; do
-		[ -e "$to$f" ] || { mkdir -p "$to${f%/*}" && cp -L "$f" "$to$f"; } || return 1
+		[ -e "$to$f" ] || { mkdir -p "$to${f%/*}" && cp -L "$f" "$to$f"; } ||
+			{ vm_why="cannot copy $f to $to$f"; return 1; }
 	done
 }
 
 vm_pack() { (cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) >"$2"; }
 
+# The files of vm_files, patterns expanded; fails at one that is not there, which vm_why names.
+vm_find_files() {
+	local file found
+	for file in $vm_files; do
+		found=$(compgen -G "${file%:*}") ||
+			{ vm_why="${file%:*} is missing: install the package ${file##*:} (scripts/deps vm)"; return 1; }
+		vm_found="${vm_found-} $found"
+	done
+}
+
 # The modules with all they depend on; /modules names those to load at boot, in their order.
 vm_copy_modules() {
 	local root=$1 version=$2 name f
 	for name in $vm_modules $vm_more_modules; do
-		modprobe -d "$vm_kernel" -S "$version" --show-depends "$name" >"$root/depends" || return 1
+		modprobe -d "$vm_kernel" -S "$version" --show-depends "$name" >"$root/depends" ||
+			{ vm_why="$vm_kernel has no module $name"; return 1; }
 		while read -r _ f _; do
 			[ "${f#/}" != "$f" ] || continue # built in
 			f=${f#"$vm_kernel"}
@@ -150,13 +168,11 @@ vm_get_image() {
 	vm_image=$vm_cache/root-$(vm_fingerprint).cpio
 	[ -e "$vm_image" ] && return 0
 	root=$vm_cache/root.$$
+	vm_why="cannot make $vm_image"
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,share,etc,run,var,root} || return 1
-	# The RDMA core's drivers are loaded by name, libgcc_s by threads that end.
 	# shellcheck disable=SC2046,SC2086 # lists of names
-	files=$(vm_needs $(vm_paths $vm_programs $vm_extras) \
-		/usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so) &&
-		vm_copy "$root" $files /etc/libibverbs.d/rxe.driver \
-			/lib/x86_64-linux-gnu/libgcc_s.so.1 /etc/protocols &&
+	files=$(vm_needs $(vm_paths $vm_programs $vm_extras) $vm_found) &&
+		vm_copy "$root" $files &&
 		vm_copy_modules "$root" "$version" &&
 		cp "$vm_src/init" "$root/init" && cp "$vm_src/lib.sh" "$root/lib.sh" &&
 		for f in $(busybox --list); do ln -s "$(vm_paths busybox)" "$root/bin/$f"; done &&
@@ -167,7 +183,6 @@ vm_get_image() {
 		mv "$vm_image.new.$$" "$vm_image"
 	local status=$?
 	rm -rf "$root" "$vm_image.new.$$"
-	vm_why="cannot make $vm_image"
 	return $status
 }
 
@@ -180,6 +195,7 @@ vm_prepare() {
 	for t in $vm_programs; do
 		[ -n "$(vm_paths "$t")" ] || { vm_why="$t is not installed (scripts/deps vm)"; return 1; }
 	done
+	vm_find_files || return 1
 	# shellcheck disable=SC2034 # who calls reads it
 	mkdir -p "$vm_cache" || { vm_why="cannot make $vm_cache"; return 1; }
 	exec 9>"$vm_cache/lock" && flock 9 # two runs make one image
