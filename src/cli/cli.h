@@ -37,7 +37,8 @@ void rd_cli_streams(void);
  * rd_printable_put(). */
 FILE *rd_cli_screen(void);
 
-/* Prints a line of its own on stderr; control characters in `line` are shown, \n too. */
+/* Prints a line of its own on stderr, in any case; control characters in `line` are shown, \n too.
+ */
 void rd_cli_say(const char *prefix, const char *line);
 
 /* Prints the error as "rdmadump: what: why; what to do" and returns its exit status. */
@@ -45,9 +46,6 @@ int rd_cli_fail(const struct rd_error *err);
 
 /* Sends the program's messages to stderr, each on a line of its own, below `most` in rank. */
 void rd_cli_log(enum rd_level most);
-
-/* What was asked for: printed in any case, like an error, as a line of its own. */
-void rd_cli_say(const char *line);
 
 /* The progress line that messages must not run into; NULL: none is shown now. */
 void rd_cli_status(const char *line);

@@ -53,7 +53,7 @@ static void show_progress(struct session *s)
 	char line[160];
 
 	report_progress(s, line, sizeof(line));
-	rd_cli_say(line + strspn(line, " "));
+	rd_cli_say("rdmadump: ", line + strspn(line, " "));
 }
 
 bool signals_ready(void *session, int fd)

@@ -126,11 +126,6 @@ void rd_cli_log(enum rd_level most)
 	rd_log_to(say, NULL, most);
 }
 
-void rd_cli_say(const char *line)
-{
-	say(NULL, RD_LOG_INFO, line);
-}
-
 int rd_cli_fail(const struct rd_error *err)
 {
 	say(NULL, RD_LOG_ERROR, err->text);

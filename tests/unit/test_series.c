@@ -40,6 +40,15 @@ static void series_make(struct series *s, const char *path, const struct rd_rota
 		fail_msg("%s", err.text);
 }
 
+static bool go_on(void *ctx, bool commands)
+{
+	(void)ctx;
+	assert_true(commands);
+	return true;
+}
+
+static const struct rd_sink_ending patient = {.waiting = go_on};
+
 static void next(struct series *s, uint64_t ns)
 {
 	struct rd_error err = {0};
@@ -304,7 +313,7 @@ static void test_command(void **state)
 		next(&s, NOON);
 		series_closed(&s);
 	}
-	series_wait(&s);
+	series_wait(&s, &patient);
 	assert_int_equal(s.running, 0);
 	read_text("ran", text, sizeof(text));
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
@@ -320,7 +329,7 @@ static void test_command(void **state)
 	series_make(&s, "c", &rotation);
 	next(&s, NOON);
 	series_closed(&s);
-	series_wait(&s);
+	series_wait(&s, &patient);
 	assert_non_null(strstr(warnings, "command './command' failed with status 3"));
 	series_fini(&s);
 
@@ -329,7 +338,7 @@ static void test_command(void **state)
 	next(&s, NOON);
 	series_closed(&s);
 	assert_non_null(strstr(warnings, "cannot run './no-such-command c': No such file"));
-	series_wait(&s);
+	series_wait(&s, &patient);
 	series_fini(&s);
 	unlink("command");
 	unlink("ran");

@@ -51,9 +51,11 @@ static void on_fill(void *ctx, const struct rd_file_account *account, struct rd_
 	stats[0].delivered = account->written[0];
 }
 
-static void on_waiting(void *ctx)
+static bool on_waiting(void *ctx, bool commands)
 {
 	(void)ctx;
+	(void)commands;
+	return true;
 }
 
 /* The only place that knows how a sink is opened. */
