@@ -172,7 +172,8 @@ else
 	pid=$!
 	for _ in $(seq 200); do
 		kill -0 $pid 2>/dev/null || break
-		[ -s "$theirs/lo.pcapng" ] && ip netns exec "$ns" bash -c 'echo hello >/dev/udp/127.0.0.1/9' 2>/dev/null
+		# frames, which end it, only once it was looked at
+		[ -s "$tmp/status" ] && ip netns exec "$ns" bash -c 'echo hello >/dev/udp/127.0.0.1/9' 2>/dev/null
 		child=$(pgrep -P $pid rdmadump | head -n 1)
 		[ -n "$child" ] && [ "$(find "/proc/$child/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" = 2 ] &&
 			cat "/proc/$child/task"/*/status >"$tmp/now" 2>/dev/null && mv "$tmp/now" "$tmp/status"
