@@ -46,6 +46,22 @@ done
 wait $!
 is "SIGINT ends it well" "$?" 0
 
+# nohup(1): SIGHUP is still ignored once events are printed, and SIGTERM is caught
+rm -f "$tmp/pid" "$tmp/text"
+# shellcheck disable=SC2016 # the inner shell's
+model --fault port=down,after_ms=50 --pidfile "$tmp/pid" -- bash -c 'trap "" HUP; exec "$@"' - \
+	"$RDMADUMP" events >"$tmp/text" 2>"$tmp/err" &
+for _ in $(seq 200); do
+	[ -s "$tmp/text" ] && break
+	sleep 0.05
+done
+ignored=$(awk '/^SigIgn:/ {print $2}' "/proc/$(cat "$tmp/pid")/status")
+caught=$(awk '/^SigCgt:/ {print $2}' "/proc/$(cat "$tmp/pid")/status")
+is "nohup: SIGHUP stays ignored" "$((0x$ignored & 1)) $((0x$caught & 1)) $((0x$caught >> 14 & 1))" "1 0 1"
+kill -TERM "$(cat "$tmp/pid")"
+wait $!
+is "nohup: SIGTERM ends it well" "$?" 0
+
 model --fault port=down,after_ms=50 -- "$RDMADUMP" events -c 1 >/dev/full 2>"$tmp/err"
 is "no room for the output" "$?" 3
 model --fault verb=open_device,errno=EACCES -- "$RDMADUMP" events -a duration:1 >"$tmp/text" 2>"$tmp/err"
