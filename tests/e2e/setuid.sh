@@ -24,6 +24,10 @@ for mode in 4755 2755; do
 		skip "$what" "the file system of $tmp does not honour it (nosuid), or no process here may gain privileges"
 		continue
 	fi
+	if [ $mode = 2755 ] && [ -n "${SOFTHCA_PRELOAD_FIRST-}" ]; then
+		skip "$what" "the sanitizer's leak checker may not look into such a process, and sets the exit status"
+		continue
+	fi
 	for args in '-d mlx5_0' "-r $tmp/in.pcap -w $tmp/d/o" --version '--update=2' list --ibdump; do
 		# shellcheck disable=SC2086
 		as_nobody env SUDO_UID=1 SUDO_GID=1 "$tmp/bin/rdmadump" $args >"$tmp/log" 2>&1
