@@ -77,7 +77,7 @@ void output_fini(struct output *out)
 /* stdout may be a file that is appended to or shared: what stands in it is not ours. */
 static int open_stdout(struct output *out, const struct rd_inputs *inputs, struct rd_error *err)
 {
-	out->fd = dup(STDOUT_FILENO);
+	out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	if (out->fd < 0)
 		return rd_fail(
 			err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to standard output");
