@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define RD_LOG2_BUFFERS 14 /* 16384: a burst of so many frames is taken without a look by us */
+
 #define RD_NAME_MAX   64 /* IB_DEVICE_NAME_MAX */
 #define RD_NETDEV_MAX 4	 /* netdevs kept per port (a bond and its slaves, VLANs are not counted) */
 

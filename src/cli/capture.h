@@ -62,7 +62,6 @@ struct capture_options {
 	unsigned int debug, line_style;
 };
 
-#define RD_LOG2_BUFFERS 14 /* 16384: a burst of so many frames is taken without a look by us */
 #define RD_BUFFER_BYTES ((uint64_t)256 << 20)
 
 struct session;

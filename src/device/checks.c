@@ -5,7 +5,10 @@
  * core/uverbs_cmd.c of Linux), in the order in which they would fail.
  */
 #include "verdict.h"
+#include <linux/capability.h>
 #include <rdmadump/info.h>
+#include <rdmadump/privilege.h>
+#include <rdmadump/units.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -147,12 +150,29 @@ static bool check_opened(const struct subject *s, struct rd_check *c)
 
 static bool check_capability(const struct subject *s, struct rd_check *c)
 {
-	bool may = rd_may_open_raw();
+	bool may = rd_has_capability(CAP_NET_RAW);
 
 	if (s->info->device->copied)
 		return false;
 	say(c, may ? RD_YES : RD_NO,
-		may ? "this process has CAP_NET_RAW" : "CAP_NET_RAW is missing", RD_NEEDS_RAW);
+		may ? "this process has CAP_NET_RAW" : "CAP_NET_RAW is missing", RD_RUN_PRIVILEGED);
+	return true;
+}
+
+static bool check_locked_memory(const struct subject *s, struct rd_check *c)
+{
+	uint64_t limit = rd_lockable(), needed = rd_ring_default_bytes(s->port);
+	char why[160], most[RD_UNITS_LEN], ring[RD_UNITS_LEN];
+
+	if (s->info->device->copied || s->judged.verdict != RD_CAPTURE_YES)
+		return false;
+	if (limit == UINT64_MAX) {
+		say(c, RD_YES, "this process may lock any amount", "");
+		return true;
+	}
+	snprintf(why, sizeof(why), "%s may be locked (ulimit -l), the receive ring takes %s",
+		rd_fmt_kib(most, limit), rd_fmt_kib(ring, needed));
+	say(c, limit < needed ? RD_NO : RD_YES, why, RD_NEEDS_LOCK);
 	return true;
 }
 
@@ -185,6 +205,7 @@ static const struct condition {
 	{"lockdown", "kernel lockdown", false, check_lockdown},
 	{"opened", "device opens", false, check_opened},
 	{"cap_net_raw", "privilege", false, check_capability},
+	{"locked_memory", "locked memory", false, check_locked_memory},
 	{"netdev", "netdev", false, check_netdev},
 };
 

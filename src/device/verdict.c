@@ -8,10 +8,11 @@
 
 #include <linux/capability.h>
 #include <rdmadump/info.h>
+#include <rdmadump/privilege.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#define FRAME_LEAST 1500 /* bytes of the longest frame, whatever the netdev says */
 
 #define MIRROR	   "mirror the port on the switch"
 #define GET_IBDUMP "use ibdump of MLNX_OFED or of a newer mstflint package "
@@ -81,17 +82,6 @@ static const struct rule *rule_of(const struct rd_device *device, const struct r
 	return rule;
 }
 
-/* capget() itself, to spare a library for one bit. */
-bool rd_may_open_raw(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
-
-	if (syscall(SYS_capget, &header, data))
-		return true;
-	return data[CAP_TO_INDEX(CAP_NET_RAW)].effective & CAP_TO_MASK(CAP_NET_RAW);
-}
-
 /* Of the machine that a copied tree comes from, our PATH says nothing. */
 static const char *ibdump_advice(const struct rd_device *device)
 {
@@ -124,6 +114,35 @@ static bool is_too_old(const struct rd_device *device, const struct rd_port *por
 	return *least && *device->fw && rd_version_compare(device->fw, least) < 0;
 }
 
+/* Queue and completion entries are small beside the buffers, but are locked too. */
+#define ENTRY_BYTES 128
+
+uint64_t rd_ring_default_bytes(const struct rd_port *port)
+{
+	uint64_t frame = FRAME_LEAST;
+
+	for (unsigned int i = 0; i < port->n_netdevs; i++)
+		if (port->netdevs[i].mtu > frame)
+			frame = port->netdevs[i].mtu;
+	return (frame + ENTRY_BYTES) << RD_LOG2_BUFFERS;
+}
+
+/* What the port can do, this process may be refused. */
+static void judge_process(struct rd_judgement *j, const struct rd_port *port)
+{
+	bool sniffer = j->verdict == RD_CAPTURE_YES;
+
+	if (!rd_has_capability(CAP_NET_RAW)) {
+		j->todo = RD_RUN_PRIVILEGED;
+		if (sniffer)
+			j->why = "needs CAP_NET_RAW";
+	} else if (sniffer && rd_lockable() < rd_ring_default_bytes(port)) {
+		j->why = "the limit of locked memory (ulimit -l) is below what the receive ring "
+			 "needs: it would be smaller";
+		j->todo = RD_NEEDS_LOCK;
+	}
+}
+
 struct rd_judgement rd_port_judge(const struct rd_device *device, const struct rd_port *port)
 {
 	struct rd_judgement j = rd_port_judge_kind(device, port);
@@ -143,11 +162,8 @@ struct rd_judgement rd_port_judge(const struct rd_device *device, const struct r
 		if (!*j.todo)
 			j.todo = "look for the netdev in the host's network namespace";
 	}
-	if (j.verdict != RD_CAPTURE_NO && j.whole && !device->copied && !rd_may_open_raw()) {
-		j.todo = RD_NEEDS_RAW;
-		if (j.verdict == RD_CAPTURE_YES)
-			j.why = "needs CAP_NET_RAW";
-	}
+	if (j.verdict != RD_CAPTURE_NO && j.whole && !device->copied)
+		judge_process(&j, port);
 	return j;
 }
 

@@ -11,7 +11,6 @@ struct rd_judgement {
 	const char *why, *todo;
 };
 
-#define RD_NEEDS_RAW "run as root, or: setcap cap_net_raw+ep on rdmadump"
 #define RD_MLX4_STEERING                                                                           \
 	"put 'options mlx4_core log_num_mgm_entry_size=-1' into /etc/modprobe.d/mlx4.conf and "    \
 	"load the driver again"
@@ -20,7 +19,7 @@ struct rd_judgement rd_port_judge(const struct rd_device *device, const struct r
 /* By driver and link layer alone. */
 struct rd_judgement rd_port_judge_kind(const struct rd_device *device, const struct rd_port *port);
 
-/* Has this process CAP_NET_RAW? */
-bool rd_may_open_raw(void);
+/* Bytes that the receive ring of this port locks by default. */
+uint64_t rd_ring_default_bytes(const struct rd_port *port);
 
 #endif

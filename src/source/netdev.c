@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
+#include <rdmadump/privilege.h>
 #include <rdmadump/source.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
@@ -374,8 +375,8 @@ static const struct {
 	int status;
 	const char *todo;
 } activate_advice[] = {
-	{PCAP_ERROR_PERM_DENIED, "needs CAP_NET_RAW: run as root or setcap cap_net_raw+ep"},
-	{PCAP_ERROR_PROMISC_PERM_DENIED, "needs CAP_NET_RAW: run as root or setcap cap_net_raw+ep"},
+	{PCAP_ERROR_PERM_DENIED, RD_NEEDS_RAW},
+	{PCAP_ERROR_PROMISC_PERM_DENIED, RD_NEEDS_RAW},
 	{PCAP_ERROR_NO_SUCH_DEVICE, "see 'rdmadump list' and 'ip link'"},
 	{PCAP_ERROR_IFACE_NOT_UP, "set it up first: ip link set dev NAME up"},
 };

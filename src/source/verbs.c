@@ -126,11 +126,12 @@ void verbs_completion_error(struct verbs *v, enum ibv_wc_status status, uint32_t
 		syndrome);
 }
 
-/* No more completions come out of this CQ: it is made anew once nothing is left to deliver. */
+/* What was polled so far is delivered; then the CQ is made anew. */
 static void fail_polling(struct verbs *v)
 {
-	v->ailment =
-		(struct ailment){.text = "the completion queue cannot be polled", .queues = true};
+	v->ailment = (struct ailment){.text = "the completion queue cannot be polled",
+		.queues = true,
+		.unpollable = true};
 }
 
 /* Buffer `id` holds a frame; it goes back to the device with the batch. */
@@ -216,7 +217,7 @@ static int verbs_receive(
 
 	if (__builtin_expect(atomic_load_explicit(&v->told, memory_order_relaxed) != 0, 0))
 		verbs_events_heed(v);
-	n = v->path->poll(v, frames, max);
+	n = v->ailment.unpollable ? 0 : v->path->poll(v, frames, max);
 	if (!n) {
 		/* What arrived before the queue failed has been taken; now it is brought back. */
 		if (v->ailment.text && v->lead->stopped)

@@ -15,8 +15,9 @@
 /* What a queue can suffer; NULL text: healthy. */
 struct ailment {
 	const char *text;
-	bool too_long; /* a frame did not fit its buffer */
-	bool queues;   /* the CQ failed too: a reset of the queue does not help */
+	bool too_long;	 /* a frame did not fit its buffer */
+	bool queues;	 /* the CQ failed too: a reset of the queue does not help */
+	bool unpollable; /* nothing more is to be had of the CQ */
 };
 
 /* The same as an asynchronous event tells it, perhaps to another queue's thread. */
@@ -117,12 +118,20 @@ struct verbs {
 /* verbs_open.c. The caller closes *ctx. */
 int verbs_device_open(struct ibv_context **ctx, const char *name, struct rd_error *err);
 
+/* verbs_advice.c: what to do where an object is refused; static. */
+enum verbs_object { VERBS_MEMORY, VERBS_CQ, VERBS_QUEUE, VERBS_FLOW };
+const char *verbs_advice(enum verbs_object object, int errnum);
+/* Whether the limit of locked memory can be why. */
+bool verbs_limited(int errnum);
+
 /* verbs_queue.c: CQ, QP and flow */
 
 /* Fails with "VERB on DEVICE:PORT: reason; todo". */
 int verbs_fail(const struct verbs *v, struct rd_error *err, int errnum, const char *todo,
 	const char *verb);
-int verbs_fail_qp(const struct verbs *v, struct rd_error *err, int errnum, const char *verb);
+/* The same of an object, with verbs_advice(). */
+int verbs_fail_object(const struct verbs *v, struct rd_error *err, int errnum,
+	enum verbs_object object, const char *verb);
 int verbs_cq_create(struct verbs *v, struct rd_error *err);
 void verbs_cq_destroy(struct verbs *v);
 /* QP on the CQ, receives posted, ready to receive; no flow yet. */

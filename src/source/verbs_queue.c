@@ -5,38 +5,6 @@
 
 #define SNIFFER_QKEY 0x12345
 
-struct advice {
-	int errnum;
-	const char *todo;
-};
-
-#define NEEDS_NET_RAW "needs CAP_NET_RAW: run as root or setcap cap_net_raw+ep"
-
-static const struct advice qp_advice[] = {
-	{EPERM, NEEDS_NET_RAW},
-	{EOPNOTSUPP, "this device offers no RAW_PACKET queue pair; see 'rdmadump list'"},
-	{ENOMEM, "use fewer buffers (-b)"},
-	{EINVAL, "use fewer buffers (-b)"},
-	{0, "see 'rdmadump list'"},
-};
-
-static const struct advice flow_advice[] = {
-	{EPERM, NEEDS_NET_RAW},
-	{EOPNOTSUPP, "the device, its firmware or its link layer has no sniffer for verbs; see "
-		     "'rdmadump list'"},
-	{ENOSYS, "on ConnectX-3 set 'options mlx4_core log_num_mgm_entry_size=-1' and reload the "
-		 "driver"},
-	{EBUSY, "another program is sniffing on this device; end it first"},
-	{0, "see 'rdmadump list' and the kernel's log (dmesg)"},
-};
-
-static const char *advise(const struct advice *a, int errnum)
-{
-	while (a->errnum && a->errnum != errnum)
-		a++;
-	return a->todo;
-}
-
 int verbs_fail(
 	const struct verbs *v, struct rd_error *err, int errnum, const char *todo, const char *verb)
 {
@@ -65,13 +33,14 @@ int verbs_cq_create(struct verbs *v, struct rd_error *err)
 		v->cq = ibv_create_cq(
 			v->ctx, (int)v->ring.cqes, NULL, v->channel, (int)attr.comp_vector);
 	if (!v->cq)
-		return verbs_fail(v, err, errno, "use fewer buffers (-b)", "create_cq");
+		return verbs_fail_object(v, err, errno, VERBS_CQ, "create_cq");
 	return 0;
 }
 
-int verbs_fail_qp(const struct verbs *v, struct rd_error *err, int errnum, const char *verb)
+int verbs_fail_object(const struct verbs *v, struct rd_error *err, int errnum,
+	enum verbs_object object, const char *verb)
 {
-	return verbs_fail(v, err, errnum, advise(qp_advice, errnum), verb);
+	return verbs_fail(v, err, errnum, verbs_advice(object, errnum), verb);
 }
 
 static int qp_create(struct verbs *v, struct rd_error *err)
@@ -85,7 +54,7 @@ static int qp_create(struct verbs *v, struct rd_error *err)
 
 	v->qp = ibv_create_qp(v->pd, &attr);
 	if (!v->qp)
-		return verbs_fail(v, err, errno, advise(qp_advice, errno), "create_qp");
+		return verbs_fail_object(v, err, errno, VERBS_QUEUE, "create_qp");
 	return 0;
 }
 
@@ -99,14 +68,14 @@ static int qp_ready(struct verbs *v, struct rd_error *err)
 		mask |= IBV_QP_PKEY_INDEX | IBV_QP_QKEY;
 	rc = ibv_modify_qp(v->qp, &attr, mask);
 	if (rc)
-		return verbs_fail(v, err, rc, advise(qp_advice, rc), "modify_qp to INIT");
+		return verbs_fail_object(v, err, rc, VERBS_QUEUE, "modify_qp to INIT");
 	rc = verbs_ring_fill(&v->ring, v->qp, NULL);
 	if (rc)
 		return verbs_fail(v, err, rc, "use fewer buffers (-b)", "post_recv");
 	attr.qp_state = IBV_QPS_RTR;
 	rc = ibv_modify_qp(v->qp, &attr, IBV_QP_STATE);
 	if (rc)
-		return verbs_fail(v, err, rc, advise(qp_advice, rc), "modify_qp to RTR");
+		return verbs_fail_object(v, err, rc, VERBS_QUEUE, "modify_qp to RTR");
 	return 0;
 }
 
@@ -117,7 +86,7 @@ int verbs_flow_create(struct verbs *v, struct rd_error *err)
 
 	v->flow = ibv_create_flow(v->qp, &attr);
 	if (!v->flow)
-		return verbs_fail(v, err, errno, advise(flow_advice, errno), "create_flow");
+		return verbs_fail_object(v, err, errno, VERBS_FLOW, "create_flow");
 	return 0;
 }
 
@@ -175,7 +144,7 @@ int verbs_queue_reset(struct verbs *v, struct rd_error *err)
 		return verbs_wq_reset(v, err);
 	rc = ibv_modify_qp(v->qp, &attr, IBV_QP_STATE);
 	if (rc)
-		return verbs_fail(v, err, rc, advise(qp_advice, rc), "modify_qp to RESET");
+		return verbs_fail_object(v, err, rc, VERBS_QUEUE, "modify_qp to RESET");
 	v->armed = false;
 	if (v->path->cleared)
 		v->path->cleared(v);

@@ -3,6 +3,8 @@
 #include "verbs.h"
 #include <errno.h>
 #include <rdmadump/log.h>
+#include <rdmadump/privilege.h>
+#include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define PLANS_MAX 3
+#define PLANS_MAX     3
+#define BUFFERS_LEAST 32 /* a ring that the limit of locked memory leaves is worth having */
 
 static int queue_open(struct verbs *v, struct rd_error *err)
 {
@@ -187,6 +190,53 @@ static int striding_refused(const struct verbs *v, struct rd_error *err)
 		"--rx-mode striding on %s: %s", v->name, why);
 }
 
+/* What is pinned counts against the limit of locked memory: half as many buffers may fit. */
+static bool shrink(struct verbs *v, const struct rd_error *why)
+{
+	if (!verbs_limited(why->errnum) || v->n_buffers <= BUFFERS_LEAST ||
+		v->n_wanted <= BUFFERS_LEAST)
+		return false;
+	v->n_buffers /= 2;
+	v->n_wanted /= 2;
+	return true;
+}
+
+static void tell_shrunk(const struct verbs *v, unsigned int asked)
+{
+	uint64_t limit = rd_lockable();
+	char most[RD_UNITS_LEN];
+
+	rd_log(RD_LOG_WARNING,
+		"%s: only %s of memory may be locked (ulimit -l): %u receive buffers instead of "
+		"%u; " RD_NEEDS_LOCK ", or ask for fewer (-b %d)",
+		v->name, rd_fmt_kib(most, limit), v->n_wanted, asked, __builtin_ctz(v->n_wanted));
+}
+
+/* With fewer buffers as long as the limit of locked memory is why; the first reason is told. */
+static int plan_try(struct verbs *v, const struct verbs_plan *plan, struct rd_error *err)
+{
+	unsigned int wanted = v->n_wanted, buffers = v->n_buffers;
+	struct rd_error first = {0};
+
+	while (queues_make(v, plan, err) < 0) {
+		verbs_queues_close(v);
+		if (first.class == RD_CLASS_NONE)
+			first = *err;
+		if (!shrink(v, err) || (plan->striding && !verbs_striding_layout(v))) {
+			v->n_wanted = wanted;
+			v->n_buffers = buffers;
+			if (plan->striding)
+				verbs_striding_layout(v);
+			*err = first;
+			return -1;
+		}
+		*err = (struct rd_error){0};
+	}
+	if (v->n_wanted != wanted)
+		tell_shrunk(v, wanted);
+	return 0;
+}
+
 static void tell_shorter(const struct verbs *v)
 {
 	if (v->n_wanted > v->n_buffers)
@@ -204,12 +254,11 @@ static int plans_try(struct verbs *v, unsigned int wanted, struct rd_error *err)
 	if (!n)
 		return striding_refused(v, err);
 	for (unsigned int i = 0; i < n; i++) {
-		if (queues_make(v, &plans[i], err) == 0) {
+		if (plan_try(v, &plans[i], err) == 0) {
 			if (!plans[i].striding)
 				tell_shorter(v);
 			return 0;
 		}
-		verbs_queues_close(v);
 		if (i + 1 == n)
 			break;
 		rd_log(RD_LOG_DEBUG, "%u queues: %s", plans[i].queues, err->text);

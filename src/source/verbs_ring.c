@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The receive ring: buffers in one memory region, and the work requests that post them. */
-#include "verbs_ring.h"
+#include "verbs.h"
 #include <errno.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
@@ -42,9 +42,10 @@ static int map_memory(struct verbs_ring *ring, size_t bytes, struct rd_error *er
 int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
 	uint32_t buffer_size, struct rd_error *err)
 {
+	size_t bytes = (size_t)n * buffer_size;
 	char size[RD_UNITS_LEN];
 
-	if (map_memory(ring, (size_t)n * buffer_size, err) < 0)
+	if (map_memory(ring, bytes, err) < 0)
 		return -1;
 	ring->n = ring->cqes = n;
 	ring->buffer_size = buffer_size;
@@ -55,13 +56,12 @@ int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
 		rd_fail(err, RD_CLASS_DEVICE, ENOMEM, "use fewer buffers (-b)", "%u receives", n);
 		goto fail;
 	}
-	ring->mr = ibv_reg_mr(pd, ring->memory, ring->memory_len, IBV_ACCESS_LOCAL_WRITE);
+	/* No more than the buffers: what is registered counts against the limit of locked memory.
+	 */
+	ring->mr = ibv_reg_mr(pd, ring->memory, bytes, IBV_ACCESS_LOCAL_WRITE);
 	if (!ring->mr) {
-		rd_fail(err, RD_CLASS_DEVICE, errno,
-			"raise the limit of locked memory (ulimit -l unlimited), run as root, or "
-			"use "
-			"fewer buffers (-b)",
-			"reg_mr of %s", rd_fmt_kib(size, ring->memory_len));
+		rd_fail(err, RD_CLASS_DEVICE, errno, verbs_advice(VERBS_MEMORY, errno),
+			"reg_mr of %s", rd_fmt_kib(size, bytes));
 		goto fail;
 	}
 	for (unsigned int i = 0; i < n; i++) {

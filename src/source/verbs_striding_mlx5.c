@@ -234,7 +234,7 @@ int verbs_striding_create(struct verbs *v, struct rd_error *err)
 
 	v->wq = mlx5dv_create_wq(v->ctx, &attr, &striding);
 	if (!v->wq)
-		return verbs_fail_qp(v, err, errno, "create_wq (striding)");
+		return verbs_fail_object(v, err, errno, VERBS_QUEUE, "create_wq (striding)");
 	obj.rwq.in = v->wq;
 	obj.rwq.out = &rwq;
 	if (!v->mlx5)

@@ -22,7 +22,7 @@ static int wq_ready(struct verbs *v, struct rd_error *err)
 	int rc = modify(v, IBV_WQS_RDY);
 
 	if (rc)
-		return verbs_fail_qp(v, err, rc, "modify_wq to RDY");
+		return verbs_fail_object(v, err, rc, VERBS_QUEUE, "modify_wq to RDY");
 	rc = v->path->fill ? v->path->fill(v) : verbs_ring_fill(&v->ring, NULL, v->wq);
 	if (rc)
 		return verbs_fail(v, err, rc, "use fewer buffers (-b)", "post_wq_recv");
@@ -43,7 +43,7 @@ static int wq_make(struct verbs *v, struct rd_error *err)
 		return verbs_striding_create(v, err);
 	v->path = v->cq_ex ? &verbs_path_extended : &verbs_path_plain;
 	v->wq = ibv_create_wq(v->ctx, &attr);
-	return v->wq ? 0 : verbs_fail_qp(v, err, errno, "create_wq");
+	return v->wq ? 0 : verbs_fail_object(v, err, errno, VERBS_QUEUE, "create_wq");
 }
 
 int verbs_wq_create(struct verbs *v, struct rd_error *err)
@@ -60,7 +60,7 @@ int verbs_wq_reset(struct verbs *v, struct rd_error *err)
 	int rc = modify(v, IBV_WQS_RESET);
 
 	if (rc)
-		return verbs_fail_qp(v, err, rc, "modify_wq to RESET");
+		return verbs_fail_object(v, err, rc, VERBS_QUEUE, "modify_wq to RESET");
 	v->armed = false;
 	if (v->path->cleared)
 		v->path->cleared(v);
@@ -119,11 +119,11 @@ int verbs_spread_create(struct verbs *lead, struct rd_error *err)
 		queues[i] = lead->queue[i]->wq;
 	lead->table = ibv_create_rwq_ind_table(lead->ctx, &table);
 	if (!lead->table)
-		return verbs_fail_qp(lead, err, errno, "create_rwq_ind_table");
+		return verbs_fail_object(lead, err, errno, VERBS_QUEUE, "create_rwq_ind_table");
 	qp.rwq_ind_tbl = lead->table;
 	lead->qp = ibv_create_qp_ex(lead->ctx, &qp);
 	if (!lead->qp)
-		return verbs_fail_qp(lead, err, errno, "create_qp");
+		return verbs_fail_object(lead, err, errno, VERBS_QUEUE, "create_qp");
 	return 0;
 }
 

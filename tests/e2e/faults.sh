@@ -42,19 +42,21 @@ wqe query_device EIO query_device on mlx5_0:1: Input/output error;
 wqe query_port EIO query_port on mlx5_0:1: Input/output error;
 wqe alloc_pd ENOMEM alloc_pd on mlx5_0:1: Cannot allocate memory;
 wqe create_comp_channel EMFILE create_comp_channel on mlx5_0:1: Too many open files; .*ulimit -n
-wqe reg_mr ENOMEM reg_mr of [0-9.]+ MiB: Cannot allocate memory; .*ulimit -l
+wqe reg_mr ENOMEM reg_mr of [0-9.]+ MiB: Cannot allocate memory; use fewer buffers \(-b\)$
+wqe reg_mr EPERM reg_mr of [0-9.]+ MiB: Operation not permitted; neither CAP_NET_RAW nor the limit of locked memory is the cause
+wqe create_cq EPERM create_cq on mlx5_0:1: Operation not permitted; neither CAP_NET_RAW nor the limit of locked memory is the cause
 wqe create_cq ENOMEM create_cq on mlx5_0:1: Cannot allocate memory; .*-b
-wqe create_qp EPERM create_qp on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap
+wqe create_qp EPERM create_qp on mlx5_0:1: Operation not permitted; this process has CAP_NET_RAW: in a container, run it on the host
 wqe create_qp EOPNOTSUPP create_qp on mlx5_0:1: Operation not supported; .*RAW_PACKET
 wqe modify_qp EINVAL modify_qp to INIT on mlx5_0:1: Invalid argument;
-wqe create_flow EPERM create_flow on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap
+wqe create_flow EPERM create_flow on mlx5_0:1: Operation not permitted; this process has CAP_NET_RAW: in a container, run it on the host
 wqe create_flow EOPNOTSUPP create_flow on mlx5_0:1: Operation not supported; .*sniffer
 wqe create_flow EBUSY create_flow on mlx5_0:1: Device or resource busy; another program is sniffing
-striding reg_mr ENOMEM reg_mr of [0-9.]+ MiB: Cannot allocate memory; .*ulimit -l
+striding reg_mr ENOMEM reg_mr of [0-9.]+ MiB: Cannot allocate memory; use fewer buffers \(-b\)$
 striding create_cq ENOMEM create_cq on mlx5_0:1: Cannot allocate memory; .*-b
-striding create_qp EPERM create_qp on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap
+striding create_qp EPERM create_qp on mlx5_0:1: Operation not permitted; this process has CAP_NET_RAW: in a container, run it on the host
 striding create_qp EOPNOTSUPP create_qp on mlx5_0:1: Operation not supported; .*RAW_PACKET
-striding create_flow EPERM create_flow on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap
+striding create_flow EPERM create_flow on mlx5_0:1: Operation not permitted; this process has CAP_NET_RAW: in a container, run it on the host
 striding create_flow EOPNOTSUPP create_flow on mlx5_0:1: Operation not supported; .*sniffer
 striding create_flow EBUSY create_flow on mlx5_0:1: Device or resource busy; another program is sniffing
 striding create_wq ENOMEM create_wq \(striding\) on mlx5_0:1: Cannot allocate memory; .*-b
@@ -77,7 +79,7 @@ run "InfiniBand port" 2 'create_flow on mlx5_0:1: Operation not supported' \
 # The library cannot make anything of a completion: the frames before it in the batch are delivered, none of them twice
 rx=verbs
 run "a completion that cannot be polled" 0 'the completion queue cannot be polled.* brought back' --gen $gen \
-	--fault cqe=no_qp,frame=1000 --at-end sigint -- --json -Z root
+	--fault cqe=no_qp,frame=1000 --at-end sigint -- --json -b 7 -Z root
 readable
 ok "a completion that cannot be polled: file readable"
 is "a completion that cannot be polled: every frame before it" "$("$SOFTHCA_FRAMES" --hash "$tmp/out" --first 999)" \

@@ -147,6 +147,44 @@ else
 	is "CAP_NET_RAW alone: exit status" $? 0
 	is "CAP_NET_RAW alone: files of the user" "$(stat -c '%u %a' "$theirs"/amb_* 2>/dev/null | sort | uniq -c | awk '{print $1, $2, $3}')" "4 $uid 600"
 	is "CAP_NET_RAW alone: all frames" "$(for f in "$theirs"/amb_*; do frames_of "$f"; done | awk '{n += $1} END {print n}')" 2000
+
+	# limited BYTES MODEL-OPTIONS -- COMMAND: with CAP_NET_RAW, and so much memory that may be locked
+	limited() {
+		local memlock=$1 model=()
+		shift
+		while [ "$1" != -- ]; do model+=("$1"); shift; done
+		shift
+		prlimit --memlock="$memlock:$memlock" setpriv --reuid "$uid" --regid "$gid" --clear-groups \
+			--inh-caps=-all,+net_raw --bounding-set=-ipc_lock --ambient-caps +net_raw \
+			env TMPDIR="$theirs" timeout -k 5 60 "$SOFTHCA" "${model[@]}" -- "$@"
+	}
+	for mode in wqe striding verbs; do
+		limited 8388608 --gen count=2000,size=200,seed=1 --at-end sigint -- \
+			"$RDMADUMP" -d mlx5_0 --rx-mode $mode --when-full wait -w "$theirs/small.pcapng" >"$tmp/log" 2>&1
+		is "8 MiB of locked memory ($mode): exit status" $? 0
+		has "8 MiB of locked memory ($mode): fewer buffers, and what to do" "$tmp/log" \
+			'warning: mlx5_0:1: only 8\.0 MiB of memory may be locked \(ulimit -l\): 4096 receive buffers instead of 16384; raise it \(ulimit -l unlimited\) or setcap cap_net_raw,cap_ipc_lock\+ep on rdmadump, or ask for fewer \(-b 12\)$'
+		is "8 MiB of locked memory ($mode): all frames" "$(frames_of "$theirs/small.pcapng" | awk '{print $1}')" 2000
+	done
+	limited 8388608 --gen count=2000,size=200,seed=1 --at-end sigint -- \
+		"$RDMADUMP" -d mlx5_0 -q -b 12 --when-full wait -w "$theirs/small.pcapng" >"$tmp/log" 2>&1
+	is "8 MiB of locked memory, as many buffers as fit: nothing to say" "$? $(cat "$tmp/log")" "0 "
+	limited 65536 --gen count=2000,size=200,seed=1 --at-end sigint -- \
+		"$RDMADUMP" -d mlx5_0 --when-full wait -w "$theirs/small.pcapng" >"$tmp/log" 2>&1
+	has "64 KiB of locked memory: 32 buffers" "$tmp/log" ': 32 receive buffers instead of 16384; .*-b 5\)$'
+	limited 16384 -- "$RDMADUMP" -d mlx5_0 -w "$theirs/none.pcapng" >"$tmp/log" 2>&1
+	is "16 KiB of locked memory: exit status" $? 2
+	has "16 KiB of locked memory: why" "$tmp/log" 'reg_mr of 24\.0 MiB: Cannot allocate memory; the limit of locked memory \(ulimit -l\) may be too small: raise it'
+	limited 0 -- "$RDMADUMP" -d mlx5_0 -w "$theirs/none.pcapng" >"$tmp/log" 2>&1
+	is "no locked memory: exit status" $? 2
+	has "no locked memory: why" "$tmp/log" 'Operation not permitted; no memory may be locked \(ulimit -l is 0\): raise it \(ulimit -l unlimited\) or setcap'
+	limited 8388608 -- "$RDMADUMP" list >"$tmp/log" 2>&1
+	has "list: the limit of locked memory" "$tmp/log" 'yes: the limit of locked memory .* would be smaller; raise it \(ulimit -l unlimited\) or setcap cap_net_raw,cap_ipc_lock'
+	limited 8388608 -- "$RDMADUMP" info mlx5_0 >"$tmp/log" 2>&1
+	has "info: the limit of locked memory" "$tmp/log" 'locked memory +no +8\.0 MiB may be locked \(ulimit -l\), the receive ring takes 2[0-9]\.[0-9] MiB; raise it'
+	limited 67108864 -- "$RDMADUMP" list >"$tmp/log" 2>&1
+	is "list: a limit that is large enough" "$(grep -c 'locked memory' "$tmp/log")" 0
+
 	as_nobody env TMPDIR="$theirs" timeout -k 5 60 "$SOFTHCA" -- "$RDMADUMP" -d mlx5_0 -b 4 -w "$theirs/no" >"$tmp/log" 2>&1
 	is "without it: exit status" $? 2
 	has "without it: what to do" "$tmp/log" 'needs CAP_NET_RAW: run as root or setcap'

@@ -163,6 +163,7 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 		h->stat.injected_cqes++;
 		p->errored++;
 		qp->rq_head++;
+		qp->rq_ready--;
 		cqe_write_stray(qp->recv_cq);
 		cq_release(qp->recv_cq);
 		return;

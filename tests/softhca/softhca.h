@@ -457,6 +457,7 @@ void obj_free(struct obj *obj);
 /* EBUSY, counted, while others use it. */
 int obj_busy(struct obj *obj);
 bool has_capability(int cap);
+bool may_pin(void);
 
 #define CMD(name) int cmd_##name(struct ctx *ctx, struct cmd *cmd)
 CMD(get_context);

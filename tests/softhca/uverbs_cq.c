@@ -46,6 +46,8 @@ static int cq_create(struct ctx *ctx, struct cmd *cmd, uint64_t user_handle, uin
 		return EINVAL;
 	if ((drv.cqe_size != 64 && drv.cqe_size != 128) || !drv.buf_addr || !drv.db_addr)
 		return EINVAL;
+	if (!may_pin())
+		return EPERM;
 	if (drv.cqe_comp_en)
 		return EOPNOTSUPP;
 	if (channel >= 0) {

@@ -361,6 +361,14 @@ static bool range_mapped(uint64_t start, uint64_t length)
 	return true;
 }
 
+/* As the kernel's can_do_mlock(): a limit of nothing is a lack of permission. */
+bool may_pin(void)
+{
+	struct rlimit lim;
+
+	return has_capability(CAP_IPC_LOCK) || getrlimit(RLIMIT_MEMLOCK, &lim) || lim.rlim_cur;
+}
+
 static int mr_check(const struct hca *h, uint64_t start, uint64_t length, uint32_t access)
 {
 	struct rlimit lim;
@@ -372,6 +380,8 @@ static int mr_check(const struct hca *h, uint64_t start, uint64_t length, uint32
 	if (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC) &&
 		!(access & IBV_ACCESS_LOCAL_WRITE))
 		return EINVAL;
+	if (!may_pin())
+		return EPERM;
 	if (!getrlimit(RLIMIT_MEMLOCK, &lim) && lim.rlim_cur != RLIM_INFINITY &&
 		pages_pinned(h) + pages_of(start, length) > lim.rlim_cur / PAGE &&
 		!has_capability(CAP_IPC_LOCK))

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What to do when the kernel refuses an object of the sniffer. The same errno has several causes
+ * (kernel: ib_umem_get() and the create functions of mlx5_ib); what this process may do tells
+ * which.
+ */
+#include "verbs.h"
+#include <errno.h>
+#include <linux/capability.h>
+#include <rdmadump/privilege.h>
+
+struct advice {
+	int errnum;
+	const char *todo;
+};
+
+static const struct advice cq_advice[] = {
+	{EINVAL, "use fewer buffers (-b)"},
+	{0, "see the kernel's log (dmesg)"},
+};
+
+static const struct advice queue_advice[] = {
+	{EOPNOTSUPP, "this device offers no RAW_PACKET queue pair; see 'rdmadump list'"},
+	{EINVAL, "use fewer buffers (-b)"},
+	{0, "see 'rdmadump list'"},
+};
+
+static const struct advice flow_advice[] = {
+	{EOPNOTSUPP, "the device, its firmware or its link layer has no sniffer for verbs; see "
+		     "'rdmadump list'"},
+	{ENOSYS, "on ConnectX-3 set 'options mlx4_core log_num_mgm_entry_size=-1' and reload the "
+		 "driver"},
+	{EBUSY, "another program is sniffing on this device; end it first"},
+	{0, "see 'rdmadump list' and the kernel's log (dmesg)"},
+};
+
+static const struct {
+	const struct advice *advice;
+	bool needs_raw, pins; /* CAP_NET_RAW; memory that is locked */
+} objects[] = {
+	[VERBS_MEMORY] = {cq_advice, false, true},
+	[VERBS_CQ] = {cq_advice, false, true},
+	[VERBS_QUEUE] = {queue_advice, true, true},
+	[VERBS_FLOW] = {flow_advice, true, false},
+};
+
+/* The kernel locks nothing for who has no limit to use up; else it counts against the limit. */
+static const char *refused(enum verbs_object object)
+{
+	if (objects[object].needs_raw && !rd_has_capability(CAP_NET_RAW))
+		return RD_NEEDS_RAW;
+	if (objects[object].pins && rd_lockable() == 0)
+		return "no memory may be locked (ulimit -l is 0): " RD_NEEDS_LOCK;
+	if (objects[object].needs_raw)
+		return "this process has CAP_NET_RAW: in a container, run it on the host; else see "
+		       "the kernel's log (dmesg)";
+	return "neither CAP_NET_RAW nor the limit of locked memory is the cause: see the kernel's "
+	       "log (dmesg)";
+}
+
+static const char *no_memory(enum verbs_object object)
+{
+	if (objects[object].pins && rd_lockable() != UINT64_MAX)
+		return "the limit of locked memory (ulimit -l) may be too small: " RD_NEEDS_LOCK
+		       ", or use fewer buffers (-b)";
+	return "use fewer buffers (-b)";
+}
+
+const char *verbs_advice(enum verbs_object object, int errnum)
+{
+	const struct advice *a = objects[object].advice;
+
+	if (errnum == EPERM)
+		return refused(object);
+	if (errnum == ENOMEM || errnum == EAGAIN)
+		return no_memory(object);
+	while (a->errnum && a->errnum != errnum)
+		a++;
+	return a->todo;
+}
+
+bool verbs_limited(int errnum)
+{
+	return (errnum == ENOMEM || errnum == EAGAIN) && rd_lockable() != UINT64_MAX;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What this process may do, as the kernel checks it: capabilities(7), getrlimit(2). */
+#include <linux/capability.h>
+#include <rdmadump/privilege.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* capget() itself, to spare a library for one bit. */
+bool rd_has_capability(unsigned int cap)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	if (syscall(SYS_capget, &header, data))
+		return true;
+	return data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap);
+}
+
+uint64_t rd_lockable(void)
+{
+	struct rlimit limit;
+
+	if (rd_has_capability(CAP_IPC_LOCK) || getrlimit(RLIMIT_MEMLOCK, &limit) ||
+		limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return limit.rlim_cur;
+}
