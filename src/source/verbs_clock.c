@@ -52,18 +52,19 @@ static uint64_t sample(struct verbs_clock *c, uint64_t *ticks, uint64_t *ns)
 static bool refresh_fit(struct verbs_clock *c, uint64_t now)
 {
 	unsigned int steps = c->fit.steps;
+	uint64_t interval = atomic_load_explicit(&c->interval, memory_order_relaxed);
 	uint64_t ticks = 0, ns = 0, quality = sample(c, &ticks, &ns);
 
 	(void)now;
 	if (quality == UINT64_MAX || (quality > SLOW_READ_NS && c->fit.n_samples))
 		return false;
-	clock_fit_sample(&c->fit, ticks, ns, c->interval);
+	clock_fit_sample(&c->fit, ticks, ns, interval);
 	if (c->fit.steps != steps)
 		rd_log(RD_LOG_WARNING, "the device's clock has jumped; time stamps go on from the "
 				       "host's clock");
 	c->map = c->fit.map;
-	if (c->interval < REFRESH_NS)
-		c->interval *= 2;
+	if (interval < REFRESH_NS)
+		atomic_store_explicit(&c->interval, interval * 2, memory_order_relaxed);
 	return true;
 }
 
@@ -104,17 +105,30 @@ static void refresh(struct verbs_clock *c, uint64_t now)
 	atomic_flag_clear_explicit(&c->refreshing, memory_order_release);
 }
 
-/* The map that this batch is read by: never older than the interval. */
-static void keep_fresh(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now)
+/* Map and offset as they belong together. */
+static void copy_map(struct verbs_clock *c, struct verbs_stamps *s)
 {
-	if (now - atomic_load_explicit(&c->refreshed, memory_order_relaxed) >= c->interval)
-		refresh(c, now);
 	if (s->generation == atomic_load_explicit(&c->generation, memory_order_acquire))
 		return;
 	pthread_mutex_lock(&c->lock);
 	s->map = c->map;
+	s->offset = atomic_load_explicit(&c->offset, memory_order_relaxed);
 	s->generation = atomic_load_explicit(&c->generation, memory_order_relaxed);
 	pthread_mutex_unlock(&c->lock);
+}
+
+/*
+ * The map that this batch is read by: never older than the interval. Another thread may have
+ * refreshed it after we looked at the clock.
+ */
+static void keep_fresh(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now)
+{
+	uint64_t refreshed = atomic_load_explicit(&c->refreshed, memory_order_relaxed);
+	uint64_t interval = atomic_load_explicit(&c->interval, memory_order_relaxed);
+
+	if ((int64_t)(now - refreshed) >= (int64_t)interval)
+		refresh(c, now);
+	copy_map(c, s);
 }
 
 /* --- the epoch -------------------------------------------------------------------------- */
@@ -126,13 +140,13 @@ static void keep_fresh(struct verbs_clock *c, struct verbs_stamps *s, uint64_t n
 static void compare(struct verbs_clock *c, uint64_t newest, uint64_t now)
 {
 	int64_t skew = (int64_t)(now - newest);
-	uint64_t at = atomic_load_explicit(&c->skew_at, memory_order_relaxed);
+	uint64_t at = atomic_load_explicit(&c->skew_at, memory_order_acquire);
 	int64_t least = atomic_load_explicit(&c->skew, memory_order_relaxed);
 
 	if (at && skew > least + (int64_t)(now - at) / DRIFT_PARTS)
 		return;
 	atomic_store_explicit(&c->skew, skew, memory_order_relaxed);
-	atomic_store_explicit(&c->skew_at, now, memory_order_relaxed);
+	atomic_store_explicit(&c->skew_at, now, memory_order_release);
 }
 
 static void find_offset(struct verbs_clock *c, uint64_t newest, uint64_t now)
@@ -156,6 +170,7 @@ static void find_offset(struct verbs_clock *c, uint64_t newest, uint64_t now)
 				(long long)-offset / 1000000000);
 		c->offset += offset;
 		c->offset_set = true;
+		atomic_fetch_add_explicit(&c->generation, 1, memory_order_release);
 	}
 	pthread_mutex_unlock(&c->lock);
 }
@@ -198,18 +213,17 @@ static void stamp_info(
 	uint64_t now = rd_clock_now(&c->host);
 
 	keep_fresh(c, s, now);
-	if (!c->offset_set)
+	if (!c->offset_set) {
 		find_offset(c, clock_map_ns(&s->map, frames[n - 1].ts_ns), now);
-	compare(c,
-		stamp_all(s, &s->map, atomic_load_explicit(&c->offset, memory_order_relaxed),
-			frames, n),
-		now);
+		copy_map(c, s);
+	}
+	compare(c, stamp_all(s, &s->map, s->offset, frames, n), now);
 }
 
 /* Skew is what the clocks are apart at least; 0 as long as no frame has told. */
 static uint64_t horizon_compared(struct verbs_clock *c, struct verbs_stamps *s)
 {
-	uint64_t at = atomic_load_explicit(&c->skew_at, memory_order_relaxed);
+	uint64_t at = atomic_load_explicit(&c->skew_at, memory_order_acquire);
 	uint64_t now = rd_clock_now(&c->host);
 	int64_t skew = atomic_load_explicit(&c->skew, memory_order_relaxed);
 

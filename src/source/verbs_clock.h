@@ -14,7 +14,8 @@ struct verbs_clock;
 
 /* Of one queue, and of the thread that polls it. */
 struct verbs_stamps {
-	struct clock_map map; /* the clock's, as of `generation` */
+	struct clock_map map; /* the clock's, as of `generation`, and its offset then */
+	int64_t offset;
 	unsigned int generation;
 	uint64_t last; /* newest stamp given */
 };
@@ -42,15 +43,21 @@ struct verbs_clock {
 	const struct verbs_clock_kind *kind;
 	struct ibv_context *ctx;
 	struct rd_clock host;
-	uint64_t mask, khz;	 /* of the device's counter */
-	int64_t back_per_byte;	 /* -ns on the wire, 32 bits behind the binary point */
-	uint64_t interval;	 /* ns between two refreshes */
-	bool split;		 /* real-time stamps: seconds and ns in a word */
-	_Atomic bool offset_set; /* between the device's clock and the Unix epoch */
+	uint64_t mask, khz;    /* of the device's counter */
+	int64_t back_per_byte; /* -ns on the wire, 32 bits behind the binary point */
+
+	/*
+	 * From here on the queues' threads share it. `map` and `offset` change together, under
+	 * `lock`, and each change is a new `generation`: a queue copies both. Kinds without a map
+	 * read `offset` alone.
+	 */
+	_Atomic uint64_t interval; /* ns between two refreshes */
+	_Atomic bool split;	   /* real-time stamps: seconds and ns in a word */
+	_Atomic bool offset_set;   /* between the device's clock and the Unix epoch */
 	_Atomic int64_t offset, skew;
-	_Atomic uint64_t skew_at, refreshed;
+	_Atomic uint64_t skew_at, refreshed; /* skew is valid once skew_at is not 0 */
 	atomic_flag refreshing;
-	pthread_mutex_t lock; /* of `map` */
+	pthread_mutex_t lock;
 	struct clock_map map;
 	atomic_uint generation;
 	struct clock_fit fit; /* of whoever holds `refreshing` */
