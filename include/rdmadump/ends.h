@@ -59,6 +59,21 @@ struct rd_ends_report {
 	size_t n_findings;
 };
 
+/*
+ * A moment on A's clock, counted from `origin`: `offset` is what the clock is ahead. Moments that
+ * are further away than 2^60 ns (36 years) are there, so that differences of them have no overflow.
+ */
+#define RD_ENDS_TIME_MAX (INT64_C(1) << 60)
+
+static inline int64_t rd_ends_time(uint64_t ns, uint64_t origin, int64_t offset)
+{
+	__int128_t t = (__int128_t)ns - origin - offset;
+
+	if (t > RD_ENDS_TIME_MAX)
+		return RD_ENDS_TIME_MAX;
+	return t < -RD_ENDS_TIME_MAX ? -RD_ENDS_TIME_MAX : (int64_t)t;
+}
+
 struct rd_ends;
 
 /*

@@ -61,27 +61,40 @@ struct way {
 	uint64_t edge_copies[RD_TAPS];	 /* of them: so near to the other's end that it may come */
 };
 
-#define PATHS_MAX 1024
-#define WAYS_MAX  16384
+#define PATHS_MAX  1024
+#define WAYS_MAX   16384
+#define PATH_SLOTS ((size_t)PATHS_MAX * 2)
 
 /* --- packets that wait for their twin ------------------------------------------------------ */
 
 enum entry_state { ENTRY_OPEN, ENTRY_COPY, ENTRY_MATCHED };
 
+/*
+ * Packets are numbered from 1 in the order of their coming; a number below the room's tail is of
+ * one that has left, and 0 of none. Those of one identity may be many: only the newest of them
+ * stands in its bucket, and from it the others are found without a walk.
+ */
 struct entry {
 	uint64_t identity, frame;
 	int64_t t;
 	struct way *way;
-	uint32_t next; /* of the same bucket, older: its place in the ring + 1; 0: none */
+	uint64_t next;	/* the newest of another identity in this bucket */
+	uint64_t below; /* of this identity, without a twin as this one: the next older one */
+	uint64_t top;	/* the newest's: the newest one without a twin */
+	uint64_t open;	/* the newest's: the ENTRY_OPEN one; one that comes later is a copy */
 	uint8_t state;
+	bool newest;
 };
 
-#define RING	((uint64_t)1 << 18)
-#define BUCKETS ((uint64_t)1 << 18)
+#ifndef ENDS_ROOM_LOG2 /* less for a fuzzer, which begins anew many times a second */
+#define ENDS_ROOM_LOG2 18
+#endif
+#define RING	((uint64_t)1 << ENDS_ROOM_LOG2)
+#define BUCKETS ((uint64_t)1 << ENDS_ROOM_LOG2)
 
 struct waiting_room {
 	struct entry *ring;
-	uint32_t *buckets;   /* newest entry + 1 */
+	uint64_t *buckets;
 	uint64_t head, tail; /* entries [tail, head) are in the ring */
 	uint64_t frames;     /* of the file, so far */
 	int64_t first, last;
@@ -95,6 +108,7 @@ struct rd_ends {
 	int64_t margin; /* packets may be under way for so long */
 	uint64_t matched, outside, crowded, left_out;
 	struct path *paths[PATHS_MAX];
+	uint16_t path_slots[PATH_SLOTS]; /* an open hash: place in paths + 1 */
 	size_t n_paths;
 	struct way **ways; /* open hash */
 	size_t n_ways;

@@ -92,6 +92,14 @@ static uint64_t align(struct distances *a, struct distances *b)
 	return a->width;
 }
 
+/* A line may lead far away where the time stamps are wild. */
+static int64_t nanoseconds(double ns)
+{
+	if (ns >= (double)RD_ENDS_TIME_MAX)
+		return RD_ENDS_TIME_MAX;
+	return ns > -(double)RD_ENDS_TIME_MAX ? (int64_t)ns : -RD_ENDS_TIME_MAX;
+}
+
 /* A line through the middle between the shortest ways there and back: least squares. */
 void distances_clock(
 	const struct distances *out, const struct distances *back, struct rd_ends_report *r)
@@ -126,6 +134,6 @@ void distances_clock(
 	r->drift_known = n >= DRIFT_SLOTS && fabs(slope) * (last - first) > 2 * spread / n;
 	r->drift_ppm = r->drift_known ? slope * 1e6 : 0;
 	r->offset_known = true;
-	r->offset_ns = (int64_t)((sum_m - (r->drift_known ? slope * sum_t : 0)) / n);
+	r->offset_ns = nanoseconds((sum_m - (r->drift_known ? slope * sum_t : 0)) / n);
 	r->offset_error_ns = error > 0 ? (uint64_t)error : 0;
 }

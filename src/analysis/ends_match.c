@@ -2,25 +2,12 @@
 /* Finds each packet of one capture in the other: an open hash of those that wait for their twin. */
 #include "ends.h"
 #include <errno.h>
+#include <rdmadump/hash.h>
 #include <stdlib.h>
 
 #define PATIENCE_NS ((int64_t)1000000000)
 #define MARGIN_NS   ((int64_t)1000000)
 #define ECN_BITS    0x30 /* FECN and BECN, in the fifth byte of the BTH */
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	__uint128_t product = (__uint128_t)(hash ^ value) * 0x9e3779b97f4a7c15U;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static uint64_t mix_bytes(uint64_t hash, const uint8_t *p, size_t n)
-{
-	for (; n >= 4; p += 4, n -= 4)
-		hash = mix(hash, rd_be32(p));
-	return hash;
-}
 
 /* Where a packet goes: addresses, or LIDs where there is no network header. */
 struct route {
@@ -44,25 +31,33 @@ static bool route_of(const struct rd_packet *p, struct route *r)
 	return true;
 }
 
-static uint64_t hash_route(const struct route *r)
+/* Adds the route to a hash; returns how many words that were. */
+static unsigned int hash_route(struct rd_hash *h, const struct route *r)
 {
-	uint64_t hash = 0x243f6a8885a308d3U;
+	unsigned int words = 0;
 
-	if (r->length == 2)
-		return mix(mix(hash, rd_be16(r->src)), rd_be16(r->dst));
-	return mix_bytes(mix_bytes(hash, r->src, r->length), r->dst, r->length);
+	if (r->length == 2) {
+		rd_hash_add(h, (uint64_t)rd_be16(r->src) << 16 | rd_be16(r->dst));
+		return 1;
+	}
+	for (unsigned int i = 0; i < r->length; i += 4, words++)
+		rd_hash_add(h, (uint64_t)rd_be32(r->src + i) << 32 | rd_be32(r->dst + i));
+	return words;
 }
 
 static uint64_t identity(const struct rd_packet *p, const struct route *r)
 {
 	const uint8_t *bth = p->data + p->bth;
-	uint64_t hash = hash_route(r);
+	struct rd_hash h = rd_hash_begin();
+	unsigned int words = hash_route(&h, r);
+	uint64_t icrc = 0, hash;
 
-	hash = mix(hash, rd_be32(bth));
-	hash = mix(hash, rd_be32(bth + 4) & ~((uint32_t)ECN_BITS << 24));
-	hash = mix(hash, rd_be32(bth + 8));
 	if (p->icrc && p->icrc + RD_ICRC_LEN <= p->caplen)
-		hash = mix(hash, rd_be32(p->data + p->icrc));
+		icrc = rd_be32(p->data + p->icrc);
+	rd_hash_add(&h,
+		(uint64_t)rd_be32(bth) << 32 | (rd_be32(bth + 4) & ~((uint32_t)ECN_BITS << 24)));
+	rd_hash_add(&h, (uint64_t)rd_be32(bth + 8) << 32 | icrc);
+	hash = rd_hash_end(&h, words + 2);
 	return hash ? hash : 1;
 }
 
@@ -84,17 +79,25 @@ static bool same_route(const struct path *p, const struct route *r)
 	       !memcmp(p->dst, r->dst, r->length);
 }
 
+/* The slot of a route: that of its path, or the empty one where it would stand. */
+static uint16_t *path_slot(struct rd_ends *e, const struct route *r)
+{
+	struct rd_hash h = rd_hash_begin();
+	size_t i = (size_t)rd_hash_end(&h, hash_route(&h, r)) & (PATH_SLOTS - 1);
+
+	while (e->path_slots[i] && !same_route(e->paths[e->path_slots[i] - 1], r))
+		i = (i + 1) & (PATH_SLOTS - 1);
+	return &e->path_slots[i];
+}
+
 static struct path *path_find(struct rd_ends *e, const struct route *r)
 {
-	struct route back = {r->net, r->length, r->dst, r->src};
-	struct path *p, *reverse = NULL;
+	const struct route back = {r->net, r->length, r->dst, r->src};
+	uint16_t *slot = path_slot(e, r), reverse;
+	struct path *p;
 
-	for (size_t i = 0; i < e->n_paths; i++) {
-		if (same_route(e->paths[i], r))
-			return e->paths[i];
-		if (same_route(e->paths[i], &back))
-			reverse = e->paths[i];
-	}
+	if (*slot)
+		return e->paths[*slot - 1];
 	p = e->n_paths < PATHS_MAX ? calloc(1, sizeof(*p)) : NULL;
 	if (!p) {
 		e->out_of_memory |= e->n_paths < PATHS_MAX;
@@ -103,10 +106,13 @@ static struct path *path_find(struct rd_ends *e, const struct route *r)
 	p->net = r->net;
 	memcpy(p->src, r->src, r->length);
 	memcpy(p->dst, r->dst, r->length);
-	p->reverse = reverse;
-	if (reverse)
-		reverse->reverse = p;
+	reverse = *path_slot(e, &back);
+	if (reverse) {
+		p->reverse = e->paths[reverse - 1];
+		p->reverse->reverse = p;
+	}
 	e->paths[e->n_paths++] = p;
+	*slot = (uint16_t)e->n_paths;
 	return p;
 }
 
@@ -131,8 +137,14 @@ static struct way *way_make(
 
 static struct way *way_find(struct rd_ends *e, const struct route *r, uint32_t qp)
 {
-	uint64_t key = mix(hash_route(r), qp);
-	size_t i = (size_t)(key & (WAY_SLOTS - 1));
+	struct rd_hash h = rd_hash_begin();
+	unsigned int words = hash_route(&h, r);
+	uint64_t key;
+	size_t i;
+
+	rd_hash_add(&h, qp);
+	key = rd_hash_end(&h, words + 1);
+	i = (size_t)(key & (WAY_SLOTS - 1));
 
 	if (e->cached && e->cached->key == key)
 		return e->cached;
@@ -149,18 +161,18 @@ static struct entry *place(struct waiting_room *room, uint64_t at)
 	return &room->ring[at & (RING - 1)];
 }
 
-static struct entry *older(struct waiting_room *room, const struct entry *en)
+/* The entry with this number; NULL: none, or it has left. */
+static struct entry *entry_of(struct waiting_room *room, uint64_t number)
 {
-	return en->next ? &room->ring[en->next - 1] : NULL;
+	return number >= room->tail ? place(room, number) : NULL;
 }
 
 static struct entry *newest(struct waiting_room *room, uint64_t id)
 {
-	uint32_t first = room->buckets[id & (BUCKETS - 1)];
-	struct entry *en = first ? &room->ring[first - 1] : NULL;
+	struct entry *en = entry_of(room, room->buckets[id & (BUCKETS - 1)]);
 
 	while (en && en->identity != id)
-		en = older(room, en);
+		en = entry_of(room, en->next);
 	return en;
 }
 
@@ -168,9 +180,7 @@ static struct entry *newest_unmatched(struct waiting_room *room, uint64_t id)
 {
 	struct entry *en = newest(room, id);
 
-	while (en && (en->identity != id || en->state == ENTRY_MATCHED))
-		en = older(room, en);
-	return en;
+	return en ? entry_of(room, en->top) : NULL;
 }
 
 /* It never showed up at the other end: whether it could have is known by now. */
@@ -192,16 +202,23 @@ static void give_up(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 	event_add(event, 1, en->frame, e->origin + (uint64_t)en->t);
 }
 
+/* What points to the newest entry of an identity, or would. */
+static uint64_t *link_of(struct waiting_room *room, uint64_t id)
+{
+	uint64_t *link = &room->buckets[id & (BUCKETS - 1)];
+
+	while (entry_of(room, *link) && place(room, *link)->identity != id)
+		link = &place(room, *link)->next;
+	return link;
+}
+
 static void leave(struct rd_ends *e, enum rd_tap end)
 {
 	struct waiting_room *room = &e->rooms[end];
 	struct entry *en = place(room, room->tail);
-	uint32_t number = (uint32_t)(room->tail & (RING - 1)) + 1;
-	uint32_t *link = &room->buckets[en->identity & (BUCKETS - 1)];
 
-	while (*link != number)
-		link = &room->ring[*link - 1].next;
-	*link = en->next;
+	if (en->newest)
+		*link_of(room, en->identity) = en->next;
 	give_up(e, end, en);
 	room->tail++;
 }
@@ -214,19 +231,49 @@ static void leave_before(struct rd_ends *e, enum rd_tap end, int64_t t)
 		leave(e, end);
 }
 
+/* Takes the place of the one that was the newest of its identity. */
+static void push(struct waiting_room *room, const struct entry *en)
+{
+	uint64_t *link = link_of(room, en->identity);
+	struct entry *old = entry_of(room, *link), *now = place(room, room->head);
+
+	*now = *en;
+	now->newest = true;
+	now->next = old ? old->next : 0;
+	now->top = old ? old->top : 0;
+	now->open = old ? old->open : 0;
+	if (old)
+		old->newest = false;
+	if (en->state != ENTRY_MATCHED) {
+		now->below = now->top;
+		now->top = room->head;
+	}
+	if (en->state == ENTRY_OPEN)
+		now->open = room->head;
+	*link = room->head++;
+}
+
 static void enter(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 {
 	struct waiting_room *room = &e->rooms[end];
-	uint32_t *bucket = &room->buckets[en->identity & (BUCKETS - 1)];
 
 	if (room->head - room->tail == RING) {
 		e->crowded += place(room, room->tail)->state != ENTRY_MATCHED;
 		leave(e, end);
 	}
-	*place(room, room->head) = *en;
-	place(room, room->head)->next = *bucket;
-	*bucket = (uint32_t)(room->head & (RING - 1)) + 1;
-	room->head++;
+	push(room, en);
+}
+
+/* It was the newest without a twin; what is left of its identity are copies. */
+static void take_twin(struct waiting_room *room, struct entry *twin)
+{
+	struct entry *first = newest(room, twin->identity), *open = entry_of(room, first->open);
+
+	twin->state = ENTRY_MATCHED;
+	first->top = twin->below;
+	first->open = 0;
+	if (open && open != twin)
+		open->state = ENTRY_COPY;
 }
 
 static void match(struct rd_ends *e, enum rd_tap end, const struct entry *here, struct entry *there)
@@ -248,11 +295,7 @@ static void match(struct rd_ends *e, enum rd_tap end, const struct entry *here, 
 	for (int i = 0; i < RD_TAPS; i++)
 		if (frame[i] > w->last[i])
 			w->last[i] = frame[i];
-	there->state = ENTRY_MATCHED;
-	for (struct entry *old = older(&e->rooms[!end], there); old;
-		old = older(&e->rooms[!end], old))
-		if (old->identity == there->identity && old->state == ENTRY_OPEN)
-			old->state = ENTRY_COPY;
+	take_twin(&e->rooms[!end], there);
 	e->out_of_memory |= !distances_add(
 		&w->path->d, at[RD_TAP_A]->t > 0 ? (uint64_t)at[RD_TAP_A]->t : 0, distance, frame);
 }
@@ -264,7 +307,7 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 	struct rd_packet p;
 	struct route r;
 
-	en.t = (int64_t)(f->ts_ns - e->origin) - (end == RD_TAP_B ? e->offset : 0);
+	en.t = rd_ends_time(f->ts_ns, e->origin, end == RD_TAP_B ? e->offset : 0);
 	room->last = en.t;
 	if (!rd_packet_parse(link, f->data, f->caplen, f->len, &p) || !route_of(&p, &r))
 		return;
@@ -314,12 +357,13 @@ int rd_ends_open(struct rd_ends **out, const uint64_t first_ns[RD_TAPS], int64_t
 	e->origin = first_ns[RD_TAP_A];
 	e->offset = offset_ns;
 	e->margin = MARGIN_NS;
-	e->rooms[RD_TAP_B].first = (int64_t)(first_ns[RD_TAP_B] - e->origin) - offset_ns;
+	e->rooms[RD_TAP_B].first = rd_ends_time(first_ns[RD_TAP_B], e->origin, offset_ns);
 	e->ways = calloc(WAY_SLOTS, sizeof(*e->ways));
 	e->out_of_memory = !e->ways;
 	for (int i = 0; i < RD_TAPS; i++) {
+		e->rooms[i].head = e->rooms[i].tail = 1;
 		e->rooms[i].ring = calloc(RING, sizeof(struct entry));
-		e->rooms[i].buckets = calloc(BUCKETS, sizeof(uint32_t));
+		e->rooms[i].buckets = calloc(BUCKETS, sizeof(uint64_t));
 		e->out_of_memory |= !e->rooms[i].ring || !e->rooms[i].buckets;
 	}
 	if (!e->out_of_memory)

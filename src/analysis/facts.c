@@ -2,68 +2,78 @@
 /* Takes the facts that a capture file carries: see FACTS in rdmadump-formats(5). */
 #include "facts.h"
 #include <arpa/inet.h>
+#include <rdmadump/hash.h>
 #include <stdlib.h>
 
-#define PAIRS_FIRST 256
-#define PAIRS_MAX   (1U << 20)
-
-static size_t slot_of(uint32_t qp)
-{
-	return qp * 0x9e3779b1U >> 4;
-}
+#define PEERS_FIRST  256
+#define PEERS_MAX    (1U << 20)
+#define PEERS_OF_ONE 64	  /* a new flow is compared with all of them */
+#define COUNTERS_MAX 4096 /* of a port; devices have some hundred */
 
 /* --- queue pairs ------------------------------------------------------------------------------ */
 
-/* Room for one more: local QP 0 is an empty slot, as QP 0 has no peer. */
-static bool pairs_grow(struct facts *f)
+/* The slot of a QP's nth peer, or the empty one where it would stand: local QP 0, which has none.
+ */
+static struct qp_peer *peer_slot(const struct facts *f, uint32_t local, uint32_t nth)
 {
-	size_t room = f->pairs ? (f->mask + 1) * 2 : PAIRS_FIRST;
-	struct qp_pair *old = f->pairs;
-	size_t n = old ? f->mask + 1 : 0;
+	size_t i = (size_t)rd_hash2(local, nth) & f->mask;
 
-	if (f->pairs && f->n * 2 < f->mask)
+	while (f->peers[i].local && (f->peers[i].local != local || f->peers[i].nth != nth))
+		i = (i + 1) & f->mask;
+	return &f->peers[i];
+}
+
+/* Room for one more. */
+static bool peers_grow(struct facts *f)
+{
+	size_t n = f->peers ? f->mask + 1 : 0, room = n ? n * 2 : PEERS_FIRST;
+	struct qp_peer *old = f->peers;
+
+	if (old && f->n * 2 < f->mask)
 		return true;
-	if (room > PAIRS_MAX)
+	if (room > PEERS_MAX)
 		return false;
-	f->pairs = calloc(room, sizeof(*f->pairs));
-	if (!f->pairs) {
-		f->pairs = old;
+	f->peers = calloc(room, sizeof(*f->peers));
+	if (!f->peers) {
+		f->peers = old;
 		return false;
 	}
 	f->mask = room - 1;
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = slot_of(old[i].local); old[i].local; k++)
-			if (!f->pairs[k & f->mask].local) {
-				f->pairs[k & f->mask] = old[i];
-				break;
-			}
+		if (old[i].local)
+			*peer_slot(f, old[i].local, old[i].nth) = old[i];
 	free(old);
 	return true;
 }
 
-static void pair_add(struct facts *f, uint32_t local, uint32_t remote)
+static void peer_add(struct facts *f, uint32_t local, uint32_t remote)
 {
-	size_t i = slot_of(local);
-
-	if (!local || !remote || !pairs_grow(f))
+	if (!local || !remote)
 		return;
-	for (; f->pairs[i & f->mask].local; i++)
-		if (f->pairs[i & f->mask].local == local && f->pairs[i & f->mask].remote == remote)
+	if (!peers_grow(f)) {
+		f->left_out++;
+		return;
+	}
+	for (uint32_t nth = 0; nth < PEERS_OF_ONE; nth++) {
+		struct qp_peer *p = peer_slot(f, local, nth);
+
+		if (p->local && p->remote == remote)
 			return;
-	f->pairs[i & f->mask] = (struct qp_pair){local, remote};
-	f->n++;
+		if (!p->local) {
+			*p = (struct qp_peer){local, remote, nth};
+			f->n++;
+			return;
+		}
+	}
+	f->left_out++;
 }
 
 uint32_t facts_peer(const struct rd_analysis *a, uint32_t qp, unsigned int nth)
 {
 	const struct facts *f = a->facts;
+	const struct qp_peer *p = f->peers && qp ? peer_slot(f, qp, nth) : NULL;
 
-	if (!f->pairs || !qp)
-		return RD_QP_UNKNOWN;
-	for (size_t i = slot_of(qp); f->pairs[i & f->mask].local; i++)
-		if (f->pairs[i & f->mask].local == qp && !nth--)
-			return f->pairs[i & f->mask].remote;
-	return RD_QP_UNKNOWN;
+	return p && p->local ? p->remote : RD_QP_UNKNOWN;
 }
 
 static uint32_t qp_number(const json_t *object, const char *key)
@@ -82,8 +92,8 @@ static void take_qps(struct facts *f, json_t *facts)
 	json_array_foreach (json_object_get(facts, "qps"), i, qp) {
 		uint32_t local = qp_number(qp, "lqpn"), remote = qp_number(qp, "rqpn");
 
-		pair_add(f, local, remote);
-		pair_add(f, remote, local);
+		peer_add(f, local, remote);
+		peer_add(f, remote, local);
 	}
 }
 
@@ -101,8 +111,10 @@ static struct facts_port *port_of(struct facts *f, const json_t *facts)
 	for (unsigned int i = 0; i < f->n_ports; i++)
 		if (f->ports[i].port == port && !strcmp(f->ports[i].device, device))
 			return &f->ports[i];
-	if (f->n_ports == FACTS_PORTS)
+	if (f->n_ports == FACTS_PORTS) {
+		f->left_out++;
 		return NULL;
+	}
 	p = &f->ports[f->n_ports];
 	p->port = port;
 	p->device = strdup(device);
@@ -133,6 +145,25 @@ static void take_device(struct facts *f, json_t *facts)
 	}
 }
 
+/* A copy of its time and numbers: what else a file has there costs no memory. */
+static json_t *reading_of(struct facts *f, const json_t *facts)
+{
+	json_t *numbers = json_object(), *value;
+	json_int_t time_ns = json_integer_value(json_object_get(facts, "time_ns"));
+	const char *name;
+
+	json_object_foreach (json_object_get(facts, "counters"), name, value) {
+		if (!json_is_number(value))
+			continue;
+		if (json_object_size(numbers) == COUNTERS_MAX) {
+			f->left_out++;
+			continue;
+		}
+		json_object_set(numbers, name, value);
+	}
+	return json_pack("{s:I, s:o}", "time_ns", time_ns, "counters", numbers);
+}
+
 static void take_counters(struct facts *f, json_t *facts)
 {
 	const char *when = json_string_value(json_object_get(facts, "when"));
@@ -142,9 +173,9 @@ static void take_counters(struct facts *f, json_t *facts)
 		return;
 	if (!strcmp(when, "end")) {
 		json_decref(p->last);
-		p->last = json_incref(facts);
+		p->last = reading_of(f, facts);
 	} else if (!p->first) { /* later files of a series begin with their own */
-		p->first = json_incref(facts);
+		p->first = reading_of(f, facts);
 	}
 }
 
@@ -174,6 +205,6 @@ void analysis_facts_free(struct facts *f)
 		json_decref(f->ports[i].first);
 		json_decref(f->ports[i].last);
 	}
-	free(f->pairs);
+	free(f->peers);
 	free(f);
 }

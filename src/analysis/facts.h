@@ -8,8 +8,9 @@
 #define FACTS_PORTS 16
 #define FACTS_GIDS  64
 
-struct qp_pair {
-	uint32_t local, remote;
+/* A QP and the nth of those that it talks with. */
+struct qp_peer {
+	uint32_t local, remote, nth;
 };
 
 struct facts_port {
@@ -23,8 +24,9 @@ struct facts_port {
 };
 
 struct facts {
-	struct qp_pair *pairs; /* an open hash by local QP, and by remote one */
+	struct qp_peer *peers; /* an open hash by local QP and nth */
 	size_t mask, n;
+	uint64_t left_out; /* facts that there was no room for */
 	struct facts_port ports[FACTS_PORTS];
 	unsigned int n_ports;
 };

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The table of flows: an open hash of pointers, and the two flows last used in front of it. */
 #include "state.h"
+#include <rdmadump/hash.h>
 #include <stdlib.h>
 
 #define SLOTS_FIRST  1024
 #define RECENT_FIRST 4
-
-/* The finalizer of SplitMix64: every bit of the key changes half of the bits of the result. */
-static inline uint64_t mix(uint64_t x)
-{
-	x ^= x >> 30;
-	x *= UINT64_C(0xbf58476d1ce4e5b9);
-	x ^= x >> 27;
-	x *= UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
 
 static inline uint64_t load64(const uint8_t *p)
 {
@@ -41,15 +32,15 @@ struct flow_key flow_key(
 	} else if (net == RD_NET_NONE) {
 		key.k1 = (uint64_t)rd_be16(src) << 16 | rd_be16(dst);
 	} else {
-		key.k1 = mix(load64(src) ^
-			     mix(load64(src + 8) ^ mix(load64(dst) ^ mix(load64(dst + 8)))));
+		struct rd_hash h = rd_hash_begin();
+
+		rd_hash_add(&h, load64(src));
+		rd_hash_add(&h, load64(src + 8));
+		rd_hash_add(&h, load64(dst));
+		rd_hash_add(&h, load64(dst + 8));
+		key.k1 = rd_hash_end(&h, 4);
 	}
 	return key;
-}
-
-static inline uint64_t hash(uint64_t k1, uint64_t k2)
-{
-	return mix(k1 ^ mix(k2));
 }
 
 bool flow_table_init(struct flow_table *t, size_t max)
@@ -95,7 +86,7 @@ void flow_table_free(struct flow_table *t)
 
 static struct flow **slot_of(const struct flow_table *t, uint64_t k1, uint64_t k2)
 {
-	size_t i = hash(k1, k2) & t->mask;
+	size_t i = (size_t)rd_hash2(k1, k2) & t->mask;
 
 	while (t->slots[i] && (t->slots[i]->k1 != k1 || t->slots[i]->k2 != k2))
 		i = (i + 1) & t->mask;

@@ -6,6 +6,7 @@
  * waits for.
  */
 #include "state.h"
+#include <rdmadump/hash.h>
 #include <stdlib.h>
 
 #define PSN_SLOTS   65536
@@ -94,10 +95,7 @@ static void pair_by_port(struct rd_analysis *a, struct flow *f)
 
 static size_t link_slot(const struct rd_analysis *a, uint64_t k1, uint64_t k2)
 {
-	size_t i =
-		(size_t)((k1 ^ k2 * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9) >>
-			 32) &
-		a->links_mask;
+	size_t i = (size_t)rd_hash2(k1, k2) & a->links_mask;
 
 	while (a->links[i].how && (a->links[i].k1 != k1 || a->links[i].k2 != k2))
 		i = (i + 1) & a->links_mask;

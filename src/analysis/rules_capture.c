@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Rules over the whole capture: what it lacks, and what concerns no single QP. */
+#include "facts.h"
 #include "findings.h"
 #include <inttypes.h>
 
@@ -140,6 +141,19 @@ static bool left_out(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+static bool facts_left_out(const struct look *l, struct rd_finding *f)
+{
+	if (l->nth || !l->a->facts || !l->a->facts->left_out)
+		return false;
+	about(f, l->a->facts->left_out, RD_SURE_CERTAIN);
+	finding_title(f, "the file has more facts of devices than are taken");
+	finding_detail(f,
+		"%llu peers of queue pairs, ports or counters were left out; QPs may stand alone "
+		"that belong together",
+		n(f->count));
+	return true;
+}
+
 /* --- connections ------------------------------------------------------------------------------ */
 
 static void between(struct rd_finding *f, unsigned int net, const uint8_t *src, const uint8_t *dst)
@@ -242,6 +256,8 @@ const struct rule rules_of_capture[] = {
 		"give files in order"},
 	{"too-many-qps", OF_CAPTURE, RD_SEV_NOTE, left_out, "memory is bounded on purpose",
 		"raise --max-qps"},
+	{"too-many-facts", OF_CAPTURE, RD_SEV_NOTE, facts_left_out, "memory is bounded on purpose",
+		"capture fewer devices in one file"},
 	{"cm-reject", OF_CAPTURE, RD_SEV_WARNING, rejected,
 		"nobody listens there, or the listening application refused",
 		"look whether the server runs and listens on this port and address"},

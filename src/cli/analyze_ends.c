@@ -90,7 +90,7 @@ static bool search_see(void *ctx, uint64_t identity, const struct rd_frame *fram
 		return true;
 	s->sample->slot[i].found = true;
 	if (!s->sample->found++)
-		s->distance = (int64_t)(s->sample->slot[i].ns - frame->ts_ns);
+		s->distance = rd_ends_time(s->sample->slot[i].ns, frame->ts_ns, 0);
 	return s->sample->found * COMMON_PART < s->sample->n;
 }
 
@@ -168,7 +168,8 @@ struct tap {
 	struct rd_analysis *analysis;
 	struct rd_frame frames[RD_BATCH];
 	unsigned int n, at;
-	int64_t shift; /* makes its times A's */
+	uint64_t origin; /* first moment of A */
+	int64_t shift;	 /* makes its times A's */
 	bool damaged;
 	char damage[sizeof(((struct rd_error *)0)->text)];
 };
@@ -203,7 +204,7 @@ static bool refill(struct tap *t)
 
 static int64_t time_of(const struct tap *t)
 {
-	return (int64_t)t->frames[t->at].ts_ns - t->shift;
+	return rd_ends_time(t->frames[t->at].ts_ns, t->origin, t->shift);
 }
 
 /* Frames of `t` up to the time of the other's next one. */
@@ -250,6 +251,7 @@ static int tap_open(struct tap *t, const struct analyze_settings *s, enum rd_tap
 	const struct analyze_common *common, struct rd_error *err)
 {
 	t->name = s->files[which];
+	t->origin = common->first_ns[RD_TAP_A];
 	t->shift = which == RD_TAP_B ? common->offset_ns : 0;
 	if (rd_analysis_open(&t->analysis, &s->config, err) < 0)
 		return -1;

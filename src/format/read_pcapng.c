@@ -2,9 +2,11 @@
 /* Decodes pcapng, any number of sections of either byte order: draft-ietf-opsawg-pcapng. */
 #include "pcapng.h"
 #include "reader.h"
+#include <rdmadump/log.h>
 #include <stdlib.h>
 
-#define BLOCK_MIN 12 /* type, length, length again */
+#define BLOCK_MIN   12		/* type, length, length again */
+#define FACTS_TOTAL (32u << 20) /* bytes of facts in a file, at most */
 
 static bool is_magic(const uint8_t *p, bool *swapped)
 {
@@ -239,8 +241,8 @@ static enum step stats_next(struct rd_reader *r, struct rd_view *v)
 		[OPT_ISB_USRDELIV] = &s.delivered,
 	};
 	const struct file_iface *f;
+	struct option o, comment = {0};
 	struct iface_extra *extra;
-	struct option o;
 	uint32_t id;
 
 	if (!fixed)
@@ -250,8 +252,8 @@ static enum step stats_next(struct rd_reader *r, struct rd_view *v)
 		return reader_damaged(r, "statistics of interface %u, which is not described", id);
 	f = &r->file_ifaces[id];
 	while (option_next(r, v, &o)) {
-		if (o.code == OPT_COMMENT && option_text(r, &o, &s.comment) == STEP_FAIL)
-			return STEP_FAIL;
+		if (o.code == OPT_COMMENT && !comment.data)
+			comment = o;
 		if (o.len != 8)
 			continue;
 		if (o.code == OPT_ISB_STARTTIME)
@@ -262,7 +264,10 @@ static enum step stats_next(struct rd_reader *r, struct rd_view *v)
 			*counts[o.code] = reader_u64(r, o.data);
 	}
 	extra = &r->extras[f->iface];
-	free((void *)(uintptr_t)extra->stats.comment);
+	if (reader_keep_text(r, &extra->stats.comment, (const char *)comment.data, comment.len) ==
+		STEP_FAIL)
+		return STEP_FAIL;
+	s.comment = extra->stats.comment;
 	extra->stats = s;
 	extra->has_stats = true;
 	return STEP_OTHER;
@@ -413,6 +418,19 @@ static enum step block_skip(struct rd_reader *r, uint32_t total)
 	return STEP_OTHER;
 }
 
+/* A file that compresses well must not keep the parser of JSON busy for hours. */
+static bool facts_fit(struct rd_reader *r, uint32_t len)
+{
+	bool before = r->facts_bytes <= FACTS_TOTAL;
+
+	r->facts_bytes += len;
+	if (before && r->facts_bytes > FACTS_TOTAL)
+		rd_log(RD_LOG_WARNING,
+			"'%s': more than %u MiB of facts; those that come after are left out",
+			r->name, FACTS_TOTAL >> 20);
+	return r->facts_bytes <= FACTS_TOTAL;
+}
+
 /* Facts are an extra: those that we cannot read cost nothing but themselves. */
 static enum step facts_next(struct rd_reader *r, uint32_t total)
 {
@@ -428,7 +446,7 @@ static enum step facts_next(struct rd_reader *r, uint32_t total)
 		return reader_more(r, total);
 	len = reader_u32(r, p + 12);
 	if (reader_u32(r, p + 8) == FACTS_VERSION && len <= total - BLOCK_MIN - FACTS_FIXED &&
-		len <= RD_FACTS_MAX)
+		len <= RD_FACTS_MAX && facts_fit(r, len))
 		r->facts(r->facts_ctx, (const char *)p + 8 + FACTS_FIXED, len);
 	r->start += total;
 	return STEP_OTHER;

@@ -3,6 +3,7 @@
 #include "reader.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <rdmadump/log.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 #define BUFFER_START (256u << 10)
 #define BUFFER_MAX   (16u << 20) /* so that a damaged length cannot take all memory */
 #define PROBE_LEN    32		 /* enough for pcap and pcapng; more would stall a slow pipe */
-#define IFACES_MAX   65535	 /* what a frame's interface index can hold */
+#define TEXTS_MAX    ((size_t)4 << 20) /* of all interfaces: those of real captures are short */
+#define IFACES_MAX   65535	       /* what a frame's interface index can hold */
 
 static const struct reader_format *const formats[] = {&reader_pcapng, &reader_pcap, &reader_erf};
 #define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
@@ -121,7 +123,31 @@ static void iface_free(struct rd_iface *iface)
 		string_free(*iface_string(iface, i));
 }
 
-static bool iface_copy(struct rd_iface *to, const struct rd_iface *from)
+enum step reader_keep_text(struct rd_reader *r, const char **to, const char *text, size_t len)
+{
+	r->kept -= *to ? strlen(*to) : 0;
+	string_free(*to);
+	*to = NULL;
+	if (!text)
+		return STEP_OTHER;
+	len = strnlen(text, len);
+	if (len > TEXTS_MAX - r->kept) {
+		if (!r->cut)
+			rd_log(RD_LOG_WARNING,
+				"'%s': names and comments of interfaces are longer than %zu bytes "
+				"together; those that come after are left out",
+				r->name, TEXTS_MAX);
+		r->cut = true;
+		return STEP_OTHER;
+	}
+	*to = strndup(text, len);
+	if (!*to)
+		return reader_nomem(r);
+	r->kept += len;
+	return STEP_OTHER;
+}
+
+static bool iface_copy(struct rd_reader *r, struct rd_iface *to, const struct rd_iface *from)
 {
 	struct rd_iface source = *from;
 
@@ -131,10 +157,7 @@ static bool iface_copy(struct rd_iface *to, const struct rd_iface *from)
 	for (size_t i = 0; i < N_STRINGS; i++) {
 		const char *s = *iface_string(&source, i);
 
-		if (!s)
-			continue;
-		*iface_string(to, i) = strdup(s);
-		if (!*iface_string(to, i)) {
+		if (s && reader_keep_text(r, iface_string(to, i), s, SIZE_MAX) == STEP_FAIL) {
 			iface_free(to);
 			return false;
 		}
@@ -158,7 +181,7 @@ int reader_add_iface(struct rd_reader *r, const struct rd_iface *iface)
 	ifaces = grow(r->ifaces, r->n_ifaces, &r->ifaces_room, sizeof(*ifaces));
 	if (ifaces)
 		r->ifaces = ifaces;
-	if (!extras || !ifaces || !iface_copy(&ifaces[r->n_ifaces], iface)) {
+	if (!extras || !ifaces || !iface_copy(r, &ifaces[r->n_ifaces], iface)) {
 		reader_nomem(r);
 		return -1;
 	}

@@ -80,7 +80,8 @@ struct rd_reader {
 
 	rd_facts_fn *facts; /* NULL: nobody asks for them */
 	void *facts_ctx;
-	bool ahead; /* before the first rd_reader_next(): facts stay where they are */
+	uint64_t facts_bytes; /* handed out */
+	bool ahead;	      /* before the first rd_reader_next(): facts stay where they are */
 
 	uint64_t n_frames; /* delivered so far */
 	bool failed;
@@ -91,6 +92,8 @@ struct rd_reader {
 	struct rd_iface *ifaces;
 	struct iface_extra *extras; /* in step with ifaces */
 	unsigned int n_ifaces, ifaces_room;
+	size_t kept; /* bytes of the interfaces' texts */
+	bool cut;    /* there were more */
 	struct file_iface *file_ifaces;
 	unsigned int n_file_ifaces, file_ifaces_room;
 
@@ -154,6 +157,11 @@ int reader_add_iface(struct rd_reader *r, const struct rd_iface *iface);
 /* Adds an interface of the file: its number in its section is the count before. */
 struct file_iface *reader_add_file_iface(
 	struct rd_reader *r, const struct rd_iface *iface, uint16_t dlt);
+/*
+ * A copy of an interface's text in *to, which loses what it had. `text` may be NULL. *to is NULL
+ * where the file has more of them than is kept.
+ */
+enum step reader_keep_text(struct rd_reader *r, const char **to, const char *text, size_t len);
 /* The note of the frame at hand; comment has len bytes and may be NULL. Calls add up. */
 enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *comment, size_t len);
 

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The hash of tables whose keys come from captures. Its secret is drawn once per process, so that
+ * nobody can make a capture whose keys all have one place.
+ */
+#ifndef RDMADUMP_HASH_H
+#define RDMADUMP_HASH_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct rd_hash {
+	uint64_t v0, v1, v2, v3;
+};
+
+extern atomic_bool rd_hash_is_ready;
+extern struct rd_hash rd_hash_start; /* valid if that is true */
+
+/* Draws the secret. From any thread; further calls do nothing. */
+void rd_hash_prepare(void);
+
+static inline uint64_t rd_hash_rotate(uint64_t x, unsigned int n)
+{
+	return x << n | x >> (64 - n);
+}
+
+static inline void rd_hash_round(struct rd_hash *h)
+{
+	h->v0 += h->v1;
+	h->v1 = rd_hash_rotate(h->v1, 13) ^ h->v0;
+	h->v0 = rd_hash_rotate(h->v0, 32);
+	h->v2 += h->v3;
+	h->v3 = rd_hash_rotate(h->v3, 16) ^ h->v2;
+	h->v0 += h->v3;
+	h->v3 = rd_hash_rotate(h->v3, 21) ^ h->v0;
+	h->v2 += h->v1;
+	h->v1 = rd_hash_rotate(h->v1, 17) ^ h->v2;
+	h->v2 = rd_hash_rotate(h->v2, 32);
+}
+
+/* SipHash-1-3 (Aumasson, Bernstein: SipHash, 2012) over words of 64 bits. */
+static inline struct rd_hash rd_hash_begin(void)
+{
+	if (!atomic_load_explicit(&rd_hash_is_ready, memory_order_acquire))
+		rd_hash_prepare();
+	return rd_hash_start;
+}
+
+static inline void rd_hash_add(struct rd_hash *h, uint64_t word)
+{
+	h->v3 ^= word;
+	rd_hash_round(h);
+	h->v0 ^= word;
+}
+
+/* `words`: how many there were. */
+static inline uint64_t rd_hash_end(struct rd_hash *h, unsigned int words)
+{
+	rd_hash_add(h, (uint64_t)(words * 8 & 0xff) << 56);
+	h->v2 ^= 0xff;
+	rd_hash_round(h);
+	rd_hash_round(h);
+	rd_hash_round(h);
+	return h->v0 ^ h->v1 ^ h->v2 ^ h->v3;
+}
+
+static inline uint64_t rd_hash2(uint64_t a, uint64_t b)
+{
+	struct rd_hash h = rd_hash_begin();
+
+	rd_hash_add(&h, a);
+	rd_hash_add(&h, b);
+	return rd_hash_end(&h, 2);
+}
+
+#endif

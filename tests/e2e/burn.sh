@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Small captures made to burn time or memory: ten times as much of it takes about ten times the
+# instructions, and memory stays bounded. What a bound leaves out is told.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool python3
+if nm "$RDMADUMP" 2>/dev/null | grep -q __asan_init || ldd "$RDMADUMP" 2>/dev/null | grep -q libasan; then
+	skip_all "AddressSanitizer keeps what was freed, and valgrind cannot run it"
+fi
+
+make() { python3 "$srcdir/tests/e2e/burn.py" "$1" "$2" "$tmp/$1.$2"; }
+
+# instructions OPTION... FILE...: of analyze
+instructions() {
+	valgrind -q --tool=callgrind --callgrind-out-file="$tmp/callgrind" "$RDMADUMP" analyze "$@" \
+		>"$tmp/out" 2>"$tmp/err"
+	sed -n 's/^summary: //p' "$tmp/callgrind"
+}
+
+# grows NAME FEW MANY: at most 15-fold for ten times as much
+grows() {
+	[ "${2:-0}" -gt 100000 ] && [ "${3:-0}" -gt 100000 ] && [ "$3" -le $(($2 * 15)) ]
+	ok "$1: ${2:-no} instructions, then ${3:-no}"
+}
+
+# SHAPE FEW: FEW is so many that the program's start does not count
+if command -v valgrind >/dev/null; then
+	while read -r shape few; do
+		make "$shape" "$few"
+		make "$shape" "${few}0"
+		grows "$shape" "$(instructions "$tmp/$shape.$few")" "$(instructions "$tmp/$shape.${few}0")"
+	done <<-'LIST'
+		peers 1000
+		flows 2000
+		sections 500
+		findings 300
+		gaps 1000
+		times 1000
+		connections 300
+		names 500
+	LIST
+	while read -r shape few; do
+		make "$shape" "$few"
+		make "$shape" "${few}0"
+		grows "two ends, $shape" \
+			"$(instructions --ends always "$tmp/$shape.$few" "$tmp/$shape.$few")" \
+			"$(instructions --ends always "$tmp/$shape.${few}0" "$tmp/$shape.${few}0")"
+	done <<-'LIST'
+		same 1000
+		order 1000
+		checksums 1000
+		times 1000
+	LIST
+else
+	skip "instructions" "valgrind is not installed"
+fi
+
+# SHAPE N KIB: peak of its memory
+while read -r shape n most; do
+	make "$shape" "$n"
+	kib=$(python3 "$srcdir/tests/e2e/analyze_many.py" run "$RDMADUMP" analyze "$tmp/$shape.$n" 2>"$tmp/err")
+	[ "$kib" -gt 1024 ] && [ "$kib" -le "$most" ]
+	ok "$n $shape: $kib KiB of memory, at most $most" "$tmp/err"
+	[ "$shape" = counters ] || has "... and what is left out is told" "$tmp/err" "$shape.$n': .*left out$"
+done <<LIST
+texts 500 32768
+comments 500 32768
+counters 4 131072
+LIST
+
+make peers 200
+"$RDMADUMP" analyze -v "$tmp/peers.200" >"$tmp/out" 2>"$tmp/err"
+has "peers that are not taken are told" "$tmp/out" "136 peers of queue pairs, ports or counters were left out"
+tap_done
