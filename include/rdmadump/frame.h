@@ -66,6 +66,7 @@ struct rd_iface_stats {
 	uint64_t dropped_by_us;	   /* lost for want of room, part of `dropped` */
 	uint64_t delivered;	   /* written to the file */
 	const char *comment;
+	bool drops_unknown; /* `dropped` is what is known, perhaps not all */
 };
 
 #endif

@@ -52,6 +52,8 @@ static void fill_source(const struct output *o, const struct rd_file_account *ac
 		if (tells_loss && from->ops->iface_stats &&
 			from->ops->iface_stats(from, k, &theirs))
 			lost = theirs.dropped;
+		stats[i].drops_unknown =
+			tells_loss && n == 1 && !s->source_stats[source].loss_known;
 		stats[i].accepted = account->written[i] + ours;
 		stats[i].received = stats[i].accepted + t->filtered + lost;
 		stats[i].dropped = ours + lost;

@@ -106,21 +106,24 @@ void report_progress(struct session *s, char *line, size_t room)
 	double past = (double)(now - since) / 1e9;
 	struct rd_sink_stats sink = {0};
 	uint64_t lost_before = 0;
+	bool known = true;
 
 	for (unsigned int i = 0; i < s->n_sources; i++) {
 		struct rd_source_stats source;
 
 		s->sources[i]->ops->stats(s->sources[i], &source);
 		lost_before += source.lost;
+		known &= source.loss_known || s->follows[i] || session_is_offline(s);
 	}
 	outputs_stats(s, &sink);
 	progress_bar(s, bar, sizeof(bar));
-	snprintf(line, room, "  %s   %s frames   %s   %s   file %s   lost %s%s",
+	snprintf(line, room, "  %s   %s frames   %s   %s   file %s   lost %s%s%s",
 		rd_fmt_hms(hms, (now - s->started_ns) / 1000000000U),
 		rd_fmt_count(frames, t.delivered), rd_fmt_bytes(bytes, now_bytes),
 		rd_fmt_bitrate(rate, past > 0 ? (double)(now_bytes - s->last_bytes) * 8 / past : 0),
 		rd_fmt_bytes(file, sink.file_bytes),
-		rd_fmt_count(lost, t.dropped + sink.unwritten + lost_before), bar);
+		rd_fmt_count(lost, t.dropped + sink.unwritten + lost_before),
+		known ? "" : " or more", bar);
 	s->last_ns = now;
 	s->last_bytes = now_bytes;
 }

@@ -197,7 +197,9 @@ static void put_stats(struct out *o, uint32_t iface, const struct rd_iface_stats
 	put_option_time(o, OPT_ISB_STARTTIME, s->start_ns);
 	put_option_time(o, OPT_ISB_ENDTIME, s->end_ns);
 	put_option_u64(o, OPT_ISB_IFRECV, s->received);
-	put_option_u64(o, OPT_ISB_IFDROP, s->dropped);
+	/* Readers take an absent option for unknown, and a number for all. */
+	if (!s->drops_unknown)
+		put_option_u64(o, OPT_ISB_IFDROP, s->dropped);
 	put_option_u64(o, OPT_ISB_FILTERACCEPT, s->accepted);
 	put_option_u64(o, OPT_ISB_OSDROP, s->dropped_by_us);
 	put_option_u64(o, OPT_ISB_USRDELIV, s->delivered);

@@ -232,7 +232,7 @@ static enum step iface_next(struct rd_reader *r, struct rd_view *v)
 static enum step stats_next(struct rd_reader *r, struct rd_view *v)
 {
 	const uint8_t *fixed = rd_view_take(v, 12);
-	struct rd_iface_stats s = {0};
+	struct rd_iface_stats s = {.drops_unknown = true};
 	uint64_t *const counts[] = {
 		[OPT_ISB_IFRECV] = &s.received,
 		[OPT_ISB_IFDROP] = &s.dropped,
@@ -262,6 +262,8 @@ static enum step stats_next(struct rd_reader *r, struct rd_view *v)
 			s.end_ns = to_ns(f, ticks_at(r, o.data));
 		else if (o.code >= OPT_ISB_IFRECV && o.code <= OPT_ISB_USRDELIV)
 			*counts[o.code] = reader_u64(r, o.data);
+		if (o.code == OPT_ISB_IFDROP)
+			s.drops_unknown = false;
 	}
 	extra = &r->extras[f->iface];
 	if (reader_keep_text(r, &extra->stats.comment, (const char *)comment.data, comment.len) ==

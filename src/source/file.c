@@ -421,6 +421,7 @@ static bool add_stats(const struct file *f, unsigned int i, struct rd_iface_stat
 			sum->end_ns = s.end_ns;
 		sum->received += s.received;
 		sum->dropped += s.dropped;
+		sum->drops_unknown |= s.drops_unknown;
 		sum->accepted += s.accepted;
 		sum->dropped_by_us += s.dropped_by_us;
 		sum->delivered += s.delivered;
@@ -453,6 +454,8 @@ static void file_stats(struct rd_source *src, struct rd_source_stats *stats)
 {
 	struct file *f = (struct file *)src;
 
+	bool unknown = false;
+
 	*stats = (struct rd_source_stats){.left_out = f->left_out};
 	for (unsigned int i = 0; i < src->n_ifaces; i++) {
 		struct rd_iface_stats s = {0};
@@ -460,7 +463,9 @@ static void file_stats(struct rd_source *src, struct rd_source_stats *stats)
 		stats->loss_known |= add_stats(f, i, &s) || f->passages[i].dropped;
 		stats->lost +=
 			s.dropped > f->passages[i].dropped ? s.dropped : f->passages[i].dropped;
+		unknown |= s.drops_unknown;
 	}
+	stats->loss_known &= !unknown;
 	if (!stats->loss_known)
 		return;
 	stats->n_loss = 1;

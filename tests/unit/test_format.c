@@ -246,7 +246,7 @@ static void check_text(const char *a, const char *b)
 static void test_pcapng_descriptions(void **state)
 {
 	const struct rd_iface_stats stats[2] = {
-		{T0, T0 + 5, 10, 4, 5, 1, 5, "measured twice"}, {.received = UINT64_MAX}};
+		{T0, T0 + 5, 10, 4, 5, 1, 5, "measured twice", false}, {.received = UINT64_MAX}};
 	struct rd_iface_stats s;
 	struct memory m = {0};
 	struct rd_iface ifaces[2];
