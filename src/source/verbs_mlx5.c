@@ -102,7 +102,8 @@ int verbs_mlx5_arm(struct verbs *v)
 	m->cq_record[ARM] = htobe32(word);
 	/* The record must be in memory when the device reads it, which the doorbell makes it do. */
 	atomic_thread_fence(memory_order_seq_cst);
-	*m->cq_doorbell = htobe64((uint64_t)word << 32 | m->cqn);
+	/* One store of 64 bits: the threads of other queues write to this register, too. */
+	__atomic_store_n(m->cq_doorbell, htobe64((uint64_t)word << 32 | m->cqn), __ATOMIC_RELAXED);
 	atomic_thread_fence(memory_order_seq_cst);
 	return 0;
 }
