@@ -9,6 +9,14 @@ tap_failed=0
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/rdmadump-test.XXXXXX")
 trap 'tap_cleanup' EXIT
 
+# A build with ThreadSanitizer: its reports are gathered, for a case of their own at the end.
+tap_races=
+if [ "${THREAD_SANITIZER-}" = yes ]; then
+	tap_races=$tmp/tsan-reports
+	mkdir -m 1777 "$tap_races" && chmod 711 "$tmp"
+	export TSAN_OPTIONS="${TSAN_OPTIONS-} exitcode=0 log_path=$tap_races/program"
+fi
+
 tap_cleanup() {
 	declare -F cleanup >/dev/null && cleanup
 	rm -rf "$tmp"
@@ -52,8 +60,17 @@ skip_all() {
 	exit 0
 }
 
+# races: fails where ThreadSanitizer reported anything
+races() {
+	cat "$tap_races"/* >"$tmp/races" 2>/dev/null
+	[ ! -s "$tmp/races" ]
+	ok "ThreadSanitizer reports nothing"
+	sed 's/^/# /' "$tmp/races" | head -n 400
+}
+
 # A plan of no case at all would read as "skipped".
 tap_done() {
+	[ -z "$tap_races" ] || races
 	[ "$tap_n" -gt 0 ] || { false; ok "any case ran"; }
 	echo "1..$tap_n"
 	exit "$tap_failed"

@@ -26,6 +26,16 @@ is "no option: no sanitizer" "$(value RD_SANITIZE)" ""
 configured --enable-ibdump-link
 is "--enable-ibdump-link" "$(value ibdump_link)" yes
 
+configured --enable-thread-sanitizer
+is "--enable-thread-sanitizer: exit status" "$status" 0
+has "... the program is built with it" <(value RD_SANITIZE) '^-fsanitize=thread '
+is "... the model is not" "$(value RD_SANITIZE_MODEL)" ""
+configured --enable-sanitizers
+is "--enable-sanitizers: the model, too" "$(value RD_SANITIZE_MODEL)" "$(value RD_SANITIZE)"
+configured --enable-sanitizers --enable-thread-sanitizer
+is "both sanitizers: refused" "$status" 1
+has "both sanitizers: what to do" "$tmp/said" 'exclude each other: build twice'
+
 # A pkg-config that does not know cmocka
 printf '#!/bin/sh\ncase "$*" in *cmocka*) exit 1 ;; esac\nexec pkg-config "$@"\n' >"$tmp/pkg-config"
 chmod +x "$tmp/pkg-config"
