@@ -212,6 +212,75 @@ static void test_abandon(void **state)
 	capture_end();
 }
 
+/* --- a writer that waits ---------------------------------------------------------------- */
+
+static void *wait_for_chunk(void *arg)
+{
+	struct rd_chunk *c;
+
+	(void)arg;
+	while (!(c = rd_ring_take(&feeds[0].full)))
+		usleep(100);
+	seen_add(&seen, &encoder, c);
+	rd_ring_put(&feeds[0].free, c);
+	eventfd_write(watch.fd, 1);
+	return NULL;
+}
+
+/* A chunk that does not fill is handed over while nothing comes. */
+static void test_flush(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	capture_begin(1, 10);
+	capture_feeds(1, 3, CHUNK);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_chunk, NULL), 0);
+	run();
+	pthread_join(thread, NULL);
+	assert_int_equal(seen.n, 10);
+	assert_null(rd_ring_take(&feeds[0].full));
+	capture_end();
+}
+
+static uint64_t told;
+
+static void *wait_for_watermark(void *arg)
+{
+	(void)arg;
+	while (!(told = feeds[0].horizon))
+		usleep(100);
+	eventfd_write(watch.fd, 1);
+	return NULL;
+}
+
+/* A lane is as far as the source that is behind, whichever that is; one that has ended does not
+ * count. */
+static void test_watermark_of_sources(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	for (unsigned int behind = 0; behind < 2; behind++) {
+		capture_begin(3, 0);
+		capture_feeds(1, 3, CHUNK);
+		config.n_threads = 1;
+		for (unsigned int i = 0; i < 3; i++) {
+			fakes[i].telling = true;
+			fakes[i].first_ns = FIRST_NS + 1000;
+		}
+		fakes[behind].first_ns = FIRST_NS + 100;
+		fakes[2].first_ns = FIRST_NS;
+		fakes[2].ends = true;
+		feed_want(&feeds[0], FIRST_NS + 50);
+		assert_int_equal(pthread_create(&thread, NULL, wait_for_watermark, NULL), 0);
+		run();
+		pthread_join(thread, NULL);
+		assert_int_equal(told, FIRST_NS + 100);
+		capture_end();
+	}
+}
+
 /* --- notes ------------------------------------------------------------------------------ */
 
 #define NOTES_MOST 100
@@ -486,6 +555,8 @@ int main(void)
 		cmocka_unit_test(test_end_when_full),
 		cmocka_unit_test(test_wait),
 		cmocka_unit_test(test_abandon),
+		cmocka_unit_test(test_flush),
+		cmocka_unit_test(test_watermark_of_sources),
 		cmocka_unit_test(test_source_note),
 		cmocka_unit_test(test_frame_notes),
 		cmocka_unit_test(test_both_notes),

@@ -131,6 +131,24 @@ static void test_chunk_after_chunk(void **state)
 	end();
 }
 
+/* Each format tells a record's stamp, as exactly as it keeps it. */
+static void test_formats(void **state)
+{
+	static const char *const formats[] = {"pcapng", "pcap", "pcap-us", "erf"};
+	const uint64_t second = 1000000000, unit = 1000;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		begin_with(2, 1, formats[i]);
+		PUT(0, second - 2 * unit, second + unit, 3 * second);
+		PUT(1, second - unit, second + 2 * unit, 5 * second);
+		take_all(true);
+		SEEN(second - 2 * unit, second - unit, second + unit, second + 2 * unit, 3 * second,
+			5 * second);
+		end();
+	}
+}
+
 /* --- watermarks ------------------------------------------------------------------------- */
 
 static void test_held(void **state)
@@ -453,6 +471,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_chunk_after_chunk),
+		cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_least_watermark),
 		cmocka_unit_test(test_want),

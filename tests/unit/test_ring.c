@@ -320,6 +320,22 @@ static void test_two_threads(void **state)
 
 /* --- failure ---------------------------------------------------------------------------- */
 
+/* What is made is unmade: the next descriptor has the same number. */
+static void test_nothing_left(void **state)
+{
+	struct rd_ring ring;
+	int fd;
+
+	(void)state;
+	ring_make(&ring, 4);
+	fd = ring.fd;
+	rd_ring_fini(&ring);
+	ring_make(&ring, 4);
+	assert_int_equal(ring.fd, fd);
+	rd_ring_fini(&ring);
+	rd_ring_fini(&ring);
+}
+
 static void test_no_descriptor(void **state)
 {
 	struct rlimit old, none;
@@ -352,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_sleep_while_putting),
 #endif
 		cmocka_unit_test(test_two_threads),
+		cmocka_unit_test(test_nothing_left),
 		cmocka_unit_test(test_no_descriptor),
 	};
 
