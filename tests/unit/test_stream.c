@@ -3,6 +3,7 @@
 #include "config.h"
 #include "stream.h"
 #include "test_format.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/format.h>
 #include <rdmadump/source.h>
@@ -20,6 +21,18 @@
 
 static char path[] = "/tmp/rdmadump-stream.XXXXXX";
 static uint8_t text[TEXT_LEN], got[TEXT_LEN * 4], packed[TEXT_LEN * 4];
+
+static unsigned int signal_at; /* the read from now that a signal interrupts; 0: none */
+
+ssize_t __real_read(int fd, void *buf, size_t room);
+ssize_t __wrap_read(int fd, void *buf, size_t room);
+ssize_t __wrap_read(int fd, void *buf, size_t room)
+{
+	if (!signal_at || --signal_at)
+		return __real_read(fd, buf, room);
+	errno = EINTR;
+	return -1;
+}
 
 static int setup(void **state)
 {
@@ -272,6 +285,21 @@ static void test_damaged_block(void **state)
 		assert_memory_equal(got, text, 200000);
 		assert_int_equal(err.class, RD_CLASS_PARTIAL);
 		stream_close(s);
+	}
+}
+
+/* A signal that comes while it reads is no fault. */
+static void test_interrupted(void **state)
+{
+	struct rd_error err;
+
+	(void)state;
+	store(text, TEXT_LEN);
+	for (unsigned int i = 1; i <= 3; i++) {
+		signal_at = i;
+		assert_int_equal(read_path(sizeof(got), &err), TEXT_LEN);
+		assert_int_equal(err.class, RD_CLASS_NONE);
+		signal_at = 0;
 	}
 }
 
@@ -590,6 +618,7 @@ int main(void)
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_damaged_block),
+		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_pipe),
 		cmocka_unit_test(test_pipe_compressed),
 		cmocka_unit_test(test_file_tells_all),

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Unit tests of what the analysis keeps: ranges of missing PSNs against a map of all, and
+ * histograms against the sorted values. */
+#include "state.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+/* cmocka wants these before itself */
+#include <cmocka.h>
+
+#define WATCHDOG_S 50
+#define PSNS	   200
+#define VALUES	   1000
+
+static unsigned int seed;
+
+static unsigned int random_below(unsigned int n)
+{
+	seed = seed * 1103515245 + 12345;
+	return (seed >> 16) % n;
+}
+
+/* --- missing PSNs ----------------------------------------------------------------------- */
+
+/* base: where the numbers begin, so that they also run through the end of 24 bits. */
+static void assert_same(const struct seq *s, const bool *missing, uint32_t base)
+{
+	for (uint32_t i = 0; i < PSNS; i++)
+		assert_int_equal(seq_is_hole(s, psn_add(base, i)), missing[i]);
+}
+
+static uint32_t take(bool *missing, uint32_t from, uint32_t to)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = from; i < to && i < PSNS; i++) {
+		n += missing[i];
+		missing[i] = false;
+	}
+	return n;
+}
+
+static void sequence_run(uint32_t base)
+{
+	struct seq s = {.start = base};
+	bool missing[PSNS] = {false};
+	uint32_t at = 0;
+
+	while (at + 20 < PSNS) {
+		uint32_t n = random_below(12), from, len;
+
+		/* No more holes than are kept, so that none is forgotten. */
+		if (s.n_holes < HOLES / 2) {
+			seq_add_hole(&s, psn_add(base, at), n);
+			memset(missing + at, true, n);
+			at += n;
+		}
+		at += 1 + random_below(3);
+		from = random_below(at);
+		len = 1 + random_below(6);
+		if (random_below(8) == 0)
+			assert_int_equal(
+				seq_close(&s, psn_add(base, from)), take(missing, 0, from));
+		else
+			assert_int_equal(seq_fill(&s, psn_add(base, from), len),
+				take(missing, from, from + len));
+		assert_same(&s, missing, base);
+	}
+	assert_int_equal(seq_close(&s, psn_add(base, PSNS)), take(missing, 0, PSNS));
+	assert_int_equal(s.n_holes, 0);
+}
+
+static void test_sequence(void **state)
+{
+	(void)state;
+	for (unsigned int run = 0; run < 400; run++) {
+		seed = run;
+		sequence_run(run % 2 ? 0xffffff - PSNS / 2 : run * 1000);
+	}
+}
+
+/* A packet out of the middle leaves two ranges; the one behind is found again. */
+static void test_split(void **state)
+{
+	struct seq s = {.start = 0};
+
+	(void)state;
+	seq_add_hole(&s, 10, 10);
+	assert_int_equal(seq_fill(&s, 14, 2), 2);
+	assert_int_equal(s.n_holes, 2);
+	assert_true(seq_is_hole(&s, 13));
+	assert_false(seq_is_hole(&s, 14));
+	assert_false(seq_is_hole(&s, 15));
+	assert_true(seq_is_hole(&s, 16));
+	assert_true(seq_is_hole(&s, 19));
+	assert_false(seq_is_hole(&s, 20));
+}
+
+/* With too many ranges the oldest is forgotten. */
+static void test_too_many(void **state)
+{
+	struct seq s = {.start = 0};
+
+	(void)state;
+	for (uint32_t i = 0; i <= HOLES; i++)
+		seq_add_hole(&s, 10 * i, 2);
+	assert_int_equal(s.n_holes, HOLES);
+	assert_false(seq_is_hole(&s, 0));
+	for (uint32_t i = 1; i <= HOLES; i++)
+		assert_true(seq_is_hole(&s, 10 * i + 1));
+	seq_add_hole(&s, 500, 0);
+	assert_int_equal(s.n_holes, HOLES);
+}
+
+/* --- histograms ------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Four steps per power of two: within a quarter of the value that has that rank. */
+static void assert_near(uint64_t got, uint64_t want)
+{
+	assert_true(got <= want + want / 4 + 64);
+	assert_true(want <= got + got / 4 + 64);
+}
+
+static void histogram_run(unsigned int n, unsigned int bits)
+{
+	static uint64_t values[VALUES];
+	struct hist *h = NULL;
+	struct rd_latency l;
+
+	for (unsigned int i = 0; i < n; i++) {
+		values[i] = random_below(30000) * (UINT64_C(1) << random_below(bits));
+		assert_true(hist_add(&h, values[i]));
+	}
+	qsort(values, n, sizeof(values[0]), by_value);
+	l = hist_result(h);
+	assert_int_equal(l.n, n);
+	assert_int_equal(l.min, values[0]);
+	assert_int_equal(l.max, values[n - 1]);
+	assert_near(l.p50, values[(n * 50 + 99) / 100 - 1]);
+	assert_near(l.p90, values[(n * 90 + 99) / 100 - 1]);
+	assert_near(l.p99, values[(n * 99 + 99) / 100 - 1]);
+	assert_true(l.min <= l.p50 && l.p50 <= l.p90 && l.p90 <= l.p99 && l.p99 <= l.max);
+	free(h);
+}
+
+static void test_histogram(void **state)
+{
+	(void)state;
+	seed = 1;
+	for (unsigned int n = 1; n <= 40; n++)
+		histogram_run(n, 1 + n % 20);
+	histogram_run(VALUES, 1);
+	histogram_run(VALUES, 20);
+}
+
+/* Few values far apart: the rank decides, not the distance. */
+static void test_ranks(void **state)
+{
+	struct hist *h = NULL;
+	struct rd_latency l;
+
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++)
+		assert_true(hist_add(&h, i ? 1000000 : 100));
+	l = hist_result(h);
+	assert_near(l.p50, 1000000);
+	free(h);
+	h = NULL;
+	for (unsigned int i = 0; i < 99; i++)
+		assert_true(hist_add(&h, 100));
+	assert_true(hist_add(&h, 1000000000));
+	l = hist_result(h);
+	assert_near(l.p99, 100);
+	assert_int_equal(l.max, 1000000000);
+	free(h);
+}
+
+/* One step's count grows through the widths that it is kept in, and so do its neighbours. */
+static void test_many_of_one(void **state)
+{
+	struct hist *h = NULL;
+	struct rd_latency l;
+
+	(void)state;
+	assert_true(hist_add(&h, 5000));
+	for (unsigned int i = 0; i < 70000; i++)
+		assert_true(hist_add(&h, 1000));
+	assert_true(hist_add(&h, 5000));
+	l = hist_result(h);
+	assert_int_equal(l.n, 70002);
+	assert_near(l.p99, 1000);
+	assert_int_equal(l.max, 5000);
+	assert_int_equal(h->width, 4);
+	free(h);
+}
+
+/* Nothing, and what no step holds. */
+static void test_ends(void **state)
+{
+	struct hist *h = NULL;
+	struct rd_latency l = hist_result(NULL);
+
+	(void)state;
+	assert_int_equal(l.n, 0);
+	assert_true(hist_add(&h, 0));
+	assert_true(hist_add(&h, UINT64_MAX));
+	l = hist_result(h);
+	assert_int_equal(l.min, 0);
+	assert_true(l.max == UINT64_MAX);
+	free(h);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sequence),
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_histogram),
+		cmocka_unit_test(test_ranks),
+		cmocka_unit_test(test_many_of_one),
+		cmocka_unit_test(test_ends),
+	};
+
+	alarm(WATCHDOG_S);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
