@@ -292,6 +292,26 @@ static void leave(struct rd_sink *s, const struct frame_counts *left)
 	count(failed ? &s->unwritten : &s->beyond, frame_counts_sum(left));
 }
 
+/* Stamp of the record at `at`, and of the last one of the `len` bytes that begin there. */
+static uint64_t first_stamp(const struct rd_sink *s, const struct rd_chunk *c, size_t at)
+{
+	return at ? s->encoder->format->record_ns(c->data + at) : c->first_ns;
+}
+
+static uint64_t last_stamp(const struct rd_sink *s, const struct rd_chunk *c, size_t at, size_t len)
+{
+	const size_t end = at + len;
+	size_t last = at;
+
+	if (end == c->used)
+		return c->last_ns;
+	for (size_t record; at < end; at += record) {
+		last = at;
+		record = s->encoder->format->record_len(s->encoder, c->data + at, end - at);
+	}
+	return first_stamp(s, c, last);
+}
+
 static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 {
 	struct frame_counts all, left, frames;
@@ -303,22 +323,22 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 	if (!rd_sink_ended(s))
 		check_file(s);
 	while (at < c->used && !rd_sink_ended(s)) {
+		uint64_t first_ns = first_stamp(s, c, at);
 		size_t len;
 
 		if ((at == 0 && c->turn && s->file.all) || file_is_full(s))
-			if (!next_file(s, c->first_ns))
+			if (!next_file(s, first_ns))
 				break;
 		if (at == 0)
 			memcpy(s->seen, c->tally, sizeof(s->seen));
 		if (!s->first_ns)
-			s->first_ns = c->first_ns;
-		if (s->file.all == 0 &&
-			series_first_frame(&s->series, c->first_ns, &s->error) < 0) {
+			s->first_ns = first_ns;
+		if (s->file.all == 0 && series_first_frame(&s->series, first_ns, &s->error) < 0) {
 			stop_writing(s, &s->failed);
 			break;
 		}
-		s->last_ns = c->last_ns;
 		len = piece_of(s, c, at, &all, &frames);
+		s->last_ns = last_stamp(s, c, at, len);
 		for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 			left.of[i] -= frames.of[i];
 		if (!write_piece(s, c->data + at, len, &frames))

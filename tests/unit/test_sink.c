@@ -48,7 +48,8 @@ static void on_fill(void *ctx, const struct rd_file_account *account, struct rd_
 	p->account[account->number % FILES_MOST] = *account;
 	p->ended++;
 	p->last += account->last;
-	stats[0].delivered = account->written[0];
+	for (unsigned int i = 0; i < 2; i++)
+		stats[i].delivered = account->written[i];
 }
 
 static bool on_waiting(void *ctx, bool commands)
@@ -234,17 +235,23 @@ static void test_rotate_frames(void **state)
 	(void)state;
 	assert_int_equal(sink_begin(&p, "frames", "pcapng"), 0);
 	put(&p, 0, 9, 1000, false);
-	put(&p, 0, 1, 2000, false);
-	/* Full, but a new file begins with a frame only; one chunk may span several. */
-	put(&p, 0, 25, 3000, false);
+	/* One frame too many for the first file; and one chunk may span several. */
+	put(&p, 0, 2, 2000, false);
+	put(&p, 0, 24, 3000, false);
 	assert_int_equal(sink_end(&p), 0);
 	assert_int_equal(p.stats.files, 4);
 	assert_int_equal(p.stats.written, 35);
 	assert_int_equal(p.ended, 4);
 	assert_int_equal(p.last, 1);
-	for (unsigned int i = 1; i <= 4; i++)
+	/* The stamps are those of each file's own frames. */
+	for (unsigned int i = 1; i <= 4; i++) {
+		static const uint64_t stamps[4][2] = {
+			{1000, 2000}, {2001, 3008}, {3009, 3018}, {3019, 3023}};
+
 		assert_int_equal(p.account[i].written[0], i < 4 ? 10 : 5);
-	assert_int_equal(p.account[1].last_ns, 2000);
+		assert_int_equal(p.account[i].first_ns, stamps[i - 1][0]);
+		assert_int_equal(p.account[i].last_ns, stamps[i - 1][1]);
+	}
 	files_hold("frames", (unsigned int[]){10, 10, 10, 5, 0}, 0);
 }
 
@@ -370,13 +377,13 @@ static void test_merged(void **state)
 	assert_int_equal(sink_begin(&p, "merged", "pcapng"), 0);
 	for (unsigned int i = 0; i < 6; i++) {
 		put(&p, 0, 2, 1000 + i * 30, false);
-		put(&p, 1, 2, 1010 + i * 30, false);
+		put(&p, 1, 3, 1010 + i * 30, false);
 	}
 	assert_int_equal(sink_end(&p), 0);
-	assert_int_equal(p.stats.written, 24);
+	assert_int_equal(p.stats.written, 30);
 	assert_int_equal(p.stats.late, 0);
 	assert_int_equal(p.account[1].written[0], 12);
-	assert_int_equal(p.account[1].written[1], 12);
+	assert_int_equal(p.account[1].written[1], 18);
 	f = fopen("merged", "rb");
 	assert_non_null(f);
 	while ((len = fread(buf, 1, sizeof(buf), f)) > 0)
@@ -388,8 +395,11 @@ static void test_merged(void **state)
 			assert_true(frames[i].ts_ns >= last);
 			last = frames[i].ts_ns;
 		}
-	assert_int_equal(n, 24);
-	assert_true(rd_reader_stats(r, 0, &stats));
+	assert_int_equal(n, 30);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_true(rd_reader_stats(r, i, &stats));
+		assert_int_equal(stats.delivered, i ? 18 : 12);
+	}
 	rd_reader_close(r);
 	memory_free(&m);
 	unlink("merged");
