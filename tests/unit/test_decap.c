@@ -77,6 +77,27 @@ static void test_tunnels(void **state)
 	}
 }
 
+/* A fragment has a part of the inner frame, the first one with all headers: it stays as it is. */
+static void test_fragments(void **state)
+{
+	static const uint16_t fields[] = {0x2000, 0x2010, 0x0010};
+	struct make inner = {.n = 0};
+
+	(void)state;
+	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
+	for (size_t i = 0; i < COUNT(fields); i++) {
+		struct make m = {.n = 0};
+		struct rd_frame frame;
+
+		wrap(&m, 0, inner.b, inner.n);
+		rd_put_be16(m.b + 14 + 6, fields[i]);
+		frame = make_frame(&m);
+		rd_decap_run(RD_LINK_ETHERNET, &frame, 1);
+		assert_ptr_equal(frame.data, m.b);
+		assert_int_equal(frame.len, m.n);
+	}
+}
+
 static void test_cut_outer(void **state)
 {
 	struct make inner = {.n = 0}, m = {.n = 0};
@@ -181,6 +202,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tunnels),
+		cmocka_unit_test(test_fragments),
 		cmocka_unit_test(test_cut_outer),
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_rspan),

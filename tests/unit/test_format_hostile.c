@@ -192,10 +192,43 @@ static void test_read_error(void **state)
 	memory_free(&m);
 }
 
+/* A length that makes sense in either byte order is read in that of the file. */
+static void test_lengths_either_way(void **state)
+{
+	static uint8_t data[0x10000];
+	const struct rd_iface iface = {.link = RD_LINK_ETHERNET};
+	const struct rd_section section = {0};
+	const struct rd_frame frame = {
+		.data = data, .caplen = 0x10000, .len = 0x10000, .ts_ns = T0};
+	static uint8_t buf[sizeof(data) + 100];
+	struct rd_frame got;
+	struct memory m = {0};
+	struct rd_encoder e;
+	struct rd_reader *r;
+	size_t used;
+
+	(void)state;
+	assert_int_equal(rd_encoder_init(&e, "pcap", NULL, &section, &iface, 1, NULL), 0);
+	memory_add(&m, buf, e.format->header(&e, buf, sizeof(buf)));
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(e.format->frames(&e, &frame, 1, buf, sizeof(buf), &used), 1);
+		memory_add(&m, buf, used);
+	}
+	r = memory_open(&m);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(rd_reader_next(r, &got, 1, NULL), 1);
+		assert_int_equal(got.caplen, 0x10000);
+	}
+	assert_int_equal(rd_reader_next(r, &got, 1, NULL), 0);
+	rd_reader_close(r);
+	memory_free(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_lengths_either_way),
 		cmocka_unit_test(test_mutations),
 		cmocka_unit_test(test_read_error),
 	};

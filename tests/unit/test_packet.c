@@ -367,6 +367,11 @@ static void test_infiniband_raw(void **state)
 	assert_false(rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p));
 	assert_int_equal(p.net, RD_NET_IPV6);
 	assert_int_equal(p.l4, 48);
+	/* What stands above the LRH's packet length is no part of it. */
+	m.b[4] |= 0xf8;
+	assert_false(rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p));
+	assert_int_equal(p.flags & RD_PACKET_MALFORMED, 0);
+	assert_int_equal(p.end, m.n - 2);
 }
 
 static void test_headers(void **state)
@@ -429,6 +434,11 @@ static void test_aeth(void **state)
 	assert_int_equal(rd_aeth_credits(0x0a), 32);
 	assert_int_equal(rd_aeth_credits(0x1e), 32768);
 	assert_int_equal(rd_aeth_credits(0x1f), -1);
+	/* Each is twice the one before the last. */
+	for (unsigned int i = 4; i < 0x1f; i++) {
+		assert_int_equal(rd_aeth_credits(i), 2 * rd_aeth_credits(i - 2));
+		assert_int_equal(rd_aeth_rnr_us(i), 2 * rd_aeth_rnr_us(i - 2));
+	}
 	assert_int_equal(rd_aeth_rnr_us(0), 655360);
 	assert_int_equal(rd_aeth_rnr_us(1), 10);
 	assert_int_equal(rd_aeth_rnr_us(14), 1280);

@@ -15,7 +15,7 @@
 #define BUFFER	   ((size_t)1 << 20)
 #define FILES_MOST 40
 
-static struct rd_section section = {.comment = "test"};
+static struct rd_section section;
 static struct rd_iface ifaces[2];
 
 /* A sink, what its files were told, and what was put into it. */
@@ -37,6 +37,7 @@ static void on_begin(void *ctx)
 {
 	struct place *p = ctx;
 
+	section.comment = "begun";
 	p->begun++;
 }
 
@@ -44,6 +45,7 @@ static void on_fill(void *ctx, const struct rd_file_account *account, struct rd_
 {
 	struct place *p = ctx;
 
+	section.comment = "ended"; /* of the same length */
 	assert_int_equal(account->number, p->begun);
 	p->account[account->number % FILES_MOST] = *account;
 	p->ended++;
@@ -160,6 +162,7 @@ static unsigned int file_holds(const char *path, uint64_t first)
 		}
 	}
 	assert_int_equal(got, 0);
+	assert_string_equal(rd_reader_section(r)->comment, "ended");
 	assert_true(rd_reader_stats(r, 0, &stats));
 	assert_int_equal(stats.delivered, n);
 	rd_reader_close(r);

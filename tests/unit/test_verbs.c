@@ -427,6 +427,38 @@ static void test_removed(void **state)
 	queue_free();
 }
 
+/* --- numbers ---------------------------------------------------------------------------- */
+
+/* What all queues and all of the device's counters tell; known if each of them is. */
+static void test_stats(void **state)
+{
+	struct rd_source_stats stats;
+
+	(void)state;
+	queue_make();
+	queue.stopped = true;
+	queue.gaps = 2;
+	second.gaps = 5;
+	queue.loss.last.n = 2;
+	queue.loss.growth[0].amount = 3;
+	queue.loss.growth[1].amount = 4;
+	verbs_ops.stats(&queue.src, &stats);
+	assert_int_equal(stats.gaps, 7);
+	assert_int_equal(stats.n_loss, 2);
+	assert_int_equal(stats.lost, 7);
+	assert_true(stats.loss_known);
+	for (unsigned int i = 0; i < 2; i++) {
+		queue.loss.growth[i].verdict = RD_GROWTH_RESET;
+		verbs_ops.stats(&queue.src, &stats);
+		assert_false(stats.loss_known);
+		queue.loss.growth[i].verdict = RD_GROWTH_EXACT;
+	}
+	queue.loss.last.n = 0;
+	verbs_ops.stats(&queue.src, &stats);
+	assert_false(stats.loss_known);
+	queue_free();
+}
+
 /* --- events ----------------------------------------------------------------------------- */
 
 static void tell(enum ibv_event_type type, int port, struct ibv_cq *cq, struct ibv_wq *wq)
@@ -503,6 +535,7 @@ int main(void)
 		cmocka_unit_test(test_replace),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_removed),
+		cmocka_unit_test(test_stats),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_told),
 	};
