@@ -306,6 +306,49 @@ static void test_passive_end(void **state)
 	rd_filter_free(f);
 }
 
+/* A REP to another REQ, whichever id that had: nothing is learnt of this one. */
+static void test_other_ids(void **state)
+{
+	static const struct rd_filter_spec spec = {.src_qp = "0x100"};
+	struct make m = {.n = 0};
+	struct rd_filter *f;
+
+	(void)state;
+	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), 0);
+	make_cm(&m, RD_CM_REQ, 0xabc, 0, 0x100);
+	kept(f, &m);
+	for (uint32_t id = 0; id < 16384; id++) {
+		make_cm(&m, RD_CM_REP, 0xdef, id == 0xabc ? 0 : id, 0x200);
+		turn(&m);
+		kept(f, &m);
+	}
+	m.n = 0;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x200, 8, 0);
+	assert_false(kept(f, &m));
+	rd_filter_free(f);
+}
+
+/* What is no RDMA has no QP. */
+static void test_no_qp(void **state)
+{
+	static const struct rd_filter_spec specs[] = {
+		{.qp = "0"}, {.qp = "17"}, {.src_qp = "0"}, {.opcode = "0"}};
+	struct make m = {.n = 0};
+
+	(void)state;
+	make_ethernet(&m, 0x0800);
+	make_ipv4(&m, 17, 8 + 20);
+	make_udp(&m, 53, 20);
+	make_fill(&m, 0, 20);
+	for (size_t i = 0; i < COUNT(specs); i++) {
+		struct rd_filter *f;
+
+		assert_int_equal(rd_filter_compile(&f, &specs[i], RD_LINK_ETHERNET, NULL), 0);
+		assert_false(kept(f, &m));
+		rd_filter_free(f);
+	}
+}
+
 /* Thousands of connections: the last ones are remembered. */
 static void test_many_pairs(void **state)
 {
@@ -362,6 +405,8 @@ int main(void)
 		cmocka_unit_test(test_explain_opcodes),
 		cmocka_unit_test(test_learnt_pairs),
 		cmocka_unit_test(test_passive_end),
+		cmocka_unit_test(test_other_ids),
+		cmocka_unit_test(test_no_qp),
 		cmocka_unit_test(test_many_pairs),
 		cmocka_unit_test(test_truncated),
 	};

@@ -378,6 +378,30 @@ static void check_tree(struct tree *tree)
 	tree_remove(tree);
 }
 
+/* A condition that is not known does not speak against a capture, one that is not met does. */
+static void test_conditions(void **state)
+{
+	struct rd_device device = {.name = "mlx5_0", .driver = "mlx5_core", .copied = true};
+	struct rd_port port = {.num = 1, .link = RD_LINK_ETHERNET};
+	struct rd_info info = {.device = &device};
+	struct rd_check checks[RD_CHECKS_MAX];
+	enum rd_verdict verdict;
+
+	(void)state;
+	rd_info_checks(&info, &port, checks, &verdict);
+	assert_int_equal(verdict, RD_CAPTURE_YES);
+	info.mlx5.asked = true;
+	info.mlx5.shared_tir = info.mlx5.sniffer_rx = info.mlx5.sniffer_tx = RD_YES;
+	rd_info_checks(&info, &port, checks, &verdict);
+	assert_int_equal(verdict, RD_CAPTURE_YES);
+	info.mlx5.sniffer_tx = RD_NO;
+	rd_info_checks(&info, &port, checks, &verdict);
+	assert_int_equal(verdict, RD_CAPTURE_NO);
+	port.n_netdevs = 1;
+	rd_info_checks(&info, &port, checks, &verdict);
+	assert_int_equal(verdict, RD_CAPTURE_NETDEV);
+}
+
 static const char *const value_files[] = {DEV "hw_rev", DEV "sys_image_guid", DEV "device/vendor",
 	DEV "device/device", DEV "device/uevent", DEV "device/current_link_speed",
 	DEV "device/current_link_width", DEV "device/max_link_speed", DEV "device/max_link_width",
@@ -477,6 +501,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_minimum),
 		cmocka_unit_test(test_models),
 		cmocka_unit_test(test_links),
