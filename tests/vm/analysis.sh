@@ -76,7 +76,9 @@ check_loss() {
 # check_ends DIRECTORY NAME REPORT: what was lost and doubled between the ends
 check_ends() {
 	local rules
-	rules=$(jq -r '[.ends.findings[].rule] | unique | map(select(test("^(lost|doubled)-between$"))) | join(" ")' "$3")
+	rules=$([ -s "$3" ] &&
+		jq -r '[.ends.findings[].rule] | unique | map(select(test("^(lost|doubled)-between$"))) | join(" ")' "$3") ||
+		rules="no report of both ends"
 	case $2 in
 	router_loss) check_loss "$@" ;;
 	router_duplicate) [[ $rules == *doubled-between* ]]; ok "$2: analyze sees what the router doubled" ;;
