@@ -2,8 +2,10 @@
 /* Compression of a file block by block, by zlib and libzstd. */
 #include "compress.h"
 #include "config.h"
+#include <rdmadump/sink.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #ifdef HAVE_ZLIB
 #include <zlib.h>
 #endif
@@ -208,3 +210,36 @@ const struct compression compressions[] = {
 #endif
 	{0},
 };
+
+/* --- what the names of files say ---------------------------------------------------------- */
+
+const char *rd_compression_of(const char *path)
+{
+	size_t len = strlen(path);
+
+	for (const struct compression *c = compressions; c->name; c++) {
+		size_t n = strlen(c->suffix);
+
+		if (len > n && strcmp(path + len - n, c->suffix) == 0)
+			return c->name;
+	}
+	return NULL;
+}
+
+bool rd_header_rewritable(const char *path, const char *compression)
+{
+	struct stat st;
+
+	if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+		return false;
+	for (const struct compression *c = compressions; compression && c->name; c++)
+		if (strcmp(c->name, compression) == 0)
+			return c->rewritable;
+	return true;
+}
+
+const char *rd_compressions(void)
+{
+	return compressions[0].name ? compressions[1].name ? "gz, zst" : compressions[0].name
+				    : "none";
+}

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-int feed_init(
-	struct rd_feed *f, const struct rd_sink *sink, size_t n, size_t room, struct rd_error *err)
+int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_t room,
+	struct rd_error *err)
 {
-	f->sink = sink;
+	f->state = state;
 	f->n_chunks = n;
 	f->memory_len = n * room;
 	f->memory = mmap(NULL, f->memory_len, PROT_READ | PROT_WRITE,
@@ -127,12 +127,22 @@ void feed_want(struct rd_feed *f, uint64_t ns)
 	rd_ring_notify(&f->free);
 }
 
+bool sink_state_failed(const struct sink_state *s)
+{
+	return atomic_load_explicit(&s->failed, memory_order_acquire);
+}
+
+bool sink_state_ended(const struct sink_state *s)
+{
+	return sink_state_failed(s) || atomic_load_explicit(&s->complete, memory_order_acquire);
+}
+
 bool rd_feed_ended(const struct rd_feed *f)
 {
-	return rd_sink_ended(f->sink);
+	return sink_state_ended(f->state);
 }
 
 bool rd_feed_failed(const struct rd_feed *f)
 {
-	return rd_sink_failed(f->sink);
+	return sink_state_failed(f->state);
 }

@@ -7,8 +7,14 @@
 #include <rdmadump/sink.h>
 #include <stdatomic.h>
 
+/* How writing ended, set by the writer and read by every thread that fills chunks. */
+struct sink_state {
+	atomic_bool failed;   /* an error: nothing more is written */
+	atomic_bool complete; /* the last file is full */
+};
+
 struct rd_feed {
-	const struct rd_sink *sink;
+	const struct sink_state *state;
 	struct rd_ring full, free; /* thread -> writer -> thread */
 	struct rd_chunk *chunks, **idle;
 	size_t n_chunks, n_idle;
@@ -18,10 +24,14 @@ struct rd_feed {
 	_Alignas(64) _Atomic uint64_t wanted;  /* the writer waits until the above is this; 0: no */
 };
 
-/* n chunks of `room` bytes. */
-int feed_init(
-	struct rd_feed *f, const struct rd_sink *sink, size_t n, size_t room, struct rd_error *err);
+/* n chunks of `room` bytes. `state` must outlive the feed. -1 with RD_CLASS_OUTPUT; then too the feed
+ * must be passed to feed_fini(). */
+int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_t room,
+	struct rd_error *err);
 void feed_fini(struct rd_feed *f);
+
+bool sink_state_failed(const struct sink_state *s);
+bool sink_state_ended(const struct sink_state *s);
 
 /* The writer: the thread is to put what it has, or to say that nothing older than ns comes. */
 void feed_want(struct rd_feed *f, uint64_t ns);

@@ -240,27 +240,6 @@ void output_hurry(struct output *out, bool behind)
 	out->hurried = behind && out->mode == RD_WRITE_AUTO && !out->patient;
 }
 
-size_t output_read_back(const struct output *out, void *data, size_t len, uint64_t offset)
-{
-	size_t got = 0;
-	char self[32];
-	ssize_t n;
-	int fd;
-
-	/* The path may be closed to us since privileges were dropped; the open file is not. */
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", out->fd);
-	fd = open(self, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		fd = open(out->path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	while (got < len &&
-		(n = pread(fd, (uint8_t *)data + got, len - got, (off_t)(offset + got))) > 0)
-		got += (size_t)n;
-	close(fd);
-	return got;
-}
-
 size_t output_write_last(
 	struct output *out, const void *data, size_t len, bool broken, bool *whole, int *errnum)
 {

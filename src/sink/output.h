@@ -92,8 +92,6 @@ int output_settle(struct output *out);
 bool output_is_settled(const struct output *out);
 /* Whether the writer is behind: then what the disk is too slow for may go into the page cache. */
 void output_hurry(struct output *out, bool behind);
-/* Reads what was written at `offset`; the number of bytes got. */
-size_t output_read_back(const struct output *out, void *data, size_t len, uint64_t offset);
 /* Whether output_rewrite_first() can be. */
 bool output_is_rewritable(const struct output *out);
 /* Overwrites what output_write_first() wrote by a block of the same length. */
@@ -104,6 +102,8 @@ int output_close(struct output *out, struct rd_error *err);
 
 /* output_buffered.c: write(2), for all that can be written to. */
 extern const struct output_ops output_buffered;
+/* Reads what was written at `offset`; the number of bytes got. */
+size_t output_read_back(const struct output *out, void *data, size_t len, uint64_t offset);
 
 /* output_direct.c: O_DIRECT in large pieces, the last part of a block by write(2). */
 extern const struct output_ops output_direct;

@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #define CHUNK_BYTES	     ((size_t)1 << 20)
@@ -39,7 +38,8 @@ struct rd_sink {
 	pthread_t thread;
 	sem_t ended; /* the thread has done its work */
 	bool gone;   /* the current file, taken away by somebody */
-	atomic_bool closing, failed, complete;
+	struct sink_state state;
+	atomic_bool closing;
 	bool quiet;
 	struct rd_error error; /* the writer's; read by others after it was joined */
 	atomic_uint_fast64_t written, unwritten, beyond, file_bytes;
@@ -81,7 +81,7 @@ static void fail(struct rd_sink *s, int errnum)
 			: "what was captured before is whole; free space or write elsewhere",
 		"writing '%s' failed after %s frames", s->series.path,
 		rd_fmt_count(n, atomic_load_explicit(&s->written, memory_order_relaxed)));
-	stop_writing(s, &s->failed);
+	stop_writing(s, &s->state.failed);
 }
 
 /* Somebody removed or emptied the file under us. */
@@ -96,7 +96,7 @@ static void fail_meddled(struct rd_sink *s, int errnum, uint64_t frames)
 		"'%s' was %s by another program while it was written: its %s frames are lost",
 		s->series.path, errnum == ENOENT ? "removed" : "cut short",
 		rd_fmt_count(n, frames));
-	stop_writing(s, &s->failed);
+	stop_writing(s, &s->state.failed);
 }
 
 /* --- files ------------------------------------------------------------------------------ */
@@ -218,7 +218,7 @@ static int begin_file(struct rd_sink *s, struct rd_error *err)
 static bool next_file(struct rd_sink *s, uint64_t first_ns)
 {
 	if (s->config.rotation.files && s->series.number >= s->config.rotation.files) {
-		stop_writing(s, &s->complete);
+		stop_writing(s, &s->state.complete);
 		return false;
 	}
 	if (end_file(s, false, &s->error) == 0 && !rd_sink_failed(s) &&
@@ -230,7 +230,7 @@ static bool next_file(struct rd_sink *s, uint64_t first_ns)
 	if (!rd_sink_failed(s)) {
 		/* A refusal now is no usage error any more: files have been written. */
 		s->error.class = RD_CLASS_OUTPUT;
-		stop_writing(s, &s->failed);
+		stop_writing(s, &s->state.failed);
 	}
 	return false;
 }
@@ -334,7 +334,7 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 		if (!s->first_ns)
 			s->first_ns = first_ns;
 		if (s->file.all == 0 && series_first_frame(&s->series, first_ns, &s->error) < 0) {
-			stop_writing(s, &s->failed);
+			stop_writing(s, &s->state.failed);
 			break;
 		}
 		len = piece_of(s, c, at, &all, &frames);
@@ -457,7 +457,7 @@ static void end_last_file(struct rd_sink *s)
 	memcpy(s->seen, s->final, sizeof(s->seen));
 	if (end_file(s, true, &err) < 0 && !rd_sink_failed(s)) {
 		s->error = err;
-		stop_writing(s, &s->failed);
+		stop_writing(s, &s->state.failed);
 	}
 }
 
@@ -494,7 +494,7 @@ static int make_feeds(struct rd_sink *s, const struct rd_sink_config *config, st
 	while (s->n_feeds < n) {
 		struct rd_feed *f = &s->feeds[s->n_feeds++];
 
-		if (feed_init(f, s, chunks, room, err) < 0)
+		if (feed_init(f, &s->state, chunks, room, err) < 0)
 			return -1;
 		s->pfds[s->n_feeds - 1] = (struct pollfd){.fd = f->full.fd, .events = POLLIN};
 	}
@@ -580,12 +580,12 @@ void rd_sink_turn(struct rd_sink *s, uint64_t ns)
 
 bool rd_sink_failed(const struct rd_sink *s)
 {
-	return atomic_load_explicit(&s->failed, memory_order_acquire);
+	return sink_state_failed(&s->state);
 }
 
 bool rd_sink_ended(const struct rd_sink *s)
 {
-	return rd_sink_failed(s) || atomic_load_explicit(&s->complete, memory_order_acquire);
+	return sink_state_ended(&s->state);
 }
 
 void rd_sink_stats(const struct rd_sink *s, struct rd_sink_stats *stats)
@@ -637,35 +637,4 @@ int rd_sink_close(struct rd_sink *s, const struct rd_tally *final, struct rd_sin
 	}
 	sink_free(s);
 	return failed ? -1 : 0;
-}
-
-const char *rd_compression_of(const char *path)
-{
-	size_t len = strlen(path);
-
-	for (const struct compression *c = compressions; c->name; c++) {
-		size_t n = strlen(c->suffix);
-
-		if (len > n && strcmp(path + len - n, c->suffix) == 0)
-			return c->name;
-	}
-	return NULL;
-}
-
-bool rd_header_rewritable(const char *path, const char *compression)
-{
-	struct stat st;
-
-	if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
-		return false;
-	for (const struct compression *c = compressions; compression && c->name; c++)
-		if (strcmp(c->name, compression) == 0)
-			return c->rewritable;
-	return true;
-}
-
-const char *rd_compressions(void)
-{
-	return compressions[0].name ? compressions[1].name ? "gz, zst" : compressions[0].name
-				    : "none";
 }

@@ -164,7 +164,7 @@ static struct rd_source *sources[SOURCES];
 static struct rd_capture capture;
 static struct rd_capture_config config;
 static struct rd_encoder encoder;
-static struct fake_sink sinks[RD_STRIPES_MAX];
+static struct sink_state sinks[RD_STRIPES_MAX];
 static struct rd_feed feeds[SOURCES];
 static struct rd_feed *feed_list[SOURCES];
 static unsigned int n_feeds;

@@ -249,7 +249,7 @@ static void test_sink_ends(void **state)
 		capture_begin(1, 1000);
 		capture_feeds(1, 8, CHUNK);
 		config.n_threads = i / 2;
-		sinks[0].ended = true;
+		sinks[0].complete = true;
 		sinks[0].failed = i % 2;
 		assert_int_equal(capture_run(), 0);
 		assert_int_equal(capture.end, i % 2 ? RD_END_OUTPUT : RD_END_FILES);
@@ -338,7 +338,7 @@ static uint64_t turned_at[2];
 void __wrap_rd_sink_turn(struct rd_sink *s, uint64_t ns);
 void __wrap_rd_sink_turn(struct rd_sink *s, uint64_t ns)
 {
-	turned_at[(struct fake_sink *)(void *)s - sinks] = ns;
+	turned_at[(struct sink_state *)(void *)s - sinks] = ns;
 }
 
 static unsigned int looks;

@@ -27,7 +27,7 @@ static void give_back(struct rd_feed *f)
 /* Chunks do not overlap, are empty, and there are as many as were asked for. */
 static void test_all_and_no_more(void **state)
 {
-	struct fake_sink sink = {false, false};
+	struct sink_state sink = {false, false};
 	struct rd_chunk *got[N];
 	struct rd_feed f;
 
@@ -49,7 +49,7 @@ static void test_all_and_no_more(void **state)
 
 static void test_reuse(void **state)
 {
-	struct fake_sink sink = {false, false};
+	struct sink_state sink = {false, false};
 	struct rd_chunk *first, *second;
 	struct rd_encoder e;
 	struct rd_feed f;
@@ -85,7 +85,7 @@ static void test_reuse(void **state)
 /* The engine sleeps for want of a chunk, and the writer's giving one back wakes it. */
 static void test_await(void **state)
 {
-	struct fake_sink sink = {false, false};
+	struct sink_state sink = {false, false};
 	struct rd_chunk *c[N];
 	struct rd_feed f;
 
@@ -110,7 +110,7 @@ static void test_await(void **state)
 /* Idle: the writer has nothing left, and the caller holds the only chunk that is away. */
 static void test_idle_and_doze(void **state)
 {
-	struct fake_sink sink = {false, false};
+	struct sink_state sink = {false, false};
 	struct rd_encoder e;
 	struct rd_feed f;
 
@@ -139,7 +139,7 @@ static void test_idle_and_doze(void **state)
 
 static void test_watermark(void **state)
 {
-	struct fake_sink sink = {false, false};
+	struct sink_state sink = {false, false};
 	struct rd_encoder e;
 	struct rd_feed f;
 
@@ -184,14 +184,14 @@ static void test_watermark(void **state)
 
 static void test_sink_ended(void **state)
 {
-	struct fake_sink sink = {false, false};
+	struct sink_state sink = {false, false};
 	struct rd_feed f;
 
 	(void)state;
 	feed_make(&f, &sink, N, ROOM);
 	assert_false(rd_feed_ended(&f));
 	assert_false(rd_feed_failed(&f));
-	sink.ended = true;
+	sink.complete = true;
 	assert_true(rd_feed_ended(&f));
 	assert_false(rd_feed_failed(&f));
 	sink.failed = true;
@@ -243,7 +243,7 @@ static void *writes(void *arg)
 
 static void test_two_threads(void **state)
 {
-	struct fake_sink sink = {false, false};
+	struct sink_state sink = {false, false};
 	static struct both b;
 	pthread_t thread;
 	uint64_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Feeds in memory for the tests of what stands before and behind them: chunks filled by hand, and
- * records read back. Programs that include it link with --wrap=rd_sink_ended and rd_sink_failed. */
+ * records read back. */
 #ifndef TEST_FEED_H
 #define TEST_FEED_H
 
@@ -22,27 +22,6 @@
 #define RECORD_BYTES 96 /* what the format makes of it */
 #define N_IFACES     8
 
-/* What stands behind a feed; the writer is not there. */
-struct fake_sink {
-	atomic_bool ended, failed;
-};
-
-bool __wrap_rd_sink_ended(const struct rd_sink *s);
-bool __wrap_rd_sink_failed(const struct rd_sink *s);
-bool __wrap_rd_sink_ended(const struct rd_sink *s)
-{
-	const struct fake_sink *f = (const void *)s;
-
-	return f && f->ended;
-}
-
-bool __wrap_rd_sink_failed(const struct rd_sink *s)
-{
-	const struct fake_sink *f = (const void *)s;
-
-	return f && f->failed;
-}
-
 static struct rd_section section;
 static struct rd_iface ifaces[N_IFACES];
 
@@ -57,12 +36,12 @@ static inline void encoder_make(struct rd_encoder *e, const char *format, unsign
 		fail_msg("%s", err.text);
 }
 
-static inline void feed_make(struct rd_feed *f, const struct fake_sink *sink, size_t n, size_t room)
+static inline void feed_make(struct rd_feed *f, const struct sink_state *state, size_t n, size_t room)
 {
 	struct rd_error err = {0};
 
 	memset(f, 0, sizeof(*f));
-	if (feed_init(f, (const void *)sink, n, room, &err) < 0)
+	if (feed_init(f, state, n, room, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
