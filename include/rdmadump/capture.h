@@ -89,7 +89,7 @@ struct rd_capture {
 	uint64_t bytes;			      /* of the frames delivered, on the wire */
 	uint64_t start_ns, end_ns;	      /* Unix epoch */
 	enum rd_end end;
-	bool turn; /* set by a watch: the next frame begins a new file */
+	bool rotate; /* set by a watch: the next frame begins a new file */
 	/* Of each thread by itself, at the end. */
 	struct rd_tally lane_tally[RD_IFACES_MAX][RD_IFACES_MAX];
 	/* Of each stripe: what was filtered and dropped belongs to none, and counts in the first.

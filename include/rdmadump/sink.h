@@ -3,7 +3,7 @@
  * Where frames go: chunks of already encoded records, filled by the engine's threads, written by a
  * thread of their own into one file or a series of files. Each of the engine's threads has a feed:
  * chunks of its own, which are the only memory between the two; when none is free the engine
- * decides. Frames of several feeds are written in the order of their time stamps.
+ * decides. Frames of several feeds are written in the order of their timestamps.
  */
 #ifndef RDMADUMP_SINK_H
 #define RDMADUMP_SINK_H
@@ -30,8 +30,8 @@ struct rd_chunk {
 	uint8_t *data;
 	size_t used, room;
 	unsigned int frames;
-	bool turn;		    /* begins a new file: a time slice has ended before it */
-	uint64_t first_ns, last_ns; /* stamps of its first and last frame */
+	bool rotate;			      /* begins a new file */
+	uint64_t first_ns, last_ns;	      /* timestamps of its first and last frame */
 	struct rd_tally tally[RD_IFACES_MAX]; /* as of the end of this chunk */
 };
 
@@ -44,7 +44,7 @@ enum rd_naming {
 struct rd_rotation {
 	uint64_t bytes;	    /* when the file has so many (before compression) or more */
 	uint64_t frames;    /* when it has so many */
-	bool timed;	    /* chunks with `turn` set begin a new file */
+	bool timed;	    /* chunks with `rotate` set begin a new file */
 	unsigned int ring;  /* keep only so many newest files; 0: all */
 	unsigned int files; /* write nothing more after so many; 0: no limit */
 	enum rd_naming naming;
@@ -54,14 +54,15 @@ struct rd_rotation {
 
 /* How files are written; what is not a regular file or is compressed is always buffered. */
 enum rd_write_mode {
-	RD_WRITE_AUTO, /* direct; through the page cache when that is faster and we are behind */
+	RD_WRITE_AUTO,	   /* direct; through the page cache when the writer is behind and that is
+			      faster */
 	RD_WRITE_BUFFERED, /* through the page cache */
 	RD_WRITE_DIRECT,   /* past it, one piece after the other */
 	RD_WRITE_URING,	   /* past it, one piece while the next is gathered */
 };
 
 enum rd_sync {
-	RD_SYNC_NONE,	  /* when data reaches the disk is left to the kernel */
+	RD_SYNC_NONE,	  /* the kernel decides when data reaches the disk */
 	RD_SYNC_FILE,	  /* a file is on the disk before it counts as closed */
 	RD_SYNC_PERIODIC, /* every 32 MiB of it are */
 };
@@ -87,7 +88,7 @@ struct rd_sink_stats {
 	uint64_t written;    /* frames */
 	uint64_t unwritten;  /* frames that were encoded and could not be written */
 	uint64_t beyond;     /* frames that came after the last file was full */
-	uint64_t late;	     /* frames that stand behind newer ones of other feeds */
+	uint64_t late;	     /* frames written behind newer ones of other feeds */
 	uint64_t file_bytes; /* in all files, headers included */
 	unsigned int files;  /* begun */
 };
@@ -99,13 +100,13 @@ struct rd_file_account {
 	uint64_t written[RD_IFACES_MAX];
 	uint64_t unwritten[RD_IFACES_MAX];
 	struct rd_tally tally[RD_IFACES_MAX]; /* of the engine while this was the current file */
-	uint64_t first_ns, last_ns;	      /* stamps of its first and last frame; 0: none */
+	uint64_t first_ns, last_ns;	      /* timestamps of its first and last frame; 0: none */
 };
 
 struct rd_sink_ending {
 	/*
-	 * Called now and then while rd_sink_close() waits: for an output that takes its time, or
-	 * for commands. False: the commands are not waited for any longer.
+	 * Called at intervals while rd_sink_close() waits: for a slow output, or for commands
+	 * (`commands`). False: stop waiting for the commands.
 	 */
 	bool (*waiting)(void *ctx, bool commands);
 	/* A file is about to be begun: the section's comment must be that of an unfinished one. */
@@ -118,10 +119,10 @@ struct rd_sink_ending {
 		void *ctx, const struct rd_file_account *account, struct rd_iface_stats *stats);
 	void *ctx;
 	/*
-	 * Facts to stand behind the header of the file with this number (`end` false), or before
-	 * the trailer of the last one; valid until the next call, NULL for none. They are left out
-	 * where they do not fit: frames and statistics go first. Called like begin and fill, may be
-	 * NULL.
+	 * Facts for the place after the header of the file with this number (`end` false), or
+	 * before the trailer of the last one; valid until the next call, NULL for none. They are
+	 * omitted where they do not fit: frames and statistics come first. Called like begin and
+	 * fill, may be NULL.
 	 */
 	const struct rd_facts *(*facts)(void *ctx, unsigned int file, bool end);
 };
@@ -129,7 +130,7 @@ struct rd_sink_ending {
 struct rd_sink;
 
 /*
- * Opens the first file (mode 0600 if it is created); what stands in an existing one stays until
+ * Opens the first file (mode 0600 if it is created); the content of an existing one stays until
  * rd_sink_start(). Fails with RD_CLASS_OUTPUT, or RD_CLASS_USAGE for one of the inputs. The
  * configuration's strings, encoder, inputs and ending must outlive the sink.
  */
@@ -149,42 +150,43 @@ int rd_sink_start(struct rd_sink *sink, struct rd_error *err);
 void rd_sink_abandon(struct rd_sink *sink);
 struct rd_feed *rd_sink_feed(struct rd_sink *sink, unsigned int i);
 
-/* --- what one of the engine's threads does with its feed --- */
+/* --- from the one thread that fills the feed's chunks --- */
 
 /* A free chunk, empty; NULL when the writer has them all. */
 struct rd_chunk *rd_feed_get(struct rd_feed *feed);
 /* Hands a chunk to the writer; an empty one goes back unwritten. */
 void rd_feed_put(struct rd_feed *feed, struct rd_chunk *chunk);
-/* Readable when a chunk became free, writing has ended or something is wanted, after
- * rd_feed_await() or rd_feed_doze() returned true. */
+/* Readable when a chunk became free, writing has ended or the writer requests a watermark, after
+ * rd_feed_arm_for_chunk() or rd_feed_arm() returned true. */
 int rd_feed_fd(const struct rd_feed *feed);
-/* About to sleep on rd_feed_fd() for want of a chunk: false if one is free already. */
-bool rd_feed_await(struct rd_feed *feed);
+/* Before sleeping on rd_feed_fd() because no chunk is free: false if one is free already. */
+bool rd_feed_arm_for_chunk(struct rd_feed *feed);
 /* True if the writer has written all that it got. */
 bool rd_feed_idle(struct rd_feed *feed);
-/* About to sleep on rd_feed_fd() for want of anything to do: false if a chunk came back meanwhile.
+/* Before sleeping on rd_feed_fd() for any other reason: false if a chunk has come back meanwhile.
  */
-bool rd_feed_doze(struct rd_feed *feed);
+bool rd_feed_arm(struct rd_feed *feed);
 /* rd_feed_fd() was readable. */
-void rd_feed_woke(struct rd_feed *feed);
+void rd_feed_disarm(struct rd_feed *feed);
 /*
- * The writer has frames of other feeds with this stamp, and waits until it knows that this feed has
- * none that are older: a chunk, even if it is not full, or a horizon of this or more. 0: it does
- * not wait.
+ * The writer has frames of other feeds with this timestamp (ns), and waits until it knows that this
+ * feed has none that are older: for a chunk, even if it is not full, or a watermark of this or
+ * more. 0: it does not wait.
  */
-uint64_t rd_feed_wanted(const struct rd_feed *feed);
-/* No frame with a stamp below ns will be put any more; UINT64_MAX: none at all. */
-void rd_feed_horizon(struct rd_feed *feed, uint64_t ns);
+uint64_t rd_feed_requested(const struct rd_feed *feed);
+/* Promises that no frame with a timestamp below ns will be put any more; UINT64_MAX: none at all.
+ */
+void rd_feed_watermark(struct rd_feed *feed, uint64_t ns);
 bool rd_feed_ended(const struct rd_feed *feed);
 bool rd_feed_failed(const struct rd_feed *feed);
 
-/* --- what may be asked from any thread --- */
+/* --- from any thread --- */
 
 /*
- * Where there are several feeds: the first frame with this stamp or a later one begins a new file.
- * From one thread at a time.
+ * With several feeds: the first frame with this timestamp or a later one begins a new file. From
+ * one thread at a time.
  */
-void rd_sink_turn(struct rd_sink *sink, uint64_t ns);
+void rd_sink_rotate(struct rd_sink *sink, uint64_t ns);
 /* True once nothing more will be written: writing failed, or the last file is full. */
 bool rd_sink_ended(const struct rd_sink *sink);
 bool rd_sink_failed(const struct rd_sink *sink);

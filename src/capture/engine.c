@@ -77,7 +77,7 @@ static void turn(struct engine *e)
 			newest = ns > newest ? ns : newest;
 		}
 		for (unsigned int i = 0; i < stripes(e); i++)
-			rd_sink_turn(e->config->merged[i], newest + 1);
+			rd_sink_rotate(e->config->merged[i], newest + 1);
 		return;
 	}
 	for (unsigned int i = 0; i < e->n_lanes; i++)
@@ -90,8 +90,8 @@ void engine_watched(struct engine *e, unsigned int index)
 
 	if (w->ready(w->ctx, w->fd))
 		engine_end(e, RD_END_WATCH, NULL);
-	if (e->c->turn) {
-		e->c->turn = false;
+	if (e->c->rotate) {
+		e->c->rotate = false;
 		turn(e);
 	}
 }
@@ -146,7 +146,7 @@ static void lane_finish(struct lane *l)
 	if (l->chunk)
 		lane_chunk_put(l);
 	for (unsigned int i = 0; i < l->n_feeds; i++)
-		rd_feed_horizon(l->feeds[i], UINT64_MAX);
+		rd_feed_watermark(l->feeds[i], UINT64_MAX);
 }
 
 static void *lane_thread(void *arg)

@@ -33,7 +33,7 @@ void lane_chunk_put(struct lane *l)
 	/* Other stripes' writers wait for frames that have gone into this one. */
 	for (unsigned int i = 0; l->config->merged && l->chunk->frames && i < l->n_feeds; i++)
 		if (i != l->at)
-			rd_feed_horizon(l->feeds[i], last_ns);
+			rd_feed_watermark(l->feeds[i], last_ns);
 	rd_feed_put(l->feeds[l->at], l->chunk);
 	l->chunk = NULL;
 	l->chunk_since = 0;
@@ -70,7 +70,7 @@ static bool await_chunk(struct lane *l)
 	bool none = true;
 
 	for (unsigned int i = 0; i < l->n_feeds && none; i++)
-		none = rd_feed_await(l->feeds[i]);
+		none = rd_feed_arm_for_chunk(l->feeds[i]);
 	return none;
 }
 
@@ -97,7 +97,7 @@ static bool chunk_get(struct lane *l)
 	l->chunk = chunk_wait(l);
 	if (!l->chunk)
 		return false;
-	l->chunk->turn = l->turn[l->at];
+	l->chunk->rotate = l->turn[l->at];
 	l->turn[l->at] = false;
 	return true;
 }

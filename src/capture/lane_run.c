@@ -32,7 +32,7 @@ static void woken(struct lane *l, enum fd_kind kind, unsigned int index)
 
 	switch (kind) {
 	case FD_SINK:
-		rd_feed_woke(l->feeds[index]);
+		rd_feed_disarm(l->feeds[index]);
 		break;
 	case FD_BELL:
 		if (read(l->bell, &count, sizeof(count)) < 0)
@@ -158,7 +158,7 @@ static uint64_t wanted(const struct lane *l)
 	uint64_t least = 0;
 
 	for (unsigned int i = 0; i < l->n_feeds; i++) {
-		uint64_t ns = rd_feed_wanted(l->feeds[i]);
+		uint64_t ns = rd_feed_requested(l->feeds[i]);
 
 		if (ns && (!least || ns < least))
 			least = ns;
@@ -178,12 +178,12 @@ static bool receive_and_tell(struct lane *l)
 	if (any || ns < l->newest_ns)
 		ns = l->newest_ns;
 	for (unsigned int i = 0; i < l->n_feeds; i++) {
-		if (!rd_feed_wanted(l->feeds[i]))
+		if (!rd_feed_requested(l->feeds[i]))
 			continue;
 		if (i == l->at && l->chunk && l->chunk->frames)
 			lane_chunk_put(l);
 		else if (ns)
-			rd_feed_horizon(l->feeds[i], ns);
+			rd_feed_watermark(l->feeds[i], ns);
 	}
 	return any;
 }
@@ -227,7 +227,7 @@ static int flush_timeout(struct lane *l)
 	flush(l);
 	due = flush_due(l);
 	for (unsigned int i = 0; i < l->n_feeds; i++)
-		if (!rd_feed_doze(l->feeds[i]))
+		if (!rd_feed_arm(l->feeds[i]))
 			return 0;
 	if (due == UINT64_MAX)
 		return -1;

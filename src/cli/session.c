@@ -50,7 +50,7 @@ static bool on_slice(void *ctx, int fd)
 	struct session *s = ctx;
 
 	if (ticked(fd))
-		s->capture.turn = true;
+		s->capture.rotate = true;
 	return false;
 }
 

@@ -69,7 +69,7 @@ bool signals_ready(void *session, int fd)
 		return false;
 	case SIGUSR2:
 		/* A pipe has one beginning. */
-		s->capture.turn = !session_to_pipe(s);
+		s->capture.rotate = !session_to_pipe(s);
 		return false;
 	default:
 		s->signal = (int)info.ssi_signo;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The chunks of one thread, and their way to the writer and back. */
+/* The chunks of one thread, passed to the writer and back. */
 #include "feed.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ struct rd_chunk *rd_feed_get(struct rd_feed *f)
 	c = f->idle[--f->n_idle];
 	c->used = 0;
 	c->frames = 0;
-	c->turn = false;
+	c->rotate = false;
 	return c;
 }
 
@@ -69,7 +69,7 @@ void rd_feed_put(struct rd_feed *f, struct rd_chunk *c)
 		f->idle[f->n_idle++] = c;
 		return;
 	}
-	atomic_store_explicit(&f->wanted, 0, memory_order_relaxed);
+	atomic_store_explicit(&f->requested, 0, memory_order_relaxed);
 	rd_ring_put(&f->full, c);
 }
 
@@ -78,7 +78,7 @@ int rd_feed_fd(const struct rd_feed *f)
 	return f->free.fd;
 }
 
-bool rd_feed_await(struct rd_feed *f)
+bool rd_feed_arm_for_chunk(struct rd_feed *f)
 {
 	if (f->n_idle)
 		return false;
@@ -92,38 +92,38 @@ bool rd_feed_idle(struct rd_feed *f)
 	return f->n_idle + 1 >= f->n_chunks;
 }
 
-bool rd_feed_doze(struct rd_feed *f)
+bool rd_feed_arm(struct rd_feed *f)
 {
 	take_back(f);
 	return rd_ring_about_to_sleep(&f->free);
 }
 
-void rd_feed_woke(struct rd_feed *f)
+void rd_feed_disarm(struct rd_feed *f)
 {
 	rd_ring_awake(&f->free);
 }
 
-uint64_t rd_feed_wanted(const struct rd_feed *f)
+uint64_t rd_feed_requested(const struct rd_feed *f)
 {
-	return atomic_load_explicit(&f->wanted, memory_order_relaxed);
+	return atomic_load_explicit(&f->requested, memory_order_relaxed);
 }
 
-void rd_feed_horizon(struct rd_feed *f, uint64_t ns)
+void rd_feed_watermark(struct rd_feed *f, uint64_t ns)
 {
-	uint64_t wanted = atomic_load_explicit(&f->wanted, memory_order_relaxed);
+	uint64_t requested = atomic_load_explicit(&f->requested, memory_order_relaxed);
 
-	if (wanted && ns < wanted)
+	if (requested && ns < requested)
 		return;
-	/* What was asked for meanwhile stands. */
-	atomic_compare_exchange_strong(&f->wanted, &wanted, 0);
-	atomic_store_explicit(&f->horizon, ns, memory_order_seq_cst);
+	/* A request made meanwhile stays. */
+	atomic_compare_exchange_strong(&f->requested, &requested, 0);
+	atomic_store_explicit(&f->watermark, ns, memory_order_seq_cst);
 	rd_ring_notify(&f->full);
 }
 
-/* A thread that sleeps looks at what it was asked for before it does; else it looks anyway. */
-void feed_want(struct rd_feed *f, uint64_t ns)
+/* A thread checks for requests after rd_feed_arm() and before it sleeps, so none is missed. */
+void feed_request(struct rd_feed *f, uint64_t ns)
 {
-	atomic_store_explicit(&f->wanted, ns, memory_order_seq_cst);
+	atomic_store_explicit(&f->requested, ns, memory_order_seq_cst);
 	rd_ring_notify(&f->free);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The chunks of one thread, and their way to the writer and back. */
+/* The chunks of one thread, passed to the writer and back. */
 #ifndef RDMADUMP_SINK_FEED_H
 #define RDMADUMP_SINK_FEED_H
 
@@ -20,12 +20,13 @@ struct rd_feed {
 	size_t n_chunks, n_idle;
 	uint8_t *memory;
 	size_t memory_len;
-	_Alignas(64) _Atomic uint64_t horizon; /* nothing older than this will be put */
-	_Alignas(64) _Atomic uint64_t wanted;  /* the writer waits until the above is this; 0: no */
+	_Alignas(64) _Atomic uint64_t watermark; /* nothing older than this will be put */
+	_Alignas(64) _Atomic uint64_t
+		requested; /* the writer waits until the above is this; 0: no */
 };
 
-/* n chunks of `room` bytes. `state` must outlive the feed. -1 with RD_CLASS_OUTPUT; then too the feed
- * must be passed to feed_fini(). */
+/* n chunks of `room` bytes. `state` must outlive the feed. -1 with RD_CLASS_OUTPUT; then too the
+ * feed must be passed to feed_fini(). */
 int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_t room,
 	struct rd_error *err);
 void feed_fini(struct rd_feed *f);
@@ -33,7 +34,7 @@ void feed_fini(struct rd_feed *f);
 bool sink_state_failed(const struct sink_state *s);
 bool sink_state_ended(const struct sink_state *s);
 
-/* The writer: the thread is to put what it has, or to say that nothing older than ns comes. */
-void feed_want(struct rd_feed *f, uint64_t ns);
+/* For the writer: the thread is to put what it has, or to set a watermark of ns or more. */
+void feed_request(struct rd_feed *f, uint64_t ns);
 
 #endif

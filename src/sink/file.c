@@ -223,9 +223,9 @@ static void undo_taken(struct file *f)
 	undo_to(f, f->out.offset > f->text_room ? f->out.offset - f->text_room : 0);
 }
 
-int file_settle(struct file *f, bool last)
+int file_flush(struct file *f, bool last)
 {
-	int errnum = last ? output_stream_end(&f->out) : output_settle(&f->out);
+	int errnum = last ? output_stream_end(&f->out) : output_flush(&f->out);
 
 	if (errnum)
 		undo_taken(f);
@@ -256,7 +256,7 @@ int file_write(
 	f->all += frame_counts_sum(frames);
 	frame_counts_add(&f->frames, frames);
 	/* What may have to be undone must be remembered. */
-	return f->n_marks % (FILE_MARKS / 2) ? 0 : file_settle(f, false);
+	return f->n_marks % (FILE_MARKS / 2) ? 0 : file_flush(f, false);
 }
 
 int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface_stats *stats,

@@ -46,8 +46,8 @@ int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *er
 /* Closes a file that was not begun, and removes it if file_open() created it. */
 void file_abandon(struct file *f);
 /*
- * Looks whether somebody removed the file or cut it short while it was written. Then none of its
- * frames count as written any more, and the reason is returned: ENOENT or ESTALE. Else 0.
+ * Checks whether another program removed or truncated the file. Then none of its frames count as
+ * written any more, and ENOENT or ESTALE is returned. Else 0.
  */
 int file_check(struct file *f);
 /*
@@ -57,12 +57,12 @@ int file_check(struct file *f);
 int file_write(
 	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames);
 /*
- * What the output kept back goes into the file; else as file_write(). last: the file gets no more
- * records, and nothing is kept back any more.
+ * Writes what the output kept back; errors as file_write(). last: the file gets no more records,
+ * and nothing is kept back any more.
  */
-int file_settle(struct file *f, bool last);
+int file_flush(struct file *f, bool last);
 /*
- * Facts (may be NULL), trailer and final header, after file_settle(). After a failed write it does
+ * Facts (may be NULL), trailer and final header, after file_flush(). After a failed write it does
  * what still can be done; where there is no room for both, the trailer is what is written. 0 or an
  * errno.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Brings the chunks of several feeds into the order of their frames' time stamps. Within a chunk
- * stamps only grow. Records that interleave are copied into one piece, which costs less than a
- * vector of them would; a long run of one feed goes out as it lies in its chunk.
+ * Brings the chunks of several feeds into the order of their frames' timestamps. Within a chunk
+ * timestamps only grow. Records that interleave are copied into one piece, which costs less than a
+ * vector of them would; a long run of one feed is written from its chunk.
  */
 #include "merge.h"
 #include <errno.h>
@@ -34,7 +34,7 @@ void merge_fini(struct merge *m)
 
 /* --- heads ------------------------------------------------------------------------------ */
 
-/* Of a chunk that begins: what was filtered and dropped before its frames counts from here on. */
+/* At the beginning of a chunk: what was filtered and dropped before its frames counts now. */
 static void account(struct merge *m, struct merge_head *h)
 {
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
@@ -47,15 +47,15 @@ static void account(struct merge *m, struct merge_head *h)
 	memcpy(h->seen, h->chunk->tally, sizeof(h->seen));
 }
 
-/* The horizon is read first: what was put before it was told is then seen in the ring. */
+/* The watermark is read first: chunks that were put before it was set are then seen in the ring. */
 static void refill(struct merge *m, struct merge_head *h, bool all)
 {
-	uint64_t horizon =
-		all ? UINT64_MAX : atomic_load_explicit(&h->feed->horizon, memory_order_seq_cst);
+	uint64_t watermark =
+		all ? UINT64_MAX : atomic_load_explicit(&h->feed->watermark, memory_order_seq_cst);
 
 	h->chunk = rd_ring_take(&h->feed->full);
 	h->at = 0;
-	h->ns = h->chunk ? m->encoder->format->record_ns(h->chunk->data) : horizon;
+	h->ns = h->chunk ? m->encoder->format->record_ns(h->chunk->data) : watermark;
 }
 
 static void give_back(struct merge_head *h)
@@ -65,7 +65,7 @@ static void give_back(struct merge_head *h)
 	h->ns = 0;
 }
 
-/* The head with the oldest record; *stop: up to which stamp it goes on, others' records then. */
+/* The head with the oldest record; *stop: the timestamp up to which no other feed has an older. */
 static struct merge_head *oldest(struct merge *m, bool all, uint64_t *stop)
 {
 	struct merge_head *first = NULL;
@@ -87,25 +87,26 @@ static struct merge_head *oldest(struct merge *m, bool all, uint64_t *stop)
 	return first;
 }
 
-/* --- turns ------------------------------------------------------------------------------ */
+/* --- rotations -------------------------------------------------------------------------- */
 
-static uint64_t next_turn(const struct merge *m)
+static uint64_t next_rotation(const struct merge *m)
 {
-	unsigned int taken = atomic_load_explicit(&m->turns_taken, memory_order_relaxed);
+	unsigned int taken = atomic_load_explicit(&m->rotations_taken, memory_order_relaxed);
 
-	if (taken == atomic_load_explicit(&m->turns_put, memory_order_acquire))
+	if (taken == atomic_load_explicit(&m->rotations_put, memory_order_acquire))
 		return UINT64_MAX;
-	return m->turn[taken % MERGE_TURNS];
+	return m->rotation[taken % MERGE_ROTATIONS];
 }
 
-void merge_turn(struct merge *m, uint64_t ns)
+void merge_rotate(struct merge *m, uint64_t ns)
 {
-	unsigned int put = atomic_load_explicit(&m->turns_put, memory_order_relaxed);
+	unsigned int put = atomic_load_explicit(&m->rotations_put, memory_order_relaxed);
 
-	if (put - atomic_load_explicit(&m->turns_taken, memory_order_relaxed) == MERGE_TURNS)
+	if (put - atomic_load_explicit(&m->rotations_taken, memory_order_relaxed) ==
+		MERGE_ROTATIONS)
 		return;
-	m->turn[put % MERGE_TURNS] = ns;
-	atomic_store_explicit(&m->turns_put, put + 1, memory_order_release);
+	m->rotation[put % MERGE_ROTATIONS] = ns;
+	atomic_store_explicit(&m->rotations_put, put + 1, memory_order_release);
 }
 
 /* --- pieces ----------------------------------------------------------------------------- */
@@ -113,7 +114,7 @@ void merge_turn(struct merge *m, uint64_t ns)
 struct run {
 	size_t len;
 	unsigned int frames;
-	uint64_t last, next; /* stamps: of its last record, of the one behind it */
+	uint64_t last, next; /* timestamps: of its last record, of the one after it */
 };
 
 /* Records from the head's on as long as they are not newer than `stop`, `most` bytes at most. */
@@ -172,7 +173,7 @@ static void take(struct merge *m, struct merge_head *h, const struct run *r)
 	h->ns = r->next;
 }
 
-/* A run that is long enough goes out alone, as it lies. */
+/* A run that is long enough is handed out alone, without a copy. */
 static const struct rd_chunk *hand_out(struct merge *m, struct merge_head *h, const struct run *r)
 {
 	m->out.data = h->chunk->data + h->at;
@@ -188,21 +189,22 @@ static const struct rd_chunk *gather(struct merge *m, bool all)
 	uint64_t stop;
 
 	while ((h = oldest(m, all, &stop)) && h->ns <= stop) {
-		uint64_t turn = next_turn(m);
+		uint64_t rotation = next_rotation(m);
 		struct run r;
 
-		if (h->ns >= turn) {
+		if (h->ns >= rotation) {
 			if (out->frames)
 				break;
-			out->turn = true;
-			atomic_fetch_add_explicit(&m->turns_taken, 1, memory_order_release);
+			out->rotate = true;
+			atomic_fetch_add_explicit(&m->rotations_taken, 1, memory_order_release);
 			continue;
 		}
-		r = measure(m, h, stop < turn ? stop : turn - 1, SIZE_MAX);
+		r = measure(m, h, stop < rotation ? stop : rotation - 1, SIZE_MAX);
 		if (r.len >= LONG_RUN || !r.len) {
 			if (out->frames)
 				break;
-			/* What is no record can only be a fault of ours: nobody waits for it. */
+			/* Not a record can only be a bug here: hand it out rather than wait
+			 * forever. */
 			if (!r.len)
 				r.len = h->chunk->used - h->at;
 			return hand_out(m, h, &r);
@@ -226,7 +228,7 @@ const struct rd_chunk *merge_next(struct merge *m, bool all)
 	m->out.room = m->room;
 	m->out.used = 0;
 	m->out.frames = 0;
-	m->out.turn = false;
+	m->out.rotate = false;
 	return gather(m, all);
 }
 
@@ -235,20 +237,20 @@ enum merge_state merge_state(struct merge *m)
 	uint64_t stop;
 	struct merge_head *h = oldest(m, false, &stop);
 
-	return !h ? MERGE_EMPTY : h->ns <= stop ? MERGE_READY : MERGE_HELD;
+	return !h ? MERGE_EMPTY : h->ns <= stop ? MERGE_READY : MERGE_WAITING;
 }
 
-void merge_want(struct merge *m)
+void merge_request(struct merge *m)
 {
 	uint64_t stop;
 	struct merge_head *h = oldest(m, false, &stop);
 
 	for (unsigned int i = 0; h && i < m->n; i++)
 		if (!m->head[i].chunk && m->head[i].ns < h->ns)
-			feed_want(m->head[i].feed, h->ns);
+			feed_request(m->head[i].feed, h->ns);
 }
 
-bool merge_pressed(const struct merge *m)
+bool merge_under_pressure(const struct merge *m)
 {
 	for (unsigned int i = 0; i < m->n; i++)
 		if (rd_ring_used(&m->head[i].feed->full) * 4 > m->head[i].feed->n_chunks)

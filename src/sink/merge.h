@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Brings the chunks of several feeds into the order of their frames' time stamps. */
+/* Brings the chunks of several feeds into the order of their frames' timestamps. */
 #ifndef RDMADUMP_SINK_MERGE_H
 #define RDMADUMP_SINK_MERGE_H
 
 #include "feed.h"
 #include <rdmadump/format.h>
 
-#define MERGE_TURNS 64 /* that may wait for their frame; more are one */
+#define MERGE_ROTATIONS 64 /* rotations pending at most; further ones are ignored */
 
 /* One feed's next record. */
 struct merge_head {
 	struct rd_feed *feed;
 	struct rd_chunk *chunk; /* NULL: none is here */
 	size_t at;		/* of the record in it */
-	uint64_t ns;		/* its stamp; without a chunk: no older one will come */
+	uint64_t ns;		/* its timestamp; without a chunk: no older one will come */
 	struct rd_tally seen[RD_IFACES_MAX]; /* as of the chunk before */
 };
 
@@ -25,10 +25,10 @@ struct merge {
 	struct rd_chunk out;	 /* the piece handed out */
 	uint8_t *stage;		 /* records that were gathered from several chunks */
 	size_t room;
-	uint64_t newest;       /* stamp of the last record handed out */
-	_Atomic uint64_t late; /* records that came behind a newer one */
-	_Atomic uint64_t turn[MERGE_TURNS];
-	atomic_uint turns_put, turns_taken;
+	uint64_t newest;       /* timestamp of the last record handed out */
+	_Atomic uint64_t late; /* records handed out after a newer one */
+	_Atomic uint64_t rotation[MERGE_ROTATIONS];
+	atomic_uint rotations_put, rotations_taken;
 };
 
 int merge_init(struct merge *m, const struct rd_encoder *encoder, struct rd_feed *feeds,
@@ -36,19 +36,20 @@ int merge_init(struct merge *m, const struct rd_encoder *encoder, struct rd_feed
 void merge_fini(struct merge *m);
 /*
  * The next records in order, like a chunk that one feed alone had put; valid until the next call.
- * NULL: none whose turn is known to have come. all: the feeds put nothing more.
+ * NULL: none that is known to be the next. all: the feeds put nothing more.
  */
 const struct rd_chunk *merge_next(struct merge *m, bool all);
 enum merge_state {
-	MERGE_EMPTY, /* nothing is here */
-	MERGE_READY, /* merge_next() has something */
-	MERGE_HELD,  /* what is here waits for feeds that have not said how far they are */
+	MERGE_EMPTY,   /* nothing is here */
+	MERGE_READY,   /* merge_next() has something */
+	MERGE_WAITING, /* records wait for other feeds' watermarks */
 };
 enum merge_state merge_state(struct merge *m);
-/* Asks those that are waited for. */
-void merge_want(struct merge *m);
-/* Whether a feed may soon run short of chunks: nobody should wait then without asking. */
-bool merge_pressed(const struct merge *m);
-void merge_turn(struct merge *m, uint64_t ns);
+/* Requests a watermark from the feeds that are waited for. */
+void merge_request(struct merge *m);
+/* Whether a feed may soon run out of chunks: watermarks are then requested without delay. */
+bool merge_under_pressure(const struct merge *m);
+/* The first record with this timestamp or a later one begins a new file. From any one thread. */
+void merge_rotate(struct merge *m, uint64_t ns);
 
 #endif

@@ -140,7 +140,7 @@ int output_check(struct output *out)
 		return 0;
 	if (st.st_nlink == 0)
 		return ENOENT;
-	if ((uint64_t)st.st_size < out->ops->landed(out))
+	if ((uint64_t)st.st_size < out->ops->completed(out))
 		return ESTALE;
 	if ((uint64_t)st.st_size > out->offset && !out->grown) {
 		out->grown = true;
@@ -156,7 +156,7 @@ static int sync_now_and_then(struct output *out)
 	if (!out->regular || out->sync != RD_SYNC_PERIODIC ||
 		out->offset - out->synced < SYNC_BYTES)
 		return 0;
-	rc = out->ops->settle(out);
+	rc = out->ops->flush(out);
 	if (rc == 0 && fdatasync(out->fd) < 0)
 		rc = errno;
 	out->synced = out->offset;
@@ -220,24 +220,24 @@ void output_stream_begin(struct output *out)
 
 int output_stream_end(struct output *out)
 {
-	int rc = out->ops->settle(out);
+	int rc = out->ops->flush(out);
 
 	return rc || out->ops != &output_direct ? rc : stage_end(out);
 }
 
-int output_settle(struct output *out)
+int output_flush(struct output *out)
 {
-	return out->ops->settle(out);
+	return out->ops->flush(out);
 }
 
-bool output_is_settled(const struct output *out)
+bool output_is_flushed(const struct output *out)
 {
-	return out->ops != &output_direct || stage_is_settled(out->stage);
+	return out->ops != &output_direct || stage_is_flushed(out->stage);
 }
 
-void output_hurry(struct output *out, bool behind)
+void output_set_behind(struct output *out, bool behind)
 {
-	out->hurried = behind && out->mode == RD_WRITE_AUTO && !out->patient;
+	out->behind = behind && out->mode == RD_WRITE_AUTO && !out->patient;
 }
 
 size_t output_write_last(
@@ -252,7 +252,7 @@ size_t output_write_last(
 	return n ? write_all(out, out->packed, n, whole, errnum) : fail_packing(whole, errnum);
 }
 
-bool output_is_rewritable(const struct output *out)
+static bool is_rewritable(const struct output *out)
 {
 	return out->regular && (!out->compression || out->compression->rewritable);
 }
@@ -261,7 +261,7 @@ void output_rewrite_first(struct output *out, const void *data, size_t len)
 {
 	const void *block = data;
 
-	if (!output_is_rewritable(out))
+	if (!is_rewritable(out))
 		return;
 	if (out->compression) {
 		len = out->compression->first(

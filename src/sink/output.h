@@ -15,7 +15,7 @@ struct output;
 struct stage;
 
 /*
- * How bytes reach the file. A back end may keep bytes back that it has taken, until settle();
+ * How bytes reach the file. A back end may keep bytes back that it has taken, until flush();
  * out->offset counts what was taken. When it fails, out->offset is what the file really has, which
  * may be less than what earlier calls have taken, and from there on the file is written by
  * write(2).
@@ -24,21 +24,21 @@ struct output_ops {
 	const char *name;
 	/* Both return 0 or an errno. */
 	int (*write)(struct output *out, const uint8_t *data, size_t len);
-	int (*settle)(struct output *out);
-	/* Bytes that the file has at least: what was written and did not fail. */
-	uint64_t (*landed)(const struct output *out);
+	int (*flush)(struct output *out);
+	/* Bytes that are surely in the file: their writes have succeeded. */
+	uint64_t (*completed)(const struct output *out);
 };
 
 struct output {
 	int fd;
 	struct rd_outfile file; /* not open for stdout */
 	bool regular;		/* can be cut and rewritten */
-	bool grown;		/* somebody else writes to it; reported once */
+	bool grown;		/* another program writes to it as well; reported once */
 	uint64_t offset;	/* bytes in the file so far */
 	const char *path;
 	const struct output_ops *ops; /* of this file */
 	struct stage *stage; /* of O_DIRECT; NULL: everything goes through the page cache */
-	bool hurried;	     /* the writer is behind; see output_hurry() */
+	bool behind;	     /* the writer is behind; see output_set_behind() */
 	uint64_t cleaned;    /* up to here the page cache was asked to write out and forget */
 	uint64_t synced;     /* up to here it is on the disk, with --sync periodic */
 	/* Set once and kept from file to file. */
@@ -66,8 +66,8 @@ int output_begin(struct output *out, struct rd_error *err);
 /* Closes the file, and removes it if output_open() created it. */
 void output_abandon(struct output *out);
 /*
- * Whether the file still is what was written: 0, ENOENT (removed by somebody) or ESTALE (cut short
- * by somebody). One system call.
+ * Whether the file still is what was written: 0, ENOENT (removed by another program) or ESTALE
+ * (truncated by one). One system call.
  */
 int output_check(struct output *out);
 /*
@@ -86,15 +86,14 @@ size_t output_write_last(
  * written first when it ends: 0 or an errno, as output_write(). */
 void output_stream_begin(struct output *out);
 int output_stream_end(struct output *out);
-/* What was kept back goes into the file. 0 or an errno, as output_write(). */
-int output_settle(struct output *out);
+/* Writes what was kept back. 0 or an errno, as output_write(). */
+int output_flush(struct output *out);
 /* True if nothing is kept back. */
-bool output_is_settled(const struct output *out);
-/* Whether the writer is behind: then what the disk is too slow for may go into the page cache. */
-void output_hurry(struct output *out, bool behind);
-/* Whether output_rewrite_first() can be. */
-bool output_is_rewritable(const struct output *out);
-/* Overwrites what output_write_first() wrote by a block of the same length. */
+bool output_is_flushed(const struct output *out);
+/* Whether the writer is behind: data that the disk is too slow for may then use the page cache. */
+void output_set_behind(struct output *out, bool behind);
+/* Overwrites what output_write_first() wrote by a block of the same length, where that is possible:
+ * not in a pipe, not with zstd. */
 void output_rewrite_first(struct output *out, const void *data, size_t len);
 /* Cuts a regular file to `size` bytes and goes on behind them. */
 void output_cut(struct output *out, uint64_t size);
@@ -107,16 +106,17 @@ size_t output_read_back(const struct output *out, void *data, size_t len, uint64
 
 /* output_direct.c: O_DIRECT in large pieces, the last part of a block by write(2). */
 extern const struct output_ops output_direct;
-/* uring: the next piece is gathered while one is written. NULL with errno if it cannot be had. */
+/* uring: the next piece is gathered while one is written. NULL with errno where io_uring is not
+ * available or memory is short. */
 struct stage *stage_open(bool uring);
 void stage_close(struct stage *st);
-bool stage_is_settled(const struct stage *st);
-/* Goes on where write(2) has ended. False (errno): the file system does not do O_DIRECT. */
+bool stage_is_flushed(const struct stage *st);
+/* Continues where write(2) has ended. False (errno): the file system does not do O_DIRECT. */
 bool stage_begin(struct output *out);
-/* Settled: on with write(2). 0 or an errno. */
+/* After a flush: continues with write(2). 0 or an errno. */
 int stage_end(struct output *out);
 
-/* output_uring.c: one write at a time that runs beside us. */
+/* output_uring.c: one asynchronous write at a time. */
 struct uring;
 /* NULL with errno: not built in, not allowed, or the kernel has none. */
 struct uring *uring_open(void);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define CLEAN_BYTES  ((uint64_t)32 << 20)  /* written out in steps of so many */
-#define RECENT_BYTES ((uint64_t)128 << 20) /* stay cached: somebody may read along */
+#define RECENT_BYTES ((uint64_t)128 << 20) /* stay cached: another program may read it now */
 
 /*
  * A long capture must not push what the machine works with out of its memory: what has been written
@@ -43,21 +43,21 @@ static int buffered_write(struct output *out, const uint8_t *data, size_t len)
 	return 0;
 }
 
-static int buffered_settle(struct output *out)
+static int buffered_flush(struct output *out)
 {
 	(void)out;
 	return 0;
 }
 
-static uint64_t buffered_landed(const struct output *out)
+static uint64_t buffered_completed(const struct output *out)
 {
 	return out->offset;
 }
 
 const struct output_ops output_buffered = {.name = "buffered",
 	.write = buffered_write,
-	.settle = buffered_settle,
-	.landed = buffered_landed};
+	.flush = buffered_flush,
+	.completed = buffered_completed};
 
 size_t output_read_back(const struct output *out, void *data, size_t len, uint64_t offset)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Output past the page cache (open(2), O_DIRECT): whole pieces of STAGE_BYTES at offsets that are
- * multiples of BLOCK_BYTES, one behind the other, so that the file never has a hole. The end of the
- * file, which is no multiple of anything, goes through write(2) when settled.
+ * multiples of BLOCK_BYTES, in order, so that the file never has a hole. The end of the
+ * file, which is not a multiple of a block, is written by write(2) when flushed.
  */
 #include "output.h"
 #include <errno.h>
@@ -15,32 +15,32 @@
 
 #define BLOCK_BYTES ((size_t)4096)
 #define STAGE_BYTES ((size_t)2 << 20)
-#define WORTH_BYTES ((size_t)64 << 10) /* less goes through the page cache when settled */
-#define LOOK_AGAIN  64		       /* pieces after which the slower way is tried once more */
+#define WORTH_BYTES ((size_t)64 << 10) /* less goes through the page cache when flushed */
+#define LOOK_AGAIN  64		       /* pieces after which the slower path is tried once more */
 
-enum way { PAST_CACHE, THROUGH_CACHE, WAYS };
+enum path { PAST_CACHE, THROUGH_CACHE, PATHS };
 
 struct stage {
-	uint8_t *buf[2]; /* [current]: bytes on their way to the file's offset `at` */
+	uint8_t *buf[2]; /* [current]: bytes for the file's offset `at` */
 	unsigned int n_bufs, current;
 	uint64_t at;	      /* a multiple of BLOCK_BYTES */
-	size_t used, in_file; /* bytes in it; the first of them have been settled */
+	size_t used, in_file; /* bytes in it; the first of them are already in the file */
 	bool direct;	      /* O_DIRECT is set on the descriptor */
 	bool refused;	      /* the file system took the flag and no write */
 
 	struct uring *uring; /* NULL: pwrite() */
-	bool flying;	     /* the other buffer is being written */
-	uint64_t flying_at;
-	size_t flying_len;
-	unsigned int flying_buf;
+	bool in_flight;	     /* the other buffer is being written */
+	uint64_t flight_at;
+	size_t flight_len;
+	unsigned int flight_buf;
 	ssize_t result; /* of pwrite(), -errno */
 
 	uint64_t started_ns;
-	uint64_t piece_ns[WAYS];    /* what the last piece took; 0: not known */
-	unsigned int hurried_count; /* pieces written while the writer was behind */
+	uint64_t piece_ns[PATHS];  /* what the last piece took; 0: not known */
+	unsigned int behind_count; /* pieces written while the writer was behind */
 };
 
-static int settle_buffered(struct output *out);
+static int flush_buffered(struct output *out);
 
 static bool set_direct(struct output *out, bool on)
 {
@@ -103,28 +103,28 @@ static int recover(struct output *out, ssize_t result)
 	if (!errnum || errnum == EINVAL || errnum == ENOSPC || errnum == EDQUOT ||
 		errnum == EFBIG) {
 		set_direct(out, false);
-		done += pwrite_all(out->fd, st->buf[st->flying_buf] + done, st->flying_len - done,
-			st->flying_at + done, &errnum);
+		done += pwrite_all(out->fd, st->buf[st->flight_buf] + done, st->flight_len - done,
+			st->flight_at + done, &errnum);
 	}
 	if (!errnum)
 		return 0;
-	out->offset = st->flying_at + done;
+	out->offset = st->flight_at + done;
 	return give_up(out, errnum);
 }
 
 /* The piece that is being written is in the file when this returns 0. */
-static int land(struct output *out)
+static int complete(struct output *out)
 {
 	struct stage *st = out->stage;
 	ssize_t result;
 
-	if (!st->flying)
+	if (!st->in_flight)
 		return 0;
-	st->flying = false;
+	st->in_flight = false;
 	result = st->uring ? uring_wait(st->uring) : st->result;
-	if (st->flying_len == STAGE_BYTES)
+	if (st->flight_len == STAGE_BYTES)
 		st->piece_ns[PAST_CACHE] = rd_monotonic_ns() - st->started_ns;
-	return result == (ssize_t)st->flying_len ? 0 : recover(out, result);
+	return result == (ssize_t)st->flight_len ? 0 : recover(out, result);
 }
 
 /* Writes the first bytes of the current buffer, with O_DIRECT on. */
@@ -133,11 +133,11 @@ static void start(struct output *out, size_t len)
 	struct stage *st = out->stage;
 	const uint8_t *data = st->buf[st->current];
 
-	st->flying = true;
+	st->in_flight = true;
 	st->started_ns = rd_monotonic_ns();
-	st->flying_at = st->at;
-	st->flying_len = len;
-	st->flying_buf = st->current;
+	st->flight_at = st->at;
+	st->flight_len = len;
+	st->flight_buf = st->current;
 	if (st->uring) {
 		uring_start(st->uring, out->fd, data, len, st->at);
 		return;
@@ -150,45 +150,46 @@ static void start(struct output *out, size_t len)
 }
 
 /*
- * A writer that is behind takes the way that was faster lately. The page cache is memory beyond
- * ours, and a disk slower than the traffic needs it; where the disk is fast, it is what is slow.
+ * A writer that is behind takes the path that was faster lately. The page cache is memory beyond
+ * the buffer, which helps a disk slower than the traffic; with a fast disk the cache is the slow
+ * part.
  */
-static enum way choose(struct output *out)
+static enum path choose(struct output *out)
 {
 	struct stage *st = out->stage;
-	enum way faster;
+	enum path faster;
 
-	if (!out->hurried)
+	if (!out->behind)
 		return PAST_CACHE;
 	if (!st->piece_ns[THROUGH_CACHE])
 		return THROUGH_CACHE;
 	faster =
 		st->piece_ns[THROUGH_CACHE] < st->piece_ns[PAST_CACHE] ? THROUGH_CACHE : PAST_CACHE;
-	return ++st->hurried_count % LOOK_AGAIN ? faster : !faster;
+	return ++st->behind_count % LOOK_AGAIN ? faster : !faster;
 }
 
 static int put_through_cache(struct output *out)
 {
 	struct stage *st = out->stage;
 	uint64_t before = rd_monotonic_ns();
-	int errnum = settle_buffered(out);
+	int errnum = flush_buffered(out);
 
 	st->piece_ns[THROUGH_CACHE] = rd_monotonic_ns() - before;
 	return errnum;
 }
 
 /* The buffer is full. */
-static int launch(struct output *out)
+static int write_piece(struct output *out)
 {
 	struct stage *st = out->stage;
-	int errnum = land(out);
+	int errnum = complete(out);
 
 	if (errnum)
 		return errnum;
 	if (choose(out) == THROUGH_CACHE)
 		return put_through_cache(out);
 	if (st->refused || !set_direct(out, true)) {
-		errnum = settle_buffered(out);
+		errnum = flush_buffered(out);
 		return errnum ? errnum : give_up(out, 0);
 	}
 	start(out, STAGE_BYTES);
@@ -196,7 +197,7 @@ static int launch(struct output *out)
 	st->used = st->in_file = 0;
 	st->current = (st->current + 1) % st->n_bufs;
 	/* With one buffer it is needed at once. */
-	return st->n_bufs > 1 ? 0 : land(out);
+	return st->n_bufs > 1 ? 0 : complete(out);
 }
 
 static int direct_write(struct output *out, const uint8_t *data, size_t len)
@@ -214,10 +215,10 @@ static int direct_write(struct output *out, const uint8_t *data, size_t len)
 		len -= n;
 		if (st->used < STAGE_BYTES)
 			continue;
-		errnum = launch(out);
+		errnum = write_piece(out);
 		if (errnum)
 			return errnum;
-		/* The file has come to write(2). */
+		/* The file is now written by write(2). */
 		if (out->ops != &output_direct)
 			return out->ops->write(out, data, len);
 	}
@@ -236,11 +237,11 @@ static void forget(struct stage *st, size_t blocks)
 }
 
 /* All goes into the file; the part of a block that it ends with also stays here. */
-static int settle_buffered(struct output *out)
+static int flush_buffered(struct output *out)
 {
 	struct stage *st = out->stage;
 	uint8_t *buf = st->buf[st->current];
-	int errnum = land(out);
+	int errnum = complete(out);
 	size_t done;
 
 	if (errnum || st->used == st->in_file)
@@ -261,35 +262,37 @@ static int settle_buffered(struct output *out)
 }
 
 /* The same, whole blocks past the page cache if they are many. */
-static int direct_settle(struct output *out)
+static int direct_flush(struct output *out)
 {
 	struct stage *st = out->stage;
 	size_t blocks = st->used - st->used % BLOCK_BYTES;
-	int errnum = land(out);
+	int errnum = complete(out);
 
 	if (!errnum && !st->refused && blocks >= WORTH_BYTES + st->in_file &&
 		set_direct(out, true)) {
 		start(out, blocks);
-		errnum = land(out);
+		errnum = complete(out);
 		if (!errnum)
 			forget(st, blocks);
 	}
-	return errnum ? errnum : settle_buffered(out);
+	return errnum ? errnum : flush_buffered(out);
 }
 
-static uint64_t direct_landed(const struct output *out)
+static uint64_t direct_completed(const struct output *out)
 {
 	const struct stage *st = out->stage;
 
-	return st->flying ? st->flying_at : st->at + st->in_file;
+	return st->in_flight ? st->flight_at : st->at + st->in_file;
 }
 
-const struct output_ops output_direct = {
-	.name = "direct", .write = direct_write, .settle = direct_settle, .landed = direct_landed};
+const struct output_ops output_direct = {.name = "direct",
+	.write = direct_write,
+	.flush = direct_flush,
+	.completed = direct_completed};
 
-bool stage_is_settled(const struct stage *st)
+bool stage_is_flushed(const struct stage *st)
 {
-	return !st->flying && st->used == st->in_file;
+	return !st->in_flight && st->used == st->in_file;
 }
 
 bool stage_begin(struct output *out)
@@ -300,7 +303,7 @@ bool stage_begin(struct output *out)
 	st->at = out->offset - tail;
 	st->used = st->in_file = tail;
 	st->current = 0;
-	st->flying = st->direct = st->refused = false;
+	st->in_flight = st->direct = st->refused = false;
 	if (output_read_back(out, st->buf[0], tail, st->at) != tail || !set_direct(out, true))
 		return false;
 	out->ops = &output_direct;

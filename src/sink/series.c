@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define LOOK_NS	       10000000 /* between two looks at commands that run */
-#define LOOKS_PER_WORD 30
+#define LOOKS_PER_CALL 30
 
 extern char **environ;
 
@@ -181,7 +181,8 @@ static void reap(struct series *s)
 				s->rotation->command,
 				WIFEXITED(status) ? WEXITSTATUS(status) : status);
 	}
-	/* Who started us ignores SIGCHLD: nothing is known of commands but that none is left. */
+	/* With SIGCHLD ignored by the parent no status is available, only that no command is left.
+	 */
 	if (pid < 0)
 		s->running = 0;
 }
@@ -288,7 +289,7 @@ void series_wait(struct series *s, const struct rd_sink_ending *ending)
 	const struct timespec pause = {.tv_nsec = LOOK_NS};
 
 	for (unsigned int looks = 1; reap(s), s->running; looks++) {
-		if (looks % LOOKS_PER_WORD == 0 && !ending->waiting(ending->ctx, true)) {
+		if (looks % LOOKS_PER_CALL == 0 && !ending->waiting(ending->ctx, true)) {
 			rd_log(RD_LOG_WARNING, "not waiting for %u commands '%s' that still run",
 				s->running, s->rotation->command);
 			return;

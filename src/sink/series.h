@@ -25,10 +25,10 @@ void series_fini(struct series *s);
 
 /*
  * The next file's path, in s->path; never that of the file before it, unless the ring says so.
- * first_ns: stamp of its first frame, 0 if not known yet. Removes what the ring drops.
+ * first_ns: timestamp of its first frame, 0 if not known yet. Removes what the ring drops.
  */
 int series_next(struct series *s, uint64_t first_ns, struct rd_error *err);
-/* The first frame of the first file has come: if that is older than the file, it names it. */
+/* The first frame of the first file: if it is older than the file, its time names the file. */
 int series_first_frame(struct series *s, uint64_t first_ns, struct rd_error *err);
 /* The current file is closed: prints its name (printname) and starts the command on it. */
 void series_closed(struct series *s);

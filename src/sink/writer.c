@@ -20,7 +20,7 @@
 #define PATIENCE_NS	     1000000U
 #define FASTEST_BYTES_PER_NS 50 /* 400 Gb/s */
 #define FACTS_SHARE	     8	/* of a size limited file, facts take at most one part in so many */
-#define SETTLE_NS	     20000000U /* nothing to write for so long: what is kept back is written */
+#define FLUSH_NS	     20000000U /* idle for so long: what is kept back is written */
 #define CHUNKS_MIN	     3	       /* one being filled, one being written, one between */
 
 struct rd_sink {
@@ -33,11 +33,12 @@ struct rd_sink {
 	unsigned int n_feeds;
 	struct merge merge; /* of several feeds */
 	struct pollfd *pfds;
-	uint64_t patience; /* ns that frames may wait for other feeds' before these are asked */
+	uint64_t patience; /* ns that frames may wait for other feeds before a watermark is
+			      requested */
 	size_t room;	   /* bytes of a chunk */
 	pthread_t thread;
 	sem_t ended; /* the thread has done its work */
-	bool gone;   /* the current file, taken away by somebody */
+	bool gone;   /* the current file was removed or truncated by another program */
 	struct sink_state state;
 	atomic_bool closing;
 	bool quiet;
@@ -84,8 +85,8 @@ static void fail(struct rd_sink *s, int errnum)
 	stop_writing(s, &s->state.failed);
 }
 
-/* Somebody removed or emptied the file under us. */
-static void fail_meddled(struct rd_sink *s, int errnum, uint64_t frames)
+/* Another program removed or truncated the file. */
+static void fail_changed(struct rd_sink *s, int errnum, uint64_t frames)
 {
 	char n[RD_UNITS_LEN];
 
@@ -109,7 +110,7 @@ static struct rd_tally tally_since(const struct rd_tally *now, const struct rd_t
 		.dropped = now->dropped - then->dropped};
 }
 
-/* In a series of small files, those of the first one: facts must not be what fills the others. */
+/* In a series of small files only the first has them: facts must not fill the others. */
 static const struct rd_facts *facts_of(struct rd_sink *s, bool end)
 {
 	const struct rd_facts *facts = NULL;
@@ -122,7 +123,7 @@ static const struct rd_facts *facts_of(struct rd_sink *s, bool end)
 	return facts;
 }
 
-/* Of the current file, which had these frames and should have got `more`, less is left. */
+/* The current file had the frames `had`, should have got `more`, and now has fewer. */
 static void count_lost(struct rd_sink *s, int errnum, const struct frame_counts *had, uint64_t all,
 	const struct frame_counts *more)
 {
@@ -132,7 +133,7 @@ static void count_lost(struct rd_sink *s, int errnum, const struct frame_counts 
 	fail(s, errnum);
 }
 
-/* False if the current file is no longer what was written; its frames are then unwritten. */
+/* False if another program changed the current file; its frames then count as unwritten. */
 static bool check_file(struct rd_sink *s)
 {
 	const struct frame_counts had = s->file.frames;
@@ -145,15 +146,15 @@ static bool check_file(struct rd_sink *s)
 		s->lost.of[i] += had.of[i];
 	atomic_fetch_sub_explicit(&s->written, all, memory_order_relaxed);
 	count(&s->unwritten, all);
-	fail_meddled(s, errnum, all);
+	fail_changed(s, errnum, all);
 	return false;
 }
 
-static void settle(struct rd_sink *s, bool last)
+static void flush(struct rd_sink *s, bool last)
 {
 	const struct frame_counts had = s->file.frames, none = {0};
 	uint64_t all = s->file.all;
-	int errnum = file_settle(&s->file, last);
+	int errnum = file_flush(&s->file, last);
 
 	atomic_fetch_add_explicit(&s->written, s->file.all - all, memory_order_relaxed);
 	show_bytes(s);
@@ -171,7 +172,7 @@ static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 		.last_ns = s->last_ns};
 	int errnum;
 
-	settle(s, true);
+	flush(s, true);
 	check_file(s);
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
 		account.written[i] = s->file.frames.of[i];
@@ -180,7 +181,7 @@ static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 		s->begun[i] = s->seen[i];
 	}
 	s->ending->fill(s->ending->ctx, &account, stats);
-	/* What is left of a file that was cut short is not ours to write to. */
+	/* The rest of a file that another program truncated is left alone. */
 	errnum = s->gone ? 0
 			 : file_end(&s->file, last ? facts_of(s, true) : NULL, stats,
 				   rd_sink_failed(s));
@@ -245,7 +246,7 @@ static bool file_is_full(const struct rd_sink *s)
 	       ((r->bytes && s->file.bytes >= r->bytes) || (r->frames && s->file.all >= r->frames));
 }
 
-/* The bytes from `at` that still belong into the current file, and whose frames they are. */
+/* The bytes from `at` that still belong into the current file, and their frames. */
 static size_t piece_of(const struct rd_sink *s, const struct rd_chunk *c, size_t at,
 	const struct frame_counts *all, struct frame_counts *frames)
 {
@@ -286,7 +287,7 @@ static void leave(struct rd_sink *s, const struct frame_counts *left)
 {
 	bool failed = rd_sink_failed(s);
 
-	/* The file that failed tells of them. */
+	/* They count in the file that failed. */
 	for (unsigned int i = 0; failed && i < RD_IFACES_MAX; i++)
 		s->lost.of[i] += left->of[i];
 	count(failed ? &s->unwritten : &s->beyond, frame_counts_sum(left));
@@ -326,7 +327,7 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 		uint64_t first_ns = first_stamp(s, c, at);
 		size_t len;
 
-		if ((at == 0 && c->turn && s->file.all) || file_is_full(s))
+		if ((at == 0 && c->rotate && s->file.all) || file_is_full(s))
 			if (!next_file(s, first_ns))
 				break;
 		if (at == 0)
@@ -351,13 +352,13 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 
 /* --- the thread ------------------------------------------------------------------------- */
 
-/* How long the writer may sleep: 0 is however long, unless the output keeps something back. */
+/* How long the writer may sleep in ns; 0: without limit. Limited while bytes are kept back. */
 static uint64_t sleep_ns(const struct rd_sink *s)
 {
-	return s->file.out.fd >= 0 && !output_is_settled(&s->file.out) ? SETTLE_NS : 0;
+	return s->file.out.fd >= 0 && !output_is_flushed(&s->file.out) ? FLUSH_NS : 0;
 }
 
-/* ppoll() with a time in ns, 0: however long. True if the time ran out. */
+/* ppoll() with a timeout in ns, 0: none. True on timeout. */
 static bool sleep_on(struct pollfd *fds, nfds_t n, uint64_t ns)
 {
 	const struct timespec t = {.tv_nsec = (long)ns};
@@ -376,7 +377,7 @@ static void write_single(struct rd_sink *s)
 		struct rd_chunk *c = s->config.hold && !closing ? NULL : rd_ring_take(&f->full);
 
 		if (c) {
-			output_hurry(&s->file.out, rd_ring_used(&f->full) > f->n_chunks / 2);
+			output_set_behind(&s->file.out, rd_ring_used(&f->full) > f->n_chunks / 2);
 			write_chunk(s, c);
 			rd_ring_put(&f->free, c);
 			continue;
@@ -386,14 +387,14 @@ static void write_single(struct rd_sink *s)
 		if (!rd_ring_about_to_sleep(&f->full) && !s->config.hold)
 			continue;
 		if (sleep_on(&pfd, 1, sleep_ns(s)))
-			settle(s, false);
+			flush(s, false);
 		rd_ring_awake(&f->full);
 	}
 }
 
 /*
- * Sleeps until a feed has something to say that could matter. timeout in ns, 0: however long. True
- * if the time ran out.
+ * Sleeps until a feed changes in a way that could matter. timeout in ns, 0: none. True on
+ * timeout.
  */
 static bool await_feeds(struct rd_sink *s, enum merge_state was, uint64_t timeout)
 {
@@ -420,7 +421,7 @@ static void write_merged(struct rd_sink *s)
 		enum merge_state state;
 
 		if (c) {
-			output_hurry(&s->file.out, merge_pressed(&s->merge));
+			output_set_behind(&s->file.out, merge_under_pressure(&s->merge));
 			write_chunk(s, c);
 			waited = false;
 			continue;
@@ -434,24 +435,24 @@ static void write_merged(struct rd_sink *s)
 		state = merge_state(&s->merge);
 		if (state == MERGE_READY)
 			continue;
-		if (state == MERGE_HELD && (waited || merge_pressed(&s->merge))) {
-			merge_want(&s->merge);
+		if (state == MERGE_WAITING && (waited || merge_under_pressure(&s->merge))) {
+			merge_request(&s->merge);
 			waited = true;
 		}
-		if (state == MERGE_HELD && !waited)
+		if (state == MERGE_WAITING && !waited)
 			await_feeds(s, state, s->patience);
 		else if (await_feeds(s, state, sleep_ns(s)))
-			settle(s, false);
-		waited = state == MERGE_HELD;
+			flush(s, false);
+		waited = state == MERGE_WAITING;
 	}
 }
 
-/* In this thread, so that whoever waits for it can stop waiting: a reader may take nothing. */
+/* In this thread, so that rd_sink_close() can give up waiting: a reader may take nothing. */
 static void end_last_file(struct rd_sink *s)
 {
 	struct rd_error err;
 
-	/* A file that could not be begun is not there to be ended. */
+	/* A file that could not be begun cannot be ended. */
 	if (s->file.out.fd < 0)
 		return;
 	memcpy(s->seen, s->final, sizeof(s->seen));
@@ -573,9 +574,9 @@ struct rd_feed *rd_sink_feed(struct rd_sink *s, unsigned int i)
 	return &s->feeds[i];
 }
 
-void rd_sink_turn(struct rd_sink *s, uint64_t ns)
+void rd_sink_rotate(struct rd_sink *s, uint64_t ns)
 {
-	merge_turn(&s->merge, ns);
+	merge_rotate(&s->merge, ns);
 }
 
 bool rd_sink_failed(const struct rd_sink *s)

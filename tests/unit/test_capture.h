@@ -239,7 +239,7 @@ static inline unsigned int feed_drain(struct rd_feed *f)
 
 	while ((c = rd_ring_take(&f->full))) {
 		seen_add(&seen, &encoder, c);
-		turns += c->turn;
+		turns += c->rotate;
 		rd_ring_put(&f->free, c);
 	}
 	return turns;

@@ -140,7 +140,7 @@ static void test_watch_ends_and_drains(void **state)
 		}
 		assert_int_equal(seen.n, 1670);
 		/* Told at the end: nothing comes any more. */
-		assert_int_equal(feeds[0].horizon, UINT64_MAX);
+		assert_int_equal(feeds[0].watermark, UINT64_MAX);
 		capture_end();
 	}
 }
@@ -283,8 +283,8 @@ static void *merges(void *arg)
 		}
 		if (closing)
 			return NULL;
-		if (merge_state(&writer.m) == MERGE_HELD) {
-			merge_want(&writer.m);
+		if (merge_state(&writer.m) == MERGE_WAITING) {
+			merge_request(&writer.m);
 			writer.asked++;
 		}
 		usleep(50);
@@ -335,8 +335,8 @@ static void test_lanes_tell(void **state)
 
 static uint64_t turned_at[2];
 
-void __wrap_rd_sink_turn(struct rd_sink *s, uint64_t ns);
-void __wrap_rd_sink_turn(struct rd_sink *s, uint64_t ns)
+void __wrap_rd_sink_rotate(struct rd_sink *s, uint64_t ns);
+void __wrap_rd_sink_rotate(struct rd_sink *s, uint64_t ns)
 {
 	turned_at[(struct sink_state *)(void *)s - sinks] = ns;
 }
@@ -352,7 +352,7 @@ static bool watch_turns(void *ctx, int fd)
 	eventfd_read(fd, &value);
 	if (looks++)
 		return true;
-	capture.turn = true;
+	capture.rotate = true;
 	fakes[0].total += 10;
 	return false;
 }
@@ -375,7 +375,7 @@ static void test_turn(void **state)
 		assert_int_equal(seen.n, 110);
 		/* Behind the newest that anybody has seen. */
 		assert_int_equal(turned_at[0], i ? FIRST_NS + 99 * SOURCES + 1 : 0);
-		assert_false(capture.turn);
+		assert_false(capture.rotate);
 		capture_end();
 	}
 }

@@ -63,7 +63,7 @@ static void test_reuse(void **state)
 	assert_null(rd_ring_take(&f.full));
 	assert_ptr_equal(rd_feed_get(&f), first);
 	assert_true(chunk_add(&e, first, 7, 0));
-	first->turn = true;
+	first->rotate = true;
 	rd_feed_put(&f, first);
 	/* Of those that came back the last one is in the cache; nothing of its past is left. */
 	second = rd_feed_get(&f);
@@ -77,7 +77,7 @@ static void test_reuse(void **state)
 	assert_ptr_equal(rd_feed_get(&f), first);
 	assert_int_equal(first->used, 0);
 	assert_int_equal(first->frames, 0);
-	assert_false(first->turn);
+	assert_false(first->rotate);
 	assert_ptr_equal(rd_feed_get(&f), second);
 	feed_fini(&f);
 }
@@ -91,19 +91,19 @@ static void test_await(void **state)
 
 	(void)state;
 	feed_make(&f, &sink, N, ROOM);
-	assert_false(rd_feed_await(&f));
+	assert_false(rd_feed_arm_for_chunk(&f));
 	for (unsigned int i = 0; i < N; i++)
 		c[i] = rd_feed_get(&f);
-	assert_true(rd_feed_await(&f));
+	assert_true(rd_feed_arm_for_chunk(&f));
 	assert_false(fd_readable(rd_feed_fd(&f)));
 	rd_ring_put(&f.free, c[0]);
 	assert_true(fd_readable(rd_feed_fd(&f)));
-	rd_feed_woke(&f);
+	rd_feed_disarm(&f);
 	assert_false(fd_readable(rd_feed_fd(&f)));
 	/* One lies in the ring. */
-	assert_false(rd_feed_await(&f));
+	assert_false(rd_feed_arm_for_chunk(&f));
 	assert_ptr_equal(rd_feed_get(&f), c[0]);
-	assert_true(rd_feed_await(&f));
+	assert_true(rd_feed_arm_for_chunk(&f));
 	feed_fini(&f);
 }
 
@@ -122,18 +122,18 @@ static void test_idle_and_doze(void **state)
 	put_one(&f, &e, 1);
 	assert_false(rd_feed_idle(&f));
 	/* Dozing lasts until a chunk comes back. */
-	assert_true(rd_feed_doze(&f));
+	assert_true(rd_feed_arm(&f));
 	give_back(&f);
 	assert_true(fd_readable(rd_feed_fd(&f)));
-	rd_feed_woke(&f);
+	rd_feed_disarm(&f);
 	assert_true(rd_feed_idle(&f));
-	assert_true(rd_feed_doze(&f));
-	rd_feed_woke(&f);
+	assert_true(rd_feed_arm(&f));
+	rd_feed_disarm(&f);
 	/* What had come back before is taken first, and is no reason to stay awake. */
 	put_one(&f, &e, 2);
 	give_back(&f);
-	assert_true(rd_feed_doze(&f));
-	rd_feed_woke(&f);
+	assert_true(rd_feed_arm(&f));
+	rd_feed_disarm(&f);
 	feed_fini(&f);
 }
 
@@ -146,39 +146,39 @@ static void test_watermark(void **state)
 	(void)state;
 	encoder_make(&e, "pcapng", 1);
 	feed_make(&f, &sink, N, ROOM);
-	assert_int_equal(rd_feed_wanted(&f), 0);
+	assert_int_equal(rd_feed_requested(&f), 0);
 	/* Told without being asked. */
-	rd_feed_horizon(&f, 10);
-	assert_int_equal(f.horizon, 10);
+	rd_feed_watermark(&f, 10);
+	assert_int_equal(f.watermark, 10);
 	/* Asking wakes a lane that sleeps. */
-	assert_true(rd_feed_doze(&f));
-	feed_want(&f, 50);
+	assert_true(rd_feed_arm(&f));
+	feed_request(&f, 50);
 	assert_true(fd_readable(rd_feed_fd(&f)));
-	rd_feed_woke(&f);
-	assert_int_equal(rd_feed_wanted(&f), 50);
+	rd_feed_disarm(&f);
+	assert_int_equal(rd_feed_requested(&f), 50);
 	/* Less than was asked for is no answer, and wakes nobody. */
 	assert_true(rd_ring_about_to_sleep(&f.full));
-	rd_feed_horizon(&f, 49);
-	assert_int_equal(f.horizon, 10);
-	assert_int_equal(rd_feed_wanted(&f), 50);
+	rd_feed_watermark(&f, 49);
+	assert_int_equal(f.watermark, 10);
+	assert_int_equal(rd_feed_requested(&f), 50);
 	assert_false(fd_readable(f.full.fd));
 	/* As much is one. */
-	rd_feed_horizon(&f, 50);
-	assert_int_equal(f.horizon, 50);
-	assert_int_equal(rd_feed_wanted(&f), 0);
+	rd_feed_watermark(&f, 50);
+	assert_int_equal(f.watermark, 50);
+	assert_int_equal(rd_feed_requested(&f), 0);
 	assert_true(fd_readable(f.full.fd));
 	rd_ring_awake(&f.full);
 	/* And so is a chunk. */
-	feed_want(&f, 70);
+	feed_request(&f, 70);
 	assert_true(rd_ring_about_to_sleep(&f.full));
 	put_one(&f, &e, 60);
-	assert_int_equal(rd_feed_wanted(&f), 0);
+	assert_int_equal(rd_feed_requested(&f), 0);
 	assert_true(fd_readable(f.full.fd));
 	rd_ring_awake(&f.full);
 	/* But not an empty one. */
-	feed_want(&f, 80);
+	feed_request(&f, 80);
 	rd_feed_put(&f, rd_feed_get(&f));
-	assert_int_equal(rd_feed_wanted(&f), 80);
+	assert_int_equal(rd_feed_requested(&f), 80);
 	feed_fini(&f);
 }
 
@@ -236,7 +236,7 @@ static void *writes(void *arg)
 		b->wrong += c->first_ns != n++;
 		rd_ring_put(&b->f.free, c);
 		if (n % 64 == 0 && n < CHUNKS)
-			feed_want(&b->f, n);
+			feed_request(&b->f, n);
 	}
 	return NULL;
 }
@@ -260,10 +260,10 @@ static void test_two_threads(void **state)
 			rd_feed_put(&b.f, c);
 			continue;
 		}
-		if (!rd_feed_await(&b.f))
+		if (!rd_feed_arm_for_chunk(&b.f))
 			continue;
 		sleep_on(rd_feed_fd(&b.f));
-		rd_feed_woke(&b.f);
+		rd_feed_disarm(&b.f);
 	}
 	pthread_join(thread, NULL);
 	assert_int_equal(b.wrong, 0);

@@ -432,7 +432,7 @@ static unsigned int begins(uint64_t *ns, unsigned int most)
 
 	while ((c = rd_ring_take(&feeds[0].full))) {
 		seen_add(&seen, &encoder, c);
-		if (c->turn && n < most)
+		if (c->rotate && n < most)
 			ns[n++] = c->first_ns;
 		rd_ring_put(&feeds[0].free, c);
 	}

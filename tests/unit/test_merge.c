@@ -159,24 +159,24 @@ static void test_held(void **state)
 	assert_null(merge_next(&t.m, false));
 	PUT(0, 10, 20, 30);
 	/* The other feed has not said anything. */
-	assert_int_equal(merge_state(&t.m), MERGE_HELD);
+	assert_int_equal(merge_state(&t.m), MERGE_WAITING);
 	assert_int_equal(take_all(false), 0);
-	rd_feed_horizon(&t.feed[1], 9);
-	assert_int_equal(merge_state(&t.m), MERGE_HELD);
+	rd_feed_watermark(&t.feed[1], 9);
+	assert_int_equal(merge_state(&t.m), MERGE_WAITING);
 	assert_int_equal(take_all(false), 0);
 	/* As far as it has said, that stamp included. */
-	rd_feed_horizon(&t.feed[1], 10);
+	rd_feed_watermark(&t.feed[1], 10);
 	assert_int_equal(merge_state(&t.m), MERGE_READY);
 	take_all(false);
 	SEEN(10);
 	PUT(1, 15);
 	take_all(false);
 	SEEN(10, 15);
-	assert_int_equal(merge_state(&t.m), MERGE_HELD);
-	rd_feed_horizon(&t.feed[1], 29);
+	assert_int_equal(merge_state(&t.m), MERGE_WAITING);
+	rd_feed_watermark(&t.feed[1], 29);
 	take_all(false);
 	SEEN(10, 15, 20);
-	rd_feed_horizon(&t.feed[1], UINT64_MAX);
+	rd_feed_watermark(&t.feed[1], UINT64_MAX);
 	take_all(false);
 	SEEN(10, 15, 20, 30);
 	assert_int_equal(merge_state(&t.m), MERGE_EMPTY);
@@ -190,12 +190,12 @@ static void test_least_watermark(void **state)
 	(void)state;
 	for (unsigned int owner = 0; owner < 3; owner++) {
 		begin(3);
-		rd_feed_horizon(&t.feed[(owner + 1) % 3], 12);
-		rd_feed_horizon(&t.feed[(owner + 2) % 3], 22);
+		rd_feed_watermark(&t.feed[(owner + 1) % 3], 12);
+		rd_feed_watermark(&t.feed[(owner + 2) % 3], 22);
 		PUT(owner, 11, 13, 21, 23);
 		take_all(false);
 		SEEN(11);
-		rd_feed_horizon(&t.feed[(owner + 1) % 3], 100);
+		rd_feed_watermark(&t.feed[(owner + 1) % 3], 100);
 		take_all(false);
 		SEEN(11, 13, 21);
 		end();
@@ -206,18 +206,18 @@ static void test_want(void **state)
 {
 	(void)state;
 	begin(4);
-	rd_feed_horizon(&t.feed[1], 100);
-	rd_feed_horizon(&t.feed[2], 99);
+	rd_feed_watermark(&t.feed[1], 100);
+	rd_feed_watermark(&t.feed[2], 99);
 	PUT(0, 100);
 	PUT(3, 200);
-	assert_int_equal(merge_state(&t.m), MERGE_HELD);
-	merge_want(&t.m);
+	assert_int_equal(merge_state(&t.m), MERGE_WAITING);
+	merge_request(&t.m);
 	/* Only who holds the oldest record back, and no further than that. */
-	assert_int_equal(rd_feed_wanted(&t.feed[0]), 0);
-	assert_int_equal(rd_feed_wanted(&t.feed[1]), 0);
-	assert_int_equal(rd_feed_wanted(&t.feed[2]), 100);
-	assert_int_equal(rd_feed_wanted(&t.feed[3]), 0);
-	rd_feed_horizon(&t.feed[2], 100);
+	assert_int_equal(rd_feed_requested(&t.feed[0]), 0);
+	assert_int_equal(rd_feed_requested(&t.feed[1]), 0);
+	assert_int_equal(rd_feed_requested(&t.feed[2]), 100);
+	assert_int_equal(rd_feed_requested(&t.feed[3]), 0);
+	rd_feed_watermark(&t.feed[2], 100);
 	assert_int_equal(merge_state(&t.m), MERGE_READY);
 	end();
 }
@@ -228,9 +228,9 @@ static void test_pressed(void **state)
 	begin(2);
 	for (unsigned int i = 0; i < CHUNKS / 4; i++)
 		PUT(1, 10 + i);
-	assert_false(merge_pressed(&t.m));
+	assert_false(merge_under_pressure(&t.m));
 	PUT(1, 20);
-	assert_true(merge_pressed(&t.m));
+	assert_true(merge_under_pressure(&t.m));
 	end();
 }
 
@@ -240,14 +240,14 @@ static void test_late(void **state)
 {
 	(void)state;
 	begin(2);
-	rd_feed_horizon(&t.feed[1], 50);
+	rd_feed_watermark(&t.feed[1], 50);
 	PUT(0, 10, 20, 30);
 	take_all(false);
 	SEEN(10, 20, 30);
 	assert_int_equal(t.m.late, 0);
 	/* What that feed had said was not true: written where it comes, and counted. */
 	PUT(1, 25);
-	rd_feed_horizon(&t.feed[0], 100);
+	rd_feed_watermark(&t.feed[0], 100);
 	take_all(false);
 	SEEN(10, 20, 30, 25);
 	assert_int_equal(t.m.late, 1);
@@ -334,15 +334,15 @@ static void test_turn(void **state)
 
 	(void)state;
 	begin(2);
-	merge_turn(&t.m, 30);
+	merge_rotate(&t.m, 30);
 	PUT(0, 10, 29, 30, 31);
 	PUT(1, 20, 40);
 	c = merge_next(&t.m, true);
-	assert_false(c->turn);
+	assert_false(c->rotate);
 	seen_add(&seen, &t.e, c);
 	SEEN(10, 20, 29);
 	c = merge_next(&t.m, true);
-	assert_true(c->turn);
+	assert_true(c->rotate);
 	seen_add(&seen, &t.e, c);
 	SEEN(10, 20, 29, 30, 31, 40);
 	assert_null(merge_next(&t.m, true));
@@ -357,17 +357,17 @@ static void test_turns(void **state)
 	(void)state;
 	begin(2);
 	/* Two for the same record are one file; as many as there is room for wait. */
-	merge_turn(&t.m, 5);
-	for (uint64_t i = 0; i < MERGE_TURNS + 10; i++)
-		merge_turn(&t.m, 10 + i);
+	merge_rotate(&t.m, 5);
+	for (uint64_t i = 0; i < MERGE_ROTATIONS + 10; i++)
+		merge_rotate(&t.m, 10 + i);
 	PUT(0, 9);
-	put_run(1, 10, 1, MERGE_TURNS + 20);
+	put_run(1, 10, 1, MERGE_ROTATIONS + 20);
 	while ((c = merge_next(&t.m, true))) {
-		turns += c->turn;
+		turns += c->rotate;
 		seen_add(&seen, &t.e, c);
 	}
-	assert_int_equal(turns, MERGE_TURNS);
-	assert_int_equal(seen.n, MERGE_TURNS + 21);
+	assert_int_equal(turns, MERGE_ROTATIONS);
+	assert_int_equal(seen.n, MERGE_ROTATIONS + 21);
 	assert_in_order();
 	end();
 }
@@ -441,7 +441,7 @@ static void random_run(unsigned int n)
 		unsigned int i = random_below(n), count = 1 + random_below(i ? 20 : 300);
 
 		if (random_below(3) == 0) {
-			rd_feed_horizon(&t.feed[i], now[i]);
+			rd_feed_watermark(&t.feed[i], now[i]);
 		} else if (rd_ring_used(&t.feed[i].full) < CHUNKS - 2) {
 			for (unsigned int k = 0; k < count; k++)
 				ns[k] = now[i] += random_below(i == 1 ? 300 : 30);

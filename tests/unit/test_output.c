@@ -147,7 +147,7 @@ static const enum rd_write_mode modes[] = {
 #define for_each_mode(m)                                                                           \
 	for (const enum rd_write_mode *m = modes; m < modes + sizeof(modes) / sizeof(modes[0]); m++)
 
-/* Pieces of all lengths, settled now and then, hurried or not; pieces more than can be undone. */
+/* Pieces of all lengths, flushed now and then, behind or not; pieces more than can be undone. */
 static void test_whole(void **state)
 {
 	(void)state;
@@ -159,16 +159,16 @@ static void test_whole(void **state)
 		begin(&p, *m, "pcapng");
 		for (unsigned int i = 0; i < 3 * FILE_MARKS; i++) {
 			x = x * 1664525 + 1013904223;
-			output_hurry(&p.file.out, i % 50 > 40);
+			output_set_behind(&p.file.out, i % 50 > 40);
 			assert_int_equal(put(&p, i % 16 ? 2000 + x % 60000 : PIECE), 0);
 			if (x % 20 == 0) {
-				assert_int_equal(file_settle(&p.file, false), 0);
-				assert_true(output_is_settled(&p.file.out));
+				assert_int_equal(file_flush(&p.file, false), 0);
+				assert_true(output_is_flushed(&p.file.out));
 				check(&p, false);
 			}
 		}
 		assert_int_equal(p.file.all, p.frames);
-		assert_int_equal(file_settle(&p.file, true), 0);
+		assert_int_equal(file_flush(&p.file, true), 0);
 		end(&p, false, true);
 	}
 }
@@ -204,7 +204,7 @@ static void test_limit(void **state)
 				for (int i = 0; i < 10 && !rc; i++)
 					rc = put(&p, PIECE);
 				if (!rc)
-					rc = file_settle(&p.file, false);
+					rc = file_flush(&p.file, false);
 				assert_int_equal(rc, EFBIG);
 				assert_true(
 					p.file.out.offset + 2 * FRAME + p.file.text_room >= *limit);
@@ -227,7 +227,7 @@ static void fail_disk(enum rd_write_mode mode, unsigned int nth, size_t piece)
 	for (size_t put_bytes = 0; put_bytes < 30 * PIECE && !rc; put_bytes += piece)
 		rc = put(&p, piece);
 	if (!rc)
-		rc = file_settle(&p.file, false);
+		rc = file_flush(&p.file, false);
 	assert_int_equal(rc, EIO);
 	assert_int_equal(at, 0);
 	assert_true(p.file.all < p.frames);
@@ -267,7 +267,7 @@ static void test_recovery(void **state)
 			for (int k = 0; k < 20; k++)
 				assert_int_equal(put(&p, PIECE), 0);
 			assert_int_equal(at, 0);
-			assert_int_equal(file_settle(&p.file, true), 0);
+			assert_int_equal(file_flush(&p.file, true), 0);
 			assert_int_equal(p.file.all, p.frames);
 			end(&p, false, true);
 		}

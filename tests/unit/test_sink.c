@@ -117,7 +117,7 @@ static void put(struct place *p, unsigned int i, unsigned int n, uint64_t ns, bo
 		c->used += used;
 	}
 	c->frames = n;
-	c->turn = turn;
+	c->rotate = turn;
 	c->first_ns = ns;
 	c->last_ns = ns + n - 1;
 	p->tally[i].encoded += n;
@@ -416,16 +416,16 @@ static void test_merged_asks(void **state)
 	(void)state;
 	assert_int_equal(sink_begin(&p, "asks", "pcapng"), 0);
 	put(&p, 0, 2, 1000, false);
-	while (!rd_feed_wanted(rd_sink_feed(p.sink, 1)))
+	while (!rd_feed_requested(rd_sink_feed(p.sink, 1)))
 		usleep(100);
-	assert_int_equal(rd_feed_wanted(rd_sink_feed(p.sink, 1)), 1000);
-	rd_feed_horizon(rd_sink_feed(p.sink, 1), 1000);
+	assert_int_equal(rd_feed_requested(rd_sink_feed(p.sink, 1)), 1000);
+	rd_feed_watermark(rd_sink_feed(p.sink, 1), 1000);
 	do {
 		usleep(100);
 		rd_sink_stats(p.sink, &p.stats);
 	} while (p.stats.written < 1);
 	put(&p, 1, 1, 990, false);
-	rd_feed_horizon(rd_sink_feed(p.sink, 1), UINT64_MAX);
+	rd_feed_watermark(rd_sink_feed(p.sink, 1), UINT64_MAX);
 	assert_int_equal(sink_end(&p), 0);
 	assert_int_equal(p.stats.written, 3);
 	assert_int_equal(p.stats.late, 1);
