@@ -11,48 +11,20 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-static void ring(int bell)
-{
-	uint64_t one = 1;
-
-	/* EAGAIN: it rings already. */
-	if (bell >= 0 && write(bell, &one, sizeof(one)) < 0)
-		return;
-}
+struct engine {
+	struct rd_capture *c;
+	const struct rd_capture_config *config;
+	struct rd_error *err;
+	struct control control;
+	unsigned int base[RD_IFACES_MAX]; /* first interface of each source */
+	struct lane *lanes;
+	unsigned int n_lanes, n_threads;
+};
 
 static void ring_all(struct engine *e)
 {
 	for (unsigned int i = 0; i < e->n_lanes; i++)
-		ring(e->lanes[i].bell);
-}
-
-void engine_end(struct engine *e, enum rd_end why, const struct rd_error *err)
-{
-	pthread_mutex_lock(&e->lock);
-	if (!e->stop) {
-		e->why = why;
-		if (err && err != e->err)
-			*e->err = *err;
-		e->stop = true;
-	} else if (why == RD_END_WATCH) {
-		e->abandon = true;
-	}
-	pthread_mutex_unlock(&e->lock);
-	ring(e->bell);
-}
-
-int engine_watch(int epfd, int fd, enum fd_kind kind, unsigned int index, int operation,
-	struct rd_error *err)
-{
-	/* Those of pipes and packet sockets stay readable while nobody receives. */
-	struct epoll_event event = {.events = EPOLLIN | (kind == FD_FRAMES ? EPOLLONESHOT : 0U),
-		.data.u64 = (uint64_t)kind << 32 | index};
-
-	if (fd < 0)
-		return 0;
-	if (epoll_ctl(epfd, operation, fd, &event) < 0)
-		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "epoll_ctl");
-	return 0;
+		control_ring(e->lanes[i].bell);
 }
 
 static unsigned int stripes(const struct engine *e)
@@ -60,43 +32,27 @@ static unsigned int stripes(const struct engine *e)
 	return e->config->n_stripes ? e->config->n_stripes : 1;
 }
 
-/* --- a new file now --------------------------------------------------------------------- */
-
-/*
- * Where lanes are merged the file turns at a moment of the frames' time, behind the newest frame
- * that anybody has seen; where they are not, each lane turns with its next frame.
- */
-static void turn(struct engine *e)
-{
-	uint64_t newest = 0;
-
-	if (e->config->merged) {
-		for (unsigned int i = 0; i < e->n_lanes; i++) {
-			uint64_t ns = __atomic_load_n(&e->lanes[i].newest_ns, __ATOMIC_RELAXED);
-
-			newest = ns > newest ? ns : newest;
-		}
-		for (unsigned int i = 0; i < stripes(e); i++)
-			rd_sink_rotate(e->config->merged[i], newest + 1);
-		return;
-	}
-	for (unsigned int i = 0; i < e->n_lanes; i++)
-		e->lanes[i].turn_asked = true;
-}
-
-void engine_watched(struct engine *e, unsigned int index)
-{
-	const struct rd_watch *w = &e->config->watches[index];
-
-	if (w->ready(w->ctx, w->fd))
-		engine_end(e, RD_END_WATCH, NULL);
-	if (e->c->rotate) {
-		e->c->rotate = false;
-		turn(e);
-	}
-}
-
 /* --- lanes ------------------------------------------------------------------------------ */
+
+static void lane_init(struct engine *e, unsigned int i)
+{
+	const struct rd_capture_config *config = e->config;
+	struct lane *l = &e->lanes[i];
+
+	l->control = &e->control;
+	l->config = l->pipe.config = config;
+	l->index = i;
+	l->stride = e->n_lanes;
+	l->epfd = l->bell = -1;
+	l->pipe.base = e->base;
+	l->pipe.kept = &e->control.kept;
+	l->pipe.out = (struct outlet){
+		.feeds = config->feeds ? config->feeds + (size_t)i * stripes(e) : NULL,
+		.n_feeds = config->feeds ? stripes(e) : 0,
+		.n_ifaces = config->encoder ? config->encoder->n_ifaces : 0,
+		.merged = config->merged,
+		.at = stripes(e) - 1};
+}
 
 static int lanes_make(struct engine *e)
 {
@@ -108,15 +64,7 @@ static int lanes_make(struct engine *e)
 	if (!e->lanes)
 		return rd_fail(e->err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the engine");
 	for (unsigned int i = 0; i < e->n_lanes; i++)
-		e->lanes[i] = (struct lane){.e = e,
-			.config = config,
-			.index = i,
-			.stride = e->n_lanes,
-			.feeds = config->feeds ? config->feeds + (size_t)i * stripes(e) : NULL,
-			.n_feeds = config->feeds ? stripes(e) : 0,
-			.at = stripes(e) - 1,
-			.epfd = -1,
-			.bell = -1};
+		lane_init(e, i);
 	for (unsigned int i = 0; i < e->n_lanes; i++) {
 		struct lane *l = &e->lanes[i];
 
@@ -138,31 +86,23 @@ static void lanes_free(struct engine *e)
 
 static bool drains(const struct engine *e)
 {
-	return e->why == RD_END_WATCH || e->why == RD_END_FAULT;
-}
-
-static void lane_finish(struct lane *l)
-{
-	if (l->chunk)
-		lane_chunk_put(l);
-	for (unsigned int i = 0; i < l->n_feeds; i++)
-		rd_feed_watermark(l->feeds[i], UINT64_MAX);
+	return e->control.why == RD_END_WATCH || e->control.why == RD_END_FAULT;
 }
 
 static void *lane_thread(void *arg)
 {
 	struct lane *l = arg;
-	struct engine *e = l->e;
+	struct control *c = l->control;
 
 	lane_run(l);
-	/* Other lanes' frames cannot be written before this one says how far it is. */
-	while (!e->stopped && !e->quit)
+	/* Other lanes' frames cannot be written without this one's watermark. */
+	while (!c->stopped && !c->quit)
 		lane_drain(l);
-	if (!e->quit)
+	if (!c->quit)
 		lane_drain(l);
-	lane_finish(l);
-	atomic_fetch_sub(&e->running, 1);
-	ring(e->bell);
+	outlet_end(&l->pipe.out, l->pipe.tally);
+	atomic_fetch_sub(&c->running, 1);
+	control_ring(c->bell);
 	return NULL;
 }
 
@@ -186,7 +126,7 @@ static int threads_start(struct engine *e)
 
 		if (rc)
 			return rd_fail(e->err, RD_CLASS_DEVICE, rc, NULL, "cannot start a thread");
-		e->running++;
+		e->control.running++;
 		e->n_threads++;
 		snprintf(name, sizeof(name), "queue %u", i);
 		pthread_setname_np(e->lanes[i].thread, name);
@@ -203,7 +143,13 @@ static void stop_sources(const struct rd_capture_config *config, unsigned int n)
 		config->sources[n]->ops->stop(config->sources[n]);
 }
 
-static void control_look(struct engine *e, int epfd)
+static void watched(struct engine *e, unsigned int index)
+{
+	if (control_watched(&e->control, index))
+		lanes_rotate(e->lanes, e->n_lanes);
+}
+
+static void watch(struct engine *e, int epfd)
 {
 	struct epoll_event events[16];
 	int n = epoll_wait(epfd, events, 16, -1);
@@ -211,27 +157,27 @@ static void control_look(struct engine *e, int epfd)
 
 	for (int i = 0; i < n; i++) {
 		if ((enum fd_kind)(events[i].data.u64 >> 32) == FD_WATCH)
-			engine_watched(e, (uint32_t)events[i].data.u64);
-		else if (read(e->bell, &count, sizeof(count)) < 0)
+			watched(e, (uint32_t)events[i].data.u64);
+		else if (read(e->control.bell, &count, sizeof(count)) < 0)
 			continue;
 	}
 }
 
-static int control_open(struct engine *e)
+static int watch_open(struct engine *e)
 {
 	const struct rd_capture_config *config = e->config;
 	int epfd = epoll_create1(EPOLL_CLOEXEC);
 
-	e->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (epfd < 0 || e->bell < 0) {
+	e->control.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (epfd < 0 || e->control.bell < 0) {
 		rd_fail(e->err, RD_CLASS_DEVICE, errno, "raise the limit of open files (ulimit -n)",
 			"eventfd");
 		goto fail;
 	}
-	if (engine_watch(epfd, e->bell, FD_BELL, 0, EPOLL_CTL_ADD, e->err) < 0)
+	if (control_poll(epfd, e->control.bell, FD_BELL, 0, EPOLL_CTL_ADD, e->err) < 0)
 		goto fail;
 	for (unsigned int i = 0; i < config->n_watches; i++)
-		if (engine_watch(epfd, config->watches[i].fd, FD_WATCH, i, EPOLL_CTL_ADD, e->err) <
+		if (control_poll(epfd, config->watches[i].fd, FD_WATCH, i, EPOLL_CTL_ADD, e->err) <
 			0)
 			goto fail;
 	return epfd;
@@ -244,27 +190,27 @@ fail:
 /* This thread watches; the lanes receive, until the sources are stopped and nothing is left. */
 static int run_threads(struct engine *e)
 {
-	int epfd = control_open(e), rc;
+	int epfd = watch_open(e), rc;
 
 	if (epfd < 0) {
 		stop_sources(e->config, e->config->n_sources);
 		return -1;
 	}
 	rc = threads_start(e);
-	while (rc == 0 && !e->stop)
-		control_look(e, epfd);
-	e->stop = true;
-	e->quit = rc < 0 || !drains(e);
+	while (rc == 0 && !e->control.stop)
+		watch(e, epfd);
+	e->control.stop = true;
+	e->control.quit = rc < 0 || !drains(e);
 	ring_all(e);
 	stop_sources(e->config, e->config->n_sources);
-	e->stopped = true;
-	while (e->running)
-		control_look(e, epfd);
+	e->control.stopped = true;
+	while (e->control.running)
+		watch(e, epfd);
 	for (unsigned int i = 0; i < e->n_threads; i++)
 		pthread_join(e->lanes[i].thread, NULL);
 	close(epfd);
-	close(e->bell);
-	e->bell = -1;
+	close(e->control.bell);
+	e->control.bell = -1;
 	return rc;
 }
 
@@ -276,7 +222,7 @@ static int run_one(struct engine *e)
 	stop_sources(e->config, e->config->n_sources);
 	if (drains(e))
 		lane_drain(l);
-	lane_finish(l);
+	outlet_end(&l->pipe.out, l->pipe.tally);
 	return 0;
 }
 
@@ -310,7 +256,8 @@ static struct rd_tally stripe_tally(const struct engine *e, unsigned int stripe,
 	struct rd_tally sum = {0};
 
 	for (unsigned int i = 0; i < e->n_lanes; i++) {
-		struct rd_tally t = lane_stripe_tally(&e->lanes[i], stripe, iface);
+		struct rd_tally t =
+			outlet_tally(&e->lanes[i].pipe.out, e->lanes[i].pipe.tally, stripe, iface);
 
 		sum.delivered += t.delivered;
 		sum.encoded += t.encoded;
@@ -327,24 +274,25 @@ static void sum_up(struct engine *e)
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		c->tally[i] = rd_capture_tally(c, i);
 	for (unsigned int i = 0; i < e->n_lanes; i++)
-		memcpy(c->lane_tally[i], e->lanes[i].tally, sizeof(c->lane_tally[i]));
+		memcpy(c->lane_tally[i], e->lanes[i].pipe.tally, sizeof(c->lane_tally[i]));
 	for (unsigned int k = 0; k < stripes(e); k++)
 		for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 			c->stripe_tally[k][i] = stripe_tally(e, k, i);
 	c->bytes = rd_capture_bytes(c);
-	c->end = e->why;
+	c->end = e->control.why;
 	c->lanes = NULL;
 }
 
 int rd_capture_run(
 	struct rd_capture *c, const struct rd_capture_config *config, struct rd_error *err)
 {
-	struct engine e = {
-		.c = c, .config = config, .err = err, .live = config->n_sources, .bell = -1};
+	struct engine e = {.c = c, .config = config, .err = err};
 	struct rd_clock clock;
 	int rc = -1;
 
-	pthread_mutex_init(&e.lock, NULL);
+	e.control = (struct control){
+		.c = c, .config = config, .err = err, .live = config->n_sources, .bell = -1};
+	pthread_mutex_init(&e.control.lock, NULL);
 	rd_clock_set(&clock);
 	c->start_ns = c->end_ns = rd_clock_now(&clock);
 	number_ifaces(&e);
@@ -361,7 +309,7 @@ int rd_capture_run(
 		rc = -1;
 	}
 	lanes_free(&e);
-	pthread_mutex_destroy(&e.lock);
+	pthread_mutex_destroy(&e.control.lock);
 	return rc;
 }
 
@@ -379,7 +327,7 @@ struct rd_tally rd_capture_tally(const struct rd_capture *c, unsigned int iface)
 	if (!c->lanes)
 		return c->tally[iface];
 	for (unsigned int i = 0; i < c->n_lanes; i++) {
-		const struct rd_tally *t = &c->lanes[i].tally[iface];
+		const struct rd_tally *t = &c->lanes[i].pipe.tally[iface];
 
 		sum.delivered += read_count(&t->delivered);
 		sum.encoded += read_count(&t->encoded);
@@ -396,7 +344,7 @@ uint64_t rd_capture_bytes(const struct rd_capture *c)
 	if (!c->lanes)
 		return c->bytes;
 	for (unsigned int i = 0; i < c->n_lanes; i++)
-		sum += read_count(&c->lanes[i].bytes);
+		sum += read_count(&c->lanes[i].pipe.bytes);
 	return sum;
 }
 

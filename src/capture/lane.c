@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A lane's life: receives while there is something, sleeps while there is nothing. */
+/* A lane's thread: receives while frames come, waits for chunks, sleeps while there is nothing. */
 #include "lane.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#define STOP_MS		    100 /* how long a stalled output is waited for between two looks */
 #define POLLS_BETWEEN_LOOKS 64	/* batches between two looks at signals and timers under load */
 #define EMPTY_POLLS	    256 /* rounds without a frame before going to sleep, by default */
 
@@ -19,10 +20,30 @@ static unsigned int n_sources(const struct lane *l)
 
 static void sink_look(struct lane *l)
 {
-	for (unsigned int i = 0; i < l->n_feeds; i++)
-		if (rd_feed_ended(l->feeds[i]))
-			engine_end(l->e, rd_feed_failed(l->feeds[i]) ? RD_END_OUTPUT : RD_END_FILES,
+	for (unsigned int i = 0; i < l->pipe.out.n_feeds; i++)
+		if (rd_feed_ended(l->pipe.out.feeds[i]))
+			control_end(l->control,
+				rd_feed_failed(l->pipe.out.feeds[i]) ? RD_END_OUTPUT : RD_END_FILES,
 				NULL);
+}
+
+void lanes_rotate(struct lane *lanes, unsigned int n)
+{
+	const struct rd_capture_config *config = lanes->config;
+	uint64_t newest = 0;
+
+	if (!config->merged) {
+		for (unsigned int i = 0; i < n; i++)
+			lanes[i].pipe.rotate = true;
+		return;
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		uint64_t ns = __atomic_load_n(&lanes[i].pipe.newest_ns, __ATOMIC_RELAXED);
+
+		newest = ns > newest ? ns : newest;
+	}
+	for (unsigned int i = 0; i == 0 || i < config->n_stripes; i++)
+		rd_sink_rotate(config->merged[i], newest + 1);
 }
 
 static void woken(struct lane *l, enum fd_kind kind, unsigned int index)
@@ -32,24 +53,25 @@ static void woken(struct lane *l, enum fd_kind kind, unsigned int index)
 
 	switch (kind) {
 	case FD_SINK:
-		rd_feed_disarm(l->feeds[index]);
+		rd_feed_disarm(l->pipe.out.feeds[index]);
 		break;
 	case FD_BELL:
 		if (read(l->bell, &count, sizeof(count)) < 0)
 			break;
 		break;
 	case FD_WATCH:
-		engine_watched(l->e, index);
+		if (control_watched(l->control, index))
+			lanes_rotate(l, 1);
 		break;
 	case FD_FRAMES:
 	case FD_EVENTS:
 		if (!l->ended[index] && s->ops->service(s, &l->err) < 0)
-			engine_end(l->e, RD_END_FAULT, &l->err);
+			control_end(l->control, RD_END_FAULT, &l->err);
 		break;
 	}
 }
 
-void lane_look(struct lane *l, int timeout_ms)
+static void look(struct lane *l, int timeout_ms)
 {
 	struct epoll_event events[16];
 	int n = epoll_wait(l->epfd, events, 16, timeout_ms);
@@ -69,21 +91,21 @@ int lane_open(struct lane *l, struct rd_error *err)
 			"raise the limit of open files (ulimit -n)", "epoll_create1");
 	for (unsigned int i = l->index; i < n_sources(l); i += l->stride) {
 		l->live++;
-		if (engine_watch(l->epfd, config->sources[i]->frame_fd, FD_FRAMES, i, EPOLL_CTL_ADD,
+		if (control_poll(l->epfd, config->sources[i]->frame_fd, FD_FRAMES, i, EPOLL_CTL_ADD,
 			    err) < 0 ||
-			engine_watch(l->epfd, config->sources[i]->event_fd, FD_EVENTS, i,
+			control_poll(l->epfd, config->sources[i]->event_fd, FD_EVENTS, i,
 				EPOLL_CTL_ADD, err) < 0)
 			return -1;
 	}
 	for (unsigned int i = 0; l->bell < 0 && i < config->n_watches; i++)
-		if (engine_watch(l->epfd, config->watches[i].fd, FD_WATCH, i, EPOLL_CTL_ADD, err) <
+		if (control_poll(l->epfd, config->watches[i].fd, FD_WATCH, i, EPOLL_CTL_ADD, err) <
 			0)
 			return -1;
-	if (engine_watch(l->epfd, l->bell, FD_BELL, 0, EPOLL_CTL_ADD, err) < 0)
+	if (control_poll(l->epfd, l->bell, FD_BELL, 0, EPOLL_CTL_ADD, err) < 0)
 		return -1;
-	for (unsigned int i = 0; i < l->n_feeds; i++)
-		if (engine_watch(l->epfd, rd_feed_fd(l->feeds[i]), FD_SINK, i, EPOLL_CTL_ADD, err) <
-			0)
+	for (unsigned int i = 0; i < l->pipe.out.n_feeds; i++)
+		if (control_poll(l->epfd, rd_feed_fd(l->pipe.out.feeds[i]), FD_SINK, i,
+			    EPOLL_CTL_ADD, err) < 0)
 			return -1;
 	return 0;
 }
@@ -106,10 +128,37 @@ static void source_ended(struct lane *l, unsigned int i, bool fault)
 	l->live--;
 	if (s->frame_fd >= 0)
 		epoll_ctl(l->epfd, EPOLL_CTL_DEL, s->frame_fd, NULL);
-	if (atomic_fetch_sub(&l->e->live, 1) == 1 && !fault)
-		engine_end(l->e, RD_END_SOURCE, NULL);
+	if (atomic_fetch_sub(&l->control->live, 1) == 1 && !fault)
+		control_end(l->control, RD_END_SOURCE, NULL);
 	if (fault)
-		engine_end(l->e, RD_END_FAULT, &l->err);
+		control_end(l->control, RD_END_FAULT, &l->err);
+}
+
+/* No chunk is free: true if it is worth trying again, false if frames are to be dropped. */
+static bool await_chunk(struct lane *l)
+{
+	if (l->config->when_full == RD_FULL_END)
+		control_end(l->control, RD_END_MEMORY, NULL);
+	if (l->config->when_full != RD_FULL_WAIT || outlet_ended(&l->pipe.out) ||
+		l->control->abandon)
+		return false;
+	if (outlet_arm(&l->pipe.out))
+		look(l, STOP_MS);
+	return true;
+}
+
+static void process(struct lane *l, unsigned int source, struct rd_frame *frames, unsigned int n)
+{
+	struct pipe_batch batch = {.source = source, .frames = frames, .n = n};
+	enum pipe_status status;
+
+	do {
+		status = pipe_run(&l->pipe, &batch);
+		if (l->pipe.limit_reached)
+			control_end(l->control, RD_END_COUNT, NULL);
+		if (status == PIPE_NEED_CHUNK && !await_chunk(l))
+			pipe_drop(&l->pipe, &batch);
+	} while (status == PIPE_NEED_CHUNK);
 }
 
 /* One batch from each source; true if there was anything. */
@@ -126,7 +175,7 @@ static bool receive_all(struct lane *l)
 			continue;
 		n = s->ops->receive(s, frames, RD_BATCH, &l->err);
 		if (n > 0) {
-			lane_process(l, i, frames, (unsigned int)n);
+			process(l, i, frames, (unsigned int)n);
 			s->ops->release(s);
 			any = true;
 		} else if (n < 0) {
@@ -136,10 +185,10 @@ static bool receive_all(struct lane *l)
 	return any;
 }
 
-/* --- what the writer waits for ---------------------------------------------------------- */
+/* --- watermarks for the writer ---------------------------------------------------------- */
 
-/* Nothing older will be received; 0: nobody knows. Asked before a receive that finds nothing. */
-static uint64_t horizon(struct lane *l)
+/* Nothing older will be received; 0: not known. Asked before a receive that finds nothing. */
+static uint64_t watermark(struct lane *l)
 {
 	uint64_t least = UINT64_MAX;
 
@@ -152,13 +201,13 @@ static uint64_t horizon(struct lane *l)
 	return least;
 }
 
-/* The oldest stamp up to which a writer wants to hear of this lane; 0: none does. */
-static uint64_t wanted(const struct lane *l)
+/* The oldest watermark that a writer requests of this lane; 0: none does. */
+static uint64_t requested(const struct lane *l)
 {
 	uint64_t least = 0;
 
-	for (unsigned int i = 0; i < l->n_feeds; i++) {
-		uint64_t ns = rd_feed_requested(l->feeds[i]);
+	for (unsigned int i = 0; i < l->pipe.out.n_feeds; i++) {
+		uint64_t ns = rd_feed_requested(l->pipe.out.feeds[i]);
 
 		if (ns && (!least || ns < least))
 			least = ns;
@@ -167,30 +216,30 @@ static uint64_t wanted(const struct lane *l)
 }
 
 /*
- * The same as receive_all(), for writers that merge: they hear how far this lane is. Frames that
- * come are not older than those that have gone into whichever stripe.
+ * The same as receive_all(), for writers that merge: they get a watermark. Frames that come later
+ * are not older than those that have gone into any stripe.
  */
-static bool receive_and_tell(struct lane *l)
+static bool receive_and_report(struct lane *l)
 {
-	uint64_t ns = horizon(l);
+	uint64_t ns = watermark(l);
 	bool any = receive_all(l);
 
-	if (any || ns < l->newest_ns)
-		ns = l->newest_ns;
-	for (unsigned int i = 0; i < l->n_feeds; i++) {
-		if (!rd_feed_requested(l->feeds[i]))
+	if (any || ns < l->pipe.newest_ns)
+		ns = l->pipe.newest_ns;
+	for (unsigned int i = 0; i < l->pipe.out.n_feeds; i++) {
+		if (!rd_feed_requested(l->pipe.out.feeds[i]))
 			continue;
-		if (i == l->at && l->chunk && l->chunk->frames)
-			lane_chunk_put(l);
+		if (i == l->pipe.out.at && l->pipe.out.chunk && l->pipe.out.chunk->frames)
+			outlet_put(&l->pipe.out, l->pipe.tally);
 		else if (ns)
-			rd_feed_watermark(l->feeds[i], ns);
+			rd_feed_watermark(l->pipe.out.feeds[i], ns);
 	}
 	return any;
 }
 
 static bool receive(struct lane *l)
 {
-	return wanted(l) ? receive_and_tell(l) : receive_all(l);
+	return requested(l) ? receive_and_report(l) : receive_all(l);
 }
 
 /* --- sleeping --------------------------------------------------------------------------- */
@@ -200,12 +249,12 @@ static uint64_t flush_due(struct lane *l)
 {
 	uint64_t now, waited;
 
-	if (!l->chunk || !l->chunk->frames)
+	if (!l->pipe.out.chunk || !l->pipe.out.chunk->frames)
 		return UINT64_MAX;
 	now = rd_monotonic_ns();
-	if (!l->chunk_since)
-		l->chunk_since = now;
-	waited = now - l->chunk_since;
+	if (!l->pipe.out.chunk_since)
+		l->pipe.out.chunk_since = now;
+	waited = now - l->pipe.out.chunk_since;
 	return waited < l->config->flush_ns ? l->config->flush_ns - waited : 0;
 }
 
@@ -215,8 +264,8 @@ static uint64_t flush_due(struct lane *l)
  */
 static void flush(struct lane *l)
 {
-	if (flush_due(l) == 0 && rd_feed_idle(l->feeds[l->at]))
-		lane_chunk_put(l);
+	if (flush_due(l) == 0 && rd_feed_idle(l->pipe.out.feeds[l->pipe.out.at]))
+		outlet_put(&l->pipe.out, l->pipe.tally);
 }
 
 /* The timeout in ms of a sleep; 0 if there is something to do meanwhile. */
@@ -226,47 +275,47 @@ static int flush_timeout(struct lane *l)
 
 	flush(l);
 	due = flush_due(l);
-	for (unsigned int i = 0; i < l->n_feeds; i++)
-		if (!rd_feed_arm(l->feeds[i]))
+	for (unsigned int i = 0; i < l->pipe.out.n_feeds; i++)
+		if (!rd_feed_arm(l->pipe.out.feeds[i]))
 			return 0;
 	if (due == UINT64_MAX)
 		return -1;
 	return due == 0 ? -1 : (int)(due / 1000000) + 1;
 }
 
-/* A writer that waits for more than could be told is told again as soon as that is true. */
-static int told_timeout(struct lane *l, int timeout)
+/* A writer that requests more than is known yet gets its watermark as soon as it is true. */
+static int watermark_timeout(struct lane *l, int timeout)
 {
-	uint64_t stamp = wanted(l), ns;
+	uint64_t request = requested(l), ns;
 
-	if (!stamp)
+	if (!request)
 		return timeout;
-	ns = horizon(l);
+	ns = watermark(l);
 	if (!ns)
 		return timeout;
-	ns = stamp > ns ? (stamp - ns) / 1000000 + 1 : 0;
+	ns = request > ns ? (request - ns) / 1000000 + 1 : 0;
 	return timeout < 0 || ns < (uint64_t)timeout ? (int)(ns < 1000 ? ns : 1000) : timeout;
 }
 
 static void sleep_until_something(struct lane *l)
 {
-	int timeout = told_timeout(l, flush_timeout(l));
+	int timeout = watermark_timeout(l, flush_timeout(l));
 
 	for (unsigned int i = l->index; i < n_sources(l); i += l->stride) {
 		struct rd_source *s = l->config->sources[i];
 		int armed = l->ended[i] ? 0 : s->ops->arm(s, &l->err);
 
 		if (armed < 0)
-			engine_end(l->e, RD_END_FAULT, &l->err);
+			control_end(l->control, RD_END_FAULT, &l->err);
 		if (armed)
 			return;
 		if (!l->ended[i])
-			engine_watch(l->epfd, s->frame_fd, FD_FRAMES, i, EPOLL_CTL_MOD, &l->err);
+			control_poll(l->epfd, s->frame_fd, FD_FRAMES, i, EPOLL_CTL_MOD, &l->err);
 	}
-	lane_look(l, timeout);
+	look(l, timeout);
 }
 
-/* A source whose empty receive() costs a system call is not asked as often. */
+/* A source whose empty receive() costs a system call is polled less often. */
 static unsigned int empty_polls(const struct lane *l)
 {
 	unsigned int most = 0;
@@ -285,14 +334,14 @@ void lane_run(struct lane *l)
 {
 	unsigned int empty = 0, batches = 0, patience = empty_polls(l);
 
-	while (!atomic_load_explicit(&l->e->stop, memory_order_relaxed)) {
+	while (!atomic_load_explicit(&l->control->stop, memory_order_relaxed)) {
 		if (receive(l)) {
 			empty = 0;
 			if (++batches % POLLS_BETWEEN_LOOKS)
 				continue;
-			lane_look(l, 0);
+			look(l, 0);
 			flush(l);
-		} else if (!l->e->stop && ++empty >= patience) {
+		} else if (!l->control->stop && ++empty >= patience) {
 			sleep_until_something(l);
 			empty = 0;
 		}
@@ -301,6 +350,6 @@ void lane_run(struct lane *l)
 
 void lane_drain(struct lane *l)
 {
-	while (!l->e->abandon && receive(l))
+	while (!l->control->abandon && receive(l))
 		;
 }

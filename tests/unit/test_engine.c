@@ -373,7 +373,7 @@ static void test_turn(void **state)
 		assert_int_equal(capture_run(), 0);
 		assert_int_equal(feed_drain(&feeds[0]), i ? 0 : 1);
 		assert_int_equal(seen.n, 110);
-		/* Behind the newest that anybody has seen. */
+		/* After the newest frame of any lane. */
 		assert_int_equal(turned_at[0], i ? FIRST_NS + 99 * SOURCES + 1 : 0);
 		assert_false(capture.rotate);
 		capture_end();

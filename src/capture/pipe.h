@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The path of frames from a batch to a chunk: direction, decapsulation, filter, cut, encoding;
+ * every frame is accounted for. A pipe is used by one thread. It never waits: where no chunk is
+ * free it returns, and the caller decides whether to wait or to drop.
+ */
+#ifndef RDMADUMP_CAPTURE_PIPE_H
+#define RDMADUMP_CAPTURE_PIPE_H
+
+#include "outlet.h"
+#include <rdmadump/capture.h>
+#include <stdatomic.h>
+
+struct pipe {
+	const struct rd_capture_config *config;
+	const unsigned int *base; /* first interface of each source in the encoder */
+	_Atomic uint64_t *kept;	  /* frames kept by all pipes; counted where there is a limit */
+	bool limit_reached;	  /* max_frames are kept: what follows does not count */
+	struct outlet out;
+	uint64_t lost[RD_IFACES_MAX];	 /* dropped since the interface's last frame */
+	struct rd_frame outer[RD_BATCH]; /* the batch before the decapsulation */
+	uint64_t slice_end;		 /* of the frames' time; 0: not begun */
+	atomic_bool rotate;		 /* set by any thread: the next frame begins a new file */
+
+	/* Written by the pipe's thread, read by any. */
+	struct rd_tally tally[RD_IFACES_MAX];
+	uint64_t bytes, newest_ns;
+};
+
+/* A batch on its way through a pipe. The caller sets the first three; the rest is zero. */
+struct pipe_batch {
+	unsigned int source; /* index in the configuration */
+	struct rd_frame *frames;
+	unsigned int n;
+
+	unsigned int taken; /* frames that have gone through filter and cut */
+	/* Those that are kept and not encoded yet; of these, how many belong to the current file.
+	 */
+	const struct rd_frame *kept;
+	unsigned int n_kept, n_slice;
+	bool has_note; /* `note` belongs to the only frame of `kept` */
+	struct rd_note note;
+};
+
+enum pipe_status {
+	PIPE_OK,	 /* the batch is consumed */
+	PIPE_NEED_CHUNK, /* n_kept frames of it wait for a chunk */
+};
+
+/* Consumes a batch. After PIPE_NEED_CHUNK: call it again once a chunk may be free, or
+ * pipe_drop() before that. The batch must stay unreleased until PIPE_OK. */
+enum pipe_status pipe_run(struct pipe *p, struct pipe_batch *b);
+/* Drops what waits for a chunk, and counts it. */
+void pipe_drop(struct pipe *p, struct pipe_batch *b);
+
+#endif
