@@ -357,7 +357,7 @@ static bool watch_turns(void *ctx, int fd)
 	return false;
 }
 
-static void test_turn(void **state)
+static void test_rotate(void **state)
 {
 	struct rd_sink *merged[1] = {(struct rd_sink *)(void *)&sinks[0]};
 
@@ -393,7 +393,7 @@ int main(void)
 		cmocka_unit_test(test_limit_counts_what_is_kept),
 		cmocka_unit_test(test_sink_ends),
 		cmocka_unit_test(test_lanes_tell),
-		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_rotate),
 	};
 
 	alarm(WATCHDOG_S);

@@ -248,7 +248,7 @@ static uint64_t told;
 static void *wait_for_watermark(void *arg)
 {
 	(void)arg;
-	while (!(told = feeds[0].horizon))
+	while (!(told = feeds[0].watermark))
 		usleep(100);
 	eventfd_write(watch.fd, 1);
 	return NULL;
@@ -272,7 +272,7 @@ static void test_watermark_of_sources(void **state)
 		fakes[behind].first_ns = FIRST_NS + 100;
 		fakes[2].first_ns = FIRST_NS;
 		fakes[2].ends = true;
-		feed_want(&feeds[0], FIRST_NS + 50);
+		feed_request(&feeds[0], FIRST_NS + 50);
 		assert_int_equal(pthread_create(&thread, NULL, wait_for_watermark, NULL), 0);
 		run();
 		pthread_join(thread, NULL);

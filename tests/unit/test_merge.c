@@ -328,7 +328,7 @@ static void test_room(void **state)
 /* --- rotation --------------------------------------------------------------------------- */
 
 /* A new file begins with the first record that is not older than the moment asked for. */
-static void test_turn(void **state)
+static void test_rotate(void **state)
 {
 	const struct rd_chunk *c;
 
@@ -349,7 +349,7 @@ static void test_turn(void **state)
 	end();
 }
 
-static void test_turns(void **state)
+static void test_rotates(void **state)
 {
 	unsigned int turns = 0;
 	const struct rd_chunk *c;
@@ -480,8 +480,8 @@ int main(void)
 		cmocka_unit_test(test_long_run),
 		cmocka_unit_test(test_long_run_cut),
 		cmocka_unit_test(test_room),
-		cmocka_unit_test(test_turn),
-		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_rotate),
+		cmocka_unit_test(test_rotates),
 		cmocka_unit_test(test_tally),
 		cmocka_unit_test(test_tally_of_one),
 		cmocka_unit_test(test_random),
