@@ -3,7 +3,7 @@
  * Collects what there is to know of one device: sysfs (kernel: Documentation/ABI/stable/
  * sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci), then modules, verbs, devlink.
  */
-#include "devlink.h"
+#include "netlink/devlink.h"
 #include "drivers.h"
 #include "query.h"
 #include "roce.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Listens to everything that tells of devices and hands out one event after the other. */
 #include "monitor.h"
-#include "netlink.h"
-#include "nldev.h"
+#include "netlink/netlink.h"
+#include "netlink/nldev.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "config.h"
-#include "device/devlink.h"
+#include "device/netlink/devlink.h"
 #include "device/function.h"
 #include "device/monitor.h"
 #include "test_device_tree.h"

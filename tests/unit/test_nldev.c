@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "config.h"
-#include "device/nldev.h"
+#include "device/netlink/nldev.h"
 #include <rdma/rdma_netlink.h>
 #include <stdio.h>
 #include <stdlib.h>

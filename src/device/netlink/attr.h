@@ -4,7 +4,7 @@
 #ifndef RDMADUMP_DEVICE_NETLINK_ATTR_H
 #define RDMADUMP_DEVICE_NETLINK_ATTR_H
 
-#include "sysfs.h"
+#include "../sysfs.h"
 #include <netlink/attr.h>
 #include <stdbool.h>
 #include <string.h>

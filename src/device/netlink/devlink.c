@@ -2,11 +2,11 @@
 /* Devlink's ports and versions (include/uapi/linux/devlink.h; net/devlink of Linux). */
 #include "devlink.h"
 #include "config.h"
-#include "sysfs.h"
+#include "../sysfs.h"
 #include <string.h>
 
 #ifdef HAVE_LIBNL
-#include "netlink_attr.h"
+#include "attr.h"
 #include <linux/devlink.h>
 #include <netlink/genl/genl.h>
 #include <netlink/msg.h>

@@ -4,7 +4,7 @@
  * Documentation/ABI/stable/sysfs-class-infiniband, drivers/infiniband/core/{sysfs,cm}.c).
  */
 #include "ethtool.h"
-#include "sysfs.h"
+#include "../sysfs.h"
 #include <errno.h>
 #include <limits.h>
 #include <rdmadump/clock.h>

@@ -5,7 +5,7 @@
  */
 #include "nldev.h"
 #include "config.h"
-#include "sysfs.h"
+#include "../sysfs.h"
 #include <rdma/rdma_netlink.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ void rd_nldev_free(struct rd_nldev_devices *devices)
 }
 
 #ifdef HAVE_LIBNL
-#include "netlink_attr.h"
+#include "attr.h"
 #include <netlink/msg.h>
 
 #define ATTRS 128 /* numbers of attributes that are looked at, with room for newer ones */

@@ -3,7 +3,7 @@
  * Counters of a port, and which of them tell of frames lost before the sniffer's queue (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband, mlx5_ib and bnxt_re's tables of counters).
  */
-#include "sysfs.h"
+#include "../sysfs.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/device.h>
