@@ -13,7 +13,7 @@
 
 struct rd_encoder;
 
-/* One row per format in rd_formats[]; chosen once, never per frame. */
+/* One per format, chosen once, never per frame. */
 struct rd_format {
 	const char *name;     /* as in --format */
 	const char *suffixes; /* file name endings, blank separated, the first one is the default */
@@ -47,6 +47,9 @@ struct rd_format {
 	size_t (*facts)(const char *json, size_t len, uint8_t *dst, size_t room);
 	/* Time stamp of the whole record at p, as exact as the format keeps it. */
 	uint64_t (*record_ns)(const uint8_t *p);
+	/* See rd_encoder_bound() and rd_encoder_header_bound(). */
+	size_t (*bound)(uint32_t caplen);
+	size_t (*header_bound)(const struct rd_encoder *e);
 };
 
 struct rd_encoder {
@@ -56,9 +59,6 @@ struct rd_encoder {
 	unsigned int n_ifaces;
 	int dlt; /* LINKTYPE_ value in the file: 1 Ethernet, 197 ERF, 247 bare InfiniBand */
 };
-
-/* All formats, ended by a row without a name; the first one is the default. */
-extern const struct rd_format rd_formats[];
 
 /*
  * Prepares *e for the interfaces: finds the format by `spec` ("pcapng", "pcap", "pcap-us",

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* ERF files begin with their first record. */
-size_t erf_header(const struct rd_encoder *e, uint8_t *dst, size_t room)
+static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t room)
 {
 	(void)e;
 	(void)dst;
@@ -35,8 +35,8 @@ static inline __attribute__((always_inline)) unsigned int encode(const struct rd
 	return i;
 }
 
-unsigned int erf_frames(const struct rd_encoder *e, const struct rd_frame *frames, unsigned int n,
-	uint8_t *dst, size_t room, size_t *used)
+static unsigned int encode_frames(const struct rd_encoder *e, const struct rd_frame *frames,
+	unsigned int n, uint8_t *dst, size_t room, size_t *used)
 {
 	const struct envelope v = encoder_envelope(e);
 
@@ -45,17 +45,17 @@ unsigned int erf_frames(const struct rd_encoder *e, const struct rd_frame *frame
 	return encode(frames, n, dst, room, used, v);
 }
 
-size_t erf_noted(const struct rd_encoder *e, const struct rd_frame *frame,
+static size_t noted(const struct rd_encoder *e, const struct rd_frame *frame,
 	const struct rd_note *note, uint8_t *dst, size_t room)
 {
 	size_t used;
 
-	if (erf_frames(e, frame, 1, dst, room, &used))
+	if (encode_frames(e, frame, 1, dst, room, &used))
 		rd_put_be16(dst + ERF_LCTR, erf_lctr(note->dropped));
 	return used;
 }
 
-size_t erf_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
+static size_t record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
 {
 	size_t len;
 
@@ -66,7 +66,31 @@ size_t erf_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
 	return len >= ERF_HEADER && len <= left ? len : 0;
 }
 
-uint64_t erf_record_ns(const uint8_t *p)
+static uint64_t record_ns(const uint8_t *p)
 {
 	return erf_stamp_ns(rd_le64(p));
 }
+
+static size_t bound(uint32_t caplen)
+{
+	return ERF_HEADER + ERF_ETH_PAD + (size_t)caplen;
+}
+
+static size_t header_bound(const struct rd_encoder *e)
+{
+	(void)e;
+	return ERF_HEADER; /* callers allocate this, and malloc(0) may return NULL */
+}
+
+const struct rd_format format_erf = {
+	.name = "erf",
+	.suffixes = ".erf",
+	.help = "Endace's extensible record format",
+	.header = header,
+	.frames = encode_frames,
+	.noted = noted,
+	.record_len = record_len,
+	.record_ns = record_ns,
+	.bound = bound,
+	.header_bound = header_bound,
+};

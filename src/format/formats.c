@@ -6,53 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
-const struct rd_format rd_formats[] = {
-	{
-		.name = "pcapng",
-		.suffixes = ".pcapng",
-		.help = "nanoseconds, direction, losses, comments, statistics",
-		.notes = true,
-		.header = pcapng_header,
-		.trailer = pcapng_trailer,
-		.frames = pcapng_frames,
-		.noted = pcapng_noted,
-		.record_len = pcapng_record_len,
-		.record_iface = pcapng_record_iface,
-		.facts = pcapng_facts,
-		.record_ns = pcapng_record_ns,
-	},
-	{
-		.name = "pcap",
-		.suffixes = ".pcap .cap",
-		.help = "classic pcap with nanoseconds",
-		.header = pcap_header,
-		.frames = pcap_frames,
-		.noted = pcap_noted,
-		.record_len = pcap_record_len,
-		.record_ns = pcap_record_ns,
-	},
-	{
-		.name = "pcap-us",
-		.suffixes = ".pcap",
-		.help = "classic pcap with microseconds, for old tools",
-		.header = pcap_us_header,
-		.frames = pcap_us_frames,
-		.noted = pcap_us_noted,
-		.record_len = pcap_record_len,
-		.record_ns = pcap_us_record_ns,
-	},
-	{
-		.name = "erf",
-		.suffixes = ".erf",
-		.help = "Endace's extensible record format",
-		.header = erf_header,
-		.frames = erf_frames,
-		.noted = erf_noted,
-		.record_len = erf_record_len,
-		.record_ns = erf_record_ns,
-	},
-	{0},
-};
+/* The first one is the default. */
+static const struct rd_format *const formats[] = {
+	&format_pcapng, &format_pcap, &format_pcap_us, &format_erf};
+#define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
 /* Which link types a file may announce for a link; the first one is taken unless dlt= asks. */
 static const struct {
@@ -77,9 +34,9 @@ static unsigned int link_row(enum rd_link link)
 
 static const struct rd_format *format_by_name(const char *name, size_t len)
 {
-	for (const struct rd_format *f = rd_formats; f->name; f++)
-		if (strlen(f->name) == len && !strncasecmp(f->name, name, len))
-			return f;
+	for (size_t i = 0; i < N_FORMATS; i++)
+		if (strlen(formats[i]->name) == len && !strncasecmp(formats[i]->name, name, len))
+			return formats[i];
 	return NULL;
 }
 
@@ -98,15 +55,15 @@ static const struct rd_format *format_by_filename(const char *filename)
 			len -= strlen(compressors[i]);
 			break;
 		}
-	for (const struct rd_format *f = rd_formats; f->name; f++)
-		for (const char *s = f->suffixes; *s; s += strspn(s, " ")) {
+	for (size_t i = 0; i < N_FORMATS; i++)
+		for (const char *s = formats[i]->suffixes; *s; s += strspn(s, " ")) {
 			size_t n = strcspn(s, " ");
 
 			if (ends_with(filename, len, s, n))
-				return f;
+				return formats[i];
 			s += n;
 		}
-	return &rd_formats[0];
+	return formats[0];
 }
 
 static int fail_unknown(const char *spec, size_t len, struct rd_error *err)
@@ -114,9 +71,9 @@ static int fail_unknown(const char *spec, size_t len, struct rd_error *err)
 	char todo[160] = "the formats are";
 	size_t used = strlen(todo);
 
-	for (const struct rd_format *f = rd_formats; f->name && used < sizeof(todo); f++)
-		used += (size_t)snprintf(todo + used, sizeof(todo) - used, "%s %s",
-			f == rd_formats ? "" : ",", f->name);
+	for (size_t i = 0; i < N_FORMATS && used < sizeof(todo); i++)
+		used += (size_t)snprintf(
+			todo + used, sizeof(todo) - used, "%s %s", i ? "," : "", formats[i]->name);
 	return rd_fail(err, RD_CLASS_USAGE, 0, todo, "unknown file format '%.*s'", (int)len, spec);
 }
 
@@ -192,7 +149,7 @@ static int choose_dlt(struct rd_encoder *e, int wanted, struct rd_error *err)
 	if (!dlts[0])
 		return rd_fail(err, RD_CLASS_USAGE, 0, "no file can hold its frames",
 			"the link type of '%s' is not known", iface_name(&e->ifaces[0]));
-	if (e->format->frames == erf_frames) {
+	if (e->format == &format_erf) {
 		if (link_table[row].link == RD_LINK_RAW || (wanted && wanted != DLT_ERF))
 			return rd_fail(err, RD_CLASS_USAGE, 0, "write pcapng or pcap",
 				"ERF files cannot hold link type %d", wanted ? wanted : dlts[0]);
@@ -230,12 +187,12 @@ int rd_encoder_init(struct rd_encoder *e, const char *spec, const char *filename
 
 size_t rd_encoder_bound(const struct rd_encoder *e, uint32_t caplen)
 {
-	return e->format->notes ? pcapng_bound(caplen) : pcap_bound(caplen);
+	return e->format->bound(caplen);
 }
 
 size_t rd_encoder_header_bound(const struct rd_encoder *e)
 {
-	return e->format->notes ? pcapng_header_bound(e) : 24;
+	return e->format->header_bound(e);
 }
 
 size_t rd_encoder_facts(

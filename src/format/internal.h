@@ -142,41 +142,6 @@ static inline uint32_t encoder_snaplen(const struct rd_encoder *e, uint32_t snap
 	return snaplen + encoder_envelope(e).prefix;
 }
 
-size_t pcapng_header(const struct rd_encoder *e, uint8_t *dst, size_t room);
-size_t pcapng_trailer(
-	const struct rd_encoder *e, const struct rd_iface_stats *stats, uint8_t *dst, size_t room);
-unsigned int pcapng_frames(const struct rd_encoder *e, const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used);
-size_t pcapng_noted(const struct rd_encoder *e, const struct rd_frame *frame,
-	const struct rd_note *note, uint8_t *dst, size_t room);
-size_t pcapng_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left);
-unsigned int pcapng_record_iface(const uint8_t *p);
-size_t pcapng_facts(const char *json, size_t len, uint8_t *dst, size_t room);
-uint64_t pcapng_record_ns(const uint8_t *p);
-size_t pcapng_header_bound(const struct rd_encoder *e);
-size_t pcapng_bound(uint32_t caplen);
-
-size_t pcap_header(const struct rd_encoder *e, uint8_t *dst, size_t room);
-unsigned int pcap_frames(const struct rd_encoder *e, const struct rd_frame *frames, unsigned int n,
-	uint8_t *dst, size_t room, size_t *used);
-size_t pcap_noted(const struct rd_encoder *e, const struct rd_frame *frame,
-	const struct rd_note *note, uint8_t *dst, size_t room);
-size_t pcap_us_header(const struct rd_encoder *e, uint8_t *dst, size_t room);
-unsigned int pcap_us_frames(const struct rd_encoder *e, const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used);
-size_t pcap_us_noted(const struct rd_encoder *e, const struct rd_frame *frame,
-	const struct rd_note *note, uint8_t *dst, size_t room);
-size_t pcap_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left);
-uint64_t pcap_record_ns(const uint8_t *p);
-uint64_t pcap_us_record_ns(const uint8_t *p);
-size_t pcap_bound(uint32_t caplen);
-
-size_t erf_header(const struct rd_encoder *e, uint8_t *dst, size_t room);
-unsigned int erf_frames(const struct rd_encoder *e, const struct rd_frame *frames, unsigned int n,
-	uint8_t *dst, size_t room, size_t *used);
-size_t erf_noted(const struct rd_encoder *e, const struct rd_frame *frame,
-	const struct rd_note *note, uint8_t *dst, size_t room);
-size_t erf_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left);
-uint64_t erf_record_ns(const uint8_t *p);
+extern const struct rd_format format_pcapng, format_pcap, format_pcap_us, format_erf;
 
 #endif

@@ -67,52 +67,34 @@ static inline __attribute__((always_inline)) unsigned int encode_unit(const stru
 	return encode(frames, n, dst, room, used, v, unit_ns);
 }
 
-static inline __attribute__((always_inline)) size_t noted_unit(const struct rd_encoder *e,
-	const struct rd_frame *frame, const struct rd_note *note, uint8_t *dst, size_t room,
-	const uint32_t unit_ns)
+static bool is_micro(const struct rd_encoder *e)
+{
+	return e->format == &format_pcap_us;
+}
+
+static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t room)
+{
+	return put_header(e, is_micro(e) ? PCAP_MAGIC_US : PCAP_MAGIC_NS, dst, room);
+}
+
+static unsigned int encode_frames(const struct rd_encoder *e, const struct rd_frame *frames,
+	unsigned int n, uint8_t *dst, size_t room, size_t *used)
+{
+	return is_micro(e) ? encode_unit(e, frames, n, dst, room, used, 1000)
+			   : encode_unit(e, frames, n, dst, room, used, 1);
+}
+
+static size_t noted(const struct rd_encoder *e, const struct rd_frame *frame,
+	const struct rd_note *note, uint8_t *dst, size_t room)
 {
 	size_t used;
 
-	if (encode_unit(e, frame, 1, dst, room, &used, unit_ns) && encoder_envelope(e).prefix)
+	if (encode_frames(e, frame, 1, dst, room, &used) && encoder_envelope(e).prefix)
 		rd_put_be16(dst + PCAP_RECORD + ERF_LCTR, erf_lctr(note->dropped));
 	return used;
 }
 
-size_t pcap_header(const struct rd_encoder *e, uint8_t *dst, size_t room)
-{
-	return put_header(e, PCAP_MAGIC_NS, dst, room);
-}
-
-unsigned int pcap_frames(const struct rd_encoder *e, const struct rd_frame *frames, unsigned int n,
-	uint8_t *dst, size_t room, size_t *used)
-{
-	return encode_unit(e, frames, n, dst, room, used, 1);
-}
-
-size_t pcap_noted(const struct rd_encoder *e, const struct rd_frame *frame,
-	const struct rd_note *note, uint8_t *dst, size_t room)
-{
-	return noted_unit(e, frame, note, dst, room, 1);
-}
-
-size_t pcap_us_header(const struct rd_encoder *e, uint8_t *dst, size_t room)
-{
-	return put_header(e, PCAP_MAGIC_US, dst, room);
-}
-
-unsigned int pcap_us_frames(const struct rd_encoder *e, const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used)
-{
-	return encode_unit(e, frames, n, dst, room, used, 1000);
-}
-
-size_t pcap_us_noted(const struct rd_encoder *e, const struct rd_frame *frame,
-	const struct rd_note *note, uint8_t *dst, size_t room)
-{
-	return noted_unit(e, frame, note, dst, room, 1000);
-}
-
-size_t pcap_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
+static size_t record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
 {
 	uint32_t caplen;
 
@@ -123,7 +105,7 @@ size_t pcap_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left
 	return caplen <= left - PCAP_RECORD ? PCAP_RECORD + (size_t)caplen : 0;
 }
 
-size_t pcap_bound(uint32_t caplen)
+static size_t bound(uint32_t caplen)
 {
 	return PCAP_RECORD + ERF_HEADER + ERF_ETH_PAD + (size_t)caplen;
 }
@@ -136,12 +118,44 @@ static uint64_t stamp_ns(const uint8_t *p, uint32_t unit)
 	return (uint64_t)words[0] * NS_PER_S + (uint64_t)words[1] * unit;
 }
 
-uint64_t pcap_record_ns(const uint8_t *p)
+static uint64_t record_ns(const uint8_t *p)
 {
 	return stamp_ns(p, 1);
 }
 
-uint64_t pcap_us_record_ns(const uint8_t *p)
+static uint64_t record_us(const uint8_t *p)
 {
 	return stamp_ns(p, 1000);
 }
+
+static size_t header_bound(const struct rd_encoder *e)
+{
+	(void)e;
+	return PCAP_HEADER;
+}
+
+const struct rd_format format_pcap = {
+	.name = "pcap",
+	.suffixes = ".pcap .cap",
+	.help = "classic pcap with nanoseconds",
+	.header = header,
+	.frames = encode_frames,
+	.noted = noted,
+	.record_len = record_len,
+	.record_ns = record_ns,
+	.bound = bound,
+	.header_bound = header_bound,
+};
+
+const struct rd_format format_pcap_us = {
+	.name = "pcap-us",
+	.suffixes = ".pcap",
+	.help = "classic pcap with microseconds, for old tools",
+	.header = header,
+	.frames = encode_frames,
+	.noted = noted,
+	.record_len = record_len,
+	.record_ns = record_us,
+	.bound = bound,
+	.header_bound = header_bound,
+};

@@ -208,7 +208,7 @@ static void put_stats(struct out *o, uint32_t iface, const struct rd_iface_stats
 	block_end(o, begin);
 }
 
-size_t pcapng_header(const struct rd_encoder *e, uint8_t *dst, size_t room)
+static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t room)
 {
 	struct out o = {.base = dst, .room = room};
 
@@ -216,7 +216,7 @@ size_t pcapng_header(const struct rd_encoder *e, uint8_t *dst, size_t room)
 	return o.used <= room ? o.used : 0;
 }
 
-size_t pcapng_trailer(
+static size_t trailer(
 	const struct rd_encoder *e, const struct rd_iface_stats *stats, uint8_t *dst, size_t room)
 {
 	struct out o = {.base = dst, .room = room};
@@ -226,7 +226,7 @@ size_t pcapng_trailer(
 	return o.used <= room ? o.used : 0;
 }
 
-size_t pcapng_facts(const char *json, size_t len, uint8_t *dst, size_t room)
+static size_t put_facts(const char *json, size_t len, uint8_t *dst, size_t room)
 {
 	struct out o = {.base = dst, .room = room};
 	size_t begin = block_begin(&o, BLOCK_FACTS);
@@ -239,7 +239,7 @@ size_t pcapng_facts(const char *json, size_t len, uint8_t *dst, size_t room)
 	return o.used <= room ? o.used : 0;
 }
 
-size_t pcapng_header_bound(const struct rd_encoder *e)
+static size_t header_bound(const struct rd_encoder *e)
 {
 	struct out header = {0}, one = {0};
 	static const struct rd_iface_stats stats;
@@ -254,7 +254,7 @@ size_t pcapng_header_bound(const struct rd_encoder *e)
 	return header.used > trailer ? header.used : trailer;
 }
 
-size_t pcapng_bound(uint32_t caplen)
+static size_t bound(uint32_t caplen)
 {
 	const size_t dropcount = 4 + 8, comment = 4 + pad4(RD_NOTE_MAX);
 
@@ -368,7 +368,7 @@ static inline __attribute__((always_inline)) unsigned int encode(const struct rd
 	return (unsigned int)(f - frames);
 }
 
-unsigned int pcapng_frames(const struct rd_encoder *e, const struct rd_frame *frames,
+static unsigned int encode_frames(const struct rd_encoder *e, const struct rd_frame *frames,
 	unsigned int n, uint8_t *dst, size_t room, size_t *used)
 {
 	const struct envelope v = encoder_envelope(e);
@@ -380,7 +380,7 @@ unsigned int pcapng_frames(const struct rd_encoder *e, const struct rd_frame *fr
 	return encode(frames, n, dst, room, used, v);
 }
 
-size_t pcapng_noted(const struct rd_encoder *e, const struct rd_frame *f,
+static size_t noted(const struct rd_encoder *e, const struct rd_frame *f,
 	const struct rd_note *note, uint8_t *dst, size_t room)
 {
 	const struct envelope v = encoder_envelope(e);
@@ -406,7 +406,7 @@ size_t pcapng_noted(const struct rd_encoder *e, const struct rd_frame *f,
 	return o.used;
 }
 
-unsigned int pcapng_record_iface(const uint8_t *p)
+static unsigned int record_iface(const uint8_t *p)
 {
 	uint32_t id;
 
@@ -414,7 +414,7 @@ unsigned int pcapng_record_iface(const uint8_t *p)
 	return id;
 }
 
-size_t pcapng_record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
+static size_t record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
 {
 	uint32_t total;
 
@@ -425,10 +425,27 @@ size_t pcapng_record_len(const struct rd_encoder *e, const uint8_t *p, size_t le
 	return total >= 12 && total % 4 == 0 && total <= left ? total : 0;
 }
 
-uint64_t pcapng_record_ns(const uint8_t *p)
+static uint64_t record_ns(const uint8_t *p)
 {
 	uint32_t words[2];
 
 	memcpy(words, p + 12, sizeof(words));
 	return (uint64_t)words[0] << 32 | words[1];
 }
+
+const struct rd_format format_pcapng = {
+	.name = "pcapng",
+	.suffixes = ".pcapng",
+	.help = "nanoseconds, direction, losses, comments, statistics",
+	.notes = true,
+	.header = header,
+	.trailer = trailer,
+	.frames = encode_frames,
+	.noted = noted,
+	.record_len = record_len,
+	.record_iface = record_iface,
+	.facts = put_facts,
+	.record_ns = record_ns,
+	.bound = bound,
+	.header_bound = header_bound,
+};

@@ -2,18 +2,12 @@
 /* Decodes a byte stream into batches of frames that lie in its one buffer. */
 #include "reader.h"
 #include <errno.h>
-#include <inttypes.h>
-#include <rdmadump/log.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Small enough to stay in the second-level cache between read(2) and those who look at frames. */
 #define BUFFER_START (256u << 10)
 #define BUFFER_MAX   (16u << 20) /* so that a damaged length cannot take all memory */
 #define PROBE_LEN    32		 /* enough for pcap and pcapng; more would stall a slow pipe */
-#define TEXTS_MAX    ((size_t)4 << 20) /* of all interfaces: those of real captures are short */
-#define IFACES_MAX   65535	       /* what a frame's interface index can hold */
 
 static const struct reader_format *const formats[] = {&reader_pcapng, &reader_pcap, &reader_erf};
 #define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
@@ -30,251 +24,6 @@ static const struct {
 	{6, {0xfd, '7', 'z', 'X', 'Z', 0}, "xz", "uncompress it first"},
 	{8, {'s', 'n', 'o', 'o', 'p', 0, 0, 0}, "snoop", "convert it with editcap"},
 };
-
-static uint64_t position(const struct rd_reader *r)
-{
-	return r->base + r->start;
-}
-
-static const char *what_is_left(const struct rd_reader *r)
-{
-	return r->n_frames + r->batch ? "the frames before it are good" : NULL;
-}
-
-enum step reader_damaged(struct rd_reader *r, const char *fmt, ...)
-{
-	char why[160];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
-	rd_fail(&r->error, RD_CLASS_PARTIAL, 0, what_is_left(r),
-		"'%s': damaged in frame %" PRIu64 " at byte %" PRIu64 ": %s", r->name,
-		r->n_frames + r->batch + 1, position(r), why);
-	return STEP_FAIL;
-}
-
-static enum step fail_cut(struct rd_reader *r)
-{
-	rd_fail(&r->error, RD_CLASS_PARTIAL, 0, what_is_left(r),
-		"'%s': cut short in frame %" PRIu64 " at byte %" PRIu64, r->name,
-		r->n_frames + r->batch + 1, position(r));
-	return STEP_FAIL;
-}
-
-enum step reader_nomem(struct rd_reader *r)
-{
-	rd_fail(&r->error, RD_CLASS_DEVICE, ENOMEM, NULL, "'%s': cannot read on", r->name);
-	return STEP_FAIL;
-}
-
-/* Returns the array with room for one more element of `size` bytes; NULL without memory. */
-static void *grow(void *array, unsigned int used, unsigned int *room, size_t size)
-{
-	unsigned int more = *room ? *room * 2 : 8;
-	void *p;
-
-	if (used < *room)
-		return array;
-	p = reallocarray(array, more, size);
-	if (p)
-		*room = more;
-	return p;
-}
-
-enum rd_link reader_link(uint16_t dlt)
-{
-	switch (dlt) {
-	case DLT_EN10MB:
-		return RD_LINK_ETHERNET;
-	case DLT_ERF: /* until a record says otherwise */
-	case DLT_INFINIBAND:
-		return RD_LINK_INFINIBAND;
-	default:
-		return RD_LINK_RAW;
-	}
-}
-
-/* The strings that a file's interface can have; they are copied and freed alike. */
-static const size_t iface_strings[] = {
-	offsetof(struct rd_iface, name),
-	offsetof(struct rd_iface, description),
-	offsetof(struct rd_iface, hardware),
-	offsetof(struct rd_iface, filter),
-	offsetof(struct rd_iface, os),
-};
-#define N_STRINGS (sizeof(iface_strings) / sizeof(iface_strings[0]))
-
-static const char **iface_string(struct rd_iface *iface, size_t i)
-{
-	return (const char **)(void *)((char *)iface + iface_strings[i]);
-}
-
-/* The header's strings are const for those who read them; they are all ours. */
-static void string_free(const char *s)
-{
-	free((void *)(uintptr_t)s);
-}
-
-static void iface_free(struct rd_iface *iface)
-{
-	for (size_t i = 0; i < N_STRINGS; i++)
-		string_free(*iface_string(iface, i));
-}
-
-enum step reader_keep_text(struct rd_reader *r, const char **to, const char *text, size_t len)
-{
-	r->kept -= *to ? strlen(*to) : 0;
-	string_free(*to);
-	*to = NULL;
-	if (!text)
-		return STEP_OTHER;
-	len = strnlen(text, len);
-	if (len > TEXTS_MAX - r->kept) {
-		if (!r->cut)
-			rd_log(RD_LOG_WARNING,
-				"'%s': names and comments of interfaces are longer than %zu bytes "
-				"together; those that come after are left out",
-				r->name, TEXTS_MAX);
-		r->cut = true;
-		return STEP_OTHER;
-	}
-	*to = strndup(text, len);
-	if (!*to)
-		return reader_nomem(r);
-	r->kept += len;
-	return STEP_OTHER;
-}
-
-static bool iface_copy(struct rd_reader *r, struct rd_iface *to, const struct rd_iface *from)
-{
-	struct rd_iface source = *from;
-
-	*to = source;
-	for (size_t i = 0; i < N_STRINGS; i++)
-		*iface_string(to, i) = NULL;
-	for (size_t i = 0; i < N_STRINGS; i++) {
-		const char *s = *iface_string(&source, i);
-
-		if (s && reader_keep_text(r, iface_string(to, i), s, SIZE_MAX) == STEP_FAIL) {
-			iface_free(to);
-			return false;
-		}
-	}
-	return true;
-}
-
-int reader_add_iface(struct rd_reader *r, const struct rd_iface *iface)
-{
-	unsigned int extras_room = r->ifaces_room;
-	struct iface_extra *extras;
-	struct rd_iface *ifaces;
-
-	if (r->n_ifaces == IFACES_MAX) {
-		reader_damaged(r, "more than %d interfaces", IFACES_MAX);
-		return -1;
-	}
-	extras = grow(r->extras, r->n_ifaces, &extras_room, sizeof(*extras));
-	if (extras)
-		r->extras = extras;
-	ifaces = grow(r->ifaces, r->n_ifaces, &r->ifaces_room, sizeof(*ifaces));
-	if (ifaces)
-		r->ifaces = ifaces;
-	if (!extras || !ifaces || !iface_copy(r, &ifaces[r->n_ifaces], iface)) {
-		reader_nomem(r);
-		return -1;
-	}
-	extras[r->n_ifaces] = (struct iface_extra){0};
-	return (int)r->n_ifaces++;
-}
-
-struct file_iface *reader_add_file_iface(
-	struct rd_reader *r, const struct rd_iface *iface, uint16_t dlt)
-{
-	int index = reader_add_iface(r, iface);
-	struct file_iface *f;
-
-	if (index < 0)
-		return NULL;
-	f = grow(r->file_ifaces, r->n_file_ifaces, &r->file_ifaces_room, sizeof(*f));
-	if (!f) {
-		reader_nomem(r);
-		return NULL;
-	}
-	r->file_ifaces = f;
-	f += r->n_file_ifaces++;
-	*f = (struct file_iface){.iface = (uint16_t)index,
-		.dlt = dlt,
-		.mul = 1000,
-		.div = 1,
-		.fcslen = iface->fcslen};
-	return f;
-}
-
-static bool add_text(struct rd_reader *r, const char *text, size_t len)
-{
-	size_t need = r->texts_used + len;
-	char *p;
-
-	if (!len)
-		return true;
-	if (need > r->texts_room) {
-		need *= 2;
-		p = realloc(r->texts, need);
-		if (!p)
-			return false;
-		r->texts = p;
-		r->texts_room = need;
-	}
-	memcpy(r->texts + r->texts_used, text, len);
-	r->texts_used += len;
-	return true;
-}
-
-static struct frame_note *note_at_hand(struct rd_reader *r)
-{
-	struct frame_note *note;
-
-	if (r->n_notes && r->notes[r->n_notes - 1].frame == r->batch)
-		return &r->notes[r->n_notes - 1];
-	note = grow(r->notes, r->n_notes, &r->notes_room, sizeof(*note));
-	if (!note)
-		return NULL;
-	r->notes = note;
-	note += r->n_notes++;
-	*note = (struct frame_note){.frame = r->batch};
-	return note;
-}
-
-enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *comment, size_t len)
-{
-	struct frame_note *note = note_at_hand(r);
-
-	if (!note)
-		return reader_nomem(r);
-	note->dropped += dropped;
-	if (!comment)
-		return STEP_OTHER;
-	len = strnlen(comment, len);
-	if (note->comment) { /* one more of this frame: replaces the NUL of the one before */
-		r->texts_used--;
-		if (!add_text(r, "; ", 2))
-			return reader_nomem(r);
-	} else {
-		note->comment = r->texts_used + 1;
-	}
-	if (!add_text(r, comment, len) || !add_text(r, "", 1))
-		return reader_nomem(r);
-	return STEP_OTHER;
-}
-
-static void notes_reset(struct rd_reader *r)
-{
-	r->batch = 0;
-	r->n_notes = 0;
-	r->texts_used = 0;
-}
 
 /* Moves what is unread to the front, so that `need` bytes fit behind buf[0]. */
 static enum step make_room(struct rd_reader *r, size_t need)
@@ -349,14 +98,14 @@ static enum step step(struct rd_reader *r, struct rd_frame *frame)
 		if (s == STEP_FAIL || s == STEP_LATER)
 			return s;
 		if (s == STEP_MORE)
-			return reader_left(r) || r->skip ? fail_cut(r) : STEP_MORE;
+			return reader_left(r) || r->skip ? reader_cut_short(r) : STEP_MORE;
 	}
 }
 
 int rd_reader_next(
 	struct rd_reader *r, struct rd_frame *frames, unsigned int max, struct rd_error *err)
 {
-	notes_reset(r);
+	reader_reset_notes(r);
 	while (!r->failed && r->batch < max) {
 		enum step s;
 
@@ -388,11 +137,6 @@ void rd_reader_on_facts(struct rd_reader *r, rd_facts_fn *fn, void *ctx)
 	r->facts_ctx = ctx;
 }
 
-int rd_reader_facts_iface(const struct rd_reader *r, unsigned int in_section)
-{
-	return in_section < r->n_file_ifaces ? r->file_ifaces[in_section].iface : -1;
-}
-
 /* Reads up to the first frame (or the first facts) but not it, so that the interfaces are known
  * from the start. */
 static void look_ahead(struct rd_reader *r)
@@ -408,7 +152,7 @@ static void look_ahead(struct rd_reader *r)
 	if (s == STEP_FRAME)
 		r->start = r->record;
 	r->failed = s == STEP_FAIL;
-	notes_reset(r);
+	reader_reset_notes(r);
 }
 
 static int fail_stranger(struct rd_reader *r, struct rd_error *err)
@@ -471,46 +215,6 @@ int rd_reader_open(
 	return rc;
 }
 
-bool rd_reader_has_notes(const struct rd_reader *r)
-{
-	return r->n_notes != 0;
-}
-
-bool rd_reader_note(const struct rd_reader *r, unsigned int i, struct rd_note *note)
-{
-	unsigned int low = 0, high = r->n_notes;
-
-	while (low < high) {
-		unsigned int middle = low + (high - low) / 2;
-		const struct frame_note *n = &r->notes[middle];
-
-		if (n->frame == i) {
-			note->dropped = n->dropped;
-			note->comment = n->comment ? r->texts + n->comment - 1 : NULL;
-			return true;
-		}
-		if (n->frame < i)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
-}
-
-const struct rd_iface *rd_reader_ifaces(const struct rd_reader *r, unsigned int *n)
-{
-	*n = r->n_ifaces;
-	return r->ifaces;
-}
-
-bool rd_reader_stats(const struct rd_reader *r, unsigned int i, struct rd_iface_stats *stats)
-{
-	if (i >= r->n_ifaces || !r->extras[i].has_stats)
-		return false;
-	*stats = r->extras[i].stats;
-	return true;
-}
-
 const struct rd_section *rd_reader_section(const struct rd_reader *r)
 {
 	return &r->section;
@@ -525,17 +229,11 @@ void rd_reader_close(struct rd_reader *r)
 {
 	if (!r)
 		return;
-	for (unsigned int i = 0; i < r->n_ifaces; i++) {
-		iface_free(&r->ifaces[i]);
-		string_free(r->extras[i].stats.comment);
-	}
-	string_free(r->section.hardware);
-	string_free(r->section.os);
-	string_free(r->section.application);
-	string_free(r->section.comment);
-	free(r->ifaces);
-	free(r->extras);
-	free(r->file_ifaces);
+	reader_free_ifaces(r);
+	reader_free_text(r->section.hardware);
+	reader_free_text(r->section.os);
+	reader_free_text(r->section.application);
+	reader_free_text(r->section.comment);
 	free(r->notes);
 	free(r->texts);
 	free(r->buf);

@@ -147,10 +147,21 @@ static inline enum step reader_more(struct rd_reader *r, size_t need)
 	return STEP_MORE;
 }
 
-/* Each returns STEP_FAIL with reader.error set. fmt says what is wrong with the record at hand. */
+/* reader_fault.c: each returns STEP_FAIL with reader.error set. */
+
+/* fmt says what is wrong with the current record. */
 enum step reader_damaged(struct rd_reader *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The file ends within the current record. */
+enum step reader_cut_short(struct rd_reader *r);
 enum step reader_nomem(struct rd_reader *r);
+/*
+ * Returns `array` with room for at least one more element of `size` bytes, *room adjusted; NULL
+ * without memory: `array` is then unchanged.
+ */
+void *reader_grow(void *array, unsigned int used, unsigned int *room, size_t size);
+
+/* reader_ifaces.c */
 
 /* Adds an interface (strings are copied) and returns its index, -1 with reader.error set. */
 int reader_add_iface(struct rd_reader *r, const struct rd_iface *iface);
@@ -162,8 +173,16 @@ struct file_iface *reader_add_file_iface(
  * where the file has more of them than is kept.
  */
 enum step reader_keep_text(struct rd_reader *r, const char **to, const char *text, size_t len);
-/* The note of the frame at hand; comment has len bytes and may be NULL. Calls add up. */
+/* Frees a text of the reader's; the pointer is const for those who only read it. */
+void reader_free_text(const char *text);
+void reader_free_ifaces(struct rd_reader *r);
+
+/* reader_notes.c */
+
+/* Adds to the current frame's note. comment has len bytes and may be NULL. */
 enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *comment, size_t len);
+/* Begins a new batch: it has no frames and no notes. */
+void reader_reset_notes(struct rd_reader *r);
 
 /* Our limit for the one in a file; zero if it cuts nothing. */
 static inline uint32_t reader_snaplen(uint16_t dlt, uint32_t snaplen)

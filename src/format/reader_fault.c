@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Why a file cannot be read on, and memory for what is kept of it. */
+#include "reader.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t position(const struct rd_reader *r)
+{
+	return r->base + r->start;
+}
+
+static const char *what_is_left(const struct rd_reader *r)
+{
+	return r->n_frames + r->batch ? "the frames before it are good" : NULL;
+}
+
+enum step reader_damaged(struct rd_reader *r, const char *fmt, ...)
+{
+	char why[160];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	rd_fail(&r->error, RD_CLASS_PARTIAL, 0, what_is_left(r),
+		"'%s': damaged in frame %" PRIu64 " at byte %" PRIu64 ": %s", r->name,
+		r->n_frames + r->batch + 1, position(r), why);
+	return STEP_FAIL;
+}
+
+enum step reader_cut_short(struct rd_reader *r)
+{
+	rd_fail(&r->error, RD_CLASS_PARTIAL, 0, what_is_left(r),
+		"'%s': cut short in frame %" PRIu64 " at byte %" PRIu64, r->name,
+		r->n_frames + r->batch + 1, position(r));
+	return STEP_FAIL;
+}
+
+enum step reader_nomem(struct rd_reader *r)
+{
+	rd_fail(&r->error, RD_CLASS_DEVICE, ENOMEM, NULL, "'%s': cannot read on", r->name);
+	return STEP_FAIL;
+}
+
+/* Returns the array with room for one more element of `size` bytes; NULL without memory. */
+void *reader_grow(void *array, unsigned int used, unsigned int *room, size_t size)
+{
+	unsigned int more = *room ? *room * 2 : 8;
+	void *p;
+
+	if (used < *room)
+		return array;
+	p = reallocarray(array, more, size);
+	if (p)
+		*room = more;
+	return p;
+}

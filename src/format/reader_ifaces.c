@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The interfaces that a file describes, and the texts that are kept of them. */
+#include "reader.h"
+#include <rdmadump/log.h>
+#include <stdlib.h>
+
+#define TEXTS_MAX ((size_t)4 << 20) /* bytes, of all interfaces; those of real captures are short  \
+				     */
+#define IFACES_MAX 65535	    /* what a frame's interface index can hold */
+
+enum rd_link reader_link(uint16_t dlt)
+{
+	switch (dlt) {
+	case DLT_EN10MB:
+		return RD_LINK_ETHERNET;
+	case DLT_ERF: /* until a record says otherwise */
+	case DLT_INFINIBAND:
+		return RD_LINK_INFINIBAND;
+	default:
+		return RD_LINK_RAW;
+	}
+}
+
+/* The strings that a file's interface can have; they are copied and freed alike. */
+static const size_t iface_strings[] = {
+	offsetof(struct rd_iface, name),
+	offsetof(struct rd_iface, description),
+	offsetof(struct rd_iface, hardware),
+	offsetof(struct rd_iface, filter),
+	offsetof(struct rd_iface, os),
+};
+#define N_STRINGS (sizeof(iface_strings) / sizeof(iface_strings[0]))
+
+static const char **iface_string(struct rd_iface *iface, size_t i)
+{
+	return (const char **)(void *)((char *)iface + iface_strings[i]);
+}
+
+void reader_free_text(const char *s)
+{
+	free((void *)(uintptr_t)s);
+}
+
+static void iface_free(struct rd_iface *iface)
+{
+	for (size_t i = 0; i < N_STRINGS; i++)
+		reader_free_text(*iface_string(iface, i));
+}
+
+enum step reader_keep_text(struct rd_reader *r, const char **to, const char *text, size_t len)
+{
+	r->kept -= *to ? strlen(*to) : 0;
+	reader_free_text(*to);
+	*to = NULL;
+	if (!text)
+		return STEP_OTHER;
+	len = strnlen(text, len);
+	if (len > TEXTS_MAX - r->kept) {
+		if (!r->cut)
+			rd_log(RD_LOG_WARNING,
+				"'%s': names and comments of interfaces are longer than %zu bytes "
+				"together; those that come after are left out",
+				r->name, TEXTS_MAX);
+		r->cut = true;
+		return STEP_OTHER;
+	}
+	*to = strndup(text, len);
+	if (!*to)
+		return reader_nomem(r);
+	r->kept += len;
+	return STEP_OTHER;
+}
+
+static bool iface_copy(struct rd_reader *r, struct rd_iface *to, const struct rd_iface *from)
+{
+	struct rd_iface source = *from;
+
+	*to = source;
+	for (size_t i = 0; i < N_STRINGS; i++)
+		*iface_string(to, i) = NULL;
+	for (size_t i = 0; i < N_STRINGS; i++) {
+		const char *s = *iface_string(&source, i);
+
+		if (s && reader_keep_text(r, iface_string(to, i), s, SIZE_MAX) == STEP_FAIL) {
+			iface_free(to);
+			return false;
+		}
+	}
+	return true;
+}
+
+int reader_add_iface(struct rd_reader *r, const struct rd_iface *iface)
+{
+	unsigned int extras_room = r->ifaces_room;
+	struct iface_extra *extras;
+	struct rd_iface *ifaces;
+
+	if (r->n_ifaces == IFACES_MAX) {
+		reader_damaged(r, "more than %d interfaces", IFACES_MAX);
+		return -1;
+	}
+	extras = reader_grow(r->extras, r->n_ifaces, &extras_room, sizeof(*extras));
+	if (extras)
+		r->extras = extras;
+	ifaces = reader_grow(r->ifaces, r->n_ifaces, &r->ifaces_room, sizeof(*ifaces));
+	if (ifaces)
+		r->ifaces = ifaces;
+	if (!extras || !ifaces || !iface_copy(r, &ifaces[r->n_ifaces], iface)) {
+		reader_nomem(r);
+		return -1;
+	}
+	extras[r->n_ifaces] = (struct iface_extra){0};
+	return (int)r->n_ifaces++;
+}
+
+struct file_iface *reader_add_file_iface(
+	struct rd_reader *r, const struct rd_iface *iface, uint16_t dlt)
+{
+	int index = reader_add_iface(r, iface);
+	struct file_iface *f;
+
+	if (index < 0)
+		return NULL;
+	f = reader_grow(r->file_ifaces, r->n_file_ifaces, &r->file_ifaces_room, sizeof(*f));
+	if (!f) {
+		reader_nomem(r);
+		return NULL;
+	}
+	r->file_ifaces = f;
+	f += r->n_file_ifaces++;
+	*f = (struct file_iface){.iface = (uint16_t)index,
+		.dlt = dlt,
+		.mul = 1000,
+		.div = 1,
+		.fcslen = iface->fcslen};
+	return f;
+}
+
+void reader_free_ifaces(struct rd_reader *r)
+{
+	for (unsigned int i = 0; i < r->n_ifaces; i++) {
+		iface_free(&r->ifaces[i]);
+		reader_free_text(r->extras[i].stats.comment);
+	}
+	free(r->ifaces);
+	free(r->extras);
+	free(r->file_ifaces);
+}
+
+const struct rd_iface *rd_reader_ifaces(const struct rd_reader *r, unsigned int *n)
+{
+	*n = r->n_ifaces;
+	return r->ifaces;
+}
+
+bool rd_reader_stats(const struct rd_reader *r, unsigned int i, struct rd_iface_stats *stats)
+{
+	if (i >= r->n_ifaces || !r->extras[i].has_stats)
+		return false;
+	*stats = r->extras[i].stats;
+	return true;
+}
+
+int rd_reader_facts_iface(const struct rd_reader *r, unsigned int in_section)
+{
+	return in_section < r->n_file_ifaces ? r->file_ifaces[in_section].iface : -1;
+}

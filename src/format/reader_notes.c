@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Comments and drop counts of the frames of one batch. */
+#include "reader.h"
+#include <stdlib.h>
+
+static bool add_text(struct rd_reader *r, const char *text, size_t len)
+{
+	size_t need = r->texts_used + len;
+	char *p;
+
+	if (!len)
+		return true;
+	if (need > r->texts_room) {
+		need *= 2;
+		p = realloc(r->texts, need);
+		if (!p)
+			return false;
+		r->texts = p;
+		r->texts_room = need;
+	}
+	memcpy(r->texts + r->texts_used, text, len);
+	r->texts_used += len;
+	return true;
+}
+
+static struct frame_note *note_at_hand(struct rd_reader *r)
+{
+	struct frame_note *note;
+
+	if (r->n_notes && r->notes[r->n_notes - 1].frame == r->batch)
+		return &r->notes[r->n_notes - 1];
+	note = reader_grow(r->notes, r->n_notes, &r->notes_room, sizeof(*note));
+	if (!note)
+		return NULL;
+	r->notes = note;
+	note += r->n_notes++;
+	*note = (struct frame_note){.frame = r->batch};
+	return note;
+}
+
+enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *comment, size_t len)
+{
+	struct frame_note *note = note_at_hand(r);
+
+	if (!note)
+		return reader_nomem(r);
+	note->dropped += dropped;
+	if (!comment)
+		return STEP_OTHER;
+	len = strnlen(comment, len);
+	if (note->comment) { /* one more of this frame: replaces the NUL of the one before */
+		r->texts_used--;
+		if (!add_text(r, "; ", 2))
+			return reader_nomem(r);
+	} else {
+		note->comment = r->texts_used + 1;
+	}
+	if (!add_text(r, comment, len) || !add_text(r, "", 1))
+		return reader_nomem(r);
+	return STEP_OTHER;
+}
+
+void reader_reset_notes(struct rd_reader *r)
+{
+	r->batch = 0;
+	r->n_notes = 0;
+	r->texts_used = 0;
+}
+
+bool rd_reader_has_notes(const struct rd_reader *r)
+{
+	return r->n_notes != 0;
+}
+
+bool rd_reader_note(const struct rd_reader *r, unsigned int i, struct rd_note *note)
+{
+	unsigned int low = 0, high = r->n_notes;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+		const struct frame_note *n = &r->notes[middle];
+
+		if (n->frame == i) {
+			note->dropped = n->dropped;
+			note->comment = n->comment ? r->texts + n->comment - 1 : NULL;
+			return true;
+		}
+		if (n->frame < i)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
