@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Reads every counter that sysfs has of a port, whatever its driver calls it (kernel:
+ * Reads every counter that sysfs has of a port, known by the table or not (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband, drivers/infiniband/core/{sysfs,cm}.c).
  */
-#include "ethtool.h"
 #include "../sysfs.h"
+#include "ethtool.h"
 #include <errno.h>
 #include <limits.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_ROOM   320	  /* place and a file name */
-#define COUNTS_MOST 65536 /* counters worth keeping of one port */
+#define NAME_ROOM 320 /* place and a file name */
 
 /* Directories of counters: below the port or below the device, itself or in numbered ones. */
 static const struct place {
@@ -33,42 +31,6 @@ static const struct place {
 	{"mad_sa_cc", "device/mad_sa_cc", true, true},
 };
 #define N_PLACES (sizeof(places) / sizeof(places[0]))
-
-int rd_counters_add(struct rd_counters *c, uint64_t value, const char *fmt, ...)
-{
-	char name[NAME_ROOM];
-	va_list ap;
-
-	if (c->n == COUNTS_MOST)
-		return 0;
-	va_start(ap, fmt);
-	vsnprintf(name, sizeof(name), fmt, ap);
-	va_end(ap);
-	rd_text_clean(name, sizeof(name), name);
-	if (c->n == c->room) {
-		size_t more = c->room ? c->room * 2 : 128;
-		struct rd_counter *grown = reallocarray(c->counter, more, sizeof(*grown));
-
-		if (!grown)
-			return -1;
-		c->counter = grown;
-		c->room = more;
-	}
-	c->counter[c->n] =
-		(struct rd_counter){strdup(name), value, rd_counter_kind(c->driver, name)};
-	if (!c->counter[c->n].name)
-		return -1;
-	c->n++;
-	return 0;
-}
-
-const struct rd_counter *rd_counters_find(const struct rd_counters *c, const char *name)
-{
-	for (size_t i = 0; i < c->n; i++)
-		if (!strcmp(c->counter[i].name, name))
-			return &c->counter[i];
-	return NULL;
-}
 
 /* The device's cache answers for so long; a file beside the counters, not one of them. */
 static void load_lifespan(struct rd_counters *c, const char *dir)
@@ -172,13 +134,4 @@ int rd_counters_load(struct rd_counters *c, const char *sysroot, const struct rd
 	rd_counters_free(c);
 	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot keep the counters of '%s'",
 		device->name);
-}
-
-void rd_counters_free(struct rd_counters *c)
-{
-	for (size_t i = 0; i < c->n; i++)
-		free(c->counter[i].name);
-	free(c->counter);
-	c->counter = NULL;
-	c->n = c->room = 0;
 }

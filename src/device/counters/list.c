@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The list of a port's counters: append, find by name, free. */
+#include "../sysfs.h"
+#include <rdmadump/counters.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_ROOM   320	  /* place and a file name */
+#define COUNTS_MOST 65536 /* counters of one port; more are left out */
+
+int rd_counters_add(struct rd_counters *c, uint64_t value, const char *fmt, ...)
+{
+	char name[NAME_ROOM];
+	va_list ap;
+
+	if (c->n == COUNTS_MOST)
+		return 0;
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	rd_text_clean(name, sizeof(name), name);
+	if (c->n == c->room) {
+		size_t more = c->room ? c->room * 2 : 128;
+		struct rd_counter *grown = reallocarray(c->counter, more, sizeof(*grown));
+
+		if (!grown)
+			return -1;
+		c->counter = grown;
+		c->room = more;
+	}
+	c->counter[c->n] =
+		(struct rd_counter){strdup(name), value, rd_counter_kind(c->driver, name)};
+	if (!c->counter[c->n].name)
+		return -1;
+	c->n++;
+	return 0;
+}
+
+const struct rd_counter *rd_counters_find(const struct rd_counters *c, const char *name)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!strcmp(c->counter[i].name, name))
+			return &c->counter[i];
+	return NULL;
+}
+
+void rd_counters_free(struct rd_counters *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		free(c->counter[i].name);
+	free(c->counter);
+	c->counter = NULL;
+	c->n = c->room = 0;
+}
