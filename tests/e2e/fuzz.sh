@@ -5,9 +5,12 @@
 . "${srcdir:-.}/tests/tap.sh"
 
 replayed=0
+for archive in "$srcdir"/tests/fuzz/corpus/*.tar.gz; do
+	"$srcdir/tests/pack" unpack "$archive" "$tmp/corpus/$(basename "$archive" .tar.gz)"
+done
 for source in "$srcdir"/tests/fuzz/fuzz_*.c; do
 	harness=$(basename "$source" .c)
-	for corpus in "$srcdir"/tests/fuzz/corpus/*/; do
+	for corpus in "$tmp"/corpus/*/; do
 		files=("$corpus"*)
 		[ -e "${files[0]}" ] && "$FUZZ/$harness" "${files[@]}" >"$tmp/log" 2>&1
 		ok "$harness over ${corpus##*/corpus/} ${#files[@]} files" "$tmp/log"

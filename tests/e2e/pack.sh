@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# tests/pack: the archives of the tests repack to the same bytes, and their manifests are current.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+
+pack=$srcdir/tests/pack
+for archive in "$srcdir"/tests/fuzz/corpus/*.tar.gz "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/*/*.tar.gz; do
+	"$pack" check "$archive" >"$tmp/log" 2>&1
+	ok "${archive#"$srcdir"/tests/}" "$tmp/log"
+done
+[ "$tap_n" -ge 20 ]
+ok "$tap_n archives"
+
+mkdir -p "$tmp/tree/sys/empty" "$tmp/tree/sys/a b"
+echo 1 >"$tmp/tree/sys/a b/value"
+printf 'x\ny\n' >"$tmp/tree/sys/lines"
+printf '\1' >"$tmp/tree/sys/binary"
+ln -s ../nowhere "$tmp/tree/sys/link"
+"$pack" pack "$tmp/tree" "$tmp/one.tar.gz" && "$pack" unpack "$tmp/one.tar.gz" "$tmp/again" && diff -r --no-dereference "$tmp/tree" "$tmp/again"
+ok "a tree comes back as it was"
+chmod -R go-rwx "$tmp/again"
+touch -d 2001-01-01 "$tmp/again/sys/lines"
+"$pack" pack "$tmp/again" "$tmp/two.tar.gz" && cmp "$tmp/one.tar.gz" "$tmp/two.tar.gz"
+ok "neither times nor modes change the bytes"
+is "the manifest names files, links and contents" "$(cat "$tmp/one.manifest")" "sys/a b/value: 1
+sys/binary: 1 bytes
+sys/lines: x\\ny
+sys/link -> ../nowhere"
+echo changed >>"$tmp/one.manifest"
+! "$pack" check "$tmp/one.tar.gz" 2>"$tmp/log"
+has "a manifest that is not current is found" "$tmp/log" 'one.tar.gz: the manifest is not current'
+
+tap_done
