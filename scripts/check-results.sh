@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
 # How scripts/check counts what ran: sourced by it and by its test. Whatever cannot be read as a
 # result counts as a failure. CI=true: what was skipped for want of a tool is a failure too, since

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
 # What the test scripts share: TAP output, temporary files, the programs under test.
 # Expects from the environment: RDMADUMP (the program), SOFTHCA (the model's launcher, with

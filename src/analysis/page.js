@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 "use strict";
 /* Shows the report that stands in this page. Text goes in as text nodes only: it may come from the wire. */
 (() => {

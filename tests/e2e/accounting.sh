@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Every frame is accounted for exactly once: delivered = written + dropped, and
 # delivered + out_of_buffer = offered, whatever is too slow.
 # shellcheck source=tests/tap.sh

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump analyze` over real captures: golden texts, JSON by its schema, streams, damaged files,
 # filters that Wireshark takes, exit statuses.
 # shellcheck source=tests/tap.sh

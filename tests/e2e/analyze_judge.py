@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Compares what `rdmadump analyze` derives from packets with the kernel's own counters.
 
 analyze_judge.py RDMADUMP DIR...: every DIR/{a,b}.pcap.zst with its counters beside it. A difference

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What `rdmadump analyze` derives from packets, judged by the counters of the kernel that sent and
 # received them.
 # shellcheck source=tests/tap.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Writes a capture of many QP pairs, and runs a command with what its memory grew to.
 
 analyze_many.py make PAIRS MESSAGES FILE: RC SENDs and WRITEs with their ACKs, both ways; some pairs

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Writes small captures that want much time or memory: `burn.py SHAPE N FILE...`, shapes below."""
 import json
 import random

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Small captures made to burn time or memory: ten times as much of it takes about ten times the
 # instructions, and memory stays bounded. What a bound leaves out is told.
 # shellcheck source=tests/tap.sh

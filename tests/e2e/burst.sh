@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Bursts at the model's full speed, again and again: nothing lost of 16 000 frames by default, nor of
 # 64 000 with a ring of 2^16 (more than a queue of single buffers may have), nor of a striding one of 2^14.
 # shellcheck source=tests/tap.sh

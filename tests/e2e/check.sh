@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What scripts/check counts: results, tests that die, and its own end.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

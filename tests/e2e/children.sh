@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What a command of -z gets from the program: no descriptor of ours, no standard input.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

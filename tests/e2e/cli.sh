@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Command lines: exit status and what is said. One line of the list is one case.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

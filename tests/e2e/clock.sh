@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Time stamps by the device's clock: every way to them, against what the model knows to be true.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

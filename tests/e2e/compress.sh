@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Compressed captures: the same frames, readable as they are, also those that were cut off.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What configure makes of its options and of what is installed, as the Makefile has it.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

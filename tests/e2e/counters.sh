@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump counters`: copied trees against the output kept beside them, live growth on the model, hostile trees.
 # UPDATE=1 writes the kept output anew.
 # shellcheck source=tests/tap.sh

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Few open files: the soft limit is raised, then queues are given up; no frame is lost by that.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Two captures of the same traffic: what was lost, doubled and reordered between them, against a
 # count by another program, and what is no pair of ends.
 # shellcheck source=tests/tap.sh

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump events`: every asynchronous event of a modelled device, as text and as JSON lines, and how it ends.
 # shellcheck source=tests/tap.sh
 . "$(dirname "$0")/../tap.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Facts in pcapng files: where they stand, that other programs do not mind, that they cost nobody his frames.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

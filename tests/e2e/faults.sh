@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What can go wrong on the device: right message, right exit status, readable file, nothing left.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The filter over every capture of tests/data/roce: expressions keep the frames that tcpdump keeps, byte for byte; RDMA terms
 # keep those of tshark's display filters; for tshark, cutting changes nothing in the headers.
 # FILTER_TOOL: tests/unit/filter_tool; TEST_DATA: tests/data. Output: TAP.

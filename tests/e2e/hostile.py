@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes files with any bytes wherever their format has text, and judges what was printed of them.
 
 capture FILE TEXT      a pcapng capture: every option, facts, MADs; the second section has another interface

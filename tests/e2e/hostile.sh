@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Text that would control a terminal, in every place of a capture, a sysfs tree and a command line
 # that may hold text: what is printed shows it and obeys none of it; JSON and HTML stay valid.
 # shellcheck source=tests/tap.sh

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The HTML report in a browser: shown without an error, nothing wider than the window, nothing from
 # the capture taken for markup, nothing asked of the network.
 # shellcheck source=tests/tap.sh

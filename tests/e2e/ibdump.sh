@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The program under the name of ibdump: each of its options by letter and by name, judged by the
 # file that it writes.
 # shellcheck source=tests/tap.sh

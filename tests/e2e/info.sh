@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump info` over each tree of tests/data/sysfs against the output kept beside it; the conditions of a capture on
 # modelled devices; the same facts as other tools give.
 # shellcheck source=tests/tap.sh

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `make install` and `make uninstall` below a DESTDIR, with somebody else's ibdump and without, and
 # what `list` says of ibdump, by what that name stands for in PATH.
 # Expects, beyond what tap.sh expects: BUILD_DIR (the build directory).

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump list` over each tree of tests/data/sysfs against the output kept beside it, and its exit statuses.
 # RDMADUMP: the program; TEST_DATA: tests/data. Output: TAP.
 set -u

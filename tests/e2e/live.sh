@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # capture --analyze: what `analyze` says of the file is said of the frames as they are captured.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What was lost before it came to us: a counter that is reset or wraps meanwhile, the share of all frames, and what
 # to raise.
 # shellcheck source=tests/tap.sh

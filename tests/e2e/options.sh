@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Every option of the capture command, by what it does to the file or to what is said.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Least privilege: who the program is once all is open, whose the files are; without root.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Several receive queues of one port: every frame once, flows whole and in order, exact loss, each
 # queue brought back by itself, and one queue where the device refuses more.
 # shellcheck source=tests/tap.sh

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Series of files: every frame once and in order, each file stands alone, names as the peers'.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Frames in = frames out, byte for byte and in order: every real capture in every format, and many
 # generated frames of mixed sizes. The comparing program reads through libpcap, not through ours.
 # shellcheck source=tests/tap.sh

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # No file is destroyed: outputs are opened with the user's rights, never over an input, and what is
 # refused changes nothing.
 # shellcheck source=tests/tap.sh

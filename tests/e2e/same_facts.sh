@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Compares what `rdmadump info` says of a device, field by field, with ibv_devinfo, ibstat, ibstatus, rdma link and
 # rdma resource, as far as these are there. Needs sh, awk and sort only: runs in a small machine, too.
 # Usage: same_facts.sh [DEVICE]; RDMADUMP names the program. Output: TAP.

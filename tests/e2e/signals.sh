@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Signals at every stage of a capture: the report comes, and the exit status is right.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

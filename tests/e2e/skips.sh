@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What is missing stops only the cases that need it, and is named: other tests, run without a tool.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

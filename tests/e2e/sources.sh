@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Files and netdevs as sources, judged by tcpdump and libpcap.
 # Expects SOURCE_TOOL, the program of tests/unit/source_tool.c, beside what tap.sh wants.
 . "${srcdir:-.}/tests/tap.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # --stripe: frames spread over files in several directories; together they are what came, each of them
 # is a capture of its own, and the numbers of all of them add up.
 # shellcheck source=tests/tap.sh

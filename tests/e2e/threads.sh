@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Several receive queues, a thread for each: one file in the order of the stamps, every frame accounted
 # for once, whatever happens to whichever queue.
 # shellcheck source=tests/tap.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rd_packet_parse() against tshark, frame by frame, over every capture of tests/data/roce, and over frames of kinds that
 # those lack. PACKET_TOOL: tests/unit/packet_tool; FRAMES_TOOL: tests/unit/frames_tool; TEST_DATA: tests/data. Output: TAP.
 set -u

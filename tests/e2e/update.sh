@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # --update reaches a capture, whoever it has become, and leaves every other process alone.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

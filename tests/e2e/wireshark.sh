@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What Wireshark's tools and tcpdump make of our files: texts, clock, direction, link types.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

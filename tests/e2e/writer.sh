@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Each way of writing: the same frames, whole files when the disk is full or the program is killed.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

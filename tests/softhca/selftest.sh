@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck disable=SC2086,SC2001 # lists of words; readable sed
 # Checks the model by itself: with Debian's tools, and with probe.c as a plain consumer.
 # A case for which a tool is missing is skipped. The binaries are looked for in $SOFTHCA_BIN, next to this script and in its .libs.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """schema.py SCHEMA FILE...: each FILE ("-": one JSON object per line of standard input) follows SCHEMA."""
 import json
 import sys

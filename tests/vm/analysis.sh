@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
 # What `rdmadump analyze` makes of a scenario's captures, judged by the kernels that took part: their
 # counters, which stand in the files, and the drops of the router between.

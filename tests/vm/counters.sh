@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Our counters beside rdma(8)'s on a real kernel, field by field, before and after traffic:
 # tests/vm/run -n 1 -x BUILD/rdmadump tests/vm/counters.sh; one.sh runs it as well.
 # shellcheck source=tests/vm/lib.sh

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh
 # What scripts inside a test machine share; /init has sourced it, a script does `. /lib.sh`.
 # A fork costs 0.1 s under emulation: what waits or counts is the compiled program `guest`.

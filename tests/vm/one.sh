@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What one machine with two rxe devices can show: what other tools say of a device with open queue
 # pairs, its counters, its events, what the kernel refuses and how it is told, who may capture, a
 # netdev that vanishes. Prints "ok NAME" and "not ok NAME" for tests/vm/suite.sh.

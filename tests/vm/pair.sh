@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The scenarios of two machines: runs in both; arguments name those wanted, default all.
 # `record` before them: all that the kernel counts is kept too.
 # Each is a function; what the ends do in it is known, what they must see is in tests/vm/suite.sh.

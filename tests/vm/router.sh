@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The scenarios of two machines with a router between them that treats their frames badly, so that
 # the two ends see different things. Both count all that they themselves see.
 # shellcheck source=tests/vm/lib.sh

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rdmadump on a real kernel: in every scenario of pair.sh, router.sh and one.sh its frames are those
 # of the tcpdump beside it, byte for byte, and as many as the kernel's rxe counted; that is read by
 # libpcap alone. What `analyze` makes of the files is judged by analysis.sh. VM_QUICK=1: two machines

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
 # Boots small virtual machines with Debian's kernel and a real rdma_rxe: the kernel and a root file
 # system are made once and kept, the machines run under QEMU without any acceleration.
