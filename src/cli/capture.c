@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* rdmadump capture: reads its command line. */
 #include "capture.h"
-#include "capture_options.h"
+#include "options.h"
 #include "cli.h"
 #include "parse.h"
 #include <argp.h>

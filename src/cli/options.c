@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The options of `rdmadump capture`, in one table with their help. */
-#include "capture_options.h"
+#include "options.h"
 
 const struct argp_option capture_argp_options[] = {
 	{0, 0, 0, 0, "What to capture:", 1},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The options of `rdmadump capture`: the table, and the keys of those that have no letter. */
-#ifndef RDMADUMP_CLI_CAPTURE_OPTIONS_H
-#define RDMADUMP_CLI_CAPTURE_OPTIONS_H
+#ifndef RDMADUMP_CLI_OPTIONS_H
+#define RDMADUMP_CLI_OPTIONS_H
 
 #include <argp.h>
 
