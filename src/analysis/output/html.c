@@ -5,13 +5,13 @@
 #include <string.h>
 
 static const char template[] =
-#include "analysis/page_html.h"
+#include "analysis/output/page_html.h"
 	;
 static const char style[] =
-#include "analysis/page_css.h"
+#include "analysis/output/page_css.h"
 	;
 static const char script[] =
-#include "analysis/page_js.h"
+#include "analysis/output/page_js.h"
 	;
 
 /* Text between tags and in <title>, where "<" and "&" mean something. */

@@ -6,7 +6,7 @@
 #ifndef RDMADUMP_ANALYSIS_ENDS_H
 #define RDMADUMP_ANALYSIS_ENDS_H
 
-#include "report.h"
+#include "../report/report.h"
 #include <rdmadump/ends.h>
 
 /* --- distances over time (ends_clock.c) --------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A report as JSON, as docs/schema/analyze.json describes it. */
 #include "names.h"
-#include "report.h"
+#include "../report/report.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
 #include <stdlib.h>

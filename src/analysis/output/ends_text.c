@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What two captures say together, as text: the clocks, a table of ways, findings. */
-#include "ends.h"
+#include "../ends/ends.h"
 #include <inttypes.h>
 #include <rdmadump/units.h>
 

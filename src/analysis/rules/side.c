@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Rules over one side of a conversation: its requests, and what came of them. */
-#include "findings.h"
+#include "rules.h"
 
 #define MS UINT64_C(1000000)
 

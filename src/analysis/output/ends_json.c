@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What two captures say together, as JSON: "ends" of docs/schema/analyze.json. */
-#include "ends.h"
+#include "../ends/ends.h"
 
 static const char *const letters[RD_TAPS] = {"a", "b"};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The parts of a side that most sides lack: events, verbs, latencies; only those there are. */
-#include "report.h"
+#include "../report/report.h"
 #include <stdlib.h>
 
 /* How many of the bits in front of this one are set: its place in the array. */

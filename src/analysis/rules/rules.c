@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Runs the rules over a report and puts what they find in order, worst first. */
-#include "findings.h"
+#include "rules.h"
 #include <stdarg.h>
 #include <stdlib.h>
 

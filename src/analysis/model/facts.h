@@ -3,7 +3,7 @@
 #ifndef RDMADUMP_ANALYSIS_FACTS_H
 #define RDMADUMP_ANALYSIS_FACTS_H
 
-#include "report.h"
+#include "../report/report.h"
 
 #define FACTS_PORTS 16
 #define FACTS_GIDS  64

@@ -381,7 +381,7 @@ void request_read_is_single(struct flow *f);
 void request_expect(struct flow *f, uint32_t psn);
 /* Late packets turn out to be late only, or sent again. */
 void request_settle(struct rd_analysis *a, struct flow *f);
-/* Answers of RC and XRC (answer.c). */
+/* Answers of RC and XRC (response.c). */
 void answer_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* Who talks with whom (pair.c). */
 void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn);

@@ -3,7 +3,7 @@
 #ifndef RDMADUMP_ANALYSIS_REPORT_H
 #define RDMADUMP_ANALYSIS_REPORT_H
 
-#include "state.h"
+#include "../model/state.h"
 #include <rdmadump/units.h>
 
 /* An address of a flow as people write it. */

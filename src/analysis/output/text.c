@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A report as text: the answer first, one screen; with -v everything. */
 #include "names.h"
-#include "report.h"
+#include "../report/report.h"
 #include <rdmadump/printable.h>
 #include <rdmadump/units.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What two captures of the same traffic say together: which end is whose, losses, findings. */
 #include "ends.h"
-#include "findings.h"
+#include "../rules/rules.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <rdmadump/units.h>

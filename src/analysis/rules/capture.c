@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Rules over the whole capture: what it lacks, and what concerns no single QP. */
-#include "facts.h"
-#include "findings.h"
+#include "../model/facts.h"
+#include "rules.h"
 #include <inttypes.h>
 
 #define SILENCE_NS UINT64_C(50000000)

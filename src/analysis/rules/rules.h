@@ -3,7 +3,7 @@
 #ifndef RDMADUMP_ANALYSIS_FINDINGS_H
 #define RDMADUMP_ANALYSIS_FINDINGS_H
 
-#include "report.h"
+#include "../report/report.h"
 
 struct look {
 	const struct rd_analysis *a;

@@ -3,7 +3,7 @@
  * Compares what a device counted while the capture ran with what its packets show. Names and
  * meanings of counters: rdma_rxe's rxe_hw_counters.c; mlx5's main.c and NVIDIA's list of counters.
  */
-#include "facts.h"
+#include "../model/facts.h"
 #include <rdmadump/growth.h>
 #include <stdio.h>
 #include <stdlib.h>
