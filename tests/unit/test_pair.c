@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Unit tests of who talks with whom: pairs found by PSNs, and what the CM's messages tell. */
+#include "test_packet_make.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <rdmadump/analysis.h>
+#include <stdlib.h>
+
+#define SEND_ONLY 0x04
+#define ACK	  0x11
+#define UD_ONLY	  0x64
+#define BTH	  (14 + 20 + 8)
+
+static struct rd_analysis *analysis;
+static struct rd_report *report;
+static uint64_t now;
+
+static void begin(void)
+{
+	const struct rd_analysis_config config = {.skip_icrc = true, .qp = RD_QP_UNKNOWN};
+
+	now = 1000000000;
+	report = NULL;
+	assert_int_equal(rd_analysis_open(&analysis, &config, NULL), 0);
+	assert_int_equal(rd_analysis_file(analysis, "test", "made", NULL, NULL), 0);
+}
+
+static void end(void)
+{
+	rd_report_free(report);
+	rd_analysis_close(analysis);
+}
+
+/* From 10.0.0.2 to 10.0.0.1, or back. */
+static void put(struct make *m, bool back)
+{
+	struct rd_frame frame = {.data = m->b, .caplen = m->n, .len = m->n, .ts_ns = now += 10000};
+
+	rd_put_be16(m->b + 14 + 4, (uint16_t)(now / 10000));
+	if (back)
+		memcpy(m->b + 14 + 12, "\x0a\0\0\x01\x0a\0\0\x02", 8);
+	rd_analysis_frames(analysis, RD_LINK_ETHERNET, &frame, 1);
+}
+
+static void request(bool back, uint32_t qp, uint32_t psn)
+{
+	struct make m = {.n = 0};
+
+	make_packet(&m, MAKE_V2_IPV4, SEND_ONLY, qp, 1024, 0);
+	rd_put_be32(m.b + BTH + 8, 0x80000000 | psn);
+	put(&m, back);
+}
+
+static void ack(uint32_t qp, uint32_t psn)
+{
+	struct make m = {.n = 0};
+
+	make_packet(&m, MAKE_V2_IPV4, ACK, qp, 4, 0);
+	rd_put_be32(m.b + BTH + 8, psn);
+	memcpy(m.b + BTH + 12, "\x1f\0\0\1", 4);
+	put(&m, true);
+}
+
+static void cm(bool back, unsigned int attribute, uint32_t local, uint32_t remote, uint32_t qpn)
+{
+	struct make m = {.n = 0};
+	uint8_t *mad;
+
+	make_packet(&m, MAKE_V2_IPV4, UD_ONLY, 1, 8 + 256, 0);
+	mad = m.b + m.n - 4 - 256;
+	memset(mad, 0, 256);
+	mad[1] = RD_MAD_CM;
+	rd_put_be16(mad + 16, (uint16_t)attribute);
+	rd_put_be32(mad + 24, local);
+	rd_put_be32(mad + 28, remote);
+	rd_put_be32(mad + 24 +
+			    (attribute == RD_CM_REQ	     ? 32
+				    : attribute == RD_CM_REP ? 12
+							     : 8),
+		qpn << 8);
+	put(&m, back);
+}
+
+static unsigned int paired(enum rd_pairing how)
+{
+	unsigned int n = 0;
+
+	assert_int_equal(rd_analysis_report(analysis, &report, NULL), 0);
+	for (size_t i = 0; i < report->n_conversations; i++)
+		n += report->conversations[i].pairing == how;
+	return n;
+}
+
+static void test_by_psn(void **state)
+{
+	(void)state;
+	begin();
+	request(false, 0x100, 5);
+	request(false, 0x101, 9);
+	ack(0x200, 9);
+	assert_int_equal(paired(RD_PAIR_PSN), 1);
+	for (size_t i = 0; i < report->n_conversations; i++) {
+		const struct rd_conversation *c = &report->conversations[i];
+
+		assert_int_equal(c->pairing == RD_PAIR_PSN, c->a.qp == 0x101 || c->b.qp == 0x101);
+	}
+	end();
+}
+
+/* Two requests with the same PSN wait: the answer could be one to either. */
+static void test_ambiguous(void **state)
+{
+	(void)state;
+	begin();
+	request(false, 0x100, 5);
+	request(false, 0x101, 5);
+	ack(0x200, 5);
+	assert_int_equal(paired(RD_PAIR_PSN), 0);
+	end();
+}
+
+/* A connection as the CM makes it, and ends it: for both directions. */
+static void test_connection(void **state)
+{
+	(void)state;
+	for (unsigned int by = 0; by < 2; by++) {
+		const struct rd_conversation *c = NULL;
+
+		begin();
+		cm(false, RD_CM_REQ, 7, 0, 0x200);
+		cm(true, RD_CM_REP, 8, 7, 0x100);
+		request(false, 0x100, 0);
+		request(true, 0x200, 0);
+		/* DREQ names the QP of the one that it goes to. */
+		cm(by, RD_CM_DREQ, 7, 8, by ? 0x200 : 0x100);
+		assert_int_equal(paired(RD_PAIR_CM), 1);
+		for (size_t i = 0; i < report->n_conversations; i++)
+			if (report->conversations[i].pairing == RD_PAIR_CM)
+				c = &report->conversations[i];
+		assert_true(c->cm);
+		for (unsigned int side = 0; side < 2; side++)
+			assert_int_equal(c->side[side].ending, RD_END_CLOSED);
+		end();
+	}
+}
+
+/* A REQ that nobody answers, and how often it came. */
+static void test_unanswered(void **state)
+{
+	(void)state;
+	begin();
+	for (unsigned int i = 0; i < 4; i++)
+		cm(false, RD_CM_REQ, 7, 0, 0x200);
+	assert_int_equal(rd_analysis_report(analysis, &report, NULL), 0);
+	assert_int_equal(report->n_findings, 1);
+	assert_int_equal(report->findings[0].count, 4);
+	end();
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_psn),
+		cmocka_unit_test(test_ambiguous),
+		cmocka_unit_test(test_connection),
+		cmocka_unit_test(test_unanswered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
