@@ -92,6 +92,54 @@ static void icmp_unreachable(struct make *m)
 	make_fill(m, 0x77, 30);
 }
 
+static void icmp_reply(struct make *m)
+{
+	icmp_echo(m);
+	m->b[34] = 0;
+}
+
+/* An error about a packet whose header has four bytes of options. */
+static void icmp_options(struct make *m)
+{
+	make_ethernet(m, 0x0800);
+	make_ipv4(m, 1, 8 + 24 + 8 + 30);
+	make_be32(m, 0x0b000000);
+	make_be32(m, 0x11111111);
+	make_ipv4(m, 17, 4 + 8 + 30);
+	m->b[42] = 0x46;
+	make_be32(m, 0x94040000);
+	make_udp(m, 53, 30);
+	make_fill(m, 0x77, 30);
+}
+
+static void icmp6(struct make *m, unsigned int type, uint32_t n)
+{
+	make_ethernet(m, 0x86dd);
+	make_ipv6(m, 58, 8 + n);
+	make_be32(m, type << 24);
+	make_be32(m, 0x11111111);
+}
+
+static void icmp6_echo(struct make *m)
+{
+	icmp6(m, 128, 56);
+	make_fill(m, 0x77, 56);
+}
+
+static void icmp6_reply(struct make *m)
+{
+	icmp6(m, 129, 56);
+	make_fill(m, 0x77, 56);
+}
+
+static void icmp6_too_big(struct make *m)
+{
+	icmp6(m, 2, 40 + 8 + 30);
+	make_ipv6(m, 17, 8 + 30);
+	make_udp(m, 53, 30);
+	make_fill(m, 0x77, 30);
+}
+
 static void neighbour(struct make *m)
 {
 	make_ethernet(m, 0x86dd);
@@ -122,7 +170,12 @@ static const struct {
 	{"GRE", gre, 0, 34},
 	{"fragment", fragment, 34, 34},
 	{"ICMP echo", icmp_echo, 0, 42},
+	{"ICMP echo reply", icmp_reply, 0, 42},
 	{"ICMP unreachable", icmp_unreachable, 0, 70},
+	{"ICMP time exceeded, options", icmp_options, 0, 74},
+	{"ICMPv6 echo", icmp6_echo, 0, 62},
+	{"ICMPv6 echo reply", icmp6_reply, 0, 62},
+	{"ICMPv6 packet too big", icmp6_too_big, 0, 110},
 	{"neighbour discovery", neighbour, 0, 0},
 	{"IGMP", igmp, 0, 0},
 };

@@ -11,6 +11,7 @@
 #include "device/netlink/devlink.h"
 #include "device/function.h"
 #include "device/monitor.h"
+#include "device/sysfs.h"
 #include "test_device_tree.h"
 #include <linux/devlink.h>
 #include <linux/genetlink.h>
@@ -378,6 +379,38 @@ static void check_tree(struct tree *tree)
 	tree_remove(tree);
 }
 
+/* Names in the order of their numbers; a key that begins like another is another. */
+static void test_sysfs(void **state)
+{
+	static const char *const names[] = {"mlx5_0", "mlx5_2", "mlx5_10"};
+	struct rd_names found;
+	struct tree tree;
+	char value[64];
+
+	(void)state;
+	tree_make(&tree);
+	for (size_t i = 0; i < 3; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "devices/%s", names[2 - i]);
+		tree_text(&tree, path, "x");
+	}
+	tree_text(&tree, "uevent", "PCI_SLOT_NAME=1\nPCI=2\nDRIVER=a=b\n");
+	assert_int_equal(rd_sysfs_list(&found, "%s/devices", tree.root), 0);
+	assert_int_equal(found.n, 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_string_equal(found.name[i], names[i]);
+	rd_names_free(&found);
+	assert_int_equal(rd_sysfs_uevent(value, sizeof(value), "PCI", "%s/uevent", tree.root), 0);
+	assert_string_equal(value, "2");
+	assert_int_equal(
+		rd_sysfs_uevent(value, sizeof(value), "DRIVER", "%s/uevent", tree.root), 0);
+	assert_string_equal(value, "a=b");
+	assert_int_equal(
+		rd_sysfs_uevent(value, sizeof(value), "DRIVE", "%s/uevent", tree.root), -1);
+	tree_remove(&tree);
+}
+
 /* A condition that is not known does not speak against a capture, one that is not met does. */
 static void test_conditions(void **state)
 {
@@ -501,6 +534,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_sysfs),
 		cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_minimum),
 		cmocka_unit_test(test_models),

@@ -17,6 +17,7 @@
 /* What the wrapped calls do: the `at`-th one from now fails, 0: none. */
 static unsigned int at;
 static int result_errno; /* 0: it writes half */
+static bool again;	 /* and then the next pwrite() is interrupted */
 
 static bool strikes(void)
 {
@@ -27,6 +28,11 @@ ssize_t __real_pwrite(int fd, const void *data, size_t len, off_t offset);
 ssize_t __wrap_pwrite(int fd, const void *data, size_t len, off_t offset);
 ssize_t __wrap_pwrite(int fd, const void *data, size_t len, off_t offset)
 {
+	if (again && !at) {
+		again = false;
+		errno = EINTR;
+		return -1;
+	}
 	if (!strikes())
 		return __real_pwrite(fd, data, len, offset);
 	if (!result_errno)
@@ -264,9 +270,11 @@ static void test_recovery(void **state)
 			begin(&p, *m, "pcapng");
 			at = 3;
 			result_errno = reasons[i];
+			again = !reasons[i];
 			for (int k = 0; k < 20; k++)
 				assert_int_equal(put(&p, PIECE), 0);
 			assert_int_equal(at, 0);
+			assert_false(again);
 			assert_int_equal(file_flush(&p.file, true), 0);
 			assert_int_equal(p.file.all, p.frames);
 			end(&p, false, true);
