@@ -201,4 +201,22 @@ is "-r -G 2: named by the frames' time" "$(cd "$d" && echo *)" "o-234739 o-23474
 mapfile -t files < <(find "$d" -type f | sort)
 together "-r -G 2: every frame once, in order" "$("$SOFTHCA_FRAMES" --hash "$tmp/in.pcap")" "${files[@]}"
 
+# What comes behind the last file was not delivered; what was lost when the input was captured counts once
+"$SOFTHCA_FRAMES" --write "$tmp/three.pcap" count=3000,size=200,seed=1 >/dev/null
+"$RDMADUMP" -r "$tmp/three.pcap" -q --json -b packets:1000 -a files:2 -w "$d/beyond.pcapng" >"$tmp/report"
+is "-a files:2: frames delivered and written" "$(jq -c '.frames | [.delivered, .written]' "$tmp/report")" "[2000,2000]"
+python3 - "$tmp/lost.pcapng" <<'EOF'
+import struct, sys
+def block(kind, body):
+    length = struct.pack("<I", 12 + len(body))
+    return struct.pack("<I", kind) + length + body + length
+out = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)) + block(1, struct.pack("<HHI", 1, 0, 0))
+for i in range(30):
+    out += block(6, struct.pack("<IIIII", 0, 0, i, 60, 60) + bytes(60))
+out += block(5, struct.pack("<IIIHHQHH", 0, 0, 30, 5, 8, 7, 0, 0))
+open(sys.argv[1], "wb").write(out)
+EOF
+"$RDMADUMP" -r "$tmp/lost.pcapng" -q -b packets:10 -w "$d/lost.pcapng"
+is "a loss in the input: isb_ifrecv of three files" "$(sums "$d"/lost_*.pcapng | cut -d' ' -f1)" 37
+
 tap_done
