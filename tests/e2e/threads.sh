@@ -77,6 +77,11 @@ capture --queues 4 --when-full wait -- --clock none
 accounts "software stamps" "$tmp/out.pcapng"
 capture --queues auto --when-full wait
 accounts "auto" "$tmp/out.pcapng"
+# Two CPUs are near the model's device, one of which is for the writer
+model --gen count=100,size=200,qps=8,seed=1 --at-end sigint -- "$RDMADUMP" -d mlx5_0 --queues auto \
+	-w "$tmp/out.pcapng" >"$tmp/stdout" 2>"$tmp/log"
+has "auto: starts" "$tmp/log" 'capturing on mlx5_0'
+is "auto: one queue where two CPUs are near" "$(grep -c '[0-9] queues' "$tmp/log")" 0
 capture --queues 4 --when-full wait --format pcap
 is "pcap: exit status" "$status" 0
 is "pcap: all in the file" "$("$SOFTHCA_FRAMES" --hash "$tmp/out.pcapng" | awk '{print $1}')" $count
