@@ -3,7 +3,7 @@
 # What Wireshark's tools and tcpdump make of our files: texts, clock, direction, link types.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool tshark capinfos tcpdump mergecap editcap
+need_tool tshark capinfos tcpdump mergecap editcap zstd
 
 model --dev name=mlx5_0,netdev=enp1s0f0np0,fw=16.35.2000,mac=02:00:00:00:00:01 \
 	--gen count=500,size=60-1500,seed=9 --at-end sigint -- \
@@ -57,5 +57,10 @@ for format in pcapng pcap erf; do
 	is "InfiniBand in $format: nothing malformed" \
 		"$(tshark -r "$tmp/ib" --disable-protocol rpcordma -Y _ws.malformed 2>/dev/null | wc -l)" 0
 done
+
+# The filter in force stands with the interface, as it was given
+zstd -dqfc "$TEST_DATA/roce/20_mixed/a.pcap.zst" >"$tmp/mixed.pcap"
+"$RDMADUMP" -r "$tmp/mixed.pcap" -q --qp 0x11 -w "$tmp/filtered.pcapng" 'udp port 4791'
+is "the filter in the file" "$(capinfos "$tmp/filtered.pcapng" | sed -n 's/.*Filter string = //p')" "udp port 4791 --qp 0x11"
 
 tap_done
