@@ -8,7 +8,13 @@
 #include <cmocka.h>
 
 #include "config.h"
+#include "device/netlink/netlink.h"
 #include "device/netlink/nldev.h"
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#ifdef HAVE_LIBNL
+#include <netlink/msg.h>
+#endif
 #include <rdma/rdma_netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -341,6 +347,22 @@ static void test_names(void **state)
 	assert_string_equal(rd_qp_state_name(7), "unknown");
 }
 
+/* What the kernel refuses is an error with its reason, not an empty answer. */
+static void test_refused(void **state)
+{
+	const struct ifinfomsg nobody = {.ifi_index = 0x7ffffff0};
+	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETLINK, 0);
+	struct rd_error err = {0};
+	struct rd_netlink *nl;
+
+	(void)state;
+	assert_non_null(msg);
+	assert_int_equal(nlmsg_append(msg, (void *)(uintptr_t)&nobody, sizeof(nobody), 4), 0);
+	assert_int_equal(rd_netlink_open(&nl, NETLINK_ROUTE, &err), 0);
+	assert_int_equal(rd_netlink_ask(nl, msg, NULL, NULL, &err), -1);
+	assert_int_equal(err.errnum, ENODEV);
+	rd_netlink_close(nl);
+}
 #else
 
 static void test_without(void **state)
@@ -364,6 +386,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 #ifdef HAVE_LIBNL
+		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_qps),
 		cmocka_unit_test(test_summary),
