@@ -36,4 +36,20 @@ int rd_monitor_fd(const struct rd_monitor *m);
 /* The next event; false when there is none now. Never waits. */
 bool rd_monitor_next(struct rd_monitor *m, struct rd_event *event);
 
+/* --- network links ------------------------------------------------------------------------- */
+
+/* A link's state, from one message of rtnetlink. */
+struct rd_link_state {
+	unsigned int ifindex;
+	unsigned int flags; /* IFF_... of netdevice(7): IFF_RUNNING is carrier and up */
+	bool removed;
+	char name[IF_NAMESIZE]; /* printable ASCII; "" if the message has none */
+};
+typedef void rd_link_fn(void *ctx, const struct rd_link_state *link);
+
+/* A socket that becomes readable when a link changes; does not block. -1 with errno. close(). */
+int rd_links_open(void);
+/* Reads one datagram of it and calls fn for each link in it; false: there is none now. */
+bool rd_links_read(int fd, rd_link_fn *fn, void *ctx);
+
 #endif

@@ -139,8 +139,6 @@ struct rd_verbs_config {
 	const char *sysroot; /* for counters; "" is the running system */
 };
 
-/* The device's own sniffer (verbs.c). config's pointers must outlive the source. */
-int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, struct rd_error *err);
 /*
  * What the device has of each type of time stamps; opens and closes it, so it needs access to
  * /dev/infiniband/uverbs*, but no CAP_NET_RAW. Strings are static. Fails with RD_CLASS_DEVICE.
@@ -149,16 +147,17 @@ int rd_verbs_clocks(const struct rd_device *device, struct rd_stamp_choice choic
 	struct rd_error *err);
 
 /*
- * The same through several receive queues, among which the device spreads the traffic by a hash
- * over addresses and UDP ports; frames of one flow stay in order, in one queue. *n: queues wanted
- * in, queues given out, a power of two; one, and the reason in s[0]->details and the log, where the
- * device refuses more. Each has 2^log2_buffers buffers. s has room for the wanted ones.
+ * The device's own sniffer, received through one or more queues. With several, the device spreads
+ * the traffic among them by a hash over addresses and UDP ports; frames of one flow stay in order,
+ * in one queue. *n: queues wanted in, queues made out, a power of two; fewer, and the reason in
+ * s[0]->details and the log, where the device refuses more. Each has 2^log2_buffers buffers. s has
+ * room for the wanted ones. config's pointers must outlive the sources.
  *
  * receive, release, arm and service of each source may be called by a thread of its own. start,
  * stop, stats and close of s[0] are for all of them: those of the others do nothing (stats are
- * zeros), loss and gaps are told once. start(s[0]) comes before the others' first receive();
+ * zeros), so loss and gaps are counted once. start(s[0]) comes before the others' first receive();
  * close(s[0]) when their threads have ended, and is the last call to any of them. Until then an
- * event_fd wakes a queue's thread also when another queue's thread took what concerns it.
+ * event_fd also wakes a queue's thread when another queue's thread read an event that concerns it.
  */
 int rd_verbs_open_queues(struct rd_source **s, unsigned int *n,
 	const struct rd_verbs_config *config, struct rd_error *err);

@@ -3,8 +3,8 @@
  * Every RDMA device of the machine, or of a copied sysfs tree (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci).
  */
-#include "netlink/devlink.h"
 #include "function.h"
+#include "netlink/devlink.h"
 #include "netlink/nldev.h"
 #include "port.h"
 #include "sysfs.h"

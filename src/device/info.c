@@ -3,8 +3,8 @@
  * Collects what there is to know of one device: sysfs (kernel: Documentation/ABI/stable/
  * sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci), then modules, verbs, devlink.
  */
-#include "netlink/devlink.h"
 #include "drivers.h"
+#include "netlink/devlink.h"
 #include "query.h"
 #include "roce.h"
 #include "sysfs.h"

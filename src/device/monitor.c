@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Listens to everything that tells of devices and hands out one event after the other. */
-#include "monitor.h"
 #include "netlink/netlink.h"
 #include "netlink/nldev.h"
+#include "netlink/rtnetlink.h"
+#include "uevent.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <infiniband/verbs.h>
-#include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <rdmadump/log.h>
+#include <rdmadump/verbs.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -48,22 +48,6 @@ struct rd_monitor {
 	bool one; /* only one device is asked for */
 };
 
-static const struct {
-	enum ibv_event_type type;
-	bool of_port;
-	const char *kind, *text;
-} events[] = {
-	{IBV_EVENT_PORT_ACTIVE, true, "port_active", "port up"},
-	{IBV_EVENT_PORT_ERR, true, "port_error", "port down"},
-	{IBV_EVENT_LID_CHANGE, true, "lid_change", "LID changed"},
-	{IBV_EVENT_PKEY_CHANGE, true, "pkey_change", "P_Key table changed"},
-	{IBV_EVENT_GID_CHANGE, true, "gid_change", "GID table changed"},
-	{IBV_EVENT_SM_CHANGE, true, "sm_change", "subnet manager changed"},
-	{IBV_EVENT_CLIENT_REREGISTER, true, "client_reregister",
-		"subnet manager asks for registration"},
-	{IBV_EVENT_DEVICE_FATAL, false, "device_fatal", "the device failed fatally or was removed"},
-};
-
 static void push(struct rd_monitor *m, const struct rd_event *event)
 {
 	struct timespec now;
@@ -93,14 +77,14 @@ static void take_verbs(struct rd_monitor *m, struct watched *w)
 
 	errno = EAGAIN;
 	while (m->n < QUEUE && !ibv_get_async_event(w->context, &event)) {
-		for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
-			struct rd_event e = {
-				.kind = events[i].kind, .text = events[i].text, .origin = "verbs"};
+		const struct rd_async_event *row = rd_async_event(event.event_type);
 
-			if (events[i].type != event.event_type)
-				continue;
+		if (row) {
+			struct rd_event e = {
+				.kind = row->kind, .text = row->text, .origin = "verbs"};
+
 			memcpy(e.device, w->device->name, sizeof(e.device));
-			if (events[i].of_port)
+			if (row->of_port)
 				e.port = (unsigned int)event.element.port_num;
 			push(m, &e);
 		}
@@ -120,35 +104,18 @@ static int listen_to(struct rd_monitor *m, int fd)
 	return epoll_ctl(m->epoll, EPOLL_CTL_ADD, fd, &want);
 }
 
-static struct ibv_context *open_by_name(struct ibv_device **list, const char *name)
-{
-	for (int i = 0; list && list[i]; i++)
-		if (!strcmp(ibv_get_device_name(list[i]), name))
-			return ibv_open_device(list[i]);
-	errno = ENODEV;
-	return NULL;
-}
-
 static void watch_verbs(struct rd_monitor *m, const struct rd_device *device)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct watched *w = &m->watched[m->n_watched++];
-	int flags;
+	struct rd_error why;
 
 	w->device = device;
-	w->context = open_by_name(list, device->name);
-	if (!w->context) {
-		rd_log(RD_LOG_WARNING,
-			"no asynchronous events of %s: cannot open it: %s; needs read and write "
-			"access to /dev/infiniband/uverbs*",
-			device->name, strerror(errno));
-	} else {
-		flags = fcntl(w->context->async_fd, F_GETFL);
-		fcntl(w->context->async_fd, F_SETFL, flags | O_NONBLOCK);
-		listen_to(m, w->context->async_fd);
+	if (rd_verbs_device_open(&w->context, device->name, NULL, NULL, &why) < 0) {
+		rd_log(RD_LOG_WARNING, "no asynchronous events of %s: %s", device->name, why.text);
+		return;
 	}
-	if (list)
-		ibv_free_device_list(list);
+	rd_fd_nonblocking(w->context->async_fd);
+	listen_to(m, w->context->async_fd);
 }
 
 /*
@@ -243,18 +210,20 @@ static void take_uevents(struct rd_monitor *m)
 			push(m, &e);
 }
 
-static void take_link(struct rd_monitor *m, const struct rd_link_state *link)
+static void take_link(void *ctx, const struct rd_link_state *link)
 {
+	struct rd_monitor *m = ctx;
+	bool up = link->flags & IFF_RUNNING;
+
 	for (size_t i = 0; i < m->n_netdevs; i++) {
 		struct netdev_state *n = &m->netdevs[i];
 		struct rd_event e = {.origin = "rtnetlink", .port = n->port};
 
-		if (n->ifindex != link->ifindex ||
-			(n->known && n->up == link->up && !link->removed))
+		if (n->ifindex != link->ifindex || (n->known && n->up == up && !link->removed))
 			continue;
-		e.kind = link->removed ? "netdev_removed" : link->up ? "netdev_up" : "netdev_down";
-		e.text = link->removed ? "netdev removed" : link->up ? "netdev up" : "netdev down";
-		n->up = link->up;
+		e.kind = link->removed ? "netdev_removed" : up ? "netdev_up" : "netdev_down";
+		e.text = link->removed ? "netdev removed" : up ? "netdev up" : "netdev down";
+		n->up = up;
 		n->known = true;
 		memcpy(e.device, n->device->name, sizeof(e.device));
 		memcpy(e.netdev, *link->name ? link->name : n->name, sizeof(e.netdev));
@@ -264,35 +233,8 @@ static void take_link(struct rd_monitor *m, const struct rd_link_state *link)
 
 static void take_links(struct rd_monitor *m)
 {
-	union {
-		struct nlmsghdr align;
-		char bytes[MESSAGE_BYTES];
-	} buf;
-	ssize_t len;
-
-	while (m->n < QUEUE && (len = recv(m->links, &buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
-		const struct nlmsghdr *h = &buf.align;
-
-		for (unsigned int left = (unsigned int)len; NLMSG_OK(h, left);
-			h = NLMSG_NEXT(h, left)) {
-			struct rd_link_state link;
-
-			if (rd_link_parse(h, left, &link))
-				take_link(m, &link);
-		}
-	}
-}
-
-static int open_socket(int protocol, unsigned int groups)
-{
-	const struct sockaddr_nl to = {.nl_family = AF_NETLINK, .nl_groups = groups};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
-
-	if (fd >= 0 && bind(fd, (const struct sockaddr *)&to, sizeof(to)) < 0) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	while (m->n < QUEUE && rd_links_read(m->links, take_link, m))
+		;
 }
 
 static int watch_netdevs(struct rd_monitor *m, const struct rd_device *device)
@@ -329,7 +271,7 @@ static void watch_devices(struct rd_monitor *m)
 		rd_netlink_close(m->nldev);
 		m->nldev = NULL;
 	}
-	m->uevents = open_socket(NETLINK_KOBJECT_UEVENT, UEVENT_GROUP);
+	m->uevents = rd_kernel_socket(NETLINK_KOBJECT_UEVENT, UEVENT_GROUP);
 	if (m->uevents >= 0)
 		listen_to(m, m->uevents);
 }
@@ -350,7 +292,7 @@ int rd_monitor_open(struct rd_monitor **out, const struct rd_devices *devices,
 	if (m->epoll < 0 || !m->watched)
 		goto fail;
 	/* Listening comes before looking, so that nothing falls between. */
-	m->links = open_socket(NETLINK_ROUTE, RTMGRP_LINK);
+	m->links = rd_links_open();
 	if (m->links >= 0)
 		listen_to(m, m->links);
 	watch_devices(m);

@@ -3,7 +3,7 @@
 #include "query.h"
 #include "config.h"
 #include "sysfs.h"
-#include <errno.h>
+#include <rdmadump/verbs.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -172,56 +172,25 @@ static void query_port(struct ibv_context *context, unsigned int num, struct rd_
 		attr.subnet_timeout);
 }
 
-static struct ibv_device *find(struct ibv_device **list, const char *name)
+static struct ibv_context *open_mlx5(struct ibv_device *device, void *devx)
 {
-	for (int i = 0; list && list[i]; i++)
-		if (!strcmp(ibv_get_device_name(list[i]), name))
-			return list[i];
-	return NULL;
-}
-
-static void explain(struct rd_info *info, bool found, int errnum)
-{
-	struct rd_error why;
-
-	if (!found)
-		rd_fail(&why, RD_CLASS_DEVICE, 0,
-			"load the user-space access (modprobe ib_uverbs) and install the device's "
-			"provider (package ibverbs-providers)",
-			"libibverbs does not know %s", info->device->name);
-	else
-		rd_fail(&why, RD_CLASS_DEVICE, errnum,
-			errnum == EACCES || errnum == EPERM
-				? "needs read and write access to /dev/infiniband/uverbs*: run as "
-				  "root"
-				: "see the kernel's log (dmesg)",
-			"cannot open %s", info->device->name);
-	rd_text_clean(info->closed_why, sizeof(info->closed_why), why.text);
+	return rd_mlx5_open(device, devx);
 }
 
 void rd_query_verbs(struct rd_info *info)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_device *device = find(list, info->device->name);
-	struct ibv_context *context = NULL;
+	struct ibv_context *context;
+	struct rd_error why;
 	bool devx = false;
 
-	errno = 0;
-	if (device) {
-		context = rd_mlx5_open(device, &devx);
-		if (!context)
-			context = ibv_open_device(device);
+	if (rd_verbs_device_open(&context, info->device->name, open_mlx5, &devx, &why) < 0) {
+		rd_text_clean(info->closed_why, sizeof(info->closed_why), why.text);
+		return;
 	}
-	if (context) {
-		info->opened = true;
-		query_limits(context, info);
-		for (unsigned int i = 0; i < info->device->n_ports; i++)
-			query_port(context, info->device->ports[i].num, &info->ports[i]);
-		rd_mlx5_query(context, devx, info);
-		ibv_close_device(context);
-	} else {
-		explain(info, device, errno);
-	}
-	if (list)
-		ibv_free_device_list(list);
+	info->opened = true;
+	query_limits(context, info);
+	for (unsigned int i = 0; i < info->device->n_ports; i++)
+		query_port(context, info->device->ports[i].num, &info->ports[i]);
+	rd_mlx5_query(context, devx, info);
+	ibv_close_device(context);
 }

@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
-#include <linux/rtnetlink.h>
 #include <net/if_arp.h>
 #include <pcap/pcap.h>
 #include <poll.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/event.h>
 #include <rdmadump/log.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/source.h>
@@ -31,7 +31,6 @@
 #define BLOCK_MS	50
 #define BLOCK_LATEST_MS (2 * BLOCK_MS + 20) /* the kernel's timer looks that often */
 #define LOOK_NS		100000000U	    /* between two looks at the loss counters */
-#define LINK_MESSAGES	8192
 #define LINKTYPE_RAW	101 /* in files; DLT_RAW, what tunnels have, is another number */
 
 struct netdev {
@@ -280,43 +279,28 @@ static void take_flags(struct netdev *n, unsigned int flags)
 	n->flags = flags;
 }
 
-static void take_link_message(struct netdev *n, const struct nlmsghdr *h)
+static void take_link(void *ctx, const struct rd_link_state *link)
 {
-	struct ifinfomsg info;
+	struct netdev *n = ctx;
 
-	if ((h->nlmsg_type != RTM_NEWLINK && h->nlmsg_type != RTM_DELLINK) ||
-		h->nlmsg_len < NLMSG_LENGTH(sizeof(info)))
+	if (link->ifindex != n->ifindex)
 		return;
-	memcpy(&info, NLMSG_DATA(h), sizeof(info));
-	/* A bridge tells of its ports with messages of its own family. */
-	if (info.ifi_family != AF_UNSPEC || (unsigned int)info.ifi_index != n->ifindex)
-		return;
-	if (h->nlmsg_type == RTM_DELLINK)
+	if (link->removed)
 		take_removal(n);
 	else
-		take_flags(n, info.ifi_flags);
+		take_flags(n, link->flags);
 }
 
-/* libpcap goes on by itself when the netdev is up again; what it does not do is to tell of it. */
+/* libpcap continues by itself when the netdev is up again, but does not report that it was down. */
 static int netdev_service(struct rd_source *src, struct rd_error *err)
 {
 	struct netdev *n = (struct netdev *)src;
-	union {
-		struct nlmsghdr align;
-		char bytes[LINK_MESSAGES];
-	} buf;
-	ssize_t len;
 
 	(void)err;
 	if (!n->watch)
 		return 0;
-	while ((len = recv(netdev_watch_link(n->watch), &buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
-		const struct nlmsghdr *h = &buf.align;
-
-		for (unsigned int left = (unsigned int)len; NLMSG_OK(h, left);
-			h = NLMSG_NEXT(h, left))
-			take_link_message(n, h);
-	}
+	while (rd_links_read(netdev_watch_link(n->watch), take_link, n))
+		;
 	netdev_watch_service(n->watch, src);
 	return 0;
 }

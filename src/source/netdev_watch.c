@@ -2,13 +2,10 @@
 /* Two descriptors behind one: rtnetlink's for the link, the monitor's for the RDMA port. */
 #include "netdev_watch.h"
 #include <errno.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
 #include <rdmadump/event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 struct netdev_watch {
@@ -16,18 +13,6 @@ struct netdev_watch {
 	struct rd_monitor *monitor; /* NULL: there is no RDMA port */
 	unsigned int port;
 };
-
-static int open_link(void)
-{
-	const struct sockaddr_nl links = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
-
-	if (fd >= 0 && bind(fd, (const struct sockaddr *)&links, sizeof(links)) < 0) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
 
 static int add(const struct netdev_watch *w, int fd)
 {
@@ -44,7 +29,7 @@ int netdev_watch_open(struct netdev_watch **out, unsigned int ifindex,
 	if (!w)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the source");
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
-	w->link = open_link();
+	w->link = rd_links_open();
 	*out = w;
 	if (w->epoll < 0 || w->link < 0 || add(w, w->link) < 0)
 		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL,

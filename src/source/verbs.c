@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-#define EVENTS_PER_ACK	 64 /* acknowledging takes a lock: not for every event */
-#define HOPELESS_REPAIRS 64 /* repairs in a row without one frame between them */
+#define EVENTS_PER_ACK 64 /* acknowledging takes a lock: not for every event */
+#define REPAIRS_MAX    64 /* repairs in a row without one frame between them */
 
 /*
  * A frame that did not fit shows that the port's MTU does not bound what it carries. Where the
@@ -38,7 +38,7 @@ static void ring_grow(struct verbs *v)
 }
 
 /* The advice to become root does not help somebody who was. */
-static int fail_dropped(const struct ailment *was, struct rd_error *err)
+static int fail_dropped(const struct queue_fault *was, struct rd_error *err)
 {
 	char first[256];
 
@@ -50,12 +50,12 @@ static int fail_dropped(const struct ailment *was, struct rd_error *err)
 }
 
 /* A reset needs no privilege, which we may have given up; a new queue needs CAP_NET_RAW. */
-static int queue_renew(struct verbs *v, const struct ailment *was, struct rd_error *err)
+static int queue_renew(struct verbs *v, const struct queue_fault *was, struct rd_error *err)
 {
 	/* A striding queue's buffers hold the longest frame there is. */
 	if (was->too_long && !v->striding)
 		ring_grow(v);
-	if (!was->queues && verbs_queue_reset(v, err) == 0)
+	if (!was->cq_failed && verbs_queue_reset(v, err) == 0)
 		return 0;
 	if (verbs_queue_replace(v, err) == 0)
 		return 0;
@@ -73,23 +73,23 @@ static void take_completion_events(struct verbs *v);
 /* Brings the queue back after it fell into error. Frames in between are lost: that is noted. */
 static int repair(struct verbs *v, struct rd_error *err)
 {
-	struct ailment was;
+	struct queue_fault was;
 	char size[RD_UNITS_LEN];
 
 	/* A device that goes away fails its queues first and says so next. */
 	take_completion_events(v);
 	verbs_events_take(v);
-	verbs_events_heed(v);
-	was = v->ailment;
+	verbs_events_apply(v);
+	was = v->fault;
 	if (v->lead->removed)
 		return fail_removed(v, err);
 	v->gaps++;
-	if (++v->repairs > HOPELESS_REPAIRS)
+	if (++v->repairs > REPAIRS_MAX)
 		return rd_fail(err, RD_CLASS_PARTIAL, 0, "see the kernel's log (dmesg)",
 			"the receive queue of %s fails again and again: %s", v->name, was.text);
 	if (queue_renew(v, &was, err) < 0)
 		return -1;
-	v->ailment = (struct ailment){0};
+	v->fault = (struct queue_fault){0};
 	rd_source_note(&v->src,
 		"the receive queue failed (%s) and was brought back: frames are "
 		"missing before this one",
@@ -118,10 +118,10 @@ static void complete_vcrc(const struct verbs *v, struct rd_frame *f)
 
 void verbs_completion_error(struct verbs *v, enum ibv_wc_status status, uint32_t syndrome)
 {
-	if (v->lead->stopped || v->ailment.text)
+	if (v->lead->stopped || v->fault.text)
 		return;
-	v->ailment.text = ibv_wc_status_str(status);
-	v->ailment.too_long = status == IBV_WC_LOC_LEN_ERR;
+	v->fault.text = ibv_wc_status_str(status);
+	v->fault.too_long = status == IBV_WC_LOC_LEN_ERR;
 	rd_log(RD_LOG_DEBUG, "%s: completion with status %d, vendor syndrome 0x%x", v->name, status,
 		syndrome);
 }
@@ -129,8 +129,8 @@ void verbs_completion_error(struct verbs *v, enum ibv_wc_status status, uint32_t
 /* What was polled so far is delivered; then the CQ is made anew. */
 static void fail_polling(struct verbs *v)
 {
-	v->ailment = (struct ailment){.text = "the completion queue cannot be polled",
-		.queues = true,
+	v->fault = (struct queue_fault){.text = "the completion queue cannot be polled",
+		.cq_failed = true,
 		.unpollable = true};
 }
 
@@ -215,14 +215,15 @@ static int verbs_receive(
 	struct verbs *v = (struct verbs *)src;
 	unsigned int n;
 
-	if (__builtin_expect(atomic_load_explicit(&v->told, memory_order_relaxed) != 0, 0))
-		verbs_events_heed(v);
-	n = v->ailment.unpollable ? 0 : v->path->poll(v, frames, max);
+	if (__builtin_expect(
+		    atomic_load_explicit(&v->pending_faults, memory_order_relaxed) != 0, 0))
+		verbs_events_apply(v);
+	n = v->fault.unpollable ? 0 : v->path->poll(v, frames, max);
 	if (!n) {
 		/* What arrived before the queue failed has been taken; now it is brought back. */
-		if (v->ailment.text && v->lead->stopped)
+		if (v->fault.text && v->lead->stopped)
 			return RD_SOURCE_END;
-		if (v->ailment.text)
+		if (v->fault.text)
 			return repair(v, err);
 		/* What completed before the device was gone has been taken by now. */
 		return v->lead->removed && !v->lead->stopped ? fail_removed(v, err) : 0;
@@ -239,8 +240,8 @@ static void verbs_release(struct rd_source *src)
 {
 	struct verbs *v = (struct verbs *)src;
 
-	if (v->path->post(v) && !v->ailment.text)
-		v->ailment.text = "receives cannot be posted";
+	if (v->path->post(v) && !v->fault.text)
+		v->fault.text = "receives cannot be posted";
 }
 
 static int verbs_arm(struct rd_source *src, struct rd_error *err)
@@ -248,9 +249,9 @@ static int verbs_arm(struct rd_source *src, struct rd_error *err)
 	struct verbs *v = (struct verbs *)src;
 	int rc;
 
-	if (v->armed && !v->ailment.text && !atomic_load(&v->told))
+	if (v->armed && !v->fault.text && !atomic_load(&v->pending_faults))
 		return 0;
-	if (v->ailment.text || atomic_load(&v->told))
+	if (v->fault.text || atomic_load(&v->pending_faults))
 		return 1;
 	rc = v->path->arm(v);
 	if (rc)

@@ -13,15 +13,15 @@
 #define FRAME_MAX 65536
 
 /* What a queue can suffer; NULL text: healthy. */
-struct ailment {
+struct queue_fault {
 	const char *text;
 	bool too_long;	 /* a frame did not fit its buffer */
-	bool queues;	 /* the CQ failed too: a reset of the queue does not help */
+	bool cq_failed;	 /* a reset of the queue does not help */
 	bool unpollable; /* nothing more is to be had of the CQ */
 };
 
 /* The same as an asynchronous event tells it, perhaps to another queue's thread. */
-enum { TOLD_CQ = 1 << 0, TOLD_QUEUE = 1 << 1, TOLD_REQUEST = 1 << 2, TOLD_ACCESS = 1 << 3 };
+enum { FAULT_CQ = 1 << 0, FAULT_QUEUE = 1 << 1, FAULT_REQUEST = 1 << 2, FAULT_ACCESS = 1 << 3 };
 
 struct verbs;
 
@@ -30,7 +30,7 @@ struct verbs_path {
 	const char *name;
 	/*
 	 * Number of frames. Error completions go to verbs_completion_error(), and a CQ that cannot
-	 * be polled to the ailment: what was taken before it is delivered.
+	 * be polled to the fault: what was taken before it is delivered.
 	 */
 	unsigned int (*poll)(struct verbs *v, struct rd_frame *frames, unsigned int max);
 	/* Posts the buffers of the last poll() again. 0 or an errno. */
@@ -84,9 +84,9 @@ struct verbs {
 	unsigned int events;  /* completion events of this CQ */
 	unsigned int unacked; /* completion events read and not acknowledged */
 	bool armed;
-	struct ailment ailment;
-	atomic_uint told;     /* TOLD_... */
-	unsigned int repairs; /* in a row */
+	struct queue_fault fault;
+	atomic_uint pending_faults; /* FAULT_... */
+	unsigned int repairs;	    /* in a row */
 	_Atomic uint64_t gaps;
 	int wake_fd; /* an eventfd, readable when another queue's thread told something; -1: none */
 	struct verbs *lead;
@@ -114,9 +114,6 @@ struct verbs {
 	struct rd_loss loss; /* since start(); of the thread that calls start, stop and stats */
 	char name[RD_NAME_MAX + 8], description[200], hardware[400];
 };
-
-/* verbs_open.c. The caller closes *ctx. */
-int verbs_device_open(struct ibv_context **ctx, const char *name, struct rd_error *err);
 
 /* verbs_advice.c: what to do where an object is refused; static. */
 enum verbs_object { VERBS_MEMORY, VERBS_CQ, VERBS_QUEUE, VERBS_FLOW };
@@ -171,8 +168,8 @@ void verbs_queues_tell(struct verbs *lead, unsigned int wanted);
 
 /* Asynchronous events of the device, to the queues that they concern. By any queue's thread. */
 void verbs_events_take(struct verbs *v);
-/* What other threads told becomes this queue's ailment. */
-void verbs_events_heed(struct verbs *v);
+/* Faults that other threads reported become this queue's fault. */
+void verbs_events_apply(struct verbs *v);
 
 /* verbs.c */
 extern const struct rd_source_ops verbs_ops, verbs_follower_ops;

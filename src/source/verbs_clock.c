@@ -6,6 +6,7 @@
  */
 #include "verbs.h"
 #include <rdmadump/log.h>
+#include <rdmadump/verbs.h>
 
 #define REFRESH_NS    1000000000U
 #define FIRST_REFRESH 10000000U /* and twice as long each time, up to the above */
@@ -493,7 +494,7 @@ int rd_verbs_clocks(const struct rd_device *device, struct rd_stamp_choice choic
 	struct verbs_clock c = {0};
 	struct ibv_context *ctx;
 
-	if (verbs_device_open(&ctx, device->name, err) < 0)
+	if (rd_verbs_device_open(&ctx, device->name, NULL, NULL, err) < 0)
 		return -1;
 	c.ctx = ctx;
 	for (unsigned int i = 0; i < RD_STAMP_TYPES; i++)

@@ -2,51 +2,19 @@
 /* Opens a device for sniffing: context, PD, completion channel, receive ring, queue. */
 #include "verbs.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
+#include <rdmadump/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *open_advice(int errnum)
-{
-	if (errnum == EACCES || errnum == EPERM)
-		return "needs read and write access to /dev/infiniband/uverbs*: run as root";
-	return "see the kernel's log (dmesg)";
-}
-
-int verbs_device_open(struct ibv_context **ctx, const char *name, struct rd_error *err)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_device *found = NULL;
-
-	for (int i = 0; list && list[i]; i++)
-		if (strcmp(ibv_get_device_name(list[i]), name) == 0)
-			found = list[i];
-	errno = 0;
-	*ctx = found ? ibv_open_device(found) : NULL;
-	if (list)
-		ibv_free_device_list(list);
-	if (!found)
-		return rd_fail(err, RD_CLASS_DEVICE, 0,
-			"load the user-space access (modprobe ib_uverbs) and install the device's "
-			"provider (package ibverbs-providers)",
-			"%s is not known to libibverbs", name);
-	if (!*ctx)
-		return rd_fail(
-			err, RD_CLASS_DEVICE, errno, open_advice(errno), "open_device on %s", name);
-	return 0;
-}
-
 /* Nothing on the epoll path may block. */
 int verbs_nonblocking(const struct verbs *v, int fd, struct rd_error *err)
 {
-	int flags = fcntl(fd, F_GETFL);
+	int rc = rd_fd_nonblocking(fd);
 
-	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-		return verbs_fail(v, err, errno, NULL, "fcntl");
-	return 0;
+	return rc ? verbs_fail(v, err, rc, NULL, "fcntl") : 0;
 }
 
 /*
@@ -149,7 +117,7 @@ static int port_open(struct verbs *v, const struct rd_verbs_config *config, stru
 	uint32_t frame;
 	int rc;
 
-	if (verbs_device_open(&v->ctx, v->device->name, err) < 0 ||
+	if (rd_verbs_device_open(&v->ctx, v->device->name, NULL, NULL, err) < 0 ||
 		verbs_clock_open(&v->own_clock, v->ctx, v->name, config->stamps,
 			config->port->speed, err) < 0)
 		return -1;
@@ -201,11 +169,4 @@ int rd_verbs_open_queues(struct rd_source **s, unsigned int *n,
 		s[i] = &v->queue[i]->src;
 	*n = v->n_queues;
 	return 0;
-}
-
-int rd_verbs_open(struct rd_source **s, const struct rd_verbs_config *config, struct rd_error *err)
-{
-	unsigned int one = 1;
-
-	return rd_verbs_open_queues(s, &one, config, err);
 }

@@ -66,7 +66,7 @@ model --fault port=down,after_ms=50 -- "$RDMADUMP" events -c 1 >/dev/full 2>"$tm
 is "no room for the output" "$?" 3
 model --fault verb=open_device,errno=EACCES -- "$RDMADUMP" events -a duration:1 >"$tmp/text" 2>"$tmp/err"
 is "a device that cannot be opened is watched by the rest" "$?" 0
-has "and that is said" "$tmp/err" 'no asynchronous events of mlx5_0: cannot open it: Permission denied'
+has "and that is said" "$tmp/err" 'no asynchronous events of mlx5_0: cannot open mlx5_0: Permission denied'
 
 while IFS='|' read -r arguments words; do
 	# shellcheck disable=SC2086 # several words

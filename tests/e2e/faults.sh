@@ -37,7 +37,7 @@ while read -r rx verb errno message; do
 	[ ! -e "$tmp/out" ]
 	ok "$rx: $verb fails with $errno: no file is made"
 done <<'LIST'
-wqe open_device EACCES open_device on mlx5_0(:1)?: Permission denied; .*run as root
+wqe open_device EACCES cannot open mlx5_0: Permission denied; .*run as root
 wqe query_device EIO query_device on mlx5_0:1: Input/output error;
 wqe query_port EIO query_port on mlx5_0:1: Input/output error;
 wqe alloc_pd ENOMEM alloc_pd on mlx5_0:1: Cannot allocate memory;

@@ -10,8 +10,9 @@
 #include "config.h"
 #include "device/netlink/devlink.h"
 #include "device/function.h"
-#include "device/monitor.h"
+#include "device/netlink/rtnetlink.h"
 #include "device/sysfs.h"
+#include "device/uevent.h"
 #include "test_device_tree.h"
 #include <linux/devlink.h>
 #include <linux/genetlink.h>
@@ -229,7 +230,7 @@ static void test_link_messages(void **state)
 	put(&m, IFLA_IFNAME, "eth7", 5);
 	assert_true(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
 	assert_int_equal(link.ifindex, 7);
-	assert_true(link.up);
+	assert_true(link.flags & IFF_RUNNING);
 	assert_false(link.removed);
 	assert_string_equal(link.name, "eth7");
 	for (size_t n = 0; n < m.head.nlmsg_len; n++)

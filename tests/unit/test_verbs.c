@@ -265,7 +265,7 @@ static unsigned int poll_fake(struct verbs *v, struct rd_frame *frames, unsigned
 
 	assert_true(frames_next <= max);
 	if (poll_fails) {
-		v->ailment = (struct ailment){.text = "cannot be polled", .queues = true};
+		v->fault = (struct queue_fault){.text = "cannot be polled", .cq_failed = true};
 		return 0;
 	}
 	for (unsigned int i = 0; i < n; i++)
@@ -472,7 +472,7 @@ static void tell(enum ibv_event_type type, int port, struct ibv_cq *cq, struct i
 		hca.event[0].element.wq = wq;
 	hca.n_events = 1;
 	queue.src.note[0] = '\0';
-	queue.told = second.told = 0;
+	queue.pending_faults = second.pending_faults = 0;
 	verbs_events_take(&queue);
 }
 
@@ -489,34 +489,34 @@ static void test_events(void **state)
 	assert_string_equal(queue.src.note, "");
 	/* To the queue whose CQ or work queue it is, and to no other. */
 	tell(IBV_EVENT_CQ_ERR, 0, second.cq, NULL);
-	assert_int_equal(queue.told, 0);
-	assert_int_equal(second.told, TOLD_CQ);
+	assert_int_equal(queue.pending_faults, 0);
+	assert_int_equal(second.pending_faults, FAULT_CQ);
 	tell(IBV_EVENT_WQ_FATAL, 0, NULL, queue.wq);
-	assert_int_equal(queue.told, TOLD_QUEUE);
-	assert_int_equal(second.told, 0);
+	assert_int_equal(queue.pending_faults, FAULT_QUEUE);
+	assert_int_equal(second.pending_faults, 0);
 	tell(IBV_EVENT_QP_FATAL, 0, NULL, NULL);
-	assert_int_equal(queue.told, TOLD_QUEUE);
+	assert_int_equal(queue.pending_faults, FAULT_QUEUE);
 	/* Of a queue that is no more. */
 	tell(IBV_EVENT_CQ_ERR, 0, (void *)&hca, NULL);
-	assert_int_equal(queue.told | second.told, 0);
+	assert_int_equal(queue.pending_faults | second.pending_faults, 0);
 	assert_int_equal(hca.acked, 7);
 	queue_free();
 }
 
 /* Where the CQ failed too, it is the cause, and a reset would not help. */
-static void test_told(void **state)
+static void test_pending_faults(void **state)
 {
 	struct rd_error err = {0};
 
 	(void)state;
 	queue_make();
-	queue.told = TOLD_QUEUE | TOLD_CQ;
+	queue.pending_faults = FAULT_QUEUE | FAULT_CQ;
 	assert_int_equal(receive(&err), 0);
-	assert_int_equal(queue.told, 0);
+	assert_int_equal(queue.pending_faults, 0);
 	assert_non_null(strstr(queue.src.note, "the completion queue overran"));
 	assert_int_equal(hca.resets, 0);
 	assert_int_equal(hca.replacements, 1);
-	queue.told = TOLD_ACCESS;
+	queue.pending_faults = FAULT_ACCESS;
 	assert_int_equal(receive(&err), 0);
 	assert_non_null(strstr(queue.src.note, "access violation"));
 	assert_int_equal(hca.resets, 1);
@@ -537,7 +537,7 @@ int main(void)
 		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_stats),
 		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_told),
+		cmocka_unit_test(test_pending_faults),
 	};
 
 	alarm(WATCHDOG_S);

@@ -14,7 +14,8 @@ _Static_assert(RD_SEV_NONE == 0, "rows of the table without a severity");
 #define COUNTER(counter, ...) {.name = counter, .drivers = DRIVERS, __VA_ARGS__},
 
 const struct rd_counter_kind rd_counter_kinds[] = {
-/* clang-format off: it would sort them, and the first match is taken */
+/* In this order: the first match is taken. */
+/* clang-format off */
 #include "port.def"
 #include "mlx5.def"
 #include "mad_sa.def"
@@ -26,7 +27,7 @@ const struct rd_counter_kind rd_counter_kinds[] = {
 #include "hns.def"
 #include "netdev.def"
 #include "ethtool.def"
-/* clang-format on */
+	/* clang-format on */
 	{0},
 };
 

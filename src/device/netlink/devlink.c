@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Devlink's ports and versions (include/uapi/linux/devlink.h; net/devlink of Linux). */
 #include "devlink.h"
-#include "config.h"
 #include "../sysfs.h"
+#include "config.h"
 #include <string.h>
 
 #ifdef HAVE_LIBNL

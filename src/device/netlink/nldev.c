@@ -4,8 +4,8 @@
  * of Linux). Integers come in the host's byte order, text without a promise that it ends.
  */
 #include "nldev.h"
-#include "config.h"
 #include "../sysfs.h"
+#include "config.h"
 #include <rdma/rdma_netlink.h>
 #include <stdlib.h>
 #include <string.h>
