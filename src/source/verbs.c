@@ -3,7 +3,7 @@
  * The device's own sniffer: a RAW_PACKET QP (UD on InfiniBand) with an IBV_FLOW_ATTR_SNIFFER flow,
  * which copies what crosses the port in both directions (ibv_create_flow(3); mlx5_ib, mlx4_ib).
  */
-#include "verbs.h"
+#include "verbs_queue.h"
 #include <errno.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/log.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Asynchronous events of the device (ibv_get_async_event(3)), and the queues that they concern. */
-#include "verbs.h"
+#include "verbs_queue.h"
 #include <rdmadump/verbs.h>
 #include <sys/eventfd.h>
 

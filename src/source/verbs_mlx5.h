@@ -3,7 +3,7 @@
 #ifndef RDMADUMP_SOURCE_VERBS_MLX5_H
 #define RDMADUMP_SOURCE_VERBS_MLX5_H
 
-#include "verbs.h"
+#include "verbs_queue.h"
 #include <infiniband/mlx5dv.h>
 #include <rdmadump/bytes.h>
 #include <stdatomic.h>

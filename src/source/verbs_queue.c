@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The sniffer's CQ, QP and flow: made in that order, unmade in the other. */
-#include "verbs.h"
+#include "verbs_queue.h"
 #include <errno.h>
 
 #define SNIFFER_QKEY 0x12345

@@ -3,7 +3,7 @@
  * Work queues, and the QP that spreads frames among them: a RAW_PACKET QP that has a table of work
  * queues instead of a receive queue of its own (ibv_create_wq(3), ibv_create_rwq_ind_table(3)).
  */
-#include "verbs.h"
+#include "verbs_queue.h"
 #include <errno.h>
 
 #define KEY_BYTES 40 /* of the Toeplitz hash, what mlx5 takes */

@@ -3,7 +3,7 @@
  * Unit tests of the verbs source where a model of a device leaves things to chance: time stamps
  * that go back, queues that fail again and again, and whom an asynchronous event concerns.
  */
-#include "verbs.h"
+#include "verbs_queue.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

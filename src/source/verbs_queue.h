@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What the files of the verbs source share. */
-#ifndef RDMADUMP_SOURCE_VERBS_H
-#define RDMADUMP_SOURCE_VERBS_H
+#ifndef RDMADUMP_SOURCE_VERBS_QUEUE_H
+#define RDMADUMP_SOURCE_VERBS_QUEUE_H
 
 #include "verbs_clock.h"
 #include "verbs_ring.h"

@@ -4,7 +4,7 @@
  * (kernel: ib_umem_get() and the create functions of mlx5_ib); what this process may do tells
  * which.
  */
-#include "verbs.h"
+#include "verbs_queue.h"
 #include <errno.h>
 #include <linux/capability.h>
 #include <rdmadump/privilege.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Opens a device for sniffing: context, PD, completion channel, receive ring, queue. */
-#include "verbs.h"
+#include "verbs_queue.h"
 #include <errno.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>

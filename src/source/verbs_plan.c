@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* All receive queues of a port: in which way, how many, made and unmade together. */
-#include "verbs.h"
+#include "verbs_queue.h"
 #include <errno.h>
 #include <rdmadump/log.h>
 #include <rdmadump/privilege.h>
