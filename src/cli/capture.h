@@ -6,10 +6,10 @@
 #ifndef RDMADUMP_CLI_CAPTURE_H
 #define RDMADUMP_CLI_CAPTURE_H
 
-#include "privileges.h"
 #include <jansson.h>
 #include <rdmadump/capture.h>
 #include <rdmadump/facts.h>
+#include <rdmadump/identity.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -112,7 +112,7 @@ struct session {
 	char hardware[320], os[320], application[128];
 	struct rd_source_stats source_stats[RD_IFACES_MAX];
 	struct rd_sink_stats written;
-	struct identity identity;
+	struct rd_identity identity;
 	struct rd_inputs inputs; /* files that are read */
 	sigset_t signals;	 /* that are blocked and waited for */
 	bool told_to_wait[2];	 /* at the end: the output took long, the commands did */

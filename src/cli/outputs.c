@@ -133,7 +133,7 @@ static int check_directories(struct session *s)
 	for (unsigned int i = 0; i < n && rc == 0; i++) {
 		char *stripe = s->opt->n_stripes ? stripe_path(s->opt, i) : NULL;
 
-		rc = identity_check_directory(
+		rc = rd_identity_check_directory(
 			&s->identity, stripe ? stripe : s->opt->path, &s->error);
 		free(stripe);
 	}
@@ -204,7 +204,7 @@ int outputs_open(struct session *s)
 {
 	unsigned int lanes = s->n_threads ? s->n_threads : 1;
 	unsigned int stripes = s->opt->n_stripes ? s->opt->n_stripes : 1;
-	struct identity_before before;
+	struct rd_identity_before before;
 	int reader, rc;
 
 	session_describe(s);
@@ -215,7 +215,7 @@ int outputs_open(struct session *s)
 	if (rd_encoder_init(&s->encoder, s->opt->format, s->opt->path, &s->section, s->ifaces,
 		    s->n_ifaces, &s->error) < 0 ||
 		(s->opt->ibdump && ibdump_set_format(s) < 0) || check_directories(s) < 0 ||
-		identity_assume(&s->identity, &before, &s->error) < 0)
+		rd_identity_assume(&s->identity, &before, &s->error) < 0)
 		return -1;
 	reader = signals_await_reader(s);
 	rc = open_files(s, lanes, stripes);
@@ -223,7 +223,7 @@ int outputs_open(struct session *s)
 		close(reader);
 	if (rc < 0)
 		abandon_outputs(s);
-	identity_resume(&before);
+	rd_identity_resume(&before);
 	if (rc < 0)
 		return explain_user(s);
 	for (unsigned int i = 0; i < lanes; i++)
@@ -265,7 +265,7 @@ void outputs_stats(const struct session *s, struct rd_sink_stats *sum)
 
 static void close_output(struct session *s, struct output *o, const struct rd_tally *final)
 {
-	struct identity_before before;
+	struct rd_identity_before before;
 	struct rd_error err;
 	bool broken_pipe = false;
 	int rc;
@@ -274,9 +274,9 @@ static void close_output(struct session *s, struct output *o, const struct rd_ta
 		return;
 	if (!o->started) {
 		/* The path is the user's, who may have put something else there. */
-		if (identity_assume(&s->identity, &before, &err) == 0) {
+		if (rd_identity_assume(&s->identity, &before, &err) == 0) {
 			rd_sink_abandon(o->sink);
-			identity_resume(&before);
+			rd_identity_resume(&before);
 		}
 		o->sink = NULL;
 		return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Files that reports (HTML, JSON, Prometheus) are written to: never over a capture or an input. */
 #include "report_file.h"
-#include "privileges.h"
 #include <errno.h>
+#include <rdmadump/identity.h>
 #include <rdmadump/source.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,12 +39,12 @@ int report_file_check(
 FILE *report_file_open(
 	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err)
 {
-	struct identity_before before;
-	struct identity id;
+	struct rd_identity_before before;
+	struct rd_identity id;
 	struct rd_outfile f;
 	FILE *file = NULL;
 
-	if (identity_choose(&id, NULL, err) < 0 || identity_assume(&id, &before, err) < 0)
+	if (rd_identity_choose(&id, NULL, err) < 0 || rd_identity_assume(&id, &before, err) < 0)
 		return NULL;
 	if (report_file_check(path, option, inputs, err) == 0 &&
 		rd_outfile_open(&f, path, inputs, err) == 0) {
@@ -56,22 +56,22 @@ FILE *report_file_open(
 		if (!file)
 			rd_outfile_abandon(&f, path);
 	}
-	identity_resume(&before);
+	rd_identity_resume(&before);
 	return file;
 }
 
 /* As who opened it: the directory is his. */
 static void remove_regular(const char *path)
 {
-	struct identity_before before;
-	struct identity id;
+	struct rd_identity_before before;
+	struct rd_identity id;
 	struct stat st;
 
-	if (identity_choose(&id, NULL, NULL) < 0 || identity_assume(&id, &before, NULL) < 0)
+	if (rd_identity_choose(&id, NULL, NULL) < 0 || rd_identity_assume(&id, &before, NULL) < 0)
 		return;
 	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
 		unlink(path);
-	identity_resume(&before);
+	rd_identity_resume(&before);
 }
 
 int report_file_close(

@@ -162,8 +162,8 @@ static int all_started(void *ctx, struct rd_error *err)
 {
 	struct session *s = ctx;
 
-	identity_allow_pinned((uint64_t)s->n_sources * PINNED_BYTES << s->opt->log2_buffers);
-	return identity_become(&s->identity, err) < 0 || outputs_start(s) < 0 ? -1 : 0;
+	rd_identity_allow_pinned((uint64_t)s->n_sources * PINNED_BYTES << s->opt->log2_buffers);
+	return rd_identity_become(&s->identity, err) < 0 || outputs_start(s) < 0 ? -1 : 0;
 }
 
 /* Each receive queue gets a thread where frames can be brought into order again. */
@@ -276,7 +276,7 @@ int session_run(struct session *s)
 	}
 	if (s->opt->read)
 		rd_inputs_add(&s->inputs, s->opt->read);
-	if (identity_choose(&s->identity, s->opt->user, &s->error) < 0 ||
+	if (rd_identity_choose(&s->identity, s->opt->user, &s->error) < 0 ||
 		session_open_sources(s) < 0 || compile_filters(s) < 0)
 		goto out;
 	if (session_is_offline(s))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Least privilege: who the program becomes once devices and files are open. */
-#include "privileges.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <libgen.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <rdmadump/identity.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int by_name(struct identity *id, const char *user, struct rd_error *err)
+static int by_name(struct rd_identity *id, const char *user, struct rd_error *err)
 {
 	struct passwd *pw;
 
@@ -26,13 +26,13 @@ static int by_name(struct identity *id, const char *user, struct rd_error *err)
 	if (!pw)
 		return rd_fail(err, RD_CLASS_USAGE, errno, "name a user that exists",
 			"-Z %s: no such user", user);
-	*id = (struct identity){.change = true, .uid = pw->pw_uid, .gid = pw->pw_gid};
+	*id = (struct rd_identity){.change = true, .uid = pw->pw_uid, .gid = pw->pw_gid};
 	snprintf(id->name, sizeof(id->name), "%s", user);
 	return 0;
 }
 
 /* sudo says who called it; anybody who can set these variables of a root process is root. */
-static void by_sudo(struct identity *id)
+static void by_sudo(struct rd_identity *id)
 {
 	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID"),
 		   *user = getenv("SUDO_USER");
@@ -41,13 +41,13 @@ static void by_sudo(struct identity *id)
 	if (!uid || !gid || rd_parse_u64(uid, 1, UINT32_MAX - 1, &u) ||
 		rd_parse_u64(gid, 0, UINT32_MAX - 1, &g))
 		return;
-	*id = (struct identity){.change = true, .uid = (uid_t)u, .gid = (gid_t)g};
+	*id = (struct rd_identity){.change = true, .uid = (uid_t)u, .gid = (gid_t)g};
 	snprintf(id->name, sizeof(id->name), "%s", user ? user : uid);
 }
 
-int identity_choose(struct identity *id, const char *user, struct rd_error *err)
+int rd_identity_choose(struct rd_identity *id, const char *user, struct rd_error *err)
 {
-	*id = (struct identity){.uid = geteuid(), .gid = getegid()};
+	*id = (struct rd_identity){.uid = geteuid(), .gid = getegid()};
 	if (user && by_name(id, user, err) < 0)
 		return -1;
 	if (!user && geteuid() == 0)
@@ -58,12 +58,12 @@ int identity_choose(struct identity *id, const char *user, struct rd_error *err)
 	return 0;
 }
 
-static bool is_other(const struct identity *id)
+static bool is_other(const struct rd_identity *id)
 {
 	return id->change && (geteuid() != id->uid || getegid() != id->gid);
 }
 
-static int fail_become(const struct identity *id, struct rd_error *err)
+static int fail_become(const struct rd_identity *id, struct rd_error *err)
 {
 	return rd_fail(err, RD_CLASS_DEVICE, errno, "run as root, or without -Z",
 		"cannot become user '%s'", id->name);
@@ -71,14 +71,15 @@ static int fail_become(const struct identity *id, struct rd_error *err)
 
 /* --- for a while ------------------------------------------------------------------------ */
 
-static int set_groups(const struct identity *id)
+static int set_groups(const struct rd_identity *id)
 {
 	return initgroups(id->name, id->gid) < 0 ? setgroups(1, &id->gid) : 0;
 }
 
-int identity_assume(const struct identity *id, struct identity_before *before, struct rd_error *err)
+int rd_identity_assume(
+	const struct rd_identity *id, struct rd_identity_before *before, struct rd_error *err)
 {
-	*before = (struct identity_before){.uid = geteuid(), .gid = getegid()};
+	*before = (struct rd_identity_before){.uid = geteuid(), .gid = getegid()};
 	if (!is_other(id))
 		return 0;
 	before->n_groups = getgroups(0, NULL);
@@ -91,11 +92,11 @@ int identity_assume(const struct identity *id, struct identity_before *before, s
 	if (set_groups(id) == 0 && setegid(id->gid) == 0 && seteuid(id->uid) == 0)
 		return 0;
 	fail_become(id, err);
-	identity_resume(before);
+	rd_identity_resume(before);
 	return -1;
 }
 
-void identity_resume(struct identity_before *before)
+void rd_identity_resume(struct rd_identity_before *before)
 {
 	/* Who could leave root can come back: the saved user is still root. */
 	if (before->changed && (seteuid(before->uid) < 0 || setegid(before->gid) < 0 ||
@@ -103,7 +104,7 @@ void identity_resume(struct identity_before *before)
 		rd_log(RD_LOG_DEBUG, "cannot return to user %u: %s", (unsigned int)before->uid,
 			strerror(errno));
 	free(before->groups);
-	*before = (struct identity_before){0};
+	*before = (struct rd_identity_before){0};
 }
 
 /* --- for good --------------------------------------------------------------------------- */
@@ -124,7 +125,7 @@ static int set_capabilities(bool effective, bool permitted)
 	return (int)syscall(SYS_capset, &head, sets);
 }
 
-void identity_allow_pinned(uint64_t bytes)
+void rd_identity_allow_pinned(uint64_t bytes)
 {
 	struct rlimit limit;
 
@@ -136,7 +137,7 @@ void identity_allow_pinned(uint64_t bytes)
 	setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
-int identity_become(const struct identity *id, struct rd_error *err)
+int rd_identity_become(const struct rd_identity *id, struct rd_error *err)
 {
 	if (is_other(id) && (set_groups(id) < 0 || setresgid(id->gid, id->gid, id->gid) < 0 ||
 				    setresuid(id->uid, id->uid, id->uid) < 0))
@@ -153,12 +154,12 @@ int identity_become(const struct identity *id, struct rd_error *err)
 /* --- where files can be created --------------------------------------------------------- */
 
 /* What that user may do there without capabilities: 0 or an errno; -1 with an error. */
-static int may_write(const struct identity *id, const char *dir, struct rd_error *err)
+static int may_write(const struct rd_identity *id, const char *dir, struct rd_error *err)
 {
-	struct identity_before before;
+	struct rd_identity_before before;
 	int rc;
 
-	if (identity_assume(id, &before, err) < 0)
+	if (rd_identity_assume(id, &before, err) < 0)
 		return -1;
 	set_capabilities(false, true);
 	/* The effective user's rights count, not the real user's. */
@@ -166,11 +167,12 @@ static int may_write(const struct identity *id, const char *dir, struct rd_error
 	/* A user other than root gets its effective capabilities back from seteuid(). */
 	if (!before.changed)
 		set_capabilities(true, true);
-	identity_resume(&before);
+	rd_identity_resume(&before);
 	return rc;
 }
 
-int identity_check_directory(const struct identity *id, const char *path, struct rd_error *err)
+int rd_identity_check_directory(
+	const struct rd_identity *id, const char *path, struct rd_error *err)
 {
 	char *copy, *dir;
 	int rc;

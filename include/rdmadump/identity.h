@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Least privilege: who the program becomes once devices and files are open. */
+#ifndef RDMADUMP_IDENTITY_H
+#define RDMADUMP_IDENTITY_H
+
+#include <rdmadump/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Who the program becomes once the devices are open. */
+struct rd_identity {
+	bool change; /* false: stays who it is */
+	bool keep;   /* -Z root: capabilities stay */
+	uid_t uid;
+	gid_t gid;
+	char name[64];
+};
+
+/* Who the program was while it acts as somebody else. */
+struct rd_identity_before {
+	bool changed;
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups;
+	int n_groups;
+};
+
+/*
+ * The order is: open devices, open outputs between rd_identity_assume() and rd_identity_resume(),
+ * start the devices, rd_identity_become(), and only then start threads: a thread keeps the
+ * capabilities that it was started with.
+ */
+/* user: a name (-Z); NULL: whoever called sudo, else who the program is. -1 with RD_CLASS_USAGE. */
+int rd_identity_choose(struct rd_identity *id, const char *user, struct rd_error *err);
+/*
+ * Acts as that user, so that files are opened with its rights alone, until rd_identity_resume(). -1
+ * with RD_CLASS_DEVICE; nothing is changed then. Changes the calling process as a whole.
+ */
+int rd_identity_assume(
+	const struct rd_identity *id, struct rd_identity_before *before, struct rd_error *err);
+/* Undoes it and frees what `before` holds. */
+void rd_identity_resume(struct rd_identity_before *before);
+/*
+ * Lets `bytes` of memory be pinned without CAP_IPC_LOCK, where the limit may be raised: receive
+ * buffers grow when a frame is too long for them. Before rd_identity_become().
+ */
+void rd_identity_allow_pinned(uint64_t bytes);
+/*
+ * Becomes that user for good, without any capability unless `keep`. -1 with RD_CLASS_DEVICE. Before
+ * any thread is started.
+ */
+int rd_identity_become(const struct rd_identity *id, struct rd_error *err);
+/* 0 if files can be created beside `path` after rd_identity_become(), else -1 with RD_CLASS_OUTPUT.
+ */
+int rd_identity_check_directory(
+	const struct rd_identity *id, const char *path, struct rd_error *err);
+
+#endif
