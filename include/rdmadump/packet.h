@@ -358,6 +358,9 @@ void rd_decap_run(enum rd_link link, struct rd_frame *frames, unsigned int n);
 #define RD_LINE_DATE	0x04 /* tcpdump -tttt */
 #define RD_LINE_UTC	0x08 /* instead of local time */
 #define RD_LINE_LINK	0x10 /* tcpdump -e: MAC addresses and VLAN tags, or VL and SL */
+/* frame->ts_ns is a signed number of nanoseconds since another frame. */
+#define RD_LINE_SINCE_LAST  0x20 /* tcpdump -ttt: the caller subtracts the time of the last line */
+#define RD_LINE_SINCE_FIRST 0x40 /* tcpdump -ttttt: that of the first line */
 
 /*
  * One line of printable ASCII without newline for a frame, cut to `room`. `style` is RD_LINE_*.

@@ -2,6 +2,7 @@
 /* `rdmadump analyze`: what the traffic in capture files did. */
 #include "analyze.h"
 #include "cli.h"
+#include "command.h"
 #include "parse.h"
 #include <argp.h>
 #include <errno.h>
@@ -265,7 +266,7 @@ int rd_cmd_analyze(int argc, char **argv)
 	struct rd_error err;
 	int ends;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &s))
+	if (rd_cli_parse(&argp, argc, argv, 0, &s))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_WARNING);
 	if (analyze_check_page(&s, &err) < 0)

@@ -6,6 +6,7 @@
 #ifndef RDMADUMP_CLI_CAPTURE_H
 #define RDMADUMP_CLI_CAPTURE_H
 
+#include "frame_lines.h"
 #include <jansson.h>
 #include <rdmadump/capture.h>
 #include <rdmadump/facts.h>
@@ -51,6 +52,7 @@ struct capture_options {
 	bool sniffer_only; /* the device's sniffer even where none is known */
 	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, hold, ibdump, no_facts;
 	bool analyze;
+	bool only_count; /* print nothing but the number of frames */
 	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamps;
 	unsigned int queues; /* receive queues of each port; 0: one, and no thread for it */
@@ -123,6 +125,7 @@ struct session {
 	uint64_t started_ns;	      /* of the monotonic clock */
 	uint64_t last_bytes, last_ns; /* of the progress line */
 	struct live *live;	      /* --analyze; else NULL */
+	struct frame_lines lines;     /* that are printed */
 	struct rd_facts facts_end;    /* for the end of the last file */
 };
 

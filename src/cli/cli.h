@@ -6,20 +6,28 @@
 #include <rdmadump/error.h>
 #include <rdmadump/log.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* argv[0] is the command's full name, "rdmadump list". Returns the exit status (enum rd_class). */
 typedef int rd_command_fn(int argc, char **argv);
 
+/* name, arguments, help; main.c has rd_cmd_NAME() of each. The first one is the default. */
+#define RD_COMMANDS(X)                                                                             \
+	X(capture, "[OPTION...]", "capture the traffic of a port into a file (the default)")       \
+	X(analyze, "[OPTION...] FILE...",                                                          \
+		"what the traffic in capture files did, what went wrong")                          \
+	X(list, "[OPTION...]", "devices and ports, and whether they can be captured")              \
+	X(info, "[OPTION...] [DEVICE]",                                                            \
+		"firmware, ports, limits, what is open, can it be captured")                       \
+	X(events, "[OPTION...] [DEVICE]", "what happens to devices, as it happens")                \
+	X(counters, "[OPTION...] [DEV[:PORT]]", "every counter: read, compare, watch, explain")
+
 struct rd_command {
 	const char *name, *args, *help;
-	rd_command_fn *run;
 };
 
-extern const struct rd_command rd_commands[]; /* main.c; ended by a row without a name */
-
-/* The command whose name is nearly `word`, or NULL. */
-const char *rd_command_like(const char *word);
+extern const struct rd_command rd_commands[]; /* help.c; ended by a row without a name */
 
 rd_command_fn rd_cmd_analyze, rd_cmd_capture, rd_cmd_counters, rd_cmd_events, rd_cmd_info,
 	rd_cmd_list;
@@ -36,6 +44,15 @@ void rd_cli_streams(void);
 /* Standard output as it is, for sequences that control the terminal; text goes there by
  * rd_printable_put(). */
 FILE *rd_cli_screen(void);
+
+/* Colours of a terminal, for what needs attention. */
+enum rd_colour { RD_COLOUR_NONE, RD_COLOUR_WARNING, RD_COLOUR_PROBLEM };
+
+/* Whether stdout or stderr is a terminal that shows colours, and NO_COLOR does not forbid them. */
+bool rd_cli_has_colours(FILE *out);
+
+/* Prints a line and its end on stdout or stderr; a colour only where rd_cli_has_colours(). */
+void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line);
 
 /* Prints a line of its own on stderr, in any case; control characters in `line` are shown, \n too.
  */

@@ -2,6 +2,7 @@
 /* `rdmadump counters`: every counter of a port: read, compared, watched, explained, exported. */
 #include "counters.h"
 #include "cli.h"
+#include "command.h"
 #include "parse.h"
 #include "report_file.h"
 #include <argp.h>
@@ -458,7 +459,7 @@ int rd_cmd_counters(int argc, char **argv)
 	struct counters_options o = {.sysroot = ""};
 	struct rd_error err = {0};
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+	if (rd_cli_parse(&argp, argc, argv, 0, &o))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_WARNING);
 	return run(&o, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* `rdmadump events`: what happens to devices, one line each, until it is told to stop. */
 #include "cli.h"
+#include "command.h"
 #include "list_json.h"
 #include <argp.h>
 #include <errno.h>
@@ -168,7 +169,7 @@ int rd_cmd_events(int argc, char **argv)
 	struct rd_error err;
 	int status = RD_CLASS_NONE;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &settings))
+	if (rd_cli_parse(&argp, argc, argv, 0, &settings))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_WARNING);
 	if (rd_devices_load(&devices, "", &err))

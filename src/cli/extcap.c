@@ -3,14 +3,13 @@
  * The program as Wireshark's extcap: lists the RDMA ports, tells their options, captures one into
  * a FIFO. The protocol: extcap(4).
  */
-#include "capture.h"
 #include "cli.h"
 #include "config.h"
+#include "options.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <poll.h>
-#include <rdmadump/units.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,13 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SNAPLEN_MOST   262144 /* Wireshark's longest frame: whole ones */
-#define LOG2_MOST      20
-#define MEBIBYTES_MOST 65536
-#define DRAIN_ROUNDS   500 /* of 10 ms */
-#define DRAIN_LAST     20
-#define TEXT(n)	       TEXT_OF(n)
-#define TEXT_OF(n)     #n
+#define FIELDS_MAX   32
+#define DRAIN_ROUNDS 500 /* of 10 ms */
+#define DRAIN_LAST   20
 
 enum {
 	OPT_INTERFACES = 0x100,
@@ -37,7 +32,7 @@ enum {
 	OPT_FILTER,
 	OPT_FIFO,
 	OPT_IGNORED,
-	OPT_OWN, /* and what follows: a row of own[] */
+	OPT_FIELD, /* and the numbers after it: an option of the dialog */
 };
 
 static const struct option protocol[] = {
@@ -66,102 +61,6 @@ struct place {
 	const struct rd_device *device;
 	const struct rd_port *port;
 	char name[RD_NAME_MAX + 32];
-};
-
-/* --- options of a capture --------------------------------------------------------------- */
-
-static int set_snaplen(struct capture_options *o, const char *value)
-{
-	uint64_t n;
-
-	if (rd_parse_u64(value, 0, SNAPLEN_MOST, &n))
-		return -1;
-	o->cut.snaplen = n < SNAPLEN_MOST ? (uint32_t)n : 0;
-	return 0;
-}
-
-static int set_headers_only(struct capture_options *o, const char *value)
-{
-	(void)value;
-	o->cut.headers_only = true;
-	return 0;
-}
-
-static int set_zero_payload(struct capture_options *o, const char *value)
-{
-	(void)value;
-	o->cut.zero_payload = true;
-	return 0;
-}
-
-static int set_direction(struct capture_options *o, const char *value)
-{
-	static const char *const directions[] = {"inout", "in", "out"};
-
-	for (size_t i = 0; i < sizeof(directions) / sizeof(directions[0]); i++) {
-		if (strcmp(value, directions[i]))
-			continue;
-		o->filter.direction = i ? directions[i] : NULL;
-		return 0;
-	}
-	return -1;
-}
-
-static int set_buffers(struct capture_options *o, const char *value)
-{
-	uint64_t n;
-
-	if (rd_parse_u64(value, 1, LOG2_MOST, &n))
-		return -1;
-	o->log2_buffers = (unsigned int)n;
-	return 0;
-}
-
-static int set_buffer_size(struct capture_options *o, const char *value)
-{
-	uint64_t n;
-
-	if (rd_parse_u64(value, 1, MEBIBYTES_MOST, &n))
-		return -1;
-	o->buffer = n << 20;
-	return 0;
-}
-
-/* What Wireshark shows in the interface's dialog; defaults are ours too, since it may pass none. */
-static const struct {
-	const char *call, *display, *type, *more, *tip, *group;
-	bool flag;
-	int (*set)(struct capture_options *o, const char *value);
-} own[] = {
-	{"snaplen", "Bytes kept of each frame", "integer",
-		"{range=0," TEXT(SNAPLEN_MOST) "}{default=0}", "0 keeps whole frames", "Frames",
-		false, set_snaplen},
-	{"headers-only", "Headers only", "boolflag", "{default=false}",
-		"Cut each frame behind its last transport header; MADs stay whole", "Frames", true,
-		set_headers_only},
-	{"zero-payload", "Payload as zeros", "boolflag", "{default=false}",
-		"Keep every frame's length and overwrite its payload with zeros", "Frames", true,
-		set_zero_payload},
-	{"direction", "Direction", "selector", "", "As seen from the port", "Frames", false,
-		set_direction},
-	{"buffers", "Receive buffers (log2)", "integer",
-		"{range=1," TEXT(LOG2_MOST) "}{default=" TEXT(RD_LOG2_BUFFERS) "}",
-		"The device fills 2^this buffers while the program is busy", "Memory", false,
-		set_buffers},
-	{"buffer-size", "Buffer before Wireshark (MiB)", "integer",
-		"{range=1," TEXT(MEBIBYTES_MOST) "}{default=256}",
-		"Frames wait here while Wireshark is slower than the traffic", "Memory", false,
-		set_buffer_size},
-};
-#define N_OWN (sizeof(own) / sizeof(own[0]))
-
-/* The selectors' values; the first one is the default. */
-static const struct {
-	const char *call, *value, *display;
-} choices[] = {
-	{"direction", "inout", "In and out"},
-	{"direction", "in", "Into the port"},
-	{"direction", "out", "Out of the port"},
 };
 
 /* --- ports ------------------------------------------------------------------------------ */
@@ -272,17 +171,32 @@ static int reply_dlts(const struct place *p)
 	return 0;
 }
 
+/* The option with that number in the dialog; NULL after the last one. */
+static const struct cli_option *field_row(unsigned int number)
+{
+	for (unsigned int i = 0; i < n_cli_options; i++)
+		if (cli_options[i].extcap && cli_options[i].extcap->number == number)
+			return &cli_options[i];
+	return NULL;
+}
+
+static const char *field_name(const struct cli_option *row)
+{
+	return row->extcap->name ? row->extcap->name : row->name;
+}
+
 static int reply_config(void)
 {
-	for (size_t i = 0; i < N_OWN; i++) {
-		printf("arg {number=%zu}{call=--%s}{display=%s}{type=%s}%s{tooltip=%s}{group=%s}\n",
-			i, own[i].call, own[i].display, own[i].type, own[i].more, own[i].tip,
-			own[i].group);
-		for (size_t k = 0, n = 0; k < sizeof(choices) / sizeof(choices[0]); k++)
-			if (strcmp(choices[k].call, own[i].call) == 0)
-				printf("value {arg=%zu}{value=%s}{display=%s}{default=%s}\n", i,
-					choices[k].value, choices[k].display,
-					n++ ? "false" : "true");
+	const struct cli_option *row;
+
+	for (unsigned int i = 0; (row = field_row(i)); i++) {
+		const struct extcap_field *f = row->extcap;
+
+		printf("arg {number=%u}{call=--%s}{display=%s}{type=%s}%s{tooltip=%s}{group=%s}\n",
+			i, field_name(row), f->display, f->type, f->preset, f->tip, f->group);
+		for (unsigned int k = 0; f->values && f->values[k][0]; k++)
+			printf("value {arg=%u}{value=%s}{display=%s}{default=%s}\n", i,
+				f->values[k][0], f->values[k][1], k ? "false" : "true");
 	}
 	return 0;
 }
@@ -398,24 +312,32 @@ static void ask(struct request *r, int what)
 	r->what = what;
 }
 
+/* An option of the dialog. */
+static int take_field(struct request *r, const struct cli_option *row, const char *value)
+{
+	const struct option_use range = {.max = row->extcap->max, .unit = row->extcap->unit};
+	struct arguments a = {.o = &r->o};
+	struct rd_error err;
+	char as[40];
+
+	/* The protocol's other kind of boolean says "false" where a flag is absent. */
+	if (!row->arg && value && strcmp(value, "false") == 0)
+		return 0;
+	snprintf(as, sizeof(as), "--%s", field_name(row));
+	if (option_set_within(&a, row, as, value, &range, &err) == 0)
+		return 0;
+	fprintf(stderr, "rdmadump: extcap: %s\n", err.text);
+	return -1;
+}
+
 static int take(struct request *r, int c, const char *value)
 {
 	const char **const texts[] = {[OPT_INTERFACE - OPT_INTERFACES] = &r->interface,
 		[OPT_FILTER - OPT_INTERFACES] = &r->filter,
 		[OPT_FIFO - OPT_INTERFACES] = &r->fifo};
 
-	if (c >= OPT_OWN) {
-		size_t i = (size_t)(c - OPT_OWN);
-
-		/* The protocol's other kind of boolean says "false" where a flag is absent. */
-		if (own[i].flag && value && strcmp(value, "false") == 0)
-			return 0;
-		if (own[i].set(&r->o, value ? value : "") == 0)
-			return 0;
-		fprintf(stderr, "rdmadump: extcap: --%s: '%s' is not one of its values\n",
-			own[i].call, value);
-		return -1;
-	}
+	if (c >= OPT_FIELD)
+		return take_field(r, field_row((unsigned int)(c - OPT_FIELD)), value);
 	if (c < OPT_INTERFACES) /* getopt has complained */
 		return -1;
 	if (c == OPT_IGNORED)
@@ -429,14 +351,15 @@ static int take(struct request *r, int c, const char *value)
 
 static int parse(struct request *r, int argc, char **argv)
 {
-	struct option longs[N_PROTOCOL + N_OWN + 1] = {0};
+	struct option longs[N_PROTOCOL + FIELDS_MAX + 1] = {0};
+	const struct cli_option *row;
 	int c;
 
 	memcpy(longs, protocol, sizeof(protocol));
-	for (size_t i = 0; i < N_OWN; i++)
-		longs[N_PROTOCOL + i] = (struct option){.name = own[i].call,
-			.has_arg = own[i].flag ? optional_argument : required_argument,
-			.val = OPT_OWN + (int)i};
+	for (unsigned int i = 0; i < FIELDS_MAX && (row = field_row(i)); i++)
+		longs[N_PROTOCOL + i] = (struct option){.name = field_name(row),
+			.has_arg = row->arg ? required_argument : optional_argument,
+			.val = OPT_FIELD + (int)i};
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
 		if (take(r, c, optarg) < 0)
 			return -1;

@@ -3,8 +3,8 @@
  * The program under the name of ibdump: its letters, defaults and exit statuses, read into the
  * options of a capture.
  */
-#include "capture.h"
 #include "cli.h"
+#include "options.h"
 #include <getopt.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/units.h>
@@ -13,14 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -C and -L are taken by its getopt and by nothing behind it: they end in the usage. */
-#define LETTERS "p:w:d:i:o:b:hM:vC:EI:Lq:sm:jT"
-
 #define DEFAULT_FILE  "sniffer.pcap"
 #define LOG2_DEFAULT  12
-#define LOG2_MOST     20
-#define PORT_MOST     254
-#define MEMORY_MOST   ((uint64_t)1 << 40)
+#define PORT_MAX      254
+#define LETTERS_MAX   32
+#define FIRST_ROW     0x100 /* getopt's value of a long option */
 #define JUMBO_FRAME   16384
 #define WRITER_PIECES 2 /* -p sizes one buffer: one is filled while the other is written */
 
@@ -31,14 +28,13 @@
 #define ERF_ETHERNET 18 /* and of an Ethernet frame: two of them are padding */
 
 enum { ERF_BY_LINK = -1, ERF_NEVER, ERF_ALWAYS };
-enum { OPT_ERF = 0x100, OPT_A0_MODE };
 
 static struct {
 	struct capture_options o;
 	const char *device;
 	unsigned int port; /* 0: not given */
 	int erf;
-	bool in_memory, writer;
+	bool buffer; /* -p was given */
 } dump = {.o = {.path = DEFAULT_FILE,
 		  .format = "pcap-us",
 		  .compress = "none",
@@ -47,7 +43,7 @@ static struct {
 		  .ibdump = true},
 	.erf = ERF_BY_LINK};
 
-/* --- how it speaks ---------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------- */
 
 static void say(void *ctx, enum rd_level level, const char *line)
 {
@@ -82,181 +78,120 @@ static int __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
 
 /* --- its options ------------------------------------------------------------------------ */
 
-static int usage(const char *arg);
-
-static int set_device(const char *arg)
+static int set_ib_dev(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	dump.device = arg;
+	(void)a;
+	(void)err;
+	dump.device = use->arg;
 	return 0;
 }
 
-static int set_port(const char *arg)
+static int set_ib_port(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	uint64_t n;
 
-	if (rd_parse_u64(arg, 1, PORT_MOST, &n))
-		return complain("-i: '%s' is not the number of a port, 1 to %d", arg, PORT_MOST);
+	(void)a;
+	if (rd_parse_u64(use->arg, 1, PORT_MAX, &n))
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"%s: '%s' is not the number of a port, 1 to %d", use->as, use->arg,
+			PORT_MAX);
 	dump.port = (unsigned int)n;
 	return 0;
 }
 
-/* Standard output that carries frames carries nothing else, and nobody reads along. */
-static int set_file(const char *arg)
+static int set_jumbo(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	dump.o.path = arg;
-	if (strcmp(arg, "-") == 0)
-		dump.o.quiet = true;
+	(void)use;
+	(void)err;
+	a->o->max_frame = JUMBO_FRAME;
 	return 0;
 }
 
-static int set_burst(const char *arg)
+static int set_erf(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	uint64_t n;
 
-	if (rd_parse_u64(arg, 1, LOG2_MOST, &n))
-		return complain(
-			"-b: '%s' is not a log2 of the number of buffers, 1 to %d", arg, LOG2_MOST);
-	dump.o.log2_buffers = (unsigned int)n;
-	return 0;
-}
-
-static int parse_size(const char *option, const char *arg, uint64_t *size)
-{
-	if (rd_parse_u64(arg, 1, MEMORY_MOST, size) && rd_parse_size(arg, 1, MEMORY_MOST, size))
-		return complain(
-			"%s: '%s' is not a number of bytes, like 1000000 or 64Mi", option, arg);
-	return 0;
-}
-
-static int set_memory(const char *arg)
-{
-	dump.in_memory = true;
-	dump.o.hold = true;
-	dump.o.when_full = RD_FULL_END;
-	return parse_size("-M", arg, &dump.o.buffer);
-}
-
-static int set_writer(const char *arg)
-{
-	dump.writer = true;
-	if (parse_size("-p", arg, &dump.o.buffer) < 0)
-		return -1;
-	dump.o.buffer *= WRITER_PIECES;
-	return 0;
-}
-
-static int set_direction(const char *arg)
-{
-	if (strcmp(arg, "rx") && strcmp(arg, "tx"))
-		return complain("-I: the direction is rx or tx, not '%s'", arg);
-	dump.o.filter.direction = arg;
-	return 0;
-}
-
-static int set_decap(const char *arg)
-{
-	(void)arg;
-	dump.o.decap = DECAP_INNER;
-	return 0;
-}
-
-static int set_src_qp(const char *arg)
-{
-	dump.o.filter.src_qp = arg;
-	return 0;
-}
-
-static int set_silent(const char *arg)
-{
-	(void)arg;
-	dump.o.quiet = true;
-	return 0;
-}
-
-static int set_jumbo(const char *arg)
-{
-	(void)arg;
-	dump.o.max_frame = JUMBO_FRAME;
-	return 0;
-}
-
-/* Huge pages are what the receive ring asks for first in any case. */
-static int set_contiguous(const char *arg)
-{
-	(void)arg;
-	return 0;
-}
-
-static int set_erf(const char *arg)
-{
-	uint64_t n;
-
-	if (rd_parse_u64(arg, ERF_NEVER, ERF_ALWAYS, &n))
-		return complain("--erf: '%s' is neither 0 nor 1", arg);
+	(void)a;
+	if (rd_parse_u64(use->arg, ERF_NEVER, ERF_ALWAYS, &n))
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is neither 0 nor 1", use->as,
+			use->arg);
 	dump.erf = (int)n;
 	return 0;
 }
 
-static int set_mst(const char *arg)
+static int ignore_mst(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	fprintf(stderr, "-I- -m %s is ignored: no mst device is needed\n", arg);
+	(void)a;
+	(void)err;
+	fprintf(stderr, "-I- -m %s is ignored: no mst device is needed\n", use->arg);
 	return 0;
 }
 
-static int refuse_a0(const char *arg)
+static int want_version(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	(void)arg;
-	return complain("--a0-mode: not here; it drives ConnectX to ConnectX-3 by writing to their "
-			"registers, which needs NVIDIA's firmware tools");
+	(void)use;
+	(void)err;
+	a->instead = INSTEAD_VERSION;
+	return 0;
 }
 
-static int set_version(const char *arg)
+static int want_help(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	(void)arg;
-	rd_cli_version();
-	exit(0);
+	(void)use;
+	(void)err;
+	a->instead = INSTEAD_HELP;
+	return 0;
 }
 
-static int set_help(const char *arg)
-{
-	(void)arg;
-	usage(NULL);
-	exit(0);
-}
-
-static const struct letter {
-	int letter;
-	const char *name, *arg; /* arg NULL: takes none */
-	int (*set)(const char *arg);
-	const char *help;
-} letters[] = {
-	{'d', "ib-dev", "DEV", set_device, "RDMA device (default: the first that can be captured)"},
-	{'i', "ib-port", "N", set_port, "its port (default 1)"},
-	{'w', "write", "FILE", set_file,
-		"write to FILE (default " DEFAULT_FILE "); - is standard output, without a word"},
-	{'o', "output", "FILE", set_file, "the same"},
-	{'b', "max-burst", "LOG2", set_burst, "2^LOG2 receive buffers (default 12: 4096)"},
-	{'M', "mem-mode", "SIZE", set_memory,
-		"keep frames in SIZE bytes of memory, write them at the end; ends when it is full"},
-	{'p', "writer-thread", "SIZE", set_writer,
-		"SIZE of each of the writer's two buffers (default: 256Mi together)"},
-	{'I', "direction", "rx|tx", set_direction, "only what comes in, or goes out"},
-	{'q', "src_qp", "N[,N]", set_src_qp, "only what these queue pairs send"},
-	{'E', "decap", NULL, set_decap, "take mirrored frames out of what carries them"},
-	{OPT_ERF, "erf", "0|1", set_erf,
-		"ERF header before each frame (default: InfiniBand 1, Ethernet 0)"},
-	{'j', "jumbo-mtu", NULL, set_jumbo, "receive buffers of 16 KiB"},
-	{'T', "conti", NULL, set_contiguous, "contiguous memory, which is tried in any case"},
-	{'s', "silent", NULL, set_silent, "only errors"},
-	{'m', "mst-dev", "DEV", set_mst, "ignored: no mst device is needed"},
-	{OPT_A0_MODE, "a0-mode", NULL, refuse_a0, "refused: this program writes no registers"},
-	{'h', "help", NULL, set_help, "this"},
-	{'v', "version", NULL, set_version, "version, libraries and features"},
+/* Its options that a capture has not, or means otherwise. */
+static const struct cli_option own[] = {
+	{"ib-dev", 'd', "DEV", "RDMA device (default: the first that can be captured)",
+		.set = set_ib_dev},
+	{"ib-port", 'i', "N", "its port (default 1)", .set = set_ib_port},
+	{"erf", 0, "0|1", "ERF header before each frame (default: InfiniBand 1, Ethernet 0)",
+		.set = set_erf},
+	{"jumbo-mtu", 'j', NULL, "receive buffers of 16 KiB", .set = set_jumbo},
+	{"mst-dev", 'm', "DEV", "ignored: no mst device is needed", .set = ignore_mst},
+	{"a0-mode", 0, NULL,
+		"not here; it drives ConnectX to ConnectX-3 by writing to their registers, which "
+		"needs NVIDIA's firmware tools",
+		.set = set_refused},
+	{"help", 'h', NULL, "this", .set = want_help},
+	{"version", 'v', NULL, "version, libraries and features", .set = want_version},
 };
-#define N_LETTERS (sizeof(letters) / sizeof(letters[0]))
+#define N_OWN (sizeof(own) / sizeof(own[0]))
+
+/* An option as ibdump writes it. */
+struct letter {
+	const struct cli_option *row;
+	int letter;
+	const char *name, *arg, *help;
+	uint64_t min;
+};
+
+/* All of them: those that mean the same in a capture, then its own. */
+static unsigned int make_letters(struct letter *letters)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < n_cli_options; i++) {
+		const struct ibdump_spelling *as = cli_options[i].ibdump;
+		const struct cli_option *row = option_main(i);
+
+		if (!as)
+			continue;
+		letters[n++] =
+			(struct letter){row, as->letter, as->name ? as->name : cli_options[i].name,
+				as->bare ? NULL : row->arg, as->help, as->min};
+	}
+	for (unsigned int i = 0; i < N_OWN; i++)
+		letters[n++] = (struct letter){
+			&own[i], own[i].letter, own[i].name, own[i].arg, own[i].help, 0};
+	return n;
+}
 
 /* Always -1: after a mistake it is an error. */
-static int usage(const char *mistake)
+static int usage(const struct letter *letters, unsigned int n, const char *mistake)
 {
 	FILE *out = mistake ? stderr : stdout;
 	char name[48];
@@ -264,13 +199,11 @@ static int usage(const char *mistake)
 	if (mistake && *mistake)
 		complain("'%s' is one word too many", mistake);
 	fprintf(out, "Usage: ibdump [OPTION...]\n"
-		     "Captures what crosses a port of an RDMA device into a pcap file.\n\n");
-	for (size_t i = 0; i < N_LETTERS; i++) {
-		const struct letter *l = &letters[i];
-
+		     "Captures the traffic of a port of an RDMA device into a pcap file.\n\n");
+	for (const struct letter *l = letters; l < letters + n; l++) {
 		snprintf(name, sizeof(name), "--%s%s%s", l->name, l->arg ? "=" : "",
 			l->arg ? l->arg : "");
-		if (l->letter < OPT_ERF)
+		if (l->letter)
 			fprintf(out, "  -%c, %-22s  %s\n", l->letter, name, l->help);
 		else
 			fprintf(out, "      %-22s  %s\n", name, l->help);
@@ -280,27 +213,90 @@ static int usage(const char *mistake)
 	return -1;
 }
 
+/* Standard output that carries frames carries nothing else, and nobody reads messages. */
+static int settle(const struct arguments *a)
+{
+	struct capture_options *o = a->o;
+	struct rd_error err;
+
+	if (strcmp(o->path, "-") == 0)
+		o->quiet = true;
+	if (dump.buffer && o->hold)
+		return complain("-M writes at the end and -p while it captures: give one of them");
+	if (dump.buffer)
+		o->buffer *= WRITER_PIECES;
+	return options_check(a, &err) < 0 ? complain("%s", err.text) : 0;
+}
+
+static int set_letter(struct arguments *a, const struct letter *l)
+{
+	const struct option_use range = {.min = l->min};
+	struct rd_error err;
+	char as[40];
+
+	if (l->letter)
+		snprintf(as, sizeof(as), "-%c", l->letter);
+	else
+		snprintf(as, sizeof(as), "--%s", l->name);
+	dump.buffer |= l->letter == 'p';
+	return option_set_within(a, l->row, as, optarg, &range, &err) < 0 ? complain("%s", err.text)
+									  : 0;
+}
+
+/* Room for each letter and its colon. */
+static void make_getopt(
+	const struct letter *letters, unsigned int n, struct option *longs, char *shorts)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		const struct letter *l = &letters[i];
+
+		longs[i] = (struct option){.name = l->name,
+			.has_arg = l->arg ? required_argument : no_argument,
+			.val = FIRST_ROW + (int)i};
+		if (!l->letter)
+			continue;
+		*shorts++ = (char)l->letter;
+		if (l->arg)
+			*shorts++ = ':';
+	}
+	*shorts = '\0';
+}
+
+static const struct letter *find_letter(const struct letter *letters, unsigned int n, int c)
+{
+	if (c >= FIRST_ROW)
+		return &letters[c - FIRST_ROW];
+	for (unsigned int i = 0; i < n; i++)
+		if (letters[i].letter == c)
+			return &letters[i];
+	return NULL;
+}
+
+/* Returns 0, -1 after a mistake, 1 if something else was asked for and printed. */
 static int parse(int argc, char **argv)
 {
-	struct option longs[N_LETTERS + 1] = {0};
+	struct arguments a = {.o = &dump.o};
+	struct letter letters[LETTERS_MAX];
+	unsigned int n = make_letters(letters);
+	struct option longs[LETTERS_MAX + 1] = {0};
+	char shorts[2 * LETTERS_MAX + 1];
 	int c, rc = 0;
 
-	for (size_t i = 0; i < N_LETTERS; i++)
-		longs[i] = (struct option){.name = letters[i].name,
-			.has_arg = letters[i].arg ? required_argument : no_argument,
-			.val = letters[i].letter};
-	while (rc == 0 && (c = getopt_long(argc, argv, LETTERS, longs, NULL)) != -1) {
-		const struct letter *l = letters;
+	make_getopt(letters, n, longs, shorts);
+	while (rc == 0 && !a.instead && (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		const struct letter *l = find_letter(letters, n, c);
 
-		while (l < letters + N_LETTERS && l->letter != c)
-			l++;
-		rc = l < letters + N_LETTERS ? l->set(optarg) : usage("");
+		rc = l ? set_letter(&a, l) : usage(letters, n, "");
 	}
-	if (rc == 0 && optind < argc)
-		rc = usage(argv[optind]);
-	if (rc == 0 && dump.in_memory && dump.writer)
-		rc = complain("-M writes at the end and -p while it captures: give one of them");
-	return rc;
+	if (rc == 0 && a.instead == INSTEAD_HELP)
+		usage(letters, n, NULL);
+	else if (rc == 0 && a.instead)
+		rd_cli_version();
+	else if (rc == 0 && optind < argc)
+		rc = usage(letters, n, argv[optind]);
+	if (rc == 0 && a.instead)
+		return 1;
+	return rc == 0 ? settle(&a) : rc;
 }
 
 /* --- its device ------------------------------------------------------------------------- */
@@ -372,7 +368,11 @@ int ibdump_run(int argc, char **argv)
 {
 	static struct session session = {.opt = &dump.o};
 
-	if (parse(argc, argv) < 0 || choose_port() < 0)
+	int rc = parse(argc, argv);
+
+	if (rc > 0)
+		return 0;
+	if (rc < 0 || choose_port() < 0)
 		return 1;
 	rd_log_to(say, NULL, dump.o.quiet ? RD_LOG_WARNING : RD_LOG_INFO);
 	return session_run(&session) ? 1 : 0;

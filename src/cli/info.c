@@ -2,6 +2,7 @@
 /* `rdmadump info`: what a support engineer asks first of a device, as text or JSON. */
 #include "info.h"
 #include "cli.h"
+#include "command.h"
 #include "list_json.h"
 #include <argp.h>
 #include <ctype.h>
@@ -514,7 +515,7 @@ int rd_cmd_info(int argc, char **argv)
 	struct rd_error err;
 	int status = RD_CLASS_NONE;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &settings))
+	if (rd_cli_parse(&argp, argc, argv, 0, &settings))
 		return RD_CLASS_USAGE;
 	if (rd_devices_load(&devices, settings.sysroot, &err))
 		return rd_cli_fail(&err);

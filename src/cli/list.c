@@ -2,6 +2,7 @@
 /* `rdmadump list`: devices, ports, netdevs, and for each: can it be captured, else why not and what
  * to do. */
 #include "cli.h"
+#include "command.h"
 #include "list_json.h"
 #include <argp.h>
 #include <errno.h>
@@ -361,7 +362,7 @@ int rd_cmd_list(int argc, char **argv)
 	struct rd_error err;
 	int status = RD_CLASS_NONE;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &settings))
+	if (rd_cli_parse(&argp, argc, argv, 0, &settings))
 		return RD_CLASS_USAGE;
 	if (load(&devices, &settings, &err))
 		return rd_cli_fail(&err);

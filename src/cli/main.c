@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <rdmadump/filter.h>
 #include <rdmadump/words.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,27 +13,10 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-const struct rd_command rd_commands[] = {
-	{"capture", "[OPTION...]", "capture what crosses a port into a file (the default)",
-		rd_cmd_capture},
-	{"analyze", "[OPTION...] FILE...",
-		"what the traffic in capture files did, and what went wrong", rd_cmd_analyze},
-	{"list", "[OPTION...]", "devices and ports, and whether they can be captured", rd_cmd_list},
-	{"info", "[OPTION...] [DEVICE]",
-		"firmware, ports, limits, what is open, can it be captured", rd_cmd_info},
-	{"events", "[OPTION...] [DEVICE]", "what happens to devices, as it happens", rd_cmd_events},
-	{"counters", "[OPTION...] [DEV[:PORT]]", "every counter: read, compare, watch, explain",
-		rd_cmd_counters},
-	{0},
-};
+#define COMMAND_RUN(name, args, help) rd_cmd_##name,
+static rd_command_fn *const runs[] = {RD_COMMANDS(COMMAND_RUN)};
 
-const char *rd_command_like(const char *word)
-{
-	for (const struct rd_command *c = rd_commands; c->name; c++)
-		if (rd_word_edits(word, c->name) <= strlen(c->name) / 4)
-			return c->name;
-	return NULL;
-}
+#define ALIKE_SHARE 4 /* one letter in so many may differ */
 
 /* Programs that have a command line of their own. */
 static const struct personality {
@@ -80,7 +64,7 @@ static int refuse_setuid(void)
 static bool environment_keeps(const char *variable)
 {
 	static const char *const kept[] = {"COLUMNS=", "HOME=", "LANG=", "LC_",
-		"LINES=", "LOGNAME=", "PATH=", "TERM=", "TZ=", "USER=", NULL};
+		"LINES=", "LOGNAME=", "NO_COLOR=", "PATH=", "TERM=", "TZ=", "USER=", NULL};
 
 	for (unsigned int i = 0; kept[i]; i++)
 		if (strncmp(variable, kept[i], strlen(kept[i])) == 0)
@@ -117,11 +101,62 @@ static void fill_standard_descriptors(void)
 			return;
 }
 
+/* The command whose name is nearly `word`, or NULL. */
+static const char *command_like(const char *word)
+{
+	for (const struct rd_command *c = rd_commands; c->name; c++)
+		if (rd_word_edits(word, c->name) <= strlen(c->name) / ALIKE_SHARE)
+			return c->name;
+	return NULL;
+}
+
+/* The words in front of the first option; false if they are too long. */
+static bool leading_words(char *out, size_t room, int argc, char **argv)
+{
+	size_t used = 0;
+
+	for (int i = 1; i < argc && argv[i][0] != '-' && used < room; i++)
+		used += (size_t)snprintf(out + used, room - used, "%s%s", used ? " " : "", argv[i]);
+	return used < room;
+}
+
+/* A first word that is no command must be a filter. Returns 0, or an exit status. */
+static int check_first_word(int argc, char **argv)
+{
+	char words[1024] = "";
+	const struct rd_filter_spec spec = {.expression = words};
+	const char *word = argc > 1 ? argv[1] : "-", *like;
+	struct rd_filter *filter;
+	struct rd_error err;
+
+	if (word[0] == '-' || !word[0] || !leading_words(words, sizeof(words), argc, argv))
+		return 0;
+	if (rd_filter_compile(&filter, &spec, RD_LINK_ETHERNET, &err) == 0) {
+		rd_filter_free(filter);
+		return 0;
+	}
+	like = command_like(word);
+	if (like)
+		rd_fail(&err, RD_CLASS_USAGE, 0, NULL,
+			"there is no command '%.64s'; is 'rdmadump %s' meant?", word, like);
+	else if (strchr(words, ' '))
+		return 0;
+	else if (access(word, F_OK) == 0)
+		rd_fail(&err, RD_CLASS_USAGE, 0,
+			"to read it: 'rdmadump analyze FILE' or 'rdmadump -r FILE'",
+			"'%.200s' is a file, neither a command nor a filter", word);
+	else
+		rd_fail(&err, RD_CLASS_USAGE, 0, "'rdmadump --help' lists the commands",
+			"there is no command '%.64s', and it is no filter", word);
+	return rd_cli_fail(&err);
+}
+
 int main(int argc, char **argv)
 {
 	static char full_name[64];
 	const struct personality *p = personality(argc > 1 ? argv[1] : NULL);
-	const struct rd_command *c = &rd_commands[0];
+	size_t i = 0;
+	int rc;
 
 	if (refuse_setuid())
 		return RD_CLASS_DEVICE;
@@ -140,12 +175,13 @@ int main(int argc, char **argv)
 		argv[0] = program_invocation_short_name;
 	if (p)
 		return p->run(argc, argv);
-	if (argc > 1)
-		while (c->name && strcmp(c->name, argv[1]))
-			c++;
-	if (argc < 2 || !c->name)
-		return rd_cmd_capture(argc, argv);
-	snprintf(full_name, sizeof(full_name), "rdmadump %s", c->name);
+	while (rd_commands[i].name && (argc < 2 || strcmp(rd_commands[i].name, argv[1])))
+		i++;
+	if (!rd_commands[i].name) {
+		rc = check_first_word(argc, argv);
+		return rc ? rc : rd_cmd_capture(argc, argv);
+	}
+	snprintf(full_name, sizeof(full_name), "rdmadump %s", rd_commands[i].name);
 	argv[1] = full_name;
-	return c->run(argc - 1, argv + 1);
+	return runs[i](argc - 1, argv + 1);
 }

@@ -1,172 +1,335 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The options of `rdmadump capture`, in one table with their help. */
+/* The table of a capture's options, in the order of the help. */
 #include "options.h"
+#include "option_keys.h"
 
-const struct argp_option capture_argp_options[] = {
-	{0, 0, 0, 0, "What to capture:", 1},
-	{"device", 'd', "DEV", 0,
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+#define MEMORY_MIN ((uint64_t)1 << 20)
+#define MEMORY_MAX ((uint64_t)1 << 40)
+#define TEXT(n)	   TEXT_OF(n)
+#define TEXT_OF(n) #n
+
+/* A field of struct capture_options, and how a row sets it. */
+#define FIELD(name)	  .at = offsetof(struct capture_options, name), .size = SIZE(name)
+#define SIZE(name)	  sizeof(((struct capture_options *)0)->name)
+#define FLAG(name)	  .set = set_flag, FIELD(name)
+#define STRING(name)	  .set = set_text, FIELD(name)
+#define RANGE(low, high)  .min = low, .max = high
+#define NUMBER(name, ...) .set = set_number, FIELD(name), RANGE(__VA_ARGS__)
+#define BYTES(name, ...)  .set = set_size, FIELD(name), .unit = 1, RANGE(__VA_ARGS__)
+#define CHOICE(name, ...)                                                                          \
+	.set = set_choice, FIELD(name), .choices = (const char *const[])                           \
+	{                                                                                          \
+		__VA_ARGS__, NULL                                                                  \
+	}
+#define WORD(name, ...)                                                                            \
+	.set = set_choice_text, FIELD(name), .choices = (const char *const[])                      \
+	{                                                                                          \
+		__VA_ARGS__, NULL                                                                  \
+	}
+#define INSTEAD(what) .set = set_instead, .min = what
+
+/* What ibdump mode and the extcap offer of it. */
+#define IBDUMP(...)                                                                                \
+	.ibdump = &(const struct ibdump_spelling)                                                  \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+#define EXTCAP(...)                                                                                \
+	.extcap = &(const struct extcap_field)                                                     \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+
+const char *const option_groups[] = {
+	[GROUP_SOURCE] = "What to capture:",
+	[GROUP_FILTER] = "Which frames (all terms must match; FILTER is tcpdump's language):",
+	[GROUP_CUT] = "How much of each frame, and its time stamp:",
+	[GROUP_OUTPUT] = "Where to write it (default: one line per frame on standard output):",
+	[GROUP_ROTATION] = "When to begin a new file (each file is complete; no frame is lost in "
+			   "between):",
+	[GROUP_MEMORY] = "Memory and receiving:",
+	[GROUP_MESSAGES] = "What to print:",
+};
+
+static const char *const directions[][2] = {
+	{"inout", "In and out"},
+	{"in", "Into the port"},
+	{"out", "Out of the port"},
+	{NULL, NULL},
+};
+
+const struct cli_option cli_options[] = {
+	{"device", 'd', "DEV",
 		"RDMA device: mlx5_0, mlx5_0:PORT, its netdev or its PCI address; may be repeated "
 		"(default: the first active port that can be captured)",
-		0},
-	{"ib-dev", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 0},
-	{"interface", 'i', "NAME|N", 0,
-		"the same by name, or a netdev; with -d the number of the port; else a number of "
+		"RDMA device, its netdev or PCI address; DEV:PORT", GROUP_SOURCE,
+		.set = set_device},
+	{"ib-dev", .group = GROUP_SOURCE, .flags = OPT_ALIAS | OPT_HIDDEN},
+	{"interface", 'i', "NAME|N",
+		"the same by name, or a netdev; after -d the number of the port; else a number of "
 		"the list",
-		0},
-	{"ib-port", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 0},
-	{"read", 'r', "FILE", 0,
+		"a device or netdev, or number N of the list", GROUP_SOURCE, .set = set_interface},
+	{"ib-port", .group = GROUP_SOURCE, .flags = OPT_ALIAS | OPT_HIDDEN},
+	{"read", 'r', "FILE",
 		"take frames from a capture file (pcapng, pcap, ERF; .gz, .zst; '-' is standard "
 		"input)",
-		0},
-	{"netdev", OPT_NETDEV, 0, 0,
-		"capture on the netdev even if the device has a sniffer: what the kernel sees", 0},
-	{"sniffer", OPT_SNIFFER, 0, 0,
-		"ask the device for its sniffer even if none is known for its driver", 0},
-	{"no-promiscuous-mode", OPT_NO_PROMISCUOUS, 0, 0,
-		"leave a netdev as it is: only frames addressed to it", 0},
-	{"list-interfaces", 'D', 0, 0, "the same as 'rdmadump list'", 0},
-	{"count", 'c', "N", 0, "stop after N frames", 0},
-	{"autostop", 'a', "KEY:N", 0,
+		"take frames from a capture file", GROUP_SOURCE, STRING(read)},
+	{"netdev", 0, NULL,
+		"capture on the netdev even if the device has a sniffer: what the kernel sees",
+		NULL, GROUP_SOURCE, FLAG(netdev_only)},
+	{"sniffer", 0, NULL, "ask the device for its sniffer even if none is known for its driver",
+		NULL, GROUP_SOURCE, FLAG(sniffer_only)},
+	{"no-promiscuous-mode", 0, NULL,
+		"do not make a netdev promiscuous: only frames addressed to it", NULL, GROUP_SOURCE,
+		FLAG(promiscuous_off)},
+	{"list-interfaces", 'D', NULL, "the same as 'rdmadump list'", NULL, GROUP_SOURCE,
+		INSTEAD(INSTEAD_LIST)},
+	{"frames", 'c', "N", "stop after N frames", "stop after N frames", GROUP_SOURCE,
+		NUMBER(count, 1, UINT64_MAX)},
+	{"autostop", 'a', "KEY:N",
 		"stop after duration:SECONDS, packets:N, files:N, or when the file has "
 		"filesize:kB",
-		0},
+		"stop after duration:SECONDS, filesize:kB, ...", GROUP_SOURCE, .set = set_autostop},
 
-	{0, 0, 0, 0, "Which frames (all that is given must hold; FILTER is tcpdump's):", 2},
-	{"filter", 'f', "FILTER", 0, "the filter as one word", 0},
-	{"filter-file", 'F', "FILE", 0, "the filter is in FILE", 0},
-	{"qp", OPT_QP, "N[,N]", 0, "destination QP", 0},
-	{"src-qp", OPT_SRC_QP, "N[,N]", 0,
-		"source QP: of UD packets, and of connections whose CM exchange was seen", 0},
-	{"src_qp", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 0},
-	{"opcode", OPT_OPCODE, "LIST", 0,
+	{"filter", 'f', "FILTER", "the filter as one word", NULL, GROUP_FILTER, .set = set_word},
+	{"filter-file", 'F', "FILE", "the filter is in FILE", NULL, GROUP_FILTER,
+		.set = set_filter_file},
+	{"qp", 0, "N[,N]", "destination QP", "destination QP", GROUP_FILTER, STRING(filter.qp)},
+	{"src-qp", 0, "N[,N]",
+		"source QP: of UD packets, and of connections whose CM exchange was seen", NULL,
+		GROUP_FILTER, STRING(filter.src_qp),
+		IBDUMP('q', "src_qp", .help = "only what these queue pairs send")},
+	{"src_qp", .group = GROUP_FILTER, .flags = OPT_ALIAS | OPT_HIDDEN},
+	{"opcode", 0, "LIST",
 		"names (RC_SEND_ONLY), numbers (0x04) or classes: send, write, read, atomic, "
 		"flush, ack, nak, rnr, cnp, cm, mad, ud, rc, uc, rd, xrc",
-		0},
-	{"host", OPT_HOST, "ADDR[,ADDR]", 0, "IPv4, IPv6, CIDR or MAC address of either end", 0},
-	{"gid", OPT_GID, "GID[,GID]", 0, "GID of either end", 0},
-	{"roce", OPT_ROCE, 0, 0, "only RDMA: RoCE v1 and v2, InfiniBand", 0},
-	{"direction", 'Q', "in|out|inout", 0, "as seen from the port", 0},
-	{0, 'I', "rx|tx", OPTION_HIDDEN, 0, 0},
-	{"filter-explain", OPT_EXPLAIN, 0, 0, "say what will match, and end", 0},
+		"opcodes, or classes: write, nak, rnr, cnp, ...", GROUP_FILTER,
+		STRING(filter.opcode)},
+	{"host", 0, "ADDR[,ADDR]", "IPv4, IPv6, CIDR or MAC address of either end",
+		"address of either end: IPv4, IPv6, CIDR, MAC", GROUP_FILTER, STRING(filter.host)},
+	{"gid", 0, "GID[,GID]", "GID of either end", NULL, GROUP_FILTER, STRING(filter.gid)},
+	{"roce", 0, NULL, "only RDMA: RoCE v1 and v2, InfiniBand", "only RDMA", GROUP_FILTER,
+		FLAG(filter.roce)},
+	{"direction", 'Q', "in|out|inout", "as seen from the port", NULL, GROUP_FILTER,
+		WORD(filter.direction, "in", "out", "inout", "rx", "tx", "both"),
+		EXTCAP(.number = 3, NULL, "Direction", "selector", "", "As seen from the port",
+			"Frames", .values = directions)},
+	{NULL, 'I', "rx|tx", .group = GROUP_FILTER, .flags = OPT_HIDDEN,
+		WORD(filter.direction, "rx", "tx"),
+		IBDUMP('I', "direction", .help = "only what comes in, or goes out")},
+	{"filter-explain", 0, NULL, "print what will match, and exit", NULL, GROUP_FILTER,
+		FLAG(filter_explain)},
 
-	{0, 0, 0, 0, "How much of each frame:", 3},
-	{"snapshot-length", 's', "N", 0, "the first N bytes (Wireshark grumbles)", 0},
-	{"headers-only", OPT_HEADERS_ONLY, 0, 0,
-		"up to the last transport header, MADs whole (Wireshark grumbles)", 0},
-	{"zero-payload", OPT_ZERO_PAYLOAD, 0, 0,
-		"all bytes, payload set to zero: nobody's data, and Wireshark is content", 0},
-	{"decap", 'E', "inner|outer", OPTION_ARG_OPTIONAL,
+	{"snapshot-length", 's', "N", "the first N bytes (Wireshark marks the frames as truncated)",
+		"the first N bytes of each frame", GROUP_CUT, .set = set_snaplen,
+		FIELD(cut.snaplen), RANGE(0, SNAPLEN_MAX),
+		EXTCAP(.number = 0, "snaplen", "Bytes kept of each frame", "integer",
+			"{range=0," TEXT(SNAPLEN_MAX) "}{default=0}", "0 keeps whole frames",
+			"Frames")},
+	{"snaplen", .group = GROUP_CUT, .flags = OPT_ALIAS | OPT_HIDDEN},
+	{"headers-only", 0, NULL,
+		"up to the last transport header, MADs whole (Wireshark marks the frames as "
+		"truncated)",
+		NULL, GROUP_CUT, FLAG(cut.headers_only),
+		EXTCAP(.number = 1, NULL, "Headers only", "boolflag", "{default=false}",
+			"Cut each frame after its last transport header; MADs stay whole",
+			"Frames")},
+	{"zero-payload", 0, NULL,
+		"all bytes, payload replaced by zeros: no user data, and Wireshark decodes "
+		"without warnings",
+		"whole frames, payload replaced by zeros", GROUP_CUT, FLAG(cut.zero_payload),
+		EXTCAP(.number = 2, NULL, "Payload as zeros", "boolflag", "{default=false}",
+			"Keep every frame's length and overwrite its payload with zeros",
+			"Frames")},
+	{"decap", 'E', "inner|outer",
 		"look into mirrored traffic (RSPAN, ERSPAN, GRE, VXLAN): write the inner frame, or "
 		"filter by it and write the outer one",
-		0},
-
-	{"time-stamp-type", 'j', "TYPE", 0,
-		"whose clock: host, adapter (the device's, following the system's) or "
+		NULL, GROUP_CUT, OPT_OPTIONAL, .set = set_decap, FIELD(decap), .min = DECAP_INNER,
+		.choices = (const char *const[]){"inner", "outer", NULL},
+		IBDUMP('E', .bare = true, .help = "take mirrored frames out of what carries them")},
+	{"time-stamp-type", 'j', "TYPE",
+		"clock of the time stamps: host, adapter (the device's, following the system's) or "
 		"adapter_unsynced (its PTP clock as it is); default: adapter where there is one",
-		0},
-	{"time_stamp_type", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 0},
-	{"list-time-stamp-types", 'J', 0, 0, "which of them the device has, and why not, and end",
-		0},
+		NULL, GROUP_CUT, .set = set_stamps},
+	{"time_stamp_type", .group = GROUP_CUT, .flags = OPT_ALIAS | OPT_HIDDEN},
+	{"list-time-stamp-types", 'J', NULL,
+		"print which of them the device has, and why not, and exit", NULL, GROUP_CUT,
+		FLAG(list_stamps)},
 
-	{0, 0, 0, 0, "Where to write it (default: one line per frame on standard output):", 4},
-	{"write", 'w', "FILE", 0, "write to FILE, '-' is standard output", 0},
-	{"output", 'o', 0, OPTION_ALIAS, 0, 0},
-	{"stripe", OPT_STRIPE, "DIR,DIR[,...]", 0,
+	{"write", 'w', "FILE", "write to FILE, '-' is standard output",
+		"write to FILE: .pcapng, .pcap, .erf; .gz, .zst", GROUP_OUTPUT, STRING(path),
+		IBDUMP('w', .help = "write to FILE (default sniffer.pcap); - is standard output, "
+				    "without messages")},
+	{"output", 'o', .group = GROUP_OUTPUT, .flags = OPT_ALIAS, IBDUMP('o', .help = "the same")},
+	{"stripe", 0, "DIR,DIR[,...]",
 		"spread the frames over files named FILE in these directories, on disks that are "
 		"too slow alone; mergecap puts them together",
-		0},
-	{"format", OPT_FORMAT, "FORMAT", 0,
-		"pcapng, pcap (nanoseconds), pcap-us (microseconds) or erf; ',dlt=247' behind it "
-		"writes InfiniBand without ERF, ',dlt=197' Ethernet in ERF (default: by FILE's "
-		"ending, else pcapng)",
-		0},
-	{"compress", OPT_COMPRESS, "gz|zst|none", 0, "default: by FILE's ending", 0},
-	{"compress-level", OPT_LEVEL, "N", 0, "default 1", 0},
-	{"write-mode", OPT_WRITE_MODE, "auto|buffered|direct|uring", 0,
+		NULL, GROUP_OUTPUT, .set = set_stripes},
+	{"format", 0, "FORMAT",
+		"pcapng, pcap (nanoseconds), pcap-us (microseconds) or erf; followed by ',dlt=247' "
+		"it writes InfiniBand without ERF, by ',dlt=197' Ethernet in ERF (default: by "
+		"FILE's ending, else pcapng)",
+		NULL, GROUP_OUTPUT, STRING(format)},
+	{"compress", 0, "gz|zst|none", "default: by FILE's ending", NULL, GROUP_OUTPUT,
+		WORD(compress, "gz", "zst", "none")},
+	{"compress-level", 0, "N", "default 1", NULL, GROUP_OUTPUT, NUMBER(compress_level, 1, 19)},
+	{"write-mode", 0, "auto|buffered|direct|uring",
 		"through the page cache, past it (O_DIRECT), or past it by io_uring; auto "
-		"(default) "
-		"writes past it, and through it when the writer is behind and that is faster",
-		0},
-	{"sync", OPT_SYNC, "none|file|periodic", 0,
+		"(default) writes past it, and through it when the writer is behind and that is "
+		"faster",
+		NULL, GROUP_OUTPUT,
+		/* enum rd_write_mode */
+		CHOICE(write_mode, "auto", "buffered", "direct", "uring")},
+	{"sync", 0, "none|file|periodic",
 		"when it must be on the disk: whenever the kernel likes (default), at the end of "
 		"each file, every 32 MiB",
-		0},
-	{"packet-buffered", 'U', 0, 0, "hand each frame to the file as soon as traffic pauses", 0},
-	{"no-facts", OPT_NO_FACTS, 0, 0,
+		NULL, GROUP_OUTPUT, CHOICE(sync, "none", "file", "periodic") /* enum rd_sync */},
+	{"packet-buffered", 'U', NULL, "hand each frame to the file as soon as traffic pauses",
+		NULL, GROUP_OUTPUT, FLAG(unbuffered)},
+	{"no-facts", 0, NULL,
 		"store only frames and statistics: no counters, no facts about the device (pcapng "
 		"has them)",
-		0},
-	{"relinquish-privileges", 'Z', "USER", 0,
-		"become USER once all is open (default: the caller of sudo; files are his)", 0},
+		NULL, GROUP_OUTPUT, FLAG(no_facts)},
+	{"relinquish-privileges", 'Z', "USER",
+		"become USER once all is open (default: the caller of sudo, who then owns the "
+		"files)",
+		NULL, GROUP_OUTPUT, STRING(user)},
 
-	{0, 0, 0, 0, "A new file when (each file stands alone, no frame is lost between):", 5},
-	{0, 'C', "SIZE", 0, "it has SIZE million bytes; also 64Mi, 2G", 0},
-	{0, 'G', "SECONDS", 0, "SECONDS have passed; the name may have strftime's %", 0},
-	{0, 'W', "N", 0, "with -C keep N files and overwrite the oldest; with -G end after N files",
-		0},
-	{"postrotate-command", 'z', "COMMAND", 0, "run COMMAND FILE on each file that is closed",
-		0},
-	{"ring-buffer", 'b', "KEY:N", 0,
+	{NULL, 'C', "SIZE", "it has SIZE million bytes; also 64Mi, 2G",
+		"begin a new file every SIZE million bytes", GROUP_ROTATION, .set = set_file_size,
+		FIELD(rotation.bytes), RANGE(1, UINT64_MAX / 2), .unit = 1000000},
+	{NULL, 'G', "SECONDS", "SECONDS have passed; the name may have strftime's %",
+		"begin a new file every SECONDS", GROUP_ROTATION, .set = set_file_seconds,
+		FIELD(slice_s), RANGE(1, SECONDS_MAX)},
+	{NULL, 'W', "N",
+		"with -C keep N files and overwrite the oldest; with -G stop after N files",
+		"keep N files: overwrite the oldest (-G: stop)", GROUP_ROTATION,
+		.set = set_file_count, RANGE(1, FILES_MAX)},
+	{"postrotate-command", 'z', "COMMAND", "run COMMAND FILE on each file that is closed", NULL,
+		GROUP_ROTATION, STRING(rotation.command)},
+	{"ring-buffer", 'b', "KEY:N",
 		"duration:SECONDS, interval:SECONDS, filesize:kB, packets:N; files:N keeps the "
 		"newest; printname:FILE; names as dumpcap's. A plain number is --max-burst",
-		0},
-	{"update", OPT_UPDATE, "PID", 0, "tell the rdmadump with this PID to begin a new file", 0},
+		NULL, GROUP_ROTATION, .set = set_burst_or_ring, FIELD(log2_buffers),
+		RANGE(1, LOG2_BUFFERS_MAX)},
+	{"update", 0, "PID", "tell the rdmadump with this PID to begin a new file", NULL,
+		GROUP_ROTATION, .set = set_update, RANGE(2, 4194304)},
 
-	{0, 0, 0, 0, "Memory:", 6},
-	{"max-burst", 'b', "LOG2", 0, "2^LOG2 receive buffers (default 14)", 0},
-	{"max-frame", OPT_MAX_FRAME, "BYTES", 0,
+	{"max-burst", 'b', "LOG2", "2^LOG2 receive buffers (default 14)", NULL, GROUP_MEMORY,
+		.set = set_burst_or_ring, FIELD(log2_buffers), RANGE(1, LOG2_BUFFERS_MAX),
+		IBDUMP('b', .help = "2^LOG2 receive buffers (default 12: 4096)"),
+		EXTCAP(.number = 4, "buffers", "Receive buffers (log2)", "integer",
+			"{range=1," TEXT(LOG2_BUFFERS_MAX) "}{default=" TEXT(RD_LOG2_BUFFERS) "}",
+			"The device fills 2^this buffers while the program is busy", "Memory")},
+	{"max-frame", 0, "BYTES",
 		"size of one receive buffer (default: the longest frame that the port's MTU "
 		"allows; grows when a longer one arrives)",
-		0},
-	{"buffer-size", OPT_BUFFER, "SIZE", 0,
-		"memory between receiver and writer, like 512Mi (default 256Mi)", 0},
-	{"writer-thread", 'p', 0, OPTION_ALIAS, 0, 0},
-	{"kernel-buffer", 'B', "KIB", 0, "a netdev's ring in KiB; also 64Mi (default 32Mi)", 0},
-	{"when-full", OPT_WHEN_FULL, "drop|wait", 0,
+		NULL, GROUP_MEMORY, BYTES(max_frame, 256, 65536)},
+	{"buffer-size", 0, "SIZE", "memory between receiver and writer, like 512Mi (default 256Mi)",
+		NULL, GROUP_MEMORY, .set = set_buffer_size, FIELD(buffer),
+		RANGE(MEMORY_MIN, MEMORY_MAX), .unit = 1,
+		IBDUMP('p', "writer-thread", .min = 1,
+			.help = "SIZE of each of the writer's two buffers (default: 256Mi "
+				"together)"),
+		EXTCAP(.number = 5, NULL, "Buffer before Wireshark (MiB)", "integer",
+			"{range=1,65536}{default=256}",
+			"Frames wait here while Wireshark is slower than the traffic", "Memory",
+			.max = (uint64_t)65536 << 20, .unit = 1 << 20)},
+	{"writer-thread", 'p', .group = GROUP_MEMORY, .flags = OPT_ALIAS},
+	{"kernel-buffer", 'B', "KIB", "a netdev's ring in KiB; also 64Mi (default 32Mi)", NULL,
+		GROUP_MEMORY, .set = set_size, FIELD(kernel_buffer),
+		RANGE(65536, (uint64_t)1 << 31), .unit = 1024},
+	{"when-full", 0, "drop|wait",
 		"when the writer falls behind by --buffer-size: drop the newest frames and count "
 		"them (default), or stop receiving",
-		0},
-	{"mem-mode", 'M', "SIZE", 0, "keep the capture in SIZE of memory, write it at the end", 0},
-	{"rx-mode", OPT_RX_MODE, "auto|wqe|striding|verbs", 0,
+		NULL, GROUP_MEMORY, CHOICE(when_full, "drop", "wait") /* enum rd_when_full */},
+	{"mem-mode", 'M', "SIZE", "keep the capture in SIZE of memory, write it at the end", NULL,
+		GROUP_MEMORY, .set = set_mem_mode, FIELD(buffer), RANGE(MEMORY_MIN, MEMORY_MAX),
+		.unit = 1,
+		IBDUMP('M', .min = 1,
+			.help = "keep frames in SIZE bytes of memory, write them at the end; ends "
+				"when it is full")},
+	{"rx-mode", 0, "auto|wqe|striding|verbs",
 		"wqe: a receive buffer for each frame; striding: many frames in a buffer (mlx5); "
 		"verbs: through libibverbs; auto (default): wqe on mlx5 (striding where -b asks "
-		"for "
-		"more than that can have), else verbs",
-		0},
-	{"queues", OPT_QUEUES, "N|auto", 0,
+		"for more than that can have), else verbs",
+		NULL, GROUP_MEMORY,
+		/* enum rd_rx_mode */
+		CHOICE(rx_mode, "auto", "wqe", "striding", "verbs")},
+	{"queues", 0, "N|auto",
 		"receive by N queues of the device (a power of two) and a thread for each, merged "
-		"by "
-		"time; auto: one per 50 Gb/s of the port",
-		0},
-	{"per-queue-files", OPT_PER_QUEUE, 0, 0,
-		"do not merge: FILE-q0, FILE-q1, ... for the fastest disks", 0},
-	{"contiguous-pages", 'T', 0, OPTION_HIDDEN, 0, 0},
+		"by time; auto: one per 50 Gb/s of the port",
+		NULL, GROUP_MEMORY, .set = set_queues, FIELD(queues), RANGE(1, RD_QUEUES_MAX)},
+	{"per-queue-files", 0, NULL, "do not merge: FILE-q0, FILE-q1, ... for the fastest disks",
+		NULL, GROUP_MEMORY, FLAG(per_queue)},
+	{"contiguous-pages", 'T', .group = GROUP_MEMORY, .flags = OPT_HIDDEN, .set = set_nothing,
+		IBDUMP('T', "conti", .help = "contiguous memory, which is tried in any case")},
 
-	{0, 0, 0, 0, "What to say:", 7},
-	{"analyze", OPT_ANALYZE, 0, 0,
-		"tell what the traffic does: on a terminal as it comes, and at the end (see "
-		"rdmadump "
-		"analyze)",
-		0},
-	{"verbose", 'v', 0, 0, "print one line per frame also when writing to a file", 0},
-	{0, 't', 0, 0, "lines of frames without time; -tt since the epoch, -tttt with the date", 0},
-	{0, 'e', 0, 0, "lines of frames with MAC addresses and VLAN, or VL and SL", 0},
-	{"json", OPT_JSON, 0, 0, "print the final report as JSON on standard output", 0},
-	{"quiet", 'q', 0, 0, "only errors and warnings", 0},
-	{"silent", 0, 0, OPTION_ALIAS, 0, 0},
-	{"debug", OPT_DEBUG, 0, 0, "tell more of what happens", 0},
-	{0, 'n', 0, OPTION_HIDDEN, 0, 0},
-	{0, 'l', 0, OPTION_HIDDEN, 0, 0},
-	{0, 'K', 0, OPTION_HIDDEN, 0, 0},
-	{0, 'x', 0, OPTION_HIDDEN, 0, 0},
-	{0, 'X', 0, OPTION_HIDDEN, 0, 0},
-	{0, 'A', 0, OPTION_HIDDEN, 0, 0},
-	{0, 'L', 0, OPTION_HIDDEN, 0, 0},
-	{0, 'P', 0, OPTION_HIDDEN, 0, 0},
-	{0, 'g', 0, OPTION_HIDDEN, 0, 0},
-	{0, 'H', 0, OPTION_HIDDEN, 0, 0},
-	{0, 'm', "DEV", OPTION_HIDDEN, 0, 0},
-	{0, 'y', "TYPE", OPTION_HIDDEN, 0, 0},
-	{"version", OPT_VERSION, 0, 0, "version, libraries and features", -1},
-	{0},
+	{"analyze", 0, NULL,
+		"print what the traffic does: on a terminal while it is captured, and at the end "
+		"(see rdmadump analyze)",
+		"say what the traffic does, live and at the end", GROUP_MESSAGES, FLAG(analyze)},
+	{"verbose", 'v', NULL, "print one line per frame also when writing to a file",
+		"print frames also when writing to a file", GROUP_MESSAGES, FLAG(print)},
+	{"print", .group = GROUP_MESSAGES, .flags = OPT_ALIAS},
+	{"count", 0, NULL, "print only the number of frames", NULL, GROUP_MESSAGES,
+		FLAG(only_count)},
+	{NULL, 't', NULL,
+		"frames without time; -tt since the epoch, -ttt since the line before, -tttt with "
+		"the date, -ttttt since the first line",
+		NULL, GROUP_MESSAGES, .set = set_bare_t},
+	{NULL, 'e', NULL, "frames with MAC addresses and VLAN, or VL and SL", NULL, GROUP_MESSAGES,
+		.set = set_link_style},
+	{"json", 0, NULL, "print the final report as JSON on standard output", NULL, GROUP_MESSAGES,
+		FLAG(json)},
+	{"quiet", 'q', NULL, "only errors and warnings", "only errors and warnings", GROUP_MESSAGES,
+		FLAG(quiet), IBDUMP('s', "silent", .help = "only errors")},
+	{"silent", .group = GROUP_MESSAGES, .flags = OPT_ALIAS},
+	{"debug", 0, NULL, "print more of what happens", NULL, GROUP_MESSAGES, .set = set_more,
+		FIELD(debug)},
+	{"help", 'h', NULL, "the options needed most", NULL, GROUP_MESSAGES, INSTEAD(INSTEAD_HELP)},
+	{NULL, '?', .group = GROUP_MESSAGES, .flags = OPT_ALIAS | OPT_HIDDEN},
+	{"help-all", 0, NULL, "all options", NULL, GROUP_MESSAGES, INSTEAD(INSTEAD_HELP_ALL)},
+	{"usage", 0, NULL, "all options, without explanation", NULL, GROUP_MESSAGES,
+		INSTEAD(INSTEAD_USAGE)},
+	{"version", 'V', NULL, "version, libraries and features", NULL, GROUP_MESSAGES,
+		INSTEAD(INSTEAD_VERSION)},
+	/* rd_cli_parse() */
+	{"option-list", .group = GROUP_MESSAGES, .flags = OPT_HIDDEN, .set = set_nothing},
+
+/* Letters of other tools: accepted, or refused with what is wanted here. */
+#define ACCEPTED(l)                                                                                \
+	{                                                                                          \
+		NULL, l, .group = GROUP_MESSAGES, .flags = OPT_HIDDEN, .set = set_nothing          \
+	}
+#define REFUSED(l, argument, text)                                                                 \
+	{                                                                                          \
+		NULL, l, argument, text, .group = GROUP_MESSAGES, .flags = OPT_HIDDEN,             \
+					 .set = set_refused                                        \
+	}
+	ACCEPTED('n'), /* tcpdump: no names; dumpcap: pcapng */
+	ACCEPTED('l'), /* tcpdump: line buffered */
+	ACCEPTED('K'), /* tcpdump: no checksums */
+	REFUSED('m', "DEV", "ibdump's -m names an mst device, which is not needed: give -d DEV"),
+	REFUSED('x', NULL, "bytes are not printed: write with -w and look with tshark -x"),
+	REFUSED('X', NULL, "bytes are not printed: write with -w and look with tshark -x"),
+	REFUSED('A', NULL, "payload is not printed: write with -w and look with tshark"),
+	REFUSED('L', NULL,
+		"link types cannot be chosen: Ethernet, or ERF on InfiniBand (--format)"),
+	REFUSED('y', "TYPE",
+		"link types cannot be chosen: Ethernet, or ERF on InfiniBand (--format)"),
+	REFUSED('P', NULL, "dumpcap's -P is --format pcap here"),
+	REFUSED('g', NULL, "dumpcap's -g lets the group read: files are 0600 here, use chmod"),
+	REFUSED('H', NULL, "netsniff-ng's -H is not offered: use chrt"),
 };
+
+const unsigned int n_cli_options = COUNT(cli_options);
+
+const struct cli_option *option_main(unsigned int i)
+{
+	while (cli_options[i].flags & OPT_ALIAS)
+		i--;
+	return &cli_options[i];
+}

@@ -1,43 +1,129 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The options of `rdmadump capture`: the table, and the keys of those that have no letter. */
+/*
+ * The options of a capture: one row each, for the capture command, the ibdump mode and the
+ * Wireshark extcap. Rows: options.c; setters for any row: option_values.c; for one row:
+ * option_setters.c.
+ */
 #ifndef RDMADUMP_CLI_OPTIONS_H
 #define RDMADUMP_CLI_OPTIONS_H
 
-#include <argp.h>
+#include "capture.h"
+#include <rdmadump/error.h>
+#include <stddef.h>
 
-enum {
-	OPT_FORMAT = 0x100,
-	OPT_MAX_FRAME,
-	OPT_BUFFER,
-	OPT_WHEN_FULL,
-	OPT_JSON,
-	OPT_VERSION,
-	OPT_QP,
-	OPT_SRC_QP,
-	OPT_OPCODE,
-	OPT_HOST,
-	OPT_GID,
-	OPT_ROCE,
-	OPT_EXPLAIN,
-	OPT_HEADERS_ONLY,
-	OPT_ZERO_PAYLOAD,
-	OPT_COMPRESS,
-	OPT_LEVEL,
-	OPT_UPDATE,
-	OPT_NETDEV,
-	OPT_SNIFFER,
-	OPT_NO_PROMISCUOUS,
-	OPT_DEBUG,
-	OPT_RX_MODE,
-	OPT_NO_FACTS,
-	OPT_QUEUES,
-	OPT_PER_QUEUE,
-	OPT_STRIPE,
-	OPT_WRITE_MODE,
-	OPT_SYNC,
-	OPT_ANALYZE,
+#define LOG2_BUFFERS_MAX 20
+#define SNAPLEN_MAX	 262144 /* Wireshark's longest frame: whole ones */
+
+/* What the program does instead of a capture. */
+enum instead {
+	INSTEAD_NOTHING,
+	INSTEAD_HELP,
+	INSTEAD_HELP_ALL,
+	INSTEAD_USAGE,
+	INSTEAD_VERSION,
+	INSTEAD_LIST,	/* -D */
+	INSTEAD_UPDATE, /* --update */
 };
 
-extern const struct argp_option capture_argp_options[];
+/* A command line, while it is read. */
+struct arguments {
+	struct capture_options *o;
+	const char *filter_file;
+	char *words; /* the FILTER on the command line; freed by the caller */
+	unsigned int files, bare_t;
+	bool by_size;
+	enum instead instead;
+	uint64_t update_pid;
+};
+
+enum option_group {
+	GROUP_SOURCE = 1,
+	GROUP_FILTER,
+	GROUP_CUT,
+	GROUP_OUTPUT,
+	GROUP_ROTATION,
+	GROUP_MEMORY,
+	GROUP_MESSAGES,
+};
+
+extern const char *const option_groups[]; /* headings, by enum option_group */
+
+/* Flags of a row. */
+#define OPT_ALIAS    0x01 /* another name of the row before; has only names of its own */
+#define OPT_HIDDEN   0x02 /* not in the help */
+#define OPT_OPTIONAL 0x04 /* its argument may be absent */
+
+/* One option with its value, for a setter. */
+struct option_use {
+	const struct cli_option *row;
+	char as[40];	 /* as it is written, for messages: "-b", "--buffers" */
+	const char *arg; /* NULL: none */
+	uint64_t min, max, unit;
+};
+
+/* Returns 0, or -1 with a message that begins with use->as. Strings are kept, not copied. */
+typedef int option_setter(struct arguments *a, const struct option_use *use, struct rd_error *err);
+
+/* The option in ibdump mode, where it has the same meaning. Zeros: those of the row. */
+struct ibdump_spelling {
+	int letter;
+	const char *name, *arg, *help;
+	uint64_t min;
+	bool bare; /* takes no argument */
+};
+
+/* The option in Wireshark's dialog. */
+struct extcap_field {
+	unsigned int number; /* order of the dialog */
+	const char *name;    /* NULL: that of the row */
+	const char *display, *type, *preset, *tip, *group;
+	uint64_t max, unit;		/* 0: those of the row */
+	const char *const (*values)[2]; /* of a selector: value, text; the first is the default */
+};
+
+struct cli_option {
+	const char *name; /* long, without "--"; NULL: a letter only */
+	int letter;	  /* 0: none */
+	const char *arg, *help;
+	const char *brief; /* line of the short help; NULL: not an everyday option */
+	enum option_group group;
+	unsigned int flags;
+	option_setter *set;
+	size_t at, size;	 /* field of struct capture_options */
+	uint64_t min, max, unit; /* of a number; of a size: bytes per unit of a plain number */
+	/* The field gets the place in this list, plus min; or with set_choice_text the word. */
+	const char *const *choices;
+	const struct ibdump_spelling *ibdump; /* NULL: not offered, or ibdump.c has its own */
+	const struct extcap_field *extcap;    /* NULL: not offered */
+};
+
+extern const struct cli_option cli_options[];
+extern const unsigned int n_cli_options;
+
+/* The row that row i names: itself, or the one whose alias it is. */
+const struct cli_option *option_main(unsigned int i);
+
+/* Calls the setter with the row's own range. `as`: how the option was written. */
+int option_set(struct arguments *a, const struct cli_option *row, const char *as, const char *arg,
+	struct rd_error *err);
+/* The same with another range; zeros mean those of the row. */
+int option_set_within(struct arguments *a, const struct cli_option *row, const char *as,
+	const char *arg, const struct option_use *range, struct rd_error *err);
+
+/* For any row, by its fields (option_values.c). */
+option_setter set_flag, set_text, set_number, set_size, set_choice, set_choice_text, set_more,
+	set_instead, set_nothing, set_refused;
+
+/* Of one row (option_setters.c). */
+option_setter set_device, set_interface, set_autostop, set_snaplen, set_decap, set_stamps,
+	set_stripes, set_file_size, set_file_seconds, set_file_count, set_burst_or_ring,
+	set_buffer_size, set_mem_mode, set_queues, set_word, set_filter_file, set_bare_t,
+	set_link_style, set_update;
+
+/* What contradicts itself, once all options are read. Returns 0 or -1. */
+int options_check(const struct arguments *a, struct rd_error *err);
+
+/* Adds a word to the filter. */
+int options_add_word(struct arguments *a, const char *word, struct rd_error *err);
 
 #endif

@@ -132,14 +132,10 @@ static void print_frames(struct session *s, const struct rd_source *source,
 	const struct rd_frame *frames, unsigned int n)
 {
 	FILE *out = session_to_pipe(s) ? stderr : stdout;
-	char line[1024];
 
 	rd_cli_status(NULL);
-	for (unsigned int i = 0; i < n; i++) {
-		rd_packet_line(
-			line, sizeof(line), &frames[i], source->iface.link, s->opt->line_style);
-		fprintf(out, "%s\n", line);
-	}
+	for (unsigned int i = 0; i < n; i++)
+		frame_line_put(out, &s->lines, &frames[i], source->iface.link, s->opt->line_style);
 	if (fflush(out) && out == stdout) {
 		s->broken_pipe = errno == EPIPE;
 		raise(SIGTERM);

@@ -96,6 +96,43 @@ FILE *rd_cli_screen(void)
 	return out_cleaner.raw;
 }
 
+/* --- colours -------------------------------------------------------------------------------- */
+
+static const char *const colours[] = {
+	[RD_COLOUR_NONE] = "", [RD_COLOUR_WARNING] = "\033[33m", [RD_COLOUR_PROBLEM] = "\033[31m"};
+
+static struct cleaner *cleaner_of(FILE *out)
+{
+	return out == stdout ? &out_cleaner : &err_cleaner;
+}
+
+/* https://no-color.org: any value that is not empty counts. */
+bool rd_cli_has_colours(FILE *out)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(cleaner_of(out)->fd) && !(no && *no) && term && *term && strcmp(term, "dumb");
+}
+
+static void put_coloured(struct cleaner *c, enum rd_colour colour, const char *text)
+{
+	fputs(colours[colour], c->raw);
+	rd_printable_put(c->raw, text, SIZE_MAX);
+	fputs("\033[0m", c->raw);
+	fflush(c->raw);
+}
+
+void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line)
+{
+	if (colour) {
+		fflush(out);
+		put_coloured(cleaner_of(out), colour, line);
+	} else {
+		fputs(line, out);
+	}
+	fputc('\n', out);
+}
+
 /* --- messages ------------------------------------------------------------------------------- */
 
 static void wipe(void)
@@ -105,20 +142,40 @@ static void wipe(void)
 	screen.shown = 0;
 }
 
-void rd_cli_say(const char *prefix, const char *line)
+static void say_coloured(const char *prefix, enum rd_colour colour, const char *line)
 {
 	pthread_mutex_lock(&screen.lock);
 	wipe();
-	fputs(prefix, stderr);
+	if (colour)
+		put_coloured(&err_cleaner, colour, prefix);
+	else
+		fputs(prefix, stderr);
 	rd_printable_put(stderr, line, SIZE_MAX);
 	fputc('\n', stderr);
 	pthread_mutex_unlock(&screen.lock);
 }
 
+void rd_cli_say(const char *prefix, const char *line)
+{
+	say_coloured(prefix, RD_COLOUR_NONE, line);
+}
+
+/* The level in colour, where there is one. */
 static void say(void *ctx, enum rd_level level, const char *line)
 {
+	static const struct {
+		const char *text;
+		enum rd_colour colour;
+	} prefixes[] = {
+		[RD_LOG_ERROR] = {"rdmadump: ", RD_COLOUR_PROBLEM},
+		[RD_LOG_WARNING] = {"rdmadump: warning: ", RD_COLOUR_WARNING},
+		[RD_LOG_INFO] = {"rdmadump: ", RD_COLOUR_NONE},
+		[RD_LOG_DEBUG] = {"rdmadump: ", RD_COLOUR_NONE},
+	};
+	enum rd_colour colour = prefixes[level].colour;
+
 	(void)ctx;
-	rd_cli_say(level == RD_LOG_WARNING ? "rdmadump: warning: " : "rdmadump: ", line);
+	say_coloured(prefixes[level].text, colour && rd_cli_has_colours(stderr) ? colour : 0, line);
 }
 
 void rd_cli_log(enum rd_level most)

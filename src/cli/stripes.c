@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* --stripe: files of one name in several directories, for disks that are too slow alone. */
 #include "capture.h"
-#include "parse.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -13,51 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* --- options ---------------------------------------------------------------------------- */
-
-void parse_stripes(struct argp_state *state, struct capture_options *o, const char *arg)
-{
-	char *rest = strdup(arg), *dir; /* its parts live as long as the program */
-
-	if (!rest)
-		argp_failure(state, RD_CLASS_USAGE, errno, "--stripe");
-	while ((dir = strsep(&rest, ","))) {
-		if (!dir[0])
-			argp_error(state, "--stripe: '%s' has a directory without a name", arg);
-		if (o->n_stripes == RD_STRIPES_MAX)
-			argp_error(state, "--stripe: more than %d directories", RD_STRIPES_MAX);
-		o->stripe[o->n_stripes++] = dir;
-	}
-}
-
-void stripes_together(struct argp_state *state, const struct capture_options *o)
-{
-	if (!o->n_stripes)
-		return;
-	if (o->n_stripes < 2)
-		argp_error(state, "--stripe %s: give two directories or more, like /disk1,/disk2",
-			o->stripe[0]);
-	if (!o->path || strcmp(o->path, "-") == 0)
-		argp_error(state, "--stripe needs the name of a file: give -w FILE");
-	if (strchr(o->path, '/'))
-		argp_error(state,
-			"--stripe: its directories are where the files go: give -w a name without "
-			"any, not '%s'",
-			o->path);
-	if (o->per_queue)
-		argp_error(state,
-			"--stripe and --per-queue-files are two ways to divide the frames: give "
-			"one of them");
-	if (o->hold)
-		argp_error(state,
-			"--stripe: -M writes nothing before the end, when one disk is fast enough");
-	/* One full file would end the capture with frames missing between those of the others. */
-	if (o->rotation.files)
-		argp_error(state,
-			"--stripe: stripes are not full at the same time, so that -a filesize, -a "
-			"files and -W with -G would lose frames: end it by -c or -a duration");
-}
 
 /* --- where files go --------------------------------------------------------------------- */
 

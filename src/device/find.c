@@ -167,14 +167,17 @@ static int fail_unknown(const struct rd_devices *devices, const char *name, stru
 	const char *root = devices->sysroot ? devices->sysroot : "";
 
 	if (!devices->n)
-		return fail_without_devices(devices, err);
+		return rd_fail(err, RD_CLASS_DEVICE, 0,
+			"load the driver (modprobe mlx5_ib), or see 'rdmadump list'",
+			"no device or netdev '%s', and no RDMA device in %s/sys/class/infiniband",
+			name, root);
 	words_add_devices(&there, devices);
 	snprintf(todo, sizeof(todo), "there are: %s", there.text);
 	if (*name && strlen(name) < IF_NAMESIZE && !strpbrk(name, "/") && name[0] != '.' &&
 		rd_sysfs_exists("%s/sys/class/net/%s", root, name))
 		return rd_fail(err, RD_CLASS_DEVICE, 0, todo,
 			"netdev '%s' exists but has no RDMA device", name);
-	return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "no RDMA device or netdev named '%s'", name);
+	return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "no device or netdev '%s'", name);
 }
 
 static int fail_port(const struct rd_device *device, unsigned int num, struct rd_error *err)

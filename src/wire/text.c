@@ -11,6 +11,16 @@
 #define ADDRESSES_WIDTH 26 /* "10.0.0.1 > 10.0.0.2" and most others */
 #define OPCODE_WIDTH	20 /* "RC_READ_RESP_MIDDLE" */
 
+static void add_span(struct rd_line *line, int64_t span_ns)
+{
+	uint64_t ns = span_ns < 0 ? -(uint64_t)span_ns : (uint64_t)span_ns;
+	uint64_t seconds = ns / NS_PER_S;
+
+	rd_line_add(line, "%s%02" PRIu64 ":%02u:%02u.%09" PRIu64 " ", span_ns < 0 ? "-" : "",
+		seconds / 3600, (unsigned int)(seconds / 60 % 60), (unsigned int)(seconds % 60),
+		ns % NS_PER_S);
+}
+
 static void add_time(struct rd_line *line, uint64_t ts_ns, unsigned int style)
 {
 	time_t seconds = (time_t)(ts_ns / NS_PER_S);
@@ -19,6 +29,10 @@ static void add_time(struct rd_line *line, uint64_t ts_ns, unsigned int style)
 
 	if (style & RD_LINE_NO_TIME)
 		return;
+	if (style & (RD_LINE_SINCE_LAST | RD_LINE_SINCE_FIRST)) {
+		add_span(line, (int64_t)ts_ns);
+		return;
+	}
 	if (style & RD_LINE_EPOCH) {
 		rd_line_add(line, "%" PRIu64 ".%09" PRIu64 " ", ts_ns / NS_PER_S, ns);
 		return;
@@ -167,6 +181,8 @@ static void add_marks(struct rd_line *line, const struct rd_packet *p)
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		if (p->bth_bits & marks[i].bit)
 			rd_line_add(line, "%s", marks[i].name);
+	if (rd_packet_tclass(p) >> 2)
+		rd_line_add(line, " DSCP %u", (unsigned int)rd_packet_tclass(p) >> 2);
 	if ((rd_packet_tclass(p) & 3) == 3)
 		rd_line_add(line, " ECN-CE");
 }

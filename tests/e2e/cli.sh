@@ -3,7 +3,7 @@
 # Command lines: exit status and what is said. One line of the list is one case.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq
+need_tool jq script
 
 # STATUS|COMMAND LINE|EXTENDED REGULAR EXPRESSION that the output has
 while IFS='|' read -r want line pattern; do
@@ -19,21 +19,34 @@ while IFS='|' read -r want line pattern; do
 done <<'LIST'
 0|--version|^rdmadump [0-9.]+ \(.+\)$
 0|--version|libpcap version
-0|--help|Commands
-0|--help|--when-full=drop\|wait
+0|--help|^Commands
+0|-h|^Commands
+0|-?|^Commands
+0|list -h|--sysroot=DIR
+0|--help-all|--snapshot-length=N
+0|--usage|--snapshot-length=N
+0|-V|^rdmadump [0-9]
+0|--help-all|--when-full=drop\|wait
 0|list --help|--sysroot=DIR
-1|--no-such-option|unrecognized option
+1|--no-such-option|unrecognized option '--no-such-option'; see 'rdmadump --help'
+1|--snaplenn 3|unrecognized option '--snaplenn'; did you mean '--snapshot-length'\?
+1|-w TMP/o --when-ful=drop --jsn|unrecognized option '--jsn'; did you mean '--json'\?
+1|list --jsno|did you mean '--json'\?
+1|counters --prometeus|did you mean '--prometheus'\?
+0|-w --writ --version|^rdmadump [0-9]
 0||RoCEv2 RC_
 1|-w TMP/o nonsense|'nonsense': can't parse filter expression
-1|lsit|'lsit': can't parse filter expression.*or is 'rdmadump list' meant
-1|analyse TMP/o.pcapng|or is 'rdmadump analyze' meant
-1|help|'help': can't parse.*'rdmadump --help' for the commands
+1|lsit|there is no command 'lsit'; is 'rdmadump list' meant\?
+1|nosuchcommand|there is no command 'nosuchcommand', and it is no filter; 'rdmadump --help'
+1|TMP|is a file, neither a command nor a filter; to read it
+1|analyse TMP/o.pcapng|is 'rdmadump analyze' meant
+1|help|there is no command 'help'
 1|-w TMP/o udp prot 4791|can't parse filter expression: syntax error; see pcap-filter\(7\)$
 1|-w TMP/o -c 0|-c: '0' is not a whole number
 1|-w TMP/o -c 1x|-c: '1x' is not a whole number
-1|-w TMP/o -b 21|-b .*: '21' is not a whole number from 1 to 20
+1|-w TMP/o -b 21|-b: '21' is not a whole number from 1 to 20, the log2
 1|-w TMP/o --buffer-size 5 |'5' is not a size from 1
-1|-w TMP/o --when-full maybe|'maybe' is neither drop nor wait
+1|-w TMP/o --when-full maybe|'maybe' is not one of drop, wait
 1|-w TMP/o --format png|png.*pcapng
 0|-d mlx5_0 -i mlx5_1 -w TMP/o|capturing on mlx5_1 port 1
 1|-r TMP/x -d mlx5_0|give one of them
@@ -45,15 +58,21 @@ done <<'LIST'
 1|-x|tshark -x
 1|-P -w TMP/o|--format pcap here
 0|-n -l -c 2|RoCEv2 RC_
+0|--count -c 7|^7 frames$
+1|--count -w TMP/o|--count prints a number only
+1|--count=7|doesn't allow an argument
+0|-c 2 -ttt|^00:00:00\.000000000 (IN|OUT)
+0|-c 2 -ttttt|^00:00:00\.000000000 (IN|OUT)
 1|-b files:0 -w TMP/o|whole number from 1
 1|--headers-only --zero-payload|exclude each other
 1|--netdev --sniffer|exclude each other
 1|--opcode sned|sned
 1|-a foo:3 -w TMP/o|duration, filesize, files, packets
 1|-i 9 -w TMP/o|no port number 9
-2|-d mlx5_7 -w TMP/o|no RDMA device or netdev named 'mlx5_7'; there are: mlx5_0
+2|-i nosuch|no device or netdev 'nosuch'
+2|-d mlx5_7 -w TMP/o|no device or netdev 'mlx5_7'; there are: mlx5_0
 2|-d mlx5_0 -i 3 -w TMP/o|port 3
-2|-d enp9s0 -w TMP/o|no RDMA device or netdev named .enp9s0.
+2|-d enp9s0 -w TMP/o|no device or netdev .enp9s0.
 0|-w TMP/o|capturing on mlx5_0 port 1 \(enp1s0f0np0, RoCE, [0-9.]+ Gb/s\), software clock, 16384 buffers
 0|-w TMP/o|^50 frames in .* written to .*/o
 0|capture -w TMP/o|^50 frames
@@ -73,13 +92,20 @@ done <<'LIST'
 0|info --help|--sysroot=DIR
 1|info|name one of them
 0|info mlx5_1|port 1 is down
-2|info mlx5_7|no RDMA device or netdev named 'mlx5_7'
+2|info mlx5_7|no device or netdev 'mlx5_7'
 0|events --help|duration:SECONDS
 1|events -c 0|-c '0'
 LIST
 
 model --gen count=50,size=200,seed=1 --at-end sigint -- "$RDMADUMP" -q -w "$tmp/o" >"$tmp/log" 2>&1
 is "-q says nothing" "$(cat "$tmp/log")" ""
+[ "$("$RDMADUMP" --help | wc -l)" -le 40 ] && [ "$("$RDMADUMP" --help | wc -L)" -le 80 ]
+ok "--help fits a screen"
+script -qec "'$RDMADUMP' -r /dev/null -w -" /dev/null >"$tmp/log" 2>&1 </dev/null
+is "-w - to a terminal: exit status" $? 1
+has "-w - to a terminal: what to do" "$tmp/log" 'standard output is a terminal; give a file'
+model --no-devices -- "$RDMADUMP" -i nosuch >"$tmp/log" 2>&1
+has "no device at all: the name" "$tmp/log" "no device or netdev 'nosuch', and no RDMA device"
 model --no-devices -- "$RDMADUMP" -w "$tmp/o" >"$tmp/log" 2>&1
 is "no device: exit status" $? 2
 has "no device: what to do" "$tmp/log" 'no RDMA device found.*; load the driver'

@@ -184,7 +184,7 @@ done
 
 # --- when to stop -------------------------------------------------------------------------
 
-for form in '-c 7' '--count=7' '-a packets:7' '--autostop packets:7'; do
+for form in '-c 7' '--frames=7' '-a packets:7' '--autostop packets:7'; do
 	# shellcheck disable=SC2086
 	offline $form
 	is "$form" "$(hash_of "$tmp/out.pcapng")" "$("$SOFTHCA_FRAMES" --hash "$in" --first 7)"
@@ -330,6 +330,10 @@ done <<'LIST'
 --verbose|^[0-9:.]{18} .*fe80::5054:ff:fe77:1 > ff02::2
 -v -t|^[^0-9]+fe80
 -v -tt|^1795218459\.128880196
+-v -ttt|^00:00:00\.000000000 
+-v -ttttt|^00:00:00\.000000000 
+--print|^[0-9:.]{18} .*fe80::5054:ff:fe77:1 > ff02::2
+-V|^rdmadump [0-9]
 -v -tttt|^2026-11-20 [0-9:.]{18}
 -v -e|52:54:00:77:00:01 > 33:33:00:00:00:02
 --json|"written": 1
@@ -366,13 +370,21 @@ fi
 
 # --- the manual page tells of each option, and of no other --------------------------------
 
-man=${srcdir:-.}/man/rdmadump.1
-"$RDMADUMP" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u >"$tmp/help"
-# The table of the options and their aliases is what counts, and argp's own
-sed -n '/^\.Sh OPTIONS/,/^\.Sh SIGNALS/p' "$man" | sed -n 's/^\.It //p' |
-	grep -oE 'Fl Fl [a-z][a-z_-]+' | sed 's/Fl Fl /--/' | sort -u >"$tmp/man"
-is "options of --help that the manual page lacks" "$(comm -23 "$tmp/help" "$tmp/man" | paste -sd' ')" ""
-is "options of the manual page that --help lacks" \
-	"$(comm -13 "$tmp/help" "$tmp/man" | grep -vxE -- '--(ib-dev|ib-port|src_qp|contiguous-pages|sysroot)' | paste -sd' ')" ""
+# Whole manual pages against the lists of the programs, hidden names included
+names() { grep -oE -- '^--[a-z][a-z_-]+' | sort -u; }
+for command in '' analyze counters events info list; do
+	man=${srcdir:-.}/man/rdmadump${command:+-$command}.1
+	# shellcheck disable=SC2086 # no word for the capture
+	"$RDMADUMP" $command --option-list >"$tmp/list"
+	# argp's own need a word in the first page only
+	awk -F'\t' '$3 == "shown" {print $1}' "$tmp/list" | names |
+		{ if [ -n "$command" ]; then grep -vxE -- '--(help|usage)'; else cat; fi; } >"$tmp/shown"
+	cut -f1 "$tmp/list" | names >"$tmp/all"
+	sed -n '/^\.Sh OPTIONS/,/^\.Sh [A-NP-Z]/p; /^\.Sh DESCRIPTION/,/^\.Sh [A-CE-Z]/p' "$man" |
+		sed -nE '/^\.(It|Fl) /p' | grep -oE 'Fl Fl [a-z][a-z_-]+' | sed 's/Fl Fl /--/' | sort -u >"$tmp/man"
+	is "${command:-capture}: options that the manual page lacks" "$(comm -23 "$tmp/shown" "$tmp/man" | paste -sd' ')" ""
+	is "${command:-capture}: options that only the manual page has" \
+		"$(comm -13 "$tmp/all" "$tmp/man" | grep -vx -- --ibdump | paste -sd' ')" ""
+done
 
 tap_done

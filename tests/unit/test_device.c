@@ -245,21 +245,21 @@ static const struct find_case {
 	{"3b:00.1:1", 0, "mlx5_1", 1, NULL},
 	{"3b:00.0", 0, "mlx5_0", 1, NULL},
 	{"mlx5_9", 0, NULL, 0,
-		"no RDMA device or netdev named 'mlx5_9'; there are: mlx5_0 (enp59s0f0np0), "
+		"no device or netdev 'mlx5_9'; there are: mlx5_0 (enp59s0f0np0), "
 		"mlx5_1 (enp59s0f1np1), mlx5_10 (enp59s0f0s88)"},
 	{"mlx5_9:1", 0, NULL, 0,
-		"no RDMA device or netdev named 'mlx5_9'; there are: mlx5_0 (enp59s0f0np0), "
+		"no device or netdev 'mlx5_9'; there are: mlx5_0 (enp59s0f0np0), "
 		"mlx5_1 (enp59s0f1np1), mlx5_10 (enp59s0f0s88)"},
 	{"mlx5_0", 2, NULL, 0, "mlx5_0 has no port 2: it has port 1"},
 	{"enp59s0f0np0:7", 0, NULL, 0, "mlx5_0 has no port 7: it has port 1"},
 	{"mlx5_0:1", 2, NULL, 0, "'mlx5_0:1' and port 2 contradict each other; name one port"},
 	{"pf0vf0", 0, NULL, 0, "netdev 'pf0vf0' exists but has no RDMA device; there are: "},
 	{"eth9", 0, NULL, 0, "netdev 'eth9' exists but has no RDMA device; there are: mlx5_0"},
-	{"", 0, NULL, 0, "no RDMA device or netdev named ''"},
-	{":1", 0, NULL, 0, "no RDMA device or netdev named ''"},
-	{"mlx5_0:0", 0, NULL, 0, "no RDMA device or netdev named 'mlx5_0:0'"},
-	{"../mlx5_0", 0, NULL, 0, "no RDMA device or netdev named '../mlx5_0'"},
-	{"\033[31mred\n", 0, NULL, 0, "no RDMA device or netdev named '?[31mred?'"},
+	{"", 0, NULL, 0, "no device or netdev ''"},
+	{":1", 0, NULL, 0, "no device or netdev ''"},
+	{"mlx5_0:0", 0, NULL, 0, "no device or netdev 'mlx5_0:0'"},
+	{"../mlx5_0", 0, NULL, 0, "no device or netdev '../mlx5_0'"},
+	{"\033[31mred\n", 0, NULL, 0, "no device or netdev '?[31mred?'"},
 };
 
 static void run_find_case(const struct rd_devices *devices, const struct find_case *c)

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What every command does with its command line before argp reads it: near names, lists. */
+#include "command.h"
+#include "cli.h"
+#include <errno.h>
+#include <rdmadump/words.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIKE_SHARE 4 /* one letter may differ, and one more in so many */
+
+static const struct argp_option end = {0};
+
+static bool is_end(const struct argp_option *o)
+{
+	return !o->name && !o->key && !o->doc && !o->group;
+}
+
+static const struct argp_option *options_of(const struct argp *argp)
+{
+	return argp->options ? argp->options : &end;
+}
+
+/* An alias has the argument of the row that it names again. */
+static const struct argp_option *main_row(const struct argp_option *o)
+{
+	while (o->flags & OPTION_ALIAS)
+		o--;
+	return o;
+}
+
+static bool is_letter(int key)
+{
+	return key > ' ' && key < 0x7f;
+}
+
+/* --- near names ------------------------------------------------------------------------- */
+
+/* getopt takes each beginning of a name. */
+static const struct argp_option *find_long(
+	const struct argp_option *options, const char *name, size_t len)
+{
+	for (const struct argp_option *o = options; !is_end(o); o++)
+		if (o->name && strncmp(o->name, name, len) == 0)
+			return o;
+	return NULL;
+}
+
+static const char *nearest(const struct argp_option *options, const char *name)
+{
+	unsigned int best = (unsigned int)strlen(name) / ALIKE_SHARE + 2;
+	const struct argp_option *found = NULL;
+
+	for (const struct argp_option *o = options; !is_end(o); o++) {
+		unsigned int edits = o->name ? rd_word_edits(name, o->name) : best;
+
+		if (edits >= best)
+			continue;
+		best = edits;
+		found = o;
+	}
+	return found ? main_row(found)->name : NULL;
+}
+
+static void unrecognized(const struct argp_option *options, const char *name, size_t len)
+{
+	char text[128], line[320];
+	const char *near;
+
+	snprintf(text, sizeof(text), "%.*s", (int)(len < 100 ? len : 100), name);
+	near = nearest(options, text);
+	snprintf(line, sizeof(line), "unrecognized option '--%s'; %s%s%s", text,
+		near ? "did you mean '--" : "see '", near ? near : program_invocation_name,
+		near ? "'?" : " --help'");
+	rd_cli_say("rdmadump: ", line);
+	exit(RD_CLASS_USAGE);
+}
+
+/* Whether the argument after `word`, which is one or several letters, belongs to the last one. */
+static bool letters_take_next(const struct argp_option *options, const char *word)
+{
+	for (const char *c = word + 1; *c; c++) {
+		const struct argp_option *o = options;
+
+		while (!is_end(o) && (o->key != *c || !is_letter(o->key)))
+			o++;
+		if (is_end(o))
+			return false;
+		o = main_row(o);
+		if (o->arg)
+			return !c[1] && !(o->flags & OPTION_ARG_OPTIONAL);
+	}
+	return false;
+}
+
+static void check_names(const struct argp_option *options, int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		const char *word = argv[i];
+		size_t len = strcspn(word, "=");
+		const struct argp_option *o;
+
+		if (word[0] != '-')
+			continue;
+		if (word[1] != '-') {
+			i += letters_take_next(options, word);
+			continue;
+		}
+		o = find_long(options, word + 2, len - 2);
+		if (!o)
+			unrecognized(options, word + 2, len - 2);
+		o = main_row(o);
+		i += o->arg && !(o->flags & OPTION_ARG_OPTIONAL) && !word[len];
+	}
+}
+
+/* --- the list of options ---------------------------------------------------------------- */
+
+static void print_list(const struct argp_option *options)
+{
+	for (const struct argp_option *o = options; !is_end(o); o++) {
+		const char *arg = main_row(o)->arg;
+		const char *flags = o->flags & OPTION_HIDDEN ? "hidden" : "shown";
+
+		if (o->name)
+			printf("--%s\t%s\t%s\n", o->name, arg ? arg : "-", flags);
+		if (is_letter(o->key))
+			printf("-%c\t%s\t%s\n", o->key, arg ? arg : "-", flags);
+	}
+}
+
+/* --- argp ------------------------------------------------------------------------------- */
+
+static const struct argp_option common[] = {
+	{"help", '?', 0, 0, "", 0},
+	{"usage", 0, 0, 0, "", 0},
+	{NULL, 'h', 0, 0, "", 0},
+	{"option-list", 0, 0, OPTION_HIDDEN, "", 0},
+	{0},
+};
+
+/* The command's options, and those that argp adds. */
+static struct argp_option *all_options(const struct argp *argp, unsigned int flags)
+{
+	const struct argp_option *from = options_of(argp), *o = from;
+	size_t n = 0, more = flags & ARGP_NO_HELP ? 0 : sizeof(common) / sizeof(*common) - 1;
+	struct argp_option *all;
+
+	while (!is_end(o++))
+		n++;
+	all = calloc(n + more + 1, sizeof(*all));
+	if (!all)
+		return NULL;
+	memcpy(all, from, n * sizeof(*all));
+	memcpy(all + n, common, more * sizeof(*all));
+	return all;
+}
+
+error_t rd_cli_parse(
+	const struct argp *argp, int argc, char **argv, unsigned int flags, void *input)
+{
+	struct argp_option *options = all_options(argp, flags);
+
+	if (!options)
+		return ENOMEM;
+	if (argc == 2 && strcmp(argv[1], "--option-list") == 0) {
+		print_list(options);
+		exit(0);
+	}
+	if (argc == 2 && strcmp(argv[1], "-h") == 0 && !(flags & ARGP_NO_HELP))
+		argv[1] = (char *)(uintptr_t) "--help";
+	check_names(options, argc, argv);
+	free(options);
+	return argp_parse(argp, argc, argv, flags, NULL, input);
+}

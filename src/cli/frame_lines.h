@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Prints a line per frame. */
+#ifndef RDMADUMP_CLI_FRAME_LINES_H
+#define RDMADUMP_CLI_FRAME_LINES_H
+
+#include <rdmadump/packet.h>
+#include <stdio.h>
+
+/* What the lines printed so far leave behind; zeroed in the beginning. */
+struct frame_lines {
+	bool begun, colours;
+	uint64_t base_ns; /* of the first line, or of the last one */
+};
+
+/* `style` is RD_LINE_*. Write errors are left to the stream. */
+void frame_line_put(FILE *out, struct frame_lines *lines, const struct rd_frame *frame,
+	enum rd_link link, unsigned int style);
+
+#endif

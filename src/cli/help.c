@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The help that fits a screen: examples, the options needed most, the commands. */
+#include "help.h"
+#include "cli.h"
+#include "options.h"
+#include <stdio.h>
+#include <string.h>
+
+#define NAMES_WIDTH 28
+
+static const char *const examples[][2] = {
+	{"rdmadump -w incident.pcapng", "the first usable port, until Ctrl-C"},
+	{"rdmadump -d mlx5_0 -c 1000 -w a.pcapng", "1000 frames of one port"},
+	{"rdmadump --opcode nak,rnr,cnp", "print refusals and congestion"},
+	{"rdmadump -C 100 -W 10 -w ring.pcapng", "the last ten files of 100 MB"},
+	{"rdmadump -q -w - | tshark -r -", "decode while it is captured"},
+	{"rdmadump analyze incident.pcapng", "what went wrong, and where"},
+};
+
+#define COMMAND_ROW(name, args, help) {#name, args, help},
+const struct rd_command rd_commands[] = {RD_COMMANDS(COMMAND_ROW){0}};
+
+static void print_option(const struct cli_option *o)
+{
+	char names[64];
+
+	snprintf(names, sizeof(names), "%c%c%s%s%s%s", o->letter ? '-' : ' ',
+		o->letter ? o->letter : ' ', o->name ? (o->letter ? ", --" : "  --") : "",
+		o->name ? o->name : "", o->arg ? (o->name ? "=" : " ") : "", o->arg ? o->arg : "");
+	printf("  %-*s %s\n", NAMES_WIDTH, names, o->brief);
+}
+
+void help_short(void)
+{
+	puts("Usage: rdmadump [OPTION...] [FILTER]     FILTER: tcpdump's language\n"
+	     "       rdmadump COMMAND [OPTION...]\n");
+	puts("Examples:");
+	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
+		printf("  %-39s %s\n", examples[i][0], examples[i][1]);
+	puts("\nOptions:");
+	for (unsigned int i = 0; i < n_cli_options; i++)
+		if (cli_options[i].brief)
+			print_option(&cli_options[i]);
+	puts("\nCommands ('rdmadump COMMAND --help' shows their options):");
+	for (const struct rd_command *c = rd_commands; c->name; c++)
+		printf("  %-10s %s\n", c->name, c->help);
+	puts("\nAll options: 'rdmadump --help-all' and rdmadump(1).");
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Options of a capture that contradict each other. */
+#include "options.h"
+#include <string.h>
+#include <unistd.h>
+
+static bool to_stdout(const struct capture_options *o)
+{
+	return o->path && strcmp(o->path, "-") == 0;
+}
+
+/* One contradiction: what to say where it holds. */
+struct contradiction {
+	bool holds;
+	const char *message;
+};
+
+static int report_first(const struct contradiction *c, size_t n, struct rd_error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (c[i].holds)
+			return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s", c[i].message);
+	return 0;
+}
+#define REPORT_FIRST(list, err) report_first(list, sizeof(list) / sizeof(list[0]), err)
+
+static int check_input(const struct arguments *a, struct rd_error *err)
+{
+	const struct capture_options *o = a->o;
+	const struct contradiction list[] = {
+		{o->read && o->n_wanted,
+			"-r reads a file, -d and -i name a device: give one of them"},
+		{o->netdev_only && o->sniffer_only, "--netdev and --sniffer exclude each other"},
+		{o->cut.headers_only && o->cut.zero_payload,
+			"--headers-only and --zero-payload exclude each other"},
+		{o->read && (o->stamps != RD_STAMPS_AUTO || o->list_stamps),
+			"-r: the frames of a file have their time stamps already"},
+		{a->filter_file && a->words,
+			"the filter is given by -F and on the command line: give one"},
+		{o->queues && o->read, "--queues: not with -r, a file has none"},
+		{o->queues && o->filter.src_qp,
+			"--queues: not with --src-qp, which learns connections from frames of all "
+			"queues"},
+	};
+
+	return REPORT_FIRST(list, err);
+}
+
+static int check_output(const struct arguments *a, struct rd_error *err)
+{
+	const struct capture_options *o = a->o;
+	bool rotates = o->rotation.bytes || o->rotation.frames || o->slice_s;
+	bool named = o->path && !to_stdout(o);
+	const struct contradiction list[] = {
+		{rotates && !named, "new files need a name: give -w FILE"},
+		{o->per_queue && (!o->queues || !named),
+			"--per-queue-files needs --queues and -w FILE"},
+		{o->hold && rotates,
+			"-M writes one file at the end: not with -C, -G or -b KEY:VALUE"},
+		{to_stdout(o) && o->json && o->print,
+			"-w - takes standard output: not with --json and -v together"},
+		{o->only_count && (o->path || o->print || o->analyze || o->json),
+			"--count prints a number only: not with -w, -v, --analyze or --json"},
+		{to_stdout(o) && isatty(STDOUT_FILENO),
+			"-w -: standard output is a terminal; give a file, or another program: "
+			"rdmadump -w - | tshark -r -"},
+	};
+
+	if (a->files && !rotates)
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"-W %u counts files: give -C or -G too", a->files);
+	return REPORT_FIRST(list, err);
+}
+
+static int check_stripes(const struct arguments *a, struct rd_error *err)
+{
+	const struct capture_options *o = a->o;
+	const struct contradiction list[] = {
+		{!o->path || to_stdout(o), "--stripe needs the name of a file: give -w FILE"},
+		{o->per_queue, "--stripe and --per-queue-files both divide the frames: give one "
+			       "of them"},
+		{o->hold,
+			"--stripe: -M writes nothing before the end, when one disk is fast enough"},
+		/* One full file would end the capture with frames missing between those of the
+		 * others. */
+		{o->rotation.files,
+			"--stripe: stripes are not full at the same time, so that -a filesize, -a "
+			"files and -W with -G would lose frames: end it by -c or -a duration"},
+	};
+
+	if (!o->n_stripes)
+		return 0;
+	if (o->n_stripes < 2)
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"--stripe %s: give two directories or more, like /disk1,/disk2",
+			o->stripe[0]);
+	if (o->path && strchr(o->path, '/'))
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"--stripe: its directories are where the files go: give -w a name without "
+			"any, not '%s'",
+			o->path);
+	return REPORT_FIRST(list, err);
+}
+
+int options_check(const struct arguments *a, struct rd_error *err)
+{
+	return check_input(a, err) < 0 || check_output(a, err) < 0 || check_stripes(a, err) < 0 ? -1
+												: 0;
+}

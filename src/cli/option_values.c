@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Sets the options whose rows say it all: flags, texts, numbers, sizes, choices. */
+#include "options.h"
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <string.h>
+
+int option_set_within(struct arguments *a, const struct cli_option *row, const char *as,
+	const char *arg, const struct option_use *range, struct rd_error *err)
+{
+	struct option_use use = {.row = row,
+		.arg = arg,
+		.min = range->min ? range->min : row->min,
+		.max = range->max ? range->max : row->max,
+		.unit = range->unit ? range->unit : row->unit};
+
+	snprintf(use.as, sizeof(use.as), "%s", as);
+	return row->set(a, &use, err);
+}
+
+int option_set(struct arguments *a, const struct cli_option *row, const char *as, const char *arg,
+	struct rd_error *err)
+{
+	const struct option_use range = {0};
+
+	return option_set_within(a, row, as, arg, &range, err);
+}
+
+/* Fields are uint64_t, or four bytes: unsigned int, uint32_t, an enumeration. */
+static void put(struct arguments *a, const struct option_use *use, uint64_t n)
+{
+	char *field = (char *)a->o + use->row->at;
+	uint32_t small = (uint32_t)n;
+
+	if (use->row->size == sizeof(n))
+		memcpy(field, &n, sizeof(n));
+	else
+		memcpy(field, &small, sizeof(small));
+}
+
+int set_flag(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	(void)err;
+	*(bool *)((char *)a->o + use->row->at) = true;
+	return 0;
+}
+
+int set_text(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	(void)err;
+	*(const char **)((char *)a->o + use->row->at) = use->arg;
+	return 0;
+}
+
+int set_number(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	uint64_t n;
+
+	if (rd_parse_u64(use->arg, use->min, use->max, &n))
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"%s: '%s' is not a whole number from %llu to %llu", use->as, use->arg,
+			(unsigned long long)use->min, (unsigned long long)use->max);
+	put(a, use, n);
+	return 0;
+}
+
+int set_size(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	char least[RD_UNITS_LEN], most[RD_UNITS_LEN];
+	uint64_t n;
+
+	if (rd_parse_u64(use->arg, 0, UINT64_MAX / use->unit, &n) == 0 &&
+		n * use->unit >= use->min && n * use->unit <= use->max)
+		n *= use->unit;
+	else if (strspn(use->arg, "0123456789") == strlen(use->arg) ||
+		 rd_parse_size(use->arg, use->min, use->max, &n))
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"%s: '%s' is not a size from %s to %s, like 4096, 64k or 512Mi", use->as,
+			use->arg, rd_fmt_kib(least, use->min), rd_fmt_kib(most, use->max));
+	put(a, use, n);
+	return 0;
+}
+
+/* Its place in the row's list, or -1 with the error. */
+static int find_choice(const struct option_use *use, struct rd_error *err)
+{
+	const char *const *choices = use->row->choices;
+	char all[96] = "";
+
+	for (int i = 0; choices[i]; i++) {
+		size_t used = strlen(all);
+
+		if (strcasecmp(use->arg, choices[i]) == 0)
+			return i;
+		snprintf(all + used, sizeof(all) - used, "%s%s", used ? ", " : "", choices[i]);
+	}
+	return rd_fail(
+		err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not one of %s", use->as, use->arg, all);
+}
+
+int set_choice(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	int i = find_choice(use, err);
+
+	if (i < 0)
+		return -1;
+	put(a, use, use->row->min + (unsigned int)i);
+	return 0;
+}
+
+int set_choice_text(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	int i = find_choice(use, err);
+
+	if (i < 0)
+		return -1;
+	*(const char **)((char *)a->o + use->row->at) = use->row->choices[i];
+	return 0;
+}
+
+/* Given several times it counts. */
+int set_more(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	(void)err;
+	++*(unsigned int *)((char *)a->o + use->row->at);
+	return 0;
+}
+
+/* row->min: enum instead. */
+int set_instead(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	(void)err;
+	a->instead = (enum instead)use->row->min;
+	return 0;
+}
+
+/* What other tools have to be asked for is so here in any case. */
+int set_nothing(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	(void)a;
+	(void)use;
+	(void)err;
+	return 0;
+}
+
+/* row->help: what the user of another tool wants here. */
+int set_refused(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	(void)a;
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: %s", use->as, use->row->help);
+}
