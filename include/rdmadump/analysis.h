@@ -9,15 +9,16 @@
 
 #include <jansson.h>
 #include <rdmadump/error.h>
+#include <rdmadump/finding.h>
 #include <rdmadump/frame.h>
+#include <rdmadump/notation.h>
 #include <rdmadump/packet.h>
 #include <stdio.h>
 
-#define RD_REPORT_VERSION 1
-#define RD_ADDRESS_LEN	  48 /* text of an address, with the NUL */
+#define RD_REPORT_VERSION 2
 
 /* Something that happened: how often, first and last. Frames count from 1 over all input. */
-struct rd_event {
+struct rd_incident {
 	uint64_t count;
 	uint64_t first_frame, last_frame; /* 0: it never happened */
 	uint64_t first_ns, last_ns;
@@ -25,54 +26,54 @@ struct rd_event {
 
 /*
  * What can happen to one side of a conversation: to its requests, and to the frames it sends.
- * rd_event_names[] has a row for each, with the key that JSON uses.
+ * rd_incident_names[] has a row for each, with the key that JSON uses.
  */
-enum rd_event_kind {
+enum rd_incident_kind {
 	/* Its requests, packets unless said otherwise. */
-	RD_EV_GAP,	     /* times that the sequence jumped forward */
-	RD_EV_LOST_BEFORE,   /* came only when sent again: lost on the way to the capture point */
-	RD_EV_LOST_BEHIND,   /* times that the receiver asked for one that had been seen here */
-	RD_EV_UNSEEN,	     /* acknowledged, but never seen: the capture missed them */
-	RD_EV_REORDERED,     /* came late, without having been sent again */
-	RD_EV_DUPLICATED,    /* the same frame twice: doubled by the network */
-	RD_EV_RESENT,	     /* sent again by the sender */
-	RD_EV_ROUND_NAK,     /* times that it went back after a NAK */
-	RD_EV_ROUND_RNR,     /* ... after an RNR NAK */
-	RD_EV_ROUND_READ,    /* ... for READ responses or atomic ones that were missing */
-	RD_EV_ROUND_TIMEOUT, /* ... because no answer came */
-	RD_EV_CROSSED,	     /* of those: began while the answer was under way */
-	RD_EV_SELECTIVE,     /* of those rounds: sent only some of the packets again */
-	RD_EV_AT_RECEIVER_DUPLICATE, /* what a receiver here would count as duplicate request */
-	RD_EV_AT_RECEIVER_SEQUENCE,  /* ... as request out of sequence, once per NAK */
-	RD_EV_RESTART,		     /* times that the sequence began anew (QP reused) */
+	RD_INC_GAP,	      /* times that the sequence jumped forward */
+	RD_INC_LOST_BEFORE,   /* came only when sent again: lost on the way to the capture point */
+	RD_INC_LOST_BEHIND,   /* times that the receiver asked for one that had been seen here */
+	RD_INC_UNSEEN,	      /* acknowledged, but never seen: the capture missed them */
+	RD_INC_REORDERED,     /* came late, without having been sent again */
+	RD_INC_DUPLICATED,    /* the same frame twice: doubled by the network */
+	RD_INC_RESENT,	      /* sent again by the sender */
+	RD_INC_ROUND_NAK,     /* times that it went back after a NAK */
+	RD_INC_ROUND_RNR,     /* ... after an RNR NAK */
+	RD_INC_ROUND_READ,    /* ... for READ responses or atomic ones that were missing */
+	RD_INC_ROUND_TIMEOUT, /* ... because no answer came */
+	RD_INC_CROSSED,	      /* of those: began while the answer was under way */
+	RD_INC_SELECTIVE,     /* of those rounds: sent only some of the packets again */
+	RD_INC_AT_RECEIVER_DUPLICATE, /* what a receiver here would count as duplicate request */
+	RD_INC_AT_RECEIVER_SEQUENCE,  /* ... as request out of sequence, once per NAK */
+	RD_INC_RESTART,		      /* times that the sequence began anew (QP reused) */
 	/* The answers to them. */
-	RD_EV_NAK_SEQUENCE,
-	RD_EV_NAK_INVALID,
-	RD_EV_NAK_ACCESS,
-	RD_EV_NAK_OPERATIONAL,
-	RD_EV_NAK_OTHER,
-	RD_EV_NAK_PROGRESS, /* of the first: acknowledged something new as well */
-	RD_EV_RNR,
-	RD_EV_ANSWER_GAP,	 /* times that READ responses were missing */
-	RD_EV_ANSWER_LOST,	 /* of the rounds: for requests whose answer had been seen here */
-	RD_EV_ANSWER_RESENT,	 /* READ responses and atomic ones that came again */
-	RD_EV_ANSWER_DUPLICATED, /* by the network */
-	RD_EV_ANSWER_REORDERED,
-	RD_EV_ZERO_CREDIT, /* ACKs that allow no further SEND */
+	RD_INC_NAK_SEQUENCE,
+	RD_INC_NAK_INVALID,
+	RD_INC_NAK_ACCESS,
+	RD_INC_NAK_OPERATIONAL,
+	RD_INC_NAK_OTHER,
+	RD_INC_NAK_PROGRESS, /* of the first: acknowledged something new as well */
+	RD_INC_RNR,
+	RD_INC_ANSWER_GAP,	  /* times that READ responses were missing */
+	RD_INC_ANSWER_LOST,	  /* of the rounds: for requests whose answer had been seen here */
+	RD_INC_ANSWER_RESENT,	  /* READ responses and atomic ones that came again */
+	RD_INC_ANSWER_DUPLICATED, /* by the network */
+	RD_INC_ANSWER_REORDERED,
+	RD_INC_ZERO_CREDIT, /* ACKs that allow no further SEND */
 	/* The frames of this side. */
-	RD_EV_CE,   /* marked "congestion experienced" on the way */
-	RD_EV_CNP,  /* congestion notifications for this side's QP, sent by the other */
-	RD_EV_ICRC, /* wrong invariant CRC */
-	RD_EV_CUT,  /* captured without all of its headers */
-	RD_EV_MALFORMED,
-	RD_EV_COUNT
+	RD_INC_CE,   /* marked "congestion experienced" on the way */
+	RD_INC_CNP,  /* congestion notifications for this side's QP, sent by the other */
+	RD_INC_ICRC, /* wrong invariant CRC */
+	RD_INC_CUT,  /* captured without all of its headers */
+	RD_INC_MALFORMED,
+	RD_INC_COUNT
 };
 
-struct rd_event_name {
+struct rd_incident_name {
 	const char *key, *help;
 };
 
-extern const struct rd_event_name rd_event_names[RD_EV_COUNT];
+extern const struct rd_incident_name rd_incident_names[RD_INC_COUNT];
 
 enum rd_verb {
 	RD_VERB_SEND,
@@ -120,11 +121,11 @@ enum rd_pairing {
 };
 
 enum rd_ending {
-	RD_END_OPEN,	    /* nothing says that it ended */
-	RD_END_CLOSED,	    /* disconnected by the CM */
-	RD_END_RETRY,	    /* gave up after repeating without an answer */
-	RD_END_RNR,	    /* gave up after RNR NAKs */
-	RD_END_REMOTE_ERROR /* NAK that ends a QP: access, invalid request, operational */
+	RD_ENDING_OPEN,	       /* nothing says that it ended */
+	RD_ENDING_CLOSED,      /* disconnected by the CM */
+	RD_ENDING_RETRY,       /* gave up after repeating without an answer */
+	RD_ENDING_RNR,	       /* gave up after RNR NAKs */
+	RD_ENDING_REMOTE_ERROR /* NAK that ends a QP: access, invalid request, operational */
 };
 
 /* One side: the frames it sent, and its requests with what came of them. */
@@ -138,10 +139,10 @@ struct rd_side {
 	uint64_t read_responses;
 	/*
 	 * Only what there was, as most of it is nothing for most of thousands of QPs: bit n of the
-	 * mask says that n is there. Read them by rd_side_event() and its like.
+	 * mask says that n is there. Read them by rd_side_incident() and its like.
 	 */
-	uint64_t has_events;
-	struct rd_event *events;
+	uint64_t has_incidents;
+	struct rd_incident *incidents;
 	struct rd_verb_use *verbs;
 	struct rd_latency *latencies; /* of its requests */
 	uint8_t has_verbs, has_latencies;
@@ -161,7 +162,7 @@ struct rd_side {
 };
 
 /* Of this side; all zero where there was none. Valid as long as the report is. */
-const struct rd_event *rd_side_event(const struct rd_side *s, enum rd_event_kind kind);
+const struct rd_incident *rd_side_incident(const struct rd_side *s, enum rd_incident_kind kind);
 const struct rd_verb_use *rd_side_verb(const struct rd_side *s, enum rd_verb verb);
 const struct rd_latency *rd_side_latency(const struct rd_side *s, enum rd_latency_kind kind);
 
@@ -192,25 +193,6 @@ struct rd_conversation {
 	struct rd_series series; /* both directions; n = 0: not kept */
 };
 
-enum rd_severity { RD_SEV_NOTE, RD_SEV_WARNING, RD_SEV_PROBLEM };
-enum rd_sureness { RD_SURE_POSSIBLE, RD_SURE_LIKELY, RD_SURE_CERTAIN };
-
-#define RD_FINDING_FRAMES 8
-
-struct rd_finding {
-	const char *rule; /* key of the rule, "lost-behind" */
-	enum rd_severity severity;
-	enum rd_sureness sure;
-	unsigned int conversation; /* its id, 0: the whole capture */
-	unsigned int side;	   /* whose requests or frames: 0 a's, 1 b's */
-	char *where, *title, *detail;
-	const char *meaning, *next;
-	char *filter; /* for Wireshark; NULL: none fits */
-	uint64_t count, first_ns, last_ns;
-	uint64_t frames[RD_FINDING_FRAMES]; /* evidence */
-	unsigned int n_frames;
-};
-
 struct rd_report_file {
 	char *name;
 	char format[16];
@@ -222,7 +204,7 @@ struct rd_report_file {
 };
 
 /* A number that the packets show beside the one that a device counted. */
-struct rd_check {
+struct rd_comparison {
 	char *device, *counter;
 	char *meaning; /* what was counted in the packets */
 	uint64_t packets, device_count;
@@ -254,10 +236,9 @@ struct rd_report {
 	struct rd_conversation *conversations; /* busiest first */
 	size_t n_conversations;
 	size_t n_shown;		     /* of them, narrowed by --qp and --top */
-	struct rd_finding *findings; /* worst first */
-	size_t n_findings;
-	struct rd_check *checks;
-	size_t n_checks;
+	struct rd_findings findings; /* worst first; times are of the frames */
+	struct rd_comparison *comparisons;
+	size_t n_comparisons;
 	struct rd_series series; /* everything */
 };
 
@@ -323,7 +304,6 @@ int rd_report_html(const struct rd_report_page *page, FILE *out);
 struct rd_report_style {
 	unsigned int verbose; /* 0: one screen */
 	unsigned int top;     /* conversations and findings shown at most, 0: as fits one screen */
-	bool color;
 	unsigned int columns; /* of the terminal, 0: unknown */
 };
 

@@ -8,6 +8,7 @@
 
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
+#include <rdmadump/finding.h>
 #include <rdmadump/growth.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,14 +62,6 @@ enum rd_unit {
 	RD_UNITS,
 };
 
-/* What growth of a counter says. */
-enum rd_severity {
-	RD_SEV_NONE, /* work being done */
-	RD_SEV_NOTE, /* worth a look where something else is wrong */
-	RD_SEV_WARN, /* costs performance */
-	RD_SEV_BAD,  /* data or connections are lost */
-};
-
 #define RD_KIND_GAUGE	  0x01 /* goes up and down */
 #define RD_KIND_SATURATES 0x02 /* stays at its largest value until it is reset */
 #define RD_KIND_LOSS	  0x04 /* frames that a sniffer's queue may have missed */
@@ -102,26 +95,13 @@ struct rd_growth *rd_counters_compare(
 
 /* --- what is wrong --------------------------------------------------------------------------- */
 
-struct rd_finding {
-	const char *counter; /* full name, as long as the counters live */
-	enum rd_severity severity;
-	uint64_t amount;  /* value or growth */
-	char text[320];	  /* one sentence */
-	const char *todo; /* static; "" if nothing */
-};
-
-struct rd_findings {
-	struct rd_finding *finding; /* worst first */
-	size_t n, room;
-};
-
 /*
- * Judges growth if it is given (of `seconds`; 0: unknown), else the values, which tell of
- * all the time since the driver was loaded. -1 without memory. rd_findings_free() in any case.
+ * Judges growth if it is given (of `seconds`; 0: unknown), else the values, which cover all the
+ * time since the driver was loaded. The findings name counters of `counters`, which must outlive
+ * them. -1 if out of memory. rd_findings_free() in any case.
  */
 int rd_counters_judge(struct rd_findings *findings, const struct rd_counters *counters,
 	const struct rd_growth *growth, double seconds);
-void rd_findings_free(struct rd_findings *findings);
 
 /* --- building them --------------------------------------------------------------------------- */
 

@@ -19,9 +19,10 @@ struct rd_way {
 	uint64_t sent;		 /* seen where they were sent, while both captures ran */
 	uint64_t arrived;	 /* seen at both ends */
 	uint64_t reordered;	 /* of them: overtaken by a later one */
-	struct rd_event lost;	 /* seen where they were sent only; frames of that capture */
-	struct rd_event doubled; /* came more often than they were sent; frames where they came */
-	struct rd_event unsent;	 /* seen where they came only: the sender's capture missed them */
+	struct rd_incident lost; /* seen where they were sent only; frames of that capture */
+	struct rd_incident
+		doubled;	   /* came more often than they were sent; frames where they came */
+	struct rd_incident unsent; /* seen where they came only: the sender's capture missed them */
 };
 
 /* Between two addresses, one way. */
@@ -55,8 +56,7 @@ struct rd_ends_report {
 	uint64_t left_out; /* packets of ways over the limit */
 	struct rd_path *paths;
 	size_t n_paths;
-	struct rd_finding *findings; /* worst first */
-	size_t n_findings;
+	struct rd_findings findings; /* worst first */
 };
 
 /*

@@ -5,6 +5,7 @@
 
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
+#include <rdmadump/finding.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -97,12 +98,12 @@ struct rd_mlx5_caps {
 };
 
 /* One condition of a capture. */
-struct rd_check {
+struct rd_capture_condition {
 	const char *key, *title;
 	enum rd_answer answer;
 	char why[320], todo[200]; /* todo: "" when there is nothing to do */
 };
-#define RD_CHECKS_MAX 16
+#define RD_CONDITIONS_MAX 16
 
 struct rd_info {
 	const struct rd_device *device;
@@ -138,8 +139,14 @@ void rd_info_free(struct rd_info *info);
  * rd_port_verdict() knows, since the device was asked)? Returns their number; the verdict is theirs
  * together.
  */
-unsigned int rd_info_checks(const struct rd_info *info, const struct rd_port *port,
-	struct rd_check checks[RD_CHECKS_MAX], enum rd_verdict *verdict);
+unsigned int rd_info_conditions(const struct rd_info *info, const struct rd_port *port,
+	struct rd_capture_condition checks[RD_CONDITIONS_MAX], enum rd_verdict *verdict);
+
+/*
+ * What is wrong with the device or below its best. -1 if out of memory; rd_findings_free() in any
+ * case.
+ */
+int rd_info_judge(struct rd_findings *findings, const struct rd_info *info);
 
 /* ---- small facts ---- */
 

@@ -55,8 +55,9 @@ char *counter_amount(char *buf, const struct rd_counter *c, uint64_t amount);
 char *counter_rate(char *buf, const struct rd_counter *c, uint64_t delta, double seconds);
 /* The same of growth: "unknown" where it is, with ">=" where there may be more. */
 char *counter_growth(char *buf, const struct rd_counter *c, const struct rd_growth *growth);
-/* "!!", " !", "  " */
-const char *severity_mark(enum rd_severity severity);
+/* One line: what grew, what that says, the usual cause. room: COUNTER_FINDING_TEXT */
+#define COUNTER_FINDING_TEXT 400
+char *counter_finding(char *buf, const struct rd_finding *f);
 enum rd_severity counter_severity(const struct rd_counter *c);
 
 /* counters_text.c */

@@ -3,21 +3,11 @@
 #include "counters.h"
 #include <errno.h>
 #include <jansson.h>
+#include <rdmadump/json.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION 1
-
-static const char *const severities[] = {[RD_SEV_NONE] = "none",
-	[RD_SEV_NOTE] = "note",
-	[RD_SEV_WARN] = "warning",
-	[RD_SEV_BAD] = "bad"};
-
-/* Numbers of 2^63 and more are no integers of JSON libraries; as reals they keep 15 digits. */
-static json_t *number(uint64_t n)
-{
-	return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
-}
+#define VERSION 2 /* readings of version 1 differ in their findings only, which are not read */
 
 /* Marks of a verdict; exact growth has none. */
 static const char *const marks[] = {[RD_GROWTH_EXACT] = NULL,
@@ -29,7 +19,7 @@ static void put_growth(json_t *o, const struct rd_growth *growth, double seconds
 {
 	bool known = rd_growth_known(growth);
 
-	json_object_set_new(o, "delta", known ? number(growth->amount) : json_null());
+	json_object_set_new(o, "delta", known ? rd_json_u64(growth->amount) : json_null());
 	if (seconds > 0)
 		json_object_set_new(o, "per_second",
 			known ? json_real((double)growth->amount / seconds) : json_null());
@@ -45,31 +35,19 @@ static json_t *counter_object(const struct reading *p, size_t i)
 {
 	const struct rd_counter *c = &p->counters.counter[i];
 	const struct rd_growth *growth = p->growth ? &p->growth[i] : NULL;
-	json_t *o = json_pack("{s:s, s:o}", "name", c->name, "value", number(c->value));
+	json_t *o = json_pack("{s:s, s:o}", "name", c->name, "value", rd_json_u64(c->value));
 
 	if (c->kind) {
 		json_object_set_new(o, "unit", json_string(rd_unit_name(c->kind->unit)));
 		json_object_set_new(o, "meaning", json_string(c->kind->meaning));
-		json_object_set_new(o, "severity", json_string(severities[c->kind->severity]));
+		json_object_set_new(
+			o, "severity", json_string(rd_severity_name(c->kind->severity)));
 		if (c->kind->unit == RD_UNIT_WORDS && c->value <= INT64_MAX / 4)
-			json_object_set_new(o, "bytes", number(c->value * 4));
+			json_object_set_new(o, "bytes", rd_json_u64(c->value * 4));
 	}
 	if (growth)
 		put_growth(o, growth, p->seconds);
 	return o;
-}
-
-static json_t *finding_objects(const struct rd_findings *f)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < f->n; i++)
-		json_array_append_new(list,
-			json_pack("{s:s, s:s, s:o, s:s, s:s}", "counter", f->finding[i].counter,
-				"severity", severities[f->finding[i].severity], "amount",
-				number(f->finding[i].amount), "text", f->finding[i].text, "todo",
-				f->finding[i].todo));
-	return list;
 }
 
 static json_t *port_object(const struct reading *p, bool all)
@@ -87,7 +65,7 @@ static json_t *port_object(const struct reading *p, bool all)
 		(json_int_t)c->n_unreadable);
 	json_object_set_new(o, "seconds", p->seconds > 0 ? json_real(p->seconds) : json_null());
 	json_object_set_new(o, "counters", list);
-	json_object_set_new(o, "findings", finding_objects(&p->findings));
+	json_object_set_new(o, "findings", rd_findings_json(&p->findings, 0));
 	return o;
 }
 
@@ -123,16 +101,6 @@ static void take_text(char *to, size_t room, const json_t *o, const char *key)
 	to[n] = '\0';
 }
 
-static uint64_t take_number(const json_t *v)
-{
-	if (json_is_integer(v) && json_integer_value(v) >= 0)
-		return (uint64_t)json_integer_value(v);
-	if (json_is_real(v) && json_real_value(v) >= 0)
-		return json_real_value(v) < 18446744073709551615.0 ? (uint64_t)json_real_value(v)
-								   : UINT64_MAX;
-	return 0;
-}
-
 static int take_port(struct rd_counters *c, const json_t *o)
 {
 	const json_t *list = json_object_get(o, "counters"), *one;
@@ -144,16 +112,21 @@ static int take_port(struct rd_counters *c, const json_t *o)
 	take_text(c->netdev, sizeof(c->netdev), o, "netdev");
 	take_text(link, sizeof(link), o, "link_layer");
 	c->infiniband = !strcmp(link, "InfiniBand");
-	c->port = (unsigned int)take_number(json_object_get(o, "port"));
-	c->time_ns = take_number(json_object_get(o, "time_ns"));
+	c->port = (unsigned int)rd_json_u64_value(json_object_get(o, "port"));
+	c->time_ns = rd_json_u64_value(json_object_get(o, "time_ns"));
 	json_array_foreach (list, i, one) {
 		const char *name = json_string_value(json_object_get(one, "name"));
 
-		if (name &&
-			rd_counters_add(c, take_number(json_object_get(one, "value")), "%s", name))
+		if (name && rd_counters_add(c, rd_json_u64_value(json_object_get(one, "value")),
+				    "%s", name))
 			return -1;
 	}
 	return 0;
+}
+
+static bool is_known(json_int_t version)
+{
+	return version >= 1 && version <= VERSION;
 }
 
 int counters_json_read(struct readings *r, const char *path, struct rd_error *err)
@@ -174,9 +147,9 @@ int counters_json_read(struct readings *r, const char *path, struct rd_error *er
 		return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "'%s' holds no counters: %s", path,
 			*where.text ? where.text : "no list 'ports'");
 	}
-	if (json_integer_value(json_object_get(root, "version")) != VERSION)
-		ret = rd_fail(err, RD_CLASS_DEVICE, 0, todo, "'%s' is of another version than %d",
-			path, VERSION);
+	if (!is_known(json_integer_value(json_object_get(root, "version"))))
+		ret = rd_fail(err, RD_CLASS_DEVICE, 0, todo,
+			"'%s' is of another version than 1 to %d", path, VERSION);
 	r->port = calloc(json_array_size(ports) + 1, sizeof(*r->port));
 	if (!r->port)
 		ret = rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot read '%s'", path);

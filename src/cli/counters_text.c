@@ -28,16 +28,6 @@ static const struct {
 };
 #define N_PLACES (sizeof(places) / sizeof(places[0]))
 
-const char *severity_mark(enum rd_severity severity)
-{
-	static const char *const marks[] = {[RD_SEV_NONE] = "  ",
-		[RD_SEV_NOTE] = "  ",
-		[RD_SEV_WARN] = " !",
-		[RD_SEV_BAD] = "!!"};
-
-	return marks[severity];
-}
-
 enum rd_severity counter_severity(const struct rd_counter *c)
 {
 	return c->kind ? c->kind->severity : RD_SEV_NONE;
@@ -120,7 +110,7 @@ static void print_counter(FILE *out, const struct reading *p, size_t i, const ch
 		c->kind->unit != RD_UNIT_US)
 		unit = rd_unit_name(c->kind->unit);
 	fprintf(out, "%s  %-*s ",
-		growth && growth->amount ? severity_mark(counter_severity(c)) : "  ", NAME_WIDTH,
+		growth && growth->amount ? rd_severity_mark(counter_severity(c)) : "  ", NAME_WIDTH,
 		name);
 	if (growth)
 		fprintf(out, "%s%20s  %16s  %22s",
@@ -199,14 +189,24 @@ static void print_head(FILE *out, const struct reading *p, bool all)
 	fputc('\n', out);
 }
 
+char *counter_finding(char *buf, const struct rd_finding *f)
+{
+	snprintf(buf, COUNTER_FINDING_TEXT, "%s: %s%s%s", f->title, f->detail,
+		f->meaning ? "; usually " : "", f->meaning ? f->meaning : "");
+	return buf;
+}
+
 static void print_findings(FILE *out, const struct rd_findings *f, bool all)
 {
 	size_t n = all || f->n <= FINDINGS_SHOWN + 1 ? f->n : FINDINGS_SHOWN;
 
 	for (size_t i = 0; i < n; i++) {
-		fprintf(out, "%s %s\n", severity_mark(f->finding[i].severity), f->finding[i].text);
-		if (*f->finding[i].todo)
-			fprintf(out, "   next: %s\n", f->finding[i].todo);
+		char text[COUNTER_FINDING_TEXT];
+
+		fprintf(out, "%s %s\n", rd_severity_mark(f->finding[i].severity),
+			counter_finding(text, &f->finding[i]));
+		if (f->finding[i].next)
+			fprintf(out, "   next: %s\n", f->finding[i].next);
 	}
 	if (n < f->n)
 		fprintf(out, "   and %zu more, less bad: --all shows them\n", f->n - n);

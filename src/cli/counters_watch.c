@@ -136,7 +136,9 @@ static int rank_of(const struct rd_counter *c, const struct rd_growth *growth)
 {
 	if (!has_grown(growth))
 		return 0;
-	return counter_severity(c) == RD_SEV_BAD ? 3 : counter_severity(c) == RD_SEV_WARN ? 2 : 1;
+	return counter_severity(c) == RD_SEV_PROBLEM   ? 3
+	       : counter_severity(c) == RD_SEV_WARNING ? 2
+						       : 1;
 }
 
 /* What has moved since the view began (with --all: everything), sorted. */
@@ -207,7 +209,7 @@ static void draw_line(struct watch *w, const struct line *l)
 	if (w->now.n > 1)
 		snprintf(port, sizeof(port), "%s:%u", l->p->counters.device, l->p->counters.port);
 	snprintf(text, sizeof(text), "%s %-*s%-*.*s %14s %14s %16s",
-		severity_mark(l->rank ? counter_severity(c) : RD_SEV_NONE),
+		rd_severity_mark(l->rank ? counter_severity(c) : RD_SEV_NONE),
 		w->now.n > 1 ? port_width(w) : 0, port, name_width(w), name_width(w),
 		name_shown(c->name), rate, counter_growth(since, c, &l->p->total[l->i]),
 		counter_amount(total, c, c->value));
@@ -221,15 +223,17 @@ static void draw_findings(struct watch *w)
 	for (size_t k = 0; k < w->now.n; k++)
 		for (size_t i = 0; i < w->now.port[k].findings.n; i++) {
 			const struct rd_finding *f = &w->now.port[k].findings.finding[i];
-			char text[COLUMNS_MOST + 1];
+			char line[COUNTER_FINDING_TEXT], text[COLUMNS_MOST + 1];
 
 			if (shown++ >= FINDING_ROWS)
 				return;
-			snprintf(text, sizeof(text), "%s %s", severity_mark(f->severity), f->text);
-			put_row(w, f->severity == RD_SEV_BAD ? RED : YELLOW, text);
-			snprintf(text, sizeof(text), "   next: %s", f->todo);
-			if (*f->todo)
-				put_row(w, "", text);
+			snprintf(text, sizeof(text), "%s %s", rd_severity_mark(f->severity),
+				counter_finding(line, f));
+			put_row(w, f->severity == RD_SEV_PROBLEM ? RED : YELLOW, text);
+			if (!f->next)
+				continue;
+			snprintf(text, sizeof(text), "   next: %s", f->next);
+			put_row(w, "", text);
 		}
 }
 

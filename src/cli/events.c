@@ -67,7 +67,7 @@ static void print_json(const struct rd_event *e)
 {
 	json_t *line = json_pack("{s:i, s:I, s:o, s:o, s:o, s:s, s:s, s:s}", "version", 1,
 		"time_ns", (json_int_t)e->ts_ns, "device", rd_json_text(e->device), "port",
-		rd_json_number(e->port), "netdev", rd_json_text(e->netdev), "event", e->kind,
+		rd_json_u64_or_null(e->port), "netdev", rd_json_text(e->netdev), "event", e->kind,
 		"text", e->text, "origin", e->origin);
 
 	if (line)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <rdmadump/device.h>
 #include <rdmadump/info.h>
+#include <rdmadump/log.h>
 #include <rdmadump/resource.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,12 +56,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static void tell_findings(const struct telling *t)
 {
-	json_t *list = rd_info_findings(t->info);
-	size_t n = json_array_size(list);
+	struct rd_findings list;
 
-	for (size_t i = 0; t->sheet->text && i < n; i++)
-		printf("! %s\n", json_string_value(json_array_get(list, i)));
-	sheet_json(t->sheet, "findings", list);
+	if (rd_info_judge(&list, t->info) < 0)
+		rd_log(RD_LOG_WARNING, "out of memory: the device was not judged");
+	for (size_t i = 0; t->sheet->text && i < list.n; i++) {
+		const struct rd_finding *f = &list.finding[i];
+
+		printf("%s %s%s%s\n", rd_severity_mark(f->severity), f->title, f->next ? ": " : "",
+			f->next ? f->next : "");
+	}
+	sheet_json(t->sheet, "findings", rd_findings_json(&list, 0));
+	rd_findings_free(&list);
 }
 
 /* ---- parts ---- */
@@ -81,8 +88,7 @@ static void tell_attrs(const struct telling *t, const struct rd_attrs *attrs, bo
 			break;
 		case RD_ATTR_NUMBER:
 			snprintf(text, sizeof(text), "%ju", (uintmax_t)f->number);
-			value = f->number <= INT64_MAX ? json_integer((json_int_t)f->number)
-						       : json_string(text);
+			value = rd_json_u64(f->number);
 			break;
 		case RD_ATTR_HEX:
 			snprintf(text, sizeof(text), "0x%jx", (uintmax_t)f->number);
@@ -214,8 +220,8 @@ static void tell_pci(const struct telling *t)
 		pci->max_speed, pci->max_width);
 	sheet_value(t->sheet, "link", "link, of its best",
 		json_pack("{s:o, s:o, s:o, s:o}", "speed", rd_json_text(pci->speed), "width",
-			rd_json_number(pci->width), "max_speed", rd_json_text(pci->max_speed),
-			"max_width", rd_json_number(pci->max_width)),
+			rd_json_u64_or_null(pci->width), "max_speed", rd_json_text(pci->max_speed),
+			"max_width", rd_json_u64_or_null(pci->max_width)),
 		text);
 	rd_text_if(pci->numa_node >= 0, text, sizeof(text), "%d", pci->numa_node);
 	sheet_value(t->sheet, "numa_node", "NUMA node",
@@ -228,7 +234,7 @@ static const char *const verdict_words[] = {[RD_CAPTURE_YES] = "yes, by the devi
 	[RD_CAPTURE_NETDEV] = "netdev only",
 	[RD_CAPTURE_NO] = "no"};
 
-static bool is_hindered(const struct rd_check *checks, unsigned int n)
+static bool is_hindered(const struct rd_capture_condition *checks, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
 		if (checks[i].answer == RD_NO)
@@ -241,11 +247,11 @@ static void tell_verdicts(const struct telling *t)
 {
 	for (unsigned int i = 0; t->sheet->text && i < t->info->device->n_ports; i++) {
 		const struct rd_port *port = &t->info->device->ports[i];
-		struct rd_check checks[RD_CHECKS_MAX];
+		struct rd_capture_condition checks[RD_CONDITIONS_MAX];
 		enum rd_verdict verdict;
 		unsigned int n;
 
-		n = rd_info_checks(t->info, port, checks, &verdict);
+		n = rd_info_conditions(t->info, port, checks, &verdict);
 		printf("capture on port %u: %s%s\n", port->num, verdict_words[verdict],
 			verdict == RD_CAPTURE_YES && is_hindered(checks, n)
 				? ", once what is 'no' below is done"
@@ -259,9 +265,9 @@ static void tell_capture(const struct telling *t, const struct rd_port *port)
 		[RD_UNKNOWN] = "unknown", [RD_NO] = "no", [RD_YES] = "yes"};
 	static const char *const verdicts[] = {
 		[RD_CAPTURE_YES] = "yes", [RD_CAPTURE_NETDEV] = "netdev", [RD_CAPTURE_NO] = "no"};
-	struct rd_check checks[RD_CHECKS_MAX];
+	struct rd_capture_condition checks[RD_CONDITIONS_MAX];
 	enum rd_verdict verdict;
-	unsigned int n = rd_info_checks(t->info, port, checks, &verdict);
+	unsigned int n = rd_info_conditions(t->info, port, checks, &verdict);
 	json_t *list = json_array();
 	char heading[48];
 
@@ -270,7 +276,7 @@ static void tell_capture(const struct telling *t, const struct rd_port *port)
 	sheet_value(t->sheet, "verdict", "possible", json_string(verdicts[verdict]),
 		verdict_words[verdict]);
 	for (unsigned int i = 0; i < n; i++) {
-		const struct rd_check *c = &checks[i];
+		const struct rd_capture_condition *c = &checks[i];
 		char text[sizeof(c->why) + sizeof(c->todo) + 16];
 
 		snprintf(text, sizeof(text), "%-7s  %s%s%s", answers[c->answer], c->why,
@@ -372,11 +378,11 @@ static void tell_speed(
 	if (speed)
 		snprintf(text, sizeof(text), "%g Gb/s%s%s%s", (double)speed / 1e9,
 			*lanes ? " (" : "", lanes, *lanes ? ")" : "");
-	sheet_value(t->sheet, "bits_per_second", "rate", rd_json_number(speed), text);
+	sheet_value(t->sheet, "bits_per_second", "rate", rd_json_u64_or_null(speed), text);
 	sheet_json(t->sheet, "lanes", rd_json_text(lanes));
 	rd_text_if(p->active_mtu != 0, text, sizeof(text), "%u of %u", p->active_mtu, p->max_mtu);
-	sheet_value(t->sheet, "active_mtu", "RDMA MTU", rd_json_number(p->active_mtu), text);
-	sheet_json(t->sheet, "max_mtu", rd_json_number(p->max_mtu));
+	sheet_value(t->sheet, "active_mtu", "RDMA MTU", rd_json_u64_or_null(p->active_mtu), text);
+	sheet_json(t->sheet, "max_mtu", rd_json_u64_or_null(p->max_mtu));
 }
 
 static void tell_cap_mask(
@@ -427,7 +433,7 @@ static void tell(const struct telling *t)
 {
 	const struct rd_info *info = t->info;
 
-	sheet_json(t->sheet, "version", json_integer(1));
+	sheet_json(t->sheet, "version", json_integer(2));
 	sheet_json(t->sheet, "device", json_string(info->device->name));
 	if (t->sheet->text)
 		printf("%s%s%s%s%s\n", info->device->name,

@@ -16,9 +16,6 @@ struct telling {
 	bool verbose;
 };
 
-/* What deserves a look, as an array of sentences (info_findings.c). */
-json_t *rd_info_findings(const struct rd_info *info);
-
 /* What is open on the device (info_open.c). */
 void rd_info_tell_open(const struct telling *t);
 

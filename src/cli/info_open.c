@@ -31,7 +31,7 @@ static void tell_qp(const struct telling *t, const struct rd_qp_res *qp, json_t 
 			      state, "rqpn", qp->has_rqpn ? json_integer(qp->rqpn) : json_null(),
 			      "sq_psn", qp->has_psn ? json_integer(qp->sq_psn) : json_null(),
 			      "rq_psn", qp->has_rqpn ? json_integer(qp->rq_psn) : json_null(),
-			      "pid", rd_json_number(qp->pid), "comm", rd_json_text(qp->comm)));
+			      "pid", rd_json_u64_or_null(qp->pid), "comm", rd_json_text(qp->comm)));
 	if (!show)
 		return;
 	rd_text_if(qp->port != 0, port, sizeof(port), "%u", qp->port);

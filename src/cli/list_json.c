@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Devices and ports as JSON (docs/schema/list.json); what is unknown is null. */
 #include "list_json.h"
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <rdmadump/json.h>
+#include <rdmadump/notation.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,16 +18,6 @@ const char *rd_link_name(const struct rd_device *device, const struct rd_port *p
 	return "";
 }
 
-json_t *rd_json_text(const char *text)
-{
-	return *text ? rd_json_string(text) : json_null();
-}
-
-json_t *rd_json_number(uint64_t n)
-{
-	return n && n <= INT64_MAX ? json_integer((json_int_t)n) : json_null();
-}
-
 static json_t *json_id(uint32_t id)
 {
 	char text[16];
@@ -38,22 +28,17 @@ static json_t *json_id(uint32_t id)
 
 json_t *rd_json_guid(uint64_t guid)
 {
-	char text[24];
+	char text[RD_GUID_LEN];
 
-	snprintf(text, sizeof(text), "%04x:%04x:%04x:%04x", (unsigned int)(guid >> 48),
-		(unsigned int)(guid >> 32 & 0xffff), (unsigned int)(guid >> 16 & 0xffff),
-		(unsigned int)(guid & 0xffff));
-	return rd_json_text(guid ? text : "");
+	return rd_json_text(guid ? rd_guid_text(text, guid) : "");
 }
 
 static json_t *json_mac(const uint8_t mac[6])
 {
 	static const uint8_t none[6];
-	char text[24];
+	char text[RD_MAC_LEN];
 
-	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
-		mac[3], mac[4], mac[5]);
-	return rd_json_text(memcmp(mac, none, 6) ? text : "");
+	return rd_json_text(memcmp(mac, none, 6) ? rd_mac_text(text, mac) : "");
 }
 
 json_t *rd_json_netdevs(const struct rd_port *port)
@@ -63,23 +48,13 @@ json_t *rd_json_netdevs(const struct rd_port *port)
 	for (unsigned int i = 0; i < port->n_netdevs; i++) {
 		const struct rd_netdev *netdev = &port->netdevs[i];
 
-		json_array_append_new(
-			list, json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", netdev->name, "mac",
-				      json_mac(netdev->mac), "mtu", rd_json_number(netdev->mtu),
-				      "ifindex", rd_json_number(netdev->ifindex), "operstate",
-				      rd_json_text(netdev->operstate)));
+		json_array_append_new(list,
+			json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", netdev->name, "mac",
+				json_mac(netdev->mac), "mtu", rd_json_u64_or_null(netdev->mtu),
+				"ifindex", rd_json_u64_or_null(netdev->ifindex), "operstate",
+				rd_json_text(netdev->operstate)));
 	}
 	return list;
-}
-
-const char *rd_gid_ip(const struct rd_gid *gid, char *buf, size_t size)
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	if (memcmp(gid->raw, mapped, sizeof(mapped)) ||
-		!inet_ntop(AF_INET, gid->raw + sizeof(mapped), buf, (socklen_t)size))
-		buf[0] = '\0';
-	return buf;
 }
 
 json_t *rd_json_gids(const struct rd_device *device, const struct rd_port *port)
@@ -91,13 +66,13 @@ json_t *rd_json_gids(const struct rd_device *device, const struct rd_port *port)
 
 	for (unsigned int i = 0; i < port->n_gids; i++) {
 		const struct rd_gid *gid = &port->gids[i];
-		char text[INET6_ADDRSTRLEN], ip[INET_ADDRSTRLEN];
+		char text[RD_ADDRESS_LEN], ip[RD_ADDRESS_LEN];
 
-		inet_ntop(AF_INET6, gid->raw, text, sizeof(text));
 		json_array_append_new(
 			list, json_pack("{s:i, s:s, s:s, s:o, s:o}", "index", (int)gid->index,
-				      "gid", text, "type", iwarp ? "iWARP" : types[gid->type], "ip",
-				      rd_json_text(rd_gid_ip(gid, ip, sizeof(ip))), "netdev",
+				      "gid", rd_gid_text(text, gid->raw), "type",
+				      iwarp ? "iWARP" : types[gid->type], "ip",
+				      rd_json_text(rd_gid_ipv4_text(ip, gid->raw)), "netdev",
 				      rd_json_text(gid->ndev)));
 	}
 	return list;
@@ -140,7 +115,7 @@ static json_t *json_ports(const struct rd_device *device)
 				rd_json_text(port->state), "phys_state",
 				rd_json_text(port->phys_state), "rate", rd_json_text(port->rate),
 				"lanes", rd_json_text(port->lanes), "bits_per_second",
-				rd_json_number(port->speed), "lid",
+				rd_json_u64_or_null(port->speed), "lid",
 				ib ? json_integer(port->lid) : json_null(), "sm_lid",
 				ib ? json_integer(port->sm_lid) : json_null(), "netdevs",
 				rd_json_netdevs(port), "gids", rd_json_gids(device, port),

@@ -5,21 +5,17 @@
 
 #include <jansson.h>
 #include <rdmadump/device.h>
+#include <rdmadump/json.h>
 
 /* "RoCE", "IB", "iWARP", "Ethernet", "". */
 const char *rd_link_name(const struct rd_device *device, const struct rd_port *port);
 
-/* Null for "" and 0. */
-json_t *rd_json_text(const char *text);
-json_t *rd_json_number(uint64_t n);
+/* Null for 0. */
 json_t *rd_json_guid(uint64_t guid);
 json_t *rd_json_netdevs(const struct rd_port *port);
 json_t *rd_json_gids(const struct rd_device *device, const struct rd_port *port);
 json_t *rd_json_function(const struct rd_function *function);
 json_t *rd_json_representors(const struct rd_device *device);
-
-/* "10.0.0.1" of an IPv4-mapped GID, else "". */
-const char *rd_gid_ip(const struct rd_gid *gid, char *buf, size_t size);
 
 /* Prints all of them; -1 if that failed. */
 int rd_list_json(const struct rd_devices *devices);

@@ -125,14 +125,12 @@ void sheet_text(struct sheet *s, const char *key, const char *title, const char 
 	sheet_value(s, key, title, *text ? rd_json_string(text) : json_null(), text);
 }
 
-/* JSON's integers have a sign: what is larger is told as text. */
 void sheet_number(struct sheet *s, const char *key, const char *title, uint64_t n)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%ju", (uintmax_t)n);
-	sheet_value(s, key, title, n <= INT64_MAX ? json_integer((json_int_t)n) : json_string(text),
-		text);
+	sheet_value(s, key, title, rd_json_u64(n), text);
 }
 
 void sheet_table(struct sheet *s, const char *const *columns, unsigned int n)

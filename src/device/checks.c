@@ -25,7 +25,8 @@ static bool is_mlx5(const struct subject *s)
 	return !strcmp(s->info->device->driver, "mlx5_core");
 }
 
-static void say(struct rd_check *c, enum rd_answer answer, const char *why, const char *todo)
+static void say(
+	struct rd_capture_condition *c, enum rd_answer answer, const char *why, const char *todo)
 {
 	c->answer = answer;
 	snprintf(c->why, sizeof(c->why), "%s", why);
@@ -33,7 +34,7 @@ static void say(struct rd_check *c, enum rd_answer answer, const char *why, cons
 }
 
 /* Driver and link layer together decide whether there is a sniffer at all. */
-static bool check_driver(const struct subject *s, struct rd_check *c)
+static bool check_driver(const struct subject *s, struct rd_capture_condition *c)
 {
 	struct rd_judgement j = rd_port_judge_kind(s->info->device, s->port);
 
@@ -41,7 +42,7 @@ static bool check_driver(const struct subject *s, struct rd_check *c)
 	return true;
 }
 
-static bool check_firmware(const struct subject *s, struct rd_check *c)
+static bool check_firmware(const struct subject *s, struct rd_capture_condition *c)
 {
 	const char *least = rd_firmware_minimum(s->info->device, s->port);
 	const char *fw = s->info->device->fw;
@@ -58,7 +59,7 @@ static bool check_firmware(const struct subject *s, struct rd_check *c)
 	return true;
 }
 
-static bool check_steering(const struct subject *s, struct rd_check *c)
+static bool check_steering(const struct subject *s, struct rd_capture_condition *c)
 {
 	if (strcmp(s->info->device->driver, "mlx4_core"))
 		return false;
@@ -69,8 +70,8 @@ static bool check_steering(const struct subject *s, struct rd_check *c)
 	return true;
 }
 
-static bool check_bit(const struct subject *s, struct rd_check *c, enum rd_answer answer,
-	const char *field, const char *todo)
+static bool check_bit(const struct subject *s, struct rd_capture_condition *c,
+	enum rd_answer answer, const char *field, const char *todo)
 {
 	char why[160];
 
@@ -91,27 +92,27 @@ static bool is_mlx5_ethernet(const struct subject *s)
 	return is_mlx5(s) && s->port->link == RD_LINK_ETHERNET;
 }
 
-static bool check_shared_tir(const struct subject *s, struct rd_check *c)
+static bool check_shared_tir(const struct subject *s, struct rd_capture_condition *c)
 {
 	return is_mlx5_ethernet(s) && check_bit(s, c, s->info->mlx5.shared_tir,
 					      "allow_sniffer_and_nic_rx_shared_tir", ETH_ONLY);
 }
 
-static bool check_rx_table(const struct subject *s, struct rd_check *c)
+static bool check_rx_table(const struct subject *s, struct rd_capture_condition *c)
 {
 	return is_mlx5_ethernet(s) &&
 	       check_bit(s, c, s->info->mlx5.sniffer_rx,
 		       "flow_table_properties_nic_receive_sniffer.ft_support", ETH_ONLY);
 }
 
-static bool check_tx_table(const struct subject *s, struct rd_check *c)
+static bool check_tx_table(const struct subject *s, struct rd_capture_condition *c)
 {
 	return is_mlx5_ethernet(s) &&
 	       check_bit(s, c, s->info->mlx5.sniffer_tx,
 		       "flow_table_properties_nic_transmit_sniffer.ft_support", ETH_ONLY);
 }
 
-static bool check_ib_sniffer(const struct subject *s, struct rd_check *c)
+static bool check_ib_sniffer(const struct subject *s, struct rd_capture_condition *c)
 {
 	return is_mlx5(s) && s->port->link == RD_LINK_INFINIBAND &&
 	       check_bit(s, c, s->info->mlx5.ib_port_sniffer, "ib_port_sniffer",
@@ -119,7 +120,7 @@ static bool check_ib_sniffer(const struct subject *s, struct rd_check *c)
 }
 
 /* Only the way past the kernel, through PCI configuration space, is locked. */
-static bool check_lockdown(const struct subject *s, struct rd_check *c)
+static bool check_lockdown(const struct subject *s, struct rd_capture_condition *c)
 {
 	const char *state = s->info->lockdown;
 	bool locked = *state && strcmp(state, "none") != 0;
@@ -139,7 +140,7 @@ static bool check_lockdown(const struct subject *s, struct rd_check *c)
 	return true;
 }
 
-static bool check_opened(const struct subject *s, struct rd_check *c)
+static bool check_opened(const struct subject *s, struct rd_capture_condition *c)
 {
 	if (s->info->device->copied)
 		return false;
@@ -148,7 +149,7 @@ static bool check_opened(const struct subject *s, struct rd_check *c)
 	return true;
 }
 
-static bool check_capability(const struct subject *s, struct rd_check *c)
+static bool check_capability(const struct subject *s, struct rd_capture_condition *c)
 {
 	bool may = rd_has_capability(CAP_NET_RAW);
 
@@ -159,7 +160,7 @@ static bool check_capability(const struct subject *s, struct rd_check *c)
 	return true;
 }
 
-static bool check_locked_memory(const struct subject *s, struct rd_check *c)
+static bool check_locked_memory(const struct subject *s, struct rd_capture_condition *c)
 {
 	uint64_t limit = rd_lockable(), needed = rd_ring_default_bytes(s->port);
 	char why[160], most[RD_UNITS_LEN], ring[RD_UNITS_LEN];
@@ -176,7 +177,7 @@ static bool check_locked_memory(const struct subject *s, struct rd_check *c)
 	return true;
 }
 
-static bool check_netdev(const struct subject *s, struct rd_check *c)
+static bool check_netdev(const struct subject *s, struct rd_capture_condition *c)
 {
 	char why[160];
 
@@ -193,7 +194,8 @@ static bool check_netdev(const struct subject *s, struct rd_check *c)
 static const struct condition {
 	const char *key, *title;
 	bool decides; /* against the device's sniffer, if it is not met */
-	bool (*check)(const struct subject *s, struct rd_check *c); /* false: does not apply */
+	bool (*check)(const struct subject *s,
+		struct rd_capture_condition *c); /* false: does not apply */
 } conditions[] = {
 	{"sniffer", "driver with a sniffer", true, check_driver},
 	{"firmware", "firmware", true, check_firmware},
@@ -209,17 +211,19 @@ static const struct condition {
 	{"netdev", "netdev", false, check_netdev},
 };
 
-unsigned int rd_info_checks(const struct rd_info *info, const struct rd_port *port,
-	struct rd_check checks[RD_CHECKS_MAX], enum rd_verdict *verdict)
+unsigned int rd_info_conditions(const struct rd_info *info, const struct rd_port *port,
+	struct rd_capture_condition checks[RD_CONDITIONS_MAX], enum rd_verdict *verdict)
 {
 	struct subject s = {info, port, rd_port_judge(info->device, port)};
 	bool possible = true;
 	unsigned int n = 0;
 
-	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions) && n < RD_CHECKS_MAX; i++) {
-		struct rd_check *c = &checks[n];
+	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions) && n < RD_CONDITIONS_MAX;
+		i++) {
+		struct rd_capture_condition *c = &checks[n];
 
-		*c = (struct rd_check){.key = conditions[i].key, .title = conditions[i].title};
+		*c = (struct rd_capture_condition){
+			.key = conditions[i].key, .title = conditions[i].title};
 		if (!conditions[i].check(&s, c))
 			continue;
 		possible &= !conditions[i].decides || c->answer != RD_NO;

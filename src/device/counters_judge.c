@@ -10,21 +10,23 @@
 
 /* What only two counters together tell: `moved` grew while `still` did not. */
 static const struct relation {
-	const char *moved, *still;
+	const char *rule, *moved, *still;
 	enum rd_severity severity;
 	const char *text, *todo;
 } relations[] = {
-	{"hw_counters/np_ecn_marked_roce_packets", "hw_counters/np_cnp_sent", RD_SEV_BAD,
+	{"marked-not-notified", "hw_counters/np_ecn_marked_roce_packets", "hw_counters/np_cnp_sent",
+		RD_SEV_PROBLEM,
 		"packets arrive marked with congestion, and no notification is sent: senders do "
 		"not slow down",
 		"switch the notification point on (roce_np) for the priority in use"},
-	{"hw_counters/rp_cnp_ignored", "hw_counters/rp_cnp_handled", RD_SEV_BAD,
-		"congestion notifications arrive and none is obeyed",
+	{"notified-not-slowed", "hw_counters/rp_cnp_ignored", "hw_counters/rp_cnp_handled",
+		RD_SEV_PROBLEM, "congestion notifications arrive and none is obeyed",
 		"switch the reaction point on (roce_rp) for the priority in use"},
-	{"hw_counters/RxECNMrkd", "hw_counters/cnpSent", RD_SEV_BAD,
+	{"marked-not-notified", "hw_counters/RxECNMrkd", "hw_counters/cnpSent", RD_SEV_PROBLEM,
 		"packets arrive marked with congestion, and no notification is sent",
 		"switch congestion control (DCQCN) on"},
-	{"hw_counters/rx_ecn_marked_pkts", "hw_counters/tx_cnp_pkts", RD_SEV_BAD,
+	{"marked-not-notified", "hw_counters/rx_ecn_marked_pkts", "hw_counters/tx_cnp_pkts",
+		RD_SEV_PROBLEM,
 		"packets arrive marked with congestion, and no notification is sent",
 		"switch congestion control (DCQCN) on"},
 };
@@ -37,7 +39,7 @@ static struct rd_growth growth_of(
 	return rd_counter_growth(after->kind, before ? &before->value : NULL, &after->value, span);
 }
 
-/* Stored readings do not tell the port's speed. */
+/* Stored readings lack the port's speed. */
 static struct rd_span span_of(const struct rd_counters *before, const struct rd_counters *after)
 {
 	struct rd_span span = {.speed = after->speed};
@@ -66,21 +68,6 @@ struct rd_growth *rd_counters_compare(
 	return growth;
 }
 
-static struct rd_finding *add(struct rd_findings *f)
-{
-	if (f->n == f->room) {
-		size_t more = f->room ? f->room * 2 : 16;
-		struct rd_finding *grown = reallocarray(f->finding, more, sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		f->finding = grown;
-		f->room = more;
-	}
-	f->finding[f->n] = (struct rd_finding){.todo = ""};
-	return &f->finding[f->n++];
-}
-
 /* Most counters are known without their place; "req" and "rej" are not. */
 static const char *short_name(const char *name)
 {
@@ -92,28 +79,36 @@ static const char *short_name(const char *name)
 	return name;
 }
 
-/* "out_of_buffer grew by 12 in 3.0 s" */
-static int say_amount(
-	struct rd_finding *f, const char *name, uint64_t amount, bool grew, double seconds)
+/* What is judged, and by what: growth of so many seconds, or values. */
+struct judging {
+	struct rd_findings *findings;
+	const struct rd_counters *counters;
+	const struct rd_growth *growth;
+	double seconds;
+};
+
+/* "out_of_buffer grew by 12 in 3.0 s"; NULL if out of memory. */
+static struct rd_finding *report(
+	const struct judging *j, const char *rule, const char *counter, uint64_t amount, bool grew)
 {
+	struct rd_finding *f = rd_findings_add(j->findings);
 	char n[RD_UNITS_LEN], time[32] = "";
 
-	f->amount = amount;
-	f->counter = name;
-	if (grew && seconds > 0)
-		snprintf(time, sizeof(time), " in %.1f s", seconds);
-	return snprintf(f->text, sizeof(f->text), "%.64s %s %s%s", short_name(name),
-		grew ? "grew by" : "is", rd_fmt_count(n, amount), time);
+	if (!f)
+		return NULL;
+	f->rule = rule;
+	f->counter = counter;
+	f->evidence.count = amount;
+	if (grew && j->seconds > 0)
+		snprintf(time, sizeof(time), " in %.1f s", j->seconds);
+	rd_finding_where(f, "%s port %u", j->counters->device, j->counters->port);
+	rd_finding_title(f, "%.64s %s %s%s", short_name(counter), grew ? "grew by" : "is",
+		rd_fmt_count(n, amount), time);
+	return f;
 }
 
-static void say_more(struct rd_finding *f, int used, const char *text, const char *cause)
-{
-	snprintf(f->text + used, sizeof(f->text) - (size_t)used, ": %s%s%s", text,
-		cause ? "; usually " : "", cause ? cause : "");
-}
-
-static int judge_one(struct rd_findings *findings, const struct rd_counter *c,
-	const struct rd_growth *growth, double seconds)
+static int judge_one(
+	const struct judging *j, const struct rd_counter *c, const struct rd_growth *growth)
 {
 	const struct rd_counter_kind *k = c->kind;
 	uint64_t amount = growth ? growth->amount : c->value;
@@ -121,22 +116,22 @@ static int judge_one(struct rd_findings *findings, const struct rd_counter *c,
 
 	if (!k || k->flags & RD_KIND_GAUGE)
 		return 0;
-	if (k->severity >= RD_SEV_WARN && amount && (growth || amount >= k->least)) {
-		f = add(findings);
+	if (k->severity >= RD_SEV_WARNING && amount && (growth || amount >= k->least)) {
+		f = report(j, "counter", c->name, amount, growth);
 		if (!f)
 			return -1;
 		f->severity = k->severity;
-		f->todo = k->todo ? k->todo : "";
-		say_more(f, say_amount(f, c->name, amount, growth, seconds), k->meaning, k->cause);
+		f->meaning = k->cause;
+		f->next = k->todo;
+		rd_finding_detail(f, "%s", k->meaning);
 	}
 	if (rd_counter_is_full(k, c->value)) {
-		f = add(findings);
+		f = report(j, "counter-saturated", c->name, c->value, false);
 		if (!f)
 			return -1;
 		f->severity = RD_SEV_NOTE;
-		f->todo = "reset the port's counters (perfquery -R) to see whether it still grows";
-		say_more(f, say_amount(f, c->name, c->value, false, 0),
-			"its largest value, where it stopped counting", NULL);
+		f->next = "reset the port's counters (perfquery -R) to see whether it still grows";
+		rd_finding_detail(f, "its largest value, where it stopped counting");
 	}
 	return 0;
 }
@@ -154,57 +149,41 @@ static bool amount_of(const struct rd_counters *c, const struct rd_growth *growt
 	return !growth || rd_growth_known(&growth[counter - c->counter]);
 }
 
-static int judge_relation(struct rd_findings *findings, const struct rd_counters *c,
-	const struct rd_growth *growth, const struct relation *r, double seconds)
+static int judge_relation(const struct judging *j, const struct relation *r)
 {
 	uint64_t moved, still;
 	const char *name, *other;
 	struct rd_finding *f;
 
-	if (!amount_of(c, growth, r->still, &still, &other) ||
-		!amount_of(c, growth, r->moved, &moved, &name) || !moved || still)
+	if (!amount_of(j->counters, j->growth, r->still, &still, &other) ||
+		!amount_of(j->counters, j->growth, r->moved, &moved, &name) || !moved || still)
 		return 0;
-	f = add(findings);
+	f = report(j, r->rule, name, moved, j->growth);
 	if (!f)
 		return -1;
 	f->severity = r->severity;
-	f->todo = r->todo;
-	say_more(f, say_amount(f, name, moved, growth, seconds), r->text, NULL);
+	f->next = r->todo;
+	rd_finding_detail(f, "%s", r->text);
 	return 0;
-}
-
-/* Worst first; what is equally bad in the order of the counters. */
-static void sort(struct rd_findings *f)
-{
-	for (size_t i = 1; i < f->n; i++) {
-		struct rd_finding one = f->finding[i];
-		size_t k = i;
-
-		for (; k && f->finding[k - 1].severity < one.severity; k--)
-			f->finding[k] = f->finding[k - 1];
-		f->finding[k] = one;
-	}
 }
 
 int rd_counters_judge(struct rd_findings *findings, const struct rd_counters *c,
 	const struct rd_growth *growth, double seconds)
 {
+	const struct judging j = {findings, c, growth, seconds};
+
 	*findings = (struct rd_findings){0};
 	for (size_t i = 0; i < sizeof(relations) / sizeof(*relations); i++)
-		if (judge_relation(findings, c, growth, &relations[i], seconds))
+		if (judge_relation(&j, &relations[i]))
 			goto fail;
 	for (size_t i = 0; i < c->n && findings->n < FINDINGS_MOST; i++)
-		if (judge_one(findings, &c->counter[i], growth ? &growth[i] : NULL, seconds))
+		if (judge_one(&j, &c->counter[i], growth ? &growth[i] : NULL))
 			goto fail;
-	sort(findings);
+	if (!rd_findings_are_complete(findings))
+		goto fail;
+	rd_findings_sort(findings, NULL);
 	return 0;
 fail:
 	rd_findings_free(findings);
 	return -1;
-}
-
-void rd_findings_free(struct rd_findings *f)
-{
-	free(f->finding);
-	*f = (struct rd_findings){0};
 }

@@ -31,7 +31,9 @@ by_schema() {
 	python3 - "$srcdir/docs/schema/analyze.json" "$@" <<'PY'
 import json, sys, jsonschema
 schema = json.load(open(sys.argv[1], encoding="utf-8"))
-validator = jsonschema.Draft202012Validator(schema)
+finding = json.load(open(sys.argv[1].replace("analyze.json", "finding.json"), encoding="utf-8"))
+resolver = jsonschema.RefResolver("analyze.json", schema, store={"finding.json": finding})
+validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
 events = set(schema["$defs"]["events"]["properties"])
 bad = 0
 for name in sys.argv[2:]:
@@ -67,7 +69,7 @@ fi
 is "a healthy capture has no finding but notes" \
 	"$(json "$tmp/02_rc_write-a.json" '[.findings[] | select(.severity != "note")] | length')" 0
 is "the loss is told with its frames" \
-	"$(json "$tmp/10_rc_write_loss-b.json" '.findings[0] | .rule + " " + .sure + " " + (.count | tostring)')" \
+	"$(json "$tmp/10_rc_write_loss-b.json" '.findings[0] | .rule + " " + .certainty + " " + (.count | tostring)')" \
 	"lost-before certain 10"
 is "drops behind the capture point are told apart" \
 	"$(json "$tmp/30_ingress_drop-a.json" '.findings[0].rule')" lost-behind

@@ -15,12 +15,14 @@ valid() { # NAME FILE of one or many objects: it fits the schema
 	python3 -c '
 import json, sys, jsonschema
 schema = json.load(open(sys.argv[1]))
+finding = json.load(open(sys.argv[1].replace("counters.json", "finding.json")))
 jsonschema.Draft7Validator.check_schema(schema)
+resolver = jsonschema.RefResolver("counters.json", schema, store={"finding.json": finding})
 text, decoder, n = open(sys.argv[2]).read(), json.JSONDecoder(), 0
 while text.strip():
     value, end = decoder.raw_decode(text.lstrip())
     text = text.lstrip()[end:]
-    jsonschema.validate(value, schema)
+    jsonschema.Draft7Validator(schema, resolver=resolver).validate(value)
     n += 1
 sys.exit(n == 0)' "$schema" "$2" >"$tmp/valid" 2>&1
 	ok "$1" "$tmp/valid"
@@ -99,7 +101,7 @@ is "--diff: new" "$(delta hw_counters/brand_new)" "null false false true false i
 is "--diff: saturated: it may have grown" "$(delta counters/symbol_error)" "0 false false false true stopped at its largest value"
 is "--diff: saturated meanwhile: grew by at least this" "$(delta counters/link_downed)" "155 false false false true stopped at its largest value"
 is "--diff: no rate of what is not known" "$(jq -c '[.ports[0].counters[] | select(.delta == null) | .per_second] | unique' "$tmp/out")" "[null]"
-is "--diff: judges growth" "$(jq -r '.ports[0].findings[] | select(.severity == "bad") | .counter' "$tmp/out" | tr '\n' ' ')" \
+is "--diff: judges growth" "$(jq -r '.ports[0].findings[] | select(.severity == "problem") | .counter' "$tmp/out" | tr '\n' ' ')" \
 	"hw_counters/out_of_buffer counters/link_downed "
 counters --diff "$tmp/before.json" "$tmp/after.json" | sed 's/ in [0-9.]* s/ in T s/' >"$tmp/out"
 has "--diff: text" "$tmp/out" "^!! out_of_buffer grew by 16 in T s: packets that found no receive buffer"

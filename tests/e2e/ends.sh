@@ -112,7 +112,7 @@ if python3 -c 'import jsonschema' 2>/dev/null; then
 import json, sys
 import jsonschema
 folder = sys.argv[1]
-schemas = {name: json.load(open(f"{folder}/{name}")) for name in ("analyze.json", "analyze-ends.json")}
+schemas = {name: json.load(open(f"{folder}/{name}")) for name in ("analyze.json", "analyze-ends.json", "finding.json")}
 for path in sys.argv[2:]:
     resolver = jsonschema.RefResolver("analyze-ends.json", schemas["analyze-ends.json"], store=schemas)
     jsonschema.Draft202012Validator(schemas["analyze-ends.json"], resolver=resolver).validate(json.load(open(path)))

@@ -68,9 +68,9 @@ static const struct rd_conversation *result(struct scene *s)
 	return &s->r->conversations[0];
 }
 
-static uint64_t count(const struct rd_conversation *c, enum rd_event_kind kind)
+static uint64_t count(const struct rd_conversation *c, enum rd_incident_kind kind)
 {
-	return rd_side_event(&c->side[0], kind)->count;
+	return rd_side_incident(&c->side[0], kind)->count;
 }
 
 /* A frame to a QP, each 10 us behind the last one, with an identification of its own. */
@@ -157,9 +157,9 @@ static void healthy(void **state)
 	assert_int_equal(rd_side_latency(&c->side[0], RD_LATENCY_ACK)->n, 100);
 	assert_int_equal(rd_side_latency(&c->side[0], RD_LATENCY_ACK)->max, 10000);
 	assert_int_equal(rd_side_verb(&c->side[0], RD_VERB_SEND)->messages, 100);
-	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
-		assert_int_equal(count(c, (enum rd_event_kind)i), 0);
-	assert_int_equal(s.r->n_findings, 0);
+	for (unsigned int i = 0; i < RD_INC_COUNT; i++)
+		assert_int_equal(count(c, (enum rd_incident_kind)i), 0);
+	assert_int_equal(s.r->findings.n, 0);
 	end(&s);
 }
 
@@ -176,8 +176,8 @@ static void wraps(void **state)
 	c = result(&s);
 	assert_int_equal(c->side[0].psn_first, 0xfffff0);
 	assert_int_equal(c->side[0].psn_last, 0x12);
-	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
-		assert_int_equal(count(c, (enum rd_event_kind)i), 0);
+	for (unsigned int i = 0; i < RD_INC_COUNT; i++)
+		assert_int_equal(count(c, (enum rd_incident_kind)i), 0);
 	end(&s);
 }
 
@@ -195,18 +195,18 @@ static void go_back_n(void **state)
 	sends(&s, 0, 4);
 	answer(&s, ACK, 4, OK);
 	c = result(&s);
-	assert_int_equal(count(c, RD_EV_GAP), 1);
-	assert_int_equal(count(c, RD_EV_LOST_BEFORE), 1);
-	assert_int_equal(count(c, RD_EV_LOST_BEHIND), 0);
-	assert_int_equal(count(c, RD_EV_RESENT), 5);
-	assert_int_equal(count(c, RD_EV_ROUND_NAK), 1);
-	assert_int_equal(count(c, RD_EV_ROUND_TIMEOUT), 0);
-	assert_int_equal(count(c, RD_EV_REORDERED), 0);
-	assert_int_equal(count(c, RD_EV_UNSEEN), 0);
-	assert_int_equal(count(c, RD_EV_AT_RECEIVER_SEQUENCE), 1);
-	assert_int_equal(count(c, RD_EV_AT_RECEIVER_DUPLICATE), 0);
+	assert_int_equal(count(c, RD_INC_GAP), 1);
+	assert_int_equal(count(c, RD_INC_LOST_BEFORE), 1);
+	assert_int_equal(count(c, RD_INC_LOST_BEHIND), 0);
+	assert_int_equal(count(c, RD_INC_RESENT), 5);
+	assert_int_equal(count(c, RD_INC_ROUND_NAK), 1);
+	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 0);
+	assert_int_equal(count(c, RD_INC_REORDERED), 0);
+	assert_int_equal(count(c, RD_INC_UNSEEN), 0);
+	assert_int_equal(count(c, RD_INC_AT_RECEIVER_SEQUENCE), 1);
+	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 0);
 	assert_int_equal(c->side[0].goodput_bytes, 7 * 1024);
-	assert_string_equal(s.r->findings[0].rule, "lost-before");
+	assert_string_equal(s.r->findings.finding[0].rule, "lost-before");
 	end(&s);
 }
 
@@ -224,15 +224,15 @@ static void lost_behind(void **state)
 	sends(&s, 3, 6);
 	answer(&s, ACK, 6, OK);
 	c = result(&s);
-	assert_int_equal(count(c, RD_EV_LOST_BEHIND), 1);
-	assert_int_equal(count(c, RD_EV_LOST_BEFORE), 0);
-	assert_int_equal(count(c, RD_EV_ROUND_NAK), 1);
-	assert_int_equal(count(c, RD_EV_RESENT), 4);
-	assert_int_equal(count(c, RD_EV_NAK_PROGRESS), 1);
-	assert_int_equal(count(c, RD_EV_AT_RECEIVER_DUPLICATE), 0);
-	assert_int_equal(count(c, RD_EV_AT_RECEIVER_SEQUENCE), 1);
-	assert_string_equal(s.r->findings[0].rule, "lost-behind");
-	assert_int_equal(s.r->findings[0].sure, RD_SURE_CERTAIN);
+	assert_int_equal(count(c, RD_INC_LOST_BEHIND), 1);
+	assert_int_equal(count(c, RD_INC_LOST_BEFORE), 0);
+	assert_int_equal(count(c, RD_INC_ROUND_NAK), 1);
+	assert_int_equal(count(c, RD_INC_RESENT), 4);
+	assert_int_equal(count(c, RD_INC_NAK_PROGRESS), 1);
+	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 0);
+	assert_int_equal(count(c, RD_INC_AT_RECEIVER_SEQUENCE), 1);
+	assert_string_equal(s.r->findings.finding[0].rule, "lost-behind");
+	assert_int_equal(s.r->findings.finding[0].certainty, RD_CERTAIN);
 	end(&s);
 }
 
@@ -249,10 +249,10 @@ static void timeout(void **state)
 	sends(&s, 2, 3);
 	answer(&s, ACK, 3, OK);
 	c = result(&s);
-	assert_int_equal(count(c, RD_EV_ROUND_TIMEOUT), 1);
-	assert_int_equal(count(c, RD_EV_RESENT), 2);
+	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 1);
+	assert_int_equal(count(c, RD_INC_RESENT), 2);
 	assert_in_range(c->side[0].timeout_ns, 50000000, 50100000);
-	assert_string_equal(s.r->findings[0].rule, "unanswered");
+	assert_string_equal(s.r->findings.finding[0].rule, "unanswered");
 	end(&s);
 }
 
@@ -268,10 +268,10 @@ static void reordered(void **state)
 	sends(&s, 7, 9);
 	answer(&s, ACK, 9, OK);
 	c = result(&s);
-	assert_int_equal(count(c, RD_EV_REORDERED), 2);
-	assert_int_equal(count(c, RD_EV_RESENT), 0);
-	assert_int_equal(count(c, RD_EV_LOST_BEFORE), 0);
-	assert_int_equal(count(c, RD_EV_UNSEEN), 0);
+	assert_int_equal(count(c, RD_INC_REORDERED), 2);
+	assert_int_equal(count(c, RD_INC_RESENT), 0);
+	assert_int_equal(count(c, RD_INC_LOST_BEFORE), 0);
+	assert_int_equal(count(c, RD_INC_UNSEEN), 0);
 	end(&s);
 }
 
@@ -291,8 +291,8 @@ static void late_naks(void **state)
 	sends(&s, 2, 4);
 	answer(&s, ACK, 4, OK);
 	c = result(&s);
-	assert_int_equal(count(c, RD_EV_AT_RECEIVER_SEQUENCE), 2);
-	assert_int_equal(count(c, RD_EV_LOST_BEHIND), 0);
+	assert_int_equal(count(c, RD_INC_AT_RECEIVER_SEQUENCE), 2);
+	assert_int_equal(count(c, RD_INC_LOST_BEHIND), 0);
 	end(&s);
 }
 
@@ -310,10 +310,10 @@ static void doubled(void **state)
 	s.ip_id--;
 	answer(&s, ACK, 5, OK);
 	c = result(&s);
-	assert_int_equal(count(c, RD_EV_DUPLICATED), 1);
-	assert_int_equal(count(c, RD_EV_ANSWER_DUPLICATED), 1);
-	assert_int_equal(count(c, RD_EV_RESENT), 0);
-	assert_int_equal(count(c, RD_EV_AT_RECEIVER_DUPLICATE), 1);
+	assert_int_equal(count(c, RD_INC_DUPLICATED), 1);
+	assert_int_equal(count(c, RD_INC_ANSWER_DUPLICATED), 1);
+	assert_int_equal(count(c, RD_INC_RESENT), 0);
+	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 1);
 	end(&s);
 }
 
@@ -331,10 +331,10 @@ static void capture_loss(void **state)
 	sends(&s, 7, 8);
 	answer(&s, ACK, 11, OK);
 	c = result(&s);
-	assert_int_equal(count(c, RD_EV_UNSEEN), 3 + 3);
-	assert_int_equal(count(c, RD_EV_LOST_BEFORE), 0);
-	assert_int_equal(count(c, RD_EV_RESENT), 0);
-	assert_string_equal(s.r->findings[0].rule, "unseen");
+	assert_int_equal(count(c, RD_INC_UNSEEN), 3 + 3);
+	assert_int_equal(count(c, RD_INC_LOST_BEFORE), 0);
+	assert_int_equal(count(c, RD_INC_RESENT), 0);
+	assert_string_equal(s.r->findings.finding[0].rule, "unseen");
 	end(&s);
 }
 
@@ -349,9 +349,9 @@ static void reused_qp(void **state)
 	sends(&s, 0x700000, 0x700002);
 	answer(&s, ACK, 0x700002, OK);
 	c = result(&s);
-	assert_int_equal(count(c, RD_EV_RESTART), 1);
-	assert_int_equal(count(c, RD_EV_GAP), 0);
-	assert_int_equal(count(c, RD_EV_UNSEEN), 0);
+	assert_int_equal(count(c, RD_INC_RESTART), 1);
+	assert_int_equal(count(c, RD_INC_GAP), 0);
+	assert_int_equal(count(c, RD_INC_UNSEEN), 0);
 	end(&s);
 }
 
@@ -371,14 +371,14 @@ static void rnr(void **state)
 	sends(&s, 0, 3);
 	answer(&s, ACK, 3, OK);
 	c = result(&s);
-	assert_int_equal(count(c, RD_EV_RNR), 1);
-	assert_int_equal(count(c, RD_EV_ROUND_RNR), 1);
-	assert_int_equal(count(c, RD_EV_ROUND_NAK), 0);
-	assert_int_equal(count(c, RD_EV_LOST_BEHIND), 0);
-	assert_int_equal(count(c, RD_EV_AT_RECEIVER_DUPLICATE), 0);
-	assert_int_equal(count(c, RD_EV_AT_RECEIVER_SEQUENCE), 1);
+	assert_int_equal(count(c, RD_INC_RNR), 1);
+	assert_int_equal(count(c, RD_INC_ROUND_RNR), 1);
+	assert_int_equal(count(c, RD_INC_ROUND_NAK), 0);
+	assert_int_equal(count(c, RD_INC_LOST_BEHIND), 0);
+	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 0);
+	assert_int_equal(count(c, RD_INC_AT_RECEIVER_SEQUENCE), 1);
 	assert_int_equal(c->side[0].rnr_timer_us, 1280);
-	assert_string_equal(s.r->findings[0].rule, "rnr");
+	assert_string_equal(s.r->findings.finding[0].rule, "rnr");
 	end(&s);
 }
 
@@ -392,9 +392,9 @@ static void remote_access(void **state)
 	answer(&s, ACK, 0, OK);
 	answer(&s, ACK, 1, NAK_ACCESS);
 	c = result(&s);
-	assert_int_equal(count(c, RD_EV_NAK_ACCESS), 1);
-	assert_int_equal(c->side[0].ending, RD_END_REMOTE_ERROR);
-	assert_string_equal(s.r->findings[0].rule, "remote-access");
+	assert_int_equal(count(c, RD_INC_NAK_ACCESS), 1);
+	assert_int_equal(c->side[0].ending, RD_ENDING_REMOTE_ERROR);
+	assert_string_equal(s.r->findings.finding[0].rule, "remote-access");
 	end(&s);
 }
 
@@ -411,9 +411,9 @@ static void no_answer(void **state)
 	s.ns += 1000000000;
 	put(&s, false, 0x64, 1, NULL, 8 + 64); /* the capture went on */
 	c = result(&s);
-	assert_int_equal(count(c, RD_EV_ROUND_TIMEOUT), 3);
-	assert_int_equal(c->side[0].ending, RD_END_RETRY);
-	assert_string_equal(s.r->findings[0].rule, "no-answer");
+	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 3);
+	assert_int_equal(c->side[0].ending, RD_ENDING_RETRY);
+	assert_string_equal(s.r->findings.finding[0].rule, "no-answer");
 	end(&s);
 }
 
@@ -439,8 +439,8 @@ static void reads(void **state)
 	ask(&s, SEND_ONLY, 3);
 	answer(&s, ACK, 3, OK);
 	c = result(&s);
-	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
-		assert_int_equal(count(c, (enum rd_event_kind)i), 0);
+	for (unsigned int i = 0; i < RD_INC_COUNT; i++)
+		assert_int_equal(count(c, (enum rd_incident_kind)i), 0);
 	assert_int_equal(rd_side_latency(&c->side[0], RD_LATENCY_READ)->n, 2);
 	assert_int_equal(c->side[0].mtu, 1024);
 	assert_int_equal(c->side[0].goodput_bytes, 7 * 1024);
@@ -464,14 +464,14 @@ static void read_gap(void **state)
 	answer(&s, RESP_MIDDLE, 2, OK);
 	answer(&s, RESP_LAST, 3, OK);
 	c = result(&s);
-	assert_int_equal(count(c, RD_EV_ANSWER_GAP), 1);
-	assert_int_equal(count(c, RD_EV_ROUND_READ), 1);
-	assert_int_equal(count(c, RD_EV_ROUND_TIMEOUT), 0);
-	assert_int_equal(count(c, RD_EV_ANSWER_RESENT), 2);
-	assert_int_equal(count(c, RD_EV_ANSWER_REORDERED), 0);
-	assert_int_equal(count(c, RD_EV_AT_RECEIVER_DUPLICATE), 1);
+	assert_int_equal(count(c, RD_INC_ANSWER_GAP), 1);
+	assert_int_equal(count(c, RD_INC_ROUND_READ), 1);
+	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 0);
+	assert_int_equal(count(c, RD_INC_ANSWER_RESENT), 2);
+	assert_int_equal(count(c, RD_INC_ANSWER_REORDERED), 0);
+	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 1);
 	assert_int_equal(c->side[0].goodput_bytes, 4096);
-	assert_string_equal(s.r->findings[0].rule, "answers-lost-before");
+	assert_string_equal(s.r->findings.finding[0].rule, "answers-lost-before");
 	end(&s);
 }
 
@@ -490,9 +490,9 @@ static void atomics(void **state)
 	answer(&s, ATOMIC_ACK, 2, OK);
 	c = result(&s);
 	assert_int_equal(rd_side_latency(&c->side[0], RD_LATENCY_ATOMIC)->n, 3);
-	assert_int_equal(count(c, RD_EV_ANSWER_LOST), 1);
-	assert_int_equal(count(c, RD_EV_ANSWER_RESENT), 1);
-	assert_int_equal(count(c, RD_EV_AT_RECEIVER_DUPLICATE), 1);
+	assert_int_equal(count(c, RD_INC_ANSWER_LOST), 1);
+	assert_int_equal(count(c, RD_INC_ANSWER_RESENT), 1);
+	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 1);
 	assert_int_equal(c->side[0].goodput_bytes, 24);
 	end(&s);
 }
@@ -509,8 +509,8 @@ static void unreliable(void **state)
 	ask(&s, UC_ONLY, 0);
 	ask(&s, UC_ONLY, 3);
 	c = result(&s);
-	assert_int_equal(count(c, RD_EV_UNSEEN), 2);
-	assert_string_equal(s.r->findings[0].rule, "unreliable-lost");
+	assert_int_equal(count(c, RD_INC_UNSEEN), 2);
+	assert_string_equal(s.r->findings.finding[0].rule, "unreliable-lost");
 	end(&s);
 }
 
@@ -529,9 +529,9 @@ static void congestion(void **state)
 	put(&s, true, CNP, 0, NULL, 16);
 	c = result(&s);
 	assert_int_equal(s.r->n_conversations, 1);
-	assert_int_equal(count(c, RD_EV_CE), 20);
-	assert_int_equal(count(c, RD_EV_CNP), 1);
-	assert_string_equal(s.r->findings[0].rule, "cnp");
+	assert_int_equal(count(c, RD_INC_CE), 20);
+	assert_int_equal(count(c, RD_INC_CNP), 1);
+	assert_string_equal(s.r->findings.finding[0].rule, "cnp");
 	end(&s);
 }
 
@@ -545,7 +545,7 @@ static void one_direction(void **state)
 	c = result(&s);
 	assert_int_equal(c->pairing, RD_PAIR_NONE);
 	assert_int_equal(c->a.qp, RD_QP_UNKNOWN);
-	assert_string_equal(s.r->findings[0].rule, "one-sided");
+	assert_string_equal(s.r->findings.finding[0].rule, "one-sided");
 	end(&s);
 }
 
@@ -556,7 +556,7 @@ static void nothing(void **state)
 	(void)state;
 	assert_int_equal(rd_analysis_report(s.a, &s.r, NULL), 0);
 	assert_int_equal(s.r->n_conversations, 0);
-	assert_string_equal(s.r->findings[0].rule, "no-rdma");
+	assert_string_equal(s.r->findings.finding[0].rule, "no-rdma");
 	end(&s);
 }
 
@@ -568,11 +568,11 @@ static void facts(struct scene *s, const char *json)
 	rd_analysis_facts(s->a, json, strlen(json));
 }
 
-static const struct rd_check *check_of(const struct scene *s, const char *counter)
+static const struct rd_comparison *check_of(const struct scene *s, const char *counter)
 {
-	for (size_t i = 0; i < s->r->n_checks; i++)
-		if (!strcmp(s->r->checks[i].counter, counter))
-			return &s->r->checks[i];
+	for (size_t i = 0; i < s->r->n_comparisons; i++)
+		if (!strcmp(s->r->comparisons[i].counter, counter))
+			return &s->r->comparisons[i];
 	return NULL;
 }
 
@@ -606,12 +606,12 @@ static void counters(void **state)
 	sends(&s, 0, 3);
 	answer(&s, ACK, 3, OK);
 	result(&s);
-	assert_int_equal(s.r->n_checks, 2);
+	assert_int_equal(s.r->n_comparisons, 2);
 	assert_true(check_of(&s, "sent_pkts")->agrees);
 	assert_false(check_of(&s, "rcvd_pkts")->agrees);
 	assert_int_equal(check_of(&s, "rcvd_pkts")->device_count, 3);
 	assert_int_equal(check_of(&s, "rcvd_pkts")->packets, 1);
-	assert_string_equal(s.r->findings[0].rule, "counters-differ");
+	assert_string_equal(s.r->findings.finding[0].rule, "counters-differ");
 	end(&s);
 }
 
@@ -631,15 +631,15 @@ static void counters_reset(void **state)
 	sends(&s, 0, 3);
 	answer(&s, ACK, 3, OK);
 	result(&s);
-	assert_int_equal(s.r->n_checks, 3);
+	assert_int_equal(s.r->n_comparisons, 3);
 	assert_true(check_of(&s, "rcvd_pkts")->known && check_of(&s, "rcvd_pkts")->agrees);
 	assert_false(check_of(&s, "sent_pkts")->known || check_of(&s, "sent_pkts")->agrees);
 	assert_string_equal(check_of(&s, "sent_pkts")->why, "the counter was reset");
 	assert_false(check_of(&s, "send_rnr_err")->known);
 	assert_string_equal(
 		check_of(&s, "send_rnr_err")->why, "the counter is missing in one of the readings");
-	for (size_t i = 0; i < s.r->n_findings; i++)
-		assert_string_not_equal(s.r->findings[i].rule, "counters-differ");
+	for (size_t i = 0; i < s.r->findings.n; i++)
+		assert_string_not_equal(s.r->findings.finding[i].rule, "counters-differ");
 	end(&s);
 }
 
@@ -679,7 +679,7 @@ static void counters_why(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct scene s = begin();
-		const struct rd_check *c;
+		const struct rd_comparison *c;
 
 		counted(&s, cases[i].sent, cases[i].received, cases[i].repeats);
 		sends(&s, 0, 3);
@@ -726,7 +726,7 @@ static void hostile_facts(void **state)
 		facts(&s, texts[i]);
 	sends(&s, 0, 3);
 	result(&s);
-	assert_int_equal(s.r->n_checks, 0);
+	assert_int_equal(s.r->n_comparisons, 0);
 	end(&s);
 }
 

@@ -216,13 +216,13 @@ static void test_judge(void **state)
 
 	(void)state;
 	assert_int_equal(findings_of("hw_counters/out_of_buffer", 1, false, &s), 1);
-	assert_int_equal(s, RD_SEV_BAD);
+	assert_int_equal(s, RD_SEV_PROBLEM);
 	assert_int_equal(findings_of("hw_counters/rx_write_requests", 1000, true, &s), 0);
 	/* A few errors in a link's life are nothing; one now is. */
 	assert_int_equal(findings_of("counters/symbol_error", 9, false, &s), 0);
 	assert_int_equal(findings_of("counters/symbol_error", 10, false, &s), 1);
 	assert_int_equal(findings_of("counters/symbol_error", 1, true, &s), 1);
-	assert_int_equal(s, RD_SEV_WARN);
+	assert_int_equal(s, RD_SEV_WARNING);
 	assert_int_equal(findings_of("counters/symbol_error", 65535, false, &s), 2);
 	assert_int_equal(findings_of("hw_counters/unheard_of", 65535, true, &s), 0);
 	/* Without np_cnp_sent beside it nothing is known of it. */
@@ -239,20 +239,20 @@ static void test_relation(void **state)
 	assert_int_equal(rd_counters_add(&c, 0, "hw_counters/np_cnp_sent"), 0);
 	assert_int_equal(rd_counters_judge(&f, &c, NULL, 0), 0);
 	assert_int_equal(f.n, 2);
-	assert_int_equal(f.finding[0].severity, RD_SEV_BAD);
-	assert_non_null(strstr(f.finding[0].text, "no notification is sent"));
+	assert_int_equal(f.finding[0].severity, RD_SEV_PROBLEM);
+	assert_non_null(strstr(f.finding[0].detail, "no notification is sent"));
 	rd_findings_free(&f);
 	c.counter[1].value = 1;
 	assert_int_equal(rd_counters_judge(&f, &c, NULL, 0), 0);
 	assert_int_equal(f.n, 2);
-	assert_int_equal(f.finding[0].severity, RD_SEV_WARN);
+	assert_int_equal(f.finding[0].severity, RD_SEV_WARNING);
 	rd_findings_free(&f);
 	/* Nothing follows from a counter whose growth is not known. */
 	c.counter[1].value = 0;
 	growth[1].verdict = RD_GROWTH_RESET;
 	assert_int_equal(rd_counters_judge(&f, &c, growth, 1), 0);
 	assert_int_equal(f.n, 1);
-	assert_int_equal(f.finding[0].severity, RD_SEV_WARN);
+	assert_int_equal(f.finding[0].severity, RD_SEV_WARNING);
 	rd_findings_free(&f);
 	rd_counters_free(&c);
 }

@@ -354,7 +354,7 @@ static void check_tree(struct tree *tree)
 	assert_int_not_equal(devices.n, 0);
 	for (size_t i = 0; i < devices.n; i++) {
 		struct rd_info info;
-		struct rd_check checks[RD_CHECKS_MAX];
+		struct rd_capture_condition checks[RD_CONDITIONS_MAX];
 		enum rd_verdict verdict;
 
 		assert_int_equal(rd_info_load(&info, &devices.dev[i], devices.sysroot, &err), 0);
@@ -370,9 +370,9 @@ static void check_tree(struct tree *tree)
 		}
 		for (unsigned int p = 0; p < devices.dev[i].n_ports; p++) {
 			check_attrs(&info.ports[p].settings);
-			assert_in_range(
-				rd_info_checks(&info, &devices.dev[i].ports[p], checks, &verdict),
-				1, RD_CHECKS_MAX);
+			assert_in_range(rd_info_conditions(
+						&info, &devices.dev[i].ports[p], checks, &verdict),
+				1, RD_CONDITIONS_MAX);
 		}
 		rd_info_free(&info);
 	}

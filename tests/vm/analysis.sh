@@ -70,7 +70,7 @@ check_loss() {
 	[ "$to_a" -gt 0 ] && [ "$to_b" -gt 0 ]
 	ok "$2: analyze saw loss both ways"
 	is "$2: analyze finds where" \
-		"$(jq -c '[.ends.findings[] | select(.rule == "lost-between") | .sure] | unique' "$3")" '["certain"]'
+		"$(jq -c '[.ends.findings[] | select(.rule == "lost-between") | .certainty] | unique' "$3")" '["certain"]'
 }
 
 # check_ends DIRECTORY NAME REPORT: what was lost and doubled between the ends

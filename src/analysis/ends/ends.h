@@ -6,7 +6,7 @@
 #ifndef RDMADUMP_ANALYSIS_ENDS_H
 #define RDMADUMP_ANALYSIS_ENDS_H
 
-#include "../report/report.h"
+#include "../model/state.h"
 #include <rdmadump/ends.h>
 
 /* --- distances over time (ends_clock.c) --------------------------------------------------- */
@@ -55,10 +55,10 @@ struct way {
 	struct path *path;
 	uint32_t qp;
 	uint64_t matched, reordered;
-	uint64_t last[RD_TAPS];		 /* highest frame matched */
-	struct rd_event only[RD_TAPS];	 /* seen there, never at the other end */
-	struct rd_event copies[RD_TAPS]; /* the same, of a packet that is there more often */
-	uint64_t edge_copies[RD_TAPS];	 /* of them: so near to the other's end that it may come */
+	uint64_t last[RD_TAPS];		    /* highest frame matched */
+	struct rd_incident only[RD_TAPS];   /* seen there, never at the other end */
+	struct rd_incident copies[RD_TAPS]; /* the same, of a packet that is there more often */
+	uint64_t edge_copies[RD_TAPS]; /* of them: so near to the other's end that it may come */
 };
 
 #define PATHS_MAX  1024

@@ -190,7 +190,7 @@ static void give_up(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 	bool edge = en->t < other->first + e->margin ||
 		    (other->ended && en->t > other->last - e->margin);
 	struct way *w = en->way;
-	struct rd_event *event = en->state == ENTRY_OPEN ? &w->only[end] : &w->copies[end];
+	struct rd_incident *incident = en->state == ENTRY_OPEN ? &w->only[end] : &w->copies[end];
 
 	if (en->state == ENTRY_MATCHED)
 		return;
@@ -199,7 +199,7 @@ static void give_up(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 		return;
 	}
 	w->edge_copies[end] += edge;
-	event_add(event, 1, en->frame, e->origin + (uint64_t)en->t);
+	incident_add(incident, 1, en->frame, e->origin + (uint64_t)en->t);
 }
 
 /* What points to the newest entry of an identity, or would. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What two captures of the same traffic say together: which end is whose, losses, findings. */
-#include "ends.h"
 #include "../rules/rules.h"
+#include "ends.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <rdmadump/units.h>
+#include <rdmadump/notation.h>
 #include <stdlib.h>
 
 #define LATE_NS 1000000U /* a delay variation worth a finding */
@@ -53,7 +53,7 @@ static enum rd_tap sender_of(const struct rd_ends *e, const struct path *p, bool
 static void fill_way(struct rd_way *out, const struct way *w, const struct rd_path *path)
 {
 	const enum rd_tap sender = path->sender, receiver = !sender;
-	const struct rd_event *only = &w->only[sender], *copies = &w->copies[sender];
+	const struct rd_incident *only = &w->only[sender], *copies = &w->copies[sender];
 	const uint64_t resent = copies->count - w->edge_copies[sender];
 
 	*out = (struct rd_way){.qp = w->qp,
@@ -68,7 +68,7 @@ static void fill_way(struct rd_way *out, const struct way *w, const struct rd_pa
 	if (resent) {
 		uint64_t first = out->lost.first_frame, ns = out->lost.first_ns;
 
-		event_add(&out->lost, resent, copies->last_frame, copies->last_ns);
+		incident_add(&out->lost, resent, copies->last_frame, copies->last_ns);
 		if (!first || copies->first_frame < first) {
 			first = copies->first_frame;
 			ns = copies->first_ns;
@@ -125,8 +125,8 @@ static int fill_path(const struct rd_ends *e, struct rd_ends_report *r, struct r
 {
 	const struct distances *d = &p->d;
 
-	address_text(out->from, p->net, p->src);
-	address_text(out->to, p->net, p->dst);
+	rd_address_text(out->from, p->net, p->src);
+	rd_address_text(out->to, p->net, p->dst);
 	out->sender = sender_of(e, p, &out->sender_known);
 	out->variation = hist_result(out->sender == RD_TAP_A ? d->above : d->below);
 	out->slowest_frame = out->sender == RD_TAP_A ? d->above_frame : d->below_frame;
@@ -195,18 +195,18 @@ struct ends_rule {
 };
 
 /* A capture that lost frames itself makes what it did not see less sure. */
-static enum rd_sureness sure_of(const struct sight *s, enum rd_tap witness)
+static enum rd_certainty certainty_of(const struct sight *s, enum rd_tap witness)
 {
 	const struct rd_report *r = s->reports[witness];
-	enum rd_sureness sure = s->p->sender_known ? RD_SURE_CERTAIN : RD_SURE_LIKELY;
+	enum rd_certainty certainty = s->p->sender_known ? RD_CERTAIN : RD_LIKELY;
 
 	for (size_t i = 0; i < r->n_files; i++) {
 		if (r->files[i].dropped)
-			return RD_SURE_POSSIBLE;
+			return RD_POSSIBLE;
 		if (!r->files[i].dropped_known)
-			sure = RD_SURE_LIKELY;
+			certainty = RD_LIKELY;
 	}
-	return sure;
+	return certainty;
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -221,18 +221,18 @@ static const char *plural(uint64_t n)
 
 static void filter_way(const struct sight *s, struct rd_finding *f, uint64_t first)
 {
-	finding_filter(f, first, "infiniband.bth.destqp == 0x%06x", s->w->qp);
+	rd_finding_filter(f, first, "infiniband.bth.destqp == 0x%06x", s->w->qp);
 }
 
 static bool lost_between(const struct sight *s, struct rd_finding *f)
 {
-	const struct rd_event *e = &s->w->lost;
+	const struct rd_incident *e = &s->w->lost;
 
 	if (!e->count)
 		return false;
-	finding_of(f, e, sure_of(s, !s->p->sender));
-	finding_title(f, "packets are lost between the two capture points");
-	finding_detail(f,
+	finding_evidence(f, e, certainty_of(s, !s->p->sender));
+	rd_finding_title(f, "packets are lost between the two capture points");
+	rd_finding_detail(f,
 		"%" PRIu64 " packet%s of %" PRIu64
 		" that were sent (%.2g %%) never came; frames of the sender's capture",
 		e->count, plural(e->count), s->w->sent, percent(e->count, s->w->sent));
@@ -242,13 +242,13 @@ static bool lost_between(const struct sight *s, struct rd_finding *f)
 
 static bool doubled_between(const struct sight *s, struct rd_finding *f)
 {
-	const struct rd_event *e = &s->w->doubled;
+	const struct rd_incident *e = &s->w->doubled;
 
 	if (!e->count)
 		return false;
-	finding_of(f, e, sure_of(s, s->p->sender));
-	finding_title(f, "packets are doubled on the way");
-	finding_detail(f,
+	finding_evidence(f, e, certainty_of(s, s->p->sender));
+	rd_finding_title(f, "packets are doubled on the way");
+	rd_finding_detail(f,
 		"%" PRIu64 " packet%s came once more than they were sent; frames of the "
 		"receiver's capture",
 		e->count, plural(e->count));
@@ -260,10 +260,10 @@ static bool reordered_between(const struct sight *s, struct rd_finding *f)
 {
 	if (!s->w->reordered)
 		return false;
-	f->sure = RD_SURE_CERTAIN;
-	f->count = s->w->reordered;
-	finding_title(f, "packets overtake each other on the way");
-	finding_detail(f, "%" PRIu64 " of %" PRIu64 " packets (%.2g %%) came behind later ones",
+	f->certainty = RD_CERTAIN;
+	f->evidence.count = s->w->reordered;
+	rd_finding_title(f, "packets overtake each other on the way");
+	rd_finding_detail(f, "%" PRIu64 " of %" PRIu64 " packets (%.2g %%) came behind later ones",
 		s->w->reordered, s->w->arrived, percent(s->w->reordered, s->w->arrived));
 	filter_way(s, f, 0);
 	return true;
@@ -279,14 +279,15 @@ static bool lost_behind(const struct sight *s, struct rd_finding *f)
 			const struct rd_conversation *c = &r->conversations[i];
 			const struct rd_endpoint *from = side ? &c->b : &c->a;
 			const struct rd_endpoint *to = side ? &c->a : &c->b;
-			const struct rd_event *e = rd_side_event(&c->side[side], RD_EV_LOST_BEHIND);
+			const struct rd_incident *e =
+				rd_side_incident(&c->side[side], RD_INC_LOST_BEHIND);
 
 			if (!e->count || to->qp != s->w->qp || strcmp(from->address, s->p->from) ||
 				strcmp(to->address, s->p->to))
 				continue;
-			finding_of(f, e, RD_SURE_LIKELY);
-			finding_title(f, "packets are lost behind the receiver's port");
-			finding_detail(f,
+			finding_evidence(f, e, RD_LIKELY);
+			rd_finding_title(f, "packets are lost behind the receiver's port");
+			rd_finding_detail(f,
 				"%" PRIu64 " time%s the receiver asked again for packets that its "
 				"own capture holds; frames of the receiver's capture",
 				e->count, plural(e->count));
@@ -298,13 +299,13 @@ static bool lost_behind(const struct sight *s, struct rd_finding *f)
 
 static bool missed_by_capture(const struct sight *s, struct rd_finding *f)
 {
-	const struct rd_event *e = &s->w->unsent;
+	const struct rd_incident *e = &s->w->unsent;
 
 	if (!e->count)
 		return false;
-	finding_of(f, e, s->p->sender_known ? RD_SURE_LIKELY : RD_SURE_POSSIBLE);
-	finding_title(f, "the sender's capture missed packets");
-	finding_detail(f,
+	finding_evidence(f, e, s->p->sender_known ? RD_LIKELY : RD_POSSIBLE);
+	rd_finding_title(f, "the sender's capture missed packets");
+	rd_finding_detail(f,
 		"%" PRIu64 " packet%s came that the capture at the sender does not hold; frames of "
 		"the receiver's capture",
 		e->count, plural(e->count));
@@ -318,11 +319,11 @@ static bool late(const struct sight *s, struct rd_finding *f)
 
 	if (v->p99 < LATE_NS)
 		return false;
-	f->sure = RD_SURE_CERTAIN;
-	f->count = v->n;
-	finding_frame(f, s->p->slowest_frame);
-	finding_title(f, "the delay on the way varies");
-	finding_detail(f,
+	f->certainty = RD_CERTAIN;
+	f->evidence.count = v->n;
+	rd_finding_frame(f, s->p->slowest_frame);
+	rd_finding_title(f, "the delay on the way varies");
+	rd_finding_detail(f,
 		"one-way delay above the shortest: %.3g ms in the middle, %.3g ms for 1 of 100, "
 		"%.3g ms at most; a frame of the receiver's capture",
 		(double)v->p50 / 1e6, (double)v->p99 / 1e6, (double)v->max / 1e6);
@@ -353,49 +354,43 @@ static const struct ends_rule ends_rules[] = {
 		"compare with ECN marks and pause counters of that time"},
 	{0}};
 
-#define ENDS_FINDINGS 1024
+#define FINDINGS_MAX 1024
 
-static void try_rule(struct rd_ends_report *r, const struct ends_rule *rule, const struct sight *s)
+static void try_rule(struct rd_findings *list, const struct ends_rule *rule, const struct sight *s)
 {
-	struct rd_finding *f = &r->findings[r->n_findings];
-	int n;
+	struct rd_finding *f = list->n < FINDINGS_MAX ? rd_findings_add(list) : NULL;
 
-	*f = (struct rd_finding){.rule = rule->key,
-		.severity = rule->severity,
-		.meaning = rule->meaning,
-		.next = rule->next};
-	if (r->n_findings == ENDS_FINDINGS || !rule->applies(s, f))
+	if (!f)
 		return;
-	n = s->w ? asprintf(&f->where, "%s -> %s QP 0x%x", s->p->from, s->p->to, s->w->qp)
-		 : asprintf(&f->where, "%s -> %s", s->p->from, s->p->to);
-	if (n < 0)
-		f->where = NULL;
-	r->n_findings++;
+	f->rule = rule->key;
+	f->severity = rule->severity;
+	f->meaning = rule->meaning;
+	f->next = rule->next;
+	if (!rule->applies(s, f))
+		rd_findings_drop_last(list);
+	else if (s->w)
+		rd_finding_where(f, "%s -> %s QP 0x%x", s->p->from, s->p->to, s->w->qp);
+	else
+		rd_finding_where(f, "%s -> %s", s->p->from, s->p->to);
 }
 
 static int make_findings(const struct making *m)
 {
 	struct rd_ends_report *r = m->r;
 
-	r->findings = calloc(ENDS_FINDINGS + 1, sizeof(*r->findings));
-	if (!r->findings)
-		return -1;
 	for (size_t i = 0; i < r->n_paths; i++)
 		for (const struct ends_rule *rule = ends_rules; rule->key; rule++) {
 			struct sight s = {m->reports, &r->paths[i], NULL};
 
 			if (!rule->of_way)
-				try_rule(r, rule, &s);
+				try_rule(&r->findings, rule, &s);
 			for (size_t k = 0; rule->of_way && k < r->paths[i].n_ways; k++) {
 				s.w = &r->paths[i].ways[k];
-				try_rule(r, rule, &s);
+				try_rule(&r->findings, rule, &s);
 			}
 		}
-	for (size_t i = 0; i < r->n_findings; i++)
-		if (!r->findings[i].where || !r->findings[i].title || !r->findings[i].detail)
-			return -1;
-	qsort(r->findings, r->n_findings, sizeof(*r->findings), finding_worse);
-	return 0;
+	rd_findings_sort(&r->findings, finding_order);
+	return rd_findings_are_complete(&r->findings) ? 0 : -1;
 }
 
 /* --- the whole ---------------------------------------------------------------------------------
@@ -440,13 +435,7 @@ void rd_ends_report_free(struct rd_ends_report *r)
 		return;
 	for (size_t i = 0; i < r->n_paths; i++)
 		free(r->paths[i].ways);
-	for (size_t i = 0; i < r->n_findings; i++) {
-		free(r->findings[i].where);
-		free(r->findings[i].title);
-		free(r->findings[i].detail);
-		free(r->findings[i].filter);
-	}
+	rd_findings_free(&r->findings);
 	free(r->paths);
-	free(r->findings);
 	free(r);
 }

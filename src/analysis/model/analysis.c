@@ -9,9 +9,6 @@
 
 enum part { PART_NONE, PART_REQUEST, PART_ANSWER, PART_UC, PART_UD, PART_CNP };
 
-/* By BTH opcode. */
-static uint8_t parts[256];
-
 static uint8_t part_of(unsigned int opcode)
 {
 	const struct rd_opcode *op = &rd_opcodes[opcode];
@@ -46,7 +43,7 @@ int rd_analysis_open(
 	if (!grid_init(&a->grid) || !flow_table_init(&a->flows, a->config.max_qps))
 		goto fail;
 	for (unsigned int i = 0; i < 256; i++)
-		parts[i] = part_of(i);
+		a->parts[i] = part_of(i);
 	*out = a;
 	return 0;
 fail:
@@ -94,13 +91,31 @@ static void damaged(struct rd_analysis *a, const struct rd_packet *p)
 	if (f) {
 		f->frames++;
 		f->wire_bytes += p->len;
-		flow_event(a, f, RD_EV_ICRC, 1);
+		flow_incident(a, f, RD_INC_ICRC, 1);
 	} else {
-		event_add(&a->icrc_lost, 1, a->frame, a->ns);
+		incident_add(&a->icrc_lost, 1, a->frame, a->ns);
 	}
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
+
+/* A new flow may be the other direction of one that is there. */
+static struct flow *flow_find_or_pair(struct rd_analysis *a, const struct item *it)
+{
+	bool made;
+	struct flow *f = flow_find(a, it, &made);
+
+	if (f && made)
+		pair_new_flow(a, f);
+	return f;
+}
+
+static inline struct flow *flow_of(struct rd_analysis *a, const struct item *it)
+{
+	struct flow *f = flow_recent(a, it->p);
+
+	return f ? f : flow_find_or_pair(a, it);
+}
 
 static inline uint32_t ip_id(const struct rd_packet *p)
 {
@@ -110,12 +125,12 @@ static inline uint32_t ip_id(const struct rd_packet *p)
 static void flow_marks(struct rd_analysis *a, struct flow *f, const struct rd_packet *p)
 {
 	if (p->flags & (RD_PACKET_CUT | RD_PACKET_MALFORMED)) {
-		flow_event(a, f, p->flags & RD_PACKET_CUT ? RD_EV_CUT : RD_EV_MALFORMED, 1);
+		flow_incident(a, f, p->flags & RD_PACKET_CUT ? RD_INC_CUT : RD_INC_MALFORMED, 1);
 		a->totals.malformed += (p->flags & RD_PACKET_MALFORMED) != 0;
 		a->totals.cut += (p->flags & RD_PACKET_CUT) != 0;
 	}
 	if (p->kind == RD_KIND_IB ? p->bth_bits & RD_BTH_FECN : (rd_packet_tclass(p) & 3) == 3) {
-		flow_event(a, f, RD_EV_CE, 1);
+		flow_incident(a, f, RD_INC_CE, 1);
 		a->point->ce++;
 	}
 }
@@ -139,7 +154,7 @@ static inline void flow_count(struct rd_analysis *a, struct flow *f, const struc
 static void congestion(struct rd_analysis *a, struct flow *f)
 {
 	a->totals.cnp_frames++;
-	flow_event(a, f, RD_EV_CNP, 1);
+	flow_incident(a, f, RD_INC_CNP, 1);
 	a->point->cnp++;
 }
 
@@ -254,7 +269,7 @@ static inline void frame_take(
 		damaged(a, &p);
 		return;
 	}
-	part = parts[p.opcode];
+	part = a->parts[p.opcode];
 	f = part ? flow_of(a, &it) : NULL;
 	if (!f) {
 		a->totals.frames_left_out += part != PART_NONE;
@@ -272,7 +287,7 @@ void rd_analysis_frames(
 	struct rd_report_file *file = a->n_files ? &a->files[a->n_files - 1] : NULL;
 
 	if (a->pending_dropped && n) {
-		event_add(&a->dropped, a->pending_dropped, a->frame + 1, frames[0].ts_ns);
+		incident_add(&a->dropped, a->pending_dropped, a->frame + 1, frames[0].ts_ns);
 		a->pending_dropped = 0;
 	}
 	for (unsigned int i = 0; i < n; i++)

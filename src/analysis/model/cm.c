@@ -75,7 +75,7 @@ static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm 
 		memcpy(j->src, f->src, sizeof(j->src));
 		memcpy(j->dst, f->dst, sizeof(j->dst));
 	}
-	event_add(&j->event, 1, a->frame, a->ns);
+	incident_add(&j->incident, 1, a->frame, a->ns);
 }
 
 /* The sender names the QP of its peer: that ends, and the way back with it. */

@@ -141,7 +141,7 @@ static void take_device(struct facts *f, json_t *facts)
 		const char *text = json_string_value(json_object_get(gid, "gid"));
 
 		if (p && text && p->n_gids < FACTS_GIDS && inet_pton(AF_INET6, text, raw) == 1)
-			address_text(p->gids[p->n_gids++], RD_NET_GRH, raw);
+			rd_address_text(p->gids[p->n_gids++], RD_NET_GRH, raw);
 	}
 }
 

@@ -3,7 +3,8 @@
 #ifndef RDMADUMP_ANALYSIS_FACTS_H
 #define RDMADUMP_ANALYSIS_FACTS_H
 
-#include "../report/report.h"
+#include "state.h"
+#include <rdmadump/notation.h>
 
 #define FACTS_PORTS 16
 #define FACTS_GIDS  64

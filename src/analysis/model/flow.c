@@ -57,7 +57,7 @@ void flow_finish(struct flow *f)
 	free(f->waiting);
 	free(f->recent[0]);
 	free(f->recent[1]);
-	free(f->events.list);
+	free(f->incidents.list);
 	free(f->verbs);
 	for (unsigned int i = 0; i < RD_LATENCY_COUNT; i++)
 		free(f->latencies[i]);
@@ -67,7 +67,7 @@ void flow_finish(struct flow *f)
 	f->waiting_n = f->waiting_room = 0;
 	memset(f->recent, 0, sizeof(f->recent));
 	memset(f->recent_room, 0, sizeof(f->recent_room));
-	f->events = (struct events){0};
+	f->incidents = (struct incidents){0};
 	f->verbs = NULL;
 	f->n_verbs = 0;
 	memset(f->verb_at, 0, sizeof(f->verb_at));
@@ -187,11 +187,10 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	f->tclass = rd_packet_tclass(p);
 	f->sport = p->kind == RD_KIND_ROCE2 ? rd_be16(p->data + p->l4) : 0;
 	f->row = (uint16_t)grid_row(&a->grid);
-	pair_new_flow(a, f);
 	return f;
 }
 
-struct flow *flow_find(struct rd_analysis *a, const struct item *it)
+struct flow *flow_find(struct rd_analysis *a, const struct item *it, bool *made)
 {
 	const struct rd_packet *p = it->p;
 	uint32_t src_qp = RD_QP_UNKNOWN;
@@ -211,6 +210,7 @@ struct flow *flow_find(struct rd_analysis *a, const struct item *it)
 		src_qp = deth.src_qp;
 	key = flow_key(p->net, src, dst, p->dest_qp, src_qp);
 	f = flow_by_key(&a->flows, key.k1, key.k2);
+	*made = !f;
 	if (!f)
 		f = flow_make(a, &key, p, it, src, dst, len, src_qp);
 	if (f)
@@ -218,7 +218,7 @@ struct flow *flow_find(struct rd_analysis *a, const struct item *it)
 	return f;
 }
 
-void event_add(struct rd_event *e, uint64_t n, uint64_t frame, uint64_t ns)
+void incident_add(struct rd_incident *e, uint64_t n, uint64_t frame, uint64_t ns)
 {
 	if (!e->count) {
 		e->first_frame = frame;
@@ -230,14 +230,15 @@ void event_add(struct rd_event *e, uint64_t n, uint64_t frame, uint64_t ns)
 }
 
 /* The place of a kind among those that happened. */
-static unsigned int event_place(const struct events *events, enum rd_event_kind kind)
+static unsigned int incident_place(const struct incidents *incidents, enum rd_incident_kind kind)
 {
-	return (unsigned int)__builtin_popcountll(events->has & ((UINT64_C(1) << kind) - 1));
+	return (unsigned int)__builtin_popcountll(incidents->has & ((UINT64_C(1) << kind) - 1));
 }
 
-struct rd_event *event_of(const struct events *events, enum rd_event_kind kind)
+struct rd_incident *incident_of(const struct incidents *incidents, enum rd_incident_kind kind)
 {
-	return events->has >> kind & 1 ? &events->list[event_place(events, kind)] : NULL;
+	return incidents->has >> kind & 1 ? &incidents->list[incident_place(incidents, kind)]
+					  : NULL;
 }
 
 /* The same pointer, which marks the analysis if it is NULL. */
@@ -248,11 +249,12 @@ static void *must(struct rd_analysis *a, void *memory)
 	return memory;
 }
 
-struct rd_event *flow_event_of(struct rd_analysis *a, struct flow *f, enum rd_event_kind kind)
+struct rd_incident *flow_incident_of(
+	struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind)
 {
-	struct events *e = &f->events;
-	unsigned int at = event_place(e, kind), n = (unsigned int)__builtin_popcountll(e->has);
-	struct rd_event *list;
+	struct incidents *e = &f->incidents;
+	unsigned int at = incident_place(e, kind), n = (unsigned int)__builtin_popcountll(e->has);
+	struct rd_incident *list;
 
 	if (e->has >> kind & 1)
 		return &e->list[at];
@@ -260,18 +262,18 @@ struct rd_event *flow_event_of(struct rd_analysis *a, struct flow *f, enum rd_ev
 	if (!list)
 		return NULL;
 	memmove(&list[at + 1], &list[at], (n - at) * sizeof(*list));
-	list[at] = (struct rd_event){0};
+	list[at] = (struct rd_incident){0};
 	e->list = list;
 	e->has |= UINT64_C(1) << kind;
 	return &list[at];
 }
 
-void flow_event(struct rd_analysis *a, struct flow *f, enum rd_event_kind kind, uint64_t n)
+void flow_incident(struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind, uint64_t n)
 {
-	struct rd_event *e = n ? flow_event_of(a, f, kind) : NULL;
+	struct rd_incident *e = n ? flow_incident_of(a, f, kind) : NULL;
 
 	if (e)
-		event_add(e, n, a->frame, a->ns);
+		incident_add(e, n, a->frame, a->ns);
 }
 
 struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f)
@@ -381,4 +383,21 @@ bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer)
 		before = RECENT_NONE;
 	return it->ip_id <= 0xffff && it->ip_id && was == (psn << 16 | it->ip_id) &&
 	       (before & 0xffff) != it->ip_id;
+}
+
+void flow_expect(struct flow *f, uint32_t psn)
+{
+	f->started = true;
+	f->psn_first = f->next = f->at = f->expected = f->una = psn;
+	f->nak_sent = f->model_naked = f->before_naked = false;
+	f->in_round = f->slow = f->acked = false;
+	f->pending_n = f->waiting_n = 0;
+	f->rnr_frame = f->nak_frame = 0;
+	f->gap_open = f->straggler = false;
+	f->attempts = 0;
+	f->open_since_ns = 0;
+	if (f->trouble) {
+		f->trouble->seen = (struct seq){.start = psn};
+		f->trouble->pass = (struct seq){.start = psn};
+	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Time series of all flows on one grid, whose steps double in width when it is full. */
-#include "../report/report.h"
+#include "state.h"
 #include <stdlib.h>
 
 #define FIRST_WIDTH 1024 /* ns */

@@ -128,8 +128,8 @@ static void link_apply(struct rd_analysis *a, const struct link_pair *l)
 	struct flow *g = flow_by_key(&a->flows, l->p1, l->p2);
 
 	if (f && f->started && l->psn <= 0xffffff && l->psn != f->psn_first) { /* QP used again */
-		flow_event(a, f, RD_EV_RESTART, 1);
-		request_expect(f, l->psn);
+		flow_incident(a, f, RD_INC_RESTART, 1);
+		flow_expect(f, l->psn);
 	}
 	if (!f || !g || f == g || f->peer == g)
 		return;
@@ -179,7 +179,7 @@ void pair_new_flow(struct rd_analysis *a, struct flow *f)
 		if (l->how) {
 			f->cm_made = l->how == RD_PAIR_CM;
 			if (l->psn <= 0xffffff)
-				request_expect(f, l->psn);
+				flow_expect(f, l->psn);
 			link_apply(a, l);
 		}
 	}

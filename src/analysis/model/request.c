@@ -74,7 +74,7 @@ static inline void message_take(struct rd_analysis *a, struct flow *f, const str
 static void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn)
 {
 	if (psn_diff(psn, f->expected) < 0) {
-		flow_event(a, f, RD_EV_AT_RECEIVER_DUPLICATE, 1);
+		flow_incident(a, f, RD_INC_AT_RECEIVER_DUPLICATE, 1);
 		return;
 	}
 	if (f->nak_sent) /* one NAK until the missing packet comes */
@@ -85,7 +85,7 @@ static void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn
 	f->model_naked = true;
 	f->model_told = false;
 	f->model_nak = f->expected;
-	flow_event(a, f, RD_EV_AT_RECEIVER_SEQUENCE, 1);
+	flow_incident(a, f, RD_INC_AT_RECEIVER_SEQUENCE, 1);
 }
 
 static inline void receiver_takes(
@@ -166,21 +166,21 @@ static void read_followed(struct flow *f, uint32_t psn)
 
 void request_settle(struct rd_analysis *a, struct flow *f)
 {
-	struct rd_event *e = f->pending_n ? flow_event_of(a, f, RD_EV_REORDERED) : NULL;
+	struct rd_incident *e = f->pending_n ? flow_incident_of(a, f, RD_INC_REORDERED) : NULL;
 
 	if (e)
-		event_add(e, f->pending_n, f->pending_frame, f->pending_ns);
+		incident_add(e, f->pending_n, f->pending_frame, f->pending_ns);
 	f->pending_n = 0;
 	f->slow = f->in_round;
 }
 
-static enum rd_event_kind round_cause(struct flow *f)
+static enum rd_incident_kind round_cause(struct flow *f)
 {
 	if (f->rnr_frame)
-		return RD_EV_ROUND_RNR;
+		return RD_INC_ROUND_RNR;
 	if (f->nak_frame)
-		return RD_EV_ROUND_NAK;
-	return f->gap_open ? RD_EV_ROUND_READ : RD_EV_ROUND_TIMEOUT;
+		return RD_INC_ROUND_NAK;
+	return f->gap_open ? RD_INC_ROUND_READ : RD_INC_ROUND_TIMEOUT;
 }
 
 /* Where a sender goes back to: what it was asked for, else the first that was not acknowledged. */
@@ -228,8 +228,9 @@ static void round_without_reason(
 	uint64_t since = answered ? f->progress_ns - f->waited_ns : f->open_since_ns;
 
 	if (answered)
-		flow_event(a, f,
-			a->ns - f->progress_ns <= f->waited_ns ? RD_EV_CROSSED : RD_EV_ANSWER_LOST,
+		flow_incident(a, f,
+			a->ns - f->progress_ns <= f->waited_ns ? RD_INC_CROSSED
+							       : RD_INC_ANSWER_LOST,
 			1);
 	if (!gap && since && a->ns > since && (!f->timeout_ns || a->ns - since < f->timeout_ns))
 		f->timeout_ns = a->ns - since;
@@ -239,11 +240,11 @@ static void round_without_reason(
 static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t start,
 	uint32_t psn, uint32_t span)
 {
-	enum rd_event_kind cause = round_cause(f);
+	enum rd_incident_kind cause = round_cause(f);
 
-	flow_event(a, f, cause, 1);
-	if (cause == RD_EV_ROUND_TIMEOUT || cause == RD_EV_ROUND_READ)
-		round_without_reason(a, f, psn, span, cause == RD_EV_ROUND_READ);
+	flow_incident(a, f, cause, 1);
+	if (cause == RD_INC_ROUND_TIMEOUT || cause == RD_INC_ROUND_READ)
+		round_without_reason(a, f, psn, span, cause == RD_INC_ROUND_READ);
 	if (f->open_since_ns)
 		f->open_since_ns = a->ns;
 	f->attempts = f->attempts && f->round_psn == start ? f->attempts + 1 : 1;
@@ -261,7 +262,7 @@ static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t
 static void round_end(struct rd_analysis *a, struct flow *f)
 {
 	if (f->in_round && f->at != f->next)
-		flow_event(a, f, RD_EV_SELECTIVE, 1);
+		flow_incident(a, f, RD_INC_SELECTIVE, 1);
 	f->in_round = false;
 }
 
@@ -299,7 +300,7 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, u
 	if (missing && f->nak_frame && f->nak_psn == psn) {
 		request_settle(a, f);
 		round_begin(a, f, t, psn, psn, span);
-		flow_event(a, f, RD_EV_LOST_BEFORE, missing);
+		flow_incident(a, f, RD_INC_LOST_BEFORE, missing);
 	} else if (missing) {
 		if (!follows) {
 			request_settle(a, f);
@@ -311,8 +312,8 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, u
 		f->slow = true;
 		return;
 	} else if (follows) {
-		flow_event(a, f, RD_EV_LOST_BEFORE, f->pending_n);
-		flow_event(a, f, RD_EV_RESENT, f->pending_n);
+		flow_incident(a, f, RD_INC_LOST_BEFORE, f->pending_n);
+		flow_incident(a, f, RD_INC_RESENT, f->pending_n);
 		round_begin(a, f, t, f->pending_psn, f->pending_psn, f->pending_n + span);
 		f->pending_n = 0;
 	} else {
@@ -320,31 +321,7 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, u
 		if (goes_back(f, psn, span, &start))
 			round_begin(a, f, t, start, psn, span);
 	}
-	flow_event(a, f, RD_EV_RESENT, 1);
-}
-
-/* --- the sequence -------------------------------------------------------------------------- */
-
-static void sequence_start(struct flow *f, uint32_t psn)
-{
-	f->started = true;
-	f->psn_first = f->next = f->at = f->expected = f->una = psn;
-	f->nak_sent = f->model_naked = f->before_naked = false;
-	f->in_round = f->slow = f->acked = false;
-	f->pending_n = f->waiting_n = 0;
-	f->rnr_frame = f->nak_frame = 0;
-	f->gap_open = f->straggler = false;
-	f->attempts = 0;
-	f->open_since_ns = 0;
-	if (f->trouble) {
-		f->trouble->seen = (struct seq){.start = psn};
-		f->trouble->pass = (struct seq){.start = psn};
-	}
-}
-
-void request_expect(struct flow *f, uint32_t psn)
-{
-	sequence_start(f, psn);
+	flow_incident(a, f, RD_INC_RESENT, 1);
 }
 
 /* Whether a PSN is so far off that it belongs to another connection of the same QP number. */
@@ -368,7 +345,7 @@ static uint32_t before_first(
 	seq_add_hole(&t->seen, psn_add(psn, span), (uint32_t)front - span);
 	t->seen.start = f->psn_first = f->expected = f->una = psn;
 	if (!f->nak_sent)
-		flow_event(a, f, RD_EV_AT_RECEIVER_SEQUENCE, 1);
+		flow_incident(a, f, RD_INC_AT_RECEIVER_SEQUENCE, 1);
 	f->nak_sent = f->model_naked = true;
 	f->model_told = false;
 	f->model_nak = psn;
@@ -386,8 +363,8 @@ static bool sequence_odd(
 	if (!t)
 		return false;
 	if (begins_anew(f, it->p, d)) {
-		flow_event(a, f, RD_EV_RESTART, 1);
-		sequence_start(f, psn);
+		flow_incident(a, f, RD_INC_RESTART, 1);
+		flow_expect(f, psn);
 		d = 0;
 	}
 	if (d >= 0) {
@@ -395,7 +372,7 @@ static bool sequence_odd(
 		round_end(a, f);
 		f->slow = false;
 		if (d > 0) {
-			flow_event(a, f, RD_EV_GAP, 1);
+			flow_incident(a, f, RD_INC_GAP, 1);
 			seq_add_hole(&t->seen, f->next, (uint32_t)d);
 		}
 		f->next = f->at = psn_add(psn, span);
@@ -405,7 +382,7 @@ static bool sequence_odd(
 	if (!missing && !f->acked && psn_diff(psn, t->seen.start) < 0)
 		missing = before_first(a, f, t, psn, span);
 	if (!missing && flow_is_doubled(f, it, false)) {
-		flow_event(a, f, RD_EV_DUPLICATED, 1);
+		flow_incident(a, f, RD_INC_DUPLICATED, 1);
 		return false;
 	}
 	if (!f->in_round) {
@@ -413,9 +390,9 @@ static bool sequence_odd(
 		return missing > 0;
 	}
 	round_take(a, f, t, psn, span);
-	flow_event(a, f, RD_EV_RESENT, 1);
+	flow_incident(a, f, RD_INC_RESENT, 1);
 	if (missing)
-		flow_event(a, f, RD_EV_LOST_BEFORE, missing);
+		flow_incident(a, f, RD_INC_LOST_BEFORE, missing);
 	return missing > 0;
 }
 
@@ -448,7 +425,7 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 
 	f->requests++;
 	if (!f->started)
-		sequence_start(f, psn);
+		flow_expect(f, psn);
 	f->asks = true;
 	if (read_open && psn != f->read_psn)
 		read_followed(f, psn);
@@ -477,33 +454,33 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	uint32_t psn = it->p->psn;
-	struct rd_event *unseen;
+	struct rd_incident *unseen;
 	struct trouble *t;
 	int32_t d;
 
 	f->requests++;
 	f->asks = true;
 	if (!f->started)
-		sequence_start(f, psn);
+		flow_expect(f, psn);
 	d = psn_diff(psn, f->next);
 	if (d) {
 		t = flow_trouble(a, f);
 		if (!t)
 			return;
 		if (begins_anew(f, it->p, d)) {
-			flow_event(a, f, RD_EV_RESTART, 1);
-			sequence_start(f, psn);
+			flow_incident(a, f, RD_INC_RESTART, 1);
+			flow_expect(f, psn);
 		} else if (d > 0) {
-			flow_event(a, f, RD_EV_GAP, 1);
-			flow_event(a, f, RD_EV_UNSEEN, (uint64_t)d);
+			flow_incident(a, f, RD_INC_GAP, 1);
+			flow_incident(a, f, RD_INC_UNSEEN, (uint64_t)d);
 			seq_add_hole(&t->seen, f->next, (uint32_t)d);
 		} else if (seq_fill(&t->seen, psn, 1)) {
-			flow_event(a, f, RD_EV_REORDERED, 1);
-			unseen = event_of(&f->events, RD_EV_UNSEEN);
+			flow_incident(a, f, RD_INC_REORDERED, 1);
+			unseen = incident_of(&f->incidents, RD_INC_UNSEEN);
 			if (unseen && unseen->count)
 				unseen->count--;
 		} else {
-			flow_event(a, f, RD_EV_DUPLICATED, 1);
+			flow_incident(a, f, RD_INC_DUPLICATED, 1);
 			return;
 		}
 	}
@@ -523,11 +500,11 @@ void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *
 	if (rd_packet_deth(it->p, &deth))
 		f->qkey = deth.qkey;
 	if (flow_is_doubled(f, it, false)) {
-		flow_event(a, f, RD_EV_DUPLICATED, 1);
+		flow_incident(a, f, RD_INC_DUPLICATED, 1);
 		return;
 	}
 	if (!f->started)
-		sequence_start(f, it->p->psn);
+		flow_expect(f, it->p->psn);
 	f->next = f->at = psn_add(it->p->psn, 1);
 	message_take(a, f, it);
 	flow_remember(a, f, it, false);

@@ -57,7 +57,7 @@ static inline void waiting_done(struct rd_analysis *a, struct flow *r, uint32_t 
 static void unseen(struct rd_analysis *a, struct flow *r, uint32_t upto, uint32_t ahead)
 {
 	if (!r->read_open)
-		flow_event(a, r, RD_EV_UNSEEN, ahead);
+		flow_incident(a, r, RD_INC_UNSEEN, ahead);
 	r->read_open = false;
 	r->next = r->at = r->expected = upto;
 	r->slow = r->in_round = false;
@@ -88,7 +88,7 @@ static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t u
 	if (ahead > 0)
 		unseen(a, r, upto, (uint32_t)ahead);
 	else if (r->trouble && r->trouble->seen.n_holes)
-		flow_event(a, r, RD_EV_UNSEEN, seq_close(&r->trouble->seen, upto));
+		flow_incident(a, r, RD_INC_UNSEEN, seq_close(&r->trouble->seen, upto));
 	if (psn_diff(upto, r->expected) > 0) { /* the receiver has had what we missed */
 		r->expected = upto;
 		r->nak_sent = false;
@@ -114,7 +114,7 @@ static void receiver_at(struct rd_analysis *a, struct flow *r, uint32_t psn, boo
 		return;
 	/* What came behind the refused packet was out of sequence by then. */
 	if (beyond > (refused ? 1U : 0U)) {
-		flow_event(a, r, RD_EV_AT_RECEIVER_SEQUENCE, 1);
+		flow_incident(a, r, RD_INC_AT_RECEIVER_SEQUENCE, 1);
 		r->nak_sent = true;
 	} else {
 		r->nak_sent = false;
@@ -126,7 +126,7 @@ static void receiver_at(struct rd_analysis *a, struct flow *r, uint32_t psn, boo
 static void nak_before_first(struct rd_analysis *a, struct flow *r, uint32_t psn)
 {
 	if (!r->nak_sent)
-		flow_event(a, r, RD_EV_AT_RECEIVER_SEQUENCE, 1);
+		flow_incident(a, r, RD_INC_AT_RECEIVER_SEQUENCE, 1);
 	r->nak_sent = true;
 	r->expected = psn;
 }
@@ -152,7 +152,7 @@ static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, 
 		return;
 	early = !r->acked && psn_diff(psn, r->psn_first) < 0;
 	if (psn_diff(psn, r->una) > 0) {
-		flow_event(a, f, RD_EV_NAK_PROGRESS, 1);
+		flow_incident(a, f, RD_INC_NAK_PROGRESS, 1);
 		acknowledge(a, r, psn, a->ns);
 	}
 	r->nak_frame = a->frame;
@@ -162,7 +162,7 @@ static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, 
 		nak_before_first(a, r, psn);
 	if (!explained && psn_diff(psn, r->next) < 0 &&
 		!(r->trouble && seq_is_hole(&r->trouble->seen, psn))) {
-		flow_event(a, r, RD_EV_LOST_BEHIND, 1);
+		flow_incident(a, r, RD_INC_LOST_BEHIND, 1);
 		receiver_at(a, r, psn, false);
 	}
 	/* A receiver asks once; if it asks for the same again, it had it in between. */
@@ -175,7 +175,7 @@ static void rnr(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 {
 	uint32_t us = rd_aeth_rnr_us(value);
 
-	flow_event(a, f, RD_EV_RNR, 1);
+	flow_incident(a, f, RD_INC_RNR, 1);
 	if (us > f->rnr_timer_us)
 		f->rnr_timer_us = us;
 	if (!r || !r->started)
@@ -190,9 +190,9 @@ static void nak(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 	unsigned int value)
 {
 	static const uint8_t kinds[] = {
-		RD_EV_NAK_SEQUENCE, RD_EV_NAK_INVALID, RD_EV_NAK_ACCESS, RD_EV_NAK_OPERATIONAL};
+		RD_INC_NAK_SEQUENCE, RD_INC_NAK_INVALID, RD_INC_NAK_ACCESS, RD_INC_NAK_OPERATIONAL};
 
-	flow_event(a, f, value < sizeof(kinds) ? kinds[value] : RD_EV_NAK_OTHER, 1);
+	flow_incident(a, f, value < sizeof(kinds) ? kinds[value] : RD_INC_NAK_OTHER, 1);
 	a->point->nak++;
 	if (value == 0) {
 		nak_sequence(a, f, r, p->psn);
@@ -221,7 +221,7 @@ static void answer_gap(
 {
 	struct seq *missing = flow_missing(a, f);
 
-	flow_event(a, f, RD_EV_ANSWER_GAP, 1);
+	flow_incident(a, f, RD_INC_ANSWER_GAP, 1);
 	if (missing)
 		seq_add_hole(missing, psn_add(psn, 0x1000000 - n), n);
 	if (r)
@@ -247,7 +247,7 @@ static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_pack
 		return true;
 	gap_begin(r, r->una);
 	if (p->op->bits & RD_OP_LAST && ++r->gap_reads > READS_OPEN && !r->in_round) {
-		flow_event(a, r, RD_EV_UNSEEN, 1);
+		flow_incident(a, r, RD_INC_UNSEEN, 1);
 		r->gap_open = false;
 	}
 	return !r->gap_open;
@@ -259,13 +259,13 @@ static bool answer_old(struct rd_analysis *a, struct flow *f, struct flow *r, co
 	if (f->missing && seq_fill(f->missing, it->p->psn, 1)) {
 		/* Late by itself, unless its request was sent again. */
 		if (!r || !r->round_frame || psn_diff(it->p->psn, r->round_top) >= 0)
-			flow_event(a, f, RD_EV_ANSWER_REORDERED, 1);
+			flow_incident(a, f, RD_INC_ANSWER_REORDERED, 1);
 		return true;
 	}
 	if (flow_is_doubled(f, it, true))
-		flow_event(a, f, RD_EV_ANSWER_DUPLICATED, 1);
+		flow_incident(a, f, RD_INC_ANSWER_DUPLICATED, 1);
 	else
-		flow_event(a, f, RD_EV_ANSWER_RESENT, 1);
+		flow_incident(a, f, RD_INC_ANSWER_RESENT, 1);
 	return false;
 }
 
@@ -330,9 +330,9 @@ static void atomic_response(struct rd_analysis *a, struct flow *f, const struct 
 	struct flow *r = f->peer;
 
 	if (r && r->started && r->acked && psn_diff(it->p->psn, r->una) < 0) {
-		flow_event(a, f,
-			flow_is_doubled(f, it, true) ? RD_EV_ANSWER_DUPLICATED
-						     : RD_EV_ANSWER_RESENT,
+		flow_incident(a, f,
+			flow_is_doubled(f, it, true) ? RD_INC_ANSWER_DUPLICATED
+						     : RD_INC_ANSWER_RESENT,
 			1);
 		return;
 	}
@@ -347,7 +347,7 @@ static inline void credits_told(struct rd_analysis *a, struct flow *f, unsigned 
 {
 	f->credits = rd_aeth_credits(value);
 	if (!f->credits)
-		flow_event(a, f, RD_EV_ZERO_CREDIT, 1);
+		flow_incident(a, f, RD_INC_ZERO_CREDIT, 1);
 }
 
 static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const struct item *it)
@@ -359,7 +359,7 @@ static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const stru
 	if (!rd_packet_aeth(p, &aeth))
 		return;
 	if (flow_is_doubled(f, it, true)) {
-		flow_event(a, f, RD_EV_ANSWER_DUPLICATED, 1);
+		flow_incident(a, f, RD_INC_ANSWER_DUPLICATED, 1);
 		return;
 	}
 	switch (aeth.kind) {
@@ -377,7 +377,7 @@ static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const stru
 		nak(a, f, r, p, aeth.value);
 		break;
 	default:
-		flow_event(a, f, RD_EV_NAK_OTHER, 1);
+		flow_incident(a, f, RD_INC_NAK_OTHER, 1);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The parts of a side that most sides lack: events, verbs, latencies; only those there are. */
-#include "../report/report.h"
+/* The parts of a side that most sides lack: incidents, verbs, latencies; only those there are. */
+#include "state.h"
 #include <stdlib.h>
 
 /* How many of the bits in front of this one are set: its place in the array. */
@@ -9,11 +9,11 @@ static unsigned int place(uint64_t has, unsigned int bit)
 	return (unsigned int)__builtin_popcountll(has & ((UINT64_C(1) << bit) - 1));
 }
 
-const struct rd_event *rd_side_event(const struct rd_side *s, enum rd_event_kind kind)
+const struct rd_incident *rd_side_incident(const struct rd_side *s, enum rd_incident_kind kind)
 {
-	static const struct rd_event none;
+	static const struct rd_incident none;
 
-	return s->has_events >> kind & 1 ? &s->events[place(s->has_events, kind)] : &none;
+	return s->has_incidents >> kind & 1 ? &s->incidents[place(s->has_incidents, kind)] : &none;
 }
 
 const struct rd_verb_use *rd_side_verb(const struct rd_side *s, enum rd_verb verb)
@@ -30,34 +30,46 @@ const struct rd_latency *rd_side_latency(const struct rd_side *s, enum rd_latenc
 	return s->has_latencies >> kind & 1 ? &s->latencies[place(s->has_latencies, kind)] : &none;
 }
 
-static bool is_answer_event(unsigned int kind)
-{
-	return kind >= RD_EV_NAK_SEQUENCE && kind <= RD_EV_ZERO_CREDIT && kind != RD_EV_ANSWER_LOST;
-}
+/* Incidents of a side that are noted where they were seen: in the flow of its peer. */
+static const bool noted_at_peer[RD_INC_COUNT] = {
+	[RD_INC_NAK_SEQUENCE] = true,
+	[RD_INC_NAK_INVALID] = true,
+	[RD_INC_NAK_ACCESS] = true,
+	[RD_INC_NAK_OPERATIONAL] = true,
+	[RD_INC_NAK_OTHER] = true,
+	[RD_INC_NAK_PROGRESS] = true,
+	[RD_INC_RNR] = true,
+	[RD_INC_ANSWER_GAP] = true,
+	[RD_INC_ANSWER_RESENT] = true,
+	[RD_INC_ANSWER_DUPLICATED] = true,
+	[RD_INC_ANSWER_REORDERED] = true,
+	[RD_INC_ZERO_CREDIT] = true,
+	[RD_INC_CNP] = true,
+};
 
-bool side_events(struct rd_side *s, const struct flow *own, const struct flow *other)
+bool side_incidents(struct rd_side *s, const struct flow *own, const struct flow *other)
 {
-	struct rd_event events[RD_EV_COUNT];
+	struct rd_incident incidents[RD_INC_COUNT];
 	unsigned int n = 0;
 
-	_Static_assert(RD_EV_COUNT <= 64, "has_events has a bit for each");
-	for (unsigned int i = 0; i < RD_EV_COUNT; i++) {
-		const struct flow *f = is_answer_event(i) || i == RD_EV_CNP ? other : own;
-		const struct rd_event *e = f ? event_of(&f->events, i) : NULL;
+	_Static_assert(RD_INC_COUNT <= 64, "has_incidents has a bit for each");
+	for (unsigned int i = 0; i < RD_INC_COUNT; i++) {
+		const struct flow *f = noted_at_peer[i] ? other : own;
+		const struct rd_incident *e = f ? incident_of(&f->incidents, i) : NULL;
 
 		if (!e || !e->count)
 			continue;
-		s->has_events |= UINT64_C(1) << i;
-		events[n++] = *e;
+		s->has_incidents |= UINT64_C(1) << i;
+		incidents[n++] = *e;
 	}
 	if (!n)
 		return true;
-	s->events = malloc(n * sizeof(*events));
-	if (s->events)
-		memcpy(s->events, events, n * sizeof(*events));
+	s->incidents = malloc(n * sizeof(*incidents));
+	if (s->incidents)
+		memcpy(s->incidents, incidents, n * sizeof(*incidents));
 	else
-		s->has_events = 0;
-	return s->events != NULL;
+		s->has_incidents = 0;
+	return s->incidents != NULL;
 }
 
 static bool side_verbs(struct rd_side *s, const struct flow *f)
@@ -104,7 +116,7 @@ bool side_requests(struct rd_side *s, const struct flow *f)
 
 void side_free(struct rd_side *s)
 {
-	free(s->events);
+	free(s->incidents);
 	free(s->verbs);
 	free(s->latencies);
 }

@@ -81,6 +81,11 @@ unsigned int grid_row(struct grid *g);
 /* ns becomes the time at hand. */
 void grid_move(struct grid *g, uint64_t ns);
 
+/* An empty series with the points that the grid has used. False if out of memory. */
+bool points_init(struct rd_series *s, const struct grid *g);
+/* Adds a row of the grid. */
+void points_add(struct rd_series *s, const struct rd_point *row);
+
 static inline struct rd_point *grid_point(struct grid *g, unsigned int row, uint64_t ns)
 {
 	if (ns - g->since >= g->width)
@@ -91,9 +96,9 @@ static inline struct rd_point *grid_point(struct grid *g, unsigned int row, uint
 /* --- flows (flow.c) ----------------------------------------------------------------------- */
 
 /* Those that happened, in the order of their kinds: bit n of `has` is kind n. */
-struct events {
+struct incidents {
 	uint64_t has;
-	struct rd_event *list;
+	struct rd_incident *list;
 };
 
 /* What the requests of a flow have beside its counters once their sequence is broken. */
@@ -197,7 +202,7 @@ struct flow {
 	uint32_t
 		*recent[2]; /* PSN and IP identification of requests, of answers, see recent_at() */
 	uint8_t recent_room[2];
-	struct events events;
+	struct incidents incidents;
 	struct trouble *trouble;
 	struct seq *missing;			  /* READ responses that are; NULL: none ever was */
 	struct hist *latencies[RD_LATENCY_COUNT]; /* of its requests */
@@ -208,7 +213,6 @@ struct flow {
 
 struct flow_table {
 	struct flow **slots;
-	uint32_t *tags; /* of the slots: upper bits of the hash */
 	size_t mask, n, max;
 	struct flow **all; /* by id - 1 */
 	size_t room;
@@ -235,7 +239,7 @@ struct cm_request {
 
 struct cm_reject {
 	uint16_t reason;
-	struct rd_event event;
+	struct rd_incident incident;
 	uint8_t src[16], dst[16];
 	uint64_t service;
 	uint8_t net;
@@ -248,13 +252,13 @@ struct rd_analysis {
 	struct rd_analysis_config config;
 	struct rd_totals totals;
 	struct flow_table flows;
+	uint8_t parts[256]; /* which part follows a packet, by BTH opcode */
 	struct grid grid;
-	uint64_t frame;		   /* number of the one at hand */
-	uint64_t ns;		   /* its time */
-	struct rd_point *point;	   /* of the flow at hand, at this time */
-	uint64_t origin_ns;	   /* of the very first frame; 0: not asked for */
-	struct rd_event icrc_lost; /* wrong CRC, where no flow could be told */
-	uint64_t icrc_odd;
+	uint64_t frame;		      /* number of the one at hand */
+	uint64_t ns;		      /* its time */
+	struct rd_point *point;	      /* of the flow at hand, at this time */
+	uint64_t origin_ns;	      /* of the very first frame; 0: not asked for */
+	struct rd_incident icrc_lost; /* wrong CRC, where no flow could be told */
 	/* Request PSNs that wait for an answer, to find out who answers (pair.c). */
 	struct psn_slot *psns;
 	struct link_pair *links; /* by key of the flow; an open hash */
@@ -267,7 +271,7 @@ struct rd_analysis {
 	size_t n_files;
 	char *application, *hardware, *os;
 	uint64_t pending_dropped;
-	struct rd_event dropped; /* frames that the capture lost */
+	struct rd_incident dropped; /* frames that the capture lost */
 	struct facts *facts;
 	bool out_of_memory;
 };
@@ -283,8 +287,10 @@ struct item {
 	uint32_t ip_id; /* 0x10000: there is none */
 };
 
-/* Finds the flow of a packet, or makes it; NULL: over the limit. */
-struct flow *flow_find(struct rd_analysis *a, const struct item *it);
+/* Finds the flow of a packet, or makes it (*made); NULL: over the limit, or out of memory. */
+struct flow *flow_find(struct rd_analysis *a, const struct item *it, bool *made);
+/* The sequence of its requests begins at this PSN. */
+void flow_expect(struct flow *f, uint32_t psn);
 
 /* What of a key is not address: QPs, kind of address, whether the source QP is known. */
 static inline uint64_t flow_key_qps(unsigned int net, uint32_t dest_qp, uint32_t src_qp)
@@ -307,11 +313,9 @@ static inline struct flow **flow_near(struct flow_table *t, uint64_t k1, uint64_
 	return &t->near[(k2 ^ k1 >> 24 ^ k1 >> 56) % NEAR];
 }
 
-/* The same as flow_find(), for what most packets are. */
-static inline struct flow *flow_of(struct rd_analysis *a, const struct item *it)
+/* The flow of a packet if it was used recently and is of the most frequent kind; else NULL. */
+static inline struct flow *flow_recent(struct rd_analysis *a, const struct rd_packet *p)
 {
-	const struct rd_packet *p = it->p;
-
 	if (p->net == RD_NET_IPV4 && p->opcode >> 5 != RD_UD && p->opcode >> 5 != RD_RD) {
 		uint64_t k1 = flow_key_ipv4(p->data + p->l3 + 12);
 		uint64_t k2 = flow_key_qps(RD_NET_IPV4, p->dest_qp, RD_QP_UNKNOWN);
@@ -320,8 +324,9 @@ static inline struct flow *flow_of(struct rd_analysis *a, const struct item *it)
 		if (f && f->k1 == k1 && f->k2 == k2)
 			return f;
 	}
-	return flow_find(a, it);
+	return NULL;
 }
+
 /* The flow with this key; NULL. */
 struct flow *flow_by_key(const struct flow_table *t, uint64_t k1, uint64_t k2);
 /* The key of a flow between two addresses. `net` is enum rd_net; RD_NET_NONE: LIDs. */
@@ -330,13 +335,14 @@ struct flow_key flow_key(unsigned int net, const uint8_t *src, const uint8_t *ds
 bool flow_table_init(struct flow_table *t, size_t max);
 void flow_table_free(struct flow_table *t);
 
-/* Counts one more (or n) of an event. */
-void flow_event(struct rd_analysis *a, struct flow *f, enum rd_event_kind kind, uint64_t n);
-void event_add(struct rd_event *e, uint64_t n, uint64_t frame, uint64_t ns);
-/* The event of this kind; NULL: it never happened. */
-struct rd_event *event_of(const struct events *events, enum rd_event_kind kind);
+/* Counts one more (or n) of an incident. */
+void flow_incident(struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind, uint64_t n);
+void incident_add(struct rd_incident *e, uint64_t n, uint64_t frame, uint64_t ns);
+/* The incident of this kind; NULL: it never happened. */
+struct rd_incident *incident_of(const struct incidents *incidents, enum rd_incident_kind kind);
 /* The same, made if it is not there; NULL for want of memory. */
-struct rd_event *flow_event_of(struct rd_analysis *a, struct flow *f, enum rd_event_kind kind);
+struct rd_incident *flow_incident_of(
+	struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind);
 /* What the flow has of these, made if there was none; NULL for want of memory. */
 struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f);
 struct seq *flow_missing(struct rd_analysis *a, struct flow *f);
@@ -377,8 +383,6 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it);
 void request_learn_mtu(struct flow *f, uint32_t mtu);
 /* All of the READ that was last asked for fits into one response. */
 void request_read_is_single(struct flow *f);
-/* The first request will have this PSN, as its connection was made so. */
-void request_expect(struct flow *f, uint32_t psn);
 /* Late packets turn out to be late only, or sent again. */
 void request_settle(struct rd_analysis *a, struct flow *f);
 /* Answers of RC and XRC (response.c). */
@@ -392,6 +396,14 @@ void pair_last(struct rd_analysis *a);
 /* The peer's QP number by the resources of a device, nth of those known; RD_QP_UNKNOWN: no more. */
 uint32_t facts_peer(const struct rd_analysis *a, uint32_t qp, unsigned int nth);
 void analysis_facts_free(struct facts *facts);
+/*
+ * What there was of incidents, on a side whose frames are `own` and whose peer's are `other`
+ * (either may be NULL); of its requests, their verbs and latencies (side.c). False if out of
+ * memory.
+ */
+bool side_incidents(struct rd_side *s, const struct flow *own, const struct flow *other);
+bool side_requests(struct rd_side *s, const struct flow *f);
+void side_free(struct rd_side *s);
 /* Connections (cm.c). */
 void cm_message(struct rd_analysis *a, struct flow *f, const struct item *it);
 

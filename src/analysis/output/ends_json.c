@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What two captures say together, as JSON: "ends" of docs/schema/analyze.json. */
-#include "../ends/ends.h"
+#include "output.h"
+#include <rdmadump/ends.h>
+#include <rdmadump/json.h>
 
 static const char *const letters[RD_TAPS] = {"a", "b"};
 
-static json_t *number(uint64_t n)
-{
-	return json_integer(n <= INT64_MAX ? (json_int_t)n : INT64_MAX);
-}
-
-static json_t *event_json(const struct rd_event *e, uint64_t start)
+static json_t *incident_json(const struct rd_incident *e, uint64_t start)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "count", number(e->count));
-	json_object_set_new(o, "first_frame", number(e->first_frame));
-	json_object_set_new(o, "last_frame", number(e->last_frame));
-	json_object_set_new(o, "first_ns", number(e->count ? e->first_ns - start : 0));
-	json_object_set_new(o, "last_ns", number(e->count ? e->last_ns - start : 0));
+	json_object_set_new(o, "count", rd_json_u64(e->count));
+	json_object_set_new(o, "first_frame", rd_json_u64(e->first_frame));
+	json_object_set_new(o, "last_frame", rd_json_u64(e->last_frame));
+	json_object_set_new(o, "first_ns", rd_json_u64(e->count ? e->first_ns - start : 0));
+	json_object_set_new(o, "last_ns", rd_json_u64(e->count ? e->last_ns - start : 0));
 	return o;
 }
 
@@ -25,13 +22,13 @@ static json_t *way_json(const struct rd_way *w, uint64_t start)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "qp", number(w->qp));
-	json_object_set_new(o, "sent", number(w->sent));
-	json_object_set_new(o, "arrived", number(w->arrived));
-	json_object_set_new(o, "reordered", number(w->reordered));
-	json_object_set_new(o, "lost", event_json(&w->lost, start));
-	json_object_set_new(o, "doubled", event_json(&w->doubled, start));
-	json_object_set_new(o, "unsent", event_json(&w->unsent, start));
+	json_object_set_new(o, "qp", rd_json_u64(w->qp));
+	json_object_set_new(o, "sent", rd_json_u64(w->sent));
+	json_object_set_new(o, "arrived", rd_json_u64(w->arrived));
+	json_object_set_new(o, "reordered", rd_json_u64(w->reordered));
+	json_object_set_new(o, "lost", incident_json(&w->lost, start));
+	json_object_set_new(o, "doubled", incident_json(&w->doubled, start));
+	json_object_set_new(o, "unsent", incident_json(&w->unsent, start));
 	return o;
 }
 
@@ -46,7 +43,7 @@ static json_t *path_json(const struct rd_path *p, uint64_t start)
 	json_object_set_new(o, "sender", json_string(letters[p->sender]));
 	json_object_set_new(o, "sender_known", json_boolean(p->sender_known));
 	json_object_set_new(o, "delay_variation", latency_json(&p->variation));
-	json_object_set_new(o, "slowest_frame", number(p->slowest_frame));
+	json_object_set_new(o, "slowest_frame", rd_json_u64(p->slowest_frame));
 	json_object_set_new(o, "ways", ways);
 	return o;
 }
@@ -59,7 +56,7 @@ static json_t *clock_json(const struct rd_ends_report *r)
 		return json_null();
 	o = json_object();
 	json_object_set_new(o, "offset_ns", json_integer(r->offset_ns));
-	json_object_set_new(o, "error_ns", number(r->offset_error_ns));
+	json_object_set_new(o, "error_ns", rd_json_u64(r->offset_error_ns));
 	json_object_set_new(o, "drift_ppm", r->drift_known ? json_real(r->drift_ppm) : json_null());
 	return o;
 }
@@ -70,14 +67,14 @@ json_t *rd_ends_json(const struct rd_ends_report *r)
 
 	for (size_t i = 0; i < r->n_paths; i++)
 		json_array_append_new(paths, path_json(&r->paths[i], r->start_ns));
-	json_object_set_new(o, "first_ns", number(r->first_ns - r->start_ns));
-	json_object_set_new(o, "last_ns", number(r->last_ns - r->start_ns));
-	json_object_set_new(o, "packets", number(r->packets));
-	json_object_set_new(o, "outside", number(r->outside));
-	json_object_set_new(o, "crowded", number(r->crowded));
-	json_object_set_new(o, "left_out", number(r->left_out));
+	json_object_set_new(o, "first_ns", rd_json_u64(r->first_ns - r->start_ns));
+	json_object_set_new(o, "last_ns", rd_json_u64(r->last_ns - r->start_ns));
+	json_object_set_new(o, "packets", rd_json_u64(r->packets));
+	json_object_set_new(o, "outside", rd_json_u64(r->outside));
+	json_object_set_new(o, "crowded", rd_json_u64(r->crowded));
+	json_object_set_new(o, "left_out", rd_json_u64(r->left_out));
 	json_object_set_new(o, "clock", clock_json(r));
 	json_object_set_new(o, "paths", paths);
-	json_object_set_new(o, "findings", findings_json(r->findings, r->n_findings, r->start_ns));
+	json_object_set_new(o, "findings", rd_findings_json(&r->findings, r->start_ns));
 	return o;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What two captures say together, as text: the clocks, a table of ways, findings. */
-#include "../ends/ends.h"
+#include "output.h"
 #include <inttypes.h>
+#include <rdmadump/ends.h>
 #include <rdmadump/units.h>
 
 #define ROWS_SHOWN 8
@@ -80,7 +81,7 @@ static void put_rest(const struct rd_ends_report *r, FILE *out)
 
 void rd_ends_text(const struct rd_ends_report *r, const struct rd_report_style *style, FILE *out)
 {
-	struct rd_report findings = {.findings = r->findings, .n_findings = r->n_findings};
+	struct rd_report findings = {.findings = r->findings};
 
 	findings.totals.first_ns = r->start_ns;
 	put_clock(r, out);

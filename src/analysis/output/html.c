@@ -81,16 +81,16 @@ static int put_document(const struct rd_report_page *c, FILE *out)
 	return c->document(c->ctx, JSON_FLAGS, put_escaped, out);
 }
 
-/* What the page calls the events. */
+/* What the page calls the incidents. */
 static int put_words(const struct rd_report_page *c, FILE *out)
 {
 	json_t *words = json_object();
 	int status;
 
 	(void)c;
-	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
+	for (unsigned int i = 0; i < RD_INC_COUNT; i++)
 		json_object_set_new(
-			words, rd_event_names[i].key, json_string(rd_event_names[i].help));
+			words, rd_incident_names[i].key, json_string(rd_incident_names[i].help));
 	status = words ? json_dump_callback(words, put_escaped, out, JSON_FLAGS) : -1;
 	json_decref(words);
 	return status;

@@ -3,7 +3,7 @@
  * Writes a report as JSON one conversation after the other: as a tree all of them would take ten
  * times the memory of the analysis itself.
  */
-#include "../report/report.h"
+#include "output.h"
 #include <errno.h>
 
 struct writer {

@@ -1,50 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The words of a report: keys of events, verbs, and what its enumerations are called. */
+/* The words of a report: keys of incidents, verbs, and what its enumerations are called. */
 #include "names.h"
 
-const struct rd_event_name rd_event_names[RD_EV_COUNT] = {
-	[RD_EV_GAP] = {"gaps", "times that the sequence of requests jumped forward"},
-	[RD_EV_LOST_BEFORE] = {"lost_before",
+const struct rd_incident_name rd_incident_names[RD_INC_COUNT] = {
+	[RD_INC_GAP] = {"gaps", "times that the sequence of requests jumped forward"},
+	[RD_INC_LOST_BEFORE] = {"lost_before",
 		"request packets that came only when sent again: lost before the capture point"},
-	[RD_EV_LOST_BEHIND] = {"lost_behind",
+	[RD_INC_LOST_BEHIND] = {"lost_behind",
 		"times that the receiver asked for a request packet that had been seen here"},
-	[RD_EV_UNSEEN] = {"unseen", "packets that were acknowledged but never captured"},
-	[RD_EV_REORDERED] = {"reordered", "request packets that came late, sent once"},
-	[RD_EV_DUPLICATED] = {"duplicated", "request packets that the network doubled"},
-	[RD_EV_RESENT] = {"resent", "request packets that the sender sent again"},
-	[RD_EV_ROUND_NAK] = {"rounds_nak", "times that it went back after a NAK"},
-	[RD_EV_ROUND_RNR] = {"rounds_rnr", "times that it went back after an RNR NAK"},
-	[RD_EV_ROUND_READ] = {"rounds_read",
+	[RD_INC_UNSEEN] = {"unseen", "packets that were acknowledged but never captured"},
+	[RD_INC_REORDERED] = {"reordered", "request packets that came late, sent once"},
+	[RD_INC_DUPLICATED] = {"duplicated", "request packets that the network doubled"},
+	[RD_INC_RESENT] = {"resent", "request packets that the sender sent again"},
+	[RD_INC_ROUND_NAK] = {"rounds_nak", "times that it went back after a NAK"},
+	[RD_INC_ROUND_RNR] = {"rounds_rnr", "times that it went back after an RNR NAK"},
+	[RD_INC_ROUND_READ] = {"rounds_read",
 		"times that it asked again for READ or atomic responses that were missing"},
-	[RD_EV_ROUND_TIMEOUT] = {"rounds_timeout", "times that it went back without any answer"},
-	[RD_EV_CROSSED] = {"rounds_crossed",
+	[RD_INC_ROUND_TIMEOUT] = {"rounds_timeout", "times that it went back without any answer"},
+	[RD_INC_CROSSED] = {"rounds_crossed",
 		"of the rounds: began while the answer was under way, time-out too short"},
-	[RD_EV_SELECTIVE] = {"rounds_selective", "of the rounds: sent only some packets again"},
-	[RD_EV_AT_RECEIVER_DUPLICATE] = {"at_receiver_duplicate",
+	[RD_INC_SELECTIVE] = {"rounds_selective", "of the rounds: sent only some packets again"},
+	[RD_INC_AT_RECEIVER_DUPLICATE] = {"at_receiver_duplicate",
 		"requests that a receiver at the capture point counts as duplicates"},
-	[RD_EV_AT_RECEIVER_SEQUENCE] = {"at_receiver_sequence",
+	[RD_INC_AT_RECEIVER_SEQUENCE] = {"at_receiver_sequence",
 		"requests that a receiver at the capture point counts as out of sequence"},
-	[RD_EV_RESTART] = {"restarts", "times that the sequence began anew: the QP was reused"},
-	[RD_EV_NAK_SEQUENCE] = {"nak_sequence", "NAKs: PSN sequence error"},
-	[RD_EV_NAK_INVALID] = {"nak_invalid_request", "NAKs: invalid request"},
-	[RD_EV_NAK_ACCESS] = {"nak_remote_access", "NAKs: remote access error"},
-	[RD_EV_NAK_OPERATIONAL] = {"nak_remote_operational", "NAKs: remote operational error"},
-	[RD_EV_NAK_OTHER] = {"nak_other", "NAKs of another kind"},
-	[RD_EV_NAK_PROGRESS] = {"nak_progress",
+	[RD_INC_RESTART] = {"restarts", "times that the sequence began anew: the QP was reused"},
+	[RD_INC_NAK_SEQUENCE] = {"nak_sequence", "NAKs: PSN sequence error"},
+	[RD_INC_NAK_INVALID] = {"nak_invalid_request", "NAKs: invalid request"},
+	[RD_INC_NAK_ACCESS] = {"nak_remote_access", "NAKs: remote access error"},
+	[RD_INC_NAK_OPERATIONAL] = {"nak_remote_operational", "NAKs: remote operational error"},
+	[RD_INC_NAK_OTHER] = {"nak_other", "NAKs of another kind"},
+	[RD_INC_NAK_PROGRESS] = {"nak_progress",
 		"of the sequence NAKs: acknowledged packets before the missing one as well"},
-	[RD_EV_RNR] = {"rnr", "RNR NAKs: no receive was posted"},
-	[RD_EV_ANSWER_GAP] = {"answer_gaps", "times that READ responses were missing"},
-	[RD_EV_ANSWER_LOST] = {"answers_lost", "rounds for requests whose answer had been seen "
-					       "here: it was lost behind this point"},
-	[RD_EV_ANSWER_RESENT] = {"answers_resent", "READ or atomic responses that came again"},
-	[RD_EV_ANSWER_DUPLICATED] = {"answers_duplicated", "answers that the network doubled"},
-	[RD_EV_ANSWER_REORDERED] = {"answers_reordered", "READ responses that came late"},
-	[RD_EV_ZERO_CREDIT] = {"zero_credit", "ACKs that allow no further SEND"},
-	[RD_EV_CE] = {"ecn_ce", "frames marked congestion experienced"},
-	[RD_EV_CNP] = {"cnp", "congestion notifications that asked this side to slow down"},
-	[RD_EV_ICRC] = {"bad_icrc", "frames with a wrong invariant CRC"},
-	[RD_EV_CUT] = {"cut", "frames captured without all of their headers"},
-	[RD_EV_MALFORMED] = {"malformed", "frames whose lengths contradict each other"},
+	[RD_INC_RNR] = {"rnr", "RNR NAKs: no receive was posted"},
+	[RD_INC_ANSWER_GAP] = {"answer_gaps", "times that READ responses were missing"},
+	[RD_INC_ANSWER_LOST] = {"answers_lost", "rounds for requests whose answer had been seen "
+						"here: it was lost behind this point"},
+	[RD_INC_ANSWER_RESENT] = {"answers_resent", "READ or atomic responses that came again"},
+	[RD_INC_ANSWER_DUPLICATED] = {"answers_duplicated", "answers that the network doubled"},
+	[RD_INC_ANSWER_REORDERED] = {"answers_reordered", "READ responses that came late"},
+	[RD_INC_ZERO_CREDIT] = {"zero_credit", "ACKs that allow no further SEND"},
+	[RD_INC_CE] = {"ecn_ce", "frames marked congestion experienced"},
+	[RD_INC_CNP] = {"cnp", "congestion notifications that asked this side to slow down"},
+	[RD_INC_ICRC] = {"bad_icrc", "frames with a wrong invariant CRC"},
+	[RD_INC_CUT] = {"cut", "frames captured without all of their headers"},
+	[RD_INC_MALFORMED] = {"malformed", "frames whose lengths contradict each other"},
 };
 
 #define NAME(table, i) ((i) < sizeof(table) / sizeof(*(table)) ? (table)[i] : "?")
@@ -81,30 +81,13 @@ const char *pairing_name(unsigned int pairing)
 	return NAME(names, pairing);
 }
 
-const char *severity_name(unsigned int severity)
-{
-	static const char *const names[] = {
-		[RD_SEV_NOTE] = "note", [RD_SEV_WARNING] = "warning", [RD_SEV_PROBLEM] = "problem"};
-
-	return NAME(names, severity);
-}
-
-const char *sureness_name(unsigned int sure)
-{
-	static const char *const names[] = {[RD_SURE_POSSIBLE] = "possible",
-		[RD_SURE_LIKELY] = "likely",
-		[RD_SURE_CERTAIN] = "certain"};
-
-	return NAME(names, sure);
-}
-
 const char *ending_name(unsigned int ending)
 {
-	static const char *const names[] = {[RD_END_OPEN] = "open",
-		[RD_END_CLOSED] = "closed",
-		[RD_END_RETRY] = "retry_exceeded",
-		[RD_END_RNR] = "rnr_retry_exceeded",
-		[RD_END_REMOTE_ERROR] = "remote_error"};
+	static const char *const names[] = {[RD_ENDING_OPEN] = "open",
+		[RD_ENDING_CLOSED] = "closed",
+		[RD_ENDING_RETRY] = "retry_exceeded",
+		[RD_ENDING_RNR] = "rnr_retry_exceeded",
+		[RD_ENDING_REMOTE_ERROR] = "remote_error"};
 
 	return NAME(names, ending);
 }

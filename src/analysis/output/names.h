@@ -8,8 +8,6 @@
 /* Each takes a value of the enumeration in its name; "?" for others. */
 const char *kind_name(unsigned int kind);
 const char *pairing_name(unsigned int pairing);
-const char *severity_name(unsigned int severity);
-const char *sureness_name(unsigned int sure);
 const char *ending_name(unsigned int ending);
 
 #endif

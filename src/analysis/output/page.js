@@ -251,7 +251,7 @@
 	};
 
 	const finding = f => el("article", {class: "finding " + f.severity},
-		el("header", {}, el("h3", {}, f.title), el("span", {class: "mark"}, `${f.severity}, ${f.sure}`)),
+		el("header", {}, el("h3", {}, f.title), el("span", {class: "mark"}, `${f.severity}, ${f.certainty}`)),
 		f.where && el("p", {class: "where"}, f.where), el("p", {}, f.detail),
 		f.meaning && el("p", {}, el("span", {class: "soft"}, "Usually: "), f.meaning),
 		f.next && el("p", {}, el("span", {class: "soft"}, "Next: "), f.next),

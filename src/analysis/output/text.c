@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A report as text: the answer first, one screen; with -v everything. */
 #include "names.h"
-#include "../report/report.h"
+#include "output.h"
 #include <rdmadump/printable.h>
 #include <rdmadump/units.h>
 #include <string.h>
@@ -67,8 +67,8 @@ static void put_head(const struct page *p)
 	char frames[RD_UNITS_LEN];
 	size_t problems = 0, pairs = 0;
 
-	for (size_t i = 0; i < p->r->n_findings; i++)
-		problems += p->r->findings[i].severity != RD_SEV_NOTE;
+	for (size_t i = 0; i < p->r->findings.n; i++)
+		problems += p->r->findings.finding[i].severity != RD_SEV_NOTE;
 	for (size_t i = 0; i < p->r->n_conversations; i++)
 		pairs += p->r->conversations[i].transport != RD_UD;
 	if (problems)
@@ -83,65 +83,65 @@ static void put_head(const struct page *p)
 /* --- findings
  * -------------------------------------------------------------------------------------- */
 
-static const char *mark(const struct rd_finding *f)
+static void put_evidence(const struct page *p, const struct rd_evidence *e)
 {
-	static const char *const marks[] = {
-		[RD_SEV_NOTE] = "  ", [RD_SEV_WARNING] = " !", [RD_SEV_PROBLEM] = "!!"};
-
-	return marks[f->severity];
+	if (e->n_frames) {
+		fputs("   first at frame ", p->out);
+		put_frame(p, e->frames[0]);
+		if (e->n_frames > 1) {
+			fputs(", last at ", p->out);
+			put_frame(p, e->frames[e->n_frames - 1]);
+		}
+	}
+	if (e->filter) {
+		fputs(e->n_frames ? "; in Wireshark: " : "   in Wireshark: ", p->out);
+		put_clean(p->out, e->filter);
+	}
+	if (e->n_frames || e->filter)
+		fputc('\n', p->out);
 }
 
 static void put_finding(const struct page *p, const struct rd_finding *f)
 {
-	fprintf(p->out, "\n%s ", mark(f));
+	const struct rd_evidence *e = &f->evidence;
+
+	fprintf(p->out, "\n%s ", rd_severity_mark(f->severity));
 	put_clean(p->out, f->where);
 	fputs(": ", p->out);
 	put_clean(p->out, f->title);
-	fprintf(p->out, "  [%s]\n   ", sureness_name(f->sure));
+	fprintf(p->out, "  [%s]\n   ", rd_certainty_name(f->certainty));
 	put_clean(p->out, f->detail);
-	if (f->last_ns > f->first_ns)
-		fprintf(p->out, ", %.3f s to %.3f s", seconds(p->r, f->first_ns),
-			seconds(p->r, f->last_ns));
-	else if (f->first_ns)
-		fprintf(p->out, ", at %.3f s", seconds(p->r, f->first_ns));
+	if (e->last_ns > e->first_ns)
+		fprintf(p->out, ", %.3f s to %.3f s", seconds(p->r, e->first_ns),
+			seconds(p->r, e->last_ns));
+	else if (e->first_ns)
+		fprintf(p->out, ", at %.3f s", seconds(p->r, e->first_ns));
 	fputc('\n', p->out);
-	if (f->n_frames) {
-		fputs("   first at frame ", p->out);
-		put_frame(p, f->frames[0]);
-		if (f->n_frames > 1) {
-			fputs(", last at ", p->out);
-			put_frame(p, f->frames[f->n_frames - 1]);
-		}
-	}
-	if (f->filter) {
-		fputs(f->n_frames ? "; in Wireshark: " : "   in Wireshark: ", p->out);
-		put_clean(p->out, f->filter);
-	}
-	if (f->n_frames || f->filter)
-		fputc('\n', p->out);
+	put_evidence(p, e);
 	fprintf(p->out, "   usually: %s\n   next: %s\n", f->meaning, f->next);
 }
 
-/* Whether the rule was told before, of another QP. */
+/* Whether another QP has the same finding, further up. */
 static bool is_repeated(const struct rd_report *r, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (r->findings[k].rule == r->findings[i].rule && r->findings[i].conversation)
+		if (r->findings.finding[k].rule == r->findings.finding[i].rule &&
+			r->findings.finding[i].conversation)
 			return true;
 	return false;
 }
 
-/* The other QPs that a rule was told of, in one line. */
+/* The other QPs with the same finding, in one line. */
 static void put_others(const struct page *p, size_t i)
 {
 	size_t others = 0;
 
-	for (size_t k = i + 1; k < p->r->n_findings; k++) {
-		if (p->r->findings[k].rule != p->r->findings[i].rule)
+	for (size_t k = i + 1; k < p->r->findings.n; k++) {
+		if (p->r->findings.finding[k].rule != p->r->findings.finding[i].rule)
 			continue;
 		if (others++ == 0) {
 			fputs("   the same: ", p->out);
-			put_clean(p->out, p->r->findings[k].where);
+			put_clean(p->out, p->r->findings.finding[k].where);
 		}
 	}
 	if (others > 1)
@@ -154,8 +154,8 @@ static void put_findings(const struct page *p)
 {
 	size_t shown = 0, left = 0;
 
-	for (size_t i = 0; i < p->r->n_findings; i++) {
-		const struct rd_finding *f = &p->r->findings[i];
+	for (size_t i = 0; i < p->r->findings.n; i++) {
+		const struct rd_finding *f = &p->r->findings.finding[i];
 
 		if (!p->style->verbose && is_repeated(p->r, i))
 			continue;
@@ -222,8 +222,8 @@ static uint64_t naks(const struct rd_side *s)
 {
 	uint64_t sum = 0;
 
-	for (unsigned int i = RD_EV_NAK_SEQUENCE; i <= RD_EV_NAK_OTHER; i++)
-		sum += rd_side_event(s, i)->count;
+	for (unsigned int i = RD_INC_NAK_SEQUENCE; i <= RD_INC_NAK_OTHER; i++)
+		sum += rd_side_incident(s, i)->count;
 	return sum;
 }
 
@@ -272,9 +272,10 @@ static void put_row(const struct page *p, const struct rd_conversation *c, unsig
 	fprintf(p->out, "%-*s -> %-*s %-7s %9s %11s %8llu %5llu %4llu %4llu  %s%s%s\n", width[0],
 		from, width[1], to, verb, rd_fmt_count(frames, s->frames),
 		rd_fmt_bitrate(goodput, rate(c, s)),
-		(unsigned long long)rd_side_event(s, RD_EV_RESENT)->count,
-		(unsigned long long)naks(s), (unsigned long long)rd_side_event(s, RD_EV_RNR)->count,
-		(unsigned long long)rd_side_event(s, RD_EV_CNP)->count, p50, l->n ? " / " : "",
+		(unsigned long long)rd_side_incident(s, RD_INC_RESENT)->count,
+		(unsigned long long)naks(s),
+		(unsigned long long)rd_side_incident(s, RD_INC_RNR)->count,
+		(unsigned long long)rd_side_incident(s, RD_INC_CNP)->count, p50, l->n ? " / " : "",
 		p99);
 }
 
@@ -289,12 +290,12 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 				rd_verb_name((enum rd_verb)v),
 				rd_fmt_count(number, rd_side_verb(s, v)->messages),
 				rd_side_verb(s, v)->smallest, rd_side_verb(s, v)->largest);
-	for (unsigned int i = 0; i < RD_EV_COUNT; i++)
-		if (rd_side_event(s, i)->count) {
+	for (unsigned int i = 0; i < RD_INC_COUNT; i++)
+		if (rd_side_incident(s, i)->count) {
 			fprintf(p->out, "      %s %s, first at frame ",
-				rd_fmt_count(number, rd_side_event(s, i)->count),
-				rd_event_names[i].help);
-			put_frame(p, rd_side_event(s, i)->first_frame);
+				rd_fmt_count(number, rd_side_incident(s, i)->count),
+				rd_incident_names[i].help);
+			put_frame(p, rd_side_incident(s, i)->first_frame);
 			fputc('\n', p->out);
 		}
 	if (s->requests)
@@ -347,18 +348,18 @@ static void put_table(const struct page *p)
 			p->r->n_conversations - most);
 }
 
-static void put_checks(const struct page *p)
+static void put_comparisons(const struct page *p)
 {
 	size_t same = 0;
 
-	if (!p->r->n_checks)
+	if (!p->r->n_comparisons)
 		return;
-	for (size_t i = 0; i < p->r->n_checks; i++)
-		same += p->r->checks[i].agrees;
+	for (size_t i = 0; i < p->r->n_comparisons; i++)
+		same += p->r->comparisons[i].agrees;
 	fprintf(p->out, "\n%zu of %zu counters of the device agree with the packets\n", same,
-		p->r->n_checks);
-	for (size_t i = 0; i < p->r->n_checks; i++) {
-		const struct rd_check *c = &p->r->checks[i];
+		p->r->n_comparisons);
+	for (size_t i = 0; i < p->r->n_comparisons; i++) {
+		const struct rd_comparison *c = &p->r->comparisons[i];
 
 		if (!p->style->verbose && c->agrees)
 			continue;
@@ -391,5 +392,5 @@ void rd_report_text(const struct rd_report *r, const struct rd_report_style *sty
 	put_head(&p);
 	put_findings(&p);
 	put_table(&p);
-	put_checks(&p);
+	put_comparisons(&p);
 }

@@ -4,7 +4,9 @@
  * meanings of counters: rdma_rxe's rxe_hw_counters.c; mlx5's main.c and NVIDIA's list of counters.
  */
 #include "../model/facts.h"
+#include "report.h"
 #include <rdmadump/growth.h>
+#include <rdmadump/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,47 +18,48 @@ enum whose {
 	PEERS	  /* requests that it answers */
 };
 
-#define EVENTS_MAX 4
-#define NO_EVENT   RD_EV_COUNT
+#define INCIDENTS_MAX 4
+#define NO_INCIDENT   RD_INC_COUNT
 
-struct comparison {
+struct quantity {
 	const char *counter, *meaning;
 	enum whose whose;
-	enum rd_event_kind events[EVENTS_MAX]; /* summed; ended by NO_EVENT */
-	bool exact;			       /* else a fiftieth more or less is the same */
+	enum rd_incident_kind incidents[INCIDENTS_MAX]; /* summed; ended by NO_INCIDENT */
+	bool exact; /* else a fiftieth more or less is the same */
 };
 
 #define HW "hw_counters/"
 
-static const struct comparison comparisons[] = {
+static const struct quantity quantities[] = {
 	/* rxe */
-	{HW "sent_pkts", "frames that it sent", SENT, {NO_EVENT}, true},
-	{HW "rcvd_pkts", "frames that it received", RECEIVED, {NO_EVENT}, true},
+	{HW "sent_pkts", "frames that it sent", SENT, {NO_INCIDENT}, true},
+	{HW "rcvd_pkts", "frames that it received", RECEIVED, {NO_INCIDENT}, true},
 	{HW "out_of_seq_request", "requests out of sequence", PEERS,
-		{RD_EV_AT_RECEIVER_SEQUENCE, NO_EVENT}, true},
-	{HW "rcvd_rnr_err", "RNR NAKs that it received", OWN, {RD_EV_RNR, NO_EVENT}, true},
-	{HW "send_rnr_err", "RNR NAKs that it sent", PEERS, {RD_EV_RNR, NO_EVENT}, true},
-	{HW "rcvd_seq_err", "sequence NAKs that it received", OWN, {RD_EV_NAK_PROGRESS, NO_EVENT},
-		true},
+		{RD_INC_AT_RECEIVER_SEQUENCE, NO_INCIDENT}, true},
+	{HW "rcvd_rnr_err", "RNR NAKs that it received", OWN, {RD_INC_RNR, NO_INCIDENT}, true},
+	{HW "send_rnr_err", "RNR NAKs that it sent", PEERS, {RD_INC_RNR, NO_INCIDENT}, true},
+	{HW "rcvd_seq_err", "sequence NAKs that it received", OWN,
+		{RD_INC_NAK_PROGRESS, NO_INCIDENT}, true},
 	{HW "completer_retry_err", "times that it repeated requests", OWN,
-		{RD_EV_ROUND_NAK, RD_EV_ROUND_READ, RD_EV_ROUND_TIMEOUT, NO_EVENT}, true},
+		{RD_INC_ROUND_NAK, RD_INC_ROUND_READ, RD_INC_ROUND_TIMEOUT, NO_INCIDENT}, true},
 	/* both */
 	{HW "duplicate_request", "requests that came twice", PEERS,
-		{RD_EV_AT_RECEIVER_DUPLICATE, NO_EVENT}, false},
+		{RD_INC_AT_RECEIVER_DUPLICATE, NO_INCIDENT}, false},
 	/* mlx5 */
-	{HW "packet_seq_err", "sequence NAKs that it received", OWN, {RD_EV_NAK_SEQUENCE, NO_EVENT},
+	{HW "packet_seq_err", "sequence NAKs that it received", OWN,
+		{RD_INC_NAK_SEQUENCE, NO_INCIDENT}, false},
+	{HW "rnr_nak_retry_err", "RNR NAKs that it received", OWN, {RD_INC_RNR, NO_INCIDENT},
 		false},
-	{HW "rnr_nak_retry_err", "RNR NAKs that it received", OWN, {RD_EV_RNR, NO_EVENT}, false},
 	{HW "rp_cnp_handled", "congestion notifications that it received", OWN,
-		{RD_EV_CNP, NO_EVENT}, false},
-	{HW "np_cnp_sent", "congestion notifications that it sent", PEERS, {RD_EV_CNP, NO_EVENT},
-		false},
+		{RD_INC_CNP, NO_INCIDENT}, false},
+	{HW "np_cnp_sent", "congestion notifications that it sent", PEERS,
+		{RD_INC_CNP, NO_INCIDENT}, false},
 	{HW "np_ecn_marked_roce_packets", "frames that it received marked", PEERS,
-		{RD_EV_CE, NO_EVENT}, false},
+		{RD_INC_CE, NO_INCIDENT}, false},
 	{HW "local_ack_timeout_err", "times that it repeated requests without an answer", OWN,
-		{RD_EV_ROUND_TIMEOUT, NO_EVENT}, false},
+		{RD_INC_ROUND_TIMEOUT, NO_INCIDENT}, false},
 	{HW "rx_icrc_encapsulated", "frames that it received with a wrong invariant CRC", PEERS,
-		{RD_EV_ICRC, NO_EVENT}, false},
+		{RD_INC_ICRC, NO_INCIDENT}, false},
 };
 
 static bool is_local(const struct facts_port *p, const struct rd_endpoint *e)
@@ -67,7 +70,7 @@ static bool is_local(const struct facts_port *p, const struct rd_endpoint *e)
 	return false;
 }
 
-static uint64_t side_value(const struct comparison *c, const struct rd_side *s)
+static uint64_t side_value(const struct quantity *c, const struct rd_side *s)
 {
 	uint64_t sum = 0;
 
@@ -75,15 +78,15 @@ static uint64_t side_value(const struct comparison *c, const struct rd_side *s)
 	if (c->whose == SENT)
 		return s->frames;
 	if (c->whose == RECEIVED)
-		return s->frames - rd_side_event(s, RD_EV_ICRC)->count;
-	for (unsigned int i = 0; c->events[i] != NO_EVENT; i++)
-		sum += rd_side_event(s, c->events[i])->count;
+		return s->frames - rd_side_incident(s, RD_INC_ICRC)->count;
+	for (unsigned int i = 0; c->incidents[i] != NO_INCIDENT; i++)
+		sum += rd_side_incident(s, c->incidents[i])->count;
 	return sum;
 }
 
 /* What the packets of all conversations of this port show. */
 static uint64_t shown(
-	const struct rd_report *r, const struct facts_port *p, const struct comparison *c)
+	const struct rd_report *r, const struct facts_port *p, const struct quantity *c)
 {
 	bool own = c->whose == SENT || c->whose == OWN;
 	uint64_t sum = 0;
@@ -119,7 +122,7 @@ struct scale {
 
 struct difference {
 	const struct scale *scale;
-	const struct comparison *c;
+	const struct quantity *c;
 	uint64_t packets, device_count;
 };
 
@@ -164,37 +167,37 @@ static bool received_less(const struct difference *d)
 	return d->scale->shown[RECEIVED] > d->scale->grown[RECEIVED] && d->c->whose != SENT;
 }
 
-static bool counts_event(const struct difference *d, enum rd_event_kind kind)
+static bool counts_incident(const struct difference *d, enum rd_incident_kind kind)
 {
-	for (unsigned int i = 0; d->c->events[i] != NO_EVENT; i++)
-		if (d->c->events[i] == kind)
+	for (unsigned int i = 0; d->c->incidents[i] != NO_INCIDENT; i++)
+		if (d->c->incidents[i] == kind)
 			return true;
 	return false;
 }
 
 /* How often it came to this port's requests, or to those of its peers where the counter is of them.
  */
-static uint64_t happened(const struct difference *d, enum rd_event_kind kind)
+static uint64_t happened(const struct difference *d, enum rd_incident_kind kind)
 {
-	const struct comparison any = {.whose = d->c->whose, .events = {kind, NO_EVENT}};
+	const struct quantity any = {.whose = d->c->whose, .incidents = {kind, NO_INCIDENT}};
 
 	return shown(d->scale->r, d->scale->p, &any);
 }
 
 static bool rounds_differ(const struct difference *d)
 {
-	return counts_event(d, RD_EV_ROUND_TIMEOUT) && happened(d, RD_EV_RESENT);
+	return counts_incident(d, RD_INC_ROUND_TIMEOUT) && happened(d, RD_INC_RESENT);
 }
 
 static bool naks_cross(const struct difference *d)
 {
-	return counts_event(d, RD_EV_NAK_PROGRESS) &&
-	       happened(d, RD_EV_NAK_SEQUENCE) > happened(d, RD_EV_NAK_PROGRESS);
+	return counts_incident(d, RD_INC_NAK_PROGRESS) &&
+	       happened(d, RD_INC_NAK_SEQUENCE) > happened(d, RD_INC_NAK_PROGRESS);
 }
 
 static bool refused_behind_rnr(const struct difference *d)
 {
-	return counts_event(d, RD_EV_AT_RECEIVER_SEQUENCE) && happened(d, RD_EV_RNR);
+	return counts_incident(d, RD_INC_AT_RECEIVER_SEQUENCE) && happened(d, RD_INC_RNR);
 }
 
 static bool counts_later(const struct difference *d)
@@ -230,55 +233,52 @@ static const char *reason(const struct difference *d)
 }
 
 /* What the two numbers make of each other; NULL where nothing needs to be said. */
-static const char *compare(struct rd_check *check, const struct scale *scale,
-	const struct comparison *c, const struct rd_growth *grown)
+static const char *compare(struct rd_comparison *made, const struct scale *scale,
+	const struct quantity *c, const struct rd_growth *grown)
 {
-	struct difference d = {scale, c, check->packets, grown->amount};
+	struct difference d = {scale, c, made->packets, grown->amount};
 
-	check->known = true;
-	check->device_count = grown->amount;
-	check->agrees =
-		c->exact ? check->packets == grown->amount : is_near(check->packets, grown->amount);
-	return check->agrees ? NULL : reason(&d);
+	made->known = true;
+	made->device_count = grown->amount;
+	made->agrees =
+		c->exact ? made->packets == grown->amount : is_near(made->packets, grown->amount);
+	return made->agrees ? NULL : reason(&d);
 }
 
-static int add_check(struct rd_report *r, const struct scale *scale, const struct comparison *c,
+static int add_comparison(struct rd_report *r, const struct scale *scale, const struct quantity *c,
 	const struct rd_growth *grown)
 {
-	struct rd_check *checks = reallocarray(r->checks, r->n_checks + 1, sizeof(*checks));
-	struct rd_check *check;
+	struct rd_comparison *list =
+		reallocarray(r->comparisons, r->n_comparisons + 1, sizeof(*list));
+	struct rd_comparison *made;
 	const char *why;
 
-	if (!checks)
+	if (!list)
 		return -1;
-	r->checks = checks;
-	check = &checks[r->n_checks++];
-	*check = (struct rd_check){.packets = shown(r, scale->p, c)};
+	r->comparisons = list;
+	made = &r->comparisons[r->n_comparisons++];
+	*made = (struct rd_comparison){.packets = shown(r, scale->p, c)};
 	if (grown->verdict != RD_GROWTH_EXACT) {
-		if (asprintf(&check->why, "the counter %s", rd_growth_reason(grown)) < 0)
-			check->why = NULL;
+		if (asprintf(&made->why, "the counter %s", rd_growth_reason(grown)) < 0)
+			made->why = NULL;
 	} else {
-		why = compare(check, scale, c, grown);
-		check->why = why ? strdup(why) : NULL;
+		why = compare(made, scale, c, grown);
+		made->why = why ? strdup(why) : NULL;
 	}
-	check->device = strdup(scale->p->device);
-	check->counter = strdup(c->counter + strlen(HW));
-	check->meaning = strdup(c->meaning);
-	return check->device && check->counter && check->meaning ? 0 : -1;
+	made->device = strdup(scale->p->device);
+	made->counter = strdup(c->counter + strlen(HW));
+	made->meaning = strdup(c->meaning);
+	return made->device && made->counter && made->meaning ? 0 : -1;
 }
 
 /* Of the facts of one moment; false: it is absent. */
 static bool value_of(const json_t *facts, const char *counter, uint64_t *value)
 {
 	const json_t *v = json_object_get(json_object_get(facts, "counters"), counter);
-	double real = json_number_value(v);
 
-	if (!json_is_number(v) || real < 0)
+	if (!json_is_number(v) || json_number_value(v) < 0)
 		return false;
-	if (json_is_integer(v))
-		*value = (uint64_t)json_integer_value(v);
-	else
-		*value = real < 18446744073709551615.0 ? (uint64_t)real : UINT64_MAX;
+	*value = rd_json_u64_value(v);
 	return true;
 }
 
@@ -305,8 +305,8 @@ static struct scale scale_of(const struct rd_report *r, const struct facts_port 
 	struct scale scale = {.r = r, .p = p};
 	struct rd_growth grown;
 
-	for (size_t i = 0; i < sizeof(comparisons) / sizeof(*comparisons); i++) {
-		const struct comparison *c = &comparisons[i];
+	for (size_t i = 0; i < sizeof(quantities) / sizeof(*quantities); i++) {
+		const struct quantity *c = &quantities[i];
 
 		if ((c->whose == SENT || c->whose == RECEIVED) && growth(p, c->counter, &grown) &&
 			rd_growth_known(&grown)) {
@@ -317,7 +317,7 @@ static struct scale scale_of(const struct rd_report *r, const struct facts_port 
 	return scale;
 }
 
-int facts_check(const struct rd_analysis *a, struct rd_report *r)
+int comparisons_make(const struct rd_analysis *a, struct rd_report *r)
 {
 	struct rd_growth grown;
 
@@ -328,9 +328,9 @@ int facts_check(const struct rd_analysis *a, struct rd_report *r)
 		const struct facts_port *p = &a->facts->ports[i];
 		const struct scale scale = scale_of(r, p);
 
-		for (size_t k = 0; p->n_gids && k < sizeof(comparisons) / sizeof(*comparisons); k++)
-			if (growth(p, comparisons[k].counter, &grown) &&
-				add_check(r, &scale, &comparisons[k], &grown) < 0)
+		for (size_t k = 0; p->n_gids && k < sizeof(quantities) / sizeof(*quantities); k++)
+			if (growth(p, quantities[k].counter, &grown) &&
+				add_comparison(r, &scale, &quantities[k], &grown) < 0)
 				return -1;
 	}
 	return 0;

@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* From flows to the report: two flows become a conversation, answers go to the side that asked. */
 #include "report.h"
-#include <arpa/inet.h>
+#include "../rules/rules.h"
 #include <errno.h>
+#include <rdmadump/notation.h>
 #include <stdlib.h>
 
 #define GIVEN_UP_NS UINT64_C(20000000) /* silence at the end that shows that nobody tries again */
-
-void address_text(char out[RD_ADDRESS_LEN], unsigned int net, const uint8_t *address)
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	if (net == RD_NET_IPV4)
-		inet_ntop(AF_INET, address, out, RD_ADDRESS_LEN);
-	else if (net == RD_NET_NONE)
-		snprintf(out, RD_ADDRESS_LEN, "LID %u", rd_be16(address));
-	else if (net == RD_NET_GRH && !memcmp(address, mapped, sizeof(mapped)))
-		inet_ntop(AF_INET, address + 12, out, RD_ADDRESS_LEN);
-	else
-		inet_ntop(AF_INET6, address, out, RD_ADDRESS_LEN);
-}
 
 /* --- one side ----------------------------------------------------------------------------------
  */
@@ -51,17 +38,17 @@ static void fill_ending(struct rd_side *s, const struct flow *f, uint64_t end)
 	s->end_frame = f->last_frame;
 	s->end_ns = f->last_ns;
 	if (f->end_nak) {
-		s->ending = RD_END_REMOTE_ERROR;
+		s->ending = RD_ENDING_REMOTE_ERROR;
 		s->end_frame = f->end_frame;
 		s->end_ns = f->end_ns;
 	} else if (f->rnr_frame && quiet > wait) {
-		s->ending = RD_END_RNR;
+		s->ending = RD_ENDING_RNR;
 		s->end_frame = f->rnr_frame;
 	} else if (f->in_round && f->open_since_ns && f->attempts && f->una != f->next &&
 		   quiet > wait) {
-		s->ending = RD_END_RETRY;
+		s->ending = RD_ENDING_RETRY;
 	} else {
-		s->ending = f->cm_ended ? RD_END_CLOSED : RD_END_OPEN;
+		s->ending = f->cm_ended ? RD_ENDING_CLOSED : RD_ENDING_OPEN;
 		s->end_frame = 0;
 		s->end_ns = 0;
 	}
@@ -71,7 +58,7 @@ static bool fill_side(
 	struct rd_side *s, const struct flow *own, const struct flow *other, uint64_t end)
 {
 	s->credits = -1;
-	if (!side_events(s, own, other))
+	if (!side_incidents(s, own, other))
 		return false;
 	if (other) {
 		s->acks = other->acks;
@@ -129,8 +116,8 @@ static bool fill_conversation(
 	struct rd_endpoint from = {.qp = RD_QP_UNKNOWN}, to = {.qp = f->dest_qp};
 	struct flow *asks = f, *answers = g;
 
-	address_text(from.address, f->net, f->src);
-	address_text(to.address, f->net, f->dst);
+	rd_address_text(from.address, f->net, f->src);
+	rd_address_text(to.address, f->net, f->dst);
 	from.qp = g ? g->dest_qp : f->src_qp;
 	c->id = f->id;
 	c->transport = (enum rd_transport)f->transport;
@@ -264,7 +251,7 @@ static int make_report(
 	if (!r || fill_conversations(a, r, final) < 0 || fill_files(a, r) < 0 || fill_sum(a, r) < 0)
 		goto fail;
 	fill_totals(a, r);
-	if (facts_check(a, r) < 0 || findings_make(a, r) < 0)
+	if (comparisons_make(a, r) < 0 || rules_run(a, r) < 0)
 		goto fail;
 	*out = r;
 	return 0;
@@ -296,22 +283,16 @@ void rd_report_free(struct rd_report *r)
 		side_free(&r->conversations[i].side[1]);
 		free(r->conversations[i].series.points);
 	}
-	for (size_t i = 0; i < r->n_findings; i++) {
-		free(r->findings[i].where);
-		free(r->findings[i].title);
-		free(r->findings[i].detail);
-		free(r->findings[i].filter);
-	}
-	for (size_t i = 0; i < r->n_checks; i++) {
-		free(r->checks[i].device);
-		free(r->checks[i].counter);
-		free(r->checks[i].meaning);
-		free(r->checks[i].why);
+	for (size_t i = 0; i < r->n_comparisons; i++) {
+		free(r->comparisons[i].device);
+		free(r->comparisons[i].counter);
+		free(r->comparisons[i].meaning);
+		free(r->comparisons[i].why);
 	}
 	free(r->files);
 	free(r->conversations);
-	free(r->findings);
-	free(r->checks);
+	rd_findings_free(&r->findings);
+	free(r->comparisons);
 	free(r->series.points);
 	free(r->application);
 	free(r->hardware);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A rule, and what it looks at. */
-#ifndef RDMADUMP_ANALYSIS_FINDINGS_H
-#define RDMADUMP_ANALYSIS_FINDINGS_H
+#ifndef RDMADUMP_ANALYSIS_RULES_H
+#define RDMADUMP_ANALYSIS_RULES_H
 
-#include "../report/report.h"
+#include "../model/state.h"
+#include <rdmadump/notation.h>
 
 struct look {
 	const struct rd_analysis *a;
@@ -16,33 +17,26 @@ struct look {
 	unsigned int nth; /* for rules that find several things: counts up while they find */
 };
 
-enum scope {
-	OF_SIDE,   /* asked for each side of each conversation */
-	OF_CAPTURE /* asked once, or with nth = 0, 1, 2 ... while true */
-};
-
 struct rule {
 	const char *key;
-	enum scope scope;
 	enum rd_severity severity; /* unless the rule says another */
-	/* True if it is so; fills sure, count, frames, title, detail, filter. */
+	/* True if it is so; fills certainty, evidence, title, detail. */
 	bool (*applies)(const struct look *look, struct rd_finding *f);
 	const char *meaning, *next;
 };
 
-extern const struct rule rules_of_sides[], rules_of_capture[]; /* ended by a row without a key */
+/*
+ * Ended by a row without a key. The first are asked for each side of each conversation, the others
+ * with nth = 0, 1, 2 ... while they apply.
+ */
+extern const struct rule rules_of_sides[], rules_of_capture[];
 
-/* For qsort(): the worst first. */
-int finding_worse(const void *x, const void *y);
-/* The finding's numbers, time and frames are those of the event. */
-void finding_of(struct rd_finding *f, const struct rd_event *e, enum rd_sureness sure);
-void finding_frame(struct rd_finding *f, uint64_t frame);
-void finding_title(struct rd_finding *f, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-void finding_detail(struct rd_finding *f, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-/* A Wireshark display filter; the frames from `first` on, if it is not 0. */
-void finding_filter(struct rd_finding *f, uint64_t first, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+/* For rd_findings_sort(): what happened more often first, then the older conversation. */
+int finding_order(const struct rd_finding *a, const struct rd_finding *b);
+/* Numbers, times and frames of the finding become those of the incident. */
+void finding_evidence(
+	struct rd_finding *f, const struct rd_incident *incident, enum rd_certainty certainty);
+/* Runs all rules over the conversations and comparisons of a report. -1 if out of memory. */
+int rules_run(const struct rd_analysis *a, struct rd_report *r);
 
 #endif

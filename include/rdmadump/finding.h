@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A finding: one thing that is wrong or worth knowing, with its evidence. Whatever the program
+ * judges (packets, counters, a device) it reports as findings, so that text and JSON agree.
+ */
+#ifndef RDMADUMP_FINDING_H
+#define RDMADUMP_FINDING_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum rd_severity {
+	RD_SEV_NONE,	/* normal work; a finding is a note at least */
+	RD_SEV_NOTE,	/* worth a look where something else is wrong */
+	RD_SEV_WARNING, /* costs performance */
+	RD_SEV_PROBLEM, /* data or connections are lost */
+};
+
+enum rd_certainty { RD_POSSIBLE, RD_LIKELY, RD_CERTAIN };
+
+/* The words of JSON: "note", "certain"; "?" for other values. Static. */
+const char *rd_severity_name(enum rd_severity severity);
+const char *rd_certainty_name(enum rd_certainty certainty);
+/* What a line of text begins with: "!!", " !", "  ". Static. */
+const char *rd_severity_mark(enum rd_severity severity);
+
+#define RD_EVIDENCE_FRAMES 8
+
+struct rd_evidence {
+	uint64_t count;			     /* how often; a counter's growth or value */
+	uint64_t first_ns, last_ns;	     /* Unix epoch, 0: unknown */
+	uint64_t frames[RD_EVIDENCE_FRAMES]; /* frame numbers, from 1 */
+	unsigned int n_frames;
+	char *filter; /* display filter of Wireshark, NULL: none fits */
+};
+
+struct rd_finding {
+	const char *rule; /* key of the rule that found it: "lost-behind"; static */
+	enum rd_severity severity;
+	enum rd_certainty certainty;
+	char *where;		   /* "10.0.0.1 QP 0x11 -> 10.0.0.2 QP 0x12", "mlx5_0 port 1" */
+	const char *counter;	   /* its full name, borrowed from the counters; NULL: none */
+	unsigned int conversation; /* its id in the report, 0: none */
+	unsigned int side;	   /* of the conversation: 0 a's requests or frames, 1 b's */
+	char *title;		   /* what is so, in a few words */
+	char *detail;		   /* numbers, or what that says; NULL: nothing more */
+	const char *meaning;	   /* the usual cause; static; NULL: unknown */
+	const char *next;	   /* what to do about it; static; NULL: nothing */
+	struct rd_evidence evidence;
+	size_t number; /* its place in the order in which the list was filled */
+};
+
+/* All zero is an empty list. */
+struct rd_findings {
+	struct rd_finding *finding;
+	size_t n, room;
+};
+
+/*
+ * Appends an empty finding, certain, which the list owns; it is valid until the next call. NULL if
+ * out of memory.
+ */
+struct rd_finding *rd_findings_add(struct rd_findings *list);
+/* Takes the finding back that was added last. */
+void rd_findings_drop_last(struct rd_findings *list);
+/*
+ * The worst first: by severity, then certainty, then `tie` (like qsort()'s; may be NULL), then the
+ * order in which they were added.
+ */
+void rd_findings_sort(struct rd_findings *list,
+	int (*tie)(const struct rd_finding *a, const struct rd_finding *b));
+/* Frees what the findings own; the list is empty afterwards. */
+void rd_findings_free(struct rd_findings *list);
+/* False if memory ran out for the title or the place of one of them. */
+bool rd_findings_are_complete(const struct rd_findings *list);
+
+/* Each sets one text, once. Out of memory leaves it NULL: see rd_findings_are_complete(). */
+void rd_finding_where(struct rd_finding *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void rd_finding_title(struct rd_finding *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void rd_finding_detail(struct rd_finding *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* A display filter, limited to the frames from `first_frame` on if that is not 0. */
+void rd_finding_filter(struct rd_finding *f, uint64_t first_frame, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Adds a frame to the evidence: each number once, as many as there is room for; 0 is none. */
+void rd_finding_frame(struct rd_finding *f, uint64_t frame);
+
+/*
+ * As in every schema of docs/schema. Times become nanoseconds since origin_ns. NULL if out of
+ * memory; owned by the caller.
+ */
+json_t *rd_finding_json(const struct rd_finding *f, uint64_t origin_ns);
+json_t *rd_findings_json(const struct rd_findings *list, uint64_t origin_ns);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What text, JSON and HTML share. */
+#ifndef RDMADUMP_ANALYSIS_OUTPUT_H
+#define RDMADUMP_ANALYSIS_OUTPUT_H
+
+#include <rdmadump/analysis.h>
+#include <rdmadump/units.h>
+
+/* "4.1 us"; returns buf. */
+char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns);
+/* The findings of a report alone. */
+void findings_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
+
+/* Null if there are no samples. */
+json_t *latency_json(const struct rd_latency *l);
+/*
+ * A report in parts: what may be many is an empty array in the first one, and made one by one. NULL
+ * if out of memory.
+ */
+json_t *report_frame_json(const struct rd_report *r);
+struct list {
+	const char *key;
+	size_t (*count)(const struct rd_report *r);
+	json_t *(*make)(const struct rd_report *r, size_t i);
+};
+extern const struct list report_lists[]; /* ended by a row without a key */
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What is wrong with a device or below its best, from what is known of it. */
+#include <ctype.h>
+#include <rdmadump/info.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct judging {
+	struct rd_findings *findings;
+	const struct rd_info *info;
+	bool out_of_memory;
+};
+
+static void found(struct judging *j, const char *rule, enum rd_severity severity, const char *next,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+static void found(struct judging *j, const char *rule, enum rd_severity severity, const char *next,
+	const char *fmt, ...)
+{
+	struct rd_finding *f = rd_findings_add(j->findings);
+	char title[320];
+	va_list args;
+
+	if (!f) {
+		j->out_of_memory = true;
+		return;
+	}
+	va_start(args, fmt);
+	vsnprintf(title, sizeof(title), fmt, args);
+	va_end(args);
+	f->rule = rule;
+	f->severity = severity;
+	f->next = next;
+	rd_finding_where(f, "%s", j->info->device->name);
+	rd_finding_title(f, "%s", title);
+}
+
+static void judge_pci(struct judging *j)
+{
+	const struct rd_pci_link *pci = &j->info->pci;
+
+	if (pci->width && pci->width < pci->max_width)
+		found(j, "pci-width", RD_SEV_WARNING, "look at slot, riser and bifurcation",
+			"the PCI link has %u of %u lanes", pci->width, pci->max_width);
+	if (isdigit((unsigned char)*pci->speed) && isdigit((unsigned char)*pci->max_speed) &&
+		rd_version_compare(pci->speed, pci->max_speed) < 0)
+		found(j, "pci-speed", RD_SEV_WARNING, "look at slot and BIOS",
+			"the PCI link runs at %s, it could at %s", pci->speed, pci->max_speed);
+}
+
+static const struct rd_firmware_version *find_version(
+	const struct rd_info *info, const char *name, int kind)
+{
+	for (size_t i = 0; i < info->n_firmware; i++)
+		if ((int)info->firmware[i].kind == kind && !strcmp(info->firmware[i].name, name))
+			return &info->firmware[i];
+	return NULL;
+}
+
+static void judge_firmware(struct judging *j)
+{
+	const struct rd_info *info = j->info;
+	const struct rd_firmware_version *stored = find_version(info, "fw.version", RD_FW_STORED);
+	const struct rd_firmware_version *running = find_version(info, "fw.version", RD_FW_RUNNING);
+	const struct rd_device *d = info->device;
+
+	if (stored && running && rd_version_compare(stored->value, running->value))
+		found(j, "firmware-pending", RD_SEV_WARNING,
+			"reset the device or reboot: the stored one starts then",
+			"firmware %s runs, %s is stored", running->value, stored->value);
+	if (*d->fw && *info->verbs_fw && rd_version_compare(d->fw, info->verbs_fw))
+		found(j, "firmware-differs", RD_SEV_WARNING, NULL,
+			"sysfs says firmware %s, the device %s", d->fw, info->verbs_fw);
+	if (*info->mlx5.psid && *d->board_id && strcmp(info->mlx5.psid, d->board_id))
+		found(j, "psid-differs", RD_SEV_WARNING, NULL, "sysfs says PSID %s, the device %s",
+			d->board_id, info->mlx5.psid);
+}
+
+static void judge_modules(struct judging *j)
+{
+	const struct rd_module *a = &j->info->modules[0], *b = &j->info->modules[1];
+
+	if (a->loaded && *b->name && !b->loaded)
+		found(j, "module-missing", RD_SEV_WARNING, "load it with modprobe",
+			"%s is loaded, %s is not", a->name, b->name);
+	if (a->origin && b->origin && a->origin != b->origin)
+		found(j, "modules-mixed", RD_SEV_WARNING, "install both from the same source",
+			"%s and %s are not from the same place", a->name, b->name);
+}
+
+static void judge_ports(struct judging *j)
+{
+	const struct rd_device *d = j->info->device;
+
+	for (unsigned int i = 0; i < d->n_ports; i++) {
+		const struct rd_port *port = &d->ports[i];
+
+		if (*port->state && strcmp(port->state, "active"))
+			found(j, "port-inactive", RD_SEV_WARNING, NULL, "port %u is %s%s%s",
+				port->num, port->state, *port->phys_state ? ", physically " : "",
+				port->phys_state);
+	}
+}
+
+int rd_info_judge(struct rd_findings *findings, const struct rd_info *info)
+{
+	struct judging j = {findings, info, false};
+
+	*findings = (struct rd_findings){0};
+	judge_pci(&j);
+	judge_firmware(&j);
+	judge_modules(&j);
+	judge_ports(&j);
+	if (j.out_of_memory || !rd_findings_are_complete(findings)) {
+		rd_findings_free(findings);
+		return -1;
+	}
+	rd_findings_sort(findings, NULL);
+	return 0;
+}

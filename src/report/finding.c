@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Lists of findings: filling, ordering and freeing them. */
+#include <inttypes.h>
+#include <rdmadump/finding.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NAME(table, i) ((unsigned int)(i) < sizeof(table) / sizeof(*(table)) ? (table)[i] : "?")
+
+const char *rd_severity_name(enum rd_severity severity)
+{
+	static const char *const names[] = {[RD_SEV_NONE] = "none",
+		[RD_SEV_NOTE] = "note",
+		[RD_SEV_WARNING] = "warning",
+		[RD_SEV_PROBLEM] = "problem"};
+
+	return NAME(names, severity);
+}
+
+const char *rd_certainty_name(enum rd_certainty certainty)
+{
+	static const char *const names[] = {
+		[RD_POSSIBLE] = "possible", [RD_LIKELY] = "likely", [RD_CERTAIN] = "certain"};
+
+	return NAME(names, certainty);
+}
+
+const char *rd_severity_mark(enum rd_severity severity)
+{
+	static const char *const marks[] = {[RD_SEV_NONE] = "  ",
+		[RD_SEV_NOTE] = "  ",
+		[RD_SEV_WARNING] = " !",
+		[RD_SEV_PROBLEM] = "!!"};
+
+	return NAME(marks, severity);
+}
+
+/* --- lists ---------------------------------------------------------------------------------- */
+
+struct rd_finding *rd_findings_add(struct rd_findings *list)
+{
+	if (list->n == list->room) {
+		size_t more = list->room ? list->room * 2 : 16;
+		struct rd_finding *grown = reallocarray(list->finding, more, sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		list->finding = grown;
+		list->room = more;
+	}
+	list->finding[list->n] = (struct rd_finding){.certainty = RD_CERTAIN, .number = list->n};
+	return &list->finding[list->n++];
+}
+
+static void free_texts(struct rd_finding *f)
+{
+	free(f->where);
+	free(f->title);
+	free(f->detail);
+	free(f->evidence.filter);
+}
+
+void rd_findings_drop_last(struct rd_findings *list)
+{
+	free_texts(&list->finding[--list->n]);
+}
+
+void rd_findings_free(struct rd_findings *list)
+{
+	while (list->n)
+		rd_findings_drop_last(list);
+	free(list->finding);
+	*list = (struct rd_findings){0};
+}
+
+bool rd_findings_are_complete(const struct rd_findings *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (!list->finding[i].where || !list->finding[i].title)
+			return false;
+	return true;
+}
+
+static int worse(const void *x, const void *y, void *ctx)
+{
+	const struct rd_finding *a = x, *b = y;
+	int (*const *tie)(const struct rd_finding *, const struct rd_finding *) = ctx;
+	int order = *tie ? (*tie)(a, b) : 0;
+
+	if (a->severity != b->severity)
+		return a->severity < b->severity ? 1 : -1;
+	if (a->certainty != b->certainty)
+		return a->certainty < b->certainty ? 1 : -1;
+	if (order)
+		return order;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+void rd_findings_sort(struct rd_findings *list,
+	int (*tie)(const struct rd_finding *a, const struct rd_finding *b))
+{
+	if (list->n)
+		qsort_r(list->finding, list->n, sizeof(*list->finding), worse, &tie);
+}
+
+/* --- texts and evidence --------------------------------------------------------------------- */
+
+static void print(char **text, const char *fmt, va_list args)
+{
+	if (vasprintf(text, fmt, args) < 0)
+		*text = NULL;
+}
+
+#define PRINT(text, fmt)                                                                           \
+	do {                                                                                       \
+		va_list args;                                                                      \
+		va_start(args, fmt);                                                               \
+		print(text, fmt, args);                                                            \
+		va_end(args);                                                                      \
+	} while (0)
+
+void rd_finding_where(struct rd_finding *f, const char *fmt, ...)
+{
+	PRINT(&f->where, fmt);
+}
+
+void rd_finding_title(struct rd_finding *f, const char *fmt, ...)
+{
+	PRINT(&f->title, fmt);
+}
+
+void rd_finding_detail(struct rd_finding *f, const char *fmt, ...)
+{
+	PRINT(&f->detail, fmt);
+}
+
+void rd_finding_filter(struct rd_finding *f, uint64_t first_frame, const char *fmt, ...)
+{
+	char *text;
+
+	PRINT(&text, fmt);
+	if (!text || !first_frame) {
+		f->evidence.filter = text;
+		return;
+	}
+	if (asprintf(&f->evidence.filter, "%s && frame.number >= %" PRIu64, text, first_frame) < 0)
+		f->evidence.filter = NULL;
+	free(text);
+}
+
+void rd_finding_frame(struct rd_finding *f, uint64_t frame)
+{
+	struct rd_evidence *e = &f->evidence;
+
+	for (unsigned int i = 0; i < e->n_frames; i++)
+		if (e->frames[i] == frame)
+			return;
+	if (frame && e->n_frames < RD_EVIDENCE_FRAMES)
+		e->frames[e->n_frames++] = frame;
+}
