@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* `rdmadump list`: devices, ports, netdevs, and for each: can it be captured, else why not and what
  * to do. */
-#include "cli.h"
-#include "command.h"
+#include "../cli.h"
+#include "../command.h"
 #include "list_json.h"
 #include <argp.h>
 #include <errno.h>

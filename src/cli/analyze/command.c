@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* `rdmadump analyze`: what the traffic in capture files did. */
 #include "analyze.h"
-#include "cli.h"
-#include "command.h"
-#include "parse.h"
+#include "../cli.h"
+#include "../command.h"
+#include "../parse.h"
 #include <argp.h>
 #include <errno.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* `rdmadump info`: what a support engineer asks first of a device, as text or JSON. */
 #include "info.h"
-#include "cli.h"
-#include "command.h"
+#include "../cli.h"
+#include "../command.h"
 #include "list_json.h"
 #include <argp.h>
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Counters on a terminal, what moves on top, what is bad marked; leaves the terminal as it was. */
-#include "cli.h"
+#include "../cli.h"
 #include "counters.h"
 #include <errno.h>
 #include <poll.h>

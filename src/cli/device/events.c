@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* `rdmadump events`: what happens to devices, one line each, until it is told to stop. */
-#include "cli.h"
-#include "command.h"
+#include "../cli.h"
+#include "../command.h"
 #include "list_json.h"
 #include <argp.h>
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* `rdmadump counters`: every counter of a port: read, compared, watched, explained, exported. */
 #include "counters.h"
-#include "cli.h"
-#include "command.h"
-#include "parse.h"
-#include "report_file.h"
+#include "../cli.h"
+#include "../command.h"
+#include "../parse.h"
+#include "../report_file.h"
 #include <argp.h>
 #include <errno.h>
 #include <rdmadump/clock.h>

@@ -3,7 +3,7 @@
 #ifndef RDMADUMP_CLI_INFO_H
 #define RDMADUMP_CLI_INFO_H
 
-#include "sheet.h"
+#include "../sheet.h"
 #include <rdmadump/info.h>
 #include <rdmadump/resource.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The counters command in its parts: options and modes (counters.c), and how readings are shown:
+ * The counters command in its parts: options and modes (command.c), and how readings are shown:
  * text, JSON, Prometheus, a terminal that is watched.
  */
 #ifndef RDMADUMP_CLI_COUNTERS_H
@@ -34,7 +34,7 @@ struct readings {
 	size_t n;
 };
 
-/* counters.c: which ports, and reading them. */
+/* command.c: which ports, and reading them. */
 struct ports {
 	struct rd_devices devices;
 	const struct rd_device **device;
@@ -60,19 +60,19 @@ char *counter_growth(char *buf, const struct rd_counter *c, const struct rd_grow
 char *counter_finding(char *buf, const struct rd_finding *f);
 enum rd_severity counter_severity(const struct rd_counter *c);
 
-/* counters_text.c */
+/* text.c */
 void counters_print(FILE *out, const struct readings *r, const struct counters_options *o);
 /* Prints rows of the table; name NULL: all. -1 if none is meant by that name. */
 int counters_explain(FILE *out, const char *name);
 
-/* counters_json.c: indent 0 writes one line. */
+/* json.c: indent 0 writes one line. */
 int counters_json(FILE *out, const struct readings *r, bool all, size_t indent);
 int counters_json_read(struct readings *r, const char *path, struct rd_error *err);
 
-/* counters_prometheus.c */
+/* prometheus.c */
 int counters_prometheus(FILE *out, const struct readings *r);
 
-/* counters_watch.c: until q, a signal, or the count. */
+/* watch.c: until q, a signal, or the count. */
 int counters_watch(
 	const struct ports *ports, const struct counters_options *o, struct rd_error *err);
 

@@ -19,7 +19,7 @@ struct analyze_settings {
 	enum analyze_when ends;
 };
 
-/* --- reading (analyze.c) ------------------------------------------------------------------ */
+/* --- reading (command.c) ------------------------------------------------------------------ */
 
 /* Opens and starts a file, which is what `a` gets from now on. */
 int analyze_open(
@@ -31,7 +31,7 @@ void analyze_notes(struct rd_analysis *a, struct rd_source *source, unsigned int
 /* How far it is, on a terminal. */
 void analyze_progress(struct rd_source *source, const char *name);
 
-/* --- two ends (analyze_ends.c) ------------------------------------------------------------ */
+/* --- two ends (ends.c) ------------------------------------------------------------ */
 
 /* The first packet that both files hold, and when each file begins. */
 struct analyze_common {
@@ -46,7 +46,7 @@ int analyze_is_ends(
 int analyze_ends(const struct analyze_settings *s, const struct analyze_common *common,
 	bool *partial, struct rd_error *err);
 
-/* --- printing (analyze_print.c) ----------------------------------------------------------- */
+/* --- printing (print.c) ----------------------------------------------------------- */
 
 struct analyze_outcome {
 	struct rd_report *reports[RD_TAPS]; /* one, or two with `ends` */
