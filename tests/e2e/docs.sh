@@ -45,4 +45,34 @@ for picture in "$srcdir"/docs/pictures/*.png; do
 	ok "$name is a small picture"
 done
 
+# report NAME [MODEL-ARGUMENT...] -- ARGUMENT...: what capture --json prints fits its schema
+report() {
+	local name=$1 model_arguments=()
+	shift
+	while [ "$1" != -- ]; do
+		model_arguments+=("$1")
+		shift
+	done
+	shift
+	if [ ${#model_arguments[@]} = 0 ]; then
+		"$RDMADUMP" -q --json "$@" >"$tmp/report.json" 2>"$tmp/log"
+	else
+		model "${model_arguments[@]}" --at-end sigint -- "$RDMADUMP" -q --json "$@" >"$tmp/report.json" 2>"$tmp/log"
+	fi
+	python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/capture.json" "$tmp/report.json" >"$tmp/log" 2>&1
+	ok "capture --json fits its schema: $name" "$tmp/log"
+	is "$name: each delivered frame has one place" "$(json "$tmp/report.json" '.frames | .delivered - .written - .filtered - .dropped.buffer_full - .dropped.output - .left_out')" 0
+}
+if has_tool jq "capture --json fits its schema" && has_jsonschema "capture --json fits its schema"; then
+	mkdir "$tmp/1" "$tmp/2"
+	generate=count=500,size=60-1500
+	report "a file" -- -r "$TEST_DATA/roce/10_rc_write_loss/a.pcap.zst" --qp 0x18 -w "$tmp/out.pcapng"
+	report "a device" --gen $generate -- -d mlx5_0 -w "$tmp/out.pcapng"
+	report "several queues, stripes" --gen $generate -- -d mlx5_0 --queues 2 --stripe "$tmp/1,$tmp/2" -w out.pcapng
+	report "a limit" --gen $generate -- -d mlx5_0 -c 70 -w "$tmp/out.pcap"
+	report "analysis" --gen $generate -- -d mlx5_0 --analyze -w "$tmp/out.pcapng"
+	report "a full disk" --gen $generate -- -d mlx5_0 -w /dev/full
+	is "a full disk: the report says why" "$(json "$tmp/report.json" '[.exit_status, .error != null] | join(" ")')" "3 true"
+fi
+
 tap_done
