@@ -418,21 +418,21 @@ static void test_conditions(void **state)
 	struct rd_device device = {.name = "mlx5_0", .driver = "mlx5_core", .copied = true};
 	struct rd_port port = {.num = 1, .link = RD_LINK_ETHERNET};
 	struct rd_info info = {.device = &device};
-	struct rd_check checks[RD_CHECKS_MAX];
+	struct rd_capture_condition conditions[RD_CONDITIONS_MAX];
 	enum rd_verdict verdict;
 
 	(void)state;
-	rd_info_checks(&info, &port, checks, &verdict);
+	rd_info_conditions(&info, &port, conditions, &verdict);
 	assert_int_equal(verdict, RD_CAPTURE_YES);
 	info.mlx5.asked = true;
 	info.mlx5.shared_tir = info.mlx5.sniffer_rx = info.mlx5.sniffer_tx = RD_YES;
-	rd_info_checks(&info, &port, checks, &verdict);
+	rd_info_conditions(&info, &port, conditions, &verdict);
 	assert_int_equal(verdict, RD_CAPTURE_YES);
 	info.mlx5.sniffer_tx = RD_NO;
-	rd_info_checks(&info, &port, checks, &verdict);
+	rd_info_conditions(&info, &port, conditions, &verdict);
 	assert_int_equal(verdict, RD_CAPTURE_NO);
 	port.n_netdevs = 1;
-	rd_info_checks(&info, &port, checks, &verdict);
+	rd_info_conditions(&info, &port, conditions, &verdict);
 	assert_int_equal(verdict, RD_CAPTURE_NETDEV);
 }
 

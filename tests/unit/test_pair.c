@@ -143,7 +143,7 @@ static void test_connection(void **state)
 				c = &report->conversations[i];
 		assert_true(c->cm);
 		for (unsigned int side = 0; side < 2; side++)
-			assert_int_equal(c->side[side].ending, RD_END_CLOSED);
+			assert_int_equal(c->side[side].ending, RD_ENDING_CLOSED);
 		end();
 	}
 }
@@ -156,8 +156,8 @@ static void test_unanswered(void **state)
 	for (unsigned int i = 0; i < 4; i++)
 		cm(false, RD_CM_REQ, 7, 0, 0x200);
 	assert_int_equal(rd_analysis_report(analysis, &report, NULL), 0);
-	assert_int_equal(report->n_findings, 1);
-	assert_int_equal(report->findings[0].count, 4);
+	assert_int_equal(report->findings.n, 1);
+	assert_int_equal(report->findings.finding[0].evidence.count, 4);
 	end();
 }
 
