@@ -3,7 +3,8 @@
  * The device's own sniffer: a RAW_PACKET QP (UD on InfiniBand) with an IBV_FLOW_ATTR_SNIFFER flow,
  * which copies what crosses the port in both directions (ibv_create_flow(3); mlx5_ib, mlx4_ib).
  */
-#include "verbs_queue.h"
+#include "verbs_path.h"
+#include "verbs_port.h"
 #include <errno.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/log.h>
@@ -16,25 +17,30 @@
 #define EVENTS_PER_ACK 64 /* acknowledging takes a lock: not for every event */
 #define REPAIRS_MAX    64 /* repairs in a row without one frame between them */
 
+static struct verbs_port *port_of(struct rd_source *src)
+{
+	return ((struct verbs_queue *)src)->port;
+}
+
 /*
  * A frame that did not fit shows that the port's MTU does not bound what it carries. Where the
  * memory for larger buffers is refused, the old ones go on.
  */
-static void ring_grow(struct verbs *v)
+static void ring_grow(struct verbs_queue *q)
 {
-	uint32_t size = v->ring.buffer_size * 2 < FRAME_MAX ? v->ring.buffer_size * 2 : FRAME_MAX;
+	uint32_t size = q->ring.buffer_size * 2 < FRAME_MAX ? q->ring.buffer_size * 2 : FRAME_MAX;
 	struct verbs_ring larger;
 	struct rd_error why;
 
-	if (size == v->ring.buffer_size)
+	if (size == q->ring.buffer_size)
 		return;
-	if (verbs_ring_init(&larger, v->pd, v->ring.n, size, &why) < 0) {
+	if (verbs_ring_init(&larger, q->port->pd, q->ring.n, size, &why) < 0) {
 		rd_log(RD_LOG_WARNING, "%s", why.text);
 		return;
 	}
 	/* Nothing is posted any more: the queue is in error, and about to be reset. */
-	verbs_ring_fini(&v->ring);
-	v->ring = larger;
+	verbs_ring_fini(&q->ring);
+	q->ring = larger;
 }
 
 /* The advice to become root does not help somebody who was. */
@@ -50,243 +56,152 @@ static int fail_dropped(const struct queue_fault *was, struct rd_error *err)
 }
 
 /* A reset needs no privilege, which we may have given up; a new queue needs CAP_NET_RAW. */
-static int queue_renew(struct verbs *v, const struct queue_fault *was, struct rd_error *err)
+static int queue_renew(struct verbs_queue *q, const struct queue_fault *was, struct rd_error *err)
 {
 	/* A striding queue's buffers hold the longest frame there is. */
-	if (was->too_long && !v->striding)
-		ring_grow(v);
-	if (!was->cq_failed && verbs_queue_reset(v, err) == 0)
+	if (was->too_long && !q->port->striding)
+		ring_grow(q);
+	if (!was->cq_failed && verbs_queue_reset(q, err) == 0)
 		return 0;
-	if (verbs_queue_replace(v, err) == 0)
+	if (verbs_queue_replace(q, err) == 0)
 		return 0;
 	return err->errnum == EPERM ? fail_dropped(was, err) : -1;
 }
 
-static int fail_removed(const struct verbs *v, struct rd_error *err)
+static int fail_removed(const struct verbs_queue *q, struct rd_error *err)
 {
 	return rd_fail(err, RD_CLASS_PARTIAL, 0, "see the kernel's log (dmesg)",
-		"%s failed fatally or was removed", v->name);
+		"%s failed fatally or was removed", q->port->name);
 }
 
-static void take_completion_events(struct verbs *v);
+static void take_completion_events(struct verbs_queue *q);
 
 /* Brings the queue back after it fell into error. Frames in between are lost: that is noted. */
-static int repair(struct verbs *v, struct rd_error *err)
+static int repair(struct verbs_queue *q, struct rd_error *err)
 {
 	struct queue_fault was;
 	char size[RD_UNITS_LEN];
 
 	/* A device that goes away fails its queues first and says so next. */
-	take_completion_events(v);
-	verbs_events_take(v);
-	verbs_events_apply(v);
-	was = v->fault;
-	if (v->lead->removed)
-		return fail_removed(v, err);
-	v->gaps++;
-	if (++v->repairs > REPAIRS_MAX)
+	take_completion_events(q);
+	verbs_events_take(q);
+	verbs_events_apply(q);
+	was = q->fault;
+	if (q->port->removed)
+		return fail_removed(q, err);
+	q->gaps++;
+	if (++q->repairs > REPAIRS_MAX)
 		return rd_fail(err, RD_CLASS_PARTIAL, 0, "see the kernel's log (dmesg)",
-			"the receive queue of %s fails again and again: %s", v->name, was.text);
-	if (queue_renew(v, &was, err) < 0)
+			"the receive queue of %s fails again and again: %s", q->port->name,
+			was.text);
+	if (queue_renew(q, &was, err) < 0)
 		return -1;
-	v->fault = (struct queue_fault){0};
-	rd_source_note(&v->src,
+	q->fault = (struct queue_fault){0};
+	rd_source_note(&q->src,
 		"the receive queue failed (%s) and was brought back: frames are "
 		"missing before this one",
 		was.text);
-	if (was.too_long && !v->striding)
+	if (was.too_long && !q->port->striding)
 		rd_source_note(
-			&v->src, "buffers are now %s", rd_fmt_kib(size, v->ring.buffer_size));
+			&q->src, "buffers are now %s", rd_fmt_kib(size, q->ring.buffer_size));
 	return 0;
 }
 
 /* --- frames ----------------------------------------------------------------------------- */
 
 /* Readers take the last two bytes of an InfiniBand packet for the VCRC, delivered or not. */
-static void complete_vcrc(const struct verbs *v, struct rd_frame *f)
+static void complete_vcrc(const struct verbs_queue *q, struct rd_frame *f)
 {
 	uint8_t *data = verbs_ring_buffer(
-		&v->ring, (uint64_t)(f->data - v->ring.memory) / v->ring.buffer_size);
+		&q->ring, (uint64_t)(f->data - q->ring.memory) / q->ring.buffer_size);
 	uint32_t to_icrc = f->len >= 8 ? (rd_be16(data + 4) & 0x7ffU) * 4 : 0;
 
-	if (f->len != to_icrc || f->len + 2 > v->ring.buffer_size)
+	if (f->len != to_icrc || f->len + 2 > q->ring.buffer_size)
 		return;
 	memset(data + f->len, 0, 2);
 	f->len += 2;
 	f->caplen += 2;
 }
 
-void verbs_completion_error(struct verbs *v, enum ibv_wc_status status, uint32_t syndrome)
-{
-	if (v->lead->stopped || v->fault.text)
-		return;
-	v->fault.text = ibv_wc_status_str(status);
-	v->fault.too_long = status == IBV_WC_LOC_LEN_ERR;
-	rd_log(RD_LOG_DEBUG, "%s: completion with status %d, vendor syndrome 0x%x", v->name, status,
-		syndrome);
-}
-
-/* What was polled so far is delivered; then the CQ is made anew. */
-static void fail_polling(struct verbs *v)
-{
-	v->fault = (struct queue_fault){.text = "the completion queue cannot be polled",
-		.cq_failed = true,
-		.unpollable = true};
-}
-
-/* Buffer `id` holds a frame; it goes back to the device with the batch. */
-static inline void take_frame(
-	struct verbs *v, struct rd_frame *f, uint64_t id, uint32_t len, uint64_t stamp)
-{
-	verbs_ring_take(&v->ring, id);
-	verbs_frame_set(f, verbs_ring_buffer(&v->ring, id), len, stamp);
-}
-
-static unsigned int poll_extended(struct verbs *v, struct rd_frame *frames, unsigned int max)
-{
-	struct ibv_poll_cq_attr attr = {0};
-	struct ibv_cq_ex *cq = v->cq_ex;
-	unsigned int got = 0;
-	uint64_t (*read)(struct ibv_cq_ex *) = v->clock->kind->read;
-	int rc = ibv_start_poll(cq, &attr);
-
-	if (rc) {
-		if (rc != ENOENT)
-			fail_polling(v);
-		return 0;
-	}
-	do {
-		if (__builtin_expect(cq->status == IBV_WC_SUCCESS, 1))
-			take_frame(v, &frames[got++], cq->wr_id, ibv_wc_read_byte_len(cq),
-				read ? read(cq) : 0);
-		else
-			verbs_completion_error(v, cq->status, ibv_wc_read_vendor_err(cq));
-	} while (got < max && (rc = ibv_next_poll(cq)) == 0);
-	ibv_end_poll(cq);
-	if (rc && rc != ENOENT)
-		fail_polling(v);
-	return got;
-}
-
-static unsigned int poll_plain(struct verbs *v, struct rd_frame *frames, unsigned int max)
-{
-	struct ibv_wc wc[RD_BATCH];
-	unsigned int got = 0;
-	int n = ibv_poll_cq(v->cq, (int)(max < RD_BATCH ? max : RD_BATCH), wc);
-
-	for (int i = 0; i < n; i++) {
-		if (__builtin_expect(wc[i].status == IBV_WC_SUCCESS, 1))
-			take_frame(v, &frames[got++], wc[i].wr_id, wc[i].byte_len, 0);
-		else
-			verbs_completion_error(v, wc[i].status, wc[i].vendor_err);
-	}
-	if (n < 0)
-		fail_polling(v);
-	return got;
-}
-
-static int post_taken(struct verbs *v)
-{
-	return verbs_ring_post(&v->ring, v->qp, v->wq);
-}
-
-static int arm_cq(struct verbs *v)
-{
-	return ibv_req_notify_cq(v->cq, 0);
-}
-
-const struct verbs_path verbs_path_plain = {
-	.name = "libibverbs",
-	.poll = poll_plain,
-	.post = post_taken,
-	.arm = arm_cq,
-};
-
-const struct verbs_path verbs_path_extended = {
-	.name = "libibverbs, extended CQ",
-	.poll = poll_extended,
-	.post = post_taken,
-	.arm = arm_cq,
-};
-
 static int verbs_receive(
 	struct rd_source *src, struct rd_frame *frames, unsigned int max, struct rd_error *err)
 {
-	struct verbs *v = (struct verbs *)src;
+	struct verbs_queue *q = (struct verbs_queue *)src;
 	unsigned int n;
 
 	if (__builtin_expect(
-		    atomic_load_explicit(&v->pending_faults, memory_order_relaxed) != 0, 0))
-		verbs_events_apply(v);
-	n = v->fault.unpollable ? 0 : v->path->poll(v, frames, max);
+		    atomic_load_explicit(&q->pending_faults, memory_order_relaxed) != 0, 0))
+		verbs_events_apply(q);
+	n = q->fault.unpollable ? 0 : q->path->poll(q, frames, max);
 	if (!n) {
 		/* What arrived before the queue failed has been taken; now it is brought back. */
-		if (v->fault.text && v->lead->stopped)
+		if (q->fault.text && q->port->stopped)
 			return RD_SOURCE_END;
-		if (v->fault.text)
-			return repair(v, err);
+		if (q->fault.text)
+			return repair(q, err);
 		/* What completed before the device was gone has been taken by now. */
-		return v->lead->removed && !v->lead->stopped ? fail_removed(v, err) : 0;
+		return q->port->removed && !q->port->stopped ? fail_removed(q, err) : 0;
 	}
-	if (v->link == RD_LINK_INFINIBAND)
+	if (q->port->link == RD_LINK_INFINIBAND)
 		for (unsigned int i = 0; i < n; i++)
-			complete_vcrc(v, &frames[i]);
-	verbs_stamp(v->clock, &v->stamps, frames, n);
-	v->repairs = 0;
+			complete_vcrc(q, &frames[i]);
+	verbs_stamp(&q->port->clock, &q->stamps, frames, n);
+	q->repairs = 0;
 	return (int)n;
 }
 
 static void verbs_release(struct rd_source *src)
 {
-	struct verbs *v = (struct verbs *)src;
+	struct verbs_queue *q = (struct verbs_queue *)src;
 
-	if (v->path->post(v) && !v->fault.text)
-		v->fault.text = "receives cannot be posted";
+	if (q->path->post(q) && !q->fault.text)
+		q->fault.text = "receives cannot be posted";
 }
 
 static int verbs_arm(struct rd_source *src, struct rd_error *err)
 {
-	struct verbs *v = (struct verbs *)src;
+	struct verbs_queue *q = (struct verbs_queue *)src;
 	int rc;
 
-	if (v->armed && !v->fault.text && !atomic_load(&v->pending_faults))
+	if (q->armed && !q->fault.text && !atomic_load(&q->pending_faults))
 		return 0;
-	if (v->fault.text || atomic_load(&v->pending_faults))
+	if (q->fault.text || atomic_load(&q->pending_faults))
 		return 1;
-	rc = v->path->arm(v);
+	rc = q->path->arm(q);
 	if (rc)
-		return verbs_fail(v, err, rc, "see the kernel's log (dmesg)", "req_notify_cq");
-	v->armed = true;
+		return verbs_fail(
+			q->port, err, rc, "see the kernel's log (dmesg)", "req_notify_cq");
+	q->armed = true;
 	/* What completed before it was armed raises no event: it must be polled for once more. */
 	return 1;
 }
 
 /* --- service -------------------------------------------------------------------------- */
 
-static void take_completion_events(struct verbs *v)
+static void take_completion_events(struct verbs_queue *q)
 {
 	struct ibv_cq *cq;
 	void *context;
 
-	while (ibv_get_cq_event(v->channel, &cq, &context) == 0) {
-		v->armed = false;
-		v->events++;
-		if (++v->unacked == EVENTS_PER_ACK)
-			verbs_ack_events(v);
+	while (ibv_get_cq_event(q->channel, &cq, &context) == 0) {
+		q->armed = false;
+		q->events++;
+		if (++q->unacked == EVENTS_PER_ACK)
+			verbs_ack_events(q);
 	}
 }
 
 static int verbs_service(struct rd_source *src, struct rd_error *err)
 {
-	struct verbs *v = (struct verbs *)src;
+	struct verbs_queue *q = (struct verbs_queue *)src;
 	eventfd_t wakes;
 
 	(void)err;
-	take_completion_events(v);
-	if (v->wake_fd >= 0)
-		eventfd_read(v->wake_fd, &wakes);
-	if (v == v->lead)
-		verbs_events_take(v);
+	take_completion_events(q);
+	if (q->wake_fd >= 0)
+		eventfd_read(q->wake_fd, &wakes);
+	if (q->index == 0)
+		verbs_events_take(q);
 	return 0;
 }
 
@@ -294,72 +209,77 @@ static int verbs_service(struct rd_source *src, struct rd_error *err)
 
 static int verbs_start(struct rd_source *src, struct rd_error *err)
 {
-	struct verbs *v = (struct verbs *)src;
+	struct verbs_port *port = port_of(src);
 
-	v->loss = (struct rd_loss){0};
-	rd_loss_read(v->sysroot, v->device, v->port_num, &v->loss.last);
-	verbs_clock_start(v->clock);
-	return verbs_flow_create(v, err);
+	port->loss = (struct rd_loss){0};
+	rd_loss_read(port->sysroot, port->device, port->num, &port->loss.last);
+	verbs_clock_start(&port->clock);
+	return verbs_flow_create(port, err);
 }
 
 static uint64_t verbs_horizon(struct rd_source *src)
 {
-	struct verbs *v = (struct verbs *)src;
+	struct verbs_queue *q = (struct verbs_queue *)src;
 
-	return v->clock->kind->horizon(v->clock, &v->stamps);
+	return q->port->clock.kind->horizon(&q->port->clock, &q->stamps);
 }
 
-static void loss_update(struct verbs *v)
+static void loss_update(struct verbs_port *port)
 {
 	struct rd_loss_counters now;
 
-	rd_loss_read(v->sysroot, v->device, v->port_num, &now);
-	rd_loss_update(&v->loss, &now, v->src.iface.speed);
+	rd_loss_read(port->sysroot, port->device, port->num, &now);
+	rd_loss_update(&port->loss, &now, port->speed);
 }
 
 static void verbs_stop(struct rd_source *src)
 {
-	struct verbs *v = (struct verbs *)src;
+	struct verbs_port *port = port_of(src);
 
-	pthread_mutex_lock(&v->lock);
-	verbs_flow_destroy(v);
-	v->stopped = true;
-	pthread_mutex_unlock(&v->lock);
-	loss_update(v);
+	pthread_mutex_lock(&port->lock);
+	verbs_flow_destroy(port);
+	port->stopped = true;
+	pthread_mutex_unlock(&port->lock);
+	loss_update(port);
 }
 
 static void verbs_stats(struct rd_source *src, struct rd_source_stats *stats)
 {
-	struct verbs *v = (struct verbs *)src;
+	struct verbs_port *port = port_of(src);
+	const struct rd_loss *loss = &port->loss;
 
 	*stats = (struct rd_source_stats){.loss_upper_bound = true};
-	for (unsigned int i = 0; i < v->n_queues; i++)
-		stats->gaps += v->queue[i]->gaps;
-	if (!v->stopped)
-		loss_update(v);
-	stats->n_loss = v->loss.last.n;
+	for (unsigned int i = 0; i < port->n_queues; i++)
+		stats->gaps += port->queue[i]->gaps;
+	if (!port->stopped)
+		loss_update(port);
+	stats->n_loss = loss->last.n;
 	stats->loss_known = stats->n_loss > 0;
 	for (unsigned int i = 0; i < stats->n_loss; i++) {
-		stats->loss[i].name = v->loss.last.counter[i].name;
-		stats->loss[i].frames = v->loss.growth[i];
-		stats->lost += v->loss.growth[i].amount;
-		stats->loss_known &= v->loss.growth[i].verdict == RD_GROWTH_EXACT;
+		stats->loss[i].name = loss->last.counter[i].name;
+		stats->loss[i].frames = loss->growth[i];
+		stats->lost += loss->growth[i].amount;
+		stats->loss_known &= loss->growth[i].verdict == RD_GROWTH_EXACT;
 	}
 }
 
 static void verbs_close(struct rd_source *src)
 {
-	struct verbs *v = (struct verbs *)src;
-
-	verbs_queues_close(v);
-	if (v->pd)
-		ibv_dealloc_pd(v->pd);
-	verbs_clock_close(&v->own_clock);
-	if (v->ctx)
-		ibv_close_device(v->ctx);
-	pthread_mutex_destroy(&v->lock);
-	free(v);
+	verbs_port_close(port_of(src));
 }
+
+const struct rd_source_ops verbs_ops = {
+	.name = "verbs",
+	.start = verbs_start,
+	.receive = verbs_receive,
+	.release = verbs_release,
+	.arm = verbs_arm,
+	.service = verbs_service,
+	.stop = verbs_stop,
+	.stats = verbs_stats,
+	.close = verbs_close,
+	.horizon = verbs_horizon,
+};
 
 /* --- the queues beside the first one ------------------------------------------------------ */
 
@@ -377,26 +297,11 @@ static void follower_ignore(struct rd_source *src)
 
 static void follower_stats(struct rd_source *src, struct rd_source_stats *stats)
 {
-	const struct verbs *lead = ((struct verbs *)src)->lead;
-
 	*stats = (struct rd_source_stats){
-		.loss_known = lead->loss.last.n > 0, .loss_upper_bound = true};
+		.loss_known = port_of(src)->loss.last.n > 0, .loss_upper_bound = true};
 }
 
-const struct rd_source_ops verbs_ops = {
-	.name = "verbs",
-	.start = verbs_start,
-	.receive = verbs_receive,
-	.release = verbs_release,
-	.arm = verbs_arm,
-	.service = verbs_service,
-	.stop = verbs_stop,
-	.stats = verbs_stats,
-	.close = verbs_close,
-	.horizon = verbs_horizon,
-};
-
-const struct rd_source_ops verbs_follower_ops = {
+static const struct rd_source_ops follower_ops = {
 	.name = "verbs",
 	.start = follower_start,
 	.receive = verbs_receive,
@@ -408,3 +313,90 @@ const struct rd_source_ops verbs_follower_ops = {
 	.close = follower_ignore,
 	.horizon = verbs_horizon,
 };
+
+/* --- opening ------------------------------------------------------------------------------ */
+
+static void describe_iface(struct verbs_port *port, struct rd_iface *iface, const struct rd_port *p)
+{
+	const struct rd_device *d = port->device;
+
+	snprintf(port->hardware, sizeof(port->hardware), "%s %s%s%s, firmware %s, driver %s%s%s",
+		d->name, d->hca_type, d->board_id[0] ? " PSID " : "", d->board_id,
+		d->fw[0] ? d->fw : "unknown", d->driver[0] ? d->driver : "unknown",
+		d->pci[0] ? ", PCI " : "", d->pci);
+	iface->link = port->link;
+	iface->name = port->name;
+	iface->description = port->description;
+	iface->hardware = port->hardware;
+	iface->speed = port->speed;
+	iface->max_frame = FRAME_MAX;
+	if (p->n_netdevs) {
+		memcpy(iface->mac, p->netdevs[0].mac, 6);
+		iface->has_mac = true;
+	}
+}
+
+static void describe(struct verbs_port *port, const struct rd_port *p)
+{
+	const char *kind = port->link == RD_LINK_INFINIBAND ? "InfiniBand" : "RoCE";
+	const char *netdev = p->n_netdevs ? p->netdevs[0].name : "";
+	const char *comma = *netdev ? ", " : "";
+	const char *rate = p->rate[0] ? p->rate : "unknown rate";
+	const struct verbs_ring *ring = &port->queue[0]->ring;
+	struct rd_source *src = &port->queue[0]->src;
+	char size[RD_UNITS_LEN];
+
+	snprintf(src->title, sizeof(src->title), "%s port %u (%s%s%s, %s)", port->device->name,
+		port->num, netdev, comma, kind, rate);
+	snprintf(src->details, sizeof(src->details), "%s, %u %sbuffers of %s%s",
+		port->clock.kind->title, ring->n, port->striding ? "striding " : "",
+		rd_fmt_kib(size, ring->buffer_size), ring->huge ? " in huge pages" : "");
+	snprintf(port->description, sizeof(port->description), "%s%s%s, %s; %s", netdev, comma,
+		kind, rate, port->clock.kind->description);
+	describe_iface(port, &src->iface, p);
+}
+
+/* How many queues there are, and why not as many as wanted. */
+static void describe_queues(const struct verbs_port *port, unsigned int wanted)
+{
+	struct rd_source *first = &port->queue[0]->src;
+	const char *note = port->spread_note, *plural = port->n_queues > 1 ? "s" : "";
+	size_t used = strlen(first->details);
+
+	if (port->n_queues > 1 || wanted > 1)
+		snprintf(first->details + used, sizeof(first->details) - used, ", %u queue%s%s%s%s",
+			port->n_queues, plural, *note ? " (" : "", note, *note ? ")" : "");
+	if (port->n_queues < wanted)
+		rd_log(RD_LOG_WARNING, "%s: %u queue%s instead of %u: %s", port->name,
+			port->n_queues, plural, wanted, note);
+	rd_log(RD_LOG_DEBUG, "%s: receiving by %s", port->name, port->queue[0]->path->name);
+	for (unsigned int i = 1; i < port->n_queues; i++) {
+		struct rd_source *src = &port->queue[i]->src;
+
+		src->iface = first->iface;
+		memcpy(src->title, first->title, sizeof(src->title));
+		memcpy(src->details, first->details, sizeof(src->details));
+	}
+}
+
+int rd_verbs_open_queues(struct rd_source **s, unsigned int *n,
+	const struct rd_verbs_config *config, struct rd_error *err)
+{
+	struct verbs_port *port = verbs_port_open(config, err);
+	unsigned int wanted = *n;
+
+	if (!port)
+		return -1;
+	if (verbs_queues_open(port, wanted, err) < 0) {
+		verbs_port_close(port);
+		return -1;
+	}
+	describe(port, config->port);
+	describe_queues(port, wanted);
+	for (unsigned int i = 0; i < port->n_queues; i++) {
+		s[i] = &port->queue[i]->src;
+		s[i]->ops = i ? &follower_ops : &verbs_ops;
+	}
+	*n = port->n_queues;
+	return 0;
+}

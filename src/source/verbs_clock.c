@@ -4,7 +4,7 @@
  * real-time format), ticks of a counter that can be read (ibv_query_rt_values_ex(3)) or that the
  * driver converts (mlx5dv_get_clock_info(3)), or nothing.
  */
-#include "verbs_queue.h"
+#include "verbs_clock.h"
 #include <rdmadump/log.h>
 #include <rdmadump/verbs.h>
 

@@ -4,10 +4,11 @@
  * (kernel: ib_umem_get() and the create functions of mlx5_ib); what this process may do tells
  * which.
  */
-#include "verbs_queue.h"
+#include "verbs_port.h"
 #include <errno.h>
 #include <linux/capability.h>
 #include <rdmadump/privilege.h>
+#include <rdmadump/verbs.h>
 
 struct advice {
 	int errnum;
@@ -82,4 +83,23 @@ const char *verbs_advice(enum verbs_object object, int errnum)
 bool verbs_limited(int errnum)
 {
 	return (errnum == ENOMEM || errnum == EAGAIN) && rd_lockable() != UINT64_MAX;
+}
+
+int verbs_fail(const struct verbs_port *port, struct rd_error *err, int errnum, const char *todo,
+	const char *verb)
+{
+	return rd_fail(err, RD_CLASS_DEVICE, errnum, todo, "%s on %s", verb, port->name);
+}
+
+int verbs_fail_object(const struct verbs_port *port, struct rd_error *err, int errnum,
+	enum verbs_object object, const char *verb)
+{
+	return verbs_fail(port, err, errnum, verbs_advice(object, errnum), verb);
+}
+
+int verbs_nonblocking(const struct verbs_port *port, int fd, struct rd_error *err)
+{
+	int rc = rd_fd_nonblocking(fd);
+
+	return rc ? verbs_fail(port, err, rc, NULL, "fcntl") : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Asynchronous events of the device (ibv_get_async_event(3)), and the queues that they concern. */
-#include "verbs_queue.h"
+#include "verbs_port.h"
 #include <rdmadump/verbs.h>
 #include <sys/eventfd.h>
 
@@ -27,10 +27,11 @@ static unsigned int fault_of(enum ibv_event_type type)
 }
 
 /* NULL: a queue that does not exist any more. */
-static struct verbs *affected_queue(struct verbs *lead, const struct ibv_async_event *event)
+static struct verbs_queue *affected_queue(
+	struct verbs_port *port, const struct ibv_async_event *event)
 {
-	for (unsigned int i = 0; i < lead->n_queues; i++) {
-		struct verbs *q = lead->queue[i];
+	for (unsigned int i = 0; i < port->n_queues; i++) {
+		struct verbs_queue *q = port->queue[i];
 
 		switch (event->event_type) {
 		case IBV_EVENT_CQ_ERR:
@@ -42,64 +43,65 @@ static struct verbs *affected_queue(struct verbs *lead, const struct ibv_async_e
 				return q;
 			break;
 		default:
-			return lead;
+			return port->queue[0];
 		}
 	}
 	return NULL;
 }
 
-static void wake(const struct verbs *q, const struct verbs *by)
+static void wake(const struct verbs_queue *q, const struct verbs_queue *by)
 {
 	if (q != by && q->wake_fd >= 0)
 		eventfd_write(q->wake_fd, 1);
 }
 
-static void report_fault(struct verbs *v, const struct ibv_async_event *event, unsigned int fault)
+static void report_fault(
+	struct verbs_queue *reader, const struct ibv_async_event *event, unsigned int fault)
 {
-	struct verbs *q = affected_queue(v->lead, event);
+	struct verbs_queue *q = affected_queue(reader->port, event);
 
 	if (!q)
 		return;
 	atomic_fetch_or(&q->pending_faults, fault);
-	wake(q, v);
+	wake(q, reader);
 }
 
-static void event_take(struct verbs *v, const struct ibv_async_event *event)
+static void event_take(struct verbs_queue *q, const struct ibv_async_event *event)
 {
 	const struct rd_async_event *row = rd_async_event(event->event_type);
 	unsigned int fault = fault_of(event->event_type);
-	struct verbs *lead = v->lead;
+	struct verbs_port *port = q->port;
 
 	if (fault)
-		report_fault(v, event, fault);
-	if (!row || (row->of_port && event->element.port_num != (int)v->port_num))
+		report_fault(q, event, fault);
+	if (!row || (row->of_port && event->element.port_num != (int)port->num))
 		return;
-	rd_source_note(&v->src, "%s", row->text);
+	rd_source_note(&q->src, "%s", row->text);
 	if (event->event_type != IBV_EVENT_DEVICE_FATAL)
 		return;
-	atomic_store(&lead->removed, true);
-	for (unsigned int i = 0; i < lead->n_queues; i++)
-		wake(lead->queue[i], v);
+	atomic_store(&port->removed, true);
+	for (unsigned int i = 0; i < port->n_queues; i++)
+		wake(port->queue[i], q);
 }
 
-void verbs_events_take(struct verbs *v)
+void verbs_events_take(struct verbs_queue *q)
 {
 	struct ibv_async_event event;
 
-	pthread_mutex_lock(&v->lead->lock);
-	while (ibv_get_async_event(v->ctx, &event) == 0) {
-		event_take(v, &event);
+	pthread_mutex_lock(&q->port->lock);
+	while (ibv_get_async_event(q->port->ctx, &event) == 0) {
+		event_take(q, &event);
 		ibv_ack_async_event(&event);
 	}
-	pthread_mutex_unlock(&v->lead->lock);
+	pthread_mutex_unlock(&q->port->lock);
 }
 
-void verbs_events_apply(struct verbs *v)
+void verbs_events_apply(struct verbs_queue *q)
 {
-	unsigned int pending = atomic_exchange(&v->pending_faults, 0);
+	unsigned int pending = atomic_exchange(&q->pending_faults, 0);
 
 	for (size_t i = 0; i < N_FAULTS; i++)
-		if (pending & faults[i].fault && !v->fault.text)
-			v->fault.text = faults[i].text;
-	v->fault.cq_failed |= pending & FAULT_CQ;
+		if (pending & faults[i].fault && !q->fault.text)
+			q->fault.text = faults[i].text;
+	q->fault.cq_failed |= pending & FAULT_CQ;
 }

@@ -28,14 +28,14 @@ static enum ibv_wc_status status_of(uint8_t syndrome)
 	}
 }
 
-void verbs_mlx5_take_error(struct verbs *v, const struct mlx5_cqe64 *cqe)
+void verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe)
 {
 	const struct mlx5_err_cqe *error = (const void *)cqe;
 
 	if (cqe->op_own >> 4 == MLX5_CQE_RESP_ERR || cqe->op_own >> 4 == MLX5_CQE_REQ_ERR)
-		verbs_completion_error(v, status_of(error->syndrome), error->vendor_err_synd);
+		verbs_completion_error(q, status_of(error->syndrome), error->vendor_err_synd);
 	else
-		verbs_completion_error(v, IBV_WC_GENERAL_ERR, cqe->op_own);
+		verbs_completion_error(q, IBV_WC_GENERAL_ERR, cqe->op_own);
 }
 
 void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t len)
@@ -47,12 +47,12 @@ void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t 
 	memcpy(to, from, len < most ? len : most);
 }
 
-static unsigned int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
+static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
 {
-	struct verbs_mlx5 *m = v->mlx5;
+	struct verbs_mlx5 *m = q->mlx5;
 	const struct verbs_mlx5_run run = verbs_mlx5_run(m, max);
-	const uint32_t mask = v->ring.n - 1, size = v->ring.buffer_size;
-	uint8_t *const memory = v->ring.memory;
+	const uint32_t mask = q->ring.n - 1, size = q->ring.buffer_size;
+	uint8_t *const memory = q->ring.memory;
 	struct rd_frame *f = frames;
 	uint32_t tail = m->tail;
 	const uint8_t *at;
@@ -67,7 +67,7 @@ static unsigned int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned
 			break;
 		data = memory + (uint64_t)(tail++ & mask) * size;
 		if (__builtin_expect(what == CQE_OTHER, 0)) {
-			verbs_mlx5_take_error(v, cqe);
+			verbs_mlx5_take_error(q, cqe);
 			continue;
 		}
 		len = be32toh(cqe->byte_cnt);
@@ -78,26 +78,26 @@ static unsigned int mlx5_poll(struct verbs *v, struct rd_frame *frames, unsigned
 	if (!verbs_mlx5_consumed(m, &run, at))
 		return 0;
 	m->tail = tail;
-	v->taken += (unsigned int)(f - frames);
+	q->taken += (unsigned int)(f - frames);
 	return (unsigned int)(f - frames);
 }
 
-static int mlx5_post(struct verbs *v)
+static int mlx5_post(struct verbs_queue *q)
 {
-	struct verbs_mlx5 *m = v->mlx5;
+	struct verbs_mlx5 *m = q->mlx5;
 
-	m->head += v->taken;
-	v->taken = 0;
+	m->head += q->taken;
+	q->taken = 0;
 	verbs_mlx5_write_barrier();
 	m->rq_record[MLX5_RCV_DBR] = htobe32(m->head & RQ_INDEX_MASK);
 	return 0;
 }
 
-int verbs_mlx5_arm(struct verbs *v)
+int verbs_mlx5_arm(struct verbs_queue *q)
 {
-	struct verbs_mlx5 *m = v->mlx5;
+	struct verbs_mlx5 *m = q->mlx5;
 	uint32_t word =
-		(v->events & ARM_SN_MASK) << 28 | MLX5_CQ_DB_REQ_NOT | (m->ci & CQ_INDEX_MASK);
+		(q->events & ARM_SN_MASK) << 28 | MLX5_CQ_DB_REQ_NOT | (m->ci & CQ_INDEX_MASK);
 
 	m->cq_record[ARM] = htobe32(word);
 	/* The record must be in memory when the device reads it, which the doorbell makes it do. */
@@ -109,14 +109,14 @@ int verbs_mlx5_arm(struct verbs *v)
 }
 
 /* The QP was reset: what the CQ still has is of no use, and the queue begins anew, all posted. */
-static void mlx5_cleared(struct verbs *v)
+static void mlx5_cleared(struct verbs_queue *q)
 {
-	struct verbs_mlx5 *m = v->mlx5;
+	struct verbs_mlx5 *m = q->mlx5;
 
 	verbs_mlx5_skip(m);
 	m->tail = 0;
-	m->head = v->ring.n;
-	v->taken = 0;
+	m->head = q->ring.n;
+	q->taken = 0;
 }
 
 static const struct verbs_path mlx5_path = {
@@ -140,34 +140,34 @@ void verbs_mlx5_set_cq(struct verbs_mlx5 *m, const struct mlx5dv_cq *cq)
 	};
 }
 
-bool verbs_mlx5_take_over(struct verbs *v)
+bool verbs_mlx5_take_over(struct verbs_queue *q)
 {
 	struct mlx5dv_cq cq = {0};
 	struct mlx5dv_qp qp = {0};
 	struct mlx5dv_rwq rwq = {0};
-	struct mlx5dv_obj obj = {.cq = {.in = v->cq, .out = &cq},
-		.qp = {.in = v->qp, .out = &qp},
-		.rwq = {.in = v->wq, .out = &rwq}};
-	uint64_t queue = v->wq ? MLX5DV_OBJ_RWQ : MLX5DV_OBJ_QP;
+	struct mlx5dv_obj obj = {.cq = {.in = q->cq, .out = &cq},
+		.qp = {.in = q->port->qp, .out = &qp},
+		.rwq = {.in = q->wq, .out = &rwq}};
+	uint64_t queue = q->wq ? MLX5DV_OBJ_RWQ : MLX5DV_OBJ_QP;
 
-	if (sizeof(void *) < 8 || v->link != RD_LINK_ETHERNET ||
-		!mlx5dv_is_supported(v->ctx->device) || mlx5dv_init_obj(&obj, queue) ||
-		(v->wq ? rwq.wqe_cnt : qp.rq.wqe_cnt) != v->ring.n ||
+	if (sizeof(void *) < 8 || q->port->link != RD_LINK_ETHERNET ||
+		!mlx5dv_is_supported(q->port->ctx->device) || mlx5dv_init_obj(&obj, queue) ||
+		(q->wq ? rwq.wqe_cnt : qp.rq.wqe_cnt) != q->ring.n ||
 		mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ))
 		return false;
-	if (!v->mlx5)
-		v->mlx5 = malloc(sizeof(*v->mlx5));
-	if (!v->mlx5)
+	if (!q->mlx5)
+		q->mlx5 = malloc(sizeof(*q->mlx5));
+	if (!q->mlx5)
 		return false;
-	verbs_mlx5_set_cq(v->mlx5, &cq);
-	v->mlx5->rq_record = v->wq ? rwq.dbrec : qp.dbrec;
-	v->mlx5->head = v->ring.n;
-	v->path = &mlx5_path;
+	verbs_mlx5_set_cq(q->mlx5, &cq);
+	q->mlx5->rq_record = q->wq ? rwq.dbrec : qp.dbrec;
+	q->mlx5->head = q->ring.n;
+	q->path = &mlx5_path;
 	return true;
 }
 
-void verbs_mlx5_free(struct verbs *v)
+void verbs_mlx5_free(struct verbs_queue *q)
 {
-	free(v->mlx5);
-	v->mlx5 = NULL;
+	free(q->mlx5);
+	q->mlx5 = NULL;
 }

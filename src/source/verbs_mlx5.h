@@ -3,7 +3,8 @@
 #ifndef RDMADUMP_SOURCE_VERBS_MLX5_H
 #define RDMADUMP_SOURCE_VERBS_MLX5_H
 
-#include "verbs_queue.h"
+#include "verbs_path.h"
+#include "verbs_port.h"
 #include <infiniband/mlx5dv.h>
 #include <rdmadump/bytes.h>
 #include <stdatomic.h>
@@ -129,7 +130,7 @@ static inline void verbs_mlx5_skip(struct verbs_mlx5 *m)
 void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t len);
 void verbs_mlx5_set_cq(struct verbs_mlx5 *m, const struct mlx5dv_cq *cq);
 /* A completion that is no frame. */
-void verbs_mlx5_take_error(struct verbs *v, const struct mlx5_cqe64 *cqe);
-int verbs_mlx5_arm(struct verbs *v);
+void verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe);
+int verbs_mlx5_arm(struct verbs_queue *q);
 
 #endif

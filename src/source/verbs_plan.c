@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* All receive queues of a port: in which way, how many, made and unmade together. */
-#include "verbs_queue.h"
+/* Decides how many receive queues of which kind a port has, and makes and closes them together. */
+#include "verbs_path.h"
+#include "verbs_port.h"
 #include <errno.h>
 #include <rdmadump/log.h>
 #include <rdmadump/privilege.h>
@@ -12,83 +13,81 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+/* One mode of receiving the port's frames. */
+struct verbs_plan {
+	unsigned int queues; /* work queues behind a QP that spreads; 0: the QP's own queue */
+	bool striding;
+};
+
 #define PLANS_MAX     3
 #define BUFFERS_LEAST 32 /* a ring that the limit of locked memory leaves is worth having */
 
-static int queue_open(struct verbs *v, struct rd_error *err)
+static int queue_open(struct verbs_queue *q, struct rd_error *err)
 {
-	v->channel = ibv_create_comp_channel(v->ctx);
-	if (!v->channel)
-		return verbs_fail(v, err, errno, "raise the limit of open files (ulimit -n)",
+	q->channel = ibv_create_comp_channel(q->port->ctx);
+	if (!q->channel)
+		return verbs_fail(q->port, err, errno, "raise the limit of open files (ulimit -n)",
 			"create_comp_channel");
-	if (verbs_nonblocking(v, v->channel->fd, err) < 0)
+	if (verbs_nonblocking(q->port, q->channel->fd, err) < 0)
 		return -1;
-	v->src.frame_fd = v->channel->fd;
-	if (v->striding)
-		return verbs_striding_ring(v, err);
-	return verbs_ring_init(&v->ring, v->pd, v->lead->n_buffers, v->lead->frame_room, err);
+	q->src.frame_fd = q->channel->fd;
+	if (q->port->striding)
+		return verbs_striding_ring(q, err);
+	return verbs_ring_init(&q->ring, q->port->pd, q->port->n_buffers, q->port->frame_room, err);
 }
 
-/* Several threads: each is woken by what another one was told. */
-static int wakes_open(struct verbs *lead, struct rd_error *err)
+/* Several threads: each can be woken when another one read an event that concerns it. */
+static int wakes_open(struct verbs_port *port, struct rd_error *err)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 
-	for (unsigned int i = 0; i < lead->n_queues; i++) {
-		struct verbs *q = lead->queue[i];
+	for (unsigned int i = 0; i < port->n_queues; i++) {
+		struct verbs_queue *q = port->queue[i];
 
 		q->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 		if (q->wake_fd < 0)
-			return verbs_fail(lead, err, errno,
+			return verbs_fail(port, err, errno,
 				"raise the limit of open files (ulimit -n)", "eventfd");
 		q->src.event_fd = q->wake_fd;
 	}
-	lead->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (lead->epoll_fd < 0 ||
-		epoll_ctl(lead->epoll_fd, EPOLL_CTL_ADD, lead->wake_fd, &event) < 0 ||
-		epoll_ctl(lead->epoll_fd, EPOLL_CTL_ADD, lead->ctx->async_fd, &event) < 0)
+	port->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (port->epoll_fd < 0 ||
+		epoll_ctl(port->epoll_fd, EPOLL_CTL_ADD, port->queue[0]->wake_fd, &event) < 0 ||
+		epoll_ctl(port->epoll_fd, EPOLL_CTL_ADD, port->ctx->async_fd, &event) < 0)
 		return verbs_fail(
-			lead, err, errno, "raise the limit of open files (ulimit -n)", "epoll");
-	lead->src.event_fd = lead->epoll_fd;
+			port, err, errno, "raise the limit of open files (ulimit -n)", "epoll");
+	port->queue[0]->src.event_fd = port->epoll_fd;
 	return 0;
 }
 
-static struct verbs *follower_new(struct verbs *lead, unsigned int index, struct rd_error *err)
+static struct verbs_queue *queue_new(struct verbs_port *port, struct rd_error *err)
 {
-	struct verbs *q = calloc(1, sizeof(*q));
+	struct verbs_queue *q = calloc(1, sizeof(*q));
 
 	if (!q) {
 		rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the source");
 		return NULL;
 	}
-	q->src.ops = &verbs_follower_ops;
-	q->device = lead->device;
-	q->sysroot = lead->sysroot;
-	q->port_num = lead->port_num;
-	q->plain = lead->plain;
-	q->link = lead->link;
-	q->ctx = lead->ctx;
-	q->pd = lead->pd;
-	q->clock = lead->clock;
-	q->src.local = lead->src.local;
-	q->wake_fd = q->epoll_fd = -1;
-	q->lead = lead;
-	q->index = index;
-	memcpy(q->name, lead->name, sizeof(q->name));
+	q->port = port;
+	q->index = port->n_queues;
+	q->src.local = port->local;
+	q->wake_fd = -1;
+	port->queue[port->n_queues++] = q;
 	return q;
 }
 
 /* A device may have a clock and refuse it all the same. */
-static int cq_create(struct verbs *v, struct rd_error *err)
+static int cq_create(struct verbs_queue *q, struct rd_error *err)
 {
-	struct verbs_clock *clock = v->clock;
+	struct verbs_clock *clock = &q->port->clock;
 
-	while (verbs_cq_create(v, err) < 0) {
+	while (verbs_cq_create(q, err) < 0) {
 		const char *was = clock->kind->title;
 
-		if (v->index || !clock->kind->wc_flags || !verbs_clock_lower(clock, v->stamp_type))
+		if (q->index || !clock->kind->wc_flags ||
+			!verbs_clock_lower(clock, q->port->stamp_type))
 			return -1;
-		rd_log(RD_LOG_DEBUG, "%s: no queue with %s: %s", v->name, was, err->text);
+		rd_log(RD_LOG_DEBUG, "%s: no queue with %s: %s", q->port->name, was, err->text);
 		*err = (struct rd_error){0};
 	}
 	return 0;
@@ -96,28 +95,26 @@ static int cq_create(struct verbs *v, struct rd_error *err)
 
 /* Everything up to the flow, which is tried and taken back: what is refused is refused before a
  * file is made. */
-static int queues_make(struct verbs *lead, const struct verbs_plan *plan, struct rd_error *err)
+static int queues_make(struct verbs_port *port, const struct verbs_plan *plan, struct rd_error *err)
 {
+	port->striding = plan->striding;
 	for (unsigned int i = 0; i == 0 || i < plan->queues; i++) {
-		struct verbs *q = i ? follower_new(lead, i, err) : lead;
+		struct verbs_queue *q = queue_new(port, err);
 
 		if (!q)
 			return -1;
-		lead->queue[i] = q;
-		lead->n_queues = i + 1;
-		q->striding = plan->striding;
 		if (queue_open(q, err) < 0 || cq_create(q, err) < 0 ||
 			(plan->queues ? verbs_wq_create(q, err) : verbs_queue_create(q, err)) < 0)
 			return -1;
 	}
-	lead->src.event_fd = lead->ctx->async_fd;
-	if (lead->n_queues > 1 && wakes_open(lead, err) < 0)
+	port->queue[0]->src.event_fd = port->ctx->async_fd;
+	if (port->n_queues > 1 && wakes_open(port, err) < 0)
 		return -1;
-	if (plan->queues && verbs_spread_create(lead, err) < 0)
+	if (plan->queues && verbs_spread_create(port, err) < 0)
 		return -1;
-	if (verbs_flow_create(lead, err) < 0)
+	if (verbs_flow_create(port, err) < 0)
 		return -1;
-	verbs_flow_destroy(lead);
+	verbs_flow_destroy(port);
 	return 0;
 }
 
@@ -128,51 +125,51 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-void verbs_queues_close(struct verbs *lead)
+void verbs_queues_close(struct verbs_port *port)
 {
-	verbs_queues_destroy(lead);
-	for (unsigned int i = 0; i < lead->n_queues; i++) {
-		struct verbs *q = lead->queue[i];
+	verbs_queues_destroy(port);
+	for (unsigned int i = 0; i < port->n_queues; i++) {
+		struct verbs_queue *q = port->queue[i];
 
 		verbs_mlx5_free(q);
 		verbs_ring_fini(&q->ring);
 		if (q->channel)
 			ibv_destroy_comp_channel(q->channel);
-		q->channel = NULL;
 		close_fd(&q->wake_fd);
-		close_fd(&q->epoll_fd);
-		if (i)
-			free(q);
+		free(q);
 	}
-	lead->n_queues = 0;
+	port->n_queues = 0;
+	close_fd(&port->epoll_fd);
 }
 
-static bool can_stride(struct verbs *v)
+static bool can_stride(struct verbs_port *port)
 {
 	const char *ignored;
 
-	return verbs_striding_offered(v, &ignored) && verbs_striding_layout(v);
+	return verbs_striding_offered(port, &ignored) && verbs_striding_layout(port);
 }
 
 /*
- * From the best way down to the one that every device with a sniffer has. By itself, striding is
+ * From the best mode down to the one that every device with a sniffer has. By itself, striding is
  * taken only where a queue of single buffers cannot be as long as is wanted: it is not cheaper
  * (docs/performance.md), and no real device has shown it yet.
  */
-static unsigned int plans_make(struct verbs *v, unsigned int wanted, struct verbs_plan *plans)
+static unsigned int plans_make(
+	struct verbs_port *port, unsigned int wanted, struct verbs_plan *plans)
 {
-	bool striding = v->rx_mode == RD_RX_STRIDING;
+	bool striding = port->rx_mode == RD_RX_STRIDING;
 	const char *why = "";
-	unsigned int n = 0, most = verbs_spread_most(v, wanted, &why);
+	unsigned int n = 0, most = verbs_spread_most(port, wanted, &why);
 
 	if (most < wanted)
-		snprintf(v->spread_note, sizeof(v->spread_note), "%s", why);
+		snprintf(port->spread_note, sizeof(port->spread_note), "%s", why);
 	if (striding) {
-		if (most && can_stride(v))
+		if (most && can_stride(port))
 			plans[n++] = (struct verbs_plan){.queues = most, .striding = true};
 		return n;
 	}
-	if (v->rx_mode == RD_RX_AUTO && v->n_wanted > v->n_buffers && most && can_stride(v))
+	if (port->rx_mode == RD_RX_AUTO && port->n_wanted > port->n_buffers && most &&
+		can_stride(port))
 		plans[n++] = (struct verbs_plan){.queues = most, .striding = true};
 	if (most > 1)
 		plans[n++] = (struct verbs_plan){.queues = most};
@@ -180,28 +177,28 @@ static unsigned int plans_make(struct verbs *v, unsigned int wanted, struct verb
 	return n;
 }
 
-static int striding_refused(const struct verbs *v, struct rd_error *err)
+static int striding_refused(const struct verbs_port *port, struct rd_error *err)
 {
-	const char *why = v->spread_note;
+	const char *why = port->spread_note;
 
-	if (verbs_striding_offered(v, &why) && !*v->spread_note)
+	if (verbs_striding_offered(port, &why) && !*port->spread_note)
 		why = "the device takes no striding receive queue for so many buffers (-b)";
 	return rd_fail(err, RD_CLASS_DEVICE, 0, "use --rx-mode auto",
-		"--rx-mode striding on %s: %s", v->name, why);
+		"--rx-mode striding on %s: %s", port->name, why);
 }
 
 /* What is pinned counts against the limit of locked memory: half as many buffers may fit. */
-static bool shrink(struct verbs *v, const struct rd_error *why)
+static bool shrink(struct verbs_port *port, const struct rd_error *why)
 {
-	if (!verbs_limited(why->errnum) || v->n_buffers <= BUFFERS_LEAST ||
-		v->n_wanted <= BUFFERS_LEAST)
+	if (!verbs_limited(why->errnum) || port->n_buffers <= BUFFERS_LEAST ||
+		port->n_wanted <= BUFFERS_LEAST)
 		return false;
-	v->n_buffers /= 2;
-	v->n_wanted /= 2;
+	port->n_buffers /= 2;
+	port->n_wanted /= 2;
 	return true;
 }
 
-static void tell_shrunk(const struct verbs *v, unsigned int asked)
+static void warn_shrunk(const struct verbs_port *port, unsigned int asked)
 {
 	uint64_t limit = rd_lockable();
 	char most[RD_UNITS_LEN];
@@ -209,100 +206,81 @@ static void tell_shrunk(const struct verbs *v, unsigned int asked)
 	rd_log(RD_LOG_WARNING,
 		"%s: only %s of memory may be locked (ulimit -l): %u receive buffers instead of "
 		"%u; " RD_NEEDS_LOCK ", or ask for fewer (-b %d)",
-		v->name, rd_fmt_kib(most, limit), v->n_wanted, asked, __builtin_ctz(v->n_wanted));
+		port->name, rd_fmt_kib(most, limit), port->n_wanted, asked,
+		__builtin_ctz(port->n_wanted));
 }
 
-/* With fewer buffers as long as the limit of locked memory is why; the first reason is told. */
-static int plan_try(struct verbs *v, const struct verbs_plan *plan, struct rd_error *err)
+/* Halves the buffers as long as the limit of locked memory is the cause; reports the first reason.
+ */
+static int plan_try(struct verbs_port *port, const struct verbs_plan *plan, struct rd_error *err)
 {
-	unsigned int wanted = v->n_wanted, buffers = v->n_buffers;
+	unsigned int wanted = port->n_wanted, buffers = port->n_buffers;
 	struct rd_error first = {0};
 
-	while (queues_make(v, plan, err) < 0) {
-		verbs_queues_close(v);
+	while (queues_make(port, plan, err) < 0) {
+		verbs_queues_close(port);
 		if (first.class == RD_CLASS_NONE)
 			first = *err;
-		if (!shrink(v, err) || (plan->striding && !verbs_striding_layout(v))) {
-			v->n_wanted = wanted;
-			v->n_buffers = buffers;
+		if (!shrink(port, err) || (plan->striding && !verbs_striding_layout(port))) {
+			port->n_wanted = wanted;
+			port->n_buffers = buffers;
 			if (plan->striding)
-				verbs_striding_layout(v);
+				verbs_striding_layout(port);
 			*err = first;
 			return -1;
 		}
 		*err = (struct rd_error){0};
 	}
-	if (v->n_wanted != wanted)
-		tell_shrunk(v, wanted);
+	if (port->n_wanted != wanted)
+		warn_shrunk(port, wanted);
 	return 0;
 }
 
-static void tell_shorter(const struct verbs *v)
+static void warn_shorter(const struct verbs_port *port)
 {
-	if (v->n_wanted > v->n_buffers)
+	if (port->n_wanted > port->n_buffers)
 		rd_log(RD_LOG_WARNING,
 			"%s takes at most %u receives per queue: using so many buffers instead of "
 			"%u",
-			v->name, v->n_buffers, v->n_wanted);
+			port->name, port->n_buffers, port->n_wanted);
 }
 
-static int plans_try(struct verbs *v, unsigned int wanted, struct rd_error *err)
+static int plans_try(struct verbs_port *port, unsigned int wanted, struct rd_error *err)
 {
 	struct verbs_plan plans[PLANS_MAX];
-	unsigned int n = plans_make(v, wanted, plans);
+	unsigned int n = plans_make(port, wanted, plans);
 
 	if (!n)
-		return striding_refused(v, err);
+		return striding_refused(port, err);
 	for (unsigned int i = 0; i < n; i++) {
-		if (plan_try(v, &plans[i], err) == 0) {
+		if (plan_try(port, &plans[i], err) == 0) {
 			if (!plans[i].striding)
-				tell_shorter(v);
+				warn_shorter(port);
 			return 0;
 		}
 		if (i + 1 == n)
 			break;
 		rd_log(RD_LOG_DEBUG, "%u queues: %s", plans[i].queues, err->text);
-		snprintf(v->spread_note, sizeof(v->spread_note), "%.*s",
+		snprintf(port->spread_note, sizeof(port->spread_note), "%.*s",
 			(int)strcspn(err->text, ";"), err->text);
 		*err = (struct rd_error){0};
 	}
 	return -1;
 }
 
-/* Some firmware takes the CQ with real-time stamps and refuses the queue that stands on it. */
-int verbs_queues_open(struct verbs *v, unsigned int wanted, struct rd_error *err)
+/* Some firmware takes the CQ with real-time stamps and refuses the queue on that CQ. */
+int verbs_queues_open(struct verbs_port *port, unsigned int wanted, struct rd_error *err)
 {
-	struct verbs_clock *clock = v->clock;
+	struct verbs_clock *clock = &port->clock;
 
-	while (plans_try(v, wanted, err) < 0) {
+	while (plans_try(port, wanted, err) < 0) {
 		const char *was = clock->kind->title;
 
 		if ((err->errnum != EOPNOTSUPP && err->errnum != EINVAL) ||
-			!clock->kind->wc_flags || !verbs_clock_lower(clock, v->stamp_type))
+			!clock->kind->wc_flags || !verbs_clock_lower(clock, port->stamp_type))
 			return -1;
-		rd_log(RD_LOG_DEBUG, "%s: no queue with %s: %s", v->name, was, err->text);
+		rd_log(RD_LOG_DEBUG, "%s: no queue with %s: %s", port->name, was, err->text);
 		*err = (struct rd_error){0};
 	}
 	return 0;
-}
-
-void verbs_queues_tell(struct verbs *v, unsigned int wanted)
-{
-	size_t used = strlen(v->src.details);
-
-	if (v->n_queues > 1 || wanted > 1)
-		snprintf(v->src.details + used, sizeof(v->src.details) - used, ", %u queue%s%s%s%s",
-			v->n_queues, v->n_queues > 1 ? "s" : "", *v->spread_note ? " (" : "",
-			v->spread_note, *v->spread_note ? ")" : "");
-	if (v->n_queues < wanted)
-		rd_log(RD_LOG_WARNING, "%s: %u queue%s instead of %u: %s", v->name, v->n_queues,
-			v->n_queues > 1 ? "s" : "", wanted, v->spread_note);
-	rd_log(RD_LOG_DEBUG, "%s: receiving by %s", v->name, v->path->name);
-	for (unsigned int i = 1; i < v->n_queues; i++) {
-		struct rd_source *src = &v->queue[i]->src;
-
-		src->iface = v->src.iface;
-		memcpy(src->title, v->src.title, sizeof(src->title));
-		memcpy(src->details, v->src.details, sizeof(src->details));
-	}
 }

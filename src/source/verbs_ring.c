@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The receive ring: buffers in one memory region, and the work requests that post them. */
-#include "verbs_queue.h"
+#include "verbs_port.h"
 #include <errno.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>

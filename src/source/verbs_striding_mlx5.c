@@ -25,23 +25,23 @@
 /* With fewer, the one that is partly used is too large a part of the ring. */
 #define BUFFERS_LEAST 8U
 
-bool verbs_striding_offered(const struct verbs *v, const char **why)
+bool verbs_striding_offered(const struct verbs_port *port, const char **why)
 {
 	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_STRIDING_RQ};
 
 	*why = "only Ethernet ports of mlx5 have striding receive queues";
-	if (sizeof(void *) < 8 || v->link != RD_LINK_ETHERNET ||
-		!mlx5dv_is_supported(v->ctx->device))
+	if (sizeof(void *) < 8 || port->link != RD_LINK_ETHERNET ||
+		!mlx5dv_is_supported(port->ctx->device))
 		return false;
 	*why = "the device has no striding receive queues for packets";
-	return mlx5dv_query_device(v->ctx, &dv) == 0 &&
+	return mlx5dv_query_device(port->ctx, &dv) == 0 &&
 	       dv.comp_mask & MLX5DV_CONTEXT_MASK_STRIDING_RQ &&
 	       dv.striding_rq_caps.supported_qpts & 1U << IBV_QPT_RAW_PACKET;
 }
 
-static uint32_t within(uint32_t v, uint32_t least, uint32_t most)
+static uint32_t within(uint32_t q, uint32_t least, uint32_t most)
 {
-	return v < least ? least : v > most ? most : v;
+	return q < least ? least : q > most ? most : q;
 }
 
 /* Buffers for `frames` of the longest frame while one buffer is partly used. */
@@ -53,13 +53,13 @@ static unsigned int buffers_for(const struct verbs_strides *s, unsigned int fram
 	return fit ? (frames + fit - 1) / fit + 1 : BUFFERS_MOST + 1;
 }
 
-bool verbs_striding_layout(struct verbs *lead)
+bool verbs_striding_layout(struct verbs_port *port)
 {
 	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_STRIDING_RQ};
 	const struct mlx5dv_striding_rq_caps *caps = &dv.striding_rq_caps;
-	struct verbs_strides *s = &lead->strides;
+	struct verbs_strides *s = &port->strides;
 
-	if (mlx5dv_query_device(lead->ctx, &dv))
+	if (mlx5dv_query_device(port->ctx, &dv))
 		return false;
 	s->log_count = within(LOG_STRIDES, caps->min_single_wqe_log_num_of_strides,
 		caps->max_single_wqe_log_num_of_strides);
@@ -67,9 +67,9 @@ bool verbs_striding_layout(struct verbs *lead)
 	for (s->log_bytes = within(LOG_STRIDE, caps->min_single_stride_log_num_of_bytes,
 		     caps->max_single_stride_log_num_of_bytes);
 		s->log_bytes <= caps->max_single_stride_log_num_of_bytes; s->log_bytes++) {
-		s->buffers = buffers_for(s, lead->n_wanted, lead->frame_room);
+		s->buffers = buffers_for(s, port->n_wanted, port->frame_room);
 		if (s->buffers <= BUFFERS_MOST &&
-			(uint64_t)s->buffers << s->log_count <= (uint64_t)lead->cqe_most)
+			(uint64_t)s->buffers << s->log_count <= (uint64_t)port->cqe_most)
 			break;
 	}
 	if (s->log_bytes > caps->max_single_stride_log_num_of_bytes)
@@ -79,14 +79,14 @@ bool verbs_striding_layout(struct verbs *lead)
 	return true;
 }
 
-int verbs_striding_ring(struct verbs *v, struct rd_error *err)
+int verbs_striding_ring(struct verbs_queue *q, struct rd_error *err)
 {
-	const struct verbs_strides *s = &v->lead->strides;
+	const struct verbs_strides *s = &q->port->strides;
 
-	if (verbs_ring_init(&v->ring, v->pd, s->buffers, 1U << (s->log_bytes + s->log_count), err) <
-		0)
+	if (verbs_ring_init(&q->ring, q->port->pd, s->buffers, 1U << (s->log_bytes + s->log_count),
+		    err) < 0)
 		return -1;
-	v->ring.cqes = s->buffers << s->log_count;
+	q->ring.cqes = s->buffers << s->log_count;
 	return 0;
 }
 
@@ -100,65 +100,65 @@ static struct mlx5_wqe_data_seg *wqe_at(const struct verbs_mlx5 *m, uint32_t i)
 	return &wqe->dseg;
 }
 
-static inline void post_next(struct verbs *v)
+static inline void post_next(struct verbs_queue *q)
 {
-	struct verbs_mlx5 *m = v->mlx5;
+	struct verbs_mlx5 *m = q->mlx5;
 
-	wqe_at(m, m->head)->addr = htobe64((uintptr_t)verbs_ring_buffer(&v->ring, m->next_buffer));
-	if (++m->next_buffer == v->ring.n)
+	wqe_at(m, m->head)->addr = htobe64((uintptr_t)verbs_ring_buffer(&q->ring, m->next_buffer));
+	if (++m->next_buffer == q->ring.n)
 		m->next_buffer = 0;
 	m->head++;
 }
 
-static int striding_post(struct verbs *v)
+static int striding_post(struct verbs_queue *q)
 {
-	struct verbs_mlx5 *m = v->mlx5;
+	struct verbs_mlx5 *m = q->mlx5;
 
-	if (__builtin_expect(!v->taken, 1))
+	if (__builtin_expect(!q->taken, 1))
 		return 0;
-	for (; v->taken; v->taken--)
-		post_next(v);
+	for (; q->taken; q->taken--)
+		post_next(q);
 	verbs_mlx5_write_barrier();
 	m->rq_record[MLX5_RCV_DBR] = htobe32(m->head & RQ_INDEX_MASK);
 	return 0;
 }
 
-static int striding_fill(struct verbs *v)
+static int striding_fill(struct verbs_queue *q)
 {
-	struct verbs_mlx5 *m = v->mlx5;
+	struct verbs_mlx5 *m = q->mlx5;
 
 	for (uint32_t i = 0; i < m->n_wqes; i++) {
 		struct mlx5_wqe_data_seg *seg = wqe_at(m, i);
 
-		seg->byte_count = htobe32(v->ring.buffer_size);
-		seg->lkey = htobe32(v->ring.mr->lkey);
+		seg->byte_count = htobe32(q->ring.buffer_size);
+		seg->lkey = htobe32(q->ring.mr->lkey);
 	}
 	m->head = m->next_buffer = m->tail = 0;
 	m->left = (int32_t)m->n_strides;
-	m->buffer = v->ring.memory;
-	v->taken = v->ring.n;
-	return striding_post(v);
+	m->buffer = q->ring.memory;
+	q->taken = q->ring.n;
+	return striding_post(q);
 }
 
 /* --- polling ------------------------------------------------------------------------------ */
 
 /* All strides of the buffer are consumed: returns the next one. */
-static __attribute__((noinline)) uint8_t *buffer_next(struct verbs *v)
+static __attribute__((noinline)) uint8_t *buffer_next(struct verbs_queue *q)
 {
-	struct verbs_mlx5 *m = v->mlx5;
+	struct verbs_mlx5 *m = q->mlx5;
 
-	m->buffer += v->ring.buffer_size;
-	if (++m->tail == v->ring.n) {
+	m->buffer += q->ring.buffer_size;
+	if (++m->tail == q->ring.n) {
 		m->tail = 0;
-		m->buffer = v->ring.memory;
+		m->buffer = q->ring.memory;
 	}
-	v->taken++;
+	q->taken++;
 	return m->buffer;
 }
 
-static unsigned int striding_poll(struct verbs *v, struct rd_frame *frames, unsigned int max)
+static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
 {
-	struct verbs_mlx5 *m = v->mlx5;
+	struct verbs_mlx5 *m = q->mlx5;
 	const struct verbs_mlx5_run run = verbs_mlx5_run(m, max);
 	const uint32_t stride_bytes = m->stride_bytes, last = m->n_strides - 1;
 	struct rd_frame *f = frames;
@@ -174,7 +174,7 @@ static unsigned int striding_poll(struct verbs *v, struct rd_frame *frames, unsi
 		if (what == CQE_NONE)
 			break;
 		if (__builtin_expect(what == CQE_OTHER, 0)) {
-			verbs_mlx5_take_error(v, cqe);
+			verbs_mlx5_take_error(q, cqe);
 			continue;
 		}
 		count = be32toh(cqe->byte_cnt);
@@ -191,7 +191,7 @@ static unsigned int striding_poll(struct verbs *v, struct rd_frame *frames, unsi
 		left -= (int32_t)(count >> CONSUMED_SHIFT);
 		if (__builtin_expect(left <= 0, 0)) {
 			left = (int32_t)m->n_strides;
-			buffer = buffer_next(v);
+			buffer = buffer_next(q);
 		}
 	}
 	if (!verbs_mlx5_consumed(m, &run, at))
@@ -199,15 +199,15 @@ static unsigned int striding_poll(struct verbs *v, struct rd_frame *frames, unsi
 	m->left = left;
 	/* Only what brought frames is released, and a filler may come alone. */
 	if (f == frames)
-		striding_post(v);
+		striding_post(q);
 	return (unsigned int)(f - frames);
 }
 
 /* The queue was reset: what the CQ still has is of no use. */
-static void striding_cleared(struct verbs *v)
+static void striding_cleared(struct verbs_queue *q)
 {
-	verbs_mlx5_skip(v->mlx5);
-	v->taken = 0;
+	verbs_mlx5_skip(q->mlx5);
+	q->taken = 0;
 }
 
 static const struct verbs_path striding_path = {
@@ -219,38 +219,41 @@ static const struct verbs_path striding_path = {
 	.cleared = striding_cleared,
 };
 
-int verbs_striding_create(struct verbs *v, struct rd_error *err)
+int verbs_striding_create(struct verbs_queue *q, struct rd_error *err)
 {
-	struct ibv_wq_init_attr attr = {
-		.wq_type = IBV_WQT_RQ, .max_wr = v->ring.n, .max_sge = 1, .pd = v->pd, .cq = v->cq};
+	struct ibv_wq_init_attr attr = {.wq_type = IBV_WQT_RQ,
+		.max_wr = q->ring.n,
+		.max_sge = 1,
+		.pd = q->port->pd,
+		.cq = q->cq};
 	struct mlx5dv_wq_init_attr striding = {
 		.comp_mask = MLX5DV_WQ_INIT_ATTR_MASK_STRIDING_RQ,
-		.striding_rq_attrs = {.single_stride_log_num_of_bytes = v->lead->strides.log_bytes,
-			.single_wqe_log_num_of_strides = v->lead->strides.log_count},
+		.striding_rq_attrs = {.single_stride_log_num_of_bytes = q->port->strides.log_bytes,
+			.single_wqe_log_num_of_strides = q->port->strides.log_count},
 	};
 	struct mlx5dv_cq cq = {0};
 	struct mlx5dv_rwq rwq = {0};
-	struct mlx5dv_obj obj = {.cq = {.in = v->cq, .out = &cq}};
+	struct mlx5dv_obj obj = {.cq = {.in = q->cq, .out = &cq}};
 
-	v->wq = mlx5dv_create_wq(v->ctx, &attr, &striding);
-	if (!v->wq)
-		return verbs_fail_object(v, err, errno, VERBS_QUEUE, "create_wq (striding)");
-	obj.rwq.in = v->wq;
+	q->wq = mlx5dv_create_wq(q->port->ctx, &attr, &striding);
+	if (!q->wq)
+		return verbs_fail_object(q->port, err, errno, VERBS_QUEUE, "create_wq (striding)");
+	obj.rwq.in = q->wq;
 	obj.rwq.out = &rwq;
-	if (!v->mlx5)
-		v->mlx5 = malloc(sizeof(*v->mlx5));
-	if (!v->mlx5)
-		return verbs_fail(v, err, ENOMEM, NULL, "memory for the queue");
+	if (!q->mlx5)
+		q->mlx5 = malloc(sizeof(*q->mlx5));
+	if (!q->mlx5)
+		return verbs_fail(q->port, err, ENOMEM, NULL, "memory for the queue");
 	errno = mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ | MLX5DV_OBJ_RWQ);
 	if (errno)
-		return verbs_fail(v, err, errno, "use --rx-mode wqe", "init_obj (striding)");
-	verbs_mlx5_set_cq(v->mlx5, &cq);
-	v->mlx5->rq_record = rwq.dbrec;
-	v->mlx5->wqes = rwq.buf;
-	v->mlx5->wqe_bytes = rwq.stride;
-	v->mlx5->n_wqes = rwq.wqe_cnt;
-	v->mlx5->n_strides = 1U << v->lead->strides.log_count;
-	v->mlx5->stride_bytes = 1U << v->lead->strides.log_bytes;
-	v->path = &striding_path;
+		return verbs_fail(q->port, err, errno, "use --rx-mode wqe", "init_obj (striding)");
+	verbs_mlx5_set_cq(q->mlx5, &cq);
+	q->mlx5->rq_record = rwq.dbrec;
+	q->mlx5->wqes = rwq.buf;
+	q->mlx5->wqe_bytes = rwq.stride;
+	q->mlx5->n_wqes = rwq.wqe_cnt;
+	q->mlx5->n_strides = 1U << q->port->strides.log_count;
+	q->mlx5->stride_bytes = 1U << q->port->strides.log_bytes;
+	q->path = &striding_path;
 	return 0;
 }

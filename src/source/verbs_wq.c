@@ -3,75 +3,76 @@
  * Work queues, and the QP that spreads frames among them: a RAW_PACKET QP that has a table of work
  * queues instead of a receive queue of its own (ibv_create_wq(3), ibv_create_rwq_ind_table(3)).
  */
-#include "verbs_queue.h"
+#include "verbs_path.h"
+#include "verbs_port.h"
 #include <errno.h>
 
 #define KEY_BYTES 40 /* of the Toeplitz hash, what mlx5 takes */
 
-static int modify(struct verbs *v, enum ibv_wq_state state)
+static int modify(struct verbs_queue *q, enum ibv_wq_state state)
 {
 	struct ibv_wq_attr attr = {.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = state};
-	int rc = ibv_modify_wq(v->wq, &attr);
+	int rc = ibv_modify_wq(q->wq, &attr);
 
 	return rc < 0 ? -rc : rc;
 }
 
-static int wq_ready(struct verbs *v, struct rd_error *err)
+static int wq_ready(struct verbs_queue *q, struct rd_error *err)
 {
 	/* Readiness first: it clears the doorbell record. */
-	int rc = modify(v, IBV_WQS_RDY);
+	int rc = modify(q, IBV_WQS_RDY);
 
 	if (rc)
-		return verbs_fail_object(v, err, rc, VERBS_QUEUE, "modify_wq to RDY");
-	rc = v->path->fill ? v->path->fill(v) : verbs_ring_fill(&v->ring, NULL, v->wq);
+		return verbs_fail_object(q->port, err, rc, VERBS_QUEUE, "modify_wq to RDY");
+	rc = q->path->fill ? q->path->fill(q) : verbs_ring_fill(&q->ring, NULL, q->wq);
 	if (rc)
-		return verbs_fail(v, err, rc, "use fewer buffers (-b)", "post_wq_recv");
+		return verbs_fail(q->port, err, rc, "use fewer buffers (-b)", "post_wq_recv");
 	return 0;
 }
 
-static int wq_make(struct verbs *v, struct rd_error *err)
+static int wq_make(struct verbs_queue *q, struct rd_error *err)
 {
 	struct ibv_wq_init_attr attr = {
 		.wq_type = IBV_WQT_RQ,
-		.max_wr = v->ring.n,
+		.max_wr = q->ring.n,
 		.max_sge = 1,
-		.pd = v->pd,
-		.cq = v->cq,
+		.pd = q->port->pd,
+		.cq = q->cq,
 	};
 
-	if (v->striding)
-		return verbs_striding_create(v, err);
-	v->path = v->cq_ex ? &verbs_path_extended : &verbs_path_plain;
-	v->wq = ibv_create_wq(v->ctx, &attr);
-	return v->wq ? 0 : verbs_fail_object(v, err, errno, VERBS_QUEUE, "create_wq");
+	if (q->port->striding)
+		return verbs_striding_create(q, err);
+	q->path = verbs_path_libibverbs(q);
+	q->wq = ibv_create_wq(q->port->ctx, &attr);
+	return q->wq ? 0 : verbs_fail_object(q->port, err, errno, VERBS_QUEUE, "create_wq");
 }
 
-int verbs_wq_create(struct verbs *v, struct rd_error *err)
+int verbs_wq_create(struct verbs_queue *q, struct rd_error *err)
 {
-	if (wq_make(v, err) < 0 || wq_ready(v, err) < 0)
+	if (wq_make(q, err) < 0 || wq_ready(q, err) < 0)
 		return -1;
-	if (!v->plain && !v->striding)
-		verbs_mlx5_take_over(v);
+	if (q->port->rx_mode != RD_RX_VERBS && !q->port->striding)
+		verbs_mlx5_take_over(q);
 	return 0;
 }
 
-int verbs_wq_reset(struct verbs *v, struct rd_error *err)
+int verbs_wq_reset(struct verbs_queue *q, struct rd_error *err)
 {
-	int rc = modify(v, IBV_WQS_RESET);
+	int rc = modify(q, IBV_WQS_RESET);
 
 	if (rc)
-		return verbs_fail_object(v, err, rc, VERBS_QUEUE, "modify_wq to RESET");
-	v->armed = false;
-	if (v->path->cleared)
-		v->path->cleared(v);
-	return wq_ready(v, err);
+		return verbs_fail_object(q->port, err, rc, VERBS_QUEUE, "modify_wq to RESET");
+	q->armed = false;
+	if (q->path->cleared)
+		q->path->cleared(q);
+	return wq_ready(q, err);
 }
 
-void verbs_wq_destroy(struct verbs *v)
+void verbs_wq_destroy(struct verbs_queue *q)
 {
-	if (v->wq)
-		ibv_destroy_wq(v->wq);
-	v->wq = NULL;
+	if (q->wq)
+		ibv_destroy_wq(q->wq);
+	q->wq = NULL;
 }
 
 /* --- the table ---------------------------------------------------------------------------- */
@@ -88,14 +89,14 @@ static void fill_key(uint8_t *key)
 
 /* mlx5 hashes over one IP version: the port's own. Frames of the other are all in the first queue.
  */
-static uint64_t hash_fields(const struct verbs *lead)
+static uint64_t hash_fields(const struct verbs_port *port)
 {
 	return IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP |
-	       (lead->ipv6 ? IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6
+	       (port->ipv6 ? IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6
 			   : IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4);
 }
 
-int verbs_spread_create(struct verbs *lead, struct rd_error *err)
+int verbs_spread_create(struct verbs_port *port, struct rd_error *err)
 {
 	uint8_t key[KEY_BYTES];
 	struct ibv_wq *queues[RD_QUEUES_MAX];
@@ -104,49 +105,49 @@ int verbs_spread_create(struct verbs *lead, struct rd_error *err)
 		.qp_type = IBV_QPT_RAW_PACKET,
 		.comp_mask =
 			IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH,
-		.pd = lead->pd,
+		.pd = port->pd,
 		.rx_hash_conf = {.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
 			.rx_hash_key_len = KEY_BYTES,
 			.rx_hash_key = key,
 			/* None over a table of one: the device steers without hashing. */
-			.rx_hash_fields_mask = lead->n_queues > 1 ? hash_fields(lead) : 0},
+			.rx_hash_fields_mask = port->n_queues > 1 ? hash_fields(port) : 0},
 	};
 
 	fill_key(key);
-	while (1U << table.log_ind_tbl_size < lead->n_queues)
+	while (1U << table.log_ind_tbl_size < port->n_queues)
 		table.log_ind_tbl_size++;
-	for (unsigned int i = 0; i < lead->n_queues; i++)
-		queues[i] = lead->queue[i]->wq;
-	lead->table = ibv_create_rwq_ind_table(lead->ctx, &table);
-	if (!lead->table)
-		return verbs_fail_object(lead, err, errno, VERBS_QUEUE, "create_rwq_ind_table");
-	qp.rwq_ind_tbl = lead->table;
-	lead->qp = ibv_create_qp_ex(lead->ctx, &qp);
-	if (!lead->qp)
-		return verbs_fail_object(lead, err, errno, VERBS_QUEUE, "create_qp");
+	for (unsigned int i = 0; i < port->n_queues; i++)
+		queues[i] = port->queue[i]->wq;
+	port->table = ibv_create_rwq_ind_table(port->ctx, &table);
+	if (!port->table)
+		return verbs_fail_object(port, err, errno, VERBS_QUEUE, "create_rwq_ind_table");
+	qp.rwq_ind_tbl = port->table;
+	port->qp = ibv_create_qp_ex(port->ctx, &qp);
+	if (!port->qp)
+		return verbs_fail_object(port, err, errno, VERBS_QUEUE, "create_qp");
 	return 0;
 }
 
-void verbs_spread_destroy(struct verbs *lead)
+void verbs_spread_destroy(struct verbs_port *port)
 {
-	if (lead->qp)
-		ibv_destroy_qp(lead->qp);
-	lead->qp = NULL;
-	if (lead->table)
-		ibv_destroy_rwq_ind_table(lead->table);
-	lead->table = NULL;
+	if (port->qp)
+		ibv_destroy_qp(port->qp);
+	port->qp = NULL;
+	if (port->table)
+		ibv_destroy_rwq_ind_table(port->table);
+	port->table = NULL;
 }
 
-unsigned int verbs_spread_most(const struct verbs *lead, unsigned int wanted, const char **why)
+unsigned int verbs_spread_most(const struct verbs_port *port, unsigned int wanted, const char **why)
 {
 	struct ibv_device_attr_ex attr;
 	unsigned int most = 1;
 
 	*why = "only Ethernet ports have receive side scaling";
-	if (lead->link != RD_LINK_ETHERNET)
+	if (port->link != RD_LINK_ETHERNET)
 		return 0;
 	*why = "the device has no receive side scaling (RSS)";
-	if (ibv_query_device_ex(lead->ctx, NULL, &attr) ||
+	if (ibv_query_device_ex(port->ctx, NULL, &attr) ||
 		!(attr.rss_caps.supported_qpts & 1U << IBV_QPT_RAW_PACKET) ||
 		!(attr.rss_caps.rx_hash_function & IBV_RX_HASH_FUNC_TOEPLITZ) ||
 		!attr.rss_caps.max_rwq_indirection_tables)

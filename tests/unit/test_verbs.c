@@ -3,7 +3,8 @@
  * Unit tests of the verbs source where a model of a device leaves things to chance: time stamps
  * that go back, queues that fail again and again, and whom an asynchronous event concerns.
  */
-#include "verbs_queue.h"
+#include "verbs_path.h"
+#include "verbs_port.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,16 +90,16 @@ uint64_t __wrap_verbs_mlx5_clock_period(struct ibv_context *ctx)
 	return 0;
 }
 
-int __wrap_verbs_queue_reset(struct verbs *v, struct rd_error *err);
-int __wrap_verbs_queue_reset(struct verbs *v, struct rd_error *err)
+int __wrap_verbs_queue_reset(struct verbs_queue *v, struct rd_error *err);
+int __wrap_verbs_queue_reset(struct verbs_queue *v, struct rd_error *err)
 {
 	(void)v;
 	hca.resets++;
 	return hca.reset_rc ? rd_fail(err, RD_CLASS_DEVICE, EIO, NULL, "reset") : 0;
 }
 
-int __wrap_verbs_queue_replace(struct verbs *v, struct rd_error *err);
-int __wrap_verbs_queue_replace(struct verbs *v, struct rd_error *err)
+int __wrap_verbs_queue_replace(struct verbs_queue *v, struct rd_error *err);
+int __wrap_verbs_queue_replace(struct verbs_queue *v, struct rd_error *err)
 {
 	(void)v;
 	hca.replacements++;
@@ -255,11 +256,12 @@ static void test_host(void **state)
 
 /* --- a queue that fails ----------------------------------------------------------------- */
 
-static struct verbs queue, second;
+static struct verbs_port port;
+static struct verbs_queue queue, second;
 static unsigned int frames_next, errors_next; /* of the next poll */
 static bool poll_fails;
 
-static unsigned int poll_fake(struct verbs *v, struct rd_frame *frames, unsigned int max)
+static unsigned int poll_fake(struct verbs_queue *v, struct rd_frame *frames, unsigned int max)
 {
 	unsigned int n = frames_next;
 
@@ -276,7 +278,7 @@ static unsigned int poll_fake(struct verbs *v, struct rd_frame *frames, unsigned
 	return n;
 }
 
-static int post_fake(struct verbs *v)
+static int post_fake(struct verbs_queue *v)
 {
 	(void)v;
 	return 0;
@@ -294,28 +296,29 @@ static void queue_make(void)
 	memset(&queue, 0, sizeof(queue));
 	memset(&second, 0, sizeof(second));
 	queue.path = &path_fake;
-	queue.lead = second.lead = &queue;
-	queue.queue[0] = &queue;
-	queue.queue[1] = &second;
-	queue.n_queues = 2;
-	queue.ctx = second.ctx = &hca.vctx.context;
+	memset(&port, 0, sizeof(port));
+	queue.port = second.port = &port;
+	second.index = 1;
+	port.queue[0] = &queue;
+	port.queue[1] = &second;
+	port.n_queues = 2;
+	port.ctx = &hca.vctx.context;
 	queue.wake_fd = second.wake_fd = -1;
-	queue.port_num = second.port_num = 1;
+	port.num = 1;
 	queue.cq = (void *)&queue.cq_ex;
 	queue.wq = (void *)&queue.ring;
 	second.cq = (void *)&second.cq_ex;
 	second.wq = (void *)&second.ring;
-	pthread_mutex_init(&queue.lock, NULL);
-	strcpy(queue.name, "fake:1");
-	queue.clock = &queue.own_clock;
+	pthread_mutex_init(&port.lock, NULL);
+	strcpy(port.name, "fake:1");
 	assert_int_equal(
-		verbs_clock_open(queue.clock, queue.ctx, "fake", RD_STAMPS_HOST, SPEED, &err), 0);
+		verbs_clock_open(&port.clock, port.ctx, "fake", RD_STAMPS_HOST, SPEED, &err), 0);
 }
 
 static void queue_free(void)
 {
-	verbs_clock_close(queue.clock);
-	pthread_mutex_destroy(&queue.lock);
+	verbs_clock_close(&port.clock);
+	pthread_mutex_destroy(&port.lock);
 }
 
 static int receive(struct rd_error *err)
@@ -402,7 +405,7 @@ static void test_stopped(void **state)
 	errors_next = 1;
 	frames_next = 1;
 	assert_int_equal(receive(&err), 1);
-	queue.stopped = true;
+	port.stopped = true;
 	assert_int_equal(receive(&err), RD_SOURCE_END);
 	assert_int_equal(hca.resets, 0);
 	assert_int_equal(queue.gaps, 0);
@@ -461,11 +464,11 @@ static void test_stats(void **state)
 
 /* --- events ----------------------------------------------------------------------------- */
 
-static void tell(enum ibv_event_type type, int port, struct ibv_cq *cq, struct ibv_wq *wq)
+static void tell(enum ibv_event_type type, int num, struct ibv_cq *cq, struct ibv_wq *wq)
 {
 	hca.event[0] = (struct ibv_async_event){.event_type = type};
-	if (port)
-		hca.event[0].element.port_num = port;
+	if (num)
+		hca.event[0].element.port_num = num;
 	else if (cq)
 		hca.event[0].element.cq = cq;
 	else

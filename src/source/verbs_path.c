@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Polling completions and posting receives through libibverbs, with an extended CQ or without. */
+#include "verbs_path.h"
+#include "verbs_port.h"
+#include <errno.h>
+#include <rdmadump/log.h>
+
+void verbs_completion_error(struct verbs_queue *q, enum ibv_wc_status status, uint32_t syndrome)
+{
+	if (q->port->stopped || q->fault.text)
+		return;
+	q->fault.text = ibv_wc_status_str(status);
+	q->fault.too_long = status == IBV_WC_LOC_LEN_ERR;
+	rd_log(RD_LOG_DEBUG, "%s: completion with status %d, vendor syndrome 0x%x", q->port->name,
+		status, syndrome);
+}
+
+/* What was polled so far is delivered; then the CQ is made anew. */
+static void fail_polling(struct verbs_queue *q)
+{
+	q->fault = (struct queue_fault){.text = "the completion queue cannot be polled",
+		.cq_failed = true,
+		.unpollable = true};
+}
+
+/* Buffer `id` holds a frame; it goes back to the device with the batch. */
+static inline void take_frame(
+	struct verbs_queue *q, struct rd_frame *f, uint64_t id, uint32_t len, uint64_t stamp)
+{
+	verbs_ring_take(&q->ring, id);
+	verbs_frame_set(f, verbs_ring_buffer(&q->ring, id), len, stamp);
+}
+
+static unsigned int poll_extended(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
+{
+	struct ibv_poll_cq_attr attr = {0};
+	struct ibv_cq_ex *cq = q->cq_ex;
+	unsigned int got = 0;
+	uint64_t (*read)(struct ibv_cq_ex *) = q->port->clock.kind->read;
+	int rc = ibv_start_poll(cq, &attr);
+
+	if (rc) {
+		if (rc != ENOENT)
+			fail_polling(q);
+		return 0;
+	}
+	do {
+		if (__builtin_expect(cq->status == IBV_WC_SUCCESS, 1))
+			take_frame(q, &frames[got++], cq->wr_id, ibv_wc_read_byte_len(cq),
+				read ? read(cq) : 0);
+		else
+			verbs_completion_error(q, cq->status, ibv_wc_read_vendor_err(cq));
+	} while (got < max && (rc = ibv_next_poll(cq)) == 0);
+	ibv_end_poll(cq);
+	if (rc && rc != ENOENT)
+		fail_polling(q);
+	return got;
+}
+
+static unsigned int poll_plain(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
+{
+	struct ibv_wc wc[RD_BATCH];
+	unsigned int got = 0;
+	int n = ibv_poll_cq(q->cq, (int)(max < RD_BATCH ? max : RD_BATCH), wc);
+
+	for (int i = 0; i < n; i++) {
+		if (__builtin_expect(wc[i].status == IBV_WC_SUCCESS, 1))
+			take_frame(q, &frames[got++], wc[i].wr_id, wc[i].byte_len, 0);
+		else
+			verbs_completion_error(q, wc[i].status, wc[i].vendor_err);
+	}
+	if (n < 0)
+		fail_polling(q);
+	return got;
+}
+
+static int post_taken(struct verbs_queue *q)
+{
+	return verbs_ring_post(&q->ring, q->port->qp, q->wq);
+}
+
+static int arm_cq(struct verbs_queue *q)
+{
+	return ibv_req_notify_cq(q->cq, 0);
+}
+
+static const struct verbs_path plain_path = {
+	.name = "libibverbs",
+	.poll = poll_plain,
+	.post = post_taken,
+	.arm = arm_cq,
+};
+
+static const struct verbs_path extended_path = {
+	.name = "libibverbs, extended CQ",
+	.poll = poll_extended,
+	.post = post_taken,
+	.arm = arm_cq,
+};
+
+const struct verbs_path *verbs_path_libibverbs(const struct verbs_queue *q)
+{
+	return q->cq_ex ? &extended_path : &plain_path;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the sniffer has once per port: context, PD, QP, table, flow, clock, loss; and its queues. */
+#ifndef RDMADUMP_SOURCE_VERBS_PORT_H
+#define RDMADUMP_SOURCE_VERBS_PORT_H
+
+#include "verbs_clock.h"
+#include "verbs_queue.h"
+#include <pthread.h>
+
+#define FRAME_MAX 65536
+
+/* Of striding queues. */
+struct verbs_strides {
+	uint32_t log_bytes; /* of a stride */
+	uint32_t log_count; /* of the strides of a buffer */
+	unsigned int buffers;
+};
+
+struct verbs_port {
+	const struct rd_device *device;
+	const char *sysroot;
+	unsigned int num;
+	enum rd_link link;
+	uint64_t speed; /* bit/s; 0: unknown */
+	enum rd_rx_mode rx_mode;
+	enum rd_stamp_type stamp_type;
+	struct rd_local local;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct verbs_clock clock;
+	/* Of each queue: frames that are to fit, and buffers that a queue of one for each may have.
+	 */
+	unsigned int n_wanted, n_buffers;
+	uint32_t frame_room; /* bytes of a buffer for it */
+	bool striding;
+	struct verbs_strides strides;
+	int cqe_most;	      /* of one CQ */
+	bool ipv6;	      /* the port's own addresses are */
+	char spread_note[80]; /* why there are fewer queues than wanted; "": there are not */
+
+	struct verbs_queue *queue[RD_QUEUES_MAX];
+	unsigned int n_queues;
+	struct ibv_rwq_ind_table *table;
+	struct ibv_qp *qp;
+	struct ibv_flow *flow;
+	int epoll_fd; /* asynchronous events and the first queue's wake_fd; -1: not needed */
+	pthread_mutex_t lock; /* of flow, QP and table, and of reading asynchronous events */
+	atomic_bool stopped, removed;
+	struct rd_loss loss; /* since start(); of the thread that calls start, stop and stats */
+	char name[RD_NAME_MAX + 8], description[200], hardware[400];
+};
+
+/*
+ * Opens context, PD and clock and works out the sizes; there are no queues yet. Owned by the
+ * caller: verbs_port_close(), which closes the queues too and frees the port. NULL on failure.
+ */
+struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct rd_error *err);
+void verbs_port_close(struct verbs_port *port);
+
+/* verbs_error.c */
+
+enum verbs_object { VERBS_MEMORY, VERBS_CQ, VERBS_QUEUE, VERBS_FLOW };
+/* What to do where the kernel refuses an object; static. */
+const char *verbs_advice(enum verbs_object object, int errnum);
+/* Whether the limit of locked memory can be the cause. */
+bool verbs_limited(int errnum);
+/* Returns -1 with "VERB on DEVICE:PORT: reason; todo". */
+int verbs_fail(const struct verbs_port *port, struct rd_error *err, int errnum, const char *todo,
+	const char *verb);
+/* The same of an object, with verbs_advice(). */
+int verbs_fail_object(const struct verbs_port *port, struct rd_error *err, int errnum,
+	enum verbs_object object, const char *verb);
+/* Makes fd non-blocking: nothing that the engine polls may wait. */
+int verbs_nonblocking(const struct verbs_port *port, int fd, struct rd_error *err);
+
+#endif
