@@ -191,7 +191,7 @@ void rd_sink_rotate(struct rd_sink *sink, uint64_t ns);
 bool rd_sink_ended(const struct rd_sink *sink);
 bool rd_sink_failed(const struct rd_sink *sink);
 /* At any time, from any thread. */
-void rd_sink_stats(const struct rd_sink *sink, struct rd_sink_stats *stats);
+void rd_sink_read_stats(const struct rd_sink *sink, struct rd_sink_stats *stats);
 
 /*
  * Writes what is queued, ends the last file and waits for the commands. `final` is the engine's

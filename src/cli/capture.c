@@ -170,7 +170,7 @@ int rd_cmd_capture(int argc, char **argv)
 {
 	static struct capture_options o = {
 		.log2_buffers = RD_LOG2_BUFFERS, .buffer = RD_BUFFER_BYTES};
-	static struct session session = {.opt = &o};
+	static struct capture_run run = {.opt = &o};
 	struct arguments a = {.o = &o};
 	const struct argp argp = {
 		.options = make_argp_options(),
@@ -187,9 +187,9 @@ int rd_cmd_capture(int argc, char **argv)
 
 	rd_cli_parse(&argp, argc, argv, ARGP_NO_HELP, &a);
 	rd_cli_log(o.debug ? RD_LOG_DEBUG : o.quiet ? RD_LOG_WARNING : RD_LOG_INFO);
-	rc = session_run(&session);
+	rc = capture_run(&run);
 	if (o.only_count && rc == 0)
-		printf("%" PRIu64 " frames\n", session_total(&session).encoded);
+		printf("%" PRIu64 " frames\n", run.result->total.encoded);
 	free(a.words);
 	free((void *)(uintptr_t)argp.options);
 	return rc;

@@ -274,7 +274,7 @@ static void wait_for_reader(void)
 
 static int capture(struct request *r, const struct place *p)
 {
-	static struct session session;
+	static struct capture_run run;
 	struct capture_options *o = &r->o;
 	int rc;
 
@@ -286,7 +286,7 @@ static int capture(struct request *r, const struct place *p)
 	if (rc)
 		return rc;
 	end_once();
-	o->wanted[0] = (struct wanted_port){.name = p->device->name, .port = p->port->num};
+	o->wanted[0] = (struct rd_wanted_port){.name = p->device->name, .port = p->port->num};
 	o->n_wanted = 1;
 	o->path = "-";
 	o->format = "pcapng";
@@ -295,9 +295,9 @@ static int capture(struct request *r, const struct place *p)
 	o->quiet = true;
 	o->cut.writable = true;
 	o->filter.expression = r->filter;
-	session.opt = o;
-	rc = session_run(&session);
-	if (!session.broken_pipe && session.signal != SIGTERM && session.signal != SIGHUP)
+	run.opt = o;
+	rc = capture_run(&run);
+	if (!run.broken_pipe && run.signal != SIGTERM && run.signal != SIGHUP)
 		wait_for_reader();
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "options.h"
 #include <getopt.h>
+#include <inttypes.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/units.h>
 #include <stdarg.h>
@@ -58,7 +59,7 @@ static void say(void *ctx, enum rd_level level, const char *line)
 	rd_cli_say(prefix[level], line);
 }
 
-int ibdump_fail(const struct rd_error *err)
+static int print_error(const struct rd_error *err)
 {
 	say(NULL, RD_LOG_ERROR, err->text);
 	return 1;
@@ -312,14 +313,14 @@ static bool can_sniff(const struct rd_device *device, unsigned int num)
 /* A device without -i means port 1, up or not; a netdev or a PCI address has its own port. */
 static int choose_port(void)
 {
-	struct wanted_port *w = &dump.o.wanted[0];
+	struct rd_wanted_port *w = &dump.o.wanted[0];
 	const struct rd_device *first = NULL;
 	struct rd_devices devices;
 	struct rd_error err;
 
 	if (rd_devices_load(&devices, "", &err) < 0)
 		return complain("%s", err.text);
-	*w = (struct wanted_port){.name = dump.device, .port = dump.port};
+	*w = (struct rd_wanted_port){.name = dump.device, .port = dump.port};
 	dump.o.n_wanted = 1;
 	for (size_t i = 0; i < devices.n; i++) {
 		const struct rd_device *d = &devices.dev[i];
@@ -332,41 +333,62 @@ static int choose_port(void)
 	if (!first && devices.n)
 		first = &devices.dev[0];
 	if (!dump.device && first)
-		*w = (struct wanted_port){strdup(first->name), 0, dump.port ? dump.port : 1};
+		*w = (struct rd_wanted_port){strdup(first->name), 0, dump.port ? dump.port : 1};
 	rd_devices_free(&devices);
 	return 0;
 }
 
 /* --- its file --------------------------------------------------------------------------- */
 
-int ibdump_set_format(struct session *s)
+static int set_format(struct capture_run *r, struct rd_error *err)
 {
+	unsigned int n;
+	enum rd_link link = rd_session_ifaces(r->session, &n)[0].link;
+
 	if (dump.erf == ERF_BY_LINK)
 		return 0;
-	if (s->ifaces[0].link == RD_LINK_INFINIBAND && dump.erf == ERF_NEVER)
-		return rd_fail(&s->error, RD_CLASS_USAGE, 0,
+	if (link == RD_LINK_INFINIBAND && dump.erf == ERF_NEVER)
+		return rd_fail(err, RD_CLASS_USAGE, 0,
 			"leave it away, or call rdmadump with --format pcap,dlt=247",
 			"--erf 0: InfiniBand packets are written behind an ERF header only");
-	if (s->ifaces[0].link == RD_LINK_ETHERNET && dump.erf == ERF_ALWAYS)
-		return rd_encoder_init(&s->encoder, "pcap-us,dlt=197", NULL, s->encoder.section,
-			s->encoder.ifaces, s->encoder.n_ifaces, &s->error);
+	if (link == RD_LINK_ETHERNET && dump.erf == ERF_ALWAYS)
+		r->config.format = "pcap-us,dlt=197";
 	return 0;
 }
 
 /* Frames are not cut, so that what is in the file beside headers is what was on the wire. */
-uint64_t ibdump_bytes(const struct session *s)
+static uint64_t bytes_captured(const struct capture_run *r)
 {
-	uint64_t head = PCAP_RECORD, file = s->written.file_bytes;
+	uint64_t head = PCAP_RECORD, file = r->result->written.file_bytes;
+	unsigned int n;
+	enum rd_link link = rd_session_ifaces(r->session, &n)[0].link;
 
-	if (s->encoder.dlt == LINKTYPE_ERF)
-		head += s->ifaces[0].link == RD_LINK_INFINIBAND ? ERF_IB : ERF_ETHERNET;
-	head = PCAP_HEADER + head * s->written.written;
+	if (rd_session_encoder(r->session)->dlt == LINKTYPE_ERF)
+		head += link == RD_LINK_INFINIBAND ? ERF_IB : ERF_ETHERNET;
+	head = PCAP_HEADER + head * r->result->written.written;
 	return file > head ? file - head : 0;
+}
+
+static void print_report(const struct capture_run *r)
+{
+	uint64_t lost = r->result->lost;
+
+	if (r->opt->quiet)
+		return;
+	if (r->result->end == RD_END_MEMORY)
+		fprintf(stderr, "Buffer full ...\n");
+	fprintf(stderr, "Captured: %" PRIu64 " packets, %" PRIu64 " bytes\n",
+		r->result->written.written, bytes_captured(r));
+	if (r->result->dropped)
+		fprintf(stderr, "-W- %" PRIu64 " packets were dropped\n", r->result->dropped);
+	if (lost)
+		fprintf(stderr, "-W- %" PRIu64 " packets were lost by the device\n", lost);
 }
 
 int ibdump_run(int argc, char **argv)
 {
-	static struct session session = {.opt = &dump.o};
+	static const struct capture_style style = {set_format, print_report, print_error};
+	static struct capture_run run = {.opt = &dump.o, .style = &style};
 
 	int rc = parse(argc, argv);
 
@@ -375,5 +397,5 @@ int ibdump_run(int argc, char **argv)
 	if (rc < 0 || choose_port() < 0)
 		return 1;
 	rd_log_to(say, NULL, dump.o.quiet ? RD_LOG_WARNING : RD_LOG_INFO);
-	return session_run(&session) ? 1 : 0;
+	return capture_run(&run) ? 1 : 0;
 }

@@ -20,35 +20,38 @@ struct live {
 	FILE *out;
 	bool view;	  /* the terminal shows pictures */
 	uint64_t next_ns; /* of the monotonic clock: not before */
-	const struct session *s;
+	const struct capture_run *r;
 };
 
 static void give_facts(struct live *l, const char *when)
 {
 	struct rd_facts facts = {0};
 
-	if (!l->s->opt->no_facts && !session_is_offline(l->s))
-		facts_snapshot(l->s, when, &facts);
+	if (!l->r->opt->no_facts && !rd_session_offline(l->r->session))
+		rd_session_facts(l->r->session, when, &facts);
 	for (size_t i = 0; i < facts.n; i++)
 		rd_analysis_facts(l->analysis, facts.fact[i].json, facts.fact[i].len);
 	rd_facts_free(&facts);
 }
 
-int live_open(struct session *s)
+int live_open(struct capture_run *r, struct rd_error *err)
 {
 	const struct rd_analysis_config config = {.qp = RD_QP_UNKNOWN};
+	static const struct rd_section no_section;
+	unsigned int n;
+	const struct rd_session_source *sources = rd_session_sources(r->session, &n);
 	struct live *l = calloc(1, sizeof(*l));
 
-	s->live = l;
+	r->live = l;
 	if (!l)
-		return rd_fail(&s->error, RD_CLASS_DEVICE, ENOMEM, NULL, "--analyze");
-	l->s = s;
-	l->out = session_to_pipe(s) ? stderr : stdout;
-	l->view = !s->opt->quiet && !s->opt->print && !s->opt->json && !session_to_pipe(s) &&
-		  isatty(STDOUT_FILENO) && !session_is_offline(s);
-	if (rd_analysis_open(&l->analysis, &config, &s->error) < 0 ||
-		rd_analysis_file(l->analysis, s->sources[0]->title,
-			session_is_offline(s) ? "file" : "live", &s->section, &s->error) < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "--analyze");
+	l->r = r;
+	l->out = capture_to_pipe(r->opt) ? stderr : stdout;
+	l->view = !r->opt->quiet && !r->opt->print && !r->opt->json && !capture_to_pipe(r->opt) &&
+		  isatty(STDOUT_FILENO) && !rd_session_offline(r->session);
+	if (rd_analysis_open(&l->analysis, &config, err) < 0 ||
+		rd_analysis_file(l->analysis, sources[0].source->title,
+			rd_session_offline(r->session) ? "file" : "live", &no_section, err) < 0)
 		return -1;
 	give_facts(l, "start");
 	return 0;
@@ -135,15 +138,14 @@ bool live_show(struct live *l, const char *status)
 
 void live_stop(struct live *l)
 {
-	bool known;
-	uint64_t lost = session_lost(l->s, &known);
+	const struct rd_session_result *result = rd_session_result(l->r->session);
 
 	if (l->next_ns)
 		view_end(l);
 	l->view = false;
 	give_facts(l, "end");
-	/* What found no room in the file was seen here. */
-	rd_analysis_file_end(l->analysis, lost, known, NULL);
+	/* Frames that were dropped for lack of a chunk were seen here all the same. */
+	rd_analysis_file_end(l->analysis, result->lost, result->lost_known, NULL);
 }
 
 json_t *live_json(struct live *l)

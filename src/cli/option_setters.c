@@ -19,7 +19,7 @@ static int add_wanted(
 {
 	if (o->n_wanted == RD_IFACES_MAX)
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "more than %d devices", RD_IFACES_MAX);
-	o->wanted[o->n_wanted++] = (struct wanted_port){.name = name, .nth = nth};
+	o->wanted[o->n_wanted++] = (struct rd_wanted_port){.name = name, .nth = nth};
 	return 0;
 }
 
@@ -32,7 +32,7 @@ int set_device(struct arguments *a, const struct option_use *use, struct rd_erro
 int set_interface(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	struct capture_options *o = a->o;
-	struct wanted_port *last = o->n_wanted ? &o->wanted[o->n_wanted - 1] : NULL;
+	struct rd_wanted_port *last = o->n_wanted ? &o->wanted[o->n_wanted - 1] : NULL;
 	uint64_t n;
 
 	if (!isdigit((unsigned char)use->arg[0]) || strpbrk(use->arg, ":."))

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Signals of a capture: which are taken, and what each does while frames come and at the end. They
- * are blocked from before the first thread until the process ends; no default action can cost the
- * report.
+ * Signals of a capture: which are handled, and what each does while frames come and at the end.
+ * They are blocked from before the first thread until the process ends, so that no default action
+ * can prevent the report.
  */
 #include "capture.h"
 #include "cli.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 void rd_cli_hold_requests(void)
@@ -37,83 +34,75 @@ void rd_cli_ending_signals(sigset_t *set)
 		sigaddset(set, SIGHUP);
 }
 
-void signals_block(struct session *s)
+void signals_block(struct capture_run *r)
 {
-	rd_cli_ending_signals(&s->signals);
-	sigaddset(&s->signals, SIGUSR1);
-	sigaddset(&s->signals, SIGUSR2);
-	pthread_sigmask(SIG_BLOCK, &s->signals, NULL);
+	rd_cli_ending_signals(&r->signals);
+	sigaddset(&r->signals, SIGUSR1);
+	sigaddset(&r->signals, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &r->signals, NULL);
 	/* Both are reported by write(): a pipe without reader, a file at its size limit. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-static void show_progress(struct session *s)
+static void show_progress(struct capture_run *r)
 {
 	char line[160];
 
-	report_progress(s, line, sizeof(line));
+	report_progress(r, line, sizeof(line));
 	rd_cli_say("rdmadump: ", line + strspn(line, " "));
 }
 
-bool signals_ready(void *session, int fd)
+bool signals_ready(void *ctx, int fd)
 {
-	struct session *s = session;
+	struct capture_run *r = ctx;
 	struct signalfd_siginfo info;
 
 	if (read(fd, &info, sizeof(info)) != sizeof(info))
 		return false;
 	switch (info.ssi_signo) {
 	case SIGUSR1:
-		show_progress(s);
+		show_progress(r);
 		return false;
 	case SIGUSR2:
-		/* A pipe has one beginning. */
-		s->capture.rotate = !session_to_pipe(s);
+		rd_session_rotate(r->session);
 		return false;
 	default:
-		s->signal = (int)info.ssi_signo;
+		r->signal = (int)info.ssi_signo;
 		return true;
 	}
 }
 
-/*
- * Opening a FIFO waits for a reader, and signals are blocked: so it is waited for here. The
- * descriptor keeps the reader until the output has its own; -1: no FIFO, or it cannot be opened.
+/* Signals are blocked, and opening a FIFO waits for its reader: an ending signal takes effect here.
  */
-int signals_await_reader(struct session *s)
+void signals_while_fifo_waits(void *ctx)
 {
 	static const struct timespec between = {.tv_nsec = 50000000};
 	sigset_t ending;
-	struct stat st;
-	int fd, signal;
+	int signal;
 
-	if (!s->opt->path || stat(s->opt->path, &st) < 0 || !S_ISFIFO(st.st_mode))
-		return -1;
+	(void)ctx;
 	rd_cli_ending_signals(&ending);
-	while ((fd = open(s->opt->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO) {
-		signal = sigtimedwait(&ending, NULL, &between);
-		if (signal < 0)
-			continue;
-		/* Nothing has been captured: as if it had not been blocked. */
-		sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-		raise(signal);
-		pthread_sigmask(SIG_UNBLOCK, &ending, NULL);
-	}
-	return fd;
+	signal = sigtimedwait(&ending, NULL, &between);
+	if (signal < 0)
+		return;
+	/* Nothing has been captured: as if it had not been blocked. */
+	sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	raise(signal);
+	pthread_sigmask(SIG_UNBLOCK, &ending, NULL);
 }
 
 /* --- once the capture has ended --------------------------------------------------------- */
 
 /* The next signal that asks for the end, 0: none has come. */
-static int next_ending(struct session *s)
+static int next_ending(struct capture_run *r)
 {
 	static const struct timespec now;
 	int signal;
 
-	while ((signal = sigtimedwait(&s->signals, NULL, &now)) > 0) {
+	while ((signal = sigtimedwait(&r->signals, NULL, &now)) > 0) {
 		if (signal == SIGUSR1)
-			show_progress(s);
+			show_progress(r);
 		else if (signal != SIGUSR2)
 			return signal;
 	}
@@ -121,23 +110,18 @@ static int next_ending(struct session *s)
 }
 
 /* What the output has not taken counts as not written. */
-static void abandon_output(struct session *s)
+static void abandon_output(struct capture_run *r)
 {
-	uint64_t encoded = rd_capture_total(&s->capture).encoded;
-
-	/* A report that nobody takes must not keep the program either. */
-	pthread_sigmask(SIG_UNBLOCK, &s->signals, NULL);
-	rd_fail(&s->error, RD_CLASS_OUTPUT, 0, NULL,
-		"abandoned: the end of the capture is not in '%s'", s->opt->path);
-	rd_cli_fail(&s->error);
-	outputs_stats(s, &s->written);
-	s->written.unwritten = encoded - s->written.written - s->written.beyond;
-	session_report(s);
+	/* A report that nobody reads must not keep the program running either. */
+	pthread_sigmask(SIG_UNBLOCK, &r->signals, NULL);
+	rd_session_abandon(r->session);
+	rd_cli_fail(&r->result->error);
+	report_end(r);
 	fflush(stdout);
 	_exit(RD_CLASS_OUTPUT);
 }
 
-static void tell_to_wait(bool commands)
+static void announce_wait(bool commands)
 {
 	rd_log(RD_LOG_WARNING, "%s",
 		commands ? "waiting for the commands of -z to end; Ctrl-C again ends without them"
@@ -150,25 +134,25 @@ static void tell_to_wait(bool commands)
  * send it) are one; a later one means that nobody wants to wait. Where the capture ended by itself
  * the first one asks what it waits for.
  */
-bool signals_while_waiting(void *output, bool commands)
+bool signals_while_waiting(void *ctx, bool commands)
 {
-	struct session *s = ((struct output *)output)->s;
-	bool first = !s->told_to_wait[commands], asked = s->asked_to_end || s->signal;
+	struct capture_run *r = ctx;
+	bool first = !r->waiting_announced[commands], asked = r->asked_to_end || r->signal;
 
-	s->told_to_wait[commands] = true;
-	if (!next_ending(s)) {
+	r->waiting_announced[commands] = true;
+	if (!next_ending(r)) {
 		if (first && isatty(STDERR_FILENO))
-			tell_to_wait(commands);
+			announce_wait(commands);
 		return true;
 	}
-	s->asked_to_end = true;
+	r->asked_to_end = true;
 	if (first || !asked) {
-		while (next_ending(s))
+		while (next_ending(r))
 			;
-		tell_to_wait(commands);
+		announce_wait(commands);
 		return true;
 	}
 	if (!commands)
-		abandon_output(s);
+		abandon_output(r);
 	return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* How many files a capture has open, and whether it may: known before the first one is opened. */
-#include "capture.h"
+#include "session.h"
 #include <dirent.h>
 #include <sys/resource.h>
 
@@ -23,10 +23,10 @@ static unsigned int open_now(void)
 }
 
 /* With so many queues beside those of the ports that are open already. */
-static rlim_t descriptors_needed(const struct session *s, unsigned int queues)
+static rlim_t descriptors_needed(const struct rd_session *s, unsigned int queues)
 {
-	const struct capture_options *o = s->opt;
-	unsigned int all = s->n_sources + queues, stripes = o->n_stripes ? o->n_stripes : 1;
+	const struct rd_session_config *o = s->config;
+	unsigned int all = s->in.n + queues, stripes = o->n_stripes ? o->n_stripes : 1;
 	unsigned int outputs = o->per_queue ? all : stripes;
 	unsigned int feeds = o->per_queue ? all : all * stripes;
 
@@ -34,7 +34,7 @@ static rlim_t descriptors_needed(const struct session *s, unsigned int queues)
 	       PER_QUEUE * all + PER_FEED * feeds + 2 * (outputs - 1);
 }
 
-bool descriptors_fit(const struct session *s, unsigned int queues, uint64_t *most)
+bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *most)
 {
 	rlim_t needed = descriptors_needed(s, queues);
 	struct rlimit limit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The facts that a capture stores beside its frames: device, counters (rdmadump-formats(5)). */
-#include "capture.h"
+#include "session.h"
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -36,21 +36,21 @@ static void keep(struct rd_facts *to, json_t *fact)
 }
 
 /* What every object begins with. */
-static json_t *begin(const struct session *s, unsigned int source, const char *kind,
+static json_t *begin(const struct rd_session *s, unsigned int source, const char *kind,
 	const char *when, uint64_t time_ns)
 {
 	return json_pack("{s:s, s:s, s:I, s:i, s:s, s:i}", "kind", kind, "when", when, "time_ns",
-		(json_int_t)time_ns, "interface", (int)s->bases[source], "device",
-		s->device[source]->name, "port", (int)s->port[source]->num);
+		(json_int_t)time_ns, "interface", (int)s->in.bases[source], "device",
+		s->in.device[source]->name, "port", (int)s->in.port[source]->num);
 }
 
 static void add_counters(
-	const struct session *s, unsigned int source, const char *when, struct rd_facts *to)
+	const struct rd_session *s, unsigned int source, const char *when, struct rd_facts *to)
 {
 	struct rd_counters c;
 	json_t *fact, *values;
 
-	if (rd_counters_load(&c, "", s->device[source], s->port[source], NULL) < 0)
+	if (rd_counters_load(&c, "", s->in.device[source], s->in.port[source], NULL) < 0)
 		return;
 	fact = begin(s, source, "counters", when, c.time_ns);
 	values = json_object();
@@ -96,10 +96,10 @@ static json_t *netdevs(const struct rd_port *p)
 }
 
 static void add_device(
-	const struct session *s, unsigned int source, const char *when, struct rd_facts *to)
+	const struct rd_session *s, unsigned int source, const char *when, struct rd_facts *to)
 {
-	const struct rd_device *d = s->device[source];
-	const struct rd_port *p = s->port[source];
+	const struct rd_device *d = s->in.device[source];
+	const struct rd_port *p = s->in.port[source];
 	struct timespec now;
 	char guid[20];
 	json_t *fact;
@@ -137,8 +137,8 @@ static json_t *qp_object(const struct rd_qp_res *q)
 	return o;
 }
 
-static void keep_qps(const struct session *s, unsigned int source, const char *when, json_t *list,
-	struct rd_facts *to)
+static void keep_qps(const struct rd_session *s, unsigned int source, const char *when,
+	json_t *list, struct rd_facts *to)
 {
 	struct timespec now;
 	json_t *fact;
@@ -151,14 +151,14 @@ static void keep_qps(const struct session *s, unsigned int source, const char *w
 
 /* Of this port, and those that are not bound to one yet. Nothing where the kernel does not tell. */
 static void add_qps(
-	const struct session *s, unsigned int source, const char *when, struct rd_facts *to)
+	const struct rd_session *s, unsigned int source, const char *when, struct rd_facts *to)
 {
 	struct rd_resources r;
 	json_t *list = json_array();
 
-	if (rd_resources_load(&r, s->device[source]->name, NULL) == 0) {
+	if (rd_resources_load(&r, s->in.device[source]->name, NULL) == 0) {
 		for (size_t i = 0; i < r.n_qps; i++) {
-			if (r.qps[i].port && r.qps[i].port != s->port[source]->num)
+			if (r.qps[i].port && r.qps[i].port != s->in.port[source]->num)
 				continue;
 			if (json_array_size(list) == QPS_MOST) {
 				keep_qps(s, source, when, list, to);
@@ -173,10 +173,10 @@ static void add_qps(
 	rd_resources_free(&r);
 }
 
-void facts_snapshot(const struct session *s, const char *when, struct rd_facts *to)
+void rd_session_facts(const struct rd_session *s, const char *when, struct rd_facts *to)
 {
-	for (unsigned int i = 0; i < s->n_sources; i++) {
-		if (!s->device[i] || !s->port[i] || s->follows[i])
+	for (unsigned int i = 0; i < s->in.n; i++) {
+		if (!s->in.device[i] || !s->in.port[i] || s->in.follows[i])
 			continue;
 		if (strcmp(when, "start") == 0)
 			add_device(s, i, when, to);
@@ -187,40 +187,40 @@ void facts_snapshot(const struct session *s, const char *when, struct rd_facts *
 
 void facts_from_file(void *ctx, const char *json, size_t len)
 {
-	struct session *s = ctx;
-	struct output *o = &s->outputs[0];
+	struct rd_session *s = ctx;
+	struct output *o = &s->out.list[0];
 
 	/* Once the output is open, another thread may read what stood in front. */
-	rd_facts_add(o->sink ? &s->facts_end : &o->facts_start, json, len);
+	rd_facts_add(o->sink ? &s->out.facts_end : &o->facts_start, json, len);
 }
 
-void facts_at_end(struct session *s)
+void facts_at_end(struct rd_session *s)
 {
-	if (!s->opt->no_facts && s->n_outputs && s->encoder.format->facts)
-		facts_snapshot(s, "end", &s->facts_end);
+	if (!s->config->no_facts && s->out.n && s->out.encoder.format->facts)
+		rd_session_facts(s, "end", &s->out.facts_end);
 }
 
 const struct rd_facts *facts_for_file(void *ctx, unsigned int file, bool end)
 {
 	struct output *o = ctx;
-	const struct session *s = o->s;
+	const struct rd_session *s = o->s;
 	uint64_t now = rd_monotonic_ns();
 
-	if (s->opt->no_facts || !s->encoder.format->facts)
+	if (s->config->no_facts || !s->out.encoder.format->facts)
 		return NULL;
 	if (end)
-		return &s->facts_end;
-	if (!session_is_offline(s) && (file == 1 || now - o->facts_ns >= SNAPSHOT_NS)) {
+		return &s->out.facts_end;
+	if (!is_offline(s) && (file == 1 || now - o->facts_ns >= SNAPSHOT_NS)) {
 		rd_facts_free(&o->facts_start);
-		facts_snapshot(s, "start", &o->facts_start);
+		rd_session_facts(s, "start", &o->facts_start);
 		o->facts_ns = now;
 	}
 	return &o->facts_start;
 }
 
-void session_facts_free(struct session *s)
+void facts_free(struct rd_session *s)
 {
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
-		rd_facts_free(&s->outputs[i].facts_start);
-	rd_facts_free(&s->facts_end);
+		rd_facts_free(&s->out.list[i].facts_start);
+	rd_facts_free(&s->out.facts_end);
 }

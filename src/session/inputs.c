@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Finds what the user names and opens it: the device's sniffer, a netdev, a file. */
-#include "capture.h"
-#include "cli.h"
+/* What frames come from: finds what the configuration names and opens the device's sniffer, a
+ * netdev or a file; and the filters over them. */
+#include "session.h"
 #include <inttypes.h>
+#include <rdmadump/log.h>
 #include <stdio.h>
 #include <string.h>
 
 #define QUEUE_BITRATE 50000000000U /* what a thread surely takes of large frames */
 
-bool session_is_offline(const struct session *s)
-{
-	return s->opt->read != NULL;
-}
-
-static int find_nth(struct session *s, unsigned int nth, const struct rd_device **device,
-	const struct rd_port **port)
+static int find_nth(const struct rd_devices *devices, unsigned int nth,
+	const struct rd_device **device, const struct rd_port **port, struct rd_error *err)
 {
 	unsigned int n = nth;
 
-	for (size_t i = 0; i < s->devices.n; i++) {
-		const struct rd_device *d = &s->devices.dev[i];
+	for (size_t i = 0; i < devices->n; i++) {
+		const struct rd_device *d = &devices->dev[i];
 
 		if (n <= d->n_ports) {
 			*device = d;
@@ -28,60 +24,70 @@ static int find_nth(struct session *s, unsigned int nth, const struct rd_device 
 		}
 		n -= d->n_ports;
 	}
-	return rd_fail(&s->error, RD_CLASS_USAGE, 0, "see 'rdmadump list'",
+	return rd_fail(err, RD_CLASS_USAGE, 0, "see 'rdmadump list'",
 		"there is no port number %u in the list", nth);
 }
 
-static int add_source(struct session *s, struct rd_source *source, const struct rd_device *device,
-	const struct rd_port *port)
+int rd_wanted_port_find(const struct rd_devices *devices, const struct rd_wanted_port *w,
+	const struct rd_device **device, const struct rd_port **port, struct rd_error *err)
+{
+	if (w->nth)
+		return find_nth(devices, w->nth, device, port, err);
+	if (w->name)
+		return rd_devices_find(devices, w->name, w->port, device, port, err);
+	return rd_devices_default(devices, device, port, err);
+}
+
+static int add_source(struct rd_session *s, struct rd_source *source,
+	const struct rd_device *device, const struct rd_port *port)
 {
 	unsigned int n;
 	const struct rd_iface *ifaces = rd_source_ifaces(source, &n);
 
-	s->sources[s->n_sources] = source;
-	s->bases[s->n_sources] = s->n_ifaces;
-	s->device[s->n_sources] = device;
-	s->port[s->n_sources++] = port;
-	if (n > RD_IFACES_MAX - s->n_ifaces)
+	s->in.sources[s->in.n] = source;
+	s->in.bases[s->in.n] = s->in.n_ifaces;
+	s->in.device[s->in.n] = device;
+	s->in.port[s->in.n++] = port;
+	if (n > RD_IFACES_MAX - s->in.n_ifaces)
 		return rd_fail(&s->error, RD_CLASS_USAGE, 0,
 			"name fewer devices, or split the file (editcap)",
 			"more than %d interfaces in one capture", RD_IFACES_MAX);
-	memcpy(&s->ifaces[s->n_ifaces], ifaces, n * sizeof(*ifaces));
-	s->n_ifaces += n;
+	memcpy(&s->in.ifaces[s->in.n_ifaces], ifaces, n * sizeof(*ifaces));
+	s->in.n_ifaces += n;
 	return 0;
 }
 
 /* A further queue of the port that was added last: its frames are of the same interface. */
-static int add_follower(struct session *s, struct rd_source *source, const struct rd_device *device,
-	const struct rd_port *port)
+static int add_follower(struct rd_session *s, struct rd_source *source,
+	const struct rd_device *device, const struct rd_port *port)
 {
-	if (s->n_sources == RD_IFACES_MAX)
+	if (s->in.n == RD_IFACES_MAX)
 		return rd_fail(&s->error, RD_CLASS_USAGE, 0, "give fewer --queues",
 			"more than %d queues in one capture", RD_IFACES_MAX);
-	s->sources[s->n_sources] = source;
-	s->bases[s->n_sources] = s->bases[s->n_sources - 1];
-	s->follows[s->n_sources] = true;
-	s->device[s->n_sources] = device;
-	s->port[s->n_sources++] = port;
+	s->in.sources[s->in.n] = source;
+	s->in.bases[s->in.n] = s->in.bases[s->in.n - 1];
+	s->in.follows[s->in.n] = true;
+	s->in.device[s->in.n] = device;
+	s->in.port[s->in.n++] = port;
 	return 0;
 }
 
-static int open_netdev(struct session *s, const char *netdev, const struct rd_device *device,
+static int open_netdev(struct rd_session *s, const char *netdev, const struct rd_device *device,
 	const struct rd_port *port)
 {
 	const struct rd_netdev_config config = {.netdev = netdev,
-		.snaplen = s->opt->cut.snaplen,
-		.buffer = s->opt->kernel_buffer,
-		.promiscuous = !s->opt->promiscuous_off,
+		.snaplen = s->config->cut.snaplen,
+		.buffer = s->config->kernel_buffer,
+		.promiscuous = !s->config->promiscuous_off,
 		.device = device,
 		.port = port};
 	struct rd_source *source;
 
-	if (s->opt->stamps != RD_STAMPS_AUTO && s->opt->stamps != RD_STAMPS_HOST)
+	if (s->config->stamps != RD_STAMPS_AUTO && s->config->stamps != RD_STAMPS_HOST)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, "leave -j out, or give -j host",
 			"%s has no time stamps of type '%s': the kernel stamps what passes a "
 			"netdev",
-			netdev, rd_stamp_types[s->opt->stamps].name);
+			netdev, rd_stamp_types[s->config->stamps].name);
 	if (rd_netdev_open(&source, &config, &s->error) < 0)
 		return -1;
 	return add_source(s, source, device, port);
@@ -92,14 +98,14 @@ static int open_netdev(struct session *s, const char *netdev, const struct rd_de
  * beside the writer's, and a power of two.
  */
 static unsigned int queues_of(
-	const struct session *s, const struct rd_device *device, const struct rd_port *port)
+	const struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
 {
 	int cpus[RD_CPUS_MAX];
 	unsigned int near, n = 1;
 	uint64_t most;
 
-	if (!s->opt->queues_auto)
-		return s->opt->queues ? s->opt->queues : 1;
+	if (!s->config->queues_auto)
+		return s->config->queues ? s->config->queues : 1;
 	near = rd_device_cpus("", device, cpus, RD_CPUS_MAX);
 	most = (port->speed + QUEUE_BITRATE - 1) / QUEUE_BITRATE;
 	if (near && most > near - 1)
@@ -110,7 +116,7 @@ static unsigned int queues_of(
 }
 
 /* Fewer where the limit of open files does not allow more: a power of two, one at least. */
-static unsigned int queues_that_fit(const struct session *s, const struct rd_device *device,
+static unsigned int queues_that_fit(const struct rd_session *s, const struct rd_device *device,
 	const struct rd_port *port, unsigned int wanted)
 {
 	unsigned int n = 1;
@@ -127,14 +133,15 @@ static unsigned int queues_that_fit(const struct session *s, const struct rd_dev
 	return n;
 }
 
-static int open_verbs(struct session *s, const struct rd_device *device, const struct rd_port *port)
+static int open_verbs(
+	struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
 {
 	const struct rd_verbs_config config = {.device = device,
 		.port = port,
-		.log2_buffers = s->opt->log2_buffers,
-		.max_frame = (uint32_t)s->opt->max_frame,
-		.rx_mode = s->opt->rx_mode,
-		.stamps = s->opt->stamps,
+		.log2_buffers = s->config->log2_buffers,
+		.max_frame = (uint32_t)s->config->max_frame,
+		.rx_mode = s->config->rx_mode,
+		.stamps = s->config->stamps,
 		.sysroot = ""};
 	struct rd_source *queues[RD_QUEUES_MAX];
 	unsigned int n = queues_that_fit(s, device, port, queues_of(s, device, port));
@@ -149,42 +156,34 @@ static int open_verbs(struct session *s, const struct rd_device *device, const s
 	return 0;
 }
 
-/* The device's sniffer where it has one; else its netdev, with a word on what will be missing. */
-static int open_port(struct session *s, const struct rd_device *device, const struct rd_port *port)
+/* The device's sniffer where it has one; else its netdev, with a warning of what will be missing.
+ */
+static int open_port(
+	struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
 {
 	const char *why, *todo;
 	enum rd_verdict verdict = rd_port_verdict(device, port, &why, &todo);
 
-	if ((verdict == RD_CAPTURE_NETDEV || s->opt->netdev_only) && port->n_netdevs &&
-		!s->opt->sniffer_only) {
+	if ((verdict == RD_CAPTURE_NETDEV || s->config->netdev_only) && port->n_netdevs &&
+		!s->config->sniffer_only) {
 		if (*todo)
 			rd_log(RD_LOG_WARNING, "%s port %u is captured on its netdev %s: %s; %s",
 				device->name, port->num, port->netdevs[0].name, why, todo);
 		return open_netdev(s, port->netdevs[0].name, device, port);
 	}
-	/* The table's word is not the last one: the device may refuse, or take, what it says. */
+	/* The table may be wrong about a device: only opening it decides. */
 	if (*todo)
 		rd_log(RD_LOG_DEBUG, "%s port %u: %s; %s", device->name, port->num, why, todo);
 	return open_verbs(s, device, port);
 }
 
-static int find_wanted(struct session *s, const struct wanted_port *w,
-	const struct rd_device **device, const struct rd_port **port)
-{
-	if (w->nth)
-		return find_nth(s, w->nth, device, port);
-	if (w->name)
-		return rd_devices_find(&s->devices, w->name, w->port, device, port, &s->error);
-	return rd_devices_default(&s->devices, device, port, &s->error);
-}
-
-static int open_wanted(struct session *s, const struct wanted_port *w)
+static int open_wanted(struct rd_session *s, const struct rd_wanted_port *w)
 {
 	const struct rd_device *device;
 	const struct rd_port *port;
 	struct rd_error netdev_error;
 
-	if (find_wanted(s, w, &device, &port) < 0) {
+	if (rd_wanted_port_find(&s->in.devices, w, &device, &port, &s->error) < 0) {
 		/* A netdev without RDMA device is captured as tcpdump does. */
 		if (!w->name || w->port || !if_nametoindex(w->name))
 			return -1;
@@ -196,10 +195,10 @@ static int open_wanted(struct session *s, const struct wanted_port *w)
 	return open_port(s, device, port);
 }
 
-static int open_file(struct session *s)
+static int open_file(struct rd_session *s)
 {
-	const struct rd_file_config config = {.path = s->opt->read,
-		.facts = s->opt->no_facts || !s->opt->path ? NULL : facts_from_file,
+	const struct rd_file_config config = {.path = s->config->read,
+		.facts = s->config->no_facts || !s->config->path ? NULL : facts_from_file,
 		.facts_ctx = s};
 	struct rd_source *source;
 
@@ -208,56 +207,90 @@ static int open_file(struct session *s)
 	return add_source(s, source, NULL, NULL);
 }
 
-int session_open_sources(struct session *s)
+static int open_all(struct rd_session *s)
 {
-	const struct wanted_port any = {0};
+	const struct rd_wanted_port any = {0};
 	uint64_t ignored;
 
 	/* For what needs no queue: if it does not fit, whatever fails says so. */
 	descriptors_fit(s, 1, &ignored);
-	if (s->opt->read)
+	if (s->config->read)
 		return open_file(s);
-	if (rd_devices_load(&s->devices, "", &s->error) < 0)
+	if (rd_devices_load(&s->in.devices, "", &s->error) < 0)
 		return -1;
-	if (!s->opt->n_wanted)
+	if (!s->config->n_wanted)
 		return open_wanted(s, &any);
-	for (unsigned int i = 0; i < s->opt->n_wanted; i++)
-		if (open_wanted(s, &s->opt->wanted[i]) < 0)
+	for (unsigned int i = 0; i < s->config->n_wanted; i++)
+		if (open_wanted(s, &s->config->wanted[i]) < 0)
 			return -1;
 	return 0;
 }
 
-/* --- time stamps ------------------------------------------------------------------------ */
-
-static int list_stamps(struct session *s, const struct rd_device *device)
+int inputs_open(struct rd_session *s)
 {
-	struct rd_stamp_choice choices[RD_STAMP_TYPES];
-
-	if (rd_verbs_clocks(device, choices, &s->error) < 0)
+	if (s->config->read)
+		rd_inputs_add(&s->in.files, s->config->read);
+	if (open_all(s) < 0)
 		return -1;
-	printf("Time stamp types of %s (-j TYPE):\n", device->name);
-	for (unsigned int i = 0; i < RD_STAMP_TYPES; i++)
-		printf("  %-18s%s%s%s\n", rd_stamp_types[i].name, choices[i].clock ? "" : "no: ",
-			choices[i].clock ? rd_stamp_types[i].help : choices[i].why,
-			choices[i].clock && i == RD_STAMPS_AUTO
-				? choices[RD_STAMPS_ADAPTER].clock ? " (default; here: adapter)"
-								   : " (default; here: host)"
-				: "");
+	for (unsigned int i = 0; i < s->in.n; i++)
+		if (!s->in.follows[i])
+			s->listed[s->n_listed++] =
+				(struct rd_session_source){.source = s->in.sources[i],
+					.device = s->in.device[i],
+					.port = s->in.port[i]};
 	return 0;
 }
 
-int session_list_stamps(struct session *s)
+void inputs_stats(struct rd_session *s)
 {
-	const struct wanted_port any = {0};
-	const struct rd_device *device;
-	const struct rd_port *port;
+	for (unsigned int i = 0, listed = 0; i < s->in.n; i++) {
+		s->in.sources[i]->ops->stats(s->in.sources[i], &s->in.stats[i]);
+		if (!s->in.follows[i])
+			s->listed[listed++].stats = s->in.stats[i];
+	}
+}
 
-	if (rd_devices_load(&s->devices, "", &s->error) < 0)
-		return -1;
-	for (unsigned int i = 0; i == 0 || i < s->opt->n_wanted; i++)
-		if (find_wanted(s, s->opt->n_wanted ? &s->opt->wanted[i] : &any, &device, &port) <
-				0 ||
-			list_stamps(s, device) < 0)
+void inputs_close(struct rd_session *s)
+{
+	for (unsigned int i = 0; i < s->in.n; i++) {
+		rd_filter_free(s->in.filters[i]);
+		if (!s->in.follows[i])
+			s->in.sources[i]->ops->close(s->in.sources[i]);
+	}
+	rd_devices_free(&s->in.devices);
+}
+
+/* --- filters ---------------------------------------------------------------------------- */
+
+static void filter_words(struct rd_session *s)
+{
+	const struct rd_filter_spec *f = &s->config->filter;
+	const struct {
+		const char *name, *value;
+	} terms[] = {{"", f->expression}, {"--qp ", f->qp}, {"--src-qp ", f->src_qp},
+		{"--opcode ", f->opcode}, {"--host ", f->host}, {"--gid ", f->gid},
+		{"-Q ", f->direction}, {"--roce", f->roce ? "" : NULL}};
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
+		if (terms[i].value && used < sizeof(s->in.filter_text))
+			used += (size_t)snprintf(s->in.filter_text + used,
+				sizeof(s->in.filter_text) - used, "%s%s%s", used ? " " : "",
+				terms[i].name, terms[i].value);
+}
+
+int inputs_compile_filters(struct rd_session *s)
+{
+	filter_words(s);
+	for (unsigned int i = 0; i < s->in.n; i++)
+		if (rd_filter_compile(&s->in.filters[i], &s->config->filter,
+			    s->in.sources[i]->iface.link, &s->error) < 0)
 			return -1;
+	for (unsigned int i = 0; i < s->in.n_ifaces; i++) {
+		if (s->in.filter_text[0])
+			s->in.ifaces[i].filter = s->in.filter_text;
+		if (s->config->cut.snaplen)
+			s->in.ifaces[i].snaplen = s->config->cut.snaplen;
+	}
 	return 0;
 }

@@ -1,47 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Where a capture goes: one file or series, or one for each receive queue or stripe; each tells its
- * own story. */
-#include "capture.h"
-#include "cli.h"
+/* Where frames go: one file or series, or one for each receive queue or stripe, each with its own
+ * statistics and comment. */
+#include "session.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
-const char *session_compression(const struct session *s)
+bool outputs_to_pipe(const struct rd_session *s)
 {
-	if (!s->opt->compress)
-		return rd_compression_of(s->opt->path);
-	return strcmp(s->opt->compress, "none") ? s->opt->compress : NULL;
+	return s->config->path && strcmp(s->config->path, "-") == 0;
+}
+
+const char *outputs_compression(const struct rd_session *s)
+{
+	if (!s->config->compression)
+		return rd_compression_of(s->config->path);
+	return strcmp(s->config->compression, "none") ? s->config->compression : NULL;
+}
+
+static bool waiting(void *ctx, bool commands)
+{
+	const struct rd_session_config *config = ((struct output *)ctx)->s->config;
+
+	return config->waiting ? config->waiting(config->ctx, commands) : true;
 }
 
 static void begin_file(void *ctx)
 {
-	session_comment(ctx, NULL);
+	comment_make(ctx, NULL);
 }
 
 /* The interfaces of one source. What the device lost is known for all queues together. */
 static void fill_source(const struct output *o, const struct rd_file_account *account,
 	unsigned int source, struct rd_iface_stats *stats)
 {
-	const struct session *s = o->s;
-	struct rd_source *from = s->sources[source];
+	const struct rd_session *s = o->s;
+	struct rd_source *from = s->in.sources[source];
 	bool tells_loss = account->last && o->index == 0;
 	unsigned int n;
 
 	rd_source_ifaces(from, &n);
 	for (unsigned int k = 0; k < n; k++) {
-		unsigned int i = s->bases[source] + k;
+		unsigned int i = s->in.bases[source] + k;
 		const struct rd_tally *t = &account->tally[i];
 		uint64_t ours = t->dropped + account->unwritten[i];
-		uint64_t lost = tells_loss && n == 1 ? s->source_stats[source].lost : 0;
+		uint64_t lost = tells_loss && n == 1 ? s->in.stats[source].lost : 0;
 		struct rd_iface_stats theirs;
 
 		stats[i] = (struct rd_iface_stats){.start_ns = account->first_ns,
 			.end_ns = account->last_ns,
 			.dropped_by_us = ours,
 			.delivered = account->written[i]};
-		if (!stats[i].start_ns || !session_is_offline(s)) {
+		if (!stats[i].start_ns || !is_offline(s)) {
 			stats[i].start_ns = account->number == 1 || !account->first_ns
 						    ? s->capture.start_ns
 						    : account->first_ns;
@@ -52,8 +67,7 @@ static void fill_source(const struct output *o, const struct rd_file_account *ac
 		if (tells_loss && from->ops->iface_stats &&
 			from->ops->iface_stats(from, k, &theirs))
 			lost = theirs.dropped;
-		stats[i].drops_unknown =
-			tells_loss && n == 1 && !s->source_stats[source].loss_known;
+		stats[i].drops_unknown = tells_loss && n == 1 && !s->in.stats[source].loss_known;
 		stats[i].accepted = account->written[i] + ours;
 		stats[i].received = stats[i].accepted + t->filtered + lost;
 		stats[i].dropped = ours + lost;
@@ -65,11 +79,11 @@ static void fill_ending(
 	void *ctx, const struct rd_file_account *account, struct rd_iface_stats *stats)
 {
 	struct output *o = ctx;
-	struct session *s = o->s;
+	struct rd_session *s = o->s;
 
-	session_comment(o, account);
-	for (unsigned int i = 0; i < s->n_sources; i++)
-		if (!s->follows[i])
+	comment_make(o, account);
+	for (unsigned int i = 0; i < s->in.n; i++)
+		if (!s->in.follows[i])
 			fill_source(o, account, i, stats);
 }
 
@@ -84,72 +98,71 @@ static char *queue_path(const char *path, unsigned int queue)
 	return asprintf(&out, "%.*s-q%u%s", stem, path, queue, dot ? dot : "") < 0 ? NULL : out;
 }
 
-static int open_output(struct session *s, unsigned int index, unsigned int feeds)
+static int open_output(struct rd_session *s, unsigned int index, unsigned int feeds)
 {
-	struct output *o = &s->outputs[index];
+	struct output *o = &s->out.list[index];
 	struct rd_sink_config config = {.encoder = &o->encoder,
 		.feeds = feeds,
-		.buffer = s->opt->buffer / s->n_outputs,
-		.hold = s->opt->hold,
-		.compression_level = (int)s->opt->compress_level,
-		.compression = session_compression(s),
-		.write_mode = s->opt->write_mode,
-		.sync = s->opt->sync,
-		.patient = session_is_offline(s),
-		.inputs = &s->inputs,
-		.rotation = s->opt->rotation};
+		.buffer = s->config->buffer / s->out.n,
+		.hold = s->config->hold,
+		.compression_level = s->config->compression_level,
+		.compression = outputs_compression(s),
+		.write_mode = s->config->write_mode,
+		.sync = s->config->sync,
+		.patient = is_offline(s),
+		.inputs = &s->in.files,
+		.rotation = s->config->rotation};
 
 	o->s = s;
 	o->index = index;
-	o->section = s->section;
+	o->section = s->out.section;
 	o->section.comment = o->comment;
-	o->encoder = s->encoder;
+	o->encoder = s->out.encoder;
 	o->encoder.section = &o->section;
-	o->ending = (struct rd_sink_ending){
-		signals_while_waiting, begin_file, fill_ending, o, facts_for_file};
-	o->path = s->opt->per_queue   ? queue_path(s->opt->path, index)
-		  : s->opt->n_stripes ? stripe_pattern(s->opt, index)
-				      : strdup(s->opt->path);
+	o->ending = (struct rd_sink_ending){waiting, begin_file, fill_ending, o, facts_for_file};
+	o->path = s->config->per_queue	 ? queue_path(s->config->path, index)
+		  : s->config->n_stripes ? stripe_pattern(s->config, index)
+					 : strdup(s->config->path);
 	if (!o->path)
 		return rd_fail(&s->error, RD_CLASS_OUTPUT, 0, NULL, "no memory for file names");
 	config.path = o->path;
 	o->rewritable = rd_header_rewritable(o->path, config.compression);
-	for (unsigned int i = 0; i < s->n_ifaces; i++)
-		if (s->ifaces[i].max_frame > config.max_frame)
-			config.max_frame = s->ifaces[i].max_frame;
+	for (unsigned int i = 0; i < s->in.n_ifaces; i++)
+		if (s->in.ifaces[i].max_frame > config.max_frame)
+			config.max_frame = s->in.ifaces[i].max_frame;
 	return rd_sink_open(&o->sink, &config, &o->ending, &s->error);
 }
 
 /* Whether later files can be created, before anything is. */
-static int check_directories(struct session *s)
+static int check_directories(struct rd_session *s)
 {
-	const struct rd_rotation *r = &s->opt->rotation;
-	unsigned int n = s->opt->n_stripes ? s->opt->n_stripes : 1;
+	const struct rd_rotation *r = &s->config->rotation;
+	unsigned int n = s->config->n_stripes ? s->config->n_stripes : 1;
 	int rc = 0;
 
 	/* One file that ends the capture when it is full needs no place for another. */
-	if (r->files == 1 || session_to_pipe(s) || !(s->opt->slice_s || r->bytes || r->frames))
+	if (r->files == 1 || outputs_to_pipe(s) || !(s->config->slice_s || r->bytes || r->frames))
 		return 0;
 	for (unsigned int i = 0; i < n && rc == 0; i++) {
-		char *stripe = s->opt->n_stripes ? stripe_path(s->opt, i) : NULL;
+		char *stripe = s->config->n_stripes ? rd_stripe_path(s->config, i) : NULL;
 
 		rc = rd_identity_check_directory(
-			&s->identity, stripe ? stripe : s->opt->path, &s->error);
+			&s->identity, stripe ? stripe : s->config->path, &s->error);
 		free(stripe);
 	}
 	return rc;
 }
 
 /* No output is another one under a second name, nor the file that names are printed to. */
-static int check_distinct(struct session *s)
+static int check_distinct(struct rd_session *s)
 {
-	const char *names = s->opt->rotation.print_names_to;
-	struct rd_inputs taken = s->inputs;
+	const char *names = s->config->rotation.print_names_to;
+	struct rd_inputs taken = s->in.files;
 	const char *twice = NULL;
 
-	for (unsigned int i = 0; i < s->n_outputs; i++)
-		if (!rd_sink_claim(s->outputs[i].sink, &taken))
-			twice = s->outputs[i].path;
+	for (unsigned int i = 0; i < s->out.n; i++)
+		if (!rd_sink_claim(s->out.list[i].sink, &taken))
+			twice = s->out.list[i].path;
 	if (names && rd_inputs_have(&taken, names))
 		twice = names;
 	if (!twice)
@@ -159,37 +172,37 @@ static int check_distinct(struct session *s)
 		"'%s' is used twice: it is read, or another output leads to it", twice);
 }
 
-static int open_files(struct session *s, unsigned int lanes, unsigned int stripes)
+static int open_files(struct rd_session *s, unsigned int lanes, unsigned int stripes)
 {
-	if (stripes_check(s->opt, &s->error) < 0)
+	if (stripes_check(s->config, &s->error) < 0)
 		return -1;
-	s->n_outputs = s->opt->per_queue ? lanes : stripes;
-	for (unsigned int i = 0; i < s->n_outputs; i++)
-		if (open_output(s, i, s->opt->per_queue ? 1 : lanes) < 0)
+	s->out.n = s->config->per_queue ? lanes : stripes;
+	for (unsigned int i = 0; i < s->out.n; i++)
+		if (open_output(s, i, s->config->per_queue ? 1 : lanes) < 0)
 			return -1;
 	if (check_distinct(s) < 0)
 		return -1;
 	/* All could be opened: only now is anything changed. */
-	for (unsigned int i = 0; i < s->n_outputs; i++)
-		rd_sink_make_private(s->outputs[i].sink);
+	for (unsigned int i = 0; i < s->out.n; i++)
+		rd_sink_make_private(s->out.list[i].sink);
 	return 0;
 }
 
-static void abandon_outputs(struct session *s)
+static void abandon_outputs(struct rd_session *s)
 {
-	for (unsigned int i = 0; i < s->n_outputs; i++) {
-		struct output *o = &s->outputs[i];
+	for (unsigned int i = 0; i < s->out.n; i++) {
+		struct output *o = &s->out.list[i];
 
 		if (o->sink)
 			rd_sink_abandon(o->sink);
 		free(o->path);
 		*o = (struct output){0};
 	}
-	s->n_outputs = 0;
+	s->out.n = 0;
 }
 
-/* Root that was refused a file must learn whose rights counted. */
-static int explain_user(struct session *s)
+/* Root that was refused a file is told whose rights counted. */
+static int explain_user(struct rd_session *s)
 {
 	const struct rd_error first = s->error;
 
@@ -200,24 +213,47 @@ static int explain_user(struct session *s)
 		"%s; files are opened as user '%s'", first.text, s->identity.name);
 }
 
-int outputs_open(struct session *s)
+/*
+ * Opening a FIFO blocks until it has a reader, and the caller may want to stop that. The descriptor
+ * keeps the reader until the output has its own; -1: no FIFO, or it cannot be opened.
+ */
+static int await_reader(const struct rd_session *s)
+{
+	static const struct timespec between = {.tv_nsec = 50000000};
+	const struct rd_session_config *config = s->config;
+	struct stat st;
+	int fd;
+
+	if (stat(config->path, &st) < 0 || !S_ISFIFO(st.st_mode))
+		return -1;
+	while ((fd = open(config->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO) {
+		if (config->waiting_for_reader)
+			config->waiting_for_reader(config->ctx);
+		else
+			nanosleep(&between, NULL);
+	}
+	return fd;
+}
+
+int outputs_open(struct rd_session *s)
 {
 	unsigned int lanes = s->n_threads ? s->n_threads : 1;
-	unsigned int stripes = s->opt->n_stripes ? s->opt->n_stripes : 1;
+	unsigned int stripes = s->config->n_stripes ? s->config->n_stripes : 1;
 	struct rd_identity_before before;
 	int reader, rc;
 
-	session_describe(s);
-	if (!s->opt->path) {
-		s->encoder = (struct rd_encoder){.ifaces = s->ifaces, .n_ifaces = s->n_ifaces};
+	comment_describe(s);
+	if (!s->config->path) {
+		s->out.encoder =
+			(struct rd_encoder){.ifaces = s->in.ifaces, .n_ifaces = s->in.n_ifaces};
 		return 0;
 	}
-	if (rd_encoder_init(&s->encoder, s->opt->format, s->opt->path, &s->section, s->ifaces,
-		    s->n_ifaces, &s->error) < 0 ||
-		(s->opt->ibdump && ibdump_set_format(s) < 0) || check_directories(s) < 0 ||
+	if (rd_encoder_init(&s->out.encoder, s->config->format, s->config->path, &s->out.section,
+		    s->in.ifaces, s->in.n_ifaces, &s->error) < 0 ||
+		check_directories(s) < 0 ||
 		rd_identity_assume(&s->identity, &before, &s->error) < 0)
 		return -1;
-	reader = signals_await_reader(s);
+	reader = await_reader(s);
 	rc = open_files(s, lanes, stripes);
 	if (reader >= 0)
 		close(reader);
@@ -228,32 +264,32 @@ int outputs_open(struct session *s)
 		return explain_user(s);
 	for (unsigned int i = 0; i < lanes; i++)
 		for (unsigned int k = 0; k < stripes; k++)
-			s->feeds[i * stripes + k] = s->opt->per_queue
-							    ? rd_sink_feed(s->outputs[i].sink, 0)
-							    : rd_sink_feed(s->outputs[k].sink, i);
+			s->out.feeds[i * stripes + k] =
+				s->config->per_queue ? rd_sink_feed(s->out.list[i].sink, 0)
+						     : rd_sink_feed(s->out.list[k].sink, i);
 	for (unsigned int k = 0; k < stripes; k++)
-		s->merged[k] = s->outputs[k].sink;
+		s->out.merged[k] = s->out.list[k].sink;
 	return 0;
 }
 
-int outputs_start(struct session *s)
+int outputs_start(struct rd_session *s)
 {
-	for (unsigned int i = 0; i < s->n_outputs; i++) {
-		if (rd_sink_start(s->outputs[i].sink, &s->error) < 0)
+	for (unsigned int i = 0; i < s->out.n; i++) {
+		if (rd_sink_start(s->out.list[i].sink, &s->error) < 0)
 			return -1;
-		s->outputs[i].started = true;
+		s->out.list[i].started = true;
 	}
 	return 0;
 }
 
-void outputs_stats(const struct session *s, struct rd_sink_stats *sum)
+void outputs_stats(const struct rd_session *s, struct rd_sink_stats *sum)
 {
 	*sum = (struct rd_sink_stats){0};
-	for (unsigned int i = 0; i < s->n_outputs; i++) {
-		struct rd_sink_stats one = s->outputs[i].written;
+	for (unsigned int i = 0; i < s->out.n; i++) {
+		struct rd_sink_stats one = s->out.list[i].written;
 
-		if (s->outputs[i].sink)
-			rd_sink_stats(s->outputs[i].sink, &one);
+		if (s->out.list[i].sink)
+			rd_sink_read_stats(s->out.list[i].sink, &one);
 		sum->written += one.written;
 		sum->unwritten += one.unwritten;
 		sum->beyond += one.beyond;
@@ -263,7 +299,7 @@ void outputs_stats(const struct session *s, struct rd_sink_stats *sum)
 	}
 }
 
-static void close_output(struct session *s, struct output *o, const struct rd_tally *final)
+static void close_output(struct rd_session *s, struct output *o, const struct rd_tally *final)
 {
 	struct rd_identity_before before;
 	struct rd_error err;
@@ -283,21 +319,22 @@ static void close_output(struct session *s, struct output *o, const struct rd_ta
 	}
 	rc = rd_sink_close(o->sink, final, &o->written, &broken_pipe, &err);
 	o->sink = NULL;
-	s->broken_pipe |= broken_pipe;
-	/* Somebody who ran `| head` has what he wanted. */
+	s->result.broken_pipe |= broken_pipe;
+	/* No error: the reader, like head(1), has what it needs. */
 	if (rc < 0 && s->error.class == RD_CLASS_NONE && !broken_pipe)
 		s->error = err;
 }
 
-void outputs_close(struct session *s)
+void outputs_close(struct rd_session *s)
 {
-	for (unsigned int i = 0; i < s->n_outputs; i++)
-		close_output(s, &s->outputs[i],
-			s->opt->per_queue ? s->capture.lane_tally[i] : s->capture.stripe_tally[i]);
-	if (s->n_outputs)
-		outputs_stats(s, &s->written);
+	for (unsigned int i = 0; i < s->out.n; i++)
+		close_output(s, &s->out.list[i],
+			s->config->per_queue ? s->capture.lane_tally[i]
+					     : s->capture.stripe_tally[i]);
+	if (s->out.n)
+		outputs_stats(s, &s->result.written);
 	else
-		s->written.written = rd_capture_total(&s->capture).encoded;
-	for (unsigned int i = 0; i < s->n_outputs; i++)
-		free(s->outputs[i].path);
+		s->result.written.written = rd_capture_total(&s->capture).encoded;
+	for (unsigned int i = 0; i < s->out.n; i++)
+		free(s->out.list[i].path);
 }

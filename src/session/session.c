@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* One capture from beginning to end: opened step by step, each undone on every way out. */
-#include "capture.h"
-#include "cli.h"
+/* A capture from beginning to end: opened step by step, each undone on every way out. */
+#include "session.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
-#include <signal.h>
-#include <stdio.h>
+#include <rdmadump/log.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FLUSH_NS	    100000000U	/* what `kill -9` can cost of slow traffic */
 #define FLUSH_COMPRESSED_NS 1000000000U /* small blocks compress badly */
-#define PROGRESS_SECONDS    1
 #define PINNED_BYTES	    131072 /* of a buffer at most: two of 64 KiB while it is exchanged */
 
-/* --- timers ----------------------------------------------------------------------------- */
-
-bool session_to_pipe(const struct session *s)
-{
-	return s->opt->path && strcmp(s->opt->path, "-") == 0;
-}
+/* --- ends and time slices --------------------------------------------------------------- */
 
 static bool ticked(int fd)
 {
@@ -31,23 +24,9 @@ static bool ticked(int fd)
 	return read(fd, &ticks, sizeof(ticks)) == sizeof(ticks);
 }
 
-static bool on_progress(void *ctx, int fd)
-{
-	char line[160];
-
-	struct session *s = ctx;
-
-	if (ticked(fd)) {
-		report_progress(s, line, sizeof(line));
-		if (!s->live || !live_show(s->live, line))
-			rd_cli_status(line);
-	}
-	return false;
-}
-
 static bool on_slice(void *ctx, int fd)
 {
-	struct session *s = ctx;
+	struct rd_session *s = ctx;
 
 	if (ticked(fd))
 		s->capture.rotate = true;
@@ -58,6 +37,27 @@ static bool on_duration(void *ctx, int fd)
 {
 	(void)ctx;
 	return ticked(fd);
+}
+
+static bool on_stop(void *ctx, int fd)
+{
+	(void)ctx;
+	return ticked(fd);
+}
+
+void rd_session_stop(struct rd_session *s)
+{
+	const uint64_t one = 1;
+
+	/* EAGAIN: it was asked for before. */
+	if (write(s->stop_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+void rd_session_rotate(struct rd_session *s)
+{
+	/* A pipe has one beginning. */
+	s->capture.rotate = !outputs_to_pipe(s);
 }
 
 /* Fires every `period` seconds; aligned: at the clock's multiples of it. -1 if period is 0. */
@@ -82,231 +82,250 @@ static int timer(uint64_t period, bool once, bool aligned)
 	return fd;
 }
 
-/* --- filter ----------------------------------------------------------------------------- */
-
-static void filter_words(struct session *s)
-{
-	const struct rd_filter_spec *f = &s->opt->filter;
-	const struct {
-		const char *name, *value;
-	} terms[] = {{"", f->expression}, {"--qp ", f->qp}, {"--src-qp ", f->src_qp},
-		{"--opcode ", f->opcode}, {"--host ", f->host}, {"--gid ", f->gid},
-		{"-Q ", f->direction}, {"--roce", f->roce ? "" : NULL}};
-	size_t used = 0;
-
-	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
-		if (terms[i].value && used < sizeof(s->filter_text))
-			used += (size_t)snprintf(s->filter_text + used,
-				sizeof(s->filter_text) - used, "%s%s%s", used ? " " : "",
-				terms[i].name, terms[i].value);
-}
-
-static int compile_filters(struct session *s)
-{
-	filter_words(s);
-	for (unsigned int i = 0; i < s->n_sources; i++)
-		if (rd_filter_compile(&s->filters[i], &s->opt->filter, s->sources[i]->iface.link,
-			    &s->error) < 0)
-			return -1;
-	for (unsigned int i = 0; i < s->n_ifaces; i++) {
-		if (s->filter_text[0])
-			s->ifaces[i].filter = s->filter_text;
-		if (s->opt->cut.snaplen)
-			s->ifaces[i].snaplen = s->opt->cut.snaplen;
-	}
-	return 0;
-}
-
-static int explain_filter(const struct session *s)
-{
-	char *text = s->filters[0] ? rd_filter_explain(s->filters[0]) : NULL;
-
-	printf("%s", text ? text : "every frame\n");
-	free(text);
-	return 0;
-}
-
-/* --- the run ---------------------------------------------------------------------------- */
-
-static void print_frames(struct session *s, const struct rd_source *source,
-	const struct rd_frame *frames, unsigned int n)
-{
-	FILE *out = session_to_pipe(s) ? stderr : stdout;
-
-	rd_cli_status(NULL);
-	for (unsigned int i = 0; i < n; i++)
-		frame_line_put(out, &s->lines, &frames[i], source->iface.link, s->opt->line_style);
-	if (fflush(out) && out == stdout) {
-		s->broken_pipe = errno == EPIPE;
-		raise(SIGTERM);
-	}
-}
-
-static void see_frames(
-	void *ctx, const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
-{
-	struct session *s = ctx;
-
-	if (s->live)
-		live_see(s->live, source, frames, n);
-	if (s->opt->print)
-		print_frames(s, source, frames, n);
-}
+/* --- threads ---------------------------------------------------------------------------- */
 
 /* The devices run: privileges go before any thread is started, which would keep them. */
 static int all_started(void *ctx, struct rd_error *err)
 {
-	struct session *s = ctx;
+	struct rd_session *s = ctx;
 
-	rd_identity_allow_pinned((uint64_t)s->n_sources * PINNED_BYTES << s->opt->log2_buffers);
+	rd_identity_allow_pinned((uint64_t)s->in.n * PINNED_BYTES << s->config->log2_buffers);
 	return rd_identity_become(&s->identity, err) < 0 || outputs_start(s) < 0 ? -1 : 0;
 }
 
 /* Each receive queue gets a thread where frames can be brought into order again. */
-static void choose_threads(struct session *s)
+static void choose_threads(struct rd_session *s)
 {
-	bool can = s->opt->queues && s->n_sources > 1 && s->opt->path && !s->opt->print &&
-		   !s->opt->analyze;
+	bool can = s->config->queues && s->in.n > 1 && s->config->path && !s->config->frames;
 
-	for (unsigned int i = 0; i < s->n_sources; i++)
-		can &= s->sources[i]->ops->horizon != NULL;
-	s->n_threads = can ? s->n_sources : 0;
-	if (s->opt->queues && s->n_sources > 1 && !can)
+	for (unsigned int i = 0; i < s->in.n; i++)
+		can &= s->in.sources[i]->ops->horizon != NULL;
+	s->n_threads = can ? s->in.n : 0;
+	if (s->config->queues && s->in.n > 1 && !can)
 		rd_log(RD_LOG_WARNING,
 			"one thread serves all queues: lines are printed (-v), "
 			"frames are analysed (--analyze), or nothing is written (-w)");
 }
 
 /* Threads near the device, each on a CPU of its own where there are enough. */
-static void choose_cpus(struct session *s)
+static void choose_cpus(struct rd_session *s)
 {
 	int near[RD_CPUS_MAX];
 
 	for (unsigned int i = 0; i < s->n_threads; i++) {
-		unsigned int n =
-			s->device[i] ? rd_device_cpus("", s->device[i], near, RD_CPUS_MAX) : 0;
+		unsigned int n = s->in.device[i]
+					 ? rd_device_cpus("", s->in.device[i], near, RD_CPUS_MAX)
+					 : 0;
 
 		s->cpus[i] = n > s->n_threads ? near[i % n] : -1;
 	}
 }
 
-static uint64_t flush_ns(const struct session *s)
+/* --- the run ---------------------------------------------------------------------------- */
+
+static uint64_t flush_ns(const struct rd_session *s)
 {
-	if (s->opt->unbuffered || session_to_pipe(s))
+	if (s->config->unbuffered || outputs_to_pipe(s))
 		return 0;
-	return s->opt->path && session_compression(s) ? FLUSH_COMPRESSED_NS : FLUSH_NS;
+	return s->config->path && outputs_compression(s) ? FLUSH_COMPRESSED_NS : FLUSH_NS;
 }
 
-static void run(struct session *s)
+static bool cuts(const struct rd_cut *cut)
 {
-	bool progress = (s->opt->path || s->live) && !s->opt->quiet && isatty(STDERR_FILENO);
-	bool live = !session_is_offline(s);
-	const struct rd_watch watches[] = {
-		{signalfd(-1, &s->signals, SFD_CLOEXEC | SFD_NONBLOCK), signals_ready, s},
-		{timer(progress ? PROGRESS_SECONDS : 0, false, false), on_progress, s},
-		{timer(live ? s->opt->slice_s : 0, false, s->opt->slice_aligned), on_slice, s},
-		{timer(s->opt->duration_s, true, false), on_duration, s},
-	};
-	const unsigned int n_watches = sizeof(watches) / sizeof(watches[0]);
+	return cut->snaplen || cut->headers_only || cut->zero_payload;
+}
+
+static void capture(struct rd_session *s, const struct rd_watch *watches, unsigned int n_watches)
+{
+	const struct rd_session_config *c = s->config;
+	bool live = !is_offline(s);
 	const struct rd_capture_config config = {
-		.sources = s->sources,
-		.filters = s->filters,
-		.n_sources = s->n_sources,
-		.encoder = &s->encoder,
-		.bases = s->bases,
+		.sources = s->in.sources,
+		.filters = s->in.filters,
+		.n_sources = s->in.n,
+		.encoder = &s->out.encoder,
+		.bases = s->in.bases,
 		.n_threads = s->n_threads,
 		.cpus = s->cpus,
-		.feeds = s->n_outputs ? s->feeds : NULL,
-		.n_stripes = s->opt->n_stripes,
-		.merged = s->n_threads && s->n_outputs && !s->opt->per_queue ? s->merged : NULL,
-		.cut = s->opt->cut.snaplen || s->opt->cut.headers_only || s->opt->cut.zero_payload
-			       ? &s->opt->cut
-			       : NULL,
-		.decap = (enum rd_decap_mode)s->opt->decap,
-		.slice_aligned = s->opt->slice_aligned,
-		.slice_ns = live ? 0 : s->opt->slice_s * 1000000000U,
+		.feeds = s->out.n ? s->out.feeds : NULL,
+		.n_stripes = c->n_stripes,
+		.merged = s->n_threads && s->out.n && !c->per_queue ? s->out.merged : NULL,
+		.cut = cuts(&c->cut) ? &c->cut : NULL,
+		.decap = c->decap,
+		.slice_aligned = c->slice_aligned,
+		.slice_ns = live ? 0 : c->slice_s * 1000000000U,
 		.watches = watches,
 		.n_watches = n_watches,
-		.max_frames = s->opt->count,
-		.when_full = live || s->opt->hold ? s->opt->when_full : RD_FULL_WAIT,
+		.max_frames = c->count,
+		.when_full = live || c->hold ? c->when_full : RD_FULL_WAIT,
 		.flush_ns = flush_ns(s),
 		.started = all_started,
 		.started_ctx = s,
-		.seen = s->opt->print || s->live ? see_frames : NULL,
-		.seen_ctx = s,
+		.seen = c->frames,
+		.seen_ctx = c->ctx,
 	};
 
 	s->started_ns = rd_monotonic_ns();
-	if (!s->opt->quiet)
-		report_start(s);
 	rd_capture_run(&s->capture, &config, &s->error);
-	rd_cli_status(NULL);
-	for (unsigned int i = 0; i < n_watches; i++)
-		if (watches[i].fd >= 0)
-			close(watches[i].fd);
-	for (unsigned int i = 0; i < s->n_sources; i++)
-		s->sources[i]->ops->stats(s->sources[i], &s->source_stats[i]);
 }
 
-void session_report(const struct session *s)
+static void run(struct rd_session *s)
 {
-	if (s->opt->json)
-		report_json(s);
-	else if (s->opt->ibdump)
-		report_ibdump(s);
-	else if (!s->opt->quiet)
-		report_text(s);
-	if (s->live && !s->opt->json)
-		live_report(s->live);
+	const struct rd_session_config *c = s->config;
+	const struct rd_watch own[] = {
+		{timer(is_offline(s) ? 0 : c->slice_s, false, c->slice_aligned), on_slice, s},
+		{timer(c->duration_s, true, false), on_duration, s},
+		{s->stop_fd, on_stop, s},
+	};
+	const unsigned int n_own = sizeof(own) / sizeof(own[0]);
+	struct rd_watch watches[RD_SESSION_WATCHES + sizeof(own) / sizeof(own[0])];
+	unsigned int n = c->n_watches < RD_SESSION_WATCHES ? c->n_watches : RD_SESSION_WATCHES;
+
+	if (n)
+		memcpy(watches, c->watches, n * sizeof(*watches));
+	memcpy(watches + n, own, sizeof(own));
+	capture(s, watches, n + n_own);
+	for (unsigned int i = 0; i < n_own; i++)
+		if (own[i].fd >= 0 && own[i].fd != s->stop_fd)
+			close(own[i].fd);
+	inputs_stats(s);
 }
 
-int session_run(struct session *s)
+static int open_outputs(struct rd_session *s)
 {
-	/* Before any thread exists, so that every thread leaves them to the engine. Opening a file
-	 * may wait for the other end of a pipe: Ctrl-C must end that. Requests are held already. */
-	if (!session_is_offline(s))
-		signals_block(s);
-	if (s->opt->list_stamps) {
-		session_list_stamps(s);
-		goto out;
-	}
-	if (s->opt->read)
-		rd_inputs_add(&s->inputs, s->opt->read);
-	if (rd_identity_choose(&s->identity, s->opt->user, &s->error) < 0 ||
-		session_open_sources(s) < 0 || compile_filters(s) < 0)
-		goto out;
-	if (session_is_offline(s))
-		signals_block(s);
-	if (s->opt->filter_explain) {
-		explain_filter(s);
-		goto out;
-	}
+	if (outputs_open(s) == 0)
+		return 0;
+	/* A reader that left before the header needs nothing. */
+	if (s->error.errnum == EPIPE)
+		s->error = (struct rd_error){0};
+	s->result.error = s->error;
+	return -1;
+}
+
+int rd_session_run(struct rd_session *s)
+{
+	const struct rd_session_config *c = s->config;
+
 	choose_threads(s);
 	choose_cpus(s);
-	if (s->opt->analyze && live_open(s) < 0)
-		goto out;
-	if (outputs_open(s) < 0) {
-		/* A reader that left before the header wants nothing. */
-		if (s->error.errnum == EPIPE)
-			s->error = (struct rd_error){0};
-		goto out;
+	if (open_outputs(s) == 0) {
+		s->result.ran = true;
+		if (c->ready)
+			c->ready(c->ctx);
+		run(s);
+		account_result(s);
+		if (c->ended)
+			c->ended(c->ctx);
+		facts_at_end(s);
+		outputs_close(s);
+		account_result(s);
 	}
-	run(s);
-	if (s->live)
-		live_stop(s->live);
-	facts_at_end(s);
-	outputs_close(s);
-	session_report(s);
-out:
-	for (unsigned int i = 0; i < s->n_sources; i++) {
-		rd_filter_free(s->filters[i]);
-		if (!s->follows[i])
-			s->sources[i]->ops->close(s->sources[i]);
-	}
-	live_close(s->live);
-	session_facts_free(s);
-	rd_devices_free(&s->devices);
-	if (s->error.class == RD_CLASS_NONE)
+	return s->error.class == RD_CLASS_NONE ? 0 : -1;
+}
+
+void rd_session_abandon(struct rd_session *s)
+{
+	struct rd_sink_stats *w = &s->result.written;
+
+	rd_fail(&s->error, RD_CLASS_OUTPUT, 0, NULL,
+		"abandoned: the end of the capture is not in '%s'", s->config->path);
+	outputs_stats(s, w);
+	w->unwritten = rd_capture_total(&s->capture).encoded - w->written - w->beyond;
+	account_result(s);
+}
+
+int rd_session_open(
+	struct rd_session **session, const struct rd_session_config *config, struct rd_error *err)
+{
+	struct rd_session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the capture");
+	s->config = config;
+	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->stop_fd < 0) {
+		rd_fail(&s->error, RD_CLASS_DEVICE, errno,
+			"raise the limit of open files (ulimit -n)", "eventfd");
+	} else if (rd_identity_choose(&s->identity, config->user, &s->error) == 0 &&
+		   inputs_open(s) == 0 && inputs_compile_filters(s) == 0) {
+		*session = s;
 		return 0;
-	return s->opt->ibdump ? ibdump_fail(&s->error) : rd_cli_fail(&s->error);
+	}
+	*err = s->error;
+	rd_session_close(s);
+	return -1;
+}
+
+void rd_session_close(struct rd_session *s)
+{
+	if (!s)
+		return;
+	inputs_close(s);
+	facts_free(s);
+	if (s->stop_fd >= 0)
+		close(s->stop_fd);
+	free(s);
+}
+
+/* --- what is known ---------------------------------------------------------------------- */
+
+const struct rd_session_result *rd_session_result(struct rd_session *s)
+{
+	return &s->result;
+}
+
+bool rd_session_offline(const struct rd_session *s)
+{
+	return is_offline(s);
+}
+
+const struct rd_session_source *rd_session_sources(const struct rd_session *s, unsigned int *n)
+{
+	*n = s->n_listed;
+	return s->listed;
+}
+
+const struct rd_iface *rd_session_ifaces(const struct rd_session *s, unsigned int *n)
+{
+	*n = s->in.n_ifaces;
+	return s->in.ifaces;
+}
+
+const char *rd_session_filter_text(const struct rd_session *s)
+{
+	return s->in.filter_text;
+}
+
+struct rd_filter *rd_session_filter(const struct rd_session *s)
+{
+	return s->in.filters[0];
+}
+
+const struct rd_encoder *rd_session_encoder(const struct rd_session *s)
+{
+	return &s->out.encoder;
+}
+
+void rd_session_progress(const struct rd_session *s, struct rd_session_progress *p)
+{
+	struct rd_source *first = s->in.sources[0];
+	struct rd_tally t = rd_capture_total(&s->capture);
+	struct rd_sink_stats written;
+
+	outputs_stats(s, &written);
+	*p = (struct rd_session_progress){.elapsed_ns = rd_monotonic_ns() - s->started_ns,
+		.frames = t.delivered,
+		.bytes = rd_capture_bytes(&s->capture),
+		.file_bytes = written.file_bytes,
+		.lost = t.dropped + written.unwritten,
+		.lost_known = true};
+	for (unsigned int i = 0; i < s->in.n; i++) {
+		struct rd_source_stats source;
+
+		s->in.sources[i]->ops->stats(s->in.sources[i], &source);
+		p->lost += source.lost;
+		p->lost_known &= source.loss_known || s->in.follows[i] || is_offline(s);
+	}
+	if (first->ops->progress)
+		first->ops->progress(first, &p->input_done, &p->input_size);
 }

@@ -589,7 +589,7 @@ bool rd_sink_ended(const struct rd_sink *s)
 	return sink_state_ended(&s->state);
 }
 
-void rd_sink_stats(const struct rd_sink *s, struct rd_sink_stats *stats)
+void rd_sink_read_stats(const struct rd_sink *s, struct rd_sink_stats *stats)
 {
 	stats->written = atomic_load_explicit(&s->written, memory_order_relaxed);
 	stats->unwritten = atomic_load_explicit(&s->unwritten, memory_order_relaxed);
@@ -630,7 +630,7 @@ int rd_sink_close(struct rd_sink *s, const struct rd_tally *final, struct rd_sin
 	rd_ring_wake(&s->feeds[0].full);
 	wait_for_writer(s);
 	series_wait(&s->series, s->ending);
-	rd_sink_stats(s, stats);
+	rd_sink_read_stats(s, stats);
 	failed = rd_sink_failed(s);
 	if (failed) {
 		*err = s->error;

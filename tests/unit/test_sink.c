@@ -222,7 +222,7 @@ static void test_hold(void **state)
 	assert_int_equal(sink_begin(&p, "hold", "pcapng"), 0);
 	for (unsigned int i = 0; i < 4; i++)
 		put(&p, 0, 10, 1000, false);
-	rd_sink_stats(p.sink, &p.stats);
+	rd_sink_read_stats(p.sink, &p.stats);
 	assert_int_equal(p.stats.written, 0);
 	assert_int_equal(sink_end(&p), 0);
 	assert_int_equal(p.stats.written, 40);
@@ -422,7 +422,7 @@ static void test_merged_asks(void **state)
 	rd_feed_watermark(rd_sink_feed(p.sink, 1), 1000);
 	do {
 		usleep(100);
-		rd_sink_stats(p.sink, &p.stats);
+		rd_sink_read_stats(p.sink, &p.stats);
 	} while (p.stats.written < 1);
 	put(&p, 1, 1, 990, false);
 	rd_feed_watermark(rd_sink_feed(p.sink, 1), UINT64_MAX);

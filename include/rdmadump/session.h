@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A capture as a library: a configuration goes in, frames go from devices or a file into files, a
+ * result comes out. Nothing is printed; warnings go to the log. One session in a process: it gives
+ * up the privileges of the process for good.
+ */
+#ifndef RDMADUMP_SESSION_H
+#define RDMADUMP_SESSION_H
+
+#include <rdmadump/capture.h>
+#include <rdmadump/device.h>
+#include <rdmadump/facts.h>
+#include <rdmadump/filter.h>
+#include <rdmadump/sink.h>
+#include <rdmadump/source.h>
+
+/* A port as the user names it: by name, or the nth of the list. */
+struct rd_wanted_port {
+	const char
+		*name; /* device, device:port, netdev, PCI address; NULL: the default, or `nth` */
+	unsigned int nth;  /* from 1; 0: by name */
+	unsigned int port; /* 0: the one that the name implies */
+};
+
+/* All strings and pointers must outlive the session. Zero is the default unless noted. */
+struct rd_session_config {
+	/* What to capture. */
+	const struct rd_wanted_port *wanted;
+	unsigned int n_wanted; /* 0: the default port */
+	const char *read;      /* a capture file instead, "-" is standard input */
+	bool netdev_only;      /* the netdev even where the device has a sniffer */
+	bool sniffer_only;     /* the device's sniffer even where none is known */
+	bool promiscuous_off;
+	unsigned int log2_buffers; /* of each receive queue; not 0 */
+	uint64_t max_frame;	   /* 0: from the port's MTU */
+	uint64_t kernel_buffer;	   /* of a netdev, bytes */
+	enum rd_rx_mode rx_mode;
+	enum rd_stamp_type stamps;
+	unsigned int queues; /* receive queues of each port; 0: one, and no thread for it */
+	bool queues_auto;    /* as many as the port's speed asks for */
+
+	/* Which frames, how much of each, how many. */
+	struct rd_filter_spec filter;
+	struct rd_cut cut;
+	enum rd_decap_mode decap;
+	uint64_t count;	     /* frames; 0: no limit */
+	uint64_t duration_s; /* 0: no limit */
+
+	/* Where to. */
+	const char *path;	 /* "-" is stdout; NULL: nothing is written */
+	const char *format;	 /* NULL: by the path's ending */
+	const char *compression; /* "gz", "zst", "none"; NULL: by the path's ending */
+	int compression_level;
+	enum rd_write_mode write_mode;
+	enum rd_sync sync;
+	struct rd_rotation rotation;
+	uint64_t slice_s;	    /* length of a time slice; 0: none */
+	bool slice_aligned;	    /* slices begin at multiples of slice_s of the clock */
+	bool per_queue;		    /* a file for each queue */
+	const char *const *stripes; /* directories over which frames are spread; path is a name */
+	unsigned int n_stripes;
+	uint64_t buffer; /* bytes between receiver and writer; not 0 */
+	enum rd_when_full when_full;
+	bool hold;	 /* the capture stays in memory until its end */
+	bool unbuffered; /* frames are written as soon as traffic pauses */
+	bool no_facts;	 /* only frames and statistics are stored */
+
+	/* Who and what the program is. */
+	const char *user;	 /* to become after opening; NULL: the caller of sudo */
+	const char *application; /* name and version, for the file */
+
+	/* The caller's part, from the thread of rd_session_run(). All may be NULL. */
+	void *ctx;
+	/* Sources and outputs are open, frames come next. */
+	void (*ready)(void *ctx);
+	/* Each batch that is kept, after the cut. One thread then serves all queues. */
+	void (*frames)(void *ctx, const struct rd_source *source, const struct rd_frame *frames,
+		unsigned int n);
+	/* No more frames come; the outputs are still to be completed. */
+	void (*ended)(void *ctx);
+	/*
+	 * Called at intervals while the outputs are completed, `commands`: while only the commands
+	 * of the rotation still run. False: stop waiting for the commands.
+	 */
+	bool (*waiting)(void *ctx, bool commands);
+	/* Called every 50 ms or less often while a FIFO waits for its reader. Must sleep that long.
+	 */
+	void (*waiting_for_reader)(void *ctx);
+	/* Further descriptors to watch while frames come: signals, timers. */
+	const struct rd_watch *watches;
+	unsigned int n_watches; /* RD_SESSION_WATCHES at most */
+};
+
+#define RD_SESSION_WATCHES 4
+
+/* One port, netdev or file. Valid until rd_session_close(). */
+struct rd_session_source {
+	const struct rd_source *source; /* its title, interfaces, kind (ops->name) */
+	const struct rd_device *device; /* NULL: no RDMA device */
+	const struct rd_port *port;
+	struct rd_source_stats stats; /* final after the run */
+};
+
+struct rd_session_result {
+	bool ran; /* outputs were open and devices started; else only `error` means anything */
+	enum rd_end end;
+	bool broken_pipe;	   /* the reader of an output closed it: no error */
+	struct rd_error error;	   /* class NONE: all went well */
+	uint64_t start_ns, end_ns; /* Unix epoch */
+	uint64_t bytes;		   /* of the frames delivered, on the wire */
+	/* Per interface of the files, and the sum; the sum without frames that came after the last
+	 * file was full. */
+	struct rd_tally tally[RD_IFACES_MAX];
+	struct rd_tally total;
+	struct rd_sink_stats written;		     /* of all outputs */
+	struct rd_sink_stats outputs[RD_IFACES_MAX]; /* each: of a queue, a stripe */
+	unsigned int n_outputs;
+	uint64_t dropped;  /* by the program: no chunk was free, or the output failed */
+	uint64_t lost;	   /* before the program, as far as known */
+	bool lost_known;   /* of all sources */
+	uint64_t gaps;	   /* times that a receive queue failed and was brought back */
+	uint64_t left_out; /* frames of link types that the output cannot hold */
+};
+
+/* How far a running session is. */
+struct rd_session_progress {
+	uint64_t elapsed_ns;
+	uint64_t frames, bytes; /* delivered */
+	uint64_t file_bytes;
+	uint64_t lost; /* dropped, unwritten and lost before */
+	bool lost_known;
+	uint64_t input_done, input_size; /* bytes of the file that is read; size 0: not known */
+};
+
+struct rd_session;
+
+/*
+ * Finds and opens the sources and compiles the filters; no output is touched. -1 with the error:
+ * RD_CLASS_USAGE or RD_CLASS_DEVICE. Waits for the first frame of a file that is a pipe.
+ */
+int rd_session_open(
+	struct rd_session **session, const struct rd_session_config *config, struct rd_error *err);
+/*
+ * Opens the outputs, starts the devices, gives up privileges, and captures until one of the ends of
+ * enum rd_end; then completes the files. Once per session. 0, or -1 with the error in
+ * rd_session_result().
+ */
+int rd_session_run(struct rd_session *session);
+/* Closes the sources. NULL is legal. */
+void rd_session_close(struct rd_session *session);
+
+/* Ends the run. From any thread and signal handler, also before the run. */
+void rd_session_stop(struct rd_session *session);
+/* The next frame begins a new file, unless the output is a pipe. From a watch of the session. */
+void rd_session_rotate(struct rd_session *session);
+
+/* --- what is known, from the thread of the session ---------------------------------------- */
+
+/* Final after rd_session_run(); in config->waiting() without the outcome of the output. */
+const struct rd_session_result *rd_session_result(struct rd_session *session);
+/* For an output that is given up while it is completed: what it has not taken counts as not
+ * written. */
+void rd_session_abandon(struct rd_session *session);
+void rd_session_progress(const struct rd_session *session, struct rd_session_progress *progress);
+/* After rd_session_open(). */
+bool rd_session_offline(const struct rd_session *session);
+const struct rd_session_source *rd_session_sources(
+	const struct rd_session *session, unsigned int *n);
+const struct rd_iface *rd_session_ifaces(const struct rd_session *session, unsigned int *n);
+/* The filter as text, "" if there is none. */
+const char *rd_session_filter_text(const struct rd_session *session);
+/* The filter of the first source; NULL: every frame. */
+struct rd_filter *rd_session_filter(const struct rd_session *session);
+/* The format of the output; NULL: none. Valid once config->ready() was called. */
+const struct rd_encoder *rd_session_encoder(const struct rd_session *session);
+/* All facts that can be read now of the devices that are captured on; `when`: "start", "end". */
+void rd_session_facts(const struct rd_session *session, const char *when, struct rd_facts *to);
+
+/* --- loss ---------------------------------------------------------------------------------- */
+
+/* Of all frames that there were: delivered to the session or lost. */
+double rd_loss_percent(uint64_t lost, uint64_t delivered);
+/* "by the device 12 (0.40 %; out_of_buffer)": what was lost, which part, by which counters. */
+void rd_session_loss_text(const struct rd_session *session, char *out, size_t room);
+/* Why a source's loss is unknown: "out_of_buffer was reset"; only where it is. */
+void rd_loss_reason(const struct rd_source_stats *stats, char *out, size_t room);
+
+/* --- ports and stripes --------------------------------------------------------------------- */
+
+/* The port that is meant. -1 with RD_CLASS_USAGE or RD_CLASS_DEVICE. */
+int rd_wanted_port_find(const struct rd_devices *devices, const struct rd_wanted_port *wanted,
+	const struct rd_device **device, const struct rd_port **port, struct rd_error *err);
+/* The path of stripe i's file, to be freed; NULL: out of memory. */
+char *rd_stripe_path(const struct rd_session_config *config, unsigned int i);
+
+#endif

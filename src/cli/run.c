@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* One run of the capture command: options become a session's configuration, and what the session
+ * calls back is printed. */
+#include "capture.h"
+#include "cli.h"
+#include "config.h"
+#include "version.h"
+#include <errno.h>
+#include <rdmadump/packet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define PROGRESS_SECONDS 1
+
+/* --- what the session calls back --------------------------------------------------------- */
+
+static bool on_progress(void *ctx, int fd)
+{
+	struct capture_run *r = ctx;
+	uint64_t ticks;
+	char line[160];
+
+	if (read(fd, &ticks, sizeof(ticks)) != sizeof(ticks))
+		return false;
+	report_progress(r, line, sizeof(line));
+	if (!r->live || !live_show(r->live, line))
+		rd_cli_status(line);
+	return false;
+}
+
+static int progress_timer(const struct capture_run *r)
+{
+	const struct itimerspec t = {
+		.it_value.tv_sec = PROGRESS_SECONDS, .it_interval.tv_sec = PROGRESS_SECONDS};
+	int fd;
+
+	if (!(r->opt->path || r->live) || r->opt->quiet || !isatty(STDERR_FILENO))
+		return -1;
+	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (fd >= 0)
+		timerfd_settime(fd, 0, &t, NULL);
+	return fd;
+}
+
+static void on_ready(void *ctx)
+{
+	struct capture_run *r = ctx;
+
+	r->watches[0] = (struct rd_watch){
+		signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK), signals_ready, r};
+	r->watches[1] = (struct rd_watch){progress_timer(r), on_progress, r};
+	if (!r->opt->quiet)
+		report_start(r);
+}
+
+static void print_frames(struct capture_run *r, const struct rd_source *source,
+	const struct rd_frame *frames, unsigned int n)
+{
+	FILE *out = capture_to_pipe(r->opt) ? stderr : stdout;
+
+	rd_cli_status(NULL);
+	for (unsigned int i = 0; i < n; i++)
+		frame_line_put(out, &r->lines, &frames[i], source->iface.link, r->opt->line_style);
+	if (fflush(out) && out == stdout) {
+		r->broken_pipe = errno == EPIPE;
+		raise(SIGTERM);
+	}
+}
+
+static void on_frames(
+	void *ctx, const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
+{
+	struct capture_run *r = ctx;
+
+	if (r->live)
+		live_see(r->live, source, frames, n);
+	if (r->opt->print)
+		print_frames(r, source, frames, n);
+}
+
+static void on_ended(void *ctx)
+{
+	struct capture_run *r = ctx;
+
+	rd_cli_status(NULL);
+	for (unsigned int i = 0; i < 2; i++)
+		if (r->watches[i].fd >= 0)
+			close(r->watches[i].fd);
+	if (r->live)
+		live_stop(r->live);
+}
+
+/* --- from options to a configuration ----------------------------------------------------- */
+
+static void configure_input(struct rd_session_config *c, const struct capture_options *o)
+{
+	c->wanted = o->wanted;
+	c->n_wanted = o->n_wanted;
+	c->read = o->read;
+	c->netdev_only = o->netdev_only;
+	c->sniffer_only = o->sniffer_only;
+	c->promiscuous_off = o->promiscuous_off;
+	c->log2_buffers = o->log2_buffers;
+	c->max_frame = o->max_frame;
+	c->kernel_buffer = o->kernel_buffer;
+	c->rx_mode = o->rx_mode;
+	c->stamps = o->stamps;
+	c->queues = o->queues;
+	c->queues_auto = o->queues_auto;
+	c->filter = o->filter;
+	c->cut = o->cut;
+	c->decap = (enum rd_decap_mode)o->decap;
+	c->count = o->count;
+	c->duration_s = o->duration_s;
+}
+
+static void configure_output(struct rd_session_config *c, const struct capture_options *o)
+{
+	c->path = o->path;
+	c->format = o->format;
+	c->compression = o->compress;
+	c->compression_level = (int)o->compress_level;
+	c->write_mode = o->write_mode;
+	c->sync = o->sync;
+	c->rotation = o->rotation;
+	c->slice_s = o->slice_s;
+	c->slice_aligned = o->slice_aligned;
+	c->per_queue = o->per_queue;
+	c->stripes = o->stripe;
+	c->n_stripes = o->n_stripes;
+	c->buffer = o->buffer;
+	c->when_full = o->when_full;
+	c->hold = o->hold;
+	c->unbuffered = o->unbuffered;
+	c->no_facts = o->no_facts;
+	c->user = o->user;
+}
+
+static void configure(struct capture_run *r)
+{
+	const struct capture_options *o = r->opt;
+
+	configure_input(&r->config, o);
+	configure_output(&r->config, o);
+	snprintf(r->application, sizeof(r->application), "rdmadump %s (%s)", PACKAGE_VERSION,
+		RD_GIT_DESCRIPTION);
+	r->config.application = r->application;
+	r->config.ctx = r;
+	r->config.ready = on_ready;
+	r->config.frames = o->print || o->analyze ? on_frames : NULL;
+	r->config.ended = on_ended;
+	r->config.waiting = signals_while_waiting;
+	r->config.waiting_for_reader = signals_while_fifo_waits;
+	r->config.watches = r->watches;
+	r->config.n_watches = 2;
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+static int explain_filter(const struct capture_run *r)
+{
+	struct rd_filter *filter = rd_session_filter(r->session);
+	char *text = filter ? rd_filter_explain(filter) : NULL;
+
+	printf("%s", text ? text : "every frame\n");
+	free(text);
+	return 0;
+}
+
+static int run_session(struct capture_run *r, struct rd_error *err)
+{
+	if (r->opt->filter_explain)
+		return explain_filter(r);
+	if ((r->style && r->style->set_format(r, err) < 0) ||
+		(r->opt->analyze && live_open(r, err) < 0))
+		return -1;
+	r->result = rd_session_result(r->session);
+	rd_session_run(r->session);
+	r->broken_pipe |= r->result->broken_pipe;
+	if (r->result->ran)
+		report_end(r);
+	*err = r->result->error;
+	return err->class == RD_CLASS_NONE ? 0 : -1;
+}
+
+static int open_and_run(struct capture_run *r, struct rd_error *err)
+{
+	int rc;
+
+	configure(r);
+	if (rd_session_open(&r->session, &r->config, err) < 0)
+		return -1;
+	/* Opening a file may wait for the other end of a pipe: Ctrl-C must end that. */
+	if (r->opt->read)
+		signals_block(r);
+	rc = run_session(r, err);
+	live_close(r->live);
+	rd_session_close(r->session);
+	return rc;
+}
+
+int capture_run(struct capture_run *r)
+{
+	struct rd_error err = {0};
+	int rc;
+
+	/* Before any thread exists, so that every thread leaves them to the engine. Requests are
+	 * held already. */
+	if (!r->opt->read)
+		signals_block(r);
+	rc = r->opt->list_stamps ? stamps_list(r->opt, &err) : open_and_run(r, &err);
+	if (rc == 0)
+		return 0;
+	return r->style ? r->style->fail(&err) : rd_cli_fail(&err);
+}

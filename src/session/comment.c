@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The texts in a file's header: the machine, and the comment on what was captured and lost. */
+#include "session.h"
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void comment_describe(struct rd_session *s)
+{
+	const struct rd_section *theirs = s->in.n ? s->in.sources[0]->section : NULL;
+
+	if (theirs) {
+		snprintf(s->out.hardware, sizeof(s->out.hardware), "%s",
+			theirs->hardware ? theirs->hardware : "");
+		snprintf(s->out.os, sizeof(s->out.os), "%s", theirs->os ? theirs->os : "");
+	} else if (!is_offline(s)) {
+		rd_machine_hardware(s->out.hardware, sizeof(s->out.hardware));
+		rd_machine_os(s->out.os, sizeof(s->out.os));
+	}
+	s->out.section = (struct rd_section){.hardware = s->out.hardware,
+		.os = s->out.os,
+		.application = s->config->application};
+}
+
+static int comment_head(const struct rd_session *s, char *out, size_t room)
+{
+	const struct rd_section *theirs = s->in.sources[0]->section;
+	char host[65] = "", start[40];
+	struct timespec now;
+	struct tm tm;
+
+	if (is_offline(s)) {
+		const char *was = theirs && theirs->comment ? theirs->comment : "";
+		int len = (int)strlen(was);
+
+		while (len && was[len - 1] == ' ')
+			len--;
+		return snprintf(out, room, "From %s. %.*s%s", s->in.sources[0]->title,
+			len < 300 ? len : 300, was, len ? " Then: " : "");
+	}
+	gethostname(host, sizeof(host) - 1);
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (s->capture.start_ns)
+		now.tv_sec = (time_t)(s->capture.start_ns / 1000000000U);
+	strftime(start, sizeof(start), "%Y-%m-%d %H:%M:%S %z", localtime_r(&now.tv_sec, &tm));
+	return snprintf(out, room, "%s%s on host %s, from %s. ", s->in.sources[0]->title,
+		s->n_listed > 1 ? " and others" : "", host, start);
+}
+
+/* The last file has the numbers of the whole capture, the others their own. */
+static void comment_numbers(
+	const struct rd_session *s, const struct rd_file_account *a, char *out, size_t room)
+{
+	char written[RD_UNITS_LEN], filtered[RD_UNITS_LEN], dropped[RD_UNITS_LEN], loss[160];
+	uint64_t w = 0, f = 0, d = 0;
+
+	for (unsigned int i = 0; i < s->in.n_ifaces; i++) {
+		w += a->written[i];
+		f += a->tally[i].filtered;
+		d += a->tally[i].dropped + a->unwritten[i];
+	}
+	if (!a->last) {
+		snprintf(out, room,
+			"File %u: %s frames written; filtered out %s, dropped by rdmadump %s; "
+			"what the device dropped stands in the last file.",
+			a->number, rd_fmt_count(written, w), rd_fmt_count(filtered, f),
+			rd_fmt_count(dropped, d));
+		return;
+	}
+	rd_session_loss_text(s, loss, sizeof(loss));
+	snprintf(out, room,
+		"%s frames written in %.1f s; filtered out %s, dropped by rdmadump %s, "
+		"dropped %s.%s%.256s",
+		rd_fmt_count(written, w), (double)(s->capture.end_ns - s->capture.start_ns) / 1e9,
+		rd_fmt_count(filtered, f), rd_fmt_count(dropped, d), loss,
+		s->error.class != RD_CLASS_NONE ? " Ended by a fault: " : "",
+		s->error.class != RD_CLASS_NONE ? s->error.text : "");
+}
+
+/* Of a further stripe: frames that are in none of them count in the first. */
+static void comment_stripe(
+	const struct rd_session *s, const struct rd_file_account *a, char *out, size_t room)
+{
+	char written[RD_UNITS_LEN], unwritten[RD_UNITS_LEN];
+	uint64_t w = 0, u = 0;
+
+	for (unsigned int i = 0; i < s->in.n_ifaces; i++) {
+		w += a->written[i];
+		u += a->unwritten[i];
+	}
+	snprintf(out, room,
+		"File %u: %s frames written, %s that could not be written; what was filtered out "
+		"or dropped before stands in stripe 1.",
+		a->number, rd_fmt_count(written, w), rd_fmt_count(unwritten, u));
+}
+
+/* Always of the same length, so that the end can be written over the beginning. */
+void comment_make(struct output *o, const struct rd_file_account *account)
+{
+	const size_t room = sizeof(o->comment);
+	size_t used = (size_t)comment_head(o->s, o->comment, room);
+
+	if (used < room && o->s->config->n_stripes)
+		used += (size_t)snprintf(o->comment + used, room - used,
+			"This is stripe %u of %u: the others' frames are in other directories. ",
+			o->index + 1, o->s->out.n);
+	else if (used < room && o->s->out.n > 1)
+		used += (size_t)snprintf(o->comment + used, room - used,
+			"Receive queue %u of %u: the others' frames are in other files. ", o->index,
+			o->s->out.n);
+	if (used < room) {
+		if (account && o->s->config->n_stripes && o->index)
+			comment_stripe(o->s, account, o->comment + used, room - used);
+		else if (account)
+			comment_numbers(o->s, account, o->comment + used, room - used);
+		else
+			snprintf(o->comment + used, room - used, "%s",
+				o->rewritable
+					? "Not finished: the program still writes, or was killed; "
+					  "what was lost is not known."
+					: "What was lost stands in the interface statistics at "
+					  "the end; without them the capture was not finished.");
+	}
+	used = strlen(o->comment);
+	memset(o->comment + used, ' ', room - 1 - used);
+	o->comment[room - 1] = '\0';
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The parts of a session: inputs, outputs, the texts in the file, facts, loss. */
+#ifndef RDMADUMP_SESSION_SESSION_H
+#define RDMADUMP_SESSION_SESSION_H
+
+#include <rdmadump/identity.h>
+#include <rdmadump/session.h>
+
+/* What frames come from. A port has a source for each receive queue: the first one stands for the
+ * port, the others follow it. */
+struct inputs {
+	struct rd_devices devices;
+	struct rd_source *sources[RD_IFACES_MAX];
+	const struct rd_device *device[RD_IFACES_MAX]; /* NULL: no RDMA device */
+	const struct rd_port *port[RD_IFACES_MAX];
+	bool follows[RD_IFACES_MAX];	   /* a further queue of the port before it */
+	unsigned int bases[RD_IFACES_MAX]; /* first interface of each source */
+	unsigned int n;
+	struct rd_iface ifaces[RD_IFACES_MAX];
+	unsigned int n_ifaces;
+	struct rd_filter *filters[RD_IFACES_MAX];
+	char filter_text[1024];
+	struct rd_source_stats stats[RD_IFACES_MAX];
+	struct rd_inputs files; /* that are read: no output may be one of them */
+};
+
+/* One file or series of files. */
+struct output {
+	struct rd_session *s;
+	unsigned int index;
+	char *path;
+	struct rd_sink *sink;
+	struct rd_encoder encoder;
+	struct rd_section section;
+	struct rd_sink_ending ending;
+	struct rd_sink_stats written; /* once the sink is closed */
+	char comment[640];
+	bool rewritable; /* the header's comment, at the end */
+	bool started;	 /* its file is begun, its writer runs */
+	/* For each file's beginning: read at facts_ns of the monotonic clock, or found in front of
+	 * a file's first frame. */
+	struct rd_facts facts_start;
+	uint64_t facts_ns;
+};
+
+struct outputs {
+	struct rd_encoder encoder;
+	struct output list[RD_IFACES_MAX];
+	unsigned int n;
+	struct rd_feed *feeds[RD_IFACES_MAX * RD_STRIPES_MAX]; /* of each thread, of each stripe */
+	struct rd_sink *merged[RD_STRIPES_MAX];
+	struct rd_section section;
+	char hardware[320], os[320];
+	struct rd_facts facts_end; /* for the end of the last file */
+};
+
+struct rd_session {
+	const struct rd_session_config *config;
+	struct inputs in;
+	struct outputs out;
+	struct rd_identity identity;
+	unsigned int n_threads;	 /* 0: one serves all sources */
+	int cpus[RD_IFACES_MAX]; /* of each thread; -1: any */
+	struct rd_capture capture;
+	int stop_fd;
+	uint64_t started_ns; /* of the monotonic clock */
+	struct rd_error error;
+	struct rd_session_source listed[RD_IFACES_MAX]; /* without those that follow */
+	unsigned int n_listed;
+	struct rd_session_result result;
+};
+
+static inline bool is_offline(const struct rd_session *s)
+{
+	return s->config->read != NULL;
+}
+
+/* inputs.c */
+int inputs_open(struct rd_session *s);
+int inputs_compile_filters(struct rd_session *s);
+/* Takes the sources' final numbers. */
+void inputs_stats(struct rd_session *s);
+void inputs_close(struct rd_session *s);
+
+/* descriptors.c: whether so many further queues and all that hangs on them can be opened; raises
+ * the soft limit of open files as far as that needs. *most: how many files may be open. */
+bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *most);
+
+/* outputs.c */
+/* Opens each output's first file as who the program becomes; nothing that exists is changed. What
+ * was opened is closed again on an error. */
+int outputs_open(struct rd_session *s);
+/* Privileges are dropped: empties the files and starts the writers. */
+int outputs_start(struct rd_session *s);
+/* Completes the files; removes those that were opened and not started. */
+void outputs_close(struct rd_session *s);
+/* Sum over the outputs, at any time. */
+void outputs_stats(const struct rd_session *s, struct rd_sink_stats *sum);
+bool outputs_to_pipe(const struct rd_session *s);
+/* "gz", "zst", NULL. */
+const char *outputs_compression(const struct rd_session *s);
+
+/* stripes.c */
+/* The path as the name of a series: where that is expanded by strftime(3), the directory is not. To
+ * be freed; NULL: out of memory. */
+char *stripe_pattern(const struct rd_session_config *config, unsigned int i);
+/* Whether a file can be made in each directory; none is made. */
+int stripes_check(const struct rd_session_config *config, struct rd_error *err);
+
+/* comment.c: the texts in the file's header. */
+void comment_describe(struct rd_session *s);
+/* The comment that a support engineer reads first; account NULL while the file is written. */
+void comment_make(struct output *o, const struct rd_file_account *account);
+
+/* account.c */
+/* Fills in the result, but for `ran`, `broken_pipe` and `written`. */
+void account_result(struct rd_session *s);
+
+/* facts.c: what is stored beside the frames; the third is rd_sink_ending's `facts`. */
+void facts_from_file(void *session, const char *json, size_t len);
+void facts_at_end(struct rd_session *s);
+const struct rd_facts *facts_for_file(void *output, unsigned int file, bool end);
+void facts_free(struct rd_session *s);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A capture as a library: from a file source to a file, refused, and stopped by another thread. */
+#include <pthread.h>
+#include <rdmadump/session.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+/* cmocka wants these before itself */
+#include <cmocka.h>
+
+#define N_FRAMES    1000
+#define FRAME_BYTES 100
+#define RECORD	    (16 + FRAME_BYTES)
+
+static char dir[64], input[96], output[96];
+
+static void put32(FILE *f, uint32_t n)
+{
+	fwrite(&n, sizeof(n), 1, f);
+}
+
+/* A classic pcap file's header, then its frames. */
+static void put_header(FILE *f)
+{
+	static const uint16_t version[2] = {2, 4};
+
+	put32(f, 0xa1b23c4d); /* nanoseconds */
+	fwrite(version, sizeof(version), 1, f);
+	put32(f, 0);
+	put32(f, 0);
+	put32(f, 65535);
+	put32(f, 1); /* Ethernet */
+}
+
+static void put_frames(FILE *f, unsigned int from, unsigned int n)
+{
+	uint8_t data[FRAME_BYTES] = {[12] = 0x88, [13] = 0xb5};
+
+	for (unsigned int i = from; i < from + n; i++) {
+		put32(f, 1700000000 + i);
+		put32(f, i);
+		put32(f, FRAME_BYTES);
+		put32(f, FRAME_BYTES);
+		data[14] = (uint8_t)i;
+		fwrite(data, sizeof(data), 1, f);
+	}
+}
+
+static int setup(void **state)
+{
+	FILE *f;
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s/test_session.XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(input, sizeof(input), "%s/in.pcap", dir);
+	snprintf(output, sizeof(output), "%s/out.pcap", dir);
+	f = fopen(input, "w");
+	if (!f)
+		return -1;
+	put_header(f);
+	put_frames(f, 0, N_FRAMES);
+	return fclose(f);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	unlink(input);
+	unlink(output);
+	return rmdir(dir);
+}
+
+static struct rd_session_config config_of(const char *from, const char *to)
+{
+	return (struct rd_session_config){.read = from,
+		.path = to,
+		.log2_buffers = 4,
+		.buffer = 1 << 20,
+		/* Privileges stay where there are any: other tests follow. */
+		.user = geteuid() == 0 ? "root" : NULL,
+		.application = "test",
+		.cut = {.writable = true}};
+}
+
+static off_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_size : -1;
+}
+
+struct calls {
+	unsigned int ready, ended;
+	unsigned int frames;
+};
+
+static void count_ready(void *ctx)
+{
+	((struct calls *)ctx)->ready++;
+}
+
+static void count_ended(void *ctx)
+{
+	((struct calls *)ctx)->ended++;
+}
+
+static void count_frames(
+	void *ctx, const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
+{
+	(void)source;
+	(void)frames;
+	((struct calls *)ctx)->frames += n;
+}
+
+static void test_file_to_file(void **state)
+{
+	struct calls calls = {0};
+	struct rd_session_config config = config_of(input, output);
+	const struct rd_session_result *r;
+	struct rd_session *s;
+	struct rd_error err;
+	unsigned int n;
+
+	(void)state;
+	config.ctx = &calls;
+	config.ready = count_ready;
+	config.frames = count_frames;
+	config.ended = count_ended;
+	assert_int_equal(rd_session_open(&s, &config, &err), 0);
+	assert_true(rd_session_offline(s));
+	assert_non_null(rd_session_sources(s, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(size_of(output), -1);
+	assert_int_equal(rd_session_run(s), 0);
+	r = rd_session_result(s);
+	assert_true(r->ran);
+	assert_int_equal(r->end, RD_END_SOURCE);
+	assert_int_equal(r->error.class, RD_CLASS_NONE);
+	assert_int_equal(r->total.delivered, N_FRAMES);
+	assert_int_equal(r->tally[0].encoded, N_FRAMES);
+	assert_int_equal(r->written.written, N_FRAMES);
+	assert_int_equal(r->written.files, 1);
+	assert_int_equal(r->dropped, 0);
+	assert_int_equal(r->bytes, N_FRAMES * FRAME_BYTES);
+	assert_int_equal(size_of(output), 24 + N_FRAMES * RECORD);
+	assert_int_equal(r->written.file_bytes, size_of(output));
+	rd_session_close(s);
+	assert_int_equal(calls.ready, 1);
+	assert_int_equal(calls.ended, 1);
+	assert_int_equal(calls.frames, N_FRAMES);
+}
+
+static void test_limit_and_filter(void **state)
+{
+	struct rd_session_config config = config_of(input, output);
+	const struct rd_session_result *r;
+	struct rd_session *s;
+	struct rd_error err;
+
+	(void)state;
+	config.count = 10;
+	config.filter.expression = "ether[14] & 1 == 0";
+	assert_int_equal(rd_session_open(&s, &config, &err), 0);
+	assert_string_equal(rd_session_filter_text(s), "ether[14] & 1 == 0");
+	assert_int_equal(rd_session_run(s), 0);
+	r = rd_session_result(s);
+	assert_int_equal(r->end, RD_END_COUNT);
+	assert_int_equal(r->written.written, 10);
+	assert_int_equal(size_of(output), 24 + 10 * RECORD);
+	rd_session_close(s);
+}
+
+/* The output is the input, under another name: nothing is touched. */
+static void test_refused(void **state)
+{
+	struct rd_session_config config;
+	const struct rd_session_result *r;
+	struct calls calls = {0};
+	off_t size = size_of(input);
+	struct rd_session *s;
+	struct rd_error err;
+	char other[128];
+
+	(void)state;
+	snprintf(other, sizeof(other), "%s/other.pcap", dir);
+	assert_int_equal(link(input, other), 0);
+	config = config_of(input, other);
+	config.ctx = &calls;
+	config.ready = count_ready;
+	config.ended = count_ended;
+	assert_int_equal(rd_session_open(&s, &config, &err), 0);
+	assert_int_equal(rd_session_run(s), -1);
+	r = rd_session_result(s);
+	assert_false(r->ran);
+	assert_int_equal(r->error.class, RD_CLASS_USAGE);
+	assert_non_null(strstr(r->error.text, "would overwrite a file that is read"));
+	rd_session_close(s);
+	assert_int_equal(calls.ready + calls.ended, 0);
+	assert_int_equal(size_of(input), size);
+	unlink(other);
+}
+
+static void test_no_source(void **state)
+{
+	const struct rd_session_config config = config_of("/nonexistent/file", output);
+	struct rd_session *s = NULL;
+	struct rd_error err;
+
+	(void)state;
+	assert_int_equal(rd_session_open(&s, &config, &err), -1);
+	assert_null(s);
+	assert_int_not_equal(err.class, RD_CLASS_NONE);
+}
+
+/* --- stopped --------------------------------------------------------------------------- */
+
+struct stopper {
+	struct rd_session *s;
+	pthread_t thread;
+};
+
+/* Once frames have come; the input stays open, so that nothing else ends the session. */
+static void *stop_later(void *arg)
+{
+	struct stopper *stopper = arg;
+
+	usleep(20000);
+	rd_session_stop(stopper->s);
+	return NULL;
+}
+
+static void start_stopper(void *ctx)
+{
+	struct stopper *stopper = ctx;
+
+	assert_int_equal(pthread_create(&stopper->thread, NULL, stop_later, stopper), 0);
+}
+
+static void test_stopped(void **state)
+{
+	struct stopper stopper;
+	struct rd_session_config config;
+	const struct rd_session_result *r;
+	struct rd_error err;
+	int ends[2];
+	char path[32];
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	f = fdopen(ends[1], "w");
+	put_header(f);
+	put_frames(f, 0, 3);
+	fflush(f);
+	snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
+	config = config_of(path, output);
+	config.ctx = &stopper;
+	config.ready = start_stopper;
+	assert_int_equal(rd_session_open(&stopper.s, &config, &err), 0);
+	assert_int_equal(rd_session_run(stopper.s), 0);
+	pthread_join(stopper.thread, NULL);
+	r = rd_session_result(stopper.s);
+	assert_int_equal(r->end, RD_END_WATCH);
+	assert_int_equal(r->written.written, 3);
+	assert_int_equal(size_of(output), 24 + 3 * RECORD);
+	rd_session_close(stopper.s);
+	fclose(f);
+	close(ends[0]);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_file_to_file),
+		cmocka_unit_test(test_limit_and_filter),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_no_source),
+		cmocka_unit_test(test_stopped),
+	};
+
+	alarm(50);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
