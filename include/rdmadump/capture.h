@@ -36,16 +36,16 @@ struct rd_capture_config {
 	const unsigned int *bases;
 	const struct rd_encoder *encoder;
 	/*
-	 * 0: the caller's thread serves all sources. Else so many threads, sources dealt out in
-	 * turn: only for sources that have a horizon(). cpus: where each thread is to run, -1
-	 * anywhere.
+	 * 0: the caller's thread serves all sources. Else so many threads, sources dealt out
+	 * round robin: only for sources that have a horizon(). cpus: where each thread is to run,
+	 * -1 anywhere.
 	 */
 	unsigned int n_threads;
 	const int *cpus;
 	/*
 	 * One per thread (at least one) and stripe, those of the first thread first; NULL: frames
-	 * go nowhere but to `seen`. A thread's chunks go to its stripes in turn, past those that
-	 * have none free.
+	 * go nowhere but to `seen`. A thread's chunks go to its stripes round robin, skipping those
+	 * that have none free.
 	 */
 	struct rd_feed *const *feeds;
 	unsigned int n_stripes; /* 0: one */
@@ -64,7 +64,7 @@ struct rd_capture_config {
 	/* Called once all sources have started; -1 with the error ends it at once. */
 	int (*started)(void *ctx, struct rd_error *err);
 	void *started_ctx;
-	/* Sees every batch that is kept, after the cut; NULL: nobody looks. Without threads only.
+	/* Called with every batch that is kept, after the cut; may be NULL. Without threads only.
 	 */
 	void (*seen)(void *ctx, const struct rd_source *s, const struct rd_frame *frames,
 		unsigned int n);
@@ -72,7 +72,7 @@ struct rd_capture_config {
 };
 
 enum rd_end {
-	RD_END_WATCH,  /* a watch said so: signal, timer */
+	RD_END_WATCH,  /* a watch ended it: signal, timer, stop request */
 	RD_END_COUNT,  /* max_frames */
 	RD_END_SOURCE, /* the sources have nothing more */
 	RD_END_FAULT,  /* a source failed: see the error */
@@ -84,7 +84,7 @@ enum rd_end {
 struct lane;
 
 struct rd_capture {
-	/* At the end; while it runs rd_capture_tally() and rd_capture_bytes() tell. */
+	/* Final after the run; meanwhile use rd_capture_tally() and rd_capture_bytes(). */
 	struct rd_tally tally[RD_IFACES_MAX]; /* per interface of the encoder */
 	uint64_t bytes;			      /* of the frames delivered, on the wire */
 	uint64_t start_ns, end_ns;	      /* Unix epoch */

@@ -17,7 +17,7 @@ struct rd_identity {
 	char name[64];
 };
 
-/* Who the program was while it acts as somebody else. */
+/* Who the program was while it acts as another user. */
 struct rd_identity_before {
 	bool changed;
 	uid_t uid;
@@ -31,7 +31,8 @@ struct rd_identity_before {
  * start the devices, rd_identity_become(), and only then start threads: a thread keeps the
  * capabilities that it was started with.
  */
-/* user: a name (-Z); NULL: whoever called sudo, else who the program is. -1 with RD_CLASS_USAGE. */
+/* user: a name (-Z); NULL: the user who called sudo, else the current one. -1 with RD_CLASS_USAGE.
+ */
 int rd_identity_choose(struct rd_identity *id, const char *user, struct rd_error *err);
 /*
  * Acts as that user, so that files are opened with its rights alone, until rd_identity_resume(). -1

@@ -33,7 +33,7 @@ void control_end(struct control *c, enum rd_end why, const struct rd_error *err)
 int control_poll(int epfd, int fd, enum fd_kind kind, unsigned int index, int operation,
 	struct rd_error *err)
 {
-	/* Those of pipes and packet sockets stay readable while nobody receives. */
+	/* Those of pipes and packet sockets stay readable until something is received. */
 	struct epoll_event event = {.events = EPOLLIN | (kind == FD_FRAMES ? EPOLLONESHOT : 0U),
 		.data.u64 = (uint64_t)kind << 32 | index};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The chunks that one lane fills: taken from the feeds of its stripes in turn, handed over with the
- * account of their frames. */
+/* The chunks that one lane fills: taken from the feeds of its stripes round robin, handed over with
+ * the account of their frames. */
 #include "outlet.h"
 
 struct rd_tally outlet_tally(const struct outlet *o, const struct rd_tally *tally,
@@ -34,7 +34,7 @@ void outlet_put(struct outlet *o, const struct rd_tally *tally)
 	o->chunk_since = 0;
 }
 
-/* Of the next stripe in turn that has one: a slow disk does not hold up the others. */
+/* Of the next stripe, round robin, that has one: a slow disk does not hold up the others. */
 static struct rd_chunk *next_chunk(struct outlet *o)
 {
 	for (unsigned int i = 1; i <= o->n_feeds; i++) {

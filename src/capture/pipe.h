@@ -27,7 +27,7 @@ struct pipe {
 	uint64_t bytes, newest_ns;
 };
 
-/* A batch on its way through a pipe. The caller sets the first three; the rest is zero. */
+/* The state of a batch in a pipe. The caller sets the first three; the rest is zero. */
 struct pipe_batch {
 	unsigned int source; /* index in the configuration */
 	struct rd_frame *frames;

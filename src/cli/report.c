@@ -105,7 +105,7 @@ static void report_text(const struct capture_run *r)
 	if (r->result->written.late)
 		fprintf(stderr,
 			"  %" PRIu64
-			" frames came so late that they stand behind newer ones of other queues "
+			" frames came so late that they are behind newer ones of other queues "
 			"(reordercap puts them right)\n",
 			r->result->written.late);
 	if (r->result->gaps)

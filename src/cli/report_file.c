@@ -60,7 +60,7 @@ FILE *report_file_open(
 	return file;
 }
 
-/* As who opened it: the directory is his. */
+/* With the rights of the user who opened it: the directory is that user's. */
 static void remove_regular(const char *path)
 {
 	struct rd_identity_before before;

@@ -112,7 +112,7 @@ static int next_ending(struct capture_run *r)
 /* What the output has not taken counts as not written. */
 static void abandon_output(struct capture_run *r)
 {
-	/* A report that nobody reads must not keep the program running either. */
+	/* A blocked report must not keep the program running either. */
 	pthread_sigmask(SIG_UNBLOCK, &r->signals, NULL);
 	rd_session_abandon(r->session);
 	rd_cli_fail(&r->result->error);
@@ -131,8 +131,8 @@ static void announce_wait(bool commands)
 
 /*
  * Signals that came together with the one that ended the capture (a terminal and a parent may both
- * send it) are one; a later one means that nobody wants to wait. Where the capture ended by itself
- * the first one asks what it waits for.
+ * send it) are one; a later one means: do not wait. Where the capture ended by itself the first
+ * one is answered by what it waits for.
  */
 bool signals_while_waiting(void *ctx, bool commands)
 {

@@ -15,7 +15,7 @@ static struct rd_tally total(const struct rd_session *s)
 	return t;
 }
 
-/* Lost before the session, all sources; *known false if one of them cannot tell. */
+/* Lost before the session, all sources; *known false if one of them does not know. */
 static uint64_t loss_count(const struct rd_session *s, bool *known)
 {
 	uint64_t lost = 0;
@@ -82,7 +82,7 @@ void rd_loss_reason(const struct rd_source_stats *st, char *out, size_t room)
 			return;
 		}
 	}
-	snprintf(out, room, "no counter tells");
+	snprintf(out, room, "no counter reports it");
 }
 
 static void first_reason(const struct rd_session *s, char *out, size_t room)

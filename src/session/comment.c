@@ -64,7 +64,7 @@ static void comment_numbers(
 	if (!a->last) {
 		snprintf(out, room,
 			"File %u: %s frames written; filtered out %s, dropped by rdmadump %s; "
-			"what the device dropped stands in the last file.",
+			"what the device dropped is in the last file.",
 			a->number, rd_fmt_count(written, w), rd_fmt_count(filtered, f),
 			rd_fmt_count(dropped, d));
 		return;
@@ -92,7 +92,7 @@ static void comment_stripe(
 	}
 	snprintf(out, room,
 		"File %u: %s frames written, %s that could not be written; what was filtered out "
-		"or dropped before stands in stripe 1.",
+		"or dropped before is in stripe 1.",
 		a->number, rd_fmt_count(written, w), rd_fmt_count(unwritten, u));
 }
 
@@ -120,7 +120,7 @@ void comment_make(struct output *o, const struct rd_file_account *account)
 				o->rewritable
 					? "Not finished: the program still writes, or was killed; "
 					  "what was lost is not known."
-					: "What was lost stands in the interface statistics at "
+					: "What was lost is in the interface statistics at "
 					  "the end; without them the capture was not finished.");
 	}
 	used = strlen(o->comment);

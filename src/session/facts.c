@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Files may turn over many times a second, and reading counters takes the device's time. */
+/* Files may be rotated many times a second, and reading counters takes the device's time. */
 #define SNAPSHOT_NS 10000000000U
 
 /* QPs in one object: about 130 bytes each, so that it stays well below RD_FACTS_MAX. */
@@ -149,7 +149,8 @@ static void keep_qps(const struct rd_session *s, unsigned int source, const char
 	keep(to, fact);
 }
 
-/* Of this port, and those that are not bound to one yet. Nothing where the kernel does not tell. */
+/* Of this port, and those that are not bound to one yet. Nothing where the kernel does not list
+ * them. */
 static void add_qps(
 	const struct rd_session *s, unsigned int source, const char *when, struct rd_facts *to)
 {

@@ -201,7 +201,7 @@ static void abandon_outputs(struct rd_session *s)
 	s->out.n = 0;
 }
 
-/* Root that was refused a file is told whose rights counted. */
+/* Where root was refused a file, the error names the user whose rights counted. */
 static int explain_user(struct rd_session *s)
 {
 	const struct rd_error first = s->error;

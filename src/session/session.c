@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A capture from beginning to end: opened step by step, each undone on every way out. */
+/* A capture from beginning to end: opened step by step, each step undone on every exit path. */
 #include "session.h"
 #include <errno.h>
 #include <rdmadump/clock.h>

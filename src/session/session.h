@@ -6,8 +6,8 @@
 #include <rdmadump/identity.h>
 #include <rdmadump/session.h>
 
-/* What frames come from. A port has a source for each receive queue: the first one stands for the
- * port, the others follow it. */
+/* What frames come from. A port has a source for each receive queue: the first one represents
+ * the port, the others follow it. */
 struct inputs {
 	struct rd_devices devices;
 	struct rd_source *sources[RD_IFACES_MAX];

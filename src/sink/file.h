@@ -39,7 +39,7 @@ int file_init(
 	struct file *f, const struct rd_sink_config *config, size_t block, struct rd_error *err);
 void file_fini(struct file *f);
 
-/* Opens the file; what stands in it stays until file_begin(). `path` must outlive its end. */
+/* Opens the file; its content stays until file_begin(). `path` must outlive its end. */
 int file_open(struct file *f, const char *path, struct rd_error *err);
 /* Empties it, writes its header, and facts (may be NULL) if there is room for them. */
 int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *err);

@@ -74,7 +74,7 @@ void output_fini(struct output *out)
 	free(out->packed);
 }
 
-/* stdout may be a file that is appended to or shared: what stands in it is not ours. */
+/* stdout may be a file that is appended to or shared: its content is not ours. */
 static int open_stdout(struct output *out, const struct rd_inputs *inputs, struct rd_error *err)
 {
 	out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);

@@ -95,7 +95,7 @@ void output_set_behind(struct output *out, bool behind);
 /* Overwrites what output_write_first() wrote by a block of the same length, where that is possible:
  * not in a pipe, not with zstd. */
 void output_rewrite_first(struct output *out, const void *data, size_t len);
-/* Cuts a regular file to `size` bytes and goes on behind them. */
+/* Cuts a regular file to `size` bytes and continues there. */
 void output_cut(struct output *out, uint64_t size);
 int output_close(struct output *out, struct rd_error *err);
 

@@ -49,7 +49,7 @@ for kind in gz zst; do
 	comment_of "$tmp/a.pcapng.$kind" >"$tmp/comment"
 	# Wireshark reads one zstd frame only: its beginning cannot be written again
 	has "$kind: the comment at the beginning is the final one" "$tmp/comment" \
-		"$([ $kind = gz ] && echo "${n_frames%000} 000 frames written" || echo 'stands in the interface statistics at the end')"
+		"$([ $kind = gz ] && echo "${n_frames%000} 000 frames written" || echo 'is in the interface statistics at the end')"
 	capinfos "$tmp/a.pcapng.$kind" >"$tmp/info" 2>&1
 	has "$kind: the statistics are at the end" "$tmp/info" 'Number of stat entries = 1'
 
