@@ -104,6 +104,9 @@ struct rd_session_source {
 struct rd_session_result {
 	bool ran; /* outputs were open and devices started; else only `error` means anything */
 	enum rd_end end;
+	/* What RD_END_WATCH was, if it was none of the caller's watches. */
+	bool stopped;		   /* rd_session_stop() */
+	bool duration_over;	   /* duration_s */
 	bool broken_pipe;	   /* the reader of an output closed it: no error */
 	struct rd_error error;	   /* class NONE: all went well */
 	uint64_t start_ns, end_ns; /* Unix epoch */

@@ -35,14 +35,18 @@ static bool on_slice(void *ctx, int fd)
 
 static bool on_duration(void *ctx, int fd)
 {
-	(void)ctx;
-	return ticked(fd);
+	struct rd_session *s = ctx;
+
+	s->result.duration_over = ticked(fd);
+	return s->result.duration_over;
 }
 
 static bool on_stop(void *ctx, int fd)
 {
-	(void)ctx;
-	return ticked(fd);
+	struct rd_session *s = ctx;
+
+	s->result.stopped = ticked(fd);
+	return s->result.stopped;
 }
 
 void rd_session_stop(struct rd_session *s)

@@ -1,57 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The writer thread: takes full chunks in order, writes them into the files, gives them back. */
-#include "feed.h"
-#include "file.h"
-#include "merge.h"
-#include "series.h"
+#include "writer.h"
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <rdmadump/ring.h>
 #include <rdmadump/units.h>
-#include <semaphore.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define CHUNK_BYTES	     ((size_t)1 << 20)
-#define WAIT_NS		     300000000
-#define PATIENCE_NS	     1000000U
-#define FASTEST_BYTES_PER_NS 50 /* 400 Gb/s */
-#define FACTS_SHARE	     8	/* of a size limited file, facts take at most one part in so many */
-#define FLUSH_NS	     20000000U /* idle for so long: what is kept back is written */
-#define CHUNKS_MIN	     3	       /* one being filled, one being written, one between */
-
-struct rd_sink {
-	struct rd_sink_config config;
-	const struct rd_encoder *encoder;
-	const struct rd_sink_ending *ending;
-	struct file file;
-	struct series series;
-	struct rd_feed *feeds;
-	unsigned int n_feeds;
-	struct merge merge; /* of several feeds */
-	struct pollfd *pfds;
-	uint64_t patience; /* ns that frames may wait for other feeds before a watermark is
-			      requested */
-	size_t room;	   /* bytes of a chunk */
-	pthread_t thread;
-	sem_t ended; /* the thread has done its work */
-	bool gone;   /* the current file was removed or truncated by another program */
-	struct sink_state state;
-	atomic_bool closing;
-	bool quiet;
-	struct rd_error error; /* the writer's; read by others after it was joined */
-	atomic_uint_fast64_t written, unwritten, beyond, file_bytes;
-	atomic_uint files;
-
-	/* Of the writer alone: what it has seen, and what the current file began with. */
-	struct rd_tally seen[RD_IFACES_MAX], begun[RD_IFACES_MAX];
-	const struct rd_tally *final; /* the engine's, once it is closing */
-	struct frame_counts lost;     /* of the current file */
-	uint64_t first_ns, last_ns, bytes_before;
-};
+#define FACTS_SHARE 8	      /* of a size limited file, facts take at most one part in so many */
+#define FLUSH_NS    20000000U /* idle for so long: what is kept back is written */
 
 static void count(atomic_uint_fast64_t *counter, uint64_t n)
 {
@@ -138,7 +95,7 @@ static bool check_file(struct rd_sink *s)
 {
 	const struct frame_counts had = s->file.frames;
 	uint64_t all = s->file.all;
-	int errnum = rd_sink_failed(s) ? 0 : file_check(&s->file);
+	int errnum = sink_state_failed(&s->state) ? 0 : file_check(&s->file);
 
 	if (!errnum)
 		return true;
@@ -184,8 +141,8 @@ static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 	/* The rest of a file that another program truncated is left alone. */
 	errnum = s->gone ? 0
 			 : file_end(&s->file, last ? facts_of(s, true) : NULL, stats,
-				   rd_sink_failed(s));
-	if (errnum && !rd_sink_failed(s))
+				   sink_state_failed(&s->state));
+	if (errnum && !sink_state_failed(&s->state))
 		fail(s, errnum);
 	show_bytes(s);
 	s->bytes_before += s->file.out.offset;
@@ -196,14 +153,14 @@ static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 	return 0;
 }
 
-static int open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
+int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
 {
 	return series_next(&s->series, first_ns, err) < 0
 		       ? -1
 		       : file_open(&s->file, s->series.path, err);
 }
 
-static int begin_file(struct rd_sink *s, struct rd_error *err)
+int writer_begin_file(struct rd_sink *s, struct rd_error *err)
 {
 	s->lost = (struct frame_counts){0};
 	s->first_ns = s->last_ns = 0;
@@ -222,13 +179,13 @@ static bool next_file(struct rd_sink *s, uint64_t first_ns)
 		stop_writing(s, &s->state.complete);
 		return false;
 	}
-	if (end_file(s, false, &s->error) == 0 && !rd_sink_failed(s) &&
-		open_file(s, first_ns, &s->error) == 0) {
+	if (end_file(s, false, &s->error) == 0 && !sink_state_failed(&s->state) &&
+		writer_open_file(s, first_ns, &s->error) == 0) {
 		output_make_private(&s->file.out);
-		if (begin_file(s, &s->error) == 0)
+		if (writer_begin_file(s, &s->error) == 0)
 			return true;
 	}
-	if (!rd_sink_failed(s)) {
+	if (!sink_state_failed(&s->state)) {
 		/* A refusal now is no usage error any more: files have been written. */
 		s->error.class = RD_CLASS_OUTPUT;
 		stop_writing(s, &s->state.failed);
@@ -285,7 +242,7 @@ static bool write_piece(
 /* The rest of a chunk, for which there is no file any more. */
 static void leave(struct rd_sink *s, const struct frame_counts *left)
 {
-	bool failed = rd_sink_failed(s);
+	bool failed = sink_state_failed(&s->state);
 
 	/* They count in the file that failed. */
 	for (unsigned int i = 0; failed && i < RD_IFACES_MAX; i++)
@@ -293,7 +250,7 @@ static void leave(struct rd_sink *s, const struct frame_counts *left)
 	count(failed ? &s->unwritten : &s->beyond, frame_counts_sum(left));
 }
 
-/* Stamp of the record at `at`, and of the last one of the `len` bytes that begin there. */
+/* Timestamp of the record at `at`, and of the last one of the `len` bytes that begin there. */
 static uint64_t first_stamp(const struct rd_sink *s, const struct rd_chunk *c, size_t at)
 {
 	return at ? s->encoder->format->record_ns(c->data + at) : c->first_ns;
@@ -321,9 +278,9 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		all.of[i] = c->tally[i].encoded - s->seen[i].encoded;
 	left = all;
-	if (!rd_sink_ended(s))
+	if (!sink_state_ended(&s->state))
 		check_file(s);
-	while (at < c->used && !rd_sink_ended(s)) {
+	while (at < c->used && !sink_state_ended(&s->state)) {
 		uint64_t first_ns = first_stamp(s, c, at);
 		size_t len;
 
@@ -456,13 +413,13 @@ static void end_last_file(struct rd_sink *s)
 	if (s->file.out.fd < 0)
 		return;
 	memcpy(s->seen, s->final, sizeof(s->seen));
-	if (end_file(s, true, &err) < 0 && !rd_sink_failed(s)) {
+	if (end_file(s, true, &err) < 0 && !sink_state_failed(&s->state)) {
 		s->error = err;
 		stop_writing(s, &s->state.failed);
 	}
 }
 
-static void *writer(void *arg)
+void *writer_run(void *arg)
 {
 	struct rd_sink *s = arg;
 
@@ -473,169 +430,4 @@ static void *writer(void *arg)
 	end_last_file(s);
 	sem_post(&s->ended);
 	return NULL;
-}
-
-static int make_feeds(struct rd_sink *s, const struct rd_sink_config *config, struct rd_error *err)
-{
-	size_t room = CHUNK_BYTES, bound = rd_encoder_bound(config->encoder, config->max_frame);
-	unsigned int n = config->feeds ? config->feeds : 1;
-	size_t buffer = config->buffer / n, chunks;
-
-	while (room > 65536 && buffer / room < 8)
-		room /= 2;
-	if (room < bound)
-		room = (bound + 4095) & ~(size_t)4095;
-	chunks = buffer / room > CHUNKS_MIN ? buffer / room : CHUNKS_MIN;
-	s->room = room;
-	s->feeds = aligned_alloc(_Alignof(struct rd_feed), n * sizeof(*s->feeds));
-	s->pfds = calloc(n, sizeof(*s->pfds));
-	if (!s->feeds || !s->pfds)
-		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
-	memset(s->feeds, 0, n * sizeof(*s->feeds));
-	while (s->n_feeds < n) {
-		struct rd_feed *f = &s->feeds[s->n_feeds++];
-
-		if (feed_init(f, &s->state, chunks, room, err) < 0)
-			return -1;
-		s->pfds[s->n_feeds - 1] = (struct pollfd){.fd = f->full.fd, .events = POLLIN};
-	}
-	/* At most as long as half of the buffer takes to fill at line rate. */
-	s->patience = config->buffer / FASTEST_BYTES_PER_NS / 2;
-	if (s->patience > PATIENCE_NS)
-		s->patience = PATIENCE_NS;
-	return n > 1 ? merge_init(&s->merge, s->encoder, s->feeds, n, room, err) : 0;
-}
-
-static void sink_free(struct rd_sink *s)
-{
-	file_fini(&s->file);
-	series_fini(&s->series);
-	merge_fini(&s->merge);
-	for (unsigned int i = 0; i < s->n_feeds; i++)
-		feed_fini(&s->feeds[i]);
-	free(s->feeds);
-	free(s->pfds);
-	free(s);
-}
-
-int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
-	const struct rd_sink_ending *ending, struct rd_error *err)
-{
-	struct rd_sink *s = aligned_alloc(_Alignof(struct rd_sink), sizeof(*s));
-
-	if (!s)
-		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
-	memset(s, 0, sizeof(*s));
-	s->encoder = config->encoder;
-	s->ending = ending;
-	s->config = *config;
-	s->file.out.fd = -1;
-	if (make_feeds(s, config, err) < 0 || series_init(&s->series, &s->config, err) < 0 ||
-		file_init(&s->file, config, s->room, err) < 0 || open_file(s, 0, err) < 0) {
-		sink_free(s);
-		return -1;
-	}
-	*sink = s;
-	return 0;
-}
-
-bool rd_sink_claim(const struct rd_sink *s, struct rd_inputs *taken)
-{
-	return rd_outfile_claim(&s->file.out.file, taken);
-}
-
-void rd_sink_make_private(const struct rd_sink *s)
-{
-	output_make_private(&s->file.out);
-}
-
-int rd_sink_start(struct rd_sink *s, struct rd_error *err)
-{
-	int rc;
-
-	if (begin_file(s, err) < 0)
-		return -1;
-	sem_init(&s->ended, 0, 0);
-	rc = pthread_create(&s->thread, NULL, writer, s);
-	if (rc)
-		return rd_fail(err, RD_CLASS_OUTPUT, rc, NULL, "cannot start the writer thread");
-	pthread_setname_np(s->thread, "writer");
-	return 0;
-}
-
-void rd_sink_abandon(struct rd_sink *s)
-{
-	file_abandon(&s->file);
-	sink_free(s);
-}
-
-struct rd_feed *rd_sink_feed(struct rd_sink *s, unsigned int i)
-{
-	return &s->feeds[i];
-}
-
-void rd_sink_rotate(struct rd_sink *s, uint64_t ns)
-{
-	merge_rotate(&s->merge, ns);
-}
-
-bool rd_sink_failed(const struct rd_sink *s)
-{
-	return sink_state_failed(&s->state);
-}
-
-bool rd_sink_ended(const struct rd_sink *s)
-{
-	return sink_state_ended(&s->state);
-}
-
-void rd_sink_read_stats(const struct rd_sink *s, struct rd_sink_stats *stats)
-{
-	stats->written = atomic_load_explicit(&s->written, memory_order_relaxed);
-	stats->unwritten = atomic_load_explicit(&s->unwritten, memory_order_relaxed);
-	stats->beyond = atomic_load_explicit(&s->beyond, memory_order_relaxed);
-	stats->file_bytes = atomic_load_explicit(&s->file_bytes, memory_order_relaxed);
-	stats->files = atomic_load_explicit(&s->files, memory_order_relaxed);
-	stats->late = atomic_load_explicit(&s->merge.late, memory_order_relaxed);
-}
-
-/* A join with a timeout would do it alone, but ThreadSanitizer does not know it for a join. */
-static void wait_for_writer(struct rd_sink *s)
-{
-	struct timespec until;
-
-	for (;;) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += WAIT_NS;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_nsec -= 1000000000;
-			until.tv_sec++;
-		}
-		if (sem_clockwait(&s->ended, CLOCK_MONOTONIC, &until) == 0)
-			break;
-		if (errno == ETIMEDOUT)
-			s->ending->waiting(s->ending->ctx, false);
-	}
-	pthread_join(s->thread, NULL);
-	sem_destroy(&s->ended);
-}
-
-int rd_sink_close(struct rd_sink *s, const struct rd_tally *final, struct rd_sink_stats *stats,
-	bool *quiet, struct rd_error *err)
-{
-	bool failed;
-
-	s->final = final;
-	atomic_store_explicit(&s->closing, true, memory_order_release);
-	rd_ring_wake(&s->feeds[0].full);
-	wait_for_writer(s);
-	series_wait(&s->series, s->ending);
-	rd_sink_read_stats(s, stats);
-	failed = rd_sink_failed(s);
-	if (failed) {
-		*err = s->error;
-		*quiet = s->quiet;
-	}
-	sink_free(s);
-	return failed ? -1 : 0;
 }

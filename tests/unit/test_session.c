@@ -268,6 +268,8 @@ static void test_stopped(void **state)
 	pthread_join(stopper.thread, NULL);
 	r = rd_session_result(stopper.s);
 	assert_int_equal(r->end, RD_END_WATCH);
+	assert_true(r->stopped);
+	assert_false(r->duration_over);
 	assert_int_equal(r->written.written, 3);
 	assert_int_equal(size_of(output), 24 + 3 * RECORD);
 	rd_session_close(stopper.s);

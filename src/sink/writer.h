@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A sink's state, and the writer thread that works on it. */
+#ifndef RDMADUMP_SINK_WRITER_H
+#define RDMADUMP_SINK_WRITER_H
+
+#include "feed.h"
+#include "file.h"
+#include "merge.h"
+#include "series.h"
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+struct rd_sink {
+	struct rd_sink_config config;
+	const struct rd_encoder *encoder;
+	const struct rd_sink_ending *ending;
+	struct file file;
+	struct series series;
+	struct rd_feed *feeds;
+	unsigned int n_feeds;
+	struct merge merge; /* of several feeds */
+	struct pollfd *pfds;
+	uint64_t patience; /* ns that frames may wait for other feeds before a watermark is
+			      requested */
+	size_t room;	   /* bytes of a chunk */
+	pthread_t thread;
+	sem_t ended; /* the thread has done its work */
+	bool gone;   /* the current file was removed or truncated by another program */
+	struct sink_state state;
+	atomic_bool closing;
+	bool quiet;
+	struct rd_error error; /* the writer's; read by others after it was joined */
+	atomic_uint_fast64_t written, unwritten, beyond, file_bytes;
+	atomic_uint files;
+
+	/* Of the writer alone: what it has seen, and what the current file began with. */
+	struct rd_tally seen[RD_IFACES_MAX], begun[RD_IFACES_MAX];
+	const struct rd_tally *final; /* the engine's, once it is closing */
+	struct frame_counts lost;     /* of the current file */
+	uint64_t first_ns, last_ns, bytes_before;
+};
+
+/* Opens the next file of the series; first_ns: timestamp of its first frame, 0 if not known. */
+int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err);
+/* Empties the file and writes its header. */
+int writer_begin_file(struct rd_sink *s, struct rd_error *err);
+/* The thread: writes what the feeds get until s->closing, then completes the last file. */
+void *writer_run(void *sink);
+
+#endif
