@@ -439,24 +439,24 @@ static void test_stats(void **state)
 
 	(void)state;
 	queue_make();
-	queue.stopped = true;
+	port.stopped = true;
 	queue.gaps = 2;
 	second.gaps = 5;
-	queue.loss.last.n = 2;
-	queue.loss.growth[0].amount = 3;
-	queue.loss.growth[1].amount = 4;
+	port.loss.last.n = 2;
+	port.loss.growth[0].amount = 3;
+	port.loss.growth[1].amount = 4;
 	verbs_ops.stats(&queue.src, &stats);
 	assert_int_equal(stats.gaps, 7);
 	assert_int_equal(stats.n_loss, 2);
 	assert_int_equal(stats.lost, 7);
 	assert_true(stats.loss_known);
 	for (unsigned int i = 0; i < 2; i++) {
-		queue.loss.growth[i].verdict = RD_GROWTH_RESET;
+		port.loss.growth[i].verdict = RD_GROWTH_RESET;
 		verbs_ops.stats(&queue.src, &stats);
 		assert_false(stats.loss_known);
-		queue.loss.growth[i].verdict = RD_GROWTH_EXACT;
+		port.loss.growth[i].verdict = RD_GROWTH_EXACT;
 	}
-	queue.loss.last.n = 0;
+	port.loss.last.n = 0;
 	verbs_ops.stats(&queue.src, &stats);
 	assert_false(stats.loss_known);
 	queue_free();
