@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The filter: a libpcap expression, a direction and RDMA terms; all must hold. BPF: pcap-filter(7).
  */
-#include "filter_rdma.h"
+#include "filter_terms.h"
 #include <errno.h>
 #include <pcap/pcap.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The comma lists that terms of a filter are given as. */
-#include "filter_rdma.h"
+#include "filter_terms.h"
 #include <string.h>
 
 const char *rd_list_next(const char **list, size_t *length)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* --opcode: names of the opcode table in several spellings, numbers, and classes. */
-#include "filter_rdma.h"
+#include "filter_terms.h"
 #include <ctype.h>
 #include <rdmadump/units.h>
 #include <rdmadump/words.h>

@@ -4,7 +4,7 @@
  * each of which names its sender's QP. Tables of fixed size, the oldest entry of a bucket makes
  * room: nothing is allocated while frames flow.
  */
-#include "filter_rdma.h"
+#include "filter_terms.h"
 #include <stdlib.h>
 
 #define BUCKETS                                                                                    \

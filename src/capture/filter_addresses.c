@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Terms that people think in and BPF cannot say: QPs, opcodes, addresses at either end, GIDs. ARP:
  * RFC 826. */
-#include "filter_rdma.h"
+#include "filter_terms.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <rdmadump/units.h>
