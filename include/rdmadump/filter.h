@@ -17,7 +17,7 @@ struct rd_filter_spec {
 	const char *expression; /* libpcap's language; Ethernet only */
 	const char *qp;		/* destination QPs */
 	const char *src_qp;	/* source QPs, see below */
-	const char *opcode;	/* names, numbers, classes: rd_filter_opcode_classes() */
+	const char *opcode;	/* names, numbers, classes like nak */
 	const char *host;	/* IPv4, IPv6, CIDR or MAC addresses of either end */
 	const char *gid;	/* GIDs of either end; an IPv4 address is ::ffff:a.b.c.d */
 	const char *direction;	/* in (rx), out (tx), inout (both) */
@@ -52,9 +52,6 @@ unsigned int rd_filter_run(
 
 /* Lines of text that say what is kept, for people; NULL without memory. The caller frees it. */
 char *rd_filter_explain(const struct rd_filter *f);
-
-/* The classes that --opcode takes, "send, write, ...". */
-const char *rd_filter_opcode_classes(void);
 
 /* How much of a frame is kept. frame->len stays as it was. */
 struct rd_cut {

@@ -1,120 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The filter: a libpcap expression, a direction and RDMA terms; all must hold. BPF: pcap-filter(7).
- */
+/* The filter: the terms that are asked for; all must match. */
 #include "filter_terms.h"
 #include <errno.h>
-#include <pcap/pcap.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+#define LABEL_WIDTH 12
 
-/* Loads from here on ask Linux' socket for what is not in the frame (linux/filter.h, SKF_AD_OFF).
- */
-#define BPF_ANCILLARY 0xfffff000U
-#define SNAPLEN	      262144 /* what an expression's program returns; anything but 0 */
-
-struct rd_filter {
-	struct bpf_program bpf;
-	bool has_bpf, parses;
-	enum rd_link link;
-	uint8_t direction; /* enum rd_direction; unknown: both */
-	struct rd_terms terms;
-	struct rd_filter_spec text; /* as given, for explain; strings are ours */
+/* A term that is asked for. */
+struct wanted {
+	const struct rd_term *term;
+	rd_term_match *match;
+	void *state;
+	char *text;
 };
 
-static bool given(const char *text)
+struct rd_filter {
+	struct wanted wanted[RD_TERMS_MAX]; /* those without packet first */
+	unsigned int n, n_bare;		    /* n_bare: need no packet */
+	struct wanted *learns;		    /* sees every packet; or NULL */
+	enum rd_link link;
+};
+
+/* NULL: not asked for. */
+static const char *text_of(const struct rd_filter_spec *spec, const struct rd_term *term)
 {
-	return text && *text;
+	const char *field = (const char *)spec + term->at;
+	const char *text;
+
+	if (term->flag)
+		return *(const bool *)field ? "" : NULL;
+	text = *(const char *const *)field;
+	return text && *text ? text : NULL;
 }
 
-static int compile_direction(struct rd_filter *f, const char *text, struct rd_error *err)
+static void drop(struct wanted *w)
 {
-	static const struct {
-		const char *name;
-		uint8_t direction;
-	} names[] = {
-		{"in", RD_DIR_IN},
-		{"rx", RD_DIR_IN},
-		{"out", RD_DIR_OUT},
-		{"tx", RD_DIR_OUT},
-		{"inout", RD_DIR_UNKNOWN},
-		{"both", RD_DIR_UNKNOWN},
-	};
+	if (w->term->free)
+		w->term->free(w->state);
+	free(w->text);
+}
 
-	if (!given(text))
-		return 0;
-	for (size_t i = 0; i < COUNT(names); i++) {
-		if (!strcasecmp(names[i].name, text)) {
-			f->direction = names[i].direction;
-			return 0;
-		}
+/* The text is copied, so that the caller's may go. */
+static int add_term(
+	struct rd_filter *f, const struct rd_term *term, const char *text, struct rd_error *err)
+{
+	struct wanted *w = &f->wanted[f->n];
+	struct rd_term_use use = {.term = term, .link = f->link};
+	int rc;
+
+	*w = (struct wanted){.term = term, .match = term->match, .text = strdup(text)};
+	use.text = w->text;
+	rc = w->text ? term->compile(&w->state, &use, err)
+		     : rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
+	if (rc) {
+		drop(w);
+		return rc;
 	}
-	return rd_fail(err, RD_CLASS_USAGE, 0, "give in (rx), out (tx) or inout",
-		"direction '%s' is not known", text);
-}
-
-/* "inbound", "outbound", "ifindex": programs for Linux' packet sockets, which see more than bytes.
- */
-static bool needs_socket(const struct bpf_program *program)
-{
-	for (u_int i = 0; i < program->bf_len; i++) {
-		const struct bpf_insn *insn = &program->bf_insns[i];
-
-		if (BPF_CLASS(insn->code) == BPF_LD && BPF_MODE(insn->code) == BPF_ABS &&
-			insn->k >= BPF_ANCILLARY)
-			return true;
-	}
-	return false;
-}
-
-static int compile_expression(struct rd_filter *f, const char *text, struct rd_error *err)
-{
-	pcap_t *pcap;
-	int rc = 0;
-
-	if (!given(text))
-		return 0;
-	if (f->link != RD_LINK_ETHERNET)
-		return rd_fail(err, RD_CLASS_USAGE, 0,
-			f->link == RD_LINK_INFINIBAND
-				? "use --qp, --src-qp, --opcode, --gid or --roce"
-				: "leave the filter away",
-			"the expression '%.200s': libpcap has no filters for %s", text,
-			f->link == RD_LINK_INFINIBAND ? "InfiniBand" : "this link type");
-	pcap = pcap_open_dead(DLT_EN10MB, SNAPLEN);
-	if (!pcap)
-		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
-	/* A netmask of 0, as tcpdump -r takes it, for "ip broadcast". */
-	if (pcap_compile(pcap, &f->bpf, text, 1, 0) < 0)
-		rc = rd_fail(err, RD_CLASS_USAGE, 0, "see pcap-filter(7)",
-			"the expression '%.200s': %s", text, pcap_geterr(pcap));
-	else
-		f->has_bpf = true;
-	pcap_close(pcap);
-	if (f->has_bpf && needs_socket(&f->bpf))
-		rc = rd_fail(err, RD_CLASS_USAGE, 0, "for a direction use -Q in or -Q out",
-			"the expression '%.200s' asks for what is not in a frame "
-			"(inbound, outbound, ifindex)",
-			text);
-	return rc;
-}
-
-/* Copies what was given, so that the caller's strings may go. */
-static int keep_text(struct rd_filter *f, const struct rd_filter_spec *spec, struct rd_error *err)
-{
-	const char *const from[] = {
-		spec->expression, spec->qp, spec->src_qp, spec->opcode, spec->host, spec->gid};
-	const char **const to[] = {&f->text.expression, &f->text.qp, &f->text.src_qp,
-		&f->text.opcode, &f->text.host, &f->text.gid};
-
-	f->text.roce = spec->roce;
-	for (size_t i = 0; i < COUNT(from); i++) {
-		if (!given(from[i]))
-			continue;
-		*to[i] = strdup(from[i]);
-		if (!*to[i])
-			return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
-	}
+	f->n++;
+	f->n_bare += !term->packet;
+	if (term->learn)
+		f->learns = w;
 	return 0;
 }
 
@@ -122,44 +68,37 @@ int rd_filter_compile(struct rd_filter **out, const struct rd_filter_spec *spec,
 	struct rd_error *err)
 {
 	struct rd_filter *f = calloc(1, sizeof(*f));
+	int rc = 0;
 
 	*out = NULL;
 	if (!f)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
 	f->link = link;
-	if (keep_text(f, spec, err) || compile_direction(f, spec->direction, err) ||
-		compile_expression(f, spec->expression, err) ||
-		rd_terms_compile(&f->terms, spec, err)) {
-		rd_filter_free(f);
-		return -1;
+	for (unsigned int i = 0; i < n_rd_terms && rc >= 0; i++) {
+		const char *text = text_of(spec, &rd_terms[i]);
+
+		if (text)
+			rc = add_term(f, &rd_terms[i], text, err);
 	}
-	f->parses = rd_terms_any(&f->terms);
-	if (f->parses || f->has_bpf || f->direction)
+	if (rc >= 0 && f->n)
 		*out = f;
 	else
 		rd_filter_free(f);
-	return 0;
+	return rc < 0 ? -1 : 0;
 }
 
 void rd_filter_free(struct rd_filter *f)
 {
 	if (!f)
 		return;
-	if (f->has_bpf)
-		pcap_freecode(&f->bpf);
-	rd_terms_free(&f->terms);
-	free((char *)f->text.expression);
-	free((char *)f->text.qp);
-	free((char *)f->text.src_qp);
-	free((char *)f->text.opcode);
-	free((char *)f->text.host);
-	free((char *)f->text.gid);
+	for (unsigned int i = 0; i < f->n; i++)
+		drop(&f->wanted[i]);
 	free(f);
 }
 
 bool rd_filter_parses(const struct rd_filter *f)
 {
-	return f && f->parses;
+	return f && f->n > f->n_bare;
 }
 
 static void parse(const struct rd_filter *f, const struct rd_frame *frame, struct rd_packet *p)
@@ -169,20 +108,22 @@ static void parse(const struct rd_filter *f, const struct rd_frame *frame, struc
 
 static bool keeps(const struct rd_filter *f, const struct rd_frame *frame, struct rd_packet *p)
 {
-	if (f->terms.pairs) {
-		/* What is not kept may still tell who is connected to whom. */
+	unsigned int i = 0;
+
+	if (f->learns) {
+		/* What is not kept may still name who is connected to whom. */
 		parse(f, frame, p);
-		rd_pairs_learn(f->terms.pairs, p);
+		f->learns->term->learn(f->learns->state, p);
 	}
-	if (f->direction && frame->direction != f->direction)
-		return false;
-	if (f->has_bpf && !bpf_filter(f->bpf.bf_insns, frame->data, frame->len, frame->caplen))
-		return false;
-	if (!f->parses)
-		return true;
-	if (!f->terms.pairs)
+	for (; i < f->n_bare; i++)
+		if (!f->wanted[i].match(f->wanted[i].state, frame, NULL))
+			return false;
+	if (i < f->n && !f->learns)
 		parse(f, frame, p);
-	return rd_terms_match(&f->terms, p);
+	for (; i < f->n; i++)
+		if (!f->wanted[i].match(f->wanted[i].state, frame, p))
+			return false;
+	return true;
 }
 
 unsigned int rd_filter_run(
@@ -199,17 +140,14 @@ unsigned int rd_filter_run(
 	return kept;
 }
 
-static void explain_source(const struct rd_filter *f, FILE *out)
+static void explain(const struct wanted *w, FILE *out)
 {
-	if (!f->text.src_qp)
-		return;
-	fprintf(out,
-		"  source QP    %s\n"
-		"               as UD packets have it (DETH); of connected QPs only where REQ and "
-		"REP of the CM\n"
-		"               were seen before, since RC, UC and XRC packets do not name their "
-		"sender's QP\n",
-		f->text.src_qp);
+	fprintf(out, "  %-*s ", LABEL_WIDTH, w->term->label);
+	if (w->term->explain)
+		w->term->explain(w->state, w->text, out);
+	else
+		fputs(w->text, out);
+	fputc('\n', out);
 }
 
 char *rd_filter_explain(const struct rd_filter *f)
@@ -220,31 +158,9 @@ char *rd_filter_explain(const struct rd_filter *f)
 
 	if (!out)
 		return NULL;
-	if (!f) {
-		fputs("every frame is kept\n", out);
-		fclose(out);
-		return text;
-	}
-	fputs("a frame is kept if all of this is true of it:\n", out);
-	if (f->text.expression)
-		fprintf(out, "  expression   %s\n", f->text.expression);
-	if (f->direction)
-		fprintf(out, "  direction    %s\n", f->direction == RD_DIR_IN ? "in" : "out");
-	if (f->text.roce)
-		fputs("  transport    InfiniBand's: RoCE v1, RoCE v2 or native\n", out);
-	if (f->text.qp)
-		fprintf(out, "  to QP        %s\n", f->text.qp);
-	explain_source(f, out);
-	if (f->terms.opcodes) {
-		fputs("  opcode       ", out);
-		rd_opcode_set_explain(f->terms.opcodes, out);
-		fputc('\n', out);
-	}
-	if (f->text.host)
-		fprintf(out, "  host         %s, at either end\n", f->text.host);
-	if (f->text.gid)
-		fprintf(out, "  GID          %s, at either end of RoCE or InfiniBand\n",
-			f->text.gid);
+	fputs(f ? "a frame is kept if all of this is true of it:\n" : "every frame is kept\n", out);
+	for (unsigned int i = 0; f && i < f->n; i++)
+		explain(&f->wanted[i], out);
 	fclose(out);
 	return text;
 }

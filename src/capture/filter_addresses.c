@@ -1,84 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Terms that people think in and BPF cannot say: QPs, opcodes, addresses at either end, GIDs. ARP:
- * RFC 826. */
+/* --host and --gid: addresses of either end, which BPF has only for Ethernet. ARP: RFC 826. */
 #include "filter_terms.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 
-#define QP_MAX	      0xffffff
 #define ETHERTYPE_ARP 0x0806
 #define ARP_LEN	      28
 #define MAPPED	      UINT64_C(0xffff00000000) /* ::ffff:0.0.0.0, lower half */
+#define ENTRY_SHOWN   60
 
-static unsigned int list_length(const char *list)
-{
-	unsigned int n = 1;
+/* IPv4 as ::ffff:a.b.c.d, in two halves in the order of the host. */
+struct rd_prefix {
+	uint64_t address[2], mask[2];
+};
 
-	for (; *list; list++)
-		n += *list == ',';
-	return n;
-}
-
-static bool given(const char *text)
-{
-	return text && *text;
-}
-
-static int no_memory(struct rd_error *err)
-{
-	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static int compile_numbers(
-	struct rd_numbers *set, const char *option, const char *list, struct rd_error *err)
-{
-	const char *entry;
-	size_t length;
-
-	if (!given(list))
-		return 0;
-	set->values = calloc(list_length(list), sizeof(*set->values));
-	if (!set->values)
-		return no_memory(err);
-	while ((entry = rd_list_next(&list, &length))) {
-		char text[24] = "";
-		uint64_t v;
-
-		if (length < sizeof(text))
-			memcpy(text, entry, length);
-		if (rd_parse_u64(text, 0, QP_MAX, &v))
-			return rd_fail(err, RD_CLASS_USAGE, 0, "give numbers like 17 or 0x11,0x12",
-				"%s: '%.*s' is not a QP number from 0 to 0xffffff", option,
-				(int)(length > 60 ? 60 : length), entry);
-		set->values[set->n++] = (uint32_t)v;
-	}
-	qsort(set->values, set->n, sizeof(*set->values), compare_numbers);
-	return 0;
-}
-
-static bool has_number(const struct rd_numbers *set, uint32_t v)
-{
-	unsigned int low = 0, high = set->n;
-
-	while (low < high) {
-		unsigned int middle = (low + high) / 2;
-
-		if (set->values[middle] < v)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < set->n && set->values[low] == v;
-}
+struct rd_addresses {
+	struct rd_prefix *prefixes;
+	uint8_t (*macs)[6];
+	unsigned int n_prefixes, n_macs;
+};
 
 static bool parse_mac(const char *text, uint8_t mac[6])
 {
@@ -125,84 +67,72 @@ static bool parse_prefix(char *text, bool gid, struct rd_prefix *out)
 	return true;
 }
 
-static int compile_addresses(
-	struct rd_addresses *set, bool gid, const char *list, struct rd_error *err)
+/* What an entry should look like, where it is none. */
+struct address_kind {
+	bool gid;
+	const char *name, *todo;
+};
+
+static int compile_addresses(void **state, const struct rd_term_use *use,
+	const struct address_kind *kind, struct rd_error *err)
 {
-	const char *entry;
+	const char *list = use->text, *entry;
+	struct rd_addresses *set = *state = calloc(1, sizeof(*set));
 	size_t length;
 
-	if (!given(list))
-		return 0;
-	set->prefixes = calloc(list_length(list), sizeof(*set->prefixes));
-	set->macs = calloc(list_length(list), sizeof(*set->macs));
-	if (!set->prefixes || !set->macs)
-		return no_memory(err);
+	if (set) {
+		set->prefixes = calloc(rd_list_length(list), sizeof(*set->prefixes));
+		set->macs = calloc(rd_list_length(list), sizeof(*set->macs));
+	}
+	if (!set || !set->prefixes || !set->macs)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
 	while ((entry = rd_list_next(&list, &length))) {
 		char text[64] = "";
 
 		if (length < sizeof(text))
 			memcpy(text, entry, length);
-		if (!gid && parse_mac(text, set->macs[set->n_macs])) {
+		if (!kind->gid && parse_mac(text, set->macs[set->n_macs])) {
 			set->n_macs++;
 			continue;
 		}
-		if (parse_prefix(text, gid, &set->prefixes[set->n_prefixes])) {
-			set->n_prefixes++;
-			continue;
-		}
-		return rd_fail(err, RD_CLASS_USAGE, 0,
-			gid ? "give IPv6 text like fe80::5054:ff:fe77:1, or ::ffff:10.0.0.1 for an "
-			      "IPv4 address"
-			    : "give addresses like 10.0.0.1, 10.0.0.0/24, fe80::1 or "
-			      "52:54:00:77:00:01 (names are not looked up)",
-			"%s: '%.*s' is no %s", gid ? "--gid" : "--host",
-			(int)(length > 60 ? 60 : length), entry, gid ? "GID" : "address");
+		if (!parse_prefix(text, kind->gid, &set->prefixes[set->n_prefixes]))
+			return rd_fail(err, RD_CLASS_USAGE, 0, kind->todo, "%s: '%.*s' is no %s",
+				use->term->option,
+				(int)(length > ENTRY_SHOWN ? ENTRY_SHOWN : length), entry,
+				kind->name);
+		set->n_prefixes++;
 	}
 	return 0;
 }
 
-int rd_terms_compile(struct rd_terms *t, const struct rd_filter_spec *spec, struct rd_error *err)
+int rd_host_compile(void **state, const struct rd_term_use *use, struct rd_error *err)
 {
-	t->roce = spec->roce;
-	if (compile_numbers(&t->qp, "--qp", spec->qp, err) ||
-		compile_numbers(&t->src_qp, "--src-qp", spec->src_qp, err) ||
-		compile_addresses(&t->host, false, spec->host, err) ||
-		compile_addresses(&t->gid, true, spec->gid, err))
-		return -1;
-	if (t->src_qp.n) {
-		t->pairs = rd_pairs_new();
-		if (!t->pairs)
-			return no_memory(err);
+	static const struct address_kind kind = {.name = "address",
+		.todo = "give addresses like 10.0.0.1, 10.0.0.0/24, fe80::1 or 52:54:00:77:00:01 "
+			"(names are not looked up)"};
+
+	return compile_addresses(state, use, &kind, err);
+}
+
+int rd_gid_compile(void **state, const struct rd_term_use *use, struct rd_error *err)
+{
+	static const struct address_kind kind = {.gid = true,
+		.name = "GID",
+		.todo = "give IPv6 text like fe80::5054:ff:fe77:1, or ::ffff:10.0.0.1 for an IPv4 "
+			"address"};
+
+	return compile_addresses(state, use, &kind, err);
+}
+
+void rd_addresses_free(void *state)
+{
+	struct rd_addresses *set = state;
+
+	if (set) {
+		free(set->prefixes);
+		free(set->macs);
 	}
-	if (!given(spec->opcode))
-		return 0;
-	t->opcodes = calloc(1, sizeof(*t->opcodes));
-	if (!t->opcodes)
-		return no_memory(err);
-	return rd_opcode_set_compile(t->opcodes, spec->opcode, err);
-}
-
-void rd_terms_free(struct rd_terms *t)
-{
-	free(t->qp.values);
-	free(t->src_qp.values);
-	free(t->host.prefixes);
-	free(t->host.macs);
-	free(t->gid.prefixes);
-	free(t->gid.macs);
-	free(t->opcodes);
-	free(t->pairs);
-}
-
-static bool has_addresses(const struct rd_addresses *set)
-{
-	return set->n_prefixes || set->n_macs;
-}
-
-bool rd_terms_any(const struct rd_terms *t)
-{
-	return t->qp.n || t->src_qp.n || t->opcodes || t->roce || has_addresses(&t->host) ||
-	       has_addresses(&t->gid);
+	free(set);
 }
 
 static bool has_prefix(const struct rd_addresses *set, uint64_t high, uint64_t low)
@@ -255,37 +185,19 @@ static bool match_mac(const struct rd_addresses *set, const struct rd_packet *p)
 	return false;
 }
 
-static bool match_host(const struct rd_addresses *set, const struct rd_packet *p)
+bool rd_host_match(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
 {
+	const struct rd_addresses *set = state;
+
+	(void)frame;
 	if (set->n_macs && match_mac(set, p))
 		return true;
 	return set->n_prefixes && (match_network(set, p) || match_arp(set, p));
 }
 
-static bool match_source(const struct rd_terms *t, const struct rd_packet *p)
+/* A GID belongs to InfiniBand's transport, though RoCE v2 writes it as an IP address. */
+bool rd_gid_match(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
 {
-	struct rd_deth deth;
-	uint32_t qp;
-
-	if (!p->op)
-		return false;
-	if (rd_packet_deth(p, &deth))
-		return has_number(&t->src_qp, deth.src_qp);
-	return rd_pairs_source(t->pairs, p, &qp) && has_number(&t->src_qp, qp);
-}
-
-bool rd_terms_match(const struct rd_terms *t, const struct rd_packet *p)
-{
-	if (t->roce && p->kind == RD_KIND_OTHER)
-		return false;
-	if (t->qp.n && (!p->op || !has_number(&t->qp, p->dest_qp)))
-		return false;
-	if (t->opcodes && !rd_opcode_set_match(t->opcodes, p))
-		return false;
-	if (t->src_qp.n && !match_source(t, p))
-		return false;
-	if (has_addresses(&t->host) && !match_host(&t->host, p))
-		return false;
-	/* A GID belongs to InfiniBand's transport, though RoCE v2 writes it as an IP address. */
-	return !has_addresses(&t->gid) || (p->kind != RD_KIND_OTHER && match_network(&t->gid, p));
+	(void)frame;
+	return p->kind != RD_KIND_OTHER && match_network(state, p);
 }

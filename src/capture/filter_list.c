@@ -13,3 +13,12 @@ const char *rd_list_next(const char **list, size_t *length)
 	*list = entry[*length] ? entry + *length + 1 : NULL;
 	return entry;
 }
+
+unsigned int rd_list_length(const char *list)
+{
+	unsigned int n = 1;
+
+	for (; *list; list++)
+		n += *list == ',';
+	return n;
+}

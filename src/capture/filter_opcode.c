@@ -2,8 +2,10 @@
 /* --opcode: names of the opcode table in several spellings, numbers, and classes. */
 #include "filter_terms.h"
 #include <ctype.h>
+#include <errno.h>
 #include <rdmadump/units.h>
 #include <rdmadump/words.h>
+#include <stdlib.h>
 
 #define COUNT(a)     (sizeof(a) / sizeof(*(a)))
 #define NAME_MAX_LEN 48
@@ -12,6 +14,18 @@
 
 #define ALL_TRANSPORTS 0xff
 
+/* What is asked of a packet with a given opcode; bits of struct opcode_set. */
+#define ASK_NOTHING 0x01
+#define ASK_ACK	    0x02 /* an AETH of this kind */
+#define ASK_RNR	    0x04
+#define ASK_NAK	    0x08
+#define ASK_MAD	    0x10
+#define ASK_CM	    0x20
+
+struct opcode_set {
+	uint8_t ask[256]; /* one of the bits is enough; 0: the opcode is not wanted */
+};
+
 /* A class takes opcodes that have one of `bits`, or all of a transport, and asks `ask` of them. */
 static const struct opcode_class {
 	const char *name;
@@ -19,28 +33,23 @@ static const struct opcode_class {
 	uint8_t transport;
 	uint8_t ask;
 } classes[] = {
-	{"send", RD_OP_SEND, ALL_TRANSPORTS, RD_ASK_NOTHING},
-	{"write", RD_OP_WRITE, ALL_TRANSPORTS, RD_ASK_NOTHING},
-	{"read", RD_OP_READ, ALL_TRANSPORTS, RD_ASK_NOTHING},
-	{"atomic", RD_OP_ATOMIC, ALL_TRANSPORTS, RD_ASK_NOTHING},
-	{"flush", RD_OP_FLUSH, ALL_TRANSPORTS, RD_ASK_NOTHING},
-	{"ack", RD_OP_ACK, ALL_TRANSPORTS, RD_ASK_ACK},
-	{"nak", RD_OP_ACK, ALL_TRANSPORTS, RD_ASK_NAK},
-	{"rnr", RD_OP_ACK, ALL_TRANSPORTS, RD_ASK_RNR},
-	{"cnp", RD_OP_CNP, ALL_TRANSPORTS, RD_ASK_NOTHING},
-	{"mad", 0, RD_UD, RD_ASK_MAD},
-	{"cm", 0, RD_UD, RD_ASK_CM},
-	{"rc", 0, RD_RC, RD_ASK_NOTHING},
-	{"uc", 0, RD_UC, RD_ASK_NOTHING},
-	{"rd", 0, RD_RD, RD_ASK_NOTHING},
-	{"ud", 0, RD_UD, RD_ASK_NOTHING},
-	{"xrc", 0, RD_XRC, RD_ASK_NOTHING},
+	{"send", RD_OP_SEND, ALL_TRANSPORTS, ASK_NOTHING},
+	{"write", RD_OP_WRITE, ALL_TRANSPORTS, ASK_NOTHING},
+	{"read", RD_OP_READ, ALL_TRANSPORTS, ASK_NOTHING},
+	{"atomic", RD_OP_ATOMIC, ALL_TRANSPORTS, ASK_NOTHING},
+	{"flush", RD_OP_FLUSH, ALL_TRANSPORTS, ASK_NOTHING},
+	{"ack", RD_OP_ACK, ALL_TRANSPORTS, ASK_ACK},
+	{"nak", RD_OP_ACK, ALL_TRANSPORTS, ASK_NAK},
+	{"rnr", RD_OP_ACK, ALL_TRANSPORTS, ASK_RNR},
+	{"cnp", RD_OP_CNP, ALL_TRANSPORTS, ASK_NOTHING},
+	{"mad", 0, RD_UD, ASK_MAD},
+	{"cm", 0, RD_UD, ASK_CM},
+	{"rc", 0, RD_RC, ASK_NOTHING},
+	{"uc", 0, RD_UC, ASK_NOTHING},
+	{"rd", 0, RD_RD, ASK_NOTHING},
+	{"ud", 0, RD_UD, ASK_NOTHING},
+	{"xrc", 0, RD_XRC, ASK_NOTHING},
 };
-
-const char *rd_filter_opcode_classes(void)
-{
-	return "send, write, read, atomic, flush, ack, nak, rnr, cnp, mad, cm, rc, uc, rd, ud, xrc";
-}
 
 /* What the specification and other tools write, and what the table here has. */
 static const struct {
@@ -93,7 +102,7 @@ static const char *verb_of(const char *name)
 	return underscore ? underscore + 1 : name;
 }
 
-static bool add_class(struct rd_opcode_set *set, const char *name)
+static bool add_class(struct opcode_set *set, const char *name)
 {
 	for (size_t i = 0; i < COUNT(classes); i++) {
 		const struct opcode_class *c = &classes[i];
@@ -109,7 +118,7 @@ static bool add_class(struct rd_opcode_set *set, const char *name)
 	return false;
 }
 
-static bool add_name(struct rd_opcode_set *set, const char *name)
+static bool add_name(struct opcode_set *set, const char *name)
 {
 	bool found = false;
 
@@ -117,7 +126,7 @@ static bool add_name(struct rd_opcode_set *set, const char *name)
 		const char *full = rd_opcodes[code].name;
 
 		if (full && (!strcasecmp(full, name) || !strcasecmp(verb_of(full), name))) {
-			set->ask[code] |= RD_ASK_NOTHING;
+			set->ask[code] |= ASK_NOTHING;
 			found = true;
 		}
 	}
@@ -152,23 +161,36 @@ static void list_near(const char *name, char *out, size_t room)
 	}
 }
 
+static void list_classes(char *out, size_t room)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < COUNT(classes) && used < room; i++)
+		used += (size_t)snprintf(
+			out + used, room - used, "%s%s", i ? ", " : "", classes[i].name);
+}
+
 static int unknown(const char *entry, size_t length, struct rd_error *err)
 {
-	char name[NAME_MAX_LEN], near[200] = "";
+	char name[NAME_MAX_LEN], near[200] = "", known[160] = "";
 
 	if (normalise(name, entry, length))
 		list_near(name, near, sizeof(near));
+	list_classes(known, sizeof(known));
 	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 		"--opcode: '%.*s' is no opcode; give a class (%s), a name like SEND_ONLY or "
 		"RC_WRITE_FIRST, or a number like 0x04%s",
-		(int)(length > 60 ? 60 : length), entry, rd_filter_opcode_classes(), near);
+		(int)(length > 60 ? 60 : length), entry, known, near);
 }
 
-int rd_opcode_set_compile(struct rd_opcode_set *set, const char *list, struct rd_error *err)
+int rd_opcode_compile(void **state, const struct rd_term_use *use, struct rd_error *err)
 {
-	const char *entry;
+	struct opcode_set *set = *state = calloc(1, sizeof(*set));
+	const char *list = use->text, *entry;
 	size_t length;
 
+	if (!set)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
 	while ((entry = rd_list_next(&list, &length))) {
 		char name[NAME_MAX_LEN];
 		uint64_t code;
@@ -176,57 +198,61 @@ int rd_opcode_set_compile(struct rd_opcode_set *set, const char *list, struct rd
 		if (!normalise(name, entry, length))
 			return unknown(entry, length, err);
 		if (rd_parse_u64(name, 0, 255, &code) == 0)
-			set->ask[code] |= RD_ASK_NOTHING;
+			set->ask[code] |= ASK_NOTHING;
 		else if (!add_class(set, name) && !add_name(set, name))
 			return unknown(entry, length, err);
 	}
 	return 0;
 }
 
-bool rd_opcode_set_match(const struct rd_opcode_set *set, const struct rd_packet *p)
+bool rd_opcode_match(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
 {
 	static const uint8_t asks[] = {
-		[RD_AETH_ACK] = RD_ASK_ACK, [RD_AETH_RNR] = RD_ASK_RNR, [RD_AETH_NAK] = RD_ASK_NAK};
-	uint8_t ask;
+		[RD_AETH_ACK] = ASK_ACK, [RD_AETH_RNR] = ASK_RNR, [RD_AETH_NAK] = ASK_NAK};
+	const struct opcode_set *set = state;
 	struct rd_aeth aeth;
 	struct rd_mad mad;
+	uint8_t ask;
 
+	(void)frame;
 	if (!p->op)
 		return false;
 	ask = set->ask[p->opcode];
-	if (ask & RD_ASK_NOTHING || !ask)
+	if (ask & ASK_NOTHING || !ask)
 		return ask;
-	if (ask & (RD_ASK_ACK | RD_ASK_RNR | RD_ASK_NAK) && rd_packet_aeth(p, &aeth))
+	if (ask & (ASK_ACK | ASK_RNR | ASK_NAK) && rd_packet_aeth(p, &aeth))
 		return ask & asks[aeth.kind];
-	if (ask & RD_ASK_MAD && rd_packet_is_mad(p))
+	if (ask & ASK_MAD && rd_packet_is_mad(p))
 		return true;
-	return ask & RD_ASK_CM && rd_packet_mad(p, &mad) && mad.class == RD_MAD_CM;
+	return ask & ASK_CM && rd_packet_mad(p, &mad) && mad.class == RD_MAD_CM;
 }
 
-void rd_opcode_set_explain(const struct rd_opcode_set *set, FILE *out)
+void rd_opcode_explain(const void *state, const char *text, FILE *out)
 {
+	const struct opcode_set *set = state;
 	static const struct {
 		uint8_t ask;
 		const char *words;
 	} conditions[] = {
-		{RD_ASK_ACK, " (ACK)"},
-		{RD_ASK_NAK, " (NAK)"},
-		{RD_ASK_RNR, " (RNR NAK)"},
-		{RD_ASK_MAD, " (MAD)"},
-		{RD_ASK_CM, " (CM)"},
+		{ASK_ACK, " (ACK)"},
+		{ASK_NAK, " (NAK)"},
+		{ASK_RNR, " (RNR NAK)"},
+		{ASK_MAD, " (MAD)"},
+		{ASK_CM, " (CM)"},
 	};
 	const char *separator = "";
 
+	(void)text;
 	for (unsigned int code = 0; code < 256; code++) {
 		uint8_t ask = set->ask[code];
 
 		/* Of reserved opcodes only those that a number named, or a whole transport has. */
-		if (!ask || (!rd_opcodes[code].name && !(ask & RD_ASK_NOTHING)))
+		if (!ask || (!rd_opcodes[code].name && !(ask & ASK_NOTHING)))
 			continue;
 		fprintf(out, "%s0x%02x", separator, code);
 		if (rd_opcodes[code].name)
 			fprintf(out, " %s", rd_opcodes[code].name);
-		for (size_t i = 0; i < COUNT(conditions) && !(ask & RD_ASK_NOTHING); i++)
+		for (size_t i = 0; i < COUNT(conditions) && !(ask & ASK_NOTHING); i++)
 			if (ask & conditions[i].ask)
 				fputs(conditions[i].words, out);
 		separator = ", ";

@@ -1,65 +1,78 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The filter's terms that BPF cannot say, shared by the files filter*.c only. */
-#ifndef RDMADUMP_CAPTURE_FILTER_RDMA_H
-#define RDMADUMP_CAPTURE_FILTER_RDMA_H
+/*
+ * The terms of a filter: one row each (filter_terms.c). A new term is a field of struct
+ * rd_filter_spec, a row here with its functions, and a row of the command line's options.
+ */
+#ifndef RDMADUMP_CAPTURE_FILTER_TERMS_H
+#define RDMADUMP_CAPTURE_FILTER_TERMS_H
 
 #include <rdmadump/filter.h>
+#include <stddef.h>
 #include <stdio.h>
 
-/* Sorted, each number once. */
-struct rd_numbers {
-	uint32_t *values;
-	unsigned int n;
+#define RD_TERM_ALL 1 /* the term keeps every frame: it can be left out */
+
+struct rd_term;
+
+/* A term as the user gave it. */
+struct rd_term_use {
+	const struct rd_term *term;
+	const char *text;
+	enum rd_link link;
 };
 
-/* IPv4 as ::ffff:a.b.c.d, in two halves in the order of the host. */
-struct rd_prefix {
-	uint64_t address[2], mask[2];
+/* *state is NULL before, and freed by the row's free() even after an error. Returns 0, -1 or
+ * RD_TERM_ALL. */
+typedef int rd_term_compile(void **state, const struct rd_term_use *use, struct rd_error *err);
+/* p is NULL for a term that needs no packet. */
+typedef bool rd_term_match(
+	const void *state, const struct rd_frame *frame, const struct rd_packet *p);
+typedef void rd_term_learn(void *state, const struct rd_packet *p);
+/* Prints what stands after the label. */
+typedef void rd_term_explain(const void *state, const char *text, FILE *out);
+typedef void rd_term_free(void *state);
+
+struct rd_term {
+	const char *option; /* as messages call it */
+	const char *label;  /* for rd_filter_explain() */
+	const char *value;  /* what a number is, for messages */
+	size_t at;	    /* of its field in struct rd_filter_spec */
+	bool flag;	    /* the field is a bool, else a string */
+	bool packet;	    /* looks at the parsed packet, not only at the frame's bytes */
+	rd_term_compile *compile;
+	rd_term_match *match;
+	rd_term_learn *learn;	  /* sees every frame, kept or not; NULL: needs none */
+	rd_term_explain *explain; /* NULL: the text as it was given */
+	rd_term_free *free;	  /* NULL: nothing to free */
 };
 
-struct rd_addresses {
-	struct rd_prefix *prefixes;
-	uint8_t (*macs)[6];
-	unsigned int n_prefixes, n_macs;
-};
+#define RD_TERMS_MAX 16
 
-/* What is asked of a packet with a given opcode; bits of rd_opcode_set. */
-#define RD_ASK_NOTHING 0x01
-#define RD_ASK_ACK     0x02 /* an AETH of this kind */
-#define RD_ASK_RNR     0x04
-#define RD_ASK_NAK     0x08
-#define RD_ASK_MAD     0x10
-#define RD_ASK_CM      0x20
+/* Those without `packet` first; n_rd_terms <= RD_TERMS_MAX. */
+extern const struct rd_term rd_terms[];
+extern const unsigned int n_rd_terms;
 
-struct rd_opcode_set {
-	uint8_t ask[256]; /* one of the bits is enough; 0: the opcode is not wanted */
-};
+/* An expression of libpcap (filter_expression.c). */
+rd_term_compile rd_expression_compile;
+rd_term_match rd_expression_match;
+rd_term_free rd_expression_free;
 
-struct rd_pairs;
+/* Opcodes (filter_opcode.c). */
+rd_term_compile rd_opcode_compile;
+rd_term_match rd_opcode_match;
+rd_term_explain rd_opcode_explain;
 
-struct rd_terms {
-	struct rd_numbers qp, src_qp;
-	struct rd_addresses host, gid;
-	struct rd_opcode_set *opcodes; /* NULL: not asked for */
-	struct rd_pairs *pairs;	       /* with src_qp only */
-	bool roce;
-};
-
-/* *t is zeroed by the caller; rd_terms_free() after either outcome. */
-int rd_terms_compile(struct rd_terms *t, const struct rd_filter_spec *spec, struct rd_error *err);
-void rd_terms_free(struct rd_terms *t);
-/* Whether there is anything that needs the packet taken apart. */
-bool rd_terms_any(const struct rd_terms *t);
-bool rd_terms_match(const struct rd_terms *t, const struct rd_packet *p);
+/* Addresses of either end (filter_addresses.c). */
+rd_term_compile rd_host_compile, rd_gid_compile;
+rd_term_match rd_host_match, rd_gid_match;
+rd_term_free rd_addresses_free;
 
 /* Walks a comma list: the next entry of *list (not terminated) and its length; NULL at the end. */
 const char *rd_list_next(const char **list, size_t *length);
+/* The number of its entries. */
+unsigned int rd_list_length(const char *list);
 
-int rd_opcode_set_compile(struct rd_opcode_set *set, const char *list, struct rd_error *err);
-bool rd_opcode_set_match(const struct rd_opcode_set *set, const struct rd_packet *p);
-void rd_opcode_set_explain(const struct rd_opcode_set *set, FILE *out);
-
-/* Connections as the CM told of them. */
+/* Source QPs of connections, as the CM's messages name them (filter_pairs.c). */
 struct rd_pairs *rd_pairs_new(void);
 /* Looks for REQ and REP. */
 void rd_pairs_learn(struct rd_pairs *pairs, const struct rd_packet *p);

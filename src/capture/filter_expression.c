@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A filter's expression in libpcap's language. BPF: pcap-filter(7). */
+#include "filter_terms.h"
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <stdlib.h>
+
+/* Loads from here on ask Linux' socket for what is not in the frame (linux/filter.h, SKF_AD_OFF).
+ */
+#define BPF_ANCILLARY 0xfffff000U
+#define SNAPLEN	      262144 /* what an expression's program returns; anything but 0 */
+
+/* "inbound", "outbound", "ifindex": programs for Linux' packet sockets, which see more than bytes.
+ */
+static bool needs_socket(const struct bpf_program *program)
+{
+	for (u_int i = 0; i < program->bf_len; i++) {
+		const struct bpf_insn *insn = &program->bf_insns[i];
+
+		if (BPF_CLASS(insn->code) == BPF_LD && BPF_MODE(insn->code) == BPF_ABS &&
+			insn->k >= BPF_ANCILLARY)
+			return true;
+	}
+	return false;
+}
+
+static int refuse_link(const struct rd_term_use *use, struct rd_error *err)
+{
+	bool ib = use->link == RD_LINK_INFINIBAND;
+
+	return rd_fail(err, RD_CLASS_USAGE, 0,
+		ib ? "use --qp, --src-qp, --opcode, --gid or --roce" : "leave the filter away",
+		"the expression '%.200s': libpcap has no filters for %s", use->text,
+		ib ? "InfiniBand" : "this link type");
+}
+
+int rd_expression_compile(void **state, const struct rd_term_use *use, struct rd_error *err)
+{
+	struct bpf_program *program;
+	pcap_t *pcap;
+	int rc = 0;
+
+	if (use->link != RD_LINK_ETHERNET)
+		return refuse_link(use, err);
+	*state = program = calloc(1, sizeof(*program));
+	pcap = program ? pcap_open_dead(DLT_EN10MB, SNAPLEN) : NULL;
+	if (!pcap)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
+	/* A netmask of 0, as tcpdump -r takes it, for "ip broadcast". */
+	if (pcap_compile(pcap, program, use->text, 1, 0) < 0)
+		rc = rd_fail(err, RD_CLASS_USAGE, 0, "see pcap-filter(7)",
+			"the expression '%.200s': %s", use->text, pcap_geterr(pcap));
+	else if (needs_socket(program))
+		rc = rd_fail(err, RD_CLASS_USAGE, 0, "for a direction use -Q in or -Q out",
+			"the expression '%.200s' asks for what is not in a frame "
+			"(inbound, outbound, ifindex)",
+			use->text);
+	pcap_close(pcap);
+	return rc;
+}
+
+bool rd_expression_match(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
+{
+	const struct bpf_program *program = state;
+
+	(void)p;
+	return bpf_filter(program->bf_insns, frame->data, frame->len, frame->caplen);
+}
+
+void rd_expression_free(void *state)
+{
+	if (state)
+		pcap_freecode(state);
+	free(state);
+}

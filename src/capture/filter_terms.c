@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The table of the filter's terms; those that are short enough to stand beside it. */
+#include "filter_terms.h"
+#include <errno.h>
+#include <rdmadump/units.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+#define NUMBER_MAX  0xffffff /* QPs have 24 bits */
+#define ENTRY_SHOWN 60
+
+/* --- direction -------------------------------------------------------------------------- */
+
+struct direction {
+	const char *name;
+	uint8_t direction;
+};
+
+static int compile_direction(void **state, const struct rd_term_use *use, struct rd_error *err)
+{
+	static struct direction names[] = {
+		{"in", RD_DIR_IN},
+		{"rx", RD_DIR_IN},
+		{"out", RD_DIR_OUT},
+		{"tx", RD_DIR_OUT},
+		{"inout", RD_DIR_UNKNOWN},
+		{"both", RD_DIR_UNKNOWN},
+	};
+
+	for (size_t i = 0; i < COUNT(names); i++) {
+		if (strcasecmp(names[i].name, use->text))
+			continue;
+		*state = &names[i];
+		return names[i].direction == RD_DIR_UNKNOWN ? RD_TERM_ALL : 0;
+	}
+	return rd_fail(err, RD_CLASS_USAGE, 0, "give in (rx), out (tx) or inout",
+		"direction '%s' is not known", use->text);
+}
+
+static bool match_direction(
+	const void *state, const struct rd_frame *frame, const struct rd_packet *p)
+{
+	const struct direction *wanted = state;
+
+	(void)p;
+	return frame->direction == wanted->direction;
+}
+
+static void explain_direction(const void *state, const char *text, FILE *out)
+{
+	const struct direction *wanted = state;
+
+	(void)text;
+	fputs(wanted->direction == RD_DIR_IN ? "in" : "out", out);
+}
+
+/* --- transport -------------------------------------------------------------------------- */
+
+static int compile_roce(void **state, const struct rd_term_use *use, struct rd_error *err)
+{
+	(void)state;
+	(void)use;
+	(void)err;
+	return 0;
+}
+
+static bool match_roce(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
+{
+	(void)state;
+	(void)frame;
+	return p->kind != RD_KIND_OTHER;
+}
+
+static void explain_roce(const void *state, const char *text, FILE *out)
+{
+	(void)state;
+	(void)text;
+	fputs("InfiniBand's: RoCE v1, RoCE v2 or native", out);
+}
+
+/* --- numbers ---------------------------------------------------------------------------- */
+
+/* Sorted. */
+struct numbers {
+	struct rd_pairs *pairs; /* of source QPs only */
+	unsigned int n;
+	uint32_t values[];
+};
+
+static int compare_numbers(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int compile_numbers(void **state, const struct rd_term_use *use, struct rd_error *err)
+{
+	const char *list = use->text, *entry;
+	struct numbers *set =
+		calloc(1, sizeof(*set) + rd_list_length(list) * sizeof(set->values[0]));
+	size_t length;
+
+	*state = set;
+	if (!set)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
+	while ((entry = rd_list_next(&list, &length))) {
+		char text[24] = "";
+		uint64_t v;
+
+		if (length < sizeof(text))
+			memcpy(text, entry, length);
+		if (rd_parse_u64(text, 0, NUMBER_MAX, &v))
+			return rd_fail(err, RD_CLASS_USAGE, 0, "give numbers like 17 or 0x11,0x12",
+				"%s: '%.*s' is not a %s from 0 to 0x%x", use->term->option,
+				(int)(length > ENTRY_SHOWN ? ENTRY_SHOWN : length), entry,
+				use->term->value, NUMBER_MAX);
+		set->values[set->n++] = (uint32_t)v;
+	}
+	qsort(set->values, set->n, sizeof(set->values[0]), compare_numbers);
+	return 0;
+}
+
+static bool has_number(const struct numbers *set, uint32_t v)
+{
+	unsigned int low = 0, high = set->n;
+
+	while (low < high) {
+		unsigned int middle = (low + high) / 2;
+
+		if (set->values[middle] < v)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < set->n && set->values[low] == v;
+}
+
+static void free_numbers(void *state)
+{
+	struct numbers *set = state;
+
+	if (set)
+		free(set->pairs);
+	free(set);
+}
+
+static bool match_qp(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
+{
+	(void)frame;
+	return p->op && has_number(state, p->dest_qp);
+}
+
+static int compile_src_qp(void **state, const struct rd_term_use *use, struct rd_error *err)
+{
+	struct numbers *set;
+
+	if (compile_numbers(state, use, err) < 0)
+		return -1;
+	set = *state;
+	set->pairs = rd_pairs_new();
+	return set->pairs ? 0 : rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
+}
+
+static void learn_src_qp(void *state, const struct rd_packet *p)
+{
+	rd_pairs_learn(((struct numbers *)state)->pairs, p);
+}
+
+static bool match_src_qp(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
+{
+	const struct numbers *set = state;
+	struct rd_deth deth;
+	uint32_t qp;
+
+	(void)frame;
+	if (!p->op)
+		return false;
+	if (rd_packet_deth(p, &deth))
+		return has_number(set, deth.src_qp);
+	return rd_pairs_source(set->pairs, p, &qp) && has_number(set, qp);
+}
+
+static void explain_src_qp(const void *state, const char *text, FILE *out)
+{
+	(void)state;
+	fprintf(out,
+		"%s\n"
+		"               as UD packets have it (DETH); of connected QPs only where REQ and "
+		"REP of the CM\n"
+		"               were seen before, since RC, UC and XRC packets do not name their "
+		"sender's QP",
+		text);
+}
+
+/* --- texts of more than one term -------------------------------------------------------- */
+
+static void explain_host(const void *state, const char *text, FILE *out)
+{
+	(void)state;
+	fprintf(out, "%s, at either end", text);
+}
+
+static void explain_gid(const void *state, const char *text, FILE *out)
+{
+	(void)state;
+	fprintf(out, "%s, at either end of RoCE or InfiniBand", text);
+}
+
+#define FIELD(name) .at = offsetof(struct rd_filter_spec, name)
+
+const struct rd_term rd_terms[] = {
+	{"-Q", "direction", NULL, FIELD(direction), .compile = compile_direction,
+		.match = match_direction, .explain = explain_direction},
+	{"the expression", "expression", NULL, FIELD(expression), .compile = rd_expression_compile,
+		.match = rd_expression_match, .free = rd_expression_free},
+	{"--roce", "transport", NULL, FIELD(roce), .flag = true, .packet = true,
+		.compile = compile_roce, .match = match_roce, .explain = explain_roce},
+	{"--qp", "to QP", "QP number", FIELD(qp), .packet = true, .compile = compile_numbers,
+		.match = match_qp, .free = free_numbers},
+	{"--src-qp", "source QP", "QP number", FIELD(src_qp), .packet = true,
+		.compile = compile_src_qp, .match = match_src_qp, .learn = learn_src_qp,
+		.explain = explain_src_qp, .free = free_numbers},
+	{"--opcode", "opcode", NULL, FIELD(opcode), .packet = true, .compile = rd_opcode_compile,
+		.match = rd_opcode_match, .explain = rd_opcode_explain, .free = free},
+	{"--host", "host", NULL, FIELD(host), .packet = true, .compile = rd_host_compile,
+		.match = rd_host_match, .explain = explain_host, .free = rd_addresses_free},
+	{"--gid", "GID", NULL, FIELD(gid), .packet = true, .compile = rd_gid_compile,
+		.match = rd_gid_match, .explain = explain_gid, .free = rd_addresses_free},
+};
+
+const unsigned int n_rd_terms = COUNT(rd_terms);
+_Static_assert(COUNT(rd_terms) <= RD_TERMS_MAX, "a filter has room for every term");
