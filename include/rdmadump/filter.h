@@ -39,6 +39,10 @@ int rd_filter_compile(struct rd_filter **out, const struct rd_filter_spec *spec,
 	struct rd_error *err);
 void rd_filter_free(struct rd_filter *f);
 
+/* What is asked for as options of the command line: "udp --qp 17"; empty if nothing is. Cut to
+ * `room`. */
+void rd_filter_spec_text(const struct rd_filter_spec *spec, char *text, size_t room);
+
 /* Whether rd_filter_run() takes packets apart, so that the cut need not do it again. */
 bool rd_filter_parses(const struct rd_filter *f);
 

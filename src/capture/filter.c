@@ -34,6 +34,20 @@ static const char *text_of(const struct rd_filter_spec *spec, const struct rd_te
 	return text && *text ? text : NULL;
 }
 
+void rd_filter_spec_text(const struct rd_filter_spec *spec, char *text, size_t room)
+{
+	size_t used = 0;
+
+	*text = '\0';
+	for (unsigned int i = 0; i < n_rd_terms; i++) {
+		const char *value = text_of(spec, &rd_terms[i]), *option = rd_terms[i].option;
+
+		if (value && used < room)
+			used += (size_t)snprintf(text + used, room - used, "%s%s%s%s",
+				used ? " " : "", option, *option && *value ? " " : "", value);
+	}
+}
+
 static void drop(struct wanted *w)
 {
 	if (w->term->free)

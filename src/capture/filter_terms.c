@@ -214,7 +214,7 @@ static void explain_gid(const void *state, const char *text, FILE *out)
 const struct rd_term rd_terms[] = {
 	{"-Q", "direction", NULL, FIELD(direction), .compile = compile_direction,
 		.match = match_direction, .explain = explain_direction},
-	{"the expression", "expression", NULL, FIELD(expression), .compile = rd_expression_compile,
+	{"", "expression", NULL, FIELD(expression), .compile = rd_expression_compile,
 		.match = rd_expression_match, .free = rd_expression_free},
 	{"--roce", "transport", NULL, FIELD(roce), .flag = true, .packet = true,
 		.compile = compile_roce, .match = match_roce, .explain = explain_roce},

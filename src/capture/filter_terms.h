@@ -33,7 +33,7 @@ typedef void rd_term_explain(const void *state, const char *text, FILE *out);
 typedef void rd_term_free(void *state);
 
 struct rd_term {
-	const char *option; /* as messages call it */
+	const char *option; /* of the command line; empty: the text stands alone */
 	const char *label;  /* for rd_filter_explain() */
 	const char *value;  /* what a number is, for messages */
 	size_t at;	    /* of its field in struct rd_filter_spec */

@@ -262,26 +262,9 @@ void inputs_close(struct rd_session *s)
 
 /* --- filters ---------------------------------------------------------------------------- */
 
-static void filter_words(struct rd_session *s)
-{
-	const struct rd_filter_spec *f = &s->config->filter;
-	const struct {
-		const char *name, *value;
-	} terms[] = {{"", f->expression}, {"--qp ", f->qp}, {"--src-qp ", f->src_qp},
-		{"--opcode ", f->opcode}, {"--host ", f->host}, {"--gid ", f->gid},
-		{"-Q ", f->direction}, {"--roce", f->roce ? "" : NULL}};
-	size_t used = 0;
-
-	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
-		if (terms[i].value && used < sizeof(s->in.filter_text))
-			used += (size_t)snprintf(s->in.filter_text + used,
-				sizeof(s->in.filter_text) - used, "%s%s%s", used ? " " : "",
-				terms[i].name, terms[i].value);
-}
-
 int inputs_compile_filters(struct rd_session *s)
 {
-	filter_words(s);
+	rd_filter_spec_text(&s->config->filter, s->in.filter_text, sizeof(s->in.filter_text));
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (rd_filter_compile(&s->in.filters[i], &s->config->filter,
 			    s->in.sources[i]->iface.link, &s->error) < 0)

@@ -4,6 +4,7 @@
 #include "text.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -187,22 +188,34 @@ static void add_marks(struct rd_line *line, const struct rd_packet *p)
 		rd_line_add(line, " ECN-CE");
 }
 
+/* A negative acknowledgement has the opcode of an ACK; it is shown as what it is. */
+static void format_opcode(char *text, size_t room, const struct rd_packet *p)
+{
+	const char *name = p->op->name;
+	struct rd_aeth aeth;
+
+	if (!name)
+		snprintf(text, room, "opcode 0x%02x", p->opcode);
+	else if (!(p->op->bits & RD_OP_ACK) || !rd_packet_aeth(p, &aeth) ||
+		 (aeth.kind != RD_AETH_RNR && aeth.kind != RD_AETH_NAK))
+		snprintf(text, room, "%s", name);
+	else
+		snprintf(text, room, "%.*s_%s", (int)strcspn(name, "_"), name,
+			aeth.kind == RD_AETH_RNR ? "RNR_NAK" : "NAK");
+}
+
 static void add_transport(struct rd_line *line, const struct rd_packet *p)
 {
 	static const char *const kinds[] = {
 		[RD_KIND_ROCE1] = "RoCEv1", [RD_KIND_ROCE2] = "RoCEv2", [RD_KIND_IB] = "IB"};
-	char reserved[16];
-	const char *name = p->op ? p->op->name : NULL;
+	char name[32];
 
 	rd_line_add(line, "%-6s ", kinds[p->kind]);
 	if (!p->op) {
 		rd_line_add(line, "BTH not captured");
 		return;
 	}
-	if (!name) {
-		snprintf(reserved, sizeof(reserved), "opcode 0x%02x", p->opcode);
-		name = reserved;
-	}
+	format_opcode(name, sizeof(name), p);
 	rd_line_add(line, "%-*s QP 0x%06x PSN %-8u", OPCODE_WIDTH, name, p->dest_qp, p->psn);
 	if (p->pkey != 0xffff)
 		rd_line_add(line, " pkey 0x%04x", p->pkey);

@@ -3,7 +3,7 @@
 # Command lines: exit status and what is said. One line of the list is one case.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq script
+need_tool jq script zstd
 
 # STATUS|COMMAND LINE|EXTENDED REGULAR EXPRESSION that the output has
 while IFS='|' read -r want line pattern; do
@@ -104,6 +104,45 @@ ok "--help fits a screen"
 script -qec "'$RDMADUMP' -r /dev/null -w -" /dev/null >"$tmp/log" 2>&1 </dev/null
 is "-w - to a terminal: exit status" $? 1
 has "-w - to a terminal: what to do" "$tmp/log" 'standard output is a terminal; give a file'
+# --- completion for bash: WORDS, the last one unfinished | what is offered
+
+# shellcheck source=completions/rdmadump
+. "${srcdir:-.}/completions/rdmadump"
+while IFS='|' read -r words want; do
+	read -ra COMP_WORDS <<<"rdmadump $words"
+	case $words in *' ') COMP_WORDS+=("") ;; esac
+	COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+	COMPREPLY=()
+	_rdmadump "$RDMADUMP" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+	is "completion of '$words'" "${COMPREPLY[*]-}" "$want"
+done <<'LIST'
+--snap|--snapshot-length
+--ro|--roce
+co|counters
+--when-full d|drop
+--when-full |drop wait
+--rx-mode = s|striding
+-Q in|in inout
+--zero-payload --he|--headers-only --help --help-all
+list --js|--json
+analyze --ht|--html
+LIST
+
+# --- a terminal
+
+# on_terminal ENVIRONMENT...: what a capture with NAKs looks like there
+zstd -dqfc "$TEST_DATA/roce/17_rnr_nak/a.pcap.zst" >"$tmp/naks.pcap"
+on_terminal() {
+	env "$@" script -qec "'$RDMADUMP' -r $tmp/naks.pcap -t --opcode nak,rnr" /dev/null </dev/null 2>&1
+}
+on_terminal -u NO_COLOR TERM=xterm >"$tmp/log"
+has "a NAK is coloured" "$tmp/log" $'^\033\\[3[13]m.*NAK.*\033\\[0m'
+for environment in 'NO_COLOR=1 TERM=xterm' 'TERM=dumb' '-u TERM'; do
+	# shellcheck disable=SC2086 # words of a command line
+	on_terminal $environment >"$tmp/log"
+	grep -q NAK "$tmp/log" && ! grep -q $'\033' "$tmp/log"
+	ok "$environment: no colour"
+done
 model --no-devices -- "$RDMADUMP" -i nosuch >"$tmp/log" 2>&1
 has "no device at all: the name" "$tmp/log" "no device or netdev 'nosuch', and no RDMA device"
 model --no-devices -- "$RDMADUMP" -w "$tmp/o" >"$tmp/log" 2>&1

@@ -148,9 +148,11 @@ static void test_nothing_asked(void **state)
 		.expression = "", .qp = "", .direction = "inout"};
 	struct rd_frame frames[2] = {{.len = 1}, {.len = 2}};
 	struct rd_filter *f;
-	char *text;
+	char *text, options[16];
 
 	(void)state;
+	rd_filter_spec_text(&spec, options, sizeof(options));
+	assert_string_equal(options, "-Q inout");
 	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_INFINIBAND, NULL), 0);
 	assert_null(f);
 	assert_int_equal(rd_filter_run(f, frames, 2, NULL), 2);
@@ -206,6 +208,18 @@ static void test_explain_opcodes(void **state)
 	assert_non_null(strstr(text, "RoCE v1"));
 	free(text);
 	rd_filter_free(f);
+}
+
+static void test_spec_text(void **state)
+{
+	static const struct rd_filter_spec spec = {.expression = "udp", .qp = "17", .roce = true};
+	char text[32], small[8];
+
+	(void)state;
+	rd_filter_spec_text(&spec, text, sizeof(text));
+	assert_string_equal(text, "udp --roce --qp 17");
+	rd_filter_spec_text(&spec, small, sizeof(small));
+	assert_string_equal(small, "udp --r");
 }
 
 /* A message of the CM: with RD_CM_REP the peer's id is that of the REQ. */
@@ -403,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_asked),
 		cmocka_unit_test(test_batch),
 		cmocka_unit_test(test_explain_opcodes),
+		cmocka_unit_test(test_spec_text),
 		cmocka_unit_test(test_learnt_pairs),
 		cmocka_unit_test(test_passive_end),
 		cmocka_unit_test(test_other_ids),

@@ -534,9 +534,47 @@ static void test_line_times(void **state)
 	assert_memory_equal(line, "2023-11-14 22:13:20.123456789 OUT ", 34);
 	rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_EPOCH);
 	assert_memory_equal(line, "1700000000.123456789 OUT ", 25);
+	frame.ts_ns = 3723000000001;
+	rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_SINCE_LAST);
+	assert_memory_equal(line, "01:02:03.000000001 OUT ", 23);
+	frame.ts_ns = -(uint64_t)1000;
+	rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_SINCE_FIRST);
+	assert_memory_equal(line, "-00:00:00.000001000 OUT ", 24);
 	rd_packet_line(
 		line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_NO_TIME | RD_LINE_LINK);
 	assert_memory_equal(line, "OUT 52:54:00:00:00:02 > 52:54:00:00:00:01 10.0.0.2 > ", 53);
+}
+
+static void test_line_dscp(void **state)
+{
+	struct make m = {.n = 0};
+	struct rd_frame frame;
+	char line[512];
+
+	(void)state;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 0, 0);
+	m.b[15] = 26 << 2 | 2;
+	frame = make_frame(&m);
+	rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_NO_TIME);
+	assert_non_null(strstr(line, " DSCP 26 len"));
+}
+
+/* An AETH whose syndrome says RNR NAK, and a NAK. */
+static void test_line_naks(void **state)
+{
+	struct make m = {.n = 0};
+	struct rd_frame frame;
+	char line[512];
+
+	(void)state;
+	make_packet(&m, MAKE_V2_IPV4, 0x11, 0x11, 4, 0);
+	frame = make_frame(&m);
+	m.b[m.n - 8] = 0x2a;
+	rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_NO_TIME);
+	assert_non_null(strstr(line, "RoCEv2 RC_RNR_NAK           QP"));
+	m.b[m.n - 8] = 0x60;
+	rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_NO_TIME);
+	assert_non_null(strstr(line, "RoCEv2 RC_NAK               QP"));
 }
 
 /* What the CM of a real kernel said; the numbers are tshark's. */
@@ -591,6 +629,8 @@ int main(void)
 		cmocka_unit_test(test_bth_bits),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_line_times),
+		cmocka_unit_test(test_line_dscp),
+		cmocka_unit_test(test_line_naks),
 		cmocka_unit_test(test_cm),
 	};
 
