@@ -28,4 +28,15 @@ int rd_facts_iface(const char *json, size_t len);
 /* Appends a copy that is about interface `iface`; -1 also if it is no JSON object. */
 int rd_facts_add_moved(struct rd_facts *facts, const char *json, size_t len, unsigned int iface);
 
+struct rd_device;
+struct rd_port;
+
+/*
+ * Reads the facts of a port now and appends them, as about interface `iface`: QPs and counters, and
+ * with when "start" (the other is "end") the device. What cannot be read is left out; what has no
+ * room is left out and logged. Asks the device: not for the hot path.
+ */
+void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
+	const struct rd_port *port, unsigned int iface, const char *when);
+
 #endif

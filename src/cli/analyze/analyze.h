@@ -19,11 +19,14 @@ struct analyze_settings {
 	enum analyze_when ends;
 };
 
-/* --- reading (command.c) ------------------------------------------------------------------ */
+/* --- reading (read.c) --------------------------------------------------------------------- */
 
-/* Opens and starts a file, which is what `a` gets from now on. */
+/* Opens and starts a file, which is what `a` gets from now on. Closed by analyze_close(). */
 int analyze_open(
 	struct rd_source **source, struct rd_analysis *a, const char *path, struct rd_error *err);
+/* Gives all frames to the analysis. 0 at the end of the file, -1 if it is damaged. */
+int analyze_read(
+	struct rd_analysis *a, struct rd_source *source, const char *name, struct rd_error *err);
 /* Its end: `damage` says why it came early, NULL if it did not. */
 void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage);
 /* What stands beside the frames of the last batch. */

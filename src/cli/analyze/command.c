@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* `rdmadump analyze`: what the traffic in capture files did. */
-#include "analyze.h"
 #include "../cli.h"
 #include "../command.h"
 #include "../parse.h"
+#include "analyze.h"
 #include <argp.h>
 #include <errno.h>
-#include <poll.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { OPT_JSON = 0x100, OPT_HTML, OPT_ENDS, OPT_QP, OPT_TIME, OPT_TOP, OPT_MAX_QPS, OPT_NO_ICRC };
 
@@ -122,95 +120,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
-
-#define STATUS_BATCHES 4096 /* between two looks at how far it is */
-
-void analyze_progress(struct rd_source *source, const char *name)
-{
-	uint64_t done = 0, size = 0;
-	char line[160];
-
-	if (!isatty(STDERR_FILENO))
-		return;
-	source->ops->progress(source, &done, &size);
-	if (!size)
-		return;
-	snprintf(line, sizeof(line), "  reading %.100s: %u %%", name,
-		(unsigned int)(100.0 * (double)done / (double)size));
-	rd_cli_status(line);
-}
-
-void analyze_notes(struct rd_analysis *a, struct rd_source *source, unsigned int n)
-{
-	struct rd_note note;
-
-	for (unsigned int i = 0; i < n; i++)
-		if (source->ops->note(source, i, &note) && note.dropped)
-			rd_analysis_dropped(a, note.dropped);
-}
-
-/* Frames until the end; 0, or -1 after a fault. */
-static int read_frames(
-	struct rd_analysis *a, struct rd_source *source, const char *name, struct rd_error *err)
-{
-	struct rd_frame frames[RD_BATCH];
-	uint64_t batches = 0;
-	int n;
-
-	while ((n = source->ops->receive(source, frames, RD_BATCH, err)) >= 0) {
-		if (!n) {
-			struct pollfd fd = {.fd = source->frame_fd, .events = POLLIN};
-
-			if (source->ops->arm(source, err) == 0)
-				poll(&fd, 1, -1);
-			continue;
-		}
-		if (source->batch_has_notes)
-			analyze_notes(a, source, (unsigned int)n);
-		rd_analysis_frames(a, source->iface.link, frames, (unsigned int)n);
-		source->ops->release(source);
-		if (++batches % STATUS_BATCHES == 0)
-			analyze_progress(source, name);
-	}
-	rd_cli_status(NULL);
-	return n == RD_SOURCE_END ? 0 : -1;
-}
-
-static void take_facts(void *ctx, const char *json, size_t len)
-{
-	rd_analysis_facts(ctx, json, len);
-}
-
-int analyze_open(
-	struct rd_source **source, struct rd_analysis *a, const char *path, struct rd_error *err)
-{
-	const struct rd_file_config config = {.path = path, .facts = take_facts, .facts_ctx = a};
-	char format[16];
-
-	if (rd_file_open(source, &config, err) < 0)
-		return -1;
-	/* Its name is the first word of what the source says of itself. */
-	snprintf(format, sizeof(format), "%.*s", (int)strcspn((*source)->details, " ,"),
-		(*source)->details);
-	if (rd_analysis_file(a, path, format, (*source)->section, err) == 0 &&
-		(*source)->ops->start(*source, err) == 0)
-		return 0;
-	(*source)->ops->close(*source);
-	*source = NULL;
-	return -1;
-}
-
-void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage)
-{
-	struct rd_source_stats stats;
-
-	source->ops->stop(source);
-	source->ops->stats(source, &stats);
-	rd_analysis_file_end(a, stats.lost, stats.loss_known, damage);
-	source->ops->close(source);
-}
-
 /* A file that is damaged is analysed as far as it goes: *partial. */
 static int read_file(struct rd_analysis *a, const char *path, bool *partial, struct rd_error *err)
 {
@@ -219,7 +128,7 @@ static int read_file(struct rd_analysis *a, const char *path, bool *partial, str
 
 	if (analyze_open(&source, a, path, err) < 0)
 		return -1;
-	damaged = read_frames(a, source, path, err) < 0;
+	damaged = analyze_read(a, source, path, err) < 0;
 	analyze_close(source, a, damaged ? err->text : NULL);
 	*partial |= damaged;
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Reads two captures of the same traffic side by side, after finding out that they are that. */
-#include "analyze.h"
 #include "../cli.h"
+#include "analyze.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

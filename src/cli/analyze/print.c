@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Prints what an analysis found: text, JSON, a page of HTML. */
-#include "analyze.h"
 #include "../report_file.h"
+#include "analyze.h"
 #include <errno.h>
 #include <rdmadump/printable.h>
 #include <string.h>

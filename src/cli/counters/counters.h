@@ -34,13 +34,17 @@ struct readings {
 	size_t n;
 };
 
-/* command.c: which ports, and reading them. */
+/* readings.c: which ports, and reading them. */
 struct ports {
 	struct rd_devices devices;
 	const struct rd_device **device;
 	const struct rd_port **port;
 	size_t n;
 };
+/* ports_free() in any case. */
+int ports_find(struct ports *p, const struct counters_options *o, struct rd_error *err);
+void ports_free(struct ports *p);
+/* readings_free() after success. */
 int readings_take(struct readings *r, const struct ports *ports, const struct counters_options *o,
 	struct rd_error *err);
 /* Fills growth and findings of `now`; before NULL: only findings, of the values. */

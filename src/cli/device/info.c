@@ -60,13 +60,13 @@ static void tell_findings(const struct telling *t)
 
 	if (rd_info_judge(&list, t->info) < 0)
 		rd_log(RD_LOG_WARNING, "out of memory: the device was not judged");
-	for (size_t i = 0; t->sheet->text && i < list.n; i++) {
+	for (size_t i = 0; t->sheet->out && i < list.n; i++) {
 		const struct rd_finding *f = &list.finding[i];
 
 		printf("%s %s%s%s\n", rd_severity_mark(f->severity), f->title, f->next ? ": " : "",
 			f->next ? f->next : "");
 	}
-	sheet_json(t->sheet, "findings", rd_findings_json(&list, 0));
+	rd_sheet_json(t->sheet, "findings", rd_findings_json(&list, 0));
 	rd_findings_free(&list);
 }
 
@@ -99,7 +99,7 @@ static void tell_attrs(const struct telling *t, const struct rd_attrs *attrs, bo
 			value = json_string(f->text);
 			break;
 		}
-		sheet_value(t->sheet, f->key, f->title, value,
+		rd_sheet_value(t->sheet, f->key, f->title, value,
 			t->verbose || (show && !empty) ? text : "");
 	}
 }
@@ -110,31 +110,31 @@ static void tell_identity(const struct telling *t)
 	char text[256], function[48];
 	json_t *guid = rd_json_guid(d->node_guid);
 
-	sheet_section(t->sheet, "identity", "Identity");
-	sheet_text(t->sheet, "name", "name", d->name);
+	rd_sheet_section(t->sheet, "identity", "Identity");
+	rd_sheet_text(t->sheet, "name", "name", d->name);
 	snprintf(text, sizeof(text), *d->hca_type ? "%s (%s)" : "%s", rd_device_model(d),
 		d->hca_type);
-	sheet_value(t->sheet, "model", "adapter", rd_json_text(rd_device_model(d)),
+	rd_sheet_value(t->sheet, "model", "adapter", rd_json_text(rd_device_model(d)),
 		*rd_device_model(d) ? text : d->hca_type);
-	sheet_json(t->sheet, "hca_type", rd_json_text(d->hca_type));
-	sheet_text(t->sheet, "board_id", "board id (PSID)", d->board_id);
-	sheet_text(t->sheet, "device_psid", "PSID by the device", t->info->mlx5.psid);
-	sheet_text(t->sheet, "serial", "serial number", t->info->serial);
-	sheet_text(t->sheet, "hw_rev", "hardware revision", t->info->hw_rev);
-	sheet_text(t->sheet, "node_type", "node type", d->node_type);
-	sheet_text(t->sheet, "node_desc", "node description", d->node_desc);
-	sheet_value(t->sheet, "node_guid", "node GUID", guid,
+	rd_sheet_json(t->sheet, "hca_type", rd_json_text(d->hca_type));
+	rd_sheet_text(t->sheet, "board_id", "board id (PSID)", d->board_id);
+	rd_sheet_text(t->sheet, "device_psid", "PSID by the device", t->info->mlx5.psid);
+	rd_sheet_text(t->sheet, "serial", "serial number", t->info->serial);
+	rd_sheet_text(t->sheet, "hw_rev", "hardware revision", t->info->hw_rev);
+	rd_sheet_text(t->sheet, "node_type", "node type", d->node_type);
+	rd_sheet_text(t->sheet, "node_desc", "node description", d->node_desc);
+	rd_sheet_value(t->sheet, "node_guid", "node GUID", guid,
 		json_is_string(guid) ? json_string_value(guid) : "");
-	sheet_text(t->sheet, "sys_image_guid", "system image GUID", t->info->sys_image_guid);
+	rd_sheet_text(t->sheet, "sys_image_guid", "system image GUID", t->info->sys_image_guid);
 	rd_function_text(&d->function, function, sizeof(function));
-	sheet_value(t->sheet, "function", "function", rd_json_function(&d->function), function);
-	sheet_json(t->sheet, "representors", rd_json_representors(d));
+	rd_sheet_value(t->sheet, "function", "function", rd_json_function(&d->function), function);
+	rd_sheet_json(t->sheet, "representors", rd_json_representors(d));
 	for (unsigned int i = 0; i < d->n_representors && i < GIDS_SHOWN; i++) {
 		snprintf(text, sizeof(text), "%s (%s %u)", d->representors[i].netdev,
 			rd_function_name(d->representors[i].kind), d->representors[i].number);
-		sheet_row(t->sheet, i ? "" : "represents", text);
+		rd_sheet_row(t->sheet, i ? "" : "represents", text);
 	}
-	sheet_end(t->sheet);
+	rd_sheet_end(t->sheet);
 }
 
 static void tell_firmware(const struct telling *t)
@@ -144,9 +144,9 @@ static void tell_firmware(const struct telling *t)
 	const struct rd_info *info = t->info;
 	json_t *list = json_array();
 
-	sheet_section(t->sheet, "firmware", "Firmware");
-	sheet_text(t->sheet, "sysfs", "by sysfs", info->device->fw);
-	sheet_text(t->sheet, "verbs", "by verbs", info->verbs_fw);
+	rd_sheet_section(t->sheet, "firmware", "Firmware");
+	rd_sheet_text(t->sheet, "sysfs", "by sysfs", info->device->fw);
+	rd_sheet_text(t->sheet, "verbs", "by verbs", info->verbs_fw);
 	for (size_t i = 0; i < info->n_firmware; i++) {
 		const struct rd_firmware_version *v = &info->firmware[i];
 		char title[96];
@@ -154,10 +154,10 @@ static void tell_firmware(const struct telling *t)
 		snprintf(title, sizeof(title), "%s, %s", v->name, kinds[v->kind]);
 		json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", v->name, "kind",
 						    kinds[v->kind], "value", v->value));
-		sheet_row(t->sheet, title, v->value);
+		rd_sheet_row(t->sheet, title, v->value);
 	}
-	sheet_json(t->sheet, "devlink", list);
-	sheet_end(t->sheet);
+	rd_sheet_json(t->sheet, "devlink", list);
+	rd_sheet_end(t->sheet);
 }
 
 static void tell_module(const struct telling *t, const struct rd_module *m)
@@ -175,7 +175,7 @@ static void tell_module(const struct telling *t, const struct rd_module *m)
 		m->origin ? ", " : "", origins[m->origin], *m->path ? ", " : "", m->path,
 		*m->srcversion ? ", srcversion " : "");
 	snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s", m->srcversion);
-	sheet_value(t->sheet, NULL, "module",
+	rd_sheet_value(t->sheet, NULL, "module",
 		json_pack("{s:s, s:b, s:o, s:o, s:o, s:o}", "name", m->name, "loaded", m->loaded,
 			"version", rd_json_text(m->version), "srcversion",
 			rd_json_text(m->srcversion), "path", rd_json_text(m->path), "origin",
@@ -185,15 +185,15 @@ static void tell_module(const struct telling *t, const struct rd_module *m)
 
 static void tell_driver(const struct telling *t)
 {
-	sheet_section(t->sheet, "driver", "Driver");
-	sheet_text(t->sheet, "name", "driver", t->info->device->driver);
-	sheet_text(t->sheet, "provider", "libibverbs provider", t->info->provider);
-	sheet_text(t->sheet, "lockdown", "kernel lockdown", t->info->lockdown);
-	sheet_array(t->sheet, "modules");
+	rd_sheet_section(t->sheet, "driver", "Driver");
+	rd_sheet_text(t->sheet, "name", "driver", t->info->device->driver);
+	rd_sheet_text(t->sheet, "provider", "libibverbs provider", t->info->provider);
+	rd_sheet_text(t->sheet, "lockdown", "kernel lockdown", t->info->lockdown);
+	rd_sheet_array(t->sheet, "modules");
 	tell_module(t, &t->info->modules[0]);
 	tell_module(t, &t->info->modules[1]);
-	sheet_end(t->sheet);
-	sheet_end(t->sheet);
+	rd_sheet_end(t->sheet);
+	rd_sheet_end(t->sheet);
 }
 
 static void tell_pci(const struct telling *t)
@@ -204,30 +204,30 @@ static void tell_pci(const struct telling *t)
 	uint32_t vendor = d->vendor_id;
 
 	if (!*d->pci) {
-		sheet_json(t->sheet, "pci", json_null());
+		rd_sheet_json(t->sheet, "pci", json_null());
 		return;
 	}
-	sheet_section(t->sheet, "pci", "PCI");
-	sheet_text(t->sheet, "address", "address", d->pci);
+	rd_sheet_section(t->sheet, "pci", "PCI");
+	rd_sheet_text(t->sheet, "address", "address", d->pci);
 	rd_text_if(vendor != 0, ids, sizeof(ids), "%04x:%04x", vendor, d->part_id);
 	snprintf(text, sizeof(text), pci->subsystem_vendor ? "%s, subsystem %04x:%04x" : "%s", ids,
 		pci->subsystem_vendor, pci->subsystem_device);
-	sheet_value(t->sheet, "id", "ids", rd_json_text(ids), text);
+	rd_sheet_value(t->sheet, "id", "ids", rd_json_text(ids), text);
 	rd_text_if(pci->subsystem_vendor != 0, ids, sizeof(ids), "%04x:%04x", pci->subsystem_vendor,
 		pci->subsystem_device);
-	sheet_json(t->sheet, "subsystem", rd_json_text(ids));
+	rd_sheet_json(t->sheet, "subsystem", rd_json_text(ids));
 	rd_text_if(pci->width != 0, text, sizeof(text), "%s x%u of %s x%u", pci->speed, pci->width,
 		pci->max_speed, pci->max_width);
-	sheet_value(t->sheet, "link", "link, of its best",
+	rd_sheet_value(t->sheet, "link", "link, of its best",
 		json_pack("{s:o, s:o, s:o, s:o}", "speed", rd_json_text(pci->speed), "width",
 			rd_json_u64_or_null(pci->width), "max_speed", rd_json_text(pci->max_speed),
 			"max_width", rd_json_u64_or_null(pci->max_width)),
 		text);
 	rd_text_if(pci->numa_node >= 0, text, sizeof(text), "%d", pci->numa_node);
-	sheet_value(t->sheet, "numa_node", "NUMA node",
+	rd_sheet_value(t->sheet, "numa_node", "NUMA node",
 		pci->numa_node >= 0 ? json_integer(pci->numa_node) : json_null(), text);
-	sheet_text(t->sheet, "local_cpus", "CPUs near it", pci->cpus);
-	sheet_end(t->sheet);
+	rd_sheet_text(t->sheet, "local_cpus", "CPUs near it", pci->cpus);
+	rd_sheet_end(t->sheet);
 }
 
 static const char *const verdict_words[] = {[RD_CAPTURE_YES] = "yes, by the device's sniffer",
@@ -245,7 +245,7 @@ static bool is_hindered(const struct rd_capture_condition *checks, unsigned int 
 /* The first thing to be known stands first; why stands with the port. */
 static void tell_verdicts(const struct telling *t)
 {
-	for (unsigned int i = 0; t->sheet->text && i < t->info->device->n_ports; i++) {
+	for (unsigned int i = 0; t->sheet->out && i < t->info->device->n_ports; i++) {
 		const struct rd_port *port = &t->info->device->ports[i];
 		struct rd_capture_condition checks[RD_CONDITIONS_MAX];
 		enum rd_verdict verdict;
@@ -272,8 +272,8 @@ static void tell_capture(const struct telling *t, const struct rd_port *port)
 	char heading[48];
 
 	snprintf(heading, sizeof(heading), "Capture on port %u", port->num);
-	sheet_section(t->sheet, "capture", heading);
-	sheet_value(t->sheet, "verdict", "possible", json_string(verdicts[verdict]),
+	rd_sheet_section(t->sheet, "capture", heading);
+	rd_sheet_value(t->sheet, "verdict", "possible", json_string(verdicts[verdict]),
 		verdict_words[verdict]);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct rd_capture_condition *c = &checks[i];
@@ -284,10 +284,10 @@ static void tell_capture(const struct telling *t, const struct rd_port *port)
 		json_array_append_new(list,
 			json_pack("{s:s, s:s, s:s, s:o}", "key", c->key, "answer",
 				answers[c->answer], "why", c->why, "todo", rd_json_text(c->todo)));
-		sheet_row(t->sheet, c->title, text);
+		rd_sheet_row(t->sheet, c->title, text);
 	}
-	sheet_json(t->sheet, "checks", list);
-	sheet_end(t->sheet);
+	rd_sheet_json(t->sheet, "checks", list);
+	rd_sheet_end(t->sheet);
 }
 
 static void tell_gids(const struct telling *t, const struct rd_port *port)
@@ -296,7 +296,7 @@ static void tell_gids(const struct telling *t, const struct rd_port *port)
 	json_t *list = rd_json_gids(t->info->device, port), *gid;
 	size_t i, n = json_array_size(list);
 
-	sheet_table(t->sheet, columns, 5);
+	rd_sheet_table(t->sheet, columns, 5);
 	json_array_foreach (list, i, gid) {
 		char index[16];
 
@@ -304,18 +304,18 @@ static void tell_gids(const struct telling *t, const struct rd_port *port)
 			break;
 		snprintf(index, sizeof(index), "%jd",
 			(intmax_t)json_integer_value(json_object_get(gid, "index")));
-		sheet_cell(t->sheet, index);
+		rd_sheet_cell(t->sheet, index);
 		for (size_t c = 0; c < 4; c++) {
 			static const char *const keys[] = {"type", "gid", "ip", "netdev"};
 			const char *text = json_string_value(json_object_get(gid, keys[c]));
 
-			sheet_cell(t->sheet, text ? text : "");
+			rd_sheet_cell(t->sheet, text ? text : "");
 		}
 	}
-	sheet_table_end(t->sheet);
-	if (t->sheet->text && n > GIDS_SHOWN && !t->verbose)
+	rd_sheet_table_end(t->sheet);
+	if (t->sheet->out && n > GIDS_SHOWN && !t->verbose)
 		printf("  %zu more: -v or --json\n", n - GIDS_SHOWN);
-	sheet_json(t->sheet, "gids", list);
+	rd_sheet_json(t->sheet, "gids", list);
 }
 
 static void tell_pkeys(const struct telling *t, const struct rd_port_info *p)
@@ -332,12 +332,12 @@ static void tell_pkeys(const struct telling *t, const struct rd_port_info *p)
 			json_pack("{s:i, s:s}", "index", (int)p->pkey_index[i], "pkey", pkey));
 		snprintf(text + used, sizeof(text) - used, "%s%s", i ? ", " : "", pkey);
 	}
-	sheet_value(t->sheet, "pkeys", "P_Keys", list, text);
+	rd_sheet_value(t->sheet, "pkeys", "P_Keys", list, text);
 }
 
 static void tell_netdevs(const struct telling *t, const struct rd_port *port)
 {
-	sheet_json(t->sheet, "netdevs", rd_json_netdevs(port));
+	rd_sheet_json(t->sheet, "netdevs", rd_json_netdevs(port));
 	for (unsigned int i = 0; i < port->n_netdevs; i++) {
 		const struct rd_netdev *n = &port->netdevs[i];
 		char text[512], addresses[384] = "";
@@ -347,7 +347,7 @@ static void tell_netdevs(const struct telling *t, const struct rd_port *port)
 		snprintf(text, sizeof(text), "%s%s%s, MTU %u%s%s", n->name,
 			*n->operstate ? ", " : "", n->operstate, n->mtu, *addresses ? ", " : "",
 			addresses);
-		sheet_row(t->sheet, i ? "" : "netdev", text);
+		rd_sheet_row(t->sheet, i ? "" : "netdev", text);
 	}
 }
 
@@ -359,13 +359,13 @@ static void tell_lids(
 
 	if (ib)
 		snprintf(text, sizeof(text), "%u, LMC %u", port->lid, p->lmc);
-	sheet_value(t->sheet, "lid", "LID", ib ? json_integer(port->lid) : json_null(), text);
+	rd_sheet_value(t->sheet, "lid", "LID", ib ? json_integer(port->lid) : json_null(), text);
 	if (ib)
 		snprintf(text, sizeof(text), "LID %u, SL %u", port->sm_lid, p->sm_sl);
-	sheet_value(t->sheet, "sm_lid", "subnet manager",
+	rd_sheet_value(t->sheet, "sm_lid", "subnet manager",
 		ib ? json_integer(port->sm_lid) : json_null(), text);
-	sheet_json(t->sheet, "lmc", ib ? json_integer(p->lmc) : json_null());
-	sheet_json(t->sheet, "sm_sl", ib ? json_integer(p->sm_sl) : json_null());
+	rd_sheet_json(t->sheet, "lmc", ib ? json_integer(p->lmc) : json_null());
+	rd_sheet_json(t->sheet, "sm_sl", ib ? json_integer(p->sm_sl) : json_null());
 }
 
 static void tell_speed(
@@ -378,11 +378,12 @@ static void tell_speed(
 	if (speed)
 		snprintf(text, sizeof(text), "%g Gb/s%s%s%s", (double)speed / 1e9,
 			*lanes ? " (" : "", lanes, *lanes ? ")" : "");
-	sheet_value(t->sheet, "bits_per_second", "rate", rd_json_u64_or_null(speed), text);
-	sheet_json(t->sheet, "lanes", rd_json_text(lanes));
+	rd_sheet_value(t->sheet, "bits_per_second", "rate", rd_json_u64_or_null(speed), text);
+	rd_sheet_json(t->sheet, "lanes", rd_json_text(lanes));
 	rd_text_if(p->active_mtu != 0, text, sizeof(text), "%u of %u", p->active_mtu, p->max_mtu);
-	sheet_value(t->sheet, "active_mtu", "RDMA MTU", rd_json_u64_or_null(p->active_mtu), text);
-	sheet_json(t->sheet, "max_mtu", rd_json_u64_or_null(p->max_mtu));
+	rd_sheet_value(
+		t->sheet, "active_mtu", "RDMA MTU", rd_json_u64_or_null(p->active_mtu), text);
+	rd_sheet_json(t->sheet, "max_mtu", rd_json_u64_or_null(p->max_mtu));
 }
 
 static void tell_cap_mask(
@@ -395,8 +396,8 @@ static void tell_cap_mask(
 		snprintf(hex, sizeof(hex), "0x%08x", p->cap_mask);
 		snprintf(text, sizeof(text), "%s: %s", hex, words);
 	}
-	sheet_value(t->sheet, "cap_mask", "capability mask", rd_json_text(hex), text);
-	sheet_json(t->sheet, "capabilities", rd_json_text(words));
+	rd_sheet_value(t->sheet, "cap_mask", "capability mask", rd_json_text(hex), text);
+	rd_sheet_json(t->sheet, "capabilities", rd_json_text(words));
 }
 
 static void tell_port(const struct telling *t, unsigned int i)
@@ -406,36 +407,36 @@ static void tell_port(const struct telling *t, unsigned int i)
 	char text[96], heading[48];
 
 	snprintf(heading, sizeof(heading), "Port %u", port->num);
-	sheet_section(t->sheet, NULL, heading);
-	sheet_json(t->sheet, "port", json_integer(port->num));
-	sheet_text(t->sheet, "link", "link", rd_link_name(t->info->device, port));
+	rd_sheet_section(t->sheet, NULL, heading);
+	rd_sheet_json(t->sheet, "port", json_integer(port->num));
+	rd_sheet_text(t->sheet, "link", "link", rd_link_name(t->info->device, port));
 	snprintf(text, sizeof(text), "%s%s%s", port->state,
 		*port->phys_state ? ", physically " : "", port->phys_state);
-	sheet_value(t->sheet, "state", "state", rd_json_text(port->state), text);
-	sheet_json(t->sheet, "phys_state", rd_json_text(port->phys_state));
+	rd_sheet_value(t->sheet, "state", "state", rd_json_text(port->state), text);
+	rd_sheet_json(t->sheet, "phys_state", rd_json_text(port->phys_state));
 	tell_speed(t, port, p);
 	tell_netdevs(t, port);
 	tell_lids(t, port, p);
 	tell_cap_mask(t, port, p);
 	tell_pkeys(t, p);
 	tell_gids(t, port);
-	sheet_section(t->sheet, "roce", "RoCE settings");
+	rd_sheet_section(t->sheet, "roce", "RoCE settings");
 	tell_attrs(t, &p->settings, true);
-	sheet_end(t->sheet);
-	sheet_section(t->sheet, "verbs", "By verbs");
+	rd_sheet_end(t->sheet);
+	rd_sheet_section(t->sheet, "verbs", "By verbs");
 	tell_attrs(t, &p->attrs, false);
-	sheet_end(t->sheet);
+	rd_sheet_end(t->sheet);
 	tell_capture(t, port);
-	sheet_end(t->sheet);
+	rd_sheet_end(t->sheet);
 }
 
 static void tell(const struct telling *t)
 {
 	const struct rd_info *info = t->info;
 
-	sheet_json(t->sheet, "version", json_integer(2));
-	sheet_json(t->sheet, "device", json_string(info->device->name));
-	if (t->sheet->text)
+	rd_sheet_json(t->sheet, "version", json_integer(2));
+	rd_sheet_json(t->sheet, "device", json_string(info->device->name));
+	if (t->sheet->out)
 		printf("%s%s%s%s%s\n", info->device->name,
 			*rd_device_model(info->device) ? ": " : "", rd_device_model(info->device),
 			*info->device->fw ? ", firmware " : "", info->device->fw);
@@ -445,20 +446,20 @@ static void tell(const struct telling *t)
 	tell_firmware(t);
 	tell_driver(t);
 	tell_pci(t);
-	sheet_array(t->sheet, "ports");
+	rd_sheet_array(t->sheet, "ports");
 	for (unsigned int i = 0; i < info->device->n_ports; i++)
 		tell_port(t, i);
-	sheet_end(t->sheet);
-	sheet_section(t->sheet, "limits", "Limits and features");
+	rd_sheet_end(t->sheet);
+	rd_sheet_section(t->sheet, "limits", "Limits and features");
 	tell_attrs(t, &info->limits, true);
-	sheet_end(t->sheet);
-	sheet_section(t->sheet, "provider", "Limits and features of the provider");
+	rd_sheet_end(t->sheet);
+	rd_sheet_section(t->sheet, "provider", "Limits and features of the provider");
 	tell_attrs(t, &info->provider_attrs, true);
-	sheet_end(t->sheet);
+	rd_sheet_end(t->sheet);
 	rd_info_tell_open(t);
-	sheet_section(t->sheet, "not_asked", "Not asked");
-	sheet_text(t->sheet, "verbs", "verbs", info->closed_why);
-	sheet_end(t->sheet);
+	rd_sheet_section(t->sheet, "not_asked", "Not asked");
+	rd_sheet_text(t->sheet, "verbs", "verbs", info->closed_why);
+	rd_sheet_end(t->sheet);
 }
 
 /* ---- the command ---- */
@@ -470,7 +471,7 @@ static int print(const struct settings *settings, const struct telling *t, struc
 
 	errno = 0;
 	tell(t);
-	root = sheet_close(t->sheet);
+	root = rd_sheet_close(t->sheet);
 	if (settings->json) {
 		rc = json_dumpf(root, stdout, JSON_INDENT(2));
 		putchar('\n');
@@ -488,7 +489,7 @@ static int describe(const struct settings *settings, const struct rd_devices *de
 	struct rd_resources resources = {0};
 	struct rd_info info;
 	struct rd_error why = {.text = "read from a copied tree"};
-	struct sheet sheet;
+	struct rd_sheet sheet;
 	struct telling t = {.sheet = &sheet, .info = &info, .verbose = settings->verbose};
 	int ret;
 
@@ -499,7 +500,7 @@ static int describe(const struct settings *settings, const struct rd_devices *de
 		t.resources = &resources;
 	else
 		t.no_resources = why.text;
-	sheet_open(&sheet, !settings->json);
+	rd_sheet_open(&sheet, settings->json ? NULL : stdout);
 	ret = print(settings, &t, err);
 	rd_resources_free(&resources);
 	rd_info_free(&info);

@@ -3,13 +3,13 @@
 #ifndef RDMADUMP_CLI_INFO_H
 #define RDMADUMP_CLI_INFO_H
 
-#include "../sheet.h"
 #include <rdmadump/info.h>
 #include <rdmadump/resource.h>
+#include <rdmadump/sheet.h>
 
 /* What is being told, and how. */
 struct telling {
-	struct sheet *sheet;
+	struct rd_sheet *sheet;
 	const struct rd_info *info;
 	const struct rd_resources *resources; /* NULL: unknown */
 	const char *no_resources;	      /* why */

@@ -43,14 +43,14 @@ static void tell_qp(const struct telling *t, const struct rd_qp_res *qp, json_t 
 		snprintf(owner, sizeof(owner), "%u (%s)", qp->pid, qp->comm);
 	else
 		rd_text_if(*qp->comm != '\0', owner, sizeof(owner), "kernel (%s)", qp->comm);
-	sheet_cell(t->sheet, local);
-	sheet_cell(t->sheet, type);
-	sheet_cell(t->sheet, state);
-	sheet_cell(t->sheet, port);
-	sheet_cell(t->sheet, remote);
-	sheet_cell(t->sheet, sq);
-	sheet_cell(t->sheet, rq);
-	sheet_cell(t->sheet, owner);
+	rd_sheet_cell(t->sheet, local);
+	rd_sheet_cell(t->sheet, type);
+	rd_sheet_cell(t->sheet, state);
+	rd_sheet_cell(t->sheet, port);
+	rd_sheet_cell(t->sheet, remote);
+	rd_sheet_cell(t->sheet, sq);
+	rd_sheet_cell(t->sheet, rq);
+	rd_sheet_cell(t->sheet, owner);
 }
 
 static void tell_counts(const struct telling *t)
@@ -64,7 +64,7 @@ static void tell_counts(const struct telling *t)
 		uint64_t n;
 
 		if (rd_resources_count(t->resources, t->info->device->name, kinds[i].kind, &n))
-			sheet_number(t->sheet, kinds[i].kind, kinds[i].title, n);
+			rd_sheet_number(t->sheet, kinds[i].kind, kinds[i].title, n);
 	}
 }
 
@@ -75,18 +75,18 @@ void rd_info_tell_open(const struct telling *t)
 	json_t *list = json_array();
 	size_t n = t->resources ? t->resources->n_qps : 0;
 
-	sheet_section(t->sheet, "resources", "Open now");
-	sheet_text(t->sheet, "unknown", "not known", t->no_resources);
-	sheet_section(t->sheet, "counts", "");
+	rd_sheet_section(t->sheet, "resources", "Open now");
+	rd_sheet_text(t->sheet, "unknown", "not known", t->no_resources);
+	rd_sheet_section(t->sheet, "counts", "");
 	if (t->resources)
 		tell_counts(t);
-	sheet_end(t->sheet);
-	sheet_table(t->sheet, columns, 8);
+	rd_sheet_end(t->sheet);
+	rd_sheet_table(t->sheet, columns, 8);
 	for (size_t i = 0; i < n; i++)
 		tell_qp(t, &t->resources->qps[i], list, i < QPS_SHOWN || t->verbose);
-	sheet_table_end(t->sheet);
-	if (t->sheet->text && n > QPS_SHOWN && !t->verbose)
+	rd_sheet_table_end(t->sheet);
+	if (t->sheet->out && n > QPS_SHOWN && !t->verbose)
 		printf("  %zu more: -v or --json\n", n - QPS_SHOWN);
-	sheet_json(t->sheet, "qps", list);
-	sheet_end(t->sheet);
+	rd_sheet_json(t->sheet, "qps", list);
+	rd_sheet_end(t->sheet);
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Values given once and written twice: as aligned lines and tables for people, as JSON for
+ * programs. In text, what is empty is left out; in JSON it is null.
+ */
+#ifndef RDMADUMP_SHEET_H
+#define RDMADUMP_SHEET_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define RD_SHEET_DEPTH	 8
+#define RD_SHEET_COLUMNS 12
+
+struct rd_sheet_row {
+	char *title, *text;
+};
+
+struct rd_sheet {
+	FILE *out; /* of the text; NULL: only the JSON is built */
+	json_t *at[RD_SHEET_DEPTH];
+	unsigned int depth;
+	char heading[128]; /* printed with the section's first line */
+	struct rd_sheet_row *row;
+	size_t n_rows;
+	/* The table being filled. */
+	const char *const *columns;
+	unsigned int n_columns;
+	char **cell;
+	size_t n_cells;
+};
+
+void rd_sheet_open(struct rd_sheet *s, FILE *out);
+/* Writes the lines that are left; returns the JSON, which the caller owns. */
+json_t *rd_sheet_close(struct rd_sheet *s);
+
+/* A part with a heading; sections may hold sections. `key` NULL: an element of an array. */
+void rd_sheet_section(struct rd_sheet *s, const char *key, const char *heading);
+void rd_sheet_array(struct rd_sheet *s, const char *key);
+void rd_sheet_end(struct rd_sheet *s);
+
+void rd_sheet_text(struct rd_sheet *s, const char *key, const char *title, const char *text);
+void rd_sheet_number(struct rd_sheet *s, const char *key, const char *title, uint64_t n);
+/* For people only, for programs only (`value` is consumed). */
+void rd_sheet_row(struct rd_sheet *s, const char *title, const char *text);
+void rd_sheet_json(struct rd_sheet *s, const char *key, json_t *value);
+/* `value` is consumed; `text` is what people see, "" nothing. */
+void rd_sheet_value(
+	struct rd_sheet *s, const char *key, const char *title, json_t *value, const char *text);
+
+/* A table of text only; its JSON is given by rd_sheet_json(). */
+void rd_sheet_table(struct rd_sheet *s, const char *const *columns, unsigned int n);
+void rd_sheet_cell(struct rd_sheet *s, const char *text);
+void rd_sheet_table_end(struct rd_sheet *s);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Finds the ports that are asked for, reads their counters, compares two readings. */
+#include "counters.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WATCH_INTERVAL 1.0
+
+static int ports_add(struct ports *p, const struct rd_device *device, const struct rd_port *port,
+	struct rd_error *err)
+{
+	const struct rd_device **devices =
+		reallocarray(p->device, p->n + 1, sizeof(struct rd_device *));
+	const struct rd_port **ports;
+
+	if (devices)
+		p->device = devices;
+	ports = reallocarray(p->port, p->n + 1, sizeof(struct rd_port *));
+	if (ports)
+		p->port = ports;
+	if (!devices || !ports)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot list the ports");
+	p->device[p->n] = device;
+	p->port[p->n++] = port;
+	return 0;
+}
+
+/* A device's name alone means all of its ports. */
+static int ports_of_device(struct ports *p, const char *name, struct rd_error *err)
+{
+	for (size_t i = 0; i < p->devices.n; i++) {
+		const struct rd_device *d = &p->devices.dev[i];
+
+		if (name && strcmp(d->name, name))
+			continue;
+		for (unsigned int k = 0; k < d->n_ports; k++)
+			if (ports_add(p, d, &d->ports[k], err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+int ports_find(struct ports *p, const struct counters_options *o, struct rd_error *err)
+{
+	const struct rd_device *device;
+	const struct rd_port *port;
+
+	if (rd_devices_glance(&p->devices, o->sysroot, err) < 0)
+		return -1;
+	if (ports_of_device(p, o->wanted, err) < 0)
+		return -1;
+	if (p->n)
+		return 0;
+	if (!o->wanted)
+		return rd_fail(err, RD_CLASS_DEVICE, 0,
+			*o->sysroot ? "copy sys/class/infiniband, sys/class/net and sys/devices of "
+				      "a machine that has some"
+				    : "load the driver of the adapter (modprobe mlx5_ib); see "
+				      "'rdmadump list'",
+			"no RDMA ports");
+	if (rd_devices_find(&p->devices, o->wanted, 0, &device, &port, err) < 0)
+		return -1;
+	return ports_add(p, device, port, err);
+}
+
+void ports_free(struct ports *p)
+{
+	free(p->device);
+	free(p->port);
+	rd_devices_free(&p->devices);
+}
+
+int readings_take(struct readings *r, const struct ports *ports, const struct counters_options *o,
+	struct rd_error *err)
+{
+	*r = (struct readings){.port = calloc(ports->n ? ports->n : 1, sizeof(*r->port))};
+	if (!r->port)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot keep the counters");
+	for (; r->n < ports->n; r->n++)
+		if (rd_counters_load(&r->port[r->n].counters, o->sysroot, ports->device[r->n],
+			    ports->port[r->n], err) < 0) {
+			readings_free(r);
+			return -1;
+		}
+	return 0;
+}
+
+static const struct rd_counters *same_port(const struct readings *r, const struct rd_counters *c)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->port[i].counters.port == c->port &&
+			!strcmp(r->port[i].counters.device, c->device))
+			return &r->port[i].counters;
+	return NULL;
+}
+
+int readings_compare(const struct readings *before, struct readings *now, struct rd_error *err)
+{
+	for (size_t i = 0; i < now->n; i++) {
+		struct reading *p = &now->port[i];
+		const struct rd_counters *then = before ? same_port(before, &p->counters) : NULL;
+
+		if (then) {
+			p->growth = rd_counters_compare(then, &p->counters);
+			if (p->counters.time_ns > then->time_ns)
+				p->seconds = (double)(p->counters.time_ns - then->time_ns) / 1e9;
+		}
+		if ((then && !p->growth) ||
+			rd_counters_judge(&p->findings, &p->counters, p->growth, p->seconds) < 0)
+			return rd_fail(
+				err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot compare the counters");
+	}
+	return 0;
+}
+
+void readings_free(struct readings *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		free(r->port[i].growth);
+		free(r->port[i].total);
+		rd_findings_free(&r->port[i].findings);
+		rd_counters_free(&r->port[i].counters);
+	}
+	free(r->port);
+	*r = (struct readings){0};
+}
+
+/* The device answers from a cache for its lifespan: reading more often would show no growth. */
+uint64_t counters_step(const struct readings *r, const struct counters_options *o)
+{
+	double seconds = o->interval > 0 ? o->interval : WATCH_INTERVAL;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (seconds < r->port[i].counters.lifespan_ms / 1000.0)
+			seconds = r->port[i].counters.lifespan_ms / 1000.0;
+	return (uint64_t)(seconds * 1e9);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a capture stores of a device beside its frames: identity, open QPs, counters, as JSON
+ * (rdmadump-formats(5)).
+ */
+#include <inttypes.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/counters.h>
+#include <rdmadump/facts.h>
+#include <rdmadump/json.h>
+#include <rdmadump/log.h>
+#include <rdmadump/notation.h>
+#include <rdmadump/resource.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* QPs in one object: about 130 bytes each, so that it stays well below RD_FACTS_MAX. */
+#define QPS_MOST 4096
+
+/* Whose facts are taken, where they go, and the interface of the file that they are about. */
+struct subject {
+	struct rd_facts *to;
+	const struct rd_device *device;
+	const struct rd_port *port;
+	unsigned int iface;
+};
+
+/* Takes the object over and appends it to the list; what has no room is left out. */
+static void keep(const struct subject *s, json_t *fact)
+{
+	char *text = json_dumps(fact, JSON_COMPACT);
+
+	if (text && rd_facts_add(s->to, text, strlen(text)) < 0)
+		rd_log(RD_LOG_WARNING, "facts of the device are left out: no room");
+	free(text);
+	json_decref(fact);
+}
+
+/* What every object begins with. */
+static json_t *begin(const struct subject *s, const char *kind, const char *when, uint64_t time_ns)
+{
+	return json_pack("{s:s, s:s, s:I, s:i, s:s, s:i}", "kind", kind, "when", when, "time_ns",
+		(json_int_t)time_ns, "interface", (int)s->iface, "device", s->device->name, "port",
+		(int)s->port->num);
+}
+
+static void add_counters(const struct subject *s, const char *when)
+{
+	struct rd_counters c;
+	json_t *fact, *values;
+
+	if (rd_counters_load(&c, "", s->device, s->port, NULL) < 0)
+		return;
+	fact = begin(s, "counters", when, c.time_ns);
+	values = json_object();
+	for (size_t i = 0; i < c.n; i++)
+		json_object_set_new(values, c.counter[i].name, rd_json_u64(c.counter[i].value));
+	json_object_set_new(fact, "counters", values);
+	rd_counters_free(&c);
+	keep(s, fact);
+}
+
+static json_t *gids(const struct rd_port *p)
+{
+	static const char *const types[] = {
+		[RD_GID_IB] = "IB", [RD_GID_ROCE_V1] = "RoCE v1", [RD_GID_ROCE_V2] = "RoCE v2"};
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < p->n_gids; i++) {
+		const struct rd_gid *g = &p->gids[i];
+		char text[RD_ADDRESS_LEN];
+
+		json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:s}", "index",
+						    (int)g->index, "gid", rd_gid_text(text, g->raw),
+						    "type", types[g->type], "netdev", g->ndev));
+	}
+	return list;
+}
+
+static json_t *netdevs(const struct rd_port *p)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < p->n_netdevs; i++) {
+		const struct rd_netdev *n = &p->netdevs[i];
+		char mac[RD_MAC_LEN];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:I}", "name", n->name, "mac",
+				      rd_mac_text(mac, n->mac), "mtu", (json_int_t)n->mtu));
+	}
+	return list;
+}
+
+static void add_device(const struct subject *s, const char *when)
+{
+	const struct rd_device *d = s->device;
+	const struct rd_port *p = s->port;
+	struct timespec now;
+	char guid[20];
+	json_t *fact;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(guid, sizeof(guid), "%016" PRIx64, d->node_guid);
+	fact = begin(s, "device", when, rd_timespec_ns(&now));
+	json_object_update_new(fact,
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "firmware", d->fw,
+			"driver", d->driver, "pci", d->pci, "board_id", d->board_id, "hca_type",
+			d->hca_type, "node_type", d->node_type, "node_guid", guid, "vendor_id",
+			(json_int_t)d->vendor_id, "part_id", (json_int_t)d->part_id));
+	json_object_update_new(
+		fact, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "link",
+			      p->link == RD_LINK_INFINIBAND ? "InfiniBand" : "Ethernet", "state",
+			      p->state, "phys_state", p->phys_state, "speed", (json_int_t)p->speed,
+			      "lid", (json_int_t)p->lid, "sm_lid", (json_int_t)p->sm_lid, "netdevs",
+			      netdevs(p), "gids", gids(p)));
+	keep(s, fact);
+}
+
+static json_t *qp_object(const struct rd_qp_res *q)
+{
+	json_t *o = json_pack("{s:I, s:s, s:s, s:I, s:s}", "lqpn", (json_int_t)q->lqpn, "type",
+		rd_qp_type_name(q->type), "state", rd_qp_state_name(q->state), "pid",
+		(json_int_t)q->pid, "comm", q->comm);
+
+	if (q->has_rqpn)
+		json_object_set_new(o, "rqpn", json_integer(q->rqpn));
+	if (q->has_psn) {
+		json_object_set_new(o, "sq_psn", json_integer(q->sq_psn));
+		if (q->has_rqpn)
+			json_object_set_new(o, "rq_psn", json_integer(q->rq_psn));
+	}
+	return o;
+}
+
+static void keep_qps(const struct subject *s, const char *when, json_t *list)
+{
+	struct timespec now;
+	json_t *fact;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	fact = begin(s, "qps", when, rd_timespec_ns(&now));
+	json_object_set_new(fact, "qps", list);
+	keep(s, fact);
+}
+
+/* Of this port, and those that are not bound to one yet; none if the kernel does not list them. */
+static void add_qps(const struct subject *s, const char *when)
+{
+	struct rd_resources r;
+	json_t *list = json_array();
+
+	if (rd_resources_load(&r, s->device->name, NULL) == 0) {
+		for (size_t i = 0; i < r.n_qps; i++) {
+			if (r.qps[i].port && r.qps[i].port != s->port->num)
+				continue;
+			if (json_array_size(list) == QPS_MOST) {
+				keep_qps(s, when, list);
+				list = json_array();
+			}
+			json_array_append_new(list, qp_object(&r.qps[i]));
+		}
+		if (json_array_size(list))
+			keep_qps(s, when, json_incref(list));
+	}
+	json_decref(list);
+	rd_resources_free(&r);
+}
+
+void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
+	const struct rd_port *port, unsigned int iface, const char *when)
+{
+	const struct subject s = {to, device, port, iface};
+
+	if (strcmp(when, "start") == 0)
+		add_device(&s, when);
+	add_qps(&s, when);
+	add_counters(&s, when);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Values written as text or JSON; lines of a section are aligned with each other. */
+#include <rdmadump/json.h>
+#include <rdmadump/sheet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INDENT	  2
+#define TITLE_MAX 44 /* longer titles do not push the values of others away */
+
+void rd_sheet_open(struct rd_sheet *s, FILE *out)
+{
+	*s = (struct rd_sheet){.out = out};
+	s->at[0] = json_object();
+}
+
+static void print_row(FILE *out, const struct rd_sheet_row *row, size_t width)
+{
+	fprintf(out, "%*s%-*s  %s\n", INDENT, "", (int)width, row->title, row->text);
+}
+
+static void flush(struct rd_sheet *s)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < s->n_rows; i++) {
+		size_t n = strlen(s->row[i].title);
+
+		if (n > width && n <= TITLE_MAX)
+			width = n;
+	}
+	for (size_t i = 0; i < s->n_rows; i++) {
+		print_row(s->out, &s->row[i], width);
+		free(s->row[i].title);
+		free(s->row[i].text);
+	}
+	free(s->row);
+	s->row = NULL;
+	s->n_rows = 0;
+}
+
+static void print_heading(struct rd_sheet *s)
+{
+	if (*s->heading)
+		fprintf(s->out, "\n%s\n", s->heading);
+	s->heading[0] = '\0';
+}
+
+void rd_sheet_row(struct rd_sheet *s, const char *title, const char *text)
+{
+	struct rd_sheet_row *grown;
+
+	if (!s->out || !*text)
+		return;
+	print_heading(s);
+	grown = reallocarray(s->row, s->n_rows + 1, sizeof(*grown));
+	if (!grown)
+		return;
+	s->row = grown;
+	s->row[s->n_rows].title = strdup(title);
+	s->row[s->n_rows].text = strdup(text);
+	if (s->row[s->n_rows].title && s->row[s->n_rows].text)
+		s->n_rows++;
+}
+
+static void put(struct rd_sheet *s, const char *key, json_t *value)
+{
+	json_t *at = s->at[s->depth];
+
+	if (json_is_array(at))
+		json_array_append_new(at, value);
+	else
+		json_object_set_new(at, key, value);
+}
+
+static void enter(struct rd_sheet *s, const char *key, json_t *part)
+{
+	put(s, key, part);
+	if (s->depth + 1 < RD_SHEET_DEPTH)
+		s->at[++s->depth] = part;
+}
+
+void rd_sheet_section(struct rd_sheet *s, const char *key, const char *heading)
+{
+	flush(s);
+	if (s->out && *heading)
+		snprintf(s->heading, sizeof(s->heading), "%s", heading);
+	enter(s, key, json_object());
+}
+
+void rd_sheet_array(struct rd_sheet *s, const char *key)
+{
+	enter(s, key, json_array());
+}
+
+void rd_sheet_end(struct rd_sheet *s)
+{
+	flush(s);
+	s->heading[0] = '\0';
+	if (s->depth)
+		s->depth--;
+}
+
+json_t *rd_sheet_close(struct rd_sheet *s)
+{
+	flush(s);
+	return s->at[0];
+}
+
+void rd_sheet_json(struct rd_sheet *s, const char *key, json_t *value)
+{
+	put(s, key, value);
+}
+
+void rd_sheet_value(
+	struct rd_sheet *s, const char *key, const char *title, json_t *value, const char *text)
+{
+	put(s, key, value);
+	rd_sheet_row(s, title, text);
+}
+
+void rd_sheet_text(struct rd_sheet *s, const char *key, const char *title, const char *text)
+{
+	rd_sheet_value(s, key, title, *text ? rd_json_string(text) : json_null(), text);
+}
+
+void rd_sheet_number(struct rd_sheet *s, const char *key, const char *title, uint64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%ju", (uintmax_t)n);
+	rd_sheet_value(s, key, title, rd_json_u64(n), text);
+}
+
+void rd_sheet_table(struct rd_sheet *s, const char *const *columns, unsigned int n)
+{
+	flush(s);
+	s->columns = columns;
+	s->n_columns = n < RD_SHEET_COLUMNS ? n : RD_SHEET_COLUMNS;
+}
+
+void rd_sheet_cell(struct rd_sheet *s, const char *text)
+{
+	char **grown;
+
+	if (!s->out)
+		return;
+	grown = reallocarray(s->cell, s->n_cells + 1, sizeof(*grown));
+	if (!grown)
+		return;
+	s->cell = grown;
+	s->cell[s->n_cells] = strdup(*text ? text : "-");
+	if (s->cell[s->n_cells])
+		s->n_cells++;
+}
+
+static void print_cells(FILE *out, const char *const *cell, unsigned int n, const size_t *width)
+{
+	fprintf(out, "%*s", INDENT, "");
+	for (unsigned int c = 0; c < n; c++)
+		fprintf(out, "%-*s%s", c + 1 < n ? (int)width[c] : 0, cell[c],
+			c + 1 < n ? "  " : "\n");
+}
+
+void rd_sheet_table_end(struct rd_sheet *s)
+{
+	size_t width[RD_SHEET_COLUMNS] = {0}, rows = s->n_columns ? s->n_cells / s->n_columns : 0;
+
+	for (unsigned int c = 0; c < s->n_columns; c++) {
+		width[c] = strlen(s->columns[c]);
+		for (size_t r = 0; r < rows; r++) {
+			size_t n = strlen(s->cell[r * s->n_columns + c]);
+
+			if (n > width[c])
+				width[c] = n;
+		}
+	}
+	if (rows) {
+		print_heading(s);
+		print_cells(s->out, s->columns, s->n_columns, width);
+	}
+	for (size_t r = 0; r < rows; r++)
+		print_cells(s->out, (const char *const *)s->cell + r * s->n_columns, s->n_columns,
+			width);
+	for (size_t i = 0; i < s->n_cells; i++)
+		free(s->cell[i]);
+	free(s->cell);
+	s->cell = NULL;
+	s->n_cells = 0;
+}
