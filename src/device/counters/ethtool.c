@@ -15,11 +15,11 @@
 
 #define STATS_MOST 65536 /* more than any driver has, so that no answer takes all memory */
 
-/* Of hundreds, those that tell of pause, loss, marks and the wire. */
+/* Of hundreds, those about pause frames, loss, ECN marks and the wire. */
 static const char *const wanted[] = {"*pause*", "*discard*", "*drop*", "*ecn*", "*cnp*", "*roce*",
 	"*rdma*", "*_phy", "*crc*", "*out_of_buffer*", "*fec*", "*pci*", "module_*", "*_prio[0-9]*",
 	"*_marked*", "*link_down*"};
-/* "rx12_xdp_drop", "tx_queue_3_drops", "[4]: rx_discards", "ch0_..." count what others sum up. */
+/* "rx12_xdp_drop", "tx_queue_3_drops", "[4]: rx_discards", "ch0_..." are summed up by others. */
 static const char *const of_queues[] = {
 	"[rt]x[0-9]*", "[rt]x_queue_[0-9]*", "ch[0-9]*", "*\\[[0-9]*\\]*", "*queue*[0-9]*", "xdp*"};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Counters of a port, and which of them tell of frames lost before the sniffer's queue (kernel:
+ * The counters of a port that count frames lost before they reached the sniffer's queue (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband, mlx5_ib and bnxt_re's tables of counters).
  */
 #include "../sysfs.h"
