@@ -37,7 +37,7 @@ struct rd_capture_config {
 	const struct rd_encoder *encoder;
 	/*
 	 * 0: the caller's thread serves all sources. Else so many threads, sources dealt out
-	 * round robin: only for sources that have a horizon(). cpus: where each thread is to run,
+	 * round robin: only for sources that have a watermark(). cpus: where each thread is to run,
 	 * -1 anywhere.
 	 */
 	unsigned int n_threads;

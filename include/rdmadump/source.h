@@ -39,7 +39,7 @@ struct rd_stamp_choice {
 /* What a source knows of itself. Counts are frames since start(). */
 struct rd_source_stats {
 	uint64_t lost;	       /* lost before us: sum over `loss`, as far as it is known */
-	bool loss_known;       /* whether counters tell of all of it */
+	bool loss_known;       /* whether counters cover all of it */
 	bool loss_upper_bound; /* the counters are shared with other users of the device */
 	uint64_t gaps;	       /* times that the queue failed and was brought back */
 	uint64_t left_out;     /* never delivered: of another link type than the output holds */
@@ -76,7 +76,7 @@ struct rd_source_ops {
 	/* Undoes all; s is gone. Legal at any time. */
 	void (*close)(struct rd_source *s);
 
-	/* What follows is NULL where a source has nothing to tell. */
+	/* What follows is NULL where a source does not have it. */
 
 	/*
 	 * What belongs beside frame i of the last batch, valid until release(); false: nothing.
@@ -96,7 +96,7 @@ struct rd_source_ops {
 	 * not known yet. From the thread that receives. A source that has it may receive in one
 	 * thread while another calls stop().
 	 */
-	uint64_t (*horizon)(struct rd_source *s);
+	uint64_t (*watermark)(struct rd_source *s);
 };
 
 struct rd_source {
@@ -110,7 +110,7 @@ struct rd_source {
 	/* For the direction of frames; link RD_LINK_UNKNOWN: frames come with their direction. */
 	struct rd_local local;
 	int frame_fd; /* readable after arm() when frames came; -1: receive() is always ready */
-	int event_fd; /* readable when the device has something to tell; -1: none */
+	int event_fd; /* readable when the device has an event to report; -1: none */
 	/* Empty receives worth trying before sleeping; 0: as many as the engine likes. */
 	unsigned int idle_polls;
 	bool batch_has_notes; /* set by receive(): note() has something for the batch */
@@ -182,7 +182,7 @@ int rd_netdev_open(
 struct rd_file_config {
 	const char *path; /* "-" is standard input */
 	/* Gets the facts that the file carries, about interfaces as the source counts them; those
-	 * in front of the first frame already while it is opened. NULL: nobody wants them. */
+	 * in front of the first frame already while it is opened. NULL: they are skipped. */
 	rd_facts_fn *facts;
 	void *facts_ctx;
 };

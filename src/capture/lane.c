@@ -194,7 +194,7 @@ static uint64_t watermark(struct lane *l)
 
 	for (unsigned int i = l->index; i < n_sources(l); i += l->stride) {
 		struct rd_source *s = l->config->sources[i];
-		uint64_t ns = l->ended[i] ? UINT64_MAX : s->ops->horizon ? s->ops->horizon(s) : 0;
+		uint64_t ns = l->ended[i] ? UINT64_MAX : s->ops->watermark ? s->ops->watermark(s) : 0;
 
 		least = ns < least ? ns : least;
 	}

@@ -103,7 +103,7 @@ static void choose_threads(struct rd_session *s)
 	bool can = s->config->queues && s->in.n > 1 && s->config->path && !s->config->frames;
 
 	for (unsigned int i = 0; i < s->in.n; i++)
-		can &= s->in.sources[i]->ops->horizon != NULL;
+		can &= s->in.sources[i]->ops->watermark != NULL;
 	s->n_threads = can ? s->in.n : 0;
 	if (s->config->queues && s->in.n > 1 && !can)
 		rd_log(RD_LOG_WARNING,

@@ -7,7 +7,7 @@
 #define BEND_MOST     500	/* ppm that the line is bent by to come back to the host's clock */
 #define STEP_LEAST    1000000	/* ns: what bending would take too long for */
 #define WINDOW_LEAST  20000000	/* ns: a rate measured over less is worse than what is claimed */
-#define AGREE_MOST    SECOND	/* between clocks that show the same, the way of a frame included */
+#define AGREE_MOST    SECOND	/* between clocks that agree, with the delay of a frame */
 #define FRACTION_MOST 100000000 /* ns: of a clock that is off by whole seconds */
 #define DECADE	      (10ULL * 365 * 86400 * SECOND)
 #define AHEAD_NS      2000000 /* from a sample to where the line bends */
@@ -51,7 +51,7 @@ static const uint64_t *newest(const struct clock_fit *f, const uint64_t **ns)
 	return &f->sample[i].ticks;
 }
 
-/* Where the counter would stand had it no end: nearest to where it should be by now. */
+/* The value of the counter if it did not wrap: the one nearest to the expected value. */
 static uint64_t unwrap(const struct clock_fit *f, uint64_t ticks, uint64_t ns)
 {
 	const uint64_t *last_ns, *last = newest(f, &last_ns);
@@ -95,7 +95,7 @@ static void remember(struct clock_fit *f, uint64_t ticks, uint64_t ns)
 	f->sample[i].ns = ns;
 }
 
-/* What was measured before tells nothing of the rate any more. */
+/* Samples from before say nothing about the rate any more. */
 static void start_over(struct clock_fit *f, uint64_t ticks, uint64_t ns)
 {
 	f->n_samples = 0;

@@ -17,7 +17,7 @@
 /* An interface of ours: what went through it. */
 struct passage {
 	uint64_t first_ns, last_ns, frames;
-	uint64_t dropped; /* as told beside the frames */
+	uint64_t dropped; /* as noted with the frames */
 };
 
 /* Where the frames of one of the reader's interfaces go. */
@@ -208,7 +208,7 @@ static void hand_out_early(struct file *f)
 
 /* --- frames ----------------------------------------------------------------------------- */
 
-/* A comment that tells of an interface which the output has no place for. */
+/* A comment on an interface that the output cannot hold. */
 static void announce(struct file *f, const struct rd_iface *from, struct rd_note *note)
 {
 	const char *to = f->ifaces[0].name;
@@ -251,7 +251,7 @@ static void shorten(struct file *f, struct rd_frame *frame)
 	frame->caplen = FRAME_MAX;
 }
 
-/* Whether all frames go one way, and nothing is to be told beside them. */
+/* Whether all frames have one direction and no notes. */
 static bool is_one_way(const struct file *f)
 {
 	const struct route *only = &f->routes[0];
@@ -443,7 +443,7 @@ static bool file_iface_stats(struct rd_source *src, unsigned int i, struct rd_if
 		stats->start_ns = p->first_ns;
 	if (!stats->end_ns)
 		stats->end_ns = p->last_ns;
-	/* Losses are told beside frames, in the end, or in both places. */
+	/* Losses are noted with frames, in the statistics, or in both. */
 	if (stats->dropped < p->dropped)
 		stats->dropped = p->dropped;
 	return any;

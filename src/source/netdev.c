@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What passes a network interface of the kernel, by libpcap (TPACKET_V3; packet(7), rtnetlink(7)).
+/* Captures a network interface of the kernel through libpcap (TPACKET_V3; packet(7), rtnetlink(7)).
  */
 #include "netdev_watch.h"
 #include <errno.h>
@@ -38,7 +38,7 @@ struct netdev {
 	pcap_t *pcap;
 	char name[IF_NAMESIZE];
 	unsigned int ifindex; /* 0: all of them */
-	unsigned int flags;   /* IFF_*: what was told last */
+	unsigned int flags;   /* IFF_*, as last reported */
 	bool nano;
 	int outgoing_at; /* byte of a cooked header that holds the packet type; -1: none */
 	char fault[PCAP_ERRBUF_SIZE]; /* why nothing more will come; "": it will */
@@ -55,8 +55,8 @@ struct netdev {
 	struct pcap_stat last;
 	uint64_t passed, dropped, dropped_before; /* ps_recv, ps_drop, ps_ifdrop; 64 bits wide */
 	uint64_t looked_ns;
-	uint64_t untold;     /* dropped, and not yet told beside a frame */
-	uint64_t tell_after; /* once so many were seen, the frames before the loss are through */
+	uint64_t unreported;   /* dropped, and not yet noted with a frame */
+	uint64_t report_after; /* once so many were seen, the frames before the loss are through */
 	unsigned int batches;
 	struct rd_note note;
 	struct netdev_watch *watch; /* NULL: of "any", which has no state */
@@ -84,9 +84,9 @@ static void count(struct netdev *n)
 	n->dropped += dropped;
 	n->dropped_before += now.ps_ifdrop - n->last.ps_ifdrop;
 	n->last = now;
-	n->untold += dropped;
+	n->unreported += dropped;
 	if (dropped)
-		n->tell_after = n->passed - n->dropped;
+		n->report_after = n->passed - n->dropped;
 }
 
 /* Frames were dropped while the ring was full: all that were in it then precede the loss. */
@@ -94,20 +94,20 @@ static void look_at_loss(struct netdev *n, bool ring_empty)
 {
 	uint64_t now = rd_monotonic_ns();
 
-	if (n->untold && ring_empty)
-		n->tell_after = 0;
+	if (n->unreported && ring_empty)
+		n->report_after = 0;
 	if (now - n->looked_ns < LOOK_NS)
 		return;
 	n->looked_ns = now;
 	count(n);
 }
 
-static void tell_loss(struct netdev *n)
+static void report_loss(struct netdev *n)
 {
-	if (!n->untold || n->seen - n->got < n->tell_after)
+	if (!n->unreported || n->seen - n->got < n->report_after)
 		return;
-	n->note = (struct rd_note){.dropped = n->untold};
-	n->untold = 0;
+	n->note = (struct rd_note){.dropped = n->unreported};
+	n->unreported = 0;
 	n->src.batch_has_notes = true;
 }
 
@@ -246,7 +246,7 @@ static int netdev_receive(
 		return 0;
 	if (n->outgoing_at >= 0)
 		mark_direction(n);
-	tell_loss(n);
+	report_loss(n);
 	return (int)n->got;
 }
 

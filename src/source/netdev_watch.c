@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Two descriptors behind one: rtnetlink's for the link, the monitor's for the RDMA port. */
+/* Joins two descriptors into one: rtnetlink's for the link, the monitor's for the RDMA port. */
 #include "netdev_watch.h"
 #include <errno.h>
 #include <rdmadump/event.h>

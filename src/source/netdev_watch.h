@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What happens to a netdev and to the RDMA port on it, while it is captured. */
+/* Watches a netdev and the RDMA port on it during a capture. */
 #ifndef RDMADUMP_SOURCE_NETDEV_WATCH_H
 #define RDMADUMP_SOURCE_NETDEV_WATCH_H
 
@@ -16,7 +16,7 @@ int netdev_watch_open(struct netdev_watch **w, unsigned int ifindex, const struc
 	const struct rd_port *port, int *fd, struct rd_error *err);
 void netdev_watch_close(struct netdev_watch *w);
 
-/* The socket on which rtnetlink tells of links, not blocking. */
+/* The socket for rd_links_read(). */
 int netdev_watch_link(const struct netdev_watch *w);
 /* Notes what happened to the RDMA port. */
 void netdev_watch_service(struct netdev_watch *w, struct rd_source *src);

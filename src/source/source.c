@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What all sources share: telling what happened. */
+/* What all sources share: notes on events, and the names of timestamp types. */
 #include <rdmadump/log.h>
 #include <rdmadump/source.h>
 #include <stdarg.h>

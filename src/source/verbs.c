@@ -24,7 +24,7 @@ static struct verbs_port *port_of(struct rd_source *src)
 
 /*
  * A frame that did not fit shows that the port's MTU does not bound what it carries. Where the
- * memory for larger buffers is refused, the old ones go on.
+ * memory for larger buffers is refused, the old ones are kept.
  */
 static void ring_grow(struct verbs_queue *q)
 {
@@ -43,7 +43,7 @@ static void ring_grow(struct verbs_queue *q)
 	q->ring = larger;
 }
 
-/* The advice to become root does not help somebody who was. */
+/* The advice to become root does not help who was root already. */
 static int fail_dropped(const struct queue_fault *was, struct rd_error *err)
 {
 	char first[256];
@@ -205,7 +205,8 @@ static int verbs_service(struct rd_source *src, struct rd_error *err)
 	return 0;
 }
 
-/* --- life ------------------------------------------------------------------------------- */
+/* --- start and stop
+ * ------------------------------------------------------------------------------- */
 
 static int verbs_start(struct rd_source *src, struct rd_error *err)
 {
@@ -217,11 +218,11 @@ static int verbs_start(struct rd_source *src, struct rd_error *err)
 	return verbs_flow_create(port, err);
 }
 
-static uint64_t verbs_horizon(struct rd_source *src)
+static uint64_t verbs_watermark(struct rd_source *src)
 {
 	struct verbs_queue *q = (struct verbs_queue *)src;
 
-	return q->port->clock.kind->horizon(&q->port->clock, &q->stamps);
+	return q->port->clock.kind->watermark(&q->port->clock, &q->stamps);
 }
 
 static void loss_update(struct verbs_port *port)
@@ -278,7 +279,7 @@ const struct rd_source_ops verbs_ops = {
 	.stop = verbs_stop,
 	.stats = verbs_stats,
 	.close = verbs_close,
-	.horizon = verbs_horizon,
+	.watermark = verbs_watermark,
 };
 
 /* --- the queues beside the first one ------------------------------------------------------ */
@@ -311,7 +312,7 @@ static const struct rd_source_ops follower_ops = {
 	.stop = follower_ignore,
 	.stats = follower_stats,
 	.close = follower_ignore,
-	.horizon = verbs_horizon,
+	.watermark = verbs_watermark,
 };
 
 /* --- opening ------------------------------------------------------------------------------ */

@@ -12,7 +12,7 @@
 #define FIRST_REFRESH 10000000U /* and twice as long each time, up to the above */
 #define READS	      8		/* of the counter for one sample: the fastest one counts */
 #define FAST_READ_NS  2000U
-#define SLOW_READ_NS  100000U  /* somebody else ran meanwhile: not worth a sample */
+#define SLOW_READ_NS  100000U  /* another thread ran meanwhile: no sample */
 #define SLACK_NS      1000000U /* between a frame's stamp and its completion */
 #define STEP_NS	      1000000U /* a clock that goes back by more has been set */
 #define DRIFT_PARTS   5000     /* 200 ppm: what two clocks may drift apart */
@@ -31,7 +31,8 @@ static bool read_counter(struct ibv_context *ctx, uint64_t *ticks)
 	return true;
 }
 
-/* Counter and host's clock at the same moment, as well as can be; how well, in ns. */
+/* Reads the counter and the host's clock at nearly the same moment; returns the uncertainty in ns.
+ */
 static uint64_t sample(struct verbs_clock *c, uint64_t *ticks, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX, before, after, read;
@@ -136,7 +137,7 @@ static void keep_fresh(struct verbs_clock *c, struct verbs_stamps *s, uint64_t n
 
 /*
  * A clock of its own is compared with the host's by the frames: a frame cannot be polled before it
- * came. What is compared is known to be too large by the way that the frame took.
+ * came. The difference includes the delay of the frame, so it is an upper bound.
  */
 static void compare(struct verbs_clock *c, uint64_t newest, uint64_t now)
 {
@@ -200,7 +201,7 @@ static void stamp_fit(
 	stamp_all(s, &s->map, 0, frames, n);
 }
 
-static uint64_t horizon_fit(struct verbs_clock *c, struct verbs_stamps *s)
+static uint64_t watermark_fit(struct verbs_clock *c, struct verbs_stamps *s)
 {
 	uint64_t now = rd_clock_now(&c->host);
 
@@ -221,8 +222,8 @@ static void stamp_info(
 	compare(c, stamp_all(s, &s->map, s->offset, frames, n), now);
 }
 
-/* Skew is what the clocks are apart at least; 0 as long as no frame has told. */
-static uint64_t horizon_compared(struct verbs_clock *c, struct verbs_stamps *s)
+/* skew is the minimum clock offset; 0 until a frame was compared. */
+static uint64_t watermark_compared(struct verbs_clock *c, struct verbs_stamps *s)
 {
 	uint64_t at = atomic_load_explicit(&c->skew_at, memory_order_acquire);
 	uint64_t now = rd_clock_now(&c->host);
@@ -310,7 +311,7 @@ static void stamp_host(
 	s->last = frames[n - 1].ts_ns;
 }
 
-static uint64_t horizon_host(struct verbs_clock *c, struct verbs_stamps *s)
+static uint64_t watermark_host(struct verbs_clock *c, struct verbs_stamps *s)
 {
 	uint64_t now = rd_clock_now(&c->host);
 
@@ -360,7 +361,7 @@ static const char *usable_info(struct verbs_clock *c)
 	if (why)
 		return why;
 	if (!verbs_mlx5_clock_line(c->ctx, &line, &unused))
-		return "its driver does not tell how to read them";
+		return "its driver does not say how to read them";
 	period = verbs_mlx5_clock_period(c->ctx);
 	c->interval = period && period / 2 < REFRESH_NS / 10 ? period / 2 : REFRESH_NS / 10;
 	return NULL;
@@ -387,34 +388,34 @@ static const struct verbs_clock_kind kinds[] = {
 		"time stamps: the device's real-time clock when the frame crossed the port, moved "
 		"to UTC",
 		IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK, usable_real_time, read_wallclock,
-		NULL, stamp_real_time, horizon_compared},
+		NULL, stamp_real_time, watermark_compared},
 	{RD_STAMPS_ADAPTER, "hardware clock",
 		"time stamps: the device's clock when the frame crossed the port, following the "
 		"system clock",
 		IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, usable_fit, read_ticks, refresh_fit, stamp_fit,
-		horizon_fit},
+		watermark_fit},
 	{RD_STAMPS_ADAPTER, "hardware clock (PTP)",
 		"time stamps: the device's PTP clock when the frame crossed the port, moved to UTC",
 		IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, usable_info, read_ticks, refresh_info,
-		stamp_info, horizon_compared},
+		stamp_info, watermark_compared},
 	{RD_STAMPS_ADAPTER_UNSYNCED, "hardware clock (real time, as it is)",
 		"time stamps: the device's real-time clock when the frame crossed the port, as it "
 		"is",
 		IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK, usable_real_time, read_wallclock,
-		NULL, stamp_real_time, horizon_compared},
+		NULL, stamp_real_time, watermark_compared},
 	{RD_STAMPS_ADAPTER_UNSYNCED, "hardware clock (PTP, as it is)",
 		"time stamps: the device's PTP clock when the frame crossed the port, as it is",
 		IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, usable_info, read_ticks, refresh_info,
-		stamp_info, horizon_compared},
+		stamp_info, watermark_compared},
 	{RD_STAMPS_HOST, "software clock",
 		"time stamps: system clock when the batch of frames was polled, frames of a batch "
 		"as far apart as the port's speed has them",
-		0, usable_host, NULL, NULL, stamp_host, horizon_host},
+		0, usable_host, NULL, NULL, stamp_host, watermark_host},
 };
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* Of one's own accord nobody gets a clock that may show anything. */
+/* A clock that may show any time is used only on request. */
 static bool wanted(const struct verbs_clock_kind *k, enum rd_stamp_type type)
 {
 	return type == RD_STAMPS_AUTO ? k->type != RD_STAMPS_ADAPTER_UNSYNCED : k->type == type;

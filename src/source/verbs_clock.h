@@ -20,7 +20,7 @@ struct verbs_stamps {
 	uint64_t last; /* newest stamp given */
 };
 
-/* One row per way to a stamp, the best first; chosen when the queue is made. */
+/* One row per kind of timestamp, the best first; chosen when the queue is made. */
 struct verbs_clock_kind {
 	enum rd_stamp_type type;
 	const char *title;	 /* "hardware clock": in the startup line */
@@ -30,13 +30,13 @@ struct verbs_clock_kind {
 	const char *(*usable)(struct verbs_clock *c);
 	/* Reads what wc_flags ask for; NULL: nothing. */
 	uint64_t (*read)(struct ibv_cq_ex *cq);
-	/* The map that ticks are read by, anew; false: it stays as it is. NULL: no map. */
+	/* Renews the map that converts ticks; false: it stays as it is. NULL: no map. */
 	bool (*refresh)(struct verbs_clock *c, uint64_t now);
-	/* Replaces what stands in ts_ns (the CQE's time stamp) by ns. */
+	/* Replaces ts_ns, which holds the timestamp of the CQE, by ns. */
 	void (*stamp)(struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames,
 		unsigned int n);
 	/* No later frame of this queue gets a stamp before this; 0: not known yet. */
-	uint64_t (*horizon)(struct verbs_clock *c, struct verbs_stamps *s);
+	uint64_t (*watermark)(struct verbs_clock *c, struct verbs_stamps *s);
 };
 
 struct verbs_clock {
@@ -69,7 +69,7 @@ struct verbs_clock {
  */
 int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char *name,
 	enum rd_stamp_type type, uint64_t speed, struct rd_error *err);
-/* The device refused the queue: the next kind below, or false when there is none to fall to. */
+/* The device refused the queue: takes the next kind; false: there is none. */
 bool verbs_clock_lower(struct verbs_clock *c, enum rd_stamp_type type);
 /* Sources start here: the wall clock is taken. */
 void verbs_clock_start(struct verbs_clock *c);

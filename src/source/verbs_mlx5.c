@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Receiving on mlx5 without libmlx5 in between: completions are read and receives posted where the
+ * Receives on mlx5 without libmlx5: completions are read and receives posted where the
  * device puts and takes them (struct mlx5_cqe64 and doorbell records of mlx5dv.h).
  *
  * The ring's buffers never move: work queue entry i always points to buffer i, and entries are used
@@ -108,7 +108,8 @@ int verbs_mlx5_arm(struct verbs_queue *q)
 	return 0;
 }
 
-/* The QP was reset: what the CQ still has is of no use, and the queue begins anew, all posted. */
+/* The QP was reset: completions still in the CQ are stale, and the queue starts with all buffers
+ * posted. */
 static void mlx5_cleared(struct verbs_queue *q)
 {
 	struct verbs_mlx5 *m = q->mlx5;

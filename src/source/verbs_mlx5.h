@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Completions where an mlx5 device writes them: what its two ways to receive share. */
+/* Reads completions where an mlx5 device writes them: what its two receive modes share. */
 #ifndef RDMADUMP_SOURCE_VERBS_MLX5_H
 #define RDMADUMP_SOURCE_VERBS_MLX5_H
 

@@ -15,7 +15,7 @@ void verbs_completion_error(struct verbs_queue *q, enum ibv_wc_status status, ui
 		status, syndrome);
 }
 
-/* What was polled so far is delivered; then the CQ is made anew. */
+/* What was polled so far is delivered; then the CQ is replaced. */
 static void fail_polling(struct verbs_queue *q)
 {
 	q->fault = (struct queue_fault){.text = "the completion queue cannot be polled",

@@ -5,7 +5,7 @@
  * struct mlx5_mprq_wqe and mlx5_cqe64 of mlx5dv.h; the fields of byte_cnt are those that the
  * kernel's mlx5e driver reads). Nothing is posted per frame: a buffer goes back when all its
  * strides are consumed and the frames in it released. A frame that does not fit into the rest of a
- * buffer goes to the next; a completion without frame, the filler, tells of the rest.
+ * buffer goes to the next; a completion without a frame, the filler, accounts for the rest.
  *
  * libmlx5 makes, resets and destroys these queues, and can neither post to them nor poll them.
  */
@@ -203,7 +203,7 @@ static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames
 	return (unsigned int)(f - frames);
 }
 
-/* The queue was reset: what the CQ still has is of no use. */
+/* The queue was reset: completions still in the CQ are stale. */
 static void striding_cleared(struct verbs_queue *q)
 {
 	verbs_mlx5_skip(q->mlx5);

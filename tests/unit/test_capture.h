@@ -24,7 +24,7 @@ struct fake {
 	bool refuses;	      /* start() fails */
 	uint64_t fault_after; /* receive() fails behind so many; 0: never */
 	int done_fd;	      /* told when `total` frames were given; -1: nobody */
-	bool telling;	      /* has a horizon */
+	bool telling;	      /* has a watermark */
 	bool noting;	      /* every third frame of a batch has a note */
 	struct rd_iface own[2];
 
@@ -138,7 +138,7 @@ static inline bool fake_note(struct rd_source *src, unsigned int i, struct rd_no
 }
 
 /* All that were given are what was before; 0 while more may come at any time. */
-static inline uint64_t fake_horizon(struct rd_source *src)
+static inline uint64_t fake_watermark(struct rd_source *src)
 {
 	struct fake *f = (struct fake *)src;
 
@@ -155,7 +155,7 @@ static const struct rd_source_ops fake_ops = {.name = "fake",
 	.stats = fake_stats,
 	.close = fake_close,
 	.note = fake_note,
-	.horizon = fake_horizon};
+	.watermark = fake_watermark};
 
 /* --- a capture -------------------------------------------------------------------------- */
 
