@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Chooses the fastest way that this processor has to compute the checksums. */
+/* Chooses the fastest implementation of the checksums that this processor supports. */
 #include "crc.h"
 
 static const struct crc_engine *engine;

@@ -27,7 +27,7 @@ struct crc {
 };
 
 /*
- * One way of computing. plain(): over any number of bytes. masked(): over CRC_MASKED bytes and
+ * One implementation. plain(): over any number of bytes. masked(): over CRC_MASKED bytes and
  * more, of which the bits that are set in the first CRC_MASKED bytes of mask count as ones.
  */
 struct crc_engine {

@@ -3,7 +3,7 @@
  * CRCs by carry-less multiplication, 16 or 64 bytes at a time: V. Gopal et al., "Fast CRC
  * Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009), in its
  * bit-reflected form. A register holds a remainder of 128 bits; "fold" carries it over a distance
- * by multiplying its halves with powers of x, and adds the bytes that stand there.
+ * by multiplying its halves with powers of x, and adds the bytes at that place.
  */
 #include "crc.h"
 

@@ -44,7 +44,7 @@ static uint32_t lrh_length(const uint8_t *lrh)
 }
 
 /*
- * Whether the length fields say where the packet ends: otherwise nobody knows where its ICRC is.
+ * Whether the length fields say where the packet ends: otherwise the place of its ICRC is unknown.
  * Also false for IPv6 with extension headers, for which there is no rule.
  */
 static inline bool lengths_agree(const struct rd_packet *p)
@@ -65,7 +65,7 @@ static inline bool lengths_agree(const struct rd_packet *p)
 	}
 }
 
-/* IPv4 with options: they stand between the masked bytes, so that no table has them. */
+/* IPv4 with options: they lie between the masked bytes, so that no table has them. */
 static uint32_t options_crc(const struct rd_packet *p, const uint8_t *from, uint32_t len)
 {
 	uint32_t options = p->l4 - p->l3 - IP_MIN, ip = LRH_LEN + IP_MIN;

@@ -25,7 +25,6 @@
 #define PROTO_HIP      139
 #define PROTO_SHIM6    140
 
-#define LNH_RAW	 0
 #define LNH_IPV6 1
 #define LNH_BTH	 2
 #define LNH_GRH	 3
@@ -71,7 +70,7 @@ static inline void end_at(struct rd_packet *p, uint32_t off, uint32_t length)
 }
 
 /*
- * Reads the BTH, which has been captured. Loads stand between the stores on purpose: collected in
+ * Reads the BTH, which has been captured. Loads are between the stores on purpose: collected in
  * front, compilers gather the small fields in a register, byte by byte.
  */
 static inline void read_bth(struct rd_packet *p, const uint8_t *b, uint32_t off)
@@ -160,7 +159,7 @@ static inline bool parse_l4(struct rd_packet *p, uint32_t off, uint8_t proto)
 	return payload_at(p, off);
 }
 
-/* A later fragment: nobody can tell what its bytes are. */
+/* A later fragment: its bytes cannot be interpreted. */
 static bool fragment(struct rd_packet *p, uint32_t off, uint8_t proto)
 {
 	p->proto = proto;
@@ -330,7 +329,7 @@ static bool parse_lrh(struct rd_packet *p)
 
 /*
  * What most frames are: RoCE v2, untagged, IPv4 without options, lengths that agree, headers
- * captured. Half the instructions of the way through the functions above, with the same
+ * captured. Half the instructions of the functions above, with the same
  * result; returns false, with *p undefined, for all other frames.
  */
 static inline bool parse_usual(

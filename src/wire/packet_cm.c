@@ -198,10 +198,9 @@ bool rd_mad_cm(const struct rd_mad *mad, struct rd_cm *out)
 
 /* --- names and meanings ----------------------------------------------------------------- */
 
-#define IP_SERVICE	0x0000000001000000 /* A11.2: the protocol and the port stand behind */
+#define IP_SERVICE	0x0000000001000000 /* A11.2: the protocol and the port follow */
 #define IP_SERVICE_MASK 0xffffffffff000000
-#define IP_VERSION	1 /* A11.2.1: versions, port, source and destination of the private data */
-#define IP_DATA		36
+#define IP_DATA		36 /* A11.2.1: versions, port, source and destination */
 
 bool rd_cm_ip(const struct rd_cm *cm, struct rd_cm_ip *out)
 {
