@@ -67,7 +67,7 @@ struct rd_function {
 	uint32_t n_vfs, max_vfs; /* of a PF: enabled, possible */
 };
 
-/* A netdev that stands for another function of the adapter (switchdev mode). */
+/* A netdev that represents another function of the adapter (switchdev mode). */
 #define RD_REPRESENTORS_MAX 1024
 struct rd_representor {
 	char netdev[IF_NAMESIZE];
@@ -159,7 +159,7 @@ int rd_devices_default(const struct rd_devices *devices, const struct rd_device 
 /*
  * Can this port be captured, judged by driver, link layer and this process's capabilities, without
  * opening it? `why` (always) says in a few words why, `todo` what to do about it ("" if nothing:
- * RD_CAPTURE_YES has it when CAP_NET_RAW is missing or when only opening can tell;
+ * RD_CAPTURE_YES has it when CAP_NET_RAW is missing or when only opening the device can show it;
  * RD_CAPTURE_NETDEV lacks it when the netdev sees everything). Both are static.
  */
 enum rd_verdict rd_port_verdict(const struct rd_device *device, const struct rd_port *port,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What happens to devices, as it happens: asynchronous events of verbs (ibv_get_async_event(3)),
+ * Events of devices as they occur: asynchronous events of verbs (ibv_get_async_event(3)),
  * and where verbs has none, the kernel's own messages on devices and netdevs.
  */
 #ifndef RDMADUMP_EVENT_H
@@ -23,9 +23,9 @@ struct rd_monitor;
 
 /*
  * Watches `device`, or all of `devices` if it is NULL; `devices` must outlive the monitor. A device
- * that verbs cannot open is told to the log and watched by the rest. The kernel waits with the
- * removal of a software device until it is closed here, which happens within a second. Fails if
- * nothing at all can be watched.
+ * that verbs cannot open is logged and watched by the other sources of events. The kernel waits
+ * with the removal of a software device until it is closed here, which happens within a second.
+ * Fails if nothing at all can be watched.
  */
 int rd_monitor_open(struct rd_monitor **m, const struct rd_devices *devices,
 	const struct rd_device *device, struct rd_error *err);

@@ -77,7 +77,7 @@ size_t rd_encoder_header_bound(const struct rd_encoder *e);
 
 /*
  * Facts: what only we read (counters, QPs, the device), as JSON text in a block of its own that
- * every other reader skips; rdmadump-formats(5) describes block and objects. They may stand
+ * every other reader skips; rdmadump-formats(5) describes block and objects. They may be
  * anywhere behind the interfaces. Longer texts are neither written nor read.
  */
 #define RD_FACTS_MAX ((size_t)1 << 20)
@@ -124,7 +124,7 @@ bool rd_reader_note(const struct rd_reader *r, unsigned int i, struct rd_note *n
 bool rd_reader_has_notes(const struct rd_reader *r);
 /*
  * Hands out the facts that a file carries, in file order, during rd_reader_next(): before that call
- * returns the frames that stand behind them (it may return some that stand in front as well). The
+ * returns the frames behind them (it may return some in front of them as well). The
  * text is valid during the call only, is not ended by NUL and, like all that comes from files, not
  * to be trusted. Without fn (NULL) facts are skipped.
  */

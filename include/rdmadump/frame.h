@@ -63,7 +63,7 @@ struct rd_iface_stats {
 	uint64_t received;	   /* handed to us by the source, plus what it lost before us */
 	uint64_t dropped;	   /* lost anywhere: by the device and by us */
 	uint64_t accepted;	   /* passed the filter */
-	uint64_t dropped_by_us;	   /* lost for want of room, part of `dropped` */
+	uint64_t dropped_by_us;	   /* lost because there was no room, part of `dropped` */
 	uint64_t delivered;	   /* written to the file */
 	const char *comment;
 	bool drops_unknown; /* `dropped` is what is known, perhaps not all */

@@ -56,7 +56,7 @@ static inline bool rd_growth_known(const struct rd_growth *growth)
 /* --- frames that a sniffer's queue may have missed -------------------------------------------- */
 
 /*
- * The counters of a port that tell of frames which the device received and could not deliver to the
+ * The counters of a port that count frames which the device received and could not deliver to the
  * sniffer's receive queue, known per driver.
  */
 #define RD_LOSS_COUNTERS 4

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The hash of tables whose keys come from captures. Its secret is drawn once per process, so that
- * nobody can make a capture whose keys all have one place.
+ * no capture can be made whose keys all have one place.
  */
 #ifndef RDMADUMP_HASH_H
 #define RDMADUMP_HASH_H

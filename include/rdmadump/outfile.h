@@ -47,7 +47,7 @@ struct rd_outfile {
 int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
 	struct rd_error *err);
 /*
- * Makes an existing regular file private (0600). Where it belongs to somebody else, who may read
+ * Makes an existing regular file private (0600). Where it belongs to another user, who may read
  * what is written, a warning says so. Never fails.
  */
 void rd_outfile_make_private(const struct rd_outfile *f, const char *path);

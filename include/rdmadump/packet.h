@@ -108,7 +108,7 @@ struct rd_packet {
 
 /*
  * Takes a frame apart; never reads outside [data, data + caplen), never allocates. Returns true if
- * there is a BTH (p->op is set); *p is valid either way. Hot path.
+ * there is a BTH (p->op is set); *p is valid in both cases. Hot path.
  */
 bool rd_packet_parse(
 	enum rd_link link, const uint8_t *data, uint32_t caplen, uint32_t len, struct rd_packet *p);
@@ -176,7 +176,7 @@ struct rd_aeth {
 };
 
 bool rd_packet_aeth(const struct rd_packet *p, struct rd_aeth *out);
-/* Credits that a value of an ACK stands for; -1: no flow control. */
+/* Credits that a value of an ACK encodes; -1: no flow control. */
 int rd_aeth_credits(unsigned int value);
 /* Microseconds that a value of an RNR NAK asks to wait. */
 uint32_t rd_aeth_rnr_us(unsigned int value);
@@ -196,7 +196,7 @@ struct rd_mad {
 
 /*
  * Whether a packet is a MAD: UD SEND only to QP 0 or 1. The Q_Key that QP 1 wants is not asked for,
- * so that a MAD that was refused for its Q_Key is still told as one.
+ * so that a MAD that was refused for its Q_Key is still recognised as one.
  */
 static inline bool rd_packet_is_mad(const struct rd_packet *p)
 {
@@ -296,9 +296,9 @@ const char *rd_cm_reason_name(unsigned int reason);
 /* "service id not supported" of SIDR_REP, "is the current path" of APR; NULL if unknown. */
 const char *rd_cm_sidr_status_name(unsigned int status);
 const char *rd_cm_apr_status_name(unsigned int status);
-/* Nanoseconds that a timeout (also an ACK timeout or delay) stands for. */
+/* Nanoseconds that a timeout (also an ACK timeout or delay) encodes. */
 uint64_t rd_cm_timeout_ns(unsigned int value);
-/* Bytes that a path MTU stands for; 0: a reserved value. */
+/* Bytes that a path MTU encodes; 0: a reserved value. */
 unsigned int rd_cm_mtu(unsigned int value);
 
 /* The sockets that a connection through IP addresses (librdmacm) was asked for between: A11. */

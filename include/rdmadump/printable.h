@@ -23,7 +23,7 @@ void rd_printable_put(FILE *out, const char *text, size_t n);
 /* The number of bytes at the end of `text` that begin a UTF-8 character and do not complete it. */
 size_t rd_utf8_unfinished(const char *text, size_t n);
 
-/* A copy in which U+FFFD stands for each byte that is no UTF-8; NULL: out of memory. */
+/* A copy with U+FFFD for each byte that is not UTF-8; NULL: out of memory. */
 char *rd_utf8_copy(const char *text);
 
 #endif

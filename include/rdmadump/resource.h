@@ -50,7 +50,7 @@ struct rd_resources {
 int rd_resources_load(struct rd_resources *r, const char *device, struct rd_error *err);
 void rd_resources_free(struct rd_resources *r);
 
-/* The count of a kind on a device; false if the kernel does not tell. */
+/* The count of a kind on a device; false if the kernel does not report it. */
 bool rd_resources_count(
 	const struct rd_resources *r, const char *device, const char *kind, uint64_t *n);
 

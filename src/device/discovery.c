@@ -72,7 +72,7 @@ static void load_pci(struct rd_device *device, const char *base)
 
 /*
  * Software devices say what they are only indirectly: rxe alone has a `parent` file; siw has a node
- * description of its own, until somebody writes another. Older kernels give both a `device` link to
+ * description of its own, until another one is written. Older kernels give both a `device` link to
  * the NIC below, so this is asked first.
  */
 static bool load_virtual(struct rd_device *device, const char *base)
@@ -143,7 +143,7 @@ static int load_ports(struct rd_device *device, const char *root, const char *ba
 		if (!rd_parse_u64(names.name[i], 1, PORTS_MAX, &num) && device->n_ports < PORTS_MAX)
 			device->ports[device->n_ports++].num = (unsigned int)num;
 	}
-	/* How many there are must be known before netdevs are told apart. */
+	/* The number of ports must be known before netdevs are assigned to them. */
 	for (unsigned int i = 0; i < device->n_ports && !ret; i++)
 		ret = rd_port_load(&device->ports[i], device, root, base, glance);
 	rd_names_free(&names);

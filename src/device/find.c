@@ -99,7 +99,7 @@ static const struct rd_port *port_by_state(const struct rd_device *device)
 
 struct match {
 	const struct rd_device *device;
-	const struct rd_port *port; /* NULL unless the name itself tells */
+	const struct rd_port *port; /* NULL unless the name itself says it */
 };
 
 static bool find_by_device(const struct rd_devices *devices, const char *name, struct match *match)

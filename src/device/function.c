@@ -27,7 +27,7 @@ const char *rd_function_name(enum rd_function_kind kind)
 	return names[kind];
 }
 
-/* "c1", "pf0": a word and its number; -1 if it stands not there. */
+/* "c1", "pf0": a word and its number; -1 if it is absent. */
 static int take_number(const char **at, const char *word, uint32_t *number)
 {
 	size_t n = strlen(word), used;
@@ -102,7 +102,7 @@ static struct rd_representor *add_representor(struct rd_device *device)
 	return &device->representors[device->n_representors++];
 }
 
-/* The function's netdevs whose port name says that they stand for another function. */
+/* The function's netdevs whose port name says that they represent another function. */
 static void load_representors(struct rd_device *device, const char *base)
 {
 	struct rd_names names;

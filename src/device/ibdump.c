@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which program the name ibdump stands for: the vendor's, whose firmware command we do not have, or
- * a link to this program, which would be advised as another one.
+ * Which program is found under the name ibdump: the vendor's, whose firmware command we do not
+ * have, or a link to this program, which would be advised as another one.
  */
 #include "ibdump.h"
 #include <limits.h>

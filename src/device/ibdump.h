@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Which program the name ibdump stands for. */
+/* Which program is found under the name ibdump. */
 #ifndef RDMADUMP_DEVICE_IBDUMP_H
 #define RDMADUMP_DEVICE_IBDUMP_H
 

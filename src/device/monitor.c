@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Listens to everything that tells of devices and hands out one event after the other. */
+/* Listens to all sources of device events and hands out one event after the other. */
 #include "netlink/netlink.h"
 #include "netlink/nldev.h"
 #include "netlink/rtnetlink.h"
@@ -24,7 +24,7 @@
 struct watched {
 	const struct rd_device *device;
 	struct ibv_context *context; /* NULL: verbs could not open it, or it is gone */
-	bool has_index, removed;     /* removed: told already */
+	bool has_index, removed;     /* removed: already reported */
 	uint32_t index;		     /* RDMA netlink's, which survives renaming */
 };
 
@@ -119,7 +119,7 @@ static void watch_verbs(struct rd_monitor *m, const struct rd_device *device)
 }
 
 /*
- * The kernel waits with the removal of a software device until we close it, and tells nothing
+ * The kernel waits with the removal of a software device until we close it, and reports nothing
  * before. But RDMA netlink lists it no more.
  */
 static void look_for_removed(struct rd_monitor *m)
@@ -169,7 +169,7 @@ static void start_looking(struct rd_monitor *m)
 
 /* --- the kernel's messages -------------------------------------------------------------- */
 
-/* Of a device that is not watched: news only where all are. A removal is told once. */
+/* Events of devices that are not watched count only where all are. A removal is reported once. */
 static bool is_wanted(const struct rd_monitor *m, const char *name, const char *kind)
 {
 	for (size_t i = 0; i < m->n_watched; i++)
@@ -260,7 +260,7 @@ static int watch_netdevs(struct rd_monitor *m, const struct rd_device *device)
 	return 0;
 }
 
-/* Linux 6.12 tells of devices by RDMA netlink; older ones only by uevents. */
+/* Linux 6.12 reports devices by RDMA netlink; older ones only by uevents. */
 static void watch_devices(struct rd_monitor *m)
 {
 	if (!rd_netlink_open(&m->nldev, NETLINK_RDMA, NULL)) {

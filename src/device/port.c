@@ -173,7 +173,7 @@ static int load_gids(struct rd_port *port, const char *base)
 	return ret;
 }
 
-/* Netdevs that sit on a port's netdev, and (by their port's name) those that stand for a VF or SF.
+/* Netdevs that sit on a port's netdev, and (by their port's name) those that represent a VF or SF.
  */
 static bool is_other_netdev(const char *root, const char *name)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What an opened device answers, as info.c asks for it. */
+/* Limits and features of an opened device, for info.c. */
 #ifndef RDMADUMP_DEVICE_QUERY_H
 #define RDMADUMP_DEVICE_QUERY_H
 
 #include <infiniband/verbs.h>
 #include <rdmadump/info.h>
 
-/* Opens the device and fills all of info that verbs can tell; else closed_why. */
+/* Opens the device and fills in all of info that verbs knows; else closed_why. */
 void rd_query_verbs(struct rd_info *info);
 
 /* query_mlx5.c. The context may differ from ibv_open_device()'s: NULL if it is no mlx5 device. */

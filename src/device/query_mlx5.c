@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a ConnectX says of itself: mlx5dv_query_device(3), and by DEVX the device's own answer to
+ * Features of a ConnectX: mlx5dv_query_device(3), and by DEVX the device's response to
  * QUERY_HCA_CAP and QUERY_ADAPTER (bit offsets: include/linux/mlx5/mlx5_ifc.h of Linux, MSB first).
  */
 #include "query.h"

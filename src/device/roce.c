@@ -37,7 +37,7 @@ static void add_folder(struct rd_attrs *f, const char *prefix, const char *path)
 	rd_names_free(&names);
 }
 
-/* ecn/roce_np/enable/0..7: one switch per priority, told together as "11111111". */
+/* ecn/roce_np/enable/0..7: one switch per priority, read together as "11111111". */
 static void add_priorities(struct rd_attrs *f, const char *key, const char *title, const char *path)
 {
 	char enabled[9] = "";

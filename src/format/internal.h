@@ -15,7 +15,7 @@
 #define DLT_ERF	       197
 #define DLT_INFINIBAND 247
 
-/* libpcap's MAXIMUM_SNAPLEN: it refuses or cuts longer frames, so it stands for "whole frames". */
+/* libpcap's MAXIMUM_SNAPLEN: it refuses or cuts longer frames, so it means "whole frames". */
 #define SNAPLEN_WHOLE 262144u
 
 #define NS_PER_S 1000000000u

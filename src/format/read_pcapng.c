@@ -378,8 +378,7 @@ static enum step packet_next(
 	if (rd_view_left(v) && frame_options(r, v, f, frame, &k.dropped) == STEP_FAIL)
 		return STEP_FAIL;
 	if (!k.dropped)
-		k.dropped =
-			lost; /* the same loss told twice, but the option holds larger numbers */
+		k.dropped = lost; /* the same loss; the option holds larger numbers */
 	if (k.dropped && reader_add_note(r, k.dropped, NULL, 0) == STEP_FAIL)
 		return STEP_FAIL;
 	return STEP_FRAME;

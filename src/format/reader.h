@@ -78,7 +78,7 @@ struct rd_reader {
 	bool at_end;
 	bool swapped; /* the file's byte order is not ours */
 
-	rd_facts_fn *facts; /* NULL: nobody asks for them */
+	rd_facts_fn *facts; /* NULL: they are skipped */
 	void *facts_ctx;
 	uint64_t facts_bytes; /* handed out */
 	bool ahead;	      /* before the first rd_reader_next(): facts stay where they are */

@@ -13,7 +13,7 @@ static void draw(void)
 {
 	uint64_t key[2];
 
-	/* Only a kernel that has just booted has none; what nobody knows in advance must do then */
+	/* Only a kernel that has just booted has none; what cannot be predicted must do then */
 	if (getrandom(key, sizeof(key), GRND_NONBLOCK) != sizeof(key)) {
 		struct timespec now;
 

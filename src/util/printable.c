@@ -93,7 +93,7 @@ static size_t put(char *out, const char *text, size_t n, const char *keep, size_
 		memcpy(out, text, length);
 		return length;
 	}
-	/* JSON escapes those below by itself, the others may stand there as they are */
+	/* JSON escapes those below by itself, the others may stay as they are */
 	return c < 0x20 ? escape(out, 'x', c, 2) : escape(out, 'u', c, 4);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Devlink (include/uapi/linux/devlink.h, generic netlink family "devlink"): which function a port
- * stands for, and what firmware the device runs and holds.
+ * represents, and what firmware the device runs and holds.
  */
 #ifndef RDMADUMP_DEVICE_DEVLINK_H
 #define RDMADUMP_DEVICE_DEVLINK_H
