@@ -108,7 +108,7 @@ static uint64_t to_ticks(const struct clock_fit *f, uint64_t ns)
 	return (uint64_t)((double)ns * 4294967296.0 / (double)f->nominal);
 }
 
-/* Nobody has asked for long: nothing is to go on from, and frames may have come a while ago. */
+/* The last sample is old: the line cannot be continued, and frames may have arrived a while ago. */
 static void resume(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t past)
 {
 	uint64_t rate = measured_rate(f), back = to_ticks(f, past / 2 < SECOND ? past / 2 : SECOND);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A straight line, good near where it begins. */
+/* A straight line, accurate near its beginning. */
 struct clock_line {
 	uint64_t ticks, ns; /* where it begins */
 	uint64_t rate;	    /* ns per tick, 32 bits behind the binary point */
@@ -78,16 +78,16 @@ void clock_map_add(struct clock_map *m, const struct clock_line *line);
 /* A counter of `mask` (2^n - 1) that claims to run at khz. */
 void clock_fit_init(struct clock_fit *f, uint64_t mask, uint64_t khz);
 /*
- * The counter stood at `ticks` when the host's clock stood at ns; ns only grows. The line goes on
+ * A sample: the counter was `ticks` when the host's clock was ns; ns only grows. The line continues
  * where it was and is bent to meet the host's clock one `interval` later. It is bent a moment from
- * now, which everybody hears of before frames of that moment come. It jumps when it was not
- * measured for several intervals, or when the counter is not where any drift could have led it.
+ * now, so that every queue has the new line before frames of that moment come. It jumps when it was
+ * not measured for several intervals, or when the counter is not where any drift could have led it.
  */
 void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t interval);
 
 /*
  * A stamp of mlx5's real-time format, seconds and nanoseconds in a word, in ns. A device or library
- * that gives plain ns is told apart by `now`: the two readings of a word lie decades apart, and a
+ * that gives plain ns is recognised by `now`: the two readings of a word lie decades apart, and a
  * clock that was never set counts seconds from 1970.
  */
 uint64_t clock_real_time_ns(uint64_t stamp, uint64_t now);

@@ -414,7 +414,7 @@ static int set_filter(struct netdev *n, struct rd_error *err)
 	return rc < 0 ? fail_pcap(n, rc, err) : 0;
 }
 
-/* libpcap leaves its socket open across exec(2): whoever inherits it may send any frame. */
+/* libpcap leaves its socket open across exec(2): a child that inherits it may send any frame. */
 static int close_on_exec(struct netdev *n, struct rd_error *err)
 {
 	const int fds[] = {pcap_fileno(n->pcap), pcap_get_selectable_fd(n->pcap)};

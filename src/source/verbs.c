@@ -205,8 +205,7 @@ static int verbs_service(struct rd_source *src, struct rd_error *err)
 	return 0;
 }
 
-/* --- start and stop
- * ------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------- */
 
 static int verbs_start(struct rd_source *src, struct rd_error *err)
 {

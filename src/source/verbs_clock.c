@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The clock of a device's frames. What a device has differs: stamps that are a time of day (mlx5's
- * real-time format), ticks of a counter that can be read (ibv_query_rt_values_ex(3)) or that the
- * driver converts (mlx5dv_get_clock_info(3)), or nothing.
+ * The clock of a device's frames. What a device has differs: timestamps that are a time of day
+ * (mlx5's real-time format), ticks of a counter that can be read (ibv_query_rt_values_ex(3)) or
+ * that the driver converts (mlx5dv_get_clock_info(3)), or nothing.
  */
 #include "verbs_clock.h"
 #include <rdmadump/log.h>
@@ -319,7 +319,7 @@ static uint64_t watermark_host(struct verbs_clock *c, struct verbs_stamps *s)
 	return s->last;
 }
 
-/* --- the ladder ------------------------------------------------------------------------- */
+/* --- the kinds ------------------------------------------------------------------------- */
 
 static const char *usable_real_time(struct verbs_clock *c)
 {

@@ -45,7 +45,7 @@ static const struct {
 	[VERBS_FLOW] = {flow_advice, true, false},
 };
 
-/* The kernel locks nothing for who has no limit to use up; else it counts against the limit. */
+/* With a limit of 0 the kernel refuses to lock memory; else what is pinned counts against it. */
 static const char *refused(enum verbs_object object)
 {
 	if (objects[object].needs_raw && !rd_has_capability(CAP_NET_RAW))

@@ -5,7 +5,7 @@
 
 #include "verbs_queue.h"
 
-/* Chosen when the queue is made. */
+/* One path; chosen when the queue is made. */
 struct verbs_path {
 	const char *name;
 	/*

@@ -76,7 +76,7 @@ static struct verbs_queue *queue_new(struct verbs_port *port, struct rd_error *e
 	return q;
 }
 
-/* A device may have a clock and refuse it all the same. */
+/* A device may report a clock and still refuse a CQ with its timestamps. */
 static int cq_create(struct verbs_queue *q, struct rd_error *err)
 {
 	struct verbs_clock *clock = &q->port->clock;

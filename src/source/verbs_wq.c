@@ -78,8 +78,8 @@ void verbs_wq_destroy(struct verbs_queue *q)
 /* --- the table ---------------------------------------------------------------------------- */
 
 /*
- * Any key spreads; this one, a byte and its complement by turns under a counter, has no long runs.
- * It is fixed, so that a flow is in the same queue in every capture.
+ * Any key spreads; this one, a byte and its complement alternating, XORed with a counter, has no
+ * long runs. It is fixed, so that a flow is in the same queue in every capture.
  */
 static void fill_key(uint8_t *key)
 {
