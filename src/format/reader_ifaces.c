@@ -4,9 +4,10 @@
 #include <rdmadump/log.h>
 #include <stdlib.h>
 
-#define TEXTS_MAX ((size_t)4 << 20) /* bytes, of all interfaces; those of real captures are short  \
-				     */
-#define IFACES_MAX 65535	    /* what a frame's interface index can hold */
+#define TEXTS_MAX                                                                                  \
+	((size_t)4 << 20) /* bytes, of all interfaces; those of real captures are short            \
+			   */
+#define IFACES_MAX 65535  /* what a frame's interface index can hold */
 
 enum rd_link reader_link(uint16_t dlt)
 {
