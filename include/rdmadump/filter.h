@@ -54,20 +54,20 @@ bool rd_filter_parses(const struct rd_filter *f);
 unsigned int rd_filter_run(
 	struct rd_filter *f, struct rd_frame *frames, unsigned int n, struct rd_packet *packets);
 
-/* Lines of text that say what is kept, for people; NULL without memory. The caller frees it. */
+/* Lines of text that describe what is kept; NULL without memory. The caller frees it. */
 char *rd_filter_explain(const struct rd_filter *f);
 
 /* How much of a frame is kept. frame->len stays as it was. */
 struct rd_cut {
 	uint32_t snaplen;  /* bytes kept at most; 0: all */
-	bool headers_only; /* nothing behind the last header that is known */
+	bool headers_only; /* nothing after the last known header */
 	bool zero_payload; /* all bytes kept, payload set to zero */
 	bool writable;	   /* the frames' bytes may be changed; if not, payload that should be
 			      zero is cut off instead */
 };
 
 /*
- * Payload begins behind the last transport header (BTH and what its opcode adds), or behind the
+ * Payload begins after the last transport header (BTH and what its opcode adds), or after the
  * header of TCP or UDP. MADs are kept whole. headers_only keeps every other frame whole: ARP, ICMP,
  * unknown protocols. zero_payload must not let data through, so it keeps only ARP, RARP, LLDP, MAC
  * control, LACP, EAPOL, PTP, CFM, LLC, IGMP and neighbour discovery whole, of ICMP the headers

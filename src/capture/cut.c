@@ -69,7 +69,7 @@ static uint32_t other_payload(const struct rd_packet *p)
 	return p->proto == PROTO_IGMP ? p->caplen : p->payload;
 }
 
-/* Whether everything after p->payload is known to be payload. */
+/* Whether all bytes after p->payload are known to be payload. */
 static bool known(const struct rd_packet *p)
 {
 	if (p->op)
@@ -103,7 +103,7 @@ static void zero_payload(const struct rd_packet *p)
 	}
 	if (!rd_packet_is_mad(p))
 		zero(p, p->payload, p->icrc ? p->icrc : p->end);
-	/* With a wrong length field, data would look like a trailer. */
+	/* With a wrong length field, payload would look like a trailer. */
 	if (p->len - p->end > FCS_LEN)
 		zero(p, p->end, p->caplen);
 }

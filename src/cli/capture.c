@@ -149,7 +149,7 @@ static const struct argp_option *make_argp_options(void)
 
 		if (o->group != group)
 			*to++ = (struct argp_option){
-				.doc = option_groups[o->group], .group = o->group};
+				.doc = option_groups[o->group], .group = (int)o->group};
 		group = o->group;
 		*to++ = (struct argp_option){.name = o->name,
 			.key = o->letter ? o->letter

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The capture command in its parts: options (capture.c, parse.c, ibdump.c, extcap.c), the run of a
+ * The capture command in its parts: options (capture.c, options.h, ibdump.c, extcap.c), the run of a
  * session by them (run.c), signals (signals.c), what is printed (report.c, loss.c, live.c).
  */
 #ifndef RDMADUMP_CLI_CAPTURE_H

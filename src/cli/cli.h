@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the commands share: the table of commands and how they speak. */
+/* What the commands share: their list, streams, messages, colours. */
 #ifndef RDMADUMP_CLI_H
 #define RDMADUMP_CLI_H
 

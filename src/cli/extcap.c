@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The program as Wireshark's extcap: lists the RDMA ports, tells their options, captures one into
+ * The program as Wireshark's extcap: lists the RDMA ports, prints their options, captures one into
  * a FIFO. The protocol: extcap(4).
  */
 #include "cli.h"
@@ -56,7 +56,7 @@ struct request {
 	struct capture_options o;
 };
 
-/* One port as Wireshark knows it. */
+/* One port, by the name that Wireshark has for it. */
 struct place {
 	const struct rd_device *device;
 	const struct rd_port *port;
@@ -201,7 +201,7 @@ static int reply_config(void)
 	return 0;
 }
 
-/* No word: the filter is right. */
+/* Prints nothing if the filter is valid. */
 static int reply_filter(const struct place *p, const char *expression)
 {
 	const struct rd_filter_spec spec = {.expression = expression};
@@ -236,8 +236,8 @@ static int open_fifo(const char *path)
 }
 
 /*
- * Wireshark says SIGTERM more than once, and a killed one says nothing: its death is a SIGHUP, also
- * where SIGHUP was ignored.
+ * Wireshark may send SIGTERM more than once, and nothing if it is killed: its death is a SIGHUP,
+ * also where SIGHUP was ignored.
  */
 static void end_once(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The program under the name of ibdump: its letters, defaults and exit statuses, read into the
+ * The program under the name of ibdump: its letters, defaults and exit statuses, converted to the
  * options of a capture.
  */
 #include "cli.h"
@@ -214,7 +214,7 @@ static int usage(const struct letter *letters, unsigned int n, const char *mista
 	return -1;
 }
 
-/* Standard output that carries frames carries nothing else, and nobody reads messages. */
+/* With frames on standard output there are no messages. */
 static int settle(const struct arguments *a)
 {
 	struct capture_options *o = a->o;
@@ -350,7 +350,7 @@ static int set_format(struct capture_run *r, struct rd_error *err)
 	if (link == RD_LINK_INFINIBAND && dump.erf == ERF_NEVER)
 		return rd_fail(err, RD_CLASS_USAGE, 0,
 			"leave it away, or call rdmadump with --format pcap,dlt=247",
-			"--erf 0: InfiniBand packets are written behind an ERF header only");
+			"--erf 0: InfiniBand packets are written with an ERF header only");
 	if (link == RD_LINK_ETHERNET && dump.erf == ERF_ALWAYS)
 		r->config.format = "pcap-us,dlt=197";
 	return 0;

@@ -20,7 +20,7 @@ static rd_command_fn *const runs[] = {RD_COMMANDS(COMMAND_RUN)};
 
 /* Programs that have a command line of their own. */
 static const struct personality {
-	const char *name, *word; /* what it is called, or how its first word looks; else NULL */
+	const char *name, *word; /* program name, or pattern of the first word; else NULL */
 	bool takes_word;
 	rd_command_fn *run;
 } personalities[] = {
@@ -73,8 +73,8 @@ static bool environment_keeps(const char *variable)
 }
 
 /*
- * With file capabilities the caller is not trusted, and libraries cannot tell: by RDMAV_DRIVERS
- * libibverbs would load any code of his.
+ * With file capabilities the caller is not trusted, but libraries do not check that: libibverbs
+ * loads any code that RDMAV_DRIVERS names.
  */
 static void distrust_environment(void)
 {

@@ -9,7 +9,7 @@ static bool to_stdout(const struct capture_options *o)
 	return o->path && strcmp(o->path, "-") == 0;
 }
 
-/* One contradiction: what to say where it holds. */
+/* One contradiction, and its message. */
 struct contradiction {
 	bool holds;
 	const char *message;

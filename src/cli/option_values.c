@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sets the options whose rows say it all: flags, texts, numbers, sizes, choices. */
+/* Sets the options that their rows describe completely: flags, texts, numbers, sizes, choices. */
 #include "options.h"
 #include <rdmadump/units.h>
 #include <stdio.h>

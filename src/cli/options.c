@@ -270,7 +270,7 @@ const struct cli_option cli_options[] = {
 	{"analyze", 0, NULL,
 		"print what the traffic does: on a terminal while it is captured, and at the end "
 		"(see rdmadump analyze)",
-		"say what the traffic does, live and at the end", GROUP_MESSAGES, FLAG(analyze)},
+		"report what the traffic does, live and at the end", GROUP_MESSAGES, FLAG(analyze)},
 	{"verbose", 'v', NULL, "print one line per frame also when writing to a file",
 		"print frames also when writing to a file", GROUP_MESSAGES, FLAG(print)},
 	{"print", .group = GROUP_MESSAGES, .flags = OPT_ALIAS},

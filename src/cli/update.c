@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * --update: asks a running capture for a new file. SIGUSR2 kills most programs, so the process is
- * looked at first, and held by a pidfd that nobody else's process can take over.
+ * checked first, and held by a pidfd, which no other process can get.
  */
 #include "capture.h"
 #include <ctype.h>
@@ -17,7 +17,7 @@
 
 #define PROGRAM "rdmadump"
 
-/* What /proc says the executable of `who` is called; false if it does not say. */
+/* The name of the executable of `who`, from /proc; false if that is not readable. */
 static bool executable_name(const char *who, char *name, size_t room)
 {
 	char path[64], target[PATH_MAX];
@@ -117,7 +117,7 @@ int capture_update(unsigned int pid, struct rd_error *err)
 	char who[16], name[NAME_MAX + 1];
 
 	snprintf(who, sizeof(who), "%u", pid);
-	/* Before Linux 5.3, and where a container's filter does not know it */
+	/* Before Linux 5.3, and where a container's seccomp filter refuses it */
 	if (fd < 0 && (errno != ENOSYS && errno != EPERM))
 		return send_failed(who, err);
 	if (fd < 0 && kill((pid_t)pid, 0) < 0)

@@ -159,6 +159,8 @@ def terminal(*command):
             break
         out += data
     os.waitpid(pid, 0)
+    # The level of a message is in colour
+    out = re.sub(rb"\x1b\[3[13]mrdmadump: (warning: )?\x1b\[0m", b"rdmadump: ", out)
     found = complaints(out, "\n\t\r")
     print("\n".join(found) or "clean", len(out))
     return bool(found) or not out

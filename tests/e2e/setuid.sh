@@ -57,7 +57,7 @@ if ! setcap cap_net_raw+ep "$tmp/bin/rdmadump" 2>/dev/null; then
 else
 	environment "file capabilities"
 	is "file capabilities: no other variable counts" \
-		"$(grep -vE '^(COLUMNS|HOME|LANG|LC_[A-Z]*|LINES|LOGNAME|PATH|TERM|TZ|USER|PWD|OLDPWD|SHLVL|_)=' "$tmp/d/env")" ""
+		"$(grep -vE '^(COLUMNS|HOME|LANG|LC_[A-Z]*|LINES|LOGNAME|NO_COLOR|PATH|TERM|TZ|USER|PWD|OLDPWD|SHLVL|_)=' "$tmp/d/env")" ""
 	is "file capabilities: these do" "$(grep -cE '^(TZ=UTC|LC_TIME=C|COLUMNS=77)$' "$tmp/d/env")" 3
 fi
 

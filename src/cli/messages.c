@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * How the program speaks to a person: messages, errors and the progress line, all on stderr. And
- * the one place where everything that is printed is made harmless for terminals: file names, names
- * in capture files and command lines (which argp and getopt quote) may hold anything.
+ * Messages, errors and the progress line, all on stderr; and the one place where control characters
+ * are removed from everything that is printed: file names, names in capture files and command lines
+ * (which argp and getopt quote) may hold any bytes.
  */
 #include "cli.h"
 #include <errno.h>
