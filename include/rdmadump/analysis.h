@@ -30,23 +30,23 @@ struct rd_incident {
  */
 enum rd_incident_kind {
 	/* Its requests, packets unless said otherwise. */
-	RD_INC_GAP,	      /* times that the sequence jumped forward */
-	RD_INC_LOST_BEFORE,   /* came only when sent again: lost on the way to the capture point */
-	RD_INC_LOST_BEHIND,   /* times that the receiver asked for one that had been seen here */
-	RD_INC_UNSEEN,	      /* acknowledged, but never seen: the capture missed them */
-	RD_INC_REORDERED,     /* came late, without having been sent again */
-	RD_INC_DUPLICATED,    /* the same frame twice: doubled by the network */
-	RD_INC_RESENT,	      /* sent again by the sender */
-	RD_INC_ROUND_NAK,     /* times that it went back after a NAK */
-	RD_INC_ROUND_RNR,     /* ... after an RNR NAK */
-	RD_INC_ROUND_READ,    /* ... for READ responses or atomic ones that were missing */
-	RD_INC_ROUND_TIMEOUT, /* ... because no answer came */
-	RD_INC_CROSSED,	      /* of those: began while the answer was under way */
-	RD_INC_SELECTIVE,     /* of those rounds: sent only some of the packets again */
+	RD_INC_GAP,		/* times that the sequence jumped forward */
+	RD_INC_LOST_UPSTREAM,	/* came only when retransmitted: lost upstream */
+	RD_INC_LOST_DOWNSTREAM, /* times that the receiver asked for one that had been seen here */
+	RD_INC_UNSEEN,		/* acknowledged, but never seen: the capture missed them */
+	RD_INC_REORDERED,	/* came late, without having been retransmitted */
+	RD_INC_DUPLICATED,	/* the same frame twice: duplicated by the network */
+	RD_INC_RETRANSMITTED,	/* retransmitted by the sender */
+	RD_INC_ROUND_NAK,	/* times that it went back after a NAK */
+	RD_INC_ROUND_RNR,	/* ... after an RNR NAK */
+	RD_INC_ROUND_READ,	/* ... for READ responses or atomic ones that were missing */
+	RD_INC_ROUND_TIMEOUT,	/* ... because no response came */
+	RD_INC_CROSSED,		/* of those: began while the response was under way */
+	RD_INC_SELECTIVE,	/* of those rounds: sent only some of the packets again */
 	RD_INC_AT_RECEIVER_DUPLICATE, /* what a receiver here would count as duplicate request */
 	RD_INC_AT_RECEIVER_SEQUENCE,  /* ... as request out of sequence, once per NAK */
 	RD_INC_RESTART,		      /* times that the sequence began anew (QP reused) */
-	/* The answers to them. */
+	/* The responses to them. */
 	RD_INC_NAK_SEQUENCE,
 	RD_INC_NAK_INVALID,
 	RD_INC_NAK_ACCESS,
@@ -54,11 +54,11 @@ enum rd_incident_kind {
 	RD_INC_NAK_OTHER,
 	RD_INC_NAK_PROGRESS, /* of the first: acknowledged something new as well */
 	RD_INC_RNR,
-	RD_INC_ANSWER_GAP,	  /* times that READ responses were missing */
-	RD_INC_ANSWER_LOST,	  /* of the rounds: for requests whose answer had been seen here */
-	RD_INC_ANSWER_RESENT,	  /* READ responses and atomic ones that came again */
-	RD_INC_ANSWER_DUPLICATED, /* by the network */
-	RD_INC_ANSWER_REORDERED,
+	RD_INC_RESPONSE_GAP,  /* times that READ responses were missing */
+	RD_INC_RESPONSE_LOST, /* of the rounds: for requests whose response had been seen here */
+	RD_INC_RESPONSE_REPEATED,   /* READ responses and atomic ones that were repeated */
+	RD_INC_RESPONSE_DUPLICATED, /* by the network */
+	RD_INC_RESPONSE_REORDERED,
 	RD_INC_ZERO_CREDIT, /* ACKs that allow no further SEND */
 	/* The frames of this side. */
 	RD_INC_CE,   /* marked "congestion experienced" on the way */
@@ -114,7 +114,7 @@ struct rd_endpoint {
 /* How it is known that two QPs talk with each other, strongest first. */
 enum rd_pairing {
 	RD_PAIR_NONE,
-	RD_PAIR_PSN,  /* answers carry PSNs that only this QP's requests had */
+	RD_PAIR_PSN,  /* responses carry PSNs that only this QP's requests had */
 	RD_PAIR_PORT, /* UDP source ports are the hash of both QP numbers that drivers use */
 	RD_PAIR_CM,
 	RD_PAIR_RESOURCE
@@ -123,7 +123,7 @@ enum rd_pairing {
 enum rd_ending {
 	RD_ENDING_OPEN,	       /* nothing says that it ended */
 	RD_ENDING_CLOSED,      /* disconnected by the CM */
-	RD_ENDING_RETRY,       /* gave up after repeating without an answer */
+	RD_ENDING_RETRY,       /* gave up after repeating without a response */
 	RD_ENDING_RNR,	       /* gave up after RNR NAKs */
 	RD_ENDING_REMOTE_ERROR /* NAK that ends a QP: access, invalid request, operational */
 };
@@ -150,7 +150,7 @@ struct rd_side {
 	uint32_t mtu;		      /* path MTU as packets show it, 0: unknown */
 	uint32_t rnr_timer_us;	      /* longest wait that it was asked for */
 	uint64_t timeout_ns;	      /* shortest silence before it went back by itself, 0: none */
-	uint64_t longest_stall_ns;    /* longest wait for an answer while requests were open */
+	uint64_t longest_stall_ns;    /* longest wait for a response while requests were open */
 	uint64_t stall_frame;
 	int64_t credits; /* last told to it, -1: no flow control */
 	uint16_t pkey;
@@ -222,7 +222,7 @@ struct rd_totals {
 	bool icrc_trusted; /* false: so many are wrong that the file does not keep them */
 	uint64_t cut, malformed, fragments;
 	uint64_t truncated; /* frames shorter in the file than on the wire */
-	uint64_t backwards; /* time stamps earlier than the one before */
+	uint64_t backwards; /* timestamps earlier than the one before */
 	uint64_t qps, qps_left_out, frames_left_out; /* over the limit: counted only here */
 	uint64_t silences; /* nothing at all for long, while requests were open on many QPs */
 	uint64_t longest_silence_ns, silence_frame;
@@ -253,7 +253,7 @@ struct rd_analysis_config {
 
 #define RD_ANALYSIS_QPS 65536
 
-/* Fails for want of memory only. */
+/* Fails only if out of memory. */
 int rd_analysis_open(
 	struct rd_analysis **a, const struct rd_analysis_config *config, struct rd_error *err);
 /* What follows comes from this file, until the next call. Strings are copied. */
@@ -281,7 +281,7 @@ int rd_analysis_report(struct rd_analysis *a, struct rd_report **report, struct 
 void rd_analysis_close(struct rd_analysis *a);
 
 void rd_report_free(struct rd_report *r);
-/* docs/schema/analyze.json describes it. NULL for want of memory. Owned by the caller. */
+/* docs/schema/analyze.json describes it. NULL if out of memory. Owned by the caller. */
 json_t *rd_report_json(const struct rd_report *r);
 /* Writes the same bit by bit, in little memory. Flags are jansson's: JSON_COMPACT or
  * JSON_INDENT(n). -1 if memory (errno) or `callback` fails. */

@@ -18,7 +18,7 @@ struct rd_way {
 	uint32_t qp;
 	uint64_t sent;		 /* seen where they were sent, while both captures ran */
 	uint64_t arrived;	 /* seen at both ends */
-	uint64_t reordered;	 /* of them: overtaken by a later one */
+	uint64_t reordered;	 /* of them: passed by a later one */
 	struct rd_incident lost; /* seen where they were sent only; frames of that capture */
 	struct rd_incident
 		doubled;	   /* came more often than they were sent; frames where they came */
@@ -52,7 +52,7 @@ struct rd_ends_report {
 	bool drift_known;
 	uint64_t outside;  /* packets at one end before the other's capture began, or after it ended
 			    */
-	uint64_t crowded;  /* packets that were given up early for want of room */
+	uint64_t crowded;  /* packets that were given up early because there was no room */
 	uint64_t left_out; /* packets of ways over the limit */
 	struct rd_path *paths;
 	size_t n_paths;
@@ -78,7 +78,7 @@ struct rd_ends;
 
 /*
  * Starts with the first moment of each capture and a first guess of B's clock minus A's, from
- * the first packet that both hold. Fails for want of memory only.
+ * the first packet that both hold. Fails only if out of memory.
  */
 int rd_ends_open(struct rd_ends **e, const uint64_t first_ns[RD_TAPS], int64_t offset_ns,
 	struct rd_error *err);
@@ -99,7 +99,7 @@ void rd_ends_report_free(struct rd_ends_report *r);
 /* By what a packet is known again; 0: it is none of InfiniBand transport. Never 0 otherwise. */
 uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame);
 
-/* As in docs/schema/analyze.json, "ends". NULL for want of memory. Owned by the caller. */
+/* As in docs/schema/analyze.json, "ends". NULL if out of memory. Owned by the caller. */
 json_t *rd_ends_json(const struct rd_ends_report *r);
 void rd_ends_text(const struct rd_ends_report *r, const struct rd_report_style *style, FILE *out);
 

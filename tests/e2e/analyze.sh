@@ -96,7 +96,7 @@ zstd -dqc "$roce/10_rc_write_loss/b.pcap.zst" | head -c 500000 >"$tmp/cut.pcap"
 an "$tmp/cut.pcap" >"$tmp/cut.txt" 2>"$tmp/err"
 is "a file that is cut: exit status" $? 4
 has "a file that is cut: said" "$tmp/cut.txt" 'a file ends before its end'
-has "a file that is cut: what is there is analysed" "$tmp/cut.txt" 'lost before this capture point'
+has "a file that is cut: what is there is analysed" "$tmp/cut.txt" 'lost upstream of this capture point'
 
 "$RDMADUMP" -r "$roce/10_rc_write_loss/b.pcap.zst" -w "$tmp/zero.pcapng" --zero-payload 2>/dev/null >&2
 an --json "$tmp/zero.pcapng" >"$tmp/zero.json"

@@ -57,7 +57,7 @@ is "reordering is found" "$(rules "$tmp/58_router_reorder.json" | grep -c '"reor
 is "... where nothing was lost" "$(rules "$tmp/58_router_reorder.json" | grep -c '"lost-between"')" 0
 is "doubling is found" "$(rules "$tmp/59_router_duplicate.json" | grep -c '"doubled-between"')" 1
 
-# Drops behind the receiver's tap: on the way nothing was lost
+# Drops behind the receiver's tap: on the path nothing was lost
 data=$TEST_DATA/roce/30_ingress_drop
 analyze --json "$data"/[ab].pcap.zst >"$tmp/ingress.json" 2>"$tmp/log"
 is "lost behind the receiver's port" "$(rules "$tmp/ingress.json" | grep -c '"lost-behind-port"') $(

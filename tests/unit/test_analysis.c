@@ -196,9 +196,9 @@ static void go_back_n(void **state)
 	answer(&s, ACK, 4, OK);
 	c = result(&s);
 	assert_int_equal(count(c, RD_INC_GAP), 1);
-	assert_int_equal(count(c, RD_INC_LOST_BEFORE), 1);
-	assert_int_equal(count(c, RD_INC_LOST_BEHIND), 0);
-	assert_int_equal(count(c, RD_INC_RESENT), 5);
+	assert_int_equal(count(c, RD_INC_LOST_UPSTREAM), 1);
+	assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), 0);
+	assert_int_equal(count(c, RD_INC_RETRANSMITTED), 5);
 	assert_int_equal(count(c, RD_INC_ROUND_NAK), 1);
 	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 0);
 	assert_int_equal(count(c, RD_INC_REORDERED), 0);
@@ -224,10 +224,10 @@ static void lost_behind(void **state)
 	sends(&s, 3, 6);
 	answer(&s, ACK, 6, OK);
 	c = result(&s);
-	assert_int_equal(count(c, RD_INC_LOST_BEHIND), 1);
-	assert_int_equal(count(c, RD_INC_LOST_BEFORE), 0);
+	assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), 1);
+	assert_int_equal(count(c, RD_INC_LOST_UPSTREAM), 0);
 	assert_int_equal(count(c, RD_INC_ROUND_NAK), 1);
-	assert_int_equal(count(c, RD_INC_RESENT), 4);
+	assert_int_equal(count(c, RD_INC_RETRANSMITTED), 4);
 	assert_int_equal(count(c, RD_INC_NAK_PROGRESS), 1);
 	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 0);
 	assert_int_equal(count(c, RD_INC_AT_RECEIVER_SEQUENCE), 1);
@@ -250,7 +250,7 @@ static void timeout(void **state)
 	answer(&s, ACK, 3, OK);
 	c = result(&s);
 	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 1);
-	assert_int_equal(count(c, RD_INC_RESENT), 2);
+	assert_int_equal(count(c, RD_INC_RETRANSMITTED), 2);
 	assert_in_range(c->side[0].timeout_ns, 50000000, 50100000);
 	assert_string_equal(s.r->findings.finding[0].rule, "unanswered");
 	end(&s);
@@ -269,13 +269,13 @@ static void reordered(void **state)
 	answer(&s, ACK, 9, OK);
 	c = result(&s);
 	assert_int_equal(count(c, RD_INC_REORDERED), 2);
-	assert_int_equal(count(c, RD_INC_RESENT), 0);
-	assert_int_equal(count(c, RD_INC_LOST_BEFORE), 0);
+	assert_int_equal(count(c, RD_INC_RETRANSMITTED), 0);
+	assert_int_equal(count(c, RD_INC_LOST_UPSTREAM), 0);
 	assert_int_equal(count(c, RD_INC_UNSEEN), 0);
 	end(&s);
 }
 
-/* A frame that the network doubles has the same IP identification; one sent again has not. */
+/* A frame that the network doubles has the same IP identification; one retransmitted has not. */
 /* Two gaps that are filled before the receiver's NAKs for them come by: nothing was lost there. */
 static void late_naks(void **state)
 {
@@ -292,7 +292,7 @@ static void late_naks(void **state)
 	answer(&s, ACK, 4, OK);
 	c = result(&s);
 	assert_int_equal(count(c, RD_INC_AT_RECEIVER_SEQUENCE), 2);
-	assert_int_equal(count(c, RD_INC_LOST_BEHIND), 0);
+	assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), 0);
 	end(&s);
 }
 
@@ -311,8 +311,8 @@ static void doubled(void **state)
 	answer(&s, ACK, 5, OK);
 	c = result(&s);
 	assert_int_equal(count(c, RD_INC_DUPLICATED), 1);
-	assert_int_equal(count(c, RD_INC_ANSWER_DUPLICATED), 1);
-	assert_int_equal(count(c, RD_INC_RESENT), 0);
+	assert_int_equal(count(c, RD_INC_RESPONSE_DUPLICATED), 1);
+	assert_int_equal(count(c, RD_INC_RETRANSMITTED), 0);
 	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 1);
 	end(&s);
 }
@@ -332,8 +332,8 @@ static void capture_loss(void **state)
 	answer(&s, ACK, 11, OK);
 	c = result(&s);
 	assert_int_equal(count(c, RD_INC_UNSEEN), 3 + 3);
-	assert_int_equal(count(c, RD_INC_LOST_BEFORE), 0);
-	assert_int_equal(count(c, RD_INC_RESENT), 0);
+	assert_int_equal(count(c, RD_INC_LOST_UPSTREAM), 0);
+	assert_int_equal(count(c, RD_INC_RETRANSMITTED), 0);
 	assert_string_equal(s.r->findings.finding[0].rule, "unseen");
 	end(&s);
 }
@@ -374,7 +374,7 @@ static void rnr(void **state)
 	assert_int_equal(count(c, RD_INC_RNR), 1);
 	assert_int_equal(count(c, RD_INC_ROUND_RNR), 1);
 	assert_int_equal(count(c, RD_INC_ROUND_NAK), 0);
-	assert_int_equal(count(c, RD_INC_LOST_BEHIND), 0);
+	assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), 0);
 	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 0);
 	assert_int_equal(count(c, RD_INC_AT_RECEIVER_SEQUENCE), 1);
 	assert_int_equal(c->side[0].rnr_timer_us, 1280);
@@ -464,11 +464,11 @@ static void read_gap(void **state)
 	answer(&s, RESP_MIDDLE, 2, OK);
 	answer(&s, RESP_LAST, 3, OK);
 	c = result(&s);
-	assert_int_equal(count(c, RD_INC_ANSWER_GAP), 1);
+	assert_int_equal(count(c, RD_INC_RESPONSE_GAP), 1);
 	assert_int_equal(count(c, RD_INC_ROUND_READ), 1);
 	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 0);
-	assert_int_equal(count(c, RD_INC_ANSWER_RESENT), 2);
-	assert_int_equal(count(c, RD_INC_ANSWER_REORDERED), 0);
+	assert_int_equal(count(c, RD_INC_RESPONSE_REPEATED), 2);
+	assert_int_equal(count(c, RD_INC_RESPONSE_REORDERED), 0);
 	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 1);
 	assert_int_equal(c->side[0].goodput_bytes, 4096);
 	assert_string_equal(s.r->findings.finding[0].rule, "answers-lost-before");
@@ -485,13 +485,13 @@ static void atomics(void **state)
 		ask(&s, FETCH_ADD, i);
 		answer(&s, ATOMIC_ACK, i, OK);
 	}
-	s.ns += 50000000; /* the last answer is lost behind this point */
+	s.ns += 50000000; /* the last response is lost behind this point */
 	ask(&s, FETCH_ADD, 2);
 	answer(&s, ATOMIC_ACK, 2, OK);
 	c = result(&s);
 	assert_int_equal(rd_side_latency(&c->side[0], RD_LATENCY_ATOMIC)->n, 3);
-	assert_int_equal(count(c, RD_INC_ANSWER_LOST), 1);
-	assert_int_equal(count(c, RD_INC_ANSWER_RESENT), 1);
+	assert_int_equal(count(c, RD_INC_RESPONSE_LOST), 1);
+	assert_int_equal(count(c, RD_INC_RESPONSE_REPEATED), 1);
 	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 1);
 	assert_int_equal(c->side[0].goodput_bytes, 24);
 	end(&s);
@@ -670,7 +670,7 @@ static void counters_why(void **state)
 	} cases[] = {
 		{5, 1, 0, "sent_pkts", "dropped between the device's transport"},
 		{5, 1, 2, "completer_retry_err", "dropped between the device's transport"},
-		{3, 1, 0, "sent_pkts", "doubled between"},
+		{3, 1, 0, "sent_pkts", "duplicated between"},
 		{4, 0, 0, "rcvd_pkts", "did not come to an open QP"},
 		{4, 2, 0, "rcvd_pkts", NULL},
 		{4, 1, 2, "completer_retry_err", NULL},

@@ -92,7 +92,7 @@ static uint64_t align(struct distances *a, struct distances *b)
 	return a->width;
 }
 
-/* A line may lead far away where the time stamps are wild. */
+/* A line may lead far away where the timestamps are wild. */
 static int64_t nanoseconds(double ns)
 {
 	if (ns >= (double)RD_ENDS_TIME_MAX)

@@ -247,7 +247,7 @@ static bool doubled_between(const struct sight *s, struct rd_finding *f)
 	if (!e->count)
 		return false;
 	finding_evidence(f, e, certainty_of(s, s->p->sender));
-	rd_finding_title(f, "packets are doubled on the way");
+	rd_finding_title(f, "packets are duplicated on the path");
 	rd_finding_detail(f,
 		"%" PRIu64 " packet%s came once more than they were sent; frames of the "
 		"receiver's capture",
@@ -262,7 +262,7 @@ static bool reordered_between(const struct sight *s, struct rd_finding *f)
 		return false;
 	f->certainty = RD_CERTAIN;
 	f->evidence.count = s->w->reordered;
-	rd_finding_title(f, "packets overtake each other on the way");
+	rd_finding_title(f, "packets are reordered on the path");
 	rd_finding_detail(f, "%" PRIu64 " of %" PRIu64 " packets (%.2g %%) came behind later ones",
 		s->w->reordered, s->w->arrived, percent(s->w->reordered, s->w->arrived));
 	filter_way(s, f, 0);
@@ -280,15 +280,15 @@ static bool lost_behind(const struct sight *s, struct rd_finding *f)
 			const struct rd_endpoint *from = side ? &c->b : &c->a;
 			const struct rd_endpoint *to = side ? &c->a : &c->b;
 			const struct rd_incident *e =
-				rd_side_incident(&c->side[side], RD_INC_LOST_BEHIND);
+				rd_side_incident(&c->side[side], RD_INC_LOST_DOWNSTREAM);
 
 			if (!e->count || to->qp != s->w->qp || strcmp(from->address, s->p->from) ||
 				strcmp(to->address, s->p->to))
 				continue;
 			finding_evidence(f, e, RD_LIKELY);
-			rd_finding_title(f, "packets are lost behind the receiver's port");
+			rd_finding_title(f, "packets are lost downstream of the receiver's port");
 			rd_finding_detail(f,
-				"%" PRIu64 " time%s the receiver asked again for packets that its "
+				"%" PRIu64 " time%s the receiver requested packets again that its "
 				"own capture holds; frames of the receiver's capture",
 				e->count, plural(e->count));
 			filter_way(s, f, e->first_frame);
@@ -322,7 +322,7 @@ static bool late(const struct sight *s, struct rd_finding *f)
 	f->certainty = RD_CERTAIN;
 	f->evidence.count = v->n;
 	rd_finding_frame(f, s->p->slowest_frame);
-	rd_finding_title(f, "the delay on the way varies");
+	rd_finding_title(f, "the delay on the path varies");
 	rd_finding_detail(f,
 		"one-way delay above the shortest: %.3g ms in the middle, %.3g ms for 1 of 100, "
 		"%.3g ms at most; a frame of the receiver's capture",
@@ -332,7 +332,7 @@ static bool late(const struct sight *s, struct rd_finding *f)
 
 static const struct ends_rule ends_rules[] = {
 	{"lost-between", true, RD_SEV_PROBLEM, lost_between,
-		"a switch or router on the way drops: congestion without PFC on this priority, a "
+		"a switch or router on the path drops: congestion without PFC on this priority, a "
 		"bad cable, a wrong MTU or VLAN",
 		"look at discards, CRC errors and PFC counters of every port between the two "
 		"hosts"},
@@ -350,7 +350,8 @@ static const struct ends_rule ends_rules[] = {
 	{"sender-missed", true, RD_SEV_NOTE, missed_by_capture,
 		"the capture at the sender lost frames, or does not see all that its NIC sends",
 		"look at what that capture says of its losses"},
-	{"delay-varies", false, RD_SEV_NOTE, late, "queues on the way: congestion, or pauses (PFC)",
+	{"delay-varies", false, RD_SEV_NOTE, late,
+		"queues on the path: congestion, or pauses (PFC)",
 		"compare with ECN marks and pause counters of that time"},
 	{0}};
 

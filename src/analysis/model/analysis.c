@@ -7,7 +7,7 @@
 #define SILENCE_NS  UINT64_C(2000000)  /* pauses of a link are told from here on */
 #define RECENTLY_NS UINT64_C(10000000) /* QPs that fell silent before that are no part of them */
 
-enum part { PART_NONE, PART_REQUEST, PART_ANSWER, PART_UC, PART_UD, PART_CNP };
+enum part { PART_NONE, PART_REQUEST, PART_RESPONSE, PART_UC, PART_UD, PART_CNP };
 
 static uint8_t part_of(unsigned int opcode)
 {
@@ -18,7 +18,7 @@ static uint8_t part_of(unsigned int opcode)
 	switch (opcode >> 5) {
 	case RD_RC:
 	case RD_XRC:
-		return op->bits & RD_OP_RESPONSE ? PART_ANSWER : PART_REQUEST;
+		return op->bits & RD_OP_RESPONSE ? PART_RESPONSE : PART_REQUEST;
 	case RD_UC:
 		return PART_UC;
 	case RD_UD:
@@ -161,14 +161,14 @@ static void congestion(struct rd_analysis *a, struct flow *f)
 static inline void part_run(
 	struct rd_analysis *a, struct flow *f, const struct item *it, unsigned int part)
 {
-	uint64_t goodput = f->goodput + f->answer_goodput;
+	uint64_t goodput = f->goodput + f->response_goodput;
 
 	switch (part) {
 	case PART_REQUEST:
 		request_rc(a, f, it);
 		break;
-	case PART_ANSWER:
-		answer_rc(a, f, it);
+	case PART_RESPONSE:
+		response_rc(a, f, it);
 		break;
 	case PART_UC:
 		request_uc(a, f, it);
@@ -186,7 +186,7 @@ static inline void part_run(
 	default:
 		break;
 	}
-	a->point->goodput_bytes += f->goodput + f->answer_goodput - goodput;
+	a->point->goodput_bytes += f->goodput + f->response_goodput - goodput;
 }
 
 static void other(struct rd_analysis *a, const struct rd_packet *p, uint64_t ns)

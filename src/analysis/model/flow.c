@@ -309,9 +309,9 @@ struct rd_verb_use *flow_verb(struct rd_analysis *a, struct flow *f, enum rd_ver
 }
 
 /* The place of a PSN in a table with so much room. Values have its lower 16 bits in front. */
-static uint32_t *recent_at(const struct flow *f, bool answer, uint32_t psn)
+static uint32_t *recent_at(const struct flow *f, bool response, uint32_t psn)
 {
-	return &f->recent[answer][psn & (f->recent_room[answer] - 1U)];
+	return &f->recent[response][psn & (f->recent_room[response] - 1U)];
 }
 
 /* Whether both PSNs have the same place in the largest table. */
@@ -320,10 +320,10 @@ static bool is_same_place(uint32_t value, uint32_t psn)
 	return ((value >> 16 ^ psn) & (RECENT - 1)) == 0;
 }
 
-static bool recent_grow(struct rd_analysis *a, struct flow *f, bool answer)
+static bool recent_grow(struct rd_analysis *a, struct flow *f, bool response)
 {
-	unsigned int old = f->recent_room[answer], room = old ? old * 2 : RECENT_FIRST;
-	uint32_t *was = f->recent[answer], *now = must(a, malloc(room * sizeof(*now)));
+	unsigned int old = f->recent_room[response], room = old ? old * 2 : RECENT_FIRST;
+	uint32_t *was = f->recent[response], *now = must(a, malloc(room * sizeof(*now)));
 
 	if (!now)
 		return false;
@@ -332,20 +332,20 @@ static bool recent_grow(struct rd_analysis *a, struct flow *f, bool answer)
 		if (was[i] != RECENT_NONE)
 			now[was[i] >> 16 & (room - 1)] = was[i];
 	free(was);
-	f->recent[answer] = now;
-	f->recent_room[answer] = (uint8_t)room;
+	f->recent[response] = now;
+	f->recent_room[response] = (uint8_t)room;
 	return true;
 }
 
 void flow_remember_more(
-	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t value, bool answer)
+	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t value, bool response)
 {
-	uint32_t *at = f->recent_room[answer] ? recent_at(f, answer, psn) : NULL;
+	uint32_t *at = f->recent_room[response] ? recent_at(f, response, psn) : NULL;
 
 	while (!at || (*at != RECENT_NONE && !is_same_place(*at, psn))) {
-		if (!recent_grow(a, f, answer))
+		if (!recent_grow(a, f, response))
 			return;
-		at = recent_at(f, answer, psn);
+		at = recent_at(f, response, psn);
 	}
 	*at = value;
 }
@@ -371,14 +371,14 @@ bool flow_waiting_grow(struct rd_analysis *a, struct flow *f)
  * frame that the network doubled has the same one. Senders that always write the same are no
  * evidence.
  */
-bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer)
+bool flow_is_duplicate(const struct flow *f, const struct item *it, bool response)
 {
 	uint32_t psn = it->p->psn, was, before;
 
-	if (!f->recent_room[answer])
+	if (!f->recent_room[response])
 		return false;
-	was = *recent_at(f, answer, psn);
-	before = *recent_at(f, answer, psn - 1);
+	was = *recent_at(f, response, psn);
+	before = *recent_at(f, response, psn - 1);
 	if (!is_same_place(before, psn - 1))
 		before = RECENT_NONE;
 	return it->ip_id <= 0xffff && it->ip_id && was == (psn << 16 | it->ip_id) &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Who talks with whom. An answer names only the QP that it goes to. Known from elsewhere (CM,
+ * Who talks with whom. A response names only the QP that it goes to. Known from elsewhere (CM,
  * resources of the device), or found: by the UDP source port, which drivers make from both QP
  * numbers (rdma_get_udp_sport() in the kernel's ib_verbs.h), or by PSNs that only one requester
  * waits for.
@@ -57,7 +57,7 @@ static bool may_pair(const struct flow *f, const struct flow *g)
 	return f != g && !g->peer && f->net == g->net && f->kind == g->kind;
 }
 
-void pair_answer(struct rd_analysis *a, struct flow *f, uint32_t psn)
+void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn)
 {
 	struct psn_slot *s = slot_for(a, f->back, psn);
 

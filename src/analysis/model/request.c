@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Requests, packet by packet: what is new, what was sent again and why, what a receiver makes of
+ * Requests, packet by packet: what is new, what was retransmitted and why, what a receiver makes of
  * it. IBTA volume 1: 9.7.2 (PSNs), 9.7.3 (requests), 9.7.5.1 (responder), 9.9.2 (requester).
  */
 #include "state.h"
@@ -79,11 +79,11 @@ static void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn
 	}
 	if (f->nak_sent) /* one NAK until the missing packet comes */
 		return;
-	f->before_naked = f->model_naked && !f->model_told;
+	f->before_naked = f->model_naked && !f->model_nak_seen;
 	f->before_nak = f->model_nak;
 	f->nak_sent = true;
 	f->model_naked = true;
-	f->model_told = false;
+	f->model_nak_seen = false;
 	f->model_nak = f->expected;
 	flow_incident(a, f, RD_INC_AT_RECEIVER_SEQUENCE, 1);
 }
@@ -195,7 +195,7 @@ static uint32_t round_origin(const struct flow *f)
 
 /*
  * Whether a packet that is here for the second time shows that the sender went back, to *start. A
- * single one from elsewhere may be a straggler, or have overtaken the others; two in a row are not.
+ * single one from elsewhere may be a straggler, or have passed the others; two in a row are not.
  */
 static bool goes_back(struct flow *f, uint32_t psn, uint32_t span, uint32_t *start)
 {
@@ -217,7 +217,7 @@ static bool goes_back(struct flow *f, uint32_t psn, uint32_t span, uint32_t *sta
 }
 
 /*
- * For a round without a reason that was seen: how long the sender had waited. If the answer had
+ * For a round without a reason that was seen: how long the sender had waited. If the response had
  * gone past here already, it was lost behind this point; or both crossed each other, if it had gone
  * past only just now.
  */
@@ -230,7 +230,7 @@ static void round_without_reason(
 	if (answered)
 		flow_incident(a, f,
 			a->ns - f->progress_ns <= f->waited_ns ? RD_INC_CROSSED
-							       : RD_INC_ANSWER_LOST,
+							       : RD_INC_RESPONSE_LOST,
 			1);
 	if (!gap && since && a->ns > since && (!f->timeout_ns || a->ns - since < f->timeout_ns))
 		f->timeout_ns = a->ns - since;
@@ -253,7 +253,7 @@ static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t
 	f->round_frame = a->frame;
 	f->round_top = f->next;
 	f->in_round = f->slow = true;
-	f->waiting_n = 0; /* an answer could be one to either */
+	f->waiting_n = 0; /* a response could be one to either */
 	t->pass = (struct seq){.start = start};
 	seq_add_hole(&t->pass, start, (uint32_t)psn_diff(psn, start));
 	f->at = psn_add(psn, span);
@@ -268,7 +268,7 @@ static void round_end(struct rd_analysis *a, struct flow *f)
 
 /*
  * A packet of a round: in its order, behind a gap, late, or in front of its first one (which had
- * overtaken it: a sender never goes back to before what it went back to last). What the round has
+ * passed it: a sender never goes back to before what it went back to last). What the round has
  * had already begins the next one.
  */
 static void round_take(
@@ -300,7 +300,7 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, u
 	if (missing && f->nak_frame && f->nak_psn == psn) {
 		request_settle(a, f);
 		round_begin(a, f, t, psn, psn, span);
-		flow_incident(a, f, RD_INC_LOST_BEFORE, missing);
+		flow_incident(a, f, RD_INC_LOST_UPSTREAM, missing);
 	} else if (missing) {
 		if (!follows) {
 			request_settle(a, f);
@@ -312,8 +312,8 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, u
 		f->slow = true;
 		return;
 	} else if (follows) {
-		flow_incident(a, f, RD_INC_LOST_BEFORE, f->pending_n);
-		flow_incident(a, f, RD_INC_RESENT, f->pending_n);
+		flow_incident(a, f, RD_INC_LOST_UPSTREAM, f->pending_n);
+		flow_incident(a, f, RD_INC_RETRANSMITTED, f->pending_n);
 		round_begin(a, f, t, f->pending_psn, f->pending_psn, f->pending_n + span);
 		f->pending_n = 0;
 	} else {
@@ -321,7 +321,7 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, u
 		if (goes_back(f, psn, span, &start))
 			round_begin(a, f, t, start, psn, span);
 	}
-	flow_incident(a, f, RD_INC_RESENT, 1);
+	flow_incident(a, f, RD_INC_RETRANSMITTED, 1);
 }
 
 /* Whether a PSN is so far off that it belongs to another connection of the same QP number. */
@@ -333,7 +333,7 @@ static bool begins_anew(const struct flow *f, const struct rd_packet *p, int32_t
 	return far > FAR || (idle && far > FAR_IDLE);
 }
 
-/* The first packet that was seen had overtaken this one. Once anything was acknowledged it cannot
+/* The first packet that was seen had passed this one. Once anything was acknowledged it cannot
  * be so. */
 static uint32_t before_first(
 	struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
@@ -347,7 +347,7 @@ static uint32_t before_first(
 	if (!f->nak_sent)
 		flow_incident(a, f, RD_INC_AT_RECEIVER_SEQUENCE, 1);
 	f->nak_sent = f->model_naked = true;
-	f->model_told = false;
+	f->model_nak_seen = false;
 	f->model_nak = psn;
 	return span;
 }
@@ -381,7 +381,7 @@ static bool sequence_odd(
 	missing = seq_fill(&t->seen, psn, span);
 	if (!missing && !f->acked && psn_diff(psn, t->seen.start) < 0)
 		missing = before_first(a, f, t, psn, span);
-	if (!missing && flow_is_doubled(f, it, false)) {
+	if (!missing && flow_is_duplicate(f, it, false)) {
 		flow_incident(a, f, RD_INC_DUPLICATED, 1);
 		return false;
 	}
@@ -390,15 +390,15 @@ static bool sequence_odd(
 		return missing > 0;
 	}
 	round_take(a, f, t, psn, span);
-	flow_incident(a, f, RD_INC_RESENT, 1);
+	flow_incident(a, f, RD_INC_RETRANSMITTED, 1);
 	if (missing)
-		flow_incident(a, f, RD_INC_LOST_BEFORE, missing);
+		flow_incident(a, f, RD_INC_LOST_UPSTREAM, missing);
 	return missing > 0;
 }
 
-/* --- answers to come ------------------------------------------------------------------------ */
+/* --- responses to come ------------------------------------------------------------------------ */
 
-static inline void wait_for_answer(
+static inline void wait_for_response(
 	struct rd_analysis *a, struct flow *f, const struct item *it, uint32_t span)
 {
 	struct waiting *w;
@@ -426,7 +426,7 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	f->requests++;
 	if (!f->started)
 		flow_expect(f, psn);
-	f->asks = true;
+	f->has_requests = true;
 	if (read_open && psn != f->read_psn)
 		read_followed(f, psn);
 	span = request_span(f, p);
@@ -443,14 +443,14 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	}
 	if (p->bth_bits & RD_BTH_ACKREQ || p->op->bits & (RD_OP_READ | RD_OP_ATOMIC)) {
 		if (fresh)
-			wait_for_answer(a, f, it, span);
+			wait_for_response(a, f, it, span);
 		if (!f->peer)
 			pair_request(a, f, psn);
 	}
 	flow_remember(a, f, it, false);
 }
 
-/* UC: nothing is sent again, so that a gap is a loss. */
+/* UC: nothing is retransmitted, so that a gap is a loss. */
 void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	uint32_t psn = it->p->psn;
@@ -459,7 +459,7 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	int32_t d;
 
 	f->requests++;
-	f->asks = true;
+	f->has_requests = true;
 	if (!f->started)
 		flow_expect(f, psn);
 	d = psn_diff(psn, f->next);
@@ -496,10 +496,10 @@ void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *
 	struct rd_deth deth;
 
 	f->requests++;
-	f->asks = true;
+	f->has_requests = true;
 	if (rd_packet_deth(it->p, &deth))
 		f->qkey = deth.qkey;
-	if (flow_is_doubled(f, it, false)) {
+	if (flow_is_duplicate(f, it, false)) {
 		flow_incident(a, f, RD_INC_DUPLICATED, 1);
 		return;
 	}

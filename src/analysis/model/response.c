@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Answers, packet by packet: acknowledges, NAKs, READ and atomic responses, and what they say of
+ * Responses, packet by packet: acknowledges, NAKs, READ and atomic responses, and what they say of
  * the requests. IBTA volume 1: 9.7.5.1 (responses), 9.7.5.2 (syndromes).
  */
 #include "state.h"
 
 #define FAR	   (1 << 20)
 #define READS_OPEN 128 /* READs that may be open at once */
-#define MISSES_MAX 8   /* answers that do not fit, before two flows are no pair any more */
+#define MISSES_MAX 8   /* responses that do not fit, before two flows are no pair any more */
 
-/* --- what an answer does to the requests ---------------------------------------------------- */
+/* --- what a response does to the requests ---------------------------------------------------- */
 
 static void latency(struct rd_analysis *a, struct flow *r, enum rd_latency_kind kind, uint64_t ns)
 {
@@ -122,7 +122,7 @@ static void receiver_at(struct rd_analysis *a, struct flow *r, uint32_t psn, boo
 	r->expected = psn;
 }
 
-/* A NAK for what lies in front of the first packet seen: that one had overtaken the others. */
+/* A NAK for what lies in front of the first packet seen: that one had passed the others. */
 static void nak_before_first(struct rd_analysis *a, struct flow *r, uint32_t psn)
 {
 	if (!r->nak_sent)
@@ -140,7 +140,7 @@ static bool nak_is_due(struct flow *r, uint32_t psn)
 	}
 	if (!r->model_naked || r->model_nak != psn)
 		return false;
-	r->model_told = true;
+	r->model_nak_seen = true;
 	return true;
 }
 
@@ -162,7 +162,7 @@ static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, 
 		nak_before_first(a, r, psn);
 	if (!explained && psn_diff(psn, r->next) < 0 &&
 		!(r->trouble && seq_is_hole(&r->trouble->seen, psn))) {
-		flow_incident(a, r, RD_INC_LOST_BEHIND, 1);
+		flow_incident(a, r, RD_INC_LOST_DOWNSTREAM, 1);
 		receiver_at(a, r, psn, false);
 	}
 	/* A receiver asks once; if it asks for the same again, it had it in between. */
@@ -216,12 +216,12 @@ static void gap_begin(struct flow *r, uint32_t psn)
 }
 
 /* Responses in front of psn are missing. */
-static void answer_gap(
+static void response_gap(
 	struct rd_analysis *a, struct flow *f, struct flow *r, uint32_t psn, uint32_t n)
 {
 	struct seq *missing = flow_missing(a, f);
 
-	flow_incident(a, f, RD_INC_ANSWER_GAP, 1);
+	flow_incident(a, f, RD_INC_RESPONSE_GAP, 1);
 	if (missing)
 		seq_add_hole(missing, psn_add(psn, 0x1000000 - n), n);
 	if (r)
@@ -254,27 +254,28 @@ static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_pack
 }
 
 /* A response that is behind what was seen already; true: it had been missing. */
-static bool answer_old(struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
+static bool response_old(
+	struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
 {
 	if (f->missing && seq_fill(f->missing, it->p->psn, 1)) {
-		/* Late by itself, unless its request was sent again. */
+		/* Late by itself, unless its request was retransmitted. */
 		if (!r || !r->round_frame || psn_diff(it->p->psn, r->round_top) >= 0)
-			flow_incident(a, f, RD_INC_ANSWER_REORDERED, 1);
+			flow_incident(a, f, RD_INC_RESPONSE_REORDERED, 1);
 		return true;
 	}
-	if (flow_is_doubled(f, it, true))
-		flow_incident(a, f, RD_INC_ANSWER_DUPLICATED, 1);
+	if (flow_is_duplicate(f, it, true))
+		flow_incident(a, f, RD_INC_RESPONSE_DUPLICATED, 1);
 	else
-		flow_incident(a, f, RD_INC_ANSWER_RESENT, 1);
+		flow_incident(a, f, RD_INC_RESPONSE_REPEATED, 1);
 	return false;
 }
 
 /* Whether the response continues the sequence; if not, from where on responses are missing. */
-static uint32_t answer_missing(const struct flow *f, const struct rd_packet *p, int32_t d)
+static uint32_t response_missing(const struct flow *f, const struct rd_packet *p, int32_t d)
 {
 	if (!d)
 		return 0;
-	if (f->answer_open)
+	if (f->response_open)
 		return (uint32_t)d;
 	if (p->op->bits & RD_OP_FIRST) /* requests of other kinds lie between two READs */
 		return 0;
@@ -288,24 +289,24 @@ static bool read_sequence(
 	uint32_t missing;
 	int32_t d;
 
-	if (!f->answer_started) {
-		f->answer_started = true;
-		f->answer_next = p->psn;
+	if (!f->response_started) {
+		f->response_started = true;
+		f->response_next = p->psn;
 	}
-	d = psn_diff(p->psn, f->answer_next);
+	d = psn_diff(p->psn, f->response_next);
 	if (d > FAR || d < -FAR) { /* the QP was reused */
 		d = 0;
-		f->answer_open = false;
+		f->response_open = false;
 		if (f->missing)
 			f->missing->n_holes = 0;
 	}
 	if (d < 0)
-		return answer_old(a, f, r, it);
-	missing = answer_missing(f, p, d);
+		return response_old(a, f, r, it);
+	missing = response_missing(f, p, d);
 	if (missing)
-		answer_gap(a, f, r, p->psn, missing);
-	f->answer_next = psn_add(p->psn, 1);
-	f->answer_open = !(p->op->bits & RD_OP_LAST);
+		response_gap(a, f, r, p->psn, missing);
+	f->response_next = psn_add(p->psn, 1);
+	f->response_open = !(p->op->bits & RD_OP_LAST);
 	return true;
 }
 
@@ -320,7 +321,7 @@ static void read_response(struct rd_analysis *a, struct flow *f, const struct it
 	if (r && r->read_open && p->op->bits & RD_OP_FIRST && p->op->bits & RD_OP_LAST)
 		request_read_is_single(r);
 	if (read_sequence(a, f, r, it))
-		f->answer_goodput += p->payload_len;
+		f->response_goodput += p->payload_len;
 	if (r && is_taken(a, r, p) && !acknowledge(a, r, psn_add(p->psn, 1), it->ns))
 		f->misses++;
 }
@@ -331,19 +332,19 @@ static void atomic_response(struct rd_analysis *a, struct flow *f, const struct 
 
 	if (r && r->started && r->acked && psn_diff(it->p->psn, r->una) < 0) {
 		flow_incident(a, f,
-			flow_is_doubled(f, it, true) ? RD_INC_ANSWER_DUPLICATED
-						     : RD_INC_ANSWER_RESENT,
+			flow_is_duplicate(f, it, true) ? RD_INC_RESPONSE_DUPLICATED
+						       : RD_INC_RESPONSE_REPEATED,
 			1);
 		return;
 	}
-	f->answer_goodput += 8;
+	f->response_goodput += 8;
 	if (r && !acknowledge(a, r, psn_add(it->p->psn, 1), it->ns))
 		f->misses++;
 }
 
 /* --- acknowledges ----------------------------------------------------------------------------- */
 
-static inline void credits_told(struct rd_analysis *a, struct flow *f, unsigned int value)
+static inline void credits_advertised(struct rd_analysis *a, struct flow *f, unsigned int value)
 {
 	f->credits = rd_aeth_credits(value);
 	if (!f->credits)
@@ -358,14 +359,14 @@ static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const stru
 
 	if (!rd_packet_aeth(p, &aeth))
 		return;
-	if (flow_is_doubled(f, it, true)) {
-		flow_incident(a, f, RD_INC_ANSWER_DUPLICATED, 1);
+	if (flow_is_duplicate(f, it, true)) {
+		flow_incident(a, f, RD_INC_RESPONSE_DUPLICATED, 1);
 		return;
 	}
 	switch (aeth.kind) {
 	case RD_AETH_ACK:
 		f->acks++;
-		credits_told(a, f, aeth.value);
+		credits_advertised(a, f, aeth.value);
 		if (r && !acknowledge(a, r, psn_add(p->psn, 1), it->ns))
 			f->misses++;
 		break;
@@ -381,13 +382,13 @@ static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const stru
 	}
 }
 
-void answer_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
+void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	unsigned int bits = it->p->op->bits;
 
-	f->answers = true;
+	f->has_responses = true;
 	if (!f->peer)
-		pair_answer(a, f, it->p->psn);
+		pair_response(a, f, it->p->psn);
 	if (bits & RD_OP_READ)
 		read_response(a, f, it);
 	else if (bits & RD_OP_ATOMIC)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * What the analysis remembers while frames go by. A flow is all frames from one address to one QP:
- * requests of the sender, and its answers to requests of that QP. Two flows make a conversation.
+ * requests of the sender, and its responses to requests of that QP. Two flows make a conversation.
  */
 #ifndef RDMADUMP_ANALYSIS_STATE_H
 #define RDMADUMP_ANALYSIS_STATE_H
@@ -56,7 +56,7 @@ struct hist {
 	_Alignas(4) uint8_t counts[];
 };
 
-/* Makes the histogram (*h NULL) or more room for it where needed; false for want of memory. Freed
+/* Makes the histogram (*h NULL) or more room for it where needed; false if out of memory. Freed
  * with free(). */
 bool hist_add(struct hist **h, uint64_t ns);
 struct rd_latency hist_result(const struct hist *h);
@@ -107,7 +107,8 @@ struct trouble {
 	struct seq pass; /* requests of the round at hand */
 };
 
-/* Requests that wait for their answer, for latencies; a sample when there are many. A power of two.
+/* Requests that wait for their response, for latencies; a sample when there are many. A power of
+ * two.
  */
 #define WAITING 8
 
@@ -131,7 +132,7 @@ struct flow {
 	uint16_t row;		  /* in the grid */
 	uint8_t transport, kind, net;
 	uint8_t pairing;
-	bool multicast, asks, answers; /* has requests; has answers */
+	bool multicast, has_requests, has_responses;
 	bool cm_made, cm_ended;
 
 	/* Everything that it carried. */
@@ -148,7 +149,7 @@ struct flow {
 	uint32_t mtu;
 	bool started, acked;
 	uint32_t model_nak; /* what a receiver here last had to ask for; valid if model_naked */
-	bool model_naked, model_told; /* told: the receiver's NAK for it was seen */
+	bool model_naked, model_nak_seen; /* nak_seen: that of the receiver for it */
 	uint32_t
 		before_nak; /* the one before, if its NAK is still to come; valid if before_naked */
 	bool before_naked;
@@ -172,13 +173,13 @@ struct flow {
 	uint32_t round_top; /* what had been sent by then ends here */
 	uint32_t attempts;  /* rounds that began there */
 	uint64_t round_frame;
-	bool straggler; /* a packet that was sent again, from nowhere that a round begins */
+	bool straggler; /* a packet that was retransmitted, from nowhere that a round begins */
 	uint32_t straggler_psn, straggler_next;
 	/* Late packets that may be the beginning of a round, or only late. */
 	uint32_t pending_psn, pending_n;
 	uint64_t pending_frame, pending_ns;
 
-	/* Answers that came to those requests (in the other flow). */
+	/* Responses that came to those requests (in the other flow). */
 	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
 	uint32_t nak_psn, rnr_psn;
 	uint32_t gap_psn;   /* first response that is missing, if gap_open */
@@ -188,19 +189,18 @@ struct flow {
 	struct waiting *waiting; /* a ring of them */
 	uint8_t waiting_at, waiting_n, waiting_room;
 
-	/* Answers that it carries (to requests of the other flow). */
-	uint64_t acks, responses, answer_goodput;
-	uint32_t answer_next;		  /* behind the highest READ response */
-	bool answer_started, answer_open; /* open: within the responses to one READ */
+	/* Responses that it carries (to requests of the other flow). */
+	uint64_t acks, responses, response_goodput;
+	uint32_t response_next;		      /* behind the highest READ response */
+	bool response_started, response_open; /* open: within the responses to one READ */
 	uint32_t rnr_timer_us;
 	int32_t credits;
-	uint16_t misses; /* answers that do not fit the peer */
+	uint16_t misses; /* responses that do not fit the peer */
 
 	uint16_t pkey, sport;
 	uint8_t tclass;
 	uint32_t qkey;
-	uint32_t
-		*recent[2]; /* PSN and IP identification of requests, of answers, see recent_at() */
+	uint32_t *recent[2]; /* PSN and IP identification of requests, of responses */
 	uint8_t recent_room[2];
 	struct incidents incidents;
 	struct trouble *trouble;
@@ -259,7 +259,7 @@ struct rd_analysis {
 	struct rd_point *point;	      /* of the flow at hand, at this time */
 	uint64_t origin_ns;	      /* of the very first frame; 0: not asked for */
 	struct rd_incident icrc_lost; /* wrong CRC, where no flow could be told */
-	/* Request PSNs that wait for an answer, to find out who answers (pair.c). */
+	/* Request PSNs that wait for a response, to find out who responds (pair.c). */
 	struct psn_slot *psns;
 	struct link_pair *links; /* by key of the flow; an open hash */
 	size_t n_links, links_mask;
@@ -340,37 +340,37 @@ void flow_incident(struct rd_analysis *a, struct flow *f, enum rd_incident_kind 
 void incident_add(struct rd_incident *e, uint64_t n, uint64_t frame, uint64_t ns);
 /* The incident of this kind; NULL: it never happened. */
 struct rd_incident *incident_of(const struct incidents *incidents, enum rd_incident_kind kind);
-/* The same, made if it is not there; NULL for want of memory. */
+/* The same, made if it is not there; NULL if out of memory. */
 struct rd_incident *flow_incident_of(
 	struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind);
-/* What the flow has of these, made if there was none; NULL for want of memory. */
+/* What the flow has of these, made if there was none; NULL if out of memory. */
 struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f);
 struct seq *flow_missing(struct rd_analysis *a, struct flow *f);
 struct rd_verb_use *flow_verb(struct rd_analysis *a, struct flow *f, enum rd_verb verb);
 /* The same as flow_remember(), where there may have to be more room. */
 void flow_remember_more(
-	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t value, bool answer);
-/* Room for one more that waits; false for want of memory. */
+	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t value, bool response);
+/* Room for one more that waits; false if out of memory. */
 bool flow_waiting_grow(struct rd_analysis *a, struct flow *f);
 /* Frees all but its plain numbers: the report has what was in there. */
 void flow_finish(struct flow *f);
-bool flow_is_doubled(const struct flow *f, const struct item *it, bool answer);
+bool flow_is_duplicate(const struct flow *f, const struct item *it, bool response);
 
 /*
  * The last frames: what stands at a PSN modulo RECENT. While there is room for less, that is where
  * all of them have a place of their own.
  */
 static inline void flow_remember(
-	struct rd_analysis *a, struct flow *f, const struct item *it, bool answer)
+	struct rd_analysis *a, struct flow *f, const struct item *it, bool response)
 {
 	uint32_t psn = it->p->psn, value = psn << 16 | it->ip_id;
 
 	if (it->ip_id - 1 >= 0xffff) /* 0, or there is none: no evidence */
 		return;
-	if (f->recent_room[answer] == RECENT)
-		f->recent[answer][psn % RECENT] = value;
+	if (f->recent_room[response] == RECENT)
+		f->recent[response][psn % RECENT] = value;
 	else
-		flow_remember_more(a, f, psn, value, answer);
+		flow_remember_more(a, f, psn, value, response);
 }
 
 /* --- the parts ---------------------------------------------------------------------------- */
@@ -383,13 +383,13 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it);
 void request_learn_mtu(struct flow *f, uint32_t mtu);
 /* All of the READ that was last asked for fits into one response. */
 void request_read_is_single(struct flow *f);
-/* Late packets turn out to be late only, or sent again. */
+/* Late packets turn out to be late only, or retransmitted. */
 void request_settle(struct rd_analysis *a, struct flow *f);
-/* Answers of RC and XRC (response.c). */
-void answer_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
+/* Responses of RC and XRC (response.c). */
+void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* Who talks with whom (pair.c). */
 void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn);
-void pair_answer(struct rd_analysis *a, struct flow *f, uint32_t psn);
+void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_new_flow(struct rd_analysis *a, struct flow *f);
 void pair_link(struct rd_analysis *a, const struct link_pair *link);
 void pair_last(struct rd_analysis *a);

@@ -144,7 +144,7 @@
 			else
 				quiet.push(none);
 		};
-		optional("Sent again", "nothing was sent again", [
+		optional("Retransmitted", "nothing was retransmitted", [
 			{name: "packets", color: "--three", values: series.resent, bars: true}], count);
 		optional("Refused", "no NAK", [{name: "NAK and RNR NAK", color: "--four", values: series.nak, bars: true}], count);
 		optional("Congestion", "no CNP, no ECN mark", [
@@ -287,7 +287,7 @@
 			v.smallest === null ? "" : v.smallest === v.largest ? exact(v.smallest) : `${exact(v.smallest)} to ${exact(v.largest)}`]);
 		return rows.length > 0 && plain([["Verb"], ["Messages", 1], ["Data", 1], ["Packets", 1], ["Sizes", 1]], rows);
 	};
-	const endings = {open: "", closed: "closed by the CM", retry_exceeded: "gave up: no answer", rnr_retry_exceeded: "gave up: receiver not ready", remote_error: "ended by an error of the other side"};
+	const endings = {open: "", closed: "closed by the CM", retry_exceeded: "gave up: no response", rnr_retry_exceeded: "gave up: receiver not ready", remote_error: "ended by an error of the other side"};
 	const sideview = (c, name) => {
 		const s = c.sides[name], from = c[name], to = c[name === "a" ? "b" : "a"];
 		if (!s.seen && !s.requests)
@@ -325,7 +325,7 @@
 			{name: "Verbs", value: r => Object.keys(r.s.verbs).join(" "), cell: r => [r.c.transport, ...Object.keys(r.s.verbs)].join(" ")},
 			number("Frames", r => r.s.frames, count), number("New data", r => r.s.goodput_bytes, bytes),
 			number("Goodput", r => r.s.last_ns > r.s.first_ns ? r.s.goodput_bytes * 8e9 / (r.s.last_ns - r.s.first_ns) : null, rate),
-			number("Sent again", r => times(r.s, "resent"), count, true),
+			number("Retx", r => times(r.s, "resent"), count, true),
 			number("NAK", r => times(r.s, "nak_sequence", "nak_invalid_request", "nak_remote_access", "nak_remote_operational", "nak_other"), count, true),
 			number("RNR", r => times(r.s, "rnr"), count, true), number("CNP", r => times(r.s, "cnp"), count, true),
 			number("ACK p50", ack("p50_ns"), span), number("p99", ack("p99_ns"), span),
@@ -361,10 +361,10 @@
 		const delay = (head, key) => ({name: head, number: true, value: r => r.v ? r.v[key] : null, cell: r => r.v ? span(r.v[key]) : ""});
 		return [el("header", {}, el("h1", {}, e.findings.length ? many(e.findings.length, "finding") : "No findings", " between two ends of the same traffic"),
 			el("p", {class: "soft"}, `A: ${name(0)}; B: ${name(1)}. ${count(e.packets)} packets were seen at both ends, over ${span(e.last_ns - e.first_ns)}.`),
-			el("p", {}, clock(e.clock))), findings(e.findings), el("h2", {}, "On the way"), table([
+			el("p", {}, clock(e.clock))), findings(e.findings), el("h2", {}, "Between the ends"), table([
 			{name: "To QP", value: r => r.p.from + r.p.to + r.w.qp, cell: r => `${r.p.from} \u2192 ${r.p.to}:${hex(r.w.qp, 1)}`},
 			{name: "Way", value: r => r.p.sender, cell: r => (r.p.sender === "a" ? "A \u2192 B" : "B \u2192 A") + (r.p.sender_known ? "" : "?")},
-			number("Sent", r => r.w.sent), number("Lost", r => r.w.lost.count, true), number("Doubled", r => r.w.doubled.count, true),
+			number("Sent", r => r.w.sent), number("Lost", r => r.w.lost.count, true), number("Duplicated", r => r.w.doubled.count, true),
 			number("Reordered", r => r.w.reordered, true), number("Missed by the sender's capture", r => r.w.unsent.count, true),
 			delay("Delay variation p50", "p50_ns"), delay("p99", "p99_ns")], rows)];
 	};

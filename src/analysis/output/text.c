@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A report as text: the answer first, one screen; with -v everything. */
+/* A report as text: the response first, one screen; with -v everything. */
 #include "names.h"
 #include "output.h"
+#include <inttypes.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/units.h>
 #include <string.h>
@@ -26,20 +27,19 @@ static double seconds(const struct rd_report *r, uint64_t ns)
 	return ns > r->totals.first_ns ? (double)(ns - r->totals.first_ns) / 1e9 : 0;
 }
 
-/* "7", or "second.pcap:7" where there are several files. */
+/* "1066", or "second.pcap:66" where there are several files: as Wireshark takes it. */
 static void put_frame(const struct page *p, uint64_t frame)
 {
-	char number[RD_UNITS_LEN];
 	size_t i = p->r->n_files;
 
 	while (i > 1 && p->r->files[i - 1].first_frame > frame)
 		i--;
 	if (p->r->n_files < 2) {
-		fputs(rd_fmt_count(number, frame), p->out);
+		fprintf(p->out, "%" PRIu64, frame);
 		return;
 	}
 	put_clean(p->out, p->r->files[i - 1].name);
-	fprintf(p->out, ":%s", rd_fmt_count(number, frame + 1 - p->r->files[i - 1].first_frame));
+	fprintf(p->out, ":%" PRIu64, frame + 1 - p->r->files[i - 1].first_frame);
 }
 
 /* --- the head ------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ static void put_row(const struct page *p, const struct rd_conversation *c, unsig
 	fprintf(p->out, "%-*s -> %-*s %-7s %9s %11s %8llu %5llu %4llu %4llu  %s%s%s\n", width[0],
 		from, width[1], to, verb, rd_fmt_count(frames, s->frames),
 		rd_fmt_bitrate(goodput, rate(c, s)),
-		(unsigned long long)rd_side_incident(s, RD_INC_RESENT)->count,
+		(unsigned long long)rd_side_incident(s, RD_INC_RETRANSMITTED)->count,
 		(unsigned long long)naks(s),
 		(unsigned long long)rd_side_incident(s, RD_INC_RNR)->count,
 		(unsigned long long)rd_side_incident(s, RD_INC_CNP)->count, p50, l->n ? " / " : "",

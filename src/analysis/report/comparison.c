@@ -15,7 +15,7 @@ enum whose {
 	SENT,	  /* frames of the device */
 	RECEIVED, /* frames of its peers */
 	OWN,	  /* its requests */
-	PEERS	  /* requests that it answers */
+	PEERS	  /* requests that it responds to */
 };
 
 #define INCIDENTS_MAX 4
@@ -56,7 +56,7 @@ static const struct quantity quantities[] = {
 		{RD_INC_CNP, NO_INCIDENT}, false},
 	{HW "np_ecn_marked_roce_packets", "frames that it received marked", PEERS,
 		{RD_INC_CE, NO_INCIDENT}, false},
-	{HW "local_ack_timeout_err", "times that it repeated requests without an answer", OWN,
+	{HW "local_ack_timeout_err", "times that it retransmitted requests without a response", OWN,
 		{RD_INC_ROUND_TIMEOUT, NO_INCIDENT}, false},
 	{HW "rx_icrc_encapsulated", "frames that it received with a wrong invariant CRC", PEERS,
 		{RD_INC_ICRC, NO_INCIDENT}, false},
@@ -186,7 +186,7 @@ static uint64_t happened(const struct difference *d, enum rd_incident_kind kind)
 
 static bool rounds_differ(const struct difference *d)
 {
-	return counts_incident(d, RD_INC_ROUND_TIMEOUT) && happened(d, RD_INC_RESENT);
+	return counts_incident(d, RD_INC_ROUND_TIMEOUT) && happened(d, RD_INC_RETRANSMITTED);
 }
 
 static bool naks_cross(const struct difference *d)
@@ -212,12 +212,13 @@ static const struct {
 	{capture_lost, "the capture lost frames"},
 	{qps_left_out, "not all QPs were followed"},
 	{has_strangers, "there were frames between addresses that are none of the port's"},
-	{rounds_differ, "repeats that overlap or follow an RNR NAK cannot all be told apart"},
+	{rounds_differ,
+		"retransmissions that overlap or follow an RNR NAK cannot all be distinguished"},
 	{refused_behind_rnr,
-		"what came while an RNR NAK was on its way may be out of sequence or not"},
-	{naks_cross, "NAKs that cross other answers acknowledge nothing new to the device"},
+		"what came while an RNR NAK was under way may be out of sequence or not"},
+	{naks_cross, "NAKs that cross other responses acknowledge nothing new to the device"},
 	{sent_less, "frames were dropped between the device's transport and the capture point"},
-	{sent_more, "frames were doubled between the device's transport and the capture point"},
+	{sent_more, "frames were duplicated between the device's transport and the capture point"},
 	{received_less,
 		"frames that were captured did not come to an open QP: dropped by the host, "
 		"or the QP was in error or gone"},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* From flows to the report: two flows become a conversation, answers go to the side that asked. */
+/* From flows to the report: two flows become a conversation, responses go to the side that asked.
+ */
 #include "report.h"
 #include "../rules/rules.h"
 #include <errno.h>
@@ -83,7 +84,7 @@ static bool fill_side(
 			fill_ending(s, own, end);
 	}
 	if (other)
-		s->goodput_bytes += other->answer_goodput;
+		s->goodput_bytes += other->response_goodput;
 	return true;
 }
 
@@ -108,13 +109,13 @@ static bool fill_series(
 
 /*
  * Side a is the one that asks (more). A flow whose other direction is not known shows requests of
- * its sender, or answers to its receiver.
+ * its sender, or responses to its receiver.
  */
 static bool fill_conversation(
 	struct rd_analysis *a, struct rd_conversation *c, struct flow *f, struct flow *g)
 {
 	struct rd_endpoint from = {.qp = RD_QP_UNKNOWN}, to = {.qp = f->dest_qp};
-	struct flow *asks = f, *answers = g;
+	struct flow *requester = f, *responder = g;
 
 	rd_address_text(from.address, f->net, f->src);
 	rd_address_text(to.address, f->net, f->dst);
@@ -127,14 +128,14 @@ static bool fill_conversation(
 	c->cm = f->cm_made || f->cm_ended || (g && (g->cm_made || g->cm_ended));
 	c->a = from;
 	c->b = to;
-	if (g ? g->requests > f->requests : !f->asks && f->answers) {
-		asks = g;
-		answers = f;
+	if (g ? g->requests > f->requests : !f->has_requests && f->has_responses) {
+		requester = g;
+		responder = f;
 		c->a = to;
 		c->b = from;
 	}
-	return fill_side(&c->side[0], asks, answers, a->totals.last_ns) &&
-	       fill_side(&c->side[1], answers, asks, a->totals.last_ns) &&
+	return fill_side(&c->side[0], requester, responder, a->totals.last_ns) &&
+	       fill_side(&c->side[1], responder, requester, a->totals.last_ns) &&
 	       fill_series(&c->series, &a->grid, f, g);
 }
 
@@ -228,7 +229,7 @@ static void fill_totals(const struct rd_analysis *a, struct rd_report *r)
 	t->icrc_trusted = t->icrc_good > t->icrc_bad;
 	for (size_t i = 0; i < a->flows.n; i++) {
 		t->payload_bytes += a->flows.all[i]->payload;
-		t->goodput_bytes += a->flows.all[i]->goodput + a->flows.all[i]->answer_goodput;
+		t->goodput_bytes += a->flows.all[i]->goodput + a->flows.all[i]->response_goodput;
 	}
 }
 

@@ -115,7 +115,7 @@ static bool silence(const struct look *l, struct rd_finding *f)
 		return false;
 	about(f, t->silences, RD_POSSIBLE);
 	rd_finding_frame(f, t->silence_frame);
-	rd_finding_title(f, "everything stood still while several QPs waited for answers");
+	rd_finding_title(f, "all traffic stopped while several QPs waited for responses");
 	rd_finding_detail(f, "%llu pauses, the longest %.3g ms", n(t->silences),
 		(double)t->longest_silence_ns / 1e6);
 	return true;
@@ -126,7 +126,7 @@ static bool backwards(const struct look *l, struct rd_finding *f)
 	if (l->nth || !l->r->totals.backwards)
 		return false;
 	about(f, l->r->totals.backwards, RD_CERTAIN);
-	rd_finding_title(f, "time stamps go backwards");
+	rd_finding_title(f, "timestamps go backwards");
 	rd_finding_detail(f, "%llu times; latencies there are not counted", n(f->evidence.count));
 	return true;
 }
@@ -149,7 +149,8 @@ static bool facts_left_out(const struct look *l, struct rd_finding *f)
 	about(f, l->a->facts->left_out, RD_CERTAIN);
 	rd_finding_title(f, "the file has more facts of devices than are taken");
 	rd_finding_detail(f,
-		"%llu peers of queue pairs, ports or counters were left out; QPs may stand alone "
+		"%llu peers of queue pairs, ports or counters were left out; QPs may remain "
+		"unpaired "
 		"that belong together",
 		n(f->evidence.count));
 	return true;
@@ -197,7 +198,7 @@ static bool not_connected(const struct look *l, struct rd_finding *f)
 		f->evidence.first_ns = f->evidence.last_ns = r->ns;
 		rd_finding_frame(f, r->frame);
 		between(f, r->net, r->src, r->dst);
-		rd_finding_title(f, "nobody answers a connection request");
+		rd_finding_title(f, "a connection request gets no reply");
 		rd_finding_detail(f, "%u requests from QP 0x%x, service id 0x%016" PRIx64,
 			r->repeats + 1U, r->qpn, r->service);
 		rd_finding_filter(f, 0, "infiniband.mad.attributeid == 0x0010");
@@ -238,7 +239,7 @@ const struct rule rules_of_capture[] = {
 		"capture less (a filter, --headers-only), or with a larger buffer"},
 	{"file-damaged", RD_SEV_WARNING, damaged_file,
 		"the disk was full, the capture was killed, or the copy is not whole",
-		"copy it again; what stands before the damage was analysed"},
+		"copy it again; what precedes the damage was analysed"},
 	{"truncated", RD_SEV_NOTE, truncated, "a snapshot length was set",
 		"capture whole frames, or with --zero-payload, to see damage"},
 	{"icrc-untrusted", RD_SEV_NOTE, wrong_icrc, "nothing is wrong with the network by that",
@@ -261,7 +262,7 @@ const struct rule rules_of_capture[] = {
 		"nobody listens there, or the listening application refused",
 		"look whether the server runs and listens on this port and address"},
 	{"cm-no-answer", RD_SEV_PROBLEM, not_connected,
-		"the other end is down, filters UDP 4791, or its answers go another way",
+		"the other end is down, filters UDP 4791, or its responses take another path",
 		"ping it from this address (ping -I), capture there"},
 	{"counters-differ", RD_SEV_WARNING, counters_differ,
 		"the capture missed packets, or other traffic used the device",

@@ -49,7 +49,7 @@ static void filter_requests(const struct look *l, struct rd_finding *f)
 			l->to->qp);
 }
 
-static void filter_answers(const struct look *l, struct rd_finding *f, const char *what)
+static void filter_responses(const struct look *l, struct rd_finding *f, const char *what)
 {
 	if (l->from->qp != RD_QP_UNKNOWN)
 		rd_finding_filter(f, 0, "infiniband.bth.destqp == 0x%06x && %s", l->from->qp, what);
@@ -63,14 +63,14 @@ static uint64_t rounds(const struct look *l)
 	       count(l, RD_INC_ROUND_READ) + count(l, RD_INC_ROUND_TIMEOUT);
 }
 
-static void detail_resent(const struct look *l, struct rd_finding *f)
+static void detail_retransmitted(const struct look *l, struct rd_finding *f)
 {
 	rd_finding_detail(f,
-		"%llu packets sent again in %llu round%s (%llu after NAKs, %llu after silence), "
+		"%llu packets retransmitted in %llu round%s (%llu after NAKs, %llu after silence), "
 		"%.1f %% of its request packets",
-		n(count(l, RD_INC_RESENT)), n(rounds(l)), plural(rounds(l)),
+		n(count(l, RD_INC_RETRANSMITTED)), n(rounds(l)), plural(rounds(l)),
 		n(count(l, RD_INC_ROUND_NAK)), n(count(l, RD_INC_ROUND_TIMEOUT)),
-		percent(count(l, RD_INC_RESENT), l->s->requests));
+		percent(count(l, RD_INC_RETRANSMITTED), l->s->requests));
 }
 
 /* --- loss ------------------------------------------------------------------------------------- */
@@ -79,12 +79,12 @@ static bool lost_behind(const struct look *l, struct rd_finding *f)
 {
 	uint64_t late = count(l, RD_INC_REORDERED);
 
-	if (!count(l, RD_INC_LOST_BEHIND))
+	if (!count(l, RD_INC_LOST_DOWNSTREAM))
 		return false;
-	finding_evidence(f, incident(l, RD_INC_LOST_BEHIND),
-		late > count(l, RD_INC_LOST_BEHIND) ? RD_POSSIBLE : RD_CERTAIN);
-	rd_finding_title(f, "packets are lost after this capture point");
-	detail_resent(l, f);
+	finding_evidence(f, incident(l, RD_INC_LOST_DOWNSTREAM),
+		late > count(l, RD_INC_LOST_DOWNSTREAM) ? RD_POSSIBLE : RD_CERTAIN);
+	rd_finding_title(f, "packets are lost downstream of this capture point");
+	detail_retransmitted(l, f);
 	filter_requests(l, f);
 	return true;
 }
@@ -93,42 +93,45 @@ static bool lost_before(const struct look *l, struct rd_finding *f)
 {
 	uint64_t damaged = count(l, RD_INC_ICRC);
 
-	if (!count(l, RD_INC_LOST_BEFORE) || damaged >= count(l, RD_INC_LOST_BEFORE))
+	if (!count(l, RD_INC_LOST_UPSTREAM) || damaged >= count(l, RD_INC_LOST_UPSTREAM))
 		return false;
-	finding_evidence(f, incident(l, RD_INC_LOST_BEFORE), RD_CERTAIN);
-	rd_finding_title(f, "packets are lost before this capture point");
-	detail_resent(l, f);
+	finding_evidence(f, incident(l, RD_INC_LOST_UPSTREAM), RD_CERTAIN);
+	rd_finding_title(f, "packets are lost upstream of this capture point");
+	detail_retransmitted(l, f);
 	filter_requests(l, f);
 	return true;
 }
 
-static bool answers_lost_behind(const struct look *l, struct rd_finding *f)
+static bool responses_lost_downstream(const struct look *l, struct rd_finding *f)
 {
-	if (!count(l, RD_INC_ANSWER_LOST) || !l->other->seen)
+	if (!count(l, RD_INC_RESPONSE_LOST) || !l->other->seen)
 		return false;
-	finding_evidence(f, incident(l, RD_INC_ANSWER_LOST), RD_LIKELY);
+	finding_evidence(f, incident(l, RD_INC_RESPONSE_LOST), RD_LIKELY);
 	if (f->evidence.count == 1) { /* a timer that fired late would look the same */
 		f->severity = RD_SEV_WARNING;
 		f->certainty = RD_POSSIBLE;
 	}
-	rd_finding_title(f, "answers are lost between this capture point and the requester");
-	rd_finding_detail(f, "it asked %llu time%s for what had been answered here",
-		n(count(l, RD_INC_ANSWER_LOST)), plural(count(l, RD_INC_ANSWER_LOST)));
+	rd_finding_title(f, "responses are lost between this capture point and the requester");
+	rd_finding_detail(f,
+		"it retransmitted %llu time%s requests whose responses had been seen here",
+		n(count(l, RD_INC_RESPONSE_LOST)), plural(count(l, RD_INC_RESPONSE_LOST)));
 	filter_requests(l, f);
 	return true;
 }
 
-static bool answers_lost_before(const struct look *l, struct rd_finding *f)
+static bool responses_lost_upstream(const struct look *l, struct rd_finding *f)
 {
-	if (!count(l, RD_INC_ANSWER_GAP) || !count(l, RD_INC_ROUND_READ))
+	if (!count(l, RD_INC_RESPONSE_GAP) || !count(l, RD_INC_ROUND_READ))
 		return false;
-	finding_evidence(f, incident(l, RD_INC_ANSWER_GAP),
-		count(l, RD_INC_ANSWER_REORDERED) ? RD_POSSIBLE : RD_CERTAIN);
-	rd_finding_title(f, "READ responses are lost before this capture point");
-	rd_finding_detail(f, "%llu gaps in the responses, %llu times asked again, %llu came again",
-		n(count(l, RD_INC_ANSWER_GAP)), n(count(l, RD_INC_ROUND_READ)),
-		n(count(l, RD_INC_ANSWER_RESENT)));
-	filter_answers(l, f, "infiniband.bth.opcode >= 13 && infiniband.bth.opcode <= 16");
+	finding_evidence(f, incident(l, RD_INC_RESPONSE_GAP),
+		count(l, RD_INC_RESPONSE_REORDERED) ? RD_POSSIBLE : RD_CERTAIN);
+	rd_finding_title(f, "READ responses are lost upstream of this capture point");
+	rd_finding_detail(f,
+		"%llu gaps in the responses, %llu requests retransmitted, %llu responses came "
+		"again",
+		n(count(l, RD_INC_RESPONSE_GAP)), n(count(l, RD_INC_ROUND_READ)),
+		n(count(l, RD_INC_RESPONSE_REPEATED)));
+	filter_responses(l, f, "infiniband.bth.opcode >= 13 && infiniband.bth.opcode <= 16");
 	return true;
 }
 
@@ -138,8 +141,8 @@ static bool lost_unreliable(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_UNSEEN), RD_CERTAIN);
 	rd_finding_title(
-		f, "packets of an unreliable connection are lost before this capture point");
-	rd_finding_detail(f, "%llu packets in %llu gaps, %.1f %%; nothing sends them again",
+		f, "packets of an unreliable connection are lost upstream of this capture point");
+	rd_finding_detail(f, "%llu packets in %llu gaps, %.1f %%; nothing retransmits them",
 		n(count(l, RD_INC_UNSEEN)), n(count(l, RD_INC_GAP)),
 		percent(count(l, RD_INC_UNSEEN), l->s->requests + count(l, RD_INC_UNSEEN)));
 	filter_requests(l, f);
@@ -151,27 +154,27 @@ static bool damaged(const struct look *l, struct rd_finding *f)
 	if (!count(l, RD_INC_ICRC) || !l->r->totals.icrc_trusted)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_ICRC), RD_CERTAIN);
-	rd_finding_title(f, "frames are damaged on the way to this capture point");
+	rd_finding_title(f, "frames are damaged upstream of this capture point");
 	rd_finding_detail(f, "%llu frames with a wrong invariant CRC, %.2f %%; receivers drop them",
 		n(count(l, RD_INC_ICRC)), percent(count(l, RD_INC_ICRC), l->s->frames));
 	filter_requests(l, f);
 	return true;
 }
 
-/* Repeated after silence, though neither requests nor answers are known to be lost. */
-static bool silent_rounds(const struct look *l, struct rd_finding *f)
+/* Repeated after silence, though neither requests nor responses are known to be lost. */
+static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 {
 	uint64_t silent = count(l, RD_INC_ROUND_TIMEOUT);
 
 	if (!silent || !is_rc(l) ||
-		count(l, RD_INC_ANSWER_LOST) + count(l, RD_INC_CROSSED) >= silent ||
+		count(l, RD_INC_RESPONSE_LOST) + count(l, RD_INC_CROSSED) >= silent ||
 		l->s->ending == RD_ENDING_RETRY || !(l->s->acks + l->s->read_responses))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_ROUND_TIMEOUT), RD_LIKELY);
-	rd_finding_title(f, "requests were repeated because no answer came in time");
-	rd_finding_detail(f, "%llu time%s, after %.3g ms at least; %llu packets sent again",
+	rd_finding_title(f, "requests were retransmitted because no response came in time");
+	rd_finding_detail(f, "%llu time%s, after %.3g ms at least; %llu packets retransmitted",
 		n(silent), plural(silent), (double)l->s->timeout_ns / 1e6,
-		n(count(l, RD_INC_RESENT)));
+		n(count(l, RD_INC_RETRANSMITTED)));
 	filter_requests(l, f);
 	return true;
 }
@@ -186,8 +189,8 @@ static bool timeout_short(const struct look *l, struct rd_finding *f)
 	if (!crossed)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_CROSSED), crossed > 1 ? RD_LIKELY : RD_POSSIBLE);
-	rd_finding_title(f, "requests were repeated while their answers were under way");
-	rd_finding_detail(f, "%llu time%s, after %.3g ms; answers take up to %.3g ms (p99)",
+	rd_finding_title(f, "requests were retransmitted while their responses were under way");
+	rd_finding_detail(f, "%llu time%s, after %.3g ms; responses take up to %.3g ms (p99)",
 		n(crossed), plural(crossed), (double)l->s->timeout_ns / 1e6,
 		(double)latency(l, RD_LATENCY_MESSAGE)->p99 / 1e6);
 	filter_requests(l, f);
@@ -216,7 +219,7 @@ static bool stalled(const struct look *l, struct rd_finding *f)
 	f->certainty = RD_CERTAIN;
 	f->evidence.count = 1;
 	rd_finding_frame(f, l->s->stall_frame);
-	rd_finding_title(f, "an answer took long");
+	rd_finding_title(f, "a response took long");
 	rd_finding_detail(
 		f, "%.3g ms without progress while requests were open", (double)stall / 1e6);
 	filter_requests(l, f);
@@ -230,15 +233,15 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 {
 	uint64_t late = count(l, RD_INC_REORDERED);
 
-	if (!late && !count(l, RD_INC_ANSWER_REORDERED))
+	if (!late && !count(l, RD_INC_RESPONSE_REORDERED))
 		return false;
-	finding_evidence(f, incident(l, late ? RD_INC_REORDERED : RD_INC_ANSWER_REORDERED),
+	finding_evidence(f, incident(l, late ? RD_INC_REORDERED : RD_INC_RESPONSE_REORDERED),
 		late ? RD_CERTAIN : RD_LIKELY);
-	rd_finding_title(f, "packets overtake each other before this capture point");
+	rd_finding_title(f, "packets are reordered upstream of this capture point");
 	rd_finding_detail(f,
-		"%llu requests and %llu responses came late without being sent again; receivers "
+		"%llu requests and %llu responses came late without being retransmitted; receivers "
 		"take that for loss",
-		n(late), n(count(l, RD_INC_ANSWER_REORDERED)));
+		n(late), n(count(l, RD_INC_RESPONSE_REORDERED)));
 	filter_requests(l, f);
 	return true;
 }
@@ -246,16 +249,16 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 static bool duplicated(const struct look *l, struct rd_finding *f)
 {
 	uint64_t requests = count(l, RD_INC_DUPLICATED),
-		 answers = count(l, RD_INC_ANSWER_DUPLICATED);
+		 responses = count(l, RD_INC_RESPONSE_DUPLICATED);
 
-	if (!requests && !answers)
+	if (!requests && !responses)
 		return false;
-	finding_evidence(f, incident(l, requests ? RD_INC_DUPLICATED : RD_INC_ANSWER_DUPLICATED),
+	finding_evidence(f, incident(l, requests ? RD_INC_DUPLICATED : RD_INC_RESPONSE_DUPLICATED),
 		RD_CERTAIN);
-	rd_finding_title(f, "the network doubles frames");
+	rd_finding_title(f, "the network duplicates frames");
 	rd_finding_detail(f,
-		"%llu requests and %llu answers came twice with the same IP identification",
-		n(requests), n(answers));
+		"%llu requests and %llu responses came twice with the same IP identification",
+		n(requests), n(responses));
 	filter_requests(l, f);
 	return true;
 }
@@ -276,7 +279,7 @@ static bool congested(const struct look *l, struct rd_finding *f)
 				    : "congestion notifications ask this sender to slow down");
 	rd_finding_detail(f, "%llu CNPs for its %llu frames; %llu of those were marked here",
 		n(cnp), n(l->s->frames), n(count(l, RD_INC_CE)));
-	filter_answers(l, f, "infiniband.bth.opcode == 0x81");
+	filter_responses(l, f, "infiniband.bth.opcode == 0x81");
 	return true;
 }
 
@@ -285,7 +288,7 @@ static bool marked_unanswered(const struct look *l, struct rd_finding *f)
 	if (count(l, RD_INC_CE) < 10 || count(l, RD_INC_CNP) || !l->other->seen || !is_rc(l))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_CE), RD_LIKELY);
-	rd_finding_title(f, "marked congestion is not answered by notifications");
+	rd_finding_title(f, "marked congestion is not reported by notifications (CNP)");
 	rd_finding_detail(f, "%llu frames came marked \"congestion experienced\", no CNP went back",
 		n(count(l, RD_INC_CE)));
 	rd_finding_filter(
@@ -303,9 +306,10 @@ static bool not_ready(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, incident(l, RD_INC_RNR), RD_CERTAIN);
 	rd_finding_title(f, "the receiver has no receive posted (RNR NAK)");
 	rd_finding_detail(f,
-		"%llu RNR NAKs, each asks to wait up to %.4g ms; %llu packets sent again",
-		n(count(l, RD_INC_RNR)), l->s->rnr_timer_us / 1e3, n(count(l, RD_INC_RESENT)));
-	filter_answers(l, f, "infiniband.aeth.syndrome.opcode == 1");
+		"%llu RNR NAKs, each asks to wait up to %.4g ms; %llu packets retransmitted",
+		n(count(l, RD_INC_RNR)), l->s->rnr_timer_us / 1e3,
+		n(count(l, RD_INC_RETRANSMITTED)));
+	filter_responses(l, f, "infiniband.aeth.syndrome.opcode == 1");
 	return true;
 }
 
@@ -319,7 +323,7 @@ static bool refused(
 	rd_finding_detail(f,
 		"%llu NAK%s; the QP is in error from then on, its other requests are lost",
 		n(count(l, kind)), plural(count(l, kind)));
-	filter_answers(l, f, "infiniband.aeth.syndrome.opcode == 3");
+	filter_responses(l, f, "infiniband.aeth.syndrome.opcode == 3");
 	return true;
 }
 
@@ -345,7 +349,7 @@ static bool no_credits(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, incident(l, RD_INC_ZERO_CREDIT), RD_CERTAIN);
 	rd_finding_title(f, "the receiver's credits run out");
 	rd_finding_detail(f, "%llu ACKs allow no further SEND", n(count(l, RD_INC_ZERO_CREDIT)));
-	filter_answers(l, f, "infiniband.aeth.syndrome.credit_count == 0");
+	filter_responses(l, f, "infiniband.aeth.syndrome.credit_count == 0");
 	return true;
 }
 
@@ -366,8 +370,9 @@ static bool gave_up(const struct look *l, struct rd_finding *f)
 	f->evidence.count = l->s->attempts;
 	f->evidence.first_ns = f->evidence.last_ns = l->s->end_ns;
 	rd_finding_frame(f, l->s->end_frame);
-	rd_finding_title(f, "answers stopped, and the sender gave up");
-	rd_finding_detail(f, "%u rounds without an answer, then silence: retry counter exceeded",
+	rd_finding_title(f, "responses stopped, and the sender gave up");
+	rd_finding_detail(f,
+		"%u retransmission rounds without a response, then silence: retry counter exceeded",
 		l->s->attempts);
 	filter_requests(l, f);
 	return true;
@@ -394,10 +399,12 @@ static bool black_hole(const struct look *l, struct rd_finding *f)
 		count(l, RD_INC_NAK_INVALID) || count(l, RD_INC_NAK_OPERATIONAL))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_ROUND_TIMEOUT), RD_CERTAIN);
-	rd_finding_title(f, "requests get no answer at all");
+	rd_finding_title(f, "requests get no response at all");
 	rd_finding_detail(f,
-		"%llu requests, %llu of them sent again every %.3g ms; not one answer was seen",
-		n(l->s->requests), n(count(l, RD_INC_RESENT)), (double)l->s->timeout_ns / 1e6);
+		"%llu requests, %llu of them retransmitted every %.3g ms; not one response was "
+		"seen",
+		n(l->s->requests), n(count(l, RD_INC_RETRANSMITTED)),
+		(double)l->s->timeout_ns / 1e6);
 	filter_requests(l, f);
 	return true;
 }
@@ -414,7 +421,8 @@ static bool one_sided(const struct look *l, struct rd_finding *f)
 	f->evidence.count = l->s->frames + l->other->frames;
 	rd_finding_frame(f, l->s->seen ? l->s->first_frame : l->other->first_frame);
 	rd_finding_title(f, "only one direction was captured");
-	rd_finding_detail(f, "%llu frames, none the other way: latencies and causes are not known",
+	rd_finding_detail(f,
+		"%llu frames, none in the other direction: latencies and causes are not known",
 		n(f->evidence.count));
 	filter_requests(l, f);
 	return true;
@@ -494,22 +502,22 @@ const struct rule rules_of_sides[] = {
 		"loss between the sender and this capture point: switch without PFC on this "
 		"priority, bad link, or the sender's own NIC",
 		"capture on the sender too; there look at tx_discards, symbol and link errors"},
-	{"answers-lost-behind", RD_SEV_PROBLEM, answers_lost_behind,
-		"the way back loses packets: both directions need the same priority and PFC",
-		"capture on the requester too; compare DSCP or PCP of requests and answers"},
-	{"answers-lost-before", RD_SEV_PROBLEM, answers_lost_before,
-		"loss on the way from the responder to this capture point",
+	{"answers-lost-behind", RD_SEV_PROBLEM, responses_lost_downstream,
+		"the path back loses packets: both directions need the same priority and PFC",
+		"capture on the requester too; compare DSCP or PCP of requests and responses"},
+	{"answers-lost-before", RD_SEV_PROBLEM, responses_lost_upstream,
+		"loss between the responder and this capture point",
 		"capture on the responder too; look at discards on the switch ports between"},
 	{"unreliable-lost", RD_SEV_PROBLEM, lost_unreliable,
 		"UC has no retransmission: whole messages are gone",
-		"look at discards on the way; the application must notice by itself"},
+		"look at discards on the path; the application must notice by itself"},
 	{"damaged", RD_SEV_PROBLEM, damaged,
-		"a bad cable, transceiver or memory on the way, or a device that rewrites headers",
-		"look at symbol errors, FEC and FCS errors of every link on the way"},
+		"a bad cable, transceiver or memory on the path, or a device that rewrites headers",
+		"look at symbol errors, FEC and FCS errors of every link on the path"},
 	{"no-answer", RD_SEV_PROBLEM, black_hole,
 		"the other end drops them (QP not ready or gone, firewall on UDP 4791, wrong GID "
 		"or "
-		"VLAN), or its answers go another way",
+		"VLAN), or its responses take another path",
 		"look at the QP's state at the other end (rdma resource show qp), and capture "
 		"there"},
 	{"gave-up", RD_SEV_PROBLEM, gave_up,
@@ -536,14 +544,14 @@ const struct rule rules_of_sides[] = {
 		"the receiving application posts too few receives, or is too slow",
 		"post more receives, or look at what holds the receiving thread up"},
 	{"reordered", RD_SEV_PROBLEM, reordered,
-		"packets of one QP take several ways (LAG, ECMP or adaptive routing per packet)",
+		"packets of one QP take several paths (LAG, ECMP or adaptive routing per packet)",
 		"look at the hashing of LAG and ECMP; RDMA NICs take reordering for loss"},
 	{"duplicated", RD_SEV_WARNING, duplicated, "a mirror port or a loop in the network",
 		"look for mirroring that ends in the data "
 		"path, and for loops"},
-	{"unanswered", RD_SEV_WARNING, silent_rounds,
-		"the last packet of a burst or its answer was lost, or the receiver was too slow",
-		"capture at the other end; look whether the repeated requests arrive twice"},
+	{"unanswered", RD_SEV_WARNING, timeout_rounds,
+		"the last packet of a burst or its response was lost, or the receiver was too slow",
+		"capture at the other end; look whether the retransmitted requests arrive twice"},
 	{"timeout-short", RD_SEV_WARNING, timeout_short,
 		"the QP's time-out (4.096 us * 2^timeout) is near what path and responder need",
 		"raise the QP's timeout attribute"},
@@ -552,12 +560,12 @@ const struct rule rules_of_sides[] = {
 		"lower the QP's timeout attribute where that is possible"},
 	{"stall", RD_SEV_WARNING, stalled,
 		"pauses (PFC), a busy receiver, or loss that this capture does not show",
-		"look at rx_pause and tx_pause counters and at the host of the answering end"},
+		"look at rx_pause and tx_pause counters and at the host of the responding end"},
 	{"cnp", RD_SEV_WARNING, congested,
-		"switches on the way mark packets: the path is congested (incast, slow link)",
+		"switches on the path mark packets: the path is congested (incast, slow link)",
 		"look at which senders share the congested port; check DCQCN settings"},
 	{"ecn-unanswered", RD_SEV_WARNING, marked_unanswered,
-		"congestion control is off at the receiver, or CNPs are filtered on the way",
+		"congestion control is off at the receiver, or CNPs are filtered on the path",
 		"check roce_np enable for this priority at the receiver"},
 	{"credits", RD_SEV_NOTE, no_credits, "the receiver has fewer receives posted than are sent",
 		"post more receives"},
@@ -566,7 +574,7 @@ const struct rule rules_of_sides[] = {
 	{"small-mtu", RD_SEV_NOTE, small_mtu, "an Ethernet MTU of 1500 limits RoCE to 1024",
 		"raise the MTU (4200 or 9000) on all hosts and switches of the path"},
 	{"unseen", RD_SEV_NOTE, unseen,
-		"the capture was too slow, or packets take another way past it",
+		"the capture was too slow, or packets take another path past it",
 		"look at the losses of the capture itself"},
 	{"one-sided", RD_SEV_NOTE, one_sided, "mirroring of one direction only, or a filter",
 		"capture both directions"},
