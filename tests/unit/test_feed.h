@@ -36,7 +36,8 @@ static inline void encoder_make(struct rd_encoder *e, const char *format, unsign
 		fail_msg("%s", err.text);
 }
 
-static inline void feed_make(struct rd_feed *f, const struct sink_state *state, size_t n, size_t room)
+static inline void feed_make(
+	struct rd_feed *f, const struct sink_state *state, size_t n, size_t room)
 {
 	struct rd_error err = {0};
 
