@@ -90,7 +90,6 @@ int lane_open(struct lane *l, struct rd_error *err)
 		return rd_fail(err, RD_CLASS_DEVICE, errno,
 			"raise the limit of open files (ulimit -n)", "epoll_create1");
 	for (unsigned int i = l->index; i < n_sources(l); i += l->stride) {
-		l->live++;
 		if (control_poll(l->epfd, config->sources[i]->frame_fd, FD_FRAMES, i, EPOLL_CTL_ADD,
 			    err) < 0 ||
 			control_poll(l->epfd, config->sources[i]->event_fd, FD_EVENTS, i,
@@ -125,7 +124,6 @@ static void source_ended(struct lane *l, unsigned int i, bool fault)
 	struct rd_source *s = l->config->sources[i];
 
 	l->ended[i] = true;
-	l->live--;
 	if (s->frame_fd >= 0)
 		epoll_ctl(l->epfd, EPOLL_CTL_DEL, s->frame_fd, NULL);
 	if (atomic_fetch_sub(&l->control->live, 1) == 1 && !fault)
@@ -149,9 +147,10 @@ static bool await_chunk(struct lane *l)
 
 static void process(struct lane *l, unsigned int source, struct rd_frame *frames, unsigned int n)
 {
-	struct pipe_batch batch = {.source = source, .frames = frames, .n = n};
 	enum pipe_status status;
+	struct pipe_batch batch;
 
+	pipe_batch(&l->pipe, &batch, source, frames, n);
 	do {
 		status = pipe_run(&l->pipe, &batch);
 		if (l->pipe.limit_reached)

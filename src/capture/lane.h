@@ -15,7 +15,6 @@ struct lane {
 	unsigned int index, stride; /* it serves the sources index, index + stride, ... */
 	struct pipe pipe;
 	struct rd_error err;
-	unsigned int live; /* sources that have not ended */
 	bool ended[RD_IFACES_MAX];
 	int epfd, bell; /* an eventfd by which other threads wake this one; -1: there are none */
 	pthread_t thread;

@@ -33,13 +33,11 @@ static void tally_add(struct rd_tally *t, enum tally_field field, uint64_t n)
 }
 
 /* Adds `each` (1, or -1 to take back) per frame to its interface's tally. */
-static void tally(struct pipe *p, enum tally_field field, unsigned int source,
+static void tally(struct pipe *p, enum tally_field field, const struct pipe_batch *b,
 	const struct rd_frame *frames, unsigned int n, int each)
 {
-	const struct rd_source *s = p->config->sources[source];
-
-	if (s->n_ifaces <= 1) {
-		tally_add(&p->tally[p->base[source]], field, (uint64_t)((int64_t)n * each));
+	if (b->s->n_ifaces <= 1) {
+		tally_add(&p->tally[b->base], field, (uint64_t)((int64_t)n * each));
 		return;
 	}
 	for (unsigned int i = 0; i < n; i++)
@@ -61,7 +59,7 @@ static void count_encoded(struct pipe *p, const struct pipe_batch *b, unsigned i
 	__atomic_store_n(&p->newest_ns, c->last_ns, __ATOMIC_RELAXED);
 	c->used += bytes;
 	c->frames += n;
-	tally(p, ENCODED, b->source, b->kept, n, 1);
+	tally(p, ENCODED, b, b->kept, n, 1);
 }
 
 /* The first frame after an event carries the note about it, beside a note of its own. */
@@ -69,7 +67,7 @@ static unsigned int encode_noted(struct pipe *p, const struct pipe_batch *b)
 {
 	const struct rd_encoder *enc = p->config->encoder;
 	const struct rd_frame *frame = b->kept;
-	struct rd_source *s = p->config->sources[b->source];
+	struct rd_source *s = b->s;
 	const char *own = b->has_note ? b->note.comment : NULL;
 	struct rd_note note = {
 		.dropped = p->lost[frame->iface] + (b->has_note ? b->note.dropped : 0),
@@ -113,13 +111,13 @@ static void advance(struct pipe_batch *b, unsigned int n)
 /* Encodes what belongs to the current file. */
 static enum pipe_status encode_slice(struct pipe *p, struct pipe_batch *b)
 {
-	const struct rd_source *s = p->config->sources[b->source];
+	const struct rd_source *s = b->s;
 
 	while (b->n_slice) {
 		bool noted = b->has_note || p->lost[b->kept->iface] || s->note[0];
 		unsigned int want = noted ? 1 : b->n_slice, done;
 
-		if (!outlet_get(&p->out))
+		if (!p->out.chunk && !outlet_get(&p->out))
 			return PIPE_NEED_CHUNK;
 		done = noted ? encode_noted(p, b) : encode_plain(p, b);
 		if (done < want)
@@ -131,7 +129,7 @@ static enum pipe_status encode_slice(struct pipe *p, struct pipe_batch *b)
 
 void pipe_drop(struct pipe *p, struct pipe_batch *b)
 {
-	tally(p, DROPPED, b->source, b->kept, b->n_slice, 1);
+	tally(p, DROPPED, b, b->kept, b->n_slice, 1);
 	for (unsigned int i = 0; i < b->n_slice; i++)
 		p->lost[b->kept[i].iface]++;
 	if (b->has_note)
@@ -204,7 +202,7 @@ static void recap(struct pipe *p, struct rd_frame *frames, unsigned int n)
 
 /* max_frames counts what is kept. Frames of the batch beyond it do not count as delivered. */
 static unsigned int limit(
-	struct pipe *p, unsigned int source, const struct rd_frame *frames, unsigned int n)
+	struct pipe *p, const struct pipe_batch *b, const struct rd_frame *frames, unsigned int n)
 {
 	uint64_t most = p->config->max_frames, before, left;
 
@@ -215,7 +213,7 @@ static unsigned int limit(
 	if (n < left)
 		return n;
 	p->limit_reached = true;
-	tally(p, DELIVERED, source, frames + left, n - (unsigned int)left, -1);
+	tally(p, DELIVERED, b, frames + left, n - (unsigned int)left, -1);
 	return (unsigned int)left;
 }
 
@@ -244,34 +242,40 @@ static uint64_t number_iface(struct rd_frame *frames, unsigned int n, uint16_t i
 	return bytes;
 }
 
+static void rotate(struct pipe *p)
+{
+	p->rotate = false;
+	outlet_rotate(&p->out, p->tally);
+}
+
 /* Filter and cut: sets what is kept of the next n frames, which may have a note. */
 static void take(struct pipe *p, struct pipe_batch *b, unsigned int n)
 {
 	const struct rd_capture_config *config = p->config;
-	struct rd_source *s = config->sources[b->source];
+	struct rd_source *s = b->s;
 	struct rd_filter *filter = config->filters ? config->filters[b->source] : NULL;
 	struct rd_frame *frames = b->frames + b->taken;
 	struct rd_packet packets[RD_BATCH];
-	unsigned int source = b->source, base = p->base[source], all = n;
+	unsigned int all = n;
 
 	b->taken += n;
-	counter_add(&p->bytes, s->n_ifaces > 1 ? number_ifaces(frames, n, base)
-					       : number_iface(frames, n, (uint16_t)base));
+	counter_add(&p->bytes, s->n_ifaces > 1 ? number_ifaces(frames, n, b->base)
+					       : number_iface(frames, n, (uint16_t)b->base));
 	if (s->local.link != RD_LINK_UNKNOWN)
 		rd_direction_mark(&s->local, frames, n);
 	if (config->decap != RD_DECAP_NONE)
 		decap(p, s, frames, n);
-	tally(p, DELIVERED, source, frames, n, 1);
+	tally(p, DELIVERED, b, frames, n, 1);
 	if (filter) {
-		tally(p, FILTERED, source, frames, all, 1);
+		tally(p, FILTERED, b, frames, all, 1);
 		n = rd_filter_run(filter, frames, n, packets);
-		tally(p, FILTERED, source, frames, n, -1);
+		tally(p, FILTERED, b, frames, n, -1);
 		if (!n && b->has_note)
 			p->lost[frames[0].iface] += b->note.dropped;
 	}
 	if (config->decap == RD_DECAP_OUTER)
 		recap(p, frames, n);
-	n = limit(p, source, frames, n);
+	n = limit(p, b, frames, n);
 	if (config->cut)
 		rd_cut_run(config->cut, s->iface.link, frames, n,
 			filter && rd_filter_parses(filter) ? packets : NULL);
@@ -279,6 +283,12 @@ static void take(struct pipe *p, struct pipe_batch *b, unsigned int n)
 		config->seen(config->seen_ctx, s, frames, n);
 	b->kept = frames;
 	b->n_kept = n;
+	if (!p->out.feeds) {
+		tally(p, ENCODED, b, frames, n, 1);
+		b->n_kept = 0;
+	}
+	if (__builtin_expect(atomic_load_explicit(&p->rotate, memory_order_relaxed), 0) && n)
+		rotate(p);
 }
 
 static bool counted_out(const struct pipe *p)
@@ -291,7 +301,7 @@ static bool counted_out(const struct pipe *p)
 /* A batch in which frames have notes of their own goes frame by frame. False: nothing is left. */
 static bool take_next(struct pipe *p, struct pipe_batch *b)
 {
-	struct rd_source *s = p->config->sources[b->source];
+	struct rd_source *s = b->s;
 
 	if (b->taken == b->n)
 		return false;
@@ -308,23 +318,9 @@ static bool take_next(struct pipe *p, struct pipe_batch *b)
 
 enum pipe_status pipe_run(struct pipe *p, struct pipe_batch *b)
 {
-	/* What is kept was taken before, and waited for a chunk. */
-	if (b->n_kept && encode(p, b) == PIPE_NEED_CHUNK)
-		return PIPE_NEED_CHUNK;
-	while (take_next(p, b)) {
-		if (!b->n_kept)
-			continue;
-		if (!p->out.feeds) {
-			tally(p, ENCODED, b->source, b->kept, b->n_kept, 1);
-			b->n_kept = 0;
-			continue;
-		}
-		if (__builtin_expect(atomic_load_explicit(&p->rotate, memory_order_relaxed), 0)) {
-			p->rotate = false;
-			outlet_rotate(&p->out, p->tally);
-		}
-		if (encode(p, b) == PIPE_NEED_CHUNK)
+	do {
+		if (b->n_kept && encode(p, b) == PIPE_NEED_CHUNK)
 			return PIPE_NEED_CHUNK;
-	}
+	} while (take_next(p, b));
 	return PIPE_OK;
 }

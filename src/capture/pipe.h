@@ -27,9 +27,11 @@ struct pipe {
 	uint64_t bytes, newest_ns;
 };
 
-/* The state of a batch in a pipe. The caller sets the first three; the rest is zero. */
+/* The state of a batch in a pipe. Set up by pipe_batch(). */
 struct pipe_batch {
-	unsigned int source; /* index in the configuration */
+	struct rd_source *s;
+	unsigned int source; /* its index in the configuration */
+	unsigned int base;   /* its first interface in the encoder */
 	struct rd_frame *frames;
 	unsigned int n;
 
@@ -41,6 +43,19 @@ struct pipe_batch {
 	bool has_note; /* `note` belongs to the only frame of `kept` */
 	struct rd_note note;
 };
+
+/* n frames of that source, not released before the pipe has consumed them. */
+static inline void pipe_batch(const struct pipe *p, struct pipe_batch *b, unsigned int source,
+	struct rd_frame *frames, unsigned int n)
+{
+	b->s = p->config->sources[source];
+	b->source = source;
+	b->base = p->base[source];
+	b->frames = frames;
+	b->n = n;
+	b->taken = b->n_kept = b->n_slice = 0;
+	b->has_note = false;
+}
 
 enum pipe_status {
 	PIPE_OK,	 /* the batch is consumed */

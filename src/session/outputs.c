@@ -4,12 +4,14 @@
 #include "session.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#define READER_MS 50 /* between two looks for a reader of a FIFO */
 
 bool outputs_to_pipe(const struct rd_session *s)
 {
@@ -213,26 +215,37 @@ static int explain_user(struct rd_session *s)
 		"%s; files are opened as user '%s'", first.text, s->identity.name);
 }
 
-/*
- * Opening a FIFO blocks until it has a reader, and the caller may want to stop that. The descriptor
- * keeps the reader until the output has its own; -1: no FIFO, or it cannot be opened.
- */
-static int await_reader(const struct rd_session *s)
+/* True if rd_session_stop() was called, at latest after so many ms. */
+static bool stopped(const struct rd_session *s, int ms)
 {
-	static const struct timespec between = {.tv_nsec = 50000000};
+	struct pollfd p = {.fd = s->stop_fd, .events = POLLIN};
+
+	return poll(&p, 1, ms) == 1;
+}
+
+/*
+ * Opening a FIFO blocks until it has a reader, and the caller may want to stop that. *reader keeps
+ * the reader until the output has its own; -1: no FIFO, or it cannot be opened. Fails if the
+ * session is stopped.
+ */
+static int await_reader(struct rd_session *s, int *reader)
+{
 	const struct rd_session_config *config = s->config;
 	struct stat st;
-	int fd;
 
+	*reader = -1;
 	if (stat(config->path, &st) < 0 || !S_ISFIFO(st.st_mode))
-		return -1;
-	while ((fd = open(config->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO) {
+		return 0;
+	for (;;) {
+		*reader = open(config->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+		if (*reader >= 0 || errno != ENXIO)
+			return 0;
 		if (config->waiting_for_reader)
 			config->waiting_for_reader(config->ctx);
-		else
-			nanosleep(&between, NULL);
+		if (stopped(s, config->waiting_for_reader ? 0 : READER_MS))
+			return rd_fail(&s->error, RD_CLASS_OUTPUT, 0, NULL,
+				"stopped before '%s' had a reader", config->path);
 	}
-	return fd;
 }
 
 int outputs_open(struct rd_session *s)
@@ -253,8 +266,9 @@ int outputs_open(struct rd_session *s)
 		check_directories(s) < 0 ||
 		rd_identity_assume(&s->identity, &before, &s->error) < 0)
 		return -1;
-	reader = await_reader(s);
-	rc = open_files(s, lanes, stripes);
+	rc = await_reader(s, &reader);
+	if (rc == 0)
+		rc = open_files(s, lanes, stripes);
 	if (reader >= 0)
 		close(reader);
 	if (rc < 0)

@@ -277,6 +277,28 @@ static void test_stopped(void **state)
 	close(ends[0]);
 }
 
+/* Also while it waits for the reader of a FIFO. */
+static void test_stopped_before_reader(void **state)
+{
+	const struct rd_session_config config = config_of(input, output);
+	const struct rd_session_result *r;
+	struct stopper stopper;
+	struct rd_error err;
+
+	(void)state;
+	unlink(output);
+	assert_int_equal(mkfifo(output, 0600), 0);
+	assert_int_equal(rd_session_open(&stopper.s, &config, &err), 0);
+	start_stopper(&stopper);
+	assert_int_equal(rd_session_run(stopper.s), -1);
+	pthread_join(stopper.thread, NULL);
+	r = rd_session_result(stopper.s);
+	assert_false(r->ran);
+	assert_int_equal(r->error.class, RD_CLASS_OUTPUT);
+	assert_non_null(strstr(r->error.text, "had a reader"));
+	rd_session_close(stopper.s);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -285,6 +307,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_no_source),
 		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_stopped_before_reader),
 	};
 
 	alarm(50);
