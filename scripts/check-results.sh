@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
 # How scripts/check counts what ran: sourced by it and by its test. Whatever cannot be read as a
-# result counts as a failure. CI=true: what was skipped for want of a tool is a failure too, since
+# result counts as a failure. CI=true: what was skipped because a tool is missing is a failure too, since
 # scripts/deps installs every tool.
 
 passed=0 failed=0 skipped=0
@@ -19,7 +19,7 @@ add_results() {
 	cat "$5"
 	if [ "${CI-}" = true ]; then
 		lacking=$(grep -ciE 'not installed|not built' "$5")
-		[ "$lacking" = 0 ] || echo "$name: $lacking skipped for want of a tool, which is a failure in CI"
+		[ "$lacking" = 0 ] || echo "$name: $lacking skipped because a tool is missing, which is a failure in CI"
 	fi
 	echo "$name: $pass passed, $((fail + lacking)) failed, $((skip - lacking)) skipped"
 	passed=$((passed + pass))

@@ -87,7 +87,7 @@ has_tool() {
 	command -v "$1" >/dev/null || { skip "$2" "$1 is not installed"; false; }
 }
 
-# lack TOOL REASON: why a case that needs TOOL cannot run, where REASON is what else there may be
+# lack TOOL REASON: why a case that needs TOOL cannot run, where REASON is the other possible cause
 lack() {
 	if command -v "$1" >/dev/null; then echo "$2"; else echo "$1 is not installed"; fi
 }

@@ -68,10 +68,10 @@ fi
 
 is "a healthy capture has no finding but notes" \
 	"$(json "$tmp/02_rc_write-a.json" '[.findings[] | select(.severity != "note")] | length')" 0
-is "the loss is told with its frames" \
+is "the loss is reported with its frames" \
 	"$(json "$tmp/10_rc_write_loss-b.json" '.findings[0] | .rule + " " + .certainty + " " + (.count | tostring)')" \
 	"lost-before certain 10"
-is "drops behind the capture point are told apart" \
+is "drops downstream of the capture point are distinguished" \
 	"$(json "$tmp/30_ingress_drop-a.json" '.findings[0].rule')" lost-behind
 
 # --- streams ----------------------------------------------------------------------------------

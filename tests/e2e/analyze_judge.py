@@ -32,7 +32,7 @@ def growth(directory, end):
 
 
 def address_of(end, report):
-    """Ends are told apart by address: a answers at .1 or ::1, b at .2 or ::2."""
+    """Ends are distinguished by address: a answers at .1 or ::1, b at .2 or ::2."""
     last = "1" if end == "a" else "2"
     ends = {c[e]["address"] for c in report["conversations"] for e in "ab"}
     return {x for x in ends if x.rsplit(":" if ":" in x else ".", 1)[-1] == last or

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Small captures made to burn time or memory: ten times as much of it takes about ten times the
-# instructions, and memory stays bounded. What a bound leaves out is told.
+# instructions, and memory stays bounded. What a bound leaves out is reported.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool python3
@@ -62,7 +62,7 @@ while read -r shape n most; do
 	kib=$(python3 "$srcdir/tests/e2e/analyze_many.py" run "$RDMADUMP" analyze "$tmp/$shape.$n" 2>"$tmp/err")
 	[ "$kib" -gt 1024 ] && [ "$kib" -le "$most" ]
 	ok "$n $shape: $kib KiB of memory, at most $most" "$tmp/err"
-	[ "$shape" = counters ] || has "... and what is left out is told" "$tmp/err" "$shape.$n': .*left out$"
+	[ "$shape" = counters ] || has "... and what is left out is reported" "$tmp/err" "$shape.$n': .*left out$"
 done <<LIST
 texts 500 32768
 comments 500 32768
@@ -71,5 +71,5 @@ LIST
 
 make peers 200
 "$RDMADUMP" analyze -v "$tmp/peers.200" >"$tmp/out" 2>"$tmp/err"
-has "peers that are not taken are told" "$tmp/out" "136 peers of queue pairs, ports or counters were left out"
+has "peers that are left out are reported" "$tmp/out" "136 peers of queue pairs, ports or counters were left out"
 tap_done

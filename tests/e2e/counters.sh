@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump counters`: copied trees against the output kept beside them, live growth on the model, hostile trees.
-# UPDATE=1 writes the kept output anew.
+# UPDATE=1 rewrites the kept output.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3
@@ -49,7 +49,7 @@ for tree in mlx5-eth mlx5-ib irdma rxe bnxt_re efa hns; do
 		promtool check metrics <"$tmp/prometheus" >"$tmp/promtool" 2>&1 && [ ! -s "$tmp/promtool" ]
 		ok "$tree: promtool" "$tmp/promtool"
 	fi
-	# Each counter of the JSON is a sample, but for those that are told under one name
+	# Each counter of the JSON is a sample, except those that share one name
 	[ "$(grep -vc '^#' "$tmp/prometheus")" = "$(jq '[.ports[].counters[]] | length' "$tmp/out")" ]
 	ok "$tree: Prometheus has them all"
 done

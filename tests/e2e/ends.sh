@@ -60,7 +60,7 @@ is "doubling is found" "$(rules "$tmp/59_router_duplicate.json" | grep -c '"doub
 # Drops behind the receiver's tap: on the path nothing was lost
 data=$TEST_DATA/roce/30_ingress_drop
 analyze --json "$data"/[ab].pcap.zst >"$tmp/ingress.json" 2>"$tmp/log"
-is "lost behind the receiver's port" "$(rules "$tmp/ingress.json" | grep -c '"lost-behind-port"') $(
+is "lost downstream of the receiver's port" "$(rules "$tmp/ingress.json" | grep -c '"lost-behind-port"') $(
 	rules "$tmp/ingress.json" | grep -c '"lost-between"')" "1 0"
 
 # A clock that is put forward by a known time is found out: 2.5 s, within the error stated

@@ -115,7 +115,7 @@ wait $!
 is "... all frames" "$(hash_of "$tmp/got.pcapng")" "$want"
 is "... as pcapng" "$(capinfos -t "$tmp/got.pcapng" | sed -n 's/^File type: *//p')" "Wireshark/... - pcapng"
 
-# stopped NAME SIGNAL GEN...: a capture whose reader goes away, then is told to end
+# stopped NAME SIGNAL GEN...: a capture whose reader goes away, then is asked to end
 stopped() {
 	local name=$1 signal=$2 begin
 	shift 2

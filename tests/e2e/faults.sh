@@ -5,7 +5,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tshark capinfos
 
-# libmlx5 frees what belonged to a removed device only when it is told so; else it is a leak to ASan
+# libmlx5 frees what belonged to a removed device only when it is notified; else it is a leak to ASan
 export RDMAV_ALLOW_DISASSOC_DESTROY=1
 
 rx=wqe # how receives are posted
@@ -31,7 +31,7 @@ comments() { tshark -r "$tmp/out" -Y frame.comment -T fields -e frame.comment 2>
 
 gen="count=3000,size=300,seed=4"
 
-# A verb that fails before the capture: no file is made, the next step is told
+# A verb that fails before the capture: no file is made, the next step is printed
 while read -r rx verb errno message; do
 	run "$rx: $verb fails with $errno" 2 "$message" --gen $gen --fault "verb=$verb,errno=$errno" --
 	[ ! -e "$tmp/out" ]
@@ -125,7 +125,7 @@ for rx in wqe striding; do
 	# Port down and up again do not end it
 	run "$rx: port down and up" 0 'port down' --gen $gen --rate 5000 --fault port=down,frame=1000 \
 		--fault port=up,after_ms=200 --at-end sigint --
-	has "$rx: port down and up: told" "$tmp/stderr" 'port up'
+	has "$rx: port down and up: reported" "$tmp/stderr" 'port up'
 	is "$rx: port down and up: all frames" "$(frames)" 3000
 	comments | grep -q 'port down'
 	ok "$rx: port down and up: noted on a frame"

@@ -31,7 +31,7 @@ says() {
 }
 
 clean "frames of a capture" "$RDMADUMP" -r "$file" -v
-says "and the file's name is told" ']0;x'
+says "and the file's name is printed" ']0;x'
 clean "a capture written again" "$RDMADUMP" -r "$file" -w "$tmp/$evil.copy.pcapng" --format pcapng
 clean "its report as JSON" "$RDMADUMP" -r "$file" --json -w "$tmp/again-${evil//\//_}.pcapng" --format pcapng
 jq -e '.file | contains("�")' "$tmp/out" >"$tmp/log" 2>&1
@@ -48,7 +48,7 @@ ok "... with nothing from the capture between its tags" "$tmp/found"
 clean "... while it is captured" "$RDMADUMP" -r "$file" --analyze
 clean "two ends" "$RDMADUMP" analyze --ends always "$file" "$file"
 clean "two ends that have nothing in common" "$RDMADUMP" analyze --ends always "$file" "$TEST_DATA/roce/10_rc_write_loss/b.pcap.zst"
-says "and the file's name is told" ']0;x'
+says "and the file's name is printed" ']0;x'
 clean "two files behind each other" "$RDMADUMP" analyze --ends never -v "$file" "$file"
 head -c 900 "$file" >"$tmp/cut.pcapng"
 clean "a capture that is cut" "$RDMADUMP" analyze -v "$tmp/cut.pcapng"
@@ -61,7 +61,7 @@ done
 python3 "$hostile" counters "$tmp/before.json" "$evil"
 python3 "$hostile" counters "$tmp/after.json" "$evil"
 clean "saved counters" "$RDMADUMP" counters --all --diff "$tmp/before.json" "$tmp/after.json"
-says "and the device's name is told" ']0;x'
+says "and the device's name is printed" ']0;x'
 
 # One line is one command line; @ stands for the text
 while read -r -a words; do

@@ -272,6 +272,6 @@ refused "a device that fails" '^-E- '
 is "... the frames before are in the file" "$(hash_of "$out" --first 900)" "$(hash_of "$tmp/gen.pcap" --first 900)"
 run "${eth[@]}" --gen count=50000,size=100,seed=1 --mode drop --at-end sigint -- -b 1 -w out.pcap
 lost=$(sed -n 's/^-W- \([0-9]*\) packets were lost by the device/\1/p' "$tmp/log")
-is "what the device lost is told" "$(($(hash_of "$out" | awk '{print $1}') + ${lost:-0}))" 50000
+is "what the device lost is reported" "$(($(hash_of "$out" | awk '{print $1}') + ${lost:-0}))" 50000
 
 tap_done

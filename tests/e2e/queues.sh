@@ -7,7 +7,7 @@
 need_tool jq
 : "${QUEUES_TOOL:?path of queues_tool}"
 
-# libmlx5 frees what belonged to a removed device only when it is told so; else it is a leak to ASan
+# libmlx5 frees what belonged to a removed device only when it is notified; else it is a leak to ASan
 export RDMAV_ALLOW_DISASSOC_DESTROY=1
 
 count=100000
@@ -51,7 +51,7 @@ for mode in wqe striding verbs; do
 	[ "$lost" -gt 0 ]
 	ok "$mode, loss: some was lost"
 	is "$mode, loss: delivered + lost = offered" $(($(frames) + lost)) 200000
-	has "$mode, loss: told by the first queue alone" "$tmp/got" '^lost [0-9]+ gaps 0 others 0$'
+	has "$mode, loss: reported by the first queue alone" "$tmp/got" '^lost [0-9]+ gaps 0 others 0$'
 
 	# each failed queue is brought back, the others go on
 	for fault in cqe=loc_prot cqe=loc_len event=qp_fatal event=cq_err; do

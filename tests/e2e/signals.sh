@@ -30,7 +30,7 @@ has_frames() { [ "$(stat -c %s "$out")" -gt 20000 ]; }
 has_signalfd() { find "/proc/$(pid_of)/fd" -lname '*signalfd*' | grep -q .; }
 engine_ended() { [ -s "$tmp/pid" ] && ! gone && ! has_signalfd; }
 
-# live / offline ARGUMENTS...: started beside us, its id in $tmp/pid
+# live / offline ARGUMENTS...: started in the background, its id in $tmp/pid
 live() {
 	rm -f "$tmp/pid" "$out" "$tmp/log"
 	MODEL_SECONDS=100 model --gen $gen --pidfile "$tmp/pid" --start-delay "${delay-0}" "${model_options[@]}" -- \

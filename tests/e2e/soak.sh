@@ -50,7 +50,7 @@ soak "compressed series" s.pcapng.zst -b filesize:20000
 soak "series past the page cache" s.pcapng -b filesize:20000 --buffer-size 16Mi
 soak "series through the page cache" s.pcap -b filesize:20000 --write-mode buffered --sync periodic
 
-# stalls NAME BUFFER RATE: the reader of a pipe is stopped for two seconds (or until it is told that
+# stalls NAME BUFFER RATE: the reader of a pipe is stopped for two seconds (or until it is notified that
 # the buffer was full), and goes on
 stalls() {
 	local name=$1 buffer=$2 reader capture

@@ -256,7 +256,7 @@ lost=$(number ps_drop)
 [ "$lost" -gt 0 ]
 ok "a ring that overflows drops frames" "$tmp/out"
 is "delivered and dropped are all that was sent" $((got + lost)) 20400
-has "the loss is told with the frame behind it" "$tmp/out" "^note $((got - 299)): $lost "
+has "the loss is reported with the frame after it" "$tmp/out" "^note $((got - 299)): $lost "
 
 ip netns exec "$ns" "$RDMADUMP" -i vb -B 1024 -w "$tmp/ring.pcapng" 2>"$tmp/log" &
 pid=$!
@@ -278,7 +278,7 @@ sleep 0.2
 send va 10 200
 captured
 is "a netdev that goes down and up" "$got" 20
-has "both are told" "$tmp/out" "^said .*netdev down.*netdev up"
+has "both are reported" "$tmp/out" "^said .*netdev down.*netdev up"
 
 capture -i -f 'ether proto 0x88b5' netdev any
 send va 50 200

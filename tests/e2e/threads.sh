@@ -86,7 +86,7 @@ capture --queues 4 --when-full wait --format pcap
 is "pcap: exit status" "$status" 0
 is "pcap: all in the file" "$("$SOFTHCA_FRAMES" --hash "$tmp/out.pcapng" | awk '{print $1}')" $count
 
-# Two ports, two queues each: interfaces are told apart
+# Two ports, two queues each: interfaces are distinguished
 rm -f "$tmp"/out*
 model --clock cycles --dev name=mlx5_0 --dev name=mlx5_1,netdev=enp2 --gen "$gen" --at-end sigint \
 	--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -d mlx5_1 --queues 2 -q --json --when-full wait \

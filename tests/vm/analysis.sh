@@ -57,7 +57,7 @@ dropped() { jq --arg dev "$2" '[.[] | select(.dev == $dev) | .drops] | add // 0'
 near() { [ "$1" -le "$2" ] && [ $(($1 + $3 + 1 + $2 / 20)) -ge "$2" ]; }
 
 # check_loss DIRECTORY NAME REPORT: what the ends miss is what the router says it dropped. Packets at
-# the edge of a capture are not called lost, but counted; copies of a packet that are sent again there
+# the edge of a capture are not called lost, but counted; copies of a packet that are retransmitted there
 # are not even that.
 check_loss() {
 	local to_a to_b gone_a gone_b outside

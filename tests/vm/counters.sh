@@ -38,7 +38,7 @@ rdmadump counters "$DEV" --prometheus >/tmp/prometheus
 grep -q '^rdmadump_hw_rcvd_pkts_total{device="'"$DEV"'",port="1"' /tmp/prometheus
 judge $? "Prometheus text" /tmp/prometheus
 # A capture stores whose queue pairs are open: the kernel's own are, always
-timeout 20 rdmadump -d "$DEV" -q -a duration:1 -w /tmp/facts.pcapng 2>/tmp/told
-tr '{' '\n' </tmp/facts.pcapng | grep -a '"lqpn":1,"type":"GSI","state":"RTS"' >/tmp/told
-judge $? "a capture stores the open queue pairs" /tmp/told
+timeout 20 rdmadump -d "$DEV" -q -a duration:1 -w /tmp/facts.pcapng 2>/tmp/reported
+tr '{' '\n' </tmp/facts.pcapng | grep -a '"lqpn":1,"type":"GSI","state":"RTS"' >/tmp/reported
+judge $? "a capture stores the open queue pairs" /tmp/reported
 exit $failed

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What one machine with two rxe devices can show: what other tools say of a device with open queue
-# pairs, its counters, its events, what the kernel refuses and how it is told, who may capture, a
+# pairs, its counters, its events, what the kernel refuses and how that is reported, who may capture, a
 # netdev that vanishes. Prints "ok NAME" and "not ok NAME" for tests/vm/suite.sh.
 # shellcheck source=tests/vm/lib.sh
 . /lib.sh
@@ -11,15 +11,15 @@ judge() { # STATUS NAME FILE: a file that tells why not
 	sed 's/^/# /' "$3"
 }
 
-# told STATUS TEXT NAME COMMAND...: it ends so and says that
-told() {
+# reports STATUS TEXT NAME COMMAND...: it ends so and says that
+reports() {
 	wanted=$1 text=$2 what=$3
 	shift 3
-	timeout 30 "$@" >/tmp/told 2>&1
+	timeout 30 "$@" >/tmp/reported 2>&1
 	status=$?
-	echo "exit status $status" >>/tmp/told
-	[ "$status" = "$wanted" ] && grep -q "$text" /tmp/told
-	judge $? "$what" /tmp/told
+	echo "exit status $status" >>/tmp/reported
+	[ "$status" = "$wanted" ] && grep -q "$text" /tmp/reported
+	judge $? "$what" /tmp/reported
 }
 
 # Both ends of the same traffic.
@@ -30,27 +30,27 @@ traffic_here() {
 	wait $!
 }
 
-# told_nobody STATUS TEXT NAME OPTIONS-OF-SETPRIV COMMAND...
-told_nobody() {
+# reports_as_nobody STATUS TEXT NAME OPTIONS-OF-SETPRIV COMMAND...
+reports_as_nobody() {
 	wanted=$1 text=$2 what=$3
 	shift 3
-	told "$wanted" "$text" "$what" setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+	reports "$wanted" "$text" "$what" setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 
 rdmadump list --json >"$SHARE/list.json"
-told 0 "netdev only: software RoCE" "list says what can be captured" rdmadump list
-told 2 "Operation not supported" "the sniffer is refused: by what name" \
+reports 0 "netdev only: software RoCE" "list says what can be captured" rdmadump list
+reports 2 "Operation not supported" "the sniffer is refused: by what name" \
 	rdmadump -d "$DEV" --sniffer -w /tmp/refused.pcapng
 [ ! -e /tmp/refused.pcapng ]
-judge $? "the sniffer is refused: no file is left" /tmp/told
-told_nobody 2 "CAP_NET_RAW" "nobody may not capture, and is told what that needs" \
+judge $? "the sniffer is refused: no file is left" /tmp/reported
+reports_as_nobody 2 "CAP_NET_RAW" "nobody may not capture, and the message says what that needs" \
 	rdmadump -d "$DEV" -w /tmp/refused.pcapng
 chmod 666 /dev/infiniband/uverbs*
-told_nobody 2 "CAP_NET_RAW" "nobody may not ask for the sniffer, and is told what that needs" \
+reports_as_nobody 2 "CAP_NET_RAW" "nobody may not ask for the sniffer, and the message says what that needs" \
 	rdmadump -d "$DEV" --sniffer -b 4 -w /tmp/refused.pcapng
-told_nobody 0 "0 frames" "with CAP_NET_RAW alone he may" \
+reports_as_nobody 0 "0 frames" "with CAP_NET_RAW alone he may" \
 	--inh-caps +net_raw --ambient-caps +net_raw rdmadump -d "$DEV" -w /dev/null -a duration:1
-told 0 "capturing on $DEV port 1 ($NETDEV, soft RoCE" "the netdev's name finds the device" \
+reports 0 "capturing on $DEV port 1 ($NETDEV, soft RoCE" "the netdev's name finds the device" \
 	rdmadump -i "$NETDEV" -w /dev/null -a duration:1
 
 # Queue pairs that stay open: requests without a receive are asked for again for ever, slowly.
@@ -61,11 +61,11 @@ open_qps() {
 	qps_b=$!
 	guest wait 30 /tmp/open.a.ready /tmp/open.b.ready
 }
-open_qps >/tmp/told 2>&1
-judge $? "queue pairs are open" /tmp/told
-rdmadump info --json "$DEV" >/tmp/told
-[ "$(grep -A1 '"type": "RC"' /tmp/told | grep -c '"state": "RTS"')" = 3 ]
-judge $? "info knows those that are" /tmp/told >/tmp/judged
+open_qps >/tmp/reported 2>&1
+judge $? "queue pairs are open" /tmp/reported
+rdmadump info --json "$DEV" >/tmp/reported
+[ "$(grep -A1 '"type": "RC"' /tmp/reported | grep -c '"state": "RTS"')" = 3 ]
+judge $? "info knows those that are" /tmp/reported >/tmp/judged
 sed '/^#/d' /tmp/judged
 modprobe ib_umad
 # As many verdicts as it gives are wanted; its own numbers are of no use here.
@@ -81,13 +81,13 @@ events_pid=$!
 for _ in 1 2 3 4 5; do
 	ip link set "$NETDEV" down
 	guest text 2 /tmp/events '"event":"port_error"' 2>/dev/null
-	told=$?
+	reported=$?
 	ip link set "$NETDEV" up
-	[ "$told" = 0 ] && guest text 10 /tmp/events '"event":"port_active"' && break
+	[ "$reported" = 0 ] && guest text 10 /tmp/events '"event":"port_active"' && break
 done
 kill -TERM "$events_pid"
 wait "$events_pid"
-judge $? "events ends when told to" /tmp/events >/tmp/judged
+judge $? "events ends on a signal" /tmp/events >/tmp/judged
 sed '/^#/d' /tmp/judged
 for event in port_error port_active; do
 	grep -q '"device":"'"$DEV"'","port":1,.*"event":"'$event'"' /tmp/events
@@ -101,7 +101,7 @@ begin veth accepts=a
 traffic_here veth >&3
 finish
 
-# The netdev goes, and its rxe with it: what was captured stays, the rest is told.
+# The netdev goes, and its rxe with it: what was captured stays, the rest is reported.
 begin removed none
 traffic_here removed >&3
 guest counters "$dir/after"
@@ -118,4 +118,4 @@ judge $? "a netdev that vanishes ends the capture with status 4 and says so" "$d
 echo 0 >"$dir/failures"
 for f in "$dir"/*; do mv "$f" "$SHARE/removed/a.${f##*/}"; done
 rm /tmp/refused.pcapng 2>/dev/null
-told 2 "no RDMA device found" "the device is gone with it" rdmadump -d "$DEV" -w /tmp/refused.pcapng
+reports 2 "no RDMA device found" "the device is gone with it" rdmadump -d "$DEV" -w /tmp/refused.pcapng
