@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Sends frames into a netdev as fast as packet(7) does, or at a rate: NETDEV COUNT BYTES
  * [FRAMES/S]. The last 4 bytes of the first 46 number them. Prints frames and seconds.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Raw write bandwidth of a file system, as dd would measure it: FILE MiB BLOCK-KiB buffered|direct.
  */
 #include <errno.h>

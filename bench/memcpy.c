@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Single-core memcpy bandwidth in bytes per second: the yardstick for large frames. */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reads a capture as the program does and says how fast: `read FILE [parse] [icrc]`. The file
  * comes from `read --make FILE PAYLOAD COUNT [FORMAT]`: RoCE v2 over IPv4, RC SEND Only, 8 QPs,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the traffic did: frames go in, in batches; conversations, findings and time series come out
  * as one report, from which text, JSON and HTML are made. Memory grows with the number of queue

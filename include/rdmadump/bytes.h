@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unaligned loads and stores in a stated byte order, for bytes from the wire or from files. */
 #ifndef RDMADUMP_BYTES_H
 #define RDMADUMP_BYTES_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The engine: moves frames from sources through the chunks of a sink, and accounts for every one.
  */
 #ifndef RDMADUMP_CAPTURE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The software clock of time stamps: the Unix epoch, and never backwards while the program runs. */
 #ifndef RDMADUMP_CLOCK_H
 #define RDMADUMP_CLOCK_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * All counters of a port: whatever sysfs holds below the port and its device, what the netdev's
  * driver counts of the wire, and what is known of each by name.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the machine has: RDMA devices and their ports as sysfs shows them
  * (Documentation/ABI/stable/sysfs-class-infiniband), without opening them and without privilege.

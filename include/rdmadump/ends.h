@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What happened to packets between two captures of the same traffic: each packet is looked for at
  * both ends. A packet is known again by its addresses, its BTH and its ICRC, which no switch and no

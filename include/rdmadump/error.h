@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The one error type: what failed, why, and what to do next, in one line. */
 #ifndef RDMADUMP_ERROR_H
 #define RDMADUMP_ERROR_H

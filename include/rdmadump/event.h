@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Events of devices as they occur: asynchronous events of verbs (ibv_get_async_event(3)),
  * and where verbs has none, the kernel's own messages on devices and netdevs.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A list of facts: JSON texts on their way into a capture file (rdmadump-formats(5)). */
 #ifndef RDMADUMP_FACTS_H
 #define RDMADUMP_FACTS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which frames are kept, and how much of each: filter and cut, a batch at a time, between source
  * and encoder. */
 #ifndef RDMADUMP_FILTER_H

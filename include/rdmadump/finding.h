@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A finding: one thing that is wrong or worth knowing, with its evidence. Whatever the program
  * judges (packets, counters, a device) it reports as findings, so that text and JSON agree.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Bytes <-> frames: capture file formats, encoded into memory and decoded from a byte stream.
  * Encoders keep no state between frames, so that any thread may encode any frame.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The frame, the currency of the whole program: bytes that crossed a port, borrowed from a source.
  */
 #ifndef RDMADUMP_FRAME_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What a counter grew by between two readings, and whether that is known: the one place that knows
  * of wraps, resets and counters that stop at their largest value.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The hash of tables whose keys come from captures. Its secret is drawn once per process, so that
  * no capture can be made whose keys all have one place.

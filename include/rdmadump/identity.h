@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Least privilege: who the program becomes once devices and files are open. */
 #ifndef RDMADUMP_IDENTITY_H
 #define RDMADUMP_IDENTITY_H

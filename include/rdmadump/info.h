@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Everything that can be asked of one device: sysfs, the driver, verbs, the device itself. */
 #ifndef RDMADUMP_INFO_H
 #define RDMADUMP_INFO_H

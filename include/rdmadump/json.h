@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Text and numbers as JSON, the same in every document. NULL if out of memory. */
 #ifndef RDMADUMP_JSON_H
 #define RDMADUMP_JSON_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The one logger: code below cli/ speaks through it, cli/ decides where it goes. */
 #ifndef RDMADUMP_LOG_H
 #define RDMADUMP_LOG_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How addresses and times are written, the same in text and in JSON. */
 #ifndef RDMADUMP_NOTATION_H
 #define RDMADUMP_NOTATION_H

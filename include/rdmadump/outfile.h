@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Files that the program writes. Opening one changes nothing that exists, so that a command can
  * still be refused; only rd_outfile_begin() empties the file. None is ever an input of the command.

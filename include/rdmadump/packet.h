@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One packet taken apart: where its headers and its payload are, and what the InfiniBand transport
  * says in it. IBTA volume 1: LRH 7.7, GRH 8.3, transport headers chapter 9, MADs chapters 13 to 16,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What this process may do: capabilities, memory that it may lock; and advice where it may not. */
 #ifndef RDMADUMP_PRIVILEGE_H
 #define RDMADUMP_PRIVILEGE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What is open on RDMA devices right now, by whom: the kernel's own list, through RDMA netlink
  * (include/uapi/rdma/rdma_netlink.h, RDMA_NLDEV_CMD_RES_*; Linux 4.16 and newer).

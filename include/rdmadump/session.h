@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A capture as a library: a configuration goes in, frames go from devices or a file into files, a
  * result comes out. Nothing is printed; warnings go to the log. One session in a process: it gives

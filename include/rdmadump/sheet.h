@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Values given once and written twice: as aligned lines and tables for people, as JSON for
  * programs. In text, what is empty is left out; in JSON it is null.

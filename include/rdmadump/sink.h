@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Where frames go: chunks of already encoded records, filled by the engine's threads, written by a
  * thread of their own into one file or a series of files. Each of the engine's threads has a feed:

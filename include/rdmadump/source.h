@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Where frames come from. Every source is this struct with its own operations behind it. */
 #ifndef RDMADUMP_SOURCE_H
 #define RDMADUMP_SOURCE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Verbs devices: opening one by its name, and the asynchronous events that it may report. */
 #ifndef RDMADUMP_VERBS_H
 #define RDMADUMP_VERBS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Packet headers as they are on the wire: pure functions over bytes that are not to be trusted. */
 #ifndef RDMADUMP_WIRE_H
 #define RDMADUMP_WIRE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Words that people type. */
 #ifndef RDMADUMP_WORDS_H
 #define RDMADUMP_WORDS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Keeps less of each frame: a number of bytes, the headers, or all with the payload zeroed. ICMP:
  * RFC 792, RFC 4443. */
 #include <rdmadump/filter.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The engine: sources are started, lanes move their frames into the sinks, and all of it ends. */
 #include "lane.h"
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The filter: the terms that are asked for; all must match. */
 #include "filter_terms.h"
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* --host and --gid: addresses of either end, which BPF has only for Ethernet. ARP: RFC 826. */
 #include "filter_terms.h"
 #include <arpa/inet.h>

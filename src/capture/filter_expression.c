@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A filter's expression in libpcap's language. BPF: pcap-filter(7). */
 #include "filter_terms.h"
 #include <errno.h>

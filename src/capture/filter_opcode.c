@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* --opcode: names of the opcode table in several spellings, numbers, and classes. */
 #include "filter_terms.h"
 #include <ctype.h>

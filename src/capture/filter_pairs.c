@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which QP talks to which: learnt from the CM's REQ and REP (IBTA volume 1, 12.6.5 and 12.6.7),
  * each of which names its sender's QP. Tables of fixed size, the oldest entry of a bucket makes

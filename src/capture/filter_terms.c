@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The table of the filter's terms; those that are short enough to stand beside it. */
 #include "filter_terms.h"
 #include <errno.h>

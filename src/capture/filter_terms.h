@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The terms of a filter: one row each (filter_terms.c). A new term is a field of struct
  * rd_filter_spec, a row here with its functions, and a row of the command line's options.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A lane's thread: receives while frames come, waits for chunks, sleeps while there is nothing. */
 #include "lane.h"
 #include <errno.h>
@@ -193,7 +193,9 @@ static uint64_t watermark(struct lane *l)
 
 	for (unsigned int i = l->index; i < n_sources(l); i += l->stride) {
 		struct rd_source *s = l->config->sources[i];
-		uint64_t ns = l->ended[i] ? UINT64_MAX : s->ops->watermark ? s->ops->watermark(s) : 0;
+		uint64_t ns = l->ended[i]	  ? UINT64_MAX
+			      : s->ops->watermark ? s->ops->watermark(s)
+						  : 0;
 
 		least = ns < least ? ns : least;
 	}

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A lane: some sources, the pipe that their frames go through, and the thread that receives, waits
  * and sleeps. Without threads there is one lane, run by the caller.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The chunks that one lane fills: taken from the feeds of its stripes round robin, handed over with
  * the account of their frames. */
 #include "outlet.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The path of a batch: direction, decapsulation, filter, cut, chunk; every frame accounted for. */
 #include "pipe.h"
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The path of frames from a batch to a chunk: direction, decapsulation, filter, cut, encoding;
  * every frame is accounted for. A pipe is used by one thread. It never waits: where no chunk is

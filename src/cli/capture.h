@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The capture command in its parts: options (capture.c, options.h, ibdump.c, extcap.c), the run of a
- * session by them (run.c), signals (signals.c), what is printed (report.c, loss.c, live.c).
+ * The capture command in its parts: options (capture.c, options.h, ibdump.c, extcap.c), the run of
+ * a session by them (run.c), signals (signals.c), what is printed (report.c, loss.c, live.c).
  */
 #ifndef RDMADUMP_CLI_CAPTURE_H
 #define RDMADUMP_CLI_CAPTURE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What every command does with its command line before argp reads it: near names, lists. */
 #include "command.h"
 #include "cli.h"

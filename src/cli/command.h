@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How every command reads its command line. */
 #ifndef RDMADUMP_CLI_COMMAND_H
 #define RDMADUMP_CLI_COMMAND_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The program as Wireshark's extcap: lists the RDMA ports, prints their options, captures one into
  * a FIFO. The protocol: extcap(4).

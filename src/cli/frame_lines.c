@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Prints a line per frame: times since another line, and refusals in colour. */
 #include "frame_lines.h"
 #include "cli.h"

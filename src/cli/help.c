@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The help that fits a screen: examples, the options needed most, the commands. */
 #include "help.h"
 #include "cli.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* `capture --analyze`: the analysis of frames as they are captured, on the screen and at the end.
  */
 #include "capture.h"

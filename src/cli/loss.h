@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lost frames in the report. */
 #ifndef RDMADUMP_CLI_LOSS_H
 #define RDMADUMP_CLI_LOSS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which program this is, by its name and first word; then which command, capture by default. */
 #include "cli.h"
 #include <argp.h>

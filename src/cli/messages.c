@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Messages, errors and the progress line, all on stderr; and the one place where control characters
  * are removed from everything that is printed: file names, names in capture files and command lines

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* dumpcap's KEY:VALUE pairs, of --autostop and --ring-buffer. */
 #include "option_keys.h"
 #include <errno.h>

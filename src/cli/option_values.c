@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sets the options that their rows describe completely: flags, texts, numbers, sizes, choices. */
 #include "options.h"
 #include <rdmadump/units.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The options of a capture: one row each, for the capture command, the ibdump mode and the
  * Wireshark extcap. Rows: options.c; setters for any row: option_values.c; for one row:

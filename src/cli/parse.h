@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Values of the options of commands other than capture. */
 #ifndef RDMADUMP_CLI_PARSE_H
 #define RDMADUMP_CLI_PARSE_H

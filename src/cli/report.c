@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a capture prints of itself: start, progress, and the report at the end, as text or JSON. */
 #include "capture.h"
 #include "cli.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Files that reports (HTML, JSON, Prometheus) are written to: never over a capture or an input. */
 #include "report_file.h"
 #include <errno.h>

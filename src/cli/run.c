@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One run of the capture command: options become a session's configuration, and what the session
  * calls back is printed. */
 #include "capture.h"

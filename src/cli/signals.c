@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Signals of a capture: which are handled, and what each does while frames come and at the end.
  * They are blocked from before the first thread until the process ends, so that no default action

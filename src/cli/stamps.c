@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* capture -J: the types of time stamps that devices have. */
 #include "capture.h"
 #include <stdio.h>

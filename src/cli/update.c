@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * --update: asks a running capture for a new file. SIGUSR2 kills most programs, so the process is
  * checked first, and held by a pidfd, which no other process can get.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lists of attributes: name, value, and for masks the names of bits. */
 #include "sysfs.h"
 #include <rdmadump/info.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Can a port be captured, condition by condition, once the device was asked: the kernel's own
  * conditions for a sniffer flow (drivers/infiniband/hw/mlx5/fs.c, hw/mlx4/main.c,

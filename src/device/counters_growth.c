@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What a counter grew by between two readings. A counter wraps at its width, stops at its largest
  * value (IBTA volume 1, 16.1.3.5: PortCounters), or is set back by a reset or a driver that was

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Compares two readings of a port's counters, and says what is wrong, by the table of counters. */
 #include <rdmadump/counters.h>
 #include <rdmadump/units.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The CPUs of a device's NUMA node: local_cpulist of its PCI function ("0-7,64-71"). */
 #include "sysfs.h"
 #include <rdmadump/device.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The kernel modules of a device and where they come from (kernel: Documentation/ABI/stable/
  * sysfs-module; MLNX_OFED and DOCA load mlx_compat and put modules below updates/ or extra/).

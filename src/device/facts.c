@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What a capture stores of a device beside its frames: identity, open QPs, counters, as JSON
  * (rdmadump-formats(5)).

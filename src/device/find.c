@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* From the name that a person gives to a device and its port; refusals say what there is instead.
  */
 #include "sysfs.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Firmware versions: their order, and the oldest that are known to sniff (as ibdump asks for). */
 #include <ctype.h>
 #include <rdmadump/device.h>

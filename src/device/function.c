@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Physical, virtual and sub-functions, and the netdevs that represent them (kernel:
  * Documentation/networking/devlink/devlink-port.rst; names of representors as

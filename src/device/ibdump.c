@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which program is found under the name ibdump: the vendor's, whose firmware command we do not
  * have, or a link to this program, which would be advised as another one.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which program is found under the name ibdump. */
 #ifndef RDMADUMP_DEVICE_IBDUMP_H
 #define RDMADUMP_DEVICE_IBDUMP_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is wrong with a device or below its best, from what is known of it. */
 #include <ctype.h>
 #include <rdmadump/info.h>

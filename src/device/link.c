@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Numbers of a link in words: the capability mask (InfiniBand Architecture 1.4, 14.2.5.6; on RoCE
  * the few bits that the kernel sets), speed and width (include/rdma/ib_verbs.h of Linux).

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What machine and system this is, in words for the head of a capture file. */
 #include "sysfs.h"
 #include <rdmadump/device.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What an adapter is sold as, by its PCI ids (the public PCI ID database; the drivers' id tables).
  */
 #include <rdmadump/device.h>

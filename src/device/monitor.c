@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Listens to all sources of device events and hands out one event after the other. */
 #include "netlink/netlink.h"
 #include "netlink/nldev.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* IP addresses of a netdev of this machine and network namespace (getifaddrs(3)). */
 #include <arpa/inet.h>
 #include <ifaddrs.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One port: state, rate, GIDs and netdevs (kernel: Documentation/ABI/stable/sysfs-class-infiniband,
  * Documentation/ABI/testing/sysfs-class-net; what rxe has and lacks was seen on Linux 6.1).

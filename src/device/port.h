@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One port of a device, as discovery.c asks for it. */
 #ifndef RDMADUMP_DEVICE_PORT_H
 #define RDMADUMP_DEVICE_PORT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Limits and features of an opened device, for info.c. */
 #ifndef RDMADUMP_DEVICE_QUERY_H
 #define RDMADUMP_DEVICE_QUERY_H

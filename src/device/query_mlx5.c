@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Features of a ConnectX: mlx5dv_query_device(3), and by DEVX the device's response to
  * QUERY_HCA_CAP and QUERY_ADAPTER (bit offsets: include/linux/mlx5/mlx5_ifc.h of Linux, MSB first).

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is open on a device: names of QP types and states (include/rdma/ib_verbs.h of Linux), and
  * looking things up; nldev.c reads them. */
 #include <rdmadump/resource.h>

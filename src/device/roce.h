@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Settings of RoCE, as info.c asks for them. */
 #ifndef RDMADUMP_DEVICE_ROCE_H
 #define RDMADUMP_DEVICE_ROCE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads sysfs (kernel: Documentation/filesystems/sysfs.rst), and trusts nothing that it finds
  * there. */
 #include "sysfs.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parses the kernel's messages on devices (lib/kobject_uevent.c of Linux). */
 #include "uevent.h"
 #include "sysfs.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The parser of kobject uevents. */
 #ifndef RDMADUMP_DEVICE_UEVENT_H
 #define RDMADUMP_DEVICE_UEVENT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Opens a verbs device by its name, and names its asynchronous events (ibv_get_async_event(3)). */
 #include <errno.h>
 #include <fcntl.h>

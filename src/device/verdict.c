@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Can a port be captured? By driver and link layer: the verbs sniffer exists in mlx5_ib (Ethernet),
  * mlx4_ib and bnxt_re only, as their create_flow in the kernel and in rdma-core shows.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The whole judgement on a port, of which rd_port_verdict() tells the outside world. */
 #ifndef RDMADUMP_DEVICE_VERDICT_H
 #define RDMADUMP_DEVICE_VERDICT_H

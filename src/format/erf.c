@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Encodes files of bare ERF records, as Endace's cards and tools write them. */
 #include "internal.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the files of src/format share: link types, the ERF record header and the pieces of a reader.
  * ERF's layout is from Endace's "ERF types" and from what Wireshark 4.0 makes of it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Encodes classic pcap with nano- or microseconds: draft-ietf-opsawg-pcap. */
 #include "pcap.h"
 #include "internal.h"

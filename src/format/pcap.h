@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The numbers of classic pcap, from draft-ietf-opsawg-pcap. */
 #ifndef RDMADUMP_FORMAT_PCAP_H
 #define RDMADUMP_FORMAT_PCAP_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Encodes pcapng: draft-ietf-opsawg-pcapng, with what Wireshark 4.0 and libpcap 1.10 make of it. */
 #include "pcapng.h"
 #include "internal.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The numbers of pcapng, from draft-ietf-opsawg-pcapng. */
 #ifndef RDMADUMP_FORMAT_PCAPNG_H
 #define RDMADUMP_FORMAT_PCAPNG_H

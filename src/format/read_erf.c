@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Decodes ERF records, bare or in pcap and pcapng: Endace's "ERF types". */
 #include "reader.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Decodes classic pcap of either byte order: draft-ietf-opsawg-pcap. */
 #include "pcap.h"
 #include "reader.h"

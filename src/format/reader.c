@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Decodes a byte stream into batches of frames that lie in its one buffer. */
 #include "reader.h"
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The reader's inside: one buffer, a table of interfaces, and one step function per format. */
 #ifndef RDMADUMP_FORMAT_READER_H
 #define RDMADUMP_FORMAT_READER_H

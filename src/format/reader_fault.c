@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Why a file cannot be read on, and memory for what is kept of it. */
 #include "reader.h"
 #include <errno.h>

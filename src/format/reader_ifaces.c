@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The interfaces that a file describes, and the texts that are kept of them. */
 #include "reader.h"
 #include <rdmadump/log.h>

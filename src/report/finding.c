@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lists of findings: filling, ordering and freeing them. */
 #include <inttypes.h>
 #include <rdmadump/finding.h>

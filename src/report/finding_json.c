@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A finding as JSON: one object, the same in all documents. */
 #include <rdmadump/finding.h>
 #include <rdmadump/json.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Values written as text or JSON; lines of a section are aligned with each other. */
 #include <rdmadump/json.h>
 #include <rdmadump/sheet.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The numbers of a whole capture: its totals, what was lost before it, the result. */
 #include "session.h"
 #include <rdmadump/units.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The texts in a file's header: the machine, and the comment on what was captured and lost. */
 #include "session.h"
 #include <rdmadump/units.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How many files a capture has open, and whether it may: known before the first one is opened. */
 #include "session.h"
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* When a capture takes the facts that it stores beside its frames, and for which file. */
 #include "session.h"
 #include <rdmadump/clock.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What frames come from: finds what the configuration names and opens the device's sniffer, a
  * netdev or a file; and the filters over them. */
 #include "session.h"

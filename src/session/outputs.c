@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Where frames go: one file or series, or one for each receive queue or stripe, each with its own
  * statistics and comment. */
 #include "session.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A capture from beginning to end: opened step by step, each step undone on every exit path. */
 #include "session.h"
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The parts of a session: inputs, outputs, the texts in the file, facts, loss. */
 #ifndef RDMADUMP_SESSION_SESSION_H
 #define RDMADUMP_SESSION_SESSION_H

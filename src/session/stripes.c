@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Files of one name in several directories, for disks that are too slow alone: their paths, and
  * whether they can be written. */
 #include "session.h"

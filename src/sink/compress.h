@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Compression of a file block by block, each flushed, so that a killed capture can be read up to
  * its last block. gzip: each block is a member of its own (RFC 1952). zstd: one frame (RFC 8878),

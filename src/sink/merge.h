@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Brings the chunks of several feeds into the order of their frames' timestamps. */
 #ifndef RDMADUMP_SINK_MERGE_H
 #define RDMADUMP_SINK_MERGE_H

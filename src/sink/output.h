@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A file, device or pipe that blocks of bytes are written to, compressed or not. */
 #ifndef RDMADUMP_SINK_OUTPUT_H
 #define RDMADUMP_SINK_OUTPUT_H

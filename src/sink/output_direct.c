@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Output past the page cache (open(2), O_DIRECT): whole pieces of STAGE_BYTES at offsets that are
  * multiples of BLOCK_BYTES, in order, so that the file never has a hole. The end of the

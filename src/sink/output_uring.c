@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One write at a time through io_uring, beside us. Never two: a program that is killed leaves the
  * later one in the file and a hole in place of the earlier one, which reads as frames.

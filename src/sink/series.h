@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The names of a series of files, the ring that keeps the newest, the command run on each. */
 #ifndef RDMADUMP_SINK_SERIES_H
 #define RDMADUMP_SINK_SERIES_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A sink from open to close: its feeds, its writer thread, its numbers. */
 #include "writer.h"
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The writer thread: takes full chunks in order, writes them into the files, gives them back. */
 #include "writer.h"
 #include <errno.h>

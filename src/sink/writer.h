@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A sink's state, and the writer thread that works on it. */
 #ifndef RDMADUMP_SINK_WRITER_H
 #define RDMADUMP_SINK_WRITER_H

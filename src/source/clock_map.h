@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Ticks of a free-running counter <-> nanoseconds of the host's clock, which it drifts against. */
 #ifndef RDMADUMP_SOURCE_CLOCK_MAP_H
 #define RDMADUMP_SOURCE_CLOCK_MAP_H

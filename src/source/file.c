@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A capture file as a source, so that what works on a device works on what was captured
  * (rd_reader). */
 #include "stream.h"

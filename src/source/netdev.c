@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Captures a network interface of the kernel through libpcap (TPACKET_V3; packet(7), rtnetlink(7)).
  */
 #include "netdev_watch.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Joins two descriptors into one: rtnetlink's for the link, the monitor's for the RDMA port. */
 #include "netdev_watch.h"
 #include <errno.h>

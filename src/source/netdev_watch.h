@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Watches a netdev and the RDMA port on it during a capture. */
 #ifndef RDMADUMP_SOURCE_NETDEV_WATCH_H
 #define RDMADUMP_SOURCE_NETDEV_WATCH_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What all sources share: notes on events, and the names of timestamp types. */
 #include <rdmadump/log.h>
 #include <rdmadump/source.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Bytes of a file or pipe, decompressed if they are gzip or zstd (zlib, libzstd). */
 #include "stream.h"
 #include "config.h"

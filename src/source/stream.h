@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Bytes of a file or pipe, decompressed if they are gzip (RFC 1952) or zstd (RFC 8878). */
 #ifndef RDMADUMP_SOURCE_STREAM_H
 #define RDMADUMP_SOURCE_STREAM_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The device's own sniffer: a RAW_PACKET QP (UD on InfiniBand) with an IBV_FLOW_ATTR_SNIFFER flow,
  * which copies what crosses the port in both directions (ibv_create_flow(3); mlx5_ib, mlx4_ib).

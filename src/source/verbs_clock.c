@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The clock of a device's frames. What a device has differs: timestamps that are a time of day
  * (mlx5's real-time format), ticks of a counter that can be read (ibv_query_rt_values_ex(3)) or

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The clock of a device's frames: chosen from what the device has, shared by its queues. */
 #ifndef RDMADUMP_SOURCE_VERBS_CLOCK_H
 #define RDMADUMP_SOURCE_VERBS_CLOCK_H

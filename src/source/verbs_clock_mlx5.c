@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The clocks of an mlx5 device: mlx5dv_get_clock_info(3), mlx5dv_query_device(3). */
 #include "verbs_clock.h"
 #include <infiniband/mlx5dv.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What to do when the kernel refuses an object of the sniffer. The same errno has several causes
  * (kernel: ib_umem_get() and the create functions of mlx5_ib); what this process may do tells

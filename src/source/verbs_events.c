@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Asynchronous events of the device (ibv_get_async_event(3)), and the queues that they concern. */
 #include "verbs_port.h"
 #include <rdmadump/verbs.h>

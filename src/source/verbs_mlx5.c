@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Receives on mlx5 without libmlx5: completions are read and receives posted where the
  * device puts and takes them (struct mlx5_cqe64 and doorbell records of mlx5dv.h).

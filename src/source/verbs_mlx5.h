@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads completions where an mlx5 device writes them: what its two receive modes share. */
 #ifndef RDMADUMP_SOURCE_VERBS_MLX5_H
 #define RDMADUMP_SOURCE_VERBS_MLX5_H

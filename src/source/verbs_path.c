@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Polling completions and posting receives through libibverbs, with an extended CQ or without. */
 #include "verbs_path.h"
 #include "verbs_port.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How completions are polled and receives posted: libibverbs, mlx5, mlx5 striding. */
 #ifndef RDMADUMP_SOURCE_VERBS_PATH_H
 #define RDMADUMP_SOURCE_VERBS_PATH_H

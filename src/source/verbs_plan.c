@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Decides how many receive queues of which kind a port has, and makes and closes them together. */
 #include "verbs_path.h"
 #include "verbs_port.h"

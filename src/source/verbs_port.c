@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Opens what the sniffer has once per port: context, clock, PD, and the sizes of its queues. */
 #include "verbs_port.h"
 #include <errno.h>

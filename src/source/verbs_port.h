@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the sniffer has once per port: context, PD, QP, table, flow, clock, loss; and its queues. */
 #ifndef RDMADUMP_SOURCE_VERBS_PORT_H
 #define RDMADUMP_SOURCE_VERBS_PORT_H

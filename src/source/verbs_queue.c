@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The sniffer's CQ, QP and flow: made in that order, destroyed in the reverse one. */
 #include "verbs_path.h"
 #include "verbs_port.h"

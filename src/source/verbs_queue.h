@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One receive queue of the sniffer: its CQ, its work queue or the QP's own, its ring, its faults.
  */
 #ifndef RDMADUMP_SOURCE_VERBS_QUEUE_H

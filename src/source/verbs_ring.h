@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The receive ring: buffers in one memory region, and the work requests that post them. */
 #ifndef RDMADUMP_SOURCE_VERBS_RING_H
 #define RDMADUMP_SOURCE_VERBS_RING_H

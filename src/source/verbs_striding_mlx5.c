@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Striding receive queues of mlx5: a work queue entry is a large buffer of equal strides, and the
  * device puts frame after frame into it, each at the beginning of a stride (mlx5dv_create_wq(3);

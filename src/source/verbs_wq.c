@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Work queues, and the QP that spreads frames among them: a RAW_PACKET QP that has a table of work
  * queues instead of a receive queue of its own (ibv_create_wq(3), ibv_create_rwq_ind_table(3)).

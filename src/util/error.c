@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Builds the one line that says what failed, why, and what to do next. */
 #include <rdmadump/error.h>
 #include <stdarg.h>

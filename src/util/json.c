@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Text of unknown encoding and unsigned numbers as JSON. */
 #include <rdmadump/json.h>
 #include <rdmadump/printable.h>

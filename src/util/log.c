@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Hands each message to the receiver that cli/ has set. */
 #include <rdmadump/log.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Opens the files that the program writes: never an input, and nothing changed until the start. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Decodes UTF-8 (RFC 3629) and replaces what must not reach a terminal or a JSON document. */
 #include <rdmadump/printable.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What this process may do, as the kernel checks it: capabilities(7), getrlimit(2). */
 #include <linux/capability.h>
 #include <rdmadump/privilege.h>

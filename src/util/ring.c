@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A single-producer single-consumer ring of pointers that wakes a sleeping consumer. */
 #include <errno.h>
 #include <rdmadump/ring.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* CRC-32 by the instruction of ARMv8 that has its polynomial; the 16-bit one by tables. */
 #include "crc.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * CRC-32 of Ethernet and the 16-bit CRC of IBTA volume 1, 7.8, eight bytes at a time by tables. The
  * 16-bit one is computed as a 32-bit one whose polynomial is that of 7.8.2 times x^16: the result

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * CRCs by carry-less multiplication, 16 or 64 bytes at a time: V. Gopal et al., "Fast CRC
  * Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009), in its

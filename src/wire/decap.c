@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Takes mirrored frames out of what carried them: GRE (RFC 2784, RFC 2890), ERSPAN
  * (draft-foschiano-erspan-03), VXLAN (RFC 7348), and the raw InfiniBand packets in which Mellanox

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tells sent from received frames by their source address: IEEE 802.3 clause 3.2, IBTA volume
  * 1, 7.7. */
 #include <rdmadump/bytes.h>

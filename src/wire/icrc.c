@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The checksums of a whole packet: IBTA volume 1, 7.8.1 and 7.8.2, annexes A16 and A17. Fields that
  * switches and routers may change count as ones.

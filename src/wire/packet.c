@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Finds the headers of a frame, from Ethernet or LRH to the end of the InfiniBand transport's: IEEE
  * 802.1Q, RFC 791, RFC 8200, RFC 768, RFC 9293; IBTA volume 1, 7.7 (LRH), 8.3 (GRH), 9.2 (BTH),

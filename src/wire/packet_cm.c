@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the messages of the communication manager say: IBTA volume 1, 12.6; sockets' addresses in
  * REQ: annex A11. */
 #include <rdmadump/packet.h>

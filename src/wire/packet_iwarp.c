@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Recognises iWARP in TCP segments: MPA (RFC 5044), DDP (RFC 5041), RDMAP (RFC 5040, RFC 7306). */
 #include <rdmadump/packet.h>
 

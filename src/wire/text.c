@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One line for a frame, as people read them from tcpdump: when, which way, who to whom, what. All
  * of it is numbers and our words. */
 #include "text.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Text of packets: a line that grows until its room is full (line.c), and what is added to it. */
 #ifndef RDMADUMP_WIRE_TEXT_H
 #define RDMADUMP_WIRE_TEXT_H

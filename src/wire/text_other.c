@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A few words for what is not InfiniBand: ARP (RFC 826), ICMP (RFC 792, 4443, 4861), TCP and iWARP
  * in it, UDP and known Ethertypes. */
 #include "text.h"

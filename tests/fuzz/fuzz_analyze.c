@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * libFuzzer: the whole analysis over any frames. Input: frames, each a byte of flags (1:
  * InfiniBand, 4: longer on the wire, 8: a loss behind it; upper half: scale of the time step), two

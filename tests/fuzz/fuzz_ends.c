@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * libFuzzer: two captures of the same traffic, of any frames at any times. Input: a byte that
  * chooses the first moment of each capture, then frames, each a byte of flags (1: InfiniBand,

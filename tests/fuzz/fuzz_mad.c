@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Fuzzes what reads MADs and what makes text of them: any bytes as a MAD in a RoCE v2 packet, whole
  * and cut short by as many bytes as the first one says.

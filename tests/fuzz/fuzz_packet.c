@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * libFuzzer: decap, parse, text and cut over any bytes, as Ethernet and as InfiniBand. The first
  * byte chooses how many bytes fewer were captured than were on the wire.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Fuzzes the reader of capture files: any bytes, read in pieces, everything it gives is touched;
  * and what runs of plain records give must be what record by record gives.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Fuzzes what uncompresses input: any bytes as a file, read to its end in large and small pieces.
  */
 #include "../../src/source/stream.h"

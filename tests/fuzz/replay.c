@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Runs a fuzz target over the files named, for compilers without libFuzzer. */
 #include <stdint.h>
 #include <stdio.h>

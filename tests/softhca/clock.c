@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The device's clock: a counter that drifts against the host's, its page and that of the driver's
  * conversion (<rdma/mlx5-abi.h>, struct mlx5_ib_clock_info), and the stamps of completions.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads the configuration that the launcher wrote: lines of a key, a blank and a value. */
 #include <errno.h>
 #include <infiniband/mlx5dv.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Writes completion queue entries and events; the entry formats are those of <infiniband/mlx5dv.h>,
  * the event records those of <rdma/ib_user_verbs.h>.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The device's own thread: takes frames from the source when they are due, reads the receive queue
  * as the hardware would (doorbell record, work queue entry, memory key) and completes.

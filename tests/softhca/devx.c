@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * General commands over DEVX: QUERY_HCA_CAP and QUERY_ADAPTER, as the kernel hands them through to
  * the firmware (drivers/infiniband/hw/mlx5/devx.c; layouts: include/linux/mlx5/mlx5_ifc.h).

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Measures how fast a consumer empties a full ring: everything is put in place behind one entry
  * whose owner bit is published last, so that the model does no work while the consumer does its

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Faults by number or by time, and what of the device shows in the sysfs tree: port state and
  * counters. Several processes may count into one tree, so counters are added to under a file lock.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Frames from capture files, held in memory as they will be delivered. libpcap reads the files; it
  * is loaded when one is needed, because every process below the launcher carries this library.

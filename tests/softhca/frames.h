@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Frame sources: the generator and capture files, and the hash by which sequences are compared. */
 #ifndef SOFTHCA_FRAMES_H
 #define SOFTHCA_FRAMES_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What every frame source begins with. */
 #ifndef SOFTHCA_FRAMES_IMPL_H
 #define SOFTHCA_FRAMES_IMPL_H

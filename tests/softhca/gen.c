@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Generates valid RoCEv2 and InfiniBand frames; the layouts are those of the InfiniBand
  * Architecture Specification 1.4 (chapters 5, 7, 9) and its annex A17 (RoCEv2).

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The C library's entry points through which programs reach /sys and /dev/infiniband: paths below
  * them are led into the launcher's tree, and descriptors of a verbs device to the model. What is

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which work queue of a table a frame goes to: the Toeplitz hash over the fields that CREATE_QP
  * asks for (<rdma/mlx5-abi.h>, and what mlx5_ib refuses of it). What has none of the fields has

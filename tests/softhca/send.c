@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What RAW_PACKET queue pairs send: gathered from the send queue, whose entries
  * <infiniband/mlx5dv.h> lays out, and given to the flows of the same port, a sniffer among them.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The oracle: writes the frames a generator configuration gives, or hashes them or a capture file,
  * so that what a consumer captured can be compared with what was sent.

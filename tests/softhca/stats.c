@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The statistics file: JSON, replaced as a whole at every close of a device and at exit. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Striding receive queues: a work queue entry is one buffer of equal strides, and a frame takes as
  * many as it needs, from the next free one on. A frame does not cross into the next entry: a filler

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Contexts, objects and the command tables of the uverbs ABI, as <rdma/ib_user_verbs.h> and
  * <rdma/ib_user_ioctl_cmds.h> define them. Commands arrive by ioctl: INVOKE_WRITE carries the

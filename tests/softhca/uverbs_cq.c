@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Completion channels and completion queues, by <rdma/ib_user_verbs.h> and <rdma/mlx5-abi.h>. */
 #include <errno.h>
 #include <rdma/ib_user_verbs.h>

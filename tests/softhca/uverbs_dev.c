@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Contexts, device and port queries, protection domains, memory regions and address handles, by
  * <rdma/ib_user_verbs.h> and <rdma/mlx5-abi.h>; the limits are those a ConnectX-5 reports.

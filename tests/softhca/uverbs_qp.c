@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Queue pairs and flows: <rdma/ib_user_verbs.h>, <rdma/mlx5-abi.h>, and for the transitions the
  * InfiniBand Architecture Specification (10.3) as the kernel's core enforces it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Work queues and their indirection tables, by <rdma/ib_user_verbs.h> and <rdma/mlx5-abi.h>. A work
  * queue is a queue pair of which there is only the receive queue.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Prints all that is read of a netdev's own statistics, for comparison with ethtool(8). */
 #include "ethtool.h"
 #include <inttypes.h>

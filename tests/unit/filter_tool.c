@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Runs filter and cut over a capture: filter_tool IN OUT [TERM=VALUE]... [EXPRESSION]. Terms are
  * qp, src_qp, opcode, host, gid and roce; cut=headers and cut=payload cut. Prints the numbers of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Makes a capture of packets that tests/data/roce lacks: `frames_tool ethernet|infiniband|iwarp
  * FILE`. Every opcode in every frame there is, VLAN stacks, IPv6 extension headers, MADs of all

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Prints what rd_packet_parse() finds in a capture, one line per frame: with -t the line for
  * people, with -i the fields of iWARP, else those that `tshark -T fields` prints for the list in

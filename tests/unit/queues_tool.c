@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Receives through several queues of a device, each in a thread of its own, and says what came: for
  * the tests of the verbs source. The sum is one number for all frames, their bytes and their order

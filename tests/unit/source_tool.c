@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Runs one source as the engine does, and shows what came: for the tests of sources. */
 #include <getopt.h>
 #include <inttypes.h>

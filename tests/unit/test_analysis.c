@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the analysis makes of each mechanism: synthetic frames in, events out. */
 #include "test_packet_make.h"
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A source that does as it is told, for the tests of the engine and its lanes. */
 #ifndef TEST_CAPTURE_H
 #define TEST_CAPTURE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The device's counter against the host's clock, over hours that take no time. */
 #include "clock_map.h"
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Every way of computing the checksums that this processor can go, against bit by bit. */
 #include <setjmp.h>
 #include <stdarg.h>

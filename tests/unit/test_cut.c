@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What each way of cutting keeps of a frame, by kind of frame; and over real captures, that no
  * header is lost. */
 #include <setjmp.h>

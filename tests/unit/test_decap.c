@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tunnels and mirrors: a frame put into each of them comes out again; what is none stays as it is.
  */
 #include <setjmp.h>

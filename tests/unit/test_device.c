@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is found in each sysfs tree, which device a name means, what is said of capture and loss. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Trees that nobody should have: whatever they hold, loading ends, and what comes out is printable.
  */
 #include <setjmp.h>

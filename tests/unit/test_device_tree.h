@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sysfs trees for tests: unpacked from TEST_DATA/sysfs, or written file by file. */
 #ifndef TEST_DEVICE_TREE_H
 #define TEST_DEVICE_TREE_H

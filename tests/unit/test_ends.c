@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of two captures side by side: what makes a packet the same one, and where one ends. */
 #include "test_packet_make.h"
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Facts in pcapng: written and read in both byte orders, in order, and hostile sizes. */
 #include "test_format.h"
 #include <rdmadump/facts.h>

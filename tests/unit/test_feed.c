@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the feed: the way of chunks to the writer and back, and the watermark between. */
 #include "test_feed.h"
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Feeds in memory for the tests of what stands before and behind them: chunks filled by hand, and
  * records read back. */
 #ifndef TEST_FEED_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The filter's terms, one line per case: what is asked, of which frame, kept or not; and what it
  * says of what it cannot take. */
 #include <setjmp.h>

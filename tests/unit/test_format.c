@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Encoders: what is written is read back the same, fits exactly, and leaks nothing. */
 #include "test_format.h"
 #include <stdio.h>

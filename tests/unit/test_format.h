@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Files in memory for the format tests: built by the encoders or by hand, read back whole. */
 #ifndef TEST_FORMAT_H
 #define TEST_FORMAT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The reader on cut and damaged files of every format: what is whole is delivered, nothing crashes.
  */
 #include "test_format.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The reader on files built by hand: both byte orders, every resolution, old blocks, ERF inside. */
 #include "test_format.h"
 

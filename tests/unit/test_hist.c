@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of what the analysis keeps: ranges of missing PSNs against a map of all, and
  * histograms against the sorted values. */
 #include "state.h"

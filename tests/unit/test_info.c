@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What info is made of: versions, names, masks, functions, messages; and trees that lie. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "config.h"
-#include "device/netlink/devlink.h"
 #include "device/function.h"
+#include "device/netlink/devlink.h"
 #include "device/netlink/rtnetlink.h"
 #include "device/sysfs.h"
 #include "device/uevent.h"

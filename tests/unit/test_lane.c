@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of a lane: what becomes of a batch, and that each frame is accounted for once. */
 #include "test_capture.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* MADs and iWARP, written byte by byte as the standards draw them. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the merge: order of stamps over feeds, watermarks, late frames, rotation, tallies.
  */
 #include "merge.h"

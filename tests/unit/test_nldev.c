@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* RDMA netlink's messages, as the kernel sends them and as nobody should: read, or refused. */
 #include <setjmp.h>
 #include <stdarg.h>

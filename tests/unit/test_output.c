@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the output's back ends: no byte lost, and whole records wherever a write fails. */
 #include "file.h"
 #include "test_format.h"

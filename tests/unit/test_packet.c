@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Packets taken apart: every opcode's headers, every layer, every length that they can be cut to,
  * and their line of text. */
 #include <setjmp.h>

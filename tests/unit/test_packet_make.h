@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Makes frames for the tests of packet, filter, cut and decap. */
 #ifndef TEST_PACKET_MAKE_H
 #define TEST_PACKET_MAKE_H

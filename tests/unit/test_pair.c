@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of who talks with whom: pairs found by PSNs, and what the CM's messages tell. */
 #include "test_packet_make.h"
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Unit tests of the ring: order, wrap-around, and that no wake-up is lost. What two threads may do
  * to each other is played step by step: a page of the ring is protected, so that one side stops at

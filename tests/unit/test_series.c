@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of a series of files: names in both styles, the ring, printing names, the command. */
 #include "series.h"
 #include <fcntl.h>

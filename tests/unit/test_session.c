@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A capture as a library: from a file source to a file, refused, and stopped by another thread. */
 #include <pthread.h>
 #include <rdmadump/session.h>

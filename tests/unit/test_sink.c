@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the writer: rotation, limits, and that every frame is written or accounted for. */
 #include <rdmadump/sink.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of streams (plain, gzip, zstd; whole, cut, damaged, in pipes) and of file sources. */
 #include "config.h"
 #include "stream.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Numbers as text and back, one line per case; and the line that an error becomes. */
 #include <limits.h>
 #include <setjmp.h>

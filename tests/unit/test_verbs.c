@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Unit tests of the verbs source where a model of a device leaves things to chance: time stamps
  * that go back, queues that fail again and again, and whom an asynchronous event concerns.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Directions and checksums: packets known from elsewhere, and real captures below TEST_DATA. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the scripts in a test machine would fork for: waiting for files, text, listeners and quiet
  * counters, copying the counters of all RDMA devices (sysfs, infiniband class) and of UDP

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Verbs traffic with known counts between two ends that meet in a shared directory, so that nothing
  * but RDMA is on the wire: any service, any operation, and the errors that perftest cannot make.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the parts of the program traffic share. */
 #ifndef VM_TRAFFIC_H
 #define VM_TRAFFIC_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How the two ends of the program traffic meet: by files in a directory that both see. */
 #include "traffic.h"
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Opens and connects what the program traffic needs: device, memory, QPs. */
 #include "traffic.h"
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Two clocks and the delay between them, from packets that were seen at both ends: the shortest
  * distances of each way bound the offset, as in NTP (RFC 5905).

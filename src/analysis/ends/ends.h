@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the matching of two captures remembers. Times are nanoseconds in A's clock, B's being put
  * back by the first guess of the offset; a distance is the time at B minus the time at A.

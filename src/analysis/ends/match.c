@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds each packet of one capture in the other: an open hash of those that wait for their twin. */
 #include "ends.h"
 #include <errno.h>

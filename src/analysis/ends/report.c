@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What two captures of the same traffic say together: which end is whose, losses, findings. */
 #include "../rules/rules.h"
 #include "ends.h"

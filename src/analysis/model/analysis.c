@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Takes frames in batches: counts each, checks its CRC, and gives it to the part that knows it. */
 #include "state.h"
 #include <errno.h>

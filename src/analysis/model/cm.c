@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Connections as the CM makes and ends them: IBTA volume 1, 12.6 and 12.9. */
 #include "state.h"
 

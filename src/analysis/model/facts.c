@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Takes the facts that a capture file carries: see FACTS in rdmadump-formats(5). */
 #include "facts.h"
 #include <arpa/inet.h>

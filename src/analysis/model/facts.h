@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is kept of the facts in a capture file: queue pairs, addresses and counters of devices. */
 #ifndef RDMADUMP_ANALYSIS_FACTS_H
 #define RDMADUMP_ANALYSIS_FACTS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The table of flows: an open hash of pointers, and the two flows last used in front of it. */
 #include "state.h"
 #include <rdmadump/hash.h>

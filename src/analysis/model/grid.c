@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Time series of all flows on one grid, whose steps double in width when it is full. */
 #include "state.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Histograms of durations: bounded, with steps that grow with the value. */
 #include "state.h"
 #include <stdlib.h>

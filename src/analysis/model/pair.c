@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who talks with whom. A response names only the QP that it goes to. Known from elsewhere (CM,
  * resources of the device), or found: by the UDP source port, which drivers make from both QP

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Responses, packet by packet: acknowledges, NAKs, READ and atomic responses, and what they say of
  * the requests. IBTA volume 1: 9.7.5.1 (responses), 9.7.5.2 (syndromes).

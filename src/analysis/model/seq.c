@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which packets of a sequence are missing: a few ranges, the oldest ones are forgotten first. */
 #include "state.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The parts of a side that most sides lack: incidents, verbs, latencies; only those there are. */
 #include "state.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the analysis remembers while frames go by. A flow is all frames from one address to one QP:
  * requests of the sender, and its responses to requests of that QP. Two flows make a conversation.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What two captures say together, as JSON: "ends" of docs/schema/analyze.json. */
 #include "output.h"
 #include <rdmadump/ends.h>

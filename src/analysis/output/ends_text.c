@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What two captures say together, as text: the clocks, a table of ways, findings. */
 #include "output.h"
 #include <inttypes.h>

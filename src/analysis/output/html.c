@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A report as one HTML page that needs nothing else: page.html with its marks filled in. */
 #include "names.h"
 #include <rdmadump/printable.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A report as JSON, as docs/schema/analyze.json describes it. */
 #include "names.h"
 #include "output.h"

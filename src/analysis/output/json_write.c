@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Writes a report as JSON one conversation after the other: as a tree all of them would take ten
  * times the memory of the analysis itself.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the enumerations of a report are called, in JSON and in text. */
 #ifndef RDMADUMP_ANALYSIS_NAMES_H
 #define RDMADUMP_ANALYSIS_NAMES_H

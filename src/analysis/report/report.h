@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The parts of making a report. */
 #ifndef RDMADUMP_ANALYSIS_REPORT_H
 #define RDMADUMP_ANALYSIS_REPORT_H

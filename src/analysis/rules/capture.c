@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over the whole capture: what it lacks, and what concerns no single QP. */
 #include "../model/facts.h"
 #include "rules.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A rule, and what it looks at. */
 #ifndef RDMADUMP_ANALYSIS_RULES_H
 #define RDMADUMP_ANALYSIS_RULES_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the files of `rdmadump analyze` share: its options, how it reads, and how it prints. */
 #ifndef RDMADUMP_CLI_ANALYZE_H
 #define RDMADUMP_CLI_ANALYZE_H

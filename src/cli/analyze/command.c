@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* `rdmadump analyze`: what the traffic in capture files did. */
-#include "../cli.h"
 #include "../command.h"
+#include "../cli.h"
 #include "../parse.h"
 #include "analyze.h"
 #include <argp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads two captures of the same traffic side by side, after finding out that they are that. */
 #include "../cli.h"
 #include "analyze.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Prints what an analysis found: text, JSON, a page of HTML. */
 #include "../report_file.h"
 #include "analyze.h"

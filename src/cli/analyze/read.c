@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Opens capture files and feeds their frames, notes and facts to an analysis. */
 #include "../cli.h"
 #include "analyze.h"

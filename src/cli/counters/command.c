@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* `rdmadump counters`: every counter of a port: read, compared, watched, explained, exported. */
-#include "../cli.h"
 #include "../command.h"
+#include "../cli.h"
 #include "../parse.h"
 #include "../report_file.h"
 #include "counters.h"

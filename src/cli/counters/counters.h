@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The counters command in its parts: options and modes (command.c), and how readings are shown:
  * text, JSON, Prometheus, a terminal that is watched.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Readings as JSON (docs/schema/counters.json), written and read. */
 #include "counters.h"
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Readings as Prometheus text (https://prometheus.io/docs/instrumenting/exposition_formats/). A
  * name says place and counter, so that it stays when files are added; numbers of directories are

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds the ports that are asked for, reads their counters, compares two readings. */
 #include "counters.h"
 #include <errno.h>

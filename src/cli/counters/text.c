@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Counters as a person reads them: findings first, then the numbers by where they come from. */
 #include "counters.h"
 #include <inttypes.h>

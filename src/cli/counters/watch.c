@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Counters on a terminal, what moves on top, what is bad marked; leaves the terminal as it was. */
 #include "../cli.h"
 #include "counters.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* `rdmadump events`: what happens to devices, one line each, until it is told to stop. */
 #include "../cli.h"
 #include "../command.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* `rdmadump info`: what a support engineer asks first of a device, as text or JSON. */
 #include "info.h"
 #include "../cli.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The parts of what `info` tells. */
 #ifndef RDMADUMP_CLI_INFO_H
 #define RDMADUMP_CLI_INFO_H

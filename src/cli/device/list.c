@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* `rdmadump list`: devices, ports, netdevs, and for each: can it be captured, else why not and what
  * to do. */
 #include "../cli.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Devices and ports as JSON (docs/schema/list.json); what is unknown is null. */
 #include "list_json.h"
 #include <inttypes.h>

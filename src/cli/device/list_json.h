@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Devices and ports as JSON, shared by `list` and `info`. */
 #ifndef RDMADUMP_LIST_JSON_H
 #define RDMADUMP_LIST_JSON_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a netdev's driver counts: include/uapi/linux/ethtool.h, ETHTOOL_GSSET_INFO, GSTRINGS,
  * GSTATS.
  */

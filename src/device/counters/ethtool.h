@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a netdev's driver counts, as 'ethtool -S' shows it. */
 #ifndef RDMADUMP_DEVICE_ETHTOOL_H
 #define RDMADUMP_DEVICE_ETHTOOL_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The list of a port's counters: append, find by name, free. */
 #include "../sysfs.h"
 #include <rdmadump/counters.h>

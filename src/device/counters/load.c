@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reads every counter that sysfs has of a port, known by the table or not (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband, drivers/infiniband/core/{sysfs,cm}.c).

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The table of counters: what each one counts, its width, what growth means and what to do about
  * it. The rows are in *.def, one file per place or driver. The first match is taken, so exact

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads one attribute of a netlink message, which is not to be trusted: shorter ones are refused.
  */
 #ifndef RDMADUMP_DEVICE_NETLINK_ATTR_H

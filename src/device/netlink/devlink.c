@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Devlink's ports and versions (include/uapi/linux/devlink.h; net/devlink of Linux). */
 #include "devlink.h"
 #include "../sysfs.h"

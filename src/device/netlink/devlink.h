@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Devlink (include/uapi/linux/devlink.h, generic netlink family "devlink"): which function a port
  * represents, and what firmware the device runs and holds.

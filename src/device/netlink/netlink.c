@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Netlink sockets through libnl-3, which is optional: without it every open fails and says so. */
 #include "netlink.h"
 #include "config.h"

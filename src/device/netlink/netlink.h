@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One question to the kernel and its answers, on a netlink socket (netlink(7); libnl-3). */
 #ifndef RDMADUMP_DEVICE_NETLINK_H
 #define RDMADUMP_DEVICE_NETLINK_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * RDMA netlink's device messages (include/uapi/rdma/rdma_netlink.h, drivers/infiniband/core/nldev.c
  * of Linux). Integers come in the host's byte order, text without a promise that it ends.

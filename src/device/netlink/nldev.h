@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * RDMA netlink's device messages (include/uapi/rdma/rdma_netlink.h, client RDMA_NL_NLDEV): the
  * requests, and the parsers of answers, which trust no length and no text in them.

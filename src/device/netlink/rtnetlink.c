@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The state of network links as the kernel reports its changes (rtnetlink(7)). */
 #include "rtnetlink.h"
 #include "../sysfs.h"

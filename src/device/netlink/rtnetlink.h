@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Messages of the kernel without libnl: the multicast socket, and the parser of links. */
 #ifndef RDMADUMP_DEVICE_NETLINK_RTNETLINK_H
 #define RDMADUMP_DEVICE_NETLINK_RTNETLINK_H
