@@ -122,7 +122,7 @@ has "-J: no clock" "$tmp/list" 'adapter  +no: its completions have no time stamp
 has "-J: host always" "$tmp/list" '^  host  +the system clock'
 J cycles,info=no
 has "-J: a clock" "$tmp/list" '^  adapter  +the device'
-has "-J: and why not the other" "$tmp/list" 'adapter_unsynced  no: its driver does not tell'
+has "-J: and why not the other" "$tmp/list" 'adapter_unsynced  no: its driver does not say'
 model -- "$RDMADUMP" -d mlx5_0 -j adapter -w "$tmp/none" >"$tmp/log" 2>&1
 is "-j adapter without clock: exit status" $? 2
 has "-j adapter without clock: says why" "$tmp/log" "no time stamps of type 'adapter': its completions"
