@@ -5,7 +5,6 @@
 #include "command.h"
 #include "help.h"
 #include "options.h"
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -188,8 +187,6 @@ int rd_cmd_capture(int argc, char **argv)
 	rd_cli_parse(&argp, argc, argv, ARGP_NO_HELP, &a);
 	rd_cli_log(o.debug ? RD_LOG_DEBUG : o.quiet ? RD_LOG_WARNING : RD_LOG_INFO);
 	rc = capture_run(&run);
-	if (o.only_count && rc == 0)
-		printf("%" PRIu64 " frames\n", run.result->total.encoded);
 	free(a.words);
 	free((void *)(uintptr_t)argp.options);
 	return rc;

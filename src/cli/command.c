@@ -65,17 +65,20 @@ static const char *nearest(const struct argp_option *options, const char *name)
 	return found ? main_row(found)->name : NULL;
 }
 
-static void unrecognized(const struct argp_option *options, const char *name, size_t len)
+/* `command` is the command's full name, "rdmadump list". */
+static void unrecognized(
+	const char *command, const struct argp_option *options, const char *name, size_t len)
 {
-	char text[128], line[320];
+	char text[128], line[320], prefix[64];
 	const char *near;
 
 	snprintf(text, sizeof(text), "%.*s", (int)(len < 100 ? len : 100), name);
 	near = nearest(options, text);
 	snprintf(line, sizeof(line), "unrecognized option '--%s'; %s%s%s", text,
-		near ? "did you mean '--" : "see '", near ? near : program_invocation_name,
+		near ? "did you mean '--" : "see '", near ? near : command,
 		near ? "'?" : " --help'");
-	rd_cli_say("rdmadump: ", line);
+	snprintf(prefix, sizeof(prefix), "%s: ", command);
+	rd_cli_say(prefix, line);
 	exit(RD_CLASS_USAGE);
 }
 
@@ -111,7 +114,7 @@ static void check_names(const struct argp_option *options, int argc, char **argv
 		}
 		o = find_long(options, word + 2, len - 2);
 		if (!o)
-			unrecognized(options, word + 2, len - 2);
+			unrecognized(argv[0], options, word + 2, len - 2);
 		o = main_row(o);
 		i += o->arg && !(o->flags & OPTION_ARG_OPTIONAL) && !word[len];
 	}

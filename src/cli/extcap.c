@@ -10,12 +10,15 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <poll.h>
+#include <rdmadump/identity.h>
+#include <rdmadump/outfile.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -217,6 +220,21 @@ static int reply_filter(const struct place *p, const char *expression)
 
 /* --- the capture ------------------------------------------------------------------------ */
 
+/* Not from Wireshark: a file is opened with the rights of the caller of sudo. -1 with the error. */
+static int open_file(const char *path, struct rd_error *err)
+{
+	struct rd_identity_before before;
+	struct rd_outfile file = {.fd = -1};
+	struct rd_identity id;
+
+	if (rd_identity_choose(&id, NULL, err) < 0 || rd_identity_assume(&id, &before, err) < 0)
+		return -1;
+	if (rd_outfile_open(&file, path, NULL, err) == 0 && rd_outfile_begin(&file, path, err) < 0)
+		rd_outfile_abandon(&file, path);
+	rd_identity_resume(&before);
+	return file.fd;
+}
+
 /*
  * The FIFO becomes standard output, which the session writes each frame to at once. It is opened
  * before any signal is blocked: SIGTERM must end a wait for a reader that never comes. And it is
@@ -224,14 +242,20 @@ static int reply_filter(const struct place *p, const char *expression)
  */
 static int open_fifo(const char *path)
 {
-	struct rd_error err;
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct rd_error err = {0};
+	struct stat st;
+	int fd;
 
+	if (stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	else
+		fd = open_file(path, &err);
 	if (fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0) {
 		close(fd);
 		return 0;
 	}
-	rd_fail(&err, RD_CLASS_OUTPUT, errno, NULL, "cannot open the FIFO '%s'", path);
+	if (err.class == RD_CLASS_NONE)
+		rd_fail(&err, RD_CLASS_OUTPUT, errno, NULL, "cannot open the FIFO '%s'", path);
 	return rd_cli_fail(&err);
 }
 

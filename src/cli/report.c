@@ -220,4 +220,6 @@ void report_end(const struct capture_run *r)
 		report_text(r);
 	if (r->live && !r->opt->json)
 		live_report(r->live);
+	if (r->opt->only_count && r->result->error.class == RD_CLASS_NONE)
+		printf("%" PRIu64 " frames\n", r->result->total.encoded);
 }

@@ -54,6 +54,11 @@ if [ "$(id -u)" = 0 ]; then
 	rm "$theirs/page.html"
 	SUDO_UID=$uid SUDO_GID=$(id -g $user) SUDO_USER=$user "$RDMADUMP" analyze --html "$theirs/page.html" "$tmp/in.pcapng" >/dev/null 2>"$tmp/log"
 	is "sudo analyze --html: the page is the caller's" "$? $(stat -c '%u %a' "$theirs/page.html")" "0 $uid 600"
+	link "$theirs/fifo"
+	SUDO_UID=$uid SUDO_GID=$(id -g $user) SUDO_USER=$user model --gen count=10 --at-end sigint -- \
+		"$RDMADUMP" --capture --extcap-interface rdma-mlx5_0-1 --fifo "$theirs/fifo" >"$tmp/log" 2>&1
+	is "sudo, extcap's FIFO is a link: exit status" $? 3
+	unchanged "sudo, extcap's FIFO is a link: root's file is as it was" "$secret"
 	ln -s "$tmp/root" "$theirs/dir"
 	trap_link "-Z, the directory is a link" 3 -Z $user -w "$theirs/dir/new.pcapng"
 	is "-Z, the directory is a link: nothing new" "$(ls "$tmp/root")" secret
@@ -67,6 +72,7 @@ fi
 
 # --- modes --------------------------------------------------------------------------------
 
+mkdir "$tmp/rxe" && tar -xzf "$TEST_DATA/sysfs/rxe.tar.gz" -C "$tmp/rxe"
 : >"$tmp/old" && chmod 644 "$tmp/old"
 capture -w "$tmp/old"
 is "an existing file becomes private" "$(stat -c %a "$tmp/old") $(frames_of "$tmp/old")" "600 2000"
@@ -121,10 +127,10 @@ ok "other kinds of captures"
 for f in c.pcap c.erf; do
 	keep "$tmp/$f"
 	message='is a capture file' over "$f" analyze --html "$f" y.pcapng
-	message='is a capture file' over "$f" counters --sysroot "$TEST_DATA/sysfs/rxe" --json --output "$f"
+	message='is a capture file' over "$f" counters --sysroot "$tmp/rxe" --json --output "$f"
 done
 message='is a capture file' over y.pcapng.gz analyze --html y.pcapng.gz y.pcapng
-"$RDMADUMP" counters --sysroot "$TEST_DATA/sysfs/rxe" --json >"$tmp/before.json" 2>"$tmp/log"
+"$RDMADUMP" counters --sysroot "$tmp/rxe" --json >"$tmp/before.json" 2>"$tmp/log"
 keep "$tmp/before.json"
 over before.json counters --diff before.json before.json --output before.json
 for i in 1 2; do
