@@ -2,6 +2,7 @@
 /* Lost frames in the report: what to raise, and the numbers as JSON. */
 #include "loss.h"
 #include <rdmadump/growth.h>
+#include <rdmadump/json.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,15 +52,10 @@ void loss_advise(const struct capture_run *r)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *json_count(uint64_t n)
-{
-	return json_integer((json_int_t)n);
-}
-
 /* null where it is not known, and then the reason. */
 static void put_frames(json_t *o, bool known, uint64_t frames, double percent, const char *reason)
 {
-	json_object_set_new(o, "frames", known ? json_count(frames) : json_null());
+	json_object_set_new(o, "frames", known ? rd_json_u64(frames) : json_null());
 	json_object_set_new(o, "percent", known ? json_real(percent) : json_null());
 	if (!known)
 		json_object_set_new(o, "reason", json_string(reason));
@@ -72,8 +68,9 @@ json_t *loss_json_source(const struct capture_run *r, const struct rd_source_sta
 
 	for (unsigned int k = 0; k < st->n_loss; k++)
 		json_object_set_new(counters, st->loss[k].name,
-			rd_growth_known(&st->loss[k].frames) ? json_count(st->loss[k].frames.amount)
-							     : json_null());
+			rd_growth_known(&st->loss[k].frames)
+				? rd_json_u64(st->loss[k].frames.amount)
+				: json_null());
 	o = json_pack("{s:b, s:b, s:o}", "known", (int)st->loss_known, "upper_bound",
 		(int)st->loss_upper_bound, "counters", counters);
 	if (!st->loss_known)

@@ -137,11 +137,6 @@ static const char *end_name(const struct capture_run *r)
 	return names[r->result->end];
 }
 
-static json_t *json_count(uint64_t n)
-{
-	return json_integer((json_int_t)n);
-}
-
 static json_t *json_source(const struct capture_run *r, const struct rd_session_source *from)
 {
 	const struct rd_device *d = from->device;
@@ -150,7 +145,7 @@ static json_t *json_source(const struct capture_run *r, const struct rd_session_
 	json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", source->ops->name, "name",
 		rd_json_string(source->iface.name ? source->iface.name : ""), "title",
 		rd_json_string(source->title), "lost", loss_json_source(r, &from->stats), "gaps",
-		json_count(from->stats.gaps));
+		rd_json_u64(from->stats.gaps));
 
 	if (d && p)
 		json_object_update_new(o,
@@ -188,17 +183,18 @@ static void report_json(const struct capture_run *r)
 		return;
 	json_object_set_new(root, "frames",
 		json_pack("{s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o}", "delivered",
-			json_count(t.delivered), "written", json_count(r->result->written.written),
-			"filtered", json_count(t.filtered), "dropped", "buffer_full",
-			json_count(t.dropped), "output", json_count(r->result->written.unwritten),
-			"left_out", json_count(r->result->left_out), "out_of_order",
-			json_count(r->result->written.late)));
+			rd_json_u64(t.delivered), "written",
+			rd_json_u64(r->result->written.written), "filtered",
+			rd_json_u64(t.filtered), "dropped", "buffer_full", rd_json_u64(t.dropped),
+			"output", rd_json_u64(r->result->written.unwritten), "left_out",
+			rd_json_u64(r->result->left_out), "out_of_order",
+			rd_json_u64(r->result->written.late)));
 	json_object_set_new(root, "lost_before_us", loss_json(r));
-	json_object_set_new(root, "bytes", json_count(r->result->bytes));
-	json_object_set_new(root, "file_bytes", json_count(r->result->written.file_bytes));
+	json_object_set_new(root, "bytes", rd_json_u64(r->result->bytes));
+	json_object_set_new(root, "file_bytes", rd_json_u64(r->result->written.file_bytes));
 	if (r->opt->n_stripes)
 		json_object_set_new(root, "stripes", stripes_json(r));
-	json_object_set_new(root, "gaps", json_count(r->result->gaps));
+	json_object_set_new(root, "gaps", rd_json_u64(r->result->gaps));
 	json_object_set_new(root, "error",
 		r->result->error.class == RD_CLASS_NONE ? json_null()
 							: rd_json_string(r->result->error.text));
