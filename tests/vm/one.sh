@@ -118,4 +118,4 @@ judge $? "a netdev that vanishes ends the capture with status 4 and says so" "$d
 echo 0 >"$dir/failures"
 for f in "$dir"/*; do mv "$f" "$SHARE/removed/a.${f##*/}"; done
 rm /tmp/refused.pcapng 2>/dev/null
-reports 2 "no RDMA device found" "the device is gone with it" rdmadump -d "$DEV" -w /tmp/refused.pcapng
+reports 2 "no device or netdev" "the device is gone with it" rdmadump -d "$DEV" -w /tmp/refused.pcapng

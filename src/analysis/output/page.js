@@ -39,7 +39,7 @@
 		return (n >= 100 || Number.isInteger(n) ? Math.round(n) : Number(n.toPrecision(3))) + "\u00a0" + units[i];
 	};
 	const bytes = n => scaled(n, ["B", "kB", "MB", "GB", "TB"], 1000);
-	const rate = n => scaled(n, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"], 1000);
+	const rate = n => scaled(n, ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"], 1000);
 	const exact = n => count(n) + "\u00a0B";
 	const span = ns => ns >= 6e10 ? count(ns / 1e9) + "\u00a0s" : scaled(ns, ["ns", "\u00b5s", "ms", "s"], 1000);
 	const moment = ns => (ns / 1e9).toFixed(ns < 1e8 ? 6 : 3) + "\u00a0s";
@@ -255,7 +255,7 @@
 		f.where && el("p", {class: "where"}, f.where), el("p", {}, f.detail),
 		f.meaning && el("p", {}, el("span", {class: "soft"}, "Usually: "), f.meaning),
 		f.next && el("p", {}, el("span", {class: "soft"}, "Next: "), f.next),
-		f.frames.length > 0 && el("p", {class: "soft small"}, f.frames.length === 1 ? "Frame " : "Frames ", f.frames.map(count).join(", "),
+		f.frames.length > 0 && el("p", {class: "soft small"}, f.frames.length === 1 ? "Frame " : "Frames ", f.frames.map(String).join(", "),
 			f.count > f.frames.length && ", \u2026", f.first_ns !== null && `; ${moment(f.first_ns)} to ${moment(f.last_ns)}`),
 		f.filter && filter(f.filter));
 
@@ -274,7 +274,7 @@
 
 	const events = side => {
 		const rows = Object.entries(side.events).map(([key, e]) => [el("span", {}, words[key] || key), count(e.count),
-			count(e.first_frame), count(e.last_frame), moment(e.first_ns)]);
+			String(e.first_frame), String(e.last_frame), moment(e.first_ns)]);
 		return rows.length > 0 && plain([["What happened"], ["Times", 1], ["First frame", 1], ["Last frame", 1], ["At", 1]], rows);
 	};
 	const latencies = side => {
@@ -293,15 +293,15 @@
 		if (!s.seen && !s.requests)
 			return el("div", {}, el("h3", {}, `From ${endpoint(from)}`), el("p", {class: "soft"}, "No frame of this side was captured."));
 		return el("div", {}, el("h3", {}, `From ${endpoint(from)} to ${endpoint(to)}`), facts([
-			["Frames", `${count(s.frames)} (${bytes(s.wire_bytes)}), ${s.first_frame === null ? "" : `${count(s.first_frame)} to ${count(s.last_frame)}`}`],
+			["Frames", `${count(s.frames)} (${bytes(s.wire_bytes)}), ${s.first_frame === null ? "" : `${String(s.first_frame)} to ${String(s.last_frame)}`}`],
 			["Requests", s.requests ? `${count(s.requests)} packets, ${bytes(s.goodput_bytes)} of new data` : null],
-			["PSN", s.psn_first === null ? null : `${count(s.psn_first)} to ${count(s.psn_last)}`],
+			["PSN", s.psn_first === null ? null : `${String(s.psn_first)} to ${String(s.psn_last)}`],
 			["Path MTU", s.mtu === null ? null : exact(s.mtu)], ["P_Key", hex(s.pkey, 4)], ["DSCP", s.dscp],
 			["Q_Key", s.qkey === null ? null : hex(s.qkey, 8)], ["Credits", s.credits],
 			["RNR timer", s.rnr_timer_us === null ? null : span(s.rnr_timer_us * 1000)],
 			["Timeout seen", s.timeout_ns === null ? null : span(s.timeout_ns)],
-			["Longest wait", s.longest_stall_ns ? `${span(s.longest_stall_ns)}${s.stall_frame === null ? "" : `, until frame ${count(s.stall_frame)}`}` : null],
-			["Ending", endings[s.ending] && endings[s.ending] + (s.end_frame === null ? "" : `, frame ${count(s.end_frame)}`)]]),
+			["Longest wait", s.longest_stall_ns ? `${span(s.longest_stall_ns)}${s.stall_frame === null ? "" : `, until frame ${String(s.stall_frame)}`}` : null],
+			["Ending", endings[s.ending] && endings[s.ending] + (s.end_frame === null ? "" : `, frame ${String(s.end_frame)}`)]]),
 			[verbs(s), events(s), latencies(s)].filter(Boolean).map(t => [el("h3"), t]));
 	};
 	const pairings = {none: "not known to belong together", port: "paired by UDP source ports, which are made of both QP numbers", psn: "paired by PSNs and acknowledges", cm: "paired by the CM's exchange", resource: "paired by what the host said of its QPs"};
@@ -341,7 +341,7 @@
 		{name: "", value: c => Number(c.agrees), cell: c => c.agrees ? "agrees" : c.why || "differs", bad: c => !c.agrees && !c.why}], report.counters.slice())];
 
 	const files = () => [el("h2", {}, "Files"), plain([["File"], ["Format"], ["Frames", 1], ["Numbered from", 1], ["From", 1], ["To", 1], ["Lost by the capture", 1], ["Damage"]],
-		report.capture.files.map(f => [f.name, f.format, count(f.frames), count(f.first_frame), moment(f.first_ns), moment(f.last_ns),
+		report.capture.files.map(f => [f.name, f.format, count(f.frames), String(f.first_frame), moment(f.first_ns), moment(f.last_ns),
 			f.dropped === null ? "not said" : count(f.dropped), f.damage || ""])),
 		report.capture.application && el("p", {class: "soft small"}, `Written by ${report.capture.application}.`)];
 
