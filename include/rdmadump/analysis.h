@@ -45,7 +45,7 @@ enum rd_incident_kind {
 	RD_INC_SELECTIVE,	/* of those rounds: sent only some of the packets again */
 	RD_INC_AT_RECEIVER_DUPLICATE, /* what a receiver here would count as duplicate request */
 	RD_INC_AT_RECEIVER_SEQUENCE,  /* ... as request out of sequence, once per NAK */
-	RD_INC_RESTART,		      /* times that the sequence began anew (QP reused) */
+	RD_INC_RESTART,		      /* times that the sequence restarted (QP reused) */
 	/* The responses to them. */
 	RD_INC_NAK_SEQUENCE,
 	RD_INC_NAK_INVALID,
@@ -152,7 +152,7 @@ struct rd_side {
 	uint64_t timeout_ns;	      /* shortest silence before it went back by itself, 0: none */
 	uint64_t longest_stall_ns;    /* longest wait for a response while requests were open */
 	uint64_t stall_frame;
-	int64_t credits; /* last told to it, -1: no flow control */
+	int64_t credits; /* last advertised to it, -1: no flow control */
 	uint16_t pkey;
 	uint8_t dscp;
 	enum rd_ending ending;

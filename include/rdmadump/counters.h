@@ -31,7 +31,7 @@ struct rd_counters {
 	bool infiniband;
 	uint64_t speed;		    /* bit/s of the port, 0: unknown */
 	uint64_t time_ns;	    /* Unix epoch, when they were read */
-	unsigned int lifespan_ms;   /* the device is asked no oftener than this; 0: unknown */
+	unsigned int lifespan_ms;   /* minimum refresh interval of the device; 0: unknown */
 	struct rd_counter *counter; /* in the order in which they were read */
 	size_t n, room;
 	size_t n_unreadable; /* files that hold no number or cannot be read */

@@ -89,7 +89,7 @@ void rd_ends_frames(struct rd_ends *e, enum rd_tap end, enum rd_link link,
 void rd_ends_file_end(struct rd_ends *e, enum rd_tap end);
 /*
  * The result, after both files have ended. `reports` are what each capture says by itself, from
- * which it is known what was lost behind the receiver's capture. Owned by the caller.
+ * which it is known what was lost downstream of the receiver's capture. Owned by the caller.
  */
 int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS],
 	struct rd_ends_report **report, struct rd_error *err);

@@ -2,7 +2,7 @@
 /*
  * What a counter grew by between two readings. A counter wraps at its width, stops at its largest
  * value (IBTA volume 1, 16.1.3.5: PortCounters), or is set back by a reset or a driver that was
- * loaded anew; the two values alone do not tell which.
+ * reloaded; the two values alone do not tell which.
  */
 #include <rdmadump/counters.h>
 

@@ -220,7 +220,7 @@ static void add_netdev(struct rd_port *port, const char *root, const char *name)
 
 /*
  * Of a function with several ports, the netdev of port N has dev_port N-1 (before Linux 3.15 only
- * dev_id told). A function with one port may well call it the card's second.
+ * dev_id had the number). A function with one port may well call it the card's second.
  */
 static bool is_of_port(const struct rd_port *port, const struct rd_device *device, const char *base,
 	const char *name)

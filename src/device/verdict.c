@@ -18,7 +18,7 @@
 #define GET_IBDUMP "use ibdump of MLNX_OFED or of a newer mstflint package "
 #define OFFLOADED  "the adapter's RDMA traffic bypasses the netdev"
 
-/* The advice to use ibdump; known by its address, for it depends on what ibdump is here. */
+/* The advice to use ibdump; compared by address, for the text depends on what ibdump is here. */
 static const char use_ibdump[] = GET_IBDUMP "(a firmware command, as root), or " MIRROR;
 
 static const struct rule {

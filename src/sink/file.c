@@ -127,7 +127,7 @@ int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *er
 		return -1;
 	}
 	whole = write_header(f, &errnum);
-	/* The compressor has put into its state what is cut away: it begins anew. */
+	/* The compressor has put into its state what is cut away: restart it. */
 	if (whole && !write_facts(f, facts) && f->out.regular) {
 		output_cut(&f->out, 0);
 		whole = write_header(f, &errnum);

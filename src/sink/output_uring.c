@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One write at a time through io_uring, beside us. Never two: a program that is killed leaves the
- * later one in the file and a hole in place of the earlier one, which reads as frames.
+ * One write at a time through io_uring, in parallel to this program. Never two: a program that is
+ * killed leaves the later one in the file and a hole in place of the earlier one, which reads as
+ * frames.
  */
 #include "config.h"
 #include "output.h"

@@ -222,7 +222,7 @@ static void stamp_info(
 	compare(c, stamp_all(s, &s->map, s->offset, frames, n), now);
 }
 
-/* skew is the minimum clock offset; 0 until a frame was compared. */
+/* `skew`: the minimum clock offset; 0 until a frame was compared. */
 static uint64_t watermark_compared(struct verbs_clock *c, struct verbs_stamps *s)
 {
 	uint64_t at = atomic_load_explicit(&c->skew_at, memory_order_acquire);

@@ -55,7 +55,7 @@ struct verbs_clock {
 	_Atomic bool split;	   /* real-time stamps: seconds and ns in a word */
 	_Atomic bool offset_set;   /* between the device's clock and the Unix epoch */
 	_Atomic int64_t offset, skew;
-	_Atomic uint64_t skew_at, refreshed; /* skew is valid once skew_at is not 0 */
+	_Atomic uint64_t skew_at, refreshed; /* skew_at: 0 while there is no skew */
 	atomic_flag refreshing;
 	pthread_mutex_t lock;
 	struct clock_map map;

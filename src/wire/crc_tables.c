@@ -28,7 +28,7 @@ static uint32_t multiply_x(uint32_t v, uint32_t polynomial, unsigned int bits)
 	return v;
 }
 
-/* Reversed operands give a product that is one bit short: hence the shift. */
+/* Reversed operands give a product that is one bit short; the shift corrects it. */
 static uint64_t power(uint32_t polynomial, unsigned int bits)
 {
 	const uint32_t one = UINT32_C(1) << 31;

@@ -93,7 +93,7 @@ static void touch_facts(void *ctx, const char *json, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* ERF is told by the records at hand, so both must be given as many. */
+	/* ERF is recognised by the records at hand, so both must be given as many. */
 	struct input in = {data, size, size % 2 ? SIZE_MAX : 61}, again = in;
 	struct rd_frame frames[5], none;
 	struct rd_iface_stats stats;

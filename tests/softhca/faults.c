@@ -40,7 +40,7 @@ int fault_verb(struct hca *h, const char *verb)
 
 static void file_set(int fd, const char *text);
 
-/* As a driver that was loaded anew, or a tool that resets it: what was counted is gone. */
+/* As a driver that was reloaded, or a tool that resets it: what was counted is gone. */
 static void counter_set(struct port *p, uint64_t value)
 {
 	char text[32];

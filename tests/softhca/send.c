@@ -38,7 +38,7 @@ static bool gather_key(struct gather *g, const struct mlx5_wqe_data_seg *d)
 	return gather_add(g, (const void *)(uintptr_t)(mr->start + (addr - mr->iova)), n);
 }
 
-/* Segments wrap around the ring's end, so each is found anew; the first two are control and
+/* Segments wrap around the ring's end, so each is located separately; the first two are control and
  * Ethernet. */
 static const uint8_t *sq_seg(const struct qp *qp, uint16_t wqe, uint32_t seg)
 {

@@ -246,7 +246,7 @@ void stats_write(void)
 	pthread_mutex_unlock(&stats_lock);
 }
 
-/* The thread is told to stop but not waited for: the program may be ending inside a command. */
+/* The thread is asked to stop but not waited for: the program may be ending inside a command. */
 __attribute__((destructor)) static void stats_at_exit(void)
 {
 	if (stats_pid != getpid())

@@ -373,7 +373,7 @@ static int command_run(struct ctx *ctx, uint32_t id, struct cmd *cmd)
 		rc = EIO;
 	else
 		rc = fault_verb(h, c->name);
-	/* Whoever was told so may free what the queues lie in: the device is off the bus. */
+	/* A caller that was notified may free what the queues lie in: the device is off the bus. */
 	h->gone |= h->fatal && rc == EIO;
 	if (!rc)
 		rc = c->run(ctx, cmd);

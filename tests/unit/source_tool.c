@@ -182,7 +182,7 @@ static void show_stats(struct tool *t, FILE *out)
 	uint64_t done, size;
 
 	s->ops->stats(s, &st);
-	fprintf(out, "lost %" PRIu64 " known %d upper %d told %" PRIu64 " left_out %" PRIu64,
+	fprintf(out, "lost %" PRIu64 " known %d upper %d noted %" PRIu64 " left_out %" PRIu64,
 		st.lost, st.loss_known, st.loss_upper_bound, t->dropped, st.left_out);
 	for (unsigned int i = 0; i < st.n_loss; i++)
 		fprintf(out, " %s %" PRIu64, st.loss[i].name, st.loss[i].frames.amount);

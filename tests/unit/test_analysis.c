@@ -210,7 +210,7 @@ static void go_back_n(void **state)
 	end(&s);
 }
 
-/* Lost behind this point: it was seen, but the receiver asks for it. */
+/* Lost downstream of this point: it was seen, but the receiver asks for it. */
 static void lost_behind(void **state)
 {
 	struct scene s = begin();
@@ -485,7 +485,7 @@ static void atomics(void **state)
 		ask(&s, FETCH_ADD, i);
 		answer(&s, ATOMIC_ACK, i, OK);
 	}
-	s.ns += 50000000; /* the last response is lost behind this point */
+	s.ns += 50000000; /* the last response is lost downstream of this point */
 	ask(&s, FETCH_ADD, 2);
 	answer(&s, ATOMIC_ACK, 2, OK);
 	c = result(&s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A source that does as it is told, for the tests of the engine and its lanes. */
+/* A source that the tests control, for the tests of the engine and its lanes. */
 #ifndef TEST_CAPTURE_H
 #define TEST_CAPTURE_H
 
@@ -23,7 +23,7 @@ struct fake {
 	bool ends;	      /* has an end; else it falls idle */
 	bool refuses;	      /* start() fails */
 	uint64_t fault_after; /* receive() fails behind so many; 0: never */
-	int done_fd;	      /* told when `total` frames were given; -1: nobody */
+	int done_fd;	      /* notified when `total` frames were given; -1: nobody */
 	bool telling;	      /* has a watermark */
 	bool noting;	      /* every third frame of a batch has a note */
 	struct rd_iface own[2];

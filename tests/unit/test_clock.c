@@ -117,7 +117,7 @@ static void test_idle(void **state)
 	}
 }
 
-/* Two queues, one of which has not heard of the newest line yet: they stamp the same. */
+/* Two queues, one of which does not have the newest line yet: they stamp the same. */
 static void test_shared(void **state)
 {
 	struct device d = {

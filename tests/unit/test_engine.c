@@ -139,7 +139,7 @@ static void test_watch_ends_and_drains(void **state)
 			feed_drain(&feeds[i]);
 		}
 		assert_int_equal(seen.n, 1670);
-		/* Told at the end: nothing comes any more. */
+		/* Reported at the end: no frame follows. */
 		assert_int_equal(feeds[0].watermark, UINT64_MAX);
 		capture_end();
 	}

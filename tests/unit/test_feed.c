@@ -82,7 +82,7 @@ static void test_reuse(void **state)
 	feed_fini(&f);
 }
 
-/* The engine sleeps for want of a chunk, and the writer's giving one back wakes it. */
+/* The engine sleeps while no chunk is free, and wakes when the writer returns one. */
 static void test_await(void **state)
 {
 	struct sink_state sink = {false, false};
@@ -147,7 +147,7 @@ static void test_watermark(void **state)
 	encoder_make(&e, "pcapng", 1);
 	feed_make(&f, &sink, N, ROOM);
 	assert_int_equal(rd_feed_requested(&f), 0);
-	/* Told without being asked. */
+	/* Reported without a request. */
 	rd_feed_watermark(&f, 10);
 	assert_int_equal(f.watermark, 10);
 	/* Asking wakes a lane that sleeps. */

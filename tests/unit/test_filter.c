@@ -282,7 +282,7 @@ static void test_learnt_pairs(void **state)
 	turn(&m); /* the same QP number at the other end is another QP */
 	assert_false(kept(f, &m));
 
-	/* The peer's QP is connected anew, to another one. */
+	/* The peer's QP is connected again, to another one. */
 	make_cm(&m, RD_CM_REQ, 0xac0, 0, 0x101);
 	assert_false(kept(f, &m));
 	make_cm(&m, RD_CM_REP, 0xdf0, 0xac0, 0x200);

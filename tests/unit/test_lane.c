@@ -194,7 +194,7 @@ static bool watch_twice(void *ctx, int fd)
 	return true;
 }
 
-/* An output that takes nothing: being told to end a second time is not waited out. */
+/* An output that takes nothing: a second request to end is not waited out. */
 static void test_abandon(void **state)
 {
 	(void)state;
@@ -243,12 +243,12 @@ static void test_flush(void **state)
 	capture_end();
 }
 
-static uint64_t told;
+static uint64_t reported;
 
 static void *wait_for_watermark(void *arg)
 {
 	(void)arg;
-	while (!(told = feeds[0].watermark))
+	while (!(reported = feeds[0].watermark))
 		usleep(100);
 	eventfd_write(watch.fd, 1);
 	return NULL;
@@ -276,7 +276,7 @@ static void test_watermark_of_sources(void **state)
 		assert_int_equal(pthread_create(&thread, NULL, wait_for_watermark, NULL), 0);
 		run();
 		pthread_join(thread, NULL);
-		assert_int_equal(told, FIRST_NS + 100);
+		assert_int_equal(reported, FIRST_NS + 100);
 		capture_end();
 	}
 }

@@ -229,7 +229,7 @@ static void test_limit(void **state)
 	}
 }
 
-/* A failing disk: the error is told, not hidden in the page cache, and what is kept is whole. */
+/* A failing disk: the error is reported, not hidden in the page cache; what is kept is whole. */
 static void fail_disk(enum rd_write_mode mode, unsigned int nth, size_t piece)
 {
 	struct place p;

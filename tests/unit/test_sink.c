@@ -18,7 +18,7 @@
 static struct rd_section section;
 static struct rd_iface ifaces[2];
 
-/* A sink, what its files were told, and what was put into it. */
+/* A sink, the notes given to its files, and what was put into it. */
 struct place {
 	struct rd_encoder encoder;
 	struct rd_sink_config config;
@@ -339,7 +339,7 @@ static void test_ring_of_files(void **state)
 	unlink("ring1");
 }
 
-/* After the last file the rest is counted, and the engine is told. */
+/* After the last file the rest is counted, and the engine is notified. */
 static void test_files_limit(void **state)
 {
 	struct place p = {.config = {.rotation = {.frames = 5, .files = 2}}};

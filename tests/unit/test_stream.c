@@ -438,7 +438,7 @@ static void test_file_tells_all(void **state)
 	struct rd_iface_stats out;
 	struct rd_encoder e;
 	struct rd_source *s;
-	struct rd_note told;
+	struct rd_note found;
 
 	(void)state;
 	file_len = 0;
@@ -462,10 +462,10 @@ static void test_file_tells_all(void **state)
 	assert_int_equal(frames[0].direction, RD_DIR_IN);
 	assert_int_equal(frames[0].len, 300);
 	assert_true(s->batch_has_notes);
-	assert_true(s->ops->note(s, 0, &told));
-	assert_int_equal(told.dropped, 7);
-	assert_string_equal(told.comment, "port down");
-	assert_false(s->ops->note(s, 1, &told));
+	assert_true(s->ops->note(s, 0, &found));
+	assert_int_equal(found.dropped, 7);
+	assert_string_equal(found.comment, "port down");
+	assert_false(s->ops->note(s, 1, &found));
 	assert_int_equal(next_batch(s, frames), RD_SOURCE_END);
 	s->ops->stats(s, &stats);
 	assert_int_equal(stats.lost, 9);
@@ -491,7 +491,7 @@ static void test_file_sections(void **state)
 	struct rd_source_stats stats;
 	struct rd_encoder e;
 	struct rd_source *s;
-	struct rd_note told;
+	struct rd_note found;
 
 	(void)state;
 	file_len = 0;
@@ -512,15 +512,15 @@ static void test_file_sections(void **state)
 	assert_int_equal(next_batch(s, frames), 4);
 	assert_int_equal(frames[0].iface, 1);
 	assert_int_equal(frames[1].iface, 0);
-	assert_true(s->ops->note(s, 1, &told));
-	assert_int_equal(told.dropped, 3);
-	assert_non_null(strstr(told.comment, "interface 'c'"));
-	assert_non_null(strstr(told.comment, "; own"));
-	assert_false(s->ops->note(s, 2, &told));
+	assert_true(s->ops->note(s, 1, &found));
+	assert_int_equal(found.dropped, 3);
+	assert_non_null(strstr(found.comment, "interface 'c'"));
+	assert_non_null(strstr(found.comment, "; own"));
+	assert_false(s->ops->note(s, 2, &found));
 	assert_int_equal(frames[3].ts_ns, 6);
 	assert_int_equal(frames[3].iface, 1);
-	assert_true(s->ops->note(s, 3, &told));
-	assert_string_equal(told.comment, "own");
+	assert_true(s->ops->note(s, 3, &found));
+	assert_string_equal(found.comment, "own");
 	s->ops->stop(s);
 	assert_int_equal(next_batch(s, frames), RD_SOURCE_END);
 	s->ops->stats(s, &stats);

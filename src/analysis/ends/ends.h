@@ -32,7 +32,7 @@ struct distances {
 	uint64_t above_frame, below_frame; /* where the largest one arrived */
 };
 
-/* A distance at time t (since the start); frames of both ends. False for want of
+/* A distance at time t (since the start); frames of both ends. False when out of
  * memory. */
 bool distances_add(
 	struct distances *d, uint64_t t, int64_t distance, const uint64_t frame[RD_TAPS]);
@@ -86,7 +86,7 @@ struct entry {
 	bool newest;
 };
 
-#ifndef ENDS_ROOM_LOG2 /* less for a fuzzer, which begins anew many times a second */
+#ifndef ENDS_ROOM_LOG2 /* less for a fuzzer, which restarts many times a second */
 #define ENDS_ROOM_LOG2 18
 #endif
 #define RING	((uint64_t)1 << ENDS_ROOM_LOG2)

@@ -183,7 +183,7 @@ static struct entry *newest_unmatched(struct waiting_room *room, uint64_t id)
 	return en ? entry_of(room, en->top) : NULL;
 }
 
-/* It never showed up at the other end: whether it could have is known by now. */
+/* It never showed up at the other end: decide whether it could have. */
 static void give_up(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 {
 	const struct waiting_room *other = &e->rooms[!end];

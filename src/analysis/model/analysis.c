@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SILENCE_NS  UINT64_C(2000000)  /* pauses of a link are told from here on */
-#define RECENTLY_NS UINT64_C(10000000) /* QPs that fell silent before that are no part of them */
+#define SILENCE_NS  UINT64_C(2000000)  /* shorter pauses of a link are not reported */
+#define RECENTLY_NS UINT64_C(10000000) /* QPs idle for longer before it are no part of it */
 
 enum part { PART_NONE, PART_REQUEST, PART_RESPONSE, PART_UC, PART_UD, PART_CNP };
 

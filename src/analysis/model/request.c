@@ -5,7 +5,7 @@
  */
 #include "state.h"
 
-#define FAR	     (1 << 20) /* packets: no window is that large; the sequence began anew */
+#define FAR	     (1 << 20) /* packets: no window is that large; the sequence restarted */
 #define FAR_IDLE     1024      /* the same where everything before was acknowledged */
 #define BEFORE_FIRST 512       /* packets that may come in front of the first one seen */
 #define RETRY_MTU    5
@@ -218,7 +218,7 @@ static bool goes_back(struct flow *f, uint32_t psn, uint32_t span, uint32_t *sta
 
 /*
  * For a round without a reason that was seen: how long the sender had waited. If the response had
- * gone past here already, it was lost behind this point; or both crossed each other, if it had gone
+ * gone past here already, it was lost downstream; or both crossed each other, if it had gone
  * past only just now.
  */
 static void round_without_reason(

@@ -258,7 +258,7 @@ struct rd_analysis {
 	uint64_t ns;		      /* its time */
 	struct rd_point *point;	      /* of the flow at hand, at this time */
 	uint64_t origin_ns;	      /* of the very first frame; 0: not asked for */
-	struct rd_incident icrc_lost; /* wrong CRC, where no flow could be told */
+	struct rd_incident icrc_lost; /* wrong CRC, where the flow is unknown */
 	/* Request PSNs that wait for a response, to find out who responds (pair.c). */
 	struct psn_slot *psns;
 	struct link_pair *links; /* by key of the flow; an open hash */
@@ -299,7 +299,7 @@ static inline uint64_t flow_key_qps(unsigned int net, uint32_t dest_qp, uint32_t
 	       (src_qp == RD_QP_UNKNOWN ? 0 : UINT64_C(1) << 56);
 }
 
-/* Both addresses of an IPv4 header, as they stand there. */
+/* Both addresses of an IPv4 header, in network byte order. */
 static inline uint64_t flow_key_ipv4(const uint8_t *src)
 {
 	uint64_t v;

@@ -25,7 +25,7 @@ const struct rd_incident_name rd_incident_names[RD_INC_COUNT] = {
 		"requests that a receiver at the capture point counts as duplicates"},
 	[RD_INC_AT_RECEIVER_SEQUENCE] = {"at_receiver_sequence",
 		"requests that a receiver at the capture point counts as out of sequence"},
-	[RD_INC_RESTART] = {"restarts", "times that the sequence began anew: the QP was reused"},
+	[RD_INC_RESTART] = {"restarts", "times that the sequence restarted: the QP was reused"},
 	[RD_INC_NAK_SEQUENCE] = {"nak_sequence", "NAKs: PSN sequence error"},
 	[RD_INC_NAK_INVALID] = {"nak_invalid_request", "NAKs: invalid request"},
 	[RD_INC_NAK_ACCESS] = {"nak_remote_access", "NAKs: remote access error"},

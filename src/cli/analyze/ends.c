@@ -46,7 +46,7 @@ static int walk(const char *path, seen_fn *seen, void *ctx, struct rd_error *err
 			source->ops->release(source);
 	}
 	source->ops->close(source);
-	return 0; /* damage is told by the analysis that follows */
+	return 0; /* damage is reported by the analysis that follows */
 }
 
 static bool sample_add(void *ctx, uint64_t identity, const struct rd_frame *frame)

@@ -19,7 +19,7 @@ static const struct {
 	{"cm_rx_msgs/", "Connection manager, received (cm_rx_msgs)"},
 	{"cm_tx_msgs/", "Connection manager, sent (cm_tx_msgs)"},
 	{"cm_rx_duplicates/", "Connection manager, received again (cm_rx_duplicates)"},
-	{"cm_tx_retries/", "Connection manager, sent again (cm_tx_retries)"},
+	{"cm_tx_retries/", "Connection manager, retransmitted (cm_tx_retries)"},
 	{"device/hw_counters/", "Device (hw_counters)"},
 	{"device/mr_cache/", "Memory regions kept ready (mr_cache)"},
 	{"device/mad_sa_cc/", "Requests to the subnet administrator (mad_sa_cc)"},

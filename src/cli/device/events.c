@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* `rdmadump events`: what happens to devices, one line each, until it is told to stop. */
+/* `rdmadump events`: what happens to devices, one line each, until a signal or a limit ends it. */
 #include "../cli.h"
 #include "../command.h"
 #include "list_json.h"
@@ -101,21 +101,22 @@ static const struct timespec *wait_until(
 static int follow(const struct settings *settings, struct rd_monitor *m, const sigset_t *let_in,
 	struct rd_error *err)
 {
-	uint64_t end = rd_monotonic_ns() + settings->seconds * 1000000000, told = 0;
+	uint64_t end = rd_monotonic_ns() + settings->seconds * 1000000000, shown = 0;
 	struct pollfd fd = {.fd = rd_monitor_fd(m), .events = POLLIN};
 	struct rd_event event;
 	struct timespec wait;
 
 	for (;;) {
-		while ((!settings->count || told < settings->count) && rd_monitor_next(m, &event)) {
+		while ((!settings->count || shown < settings->count) &&
+			rd_monitor_next(m, &event)) {
 			(settings->json ? print_json : print_text)(&event);
-			told++;
+			shown++;
 		}
 		errno = 0;
 		if (fflush(stdout) || ferror(stdout))
 			return rd_fail(err, RD_CLASS_OUTPUT, errno, NULL,
 				"cannot write to standard output");
-		if (stopped || (settings->count && told >= settings->count))
+		if (stopped || (settings->count && shown >= settings->count))
 			return 0;
 		if (settings->seconds && rd_monotonic_ns() >= end)
 			return 0;

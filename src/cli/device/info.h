@@ -7,7 +7,7 @@
 #include <rdmadump/resource.h>
 #include <rdmadump/sheet.h>
 
-/* What is being told, and how. */
+/* What is printed, and how. */
 struct telling {
 	struct rd_sheet *sheet;
 	const struct rd_info *info;

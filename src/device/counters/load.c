@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads every counter that sysfs has of a port, known by the table or not (kernel:
+ * Reads every counter that sysfs has of a port, in the table or not (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband, drivers/infiniband/core/{sysfs,cm}.c).
  */
 #include "../sysfs.h"
