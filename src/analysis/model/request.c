@@ -325,7 +325,7 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, u
 }
 
 /* Whether a PSN is so far off that it belongs to another connection of the same QP number. */
-static bool begins_anew(const struct flow *f, const struct rd_packet *p, int32_t d)
+static bool sequence_restarts(const struct flow *f, const struct rd_packet *p, int32_t d)
 {
 	bool idle = f->acked && f->una == f->next && p->op->bits & RD_OP_FIRST;
 	int32_t far = d < 0 ? -d : d;
@@ -362,7 +362,7 @@ static bool sequence_odd(
 
 	if (!t)
 		return false;
-	if (begins_anew(f, it->p, d)) {
+	if (sequence_restarts(f, it->p, d)) {
 		flow_incident(a, f, RD_INC_RESTART, 1);
 		flow_expect(f, psn);
 		d = 0;
@@ -467,7 +467,7 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		t = flow_trouble(a, f);
 		if (!t)
 			return;
-		if (begins_anew(f, it->p, d)) {
+		if (sequence_restarts(f, it->p, d)) {
 			flow_incident(a, f, RD_INC_RESTART, 1);
 			flow_expect(f, psn);
 		} else if (d > 0) {
