@@ -301,6 +301,9 @@ int rd_capture_run(
 		c->n_lanes = e.n_lanes;
 		if (start_sources(&e) == 0)
 			rc = config->n_threads ? run_threads(&e) : run_one(&e);
+		else
+			e.control.why =
+				err->class == RD_CLASS_OUTPUT ? RD_END_OUTPUT : RD_END_FAULT;
 		c->end_ns = rd_clock_now(&clock);
 		sum_up(&e);
 	}

@@ -23,6 +23,8 @@ LIST
 model --gen $gen -- "$RDMADUMP" -d mlx5_0 -w /dev/full >"$tmp/log" 2>&1
 is "/dev/full: exit status" $? 3
 has "/dev/full: message" "$tmp/log" "No space left on device; free some space"
+model --gen $gen -- "$RDMADUMP" -d mlx5_0 -q --json -w /dev/full >"$tmp/report" 2>"$tmp/log"
+is "/dev/full: why it ended" "$(json "$tmp/report" .ended_by)" output
 
 # A file is nobody else's
 model --gen $gen -- "$RDMADUMP" -d mlx5_0 -q -c 10 -w "$tmp/mode" >"$tmp/log" 2>&1
