@@ -240,6 +240,10 @@ bool rd_header_rewritable(const char *path, const char *compression)
 
 const char *rd_compressions(void)
 {
-	return compressions[0].name ? compressions[1].name ? "gz, zst" : compressions[0].name
-				    : "none";
+	const struct compression *second = compressions;
+
+	if (!compressions[0].name)
+		return "none";
+	second++;
+	return second->name ? "gz, zst" : compressions[0].name;
 }

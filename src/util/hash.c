@@ -19,7 +19,8 @@ static void draw(void)
 
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		key[0] = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
-		key[1] = (uint64_t)(uintptr_t)&now;
+		/* Where the kernel has put the program. */
+		key[1] = (uint64_t)(uintptr_t)&rd_hash_start;
 	}
 	rd_hash_start = (struct rd_hash){key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,
 		key[0] ^ 0x6c7967656e657261, key[1] ^ 0x7465646279746573};

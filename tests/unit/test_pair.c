@@ -141,6 +141,8 @@ static void test_connection(void **state)
 		for (size_t i = 0; i < report->n_conversations; i++)
 			if (report->conversations[i].pairing == RD_PAIR_CM)
 				c = &report->conversations[i];
+		if (!c)
+			fail_msg("no conversation was paired by the CM");
 		assert_true(c->cm);
 		for (unsigned int side = 0; side < 2; side++)
 			assert_int_equal(c->side[side].ending, RD_ENDING_CLOSED);
