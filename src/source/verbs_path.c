@@ -76,7 +76,8 @@ static unsigned int poll_plain(struct verbs_queue *q, struct rd_frame *frames, u
 
 static int post_taken(struct verbs_queue *q)
 {
-	return verbs_ring_post(&q->ring, q->port->qp, q->wq);
+	/* The QP of several queues may be replaced in another queue's thread meanwhile. */
+	return verbs_ring_post(&q->ring, q->wq ? NULL : q->port->qp, q->wq);
 }
 
 static int arm_cq(struct verbs_queue *q)

@@ -127,7 +127,7 @@ begin() {
 	if [ -n "$DEV" ]; then
 		# Immediate: what is in a block of its ring tcpdump would leave there at its end.
 		tcpdump -i "$NETDEV" -w "$dir/tcpdump.pcap" --time-stamp-precision=nano -B 32768 \
-			--immediate-mode -Z root 2>"$dir/tcpdump.log" &
+			-s 9216 --immediate-mode -Z root 2>"$dir/tcpdump.log" &
 		tcpdump_pid=$!
 		# shellcheck disable=SC2086 # options
 		rdmadump -d "$DEV" ${capture_options-} -w "$dir/rdmadump.pcapng" --json >"$dir/report.json" \
