@@ -162,6 +162,8 @@ static int judge_relation(const struct judging *j, const struct relation *r)
 	if (!f)
 		return -1;
 	f->severity = r->severity;
+	/* Two counters that are read one after the other, and that firmware may keep apart. */
+	f->certainty = RD_LIKELY;
 	f->next = r->todo;
 	rd_finding_detail(f, "%s", r->text);
 	return 0;
