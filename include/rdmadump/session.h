@@ -36,6 +36,7 @@ struct rd_session_config {
 	uint64_t kernel_buffer;	   /* of a netdev, bytes */
 	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamps;
+	uint64_t latency_ms; /* how long frames may wait in the ring; 0: wake up for each */
 	unsigned int queues; /* receive queues of each port; 0: one, and no thread for it */
 	bool queues_auto;    /* as many as the port's speed asks for */
 

@@ -113,6 +113,19 @@ struct rd_source {
 	int event_fd; /* readable when the device has an event to report; -1: none */
 	/* Empty receives worth trying before sleeping; 0: as many as the engine likes. */
 	unsigned int idle_polls;
+	/*
+	 * Frames may wait in the source while the thread sleeps. It sleeps then as soon as batches
+	 * are no longer full, instead of polling for the next frame.
+	 */
+	bool gathers;
+	/*
+	 * Of a source that gathers: how long the thread may sleep without arm(), in ns; 0: frame_fd
+	 * reports the frames in time. At the port's speed at most a quarter of the source's room
+	 * fills meanwhile: `least` with the shortest frames, `most` with frames of the port's MTU.
+	 */
+	struct {
+		uint64_t least, most;
+	} nap_ns;
 	bool batch_has_notes; /* set by receive(): note() has something for the batch */
 	char title[160];      /* "mlx5_0 port 1 (enp1s0f0np0, RoCE, 100 Gb/s)" */
 	char details[120];    /* "software clock, 16384 buffers of 9.5 KiB" */
@@ -136,6 +149,7 @@ struct rd_verbs_config {
 	uint32_t max_frame;	   /* longest frame in bytes; 0: from the port's MTU */
 	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamps;
+	uint32_t latency_us; /* how long frames may wait in the ring while the thread sleeps */
 	const char *sysroot; /* for counters; "" is the running system */
 };
 

@@ -2,14 +2,18 @@
 /* A lane's thread: receives while frames come, waits for chunks, sleeps while there is nothing. */
 #include "lane.h"
 #include <errno.h>
+#include <poll.h>
 #include <rdmadump/clock.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define STOP_MS		    100 /* how long a stalled output is waited for between two looks */
-#define POLLS_BETWEEN_LOOKS 64	/* batches between two looks at signals and timers under load */
-#define EMPTY_POLLS	    256 /* rounds without a frame before going to sleep, by default */
+#define STOP_MS		    100	 /* how long a stalled output is waited for between two looks */
+#define POLLS_BETWEEN_LOOKS 64	 /* batches between two looks at signals and timers under load */
+#define EMPTY_POLLS	    256	 /* rounds without a frame before going to sleep, by default */
+#define NAP_FRAMES_MANY	    1024 /* that one nap brings */
+#define NAP_LONGER_MAX	    8
+#define CALM_POLLS	    2 /* rounds without a full batch, where sources gather frames */
 
 static unsigned int n_sources(const struct lane *l)
 {
@@ -160,11 +164,14 @@ static void process(struct lane *l, unsigned int source, struct rd_frame *frames
 	} while (status == PIPE_NEED_CHUNK);
 }
 
-/* One batch from each source; true if there was anything. */
-static bool receive_all(struct lane *l)
+/* What a round of receiving brought; FULL: a batch as large as can be, so more is there. */
+enum round { ROUND_EMPTY, ROUND_SOME, ROUND_FULL };
+
+/* One batch from each source. */
+static enum round receive_all(struct lane *l)
 {
 	struct rd_frame frames[RD_BATCH];
-	bool any = false;
+	enum round round = ROUND_EMPTY;
 
 	for (unsigned int i = l->index; i < n_sources(l); i += l->stride) {
 		struct rd_source *s = l->config->sources[i];
@@ -176,12 +183,16 @@ static bool receive_all(struct lane *l)
 		if (n > 0) {
 			process(l, i, frames, (unsigned int)n);
 			s->ops->release(s);
-			any = true;
+			l->nap.frames += (unsigned int)n;
+			if (n == RD_BATCH)
+				round = ROUND_FULL;
+			else if (round == ROUND_EMPTY)
+				round = ROUND_SOME;
 		} else if (n < 0) {
 			source_ended(l, i, n != RD_SOURCE_END);
 		}
 	}
-	return any;
+	return round;
 }
 
 /* --- watermarks for the writer ---------------------------------------------------------- */
@@ -220,12 +231,12 @@ static uint64_t requested(const struct lane *l)
  * The same as receive_all(), for writers that merge: they get a watermark. Frames that come later
  * are not older than those that have gone into any stripe.
  */
-static bool receive_and_report(struct lane *l)
+static enum round receive_and_report(struct lane *l)
 {
 	uint64_t ns = watermark(l);
-	bool any = receive_all(l);
+	enum round round = receive_all(l);
 
-	if (any || ns < l->pipe.newest_ns)
+	if (round != ROUND_EMPTY || ns < l->pipe.newest_ns)
 		ns = l->pipe.newest_ns;
 	for (unsigned int i = 0; i < l->pipe.out.n_feeds; i++) {
 		if (!rd_feed_requested(l->pipe.out.feeds[i]))
@@ -235,10 +246,10 @@ static bool receive_and_report(struct lane *l)
 		else if (ns)
 			rd_feed_watermark(l->pipe.out.feeds[i], ns);
 	}
-	return any;
+	return round;
 }
 
-static bool receive(struct lane *l)
+static enum round receive(struct lane *l)
 {
 	return requested(l) ? receive_and_report(l) : receive_all(l);
 }
@@ -298,10 +309,50 @@ static int watermark_timeout(struct lane *l, int timeout)
 	return timeout < 0 || ns < (uint64_t)timeout ? (int)(ns < 1000 ? ns : 1000) : timeout;
 }
 
-static void sleep_until_something(struct lane *l)
+/*
+ * How long the thread may sleep without arming its sources, in ns; 0: it must arm them. A nap that
+ * brought nothing is followed by an armed sleep, so that a lane without traffic does not wake up.
+ * Naps get longer in calm traffic, and short at once when one brought many frames.
+ */
+static uint64_t nap_ns(struct lane *l)
 {
-	int timeout = watermark_timeout(l, flush_timeout(l));
+	uint64_t ns = UINT64_MAX;
 
+	if (l->nap.taken && !l->nap.frames)
+		return 0;
+	if (l->nap.frames > NAP_FRAMES_MANY)
+		l->nap.longer = 0;
+	else if (l->nap.longer < NAP_LONGER_MAX)
+		l->nap.longer++;
+	for (unsigned int i = l->index; i < n_sources(l); i += l->stride) {
+		const struct rd_source *s = l->config->sources[i];
+		uint64_t longer = s->nap_ns.least << l->nap.longer;
+
+		if (!l->ended[i] && longer > s->nap_ns.most)
+			longer = s->nap_ns.most;
+		if (!l->ended[i] && s->nap_ns.least && longer < ns)
+			ns = longer;
+	}
+	return ns == UINT64_MAX ? 0 : ns;
+}
+
+static void nap(struct lane *l, uint64_t ns, int timeout_ms)
+{
+	struct pollfd fd = {.fd = l->epfd, .events = POLLIN};
+	struct timespec time = {0};
+
+	if (timeout_ms >= 0 && ns > (uint64_t)timeout_ms * 1000000)
+		ns = (uint64_t)timeout_ms * 1000000;
+	time.tv_nsec = (long)(ns < 999999999 ? ns : 999999999);
+	l->nap.taken = true;
+	l->nap.frames = 0;
+	if (ppoll(&fd, 1, &time, NULL) > 0)
+		look(l, 0);
+}
+
+/* 0: all are armed; 1: a source has frames now. */
+static int arm_all(struct lane *l)
+{
 	for (unsigned int i = l->index; i < n_sources(l); i += l->stride) {
 		struct rd_source *s = l->config->sources[i];
 		int armed = l->ended[i] ? 0 : s->ops->arm(s, &l->err);
@@ -309,11 +360,24 @@ static void sleep_until_something(struct lane *l)
 		if (armed < 0)
 			control_end(l->control, RD_END_FAULT, &l->err);
 		if (armed)
-			return;
+			return 1;
 		if (!l->ended[i])
 			control_poll(l->epfd, s->frame_fd, FD_FRAMES, i, EPOLL_CTL_MOD, &l->err);
 	}
-	look(l, timeout);
+	return 0;
+}
+
+static void sleep_until_something(struct lane *l)
+{
+	int timeout = watermark_timeout(l, flush_timeout(l));
+	uint64_t ns = nap_ns(l);
+
+	if (ns) {
+		nap(l, ns, timeout);
+	} else if (!arm_all(l)) {
+		l->nap.taken = false;
+		look(l, timeout);
+	}
 }
 
 /* A source whose empty receive() costs a system call is polled less often. */
@@ -331,26 +395,44 @@ static unsigned int empty_polls(const struct lane *l)
 	return most;
 }
 
+/* Whether frames of all sources may wait while the lane sleeps. */
+static bool all_gather(const struct lane *l)
+{
+	for (unsigned int i = l->index; i < n_sources(l); i += l->stride)
+		if (!l->ended[i] && !l->config->sources[i]->gathers)
+			return false;
+	return true;
+}
+
+/* Rounds without a full batch, or without a frame, after which the lane sleeps. */
+static unsigned int patience(const struct lane *l, bool gathers)
+{
+	return gathers ? CALM_POLLS : empty_polls(l);
+}
+
 void lane_run(struct lane *l)
 {
-	unsigned int empty = 0, batches = 0, patience = empty_polls(l);
+	unsigned int calm = 0, batches = 0;
 
 	while (!atomic_load_explicit(&l->control->stop, memory_order_relaxed)) {
-		if (receive(l)) {
-			empty = 0;
+		bool gathers = all_gather(l);
+		enum round round = receive(l);
+
+		if (round == ROUND_FULL || (round == ROUND_SOME && !gathers)) {
+			calm = 0;
 			if (++batches % POLLS_BETWEEN_LOOKS)
 				continue;
 			look(l, 0);
 			flush(l);
-		} else if (!l->control->stop && ++empty >= patience) {
+		} else if (!l->control->stop && ++calm >= patience(l, gathers)) {
 			sleep_until_something(l);
-			empty = 0;
+			calm = 0;
 		}
 	}
 }
 
 void lane_drain(struct lane *l)
 {
-	while (!l->control->abandon && receive(l))
+	while (!l->control->abandon && receive(l) != ROUND_EMPTY)
 		;
 }

@@ -16,6 +16,11 @@ struct lane {
 	struct pipe pipe;
 	struct rd_error err;
 	bool ended[RD_IFACES_MAX];
+	struct {
+		bool taken;	     /* the lane slept so since it armed its sources */
+		unsigned int frames; /* received since the last one */
+		unsigned int longer; /* its length: 2^this times the sources' least */
+	} nap;			     /* a sleep without arming the sources */
 	int epfd, bell; /* an eventfd by which other threads wake this one; -1: there are none */
 	pthread_t thread;
 };

@@ -47,6 +47,7 @@ struct capture_options {
 	bool only_count; /* print nothing but the number of frames */
 	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamps;
+	uint64_t latency_ms;
 	unsigned int queues; /* receive queues of each port; 0: one, and no thread for it */
 	bool queues_auto;    /* as many as the port's speed asks for */
 	bool per_queue;	     /* a file for each */

@@ -40,6 +40,7 @@ static struct {
 		  .format = "pcap-us",
 		  .compress = "none",
 		  .log2_buffers = LOG2_DEFAULT,
+		  .latency_ms = RD_LATENCY_MS,
 		  .buffer = RD_BUFFER_BYTES,
 		  .ibdump = true},
 	.erf = ERF_BY_LINK};

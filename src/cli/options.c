@@ -262,6 +262,11 @@ const struct cli_option cli_options[] = {
 		"receive by N queues of the device (a power of two) and a thread for each, merged "
 		"by time; auto: one per 50 Gb/s of the port",
 		NULL, GROUP_MEMORY, .set = set_queues, FIELD(queues), RANGE(1, RD_QUEUES_MAX)},
+	{"latency", 0, "MS",
+		"let frames wait in the receive ring for up to MS milliseconds, so that the "
+		"program wakes up less often (default " TEXT(RD_LATENCY_MS) "; 0: wake up for each "
+		"frame)",
+		NULL, GROUP_MEMORY, NUMBER(latency_ms, 0, 1000)},
 	{"per-queue-files", 0, NULL, "do not merge: FILE-q0, FILE-q1, ... for the fastest disks",
 		NULL, GROUP_MEMORY, FLAG(per_queue)},
 	{"contiguous-pages", 'T', .group = GROUP_MEMORY, .flags = OPT_HIDDEN, .set = set_nothing,

@@ -109,6 +109,7 @@ static void configure_input(struct rd_session_config *c, const struct capture_op
 	c->kernel_buffer = o->kernel_buffer;
 	c->rx_mode = o->rx_mode;
 	c->stamps = o->stamps;
+	c->latency_ms = o->latency_ms;
 	c->queues = o->queues;
 	c->queues_auto = o->queues_auto;
 	c->filter = o->filter;

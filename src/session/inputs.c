@@ -142,6 +142,7 @@ static int open_verbs(
 		.max_frame = (uint32_t)s->config->max_frame,
 		.rx_mode = s->config->rx_mode,
 		.stamps = s->config->stamps,
+		.latency_us = (uint32_t)s->config->latency_ms * 1000,
 		.sysroot = ""};
 	struct rd_source *queues[RD_QUEUES_MAX];
 	unsigned int n = queues_that_fit(s, device, port, queues_of(s, device, port));

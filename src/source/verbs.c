@@ -147,6 +147,7 @@ static int verbs_receive(
 			complete_vcrc(q, &frames[i]);
 	verbs_stamp(&q->port->clock, &q->stamps, frames, n);
 	q->repairs = 0;
+	q->gather.frames += n;
 	return (int)n;
 }
 
@@ -186,6 +187,7 @@ static void take_completion_events(struct verbs_queue *q)
 	while (ibv_get_cq_event(q->channel, &cq, &context) == 0) {
 		q->armed = false;
 		q->events++;
+		verbs_gather_event(q);
 		if (++q->unacked == EVENTS_PER_ACK)
 			verbs_ack_events(q);
 	}

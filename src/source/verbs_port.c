@@ -44,14 +44,16 @@ static bool only_ipv6(const struct rd_port *port)
 static int ring_size(
 	struct verbs_port *port, const struct rd_verbs_config *config, struct rd_error *err)
 {
-	struct ibv_device_attr attr;
+	struct ibv_device_attr_ex attr;
+	const struct ibv_device_attr *old = &attr.orig_attr;
 	unsigned int most;
-	int rc = ibv_query_device(port->ctx, &attr);
+	int rc = ibv_query_device_ex(port->ctx, NULL, &attr);
 
 	if (rc)
 		return verbs_fail(port, err, rc, "see the kernel's log (dmesg)", "query_device");
-	port->cqe_most = attr.max_cqe;
-	most = (unsigned int)(attr.max_qp_wr < attr.max_cqe ? attr.max_qp_wr : attr.max_cqe);
+	port->moderation = attr.cq_mod_caps;
+	port->cqe_most = old->max_cqe;
+	most = (unsigned int)(old->max_qp_wr < old->max_cqe ? old->max_qp_wr : old->max_cqe);
 	port->n_wanted = port->n_buffers = 1U << config->log2_buffers;
 	while (port->n_buffers > most)
 		port->n_buffers /= 2;
@@ -111,6 +113,7 @@ struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct 
 	port->speed = config->port->speed;
 	port->rx_mode = config->rx_mode;
 	port->stamp_type = config->stamps;
+	port->latency_us = config->latency_us;
 	port->epoll_fd = -1;
 	pthread_mutex_init(&port->lock, NULL);
 	snprintf(port->name, sizeof(port->name), "%s:%u", config->device->name, port->num);

@@ -29,6 +29,7 @@ int verbs_cq_create(struct verbs_queue *q, struct rd_error *err)
 			q->port->ctx, (int)q->ring.cqes, NULL, q->channel, (int)attr.comp_vector);
 	if (!q->cq)
 		return verbs_fail_object(q->port, err, errno, VERBS_CQ, "create_cq");
+	verbs_gather_init(q);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #define RDMADUMP_SOURCE_VERBS_QUEUE_H
 
 #include "verbs_clock.h"
+#include "verbs_gather.h"
 #include "verbs_ring.h"
 #include <infiniband/verbs.h>
 #include <rdmadump/source.h>
@@ -41,6 +42,7 @@ struct verbs_queue {
 	unsigned int events;  /* completion events of this CQ */
 	unsigned int unacked; /* completion events read and not acknowledged */
 	bool armed;
+	struct verbs_gather gather;
 	struct queue_fault fault;
 	atomic_uint pending_faults; /* FAULT_... */
 	unsigned int repairs;	    /* in a row */

@@ -229,6 +229,10 @@ static void device_parse(struct hca_conf *d, char *spec)
 			d->guid = strtoull(v, NULL, 16);
 		else if (!strcmp(t, "sniffer"))
 			d->sniffer = strcmp(v, "no") != 0;
+		else if (!strcmp(t, "moderation"))
+			d->moderation = !strcmp(v, "no")	? MODERATION_NONE
+					: !strcmp(v, "ignored") ? MODERATION_IGNORED
+								: MODERATION_WORKS;
 		else if (!strcmp(t, "rss"))
 			d->no_rss = !strcmp(v, "no");
 		else if (!strcmp(t, "striding"))

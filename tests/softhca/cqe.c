@@ -257,6 +257,20 @@ void async_qp_event(struct qp *qp, uint32_t type)
 		qp->async_sent++;
 }
 
+/* Whether moderation holds an event back (MLX5 CQ context: cq_max_count, cq_period). */
+static bool gathering(struct cq *cq)
+{
+	uint64_t now;
+
+	if (!cq->gather_count || cq->producer == cq->gather_from)
+		return false;
+	now = now_ns();
+	if (!cq->gather_since)
+		cq->gather_since = now;
+	return cq->producer - cq->gather_from < cq->gather_count &&
+	       now - cq->gather_since < cq->gather_ns;
+}
+
 /*
  * The arm record holds the request's serial number, kind and consumer index. A fresh request is all
  * zeros, so an idle record is kept at all ones, and a serial number that has fired counts no more.
@@ -266,7 +280,7 @@ void cq_check_arm(struct cq *cq)
 	struct ib_uverbs_comp_event_desc d = {.cq_handle = cq->user_handle};
 	uint32_t raw, arm;
 
-	if (!cq->channel || cq->dead)
+	if (!cq->channel || cq->dead || gathering(cq))
 		return;
 	raw = __atomic_load_n(&cq->db[DB_ARM], __ATOMIC_ACQUIRE);
 	if (raw == (uint32_t)ARM_IDLE)
@@ -280,6 +294,10 @@ void cq_check_arm(struct cq *cq)
 		    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	cq->armed_fired++;
-	if (event_send(cq->channel, &d, sizeof(d)))
+	cq->gather_from = cq->producer;
+	cq->gather_since = 0;
+	if (event_send(cq->channel, &d, sizeof(d))) {
 		cq->comp_sent++;
+		cq->obj.ctx->hca->stat.completion_events++;
+	}
 }

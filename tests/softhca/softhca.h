@@ -70,6 +70,11 @@ enum cap {
 	CAP_IB_PORT_SNIFFER = 8,
 };
 
+#define GATHER_US_MAX 4095 /* 12 bits of the CQ context */
+
+/* What the device makes of ibv_modify_cq(): refuses it, accepts it without effect. */
+enum moderation { MODERATION_WORKS, MODERATION_NONE, MODERATION_IGNORED };
+
 struct hca_conf {
 	char name[32], pci[16], fw[32], board[20], pcap[512], gen[256];
 	bool devx;
@@ -78,6 +83,7 @@ struct hca_conf {
 	uint64_t guid;
 	bool sniffer, ib_sniffer;
 	bool no_rss, no_striding, no_rss_sniffer;
+	enum moderation moderation;
 	struct port_conf port[MAX_PORTS];
 };
 
@@ -155,7 +161,10 @@ struct cq {
 	uint32_t armed_fired;
 	uint32_t comp_sent, async_sent;
 	bool ignore_overrun, dead, hold;
-	bool real_time; /* stamps are seconds and nanoseconds, not ticks */
+	/* Moderation: an event only after so many completions, or so long after the first one. */
+	uint32_t gather_count, gather_from; /* 0: none; the producer at the last event */
+	uint64_t gather_ns, gather_since;   /* gather_since 0: nothing has completed since */
+	bool real_time;			    /* stamps are seconds and nanoseconds, not ticks */
 	uint8_t *held_at, held_own;
 	LIST_ENTRY(cq) link;
 };
@@ -304,7 +313,7 @@ struct hca {
 		uint64_t errors, flushed, injected_verbs, injected_cqes, injected_events;
 		uint64_t overruns, pauses, pause_ns, waits, order_violations;
 		uint64_t leaked[OBJ_TYPES], created[OBJ_TYPES];
-		uint64_t opens, thread_ns;
+		uint64_t opens, thread_ns, completion_events;
 		struct drain_round *round;
 		uint32_t rounds;
 	} stat;

@@ -7,7 +7,7 @@
 
 #include "softhca.h"
 
-enum { CQE_MAX = 1 << 22 };
+enum { CQE_MAX = 1 << 22, IB_CQ_MODERATE = 1 };
 
 CMD(create_comp_channel)
 {
@@ -144,9 +144,19 @@ CMD(resize_cq)
 CMD(modify_cq)
 {
 	struct ib_uverbs_ex_modify_cq req;
+	struct cq *cq;
 
 	cmd_in(cmd, &req, sizeof(req));
-	return obj_get(ctx, OBJ_CQ, req.cq_handle) ? 0 : EINVAL;
+	cq = obj_get(ctx, OBJ_CQ, req.cq_handle);
+	if (!cq || !(req.attr_mask & IB_CQ_MODERATE) || req.attr.cq_period > GATHER_US_MAX)
+		return EINVAL;
+	if (ctx->hca->conf->moderation == MODERATION_NONE)
+		return EOPNOTSUPP;
+	if (ctx->hca->conf->moderation == MODERATION_IGNORED)
+		return 0;
+	cq->gather_count = req.attr.cq_count;
+	cq->gather_ns = req.attr.cq_period * UINT64_C(1000);
+	return 0;
 }
 
 /* What the consumer has read it must acknowledge; what it has not is taken back. */

@@ -184,8 +184,10 @@ CMD(query_device_ex)
 	resp.response_length =
 		(uint32_t)(cmd->out_len < sizeof(resp) ? cmd->out_len : sizeof(resp));
 	resp.device_cap_flags_ex = resp.base.device_cap_flags;
-	resp.cq_moderation_caps.max_cq_moderation_count = 65535;
-	resp.cq_moderation_caps.max_cq_moderation_period = 4095;
+	if (ctx->hca->conf->moderation != MODERATION_NONE) {
+		resp.cq_moderation_caps.max_cq_moderation_count = 65535;
+		resp.cq_moderation_caps.max_cq_moderation_period = GATHER_US_MAX;
+	}
 	resp.timestamp_mask = clock_mask();
 	resp.hca_core_clock = clock_conf() ? clock_conf()->khz : 0;
 	if (any_ethernet(ctx->hca->conf))

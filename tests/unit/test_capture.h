@@ -23,6 +23,7 @@ struct fake {
 	bool ends;	      /* has an end; else it falls idle */
 	bool refuses;	      /* start() fails */
 	uint64_t fault_after; /* receive() fails behind so many; 0: never */
+	int armed_fd;	      /* notified by arm(); -1: nobody */
 	int done_fd;	      /* notified when `total` frames were given; -1: nobody */
 	bool telling;	      /* has a watermark */
 	bool noting;	      /* every third frame of a batch has a note */
@@ -30,7 +31,7 @@ struct fake {
 
 	uint64_t given;
 	unsigned int held; /* of the last batch, not released yet */
-	unsigned int starts, stops, faults;
+	unsigned int starts, stops, faults, arms, polls;
 	atomic_bool stopped;
 	uint8_t data[RD_BATCH][FRAME_BYTES];
 };
@@ -72,6 +73,7 @@ static inline int fake_receive(
 	uint64_t total = fake_total(f);
 	unsigned int n = 0;
 
+	f->polls++;
 	/* What was handed out last was given back, nothing comes before the start. */
 	assert_int_equal(f->held, 0);
 	assert_int_equal(f->starts, 1);
@@ -99,9 +101,13 @@ static inline void fake_release(struct rd_source *src)
 
 static inline int fake_arm(struct rd_source *src, struct rd_error *err)
 {
-	(void)src;
+	struct fake *f = (struct fake *)src;
+
 	(void)err;
-	return 0;
+	f->arms++;
+	if (f->armed_fd >= 0)
+		eventfd_write(f->armed_fd, 1);
+	return f->given < fake_total(f);
 }
 
 static inline int fake_service(struct rd_source *src, struct rd_error *err)
@@ -198,6 +204,7 @@ static inline void capture_begin(unsigned int n, uint64_t total)
 			.batch = RD_BATCH,
 			.first_ns = FIRST_NS + i,
 			.step_ns = SOURCES,
+			.armed_fd = -1,
 			.done_fd = -1};
 		fakes[i].src.iface = (struct rd_iface){.link = RD_LINK_ETHERNET};
 		sources[i] = &fakes[i].src;

@@ -243,6 +243,69 @@ static void test_flush(void **state)
 	capture_end();
 }
 
+/* A source that falls idle after the frames; the watch ends the capture then. */
+static void begin_idle(uint64_t total, unsigned int batch)
+{
+	capture_begin(1, total);
+	capture_feeds(1, 40, CHUNK);
+	fakes[0].batch = batch;
+	fakes[0].done_fd = watch.fd;
+}
+
+/* Where frames gather, the lane sleeps as soon as batches are not full, and polls twice at most. */
+static void test_gathering(void **state)
+{
+	(void)state;
+	begin_idle(1000, 10);
+	fakes[0].src.gathers = true;
+	run();
+	assert_int_equal(capture.tally[0].encoded, 1000);
+	assert_in_range(fakes[0].arms, 1000 / 10 / 2 - 2, 1000 / 10 / 2 + 2);
+	capture_end();
+
+	begin_idle(RD_BATCH * 20, RD_BATCH);
+	fakes[0].src.gathers = true;
+	run();
+	assert_int_equal(capture.tally[0].encoded, RD_BATCH * 20);
+	assert_in_range(fakes[0].arms, 0, 2);
+	capture_end();
+}
+
+/* Where they do not, it polls on while frames come, and many times before it sleeps. */
+static void test_not_gathering(void **state)
+{
+	(void)state;
+	begin_idle(1000, 10);
+	fakes[0].src.idle_polls = 0;
+	run();
+	assert_int_equal(capture.tally[0].encoded, 1000);
+	assert_in_range(fakes[0].arms, 0, 1);
+	assert_true(fakes[0].polls > 1000 / 10 + 200);
+	capture_end();
+}
+
+/* Naps that bring frames need no arming; one that brings none is followed by it. */
+static void test_naps(void **state)
+{
+	(void)state;
+	begin_idle(1000, 10);
+	fakes[0].src.gathers = true;
+	fakes[0].src.nap_ns.least = fakes[0].src.nap_ns.most = 1000;
+	run();
+	assert_int_equal(capture.tally[0].encoded, 1000);
+	assert_int_equal(fakes[0].arms, 0);
+	capture_end();
+
+	begin_idle(10, 10);
+	fakes[0].done_fd = -1;
+	fakes[0].src.gathers = true;
+	fakes[0].src.nap_ns.least = fakes[0].src.nap_ns.most = 1000;
+	fakes[0].armed_fd = watch.fd;
+	run();
+	assert_int_equal(fakes[0].arms, 1);
+	capture_end();
+}
+
 static uint64_t reported;
 
 static void *wait_for_watermark(void *arg)
@@ -556,6 +619,9 @@ int main(void)
 		cmocka_unit_test(test_wait),
 		cmocka_unit_test(test_abandon),
 		cmocka_unit_test(test_flush),
+		cmocka_unit_test(test_gathering),
+		cmocka_unit_test(test_not_gathering),
+		cmocka_unit_test(test_naps),
 		cmocka_unit_test(test_watermark_of_sources),
 		cmocka_unit_test(test_source_note),
 		cmocka_unit_test(test_frame_notes),

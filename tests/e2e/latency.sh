@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# --latency: frames gather in the receive ring while the program sleeps, by CQ moderation or by timed
+# waits; nothing is lost by that, and timestamps stay those of the device.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq
+
+spec=count=10000,size=256,seed=7
+# capture MODEL-OPTIONS... -- OPTIONS...: 20 000 frames a second
+capture() {
+	local model=() program=()
+	while [ "$1" != -- ]; do
+		model+=("$1")
+		shift
+	done
+	program=("${@:2}")
+	model --gen $spec --rate 20000 --at-end sigint --stats "$tmp/stats" "${model[@]}" -- \
+		"$RDMADUMP" -d mlx5_0 --json --debug "${program[@]}" -w "$tmp/out" >"$tmp/report" 2>"$tmp/log"
+}
+events() { json "$tmp/stats" '.devices[0].completion_events'; }
+complete() { # NAME
+	is "$1: all frames, byte for byte" "$("$SOFTHCA_FRAMES" --hash "$tmp/out")" "$("$SOFTHCA_FRAMES" $spec)"
+	is "$1: none lost by the device" "$(json "$tmp/stats" .dropped)" 0
+}
+fewer() { # NAME
+	[ $(($(events) * 4)) -lt "$at_once" ]
+	ok "$1: less than a quarter of the completion events"
+}
+
+capture --clock cycles -- --latency 0
+complete 'at once'
+at_once=$(events)
+
+for mode in wqe verbs striding; do
+	capture --clock cycles -- --rx-mode $mode
+	complete "by default, $mode"
+	fewer "by default, $mode"
+done
+
+capture --clock cycles --dev name=mlx5_0,moderation=no --
+complete 'no moderation'
+fewer 'no moderation'
+
+capture --clock cycles --dev name=mlx5_0,moderation=ignored --
+complete 'moderation without effect'
+has 'moderation without effect: noticed' "$tmp/log" 'ignores CQ moderation; using timed waits'
+fewer 'moderation without effect'
+
+# A frame's time is when it is polled: it must not wait.
+capture --fault verb=modify_cq,errno=EIO --
+complete 'host timestamps'
+is 'host timestamps: nothing gathers' "$(json "$tmp/stats" .injected.verbs)" 0
+
+# Until the program sleeps for good, it wakes up for the end.
+capture --clock cycles -- --latency 1000 -a duration:1
+is 'a long latency does not delay the end: exit status' $? 0
+"$RDMADUMP" --latency 1001 2>"$tmp/log"
+is 'out of range: exit status' $? 1
+has 'out of range: the range is named' "$tmp/log" '--latency: .* 0 .* 1000'
+
+tap_done
