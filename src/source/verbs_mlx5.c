@@ -3,12 +3,15 @@
  * Receives on mlx5 without libmlx5: completions are read and receives posted where the
  * device puts and takes them (struct mlx5_cqe64 and doorbell records of mlx5dv.h).
  *
- * The ring's buffers never move: work queue entry i always points to buffer i, and entries are used
- * in order. So posting again is one doorbell per batch, and a completion need not be searched.
+ * Entries of the work queue are used in order, so a completion need not be searched, and posting
+ * again is an address per frame and one doorbell per batch.
  */
 #include "verbs_mlx5.h"
 #include <stdlib.h>
 #include <string.h>
+
+/* In a second-level cache with frames of 1 KiB. */
+#define BUSY_BUFFERS 1024U
 
 static enum ibv_wc_status status_of(uint8_t syndrome)
 {
@@ -51,8 +54,8 @@ static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, un
 {
 	struct verbs_mlx5 *m = q->mlx5;
 	const struct verbs_mlx5_run run = verbs_mlx5_run(m, max);
-	const uint32_t mask = q->ring.n - 1, size = q->ring.buffer_size;
-	uint8_t *const memory = q->ring.memory;
+	const uint32_t mask = m->window.n_slots - 1;
+	uint8_t *const *slot = m->window.slot;
 	struct rd_frame *f = frames;
 	uint32_t tail = m->tail;
 	const uint8_t *at;
@@ -65,7 +68,7 @@ static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, un
 
 		if (what == CQE_NONE)
 			break;
-		data = memory + (uint64_t)(tail++ & mask) * size;
+		data = slot[tail++ & mask];
 		if (__builtin_expect(what == CQE_OTHER, 0)) {
 			verbs_mlx5_take_error(q, cqe);
 			continue;
@@ -77,16 +80,34 @@ static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, un
 	}
 	if (!verbs_mlx5_consumed(m, &run, at))
 		return 0;
+	verbs_window_polled(&m->window, tail - m->tail, at == run.end);
 	m->tail = tail;
 	q->taken += (unsigned int)(f - frames);
 	return (unsigned int)(f - frames);
+}
+
+/* Posts spare buffers as far as the window has room for them. */
+static void post_spare(struct verbs_mlx5 *m)
+{
+	struct verbs_window *w = &m->window;
+	uint32_t limit = verbs_window_limit(w), head = m->head;
+
+	for (; w->n_spare && head - m->tail < limit; head++)
+		verbs_mlx5_wqe(m, head)->addr = htobe64((uintptr_t)verbs_window_give(w, head));
+	m->head = head;
 }
 
 static int mlx5_post(struct verbs_queue *q)
 {
 	struct verbs_mlx5 *m = q->mlx5;
 
-	m->head += q->taken;
+	/* Where everything is posted, each entry keeps its buffer. */
+	if (!m->window.n_spare && verbs_window_limit(&m->window) == q->ring.n) {
+		m->head += q->taken;
+	} else {
+		verbs_window_take(&m->window, m->tail, q->taken);
+		post_spare(m);
+	}
 	q->taken = 0;
 	verbs_mlx5_write_barrier();
 	m->rq_record[MLX5_RCV_DBR] = htobe32(m->head & RQ_INDEX_MASK);
@@ -117,6 +138,7 @@ static void mlx5_cleared(struct verbs_queue *q)
 	verbs_mlx5_skip(m);
 	m->tail = 0;
 	m->head = q->ring.n;
+	verbs_window_fill(&m->window, &q->ring);
 	q->taken = 0;
 }
 
@@ -131,6 +153,7 @@ static const struct verbs_path mlx5_path = {
 void verbs_mlx5_set_cq(struct verbs_mlx5 *m, const struct mlx5dv_cq *cq)
 {
 	*m = (struct verbs_mlx5){
+		.window = m->window,
 		.cqes = (const uint8_t *)cq->buf + (cq->cqe_size - CQE_BYTES),
 		.cqe_size = cq->cqe_size,
 		.n_cqes = cq->cqe_cnt,
@@ -157,11 +180,14 @@ bool verbs_mlx5_take_over(struct verbs_queue *q)
 		mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ))
 		return false;
 	if (!q->mlx5)
-		q->mlx5 = malloc(sizeof(*q->mlx5));
-	if (!q->mlx5)
+		q->mlx5 = calloc(1, sizeof(*q->mlx5));
+	if (!q->mlx5 || verbs_window_init(&q->mlx5->window, &q->ring, q->ring.n, BUSY_BUFFERS) != 0)
 		return false;
 	verbs_mlx5_set_cq(q->mlx5, &cq);
 	q->mlx5->rq_record = q->wq ? rwq.dbrec : qp.dbrec;
+	q->mlx5->wqes = q->wq ? rwq.buf : qp.rq.buf;
+	q->mlx5->wqe_bytes = q->wq ? rwq.stride : qp.rq.stride;
+	q->mlx5->n_wqes = q->ring.n;
 	q->mlx5->head = q->ring.n;
 	q->path = &mlx5_path;
 	return true;
@@ -169,6 +195,8 @@ bool verbs_mlx5_take_over(struct verbs_queue *q)
 
 void verbs_mlx5_free(struct verbs_queue *q)
 {
+	if (q->mlx5)
+		verbs_window_free(&q->mlx5->window);
 	free(q->mlx5);
 	q->mlx5 = NULL;
 }

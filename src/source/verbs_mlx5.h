@@ -5,6 +5,7 @@
 
 #include "verbs_path.h"
 #include "verbs_port.h"
+#include "verbs_window_mlx5.h"
 #include <infiniband/mlx5dv.h>
 #include <rdmadump/bytes.h>
 #include <stdatomic.h>
@@ -26,15 +27,21 @@ struct verbs_mlx5 {
 	uint32_t cqn;
 	uint32_t tail; /* next work queue entry that completes */
 	uint32_t head; /* next one to be posted */
-
-	/* Of a striding queue, whose entries wander over the buffers. */
-	uint8_t *wqes;
+	uint8_t *wqes; /* the data segment of the first one */
 	uint32_t wqe_bytes, n_wqes;
+	struct verbs_window window;
+
+	/* Of a striding queue. */
 	uint32_t n_strides, stride_bytes; /* of a buffer; of a stride */
 	uint8_t *buffer;		  /* that is being filled */
 	int32_t left;			  /* strides of it that are not consumed */
 	uint32_t next_buffer;		  /* to be posted */
 };
+
+static inline struct mlx5_wqe_data_seg *verbs_mlx5_wqe(const struct verbs_mlx5 *m, uint32_t i)
+{
+	return (void *)(m->wqes + (size_t)(i & (m->n_wqes - 1)) * m->wqe_bytes);
+}
 
 /* What the device wrote before the ownership bit is read after it. */
 static inline void verbs_mlx5_read_barrier(void)

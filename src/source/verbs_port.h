@@ -34,10 +34,10 @@ struct verbs_port {
 	uint32_t frame_room; /* bytes of a buffer for it */
 	bool striding;
 	struct verbs_strides strides;
-	int cqe_most;	      /* of one CQ */
-	uint32_t latency_us;  /* how long frames may wait in the ring while the thread sleeps */
+	int cqe_most;	     /* of one CQ */
+	uint32_t latency_us; /* how long frames may wait in the ring while the thread sleeps */
 	struct ibv_cq_moderation_caps moderation; /* zeros: CQs have none */
-	bool ipv6;	      /* the port's own addresses are */
+	bool ipv6;				  /* the port's own addresses are */
 	char spread_note[80]; /* why there are fewer queues than wanted; "": there are not */
 
 	struct verbs_queue *queue[RD_QUEUES_MAX];

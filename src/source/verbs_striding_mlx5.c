@@ -92,19 +92,18 @@ int verbs_striding_ring(struct verbs_queue *q, struct rd_error *err)
 
 /* --- posting ------------------------------------------------------------------------------ */
 
-static struct mlx5_wqe_data_seg *wqe_at(const struct verbs_mlx5 *m, uint32_t i)
+/* Its first segment, which precedes the data segment, is all zeros. */
+static void *first_data_segment(const struct mlx5dv_rwq *rwq)
 {
-	struct mlx5_mprq_wqe *wqe =
-		(void *)(m->wqes + (size_t)(i & (m->n_wqes - 1)) * m->wqe_bytes);
-
-	return &wqe->dseg;
+	return (uint8_t *)rwq->buf + offsetof(struct mlx5_mprq_wqe, dseg);
 }
 
 static inline void post_next(struct verbs_queue *q)
 {
 	struct verbs_mlx5 *m = q->mlx5;
 
-	wqe_at(m, m->head)->addr = htobe64((uintptr_t)verbs_ring_buffer(&q->ring, m->next_buffer));
+	verbs_mlx5_wqe(m, m->head)->addr =
+		htobe64((uintptr_t)verbs_ring_buffer(&q->ring, m->next_buffer));
 	if (++m->next_buffer == q->ring.n)
 		m->next_buffer = 0;
 	m->head++;
@@ -128,7 +127,7 @@ static int striding_fill(struct verbs_queue *q)
 	struct verbs_mlx5 *m = q->mlx5;
 
 	for (uint32_t i = 0; i < m->n_wqes; i++) {
-		struct mlx5_wqe_data_seg *seg = wqe_at(m, i);
+		struct mlx5_wqe_data_seg *seg = verbs_mlx5_wqe(m, i);
 
 		seg->byte_count = htobe32(q->ring.buffer_size);
 		seg->lkey = htobe32(q->ring.mr->lkey);
@@ -241,7 +240,7 @@ int verbs_striding_create(struct verbs_queue *q, struct rd_error *err)
 	obj.rwq.in = q->wq;
 	obj.rwq.out = &rwq;
 	if (!q->mlx5)
-		q->mlx5 = malloc(sizeof(*q->mlx5));
+		q->mlx5 = calloc(1, sizeof(*q->mlx5));
 	if (!q->mlx5)
 		return verbs_fail(q->port, err, ENOMEM, NULL, "memory for the queue");
 	errno = mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ | MLX5DV_OBJ_RWQ);
@@ -249,7 +248,7 @@ int verbs_striding_create(struct verbs_queue *q, struct rd_error *err)
 		return verbs_fail(q->port, err, errno, "use --rx-mode wqe", "init_obj (striding)");
 	verbs_mlx5_set_cq(q->mlx5, &cq);
 	q->mlx5->rq_record = rwq.dbrec;
-	q->mlx5->wqes = rwq.buf;
+	q->mlx5->wqes = first_data_segment(&rwq);
 	q->mlx5->wqe_bytes = rwq.stride;
 	q->mlx5->n_wqes = rwq.wqe_cnt;
 	q->mlx5->n_strides = 1U << q->port->strides.log_count;

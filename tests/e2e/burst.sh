@@ -20,6 +20,27 @@ bursts() {
 		"$("$SOFTHCA_FRAMES" count=$total,size=256,seed=1)"
 }
 
+# A reader that stops for a second after 20 MB: the ring takes what the buffer of 1 MiB does not.
+stalled() {
+	local spec=count=32000,size=1024,seed=3
+	mkfifo "$tmp/pipe"
+	(
+		exec 8<"$tmp/pipe"
+		{
+			head -c 20000000
+			sleep 1
+			cat
+		} <&8 >"$tmp/out"
+	) &
+	model --mode drop --gen $spec --rate 50000 --at-end sigint --stats "$tmp/stats" --clock cycles -- \
+		"$RDMADUMP" -d mlx5_0 -q --when-full wait --buffer-size 1Mi -w "$tmp/pipe" 2>"$tmp/log"
+	is 'stalled reader: exit status' $? 0
+	wait
+	is 'stalled reader: none lost by the device' "$(json "$tmp/stats" .dropped)" 0
+	is 'stalled reader: byte for byte' "$("$SOFTHCA_FRAMES" --hash "$tmp/out")" "$("$SOFTHCA_FRAMES" $spec)"
+}
+
+stalled
 times=40
 [ -z "${TEST_QUICK-}" ] || times=5
 bursts 16000 $times auto 14

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Unit tests of the window of posted receive buffers: each buffer is in one place at any time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "verbs_window_mlx5.h"
+
+#define BUFFERS 256U
+#define SLOTS	512U
+#define BUSY	32U
+#define BATCH	16U
+
+static uint8_t memory[BUFFERS];
+static const struct verbs_ring ring = {.memory = memory, .n = BUFFERS, .buffer_size = 1};
+static struct verbs_window window;
+static uint32_t head, tail;
+
+static void begin(uint32_t busy)
+{
+	assert_int_equal(verbs_window_init(&window, &ring, SLOTS, busy), 0);
+	head = BUFFERS;
+	tail = 0;
+}
+
+/* The buffers that are posted and the spare ones are all there are, each of them once. */
+static void assert_complete(void)
+{
+	unsigned int seen[BUFFERS] = {0};
+
+	for (uint32_t i = tail; i != head; i++)
+		seen[window.slot[i & (SLOTS - 1)] - memory]++;
+	for (uint32_t i = 0; i < window.n_spare; i++)
+		seen[window.spare[i] - memory]++;
+	for (unsigned int i = 0; i < BUFFERS; i++)
+		assert_int_equal(seen[i], 1);
+}
+
+/* A poll of so many completions, and what its buffers' release posts. Returns the posted ones. */
+static uint32_t step(uint32_t entries, bool more)
+{
+	tail += entries;
+	verbs_window_polled(&window, entries, more);
+	verbs_window_take(&window, tail, entries);
+	for (; window.n_spare && head - tail < verbs_window_limit(&window); head++)
+		verbs_window_give(&window, head);
+	assert_complete();
+	return head - tail;
+}
+
+/* Completions pile up until the window is in use; some steps later it is all that is posted. */
+static void overload(void)
+{
+	for (unsigned int i = 0; i < 4 * BUFFERS / BATCH; i++)
+		assert_int_equal(step(BATCH, true), BUFFERS);
+	for (unsigned int i = 0; i < BUFFERS / BATCH; i++)
+		step(BATCH, true);
+	assert_int_equal(head - tail, BUSY);
+}
+
+/* Calm traffic and bursts: all is posted at any time. */
+static void test_whole(void **state)
+{
+	(void)state;
+	begin(BUSY);
+	for (unsigned int i = 0; i < 16 * BUFFERS; i++)
+		assert_int_equal(step(i % BATCH, i % (BUFFERS / 2)), BUFFERS);
+	verbs_window_free(&window);
+}
+
+/* Overload: the same few buffers are used. */
+static void test_overload(void **state)
+{
+	bool used[BUFFERS] = {false};
+	unsigned int n = 0;
+
+	(void)state;
+	begin(BUSY);
+	overload();
+	for (unsigned int i = 0; i < 10 * BUFFERS; i++) {
+		used[window.slot[tail & (SLOTS - 1)] - memory] = true;
+		assert_int_equal(step(1, true), BUSY);
+	}
+	for (unsigned int i = 0; i < BUFFERS; i++)
+		n += used[i];
+	assert_in_range(n, 1, BUSY + 1);
+	verbs_window_free(&window);
+}
+
+/* A poll finds the end: all is posted again at once. */
+static void test_end_of_overload(void **state)
+{
+	(void)state;
+	begin(BUSY);
+	overload();
+	assert_int_equal(step(1, false), BUFFERS);
+	overload();
+	verbs_window_free(&window);
+}
+
+/* A window as large as the ring: each entry keeps its buffer. */
+static void test_small_ring(void **state)
+{
+	(void)state;
+	begin(2 * BUFFERS);
+	for (unsigned int i = 0; i < 16 * BUFFERS; i++) {
+		assert_int_equal(step(BATCH, true), BUFFERS);
+		assert_int_equal(window.n_spare, 0);
+	}
+	verbs_window_free(&window);
+}
+
+/* Any traffic: no buffer is lost or posted twice. */
+static void test_random(void **state)
+{
+	(void)state;
+	srand(1);
+	begin(BUSY);
+	for (unsigned int i = 0; i < 100000; i++) {
+		uint32_t most = head - tail < BATCH ? head - tail : BATCH;
+
+		step((uint32_t)rand() % (most + 1), rand() % 2000);
+	}
+	verbs_window_fill(&window, &ring);
+	head = BUFFERS;
+	tail = 0;
+	assert_complete();
+	assert_int_equal(window.n_spare, 0);
+	verbs_window_free(&window);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_overload),
+		cmocka_unit_test(test_end_of_overload),
+		cmocka_unit_test(test_small_ring),
+		cmocka_unit_test(test_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
