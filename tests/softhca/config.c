@@ -199,6 +199,8 @@ static void device_parse(struct hca_conf *d, char *spec)
 	char *save = NULL;
 
 	d->minor = conf.ndevices;
+	d->wqes = 32768;
+	d->sniffers = UINT32_MAX;
 	for (char *t = strtok_r(spec, ";", &save); t; t = strtok_r(NULL, ";", &save)) {
 		char *v = strchr(t, '=');
 
@@ -241,7 +243,7 @@ static void device_parse(struct hca_conf *d, char *spec)
 			d->no_rss_sniffer = !strcmp(v, "no");
 		else if (!strcmp(t, "ib_sniffer"))
 			d->ib_sniffer = !strcmp(v, "1");
-		else
+		else if (!unkind_key(d, t, v))
 			port_parse(d, t, v);
 	}
 	if (d->nports < 1 || d->nports > MAX_PORTS)
@@ -285,6 +287,10 @@ static void conf_line(char *key, char *v)
 		conf.drain_rounds = (uint32_t)strtoul(v, NULL, 0);
 	else if (!strcmp(key, "at_end"))
 		conf.at_end = (enum at_end)name_find(end_names, ARRAY_SIZE(end_names), v);
+	else if (!strcmp(key, "flowing"))
+		conf.flowing = true;
+	else if (!strcmp(key, "latency"))
+		latencies_parse(&conf, v);
 	else if (!strcmp(key, "clock"))
 		clock_conf_parse(v);
 	else if (!strcmp(key, "fault") && conf.nfaults < MAX_FAULTS)

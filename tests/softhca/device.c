@@ -119,9 +119,10 @@ bool rq_has_room(struct hca *h, struct qp *rq, uint32_t len)
 
 static void qp_flush(struct hca *h, struct qp *qp)
 {
-	while (qp_posted(qp) && !qp->recv_cq->dead) {
-		cqe_write_error(
-			h, qp->recv_cq, qp, qp->rq_head, MLX5_CQE_SYNDROME_WR_FLUSH_ERR, 0xf9);
+	const struct rq_error flush = {.syndrome = MLX5_CQE_SYNDROME_WR_FLUSH_ERR, .vendor = 0xf9};
+
+	while (!qp->halted && qp_posted(qp) && !qp->recv_cq->dead) {
+		cqe_write_error(h, qp->recv_cq, qp, qp->rq_head, &flush);
 		qp->rq_head++;
 		h->stat.flushed++;
 	}
@@ -135,11 +136,21 @@ void qp_to_error(struct hca *h, struct qp *qp)
 	qp_flush(h, qp);
 }
 
-static void qp_fail(struct hca *h, struct port *p, struct qp *qp, uint8_t syndrome, uint8_t vendor)
+/* What a frame that is longer than its buffer does to the queue: sources disagree (README.md). */
+static void qp_fail(struct hca *h, struct port *p, struct qp *qp, const struct rq_error *e)
 {
-	cqe_write_error(h, qp->recv_cq, qp, qp->rq_head++, syndrome, vendor);
+	enum oversize then = e->syndrome == MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR ? h->conf->oversize
+									       : OVERSIZE_KILLS;
+
+	cqe_write_error(h, qp->recv_cq, qp, qp->rq_head, e);
 	h->stat.errors++;
 	p->errored++;
+	if (then == OVERSIZE_LIVES) {
+		rq_consume(qp, e->byte_cnt);
+		return;
+	}
+	qp->rq_head++;
+	qp->halted = then == OVERSIZE_HALTS;
 	qp_to_error(h, qp);
 }
 
@@ -170,14 +181,18 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 	}
 	if (fault) {
 		h->stat.injected_cqes++;
-		qp_fail(h, p, qp, fault->syndrome, fault->vendor);
+		qp_fail(h, p, qp,
+			&(struct rq_error){
+				fault->syndrome, fault->vendor, rq_byte_cnt(qp, f->len)});
 		return;
 	}
 	syndrome = qp->stride.on ? striding_deliver(h, qp, f, clock_stamp(qp->recv_cq))
 				 : scatter(h, qp, f);
 	if (syndrome) {
-		qp_fail(h, p, qp, syndrome,
-			syndrome == MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR ? 0x68 : 0x52);
+		qp_fail(h, p, qp,
+			&(struct rq_error){syndrome,
+				syndrome == MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR ? 0x68 : 0x52,
+				rq_byte_cnt(qp, f->len)});
 		return;
 	}
 	p->delivered++;
@@ -187,119 +202,6 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 	qp->rq_head++;
 	qp->rq_ready--;
 	cqe_write(h, qp->recv_cq, qp, f->len, clock_stamp(qp->recv_cq));
-}
-
-/* ---- steering ---- */
-
-void hca_retarget(struct hca *h)
-{
-	for (uint32_t i = 0; i < h->conf->nports; i++) {
-		struct port *p = &h->port[i];
-		struct qp *qp;
-
-		p->ndests = 0;
-		LIST_FOREACH(qp, &h->qps, link)
-		{
-			struct flow *f;
-			bool wanted = false;
-
-			LIST_FOREACH(f, &qp->flows, link)
-			wanted |= f->port == p->num;
-			if (wanted && p->ndests < MAX_DESTS)
-				p->dest[p->ndests++] = qp;
-			if (wanted && qp_receiving(qp))
-				p->capturing = true;
-		}
-		if (!p->ndests) {
-			p->capturing = false;
-			p->start_ns = 0;
-		}
-	}
-}
-
-static bool masked_equal(const uint8_t *at, const uint8_t *val, const uint8_t *mask, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if ((at[i] ^ val[i]) & mask[i])
-			return false;
-	return true;
-}
-
-struct layers {
-	uint16_t type;
-	uint8_t proto;
-	uint32_t l4; /* offset of the ports, 0 when there are none */
-};
-
-static struct layers frame_layers(const struct frame *f)
-{
-	const uint8_t *p = f->data;
-	struct layers l = {0};
-
-	if (f->len < 14)
-		return l;
-	l.type = (uint16_t)(p[12] << 8 | p[13]);
-	if (l.type == 0x0800 && f->len >= 34) {
-		l.proto = p[23];
-		l.l4 = 14 + (p[14] & 15u) * 4;
-	} else if (l.type == 0x86dd && f->len >= 54) {
-		l.proto = p[20];
-		l.l4 = 54;
-	} else {
-		l.type = 0;
-	}
-	if (l.l4 + 4 > f->len)
-		l.l4 = 0;
-	return l;
-}
-
-/* Only what identifies a flow: MACs and type, addresses and protocol, UDP or TCP ports. */
-static bool spec_matches(const struct flow_spec *s, const struct frame *f)
-{
-	const uint8_t *p = f->data, *v = s->val, *m = s->mask;
-	struct layers l = frame_layers(f);
-
-	switch (s->type) {
-	case IBV_FLOW_SPEC_ETH:
-		return f->len >= 14 && masked_equal(p, v, m, 14);
-	case IBV_FLOW_SPEC_IPV4:
-		return l.type == 0x0800 && masked_equal(p + 26, v, m, 8) &&
-		       masked_equal(&l.proto, v + 8, m + 8, 1);
-	case IBV_FLOW_SPEC_IPV6:
-		return l.type == 0x86dd && masked_equal(p + 22, v, m, 32) &&
-		       masked_equal(&l.proto, v + 36, m + 36, 1);
-	case IBV_FLOW_SPEC_UDP:
-	case IBV_FLOW_SPEC_TCP:
-		return l.l4 && l.proto == (s->type == IBV_FLOW_SPEC_UDP ? 17 : 6) &&
-		       masked_equal(p + l.l4 + 2, v, m, 2) &&
-		       masked_equal(p + l.l4, v + 2, m + 2, 2);
-	case IBV_FLOW_SPEC_ACTION_TAG:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool flow_matches(const struct flow *fl, const struct frame *f)
-{
-	if (fl->type == IBV_FLOW_ATTR_SNIFFER || fl->type == IBV_FLOW_ATTR_ALL_DEFAULT)
-		return true;
-	if (fl->type == IBV_FLOW_ATTR_MC_DEFAULT)
-		return f->data[0] & 1;
-	for (uint32_t i = 0; i < fl->nspecs; i++)
-		if (!spec_matches(&fl->spec[i], f))
-			return false;
-	return true;
-}
-
-static bool qp_wants(const struct port *p, const struct qp *qp, const struct frame *f)
-{
-	const struct flow *fl;
-
-	LIST_FOREACH(fl, &qp->flows, link)
-	if (fl->port == p->num && flow_matches(fl, f))
-		return true;
-	return false;
 }
 
 /* ---- the schedule ---- */
@@ -403,7 +305,7 @@ static enum turn port_turn(struct hca *h, struct port *p, uint64_t now, uint64_t
 	const struct model_conf *c = conf_get();
 	bool clocked = c->rate || c->paced || c->burst;
 
-	if (!p->capturing || !p->up || !p->tried || p->ended)
+	if ((!p->capturing && !c->flowing) || !p->up || !p->tried || p->ended)
 		return TURN_IDLE;
 	if (!p->start_ns) {
 		p->start_ns = p->due_ns = now + c->start_delay_ns;
@@ -486,6 +388,7 @@ static void housekeeping(struct hca *h, uint64_t now)
 	if (h->gone)
 		return;
 	fault_timers(h);
+	flows_expire(h, now);
 	clock_housekeeping(h, now);
 	LIST_FOREACH(qp, &h->qps, link)
 	{
@@ -513,7 +416,7 @@ static void sleep_ns(uint64_t ns)
 static struct port *port_without_source(struct hca *h)
 {
 	for (uint32_t i = 0; i < h->conf->nports; i++)
-		if (h->port[i].capturing && !h->port[i].tried)
+		if ((h->port[i].capturing || conf_get()->flowing) && !h->port[i].tried)
 			return &h->port[i];
 	return NULL;
 }

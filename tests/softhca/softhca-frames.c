@@ -12,7 +12,7 @@
 enum { DLT_ETHERNET = 1, DLT_EXTENSIBLE = 197, ERF_HEAD = 16, ERF_IB = 21 };
 
 static const char usage[] =
-	"Usage: softhca-frames [--ib] [--write FILE] SPEC    the frames of --gen SPEC\n"
+	"Usage: softhca-frames [--ib] [--write FILE] [--skip N] [--first N] SPEC    of --gen SPEC\n"
 	"       softhca-frames --hash FILE [--first N]       of a pcap, pcapng or ERF file\n"
 	"Prints: frames bytes hash. --write makes a nanosecond pcap file of them.\n";
 
@@ -65,7 +65,7 @@ static void print_hash(const struct frame_hash *h)
 		(unsigned long long)h->h);
 }
 
-static int run(struct frames *src, const char *out, uint64_t first, bool ib)
+static int run(struct frames *src, const char *out, uint64_t skip, uint64_t first, bool ib)
 {
 	struct frame_hash h = FRAME_HASH_INIT;
 	struct frame fr;
@@ -80,6 +80,8 @@ static int run(struct frames *src, const char *out, uint64_t first, bool ib)
 		}
 		write_head(f, ib ? DLT_EXTENSIBLE : DLT_ETHERNET);
 	}
+	while (skip && frames_next(src, &fr))
+		skip--;
 	while ((!first || h.frames < first) && frames_next(src, &fr)) {
 		if (f)
 			write_frame(f, &fr, h.frames, ib);
@@ -129,12 +131,13 @@ int main(int argc, char **argv)
 		{"hash", required_argument, NULL, 'H'},
 		{"write", required_argument, NULL, 'w'},
 		{"first", required_argument, NULL, 'n'},
+		{"skip", required_argument, NULL, 's'},
 		{"ib", no_argument, NULL, 'i'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
 	const char *hash = NULL, *out = NULL;
-	uint64_t first = 0;
+	uint64_t first = 0, skip = 0;
 	struct frames *src = NULL;
 	struct gen_conf g;
 	char err[256] = "";
@@ -151,6 +154,9 @@ int main(int argc, char **argv)
 			break;
 		case 'n':
 			first = strtoull(optarg, NULL, 0);
+			break;
+		case 's':
+			skip = strtoull(optarg, NULL, 0);
 			break;
 		case 'i':
 			ib = true;
@@ -173,7 +179,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "softhca-frames: %s\n", err);
 		return 1;
 	}
-	rc = run(src, out, first, ib);
+	rc = run(src, out, skip, first, ib);
 	frames_close(src);
 	return rc;
 }

@@ -54,6 +54,18 @@ struct fault {
 	int device; /* -1: any */
 };
 
+/* What a frame does that is longer than its receive buffer. */
+enum oversize {
+	OVERSIZE_KILLS, /* the queue is in error, receives are flushed */
+	OVERSIZE_HALTS, /* the queue is in error and says no more */
+	OVERSIZE_LIVES, /* it costs its entry, or its strides */
+};
+
+struct latency {
+	char verb[24]; /* "": every command */
+	uint64_t ns;
+};
+
 struct port_conf {
 	bool ib, active;
 	char netdev[16];
@@ -84,12 +96,20 @@ struct hca_conf {
 	bool sniffer, ib_sniffer;
 	bool no_rss, no_striding, no_rss_sniffer;
 	enum moderation moderation;
+	enum oversize oversize;
+	bool compresses;    /* completions, without being asked */
+	bool checks_creds;  /* as uverbs by write(): EACCES once credentials have changed */
+	uint32_t wqes;	    /* of a receive queue at most */
+	uint32_t sniffers;  /* flows of a port at most */
+	uint64_t linger_ns; /* how long frames go on after destroy_flow */
 	struct port_conf port[MAX_PORTS];
 };
 
 struct model_conf {
 	char tree[512], dev_dir[512], stats[512], pcap[512], gen[256];
-	bool drop, paced;
+	bool drop, paced, flowing;
+	struct latency latency[16];
+	uint32_t nlatencies;
 	uint64_t loops, rate, burst, burst_pause_ns, start_delay_ns;
 	uint32_t drain_rounds;
 	enum at_end at_end;
@@ -166,6 +186,8 @@ struct cq {
 	uint64_t gather_ns, gather_since;   /* gather_since 0: nothing has completed since */
 	bool real_time;			    /* stamps are seconds and nanoseconds, not ticks */
 	uint8_t *held_at, held_own;
+	bool compressing; /* one of two frames is there */
+	uint32_t first_byte_cnt;
 	LIST_ENTRY(cq) link;
 };
 
@@ -194,6 +216,7 @@ struct qp {
 	uint16_t rq_head;  /* WQEs consumed */
 	uint16_t rq_ready; /* posted and known to be */
 	struct striding stride;
+	bool halted;	 /* in error, and flushes nothing */
 	struct rss *rss; /* frames go to the work queues of its table; this one has no receives */
 	struct mr *mr;
 	uint64_t mr_generation;
@@ -220,6 +243,7 @@ struct flow {
 	struct qp *qp;
 	uint32_t type, port, nspecs;
 	struct flow_spec spec[8];
+	uint64_t until_ns; /* destroyed, and effective until then; 0: it exists */
 	LIST_ENTRY(flow) link;
 };
 
@@ -230,6 +254,9 @@ struct ctx {
 	struct hca *hca;
 	int fd;
 	bool open; /* GET_CONTEXT has been done */
+	struct creds {
+		uint32_t uid, gid, caps[2];
+	} creds; /* of whoever opened it */
 	struct event_fd *async;
 	struct obj **obj;
 	uint32_t nobj;
@@ -276,6 +303,7 @@ struct port {
 		uint64_t start_ns, changed_ns;
 	} drain;
 
+	uint64_t before_flow; /* frames that were due before the newest flow */
 	uint64_t offered, offered_bytes, delivered, delivered_bytes, copies, out_of_buffer, errored;
 	uint64_t counted_offered, counted_bytes, counted_oob;
 	int file[PORT_FILES];
@@ -329,8 +357,6 @@ void hca_unlock(struct hca *h);
 void hca_start(struct hca *h);
 void hca_stop(struct hca *h);
 uint64_t hca_thread_ns(const struct hca *h);
-/* Called with the lock held whenever flows or queue pair states change. */
-void hca_retarget(struct hca *h);
 void hca_fatal(struct hca *h);
 void qp_to_error(struct hca *h, struct qp *qp);
 uint64_t now_ns(void);
@@ -348,6 +374,18 @@ void frame_spend(struct hca *h, struct port *p, const struct fault *fault);
 /* To every queue pair whose flows want it. */
 void frame_distribute(
 	struct hca *h, struct port *p, const struct frame *f, const struct fault *fault);
+/* ---- steering (steering.c) ---- */
+
+/* Called with the lock held whenever flows or queue pair states change. */
+void hca_retarget(struct hca *h);
+bool qp_wants(const struct port *p, const struct qp *qp, const struct frame *f);
+void flow_destroy(struct hca *h, struct flow *f);
+/* Removes what was destroyed and is no longer effective; true: there was any. */
+bool flows_remove(struct qp *qp, uint64_t now);
+void flows_expire(struct hca *h, uint64_t now);
+/* Sniffer flows that exist on a port. */
+uint32_t sniffers_count(const struct hca *h, uint32_t port);
+
 void qp_send(struct hca *h, struct qp *qp);			     /* send.c */
 enum turn drain_turn(struct hca *h, struct port *p, uint64_t *wake); /* drain.c */
 
@@ -356,10 +394,14 @@ enum turn drain_turn(struct hca *h, struct port *p, uint64_t *wake); /* drain.c 
 bool cq_has_room(struct cq *cq);
 void cqe_write(struct hca *h, struct cq *cq, const struct qp *qp, uint32_t len, uint64_t stamp);
 /* Of a striding queue: byte_cnt as it stands in the entry, the first stride of the frame. */
-void cqe_write_strides(
-	struct cq *cq, const struct qp *rq, uint32_t byte_cnt, uint16_t stride, uint64_t stamp);
-void cqe_write_error(struct hca *h, struct cq *cq, const struct qp *qp, uint16_t wqe,
-	uint8_t syndrome, uint8_t vendor);
+void cqe_write_strides(struct hca *h, struct cq *cq, const struct qp *rq, uint32_t byte_cnt,
+	uint16_t stride, uint64_t stamp);
+struct rq_error {
+	uint8_t syndrome, vendor;
+	uint32_t byte_cnt; /* of the frame, as a completion has it; 0: no frame */
+};
+void cqe_write_error(
+	struct hca *h, struct cq *cq, const struct qp *qp, uint16_t wqe, const struct rq_error *e);
 /* Of a send queue entry; syndrome 0 is success. */
 void cqe_write_send(
 	struct hca *h, const struct qp *qp, uint16_t wqe, uint32_t opcode, uint8_t syndrome);
@@ -414,6 +456,10 @@ int clock_cq(struct cq *cq, bool stamps, uint32_t driver_flags);
 
 /* ---- striding receive queues (striding.c) ---- */
 
+/* A frame's length as a completion of this queue has it. */
+uint32_t rq_byte_cnt(const struct qp *rq, uint32_t len);
+/* The entry, or the strides, that such a completion takes. */
+void rq_consume(struct qp *rq, uint32_t byte_cnt);
 /* Closes the current entry with a filler when it cannot hold the frame. */
 bool striding_has_room(struct hca *h, struct qp *rq, uint32_t len);
 /* Writes frame and completion. Returns 0 or the syndrome that the entry earns. */
@@ -432,6 +478,17 @@ int rss_new(struct rss **rss, struct table *table, struct cmd *cmd);
 void rss_free(struct rss *rss);
 struct table *rss_table(const struct rss *rss);
 struct qp *rss_choose(const struct rss *rss, const struct frame *f);
+
+/* ---- commands that take time or are refused (unkind.c) ---- */
+
+void latencies_parse(struct model_conf *c, char *spec);
+/* Half of what the command takes: before its effect, and once more after it. No lock is held. */
+void latency_half(const char *verb);
+/* True for a key of --dev that this file knows. */
+bool unkind_key(struct hca_conf *d, const char *key, const char *v);
+void creds_get(struct creds *c);
+/* Whether the calling thread's credentials are still those that the context was opened with. */
+bool creds_same(const struct ctx *ctx);
 
 /* ---- faults, port state and counters (faults.c) ---- */
 

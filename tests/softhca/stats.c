@@ -129,13 +129,14 @@ static void put_device(struct text *t, const struct hca *h, struct sums *s)
 		const struct port *p = &h->port[i];
 
 		put(t,
-			"%s{\"port\": %u, \"frames\": %llu, \"offered\": %llu, \"delivered\": "
+			"%s{\"port\": %u, \"frames\": %llu, \"before_flow\": %llu, \"offered\": "
+			"%llu, \"delivered\": "
 			"%llu, "
 			"\"delivered_bytes\": %llu, \"dropped\": %llu, \"errored\": %llu, "
 			"\"finished\": %s}",
 			i ? ", " : "", p->num, (unsigned long long)p->offered,
-			(unsigned long long)p->copies, (unsigned long long)p->delivered,
-			(unsigned long long)p->delivered_bytes,
+			(unsigned long long)p->before_flow, (unsigned long long)p->copies,
+			(unsigned long long)p->delivered, (unsigned long long)p->delivered_bytes,
 			(unsigned long long)p->out_of_buffer, (unsigned long long)p->errored,
 			p->ended && !p->held ? "true" : "false");
 		s->offered += p->offered;

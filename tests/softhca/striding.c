@@ -31,6 +31,23 @@ static void entry_consumed(struct qp *rq, uint32_t strides)
 	rq->rq_ready--;
 }
 
+uint32_t rq_byte_cnt(const struct qp *rq, uint32_t len)
+{
+	const struct striding *s = &rq->stride;
+
+	return s->on ? strides_of(s, len) << CONSUMED_SHIFT | (len & 0xffff) : len;
+}
+
+void rq_consume(struct qp *rq, uint32_t byte_cnt)
+{
+	if (rq->stride.on) {
+		entry_consumed(rq, byte_cnt >> CONSUMED_SHIFT);
+		return;
+	}
+	rq->rq_head++;
+	rq->rq_ready--;
+}
+
 bool striding_has_room(struct hca *h, struct qp *rq, uint32_t len)
 {
 	struct striding *s = &rq->stride;
@@ -43,7 +60,7 @@ bool striding_has_room(struct hca *h, struct qp *rq, uint32_t len)
 		return false;
 	}
 	cqe_write_strides(
-		rq->recv_cq, rq, (uint32_t)FILLER | left << CONSUMED_SHIFT, (uint16_t)s->at, 0);
+		h, rq->recv_cq, rq, (uint32_t)FILLER | left << CONSUMED_SHIFT, (uint16_t)s->at, 0);
 	entry_consumed(rq, left);
 	return rq->rq_ready || qp_posted(rq);
 }
@@ -62,7 +79,7 @@ uint8_t striding_deliver(struct hca *h, struct qp *rq, const struct frame *f, ui
 		addr - mr->iova + f->len > mr->length)
 		return MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
 	memcpy((void *)(uintptr_t)(mr->start + (addr - mr->iova)), f->data, f->len);
-	cqe_write_strides(rq->recv_cq, rq, n << CONSUMED_SHIFT | f->len, (uint16_t)s->at, stamp);
+	cqe_write_strides(h, rq->recv_cq, rq, n << CONSUMED_SHIFT | f->len, (uint16_t)s->at, stamp);
 	entry_consumed(rq, n);
 	return 0;
 }

@@ -150,6 +150,7 @@ static void ctx_close(struct ctx *ctx)
 				LIST_REMOVE((struct flow *)o, link);
 				obj_free(o);
 			} else if (type == OBJ_QP || type == OBJ_WQ) {
+				flows_remove((struct qp *)o, UINT64_MAX);
 				LIST_REMOVE((struct qp *)o, link);
 				rss_free(((struct qp *)o)->rss);
 				obj_free(o);
@@ -366,9 +367,12 @@ static int command_run(struct ctx *ctx, uint32_t id, struct cmd *cmd)
 		return EOPNOTSUPP;
 	if (cmd->in_len < c->in_min || cmd->out_len < c->out_min)
 		return ENOSPC;
+	latency_half(c->name);
 	hca_lock(h);
 	if (!ctx->open && c->run != cmd_get_context)
 		rc = EINVAL;
+	else if (h->conf->checks_creds && ctx->open && !creds_same(ctx))
+		rc = EACCES;
 	else if (h->fatal)
 		rc = EIO;
 	else
@@ -378,6 +382,7 @@ static int command_run(struct ctx *ctx, uint32_t id, struct cmd *cmd)
 	if (!rc)
 		rc = c->run(ctx, cmd);
 	hca_unlock(h);
+	latency_half(c->name);
 	return rc;
 }
 

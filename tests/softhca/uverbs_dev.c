@@ -52,6 +52,7 @@ CMD(get_context)
 	event_fd_register(e);
 	ctx->async = e;
 	ctx->open = true;
+	creds_get(&ctx->creds);
 	h->stat.opens++;
 	if (!h->opened_ns)
 		h->opened_ns = h->fault_ns = now_ns();
@@ -63,7 +64,7 @@ CMD(get_context)
 	drv.max_sq_desc_sz = 1024;
 	drv.max_rq_desc_sz = 512;
 	drv.max_send_wqebb = MAX_WR;
-	drv.max_recv_wr = MAX_WR;
+	drv.max_recv_wr = h->conf->wqes;
 	drv.max_srq_recv_wr = MAX_WR;
 	drv.num_ports = (uint16_t)h->conf->nports;
 	drv.response_length = sizeof(drv);
@@ -79,7 +80,7 @@ CMD(get_context)
 	resp.async_fd = (uint32_t)e->user_fd;
 	resp.num_comp_vectors = 8;
 	cmd_out(cmd, &resp, sizeof(resp));
-	if (!fault_timers(h))
+	if (!fault_timers(h) || conf_get()->flowing)
 		hca_start(h);
 	return 0;
 }
@@ -111,7 +112,7 @@ static void device_fill(const struct hca *h, struct ib_uverbs_query_device_resp 
 		.vendor_id = VENDOR_ID,
 		.vendor_part_id = h->conf->device_id,
 		.max_qp = 1 << 17,
-		.max_qp_wr = MAX_WR,
+		.max_qp_wr = (uint32_t)h->conf->wqes,
 		.device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
 				    IBV_DEVICE_CHANGE_PHY_PORT | IBV_DEVICE_PORT_ACTIVE_EVENT |
 				    IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |

@@ -146,8 +146,8 @@ static int qp_create(struct ctx *ctx, struct cmd *cmd, const struct ib_uverbs_ex
 		return qp_create_rss(ctx, cmd, req, pd, resp);
 	if (!pd || !scq || !rcq)
 		return EINVAL;
-	if (req->max_recv_wr > RQ_WQE_MAX || req->max_send_wr > RQ_WQE_MAX ||
-		drv.rq_wqe_count > RQ_WQE_MAX || drv.rq_wqe_count & (drv.rq_wqe_count - 1) ||
+	if (req->max_recv_wr > h->conf->wqes || req->max_send_wr > RQ_WQE_MAX ||
+		drv.rq_wqe_count > h->conf->wqes || drv.rq_wqe_count & (drv.rq_wqe_count - 1) ||
 		drv.sq_wqe_count & (drv.sq_wqe_count - 1) || !drv.db_addr)
 		return EINVAL;
 	qp = obj_new(ctx, OBJ_QP, sizeof(*qp));
@@ -336,6 +336,7 @@ static int qp_modify(struct ctx *ctx, const struct ib_uverbs_modify_qp *r)
 	}
 	if (to == IBV_QPS_RESET) {
 		qp->rq_head = qp->rq_ready = qp->sq_head = 0;
+		qp->halted = false;
 		qp->port = 0;
 		memset(&qp->attr, 0, sizeof(qp->attr));
 	}
@@ -387,6 +388,7 @@ CMD(destroy_qp)
 		qp->send_cq->obj.users--;
 		qp->recv_cq->obj.users--;
 	}
+	flows_remove(qp, UINT64_MAX);
 	LIST_REMOVE(qp, link);
 	rss_free(qp->rss);
 	obj_free(&qp->obj);
@@ -450,6 +452,9 @@ static int flow_check(
 	if (attr->type == IBV_FLOW_ATTR_SNIFFER &&
 		(!h->conf->sniffer || (qp->rss && h->conf->no_rss_sniffer)))
 		return EOPNOTSUPP;
+	if (attr->type == IBV_FLOW_ATTR_SNIFFER &&
+		sniffers_count(h, attr->port) >= h->conf->sniffers)
+		return EBUSY;
 	return qp->type == IBV_QPT_RAW_PACKET ? 0 : EINVAL;
 }
 
@@ -486,6 +491,7 @@ CMD(create_flow)
 	f->port = req.flow_attr.port;
 	qp->obj.users++;
 	LIST_INSERT_HEAD(&qp->flows, f, link);
+	ctx->hca->port[f->port - 1].before_flow = ctx->hca->port[f->port - 1].offered;
 	hca_retarget(ctx->hca);
 	hca_start(ctx->hca);
 	resp.flow_handle = f->obj.handle;
@@ -504,10 +510,7 @@ CMD(destroy_flow)
 	f = obj_get(ctx, OBJ_FLOW, req.flow_handle);
 	if (!f)
 		return EINVAL;
-	LIST_REMOVE(f, link);
-	f->qp->obj.users--;
-	obj_free(&f->obj);
-	hca_retarget(ctx->hca);
+	flow_destroy(ctx->hca, f);
 	counters_flush(ctx->hca);
 	return 0;
 }

@@ -12,7 +12,6 @@
 #include "softhca.h"
 
 enum {
-	WQE_MAX = 32768,
 	TABLE_LOG_MAX = 11,
 	STRIDE_LOG_MIN = 6,
 	STRIDE_LOG_MAX = 13,
@@ -55,7 +54,7 @@ static int wq_check(const struct hca *h, const struct ib_uverbs_ex_create_wq *re
 		return EOPNOTSUPP;
 	if (req->comp_mask || drv->comp_mask & ~(uint32_t)MLX5_IB_CREATE_WQ_STRIDING_RQ ||
 		!drv->db_addr || !drv->buf_addr || !drv->rq_wqe_count ||
-		drv->rq_wqe_count > WQE_MAX || drv->rq_wqe_count & (drv->rq_wqe_count - 1) ||
+		drv->rq_wqe_count > h->conf->wqes || drv->rq_wqe_count & (drv->rq_wqe_count - 1) ||
 		drv->rq_wqe_shift < 4 || drv->rq_wqe_shift > 9)
 		return EINVAL;
 	return drv->comp_mask ? striding_check(h, drv) : 0;
@@ -141,6 +140,7 @@ CMD(modify_wq)
 	wq->state = to;
 	if (to == IBV_QPS_RESET) {
 		wq->rq_head = wq->rq_ready = 0;
+		wq->halted = false;
 		wq->stride.at = 0;
 	}
 	hca_retarget(ctx->hca);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What real devices and kernels do to a program that counts on their kindness: commands that take
+ * time, limits, and the check of credentials in uverbs_main.c, ib_safe_file_access().
+ */
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "softhca.h"
+
+/* "MS" for every command, "VERB=MS" for one; joined by commas, the last one that fits counts. */
+void latencies_parse(struct model_conf *c, char *spec)
+{
+	char *save = NULL;
+
+	for (char *t = strtok_r(spec, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
+		struct latency *l = &c->latency[c->nlatencies];
+		char *v = strchr(t, '=');
+
+		if (c->nlatencies == ARRAY_SIZE(c->latency))
+			return;
+		c->nlatencies++;
+		l->ns = strtoull(v ? v + 1 : t, NULL, 0) * 1000000;
+		if (v)
+			*v = 0;
+		strncpy(l->verb, v ? t : "", sizeof(l->verb) - 1);
+	}
+}
+
+void latency_half(const char *verb)
+{
+	const struct model_conf *c = conf_get();
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < c->nlatencies; i++)
+		if (!c->latency[i].verb[0] || !strcmp(c->latency[i].verb, verb))
+			ns = c->latency[i].ns / 2;
+	if (ns)
+		nanosleep(&(struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+				  .tv_nsec = (long)(ns % 1000000000)},
+			NULL);
+}
+
+bool unkind_key(struct hca_conf *d, const char *key, const char *v)
+{
+	if (!strcmp(key, "oversize"))
+		d->oversize = !strcmp(v, "lives")   ? OVERSIZE_LIVES
+			      : !strcmp(v, "halts") ? OVERSIZE_HALTS
+						    : OVERSIZE_KILLS;
+	else if (!strcmp(key, "cqe_comp"))
+		d->compresses = !strcmp(v, "forced");
+	else if (!strcmp(key, "creds"))
+		d->checks_creds = !strcmp(v, "checked");
+	else if (!strcmp(key, "wqes"))
+		d->wqes = (uint32_t)strtoul(v, NULL, 0);
+	else if (!strcmp(key, "sniffers"))
+		d->sniffers = (uint32_t)strtoul(v, NULL, 0);
+	else if (!strcmp(key, "linger_ms"))
+		d->linger_ns = strtoull(v, NULL, 0) * 1000000;
+	else
+		return false;
+	return true;
+}
+
+void creds_get(struct creds *c)
+{
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct data[2] = {{0}};
+
+	syscall(SYS_capget, &head, data);
+	*c = (struct creds){(uint32_t)syscall(SYS_geteuid), (uint32_t)syscall(SYS_getegid),
+		{data[0].effective, data[1].effective}};
+}
+
+bool creds_same(const struct ctx *ctx)
+{
+	struct creds now;
+
+	creds_get(&now);
+	return !memcmp(&now, &ctx->creds, sizeof(now));
+}
