@@ -48,6 +48,11 @@ void rd_identity_resume(struct rd_identity_before *before);
  */
 void rd_identity_allow_pinned(uint64_t bytes);
 /*
+ * For a device that takes commands only with the credentials that opened it: nothing is changed or
+ * given up any more. False, and no effect, in a setuid program: its user must not keep root.
+ */
+bool rd_identity_fix(struct rd_identity *id);
+/*
  * Becomes that user for good, without any capability unless `keep`. -1 with RD_CLASS_DEVICE. Before
  * any thread is started.
  */

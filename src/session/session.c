@@ -238,6 +238,26 @@ void rd_session_abandon(struct rd_session *s)
 	account_result(s);
 }
 
+/* Before files are opened as another user: for such devices that would be too late already. */
+static void fix_identity(struct rd_session *s)
+{
+	bool fixed = false;
+
+	for (unsigned int i = 0; i < s->in.n; i++)
+		fixed |= s->in.sources[i]->fixed_credentials;
+	if (!fixed || s->identity.keep)
+		return;
+	if (rd_identity_fix(&s->identity))
+		rd_log(RD_LOG_WARNING,
+			"this kernel takes verbs commands only with the credentials that opened "
+			"the device: user and privileges are kept until the end");
+	else
+		rd_log(RD_LOG_WARNING,
+			"this kernel takes verbs commands only with the credentials that opened "
+			"the device: after privileges are given up, a failed queue is not "
+			"repaired");
+}
+
 int rd_session_open(
 	struct rd_session **session, const struct rd_session_config *config, struct rd_error *err)
 {
@@ -252,6 +272,7 @@ int rd_session_open(
 			"raise the limit of open files (ulimit -n)", "eventfd");
 	} else if (rd_identity_choose(&s->identity, config->user, &s->error) == 0 &&
 		   inputs_open(s) == 0 && inputs_compile_filters(s) == 0) {
+		fix_identity(s);
 		*session = s;
 		return 0;
 	}

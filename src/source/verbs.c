@@ -14,97 +14,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-#define EVENTS_PER_ACK 64 /* acknowledging takes a lock: not for every event */
-#define REPAIRS_MAX    64 /* repairs in a row without one frame between them */
-
 static struct verbs_port *port_of(struct rd_source *src)
 {
 	return ((struct verbs_queue *)src)->port;
-}
-
-/*
- * A frame that did not fit shows that the port's MTU does not bound what it carries. Where the
- * memory for larger buffers is refused, the old ones are kept.
- */
-static void ring_grow(struct verbs_queue *q)
-{
-	uint32_t size = q->ring.buffer_size * 2 < FRAME_MAX ? q->ring.buffer_size * 2 : FRAME_MAX;
-	struct verbs_ring larger;
-	struct rd_error why;
-
-	if (size == q->ring.buffer_size)
-		return;
-	if (verbs_ring_init(&larger, q->port->pd, q->ring.n, size, &why) < 0) {
-		rd_log(RD_LOG_WARNING, "%s", why.text);
-		return;
-	}
-	/* Nothing is posted any more: the queue is in error, and about to be reset. */
-	verbs_ring_fini(&q->ring);
-	q->ring = larger;
-}
-
-/* The advice to become root does not help who was root already. */
-static int fail_dropped(const struct queue_fault *was, struct rd_error *err)
-{
-	char first[256];
-
-	snprintf(first, sizeof(first), "%.*s", (int)strcspn(err->text, ";"), err->text);
-	return rd_fail(err, err->class, 0,
-		"a new queue needs CAP_NET_RAW, which was given up at the start: as root, -Z root "
-		"keeps it",
-		"the receive queue failed (%s) and could not be replaced: %s", was->text, first);
-}
-
-/* A reset needs no privilege, which we may have given up; a new queue needs CAP_NET_RAW. */
-static int queue_renew(struct verbs_queue *q, const struct queue_fault *was, struct rd_error *err)
-{
-	/* A striding queue's buffers hold the longest frame there is. */
-	if (was->too_long && !q->port->striding)
-		ring_grow(q);
-	if (!was->cq_failed && verbs_queue_reset(q, err) == 0)
-		return 0;
-	if (verbs_queue_replace(q, err) == 0)
-		return 0;
-	return err->errnum == EPERM ? fail_dropped(was, err) : -1;
-}
-
-static int fail_removed(const struct verbs_queue *q, struct rd_error *err)
-{
-	return rd_fail(err, RD_CLASS_PARTIAL, 0, "see the kernel's log (dmesg)",
-		"%s failed fatally or was removed", q->port->name);
-}
-
-static void take_completion_events(struct verbs_queue *q);
-
-/* Brings the queue back after it fell into error. Frames in between are lost: that is noted. */
-static int repair(struct verbs_queue *q, struct rd_error *err)
-{
-	struct queue_fault was;
-	char size[RD_UNITS_LEN];
-
-	/* A device that goes away fails its queues first and says so next. */
-	take_completion_events(q);
-	verbs_events_take(q);
-	verbs_events_apply(q);
-	was = q->fault;
-	if (q->port->removed)
-		return fail_removed(q, err);
-	q->gaps++;
-	if (++q->repairs > REPAIRS_MAX)
-		return rd_fail(err, RD_CLASS_PARTIAL, 0, "see the kernel's log (dmesg)",
-			"the receive queue of %s fails again and again: %s", q->port->name,
-			was.text);
-	if (queue_renew(q, &was, err) < 0)
-		return -1;
-	q->fault = (struct queue_fault){0};
-	rd_source_note(&q->src,
-		"the receive queue failed (%s) and was brought back: frames are "
-		"missing before this one",
-		was.text);
-	if (was.too_long && !q->port->striding)
-		rd_source_note(
-			&q->src, "buffers are now %s", rd_fmt_kib(size, q->ring.buffer_size));
-	return 0;
 }
 
 /* --- frames ----------------------------------------------------------------------------- */
@@ -123,31 +35,55 @@ static void complete_vcrc(const struct verbs_queue *q, struct rd_frame *f)
 	f->caplen += 2;
 }
 
+static unsigned int poll(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
+{
+	unsigned int n = q->fault.unpollable ? 0 : q->path->poll(q, frames, max);
+
+	if (__builtin_expect(q->oversize.frames != q->oversize.seen, 0)) {
+		q->oversize.seen = q->oversize.frames;
+		verbs_oversize_report(q);
+		/* Only what had frames is released. */
+		if (!n && q->path->post(q) && !q->fault.text)
+			q->fault.text = "receives cannot be posted";
+	} else if (n) {
+		/* After a frame that was too long others came: the queue lives. */
+		q->oversize.unsure = false;
+	}
+	return n;
+}
+
+static int nothing_received(struct verbs_queue *q, struct rd_error *err)
+{
+	/* What arrived before the queue failed has been received; now it is repaired. */
+	if (q->fault.text)
+		return q->port->stopped ? RD_SOURCE_END : verbs_repair(q, err);
+	/* What completed before the device was gone has been received by now. */
+	return q->port->removed && !q->port->stopped ? verbs_fail_removed(q, err) : 0;
+}
+
 static int verbs_receive(
 	struct rd_source *src, struct rd_frame *frames, unsigned int max, struct rd_error *err)
 {
 	struct verbs_queue *q = (struct verbs_queue *)src;
 	unsigned int n;
 
+	/* Where the flow could not be destroyed, frames go on arriving. */
+	if (__builtin_expect(q->port->abandoned, 0) && q->port->stopped && q->rest == 0)
+		return RD_SOURCE_END;
 	if (__builtin_expect(
 		    atomic_load_explicit(&q->pending_faults, memory_order_relaxed) != 0, 0))
 		verbs_events_apply(q);
-	n = q->fault.unpollable ? 0 : q->path->poll(q, frames, max);
-	if (!n) {
-		/* What arrived before the queue failed has been taken; now it is brought back. */
-		if (q->fault.text && q->port->stopped)
-			return RD_SOURCE_END;
-		if (q->fault.text)
-			return repair(q, err);
-		/* What completed before the device was gone has been taken by now. */
-		return q->port->removed && !q->port->stopped ? fail_removed(q, err) : 0;
-	}
+	n = poll(q, frames, max);
+	if (!n)
+		return nothing_received(q, err);
 	if (q->port->link == RD_LINK_INFINIBAND)
 		for (unsigned int i = 0; i < n; i++)
 			complete_vcrc(q, &frames[i]);
 	verbs_stamp(&q->port->clock, &q->stamps, frames, n);
 	q->repairs = 0;
 	q->gather.frames += n;
+	if (__builtin_expect(q->port->abandoned, 0) && q->port->stopped)
+		q->rest -= n < q->rest ? n : q->rest;
 	return (int)n;
 }
 
@@ -164,10 +100,15 @@ static int verbs_arm(struct rd_source *src, struct rd_error *err)
 	struct verbs_queue *q = (struct verbs_queue *)src;
 	int rc;
 
-	if (q->armed && !q->fault.text && !atomic_load(&q->pending_faults))
+	if (q->armed && !q->fault.text && !atomic_load(&q->pending_faults) && !q->oversize.unsure &&
+		!verbs_oversize_growing(q))
 		return 0;
 	if (q->fault.text || atomic_load(&q->pending_faults))
 		return 1;
+	if (q->oversize.unsure || verbs_oversize_growing(q)) {
+		verbs_oversize_settle(q);
+		return 1;
+	}
 	rc = q->path->arm(q);
 	if (rc)
 		return verbs_fail(
@@ -179,27 +120,13 @@ static int verbs_arm(struct rd_source *src, struct rd_error *err)
 
 /* --- service -------------------------------------------------------------------------- */
 
-static void take_completion_events(struct verbs_queue *q)
-{
-	struct ibv_cq *cq;
-	void *context;
-
-	while (ibv_get_cq_event(q->channel, &cq, &context) == 0) {
-		q->armed = false;
-		q->events++;
-		verbs_gather_event(q);
-		if (++q->unacked == EVENTS_PER_ACK)
-			verbs_ack_events(q);
-	}
-}
-
 static int verbs_service(struct rd_source *src, struct rd_error *err)
 {
 	struct verbs_queue *q = (struct verbs_queue *)src;
 	eventfd_t wakes;
 
 	(void)err;
-	take_completion_events(q);
+	verbs_completion_events_take(q);
 	if (q->wake_fd >= 0)
 		eventfd_read(q->wake_fd, &wakes);
 	if (q->index == 0)
@@ -215,6 +142,11 @@ static int verbs_start(struct rd_source *src, struct rd_error *err)
 
 	port->loss = (struct rd_loss){0};
 	rd_loss_read(port->sysroot, port->device, port->num, &port->loss.last);
+	/* What the flow of the trial brought is from before the start. */
+	verbs_events_take(port->queue[0]);
+	for (unsigned int i = 0; i < port->n_queues; i++)
+		if (verbs_queue_empty(port->queue[i], err) < 0)
+			return -1;
 	verbs_clock_start(&port->clock);
 	return verbs_flow_create(port, err);
 }
@@ -237,9 +169,12 @@ static void loss_update(struct verbs_port *port)
 static void verbs_stop(struct rd_source *src)
 {
 	struct verbs_port *port = port_of(src);
+	struct rd_error why;
 
 	pthread_mutex_lock(&port->lock);
-	verbs_flow_destroy(port);
+	for (unsigned int i = 0; i < port->n_queues; i++)
+		port->queue[i]->rest = port->queue[i]->ring.cqes;
+	verbs_flow_destroy(port, &why);
 	port->stopped = true;
 	pthread_mutex_unlock(&port->lock);
 	loss_update(port);
@@ -250,9 +185,13 @@ static void verbs_stats(struct rd_source *src, struct rd_source_stats *stats)
 	struct verbs_port *port = port_of(src);
 	const struct rd_loss *loss = &port->loss;
 
+	uint64_t oversize = 0;
+
 	*stats = (struct rd_source_stats){.loss_upper_bound = true};
-	for (unsigned int i = 0; i < port->n_queues; i++)
+	for (unsigned int i = 0; i < port->n_queues; i++) {
 		stats->gaps += port->queue[i]->gaps;
+		oversize += port->queue[i]->oversize.frames;
+	}
 	if (!port->stopped)
 		loss_update(port);
 	stats->n_loss = loss->last.n;
@@ -262,6 +201,11 @@ static void verbs_stats(struct rd_source *src, struct rd_source_stats *stats)
 		stats->loss[i].frames = loss->growth[i];
 		stats->lost += loss->growth[i].amount;
 		stats->loss_known &= loss->growth[i].verdict == RD_GROWTH_EXACT;
+	}
+	stats->lost += oversize;
+	if (oversize && stats->n_loss < RD_LOSS_COUNTERS) {
+		stats->loss[stats->n_loss].name = "longer_than_buffer";
+		stats->loss[stats->n_loss++].frames.amount = oversize;
 	}
 }
 
@@ -395,6 +339,7 @@ int rd_verbs_open_queues(struct rd_source **s, unsigned int *n,
 	}
 	describe(port, config->port);
 	describe_queues(port, wanted);
+	port->queue[0]->src.fixed_credentials = verbs_creds_fixed(port);
 	for (unsigned int i = 0; i < port->n_queues; i++) {
 		s[i] = &port->queue[i]->src;
 		s[i]->ops = i ? &follower_ops : &verbs_ops;

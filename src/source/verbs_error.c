@@ -9,6 +9,7 @@
 #include <linux/capability.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/verbs.h>
+#include <string.h>
 
 struct advice {
 	int errnum;
@@ -29,8 +30,6 @@ static const struct advice queue_advice[] = {
 static const struct advice flow_advice[] = {
 	{EOPNOTSUPP, "the device, its firmware or its link layer has no sniffer for verbs; see "
 		     "'rdmadump list'"},
-	{ENOSYS, "on ConnectX-3 set 'options mlx4_core log_num_mgm_entry_size=-1' and reload the "
-		 "driver"},
 	{EBUSY, "another program is sniffing on this device; end it first"},
 	{0, "see 'rdmadump list' and the kernel's log (dmesg)"},
 };
@@ -73,6 +72,9 @@ const char *verbs_advice(enum verbs_object object, int errnum)
 
 	if (errnum == EPERM)
 		return refused(object);
+	if (errnum == EACCES)
+		return "this kernel takes commands only from the user and with the capabilities "
+		       "that opened the device: as root, -Z root keeps them";
 	if (errnum == ENOMEM || errnum == EAGAIN)
 		return no_memory(object);
 	while (a->errnum && a->errnum != errnum)
@@ -94,7 +96,14 @@ int verbs_fail(const struct verbs_port *port, struct rd_error *err, int errnum, 
 int verbs_fail_object(const struct verbs_port *port, struct rd_error *err, int errnum,
 	enum verbs_object object, const char *verb)
 {
-	return verbs_fail(port, err, errnum, verbs_advice(object, errnum), verb);
+	const char *todo = verbs_advice(object, errnum);
+
+	/* mlx4_ib has no flows at all unless it is told to steer by the device. */
+	if (object == VERBS_FLOW && (errnum == EOPNOTSUPP || errnum == ENOSYS) &&
+		strcmp(port->device->driver, "mlx4_core") == 0)
+		todo = "on ConnectX-3 set 'options mlx4_core log_num_mgm_entry_size=-1' and reload "
+		       "the driver";
+	return verbs_fail(port, err, errnum, todo, verb);
 }
 
 int verbs_nonblocking(const struct verbs_port *port, int fd, struct rd_error *err)

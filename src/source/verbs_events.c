@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Asynchronous events of the device (ibv_get_async_event(3)), and the queues that they concern. */
 #include "verbs_port.h"
+#include <errno.h>
 #include <rdmadump/verbs.h>
 #include <sys/eventfd.h>
 
@@ -66,6 +67,15 @@ static void report_fault(
 	wake(q, reader);
 }
 
+static void device_removed(struct verbs_queue *q)
+{
+	struct verbs_port *port = q->port;
+
+	atomic_store(&port->removed, true);
+	for (unsigned int i = 0; i < port->n_queues; i++)
+		wake(port->queue[i], q);
+}
+
 static void event_take(struct verbs_queue *q, const struct ibv_async_event *event)
 {
 	const struct rd_async_event *row = rd_async_event(event->event_type);
@@ -77,11 +87,8 @@ static void event_take(struct verbs_queue *q, const struct ibv_async_event *even
 	if (!row || (row->of_port && event->element.port_num != (int)port->num))
 		return;
 	rd_source_note(&q->src, "%s", row->text);
-	if (event->event_type != IBV_EVENT_DEVICE_FATAL)
-		return;
-	atomic_store(&port->removed, true);
-	for (unsigned int i = 0; i < port->n_queues; i++)
-		wake(port->queue[i], q);
+	if (event->event_type == IBV_EVENT_DEVICE_FATAL)
+		device_removed(q);
 }
 
 void verbs_events_take(struct verbs_queue *q)
@@ -89,10 +96,15 @@ void verbs_events_take(struct verbs_queue *q)
 	struct ibv_async_event event;
 
 	pthread_mutex_lock(&q->port->lock);
+	errno = 0;
 	while (ibv_get_async_event(q->port->ctx, &event) == 0) {
 		event_take(q, &event);
 		ibv_ack_async_event(&event);
+		errno = 0;
 	}
+	/* Where the event itself does not come: EPOLLERR, and this (uverbs_main.c). */
+	if (errno == EIO && !q->port->removed)
+		device_removed(q);
 	pthread_mutex_unlock(&q->port->lock);
 }
 

@@ -31,14 +31,24 @@ static enum ibv_wc_status status_of(uint8_t syndrome)
 	}
 }
 
-void verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe)
+bool verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, uint32_t len)
 {
 	const struct mlx5_err_cqe *error = (const void *)cqe;
+	uint8_t opcode = cqe->op_own >> 4;
 
-	if (cqe->op_own >> 4 == MLX5_CQE_RESP_ERR || cqe->op_own >> 4 == MLX5_CQE_REQ_ERR)
-		verbs_completion_error(q, status_of(error->syndrome), error->vendor_err_synd);
+	if (opcode == MLX5_CQE_RESP_ERR || opcode == MLX5_CQE_REQ_ERR)
+		return verbs_completion_error(
+			q, status_of(error->syndrome), error->vendor_err_synd, len);
+	/* The entries that follow are no completions: nothing after this one can be read. */
+	if (opcode == MLX5_CQE_RESP_SEND)
+		q->fault = (struct queue_fault){.text = "the device compresses completions, which "
+							"rdmadump does not ask for",
+			.todo = "turn that off (mlxconfig set CQE_COMPRESSION=0) and reset the "
+				"device",
+			.unpollable = true};
 	else
-		verbs_completion_error(q, IBV_WC_GENERAL_ERR, cqe->op_own);
+		verbs_completion_error(q, IBV_WC_GENERAL_ERR, cqe->op_own, 0);
+	return false;
 }
 
 void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t len)
@@ -70,7 +80,9 @@ static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, un
 			break;
 		data = slot[tail++ & mask];
 		if (__builtin_expect(what == CQE_OTHER, 0)) {
-			verbs_mlx5_take_error(q, cqe);
+			q->taken += verbs_mlx5_take_error(q, cqe, be32toh(cqe->byte_cnt));
+			if (q->fault.unpollable)
+				break;
 			continue;
 		}
 		len = be32toh(cqe->byte_cnt);
@@ -83,6 +95,9 @@ static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, un
 	verbs_window_polled(&m->window, tail - m->tail, at == run.end);
 	m->tail = tail;
 	q->taken += (unsigned int)(f - frames);
+	/* Errors alone: there may be frames behind them. */
+	if (__builtin_expect(f == frames, 0) && !q->fault.unpollable)
+		return mlx5_poll(q, frames, max);
 	return (unsigned int)(f - frames);
 }
 

@@ -15,8 +15,11 @@
 #define ARM_SN_MASK   3
 #define CQ_INDEX_MASK 0xffffff
 #define RQ_INDEX_MASK 0xffff
-#define SET_CI	      0 /* words of a CQ's doorbell record */
-#define ARM	      1
+/* The format in op_own: data in the buffer, in the entry's 32 or 64 bytes, or a compressed array */
+#define CQE_FORMAT_MASK (3 << 2)
+#define CQE_COMPRESSED	(3 << 2)
+#define SET_CI		0 /* words of a CQ's doorbell record */
+#define ARM		1
 
 struct verbs_mlx5 {
 	const uint8_t *cqes; /* the last 64 bytes of the first CQE */
@@ -107,7 +110,10 @@ static inline enum verbs_mlx5_cqe verbs_mlx5_look(uint32_t last_word, uint32_t p
 		if ((last_word ^ plain) & htobe32(MLX5_CQE_OWNER_MASK) ||
 			op_own >> 4 == MLX5_CQE_INVALID)
 			return CQE_NONE;
-		what = op_own >> 4 == MLX5_CQE_RESP_SEND ? CQE_FRAME_INLINE : CQE_OTHER;
+		what = op_own >> 4 == MLX5_CQE_RESP_SEND &&
+				       (op_own & CQE_FORMAT_MASK) != CQE_COMPRESSED
+			       ? CQE_FRAME_INLINE
+			       : CQE_OTHER;
 	}
 	verbs_mlx5_read_barrier();
 	return what;
@@ -136,8 +142,9 @@ static inline void verbs_mlx5_skip(struct verbs_mlx5 *m)
 /* Small frames may lie in the CQE instead of the buffer (IBV "scatter to CQE"). */
 void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t len);
 void verbs_mlx5_set_cq(struct verbs_mlx5 *m, const struct mlx5dv_cq *cq);
-/* A completion that is no frame. */
-void verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe);
+/* A completion that is no frame; true: its entry, or its strides, go back (a frame was too long).
+ */
+bool verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, uint32_t len);
 int verbs_mlx5_arm(struct verbs_queue *q);
 
 #endif

@@ -5,16 +5,6 @@
 #include <errno.h>
 #include <rdmadump/log.h>
 
-void verbs_completion_error(struct verbs_queue *q, enum ibv_wc_status status, uint32_t syndrome)
-{
-	if (q->port->stopped || q->fault.text)
-		return;
-	q->fault.text = ibv_wc_status_str(status);
-	q->fault.too_long = status == IBV_WC_LOC_LEN_ERR;
-	rd_log(RD_LOG_DEBUG, "%s: completion with status %d, vendor syndrome 0x%x", q->port->name,
-		status, syndrome);
-}
-
 /* What was polled so far is delivered; then the CQ is replaced. */
 static void fail_polling(struct verbs_queue *q)
 {
@@ -48,8 +38,9 @@ static unsigned int poll_extended(struct verbs_queue *q, struct rd_frame *frames
 		if (__builtin_expect(cq->status == IBV_WC_SUCCESS, 1))
 			take_frame(q, &frames[got++], cq->wr_id, ibv_wc_read_byte_len(cq),
 				read ? read(cq) : 0);
-		else
-			verbs_completion_error(q, cq->status, ibv_wc_read_vendor_err(cq));
+		else if (verbs_completion_error(q, cq->status, ibv_wc_read_vendor_err(cq),
+				 ibv_wc_read_byte_len(cq)))
+			verbs_ring_take(&q->ring, cq->wr_id);
 	} while (got < max && (rc = ibv_next_poll(cq)) == 0);
 	ibv_end_poll(cq);
 	if (rc && rc != ENOENT)
@@ -57,20 +48,38 @@ static unsigned int poll_extended(struct verbs_queue *q, struct rd_frame *frames
 	return got;
 }
 
+/* A call that fails does not say how many completions it took before: their wr_id does. */
+static int poll_wcs(struct verbs_queue *q, struct ibv_wc *wc, int most)
+{
+	const uint64_t untouched = UINT64_MAX;
+	int n;
+
+	for (int i = 0; i < most; i++)
+		wc[i].wr_id = untouched;
+	n = ibv_poll_cq(q->cq, most, wc);
+	if (n >= 0)
+		return n;
+	fail_polling(q);
+	for (n = 0; n < most && wc[n].wr_id < q->ring.n; n++)
+		;
+	return n;
+}
+
 static unsigned int poll_plain(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
 {
 	struct ibv_wc wc[RD_BATCH];
 	unsigned int got = 0;
-	int n = ibv_poll_cq(q->cq, (int)(max < RD_BATCH ? max : RD_BATCH), wc);
+	int n;
 
-	for (int i = 0; i < n; i++) {
-		if (__builtin_expect(wc[i].status == IBV_WC_SUCCESS, 1))
-			take_frame(q, &frames[got++], wc[i].wr_id, wc[i].byte_len, 0);
-		else
-			verbs_completion_error(q, wc[i].status, wc[i].vendor_err);
-	}
-	if (n < 0)
-		fail_polling(q);
+	do {
+		n = poll_wcs(q, wc, (int)(max < RD_BATCH ? max : RD_BATCH));
+		for (int i = 0; i < n; i++) {
+			if (__builtin_expect(wc[i].status == IBV_WC_SUCCESS, 1))
+				take_frame(q, &frames[got++], wc[i].wr_id, wc[i].byte_len, 0);
+			else if (verbs_completion_error(q, wc[i].status, wc[i].vendor_err, 0))
+				verbs_ring_take(&q->ring, wc[i].wr_id);
+		}
+	} while (n > 0 && !got && !q->fault.unpollable);
 	return got;
 }
 

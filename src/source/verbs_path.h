@@ -9,8 +9,9 @@
 struct verbs_path {
 	const char *name;
 	/*
-	 * Returns the number of frames. Error completions go to verbs_completion_error(); a CQ that
-	 * cannot be polled sets the queue's fault, and what was taken before is delivered.
+	 * Returns the number of frames; 0: the CQ is empty, or cannot be polled. Error completions
+	 * go to verbs_completion_error(); a CQ that cannot be polled sets the queue's fault, and
+	 * what was taken before is delivered.
 	 */
 	unsigned int (*poll)(struct verbs_queue *q, struct rd_frame *frames, unsigned int max);
 	/* Posts the buffers of the last poll() again. 0 or an errno. */
@@ -25,8 +26,13 @@ struct verbs_path {
 /* The path through libibverbs for the queue's CQ. */
 const struct verbs_path *verbs_path_libibverbs(const struct verbs_queue *q);
 
-/* The first error completion since the last repair becomes the queue's fault. */
-void verbs_completion_error(struct verbs_queue *q, enum ibv_wc_status status, uint32_t syndrome);
+/*
+ * An error completion. A frame longer than its buffer is counted (len: its length, 0 if unknown):
+ * true, its entry is to be posted again. Of the others, the first one since the last repair
+ * becomes the queue's fault.
+ */
+bool verbs_completion_error(
+	struct verbs_queue *q, enum ibv_wc_status status, uint32_t syndrome, uint32_t len);
 
 /* stamp: as the completion has it; verbs_stamp() makes ns of it. */
 static inline void verbs_frame_set(

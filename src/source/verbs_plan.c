@@ -114,8 +114,7 @@ static int queues_make(struct verbs_port *port, const struct verbs_plan *plan, s
 		return -1;
 	if (verbs_flow_create(port, err) < 0)
 		return -1;
-	verbs_flow_destroy(port);
-	return 0;
+	return verbs_flow_destroy(port, err);
 }
 
 static void close_fd(int *fd)
@@ -132,9 +131,12 @@ void verbs_queues_close(struct verbs_port *port)
 		struct verbs_queue *q = port->queue[i];
 
 		verbs_mlx5_free(q);
+		/* The kernel has pinned the pages until the context is closed. */
+		if (port->abandoned)
+			q->ring.mr = NULL;
 		verbs_ring_fini(&q->ring);
-		if (q->channel)
-			ibv_destroy_comp_channel(q->channel);
+		if (q->channel && ibv_destroy_comp_channel(q->channel))
+			close(q->channel->fd);
 		close_fd(&q->wake_fd);
 		free(q);
 	}

@@ -126,7 +126,7 @@ struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct 
 void verbs_port_close(struct verbs_port *port)
 {
 	verbs_queues_close(port);
-	if (port->pd)
+	if (port->pd && !port->abandoned)
 		ibv_dealloc_pd(port->pd);
 	verbs_clock_close(&port->clock);
 	if (port->ctx)

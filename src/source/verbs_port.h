@@ -48,6 +48,8 @@ struct verbs_port {
 	int epoll_fd; /* asynchronous events and the first queue's wake_fd; -1: not needed */
 	pthread_mutex_t lock; /* of flow, QP and table, and of reading asynchronous events */
 	atomic_bool stopped, removed;
+	atomic_bool abandoned;	  /* objects cannot be destroyed: closing the context frees them */
+	atomic_bool keep_buffers; /* larger ones were refused */
 	struct rd_loss loss; /* since start(); of the thread that calls start, stop and stats */
 	char name[RD_NAME_MAX + 8], description[200], hardware[400];
 };
@@ -58,6 +60,9 @@ struct verbs_port {
  */
 struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct rd_error *err);
 void verbs_port_close(struct verbs_port *port);
+
+/* verbs_creds.c: whether the kernel refuses commands once this process's credentials change. */
+bool verbs_creds_fixed(struct verbs_port *port);
 
 /* verbs_error.c */
 

@@ -3,8 +3,10 @@
 #include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
+#include <rdmadump/log.h>
 
-#define SNIFFER_QKEY 0x12345
+#define SNIFFER_QKEY   0x12345
+#define EVENTS_PER_ACK 64 /* acknowledging takes a lock: not for every event */
 
 /*
  * An extended CQ gives only what is asked for, and without a lock: half the instructions of
@@ -80,24 +82,45 @@ int verbs_flow_create(struct verbs_port *port, struct rd_error *err)
 	return 0;
 }
 
-void verbs_flow_destroy(struct verbs_port *port)
+int verbs_flow_destroy(struct verbs_port *port, struct rd_error *err)
 {
-	if (port->flow)
-		ibv_destroy_flow(port->flow);
+	int rc = port->flow ? ibv_destroy_flow(port->flow) : 0;
+
 	port->flow = NULL;
+	/* The kernel destroys what belonged to a removed device by itself. */
+	if (!rc || rc == EIO || port->removed)
+		return 0;
+	port->abandoned = true;
+	verbs_fail(port, err, rc, "the kernel frees it when the device is closed", "destroy_flow");
+	rd_log(RD_LOG_WARNING, "%s", err->text);
+	return -1;
 }
 
-void verbs_ack_events(struct verbs_queue *q)
+static void ack_events(struct verbs_queue *q)
 {
 	if (q->unacked)
 		ibv_ack_cq_events(q->cq, q->unacked);
 	q->unacked = 0;
 }
 
+void verbs_completion_events_take(struct verbs_queue *q)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	while (ibv_get_cq_event(q->channel, &cq, &context) == 0) {
+		q->armed = false;
+		q->events++;
+		verbs_gather_event(q);
+		if (++q->unacked == EVENTS_PER_ACK)
+			ack_events(q);
+	}
+}
+
 static void cq_destroy(struct verbs_queue *q)
 {
 	if (q->cq) {
-		verbs_ack_events(q);
+		ack_events(q);
 		ibv_destroy_cq(q->cq);
 	}
 	q->cq = NULL;
@@ -107,7 +130,10 @@ static void cq_destroy(struct verbs_queue *q)
 /* The order in which nothing can arrive at what is gone. */
 void verbs_queues_destroy(struct verbs_port *port)
 {
-	verbs_flow_destroy(port);
+	struct rd_error why;
+
+	if (verbs_flow_destroy(port, &why) < 0 || port->abandoned)
+		return;
 	verbs_spread_destroy(port);
 	for (unsigned int i = 0; i < port->n_queues; i++)
 		verbs_wq_destroy(port->queue[i]);
@@ -125,20 +151,40 @@ int verbs_queue_create(struct verbs_queue *q, struct rd_error *err)
 	return 0;
 }
 
-int verbs_queue_reset(struct verbs_queue *q, struct rd_error *err)
+void verbs_ring_exchange(struct verbs_queue *q, struct verbs_ring *larger)
+{
+	if (!larger)
+		return;
+	verbs_ring_fini(&q->ring);
+	q->ring = *larger;
+	q->ring.tail = &q->ring.first;
+	*larger = (struct verbs_ring){0};
+}
+
+int verbs_queue_reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_error *err)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
 	int rc;
 
 	if (q->wq)
-		return verbs_wq_reset(q, err);
+		return verbs_wq_reset(q, larger, err);
 	rc = ibv_modify_qp(q->port->qp, &attr, IBV_QP_STATE);
 	if (rc)
 		return verbs_fail_object(q->port, err, rc, VERBS_QUEUE, "modify_qp to RESET");
 	q->armed = false;
+	verbs_ring_exchange(q, larger);
 	if (q->path->cleared)
 		q->path->cleared(q);
 	return qp_ready(q, err);
+}
+
+bool verbs_queue_in_error(struct verbs_queue *q)
+{
+	struct ibv_qp_attr attr;
+	struct ibv_qp_init_attr init;
+
+	return !q->wq && ibv_query_qp(q->port->qp, &attr, IBV_QP_STATE, &init) == 0 &&
+	       attr.qp_state == IBV_QPS_ERR;
 }
 
 /* Flow, QP and table refer to all queues: the others continue receiving when these are replaced. */
@@ -147,7 +193,8 @@ static int replace(struct verbs_queue *q, struct rd_error *err)
 	struct verbs_port *port = q->port;
 	bool in_table = q->wq != NULL;
 
-	verbs_flow_destroy(port);
+	if (verbs_flow_destroy(port, err) < 0)
+		return -1;
 	verbs_spread_destroy(port);
 	verbs_wq_destroy(q);
 	cq_destroy(q);

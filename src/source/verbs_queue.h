@@ -14,13 +14,23 @@
 /* Why a queue cannot receive any more; NULL text: it can. */
 struct queue_fault {
 	const char *text;
-	bool too_long;	 /* a frame did not fit its buffer */
-	bool cq_failed;	 /* a reset of the queue does not help */
-	bool unpollable; /* nothing more can be taken from the CQ */
+	const char *todo; /* set: a repair is of no use, this is */
+	bool cq_failed;	  /* a reset of the queue does not help */
+	bool unpollable;  /* nothing more can be taken from the CQ */
 };
 
 /* Faults that an asynchronous event reports, perhaps to another queue's thread. */
 enum { FAULT_CQ = 1 << 0, FAULT_QUEUE = 1 << 1, FAULT_REQUEST = 1 << 2, FAULT_ACCESS = 1 << 3 };
+
+/* Frames that were longer than their buffers. */
+struct verbs_oversize {
+	_Atomic uint64_t frames;
+	uint64_t seen, reported;
+	uint32_t longest; /* bytes; 0: unknown */
+	bool unsure;	  /* nothing came since: the queue may live or be in error */
+	bool grow;	  /* larger buffers are wanted */
+	unsigned int since_grown;
+};
 
 struct verbs_mlx5;
 struct verbs_path;
@@ -44,6 +54,8 @@ struct verbs_queue {
 	bool armed;
 	struct verbs_gather gather;
 	struct queue_fault fault;
+	struct verbs_oversize oversize;
+	unsigned int rest; /* frames that may be received once stopped, where the flow lives on */
 	atomic_uint pending_faults; /* FAULT_... */
 	unsigned int repairs;	    /* in a row */
 	_Atomic uint64_t gaps;
@@ -54,17 +66,28 @@ struct verbs_queue {
 int verbs_cq_create(struct verbs_queue *q, struct rd_error *err);
 /* The QP on the CQ, receives posted, ready to receive; no flow yet. */
 int verbs_queue_create(struct verbs_queue *q, struct rd_error *err);
-/* Empties a failed queue and makes it ready again; its flow stays. Needs no privilege. */
-int verbs_queue_reset(struct verbs_queue *q, struct rd_error *err);
+/*
+ * Empties the queue and makes it ready again; its flow stays. Needs no privilege. larger: NULL, or
+ * a ring that replaces the queue's own, which is freed, and *larger emptied, once nothing can
+ * arrive in it.
+ */
+int verbs_queue_reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_error *err);
+/* The part of it in the middle, for queues of each kind. */
+void verbs_ring_exchange(struct verbs_queue *q, struct verbs_ring *larger);
+/* Whether its QP is in error. False also where that cannot be read, as of work queues. */
+bool verbs_queue_in_error(struct verbs_queue *q);
 /*
  * Replaces a queue whose CQ failed, and QP, table and flow with it. Takes the port's lock. Needs
  * CAP_NET_RAW.
  */
 int verbs_queue_replace(struct verbs_queue *q, struct rd_error *err);
-void verbs_ack_events(struct verbs_queue *q);
+/* Reads the CQ's completion events. */
+void verbs_completion_events_take(struct verbs_queue *q);
 
 int verbs_flow_create(struct verbs_port *port, struct rd_error *err);
-void verbs_flow_destroy(struct verbs_port *port);
+/* -1, and port->abandoned is set: the kernel refuses, and only closing the context ends the flow.
+ */
+int verbs_flow_destroy(struct verbs_port *port, struct rd_error *err);
 /* Flow, QP, table, work queues, CQs: whatever of them exists, in that order. */
 void verbs_queues_destroy(struct verbs_port *port);
 
@@ -72,7 +95,7 @@ void verbs_queues_destroy(struct verbs_port *port);
 
 /* A work queue on the CQ, receives posted, ready to receive. */
 int verbs_wq_create(struct verbs_queue *q, struct rd_error *err);
-int verbs_wq_reset(struct verbs_queue *q, struct rd_error *err);
+int verbs_wq_reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_error *err);
 void verbs_wq_destroy(struct verbs_queue *q);
 /* Table and QP over the work queues of all. */
 int verbs_spread_create(struct verbs_port *port, struct rd_error *err);
@@ -101,6 +124,20 @@ void verbs_queues_close(struct verbs_port *port);
 void verbs_events_take(struct verbs_queue *q);
 /* Faults that other threads reported become this queue's fault. In the queue's own thread. */
 void verbs_events_apply(struct verbs_queue *q);
+
+/* verbs_repair.c */
+
+/* Brings a queue with a fault back, and notes that frames are missing. -1: the capture ends. */
+int verbs_repair(struct verbs_queue *q, struct rd_error *err);
+int verbs_fail_removed(const struct verbs_queue *q, struct rd_error *err);
+/* Notes how many frames were too long: at the first one, and whenever they have doubled. */
+void verbs_oversize_report(struct verbs_queue *q);
+/* Whether there were so many that a queue that lives is reset for larger buffers. */
+bool verbs_oversize_growing(const struct verbs_queue *q);
+/* The queue is idle: finds out whether it is in error, and lets the buffers grow. */
+void verbs_oversize_settle(struct verbs_queue *q);
+/* Discards what is in the queue. Before the flow exists. */
+int verbs_queue_empty(struct verbs_queue *q, struct rd_error *err);
 
 /* verbs.c */
 extern const struct rd_source_ops verbs_ops;

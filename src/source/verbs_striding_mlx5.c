@@ -172,12 +172,18 @@ static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames
 
 		if (what == CQE_NONE)
 			break;
-		if (__builtin_expect(what == CQE_OTHER, 0)) {
-			verbs_mlx5_take_error(q, cqe);
-			continue;
-		}
 		count = be32toh(cqe->byte_cnt);
-		if (__builtin_expect(count & FILLER, 0)) {
+		if (__builtin_expect(what == CQE_OTHER, 0)) {
+			/* Strides of a frame that was too long are consumed, too. */
+			if (!verbs_mlx5_take_error(q, cqe, count & LENGTH_MASK)) {
+				if (q->fault.unpollable)
+					break;
+				continue;
+			}
+			count &= ~FILLER;
+			if (count >> CONSUMED_SHIFT == 0 && !q->fault.text)
+				q->fault.text = "a frame was too long, for unknown strides";
+		} else if (__builtin_expect(count & FILLER, 0)) {
 			count &= ~FILLER;
 		} else {
 			uint8_t *data = buffer + (be32toh(last_word) >> 16 & last) * stride_bytes;
@@ -197,8 +203,10 @@ static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames
 		return 0;
 	m->left = left;
 	/* Only what brought frames is released, and a filler may come alone. */
-	if (f == frames)
+	if (__builtin_expect(f == frames, 0)) {
 		striding_post(q);
+		return q->fault.unpollable ? 0 : striding_poll(q, frames, max);
+	}
 	return (unsigned int)(f - frames);
 }
 

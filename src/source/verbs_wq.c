@@ -56,13 +56,14 @@ int verbs_wq_create(struct verbs_queue *q, struct rd_error *err)
 	return 0;
 }
 
-int verbs_wq_reset(struct verbs_queue *q, struct rd_error *err)
+int verbs_wq_reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_error *err)
 {
 	int rc = modify(q, IBV_WQS_RESET);
 
 	if (rc)
 		return verbs_fail_object(q->port, err, rc, VERBS_QUEUE, "modify_wq to RESET");
 	q->armed = false;
+	verbs_ring_exchange(q, larger);
 	if (q->path->cleared)
 		q->path->cleared(q);
 	return wq_ready(q, err);

@@ -493,11 +493,16 @@ CMD(dereg_mr)
 	struct ib_uverbs_dereg_mr req;
 	struct hca *h = ctx->hca;
 	struct mr *mr;
+	struct qp *qp;
 
 	cmd_in(cmd, &req, sizeof(req));
 	mr = obj_get(ctx, OBJ_MR, req.mr_handle);
 	if (!mr)
 		return EINVAL;
+	/* The kernel allows it; the queue's next frame is then an error, or worse. */
+	LIST_FOREACH(qp, &h->qps, link)
+	h->stat.order_violations += qp_receiving(qp) && qp->mr == mr &&
+				    qp->mr_generation == h->key_generation && qp_posted(qp);
 	h->keys[mr->lkey >> 8] = NULL;
 	h->key_generation++;
 	mr->pd->obj.users--;

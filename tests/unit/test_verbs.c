@@ -28,6 +28,7 @@ static struct {
 	int reset_rc, replace_rc;
 	struct ibv_async_event event[8];
 	unsigned int n_events, acked;
+	int async_errno;	      /* of a read that finds no event; 0: EAGAIN */
 	uint64_t line_ticks, line_ns; /* as the driver converts them */
 } hca;
 
@@ -90,10 +91,12 @@ uint64_t __wrap_verbs_mlx5_clock_period(struct ibv_context *ctx)
 	return 0;
 }
 
-int __wrap_verbs_queue_reset(struct verbs_queue *v, struct rd_error *err);
-int __wrap_verbs_queue_reset(struct verbs_queue *v, struct rd_error *err)
+int __wrap_verbs_queue_reset(
+	struct verbs_queue *v, struct verbs_ring *larger, struct rd_error *err);
+int __wrap_verbs_queue_reset(struct verbs_queue *v, struct verbs_ring *larger, struct rd_error *err)
 {
 	(void)v;
+	(void)larger;
 	hca.resets++;
 	return hca.reset_rc ? rd_fail(err, RD_CLASS_DEVICE, EIO, NULL, "reset") : 0;
 }
@@ -119,8 +122,10 @@ int __wrap_ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *
 int __wrap_ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
 {
 	(void)ctx;
-	if (!hca.n_events)
+	if (!hca.n_events) {
+		errno = hca.async_errno ? hca.async_errno : EAGAIN;
 		return -1;
+	}
 	*event = hca.event[--hca.n_events];
 	return 0;
 }
@@ -274,7 +279,7 @@ static unsigned int poll_fake(struct verbs_queue *v, struct rd_frame *frames, un
 		frames[i] = (struct rd_frame){.len = 100, .caplen = 100};
 	frames_next = 0;
 	while (errors_next && errors_next--)
-		verbs_completion_error(v, IBV_WC_WR_FLUSH_ERR, 0);
+		verbs_completion_error(v, IBV_WC_WR_FLUSH_ERR, 0, 0);
 	return n;
 }
 
@@ -430,6 +435,166 @@ static void test_removed(void **state)
 	queue_free();
 }
 
+/* A device that is removed may close its event queue without an event. */
+static void test_removed_without_event(void **state)
+{
+	struct rd_error err = {0};
+
+	(void)state;
+	queue_make();
+	verbs_events_take(&queue);
+	assert_false(port.removed);
+	hca.async_errno = EIO;
+	verbs_events_take(&queue);
+	assert_true(port.removed);
+	assert_int_equal(receive(&err), -1);
+	assert_non_null(strstr(err.text, "fake:1 failed fatally or was removed"));
+	queue_free();
+}
+
+/* --- frames that are longer than their buffers -------------------------------------------- */
+
+static unsigned int posted;
+
+static int post_counted(struct verbs_queue *v)
+{
+	(void)v;
+	posted++;
+	return 0;
+}
+
+/* So many frames too long, then flushed receives. */
+static unsigned int long_next, flushed_next;
+
+static unsigned int poll_long(struct verbs_queue *v, struct rd_frame *frames, unsigned int max)
+{
+	unsigned int n = poll_fake(v, frames, max);
+
+	for (; long_next; long_next--)
+		assert_true(verbs_completion_error(v, IBV_WC_LOC_LEN_ERR, 0, 9000));
+	for (; flushed_next; flushed_next--)
+		assert_false(verbs_completion_error(v, IBV_WC_WR_FLUSH_ERR, 0, 0));
+	return n;
+}
+
+static const struct verbs_path path_long = {
+	.name = "long", .poll = poll_long, .post = post_counted};
+
+static void test_oversize(void **state)
+{
+	struct rd_source_stats stats;
+	struct rd_error err = {0};
+
+	(void)state;
+	queue_make();
+	queue.path = &path_long;
+	queue.ring.buffer_size = 1600;
+	port.keep_buffers = true;
+	/* Alone it is not released by anybody. */
+	posted = 0;
+	long_next = 1;
+	assert_int_equal(receive(&err), 0);
+	assert_int_equal(posted, 1);
+	assert_non_null(strstr(queue.src.note, "lost 1 frame of 9000 bytes: longer than"));
+	assert_true(queue.oversize.unsure);
+	assert_int_equal(hca.resets, 0);
+	/* Frames after it show that the queue lives. */
+	frames_next = 3;
+	assert_int_equal(receive(&err), 3);
+	assert_false(queue.oversize.unsure);
+	/* Between frames of a batch. */
+	frames_next = 2;
+	long_next = 1;
+	assert_int_equal(receive(&err), 2);
+	assert_true(queue.oversize.unsure);
+	assert_int_equal(posted, 1);
+	/* Flushed receives show that it does not. */
+	flushed_next = 3;
+	assert_int_equal(receive(&err), 0);
+	assert_int_equal(hca.resets, 1);
+	assert_non_null(strstr(queue.src.note, "failed (a frame was longer than its buffer)"));
+	assert_int_equal(queue.gaps, 1);
+	/* Not each one is noted. */
+	long_next = 1;
+	assert_int_equal(receive(&err), 0);
+	assert_null(strstr(queue.src.note, "lost"));
+	/* What came before the stop counts. */
+	port.stopped = true;
+	long_next = 1;
+	assert_int_equal(receive(&err), 0);
+	verbs_ops.stats(&queue.src, &stats);
+	assert_int_equal(stats.lost, 4);
+	assert_string_equal(stats.loss[0].name, "longer_than_buffer");
+	queue_free();
+}
+
+/* --- a CQ without extended polling -------------------------------------------------------- */
+
+static int wcs_next; /* completions of the next poll, then it fails */
+
+static int poll_wcs_fake(struct ibv_cq *cq, int most, struct ibv_wc *wc)
+{
+	(void)cq;
+	assert_true(wcs_next < most);
+	for (int i = 0; i < wcs_next; i++)
+		wc[i] = (struct ibv_wc){.wr_id = (uint64_t)i, .byte_len = 60 + (uint32_t)i};
+	return -1;
+}
+
+/* What a failed call had taken already is delivered. */
+static void test_failed_poll(void **state)
+{
+	uint8_t memory[8 * 64] = {0};
+	struct ibv_recv_wr wr[8] = {0};
+	struct ibv_cq cq = {.context = &hca.vctx.context};
+	struct rd_frame frames[RD_BATCH];
+	struct rd_error err = {0};
+
+	(void)state;
+	queue_make();
+	hca.vctx.context.ops.poll_cq = poll_wcs_fake;
+	queue.cq = &cq;
+	queue.path = verbs_path_libibverbs(&queue);
+	queue.ring = (struct verbs_ring){.memory = memory, .buffer_size = 64, .n = 8, .wr = wr};
+	queue.ring.tail = &queue.ring.first;
+	wcs_next = 3;
+	assert_int_equal(verbs_ops.receive(&queue.src, frames, RD_BATCH, &err), 3);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(frames[i].len, 60 + i);
+	assert_true(queue.fault.cq_failed);
+	assert_int_equal(receive(&err), 0);
+	assert_int_equal(hca.replacements, 1);
+	queue_free();
+}
+
+/* --- advice ------------------------------------------------------------------------------- */
+
+static void advised(enum verbs_object object, int errnum, const char *driver, const char *todo)
+{
+	struct rd_device device = {0};
+	struct rd_error err = {0};
+
+	strcpy(device.driver, driver);
+	port.device = &device;
+	assert_int_equal(verbs_fail_object(&port, &err, errnum, object, "verb"), -1);
+	if (!strstr(err.text, todo))
+		fail_msg("'%s' has no '%s'", err.text, todo);
+}
+
+static void test_advice(void **state)
+{
+	(void)state;
+	queue_make();
+	advised(VERBS_FLOW, EOPNOTSUPP, "mlx5_core", "has no sniffer for verbs");
+	/* A provider without ibv_create_flow() gives the same errno as firmware that refuses. */
+	advised(VERBS_FLOW, EOPNOTSUPP, "mlx4_core", "log_num_mgm_entry_size=-1");
+	advised(VERBS_FLOW, ENOSYS, "mlx4_core", "log_num_mgm_entry_size=-1");
+	advised(VERBS_QUEUE, EOPNOTSUPP, "mlx4_core", "no RAW_PACKET queue pair");
+	for (unsigned int object = VERBS_MEMORY; object <= VERBS_FLOW; object++)
+		advised((enum verbs_object)object, EACCES, "mlx5_core", "-Z root keeps them");
+	queue_free();
+}
+
 /* --- numbers ---------------------------------------------------------------------------- */
 
 /* What all queues and all of the device's counters tell; known if each of them is. */
@@ -538,6 +703,10 @@ int main(void)
 		cmocka_unit_test(test_replace),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_removed),
+		cmocka_unit_test(test_removed_without_event),
+		cmocka_unit_test(test_oversize),
+		cmocka_unit_test(test_failed_poll),
+		cmocka_unit_test(test_advice),
 		cmocka_unit_test(test_stats),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_pending_faults),

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a receive queue does about errors: a frame that is longer than its buffer is counted, and
+ * the buffers grow; a queue in error is reset, or replaced where a reset does not help.
+ *
+ * Sources disagree on what such a frame does to a queue of mlx5. DPDK's driver goes on receiving;
+ * the kernel's mlx5e resets the queue. So it is reset only when the other receives are flushed, or
+ * when the queue pair says that it is in error.
+ */
+#include "verbs_path.h"
+#include "verbs_port.h"
+#include <errno.h>
+#include <rdmadump/log.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <string.h>
+
+#define REPAIRS_MAX 64 /* repairs in a row without one frame between them */
+#define GROW_AFTER  16 /* a reset of a queue that lives loses frames: not for a few long ones */
+
+/* --- frames that are longer than a buffer ------------------------------------------------- */
+
+static void count_oversize(struct verbs_queue *q, uint32_t len)
+{
+	bool known = len && len <= FRAME_MAX && (q->port->striding || len > q->ring.buffer_size);
+
+	atomic_fetch_add_explicit(&q->oversize.frames, 1, memory_order_relaxed);
+	q->oversize.unsure = true;
+	/* A striding queue's buffers hold the longest frame there is. */
+	q->oversize.grow = !q->port->striding && !q->port->keep_buffers;
+	q->oversize.since_grown++;
+	if (known && len > q->oversize.longest)
+		q->oversize.longest = len;
+}
+
+bool verbs_completion_error(
+	struct verbs_queue *q, enum ibv_wc_status status, uint32_t syndrome, uint32_t len)
+{
+	if (status == IBV_WC_LOC_LEN_ERR) {
+		count_oversize(q, len);
+		return true;
+	}
+	if (q->port->stopped || q->fault.text)
+		return false;
+	q->fault.text = q->oversize.unsure && status == IBV_WC_WR_FLUSH_ERR
+				? "a frame was longer than its buffer"
+				: ibv_wc_status_str(status);
+	rd_log(RD_LOG_DEBUG, "%s: completion with status %d, vendor syndrome 0x%x", q->port->name,
+		status, syndrome);
+	return false;
+}
+
+void verbs_oversize_report(struct verbs_queue *q)
+{
+	uint64_t frames = atomic_load_explicit(&q->oversize.frames, memory_order_relaxed);
+	char size[RD_UNITS_LEN], longest[48] = "";
+
+	/* A note for each would hide the others. */
+	if (frames < q->oversize.reported * 2)
+		return;
+	q->oversize.reported = frames;
+	if (q->oversize.longest)
+		snprintf(longest, sizeof(longest), "%s of %u bytes",
+			frames > 1 ? ", the longest" : "", q->oversize.longest);
+	rd_source_note(&q->src, "lost %llu frame%s%s: longer than the receive buffers of %s",
+		(unsigned long long)frames, frames > 1 ? "s" : "", longest,
+		rd_fmt_kib(size, q->ring.buffer_size));
+}
+
+bool verbs_oversize_growing(const struct verbs_queue *q)
+{
+	return q->oversize.grow && q->oversize.since_grown >= GROW_AFTER;
+}
+
+/* Larger buffers are refused, and not asked for again. */
+static void warn_kept(const struct verbs_queue *q, const struct rd_error *why)
+{
+	char size[RD_UNITS_LEN];
+
+	q->port->keep_buffers = true;
+	rd_log(RD_LOG_WARNING,
+		"%s: the receive buffers stay at %s, longer frames are lost and counted: %.*s; set "
+		"--max-frame for the next capture",
+		q->port->name, rd_fmt_kib(size, q->ring.buffer_size), (int)strcspn(why->text, ";"),
+		why->text);
+}
+
+static void larger_ring(const struct verbs_queue *q, struct verbs_ring *larger)
+{
+	uint32_t size = q->ring.buffer_size * 2, wanted = (q->oversize.longest + 2 + 63) & ~63U;
+	struct rd_error why = {0};
+
+	size = size > wanted ? size : wanted;
+	size = size < FRAME_MAX ? size : FRAME_MAX;
+	/* Both are registered for a moment: what was given up could not be had again. */
+	if (size > q->ring.buffer_size &&
+		verbs_ring_init(larger, q->port->pd, q->ring.n, size, &why) < 0)
+		warn_kept(q, &why);
+}
+
+/* Resets the queue and exchanges its ring for *larger, if that has memory. */
+static int reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_error *err)
+{
+	bool grow = larger->memory != NULL;
+	int rc = verbs_queue_reset(q, grow ? larger : NULL, err);
+	char size[RD_UNITS_LEN];
+
+	if (grow && !larger->memory)
+		rd_source_note(
+			&q->src, "buffers are now %s", rd_fmt_kib(size, q->ring.buffer_size));
+	/* Refused: the queue still has its old buffers. */
+	verbs_ring_fini(larger);
+	return rc;
+}
+
+/* The larger ring that is wanted, if any can be had; else *larger is empty. */
+static void take_growth(struct verbs_queue *q, struct verbs_ring *larger)
+{
+	*larger = (struct verbs_ring){0};
+	if (q->oversize.grow)
+		larger_ring(q, larger);
+	q->oversize.grow = false;
+	q->oversize.since_grown = 0;
+}
+
+/* --- repairs ------------------------------------------------------------------------------ */
+
+/* What a verb of the repair failed with, without its advice for those who start a capture. */
+static int fail_repair(const struct queue_fault *was, struct rd_error *err)
+{
+	const char *todo = err->errnum == EPERM
+				   ? "a new queue needs CAP_NET_RAW, which was given up at the "
+				     "start: as root, -Z root keeps it"
+				   : "this kernel takes commands only from the user and with the "
+				     "capabilities that opened the device: as root, -Z root keeps "
+				     "them";
+	char first[256];
+
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(err->text, ";"), err->text);
+	return rd_fail(err, err->class, 0, todo,
+		"the receive queue failed (%s) and could not be replaced: %s", was->text, first);
+}
+
+/* A reset needs no privilege; a new queue needs CAP_NET_RAW, which may have been given up. */
+static int queue_renew(struct verbs_queue *q, const struct queue_fault *was, struct rd_error *err)
+{
+	struct verbs_ring larger;
+
+	if (!was->cq_failed) {
+		take_growth(q, &larger);
+		if (reset(q, &larger, err) == 0)
+			return 0;
+	}
+	if (err->errnum != EACCES && verbs_queue_replace(q, err) == 0)
+		return 0;
+	return err->errnum == EPERM || err->errnum == EACCES ? fail_repair(was, err) : -1;
+}
+
+int verbs_fail_removed(const struct verbs_queue *q, struct rd_error *err)
+{
+	return rd_fail(err, RD_CLASS_PARTIAL, 0, "see the kernel's log (dmesg)",
+		"%s failed fatally or was removed", q->port->name);
+}
+
+int verbs_repair(struct verbs_queue *q, struct rd_error *err)
+{
+	struct queue_fault was;
+
+	/* The queues of a device that is removed fail first; its event comes later. */
+	verbs_completion_events_take(q);
+	verbs_events_take(q);
+	verbs_events_apply(q);
+	was = q->fault;
+	if (q->port->removed)
+		return verbs_fail_removed(q, err);
+	if (was.todo)
+		return rd_fail(
+			err, RD_CLASS_PARTIAL, 0, was.todo, "%s: %s", q->port->name, was.text);
+	q->gaps++;
+	if (++q->repairs > REPAIRS_MAX)
+		return rd_fail(err, RD_CLASS_PARTIAL, 0, "see the kernel's log (dmesg)",
+			"the receive queue of %s fails again and again: %s", q->port->name,
+			was.text);
+	if (queue_renew(q, &was, err) < 0)
+		return -1;
+	*err = (struct rd_error){0};
+	q->fault = (struct queue_fault){0};
+	q->oversize.unsure = false;
+	rd_source_note(&q->src,
+		"the receive queue failed (%s) and was brought back: frames are "
+		"missing before this one",
+		was.text);
+	return 0;
+}
+
+/* A queue that still receives: whatever arrives during the reset is lost. */
+static void grow_idle(struct verbs_queue *q)
+{
+	const uint8_t *before = q->ring.memory;
+	struct rd_error why = {0};
+	struct verbs_ring larger;
+
+	take_growth(q, &larger);
+	if (!larger.memory)
+		return;
+	if (reset(q, &larger, &why) == 0) {
+		q->gaps++;
+		rd_source_note(&q->src, "frames may be missing before this one");
+		return;
+	}
+	if (q->ring.memory != before)
+		q->fault.text = "receives cannot be posted";
+	else
+		warn_kept(q, &why);
+}
+
+void verbs_oversize_settle(struct verbs_queue *q)
+{
+	if (q->oversize.unsure && verbs_queue_in_error(q))
+		q->fault.text = "a frame was longer than its buffer";
+	else if (verbs_oversize_growing(q) && !q->port->stopped)
+		grow_idle(q);
+	q->oversize.unsure = false;
+}
+
+/* --- the start ---------------------------------------------------------------------------- */
+
+int verbs_queue_empty(struct verbs_queue *q, struct rd_error *err)
+{
+	struct rd_frame frames[RD_BATCH];
+	struct queue_fault was;
+	unsigned int n;
+
+	/* Bounded: the rule of the trial may have an effect for a while after its end. */
+	for (uint64_t i = 0; i < 2 * (uint64_t)q->ring.cqes; i += n) {
+		n = q->path->poll(q, frames, RD_BATCH);
+		if (q->path->post(q) && !q->fault.text)
+			q->fault.text = "receives cannot be posted";
+		if (!n)
+			break;
+	}
+	verbs_events_apply(q);
+	was = q->fault;
+	if ((was.text || q->oversize.unsure) && queue_renew(q, &was, err) < 0)
+		return -1;
+	q->fault = (struct queue_fault){0};
+	q->oversize = (struct verbs_oversize){0};
+	return 0;
+}

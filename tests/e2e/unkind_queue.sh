@@ -1,0 +1,204 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The receive queue on devices and kernels that are not as quick and tolerant as the model is by default.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq
+
+export RDMAV_ALLOW_DISASSOC_DESTROY=1
+
+before=() # a command in front of the program
+# capture NAME SOFTHCA-OPTIONS... -- RDMADUMP-OPTIONS...: $tmp/out, report, log, stats, $status
+capture() {
+	local name=$1 model=()
+	shift
+	while [ "$1" != -- ]; do model+=("$1"); shift; done
+	shift
+	[ -p "$tmp/out" ] || rm -f "$tmp/out"
+	model --stats "$tmp/stats" --at-end sigint "${model[@]}" -- "${before[@]}" \
+		"$RDMADUMP" -d mlx5_0 --json -w "$tmp/out" "$@" >"$tmp/report" 2>"$tmp/log"
+	status=$?
+	is "$name: no memory taken from a live queue" "$(jq '.order_violations // 0' "$tmp/stats")" 0
+	is "$name: nothing left on the device" "$(jq '[.leaked[]] | add' "$tmp/stats")" "${left:-0}"
+}
+hash_of() { "$SOFTHCA_FRAMES" --hash "$1"; }
+frames_of() { hash_of "$1" | cut -d' ' -f1; }
+before_flow() { jq '.devices[0].ports[0].before_flow' "$tmp/stats"; }
+stat() { jq ".$1" "$tmp/stats"; }
+
+# --- the start: traffic flows already, commands take their time ---------------------------------
+
+count=30000
+gen=count=$count,size=300,qps=8,seed=9
+flowing=(--flowing --gen "$gen" --rate 20000)
+for mode in wqe striding verbs; do
+	while read -r latency linger; do
+		name="$mode, commands take ${latency//,/ }, frames for $linger ms after"
+		capture "$name" "${flowing[@]}" --latency "$latency" --dev name=mlx5_0,linger_ms="$linger" -- \
+			--rx-mode $mode -b 14
+		is "$name: exit status" $status 0
+		skip=$(before_flow)
+		[ "$skip" -gt 20 ]
+		ok "$name: traffic was flowing before the start"
+		is "$name: the frames since the start and no others" "$(hash_of "$tmp/out")" \
+			"$("$SOFTHCA_FRAMES" --skip "$skip" "$gen")"
+		is "$name: none lost" "$(json "$tmp/report" .lost_before_us.frames)" 0
+	done <<-LIST
+		destroy_flow=300 0
+		10,destroy_flow=150 20
+	LIST
+
+	# The ring overflows while the flow is tried: that is no loss of the capture
+	capture "$mode, small ring" "${flowing[@]}" --mode drop --latency destroy_flow=300 -- --rx-mode $mode -b 6
+	skip=$(before_flow)
+	is "$mode, small ring: delivered + lost = frames since the start" \
+		$(($(json "$tmp/report" .frames.delivered) + $(json "$tmp/report" .lost_before_us.frames))) $((count - skip))
+
+	capture "$mode, 4 queues" "${flowing[@]}" --latency destroy_flow=300 -- --rx-mode $mode -b 12 --queues 4
+	is "$mode, 4 queues: frames since the start" "$(frames_of "$tmp/out")" $((count - $(before_flow)))
+done
+
+# A reader that opens the pipe late
+rm -f "$tmp/out"
+mkfifo "$tmp/out"
+(sleep 0.5; exec cat "$tmp/out" >"$tmp/read") &
+capture "late reader" "${flowing[@]}" --latency destroy_flow=100 -- -b 14
+wait
+rm "$tmp/out"
+is "late reader: the frames since the start and no others" "$(hash_of "$tmp/read")" \
+	"$("$SOFTHCA_FRAMES" --skip "$(before_flow)" "$gen")"
+
+# --- frames that are longer than a buffer ---------------------------------------------------------
+
+# A device with an MTU of 1500 gets frames of 2000 bytes now and then: they cost themselves
+export short_count=6000
+short=(--gen "count=$short_count,size=300,seed=4" --rate 20000)
+for mode in wqe striding verbs; do
+	for oversize in lives kills halts; do
+		# Nothing says that a work queue, which striding queues are, is in error but its flushed receives
+		[ $mode,$oversize != striding,halts ] || continue
+		name="$mode, a long frame: the queue $oversize"
+		capture "$name" "${short[@]}" --dev name=mlx5_0,oversize=$oversize --fault cqe=loc_len,frame=2000 \
+			--fault cqe=loc_len,frame=4000 -- --rx-mode $mode -b 8 -Z root
+		is "$name: exit status" $status 0
+		has "$name: counted and reported" "$tmp/log" 'lost 1 frame.*: longer than the receive buffers'
+		has "$name: in the report" "$tmp/report" '"longer_than_buffer": 2'
+		gaps=$(json "$tmp/report" .gaps)
+		if [ $oversize = lives ]; then
+			is "$name: not repaired" "$gaps" 0
+			is "$name: all others captured" "$(frames_of "$tmp/out")" $((short_count - 2))
+			! grep -q 'brought back' "$tmp/log"
+			ok "$name: not brought back" "$tmp/log"
+		else
+			is "$name: brought back each time" "$gaps" 2
+		fi
+		# No frame twice, none before another
+		got=$(frames_of "$tmp/out")
+		is "$name: the frames in the file were delivered" "$got" "$(stat delivered)"
+	done
+	# Without larger buffers it is exactly those two frames, whatever the size of the ring
+	for ring in 3 8; do
+		name="$mode, ring of 2^$ring, long frames of a queue that lives"
+		capture "$name" --gen "count=60000,size=60-9000,seed=4" --dev name=mlx5_0,mtu=9000,oversize=lives \
+			--fault cqe=loc_len,frame=20 --fault cqe=loc_len,frame=21 --fault cqe=loc_len,frame=40000 -- \
+			--rx-mode $mode -b $ring --max-frame 65536 --when-full wait
+		is "$name: exit status" $status 0
+		is "$name: three lost" "$(frames_of "$tmp/out")" 59997
+		is "$name: nothing repaired" "$(json "$tmp/report" .gaps)" 0
+	done
+	# Every frame is too long: all are counted, and their receives are posted again
+	[ $mode = striding ] && continue
+	name="$mode, all frames too long, no larger buffers"
+	capture "$name" --gen count=3000,size=3000 --fault verb=reg_mr,errno=ENOMEM,nth=2 --dev name=mlx5_0,oversize=lives -- \
+		--rx-mode $mode -b 6
+	is "$name: exit status" $status 0
+	has "$name: why they stay" "$tmp/log" 'buffers stay at 1.5 KiB, longer frames are lost and counted: reg_mr.*--max-frame'
+	has "$name: each is counted" "$tmp/report" '"longer_than_buffer": 3000'
+	has "$name: with the length" "$tmp/log" 'the longest of 3000 bytes'
+	name="$mode, all frames too long at first"
+	capture "$name" --gen count=3000,size=3000 --rate 10000 --dev name=mlx5_0,oversize=lives -- --rx-mode $mode -b 6 -Z root
+	has "$name: the buffers grow" "$tmp/log" 'buffers are now 3.0 KiB'
+	is "$name: once" "$(grep -c 'buffers are now' "$tmp/log")" 1
+	lost=$(json "$tmp/report" '.lost_before_us.frames')
+	[ "$(frames_of "$tmp/out")" -gt 2000 ] && [ "$lost" -ge 1 ]
+	ok "$name: then they are captured" "$tmp/log"
+done
+
+# Privileges are gone, and the limit of locked memory is small: larger buffers cannot be had
+if command -v setpriv >/dev/null; then
+	for oversize in lives kills; do
+		name="no memory for larger buffers, the queue $oversize"
+		before=(setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource bash -c 'ulimit -l 128; exec "$@"' -)
+		capture "$name" --gen count=3000,size=1000-2000,seed=3 --rate 10000 --dev name=mlx5_0,oversize=$oversize -- -b 6
+		before=()
+		is "$name: exit status" $status 0
+		has "$name: why" "$tmp/log" 'buffers stay at 1.5 KiB, longer frames are lost and counted: reg_mr of .*: Cannot allocate memory; set --max-frame'
+		is "$name: said once" "$(grep -c 'buffers stay' "$tmp/log")" 1
+		[ "$(frames_of "$tmp/out")" -gt 400 ]
+		ok "$name: the others are captured" "$tmp/log"
+		is "$name: delivered or reported" "$(frames_of "$tmp/out")" "$(stat delivered)"
+	done
+fi
+
+# The queues of a port, each with its own
+for mode in wqe striding; do
+	name="$mode, 4 queues, long frames"
+	capture "$name" --gen count=20000,size=300,qps=32,seed=5 --dev name=mlx5_0,oversize=lives \
+		--fault cqe=loc_len,frame=5000 --fault cqe=loc_len,frame=9000 -- --rx-mode $mode -b 8 --queues 4 --max-frame 65536 --when-full wait
+	is "$name: two lost" "$(frames_of "$tmp/out")" 19998
+done
+
+# --- kernels that refuse commands after a change of credentials ------------------------------------
+
+name="write() uverbs"
+capture "$name" "${short[@]}" --dev name=mlx5_0,creds=checked --fault cqe=loc_prot,frame=2000 -- -Z nobody
+is "$name: exit status" $status 0
+has "$name: said" "$tmp/log" 'user and privileges are kept until the end'
+has "$name: repaired" "$tmp/log" 'brought back'
+
+# The kernel refuses what the test before the start did not show
+name="modify_qp refused"
+capture "$name" "${short[@]}" --fault verb=modify_qp,errno=EACCES,nth=3 --fault cqe=loc_prot,frame=2000 --
+is "$name: exit status" $status 4
+has "$name: message" "$tmp/log" 'could not be replaced: modify_qp to RESET on mlx5_0:1: Permission denied; this kernel takes commands only .*-Z root'
+name="destroy_flow refused"
+left=5 capture "$name" "${short[@]}" --fault verb=destroy_flow,errno=EACCES,nth=2 --
+is "$name: exit status" $status 0
+has "$name: message" "$tmp/log" 'destroy_flow on mlx5_0:1: Permission denied; the kernel frees it when the device is closed'
+is "$name: all frames" "$(frames_of "$tmp/out")" $short_count
+
+# --- what devices may refuse ----------------------------------------------------------------------
+
+capture "one sniffer at a time" "${short[@]}" --dev name=mlx5_0,sniffers=1 --
+is "one sniffer at a time: all frames" "$(frames_of "$tmp/out")" $short_count
+for mode in auto wqe striding verbs; do
+	name="$mode, 1024 work queue entries, no RSS"
+	[ $mode = striding ] && rss=yes || rss=no
+	capture "$name" "${short[@]}" --dev name=mlx5_0,wqes=1024,rss=$rss -- --rx-mode $mode
+	is "$name: all frames" "$(frames_of "$tmp/out")" $short_count
+	[ $mode = auto ] || capture "$mode, compression is possible" "${short[@]}" --dev name=mlx5_0,cqe_comp=asked -- --rx-mode $mode
+done
+for mode in wqe striding; do
+	name="$mode, compressed completions"
+	capture "$name" "${short[@]}" --dev name=mlx5_0,cqe_comp=forced -- --rx-mode $mode
+	is "$name: exit status" $status 4
+	has "$name: message" "$tmp/log" 'the device compresses completions.*CQE_COMPRESSION=0'
+	is "$name: no frame is made up" "$(frames_of "$tmp/out")" 0
+done
+name="a virtual function"
+model --dev name=mlx5_0,devid=1018,sniffer=no,caps=none,rss=no -- "$RDMADUMP" -d mlx5_0 -w "$tmp/none" 2>"$tmp/log"
+is "$name: exit status" $? 2
+has "$name: message" "$tmp/log" 'no sniffer'
+
+# --- all of it ------------------------------------------------------------------------------------
+
+for mode in wqe striding verbs; do
+	name="$mode, everything at once"
+	capture "$name" "${flowing[@]}" --latency 5,destroy_flow=100 --clock cycles --fault cqe=loc_len,frame=20000 \
+		--dev name=mlx5_0,linger_ms=30,oversize=lives,sniffers=1,wqes=16384,creds=checked -- --rx-mode $mode --max-frame 65536
+	is "$name: exit status" $status 0
+	is "$name: all frames since the start but one" "$(frames_of "$tmp/out")" $((count - $(before_flow) - 1))
+	is "$name: that one is reported" "$(json "$tmp/report" .lost_before_us.frames)" 1
+done
+
+tap_done
