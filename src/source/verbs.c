@@ -46,7 +46,7 @@ static unsigned int poll(struct verbs_queue *q, struct rd_frame *frames, unsigne
 		if (!n && q->path->post(q) && !q->fault.text)
 			q->fault.text = "receives cannot be posted";
 	} else if (n) {
-		/* After a frame that was too long others came: the queue lives. */
+		/* Frames after one that was too long: the queue still receives. */
 		q->oversize.unsure = false;
 	}
 	return n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What to do when the kernel refuses an object of the sniffer. The same errno has several causes
- * (kernel: ib_umem_get() and the create functions of mlx5_ib); what this process may do tells
+ * (kernel: ib_umem_get() and the create functions of mlx5_ib); what this process may do shows
  * which.
  */
 #include "verbs_port.h"
@@ -98,7 +98,7 @@ int verbs_fail_object(const struct verbs_port *port, struct rd_error *err, int e
 {
 	const char *todo = verbs_advice(object, errnum);
 
-	/* mlx4_ib has no flows at all unless it is told to steer by the device. */
+	/* mlx4_ib has flows only where mlx4_core was loaded with device-managed steering. */
 	if (object == VERBS_FLOW && (errnum == EOPNOTSUPP || errnum == ENOSYS) &&
 		strcmp(port->device->driver, "mlx4_core") == 0)
 		todo = "on ConnectX-3 set 'options mlx4_core log_num_mgm_entry_size=-1' and reload "

@@ -102,7 +102,8 @@ void verbs_events_take(struct verbs_queue *q)
 		ibv_ack_async_event(&event);
 		errno = 0;
 	}
-	/* Where the event itself does not come: EPOLLERR, and this (uverbs_main.c). */
+	/* A removed device may close the queue without an event: EPOLLERR and EIO (uverbs_main.c).
+	 */
 	if (errno == EIO && !q->port->removed)
 		device_removed(q);
 	pthread_mutex_unlock(&q->port->lock);

@@ -179,7 +179,7 @@ void verbs_mlx5_set_cq(struct verbs_mlx5 *m, const struct mlx5dv_cq *cq)
 	};
 }
 
-bool verbs_mlx5_take_over(struct verbs_queue *q)
+bool verbs_mlx5_adopt(struct verbs_queue *q)
 {
 	struct mlx5dv_cq cq = {0};
 	struct mlx5dv_qp qp = {0};

@@ -70,7 +70,7 @@ static inline void verbs_mlx5_write_barrier(void)
 struct verbs_mlx5_run {
 	const uint8_t *first, *end;
 	uint32_t size;
-	uint32_t plain; /* last word of a frame in its buffer, written in this turn of the ring */
+	uint32_t plain; /* last word of a frame in its buffer, written in this pass over the CQ */
 };
 
 /* Of the last word, as it lies in memory: all of op_own but the solicited event. */
@@ -79,14 +79,14 @@ struct verbs_mlx5_run {
 static inline struct verbs_mlx5_run verbs_mlx5_run(const struct verbs_mlx5 *m, uint32_t max)
 {
 	uint32_t index = m->ci & (m->n_cqes - 1), left = m->n_cqes - index;
-	uint32_t turn = !!(m->ci & m->n_cqes), n = max < left ? max : left;
+	uint32_t pass = !!(m->ci & m->n_cqes), n = max < left ? max : left;
 	const uint8_t *first = m->cqes + (size_t)index * m->cqe_size;
 
 	return (struct verbs_mlx5_run){
 		.first = first,
 		.end = first + (size_t)n * m->cqe_size,
 		.size = m->cqe_size,
-		.plain = htobe32(MLX5_CQE_RESP_SEND << 4 | turn),
+		.plain = htobe32(MLX5_CQE_RESP_SEND << 4 | pass),
 	};
 }
 
@@ -128,7 +128,7 @@ static inline bool verbs_mlx5_consumed(
 	return at != run->first;
 }
 
-/* Passes over what the CQ still has: of no use when the queue was reset. */
+/* Skips the completions left in the CQ: they are stale once the queue was reset. */
 static inline void verbs_mlx5_skip(struct verbs_mlx5 *m)
 {
 	struct verbs_mlx5_run run;

@@ -48,10 +48,10 @@ static inline void verbs_frame_set(
 }
 
 /*
- * verbs_mlx5.c: takes a queue that is ready to receive over from libmlx5, and sets its path. False:
- * the queue stays with libmlx5.
+ * verbs_mlx5.c: polls and posts a queue that is ready to receive without libmlx5 from now on, and
+ * sets its path. False: libmlx5 goes on polling and posting.
  */
-bool verbs_mlx5_take_over(struct verbs_queue *q);
+bool verbs_mlx5_adopt(struct verbs_queue *q);
 void verbs_mlx5_free(struct verbs_queue *q);
 
 /* verbs_striding_mlx5.c */

@@ -147,18 +147,8 @@ int verbs_queue_create(struct verbs_queue *q, struct rd_error *err)
 		return -1;
 	q->path = verbs_path_libibverbs(q);
 	if (q->port->rx_mode != RD_RX_VERBS)
-		verbs_mlx5_take_over(q);
+		verbs_mlx5_adopt(q);
 	return 0;
-}
-
-void verbs_ring_exchange(struct verbs_queue *q, struct verbs_ring *larger)
-{
-	if (!larger)
-		return;
-	verbs_ring_fini(&q->ring);
-	q->ring = *larger;
-	q->ring.tail = &q->ring.first;
-	*larger = (struct verbs_ring){0};
 }
 
 int verbs_queue_reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_error *err)
@@ -172,7 +162,7 @@ int verbs_queue_reset(struct verbs_queue *q, struct verbs_ring *larger, struct r
 	if (rc)
 		return verbs_fail_object(q->port, err, rc, VERBS_QUEUE, "modify_qp to RESET");
 	q->armed = false;
-	verbs_ring_exchange(q, larger);
+	verbs_ring_exchange(&q->ring, larger);
 	if (q->path->cleared)
 		q->path->cleared(q);
 	return qp_ready(q, err);

@@ -27,7 +27,7 @@ struct verbs_oversize {
 	_Atomic uint64_t frames;
 	uint64_t seen, reported;
 	uint32_t longest; /* bytes; 0: unknown */
-	bool unsure;	  /* nothing came since: the queue may live or be in error */
+	bool unsure;	  /* since the last one nothing was received: it may be in error */
 	bool grow;	  /* larger buffers are wanted */
 	unsigned int since_grown;
 };
@@ -72,8 +72,6 @@ int verbs_queue_create(struct verbs_queue *q, struct rd_error *err);
  * arrive in it.
  */
 int verbs_queue_reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_error *err);
-/* The part of it in the middle, for queues of each kind. */
-void verbs_ring_exchange(struct verbs_queue *q, struct verbs_ring *larger);
 /* Whether its QP is in error. False also where that cannot be read, as of work queues. */
 bool verbs_queue_in_error(struct verbs_queue *q);
 /*
@@ -125,15 +123,18 @@ void verbs_events_take(struct verbs_queue *q);
 /* Faults that other threads reported become this queue's fault. In the queue's own thread. */
 void verbs_events_apply(struct verbs_queue *q);
 
+/* verbs_oversize.c */
+
+/* Notes how many frames were too long: at the first one, and whenever they have doubled. */
+void verbs_oversize_report(struct verbs_queue *q);
+/* Whether there were so many that a working queue is reset for larger buffers. */
+bool verbs_oversize_growing(const struct verbs_queue *q);
+
 /* verbs_repair.c */
 
 /* Brings a queue with a fault back, and notes that frames are missing. -1: the capture ends. */
 int verbs_repair(struct verbs_queue *q, struct rd_error *err);
 int verbs_fail_removed(const struct verbs_queue *q, struct rd_error *err);
-/* Notes how many frames were too long: at the first one, and whenever they have doubled. */
-void verbs_oversize_report(struct verbs_queue *q);
-/* Whether there were so many that a queue that lives is reset for larger buffers. */
-bool verbs_oversize_growing(const struct verbs_queue *q);
 /* The queue is idle: finds out whether it is in error, and lets the buffers grow. */
 void verbs_oversize_settle(struct verbs_queue *q);
 /* Discards what is in the queue. Before the flow exists. */

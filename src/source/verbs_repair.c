@@ -16,61 +16,8 @@
 #include <string.h>
 
 #define REPAIRS_MAX 64 /* repairs in a row without one frame between them */
-#define GROW_AFTER  16 /* a reset of a queue that lives loses frames: not for a few long ones */
 
-/* --- frames that are longer than a buffer ------------------------------------------------- */
-
-static void count_oversize(struct verbs_queue *q, uint32_t len)
-{
-	bool known = len && len <= FRAME_MAX && (q->port->striding || len > q->ring.buffer_size);
-
-	atomic_fetch_add_explicit(&q->oversize.frames, 1, memory_order_relaxed);
-	q->oversize.unsure = true;
-	/* A striding queue's buffers hold the longest frame there is. */
-	q->oversize.grow = !q->port->striding && !q->port->keep_buffers;
-	q->oversize.since_grown++;
-	if (known && len > q->oversize.longest)
-		q->oversize.longest = len;
-}
-
-bool verbs_completion_error(
-	struct verbs_queue *q, enum ibv_wc_status status, uint32_t syndrome, uint32_t len)
-{
-	if (status == IBV_WC_LOC_LEN_ERR) {
-		count_oversize(q, len);
-		return true;
-	}
-	if (q->port->stopped || q->fault.text)
-		return false;
-	q->fault.text = q->oversize.unsure && status == IBV_WC_WR_FLUSH_ERR
-				? "a frame was longer than its buffer"
-				: ibv_wc_status_str(status);
-	rd_log(RD_LOG_DEBUG, "%s: completion with status %d, vendor syndrome 0x%x", q->port->name,
-		status, syndrome);
-	return false;
-}
-
-void verbs_oversize_report(struct verbs_queue *q)
-{
-	uint64_t frames = atomic_load_explicit(&q->oversize.frames, memory_order_relaxed);
-	char size[RD_UNITS_LEN], longest[48] = "";
-
-	/* A note for each would hide the others. */
-	if (frames < q->oversize.reported * 2)
-		return;
-	q->oversize.reported = frames;
-	if (q->oversize.longest)
-		snprintf(longest, sizeof(longest), "%s of %u bytes",
-			frames > 1 ? ", the longest" : "", q->oversize.longest);
-	rd_source_note(&q->src, "lost %llu frame%s%s: longer than the receive buffers of %s",
-		(unsigned long long)frames, frames > 1 ? "s" : "", longest,
-		rd_fmt_kib(size, q->ring.buffer_size));
-}
-
-bool verbs_oversize_growing(const struct verbs_queue *q)
-{
-	return q->oversize.grow && q->oversize.since_grown >= GROW_AFTER;
-}
+/* --- larger buffers ----------------------------------------------------------------------- */
 
 /* Larger buffers are refused, and not asked for again. */
 static void warn_kept(const struct verbs_queue *q, const struct rd_error *why)
@@ -166,7 +113,7 @@ int verbs_repair(struct verbs_queue *q, struct rd_error *err)
 {
 	struct queue_fault was;
 
-	/* The queues of a device that is removed fail first; its event comes later. */
+	/* The queues of a removed device fail before its event arrives. */
 	verbs_completion_events_take(q);
 	verbs_events_take(q);
 	verbs_events_apply(q);

@@ -88,6 +88,16 @@ void verbs_ring_fini(struct verbs_ring *ring)
 	*ring = (struct verbs_ring){0};
 }
 
+void verbs_ring_exchange(struct verbs_ring *ring, struct verbs_ring *larger)
+{
+	if (!larger)
+		return;
+	verbs_ring_fini(ring);
+	*ring = *larger;
+	ring->tail = &ring->first;
+	*larger = (struct verbs_ring){0};
+}
+
 int verbs_ring_fill(struct verbs_ring *ring, struct ibv_qp *qp, struct ibv_wq *wq)
 {
 	ring->tail = &ring->first;

@@ -25,6 +25,8 @@ struct verbs_ring {
 int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
 	uint32_t buffer_size, struct rd_error *err);
 void verbs_ring_fini(struct verbs_ring *ring);
+/* Frees the ring and moves *larger to its place; NULL: nothing. No queue may receive into it. */
+void verbs_ring_exchange(struct verbs_ring *ring, struct verbs_ring *larger);
 
 /* Posts every buffer, to the QP or where there is one to the work queue; it must be empty.
  * Returns 0 or an errno. */

@@ -202,7 +202,7 @@ static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames
 	if (!verbs_mlx5_consumed(m, &run, at))
 		return 0;
 	m->left = left;
-	/* Only what brought frames is released, and a filler may come alone. */
+	/* release() follows frames only; a batch may hold fillers and errors alone. */
 	if (__builtin_expect(f == frames, 0)) {
 		striding_post(q);
 		return q->fault.unpollable ? 0 : striding_poll(q, frames, max);

@@ -52,7 +52,7 @@ int verbs_wq_create(struct verbs_queue *q, struct rd_error *err)
 	if (wq_make(q, err) < 0 || wq_ready(q, err) < 0)
 		return -1;
 	if (q->port->rx_mode != RD_RX_VERBS && !q->port->striding)
-		verbs_mlx5_take_over(q);
+		verbs_mlx5_adopt(q);
 	return 0;
 }
 
@@ -63,7 +63,7 @@ int verbs_wq_reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_e
 	if (rc)
 		return verbs_fail_object(q->port, err, rc, VERBS_QUEUE, "modify_wq to RESET");
 	q->armed = false;
-	verbs_ring_exchange(q, larger);
+	verbs_ring_exchange(&q->ring, larger);
 	if (q->path->cleared)
 		q->path->cleared(q);
 	return wq_ready(q, err);

@@ -174,7 +174,7 @@ is "one sniffer at a time: all frames" "$(frames_of "$tmp/out")" $short_count
 for mode in auto wqe striding verbs; do
 	name="$mode, 1024 work queue entries, no RSS"
 	[ $mode = striding ] && rss=yes || rss=no
-	capture "$name" "${short[@]}" --dev name=mlx5_0,wqes=1024,rss=$rss -- --rx-mode $mode
+	capture "$name" "${short[@]}" --dev name=mlx5_0,wqes=1024,rss="$rss" -- --rx-mode $mode
 	is "$name: all frames" "$(frames_of "$tmp/out")" $short_count
 	[ $mode = auto ] || capture "$mode, compression is possible" "${short[@]}" --dev name=mlx5_0,cqe_comp=asked -- --rx-mode $mode
 done
