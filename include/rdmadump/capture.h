@@ -71,6 +71,15 @@ struct rd_capture_config {
 	void *seen_ctx;
 };
 
+/* What is known of the frames that were delivered, filtered ones included. */
+struct rd_frame_account {
+	uint64_t direction[RD_DIRECTIONS];
+	/* With a timestamp that is older than one before it, from the same queue. */
+	uint64_t disordered[RD_DIRECTIONS];
+	uint64_t wild;	  /* RD_FRAME_WILD */
+	uint64_t no_time; /* RD_FRAME_NO_TIME */
+};
+
 enum rd_end {
 	RD_END_WATCH,  /* a watch ended it: signal, timer, stop request */
 	RD_END_COUNT,  /* max_frames */
@@ -87,7 +96,8 @@ struct rd_capture {
 	/* Final after the run; meanwhile use rd_capture_tally() and rd_capture_bytes(). */
 	struct rd_tally tally[RD_IFACES_MAX]; /* per interface of the encoder */
 	uint64_t bytes;			      /* of the frames delivered, on the wire */
-	uint64_t start_ns, end_ns;	      /* Unix epoch */
+	struct rd_frame_account account;
+	uint64_t start_ns, end_ns; /* Unix epoch */
 	enum rd_end end;
 	bool rotate; /* set by a watch: the next frame begins a new file */
 	/* Of each thread by itself, at the end. */

@@ -9,6 +9,7 @@
 #include <net/if.h>
 #include <rdmadump/error.h>
 #include <rdmadump/frame.h>
+#include <rdmadump/wire.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -122,6 +123,13 @@ int rd_devices_load(struct rd_devices *devices, const char *sysroot, struct rd_e
 /* The same for a quick look: of each port's GIDs only the first, for its netdev, is read. */
 int rd_devices_glance(struct rd_devices *devices, const char *sysroot, struct rd_error *err);
 void rd_devices_free(struct rd_devices *devices);
+
+/*
+ * The addresses of the port as sysfs has them now: the MACs of its netdevs; its GIDs where no MAC
+ * is known; InfiniBand: LID and mask.
+ */
+void rd_port_addresses(struct rd_local *local, const char *root, const struct rd_device *device,
+	const struct rd_port *port);
 
 /* What the adapter is sold as: "ConnectX-5", "" if it is not known. Static. */
 const char *rd_device_model(const struct rd_device *device);

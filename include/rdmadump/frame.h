@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 enum rd_direction { RD_DIR_UNKNOWN = 0, RD_DIR_IN = 1, RD_DIR_OUT = 2 };
+#define RD_DIRECTIONS 3
 
 /* What a frame's first byte is. The values are our own; formats map them to DLTs. */
 enum rd_link {
@@ -28,6 +29,9 @@ struct rd_frame {
 };
 
 #define RD_FRAME_CRC_ERROR 0x01 /* the source says that a checksum was wrong */
+/* The timestamp is not one that the frame can have: nothing is ordered by it. */
+#define RD_FRAME_WILD	 0x02
+#define RD_FRAME_NO_TIME 0x04 /* the source had no timestamp: it is the host's clock */
 
 /* What is written beside a frame, on the first one after something happened. */
 struct rd_note {

@@ -112,6 +112,7 @@ struct rd_session_result {
 	struct rd_error error;	   /* class NONE: all went well */
 	uint64_t start_ns, end_ns; /* Unix epoch */
 	uint64_t bytes;		   /* of the frames delivered, on the wire */
+	struct rd_frame_account account;
 	/* Per interface of the files, and the sum; the sum without frames that came after the last
 	 * file was full. */
 	struct rd_tally tally[RD_IFACES_MAX];

@@ -30,8 +30,10 @@ struct rd_chunk {
 	uint8_t *data;
 	size_t used, room;
 	unsigned int frames;
-	bool rotate;			      /* begins a new file */
-	uint64_t first_ns, last_ns;	      /* timestamps of its first and last frame */
+	bool rotate; /* begins a new file */
+	bool marked; /* some frames are RD_FRAME_WILD or RD_FRAME_NO_TIME */
+	/* Timestamps of its first frame, no older than what came before, and of its newest one. */
+	uint64_t first_ns, last_ns;
 	struct rd_tally tally[RD_IFACES_MAX]; /* as of the end of this chunk */
 };
 

@@ -128,10 +128,11 @@ struct rd_source {
 	} nap_ns;
 	/* The device takes commands only with the credentials that it was opened with. */
 	bool fixed_credentials;
-	bool batch_has_notes; /* set by receive(): note() has something for the batch */
-	char title[160];      /* "mlx5_0 port 1 (enp1s0f0np0, RoCE, 100 Gb/s)" */
-	char details[120];    /* "software clock, 16384 buffers of 9.5 KiB" */
-	char note[256];	      /* what just happened, one line, until the engine has taken it */
+	bool batch_has_notes;  /* set by receive(): note() has something for the batch */
+	bool batch_disordered; /* set by receive(): its timestamps may be out of order or marked */
+	char title[160];       /* "mlx5_0 port 1 (enp1s0f0np0, RoCE, 100 Gb/s)" */
+	char details[120];     /* "software clock, 16384 buffers of 9.5 KiB" */
+	char note[256];	       /* what just happened, one line, until the engine has taken it */
 };
 
 /* How receives are posted and completions read. */

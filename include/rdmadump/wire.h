@@ -10,20 +10,37 @@
 #define RD_UDP_PORT_ROCE  4791	 /* IBTA annex A17 */
 #define RD_ETHERTYPE_ROCE 0x8915 /* IBTA annex A16 */
 
-/* The addresses of one port, against which a frame's source address is compared. */
+#define RD_LOCAL_MACS 16
+#define RD_LOCAL_IPS  64
+
+/* The addresses of one port, with which those of frames are compared. */
 struct rd_local {
 	enum rd_link link;
-	uint8_t mac[8][6]; /* Ethernet: every MAC address that the port sends from */
+	uint8_t mac[RD_LOCAL_MACS][6]; /* Ethernet: every MAC address that the port sends from */
 	unsigned int n_mac;
+	/* Its GIDs and IP addresses, IPv4 as ::ffff:a.b.c.d: they decide where no MAC is known. */
+	uint8_t ip[RD_LOCAL_IPS][16];
+	unsigned int n_ip;
 	uint16_t lid, lid_mask; /* InfiniBand: base LID and mask of the LMC bits; 0xffff: one LID */
 };
 
 /*
- * Sets frames[i].direction: out if the source address (MAC, SLID) is the port's own, in if it
- * is another's, unknown if the frame is too short or the port's addresses are unknown.
- * A batch at a time; hot path.
+ * Sets frames[i].direction. Ethernet: out if the source address is the port's own, in if the
+ * destination is; unknown if neither or both are. InfiniBand: in if the SLID is another's, out if
+ * it is the port's own, unknown if the DLID is too. Unknown also if the frame is too short or the
+ * port's addresses are unknown. A batch at a time; hot path.
  */
 void rd_direction_mark(const struct rd_local *local, struct rd_frame *frames, unsigned int n);
+
+/* Adds an address that is not zero and not there yet; ignored when there is no room. */
+void rd_local_add_mac(struct rd_local *local, const uint8_t mac[6]);
+void rd_local_add_ip(struct rd_local *local, const uint8_t ip[16]);
+/*
+ * These are the addresses now: `local` gets them all, whatever it had before. Former ones stay
+ * as far as there is room, for frames on their way; a lid of 0 leaves LID and mask as they are.
+ * Returns whether anything is new. From the thread that marks frames with `local`.
+ */
+bool rd_local_now(struct rd_local *local, const struct rd_local *now);
 
 /*
  * The invariant CRC (IBTA volume 1, 9.6.1; for RoCEv2 annex A17.3.3) of a whole packet. `data`

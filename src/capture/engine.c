@@ -46,6 +46,7 @@ static void lane_init(struct engine *e, unsigned int i)
 	l->epfd = l->bell = -1;
 	l->pipe.base = e->base;
 	l->pipe.kept = &e->control.kept;
+	l->pipe.start_ns = e->c->start_ns;
 	l->pipe.out = (struct outlet){
 		.feeds = config->feeds ? config->feeds + (size_t)i * stripes(e) : NULL,
 		.n_feeds = config->feeds ? stripes(e) : 0,
@@ -267,6 +268,16 @@ static struct rd_tally stripe_tally(const struct engine *e, unsigned int stripe,
 	return sum;
 }
 
+static void add_account(struct rd_frame_account *sum, const struct rd_frame_account *a)
+{
+	for (unsigned int i = 0; i < RD_DIRECTIONS; i++) {
+		sum->direction[i] += a->direction[i];
+		sum->disordered[i] += a->disordered[i];
+	}
+	sum->wild += a->wild;
+	sum->no_time += a->no_time;
+}
+
 static void sum_up(struct engine *e)
 {
 	struct rd_capture *c = e->c;
@@ -278,6 +289,8 @@ static void sum_up(struct engine *e)
 	for (unsigned int k = 0; k < stripes(e); k++)
 		for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 			c->stripe_tally[k][i] = stripe_tally(e, k, i);
+	for (unsigned int i = 0; i < e->n_lanes; i++)
+		add_account(&c->account, &e->lanes[i].pipe.account);
 	c->bytes = rd_capture_bytes(c);
 	c->end = e->control.why;
 	c->lanes = NULL;

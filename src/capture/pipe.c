@@ -44,18 +44,90 @@ static void tally(struct pipe *p, enum tally_field field, const struct pipe_batc
 		tally_add(&p->tally[frames[i].iface], field, (uint64_t)(int64_t)each);
 }
 
+/* --- the order of timestamps -------------------------------------------------------------- */
+
+static bool is_marked(const struct rd_frame *f)
+{
+	return f->flags & (RD_FRAME_WILD | RD_FRAME_NO_TIME);
+}
+
+static bool any_marked(const struct rd_frame *frames, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (is_marked(&frames[i]))
+			return true;
+	return false;
+}
+
+/* The time of a frame that follows others, the newest of which is `before`: never back. */
+static uint64_t order_ns(const struct pipe *p, const struct rd_frame *f, uint64_t before)
+{
+	if (is_marked(f))
+		return before ? before : p->start_ns;
+	return f->ts_ns > before ? f->ts_ns : before;
+}
+
+/* How many of the frames are sent, received and neither, in 16 bits each. */
+static uint64_t directions(const struct rd_frame *frames, unsigned int n)
+{
+	uint64_t counts = 0;
+
+#pragma GCC unroll 8
+	for (const struct rd_frame *f = frames, *end = frames + n; f != end; f++)
+		counts += UINT64_C(1) << (f->direction * 16);
+	return counts;
+}
+
+static void account_directions(struct pipe *p, uint64_t counts, int each)
+{
+	for (unsigned int i = 0; i < RD_DIRECTIONS; i++)
+		p->account.direction[i] +=
+			(uint64_t)((int64_t)(counts >> (i * 16) & 0xffff) * each);
+}
+
+static void account_order(
+	struct pipe *p, const struct rd_source *s, const struct rd_frame *frames, unsigned int n)
+{
+	struct rd_frame_account *a = &p->account;
+
+	for (unsigned int i = 0; s->batch_disordered && i < n; i++) {
+		const struct rd_frame *f = &frames[i];
+
+		a->wild += !!(f->flags & RD_FRAME_WILD);
+		a->no_time += !!(f->flags & RD_FRAME_NO_TIME);
+		if (is_marked(f))
+			continue;
+		if (f->ts_ns < p->received_ns)
+			a->disordered[f->direction]++;
+		else
+			p->received_ns = f->ts_ns;
+	}
+	if (!s->batch_disordered)
+		p->received_ns = frames[n - 1].ts_ns;
+}
+
 /* --- encoding --------------------------------------------------------------------------- */
 
 /* n frames, the first ones of those that are kept, have become `bytes` in the chunk. */
 static void count_encoded(struct pipe *p, const struct pipe_batch *b, unsigned int n, size_t bytes)
 {
 	struct rd_chunk *c = p->out.chunk;
+	uint64_t first, last;
 
 	if (!n)
 		return;
+	first = b->kept[0].ts_ns;
+	last = b->kept[n - 1].ts_ns;
+	if (__builtin_expect(b->s->batch_disordered, 0)) {
+		first = order_ns(p, b->kept, p->newest_ns);
+		last = first;
+		for (unsigned int i = 1; i < n; i++)
+			last = order_ns(p, &b->kept[i], last);
+		c->marked |= any_marked(b->kept, n);
+	}
 	if (!c->frames)
-		c->first_ns = b->kept[0].ts_ns;
-	c->last_ns = b->kept[n - 1].ts_ns;
+		c->first_ns = first;
+	c->last_ns = last;
 	__atomic_store_n(&p->newest_ns, c->last_ns, __ATOMIC_RELAXED);
 	c->used += bytes;
 	c->frames += n;
@@ -139,16 +211,22 @@ void pipe_drop(struct pipe *p, struct pipe_batch *b)
 
 /* --- time slices ------------------------------------------------------------------------ */
 
+/* The time that decides to which slice a frame belongs. */
+static uint64_t slice_ns(const struct pipe *p, const struct pipe_batch *b, const struct rd_frame *f)
+{
+	return b->s->batch_disordered ? order_ns(p, f, p->newest_ns) : f->ts_ns;
+}
+
 /* How many of the kept frames come before the end of the current slice of the frames' time. */
 static unsigned int frames_in_slice(struct pipe *p, const struct pipe_batch *b)
 {
-	uint64_t slice = p->config->slice_ns, first = b->kept->ts_ns;
+	uint64_t slice = p->config->slice_ns, first = slice_ns(p, b, b->kept);
 	unsigned int n = 0;
 
 	if (!p->slice_end)
 		p->slice_end =
 			p->config->slice_aligned ? (first / slice + 1) * slice : first + slice;
-	while (n < b->n_kept && b->kept[n].ts_ns < p->slice_end)
+	while (n < b->n_kept && slice_ns(p, b, &b->kept[n]) < p->slice_end)
 		n++;
 	return n;
 }
@@ -167,7 +245,7 @@ static enum pipe_status encode(struct pipe *p, struct pipe_batch *b)
 		if (!b->n_slice)
 			b->n_slice = p->config->slice_ns ? frames_in_slice(p, b) : b->n_kept;
 		if (!b->n_slice)
-			next_slice(p, b->kept->ts_ns);
+			next_slice(p, slice_ns(p, b, b->kept));
 		else if (encode_slice(p, b) == PIPE_NEED_CHUNK)
 			return PIPE_NEED_CHUNK;
 	}
@@ -214,6 +292,7 @@ static unsigned int limit(
 		return n;
 	p->limit_reached = true;
 	tally(p, DELIVERED, b, frames + left, n - (unsigned int)left, -1);
+	account_directions(p, directions(frames + left, n - (unsigned int)left), -1);
 	return (unsigned int)left;
 }
 
@@ -263,6 +342,8 @@ static void take(struct pipe *p, struct pipe_batch *b, unsigned int n)
 					       : number_iface(frames, n, (uint16_t)b->base));
 	if (s->local.link != RD_LINK_UNKNOWN)
 		rd_direction_mark(&s->local, frames, n);
+	account_directions(p, directions(frames, n), 1);
+	account_order(p, s, frames, n);
 	if (config->decap != RD_DECAP_NONE)
 		decap(p, s, frames, n);
 	tally(p, DELIVERED, b, frames, n, 1);

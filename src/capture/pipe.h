@@ -25,6 +25,11 @@ struct pipe {
 	/* Written by the pipe's thread, read by any. */
 	struct rd_tally tally[RD_IFACES_MAX];
 	uint64_t bytes, newest_ns;
+
+	/* Of the pipe's thread until the end. */
+	struct rd_frame_account account;
+	uint64_t received_ns; /* newest timestamp of any frame received */
+	uint64_t start_ns;    /* of the capture: stands for times that are not known */
 };
 
 /* The state of a batch in a pipe. Set up by pipe_batch(). */

@@ -86,6 +86,40 @@ static void report_where(const struct capture_run *r)
 		rd_fmt_bytes(size, r->result->written.file_bytes));
 }
 
+static void report_account(const struct rd_frame_account *a)
+{
+	char in[RD_UNITS_LEN], out[RD_UNITS_LEN], unknown[RD_UNITS_LEN];
+
+	fprintf(stderr, "  received %s    sent %s    direction unknown %s\n",
+		rd_fmt_count(in, a->direction[RD_DIR_IN]),
+		rd_fmt_count(out, a->direction[RD_DIR_OUT]),
+		rd_fmt_count(unknown, a->direction[RD_DIR_UNKNOWN]));
+	if (a->wild)
+		fprintf(stderr,
+			"  %" PRIu64
+			" timestamps of the device are more than 1 s off: they are in the file as "
+			"they are\n",
+			a->wild);
+	if (a->no_time)
+		fprintf(stderr,
+			"  %" PRIu64
+			" frames came without a timestamp of the device: they have the system "
+			"clock's\n",
+			a->no_time);
+	if (a->disordered[RD_DIR_IN] || a->disordered[RD_DIR_OUT] || a->disordered[RD_DIR_UNKNOWN])
+		fprintf(stderr,
+			"  timestamps of the device out of order: %" PRIu64 " received, %" PRIu64
+			" sent, %" PRIu64 " of unknown direction (reordercap sorts the file)\n",
+			a->disordered[RD_DIR_IN], a->disordered[RD_DIR_OUT],
+			a->disordered[RD_DIR_UNKNOWN]);
+}
+
+static json_t *json_directions(const uint64_t *count)
+{
+	return json_pack("{s:o, s:o, s:o}", "in", rd_json_u64(count[RD_DIR_IN]), "out",
+		rd_json_u64(count[RD_DIR_OUT]), "unknown", rd_json_u64(count[RD_DIR_UNKNOWN]));
+}
+
 static void report_text(const struct capture_run *r)
 {
 	struct rd_tally t = r->result->total;
@@ -97,6 +131,7 @@ static void report_text(const struct capture_run *r)
 	fprintf(stderr, "  filtered out %s    dropped by rdmadump %s    dropped %s\n",
 		rd_fmt_count(filtered, t.filtered), rd_fmt_count(dropped, r->result->dropped),
 		loss);
+	report_account(&r->result->account);
 	if (r->result->left_out)
 		fprintf(stderr,
 			"  %" PRIu64
@@ -189,6 +224,11 @@ static void report_json(const struct capture_run *r)
 			"output", rd_json_u64(r->result->written.unwritten), "left_out",
 			rd_json_u64(r->result->left_out), "out_of_order",
 			rd_json_u64(r->result->written.late)));
+	json_object_set_new(root, "directions", json_directions(r->result->account.direction));
+	json_object_set_new(root, "timestamps",
+		json_pack("{s:o, s:o, s:o}", "wild", rd_json_u64(r->result->account.wild),
+			"missing", rd_json_u64(r->result->account.no_time), "out_of_order",
+			json_directions(r->result->account.disordered)));
 	json_object_set_new(root, "lost_before_us", loss_json(r));
 	json_object_set_new(root, "bytes", rd_json_u64(r->result->bytes));
 	json_object_set_new(root, "file_bytes", rd_json_u64(r->result->written.file_bytes));

@@ -37,6 +37,7 @@ void account_result(struct rd_session *s)
 	r->start_ns = s->capture.start_ns;
 	r->end_ns = s->capture.end_ns;
 	r->bytes = rd_capture_bytes(&s->capture);
+	r->account = s->capture.account;
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		r->tally[i] = rd_capture_tally(&s->capture, i);
 	r->total = total(s);

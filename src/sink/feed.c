@@ -60,6 +60,7 @@ struct rd_chunk *rd_feed_get(struct rd_feed *f)
 	c->used = 0;
 	c->frames = 0;
 	c->rotate = false;
+	c->marked = false;
 	return c;
 }
 

@@ -31,6 +31,15 @@ int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_
 	struct rd_error *err);
 void feed_fini(struct rd_feed *f);
 
+/*
+ * By what a record with timestamp ns is ordered that follows one which was ordered by `before`: its
+ * timestamp, but never back, and not by one that its frame cannot have.
+ */
+static inline uint64_t chunk_order_ns(const struct rd_chunk *c, uint64_t ns, uint64_t before)
+{
+	return ns < before || (c->marked && ns > c->last_ns) ? before : ns;
+}
+
 bool sink_state_failed(const struct sink_state *s);
 bool sink_state_ended(const struct sink_state *s);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Brings the chunks of several feeds into the order of their frames' timestamps. Within a chunk
- * timestamps only grow. Records that interleave are copied into one piece, which costs less than a
- * vector of them would; a long run of one feed is written from its chunk.
+ * Brings the chunks of several feeds into the order of their frames' timestamps. The records of a
+ * feed keep their order: each is ordered by the newest timestamp up to its own. Records that
+ * interleave are copied into one piece, which costs less than a vector of them would; a long run of
+ * one feed is written from its chunk.
  */
 #include "merge.h"
 #include <errno.h>
@@ -55,7 +56,13 @@ static void refill(struct merge *m, struct merge_head *h, bool all)
 
 	h->chunk = rd_ring_take(&h->feed->full);
 	h->at = 0;
-	h->ns = h->chunk ? m->encoder->format->record_ns(h->chunk->data) : watermark;
+	h->ns = watermark;
+	if (!h->chunk)
+		return;
+	/* Frames of this feed may have gone into another stripe. */
+	if (h->newest < h->chunk->first_ns)
+		h->newest = h->chunk->first_ns;
+	h->ns = chunk_order_ns(h->chunk, m->encoder->format->record_ns(h->chunk->data), h->newest);
 }
 
 static void give_back(struct merge_head *h)
@@ -114,7 +121,7 @@ void merge_rotate(struct merge *m, uint64_t ns)
 struct run {
 	size_t len;
 	unsigned int frames;
-	uint64_t last, next; /* timestamps: of its last record, of the one after it */
+	uint64_t last, next; /* what its last record and the one after it are ordered by */
 };
 
 /* Records from the head's on as long as they are not newer than `stop`, `most` bytes at most. */
@@ -136,7 +143,7 @@ static struct run measure(
 		r.frames++;
 		p += len;
 		left -= len;
-		r.next = left ? format->record_ns(p) : 0;
+		r.next = left ? chunk_order_ns(h->chunk, format->record_ns(p), r.last) : 0;
 	}
 	return r;
 }
@@ -166,7 +173,8 @@ static void take(struct merge *m, struct merge_head *h, const struct run *r)
 		out->tally[0].encoded += r->frames;
 	else
 		count(m, p, r->len);
-	out->last_ns = m->newest = r->last;
+	out->last_ns = m->newest = h->newest = r->last;
+	out->marked |= h->chunk->marked;
 	out->used += r->len;
 	out->frames += r->frames;
 	h->at += r->len;
@@ -228,7 +236,7 @@ const struct rd_chunk *merge_next(struct merge *m, bool all)
 	m->out.room = m->room;
 	m->out.used = 0;
 	m->out.frames = 0;
-	m->out.rotate = false;
+	m->out.rotate = m->out.marked = false;
 	return gather(m, all);
 }
 

@@ -13,7 +13,8 @@ struct merge_head {
 	struct rd_feed *feed;
 	struct rd_chunk *chunk; /* NULL: none is here */
 	size_t at;		/* of the record in it */
-	uint64_t ns;		/* its timestamp; without a chunk: no older one will come */
+	uint64_t ns;		/* what it is ordered by; without a chunk: no older one will come */
+	uint64_t newest;	/* what the record before it was ordered by */
 	struct rd_tally seen[RD_IFACES_MAX]; /* as of the chunk before */
 };
 
@@ -25,8 +26,8 @@ struct merge {
 	struct rd_chunk out;	 /* the piece handed out */
 	uint8_t *stage;		 /* records that were gathered from several chunks */
 	size_t room;
-	uint64_t newest;       /* timestamp of the last record handed out */
-	_Atomic uint64_t late; /* records handed out after a newer one */
+	uint64_t newest;       /* what the last record handed out was ordered by */
+	_Atomic uint64_t late; /* records handed out after a newer one of another feed */
 	_Atomic uint64_t rotation[MERGE_ROTATIONS];
 	atomic_uint rotations_put, rotations_taken;
 };

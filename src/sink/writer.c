@@ -250,13 +250,18 @@ static void leave(struct rd_sink *s, const struct frame_counts *left)
 	count(failed ? &s->unwritten : &s->beyond, frame_counts_sum(left));
 }
 
-/* Timestamp of the record at `at`, and of the last one of the `len` bytes that begin there. */
-static uint64_t first_stamp(const struct rd_sink *s, const struct rd_chunk *c, size_t at)
+/* The time of the record at `at`, and of the last one of the `len` bytes that begin there. */
+static uint64_t first_time(const struct rd_sink *s, const struct rd_chunk *c, size_t at)
 {
-	return at ? s->encoder->format->record_ns(c->data + at) : c->first_ns;
+	uint64_t ns;
+
+	if (!at)
+		return c->first_ns;
+	ns = s->encoder->format->record_ns(c->data + at);
+	return c->marked ? chunk_order_ns(c, ns, c->first_ns) : ns;
 }
 
-static uint64_t last_stamp(const struct rd_sink *s, const struct rd_chunk *c, size_t at, size_t len)
+static uint64_t last_time(const struct rd_sink *s, const struct rd_chunk *c, size_t at, size_t len)
 {
 	const size_t end = at + len;
 	size_t last = at;
@@ -267,7 +272,7 @@ static uint64_t last_stamp(const struct rd_sink *s, const struct rd_chunk *c, si
 		last = at;
 		record = s->encoder->format->record_len(s->encoder, c->data + at, end - at);
 	}
-	return first_stamp(s, c, last);
+	return first_time(s, c, last);
 }
 
 static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
@@ -281,7 +286,7 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 	if (!sink_state_ended(&s->state))
 		check_file(s);
 	while (at < c->used && !sink_state_ended(&s->state)) {
-		uint64_t first_ns = first_stamp(s, c, at);
+		uint64_t first_ns = first_time(s, c, at);
 		size_t len;
 
 		if ((at == 0 && c->rotate && s->file.all) || file_is_full(s))
@@ -296,7 +301,7 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 			break;
 		}
 		len = piece_of(s, c, at, &all, &frames);
-		s->last_ns = last_stamp(s, c, at, len);
+		s->last_ns = last_time(s, c, at, len);
 		for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 			left.of[i] -= frames.of[i];
 		if (!write_piece(s, c->data + at, len, &frames))

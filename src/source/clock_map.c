@@ -2,16 +2,15 @@
 /* Ticks of a free-running counter <-> nanoseconds of the host's clock, which it drifts against. */
 #include "clock_map.h"
 
-#define SECOND	      1000000000
-#define DRIFT_MOST    2000	/* ppm: no oscillator of a network adapter is so wrong */
-#define BEND_MOST     500	/* ppm that the line is bent by to come back to the host's clock */
-#define STEP_LEAST    1000000	/* ns: what bending would take too long for */
-#define WINDOW_LEAST  20000000	/* ns: a rate measured over less is worse than what is claimed */
-#define AGREE_MOST    SECOND	/* between clocks that agree, with the delay of a frame */
-#define FRACTION_MOST 100000000 /* ns: of a clock that is off by whole seconds */
-#define DECADE	      (10ULL * 365 * 86400 * SECOND)
-#define AHEAD_NS      2000000 /* from a sample to where the line bends */
-#define LEAP_MOST     60      /* seconds between TAI and UTC, and some to come */
+#define SECOND	     1000000000
+#define DRIFT_MOST   2000     /* ppm: no oscillator of a network adapter is so wrong */
+#define BEND_MOST    500      /* ppm that the line is bent by to come back to the host's clock */
+#define STEP_LEAST   1000000  /* ns: what bending would take too long for */
+#define WINDOW_LEAST 20000000 /* ns: a rate measured over less is worse than what is claimed */
+#define DECADE	     (10ULL * 365 * 86400 * SECOND)
+#define AHEAD_NS     2000000 /* from a sample to where the line bends */
+#define STEP_PAST    SECOND  /* ns: frames since the counter jumped may be so old */
+#define LEAP_MOST    60	     /* seconds between TAI and UTC, and some to come */
 
 static int64_t clamp(int64_t v, int64_t most)
 {
@@ -95,17 +94,21 @@ static void remember(struct clock_fit *f, uint64_t ticks, uint64_t ns)
 	f->sample[i].ns = ns;
 }
 
-/* Samples from before say nothing about the rate any more. */
-static void start_over(struct clock_fit *f, uint64_t ticks, uint64_t ns)
-{
-	f->n_samples = 0;
-	remember(f, ticks, ns);
-	clock_map_add(&f->map, &(struct clock_line){ticks, ns, f->nominal});
-}
-
 static uint64_t to_ticks(const struct clock_fit *f, uint64_t ns)
 {
 	return (uint64_t)((double)ns * 4294967296.0 / (double)f->nominal);
+}
+
+/* Samples from before say nothing about the rate any more. The line holds for the last `past` ns.
+ */
+static void start_over(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t past)
+{
+	uint64_t back = to_ticks(f, past),
+		 before = (uint64_t)clock_scale((int64_t)back, f->nominal);
+
+	f->n_samples = 0;
+	remember(f, ticks, ns);
+	clock_map_add(&f->map, &(struct clock_line){ticks - back, ns - before, f->nominal});
 }
 
 /* The last sample is old: the line cannot be continued, and frames may have arrived a while ago. */
@@ -135,7 +138,7 @@ void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t
 	int64_t off;
 
 	if (!f->n_samples) {
-		start_over(f, ticks, ns);
+		start_over(f, ticks, ns, 0);
 		return;
 	}
 	newest(f, &last_ns);
@@ -147,7 +150,7 @@ void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t
 	if (off > STEP_LEAST + (int64_t)(past / 1000000 * DRIFT_MOST) ||
 		off < -STEP_LEAST - (int64_t)(past / 1000000 * DRIFT_MOST)) {
 		f->steps++;
-		start_over(f, ticks, ns);
+		start_over(f, ticks, ns, past < STEP_PAST ? past : STEP_PAST);
 		return;
 	}
 	remember(f, whole, ns);
@@ -169,18 +172,12 @@ uint64_t clock_real_time_ns(uint64_t stamp, uint64_t now)
 	return (stamp & 0xffffffff) < SECOND && apart(stamp, now) > DECADE ? split : stamp;
 }
 
-int64_t clock_epoch_offset(uint64_t device, uint64_t host, bool *set)
+int64_t clock_epoch_offset(int64_t difference, int64_t tolerance, bool *set)
 {
-	int64_t d = (int64_t)(host - device), seconds, rest;
+	int64_t half = difference < 0 ? -SECOND / 2 : SECOND / 2;
+	int64_t seconds = (difference + half) / SECOND, rest = difference - seconds * SECOND;
 
-	*set = true;
-	if (apart(device, host) < AGREE_MOST)
-		return 0;
-	seconds = (d + (d < 0 ? -SECOND / 2 : SECOND / 2)) / SECOND;
-	rest = d - seconds * SECOND;
-	if (seconds >= -LEAP_MOST && seconds <= LEAP_MOST && rest < FRACTION_MOST &&
-		rest > -FRACTION_MOST)
-		return seconds * SECOND;
-	*set = false;
-	return d;
+	*set = seconds >= -LEAP_MOST && seconds <= LEAP_MOST && rest <= tolerance &&
+	       rest >= -tolerance;
+	return *set ? seconds * SECOND : difference;
 }

@@ -91,11 +91,13 @@ void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t
  * clock that was never set counts seconds from 1970.
  */
 uint64_t clock_real_time_ns(uint64_t stamp, uint64_t now);
+#define CLOCK_AGREE_NS 5000000 /* two clocks that somebody keeps at the same time */
+
 /*
- * What must be added to a clock that shows `device` to make it that of the host, `host` (some time
- * later): nothing where they agree, whole seconds where the device's clock is right but not UTC
- * (TAI), else the difference; *set is false then.
+ * What must be added to a clock that is `difference` ns behind the host's, known to `tolerance`:
+ * nothing where they agree, whole seconds where the clock is right but not UTC (TAI), else the
+ * difference; *set is false then.
  */
-int64_t clock_epoch_offset(uint64_t device, uint64_t host, bool *set);
+int64_t clock_epoch_offset(int64_t difference, int64_t tolerance, bool *set);
 
 #endif

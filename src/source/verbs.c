@@ -73,6 +73,10 @@ static int verbs_receive(
 	if (__builtin_expect(
 		    atomic_load_explicit(&q->pending_faults, memory_order_relaxed) != 0, 0))
 		verbs_events_apply(q);
+	if (__builtin_expect(atomic_load_explicit(&q->port->addresses.generation,
+				     memory_order_relaxed) != q->addresses,
+		    0))
+		verbs_addresses_take(q);
 	n = poll(q, frames, max);
 	if (!n)
 		return nothing_received(q, err);
@@ -80,6 +84,7 @@ static int verbs_receive(
 		for (unsigned int i = 0; i < n; i++)
 			complete_vcrc(q, &frames[i]);
 	verbs_stamp(&q->port->clock, &q->stamps, frames, n);
+	src->batch_disordered = q->stamps.disordered;
 	q->repairs = 0;
 	q->gather.frames += n;
 	if (__builtin_expect(q->port->abandoned, 0) && q->port->stopped)
@@ -129,8 +134,10 @@ static int verbs_service(struct rd_source *src, struct rd_error *err)
 	verbs_completion_events_take(q);
 	if (q->wake_fd >= 0)
 		eventfd_read(q->wake_fd, &wakes);
-	if (q->index == 0)
+	if (q->index == 0) {
 		verbs_events_take(q);
+		verbs_addresses_service(q->port);
+	}
 	return 0;
 }
 

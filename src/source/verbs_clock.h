@@ -14,48 +14,64 @@ struct verbs_clock;
 
 /* Of one queue, and of the thread that polls it. */
 struct verbs_stamps {
-	struct clock_map map; /* the clock's, as of `generation`, and its offset then */
-	int64_t offset;
+	struct clock_map map; /* the clock's, as of `generation`, and its offsets then */
+	int64_t offset, former;
 	unsigned int generation;
-	uint64_t last; /* newest stamp given */
+	uint64_t last;	 /* newest timestamp so far, wild ones aside; 0: none */
+	bool disordered; /* the last batch has timestamps that are wild, zero or out of order */
+	/* Frames in a row that show another time than the clock had: `apart` behind the host's. */
+	unsigned int n_apart;
+	int64_t apart;
+	uint64_t apart_last; /* `last` then: it grows with each other frame */
 };
 
 /* One row per kind of timestamp, the best first; chosen when the queue is made. */
 struct verbs_clock_kind {
 	enum rd_stamp_type type;
 	const char *title;	 /* "hardware clock": in the startup line */
-	const char *description; /* of the stamps, in the file */
+	const char *description; /* of the timestamps, in the file */
 	uint64_t wc_flags;	 /* what the CQ must give */
 	/* NULL: it can be used; else why not. Prepares *c. */
 	const char *(*usable)(struct verbs_clock *c);
 	/* Reads what wc_flags ask for; NULL: nothing. */
 	uint64_t (*read)(struct ibv_cq_ex *cq);
-	/* Renews the map that converts ticks; false: it stays as it is. NULL: no map. */
-	bool (*refresh)(struct verbs_clock *c, uint64_t now);
+	/*
+	 * Compares the clock with the host's and renews map and offset; false: they stay as they
+	 * are. NULL: there is nothing to follow.
+	 */
+	bool (*refresh)(struct verbs_clock *c);
 	/* Replaces ts_ns, which holds the timestamp of the CQE, by ns. */
 	void (*stamp)(struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames,
 		unsigned int n);
-	/* No later frame of this queue gets a stamp before this; 0: not known yet. */
+	/* No later frame of this queue gets a timestamp before this; 0: not known yet. */
 	uint64_t (*watermark)(struct verbs_clock *c, struct verbs_stamps *s);
 };
+
+enum verbs_clock_format { FORMAT_UNKNOWN, FORMAT_NS, FORMAT_SPLIT };
 
 struct verbs_clock {
 	const struct verbs_clock_kind *kind;
 	struct ibv_context *ctx;
 	struct rd_clock host;
+	uint64_t start;	       /* of the capture, by the host's clock */
 	uint64_t mask, khz;    /* of the device's counter */
 	int64_t back_per_byte; /* -ns on the wire, 32 bits behind the binary point */
+	int64_t unset;	       /* the real-time clock was refused since it is off by so many ns */
 
 	/*
-	 * From here on the queues' threads share it. `map` and `offset` change together, under
-	 * `lock`, and each change is a new `generation`: a queue copies both. Kinds without a map
-	 * read `offset` alone.
+	 * From here on the queues' threads share it. `map`, `offset` and `former` change together,
+	 * under `lock`, and each change is a new `generation`: a queue copies them.
 	 */
 	_Atomic uint64_t interval; /* ns between two refreshes */
-	_Atomic bool split;	   /* real-time stamps: seconds and ns in a word */
-	_Atomic bool offset_set;   /* between the device's clock and the Unix epoch */
-	_Atomic int64_t offset, skew;
-	_Atomic uint64_t skew_at, refreshed; /* skew_at: 0 while there is no skew */
+	_Atomic int format;	   /* of real-time timestamps, enum verbs_clock_format */
+	_Atomic bool offset_known;
+	bool measured;		  /* the offset comes from readings of the clock, not from frames */
+	bool drifting;		  /* that has been reported */
+	int64_t offset;		  /* what is added to the device's time */
+	int64_t former;		  /* the same before the last step: of frames that are older */
+	_Atomic int64_t skew;	  /* the host's clock minus newest timestamps: the least seen */
+	_Atomic uint64_t skew_at; /* when; 0: not known */
+	_Atomic uint64_t refreshed;
 	atomic_flag refreshing;
 	pthread_mutex_t lock;
 	struct clock_map map;
@@ -71,10 +87,14 @@ int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char 
 	enum rd_stamp_type type, uint64_t speed, struct rd_error *err);
 /* The device refused the queue: takes the next kind; false: there is none. */
 bool verbs_clock_lower(struct verbs_clock *c, enum rd_stamp_type type);
-/* Sources start here: the wall clock is taken. */
+/* The capture starts: reads both clocks. Frames that are older are not used to compare them. */
 void verbs_clock_start(struct verbs_clock *c);
 void verbs_clock_close(struct verbs_clock *c);
 
+/*
+ * Gives a batch its timestamps, in ns. They are those of the device even where they are out of
+ * order; RD_FRAME_WILD and RD_FRAME_NO_TIME mark those that nothing may be ordered by.
+ */
 static inline void verbs_stamp(
 	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
 {
@@ -83,6 +103,8 @@ static inline void verbs_stamp(
 
 /* verbs_clock_mlx5.c. */
 bool verbs_mlx5_real_time(struct ibv_context *ctx);
+/* The real-time clock itself, in ns; false: it cannot be read. */
+bool verbs_mlx5_real_time_read(struct ibv_context *ctx, uint64_t *ns);
 /* The driver's own conversion of the counter; false: it has none, or is just changing it. */
 bool verbs_mlx5_clock_line(struct ibv_context *ctx, struct clock_line *line, unsigned int *unused);
 /* How often that must be read at least, in ns; 0: unknown. */

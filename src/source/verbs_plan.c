@@ -70,7 +70,7 @@ static struct verbs_queue *queue_new(struct verbs_port *port, struct rd_error *e
 	}
 	q->port = port;
 	q->index = port->n_queues;
-	q->src.local = port->local;
+	q->src.local = port->addresses.now;
 	q->wake_fd = -1;
 	port->queue[port->n_queues++] = q;
 	return q;
@@ -110,6 +110,7 @@ static int queues_make(struct verbs_port *port, const struct verbs_plan *plan, s
 	port->queue[0]->src.event_fd = port->ctx->async_fd;
 	if (port->n_queues > 1 && wakes_open(port, err) < 0)
 		return -1;
+	verbs_addresses_watch(port);
 	if (plan->queues && verbs_spread_create(port, err) < 0)
 		return -1;
 	if (verbs_flow_create(port, err) < 0)
@@ -141,6 +142,7 @@ void verbs_queues_close(struct verbs_port *port)
 		free(q);
 	}
 	port->n_queues = 0;
+	verbs_addresses_unwatch(port);
 	close_fd(&port->epoll_fd);
 }
 

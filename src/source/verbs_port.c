@@ -60,13 +60,14 @@ static int ring_size(
 	return 0;
 }
 
-static void set_local(
-	struct rd_local *local, const struct rd_port *port, const struct ibv_port_attr *attr)
+/* The device itself knows better than sysfs. */
+static void set_local(struct verbs_port *port, const struct ibv_port_attr *attr)
 {
+	struct rd_local *local = &port->addresses.now;
+
+	local->link = port->link;
 	local->lid = attr->lid;
 	local->lid_mask = (uint16_t) ~((1U << attr->lmc) - 1);
-	for (unsigned int i = 0; i < port->n_netdevs && local->n_mac < 8; i++)
-		memcpy(local->mac[local->n_mac++], port->netdevs[i].mac, 6);
 }
 
 static int open_all(
@@ -85,8 +86,8 @@ static int open_all(
 		return verbs_fail(port, err, rc, "see 'rdmadump list'", "query_port");
 	port->link = attr.link_layer == IBV_LINK_LAYER_INFINIBAND ? RD_LINK_INFINIBAND
 								  : RD_LINK_ETHERNET;
-	port->local.link = port->link;
-	set_local(&port->local, config->port, &attr);
+	verbs_addresses_open(port, config->port);
+	set_local(port, &attr);
 	frame = config->max_frame ? config->max_frame : longest_frame(config->port, &attr);
 	/* Buffers start on cache lines; a cache line more keeps room for an appended VCRC. */
 	port->frame_room = (frame + 2 + 63) & ~63U;
@@ -114,7 +115,7 @@ struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct 
 	port->rx_mode = config->rx_mode;
 	port->stamp_type = config->stamps;
 	port->latency_us = config->latency_us;
-	port->epoll_fd = -1;
+	port->epoll_fd = port->addresses.fd = -1;
 	pthread_mutex_init(&port->lock, NULL);
 	snprintf(port->name, sizeof(port->name), "%s:%u", config->device->name, port->num);
 	if (open_all(port, config, err) == 0)

@@ -16,6 +16,15 @@ struct verbs_strides {
 	unsigned int buffers;
 };
 
+/* What directions are decided by; `now` is guarded by the port's lock. */
+struct verbs_addresses {
+	const struct rd_port *port;
+	struct rd_local now;
+	atomic_uint generation; /* of `now` */
+	int fd;			/* rtnetlink; -1: none */
+	bool pending;		/* a link changed; of the thread that reads fd */
+};
+
 struct verbs_port {
 	const struct rd_device *device;
 	const char *sysroot;
@@ -24,7 +33,7 @@ struct verbs_port {
 	uint64_t speed; /* bit/s; 0: unknown */
 	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamp_type;
-	struct rd_local local;
+	struct verbs_addresses addresses;
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct verbs_clock clock;
@@ -63,6 +72,18 @@ void verbs_port_close(struct verbs_port *port);
 
 /* verbs_creds.c: whether the kernel refuses commands once this process's credentials change. */
 bool verbs_creds_fixed(struct verbs_port *port);
+/* verbs_addresses.c */
+
+/* Reads them; nothing is watched yet. */
+void verbs_addresses_open(struct verbs_port *port, const struct rd_port *from);
+/* Once the queues exist: changes are noticed in the first one's service(). */
+void verbs_addresses_watch(struct verbs_port *port);
+void verbs_addresses_unwatch(struct verbs_port *port);
+/* Reads them again. With the port's lock. */
+void verbs_addresses_read(struct verbs_port *port);
+void verbs_addresses_service(struct verbs_port *port);
+/* Brings the queue's copy up to date. In its own thread. */
+void verbs_addresses_take(struct verbs_queue *q);
 
 /* verbs_error.c */
 

@@ -57,6 +57,7 @@ struct verbs_queue {
 	struct verbs_oversize oversize;
 	unsigned int rest; /* frames that may be received once stopped, where the flow lives on */
 	atomic_uint pending_faults; /* FAULT_... */
+	unsigned int addresses;	    /* generation of the port's that src.local is */
 	unsigned int repairs;	    /* in a row */
 	_Atomic uint64_t gaps;
 	int wake_fd; /* an eventfd, readable when another thread reported a fault; -1: none */

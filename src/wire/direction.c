@@ -1,14 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tells sent from received frames by their source address: IEEE 802.3 clause 3.2, IBTA volume
- * 1, 7.7. */
+/*
+ * Distinguishes sent from received frames by their addresses: IEEE 802.3 clause 3.2, IBTA volume 1,
+ * 7.7. Where neither address is the port's (a bridge, macvlan, another function) or both are
+ * (loopback), nothing is known.
+ */
 #include <rdmadump/bytes.h>
 #include <rdmadump/wire.h>
+#include <string.h>
 
 #define ETH_SOURCE     6
 #define ETH_SOURCE_END 12
+#define ETH_HEADER     14
+#define VLAN_TAG       4
+#define VLANS_MAX      4
 #define LRH_SLID       6
+#define LRH_DLID       2
 #define LRH_LEN	       8
-#define MACS	       8
+#define ADDRESS_BITS   0xffffffffffff
+#define MACS	       RD_LOCAL_MACS
+#define IPS	       RD_LOCAL_IPS
+
+enum { TYPE_IPV4 = 0x0800, TYPE_IPV6 = 0x86dd, TYPE_VLAN = 0x8100, TYPE_QINQ = 0x88a8 };
+
+static inline uint8_t direction_of(bool from_us, bool to_us)
+{
+	return from_us == to_us ? RD_DIR_UNKNOWN : from_us ? RD_DIR_OUT : RD_DIR_IN;
+}
 
 static uint64_t mac_number(const uint8_t *mac)
 {
@@ -21,6 +38,12 @@ static inline uint64_t source_number(const uint8_t *frame)
 	return rd_le64(frame + ETH_SOURCE - 2) >> 16;
 }
 
+/* And with the first two bytes of the source behind. */
+static inline uint64_t destination_number(const uint8_t *frame)
+{
+	return rd_le64(frame) & ADDRESS_BITS;
+}
+
 static void mark_one_mac(uint64_t mac, struct rd_frame *frames, unsigned int n)
 {
 #pragma GCC unroll 4
@@ -28,8 +51,17 @@ static void mark_one_mac(uint64_t mac, struct rd_frame *frames, unsigned int n)
 		if (__builtin_expect(f->caplen < ETH_SOURCE_END, 0))
 			f->direction = RD_DIR_UNKNOWN;
 		else
-			f->direction = source_number(f->data) == mac ? RD_DIR_OUT : RD_DIR_IN;
+			f->direction = direction_of(
+				source_number(f->data) == mac, destination_number(f->data) == mac);
 	}
+}
+
+static bool is_among(const uint64_t *macs, unsigned int n, uint64_t mac)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (macs[i] == mac)
+			return true;
+	return false;
 }
 
 static void mark_macs(const struct rd_local *local, struct rd_frame *frames, unsigned int n)
@@ -41,30 +73,75 @@ static void mark_macs(const struct rd_local *local, struct rd_frame *frames, uns
 		macs[i] = mac_number(local->mac[i]);
 	for (unsigned int i = 0; i < n; i++) {
 		struct rd_frame *f = &frames[i];
-		uint64_t source;
 
 		f->direction = RD_DIR_UNKNOWN;
-		if (f->caplen < ETH_SOURCE_END)
-			continue;
-		source = source_number(f->data);
-		f->direction = RD_DIR_IN;
-		for (unsigned int k = 0; k < n_macs; k++)
-			if (source == macs[k])
-				f->direction = RD_DIR_OUT;
+		if (f->caplen >= ETH_SOURCE_END)
+			f->direction = direction_of(is_among(macs, n_macs, source_number(f->data)),
+				is_among(macs, n_macs, destination_number(f->data)));
 	}
 }
 
+static bool is_local_ip(const struct rd_local *local, const uint8_t *ip)
+{
+	for (unsigned int i = 0; i < local->n_ip; i++)
+		if (memcmp(local->ip[i], ip, 16) == 0)
+			return true;
+	return false;
+}
+
+/* IPv4 as GIDs have it: ::ffff:a.b.c.d. */
+static bool is_local_ipv4(const struct rd_local *local, const uint8_t *ip)
+{
+	uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff};
+
+	memcpy(mapped + 12, ip, 4);
+	return is_local_ip(local, mapped);
+}
+
+/* By the addresses of IPv4, IPv6 or the GRH of RoCE v1, which lie where IPv6's do. */
+static uint8_t direction_by_ip(const struct rd_local *local, const struct rd_frame *f)
+{
+	const uint8_t *p = f->data + ETH_SOURCE_END;
+	size_t left = f->caplen;
+	uint16_t type;
+
+	for (unsigned int i = 0;; i++, p += VLAN_TAG, left -= VLAN_TAG) {
+		if (left < ETH_HEADER || i > VLANS_MAX)
+			return RD_DIR_UNKNOWN;
+		type = rd_be16(p);
+		if (type != TYPE_VLAN && type != TYPE_QINQ)
+			break;
+		if (left < ETH_HEADER + VLAN_TAG)
+			return RD_DIR_UNKNOWN;
+	}
+	p += 2;
+	left -= ETH_HEADER;
+	if (type == TYPE_IPV4 && left >= 20)
+		return direction_of(is_local_ipv4(local, p + 12), is_local_ipv4(local, p + 16));
+	if ((type == TYPE_IPV6 || type == RD_ETHERTYPE_ROCE) && left >= 40)
+		return direction_of(is_local_ip(local, p + 8), is_local_ip(local, p + 24));
+	return RD_DIR_UNKNOWN;
+}
+
+static void mark_ips(const struct rd_local *local, struct rd_frame *frames, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		frames[i].direction = direction_by_ip(local, &frames[i]);
+}
+
+/* A port sends from its own LIDs only: what has another's is received, multicast included. */
 static void mark_lid(uint16_t lid, uint16_t mask, struct rd_frame *frames, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
 		struct rd_frame *f = &frames[i];
+		bool from_us, to_us;
 
+		f->direction = RD_DIR_UNKNOWN;
 		if (f->caplen < LRH_LEN)
-			f->direction = RD_DIR_UNKNOWN;
-		else
-			f->direction = (rd_be16(f->data + LRH_SLID) & mask) == (lid & mask)
-					       ? RD_DIR_OUT
-					       : RD_DIR_IN;
+			continue;
+		from_us = (rd_be16(f->data + LRH_SLID) & mask) == (lid & mask);
+		to_us = (rd_be16(f->data + LRH_DLID) & mask) == (lid & mask);
+		f->direction = !from_us ? RD_DIR_IN : to_us ? RD_DIR_UNKNOWN : RD_DIR_OUT;
 	}
 }
 
@@ -74,9 +151,70 @@ void rd_direction_mark(const struct rd_local *local, struct rd_frame *frames, un
 		mark_one_mac(mac_number(local->mac[0]), frames, n);
 	else if (local->link == RD_LINK_ETHERNET && local->n_mac)
 		mark_macs(local, frames, n);
+	else if (local->link == RD_LINK_ETHERNET && local->n_ip)
+		mark_ips(local, frames, n);
 	else if (local->link == RD_LINK_INFINIBAND && local->lid)
 		mark_lid(local->lid, local->lid_mask, frames, n);
 	else
 		for (unsigned int i = 0; i < n; i++)
 			frames[i].direction = RD_DIR_UNKNOWN;
+}
+
+/* --- the addresses ------------------------------------------------------------------------ */
+
+static bool is_local_mac(const struct rd_local *local, const uint8_t *mac)
+{
+	for (unsigned int i = 0; i < local->n_mac; i++)
+		if (memcmp(local->mac[i], mac, 6) == 0)
+			return true;
+	return false;
+}
+
+void rd_local_add_mac(struct rd_local *local, const uint8_t mac[6])
+{
+	static const uint8_t none[6];
+
+	if (memcmp(mac, none, 6) && local->n_mac < MACS && !is_local_mac(local, mac))
+		memcpy(local->mac[local->n_mac++], mac, 6);
+}
+
+void rd_local_add_ip(struct rd_local *local, const uint8_t ip[16])
+{
+	static const uint8_t none[16];
+
+	if (memcmp(ip, none, 16) && local->n_ip < IPS && !is_local_ip(local, ip))
+		memcpy(local->ip[local->n_ip++], ip, 16);
+}
+
+static bool has_all(const struct rd_local *local, const struct rd_local *now)
+{
+	for (unsigned int i = 0; i < now->n_mac; i++)
+		if (!is_local_mac(local, now->mac[i]))
+			return false;
+	for (unsigned int i = 0; i < now->n_ip; i++)
+		if (!is_local_ip(local, now->ip[i]))
+			return false;
+	return true;
+}
+
+bool rd_local_now(struct rd_local *local, const struct rd_local *now)
+{
+	struct rd_local next = *now;
+	bool changed = !has_all(local, now);
+
+	next.link = local->link;
+	if (!now->lid) {
+		next.lid = local->lid;
+		next.lid_mask = local->lid_mask;
+	} else {
+		changed |= now->lid != local->lid;
+	}
+	if (!changed)
+		return false;
+	for (unsigned int i = 0; i < local->n_mac; i++)
+		rd_local_add_mac(&next, local->mac[i]);
+	for (unsigned int i = 0; i < local->n_ip; i++)
+		rd_local_add_ip(&next, local->ip[i]);
+	*local = next;
+	return true;
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Time stamps by the device's clock: every way to them, against what the model knows to be true.
+# Timestamps by the device's clock: every kind of them, against what the model knows to be true.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3
@@ -9,7 +9,7 @@ count=2500
 gen=count=$count,size=60-600,qps=4,seed=3
 want=$("$SOFTHCA_FRAMES" "$gen")
 
-# stamps: frames, how often a stamp is before the one before it, the largest distance from the truth in
+# stamps.py: frames, how often a timestamp is before the one before it, the largest distance from the truth in
 # us (0 without truth), and the interface's description
 cat >"$tmp/stamps.py" <<'PY'
 import os, struct, sys
@@ -53,16 +53,16 @@ capture() {
 right() {
 	is "$1: exit status" "$status" 0
 	is "$1: byte for byte" "$("$SOFTHCA_FRAMES" --hash "$tmp/out")" "$want"
-	is "$1: no stamp before the one before it" "$back" 0
+	is "$1: no timestamp before the one before it" "$back" 0
 	# What bounds it is how exactly a busy machine can read two clocks at once.
 	[ "$off" -le "$(grep -q "software clock" "$tmp/log" && echo 2000000 || echo 20000)" ]
 	ok "$1: near the truth"
 	has "$1: the startup line says so" "$tmp/log" "$2"
 	has "$1: and so does the file" "$tmp/stamps" "$3"
-	echo "# $1: at most $off us off, $same of $frames stamps the same"
+	echo "# $1: at most $off us off, $same of $frames timestamps the same"
 }
 
-follows='time stamps: the device.s clock .* following the system clock'
+follows='timestamps: the device.s clock .* following the system clock'
 for mode in auto striding verbs; do
 	capture cycles,drift=100 --rx-mode $mode
 	right "ticks, $mode" ', hardware clock, ' "$follows"
@@ -77,22 +77,22 @@ right "no register to read" 'hardware clock \(PTP\)' 'PTP clock .* moved to UTC'
 capture cycles,info=no
 right "no conversion by the driver" ', hardware clock, ' "$follows"
 capture cycles,core=no,info=no
-right "ticks that nobody can read" 'software clock' 'time stamps: system clock when'
+right "ticks that nobody can read" 'software clock' 'timestamps: system clock when'
 capture none
-right "no clock" 'software clock' 'time stamps: system clock when'
+right "no clock" 'software clock' 'timestamps: system clock when'
 capture realtime,refuse=yes
 right "real time that is refused" ', hardware clock, ' "$follows"
 capture cycles -j host
-right "-j host" 'software clock' 'time stamps: system clock when'
+right "-j host" 'software clock' 'timestamps: system clock when'
 
 # Clocks that are right but not UTC, and clocks that were never set
 capture realtime,offset_ms=37000
 right "TAI" 'hardware clock \(real time\)' 'moved to UTC'
-has "TAI: and it is said" "$tmp/log" 'runs 37 s ahead of UTC'
+has "TAI: and it is said" "$tmp/log" 'is 37 s ahead of UTC'
 capture cycles,core=no,offset_ms=37000
 right "TAI by PTP" 'hardware clock \(PTP\)' 'moved to UTC'
 capture realtime,offset_ms=-5123456
-right "a clock that is off" 'hardware clock \(real time\)' 'moved to UTC'
+right "a clock that is off" ', hardware clock, ' "$follows"
 has "a clock that is off: and it is said" "$tmp/log" 'is off by -5123.*is ptp4l running'
 
 # As it is: whatever it shows
@@ -107,25 +107,25 @@ done
 # A clock that somebody sets back meanwhile
 for clock in realtime cycles,core=no; do
 	capture "$clock,step_ms=-5000,step_after_ms=300"
-	is "$clock set back: no stamp before the one before it" "$back" 0
+	[ "$back" -le 1 ]
+	ok "$clock set back: no timestamp before the one before it, but where it was set"
 	is "$clock set back: nothing lost" "$frames" $count
-	# of five seconds; what remains is the time until it is noticed, on a busy machine
-	[ "$off" -le 2000000 ]
-	ok "$clock set back: stamps go on as they were"
+	[ "$off" -le 20000 ]
+	ok "$clock set back: timestamps go on as they were"
 	has "$clock set back: and it is said" "$tmp/log" 'set back by (4\.9|5\.0)'
 done
 
 # What there is, and what is refused
 J() { model --clock "$1" -- "$RDMADUMP" -d mlx5_0 -J >"$tmp/list" 2>&1; }
 J none
-has "-J: no clock" "$tmp/list" 'adapter  +no: its completions have no time stamps'
+has "-J: no clock" "$tmp/list" 'adapter  +no: its completions have no timestamps'
 has "-J: host always" "$tmp/list" '^  host  +the system clock'
 J cycles,info=no
 has "-J: a clock" "$tmp/list" '^  adapter  +the device'
 has "-J: and why not the other" "$tmp/list" 'adapter_unsynced  no: its driver does not say'
 model -- "$RDMADUMP" -d mlx5_0 -j adapter -w "$tmp/none" >"$tmp/log" 2>&1
 is "-j adapter without clock: exit status" $? 2
-has "-j adapter without clock: says why" "$tmp/log" "no time stamps of type 'adapter': its completions"
+has "-j adapter without clock: says why" "$tmp/log" "no timestamps of type 'adapter': its completions"
 [ ! -e "$tmp/none" ]
 ok "-j adapter without clock: no file"
 "$RDMADUMP" -j nonsense >"$tmp/log" 2>&1

@@ -17,7 +17,8 @@
 
 enum {
 	PAGE = 4096,
-	CORE_OFFSET = 0, /* of the register within its page, as the kernel tells it */
+	CORE_OFFSET = 0,     /* of the register within its page, as the kernel tells it */
+	CORE_REAL_TIME = 16, /* words behind it: struct mlx5_init_seg, real_time_h */
 	INFO_PERIOD_NS = 10000000,
 	INFO_SHIFT = 24,
 	MMAP_CORE = 5,
@@ -30,6 +31,7 @@ struct clock {
 	struct mlx5_ib_clock_info *info;
 	uint64_t epoch_ns; /* of the monotonic clock */
 	uint64_t begun_ns, info_ns;
+	uint64_t stamped; /* timestamps given */
 	FILE *truth;
 };
 
@@ -54,6 +56,16 @@ static void conf_key(const char *key, const char *v)
 		conf.step_ns = strtoll(v, NULL, 0) * 1000000;
 	else if (!strcmp(key, "step_after_ms"))
 		conf.step_after_ns = strtoull(v, NULL, 0) * 1000000;
+	else if (!strcmp(key, "wild_every"))
+		conf.wild_every = strtoull(v, NULL, 0);
+	else if (!strcmp(key, "wild_at"))
+		conf.wild_at = strtoull(v, NULL, 0);
+	else if (!strcmp(key, "wild_ms"))
+		conf.wild_ns = strtoll(v, NULL, 0) * 1000000;
+	else if (!strcmp(key, "zero_every"))
+		conf.zero_every = strtoull(v, NULL, 0);
+	else if (!strcmp(key, "tx_lag_us"))
+		conf.tx_lag_ns = strtoull(v, NULL, 0) * 1000;
 	else if (!strcmp(key, "core"))
 		conf.no_core = !strcmp(v, "no");
 	else if (!strcmp(key, "info"))
@@ -72,6 +84,7 @@ void clock_conf_parse(char *spec)
 
 	conf.khz = 156250;
 	conf.bits = 41;
+	conf.wild_ns = 3600 * INT64_C(1000000000);
 	for (char *t = strtok_r(spec, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
 		char *v = strchr(t, '=');
 
@@ -115,8 +128,12 @@ static uint64_t ptp_at(const struct clock *k, uint64_t now)
 /* The low word first: a reader sees the high one twice. */
 static void core_write(struct clock *k, uint64_t now)
 {
-	uint64_t ticks = ticks_at(k, now);
+	uint64_t ticks = ticks_at(k, now), ptp = ptp_at(k, now);
 
+	if (conf.real_time) {
+		k->core[CORE_REAL_TIME + 1] = htobe32((uint32_t)(ptp % 1000000000u));
+		k->core[CORE_REAL_TIME] = htobe32((uint32_t)(ptp / 1000000000u));
+	}
 	k->core[1] = htobe32((uint32_t)ticks);
 	k->core[0] = htobe32((uint32_t)(ticks >> 32));
 }
@@ -186,16 +203,39 @@ void clock_housekeeping(struct hca *h, uint64_t now)
 		info_write(k, now);
 }
 
-uint64_t clock_stamp(const struct cq *cq)
+static bool due(uint64_t n, uint64_t every)
 {
-	struct clock *k = clocks[cq->obj.ctx->hca->index];
-	uint64_t now, ns;
+	return every && n % every == 0;
+}
+
+/* Copies of sent frames get their timestamp on another path than received ones. */
+static bool is_sent(const struct hca *h, const struct frame *f)
+{
+	for (unsigned int i = 0; i < MAX_PORTS; i++)
+		if (h->port[i].conf && f->len >= 12 &&
+			!memcmp(f->data + 6, h->port[i].conf->mac, 6))
+			return true;
+	return false;
+}
+
+uint64_t clock_stamp(const struct cq *cq, const struct frame *f)
+{
+	const struct hca *h = cq->obj.ctx->hca;
+	struct clock *k = clocks[h->index];
+	uint64_t now, ns, n;
 
 	if (!k)
 		return 0;
 	now = now_ns();
+	n = ++k->stamped;
+	if (conf.tx_lag_ns && is_sent(h, f))
+		now -= conf.tx_lag_ns;
 	if (k->truth)
 		fprintf(k->truth, "%llu\n", (unsigned long long)(k->epoch_ns + now));
+	if (due(n, conf.zero_every))
+		return 0;
+	if (due(n, conf.wild_every) || n == conf.wild_at)
+		now += (uint64_t)conf.wild_ns;
 	if (!cq->real_time)
 		return ticks_at(k, now);
 	ns = ptp_at(k, now);

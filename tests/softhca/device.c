@@ -186,7 +186,7 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 				fault->syndrome, fault->vendor, rq_byte_cnt(qp, f->len)});
 		return;
 	}
-	syndrome = qp->stride.on ? striding_deliver(h, qp, f, clock_stamp(qp->recv_cq))
+	syndrome = qp->stride.on ? striding_deliver(h, qp, f, clock_stamp(qp->recv_cq, f))
 				 : scatter(h, qp, f);
 	if (syndrome) {
 		qp_fail(h, p, qp,
@@ -201,7 +201,7 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 		return;
 	qp->rq_head++;
 	qp->rq_ready--;
-	cqe_write(h, qp->recv_cq, qp, f->len, clock_stamp(qp->recv_cq));
+	cqe_write(h, qp->recv_cq, qp, f->len, clock_stamp(qp->recv_cq, f));
 }
 
 /* ---- the schedule ---- */

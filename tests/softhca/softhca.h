@@ -433,6 +433,9 @@ struct clock_conf {
 	double drift; /* 1e-6: a millionth too fast */
 	int64_t offset_ns, step_ns;
 	char truth[512];
+	uint64_t wild_every, wild_at, zero_every; /* timestamps, counted from 1; 0: none */
+	int64_t wild_ns;			  /* how far off a wild one is */
+	uint64_t tx_lag_ns;			  /* how much older those of sent frames are */
 	char back[512]; /* once this file exists the wall clock is a day back */
 };
 
@@ -445,7 +448,7 @@ void clock_begin(struct hca *h);
 void clock_housekeeping(struct hca *h, uint64_t now);
 void clock_flush(struct hca *h);
 /* What stands in a completion that is written now. */
-uint64_t clock_stamp(const struct cq *cq);
+uint64_t clock_stamp(const struct cq *cq, const struct frame *f);
 /* The program is about to look, perhaps. now: monotonic. */
 void clock_look(uint64_t now);
 void clock_context(const struct hca *h, struct mlx5_ib_alloc_ucontext_resp *resp);

@@ -84,10 +84,10 @@ static void test_drift(void **state)
 /* Counters of few bits wrap every few seconds, and right at the beginning. */
 static void test_wrap(void **state)
 {
-	static const unsigned int bits[] = {33, 41, 64};
+	static const unsigned int bits[] = {33, 41, 63, 64};
 
 	(void)state;
-	for (unsigned int i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < 4; i++) {
 		uint64_t mask = bits[i] == 64 ? UINT64_MAX : ((uint64_t)1 << bits[i]) - 1;
 
 		follow((struct device){
@@ -187,20 +187,25 @@ static void test_real_time(void **state)
 
 static void test_epoch(void **state)
 {
+	const int64_t second = SECOND, delay = 100000000;
 	bool set;
 
 	(void)state;
-	assert_int_equal(clock_epoch_offset(EPOCH, EPOCH + 2000000, &set), 0);
+	assert_int_equal(clock_epoch_offset(2000000, delay, &set), 0);
 	assert_true(set);
 	/* TAI is 37 s ahead; the frame was on its way for 2 ms */
-	assert_int_equal(clock_epoch_offset(EPOCH + 37 * SECOND, EPOCH + 2000000, &set),
-		-37 * (int64_t)SECOND);
+	assert_int_equal(clock_epoch_offset(-37 * second + 2000000, delay, &set), -37 * second);
 	assert_true(set);
-	assert_int_equal(clock_epoch_offset(EPOCH, EPOCH + 500 * SECOND + 1, &set),
-		500 * (int64_t)SECOND + 1);
+	/* what is read exactly must agree exactly */
+	assert_int_equal(clock_epoch_offset(-37 * second + 20000000, CLOCK_AGREE_NS, &set),
+		-37 * second + 20000000);
 	assert_false(set);
-	assert_int_equal(clock_epoch_offset(EPOCH, EPOCH + 5 * SECOND + SECOND / 2, &set),
-		5 * (int64_t)SECOND + (int64_t)SECOND / 2);
+	assert_int_equal(clock_epoch_offset(-20000000, CLOCK_AGREE_NS, &set), -20000000);
+	assert_false(set);
+	assert_int_equal(clock_epoch_offset(500 * second + 1, delay, &set), 500 * second + 1);
+	assert_false(set);
+	assert_int_equal(
+		clock_epoch_offset(5 * second + second / 2, delay, &set), 5 * second + second / 2);
 	assert_false(set);
 }
 

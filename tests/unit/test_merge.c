@@ -256,9 +256,54 @@ static void test_late(void **state)
 	take_all(true);
 	SEEN(10, 20, 30, 25, 30, 31);
 	assert_int_equal(t.m.late, 1);
-	PUT(1, 5);
+	/* A feed's own disorder is kept, and holds up nobody. */
+	PUT(1, 5, 32);
+	PUT(0, 31);
 	take_all(true);
-	assert_int_equal(t.m.late, 2);
+	SEEN(10, 20, 30, 25, 30, 31, 31, 5, 32);
+	assert_int_equal(t.m.late, 1);
+	end();
+}
+
+/* A timestamp that a frame cannot have moves neither its feed's frames nor the others'. */
+static void test_wild(void **state)
+{
+	struct rd_chunk *c;
+
+	(void)state;
+	begin(2);
+	c = rd_feed_get(&t.feed[0]);
+	assert_non_null(c);
+	assert_true(chunk_add(&t.e, c, 10, 0));
+	assert_true(chunk_add(&t.e, c, 3600000000010, 0));
+	assert_true(chunk_add(&t.e, c, 20, 0));
+	assert_true(chunk_add(&t.e, c, 30, 0));
+	c->marked = true;
+	rd_feed_put(&t.feed[0], c);
+	PUT(1, 5, 15, 25, 35);
+	take_all(true);
+	SEEN(5, 10, 3600000000010, 15, 20, 25, 30, 35);
+	assert_int_equal(t.m.late, 0);
+	assert_int_equal(t.m.newest, 35);
+	end();
+}
+
+/* Part of a feed's frames went elsewhere: what comes is no older, whatever its timestamp. */
+static void test_floor(void **state)
+{
+	struct rd_chunk *c;
+
+	(void)state;
+	begin(2);
+	c = rd_feed_get(&t.feed[0]);
+	assert_non_null(c);
+	assert_true(chunk_add(&t.e, c, 10, 0));
+	c->first_ns = c->last_ns = 20;
+	rd_feed_put(&t.feed[0], c);
+	PUT(1, 15, 25);
+	assert_non_null(merge_next(&t.m, true));
+	assert_int_equal(t.m.newest, 25);
+	assert_int_equal(t.m.late, 0);
 	end();
 }
 
@@ -477,6 +522,8 @@ int main(void)
 		cmocka_unit_test(test_want),
 		cmocka_unit_test(test_pressed),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_wild),
+		cmocka_unit_test(test_floor),
 		cmocka_unit_test(test_long_run),
 		cmocka_unit_test(test_long_run_cut),
 		cmocka_unit_test(test_room),

@@ -30,6 +30,8 @@ static struct {
 	unsigned int n_events, acked;
 	int async_errno;	      /* of a read that finds no event; 0: EAGAIN */
 	uint64_t line_ticks, line_ns; /* as the driver converts them */
+	bool readable;		      /* the real-time clock is, */
+	int64_t ahead;		      /* and so many ns ahead of the system clock */
 } hca;
 
 static int query_device(struct ibv_context *ctx, const struct ibv_query_device_ex_input *input,
@@ -71,6 +73,17 @@ bool __wrap_verbs_mlx5_real_time(struct ibv_context *ctx)
 {
 	(void)ctx;
 	return hca.real_time;
+}
+
+bool __wrap_verbs_mlx5_real_time_read(struct ibv_context *ctx, uint64_t *ns);
+bool __wrap_verbs_mlx5_real_time_read(struct ibv_context *ctx, uint64_t *ns)
+{
+	struct rd_clock host;
+
+	(void)ctx;
+	rd_clock_set(&host);
+	*ns = rd_clock_now(&host) + (uint64_t)hca.ahead;
+	return hca.readable;
 }
 
 bool __wrap_verbs_mlx5_clock_line(
@@ -153,7 +166,9 @@ static void clock_make(enum rd_stamp_type type, const char *title)
 	clock_made.interval = UINT64_MAX;
 }
 
-/* Stamps of a batch, as the completions have them. */
+static uint8_t flags[RD_BATCH];
+
+/* Timestamps of a batch, as the completions have them. */
 static void stamp(struct verbs_stamps *s, uint64_t *ns, unsigned int n)
 {
 	struct rd_frame frames[RD_BATCH];
@@ -161,28 +176,43 @@ static void stamp(struct verbs_stamps *s, uint64_t *ns, unsigned int n)
 	for (unsigned int i = 0; i < n; i++)
 		frames[i] = (struct rd_frame){.ts_ns = ns[i], .len = 1000, .caplen = 1000};
 	verbs_stamp(&clock_made, s, frames, n);
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = 0; i < n; i++) {
 		ns[i] = frames[i].ts_ns;
+		flags[i] = frames[i].flags;
+	}
 }
 
-/* A queue's stamps never go back, within a batch and from one to the next; they do go on. */
-static void never_back(uint64_t base)
+/* A queue's timestamps are those of the device, in whatever order; what is impossible is marked
+ * and moves no other. `base` is now. */
+static void true_times(uint64_t base)
 {
+	const uint64_t hour = 3600000000000;
 	struct verbs_stamps a = {.generation = 0}, b = {.generation = 0};
 	uint64_t first[4] = {base, base + 400, base + 100, base + 900};
-	uint64_t second[3] = {base + 200, base + 1000, base + 950};
-	uint64_t other[2] = {base + 300, base + 1200};
+	uint64_t second[5] = {base + 200, base + 1000 + hour, 0, base + 950, base - hour};
+	uint64_t other[2] = {base + 300, base + 1200}, now;
 
 	stamp(&a, first, 4);
+	assert_true(a.disordered);
 	assert_int_equal(first[1] - first[0], 400);
-	assert_int_equal(first[2], first[1]);
+	assert_int_equal(first[2] - first[0], 100);
 	assert_int_equal(first[3] - first[0], 900);
-	stamp(&a, second, 3);
-	assert_int_equal(second[0], first[3]);
-	assert_int_equal(second[1] - first[0], 1000);
-	assert_int_equal(second[2], second[1]);
-	/* Another queue has stamps of its own. */
+	stamp(&a, second, 5);
+	now = rd_clock_now(&clock_made.host);
+	assert_int_equal(second[0] - first[0], 200);
+	/* A tick so far away depends on the rate. */
+	assert_in_range(second[1] - first[0], hour - hour / 1000, hour + hour / 1000);
+	assert_in_range(now - second[2], 0, 1000000000);
+	assert_int_equal(second[3] - first[0], 950);
+	assert_in_range(first[0] - second[4], hour - hour / 1000, hour + hour / 1000);
+	assert_int_equal(flags[0] | flags[3], 0);
+	assert_int_equal(flags[1], RD_FRAME_WILD);
+	assert_int_equal(flags[2], RD_FRAME_NO_TIME);
+	assert_int_equal(flags[4], RD_FRAME_WILD);
+	assert_int_equal(a.last - first[0], 950);
+	/* Another queue has an order of its own. */
 	stamp(&b, other, 2);
+	assert_false(b.disordered);
 	assert_int_equal(other[0] - first[0], 300);
 	assert_int_equal(other[1] - first[0], 1200);
 }
@@ -192,7 +222,7 @@ static void test_ticks_that_are_read(void **state)
 	(void)state;
 	hca_make();
 	clock_make(RD_STAMPS_ADAPTER, "hardware clock");
-	never_back(rd_monotonic_ns() & MASK);
+	true_times(rd_monotonic_ns() & MASK);
 	verbs_clock_close(&clock_made);
 }
 
@@ -204,34 +234,97 @@ static void test_ticks_that_are_converted(void **state)
 	hca_make();
 	rd_clock_set(&host);
 	hca.no_reading = true;
-	hca.line_ticks = 1000000;
+	hca.line_ticks = UINT64_C(1) << 47;
 	hca.line_ns = rd_clock_now(&host);
 	clock_make(RD_STAMPS_ADAPTER, "hardware clock (PTP)");
-	never_back(hca.line_ticks + 5000);
+	true_times(hca.line_ticks + 5000);
+	verbs_clock_close(&clock_made);
+}
+
+/* Frames from before the start say nothing about the clock: as old as they may be. */
+static void test_stale_frames(void **state)
+{
+	struct verbs_stamps s = {.generation = 0};
+	uint64_t stale[2], fresh[1];
+	struct rd_clock host;
+
+	(void)state;
+	hca_make();
+	rd_clock_set(&host);
+	hca.no_reading = true;
+	hca.line_ticks = UINT64_C(1) << 47;
+	/* TAI */
+	hca.line_ns = rd_clock_now(&host) + 37000000000;
+	clock_make(RD_STAMPS_ADAPTER, "hardware clock (PTP)");
+	stale[0] = hca.line_ticks - 2300000000;
+	stale[1] = hca.line_ticks - 2200000000;
+	stamp(&s, stale, 2);
+	assert_false(clock_made.offset_known);
+	fresh[0] = hca.line_ticks + 1000;
+	stamp(&s, fresh, 1);
+	assert_true(clock_made.offset_known);
+	assert_int_equal(fresh[0], hca.line_ns + 1000 - 37000000000);
+	verbs_clock_close(&clock_made);
+}
+
+/* Neither known: whether it can be read, and what it shows. */
+static void set_back(bool readable)
+{
+	struct verbs_stamps s = {.generation = 0};
+	struct rd_clock host;
+	uint64_t now, back[9];
+
+	hca_make();
+	hca.real_time = true;
+	hca.readable = readable;
+	rd_clock_set(&host);
+	clock_make(RD_STAMPS_ADAPTER, "hardware clock (real time)");
+	true_times(rd_clock_now(&host));
+	/* Set back by two seconds: the rest goes on as it was. */
+	hca.ahead = -2000000000;
+	now = rd_clock_now(&host);
+	clock_made.refreshed = 0;
+	back[0] = now;
+	for (unsigned int i = 1; i < 9; i++)
+		back[i] = now - 2000000000 + i * 700;
+	stamp(&s, back, 9);
+	assert_int_equal(back[0], now);
+	for (unsigned int i = 1; i < 9; i++) {
+		assert_in_range(back[i] + 10000000 - now, 0, 20000000);
+		assert_int_equal(flags[i], 0);
+	}
+	assert_int_equal(back[8] - back[1], 7 * 700);
 	verbs_clock_close(&clock_made);
 }
 
 static void test_real_time(void **state)
 {
+	(void)state;
+	set_back(true);
+	set_back(false);
+}
+
+/* A clock that nobody set loses; one that is whole seconds off is right. */
+static void test_unset(void **state)
+{
 	struct verbs_stamps s = {.generation = 0};
 	struct rd_clock host;
-	uint64_t now, back[3];
+	uint64_t ns[1];
 
 	(void)state;
 	hca_make();
-	hca.real_time = true;
-	rd_clock_set(&host);
+	hca.real_time = hca.readable = true;
+	hca.ahead = 20000000;
+	clock_make(RD_STAMPS_ADAPTER, "hardware clock");
+	assert_int_equal(clock_made.unset / 1000000, 20);
+	verbs_clock_close(&clock_made);
+	hca.ahead = 37000000000;
 	clock_make(RD_STAMPS_ADAPTER, "hardware clock (real time)");
-	never_back(rd_clock_now(&host));
-	/* Set back by two seconds: stamps go on where they were, and run on from there. */
-	now = rd_clock_now(&host);
-	back[0] = now;
-	back[1] = now - 2000000000;
-	back[2] = now - 2000000000 + 700;
-	stamp(&s, back, 3);
-	assert_int_equal(back[0], now);
-	assert_int_equal(back[1], now);
-	assert_int_equal(back[2], now + 700);
+	rd_clock_set(&host);
+	ns[0] = rd_clock_now(&host) + 37000000000;
+	stamp(&s, ns, 1);
+	assert_in_range(rd_clock_now(&host) - ns[0], 0, 1000000000);
+	assert_int_equal(flags[0], 0);
 	verbs_clock_close(&clock_made);
 }
 
@@ -696,7 +789,9 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ticks_that_are_read),
 		cmocka_unit_test(test_ticks_that_are_converted),
+		cmocka_unit_test(test_stale_frames),
 		cmocka_unit_test(test_real_time),
+		cmocka_unit_test(test_unset),
 		cmocka_unit_test(test_host),
 		cmocka_unit_test(test_repairs),
 		cmocka_unit_test(test_hopeless),

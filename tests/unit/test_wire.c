@@ -242,7 +242,7 @@ static void test_direction(void **state)
 		uint8_t want[6];
 	} cases[] = {
 		{{.link = RD_LINK_ETHERNET, .n_mac = 1, .mac = {{2, 0, 0, 0, 0, 1}}},
-			{RD_DIR_OUT, RD_DIR_IN, RD_DIR_IN, 0, 0, 0}},
+			{RD_DIR_OUT, 0, RD_DIR_IN, 0, 0, 0}},
 		{{.link = RD_LINK_ETHERNET,
 			 .n_mac = 2,
 			 .mac = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}}},
@@ -250,6 +250,8 @@ static void test_direction(void **state)
 		{{.link = RD_LINK_ETHERNET}, {0}},
 		{{.link = RD_LINK_INFINIBAND, .lid = 4, .lid_mask = 0xfffc},
 			{RD_DIR_IN, RD_DIR_IN, RD_DIR_IN, RD_DIR_OUT, RD_DIR_IN, 0}},
+		{{.link = RD_LINK_INFINIBAND, .lid = 9, .lid_mask = 0xffff},
+			{RD_DIR_IN, RD_DIR_IN, RD_DIR_IN, RD_DIR_IN, RD_DIR_IN, 0}},
 		{{.link = RD_LINK_INFINIBAND}, {0}},
 	};
 
@@ -269,6 +271,103 @@ static void test_direction(void **state)
 		rd_direction_mark(&cases[k].local, f, 6);
 		for (int i = 0; i < 6; i++)
 			assert_int_equal(f[i].direction, cases[k].want[i]);
+	}
+}
+
+/* The port's address, in both places, and in none. */
+static void test_direction_both(void **state)
+{
+	static const struct rd_local local = {
+		.link = RD_LINK_ETHERNET, .n_mac = 1, .mac = {{2, 0, 0, 0, 0, 1}}};
+	static const uint8_t us[6] = {2, 0, 0, 0, 0, 1}, them[6] = {2, 0, 0, 0, 0, 9};
+	static const uint8_t want[4] = {RD_DIR_UNKNOWN, RD_DIR_OUT, RD_DIR_IN, RD_DIR_UNKNOWN};
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		uint8_t bytes[14] = {0};
+		struct rd_frame f = {.data = bytes, .caplen = sizeof(bytes)};
+
+		memcpy(bytes, i & 2 ? us : them, 6);
+		memcpy(bytes + 6, i & 1 ? us : them, 6);
+		rd_direction_mark(&local, &f, 1);
+		assert_int_equal(f.direction, want[i]);
+	}
+}
+
+/* Where no MAC is known, GIDs decide: those of IPv4, of IPv6, and of RoCE v1's GRH. */
+static void test_direction_ip(void **state)
+{
+	static const uint8_t ip4[16] = {[10] = 0xff, [11] = 0xff, 10, 0, 0, 1};
+	static const uint8_t ip6[16] = {0xfd, [15] = 1}, other[16] = {0xfd, [10] = 0xff, [15] = 2};
+	static const uint16_t types[] = {0x0800, 0x86dd, 0x8915};
+	struct rd_local local = {.link = RD_LINK_ETHERNET};
+
+	(void)state;
+	rd_local_add_ip(&local, ip4);
+	rd_local_add_ip(&local, ip6);
+	rd_local_add_ip(&local, ip6);
+	assert_int_equal(local.n_ip, 2);
+	for (unsigned int k = 0; k < 24; k++) {
+		const uint16_t type = types[k / 8];
+		const unsigned int tag = k & 4 ? 4 : 0, len = type == 0x0800 ? 4 : 16;
+		const uint8_t *us = type == 0x0800 ? ip4 + 12 : ip6;
+		const uint8_t *them = type == 0x0800 ? other + 12 : other;
+		uint8_t bytes[14 + 4 + 40] = {[12] = 0x81}, *ip = bytes + 14 + tag;
+		struct rd_frame f = {.data = bytes, .caplen = 14 + tag + 40};
+		unsigned int at = type == 0x0800 ? 12 : 8;
+		uint8_t want = (k & 3) == 1   ? RD_DIR_OUT
+			       : (k & 3) == 2 ? RD_DIR_IN
+					      : RD_DIR_UNKNOWN;
+
+		ip[-2] = (uint8_t)(type >> 8);
+		ip[-1] = (uint8_t)type;
+		memcpy(ip + at, k & 1 ? us : them, len);
+		memcpy(ip + at + len, k & 2 ? us : them, len);
+		rd_direction_mark(&local, &f, 1);
+		assert_int_equal(f.direction, want);
+		f.caplen = 14 + tag + 19;
+		rd_direction_mark(&local, &f, 1);
+		assert_int_equal(f.direction, RD_DIR_UNKNOWN);
+		f.caplen = 14 + tag - 1;
+		rd_direction_mark(&local, &f, 1);
+		assert_int_equal(f.direction, RD_DIR_UNKNOWN);
+	}
+}
+
+/* The address changes: frames on their way have the former one. */
+static void test_local_now(void **state)
+{
+	struct rd_local local = {.link = RD_LINK_ETHERNET, .lid = 3}, now = {0};
+	const uint8_t first[6] = {2, 1}, second[6] = {2, 2}, none[6] = {0};
+	uint8_t bytes[12] = {2, 9};
+	struct rd_frame f = {.data = bytes, .caplen = 12};
+
+	(void)state;
+	rd_local_add_mac(&local, first);
+	rd_local_add_mac(&now, none);
+	assert_int_equal(now.n_mac, 0);
+	rd_local_add_mac(&now, second);
+	assert_true(rd_local_now(&local, &now));
+	assert_false(rd_local_now(&local, &now));
+	assert_int_equal(local.link, RD_LINK_ETHERNET);
+	assert_int_equal(local.lid, 3);
+	memcpy(bytes + 6, second, 6);
+	rd_direction_mark(&local, &f, 1);
+	assert_int_equal(f.direction, RD_DIR_OUT);
+	memcpy(bytes + 6, first, 6);
+	rd_direction_mark(&local, &f, 1);
+	assert_int_equal(f.direction, RD_DIR_OUT);
+	now.lid = 4;
+	assert_true(rd_local_now(&local, &now));
+	assert_int_equal(local.lid, 4);
+	/* However many there were. */
+	for (uint8_t i = 10; i < 60; i++) {
+		const uint8_t mac[6] = {2, 3, i};
+
+		now.n_mac = 0;
+		rd_local_add_mac(&now, mac);
+		assert_true(rd_local_now(&local, &now));
+		assert_memory_equal(local.mac[0], mac, 6);
 	}
 }
 
@@ -397,6 +496,9 @@ int main(void)
 		cmocka_unit_test(test_not_for_us),
 		cmocka_unit_test(test_vcrc),
 		cmocka_unit_test(test_direction),
+		cmocka_unit_test(test_direction_both),
+		cmocka_unit_test(test_direction_ip),
+		cmocka_unit_test(test_local_now),
 		cmocka_unit_test(test_captures),
 		cmocka_unit_test(test_corrupt),
 	};

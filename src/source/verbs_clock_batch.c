@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Converts the timestamps of a batch. A device's timestamps need not be in order: received frames
+ * and copies of sent ones are timestamped at different places. They stay as they are; what is
+ * impossible is marked, so that nothing is ordered by it.
+ */
+#include "verbs_clock_follow.h"
+#include <stdlib.h>
+
+#define SLACK_NS      1000000U	  /* between a frame's timestamp and its completion */
+#define DRIFT_PARTS   5000	  /* 200 ppm: what two clocks may drift apart */
+#define WIRE_OVERHEAD 24	  /* bytes around an Ethernet frame: preamble, FCS, gap */
+#define WILD_NS	      1000000000U /* a timestamp this far from where it can be is wild */
+#define EARLY_NS      8000000U	  /* ahead of the host's clock by more: look at the clock again */
+#define APART_NS      50000000	  /* frames that agree with each other on the time */
+#define APART_FRAMES  8		  /* so many in a row show that the clock was set */
+
+/* --- what is unusual ---------------------------------------------------------------------- */
+
+static uint64_t real_time(const struct verbs_clock *c, uint64_t raw, uint64_t now)
+{
+	int format = atomic_load_explicit(&c->format, memory_order_relaxed);
+
+	if (format == FORMAT_UNKNOWN)
+		return clock_real_time_ns(raw, now);
+	return format == FORMAT_SPLIT ? (raw >> 32) * 1000000000U + (uint32_t)raw : raw;
+}
+
+static uint64_t device_ns(
+	const struct verbs_clock *c, const struct verbs_stamps *s, uint64_t raw, uint64_t now)
+{
+	return c->kind->stamp == verbs_stamp_real_time ? real_time(c, raw, now)
+						       : clock_map_ns(&s->map, raw);
+}
+
+/* The time that a clock shows which is right, or as it is. */
+static uint64_t shown_at(const struct verbs_clock *c, uint64_t now)
+{
+	int64_t skew = atomic_load_explicit(&c->skew, memory_order_relaxed);
+
+	return c->kind->type == RD_STAMPS_ADAPTER_UNSYNCED ? now - (uint64_t)skew : now;
+}
+
+static bool plausible(const struct verbs_stamps *s, uint64_t ns, uint64_t shown)
+{
+	return (int64_t)(ns - shown) <= WILD_NS && (int64_t)(s->last - ns) <= WILD_NS;
+}
+
+/* Whether the clock, which cannot be read, was set: enough frames in a row show the same. */
+static bool clock_was_set(const struct verbs_clock *c, struct verbs_stamps *s,
+	const struct rd_frame *f, const struct rd_frame *end, uint64_t now)
+{
+	int64_t apart = (int64_t)(now - device_ns(c, s, f->ts_ns, now));
+
+	if (c->measured || c->kind->stamp == verbs_stamp_fit)
+		return false;
+	if (s->last != s->apart_last || llabs(apart - s->apart) > APART_NS)
+		s->n_apart = 0;
+	s->apart = apart;
+	s->apart_last = s->last;
+	s->n_apart++;
+	for (unsigned int n = s->n_apart; n < APART_FRAMES; n++) {
+		if (++f == end)
+			return false;
+		if (!f->ts_ns ||
+			llabs((int64_t)(now - device_ns(c, s, f->ts_ns, now)) - apart) > APART_NS)
+			return false;
+	}
+	s->n_apart = 0;
+	return true;
+}
+
+/* Looks at the clock again where the frame suggests that it was set. */
+static void look_again(struct verbs_clock *c, struct verbs_stamps *s, const struct rd_frame *f,
+	const struct rd_frame *end, uint64_t ns, uint64_t now)
+{
+	if ((int64_t)(ns - shown_at(c, now)) <= EARLY_NS && (int64_t)(s->last - ns) <= EARLY_NS)
+		return;
+	verbs_clock_recheck(c, s, now);
+	if (!plausible(s, ns, shown_at(c, now)) && clock_was_set(c, s, f, end, now))
+		verbs_clock_adopt(c, s, s->apart);
+}
+
+/*
+ * A timestamp that is 0, ahead of the host's clock or older than the one before it. Returns it in
+ * ns; `last` grows only by what can be.
+ */
+static __attribute__((noinline)) uint64_t unusual(struct verbs_clock *c, struct verbs_stamps *s,
+	struct rd_frame *f, const struct rd_frame *end, uint64_t now, uint64_t *last)
+{
+	uint64_t raw = f->ts_ns, shown, ns, former;
+
+	s->disordered = true;
+	if (!raw) {
+		f->flags |= RD_FRAME_NO_TIME;
+		return now;
+	}
+	s->last = *last;
+	look_again(c, s, f, end, device_ns(c, s, raw, now) + (uint64_t)s->offset, now);
+	ns = device_ns(c, s, raw, now) + (uint64_t)s->offset;
+	former = ns + (uint64_t)(s->former - s->offset);
+	shown = shown_at(c, now);
+	/* A clock that is taken as it is was set back: the order goes on from there. */
+	if ((int64_t)(s->last - shown) > WILD_NS && llabs((int64_t)(ns - shown)) < WILD_NS)
+		*last = ns;
+	else if (!plausible(s, ns, shown) && plausible(s, former, shown))
+		ns = former; /* from before the step */
+	else if (!plausible(s, ns, shown))
+		f->flags |= RD_FRAME_WILD;
+	if (f->flags & RD_FRAME_WILD)
+		return ns;
+	s->n_apart = 0;
+	if (ns > *last)
+		*last = ns;
+	return ns;
+}
+
+/* What a frame's timestamp may be at most to need no second look. */
+static uint64_t limit(const struct verbs_clock *c, uint64_t now)
+{
+	return shown_at(c, now) + EARLY_NS;
+}
+
+static void batch_begin(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now)
+{
+	s->disordered = false;
+	verbs_clock_keep_fresh(c, s, now);
+	if (!s->last)
+		s->last = shown_at(c, c->start);
+}
+
+/* --- comparing by frames ----------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * A clock that cannot be read is compared with the host's by the frames: by the one in the middle,
+ * since some may be wild. Frames from before the start are as old as nobody knows.
+ */
+static void first_comparison(struct verbs_clock *c, struct verbs_stamps *s,
+	const struct rd_frame *frames, unsigned int n, uint64_t now)
+{
+	const struct clock_line *oldest = &s->map.line[0];
+	int64_t apart[RD_BATCH];
+	unsigned int used = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (frames[i].ts_ns &&
+			(!s->map.n || clock_ticks_since(&s->map, oldest, frames[i].ts_ns) >= 0))
+			apart[used++] = (int64_t)(now - device_ns(c, s, frames[i].ts_ns, now));
+	if (!used)
+		return;
+	qsort(apart, used, sizeof(*apart), by_value);
+	verbs_clock_adopt(c, s, apart[used / 2]);
+	s->last = shown_at(c, c->start);
+}
+
+/*
+ * A frame cannot be polled before it came. The difference includes the delay of the frame, so it
+ * is an upper bound.
+ */
+static void compare(struct verbs_clock *c, uint64_t newest, uint64_t now)
+{
+	int64_t skew = (int64_t)(now - newest);
+	uint64_t at = atomic_load_explicit(&c->skew_at, memory_order_acquire);
+	int64_t least = atomic_load_explicit(&c->skew, memory_order_relaxed);
+
+	if (at && skew > least + (int64_t)(now - at) / DRIFT_PARTS)
+		return;
+	atomic_store_explicit(&c->skew, skew, memory_order_relaxed);
+	atomic_store_explicit(&c->skew_at, now, memory_order_release);
+}
+
+/* `skew`: the minimum clock offset; 0 until a frame was compared. */
+uint64_t verbs_watermark_compared(struct verbs_clock *c, struct verbs_stamps *s)
+{
+	uint64_t at = atomic_load_explicit(&c->skew_at, memory_order_acquire);
+	uint64_t now = rd_clock_now(&c->host);
+	int64_t skew = atomic_load_explicit(&c->skew, memory_order_relaxed);
+
+	(void)s;
+	return at ? now - (uint64_t)(skew + (int64_t)((now - at) / DRIFT_PARTS)) - SLACK_NS : 0;
+}
+
+/* --- ticks ------------------------------------------------------------------------------ */
+
+static inline void stamp_ticks(struct verbs_clock *c, struct verbs_stamps *s,
+	struct rd_frame *frames, unsigned int n, uint64_t now)
+{
+	const uint64_t most = limit(c, now);
+	uint64_t last = s->last;
+
+	for (struct rd_frame *f = frames, *end = frames + n; f != end; f++) {
+		uint64_t ns = clock_map_ns(&s->map, f->ts_ns) + (uint64_t)s->offset;
+
+		if (__builtin_expect(ns < last || ns > most, 0))
+			ns = unusual(c, s, f, end, now, &last);
+		else
+			last = ns;
+		f->ts_ns = ns;
+	}
+	s->last = last;
+}
+
+void verbs_stamp_fit(
+	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
+{
+	uint64_t now = rd_clock_now(&c->host);
+
+	batch_begin(c, s, now);
+	stamp_ticks(c, s, frames, n, now);
+}
+
+uint64_t verbs_watermark_fit(struct verbs_clock *c, struct verbs_stamps *s)
+{
+	uint64_t now = rd_clock_now(&c->host);
+
+	(void)s;
+	return now > SLACK_NS ? now - SLACK_NS : 0;
+}
+
+void verbs_stamp_info(
+	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
+{
+	uint64_t now = rd_clock_now(&c->host);
+
+	batch_begin(c, s, now);
+	if (!c->offset_known)
+		first_comparison(c, s, frames, n, now);
+	stamp_ticks(c, s, frames, n, now);
+	compare(c, s->last, now);
+}
+
+/* --- a time of day in the completion ---------------------------------------------------- */
+
+/*
+ * Seconds and nanoseconds in a word, or plain ns: it depends on the library. One timestamp near
+ * the time decides it; until then each is taken for what it more likely is.
+ */
+static void recognize_format(
+	struct verbs_clock *c, const struct rd_frame *frames, unsigned int n, uint64_t now)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		uint64_t raw = frames[i].ts_ns, ns = clock_real_time_ns(raw, now);
+
+		if (llabs((int64_t)(now - ns)) < 120 * INT64_C(1000000000)) {
+			c->format = ns == raw ? FORMAT_NS : FORMAT_SPLIT;
+			return;
+		}
+	}
+}
+
+static inline uint64_t split_ns(uint64_t raw)
+{
+	return (raw >> 32) * 1000000000U + (uint32_t)raw;
+}
+
+void verbs_stamp_real_time(
+	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
+{
+	uint64_t now = rd_clock_now(&c->host), most, last;
+	bool split;
+
+	batch_begin(c, s, now);
+	if (c->format == FORMAT_UNKNOWN)
+		recognize_format(c, frames, n, now);
+	if (!c->offset_known)
+		first_comparison(c, s, frames, n, now);
+	most = limit(c, now);
+	last = s->last;
+	split = c->format == FORMAT_SPLIT ||
+		(c->format == FORMAT_UNKNOWN &&
+			clock_real_time_ns(frames[0].ts_ns, now) != frames[0].ts_ns);
+	for (struct rd_frame *f = frames, *end = frames + n; f != end; f++) {
+		uint64_t ns = (split ? split_ns(f->ts_ns) : f->ts_ns) + (uint64_t)s->offset;
+
+		if (__builtin_expect(ns < last || ns > most, 0))
+			ns = unusual(c, s, f, end, now, &last);
+		else
+			last = ns;
+		f->ts_ns = ns;
+	}
+	s->last = last;
+	if (!c->measured)
+		compare(c, s->last, now);
+}
+
+/* --- no clock but the host's ------------------------------------------------------------ */
+
+/*
+ * Frames of a batch came one after the other, the last one not after the batch was polled: they
+ * cannot be nearer to each other than the port's speed allows.
+ */
+void verbs_stamp_host(
+	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
+{
+	const uint64_t now = rd_clock_now(&c->host), last = s->last;
+	const uint64_t per_byte = (uint64_t)c->back_per_byte;
+	uint64_t bytes_behind = 0;
+
+#pragma GCC unroll 8
+	for (struct rd_frame *f = frames + n; f-- != frames;) {
+		f->ts_ns = now + (uint64_t)((int64_t)(bytes_behind * per_byte) >> 32);
+		bytes_behind += (uint64_t)f->len + WIRE_OVERHEAD;
+	}
+	for (struct rd_frame *f = frames; f != frames + n && f->ts_ns < last; f++)
+		f->ts_ns = last;
+	s->last = frames[n - 1].ts_ns;
+}
+
+uint64_t verbs_watermark_host(struct verbs_clock *c, struct verbs_stamps *s)
+{
+	uint64_t now = rd_clock_now(&c->host);
+
+	s->last = now > s->last ? now : s->last;
+	return s->last;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Follows a device's clock: reads it at intervals, and compares it with the host's. */
+#include "verbs_clock_follow.h"
+#include <rdmadump/log.h>
+
+#define REFRESH_NS     1000000000U
+#define READS	       8 /* of the clock for one sample: the fastest one counts */
+#define FAST_READ_NS   2000U
+#define SLOW_READ_NS   100000U	 /* another thread ran meanwhile: no sample */
+#define RECHECK_NS     10000000U /* least time between two refreshes out of turn */
+#define STEP_NS	       1000000	 /* a clock that jumps by more has been set */
+#define DRIFT_PARTS    5000	 /* 200 ppm: what two clocks may drift apart */
+#define FRAME_DELAY_NS 100000000 /* how long the first frames may have waited */
+#define SLEW_PARTS     2000	 /* 500 ppm: how fast the offset follows a clock that drifts away */
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+bool verbs_clock_read_counter(struct ibv_context *ctx, uint64_t *ticks)
+{
+	struct ibv_values_ex values = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
+
+	if (ibv_query_rt_values_ex(ctx, &values) || !(values.comp_mask & IBV_VALUES_MASK_RAW_CLOCK))
+		return false;
+	*ticks = (uint64_t)values.raw_clock.tv_nsec +
+		 (uint64_t)values.raw_clock.tv_sec * 1000000000U;
+	return true;
+}
+
+typedef bool clock_reader(struct ibv_context *ctx, uint64_t *value);
+
+/* Reads a device's clock and the host's at nearly the same moment; the uncertainty in ns. */
+static uint64_t sample(struct verbs_clock *c, clock_reader *read, uint64_t *value, uint64_t *ns)
+{
+	uint64_t best = UINT64_MAX, before, after, got;
+
+	for (unsigned int i = 0; i < READS && best > FAST_READ_NS; i++) {
+		before = rd_clock_now(&c->host);
+		if (!read(c->ctx, &got))
+			return UINT64_MAX;
+		after = rd_clock_now(&c->host);
+		if (after - before >= best)
+			continue;
+		best = after - before;
+		*value = got;
+		*ns = before + best / 2;
+	}
+	return best;
+}
+
+bool verbs_clock_difference(struct verbs_clock *c, int64_t *ns)
+{
+	uint64_t device = 0, host = 0;
+	uint64_t quality = sample(c, verbs_mlx5_real_time_read, &device, &host);
+
+	*ns = (int64_t)(host - device);
+	return quality != UINT64_MAX && (quality <= SLOW_READ_NS || !c->skew_at);
+}
+
+/* --- steps ------------------------------------------------------------------------------ */
+
+static bool as_it_is(const struct verbs_clock *c)
+{
+	return c->kind->type == RD_STAMPS_ADAPTER_UNSYNCED;
+}
+
+static void skew_set(struct verbs_clock *c, int64_t skew)
+{
+	atomic_store_explicit(&c->skew, skew, memory_order_relaxed);
+	atomic_store_explicit(&c->skew_at, rd_clock_now(&c->host), memory_order_release);
+}
+
+/* The clock was set, and is `by` ns further behind the host's than before. */
+static void step(struct verbs_clock *c, int64_t by)
+{
+	rd_log(RD_LOG_WARNING, "the device's clock was set %s by %.3f s: timestamps %s",
+		by > 0 ? "back" : "forward", (double)(by > 0 ? by : -by) / 1e9,
+		as_it_is(c) ? "show that" : "are corrected by that");
+	if (as_it_is(c)) {
+		c->skew += by;
+		return;
+	}
+	c->former = c->offset;
+	c->offset += by;
+}
+
+/* --- the kinds -------------------------------------------------------------------------- */
+
+bool verbs_refresh_fit(struct verbs_clock *c)
+{
+	unsigned int steps = c->fit.steps;
+	uint64_t interval = atomic_load_explicit(&c->interval, memory_order_relaxed);
+	uint64_t ticks = 0, ns = 0, quality = sample(c, verbs_clock_read_counter, &ticks, &ns);
+
+	if (quality == UINT64_MAX || (quality > SLOW_READ_NS && c->fit.n_samples))
+		return false;
+	clock_fit_sample(&c->fit, ticks, ns, interval);
+	if (c->fit.steps != steps)
+		rd_log(RD_LOG_WARNING, "the device's counter has jumped: timestamps go on from the "
+				       "system clock");
+	c->map = c->fit.map;
+	if (interval < REFRESH_NS)
+		atomic_store_explicit(&c->interval, interval * 2, memory_order_relaxed);
+	return true;
+}
+
+/* The driver's line continues the one before, unless its clock was set. */
+bool verbs_refresh_info(struct verbs_clock *c)
+{
+	struct clock_line line;
+	int64_t back;
+
+	if (!verbs_mlx5_clock_line(c->ctx, &line, &c->map.unused))
+		return false;
+	if (c->map.n) {
+		if (line.ticks == c->map.line[c->map.newest].ticks)
+			return false;
+		back = (int64_t)(clock_map_ns(&c->map, line.ticks) - line.ns);
+		if (back > STEP_NS || back < -STEP_NS)
+			step(c, back);
+	}
+	clock_map_add(&c->map, &line);
+	return true;
+}
+
+/* What the first reading shows. A clock that is as it should be, or whole seconds off, stays. */
+static void real_time_found(struct verbs_clock *c, int64_t difference)
+{
+	bool set = true;
+
+	c->measured = true;
+	c->offset = as_it_is(c) ? 0 : clock_epoch_offset(difference, CLOCK_AGREE_NS, &set);
+	c->former = c->offset;
+	if (c->offset && set)
+		rd_log(RD_LOG_INFO,
+			"the device's clock is %lld s ahead of UTC (TAI?): timestamps are "
+			"corrected "
+			"by that",
+			(long long)-c->offset / 1000000000);
+	c->offset_known = true;
+	skew_set(c, difference - c->offset);
+}
+
+/* A clock that nothing keeps at the system clock's time is kept near it by the offset. */
+static void real_time_drifts(struct verbs_clock *c, int64_t difference, uint64_t past)
+{
+	int64_t off = difference - c->offset, most = (int64_t)(past / SLEW_PARTS);
+	int64_t excess = off > CLOCK_AGREE_NS	 ? off - CLOCK_AGREE_NS
+			 : off < -CLOCK_AGREE_NS ? off + CLOCK_AGREE_NS
+						 : 0;
+
+	if (!excess)
+		return;
+	if (!c->drifting)
+		rd_log(RD_LOG_WARNING,
+			"the device's real-time clock drifts away from the system clock: "
+			"timestamps "
+			"are kept within %d ms of it; is ptp4l running?",
+			CLOCK_AGREE_NS / 1000000);
+	c->drifting = true;
+	c->offset += excess > most ? most : excess < -most ? -most : excess;
+}
+
+bool verbs_refresh_real_time(struct verbs_clock *c)
+{
+	uint64_t now = rd_clock_now(&c->host), past = now - c->skew_at;
+	int64_t difference, by;
+
+	if (!verbs_clock_difference(c, &difference))
+		return false;
+	if (!c->measured) {
+		real_time_found(c, difference);
+		return true;
+	}
+	by = difference - c->offset - c->skew;
+	if (by > STEP_NS + (int64_t)(past / DRIFT_PARTS) ||
+		by < -STEP_NS - (int64_t)(past / DRIFT_PARTS))
+		step(c, by);
+	else if (!as_it_is(c))
+		real_time_drifts(c, difference, past);
+	skew_set(c, difference - c->offset);
+	return true;
+}
+
+/* --- the queues' copies ------------------------------------------------------------------ */
+
+static void refresh(struct verbs_clock *c, uint64_t now)
+{
+	if (atomic_flag_test_and_set_explicit(&c->refreshing, memory_order_acquire))
+		return;
+	pthread_mutex_lock(&c->lock);
+	if (c->kind->refresh(c))
+		atomic_fetch_add_explicit(&c->generation, 1, memory_order_release);
+	pthread_mutex_unlock(&c->lock);
+	atomic_store_explicit(&c->refreshed, now, memory_order_relaxed);
+	atomic_flag_clear_explicit(&c->refreshing, memory_order_release);
+}
+
+void verbs_clock_first_refresh(struct verbs_clock *c)
+{
+	if (c->kind->refresh)
+		refresh(c, rd_clock_now(&c->host));
+}
+
+/* Map and offsets as they belong together. */
+static void copy(struct verbs_clock *c, struct verbs_stamps *s)
+{
+	if (s->generation == atomic_load_explicit(&c->generation, memory_order_acquire))
+		return;
+	pthread_mutex_lock(&c->lock);
+	s->map = c->map;
+	s->offset = c->offset;
+	s->former = c->former;
+	s->generation = atomic_load_explicit(&c->generation, memory_order_relaxed);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Another thread may have refreshed it after we looked at the clock. */
+void verbs_clock_keep_fresh(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now)
+{
+	uint64_t refreshed = atomic_load_explicit(&c->refreshed, memory_order_relaxed);
+	uint64_t interval = atomic_load_explicit(&c->interval, memory_order_relaxed);
+
+	if ((int64_t)(now - refreshed) >= (int64_t)interval)
+		refresh(c, now);
+	copy(c, s);
+}
+
+void verbs_clock_recheck(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now)
+{
+	uint64_t refreshed = atomic_load_explicit(&c->refreshed, memory_order_relaxed);
+
+	if ((int64_t)(now - refreshed) >= RECHECK_NS)
+		refresh(c, now);
+	copy(c, s);
+}
+
+/* --- what the frames show --------------------------------------------------------------- */
+
+static void found_by_frames(struct verbs_clock *c, int64_t apart)
+{
+	bool set = true;
+
+	if (as_it_is(c))
+		return;
+	c->offset = clock_epoch_offset(apart, FRAME_DELAY_NS, &set);
+	c->former = c->offset;
+	if (!set)
+		rd_log(RD_LOG_WARNING,
+			"the device's clock is off by %.3f s: is ptp4l running? Timestamps are "
+			"corrected by that",
+			(double)-c->offset / 1e9);
+	else if (c->offset)
+		rd_log(RD_LOG_INFO,
+			"the device's clock is %lld s ahead of UTC (TAI?): timestamps are "
+			"corrected "
+			"by that",
+			(long long)-c->offset / 1000000000);
+}
+
+void verbs_clock_adopt(struct verbs_clock *c, struct verbs_stamps *s, int64_t apart)
+{
+	pthread_mutex_lock(&c->lock);
+	/* Another queue's thread may have come first. */
+	if (s->generation == atomic_load_explicit(&c->generation, memory_order_relaxed)) {
+		if (c->offset_known)
+			step(c, apart - (as_it_is(c) ? c->skew : c->offset));
+		else
+			found_by_frames(c, apart);
+		c->offset_known = true;
+		skew_set(c, apart - c->offset);
+		atomic_fetch_add_explicit(&c->generation, 1, memory_order_release);
+	}
+	pthread_mutex_unlock(&c->lock);
+	copy(c, s);
+}

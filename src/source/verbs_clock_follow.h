@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Follows a device's clock: compares it with the host's, and converts batches of timestamps. */
+#ifndef RDMADUMP_SOURCE_VERBS_CLOCK_FOLLOW_H
+#define RDMADUMP_SOURCE_VERBS_CLOCK_FOLLOW_H
+
+#include "verbs_clock.h"
+
+/* verbs_clock_follow.c */
+
+/* The counter of ibv_query_rt_values_ex(3); false: it cannot be read. */
+bool verbs_clock_read_counter(struct ibv_context *ctx, uint64_t *ticks);
+/* *ns: the host's clock minus the real-time clock. False: it cannot be read. */
+bool verbs_clock_difference(struct verbs_clock *c, int64_t *ns);
+
+bool verbs_refresh_fit(struct verbs_clock *c);
+bool verbs_refresh_info(struct verbs_clock *c);
+bool verbs_refresh_real_time(struct verbs_clock *c);
+/* At the start of the capture. */
+void verbs_clock_first_refresh(struct verbs_clock *c);
+/* Refreshes a clock that was not refreshed for its interval, and brings the queue's copy up to
+ * date. */
+void verbs_clock_keep_fresh(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now);
+/* The same out of turn: a timestamp suggests that the clock was set. */
+void verbs_clock_recheck(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now);
+/* What frames show of a clock that cannot be read: it is `apart` ns behind the host's. */
+void verbs_clock_adopt(struct verbs_clock *c, struct verbs_stamps *s, int64_t apart);
+
+/* verbs_clock_batch.c: the rows of struct verbs_clock_kind */
+
+void verbs_stamp_fit(
+	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n);
+void verbs_stamp_info(
+	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n);
+void verbs_stamp_real_time(
+	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n);
+void verbs_stamp_host(
+	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n);
+uint64_t verbs_watermark_fit(struct verbs_clock *c, struct verbs_stamps *s);
+uint64_t verbs_watermark_compared(struct verbs_clock *c, struct verbs_stamps *s);
+uint64_t verbs_watermark_host(struct verbs_clock *c, struct verbs_stamps *s);
+
+#endif

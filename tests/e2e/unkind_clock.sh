@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Clocks that misbehave: timestamps that are wild, zero or out of order, clocks that nobody set, that
+# drift or are set meanwhile. Each frame must have the time that the model knows to be true.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq python3
+
+count=2500
+gen=count=$count,size=60-600,qps=4,seed=3
+want=$("$SOFTHCA_FRAMES" "$gen")
+
+# Prints: frames, those more than LIMIT us from the truth, of these those a wild distance away, the
+# largest distance of the others, timestamps before the one before them.
+cat >"$tmp/times.py" <<'PY'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+truth = [int(x) for x in open(sys.argv[2])]
+limit = int(sys.argv[3]) * 1000
+at, ts = 0, []
+while at + 12 <= len(data):
+    kind, length = struct.unpack_from("<II", data, at)
+    if kind == 6:
+        high, low = struct.unpack_from("<II", data, at + 12)
+        ts.append(high << 32 | low)
+    at += length
+off = [abs(t - x) for t, x in zip(ts, truth)]
+right = [o for o in off if o <= limit]
+print(len(ts), len(off) - len(right), sum(o > 3 * 10**12 for o in off),
+      max(right, default=0) // 1000, sum(b < a for a, b in zip(ts, ts[1:])))
+PY
+
+# capture CLOCK [OPTIONS...]
+capture() {
+	local clock=$1
+	shift
+	rm -f "$tmp/truth" "$tmp/out"
+	model --clock "$clock,truth=$tmp/truth" --gen "$gen" --rate 5000 --at-end sigint -- \
+		"$RDMADUMP" -d mlx5_0 --when-full wait --json "$@" -w "$tmp/out" \
+		>"$tmp/json" 2>"$tmp/log"
+	status=$?
+	# Zeros become the time of the poll, which a busy machine delays.
+	[[ $clock =~ zero ]] && limit=2000000 || limit=20000
+	python3 "$tmp/times.py" "$tmp/out" "$tmp/truth" "$limit" >"$tmp/times"
+	read -r frames wrong wild worst back <"$tmp/times"
+}
+
+# right NAME WRONG WILD: so many frames may have another time, so many of them wildly
+right() {
+	is "$1: exit status" "$status" 0
+	is "$1: byte for byte" "$("$SOFTHCA_FRAMES" --hash "$tmp/out")" "$want"
+	is "$1: frames whose time is not true" "$wrong" "$2"
+	is "$1: wild ones" "$wild" "$3"
+	is "$1: wild ones, as reported" "$(jq .timestamps.wild "$tmp/json")" "$3"
+	echo "# $1: the others at most $worst us off, $back out of order"
+}
+
+for clock in cycles realtime cycles,core=no realtime,core=no; do
+	capture "$clock,wild_at=500"
+	right "$clock, one wild timestamp" 1 1
+	capture "$clock,wild_at=500,wild_ms=-3600000"
+	right "$clock, one wild timestamp in the past" 1 1
+	capture "$clock,wild_every=50"
+	right "$clock, wild timestamps" $((count / 50)) $((count / 50))
+	capture "$clock,wild_at=1"
+	right "$clock, the first one is wild" 1 1
+	capture "$clock,zero_every=10"
+	right "$clock, zeros" 0 0
+	is "$clock, zeros: as reported" "$(jq .timestamps.missing "$tmp/json")" $((count / 10))
+	capture "$clock,tx_lag_us=3000"
+	right "$clock, sent frames lag" 0 0
+	[ "$back" -gt 100 ]
+	ok "$clock, sent frames lag: the file has the true timestamps"
+	[ "$(jq .timestamps.out_of_order.out "$tmp/json")" -gt 100 ] &&
+		[ "$(jq .timestamps.out_of_order.in "$tmp/json")" = 0 ]
+	ok "$clock, sent frames lag: reported by direction"
+	capture "$clock,wild_every=70,zero_every=30,tx_lag_us=500,drift=100"
+	# Where both are due it is a zero.
+	right "$clock, all at once" $((count / 70 - count / 210)) $((count / 70 - count / 210))
+done
+
+# Several queues: what is wild in one neither holds up nor moves the others
+for clock in cycles realtime; do
+	capture "$clock,wild_every=50,tx_lag_us=300" --queues 4
+	is "$clock, four queues: exit status" "$status" 0
+	is "$clock, four queues: frames" "$frames" $count
+	is "$clock, four queues: wild ones" "$wild" $((count / 50))
+	[ "$(jq .frames.out_of_order "$tmp/json")" -le 250 ]
+	ok "$clock, four queues: merged in order"
+done
+
+# A rotation by time does not follow a wild timestamp
+rm -f "$tmp"/slice*
+model --clock "realtime,wild_every=100" --gen "$gen" --rate 5000 --at-end sigint -- \
+	"$RDMADUMP" -d mlx5_0 -G 3600 -w "$tmp/slice" >/dev/null 2>&1
+is "-G with wild timestamps: exit status" $? 0
+[ "$(find "$tmp" -name 'slice*' | wc -l)" -le 2 ]
+ok "-G with wild timestamps: no file for each of them"
+
+# Counters of all widths, which wrap
+for bits in 41 63 64; do
+	last=$((bits == 41 ? (1 << 41) - 40000000 : bits == 63 ? 9223372036814775807 : -40000000))
+	printf -v start %u "$last"
+	capture "cycles,bits=$bits,start=$start,khz=1000000,drift=50"
+	right "a counter of $bits bits that wraps" 0 0
+done
+
+# A clock that nobody set loses against the counter
+for ms in 300 -40 -5123456; do
+	capture "realtime,offset_ms=$ms,drift=100"
+	right "off by $ms ms" 0 0
+	has "off by $ms ms: the counter is used" "$tmp/log" ', hardware clock, '
+	has "off by $ms ms: and it is said" "$tmp/log" 'real-time clock is off by .*is ptp4l running'
+done
+capture realtime,offset_ms=37000
+right "TAI" 0 0
+has "TAI: corrected" "$tmp/log" 'is 37 s ahead of UTC'
+
+# A clock that is set meanwhile, in either direction
+for ms in -5000 5000 -300 300 37000; do
+	for clock in realtime cycles; do
+		capture "$clock,step_ms=$ms,step_after_ms=300"
+		right "$clock, set by $ms ms" 0 0
+	done
+	has "realtime, set by $ms ms: said" <(
+		model --clock "realtime,step_ms=$ms,step_after_ms=300" --gen "$gen" --rate 5000 \
+			--at-end sigint -- "$RDMADUMP" -d mlx5_0 -w "$tmp/out" 2>&1
+	) "was set $([ "$ms" -gt 0 ] && echo forward || echo back) by"
+done
+
+# The system clock is set back a day meanwhile
+for clock in cycles realtime; do
+	(sleep 0.4 && touch "$tmp/yesterday") &
+	capture "$clock,back=$tmp/yesterday"
+	wait $!
+	right "$clock, the system clock is set back" 0 0
+	rm -f "$tmp/yesterday"
+done
+
+# Directions: ours to others, others to ours, neither
+for mac in 0c:42:a1:00:00:01 0c:42:a1:00:00:77; do
+	model --dev mac=$mac --gen "$gen" --at-end sigint -- "$RDMADUMP" -d mlx5_0 --json \
+		-w "$tmp/out" >"$tmp/json" 2>/dev/null
+	jq -r '.directions | "\(.in) \(.out) \(.unknown) \(.in + .out + .unknown)"' \
+		"$tmp/json" >"$tmp/directions"
+	read -r in out unknown sum <"$tmp/directions"
+	is "$mac: every frame has its class" "$sum" $count
+	if [ $mac = 0c:42:a1:00:00:01 ]; then
+		is "$mac: none is unknown" "$unknown" 0
+		[ "$in" -gt 0 ] && [ "$out" -gt 0 ]
+		ok "$mac: some of both directions"
+	else
+		is "$mac: neither address is ours: all unknown" "$unknown" $count
+	fi
+done
+tap_done
