@@ -2,6 +2,7 @@
 /* Reads the configuration that the launcher wrote: lines of a key, a blank and a value. */
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,10 @@ static void fault_parse(struct fault *f, char *spec)
 		} else if (!strcmp(t, "counter")) {
 			f->kind = FAULT_COUNTER;
 			f->value = strtoull(v, NULL, 0);
+		} else if (!strcmp(t, "ethtool")) {
+			f->kind = FAULT_ETHTOOL;
+			if (sscanf(v, "%31[^:]:%" SCNu64, f->verb, &f->value) != 2)
+				fprintf(stderr, "softhca: fault ethtool=%s: NAME:VALUE\n", v);
 		} else if (!strcmp(t, "frame")) {
 			f->by_frame = true;
 			f->frame = strtoull(v, NULL, 0);
@@ -283,6 +288,8 @@ static void conf_line(char *key, char *v)
 		conf.burst = a, conf.burst_pause_ns = b * 1000;
 	else if (!strcmp(key, "start_delay"))
 		conf.start_delay_ns = strtoull(v, NULL, 0) * 1000000;
+	else if (!strcmp(key, "lifespan") && sscanf(v, "%llu,%llu", &a, &b) == 2)
+		conf.lifespan_ns = a * 1000000, conf.slow_ns = b * 1000000;
 	else if (!strcmp(key, "drain"))
 		conf.drain_rounds = (uint32_t)strtoul(v, NULL, 0);
 	else if (!strcmp(key, "at_end"))

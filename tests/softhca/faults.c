@@ -67,6 +67,10 @@ static void fault_happen(struct hca *h, struct port *p, uint32_t i, uint64_t now
 		counter_set(p, f->value);
 		return;
 	}
+	if (f->kind == FAULT_ETHTOOL) {
+		ethtool_set(p->conf->netdev, f->verb, f->value);
+		return;
+	}
 	switch (f->event) {
 	case IBV_EVENT_DEVICE_FATAL:
 		hca_fatal(h);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/netlink.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -114,12 +115,10 @@ static int gid_attr_unset(int fd, const char *path)
 	return epoll_create1(EPOLL_CLOEXEC);
 }
 
-static void refresh_counters(const char *path)
+void counters_refresh(void)
 {
 	const struct model_conf *c = conf_get();
 
-	if (!strstr(path, "counters/"))
-		return;
 	for (uint32_t i = 0; c && i < c->ndevices; i++) {
 		struct hca *h = hca_get(i);
 
@@ -131,18 +130,34 @@ static void refresh_counters(const char *path)
 	}
 }
 
+/* A counter's file is up to date when it is opened, or what the cache has is opened instead. */
+static int counter_open(const char *path)
+{
+	int fd;
+
+	if (!strstr(path, "counters/"))
+		return -1;
+	fd = counters_open(path);
+	if (fd < 0)
+		counters_refresh();
+	return fd;
+}
+
 static int open_path(int dir, const char *path, int flags, mode_t mode)
 {
 	int index = uverbs_index(path);
 	char buf[PATH_ROOM];
 	const char *to;
+	int fd;
 
 	if (index >= 0)
 		return uverbs_open((uint32_t)index, flags);
 	to = redirect(path, buf);
 	if (to == path)
 		return (int)syscall(SYS_openat, dir, path, flags, mode);
-	refresh_counters(to);
+	fd = counter_open(to);
+	if (fd >= 0)
+		return fd;
 	return gid_attr_unset((int)syscall(SYS_openat, dir, to, flags, mode), to);
 }
 
@@ -206,8 +221,9 @@ static FILE *fopen_redirected(const char *path, const char *mode, const char *to
 	(void)path;
 	if (mode[0] != 'r' || strchr(mode, '+'))
 		return NULL;
-	refresh_counters(to);
-	fd = gid_attr_unset(real_open(to, O_RDONLY | O_CLOEXEC, 0), to);
+	fd = counter_open(to);
+	if (fd < 0)
+		fd = gid_attr_unset(real_open(to, O_RDONLY | O_CLOEXEC, 0), to);
 	return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
@@ -499,6 +515,21 @@ EXPORT int close(int fd)
 	return real_close(fd);
 }
 
+static const struct port_conf *netdev_find(const char *name, uint32_t index)
+{
+	const struct model_conf *c = conf_get();
+
+	for (uint32_t i = 0; c && i < c->ndevices; i++) {
+		for (uint32_t k = 0; k < c->device[i].nports; k++) {
+			const struct port_conf *p = &c->device[i].port[k];
+
+			if (p->ifindex && (name ? !strcmp(p->netdev, name) : p->ifindex == index))
+				return p;
+		}
+	}
+	return NULL;
+}
+
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
 	struct ctx *ctx = uverbs_from_fd(fd);
@@ -510,6 +541,9 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	va_end(ap);
 	if (ctx)
 		return uverbs_ioctl(ctx, request, arg);
+	if (request == SIOCETHTOOL && netdev_find(((struct ifreq *)arg)->ifr_name, 0))
+		return ethtool_ioctl(
+			((struct ifreq *)arg)->ifr_name, ((struct ifreq *)arg)->ifr_data);
 	return (int)syscall(SYS_ioctl, fd, request, arg);
 }
 
@@ -551,21 +585,6 @@ EXPORT int socket(int domain, int type, int protocol)
 		return -1;
 	}
 	return (int)syscall(SYS_socket, domain, type, protocol);
-}
-
-static const struct port_conf *netdev_find(const char *name, uint32_t index)
-{
-	const struct model_conf *c = conf_get();
-
-	for (uint32_t i = 0; c && i < c->ndevices; i++) {
-		for (uint32_t k = 0; k < c->device[i].nports; k++) {
-			const struct port_conf *p = &c->device[i].port[k];
-
-			if (p->ifindex && (name ? !strcmp(p->netdev, name) : p->ifindex == index))
-				return p;
-		}
-	}
-	return NULL;
 }
 
 EXPORT unsigned int if_nametoindex(const char *name)

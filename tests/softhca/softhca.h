@@ -37,18 +37,18 @@ enum {
 /* ---- configuration (config.c) ---- */
 
 enum at_end { END_IDLE, END_FATAL, END_SIGINT, END_EXIT };
-enum fault_kind { FAULT_VERB, FAULT_CQE, FAULT_PORT, FAULT_EVENT, FAULT_COUNTER };
+enum fault_kind { FAULT_VERB, FAULT_CQE, FAULT_PORT, FAULT_EVENT, FAULT_COUNTER, FAULT_ETHTOOL };
 
 struct fault {
 	enum fault_kind kind;
-	char verb[32];
+	char verb[32]; /* or the name of a driver statistic */
 	int error;
 	uint64_t nth; /* 0: every call */
 	uint8_t syndrome, vendor;
 	bool no_qp; /* of a completion: it names no queue pair */
 	bool up;
 	uint32_t event;
-	uint64_t value; /* that out_of_buffer is set to */
+	uint64_t value; /* that out_of_buffer or the statistic is set to */
 	bool by_frame;
 	uint64_t frame, after_ns;
 	int device; /* -1: any */
@@ -111,6 +111,7 @@ struct model_conf {
 	struct latency latency[16];
 	uint32_t nlatencies;
 	uint64_t loops, rate, burst, burst_pause_ns, start_delay_ns;
+	uint64_t lifespan_ns, slow_ns; /* of hw_counters; lifespan 0: never cached */
 	uint32_t drain_rounds;
 	enum at_end at_end;
 	uint32_t ndevices, nfaults;
@@ -503,6 +504,15 @@ bool fault_timers(struct hca *h);
 void port_set_state(struct hca *h, struct port *p, bool up);
 void counters_flush(struct hca *h);
 void port_files_open(struct hca *h);
+
+/* ---- counters (counters.c) ---- */
+
+/* A hardware counter as the cache has it, which may sleep; -1: the file itself is to be opened. */
+int counters_open(const char *path);
+/* Brings the files of all devices up to date (preload.c). */
+void counters_refresh(void);
+int ethtool_ioctl(const char *netdev, void *command);
+void ethtool_set(const char *netdev, const char *name, uint64_t value);
 
 /* ---- commands (uverbs*.c) ---- */
 
