@@ -32,6 +32,7 @@ struct rd_counters {
 	uint64_t speed;		    /* bit/s of the port, 0: unknown */
 	uint64_t time_ns;	    /* Unix epoch, when they were read */
 	unsigned int lifespan_ms;   /* minimum refresh interval of the device; 0: unknown */
+	unsigned int flags;	    /* only counters of these kinds are wanted; 0: all */
 	struct rd_counter *counter; /* in the order in which they were read */
 	size_t n, room;
 	size_t n_unreadable; /* files that hold no number or cannot be read */
@@ -44,6 +45,10 @@ struct rd_counters {
  */
 int rd_counters_load(struct rd_counters *counters, const char *sysroot,
 	const struct rd_device *device, const struct rd_port *port, struct rd_error *err);
+/* The same, but only counters whose row has one of the flags (RD_KIND_...). */
+int rd_counters_load_kinds(struct rd_counters *counters, const char *sysroot,
+	const struct rd_device *device, const struct rd_port *port, unsigned int flags,
+	struct rd_error *err);
 void rd_counters_free(struct rd_counters *counters);
 
 /* --- what is known of counters ----------------------------------------------------------- */
@@ -59,12 +64,14 @@ enum rd_unit {
 	RD_UNIT_TICKS, /* of a length that the device does not tell */
 	RD_UNIT_OBJECTS,
 	RD_UNIT_US,
+	RD_UNIT_PERCENT,
 	RD_UNITS,
 };
 
 #define RD_KIND_GAUGE	  0x01 /* goes up and down */
 #define RD_KIND_SATURATES 0x02 /* stays at its largest value until it is reset */
 #define RD_KIND_LOSS	  0x04 /* frames that a sniffer's queue may have missed */
+#define RD_KIND_BESIDE	  0x08 /* reported beside the loss: discards, stalls, pause before a queue */
 
 /* One row of the one table of counters. Strings are static; cause and todo may be NULL. */
 struct rd_counter_kind {
@@ -108,6 +115,8 @@ int rd_counters_judge(struct rd_findings *findings, const struct rd_counters *co
 /* Appends a counter; name is copied and cleaned. -1 without memory. */
 int rd_counters_add(struct rd_counters *counters, uint64_t value, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Whether a counter of this full name is of the kinds that `counters` is for. */
+bool rd_counters_want(const struct rd_counters *counters, const char *name);
 /* The counter of this full name, NULL if there is none. */
 const struct rd_counter *rd_counters_find(const struct rd_counters *counters, const char *name);
 

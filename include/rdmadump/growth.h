@@ -61,7 +61,8 @@ static inline bool rd_growth_known(const struct rd_growth *growth)
  */
 #define RD_LOSS_COUNTERS 4
 struct rd_loss_counters {
-	uint64_t time_ns; /* monotonic clock */
+	uint64_t time_ns;	  /* monotonic clock */
+	unsigned int lifespan_ms; /* the kernel answers from a cache for so long */
 	unsigned int n;
 	struct {
 		const struct rd_counter_kind *kind;
@@ -69,7 +70,10 @@ struct rd_loss_counters {
 		uint64_t value;
 	} counter[RD_LOSS_COUNTERS];
 };
-/* Reads them now. n = 0 if the driver is not known to have any, or none is readable. */
+/*
+ * Reads them now, which may take hundreds of milliseconds: not from a thread that empties a ring.
+ * n = 0 if the driver is not known to have any, or none is readable.
+ */
 void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned int port,
 	struct rd_loss_counters *counters);
 
@@ -77,6 +81,9 @@ void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned 
 struct rd_loss {
 	struct rd_loss_counters last;
 	struct rd_growth growth[RD_LOSS_COUNTERS]; /* of last.counter[i] */
+	/* At least so much of it: all of it where growth is exact; a counter that was reset began
+	 * at 0 again. */
+	uint64_t least[RD_LOSS_COUNTERS];
 };
 /* Adds what was counted since the last reading. speed: of the port in bit/s, 0: unknown. */
 void rd_loss_update(struct rd_loss *loss, const struct rd_loss_counters *now, uint64_t speed);

@@ -15,6 +15,7 @@ struct rd_identity {
 	uid_t uid;
 	gid_t gid;
 	char name[64];
+	const char *root_option; /* "-Z root": for advice; NULL: the command has none */
 };
 
 /* Who the program was while it acts as another user. */

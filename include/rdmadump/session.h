@@ -8,6 +8,7 @@
 #define RDMADUMP_SESSION_H
 
 #include <rdmadump/capture.h>
+#include <rdmadump/counters.h>
 #include <rdmadump/device.h>
 #include <rdmadump/facts.h>
 #include <rdmadump/filter.h>
@@ -68,6 +69,7 @@ struct rd_session_config {
 
 	/* Who and what the program is. */
 	const char *user;	 /* to become after opening; NULL: the caller of sudo */
+	const char *root_option; /* "-Z root", for advice; NULL: the command has none */
 	const char *application; /* name and version, for the file */
 
 	/* The caller's part, from the thread of rd_session_run(). All may be NULL. */
@@ -87,6 +89,11 @@ struct rd_session_config {
 	/* Called every 50 ms or less often while a FIFO waits for its reader. Must sleep that long.
 	 */
 	void (*waiting_for_reader)(void *ctx);
+	/*
+	 * Called every 20 ms while the device's counters are waited for, which may have the last
+	 * losses only after seconds. False: do not wait any longer.
+	 */
+	bool (*waiting_for_counters)(void *ctx);
 	/* Further descriptors to watch while frames come: signals, timers. */
 	const struct rd_watch *watches;
 	unsigned int n_watches; /* RD_SESSION_WATCHES at most */
@@ -100,6 +107,18 @@ struct rd_session_source {
 	const struct rd_device *device; /* NULL: no RDMA device */
 	const struct rd_port *port;
 	struct rd_source_stats stats; /* final after the run */
+	/* After the run: what else the port counted while frames were captured. */
+	const struct rd_counter_change *beside;
+	unsigned int n_beside;
+};
+
+/* A counter that moved, of those that are reported beside the loss (RD_KIND_BESIDE). */
+struct rd_counter_change {
+	const char *name; /* in full: "ethtool/rx_discards_phy" */
+	const char *meaning, *unit;
+	bool is_level;	/* it goes up and down: growth says nothing */
+	uint64_t value; /* at the end */
+	struct rd_growth growth;
 };
 
 struct rd_session_result {
@@ -121,8 +140,9 @@ struct rd_session_result {
 	struct rd_sink_stats outputs[RD_IFACES_MAX]; /* each: of a queue, a stripe */
 	unsigned int n_outputs;
 	uint64_t dropped;  /* by the program: no chunk was free, or the output failed */
-	uint64_t lost;	   /* before the program, as far as known */
+	uint64_t lost;	   /* before the program, at least; exact if lost_known */
 	bool lost_known;   /* of all sources */
+	bool lost_settled; /* the counters were read late enough to have the last losses */
 	uint64_t gaps;	   /* times that a receive queue failed and was brought back */
 	uint64_t left_out; /* frames of link types that the output cannot hold */
 };
@@ -185,10 +205,21 @@ void rd_session_facts(const struct rd_session *session, const char *when, struct
 
 /* Of all frames that there were: delivered to the session or lost. */
 double rd_loss_percent(uint64_t lost, uint64_t delivered);
+#define RD_LOSS_TEXT 320
 /* "by the device 12 (0.40 %; out_of_buffer)": what was lost, which part, by which counters. */
-void rd_session_loss_text(const struct rd_session *session, char *out, size_t room);
-/* Why a source's loss is unknown: "out_of_buffer was reset"; only where it is. */
-void rd_loss_reason(const struct rd_source_stats *stats, char *out, size_t room);
+void rd_session_loss_text(const struct rd_session *session, char out[RD_LOSS_TEXT]);
+/* What the counters of the loss count, and what not; "" where a source counts exactly its own. */
+void rd_session_loss_scope(const struct rd_session *session, char out[RD_LOSS_TEXT]);
+/* "rx_discards_phy +200". */
+void rd_counter_change_text(const struct rd_counter_change *change, char *out, size_t room);
+/* Why a source's loss is unknown: "out_of_buffer was reset during the capture"; only where it is.
+ */
+void rd_loss_reason(const struct rd_source_stats *stats, char out[RD_LOSS_TEXT]);
+/*
+ * Whose traffic a source sees: "traffic of PF 0000:3b:00.0 alone: not of VFs, ..."; "" where it is
+ * not a device's sniffer.
+ */
+void rd_session_scope_text(const struct rd_session_source *source, char out[RD_LOSS_TEXT]);
 
 /* --- ports and stripes --------------------------------------------------------------------- */
 

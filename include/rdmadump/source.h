@@ -38,15 +38,18 @@ struct rd_stamp_choice {
 
 /* What a source knows of itself. Counts are frames since start(). */
 struct rd_source_stats {
-	uint64_t lost;	       /* lost before us: sum over `loss`, as far as it is known */
-	bool loss_known;       /* whether counters cover all of it */
-	bool loss_upper_bound; /* the counters are shared with other users of the device */
-	uint64_t gaps;	       /* times that the queue failed and was brought back */
-	uint64_t left_out;     /* never delivered: of another link type than the output holds */
+	uint64_t lost;	 /* lost before the source, at least: sum over `loss` */
+	bool loss_known; /* whether `lost` is exactly what the counters counted */
+	/* The counters count for other users of the device too, and not every loss. */
+	bool loss_shared;
+	unsigned int loss_delay_ms; /* a loss may show so much later in the counters */
+	uint64_t gaps;		    /* times that the queue failed and was brought back */
+	uint64_t left_out; /* never delivered: of another link type than the output holds */
 	unsigned int n_loss;
 	struct {
 		const char *name; /* "out_of_buffer" */
 		struct rd_growth frames;
+		uint64_t least; /* of it, where it is unknown */
 	} loss[RD_LOSS_COUNTERS];
 };
 
@@ -71,12 +74,18 @@ struct rd_source_ops {
 	int (*service)(struct rd_source *s, struct rd_error *err);
 	/* No new frames after this; those that have arrived can still be received. */
 	void (*stop)(struct rd_source *s);
-	/* After stop() the numbers are final. */
+	/* Never waits. After stop() the numbers are final, but for those of measure(). */
 	void (*stats)(struct rd_source *s, struct rd_source_stats *stats);
 	/* Undoes all; s is gone. Legal at any time. */
 	void (*close)(struct rd_source *s);
 
 	/* What follows is NULL where a source does not have it. */
+
+	/*
+	 * Reads the device's counters of loss for stats(). May take hundreds of milliseconds, so
+	 * it is called from a thread that receives nothing, one at a time, from start() to close().
+	 */
+	void (*measure)(struct rd_source *s);
 
 	/*
 	 * What belongs beside frame i of the last batch, valid until release(); false: nothing.

@@ -83,6 +83,7 @@ struct capture_run {
 	sigset_t signals;	   /* that are blocked and waited for */
 	int signal;		   /* that ended it, 0: none */
 	bool waiting_announced[2]; /* at the end: for the output, for the commands */
+	bool settling;		   /* the counters are waited for */
 	bool asked_to_end;	   /* by a signal after the capture had ended */
 	bool broken_pipe;
 	uint64_t last_bytes, last_ns; /* of the progress line */
@@ -105,6 +106,8 @@ void signals_block(struct capture_run *r);
 bool signals_ready(void *run, int fd);
 /* rd_session_config's `waiting`. Does not return when an output is abandoned. */
 bool signals_while_waiting(void *run, bool commands);
+/* rd_session_config's `waiting_for_counters`. */
+bool signals_while_counters_settle(void *run);
 /* rd_session_config's `waiting_for_reader`. */
 void signals_while_fifo_waits(void *run);
 
@@ -117,7 +120,7 @@ int stamps_list(const struct capture_options *o, struct rd_error *err);
 
 /* report.c */
 void report_start(const struct capture_run *r);
-void report_progress(struct capture_run *r, char *line, size_t room);
+void report_progress(struct capture_run *r, bool on_request, char *line, size_t room);
 /* At the end, in the form that is asked for. */
 void report_end(const struct capture_run *r);
 

@@ -52,47 +52,83 @@ void loss_advise(const struct capture_run *r)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-/* null where it is not known, and then the reason. */
-static void put_frames(json_t *o, bool known, uint64_t frames, double percent, const char *reason)
+/* null where it is not known, and then the reason and how many at least. */
+static void put_frames(const struct capture_run *r, json_t *o, bool known, uint64_t frames,
+	const struct rd_source_stats *unknown)
 {
+	double percent = rd_loss_percent(frames, r->result->total.delivered);
+	char why[RD_LOSS_TEXT] = "";
+
 	json_object_set_new(o, "frames", known ? rd_json_u64(frames) : json_null());
 	json_object_set_new(o, "percent", known ? json_real(percent) : json_null());
-	if (!known)
-		json_object_set_new(o, "reason", json_string(reason));
+	json_object_set_new(o, "at_least", rd_json_u64(frames));
+	if (known)
+		return;
+	if (unknown)
+		rd_loss_reason(unknown, why);
+	json_object_set_new(o, "reason", json_string(why));
 }
 
-json_t *loss_json_source(const struct capture_run *r, const struct rd_source_stats *st)
+static json_t *json_change(const struct rd_counter_change *c)
 {
-	json_t *counters = json_object(), *o;
-	char why[80] = "";
+	bool level = c->is_level, known = rd_growth_known(&c->growth);
+
+	return json_pack("{s:o, s:b, s:o, s:o, s:s, s:s}", "name", rd_json_string(c->name), "known",
+		level || known, "growth",
+		level || !known ? json_null() : rd_json_u64(c->growth.amount), "value",
+		rd_json_u64(c->value), "unit", c->unit, "meaning", c->meaning);
+}
+
+json_t *loss_json_source(const struct capture_run *r, const struct rd_session_source *source)
+{
+	const struct rd_source_stats *st = &source->stats;
+	json_t *counters = json_object(), *beside = json_array(), *o;
 
 	for (unsigned int k = 0; k < st->n_loss; k++)
 		json_object_set_new(counters, st->loss[k].name,
 			rd_growth_known(&st->loss[k].frames)
 				? rd_json_u64(st->loss[k].frames.amount)
 				: json_null());
-	o = json_pack("{s:b, s:b, s:o}", "known", (int)st->loss_known, "upper_bound",
-		(int)st->loss_upper_bound, "counters", counters);
-	if (!st->loss_known)
-		rd_loss_reason(st, why, sizeof(why));
-	put_frames(o, st->loss_known, st->lost,
-		rd_loss_percent(st->lost, r->result->total.delivered), why);
+	for (unsigned int k = 0; k < source->n_beside; k++)
+		json_array_append_new(beside, json_change(&source->beside[k]));
+	o = json_pack("{s:b, s:b, s:o, s:o}", "known", (int)st->loss_known, "shared",
+		(int)st->loss_shared, "counters", counters, "beside", beside);
+	put_frames(r, o, st->loss_known, st->lost, st);
 	return o;
 }
 
 json_t *loss_json(const struct capture_run *r)
 {
 	const struct rd_session_result *result = r->result;
-	json_t *o = json_pack("{s:b}", "known", (int)result->lost_known);
+	json_t *o = json_pack("{s:b, s:b}", "known", (int)result->lost_known, "settled",
+		(int)result->lost_settled);
 	unsigned int n, i = 0;
 	const struct rd_session_source *sources = rd_session_sources(r->session, &n);
-	char why[80] = "";
 
 	while (i < n && sources[i].stats.loss_known)
 		i++;
-	if (i < n)
-		rd_loss_reason(&sources[i].stats, why, sizeof(why));
-	put_frames(o, result->lost_known, result->lost,
-		rd_loss_percent(result->lost, result->total.delivered), why);
+	put_frames(r, o, result->lost_known, result->lost, i < n ? &sources[i].stats : NULL);
 	return o;
+}
+
+/* --- text ------------------------------------------------------------------------------------ */
+
+void loss_text(const struct capture_run *r)
+{
+	unsigned int n;
+	const struct rd_session_source *sources = rd_session_sources(r->session, &n);
+	char scope[RD_LOSS_TEXT];
+
+	rd_session_loss_scope(r->session, scope);
+	if (*scope)
+		fprintf(stderr, "  %s\n", scope);
+	for (unsigned int i = 0; i < n; i++) {
+		for (unsigned int k = 0; k < sources[i].n_beside; k++) {
+			const struct rd_counter_change *c = &sources[i].beside[k];
+			char text[96];
+
+			rd_counter_change_text(c, text, sizeof(text));
+			fprintf(stderr, "  also counted: %s (%s)\n", text, c->meaning);
+		}
+	}
 }

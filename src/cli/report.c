@@ -43,23 +43,26 @@ static void progress_bar(const struct rd_session_progress *p, char *bar, size_t 
 		width - full, "", p->input_done * 100 / p->input_size);
 }
 
-void report_progress(struct capture_run *r, char *line, size_t room)
+/* The rate is that since the last line; on request (SIGUSR1) the average since the start. */
+void report_progress(struct capture_run *r, bool on_request, char *line, size_t room)
 {
 	char hms[RD_UNITS_LEN], frames[RD_UNITS_LEN], bytes[RD_UNITS_LEN], rate[RD_UNITS_LEN],
 		file[RD_UNITS_LEN], lost[RD_UNITS_LEN], bar[48];
 	struct rd_session_progress p;
+	uint64_t since_ns = on_request ? 0 : r->last_ns, since = on_request ? 0 : r->last_bytes;
 	double past;
 
 	rd_session_progress(r->session, &p);
-	/* The rate is that since the last line, in the first one since the start. */
-	past = (double)(p.elapsed_ns - r->last_ns) / 1e9;
+	past = (double)(p.elapsed_ns - since_ns) / 1e9;
 	progress_bar(&p, bar, sizeof(bar));
 	snprintf(line, room, "  %s   %s frames   %s   %s   file %s   lost %s%s%s",
 		rd_fmt_hms(hms, p.elapsed_ns / 1000000000U), rd_fmt_count(frames, p.frames),
 		rd_fmt_bytes(bytes, p.bytes),
-		rd_fmt_bitrate(rate, past > 0 ? (double)(p.bytes - r->last_bytes) * 8 / past : 0),
+		rd_fmt_bitrate(rate, past > 0 ? (double)(p.bytes - since) * 8 / past : 0),
 		rd_fmt_bytes(file, p.file_bytes), rd_fmt_count(lost, p.lost),
 		p.lost_known ? "" : " or more", bar);
+	if (on_request)
+		return;
 	r->last_ns = p.elapsed_ns;
 	r->last_bytes = p.bytes;
 }
@@ -120,18 +123,34 @@ static json_t *json_directions(const uint64_t *count)
 		rd_json_u64(count[RD_DIR_OUT]), "unknown", rd_json_u64(count[RD_DIR_UNKNOWN]));
 }
 
+static void report_scope(const struct capture_run *r)
+{
+	unsigned int n;
+	const struct rd_session_source *sources = rd_session_sources(r->session, &n);
+	char scope[RD_LOSS_TEXT];
+
+	for (unsigned int i = 0; i < n; i++) {
+		rd_session_scope_text(&sources[i], scope);
+		if (*scope)
+			fprintf(stderr, "  %s%s%s\n", n > 1 ? sources[i].device->name : "",
+				n > 1 ? ": " : "", scope);
+	}
+}
+
 static void report_text(const struct capture_run *r)
 {
 	struct rd_tally t = r->result->total;
-	char filtered[RD_UNITS_LEN], dropped[RD_UNITS_LEN], loss[160];
+	char filtered[RD_UNITS_LEN], dropped[RD_UNITS_LEN], loss[RD_LOSS_TEXT];
 
 	report_where(r);
 	stripes_text(r);
-	rd_session_loss_text(r->session, loss, sizeof(loss));
+	rd_session_loss_text(r->session, loss);
 	fprintf(stderr, "  filtered out %s    dropped by rdmadump %s    dropped %s\n",
 		rd_fmt_count(filtered, t.filtered), rd_fmt_count(dropped, r->result->dropped),
 		loss);
+	loss_text(r);
 	report_account(&r->result->account);
+	report_scope(r);
 	if (r->result->left_out)
 		fprintf(stderr,
 			"  %" PRIu64
@@ -179,14 +198,15 @@ static json_t *json_source(const struct capture_run *r, const struct rd_session_
 	const struct rd_source *source = from->source;
 	json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", source->ops->name, "name",
 		rd_json_string(source->iface.name ? source->iface.name : ""), "title",
-		rd_json_string(source->title), "lost", loss_json_source(r, &from->stats), "gaps",
+		rd_json_string(source->title), "lost", loss_json_source(r, from), "gaps",
 		rd_json_u64(from->stats.gaps));
 
 	if (d && p)
 		json_object_update_new(o,
-			json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s}", "device", d->name, "port",
-				(int)p->num, "netdev", p->n_netdevs ? p->netdevs[0].name : "",
-				"link", p->link == RD_LINK_INFINIBAND ? "InfiniBand" : "Ethernet",
+			json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s}", "device", d->name,
+				"function", rd_function_name(d->function.kind), "port", (int)p->num,
+				"netdev", p->n_netdevs ? p->netdevs[0].name : "", "link",
+				p->link == RD_LINK_INFINIBAND ? "InfiniBand" : "Ethernet",
 				"firmware", d->fw, "driver", d->driver, "pci", d->pci));
 	return o;
 }
@@ -208,7 +228,7 @@ static void report_json(const struct capture_run *r)
 	const struct rd_format *format = rd_session_encoder(r->session)->format;
 	json_t *root;
 	FILE *out = capture_to_pipe(r->opt) ? stderr : stdout;
-	root = json_pack("{s:i, s:s, s:o, s:o, s:s?, s:I, s:I, s:f, s:s, s:o}", "version", 1,
+	root = json_pack("{s:i, s:s, s:o, s:o, s:s?, s:I, s:I, s:f, s:s, s:o}", "version", 2,
 		"program", r->application, "sources", json_sources(r), "file",
 		rd_json_string(r->opt->path), "format", format ? format->name : NULL, "files",
 		(json_int_t)r->result->written.files, "start_ns", (json_int_t)r->result->start_ns,

@@ -26,7 +26,7 @@ static bool on_progress(void *ctx, int fd)
 
 	if (read(fd, &ticks, sizeof(ticks)) != sizeof(ticks))
 		return false;
-	report_progress(r, line, sizeof(line));
+	report_progress(r, false, line, sizeof(line));
 	if (!r->live || !live_show(r->live, line))
 		rd_cli_status(line);
 	return false;
@@ -150,11 +150,13 @@ static void configure(struct capture_run *r)
 	snprintf(r->application, sizeof(r->application), "rdmadump %s (%s)", PACKAGE_VERSION,
 		RD_GIT_DESCRIPTION);
 	r->config.application = r->application;
+	r->config.root_option = r->style ? NULL : "-Z root";
 	r->config.ctx = r;
 	r->config.ready = on_ready;
 	r->config.frames = o->print || o->analyze ? on_frames : NULL;
 	r->config.ended = on_ended;
 	r->config.waiting = signals_while_waiting;
+	r->config.waiting_for_counters = signals_while_counters_settle;
 	r->config.waiting_for_reader = signals_while_fifo_waits;
 	r->config.watches = r->watches;
 	r->config.n_watches = 2;

@@ -49,7 +49,7 @@ static void show_progress(struct capture_run *r)
 {
 	char line[160];
 
-	report_progress(r, line, sizeof(line));
+	report_progress(r, true, line, sizeof(line));
 	rd_cli_say("rdmadump: ", line + strspn(line, " "));
 }
 
@@ -107,6 +107,25 @@ static int next_ending(struct capture_run *r)
 			return signal;
 	}
 	return 0;
+}
+
+bool signals_while_counters_settle(void *ctx)
+{
+	struct capture_run *r = ctx;
+	bool first = !r->settling;
+
+	r->settling = true;
+	if (!next_ending(r))
+		return true;
+	/* A terminal and a parent may both send the signal that ended the capture. */
+	if (first && r->signal) {
+		while (next_ending(r))
+			;
+		return true;
+	}
+	if (!r->signal)
+		r->asked_to_end = true;
+	return false;
 }
 
 /* What the output has not taken counts as not written. */

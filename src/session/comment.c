@@ -27,7 +27,7 @@ void comment_describe(struct rd_session *s)
 static int comment_head(const struct rd_session *s, char *out, size_t room)
 {
 	const struct rd_section *theirs = s->in.sources[0]->section;
-	char host[65] = "", start[40];
+	char host[65] = "", start[40], scope[RD_LOSS_TEXT];
 	struct timespec now;
 	struct tm tm;
 
@@ -45,15 +45,19 @@ static int comment_head(const struct rd_session *s, char *out, size_t room)
 	if (s->capture.start_ns)
 		now.tv_sec = (time_t)(s->capture.start_ns / 1000000000U);
 	strftime(start, sizeof(start), "%Y-%m-%d %H:%M:%S %z", localtime_r(&now.tv_sec, &tm));
-	return snprintf(out, room, "%s%s on host %s, from %s. ", s->in.sources[0]->title,
-		s->n_listed > 1 ? " and others" : "", host, start);
+	rd_session_scope_text(&s->listed[0], scope);
+	if (*scope)
+		scope[0] = 'T';
+	return snprintf(out, room, "%s%s on host %s, from %s. %s%s", s->in.sources[0]->title,
+		s->n_listed > 1 ? " and others" : "", host, start, scope, *scope ? ". " : "");
 }
 
 /* The last file has the numbers of the whole capture, the others their own. */
 static void comment_numbers(
 	const struct rd_session *s, const struct rd_file_account *a, char *out, size_t room)
 {
-	char written[RD_UNITS_LEN], filtered[RD_UNITS_LEN], dropped[RD_UNITS_LEN], loss[160];
+	char written[RD_UNITS_LEN], filtered[RD_UNITS_LEN], dropped[RD_UNITS_LEN],
+		loss[RD_LOSS_TEXT], scope[RD_LOSS_TEXT], beside[RD_LOSS_TEXT];
 	uint64_t w = 0, f = 0, d = 0;
 
 	for (unsigned int i = 0; i < s->in.n_ifaces; i++) {
@@ -69,12 +73,15 @@ static void comment_numbers(
 			rd_fmt_count(dropped, d));
 		return;
 	}
-	rd_session_loss_text(s, loss, sizeof(loss));
+	rd_session_loss_text(s, loss);
+	rd_session_loss_scope(s, scope);
+	loss_beside_text(s, beside, sizeof(beside));
 	snprintf(out, room,
 		"%s frames written in %.1f s; filtered out %s, dropped by rdmadump %s, "
-		"dropped %s.%s%.256s",
+		"dropped %s.%s%s%s%s%s%.256s",
 		rd_fmt_count(written, w), (double)(s->capture.end_ns - s->capture.start_ns) / 1e9,
-		rd_fmt_count(filtered, f), rd_fmt_count(dropped, d), loss,
+		rd_fmt_count(filtered, f), rd_fmt_count(dropped, d), loss, *scope ? " " : "", scope,
+		*scope ? "." : "", beside,
 		s->error.class != RD_CLASS_NONE ? " Ended by a fault: " : "",
 		s->error.class != RD_CLASS_NONE ? s->error.text : "");
 }

@@ -31,6 +31,22 @@ void facts_at_end(struct rd_session *s)
 		rd_session_facts(s, "end", &s->out.facts_end);
 }
 
+void facts_at_start(struct rd_session *s)
+{
+	struct rd_facts facts = {0};
+
+	if (s->config->no_facts || is_offline(s) || !s->out.n || !s->out.encoder.format->facts)
+		return;
+	rd_session_facts(s, "start", &facts);
+	for (unsigned int i = 0; i < s->out.n; i++) {
+		for (size_t k = 0; k < facts.n; k++)
+			rd_facts_add(
+				&s->out.list[i].facts_start, facts.fact[k].json, facts.fact[k].len);
+		s->out.list[i].facts_ns = rd_monotonic_ns();
+	}
+	rd_facts_free(&facts);
+}
+
 const struct rd_facts *facts_for_file(void *ctx, unsigned int file, bool end)
 {
 	struct output *o = ctx;
@@ -41,7 +57,7 @@ const struct rd_facts *facts_for_file(void *ctx, unsigned int file, bool end)
 		return NULL;
 	if (end)
 		return &s->out.facts_end;
-	if (!is_offline(s) && (file == 1 || now - o->facts_ns >= SNAPSHOT_NS)) {
+	if (!is_offline(s) && file > 1 && now - o->facts_ns >= SNAPSHOT_NS) {
 		rd_facts_free(&o->facts_start);
 		rd_session_facts(s, "start", &o->facts_start);
 		o->facts_ns = now;

@@ -211,7 +211,9 @@ static int explain_user(struct rd_session *s)
 	if (!s->identity.change || !s->identity.uid ||
 		(first.errnum != EACCES && first.errnum != EPERM))
 		return -1;
-	return rd_fail(&s->error, first.class, 0, "-Z root keeps root",
+	return rd_fail(&s->error, first.class, 0,
+		s->identity.root_option ? "-Z root keeps root"
+					: "choose a directory where that user may write",
 		"%s; files are opened as user '%s'", first.text, s->identity.name);
 }
 

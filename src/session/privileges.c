@@ -155,7 +155,8 @@ int rd_identity_become(const struct rd_identity *id, struct rd_error *err)
 		return 0;
 	/* Without PR_SET_NO_NEW_PRIVS a command that root starts gets its capabilities back. */
 	if (set_capabilities(false, false) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return rd_fail(err, RD_CLASS_DEVICE, errno, "-Z root keeps them",
+		return rd_fail(err, RD_CLASS_DEVICE, errno,
+			id->root_option ? "-Z root keeps them" : "allow capset(2) and prctl(2)",
 			"cannot give up capabilities");
 	return 0;
 }
@@ -193,8 +194,10 @@ int rd_identity_check_directory(
 	rc = dir ? may_write(id, dir, err) : 0;
 	if (rc > 0)
 		rd_fail(err, RD_CLASS_OUTPUT, rc,
-			"later files could not be created: choose a directory of that user, or "
-			"keep all privileges with -Z root",
+			id->root_option ? "later files could not be created: choose a directory of "
+					  "that user, or keep all privileges with -Z root"
+					: "later files could not be created: choose a directory of "
+					  "that user",
 			"user '%s' may not write to directory '%s' without capabilities", id->name,
 			dir);
 	free(copy);

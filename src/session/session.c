@@ -94,7 +94,10 @@ static int all_started(void *ctx, struct rd_error *err)
 	struct rd_session *s = ctx;
 
 	rd_identity_allow_pinned((uint64_t)s->in.n * PINNED_BYTES << s->config->log2_buffers);
-	return rd_identity_become(&s->identity, err) < 0 || outputs_start(s) < 0 ? -1 : 0;
+	return rd_identity_become(&s->identity, err) < 0 || outputs_start(s) < 0 ||
+			       loss_watch(s) < 0
+		       ? -1
+		       : 0;
 }
 
 /* Each receive queue gets a thread where frames can be brought into order again. */
@@ -192,6 +195,7 @@ static void run(struct rd_session *s)
 	for (unsigned int i = 0; i < n_own; i++)
 		if (own[i].fd >= 0 && own[i].fd != s->stop_fd)
 			close(own[i].fd);
+	loss_after(s);
 	inputs_stats(s);
 }
 
@@ -216,6 +220,8 @@ int rd_session_run(struct rd_session *s)
 		s->result.ran = true;
 		if (c->ready)
 			c->ready(c->ctx);
+		facts_at_start(s);
+		loss_before(s);
 		run(s);
 		account_result(s);
 		if (c->ended)
@@ -258,6 +264,14 @@ static void fix_identity(struct rd_session *s)
 			"repaired");
 }
 
+static int choose_identity(struct rd_session *s)
+{
+	if (rd_identity_choose(&s->identity, s->config->user, &s->error) < 0)
+		return -1;
+	s->identity.root_option = s->config->root_option;
+	return 0;
+}
+
 int rd_session_open(
 	struct rd_session **session, const struct rd_session_config *config, struct rd_error *err)
 {
@@ -266,13 +280,15 @@ int rd_session_open(
 	if (!s)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the capture");
 	s->config = config;
+	loss_init(s);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->stop_fd < 0) {
 		rd_fail(&s->error, RD_CLASS_DEVICE, errno,
 			"raise the limit of open files (ulimit -n)", "eventfd");
-	} else if (rd_identity_choose(&s->identity, config->user, &s->error) == 0 &&
-		   inputs_open(s) == 0 && inputs_compile_filters(s) == 0) {
+	} else if (choose_identity(s) == 0 && inputs_open(s) == 0 &&
+		   inputs_compile_filters(s) == 0) {
 		fix_identity(s);
+		scope_warn(s);
 		*session = s;
 		return 0;
 	}
@@ -286,6 +302,7 @@ void rd_session_close(struct rd_session *s)
 	if (!s)
 		return;
 	inputs_close(s);
+	loss_free(s);
 	facts_free(s);
 	if (s->stop_fd >= 0)
 		close(s->stop_fd);

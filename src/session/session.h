@@ -3,6 +3,7 @@
 #ifndef RDMADUMP_SESSION_SESSION_H
 #define RDMADUMP_SESSION_SESSION_H
 
+#include <pthread.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/session.h>
 
@@ -24,6 +25,8 @@ struct inputs {
 	struct rd_inputs files; /* that are read: no output may be one of them */
 };
 
+#define COMMENT_ROOM 1600 /* what does not fit is cut off */
+
 /* One file or series of files. */
 struct output {
 	struct rd_session *s;
@@ -34,7 +37,7 @@ struct output {
 	struct rd_section section;
 	struct rd_sink_ending ending;
 	struct rd_sink_stats written; /* once the sink is closed */
-	char comment[640];
+	char comment[COMMENT_ROOM];
 	bool rewritable; /* the header's comment, at the end */
 	bool started;	 /* its file is begun, its writer runs */
 	/* For each file's beginning: read at facts_ns of the monotonic clock, or found in front of
@@ -54,10 +57,23 @@ struct outputs {
 	struct rd_facts facts_end; /* for the end of the last file */
 };
 
+/* Counters of the devices while frames are captured. */
+struct loss {
+	pthread_t thread; /* reads them: no ring waits for it */
+	bool running, stop;
+	pthread_mutex_t lock; /* of `stop` */
+	pthread_cond_t wake;
+	uint64_t slowest_ns; /* reading so far; of the thread, then of who stopped it */
+	/* Of each source that is not a follower: at the start and at the end. */
+	struct rd_counters before[RD_IFACES_MAX], after[RD_IFACES_MAX];
+	struct rd_counter_change *changes[RD_IFACES_MAX];
+};
+
 struct rd_session {
 	const struct rd_session_config *config;
 	struct inputs in;
 	struct outputs out;
+	struct loss loss;
 	struct rd_identity identity;
 	unsigned int n_threads;	 /* 0: one serves all sources */
 	int cpus[RD_IFACES_MAX]; /* of each thread; -1: any */
@@ -112,12 +128,33 @@ void comment_describe(struct rd_session *s);
 /* The comment that a support engineer reads first; account NULL while the file is written. */
 void comment_make(struct output *o, const struct rd_file_account *account);
 
+/* loss.c */
+void loss_init(struct rd_session *s);
+/* Before the sources are started. */
+void loss_before(struct rd_session *s);
+/* Starts the thread that reads the counters of loss, with the privileges that the caller has. */
+int loss_watch(struct rd_session *s);
+/* The capture has ended: the last reading, as late as the counters need. */
+void loss_after(struct rd_session *s);
+void loss_free(struct rd_session *s);
+
+/* loss_text.c */
+/* "Also counted: rx_discards_phy +200, ...", of all sources; "": nothing. */
+void loss_beside_text(const struct rd_session *s, char *out, size_t room);
+
+/* scope.c: warns where other functions' traffic is missed. */
+void scope_warn(const struct rd_session *s);
+
 /* account.c */
+/* Lost before the session, all sources; *known false if one of them does not know. */
+uint64_t account_loss(const struct rd_session *s, bool *known);
 /* Fills in the result, but for `ran`, `broken_pipe` and `written`. */
 void account_result(struct rd_session *s);
 
-/* facts.c: what is stored beside the frames; the third is rd_sink_ending's `facts`. */
+/* facts.c: what is stored beside the frames; facts_for_file() is rd_sink_ending's `facts`. */
 void facts_from_file(void *session, const char *json, size_t len);
+/* Before the sources are started: reading takes the device's time, and a ring fills meanwhile. */
+void facts_at_start(struct rd_session *s);
 void facts_at_end(struct rd_session *s);
 const struct rd_facts *facts_for_file(void *output, unsigned int file, bool end);
 void facts_free(struct rd_session *s);

@@ -470,7 +470,7 @@ static void file_stats(struct rd_source *src, struct rd_source_stats *stats)
 		return;
 	stats->n_loss = 1;
 	stats->loss[0].name = "as the file says";
-	stats->loss[0].frames.amount = stats->lost;
+	stats->loss[0].frames.amount = stats->loss[0].least = stats->lost;
 }
 
 static void file_progress(struct rd_source *src, uint64_t *done, uint64_t *size)

@@ -130,10 +130,10 @@ static void netdev_stats(struct rd_source *src, struct rd_source_stats *stats)
 		.loss_known = true,
 		.lost = n->dropped + n->dropped_before,
 		/* The driver drops before the filter has been asked. */
-		.loss_upper_bound = n->filtered && n->dropped_before,
+		.loss_shared = n->filtered && n->dropped_before,
 		.n_loss = 2,
-		.loss = {{"ps_drop", {.amount = n->dropped}},
-			{"ps_ifdrop", {.amount = n->dropped_before}}},
+		.loss = {{"ps_drop", {.amount = n->dropped}, n->dropped},
+			{"ps_ifdrop", {.amount = n->dropped_before}, n->dropped_before}},
 	};
 }
 

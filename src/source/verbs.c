@@ -165,12 +165,15 @@ static uint64_t verbs_watermark(struct rd_source *src)
 	return q->port->clock.kind->watermark(&q->port->clock, &q->stamps);
 }
 
-static void loss_update(struct verbs_port *port)
+static void verbs_measure(struct rd_source *src)
 {
+	struct verbs_port *port = port_of(src);
 	struct rd_loss_counters now;
 
 	rd_loss_read(port->sysroot, port->device, port->num, &now);
+	pthread_mutex_lock(&port->loss_lock);
 	rd_loss_update(&port->loss, &now, port->speed);
+	pthread_mutex_unlock(&port->loss_lock);
 }
 
 static void verbs_stop(struct rd_source *src)
@@ -184,34 +187,35 @@ static void verbs_stop(struct rd_source *src)
 	verbs_flow_destroy(port, &why);
 	port->stopped = true;
 	pthread_mutex_unlock(&port->lock);
-	loss_update(port);
 }
 
 static void verbs_stats(struct rd_source *src, struct rd_source_stats *stats)
 {
 	struct verbs_port *port = port_of(src);
 	const struct rd_loss *loss = &port->loss;
-
 	uint64_t oversize = 0;
 
-	*stats = (struct rd_source_stats){.loss_upper_bound = true};
+	*stats = (struct rd_source_stats){.loss_shared = true};
 	for (unsigned int i = 0; i < port->n_queues; i++) {
 		stats->gaps += port->queue[i]->gaps;
 		oversize += port->queue[i]->oversize.frames;
 	}
-	if (!port->stopped)
-		loss_update(port);
+	pthread_mutex_lock(&port->loss_lock);
+	stats->loss_delay_ms = loss->last.lifespan_ms;
 	stats->n_loss = loss->last.n;
 	stats->loss_known = stats->n_loss > 0;
 	for (unsigned int i = 0; i < stats->n_loss; i++) {
 		stats->loss[i].name = loss->last.counter[i].name;
 		stats->loss[i].frames = loss->growth[i];
-		stats->lost += loss->growth[i].amount;
+		stats->loss[i].least = loss->least[i];
+		stats->lost += loss->least[i];
 		stats->loss_known &= loss->growth[i].verdict == RD_GROWTH_EXACT;
 	}
+	pthread_mutex_unlock(&port->loss_lock);
 	stats->lost += oversize;
 	if (oversize && stats->n_loss < RD_LOSS_COUNTERS) {
 		stats->loss[stats->n_loss].name = "longer_than_buffer";
+		stats->loss[stats->n_loss].least = oversize;
 		stats->loss[stats->n_loss++].frames.amount = oversize;
 	}
 }
@@ -230,6 +234,7 @@ const struct rd_source_ops verbs_ops = {
 	.service = verbs_service,
 	.stop = verbs_stop,
 	.stats = verbs_stats,
+	.measure = verbs_measure,
 	.close = verbs_close,
 	.watermark = verbs_watermark,
 };
@@ -251,7 +256,7 @@ static void follower_ignore(struct rd_source *src)
 static void follower_stats(struct rd_source *src, struct rd_source_stats *stats)
 {
 	*stats = (struct rd_source_stats){
-		.loss_known = port_of(src)->loss.last.n > 0, .loss_upper_bound = true};
+		.loss_known = port_of(src)->loss.last.n > 0, .loss_shared = true};
 }
 
 static const struct rd_source_ops follower_ops = {

@@ -59,7 +59,8 @@ struct verbs_port {
 	atomic_bool stopped, removed;
 	atomic_bool abandoned;	  /* objects cannot be destroyed: closing the context frees them */
 	atomic_bool keep_buffers; /* larger ones were refused */
-	struct rd_loss loss; /* since start(); of the thread that calls start, stop and stats */
+	pthread_mutex_t loss_lock; /* of `loss`; not held while counters are read */
+	struct rd_loss loss;	   /* since start() */
 	char name[RD_NAME_MAX + 8], description[200], hardware[400];
 };
 

@@ -149,7 +149,7 @@ model --no-devices -- "$RDMADUMP" -w "$tmp/o" >"$tmp/log" 2>&1
 is "no device: exit status" $? 2
 has "no device: what to do" "$tmp/log" 'no RDMA device found.*; load the driver'
 model --gen count=50,size=200,seed=1 --at-end sigint -- "$RDMADUMP" --json -w "$tmp/o" >"$tmp/json" 2>"$tmp/log"
-is "--json is JSON" "$(jq -r '.version, .sources[0].device, .frames.written' "$tmp/json" | paste -sd' ')" "1 mlx5_0 50"
+is "--json is JSON" "$(jq -r '.version, .sources[0].device, .frames.written' "$tmp/json" | paste -sd' ')" "2 mlx5_0 50"
 
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$tmp" && mkdir -m 777 "$tmp/theirs"

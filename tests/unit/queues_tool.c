@@ -176,6 +176,7 @@ static int run(struct worker *w, unsigned int n)
 	for (unsigned int i = n; i-- > 0;)
 		pthread_join(w[i].thread, NULL);
 	w[0].source->ops->stop(w[0].source);
+	w[0].source->ops->measure(w[0].source);
 	for (unsigned int i = 0; i < n; i++) {
 		printf("queue %u %" PRIu64 "\n", i, w[i].flows.frames);
 		if (*w[i].error.text)

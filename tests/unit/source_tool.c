@@ -181,9 +181,11 @@ static void show_stats(struct tool *t, FILE *out)
 	struct rd_iface_stats is;
 	uint64_t done, size;
 
+	if (s->ops->measure)
+		s->ops->measure(s);
 	s->ops->stats(s, &st);
 	fprintf(out, "lost %" PRIu64 " known %d upper %d noted %" PRIu64 " left_out %" PRIu64,
-		st.lost, st.loss_known, st.loss_upper_bound, t->dropped, st.left_out);
+		st.lost, st.loss_known, st.loss_shared, t->dropped, st.left_out);
 	for (unsigned int i = 0; i < st.n_loss; i++)
 		fprintf(out, " %s %" PRIu64, st.loss[i].name, st.loss[i].frames.amount);
 	fprintf(out, "\ndirections %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", t->dirs[0], t->dirs[1],

@@ -134,11 +134,11 @@ static void test_loss(void **state)
 {
 	static const struct {
 		uint64_t value;
-		uint64_t sum;
+		uint64_t sum, least;
 		enum rd_growth_verdict verdict;
-	} readings[] = {{4294967290, 90, RD_GROWTH_EXACT}, {4, 100, RD_GROWTH_EXACT},
-		{104, 200, RD_GROWTH_EXACT}, {5, 0, RD_GROWTH_RESET},
-		{4294967295, 0, RD_GROWTH_RESET}};
+	} readings[] = {{4294967290, 90, 90, RD_GROWTH_EXACT}, {4, 100, 100, RD_GROWTH_EXACT},
+		{104, 200, 200, RD_GROWTH_EXACT}, {5, 0, 205, RD_GROWTH_RESET},
+		{4294967295, 0, UINT64_C(4294967495), RD_GROWTH_RESET}};
 	struct rd_loss loss = {.last = loss_of(4294967200, 0)};
 	struct rd_loss_counters none = {.time_ns = 1};
 
@@ -150,10 +150,52 @@ static void test_loss(void **state)
 		rd_loss_update(&loss, &now, G100);
 		assert_int_equal(loss.growth[0].amount, readings[i].sum);
 		assert_int_equal(loss.growth[0].verdict, readings[i].verdict);
+		assert_int_equal(loss.least[0], readings[i].least);
 	}
 	loss = (struct rd_loss){.last = loss_of(1, 0)};
 	rd_loss_update(&loss, &none, G100);
 	assert_int_equal(loss.growth[0].verdict, RD_GROWTH_MISSING);
+}
+
+/* What a port cannot have received between two readings is no wrap. */
+static void test_loss_wrap(void **state)
+{
+	static const struct {
+		uint64_t before;
+		unsigned int ms, lifespan_ms;
+		enum rd_growth_verdict verdict;
+	} cases[] = {
+		{4294000000, 100, 10, RD_GROWTH_EXACT},
+		{4200000000, 100, 10, RD_GROWTH_RESET}, /* 95 millions in 0.16 s */
+		{4200000000, 1000, 10, RD_GROWTH_EXACT},
+		{4200000000, 100, 1000, RD_GROWTH_EXACT},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rd_loss loss = {.last = loss_of(cases[i].before, 0)};
+		struct rd_loss_counters now = loss_of(0, cases[i].ms * UINT64_C(1000000));
+
+		now.lifespan_ms = cases[i].lifespan_ms;
+		rd_loss_update(&loss, &now, G100);
+		assert_int_equal(loss.growth[0].verdict, cases[i].verdict);
+		assert_int_equal(loss.last.lifespan_ms, cases[i].lifespan_ms);
+	}
+}
+
+/* Only counters whose row has the flag are kept. */
+static void test_kinds(void **state)
+{
+	struct rd_counters c = {.driver = "mlx5_core", .flags = RD_KIND_BESIDE};
+
+	(void)state;
+	assert_true(rd_counters_want(&c, "ethtool/rx_discards_phy"));
+	assert_true(rd_counters_want(&c, "ethtool/rx_prio3_pause"));
+	assert_false(rd_counters_want(&c, "ethtool/tx_discards_phy"));
+	assert_false(rd_counters_want(&c, "hw_counters/out_of_buffer"));
+	assert_false(rd_counters_want(&c, "ethtool/never_heard_of"));
+	c.flags = 0;
+	assert_true(rd_counters_want(&c, "ethtool/never_heard_of"));
 }
 
 /* Rows of the table decide: 65535, then 3, is a reset of what stops at its end. */
@@ -311,6 +353,8 @@ int main(void)
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_growth_add),
 		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_loss_wrap),
+		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_compare),
 		cmocka_unit_test(test_judge),
 		cmocka_unit_test(test_relation),

@@ -697,12 +697,11 @@ static void test_stats(void **state)
 
 	(void)state;
 	queue_make();
-	port.stopped = true;
 	queue.gaps = 2;
 	second.gaps = 5;
 	port.loss.last.n = 2;
-	port.loss.growth[0].amount = 3;
-	port.loss.growth[1].amount = 4;
+	port.loss.growth[0].amount = port.loss.least[0] = 3;
+	port.loss.growth[1].amount = port.loss.least[1] = 4;
 	verbs_ops.stats(&queue.src, &stats);
 	assert_int_equal(stats.gaps, 7);
 	assert_int_equal(stats.n_loss, 2);

@@ -65,12 +65,13 @@ static int add_stats(struct rd_counters *c, const struct ethtool_gstrings *names
 	const struct ethtool_stats *stats, uint32_t n, bool all)
 {
 	for (uint32_t i = 0; i < n && i < names->len && i < stats->n_stats; i++) {
-		char name[ETH_GSTRING_LEN + 1];
+		char full[sizeof("ethtool/") + ETH_GSTRING_LEN] = "ethtool/";
+		char *name = full + strlen(full);
 
 		memcpy(name, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
 		name[ETH_GSTRING_LEN] = '\0';
-		if ((all || is_wanted(name)) &&
-			rd_counters_add(c, stats->data[i], "ethtool/%s", name))
+		if ((all || is_wanted(name)) && rd_counters_want(c, full) &&
+			rd_counters_add(c, stats->data[i], "%s", full))
 			return -1;
 	}
 	return 0;

@@ -38,6 +38,16 @@ int rd_counters_add(struct rd_counters *c, uint64_t value, const char *fmt, ...)
 	return 0;
 }
 
+bool rd_counters_want(const struct rd_counters *c, const char *name)
+{
+	const struct rd_counter_kind *kind;
+
+	if (!c->flags)
+		return true;
+	kind = rd_counter_kind(c->driver, name);
+	return kind && kind->flags & c->flags;
+}
+
 const struct rd_counter *rd_counters_find(const struct rd_counters *c, const char *name)
 {
 	for (size_t i = 0; i < c->n; i++)

@@ -51,14 +51,18 @@ static int load_dir(struct rd_counters *c, const char *dir, const char *prefix)
 		return errno == ENOMEM ? -1 : 0;
 	load_lifespan(c, dir);
 	for (size_t i = 0; i < names.n && !ret; i++) {
+		char name[NAME_ROOM];
 		uint64_t value;
 
 		if (!strcmp(names.name[i], "lifespan"))
 			continue;
+		snprintf(name, sizeof(name), "%s/%.255s", prefix, names.name[i]);
+		if (!rd_counters_want(c, name))
+			continue;
 		if (rd_sysfs_u64(&value, "%s/%s", dir, names.name[i]))
 			c->n_unreadable++;
 		else
-			ret = rd_counters_add(c, value, "%s/%s", prefix, names.name[i]);
+			ret = rd_counters_add(c, value, "%s", name);
 	}
 	rd_names_free(&names);
 	return ret;
@@ -108,15 +112,17 @@ static int load_netdev(struct rd_counters *c, const char *root)
 	return load_dir(c, dir, "netdev");
 }
 
-int rd_counters_load(struct rd_counters *c, const char *sysroot, const struct rd_device *device,
-	const struct rd_port *port, struct rd_error *err)
+int rd_counters_load_kinds(struct rd_counters *c, const char *sysroot,
+	const struct rd_device *device, const struct rd_port *port, unsigned int flags,
+	struct rd_error *err)
 {
 	struct timespec now;
 	int ret = 0;
 
 	*c = (struct rd_counters){.port = port->num,
 		.infiniband = port->link == RD_LINK_INFINIBAND,
-		.speed = port->speed};
+		.speed = port->speed,
+		.flags = flags};
 	memcpy(c->device, device->name, sizeof(c->device));
 	memcpy(c->driver, device->driver, sizeof(c->driver));
 	if (port->n_netdevs)
@@ -134,4 +140,10 @@ int rd_counters_load(struct rd_counters *c, const char *sysroot, const struct rd
 	rd_counters_free(c);
 	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot keep the counters of '%s'",
 		device->name);
+}
+
+int rd_counters_load(struct rd_counters *c, const char *sysroot, const struct rd_device *device,
+	const struct rd_port *port, struct rd_error *err)
+{
+	return rd_counters_load_kinds(c, sysroot, device, port, 0, err);
 }

@@ -4,12 +4,17 @@
  * Documentation/ABI/stable/sysfs-class-infiniband, mlx5_ib and bnxt_re's tables of counters).
  */
 #include "../sysfs.h"
+#include <limits.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/device.h>
 #include <string.h>
 
 #define HW "hw_counters/"
+
+#define SHORTEST_PACKET 26     /* bytes: LRH, BTH, ICRC, VCRC */
+#define SPEED_MOST	1.6e12 /* bit/s, where the port's is not known */
+#define SLACK		0.05   /* s, for how long a reading takes */
 
 int rd_counter_read(const char *sysroot, const char *device, unsigned int port, const char *name,
 	uint64_t *value)
@@ -21,7 +26,11 @@ int rd_counter_read(const char *sysroot, const char *device, unsigned int port, 
 void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned int port,
 	struct rd_loss_counters *counters)
 {
+	uint64_t lifespan;
+
 	*counters = (struct rd_loss_counters){.time_ns = rd_monotonic_ns()};
+	if (!rd_counter_read(sysroot, device->name, port, HW "lifespan", &lifespan))
+		counters->lifespan_ms = lifespan < UINT_MAX ? (unsigned int)lifespan : UINT_MAX;
 	for (const struct rd_counter_kind *k = rd_counter_kinds; k->name; k++) {
 		uint64_t value;
 
@@ -45,6 +54,18 @@ static const uint64_t *value_of(
 	return NULL;
 }
 
+/*
+ * A counter of 32 bits may have wrapped, or been reset to 0. It wrapped where the port
+ * could receive so many of the shortest packets meanwhile: two readings are tenths of a second
+ * apart.
+ */
+static bool is_wrap(const struct rd_growth *more, const struct rd_span *span, unsigned int late_ms)
+{
+	double most = (span->speed ? (double)span->speed : SPEED_MOST) / (8 * SHORTEST_PACKET);
+
+	return (double)more->amount <= most * (span->seconds + late_ms / 1e3 + SLACK);
+}
+
 void rd_loss_update(struct rd_loss *loss, const struct rd_loss_counters *now, uint64_t speed)
 {
 	struct rd_loss_counters *last = &loss->last;
@@ -56,9 +77,16 @@ void rd_loss_update(struct rd_loss *loss, const struct rd_loss_counters *now, ui
 		struct rd_growth more =
 			rd_counter_growth(kind, &last->counter[i].value, value, &span);
 
+		if (more.wrapped && !is_wrap(&more, &span, now->lifespan_ms))
+			more = (struct rd_growth){.verdict = RD_GROWTH_RESET};
 		rd_growth_add(&loss->growth[i], &more);
+		if (more.verdict == RD_GROWTH_RESET && value)
+			more.amount = *value;
+		if (__builtin_add_overflow(loss->least[i], more.amount, &loss->least[i]))
+			loss->least[i] = UINT64_MAX;
 		if (value)
 			last->counter[i].value = *value;
 	}
 	last->time_ns = now->time_ns;
+	last->lifespan_ms = now->lifespan_ms;
 }

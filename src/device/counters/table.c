@@ -71,6 +71,7 @@ const char *rd_unit_name(enum rd_unit unit)
 		[RD_UNIT_TICKS] = "ticks",
 		[RD_UNIT_OBJECTS] = "objects",
 		[RD_UNIT_US] = "microseconds",
+		[RD_UNIT_PERCENT] = "percent",
 	};
 
 	return names[unit];

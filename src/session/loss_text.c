@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What is said of lost frames, in the report and in the file. */
+#include "session.h"
+#include <rdmadump/units.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A text that grows and is cut off where the room ends. */
+struct text {
+	char *out;
+	size_t room, used;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->out + t->used, t->room - t->used, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		t->used += (size_t)n < t->room - t->used ? (size_t)n : t->room - t->used - 1;
+}
+
+double rd_loss_percent(uint64_t lost, uint64_t delivered)
+{
+	double all = (double)lost + (double)delivered;
+
+	return all > 0 ? (double)lost * 100 / all : 0;
+}
+
+/* 99.996 % are not all. */
+static char *percent_text(char *buf, double percent)
+{
+	if (percent < 0.01)
+		strcpy(buf, "less than 0.01 %");
+	else
+		snprintf(buf, RD_UNITS_LEN, "%.2f %%",
+			percent < 100 && percent > 99.99 ? 99.99 : percent);
+	return buf;
+}
+
+void rd_loss_reason(const struct rd_source_stats *st, char out[RD_LOSS_TEXT])
+{
+	for (unsigned int i = 0; i < st->n_loss; i++) {
+		const struct rd_growth *growth = &st->loss[i].frames;
+		const char *reason = rd_growth_reason(growth);
+
+		if (reason) {
+			snprintf(out, RD_LOSS_TEXT, "%s %s%s", st->loss[i].name, reason,
+				growth->verdict == RD_GROWTH_RESET ? " during the capture" : "");
+			return;
+		}
+	}
+	snprintf(out, RD_LOSS_TEXT, "no counter reports it");
+}
+
+static void put_unknown(struct text *t, const struct rd_session *s, uint64_t least)
+{
+	char why[RD_LOSS_TEXT] = "", n[RD_UNITS_LEN];
+	bool counted = false;
+
+	for (unsigned int i = s->in.n; i-- > 0;) {
+		const struct rd_source_stats *st = &s->in.stats[i];
+
+		if (st->loss_known || s->in.follows[i])
+			continue;
+		rd_loss_reason(st, why);
+		counted |= st->n_loss > 0;
+	}
+	put(t, "unknown (%s)", why);
+	if (counted || least)
+		put(t, ", at least %s", rd_fmt_count(n, least));
+}
+
+static void put_known(struct text *t, const struct rd_session *s, uint64_t lost)
+{
+	const struct rd_source_stats *first = &s->in.stats[0];
+	char n[RD_UNITS_LEN], percent[RD_UNITS_LEN];
+	const char *separator = " (";
+
+	put(t, "%s", rd_fmt_count(n, lost));
+	if (lost) {
+		put(t, " (%s",
+			percent_text(percent, rd_loss_percent(lost, s->result.total.delivered)));
+		separator = "; ";
+	}
+	for (unsigned int k = 0; k < first->n_loss; k++)
+		put(t, "%s%s", k ? ", " : separator, first->loss[k].name);
+	if (lost || first->n_loss)
+		put(t, ")");
+}
+
+void rd_session_loss_text(const struct rd_session *s, char out[RD_LOSS_TEXT])
+{
+	struct text t = {out, RD_LOSS_TEXT, 0};
+	bool known;
+	uint64_t lost = account_loss(s, &known);
+
+	put(&t, "%s ", is_offline(s) ? "when it was captured" : "by the device");
+	if (known)
+		put_known(&t, s, lost);
+	else
+		put_unknown(&t, s, lost);
+	if (!s->result.lost_settled)
+		put(&t, "; the wait for the loss counters was cut short: the last drops may be "
+			"missing");
+}
+
+void rd_session_loss_scope(const struct rd_session *s, char out[RD_LOSS_TEXT])
+{
+	struct text t = {out, RD_LOSS_TEXT, 0};
+	unsigned int shared = 0;
+
+	out[0] = '\0';
+	while (shared < s->in.n && !(s->in.stats[shared].loss_shared && s->in.stats[shared].n_loss))
+		shared++;
+	if (shared == s->in.n || is_offline(s))
+		return;
+	for (unsigned int k = 0; k < s->in.stats[shared].n_loss; k++)
+		put(&t, "%s%s", k ? ", " : "", s->in.stats[shared].loss[k].name);
+	put(&t, s->in.sources[shared]->ops->measure
+			? " counts frames without a receive buffer on any queue pair of this "
+			  "function: "
+			  "neither an upper nor a lower bound of what the capture lacks"
+			: " counts frames before the filter, too");
+}
+
+/* --- what else the port counted --------------------------------------------------------------- */
+
+void rd_counter_change_text(const struct rd_counter_change *c, char *out, size_t room)
+{
+	const char *name = strrchr(c->name, '/'), *why = rd_growth_reason(&c->growth);
+	char n[RD_UNITS_LEN];
+
+	name = name ? name + 1 : c->name;
+	if (c->is_level)
+		snprintf(out, room, "%s %s", name, rd_fmt_count(n, c->value));
+	else if (!rd_growth_known(&c->growth))
+		snprintf(out, room, "%s %s", name, why);
+	else
+		snprintf(out, room, "%s +%s%s", name, rd_fmt_count(n, c->growth.amount),
+			why ? " or more" : "");
+}
+
+void loss_beside_text(const struct rd_session *s, char *out, size_t room)
+{
+	struct text t = {out, room, 0};
+
+	out[0] = '\0';
+	for (unsigned int i = 0; i < s->n_listed; i++) {
+		for (unsigned int k = 0; k < s->listed[i].n_beside; k++) {
+			char one[96];
+
+			rd_counter_change_text(&s->listed[i].beside[k], one, sizeof(one));
+			put(&t, "%s%s", t.used ? ", " : " Also counted: ", one);
+		}
+	}
+	if (t.used)
+		put(&t, ".");
+}

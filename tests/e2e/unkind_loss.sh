@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Counters as real devices have them: answered from a cache, slow to read, reset while frames are captured, and
+# blind for what is lost before a receive queue.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq capinfos
+
+# run NAME MODEL-OPTIONS -- OPTIONS: JSON in $tmp/json, messages in $tmp/err, the file in $tmp/out.pcapng
+run() {
+	local model=()
+	while [ "$1" != -- ]; do model+=("$1"); shift; done
+	shift
+	model "${model[@]}" --at-end sigint --stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 --json "$@" -w "$tmp/out.pcapng" >"$tmp/json" 2>"$tmp/err"
+}
+# text MODEL-OPTIONS -- OPTIONS: the report in $tmp/log
+text() {
+	local model=()
+	while [ "$1" != -- ]; do model+=("$1"); shift; done
+	shift
+	model "${model[@]}" --at-end sigint --stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 "$@" -w "$tmp/out.pcapng" 2>"$tmp/log"
+}
+comment() { capinfos -k "$1" | tr -s ' \n' ' '; }
+lost() { json "$tmp/json" .lost_before_us.frames; }
+# A port that loses most of 200 000 frames: a ring of 8 buffers
+overload=(--mode drop --gen "count=200000,size=256")
+
+# --- a cache: what was lost last is not in it yet ---------------------------------------------
+run --lifespan 1500 "${overload[@]}" -- -b 3
+dropped=$(json "$tmp/stats" .dropped)
+[ "$dropped" -gt 0 ]
+ok "cache of 1.5 s: frames were lost"
+is "cache of 1.5 s: all of them are counted" "$(lost)" "$dropped"
+is "... and the report is final" "$(jq -c '.lost_before_us | [.known, .settled]' "$tmp/json")" "[true,true]"
+has "... why it takes so long" "$tmp/err" "waiting 1\.5 s for the loss counters of mlx5_0"
+
+run --lifespan 30,300 "${overload[@]}" -- -b 3
+is "cache that is refreshed in 300 ms: all are counted" "$(lost)" "$(json "$tmp/stats" .dropped)"
+
+# A signal cuts the wait short. What the cache has is all that is known.
+model --lifespan 9000 --pidfile "$tmp/pid" "${overload[@]}" --stats "$tmp/stats" -- \
+	"$RDMADUMP" -d mlx5_0 -b 3 -w "$tmp/out.pcapng" 2>"$tmp/log" &
+for _ in {1..200}; do [ "$(jq -r .frames "$tmp/stats" 2>/dev/null)" = 200000 ] && break; sleep 0.02; done
+sleep 1
+started=$SECONDS
+kill -INT "$(cat "$tmp/pid")"
+for _ in {1..200}; do grep -q "waiting 9\.0 s" "$tmp/log" && break; sleep 0.02; done
+kill -INT "$(cat "$tmp/pid")"
+wait $!
+is "a second signal: exit status" "$?" 0
+[ $((SECONDS - started)) -le 4 ]
+ok "a second signal ends the wait"
+has "... and the report says what that means" "$tmp/log" "the wait for the loss counters was cut short: the last drops may be missing"
+comment "$tmp/out.pcapng" >"$tmp/comment"
+has "... and so does the file" "$tmp/comment" "the last drops may be missing"
+
+# --- a slow counter: no thread that empties a ring reads it -----------------------------------
+# 8192 buffers last 137 ms at this rate, and a reading takes 300.
+for queues in "" "--queues 2"; do
+	name="slow counters${queues:+, $queues}"
+	rm -f "$tmp/pid" "$tmp/err"
+	# shellcheck disable=SC2086
+	model --lifespan 10,300 --mode drop --gen count=180000,size=128 --rate 60000 --pidfile "$tmp/pid" --at-end sigint \
+		--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -b 13 $queues --json -w "$tmp/out.pcapng" >"$tmp/json" 2>"$tmp/err" &
+	for _ in {1..250}; do [ -s "$tmp/pid" ] && grep -qs "capturing on" "$tmp/err" && break; sleep 0.02; done
+	for _ in 1 2 3 4 5 6 7 8; do sleep 0.3; kill -USR1 "$(cat "$tmp/pid")" 2>/dev/null; done
+	wait $!
+	is "$name: nothing is lost" "$(json "$tmp/stats" .dropped) $(lost)" "0 0"
+	[ "$(grep -c "frames .* lost 0$" "$tmp/err")" -ge 3 ]
+	ok "$name: progress was shown meanwhile" "$tmp/err"
+	is "$name: SIGUSR1 shows the average rate" "$(grep -c " 0 b/s" "$tmp/err")" 0
+done
+
+# --- a reset ----------------------------------------------------------------------------------
+# The output takes nothing, so that frames are lost at a steady rate; then the counter begins anew.
+blocked() { # MODEL-OPTIONS -- : JSON
+	model "$@" --mode drop --gen count=60000,size=1024 --rate 20000 --at-end sigint --stats "$tmp/stats" -- bash -c \
+		"'$RDMADUMP' -d mlx5_0 -b 6 -q --json --buffer-size 1Mi --when-full wait -w - 2>'$tmp/json' | { sleep 4; cat >'$tmp/out'; }"
+}
+blocked --fault counter=0,frame=30000
+dropped=$(json "$tmp/stats" .dropped)
+is "reset: the loss is unknown" "$(jq -c '.lost_before_us | [.known, .frames, .reason]' "$tmp/json")" \
+	'[false,null,"out_of_buffer was reset during the capture"]'
+least=$(json "$tmp/json" .lost_before_us.at_least)
+[ "$least" -le "$dropped" ] && [ "$least" -gt $((dropped * 9 / 10)) ]
+ok "reset: at least what both parts had, $least of $dropped"
+comment "$tmp/out" >"$tmp/comment"
+has "reset: the file says so" "$tmp/comment" "What was lost is in the interface statistics"
+
+# From a value that a driver reached in years: neither four thousand million nor a wrap
+text --counter out_of_buffer=3100000000 --gen count=20000,size=128 --rate 20000 --fault counter=0,frame=10000 --
+has "reset of a large value: text" "$tmp/log" "dropped by the device unknown \(out_of_buffer was reset during the capture\), at least 0$"
+
+# --- lost before any receive queue ------------------------------------------------------------
+moved=(--ethtool rx_discards_phy=1000 --ethtool rx_prio3_discards=5 --ethtool tx_prio3_pause=7 --ethtool rx_packets_phy=1
+	--ethtool outbound_pci_stalled_wr=0 --ethtool tx_discards_phy=3
+	--fault "ethtool=rx_discards_phy:1200,frame=500" --fault "ethtool=tx_prio3_pause:49,frame=500"
+	--fault "ethtool=rx_packets_phy:5000,frame=500" --fault "ethtool=outbound_pci_stalled_wr:35,frame=500"
+	--fault "ethtool=tx_discards_phy:4,frame=500")
+run "${moved[@]}" --gen count=2000,size=256 --
+is "before the queue: JSON" "$(jq -c '[.sources[0].lost.beside[] | [.name, .growth, .value, .known]] | sort' "$tmp/json")" \
+	'[["ethtool/outbound_pci_stalled_wr",null,35,true],["ethtool/rx_discards_phy",200,1200,true],["ethtool/tx_prio3_pause",42,49,true]]'
+text "${moved[@]}" --gen count=2000,size=256 --
+has "before the queue: text" "$tmp/log" "^  also counted: rx_discards_phy \+200 \(packets discarded at the port because there were no buffers\)$"
+has "... a level, not a growth" "$tmp/log" "^  also counted: outbound_pci_stalled_wr 35 \("
+is "... and nothing else" "$(grep -c "also counted" "$tmp/log")" 3
+has "... what out_of_buffer counts" "$tmp/log" "^  out_of_buffer counts frames without a receive buffer on any queue pair of this function: neither an upper nor a lower bound"
+comment "$tmp/out.pcapng" >"$tmp/comment"
+has "... in the file" "$tmp/comment" "Also counted: (.*, )?rx_discards_phy \+200[,.]"
+has "... and what out_of_buffer counts" "$tmp/comment" "neither an upper nor a lower bound"
+
+# A reset by the driver
+text --ethtool rx_discards_phy=1000 --fault ethtool=rx_discards_phy:10,frame=500 --gen count=2000,size=256 --
+has "reset of a statistic: text" "$tmp/log" "^  also counted: rx_discards_phy was reset"
+
+# --- whose traffic ----------------------------------------------------------------------------
+text --gen count=1000,size=256 --
+has "whose traffic: text" "$tmp/log" "traffic of PF 0000:01:00.0 alone"
+comment "$tmp/out.pcapng" >"$tmp/comment"
+has "... in the file" "$tmp/comment" "Traffic of PF 0000:01:00.0 alone: not of VFs, SFs, representors or a bond's second port\."
+is "... JSON" "$(run --gen count=100,size=256 --; jq -r .sources[0].function "$tmp/json")" "PF"
+is "no VF: no warning" "$(grep -c "not captured" "$tmp/log")" 0
+# shellcheck disable=SC2016
+model --keep "$tmp/kept" --gen count=100,size=256 --at-end sigint -- bash -c '
+	echo 4 >"$1/sys/devices/pci0000:00/0000:01:00.0/sriov_numvfs"
+	exec "$2" -d mlx5_0 -w "$3"' - "$tmp/kept" "$RDMADUMP" "$tmp/out.pcapng" 2>"$tmp/log"
+has "four VFs: a warning" "$tmp/log" "warning: mlx5_0 has 4 VFs: their traffic is not captured; capture on their own devices, or inside the guests"
+
+tap_done
