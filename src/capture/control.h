@@ -30,7 +30,7 @@ struct control {
 /* The capture is to end; only the first call says why. err: the fault, NULL if there is none. From
  * any thread. */
 void control_end(struct control *c, enum rd_end why, const struct rd_error *err);
-/* A watched descriptor is readable: calls its owner. True if a new file was asked for. */
+/* A watched descriptor is readable: calls its owner. True if a new file was requested. */
 bool control_watched(struct control *c, unsigned int index);
 /* Wakes the thread that waits for this eventfd; -1: none. */
 void control_ring(int bell);

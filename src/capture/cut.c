@@ -86,7 +86,7 @@ static uint32_t headers(const struct rd_packet *p)
 	return p->payload;
 }
 
-/* The one place that writes into a frame: sources whose buffers are ours hand them out as const. */
+/* The one place that writes into a frame: sources lend their own buffers as const. */
 static void zero(const struct rd_packet *p, uint32_t from, uint32_t to)
 {
 	if (to > p->caplen)

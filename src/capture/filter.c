@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The filter: the terms that are asked for; all must match. */
+/* The filter: the terms that the user gave; all must match. */
 #include "filter_terms.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #define LABEL_WIDTH 12
 
-/* A term that is asked for. */
+/* A term that the user gave. */
 struct wanted {
 	const struct rd_term *term;
 	rd_term_match *match;
@@ -22,7 +22,7 @@ struct rd_filter {
 	enum rd_link link;
 };
 
-/* NULL: not asked for. */
+/* NULL: not given. */
 static const char *text_of(const struct rd_filter_spec *spec, const struct rd_term *term)
 {
 	const char *field = (const char *)spec + term->at;

@@ -162,7 +162,7 @@ static bool match_network(const struct rd_addresses *set, const struct rd_packet
 	}
 }
 
-/* As tcpdump's "host" does: who asks and who is asked for. */
+/* As tcpdump's "host" does: sender and target address of ARP. */
 static bool match_arp(const struct rd_addresses *set, const struct rd_packet *p)
 {
 	const uint8_t *arp = p->data + p->l3;

@@ -14,7 +14,7 @@
 
 #define ALL_TRANSPORTS 0xff
 
-/* What is asked of a packet with a given opcode; bits of struct opcode_set. */
+/* Properties of a packet with a given opcode; bits of struct opcode_set. */
 #define ASK_NOTHING 0x01
 #define ASK_ACK	    0x02 /* an AETH of this kind */
 #define ASK_RNR	    0x04

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of the filter's terms; those that are short enough to stand beside it. */
+/* The table of the filter's terms, and the short ones. */
 #include "filter_terms.h"
 #include <errno.h>
 #include <rdmadump/units.h>

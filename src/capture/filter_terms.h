@@ -28,12 +28,12 @@ typedef int rd_term_compile(void **state, const struct rd_term_use *use, struct 
 typedef bool rd_term_match(
 	const void *state, const struct rd_frame *frame, const struct rd_packet *p);
 typedef void rd_term_learn(void *state, const struct rd_packet *p);
-/* Prints what stands after the label. */
+/* Prints what follows the label. */
 typedef void rd_term_explain(const void *state, const char *text, FILE *out);
 typedef void rd_term_free(void *state);
 
 struct rd_term {
-	const char *option; /* of the command line; empty: the text stands alone */
+	const char *option; /* of the command line; empty: the text has no label */
 	const char *label;  /* for rd_filter_explain() */
 	const char *value;  /* what a number is, for messages */
 	size_t at;	    /* of its field in struct rd_filter_spec */

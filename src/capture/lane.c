@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A lane's thread: receives while frames come, waits for chunks, sleeps while there is nothing. */
+/* A lane's thread: receives frames, waits for chunks, sleeps while there are no frames. */
 #include "lane.h"
 #include <errno.h>
 #include <poll.h>
@@ -228,7 +228,7 @@ static uint64_t requested(const struct lane *l)
 }
 
 /*
- * The same as receive_all(), for writers that merge: they get a watermark. Frames that come later
+ * The same as receive_all(), for writers that merge: they get a watermark. Frames that arrive later
  * are not older than those that have gone into any stripe.
  */
 static enum round receive_and_report(struct lane *l)
@@ -380,7 +380,7 @@ static void sleep_until_something(struct lane *l)
 	}
 }
 
-/* A source whose empty receive() costs a system call is polled less often. */
+/* A source whose empty receive() is a system call is polled less often. */
 static unsigned int empty_polls(const struct lane *l)
 {
 	unsigned int most = 0;

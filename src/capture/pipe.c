@@ -217,7 +217,7 @@ static uint64_t slice_ns(const struct pipe *p, const struct pipe_batch *b, const
 	return b->s->batch_disordered ? order_ns(p, f, p->newest_ns) : f->ts_ns;
 }
 
-/* How many of the kept frames come before the end of the current slice of the frames' time. */
+/* How many of the kept frames belong to the current time slice. */
 static unsigned int frames_in_slice(struct pipe *p, const struct pipe_batch *b)
 {
 	uint64_t slice = p->config->slice_ns, first = slice_ns(p, b, b->kept);
@@ -379,7 +379,7 @@ static bool counted_out(const struct pipe *p)
 	return most && atomic_load_explicit(p->kept, memory_order_relaxed) >= most;
 }
 
-/* A batch in which frames have notes of their own goes frame by frame. False: nothing is left. */
+/* Takes a batch in which frames have notes frame by frame. False: nothing is left. */
 static bool take_next(struct pipe *p, struct pipe_batch *b)
 {
 	struct rd_source *s = b->s;

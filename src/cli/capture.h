@@ -115,13 +115,13 @@ void signals_while_fifo_waits(void *run);
 void stripes_text(const struct capture_run *r);
 json_t *stripes_json(const struct capture_run *r);
 
-/* stamps.c. -J: prints the types of time stamps of each device that is asked for. */
-int stamps_list(const struct capture_options *o, struct rd_error *err);
+/* timestamps.c. -J: prints the timestamp types of each device that was named. */
+int timestamps_list(const struct capture_options *o, struct rd_error *err);
 
 /* report.c */
 void report_start(const struct capture_run *r);
 void report_progress(struct capture_run *r, bool on_request, char *line, size_t room);
-/* At the end, in the form that is asked for. */
+/* At the end, in the requested form. */
 void report_end(const struct capture_run *r);
 
 /* update.c: asks the capture of that process for a new file. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Lost frames in the report: what to raise, and the numbers as JSON. */
+/* Lost frames in the report: which buffer to enlarge, and the numbers as text and JSON. */
 #include "loss.h"
 #include <rdmadump/growth.h>
 #include <rdmadump/json.h>
@@ -8,7 +8,7 @@
 
 #define ADVISE_FROM 0.1 /* percent */
 
-/* --- what to raise --------------------------------------------------------------------------- */
+/* --- advice --------------------------------------------------------------------------------- */
 
 /* By the source's name: each loses frames in a ring of its own. */
 static const struct {
@@ -47,7 +47,7 @@ void loss_advise(const struct capture_run *r)
 			"  the output was too slow and our buffer was full: raise --buffer-size, "
 			"use a faster disk, or keep less of each frame (-s, --headers-only)\n");
 	else if (r->result->written.unwritten)
-		fprintf(stderr, "  the output did not take all frames: look at its messages\n");
+		fprintf(stderr, "  the output did not take all frames: see its messages\n");
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */

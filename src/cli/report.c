@@ -159,13 +159,13 @@ static void report_text(const struct capture_run *r)
 	if (r->result->written.late)
 		fprintf(stderr,
 			"  %" PRIu64
-			" frames came so late that they are behind newer ones of other queues "
-			"(reordercap puts them right)\n",
+			" frames arrived so late that they are behind newer ones of other queues "
+			"(reordercap sorts them)\n",
 			r->result->written.late);
 	if (r->result->gaps)
 		fprintf(stderr,
 			"  the receive queue failed %" PRIu64
-			" times and was brought back; frames are missing there, unknown how many\n",
+			" times and was recovered; an unknown number of frames is missing there\n",
 			r->result->gaps);
 	if (r->result->end == RD_END_MEMORY)
 		fprintf(stderr, "  the memory of -M was full: the capture ended there\n");

@@ -215,7 +215,7 @@ int capture_run(struct capture_run *r)
 	 * held already. */
 	if (!r->opt->read)
 		signals_block(r);
-	rc = r->opt->list_stamps ? stamps_list(r->opt, &err) : open_and_run(r, &err);
+	rc = r->opt->list_stamps ? timestamps_list(r->opt, &err) : open_and_run(r, &err);
 	if (rc == 0)
 		return 0;
 	return r->style ? r->style->fail(&err) : rd_cli_fail(&err);

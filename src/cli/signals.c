@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Signals of a capture: which are handled, and what each does while frames come and at the end.
+ * Signals of a capture: which are handled, and what each does during the capture and at its end.
  * They are blocked from before the first thread until the process ends, so that no default action
  * can prevent the report.
  */
@@ -94,7 +94,7 @@ void signals_while_fifo_waits(void *ctx)
 
 /* --- once the capture has ended --------------------------------------------------------- */
 
-/* The next signal that asks for the end, 0: none has come. */
+/* The next ending signal that is pending; 0: none. */
 static int next_ending(struct capture_run *r)
 {
 	static const struct timespec now;
@@ -149,9 +149,9 @@ static void announce_wait(bool commands)
 }
 
 /*
- * Signals that came together with the one that ended the capture (a terminal and a parent may both
- * send it) are one; a later one means: do not wait. Where the capture ended by itself the first
- * one is answered by what it waits for.
+ * Signals that arrive together with the one that ended the capture (a terminal and a parent may
+ * both send it) count as one; a later one means: do not wait. If no signal ended the capture, the
+ * first one prints what the program waits for.
  */
 bool signals_while_waiting(void *ctx, bool commands)
 {

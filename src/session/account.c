@@ -2,7 +2,7 @@
 /* The numbers of a whole capture: its totals and the result. */
 #include "session.h"
 
-/* Frames that were delivered but came after the last file was full do not count. */
+/* Frames that were delivered after the last file was full do not count. */
 static struct rd_tally total(const struct rd_session *s)
 {
 	struct rd_tally t = rd_capture_total(&s->capture);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How many files a capture has open, and whether it may: known before the first one is opened. */
+/* How many descriptors a capture needs, and whether the limit allows them. */
 #include "session.h"
 #include <dirent.h>
 #include <sys/resource.h>
@@ -14,7 +14,8 @@ static unsigned int open_now(void)
 	DIR *dir = opendir("/proc/self/fd");
 	unsigned int n = 0;
 
-	/* Itself, "." and ".." make up for what cannot be read. */
+	/* The directory's own descriptor, "." and ".." are counted instead of what cannot be read.
+	 */
 	while (dir && readdir(dir))
 		n++;
 	if (dir)
@@ -22,7 +23,7 @@ static unsigned int open_now(void)
 	return n;
 }
 
-/* With so many queues beside those of the ports that are open already. */
+/* Descriptors with so many more queues than those that are open already. */
 static rlim_t descriptors_needed(const struct rd_session *s, unsigned int queues)
 {
 	const struct rd_session_config *o = s->config;
@@ -42,7 +43,8 @@ bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *
 	*most = UINT64_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return true;
-	/* No further than is needed: commands inherit it, and some close all that may be open. */
+	/* Not higher than needed: commands inherit the limit, and some close every descriptor below
+	 * it. */
 	if (limit.rlim_cur < needed && limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);

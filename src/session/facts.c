@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* When a capture takes the facts that it stores beside its frames, and for which file. */
+/* When a capture reads the facts that it stores beside its frames, and for which file. */
 #include "session.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/facts.h>
@@ -21,7 +21,7 @@ void facts_from_file(void *ctx, const char *json, size_t len)
 	struct rd_session *s = ctx;
 	struct output *o = &s->out.list[0];
 
-	/* Once the output is open, another thread may read what stood in front. */
+	/* Once the output is open, another thread may read facts_start. */
 	rd_facts_add(o->sink ? &s->out.facts_end : &o->facts_start, json, len);
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What frames come from: finds what the configuration names and opens the device's sniffer, a
- * netdev or a file; and the filters over them. */
+/* Inputs: finds what the configuration names, opens the device's sniffer, a netdev or a file, and
+ * compiles the filters. */
 #include "session.h"
 #include <inttypes.h>
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <string.h>
 
-#define QUEUE_BITRATE 50000000000U /* what a thread surely takes of large frames */
+#define QUEUE_BITRATE 50000000000U /* of large frames, what one thread can receive */
 
 static int find_nth(const struct rd_devices *devices, unsigned int nth,
 	const struct rd_device **device, const struct rd_port **port, struct rd_error *err)
@@ -85,7 +85,7 @@ static int open_netdev(struct rd_session *s, const char *netdev, const struct rd
 
 	if (s->config->stamps != RD_STAMPS_AUTO && s->config->stamps != RD_STAMPS_HOST)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, "leave -j out, or give -j host",
-			"%s has no time stamps of type '%s': the kernel stamps what passes a "
+			"%s has no timestamps of type '%s': the kernel timestamps what passes a "
 			"netdev",
 			netdev, rd_stamp_types[s->config->stamps].name);
 	if (rd_netdev_open(&source, &config, &s->error) < 0)
@@ -94,8 +94,8 @@ static int open_netdev(struct rd_session *s, const char *netdev, const struct rd
 }
 
 /*
- * What is wanted of this port; auto: by its speed, but not more threads than there are CPUs near it
- * beside the writer's, and a power of two.
+ * Receive queues for this port; auto: by its speed, a power of two, and at most the number of CPUs
+ * near it less one for the writer.
  */
 static unsigned int queues_of(
 	const struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
@@ -115,7 +115,7 @@ static unsigned int queues_of(
 	return n;
 }
 
-/* Fewer where the limit of open files does not allow more: a power of two, one at least. */
+/* At most as many as the limit of open files allows: a power of two, at least one. */
 static unsigned int queues_that_fit(const struct rd_session *s, const struct rd_device *device,
 	const struct rd_port *port, unsigned int wanted)
 {
@@ -157,7 +157,7 @@ static int open_verbs(
 	return 0;
 }
 
-/* The device's sniffer where it has one; else its netdev, with a warning of what will be missing.
+/* Opens the device's sniffer where it has one, else its netdev with a warning of what is missing.
  */
 static int open_port(
 	struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
@@ -185,7 +185,7 @@ static int open_wanted(struct rd_session *s, const struct rd_wanted_port *w)
 	struct rd_error netdev_error;
 
 	if (rd_wanted_port_find(&s->in.devices, w, &device, &port, &s->error) < 0) {
-		/* A netdev without RDMA device is captured as tcpdump does. */
+		/* A netdev without an RDMA device is captured like tcpdump does. */
 		if (!w->name || w->port || !if_nametoindex(w->name))
 			return -1;
 		netdev_error = s->error;
@@ -213,7 +213,7 @@ static int open_all(struct rd_session *s)
 	const struct rd_wanted_port any = {0};
 	uint64_t ignored;
 
-	/* For what needs no queue: if it does not fit, whatever fails says so. */
+	/* Raises the limit. If that is not enough, the call that fails reports it. */
 	descriptors_fit(s, 1, &ignored);
 	if (s->config->read)
 		return open_file(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where frames go: one file or series, or one for each receive queue or stripe, each with its own
+/* Outputs: one file or series, or one for each receive queue or stripe, each with its own
  * statistics and comment. */
 #include "session.h"
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READER_MS 50 /* between two looks for a reader of a FIFO */
+#define READER_MS 50 /* between two checks for a reader of a FIFO */
 
 bool outputs_to_pipe(const struct rd_session *s)
 {
@@ -76,7 +76,7 @@ static void fill_source(const struct output *o, const struct rd_file_account *ac
 	}
 }
 
-/* A file's frames are all in it: its statistics and its comment can be made. */
+/* Called when a file has all its frames: fills in its statistics and its comment. */
 static void fill_ending(
 	void *ctx, const struct rd_file_account *account, struct rd_iface_stats *stats)
 {
@@ -89,7 +89,7 @@ static void fill_ending(
 			fill_source(o, account, i, stats);
 }
 
-/* "a.pcapng.gz" of queue 2 is "a-q2.pcapng.gz". NULL without memory. */
+/* "a.pcapng.gz" of queue 2 is "a-q2.pcapng.gz". NULL: out of memory. */
 static char *queue_path(const char *path, unsigned int queue)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -135,14 +135,14 @@ static int open_output(struct rd_session *s, unsigned int index, unsigned int fe
 	return rd_sink_open(&o->sink, &config, &o->ending, &s->error);
 }
 
-/* Whether later files can be created, before anything is. */
+/* Checks whether later files can be created, before anything is. */
 static int check_directories(struct rd_session *s)
 {
 	const struct rd_rotation *r = &s->config->rotation;
 	unsigned int n = s->config->n_stripes ? s->config->n_stripes : 1;
 	int rc = 0;
 
-	/* One file that ends the capture when it is full needs no place for another. */
+	/* A single file that ends the capture when it is full needs no directory entry later. */
 	if (r->files == 1 || outputs_to_pipe(s) || !(s->config->slice_s || r->bytes || r->frames))
 		return 0;
 	for (unsigned int i = 0; i < n && rc == 0; i++) {
@@ -184,7 +184,7 @@ static int open_files(struct rd_session *s, unsigned int lanes, unsigned int str
 			return -1;
 	if (check_distinct(s) < 0)
 		return -1;
-	/* All could be opened: only now is anything changed. */
+	/* Nothing is changed before all outputs could be opened. */
 	for (unsigned int i = 0; i < s->out.n; i++)
 		rd_sink_make_private(s->out.list[i].sink);
 	return 0;
@@ -212,12 +212,11 @@ static int explain_user(struct rd_session *s)
 		(first.errnum != EACCES && first.errnum != EPERM))
 		return -1;
 	return rd_fail(&s->error, first.class, 0,
-		s->identity.root_option ? "-Z root keeps root"
-					: "choose a directory where that user may write",
+		s->identity.root_option ? "-Z root keeps root" : NULL,
 		"%s; files are opened as user '%s'", first.text, s->identity.name);
 }
 
-/* True if rd_session_stop() was called, at latest after so many ms. */
+/* Waits at most so many ms; true once rd_session_stop() was called. */
 static bool stopped(const struct rd_session *s, int ms)
 {
 	struct pollfd p = {.fd = s->stop_fd, .events = POLLIN};
@@ -325,7 +324,7 @@ static void close_output(struct rd_session *s, struct output *o, const struct rd
 	if (!o->sink)
 		return;
 	if (!o->started) {
-		/* The path is the user's, who may have put something else there. */
+		/* The user may have replaced what is at the path. */
 		if (rd_identity_assume(&s->identity, &before, &err) == 0) {
 			rd_sink_abandon(o->sink);
 			rd_identity_resume(&before);

@@ -69,7 +69,7 @@ static int fail_become(const struct rd_identity *id, struct rd_error *err)
 		"cannot become user '%s'", id->name);
 }
 
-/* --- for a while ------------------------------------------------------------------------ */
+/* --- temporarily ----------------------------------------------------------------------- */
 
 static int set_groups(const struct rd_identity *id)
 {
@@ -98,7 +98,7 @@ int rd_identity_assume(
 
 void rd_identity_resume(struct rd_identity_before *before)
 {
-	/* Who could leave root can come back: the saved user is still root. */
+	/* This cannot fail: the saved user is still root. */
 	if (before->changed && (seteuid(before->uid) < 0 || setegid(before->gid) < 0 ||
 				       setgroups((size_t)before->n_groups, before->groups) < 0))
 		rd_log(RD_LOG_DEBUG, "cannot return to user %u: %s", (unsigned int)before->uid,
@@ -107,9 +107,9 @@ void rd_identity_resume(struct rd_identity_before *before)
 	*before = (struct rd_identity_before){0};
 }
 
-/* --- for good --------------------------------------------------------------------------- */
+/* --- permanently ------------------------------------------------------------------------ */
 
-/* Of this thread: what it may do now is `effective`; what it may ever do stays, or goes too. */
+/* Sets this thread's capabilities: keeps or clears the effective and the permitted ones. */
 static int set_capabilities(bool effective, bool permitted)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -133,7 +133,7 @@ void rd_identity_allow_pinned(uint64_t bytes)
 		limit.rlim_max >= bytes)
 		return;
 	limit.rlim_cur = limit.rlim_max = bytes;
-	/* Without CAP_SYS_RESOURCE it stays as it is. */
+	/* Without CAP_SYS_RESOURCE the limit stays unchanged. */
 	setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
@@ -163,7 +163,8 @@ int rd_identity_become(const struct rd_identity *id, struct rd_error *err)
 
 /* --- where files can be created --------------------------------------------------------- */
 
-/* What that user may do there without capabilities: 0 or an errno; -1 with an error. */
+/* Whether that user may create files there without capabilities: 0 or an errno; -1 with an error.
+ */
 static int may_write(const struct rd_identity *id, const char *dir, struct rd_error *err)
 {
 	struct rd_identity_before before;

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FLUSH_NS	    100000000U	/* what `kill -9` can cost of slow traffic */
+#define FLUSH_NS	    100000000U	/* frames of slow traffic that `kill -9` can lose */
 #define FLUSH_COMPRESSED_NS 1000000000U /* small blocks compress badly */
 #define PINNED_BYTES	    131072 /* of a buffer at most: two of 64 KiB while it is exchanged */
 
@@ -53,14 +53,14 @@ void rd_session_stop(struct rd_session *s)
 {
 	const uint64_t one = 1;
 
-	/* EAGAIN: it was asked for before. */
+	/* EAGAIN: it was requested before. */
 	if (write(s->stop_fd, &one, sizeof(one)) < 0)
 		return;
 }
 
 void rd_session_rotate(struct rd_session *s)
 {
-	/* A pipe has one beginning. */
+	/* A pipe cannot begin a new file. */
 	s->capture.rotate = !outputs_to_pipe(s);
 }
 
@@ -88,7 +88,7 @@ static int timer(uint64_t period, bool once, bool aligned)
 
 /* --- threads ---------------------------------------------------------------------------- */
 
-/* The devices run: privileges go before any thread is started, which would keep them. */
+/* The devices are started: drops privileges before any thread exists that would keep them. */
 static int all_started(void *ctx, struct rd_error *err)
 {
 	struct rd_session *s = ctx;
@@ -100,7 +100,7 @@ static int all_started(void *ctx, struct rd_error *err)
 		       : 0;
 }
 
-/* Each receive queue gets a thread where frames can be brought into order again. */
+/* Each receive queue gets a thread if its frames can be merged into order. */
 static void choose_threads(struct rd_session *s)
 {
 	bool can = s->config->queues && s->in.n > 1 && s->config->path && !s->config->frames;
@@ -114,7 +114,7 @@ static void choose_threads(struct rd_session *s)
 			"frames are analysed (--analyze), or nothing is written (-w)");
 }
 
-/* Threads near the device, each on a CPU of its own where there are enough. */
+/* Pins threads near the device, each to a CPU of its own where there are enough. */
 static void choose_cpus(struct rd_session *s)
 {
 	int near[RD_CPUS_MAX];
@@ -203,7 +203,7 @@ static int open_outputs(struct rd_session *s)
 {
 	if (outputs_open(s) == 0)
 		return 0;
-	/* A reader that left before the header needs nothing. */
+	/* A reader that closed the pipe before the header is no error. */
 	if (s->error.errnum == EPIPE)
 		s->error = (struct rd_error){0};
 	s->result.error = s->error;
@@ -309,7 +309,7 @@ void rd_session_close(struct rd_session *s)
 	free(s);
 }
 
-/* --- what is known ---------------------------------------------------------------------- */
+/* --- queries --------------------------------------------------------------------------- */
 
 const struct rd_session_result *rd_session_result(struct rd_session *s)
 {

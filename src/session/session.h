@@ -7,8 +7,8 @@
 #include <rdmadump/identity.h>
 #include <rdmadump/session.h>
 
-/* What frames come from. A port has a source for each receive queue: the first one represents
- * the port, the others follow it. */
+/* The sources. A port has one for each receive queue: the first one represents the port, the others
+ * follow it. */
 struct inputs {
 	struct rd_devices devices;
 	struct rd_source *sources[RD_IFACES_MAX];
@@ -39,7 +39,7 @@ struct output {
 	struct rd_sink_stats written; /* once the sink is closed */
 	char comment[COMMENT_ROOM];
 	bool rewritable; /* the header's comment, at the end */
-	bool started;	 /* its file is begun, its writer runs */
+	bool started;	 /* its file has a header, its writer runs */
 	/* For each file's beginning: read at facts_ns of the monotonic clock, or found in front of
 	 * a file's first frame. */
 	struct rd_facts facts_start;
@@ -54,7 +54,7 @@ struct outputs {
 	struct rd_sink *merged[RD_STRIPES_MAX];
 	struct rd_section section;
 	char hardware[320], os[320];
-	struct rd_facts facts_end; /* for the end of the last file */
+	struct rd_facts facts_end; /* stored at the end of the last file */
 };
 
 /* Counters of the devices while frames are captured. */
@@ -98,13 +98,13 @@ int inputs_compile_filters(struct rd_session *s);
 void inputs_stats(struct rd_session *s);
 void inputs_close(struct rd_session *s);
 
-/* descriptors.c: whether so many further queues and all that hangs on them can be opened; raises
- * the soft limit of open files as far as that needs. *most: how many files may be open. */
+/* descriptors.c: whether so many further queues, with their feeds and threads, can be opened;
+ * raises the soft limit of open files as far as that needs. *most: how many files may be open. */
 bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *most);
 
 /* outputs.c */
-/* Opens each output's first file as who the program becomes; nothing that exists is changed. What
- * was opened is closed again on an error. */
+/* Opens each output's first file with the rights of the later user; no existing file is changed. On
+ * an error all are closed again. */
 int outputs_open(struct rd_session *s);
 /* Privileges are dropped: empties the files and starts the writers. */
 int outputs_start(struct rd_session *s);
@@ -117,15 +117,15 @@ bool outputs_to_pipe(const struct rd_session *s);
 const char *outputs_compression(const struct rd_session *s);
 
 /* stripes.c */
-/* The path as the name of a series: where that is expanded by strftime(3), the directory is not. To
+/* The path as the name of a series; its directory is escaped where strftime(3) expands the name. To
  * be freed; NULL: out of memory. */
 char *stripe_pattern(const struct rd_session_config *config, unsigned int i);
-/* Whether a file can be made in each directory; none is made. */
+/* Checks whether a file can be created in each directory; creates none. */
 int stripes_check(const struct rd_session_config *config, struct rd_error *err);
 
 /* comment.c: the texts in the file's header. */
 void comment_describe(struct rd_session *s);
-/* The comment that a support engineer reads first; account NULL while the file is written. */
+/* The file's comment; account NULL while the file is written. */
 void comment_make(struct output *o, const struct rd_file_account *account);
 
 /* loss.c */

@@ -274,4 +274,16 @@ run "${eth[@]}" --gen count=50000,size=100,seed=1 --mode drop --at-end sigint --
 lost=$(sed -n 's/^-W- \([0-9]*\) packets were lost by the device/\1/p' "$tmp/log")
 is "what the device lost is reported" "$(($(hash_of "$out" | awk '{print $1}') + ${lost:-0}))" 50000
 
+# Under sudo the file is opened as the caller, and ibdump has no -Z that would change that
+if [ "$(id -u)" = 0 ]; then
+	chmod 711 "$tmp"
+	# shellcheck disable=SC2031
+	SUDO_UID=$(id -u nobody) SUDO_GID=$(id -g nobody) SUDO_USER=nobody on_eth -w out.pcap
+	refused "sudo, a directory of root" "^-E- .*Permission denied; .*files are opened as user 'nobody'$"
+	is "... no advice that ibdump has no option for" "$(grep -c -- '-Z' "$tmp/log")" 0
+	has "... what to do" "$tmp/log" "choose a file and directory that this user may write to"
+else
+	skip "sudo, a directory of root" "needs root"
+fi
+
 tap_done

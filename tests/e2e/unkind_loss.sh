@@ -72,7 +72,7 @@ for queues in "" "--queues 2"; do
 done
 
 # --- a reset ----------------------------------------------------------------------------------
-# The output takes nothing, so that frames are lost at a steady rate; then the counter begins anew.
+# The output takes nothing, so that frames are lost at a steady rate; then the counter is reset to 0.
 blocked() { # MODEL-OPTIONS -- : JSON
 	model "$@" --mode drop --gen count=60000,size=1024 --rate 20000 --at-end sigint --stats "$tmp/stats" -- bash -c \
 		"'$RDMADUMP' -d mlx5_0 -b 6 -q --json --buffer-size 1Mi --when-full wait -w - 2>'$tmp/json' | { sleep 4; cat >'$tmp/out'; }"

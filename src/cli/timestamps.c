@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* capture -J: the types of time stamps that devices have. */
+/* capture -J: the types of timestamps that devices have. */
 #include "capture.h"
 #include <stdio.h>
 
@@ -9,7 +9,7 @@ static int list_one(const struct rd_device *device, struct rd_error *err)
 
 	if (rd_verbs_clocks(device, choices, err) < 0)
 		return -1;
-	printf("Time stamp types of %s (-j TYPE):\n", device->name);
+	printf("Timestamp types of %s (-j TYPE):\n", device->name);
 	for (unsigned int i = 0; i < RD_STAMP_TYPES; i++)
 		printf("  %-18s%s%s%s\n", rd_stamp_types[i].name, choices[i].clock ? "" : "no: ",
 			choices[i].clock ? rd_stamp_types[i].help : choices[i].why,
@@ -35,7 +35,7 @@ static int list_all(
 	return 0;
 }
 
-int stamps_list(const struct capture_options *o, struct rd_error *err)
+int timestamps_list(const struct capture_options *o, struct rd_error *err)
 {
 	struct rd_devices devices = {0};
 	int rc = rd_devices_load(&devices, "", err);
