@@ -211,7 +211,7 @@ done <<'LIST'
 -b packets:400|r_00001_T.pcapng=400 r_00002_T.pcapng=400 r_00003_T.pcapng=246
 --ring-buffer packets:400|r_00001_T.pcapng=400 r_00002_T.pcapng=400 r_00003_T.pcapng=246
 -b packets:300 -b files:2|r_00003_T.pcapng=300 r_00004_T.pcapng=146
--b files:2 -a filesize:400|r_00002_T.pcapng=437 r_00003_T.pcapng=70
+-b files:2 -a filesize:400|r_00002_T.pcapng=436 r_00003_T.pcapng=71
 -b duration:1|r_00001_T.pcapng=1 r_00002_T.pcapng=197 r_00003_T.pcapng=815 r_00004_T.pcapng=33
 -G 1 -W 2|r.pcapng=1 r.pcapng1=197
 -G 1|r.pcapng=1 r.pcapng1=197 r.pcapng2=815 r.pcapng3=33
