@@ -73,6 +73,7 @@ struct rd_port_info {
 	uint16_t *pkeys; /* those that are set */
 	uint32_t *pkey_index;
 	unsigned int n_pkeys;
+	struct rd_attrs sysfs;	  /* files that no other field has: "has_smi" */
 	struct rd_attrs settings; /* of RoCE, where they can be read */
 	/* By verbs, if rd_info.opened. MTUs in bytes, 0 if unknown. */
 	uint32_t active_mtu, max_mtu;
@@ -109,6 +110,7 @@ struct rd_info {
 	const struct rd_device *device;
 	const char *sysroot;
 	char sys_image_guid[24], hw_rev[16];
+	struct rd_attrs sysfs; /* files that no other field has: "fw_pages", "power.control" */
 	struct rd_pci_link pci;
 	struct rd_module modules[2]; /* the NIC's, the RDMA one's; name "" if there is none */
 	const char *provider;	     /* of libibverbs: "mlx5" */

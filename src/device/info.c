@@ -3,6 +3,7 @@
  * Collects what there is to know of one device: sysfs (kernel: Documentation/ABI/stable/
  * sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci), then modules, verbs, devlink.
  */
+#include "attr_files.h"
 #include "drivers.h"
 #include "netlink/devlink.h"
 #include "query.h"
@@ -98,6 +99,7 @@ static int load_port(struct rd_port_info *out, const struct rd_device *device,
 		out->cap_mask = (uint32_t)mask;
 	out->lmc = read_u32(dir, "lid_mask_count");
 	out->sm_sl = read_u32(dir, "sm_sl");
+	rd_port_sysfs_attrs(&out->sysfs, base, port->num);
 	rd_roce_settings(&out->settings, device, port, root);
 	return load_pkeys(out, port->num, base);
 }
@@ -110,6 +112,7 @@ static int load_files(struct rd_info *info, const char *base)
 	rd_sysfs_text(
 		info->sys_image_guid, sizeof(info->sys_image_guid), "%s/sys_image_guid", base);
 	rd_sysfs_text(info->hw_rev, sizeof(info->hw_rev), "%s/hw_rev", base);
+	rd_device_sysfs_attrs(&info->sysfs, base);
 	load_pci(&info->pci, base);
 	rd_modules_load(info->modules, device, root);
 	info->provider = rd_provider_name(device);
@@ -169,11 +172,13 @@ void rd_info_free(struct rd_info *info)
 
 		free(port->pkeys);
 		free(port->pkey_index);
+		rd_attrs_free(&port->sysfs);
 		rd_attrs_free(&port->settings);
 		rd_attrs_free(&port->attrs);
 	}
 	free(info->ports);
 	free(info->firmware);
+	rd_attrs_free(&info->sysfs);
 	rd_attrs_free(&info->limits);
 	rd_attrs_free(&info->provider_attrs);
 	*info = (struct rd_info){0};

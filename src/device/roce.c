@@ -4,38 +4,11 @@
  * (mlx5's debugfs and the netdev's ecn folder), rdma_cm's defaults (configfs).
  */
 #include "roce.h"
+#include "attr_files.h"
 #include "sysfs.h"
 #include <rdmadump/device.h>
 #include <stdio.h>
 #include <string.h>
-
-#define VALUES_MAX 64 /* of one folder */
-
-/* One value. Several lines (MLNX_OFED's "Global tclass=106") become one. */
-static void add_file(struct rd_attrs *f, const char *key, const char *title, const char *path)
-{
-	char text[128];
-
-	if (!rd_sysfs_text(text, sizeof(text), "%s", path) && *text)
-		rd_attrs_text(f, key, title, text);
-}
-
-/* Every file of a folder is a value. */
-static void add_folder(struct rd_attrs *f, const char *prefix, const char *path)
-{
-	struct rd_names names;
-
-	if (rd_sysfs_list(&names, "%s", path))
-		return;
-	for (size_t i = 0; i < names.n && i < VALUES_MAX; i++) {
-		char key[48], file[512];
-
-		snprintf(key, sizeof(key), "%s.%s", prefix, names.name[i]);
-		snprintf(file, sizeof(file), "%s/%s", path, names.name[i]);
-		add_file(f, key, key, file);
-	}
-	rd_names_free(&names);
-}
 
 /* ecn/roce_np/enable/0..7: one switch per priority, read together as "11111111". */
 static void add_priorities(struct rd_attrs *f, const char *key, const char *title, const char *path)
@@ -62,9 +35,9 @@ static void add_ecn(struct rd_attrs *f, const char *root, const char *netdev)
 	snprintf(path, sizeof(path), "%s/sys/class/net/%s/ecn/roce_rp/enable", root, netdev);
 	add_priorities(f, "ecn.roce_rp.enable", "CNPs obeyed, priority 0-7", path);
 	snprintf(path, sizeof(path), "%s/sys/class/net/%s/ecn/roce_np", root, netdev);
-	add_folder(f, "ecn.roce_np", path);
+	rd_attr_folder(f, "ecn.roce_np", path, rd_attr_file);
 	snprintf(path, sizeof(path), "%s/sys/class/net/%s/ecn/roce_rp", root, netdev);
-	add_folder(f, "ecn.roce_rp", path);
+	rd_attr_folder(f, "ecn.roce_rp", path, rd_attr_file);
 }
 
 void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,
@@ -88,7 +61,7 @@ void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,
 		return;
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		snprintf(path, sizeof(path), files[i].fmt, root, device->name, port->num);
-		add_file(f, files[i].key, files[i].title, path);
+		rd_attr_file(f, files[i].key, files[i].title, path);
 	}
 	if (port->link != RD_LINK_ETHERNET)
 		return;
@@ -97,6 +70,6 @@ void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,
 	if (*device->pci) {
 		snprintf(path, sizeof(path), "%s/sys/kernel/debug/mlx5/%s/cc_params", root,
 			device->pci);
-		add_folder(f, "cc_params", path);
+		rd_attr_folder(f, "cc_params", path, rd_attr_file);
 	}
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump info` over each tree of tests/data/sysfs against the output kept beside it; the conditions of a capture on
-# modelled devices; the same facts as other tools give.
+# modelled devices; the same facts as other tools give. UPDATE=1 rewrites the kept output.
 # shellcheck source=tests/tap.sh
 . "$(dirname "$0")/../tap.sh"
 need_tool jq
@@ -33,6 +33,7 @@ for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz
 		"$RDMADUMP" info --sysroot "$tmp/$tree" "$device" >>"$tmp/text" 2>&1
 		"$RDMADUMP" info --json --sysroot "$tmp/$tree/" "$device" >>"$tmp/json" 2>&1
 	done
+	[ -z "${UPDATE-}" ] || { cp "$tmp/text" "$base.info.txt" && cp "$tmp/json" "$base.info.json"; }
 	diff -u "$base.info.txt" "$tmp/text" >"$tmp/diff"
 	ok "$tree, text" "$tmp/diff"
 	diff -u "$base.info.json" "$tmp/json" >"$tmp/diff"

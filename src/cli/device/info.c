@@ -423,6 +423,9 @@ static void tell_port(const struct telling *t, unsigned int i)
 	rd_sheet_section(t->sheet, "roce", "RoCE settings");
 	tell_attrs(t, &p->settings, true);
 	rd_sheet_end(t->sheet);
+	rd_sheet_section(t->sheet, "sysfs", "By sysfs");
+	tell_attrs(t, &p->sysfs, false);
+	rd_sheet_end(t->sheet);
 	rd_sheet_section(t->sheet, "verbs", "By verbs");
 	tell_attrs(t, &p->attrs, false);
 	rd_sheet_end(t->sheet);
@@ -449,6 +452,9 @@ static void tell(const struct telling *t)
 	rd_sheet_array(t->sheet, "ports");
 	for (unsigned int i = 0; i < info->device->n_ports; i++)
 		tell_port(t, i);
+	rd_sheet_end(t->sheet);
+	rd_sheet_section(t->sheet, "sysfs", "Memory and power");
+	tell_attrs(t, &info->sysfs, false);
 	rd_sheet_end(t->sheet);
 	rd_sheet_section(t->sheet, "limits", "Limits and features");
 	tell_attrs(t, &info->limits, true);

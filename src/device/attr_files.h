@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Files of sysfs and debugfs as attributes. */
+#ifndef RDMADUMP_DEVICE_ATTR_FILES_H
+#define RDMADUMP_DEVICE_ATTR_FILES_H
+
+#include <rdmadump/info.h>
+
+/* They append the file's content: as text, or as a number if it is one. Nothing if it is absent. */
+void rd_attr_file(struct rd_attrs *attrs, const char *key, const char *title, const char *path);
+void rd_attr_number_file(
+	struct rd_attrs *attrs, const char *key, const char *title, const char *path);
+
+/*
+ * Appends each file of a folder by one of the functions above; the key of FILE is "PREFIX.FILE".
+ * Subfolders are left out.
+ */
+void rd_attr_folder(struct rd_attrs *attrs, const char *prefix, const char *path,
+	void (*append)(struct rd_attrs *, const char *key, const char *title, const char *path));
+
+/* What sysfs shows of a device and of a port beside counters; `base`: the device's directory. */
+void rd_device_sysfs_attrs(struct rd_attrs *attrs, const char *base);
+void rd_port_sysfs_attrs(struct rd_attrs *attrs, const char *base, unsigned int port);
+
+#endif
