@@ -42,7 +42,15 @@ static const struct limit {
 	LIMIT(max_res_rd_atom, "RDMA reads and atomics, all QPs"),
 	LIMIT(max_mcast_grp, "multicast groups"),
 	LIMIT(max_mcast_qp_attach, "QPs per multicast group"),
+	LIMIT(max_total_mcast_qp_attach, "QPs in multicast groups, all together"),
+	LIMIT(max_raw_ipv6_qp, "raw IPv6 QPs"),
 	LIMIT(max_raw_ethy_qp, "raw packet QPs"),
+	LIMIT(max_ee, "EE contexts"),
+	LIMIT(max_ee_rd_atom, "RDMA reads and atomics per EE context, as responder"),
+	LIMIT(max_ee_init_rd_atom, "RDMA reads and atomics per EE context, as requester"),
+	LIMIT(max_rdd, "RD domains"),
+	LIMIT(max_fmr, "FMRs"),
+	LIMIT(max_map_per_fmr, "maps per FMR"),
 	LIMIT(max_pkeys, "P_Keys"),
 	LIMIT(local_ca_ack_delay, "ACK delay, 4.096 us x 2^N"),
 	LIMIT_EX("hca_core_clock_khz", hca_core_clock, "clock of time stamps, kHz"),
@@ -54,6 +62,16 @@ static const struct limit {
 	LIMIT_EX("max_tso", tso_caps.max_tso, "TSO, bytes"),
 	LIMIT_EX("max_dm_size", max_dm_size, "device memory, bytes"),
 	LIMIT_EX("max_num_tags", tm_caps.max_num_tags, "tags for tag matching"),
+	LIMIT_EX("tm_max_rndv_hdr_size", tm_caps.max_rndv_hdr_size,
+		"tag matching, longest rendezvous header"),
+	LIMIT_EX("tm_max_ops", tm_caps.max_ops, "tag matching, outstanding operations"),
+	LIMIT_EX("tm_max_sge", tm_caps.max_sge, "tag matching, SGEs per tagged buffer"),
+	LIMIT_EX("qp_rate_limit_min", packet_pacing_caps.qp_rate_limit_min,
+		"packet pacing, lowest rate, kb/s"),
+	LIMIT_EX("qp_rate_limit_max", packet_pacing_caps.qp_rate_limit_max,
+		"packet pacing, highest rate, kb/s"),
+	LIMIT_EX("max_cq_count", cq_mod_caps.max_cq_count, "CQ moderation, most completions"),
+	LIMIT_EX("max_cq_period", cq_mod_caps.max_cq_period, "CQ moderation, longest wait, us"),
 #undef LIMIT
 #undef LIMIT_EX
 };
@@ -98,6 +116,48 @@ static const struct rd_bit_name rss_fields[] = {{0, "SRC_IPV4"}, {1, "DST_IPV4"}
 	{3, "DST_IPV6"}, {4, "SRC_PORT_TCP"}, {5, "DST_PORT_TCP"}, {6, "SRC_PORT_UDP"},
 	{7, "DST_PORT_UDP"}, {8, "IPSEC_SPI"}, {31, "INNER"}};
 
+static const struct rd_bit_name qp_types[] = {
+	{2, "RC"}, {3, "UC"}, {4, "UD"}, {8, "RAW_PACKET"}, {9, "XRC_SEND"}, {10, "XRC_RECV"}};
+static const struct rd_bit_name tm_flags[] = {{0, "RC"}};
+static const struct rd_bit_name atomic_sizes[] = {
+	{0, "4 bytes"}, {1, "8 bytes"}, {2, "16 bytes"}, {3, "32 bytes"}};
+
+/* Where in struct ibv_device_attr_ex a mask is. */
+static const struct mask {
+	struct limit at;
+	const struct rd_bit_name *names;
+	size_t n;
+} masks[] = {
+#define MASK(key, field, title, names)                                                             \
+	{                                                                                          \
+		{key, title, offsetof(struct ibv_device_attr_ex, field),                           \
+			sizeof(((struct ibv_device_attr_ex *)0)->field)},                          \
+			names, ARRAY_SIZE(names)                                                   \
+	}
+	MASK("raw_packet_caps", raw_packet_caps, "raw packets", raw_caps),
+	MASK("rss_hash_function", rss_caps.rx_hash_function, "RSS hash", rss_functions),
+	MASK("rss_hash_fields", rss_caps.rx_hash_fields_mask, "RSS hash fields", rss_fields),
+	MASK("rss_qp_types", rss_caps.supported_qpts, "RSS, types of QPs", qp_types),
+	MASK("tso_qp_types", tso_caps.supported_qpts, "TSO, types of QPs", qp_types),
+	MASK("pacing_qp_types", packet_pacing_caps.supported_qpts, "packet pacing, types of QPs",
+		qp_types),
+	MASK("tm_flags", tm_caps.flags, "tag matching", tm_flags),
+	MASK("odp", odp_caps.general_caps, "on-demand paging", odp_caps),
+	MASK("odp_rc", odp_caps.per_transport_caps.rc_odp_caps, "on-demand paging, RC",
+		odp_transport),
+	MASK("odp_uc", odp_caps.per_transport_caps.uc_odp_caps, "on-demand paging, UC",
+		odp_transport),
+	MASK("odp_ud", odp_caps.per_transport_caps.ud_odp_caps, "on-demand paging, UD",
+		odp_transport),
+	MASK("odp_xrc", xrc_odp_caps, "on-demand paging, XRC", odp_transport),
+	MASK("pci_atomic_fetch_add", pci_atomic_caps.fetch_add, "PCI atomics, fetch and add",
+		atomic_sizes),
+	MASK("pci_atomic_swap", pci_atomic_caps.swap, "PCI atomics, swap", atomic_sizes),
+	MASK("pci_atomic_compare_swap", pci_atomic_caps.compare_swap,
+		"PCI atomics, compare and swap", atomic_sizes),
+#undef MASK
+};
+
 static const char *atomic_name(enum ibv_atomic_cap cap)
 {
 	static const char *const names[] = {"none", "within the HCA", "with the whole system"};
@@ -116,7 +176,10 @@ static void query_limits(struct ibv_context *context, struct rd_info *info)
 	rd_attrs_hex(f, "vendor_id", "vendor id", attr.orig_attr.vendor_id);
 	rd_attrs_number(f, "vendor_part_id", "vendor part id", attr.orig_attr.vendor_part_id);
 	rd_attrs_hex(f, "hw_ver", "hardware version", attr.orig_attr.hw_ver);
-	rd_attrs_number(f, "phys_port_cnt", "ports", attr.orig_attr.phys_port_cnt);
+	rd_attrs_number(f, "phys_port_cnt", "ports",
+		attr.phys_port_cnt_ex ? attr.phys_port_cnt_ex : attr.orig_attr.phys_port_cnt);
+	rd_attrs_number(f, "num_comp_vectors", "completion vectors",
+		context->num_comp_vectors > 0 ? (uint64_t)context->num_comp_vectors : 0);
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
 		rd_attrs_number(f, limits[i].key, limits[i].title, number_at(&attr, &limits[i]));
 	rd_attrs_hex(f, "max_mr_size", "bytes per MR", attr.orig_attr.max_mr_size);
@@ -127,17 +190,9 @@ static void query_limits(struct ibv_context *context, struct rd_info *info)
 	rd_attrs_bits(f, "device_cap_flags", "device features",
 		attr.device_cap_flags_ex | attr.orig_attr.device_cap_flags, device_caps,
 		ARRAY_SIZE(device_caps));
-	rd_attrs_bits(f, "raw_packet_caps", "raw packets", attr.raw_packet_caps, raw_caps,
-		ARRAY_SIZE(raw_caps));
-	rd_attrs_bits(f, "rss_hash_function", "RSS hash", attr.rss_caps.rx_hash_function,
-		rss_functions, ARRAY_SIZE(rss_functions));
-	rd_attrs_bits(f, "rss_hash_fields", "RSS hash fields", attr.rss_caps.rx_hash_fields_mask,
-		rss_fields, ARRAY_SIZE(rss_fields));
-	rd_attrs_bits(f, "odp", "on-demand paging", attr.odp_caps.general_caps, odp_caps,
-		ARRAY_SIZE(odp_caps));
-	rd_attrs_bits(f, "odp_rc", "on-demand paging, RC",
-		attr.odp_caps.per_transport_caps.rc_odp_caps, odp_transport,
-		ARRAY_SIZE(odp_transport));
+	for (size_t i = 0; i < ARRAY_SIZE(masks); i++)
+		rd_attrs_bits(f, masks[i].at.key, masks[i].at.title, number_at(&attr, &masks[i].at),
+			masks[i].names, masks[i].n);
 }
 
 static uint32_t mtu_bytes(enum ibv_mtu mtu)
