@@ -99,8 +99,9 @@ struct rd_device {
 	struct rd_function function;
 	struct rd_representor *representors;
 	unsigned int n_representors;
-	bool no_steering; /* mlx4_core runs in a mode that cannot sniff */
-	bool copied;	  /* read below a sysroot: what this process may do says nothing of it */
+	bool no_steering;   /* mlx4_core runs in a mode that cannot sniff */
+	bool old_switchdev; /* mlx5 in switchdev mode before Linux 5.10, which cannot sniff there */
+	bool copied;	    /* read below a sysroot: what this process may do says nothing of it */
 	struct rd_port *ports;
 	unsigned int n_ports;
 };
@@ -173,6 +174,27 @@ int rd_devices_default(const struct rd_devices *devices, const struct rd_device 
  */
 enum rd_verdict rd_port_verdict(const struct rd_device *device, const struct rd_port *port,
 	const char **why, const char **todo);
+
+/* Why and what to do where rd_device.old_switchdev is set. */
+#define RD_OLD_SWITCHDEV "Linux before 5.10 fails when a sniffer starts in switchdev mode"
+#define RD_OLD_SWITCHDEV_TODO                                                                      \
+	"update the kernel, capture on the netdev (--netdev), or use --force if the driver has "   \
+	"the fix"
+
+/*
+ * True where a sniffer sees its own function only (Linux, drivers/infiniband/hw/mlx5/fs.c: the
+ * tables of one mlx5_core_dev). Of other drivers it is not known.
+ */
+bool rd_sniffer_is_of_function(const struct rd_device *device);
+
+/* Functions of the same adapter whose traffic such a sniffer does not show. */
+struct rd_other_functions {
+	uint32_t vfs, sfs;
+};
+struct rd_other_functions rd_other_functions(
+	const struct rd_devices *devices, const struct rd_device *device);
+/* "its 2 VFs and 1 SF", "" if there are none; 48 bytes are enough. */
+void rd_other_functions_text(struct rd_other_functions others, char *buf, size_t size);
 
 /* A counter file of a port ("hw_counters/out_of_buffer"); -1 if it is absent or holds no number. */
 int rd_counter_read(const char *sysroot, const char *device, unsigned int port, const char *name,

@@ -94,7 +94,7 @@ enum rd_answer { RD_UNKNOWN, RD_NO, RD_YES };
 struct rd_mlx5_caps {
 	bool asked;	  /* the device answered */
 	char reason[160]; /* why not; "" if it answered */
-	enum rd_answer shared_tir, sniffer_rx, sniffer_tx, ib_port_sniffer;
+	enum rd_answer nic_flow_table, shared_tir, sniffer_rx, sniffer_tx, ib_port_sniffer;
 	char psid[20]; /* QUERY_ADAPTER; "" if it did not say */
 };
 
@@ -104,7 +104,7 @@ struct rd_capture_condition {
 	enum rd_answer answer;
 	char why[320], todo[200]; /* todo: "" when there is nothing to do */
 };
-#define RD_CONDITIONS_MAX 16
+#define RD_CONDITIONS_MAX 20
 
 struct rd_info {
 	const struct rd_device *device;

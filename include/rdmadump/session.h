@@ -31,6 +31,7 @@ struct rd_session_config {
 	const char *read;      /* a capture file instead, "-" is standard input */
 	bool netdev_only;      /* the netdev even where the device has a sniffer */
 	bool sniffer_only;     /* the device's sniffer even where none is known */
+	bool force;	       /* the sniffer even in switchdev mode before Linux 5.10 */
 	bool promiscuous_off;
 	unsigned int log2_buffers; /* of each receive queue; not 0 */
 	uint64_t max_frame;	   /* 0: from the port's MTU */

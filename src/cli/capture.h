@@ -42,7 +42,8 @@ struct capture_options {
 	uint64_t duration_s;
 	const char *user;  /* to become after opening; NULL: the caller of sudo */
 	bool sniffer_only; /* the device's sniffer even where none is known */
-	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, hold, ibdump, no_facts;
+	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, force, hold, ibdump,
+		no_facts;
 	bool analyze;
 	bool only_count; /* print nothing but the number of frames */
 	enum rd_rx_mode rx_mode;

@@ -81,6 +81,10 @@ const struct cli_option cli_options[] = {
 		NULL, GROUP_SOURCE, FLAG(netdev_only)},
 	{"sniffer", 0, NULL, "ask the device for its sniffer even if none is known for its driver",
 		NULL, GROUP_SOURCE, FLAG(sniffer_only)},
+	{"force", 0, NULL,
+		"start the sniffer even in switchdev mode before Linux 5.10, whose driver fails "
+		"there unless it has the fix",
+		NULL, GROUP_SOURCE, FLAG(force)},
 	{"no-promiscuous-mode", 0, NULL,
 		"do not make a netdev promiscuous: only frames addressed to it", NULL, GROUP_SOURCE,
 		FLAG(promiscuous_off)},

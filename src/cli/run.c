@@ -103,6 +103,7 @@ static void configure_input(struct rd_session_config *c, const struct capture_op
 	c->read = o->read;
 	c->netdev_only = o->netdev_only;
 	c->sniffer_only = o->sniffer_only;
+	c->force = o->force;
 	c->promiscuous_off = o->promiscuous_off;
 	c->log2_buffers = o->log2_buffers;
 	c->max_frame = o->max_frame;

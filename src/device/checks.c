@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ETH_ONLY "the firmware lacks it: update it; until then mirror the port on the switch"
+#define UPDATE_FIRMWARE "update the firmware; until then mirror the port on the switch"
+#define NOT_GRANTED	"mirror the port on the switch"
 
 struct subject {
 	const struct rd_info *info;
@@ -70,10 +71,27 @@ static bool check_steering(const struct subject *s, struct rd_capture_condition 
 	return true;
 }
 
+static bool check_switchdev(const struct subject *s, struct rd_capture_condition *c)
+{
+	if (!s->info->device->old_switchdev)
+		return false;
+	say(c, RD_NO, RD_OLD_SWITCHDEV, RD_OLD_SWITCHDEV_TODO);
+	return true;
+}
+
+/* "VF" or "SF" if it is one, else NULL: their tables are the firmware's to grant. */
+static const char *guest_function(const struct rd_device *device)
+{
+	enum rd_function_kind kind = device->function.kind;
+
+	return kind == RD_FUNCTION_VF || kind == RD_FUNCTION_SF ? rd_function_name(kind) : NULL;
+}
+
 static bool check_bit(const struct subject *s, struct rd_capture_condition *c,
 	enum rd_answer answer, const char *field, const char *todo)
 {
-	char why[160];
+	const char *guest = guest_function(s->info->device);
+	char why[200];
 
 	if (!is_mlx5(s))
 		return false;
@@ -81,7 +99,9 @@ static bool check_bit(const struct subject *s, struct rd_capture_condition *c,
 		snprintf(why, sizeof(why), "%s",
 			*s->info->mlx5.reason ? s->info->mlx5.reason : "the device was not asked");
 	else
-		snprintf(why, sizeof(why), "%s is %d", field, answer == RD_YES);
+		snprintf(why, sizeof(why), "%s is %d%s%s", field, answer == RD_YES,
+			answer == RD_NO && guest ? ": the firmware does not grant it to this " : "",
+			answer == RD_NO && guest ? guest : "");
 	say(c, s->info->mlx5.asked ? answer : RD_UNKNOWN, why,
 		s->info->mlx5.asked ? todo : "ask as root, on the machine itself");
 	return true;
@@ -92,24 +112,36 @@ static bool is_mlx5_ethernet(const struct subject *s)
 	return is_mlx5(s) && s->port->link == RD_LINK_ETHERNET;
 }
 
+static const char *lacking_todo(const struct subject *s)
+{
+	return guest_function(s->info->device) ? NOT_GRANTED : UPDATE_FIRMWARE;
+}
+
+static bool check_flow_tables(const struct subject *s, struct rd_capture_condition *c)
+{
+	return is_mlx5_ethernet(s) &&
+	       check_bit(s, c, s->info->mlx5.nic_flow_table, "nic_flow_table", lacking_todo(s));
+}
+
 static bool check_shared_tir(const struct subject *s, struct rd_capture_condition *c)
 {
-	return is_mlx5_ethernet(s) && check_bit(s, c, s->info->mlx5.shared_tir,
-					      "allow_sniffer_and_nic_rx_shared_tir", ETH_ONLY);
+	return is_mlx5_ethernet(s) &&
+	       check_bit(s, c, s->info->mlx5.shared_tir, "allow_sniffer_and_nic_rx_shared_tir",
+		       lacking_todo(s));
 }
 
 static bool check_rx_table(const struct subject *s, struct rd_capture_condition *c)
 {
 	return is_mlx5_ethernet(s) &&
 	       check_bit(s, c, s->info->mlx5.sniffer_rx,
-		       "flow_table_properties_nic_receive_sniffer.ft_support", ETH_ONLY);
+		       "flow_table_properties_nic_receive_sniffer.ft_support", lacking_todo(s));
 }
 
 static bool check_tx_table(const struct subject *s, struct rd_capture_condition *c)
 {
 	return is_mlx5_ethernet(s) &&
 	       check_bit(s, c, s->info->mlx5.sniffer_tx,
-		       "flow_table_properties_nic_transmit_sniffer.ft_support", ETH_ONLY);
+		       "flow_table_properties_nic_transmit_sniffer.ft_support", lacking_todo(s));
 }
 
 static bool check_ib_sniffer(const struct subject *s, struct rd_capture_condition *c)
@@ -200,6 +232,8 @@ static const struct condition {
 	{"sniffer", "driver with a sniffer", true, check_driver},
 	{"firmware", "firmware", true, check_firmware},
 	{"steering", "flow steering", true, check_steering},
+	{"switchdev", "switchdev mode", true, check_switchdev},
+	{"flow_tables", "NIC flow tables", true, check_flow_tables},
 	{"shared_tir", "shared receive target", true, check_shared_tir},
 	{"sniffer_rx", "sniffer table, receive", true, check_rx_table},
 	{"sniffer_tx", "sniffer table, transmit", true, check_tx_table},

@@ -159,7 +159,7 @@ static int load_device(struct rd_device *device, const char *root, const char *n
 	if (n < 0 || (size_t)n >= sizeof(base))
 		return 0;
 	load_identity(device, root, base);
-	rd_function_load(device, base);
+	rd_function_load(device, root, base);
 	return load_ports(device, root, base, glance);
 }
 

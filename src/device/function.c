@@ -7,6 +7,7 @@
 #include "function.h"
 #include "sysfs.h"
 #include <ctype.h>
+#include <rdmadump/info.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,31 @@ static bool find_vf_number(const char *base, const char *pci, uint32_t *number)
 	return false;
 }
 
+/*
+ * Linux before 5.10 indexes an array by the port -1 when a sniffer is created in switchdev mode
+ * (fixed by "RDMA/mlx5: Enable sniffer when device is in switchdev mode"). Only in that mode the
+ * netdev's phys_switch_id can be read. A kernel whose version cannot be read is taken for newer.
+ */
+static bool is_old_switchdev(const struct rd_device *device, const char *root, const char *base)
+{
+	struct rd_names names;
+	char text[64];
+	bool switchdev = false;
+
+	if (strcmp(device->driver, "mlx5_core") != 0 ||
+		rd_sysfs_text(text, sizeof(text), "%s/proc/sys/kernel/osrelease", root) ||
+		!isdigit((unsigned char)*text) || rd_version_compare(text, "5.10") >= 0)
+		return false;
+	if (rd_sysfs_list(&names, "%s/device/net", base))
+		return false;
+	for (size_t i = 0; i < names.n && !switchdev; i++)
+		switchdev = !rd_sysfs_text(text, sizeof(text), "%s/device/net/%s/phys_switch_id",
+				    base, names.name[i]) &&
+			    *text;
+	rd_names_free(&names);
+	return switchdev;
+}
+
 static struct rd_representor *add_representor(struct rd_device *device)
 {
 	struct rd_representor *grown;
@@ -126,7 +152,7 @@ static void load_representors(struct rd_device *device, const char *base)
 	rd_names_free(&names);
 }
 
-void rd_function_load(struct rd_device *device, const char *base)
+void rd_function_load(struct rd_device *device, const char *root, const char *base)
 {
 	struct rd_function *f = &device->function;
 	uint64_t sfnum;
@@ -147,6 +173,59 @@ void rd_function_load(struct rd_device *device, const char *base)
 		f->max_vfs = read_u32(base, "", "sriov_totalvfs");
 	}
 	load_representors(device, base);
+	device->old_switchdev = is_old_switchdev(device, root, base);
+}
+
+static uint32_t count_representors(const struct rd_device *device, enum rd_function_kind kind)
+{
+	uint32_t n = 0;
+
+	for (unsigned int i = 0; i < device->n_representors; i++) {
+		const struct rd_representor *rep = &device->representors[i];
+
+		n += rep->kind == kind && !(rep->has_controller && rep->controller);
+	}
+	return n;
+}
+
+bool rd_sniffer_is_of_function(const struct rd_device *device)
+{
+	return !strcmp(device->driver, "mlx5_core");
+}
+
+struct rd_other_functions rd_other_functions(
+	const struct rd_devices *devices, const struct rd_device *device)
+{
+	struct rd_other_functions others = {device->function.n_vfs, 0};
+	uint32_t vf_reps = count_representors(device, RD_FUNCTION_VF);
+	uint32_t sf_reps = count_representors(device, RD_FUNCTION_SF);
+
+	if (device->function.kind != RD_FUNCTION_PF || !rd_sniffer_is_of_function(device))
+		return (struct rd_other_functions){0, 0};
+	for (size_t i = 0; i < devices->n; i++) {
+		const struct rd_function *f = &devices->dev[i].function;
+
+		others.sfs += f->kind == RD_FUNCTION_SF && !strcmp(f->parent, device->pci);
+	}
+	/* An SF may have no RDMA device here, a VF may be another machine's: representors show
+	 * them. */
+	if (others.vfs < vf_reps)
+		others.vfs = vf_reps;
+	if (others.sfs < sf_reps)
+		others.sfs = sf_reps;
+	return others;
+}
+
+void rd_other_functions_text(struct rd_other_functions others, char *buf, size_t size)
+{
+	char vfs[20] = "", sfs[20] = "";
+
+	if (others.vfs)
+		snprintf(vfs, sizeof(vfs), "%u VF%s", others.vfs, others.vfs > 1 ? "s" : "");
+	if (others.sfs)
+		snprintf(sfs, sizeof(sfs), "%u SF%s", others.sfs, others.sfs > 1 ? "s" : "");
+	snprintf(buf, size, "%s%s%s%s", *vfs || *sfs ? "its " : "", vfs,
+		*vfs && *sfs ? " and " : "", sfs);
 }
 
 void rd_function_text(const struct rd_function *f, char *buf, size_t size)

@@ -5,8 +5,11 @@
 
 #include <rdmadump/device.h>
 
-/* Fills device->function and ->representors. `base` is the device's directory in sysfs. */
-void rd_function_load(struct rd_device *device, const char *base);
+/*
+ * Fills device->function, ->representors and ->old_switchdev. `root` is where the system's files
+ * begin ("" for the running one), `base` the device's directory in sysfs.
+ */
+void rd_function_load(struct rd_device *device, const char *root, const char *base);
 
 /* A netdev's phys_port_name; -1 if it says nothing about functions. */
 int rd_representor_parse(const char *name, struct rd_representor *rep);

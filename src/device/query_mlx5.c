@@ -103,6 +103,7 @@ static const struct question {
 	unsigned int type, bit;
 	size_t answer; /* offset in struct rd_mlx5_caps */
 } questions[] = {
+	{CAP_GENERAL, 0x1a6, offsetof(struct rd_mlx5_caps, nic_flow_table)},
 	{CAP_GENERAL, 0x1d8, offsetof(struct rd_mlx5_caps, ib_port_sniffer)},
 	{CAP_NIC_FLOW, 0x002, offsetof(struct rd_mlx5_caps, shared_tir)},
 	{CAP_NIC_FLOW, 0x600, offsetof(struct rd_mlx5_caps, sniffer_rx)},

@@ -143,6 +143,25 @@ static void judge_process(struct rd_judgement *j, const struct rd_port *port)
 	}
 }
 
+static bool is_mlx5_function(const struct rd_device *device, enum rd_function_kind kind)
+{
+	return !strcmp(device->driver, "mlx5_core") && device->function.kind == kind;
+}
+
+/* VFs and SFs get tables from the firmware, which grants a sniffer's or not. */
+static void judge_function(struct rd_judgement *j, const struct rd_device *device)
+{
+	if (j->verdict != RD_CAPTURE_YES)
+		return;
+	if (is_mlx5_function(device, RD_FUNCTION_VF)) {
+		j->why = "if the firmware grants this VF a sniffer table: 'rdmadump info' asks it";
+		j->todo = "if not, " MIRROR;
+	} else if (is_mlx5_function(device, RD_FUNCTION_SF)) {
+		j->why = "if the firmware grants this SF a sniffer table: 'rdmadump info' asks it";
+		j->todo = "if not, " MIRROR;
+	}
+}
+
 struct rd_judgement rd_port_judge(const struct rd_device *device, const struct rd_port *port)
 {
 	struct rd_judgement j = rd_port_judge_kind(device, port);
@@ -155,6 +174,10 @@ struct rd_judgement rd_port_judge(const struct rd_device *device, const struct r
 	if (device->no_steering)
 		return (struct rd_judgement){RD_CAPTURE_NO, false,
 			"mlx4_core runs without flow steering", RD_MLX4_STEERING};
+	if (device->old_switchdev && j.verdict == RD_CAPTURE_YES)
+		return (struct rd_judgement){
+			RD_CAPTURE_NO, false, RD_OLD_SWITCHDEV, RD_OLD_SWITCHDEV_TODO};
+	judge_function(&j, device);
 	if (j.verdict == RD_CAPTURE_NETDEV && !port->n_netdevs) {
 		j.verdict = RD_CAPTURE_NO;
 		j.whole = false;

@@ -172,6 +172,9 @@ static int open_port(
 				device->name, port->num, port->netdevs[0].name, why, todo);
 		return open_netdev(s, port->netdevs[0].name, device, port);
 	}
+	if (device->old_switchdev && !s->config->force)
+		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, RD_OLD_SWITCHDEV_TODO,
+			"%s port %u is not captured: " RD_OLD_SWITCHDEV, device->name, port->num);
 	/* The table may be wrong about a device: only opening it decides. */
 	if (*todo)
 		rd_log(RD_LOG_DEBUG, "%s port %u: %s; %s", device->name, port->num, why, todo);

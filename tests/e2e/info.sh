@@ -75,6 +75,7 @@ no shared receive target|caps=sniffer_rx+sniffer_tx|netdev|shared_tir=no sniffer
 no table for received frames|caps=shared_tir+sniffer_tx|netdev|shared_tir=yes sniffer_rx=no sniffer_tx=yes
 no table for sent frames|caps=shared_tir+sniffer_rx|netdev|shared_tir=yes sniffer_rx=yes sniffer_tx=no
 no capability at all|caps=none|netdev|shared_tir=no sniffer_rx=no sniffer_tx=no
+no flow tables|caps=shared_tir+sniffer_rx+sniffer_tx+no_flow_table|netdev|flow_tables=no
 no DEVX|devx=no|yes|shared_tir=unknown sniffer_rx=unknown sniffer_tx=unknown
 mlx5 InfiniBand|link=ib|no|sniffer=no ib_port_sniffer=no
 mlx5 InfiniBand that says it could|link=ib,caps=all|no|sniffer=no ib_port_sniffer=yes
@@ -95,6 +96,36 @@ is "why open QPs are not known" "$(json "$tmp/json" '.resources.unknown | length
 model --fault verb=open_device,errno=EACCES -- "$RDMADUMP" info --json >"$tmp/json"
 is "a device that cannot be opened is described" "$(json "$tmp/json" .identity.board_id)" MT_0000000010
 has "and it is said why and what to do" "$tmp/json" 'cannot open mlx5_0: Permission denied; .*run as root'
+
+# Switchdev mode before Linux 5.10: refused, unless forced. Arguments: release of the kernel, switch id, command.
+switchdev() {
+	local release=$1 id=$2
+	shift 2
+	rm -rf "$tmp/kept"
+	# shellcheck disable=SC2016 # for the inner shell
+	model --keep "$tmp/kept" --gen count=100 --at-end sigint -- sh -c '
+		mkdir -p "$0/sys/kernel" && echo "$1" >"$0/sys/kernel/osrelease" &&
+		echo "$2" >"$0/sys/devices/pci0000:00/0000:01:00.0/net/enp1s0f0np0/phys_switch_id" && shift 2 && "$@"
+	' "$tmp/kept" "$release" "$id" "$@" >"$tmp/out" 2>"$tmp/err"
+}
+switchdev 5.4.0-42-generic 08775b0003a1420c "$RDMADUMP" list
+has "switchdev mode on Linux 5.4: list says no" "$tmp/out" 'no: Linux before 5\.10 fails when a sniffer starts in switchdev mode; update the kernel'
+switchdev 5.4.0-42-generic 08775b0003a1420c "$RDMADUMP" info --json
+is "switchdev mode on Linux 5.4: info says no" "$(json "$tmp/out" '.ports[0].capture.checks[] | select(.key == "switchdev").answer')" no
+is "its verdict" "$(json "$tmp/out" '.ports[0].capture.verdict')" no
+switchdev 5.4.0-42-generic 08775b0003a1420c "$RDMADUMP" -d mlx5_0 -w "$tmp/refused.pcapng"
+is "switchdev mode on Linux 5.4: no capture" "$?" 2
+has "with what to do" "$tmp/err" 'mlx5_0 port 1 is not captured: .*; .*--force'
+[ ! -e "$tmp/refused.pcapng" ]
+ok "and no file"
+switchdev 5.4.0-42-generic 08775b0003a1420c "$RDMADUMP" -d mlx5_0 --force -q -w "$tmp/forced.pcapng"
+is "forced: a capture" "$?" 0
+[ -s "$tmp/forced.pcapng" ]
+ok "and its file"
+for case in "5.10.0|08775b0003a1420c" "6.1.0-53-amd64|08775b0003a1420c" "5.4.0|" "unreadable|08775b0003a1420c"; do
+	switchdev "${case%|*}" "${case#*|}" "$RDMADUMP" list
+	has "release ${case%|*}, switch id '${case#*|}': yes" "$tmp/out" "yes: this function's traffic"
+done
 
 # Each field of struct ibv_device_attr_ex and of the structures in it, by libibverbs' header, is shown. The value: the key
 # under which it is shown, where that is another.

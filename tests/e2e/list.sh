@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump list` over each tree of tests/data/sysfs against the output kept beside it, and its exit statuses.
-# RDMADUMP: the program; TEST_DATA: tests/data. Output: TAP.
+# UPDATE=1 rewrites the kept output. RDMADUMP: the program; TEST_DATA: tests/data. Output: TAP.
 set -u
 : "${RDMADUMP:?path of the program}" "${TEST_DATA:?path of tests/data}"
 LC_ALL=C
@@ -28,6 +28,7 @@ list() { # the arguments -> $tmp/out, $tmp/err, $status
 }
 
 expect_output() { # name, file with the output that is right
+	[ -z "${UPDATE-}" ] || cp "$tmp/out" "$2"
 	[ "$status" -eq 0 ] && [ ! -s "$tmp/err" ] && diff -u "$2" "$tmp/out" >"$tmp/diff"
 	same=$?
 	[ "$same" -eq 0 ] || sed 's/^/# /' "$tmp/err" "$tmp/diff"

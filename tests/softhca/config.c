@@ -182,6 +182,7 @@ static const struct name_value cap_names[] = {
 	{"shared_tir", CAP_SHARED_TIR},
 	{"sniffer_rx", CAP_SNIFFER_RX},
 	{"sniffer_tx", CAP_SNIFFER_TX},
+	{"no_flow_table", CAP_NO_FLOW_TABLE},
 	{"ib_port_sniffer", CAP_IB_PORT_SNIFFER},
 };
 

@@ -21,10 +21,9 @@ enum {
 	STATUS_BAD_PARAM = 0x03,
 };
 
-static bool always(const struct hca_conf *conf)
+static bool flow_table(const struct hca_conf *conf)
 {
-	(void)conf;
-	return true;
+	return !(conf->caps & CAP_NO_FLOW_TABLE);
 }
 
 static bool ethernet(const struct hca_conf *conf)
@@ -57,8 +56,8 @@ static const struct {
 	uint32_t type, bit;
 	bool (*is_set)(const struct hca_conf *conf);
 } bits[] = {
-	{TYPE_GENERAL, 0x1a6, always},	 /* nic_flow_table */
-	{TYPE_GENERAL, 0x1b7, ethernet}, /* port_type, the lower of its two bits */
+	{TYPE_GENERAL, 0x1a6, flow_table}, /* nic_flow_table */
+	{TYPE_GENERAL, 0x1b7, ethernet},   /* port_type, the lower of its two bits */
 	{TYPE_GENERAL, 0x1d8, ib_port_sniffer},
 	{TYPE_GENERAL, 0x21d, ethernet}, /* roce */
 	{TYPE_NIC_FLOW, 0x002, shared_tir},

@@ -68,13 +68,16 @@ static bool below(const char *path, const char *dir)
 static const char *redirect(const char *path, char *buf)
 {
 	const struct model_conf *c;
+	const char *asked = path;
 	struct stat st;
 
+	if (path && !strcmp(path, "/proc/sys/kernel/osrelease"))
+		path = "/sys/kernel/osrelease"; /* only a tree has this one */
 	if (!path || (strncmp(path, "/sys/", 5) && strncmp(path, "/dev/infiniband", 15)))
 		return path;
 	c = conf_get();
 	if (!c)
-		return path;
+		return asked;
 	if (below(path, "/dev/infiniband")) {
 		snprintf(buf, PATH_ROOM, "%s%s", c->dev_dir, path + strlen("/dev/infiniband"));
 		return buf;
@@ -85,7 +88,7 @@ static const char *redirect(const char *path, char *buf)
 			return buf;
 	if (!syscall(SYS_newfstatat, AT_FDCWD, buf, &st, AT_SYMLINK_NOFOLLOW))
 		return buf;
-	return path;
+	return asked;
 }
 
 /* The model's device node of this path, or -1. */

@@ -80,6 +80,7 @@ enum cap {
 	CAP_SNIFFER_RX = 2,
 	CAP_SNIFFER_TX = 4,
 	CAP_IB_PORT_SNIFFER = 8,
+	CAP_NO_FLOW_TABLE = 16,
 };
 
 #define GATHER_US_MAX 4095 /* 12 bits of the CQ context */

@@ -425,6 +425,7 @@ static void test_conditions(void **state)
 	rd_info_conditions(&info, &port, conditions, &verdict);
 	assert_int_equal(verdict, RD_CAPTURE_YES);
 	info.mlx5.asked = true;
+	info.mlx5.nic_flow_table = RD_YES;
 	info.mlx5.shared_tir = info.mlx5.sniffer_rx = info.mlx5.sniffer_tx = RD_YES;
 	rd_info_conditions(&info, &port, conditions, &verdict);
 	assert_int_equal(verdict, RD_CAPTURE_YES);
@@ -434,6 +435,94 @@ static void test_conditions(void **state)
 	port.n_netdevs = 1;
 	rd_info_conditions(&info, &port, conditions, &verdict);
 	assert_int_equal(verdict, RD_CAPTURE_NETDEV);
+}
+
+/* Of a VF or an SF the firmware decides, whatever the driver is called. */
+static void test_guest_conditions(void **state)
+{
+	static const struct {
+		enum rd_function_kind kind;
+		const char *name;
+	} guests[] = {{RD_FUNCTION_VF, "VF"}, {RD_FUNCTION_SF, "SF"}};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct rd_device device = {.name = "mlx5_2",
+			.driver = "mlx5_core",
+			.copied = true,
+			.function.kind = guests[i].kind};
+		struct rd_port port = {.num = 1, .link = RD_LINK_ETHERNET};
+		struct rd_info info = {.device = &device};
+		struct rd_capture_condition conditions[RD_CONDITIONS_MAX];
+		enum rd_verdict verdict;
+		const char *why, *todo;
+		unsigned int n, refused = 0;
+
+		assert_int_equal(rd_port_verdict(&device, &port, &why, &todo), RD_CAPTURE_YES);
+		assert_non_null(strstr(why, guests[i].name));
+		assert_non_null(strstr(why, "if the firmware grants"));
+		info.mlx5 = (struct rd_mlx5_caps){.asked = true,
+			.nic_flow_table = RD_YES,
+			.shared_tir = RD_YES,
+			.sniffer_rx = RD_NO,
+			.sniffer_tx = RD_NO};
+		n = rd_info_conditions(&info, &port, conditions, &verdict);
+		assert_int_equal(verdict, RD_CAPTURE_NO);
+		for (unsigned int c = 0; c < n; c++)
+			if (conditions[c].answer == RD_NO) {
+				refused++;
+				assert_non_null(
+					strstr(conditions[c].why, "does not grant it to this "));
+				assert_non_null(strstr(conditions[c].why, guests[i].name));
+				assert_string_equal(
+					conditions[c].todo, "mirror the port on the switch");
+			}
+		assert_int_equal(refused, 2);
+		info.mlx5.sniffer_rx = info.mlx5.sniffer_tx = RD_YES;
+		rd_info_conditions(&info, &port, conditions, &verdict);
+		assert_int_equal(verdict, RD_CAPTURE_YES);
+	}
+}
+
+/* Functions of the same port: by sysfs, by their devices, by their representors. */
+static void test_other_functions(void **state)
+{
+	struct rd_representor reps[] = {{.kind = RD_FUNCTION_VF}, {.kind = RD_FUNCTION_VF},
+		{.kind = RD_FUNCTION_SF}, {.kind = RD_FUNCTION_SF},
+		{.kind = RD_FUNCTION_VF, .has_controller = true, .controller = 1}};
+	struct rd_device dev[] = {
+		{.pci = "0000:3b:00.0", .function = {.kind = RD_FUNCTION_PF, .n_vfs = 3}},
+		{.pci = "0000:3b:00.0",
+			.function = {.kind = RD_FUNCTION_SF, .parent = "0000:3b:00.0"}},
+		{.pci = "0000:3b:00.1", .function = {.kind = RD_FUNCTION_PF}}};
+	struct rd_devices devices = {.dev = dev, .n = 3};
+	struct rd_other_functions others;
+	char text[48];
+
+	(void)state;
+	/* Of other drivers nothing is claimed. */
+	others = rd_other_functions(&devices, &dev[0]);
+	assert_int_equal(others.vfs + others.sfs, 0);
+	for (size_t i = 0; i < devices.n; i++)
+		strcpy(dev[i].driver, "mlx5_core");
+	others = rd_other_functions(&devices, &dev[0]);
+	assert_int_equal(others.vfs, 3);
+	assert_int_equal(others.sfs, 1);
+	rd_other_functions_text(others, text, sizeof(text));
+	assert_string_equal(text, "its 3 VFs and 1 SF");
+	dev[0].function.n_vfs = 0;
+	dev[0].representors = reps;
+	dev[0].n_representors = 5;
+	others = rd_other_functions(&devices, &dev[0]);
+	assert_int_equal(others.vfs, 2);
+	assert_int_equal(others.sfs, 2);
+	for (size_t i = 1; i < 3; i++) {
+		others = rd_other_functions(&devices, &dev[i]);
+		rd_other_functions_text(others, text, sizeof(text));
+		assert_string_equal(text, "");
+	}
+	rd_other_functions_text((struct rd_other_functions){1, 0}, text, sizeof(text));
+	assert_string_equal(text, "its 1 VF");
 }
 
 static const char *const value_files[] = {DEV "hw_rev", DEV "sys_image_guid", DEV "device/vendor",
@@ -537,6 +626,8 @@ int main(void)
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_sysfs),
 		cmocka_unit_test(test_conditions),
+		cmocka_unit_test(test_guest_conditions),
+		cmocka_unit_test(test_other_functions),
 		cmocka_unit_test(test_minimum),
 		cmocka_unit_test(test_models),
 		cmocka_unit_test(test_links),

@@ -129,7 +129,8 @@ static void set_capture(struct row *row, const struct rd_device *device, const s
 	enum rd_verdict verdict = rd_port_verdict(device, port, &why, &todo);
 
 	if (verdict == RD_CAPTURE_YES && !*todo)
-		set_cell(row, CAPTURE, "yes");
+		set_cell(row, CAPTURE,
+			rd_sniffer_is_of_function(device) ? "yes: this function's traffic" : "yes");
 	else
 		snprintf(row->cell[CAPTURE], TEXT_MAX, "%s: %s%s%s", verdicts[verdict], why,
 			*todo ? "; " : "", todo);
@@ -278,6 +279,32 @@ static void print_representors(const struct rd_device *device)
 	}
 }
 
+static bool has_sniffer(const struct rd_device *device)
+{
+	const char *why, *todo;
+
+	for (unsigned int p = 0; p < device->n_ports; p++)
+		if (rd_port_verdict(device, &device->ports[p], &why, &todo) == RD_CAPTURE_YES)
+			return true;
+	return false;
+}
+
+/* A sniffer sees its own function only, which surprises where there are others. */
+static void print_not_captured(const struct rd_devices *devices)
+{
+	for (size_t i = 0; i < devices->n; i++) {
+		const struct rd_device *device = &devices->dev[i];
+		char others[48];
+
+		rd_other_functions_text(
+			rd_other_functions(devices, device), others, sizeof(others));
+		if (*others && has_sniffer(device))
+			printf("! a capture on %s shows its own function's traffic, not that of "
+			       "%s\n",
+				device->name, others);
+	}
+}
+
 /* The widest cell of each column that is shown, 0 for those that are not. */
 static void measure(
 	size_t width[COLUMNS], const struct row *rows, size_t n, bool verbose, bool mixed)
@@ -313,6 +340,7 @@ static int print_table(const struct rd_devices *devices, bool verbose)
 	measure(width, rows, n + 1, verbose, has_mixed_functions(devices));
 	for (r = 0; r <= n; r++)
 		print_row(&rows[r], width, terminal);
+	print_not_captured(devices);
 	for (size_t i = 0; verbose && i < devices->n; i++)
 		print_representors(&devices->dev[i]);
 	free(rows);

@@ -78,6 +78,16 @@ json_t *rd_json_gids(const struct rd_device *device, const struct rd_port *port)
 	return list;
 }
 
+/* Whose traffic a capture shows; null if that is not known, or none is possible. */
+static json_t *json_scope(const struct rd_device *device, enum rd_verdict verdict)
+{
+	if (verdict == RD_CAPTURE_NETDEV)
+		return json_string("netdev");
+	return verdict == RD_CAPTURE_YES && rd_sniffer_is_of_function(device)
+		       ? json_string("function")
+		       : json_null();
+}
+
 static json_t *json_capture(const struct rd_device *device, const struct rd_port *port)
 {
 	static const char *const verdicts[] = {
@@ -88,8 +98,8 @@ static json_t *json_capture(const struct rd_device *device, const struct rd_port
 	const char *why, *todo;
 	enum rd_verdict verdict = rd_port_verdict(device, port, &why, &todo);
 
-	return json_pack("{s:s, s:s, s:o}", "verdict", verdicts[verdict], "why", why, "todo",
-		rd_json_text(todo));
+	return json_pack("{s:s, s:s, s:o, s:o}", "verdict", verdicts[verdict], "why", why, "todo",
+		rd_json_text(todo), "scope", json_scope(device, verdict));
 }
 
 static json_t *json_ports(const struct rd_device *device)
@@ -133,6 +143,14 @@ json_t *rd_json_function(const struct rd_function *f)
 		rd_json_text(f->parent), "vfs", (int)f->n_vfs, "vfs_max", (int)f->max_vfs);
 }
 
+static json_t *json_others(const struct rd_devices *devices, const struct rd_device *device)
+{
+	struct rd_other_functions others = rd_other_functions(devices, device);
+
+	return json_pack(
+		"{s:I, s:I}", "vfs", (json_int_t)others.vfs, "sfs", (json_int_t)others.sfs);
+}
+
 json_t *rd_json_representors(const struct rd_device *device)
 {
 	json_t *list = json_array();
@@ -161,10 +179,11 @@ int rd_list_json(const struct rd_devices *devices)
 
 		json_array_append_new(list,
 			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-				  "s:o, s:o, s:o}",
+				  "s:o, s:o, s:o, s:o}",
 				"name", device->name, "pci", rd_json_text(device->pci), "function",
 				rd_json_function(&device->function), "representors",
-				rd_json_representors(device), "model",
+				rd_json_representors(device), "not_captured",
+				json_others(devices, device), "model",
 				rd_json_text(rd_device_model(device)), "driver",
 				rd_json_text(device->driver), "firmware", rd_json_text(device->fw),
 				"board_id", rd_json_text(device->board_id), "hca_type",
