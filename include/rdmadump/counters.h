@@ -25,6 +25,8 @@ struct rd_counter {
 	const struct rd_counter_kind *kind; /* NULL: not known */
 };
 
+#define RD_REFUSALS_MAX 8 /* commands of the firmware that hold counters */
+
 struct rd_counters {
 	char device[RD_NAME_MAX], driver[32], netdev[IF_NAMESIZE];
 	unsigned int port;
@@ -35,6 +37,9 @@ struct rd_counters {
 	unsigned int flags;	    /* only counters of these kinds are wanted; 0: all */
 	struct rd_counter *counter; /* in the order in which they were read */
 	size_t n, room;
+	struct rd_firmware_refusal refusal[RD_REFUSALS_MAX];
+	unsigned int n_refusals;
+	char not_asked[200]; /* why the firmware was not asked; "" if it was, or has no counters */
 	size_t n_unreadable; /* files that hold no number or cannot be read */
 };
 
@@ -50,6 +55,13 @@ int rd_counters_load_kinds(struct rd_counters *counters, const char *sysroot,
 	const struct rd_device *device, const struct rd_port *port, unsigned int flags,
 	struct rd_error *err);
 void rd_counters_free(struct rd_counters *counters);
+
+/*
+ * Appends the counters that only the firmware has (mlx5, over DEVX). It opens the device and closes
+ * it again, and takes some milliseconds: not while capturing. What is refused is in `refusal` and
+ * `not_asked`. Fails (RD_CLASS_DEVICE) without memory only.
+ */
+int rd_counters_load_firmware(struct rd_counters *counters, struct rd_error *err);
 
 /* --- what is known of counters ----------------------------------------------------------- */
 

@@ -79,6 +79,14 @@ struct rd_representor {
 	uint32_t pf, number; /* number: of the VF or SF */
 };
 
+/* How the kernel or the firmware refused a command; error 0: it did not. */
+struct rd_firmware_refusal {
+	const char *command; /* static; NULL where it is known otherwise */
+	int error;	     /* errno */
+	uint8_t status;	     /* of the firmware, 0 if the kernel did not pass it on */
+	uint32_t syndrome;
+};
+
 enum rd_verdict {
 	RD_CAPTURE_YES,	   /* the device's own sniffer, kernel bypass included */
 	RD_CAPTURE_NETDEV, /* only what passes the netdev */

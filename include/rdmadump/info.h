@@ -21,7 +21,7 @@ enum rd_attr_kind {
 
 struct rd_attr {
 	char key[48];	/* for JSON: "max_qp" */
-	char title[48]; /* for people: "QPs" */
+	char title[64]; /* for people: "QPs" */
 	enum rd_attr_kind kind;
 	uint64_t number;
 	char text[320];
@@ -98,6 +98,13 @@ struct rd_mlx5_caps {
 	char psid[20]; /* QUERY_ADAPTER; "" if it did not say */
 };
 
+/* A query to the firmware, and its response. */
+struct rd_firmware_command {
+	const char *name, *meaning; /* "vnic_env"; static */
+	struct rd_firmware_refusal refusal;
+	struct rd_attrs attrs; /* empty if it was refused */
+};
+
 /* One condition of a capture. */
 struct rd_capture_condition {
 	const char *key, *title;
@@ -125,6 +132,8 @@ struct rd_info {
 	struct rd_attrs limits;		/* by ibv_query_device_ex */
 	struct rd_attrs provider_attrs; /* by the provider (mlx5dv_query_device) */
 	struct rd_mlx5_caps mlx5;
+	struct rd_firmware_command *commands; /* over DEVX */
+	size_t n_commands;
 	char lockdown[32]; /* "none", "integrity", "confidentiality"; "" if unknown */
 };
 

@@ -20,7 +20,7 @@ void rd_attr_file(struct rd_attrs *attrs, const char *key, const char *title, co
 		rd_attrs_text(attrs, key, title, text);
 }
 
-void rd_attr_number_file(
+static void add_number_file(
 	struct rd_attrs *attrs, const char *key, const char *title, const char *path)
 {
 	uint64_t number;
@@ -63,10 +63,10 @@ void rd_device_sysfs_attrs(struct rd_attrs *attrs, const char *base)
 
 	for (size_t i = 0; i < sizeof(device_files) / sizeof(*device_files); i++) {
 		snprintf(path, sizeof(path), "%s/%s", base, device_files[i].file);
-		rd_attr_number_file(attrs, device_files[i].key, device_files[i].title, path);
+		add_number_file(attrs, device_files[i].key, device_files[i].title, path);
 	}
 	snprintf(path, sizeof(path), "%s/power", base);
-	rd_attr_folder(attrs, "power", path, rd_attr_number_file);
+	rd_attr_folder(attrs, "power", path, add_number_file);
 }
 
 void rd_port_sysfs_attrs(struct rd_attrs *attrs, const char *base, unsigned int port)
@@ -74,5 +74,5 @@ void rd_port_sysfs_attrs(struct rd_attrs *attrs, const char *base, unsigned int 
 	char path[PATH_MAX + 32];
 
 	snprintf(path, sizeof(path), "%s/ports/%u/has_smi", base, port);
-	rd_attr_number_file(attrs, "has_smi", "subnet management interface", path);
+	add_number_file(attrs, "has_smi", "subnet management interface", path);
 }

@@ -5,13 +5,11 @@
 
 #include <rdmadump/info.h>
 
-/* They append the file's content: as text, or as a number if it is one. Nothing if it is absent. */
+/* Appends the file's content as text. Nothing if it is absent or empty. */
 void rd_attr_file(struct rd_attrs *attrs, const char *key, const char *title, const char *path);
-void rd_attr_number_file(
-	struct rd_attrs *attrs, const char *key, const char *title, const char *path);
 
 /*
- * Appends each file of a folder by one of the functions above; the key of FILE is "PREFIX.FILE".
+ * Appends each file of a folder by `append`; the key of FILE is "PREFIX.FILE".
  * Subfolders are left out.
  */
 void rd_attr_folder(struct rd_attrs *attrs, const char *prefix, const char *path,

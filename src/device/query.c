@@ -232,20 +232,22 @@ static struct ibv_context *open_mlx5(struct ibv_device *device, void *devx)
 	return rd_mlx5_open(device, devx);
 }
 
-void rd_query_verbs(struct rd_info *info)
+int rd_query_verbs(struct rd_info *info)
 {
 	struct ibv_context *context;
 	struct rd_error why;
 	bool devx = false;
+	int ret;
 
 	if (rd_verbs_device_open(&context, info->device->name, open_mlx5, &devx, &why) < 0) {
 		rd_text_clean(info->closed_why, sizeof(info->closed_why), why.text);
-		return;
+		return 0;
 	}
 	info->opened = true;
 	query_limits(context, info);
 	for (unsigned int i = 0; i < info->device->n_ports; i++)
 		query_port(context, info->device->ports[i].num, &info->ports[i]);
-	rd_mlx5_query(context, devx, info);
+	ret = rd_mlx5_query(context, devx, info);
 	ibv_close_device(context);
+	return ret;
 }

@@ -6,11 +6,13 @@
 #include <infiniband/verbs.h>
 #include <rdmadump/info.h>
 
-/* Opens the device and fills in all of info that verbs knows; else closed_why. */
-void rd_query_verbs(struct rd_info *info);
+/* Opens the device and fills in all of info that verbs knows; else closed_why. -1 if out of
+ * memory. */
+int rd_query_verbs(struct rd_info *info);
 
-/* query_mlx5.c. The context may differ from ibv_open_device()'s: NULL if it is no mlx5 device. */
+/* firmware_mlx5.c. The context may differ from ibv_open_device()'s: NULL if it is no mlx5 device. */
 struct ibv_context *rd_mlx5_open(struct ibv_device *device, bool *devx);
-void rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info);
+/* query_mlx5.c. -1 if out of memory. */
+int rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info);
 
 #endif

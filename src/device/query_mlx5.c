@@ -3,6 +3,7 @@
  * Features of a ConnectX: mlx5dv_query_device(3), and by DEVX the device's response to
  * QUERY_HCA_CAP and QUERY_ADAPTER (bit offsets: include/linux/mlx5/mlx5_ifc.h of Linux, MSB first).
  */
+#include "firmware_mlx5.h"
 #include "query.h"
 #include "sysfs.h"
 #include <errno.h>
@@ -27,19 +28,6 @@ static const struct rd_bit_name flags[] = {{0, "CQE_V1"}, {2, "MPW"}, {3, "ENHAN
 	{4, "CQE_128B_COMP"}, {5, "CQE_128B_PAD"}, {6, "PACKET_BASED_CREDIT_MODE"},
 	{7, "REAL_TIME_TS"}};
 static const struct rd_bit_name cqe_formats[] = {{0, "HASH"}, {1, "CSUM"}, {2, "CSUM_STRIDX"}};
-
-struct ibv_context *rd_mlx5_open(struct ibv_device *device, bool *devx)
-{
-	struct mlx5dv_context_attr attr = {.flags = MLX5DV_CONTEXT_FLAGS_DEVX};
-	struct ibv_context *context = NULL;
-
-	*devx = false;
-	if (!mlx5dv_is_supported(device))
-		return NULL;
-	context = mlx5dv_open_device(device, &attr);
-	*devx = context != NULL;
-	return context;
-}
 
 static void query_provider(struct ibv_context *context, struct rd_attrs *f)
 {
@@ -145,10 +133,11 @@ static void query_caps(struct ibv_context *context, bool devx, struct rd_mlx5_ca
 	rd_text_clean(caps->psid, sizeof(caps->psid), psid);
 }
 
-void rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info)
+int rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info)
 {
 	if (!mlx5dv_is_supported(context->device))
-		return;
+		return 0;
 	query_provider(context, &info->provider_attrs);
 	query_caps(context, devx, &info->mlx5);
+	return devx ? rd_mlx5_commands_run(context, info) : 0;
 }

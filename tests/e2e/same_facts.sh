@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Compares what `rdmadump info` says of a device, field by field, with ibv_devinfo, ibstat, ibstatus, rdma link and
-# rdma resource, as far as these are there. Needs sh, awk and sort only: runs in a small machine, too.
+# rdma resource, as far as these are there. Needs sh, awk, sed and sort only: runs in a small machine, too.
 # Usage: same_facts.sh [DEVICE]; RDMADUMP names the program. Output: TAP.
 set -u
 LC_ALL=C
@@ -49,6 +49,8 @@ function say(key, value) { if (value != "" && value != "null") print prefix key 
 # The JSON is printed with one member per line.
 ours() {
 	"$rdmadump" info --json "$1" >"$tmp/json" || return 1
+	# The firmware's answers have names of their own.
+	sed '/^  "commands": {$/,/^  }/d' "$tmp/json" >"$tmp/json.verbs"
 	awk "$functions"'
 	BEGIN { n = split("vendor_id vendor_part_id hw_ver phys_port_cnt max_qp max_qp_wr max_sge max_sge_rd max_cq max_cqe max_mr max_pd max_mw max_ah max_srq max_srq_wr max_srq_sge max_qp_rd_atom max_qp_init_rd_atom max_res_rd_atom max_mcast_grp max_mcast_qp_attach max_raw_ethy_qp max_pkeys local_ca_ack_delay max_mr_size page_size_cap max_wq_type_rq max_rwq_indirection_tables max_rwq_indirection_table_size max_msg_sz port_cap_flags max_vl_num bad_pkey_cntr qkey_viol_cntr pkey_tbl_len gid_tbl_len subnet_timeout active_mtu max_mtu cap_mask", name, " ")
 		for (i = 1; i <= n; i++) number[name[i]] = 1 }
@@ -71,7 +73,7 @@ ours() {
 	key in number { if (value != "null") say(key, num(value)) }
 	!ports && (key == "node_guid" || key == "sys_image_guid") { gsub(/:/, "", value); say(key, value) }
 	key == "board_id" || key == "hca_type" { say(key, value) }
-	key == "sysfs" || (key == "verbs" && value !~ /[{]/ && !done) { say(key == "sysfs" ? "fw_sysfs" : "fw_verbs", value); done = key == "verbs" }
+	(key == "sysfs" || (key == "verbs" && !done)) && value !~ /[{]/ { say(key == "sysfs" ? "fw_sysfs" : "fw_verbs", value); done = key == "verbs" }
 	key == "atomics" { say(key, value) }
 	key == "device_cap_flags" { gsub(/bit [0-9]+/, "", value); gsub(/, */, " ", value); gsub(/^ +| +$/, "", value); say(key, value) }
 	ports && (key == "state" || key == "phys_state") { say(key, value) }
@@ -81,7 +83,7 @@ ours() {
 	ports && key == "index" { place = value }
 	ports && key == "gid" { address = gid(value) }
 	ports && key == "type" { say("gid" place, address " " value) }
-	' "$tmp/json"
+	' "$tmp/json.verbs"
 }
 
 ibv_devinfo_facts() {

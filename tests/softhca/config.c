@@ -223,7 +223,12 @@ static void device_parse(struct hca_conf *d, char *spec)
 			copy_name(d->board, sizeof(d->board), v);
 		else if (!strcmp(t, "devx"))
 			d->devx = strcmp(v, "no") != 0;
-		else if (!strcmp(t, "caps"))
+		else if (!strcmp(t, "fw_refuse"))
+			copy_name(d->fw_refuse, sizeof(d->fw_refuse), v);
+		else if (!strcmp(t, "fw_answer")) {
+			d->fw_short = !strcmp(v, "short");
+			d->fw_pattern = d->fw_short || !strcmp(v, "pattern");
+		} else if (!strcmp(t, "caps"))
 			d->caps = caps_parse(v);
 		else if (!strcmp(t, "pcap"))
 			copy_name(d->pcap, sizeof(d->pcap), v);

@@ -91,6 +91,8 @@ enum moderation { MODERATION_WORKS, MODERATION_NONE, MODERATION_IGNORED };
 struct hca_conf {
 	char name[32], pci[16], fw[32], board[20], pcap[512], gen[256];
 	bool devx;
+	char fw_refuse[160]; /* opcodes, hex, joined by '+'; "all" */
+	bool fw_pattern, fw_short;
 	uint32_t caps;
 	uint32_t minor, nports, device_id;
 	uint64_t guid;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "config.h"
+#include "device/firmware_mlx5.h"
 #include "device/function.h"
 #include "device/netlink/devlink.h"
 #include "device/netlink/rtnetlink.h"
@@ -525,6 +526,63 @@ static void test_other_functions(void **state)
 	assert_string_equal(text, "its 1 VF");
 }
 
+/* The table agrees with itself: fields lie in the response, and fit what they become. */
+static void test_firmware_table(void **state)
+{
+	(void)state;
+	for (const struct rd_mlx5_field *f = rd_mlx5_fields; f->name; f++) {
+		const struct rd_mlx5_command *c = rd_mlx5_commands;
+
+		while (c->name && strcmp(c->name, f->command) != 0)
+			c++;
+		assert_non_null(c->name);
+		if (f->bit < 0x40 || f->bit + f->width > c->out_bytes * 8)
+			fail_msg("%s.%s lies outside of the response", c->name, f->name);
+		if (f->kind == RD_FIELD_BYTES ? f->width % 8 || f->bit % 8 || f->width > 1024
+					      : !f->width || f->width > 64)
+			fail_msg("%s.%s has a width of %u", c->name, f->name, f->width);
+		assert_true(strlen(f->name) < sizeof(((struct rd_attr *)0)->key));
+		if (strlen(f->meaning) >= sizeof(((struct rd_attr *)0)->title))
+			fail_msg("%s.%s: '%s' is cut", c->name, f->name, f->meaning);
+	}
+}
+
+/* Responses of every length, in a block of exactly that length: nothing behind it is read. */
+static void test_firmware_short(void **state)
+{
+	size_t whole = 0;
+
+	(void)state;
+	for (const struct rd_mlx5_command *c = rd_mlx5_commands; c->name; c++)
+		for (size_t size = 0; size <= c->out_bytes; size++) {
+			uint8_t *out = malloc(size + !size);
+			struct rd_attrs attrs = {0};
+			struct rd_counters counters = {.driver = "mlx5_core"};
+
+			assert_non_null(out);
+			memset(out, 0xff, size + !size);
+			rd_mlx5_decode(&attrs, c, out, size);
+			assert_int_equal(rd_mlx5_decode_counters(&counters, c, out, size), 0);
+			for (size_t i = 0; i < counters.n; i++) {
+				const struct rd_counter *k = &counters.counter[i];
+
+				assert_non_null(k->kind);
+				assert_true(
+					k->value ==
+					(k->kind->bits == 64 ? UINT64_MAX
+							     : (UINT64_C(1) << k->kind->bits) - 1));
+			}
+			if (size <= 8)
+				assert_int_equal(attrs.n, 0);
+			if (size == c->out_bytes)
+				whole += attrs.n;
+			rd_attrs_free(&attrs);
+			rd_counters_free(&counters);
+			free(out);
+		}
+	assert_in_range(whole, 150, 1000);
+}
+
 static const char *const value_files[] = {DEV "hw_rev", DEV "sys_image_guid", DEV "device/vendor",
 	DEV "device/device", DEV "device/uevent", DEV "device/current_link_speed",
 	DEV "device/current_link_width", DEV "device/max_link_speed", DEV "device/max_link_width",
@@ -628,6 +686,8 @@ int main(void)
 		cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_guest_conditions),
 		cmocka_unit_test(test_other_functions),
+		cmocka_unit_test(test_firmware_table),
+		cmocka_unit_test(test_firmware_short),
 		cmocka_unit_test(test_minimum),
 		cmocka_unit_test(test_models),
 		cmocka_unit_test(test_links),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Readings as JSON (docs/schema/counters.json), written and read. */
+#include "../device/refusal.h"
 #include "counters.h"
 #include <errno.h>
 #include <jansson.h>
@@ -53,7 +54,7 @@ static json_t *counter_object(const struct reading *p, size_t i)
 static json_t *port_object(const struct reading *p, bool all)
 {
 	const struct rd_counters *c = &p->counters;
-	json_t *list = json_array(), *o;
+	json_t *list = json_array(), *refused = json_array(), *o;
 
 	for (size_t i = 0; i < c->n; i++)
 		if (all || !p->growth || p->growth[i].amount || !rd_growth_known(&p->growth[i]))
@@ -63,6 +64,10 @@ static json_t *port_object(const struct reading *p, bool all)
 		c->infiniband ? "InfiniBand" : "Ethernet", "time_ns", (json_int_t)c->time_ns,
 		"lifespan_ms", (json_int_t)c->lifespan_ms, "unreadable",
 		(json_int_t)c->n_unreadable);
+	for (unsigned int i = 0; i < c->n_refusals; i++)
+		json_array_append_new(refused, rd_json_refusal(&c->refusal[i]));
+	json_object_set_new(o, "refused", refused);
+	json_object_set_new(o, "firmware_not_asked", rd_json_text(c->not_asked));
 	json_object_set_new(o, "seconds", p->seconds > 0 ? json_real(p->seconds) : json_null());
 	json_object_set_new(o, "counters", list);
 	json_object_set_new(o, "findings", rd_findings_json(&p->findings, 0));

@@ -77,12 +77,16 @@ int readings_take(struct readings *r, const struct ports *ports, const struct co
 	*r = (struct readings){.port = calloc(ports->n ? ports->n : 1, sizeof(*r->port))};
 	if (!r->port)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot keep the counters");
-	for (; r->n < ports->n; r->n++)
-		if (rd_counters_load(&r->port[r->n].counters, o->sysroot, ports->device[r->n],
-			    ports->port[r->n], err) < 0) {
+	for (; r->n < ports->n; r->n++) {
+		struct rd_counters *c = &r->port[r->n].counters;
+
+		if (rd_counters_load(c, o->sysroot, ports->device[r->n], ports->port[r->n], err) <
+				0 ||
+			(!*o->sysroot && rd_counters_load_firmware(c, err) < 0)) {
 			readings_free(r);
 			return -1;
 		}
+	}
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Counters as a person reads them: findings first, then the numbers by where they come from. */
+#include "../device/refusal.h"
 #include "counters.h"
 #include <inttypes.h>
 #include <rdmadump/units.h>
@@ -22,6 +23,11 @@ static const struct {
 	{"cm_tx_retries/", "Connection manager, retransmitted (cm_tx_retries)"},
 	{"device/hw_counters/", "Device (hw_counters)"},
 	{"device/mr_cache/", "Memory regions kept ready (mr_cache)"},
+	{"device/nic_vport_context/", "NIC vport (firmware)"},
+	{"device/hca_vport_context/", "HCA vport (firmware)"},
+	{"device/vnic_env/", "Resources of the vport (firmware)"},
+	{"device/vport_counter/", "Traffic of the vport (firmware)"},
+	{"device/cong_statistics/", "Congestion control (firmware)"},
 	{"device/mad_sa_cc/", "Requests to the subnet administrator (mad_sa_cc)"},
 	{"netdev/", "Network device, kernel traffic (statistics)"},
 	{"ethtool/", "Network device, driver (ethtool -S)"},
@@ -187,6 +193,14 @@ static void print_head(FILE *out, const struct reading *p, bool all)
 	if (c->n_unreadable)
 		fprintf(out, "; %zu could not be read", c->n_unreadable);
 	fputc('\n', out);
+	for (unsigned int i = 0; all && i < c->n_refusals; i++) {
+		char text[RD_REFUSAL_LEN];
+
+		fprintf(out, "  firmware, %s: %s\n", c->refusal[i].command,
+			rd_refusal_text(text, &c->refusal[i]));
+	}
+	if (all && *c->not_asked)
+		fprintf(out, "  firmware not queried: %s\n", c->not_asked);
 }
 
 char *counter_finding(char *buf, const struct rd_finding *f)

@@ -72,38 +72,6 @@ static void tell_findings(const struct telling *t)
 
 /* ---- parts ---- */
 
-/* Zeros and empty lists are for -v. */
-static void tell_attrs(const struct telling *t, const struct rd_attrs *attrs, bool show)
-{
-	for (size_t i = 0; i < attrs->n; i++) {
-		const struct rd_attr *f = &attrs->attr[i];
-		bool empty = f->kind != RD_ATTR_TEXT && !f->number;
-		char text[sizeof(f->text) + 24] = "";
-		json_t *value = NULL;
-
-		switch (f->kind) {
-		case RD_ATTR_TEXT:
-			snprintf(text, sizeof(text), "%s", f->text);
-			value = json_string(f->text);
-			break;
-		case RD_ATTR_NUMBER:
-			snprintf(text, sizeof(text), "%ju", (uintmax_t)f->number);
-			value = rd_json_u64(f->number);
-			break;
-		case RD_ATTR_HEX:
-			snprintf(text, sizeof(text), "0x%jx", (uintmax_t)f->number);
-			value = json_string(text);
-			break;
-		case RD_ATTR_WORDS:
-			snprintf(text, sizeof(text), "%s", *f->text ? f->text : "none");
-			value = json_string(f->text);
-			break;
-		}
-		rd_sheet_value(t->sheet, f->key, f->title, value,
-			t->verbose || (show && !empty) ? text : "");
-	}
-}
-
 static void tell_identity(const struct telling *t)
 {
 	const struct rd_device *d = t->info->device;
@@ -421,13 +389,13 @@ static void tell_port(const struct telling *t, unsigned int i)
 	tell_pkeys(t, p);
 	tell_gids(t, port);
 	rd_sheet_section(t->sheet, "roce", "RoCE settings");
-	tell_attrs(t, &p->settings, true);
+	rd_info_print_attrs(t, &p->settings, true);
 	rd_sheet_end(t->sheet);
 	rd_sheet_section(t->sheet, "sysfs", "By sysfs");
-	tell_attrs(t, &p->sysfs, false);
+	rd_info_print_attrs(t, &p->sysfs, false);
 	rd_sheet_end(t->sheet);
 	rd_sheet_section(t->sheet, "verbs", "By verbs");
-	tell_attrs(t, &p->attrs, false);
+	rd_info_print_attrs(t, &p->attrs, false);
 	rd_sheet_end(t->sheet);
 	tell_capture(t, port);
 	rd_sheet_end(t->sheet);
@@ -454,14 +422,15 @@ static void tell(const struct telling *t)
 		tell_port(t, i);
 	rd_sheet_end(t->sheet);
 	rd_sheet_section(t->sheet, "sysfs", "Memory and power");
-	tell_attrs(t, &info->sysfs, false);
+	rd_info_print_attrs(t, &info->sysfs, false);
 	rd_sheet_end(t->sheet);
 	rd_sheet_section(t->sheet, "limits", "Limits and features");
-	tell_attrs(t, &info->limits, true);
+	rd_info_print_attrs(t, &info->limits, true);
 	rd_sheet_end(t->sheet);
 	rd_sheet_section(t->sheet, "provider", "Limits and features of the provider");
-	tell_attrs(t, &info->provider_attrs, true);
+	rd_info_print_attrs(t, &info->provider_attrs, true);
 	rd_sheet_end(t->sheet);
+	rd_info_print_commands(t);
 	rd_info_tell_open(t);
 	rd_sheet_section(t->sheet, "not_asked", "Not asked");
 	rd_sheet_text(t->sheet, "verbs", "verbs", info->closed_why);

@@ -16,6 +16,12 @@ struct telling {
 	bool verbose;
 };
 
+/* Attributes (info_attrs.c); without -v only if `show`, and none that is 0 or empty. */
+void rd_info_print_attrs(const struct telling *t, const struct rd_attrs *attrs, bool show);
+
+/* Queries to the firmware (info_firmware.c). */
+void rd_info_print_commands(const struct telling *t);
+
 /* What is open on the device (info_open.c). */
 void rd_info_tell_open(const struct telling *t);
 

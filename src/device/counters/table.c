@@ -18,6 +18,17 @@ const struct rd_counter_kind rd_counter_kinds[] = {
 /* clang-format off */
 #include "port.def"
 #include "mlx5.def"
+#define COMMAND(...)
+#define FIELD(...)
+#define COUNT(command, field, bit, width, u, s, text)                                              \
+	COUNTER("device/" #command "/" field, .unit = RD_UNIT_##u, .bits = width,                  \
+		.severity = RD_SEV_##s, .meaning = text)
+#define GAUGE(command, field, bit, width, u, text)                                                 \
+	COUNTER("device/" #command "/" field, .unit = RD_UNIT_##u, .bits = width,                  \
+		.flags = RD_KIND_GAUGE, .meaning = text)
+#define DRIVERS "mlx5_core"
+#include "../firmware_mlx5.def"
+#undef DRIVERS
 #include "mad_sa.def"
 #include "cm.def"
 #include "rxe.def"
