@@ -88,7 +88,7 @@ struct rd_firmware_version {
 	enum { RD_FW_FIXED, RD_FW_RUNNING, RD_FW_STORED } kind;
 };
 
-enum rd_answer { RD_UNKNOWN, RD_NO, RD_YES };
+enum rd_answer { RD_ANSWER_UNKNOWN, RD_ANSWER_NO, RD_ANSWER_YES };
 
 /* What a ConnectX itself says of its sniffer (QUERY_HCA_CAP). */
 struct rd_mlx5_caps {

@@ -113,7 +113,7 @@ struct rd_session_source {
 	unsigned int n_beside;
 };
 
-/* A counter that moved, of those that are reported beside the loss (RD_KIND_BESIDE). */
+/* A counter that moved, of those that are reported beside the loss (RD_COUNTER_BESIDE). */
 struct rd_counter_change {
 	const char *name; /* in full: "ethtool/rx_discards_phy" */
 	const char *meaning, *unit;

@@ -31,7 +31,7 @@ static void say(
 {
 	c->answer = answer;
 	snprintf(c->why, sizeof(c->why), "%s", why);
-	snprintf(c->todo, sizeof(c->todo), "%s", answer == RD_YES ? "" : todo);
+	snprintf(c->todo, sizeof(c->todo), "%s", answer == RD_ANSWER_YES ? "" : todo);
 }
 
 /* Driver and link layer together decide whether there is a sniffer at all. */
@@ -39,7 +39,7 @@ static bool check_driver(const struct subject *s, struct rd_capture_condition *c
 {
 	struct rd_judgement j = rd_port_judge_kind(s->info->device, s->port);
 
-	say(c, j.verdict == RD_CAPTURE_YES ? RD_YES : RD_NO, j.why, j.todo);
+	say(c, j.verdict == RD_CAPTURE_YES ? RD_ANSWER_YES : RD_ANSWER_NO, j.why, j.todo);
 	return true;
 }
 
@@ -56,7 +56,7 @@ static bool check_firmware(const struct subject *s, struct rd_capture_condition 
 	snprintf(
 		why, sizeof(why), "%s, at least %s is needed", *fw ? fw : "unknown version", least);
 	snprintf(todo, sizeof(todo), "update the firmware to %s or newer", least);
-	say(c, !*fw ? RD_UNKNOWN : enough ? RD_YES : RD_NO, why, todo);
+	say(c, !*fw ? RD_ANSWER_UNKNOWN : enough ? RD_ANSWER_YES : RD_ANSWER_NO, why, todo);
 	return true;
 }
 
@@ -64,7 +64,7 @@ static bool check_steering(const struct subject *s, struct rd_capture_condition 
 {
 	if (strcmp(s->info->device->driver, "mlx4_core"))
 		return false;
-	say(c, s->info->device->no_steering ? RD_NO : RD_YES,
+	say(c, s->info->device->no_steering ? RD_ANSWER_NO : RD_ANSWER_YES,
 		s->info->device->no_steering ? "mlx4_core runs without flow steering"
 					     : "mlx4_core steers flows",
 		RD_MLX4_STEERING);
@@ -75,7 +75,7 @@ static bool check_switchdev(const struct subject *s, struct rd_capture_condition
 {
 	if (!s->info->device->old_switchdev)
 		return false;
-	say(c, RD_NO, RD_OLD_SWITCHDEV, RD_OLD_SWITCHDEV_TODO);
+	say(c, RD_ANSWER_NO, RD_OLD_SWITCHDEV, RD_OLD_SWITCHDEV_TODO);
 	return true;
 }
 
@@ -99,10 +99,12 @@ static bool check_bit(const struct subject *s, struct rd_capture_condition *c,
 		snprintf(why, sizeof(why), "%s",
 			*s->info->mlx5.reason ? s->info->mlx5.reason : "the device was not asked");
 	else
-		snprintf(why, sizeof(why), "%s is %d%s%s", field, answer == RD_YES,
-			answer == RD_NO && guest ? ": the firmware does not grant it to this " : "",
-			answer == RD_NO && guest ? guest : "");
-	say(c, s->info->mlx5.asked ? answer : RD_UNKNOWN, why,
+		snprintf(why, sizeof(why), "%s is %d%s%s", field, answer == RD_ANSWER_YES,
+			answer == RD_ANSWER_NO && guest
+				? ": the firmware does not grant it to this "
+				: "",
+			answer == RD_ANSWER_NO && guest ? guest : "");
+	say(c, s->info->mlx5.asked ? answer : RD_ANSWER_UNKNOWN, why,
 		s->info->mlx5.asked ? todo : "ask as root, on the machine itself");
 	return true;
 }
@@ -162,9 +164,9 @@ static bool check_lockdown(const struct subject *s, struct rd_capture_condition 
 		return false;
 	snprintf(why, sizeof(why), "kernel lockdown is %s", *state ? state : "not known");
 	say(c,
-		!*state	 ? RD_UNKNOWN
-		: locked ? RD_NO
-			 : RD_YES,
+		!*state	 ? RD_ANSWER_UNKNOWN
+		: locked ? RD_ANSWER_NO
+			 : RD_ANSWER_YES,
 		why,
 		locked ? "PCI configuration space cannot be written: boot without Secure Boot, or "
 			 "mirror the port on the switch"
@@ -176,7 +178,7 @@ static bool check_opened(const struct subject *s, struct rd_capture_condition *c
 {
 	if (s->info->device->copied)
 		return false;
-	say(c, s->info->opened ? RD_YES : RD_NO,
+	say(c, s->info->opened ? RD_ANSWER_YES : RD_ANSWER_NO,
 		s->info->opened ? "libibverbs opens the device" : s->info->closed_why, "");
 	return true;
 }
@@ -187,7 +189,7 @@ static bool check_capability(const struct subject *s, struct rd_capture_conditio
 
 	if (s->info->device->copied)
 		return false;
-	say(c, may ? RD_YES : RD_NO,
+	say(c, may ? RD_ANSWER_YES : RD_ANSWER_NO,
 		may ? "this process has CAP_NET_RAW" : "CAP_NET_RAW is missing", RD_RUN_PRIVILEGED);
 	return true;
 }
@@ -200,12 +202,12 @@ static bool check_locked_memory(const struct subject *s, struct rd_capture_condi
 	if (s->info->device->copied || s->judged.verdict != RD_CAPTURE_YES)
 		return false;
 	if (limit == UINT64_MAX) {
-		say(c, RD_YES, "this process may lock any amount", "");
+		say(c, RD_ANSWER_YES, "this process may lock any amount", "");
 		return true;
 	}
 	snprintf(why, sizeof(why), "%s may be locked (ulimit -l), the receive ring takes %s",
 		rd_fmt_kib(most, limit), rd_fmt_kib(ring, needed));
-	say(c, limit < needed ? RD_NO : RD_YES, why, RD_NEEDS_LOCK);
+	say(c, limit < needed ? RD_ANSWER_NO : RD_ANSWER_YES, why, RD_NEEDS_LOCK);
 	return true;
 }
 
@@ -219,7 +221,8 @@ static bool check_netdev(const struct subject *s, struct rd_capture_condition *c
 	snprintf(why, sizeof(why), "%s: %s", s->port->netdevs[0].name,
 		s->judged.whole ? "all RDMA frames pass it"
 				: "only what is not offloaded passes it");
-	say(c, s->judged.whole ? RD_YES : RD_NO, why, "mirror the port on the switch");
+	say(c, s->judged.whole ? RD_ANSWER_YES : RD_ANSWER_NO, why,
+		"mirror the port on the switch");
 	return true;
 }
 
@@ -260,7 +263,7 @@ unsigned int rd_info_conditions(const struct rd_info *info, const struct rd_port
 			.key = conditions[i].key, .title = conditions[i].title};
 		if (!conditions[i].check(&s, c))
 			continue;
-		possible &= !conditions[i].decides || c->answer != RD_NO;
+		possible &= !conditions[i].decides || c->answer != RD_ANSWER_NO;
 		n++;
 	}
 	*verdict = s.judged.verdict;

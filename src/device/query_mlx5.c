@@ -83,7 +83,7 @@ static int command(struct ibv_context *context, unsigned int opcode, unsigned in
 
 static enum rd_answer bit(const uint8_t *cap, unsigned int at)
 {
-	return cap[at / 8] >> (7 - at % 8) & 1 ? RD_YES : RD_NO;
+	return cap[at / 8] >> (7 - at % 8) & 1 ? RD_ANSWER_YES : RD_ANSWER_NO;
 }
 
 /* Which bit of which capability answers what. */

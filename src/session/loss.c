@@ -175,13 +175,13 @@ static void read_beside(struct rd_session *s, struct rd_counters *to)
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (s->in.device[i] && s->in.port[i] && !s->in.follows[i])
 			rd_counters_load_kinds(
-				&to[i], "", s->in.device[i], s->in.port[i], RD_KIND_BESIDE, NULL);
+				&to[i], "", s->in.device[i], s->in.port[i], RD_COUNTER_BESIDE, NULL);
 }
 
 /* A level is reported where it is not 0, a counter where it moved. */
 static bool is_change(const struct rd_counter *c, const struct rd_growth *growth)
 {
-	if (c->kind->flags & RD_KIND_GAUGE)
+	if (c->kind->flags & RD_COUNTER_GAUGE)
 		return c->value;
 	return growth->amount || growth->verdict == RD_GROWTH_RESET;
 }
@@ -200,7 +200,7 @@ static unsigned int compare(struct loss *l, unsigned int i)
 			l->changes[i][n++] = (struct rd_counter_change){.name = c->name,
 				.meaning = c->kind->meaning,
 				.unit = rd_unit_name(c->kind->unit),
-				.is_level = c->kind->flags & RD_KIND_GAUGE,
+				.is_level = c->kind->flags & RD_COUNTER_GAUGE,
 				.value = c->value,
 				.growth = growth[k]};
 	}

@@ -59,16 +59,16 @@ static void test_growth(void **state)
 		{MOST + 2, 3, 0, 0, 0, {1, G100}, 0, RD_GROWTH_RESET, false},
 		{100, 5, 0, 0, 0, {1, G100}, 0, RD_GROWTH_RESET, false},
 		/* What stops at its largest value does not wrap */
-		{9, 65535, 16, RD_KIND_SATURATES, RD_UNIT_ERRORS, {1, G100}, 65526,
+		{9, 65535, 16, RD_COUNTER_SATURATES, RD_UNIT_ERRORS, {1, G100}, 65526,
 			RD_GROWTH_AT_LEAST, false},
-		{65535, 65535, 16, RD_KIND_SATURATES, RD_UNIT_ERRORS, {1, G100}, 0,
+		{65535, 65535, 16, RD_COUNTER_SATURATES, RD_UNIT_ERRORS, {1, G100}, 0,
 			RD_GROWTH_AT_LEAST, false},
-		{9, 65534, 16, RD_KIND_SATURATES, RD_UNIT_ERRORS, {1, G100}, 65525, RD_GROWTH_EXACT,
+		{9, 65534, 16, RD_COUNTER_SATURATES, RD_UNIT_ERRORS, {1, G100}, 65525,
+			RD_GROWTH_EXACT, false},
+		{65535, 3, 16, RD_COUNTER_SATURATES, RD_UNIT_ERRORS, {1, G100}, 0, RD_GROWTH_RESET,
 			false},
-		{65535, 3, 16, RD_KIND_SATURATES, RD_UNIT_ERRORS, {1, G100}, 0, RD_GROWTH_RESET,
-			false},
-		{0, MOST, 32, RD_KIND_SATURATES, RD_UNIT_TICKS, {1, G100}, MOST, RD_GROWTH_AT_LEAST,
-			false},
+		{0, MOST, 32, RD_COUNTER_SATURATES, RD_UNIT_TICKS, {1, G100}, MOST,
+			RD_GROWTH_AT_LEAST, false},
 		{NONE, 5, 32, 0, RD_UNIT_PACKETS, {1, G100}, 0, RD_GROWTH_MISSING, false},
 		{5, NONE, 32, 0, RD_UNIT_PACKETS, {1, G100}, 0, RD_GROWTH_MISSING, false},
 	};
@@ -186,7 +186,7 @@ static void test_loss_wrap(void **state)
 /* Only counters whose row has the flag are kept. */
 static void test_kinds(void **state)
 {
-	struct rd_counters c = {.driver = "mlx5_core", .flags = RD_KIND_BESIDE};
+	struct rd_counters c = {.driver = "mlx5_core", .flags = RD_COUNTER_BESIDE};
 
 	(void)state;
 	assert_true(rd_counters_want(&c, "ethtool/rx_discards_phy"));
@@ -312,9 +312,9 @@ static void test_table(void **state)
 		assert_true(k->meaning && *k->meaning && strlen(k->meaning) < 100);
 		assert_true(!k->cause || strlen(k->cause) < 150);
 		assert_true(k->bits > 0 && k->bits <= 64 && k->unit < RD_UNITS);
-		assert_true(!(k->flags & RD_KIND_SATURATES) || k->bits < 64);
-		/* The table's contract for RD_KIND_LOSS: one driver, in hw_counters, exact. */
-		if (k->flags & RD_KIND_LOSS) {
+		assert_true(!(k->flags & RD_COUNTER_SATURATES) || k->bits < 64);
+		/* The table's contract for RD_COUNTER_LOSS: one driver, in hw_counters, exact. */
+		if (k->flags & RD_COUNTER_LOSS) {
 			assert_non_null(k->drivers);
 			assert_null(strpbrk(k->drivers, " "));
 			assert_int_equal(strncmp(k->name, "hw_counters/", 12), 0);

@@ -426,11 +426,11 @@ static void test_conditions(void **state)
 	rd_info_conditions(&info, &port, conditions, &verdict);
 	assert_int_equal(verdict, RD_CAPTURE_YES);
 	info.mlx5.asked = true;
-	info.mlx5.nic_flow_table = RD_YES;
-	info.mlx5.shared_tir = info.mlx5.sniffer_rx = info.mlx5.sniffer_tx = RD_YES;
+	info.mlx5.nic_flow_table = RD_ANSWER_YES;
+	info.mlx5.shared_tir = info.mlx5.sniffer_rx = info.mlx5.sniffer_tx = RD_ANSWER_YES;
 	rd_info_conditions(&info, &port, conditions, &verdict);
 	assert_int_equal(verdict, RD_CAPTURE_YES);
-	info.mlx5.sniffer_tx = RD_NO;
+	info.mlx5.sniffer_tx = RD_ANSWER_NO;
 	rd_info_conditions(&info, &port, conditions, &verdict);
 	assert_int_equal(verdict, RD_CAPTURE_NO);
 	port.n_netdevs = 1;
@@ -463,14 +463,14 @@ static void test_guest_conditions(void **state)
 		assert_non_null(strstr(why, guests[i].name));
 		assert_non_null(strstr(why, "if the firmware grants"));
 		info.mlx5 = (struct rd_mlx5_caps){.asked = true,
-			.nic_flow_table = RD_YES,
-			.shared_tir = RD_YES,
-			.sniffer_rx = RD_NO,
-			.sniffer_tx = RD_NO};
+			.nic_flow_table = RD_ANSWER_YES,
+			.shared_tir = RD_ANSWER_YES,
+			.sniffer_rx = RD_ANSWER_NO,
+			.sniffer_tx = RD_ANSWER_NO};
 		n = rd_info_conditions(&info, &port, conditions, &verdict);
 		assert_int_equal(verdict, RD_CAPTURE_NO);
 		for (unsigned int c = 0; c < n; c++)
-			if (conditions[c].answer == RD_NO) {
+			if (conditions[c].answer == RD_ANSWER_NO) {
 				refused++;
 				assert_non_null(
 					strstr(conditions[c].why, "does not grant it to this "));
@@ -479,7 +479,7 @@ static void test_guest_conditions(void **state)
 					conditions[c].todo, "mirror the port on the switch");
 			}
 		assert_int_equal(refused, 2);
-		info.mlx5.sniffer_rx = info.mlx5.sniffer_tx = RD_YES;
+		info.mlx5.sniffer_rx = info.mlx5.sniffer_tx = RD_ANSWER_YES;
 		rd_info_conditions(&info, &port, conditions, &verdict);
 		assert_int_equal(verdict, RD_CAPTURE_YES);
 	}

@@ -69,7 +69,7 @@ static size_t snake(char *to, size_t room, const char *from)
 
 static bool is_gauge(const struct rd_counter *c)
 {
-	return c->kind && c->kind->flags & RD_KIND_GAUGE;
+	return c->kind && c->kind->flags & RD_COUNTER_GAUGE;
 }
 
 static bool is_bytes(const struct rd_counter *c)

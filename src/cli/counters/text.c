@@ -67,7 +67,7 @@ char *counter_rate(char *buf, const struct rd_counter *c, uint64_t delta, double
 	unsigned int scale;
 
 	*buf = '\0';
-	if (seconds <= 0 || (c->kind && c->kind->flags & RD_KIND_GAUGE))
+	if (seconds <= 0 || (c->kind && c->kind->flags & RD_COUNTER_GAUGE))
 		return buf;
 	if (is_volume(c, &scale))
 		return rd_fmt_bitrate(buf, rate * scale * 8);
@@ -120,7 +120,8 @@ static void print_counter(FILE *out, const struct reading *p, size_t i, const ch
 		name);
 	if (growth)
 		fprintf(out, "%s%20s  %16s  %22s",
-			growth->amount && !(c->kind && c->kind->flags & RD_KIND_GAUGE) ? "+" : " ",
+			growth->amount && !(c->kind && c->kind->flags & RD_COUNTER_GAUGE) ? "+"
+											  : " ",
 			counter_growth(amount, c, growth),
 			rd_growth_known(growth) ? counter_rate(rate, c, growth->amount, p->seconds)
 						: "",
@@ -139,7 +140,7 @@ static bool is_shown(const struct reading *p, size_t i, bool all)
 		return true;
 	if (!p->growth)
 		return c->value != 0;
-	return !(c->kind && c->kind->flags & RD_KIND_GAUGE) &&
+	return !(c->kind && c->kind->flags & RD_COUNTER_GAUGE) &&
 	       (p->growth[i].amount || p->growth[i].verdict == RD_GROWTH_RESET ||
 		       (p->growth[i].verdict == RD_GROWTH_MISSING && c->value));
 }
@@ -255,8 +256,8 @@ void counters_print(FILE *out, const struct readings *r, const struct counters_o
 static void explain_row(FILE *out, const struct rd_counter_kind *k)
 {
 	fprintf(out, "%s\n  %s; %s, %u bits%s%s%s%s\n", k->name, k->meaning, rd_unit_name(k->unit),
-		k->bits, k->flags & RD_KIND_SATURATES ? ", stops there" : "",
-		k->flags & RD_KIND_GAUGE ? ", goes up and down" : "", k->drivers ? "; " : "",
+		k->bits, k->flags & RD_COUNTER_SATURATES ? ", stops there" : "",
+		k->flags & RD_COUNTER_GAUGE ? ", goes up and down" : "", k->drivers ? "; " : "",
 		k->drivers ? k->drivers : "");
 	if (k->cause)
 		fprintf(out, "  growth means: %s\n", k->cause);

@@ -152,7 +152,7 @@ static size_t collect(const struct watch *w, struct line *lines)
 		for (size_t i = 0; p->growth && i < p->counters.n; i++) {
 			const struct rd_counter *c = &p->counters.counter[i];
 
-			if (c->kind && c->kind->flags & RD_KIND_GAUGE)
+			if (c->kind && c->kind->flags & RD_COUNTER_GAUGE)
 				continue;
 			if (has_grown(&p->total[i]) || w->o->all)
 				lines[n++] = (struct line){p, i, rank_of(c, &p->growth[i])};

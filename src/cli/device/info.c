@@ -54,7 +54,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void tell_findings(const struct telling *t)
+static void print_findings(const struct info_output *t)
 {
 	struct rd_findings list;
 
@@ -72,7 +72,7 @@ static void tell_findings(const struct telling *t)
 
 /* ---- parts ---- */
 
-static void tell_identity(const struct telling *t)
+static void print_identity(const struct info_output *t)
 {
 	const struct rd_device *d = t->info->device;
 	char text[256], function[48];
@@ -105,7 +105,7 @@ static void tell_identity(const struct telling *t)
 	rd_sheet_end(t->sheet);
 }
 
-static void tell_firmware(const struct telling *t)
+static void print_firmware(const struct info_output *t)
 {
 	static const char *const kinds[] = {
 		[RD_FW_FIXED] = "fixed", [RD_FW_RUNNING] = "running", [RD_FW_STORED] = "stored"};
@@ -128,7 +128,7 @@ static void tell_firmware(const struct telling *t)
 	rd_sheet_end(t->sheet);
 }
 
-static void tell_module(const struct telling *t, const struct rd_module *m)
+static void print_module(const struct info_output *t, const struct rd_module *m)
 {
 	static const char *const origins[] = {[RD_ORIGIN_UNKNOWN] = "",
 		[RD_ORIGIN_KERNEL] = "the kernel's own",
@@ -151,20 +151,20 @@ static void tell_module(const struct telling *t, const struct rd_module *m)
 		text);
 }
 
-static void tell_driver(const struct telling *t)
+static void print_driver(const struct info_output *t)
 {
 	rd_sheet_section(t->sheet, "driver", "Driver");
 	rd_sheet_text(t->sheet, "name", "driver", t->info->device->driver);
 	rd_sheet_text(t->sheet, "provider", "libibverbs provider", t->info->provider);
 	rd_sheet_text(t->sheet, "lockdown", "kernel lockdown", t->info->lockdown);
 	rd_sheet_array(t->sheet, "modules");
-	tell_module(t, &t->info->modules[0]);
-	tell_module(t, &t->info->modules[1]);
+	print_module(t, &t->info->modules[0]);
+	print_module(t, &t->info->modules[1]);
 	rd_sheet_end(t->sheet);
 	rd_sheet_end(t->sheet);
 }
 
-static void tell_pci(const struct telling *t)
+static void print_pci(const struct info_output *t)
 {
 	const struct rd_device *d = t->info->device;
 	const struct rd_pci_link *pci = &t->info->pci;
@@ -205,13 +205,13 @@ static const char *const verdict_words[] = {[RD_CAPTURE_YES] = "yes, by the devi
 static bool is_hindered(const struct rd_capture_condition *checks, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
-		if (checks[i].answer == RD_NO)
+		if (checks[i].answer == RD_ANSWER_NO)
 			return true;
 	return false;
 }
 
 /* The first thing to be known stands first; why stands with the port. */
-static void tell_verdicts(const struct telling *t)
+static void print_verdicts(const struct info_output *t)
 {
 	for (unsigned int i = 0; t->sheet->out && i < t->info->device->n_ports; i++) {
 		const struct rd_port *port = &t->info->device->ports[i];
@@ -227,10 +227,10 @@ static void tell_verdicts(const struct telling *t)
 	}
 }
 
-static void tell_capture(const struct telling *t, const struct rd_port *port)
+static void print_capture(const struct info_output *t, const struct rd_port *port)
 {
 	static const char *const answers[] = {
-		[RD_UNKNOWN] = "unknown", [RD_NO] = "no", [RD_YES] = "yes"};
+		[RD_ANSWER_UNKNOWN] = "unknown", [RD_ANSWER_NO] = "no", [RD_ANSWER_YES] = "yes"};
 	static const char *const verdicts[] = {
 		[RD_CAPTURE_YES] = "yes", [RD_CAPTURE_NETDEV] = "netdev", [RD_CAPTURE_NO] = "no"};
 	struct rd_capture_condition checks[RD_CONDITIONS_MAX];
@@ -258,7 +258,7 @@ static void tell_capture(const struct telling *t, const struct rd_port *port)
 	rd_sheet_end(t->sheet);
 }
 
-static void tell_gids(const struct telling *t, const struct rd_port *port)
+static void print_gids(const struct info_output *t, const struct rd_port *port)
 {
 	static const char *const columns[] = {"GID", "TYPE", "ADDRESS", "IPV4", "NETDEV"};
 	json_t *list = rd_json_gids(t->info->device, port), *gid;
@@ -286,7 +286,7 @@ static void tell_gids(const struct telling *t, const struct rd_port *port)
 	rd_sheet_json(t->sheet, "gids", list);
 }
 
-static void tell_pkeys(const struct telling *t, const struct rd_port_info *p)
+static void print_pkeys(const struct info_output *t, const struct rd_port_info *p)
 {
 	json_t *list = json_array();
 	char text[400] = "";
@@ -303,7 +303,7 @@ static void tell_pkeys(const struct telling *t, const struct rd_port_info *p)
 	rd_sheet_value(t->sheet, "pkeys", "P_Keys", list, text);
 }
 
-static void tell_netdevs(const struct telling *t, const struct rd_port *port)
+static void print_netdevs(const struct info_output *t, const struct rd_port *port)
 {
 	rd_sheet_json(t->sheet, "netdevs", rd_json_netdevs(port));
 	for (unsigned int i = 0; i < port->n_netdevs; i++) {
@@ -319,8 +319,8 @@ static void tell_netdevs(const struct telling *t, const struct rd_port *port)
 	}
 }
 
-static void tell_lids(
-	const struct telling *t, const struct rd_port *port, const struct rd_port_info *p)
+static void print_lids(
+	const struct info_output *t, const struct rd_port *port, const struct rd_port_info *p)
 {
 	char text[64] = "";
 	bool ib = port->link == RD_LINK_INFINIBAND;
@@ -336,8 +336,8 @@ static void tell_lids(
 	rd_sheet_json(t->sheet, "sm_sl", ib ? json_integer(p->sm_sl) : json_null());
 }
 
-static void tell_speed(
-	const struct telling *t, const struct rd_port *port, const struct rd_port_info *p)
+static void print_speed(
+	const struct info_output *t, const struct rd_port *port, const struct rd_port_info *p)
 {
 	const char *lanes = *p->lanes ? p->lanes : port->lanes;
 	uint64_t speed = p->speed ? p->speed : port->speed;
@@ -354,8 +354,8 @@ static void tell_speed(
 	rd_sheet_json(t->sheet, "max_mtu", rd_json_u64_or_null(p->max_mtu));
 }
 
-static void tell_cap_mask(
-	const struct telling *t, const struct rd_port *port, const struct rd_port_info *p)
+static void print_cap_mask(
+	const struct info_output *t, const struct rd_port *port, const struct rd_port_info *p)
 {
 	char words[900] = "", hex[16] = "", text[sizeof(words) + sizeof(hex) + 8] = "";
 
@@ -368,7 +368,7 @@ static void tell_cap_mask(
 	rd_sheet_json(t->sheet, "capabilities", rd_json_text(words));
 }
 
-static void tell_port(const struct telling *t, unsigned int i)
+static void print_port(const struct info_output *t, unsigned int i)
 {
 	const struct rd_port *port = &t->info->device->ports[i];
 	const struct rd_port_info *p = &t->info->ports[i];
@@ -382,12 +382,12 @@ static void tell_port(const struct telling *t, unsigned int i)
 		*port->phys_state ? ", physically " : "", port->phys_state);
 	rd_sheet_value(t->sheet, "state", "state", rd_json_text(port->state), text);
 	rd_sheet_json(t->sheet, "phys_state", rd_json_text(port->phys_state));
-	tell_speed(t, port, p);
-	tell_netdevs(t, port);
-	tell_lids(t, port, p);
-	tell_cap_mask(t, port, p);
-	tell_pkeys(t, p);
-	tell_gids(t, port);
+	print_speed(t, port, p);
+	print_netdevs(t, port);
+	print_lids(t, port, p);
+	print_cap_mask(t, port, p);
+	print_pkeys(t, p);
+	print_gids(t, port);
 	rd_sheet_section(t->sheet, "roce", "RoCE settings");
 	rd_info_print_attrs(t, &p->settings, true);
 	rd_sheet_end(t->sheet);
@@ -397,11 +397,11 @@ static void tell_port(const struct telling *t, unsigned int i)
 	rd_sheet_section(t->sheet, "verbs", "By verbs");
 	rd_info_print_attrs(t, &p->attrs, false);
 	rd_sheet_end(t->sheet);
-	tell_capture(t, port);
+	print_capture(t, port);
 	rd_sheet_end(t->sheet);
 }
 
-static void tell(const struct telling *t)
+static void print_info(const struct info_output *t)
 {
 	const struct rd_info *info = t->info;
 
@@ -411,15 +411,15 @@ static void tell(const struct telling *t)
 		printf("%s%s%s%s%s\n", info->device->name,
 			*rd_device_model(info->device) ? ": " : "", rd_device_model(info->device),
 			*info->device->fw ? ", firmware " : "", info->device->fw);
-	tell_verdicts(t);
-	tell_findings(t);
-	tell_identity(t);
-	tell_firmware(t);
-	tell_driver(t);
-	tell_pci(t);
+	print_verdicts(t);
+	print_findings(t);
+	print_identity(t);
+	print_firmware(t);
+	print_driver(t);
+	print_pci(t);
 	rd_sheet_array(t->sheet, "ports");
 	for (unsigned int i = 0; i < info->device->n_ports; i++)
-		tell_port(t, i);
+		print_port(t, i);
 	rd_sheet_end(t->sheet);
 	rd_sheet_section(t->sheet, "sysfs", "Memory and power");
 	rd_info_print_attrs(t, &info->sysfs, false);
@@ -431,7 +431,7 @@ static void tell(const struct telling *t)
 	rd_info_print_attrs(t, &info->provider_attrs, true);
 	rd_sheet_end(t->sheet);
 	rd_info_print_commands(t);
-	rd_info_tell_open(t);
+	rd_info_print_open(t);
 	rd_sheet_section(t->sheet, "not_asked", "Not asked");
 	rd_sheet_text(t->sheet, "verbs", "verbs", info->closed_why);
 	rd_sheet_end(t->sheet);
@@ -439,13 +439,13 @@ static void tell(const struct telling *t)
 
 /* ---- the command ---- */
 
-static int print(const struct settings *settings, const struct telling *t, struct rd_error *err)
+static int print(const struct settings *settings, const struct info_output *t, struct rd_error *err)
 {
 	json_t *root;
 	int rc = 0;
 
 	errno = 0;
-	tell(t);
+	print_info(t);
 	root = rd_sheet_close(t->sheet);
 	if (settings->json) {
 		rc = json_dumpf(root, stdout, JSON_INDENT(2));
@@ -465,7 +465,7 @@ static int describe(const struct settings *settings, const struct rd_devices *de
 	struct rd_info info;
 	struct rd_error why = {.text = "read from a copied tree"};
 	struct rd_sheet sheet;
-	struct telling t = {.sheet = &sheet, .info = &info, .verbose = settings->verbose};
+	struct info_output t = {.sheet = &sheet, .info = &info, .verbose = settings->verbose};
 	int ret;
 
 	if (rd_info_load(&info, device, devices->sysroot, err))

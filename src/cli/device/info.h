@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The parts of what `info` tells. */
+/* The parts of what `info` prints. */
 #ifndef RDMADUMP_CLI_INFO_H
 #define RDMADUMP_CLI_INFO_H
 
@@ -8,7 +8,7 @@
 #include <rdmadump/sheet.h>
 
 /* What is printed, and how. */
-struct telling {
+struct info_output {
 	struct rd_sheet *sheet;
 	const struct rd_info *info;
 	const struct rd_resources *resources; /* NULL: unknown */
@@ -17,13 +17,13 @@ struct telling {
 };
 
 /* Attributes (info_attrs.c); without -v only if `show`, and none that is 0 or empty. */
-void rd_info_print_attrs(const struct telling *t, const struct rd_attrs *attrs, bool show);
+void rd_info_print_attrs(const struct info_output *t, const struct rd_attrs *attrs, bool show);
 
 /* Queries to the firmware (info_firmware.c). */
-void rd_info_print_commands(const struct telling *t);
+void rd_info_print_commands(const struct info_output *t);
 
 /* What is open on the device (info_open.c). */
-void rd_info_tell_open(const struct telling *t);
+void rd_info_print_open(const struct info_output *t);
 
 /* Like snprintf(), but empty unless it is known. */
 void rd_text_if(bool known, char *buf, size_t size, const char *fmt, ...)

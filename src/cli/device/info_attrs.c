@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* Zeros and empty lists are for -v. */
-void rd_info_print_attrs(const struct telling *t, const struct rd_attrs *attrs, bool show)
+void rd_info_print_attrs(const struct info_output *t, const struct rd_attrs *attrs, bool show)
 {
 	for (size_t i = 0; i < attrs->n; i++) {
 		const struct rd_attr *f = &attrs->attr[i];

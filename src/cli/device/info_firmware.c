@@ -4,7 +4,7 @@
 #include "refusal.h"
 #include <stdio.h>
 
-static void print_command(const struct telling *t, const struct rd_firmware_command *c)
+static void print_command(const struct info_output *t, const struct rd_firmware_command *c)
 {
 	char text[RD_REFUSAL_LEN], heading[96];
 
@@ -18,7 +18,7 @@ static void print_command(const struct telling *t, const struct rd_firmware_comm
 	rd_sheet_end(t->sheet);
 }
 
-void rd_info_print_commands(const struct telling *t)
+void rd_info_print_commands(const struct info_output *t)
 {
 	rd_sheet_section(t->sheet, "commands", "");
 	for (size_t i = 0; i < t->info->n_commands; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is open on a device now, as RDMA netlink tells. */
+/* What is open on a device now, by RDMA netlink. */
 #include "info.h"
 #include "list_json.h"
 #include <stdarg.h>
@@ -20,7 +20,8 @@ void rd_text_if(bool known, char *buf, size_t size, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void tell_qp(const struct telling *t, const struct rd_qp_res *qp, json_t *list, bool show)
+static void print_qp(
+	const struct info_output *t, const struct rd_qp_res *qp, json_t *list, bool show)
 {
 	char local[16], remote[16], sq[16], rq[16], owner[64], port[16];
 	const char *type = rd_qp_type_name(qp->type), *state = rd_qp_state_name(qp->state);
@@ -53,7 +54,7 @@ static void tell_qp(const struct telling *t, const struct rd_qp_res *qp, json_t 
 	rd_sheet_cell(t->sheet, owner);
 }
 
-static void tell_counts(const struct telling *t)
+static void print_counts(const struct info_output *t)
 {
 	static const struct {
 		const char *kind, *title;
@@ -68,7 +69,7 @@ static void tell_counts(const struct telling *t)
 	}
 }
 
-void rd_info_tell_open(const struct telling *t)
+void rd_info_print_open(const struct info_output *t)
 {
 	static const char *const columns[] = {
 		"QP", "TYPE", "STATE", "PORT", "REMOTE QP", "SQ PSN", "RQ PSN", "OWNER"};
@@ -79,11 +80,11 @@ void rd_info_tell_open(const struct telling *t)
 	rd_sheet_text(t->sheet, "unknown", "not known", t->no_resources);
 	rd_sheet_section(t->sheet, "counts", "");
 	if (t->resources)
-		tell_counts(t);
+		print_counts(t);
 	rd_sheet_end(t->sheet);
 	rd_sheet_table(t->sheet, columns, 8);
 	for (size_t i = 0; i < n; i++)
-		tell_qp(t, &t->resources->qps[i], list, i < QPS_SHOWN || t->verbose);
+		print_qp(t, &t->resources->qps[i], list, i < QPS_SHOWN || t->verbose);
 	rd_sheet_table_end(t->sheet);
 	if (t->sheet->out && n > QPS_SHOWN && !t->verbose)
 		printf("  %zu more: -v or --json\n", n - QPS_SHOWN);

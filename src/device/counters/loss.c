@@ -34,7 +34,7 @@ void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned 
 	for (const struct rd_counter_kind *k = rd_counter_kinds; k->name; k++) {
 		uint64_t value;
 
-		if (!(k->flags & RD_KIND_LOSS) || strcmp(k->drivers, device->driver) ||
+		if (!(k->flags & RD_COUNTER_LOSS) || strcmp(k->drivers, device->driver) ||
 			counters->n == RD_LOSS_COUNTERS ||
 			rd_counter_read(sysroot, device->name, port, k->name, &value))
 			continue;

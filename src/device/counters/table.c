@@ -25,7 +25,7 @@ const struct rd_counter_kind rd_counter_kinds[] = {
 		.severity = RD_SEV_##s, .meaning = text)
 #define GAUGE(command, field, bit, width, u, text)                                                 \
 	COUNTER("device/" #command "/" field, .unit = RD_UNIT_##u, .bits = width,                  \
-		.flags = RD_KIND_GAUGE, .meaning = text)
+		.flags = RD_COUNTER_GAUGE, .meaning = text)
 #define DRIVERS "mlx5_core"
 #include "../firmware_mlx5.def"
 #undef DRIVERS

@@ -62,8 +62,8 @@ static struct rd_growth fallen(const struct rd_counter_kind *kind, uint64_t befo
 	unsigned int bits = width_of(kind, before, after);
 	uint64_t amount = after + (largest(bits) - before) + 1;
 
-	if (bits >= 64 || (kind && kind->flags & RD_KIND_SATURATES) || amount > largest(bits) / 2 ||
-		!is_possible(amount, kind, span))
+	if (bits >= 64 || (kind && kind->flags & RD_COUNTER_SATURATES) ||
+		amount > largest(bits) / 2 || !is_possible(amount, kind, span))
 		return (struct rd_growth){.verdict = RD_GROWTH_RESET};
 	return (struct rd_growth){.amount = amount, .wrapped = true};
 }
@@ -85,7 +85,8 @@ struct rd_growth rd_counter_growth(const struct rd_counter_kind *kind, const uin
 
 bool rd_counter_is_full(const struct rd_counter_kind *kind, uint64_t value)
 {
-	return kind->flags & RD_KIND_SATURATES && kind->bits < 64 && value == largest(kind->bits);
+	return kind->flags & RD_COUNTER_SATURATES && kind->bits < 64 &&
+	       value == largest(kind->bits);
 }
 
 void rd_growth_add(struct rd_growth *sum, const struct rd_growth *more)

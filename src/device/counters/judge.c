@@ -34,7 +34,7 @@ static const struct relation {
 static struct rd_growth growth_of(
 	const struct rd_counter *before, const struct rd_counter *after, const struct rd_span *span)
 {
-	if (after->kind && after->kind->flags & RD_KIND_GAUGE)
+	if (after->kind && after->kind->flags & RD_COUNTER_GAUGE)
 		return (struct rd_growth){.amount = after->value};
 	return rd_counter_growth(after->kind, before ? &before->value : NULL, &after->value, span);
 }
@@ -114,7 +114,7 @@ static int judge_one(
 	uint64_t amount = growth ? growth->amount : c->value;
 	struct rd_finding *f;
 
-	if (!k || k->flags & RD_KIND_GAUGE)
+	if (!k || k->flags & RD_COUNTER_GAUGE)
 		return 0;
 	if (k->severity >= RD_SEV_WARNING && amount && (growth || amount >= k->least)) {
 		f = report(j, "counter", c->name, amount, growth);
