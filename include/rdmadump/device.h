@@ -140,6 +140,9 @@ void rd_devices_free(struct rd_devices *devices);
 void rd_port_addresses(struct rd_local *local, const char *root, const struct rd_device *device,
 	const struct rd_port *port);
 
+/* What to do where there is no device at all. Static. */
+const char *rd_devices_none_todo(const struct rd_devices *devices);
+
 /* What the adapter is sold as: "ConnectX-5", "" if it is not known. Static. */
 const char *rd_device_model(const struct rd_device *device);
 
@@ -180,6 +183,10 @@ int rd_devices_default(const struct rd_devices *devices, const struct rd_device 
  * RD_CAPTURE_YES has it when CAP_NET_RAW is missing or when only opening the device can show it;
  * RD_CAPTURE_NETDEV lacks it when the netdev sees everything). Both are static.
  */
+#define RD_RUN_IN_NETNS                                                                            \
+	"run rdmadump there ('ip netns exec NAME rdmadump ...', or 'nsenter "                      \
+	"--net=/proc/PID/ns/net "                                                                  \
+	"rdmadump ...')"
 enum rd_verdict rd_port_verdict(const struct rd_device *device, const struct rd_port *port,
 	const char **why, const char **todo);
 

@@ -38,8 +38,9 @@ struct rd_stamp_choice {
 
 /* What a source knows of itself. Counts are frames since start(). */
 struct rd_source_stats {
-	uint64_t lost;	 /* lost before the source, at least: sum over `loss` */
-	bool loss_known; /* whether `lost` is exactly what the counters counted */
+	uint64_t lost;	     /* lost before the source, at least: sum over `loss` */
+	bool loss_known;     /* whether `lost` is exactly what the counters counted */
+	const char *missing; /* why more may be missing than any counter shows; NULL or "": no */
 	/* The counters count for other users of the device too, and not every loss. */
 	bool loss_shared;
 	unsigned int loss_delay_ms; /* a loss may show so much later in the counters */

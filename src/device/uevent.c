@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Parses the kernel's messages on devices (lib/kobject_uevent.c of Linux). */
+/* Parses the kernel's uevents of devices (lib/kobject_uevent.c of Linux). */
 #include "uevent.h"
 #include "sysfs.h"
 #include <string.h>
 
 static const struct {
-	const char *action, *kind, *text;
+	const char *action;
+	enum device_change_kind kind;
 } actions[] = {
-	{"add", "device_added", "device added"},
-	{"remove", "device_removed", "device removed"},
-	{"move", "device_renamed", "device renamed"},
+	{"add", DEVICE_ADDED},
+	{"remove", DEVICE_REMOVED},
+	{"move", DEVICE_RENAMED},
 };
 
 /* The value of KEY in a list of NUL-ended "KEY=VALUE". */
@@ -30,21 +31,29 @@ static const char *find_value(const char *bytes, size_t len, const char *key)
 	return NULL;
 }
 
-bool rd_uevent_parse(const char *bytes, size_t len, struct rd_event *event)
+/* The last component of a path; "" without one. */
+static void base_name(char *buf, size_t size, const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	rd_text_clean(buf, size, slash ? slash + 1 : "");
+}
+
+bool rd_uevent_parse(const char *bytes, size_t len, struct device_change *change)
 {
 	const char *action = find_value(bytes, len, "ACTION");
 	const char *subsystem = find_value(bytes, len, "SUBSYSTEM");
-	const char *path = find_value(bytes, len, "DEVPATH");
-	const char *name = path ? strrchr(path, '/') : NULL;
 
-	*event = (struct rd_event){.origin = "uevent"};
-	if (!action || !subsystem || strcmp(subsystem, "infiniband") || !name)
+	*change = (struct device_change){.channel = CHANNEL_UEVENT};
+	base_name(change->name, sizeof(change->name), find_value(bytes, len, "DEVPATH"));
+	base_name(
+		change->previous, sizeof(change->previous), find_value(bytes, len, "DEVPATH_OLD"));
+	if (!action || !subsystem || strcmp(subsystem, "infiniband") || !*change->name)
 		return false;
-	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++)
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
 		if (!strcmp(action, actions[i].action)) {
-			event->kind = actions[i].kind;
-			event->text = actions[i].text;
+			change->kind = actions[i].kind;
+			return true;
 		}
-	rd_text_clean(event->device, sizeof(event->device), name + 1);
-	return event->kind;
+	return false;
 }

@@ -44,6 +44,10 @@ static char *percent_text(char *buf, double percent)
 
 void rd_loss_reason(const struct rd_source_stats *st, char out[RD_LOSS_TEXT])
 {
+	if (st->missing && *st->missing) {
+		snprintf(out, RD_LOSS_TEXT, "%s", st->missing);
+		return;
+	}
 	for (unsigned int i = 0; i < st->n_loss; i++) {
 		const struct rd_growth *growth = &st->loss[i].frames;
 		const char *reason = rd_growth_reason(growth);

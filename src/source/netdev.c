@@ -5,12 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
-#include <linux/netlink.h>
-#include <net/if_arp.h>
 #include <pcap/pcap.h>
 #include <poll.h>
 #include <rdmadump/clock.h>
-#include <rdmadump/event.h>
 #include <rdmadump/log.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/source.h>
@@ -18,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,18 +27,19 @@
 #define BLOCK_MS	50
 #define BLOCK_LATEST_MS (2 * BLOCK_MS + 20) /* the kernel's timer looks that often */
 #define LOOK_NS		100000000U	    /* between two looks at the loss counters */
+#define FORMER_NS	1000000000U	    /* a frame stays in the ring less than that */
 #define LINKTYPE_RAW	101 /* in files; DLT_RAW, what tunnels have, is another number */
 
 struct netdev {
 	struct rd_source src;
 	pcap_t *pcap;
 	char name[IF_NAMESIZE];
-	unsigned int ifindex; /* 0: all of them */
-	unsigned int flags;   /* IFF_*, as last reported */
+	unsigned int ifindex;	    /* 0: all of them */
+	const struct rd_port *port; /* NULL: none */
 	bool nano;
 	int outgoing_at; /* byte of a cooked header that holds the packet type; -1: none */
 	char fault[PCAP_ERRBUF_SIZE]; /* why nothing more will come; "": it will */
-	bool stopped;
+	bool stopped, renamed;
 	uint64_t deadline_ns; /* by then the last block has been handed over */
 
 	/* The ring's blocks go back to the kernel inside pcap_dispatch(): frames are copied. */
@@ -60,9 +57,10 @@ struct netdev {
 	unsigned int batches;
 	struct rd_note note;
 	struct netdev_watch *watch; /* NULL: of "any", which has no state */
+	uint64_t former_until; /* monotonic ns until which former addresses are ours; 0: none */
 
 	size_t buffer; /* bytes of the ring */
-	char *filter, description[240], hardware[240];
+	char *filter, description[320], hardware[240];
 	bool filtered;
 };
 
@@ -124,10 +122,12 @@ static bool netdev_note(struct rd_source *src, unsigned int i, struct rd_note *n
 static void netdev_stats(struct rd_source *src, struct rd_source_stats *stats)
 {
 	struct netdev *n = (struct netdev *)src;
+	const char *missing = n->watch ? netdev_watch_state(n->watch)->missing : NULL;
 
 	count(n);
 	*stats = (struct rd_source_stats){
-		.loss_known = true,
+		.loss_known = !missing || !*missing,
+		.missing = missing,
 		.lost = n->dropped + n->dropped_before,
 		/* The driver drops before the filter has been asked. */
 		.loss_shared = n->filtered && n->dropped_before,
@@ -172,17 +172,26 @@ static void take_removal(struct netdev *n)
 {
 	if (n->fault[0])
 		return;
-	snprintf(n->fault, sizeof(n->fault), "it was removed");
+	snprintf(n->fault, sizeof(n->fault),
+		"it was removed, or moved to another network namespace");
 	rd_source_note(&n->src, "netdev removed");
+	if (n->watch)
+		netdev_watch_end(n->watch);
 }
 
-/* libpcap may see that the netdev is gone before netlink says so. */
+/*
+ * libpcap may see that the netdev is gone before netlink says so. Of a netdev that was renamed it
+ * says the same, for it looks for the name; but its socket is bound to the index, and goes on. It
+ * may say so after the old name was given back.
+ */
 static void take_fault(struct netdev *n)
 {
 	char name[IF_NAMESIZE];
 
 	if (n->ifindex && !if_indextoname(n->ifindex, name))
 		take_removal(n);
+	else if (n->ifindex && (n->renamed |= strcmp(name, n->name) != 0))
+		return;
 	else if (!n->fault[0])
 		snprintf(n->fault, sizeof(n->fault), "%s", pcap_geterr(n->pcap));
 }
@@ -226,6 +235,39 @@ static int fail_ended(const struct netdev *n, struct rd_error *err)
 		"nothing more comes from netdev '%s': %s", n->name, n->fault);
 }
 
+/* The addresses before stay valid until all frames that were sent from them have been received. */
+static void update_addresses(struct netdev *n)
+{
+	struct rd_local *local = &n->src.local, now = {.link = local->link};
+	uint64_t time = rd_monotonic_ns();
+	bool changed = netdev_watch_state(n->watch)->addresses_changed;
+
+	if (!changed && (!n->former_until || time < n->former_until))
+		return;
+	netdev_watch_state(n->watch)->addresses_changed = false;
+	if (!n->src.iface.has_mac)
+		return;
+	netdev_addresses_add(n->ifindex, n->port, &now);
+	n->former_until = 0;
+	if (!changed) {
+		*local = now;
+		return;
+	}
+	netdev_addresses_add(n->ifindex, n->port, local);
+	if (local->n_mac != now.n_mac)
+		n->former_until = time + FORMER_NS;
+}
+
+static void take_link(struct netdev *n)
+{
+	if (!n->watch)
+		return;
+	netdev_watch_link(n->watch, &n->src);
+	if (netdev_watch_state(n->watch)->removed)
+		take_removal(n);
+	update_addresses(n);
+}
+
 static int netdev_receive(
 	struct rd_source *src, struct rd_frame *frames, unsigned int max, struct rd_error *err)
 {
@@ -234,6 +276,8 @@ static int netdev_receive(
 
 	src->batch_has_notes = false;
 	n->frames = frames;
+	/* A new address counts from the first frame that has it, which may be in this batch. */
+	take_link(n);
 	any = !n->stopped && !n->fault[0] && dispatch(n, max);
 	if (!any && (n->stopped || n->fault[0])) {
 		any = dispatch_last(n, max);
@@ -261,47 +305,15 @@ static int netdev_arm(struct rd_source *src, struct rd_error *err)
 	return ((struct netdev *)src)->fault[0] != '\0';
 }
 
-/* --- the link's state ------------------------------------------------------------------- */
-
-static const char *state_text(unsigned int flags)
-{
-	if (!(flags & IFF_UP))
-		return "netdev down";
-	return flags & IFF_RUNNING ? "netdev up" : "netdev up, without carrier";
-}
-
-static void take_flags(struct netdev *n, unsigned int flags)
-{
-	const unsigned int both = IFF_UP | IFF_RUNNING;
-
-	if ((flags & both) != (n->flags & both))
-		rd_source_note(&n->src, "%s", state_text(flags));
-	n->flags = flags;
-}
-
-static void take_link(void *ctx, const struct rd_link_state *link)
-{
-	struct netdev *n = ctx;
-
-	if (link->ifindex != n->ifindex)
-		return;
-	if (link->removed)
-		take_removal(n);
-	else
-		take_flags(n, link->flags);
-}
-
 /* libpcap continues by itself when the netdev is up again, but does not report that it was down. */
 static int netdev_service(struct rd_source *src, struct rd_error *err)
 {
 	struct netdev *n = (struct netdev *)src;
 
 	(void)err;
-	if (!n->watch)
-		return 0;
-	while (rd_links_read(netdev_watch_link(n->watch), take_link, n))
-		;
-	netdev_watch_service(n->watch, src);
+	take_link(n);
+	if (n->watch)
+		netdev_watch_port(n->watch, src);
 	return 0;
 }
 
@@ -362,17 +374,21 @@ static const struct {
 	{PCAP_ERROR_PERM_DENIED, RD_NEEDS_RAW},
 	{PCAP_ERROR_PROMISC_PERM_DENIED, RD_NEEDS_RAW},
 	{PCAP_ERROR_NO_SUCH_DEVICE, "see 'rdmadump list' and 'ip link'"},
-	{PCAP_ERROR_IFACE_NOT_UP, "set it up first: ip link set dev NAME up"},
 };
 
 /* libpcap's sentence; the bare status where it has none. */
 static int fail_pcap(const struct netdev *n, int status, struct rd_error *err)
 {
 	const char *why = n->pcap ? pcap_geterr(n->pcap) : "", *todo = NULL;
+	char set_up[64];
 
 	for (size_t i = 0; i < sizeof(activate_advice) / sizeof(activate_advice[0]); i++)
 		if (activate_advice[i].status == status)
 			todo = activate_advice[i].todo;
+	if (status == PCAP_ERROR_IFACE_NOT_UP) {
+		snprintf(set_up, sizeof(set_up), "set it up ('ip link set dev %s up')", n->name);
+		todo = set_up;
+	}
 	if (todo || !*why)
 		why = pcap_statustostr(status);
 	return rd_fail(
@@ -448,39 +464,36 @@ static int activate(struct netdev *n, const struct rd_netdev_config *config, str
 	return 0;
 }
 
-static void add_local(struct netdev *n, const uint8_t *mac)
-{
-	struct rd_local *local = &n->src.local;
-
-	for (unsigned int i = 0; i < local->n_mac; i++)
-		if (memcmp(local->mac[i], mac, 6) == 0)
-			return;
-	if (local->n_mac < sizeof(local->mac) / sizeof(local->mac[0]))
-		memcpy(local->mac[local->n_mac++], mac, 6);
-}
-
-/* The addresses that frames are sent from. On the loopback every frame comes from the one there is.
+/*
+ * The addresses that frames are sent from. On the loopback every frame comes from the one there is.
  */
-static void set_local(struct netdev *n, const struct rd_port *port)
+static void set_local(struct netdev *n)
 {
 	struct rd_iface *iface = &n->src.iface;
-	int fd = pcap_fileno(n->pcap);
-	struct ifreq ifr = {0};
+	struct rd_local own = {0};
 
-	memcpy(ifr.ifr_name, n->name, sizeof(n->name));
-	if (n->ifindex && ioctl(fd, SIOCGIFFLAGS, &ifr) == 0)
-		n->flags = (unsigned short)ifr.ifr_flags;
 	if (iface->link != RD_LINK_ETHERNET)
 		return;
 	n->src.local.link = RD_LINK_ETHERNET;
-	if (n->flags & IFF_LOOPBACK || ioctl(fd, SIOCGIFHWADDR, &ifr) < 0 ||
-		ifr.ifr_hwaddr.sa_family != ARPHRD_ETHER)
+	if (!n->ifindex || netdev_flags(n->name) & IFF_LOOPBACK)
 		return;
-	memcpy(iface->mac, ifr.ifr_hwaddr.sa_data, 6);
+	netdev_addresses_add(n->ifindex, NULL, &own);
+	if (!own.n_mac)
+		return;
+	memcpy(iface->mac, own.mac[0], 6);
 	iface->has_mac = true;
-	add_local(n, iface->mac);
-	for (unsigned int i = 0; port && i < port->n_netdevs; i++)
-		add_local(n, port->netdevs[i].mac);
+	netdev_addresses_add(n->ifindex, n->port, &n->src.local);
+}
+
+static void warn_without_carrier(const struct netdev *n)
+{
+	unsigned int flags = n->ifindex ? netdev_flags(n->name) : 0;
+
+	if (flags & IFF_UP && !(flags & IFF_RUNNING))
+		rd_log(RD_LOG_WARNING,
+			"netdev %s has no carrier: no frame comes until it has; look at the cable "
+			"and the other end ('ip link show %s')",
+			n->name, n->name);
 }
 
 static void set_link(struct netdev *n)
@@ -519,8 +532,9 @@ static void describe(struct netdev *n, const struct rd_device *d, const struct r
 	}
 	snprintf(n->src.title, sizeof(n->src.title), "%s", what);
 	snprintf(n->description, sizeof(n->description),
-		"%s; time stamps: system clock when the kernel took the frame, in %s", what,
-		n->nano ? "nanoseconds" : "microseconds");
+		"%s; time stamps: system clock when the kernel took the frame, in %s%s", what,
+		n->nano ? "nanoseconds" : "microseconds",
+		d && port ? "; what the device sends to itself does not pass the netdev" : "");
 	snprintf(n->src.details, sizeof(n->src.details), "kernel's clock, ring of %s",
 		rd_fmt_kib(size, n->buffer));
 	iface->name = n->name;
@@ -537,8 +551,13 @@ static int prepare(struct netdev *n, const struct rd_netdev_config *config, stru
 	n->src.event_fd = -1;
 	n->src.idle_polls = 1;
 	n->buffer = buffer < INT32_MAX ? buffer : INT32_MAX;
+	n->port = config->port;
 	snprintf(n->name, sizeof(n->name), "%s", config->netdev);
 	n->ifindex = strcmp(n->name, "any") ? if_nametoindex(n->name) : 0;
+	if (!n->ifindex && config->device)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, RD_RUN_IN_NETNS,
+			"netdev '%s' of %s is in another network namespace", config->netdev,
+			config->device->name);
 	if (strlen(config->netdev) >= sizeof(n->name) || (!n->ifindex && strcmp(n->name, "any")))
 		return rd_fail(err, RD_CLASS_DEVICE, 0, "see 'rdmadump list' and 'ip link'",
 			"there is no netdev '%s'", config->netdev);
@@ -562,14 +581,14 @@ int rd_netdev_open(
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the source");
 	if (prepare(n, config, err) < 0)
 		goto fail;
-	/* The state is read after its changes are listened for: none is missed. */
 	if (n->ifindex && netdev_watch_open(&n->watch, n->ifindex, config->device, config->port,
 				  &n->src.event_fd, err) < 0)
 		goto fail;
 	if (activate(n, config, err) < 0)
 		goto fail;
 	set_link(n);
-	set_local(n, config->port);
+	set_local(n);
+	warn_without_carrier(n);
 	describe(n, config->device, config->port);
 	*s = &n->src;
 	return 0;

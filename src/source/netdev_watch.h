@@ -8,17 +8,36 @@
 
 struct netdev_watch;
 
+struct netdev_watch_state {
+	bool removed;
+	bool addresses_changed; /* MAC or IP addresses, of any netdev: cleared by who reads them */
+	/* "netdev down 12:00:01-12:00:03, frames may be missing"; "" if it never was down. */
+	char missing[80];
+};
+
 /*
- * Watches the link of `ifindex`, and the asynchronous events of `port` where there is one and verbs
- * can open its device. *fd becomes readable when something happened.
+ * Watches the link of `ifindex`, and the RDMA port on it where there is one. No device is opened,
+ * so that its driver can be unloaded. *fd becomes readable when something happened.
  */
 int netdev_watch_open(struct netdev_watch **w, unsigned int ifindex, const struct rd_device *device,
 	const struct rd_port *port, int *fd, struct rd_error *err);
 void netdev_watch_close(struct netdev_watch *w);
 
-/* The socket for rd_links_read(). */
-int netdev_watch_link(const struct netdev_watch *w);
-/* Notes what happened to the RDMA port. */
-void netdev_watch_service(struct netdev_watch *w, struct rd_source *src);
+/* Notes what happened to the netdev. Never waits; cheap, if nothing happened. */
+void netdev_watch_link(struct netdev_watch *w, struct rd_source *src);
+/* Notes what happened to the RDMA port. May read many files. */
+void netdev_watch_port(struct netdev_watch *w, struct rd_source *src);
+/* The netdev is gone: its last down was its end, after which nothing is missing. */
+void netdev_watch_end(struct netdev_watch *w);
+/* What has happened so far. */
+struct netdev_watch_state *netdev_watch_state(struct netdev_watch *w);
+
+/* The netdev's flags (IFF_...), 0 if they cannot be read. */
+unsigned int netdev_flags(const char *name);
+/*
+ * Adds the MAC addresses that the netdev and the port's other netdevs have now. Those that `local`
+ * has already stay: frames that wait in the ring may have been sent from them.
+ */
+void netdev_addresses_add(unsigned int ifindex, const struct rd_port *port, struct rd_local *local);
 
 #endif

@@ -6,15 +6,18 @@
 need_tool jq
 here=$(cd "$(dirname "$0")" && pwd)
 
-events=(gid_change lid_change sm_change pkey_change client_reregister)
+# The model changes no GID: that the table is as it was before is said once it was read again.
+events=(lid_change sm_change pkey_change client_reregister)
 faults=(--fault "port=down,after_ms=100" --fault "port=up,after_ms=20")
+faults+=(--fault "event=gid_change,after_ms=10" --fault "event=gid_change,after_ms=10")
 for event in "${events[@]}"; do faults+=(--fault "event=$event,after_ms=10"); done
 faults+=(--fault "fatal,after_ms=20")
 
 model "${faults[@]}" -- "$RDMADUMP" events --json -c 8 -a duration:60 >"$tmp/json" 2>"$tmp/err"
 is "ends after -c events" "$?" 0
-is "every event, in order" "$(jq -r .event "$tmp/json" | tr '\n' ' ')" \
-	"port_error port_active ${events[*]} device_fatal "
+is "every event, in order, each once" "$(jq -r .event "$tmp/json" | tr '\n' ' ')" \
+	"port_error port_active ${events[*]} device_fatal gid_change "
+has "it says what it watches" "$tmp/err" '^rdmadump: watching for RDMA devices; now: mlx5_0 \(.*\); Ctrl-C stops$'
 is "with device and port" "$(jq -r '.device + ":" + (.port | tostring)' "$tmp/json" | sort -u | tr '\n' ' ')" \
 	"mlx5_0:1 mlx5_0:null "
 is "times do not go back" "$(jq -s '[.[].time_ns] == ([.[].time_ns] | sort)' "$tmp/json")" true
@@ -32,6 +35,7 @@ has "text" "$tmp/text" '^20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{3}  mlx5_
 two=(--dev name=mlx5_0 --dev name=mlx5_1 --fault "port=down,after_ms=50,device=0"
 	--fault "port=down,after_ms=50,device=1")
 model "${two[@]}" -- "$RDMADUMP" events --json -c 2 -a duration:60 >"$tmp/json" 2>"$tmp/err"
+has "it names all that it watches" "$tmp/err" '^rdmadump: watching for RDMA devices; now: mlx5_0.*, mlx5_1'
 is "all devices" "$(jq -r .device "$tmp/json" | sort | tr '\n' ' ')" "mlx5_0 mlx5_1 "
 model "${two[@]}" -- "$RDMADUMP" events --json -a duration:1 mlx5_1 >"$tmp/json" 2>"$tmp/err"
 is "ends after -a duration" "$?" 0
@@ -67,6 +71,14 @@ is "no room for the output" "$?" 3
 model --fault verb=open_device,errno=EACCES -- "$RDMADUMP" events -a duration:1 >"$tmp/text" 2>"$tmp/err"
 is "a device that cannot be opened is watched by the rest" "$?" 0
 has "and that is said" "$tmp/err" 'no asynchronous events of mlx5_0: cannot open mlx5_0: Permission denied'
+
+timeout -s INT 1 "$RDMADUMP" events >"$tmp/text" 2>"$tmp/err"
+is "without any device it waits" "$?" 124
+has "and says for what" "$tmp/err" '^rdmadump: watching for RDMA devices; (none now|now: .*); Ctrl-C stops$'
+model --fault port=down,after_ms=50 --fault verb=open_device,errno=EACCES -- \
+	"$RDMADUMP" events --no-async -a duration:1 mlx5_0 >"$tmp/text" 2>"$tmp/err"
+is "--no-async: status" "$?" 0
+is "--no-async opens no device" "$(cat "$tmp/err")" "rdmadump: watching mlx5_0 (enp1s0f0np0)"
 
 while IFS='|' read -r arguments words; do
 	# shellcheck disable=SC2086 # several words

@@ -235,7 +235,7 @@ kill -INT "$beside"
 wait "$beside"
 cmp "$tmp/out" "$tmp/tcpdump.pcap"
 ok "byte for byte what tcpdump captures beside it: stamps, lengths, VLAN tags" "$tmp/err"
-has "direction by the netdev's address" "$tmp/err" "^directions 5500 0 0$"
+has "direction by the netdev's address" "$tmp/err" "^directions 0 5400 100$"
 is "frames of the comparison" "$(tcpdump -r "$tmp/out" --count 2>/dev/null | awk '{print $1}')" 5500
 
 capture -s 64 -i -f "$ours" netdev vb
@@ -279,6 +279,66 @@ send va 10 200
 captured
 is "a netdev that goes down and up" "$got" 20
 has "both are reported" "$tmp/out" "^said .*netdev down.*netdev up"
+has "and that frames may be missing" "$tmp/out" "^lost 0 known 0 "
+
+# The report says it, too, with the time.
+ip netns exec "$ns" "$RDMADUMP" -i vb -w "$tmp/flap.pcapng" 2>"$tmp/log" &
+pid=$!
+until grep -q "capturing on" "$tmp/log" || ! kill -0 "$pid"; do sleep 0.1; done
+ip -n "$ns" link set vb down
+sleep 0.3
+ip -n "$ns" link set vb up
+sleep 0.3
+kill -INT "$pid"
+wait "$pid"
+has "the report says when frames may be missing" "$tmp/log" \
+	'unknown \(netdev down [0-9:]{8}-[0-9:]{8}, frames may be missing\)'
+
+# Frames of the old and of the new address are its own, those of others are not.
+capture -i -f "$ours" netdev vb
+mac=$(ip -n "$ns" -br link show vb | awk '{print $3}')
+send vb 10 100 "$mac"
+ip -n "$ns" link set vb address 02:00:00:00:00:77
+send vb 10 100 02:00:00:00:00:77
+send va 10 100
+sleep 0.2
+captured
+has "an address that changes: own frames stay own frames" "$tmp/out" "^directions 0 10 20$"
+has "and the change is reported" "$tmp/out" "^said .*MAC address changed from $mac to 02:00:00:00:00:77"
+
+capture -i -f "$ours" netdev vb
+ip -n "$ns" link set vb address 02:00:00:00:00:78
+sleep 1.3
+send va 10 100 02:00:00:00:00:77
+send vb 10 100 02:00:00:00:00:78
+captured
+has "the former address is another's after a while" "$tmp/out" "^directions 0 10 10$"
+
+capture -i -f "$ours" netdev vb
+send va 10 200
+ip -n "$ns" link set vb down
+ip -n "$ns" link set vb name vb9
+ip -n "$ns" link set vb9 up
+sleep 0.3
+send va 30 200
+sleep 0.3
+send vb9 5 200 02:00:00:00:00:78
+kill -0 "$pid"
+ok "a netdev that is renamed: the capture goes on" "$tmp/err"
+captured
+is "all of its frames are captured" "$got" 45
+has "and the new name is reported" "$tmp/out" "^said .*netdev renamed from vb to vb9"
+ip -n "$ns" link set vb9 down
+ip netns exec "$ns" "$RDMADUMP" -i vb9 -w "$tmp/down.pcapng" -a duration:1 2>"$tmp/err"
+is "a netdev that is down: status" "$?" 2
+has "and what to do" "$tmp/err" "netdev 'vb9'.*not up; set it up \('ip link set dev vb9 up'\)"
+ip -n "$ns" link set vb9 name vb
+ip -n "$ns" link set va down
+ip -n "$ns" link set vb up
+ip netns exec "$ns" "$RDMADUMP" -i vb -w "$tmp/down.pcapng" -a duration:1 2>"$tmp/err"
+has "a netdev without carrier: said at the start" "$tmp/err" "netdev vb has no carrier: no frame comes until"
+ip -n "$ns" link set va up
+sleep 0.2
 
 capture -i -f 'ether proto 0x88b5' netdev any
 send va 50 200
@@ -301,6 +361,6 @@ else
 	skip "without privilege" "setpriv is not installed"
 fi
 ip netns exec "$ns" "$SOURCE_TOOL" -f 'bogus (' netdev lo 2>"$tmp/err"
-has "a netdev that is down, a filter that is none" "$tmp/err" "set it up first|filter 'bogus \('"
+has "a netdev that is down, a filter that is none" "$tmp/err" "set it up \\(.ip link set dev lo up.\\)|filter 'bogus \('"
 
 tap_done

@@ -7,6 +7,7 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/source.h>
+#include <rdmadump/wire.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,8 @@ static int run(struct tool *t, struct rd_error *err)
 			return n;
 		}
 		if (n > 0) {
+			if (s->local.link != RD_LINK_UNKNOWN)
+				rd_direction_mark(&s->local, frames, (unsigned int)n);
 			take(t, frames, (unsigned int)n);
 			s->ops->release(s);
 		}

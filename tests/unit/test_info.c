@@ -8,15 +8,19 @@
 #include <cmocka.h>
 
 #include "config.h"
+#include "device/device_changes.h"
 #include "device/firmware_mlx5.h"
 #include "device/function.h"
+#include "device/netdev_changes.h"
 #include "device/netlink/devlink.h"
 #include "device/netlink/rtnetlink.h"
+#include "device/port_changes.h"
 #include "device/sysfs.h"
 #include "device/uevent.h"
 #include "test_device_tree.h"
 #include <linux/devlink.h>
 #include <linux/genetlink.h>
+#include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 #include <rdmadump/device.h>
 #include <rdmadump/info.h>
@@ -182,17 +186,25 @@ static void test_uevents(void **state)
 	static const char bound[] = "bind@/devices/x/infiniband/mlx5_0\0ACTION=bind\0"
 				    "DEVPATH=/devices/x/infiniband/mlx5_0\0SUBSYSTEM=infiniband";
 	static const char odd[] = "x\0ACTION=remove\0DEVPATH=/a/\033[2J\nb\0SUBSYSTEM=infiniband";
-	struct rd_event event;
+	static const char move[] = "move@/devices/x/infiniband/roce0\0ACTION=move\0"
+				   "DEVPATH=/devices/x/infiniband/roce0\0SUBSYSTEM=infiniband\0"
+				   "DEVPATH_OLD=/devices/x/infiniband/mlx5_0";
+	struct device_change event;
 
 	(void)state;
 	assert_true(rd_uevent_parse(add, sizeof(add), &event));
-	assert_string_equal(event.kind, "device_added");
-	assert_string_equal(event.device, "mlx5_0");
+	assert_int_equal(event.kind, DEVICE_ADDED);
+	assert_string_equal(event.name, "mlx5_0");
+	assert_string_equal(event.previous, "");
+	assert_true(rd_uevent_parse(move, sizeof(move), &event));
+	assert_int_equal(event.kind, DEVICE_RENAMED);
+	assert_string_equal(event.name, "roce0");
+	assert_string_equal(event.previous, "mlx5_0");
 	assert_false(rd_uevent_parse(other, sizeof(other), &event));
 	assert_false(rd_uevent_parse(bound, sizeof(bound), &event));
 	assert_true(rd_uevent_parse(odd, sizeof(odd), &event));
-	assert_string_equal(event.kind, "device_removed");
-	assert_string_equal(event.device, "?[2J?b");
+	assert_int_equal(event.kind, DEVICE_REMOVED);
+	assert_string_equal(event.name, "?[2J?b");
 	for (size_t n = 0; n < sizeof(add); n++) {
 		char *copy = malloc(n ? n : 1);
 
@@ -201,6 +213,153 @@ static void test_uevents(void **state)
 		rd_uevent_parse(copy, n, &event);
 		free(copy);
 	}
+}
+
+/* Each channel reports the same changes, at its own time. */
+static void test_device_changes(void **state)
+{
+	static const struct {
+		enum device_change_kind kind;
+		enum device_channel channel;
+		const char *name;
+		bool is_new;
+	} cases[] = {
+		{DEVICE_ADDED, CHANNEL_NLDEV, "a", true},
+		{DEVICE_ADDED, CHANNEL_UEVENT, "a", false},
+		/* twice in a row, before the other channel is read */
+		{DEVICE_REMOVED, CHANNEL_UEVENT, "a", true},
+		{DEVICE_ADDED, CHANNEL_UEVENT, "a", true},
+		{DEVICE_REMOVED, CHANNEL_UEVENT, "a", true},
+		{DEVICE_REMOVED, CHANNEL_NLDEV, "a", false},
+		{DEVICE_ADDED, CHANNEL_NLDEV, "a", false},
+		{DEVICE_REMOVED, CHANNEL_NLDEV, "a", false},
+		/* other names and kinds are counted apart */
+		{DEVICE_ADDED, CHANNEL_NLDEV, "b", true},
+		{DEVICE_RENAMED, CHANNEL_NLDEV, "b", true},
+		{DEVICE_RENAMED, CHANNEL_UEVENT, "b", false},
+		/* the list first: both channels are late */
+		{DEVICE_REMOVED, CHANNEL_LIST, "b", true},
+		{DEVICE_REMOVED, CHANNEL_UEVENT, "b", false},
+		{DEVICE_REMOVED, CHANNEL_NLDEV, "b", false},
+		{DEVICE_REMOVED, CHANNEL_NLDEV, "b", true},
+	};
+	struct device_changes changes = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct device_change c = {.kind = cases[i].kind, .channel = cases[i].channel};
+
+		memcpy(c.name, cases[i].name, strlen(cases[i].name));
+		if (device_change_is_new(&changes, &c) != cases[i].is_new)
+			fail_msg("case %zu", i);
+	}
+	device_changes_free(&changes);
+}
+
+#define EVENTS_MOST 16
+struct events {
+	unsigned int n;
+	struct rd_event list[EVENTS_MOST];
+};
+
+static void take_change(void *ctx, const struct rd_event *event)
+{
+	struct events *events = ctx;
+
+	assert_true(events->n < EVENTS_MOST);
+	events->list[events->n++] = *event;
+}
+
+static void assert_events(struct events *events, const char *const *texts)
+{
+	unsigned int n = 0;
+
+	for (; texts[n]; n++) {
+		assert_true(n < events->n);
+		assert_string_equal(events->list[n].text, texts[n]);
+		assert_int_equal(events->list[n].port, 1);
+	}
+	assert_int_equal(events->n, n);
+	events->n = 0;
+}
+
+static void test_port_changes(void **state)
+{
+	struct rd_gid old[] = {{.raw = {0xfe, 0x80, [15] = 1}, .type = RD_GID_ROCE_V2},
+		{.raw = {[10] = 0xff, 0xff, 10, 0, 0, 1}, .index = 1, .type = RD_GID_ROCE_V1},
+		{.raw = {[10] = 0xff, 0xff, 10, 0, 0, 1}, .index = 2, .type = RD_GID_ROCE_V2}};
+	struct rd_gid new[] = {{.raw = {0xfe, 0x80, [15] = 2}, .type = RD_GID_ROCE_V2},
+		{.raw = {[10] = 0xff, 0xff, 10, 0, 0, 1}, .index = 2, .type = RD_GID_ROCE_V2},
+		{.raw = {[10] = 0xff, 0xff, 10, 0, 0, 2},
+			.index = 7,
+			.type = RD_GID_ROCE_V2,
+			.ndev = "eth0"}};
+	struct rd_port before = {.num = 1, .gids = old, .n_gids = 3, .state = "active", .lid = 5};
+	struct rd_port now = {.num = 1, .gids = new, .n_gids = 3, .state = "down", .lid = 6};
+	struct events events = {0};
+
+	(void)state;
+	assert_int_equal(port_gid_changes(&before, &now, false, take_change, &events), 4);
+	assert_int_equal(events.list[3].gid.index, 7);
+	assert_string_equal(events.list[3].netdev, "eth0");
+	assert_string_equal(events.list[3].kind, "gid_added");
+	assert_events(&events,
+		(const char *const[]){"GID 0 removed: fe80::1, RoCE v2",
+			"GID 1 removed: ::ffff:10.0.0.1, RoCE v1", "GID 0 added: fe80::2, RoCE v2",
+			"GID 7 added: ::ffff:10.0.0.2, RoCE v2", NULL});
+	assert_int_equal(port_gid_changes(&now, &now, false, take_change, &events), 0);
+	/* A netdev's new name is no change of its GIDs. */
+	before = now;
+	old[0] = new[0], old[1] = new[1], old[2] = new[2];
+	memcpy(old[2].ndev, "eth9", 5);
+	before.gids = old;
+	assert_int_equal(port_gid_changes(&before, &now, false, take_change, &events), 0);
+	memcpy(before.state, "active", 7);
+	before.lid = 5;
+	port_state_changes(&before, &now, take_change, &events);
+	assert_events(&events, (const char *const[]){"port down", "LID changed from 5 to 6", NULL});
+	memcpy(before.state, "init", 5);
+	before.lid = 6;
+	port_state_changes(&before, &now, take_change, &events);
+	assert_int_equal(events.n, 0);
+}
+
+static void test_netdev_changes(void **state)
+{
+	struct rd_port port = {.num = 1,
+		.n_netdevs = 2,
+		.netdevs = {{.name = "bond0", .ifindex = 70001, .mtu = 1500, .operstate = "up"},
+			{.name = "eth0", .ifindex = 70002, .mtu = 1500, .operstate = "up"}}};
+	struct rd_link_change change = {.ifindex = 70002,
+		.flags = IFF_UP | IFF_RUNNING,
+		.name = "eth0",
+		.mtu = 1500,
+		.has_mac = true};
+	struct events events = {0};
+
+	(void)state;
+	assert_true(netdev_changes(&port, &change, take_change, &events));
+	assert_int_equal(events.n, 0);
+	change.mac[0] = 2;
+	change.mtu = 9000;
+	change.flags = 0;
+	memcpy(change.name, "lan0", 5);
+	assert_true(netdev_changes(&port, &change, take_change, &events));
+	assert_string_equal(events.list[0].netdev, "lan0");
+	assert_string_equal(events.list[0].previous, "eth0");
+	assert_events(&events, (const char *const[]){"netdev renamed from eth0",
+				       "MAC address changed from 00:00:00:00:00:00 to "
+				       "02:00:00:00:00:00",
+				       "MTU changed from 1500 to 9000", "netdev down", NULL});
+	assert_true(netdev_changes(&port, &change, take_change, &events));
+	assert_int_equal(events.n, 0);
+	change.ifindex = 70003;
+	assert_false(netdev_changes(&port, &change, take_change, &events));
+	change = (struct rd_link_change){.kind = RD_LINK_REMOVED, .ifindex = 70001};
+	assert_true(netdev_changes(&port, &change, take_change, &events));
+	assert_events(&events, (const char *const[]){"netdev removed", NULL});
+	assert_int_equal(port.n_netdevs, 1);
+	assert_string_equal(port.netdevs[0].name, "lan0");
 }
 
 struct message {
@@ -223,17 +382,25 @@ static void test_link_messages(void **state)
 {
 	struct message m = {.head = {.nlmsg_type = RTM_NEWLINK}};
 	struct ifinfomsg info = {.ifi_index = 7, .ifi_flags = IFF_UP | IFF_RUNNING};
-	struct rd_link_state link;
+	struct ifaddrmsg address = {.ifa_family = AF_INET, .ifa_index = 9};
+	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 7};
+	const uint32_t mtu = 4200;
+	struct rd_link_change link;
 
 	(void)state;
 	memcpy(m.bytes, &info, sizeof(info));
 	m.head.nlmsg_len = NLMSG_SPACE(sizeof(info));
 	put(&m, IFLA_IFNAME, "eth7", 5);
+	put(&m, IFLA_ADDRESS, mac, sizeof(mac));
+	put(&m, IFLA_MTU, &mtu, sizeof(mtu));
 	assert_true(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
 	assert_int_equal(link.ifindex, 7);
 	assert_true(link.flags & IFF_RUNNING);
-	assert_false(link.removed);
+	assert_int_equal(link.kind, RD_LINK_STATE);
 	assert_string_equal(link.name, "eth7");
+	assert_true(link.has_mac);
+	assert_memory_equal(link.mac, mac, sizeof(mac));
+	assert_int_equal(link.mtu, mtu);
 	for (size_t n = 0; n < m.head.nlmsg_len; n++)
 		assert_false(rd_link_parse(&m.head, n, &link));
 	for (size_t at = NLMSG_SPACE(sizeof(info)); at < m.head.nlmsg_len; at++) {
@@ -244,9 +411,17 @@ static void test_link_messages(void **state)
 	}
 	m.head.nlmsg_type = RTM_DELLINK;
 	assert_true(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
-	assert_true(link.removed);
-	m.head.nlmsg_type = RTM_NEWADDR;
+	assert_int_equal(link.kind, RD_LINK_REMOVED);
+	m.head.nlmsg_type = RTM_NEWQDISC;
 	assert_false(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
+	m.head.nlmsg_type = RTM_DELADDR;
+	memcpy(m.bytes, &address, sizeof(address));
+	assert_true(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
+	assert_int_equal(link.kind, RD_LINK_ADDRESS);
+	assert_int_equal(link.ifindex, 9);
+	m.head.nlmsg_len = NLMSG_SPACE(sizeof(address));
+	for (size_t n = 0; n < m.head.nlmsg_len; n++)
+		assert_false(rd_link_parse(&m.head, n, &link));
 	/* A bridge's message on its port, which is not the link's. */
 	m.head.nlmsg_type = RTM_NEWLINK;
 	info.ifi_family = AF_BRIDGE;
@@ -693,6 +868,9 @@ int main(void)
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_representors),
 		cmocka_unit_test(test_uevents),
+		cmocka_unit_test(test_device_changes),
+		cmocka_unit_test(test_port_changes),
+		cmocka_unit_test(test_netdev_changes),
 		cmocka_unit_test(test_link_messages),
 #ifdef HAVE_LIBNL
 		cmocka_unit_test(test_devlink),

@@ -150,7 +150,30 @@ static void make_event(struct message *m)
 	put_u8(m, 102, 2);
 }
 
+static void make_system(struct message *m)
+{
+	message_begin(m, RDMA_NLDEV_CMD_SYS_GET);
+	put_u8(m, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 0);
+}
+
 #ifdef HAVE_LIBNL
+
+static void test_system(void **state)
+{
+	bool exclusive = false;
+	struct message m;
+
+	(void)state;
+	make_system(&m);
+	assert_int_equal(rd_nldev_parse_system(&m.head, m.head.nlmsg_len, &exclusive), 0);
+	assert_true(exclusive);
+	message_begin(&m, RDMA_NLDEV_CMD_SYS_GET);
+	put_u8(&m, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1);
+	assert_int_equal(rd_nldev_parse_system(&m.head, m.head.nlmsg_len, &exclusive), 0);
+	assert_false(exclusive);
+	message_begin(&m, RDMA_NLDEV_CMD_SYS_GET);
+	assert_int_equal(rd_nldev_parse_system(&m.head, m.head.nlmsg_len, &exclusive), -1);
+}
 
 static void test_device(void **state)
 {
@@ -234,11 +257,10 @@ static void test_event(void **state)
 	(void)state;
 	make_event(&m);
 	assert_int_equal(rd_nldev_parse_event(&m.head, m.head.nlmsg_len, &event), 0);
-	assert_string_equal(rd_nldev_event_text(event.type), "netdev attached");
+	assert_int_equal(event.type, RD_NLDEV_NETDEV_ATTACHED);
 	assert_string_equal(event.device, "mlx5_1");
 	assert_string_equal(event.netdev, "eth1");
 	assert_int_equal(event.port, 1);
-	assert_null(rd_nldev_event_text(255));
 }
 
 /* Text without an end, text of escape codes, integers that are too short. */
@@ -294,6 +316,7 @@ static void feed(const struct message *m, size_t len)
 	struct rd_resources r = {0};
 	struct rd_nldev_device device;
 	struct rd_nldev_event event;
+	bool exclusive;
 
 	assert_non_null(copy);
 	memcpy(copy, m, len);
@@ -301,6 +324,7 @@ static void feed(const struct message *m, size_t len)
 	rd_nldev_parse_qps(copy, len, &r);
 	rd_nldev_parse_summary(copy, len, &r);
 	rd_nldev_parse_event(copy, len, &event);
+	rd_nldev_parse_system(copy, len, &exclusive);
 	rd_resources_free(&r);
 	free(copy);
 }
@@ -309,7 +333,7 @@ static void feed(const struct message *m, size_t len)
 static void test_hostile(void **state)
 {
 	static void (*const makers[])(struct message *) = {
-		make_device, make_qps, make_summary, make_event};
+		make_device, make_qps, make_summary, make_event, make_system};
 	static const uint8_t values[] = {0, 1, 3, 4, 5, 0x7f, 0x80, 0xff};
 	struct message m;
 
@@ -391,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_qps),
 		cmocka_unit_test(test_summary),
 		cmocka_unit_test(test_event),
+		cmocka_unit_test(test_system),
 		cmocka_unit_test(test_bad_values),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_names),

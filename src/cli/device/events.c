@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* `rdmadump events`: what happens to devices, one line each, until a signal or a limit ends it. */
+/* `rdmadump events`: events of devices, one line each, until a signal or a limit ends it. */
 #include "../cli.h"
 #include "../command.h"
 #include "list_json.h"
@@ -8,6 +8,8 @@
 #include <poll.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/event.h>
+#include <rdmadump/log.h>
+#include <rdmadump/notation.h>
 #include <rdmadump/units.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,16 +18,21 @@
 
 struct settings {
 	const char *device;
-	bool json;
+	bool json, no_async;
 	uint64_t count, seconds; /* 0: without end */
 };
 
-enum { OPT_JSON = 0x100 };
+enum { OPT_JSON = 0x100, OPT_NO_ASYNC };
 
 static const struct argp_option options[] = {
 	{"json", OPT_JSON, NULL, 0, "Print one JSON object per line", 0},
 	{"count", 'c', "N", 0, "Stop after N events", 0},
-	{"autostop", 'a', "duration:SECONDS", 0, "Stop after so many seconds", 0}, {0}};
+	{"autostop", 'a', "duration:SECONDS", 0, "Stop after so many seconds", 0},
+	{"no-async", OPT_NO_ASYNC, NULL, 0,
+		"Do not open the devices, so that their drivers can be unloaded: no fatal errors, "
+		"P_Key changes and requests of the subnet manager",
+		0},
+	{0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -34,6 +41,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPT_JSON:
 		settings->json = true;
+		return 0;
+	case OPT_NO_ASYNC:
+		settings->no_async = true;
 		return 0;
 	case 'c':
 		if (rd_parse_u64(arg, 1, UINT32_MAX, &settings->count))
@@ -63,12 +73,25 @@ static void on_signal(int number)
 	stopped = 1;
 }
 
+static json_t *json_gid(const struct rd_event *e)
+{
+	static const char *const types[] = {
+		[RD_GID_IB] = "IB", [RD_GID_ROCE_V1] = "RoCE v1", [RD_GID_ROCE_V2] = "RoCE v2"};
+	char text[RD_ADDRESS_LEN];
+
+	if (!e->has_gid)
+		return json_null();
+	return json_pack("{s:i, s:s, s:s}", "index", (int)e->gid.index, "gid",
+		rd_gid_text(text, e->gid.raw), "type", types[e->gid.type]);
+}
+
 static void print_json(const struct rd_event *e)
 {
-	json_t *line = json_pack("{s:i, s:I, s:o, s:o, s:o, s:s, s:s, s:s}", "version", 1,
+	json_t *line = json_pack("{s:i, s:I, s:o, s:o, s:o, s:s, s:s, s:s, s:o, s:o}", "version", 1,
 		"time_ns", (json_int_t)e->ts_ns, "device", rd_json_text(e->device), "port",
 		rd_json_u64_or_null(e->port), "netdev", rd_json_text(e->netdev), "event", e->kind,
-		"text", e->text, "origin", e->origin);
+		"text", e->text, "origin", e->origin, "previous", rd_json_text(e->previous), "gid",
+		json_gid(e));
 
 	if (line)
 		json_dumpf(line, stdout, JSON_COMPACT);
@@ -124,7 +147,7 @@ static int follow(const struct settings *settings, struct rd_monitor *m, const s
 	}
 }
 
-/* They are let in only while ppoll() waits, so that none is missed before it. */
+/* Signals are delivered only while ppoll() waits, so that none is missed before it. */
 static void catch_signals(sigset_t *before)
 {
 	const struct sigaction action = {.sa_handler = on_signal};
@@ -137,21 +160,49 @@ static void catch_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &ours, before);
 }
 
-static int watch(
-	const struct settings *settings, const struct rd_devices *devices, struct rd_error *err)
+/* On standard error, also where that is no terminal: no event for hours is not an error. */
+static void print_watched(const struct settings *settings, const struct rd_monitor *m)
 {
-	const struct rd_device *device = NULL;
+	char names[400];
+
+	rd_monitor_names(m, names, sizeof(names));
+	if (settings->device)
+		rd_log(RD_LOG_INFO, "watching %s", names);
+	else
+		rd_log(RD_LOG_INFO, "watching for RDMA devices; %s%s; Ctrl-C stops",
+			*names ? "now: " : "none now", names);
+}
+
+static int watch(const struct settings *settings, const char *device, struct rd_error *err)
+{
+	const struct rd_monitor_config config = {.device = device, .async = !settings->no_async};
 	struct rd_monitor *m;
 	sigset_t let_in;
 	int ret;
 
-	if (settings->device && rd_devices_one(devices, settings->device, &device, err))
-		return -1;
-	if (rd_monitor_open(&m, devices, device, err))
+	if (rd_monitor_open(&m, &config, err))
 		return -1;
 	catch_signals(&let_in);
+	print_watched(settings, m);
 	ret = follow(settings, m, &let_in, err);
 	rd_monitor_close(m);
+	return ret;
+}
+
+/* The device's name for the one that was given, a netdev's or a PCI address for example. */
+static int find_device(
+	const struct settings *settings, char name[RD_NAME_MAX], struct rd_error *err)
+{
+	const struct rd_device *device;
+	struct rd_devices devices;
+	int ret;
+
+	if (rd_devices_glance(&devices, "", err))
+		return -1;
+	ret = rd_devices_one(&devices, settings->device, &device, err);
+	if (!ret)
+		memcpy(name, device->name, sizeof(device->name));
+	rd_devices_free(&devices);
 	return ret;
 }
 
@@ -160,23 +211,19 @@ int rd_cmd_events(int argc, char **argv)
 	static const struct argp argp = {.options = options,
 		.parser = parse_option,
 		.args_doc = "[DEVICE]",
-		.doc = "Prints what happens to RDMA devices as it happens: port up and down, "
-		       "changes "
-		       "of GIDs, LIDs, P_Keys and subnet manager, fatal errors, devices and "
-		       "netdevs "
-		       "that come and go. Of all devices, or of DEVICE."};
+		.doc = "Prints events of RDMA devices as they occur: devices added, removed and "
+		       "renamed, ports up and down, changes of GIDs, LIDs, P_Keys, subnet manager "
+		       "and netdevs, fatal errors. Of all devices, or of DEVICE."};
+	char name[RD_NAME_MAX];
 	struct settings settings = {0};
-	struct rd_devices devices;
 	struct rd_error err;
-	int status = RD_CLASS_NONE;
 
 	if (rd_cli_parse(&argp, argc, argv, 0, &settings))
 		return RD_CLASS_USAGE;
-	rd_cli_log(RD_LOG_WARNING);
-	if (rd_devices_load(&devices, "", &err))
+	rd_cli_log(RD_LOG_INFO);
+	if (settings.device && find_device(&settings, name, &err))
 		return rd_cli_fail(&err);
-	if (watch(&settings, &devices, &err))
-		status = rd_cli_fail(&err);
-	rd_devices_free(&devices);
-	return status;
+	if (watch(&settings, settings.device ? name : NULL, &err))
+		return rd_cli_fail(&err);
+	return RD_CLASS_NONE;
 }

@@ -14,14 +14,6 @@
 #define CMD_MONITOR	28
 #define ATTR_EVENT_TYPE 102
 
-const char *rd_nldev_event_text(unsigned int type)
-{
-	static const char *const texts[] = {"device registered", "device removed",
-		"netdev attached", "netdev detached", "device renamed", "netdev renamed"};
-
-	return type < sizeof(texts) / sizeof(*texts) ? texts[type] : NULL;
-}
-
 void rd_nldev_free(struct rd_nldev_devices *devices)
 {
 	free(devices->dev);
@@ -165,16 +157,51 @@ int rd_nldev_parse_event(const struct nlmsghdr *msg, size_t len, struct rd_nldev
 		!attr_get(attr[ATTR_EVENT_TYPE], &type, sizeof(type)))
 		return -1;
 	out->type = type;
+	out->has_index = attr_get(attr[RDMA_NLDEV_ATTR_DEV_INDEX], &out->index, sizeof(out->index));
 	attr_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], out->device, sizeof(out->device));
 	attr_text(attr[RDMA_NLDEV_ATTR_NDEV_NAME], out->netdev, sizeof(out->netdev));
 	get_u32(attr[RDMA_NLDEV_ATTR_PORT_INDEX], &out->port);
 	return 0;
 }
 
+int rd_nldev_parse_system(const struct nlmsghdr *msg, size_t len, bool *exclusive)
+{
+	struct nlattr *attr[ATTRS];
+	uint8_t shared;
+
+	if (parse(msg, len, RDMA_NLDEV_CMD_SYS_GET, attr) ||
+		!attr_get(attr[RDMA_NLDEV_SYS_ATTR_NETNS_MODE], &shared, sizeof(shared)))
+		return -1;
+	*exclusive = !shared;
+	return 0;
+}
+
+static struct nl_msg *message(int command, int flags)
+{
+	return nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), NLM_F_REQUEST | flags);
+}
+
+static int take_system(const struct nlmsghdr *msg, size_t len, void *exclusive)
+{
+	rd_nldev_parse_system(msg, len, exclusive);
+	return 0;
+}
+
+bool rd_nldev_is_exclusive(void)
+{
+	struct rd_netlink *nl;
+	bool exclusive = false;
+
+	if (rd_netlink_open(&nl, NETLINK_RDMA, NULL))
+		return false;
+	rd_netlink_ask(nl, message(RDMA_NLDEV_CMD_SYS_GET, 0), take_system, &exclusive, NULL);
+	rd_netlink_close(nl);
+	return exclusive;
+}
+
 static struct nl_msg *request(int command, const uint32_t *index)
 {
-	struct nl_msg *msg = nlmsg_alloc_simple(
-		RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), NLM_F_REQUEST | NLM_F_DUMP);
+	struct nl_msg *msg = message(command, NLM_F_DUMP);
 
 	if (msg && index && nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, *index) < 0) {
 		nlmsg_free(msg);
@@ -281,6 +308,11 @@ int rd_nldev_parse_event(const struct nlmsghdr *msg, size_t len, struct rd_nldev
 	(void)len;
 	*out = (struct rd_nldev_event){0};
 	return -1;
+}
+
+bool rd_nldev_is_exclusive(void)
+{
+	return false;
 }
 
 int rd_nldev_load(struct rd_nldev_devices *devices, struct rd_error *err)

@@ -10,7 +10,7 @@
 #include <rdmadump/resource.h>
 
 struct rd_nldev_device {
-	uint32_t index; /* stable as long as the device lives, whatever it is called */
+	uint32_t index; /* stays the same when the device is renamed */
 	char name[RD_NAME_MAX];
 	uint32_t n_ports;
 	char fw[64], protocol[16]; /* "" where the kernel is silent */
@@ -25,13 +25,28 @@ struct rd_nldev_devices {
 
 /* The devices that this network namespace sees. -1 where there is no RDMA netlink. */
 int rd_nldev_load(struct rd_nldev_devices *devices, struct rd_error *err);
+/* Each device belongs to one network namespace. False also where the kernel does not say. */
+bool rd_nldev_is_exclusive(void);
 void rd_nldev_free(struct rd_nldev_devices *devices);
 
-/* What happened to devices as a whole (Linux 6.12's RDMA_NL_GROUP_NOTIFY). */
+/*
+ * Notifications about devices and their netdevs. Older kernels let one join the group and send
+ * nothing to it; Linux 6.12 is the first that does.
+ */
 #define RD_NLDEV_GROUP_NOTIFY 4
+enum rd_nldev_event_type { /* enum rdma_nl_notify_event_type of the kernel */
+	RD_NLDEV_REGISTERED,
+	RD_NLDEV_UNREGISTERED,
+	RD_NLDEV_NETDEV_ATTACHED,
+	RD_NLDEV_NETDEV_DETACHED,
+	RD_NLDEV_RENAMED,
+	RD_NLDEV_NETDEV_RENAMED,
+};
 struct rd_nldev_event {
-	unsigned int type; /* enum rdma_nl_notify_event_type; rd_nldev_event_text() */
-	char device[RD_NAME_MAX];
+	unsigned int type; /* enum rd_nldev_event_type; newer kernels may have more */
+	uint32_t index;	   /* rd_nldev_device's, if has_index */
+	bool has_index;
+	char device[RD_NAME_MAX]; /* the new name, if it was renamed */
 	char netdev[IF_NAMESIZE];
 	uint32_t port; /* 0: none */
 };
@@ -43,9 +58,7 @@ struct rd_nldev_event {
 int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nldev_device *out);
 int rd_nldev_parse_qps(const struct nlmsghdr *msg, size_t len, struct rd_resources *r);
 int rd_nldev_parse_summary(const struct nlmsghdr *msg, size_t len, struct rd_resources *r);
+int rd_nldev_parse_system(const struct nlmsghdr *msg, size_t len, bool *exclusive);
 int rd_nldev_parse_event(const struct nlmsghdr *msg, size_t len, struct rd_nldev_event *out);
-
-/* "device registered"...; NULL for a type that is not known. */
-const char *rd_nldev_event_text(unsigned int type);
 
 #endif

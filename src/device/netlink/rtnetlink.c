@@ -1,21 +1,63 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The state of network links as the kernel reports its changes (rtnetlink(7)). */
+/* Changes of network links and of their IP addresses, as the kernel reports them (rtnetlink(7)). */
 #include "rtnetlink.h"
 #include "../sysfs.h"
+#include <errno.h>
+#include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
+#include <rdmadump/log.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define MESSAGE_BYTES 8192
 
-bool rd_link_parse(const struct nlmsghdr *msg, size_t len, struct rd_link_state *state)
+static void take_attribute(struct rd_link_change *change, const struct rtattr *a)
+{
+	char name[IF_NAMESIZE] = "";
+	size_t n = RTA_PAYLOAD(a);
+
+	switch (a->rta_type) {
+	case IFLA_IFNAME:
+		memcpy(name, RTA_DATA(a), n < sizeof(name) ? n : sizeof(name) - 1);
+		rd_text_clean(change->name, sizeof(change->name), name);
+		break;
+	case IFLA_ADDRESS:
+		change->has_mac = n == sizeof(change->mac);
+		if (change->has_mac)
+			memcpy(change->mac, RTA_DATA(a), n);
+		break;
+	case IFLA_MTU:
+		if (n == sizeof(change->mtu))
+			memcpy(&change->mtu, RTA_DATA(a), n);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool parse_address(const struct nlmsghdr *msg, size_t len, struct rd_link_change *change)
+{
+	const struct ifaddrmsg *info = (const struct ifaddrmsg *)(msg + 1);
+
+	if (msg->nlmsg_len > len || msg->nlmsg_len < NLMSG_SPACE(sizeof(*info)))
+		return false;
+	change->kind = RD_LINK_ADDRESS;
+	change->ifindex = info->ifa_index;
+	return true;
+}
+
+bool rd_link_parse(const struct nlmsghdr *msg, size_t len, struct rd_link_change *change)
 {
 	const struct ifinfomsg *info = (const struct ifinfomsg *)(msg + 1);
 	const struct rtattr *a;
 	unsigned int left;
 
-	*state = (struct rd_link_state){0};
+	*change = (struct rd_link_change){0};
+	if (len < sizeof(*msg))
+		return false;
+	if (msg->nlmsg_type == RTM_NEWADDR || msg->nlmsg_type == RTM_DELADDR)
+		return parse_address(msg, len, change);
 	if (len < NLMSG_SPACE(sizeof(*info)) || msg->nlmsg_len > len ||
 		msg->nlmsg_len < NLMSG_SPACE(sizeof(*info)) ||
 		(msg->nlmsg_type != RTM_NEWLINK && msg->nlmsg_type != RTM_DELLINK))
@@ -23,19 +65,13 @@ bool rd_link_parse(const struct nlmsghdr *msg, size_t len, struct rd_link_state 
 	/* A bridge reports its ports with messages of its own family. */
 	if (info->ifi_family != AF_UNSPEC)
 		return false;
-	state->ifindex = (unsigned int)info->ifi_index;
-	state->flags = info->ifi_flags;
-	state->removed = msg->nlmsg_type == RTM_DELLINK;
+	change->kind = msg->nlmsg_type == RTM_DELLINK ? RD_LINK_REMOVED : RD_LINK_STATE;
+	change->ifindex = (unsigned int)info->ifi_index;
+	change->flags = info->ifi_flags;
 	a = (const struct rtattr *)((const char *)msg + NLMSG_SPACE(sizeof(*info)));
 	left = msg->nlmsg_len - (unsigned int)NLMSG_SPACE(sizeof(*info));
 	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
-		if (a->rta_type == IFLA_IFNAME) {
-			char name[IF_NAMESIZE] = "";
-			size_t n = RTA_PAYLOAD(a);
-
-			memcpy(name, RTA_DATA(a), n < sizeof(name) ? n : sizeof(name) - 1);
-			rd_text_clean(state->name, sizeof(state->name), name);
-		}
+		take_attribute(change, a);
 	return true;
 }
 
@@ -48,13 +84,18 @@ bool rd_links_read(int fd, rd_link_fn *fn, void *ctx)
 	const struct nlmsghdr *h = &buf.align;
 	ssize_t len = recv(fd, &buf, sizeof(buf), MSG_DONTWAIT);
 
+	if (len < 0 && errno == ENOBUFS) {
+		rd_log(RD_LOG_WARNING, "the kernel dropped messages about netdevs (its buffer was "
+				       "full): changes may be missing");
+		return true;
+	}
 	if (len <= 0)
 		return false;
 	for (unsigned int left = (unsigned int)len; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
-		struct rd_link_state link;
+		struct rd_link_change change;
 
-		if (rd_link_parse(h, left, &link))
-			fn(ctx, &link);
+		if (rd_link_parse(h, left, &change))
+			fn(ctx, &change);
 	}
 	return true;
 }
@@ -73,5 +114,6 @@ int rd_kernel_socket(int protocol, unsigned int groups)
 
 int rd_links_open(void)
 {
-	return rd_kernel_socket(NETLINK_ROUTE, RTMGRP_LINK);
+	return rd_kernel_socket(
+		NETLINK_ROUTE, RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR);
 }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Joins the reports of several channels into one, by counting them. */
+#include "device_changes.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MAX 4096 /* names that one monitor remembers; beyond, it starts again */
+
+struct device_change_row {
+	enum device_change_kind kind;
+	char name[RD_NAME_MAX];
+	unsigned int reported, by[N_CHANNELS];
+};
+
+static struct device_change_row *row_of(
+	struct device_changes *changes, const struct device_change *change)
+{
+	struct device_change_row *grown;
+
+	for (size_t i = 0; i < changes->n; i++)
+		if (changes->rows[i].kind == change->kind &&
+			!strcmp(changes->rows[i].name, change->name))
+			return &changes->rows[i];
+	if (changes->n == ROWS_MAX)
+		changes->n = 0;
+	grown = reallocarray(changes->rows, changes->n + 1, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	changes->rows = grown;
+	grown = &changes->rows[changes->n++];
+	*grown = (struct device_change_row){.kind = change->kind};
+	memcpy(grown->name, change->name, sizeof(grown->name));
+	return grown;
+}
+
+bool device_change_is_new(struct device_changes *changes, const struct device_change *change)
+{
+	struct device_change_row *row = row_of(changes, change);
+
+	if (!row)
+		return false;
+	/* A difference from the list is there now: whatever the channels counted, it is new. */
+	if (change->channel == CHANNEL_LIST) {
+		row->reported++;
+		return true;
+	}
+	if (++row->by[change->channel] <= row->reported)
+		return false;
+	row->reported = row->by[change->channel];
+	return true;
+}
+
+void device_changes_free(struct device_changes *changes)
+{
+	free(changes->rows);
+	*changes = (struct device_changes){0};
+}

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The state of watched devices; each difference from it becomes an event. */
+#include "monitored.h"
+#include "netdev_changes.h"
+#include "port.h"
+#include "port_changes.h"
+#include <errno.h>
+#include <net/if.h>
+#include <rdmadump/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* --- the queue of events ----------------------------------------------------------------- */
+
+static bool grow_queue(struct monitored *all)
+{
+	size_t room = all->room ? 2 * all->room : 16;
+	struct rd_event *grown = calloc(room, sizeof(*grown));
+
+	if (!grown) {
+		rd_log(RD_LOG_WARNING, "out of memory: an event is not reported");
+		return false;
+	}
+	for (size_t i = 0; i < all->queued; i++)
+		grown[i] = all->queue[(all->first + i) % all->room];
+	free(all->queue);
+	all->queue = grown;
+	all->room = room;
+	all->first = 0;
+	return true;
+}
+
+static void push(struct monitored *all, const struct rd_event *event)
+{
+	struct timespec now;
+	struct rd_event *to;
+
+	if (all->queued == all->room && !grow_queue(all))
+		return;
+	to = &all->queue[(all->first + all->queued++) % all->room];
+	*to = *event;
+	clock_gettime(CLOCK_REALTIME, &now);
+	to->ts_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+struct reading {
+	struct monitored *all;
+	const struct monitored_device *w;
+};
+
+static void report_change(void *ctx, const struct rd_event *event)
+{
+	const struct reading *r = ctx;
+	struct rd_event e = *event;
+
+	memcpy(e.device, r->w->device.name, sizeof(e.device));
+	push(r->all, &e);
+}
+
+bool monitored_next(struct monitored *all, struct rd_event *event)
+{
+	if (!all->queued)
+		return false;
+	*event = all->queue[all->first];
+	all->first = (all->first + 1) % all->room;
+	all->queued--;
+	return true;
+}
+
+/* --- devices ----------------------------------------------------------------------------- */
+
+static struct monitored_device *find(const struct monitored *all, const char *name)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (!strcmp(all->device[i].device.name, name))
+			return &all->device[i];
+	return NULL;
+}
+
+void monitored_name_by_index(const struct monitored *all, uint32_t index, char name[RD_NAME_MAX])
+{
+	memset(name, 0, RD_NAME_MAX);
+	for (size_t i = 0; i < all->n; i++)
+		if (all->device[i].has_index && all->device[i].index == index)
+			memcpy(name, all->device[i].device.name, RD_NAME_MAX);
+}
+
+/* Takes the device out of a list, which is freed without it. */
+static struct monitored_device *add(struct monitored *all, struct rd_device *device)
+{
+	struct monitored_device *grown = reallocarray(all->device, all->n + 1, sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	all->device = grown;
+	grown = &all->device[all->n++];
+	/* Without a PCI function it is software, whose driver an open device would keep in use. */
+	*grown =
+		(struct monitored_device){.device = *device, .to_open = all->async && *device->pci};
+	device->ports = NULL;
+	device->n_ports = 0;
+	device->representors = NULL;
+	device->n_representors = 0;
+	return grown;
+}
+
+static void stop_async(struct monitored_device *w)
+{
+	if (w->context)
+		ibv_close_device(w->context);
+	w->context = NULL;
+	w->to_open = false;
+}
+
+/* `complain`: log why it cannot be opened, and do not try again. */
+static void start_async(struct monitored_device *w, bool complain)
+{
+	struct rd_error why;
+
+	if (!w->to_open)
+		return;
+	if (rd_verbs_device_open(&w->context, w->device.name, NULL, NULL, &why) == 0) {
+		rd_fd_nonblocking(w->context->async_fd);
+		w->to_open = false;
+	} else if (complain) {
+		rd_log(RD_LOG_WARNING, "no asynchronous events of %s: %s", w->device.name,
+			why.text);
+		w->to_open = false;
+	}
+}
+
+static void clear(struct monitored_device *w)
+{
+	stop_async(w);
+	for (unsigned int p = 0; p < w->device.n_ports; p++)
+		free(w->device.ports[p].gids);
+	free(w->device.ports);
+	free(w->device.representors);
+}
+
+static void drop(struct monitored *all, struct monitored_device *w)
+{
+	size_t at = (size_t)(w - all->device);
+
+	clear(w);
+	memmove(w, w + 1, (all->n - at - 1) * sizeof(*w));
+	all->n--;
+}
+
+static void learn_indexes(struct monitored *all, const struct rd_nldev_devices *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		struct monitored_device *w = find(all, list->dev[i].name);
+
+		if (w && !w->has_index) {
+			w->index = list->dev[i].index;
+			w->has_index = true;
+		}
+	}
+}
+
+int monitored_load(
+	struct monitored *all, const struct rd_monitor_config *config, struct rd_error *err)
+{
+	struct rd_nldev_devices list;
+	struct rd_devices devices;
+
+	all->async = config->async;
+	all->one = config->device != NULL;
+	snprintf(all->only, sizeof(all->only), "%s", config->device ? config->device : "");
+	if (rd_devices_load(&devices, "", err))
+		return -1;
+	for (size_t i = 0; i < devices.n; i++) {
+		struct monitored_device *w;
+
+		if (all->one && strcmp(devices.dev[i].name, all->only))
+			continue;
+		w = add(all, &devices.dev[i]);
+		if (!w) {
+			rd_devices_free(&devices);
+			return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot watch devices");
+		}
+		start_async(w, true);
+	}
+	rd_devices_free(&devices);
+	if (!rd_nldev_load(&list, NULL)) {
+		learn_indexes(all, &list);
+		rd_nldev_free(&list);
+	}
+	return 0;
+}
+
+void monitored_free(struct monitored *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		clear(&all->device[i]);
+	free(all->device);
+	free(all->queue);
+	device_changes_free(&all->changes);
+}
+
+/* --- devices added, removed, renamed ------------------------------------------------------ */
+
+static const char *const origins[N_CHANNELS] = {[CHANNEL_NLDEV] = "rdma netlink",
+	[CHANNEL_UEVENT] = "uevent",
+	[CHANNEL_LIST] = "rdma netlink"};
+
+static void report_device(struct monitored *all, const struct device_change *change)
+{
+	static const struct {
+		const char *kind, *text;
+	} rows[] = {[DEVICE_ADDED] = {"device_added", "device added"},
+		[DEVICE_REMOVED] = {"device_removed", "device removed"},
+		[DEVICE_RENAMED] = {"device_renamed", "device renamed"}};
+	const struct monitored_device *w = find(all, change->name);
+	struct rd_event e = {.kind = rows[change->kind].kind, .origin = origins[change->channel]};
+
+	memcpy(e.device, change->name, sizeof(e.device));
+	memcpy(e.previous, change->previous, sizeof(e.previous));
+	if (w && w->device.n_ports)
+		memcpy(e.netdev, w->device.ports[0].netdevs[0].name, sizeof(e.netdev));
+	snprintf(e.text, sizeof(e.text), "%s%s%s", rows[change->kind].text,
+		*change->previous ? " from " : "", change->previous);
+	push(all, &e);
+}
+
+/*
+ * Of a new device that is gone already only the name is left. GIDs and port state count as unknown,
+ * so that the readings that follow report all of them, whenever the kernel sets them.
+ */
+static void add_by_name(struct monitored *all, const char *name)
+{
+	struct rd_devices devices = {0};
+	struct rd_device stub = {0}, *from = &stub;
+	struct monitored_device *w;
+
+	memcpy(stub.name, name, sizeof(stub.name));
+	if (!rd_devices_glance(&devices, "", NULL))
+		for (size_t i = 0; i < devices.n; i++)
+			if (!strcmp(devices.dev[i].name, name))
+				from = &devices.dev[i];
+	w = add(all, from);
+	for (unsigned int p = 0; w && p < w->device.n_ports; p++) {
+		w->device.ports[p].n_gids = 0;
+		free(w->device.ports[p].gids);
+		w->device.ports[p].gids = NULL;
+		w->device.ports[p].state[0] = '\0';
+	}
+	if (w)
+		w->to_read = true;
+	rd_devices_free(&devices);
+}
+
+static bool is_wanted(const struct monitored *all, const struct device_change *change)
+{
+	return !all->one || !strcmp(change->name, all->only) ||
+	       (*change->previous && !strcmp(change->previous, all->only));
+}
+
+static void rename_device(struct monitored *all, const struct device_change *change)
+{
+	struct monitored_device *w = find(all, change->previous);
+
+	if (w)
+		memcpy(w->device.name, change->name, sizeof(w->device.name));
+	if (all->one)
+		memcpy(all->only, change->name, sizeof(all->only));
+}
+
+/* Its netdev may be the cause of a removal; then rtnetlink's message comes before or after it. */
+static void report_gone_netdevs(struct monitored *all, struct monitored_device *w)
+{
+	struct reading r = {all, w};
+	char name[IF_NAMESIZE];
+
+	for (unsigned int p = 0; p < w->device.n_ports; p++) {
+		struct rd_port *port = &w->device.ports[p];
+
+		for (unsigned int i = port->n_netdevs; i-- > 0;) {
+			const struct rd_link_change gone = {
+				.kind = RD_LINK_REMOVED, .ifindex = port->netdevs[i].ifindex};
+
+			if (gone.ifindex && !if_indextoname(gone.ifindex, name))
+				netdev_changes(port, &gone, report_change, &r);
+		}
+	}
+}
+
+/* The state decides beside the count: what was so when the devices were read is no event. */
+bool monitored_change(struct monitored *all, const struct device_change *change)
+{
+	struct monitored_device *w = find(all, change->name);
+
+	if (!is_wanted(all, change) || !device_change_is_new(&all->changes, change))
+		return false;
+	switch (change->kind) {
+	case DEVICE_ADDED:
+		if (w)
+			return false;
+		add_by_name(all, change->name);
+		report_device(all, change);
+		return true;
+	case DEVICE_REMOVED:
+		if (!w)
+			return false;
+		report_gone_netdevs(all, w);
+		report_device(all, change);
+		drop(all, w);
+		return false;
+	case DEVICE_RENAMED:
+		if (w)
+			return false;
+		rename_device(all, change);
+		report_device(all, change);
+		return true;
+	}
+	return false;
+}
+
+static const struct rd_nldev_device *in_list(
+	const struct rd_nldev_devices *list, const struct monitored_device *w)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->dev[i].index == w->index)
+			return &list->dev[i];
+	return NULL;
+}
+
+static bool compare_one(struct monitored *all, const struct monitored_device *w,
+	const struct rd_nldev_devices *list)
+{
+	const struct rd_nldev_device *now = in_list(list, w);
+	struct device_change change = {.channel = CHANNEL_LIST, .kind = DEVICE_REMOVED};
+
+	memcpy(change.name, w->device.name, sizeof(change.name));
+	if (!w->has_index || (now && !strcmp(now->name, w->device.name)))
+		return false;
+	if (now) {
+		change.kind = DEVICE_RENAMED;
+		memcpy(change.previous, w->device.name, sizeof(change.previous));
+		memcpy(change.name, now->name, sizeof(change.name));
+	}
+	monitored_change(all, &change);
+	return true;
+}
+
+bool monitored_compare(struct monitored *all, const struct rd_nldev_devices *list)
+{
+	bool changed = false;
+
+	learn_indexes(all, list);
+	for (size_t i = all->n; i-- > 0;)
+		changed |= compare_one(all, &all->device[i], list);
+	for (size_t i = 0; i < list->n; i++) {
+		struct device_change change = {.channel = CHANNEL_LIST, .kind = DEVICE_ADDED};
+
+		memcpy(change.name, list->dev[i].name, sizeof(change.name));
+		if (!find(all, change.name))
+			changed |= monitored_change(all, &change);
+	}
+	learn_indexes(all, list);
+	return changed;
+}
+
+/* --- netdevs ------------------------------------------------------------------------------ */
+
+bool monitored_link(struct monitored *all, const struct rd_link_change *change)
+{
+	bool any = false;
+
+	for (size_t d = 0; d < all->n; d++) {
+		struct monitored_device *w = &all->device[d];
+		struct reading r = {all, w};
+
+		for (unsigned int p = 0; p < w->device.n_ports; p++)
+			w->to_read |=
+				netdev_changes(&w->device.ports[p], change, report_change, &r);
+		any |= w->to_read;
+	}
+	return any;
+}
+
+/* --- verbs -------------------------------------------------------------------------------- */
+
+/* Which GIDs have changed, verbs does not say: the reading that follows does. */
+static bool take_event(
+	struct monitored *all, struct monitored_device *w, const struct ibv_async_event *event)
+{
+	const struct rd_async_event *row = rd_async_event(event->event_type);
+	struct rd_event e = {.origin = "verbs"};
+
+	if (!row)
+		return false;
+	if (row->of_port)
+		e.port = (unsigned int)event->element.port_num;
+	if (event->event_type == IBV_EVENT_GID_CHANGE) {
+		w->gid_event = w->to_read = true;
+		w->gid_port = e.port;
+		return true;
+	}
+	e.kind = row->kind;
+	memcpy(e.device, w->device.name, sizeof(e.device));
+	snprintf(e.text, sizeof(e.text), "%s", row->text);
+	push(all, &e);
+	return false;
+}
+
+static bool take_events(struct monitored *all, struct monitored_device *w)
+{
+	struct ibv_async_event event;
+	bool to_read = false, fatal = false;
+
+	errno = EAGAIN;
+	while (!ibv_get_async_event(w->context, &event)) {
+		to_read |= take_event(all, w, &event);
+		fatal |= event.event_type == IBV_EVENT_DEVICE_FATAL;
+		ibv_ack_async_event(&event);
+		errno = EAGAIN;
+	}
+	/* No event follows, and the kernel may wait for the device to be closed. */
+	if (fatal || errno == EIO || errno == ENODEV)
+		stop_async(w);
+	return to_read;
+}
+
+bool monitored_take_async(struct monitored *all)
+{
+	bool to_read = false;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (all->device[i].context)
+			to_read |= take_events(all, &all->device[i]);
+	return to_read;
+}
+
+/* --- reading ports ------------------------------------------------------------------------ */
+
+/* rtnetlink reports each change of a netdev; what sysfs has may be newer. */
+static void keep_netdevs(struct rd_port *now, const struct rd_port *before)
+{
+	for (unsigned int i = 0; i < now->n_netdevs; i++)
+		for (unsigned int k = 0; k < before->n_netdevs; k++)
+			if (now->netdevs[i].ifindex == before->netdevs[k].ifindex)
+				now->netdevs[i] = before->netdevs[k];
+}
+
+static void read_port(struct monitored *all, struct monitored_device *w, struct rd_port *port)
+{
+	struct rd_port now = {.num = port->num};
+	struct reading r = {all, w};
+	char base[128];
+
+	snprintf(base, sizeof(base), "/sys/class/infiniband/%s", w->device.name);
+	/* A device that is being removed has files that cannot be read. */
+	if (rd_port_load(&now, &w->device, "", base, false) || !*now.state ||
+		(now.n_netdevs && !now.netdevs[0].ifindex && port->n_netdevs &&
+			port->netdevs[0].ifindex)) {
+		free(now.gids);
+		return;
+	}
+	/* An open device reports its state itself. */
+	if (!w->context)
+		port_state_changes(port, &now, report_change, &r);
+	port_netdev_changes(port, &now, report_change, &r);
+	if (port_gid_changes(port, &now, !strcmp(w->device.node_type, "RNIC"), report_change, &r))
+		w->gid_reported = true;
+	keep_netdevs(&now, port);
+	free(port->gids);
+	*port = now;
+}
+
+static void finish_reading(struct monitored *all, struct monitored_device *w)
+{
+	struct rd_event e = {.origin = "verbs",
+		.port = w->gid_port,
+		.kind = "gid_change",
+		.text = "GID table changed, and is as it was before"};
+
+	memcpy(e.device, w->device.name, sizeof(e.device));
+	if (w->gid_event && !w->gid_reported)
+		push(all, &e);
+	w->gid_event = w->gid_reported = w->to_read = false;
+}
+
+void monitored_read_ports(struct monitored *all, bool is_last)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct monitored_device *w = &all->device[i];
+
+		if (!w->to_read)
+			continue;
+		for (unsigned int p = 0; p < w->device.n_ports; p++)
+			read_port(all, w, &w->device.ports[p]);
+		start_async(w, is_last);
+		if (is_last)
+			finish_reading(all, w);
+	}
+}
+
+void monitored_mark_all(struct monitored *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		all->device[i].to_read = true;
+}
