@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* From the name that a person gives to a device and its port; refusals say what there is instead.
  */
+#include "netlink/nldev.h"
 #include "sysfs.h"
 #include "verdict.h"
 #include <rdmadump/units.h>
@@ -47,10 +48,19 @@ static void words_add_devices(struct words *words, const struct rd_devices *devi
 	}
 }
 
+const char *rd_devices_none_todo(const struct rd_devices *devices)
+{
+	if (devices->by_netlink && rd_nldev_is_exclusive())
+		return "each RDMA device belongs to one network namespace here ('rdma system "
+		       "show'): run rdmadump in that one, or move the device to this one ('rdma "
+		       "dev set NAME netns PID')";
+	return "load the driver (modprobe mlx5_ib for ConnectX-4 and newer), or make a "
+	       "software device (rdma link add rxe0 type rxe netdev NETDEV)";
+}
+
 static int fail_without_devices(const struct rd_devices *devices, struct rd_error *err)
 {
-	return rd_fail(err, RD_CLASS_DEVICE, 0,
-		"load the driver (modprobe mlx5_ib), or see 'rdmadump list'",
+	return rd_fail(err, RD_CLASS_DEVICE, 0, rd_devices_none_todo(devices),
 		"no RDMA device found in %s/sys/class/infiniband",
 		devices->sysroot ? devices->sysroot : "");
 }
@@ -167,8 +177,7 @@ static int fail_unknown(const struct rd_devices *devices, const char *name, stru
 	const char *root = devices->sysroot ? devices->sysroot : "";
 
 	if (!devices->n)
-		return rd_fail(err, RD_CLASS_DEVICE, 0,
-			"load the driver (modprobe mlx5_ib), or see 'rdmadump list'",
+		return rd_fail(err, RD_CLASS_DEVICE, 0, rd_devices_none_todo(devices),
 			"no device or netdev '%s', and no RDMA device in %s/sys/class/infiniband",
 			name, root);
 	words_add_devices(&there, devices);

@@ -36,9 +36,11 @@ static const struct rule {
 		"if kernel and rdma-core (60 or newer) have RoCE mirroring, which is known on open",
 		"if not, " MIRROR},
 	{"rdma_rxe", RD_LINK_UNKNOWN, RD_CAPTURE_NETDEV, true,
-		"software RoCE, all of whose frames pass the netdev", ""},
+		"software RoCE: all of its frames pass the netdev, but those to the device itself",
+		""},
 	{"siw", RD_LINK_UNKNOWN, RD_CAPTURE_NETDEV, true,
-		"software iWARP, all of whose frames pass the netdev", ""},
+		"software iWARP: all of its frames pass the netdev, but those to the device itself",
+		""},
 	{"ice", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},
 	{"i40e", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},
 	{"idpf", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},
@@ -185,6 +187,11 @@ struct rd_judgement rd_port_judge(const struct rd_device *device, const struct r
 		if (!*j.todo)
 			j.todo = "look for the netdev in the host's network namespace";
 	}
+	/* The name is known from the GIDs, but this namespace has no netdev of that name. */
+	if (j.verdict == RD_CAPTURE_NETDEV && !device->copied && port->n_netdevs &&
+		!port->netdevs[0].ifindex)
+		return (struct rd_judgement){RD_CAPTURE_NO, false,
+			"its netdev is in another network namespace", RD_RUN_IN_NETNS};
 	if (j.verdict != RD_CAPTURE_NO && j.whole && !device->copied)
 		judge_process(&j, port);
 	return j;

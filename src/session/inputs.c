@@ -157,6 +157,22 @@ static int open_verbs(
 	return 0;
 }
 
+/* Else an empty capture looks like a network without traffic. */
+static void warn_if_down(const struct rd_device *device, const struct rd_port *port)
+{
+	char todo[64 + IF_NAMESIZE] = "";
+
+	if (!*port->state || !strcmp(port->state, "active"))
+		return;
+	if (port->link == RD_LINK_INFINIBAND)
+		snprintf(todo, sizeof(todo), "look at the cable and the subnet manager (sminfo)");
+	else if (port->n_netdevs)
+		snprintf(todo, sizeof(todo), "look at the cable; ip link set dev %s up",
+			port->netdevs[0].name);
+	rd_log(RD_LOG_WARNING, "%s port %u is not active (%s): no frame comes until it is; %s",
+		device->name, port->num, port->state, *todo ? todo : "look at the cable");
+}
+
 /* Opens the device's sniffer where it has one, else its netdev with a warning of what is missing.
  */
 static int open_port(
@@ -175,6 +191,10 @@ static int open_port(
 	if (device->old_switchdev && !s->config->force)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, RD_OLD_SWITCHDEV_TODO,
 			"%s port %u is not captured: " RD_OLD_SWITCHDEV, device->name, port->num);
+	if (!strcmp(todo, RD_RUN_IN_NETNS) && !s->config->sniffer_only)
+		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, todo,
+			"cannot capture %s port %u (netdev %s): %s", device->name, port->num,
+			port->netdevs[0].name, why);
 	/* The table may be wrong about a device: only opening it decides. */
 	if (*todo)
 		rd_log(RD_LOG_DEBUG, "%s port %u: %s; %s", device->name, port->num, why, todo);
@@ -196,6 +216,7 @@ static int open_wanted(struct rd_session *s, const struct rd_wanted_port *w)
 		rd_log(RD_LOG_WARNING, "%s", netdev_error.text);
 		return open_netdev(s, w->name, NULL, NULL);
 	}
+	warn_if_down(device, port);
 	return open_port(s, device, port);
 }
 

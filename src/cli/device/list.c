@@ -360,10 +360,8 @@ static int print_devices(
 			"that has some",
 			"no RDMA devices in '%s/sys'", devices->sysroot);
 	if (!devices->n && !json)
-		return rd_fail(err, RD_CLASS_DEVICE, 0,
-			"load the driver of the adapter (modprobe mlx5_ib), or make a software one "
-			"(rdma link add rxe0 type rxe netdev NETDEV)",
-			"no RDMA devices");
+		return rd_fail(
+			err, RD_CLASS_DEVICE, 0, rd_devices_none_todo(devices), "no RDMA devices");
 	errno = 0;
 	if ((json ? rd_list_json(devices) : print_table(devices, settings->verbose)) ||
 		fflush(stdout) || ferror(stdout))
