@@ -79,7 +79,7 @@ static void read_ports(struct rd_monitor *m)
 		if (m->all.device[i].context)
 			listen_to(m, m->all.device[i].context->async_fd);
 	if (!is_last)
-		set_timer(m->reading_timer, READING_FIRST_MS << m->readings, 0);
+		set_timer(m->reading_timer, (uint64_t)READING_FIRST_MS << m->readings, 0);
 }
 
 /* --- devices ----------------------------------------------------------------------------- */

@@ -165,12 +165,12 @@ static void warn_if_down(const struct rd_device *device, const struct rd_port *p
 	if (!*port->state || !strcmp(port->state, "active"))
 		return;
 	if (port->link == RD_LINK_INFINIBAND)
-		snprintf(todo, sizeof(todo), "look at the cable and the subnet manager (sminfo)");
+		snprintf(todo, sizeof(todo), "check the cable and the subnet manager (sminfo)");
 	else if (port->n_netdevs)
-		snprintf(todo, sizeof(todo), "look at the cable; ip link set dev %s up",
+		snprintf(todo, sizeof(todo), "check the cable; ip link set dev %s up",
 			port->netdevs[0].name);
-	rd_log(RD_LOG_WARNING, "%s port %u is not active (%s): no frame comes until it is; %s",
-		device->name, port->num, port->state, *todo ? todo : "look at the cable");
+	rd_log(RD_LOG_WARNING, "%s port %u is not active (%s): no frames arrive until it is; %s",
+		device->name, port->num, port->state, *todo ? todo : "check the cable");
 }
 
 /* Opens the device's sniffer where it has one, else its netdev with a warning of what is missing.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Captures a network interface of the kernel through libpcap (TPACKET_V3; packet(7), rtnetlink(7)).
- */
+/* Captures a network interface through libpcap (TPACKET_V3; packet(7), rtnetlink(7)). */
 #include "netdev_watch.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -21,12 +20,12 @@
 #define SNAPLEN_MAX 262144u /* libpcap's MAXIMUM_SNAPLEN */
 #define STAGE_BYTES 262144u /* a batch ends when it holds so much */
 /*
- * A block of the kernel's ring is handed over when it is full or this old. A ring of N blocks
- * bridges N times this when traffic is slow and we are stopped, so it must not be short.
+ * The kernel hands over a block of its ring when it is full or this old. At low rates, a ring of N
+ * blocks holds the frames of N times this interval while we are stopped: it must not be short.
  */
 #define BLOCK_MS	50
-#define BLOCK_LATEST_MS (2 * BLOCK_MS + 20) /* the kernel's timer looks that often */
-#define LOOK_NS		100000000U	    /* between two looks at the loss counters */
+#define BLOCK_LATEST_MS (2 * BLOCK_MS + 20) /* the kernel checks at this interval */
+#define LOOK_NS		100000000U	    /* between two readings of the loss counters */
 #define FORMER_NS	1000000000U	    /* a frame stays in the ring less than that */
 #define LINKTYPE_RAW	101 /* in files; DLT_RAW, what tunnels have, is another number */
 
@@ -37,10 +36,10 @@ struct netdev {
 	unsigned int ifindex;	    /* 0: all of them */
 	const struct rd_port *port; /* NULL: none */
 	bool nano;
-	int outgoing_at; /* byte of a cooked header that holds the packet type; -1: none */
-	char fault[PCAP_ERRBUF_SIZE]; /* why nothing more will come; "": it will */
+	int outgoing_at;	      /* offset of the packet type in a cooked header; -1: none */
+	char fault[PCAP_ERRBUF_SIZE]; /* why no more frames arrive; "": they do */
 	bool stopped, renamed;
-	uint64_t deadline_ns; /* by then the last block has been handed over */
+	uint64_t deadline_ns; /* the last block is handed over by then */
 
 	/* The ring's blocks go back to the kernel inside pcap_dispatch(): frames are copied. */
 	uint8_t *stage;
@@ -48,12 +47,12 @@ struct netdev {
 	struct rd_frame *frames;
 	unsigned int got;
 
-	uint64_t seen; /* frames taken out of the ring */
+	uint64_t seen; /* frames read from the ring */
 	struct pcap_stat last;
 	uint64_t passed, dropped, dropped_before; /* ps_recv, ps_drop, ps_ifdrop; 64 bits wide */
 	uint64_t looked_ns;
-	uint64_t unreported;   /* dropped, and not yet noted with a frame */
-	uint64_t report_after; /* once so many were seen, the frames before the loss are through */
+	uint64_t unreported;   /* dropped, and not yet stored with a frame */
+	uint64_t report_after; /* when `seen` reaches this, the loss comes next */
 	unsigned int batches;
 	struct rd_note note;
 	struct netdev_watch *watch; /* NULL: of "any", which has no state */
@@ -67,8 +66,8 @@ struct netdev {
 /* --- loss ------------------------------------------------------------------------------- */
 
 /*
- * libpcap adds up the kernel's counters, which are reset by each reading, in 32 bits. ps_recv
- * counts what passed the filter, ps_drop included; both run ahead of us by what is in the ring.
+ * libpcap sums the kernel's counters, which each reading resets, in 32 bits. ps_recv counts frames
+ * that passed the filter, including ps_drop; both include frames that are still in the ring.
  */
 static void count(struct netdev *n)
 {
@@ -87,7 +86,7 @@ static void count(struct netdev *n)
 		n->report_after = n->passed - n->dropped;
 }
 
-/* Frames were dropped while the ring was full: all that were in it then precede the loss. */
+/* Frames are dropped while the ring is full: those in the ring then precede the loss. */
 static void look_at_loss(struct netdev *n, bool ring_empty)
 {
 	uint64_t now = rd_monotonic_ns();
@@ -129,7 +128,7 @@ static void netdev_stats(struct rd_source *src, struct rd_source_stats *stats)
 		.loss_known = !missing || !*missing,
 		.missing = missing,
 		.lost = n->dropped + n->dropped_before,
-		/* The driver drops before the filter has been asked. */
+		/* The driver drops frames before the filter runs. */
 		.loss_shared = n->filtered && n->dropped_before,
 		.n_loss = 2,
 		.loss = {{"ps_drop", {.amount = n->dropped}, n->dropped},
@@ -156,7 +155,7 @@ static void take_frame(u_char *user, const struct pcap_pkthdr *h, const u_char *
 		pcap_breakloop(n->pcap);
 }
 
-/* A cooked header says it; elsewhere the engine compares addresses. */
+/* By the cooked header; without one the engine compares addresses. */
 static void mark_direction(struct netdev *n)
 {
 	const uint8_t outgoing = 4; /* PACKET_OUTGOING */
@@ -180,9 +179,9 @@ static void take_removal(struct netdev *n)
 }
 
 /*
- * libpcap may see that the netdev is gone before netlink says so. Of a netdev that was renamed it
- * says the same, for it looks for the name; but its socket is bound to the index, and goes on. It
- * may say so after the old name was given back.
+ * libpcap may notice a removed netdev before netlink reports it. It reports a renamed netdev as
+ * removed, too, since it looks it up by name, possibly after the old name was restored. But its
+ * socket is bound to the index and continues to receive.
  */
 static void take_fault(struct netdev *n)
 {
@@ -211,8 +210,8 @@ static bool dispatch(struct netdev *n, unsigned int max)
 }
 
 /*
- * The last frames are in a block that the kernel still fills: waits until they have all come, or
- * the block must have been handed over. False: that was all.
+ * The last frames are in a block that the kernel is still filling: waits until all were read or the
+ * block must have been handed over. False: there are no more.
  */
 static bool dispatch_last(struct netdev *n, unsigned int max)
 {
@@ -232,10 +231,10 @@ static bool dispatch_last(struct netdev *n, unsigned int max)
 static int fail_ended(const struct netdev *n, struct rd_error *err)
 {
 	return rd_fail(err, RD_CLASS_PARTIAL, 0, "see 'ip link' and the kernel's log (dmesg)",
-		"nothing more comes from netdev '%s': %s", n->name, n->fault);
+		"no more frames from netdev '%s': %s", n->name, n->fault);
 }
 
-/* The addresses before stay valid until all frames that were sent from them have been received. */
+/* Former addresses stay valid until all frames that were sent from them have been read. */
 static void update_addresses(struct netdev *n)
 {
 	struct rd_local *local = &n->src.local, now = {.link = local->link};
@@ -305,7 +304,7 @@ static int netdev_arm(struct rd_source *src, struct rd_error *err)
 	return ((struct netdev *)src)->fault[0] != '\0';
 }
 
-/* libpcap continues by itself when the netdev is up again, but does not report that it was down. */
+/* libpcap continues when the netdev is up again, but does not report that it was down. */
 static int netdev_service(struct rd_source *src, struct rd_error *err)
 {
 	struct netdev *n = (struct netdev *)src;
@@ -327,8 +326,8 @@ static int netdev_start(struct rd_source *src, struct rd_error *err)
 }
 
 /*
- * A filter that takes nothing is set past libpcap, which would apply its own to what is in the ring
- * already.
+ * Sets a filter that accepts nothing, without libpcap, which would also apply it to frames that are
+ * already in the ring.
  */
 static void netdev_stop(struct rd_source *src)
 {
@@ -376,7 +375,7 @@ static const struct {
 	{PCAP_ERROR_NO_SUCH_DEVICE, "see 'rdmadump list' and 'ip link'"},
 };
 
-/* libpcap's sentence; the bare status where it has none. */
+/* libpcap's message; the text of the status where it has none. */
 static int fail_pcap(const struct netdev *n, int status, struct rd_error *err)
 {
 	const char *why = n->pcap ? pcap_geterr(n->pcap) : "", *todo = NULL;
@@ -412,7 +411,7 @@ static int pcap_prepare(
 	return 0;
 }
 
-/* Without a filter the kernel cuts nothing: the empty one makes it keep only snaplen bytes. */
+/* Only a filter makes the kernel cut frames to snaplen bytes, so the empty one is set. */
 static int set_filter(struct netdev *n, struct rd_error *err)
 {
 	const char *text = n->filter ? n->filter : "";
@@ -430,7 +429,7 @@ static int set_filter(struct netdev *n, struct rd_error *err)
 	return rc < 0 ? fail_pcap(n, rc, err) : 0;
 }
 
-/* libpcap leaves its socket open across exec(2): a child that inherits it may send any frame. */
+/* libpcap leaves its socket open across exec(2): a child could send frames with it. */
 static int close_on_exec(struct netdev *n, struct rd_error *err)
 {
 	const int fds[] = {pcap_fileno(n->pcap), pcap_get_selectable_fd(n->pcap)};
@@ -465,7 +464,7 @@ static int activate(struct netdev *n, const struct rd_netdev_config *config, str
 }
 
 /*
- * The addresses that frames are sent from. On the loopback every frame comes from the one there is.
+ * The addresses that frames are sent from. On the loopback all frames have the same one.
  */
 static void set_local(struct netdev *n)
 {
@@ -491,8 +490,8 @@ static void warn_without_carrier(const struct netdev *n)
 
 	if (flags & IFF_UP && !(flags & IFF_RUNNING))
 		rd_log(RD_LOG_WARNING,
-			"netdev %s has no carrier: no frame comes until it has; look at the cable "
-			"and the other end ('ip link show %s')",
+			"netdev %s has no carrier: no frames arrive until it has; check the cable "
+			"and the link partner ('ip link show %s')",
 			n->name, n->name);
 }
 
@@ -565,7 +564,7 @@ static int prepare(struct netdev *n, const struct rd_netdev_config *config, stru
 	iface->max_frame = iface->snaplen ? iface->snaplen : SNAPLEN_MAX;
 	if (config->filter && *config->filter)
 		n->filter = strdup(config->filter);
-	/* Whatever the batch holds, one frame more fits. */
+	/* One more frame always fits. */
 	n->stage = malloc(STAGE_BYTES + iface->max_frame);
 	if (!n->stage || (config->filter && *config->filter && !n->filter))
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the source");

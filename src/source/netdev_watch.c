@@ -72,7 +72,7 @@ static void add_mac(struct rd_local *local, const uint8_t *mac)
 	for (unsigned int i = 0; i < local->n_mac; i++)
 		if (!memcmp(local->mac[i], mac, 6))
 			return;
-	/* The oldest one goes. */
+	/* The oldest one is replaced. */
 	if (local->n_mac == most)
 		memmove(local->mac[0], local->mac[1], (size_t)6 * --local->n_mac);
 	memcpy(local->mac[local->n_mac++], mac, 6);
@@ -157,7 +157,7 @@ static void take_link(void *ctx, const struct rd_link_change *change)
 {
 	struct netdev_watch *w = ctx;
 
-	/* A bond's slaves send from addresses of their own. */
+	/* Slaves of a bond have addresses of their own. */
 	w->state.addresses_changed = true;
 	if (change->ifindex != w->ifindex || change->kind == RD_LINK_ADDRESS)
 		return;
@@ -176,7 +176,7 @@ void netdev_watch_link(struct netdev_watch *w, struct rd_source *src)
 		;
 }
 
-/* The netdev's own state is noted above. */
+/* netdev_watch_link() reports changes of the netdev. */
 void netdev_watch_port(struct netdev_watch *w, struct rd_source *src)
 {
 	struct rd_event event;
@@ -224,7 +224,7 @@ int netdev_watch_open(struct netdev_watch **out, unsigned int ifindex,
 			"raise the limit of open files (ulimit -n)",
 			"cannot watch the netdev with index %u (rtnetlink)", ifindex);
 	*fd = w->epoll;
-	/* The state is read after its changes are listened for: none is missed. */
+	/* The state is read after the socket is open, so that no change is missed. */
 	if (if_indextoname(ifindex, w->name))
 		w->flags = netdev_flags(w->name);
 	w->has_mac = read_mac(ifindex, w->mac);

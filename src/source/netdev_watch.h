@@ -10,7 +10,7 @@ struct netdev_watch;
 
 struct netdev_watch_state {
 	bool removed;
-	bool addresses_changed; /* MAC or IP addresses, of any netdev: cleared by who reads them */
+	bool addresses_changed; /* MAC or IP addresses of any netdev; the caller clears it */
 	/* "netdev down 12:00:01-12:00:03, frames may be missing"; "" if it never was down. */
 	char missing[80];
 };
@@ -23,13 +23,13 @@ int netdev_watch_open(struct netdev_watch **w, unsigned int ifindex, const struc
 	const struct rd_port *port, int *fd, struct rd_error *err);
 void netdev_watch_close(struct netdev_watch *w);
 
-/* Notes what happened to the netdev. Never waits; cheap, if nothing happened. */
+/* Stores changes of the netdev as notes. Does not block; one system call without changes. */
 void netdev_watch_link(struct netdev_watch *w, struct rd_source *src);
-/* Notes what happened to the RDMA port. May read many files. */
+/* Stores changes of the RDMA port as notes. May read many files of sysfs. */
 void netdev_watch_port(struct netdev_watch *w, struct rd_source *src);
-/* The netdev is gone: its last down was its end, after which nothing is missing. */
+/* The netdev was removed: the last time it went down belongs to the removal. */
 void netdev_watch_end(struct netdev_watch *w);
-/* What has happened so far. */
+/* The state after all messages taken so far. */
 struct netdev_watch_state *netdev_watch_state(struct netdev_watch *w);
 
 /* The netdev's flags (IFF_...), 0 if they cannot be read. */

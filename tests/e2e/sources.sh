@@ -336,7 +336,7 @@ ip -n "$ns" link set vb9 name vb
 ip -n "$ns" link set va down
 ip -n "$ns" link set vb up
 ip netns exec "$ns" "$RDMADUMP" -i vb -w "$tmp/down.pcapng" -a duration:1 2>"$tmp/err"
-has "a netdev without carrier: said at the start" "$tmp/err" "netdev vb has no carrier: no frame comes until"
+has "a netdev without carrier: said at the start" "$tmp/err" "netdev vb has no carrier: no frames arrive until"
 ip -n "$ns" link set va up
 sleep 0.2
 
@@ -351,7 +351,7 @@ ip -n "$ns" link del va
 wait "$pid"
 is "a netdev that is removed: status" $? 4
 has "the frames before are there" "$tmp/out" "^10 2000 "
-has "and why it ended" "$tmp/err" "nothing more comes from netdev 'vb'"
+has "and why it ended" "$tmp/err" "no more frames from netdev 'vb'"
 
 if command -v setpriv >/dev/null; then
 	setpriv --reuid 65534 --clear-groups --inh-caps=-all "$SOURCE_TOOL" netdev lo >/dev/null 2>"$tmp/err"

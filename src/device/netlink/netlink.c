@@ -112,7 +112,7 @@ int rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn,
 		return rd_fail(err, RD_CLASS_DEVICE, a.error, NULL, "netlink request");
 	if (!a.done)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "netlink request: %s",
-			rc < 0 ? nl_geterror(rc) : "the answers broke off");
+			rc < 0 ? nl_geterror(rc) : "the replies are incomplete");
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One question to the kernel and its answers, on a netlink socket (netlink(7); libnl-3). */
+/* Requests to the kernel on a netlink socket (netlink(7)), and their replies; by libnl-3. */
 #ifndef RDMADUMP_DEVICE_NETLINK_H
 #define RDMADUMP_DEVICE_NETLINK_H
 
@@ -11,7 +11,7 @@
 struct rd_netlink;
 struct nl_msg;
 
-/* `len` bytes of one message, header included, whole as the kernel sent it. -1 ends the answers. */
+/* One whole message of `len` bytes, header included. -1: no further messages are wanted. */
 typedef int rd_netlink_fn(const struct nlmsghdr *msg, size_t len, void *ctx);
 
 /* `protocol` is NETLINK_RDMA, NETLINK_GENERIC ... Fails without libnl, too. */
@@ -19,8 +19,8 @@ int rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err);
 void rd_netlink_close(struct rd_netlink *nl);
 
 /*
- * Sends `msg`, which is consumed, and gives each answer to `fn` until the kernel says that there is
- * no more. -1 with the kernel's error; waits 5 s at most.
+ * Sends `msg`, which is consumed, and calls `fn` for each reply until the kernel reports the end.
+ * -1 with the kernel's error. Waits 5 s at most.
  */
 int rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
 	struct rd_error *err);
@@ -28,10 +28,10 @@ int rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn,
 /* The number of a generic netlink family by its name, or -1. */
 int rd_netlink_family(struct rd_netlink *nl, const char *name);
 
-/* Joins a multicast group; the descriptor then becomes readable with each message. */
+/* Joins a multicast group: the descriptor becomes readable when a message arrives. */
 int rd_netlink_join(struct rd_netlink *nl, unsigned int group);
 int rd_netlink_fd(const struct rd_netlink *nl);
-/* Gives what has come to `fn`, without waiting. */
+/* Calls `fn` for each message that has arrived. Does not block. */
 void rd_netlink_take(struct rd_netlink *nl, rd_netlink_fn *fn, void *ctx);
 
 #endif
