@@ -5,6 +5,7 @@
  * room: nothing is allocated while frames flow.
  */
 #include "filter_terms.h"
+#include <rdmadump/hash.h>
 #include <stdlib.h>
 
 #define BUCKETS                                                                                    \
@@ -66,14 +67,14 @@ static bool same(const struct ends *a, const struct ends *b)
 
 static uint32_t hash(const struct ends *e, uint32_t number)
 {
-	const uint64_t prime = UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t h = number;
+	struct rd_hash h = rd_hash_begin();
 
-	h = (h ^ e->src[0]) * prime;
-	h = (h ^ h >> 32 ^ e->src[1]) * prime;
-	h = (h ^ h >> 32 ^ e->dst[0]) * prime;
-	h = (h ^ h >> 32 ^ e->dst[1]) * prime;
-	return (uint32_t)(h >> 40);
+	rd_hash_add(&h, number);
+	rd_hash_add(&h, e->src[0]);
+	rd_hash_add(&h, e->src[1]);
+	rd_hash_add(&h, e->dst[0]);
+	rd_hash_add(&h, e->dst[1]);
+	return (uint32_t)rd_hash_end(&h, 5);
 }
 
 struct rd_pairs *rd_pairs_new(void)

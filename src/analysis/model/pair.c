@@ -22,11 +22,9 @@ struct psn_slot {
 
 static struct psn_slot *slot_for(struct rd_analysis *a, uint64_t k1, uint32_t psn)
 {
-	uint64_t h = (k1 ^ psn * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
-
 	if (!a->psns)
 		a->psns = calloc(PSN_SLOTS, sizeof(*a->psns));
-	return a->psns ? &a->psns[h >> 48] : NULL;
+	return a->psns ? &a->psns[rd_hash2(k1, psn) % PSN_SLOTS] : NULL;
 }
 
 static void pair(struct flow *f, struct flow *g, enum rd_pairing how)
