@@ -89,8 +89,8 @@ static void damaged(struct rd_analysis *a, const struct rd_packet *p)
 		f = flow_by_key(&a->flows, key.k1, key.k2);
 	}
 	if (f) {
-		f->frames++;
-		f->wire_bytes += p->len;
+		f->traffic.frames++;
+		f->traffic.wire_bytes += p->len;
 		flow_incident(a, f, RD_INC_ICRC, 1);
 	} else {
 		incident_add(&a->icrc_lost, 1, a->frame, a->ns);
@@ -139,12 +139,12 @@ static inline void flow_count(struct rd_analysis *a, struct flow *f, const struc
 {
 	const struct rd_packet *p = it->p;
 
-	a->point = grid_point(&a->grid, f->row, it->ns);
-	f->frames++;
-	f->wire_bytes += p->len;
-	f->payload += p->payload_len;
-	f->last_ns = it->ns;
-	f->last_frame = it->frame;
+	a->point = grid_point(&a->grid, f->traffic.row, it->ns);
+	f->traffic.frames++;
+	f->traffic.wire_bytes += p->len;
+	f->traffic.payload += p->payload_len;
+	f->traffic.last_ns = it->ns;
+	f->traffic.last_frame = it->frame;
 	a->point->frames++;
 	a->point->wire_bytes += p->len;
 	if (p->flags || p->kind == RD_KIND_IB || (rd_packet_tclass(p) & 3) == 3)
@@ -161,7 +161,7 @@ static void congestion(struct rd_analysis *a, struct flow *f)
 static inline void part_run(
 	struct rd_analysis *a, struct flow *f, const struct item *it, unsigned int part)
 {
-	uint64_t goodput = f->goodput + f->response_goodput;
+	uint64_t goodput = f->req.goodput + f->resp.goodput;
 
 	switch (part) {
 	case PART_REQUEST:
@@ -186,7 +186,7 @@ static inline void part_run(
 	default:
 		break;
 	}
-	a->point->goodput_bytes += f->goodput + f->response_goodput - goodput;
+	a->point->goodput_bytes += f->req.goodput + f->resp.goodput - goodput;
 }
 
 static void other(struct rd_analysis *a, const struct rd_packet *p, uint64_t ns)
@@ -207,8 +207,8 @@ static void silence(struct rd_analysis *a, uint64_t ns)
 	unsigned int open = 0;
 
 	for (size_t i = 0; i < a->flows.n && i < 4096; i++)
-		open += a->flows.all[i]->open_since_ns &&
-			a->ns - a->flows.all[i]->last_ns < RECENTLY_NS;
+		open += a->flows.all[i]->ack.open_since_ns &&
+			a->ns - a->flows.all[i]->traffic.last_ns < RECENTLY_NS;
 	if (open < 2)
 		return;
 	a->totals.silences++;

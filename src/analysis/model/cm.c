@@ -18,7 +18,7 @@ static struct cm_request *request_of(
 
 static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
 {
-	struct cm_request *r = request_of(a, f->src, f->dst, cm->local_id);
+	struct cm_request *r = request_of(a, f->id.src, f->id.dst, cm->local_id);
 
 	if (r) {
 		r->repeats++;
@@ -31,24 +31,24 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 		.ns = a->ns,
 		.frame = a->frame,
 		.service = cm->service_id,
-		.net = f->net,
+		.net = f->id.net,
 		.used = true};
-	memcpy(r->src, f->src, sizeof(r->src));
-	memcpy(r->dst, f->dst, sizeof(r->dst));
+	memcpy(r->src, f->id.src, sizeof(r->src));
+	memcpy(r->dst, f->id.dst, sizeof(r->dst));
 }
 
 /* Each tells the PSN that its peer will begin with. Requests of the one that connected go to the QP
  * of the one that answered, and the other way. */
 static void cm_reply(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
 {
-	struct cm_request *r = request_of(a, f->dst, f->src, cm->remote_id);
+	struct cm_request *r = request_of(a, f->id.dst, f->id.src, cm->remote_id);
 	struct flow_key there, back;
 
 	if (!r)
 		return;
 	r->answered = true;
-	there = flow_key(f->net, f->dst, f->src, cm->qpn, RD_QP_UNKNOWN);
-	back = flow_key(f->net, f->src, f->dst, r->qpn, RD_QP_UNKNOWN);
+	there = flow_key(f->id.net, f->id.dst, f->id.src, cm->qpn, RD_QP_UNKNOWN);
+	back = flow_key(f->id.net, f->id.src, f->id.dst, r->qpn, RD_QP_UNKNOWN);
 	pair_link(
 		a, &(struct link_pair){there.k1, there.k2, back.k1, back.k2, cm->psn, RD_PAIR_CM});
 	pair_link(a, &(struct link_pair){back.k1, back.k2, there.k1, there.k2, r->psn, RD_PAIR_CM});
@@ -56,24 +56,24 @@ static void cm_reply(struct rd_analysis *a, struct flow *f, const struct rd_cm *
 
 static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
 {
-	struct cm_request *r = request_of(a, f->dst, f->src, cm->remote_id);
+	struct cm_request *r = request_of(a, f->id.dst, f->id.src, cm->remote_id);
 	struct cm_reject *j = NULL;
 
 	if (r)
 		r->rejected = true;
 	for (unsigned int i = 0; i < a->n_rejects && !j; i++)
 		if (a->rejects[i].reason == cm->reason &&
-			memcmp(a->rejects[i].src, f->src, 16) == 0 &&
-			memcmp(a->rejects[i].dst, f->dst, 16) == 0)
+			memcmp(a->rejects[i].src, f->id.src, 16) == 0 &&
+			memcmp(a->rejects[i].dst, f->id.dst, 16) == 0)
 			j = &a->rejects[i];
 	if (!j && a->n_rejects == CM_REJECTS)
 		return;
 	if (!j) {
 		j = &a->rejects[a->n_rejects++];
 		*j = (struct cm_reject){
-			.reason = cm->reason, .service = r ? r->service : 0, .net = f->net};
-		memcpy(j->src, f->src, sizeof(j->src));
-		memcpy(j->dst, f->dst, sizeof(j->dst));
+			.reason = cm->reason, .service = r ? r->service : 0, .net = f->id.net};
+		memcpy(j->src, f->id.src, sizeof(j->src));
+		memcpy(j->dst, f->id.dst, sizeof(j->dst));
 	}
 	incident_add(&j->incident, 1, a->frame, a->ns);
 }
@@ -81,14 +81,15 @@ static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm 
 /* The sender names the QP of its peer: that ends, and the way back with it. */
 static void cm_disconnect(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
 {
-	struct flow_key key = flow_key(f->net, f->src, f->dst, cm->remote_qpn, RD_QP_UNKNOWN);
+	struct flow_key key =
+		flow_key(f->id.net, f->id.src, f->id.dst, cm->remote_qpn, RD_QP_UNKNOWN);
 	struct flow *g = flow_by_key(&a->flows, key.k1, key.k2);
 
 	if (!g)
 		return;
-	g->cm_ended = true;
-	if (g->peer)
-		g->peer->cm_ended = true;
+	g->pair.cm_ended = true;
+	if (g->pair.peer)
+		g->pair.peer->pair.cm_ended = true;
 }
 
 void cm_message(struct rd_analysis *a, struct flow *f, const struct item *it)

@@ -53,25 +53,25 @@ bool flow_table_init(struct flow_table *t, size_t max)
 void flow_finish(struct flow *f)
 {
 	free(f->trouble);
-	free(f->missing);
-	free(f->waiting);
-	free(f->recent[0]);
-	free(f->recent[1]);
+	free(f->resp.missing);
+	free(f->ack.waiting);
+	free(f->recent.value[0]);
+	free(f->recent.value[1]);
 	free(f->incidents.list);
-	free(f->verbs);
+	free(f->req.verbs);
 	for (unsigned int i = 0; i < RD_LATENCY_COUNT; i++)
-		free(f->latencies[i]);
+		free(f->ack.latencies[i]);
 	f->trouble = NULL;
-	f->missing = NULL;
-	f->waiting = NULL;
-	f->waiting_n = f->waiting_room = 0;
-	memset(f->recent, 0, sizeof(f->recent));
-	memset(f->recent_room, 0, sizeof(f->recent_room));
+	f->resp.missing = NULL;
+	f->ack.waiting = NULL;
+	f->ack.waiting_n = f->ack.waiting_room = 0;
+	memset(f->recent.value, 0, sizeof(f->recent.value));
+	memset(f->recent.room, 0, sizeof(f->recent.room));
 	f->incidents = (struct incidents){0};
-	f->verbs = NULL;
-	f->n_verbs = 0;
-	memset(f->verb_at, 0, sizeof(f->verb_at));
-	memset(f->latencies, 0, sizeof(f->latencies));
+	f->req.verbs = NULL;
+	f->req.n_verbs = 0;
+	memset(f->req.verb_at, 0, sizeof(f->req.verb_at));
+	memset(f->ack.latencies, 0, sizeof(f->ack.latencies));
 }
 
 void flow_table_free(struct flow_table *t)
@@ -88,7 +88,7 @@ static struct flow **slot_of(const struct flow_table *t, uint64_t k1, uint64_t k
 {
 	size_t i = (size_t)rd_hash2(k1, k2) & t->mask;
 
-	while (t->slots[i] && (t->slots[i]->k1 != k1 || t->slots[i]->k2 != k2))
+	while (t->slots[i] && (t->slots[i]->key.k1 != k1 || t->slots[i]->key.k2 != k2))
 		i = (i + 1) & t->mask;
 	return &t->slots[i];
 }
@@ -109,7 +109,7 @@ static bool table_grow(struct flow_table *t)
 	t->slots = slots;
 	t->mask = n - 1;
 	for (size_t i = 0; i < t->n; i++)
-		*slot_of(t, t->all[i]->k1, t->all[i]->k2) = t->all[i];
+		*slot_of(t, t->all[i]->key.k1, t->all[i]->key.k2) = t->all[i];
 	return true;
 }
 
@@ -138,11 +138,11 @@ static struct flow *table_add(struct flow_table *t, const struct flow_key *key)
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
-	f->k1 = key->k1;
-	f->k2 = key->k2;
+	f->key.k1 = key->k1;
+	f->key.k2 = key->k2;
 	*slot_of(t, key->k1, key->k2) = f;
 	t->all[t->n++] = f;
-	f->id = (uint32_t)t->n;
+	f->id.number = (uint32_t)t->n;
 	return f;
 }
 
@@ -171,22 +171,22 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 
 	if (!f)
 		return NULL;
-	memcpy(f->src, src, len);
-	memcpy(f->dst, dst, len);
-	f->back = flow_key(p->net, dst, src, 0, 0).k1;
-	f->net = p->net;
-	f->kind = p->kind;
-	f->transport = (uint8_t)rd_packet_transport(p);
-	f->dest_qp = p->dest_qp;
-	f->src_qp = src_qp;
-	f->multicast = is_multicast(p, dst);
-	f->first_ns = it->ns;
-	f->first_frame = it->frame;
-	f->pkey = p->pkey;
-	f->credits = -1;
-	f->tclass = rd_packet_tclass(p);
-	f->sport = p->kind == RD_KIND_ROCE2 ? rd_be16(p->data + p->l4) : 0;
-	f->row = (uint16_t)grid_row(&a->grid);
+	memcpy(f->id.src, src, len);
+	memcpy(f->id.dst, dst, len);
+	f->id.back = flow_key(p->net, dst, src, 0, 0).k1;
+	f->id.net = p->net;
+	f->id.kind = p->kind;
+	f->id.transport = (uint8_t)rd_packet_transport(p);
+	f->id.dest_qp = p->dest_qp;
+	f->id.src_qp = src_qp;
+	f->id.multicast = is_multicast(p, dst);
+	f->traffic.first_ns = it->ns;
+	f->traffic.first_frame = it->frame;
+	f->id.pkey = p->pkey;
+	f->resp.credits = -1;
+	f->id.tclass = rd_packet_tclass(p);
+	f->id.sport = p->kind == RD_KIND_ROCE2 ? rd_be16(p->data + p->l4) : 0;
+	f->traffic.row = (uint16_t)grid_row(&a->grid);
 	return f;
 }
 
@@ -282,36 +282,36 @@ struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f)
 		return f->trouble;
 	f->trouble = must(a, calloc(1, sizeof(*f->trouble)));
 	if (f->trouble)
-		f->trouble->seen = f->trouble->pass = (struct seq){.start = f->psn_first};
+		f->trouble->seen = f->trouble->pass = (struct seq){.start = f->req.first};
 	return f->trouble;
 }
 
 struct seq *flow_missing(struct rd_analysis *a, struct flow *f)
 {
-	if (!f->missing)
-		f->missing = must(a, calloc(1, sizeof(*f->missing)));
-	return f->missing;
+	if (!f->resp.missing)
+		f->resp.missing = must(a, calloc(1, sizeof(*f->resp.missing)));
+	return f->resp.missing;
 }
 
 struct rd_verb_use *flow_verb(struct rd_analysis *a, struct flow *f, enum rd_verb verb)
 {
 	struct rd_verb_use *verbs;
 
-	if (f->verb_at[verb])
-		return &f->verbs[f->verb_at[verb] - 1];
-	verbs = must(a, reallocarray(f->verbs, f->n_verbs + 1U, sizeof(*verbs)));
+	if (f->req.verb_at[verb])
+		return &f->req.verbs[f->req.verb_at[verb] - 1];
+	verbs = must(a, reallocarray(f->req.verbs, f->req.n_verbs + 1U, sizeof(*verbs)));
 	if (!verbs)
 		return NULL;
-	f->verbs = verbs;
-	verbs[f->n_verbs] = (struct rd_verb_use){0};
-	f->verb_at[verb] = ++f->n_verbs;
-	return &verbs[f->n_verbs - 1];
+	f->req.verbs = verbs;
+	verbs[f->req.n_verbs] = (struct rd_verb_use){0};
+	f->req.verb_at[verb] = ++f->req.n_verbs;
+	return &verbs[f->req.n_verbs - 1];
 }
 
 /* The place of a PSN in a table with so much room. Values have its lower 16 bits in front. */
 static uint32_t *recent_at(const struct flow *f, bool response, uint32_t psn)
 {
-	return &f->recent[response][psn & (f->recent_room[response] - 1U)];
+	return &f->recent.value[response][psn & (f->recent.room[response] - 1U)];
 }
 
 /* Whether both PSNs have the same place in the largest table. */
@@ -322,8 +322,8 @@ static bool is_same_place(uint32_t value, uint32_t psn)
 
 static bool recent_grow(struct rd_analysis *a, struct flow *f, bool response)
 {
-	unsigned int old = f->recent_room[response], room = old ? old * 2 : RECENT_FIRST;
-	uint32_t *was = f->recent[response], *now = must(a, malloc(room * sizeof(*now)));
+	unsigned int old = f->recent.room[response], room = old ? old * 2 : RECENT_FIRST;
+	uint32_t *was = f->recent.value[response], *now = must(a, malloc(room * sizeof(*now)));
 
 	if (!now)
 		return false;
@@ -332,15 +332,15 @@ static bool recent_grow(struct rd_analysis *a, struct flow *f, bool response)
 		if (was[i] != RECENT_NONE)
 			now[was[i] >> 16 & (room - 1)] = was[i];
 	free(was);
-	f->recent[response] = now;
-	f->recent_room[response] = (uint8_t)room;
+	f->recent.value[response] = now;
+	f->recent.room[response] = (uint8_t)room;
 	return true;
 }
 
 void flow_remember_more(
 	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t value, bool response)
 {
-	uint32_t *at = f->recent_room[response] ? recent_at(f, response, psn) : NULL;
+	uint32_t *at = f->recent.room[response] ? recent_at(f, response, psn) : NULL;
 
 	while (!at || (*at != RECENT_NONE && !is_same_place(*at, psn))) {
 		if (!recent_grow(a, f, response))
@@ -352,17 +352,17 @@ void flow_remember_more(
 
 bool flow_waiting_grow(struct rd_analysis *a, struct flow *f)
 {
-	unsigned int room = f->waiting_room ? f->waiting_room * 2U : 1;
+	unsigned int room = f->ack.waiting_room ? f->ack.waiting_room * 2U : 1;
 	struct waiting *waiting = must(a, malloc(room * sizeof(*waiting)));
 
 	if (!waiting)
 		return false;
-	for (unsigned int i = 0; i < f->waiting_n; i++)
-		waiting[i] = f->waiting[(f->waiting_at + i) & (f->waiting_room - 1U)];
-	free(f->waiting);
-	f->waiting = waiting;
-	f->waiting_at = 0;
-	f->waiting_room = (uint8_t)room;
+	for (unsigned int i = 0; i < f->ack.waiting_n; i++)
+		waiting[i] = f->ack.waiting[(f->ack.waiting_at + i) & (f->ack.waiting_room - 1U)];
+	free(f->ack.waiting);
+	f->ack.waiting = waiting;
+	f->ack.waiting_at = 0;
+	f->ack.waiting_room = (uint8_t)room;
 	return true;
 }
 
@@ -375,7 +375,7 @@ bool flow_is_duplicate(const struct flow *f, const struct item *it, bool respons
 {
 	uint32_t psn = it->p->psn, was, before;
 
-	if (!f->recent_room[response])
+	if (!f->recent.room[response])
 		return false;
 	was = *recent_at(f, response, psn);
 	before = *recent_at(f, response, psn - 1);
@@ -387,15 +387,15 @@ bool flow_is_duplicate(const struct flow *f, const struct item *it, bool respons
 
 void flow_expect(struct flow *f, uint32_t psn)
 {
-	f->started = true;
-	f->psn_first = f->next = f->at = f->expected = f->una = psn;
-	f->nak_sent = f->model_naked = f->before_naked = false;
-	f->in_round = f->slow = f->acked = false;
-	f->pending_n = f->waiting_n = 0;
-	f->rnr_frame = f->nak_frame = 0;
-	f->gap_open = f->straggler = false;
-	f->attempts = 0;
-	f->open_since_ns = 0;
+	f->req.started = true;
+	f->req.first = f->req.next = f->req.at = f->receiver.expected = f->ack.una = psn;
+	f->receiver.refusing = f->receiver.naked = f->receiver.previous_naked = false;
+	f->round.active = f->req.slow = f->ack.acked = false;
+	f->req.late_n = f->ack.waiting_n = 0;
+	f->ack.rnr_frame = f->ack.nak_frame = 0;
+	f->ack.gap_open = f->round.straggler = false;
+	f->round.attempts = 0;
+	f->ack.open_since_ns = 0;
 	if (f->trouble) {
 		f->trouble->seen = (struct seq){.start = psn};
 		f->trouble->pass = (struct seq){.start = psn};

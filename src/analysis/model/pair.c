@@ -29,37 +29,37 @@ static struct psn_slot *slot_for(struct rd_analysis *a, uint64_t k1, uint32_t ps
 
 static void pair(struct flow *f, struct flow *g, enum rd_pairing how)
 {
-	f->peer = g;
-	g->peer = f;
-	f->pairing = g->pairing = (uint8_t)how;
-	if (!f->mtu)
-		f->mtu = g->mtu;
-	if (!g->mtu)
-		g->mtu = f->mtu;
+	f->pair.peer = g;
+	g->pair.peer = f;
+	f->pair.how = g->pair.how = (uint8_t)how;
+	if (!f->req.mtu)
+		f->req.mtu = g->req.mtu;
+	if (!g->req.mtu)
+		g->req.mtu = f->req.mtu;
 }
 
 void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn)
 {
-	struct psn_slot *s = slot_for(a, f->k1, psn);
+	struct psn_slot *s = slot_for(a, f->key.k1, psn);
 
 	if (!s)
 		return;
-	if (s->flow && s->k1 == f->k1 && s->psn == psn && s->flow != f && !s->flow->peer)
+	if (s->flow && s->k1 == f->key.k1 && s->psn == psn && s->flow != f && !s->flow->pair.peer)
 		s->ambiguous = true;
 	else
-		*s = (struct psn_slot){.k1 = f->k1, .flow = f, .psn = psn};
+		*s = (struct psn_slot){.k1 = f->key.k1, .flow = f, .psn = psn};
 }
 
 static bool may_pair(const struct flow *f, const struct flow *g)
 {
-	return f != g && !g->peer && f->net == g->net && f->kind == g->kind;
+	return f != g && !g->pair.peer && f->id.net == g->id.net && f->id.kind == g->id.kind;
 }
 
 void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn)
 {
-	struct psn_slot *s = slot_for(a, f->back, psn);
+	struct psn_slot *s = slot_for(a, f->id.back, psn);
 
-	if (s && s->flow && s->k1 == f->back && s->psn == psn && !s->ambiguous &&
+	if (s && s->flow && s->k1 == f->id.back && s->psn == psn && !s->ambiguous &&
 		may_pair(f, s->flow))
 		pair(f, s->flow, RD_PAIR_PSN);
 }
@@ -83,8 +83,8 @@ static void pair_by_port(struct rd_analysis *a, struct flow *f)
 	for (unsigned int i = 0; i < PORT_TRIES && n; i++) {
 		struct flow *g = a->flows.all[--n];
 
-		if (g->sport == f->sport && g->k1 == f->back && may_pair(f, g) &&
-			port_of(f->dest_qp, g->dest_qp) == f->sport) {
+		if (g->id.sport == f->id.sport && g->key.k1 == f->id.back && may_pair(f, g) &&
+			port_of(f->id.dest_qp, g->id.dest_qp) == f->id.sport) {
 			pair(f, g, RD_PAIR_PORT);
 			return;
 		}
@@ -125,16 +125,17 @@ static void link_apply(struct rd_analysis *a, const struct link_pair *l)
 	struct flow *f = flow_by_key(&a->flows, l->k1, l->k2);
 	struct flow *g = flow_by_key(&a->flows, l->p1, l->p2);
 
-	if (f && f->started && l->psn <= 0xffffff && l->psn != f->psn_first) { /* QP used again */
+	if (f && f->req.started && l->psn <= 0xffffff &&
+		l->psn != f->req.first) { /* QP used again */
 		flow_incident(a, f, RD_INC_RESTART, 1);
 		flow_expect(f, l->psn);
 	}
-	if (!f || !g || f == g || f->peer == g)
+	if (!f || !g || f == g || f->pair.peer == g)
 		return;
-	if (f->peer)
-		f->peer->peer = NULL;
-	if (g->peer)
-		g->peer->peer = NULL;
+	if (f->pair.peer)
+		f->pair.peer->pair.peer = NULL;
+	if (g->pair.peer)
+		g->pair.peer->pair.peer = NULL;
 	pair(f, g, (enum rd_pairing)l->how);
 }
 
@@ -156,9 +157,9 @@ static void pair_by_resource(struct rd_analysis *a, struct flow *f)
 {
 	uint32_t qp;
 
-	for (unsigned int i = 0; (qp = facts_peer(a, f->dest_qp, i)) != RD_QP_UNKNOWN; i++) {
-		struct flow *g =
-			flow_by_key(&a->flows, f->back, flow_key_qps(f->net, qp, RD_QP_UNKNOWN));
+	for (unsigned int i = 0; (qp = facts_peer(a, f->id.dest_qp, i)) != RD_QP_UNKNOWN; i++) {
+		struct flow *g = flow_by_key(
+			&a->flows, f->id.back, flow_key_qps(f->id.net, qp, RD_QP_UNKNOWN));
 
 		if (g && may_pair(f, g)) {
 			pair(f, g, RD_PAIR_RESOURCE);
@@ -172,15 +173,15 @@ void pair_new_flow(struct rd_analysis *a, struct flow *f)
 	if (a->facts)
 		pair_by_resource(a, f);
 	if (a->links) {
-		const struct link_pair *l = &a->links[link_slot(a, f->k1, f->k2)];
+		const struct link_pair *l = &a->links[link_slot(a, f->key.k1, f->key.k2)];
 
 		if (l->how) {
-			f->cm_made = l->how == RD_PAIR_CM;
+			f->pair.cm_made = l->how == RD_PAIR_CM;
 			if (l->psn <= 0xffffff)
 				flow_expect(f, l->psn);
 			link_apply(a, l);
 		}
 	}
-	if (!f->peer && f->sport && (f->transport == RD_RC || f->transport == RD_XRC))
+	if (!f->pair.peer && f->id.sport && (f->id.transport == RD_RC || f->id.transport == RD_XRC))
 		pair_by_port(a, f);
 }

@@ -44,59 +44,59 @@ static inline void message_take(struct rd_analysis *a, struct flow *f, const str
 {
 	const struct rd_packet *p = it->p;
 	enum rd_verb verb = verb_of(p->op);
-	struct rd_verb_use *use =
-		f->verb_at[verb] ? &f->verbs[f->verb_at[verb] - 1] : flow_verb(a, f, verb);
+	struct rd_verb_use *use = f->req.verb_at[verb] ? &f->req.verbs[f->req.verb_at[verb] - 1]
+						       : flow_verb(a, f, verb);
 	struct rd_reth reth;
 
 	if (use)
 		use->packets++;
 	if (p->op->bits & RD_OP_FIRST) {
-		f->message_bytes = 0;
-		f->message_ns = it->ns;
+		f->req.message_bytes = 0;
+		f->req.message_ns = it->ns;
 	}
-	f->message_bytes += p->payload_len;
-	f->goodput += p->payload_len;
+	f->req.message_bytes += p->payload_len;
+	f->req.goodput += p->payload_len;
 	if (!(p->op->bits & RD_OP_LAST)) {
-		if (p->payload_len > f->mtu)
-			f->mtu = p->payload_len;
+		if (p->payload_len > f->req.mtu)
+			f->req.mtu = p->payload_len;
 		return;
 	}
 	if (verb == RD_VERB_READ && rd_packet_reth(p, &reth))
-		f->message_bytes = reth.length;
+		f->req.message_bytes = reth.length;
 	else if (verb == RD_VERB_ATOMIC)
-		f->message_bytes = 8;
+		f->req.message_bytes = 8;
 	if (use)
-		message_done(use, f->message_bytes);
+		message_done(use, f->req.message_bytes);
 }
 
 /* --- what a receiver makes of it ---------------------------------------------------------- */
 
 static void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn)
 {
-	if (psn_diff(psn, f->expected) < 0) {
+	if (psn_diff(psn, f->receiver.expected) < 0) {
 		flow_incident(a, f, RD_INC_AT_RECEIVER_DUPLICATE, 1);
 		return;
 	}
-	if (f->nak_sent) /* one NAK until the missing packet comes */
+	if (f->receiver.refusing) /* one NAK until the missing packet comes */
 		return;
-	f->before_naked = f->model_naked && !f->model_nak_seen;
-	f->before_nak = f->model_nak;
-	f->nak_sent = true;
-	f->model_naked = true;
-	f->model_nak_seen = false;
-	f->model_nak = f->expected;
+	f->receiver.previous_naked = f->receiver.naked && !f->receiver.nak_seen;
+	f->receiver.previous_nak = f->receiver.nak;
+	f->receiver.refusing = true;
+	f->receiver.naked = true;
+	f->receiver.nak_seen = false;
+	f->receiver.nak = f->receiver.expected;
 	flow_incident(a, f, RD_INC_AT_RECEIVER_SEQUENCE, 1);
 }
 
 static inline void receiver_takes(
 	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t span)
 {
-	if (psn != f->expected) {
+	if (psn != f->receiver.expected) {
 		receiver_refuses(a, f, psn);
 		return;
 	}
-	f->expected = psn_add(psn, span);
-	f->nak_sent = false;
+	f->receiver.expected = psn_add(psn, span);
+	f->receiver.refusing = false;
 }
 
 /* --- READ: as many PSNs as responses ------------------------------------------------------- */
@@ -106,17 +106,17 @@ static uint32_t request_span(struct flow *f, const struct rd_packet *p)
 {
 	struct rd_reth reth;
 
-	f->read_open = false;
+	f->req.read_open = false;
 	if (!(p->op->bits & RD_OP_READ) || !rd_packet_reth(p, &reth))
 		return 1;
-	if (!f->mtu && f->peer)
-		f->mtu = f->peer->mtu;
-	if (f->mtu)
-		return packets(reth.length, f->mtu);
+	if (!f->req.mtu && f->pair.peer)
+		f->req.mtu = f->pair.peer->req.mtu;
+	if (f->req.mtu)
+		return packets(reth.length, f->req.mtu);
 	if (reth.length > mtus[0]) {
-		f->read_open = true;
-		f->read_psn = p->psn;
-		f->read_length = reth.length;
+		f->req.read_open = true;
+		f->req.read_psn = p->psn;
+		f->req.read_length = reth.length;
 	}
 	return 1;
 }
@@ -124,73 +124,73 @@ static uint32_t request_span(struct flow *f, const struct rd_packet *p)
 /* The READ that was last asked for ends in front of `next`. */
 static void read_ends(struct flow *f, uint32_t next)
 {
-	uint32_t provisional = psn_add(f->read_psn, 1);
+	uint32_t provisional = psn_add(f->req.read_psn, 1);
 
-	if (f->next == provisional)
-		f->next = next;
-	if (f->at == provisional)
-		f->at = next;
-	if (f->expected == provisional)
-		f->expected = next;
-	f->read_open = false;
+	if (f->req.next == provisional)
+		f->req.next = next;
+	if (f->req.at == provisional)
+		f->req.at = next;
+	if (f->receiver.expected == provisional)
+		f->receiver.expected = next;
+	f->req.read_open = false;
 }
 
 void request_read_is_single(struct flow *f)
 {
-	read_ends(f, psn_add(f->read_psn, 1));
+	read_ends(f, psn_add(f->req.read_psn, 1));
 }
 
 void request_learn_mtu(struct flow *f, uint32_t mtu)
 {
-	if (mtu > f->mtu)
-		f->mtu = mtu;
-	if (f->read_open)
-		read_ends(f, psn_add(f->read_psn, packets(f->read_length, f->mtu)));
+	if (mtu > f->req.mtu)
+		f->req.mtu = mtu;
+	if (f->req.read_open)
+		read_ends(f, psn_add(f->req.read_psn, packets(f->req.read_length, f->req.mtu)));
 }
 
 /* What follows a READ tells how many PSNs it had. */
 static void read_followed(struct flow *f, uint32_t psn)
 {
-	int32_t span = psn_diff(psn, f->read_psn);
+	int32_t span = psn_diff(psn, f->req.read_psn);
 
 	for (unsigned int i = 0; i < RETRY_MTU; i++)
-		if (span > 0 && packets(f->read_length, mtus[i]) == (uint32_t)span) {
-			f->mtu = mtus[i];
+		if (span > 0 && packets(f->req.read_length, mtus[i]) == (uint32_t)span) {
+			f->req.mtu = mtus[i];
 			read_ends(f, psn);
 			return;
 		}
-	f->read_open = false;
+	f->req.read_open = false;
 }
 
 /* --- rounds: times that the sender goes back ----------------------------------------------- */
 
 void request_settle(struct rd_analysis *a, struct flow *f)
 {
-	struct rd_incident *e = f->pending_n ? flow_incident_of(a, f, RD_INC_REORDERED) : NULL;
+	struct rd_incident *e = f->req.late_n ? flow_incident_of(a, f, RD_INC_REORDERED) : NULL;
 
 	if (e)
-		incident_add(e, f->pending_n, f->pending_frame, f->pending_ns);
-	f->pending_n = 0;
-	f->slow = f->in_round;
+		incident_add(e, f->req.late_n, f->req.late_frame, f->req.late_ns);
+	f->req.late_n = 0;
+	f->req.slow = f->round.active;
 }
 
 static enum rd_incident_kind round_cause(struct flow *f)
 {
-	if (f->rnr_frame)
+	if (f->ack.rnr_frame)
 		return RD_INC_ROUND_RNR;
-	if (f->nak_frame)
+	if (f->ack.nak_frame)
 		return RD_INC_ROUND_NAK;
-	return f->gap_open ? RD_INC_ROUND_READ : RD_INC_ROUND_TIMEOUT;
+	return f->ack.gap_open ? RD_INC_ROUND_READ : RD_INC_ROUND_TIMEOUT;
 }
 
 /* Where a sender goes back to: what it was asked for, else the first that was not acknowledged. */
 static uint32_t round_origin(const struct flow *f)
 {
-	if (f->rnr_frame)
-		return f->rnr_psn;
-	if (f->nak_frame)
-		return f->nak_psn;
-	return f->gap_open ? f->gap_psn : f->una;
+	if (f->ack.rnr_frame)
+		return f->ack.rnr_psn;
+	if (f->ack.nak_frame)
+		return f->ack.nak_psn;
+	return f->ack.gap_open ? f->ack.gap_psn : f->ack.una;
 }
 
 /*
@@ -199,20 +199,20 @@ static uint32_t round_origin(const struct flow *f)
  */
 static bool goes_back(struct flow *f, uint32_t psn, uint32_t span, uint32_t *start)
 {
-	bool second = f->straggler && psn == f->straggler_next;
+	bool second = f->round.straggler && psn == f->round.straggler_next;
 	uint32_t origin = round_origin(f);
 
-	if (!f->acked && !f->nak_frame && !f->rnr_frame)
+	if (!f->ack.acked && !f->ack.nak_frame && !f->ack.rnr_frame)
 		origin = psn;
-	f->straggler = false;
-	*start = second ? f->straggler_psn : psn;
+	f->round.straggler = false;
+	*start = second ? f->round.straggler_psn : psn;
 	if (psn_diff(*start, origin) > 0)
 		*start = origin;
-	if (second || psn == origin || psn_add(psn, span) == f->next)
+	if (second || psn == origin || psn_add(psn, span) == f->req.next)
 		return true;
-	f->straggler = true;
-	f->straggler_psn = psn;
-	f->straggler_next = psn_add(psn, span);
+	f->round.straggler = true;
+	f->round.straggler_psn = psn;
+	f->round.straggler_next = psn_add(psn, span);
 	return false;
 }
 
@@ -224,16 +224,17 @@ static bool goes_back(struct flow *f, uint32_t psn, uint32_t span, uint32_t *sta
 static void round_without_reason(
 	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t span, bool gap)
 {
-	bool answered = f->acked && psn_diff(psn_add(psn, span), f->una) <= 0;
-	uint64_t since = answered ? f->progress_ns - f->waited_ns : f->open_since_ns;
+	bool answered = f->ack.acked && psn_diff(psn_add(psn, span), f->ack.una) <= 0;
+	uint64_t since = answered ? f->req.progress_ns - f->ack.waited_ns : f->ack.open_since_ns;
 
 	if (answered)
 		flow_incident(a, f,
-			a->ns - f->progress_ns <= f->waited_ns ? RD_INC_CROSSED
-							       : RD_INC_RESPONSE_LOST,
+			a->ns - f->req.progress_ns <= f->ack.waited_ns ? RD_INC_CROSSED
+								       : RD_INC_RESPONSE_LOST,
 			1);
-	if (!gap && since && a->ns > since && (!f->timeout_ns || a->ns - since < f->timeout_ns))
-		f->timeout_ns = a->ns - since;
+	if (!gap && since && a->ns > since &&
+		(!f->round.timeout_ns || a->ns - since < f->round.timeout_ns))
+		f->round.timeout_ns = a->ns - since;
 }
 
 /* The sender has gone back to start; psn is what was seen of it first. */
@@ -245,25 +246,25 @@ static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t
 	flow_incident(a, f, cause, 1);
 	if (cause == RD_INC_ROUND_TIMEOUT || cause == RD_INC_ROUND_READ)
 		round_without_reason(a, f, psn, span, cause == RD_INC_ROUND_READ);
-	if (f->open_since_ns)
-		f->open_since_ns = a->ns;
-	f->attempts = f->attempts && f->round_psn == start ? f->attempts + 1 : 1;
-	f->rnr_frame = f->nak_frame = 0;
-	f->round_psn = start;
-	f->round_frame = a->frame;
-	f->round_top = f->next;
-	f->in_round = f->slow = true;
-	f->waiting_n = 0; /* a response could be one to either */
+	if (f->ack.open_since_ns)
+		f->ack.open_since_ns = a->ns;
+	f->round.attempts = f->round.attempts && f->round.psn == start ? f->round.attempts + 1 : 1;
+	f->ack.rnr_frame = f->ack.nak_frame = 0;
+	f->round.psn = start;
+	f->round.frame = a->frame;
+	f->round.top = f->req.next;
+	f->round.active = f->req.slow = true;
+	f->ack.waiting_n = 0; /* a response could be one to either */
 	t->pass = (struct seq){.start = start};
 	seq_add_hole(&t->pass, start, (uint32_t)psn_diff(psn, start));
-	f->at = psn_add(psn, span);
+	f->req.at = psn_add(psn, span);
 }
 
 static void round_end(struct rd_analysis *a, struct flow *f)
 {
-	if (f->in_round && f->at != f->next)
+	if (f->round.active && f->req.at != f->req.next)
 		flow_incident(a, f, RD_INC_SELECTIVE, 1);
-	f->in_round = false;
+	f->round.active = false;
 }
 
 /*
@@ -274,13 +275,13 @@ static void round_end(struct rd_analysis *a, struct flow *f)
 static void round_take(
 	struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
 {
-	int32_t ahead = psn_diff(psn, f->at);
+	int32_t ahead = psn_diff(psn, f->req.at);
 	int32_t front = psn_diff(t->pass.start, psn);
 	uint32_t start;
 
 	if (ahead >= 0) {
-		seq_add_hole(&t->pass, f->at, (uint32_t)ahead);
-		f->at = psn_add(psn, span);
+		seq_add_hole(&t->pass, f->req.at, (uint32_t)ahead);
+		f->req.at = psn_add(psn, span);
 	} else if (front > 0) {
 		t->pass.start = psn;
 		if ((uint32_t)front > span)
@@ -294,28 +295,28 @@ static void round_take(
 static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn,
 	uint32_t span, uint32_t missing)
 {
-	bool follows = f->pending_n && psn == psn_add(f->pending_psn, f->pending_n);
+	bool follows = f->req.late_n && psn == psn_add(f->req.late_psn, f->req.late_n);
 	uint32_t start = psn;
 
-	if (missing && f->nak_frame && f->nak_psn == psn) {
+	if (missing && f->ack.nak_frame && f->ack.nak_psn == psn) {
 		request_settle(a, f);
 		round_begin(a, f, t, psn, psn, span);
 		flow_incident(a, f, RD_INC_LOST_UPSTREAM, missing);
 	} else if (missing) {
 		if (!follows) {
 			request_settle(a, f);
-			f->pending_psn = psn;
-			f->pending_frame = a->frame;
-			f->pending_ns = a->ns;
+			f->req.late_psn = psn;
+			f->req.late_frame = a->frame;
+			f->req.late_ns = a->ns;
 		}
-		f->pending_n += missing;
-		f->slow = true;
+		f->req.late_n += missing;
+		f->req.slow = true;
 		return;
 	} else if (follows) {
-		flow_incident(a, f, RD_INC_LOST_UPSTREAM, f->pending_n);
-		flow_incident(a, f, RD_INC_RETRANSMITTED, f->pending_n);
-		round_begin(a, f, t, f->pending_psn, f->pending_psn, f->pending_n + span);
-		f->pending_n = 0;
+		flow_incident(a, f, RD_INC_LOST_UPSTREAM, f->req.late_n);
+		flow_incident(a, f, RD_INC_RETRANSMITTED, f->req.late_n);
+		round_begin(a, f, t, f->req.late_psn, f->req.late_psn, f->req.late_n + span);
+		f->req.late_n = 0;
 	} else {
 		request_settle(a, f);
 		if (goes_back(f, psn, span, &start))
@@ -327,7 +328,7 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, u
 /* Whether a PSN is so far off that it belongs to another connection of the same QP number. */
 static bool sequence_restarts(const struct flow *f, const struct rd_packet *p, int32_t d)
 {
-	bool idle = f->acked && f->una == f->next && p->op->bits & RD_OP_FIRST;
+	bool idle = f->ack.acked && f->ack.una == f->req.next && p->op->bits & RD_OP_FIRST;
 	int32_t far = d < 0 ? -d : d;
 
 	return far > FAR || (idle && far > FAR_IDLE);
@@ -343,12 +344,12 @@ static uint32_t before_first(
 	if (front < (int32_t)span || front > BEFORE_FIRST)
 		return 0;
 	seq_add_hole(&t->seen, psn_add(psn, span), (uint32_t)front - span);
-	t->seen.start = f->psn_first = f->expected = f->una = psn;
-	if (!f->nak_sent)
+	t->seen.start = f->req.first = f->receiver.expected = f->ack.una = psn;
+	if (!f->receiver.refusing)
 		flow_incident(a, f, RD_INC_AT_RECEIVER_SEQUENCE, 1);
-	f->nak_sent = f->model_naked = true;
-	f->model_nak_seen = false;
-	f->model_nak = psn;
+	f->receiver.refusing = f->receiver.naked = true;
+	f->receiver.nak_seen = false;
+	f->receiver.nak = psn;
 	return span;
 }
 
@@ -358,7 +359,7 @@ static bool sequence_odd(
 {
 	struct trouble *t = flow_trouble(a, f);
 	uint32_t psn = it->p->psn, missing;
-	int32_t d = psn_diff(psn, f->next);
+	int32_t d = psn_diff(psn, f->req.next);
 
 	if (!t)
 		return false;
@@ -370,22 +371,22 @@ static bool sequence_odd(
 	if (d >= 0) {
 		request_settle(a, f);
 		round_end(a, f);
-		f->slow = false;
+		f->req.slow = false;
 		if (d > 0) {
 			flow_incident(a, f, RD_INC_GAP, 1);
-			seq_add_hole(&t->seen, f->next, (uint32_t)d);
+			seq_add_hole(&t->seen, f->req.next, (uint32_t)d);
 		}
-		f->next = f->at = psn_add(psn, span);
+		f->req.next = f->req.at = psn_add(psn, span);
 		return true;
 	}
 	missing = seq_fill(&t->seen, psn, span);
-	if (!missing && !f->acked && psn_diff(psn, t->seen.start) < 0)
+	if (!missing && !f->ack.acked && psn_diff(psn, t->seen.start) < 0)
 		missing = before_first(a, f, t, psn, span);
 	if (!missing && flow_is_duplicate(f, it, false)) {
 		flow_incident(a, f, RD_INC_DUPLICATED, 1);
 		return false;
 	}
-	if (!f->in_round) {
+	if (!f->round.active) {
 		old_take(a, f, t, psn, span, missing);
 		return missing > 0;
 	}
@@ -403,14 +404,14 @@ static inline void wait_for_response(
 {
 	struct waiting *w;
 
-	if (!f->open_since_ns)
-		f->open_since_ns = it->ns;
-	if (f->waiting_n == WAITING || f->in_round)
+	if (!f->ack.open_since_ns)
+		f->ack.open_since_ns = it->ns;
+	if (f->ack.waiting_n == WAITING || f->round.active)
 		return;
-	if (f->waiting_n == f->waiting_room && !flow_waiting_grow(a, f))
+	if (f->ack.waiting_n == f->ack.waiting_room && !flow_waiting_grow(a, f))
 		return;
-	w = &f->waiting[(f->waiting_at + f->waiting_n++) & (f->waiting_room - 1U)];
-	*w = (struct waiting){.first_ns = f->message_ns,
+	w = &f->ack.waiting[(f->ack.waiting_at + f->ack.waiting_n++) & (f->ack.waiting_room - 1U)];
+	*w = (struct waiting){.first_ns = f->req.message_ns,
 		.last_ns = it->ns,
 		.psn = it->p->psn,
 		.span = span & 0xffffff,
@@ -420,31 +421,31 @@ static inline void wait_for_response(
 void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	const struct rd_packet *p = it->p;
-	bool read_open = f->read_open, fresh = true;
+	bool read_open = f->req.read_open, fresh = true;
 	uint32_t psn = p->psn, span;
 
-	f->requests++;
-	if (!f->started)
+	f->req.packets++;
+	if (!f->req.started)
 		flow_expect(f, psn);
-	f->has_requests = true;
-	if (read_open && psn != f->read_psn)
+	f->req.any = true;
+	if (read_open && psn != f->req.read_psn)
 		read_followed(f, psn);
 	span = request_span(f, p);
-	if (psn == f->next && psn == f->at && !f->slow)
-		f->next = f->at = psn_add(psn, span);
+	if (psn == f->req.next && psn == f->req.at && !f->req.slow)
+		f->req.next = f->req.at = psn_add(psn, span);
 	else
 		fresh = sequence_odd(a, f, it, span);
 	receiver_takes(a, f, psn, span);
 	if (fresh) {
 		message_take(a, f, it);
-		f->progress_ns = it->ns;
+		f->req.progress_ns = it->ns;
 	} else {
 		a->point->resent++;
 	}
 	if (p->bth_bits & RD_BTH_ACKREQ || p->op->bits & (RD_OP_READ | RD_OP_ATOMIC)) {
 		if (fresh)
 			wait_for_response(a, f, it, span);
-		if (!f->peer)
+		if (!f->pair.peer)
 			pair_request(a, f, psn);
 	}
 	flow_remember(a, f, it, false);
@@ -458,11 +459,11 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	struct trouble *t;
 	int32_t d;
 
-	f->requests++;
-	f->has_requests = true;
-	if (!f->started)
+	f->req.packets++;
+	f->req.any = true;
+	if (!f->req.started)
 		flow_expect(f, psn);
-	d = psn_diff(psn, f->next);
+	d = psn_diff(psn, f->req.next);
 	if (d) {
 		t = flow_trouble(a, f);
 		if (!t)
@@ -473,7 +474,7 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		} else if (d > 0) {
 			flow_incident(a, f, RD_INC_GAP, 1);
 			flow_incident(a, f, RD_INC_UNSEEN, (uint64_t)d);
-			seq_add_hole(&t->seen, f->next, (uint32_t)d);
+			seq_add_hole(&t->seen, f->req.next, (uint32_t)d);
 		} else if (seq_fill(&t->seen, psn, 1)) {
 			flow_incident(a, f, RD_INC_REORDERED, 1);
 			unseen = incident_of(&f->incidents, RD_INC_UNSEEN);
@@ -484,8 +485,8 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 			return;
 		}
 	}
-	if (psn_diff(psn, f->next) >= 0)
-		f->next = f->at = psn_add(psn, 1);
+	if (psn_diff(psn, f->req.next) >= 0)
+		f->req.next = f->req.at = psn_add(psn, 1);
 	message_take(a, f, it);
 	flow_remember(a, f, it, false);
 }
@@ -495,17 +496,17 @@ void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *
 {
 	struct rd_deth deth;
 
-	f->requests++;
-	f->has_requests = true;
+	f->req.packets++;
+	f->req.any = true;
 	if (rd_packet_deth(it->p, &deth))
-		f->qkey = deth.qkey;
+		f->req.qkey = deth.qkey;
 	if (flow_is_duplicate(f, it, false)) {
 		flow_incident(a, f, RD_INC_DUPLICATED, 1);
 		return;
 	}
-	if (!f->started)
+	if (!f->req.started)
 		flow_expect(f, it->p->psn);
-	f->next = f->at = psn_add(it->p->psn, 1);
+	f->req.next = f->req.at = psn_add(it->p->psn, 1);
 	message_take(a, f, it);
 	flow_remember(a, f, it, false);
 }

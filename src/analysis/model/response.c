@@ -13,13 +13,13 @@
 
 static void latency(struct rd_analysis *a, struct flow *r, enum rd_latency_kind kind, uint64_t ns)
 {
-	if (!hist_add(&r->latencies[kind], ns))
+	if (!hist_add(&r->ack.latencies[kind], ns))
 		a->out_of_memory = true;
 }
 
 static void sample(struct rd_analysis *a, struct flow *r, const struct waiting *w, uint64_t ns)
 {
-	struct rd_point *point = grid_point(&a->grid, r->row, ns);
+	struct rd_point *point = grid_point(&a->grid, r->traffic.row, ns);
 	uint64_t took = ns - w->last_ns;
 
 	if (ns < w->last_ns)
@@ -41,34 +41,35 @@ static void sample(struct rd_analysis *a, struct flow *r, const struct waiting *
 /* Requests in front of `upto` wait no longer; the one that was asked for by itself is a sample. */
 static inline void waiting_done(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns)
 {
-	while (r->waiting_n) {
-		const struct waiting *w = &r->waiting[r->waiting_at];
+	while (r->ack.waiting_n) {
+		const struct waiting *w = &r->ack.waiting[r->ack.waiting_at];
 		int32_t d = psn_diff(upto, psn_add(w->psn, w->span));
 
 		if (d < 0)
 			return;
 		if (d == 0)
 			sample(a, r, w, ns);
-		r->waiting_at = (uint8_t)((r->waiting_at + 1U) & (r->waiting_room - 1U));
-		r->waiting_n--;
+		r->ack.waiting_at =
+			(uint8_t)((r->ack.waiting_at + 1U) & (r->ack.waiting_room - 1U));
+		r->ack.waiting_n--;
 	}
 }
 
 static void unseen(struct rd_analysis *a, struct flow *r, uint32_t upto, uint32_t ahead)
 {
-	if (!r->read_open)
+	if (!r->req.read_open)
 		flow_incident(a, r, RD_INC_UNSEEN, ahead);
-	r->read_open = false;
-	r->next = r->at = r->expected = upto;
-	r->slow = r->in_round = false;
-	r->pending_n = 0;
+	r->req.read_open = false;
+	r->req.next = r->req.at = r->receiver.expected = upto;
+	r->req.slow = r->round.active = false;
+	r->req.late_n = 0;
 }
 
 static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
 {
-	if (ns > r->open_since_ns && ns - r->open_since_ns > r->stall_ns) {
-		r->stall_ns = ns - r->open_since_ns;
-		r->stall_frame = a->frame;
+	if (ns > r->ack.open_since_ns && ns - r->ack.open_since_ns > r->ack.stall_ns) {
+		r->ack.stall_ns = ns - r->ack.open_since_ns;
+		r->ack.stall_frame = a->frame;
 	}
 }
 
@@ -77,29 +78,29 @@ static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t u
 {
 	int32_t ahead;
 
-	if (!r->started || (r->gap_open && psn_diff(upto, r->gap_psn) > 0))
+	if (!r->req.started || (r->ack.gap_open && psn_diff(upto, r->ack.gap_psn) > 0))
 		return true;
-	ahead = psn_diff(upto, r->next);
+	ahead = psn_diff(upto, r->req.next);
 	if (ahead > FAR || ahead < -FAR)
 		return false;
-	r->acked = true;
-	if (psn_diff(upto, r->una) <= 0)
+	r->ack.acked = true;
+	if (psn_diff(upto, r->ack.una) <= 0)
 		return true;
 	if (ahead > 0)
 		unseen(a, r, upto, (uint32_t)ahead);
 	else if (r->trouble && r->trouble->seen.n_holes)
 		flow_incident(a, r, RD_INC_UNSEEN, seq_close(&r->trouble->seen, upto));
-	if (psn_diff(upto, r->expected) > 0) { /* the receiver has had what we missed */
-		r->expected = upto;
-		r->nak_sent = false;
+	if (psn_diff(upto, r->receiver.expected) > 0) { /* the receiver has had what we missed */
+		r->receiver.expected = upto;
+		r->receiver.refusing = false;
 	}
-	r->una = upto;
-	r->progress_ns = ns;
-	r->attempts = 0;
-	if (r->open_since_ns) {
-		r->waited_ns = ns - r->open_since_ns;
+	r->ack.una = upto;
+	r->req.progress_ns = ns;
+	r->round.attempts = 0;
+	if (r->ack.open_since_ns) {
+		r->ack.waited_ns = ns - r->ack.open_since_ns;
 		stalled(a, r, ns);
-		r->open_since_ns = upto == r->next ? 0 : ns;
+		r->ack.open_since_ns = upto == r->req.next ? 0 : ns;
 	}
 	waiting_done(a, r, upto, ns);
 	return true;
@@ -108,39 +109,39 @@ static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t u
 /* The receiver asks for psn again, or could not take it. */
 static void receiver_at(struct rd_analysis *a, struct flow *r, uint32_t psn, bool refused)
 {
-	uint32_t beyond = (uint32_t)psn_diff(r->expected, psn);
+	uint32_t beyond = (uint32_t)psn_diff(r->receiver.expected, psn);
 
-	if (psn_diff(r->expected, psn) <= 0)
+	if (psn_diff(r->receiver.expected, psn) <= 0)
 		return;
 	/* What came behind the refused packet was out of sequence by then. */
 	if (beyond > (refused ? 1U : 0U)) {
 		flow_incident(a, r, RD_INC_AT_RECEIVER_SEQUENCE, 1);
-		r->nak_sent = true;
+		r->receiver.refusing = true;
 	} else {
-		r->nak_sent = false;
+		r->receiver.refusing = false;
 	}
-	r->expected = psn;
+	r->receiver.expected = psn;
 }
 
 /* A NAK for what lies in front of the first packet seen: that one had passed the others. */
 static void nak_before_first(struct rd_analysis *a, struct flow *r, uint32_t psn)
 {
-	if (!r->nak_sent)
+	if (!r->receiver.refusing)
 		flow_incident(a, r, RD_INC_AT_RECEIVER_SEQUENCE, 1);
-	r->nak_sent = true;
-	r->expected = psn;
+	r->receiver.refusing = true;
+	r->receiver.expected = psn;
 }
 
 /* Whether a receiver here would have sent it: its NAKs leave while more packets come. */
 static bool nak_is_due(struct flow *r, uint32_t psn)
 {
-	if (r->before_naked && r->before_nak == psn) {
-		r->before_naked = false;
+	if (r->receiver.previous_naked && r->receiver.previous_nak == psn) {
+		r->receiver.previous_naked = false;
 		return true;
 	}
-	if (!r->model_naked || r->model_nak != psn)
+	if (!r->receiver.naked || r->receiver.nak != psn)
 		return false;
-	r->model_nak_seen = true;
+	r->receiver.nak_seen = true;
 	return true;
 }
 
@@ -148,26 +149,26 @@ static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, 
 {
 	bool explained, early;
 
-	if (!r || !r->started || psn_diff(psn, r->next) > FAR)
+	if (!r || !r->req.started || psn_diff(psn, r->req.next) > FAR)
 		return;
-	early = !r->acked && psn_diff(psn, r->psn_first) < 0;
-	if (psn_diff(psn, r->una) > 0) {
+	early = !r->ack.acked && psn_diff(psn, r->req.first) < 0;
+	if (psn_diff(psn, r->ack.una) > 0) {
 		flow_incident(a, f, RD_INC_NAK_PROGRESS, 1);
 		acknowledge(a, r, psn, a->ns);
 	}
-	r->nak_frame = a->frame;
-	r->nak_psn = psn;
-	explained = early || nak_is_due(r, psn) || (r->rnr_frame && r->rnr_psn == psn);
+	r->ack.nak_frame = a->frame;
+	r->ack.nak_psn = psn;
+	explained = early || nak_is_due(r, psn) || (r->ack.rnr_frame && r->ack.rnr_psn == psn);
 	if (early)
 		nak_before_first(a, r, psn);
-	if (!explained && psn_diff(psn, r->next) < 0 &&
+	if (!explained && psn_diff(psn, r->req.next) < 0 &&
 		!(r->trouble && seq_is_hole(&r->trouble->seen, psn))) {
 		flow_incident(a, r, RD_INC_LOST_DOWNSTREAM, 1);
 		receiver_at(a, r, psn, false);
 	}
 	/* A receiver asks once; if it asks for the same again, it had it in between. */
-	if (r->model_naked && r->model_nak == psn && psn_diff(r->expected, psn) > 0)
-		r->model_naked = false;
+	if (r->receiver.naked && r->receiver.nak == psn && psn_diff(r->receiver.expected, psn) > 0)
+		r->receiver.naked = false;
 }
 
 static void rnr(struct rd_analysis *a, struct flow *f, struct flow *r, const struct rd_packet *p,
@@ -176,14 +177,14 @@ static void rnr(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 	uint32_t us = rd_aeth_rnr_us(value);
 
 	flow_incident(a, f, RD_INC_RNR, 1);
-	if (us > f->rnr_timer_us)
-		f->rnr_timer_us = us;
-	if (!r || !r->started)
+	if (us > f->resp.rnr_timer_us)
+		f->resp.rnr_timer_us = us;
+	if (!r || !r->req.started)
 		return;
 	acknowledge(a, r, p->psn, a->ns);
 	receiver_at(a, r, p->psn, true);
-	r->rnr_frame = a->frame;
-	r->rnr_psn = p->psn;
+	r->ack.rnr_frame = a->frame;
+	r->ack.rnr_psn = p->psn;
 }
 
 static void nak(struct rd_analysis *a, struct flow *f, struct flow *r, const struct rd_packet *p,
@@ -196,11 +197,11 @@ static void nak(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 	a->point->nak++;
 	if (value == 0) {
 		nak_sequence(a, f, r, p->psn);
-	} else if (r && !r->end_nak) {
-		r->end_nak = (uint8_t)(value + 1);
-		r->end_frame = a->frame;
-		r->end_ns = a->ns;
-		r->open_since_ns = 0;
+	} else if (r && !r->ack.end_nak) {
+		r->ack.end_nak = (uint8_t)(value + 1);
+		r->ack.end_frame = a->frame;
+		r->ack.end_ns = a->ns;
+		r->ack.open_since_ns = 0;
 	}
 }
 
@@ -208,11 +209,11 @@ static void nak(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 
 static void gap_begin(struct flow *r, uint32_t psn)
 {
-	if (r->gap_open)
+	if (r->ack.gap_open)
 		return;
-	r->gap_open = true;
-	r->gap_psn = psn;
-	r->gap_reads = 0;
+	r->ack.gap_open = true;
+	r->ack.gap_psn = psn;
+	r->ack.gap_reads = 0;
 }
 
 /* Responses in front of psn are missing. */
@@ -235,31 +236,32 @@ static void response_gap(
  */
 static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_packet *p)
 {
-	bool others = r->verb_at[RD_VERB_SEND] || r->verb_at[RD_VERB_WRITE];
+	bool others = r->req.verb_at[RD_VERB_SEND] || r->req.verb_at[RD_VERB_WRITE];
 
-	if (!r->started || !r->acked || p->psn == r->una || (r->gap_open && p->psn == r->gap_psn)) {
-		r->gap_open = false;
+	if (!r->req.started || !r->ack.acked || p->psn == r->ack.una ||
+		(r->ack.gap_open && p->psn == r->ack.gap_psn)) {
+		r->ack.gap_open = false;
 		return true;
 	}
-	if (psn_diff(p->psn, r->una) < 0)
+	if (psn_diff(p->psn, r->ack.una) < 0)
 		return false;
-	if (!r->gap_open && p->op->bits & RD_OP_FIRST && others)
+	if (!r->ack.gap_open && p->op->bits & RD_OP_FIRST && others)
 		return true;
-	gap_begin(r, r->una);
-	if (p->op->bits & RD_OP_LAST && ++r->gap_reads > READS_OPEN && !r->in_round) {
+	gap_begin(r, r->ack.una);
+	if (p->op->bits & RD_OP_LAST && ++r->ack.gap_reads > READS_OPEN && !r->round.active) {
 		flow_incident(a, r, RD_INC_UNSEEN, 1);
-		r->gap_open = false;
+		r->ack.gap_open = false;
 	}
-	return !r->gap_open;
+	return !r->ack.gap_open;
 }
 
 /* A response that is behind what was seen already; true: it had been missing. */
 static bool response_old(
 	struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
 {
-	if (f->missing && seq_fill(f->missing, it->p->psn, 1)) {
+	if (f->resp.missing && seq_fill(f->resp.missing, it->p->psn, 1)) {
 		/* Late by itself, unless its request was retransmitted. */
-		if (!r || !r->round_frame || psn_diff(it->p->psn, r->round_top) >= 0)
+		if (!r || !r->round.frame || psn_diff(it->p->psn, r->round.top) >= 0)
 			flow_incident(a, f, RD_INC_RESPONSE_REORDERED, 1);
 		return true;
 	}
@@ -275,7 +277,7 @@ static uint32_t response_missing(const struct flow *f, const struct rd_packet *p
 {
 	if (!d)
 		return 0;
-	if (f->response_open)
+	if (f->resp.open)
 		return (uint32_t)d;
 	if (p->op->bits & RD_OP_FIRST) /* requests of other kinds lie between two READs */
 		return 0;
@@ -289,72 +291,72 @@ static bool read_sequence(
 	uint32_t missing;
 	int32_t d;
 
-	if (!f->response_started) {
-		f->response_started = true;
-		f->response_next = p->psn;
+	if (!f->resp.started) {
+		f->resp.started = true;
+		f->resp.next = p->psn;
 	}
-	d = psn_diff(p->psn, f->response_next);
+	d = psn_diff(p->psn, f->resp.next);
 	if (d > FAR || d < -FAR) { /* the QP was reused */
 		d = 0;
-		f->response_open = false;
-		if (f->missing)
-			f->missing->n_holes = 0;
+		f->resp.open = false;
+		if (f->resp.missing)
+			f->resp.missing->n_holes = 0;
 	}
 	if (d < 0)
 		return response_old(a, f, r, it);
 	missing = response_missing(f, p, d);
 	if (missing)
 		response_gap(a, f, r, p->psn, missing);
-	f->response_next = psn_add(p->psn, 1);
-	f->response_open = !(p->op->bits & RD_OP_LAST);
+	f->resp.next = psn_add(p->psn, 1);
+	f->resp.open = !(p->op->bits & RD_OP_LAST);
 	return true;
 }
 
 static void read_response(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	const struct rd_packet *p = it->p;
-	struct flow *r = f->peer;
+	struct flow *r = f->pair.peer;
 
-	f->responses++;
+	f->resp.reads++;
 	if (r && !(p->op->bits & RD_OP_LAST) && p->payload_len)
 		request_learn_mtu(r, p->payload_len);
-	if (r && r->read_open && p->op->bits & RD_OP_FIRST && p->op->bits & RD_OP_LAST)
+	if (r && r->req.read_open && p->op->bits & RD_OP_FIRST && p->op->bits & RD_OP_LAST)
 		request_read_is_single(r);
 	if (read_sequence(a, f, r, it))
-		f->response_goodput += p->payload_len;
+		f->resp.goodput += p->payload_len;
 	if (r && is_taken(a, r, p) && !acknowledge(a, r, psn_add(p->psn, 1), it->ns))
-		f->misses++;
+		f->pair.misses++;
 }
 
 static void atomic_response(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
-	struct flow *r = f->peer;
+	struct flow *r = f->pair.peer;
 
-	if (r && r->started && r->acked && psn_diff(it->p->psn, r->una) < 0) {
+	if (r && r->req.started && r->ack.acked && psn_diff(it->p->psn, r->ack.una) < 0) {
 		flow_incident(a, f,
 			flow_is_duplicate(f, it, true) ? RD_INC_RESPONSE_DUPLICATED
 						       : RD_INC_RESPONSE_REPEATED,
 			1);
 		return;
 	}
-	f->response_goodput += 8;
+	f->resp.goodput += 8;
 	if (r && !acknowledge(a, r, psn_add(it->p->psn, 1), it->ns))
-		f->misses++;
+		f->pair.misses++;
 }
 
 /* --- acknowledges ----------------------------------------------------------------------------- */
 
 static inline void credits_advertised(struct rd_analysis *a, struct flow *f, unsigned int value)
 {
-	f->credits = rd_aeth_credits(value);
-	if (!f->credits)
+	f->resp.credits = rd_aeth_credits(value);
+	if (!f->resp.credits)
 		flow_incident(a, f, RD_INC_ZERO_CREDIT, 1);
 }
 
 static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	const struct rd_packet *p = it->p;
-	struct flow *r = f->peer;
+	struct flow *r = f->pair.peer;
 	struct rd_aeth aeth;
 
 	if (!rd_packet_aeth(p, &aeth))
@@ -365,10 +367,10 @@ static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const stru
 	}
 	switch (aeth.kind) {
 	case RD_AETH_ACK:
-		f->acks++;
+		f->resp.acks++;
 		credits_advertised(a, f, aeth.value);
 		if (r && !acknowledge(a, r, psn_add(p->psn, 1), it->ns))
-			f->misses++;
+			f->pair.misses++;
 		break;
 	case RD_AETH_RNR:
 		a->point->nak++;
@@ -386,8 +388,8 @@ void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	unsigned int bits = it->p->op->bits;
 
-	f->has_responses = true;
-	if (!f->peer)
+	f->resp.any = true;
+	if (!f->pair.peer)
 		pair_response(a, f, it->p->psn);
 	if (bits & RD_OP_READ)
 		read_response(a, f, it);
@@ -395,10 +397,10 @@ void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		atomic_response(a, f, it);
 	else
 		acknowledge_packet(a, f, it);
-	if (f->misses > MISSES_MAX && f->peer && f->pairing == RD_PAIR_PSN) {
-		f->peer->peer = NULL;
-		f->peer = NULL;
-		f->misses = 0;
+	if (f->pair.misses > MISSES_MAX && f->pair.peer && f->pair.how == RD_PAIR_PSN) {
+		f->pair.peer->pair.peer = NULL;
+		f->pair.peer = NULL;
+		f->pair.misses = 0;
 	}
 	flow_remember(a, f, it, true);
 }

@@ -76,15 +76,15 @@ static bool side_verbs(struct rd_side *s, const struct flow *f)
 {
 	unsigned int n = 0;
 
-	if (!f->n_verbs)
+	if (!f->req.n_verbs)
 		return true;
-	s->verbs = calloc(f->n_verbs, sizeof(*s->verbs));
+	s->verbs = calloc(f->req.n_verbs, sizeof(*s->verbs));
 	if (!s->verbs)
 		return false;
 	for (unsigned int i = 0; i < RD_VERB_COUNT; i++)
-		if (f->verb_at[i]) {
+		if (f->req.verb_at[i]) {
 			s->has_verbs |= (uint8_t)(1U << i);
-			s->verbs[n++] = f->verbs[f->verb_at[i] - 1];
+			s->verbs[n++] = f->req.verbs[f->req.verb_at[i] - 1];
 		}
 	return true;
 }
@@ -94,7 +94,7 @@ static bool side_latencies(struct rd_side *s, const struct flow *f)
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < RD_LATENCY_COUNT; i++)
-		n += f->latencies[i] != NULL;
+		n += f->ack.latencies[i] != NULL;
 	if (!n)
 		return true;
 	s->latencies = calloc(n, sizeof(*s->latencies));
@@ -102,9 +102,9 @@ static bool side_latencies(struct rd_side *s, const struct flow *f)
 		return false;
 	n = 0;
 	for (unsigned int i = 0; i < RD_LATENCY_COUNT; i++)
-		if (f->latencies[i]) {
+		if (f->ack.latencies[i]) {
 			s->has_latencies |= (uint8_t)(1U << i);
-			s->latencies[n++] = hist_result(f->latencies[i]);
+			s->latencies[n++] = hist_result(f->ack.latencies[i]);
 		}
 	return true;
 }

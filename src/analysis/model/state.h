@@ -95,118 +95,156 @@ static inline struct rd_point *grid_point(struct grid *g, unsigned int row, uint
 
 /* --- flows (flow.c) ----------------------------------------------------------------------- */
 
-/* Those that happened, in the order of their kinds: bit n of `has` is kind n. */
+struct flow_key {
+	uint64_t k1, k2;
+};
+
+/* The incidents that happened, in the order of their kinds: bit n of `has` is kind n. */
 struct incidents {
 	uint64_t has;
 	struct rd_incident *list;
 };
 
-/* What the requests of a flow have beside its counters once their sequence is broken. */
+/* Allocated for a flow when its request sequence breaks for the first time. */
 struct trouble {
-	struct seq seen; /* requests ever seen: start is the first one */
-	struct seq pass; /* requests of the round at hand */
+	struct seq seen; /* request PSNs ever seen; start is the first one */
+	struct seq pass; /* request PSNs of the current retransmission round */
 };
 
-/* Requests that wait for their response, for latencies; a sample when there are many. A power of
- * two.
- */
+/* Requests that wait for their response, to measure latencies: a sample of them when there are
+ * many. A power of two. */
 #define WAITING 8
 
 struct waiting {
 	uint64_t first_ns, last_ns; /* first packet of the message, packet that asks for the ACK */
 	uint32_t psn;
-	uint32_t span : 24; /* READ: responses that come; 1 */
+	uint32_t span : 24; /* READ: number of responses; else 1 */
 	uint32_t verb : 8;
 };
 
 #define RECENT	    32
 #define RECENT_NONE 0xffffffff
 
-struct flow {
-	/* The key, see flow_key. */
-	uint64_t k1, k2;
-	uint64_t back;		  /* k1 of the way back */
-	struct flow *peer;	  /* the other direction, NULL: unknown */
-	uint32_t id;		  /* from 1, by first frame */
-	uint32_t dest_qp, src_qp; /* src_qp: UD, by the DETH; else RD_QP_UNKNOWN */
-	uint16_t row;		  /* in the grid */
-	uint8_t transport, kind, net;
-	uint8_t pairing;
-	bool multicast, has_requests, has_responses;
-	bool cm_made, cm_ended;
+/* Addresses, QPs and header fields of the first packet; constant (flow.c). */
+struct flow_id {
+	uint64_t back;		  /* k1 of the reverse direction */
+	uint32_t number;	  /* from 1, in the order of first frames */
+	uint32_t dest_qp, src_qp; /* src_qp: of the DETH if UD, else RD_QP_UNKNOWN */
+	uint16_t pkey, sport;
+	uint8_t transport, kind, net, tclass;
+	bool multicast;
+	uint8_t src[16], dst[16];
+};
 
-	/* Everything that it carried. */
+/* The flow in the reverse direction, and how it was found (pair.c). */
+struct flow_pair {
+	struct flow *peer; /* NULL: unknown */
+	uint8_t how;	   /* enum rd_pairing */
+	bool cm_made, cm_ended;
+	uint16_t misses; /* responses that do not fit the peer's requests */
+};
+
+/* All frames of the flow (analysis.c). */
+struct flow_traffic {
 	uint64_t frames, wire_bytes, payload;
 	uint64_t first_ns, last_ns, first_frame, last_frame;
+	uint16_t row; /* its time series in the grid */
+};
 
-	/* Its requests. */
-	uint64_t requests, goodput;
-	uint32_t next;	   /* behind the highest request PSN ever seen */
-	uint32_t at;	   /* what follows the last one of the round at hand; == next: new data */
-	uint32_t expected; /* what a receiver at this place expects */
-	uint32_t una;	   /* first PSN not acknowledged; valid if acked */
-	uint32_t psn_first;
-	uint32_t mtu;
-	bool started, acked;
-	uint32_t model_nak; /* what a receiver here last had to ask for; valid if model_naked */
-	bool model_naked, model_nak_seen; /* nak_seen: that of the receiver for it */
-	uint32_t
-		before_nak; /* the one before, if its NAK is still to come; valid if before_naked */
-	bool before_naked;
-	bool slow;     /* something is open that the usual way does not look at */
-	bool nak_sent; /* the receiver has refused what is out of sequence, and waits */
-	bool in_round;
-	bool gap_open;	/* a response is missing: what follows it is not taken */
-	bool read_open; /* the last request was a READ whose span is not known */
+/* Its requests as a PSN sequence and as messages (request.c, datagram.c). */
+struct flow_requests {
+	uint64_t packets, goodput;
+	uint32_t next;	/* the PSN after the highest one ever seen */
+	uint32_t at;	/* the PSN after the last packet of the current round; == next: new data */
+	uint32_t first; /* first PSN seen */
+	uint32_t mtu;	/* path MTU, 0: unknown */
+	bool any, started;
+	bool slow;	/* the fast path does not apply: a round or late packets are pending */
+	bool read_open; /* the last request is a READ with an unknown number of responses */
 	uint32_t read_psn, read_length;
 	uint32_t message_bytes;
-	uint64_t message_ns;		/* first packet of the message at hand */
-	uint8_t verb_at[RD_VERB_COUNT]; /* its place in verbs[], from 1; 0: never used */
+	uint64_t message_ns;		/* first packet of the current message */
+	uint64_t progress_ns;		/* last new request or ACK */
+	uint8_t verb_at[RD_VERB_COUNT]; /* index in verbs[], from 1; 0: never used */
 	uint8_t n_verbs;
 	struct rd_verb_use *verbs;
-	uint64_t progress_ns;	/* last new request or acknowledge */
-	uint64_t open_since_ns; /* an unanswered request is waited for since; 0: none */
-	uint64_t waited_ns;	/* for the last acknowledge */
-	uint64_t stall_ns, stall_frame;
-	uint64_t timeout_ns;
-	uint32_t round_psn; /* where the round at hand began */
-	uint32_t round_top; /* what had been sent by then ends here */
-	uint32_t attempts;  /* rounds that began there */
-	uint64_t round_frame;
-	bool straggler; /* a packet that was retransmitted, from nowhere that a round begins */
+	/* Late packets, which are the beginning of a round or were reordered. */
+	uint32_t late_psn, late_n;
+	uint64_t late_frame, late_ns;
+	uint32_t qkey; /* UD: of the last packet */
+};
+
+/* Retransmission rounds of its sender (request.c). */
+struct flow_rounds {
+	uint32_t psn;	   /* where the current round began */
+	uint32_t top;	   /* the PSN after the highest one sent before that */
+	uint32_t attempts; /* rounds that began at the same PSN, without progress */
+	bool active;
+	bool straggler; /* one retransmitted packet at a PSN where no round is expected to begin */
 	uint32_t straggler_psn, straggler_next;
-	/* Late packets that may be the beginning of a round, or only late. */
-	uint32_t pending_psn, pending_n;
-	uint64_t pending_frame, pending_ns;
+	uint64_t frame;
+	uint64_t timeout_ns; /* shortest silence before a round without a NAK */
+};
 
-	/* Responses that came to those requests (in the other flow). */
-	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
+/* What a receiver at the capture point would do with its requests (request.c, response.c). */
+struct flow_receiver {
+	uint32_t expected;     /* PSN */
+	uint32_t nak;	       /* PSN of its last NAK; valid if naked */
+	bool naked, nak_seen;  /* nak_seen: the real receiver's NAK for it was captured */
+	uint32_t previous_nak; /* the one before, still to be captured; valid if previous_naked */
+	bool previous_naked;
+	bool refusing; /* it has sent a NAK, and waits for that PSN */
+};
+
+/* What responses (frames of the peer) say of its requests (response.c). */
+struct flow_acks {
+	uint32_t una; /* first PSN that is not acknowledged; valid if acked */
+	bool acked;
+	bool gap_open;	 /* a READ response is missing: the requester drops those after it */
+	uint8_t end_nak; /* value of the NAK that ended the QP, + 1; 0: none */
 	uint32_t nak_psn, rnr_psn;
-	uint32_t gap_psn;   /* first response that is missing, if gap_open */
-	uint32_t gap_reads; /* READs that were answered behind it */
-	uint8_t end_nak;    /* syndrome value of the NAK that ended the QP, + 1 */
+	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
+	uint32_t gap_psn;	       /* first response that is missing, if gap_open */
+	uint32_t gap_reads;	       /* READs that were answered after it */
 	uint64_t end_frame, end_ns;
-	struct waiting *waiting; /* a ring of them */
+	uint64_t open_since_ns; /* the oldest open request waits since then; 0: none is open */
+	uint64_t waited_ns;	/* for the last ACK */
+	uint64_t stall_ns, stall_frame;
+	struct waiting *waiting; /* a ring */
 	uint8_t waiting_at, waiting_n, waiting_room;
+	struct hist *latencies[RD_LATENCY_COUNT];
+};
 
-	/* Responses that it carries (to requests of the other flow). */
-	uint64_t acks, responses, response_goodput;
-	uint32_t response_next;		      /* behind the highest READ response */
-	bool response_started, response_open; /* open: within the responses to one READ */
+/* Responses that it carries, to requests of its peer (response.c). */
+struct flow_responses {
+	uint64_t acks, reads, goodput;
+	uint32_t next; /* the PSN after the highest READ response */
+	bool any, started;
+	bool open; /* between the first and the last response to one READ */
 	uint32_t rnr_timer_us;
 	int32_t credits;
-	uint16_t misses; /* responses that do not fit the peer */
+	struct seq *missing; /* READ responses; NULL: none ever was */
+};
 
-	uint16_t pkey, sport;
-	uint8_t tclass;
-	uint32_t qkey;
-	uint32_t *recent[2]; /* PSN and IP identification of requests, of responses */
-	uint8_t recent_room[2];
+/* PSN and IP identification of the last frames: of requests [0], of responses [1] (flow.c). */
+struct flow_recent {
+	uint32_t *value[2];
+	uint8_t room[2];
+};
+
+struct flow {
+	struct flow_key key;
+	struct flow_id id;
+	struct flow_pair pair;
+	struct flow_traffic traffic;
+	struct flow_requests req;
+	struct flow_rounds round;
+	struct flow_receiver receiver;
+	struct flow_acks ack;
+	struct flow_responses resp;
+	struct flow_recent recent;
 	struct incidents incidents;
 	struct trouble *trouble;
-	struct seq *missing;			  /* READ responses that are; NULL: none ever was */
-	struct hist *latencies[RD_LATENCY_COUNT]; /* of its requests */
-	uint8_t src[16], dst[16];
 };
 
 #define NEAR 64
@@ -276,10 +314,6 @@ struct rd_analysis {
 	bool out_of_memory;
 };
 
-struct flow_key {
-	uint64_t k1, k2;
-};
-
 /* What one frame is, as the parts below want it. */
 struct item {
 	const struct rd_packet *p;
@@ -321,7 +355,7 @@ static inline struct flow *flow_recent(struct rd_analysis *a, const struct rd_pa
 		uint64_t k2 = flow_key_qps(RD_NET_IPV4, p->dest_qp, RD_QP_UNKNOWN);
 		struct flow *f = *flow_near(&a->flows, k1, k2);
 
-		if (f && f->k1 == k1 && f->k2 == k2)
+		if (f && f->key.k1 == k1 && f->key.k2 == k2)
 			return f;
 	}
 	return NULL;
@@ -367,8 +401,8 @@ static inline void flow_remember(
 
 	if (it->ip_id - 1 >= 0xffff) /* 0, or there is none: no evidence */
 		return;
-	if (f->recent_room[response] == RECENT)
-		f->recent[response][psn % RECENT] = value;
+	if (f->recent.room[response] == RECENT)
+		f->recent.value[response][psn % RECENT] = value;
 	else
 		flow_remember_more(a, f, psn, value, response);
 }

@@ -14,42 +14,42 @@
 
 static bool fill_requests(struct rd_side *s, const struct flow *f)
 {
-	s->requests = f->requests;
-	s->goodput_bytes = f->goodput;
-	s->psn_first = f->psn_first;
-	s->psn_last = psn_add(f->next, 0xffffff);
-	s->mtu = f->mtu;
-	s->timeout_ns = f->timeout_ns;
-	s->longest_stall_ns = f->stall_ns;
-	s->stall_frame = f->stall_frame;
-	s->attempts = f->attempts;
-	s->qkey = f->qkey;
+	s->requests = f->req.packets;
+	s->goodput_bytes = f->req.goodput;
+	s->psn_first = f->req.first;
+	s->psn_last = psn_add(f->req.next, 0xffffff);
+	s->mtu = f->req.mtu;
+	s->timeout_ns = f->round.timeout_ns;
+	s->longest_stall_ns = f->ack.stall_ns;
+	s->stall_frame = f->ack.stall_frame;
+	s->attempts = f->round.attempts;
+	s->qkey = f->req.qkey;
 	return side_requests(s, f);
 }
 
 /* How the side's requests ended, if they did. */
 static void fill_ending(struct rd_side *s, const struct flow *f, uint64_t end)
 {
-	uint64_t quiet = end - f->last_ns, wait = GIVEN_UP_NS;
+	uint64_t quiet = end - f->traffic.last_ns, wait = GIVEN_UP_NS;
 
-	if (f->timeout_ns * 2 > wait)
-		wait = f->timeout_ns * 2;
+	if (f->round.timeout_ns * 2 > wait)
+		wait = f->round.timeout_ns * 2;
 	if (s->rnr_timer_us * UINT64_C(4000) > wait)
 		wait = s->rnr_timer_us * UINT64_C(4000);
-	s->end_frame = f->last_frame;
-	s->end_ns = f->last_ns;
-	if (f->end_nak) {
+	s->end_frame = f->traffic.last_frame;
+	s->end_ns = f->traffic.last_ns;
+	if (f->ack.end_nak) {
 		s->ending = RD_ENDING_REMOTE_ERROR;
-		s->end_frame = f->end_frame;
-		s->end_ns = f->end_ns;
-	} else if (f->rnr_frame && quiet > wait) {
+		s->end_frame = f->ack.end_frame;
+		s->end_ns = f->ack.end_ns;
+	} else if (f->ack.rnr_frame && quiet > wait) {
 		s->ending = RD_ENDING_RNR;
-		s->end_frame = f->rnr_frame;
-	} else if (f->in_round && f->open_since_ns && f->attempts && f->una != f->next &&
-		   quiet > wait) {
+		s->end_frame = f->ack.rnr_frame;
+	} else if (f->round.active && f->ack.open_since_ns && f->round.attempts &&
+		   f->ack.una != f->req.next && quiet > wait) {
 		s->ending = RD_ENDING_RETRY;
 	} else {
-		s->ending = f->cm_ended ? RD_ENDING_CLOSED : RD_ENDING_OPEN;
+		s->ending = f->pair.cm_ended ? RD_ENDING_CLOSED : RD_ENDING_OPEN;
 		s->end_frame = 0;
 		s->end_ns = 0;
 	}
@@ -62,29 +62,29 @@ static bool fill_side(
 	if (!side_incidents(s, own, other))
 		return false;
 	if (other) {
-		s->acks = other->acks;
-		s->read_responses = other->responses;
-		s->rnr_timer_us = other->rnr_timer_us;
-		s->credits = other->credits;
+		s->acks = other->resp.acks;
+		s->read_responses = other->resp.reads;
+		s->rnr_timer_us = other->resp.rnr_timer_us;
+		s->credits = other->resp.credits;
 	}
 	if (own) {
 		s->seen = true;
-		s->frames = own->frames;
-		s->wire_bytes = own->wire_bytes;
-		s->payload_bytes = own->payload;
-		s->first_ns = own->first_ns;
-		s->last_ns = own->last_ns;
-		s->first_frame = own->first_frame;
-		s->last_frame = own->last_frame;
-		s->pkey = own->pkey;
-		s->dscp = own->tclass >> 2;
+		s->frames = own->traffic.frames;
+		s->wire_bytes = own->traffic.wire_bytes;
+		s->payload_bytes = own->traffic.payload;
+		s->first_ns = own->traffic.first_ns;
+		s->last_ns = own->traffic.last_ns;
+		s->first_frame = own->traffic.first_frame;
+		s->last_frame = own->traffic.last_frame;
+		s->pkey = own->id.pkey;
+		s->dscp = own->id.tclass >> 2;
 		if (!fill_requests(s, own))
 			return false;
-		if (own->transport == RD_RC || own->transport == RD_XRC)
+		if (own->id.transport == RD_RC || own->id.transport == RD_XRC)
 			fill_ending(s, own, end);
 	}
 	if (other)
-		s->goodput_bytes += other->response_goodput;
+		s->goodput_bytes += other->resp.goodput;
 	return true;
 }
 
@@ -94,8 +94,8 @@ static bool fill_side(
 static bool fill_series(
 	struct rd_series *s, const struct grid *g, const struct flow *f, const struct flow *other)
 {
-	const struct rd_point *rows[2] = {f && f->row ? g->rows[f->row] : NULL,
-		other && other->row ? g->rows[other->row] : NULL};
+	const struct rd_point *rows[2] = {f && f->traffic.row ? g->rows[f->traffic.row] : NULL,
+		other && other->traffic.row ? g->rows[other->traffic.row] : NULL};
 
 	if (!rows[0] && !rows[1])
 		return true;
@@ -114,21 +114,21 @@ static bool fill_series(
 static bool fill_conversation(
 	struct rd_analysis *a, struct rd_conversation *c, struct flow *f, struct flow *g)
 {
-	struct rd_endpoint from = {.qp = RD_QP_UNKNOWN}, to = {.qp = f->dest_qp};
+	struct rd_endpoint from = {.qp = RD_QP_UNKNOWN}, to = {.qp = f->id.dest_qp};
 	struct flow *requester = f, *responder = g;
 
-	rd_address_text(from.address, f->net, f->src);
-	rd_address_text(to.address, f->net, f->dst);
-	from.qp = g ? g->dest_qp : f->src_qp;
-	c->id = f->id;
-	c->transport = (enum rd_transport)f->transport;
-	c->kind = (enum rd_kind)f->kind;
-	c->pairing = g ? (enum rd_pairing)f->pairing : RD_PAIR_NONE;
-	c->multicast = f->multicast;
-	c->cm = f->cm_made || f->cm_ended || (g && (g->cm_made || g->cm_ended));
+	rd_address_text(from.address, f->id.net, f->id.src);
+	rd_address_text(to.address, f->id.net, f->id.dst);
+	from.qp = g ? g->id.dest_qp : f->id.src_qp;
+	c->id = f->id.number;
+	c->transport = (enum rd_transport)f->id.transport;
+	c->kind = (enum rd_kind)f->id.kind;
+	c->pairing = g ? (enum rd_pairing)f->pair.how : RD_PAIR_NONE;
+	c->multicast = f->id.multicast;
+	c->cm = f->pair.cm_made || f->pair.cm_ended || (g && (g->pair.cm_made || g->pair.cm_ended));
 	c->a = from;
 	c->b = to;
-	if (g ? g->requests > f->requests : !f->has_requests && f->has_responses) {
+	if (g ? g->req.packets > f->req.packets : !f->req.any && f->resp.any) {
 		requester = g;
 		responder = f;
 		c->a = to;
@@ -143,9 +143,9 @@ static struct flow *datagram_peer(struct rd_analysis *a, const struct flow *f)
 {
 	struct flow_key key;
 
-	if (f->src_qp == RD_QP_UNKNOWN || f->multicast)
+	if (f->id.src_qp == RD_QP_UNKNOWN || f->id.multicast)
 		return NULL;
-	key = flow_key(f->net, f->dst, f->src, f->src_qp, f->dest_qp);
+	key = flow_key(f->id.net, f->id.dst, f->id.src, f->id.src_qp, f->id.dest_qp);
 	return flow_by_key(&a->flows, key.k1, key.k2);
 }
 
@@ -162,10 +162,10 @@ static int busier(const void *x, const void *y)
 
 static bool is_wanted(const struct rd_analysis *a, const struct flow *f)
 {
-	const struct flow *g = f->peer;
+	const struct flow *g = f->pair.peer;
 
-	return a->config.qp == RD_QP_UNKNOWN || f->dest_qp == a->config.qp ||
-	       f->src_qp == a->config.qp || (g && g->dest_qp == a->config.qp);
+	return a->config.qp == RD_QP_UNKNOWN || f->id.dest_qp == a->config.qp ||
+	       f->id.src_qp == a->config.qp || (g && g->id.dest_qp == a->config.qp);
 }
 
 /* `final`: what is undecided is decided, and what only further frames need is given back. */
@@ -176,11 +176,11 @@ static int fill_conversations(struct rd_analysis *a, struct rd_report *r, bool f
 		return -1;
 	for (size_t i = 0; i < a->flows.n; i++) {
 		struct flow *f = a->flows.all[i];
-		struct flow *g = f->peer ? f->peer : datagram_peer(a, f);
+		struct flow *g = f->pair.peer ? f->pair.peer : datagram_peer(a, f);
 
 		if (final)
 			request_settle(a, f);
-		if ((g && g->id < f->id) || !is_wanted(a, f))
+		if ((g && g->id.number < f->id.number) || !is_wanted(a, f))
 			continue;
 		if (final && g)
 			request_settle(a, g);
@@ -228,8 +228,8 @@ static void fill_totals(const struct rd_analysis *a, struct rd_report *r)
 	t->qps = a->flows.n;
 	t->icrc_trusted = t->icrc_good > t->icrc_bad;
 	for (size_t i = 0; i < a->flows.n; i++) {
-		t->payload_bytes += a->flows.all[i]->payload;
-		t->goodput_bytes += a->flows.all[i]->goodput + a->flows.all[i]->response_goodput;
+		t->payload_bytes += a->flows.all[i]->traffic.payload;
+		t->goodput_bytes += a->flows.all[i]->req.goodput + a->flows.all[i]->resp.goodput;
 	}
 }
 
