@@ -24,48 +24,11 @@ struct rd_incident {
 	uint64_t first_ns, last_ns;
 };
 
-/*
- * What can happen to one side of a conversation: to its requests, and to the frames it sends.
- * rd_incident_names[] has a row for each, with the key that JSON uses.
- */
+/* What can happen to one side of a conversation: one row of incident.def each. */
 enum rd_incident_kind {
-	/* Its requests, packets unless said otherwise. */
-	RD_INC_GAP,		/* times that the sequence jumped forward */
-	RD_INC_LOST_UPSTREAM,	/* came only when retransmitted: lost upstream */
-	RD_INC_LOST_DOWNSTREAM, /* times that the receiver asked for one that had been seen here */
-	RD_INC_UNSEEN,		/* acknowledged, but never seen: the capture missed them */
-	RD_INC_REORDERED,	/* came late, without having been retransmitted */
-	RD_INC_DUPLICATED,	/* the same frame twice: duplicated by the network */
-	RD_INC_RETRANSMITTED,	/* retransmitted by the sender */
-	RD_INC_ROUND_NAK,	/* times that it went back after a NAK */
-	RD_INC_ROUND_RNR,	/* ... after an RNR NAK */
-	RD_INC_ROUND_READ,	/* ... for READ responses or atomic ones that were missing */
-	RD_INC_ROUND_TIMEOUT,	/* ... because no response came */
-	RD_INC_CROSSED,		/* of those: began while the response was under way */
-	RD_INC_SELECTIVE,	/* of those rounds: sent only some of the packets again */
-	RD_INC_AT_RECEIVER_DUPLICATE, /* what a receiver here would count as duplicate request */
-	RD_INC_AT_RECEIVER_SEQUENCE,  /* ... as request out of sequence, once per NAK */
-	RD_INC_RESTART,		      /* times that the sequence restarted (QP reused) */
-	/* The responses to them. */
-	RD_INC_NAK_SEQUENCE,
-	RD_INC_NAK_INVALID,
-	RD_INC_NAK_ACCESS,
-	RD_INC_NAK_OPERATIONAL,
-	RD_INC_NAK_OTHER,
-	RD_INC_NAK_PROGRESS, /* of the first: acknowledged something new as well */
-	RD_INC_RNR,
-	RD_INC_RESPONSE_GAP,  /* times that READ responses were missing */
-	RD_INC_RESPONSE_LOST, /* of the rounds: for requests whose response had been seen here */
-	RD_INC_RESPONSE_REPEATED,   /* READ responses and atomic ones that were repeated */
-	RD_INC_RESPONSE_DUPLICATED, /* by the network */
-	RD_INC_RESPONSE_REORDERED,
-	RD_INC_ZERO_CREDIT, /* ACKs that allow no further SEND */
-	/* The frames of this side. */
-	RD_INC_CE,   /* marked "congestion experienced" on the way */
-	RD_INC_CNP,  /* congestion notifications for this side's QP, sent by the other */
-	RD_INC_ICRC, /* wrong invariant CRC */
-	RD_INC_CUT,  /* captured without all of its headers */
-	RD_INC_MALFORMED,
+#define INCIDENT(name, key, flow, help) RD_INC_##name,
+#include <rdmadump/incident.def>
+#undef INCIDENT
 	RD_INC_COUNT
 };
 
@@ -170,7 +133,7 @@ const struct rd_latency *rd_side_latency(const struct rd_side *s, enum rd_latenc
 
 struct rd_point {
 	uint64_t wire_bytes, goodput_bytes;
-	uint32_t frames, resent, cnp, ce, nak; /* nak: RNR too */
+	uint32_t frames, retransmitted, cnp, ce, nak; /* nak: RNR too */
 	uint32_t latency_n, latency_max_ns;
 	uint64_t latency_sum_ns;
 };

@@ -13,7 +13,7 @@
 enum rd_tap { RD_TAP_A, RD_TAP_B, RD_TAPS };
 
 /* The packets to one QP, from one address to another. */
-struct rd_way {
+struct rd_path_qp {
 	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
 	uint32_t qp;
 	uint64_t sent;		 /* seen where they were sent, while both captures ran */
@@ -21,8 +21,8 @@ struct rd_way {
 	uint64_t reordered;	 /* of them: passed by a later one */
 	struct rd_incident lost; /* seen where they were sent only; frames of that capture */
 	struct rd_incident
-		doubled;	   /* came more often than they were sent; frames where they came */
-	struct rd_incident unsent; /* seen where they came only: the sender's capture missed them */
+		duplicated;	   /* came more often than they were sent; frames where they came */
+	struct rd_incident missed; /* seen where they came only: the sender's capture missed them */
 };
 
 /* Between two addresses, one way. */
@@ -32,8 +32,8 @@ struct rd_path {
 	bool sender_known;	     /* false: only one way was seen, `sender` is a guess */
 	struct rd_latency variation; /* one-way delay above the shortest one of its time */
 	uint64_t slowest_frame;	     /* where it arrived, at the largest variation */
-	struct rd_way *ways;	     /* most packets first */
-	size_t n_ways;
+	struct rd_path_qp *qps;	     /* most packets first */
+	size_t n_qps;
 };
 
 struct rd_ends_report {
@@ -52,7 +52,7 @@ struct rd_ends_report {
 	bool drift_known;
 	uint64_t outside;  /* packets at one end before the other's capture began, or after it ended
 			    */
-	uint64_t crowded;  /* packets that were given up early because there was no room */
+	uint64_t evicted;  /* packets that were given up early because there was no room */
 	uint64_t left_out; /* packets of ways over the limit */
 	struct rd_path *paths;
 	size_t n_paths;

@@ -37,7 +37,7 @@ struct rd_evidence {
 };
 
 struct rd_finding {
-	const char *rule; /* key of the rule that found it: "lost-behind"; static */
+	const char *rule; /* key of the rule that found it: "lost-downstream"; static */
 	enum rd_severity severity;
 	enum rd_certainty certainty;
 	char *where;		   /* "10.0.0.1 QP 0x11 -> 10.0.0.2 QP 0x12", "mlx5_0 port 1" */

@@ -27,6 +27,24 @@ golden ingress 30_ingress_drop/a.pcap.zst --time 0.1-2
 
 # --- what programs read -----------------------------------------------------------------------
 
+# The schema names the incidents of incident.def; UPDATE_GOLDEN=1 writes them there.
+python3 - "$srcdir" "${UPDATE_GOLDEN-}" >"$tmp/keys" 2>&1 <<'PY'
+import json, re, sys
+path = sys.argv[1] + "/docs/schema/analyze.json"
+with open(sys.argv[1] + "/include/rdmadump/incident.def", encoding="utf-8") as f:
+    rows = re.findall(r'^INCIDENT\(\w+, "(\w+)", (?:OWN|PEER),\s+"([^"]+)"\)$', f.read(), re.M)
+schema = json.load(open(path, encoding="utf-8"))
+want = {key: {"$ref": "#/$defs/event", "description": text} for key, text in rows}
+if sys.argv[2]:
+    schema["$defs"]["events"]["properties"] = want
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(json.dumps(schema, indent=1, ensure_ascii=False) + "\n")
+found = schema["$defs"]["events"]["properties"]
+print({k for k in want.keys() | found.keys() if want.get(k) != found.get(k)})
+sys.exit(len(rows) < 30 or found != want)
+PY
+ok "the schema has the incidents of incident.def" "$tmp/keys"
+
 by_schema() {
 	python3 - "$srcdir/docs/schema/analyze.json" "$@" <<'PY'
 import json, sys, jsonschema
@@ -70,9 +88,9 @@ is "a healthy capture has no finding but notes" \
 	"$(json "$tmp/02_rc_write-a.json" '[.findings[] | select(.severity != "note")] | length')" 0
 is "the loss is reported with its frames" \
 	"$(json "$tmp/10_rc_write_loss-b.json" '.findings[0] | .rule + " " + .certainty + " " + (.count | tostring)')" \
-	"lost-before certain 10"
+	"lost-upstream certain 10"
 is "drops downstream of the capture point are distinguished" \
-	"$(json "$tmp/30_ingress_drop-a.json" '.findings[0].rule')" lost-behind
+	"$(json "$tmp/30_ingress_drop-a.json" '.findings[0].rule')" lost-downstream
 
 # --- streams ----------------------------------------------------------------------------------
 
@@ -101,7 +119,7 @@ has "a file that is cut: what is there is analysed" "$tmp/cut.txt" 'lost upstrea
 "$RDMADUMP" -r "$roce/10_rc_write_loss/b.pcap.zst" -w "$tmp/zero.pcapng" --zero-payload 2>/dev/null >&2
 an --json "$tmp/zero.pcapng" >"$tmp/zero.json"
 is "zeroed payload is no damage" \
-	"$(json "$tmp/zero.json" '[.findings[] | .rule] | index("damaged"), index("lost-before") != null, (.|index("icrc-untrusted") != null)' | tr '\n' ' ')" \
+	"$(json "$tmp/zero.json" '[.findings[] | .rule] | index("damaged"), index("lost-upstream") != null, (.|index("icrc-untrusted") != null)' | tr '\n' ' ')" \
 	"null true true "
 "$RDMADUMP" -r "$roce/10_rc_write_loss/b.pcap.zst" -w "$tmp/short.pcapng" --headers-only 2>/dev/null >&2
 an --json "$tmp/short.pcapng" >"$tmp/short.json"

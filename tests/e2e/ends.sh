@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Two captures of the same traffic: what was lost, doubled and reordered between them, against a
+# Two captures of the same traffic: what was lost, duplicated and reordered between them, against a
 # count by another program, and what is no pair of ends.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq zstd python3
 
-# Per way "from to sender sent lost doubled unsent", from the two captures themselves. A host is at that end where
+# Per direction "from to sender sent lost duplicated missed", from the two captures themselves. A host is at that end where
 # its packets still have the TTL that they began with.
 cat >"$tmp/counted.py" <<'PY'
 import collections, struct, subprocess, sys
@@ -44,23 +44,23 @@ for name in 57_router_loss 58_router_reorder 59_router_duplicate; do
 	data=$TEST_DATA/roce/$name
 	analyze --json "$data"/[ab].pcap.zst >"$tmp/$name.json" 2>"$tmp/log"
 	ok "$name: two ends" "$tmp/log"
-	jq -r '.ends.paths | map([.from, .to, .sender] + [.ways | (map(.sent)|add), (map(.lost.count)|add),
-		(map(.doubled.count)|add), (map(.unsent.count)|add)]) | sort | .[] | join(" ")' "$tmp/$name.json" >"$tmp/got"
+	jq -r '.ends.paths | map([.from, .to, .sender] + [.qps | (map(.sent)|add), (map(.lost.count)|add),
+		(map(.duplicated.count)|add), (map(.missed.count)|add)]) | sort | .[] | join(" ")' "$tmp/$name.json" >"$tmp/got"
 	python3 "$tmp/counted.py" "$data" >"$tmp/want"
 	is "... as counted by hand" "$(cat "$tmp/got")" "$(cat "$tmp/want")"
-	is "... nothing left aside" "$(jq -c '.ends | [.outside, .crowded, .left_out]' "$tmp/$name.json")" "[0,0,0]"
+	is "... nothing left aside" "$(jq -c '.ends | [.outside, .evicted, .left_out]' "$tmp/$name.json")" "[0,0,0]"
 done
 rules() { jq -c '[.ends.findings[].rule] | unique' "$1"; }
 is "loss is found" "$(rules "$tmp/57_router_loss.json" | grep -c '"lost-between"')" 1
 is "... by frame" "$(jq '[.ends.findings[] | select(.rule == "lost-between") | .frames | length] | min' "$tmp/57_router_loss.json")" 2
 is "reordering is found" "$(rules "$tmp/58_router_reorder.json" | grep -c '"reordered-between"')" 1
 is "... where nothing was lost" "$(rules "$tmp/58_router_reorder.json" | grep -c '"lost-between"')" 0
-is "doubling is found" "$(rules "$tmp/59_router_duplicate.json" | grep -c '"doubled-between"')" 1
+is "duplication is found" "$(rules "$tmp/59_router_duplicate.json" | grep -c '"duplicated-between"')" 1
 
-# Drops behind the receiver's tap: on the path nothing was lost
+# Drops downstream of the receiver's tap: on the path nothing was lost
 data=$TEST_DATA/roce/30_ingress_drop
 analyze --json "$data"/[ab].pcap.zst >"$tmp/ingress.json" 2>"$tmp/log"
-is "lost downstream of the receiver's port" "$(rules "$tmp/ingress.json" | grep -c '"lost-behind-port"') $(
+is "lost downstream of the receiver's port" "$(rules "$tmp/ingress.json" | grep -c '"lost-downstream-of-receiver"') $(
 	rules "$tmp/ingress.json" | grep -c '"lost-between"')" "1 0"
 
 # A clock that is put forward by a known time is found out: 2.5 s, within the error stated
@@ -81,10 +81,10 @@ is "B's clock 2.5 s further ahead" "$(jq -s '.[1].ends.clock.offset_ns - .[0].en
 	"$tmp/57_router_loss.json" "$tmp/shifted.json")" 2500000000
 is "... and all else the same" "$(jq -c '.ends | del(.clock)' "$tmp/shifted.json")" "$(jq -c '.ends | del(.clock)' "$tmp/57_router_loss.json")"
 
-# A and B exchanged: the same ways
+# A and B exchanged: the same paths
 analyze --json "$TEST_DATA/roce/57_router_loss"/{b,a}.pcap.zst >"$tmp/turned.json" 2>"$tmp/log"
-ways='.ends.paths | map({from, to, ways: [.ways[] | [.qp, .sent, .arrived, .lost.count]]}) | sort'
-is "exchanged" "$(jq -c "$ways" "$tmp/turned.json")" "$(jq -c "$ways" "$tmp/57_router_loss.json")"
+paths='.ends.paths | map({from, to, qps: [.qps[] | [.qp, .sent, .arrived, .lost.count]]}) | sort'
+is "exchanged" "$(jq -c "$paths" "$tmp/turned.json")" "$(jq -c "$paths" "$tmp/57_router_loss.json")"
 
 # What is no pair of ends
 kind='[(.capture.files | length), has("ends")]'
@@ -104,7 +104,7 @@ refused "--ends sometimes" 1 "'sometimes' is none of auto, always, never" --ends
 head -c 200000 "$tmp/b.pcap" >"$tmp/cut.pcap"
 analyze --json "$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/cut.pcap" >"$tmp/cut.json" 2>"$tmp/log"
 is "one capture is cut short" "$?" 4
-jq -e '(.ends.outside > 0) and ([.ends.paths[].ways[].lost.count] | add) <= 52' "$tmp/cut.json" >/dev/null
+jq -e '(.ends.outside > 0) and ([.ends.paths[].qps[].lost.count] | add) <= 52' "$tmp/cut.json" >/dev/null
 ok "... what it does not hold was not lost" "$tmp/log"
 
 if python3 -c 'import jsonschema' 2>/dev/null; then

@@ -206,7 +206,7 @@ static void go_back_n(void **state)
 	assert_int_equal(count(c, RD_INC_AT_RECEIVER_SEQUENCE), 1);
 	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 0);
 	assert_int_equal(c->side[0].goodput_bytes, 7 * 1024);
-	assert_string_equal(s.r->findings.finding[0].rule, "lost-before");
+	assert_string_equal(s.r->findings.finding[0].rule, "lost-upstream");
 	end(&s);
 }
 
@@ -231,7 +231,7 @@ static void lost_behind(void **state)
 	assert_int_equal(count(c, RD_INC_NAK_PROGRESS), 1);
 	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 0);
 	assert_int_equal(count(c, RD_INC_AT_RECEIVER_SEQUENCE), 1);
-	assert_string_equal(s.r->findings.finding[0].rule, "lost-behind");
+	assert_string_equal(s.r->findings.finding[0].rule, "lost-downstream");
 	assert_int_equal(s.r->findings.finding[0].certainty, RD_CERTAIN);
 	end(&s);
 }
@@ -252,7 +252,7 @@ static void timeout(void **state)
 	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 1);
 	assert_int_equal(count(c, RD_INC_RETRANSMITTED), 2);
 	assert_in_range(c->side[0].timeout_ns, 50000000, 50100000);
-	assert_string_equal(s.r->findings.finding[0].rule, "unanswered");
+	assert_string_equal(s.r->findings.finding[0].rule, "timeout");
 	end(&s);
 }
 
@@ -413,7 +413,7 @@ static void no_answer(void **state)
 	c = result(&s);
 	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 3);
 	assert_int_equal(c->side[0].ending, RD_ENDING_RETRY);
-	assert_string_equal(s.r->findings.finding[0].rule, "no-answer");
+	assert_string_equal(s.r->findings.finding[0].rule, "no-response");
 	end(&s);
 }
 
@@ -471,7 +471,7 @@ static void read_gap(void **state)
 	assert_int_equal(count(c, RD_INC_RESPONSE_REORDERED), 0);
 	assert_int_equal(count(c, RD_INC_AT_RECEIVER_DUPLICATE), 1);
 	assert_int_equal(c->side[0].goodput_bytes, 4096);
-	assert_string_equal(s.r->findings.finding[0].rule, "answers-lost-before");
+	assert_string_equal(s.r->findings.finding[0].rule, "responses-lost-upstream");
 	end(&s);
 }
 

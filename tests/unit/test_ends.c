@@ -103,7 +103,7 @@ static struct rd_ends_report *compare(uint32_t to, uint32_t b_from, uint32_t b_t
 	assert_int_equal(rd_ends_report(e, reports, &r, NULL), 0);
 	rd_ends_close(e);
 	assert_int_equal(r->n_paths, 1);
-	assert_int_equal(r->paths[0].n_ways, 1);
+	assert_int_equal(r->paths[0].n_qps, 1);
 	return r;
 }
 
@@ -115,12 +115,12 @@ static void test_edges(void **state)
 	(void)state;
 	assert_int_equal(r->packets, 51);
 	assert_int_equal(r->outside, 50);
-	assert_int_equal(r->paths[0].ways[0].lost.count, 0);
+	assert_int_equal(r->paths[0].qps[0].lost.count, 0);
 	rd_ends_report_free(r);
 	r = compare(100, 20, 70, 50);
 	assert_int_equal(r->packets, 50);
 	assert_int_equal(r->outside, 50);
-	assert_int_equal(r->paths[0].ways[0].lost.count, 1);
+	assert_int_equal(r->paths[0].qps[0].lost.count, 1);
 	rd_ends_report_free(r);
 }
 

@@ -50,7 +50,7 @@ struct path {
 	uint8_t src[16], dst[16];
 };
 
-struct way {
+struct path_qp {
 	uint64_t key; /* hash of addresses and QP */
 	struct path *path;
 	uint32_t qp;
@@ -62,7 +62,7 @@ struct way {
 };
 
 #define PATHS_MAX  1024
-#define WAYS_MAX   16384
+#define PATH_QPS_MAX   16384
 #define PATH_SLOTS ((size_t)PATHS_MAX * 2)
 
 /* --- packets that wait for their twin ------------------------------------------------------ */
@@ -77,7 +77,7 @@ enum entry_state { ENTRY_OPEN, ENTRY_COPY, ENTRY_MATCHED };
 struct entry {
 	uint64_t identity, frame;
 	int64_t t;
-	struct way *way;
+	struct path_qp *to;
 	uint64_t next;	/* the newest of another identity in this bucket */
 	uint64_t below; /* of this identity, without a twin as this one: the next older one */
 	uint64_t top;	/* the newest's: the newest one without a twin */
@@ -106,16 +106,16 @@ struct rd_ends {
 	uint64_t origin; /* first moment of A */
 	struct waiting_room rooms[RD_TAPS];
 	int64_t margin; /* packets may be under way for so long */
-	uint64_t matched, outside, crowded, left_out;
+	uint64_t matched, outside, evicted, left_out;
 	struct path *paths[PATHS_MAX];
 	uint16_t path_slots[PATH_SLOTS]; /* an open hash: place in paths + 1 */
 	size_t n_paths;
-	struct way **ways; /* open hash */
-	size_t n_ways;
-	struct way *cached;
+	struct path_qp **qps; /* open hash */
+	size_t n_qps;
+	struct path_qp *cached;
 	bool out_of_memory;
 };
 
-#define WAY_SLOTS ((size_t)WAYS_MAX * 2)
+#define PATH_QP_SLOTS ((size_t)PATH_QPS_MAX * 2)
 
 #endif

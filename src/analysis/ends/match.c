@@ -116,10 +116,10 @@ static struct path *path_find(struct rd_ends *e, const struct route *r)
 	return p;
 }
 
-static struct way *way_make(
-	struct rd_ends *e, struct way **slot, uint64_t key, const struct route *r, uint32_t qp)
+static struct path_qp *qp_make(
+	struct rd_ends *e, struct path_qp **slot, uint64_t key, const struct route *r, uint32_t qp)
 {
-	struct path *path = e->n_ways < WAYS_MAX ? path_find(e, r) : NULL;
+	struct path *path = e->n_qps < PATH_QPS_MAX ? path_find(e, r) : NULL;
 
 	if (!path)
 		return NULL;
@@ -131,11 +131,11 @@ static struct way *way_make(
 	(*slot)->key = key;
 	(*slot)->path = path;
 	(*slot)->qp = qp;
-	e->n_ways++;
+	e->n_qps++;
 	return *slot;
 }
 
-static struct way *way_find(struct rd_ends *e, const struct route *r, uint32_t qp)
+static struct path_qp *qp_find(struct rd_ends *e, const struct route *r, uint32_t qp)
 {
 	struct rd_hash h = rd_hash_begin();
 	unsigned int words = hash_route(&h, r);
@@ -144,14 +144,14 @@ static struct way *way_find(struct rd_ends *e, const struct route *r, uint32_t q
 
 	rd_hash_add(&h, qp);
 	key = rd_hash_end(&h, words + 1);
-	i = (size_t)(key & (WAY_SLOTS - 1));
+	i = (size_t)(key & (PATH_QP_SLOTS - 1));
 
 	if (e->cached && e->cached->key == key)
 		return e->cached;
-	for (; e->ways[i]; i = (i + 1) & (WAY_SLOTS - 1))
-		if (e->ways[i]->key == key)
-			return e->cached = e->ways[i];
-	return way_make(e, &e->ways[i], key, r, qp);
+	for (; e->qps[i]; i = (i + 1) & (PATH_QP_SLOTS - 1))
+		if (e->qps[i]->key == key)
+			return e->cached = e->qps[i];
+	return qp_make(e, &e->qps[i], key, r, qp);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
@@ -189,7 +189,7 @@ static void give_up(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 	const struct waiting_room *other = &e->rooms[!end];
 	bool edge = en->t < other->first + e->margin ||
 		    (other->ended && en->t > other->last - e->margin);
-	struct way *w = en->way;
+	struct path_qp *w = en->to;
 	struct rd_incident *incident = en->state == ENTRY_OPEN ? &w->only[end] : &w->copies[end];
 
 	if (en->state == ENTRY_MATCHED)
@@ -258,7 +258,7 @@ static void enter(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 	struct waiting_room *room = &e->rooms[end];
 
 	if (room->head - room->tail == RING) {
-		e->crowded += place(room, room->tail)->state != ENTRY_MATCHED;
+		e->evicted += place(room, room->tail)->state != ENTRY_MATCHED;
 		leave(e, end);
 	}
 	push(room, en);
@@ -278,7 +278,7 @@ static void take_twin(struct waiting_room *room, struct entry *twin)
 
 static void match(struct rd_ends *e, enum rd_tap end, const struct entry *here, struct entry *there)
 {
-	struct way *w = here->way;
+	struct path_qp *w = here->to;
 	const struct entry *at[RD_TAPS] = {there, there};
 	uint64_t frame[RD_TAPS];
 	int64_t distance;
@@ -312,12 +312,12 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 	if (!rd_packet_parse(link, f->data, f->caplen, f->len, &p) || !route_of(&p, &r))
 		return;
 	en.identity = identity(&p, &r);
-	en.way = way_find(e, &r, p.dest_qp);
-	if (!en.way) {
+	en.to = qp_find(e, &r, p.dest_qp);
+	if (!en.to) {
 		e->left_out++;
 		return;
 	}
-	en.way->path->frames_out[end] += f->direction == RD_DIR_OUT;
+	en.to->path->frames_out[end] += f->direction == RD_DIR_OUT;
 	leave_before(e, RD_TAP_A, en.t - PATIENCE_NS);
 	leave_before(e, RD_TAP_B, en.t - PATIENCE_NS);
 	twin = newest_unmatched(other, en.identity);
@@ -358,8 +358,8 @@ int rd_ends_open(struct rd_ends **out, const uint64_t first_ns[RD_TAPS], int64_t
 	e->offset = offset_ns;
 	e->margin = MARGIN_NS;
 	e->rooms[RD_TAP_B].first = rd_ends_time(first_ns[RD_TAP_B], e->origin, offset_ns);
-	e->ways = calloc(WAY_SLOTS, sizeof(*e->ways));
-	e->out_of_memory = !e->ways;
+	e->qps = calloc(PATH_QP_SLOTS, sizeof(*e->qps));
+	e->out_of_memory = !e->qps;
 	for (int i = 0; i < RD_TAPS; i++) {
 		e->rooms[i].head = e->rooms[i].tail = 1;
 		e->rooms[i].ring = calloc(RING, sizeof(struct entry));
@@ -377,8 +377,8 @@ void rd_ends_close(struct rd_ends *e)
 {
 	if (!e)
 		return;
-	for (size_t i = 0; e->ways && i < WAY_SLOTS; i++)
-		free(e->ways[i]);
+	for (size_t i = 0; e->qps && i < PATH_QP_SLOTS; i++)
+		free(e->qps[i]);
 	for (size_t i = 0; i < e->n_paths; i++) {
 		free(e->paths[i]->d.above);
 		free(e->paths[i]->d.below);
@@ -388,6 +388,6 @@ void rd_ends_close(struct rd_ends *e)
 		free(e->rooms[i].ring);
 		free(e->rooms[i].buckets);
 	}
-	free(e->ways);
+	free(e->qps);
 	free(e);
 }

@@ -27,10 +27,10 @@ static enum rd_tap guess_sender(const struct rd_ends *e, const struct path *p)
 {
 	uint64_t only[RD_TAPS] = {0};
 
-	for (size_t i = 0; i < WAY_SLOTS; i++)
-		if (e->ways[i] && e->ways[i]->path == p)
+	for (size_t i = 0; i < PATH_QP_SLOTS; i++)
+		if (e->qps[i] && e->qps[i]->path == p)
 			for (int end = 0; end < RD_TAPS; end++)
-				only[end] += e->ways[i]->only[end].count;
+				only[end] += e->qps[i]->only[end].count;
 	return only[RD_TAP_B] > only[RD_TAP_A] ? RD_TAP_B : RD_TAP_A;
 }
 
@@ -50,18 +50,18 @@ static enum rd_tap sender_of(const struct rd_ends *e, const struct path *p, bool
 
 /* --- paths and ways ------------------------------------------------------------------------ */
 
-static void fill_way(struct rd_way *out, const struct way *w, const struct rd_path *path)
+static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struct rd_path *path)
 {
 	const enum rd_tap sender = path->sender, receiver = !sender;
 	const struct rd_incident *only = &w->only[sender], *copies = &w->copies[sender];
 	const uint64_t resent = copies->count - w->edge_copies[sender];
 
-	*out = (struct rd_way){.qp = w->qp,
+	*out = (struct rd_path_qp){.qp = w->qp,
 		.arrived = w->matched,
 		.reordered = w->reordered,
 		.lost = *only,
-		.doubled = w->copies[receiver],
-		.unsent = w->only[receiver]};
+		.duplicated = w->copies[receiver],
+		.missed = w->only[receiver]};
 	memcpy(out->from, path->from, sizeof(out->from));
 	memcpy(out->to, path->to, sizeof(out->to));
 	/* A packet that was sent twice, bit by bit, and came once. */
@@ -83,10 +83,10 @@ static void fill_way(struct rd_way *out, const struct way *w, const struct rd_pa
 	out->sent = out->arrived + out->lost.count;
 }
 
-static int busier_way(const void *x, const void *y)
+static int busier_qp(const void *x, const void *y)
 {
-	const struct rd_way *a = x, *b = y;
-	uint64_t p = a->sent + a->unsent.count, q = b->sent + b->unsent.count;
+	const struct rd_path_qp *a = x, *b = y;
+	uint64_t p = a->sent + a->missed.count, q = b->sent + b->missed.count;
 
 	if (p != q)
 		return p < q ? 1 : -1;
@@ -97,8 +97,8 @@ static uint64_t packets(const struct rd_path *p)
 {
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < p->n_ways; i++)
-		n += p->ways[i].sent + p->ways[i].unsent.count;
+	for (size_t i = 0; i < p->n_qps; i++)
+		n += p->qps[i].sent + p->qps[i].missed.count;
 	return n;
 }
 
@@ -111,12 +111,12 @@ static int busier_path(const void *x, const void *y)
 	return strcmp(((const struct rd_path *)x)->from, ((const struct rd_path *)y)->from);
 }
 
-static size_t ways_of(const struct rd_ends *e, const struct path *p)
+static size_t count_qps(const struct rd_ends *e, const struct path *p)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < WAY_SLOTS; i++)
-		n += e->ways[i] && e->ways[i]->path == p;
+	for (size_t i = 0; i < PATH_QP_SLOTS; i++)
+		n += e->qps[i] && e->qps[i]->path == p;
 	return n;
 }
 
@@ -130,16 +130,16 @@ static int fill_path(const struct rd_ends *e, struct rd_ends_report *r, struct r
 	out->sender = sender_of(e, p, &out->sender_known);
 	out->variation = hist_result(out->sender == RD_TAP_A ? d->above : d->below);
 	out->slowest_frame = out->sender == RD_TAP_A ? d->above_frame : d->below_frame;
-	out->ways = calloc(ways_of(e, p) + 1, sizeof(*out->ways));
-	if (!out->ways)
+	out->qps = calloc(count_qps(e, p) + 1, sizeof(*out->qps));
+	if (!out->qps)
 		return -1;
-	for (size_t i = 0; i < WAY_SLOTS; i++) {
-		if (!e->ways[i] || e->ways[i]->path != p)
+	for (size_t i = 0; i < PATH_QP_SLOTS; i++) {
+		if (!e->qps[i] || e->qps[i]->path != p)
 			continue;
-		fill_way(&out->ways[out->n_ways++], e->ways[i], out);
-		r->outside += e->ways[i]->edge_copies[out->sender];
+		fill_qp(&out->qps[out->n_qps++], e->qps[i], out);
+		r->outside += e->qps[i]->edge_copies[out->sender];
 	}
-	qsort(out->ways, out->n_ways, sizeof(*out->ways), busier_way);
+	qsort(out->qps, out->n_qps, sizeof(*out->qps), busier_qp);
 	return 0;
 }
 
@@ -183,12 +183,12 @@ static void fill_clock(const struct making *m)
 struct sight {
 	const struct rd_report *const *reports;
 	const struct rd_path *p;
-	const struct rd_way *w; /* NULL for rules over a path */
+	const struct rd_path_qp *w; /* NULL for rules over a path */
 };
 
 struct ends_rule {
 	const char *key;
-	bool of_way;
+	bool of_qp;
 	enum rd_severity severity;
 	bool (*applies)(const struct sight *s, struct rd_finding *f);
 	const char *meaning, *next;
@@ -219,7 +219,7 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-static void filter_way(const struct sight *s, struct rd_finding *f, uint64_t first)
+static void filter_qp(const struct sight *s, struct rd_finding *f, uint64_t first)
 {
 	rd_finding_filter(f, first, "infiniband.bth.destqp == 0x%06x", s->w->qp);
 }
@@ -236,13 +236,13 @@ static bool lost_between(const struct sight *s, struct rd_finding *f)
 		"%" PRIu64 " packet%s of %" PRIu64
 		" that were sent (%.2g %%) never came; frames of the sender's capture",
 		e->count, plural(e->count), s->w->sent, percent(e->count, s->w->sent));
-	filter_way(s, f, e->first_frame);
+	filter_qp(s, f, e->first_frame);
 	return true;
 }
 
-static bool doubled_between(const struct sight *s, struct rd_finding *f)
+static bool duplicated_between(const struct sight *s, struct rd_finding *f)
 {
-	const struct rd_incident *e = &s->w->doubled;
+	const struct rd_incident *e = &s->w->duplicated;
 
 	if (!e->count)
 		return false;
@@ -252,7 +252,7 @@ static bool doubled_between(const struct sight *s, struct rd_finding *f)
 		"%" PRIu64 " packet%s came once more than they were sent; frames of the "
 		"receiver's capture",
 		e->count, plural(e->count));
-	filter_way(s, f, e->first_frame);
+	filter_qp(s, f, e->first_frame);
 	return true;
 }
 
@@ -265,7 +265,7 @@ static bool reordered_between(const struct sight *s, struct rd_finding *f)
 	rd_finding_title(f, "packets are reordered on the path");
 	rd_finding_detail(f, "%" PRIu64 " of %" PRIu64 " packets (%.2g %%) came behind later ones",
 		s->w->reordered, s->w->arrived, percent(s->w->reordered, s->w->arrived));
-	filter_way(s, f, 0);
+	filter_qp(s, f, 0);
 	return true;
 }
 
@@ -291,7 +291,7 @@ static bool lost_behind(const struct sight *s, struct rd_finding *f)
 				"%" PRIu64 " time%s the receiver requested packets again that its "
 				"own capture holds; frames of the receiver's capture",
 				e->count, plural(e->count));
-			filter_way(s, f, e->first_frame);
+			filter_qp(s, f, e->first_frame);
 			return true;
 		}
 	return false;
@@ -299,7 +299,7 @@ static bool lost_behind(const struct sight *s, struct rd_finding *f)
 
 static bool missed_by_capture(const struct sight *s, struct rd_finding *f)
 {
-	const struct rd_incident *e = &s->w->unsent;
+	const struct rd_incident *e = &s->w->missed;
 
 	if (!e->count)
 		return false;
@@ -309,7 +309,7 @@ static bool missed_by_capture(const struct sight *s, struct rd_finding *f)
 		"%" PRIu64 " packet%s came that the capture at the sender does not hold; frames of "
 		"the receiver's capture",
 		e->count, plural(e->count));
-	filter_way(s, f, e->first_frame);
+	filter_qp(s, f, e->first_frame);
 	return true;
 }
 
@@ -336,10 +336,10 @@ static const struct ends_rule ends_rules[] = {
 		"bad cable, a wrong MTU or VLAN",
 		"look at discards, CRC errors and PFC counters of every port between the two "
 		"hosts"},
-	{"lost-behind-port", true, RD_SEV_PROBLEM, lost_behind,
+	{"lost-downstream-of-receiver", true, RD_SEV_PROBLEM, lost_behind,
 		"the receiving NIC or host drops: no room in its buffers, a bad ICRC, a filter",
 		"look at out_of_buffer, rx_discards_phy and rx_icrc_encapsulated of the receiver"},
-	{"doubled-between", true, RD_SEV_WARNING, doubled_between,
+	{"duplicated-between", true, RD_SEV_WARNING, duplicated_between,
 		"a loop, or a mirror port that feeds back",
 		"look for loops and mirror sessions on the switches between"},
 	{"reordered-between", true, RD_SEV_WARNING, reordered_between,
@@ -347,7 +347,7 @@ static const struct ends_rule ends_rules[] = {
 		"hashes "
 		"per packet",
 		"hash by UDP source port, or use NICs that accept packets out of order"},
-	{"sender-missed", true, RD_SEV_NOTE, missed_by_capture,
+	{"missed-at-sender", true, RD_SEV_NOTE, missed_by_capture,
 		"the capture at the sender lost frames, or does not see all that its NIC sends",
 		"look at what that capture says of its losses"},
 	{"delay-varies", false, RD_SEV_NOTE, late,
@@ -383,10 +383,10 @@ static int make_findings(const struct making *m)
 		for (const struct ends_rule *rule = ends_rules; rule->key; rule++) {
 			struct sight s = {m->reports, &r->paths[i], NULL};
 
-			if (!rule->of_way)
+			if (!rule->of_qp)
 				try_rule(&r->findings, rule, &s);
-			for (size_t k = 0; rule->of_way && k < r->paths[i].n_ways; k++) {
-				s.w = &r->paths[i].ways[k];
+			for (size_t k = 0; rule->of_qp && k < r->paths[i].n_qps; k++) {
+				s.w = &r->paths[i].qps[k];
 				try_rule(&r->findings, rule, &s);
 			}
 		}
@@ -417,7 +417,7 @@ int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_T
 	m.r->last_ns = e->origin + (uint64_t)later(last, first);
 	m.r->packets = e->matched;
 	m.r->outside += e->outside;
-	m.r->crowded = e->crowded;
+	m.r->evicted = e->evicted;
 	m.r->left_out = e->left_out;
 	fill_clock(&m);
 	if (make_findings(&m) < 0)
@@ -435,7 +435,7 @@ void rd_ends_report_free(struct rd_ends_report *r)
 	if (!r)
 		return;
 	for (size_t i = 0; i < r->n_paths; i++)
-		free(r->paths[i].ways);
+		free(r->paths[i].qps);
 	rd_findings_free(&r->findings);
 	free(r->paths);
 	free(r);

@@ -31,7 +31,7 @@ static void point_add(struct rd_point *to, const struct rd_point *p)
 	to->wire_bytes += p->wire_bytes;
 	to->goodput_bytes += p->goodput_bytes;
 	to->frames += p->frames;
-	to->resent += p->resent;
+	to->retransmitted += p->retransmitted;
 	to->cnp += p->cnp;
 	to->ce += p->ce;
 	to->nak += p->nak;

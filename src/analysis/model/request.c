@@ -440,7 +440,7 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		message_take(a, f, it);
 		f->req.progress_ns = it->ns;
 	} else {
-		a->point->resent++;
+		a->point->retransmitted++;
 	}
 	if (p->bth_bits & RD_BTH_ACKREQ || p->op->bits & (RD_OP_READ | RD_OP_ATOMIC)) {
 		if (fresh)

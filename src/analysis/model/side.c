@@ -30,21 +30,13 @@ const struct rd_latency *rd_side_latency(const struct rd_side *s, enum rd_latenc
 	return s->has_latencies >> kind & 1 ? &s->latencies[place(s->has_latencies, kind)] : &none;
 }
 
-/* Incidents of a side that are noted where they were seen: in the flow of its peer. */
-static const bool noted_at_peer[RD_INC_COUNT] = {
-	[RD_INC_NAK_SEQUENCE] = true,
-	[RD_INC_NAK_INVALID] = true,
-	[RD_INC_NAK_ACCESS] = true,
-	[RD_INC_NAK_OPERATIONAL] = true,
-	[RD_INC_NAK_OTHER] = true,
-	[RD_INC_NAK_PROGRESS] = true,
-	[RD_INC_RNR] = true,
-	[RD_INC_RESPONSE_GAP] = true,
-	[RD_INC_RESPONSE_REPEATED] = true,
-	[RD_INC_RESPONSE_DUPLICATED] = true,
-	[RD_INC_RESPONSE_REORDERED] = true,
-	[RD_INC_ZERO_CREDIT] = true,
-	[RD_INC_CNP] = true,
+/* Whether an incident of a side is counted in the flow of its peer. */
+static const bool is_in_peer[RD_INC_COUNT] = {
+#define OWN				false
+#define PEER				true
+#define INCIDENT(name, key, flow, help) [RD_INC_##name] = (flow),
+#include <rdmadump/incident.def>
+#undef INCIDENT
 };
 
 bool side_incidents(struct rd_side *s, const struct flow *own, const struct flow *other)
@@ -54,7 +46,7 @@ bool side_incidents(struct rd_side *s, const struct flow *own, const struct flow
 
 	_Static_assert(RD_INC_COUNT <= 64, "has_incidents has a bit for each");
 	for (unsigned int i = 0; i < RD_INC_COUNT; i++) {
-		const struct flow *f = noted_at_peer[i] ? other : own;
+		const struct flow *f = is_in_peer[i] ? other : own;
 		const struct rd_incident *e = f ? incident_of(&f->incidents, i) : NULL;
 
 		if (!e || !e->count)

@@ -18,7 +18,7 @@ static json_t *incident_json(const struct rd_incident *e, uint64_t start)
 	return o;
 }
 
-static json_t *way_json(const struct rd_way *w, uint64_t start)
+static json_t *qp_json(const struct rd_path_qp *w, uint64_t start)
 {
 	json_t *o = json_object();
 
@@ -27,24 +27,24 @@ static json_t *way_json(const struct rd_way *w, uint64_t start)
 	json_object_set_new(o, "arrived", rd_json_u64(w->arrived));
 	json_object_set_new(o, "reordered", rd_json_u64(w->reordered));
 	json_object_set_new(o, "lost", incident_json(&w->lost, start));
-	json_object_set_new(o, "doubled", incident_json(&w->doubled, start));
-	json_object_set_new(o, "unsent", incident_json(&w->unsent, start));
+	json_object_set_new(o, "duplicated", incident_json(&w->duplicated, start));
+	json_object_set_new(o, "missed", incident_json(&w->missed, start));
 	return o;
 }
 
 static json_t *path_json(const struct rd_path *p, uint64_t start)
 {
-	json_t *o = json_object(), *ways = json_array();
+	json_t *o = json_object(), *qps = json_array();
 
-	for (size_t i = 0; i < p->n_ways; i++)
-		json_array_append_new(ways, way_json(&p->ways[i], start));
+	for (size_t i = 0; i < p->n_qps; i++)
+		json_array_append_new(qps, qp_json(&p->qps[i], start));
 	json_object_set_new(o, "from", json_string(p->from));
 	json_object_set_new(o, "to", json_string(p->to));
 	json_object_set_new(o, "sender", json_string(letters[p->sender]));
 	json_object_set_new(o, "sender_known", json_boolean(p->sender_known));
 	json_object_set_new(o, "delay_variation", latency_json(&p->variation));
 	json_object_set_new(o, "slowest_frame", rd_json_u64(p->slowest_frame));
-	json_object_set_new(o, "ways", ways);
+	json_object_set_new(o, "qps", qps);
 	return o;
 }
 
@@ -71,7 +71,7 @@ json_t *rd_ends_json(const struct rd_ends_report *r)
 	json_object_set_new(o, "last_ns", rd_json_u64(r->last_ns - r->start_ns));
 	json_object_set_new(o, "packets", rd_json_u64(r->packets));
 	json_object_set_new(o, "outside", rd_json_u64(r->outside));
-	json_object_set_new(o, "crowded", rd_json_u64(r->crowded));
+	json_object_set_new(o, "evicted", rd_json_u64(r->evicted));
 	json_object_set_new(o, "left_out", rd_json_u64(r->left_out));
 	json_object_set_new(o, "clock", clock_json(r));
 	json_object_set_new(o, "paths", paths);

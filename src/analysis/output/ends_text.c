@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What two captures say together, as text: the clocks, a table of ways, findings. */
+/* What two captures say together, as text: the clocks, a table of paths, findings. */
 #include "output.h"
 #include <inttypes.h>
 #include <rdmadump/ends.h>
@@ -11,14 +11,14 @@ static void put_clock(const struct rd_ends_report *r, FILE *out)
 {
 	char packets[RD_UNITS_LEN], error[RD_UNITS_LEN];
 
-	fprintf(out, "two ends of the same traffic: %s packets seen at both, over %.1f s\n",
+	fprintf(out, "two ends of the same traffic: %s packets captured at both, in %.1f s\n",
 		rd_fmt_count(packets, r->packets), (double)(r->last_ns - r->first_ns) / 1e9);
 	if (!r->offset_known) {
-		fputs("nothing goes both ways, so how far the clocks are apart is not known\n",
+		fputs("the offset of the clocks is unknown: there are packets in one direction only\n",
 			out);
 		return;
 	}
-	fprintf(out, "B's clock is %.6f s %s A's, if delays are alike both ways (+-%s)",
+	fprintf(out, "B's clock is %.6f s %s A's, if the delays of both directions are equal (+-%s)",
 		(double)(r->offset_ns < 0 ? -r->offset_ns : r->offset_ns) / 1e9,
 		r->offset_ns < 0 ? "behind" : "ahead of", duration_text(error, r->offset_error_ns));
 	if (r->drift_known)
@@ -28,17 +28,17 @@ static void put_clock(const struct rd_ends_report *r, FILE *out)
 	fputc('\n', out);
 }
 
-static void put_way(const struct rd_path *p, const struct rd_way *w, int width, FILE *out)
+static void put_qp(const struct rd_path *p, const struct rd_path_qp *w, int width, FILE *out)
 {
 	char route[2 * RD_ADDRESS_LEN + 24], sent[RD_UNITS_LEN], p50[RD_UNITS_LEN],
 		p99[RD_UNITS_LEN];
 
 	snprintf(route, sizeof(route), "%s -> %s:0x%x", p->from, p->to, w->qp);
-	fprintf(out, "%-*s %c->%c%s %9s %8" PRIu64 " %8" PRIu64 " %9" PRIu64 " %8" PRIu64, width,
+	fprintf(out, "%-*s %c->%c%-5s %9s %8" PRIu64 " %10" PRIu64 " %9" PRIu64 " %8" PRIu64, width,
 		route, p->sender == RD_TAP_A ? 'A' : 'B', p->sender == RD_TAP_A ? 'B' : 'A',
-		p->sender_known ? " " : "?", rd_fmt_count(sent, w->sent), w->lost.count,
-		w->doubled.count, w->reordered, w->unsent.count);
-	if (p->variation.n && w == p->ways)
+		p->sender_known ? "" : "?", rd_fmt_count(sent, w->sent), w->lost.count,
+		w->duplicated.count, w->reordered, w->missed.count);
+	if (p->variation.n && w == p->qps)
 		fprintf(out, "  %s / %s", duration_text(p50, p->variation.p50),
 			duration_text(p99, p->variation.p99));
 	fputc('\n', out);
@@ -53,29 +53,29 @@ static void put_table(const struct rd_ends_report *r, size_t most, FILE *out)
 		int n = (int)(strlen(r->paths[i].from) + strlen(r->paths[i].to)) + 14;
 
 		width = n > width ? n : width;
-		all += r->paths[i].n_ways;
+		all += r->paths[i].n_qps;
 	}
 	if (!all)
 		return;
-	fprintf(out, "\n%-*s %-5s %9s %8s %8s %9s %8s  %s\n", width, "TO QP", "WAY", "SENT", "LOST",
-		"DOUBLED", "REORDERED", "MISSED", "DELAY VARIATION p50 / p99");
+	fprintf(out, "\n%-*s %-9s %9s %8s %10s %9s %8s  %s\n", width, "TO QP", "DIRECTION", "SENT",
+		"LOST", "DUPLICATED", "REORDERED", "MISSED", "DELAY VARIATION p50 / p99");
 	for (size_t i = 0; i < r->n_paths; i++)
-		for (size_t k = 0; k < r->paths[i].n_ways && shown < most; k++, shown++)
-			put_way(&r->paths[i], &r->paths[i].ways[k], width, out);
+		for (size_t k = 0; k < r->paths[i].n_qps && shown < most; k++, shown++)
+			put_qp(&r->paths[i], &r->paths[i].qps[k], width, out);
 	if (shown < all)
 		fprintf(out, "%zu more: -v shows them\n", all - shown);
 }
 
 static void put_rest(const struct rd_ends_report *r, FILE *out)
 {
-	if (r->crowded)
+	if (r->evicted)
 		fprintf(out,
 			"%" PRIu64
-			" packets were given up early: more than 262 144 at once waited to "
-			"be seen at the other end\n",
-			r->crowded);
+			" packets may count as lost: more than 262144 at once waited for "
+			"their match\n",
+			r->evicted);
 	if (r->left_out)
-		fprintf(out, "%" PRIu64 " packets of further QPs were not looked for\n",
+		fprintf(out, "%" PRIu64 " packets of further QPs were not compared\n",
 			r->left_out);
 }
 

@@ -145,7 +145,7 @@
 				quiet.push(none);
 		};
 		optional("Retransmitted", "nothing was retransmitted", [
-			{name: "packets", color: "--three", values: series.resent, bars: true}], count);
+			{name: "packets", color: "--three", values: series.retransmitted, bars: true}], count);
 		optional("Refused", "no NAK", [{name: "NAK and RNR NAK", color: "--four", values: series.nak, bars: true}], count);
 		optional("Congestion", "no CNP, no ECN mark", [
 			{name: "CNP", color: "--three", values: series.cnp, bars: true},
@@ -325,7 +325,7 @@
 			{name: "Verbs", value: r => Object.keys(r.s.verbs).join(" "), cell: r => [r.c.transport, ...Object.keys(r.s.verbs)].join(" ")},
 			number("Frames", r => r.s.frames, count), number("New data", r => r.s.goodput_bytes, bytes),
 			number("Goodput", r => r.s.last_ns > r.s.first_ns ? r.s.goodput_bytes * 8e9 / (r.s.last_ns - r.s.first_ns) : null, rate),
-			number("Retx", r => times(r.s, "resent"), count, true),
+			number("Retx", r => times(r.s, "retransmitted"), count, true),
 			number("NAK", r => times(r.s, "nak_sequence", "nak_invalid_request", "nak_remote_access", "nak_remote_operational", "nak_other"), count, true),
 			number("RNR", r => times(r.s, "rnr"), count, true), number("CNP", r => times(r.s, "cnp"), count, true),
 			number("ACK p50", ack("p50_ns"), span), number("p99", ack("p99_ns"), span),
@@ -351,21 +351,21 @@
 	};
 
 	/* --- two ends of the same traffic --- */
-	const clock = c => c ? `B's clock is ${span(Math.abs(c.offset_ns))} ${c.offset_ns < 0 ? "behind" : "ahead of"} A's (\u00b1${span(c.error_ns)}), if delays are alike both ways` +
+	const clock = c => c ? `B's clock is ${span(Math.abs(c.offset_ns))} ${c.offset_ns < 0 ? "behind" : "ahead of"} A's (\u00b1${span(c.error_ns)}), if the delays of both directions are equal` +
 		(c.drift_ppm === null ? "." : `, and runs ${Math.abs(c.drift_ppm).toFixed(1)} ppm ${c.drift_ppm < 0 ? "slower" : "faster"}.`) :
-		"Nothing goes both ways, so how far the clocks are apart is not known.";
+		"The offset of the clocks is unknown: there are packets in one direction only.";
 	const ends = () => {
-		const e = whole.ends, rows = e.paths.flatMap(p => p.ways.map((w, i) => ({p, w, v: i ? null : p.delay_variation})));
+		const e = whole.ends, rows = e.paths.flatMap(p => p.qps.map((w, i) => ({p, w, v: i ? null : p.delay_variation})));
 		const name = i => whole.captures[i].capture.files.map(f => f.name).join(", ");
 		const number = (head, value, bad) => ({name: head, number: true, value, cell: r => count(value(r)), bad: bad && (r => value(r) > 0)});
 		const delay = (head, key) => ({name: head, number: true, value: r => r.v ? r.v[key] : null, cell: r => r.v ? span(r.v[key]) : ""});
 		return [el("header", {}, el("h1", {}, e.findings.length ? many(e.findings.length, "finding") : "No findings", " between two ends of the same traffic"),
-			el("p", {class: "soft"}, `A: ${name(0)}; B: ${name(1)}. ${count(e.packets)} packets were seen at both ends, over ${span(e.last_ns - e.first_ns)}.`),
+			el("p", {class: "soft"}, `A: ${name(0)}; B: ${name(1)}. ${count(e.packets)} packets were captured at both ends, in ${span(e.last_ns - e.first_ns)}.`),
 			el("p", {}, clock(e.clock))), findings(e.findings), el("h2", {}, "Between the ends"), table([
 			{name: "To QP", value: r => r.p.from + r.p.to + r.w.qp, cell: r => `${r.p.from} \u2192 ${r.p.to}:${hex(r.w.qp, 1)}`},
-			{name: "Way", value: r => r.p.sender, cell: r => (r.p.sender === "a" ? "A \u2192 B" : "B \u2192 A") + (r.p.sender_known ? "" : "?")},
-			number("Sent", r => r.w.sent), number("Lost", r => r.w.lost.count, true), number("Duplicated", r => r.w.doubled.count, true),
-			number("Reordered", r => r.w.reordered, true), number("Missed by the sender's capture", r => r.w.unsent.count, true),
+			{name: "Direction", value: r => r.p.sender, cell: r => (r.p.sender === "a" ? "A \u2192 B" : "B \u2192 A") + (r.p.sender_known ? "" : "?")},
+			number("Sent", r => r.w.sent), number("Lost", r => r.w.lost.count, true), number("Duplicated", r => r.w.duplicated.count, true),
+			number("Reordered", r => r.w.reordered, true), number("Missed by the sender's capture", r => r.w.missed.count, true),
 			delay("Delay variation p50", "p50_ns"), delay("p99", "p99_ns")], rows)];
 	};
 

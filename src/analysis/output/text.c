@@ -300,7 +300,7 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 		}
 	if (s->requests)
 		fprintf(p->out,
-			"      PSN 0x%06x to 0x%06x, path MTU %u, P_Key 0x%04x, DSCP %u, %s\n",
+			"      PSN %u to %u, path MTU %u, P_Key 0x%04x, DSCP %u, %s\n",
 			s->psn_first, s->psn_last, s->mtu, s->pkey, s->dscp,
 			ending_name(s->ending));
 }
@@ -334,8 +334,8 @@ static void put_table(const struct page *p)
 					width[k] = (int)strlen(text[e]);
 	}
 	fprintf(p->out, "\n%-*s %-7s %9s %11s %8s %5s %4s %4s  %s\n", width[0] + width[1] + 4,
-		"QP PAIR", "VERB", "FRAMES", "GOODPUT", "RESENT", "NAK", "RNR", "CNP",
-		"ANSWER p50 / p99");
+		"QP PAIR", "VERB", "FRAMES", "GOODPUT", "RETX", "NAK", "RNR", "CNP",
+		"RESPONSE p50 / p99");
 	for (size_t i = 0; i < most; i++)
 		for (unsigned int side = 0; side < 2; side++)
 			if (is_shown(p, &p->r->conversations[i], side)) {

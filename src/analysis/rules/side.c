@@ -493,19 +493,19 @@ static bool starving(const struct look *l, struct rd_finding *f)
 }
 
 const struct rule rules_of_sides[] = {
-	{"lost-behind", RD_SEV_PROBLEM, lost_behind,
+	{"lost-downstream", RD_SEV_PROBLEM, lost_behind,
 		"a switch that drops on this priority (no PFC), a bad link, or the receiving NIC "
 		"itself",
 		"capture on the receiver too; there look at out_of_buffer, rx_discards, and on the "
 		"switch at discards of this port"},
-	{"lost-before", RD_SEV_PROBLEM, lost_before,
+	{"lost-upstream", RD_SEV_PROBLEM, lost_before,
 		"loss between the sender and this capture point: switch without PFC on this "
 		"priority, bad link, or the sender's own NIC",
 		"capture on the sender too; there look at tx_discards, symbol and link errors"},
-	{"answers-lost-behind", RD_SEV_PROBLEM, responses_lost_downstream,
+	{"responses-lost-downstream", RD_SEV_PROBLEM, responses_lost_downstream,
 		"the path back loses packets: both directions need the same priority and PFC",
 		"capture on the requester too; compare DSCP or PCP of requests and responses"},
-	{"answers-lost-before", RD_SEV_PROBLEM, responses_lost_upstream,
+	{"responses-lost-upstream", RD_SEV_PROBLEM, responses_lost_upstream,
 		"loss between the responder and this capture point",
 		"capture on the responder too; look at discards on the switch ports between"},
 	{"unreliable-lost", RD_SEV_PROBLEM, lost_unreliable,
@@ -514,7 +514,7 @@ const struct rule rules_of_sides[] = {
 	{"damaged", RD_SEV_PROBLEM, damaged,
 		"a bad cable, transceiver or memory on the path, or a device that rewrites headers",
 		"look at symbol errors, FEC and FCS errors of every link on the path"},
-	{"no-answer", RD_SEV_PROBLEM, black_hole,
+	{"no-response", RD_SEV_PROBLEM, black_hole,
 		"the other end drops them (QP not ready or gone, firewall on UDP 4791, wrong GID "
 		"or "
 		"VLAN), or its responses take another path",
@@ -549,7 +549,7 @@ const struct rule rules_of_sides[] = {
 	{"duplicated", RD_SEV_WARNING, duplicated, "a mirror port or a loop in the network",
 		"look for mirroring that ends in the data "
 		"path, and for loops"},
-	{"unanswered", RD_SEV_WARNING, timeout_rounds,
+	{"timeout", RD_SEV_WARNING, timeout_rounds,
 		"the last packet of a burst or its response was lost, or the receiver was too slow",
 		"capture at the other end; look whether the retransmitted requests arrive twice"},
 	{"timeout-short", RD_SEV_WARNING, timeout_short,
@@ -564,7 +564,7 @@ const struct rule rules_of_sides[] = {
 	{"cnp", RD_SEV_WARNING, congested,
 		"switches on the path mark packets: the path is congested (incast, slow link)",
 		"look at which senders share the congested port; check DCQCN settings"},
-	{"ecn-unanswered", RD_SEV_WARNING, marked_unanswered,
+	{"ecn-no-cnp", RD_SEV_WARNING, marked_unanswered,
 		"congestion control is off at the receiver, or CNPs are filtered on the path",
 		"check roce_np enable for this priority at the receiver"},
 	{"credits", RD_SEV_NOTE, no_credits, "the receiver has fewer receives posted than are sent",
