@@ -59,8 +59,8 @@ struct rd_findings {
 };
 
 /*
- * Appends an empty finding, certain, which the list owns; it is valid until the next call. NULL if
- * out of memory.
+ * Appends an empty finding, which the list owns; it is valid until the next call. It is "possible":
+ * the caller writes a higher certainty. NULL if out of memory.
  */
 struct rd_finding *rd_findings_add(struct rd_findings *list);
 /* Takes the finding back that was added last. */

@@ -30,6 +30,7 @@ static void found(struct judging *j, const char *rule, enum rd_severity severity
 	va_end(args);
 	f->rule = rule;
 	f->severity = severity;
+	f->certainty = RD_CERTAIN; /* read from the device, not derived */
 	f->next = next;
 	rd_finding_where(f, "%s", j->info->device->name);
 	rd_finding_title(f, "%s", title);

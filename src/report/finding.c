@@ -49,7 +49,7 @@ struct rd_finding *rd_findings_add(struct rd_findings *list)
 		list->finding = grown;
 		list->room = more;
 	}
-	list->finding[list->n] = (struct rd_finding){.certainty = RD_CERTAIN, .number = list->n};
+	list->finding[list->n] = (struct rd_finding){.number = list->n};
 	return &list->finding[list->n++];
 }
 

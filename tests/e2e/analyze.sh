@@ -88,7 +88,7 @@ is "a healthy capture has no finding but notes" \
 	"$(json "$tmp/02_rc_write-a.json" '[.findings[] | select(.severity != "note")] | length')" 0
 is "the loss is reported with its frames" \
 	"$(json "$tmp/10_rc_write_loss-b.json" '.findings[0] | .rule + " " + .certainty + " " + (.count | tostring)')" \
-	"lost-upstream certain 10"
+	"lost-upstream likely 10"
 is "drops downstream of the capture point are distinguished" \
 	"$(json "$tmp/30_ingress_drop-a.json" '.findings[0].rule')" lost-downstream
 
@@ -113,7 +113,7 @@ ok "pcapng" "$tmp/whole.json"
 zstd -dqc "$roce/10_rc_write_loss/b.pcap.zst" | head -c 500000 >"$tmp/cut.pcap"
 an "$tmp/cut.pcap" >"$tmp/cut.txt" 2>"$tmp/err"
 is "a file that is cut: exit status" $? 4
-has "a file that is cut: said" "$tmp/cut.txt" 'a file ends before its end'
+has "a file that is cut: said" "$tmp/cut.txt" 'a file is damaged or incomplete'
 has "a file that is cut: what is there is analysed" "$tmp/cut.txt" 'lost upstream of this capture point'
 
 "$RDMADUMP" -r "$roce/10_rc_write_loss/b.pcap.zst" -w "$tmp/zero.pcapng" --zero-payload 2>/dev/null >&2

@@ -72,6 +72,12 @@ static void test_identity(void **state)
 	assert_true(identity() == first);
 }
 
+/* What the captures report of themselves in compare(). */
+static struct {
+	bool directions;  /* whether a frame was sent by the host */
+	uint64_t dropped; /* by B's capture */
+} captures;
+
 static void put(struct rd_ends *e, enum rd_tap end, uint32_t psn, uint64_t ns)
 {
 	struct rd_frame frame;
@@ -79,6 +85,8 @@ static void put(struct rd_ends *e, enum rd_tap end, uint32_t psn, uint64_t ns)
 	packet(psn);
 	frame = make_frame(&m);
 	frame.ts_ns = ns;
+	if (captures.directions)
+		frame.direction = end == RD_TAP_A ? RD_DIR_OUT : RD_DIR_IN;
 	rd_ends_frames(e, end, RD_LINK_ETHERNET, &frame, 1);
 }
 
@@ -86,8 +94,9 @@ static void put(struct rd_ends *e, enum rd_tap end, uint32_t psn, uint64_t ns)
 static struct rd_ends_report *compare(uint32_t to, uint32_t b_from, uint32_t b_to, uint32_t lost)
 {
 	const uint64_t first[RD_TAPS] = {START, START + b_from * MS};
-	const struct rd_report none = {0};
-	const struct rd_report *const reports[RD_TAPS] = {&none, &none};
+	struct rd_report_file file = {.dropped = captures.dropped, .dropped_known = true};
+	const struct rd_report a = {0}, b = {.files = &file, .n_files = 1};
+	const struct rd_report *const reports[RD_TAPS] = {&a, &b};
 	struct rd_ends_report *r;
 	struct rd_ends *e;
 
@@ -124,11 +133,36 @@ static void test_edges(void **state)
 	rd_ends_report_free(r);
 }
 
+static enum rd_certainty certainty_of_loss(bool directions, uint64_t dropped)
+{
+	struct rd_ends_report *r;
+	enum rd_certainty certainty;
+
+	captures.directions = directions;
+	captures.dropped = dropped;
+	r = compare(100, 0, 100, 50);
+	assert_int_equal(r->findings.n, 1);
+	assert_string_equal(r->findings.finding[0].rule, "lost-between");
+	certainty = r->findings.finding[0].certainty;
+	rd_ends_report_free(r);
+	return certainty;
+}
+
+/* B's capture may have missed it; if it says so, or if A may be the receiver, all the more. */
+static void test_certainty(void **state)
+{
+	(void)state;
+	assert_int_equal(certainty_of_loss(true, 0), RD_LIKELY);
+	assert_int_equal(certainty_of_loss(true, 1), RD_POSSIBLE);
+	assert_int_equal(certainty_of_loss(false, 0), RD_POSSIBLE);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_certainty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Unit tests of who talks with whom: pairs found by PSNs, and what the CM's messages tell. */
+/* Unit tests of who talks with whom: pairs found by PSNs, by messages of the CM. */
 #include "test_packet_make.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +18,7 @@
 static struct rd_analysis *analysis;
 static struct rd_report *report;
 static uint64_t now;
+static uint32_t cm_from; /* source QP of MADs, 0: any bytes */
 
 static void begin(void)
 {
@@ -72,6 +73,10 @@ static void cm(bool back, unsigned int attribute, uint32_t local, uint32_t remot
 
 	make_packet(&m, MAKE_V2_IPV4, UD_ONLY, 1, 8 + 256, 0);
 	mad = m.b + m.n - 4 - 256;
+	if (cm_from) {
+		rd_put_be32(mad - 8, 0x80010000);
+		rd_put_be32(mad - 4, cm_from);
+	}
 	memset(mad, 0, 256);
 	mad[1] = RD_MAD_CM;
 	rd_put_be16(mad + 16, (uint16_t)attribute);
@@ -150,17 +155,32 @@ static void test_connection(void **state)
 	}
 }
 
-/* A REQ that nobody answers, and how often it came. */
-static void test_unanswered(void **state)
+/* A MAD of the CM, from QP 1 and with its Q_Key. */
+static void gsi(bool back, unsigned int attribute)
+{
+	cm_from = 1;
+	cm(back, attribute, 7, 0, 0x200);
+	cm_from = 0;
+}
+
+/* A REQ without a reply, and how often it was sent. */
+static void test_no_reply(void **state)
 {
 	(void)state;
-	begin();
-	for (unsigned int i = 0; i < 4; i++)
-		cm(false, RD_CM_REQ, 7, 0, 0x200);
-	assert_int_equal(rd_analysis_report(analysis, &report, NULL), 0);
-	assert_int_equal(report->findings.n, 1);
-	assert_int_equal(report->findings.finding[0].evidence.count, 4);
-	end();
+	for (unsigned int reverse = 0; reverse < 2; reverse++) {
+		begin();
+		for (unsigned int i = 0; i < 4; i++)
+			gsi(false, RD_CM_REQ);
+		if (reverse) /* another one: so MADs of this direction are captured */
+			gsi(true, RD_CM_REQ);
+		assert_int_equal(rd_analysis_report(analysis, &report, NULL), 0);
+		assert_int_equal(report->findings.n, 1);
+		assert_string_equal(report->findings.finding[0].rule, "cm-no-reply");
+		assert_int_equal(report->findings.finding[0].evidence.count, 4);
+		assert_int_equal(
+			report->findings.finding[0].certainty, reverse ? RD_LIKELY : RD_POSSIBLE);
+		end();
+	}
 }
 
 int main(void)
@@ -169,7 +189,7 @@ int main(void)
 		cmocka_unit_test(test_by_psn),
 		cmocka_unit_test(test_ambiguous),
 		cmocka_unit_test(test_connection),
-		cmocka_unit_test(test_unanswered),
+		cmocka_unit_test(test_no_reply),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,9 +61,9 @@ struct path_qp {
 	uint64_t edge_copies[RD_TAPS]; /* of them: so near to the other's end that it may come */
 };
 
-#define PATHS_MAX  1024
-#define PATH_QPS_MAX   16384
-#define PATH_SLOTS ((size_t)PATHS_MAX * 2)
+#define PATHS_MAX    1024
+#define PATH_QPS_MAX 16384
+#define PATH_SLOTS   ((size_t)PATHS_MAX * 2)
 
 /* --- packets that wait for their twin ------------------------------------------------------ */
 

@@ -184,44 +184,46 @@ struct sight {
 	const struct rd_report *const *reports;
 	const struct rd_path *p;
 	const struct rd_path_qp *w; /* NULL for rules over a path */
+	uint64_t evicted;	    /* packets of all paths, see rd_ends_report */
 };
 
 struct ends_rule {
-	const char *key;
+	struct rule_head head;
 	bool of_qp;
-	enum rd_severity severity;
 	bool (*applies)(const struct sight *s, struct rd_finding *f);
-	const char *meaning, *next;
 };
 
-/* A capture that lost frames itself makes what it did not see less sure. */
-static enum rd_certainty certainty_of(const struct sight *s, enum rd_tap witness)
+/*
+ * What a capture lacks, it may have missed: a mirror port drops frames without a count. Then the
+ * sender may also be the wrong one.
+ */
+static void lower_if_missed(const struct sight *s, struct rd_finding *f, enum rd_tap tap)
 {
-	const struct rd_report *r = s->reports[witness];
-	enum rd_certainty certainty = s->p->sender_known ? RD_CERTAIN : RD_LIKELY;
-
-	for (size_t i = 0; i < r->n_files; i++) {
-		if (r->files[i].dropped)
-			return RD_POSSIBLE;
-		if (!r->files[i].dropped_known)
-			certainty = RD_LIKELY;
-	}
-	return certainty;
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
+	if (!s->p->sender_known || capture_lost_frames(s->reports[tap]))
+		finding_lower(f, RD_POSSIBLE);
 }
 
 static void filter_qp(const struct sight *s, struct rd_finding *f, uint64_t first)
 {
 	rd_finding_filter(f, first, "infiniband.bth.destqp == 0x%06x", s->w->qp);
+}
+
+/* This direction in the receiver's own report; NULL: it is absent. */
+static const struct rd_side *side_at_receiver(const struct sight *s)
+{
+	const struct rd_report *r = s->reports[!s->p->sender];
+
+	for (size_t i = 0; i < r->n_conversations; i++)
+		for (unsigned int side = 0; side < 2; side++) {
+			const struct rd_conversation *c = &r->conversations[i];
+			const struct rd_endpoint *from = side ? &c->b : &c->a;
+			const struct rd_endpoint *to = side ? &c->a : &c->b;
+
+			if (to->qp == s->w->qp && !strcmp(from->address, s->p->from) &&
+				!strcmp(to->address, s->p->to))
+				return &c->side[side];
+		}
+	return NULL;
 }
 
 static bool lost_between(const struct sight *s, struct rd_finding *f)
@@ -230,12 +232,15 @@ static bool lost_between(const struct sight *s, struct rd_finding *f)
 
 	if (!e->count)
 		return false;
-	finding_evidence(f, e, certainty_of(s, !s->p->sender));
+	finding_evidence(f, e);
+	lower_if_missed(s, f, !s->p->sender);
+	if (s->evicted) /* their match may have come later */
+		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost between the two capture points");
 	rd_finding_detail(f,
-		"%" PRIu64 " packet%s of %" PRIu64
-		" that were sent (%.2g %%) never came; frames of the sender's capture",
-		e->count, plural(e->count), s->w->sent, percent(e->count, s->w->sent));
+		"%llu packet%s of %llu that were sent (%.2g %%) did not arrive; frames of the "
+		"sender's capture",
+		n(e->count), plural(e->count), n(s->w->sent), percent(e->count, s->w->sent));
 	filter_qp(s, f, e->first_frame);
 	return true;
 }
@@ -246,12 +251,13 @@ static bool duplicated_between(const struct sight *s, struct rd_finding *f)
 
 	if (!e->count)
 		return false;
-	finding_evidence(f, e, certainty_of(s, s->p->sender));
+	finding_evidence(f, e);
+	lower_if_missed(s, f, s->p->sender);
 	rd_finding_title(f, "packets are duplicated on the path");
 	rd_finding_detail(f,
-		"%" PRIu64 " packet%s came once more than they were sent; frames of the "
-		"receiver's capture",
-		e->count, plural(e->count));
+		"%llu packet%s arrived once more than they were sent; frames of the receiver's "
+		"capture",
+		n(e->count), plural(e->count));
 	filter_qp(s, f, e->first_frame);
 	return true;
 }
@@ -260,41 +266,30 @@ static bool reordered_between(const struct sight *s, struct rd_finding *f)
 {
 	if (!s->w->reordered)
 		return false;
-	f->certainty = RD_CERTAIN;
 	f->evidence.count = s->w->reordered;
 	rd_finding_title(f, "packets are reordered on the path");
-	rd_finding_detail(f, "%" PRIu64 " of %" PRIu64 " packets (%.2g %%) came behind later ones",
-		s->w->reordered, s->w->arrived, percent(s->w->reordered, s->w->arrived));
+	rd_finding_detail(f, "%llu of %llu packets (%.2g %%) arrived after later ones",
+		n(s->w->reordered), n(s->w->arrived), percent(s->w->reordered, s->w->arrived));
 	filter_qp(s, f, 0);
 	return true;
 }
 
-/* What the receiver's own capture holds and its QP asked for again. */
-static bool lost_behind(const struct sight *s, struct rd_finding *f)
+/* Packets that the receiver requests again though its own capture has them. */
+static bool lost_downstream(const struct sight *s, struct rd_finding *f)
 {
-	const struct rd_report *r = s->reports[!s->p->sender];
+	const struct rd_side *side = side_at_receiver(s);
+	const struct rd_incident *e = side ? rd_side_incident(side, RD_INC_LOST_DOWNSTREAM) : NULL;
 
-	for (size_t i = 0; i < r->n_conversations; i++)
-		for (unsigned int side = 0; side < 2; side++) {
-			const struct rd_conversation *c = &r->conversations[i];
-			const struct rd_endpoint *from = side ? &c->b : &c->a;
-			const struct rd_endpoint *to = side ? &c->a : &c->b;
-			const struct rd_incident *e =
-				rd_side_incident(&c->side[side], RD_INC_LOST_DOWNSTREAM);
-
-			if (!e->count || to->qp != s->w->qp || strcmp(from->address, s->p->from) ||
-				strcmp(to->address, s->p->to))
-				continue;
-			finding_evidence(f, e, RD_LIKELY);
-			rd_finding_title(f, "packets are lost downstream of the receiver's port");
-			rd_finding_detail(f,
-				"%" PRIu64 " time%s the receiver requested packets again that its "
-				"own capture holds; frames of the receiver's capture",
-				e->count, plural(e->count));
-			filter_qp(s, f, e->first_frame);
-			return true;
-		}
-	return false;
+	if (!e || !e->count)
+		return false;
+	finding_evidence(f, e);
+	rd_finding_title(f, "packets are lost downstream of the receiver's port");
+	rd_finding_detail(f,
+		"%llu time%s the receiver requested packets again that its own capture has; frames "
+		"of the receiver's capture",
+		n(e->count), plural(e->count));
+	filter_qp(s, f, e->first_frame);
+	return true;
 }
 
 static bool missed_by_capture(const struct sight *s, struct rd_finding *f)
@@ -303,12 +298,14 @@ static bool missed_by_capture(const struct sight *s, struct rd_finding *f)
 
 	if (!e->count)
 		return false;
-	finding_evidence(f, e, s->p->sender_known ? RD_LIKELY : RD_POSSIBLE);
+	finding_evidence(f, e);
+	if (!s->p->sender_known)
+		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the sender's capture missed packets");
 	rd_finding_detail(f,
-		"%" PRIu64 " packet%s came that the capture at the sender does not hold; frames of "
-		"the receiver's capture",
-		e->count, plural(e->count));
+		"%llu packet%s arrived that the capture at the sender lacks; frames of the "
+		"receiver's capture",
+		n(e->count), plural(e->count));
 	filter_qp(s, f, e->first_frame);
 	return true;
 }
@@ -319,54 +316,55 @@ static bool late(const struct sight *s, struct rd_finding *f)
 
 	if (v->p99 < LATE_NS)
 		return false;
-	f->certainty = RD_CERTAIN;
 	f->evidence.count = v->n;
 	rd_finding_frame(f, s->p->slowest_frame);
 	rd_finding_title(f, "the delay on the path varies");
 	rd_finding_detail(f,
-		"one-way delay above the shortest: %.3g ms in the middle, %.3g ms for 1 of 100, "
-		"%.3g ms at most; a frame of the receiver's capture",
+		"one-way delay above the shortest: median %.3g ms, 99th percentile %.3g ms, "
+		"maximum %.3g ms; a frame of the receiver's capture",
 		(double)v->p50 / 1e6, (double)v->p99 / 1e6, (double)v->max / 1e6);
 	return true;
 }
 
 static const struct ends_rule ends_rules[] = {
-	{"lost-between", true, RD_SEV_PROBLEM, lost_between,
-		"a switch or router on the path drops: congestion without PFC on this priority, a "
-		"bad cable, a wrong MTU or VLAN",
-		"look at discards, CRC errors and PFC counters of every port between the two "
-		"hosts"},
-	{"lost-downstream-of-receiver", true, RD_SEV_PROBLEM, lost_behind,
-		"the receiving NIC or host drops: no room in its buffers, a bad ICRC, a filter",
-		"look at out_of_buffer, rx_discards_phy and rx_icrc_encapsulated of the receiver"},
-	{"duplicated-between", true, RD_SEV_WARNING, duplicated_between,
-		"a loop, or a mirror port that feeds back",
-		"look for loops and mirror sessions on the switches between"},
-	{"reordered-between", true, RD_SEV_WARNING, reordered_between,
-		"packets of one QP take several paths: adaptive routing, spraying, a LAG that "
-		"hashes "
-		"per packet",
-		"hash by UDP source port, or use NICs that accept packets out of order"},
-	{"missed-at-sender", true, RD_SEV_NOTE, missed_by_capture,
-		"the capture at the sender lost frames, or does not see all that its NIC sends",
-		"look at what that capture says of its losses"},
-	{"delay-varies", false, RD_SEV_NOTE, late,
-		"queues on the path: congestion, or pauses (PFC)",
-		"compare with ECN marks and pause counters of that time"},
-	{0}};
+	{{"lost-between", RD_SEV_PROBLEM, RD_LIKELY,
+		 "a switch or router on the path drops: congestion without PFC on this priority, a "
+		 "bad cable, a wrong MTU or VLAN; or the receiver's capture missed them",
+		 "look at discards, CRC errors and PFC counters of every port between the two "
+		 "hosts, and at what the receiver's capture lost"},
+		true, lost_between},
+	{{"lost-downstream-of-receiver", RD_SEV_PROBLEM, RD_LIKELY,
+		 "the receiving NIC or host drops: no room in its buffers, a bad ICRC, a filter",
+		 "look at out_of_buffer, rx_discards_phy and rx_icrc_encapsulated of the receiver"},
+		true, lost_downstream},
+	{{"duplicated-between", RD_SEV_WARNING, RD_LIKELY,
+		 "a mirror session that copies a frame at two ports, or a loop",
+		 "look for mirror sessions and loops on the switches between"},
+		true, duplicated_between},
+	{{"reordered-between", RD_SEV_WARNING, RD_LIKELY,
+		 "packets of one QP take several paths: adaptive routing, spraying, a LAG that "
+		 "hashes per packet; or a capture that merges several queues out of order",
+		 "hash by UDP source port, or use NICs that accept packets out of order"},
+		true, reordered_between},
+	{{"missed-at-sender", RD_SEV_NOTE, RD_LIKELY,
+		 "the capture at the sender lost frames, or does not get all that its NIC sends",
+		 "look at the losses of that capture"},
+		true, missed_by_capture},
+	{{"delay-varies", RD_SEV_NOTE, RD_LIKELY,
+		 "queues on the path: congestion, or pauses (PFC); or software timestamps",
+		 "compare with ECN marks and pause counters of that time"},
+		false, late},
+	{{0}, false, NULL},
+};
 
 #define FINDINGS_MAX 1024
 
 static void try_rule(struct rd_findings *list, const struct ends_rule *rule, const struct sight *s)
 {
-	struct rd_finding *f = list->n < FINDINGS_MAX ? rd_findings_add(list) : NULL;
+	struct rd_finding *f = finding_begin(list, &rule->head, FINDINGS_MAX);
 
 	if (!f)
 		return;
-	f->rule = rule->key;
-	f->severity = rule->severity;
-	f->meaning = rule->meaning;
-	f->next = rule->next;
 	if (!rule->applies(s, f))
 		rd_findings_drop_last(list);
 	else if (s->w)
@@ -380,8 +378,8 @@ static int make_findings(const struct making *m)
 	struct rd_ends_report *r = m->r;
 
 	for (size_t i = 0; i < r->n_paths; i++)
-		for (const struct ends_rule *rule = ends_rules; rule->key; rule++) {
-			struct sight s = {m->reports, &r->paths[i], NULL};
+		for (const struct ends_rule *rule = ends_rules; rule->head.key; rule++) {
+			struct sight s = {m->reports, &r->paths[i], NULL, r->evicted};
 
 			if (!rule->of_qp)
 				try_rule(&r->findings, rule, &s);

@@ -358,6 +358,7 @@ void rd_analysis_close(struct rd_analysis *a)
 	grid_free(&a->grid);
 	free(a->files);
 	free(a->psns);
+	free(a->qkeys);
 	free(a->links);
 	free(a->application);
 	free(a->hardware);

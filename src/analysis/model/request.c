@@ -69,6 +69,11 @@ static inline void message_take(struct rd_analysis *a, struct flow *f, const str
 		message_done(use, f->req.message_bytes);
 }
 
+void request_message(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	message_take(a, f, it);
+}
+
 /* --- what a receiver makes of it ---------------------------------------------------------- */
 
 static void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn)
@@ -487,26 +492,6 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	}
 	if (psn_diff(psn, f->req.next) >= 0)
 		f->req.next = f->req.at = psn_add(psn, 1);
-	message_take(a, f, it);
-	flow_remember(a, f, it, false);
-}
-
-/* UD: one source QP may send to many, so that its PSNs tell nothing here. */
-void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it)
-{
-	struct rd_deth deth;
-
-	f->req.packets++;
-	f->req.any = true;
-	if (rd_packet_deth(it->p, &deth))
-		f->req.qkey = deth.qkey;
-	if (flow_is_duplicate(f, it, false)) {
-		flow_incident(a, f, RD_INC_DUPLICATED, 1);
-		return;
-	}
-	if (!f->req.started)
-		flow_expect(f, it->p->psn);
-	f->req.next = f->req.at = psn_add(it->p->psn, 1);
 	message_take(a, f, it);
 	flow_remember(a, f, it, false);
 }

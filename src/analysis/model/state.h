@@ -171,7 +171,8 @@ struct flow_requests {
 	/* Late packets, which are the beginning of a round or were reordered. */
 	uint32_t late_psn, late_n;
 	uint64_t late_frame, late_ns;
-	uint32_t qkey; /* UD: of the last packet */
+	uint32_t qkey;	   /* UD: of the last packet */
+	bool qkey_differs; /* from that of the first packet to this QP */
 };
 
 /* Retransmission rounds of its sender (request.c). */
@@ -299,6 +300,7 @@ struct rd_analysis {
 	struct rd_incident icrc_lost; /* wrong CRC, where the flow is unknown */
 	/* Request PSNs that wait for a response, to find out who responds (pair.c). */
 	struct psn_slot *psns;
+	struct qkey_slot *qkeys; /* of UD QPs (datagram.c) */
 	struct link_pair *links; /* by key of the flow; an open hash */
 	size_t n_links, links_mask;
 	struct cm_request cm[CM_OPEN];
@@ -409,10 +411,13 @@ static inline void flow_remember(
 
 /* --- the parts ---------------------------------------------------------------------------- */
 
-/* Requests of RC and XRC (request.c); of UC and UD. */
+/* Requests of RC and XRC, and of UC (request.c). */
 void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
-void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it);
 void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it);
+/* Counts a packet that was not seen before as part of its message. */
+void request_message(struct rd_analysis *a, struct flow *f, const struct item *it);
+/* UD (datagram.c). */
+void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* The path MTU became known: a READ's span with it. */
 void request_learn_mtu(struct flow *f, uint32_t mtu);
 /* All of the READ that was last asked for fits into one response. */

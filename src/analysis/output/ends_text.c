@@ -14,11 +14,13 @@ static void put_clock(const struct rd_ends_report *r, FILE *out)
 	fprintf(out, "two ends of the same traffic: %s packets captured at both, in %.1f s\n",
 		rd_fmt_count(packets, r->packets), (double)(r->last_ns - r->first_ns) / 1e9);
 	if (!r->offset_known) {
-		fputs("the offset of the clocks is unknown: there are packets in one direction only\n",
+		fputs("the offset of the clocks is unknown: there are packets in one direction "
+		      "only\n",
 			out);
 		return;
 	}
-	fprintf(out, "B's clock is %.6f s %s A's, if the delays of both directions are equal (+-%s)",
+	fprintf(out,
+		"B's clock is %.6f s %s A's, if the delays of both directions are equal (+-%s)",
 		(double)(r->offset_ns < 0 ? -r->offset_ns : r->offset_ns) / 1e9,
 		r->offset_ns < 0 ? "behind" : "ahead of", duration_text(error, r->offset_error_ns));
 	if (r->drift_known)
@@ -75,8 +77,7 @@ static void put_rest(const struct rd_ends_report *r, FILE *out)
 			"their match\n",
 			r->evicted);
 	if (r->left_out)
-		fprintf(out, "%" PRIu64 " packets of further QPs were not compared\n",
-			r->left_out);
+		fprintf(out, "%" PRIu64 " packets of further QPs were not compared\n", r->left_out);
 }
 
 void rd_ends_text(const struct rd_ends_report *r, const struct rd_report_style *style, FILE *out)

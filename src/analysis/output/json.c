@@ -193,8 +193,8 @@ static json_t *side_json(const struct rd_side *s, const struct times *t)
 /* One array per value: what a plot wants. */
 static json_t *series_json(const struct rd_series *s, const struct times *t)
 {
-	static const char *const keys[] = {"wire_bytes", "goodput_bytes", "frames", "retransmitted", "cnp",
-		"ecn_ce", "nak", "latency_mean_ns", "latency_max_ns"};
+	static const char *const keys[] = {"wire_bytes", "goodput_bytes", "frames", "retransmitted",
+		"cnp", "ecn_ce", "nak", "latency_mean_ns", "latency_max_ns"};
 	enum { KEYS = sizeof(keys) / sizeof(*keys) };
 	json_t *o, *columns[KEYS];
 
@@ -210,9 +210,9 @@ static json_t *series_json(const struct rd_series *s, const struct times *t)
 	}
 	for (unsigned int i = 0; i < s->n; i++) {
 		const struct rd_point *p = &s->points[i];
-		const uint64_t row[KEYS] = {p->wire_bytes, p->goodput_bytes, p->frames, p->retransmitted,
-			p->cnp, p->ce, p->nak, p->latency_n ? p->latency_sum_ns / p->latency_n : 0,
-			p->latency_max_ns};
+		const uint64_t row[KEYS] = {p->wire_bytes, p->goodput_bytes, p->frames,
+			p->retransmitted, p->cnp, p->ce, p->nak,
+			p->latency_n ? p->latency_sum_ns / p->latency_n : 0, p->latency_max_ns};
 
 		for (unsigned int k = 0; k < KEYS; k++)
 			json_array_append_new(columns[k],

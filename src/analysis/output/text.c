@@ -299,8 +299,7 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 			fputc('\n', p->out);
 		}
 	if (s->requests)
-		fprintf(p->out,
-			"      PSN %u to %u, path MTU %u, P_Key 0x%04x, DSCP %u, %s\n",
+		fprintf(p->out, "      PSN %u to %u, path MTU %u, P_Key 0x%04x, DSCP %u, %s\n",
 			s->psn_first, s->psn_last, s->mtu, s->pkey, s->dscp,
 			ending_name(s->ending));
 }

@@ -6,32 +6,31 @@
 
 #define SILENCE_NS UINT64_C(50000000)
 
-static unsigned long long n(uint64_t value)
-{
-	return value;
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-static void about(struct rd_finding *f, uint64_t count, enum rd_certainty certainty)
-{
-	f->evidence.count = count;
-	f->certainty = certainty;
-}
-
 static bool no_rdma(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
 
-	if (l->nth || l->r->n_conversations)
+	if (l->nth || t->rdma_frames)
 		return false;
-	about(f, t->frames, RD_CERTAIN);
+	f->evidence.count = t->frames;
+	/* Tunnels are not looked into; what was cut cannot be recognized. */
+	if (t->frames)
+		finding_lower(f, t->truncated || t->fragments ? RD_POSSIBLE : RD_LIKELY);
 	rd_finding_title(f, t->frames ? "there is no RDMA traffic in this capture"
 				      : "there are no frames in this capture");
-	rd_finding_detail(f, "%llu frames, none of them RoCE or InfiniBand", n(t->frames));
+	rd_finding_detail(f, "%llu frames, none of them recognized as RoCE or InfiniBand%s",
+		n(t->frames), t->truncated || t->fragments ? "; some are cut or fragments" : "");
+	return true;
+}
+
+static bool no_such_qp(const struct look *l, struct rd_finding *f)
+{
+	if (l->nth || l->a->config.qp == RD_QP_UNKNOWN || l->r->n_conversations ||
+		!l->r->totals.rdma_frames)
+		return false;
+	rd_finding_title(f, "there is no conversation with QP 0x%x", l->a->config.qp);
+	rd_finding_detail(
+		f, "%llu frames of RDMA traffic are of other QPs", n(l->r->totals.rdma_frames));
 	return true;
 }
 
@@ -43,11 +42,11 @@ static bool lost_by_capture(const struct look *l, struct rd_finding *f)
 		lost += l->r->files[i].dropped;
 	if (l->nth || !lost)
 		return false;
-	finding_evidence(f, &l->a->dropped, RD_CERTAIN);
+	finding_evidence(f, &l->a->dropped);
 	f->evidence.count = lost;
-	rd_finding_title(f, "the capture itself lost frames");
-	rd_finding_detail(f, "%llu frames, %.2f %%; gaps around them are no network loss", n(lost),
-		percent(lost, lost + l->r->totals.frames));
+	rd_finding_title(f, "the file reports frames that the capture lost");
+	rd_finding_detail(f, "%llu frames, %.2f %%; gaps around them need not be network loss",
+		n(lost), percent(lost, lost + l->r->totals.frames));
 	return true;
 }
 
@@ -57,9 +56,9 @@ static bool damaged_file(const struct look *l, struct rd_finding *f)
 
 	for (size_t i = 0; i < l->r->n_files; i++)
 		if (l->r->files[i].damage && !nth--) {
-			about(f, 1, RD_CERTAIN);
+			f->evidence.count = 1;
 			rd_finding_frame(f, l->r->files[i].first_frame + l->r->files[i].frames - 1);
-			rd_finding_title(f, "a file ends before its end");
+			rd_finding_title(f, "a file is damaged or incomplete");
 			rd_finding_detail(f, "%s; %llu frames of it were analysed",
 				l->r->files[i].damage, n(l->r->files[i].frames));
 			return true;
@@ -73,7 +72,7 @@ static bool truncated(const struct look *l, struct rd_finding *f)
 
 	if (l->nth || !t->truncated)
 		return false;
-	about(f, t->truncated, RD_CERTAIN);
+	f->evidence.count = t->truncated;
 	rd_finding_title(f, "frames were captured in part");
 	rd_finding_detail(f, "%llu of %llu frames; checksums cannot be verified%s", n(t->truncated),
 		n(t->frames), t->cut ? ", and of some even headers are missing" : "");
@@ -86,11 +85,11 @@ static bool wrong_icrc(const struct look *l, struct rd_finding *f)
 
 	if (l->nth || !t->icrc_bad || t->icrc_trusted)
 		return false;
-	about(f, t->icrc_bad, RD_LIKELY);
-	rd_finding_title(f, "the file does not keep valid checksums");
+	f->evidence.count = t->icrc_bad;
+	rd_finding_title(f, "the file does not contain valid invariant CRCs");
 	rd_finding_detail(f,
 		"%llu of %llu invariant CRCs are wrong: payload was zeroed or rewritten, or frames "
-		"were captured before the NIC made them; they are not taken for damage",
+		"were captured before the NIC computed them; they do not count as damage",
 		n(t->icrc_bad), n(t->icrc_bad + t->icrc_good));
 	return true;
 }
@@ -99,10 +98,10 @@ static bool damaged_strays(const struct look *l, struct rd_finding *f)
 {
 	if (l->nth || !l->a->icrc_lost.count || !l->r->totals.icrc_trusted)
 		return false;
-	finding_evidence(f, &l->a->icrc_lost, RD_CERTAIN);
-	rd_finding_title(f, "damaged frames name no known QP");
+	finding_evidence(f, &l->a->icrc_lost);
+	rd_finding_title(f, "damaged frames belong to no known QP");
 	rd_finding_detail(f,
-		"%llu frames with a wrong invariant CRC, whose headers may be wrong too",
+		"%llu frames with a wrong invariant CRC, whose headers may be damaged, too",
 		n(f->evidence.count));
 	return true;
 }
@@ -113,7 +112,7 @@ static bool silence(const struct look *l, struct rd_finding *f)
 
 	if (l->nth || t->longest_silence_ns < SILENCE_NS)
 		return false;
-	about(f, t->silences, RD_POSSIBLE);
+	f->evidence.count = t->silences;
 	rd_finding_frame(f, t->silence_frame);
 	rd_finding_title(f, "all traffic stopped while several QPs waited for responses");
 	rd_finding_detail(f, "%llu pauses, the longest %.3g ms", n(t->silences),
@@ -125,9 +124,9 @@ static bool backwards(const struct look *l, struct rd_finding *f)
 {
 	if (l->nth || !l->r->totals.backwards)
 		return false;
-	about(f, l->r->totals.backwards, RD_CERTAIN);
+	f->evidence.count = l->r->totals.backwards;
 	rd_finding_title(f, "timestamps go backwards");
-	rd_finding_detail(f, "%llu times; latencies there are not counted", n(f->evidence.count));
+	rd_finding_detail(f, "%llu times; latencies are not measured there", n(f->evidence.count));
 	return true;
 }
 
@@ -135,8 +134,8 @@ static bool left_out(const struct look *l, struct rd_finding *f)
 {
 	if (l->nth || !l->r->totals.frames_left_out)
 		return false;
-	about(f, l->r->totals.frames_left_out, RD_CERTAIN);
-	rd_finding_title(f, "there are more QPs than are followed");
+	f->evidence.count = l->r->totals.frames_left_out;
+	rd_finding_title(f, "there are more QPs than the analysis follows");
 	rd_finding_detail(f, "%llu frames of QPs beyond the first %llu are only counted",
 		n(f->evidence.count), n(l->r->totals.qps));
 	return true;
@@ -146,12 +145,11 @@ static bool facts_left_out(const struct look *l, struct rd_finding *f)
 {
 	if (l->nth || !l->a->facts || !l->a->facts->left_out)
 		return false;
-	about(f, l->a->facts->left_out, RD_CERTAIN);
-	rd_finding_title(f, "the file has more facts of devices than are taken");
+	f->evidence.count = l->a->facts->left_out;
+	rd_finding_title(f, "the file has more facts of devices than the analysis keeps");
 	rd_finding_detail(f,
-		"%llu peers of queue pairs, ports or counters were left out; QPs may remain "
-		"unpaired "
-		"that belong together",
+		"%llu peers of queue pairs, ports or counters were left out; pairs of QPs may not "
+		"be found",
 		n(f->evidence.count));
 	return true;
 }
@@ -175,16 +173,24 @@ static bool rejected(const struct look *l, struct rd_finding *f)
 	if (l->nth >= l->a->n_rejects)
 		return false;
 	reason = rd_cm_reason_name(j->reason);
-	finding_evidence(f, &j->incident, RD_CERTAIN);
+	finding_evidence(f, &j->incident);
 	between(f, j->net, j->src, j->dst);
-	rd_finding_title(f, "a connection was refused: %s", reason ? reason : "unknown reason");
-	rd_finding_detail(f, "%llu rejects with reason %u, service id 0x%016" PRIx64,
+	rd_finding_title(f, "a connection was rejected: %s", reason ? reason : "unknown reason");
+	rd_finding_detail(f, "%llu CM REJ with reason %u, service id 0x%016" PRIx64,
 		n(f->evidence.count), j->reason, j->service);
 	rd_finding_filter(f, 0, "infiniband.cm.rej.reason == 0x%04x", j->reason);
 	return true;
 }
 
-/* A request that was repeated and never answered. */
+/* Whether MADs of the reverse direction were captured. */
+static bool has_reverse(const struct look *l, const struct cm_request *r)
+{
+	const struct flow_key key = flow_key(r->net, r->dst, r->src, 1, 1);
+
+	return flow_by_key(&l->a->flows, key.k1, key.k2);
+}
+
+/* A request that was repeated without a reply. */
 static bool not_connected(const struct look *l, struct rd_finding *f)
 {
 	unsigned int nth = l->nth;
@@ -194,9 +200,11 @@ static bool not_connected(const struct look *l, struct rd_finding *f)
 
 		if (!r->used || r->answered || r->rejected || !r->repeats || nth--)
 			continue;
-		about(f, r->repeats + 1U, RD_CERTAIN);
+		f->evidence.count = r->repeats + 1U;
 		f->evidence.first_ns = f->evidence.last_ns = r->ns;
 		rd_finding_frame(f, r->frame);
+		if (capture_lost_frames(l->r) || !has_reverse(l, r))
+			finding_lower(f, RD_POSSIBLE);
 		between(f, r->net, r->src, r->dst);
 		rd_finding_title(f, "a connection request gets no reply");
 		rd_finding_detail(f, "%u requests from QP 0x%x, service id 0x%016" PRIx64,
@@ -216,10 +224,8 @@ static bool counters_differ(const struct look *l, struct rd_finding *f)
 
 		if (c->agrees || !c->known || nth--)
 			continue;
-		about(f,
-			c->device_count > c->packets ? c->device_count - c->packets
-						     : c->packets - c->device_count,
-			RD_LIKELY);
+		f->evidence.count = c->device_count > c->packets ? c->device_count - c->packets
+								 : c->packets - c->device_count;
 		rd_finding_title(f, "%s counted %llu %s, the packets show %llu", c->device,
 			n(c->device_count), c->counter, n(c->packets));
 		rd_finding_detail(
@@ -230,42 +236,58 @@ static bool counters_differ(const struct look *l, struct rd_finding *f)
 }
 
 const struct rule rules_of_capture[] = {
-	{"no-rdma", RD_SEV_NOTE, no_rdma,
-		"the wrong interface, a filter, or RDMA that bypasses the kernel and was captured "
-		"on the netdev",
-		"capture on the RDMA device (rdmadump -d), see 'rdmadump list'"},
-	{"capture-lost", RD_SEV_WARNING, lost_by_capture,
-		"the capturing machine or its disk was too slow",
-		"capture less (a filter, --headers-only), or with a larger buffer"},
-	{"file-damaged", RD_SEV_WARNING, damaged_file,
-		"the disk was full, the capture was killed, or the copy is not whole",
-		"copy it again; what precedes the damage was analysed"},
-	{"truncated", RD_SEV_NOTE, truncated, "a snapshot length was set",
-		"capture whole frames, or with --zero-payload, to see damage"},
-	{"icrc-untrusted", RD_SEV_NOTE, wrong_icrc, "nothing is wrong with the network by that",
-		"capture without --zero-payload to see damage"},
-	{"damaged-unknown-qp", RD_SEV_WARNING, damaged_strays,
-		"the same cause as other damaged frames, or something else on UDP port 4791",
-		"look at symbol errors and FCS errors of the links"},
-	{"silence", RD_SEV_WARNING, silence,
-		"a port that is paused (PFC storm), a link that went down, or hosts that stood "
-		"still",
-		"look at rx_prio*_pause counters of the NIC and of the switch ports"},
-	{"time-backwards", RD_SEV_NOTE, backwards,
-		"the clock was set, or files are in the wrong order",
-		"look at the clock's source, "
-		"give files in order"},
-	{"too-many-qps", RD_SEV_NOTE, left_out, "memory is bounded on purpose", "raise --max-qps"},
-	{"too-many-facts", RD_SEV_NOTE, facts_left_out, "memory is bounded on purpose",
-		"capture fewer devices in one file"},
-	{"cm-reject", RD_SEV_WARNING, rejected,
-		"nobody listens there, or the listening application refused",
-		"look whether the server runs and listens on this port and address"},
-	{"cm-no-reply", RD_SEV_PROBLEM, not_connected,
-		"the other end is down, filters UDP 4791, or its responses take another path",
-		"ping it from this address (ping -I), capture there"},
-	{"counters-differ", RD_SEV_WARNING, counters_differ,
-		"the capture missed packets, or other traffic used the device",
-		"compare with the losses of the capture; look at the difference per counter"},
-	{0},
+	{{"no-rdma", RD_SEV_NOTE, RD_CERTAIN,
+		 "the wrong interface, a filter, a tunnel (VXLAN, GRE), or RDMA that bypasses the "
+		 "kernel and was captured on the netdev",
+		 "capture whole frames on the RDMA device (rdmadump -d); see 'rdmadump list'"},
+		no_rdma},
+	{{"no-such-qp", RD_SEV_NOTE, RD_CERTAIN, "another number, or another time (--time)",
+		 "look at the table of all QP pairs: analyze -v without --qp"},
+		no_such_qp},
+	{{"capture-lost", RD_SEV_WARNING, RD_CERTAIN,
+		 "the capturing machine or its disk was too slow; a device's counter may include "
+		 "drops that are not of this capture",
+		 "capture less (a filter, --headers-only), or with a larger buffer"},
+		lost_by_capture},
+	{{"file-damaged", RD_SEV_WARNING, RD_CERTAIN,
+		 "the disk was full, the capture was killed, or the file was copied in part",
+		 "copy it again; the part before the damage was analysed"},
+		damaged_file},
+	{{"truncated", RD_SEV_NOTE, RD_CERTAIN, "a snapshot length was set",
+		 "capture whole frames, or with --zero-payload, to see damage"},
+		truncated},
+	{{"icrc-untrusted", RD_SEV_NOTE, RD_LIKELY, "this is no sign of a network problem",
+		 "capture without --zero-payload to see damage"},
+		wrong_icrc},
+	{{"damaged-unknown-qp", RD_SEV_WARNING, RD_POSSIBLE,
+		 "the same cause as other damaged frames, or other traffic on UDP port 4791",
+		 "look at the frames; look at symbol errors and FCS errors of the links"},
+		damaged_strays},
+	{{"silence", RD_SEV_WARNING, RD_POSSIBLE,
+		 "a paused port (PFC storm), a link that went down, or hosts that were stopped",
+		 "look at rx_prio*_pause counters of the NIC and of the switch ports"},
+		silence},
+	{{"time-backwards", RD_SEV_NOTE, RD_CERTAIN,
+		 "the clock was set, or files are in the wrong order",
+		 "look at the source of the clock, name files in the order of their times"},
+		backwards},
+	{{"too-many-qps", RD_SEV_NOTE, RD_CERTAIN, "the memory of the analysis is limited",
+		 "raise --max-qps"},
+		left_out},
+	{{"too-many-facts", RD_SEV_NOTE, RD_CERTAIN, "the memory of the analysis is limited",
+		 "capture fewer devices in one file"},
+		facts_left_out},
+	{{"cm-reject", RD_SEV_WARNING, RD_CERTAIN,
+		 "no process listens there, or the listening application refused",
+		 "look whether the server runs and listens on this port and address"},
+		rejected},
+	{{"cm-no-reply", RD_SEV_PROBLEM, RD_LIKELY,
+		 "the other end is down or filters UDP port 4791; or its replies take another path",
+		 "ping it from this address (ping -I), capture there"},
+		not_connected},
+	{{"counters-differ", RD_SEV_WARNING, RD_LIKELY,
+		 "the capture missed packets, or other traffic used the device",
+		 "look at the losses of the capture, and at the difference for each counter"},
+		counters_differ},
+	{{0}, NULL},
 };

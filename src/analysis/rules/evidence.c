@@ -1,16 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The evidence of a finding, from what happened. */
+/* What all rules use to make a finding: its head, certainty, evidence, order. */
 #include "rules.h"
 
-void finding_evidence(
-	struct rd_finding *f, const struct rd_incident *incident, enum rd_certainty certainty)
+struct rd_finding *finding_begin(
+	struct rd_findings *list, const struct rule_head *head, size_t most)
 {
-	f->certainty = certainty;
+	struct rd_finding *f = list->n < most ? rd_findings_add(list) : NULL;
+
+	if (!f)
+		return NULL;
+	f->rule = head->key;
+	f->severity = head->severity;
+	f->certainty = head->certainty;
+	f->meaning = head->meaning;
+	f->next = head->next;
+	return f;
+}
+
+void finding_evidence(struct rd_finding *f, const struct rd_incident *incident)
+{
 	f->evidence.count = incident->count;
 	f->evidence.first_ns = incident->first_ns;
 	f->evidence.last_ns = incident->last_ns;
 	rd_finding_frame(f, incident->first_frame);
 	rd_finding_frame(f, incident->last_frame);
+}
+
+void finding_lower(struct rd_finding *f, enum rd_certainty most)
+{
+	if (f->certainty > most)
+		f->certainty = most;
+}
+
+bool capture_lost_frames(const struct rd_report *r)
+{
+	for (size_t i = 0; i < r->n_files; i++)
+		if (r->files[i].dropped)
+			return true;
+	return false;
 }
 
 int finding_order(const struct rd_finding *a, const struct rd_finding *b)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Runs the rules over a report and puts what they find in order, worst first. */
+/* Applies the rules to a report and sorts their findings, worst first. */
 #include "rules.h"
 
-#define FINDINGS_MAX 4096 /* with one QP in trouble per finding: more than anyone reads */
+#define FINDINGS_MAX 4096
 
 #define ENDPOINT_LEN (RD_ADDRESS_LEN + 16)
 
@@ -24,23 +24,22 @@ static void fill_where(struct rd_finding *f, const struct look *look)
 		rd_finding_where(f, "the capture");
 }
 
-/* Whether the rule applies; if not, or if there is no room, the list is as it was. */
+/* Adds a finding if the rule applies; false: it does not, or the list is full. */
 static bool try_rule(struct rd_findings *list, const struct rule *rule, const struct look *look)
 {
-	struct rd_finding *f = list->n < FINDINGS_MAX ? rd_findings_add(list) : NULL;
+	struct rd_finding *f = finding_begin(list, &rule->head, FINDINGS_MAX);
 
 	if (!f)
 		return false;
-	f->rule = rule->key;
-	f->severity = rule->severity;
-	f->meaning = rule->meaning;
-	f->next = rule->next;
 	f->conversation = look->c ? look->c->id : 0;
 	f->side = look->side;
 	if (!rule->applies(look, f)) {
 		rd_findings_drop_last(list);
 		return false;
 	}
+	/* Without a single valid CRC it may be other traffic on UDP port 4791. */
+	if (look->c && look->r->totals.icrc_bad && !look->r->totals.icrc_good)
+		finding_lower(f, RD_LIKELY);
 	if (!f->where)
 		fill_where(f, look);
 	return true;
@@ -49,6 +48,7 @@ static bool try_rule(struct rd_findings *list, const struct rule *rule, const st
 static void try_side(const struct rd_analysis *a, struct rd_report *r,
 	const struct rd_conversation *c, unsigned int side)
 {
+	static const struct rule *const tables[] = {rules_of_loss, rules_of_sides};
 	const struct look look = {.a = a,
 		.r = r,
 		.c = c,
@@ -58,13 +58,14 @@ static void try_side(const struct rd_analysis *a, struct rd_report *r,
 		.to = side ? &c->a : &c->b,
 		.side = side};
 
-	for (const struct rule *rule = rules_of_sides; rule->key; rule++)
-		try_rule(&r->findings, rule, &look);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		for (const struct rule *rule = tables[i]; rule->head.key; rule++)
+			try_rule(&r->findings, rule, &look);
 }
 
 int rules_run(const struct rd_analysis *a, struct rd_report *r)
 {
-	for (const struct rule *rule = rules_of_capture; rule->key; rule++) {
+	for (const struct rule *rule = rules_of_capture; rule->head.key; rule++) {
 		struct look look = {.a = a, .r = r};
 
 		while (try_rule(&r->findings, rule, &look))

@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A rule, and what it looks at. */
+/* A rule, and what it is applied to. */
 #ifndef RDMADUMP_ANALYSIS_RULES_H
 #define RDMADUMP_ANALYSIS_RULES_H
 
 #include "../model/state.h"
 #include <rdmadump/notation.h>
 
+/* What all findings of a rule have in common. */
+struct rule_head {
+	const char *key;
+	enum rd_severity severity; /* unless the rule sets another one */
+	/*
+	 * The highest one that the rule gives; finding_lower() reduces it. RD_CERTAIN only if the
+	 * title holds whatever was not captured: other directions, frames that the capture lost or
+	 * cut, what came before and after.
+	 */
+	enum rd_certainty certainty;
+	const char *meaning, *next;
+};
+
+/* What a rule over a capture or over one side of a conversation is applied to. */
 struct look {
 	const struct rd_analysis *a;
 	const struct rd_report *r;
@@ -14,29 +28,49 @@ struct look {
 	const struct rd_side *other;
 	const struct rd_endpoint *from, *to; /* of that side and of the other */
 	unsigned int side;
-	unsigned int nth; /* for rules that find several things: counts up while they find */
+	unsigned int nth; /* over the capture: the number of findings of this rule so far */
 };
 
 struct rule {
-	const char *key;
-	enum rd_severity severity; /* unless the rule says another */
-	/* True if it is so; fills certainty, evidence, title, detail. */
+	struct rule_head head;
+	/* True if the rule applies; sets title, detail, evidence, and lowers the certainty. */
 	bool (*applies)(const struct look *look, struct rd_finding *f);
-	const char *meaning, *next;
 };
 
 /*
- * Ended by a row without a key. The first are asked for each side of each conversation, the others
- * with nth = 0, 1, 2 ... while they apply.
+ * Ended by a row without a key. Rules of loss and of sides are tried once for each side of each
+ * conversation, rules of the capture with nth = 0, 1, 2 ... until they do not apply.
  */
-extern const struct rule rules_of_sides[], rules_of_capture[];
+extern const struct rule rules_of_loss[], rules_of_sides[], rules_of_capture[];
 
-/* For rd_findings_sort(): what happened more often first, then the older conversation. */
+/* Appends a finding of a rule. NULL if out of memory, or if the list has `most` findings. */
+struct rd_finding *finding_begin(
+	struct rd_findings *list, const struct rule_head *head, size_t most);
+/* For rd_findings_sort(): larger counts first, then the older conversation. */
 int finding_order(const struct rd_finding *a, const struct rd_finding *b);
-/* Numbers, times and frames of the finding become those of the incident. */
-void finding_evidence(
-	struct rd_finding *f, const struct rd_incident *incident, enum rd_certainty certainty);
-/* Runs all rules over the conversations and comparisons of a report. -1 if out of memory. */
+/* Sets count, times and frames of the evidence to those of the incident. */
+void finding_evidence(struct rd_finding *f, const struct rd_incident *incident);
+/* Sets the certainty to `most` if it is higher. */
+void finding_lower(struct rd_finding *f, enum rd_certainty most);
+/* Whether one of the files reports frames that its capture lost. */
+bool capture_lost_frames(const struct rd_report *r);
+/* Applies all rules to the conversations and comparisons of a report. -1 if out of memory. */
 int rules_run(const struct rd_analysis *a, struct rd_report *r);
+
+/* For %llu. */
+static inline unsigned long long n(uint64_t value)
+{
+	return value;
+}
+
+static inline double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static inline const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
 
 #endif

@@ -99,6 +99,7 @@ static struct rd_finding *report(
 	f->rule = rule;
 	f->counter = counter;
 	f->evidence.count = amount;
+	f->certainty = RD_CERTAIN; /* the title repeats what was read */
 	if (grew && j->seconds > 0)
 		snprintf(time, sizeof(time), " in %.1f s", j->seconds);
 	rd_finding_where(f, "%s port %u", j->counters->device, j->counters->port);

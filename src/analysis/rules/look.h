@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What rules over one side of a conversation ask of it, and the display filters of its findings. */
+#ifndef RDMADUMP_ANALYSIS_LOOK_H
+#define RDMADUMP_ANALYSIS_LOOK_H
+
+#include "rules.h"
+
+static inline bool is_rc(const struct look *l)
+{
+	return l->c->transport == RD_RC || l->c->transport == RD_XRC;
+}
+
+static inline const struct rd_incident *incident(const struct look *l, enum rd_incident_kind kind)
+{
+	return rd_side_incident(l->s, kind);
+}
+
+static inline uint64_t count(const struct look *l, enum rd_incident_kind kind)
+{
+	return incident(l, kind)->count;
+}
+
+static inline const struct rd_latency *latency(const struct look *l, enum rd_latency_kind kind)
+{
+	return rd_side_latency(l->s, kind);
+}
+
+/* The requests of this side; no filter where the destination QP is unknown. */
+static inline void filter_requests(const struct look *l, struct rd_finding *f)
+{
+	uint64_t first = f->evidence.n_frames ? f->evidence.frames[0] : 0;
+
+	if (l->to->qp != RD_QP_UNKNOWN)
+		rd_finding_filter(f, first > 20 ? first - 20 : 0, "infiniband.bth.destqp == 0x%06x",
+			l->to->qp);
+}
+
+static inline void filter_responses(const struct look *l, struct rd_finding *f, const char *what)
+{
+	if (l->from->qp != RD_QP_UNKNOWN)
+		rd_finding_filter(f, 0, "infiniband.bth.destqp == 0x%06x && %s", l->from->qp, what);
+	else
+		rd_finding_filter(f, 0, "%s", what);
+}
+
+static inline uint64_t rounds(const struct look *l)
+{
+	return count(l, RD_INC_ROUND_NAK) + count(l, RD_INC_ROUND_RNR) +
+	       count(l, RD_INC_ROUND_READ) + count(l, RD_INC_ROUND_TIMEOUT);
+}
+
+/* A sender whose rounds begin at different PSNs gets responses, captured or not. */
+static inline bool made_progress(const struct look *l)
+{
+	return rounds(l) > l->s->attempts;
+}
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Rules over one side of a conversation: packets that are lost, damaged, reordered, not captured.
+ */
+#include "look.h"
+
+static void detail_retransmitted(const struct look *l, struct rd_finding *f)
+{
+	rd_finding_detail(f,
+		"%llu packets retransmitted in %llu round%s (%llu after NAKs, %llu after "
+		"timeouts), "
+		"%.1f %% of its request packets",
+		n(count(l, RD_INC_RETRANSMITTED)), n(rounds(l)), plural(rounds(l)),
+		n(count(l, RD_INC_ROUND_NAK)), n(count(l, RD_INC_ROUND_TIMEOUT)),
+		percent(count(l, RD_INC_RETRANSMITTED), l->s->requests));
+}
+
+/* --- loss ------------------------------------------------------------------------------------- */
+
+/*
+ * A packet that was not captured may have been missed by the capture (it says when it was, a mirror
+ * port does not), and without the other direction no NAK shows that it was lost at all.
+ */
+static void lower_if_missed(const struct look *l, struct rd_finding *f)
+{
+	if (capture_lost_frames(l->r) || !l->other->seen)
+		finding_lower(f, RD_POSSIBLE);
+}
+
+static bool lost_downstream(const struct look *l, struct rd_finding *f)
+{
+	if (!count(l, RD_INC_LOST_DOWNSTREAM))
+		return false;
+	finding_evidence(f, incident(l, RD_INC_LOST_DOWNSTREAM));
+	if (count(l, RD_INC_REORDERED) > f->evidence.count)
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "packets are lost downstream of this capture point");
+	detail_retransmitted(l, f);
+	filter_requests(l, f);
+	return true;
+}
+
+static bool lost_upstream(const struct look *l, struct rd_finding *f)
+{
+	uint64_t damaged = count(l, RD_INC_ICRC);
+
+	if (!count(l, RD_INC_LOST_UPSTREAM) || damaged >= count(l, RD_INC_LOST_UPSTREAM))
+		return false;
+	finding_evidence(f, incident(l, RD_INC_LOST_UPSTREAM));
+	lower_if_missed(l, f);
+	rd_finding_title(f, "packets are lost upstream of this capture point");
+	detail_retransmitted(l, f);
+	filter_requests(l, f);
+	return true;
+}
+
+static bool responses_lost_downstream(const struct look *l, struct rd_finding *f)
+{
+	if (!count(l, RD_INC_RESPONSE_LOST) || !l->other->seen)
+		return false;
+	finding_evidence(f, incident(l, RD_INC_RESPONSE_LOST));
+	if (f->evidence.count == 1) { /* a timer that fired late looks the same */
+		f->severity = RD_SEV_WARNING;
+		finding_lower(f, RD_POSSIBLE);
+	}
+	rd_finding_title(f, "responses are lost between this capture point and the requester");
+	rd_finding_detail(f,
+		"it retransmitted %llu time%s requests whose responses had been captured",
+		n(count(l, RD_INC_RESPONSE_LOST)), plural(count(l, RD_INC_RESPONSE_LOST)));
+	filter_requests(l, f);
+	return true;
+}
+
+static bool responses_lost_upstream(const struct look *l, struct rd_finding *f)
+{
+	if (!count(l, RD_INC_RESPONSE_GAP) || !count(l, RD_INC_ROUND_READ))
+		return false;
+	finding_evidence(f, incident(l, RD_INC_RESPONSE_GAP));
+	lower_if_missed(l, f);
+	if (count(l, RD_INC_RESPONSE_REORDERED))
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "READ responses are lost upstream of this capture point");
+	rd_finding_detail(f,
+		"%llu gaps in the responses, %llu requests retransmitted, %llu responses repeated",
+		n(count(l, RD_INC_RESPONSE_GAP)), n(count(l, RD_INC_ROUND_READ)),
+		n(count(l, RD_INC_RESPONSE_REPEATED)));
+	filter_responses(l, f, "infiniband.bth.opcode >= 13 && infiniband.bth.opcode <= 16");
+	return true;
+}
+
+static bool lost_unreliable(const struct look *l, struct rd_finding *f)
+{
+	if (l->c->transport != RD_UC || !count(l, RD_INC_UNSEEN))
+		return false;
+	finding_evidence(f, incident(l, RD_INC_UNSEEN));
+	if (capture_lost_frames(l->r))
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(
+		f, "packets of an unreliable connection are lost upstream of this capture point");
+	rd_finding_detail(f, "%llu packets in %llu gaps, %.1f %%; UC does not retransmit them",
+		n(count(l, RD_INC_UNSEEN)), n(count(l, RD_INC_GAP)),
+		percent(count(l, RD_INC_UNSEEN), l->s->requests + count(l, RD_INC_UNSEEN)));
+	filter_requests(l, f);
+	return true;
+}
+
+static bool damaged(const struct look *l, struct rd_finding *f)
+{
+	if (!count(l, RD_INC_ICRC) || !l->r->totals.icrc_trusted)
+		return false;
+	finding_evidence(f, incident(l, RD_INC_ICRC));
+	/* So many wrong ones are rather captured before the sending NIC computed them. */
+	if (f->evidence.count * 2 > l->s->frames)
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "frames are damaged upstream of this capture point");
+	rd_finding_detail(f, "%llu frames with a wrong invariant CRC, %.2f %%; receivers drop them",
+		n(count(l, RD_INC_ICRC)), percent(count(l, RD_INC_ICRC), l->s->frames));
+	filter_requests(l, f);
+	return true;
+}
+
+/* --- order ---------------------------------------------------------------------------------- */
+
+static bool reordered(const struct look *l, struct rd_finding *f)
+{
+	uint64_t late = count(l, RD_INC_REORDERED);
+
+	if (!late && !count(l, RD_INC_RESPONSE_REORDERED))
+		return false;
+	finding_evidence(f, incident(l, late ? RD_INC_REORDERED : RD_INC_RESPONSE_REORDERED));
+	/* A single packet that was retransmitted after a NAK looks the same. */
+	if (!l->other->seen)
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "packets are reordered upstream of this capture point");
+	rd_finding_detail(f,
+		"%llu requests and %llu responses came late and are no retransmissions; receivers "
+		"without support for out-of-order packets treat them as lost",
+		n(late), n(count(l, RD_INC_RESPONSE_REORDERED)));
+	filter_requests(l, f);
+	return true;
+}
+
+static bool duplicated(const struct look *l, struct rd_finding *f)
+{
+	uint64_t requests = count(l, RD_INC_DUPLICATED),
+		 responses = count(l, RD_INC_RESPONSE_DUPLICATED);
+
+	if (!requests && !responses)
+		return false;
+	finding_evidence(f, incident(l, requests ? RD_INC_DUPLICATED : RD_INC_RESPONSE_DUPLICATED));
+	rd_finding_title(f, "frames are duplicated upstream of this capture point");
+	rd_finding_detail(f,
+		"%llu requests and %llu responses were captured twice with the same IP "
+		"identification",
+		n(requests), n(responses));
+	filter_requests(l, f);
+	return true;
+}
+
+/* --- what the capture lacks ------------------------------------------------------------------- */
+
+static bool one_sided(const struct look *l, struct rd_finding *f)
+{
+	if (!is_rc(l) || l->side || l->c->pairing != RD_PAIR_NONE || l->s->seen == l->other->seen ||
+		(rounds(l) && !made_progress(l)) || l->s->frames + l->other->frames < 8)
+		return false;
+	f->evidence.count = l->s->frames + l->other->frames;
+	rd_finding_frame(f, l->s->seen ? l->s->first_frame : l->other->first_frame);
+	rd_finding_title(f, "only one direction was captured");
+	rd_finding_detail(f,
+		"%llu frames, none in the other direction: latencies and causes are unknown",
+		n(f->evidence.count));
+	filter_requests(l, f);
+	return true;
+}
+
+static bool unseen(const struct look *l, struct rd_finding *f)
+{
+	if (!is_rc(l) || !count(l, RD_INC_UNSEEN))
+		return false;
+	finding_evidence(f, incident(l, RD_INC_UNSEEN));
+	rd_finding_title(f, "the capture missed packets that the receiver got");
+	rd_finding_detail(f,
+		"%llu packets were acknowledged but never captured; the network did not lose them",
+		n(count(l, RD_INC_UNSEEN)));
+	filter_requests(l, f);
+	return true;
+}
+
+const struct rule rules_of_loss[] = {
+	{{"lost-downstream", RD_SEV_PROBLEM, RD_LIKELY,
+		 "a switch that drops on this priority (no PFC), a bad link, or the receiving NIC; "
+		 "or reordering that the receiver takes for loss",
+		 "capture at the receiver too, to see whether they arrive late; look at its "
+		 "out_of_buffer and rx_discards, and at discards of the switch port"},
+		lost_downstream},
+	{{"lost-upstream", RD_SEV_PROBLEM, RD_LIKELY,
+		 "loss between the sender and this capture point: a switch without PFC on this "
+		 "priority, a bad link, or the sender's NIC; or the capture missed them",
+		 "capture at the sender too, to see whether they were sent; look at its "
+		 "tx_discards, "
+		 "at symbol and link errors"},
+		lost_upstream},
+	{{"responses-lost-downstream", RD_SEV_PROBLEM, RD_LIKELY,
+		 "loss on the path back: both directions need the same priority and PFC",
+		 "capture at the requester too; compare DSCP or PCP of requests and responses"},
+		responses_lost_downstream},
+	{{"responses-lost-upstream", RD_SEV_PROBLEM, RD_LIKELY,
+		 "loss between the responder and this capture point, or the capture missed them",
+		 "capture at the responder too; look at discards of the switch ports between"},
+		responses_lost_upstream},
+	{{"unreliable-lost", RD_SEV_PROBLEM, RD_LIKELY,
+		 "loss on the path, which costs UC the whole message; or the capture missed them",
+		 "capture at the sender too; look at discards on the path"},
+		lost_unreliable},
+	{{"damaged", RD_SEV_PROBLEM, RD_LIKELY,
+		 "a bad cable, transceiver or memory on the path, a device that rewrites headers, "
+		 "or "
+		 "a capture of the sending host taken before the NIC computed the CRC",
+		 "capture at the receiver and look at its rx_icrc_encapsulated; look at symbol, "
+		 "FEC "
+		 "and FCS errors of every link on the path"},
+		damaged},
+	{{"reordered", RD_SEV_PROBLEM, RD_LIKELY,
+		 "packets of one QP take several paths (LAG, ECMP or adaptive routing per packet); "
+		 "or "
+		 "the capture merges several queues out of order",
+		 "look whether NAKs or retransmissions follow; look at the hashing of LAG and "
+		 "ECMP"},
+		reordered},
+	{{"duplicated", RD_SEV_WARNING, RD_LIKELY,
+		 "a mirror session that copies a frame at two ports, or a loop in the network",
+		 "look at the mirror session first, then for loops; capture at the receiver"},
+		duplicated},
+	{{"unseen", RD_SEV_NOTE, RD_LIKELY,
+		 "the capture was too slow, or packets take a path that it does not see",
+		 "look at the losses of the capture"},
+		unseen},
+	{{"one-sided", RD_SEV_NOTE, RD_LIKELY,
+		 "a mirror of one direction only, or a filter; or the receiver does not respond",
+		 "capture both directions"},
+		one_sided},
+	{{0}, NULL},
+};
