@@ -268,6 +268,9 @@ struct rd_report_style {
 	unsigned int verbose; /* 0: one screen */
 	unsigned int top;     /* conversations and findings shown at most, 0: as fits one screen */
 	unsigned int columns; /* of the terminal, 0: unknown */
+	/* Prints the first line of a finding, and its end, in the colour of its severity; control
+	 * characters are still in it. NULL: no colours. */
+	void (*headline)(FILE *out, enum rd_severity severity, const char *line);
 };
 
 void rd_report_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);

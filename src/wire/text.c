@@ -107,6 +107,7 @@ static void add_addresses(struct rd_line *line, const struct rd_packet *p, enum 
 	rd_line_column(line, start + ADDRESSES_WIDTH);
 }
 
+/* What the opcode's column does not say: of an acknowledge it has ACK, NAK or RNR NAK. */
 static void add_aeth(struct rd_line *line, const struct rd_packet *p)
 {
 	struct rd_aeth aeth;
@@ -115,18 +116,18 @@ static void add_aeth(struct rd_line *line, const struct rd_packet *p)
 	if (!rd_packet_aeth(p, &aeth))
 		return;
 	us = rd_aeth_rnr_us(aeth.value);
+	if (!(p->op->bits & RD_OP_ACK) && aeth.kind != RD_AETH_ACK)
+		rd_line_add(line, aeth.kind == RD_AETH_RNR ? " RNR NAK" : " NAK");
 	switch (aeth.kind) {
 	case RD_AETH_ACK:
 		if (rd_aeth_credits(aeth.value) >= 0)
-			rd_line_add(line, " ACK credits %d", rd_aeth_credits(aeth.value));
-		else
-			rd_line_add(line, " ACK");
+			rd_line_add(line, " credits %d", rd_aeth_credits(aeth.value));
 		break;
 	case RD_AETH_RNR:
-		rd_line_add(line, " RNR NAK wait %u.%02u ms", us / 1000, us % 1000 / 10);
+		rd_line_add(line, " wait %u.%02u ms", us / 1000, us % 1000 / 10);
 		break;
 	case RD_AETH_NAK:
-		rd_line_add(line, " NAK %u (%s)", aeth.value, rd_aeth_nak_name(aeth.value));
+		rd_line_add(line, " code %u (%s)", aeth.value, rd_aeth_nak_name(aeth.value));
 		break;
 	default:
 		rd_line_add(line, " reserved syndrome 0x%02x", aeth.syndrome);

@@ -25,6 +25,25 @@ golden healthy 20_mixed/a.pcap.zst --top 3
 golden damaged 14_corrupt/a.pcap.zst --qp 0x1e
 golden ingress 30_ingress_drop/a.pcap.zst --time 0.1-2
 
+# on_terminal [ENVIRONMENT...]: a capture with a problem and a warning, on a pseudo-terminal
+on_terminal() {
+	env "$@" script -qec "'$RDMADUMP' analyze '$roce/30_ingress_drop/a.pcap.zst'" /dev/null </dev/null 2>&1
+}
+no_colours() { grep -q 'lost downstream' "$tmp/shown" && ! grep -q $'\033' "$tmp/shown"; }
+on_terminal -u NO_COLOR TERM=xterm >"$tmp/shown"
+has "a problem is red on a terminal" "$tmp/shown" $'^\033\\[31m!! .*lost downstream.*\033\\[0m'
+has "... a warning yellow" "$tmp/shown" $'^\033\\[33m ! .*\033\\[0m'
+is "... and nothing else is coloured" "$(grep -c $'\033' "$tmp/shown")" "$(grep -cE $'^\033\\[3[13]m(!!| !) ' "$tmp/shown")"
+for environment in 'NO_COLOR=1 TERM=xterm' 'TERM=dumb' '-u TERM'; do
+	# shellcheck disable=SC2086 # words of a command line
+	on_terminal $environment >"$tmp/shown"
+	no_colours
+	ok "$environment: no colour"
+done
+env -u NO_COLOR TERM=xterm "$RDMADUMP" analyze "$roce/30_ingress_drop/a.pcap.zst" >"$tmp/shown"
+no_colours
+ok "no colour in a file"
+
 # --- what programs read -----------------------------------------------------------------------
 
 # The schema names the incidents of incident.def; UPDATE_GOLDEN=1 writes them there.

@@ -135,6 +135,8 @@ zstd -dqfc "$TEST_DATA/roce/17_rnr_nak/a.pcap.zst" >"$tmp/naks.pcap"
 on_terminal() {
 	env "$@" script -qec "'$RDMADUMP' -r $tmp/naks.pcap -t --opcode nak,rnr" /dev/null </dev/null 2>&1
 }
+"$RDMADUMP" -r "$tmp/naks.pcap" -t --opcode nak,rnr >"$tmp/log" 2>/dev/null
+is "a NAK is named once in its line" "$(grep -c NAK "$tmp/log") $(grep -c 'NAK.*NAK' "$tmp/log")" "75 0"
 on_terminal -u NO_COLOR TERM=xterm >"$tmp/log"
 has "a NAK is coloured" "$tmp/log" $'^\033\\[3[13]m.*NAK.*\033\\[0m'
 for environment in 'NO_COLOR=1 TERM=xterm' 'TERM=dumb' '-u TERM'; do

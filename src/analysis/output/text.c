@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/units.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FINDINGS_SHOWN 4 /* on one screen */
@@ -101,15 +102,29 @@ static void put_evidence(const struct page *p, const struct rd_evidence *e)
 		fputc('\n', p->out);
 }
 
+static void put_headline(const struct page *p, const struct rd_finding *f)
+{
+	char *line;
+
+	if (asprintf(&line, "%s %s: %s  [%s]", rd_severity_mark(f->severity), f->where, f->title,
+		    rd_certainty_name(f->certainty)) < 0)
+		return;
+	if (p->style->headline) {
+		p->style->headline(p->out, f->severity, line);
+	} else {
+		put_clean(p->out, line);
+		fputc('\n', p->out);
+	}
+	free(line);
+}
+
 static void put_finding(const struct page *p, const struct rd_finding *f)
 {
 	const struct rd_evidence *e = &f->evidence;
 
-	fprintf(p->out, "\n%s ", rd_severity_mark(f->severity));
-	put_clean(p->out, f->where);
-	fputs(": ", p->out);
-	put_clean(p->out, f->title);
-	fprintf(p->out, "  [%s]\n   ", rd_certainty_name(f->certainty));
+	fputc('\n', p->out);
+	put_headline(p, f);
+	fputs("   ", p->out);
 	put_clean(p->out, f->detail);
 	if (e->last_ns > e->first_ns)
 		fprintf(p->out, ", %.3f s to %.3f s", seconds(p->r, e->first_ns),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Prints what an analysis found: text, JSON, a page of HTML. */
+#include "../cli.h"
 #include "../report_file.h"
 #include "analyze.h"
 #include <errno.h>
@@ -106,7 +107,15 @@ static unsigned int terminal_columns(void)
 	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
 }
 
-/* To standard output, what was asked for there. */
+static void put_headline(FILE *out, enum rd_severity severity, const char *line)
+{
+	static const enum rd_colour colours[] = {
+		[RD_SEV_WARNING] = RD_COLOUR_WARNING, [RD_SEV_PROBLEM] = RD_COLOUR_PROBLEM};
+
+	rd_cli_put_line(out, colours[severity], line);
+}
+
+/* To standard output, in the format of the options. */
 static int put_output(const struct analyze_settings *s, const struct analyze_outcome *o)
 {
 	struct rd_report_style style = s->style;
@@ -118,6 +127,8 @@ static int put_output(const struct analyze_settings *s, const struct analyze_out
 			       0 ||
 		       putchar('\n') < 0;
 	style.columns = terminal_columns();
+	if (rd_cli_has_colours(stdout))
+		style.headline = put_headline;
 	put_text(o, &style, stdout);
 	return 0;
 }
