@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the traffic did: frames go in, in batches; conversations, findings and time series come out
- * as one report, from which text, JSON and HTML are made. Memory grows with the number of queue
+ * The analysis of traffic: batches of frames in; one report with conversations, findings and time
+ * series out, which is printed as text, JSON and HTML. Memory grows with the number of queue
  * pairs, never with the number of frames.
  */
 #ifndef RDMADUMP_ANALYSIS_H
@@ -17,10 +17,10 @@
 
 #define RD_REPORT_VERSION 2
 
-/* Something that happened: how often, first and last. Frames count from 1 over all input. */
+/* How often something happened, and when. Frames count from 1 over all input. */
 struct rd_incident {
 	uint64_t count;
-	uint64_t first_frame, last_frame; /* 0: it never happened */
+	uint64_t first_frame, last_frame; /* 0: never */
 	uint64_t first_ns, last_ns;
 };
 
@@ -50,12 +50,12 @@ enum rd_verb {
 const char *rd_verb_name(enum rd_verb verb); /* "SEND" */
 
 struct rd_verb_use {
-	uint64_t messages, bytes, packets; /* new ones; READ: bytes asked for */
+	uint64_t messages, bytes, packets; /* without retransmissions; READ: bytes requested */
 	uint32_t smallest, largest;	   /* bytes of a message; valid if messages > 0 */
 };
 
 enum rd_latency_kind {
-	RD_LATENCY_ACK,	    /* from the packet that asks for it to the ACK */
+	RD_LATENCY_ACK,	    /* from the packet that requests it to the ACK */
 	RD_LATENCY_READ,    /* ... to the last response */
 	RD_LATENCY_ATOMIC,  /* ... to the atomic response */
 	RD_LATENCY_MESSAGE, /* from the first packet of a SEND or WRITE to its ACK */
@@ -74,35 +74,35 @@ struct rd_endpoint {
 
 #define RD_QP_UNKNOWN UINT32_MAX
 
-/* How it is known that two QPs talk with each other, strongest first. */
+/* How it is known that two QPs are a pair; a later one is more reliable. */
 enum rd_pairing {
 	RD_PAIR_NONE,
 	RD_PAIR_PSN,  /* responses carry PSNs that only this QP's requests had */
-	RD_PAIR_PORT, /* UDP source ports are the hash of both QP numbers that drivers use */
+	RD_PAIR_PORT, /* UDP source ports are what drivers compute from both QP numbers */
 	RD_PAIR_CM,
 	RD_PAIR_RESOURCE
 };
 
 enum rd_ending {
-	RD_ENDING_OPEN,	       /* nothing says that it ended */
+	RD_ENDING_OPEN,	       /* no end was captured */
 	RD_ENDING_CLOSED,      /* disconnected by the CM */
-	RD_ENDING_RETRY,       /* gave up after repeating without a response */
+	RD_ENDING_RETRY,       /* gave up after retransmissions without a response */
 	RD_ENDING_RNR,	       /* gave up after RNR NAKs */
 	RD_ENDING_REMOTE_ERROR /* NAK that ends a QP: access, invalid request, operational */
 };
 
-/* One side: the frames it sent, and its requests with what came of them. */
+/* One side: the frames it sent, its requests, and the responses to them. */
 struct rd_side {
 	bool seen; /* a frame of it was captured */
 	uint64_t frames, wire_bytes, payload_bytes;
 	uint64_t first_ns, last_ns, first_frame, last_frame;
-	uint64_t requests;	/* request packets, resent ones included */
+	uint64_t requests;	/* request packets, retransmissions included */
 	uint64_t goodput_bytes; /* payload of new data that its requests moved, READs included */
-	uint64_t acks;		/* positive ones that it got */
+	uint64_t acks;		/* positive ACKs that it received */
 	uint64_t read_responses;
 	/*
-	 * Only what there was, as most of it is nothing for most of thousands of QPs: bit n of the
-	 * mask says that n is there. Read them by rd_side_incident() and its like.
+	 * Only what happened, since thousands of QPs have few of them: bit n of the mask says that
+	 * n is there. rd_side_incident() and the other functions below read them.
 	 */
 	uint64_t has_incidents;
 	struct rd_incident *incidents;
@@ -111,20 +111,20 @@ struct rd_side {
 	uint8_t has_verbs, has_latencies;
 	uint32_t psn_first, psn_last; /* valid if requests > 0 */
 	uint32_t mtu;		      /* path MTU as packets show it, 0: unknown */
-	uint32_t rnr_timer_us;	      /* longest wait that it was asked for */
-	uint64_t timeout_ns;	      /* shortest silence before it went back by itself, 0: none */
+	uint32_t rnr_timer_us;	      /* longest wait that an RNR NAK requested */
+	uint64_t timeout_ns;	      /* shortest silence before a round without a NAK, 0: none */
 	uint64_t longest_stall_ns;    /* longest wait for a response while requests were open */
 	uint64_t stall_frame;
-	int64_t credits; /* last advertised to it, -1: no flow control */
+	int64_t credits; /* last advertised, -1: no flow control */
 	uint16_t pkey;
 	uint8_t dscp;
 	enum rd_ending ending;
-	uint64_t end_frame, end_ns; /* what shows the ending */
+	uint64_t end_frame, end_ns; /* where the ending is seen */
 	unsigned int attempts;	    /* rounds without progress at the end */
 	uint32_t qkey;		    /* UD */
 };
 
-/* Of this side; all zero where there was none. Valid as long as the report is. */
+/* Of this side; all zero if it never happened. Valid as long as the report. */
 const struct rd_incident *rd_side_incident(const struct rd_side *s, enum rd_incident_kind kind);
 const struct rd_verb_use *rd_side_verb(const struct rd_side *s, enum rd_verb verb);
 const struct rd_latency *rd_side_latency(const struct rd_side *s, enum rd_latency_kind kind);
@@ -138,7 +138,7 @@ struct rd_point {
 	uint64_t latency_sum_ns;
 };
 
-/* Equal steps from `start_ns`; the width doubles whenever the points are used up. */
+/* Equal steps from `start_ns`; the width doubles when all points are used. */
 struct rd_series {
 	uint64_t start_ns, width_ns;
 	unsigned int n;
@@ -151,7 +151,7 @@ struct rd_conversation {
 	enum rd_kind kind;
 	enum rd_pairing pairing;
 	struct rd_endpoint a, b; /* UD: source QP and destination QP */
-	bool multicast, cm;	 /* cm: its connection was made or ended within the capture */
+	bool multicast, cm;	 /* cm: the CM connected or disconnected it within the capture */
 	struct rd_side side[2];	 /* a's and b's */
 	struct rd_series series; /* both directions; n = 0: not kept */
 };
@@ -159,22 +159,21 @@ struct rd_conversation {
 struct rd_report_file {
 	char *name;
 	char format[16];
-	uint64_t first_frame, frames; /* its frame 1 is `first_frame` of all */
+	uint64_t first_frame, frames; /* number of its first frame in the report */
 	uint64_t first_ns, last_ns;
 	uint64_t dropped; /* lost by the capture, as the file says */
 	bool dropped_known;
-	char *damage; /* why reading ended before its end; NULL: it did not */
+	char *damage; /* why it could not be read to its end; NULL: it could */
 };
 
-/* A number that the packets show beside the one that a device counted. */
+/* A counter of a device, and what the packets show of it. */
 struct rd_comparison {
 	char *device, *counter;
 	char *meaning; /* what was counted in the packets */
 	uint64_t packets, device_count;
-	bool known; /* what the device counted; false: `why` says why not, and nothing is compared
-		     */
+	bool known; /* false: device_count is unknown, for the reason in `why` */
 	bool agrees;
-	char *why; /* a difference that is expected, or NULL */
+	char *why; /* why they may differ; NULL: unknown, or no difference */
 };
 
 struct rd_totals {
@@ -182,27 +181,27 @@ struct rd_totals {
 	uint64_t payload_bytes, goodput_bytes;
 	uint64_t first_ns, last_ns;
 	uint64_t icrc_good, icrc_bad, icrc_unchecked;
-	bool icrc_trusted; /* false: so many are wrong that the file does not keep them */
+	bool icrc_trusted; /* false: so many are wrong that the file has no valid ones */
 	uint64_t cut, malformed, fragments;
 	uint64_t truncated; /* frames shorter in the file than on the wire */
 	uint64_t backwards; /* timestamps earlier than the one before */
 	uint64_t qps, qps_left_out, frames_left_out; /* over the limit: counted only here */
-	uint64_t silences; /* nothing at all for long, while requests were open on many QPs */
+	uint64_t silences; /* long pauses of all traffic while several QPs had open requests */
 	uint64_t longest_silence_ns, silence_frame;
 };
 
 struct rd_report {
-	char *application, *hardware, *os; /* what the file says, NULL: nothing */
+	char *application, *hardware, *os; /* from the file, NULL: unknown */
 	struct rd_report_file *files;
 	size_t n_files;
 	struct rd_totals totals;
 	struct rd_conversation *conversations; /* busiest first */
 	size_t n_conversations;
-	size_t n_shown;		     /* of them, narrowed by --qp and --top */
-	struct rd_findings findings; /* worst first; times are of the frames */
+	size_t n_shown;		     /* of them, limited by --top */
+	struct rd_findings findings; /* worst first */
 	struct rd_comparison *comparisons;
 	size_t n_comparisons;
-	struct rd_series series; /* everything */
+	struct rd_series series; /* all frames */
 };
 
 struct rd_analysis;
@@ -210,7 +209,7 @@ struct rd_analysis;
 struct rd_analysis_config {
 	bool skip_icrc;
 	size_t max_qps;		 /* 0: RD_ANALYSIS_QPS */
-	uint64_t from_ns, to_ns; /* only frames of this time after the first one; 0, 0: all */
+	uint64_t from_ns, to_ns; /* only frames of this time after the first frame; 0, 0: all */
 	uint32_t qp;		 /* only conversations with this QP; RD_QP_UNKNOWN: all */
 };
 
@@ -219,54 +218,52 @@ struct rd_analysis_config {
 /* Fails only if out of memory. */
 int rd_analysis_open(
 	struct rd_analysis **a, const struct rd_analysis_config *config, struct rd_error *err);
-/* What follows comes from this file, until the next call. Strings are copied. */
+/* The frames that follow are of this file, until the next call. Strings are copied. */
 int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format,
 	const struct rd_section *section, struct rd_error *err);
-/* Frames in the order of the file. Hot path; never fails: what has no room is counted. */
+/* Frames in the order of the file. Hot path. Never fails: what exceeds a limit is counted. */
 void rd_analysis_frames(
 	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frames, unsigned int n);
-/* Frames that the capture lost in front of the next one. */
+/* The capture lost this many frames before the next one. */
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames);
-/* The file at hand has ended: what it says of its losses, and the damage that ended it (or NULL).
- */
+/* The current file has ended: the losses it reports, and the damage that ended it (or NULL). */
 void rd_analysis_file_end(
 	struct rd_analysis *a, uint64_t dropped, bool dropped_known, const char *damage);
 /*
- * A block of facts of the file at hand: JSON text, not to be trusted; what is not understood is
- * left aside.
+ * A block of facts of the current file: JSON text, untrusted; unknown content is ignored.
  */
 void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len);
-/* The result so far, in the middle of it all. Owned by the caller. */
+/* The result so far; more frames may follow. Owned by the caller. */
 int rd_analysis_look(struct rd_analysis *a, struct rd_report **report, struct rd_error *err);
-/* The result; the analysis can only be closed after that, as this frees what it needs for further
- * frames. Owned by the caller. */
+/* The result. Frees what further frames would need, so the analysis can only be closed afterwards.
+ * Owned by the caller. */
 int rd_analysis_report(struct rd_analysis *a, struct rd_report **report, struct rd_error *err);
 void rd_analysis_close(struct rd_analysis *a);
 
 void rd_report_free(struct rd_report *r);
 /* docs/schema/analyze.json describes it. NULL if out of memory. Owned by the caller. */
 json_t *rd_report_json(const struct rd_report *r);
-/* Writes the same bit by bit, in little memory. Flags are jansson's: JSON_COMPACT or
+/* Writes the same in parts, with little memory. Flags are jansson's: JSON_COMPACT or
  * JSON_INDENT(n). -1 if memory (errno) or `callback` fails. */
 int rd_report_json_write(
 	const struct rd_report *r, size_t flags, json_dump_callback_t callback, void *ctx);
 
-/* What a page shows; both write what they have and return -1 if that fails (errno). */
+/* The content of a page. Both functions return -1 on failure (errno). */
 struct rd_report_page {
 	const char *title;
-	/* What --json prints, with these flags of jansson. */
+	/* Writes what --json prints, with these flags of jansson. */
 	int (*document)(const void *ctx, size_t flags, json_dump_callback_t put, void *sink);
-	/* The report as text, for those who have no scripts. */
+	/* Writes the report as text, for browsers without scripts. */
 	int (*text)(const void *ctx, FILE *out);
 	const void *ctx;
 };
 
-/* One page of HTML that needs nothing else. -1 if memory or `out` fails (errno). */
+/* Writes a self-contained HTML page. -1 if memory or `out` fails (errno). */
 int rd_report_html(const struct rd_report_page *page, FILE *out);
 
 struct rd_report_style {
 	unsigned int verbose; /* 0: one screen */
-	unsigned int top;     /* conversations and findings shown at most, 0: as fits one screen */
+	unsigned int top;     /* most conversations and findings shown, 0: one screen */
 	unsigned int columns; /* of the terminal, 0: unknown */
 	/* Prints the first line of a finding, and its end, in the colour of its severity; control
 	 * characters are still in it. NULL: no colours. */

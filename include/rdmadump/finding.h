@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A finding: one thing that is wrong or worth knowing, with its evidence. Whatever the program
- * judges (packets, counters, a device) it reports as findings, so that text and JSON agree.
+ * A finding: one fault or one fact worth knowing, with its evidence. All judgements of the program
+ * (packets, counters, a device) are findings, so that text and JSON agree.
  */
 #ifndef RDMADUMP_FINDING_H
 #define RDMADUMP_FINDING_H
@@ -12,18 +12,18 @@
 #include <stdint.h>
 
 enum rd_severity {
-	RD_SEV_NONE,	/* normal work; a finding is a note at least */
-	RD_SEV_NOTE,	/* worth a look where something else is wrong */
+	RD_SEV_NONE,	/* normal; a finding is a note at least */
+	RD_SEV_NOTE,	/* useful when something else is wrong */
 	RD_SEV_WARNING, /* costs performance */
 	RD_SEV_PROBLEM, /* data or connections are lost */
 };
 
 enum rd_certainty { RD_POSSIBLE, RD_LIKELY, RD_CERTAIN };
 
-/* The words of JSON: "note", "certain"; "?" for other values. Static. */
+/* Names in JSON: "note", "certain"; "?" for other values. Static. */
 const char *rd_severity_name(enum rd_severity severity);
 const char *rd_certainty_name(enum rd_certainty certainty);
-/* What a line of text begins with: "!!", " !", "  ". Static. */
+/* The first characters of its line of text: "!!", " !", "  ". Static. */
 const char *rd_severity_mark(enum rd_severity severity);
 
 #define RD_EVIDENCE_FRAMES 8
@@ -43,13 +43,13 @@ struct rd_finding {
 	char *where;		   /* "10.0.0.1 QP 0x11 -> 10.0.0.2 QP 0x12", "mlx5_0 port 1" */
 	const char *counter;	   /* its full name, borrowed from the counters; NULL: none */
 	unsigned int conversation; /* its id in the report, 0: none */
-	unsigned int side;	   /* of the conversation: 0 a's requests or frames, 1 b's */
-	char *title;		   /* what is so, in a few words */
-	char *detail;		   /* numbers, or what that says; NULL: nothing more */
+	unsigned int side;	   /* of the conversation: 0: of a, 1: of b */
+	char *title;		   /* what happened, in a few words */
+	char *detail;		   /* numbers, or what that means; NULL: nothing more */
 	const char *meaning;	   /* the usual cause; static; NULL: unknown */
-	const char *next;	   /* what to do about it; static; NULL: nothing */
+	const char *next;	   /* what to do next; static; NULL: nothing */
 	struct rd_evidence evidence;
-	size_t number; /* its place in the order in which the list was filled */
+	size_t number; /* its index when it was added */
 };
 
 /* All zero is an empty list. */
@@ -63,17 +63,17 @@ struct rd_findings {
  * the caller writes a higher certainty. NULL if out of memory.
  */
 struct rd_finding *rd_findings_add(struct rd_findings *list);
-/* Takes the finding back that was added last. */
+/* Removes the finding that was added last. */
 void rd_findings_drop_last(struct rd_findings *list);
 /*
- * The worst first: by severity, then certainty, then `tie` (like qsort()'s; may be NULL), then the
- * order in which they were added.
+ * Sorts, worst first: by severity, then certainty, then `tie` (like qsort()'s; may be NULL), then
+ * the order in which they were added.
  */
 void rd_findings_sort(struct rd_findings *list,
 	int (*tie)(const struct rd_finding *a, const struct rd_finding *b));
 /* Frees what the findings own; the list is empty afterwards. */
 void rd_findings_free(struct rd_findings *list);
-/* False if memory ran out for the title or the place of one of them. */
+/* False if there was no memory for the title or the place of one of them. */
 bool rd_findings_are_complete(const struct rd_findings *list);
 
 /* Each sets one text, once. Out of memory leaves it NULL: see rd_findings_are_complete(). */
@@ -86,7 +86,7 @@ void rd_finding_detail(struct rd_finding *f, const char *fmt, ...)
 /* A display filter, limited to the frames from `first_frame` on if that is not 0. */
 void rd_finding_filter(struct rd_finding *f, uint64_t first_frame, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Adds a frame to the evidence: each number once, as many as there is room for; 0 is none. */
+/* Adds a frame to the evidence, once, while there is room; 0 is none. */
 void rd_finding_frame(struct rd_finding *f, uint64_t frame);
 
 /*

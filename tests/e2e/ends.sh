@@ -96,8 +96,8 @@ refused() { # NAME STATUS PATTERN ARGUMENTS...
 	has "... and why" "$tmp/log" "$3"
 }
 refused "--ends always, nothing in common" 2 "have no packets in common; " --ends always "$TEST_DATA"/roce/0[12]*/a.pcap.zst
-refused "--ends always, one file" 1 "two files are wanted, not 1; " --ends always "$tmp/b.pcap"
-refused "--ends always, a pipe" 1 "'-' is no regular file; " --ends always "$tmp/b.pcap" -
+refused "--ends always, one file" 1 "needs two files, not 1; " --ends always "$tmp/b.pcap"
+refused "--ends always, a pipe" 1 "'-' is not a regular file; " --ends always "$tmp/b.pcap" -
 refused "--ends sometimes" 1 "'sometimes' is none of auto, always, never" --ends sometimes "$tmp/b.pcap"
 
 # A file that is cut short: what both hold is compared, the rest is not called lost
@@ -124,7 +124,7 @@ fi
 
 analyze "$TEST_DATA"/roce/57*/[ab].pcap.zst >"$tmp/text" 2>"$tmp/log"
 has "the text says whose clock is ahead" "$tmp/text" "^B's clock is 0\.[0-9]+ s (behind|ahead of) A's, if the delays of both directions are equal"
-has "... and each capture by itself" "$tmp/text" "^== B: .*57_router_loss/b\.pcap\.zst by itself$"
+has "... and each capture by itself" "$tmp/text" "^== B: .*57_router_loss/b\.pcap\.zst alone$"
 analyze --html "$tmp/page.html" "$TEST_DATA"/roce/57*/[ab].pcap.zst >/dev/null 2>"$tmp/log"
 is "a page of it" "$? $(grep -c '"captures":\[' "$tmp/page.html")" "0 1"
 

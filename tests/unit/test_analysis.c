@@ -9,7 +9,7 @@
 
 #include "test_scene.h"
 
-/* --- sequences ------------------------------------------------------------------------------- */
+/* --- sequences -------------------------------------------------------------------------------- */
 
 static void healthy(void **state)
 {
@@ -232,8 +232,7 @@ static void reused_qp(void **state)
 	end(&s);
 }
 
-/* --- refusals ----------------------------------------------------------------------------------
- */
+/* --- refusals --------------------------------------------------------------------------------- */
 
 static void rnr(void **state)
 {
@@ -294,8 +293,7 @@ static void no_response(void **state)
 	end(&s);
 }
 
-/* --- READ and atomic
- * ------------------------------------------------------------------------------ */
+/* --- READ and atomic -------------------------------------------------------------------------- */
 
 /* A READ takes as many PSNs as it has responses, also before the MTU is known. */
 static void reads(void **state)
@@ -374,8 +372,7 @@ static void atomics(void **state)
 	end(&s);
 }
 
-/* --- others
- * ----------------------------------------------------------------------------------------- */
+/* --- others ----------------------------------------------------------------------------------- */
 
 static void unreliable(void **state)
 {
@@ -437,8 +434,7 @@ static void nothing(void **state)
 	end(&s);
 }
 
-/* --- facts
- * ------------------------------------------------------------------------------------------ */
+/* --- facts ------------------------------------------------------------------------------------ */
 
 static void facts(struct scene *s, const char *json)
 {
@@ -552,7 +548,7 @@ static void counters_why(void **state)
 		{5, 1, 0, "sent_pkts", "dropped between the device's transport"},
 		{5, 1, 2, "completer_retry_err", "dropped between the device's transport"},
 		{3, 1, 0, "sent_pkts", "duplicated between"},
-		{4, 0, 0, "rcvd_pkts", "did not come to an open QP"},
+		{4, 0, 0, "rcvd_pkts", "did not arrive at an open QP"},
 		{4, 2, 0, "rcvd_pkts", NULL},
 		{4, 1, 2, "completer_retry_err", NULL},
 	};

@@ -9,8 +9,7 @@
 
 #include "test_scene.h"
 
-/* --- certainty: what holds whatever was not captured -------------------------------------------
- */
+/* --- certainty: what holds whatever was not captured ------------------------------------------ */
 
 /* The capture's loss, as its file reports it. */
 static void lose(struct scene *s, uint64_t frames)
@@ -225,8 +224,7 @@ static void sure_of_nothing(void **state)
 	rd_findings_free(&list);
 }
 
-/* --- Q_Keys of UD -------------------------------------------------------------------------------
- */
+/* --- Q_Keys of UD ----------------------------------------------------------------------------- */
 
 static void datagram(struct scene *s, bool back, uint32_t src_qp, uint32_t qkey)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two clocks and the delay between them, from packets that were seen at both ends: the shortest
- * distances of each way bound the offset, as in NTP (RFC 5905).
+ * The offset of two clocks, from packets captured at both ends: the shortest distances of each
+ * direction bound it, as in NTP (RFC 5905).
  */
 #include "ends.h"
 #include <math.h>
 
 #define WINDOW_NS      250000000U
 #define FIRST_WIDTH_NS 1000000U
-#define DRIFT_SLOTS    4U /* with distances both ways, to speak of a drift */
+#define DRIFT_SLOTS    4U /* with both directions, for a drift */
 
 static const struct extremes nothing = {INT64_MAX, INT64_MIN};
 
@@ -82,7 +82,7 @@ bool distances_add(struct distances *d, uint64_t t, int64_t distance, const uint
 	return hist_add(&d->above, above) && hist_add(&d->below, below);
 }
 
-/* Brings both to the same slots; returns their width. */
+/* Makes the slots of both equally wide; returns their width. */
 static uint64_t align(struct distances *a, struct distances *b)
 {
 	while (a->width < b->width)
@@ -92,7 +92,7 @@ static uint64_t align(struct distances *a, struct distances *b)
 	return a->width;
 }
 
-/* A line may lead far away where the timestamps are wild. */
+/* Clamped: with invalid timestamps the line may be far away. */
 static int64_t nanoseconds(double ns)
 {
 	if (ns >= (double)RD_ENDS_TIME_MAX)
@@ -100,7 +100,7 @@ static int64_t nanoseconds(double ns)
 	return ns > -(double)RD_ENDS_TIME_MAX ? (int64_t)ns : -RD_ENDS_TIME_MAX;
 }
 
-/* A line through the middle between the shortest ways there and back: least squares. */
+/* Least squares through the middles of the shortest distances of both directions. */
 void distances_clock(
 	const struct distances *out, const struct distances *back, struct rd_ends_report *r)
 {
@@ -130,7 +130,7 @@ void distances_clock(
 	if (n < 1)
 		return;
 	slope = n > 1 ? (n * sum_tm - sum_t * sum_m) / (n * sum_tt - sum_t * sum_t) : 0;
-	/* What the ends of the line may be off by must be small against what they are apart. */
+	/* The error at the ends of the line must be small compared with the drift between them. */
 	r->drift_known = n >= DRIFT_SLOTS && fabs(slope) * (last - first) > 2 * spread / n;
 	r->drift_ppm = r->drift_known ? slope * 1e6 : 0;
 	r->offset_known = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the matching of two captures remembers. Times are nanoseconds in A's clock, B's being put
- * back by the first guess of the offset; a distance is the time at B minus the time at A.
+ * The state of matching two captures. Times are nanoseconds in A's clock; those of B are reduced by
+ * the first estimate of the offset. A distance is the time at B minus the time at A.
  */
 #ifndef RDMADUMP_ANALYSIS_ENDS_H
 #define RDMADUMP_ANALYSIS_ENDS_H
@@ -9,7 +9,7 @@
 #include "../model/state.h"
 #include <rdmadump/ends.h>
 
-/* --- distances over time (ends_clock.c) --------------------------------------------------- */
+/* --- distances over time (clock.c) ------------------------------------------------------------ */
 
 #define CLOCK_SLOTS 64
 
@@ -21,10 +21,10 @@ struct extremes {
 struct distances {
 	uint64_t n;
 	double sum;
-	uint64_t width; /* of a slot; doubles when the slots are used up */
+	uint64_t width; /* of a slot; doubles when all slots are used */
 	unsigned int used;
 	struct extremes slots[CLOCK_SLOTS]; /* min > max: none */
-	/* Of the last quarter of a second or two, against which the next one is held. */
+	/* Of the last quarter second or two, to compare the next distance with. */
 	uint64_t window;
 	struct extremes now, before;
 	struct hist *above; /* distance above the shortest one: delays, if A is the sender */
@@ -32,20 +32,20 @@ struct distances {
 	uint64_t above_frame, below_frame; /* where the largest one arrived */
 };
 
-/* A distance at time t (since the start); frames of both ends. False when out of
+/* Adds a distance at time t (since the start), with the frames of both ends. False if out of
  * memory. */
 bool distances_add(
 	struct distances *d, uint64_t t, int64_t distance, const uint64_t frame[RD_TAPS]);
-/* Offset, its error and the drift, from the distances of both ways; `out` has A at its start. */
+/* Sets offset, its error and drift from the distances of both directions; `out` is from A to B. */
 void distances_clock(
 	const struct distances *out, const struct distances *back, struct rd_ends_report *r);
 
-/* --- who talks with whom ------------------------------------------------------------------ */
+/* --- paths and their QPs ---------------------------------------------------------------------- */
 
 struct path {
-	struct path *reverse; /* NULL: nothing seen */
+	struct path *reverse; /* NULL: no frames */
 	struct distances d;
-	uint64_t frames_out[RD_TAPS]; /* frames that an end's capture says were sent there */
+	uint64_t frames_out[RD_TAPS]; /* frames that a capture marks as sent by its host */
 	unsigned int net;
 	uint8_t src[16], dst[16];
 };
@@ -56,32 +56,34 @@ struct path_qp {
 	uint32_t qp;
 	uint64_t matched, reordered;
 	uint64_t last[RD_TAPS];		    /* highest frame matched */
-	struct rd_incident only[RD_TAPS];   /* seen there, never at the other end */
-	struct rd_incident copies[RD_TAPS]; /* the same, of a packet that is there more often */
-	uint64_t edge_copies[RD_TAPS]; /* of them: so near to the other's end that it may come */
+	struct rd_incident only[RD_TAPS];   /* captured there only */
+	struct rd_incident copies[RD_TAPS]; /* the same, of a packet that is there more often than
+					       at the other end */
+	uint64_t edge_copies[RD_TAPS]; /* of them: so near the end of the other capture that they
+					  may be missing there */
 };
 
 #define PATHS_MAX    1024
 #define PATH_QPS_MAX 16384
 #define PATH_SLOTS   ((size_t)PATHS_MAX * 2)
 
-/* --- packets that wait for their twin ------------------------------------------------------ */
+/* --- packets that wait for their match -------------------------------------------------------- */
 
 enum entry_state { ENTRY_OPEN, ENTRY_COPY, ENTRY_MATCHED };
 
 /*
- * Packets are numbered from 1 in the order of their coming; a number below the room's tail is of
- * one that has left, and 0 of none. Those of one identity may be many: only the newest of them
- * stands in its bucket, and from it the others are found without a walk.
+ * Packets are numbered from 1 in the order of arrival. A number below the tail is of a removed one,
+ * 0 is none. Several may have the same identity: only the newest of them is in its bucket, and has
+ * the numbers to find the others without a search.
  */
 struct entry {
 	uint64_t identity, frame;
 	int64_t t;
 	struct path_qp *to;
 	uint64_t next;	/* the newest of another identity in this bucket */
-	uint64_t below; /* of this identity, without a twin as this one: the next older one */
-	uint64_t top;	/* the newest's: the newest one without a twin */
-	uint64_t open;	/* the newest's: the ENTRY_OPEN one; one that comes later is a copy */
+	uint64_t below; /* the next older one of this identity without a match */
+	uint64_t top;	/* in the newest: the newest one without a match */
+	uint64_t open;	/* in the newest: the ENTRY_OPEN one; a later one is a copy */
 	uint8_t state;
 	bool newest;
 };
@@ -103,9 +105,9 @@ struct waiting_room {
 
 struct rd_ends {
 	int64_t offset;
-	uint64_t origin; /* first moment of A */
+	uint64_t origin; /* first timestamp of A */
 	struct waiting_room rooms[RD_TAPS];
-	int64_t margin; /* packets may be under way for so long */
+	int64_t margin; /* longest time that a packet may take */
 	uint64_t matched, outside, evicted, left_out;
 	struct path *paths[PATHS_MAX];
 	uint16_t path_slots[PATH_SLOTS]; /* an open hash: place in paths + 1 */

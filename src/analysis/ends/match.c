@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds each packet of one capture in the other: an open hash of those that wait for their twin. */
+/* Finds each packet of one capture in the other, by a hash of those that wait for their match. */
 #include "ends.h"
 #include <errno.h>
 #include <rdmadump/hash.h>
@@ -71,7 +71,7 @@ uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame)
 	return identity(&p, &r);
 }
 
-/* --- paths and ways ------------------------------------------------------------------------ */
+/* --- paths and their QPs ---------------------------------------------------------------------- */
 
 static bool same_route(const struct path *p, const struct route *r)
 {
@@ -79,7 +79,7 @@ static bool same_route(const struct path *p, const struct route *r)
 	       !memcmp(p->dst, r->dst, r->length);
 }
 
-/* The slot of a route: that of its path, or the empty one where it would stand. */
+/* The slot of a route: that of its path, or the empty slot for it. */
 static uint16_t *path_slot(struct rd_ends *e, const struct route *r)
 {
 	struct rd_hash h = rd_hash_begin();
@@ -154,14 +154,14 @@ static struct path_qp *qp_find(struct rd_ends *e, const struct route *r, uint32_
 	return qp_make(e, &e->qps[i], key, r, qp);
 }
 
-/* --- waiting --------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 static struct entry *place(struct waiting_room *room, uint64_t at)
 {
 	return &room->ring[at & (RING - 1)];
 }
 
-/* The entry with this number; NULL: none, or it has left. */
+/* The entry with this number; NULL: none, or removed. */
 static struct entry *entry_of(struct waiting_room *room, uint64_t number)
 {
 	return number >= room->tail ? place(room, number) : NULL;
@@ -183,7 +183,7 @@ static struct entry *newest_unmatched(struct waiting_room *room, uint64_t id)
 	return en ? entry_of(room, en->top) : NULL;
 }
 
-/* It never showed up at the other end: decide whether it could have. */
+/* No match was found: counts it, unless the other capture may have missed its time. */
 static void give_up(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 {
 	const struct waiting_room *other = &e->rooms[!end];
@@ -202,7 +202,7 @@ static void give_up(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 	incident_add(incident, 1, en->frame, e->origin + (uint64_t)en->t);
 }
 
-/* What points to the newest entry of an identity, or would. */
+/* The link to the newest entry of an identity, or where it belongs. */
 static uint64_t *link_of(struct waiting_room *room, uint64_t id)
 {
 	uint64_t *link = &room->buckets[id & (BUCKETS - 1)];
@@ -231,7 +231,7 @@ static void leave_before(struct rd_ends *e, enum rd_tap end, int64_t t)
 		leave(e, end);
 }
 
-/* Takes the place of the one that was the newest of its identity. */
+/* Adds an entry, which becomes the newest of its identity. */
 static void push(struct waiting_room *room, const struct entry *en)
 {
 	uint64_t *link = link_of(room, en->identity);
@@ -264,7 +264,7 @@ static void enter(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 	push(room, en);
 }
 
-/* It was the newest without a twin; what is left of its identity are copies. */
+/* The newest one without a match gets its match; others of the identity are copies. */
 static void take_twin(struct waiting_room *room, struct entry *twin)
 {
 	struct entry *first = newest(room, twin->identity), *open = entry_of(room, first->open);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What two captures of the same traffic say together: which end is whose, losses, findings. */
+/* The report of two captures of the same traffic: which one is at the sender, losses, findings. */
 #include "../rules/rules.h"
 #include "ends.h"
 #include <errno.h>
@@ -15,14 +15,14 @@ struct making {
 	const struct rd_report *const *reports;
 };
 
-/* --- which capture is at the sender -------------------------------------------------------- */
+/* --- which capture is at the sender ----------------------------------------------------------- */
 
 static double mean(const struct distances *d)
 {
 	return d->sum / (double)d->n;
 }
 
-/* What was never seen at the other end tells more often of its loss than of a bad capture. */
+/* A packet at one end only is more often lost than missed by the sender's capture. */
 static enum rd_tap guess_sender(const struct rd_ends *e, const struct path *p)
 {
 	uint64_t only[RD_TAPS] = {0};
@@ -34,7 +34,7 @@ static enum rd_tap guess_sender(const struct rd_ends *e, const struct path *p)
 	return only[RD_TAP_B] > only[RD_TAP_A] ? RD_TAP_B : RD_TAP_A;
 }
 
-/* By what the captures say, else because a packet is at its sender's first. */
+/* By the directions in the captures, else because a packet is at its sender first. */
 static enum rd_tap sender_of(const struct rd_ends *e, const struct path *p, bool *known)
 {
 	const uint64_t *out = p->frames_out;
@@ -48,7 +48,7 @@ static enum rd_tap sender_of(const struct rd_ends *e, const struct path *p, bool
 	return guess_sender(e, p);
 }
 
-/* --- paths and ways ------------------------------------------------------------------------ */
+/* --- paths and their QPs ---------------------------------------------------------------------- */
 
 static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struct rd_path *path)
 {
@@ -64,7 +64,7 @@ static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struc
 		.missed = w->only[receiver]};
 	memcpy(out->from, path->from, sizeof(out->from));
 	memcpy(out->to, path->to, sizeof(out->to));
-	/* A packet that was sent twice, bit by bit, and came once. */
+	/* A packet that was sent twice with the same bytes, and arrived once. */
 	if (resent) {
 		uint64_t first = out->lost.first_frame, ns = out->lost.first_ns;
 
@@ -156,7 +156,7 @@ static int fill_paths(const struct making *m)
 	return 0;
 }
 
-/* From the pair of addresses with most packets both ways. */
+/* By the pair of addresses with most packets in both directions. */
 static void fill_clock(const struct making *m)
 {
 	const struct path *best = NULL;
@@ -178,7 +178,7 @@ static void fill_clock(const struct making *m)
 	m->r->offset_ns += m->e->offset;
 }
 
-/* --- findings -------------------------------------------------------------------------------- */
+/* --- findings --------------------------------------------------------------------------------- */
 
 struct sight {
 	const struct rd_report *const *reports;
@@ -392,8 +392,7 @@ static int make_findings(const struct making *m)
 	return rd_findings_are_complete(&r->findings) ? 0 : -1;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static int64_t later(int64_t a, int64_t b)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Takes frames in batches: counts each, checks its CRC, and gives it to the part that knows it. */
+/* Takes frames in batches: counts each, checks its CRC, and passes it to the part that handles it.
+ */
 #include "state.h"
 #include <errno.h>
 #include <stdlib.h>
 
 #define SILENCE_NS  UINT64_C(2000000)  /* shorter pauses of a link are not reported */
-#define RECENTLY_NS UINT64_C(10000000) /* QPs idle for longer before it are no part of it */
+#define RECENTLY_NS UINT64_C(10000000) /* QPs idle for longer are not counted */
 
 enum part { PART_NONE, PART_REQUEST, PART_RESPONSE, PART_UC, PART_UD, PART_CNP };
 
@@ -48,19 +49,19 @@ int rd_analysis_open(
 	return 0;
 fail:
 	rd_analysis_close(a);
-	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot begin the analysis");
+	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot start the analysis");
 }
 
 /* --- checksums -------------------------------------------------------------------------------- */
 
-/* Wrong ones mean damage only in files that keep right ones: zeroed payload or a NIC's own frames
- * have none. */
+/* Wrong CRCs mean damage only in files with right ones: zeroed payload or frames captured before
+ * the NIC computed the CRC have none. */
 static inline bool icrc_believed(const struct rd_totals *t)
 {
 	return t->icrc_good > t->icrc_bad;
 }
 
-/* False: the frame is damaged, so that no receiver takes it. */
+/* False: the frame is damaged, so receivers drop it. */
 static inline bool icrc_take(struct rd_analysis *a, const struct rd_packet *p)
 {
 	uint32_t computed, stored;
@@ -77,7 +78,7 @@ static inline bool icrc_take(struct rd_analysis *a, const struct rd_packet *p)
 	return !icrc_believed(&a->totals);
 }
 
-/* A damaged frame belongs to a flow only if that is there already: its addresses may be wrong. */
+/* A damaged frame makes no flow: its addresses may be wrong. */
 static void damaged(struct rd_analysis *a, const struct rd_packet *p)
 {
 	const uint8_t *src, *dst;
@@ -99,7 +100,7 @@ static void damaged(struct rd_analysis *a, const struct rd_packet *p)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* A new flow may be the other direction of one that is there. */
+/* A new flow may be the other direction of an existing one. */
 static struct flow *flow_find_or_pair(struct rd_analysis *a, const struct item *it)
 {
 	bool made;
@@ -200,7 +201,7 @@ static void other(struct rd_analysis *a, const struct rd_packet *p, uint64_t ns)
 	point->wire_bytes += p->len;
 }
 
-/* Long pauses of everything. */
+/* A long pause of all traffic. */
 static void silence(struct rd_analysis *a, uint64_t ns)
 {
 	uint64_t pause = ns - a->ns;
@@ -234,7 +235,7 @@ static inline void time_take(struct rd_analysis *a, uint64_t ns)
 	a->ns = ns;
 }
 
-/* Whether a frame is of the time that was asked for, counted from the very first frame. */
+/* Whether a frame is within --time, counted from the first frame. */
 static bool in_time(struct rd_analysis *a, uint64_t ns)
 {
 	if (!a->origin_ns)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Connections as the CM makes and ends them: IBTA volume 1, 12.6 and 12.9. */
+/* Connections that the CM makes and ends: IBTA volume 1, 12.6 and 12.9. */
 #include "state.h"
 
-/* The open request with this communication id, between these two. */
+/* The open request with this communication ID between two addresses; NULL: none. */
 static struct cm_request *request_of(
 	struct rd_analysis *a, const uint8_t *src, const uint8_t *dst, uint32_t local_id)
 {
@@ -37,8 +37,7 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 	memcpy(r->dst, f->id.dst, sizeof(r->dst));
 }
 
-/* Each tells the PSN that its peer will begin with. Requests of the one that connected go to the QP
- * of the one that answered, and the other way. */
+/* REQ and REP each have the QP and the first PSN of the requests from their peer. */
 static void cm_reply(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
 {
 	struct cm_request *r = request_of(a, f->id.dst, f->id.src, cm->remote_id);
@@ -78,7 +77,7 @@ static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm 
 	incident_add(&j->incident, 1, a->frame, a->ns);
 }
 
-/* The sender names the QP of its peer: that ends, and the way back with it. */
+/* The DREQ has the QP of the sender's peer: both directions end. */
 static void cm_disconnect(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
 {
 	struct flow_key key =

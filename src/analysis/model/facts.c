@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Takes the facts that a capture file carries: see FACTS in rdmadump-formats(5). */
+/* Reads the facts in a capture file: see FACTS in rdmadump-formats(5). */
 #include "facts.h"
 #include <arpa/inet.h>
 #include <rdmadump/hash.h>
@@ -7,13 +7,12 @@
 
 #define PEERS_FIRST  256
 #define PEERS_MAX    (1U << 20)
-#define PEERS_OF_ONE 64	  /* a new flow is compared with all of them */
+#define PEERS_OF_ONE 64	  /* a new flow is compared with each */
 #define COUNTERS_MAX 4096 /* of a port; devices have some hundred */
 
 /* --- queue pairs ------------------------------------------------------------------------------ */
 
-/* The slot of a QP's nth peer, or the empty one where it would stand: local QP 0, which has none.
- */
+/* The slot of a QP's nth peer, or the empty slot (local QP 0) for it. */
 static struct qp_peer *peer_slot(const struct facts *f, uint32_t local, uint32_t nth)
 {
 	size_t i = (size_t)rd_hash2(local, nth) & f->mask;
@@ -83,7 +82,7 @@ static uint32_t qp_number(const json_t *object, const char *key)
 	return n > 0 && n <= 0xffffff ? (uint32_t)n : 0;
 }
 
-/* Both ways: either end may be the one that was captured first. */
+/* In both directions: either end may be captured first. */
 static void take_qps(struct facts *f, json_t *facts)
 {
 	const json_t *qp;
@@ -97,8 +96,7 @@ static void take_qps(struct facts *f, json_t *facts)
 	}
 }
 
-/* --- ports -------------------------------------------------------------------------------------
- */
+/* --- ports ------------------------------------------------------------------------------------ */
 
 static struct facts_port *port_of(struct facts *f, const json_t *facts)
 {
@@ -145,7 +143,7 @@ static void take_device(struct facts *f, json_t *facts)
 	}
 }
 
-/* A copy of its time and numbers: what else a file has there costs no memory. */
+/* Copies time and numbers only, so that nothing else of the file uses memory. */
 static json_t *reading_of(struct facts *f, const json_t *facts)
 {
 	json_t *numbers = json_object(), *value;

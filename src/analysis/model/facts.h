@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is kept of the facts in a capture file: queue pairs, addresses and counters of devices. */
+/* Facts of a capture file: queue pairs, addresses and counters of devices. */
 #ifndef RDMADUMP_ANALYSIS_FACTS_H
 #define RDMADUMP_ANALYSIS_FACTS_H
 
@@ -9,7 +9,7 @@
 #define FACTS_PORTS 16
 #define FACTS_GIDS  64
 
-/* A QP and the nth of those that it talks with. */
+/* A QP and its nth peer. */
 struct qp_peer {
 	uint32_t local, remote, nth;
 };
@@ -17,7 +17,7 @@ struct qp_peer {
 struct facts_port {
 	char *device;
 	unsigned int port;
-	char gids[FACTS_GIDS][RD_ADDRESS_LEN]; /* as addresses are written in reports */
+	char gids[FACTS_GIDS][RD_ADDRESS_LEN]; /* in the notation of reports */
 	unsigned int n_gids;
 	char driver[32];      /* "": unknown */
 	uint64_t speed;	      /* bit/s, 0: unknown */
@@ -27,7 +27,7 @@ struct facts_port {
 struct facts {
 	struct qp_peer *peers; /* an open hash by local QP and nth */
 	size_t mask, n;
-	uint64_t left_out; /* facts that there was no room for */
+	uint64_t left_out; /* facts over the limits */
 	struct facts_port ports[FACTS_PORTS];
 	unsigned int n_ports;
 };

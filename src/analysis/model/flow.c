@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of flows: an open hash of pointers, and the two flows last used in front of it. */
+/* The table of flows: an open hash of pointers, behind a cache of the flows used last. */
 #include "state.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ static inline uint64_t load64(const uint8_t *p)
 }
 
 /*
- * Sixteen bytes of key: the addresses as they are where they fit (IPv4, LIDs), else a hash of 64
- * bits; QPs and the kind of address.
+ * A key of 16 bytes: the addresses themselves where they fit (IPv4, LIDs), else a 64-bit hash of
+ * them; QPs and the kind of address.
  */
 struct flow_key flow_key(
 	unsigned int net, const uint8_t *src, const uint8_t *dst, uint32_t dest_qp, uint32_t src_qp)
@@ -155,7 +155,7 @@ static bool is_multicast(const struct rd_packet *p, const uint8_t *dst)
 	return p->net != RD_NET_NONE && dst[0] == 0xff;
 }
 
-/* LIDs, where there is no other address. */
+/* A LID, where there is no other address. */
 static const uint8_t *lid(const struct rd_packet *p, unsigned int at)
 {
 	static const uint8_t none[2];
@@ -229,7 +229,7 @@ void incident_add(struct rd_incident *e, uint64_t n, uint64_t frame, uint64_t ns
 	e->last_ns = ns;
 }
 
-/* The place of a kind among those that happened. */
+/* The index of a kind among those that happened. */
 static unsigned int incident_place(const struct incidents *incidents, enum rd_incident_kind kind)
 {
 	return (unsigned int)__builtin_popcountll(incidents->has & ((UINT64_C(1) << kind) - 1));
@@ -241,7 +241,7 @@ struct rd_incident *incident_of(const struct incidents *incidents, enum rd_incid
 					  : NULL;
 }
 
-/* The same pointer, which marks the analysis if it is NULL. */
+/* Returns the pointer; NULL sets out_of_memory. */
 static void *must(struct rd_analysis *a, void *memory)
 {
 	if (!memory)
@@ -308,13 +308,13 @@ struct rd_verb_use *flow_verb(struct rd_analysis *a, struct flow *f, enum rd_ver
 	return &verbs[f->req.n_verbs - 1];
 }
 
-/* The place of a PSN in a table with so much room. Values have its lower 16 bits in front. */
+/* The slot of a PSN. The upper half of a value is the lower 16 bits of its PSN. */
 static uint32_t *recent_at(const struct flow *f, bool response, uint32_t psn)
 {
 	return &f->recent.value[response][psn & (f->recent.room[response] - 1U)];
 }
 
-/* Whether both PSNs have the same place in the largest table. */
+/* Whether both PSNs have the same slot in the largest table. */
 static bool is_same_place(uint32_t value, uint32_t psn)
 {
 	return ((value >> 16 ^ psn) & (RECENT - 1)) == 0;
@@ -367,9 +367,8 @@ bool flow_waiting_grow(struct rd_analysis *a, struct flow *f)
 }
 
 /*
- * A sender gives each frame an identification of its own, also when it sends a packet again; a
- * frame that the network doubled has the same one. Senders that always write the same are no
- * evidence.
+ * Senders give each frame a new IP identification, retransmissions included; a duplicated frame has
+ * that of the first one. A sender that always writes the same identification proves nothing.
  */
 bool flow_is_duplicate(const struct flow *f, const struct item *it, bool response)
 {

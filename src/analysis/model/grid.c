@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Time series of all flows on one grid, whose steps double in width when it is full. */
+/* Time series of all flows on one grid; when it is full, the width of a step doubles. */
 #include "state.h"
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ static void point_add(struct rd_point *to, const struct rd_point *p)
 		to->latency_max_ns = p->latency_max_ns;
 }
 
-/* Two points become one. */
+/* Adds each two points into one. */
 static void row_fold(struct rd_point *row)
 {
 	enum { HALF = RD_SERIES_POINTS / 2 };
@@ -59,7 +59,7 @@ void grid_move(struct grid *g, uint64_t ns)
 {
 	if (!g->start)
 		g->start = ns;
-	if (ns < g->start) /* a clock that was set back: the first point takes it */
+	if (ns < g->start) /* the clock was set back: count it in the first point */
 		ns = g->start;
 	while ((ns - g->start) / g->width >= RD_SERIES_POINTS) {
 		g->width *= 2;

@@ -5,7 +5,7 @@
 
 #define LOW	 6 /* log2 of the first step's start in ns */
 #define PER_LOG2 4
-#define ROOM	 8 /* steps that room is made for at once; divides HIST_STEPS */
+#define ROOM	 8 /* steps that are allocated at once; divides HIST_STEPS */
 
 static unsigned int step_of(uint64_t ns)
 {
@@ -44,13 +44,13 @@ static void count_set(struct hist *h, unsigned int i, uint32_t n)
 		((uint32_t *)counts)[i] = n;
 }
 
-/* Whether one more has no room in the count's bytes. */
+/* Whether the count has its largest value. */
 static bool is_full(const struct hist *h, unsigned int i)
 {
 	return h->width < 4 && count_of(h, i) == (1U << h->width * 8) - 1;
 }
 
-/* Copies it to where there is room for this step, and for one more of it. */
+/* Reallocates it with room for this step and for one more sample of it. */
 static bool make_room(struct hist **hist, unsigned int step)
 {
 	struct hist *old = *hist, *h;
@@ -68,7 +68,7 @@ static bool make_room(struct hist **hist, unsigned int step)
 	h = calloc(1, sizeof(*h) + (size_t)(end - first) * width);
 	if (!h)
 		return false;
-	if (old) { /* one by one: the structure's tail is counts already */
+	if (old) { /* field by field: its padding is part of the counts */
 		h->n = old->n;
 		h->min = old->min;
 		h->max = old->max;
@@ -101,7 +101,7 @@ bool hist_add(struct hist **hist, uint64_t ns)
 	return true;
 }
 
-/* The value that `part` of 100 do not exceed. */
+/* The value that `part` percent of the samples do not exceed. */
 static uint64_t percentile(const struct hist *h, unsigned int part)
 {
 	uint64_t rank = (h->n * part + 99) / 100, sum = 0, value = h->max;

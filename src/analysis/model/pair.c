@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who talks with whom. A response names only the QP that it goes to. Known from elsewhere (CM,
- * resources of the device), or found: by the UDP source port, which drivers make from both QP
- * numbers (rdma_get_udp_sport() in the kernel's ib_verbs.h), or by PSNs that only one requester
- * waits for.
+ * Finds the two flows of a conversation. A packet has only its destination QP. The source QP is
+ * known from the CM or from resources of the device, or is found by the UDP source port, which
+ * drivers compute from both QP numbers (rdma_get_udp_sport() in the kernel's ib_verbs.h), or by
+ * PSNs that only one requester waits for.
  */
 #include "state.h"
 #include <rdmadump/hash.h>
@@ -64,7 +64,7 @@ void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn)
 		pair(f, s->flow, RD_PAIR_PSN);
 }
 
-/* The source port that both ends of a connection use. */
+/* The source port that drivers compute for a connection. */
 static uint16_t port_of(uint32_t qp, uint32_t other)
 {
 	uint64_t v = (uint64_t)qp * other;
@@ -119,14 +119,14 @@ static bool links_grow(struct rd_analysis *a)
 	return true;
 }
 
-/* What a link says of a flow that is there already. */
+/* Applies a link to flows that exist. */
 static void link_apply(struct rd_analysis *a, const struct link_pair *l)
 {
 	struct flow *f = flow_by_key(&a->flows, l->k1, l->k2);
 	struct flow *g = flow_by_key(&a->flows, l->p1, l->p2);
 
 	if (f && f->req.started && l->psn <= 0xffffff &&
-		l->psn != f->req.first) { /* QP used again */
+		l->psn != f->req.first) { /* the QP was reused */
 		flow_incident(a, f, RD_INC_RESTART, 1);
 		flow_expect(f, l->psn);
 	}
@@ -152,7 +152,7 @@ void pair_link(struct rd_analysis *a, const struct link_pair *link)
 	link_apply(a, link);
 }
 
-/* By the list of queue pairs that the machine had. */
+/* By the list of QPs that the capture file has of its host. */
 static void pair_by_resource(struct rd_analysis *a, struct flow *f)
 {
 	uint32_t qp;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Requests, packet by packet: what is new, what was retransmitted and why, what a receiver makes of
- * it. IBTA volume 1: 9.7.2 (PSNs), 9.7.3 (requests), 9.7.5.1 (responder), 9.9.2 (requester).
+ * Requests, packet by packet: what is new, what was retransmitted and why, how a receiver responds.
+ * IBTA volume 1: 9.7.2 (PSNs), 9.7.3 (requests), 9.7.5.1 (responder), 9.9.2 (requester).
  */
 #include "state.h"
 
-#define FAR	     (1 << 20) /* packets: no window is that large; the sequence restarted */
+#define FAR	     (1 << 20) /* packets: larger than any window; the sequence restarted */
 #define FAR_IDLE     1024      /* the same where everything before was acknowledged */
-#define BEFORE_FIRST 512       /* packets that may come in front of the first one seen */
+#define BEFORE_FIRST 512       /* packets that may come late before the first one seen */
 #define RETRY_MTU    5
 
 static const uint32_t mtus[RETRY_MTU] = {256, 512, 1024, 2048, 4096};
@@ -28,7 +28,7 @@ static enum rd_verb verb_of(const struct rd_opcode *op)
 				: RD_VERB_FLUSH;
 }
 
-/* --- messages ----------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void message_done(struct rd_verb_use *v, uint32_t bytes)
 {
@@ -39,7 +39,7 @@ static void message_done(struct rd_verb_use *v, uint32_t bytes)
 	v->bytes += bytes;
 }
 
-/* A packet that was not there before. */
+/* Counts a new packet as part of its message. */
 static inline void message_take(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	const struct rd_packet *p = it->p;
@@ -74,7 +74,7 @@ void request_message(struct rd_analysis *a, struct flow *f, const struct item *i
 	message_take(a, f, it);
 }
 
-/* --- what a receiver makes of it ---------------------------------------------------------- */
+/* --- the model of a receiver ------------------------------------------------------------------ */
 
 static void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn)
 {
@@ -82,7 +82,7 @@ static void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn
 		flow_incident(a, f, RD_INC_AT_RECEIVER_DUPLICATE, 1);
 		return;
 	}
-	if (f->receiver.refusing) /* one NAK until the missing packet comes */
+	if (f->receiver.refusing) /* one NAK until the missing packet arrives */
 		return;
 	f->receiver.previous_naked = f->receiver.naked && !f->receiver.nak_seen;
 	f->receiver.previous_nak = f->receiver.nak;
@@ -104,7 +104,7 @@ static inline void receiver_takes(
 	f->receiver.refusing = false;
 }
 
-/* --- READ: as many PSNs as responses ------------------------------------------------------- */
+/* --- READ: as many PSNs as responses ---------------------------------------------------------- */
 
 /* PSNs of a request; a READ whose span cannot be known yet counts as one. */
 static uint32_t request_span(struct flow *f, const struct rd_packet *p)
@@ -126,7 +126,7 @@ static uint32_t request_span(struct flow *f, const struct rd_packet *p)
 	return 1;
 }
 
-/* The READ that was last asked for ends in front of `next`. */
+/* The last READ ends before `next`. */
 static void read_ends(struct flow *f, uint32_t next)
 {
 	uint32_t provisional = psn_add(f->req.read_psn, 1);
@@ -153,7 +153,7 @@ void request_learn_mtu(struct flow *f, uint32_t mtu)
 		read_ends(f, psn_add(f->req.read_psn, packets(f->req.read_length, f->req.mtu)));
 }
 
-/* What follows a READ tells how many PSNs it had. */
+/* The PSN after a READ shows its number of responses. */
 static void read_followed(struct flow *f, uint32_t psn)
 {
 	int32_t span = psn_diff(psn, f->req.read_psn);
@@ -167,7 +167,7 @@ static void read_followed(struct flow *f, uint32_t psn)
 	f->req.read_open = false;
 }
 
-/* --- rounds: times that the sender goes back ----------------------------------------------- */
+/* --- retransmission rounds of the sender ------------------------------------------------------ */
 
 void request_settle(struct rd_analysis *a, struct flow *f)
 {
@@ -188,7 +188,7 @@ static enum rd_incident_kind round_cause(struct flow *f)
 	return f->ack.gap_open ? RD_INC_ROUND_READ : RD_INC_ROUND_TIMEOUT;
 }
 
-/* Where a sender goes back to: what it was asked for, else the first that was not acknowledged. */
+/* Where a round begins: at the PSN of a NAK, else at the first one without an ACK. */
 static uint32_t round_origin(const struct flow *f)
 {
 	if (f->ack.rnr_frame)
@@ -199,8 +199,8 @@ static uint32_t round_origin(const struct flow *f)
 }
 
 /*
- * Whether a packet that is here for the second time shows that the sender went back, to *start. A
- * single one from elsewhere may be a straggler, or have passed the others; two in a row are not.
+ * Whether a packet that was seen before begins a retransmission round, at *start. A single packet
+ * from another PSN may be a straggler or reordered; two in sequence are a round.
  */
 static bool goes_back(struct flow *f, uint32_t psn, uint32_t span, uint32_t *start)
 {
@@ -222,9 +222,8 @@ static bool goes_back(struct flow *f, uint32_t psn, uint32_t span, uint32_t *sta
 }
 
 /*
- * For a round without a reason that was seen: how long the sender had waited. If the response had
- * gone past here already, it was lost downstream; or both crossed each other, if it had gone
- * past only just now.
+ * A round without a NAK: measures how long the sender waited. If the response was captured before,
+ * it was lost downstream; if that was just before, both crossed on the path.
  */
 static void round_without_reason(
 	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t span, bool gap)
@@ -242,7 +241,7 @@ static void round_without_reason(
 		f->round.timeout_ns = a->ns - since;
 }
 
-/* The sender has gone back to start; psn is what was seen of it first. */
+/* The sender goes back to `start`; psn is the first packet seen of the round. */
 static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t start,
 	uint32_t psn, uint32_t span)
 {
@@ -273,9 +272,9 @@ static void round_end(struct rd_analysis *a, struct flow *f)
 }
 
 /*
- * A packet of a round: in its order, behind a gap, late, or in front of its first one (which had
- * passed it: a sender never goes back to before what it went back to last). What the round has
- * had already begins the next one.
+ * A packet of a round: in sequence, after a gap, late, or before the first one seen (then that one
+ * was reordered: a sender never goes back further within a round). A packet that the round has
+ * already begins the next round.
  */
 static void round_take(
 	struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
@@ -296,7 +295,7 @@ static void round_take(
 	}
 }
 
-/* An old packet while no round is on: it begins one, or was only late. */
+/* An old packet outside of a round: it begins one, or is late. */
 static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn,
 	uint32_t span, uint32_t missing)
 {
@@ -330,7 +329,7 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, u
 	flow_incident(a, f, RD_INC_RETRANSMITTED, 1);
 }
 
-/* Whether a PSN is so far off that it belongs to another connection of the same QP number. */
+/* Whether a PSN is so far away that it belongs to a new connection of a reused QP. */
 static bool sequence_restarts(const struct flow *f, const struct rd_packet *p, int32_t d)
 {
 	bool idle = f->ack.acked && f->ack.una == f->req.next && p->op->bits & RD_OP_FIRST;
@@ -339,8 +338,7 @@ static bool sequence_restarts(const struct flow *f, const struct rd_packet *p, i
 	return far > FAR || (idle && far > FAR_IDLE);
 }
 
-/* The first packet that was seen had passed this one. Once anything was acknowledged it cannot
- * be so. */
+/* This packet was reordered behind the first one seen; impossible after the first ACK. */
 static uint32_t before_first(
 	struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
 {
@@ -358,7 +356,7 @@ static uint32_t before_first(
 	return span;
 }
 
-/* Everything that is not the next packet of an untroubled sequence; true: it is new data. */
+/* Every packet that is not the next one of the sequence; true: it is new data. */
 static bool sequence_odd(
 	struct rd_analysis *a, struct flow *f, const struct item *it, uint32_t span)
 {
@@ -402,7 +400,7 @@ static bool sequence_odd(
 	return missing > 0;
 }
 
-/* --- responses to come ------------------------------------------------------------------------ */
+/* --- open requests ---------------------------------------------------------------------------- */
 
 static inline void wait_for_response(
 	struct rd_analysis *a, struct flow *f, const struct item *it, uint32_t span)
@@ -456,7 +454,7 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	flow_remember(a, f, it, false);
 }
 
-/* UC: nothing is retransmitted, so that a gap is a loss. */
+/* UC: nothing is retransmitted, so a gap is a loss. */
 void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	uint32_t psn = it->p->psn;

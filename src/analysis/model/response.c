@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Responses, packet by packet: acknowledges, NAKs, READ and atomic responses, and what they say of
- * the requests. IBTA volume 1: 9.7.5.1 (responses), 9.7.5.2 (syndromes).
+ * Responses, packet by packet: ACKs, NAKs, READ and atomic responses, and what they show about the
+ * requests. IBTA volume 1: 9.7.5.1 (responses), 9.7.5.2 (syndromes).
  */
 #include "state.h"
 
 #define FAR	   (1 << 20)
 #define READS_OPEN 128 /* READs that may be open at once */
-#define MISSES_MAX 8   /* responses that do not fit, before two flows are no pair any more */
+#define MISSES_MAX 8   /* responses that do not fit, before two flows are no longer a pair */
 
-/* --- what a response does to the requests ---------------------------------------------------- */
+/* --- the effect on requests ------------------------------------------------------------------- */
 
 static void latency(struct rd_analysis *a, struct flow *r, enum rd_latency_kind kind, uint64_t ns)
 {
@@ -38,7 +38,7 @@ static void sample(struct rd_analysis *a, struct flow *r, const struct waiting *
 		point->latency_max_ns = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
 }
 
-/* Requests in front of `upto` wait no longer; the one that was asked for by itself is a sample. */
+/* Ends the wait of requests before `upto`; the last one of them is a latency sample. */
 static inline void waiting_done(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns)
 {
 	while (r->ack.waiting_n) {
@@ -73,7 +73,7 @@ static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
 	}
 }
 
-/* All requests in front of `upto` are acknowledged. False: that cannot be. */
+/* All requests before `upto` are acknowledged. False: impossible for this flow. */
 static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns)
 {
 	int32_t ahead;
@@ -90,7 +90,8 @@ static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t u
 		unseen(a, r, upto, (uint32_t)ahead);
 	else if (r->trouble && r->trouble->seen.n_holes)
 		flow_incident(a, r, RD_INC_UNSEEN, seq_close(&r->trouble->seen, upto));
-	if (psn_diff(upto, r->receiver.expected) > 0) { /* the receiver has had what we missed */
+	if (psn_diff(upto, r->receiver.expected) >
+		0) { /* the receiver got what the capture missed */
 		r->receiver.expected = upto;
 		r->receiver.refusing = false;
 	}
@@ -106,14 +107,14 @@ static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t u
 	return true;
 }
 
-/* The receiver asks for psn again, or could not take it. */
+/* The receiver requests psn again, or could not accept it. */
 static void receiver_at(struct rd_analysis *a, struct flow *r, uint32_t psn, bool refused)
 {
 	uint32_t beyond = (uint32_t)psn_diff(r->receiver.expected, psn);
 
 	if (psn_diff(r->receiver.expected, psn) <= 0)
 		return;
-	/* What came behind the refused packet was out of sequence by then. */
+	/* Packets after the refused one are out of sequence. */
 	if (beyond > (refused ? 1U : 0U)) {
 		flow_incident(a, r, RD_INC_AT_RECEIVER_SEQUENCE, 1);
 		r->receiver.refusing = true;
@@ -123,7 +124,7 @@ static void receiver_at(struct rd_analysis *a, struct flow *r, uint32_t psn, boo
 	r->receiver.expected = psn;
 }
 
-/* A NAK for what lies in front of the first packet seen: that one had passed the others. */
+/* A NAK for a PSN before the first one seen: that one was reordered. */
 static void nak_before_first(struct rd_analysis *a, struct flow *r, uint32_t psn)
 {
 	if (!r->receiver.refusing)
@@ -132,7 +133,7 @@ static void nak_before_first(struct rd_analysis *a, struct flow *r, uint32_t psn
 	r->receiver.expected = psn;
 }
 
-/* Whether a receiver here would have sent it: its NAKs leave while more packets come. */
+/* Whether a receiver at the capture point sends this NAK; further packets may arrive before it. */
 static bool nak_is_due(struct flow *r, uint32_t psn)
 {
 	if (r->receiver.previous_naked && r->receiver.previous_nak == psn) {
@@ -166,7 +167,7 @@ static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, 
 		flow_incident(a, r, RD_INC_LOST_DOWNSTREAM, 1);
 		receiver_at(a, r, psn, false);
 	}
-	/* A receiver asks once; if it asks for the same again, it had it in between. */
+	/* A receiver sends one NAK; a second one for the same PSN means that it got the packet. */
 	if (r->receiver.naked && r->receiver.nak == psn && psn_diff(r->receiver.expected, psn) > 0)
 		r->receiver.naked = false;
 }
@@ -205,7 +206,7 @@ static void nak(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 	}
 }
 
-/* --- READ responses -------------------------------------------------------------------------- */
+/* --- READ responses --------------------------------------------------------------------------- */
 
 static void gap_begin(struct flow *r, uint32_t psn)
 {
@@ -216,7 +217,7 @@ static void gap_begin(struct flow *r, uint32_t psn)
 	r->ack.gap_reads = 0;
 }
 
-/* Responses in front of psn are missing. */
+/* n responses before psn are missing. */
 static void response_gap(
 	struct rd_analysis *a, struct flow *f, struct flow *r, uint32_t psn, uint32_t n)
 {
@@ -230,9 +231,9 @@ static void response_gap(
 }
 
 /*
- * Whether the requester takes a response: the next one; the first one to a READ also where only
- * requests without responses lie in front of it. While one is missing none behind it is taken. If
- * the requester goes on without asking again it had it, and only the capture missed it.
+ * Whether the requester accepts a response: the next one; the first one to a READ also if only
+ * requests without responses are before it. After a missing response it accepts none. If the
+ * requester continues without a retransmission, only the capture missed the response.
  */
 static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_packet *p)
 {
@@ -255,12 +256,12 @@ static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_pack
 	return !r->ack.gap_open;
 }
 
-/* A response that is behind what was seen already; true: it had been missing. */
+/* A response with an old PSN; true: it was missing. */
 static bool response_old(
 	struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
 {
 	if (f->resp.missing && seq_fill(f->resp.missing, it->p->psn, 1)) {
-		/* Late by itself, unless its request was retransmitted. */
+		/* Reordered, unless its request was retransmitted. */
 		if (!r || !r->round.frame || psn_diff(it->p->psn, r->round.top) >= 0)
 			flow_incident(a, f, RD_INC_RESPONSE_REORDERED, 1);
 		return true;
@@ -272,14 +273,14 @@ static bool response_old(
 	return false;
 }
 
-/* Whether the response continues the sequence; if not, from where on responses are missing. */
+/* How many responses are missing before this one. */
 static uint32_t response_missing(const struct flow *f, const struct rd_packet *p, int32_t d)
 {
 	if (!d)
 		return 0;
 	if (f->resp.open)
 		return (uint32_t)d;
-	if (p->op->bits & RD_OP_FIRST) /* requests of other kinds lie between two READs */
+	if (p->op->bits & RD_OP_FIRST) /* requests of other kinds may be between two READs */
 		return 0;
 	return d < 4096 ? (uint32_t)d : 1;
 }
@@ -344,7 +345,7 @@ static void atomic_response(struct rd_analysis *a, struct flow *f, const struct 
 		f->pair.misses++;
 }
 
-/* --- acknowledges ----------------------------------------------------------------------------- */
+/* --- ACKs and NAKs ---------------------------------------------------------------------------- */
 
 static inline void credits_advertised(struct rd_analysis *a, struct flow *f, unsigned int value)
 {

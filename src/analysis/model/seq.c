@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which packets of a sequence are missing: a few ranges, the oldest ones are forgotten first. */
+/* Missing packets of a sequence: a few ranges, of which the oldest is dropped first. */
 #include "state.h"
 
 static void hole_remove(struct seq *s, unsigned int i)
@@ -25,7 +25,7 @@ bool seq_is_hole(const struct seq *s, uint32_t psn)
 	return false;
 }
 
-/* Takes [psn, psn + n) out of hole i; true if it is gone then. */
+/* Removes [psn, psn + n) from hole i; true if nothing of the hole is left. */
 static bool hole_cut(struct seq *s, unsigned int i, uint32_t psn, uint32_t n, uint32_t *taken)
 {
 	struct hole *h = &s->holes[i];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The parts of a side that most sides lack: incidents, verbs, latencies; only those there are. */
+/* Incidents, verbs and latencies of a side. Most sides have few, so only these are stored. */
 #include "state.h"
 #include <stdlib.h>
 
-/* How many of the bits in front of this one are set: its place in the array. */
+/* The index in the array: how many lower bits are set. */
 static unsigned int place(uint64_t has, unsigned int bit)
 {
 	return (unsigned int)__builtin_popcountll(has & ((UINT64_C(1) << bit) - 1));

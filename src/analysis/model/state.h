@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the analysis remembers while frames go by. A flow is all frames from one address to one QP:
- * requests of the sender, and its responses to requests of that QP. Two flows make a conversation.
+ * The state of the analysis between frames. A flow is all frames from one address to one QP:
+ * requests of the sender, and its responses to requests of that QP. Two flows are a conversation.
  */
 #ifndef RDMADUMP_ANALYSIS_STATE_H
 #define RDMADUMP_ANALYSIS_STATE_H
@@ -9,7 +9,7 @@
 #include <rdmadump/analysis.h>
 #include <string.h>
 
-/* PSNs count modulo 2^24: the way from b to a, -2^23 to 2^23 - 1. */
+/* The distance from PSN b to PSN a, modulo 2^24: -2^23 to 2^23 - 1. */
 static inline int32_t psn_diff(uint32_t a, uint32_t b)
 {
 	return (int32_t)((a - b) << 8) >> 8;
@@ -20,7 +20,7 @@ static inline uint32_t psn_add(uint32_t psn, uint32_t n)
 	return (psn + n) & 0xffffff;
 }
 
-/* --- sequences with holes (seq.c) --------------------------------------------------------- */
+/* --- sequences with holes (seq.c) ------------------------------------------------------------- */
 
 #define HOLES 8
 
@@ -28,27 +28,27 @@ struct hole {
 	uint32_t psn, n;
 };
 
-/* PSNs from `start` on but for the holes; oldest hole first. */
+/* All PSNs from `start` on, except the holes; the oldest hole is the first. */
 struct seq {
 	uint32_t start, n_holes;
 	struct hole holes[HOLES];
 };
 
-/* [psn, psn + n) is missing; the oldest hole is forgotten if there are too many. */
+/* [psn, psn + n) is missing. If there is no room, the oldest hole is dropped. */
 void seq_add_hole(struct seq *s, uint32_t psn, uint32_t n);
-/* Takes [psn, psn + n) out of the holes; returns how many of them were missing. */
+/* Removes [psn, psn + n) from the holes; returns how many of these PSNs were missing. */
 uint32_t seq_fill(struct seq *s, uint32_t psn, uint32_t n);
-/* Forgets the holes in front of psn; returns how many packets they were. */
+/* Removes the holes before psn; returns how many PSNs they had. */
 uint32_t seq_close(struct seq *s, uint32_t psn);
 /* Whether psn is missing. */
 bool seq_is_hole(const struct seq *s, uint32_t psn);
 
-/* --- histograms (hist.c) ------------------------------------------------------------------ */
+/* --- histograms (hist.c) ---------------------------------------------------------------------- */
 
 /* Four steps per power of two, from 64 ns to half a minute. */
 #define HIST_STEPS 120
 
-/* Holds only steps that were met, and those between; their counts grow from one byte to four. */
+/* Has only the range of steps that have samples; a count grows from one byte to four. */
 struct hist {
 	uint64_t n, min, max;
 	uint8_t first, steps; /* number of the first step, how many there are */
@@ -56,32 +56,32 @@ struct hist {
 	_Alignas(4) uint8_t counts[];
 };
 
-/* Makes the histogram (*h NULL) or more room for it where needed; false if out of memory. Freed
- * with free(). */
+/* Adds a sample; allocates or enlarges *h (NULL at first) where needed, to be freed with free().
+ * False if out of memory. */
 bool hist_add(struct hist **h, uint64_t ns);
 struct rd_latency hist_result(const struct hist *h);
 
-/* --- time series (grid.c) --------------------------------------------------------------- */
+/* --- time series (grid.c) --------------------------------------------------------------------- */
 
-#define SERIES_KEPT 1024 /* flows with a series of their own; all others share one */
+#define SERIES_KEPT 1024 /* flows with a series of their own; the others share row 0 */
 
 struct grid {
 	uint64_t start, width;
-	uint64_t since;			    /* start of the point at hand */
+	uint64_t since;			    /* start of the current point */
 	unsigned int at;		    /* its number */
 	unsigned int last;		    /* the highest one used */
-	struct rd_point *rows[SERIES_KEPT]; /* RD_SERIES_POINTS each; [0]: of those without */
+	struct rd_point *rows[SERIES_KEPT]; /* RD_SERIES_POINTS each; [0] is shared */
 	unsigned int n_rows;
 };
 
 bool grid_init(struct grid *g);
 void grid_free(struct grid *g);
-/* A row for a flow; 0, the shared one, if there is no room. */
+/* Allocates a row for a flow; 0, the shared one, if there is no room. */
 unsigned int grid_row(struct grid *g);
-/* ns becomes the time at hand. */
+/* Makes ns the current time. */
 void grid_move(struct grid *g, uint64_t ns);
 
-/* An empty series with the points that the grid has used. False if out of memory. */
+/* Makes an empty series of as many points as the grid uses. False if out of memory. */
 bool points_init(struct rd_series *s, const struct grid *g);
 /* Adds a row of the grid. */
 void points_add(struct rd_series *s, const struct rd_point *row);
@@ -93,7 +93,7 @@ static inline struct rd_point *grid_point(struct grid *g, unsigned int row, uint
 	return &g->rows[row][g->at];
 }
 
-/* --- flows (flow.c) ----------------------------------------------------------------------- */
+/* --- flows (flow.c) --------------------------------------------------------------------------- */
 
 struct flow_key {
 	uint64_t k1, k2;
@@ -258,9 +258,9 @@ struct flow_table {
 	struct flow *near[NEAR]; /* by low bits of QP and address: the flows used last */
 };
 
-/* --- the whole ---------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
-struct link_pair {	 /* what is known of who talks with whom, from CM or resources */
+struct link_pair {	 /* two flows that are a pair, from the CM or from resources */
 	uint64_t k1, k2; /* key of a flow */
 	uint64_t p1, p2; /* key of its peer */
 	uint32_t psn;	 /* first PSN of the flow's requests; 0xffffffff: unknown */
@@ -291,14 +291,14 @@ struct rd_analysis {
 	struct rd_analysis_config config;
 	struct rd_totals totals;
 	struct flow_table flows;
-	uint8_t parts[256]; /* which part follows a packet, by BTH opcode */
+	uint8_t parts[256]; /* which part handles a packet, by BTH opcode */
 	struct grid grid;
-	uint64_t frame;		      /* number of the one at hand */
+	uint64_t frame;		      /* number of the current one */
 	uint64_t ns;		      /* its time */
-	struct rd_point *point;	      /* of the flow at hand, at this time */
-	uint64_t origin_ns;	      /* of the very first frame; 0: not asked for */
-	struct rd_incident icrc_lost; /* wrong CRC, where the flow is unknown */
-	/* Request PSNs that wait for a response, to find out who responds (pair.c). */
+	struct rd_point *point;	      /* of the current flow, at this time */
+	uint64_t origin_ns;	      /* of the first frame of all; 0: without --time */
+	struct rd_incident icrc_lost; /* wrong CRC, and the flow is unknown */
+	/* Request PSNs that wait for a response, to find the responder (pair.c). */
 	struct psn_slot *psns;
 	struct qkey_slot *qkeys; /* of UD QPs (datagram.c) */
 	struct link_pair *links; /* by key of the flow; an open hash */
@@ -316,19 +316,19 @@ struct rd_analysis {
 	bool out_of_memory;
 };
 
-/* What one frame is, as the parts below want it. */
+/* One frame, for the functions below. */
 struct item {
 	const struct rd_packet *p;
 	uint64_t ns, frame;
 	uint32_t ip_id; /* 0x10000: there is none */
 };
 
-/* Finds the flow of a packet, or makes it (*made); NULL: over the limit, or out of memory. */
+/* Finds the flow of a packet or makes it (*made). NULL: over the limit, or out of memory. */
 struct flow *flow_find(struct rd_analysis *a, const struct item *it, bool *made);
-/* The sequence of its requests begins at this PSN. */
+/* Begins the sequence of its requests at this PSN. */
 void flow_expect(struct flow *f, uint32_t psn);
 
-/* What of a key is not address: QPs, kind of address, whether the source QP is known. */
+/* The part of a key that is no address: QPs, kind of address, whether the source QP is known. */
 static inline uint64_t flow_key_qps(unsigned int net, uint32_t dest_qp, uint32_t src_qp)
 {
 	return (uint64_t)net << 48 | (uint64_t)(src_qp & 0xffffff) << 24 | dest_qp |
@@ -349,7 +349,7 @@ static inline struct flow **flow_near(struct flow_table *t, uint64_t k1, uint64_
 	return &t->near[(k2 ^ k1 >> 24 ^ k1 >> 56) % NEAR];
 }
 
-/* The flow of a packet if it was used recently and is of the most frequent kind; else NULL. */
+/* The flow of a packet if it is in the cache of recent IPv4 flows; else NULL. */
 static inline struct flow *flow_recent(struct rd_analysis *a, const struct rd_packet *p)
 {
 	if (p->net == RD_NET_IPV4 && p->opcode >> 5 != RD_UD && p->opcode >> 5 != RD_RD) {
@@ -371,37 +371,37 @@ struct flow_key flow_key(unsigned int net, const uint8_t *src, const uint8_t *ds
 bool flow_table_init(struct flow_table *t, size_t max);
 void flow_table_free(struct flow_table *t);
 
-/* Counts one more (or n) of an incident. */
+/* Counts n incidents of a kind, at the current frame. */
 void flow_incident(struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind, uint64_t n);
 void incident_add(struct rd_incident *e, uint64_t n, uint64_t frame, uint64_t ns);
 /* The incident of this kind; NULL: it never happened. */
 struct rd_incident *incident_of(const struct incidents *incidents, enum rd_incident_kind kind);
-/* The same, made if it is not there; NULL if out of memory. */
+/* The same, made if it is absent; NULL if out of memory. */
 struct rd_incident *flow_incident_of(
 	struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind);
-/* What the flow has of these, made if there was none; NULL if out of memory. */
+/* The flow's, allocated if it has none; NULL if out of memory. */
 struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f);
 struct seq *flow_missing(struct rd_analysis *a, struct flow *f);
 struct rd_verb_use *flow_verb(struct rd_analysis *a, struct flow *f, enum rd_verb verb);
-/* The same as flow_remember(), where there may have to be more room. */
+/* flow_remember() where the table may have to grow. */
 void flow_remember_more(
 	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t value, bool response);
-/* Room for one more that waits; false if out of memory. */
+/* Enlarges the ring of waiting requests; false if out of memory. */
 bool flow_waiting_grow(struct rd_analysis *a, struct flow *f);
-/* Frees all but its plain numbers: the report has what was in there. */
+/* Frees what it owns, once the report has copies; its plain numbers stay. */
 void flow_finish(struct flow *f);
 bool flow_is_duplicate(const struct flow *f, const struct item *it, bool response);
 
 /*
- * The last frames: what stands at a PSN modulo RECENT. While there is room for less, that is where
- * all of them have a place of their own.
+ * Remembers a frame at its PSN modulo RECENT. A smaller table is one in which all frames have slots
+ * of their own.
  */
 static inline void flow_remember(
 	struct rd_analysis *a, struct flow *f, const struct item *it, bool response)
 {
 	uint32_t psn = it->p->psn, value = psn << 16 | it->ip_id;
 
-	if (it->ip_id - 1 >= 0xffff) /* 0, or there is none: no evidence */
+	if (it->ip_id - 1 >= 0xffff) /* 0 or no identification at all */
 		return;
 	if (f->recent.room[response] == RECENT)
 		f->recent.value[response][psn % RECENT] = value;
@@ -409,7 +409,7 @@ static inline void flow_remember(
 		flow_remember_more(a, f, psn, value, response);
 }
 
-/* --- the parts ---------------------------------------------------------------------------- */
+/* --- the parts -------------------------------------------------------------------------------- */
 
 /* Requests of RC and XRC, and of UC (request.c). */
 void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
@@ -420,25 +420,23 @@ void request_message(struct rd_analysis *a, struct flow *f, const struct item *i
 void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* The path MTU became known: a READ's span with it. */
 void request_learn_mtu(struct flow *f, uint32_t mtu);
-/* All of the READ that was last asked for fits into one response. */
+/* All data of the last READ fit into one response. */
 void request_read_is_single(struct flow *f);
-/* Late packets turn out to be late only, or retransmitted. */
+/* Counts pending late packets as reordered: no round followed. */
 void request_settle(struct rd_analysis *a, struct flow *f);
 /* Responses of RC and XRC (response.c). */
 void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
-/* Who talks with whom (pair.c). */
+/* Which flows are a pair (pair.c). */
 void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_new_flow(struct rd_analysis *a, struct flow *f);
 void pair_link(struct rd_analysis *a, const struct link_pair *link);
-void pair_last(struct rd_analysis *a);
 /* The peer's QP number by the resources of a device, nth of those known; RD_QP_UNKNOWN: no more. */
 uint32_t facts_peer(const struct rd_analysis *a, uint32_t qp, unsigned int nth);
 void analysis_facts_free(struct facts *facts);
 /*
- * What there was of incidents, on a side whose frames are `own` and whose peer's are `other`
- * (either may be NULL); of its requests, their verbs and latencies (side.c). False if out of
- * memory.
+ * Copy a flow into a side (side.c): incidents, of a side with the frames `own` and its peer's
+ * `other` (either may be NULL); verbs and latencies of its requests. False if out of memory.
  */
 bool side_incidents(struct rd_side *s, const struct flow *own, const struct flow *other);
 bool side_requests(struct rd_side *s, const struct flow *f);

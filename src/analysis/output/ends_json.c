@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What two captures say together, as JSON: "ends" of docs/schema/analyze.json. */
+/* The comparison of two captures as JSON: "ends" of docs/schema/analyze.json. */
 #include "output.h"
 #include <rdmadump/ends.h>
 #include <rdmadump/json.h>

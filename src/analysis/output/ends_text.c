@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What two captures say together, as text: the clocks, a table of paths, findings. */
+/* The comparison of two captures as text: the clocks, a table of paths, findings. */
 #include "output.h"
 #include <inttypes.h>
 #include <rdmadump/ends.h>

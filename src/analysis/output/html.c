@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A report as one HTML page that needs nothing else: page.html with its marks filled in. */
+/* A report as a self-contained HTML page: page.html with its placeholders replaced. */
 #include "names.h"
 #include <rdmadump/printable.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const char script[] =
 #include "analysis/output/page_js.h"
 	;
 
-/* Text between tags and in <title>, where "<" and "&" mean something. */
+/* Text between tags and in <title>, where "<" and "&" are special. */
 static ssize_t write_text(void *cookie, const char *text, size_t n)
 {
 	FILE *out = cookie;
@@ -40,7 +40,7 @@ static FILE *escaping_open(FILE *out)
 	return fopencookie(out, "w", escaping);
 }
 
-/* JSON within <script>: "<" stands in strings only, and nothing there may end the element. */
+/* JSON within <script>: "<" is in strings only, and must not end the element. */
 static int put_escaped(const char *json, size_t n, void *out)
 {
 	for (size_t i = 0; i < n; i++)
@@ -81,7 +81,7 @@ static int put_document(const struct rd_report_page *c, FILE *out)
 	return c->document(c->ctx, JSON_FLAGS, put_escaped, out);
 }
 
-/* What the page calls the incidents. */
+/* The texts of the incidents. */
 static int put_words(const struct rd_report_page *c, FILE *out)
 {
 	json_t *words = json_object();
@@ -96,7 +96,7 @@ static int put_words(const struct rd_report_page *c, FILE *out)
 	return status;
 }
 
-/* For a reader without scripts: a mail program, a text browser. */
+/* For programs without scripts: a mail program, a text browser. */
 static int put_plain(const struct rd_report_page *c, FILE *out)
 {
 	FILE *text = escaping_open(out);

@@ -6,8 +6,8 @@
 #include <rdmadump/notation.h>
 
 /*
- * Times are nanoseconds since the first frame, so that they are exact where numbers are doubles;
- * `start` says when that was.
+ * Times are nanoseconds since the first frame (`start`), so that they are exact for readers whose
+ * numbers are doubles.
  */
 struct times {
 	uint64_t start;
@@ -190,7 +190,7 @@ static json_t *side_json(const struct rd_side *s, const struct times *t)
 	return o;
 }
 
-/* One array per value: what a plot wants. */
+/* One array for each value, as plots need it. */
 static json_t *series_json(const struct rd_series *s, const struct times *t)
 {
 	static const char *const keys[] = {"wire_bytes", "goodput_bytes", "frames", "retransmitted",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Writes a report as JSON one conversation after the other: as a tree all of them would take ten
- * times the memory of the analysis itself.
+ * Writes a report as JSON, one conversation after the other: a tree of all of them would need ten
+ * times the memory of the analysis.
  */
 #include "output.h"
 #include <errno.h>
@@ -31,7 +31,7 @@ static int new_line(const struct writer *w)
 	return 0;
 }
 
-/* What jansson writes, further to the right: its lines end only between values. */
+/* Indents the output of jansson, whose lines end only between values. */
 static int put_deeper(const char *text, size_t n, void *ctx)
 {
 	const struct writer *w = ctx;
@@ -58,7 +58,7 @@ static int put_value(struct writer *w, const json_t *value)
 	return json_dump_callback(value, put_deeper, w, w->flags | JSON_ENCODE_ANY);
 }
 
-/* n things of the report, each of which is a tree only while it is written. */
+/* A list of the report; only one item at a time is a tree. */
 static int put_list(struct writer *w, const struct rd_report *r, const struct list *list)
 {
 	size_t n = list->count(r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The words of a report: keys of incidents, verbs, and what its enumerations are called. */
+/* Names in a report: incidents, verbs, enumerations. */
 #include "names.h"
 
 const struct rd_incident_name rd_incident_names[RD_INC_COUNT] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the enumerations of a report are called, in JSON and in text. */
+/* Names of the enumerations of a report, in JSON and in text. */
 #ifndef RDMADUMP_ANALYSIS_NAMES_H
 #define RDMADUMP_ANALYSIS_NAMES_H
 
 #include <rdmadump/analysis.h>
 
-/* Each takes a value of the enumeration in its name; "?" for others. */
+/* The name of a value; "?" for others. Static. */
 const char *kind_name(unsigned int kind);
 const char *pairing_name(unsigned int pairing);
 const char *ending_name(unsigned int ending);

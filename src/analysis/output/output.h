@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What text, JSON and HTML share. */
+/* Functions that text, JSON and HTML share. */
 #ifndef RDMADUMP_ANALYSIS_OUTPUT_H
 #define RDMADUMP_ANALYSIS_OUTPUT_H
 
@@ -14,8 +14,8 @@ void findings_text(const struct rd_report *r, const struct rd_report_style *styl
 /* Null if there are no samples. */
 json_t *latency_json(const struct rd_latency *l);
 /*
- * A report in parts: what may be many is an empty array in the first one, and made one by one. NULL
- * if out of memory.
+ * A report in parts: the first one has empty arrays for the lists below, whose items are made one
+ * by one. NULL if out of memory.
  */
 json_t *report_frame_json(const struct rd_report *r);
 struct list {

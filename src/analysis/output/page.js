@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 "use strict";
-/* Shows the report that stands in this page. Text goes in as text nodes only: it may come from the wire. */
+/* Shows the report in this page. Text goes in as text nodes only: it may come from the wire. */
 (() => {
 	const read = id => JSON.parse(document.getElementById(id).textContent);
 	const whole = read("report"), words = read("words");
 	const page = document.getElementById("page");
-	let report; /* the capture that is being shown */
-	const ROWS = 200; /* of a table, until more are asked for */
+	let report; /* the capture that is shown */
+	const ROWS = 200; /* of a table, until more are requested */
 
 	/* --- making elements --- */
 	const put = (node, attributes, children) => {
@@ -26,7 +26,7 @@
 	const svg = (tag, attributes, ...children) =>
 		put(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
-	/* --- numbers as people say them --- */
+	/* --- notation of numbers --- */
 	const count = n => Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
 	const scaled = (n, units, step) => {
 		let i = 0;
@@ -133,7 +133,7 @@
 
 	const plots = series => {
 		if (!series)
-			return el("p", {class: "soft"}, "No course over time was kept for it.");
+			return el("p", {class: "soft"}, "No time series was stored for it.");
 		const persecond = values => values.map(v => v * 8e9 / series.width_ns);
 		const quiet = [], list = [plot("Rate", series, [
 			{name: "on the wire", color: "--one", values: persecond(series.wire_bytes)},
@@ -241,11 +241,11 @@
 	const tiles = () => {
 		const t = report.totals, files = report.capture.files, duration = report.capture.duration_ns;
 		const lost = files.some(f => f.dropped !== null) ? sum(files.map(f => f.dropped || 0)) : null;
-		const list = [["Frames", count(t.frames)], ["of them RDMA", count(t.rdma_frames + t.cnp_frames + t.mad_frames)],
+		const list = [["Frames", count(t.frames)], ["RDMA frames", count(t.rdma_frames + t.cnp_frames + t.mad_frames)],
 			["QP pairs", count(report.conversations_in_all)], ["New data", bytes(t.goodput_bytes)],
 			["Mean goodput", duration ? rate(t.goodput_bytes * 8e9 / duration) : "-"],
-			["Lost by the capture", lost === null ? "not known" : count(lost), lost > 0],
-			["Wrong invariant CRCs", t.icrc_trusted ? count(t.icrc_bad) : "not kept", t.icrc_trusted && t.icrc_bad > 0]];
+			["Lost by the capture", lost === null ? "unknown" : count(lost), lost > 0],
+			["Wrong invariant CRCs", t.icrc_trusted ? count(t.icrc_bad) : "none valid", t.icrc_trusted && t.icrc_bad > 0]];
 		return el("dl", {class: "tiles"}, list.map(([name, value, bad]) =>
 			el("div", {class: "tile"}, el("dt", {}, name), el("dd", {class: bad && "bad"}, value))));
 	};
@@ -259,12 +259,12 @@
 			f.count > f.frames.length && ", \u2026", f.first_ns !== null && `; ${moment(f.first_ns)} to ${moment(f.last_ns)}`),
 		f.filter && filter(f.filter));
 
-	const findings = list => [el("h2", {}, "Findings"), list.length ? list.map(finding) : el("p", {}, "Nothing in this traffic looks wrong.")];
+	const findings = list => [el("h2", {}, "Findings"), list.length ? list.map(finding) : el("p", {}, "No problem was found in this traffic.")];
 
 	const course = () => {
 		const all = report.series, place = el("div"), named = report.conversations.filter(c => c.series);
 		const show = series => place.replaceChildren(...[plots(series)].flat().filter(Boolean));
-		const choice = el("select", {"aria-label": "Whose course over time", on: {change: () =>
+		const choice = el("select", {"aria-label": "Traffic of", on: {change: () =>
 			show(choice.value === "" ? all : named[Number(choice.value)].series)}},
 			el("option", {value: ""}, "all traffic"),
 			named.map((c, i) => el("option", {value: i}, `${endpoint(c.a)} \u2194 ${endpoint(c.b)} (${c.transport})`)));
@@ -287,7 +287,7 @@
 			v.smallest === null ? "" : v.smallest === v.largest ? exact(v.smallest) : `${exact(v.smallest)} to ${exact(v.largest)}`]);
 		return rows.length > 0 && plain([["Verb"], ["Messages", 1], ["Data", 1], ["Packets", 1], ["Sizes", 1]], rows);
 	};
-	const endings = {open: "", closed: "closed by the CM", retry_exceeded: "gave up: no response", rnr_retry_exceeded: "gave up: receiver not ready", remote_error: "ended by an error of the other side"};
+	const endings = {open: "", closed: "closed by the CM", retry_exceeded: "gave up: no response", rnr_retry_exceeded: "gave up: receiver not ready", remote_error: "ended by an error NAK"};
 	const sideview = (c, name) => {
 		const s = c.sides[name], from = c[name], to = c[name === "a" ? "b" : "a"];
 		if (!s.seen && !s.requests)
@@ -304,7 +304,7 @@
 			["Ending", endings[s.ending] && endings[s.ending] + (s.end_frame === null ? "" : `, frame ${String(s.end_frame)}`)]]),
 			[verbs(s), events(s), latencies(s)].filter(Boolean).map(t => [el("h3"), t]));
 	};
-	const pairings = {none: "not known to belong together", port: "paired by UDP source ports, which are made of both QP numbers", psn: "paired by PSNs and acknowledges", cm: "paired by the CM's exchange", resource: "paired by what the host said of its QPs"};
+	const pairings = {none: "the other QP is unknown", port: "paired by UDP source ports, which drivers compute from both QP numbers", psn: "paired by PSNs and ACKs", cm: "paired by messages of the CM", resource: "paired by the host's list of QPs"};
 	const detail = row => [el("p", {class: "soft"}, [row.c.kind, row.c.transport, pairings[row.c.pairing]].filter(Boolean).join(", ")),
 		el("div", {class: "pair"}, sideview(row.c, row.name), sideview(row.c, row.name === "a" ? "b" : "a")), el("h3"), plots(row.c.series)];
 
@@ -319,8 +319,8 @@
 			return l ? l[key] : null;
 		};
 		const hidden = report.conversations_in_all - report.conversations.length;
-		return [el("h2", {}, "QP pairs"), rows.length ? [el("p", {class: "soft small"}, "One row for each side that asks; click a pair for everything known of it, a heading to sort.",
-			hidden > 0 && ` ${many(hidden, "more pair")} left out of this report.`), table([
+		return [el("h2", {}, "QP pairs"), rows.length ? [el("p", {class: "soft small"}, "One row for each requester; click a pair for its details, a heading to sort.",
+			hidden > 0 && ` ${many(hidden, "more pair")} not in this report.`), table([
 			{name: "Requester \u2192 responder", value: r => endpoint(r.from) + endpoint(r.to), cell: r => `${endpoint(r.from)} \u2192 ${endpoint(r.to)}`},
 			{name: "Verbs", value: r => Object.keys(r.s.verbs).join(" "), cell: r => [r.c.transport, ...Object.keys(r.s.verbs)].join(" ")},
 			number("Frames", r => r.s.frames, count), number("New data", r => r.s.goodput_bytes, bytes),
@@ -333,16 +333,16 @@
 			el("p", {class: "soft"}, "No RDMA traffic between QPs was captured.")];
 	};
 
-	const checks = () => report.counters.length > 0 && [el("h2", {}, "Counters of the device beside the packets"), table([
+	const checks = () => report.counters.length > 0 && [el("h2", {}, "Counters of the device and packets"), table([
 		{name: "Device", value: c => c.device, cell: c => c.device}, {name: "Counter", value: c => c.counter, cell: c => c.counter},
-		{name: "Counted in the packets", value: c => c.meaning, cell: c => c.meaning},
+		{name: "Meaning", value: c => c.meaning, cell: c => c.meaning},
 		{name: "Packets", number: true, value: c => c.packets, cell: c => count(c.packets)},
 		{name: "Device", number: true, value: c => c.device_count, cell: c => c.device_count === null ? "unknown" : count(c.device_count)},
 		{name: "", value: c => Number(c.agrees), cell: c => c.agrees ? "agrees" : c.why || "differs", bad: c => !c.agrees && !c.why}], report.counters.slice())];
 
 	const files = () => [el("h2", {}, "Files"), plain([["File"], ["Format"], ["Frames", 1], ["Numbered from", 1], ["From", 1], ["To", 1], ["Lost by the capture", 1], ["Damage"]],
 		report.capture.files.map(f => [f.name, f.format, count(f.frames), String(f.first_frame), moment(f.first_ns), moment(f.last_ns),
-			f.dropped === null ? "not said" : count(f.dropped), f.damage || ""])),
+			f.dropped === null ? "unknown" : count(f.dropped), f.damage || ""])),
 		report.capture.application && el("p", {class: "soft small"}, `Written by ${report.capture.application}.`)];
 
 	const capture = one => {
@@ -369,6 +369,6 @@
 			delay("Delay variation p50", "p50_ns"), delay("p99", "p99_ns")], rows)];
 	};
 
-	const parts = whole.ends ? [ends(), whole.captures.map((one, i) => [el("hr"), el("p", {class: "soft"}, `Capture ${"AB"[i]} by itself`), capture(one)])] : capture(whole);
+	const parts = whole.ends ? [ends(), whole.captures.map((one, i) => [el("hr"), el("p", {class: "soft"}, `Capture ${"AB"[i]} alone`), capture(one)])] : capture(whole);
 	page.replaceChildren(...parts.flat(6).filter(Boolean));
 })();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A report as text: the response first, one screen; with -v everything. */
+/* A report as text: findings first, one screen; with -v everything. */
 #include "names.h"
 #include "output.h"
 #include <inttypes.h>
@@ -17,7 +17,7 @@ struct page {
 	FILE *out;
 };
 
-/* Text from files may hold anything. */
+/* Text from files may have control characters. */
 static void put_clean(FILE *out, const char *text)
 {
 	rd_printable_put(out, text, SIZE_MAX);
@@ -28,7 +28,7 @@ static double seconds(const struct rd_report *r, uint64_t ns)
 	return ns > r->totals.first_ns ? (double)(ns - r->totals.first_ns) / 1e9 : 0;
 }
 
-/* "1066", or "second.pcap:66" where there are several files: as Wireshark takes it. */
+/* "1066", or with several files "second.pcap:66": the number in Wireshark. */
 static void put_frame(const struct page *p, uint64_t frame)
 {
 	size_t i = p->r->n_files;
@@ -43,8 +43,7 @@ static void put_frame(const struct page *p, uint64_t frame)
 	fprintf(p->out, ":%" PRIu64, frame + 1 - p->r->files[i - 1].first_frame);
 }
 
-/* --- the head ------------------------------------------------------------------------------------
- */
+/* --- the head --------------------------------------------------------------------------------- */
 
 static void put_losses(const struct page *p)
 {
@@ -75,14 +74,13 @@ static void put_head(const struct page *p)
 	if (problems)
 		fprintf(p->out, "%zu finding%s", problems, problems == 1 ? "" : "s");
 	else
-		fputs("nothing amiss", p->out);
+		fputs("no findings", p->out);
 	fprintf(p->out, "; %s frames, %.1f s, %zu QP pair%s; ", rd_fmt_count(frames, t->frames),
 		(double)(t->last_ns - t->first_ns) / 1e9, pairs, pairs == 1 ? "" : "s");
 	put_losses(p);
 }
 
-/* --- findings
- * -------------------------------------------------------------------------------------- */
+/* --- findings --------------------------------------------------------------------------------- */
 
 static void put_evidence(const struct page *p, const struct rd_evidence *e)
 {
@@ -136,7 +134,7 @@ static void put_finding(const struct page *p, const struct rd_finding *f)
 	fprintf(p->out, "   usually: %s\n   next: %s\n", f->meaning, f->next);
 }
 
-/* Whether another QP has the same finding, further up. */
+/* Whether a finding before it has the same rule. */
 static bool is_repeated(const struct rd_report *r, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -185,11 +183,10 @@ static void put_findings(const struct page *p)
 		shown++;
 	}
 	if (left)
-		fprintf(p->out, "\n   %zu more of other kinds: -v shows them\n", left);
+		fprintf(p->out, "\n   %zu more findings: -v shows them\n", left);
 }
 
-/* --- the table
- * --------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns)
 {
@@ -212,7 +209,7 @@ static void endpoint_text(char *buf, size_t room, const struct rd_endpoint *e)
 		snprintf(buf, room, "%s:0x%x", e->address, e->qp);
 }
 
-/* The verb that moved most, with a + where there are others. */
+/* The verb with most bytes, with a + if there are others. */
 static void verb_text(char buf[16], const struct rd_conversation *c, const struct rd_side *s)
 {
 	unsigned int best = RD_VERB_COUNT, used = 0;
@@ -256,7 +253,7 @@ static double rate(const struct rd_conversation *c, const struct rd_side *s)
 	return last > first ? (double)s->goodput_bytes * 8e9 / (double)(last - first) : 0;
 }
 
-/* The latency that says most of what the side does. */
+/* The kind of latency with most samples. */
 static const struct rd_latency *latency(const struct rd_side *s)
 {
 	const struct rd_latency *most = rd_side_latency(s, RD_LATENCY_ACK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Compares what a device counted while the capture ran with what its packets show. Names and
+ * Compares counters of a device over the time of the capture with its packets. Names and
  * meanings of counters: rdma_rxe's rxe_hw_counters.c; mlx5's main.c and NVIDIA's list of counters.
  */
 #include "../model/facts.h"
@@ -40,10 +40,10 @@ static const struct quantity quantities[] = {
 	{HW "send_rnr_err", "RNR NAKs that it sent", PEERS, {RD_INC_RNR, NO_INCIDENT}, true},
 	{HW "rcvd_seq_err", "sequence NAKs that it received", OWN,
 		{RD_INC_NAK_PROGRESS, NO_INCIDENT}, true},
-	{HW "completer_retry_err", "times that it repeated requests", OWN,
+	{HW "completer_retry_err", "times that it retransmitted requests", OWN,
 		{RD_INC_ROUND_NAK, RD_INC_ROUND_READ, RD_INC_ROUND_TIMEOUT, NO_INCIDENT}, true},
 	/* both */
-	{HW "duplicate_request", "requests that came twice", PEERS,
+	{HW "duplicate_request", "duplicate requests", PEERS,
 		{RD_INC_AT_RECEIVER_DUPLICATE, NO_INCIDENT}, false},
 	/* mlx5 */
 	{HW "packet_seq_err", "sequence NAKs that it received", OWN,
@@ -74,7 +74,7 @@ static uint64_t side_value(const struct quantity *c, const struct rd_side *s)
 {
 	uint64_t sum = 0;
 
-	/* What was damaged after it was sent was sent; where it comes to, it is not counted. */
+	/* A frame that was damaged on the path counts as sent, but not as received. */
 	if (c->whose == SENT)
 		return s->frames;
 	if (c->whose == RECEIVED)
@@ -95,7 +95,7 @@ static uint64_t shown(
 		const struct rd_conversation *v = &r->conversations[i];
 		bool local[2] = {is_local(p, &v->a), is_local(p, &v->b)};
 
-		/* A group's frame comes to this port's link for it, or not at all. */
+		/* A multicast frame on this port's link is for this port. */
 		for (unsigned int side = 0; side < 2; side++)
 			if (own ? local[side] : local[!side] || (v->multicast && !local[side]))
 				sum += side_value(c, &v->side[side]);
@@ -110,10 +110,9 @@ static bool is_near(uint64_t a, uint64_t b)
 	return difference <= most / 50;
 }
 
-/* --- why they may differ -----------------------------------------------------------------------
- */
+/* --- why they may differ ---------------------------------------------------------------------- */
 
-/* What is known of a port before one of its counters is judged. */
+/* Frames of a port, counted and captured. */
 struct scale {
 	const struct rd_report *r;
 	const struct facts_port *p;
@@ -139,7 +138,7 @@ static bool qps_left_out(const struct difference *d)
 	return d->scale->r->totals.frames_left_out;
 }
 
-/* Addresses come and go with VLANs; the file holds those at its start. */
+/* Addresses change with VLANs; the file has those at its start. */
 static bool has_strangers(const struct difference *d)
 {
 	for (size_t i = 0; i < d->scale->r->n_conversations; i++) {
@@ -175,8 +174,7 @@ static bool counts_incident(const struct difference *d, enum rd_incident_kind ki
 	return false;
 }
 
-/* How often it came to this port's requests, or to those of its peers where the counter is of them.
- */
+/* How often it happened to the requests that the counter is about. */
 static uint64_t happened(const struct difference *d, enum rd_incident_kind kind)
 {
 	const struct quantity any = {.whose = d->c->whose, .incidents = {kind, NO_INCIDENT}};
@@ -211,18 +209,17 @@ static const struct {
 } reasons[] = {
 	{capture_lost, "the capture lost frames"},
 	{qps_left_out, "not all QPs were followed"},
-	{has_strangers, "there were frames between addresses that are none of the port's"},
+	{has_strangers, "there were frames between addresses that are not of the port"},
 	{rounds_differ,
 		"retransmissions that overlap or follow an RNR NAK cannot all be distinguished"},
-	{refused_behind_rnr,
-		"what came while an RNR NAK was under way may be out of sequence or not"},
+	{refused_behind_rnr, "packets that arrive while an RNR NAK is on its way may or may not be "
+			     "out of sequence"},
 	{naks_cross, "NAKs that cross other responses acknowledge nothing new to the device"},
 	{sent_less, "frames were dropped between the device's transport and the capture point"},
 	{sent_more, "frames were duplicated between the device's transport and the capture point"},
-	{received_less,
-		"frames that were captured did not come to an open QP: dropped by the host, "
-		"or the QP was in error or gone"},
-	{counts_later, "the device counts at another moment"},
+	{received_less, "captured frames did not arrive at an open QP: dropped by the host, "
+			"or the QP was in error or gone"},
+	{counts_later, "the device counts at another time"},
 };
 
 static const char *reason(const struct difference *d)
@@ -233,7 +230,7 @@ static const char *reason(const struct difference *d)
 	return NULL;
 }
 
-/* What the two numbers make of each other; NULL where nothing needs to be said. */
+/* Compares both numbers; returns why they differ, NULL: no difference, or unknown. */
 static const char *compare(struct rd_comparison *made, const struct scale *scale,
 	const struct quantity *c, const struct rd_growth *grown)
 {
@@ -322,7 +319,7 @@ int comparisons_make(const struct rd_analysis *a, struct rd_report *r)
 {
 	struct rd_growth grown;
 
-	/* A part of the traffic does not compare with all of it. */
+	/* Counters are of all traffic, not of a part. */
 	if (!a->facts || a->config.qp != RD_QP_UNKNOWN || a->config.to_ns)
 		return 0;
 	for (unsigned int i = 0; i < a->facts->n_ports; i++) {

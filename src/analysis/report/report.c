@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From flows to the report: two flows become a conversation, responses go to the side that asked.
- */
+/* Makes the report from flows: two flows are a conversation, responses belong to the requester. */
 #include "report.h"
 #include "../rules/rules.h"
 #include <errno.h>
 #include <rdmadump/notation.h>
 #include <stdlib.h>
 
-#define GIVEN_UP_NS UINT64_C(20000000) /* silence at the end that shows that nobody tries again */
+#define GIVEN_UP_NS                                                                                \
+	UINT64_C(20000000) /* idle time at the end, after which the sender has given up */
 
-/* --- one side ----------------------------------------------------------------------------------
- */
+/* --- one side --------------------------------------------------------------------------------- */
 
 static bool fill_requests(struct rd_side *s, const struct flow *f)
 {
@@ -27,7 +26,7 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 	return side_requests(s, f);
 }
 
-/* How the side's requests ended, if they did. */
+/* How the side's requests ended. */
 static void fill_ending(struct rd_side *s, const struct flow *f, uint64_t end)
 {
 	uint64_t quiet = end - f->traffic.last_ns, wait = GIVEN_UP_NS;
@@ -88,8 +87,7 @@ static bool fill_side(
 	return true;
 }
 
-/* --- conversations ------------------------------------------------------------------------------
- */
+/* --- conversations ---------------------------------------------------------------------------- */
 
 static bool fill_series(
 	struct rd_series *s, const struct grid *g, const struct flow *f, const struct flow *other)
@@ -108,8 +106,8 @@ static bool fill_series(
 }
 
 /*
- * Side a is the one that asks (more). A flow whose other direction is not known shows requests of
- * its sender, or responses to its receiver.
+ * Side a is the one with more requests. A flow without a peer has requests of its sender, or
+ * responses to its receiver.
  */
 static bool fill_conversation(
 	struct rd_analysis *a, struct rd_conversation *c, struct flow *f, struct flow *g)
@@ -168,7 +166,7 @@ static bool is_wanted(const struct rd_analysis *a, const struct flow *f)
 	       f->id.src_qp == a->config.qp || (g && g->id.dest_qp == a->config.qp);
 }
 
-/* `final`: what is undecided is decided, and what only further frames need is given back. */
+/* `final`: no frames follow, so pending decisions are made and state is freed. */
 static int fill_conversations(struct rd_analysis *a, struct rd_report *r, bool final)
 {
 	r->conversations = calloc(a->flows.n + 1, sizeof(*r->conversations));

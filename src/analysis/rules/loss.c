@@ -118,7 +118,7 @@ static bool damaged(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-/* --- order ---------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static bool reordered(const struct look *l, struct rd_finding *f)
 {

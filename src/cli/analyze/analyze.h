@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of `rdmadump analyze` share: its options, how it reads, and how it prints. */
+/* Options, reading and printing of `rdmadump analyze`. */
 #ifndef RDMADUMP_CLI_ANALYZE_H
 #define RDMADUMP_CLI_ANALYZE_H
 
@@ -19,24 +19,24 @@ struct analyze_settings {
 	enum analyze_when ends;
 };
 
-/* --- reading (read.c) --------------------------------------------------------------------- */
+/* --- reading (read.c) ------------------------------------------------------------------------- */
 
-/* Opens and starts a file, which is what `a` gets from now on. Closed by analyze_close(). */
+/* Opens and starts a file for `a`. Closed by analyze_close(). */
 int analyze_open(
 	struct rd_source **source, struct rd_analysis *a, const char *path, struct rd_error *err);
-/* Gives all frames to the analysis. 0 at the end of the file, -1 if it is damaged. */
+/* Analyses all frames. 0 at the end of the file, -1 if it is damaged. */
 int analyze_read(
 	struct rd_analysis *a, struct rd_source *source, const char *name, struct rd_error *err);
-/* Its end: `damage` says why it came early, NULL if it did not. */
+/* `damage` says why the file ended early, NULL: it did not. */
 void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage);
-/* What stands beside the frames of the last batch. */
+/* Losses that are noted at frames of the last batch. */
 void analyze_notes(struct rd_analysis *a, struct rd_source *source, unsigned int n);
-/* How far it is, on a terminal. */
+/* Shows the progress on a terminal. */
 void analyze_progress(struct rd_source *source, const char *name);
 
-/* --- two ends (ends.c) ------------------------------------------------------------ */
+/* --- two ends (ends.c) ------------------------------------------------------------------------ */
 
-/* The first packet that both files hold, and when each file begins. */
+/* The first packet that both files have, and the start of each file. */
 struct analyze_common {
 	uint64_t first_ns[RD_TAPS];
 	int64_t offset_ns; /* B's time minus A's */
@@ -49,7 +49,7 @@ int analyze_is_ends(
 int analyze_ends(const struct analyze_settings *s, const struct analyze_common *common,
 	bool *partial, struct rd_error *err);
 
-/* --- printing (print.c) ----------------------------------------------------------- */
+/* --- printing (print.c) ----------------------------------------------------------------------- */
 
 struct analyze_outcome {
 	struct rd_report *reports[RD_TAPS]; /* one, or two with `ends` */
@@ -57,9 +57,9 @@ struct analyze_outcome {
 	const struct rd_ends_report *ends;
 };
 
-/* Before any work: 0 if the page may be written where it is asked for. */
+/* Before any work: 0 if the page may be written. */
 int analyze_check_page(const struct analyze_settings *s, struct rd_error *err);
-/* Text, JSON, a page, as the settings say. */
+/* Prints text, JSON or a page, by the settings. */
 int analyze_print(const struct analyze_settings *s, const struct analyze_outcome *outcome,
 	struct rd_error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* `rdmadump analyze`: what the traffic in capture files did. */
+/* `rdmadump analyze`: finds problems of RDMA traffic in capture files. */
 #include "../command.h"
 #include "../cli.h"
 #include "../parse.h"
@@ -19,7 +19,8 @@ static const struct argp_option options[] = {
 		"network",
 		0},
 	{"ends", OPT_ENDS, "WHEN", 0,
-		"Take two files for captures at both ends of the way: auto (if they hold the same "
+		"Compare two files as captures of both ends of a path: auto (if they contain the "
+		"same "
 		"packets), always or never",
 		0},
 	{"verbose", 'v', NULL, 0, "All findings and conversations, with their numbers", 0},
@@ -31,7 +32,7 @@ static const struct argp_option options[] = {
 		"Follow at most N QPs (default 65536); frames of others are only counted", 0},
 	{"no-icrc", OPT_NO_ICRC, NULL, 0, "Do not verify checksums", 0}, {0}};
 
-/* --- options ------------------------------------------------------------------------------ */
+/* --- options ---------------------------------------------------------------------------------- */
 
 /* "2.5" to nanoseconds; *end behind it. */
 static bool parse_seconds(const char *text, char **end, uint64_t *ns)
@@ -56,9 +57,7 @@ static void parse_time(struct argp_state *state, const char *arg, struct analyze
 		(!end[1] || (parse_seconds(end + 1, &end, &s->config.to_ns) && !*end)) &&
 		s->config.to_ns > s->config.from_ns)
 		return;
-	argp_error(state,
-		"--time: '%s' is no time from one second to a later one, like 2.5-4, 10- or -3",
-		arg);
+	argp_error(state, "--time: '%s' is no range of seconds like 2.5-4, 10- or -3", arg);
 }
 
 static enum analyze_when parse_when(struct argp_state *state, const char *arg)
@@ -134,7 +133,7 @@ static int read_file(struct rd_analysis *a, const char *path, bool *partial, str
 	return 0;
 }
 
-/* --- the command -------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 static int analyze(struct analyze_settings *s, bool *partial, struct rd_error *err)
 {
@@ -163,12 +162,11 @@ int rd_cmd_analyze(int argc, char **argv)
 	static const struct argp argp = {.options = options,
 		.parser = parse_option,
 		.args_doc = "FILE...",
-		.doc = "Tells what the RDMA traffic in capture files did: conversations, losses, "
-		       "retransmissions, refusals, congestion, with frame numbers as evidence. "
+		.doc = "Reports what happened to the RDMA traffic in capture files: conversations, "
+		       "losses, retransmissions, NAKs, congestion, with frame numbers as evidence. "
 		       "Files (pcapng, pcap, ERF, also .gz and .zst; '-' is standard input) are "
-		       "read one behind the other, as the parts of one capture; two captures "
-		       "that hold the same packets are taken for the two ends of the way, and "
-		       "compared."};
+		       "read one after the other, as the parts of one capture; two captures that "
+		       "contain the same packets are compared as the two ends of a path."};
 	struct analyze_settings s = {.config.qp = RD_QP_UNKNOWN};
 	struct analyze_common common;
 	bool partial = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads two captures of the same traffic side by side, after finding out that they are that. */
+/* Finds out whether two files are captures of the same traffic, and reads them in parallel. */
 #include "../cli.h"
 #include "analyze.h"
 #include <errno.h>
@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* --- are they? ------------------------------------------------------------------------------ */
+/* --- are they? -------------------------------------------------------------------------------- */
 
-#define SAMPLE	    4096  /* packets at a file's beginning that are looked for in the other */
+#define SAMPLE	    4096  /* first packets of a file, which are searched in the other */
 #define SLOTS	    16384 /* of their hash; a power of two */
-#define COMMON_PART 10	  /* one of so many must be there: a few may repeat in a later file */
+#define COMMON_PART 10	  /* one of so many must be found: a few may repeat in a later file */
 
 struct sample {
 	uint64_t first_ns; /* of the file's first frame */
@@ -23,7 +23,7 @@ struct sample {
 	} slot[SLOTS];
 };
 
-/* Sees each packet of a file; false: that is enough. */
+/* Called for each packet of a file; false: stop. */
 typedef bool seen_fn(void *ctx, uint64_t identity, const struct rd_frame *frame);
 
 static int walk(const char *path, seen_fn *seen, void *ctx, struct rd_error *err)
@@ -94,7 +94,7 @@ static bool search_see(void *ctx, uint64_t identity, const struct rd_frame *fram
 	return s->sample->found * COMMON_PART < s->sample->n;
 }
 
-/* Looks for the beginning of files[of] in the other one. */
+/* Searches the first packets of files[of] in the other file. */
 static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze_common *common,
 	struct rd_error *err)
 {
@@ -125,7 +125,7 @@ static const char *not_a_file(const struct analyze_settings *s)
 	return NULL;
 }
 
-/* Whether the user allows it and the files are such that one can look. */
+/* Whether the options and the kinds of files allow the comparison. */
 static int can_be_ends(const struct analyze_settings *s, struct rd_error *err)
 {
 	const bool two = s->n_files == RD_TAPS;
@@ -135,10 +135,10 @@ static int can_be_ends(const struct analyze_settings *s, struct rd_error *err)
 		return 0;
 	if (!two)
 		return rd_fail(err, RD_CLASS_USAGE, 0, "name one capture from each end",
-			"--ends always: two files are wanted, not %u", s->n_files);
+			"--ends always: needs two files, not %u", s->n_files);
 	if (odd)
 		return rd_fail(err, RD_CLASS_USAGE, 0, "name two files; both are read twice",
-			"--ends always: '%s' is no regular file", odd);
+			"--ends always: '%s' is not a regular file", odd);
 	return 1;
 }
 

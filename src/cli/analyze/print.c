@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Prints what an analysis found: text, JSON, a page of HTML. */
+/* Prints the result of an analysis: text, JSON, an HTML page. */
 #include "../cli.h"
 #include "../report_file.h"
 #include "analyze.h"
@@ -22,7 +22,7 @@ static void put_text(
 	for (int i = 0; i < RD_TAPS; i++) {
 		fputs(heads[i], out);
 		rd_printable_put(out, o->names[i], SIZE_MAX);
-		fputs(" by itself\n", out);
+		fputs(" alone\n", out);
 		rd_report_text(o->reports[i], style, out);
 	}
 }

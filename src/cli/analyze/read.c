@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STATUS_BATCHES 4096 /* between two looks at how far it is */
+#define STATUS_BATCHES 4096 /* between two updates of the progress */
 
 void analyze_progress(struct rd_source *source, const char *name)
 {
@@ -72,7 +72,7 @@ int analyze_open(
 
 	if (rd_file_open(source, &config, err) < 0)
 		return -1;
-	/* Its name is the first word of what the source says of itself. */
+	/* The first word of the details is the name of the format. */
 	snprintf(format, sizeof(format), "%.*s", (int)strcspn((*source)->details, " ,"),
 		(*source)->details);
 	if (rd_analysis_file(a, path, format, (*source)->section, err) == 0 &&
