@@ -65,28 +65,17 @@ static bool read_mac(unsigned int ifindex, uint8_t mac[6])
 	return true;
 }
 
-static void add_mac(struct rd_local *local, const uint8_t *mac)
-{
-	const unsigned int most = sizeof(local->mac) / sizeof(local->mac[0]);
-
-	for (unsigned int i = 0; i < local->n_mac; i++)
-		if (!memcmp(local->mac[i], mac, 6))
-			return;
-	/* The oldest one is replaced. */
-	if (local->n_mac == most)
-		memmove(local->mac[0], local->mac[1], (size_t)6 * --local->n_mac);
-	memcpy(local->mac[local->n_mac++], mac, 6);
-}
-
 void netdev_addresses_add(unsigned int ifindex, const struct rd_port *port, struct rd_local *local)
 {
+	struct rd_local now = {0};
 	uint8_t mac[6];
 
+	if (read_mac(ifindex, mac))
+		rd_local_add_mac(&now, mac);
 	for (unsigned int i = 0; port && i < port->n_netdevs; i++)
 		if (read_mac(port->netdevs[i].ifindex, mac))
-			add_mac(local, mac);
-	if (read_mac(ifindex, mac))
-		add_mac(local, mac);
+			rd_local_add_mac(&now, mac);
+	rd_local_now(local, &now);
 }
 
 /* --- the link's state -------------------------------------------------------------------- */

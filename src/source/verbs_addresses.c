@@ -61,7 +61,7 @@ void verbs_addresses_read(struct verbs_port *port)
 		atomic_fetch_add_explicit(&a->generation, 1, memory_order_release);
 }
 
-static void link_changed(void *ctx, const struct rd_link_state *link)
+static void link_changed(void *ctx, const struct rd_link_change *link)
 {
 	struct verbs_addresses *a = ctx;
 
