@@ -124,7 +124,7 @@ static int mlx5_post(struct verbs_queue *q)
 		post_spare(m);
 	}
 	q->taken = 0;
-	verbs_mlx5_write_barrier();
+	udma_to_device_barrier();
 	m->rq_record[MLX5_RCV_DBR] = htobe32(m->head & RQ_INDEX_MASK);
 	return 0;
 }
@@ -136,11 +136,10 @@ int verbs_mlx5_arm(struct verbs_queue *q)
 		(q->events & ARM_SN_MASK) << 28 | MLX5_CQ_DB_REQ_NOT | (m->ci & CQ_INDEX_MASK);
 
 	m->cq_record[ARM] = htobe32(word);
-	/* The record must be in memory when the device reads it, which the doorbell makes it do. */
-	atomic_thread_fence(memory_order_seq_cst);
-	/* One store of 64 bits: the threads of other queues write to this register, too. */
-	__atomic_store_n(m->cq_doorbell, htobe64((uint64_t)word << 32 | m->cqn), __ATOMIC_RELAXED);
-	atomic_thread_fence(memory_order_seq_cst);
+	/* The doorbell makes the device read the record. */
+	mmio_wc_start();
+	mmio_write64_be(m->cq_doorbell, htobe64((uint64_t)word << 32 | m->cqn));
+	mmio_flush_writes();
 	return 0;
 }
 
@@ -189,7 +188,7 @@ bool verbs_mlx5_adopt(struct verbs_queue *q)
 		.rwq = {.in = q->wq, .out = &rwq}};
 	uint64_t queue = q->wq ? MLX5DV_OBJ_RWQ : MLX5DV_OBJ_QP;
 
-	if (sizeof(void *) < 8 || q->port->link != RD_LINK_ETHERNET ||
+	if (!MMIO_DIRECT || q->port->link != RD_LINK_ETHERNET ||
 		!mlx5dv_is_supported(q->port->ctx->device) || mlx5dv_init_obj(&obj, queue) ||
 		(q->wq ? rwq.wqe_cnt : qp.rq.wqe_cnt) != q->ring.n ||
 		mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ))

@@ -3,12 +3,12 @@
 #ifndef RDMADUMP_SOURCE_VERBS_MLX5_H
 #define RDMADUMP_SOURCE_VERBS_MLX5_H
 
+#include "mmio.h"
 #include "verbs_path.h"
 #include "verbs_port.h"
 #include "verbs_window_mlx5.h"
 #include <infiniband/mlx5dv.h>
 #include <rdmadump/bytes.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #define CQE_BYTES     64
@@ -44,26 +44,6 @@ struct verbs_mlx5 {
 static inline struct mlx5_wqe_data_seg *verbs_mlx5_wqe(const struct verbs_mlx5 *m, uint32_t i)
 {
 	return (void *)(m->wqes + (size_t)(i & (m->n_wqes - 1)) * m->wqe_bytes);
-}
-
-/* What the device wrote before the ownership bit is read after it. */
-static inline void verbs_mlx5_read_barrier(void)
-{
-#ifdef __aarch64__
-	asm volatile("dmb oshld" ::: "memory");
-#else
-	atomic_thread_fence(memory_order_acquire);
-#endif
-}
-
-/* What we wrote before is seen by the device before a doorbell record is. */
-static inline void verbs_mlx5_write_barrier(void)
-{
-#ifdef __aarch64__
-	asm volatile("dmb oshst" ::: "memory");
-#else
-	atomic_thread_fence(memory_order_release);
-#endif
 }
 
 /* Completions that lie one behind the other in memory: as far as the ring's end. */
@@ -115,7 +95,7 @@ static inline enum verbs_mlx5_cqe verbs_mlx5_look(uint32_t last_word, uint32_t p
 			       ? CQE_FRAME_INLINE
 			       : CQE_OTHER;
 	}
-	verbs_mlx5_read_barrier();
+	udma_from_device_barrier();
 	return what;
 }
 

@@ -29,9 +29,11 @@ bool verbs_striding_offered(const struct verbs_port *port, const char **why)
 {
 	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_STRIDING_RQ};
 
+	*why = "on this machine only libmlx5 can ring a doorbell of the device";
+	if (!MMIO_DIRECT)
+		return false;
 	*why = "only Ethernet ports of mlx5 have striding receive queues";
-	if (sizeof(void *) < 8 || port->link != RD_LINK_ETHERNET ||
-		!mlx5dv_is_supported(port->ctx->device))
+	if (port->link != RD_LINK_ETHERNET || !mlx5dv_is_supported(port->ctx->device))
 		return false;
 	*why = "the device has no striding receive queues for packets";
 	return mlx5dv_query_device(port->ctx, &dv) == 0 &&
@@ -117,7 +119,7 @@ static int striding_post(struct verbs_queue *q)
 		return 0;
 	for (; q->taken; q->taken--)
 		post_next(q);
-	verbs_mlx5_write_barrier();
+	udma_to_device_barrier();
 	m->rq_record[MLX5_RCV_DBR] = htobe32(m->head & RQ_INDEX_MASK);
 	return 0;
 }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Memory shared with a device by DMA, and its registers (MMIO). The names are those of rdma-core's
+ * <util/udma_barrier.h> and <util/mmio.h>, which are not installed. C11 fences do not serve: they
+ * order memory between CPUs, and some machines order device registers by other instructions.
+ */
+#ifndef RDMADUMP_SOURCE_MMIO_H
+#define RDMADUMP_SOURCE_MMIO_H
+
+#include <endian.h>
+#include <linux/types.h>
+#include <stdint.h>
+
+/*
+ * MMIO_DIRECT is 1 where one 64-bit store of the CPU reaches a register of the device whole and in
+ * order. Elsewhere the caller leaves doorbells to libibverbs:
+ * - s390x reaches PCI registers by instructions of its own, or by system calls on older machines;
+ * - 32-bit machines need two stores under libmlx5's own lock;
+ * - of an unknown machine nothing is certain.
+ */
+#if defined(__x86_64__)
+/* Stores to memory stay in order, and so do loads; only write-combined stores need a fence. */
+#define MMIO_DIRECT	 1
+#define MMIO_TO_DEVICE	 ""
+#define MMIO_FROM_DEVICE ""
+#define MMIO_FLUSH	 "sfence"
+#elif defined(__i386__)
+#define MMIO_DIRECT	 0
+#define MMIO_TO_DEVICE	 ""
+#define MMIO_FROM_DEVICE ""
+#define MMIO_FLUSH	 "lock; addl $0,0(%%esp)"
+#elif defined(__aarch64__)
+/* dsb waits until the register was written; dmb ish would order normal memory only. */
+#define MMIO_DIRECT	 1
+#define MMIO_TO_DEVICE	 "dmb oshst"
+#define MMIO_FROM_DEVICE "dmb oshld"
+#define MMIO_FLUSH	 "dsb st"
+#elif defined(__arm__) && __ARM_ARCH >= 7
+#define MMIO_DIRECT	 0
+#define MMIO_TO_DEVICE	 "dmb st"
+#define MMIO_FROM_DEVICE "dmb"
+#define MMIO_FLUSH	 "dsb st"
+#elif defined(__powerpc64__)
+#define MMIO_DIRECT	 1
+#define MMIO_TO_DEVICE	 "sync"
+#define MMIO_FROM_DEVICE "lwsync"
+#define MMIO_FLUSH	 "sync"
+#elif defined(__riscv) && __riscv_xlen == 64
+/* i and o are accesses to device registers, r and w those to memory. */
+#define MMIO_DIRECT	 1
+#define MMIO_TO_DEVICE	 "fence ow,ow"
+#define MMIO_FROM_DEVICE "fence ir,ir"
+#define MMIO_FLUSH	 "fence ow,ow"
+#elif defined(__loongarch__) && __loongarch_grlen == 64
+#define MMIO_DIRECT	 1
+#define MMIO_TO_DEVICE	 "dbar 0"
+#define MMIO_FROM_DEVICE "dbar 0"
+#define MMIO_FLUSH	 "dbar 0"
+#elif defined(__s390x__)
+#define MMIO_DIRECT	 0
+#define MMIO_TO_DEVICE	 ""
+#define MMIO_FROM_DEVICE ""
+#define MMIO_FLUSH	 "bcr 15,0"
+#else
+#define MMIO_DIRECT 0
+#endif
+
+#ifdef MMIO_FLUSH
+#define MMIO_BARRIER(instruction) asm volatile(instruction ::: "memory")
+#else
+#define MMIO_BARRIER(instruction) __sync_synchronize()
+#endif
+
+/* What was written to memory before is seen by the device before what is written after. */
+static inline void udma_to_device_barrier(void)
+{
+	MMIO_BARRIER(MMIO_TO_DEVICE);
+}
+
+/* What the device wrote before the word that was just read is seen by reads after this. */
+static inline void udma_from_device_barrier(void)
+{
+	MMIO_BARRIER(MMIO_FROM_DEVICE);
+}
+
+/* After a doorbell: it leaves the CPU now, and before any later one. */
+static inline void mmio_flush_writes(void)
+{
+	MMIO_BARRIER(MMIO_FLUSH);
+}
+
+/* Before a doorbell: what it refers to is in memory. Includes udma_to_device_barrier(). */
+static inline void mmio_wc_start(void)
+{
+	mmio_flush_writes();
+}
+
+/*
+ * Writes a register of the device by one store; other threads may write to it, too. `value` is in
+ * big-endian order. Only where MMIO_DIRECT is 1.
+ */
+static inline void mmio_write64_be(volatile __be64 *reg, __be64 value)
+{
+	*reg = value;
+}
+
+#endif
