@@ -17,6 +17,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#ifndef DLT_LINUX_SLL2 /* libpcap before 1.9.1 */
+#define DLT_LINUX_SLL2 276
+#endif
+
 #define SNAPLEN_MAX 262144u /* libpcap's MAXIMUM_SNAPLEN */
 #define STAGE_BYTES 262144u /* a batch ends when it holds so much */
 /*

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What configure makes of its options and of what is installed, as the Makefile has it.
+# What configure makes of its options and of the installed libraries: values in the Makefile, and messages.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool make pkg-config
 src=$(cd "${srcdir:-.}" && pwd)
 
-# configured ARGUMENTS...: its status in $status, what it said in $tmp/said
+# configured ARGUMENTS...: its status in $status, its output in $tmp/said
 configured() {
 	rm -rf "$tmp/build" && mkdir "$tmp/build"
 	(cd "$tmp/build" && "$src/configure" -q "$@" >"$tmp/said" 2>&1)
@@ -36,13 +36,87 @@ configured --enable-sanitizers --enable-thread-sanitizer
 is "both sanitizers: refused" "$status" 1
 has "both sanitizers: what to do" "$tmp/said" 'exclude each other: build twice'
 
-# A pkg-config that does not know cmocka
+# A pkg-config that does not find cmocka
 printf '#!/bin/sh\ncase "$*" in *cmocka*) exit 1 ;; esac\nexec pkg-config "$@"\n' >"$tmp/pkg-config"
 chmod +x "$tmp/pkg-config"
 configured PKG_CONFIG="$tmp/pkg-config"
 is "without cmocka: exit status" "$status" 0
-has "without cmocka: a warning" "$tmp/said" 'WARNING: cmocka not found: .*libcmocka-dev'
+has "without cmocka: a warning" "$tmp/said" 'WARNING: cmocka not found'
+has "... names the packages" "$tmp/said" 'libcmocka-dev \(Debian, Ubuntu\), libcmocka-devel \(Fedora, RHEL\)'
 is "without cmocka: one script in place of the unit tests" "$(value unit_suite)" tests/unit/without_cmocka.sh
 is "... which says so" "$(srcdir=$src bash "$src/tests/unit/without_cmocka.sh")" \
 	"1..0 # SKIP cmocka is not installed, so no unit test was built: install libcmocka-dev and configure again"
+
+# --- libraries: versions and messages ------------------------------------------------------
+
+# library NAME VERSION [LINE...]: pkg-config finds this one only; lines are added to its description
+library() {
+	printf 'Name: %s\nDescription: test\nVersion: %s\nLibs:\nCflags:\n' "$1" "$2" >"$tmp/pc/$1.pc"
+	[ $# -lt 3 ] || printf '%s\n' "${@:3}" >>"$tmp/pc/$1.pc"
+}
+# The oldest versions that are accepted: rdma-core 39 (Ubuntu 22.04), libpcap 1.9 (RHEL 8).
+oldest() {
+	rm -rf "$tmp/pc" && mkdir "$tmp/pc"
+	library libibverbs 1.14.39.0
+	library libmlx5 1.22.39.0
+	library libpcap 1.9.0
+	library jansson 2.10
+}
+with_libraries() {
+	configured PKG_CONFIG_LIBDIR="$tmp/pc" PKG_CONFIG_PATH= "$@"
+}
+oldest
+with_libraries
+is "the oldest libraries: exit status" "$status" 0
+is "... and no optional library is needed" "$(value ZLIB_LIBS)$(value ZSTD_LIBS)$(value LIBNL_LIBS)$(value URING_LIBS)" ""
+
+# LIBRARY | too old | wanted | package: Debian | Fedora | SUSE
+libraries='libibverbs|1.13.38|1.14|libibverbs-dev|rdma-core-devel|rdma-core-devel
+libmlx5|1.21.38|1.22|libibverbs-dev|rdma-core-devel|rdma-core-devel
+libpcap|1.8.1|1.9|libpcap-dev|libpcap-devel|libpcap-devel
+jansson|2.9|2.10|libjansson-dev|jansson-devel|libjansson-devel'
+while IFS='|' read -r name old wanted debian fedora suse; do
+	packages="$debian \\(Debian, Ubuntu\\), $fedora \\(Fedora, RHEL\\), $suse \\(SUSE\\)"
+	oldest
+	library "$name" "$old"
+	with_libraries
+	is "$name $old: refused" "$status" 1
+	has "... too old, and by how much" "$tmp/said" \
+		"error: $name is too old: $wanted or later is needed, pkg-config finds $old"
+	has "... which package to update" "$tmp/said" "Update the package $packages"
+	rm "$tmp/pc/$name.pc"
+	with_libraries
+	is "no $name: refused" "$status" 1
+	has "... missing" "$tmp/said" "error: $name is missing: pkg-config finds no $name.pc"
+	has "... which package to install" "$tmp/said" "Install the package $packages"
+done <<<"$libraries"
+
+oldest
+for library in zlib liburing zstd libnl; do
+	with_libraries "--with-$library"
+	is "--with-$library without the library: refused" "$status" 1
+	has "... which package to install" "$tmp/said" "Install the package (lib|zlib1g).*-dev \\(Debian"
+done
+with_libraries ac_cv_search_argp_parse=no
+is "no argp, as with musl: refused" "$status" 1
+has "... which package to install" "$tmp/said" 'Install the package argp-standalone'
+configured PKG_CONFIG=
+is "no pkg-config: refused" "$status" 1
+has "... which package to install" "$tmp/said" 'Install the package pkg-config \(Debian'
+
+# --- Wireshark's extcap folder -------------------------------------------------------------
+
+oldest
+with_libraries
+is "no wireshark.pc: a folder below our own prefix" "$(value extcapdir)" /usr/local/lib/wireshark/extcap
+is "... and make install says what to do" "$(value extcap_note)" yes
+library wireshark 4.0.17 extcapdir=/usr/lib/there/wireshark/extcap
+with_libraries
+is "wireshark.pc: the folder of the system's Wireshark" "$(value extcapdir)" /usr/lib/there/wireshark/extcap
+is "... and nothing to do" "$(value extcap_note)" no
+with_libraries --with-extcapdir=/mine
+is "--with-extcapdir: that folder" "$(value extcapdir)" /mine
+with_libraries --without-extcapdir
+is "--without-extcapdir: none" "$(value extcapdir)" ""
+is "... and nothing to say" "$(value extcap_note)" no
 tap_done

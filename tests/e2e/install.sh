@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# `make install` and `make uninstall` below a DESTDIR, with somebody else's ibdump and without, and
-# what `list` says of ibdump, by what that name stands for in PATH.
+# `make install` and `make uninstall` below a DESTDIR: the names ibdump (another program may have it)
+# and rdmadump in Wireshark's extcap folder; and what `list` says of the ibdump in PATH.
 # Expects, beyond what tap.sh expects: BUILD_DIR (the build directory).
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
@@ -74,6 +74,30 @@ run_make install-exec-am ibdump_link=yes program_transform_name=s,^,my-,
 is "a program name transformed: the link follows it" "$(what)" my-rdmadump
 run_make uninstall ibdump_link=yes program_transform_name=s,^,my-,
 is "... and is removed" "$(what)" absent
+
+# --- Wireshark's extcap folder -------------------------------------------------------------
+
+clean
+run_make install-exec-am extcap_note=no extcapdir=/opt/wireshark/extcap
+is "extcap: a link in Wireshark's folder" "$(readlink "$tmp/root/opt/wireshark/extcap/rdmadump")" "$bin/rdmadump"
+is "... and nothing to do by hand" "$(grep -c extcap "$tmp/log")" 0
+run_make install-exec-am extcap_note=yes extcapdir=/opt/wireshark/extcap
+has "extcap: the folder is a guess: how to find the right one" "$tmp/log" "'tshark -G folders' prints"
+has "... and the command for it" "$tmp/log" "ln -s $bin/rdmadump FOLDER/rdmadump"
+run_make uninstall extcapdir=/opt/wireshark/extcap
+is "extcap: nothing is left" "$(find "$tmp/root" ! -type d)" ""
+clean
+run_make install-exec-am extcap_note=no extcapdir=
+is "--without-extcapdir: no link" "$(find "$tmp/root" -path '*extcap*')" ""
+run_make uninstall extcapdir=
+# The folder that pkg-config names is where this system's tshark looks.
+if command -v tshark >/dev/null; then
+	folder=$(tshark -G folders 2>/dev/null | sed -n 's/^Extcap path:[[:space:]]*//p')
+	known=$(pkg-config --variable=extcapdir wireshark 2>/dev/null)
+	is "pkg-config and tshark name the same folder" "${known:-$folder}" "$folder"
+else
+	skip "pkg-config and tshark name the same folder" "tshark is not installed"
+fi
 
 # --- what list advises ---------------------------------------------------------------------
 
