@@ -17,6 +17,7 @@ struct rd_filter_spec {
 	const char *expression; /* libpcap's language; Ethernet only */
 	const char *qp;		/* destination QPs */
 	const char *src_qp;	/* source QPs, see below */
+	const char *msn;	/* message sequence numbers of responses */
 	const char *opcode;	/* names, numbers, classes like nak */
 	const char *host;	/* IPv4, IPv6, CIDR or MAC addresses of either end */
 	const char *gid;	/* GIDs of either end; an IPv4 address is ::ffff:a.b.c.d */

@@ -153,6 +153,14 @@ static bool match_qp(const void *state, const struct rd_frame *frame, const stru
 	return p->op && has_number(state, p->dest_qp);
 }
 
+static bool match_msn(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
+{
+	struct rd_aeth aeth;
+
+	(void)frame;
+	return rd_packet_aeth(p, &aeth) && has_number(state, aeth.msn);
+}
+
 static int compile_src_qp(void **state, const struct rd_term_use *use, struct rd_error *err)
 {
 	struct numbers *set;
@@ -223,6 +231,8 @@ const struct rd_term rd_terms[] = {
 	{"--src-qp", "source QP", "QP number", FIELD(src_qp), .packet = true,
 		.compile = compile_src_qp, .match = match_src_qp, .learn = learn_src_qp,
 		.explain = explain_src_qp, .free = free_numbers},
+	{"--msn", "MSN", "message sequence number", FIELD(msn), .packet = true,
+		.compile = compile_numbers, .match = match_msn, .free = free_numbers},
 	{"--opcode", "opcode", NULL, FIELD(opcode), .packet = true, .compile = rd_opcode_compile,
 		.match = rd_opcode_match, .explain = rd_opcode_explain, .free = free},
 	{"--host", "host", NULL, FIELD(host), .packet = true, .compile = rd_host_compile,

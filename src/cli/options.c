@@ -106,6 +106,8 @@ const struct cli_option cli_options[] = {
 		GROUP_FILTER, STRING(filter.src_qp),
 		IBDUMP('q', "src_qp", .help = "only what these queue pairs send")},
 	{"src_qp", .group = GROUP_FILTER, .flags = OPT_ALIAS | OPT_HIDDEN},
+	{"msn", 0, "N[,N]", "message sequence number of ACKs, NAKs and read responses", NULL,
+		GROUP_FILTER, STRING(filter.msn)},
 	{"opcode", 0, "LIST",
 		"names (RC_SEND_ONLY), numbers (0x04) or classes: send, write, read, atomic, "
 		"flush, ack, nak, rnr, cnp, cm, mad, ud, rc, uc, rd, xrc",

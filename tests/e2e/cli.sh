@@ -30,7 +30,7 @@ done <<'LIST'
 0|list --help|--sysroot=DIR
 1|--no-such-option|unrecognized option '--no-such-option'; see 'rdmadump --help'
 1|--snaplenn 3|unrecognized option '--snaplenn'; did you mean '--snapshot-length'\?
-1|-w TMP/o --when-ful=drop --jsn|unrecognized option '--jsn'; did you mean '--json'\?
+1|-w TMP/o --when-ful=drop --jsonn|unrecognized option '--jsonn'; did you mean '--json'\?
 1|list --jsno|did you mean '--json'\?
 1|counters --prometeus|did you mean '--prometheus'\?
 0|-w --writ --version|^rdmadump [0-9]

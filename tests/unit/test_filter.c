@@ -14,7 +14,8 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-/* The body counts from 1: an AETH's syndrome is 1, a DETH's source QP 0x060708. */
+/* The body counts from 1: an AETH's syndrome is 1 and its MSN 0x020304, a DETH's source QP
+ * 0x060708. */
 static const struct {
 	enum make_outer outer;
 	unsigned int opcode;
@@ -29,6 +30,13 @@ static const struct {
 	{MAKE_V2_IPV4, 0x64, 0x11, 8, {.src_qp = "0x060708"}, true},
 	{MAKE_V2_IPV4, 0x64, 0x11, 8, {.src_qp = "0x11"}, false},
 	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.src_qp = "0x11"}, false},
+	{MAKE_V2_IPV4, 0x11, 0x11, 4, {.msn = "1,0x020304"}, true},
+	{MAKE_V2_IPV4, 0x11, 0x11, 4, {.msn = "0x020305"}, false},
+	{MAKE_V2_IPV4, 0x10, 0x11, 20, {.msn = "131844"}, true}, /* a read response */
+	{MAKE_V2_IPV4, 0x0e, 0x11, 20, {.msn = "0x020304"},
+		false}, /* its middle packet has no AETH */
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.msn = "0x020304"}, false},
+	{MAKE_V2_IPV4, 0x11, 0x11, 0, {.msn = "0"}, false}, /* cut before the AETH */
 	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.opcode = "RC_SEND_ONLY"}, true},
 	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.opcode = "send_only"}, true},
 	{MAKE_V2_IPV4, 0x64, 0x11, 8, {.opcode = "Send_Only"}, true},
@@ -107,6 +115,7 @@ static const struct {
 	{{.qp = "x"}, RD_LINK_ETHERNET, "--qp: 'x' is not a QP number"},
 	{{.qp = "1,"}, RD_LINK_ETHERNET, "--qp: '' is not a QP number"},
 	{{.qp = "0x1000000"}, RD_LINK_ETHERNET, "from 0 to 0xffffff"},
+	{{.msn = "0x1000000"}, RD_LINK_ETHERNET, "is not a message sequence number from 0 to"},
 	{{.src_qp = "1,0x"}, RD_LINK_ETHERNET, "--src-qp: '0x'"},
 	{{.opcode = "sned"}, RD_LINK_ETHERNET, "'sned' is no opcode; give a class (send, write,"},
 	{{.opcode = "sned"}, RD_LINK_ETHERNET, "near is: send"},
