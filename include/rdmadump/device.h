@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RD_LATENCY_MS   5
+#define RD_LATENCY_MS	5
 #define RD_LOG2_BUFFERS 14 /* 16384: a burst of so many frames is taken without a look by us */
 
 #define RD_NAME_MAX   64 /* IB_DEVICE_NAME_MAX */

@@ -167,8 +167,9 @@ static const struct argp_option *make_argp_options(void)
 
 int rd_cmd_capture(int argc, char **argv)
 {
-	static struct capture_options o = {
-		.log2_buffers = RD_LOG2_BUFFERS, .latency_ms = RD_LATENCY_MS, .buffer = RD_BUFFER_BYTES};
+	static struct capture_options o = {.log2_buffers = RD_LOG2_BUFFERS,
+		.latency_ms = RD_LATENCY_MS,
+		.buffer = RD_BUFFER_BYTES};
 	static struct capture_run run = {.opt = &o};
 	struct arguments a = {.o = &o};
 	const struct argp argp = {

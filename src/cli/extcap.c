@@ -392,8 +392,9 @@ static int parse(struct request *r, int argc, char **argv)
 
 int extcap_run(int argc, char **argv)
 {
-	static struct request r = {
-		.o = {.log2_buffers = RD_LOG2_BUFFERS, .latency_ms = RD_LATENCY_MS, .buffer = RD_BUFFER_BYTES}};
+	static struct request r = {.o = {.log2_buffers = RD_LOG2_BUFFERS,
+					   .latency_ms = RD_LATENCY_MS,
+					   .buffer = RD_BUFFER_BYTES}};
 	struct rd_devices devices;
 	struct rd_error err;
 	struct place p;

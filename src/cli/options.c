@@ -271,7 +271,7 @@ const struct cli_option cli_options[] = {
 	{"latency", 0, "MS",
 		"let frames wait in the receive ring for up to MS milliseconds, so that the "
 		"program wakes up less often (default " TEXT(RD_LATENCY_MS) "; 0: wake up for each "
-		"frame)",
+									    "frame)",
 		NULL, GROUP_MEMORY, NUMBER(latency_ms, 0, 1000)},
 	{"per-queue-files", 0, NULL, "do not merge: FILE-q0, FILE-q1, ... for the fastest disks",
 		NULL, GROUP_MEMORY, FLAG(per_queue)},

@@ -174,8 +174,8 @@ static void read_beside(struct rd_session *s, struct rd_counters *to)
 		return;
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (s->in.device[i] && s->in.port[i] && !s->in.follows[i])
-			rd_counters_load_kinds(
-				&to[i], "", s->in.device[i], s->in.port[i], RD_COUNTER_BESIDE, NULL);
+			rd_counters_load_kinds(&to[i], "", s->in.device[i], s->in.port[i],
+				RD_COUNTER_BESIDE, NULL);
 }
 
 /* A level is reported where it is not 0, a counter where it moved. */

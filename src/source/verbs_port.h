@@ -57,8 +57,8 @@ struct verbs_port {
 	int epoll_fd; /* asynchronous events and the first queue's wake_fd; -1: not needed */
 	pthread_mutex_t lock; /* of flow, QP and table, and of reading asynchronous events */
 	atomic_bool stopped, removed;
-	atomic_bool abandoned;	  /* objects cannot be destroyed: closing the context frees them */
-	atomic_bool keep_buffers; /* larger ones were refused */
+	atomic_bool abandoned;	   /* objects cannot be destroyed: closing the context frees them */
+	atomic_bool keep_buffers;  /* larger ones were refused */
 	pthread_mutex_t loss_lock; /* of `loss`; not held while counters are read */
 	struct rd_loss loss;	   /* since start() */
 	char name[RD_NAME_MAX + 8], description[200], hardware[400];
