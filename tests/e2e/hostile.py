@@ -149,6 +149,7 @@ def terminal(*command):
     pid, fd = pty.fork()
     if not pid:
         os.environ["TERM"] = "xterm"
+        os.environ["NO_COLOR"] = "1"  # the program's own escapes are colours only
         os.execv(command[0], command)
     while True:
         try:

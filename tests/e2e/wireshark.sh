@@ -5,7 +5,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool tshark capinfos tcpdump mergecap editcap zstd
 
-model --dev name=mlx5_0,netdev=enp1s0f0np0,fw=16.35.2000,mac=02:00:00:00:00:01 \
+model --dev name=mlx5_0,netdev=enp1s0f0np0,fw=16.35.2000,mac=0c:42:a1:00:00:02 \
 	--gen count=500,size=60-1500,seed=9 --at-end sigint -- \
 	"$RDMADUMP" -d mlx5_0 -q -w "$tmp/out.pcapng" >"$tmp/log" 2>&1
 ok "a capture" "$tmp/log"
@@ -23,8 +23,12 @@ has "Ethernet" "$tmp/info" 'Encapsulation = Ethernet'
 
 tshark -r "$tmp/out.pcapng" -T fields -e frame.number -e infiniband.bth.opcode -e frame.packet_flags_direction \
 	>"$tmp/fields" 2>/dev/null
-is "tshark sees an opcode in each frame" "$(awk 'NF >= 2' "$tmp/fields" | wc -l)" 500
+# Frames too short for a BTH with payload are plain UDP.
+is "tshark sees an opcode in each RoCE frame" "$(awk -F'\t' '$2 != ""' "$tmp/fields" | wc -l)" \
+	"$(tshark -r "$tmp/out.pcapng" -Y 'udp.dstport == 4791' 2>/dev/null | wc -l)"
+is "each frame has its direction" "$(grep -cE '0x0*[12]$' "$tmp/fields")" 500
 has "direction in" "$tmp/fields" '0x0*1$'
+has "direction out" "$tmp/fields" '0x0*2$'
 tshark -r "$tmp/out.pcapng" --disable-protocol rpcordma -q -z expert,error 2>/dev/null >"$tmp/expert" &&
 	! grep -q 'Malformed' "$tmp/expert"
 ok "no malformed frames" "$tmp/expert"
