@@ -172,12 +172,12 @@ uint64_t clock_real_time_ns(uint64_t stamp, uint64_t now)
 	return (stamp & 0xffffffff) < SECOND && apart(stamp, now) > DECADE ? split : stamp;
 }
 
-int64_t clock_epoch_offset(int64_t difference, int64_t tolerance, bool *set)
+int64_t clock_epoch_offset(int64_t difference, int64_t delay, bool *set)
 {
 	int64_t half = difference < 0 ? -SECOND / 2 : SECOND / 2;
 	int64_t seconds = (difference + half) / SECOND, rest = difference - seconds * SECOND;
 
-	*set = seconds >= -LEAP_MOST && seconds <= LEAP_MOST && rest <= tolerance &&
-	       rest >= -tolerance;
+	*set = seconds >= -LEAP_MOST && seconds <= LEAP_MOST && rest <= CLOCK_AGREE_NS + delay &&
+	       rest >= -CLOCK_AGREE_NS;
 	return *set ? seconds * SECOND : difference;
 }

@@ -94,10 +94,10 @@ uint64_t clock_real_time_ns(uint64_t stamp, uint64_t now);
 #define CLOCK_AGREE_NS 5000000 /* two clocks that somebody keeps at the same time */
 
 /*
- * What must be added to a clock that is `difference` ns behind the host's, known to `tolerance`:
+ * What must be added to a clock that is `difference` ns behind the host's, or up to `delay` less:
  * nothing where they agree, whole seconds where the clock is right but not UTC (TAI), else the
  * difference; *set is false then.
  */
-int64_t clock_epoch_offset(int64_t difference, int64_t tolerance, bool *set);
+int64_t clock_epoch_offset(int64_t difference, int64_t delay, bool *set);
 
 #endif

@@ -24,8 +24,7 @@ static struct verbs_port *port_of(struct rd_source *src)
 /* Readers take the last two bytes of an InfiniBand packet for the VCRC, delivered or not. */
 static void complete_vcrc(const struct verbs_queue *q, struct rd_frame *f)
 {
-	uint8_t *data = verbs_ring_buffer(
-		&q->ring, (uint64_t)(f->data - q->ring.memory) / q->ring.buffer_size);
+	uint8_t *data = (uint8_t *)(uintptr_t)f->data; /* of the ring, or a copy with more room */
 	uint32_t to_icrc = f->len >= 8 ? (rd_be16(data + 4) & 0x7ffU) * 4 : 0;
 
 	if (f->len != to_icrc || f->len + 2 > q->ring.buffer_size)
@@ -37,8 +36,14 @@ static void complete_vcrc(const struct verbs_queue *q, struct rd_frame *f)
 
 static unsigned int poll(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
 {
-	unsigned int n = q->fault.unpollable ? 0 : q->path->poll(q, frames, max);
+	unsigned int n;
 
+	if (__builtin_expect(q->backlog.frames || !q->port->clock.offset_known, 0)) {
+		n = verbs_backlog_receive(q, frames, max);
+		if (n)
+			return n;
+	}
+	n = q->fault.unpollable ? 0 : q->path->poll(q, frames, max);
 	if (__builtin_expect(q->oversize.frames != q->oversize.seen, 0)) {
 		q->oversize.seen = q->oversize.frames;
 		verbs_oversize_report(q);
@@ -96,6 +101,8 @@ static void verbs_release(struct rd_source *src)
 {
 	struct verbs_queue *q = (struct verbs_queue *)src;
 
+	if (__builtin_expect(q->backlog.frames != NULL, 0) && !verbs_backlog_release(&q->backlog))
+		return;
 	if (q->path->post(q) && !q->fault.text)
 		q->fault.text = "receives cannot be posted";
 }

@@ -30,7 +30,7 @@ static const char *usable_real_time(struct verbs_clock *c)
 
 	if (why || !verbs_clock_difference(c, &difference))
 		return why;
-	clock_epoch_offset(difference, CLOCK_AGREE_NS, &set);
+	clock_epoch_offset(difference, 0, &set);
 	c->unset = set ? 0 : -difference;
 	return set ? NULL : "its real-time clock is not set";
 }
@@ -190,7 +190,8 @@ void verbs_clock_start(struct verbs_clock *c)
 	c->generation = 0;
 	c->skew_at = 0;
 	c->format = FORMAT_UNKNOWN;
-	c->offset_known = c->measured = c->drifting = false;
+	c->offset_known = c->kind->watermark != verbs_watermark_compared;
+	c->measured = c->drifting = false;
 	c->offset = c->former = 0;
 	c->map = (struct clock_map){0};
 	if (c->kind->refresh == verbs_refresh_fit) {

@@ -23,6 +23,9 @@ struct verbs_stamps {
 	unsigned int n_apart;
 	int64_t apart;
 	uint64_t apart_last; /* `last` then: it grows with each other frame */
+	/* Batches in a row that were timestamped after they were polled, by so much at least. */
+	unsigned int n_early;
+	int64_t early;
 };
 
 /* One row per kind of timestamp, the best first; chosen when the queue is made. */
@@ -64,7 +67,7 @@ struct verbs_clock {
 	 */
 	_Atomic uint64_t interval; /* ns between two refreshes */
 	_Atomic int format;	   /* of real-time timestamps, enum verbs_clock_format */
-	_Atomic bool offset_known;
+	_Atomic bool offset_known; /* else verbs_clock_compare() is to be called first */
 	bool measured;		  /* the offset comes from readings of the clock, not from frames */
 	bool drifting;		  /* that has been reported */
 	int64_t offset;		  /* what is added to the device's time */
@@ -90,6 +93,13 @@ bool verbs_clock_lower(struct verbs_clock *c, enum rd_stamp_type type);
 /* The capture starts: reads both clocks. Frames that are older are not used to compare them. */
 void verbs_clock_start(struct verbs_clock *c);
 void verbs_clock_close(struct verbs_clock *c);
+
+/*
+ * Compares a clock that cannot be read with the host's, by frames (raw timestamps) of which the
+ * newest were polled at `now`. Nothing is known yet if none of them has a usable timestamp.
+ */
+void verbs_clock_compare(struct verbs_clock *c, struct verbs_stamps *s,
+	const struct rd_frame *frames, unsigned int n, uint64_t now);
 
 /*
  * Gives a batch its timestamps, in ns. They are those of the device even where they are out of

@@ -7,13 +7,15 @@
 #include "verbs_clock_follow.h"
 #include <stdlib.h>
 
-#define SLACK_NS      1000000U	  /* between a frame's timestamp and its completion */
-#define DRIFT_PARTS   5000	  /* 200 ppm: what two clocks may drift apart */
-#define WIRE_OVERHEAD 24	  /* bytes around an Ethernet frame: preamble, FCS, gap */
-#define WILD_NS	      1000000000U /* a timestamp this far from where it can be is wild */
-#define EARLY_NS      8000000U	  /* ahead of the host's clock by more: look at the clock again */
-#define APART_NS      50000000	  /* frames that agree with each other on the time */
-#define APART_FRAMES  8		  /* so many in a row show that the clock was set */
+#define SLACK_NS       1000000U	   /* between a frame's timestamp and its completion */
+#define DRIFT_PARTS    5000	   /* 200 ppm: what two clocks may drift apart */
+#define WIRE_OVERHEAD  24	   /* bytes around an Ethernet frame: preamble, FCS, gap */
+#define WILD_NS	       1000000000U /* a timestamp this far from where it can be is wild */
+#define EARLY_NS       8000000U	   /* ahead of the host's clock by more: look at the clock again */
+#define EARLY_LEAST_NS 100000	   /* what the two clocks may differ by while they are read */
+#define EARLY_BATCHES  3
+#define APART_NS       50000000 /* frames that agree with each other on the time */
+#define APART_FRAMES   8	/* so many in a row show that the clock was set */
 
 /* --- what is unusual ---------------------------------------------------------------------- */
 
@@ -131,6 +133,23 @@ static void batch_begin(struct verbs_clock *c, struct verbs_stamps *s, uint64_t 
 
 /* --- comparing by frames ----------------------------------------------------------------- */
 
+/*
+ * Seconds and nanoseconds in a word, or plain ns: it depends on the library. One timestamp near
+ * the time decides it; until then each is taken for what it more likely is.
+ */
+static void recognize_format(
+	struct verbs_clock *c, const struct rd_frame *frames, unsigned int n, uint64_t now)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		uint64_t raw = frames[i].ts_ns, ns = clock_real_time_ns(raw, now);
+
+		if (llabs((int64_t)(now - ns)) < 120 * INT64_C(1000000000)) {
+			c->format = ns == raw ? FORMAT_NS : FORMAT_SPLIT;
+			return;
+		}
+	}
+}
+
 static int by_value(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -138,32 +157,63 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/*
- * A clock that cannot be read is compared with the host's by the frames: by the one in the middle,
- * since some may be wild. Frames from before the start are as old as nobody knows.
- */
-static void first_comparison(struct verbs_clock *c, struct verbs_stamps *s,
+/* The least of them, since each includes its frame's delay, unless that frame is wild. */
+static int64_t least_apart(int64_t *apart, unsigned int n)
+{
+	unsigned int i = 0;
+
+	qsort(apart, n, sizeof(*apart), by_value);
+	while (apart[n / 2] - apart[i] > (int64_t)WILD_NS)
+		i++;
+	return apart[i];
+}
+
+void verbs_clock_compare(struct verbs_clock *c, struct verbs_stamps *s,
 	const struct rd_frame *frames, unsigned int n, uint64_t now)
 {
 	const struct clock_line *oldest = &s->map.line[0];
 	int64_t apart[RD_BATCH];
 	unsigned int used = 0;
 
-	for (unsigned int i = 0; i < n; i++)
+	batch_begin(c, s, now);
+	if (c->kind->stamp == verbs_stamp_real_time)
+		recognize_format(c, frames, n, now);
+	for (unsigned int i = 0; i < n && used < RD_BATCH; i++)
+		/* Frames from before the start may be of any age. */
 		if (frames[i].ts_ns &&
 			(!s->map.n || clock_ticks_since(&s->map, oldest, frames[i].ts_ns) >= 0))
 			apart[used++] = (int64_t)(now - device_ns(c, s, frames[i].ts_ns, now));
 	if (!used)
 		return;
-	qsort(apart, used, sizeof(*apart), by_value);
-	verbs_clock_adopt(c, s, apart[used / 2]);
+	verbs_clock_adopt(c, s, least_apart(apart, used));
 	s->last = shown_at(c, c->start);
 }
 
 /*
- * A frame cannot be polled before it came. The difference includes the delay of the frame, so it
- * is an upper bound.
+ * A frame cannot be timestamped after it was polled. Where the last frames of several batches seem
+ * to be, the frames that the clock was compared by had waited longer, or the clock runs faster.
+ * One batch is not enough, since its last timestamp may be wild.
  */
+static void check_early(
+	struct verbs_clock *c, struct verbs_stamps *s, const struct rd_frame *last, uint64_t now)
+{
+	int64_t early = (int64_t)(last->ts_ns - now);
+	/* A clock that is right may be ahead of the host's by a little. */
+	int64_t most = s->offset % 1000000000 ? EARLY_LEAST_NS : CLOCK_AGREE_NS;
+
+	if (c->kind->type == RD_STAMPS_ADAPTER_UNSYNCED || early <= most ||
+		early > (int64_t)WILD_NS) {
+		s->n_early = 0;
+		return;
+	}
+	s->early = s->n_early && s->early < early ? s->early : early;
+	if (++s->n_early < EARLY_BATCHES)
+		return;
+	s->n_early = 0;
+	verbs_clock_correct(c, s, s->early);
+}
+
+/* The difference includes the delay of the frame, so it is an upper bound. */
 static void compare(struct verbs_clock *c, uint64_t newest, uint64_t now)
 {
 	int64_t skew = (int64_t)(now - newest);
@@ -230,30 +280,12 @@ void verbs_stamp_info(
 	uint64_t now = rd_clock_now(&c->host);
 
 	batch_begin(c, s, now);
-	if (!c->offset_known)
-		first_comparison(c, s, frames, n, now);
 	stamp_ticks(c, s, frames, n, now);
 	compare(c, s->last, now);
+	check_early(c, s, &frames[n - 1], now);
 }
 
 /* --- a time of day in the completion ---------------------------------------------------- */
-
-/*
- * Seconds and nanoseconds in a word, or plain ns: it depends on the library. One timestamp near
- * the time decides it; until then each is taken for what it more likely is.
- */
-static void recognize_format(
-	struct verbs_clock *c, const struct rd_frame *frames, unsigned int n, uint64_t now)
-{
-	for (unsigned int i = 0; i < n; i++) {
-		uint64_t raw = frames[i].ts_ns, ns = clock_real_time_ns(raw, now);
-
-		if (llabs((int64_t)(now - ns)) < 120 * INT64_C(1000000000)) {
-			c->format = ns == raw ? FORMAT_NS : FORMAT_SPLIT;
-			return;
-		}
-	}
-}
 
 static inline uint64_t split_ns(uint64_t raw)
 {
@@ -269,8 +301,6 @@ void verbs_stamp_real_time(
 	batch_begin(c, s, now);
 	if (c->format == FORMAT_UNKNOWN)
 		recognize_format(c, frames, n, now);
-	if (!c->offset_known)
-		first_comparison(c, s, frames, n, now);
 	most = limit(c, now);
 	last = s->last;
 	split = c->format == FORMAT_SPLIT ||
@@ -286,8 +316,10 @@ void verbs_stamp_real_time(
 		f->ts_ns = ns;
 	}
 	s->last = last;
-	if (!c->measured)
-		compare(c, s->last, now);
+	if (c->measured)
+		return;
+	compare(c, s->last, now);
+	check_early(c, s, &frames[n - 1], now);
 }
 
 /* --- no clock but the host's ------------------------------------------------------------ */

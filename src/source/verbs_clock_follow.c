@@ -10,7 +10,7 @@
 #define RECHECK_NS     10000000U /* least time between two refreshes out of turn */
 #define STEP_NS	       1000000	 /* a clock that jumps by more has been set */
 #define DRIFT_PARTS    5000	 /* 200 ppm: what two clocks may drift apart */
-#define FRAME_DELAY_NS 100000000 /* how long the first frames may have waited */
+#define FRAME_DELAY_NS 15000000	 /* how long the newest frame may have waited for its poll */
 #define SLEW_PARTS     2000	 /* 500 ppm: how fast the offset follows a clock that drifts away */
 
 /* --- reading ---------------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static void real_time_found(struct verbs_clock *c, int64_t difference)
 	bool set = true;
 
 	c->measured = true;
-	c->offset = as_it_is(c) ? 0 : clock_epoch_offset(difference, CLOCK_AGREE_NS, &set);
+	c->offset = as_it_is(c) ? 0 : clock_epoch_offset(difference, 0, &set);
 	c->former = c->offset;
 	if (c->offset && set)
 		rd_log(RD_LOG_INFO,
@@ -269,6 +269,30 @@ void verbs_clock_adopt(struct verbs_clock *c, struct verbs_stamps *s, int64_t ap
 		c->offset_known = true;
 		skew_set(c, apart - c->offset);
 		atomic_fetch_add_explicit(&c->generation, 1, memory_order_release);
+	}
+	pthread_mutex_unlock(&c->lock);
+	copy(c, s);
+}
+
+void verbs_clock_correct(struct verbs_clock *c, struct verbs_stamps *s, int64_t early)
+{
+	int64_t apart, before;
+	bool set;
+
+	pthread_mutex_lock(&c->lock);
+	before = c->offset;
+	apart = before - early;
+	if (!as_it_is(c) &&
+		s->generation == atomic_load_explicit(&c->generation, memory_order_relaxed)) {
+		c->offset = clock_epoch_offset(apart, FRAME_DELAY_NS, &set);
+		if (c->offset != before) {
+			rd_log(RD_LOG_DEBUG, "timestamps were late by %.3f ms: corrected",
+				(double)(before - c->offset) / 1e6);
+			c->former = c->offset;
+			s->last += (uint64_t)(c->offset - before);
+			skew_set(c, apart - c->offset);
+			atomic_fetch_add_explicit(&c->generation, 1, memory_order_release);
+		}
 	}
 	pthread_mutex_unlock(&c->lock);
 	copy(c, s);

@@ -131,6 +131,7 @@ void verbs_queues_close(struct verbs_port *port)
 	for (unsigned int i = 0; i < port->n_queues; i++) {
 		struct verbs_queue *q = port->queue[i];
 
+		verbs_backlog_free(&q->backlog);
 		verbs_mlx5_free(q);
 		/* The kernel has pinned the pages until the context is closed. */
 		if (port->abandoned)

@@ -187,7 +187,7 @@ static void test_real_time(void **state)
 
 static void test_epoch(void **state)
 {
-	const int64_t second = SECOND, delay = 100000000;
+	const int64_t second = SECOND, delay = 15000000;
 	bool set;
 
 	(void)state;
@@ -197,10 +197,17 @@ static void test_epoch(void **state)
 	assert_int_equal(clock_epoch_offset(-37 * second + 2000000, delay, &set), -37 * second);
 	assert_true(set);
 	/* what is read exactly must agree exactly */
-	assert_int_equal(clock_epoch_offset(-37 * second + 20000000, CLOCK_AGREE_NS, &set),
-		-37 * second + 20000000);
+	assert_int_equal(
+		clock_epoch_offset(-37 * second + 20000000, 0, &set), -37 * second + 20000000);
 	assert_false(set);
-	assert_int_equal(clock_epoch_offset(-20000000, CLOCK_AGREE_NS, &set), -20000000);
+	assert_int_equal(clock_epoch_offset(-20000000, 0, &set), -20000000);
+	assert_false(set);
+	/* a frame may be late; none is early */
+	assert_int_equal(clock_epoch_offset(18000000, delay, &set), 0);
+	assert_true(set);
+	assert_int_equal(clock_epoch_offset(-6000000, delay, &set), -6000000);
+	assert_false(set);
+	assert_int_equal(clock_epoch_offset(22000000, delay, &set), 22000000);
 	assert_false(set);
 	assert_int_equal(clock_epoch_offset(500 * second + 1, delay, &set), 500 * second + 1);
 	assert_false(set);

@@ -175,6 +175,8 @@ static void stamp(struct verbs_stamps *s, uint64_t *ns, unsigned int n)
 
 	for (unsigned int i = 0; i < n; i++)
 		frames[i] = (struct rd_frame){.ts_ns = ns[i], .len = 1000, .caplen = 1000};
+	if (!clock_made.offset_known)
+		verbs_clock_compare(&clock_made, s, frames, n, rd_clock_now(&clock_made.host));
 	verbs_stamp(&clock_made, s, frames, n);
 	for (unsigned int i = 0; i < n; i++) {
 		ns[i] = frames[i].ts_ns;
