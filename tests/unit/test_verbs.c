@@ -3,6 +3,7 @@
  * Unit tests of the verbs source where a model of a device leaves things to chance: time stamps
  * that go back, queues that fail again and again, and whom an asynchronous event concerns.
  */
+#include "verbs_clock_follow.h"
 #include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 /* cmocka wants these before itself */
@@ -267,6 +269,115 @@ static void test_stale_frames(void **state)
 	assert_true(clock_made.offset_known);
 	assert_int_equal(fresh[0], hca.line_ns + 1000 - 37000000000);
 	verbs_clock_close(&clock_made);
+}
+
+/* A PTP clock that cannot be read and is `ahead` ns of the system clock; a tick is a nanosecond. */
+static struct rd_clock unreadable_clock(int64_t ahead)
+{
+	struct rd_clock host;
+
+	hca_make();
+	rd_clock_set(&host);
+	hca.no_reading = true;
+	hca.line_ticks = UINT64_C(1) << 47;
+	/* The driver's line begins a while before the capture. */
+	hca.line_ns = rd_clock_now(&host) + (uint64_t)ahead - 1000000000;
+	clock_make(RD_STAMPS_ADAPTER, "hardware clock (PTP)");
+	return clock_made.host;
+}
+
+/* What that clock shows at a time of the host's. */
+static uint64_t tick_at(uint64_t ns, int64_t ahead)
+{
+	return hca.line_ticks + (ns + (uint64_t)ahead - hca.line_ns);
+}
+
+/* Frames that waited, the newest of which has the least delay; one is wild. */
+static void test_delayed_frames(void **state)
+{
+	static const int64_t ahead[] = {150000000, -150000000, 40000000, -40000000};
+
+	(void)state;
+	for (unsigned int k = 0; k < 4; k++) {
+		struct rd_clock host = unreadable_clock(ahead[k]);
+		struct verbs_stamps s = {.generation = 0};
+		struct rd_frame frames[16] = {0};
+		uint64_t now = rd_clock_now(&host) + 1000000000;
+
+		for (unsigned int i = 0; i < 16; i++)
+			frames[i].ts_ns = tick_at(now - (16 - i) * 10000000, ahead[k]);
+		frames[15].ts_ns = tick_at(now - 1000, ahead[k]);
+		frames[3].ts_ns = tick_at(now + 3600000000000, ahead[k]);
+		frames[4].ts_ns = 0;
+		verbs_clock_compare(&clock_made, &s, frames, 16, now);
+		assert_true(clock_made.offset_known);
+		assert_int_equal(clock_made.offset, 1000 - ahead[k]);
+		verbs_clock_close(&clock_made);
+	}
+}
+
+/* The only frame had waited: later ones correct the offset, a wild one does not. */
+static void test_correction(void **state)
+{
+	const int64_t ahead = 150000000, waited = 300000000, hour = 3600000000000;
+	struct rd_clock host = unreadable_clock(ahead);
+	struct verbs_stamps s = {.generation = 0};
+	uint64_t ns[2], late;
+
+	(void)state;
+	ns[0] = tick_at(rd_clock_now(&host) - (uint64_t)waited, ahead);
+	stamp(&s, ns, 1);
+	assert_in_range(clock_made.offset, waited - ahead, waited - ahead + 20000000);
+	late = (uint64_t)(clock_made.offset + ahead);
+	ns[0] = tick_at(rd_clock_now(&host) + (uint64_t)hour, ahead);
+	stamp(&s, ns, 1);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(clock_made.offset, (int64_t)late - ahead);
+		ns[0] = tick_at(rd_clock_now(&host) - 50000, ahead);
+		ns[1] = ns[0] + 100;
+		stamp(&s, ns, 2);
+	}
+	/* The delays of these frames are all that remains. */
+	assert_in_range(clock_made.offset + ahead, 0, 20000000);
+	ns[0] = rd_clock_now(&host) - 50000;
+	ns[1] = tick_at(ns[0], ahead);
+	stamp(&s, ns + 1, 1);
+	assert_in_range(ns[1] - ns[0], 0, 20000000);
+	verbs_clock_close(&clock_made);
+}
+
+/* A real-time clock that can be read and drifts by `ppm`, for half an hour that takes no time. */
+static void drifts(int64_t ppm)
+{
+	const uint64_t second = 1000000000;
+	int64_t worst = 0, last, off;
+
+	hca_make();
+	hca.real_time = hca.readable = true;
+	clock_make(RD_STAMPS_ADAPTER, "hardware clock (real time)");
+	last = clock_made.offset;
+	for (unsigned int i = 1; i <= 1800; i++) {
+		hca.ahead += ppm * 1000;
+		/* The last reading was a second ago. */
+		clock_made.skew_at -= second;
+		assert_true(verbs_refresh_real_time(&clock_made));
+		off = hca.ahead + clock_made.offset;
+		worst = llabs(off) > worst ? llabs(off) : worst;
+		/* Nothing jumps: 500 ppm at most. */
+		assert_in_range(llabs(clock_made.offset - last), 0, 501000);
+		last = clock_made.offset;
+	}
+	assert_true(clock_made.drifting);
+	/* Between readings it drifts on, and the readings are not exact. */
+	assert_in_range(worst, CLOCK_AGREE_NS - 1000000, CLOCK_AGREE_NS + 1000000);
+	verbs_clock_close(&clock_made);
+}
+
+static void test_drift(void **state)
+{
+	(void)state;
+	drifts(100);
+	drifts(-100);
 }
 
 /* Neither known: whether it can be read, and what it shows. */
@@ -791,6 +902,9 @@ int main(void)
 		cmocka_unit_test(test_ticks_that_are_read),
 		cmocka_unit_test(test_ticks_that_are_converted),
 		cmocka_unit_test(test_stale_frames),
+		cmocka_unit_test(test_delayed_frames),
+		cmocka_unit_test(test_correction),
+		cmocka_unit_test(test_drift),
 		cmocka_unit_test(test_real_time),
 		cmocka_unit_test(test_unset),
 		cmocka_unit_test(test_host),
