@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Distinguishes sent from received frames by their addresses: IEEE 802.3 clause 3.2, IBTA volume 1,
- * 7.7. Where neither address is the port's (a bridge, macvlan, another function) or both are
- * (loopback), nothing is known.
+ * 7.7. Where both addresses are the port's (loopback) or neither is (a bridge, macvlan, another
+ * function), nothing is known. But a frame from another address to a group is received: so are the
+ * broadcasts and multicasts of all stations.
  */
 #include <rdmadump/bytes.h>
 #include <rdmadump/wire.h>
@@ -22,9 +23,12 @@
 
 enum { TYPE_IPV4 = 0x0800, TYPE_IPV6 = 0x86dd, TYPE_VLAN = 0x8100, TYPE_QINQ = 0x88a8 };
 
-static inline uint8_t direction_of(bool from_us, bool to_us)
+/* to_group: multicast or broadcast. */
+static inline uint8_t direction_of(bool from_us, bool to_us, bool to_group)
 {
-	return from_us == to_us ? RD_DIR_UNKNOWN : from_us ? RD_DIR_OUT : RD_DIR_IN;
+	bool received = !from_us && (to_us || to_group), sent = from_us && !to_us;
+
+	return (uint8_t)((received ? RD_DIR_IN : 0) | (sent ? RD_DIR_OUT : 0));
 }
 
 static uint64_t mac_number(const uint8_t *mac)
@@ -44,6 +48,12 @@ static inline uint64_t destination_number(const uint8_t *frame)
 	return rd_le64(frame) & ADDRESS_BITS;
 }
 
+/* The I/G bit of the destination. */
+static inline bool is_to_group(const uint8_t *frame)
+{
+	return frame[0] & 1;
+}
+
 static void mark_one_mac(uint64_t mac, struct rd_frame *frames, unsigned int n)
 {
 #pragma GCC unroll 4
@@ -51,8 +61,8 @@ static void mark_one_mac(uint64_t mac, struct rd_frame *frames, unsigned int n)
 		if (__builtin_expect(f->caplen < ETH_SOURCE_END, 0))
 			f->direction = RD_DIR_UNKNOWN;
 		else
-			f->direction = direction_of(
-				source_number(f->data) == mac, destination_number(f->data) == mac);
+			f->direction = direction_of(source_number(f->data) == mac,
+				destination_number(f->data) == mac, is_to_group(f->data));
 	}
 }
 
@@ -77,7 +87,8 @@ static void mark_macs(const struct rd_local *local, struct rd_frame *frames, uns
 		f->direction = RD_DIR_UNKNOWN;
 		if (f->caplen >= ETH_SOURCE_END)
 			f->direction = direction_of(is_among(macs, n_macs, source_number(f->data)),
-				is_among(macs, n_macs, destination_number(f->data)));
+				is_among(macs, n_macs, destination_number(f->data)),
+				is_to_group(f->data));
 	}
 }
 
@@ -117,9 +128,11 @@ static uint8_t direction_by_ip(const struct rd_local *local, const struct rd_fra
 	p += 2;
 	left -= ETH_HEADER;
 	if (type == TYPE_IPV4 && left >= 20)
-		return direction_of(is_local_ipv4(local, p + 12), is_local_ipv4(local, p + 16));
+		return direction_of(is_local_ipv4(local, p + 12), is_local_ipv4(local, p + 16),
+			is_to_group(f->data));
 	if ((type == TYPE_IPV6 || type == RD_ETHERTYPE_ROCE) && left >= 40)
-		return direction_of(is_local_ip(local, p + 8), is_local_ip(local, p + 24));
+		return direction_of(is_local_ip(local, p + 8), is_local_ip(local, p + 24),
+			is_to_group(f->data));
 	return RD_DIR_UNKNOWN;
 }
 

@@ -242,7 +242,7 @@ static void test_direction(void **state)
 		uint8_t want[6];
 	} cases[] = {
 		{{.link = RD_LINK_ETHERNET, .n_mac = 1, .mac = {{2, 0, 0, 0, 0, 1}}},
-			{RD_DIR_OUT, 0, RD_DIR_IN, 0, 0, 0}},
+			{RD_DIR_OUT, RD_DIR_IN, RD_DIR_IN, 0, 0, 0}},
 		{{.link = RD_LINK_ETHERNET,
 			 .n_mac = 2,
 			 .mac = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}}},
@@ -274,20 +274,22 @@ static void test_direction(void **state)
 	}
 }
 
-/* The port's address, in both places, and in none. */
+/* The port's address, in both places, and in none; a group's. */
 static void test_direction_both(void **state)
 {
 	static const struct rd_local local = {
 		.link = RD_LINK_ETHERNET, .n_mac = 1, .mac = {{2, 0, 0, 0, 0, 1}}};
 	static const uint8_t us[6] = {2, 0, 0, 0, 0, 1}, them[6] = {2, 0, 0, 0, 0, 9};
-	static const uint8_t want[4] = {RD_DIR_UNKNOWN, RD_DIR_OUT, RD_DIR_IN, RD_DIR_UNKNOWN};
+	static const uint8_t group[6] = {1, 0, 0x5e, 0, 0, 1};
+	static const uint8_t want[6] = {
+		RD_DIR_UNKNOWN, RD_DIR_OUT, RD_DIR_IN, RD_DIR_UNKNOWN, RD_DIR_IN, RD_DIR_OUT};
 
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
+	for (unsigned int i = 0; i < 6; i++) {
 		uint8_t bytes[14] = {0};
 		struct rd_frame f = {.data = bytes, .caplen = sizeof(bytes)};
 
-		memcpy(bytes, i & 2 ? us : them, 6);
+		memcpy(bytes, i & 4 ? group : i & 2 ? us : them, 6);
 		memcpy(bytes + 6, i & 1 ? us : them, 6);
 		rd_direction_mark(&local, &f, 1);
 		assert_int_equal(f.direction, want[i]);
@@ -307,17 +309,18 @@ static void test_direction_ip(void **state)
 	rd_local_add_ip(&local, ip6);
 	rd_local_add_ip(&local, ip6);
 	assert_int_equal(local.n_ip, 2);
-	for (unsigned int k = 0; k < 24; k++) {
-		const uint16_t type = types[k / 8];
+	for (unsigned int k = 0; k < 48; k++) {
+		const uint16_t type = types[k % 24 / 8];
+		const bool group = k >= 24;
 		const unsigned int tag = k & 4 ? 4 : 0, len = type == 0x0800 ? 4 : 16;
 		const uint8_t *us = type == 0x0800 ? ip4 + 12 : ip6;
 		const uint8_t *them = type == 0x0800 ? other + 12 : other;
-		uint8_t bytes[14 + 4 + 40] = {[12] = 0x81}, *ip = bytes + 14 + tag;
+		uint8_t bytes[14 + 4 + 40] = {[0] = group, [12] = 0x81}, *ip = bytes + 14 + tag;
 		struct rd_frame f = {.data = bytes, .caplen = 14 + tag + 40};
 		unsigned int at = type == 0x0800 ? 12 : 8;
-		uint8_t want = (k & 3) == 1   ? RD_DIR_OUT
-			       : (k & 3) == 2 ? RD_DIR_IN
-					      : RD_DIR_UNKNOWN;
+		uint8_t want = (k & 3) == 1				 ? RD_DIR_OUT
+			       : (k & 3) == 2 || (group && (k & 3) == 0) ? RD_DIR_IN
+									 : RD_DIR_UNKNOWN;
 
 		ip[-2] = (uint8_t)(type >> 8);
 		ip[-1] = (uint8_t)type;
