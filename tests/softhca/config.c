@@ -88,6 +88,12 @@ static void fault_cqe_named(struct fault *f, const char *name)
 	}
 }
 
+static void mac_parse(const char *v, uint8_t mac[6])
+{
+	sscanf(v, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &mac[0], &mac[1], &mac[2], &mac[3], &mac[4],
+		&mac[5]);
+}
+
 static void fault_parse(struct fault *f, char *spec)
 {
 	char *save = NULL;
@@ -127,6 +133,13 @@ static void fault_parse(struct fault *f, char *spec)
 			f->kind = FAULT_ETHTOOL;
 			if (sscanf(v, "%31[^:]:%" SCNu64, f->verb, &f->value) != 2)
 				fprintf(stderr, "softhca: fault ethtool=%s: NAME:VALUE\n", v);
+		} else if (!strcmp(t, "mac")) {
+			f->kind = FAULT_MAC;
+			mac_parse(v, f->address);
+		} else if (!strcmp(t, "ip")) {
+			f->kind = FAULT_IP;
+			sscanf(v, "%hhu.%hhu.%hhu.%hhu", &f->address[0], &f->address[1],
+				&f->address[2], &f->address[3]);
 		} else if (!strcmp(t, "frame")) {
 			f->by_frame = true;
 			f->frame = strtoull(v, NULL, 0);
@@ -160,8 +173,7 @@ static void port_parse(struct hca_conf *d, const char *key, const char *v)
 		else if (!strcmp(key, "netdev"))
 			copy_name(p->netdev, sizeof(p->netdev), t);
 		else if (!strcmp(key, "mac"))
-			sscanf(t, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &p->mac[0], &p->mac[1],
-				&p->mac[2], &p->mac[3], &p->mac[4], &p->mac[5]);
+			mac_parse(t, p->mac);
 		else if (!strcmp(key, "ip"))
 			sscanf(t, "%hhu.%hhu.%hhu.%hhu", &p->ip[0], &p->ip[1], &p->ip[2],
 				&p->ip[3]);

@@ -50,6 +50,48 @@ static void counter_set(struct port *p, uint64_t value)
 	p->counted_oob = p->out_of_buffer;
 }
 
+/* As the kernel lays them out: link-local by the MAC address, IPv4 mapped. */
+static void gids_set(struct port *p, enum port_file first, const uint8_t gid[16])
+{
+	char text[48];
+	int at = 0;
+
+	for (int i = 0; i < 16; i++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%02x",
+			i && i % 2 == 0 ? ":" : "", gid[i]);
+	snprintf(text + at, sizeof(text) - (size_t)at, "\n");
+	file_set(p->file[first], text);
+	file_set(p->file[first + 1], text);
+}
+
+static void mac_set(struct port *p, const uint8_t *m)
+{
+	const uint8_t gid[16] = {
+		0xfe, 0x80, [8] = m[0] ^ 2, m[1], m[2], 0xff, 0xfe, m[3], m[4], m[5]};
+	char text[32];
+
+	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x\n", m[0], m[1], m[2], m[3],
+		m[4], m[5]);
+	file_set(p->file[FILE_MAC], text);
+	gids_set(p, FILE_GID_MAC, gid);
+}
+
+static void ip_set(struct port *p, const uint8_t *ip)
+{
+	const uint8_t gid[16] = {[10] = 0xff, 0xff, ip[0], ip[1], ip[2], ip[3]};
+
+	gids_set(p, FILE_GID_IP, gid);
+}
+
+static void address_set(struct hca *h, struct port *p, const struct fault *f)
+{
+	if (f->kind == FAULT_MAC)
+		mac_set(p, f->address);
+	else
+		ip_set(p, f->address);
+	async_port_event(h, IBV_EVENT_GID_CHANGE, p->num);
+}
+
 static void fault_happen(struct hca *h, struct port *p, uint32_t i, uint64_t now)
 {
 	const struct fault *f = &conf_get()->fault[i];
@@ -69,6 +111,10 @@ static void fault_happen(struct hca *h, struct port *p, uint32_t i, uint64_t now
 	}
 	if (f->kind == FAULT_ETHTOOL) {
 		ethtool_set(p->conf->netdev, f->verb, f->value);
+		return;
+	}
+	if (f->kind == FAULT_MAC || f->kind == FAULT_IP) {
+		address_set(h, p, f);
 		return;
 	}
 	switch (f->event) {
@@ -161,6 +207,11 @@ static const struct {
 	[FILE_PHYS_STATE] = {"phys_state", false},
 	[FILE_OPERSTATE] = {"operstate", true},
 	[FILE_CARRIER] = {"carrier", true},
+	[FILE_MAC] = {"address", true},
+	[FILE_GID_MAC] = {"gids/0", false},
+	[FILE_GID_MAC_V2] = {"gids/1", false},
+	[FILE_GID_IP] = {"gids/2", false},
+	[FILE_GID_IP_V2] = {"gids/3", false},
 };
 
 /* Opened with the device, because a consumer may give up its rights afterwards. */

@@ -37,7 +37,16 @@ enum {
 /* ---- configuration (config.c) ---- */
 
 enum at_end { END_IDLE, END_FATAL, END_SIGINT, END_EXIT };
-enum fault_kind { FAULT_VERB, FAULT_CQE, FAULT_PORT, FAULT_EVENT, FAULT_COUNTER, FAULT_ETHTOOL };
+enum fault_kind {
+	FAULT_VERB,
+	FAULT_CQE,
+	FAULT_PORT,
+	FAULT_EVENT,
+	FAULT_COUNTER,
+	FAULT_ETHTOOL,
+	FAULT_MAC,
+	FAULT_IP
+};
 
 struct fault {
 	enum fault_kind kind;
@@ -48,7 +57,8 @@ struct fault {
 	bool no_qp; /* of a completion: it names no queue pair */
 	bool up;
 	uint32_t event;
-	uint64_t value; /* that out_of_buffer or the statistic is set to */
+	uint64_t value;	    /* that out_of_buffer or the statistic is set to */
+	uint8_t address[6]; /* MAC or IPv4 */
 	bool by_frame;
 	uint64_t frame, after_ns;
 	int device; /* -1: any */
@@ -284,6 +294,11 @@ enum port_file {
 	FILE_PHYS_STATE,
 	FILE_OPERSTATE,
 	FILE_CARRIER,
+	FILE_MAC,
+	FILE_GID_MAC, /* RoCE v1, v2 */
+	FILE_GID_MAC_V2,
+	FILE_GID_IP,
+	FILE_GID_IP_V2,
 	PORT_FILES
 };
 
