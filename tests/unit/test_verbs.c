@@ -7,6 +7,7 @@
 #include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
+#include <rdmadump/event.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,8 @@
 #include <unistd.h>
 /* cmocka wants these before itself */
 #include <cmocka.h>
+
+#include "test_device_tree.h"
 
 #define WATCHDOG_S 50
 #define SPEED	   100000000000ULL
@@ -896,6 +899,79 @@ static void test_pending_faults(void **state)
 	queue_free();
 }
 
+/* --- addresses -------------------------------------------------------------------------- */
+
+/* What rtnetlink reports next; kind, ifindex. */
+static struct rd_link_change links[4];
+static unsigned int n_links;
+
+bool __wrap_rd_links_read(int fd, rd_link_fn *fn, void *ctx);
+bool __wrap_rd_links_read(int fd, rd_link_fn *fn, void *ctx)
+{
+	assert_int_equal(fd, 77);
+	if (!n_links)
+		return false;
+	fn(ctx, &links[--n_links]);
+	return true;
+}
+
+static void link_changes(unsigned int ifindex)
+{
+	links[n_links++] = (struct rd_link_change){.kind = RD_LINK_STATE, .ifindex = ifindex};
+}
+
+static bool is_local(const uint8_t *mac)
+{
+	for (unsigned int i = 0; i < queue.src.local.n_mac; i++)
+		if (memcmp(queue.src.local.mac[i], mac, 6) == 0)
+			return true;
+	return false;
+}
+
+/* The netdev's MAC address changes: read again when netlink reports that netdev, no other. */
+static void test_addresses(void **state)
+{
+	static const uint8_t former[6] = {2, 0, 0, 0, 0, 1}, now[6] = {2, 0, 0, 0, 0, 2};
+	const char *address = "sys/class/net/eth7/address";
+	const struct rd_device device = {.name = "fake"};
+	const struct rd_port from = {.num = 1,
+		.link = RD_LINK_ETHERNET,
+		.n_netdevs = 1,
+		.netdevs = {{.name = "eth7", .ifindex = 7}}};
+	struct tree tree;
+
+	(void)state;
+	queue_make();
+	tree_make(&tree);
+	tree_text(&tree, address, "02:00:00:00:00:01\n");
+	port.sysroot = tree.root;
+	port.device = &device;
+	verbs_addresses_open(&port, &from);
+	verbs_addresses_take(&queue);
+	assert_true(is_local(former));
+	tree_text(&tree, address, "02:00:00:00:00:02\n");
+	port.addresses.fd = 77;
+	n_links = 0;
+	link_changes(8);
+	verbs_addresses_service(&port);
+	assert_int_equal(port.addresses.generation, queue.addresses);
+	/* Several messages, the last of them of another netdev. */
+	link_changes(9);
+	link_changes(7);
+	link_changes(7);
+	verbs_addresses_service(&port);
+	assert_int_not_equal(port.addresses.generation, queue.addresses);
+	verbs_addresses_take(&queue);
+	/* Frames on their way have the former one. */
+	assert_true(is_local(now) && is_local(former));
+	/* The same again is no change. */
+	link_changes(7);
+	verbs_addresses_service(&port);
+	assert_int_equal(port.addresses.generation, queue.addresses);
+	tree_remove(&tree);
+	queue_free();
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -920,6 +996,7 @@ int main(void)
 		cmocka_unit_test(test_stats),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_pending_faults),
+		cmocka_unit_test(test_addresses),
 	};
 
 	alarm(WATCHDOG_S);
