@@ -3,13 +3,13 @@
 #include "clock_map.h"
 
 #define SECOND	     1000000000
-#define DRIFT_MOST   2000     /* ppm: no oscillator of a network adapter is so wrong */
-#define BEND_MOST    500      /* ppm that the line is bent by to come back to the host's clock */
-#define STEP_LEAST   1000000  /* ns: what bending would take too long for */
-#define WINDOW_LEAST 20000000 /* ns: a rate measured over less is worse than what is claimed */
+#define DRIFT_MOST   2000    /* ppm: no oscillator of a network adapter is so wrong */
+#define BEND_MOST    500     /* ppm: the largest change of the rate to return to the host's clock */
+#define STEP_LEAST   1000000 /* ns: more is corrected by a jump */
+#define WINDOW_LEAST 20000000 /* ns: a rate measured over less is worse than the nominal one */
 #define DECADE	     (10ULL * 365 * 86400 * SECOND)
 #define AHEAD_NS     2000000 /* from a sample to where the line bends */
-#define STEP_PAST    SECOND  /* ns: frames since the counter jumped may be so old */
+#define STEP_PAST    SECOND  /* ns: age of frames since the counter jumped, at most */
 #define LEAP_MOST    60	     /* seconds between TAI and UTC, and some to come */
 
 static int64_t clamp(int64_t v, int64_t most)
@@ -61,7 +61,8 @@ static uint64_t unwrap(const struct clock_fit *f, uint64_t ticks, uint64_t ns)
 	       (uint64_t)((int64_t)((ticks - expected) << f->map.unused) >> f->map.unused);
 }
 
-/* Over all that is remembered; what is claimed while that is too little, or makes no sense. */
+/* The rate over all samples; the nominal rate while they span too little time, or if it is not
+ * plausible. */
 static uint64_t measured_rate(const struct clock_fit *f)
 {
 	unsigned int n = f->n_samples < CLOCK_SAMPLES ? f->n_samples : CLOCK_SAMPLES;
@@ -99,8 +100,7 @@ static uint64_t to_ticks(const struct clock_fit *f, uint64_t ns)
 	return (uint64_t)((double)ns * 4294967296.0 / (double)f->nominal);
 }
 
-/* Samples from before say nothing about the rate any more. The line holds for the last `past` ns.
- */
+/* Earlier samples no longer show the rate. The new line covers the last `past` ns too. */
 static void start_over(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t past)
 {
 	uint64_t back = to_ticks(f, past),
@@ -111,7 +111,7 @@ static void start_over(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_
 	clock_map_add(&f->map, &(struct clock_line){ticks - back, ns - before, f->nominal});
 }
 
-/* The last sample is old: the line cannot be continued, and frames may have arrived a while ago. */
+/* The last sample is too old to continue the line. Frames may be as old as half of that. */
 static void resume(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t past)
 {
 	uint64_t rate = measured_rate(f), back = to_ticks(f, past / 2 < SECOND ? past / 2 : SECOND);

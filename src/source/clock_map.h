@@ -15,8 +15,8 @@ struct clock_line {
 #define CLOCK_LINES 8 /* a frame may have waited for as long as the older ones were good */
 
 /*
- * Lines that follow each other. Each tick lies on one of them, so that all who read the same map,
- * at whatever time, make the same of it.
+ * Consecutive lines. Each tick lies on one of them, so that all queues convert it to the same time,
+ * whenever they do.
  */
 struct clock_map {
 	struct clock_line line[CLOCK_LINES];
@@ -86,12 +86,12 @@ void clock_fit_init(struct clock_fit *f, uint64_t mask, uint64_t khz);
 void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t interval);
 
 /*
- * A stamp of mlx5's real-time format, seconds and nanoseconds in a word, in ns. A device or library
- * that gives plain ns is recognised by `now`: the two readings of a word lie decades apart, and a
- * clock that was never set counts seconds from 1970.
+ * A timestamp of mlx5's real-time format, seconds and nanoseconds in a word, in ns. A device or
+ * library that gives plain ns is recognized by `now`: the two readings of a word lie decades apart,
+ * and a clock that was never set counts seconds from 1970.
  */
 uint64_t clock_real_time_ns(uint64_t stamp, uint64_t now);
-#define CLOCK_AGREE_NS 5000000 /* two clocks that somebody keeps at the same time */
+#define CLOCK_AGREE_NS 5000000 /* two synchronized clocks differ by less */
 
 /*
  * What must be added to a clock that is `difference` ns behind the host's, or up to `delay` less:

@@ -21,7 +21,7 @@ static const char *usable_as_it_is(struct verbs_clock *c)
 	return NULL;
 }
 
-/* A clock that nobody sets drifts as the counter does, and is wrong as well. */
+/* A real-time clock that is not set drifts as the counter does, and its time is wrong. */
 static const char *usable_real_time(struct verbs_clock *c)
 {
 	const char *why = usable_as_it_is(c);
@@ -132,7 +132,7 @@ static bool wanted(const struct verbs_clock_kind *k, enum rd_stamp_type type)
 
 static const char *take(struct verbs_clock *c, enum rd_stamp_type type, size_t from)
 {
-	const char *first = NULL;
+	const char *reason = NULL;
 
 	for (size_t i = from; i < N_KINDS; i++) {
 		const char *why;
@@ -144,10 +144,10 @@ static const char *take(struct verbs_clock *c, enum rd_stamp_type type, size_t f
 			c->kind = &kinds[i];
 			return NULL;
 		}
-		/* The plainest kind's reason is the one that people can do something about. */
-		first = why;
+		/* The simplest kind is the last one; the user can act on its reason. */
+		reason = why;
 	}
-	return first ? first : "it has none";
+	return reason ? reason : "it has none";
 }
 
 int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char *name,
@@ -169,7 +169,7 @@ int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char 
 	if (c->unset)
 		rd_log(RD_LOG_WARNING,
 			"%s: the device's real-time clock is off by %.3f s (is ptp4l running?): "
-			"timestamps are by the %s instead",
+			"timestamps use the %s instead",
 			name, (double)c->unset / 1e9, c->kind->title);
 	verbs_clock_start(c);
 	return 0;
@@ -179,8 +179,10 @@ bool verbs_clock_lower(struct verbs_clock *c, enum rd_stamp_type type)
 {
 	size_t next = (size_t)(c->kind - kinds) + 1;
 
-	c->generation = 0;
-	return take(c, type, next) == NULL;
+	if (take(c, type, next))
+		return false;
+	verbs_clock_start(c);
+	return true;
 }
 
 void verbs_clock_start(struct verbs_clock *c)

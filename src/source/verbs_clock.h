@@ -12,18 +12,18 @@
 
 struct verbs_clock;
 
-/* Of one queue, and of the thread that polls it. */
+/* State of one queue, for the thread that polls it. */
 struct verbs_stamps {
 	struct clock_map map; /* the clock's, as of `generation`, and its offsets then */
 	int64_t offset, former;
 	unsigned int generation;
 	uint64_t last;	 /* newest timestamp so far, wild ones aside; 0: none */
 	bool disordered; /* the last batch has timestamps that are wild, zero or out of order */
-	/* Frames in a row that show another time than the clock had: `apart` behind the host's. */
+	/* Consecutive frames that show the clock `apart` ns behind the host's, as if it was set. */
 	unsigned int n_apart;
 	int64_t apart;
-	uint64_t apart_last; /* `last` then: it grows with each other frame */
-	/* Batches in a row that were timestamped after they were polled, by so much at least. */
+	uint64_t apart_last; /* `last` then: any other frame increases it */
+	/* Consecutive batches with timestamps after their poll, by at least `early` ns. */
 	unsigned int n_early;
 	int64_t early;
 };

@@ -35,7 +35,7 @@ static uint64_t device_ns(
 						       : clock_map_ns(&s->map, raw);
 }
 
-/* The time that a clock shows which is right, or as it is. */
+/* What corrected timestamps show at `now`; uncorrected ones differ by the clock's offset. */
 static uint64_t shown_at(const struct verbs_clock *c, uint64_t now)
 {
 	int64_t skew = atomic_load_explicit(&c->skew, memory_order_relaxed);
@@ -48,7 +48,7 @@ static bool plausible(const struct verbs_stamps *s, uint64_t ns, uint64_t shown)
 	return (int64_t)(ns - shown) <= WILD_NS && (int64_t)(s->last - ns) <= WILD_NS;
 }
 
-/* Whether the clock, which cannot be read, was set: enough frames in a row show the same. */
+/* Whether a clock that cannot be read was set: enough consecutive frames show the same offset. */
 static bool clock_was_set(const struct verbs_clock *c, struct verbs_stamps *s,
 	const struct rd_frame *f, const struct rd_frame *end, uint64_t now)
 {
@@ -72,7 +72,7 @@ static bool clock_was_set(const struct verbs_clock *c, struct verbs_stamps *s,
 	return true;
 }
 
-/* Looks at the clock again where the frame suggests that it was set. */
+/* Reads the clock again if the frame suggests that it was set. */
 static void look_again(struct verbs_clock *c, struct verbs_stamps *s, const struct rd_frame *f,
 	const struct rd_frame *end, uint64_t ns, uint64_t now)
 {
@@ -102,7 +102,7 @@ static __attribute__((noinline)) uint64_t unusual(struct verbs_clock *c, struct 
 	ns = device_ns(c, s, raw, now) + (uint64_t)s->offset;
 	former = ns + (uint64_t)(s->former - s->offset);
 	shown = shown_at(c, now);
-	/* A clock that is taken as it is was set back: the order goes on from there. */
+	/* An uncorrected clock was set back: the order continues from there. */
 	if ((int64_t)(s->last - shown) > WILD_NS && llabs((int64_t)(ns - shown)) < WILD_NS)
 		*last = ns;
 	else if (!plausible(s, ns, shown) && plausible(s, former, shown))
@@ -117,7 +117,7 @@ static __attribute__((noinline)) uint64_t unusual(struct verbs_clock *c, struct 
 	return ns;
 }
 
-/* What a frame's timestamp may be at most to need no second look. */
+/* A later timestamp is checked by unusual(). */
 static uint64_t limit(const struct verbs_clock *c, uint64_t now)
 {
 	return shown_at(c, now) + EARLY_NS;

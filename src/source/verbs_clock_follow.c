@@ -4,10 +4,10 @@
 #include <rdmadump/log.h>
 
 #define REFRESH_NS     1000000000U
-#define READS	       8 /* of the clock for one sample: the fastest one counts */
+#define READS	       8 /* of the clock for one sample: the fastest one is used */
 #define FAST_READ_NS   2000U
 #define SLOW_READ_NS   100000U	 /* another thread ran meanwhile: no sample */
-#define RECHECK_NS     10000000U /* least time between two refreshes out of turn */
+#define RECHECK_NS     10000000U /* minimum time between two extra refreshes */
 #define STEP_NS	       1000000	 /* a clock that jumps by more has been set */
 #define DRIFT_PARTS    5000	 /* 200 ppm: what two clocks may drift apart */
 #define FRAME_DELAY_NS 15000000	 /* how long the newest frame may have waited for its poll */
@@ -260,7 +260,7 @@ static void found_by_frames(struct verbs_clock *c, int64_t apart)
 void verbs_clock_adopt(struct verbs_clock *c, struct verbs_stamps *s, int64_t apart)
 {
 	pthread_mutex_lock(&c->lock);
-	/* Another queue's thread may have come first. */
+	/* Another queue's thread may have adopted it already. */
 	if (s->generation == atomic_load_explicit(&c->generation, memory_order_relaxed)) {
 		if (c->offset_known)
 			step(c, apart - (as_it_is(c) ? c->skew : c->offset));

@@ -20,7 +20,7 @@ void verbs_clock_first_refresh(struct verbs_clock *c);
 /* Refreshes a clock that was not refreshed for its interval, and brings the queue's copy up to
  * date. */
 void verbs_clock_keep_fresh(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now);
-/* The same out of turn: a timestamp suggests that the clock was set. */
+/* An extra refresh: a timestamp suggests that the clock was set. */
 void verbs_clock_recheck(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now);
 /* What frames show of a clock that cannot be read: it is `apart` ns behind the host's. */
 void verbs_clock_adopt(struct verbs_clock *c, struct verbs_stamps *s, int64_t apart);

@@ -34,7 +34,7 @@ const struct verbs_path *verbs_path_libibverbs(const struct verbs_queue *q);
 bool verbs_completion_error(
 	struct verbs_queue *q, enum ibv_wc_status status, uint32_t syndrome, uint32_t len);
 
-/* stamp: as the completion has it; verbs_stamp() makes ns of it. */
+/* stamp: the completion's timestamp; verbs_stamp() converts it to ns. */
 static inline void verbs_frame_set(
 	struct rd_frame *f, const uint8_t *data, uint32_t len, uint64_t stamp)
 {

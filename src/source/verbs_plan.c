@@ -273,7 +273,7 @@ static int plans_try(struct verbs_port *port, unsigned int wanted, struct rd_err
 	return -1;
 }
 
-/* Some firmware takes the CQ with real-time stamps and refuses the queue on that CQ. */
+/* Some firmware takes the CQ with real-time timestamps and refuses the queue on that CQ. */
 int verbs_queues_open(struct verbs_port *port, unsigned int wanted, struct rd_error *err)
 {
 	struct verbs_clock *clock = &port->clock;

@@ -70,6 +70,16 @@ for clock in realtime,core=no cycles,core=no; do
 		right "$clock, a full ring, $mode"
 	done
 done
+# Few frames, each of which would wait for a second
+for clock in realtime,core=no cycles,core=no; do
+	capture "$clock,offset_ms=150" 100 1 --latency 1000
+	is "$clock, few frames: exit status" "$status" 0
+	[ "$frames" -gt 20 ]
+	ok "$clock, few frames: frames"
+	is "$clock, few frames: frames that are more than 5 ms off" "$wrong" 0
+	echo "# at most $worst us off"
+done
+
 # More queues than one share the clock
 capture cycles,core=no,offset_ms=150 4000 300 --queues 4
 is "four queues: exit status" "$status" 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The device's clock: a counter that drifts against the host's, its page and that of the driver's
- * conversion (<rdma/mlx5-abi.h>, struct mlx5_ib_clock_info), and the stamps of completions.
+ * conversion (<rdma/mlx5-abi.h>, struct mlx5_ib_clock_info), and the timestamps of completions.
  */
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
@@ -17,7 +17,7 @@
 
 enum {
 	PAGE = 4096,
-	CORE_OFFSET = 0,     /* of the register within its page, as the kernel tells it */
+	CORE_OFFSET = 0,     /* of the register within its page, as the kernel reports it */
 	CORE_REAL_TIME = 16, /* words behind it: struct mlx5_init_seg, real_time_h */
 	INFO_PERIOD_NS = 10000000,
 	INFO_SHIFT = 24,

@@ -42,7 +42,7 @@ static int64_t magnitude(int64_t v)
 	return v < 0 ? -v : v;
 }
 
-/* Ten hours: the worst error once the rate is known, and never a stamp before another. */
+/* Ten hours: the worst error once the rate is known, and timestamps never go back. */
 static void follow(struct device d)
 {
 	const uint64_t hours = 10 * 3600 * SECOND;
@@ -117,7 +117,7 @@ static void test_idle(void **state)
 	}
 }
 
-/* Two queues, one of which does not have the newest line yet: they stamp the same. */
+/* Two queues, one of which does not have the newest line yet: they convert alike. */
 static void test_shared(void **state)
 {
 	struct device d = {
@@ -137,7 +137,7 @@ static void test_shared(void **state)
 	}
 }
 
-/* A counter that is reset or set: stamps go on from the host's clock, and follow again. */
+/* A counter that is reset or set: timestamps go on from the host's clock, and follow it again. */
 static void test_step(void **state)
 {
 	struct device d = {
@@ -159,7 +159,7 @@ static void test_step(void **state)
 	assert_int_equal(f.steps, 1);
 }
 
-/* A device that claims a rate which no oscillator misses by so much is not believed in. */
+/* A device that claims a rate which no oscillator misses by so much is not used. */
 static void test_nonsense(void **state)
 {
 	struct clock_fit f;

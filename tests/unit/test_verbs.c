@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Unit tests of the verbs source where a model of a device leaves things to chance: time stamps
- * that go back, queues that fail again and again, and whom an asynchronous event concerns.
+ * Unit tests of the verbs source where a model of a device leaves things to chance: timestamps
+ * that go back, clocks that are compared, queues that fail repeatedly, asynchronous events and
+ * addresses that change.
  */
 #include "verbs_clock_follow.h"
 #include "verbs_path.h"
@@ -155,7 +156,7 @@ void __wrap_ibv_ack_async_event(struct ibv_async_event *event)
 	hca.acked++;
 }
 
-/* --- time stamps ------------------------------------------------------------------------ */
+/* --- timestamps ------------------------------------------------------------------------ */
 
 static struct verbs_clock clock_made;
 
