@@ -227,8 +227,11 @@ static inline const struct rd_iface *rd_source_ifaces(const struct rd_source *s,
 	return s->n_ifaces ? s->ifaces : &s->iface;
 }
 
-/* Appends a line to s->note, with the time of day; and to the log. */
+/* Appends a line to s->note, with the time of day; and to the log as a warning. */
 void rd_source_note(struct rd_source *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The same, but the log has it only with --debug: for what may happen thousands of times. */
+void rd_source_note_only(struct rd_source *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #endif

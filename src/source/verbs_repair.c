@@ -15,7 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REPAIRS_MAX 64 /* repairs in a row without one frame between them */
+#define REPAIRS_MAX    64 /* repairs in a row without one frame between them */
+#define REPAIRS_LOGGED 8  /* repairs that the log has one by one */
 
 /* --- larger buffers ----------------------------------------------------------------------- */
 
@@ -110,6 +111,26 @@ int verbs_fail_removed(const struct verbs_queue *q, struct rd_error *err)
 		"%s failed fatally or was removed", q->port->name);
 }
 
+/* In the file every gap has a comment; the log would show nothing else where long frames are
+ * frequent. */
+static void note_repair(struct verbs_queue *q, const char *why)
+{
+	static const char text[] =
+		"the receive queue failed (%s) and was brought back: frames are missing before "
+		"this one";
+
+	if (q->gaps <= REPAIRS_LOGGED) {
+		rd_source_note(&q->src, text, why);
+		return;
+	}
+	rd_source_note_only(&q->src, text, why);
+	if (!(q->gaps & (q->gaps - 1)))
+		rd_log(RD_LOG_WARNING,
+			"%s: the receive queue failed and was brought back %llu times so far, "
+			"last: %s",
+			q->port->name, (unsigned long long)q->gaps, why);
+}
+
 int verbs_repair(struct verbs_queue *q, struct rd_error *err)
 {
 	struct queue_fault was;
@@ -134,10 +155,7 @@ int verbs_repair(struct verbs_queue *q, struct rd_error *err)
 	*err = (struct rd_error){0};
 	q->fault = (struct queue_fault){0};
 	q->oversize.unsure = false;
-	rd_source_note(&q->src,
-		"the receive queue failed (%s) and was brought back: frames are "
-		"missing before this one",
-		was.text);
+	note_repair(q, was.text);
 	return 0;
 }
 
