@@ -53,6 +53,7 @@ static int ring_size(
 		return verbs_fail(port, err, rc, "see the kernel's log (dmesg)", "query_device");
 	port->moderation = attr.cq_mod_caps;
 	port->cqe_most = old->max_cqe;
+	port->wqe_most = (uint32_t)old->max_qp_wr;
 	most = (unsigned int)(old->max_qp_wr < old->max_cqe ? old->max_qp_wr : old->max_cqe);
 	port->n_wanted = port->n_buffers = 1U << config->log2_buffers;
 	while (port->n_buffers > most)

@@ -44,6 +44,7 @@ struct verbs_port {
 	bool striding;
 	struct verbs_strides strides;
 	int cqe_most;	     /* of one CQ */
+	uint32_t wqe_most;   /* of one receive queue */
 	uint32_t latency_us; /* how long frames may wait in the ring while the thread sleeps */
 	struct ibv_cq_moderation_caps moderation; /* zeros: CQs have none */
 	bool ipv6;				  /* the port's own addresses are */

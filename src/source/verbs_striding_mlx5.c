@@ -70,7 +70,7 @@ bool verbs_striding_layout(struct verbs_port *port)
 		     caps->max_single_stride_log_num_of_bytes);
 		s->log_bytes <= caps->max_single_stride_log_num_of_bytes; s->log_bytes++) {
 		s->buffers = buffers_for(s, port->n_wanted, port->frame_room);
-		if (s->buffers <= BUFFERS_MOST &&
+		if (s->buffers <= BUFFERS_MOST && s->buffers <= port->wqe_most &&
 			(uint64_t)s->buffers << s->log_count <= (uint64_t)port->cqe_most)
 			break;
 	}

@@ -81,7 +81,8 @@ random() {
 possible() {
 	local n=" $1 "
 	# Nothing says that a work queue is in error but its flushed receives
-	[[ $n == *" halts "* && ($n == *" striding "* || $n == *" two-queues "*) ]] && return 1
+	# (few entries for single buffers: the queue is a striding one)
+	[[ $n == *" halts "* && ($n == *" striding "* || $n == *" two-queues "* || $n == *" wqes="*) ]] && return 1
 	[[ $n == *" striding "* && ($n == *" no-striding "* || $n == *" no-rss "* || $n == *" rss-sniffer "* || $n == *" two-queues "*) ]] && return 1
 	[[ $n == *" two-queues "* && ($n == *" no-rss "* || $n == *" rss-sniffer "*) ]] && return 1
 	# Where privileges are needed, and this script has none
@@ -103,6 +104,8 @@ run() {
 		x) slow=yes ;;
 		esac
 		case $group in
+		# The device is open for a while before the start
+		flow) rate=5000 ;;
 		oversize) fault=(--fault "cqe=loc_len,frame=700" --fault "cqe=loc_len,frame=701" --fault "cqe=loc_len,frame=1500") ;;
 		queues) queues=2 ;;
 		esac
@@ -124,7 +127,7 @@ run() {
 		[ $status = 0 ] || echo "exit status $status"
 		python3 "$srcdir/tests/e2e/unkind_judge.py" out="$work/out" sent="$work/sent" report="$work/report" stats="$work/stats" \
 			start="$started" end="$ended" queues=$queues clock="$clock" truth="$truth" \
-			warnings="$(grep -c warning: "$work/log")"
+			warnings="$(($(grep -c warning: "$work/log") / queues))"
 		capinfos -c "$work/out" >/dev/null || echo "capinfos cannot read it"
 		"$RDMADUMP" -q -r "$work/out" -w "$work/again.pcapng" || echo "rdmadump -r cannot read it"
 		[ "$("$SOFTHCA_FRAMES" --hash "$work/out")" = "$("$SOFTHCA_FRAMES" --hash "$work/again.pcapng")" ] || echo "rdmadump -r gives other frames"
@@ -141,6 +144,18 @@ slow_reader() {
 }
 
 for row in "${rows[@]:0:alone}"; do run "$row"; done
+
+# What failed once
+while read -r names; do
+	chosen_rows=()
+	for name in $names; do
+		for row in "${rows[@]}"; do [[ $row == *" $name "* ]] && chosen_rows+=("$row"); done
+	done
+	run "${chosen_rows[@]}"
+done <<-LIST
+	wqes=64 striding
+	long-frames halts verbs
+LIST
 
 tested=0
 for ((tries = 0; tested < combined && tries < 1000; tries++)); do
