@@ -10,6 +10,15 @@ ok "README.md shows the program's real output" "$tmp/log"
 [ "$(sed -n '/^\$ rdmadump analyze/,/^```/p' "$srcdir/README.md" | wc -l)" -ge 12 ]
 ok "of which there are a few lines"
 
+# Some of its commands run as another user
+if [ "$(id -u)" != 0 ]; then
+	skip "docs/hardware.md shows the program's real output" "needs root"
+elif has_tool setpriv "docs/hardware.md shows the program's real output"; then
+	python3 "$srcdir/scripts/hardware-example" "$BUILD_DIR" --check >"$tmp/log" 2>&1
+	ok "docs/hardware.md shows the program's real output" "$tmp/log"
+fi
+is "for every adapter that the document names" "$(grep -cE '^<!-- (model|tree)' "$srcdir/docs/hardware.md")" 9
+
 # links FILE...: the relative targets of Markdown links and pictures, as FILE: TARGET
 links() { grep -oHE '\]\([^)# ]+' -- "$@" | sed 's/:\](/ /' | grep -v ' https\?:'; }
 
@@ -21,7 +30,7 @@ done <"$tmp/links" >"$tmp/log"
 ok "links in the documents lead to files" "$tmp/log"
 
 # Paths of the tree in backquotes; patterns, and what a build makes, are left out
-for document in CONTRIBUTING.md docs/how-to-add.md docs/architecture.md docs/testing.md docs/support.md; do
+for document in CONTRIBUTING.md docs/how-to-add.md docs/architecture.md docs/testing.md docs/support.md docs/hardware.md; do
 	# shellcheck disable=SC2016 # backquotes of Markdown
 	grep -oE '`(include|src|tests|man|docs|scripts|bench)/[A-Za-z0-9_./-]+`' "$srcdir/$document" | tr -d '`' | sort -u |
 		grep -vE 'NAME|\.log$|/fuzz_reader$|_tool$' | while read -r path; do
