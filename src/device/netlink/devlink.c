@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Devlink's ports and versions (include/uapi/linux/devlink.h; net/devlink of Linux). */
+/*
+ * Ports and versions by devlink (include/uapi/linux/devlink.h; net/devlink of Linux), and ports by
+ * MLNX_OFED's family of its own, which has the same numbers (its include/uapi/mlxdevm).
+ */
 #include "devlink.h"
 #include "../sysfs.h"
 #include "config.h"
@@ -14,6 +17,9 @@
 
 #define ATTRS	     256
 #define VERSIONS_MAX 64
+
+/* MLNX_OFED and DOCA list SFs in mlxdevm also on kernels whose devlink knows none. */
+static const char *const port_families[] = {DEVLINK_GENL_NAME, "mlxdevm"};
 
 static const struct {
 	uint16_t flavour;
@@ -111,13 +117,13 @@ int rd_devlink_parse_info(const struct nlmsghdr *msg, size_t len, struct rd_info
 	return 0;
 }
 
-static struct rd_netlink *devlink_open(int *family)
+static struct rd_netlink *family_open(const char *name, int *family)
 {
 	struct rd_netlink *nl;
 
 	if (rd_netlink_open(&nl, NETLINK_GENERIC, NULL))
 		return NULL;
-	*family = rd_netlink_family(nl, DEVLINK_GENL_NAME);
+	*family = rd_netlink_family(nl, name);
 	if (*family >= 0)
 		return nl;
 	rd_netlink_close(nl);
@@ -172,14 +178,16 @@ static int take_port(const struct nlmsghdr *msg, size_t len, void *ctx)
 
 void rd_devlink_representors(struct rd_devices *devices)
 {
-	int family;
-	struct rd_netlink *nl = devlink_open(&family);
+	for (size_t i = 0; i < sizeof(port_families) / sizeof(*port_families); i++) {
+		int family;
+		struct rd_netlink *nl = family_open(port_families[i], &family);
 
-	if (!nl)
-		return;
-	rd_netlink_ask(
-		nl, request(family, DEVLINK_CMD_PORT_GET, NLM_F_DUMP), take_port, devices, NULL);
-	rd_netlink_close(nl);
+		if (!nl)
+			continue;
+		rd_netlink_ask(nl, request(family, DEVLINK_CMD_PORT_GET, NLM_F_DUMP), take_port,
+			devices, NULL);
+		rd_netlink_close(nl);
+	}
 }
 
 static int take_info(const struct nlmsghdr *msg, size_t len, void *ctx)
@@ -194,7 +202,7 @@ void rd_devlink_firmware(struct rd_info *info)
 	struct rd_netlink *nl;
 	struct nl_msg *msg;
 
-	if (!*info->device->pci || !(nl = devlink_open(&family)))
+	if (!*info->device->pci || !(nl = family_open(DEVLINK_GENL_NAME, &family)))
 		return;
 	msg = request(family, DEVLINK_CMD_INFO_GET, 0);
 	if (msg && nla_put_string(msg, DEVLINK_ATTR_BUS_NAME, "pci") >= 0 &&
