@@ -3,6 +3,7 @@
 #ifndef RDMADUMP_INFO_H
 #define RDMADUMP_INFO_H
 
+#include <rdmadump/dcb.h>
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
 #include <rdmadump/finding.h>
@@ -75,6 +76,8 @@ struct rd_port_info {
 	unsigned int n_pkeys;
 	struct rd_attrs sysfs;	  /* files that no other field has: "has_smi" */
 	struct rd_attrs settings; /* of RoCE, where they can be read */
+	struct rd_dcb *dcb;	  /* one for each of the port's netdevs, if it is Ethernet */
+	unsigned int n_dcb;
 	/* By verbs, if rd_info.opened. MTUs in bytes, 0 if unknown. */
 	uint32_t active_mtu, max_mtu;
 	char lanes[24];	       /* "4X XDR": sysfs of older kernels knows no XDR */

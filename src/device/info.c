@@ -87,6 +87,19 @@ static int load_pkeys(struct rd_port_info *port, unsigned int num, const char *b
 	return ret;
 }
 
+static int load_dcb(
+	struct rd_port_info *out, const struct rd_device *device, const struct rd_port *port)
+{
+	if (port->link != RD_LINK_ETHERNET)
+		return 0;
+	out->dcb = calloc(port->n_netdevs ? port->n_netdevs : 1, sizeof(*out->dcb));
+	if (!out->dcb)
+		return -1;
+	for (unsigned int i = 0; i < port->n_netdevs; i++)
+		rd_dcb_load(&out->dcb[out->n_dcb++], device, &port->netdevs[i]);
+	return 0;
+}
+
 static int load_port(struct rd_port_info *out, const struct rd_device *device,
 	const struct rd_port *port, const char *root, const char *base)
 {
@@ -101,7 +114,7 @@ static int load_port(struct rd_port_info *out, const struct rd_device *device,
 	out->sm_sl = read_u32(dir, "sm_sl");
 	rd_port_sysfs_attrs(&out->sysfs, base, port->num);
 	rd_roce_settings(&out->settings, device, port, root);
-	return load_pkeys(out, port->num, base);
+	return load_pkeys(out, port->num, base) || load_dcb(out, device, port) ? -1 : 0;
 }
 
 static int load_files(struct rd_info *info, const char *base)
@@ -176,6 +189,9 @@ void rd_info_free(struct rd_info *info)
 
 		free(port->pkeys);
 		free(port->pkey_index);
+		for (unsigned int k = 0; k < port->n_dcb; k++)
+			rd_dcb_free(&port->dcb[k]);
+		free(port->dcb);
 		rd_attrs_free(&port->sysfs);
 		rd_attrs_free(&port->settings);
 		rd_attrs_free(&port->attrs);

@@ -12,10 +12,11 @@ struct judging {
 	bool out_of_memory;
 };
 
-static void found(struct judging *j, const char *rule, enum rd_severity severity, const char *next,
-	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-static void found(struct judging *j, const char *rule, enum rd_severity severity, const char *next,
-	const char *fmt, ...)
+/* It is certain: read from the device, not derived. Returns it, or NULL if out of memory. */
+static struct rd_finding *found(struct judging *j, const char *rule, enum rd_severity severity,
+	const char *next, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+static struct rd_finding *found(struct judging *j, const char *rule, enum rd_severity severity,
+	const char *next, const char *fmt, ...)
 {
 	struct rd_finding *f = rd_findings_add(j->findings);
 	char title[320];
@@ -23,17 +24,18 @@ static void found(struct judging *j, const char *rule, enum rd_severity severity
 
 	if (!f) {
 		j->out_of_memory = true;
-		return;
+		return NULL;
 	}
 	va_start(args, fmt);
 	vsnprintf(title, sizeof(title), fmt, args);
 	va_end(args);
 	f->rule = rule;
 	f->severity = severity;
-	f->certainty = RD_CERTAIN; /* read from the device, not derived */
+	f->certainty = RD_CERTAIN;
 	f->next = next;
 	rd_finding_where(f, "%s", j->info->device->name);
 	rd_finding_title(f, "%s", title);
+	return f;
 }
 
 static void judge_pci(struct judging *j)
@@ -103,6 +105,34 @@ static void judge_ports(struct judging *j)
 	}
 }
 
+/* What priority RoCE really has is known to its senders only: these are possible at most. */
+static void judge_dcb(struct judging *j, const struct rd_dcb *dcb)
+{
+	uint8_t unmapped = rd_dcb_pfc_unmapped(dcb), roce = rd_dcb_roce_without_pfc(dcb);
+	char pfc[RD_DCB_PRIORITIES_LEN], other[RD_DCB_PRIORITIES_LEN];
+	struct rd_finding *f;
+
+	rd_dcb_priorities_text(pfc, dcb->pfc.pfc_en);
+	if (unmapped) {
+		f = found(j, "pfc-unmapped", RD_SEV_WARNING,
+			"compare with the DSCP of RoCE: 'mlnx_qos -i NETDEV' or 'dcb app show dev "
+			"NETDEV' shows the table",
+			"%s trusts DSCP and has PFC on %s, to which no DSCP is mapped", dcb->netdev,
+			rd_dcb_priorities_text(other, unmapped));
+		if (f)
+			f->certainty = RD_POSSIBLE;
+	}
+	if (roce) {
+		f = found(j, "pfc-not-roce", RD_SEV_WARNING,
+			"if RoCE is to be lossless, enable PFC on its priority on hosts and "
+			"switches",
+			"%s has PFC on %s, but RoCE has %s in its application table", dcb->netdev,
+			pfc, rd_dcb_priorities_text(other, roce));
+		if (f)
+			f->certainty = RD_POSSIBLE;
+	}
+}
+
 int rd_info_judge(struct rd_findings *findings, const struct rd_info *info)
 {
 	struct judging j = {findings, info, false};
@@ -112,6 +142,9 @@ int rd_info_judge(struct rd_findings *findings, const struct rd_info *info)
 	judge_firmware(&j);
 	judge_modules(&j);
 	judge_ports(&j);
+	for (unsigned int i = 0; i < info->device->n_ports; i++)
+		for (unsigned int k = 0; k < info->ports[i].n_dcb; k++)
+			judge_dcb(&j, &info->ports[i].dcb[k]);
 	if (j.out_of_memory || !rd_findings_are_complete(findings)) {
 		rd_findings_free(findings);
 		return -1;

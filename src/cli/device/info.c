@@ -384,6 +384,7 @@ static void print_port(const struct info_output *t, unsigned int i)
 	rd_sheet_json(t->sheet, "phys_state", rd_json_text(port->phys_state));
 	print_speed(t, port, p);
 	print_netdevs(t, port);
+	rd_info_print_dcb(t, p);
 	print_lids(t, port, p);
 	print_cap_mask(t, port, p);
 	print_pkeys(t, p);

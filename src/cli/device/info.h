@@ -19,6 +19,9 @@ struct info_output {
 /* Attributes (info_attrs.c); without -v only if `show`, and none that is 0 or empty. */
 void rd_info_print_attrs(const struct info_output *t, const struct rd_attrs *attrs, bool show);
 
+/* DCB of the port's netdevs (info_dcb.c): part of the port's section. */
+void rd_info_print_dcb(const struct info_output *t, const struct rd_port_info *port);
+
 /* Queries to the firmware (info_firmware.c). */
 void rd_info_print_commands(const struct info_output *t);
 

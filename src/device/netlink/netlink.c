@@ -6,6 +6,18 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+static const char *protocol_name(int protocol)
+{
+	switch (protocol) {
+	case NETLINK_RDMA:
+		return "RDMA";
+	case NETLINK_ROUTE:
+		return "route";
+	default:
+		return "generic";
+	}
+}
+
 #ifdef HAVE_LIBNL
 #include <netlink/genl/ctrl.h>
 #include <netlink/msg.h>
@@ -33,7 +45,7 @@ int rd_netlink_open(struct rd_netlink **out, int protocol, struct rd_error *err)
 	if (rc < 0) {
 		rd_fail(err, RD_CLASS_DEVICE, errno,
 			protocol == NETLINK_RDMA ? "load the driver (modprobe ib_core)" : NULL,
-			"%s netlink", protocol == NETLINK_RDMA ? "RDMA" : "generic");
+			"%s netlink", protocol_name(protocol));
 		rd_netlink_close(nl);
 		return -1;
 	}
@@ -149,8 +161,7 @@ int rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err)
 {
 	*nl = NULL;
 	return rd_fail(err, RD_CLASS_DEVICE, 0, "build it with libnl-3",
-		"%s netlink: this rdmadump was built without libnl",
-		protocol == NETLINK_RDMA ? "RDMA" : "generic");
+		"%s netlink: this rdmadump was built without libnl", protocol_name(protocol));
 }
 
 void rd_netlink_close(struct rd_netlink *nl)

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* DCB of a port's netdevs: a line for each, with -v what mlnx_qos(8) and dcb(8) show. */
+#include "info.h"
+#include <rdmadump/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define LINE	      640 /* 64 DSCPs, none next to another, and more */
+
+static const struct {
+	uint8_t selector;
+	const char *name, *key; /* for people, in JSON */
+} selectors[] = {
+	{IEEE_8021QAZ_APP_SEL_ETHERTYPE, "EtherType", "ethertype"},
+	{IEEE_8021QAZ_APP_SEL_STREAM, "TCP/SCTP port", "stream_port"},
+	{IEEE_8021QAZ_APP_SEL_DGRAM, "UDP/DCCP port", "dgram_port"},
+	{IEEE_8021QAZ_APP_SEL_ANY, "port", "port"},
+	{IEEE_8021QAZ_APP_SEL_DSCP, "DSCP", "dscp"},
+	{RD_DCB_SEL_PCP, "PCP", "pcp"},
+};
+
+static const struct {
+	uint8_t algorithm;
+	const char *name, *key;
+} algorithms[] = {
+	{IEEE_8021QAZ_TSA_STRICT, "strict priority", "strict"},
+	{IEEE_8021QAZ_TSA_CB_SHAPER, "credit-based shaper", "cb_shaper"},
+	{IEEE_8021QAZ_TSA_ETS, "ETS", "ets"},
+	{IEEE_8021QAZ_TSA_VENDOR, "vendor's", "vendor"},
+};
+
+static const struct rd_bit_name dcbx_bits[] = {
+	{0, "by the host"}, {1, "by the device"}, {2, "CEE"}, {3, "IEEE"}, {4, "static"}};
+
+static void append(char *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void append(char *text, const char *fmt, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, fmt);
+	if ((size_t)vsnprintf(text + used, LINE - used, fmt, args) >= LINE - used)
+		memcpy(text + LINE - sizeof("..."), "...", sizeof("..."));
+	va_end(args);
+}
+
+static const char *comma(const char *text)
+{
+	return *text ? ", " : "";
+}
+
+static const char *selector_name(uint8_t selector, bool key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(selectors); i++)
+		if (selectors[i].selector == selector)
+			return key ? selectors[i].key : selectors[i].name;
+	return key ? "unknown" : "unknown selector";
+}
+
+static const char *algorithm_name(uint8_t algorithm, bool key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(algorithms); i++)
+		if (algorithms[i].algorithm == algorithm)
+			return key ? algorithms[i].key : algorithms[i].name;
+	return key ? "unknown" : "unknown algorithm";
+}
+
+/* ---- text ---- */
+
+/* "DSCP 24-31, 46": those of the priorities in `mask`; nothing if there are none. */
+static void put_dscps(char *text, const struct rd_dcb *dcb, uint8_t mask)
+{
+	bool has[RD_DCB_DSCPS + 1] = {0};
+	const char *before = "DSCP ";
+
+	for (size_t i = 0; i < dcb->n_apps; i++) {
+		const struct dcb_app *app = &dcb->apps[i];
+
+		if (app->selector == IEEE_8021QAZ_APP_SEL_DSCP && app->protocol < RD_DCB_DSCPS &&
+			app->priority < RD_DCB_PRIORITIES && mask & 1U << app->priority)
+			has[app->protocol] = true;
+	}
+	for (unsigned int from = 0, to; from < RD_DCB_DSCPS; from = to + 1) {
+		to = from;
+		if (!has[from])
+			continue;
+		while (has[to + 1])
+			to++;
+		append(text, "%s%u", *before == 'D' && *text ? ", DSCP " : before, from);
+		if (to > from)
+			append(text, "-%u", to);
+		before = ", ";
+	}
+}
+
+static void put_trust(char *text, const struct rd_dcb *dcb)
+{
+	uint8_t trusted[RD_DCB_TRUST_MAX];
+	size_t n = rd_dcb_trust(dcb, trusted);
+
+	for (size_t i = 0; i < n; i++)
+		append(text, "%s%s", i ? ", " : "", selector_name(trusted[i], false));
+	if (!n)
+		append(text, "none");
+}
+
+static void print_summary(const struct info_output *t, const struct rd_dcb *dcb)
+{
+	char text[LINE] = "", priorities[RD_DCB_PRIORITIES_LEN], dscps[LINE] = "";
+	uint8_t roce = rd_dcb_roce_priorities(dcb);
+
+	append(text, "%s: PFC: %s", dcb->netdev,
+		dcb->has_pfc ? rd_dcb_priorities_text(priorities, dcb->pfc.pfc_en) : "unknown");
+	if (dcb->has_pfc)
+		put_dscps(dscps, dcb, dcb->pfc.pfc_en);
+	if (*dscps)
+		append(text, " (%s)", dscps);
+	append(text, "; trust: ");
+	put_trust(text, dcb);
+	if (roce)
+		append(text, "; RoCE: %s", rd_dcb_priorities_text(priorities, roce));
+	rd_sheet_row(t->sheet, "DCB", text);
+}
+
+static void print_counts(const struct info_output *t, const char *title, const __u64 *counts)
+{
+	char text[LINE] = "";
+
+	for (unsigned int i = 0; i < RD_DCB_PRIORITIES; i++)
+		if (counts[i])
+			append(text, "%spriority %u: %ju", comma(text), i, (uintmax_t)counts[i]);
+	rd_sheet_row(t->sheet, title, *text ? text : "none");
+}
+
+static void print_pfc(const struct info_output *t, const struct ieee_pfc *pfc)
+{
+	char text[LINE] = "", priorities[RD_DCB_PRIORITIES_LEN];
+
+	append(text, "%s, at most %u at a time, MACsec bypass %s",
+		rd_dcb_priorities_text(priorities, pfc->pfc_en), pfc->pfc_cap,
+		pfc->mbc ? "yes" : "no");
+	rd_sheet_row(t->sheet, "  PFC", text);
+	text[0] = '\0';
+	append(text, "%u", pfc->delay);
+	rd_sheet_row(t->sheet, "  PFC delay (mlx5: cable, m)", text);
+	print_counts(t, "  PFC frames sent", pfc->requests);
+	print_counts(t, "  PFC frames received", pfc->indications);
+}
+
+static unsigned int classes(const struct ieee_ets *ets)
+{
+	/* IEEE 802.1Q, D.2.8.5: 0 means 8. */
+	return ets->ets_cap && ets->ets_cap < IEEE_8021QAZ_MAX_TCS ? ets->ets_cap
+								   : IEEE_8021QAZ_MAX_TCS;
+}
+
+static void print_ets(const struct info_output *t, const struct rd_dcb *dcb)
+{
+	const struct ieee_ets *ets = &dcb->ets;
+	char priorities[RD_DCB_PRIORITIES_LEN];
+
+	for (unsigned int tc = 0; tc < classes(ets); tc++) {
+		char title[32], text[LINE] = "";
+		uint8_t mask = 0;
+
+		for (unsigned int i = 0; i < RD_DCB_PRIORITIES; i++)
+			if (ets->prio_tc[i] == tc)
+				mask |= (uint8_t)(1U << i);
+		append(text, "%s, %s", rd_dcb_priorities_text(priorities, mask),
+			algorithm_name(ets->tc_tsa[tc], false));
+		if (ets->tc_tsa[tc] == IEEE_8021QAZ_TSA_ETS)
+			append(text, " %u %%", ets->tc_tx_bw[tc]);
+		if (dcb->has_maxrate && dcb->maxrate.tc_maxrate[tc])
+			append(text, ", at most %g Gb/s",
+				(double)dcb->maxrate.tc_maxrate[tc] / 1e6);
+		snprintf(title, sizeof(title), "  traffic class %u", tc);
+		rd_sheet_row(t->sheet, title, text);
+	}
+}
+
+static void put_app(char *text, const struct dcb_app *app)
+{
+	append(text, "%s%s ", comma(text), selector_name(app->selector, false));
+	if (app->selector == IEEE_8021QAZ_APP_SEL_ETHERTYPE)
+		append(text, "0x%04x", app->protocol);
+	else
+		append(text, "%u", app->protocol);
+}
+
+static void print_apps(const struct info_output *t, const struct rd_dcb *dcb)
+{
+	for (unsigned int i = 0; i < RD_DCB_PRIORITIES; i++) {
+		char title[32], text[LINE] = "";
+
+		put_dscps(text, dcb, (uint8_t)(1U << i));
+		for (size_t k = 0; k < dcb->n_apps; k++)
+			if (dcb->apps[k].priority == i &&
+				dcb->apps[k].selector != IEEE_8021QAZ_APP_SEL_DSCP)
+				put_app(text, &dcb->apps[k]);
+		snprintf(title, sizeof(title), "  priority %u for", i);
+		if (*text)
+			rd_sheet_row(t->sheet, title, text);
+	}
+}
+
+static void print_buffers(const struct info_output *t, const struct dcbnl_buffer *buffer)
+{
+	char priorities[RD_DCB_PRIORITIES_LEN], text[LINE] = "";
+
+	for (unsigned int b = 0; b < DCBX_MAX_BUFFERS; b++) {
+		uint8_t mask = 0;
+		char title[32];
+
+		for (unsigned int i = 0; i < IEEE_8021Q_MAX_PRIORITIES; i++)
+			if (buffer->prio2buffer[i] == b)
+				mask |= (uint8_t)(1U << i);
+		if (!mask && !buffer->buffer_size[b])
+			continue;
+		snprintf(title, sizeof(title), "  receive buffer %u", b);
+		text[0] = '\0';
+		append(text, "%u bytes, %s", buffer->buffer_size[b],
+			rd_dcb_priorities_text(priorities, mask));
+		rd_sheet_row(t->sheet, title, text);
+	}
+	text[0] = '\0';
+	append(text, "%u bytes", buffer->total_size);
+	rd_sheet_row(t->sheet, "  receive buffers together", text);
+}
+
+static void print_details(const struct info_output *t, const struct rd_dcb *dcb)
+{
+	char text[LINE];
+
+	if (dcb->has_dcbx) {
+		rd_bits_text(text, sizeof(text), dcb->dcbx, dcbx_bits, ARRAY_SIZE(dcbx_bits));
+		rd_sheet_row(t->sheet, "  DCBX", *text ? text : "none");
+	}
+	if (dcb->has_pfc)
+		print_pfc(t, &dcb->pfc);
+	if (dcb->has_ets)
+		print_ets(t, dcb);
+	print_apps(t, dcb);
+	if (dcb->has_buffer)
+		print_buffers(t, &dcb->buffer);
+}
+
+static void print_text(const struct info_output *t, const struct rd_dcb *dcb)
+{
+	char text[sizeof(dcb->netdev) + sizeof(dcb->why) + 4];
+
+	if (dcb->state == RD_DCB_KNOWN) {
+		print_summary(t, dcb);
+		if (t->verbose)
+			print_details(t, dcb);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s: %s", dcb->netdev, dcb->why);
+	if (t->verbose || dcb->state == RD_DCB_REFUSED)
+		rd_sheet_row(t->sheet, "DCB", text);
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_priorities(uint8_t mask)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < RD_DCB_PRIORITIES; i++)
+		if (mask & 1U << i)
+			json_array_append_new(list, json_integer(i));
+	return list;
+}
+
+static json_t *json_bytes(const __u8 *bytes)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < RD_DCB_PRIORITIES; i++)
+		json_array_append_new(list, json_integer(bytes[i]));
+	return list;
+}
+
+static json_t *json_numbers(const __u64 *numbers)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < RD_DCB_PRIORITIES; i++)
+		json_array_append_new(list, rd_json_u64(numbers[i]));
+	return list;
+}
+
+static json_t *json_algorithms(const __u8 *tsa)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < IEEE_8021QAZ_MAX_TCS; i++)
+		json_array_append_new(list, json_string(algorithm_name(tsa[i], true)));
+	return list;
+}
+
+static json_t *json_pfc(const struct ieee_pfc *pfc)
+{
+	return json_pack("{s:o, s:i, s:b, s:i, s:o, s:o}", "enabled", json_priorities(pfc->pfc_en),
+		"max", pfc->pfc_cap, "macsec_bypass", pfc->mbc, "delay", pfc->delay, "requests",
+		json_numbers(pfc->requests), "indications", json_numbers(pfc->indications));
+}
+
+static json_t *json_ets(const struct ieee_ets *ets)
+{
+	return json_pack("{s:b, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "willing",
+		ets->willing, "max_classes", (int)classes(ets), "cbs", ets->cbs, "tx_bandwidth",
+		json_bytes(ets->tc_tx_bw), "rx_bandwidth", json_bytes(ets->tc_rx_bw), "algorithm",
+		json_algorithms(ets->tc_tsa), "priority_class", json_bytes(ets->prio_tc),
+		"recommended_bandwidth", json_bytes(ets->tc_reco_bw), "recommended_algorithm",
+		json_algorithms(ets->tc_reco_tsa), "recommended_priority_class",
+		json_bytes(ets->reco_prio_tc));
+}
+
+static json_t *json_apps(const struct rd_dcb *dcb)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < dcb->n_apps; i++) {
+		const struct dcb_app *app = &dcb->apps[i];
+
+		json_array_append_new(list, json_pack("{s:s, s:i, s:i, s:i}", "selector",
+						    selector_name(app->selector, true),
+						    "selector_number", app->selector, "protocol",
+						    app->protocol, "priority", app->priority));
+	}
+	return list;
+}
+
+static json_t *json_trust(const struct rd_dcb *dcb)
+{
+	uint8_t trusted[RD_DCB_TRUST_MAX];
+	size_t n = rd_dcb_trust(dcb, trusted);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_string(selector_name(trusted[i], true)));
+	return list;
+}
+
+static json_t *json_buffers(const struct dcbnl_buffer *buffer)
+{
+	json_t *sizes = json_array();
+
+	for (int i = 0; i < DCBX_MAX_BUFFERS; i++)
+		json_array_append_new(sizes, json_integer(buffer->buffer_size[i]));
+	return json_pack("{s:o, s:o, s:I}", "priority_buffer", json_bytes(buffer->prio2buffer),
+		"size", sizes, "total", (json_int_t)buffer->total_size);
+}
+
+static json_t *json_dcbx(uint8_t mode)
+{
+	static const char *const keys[] = {"host", "lld_managed", "cee", "ieee", "static"};
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(keys); i++)
+		if (mode & 1U << i)
+			json_array_append_new(list, json_string(keys[i]));
+	return list;
+}
+
+static json_t *json_dcb(const struct rd_dcb *dcb)
+{
+	static const char *const states[] = {[RD_DCB_NOT_ASKED] = "not_asked",
+		[RD_DCB_KNOWN] = "known",
+		[RD_DCB_UNSUPPORTED] = "unsupported",
+		[RD_DCB_REFUSED] = "refused"};
+	json_t *object = json_pack("{s:s, s:s, s:o}", "netdev", dcb->netdev, "status",
+		states[dcb->state], "why", rd_json_text(dcb->why));
+
+	if (dcb->state != RD_DCB_KNOWN)
+		return object;
+	json_object_set_new(object, "pfc", dcb->has_pfc ? json_pfc(&dcb->pfc) : json_null());
+	json_object_set_new(object, "ets", dcb->has_ets ? json_ets(&dcb->ets) : json_null());
+	json_object_set_new(object, "max_rates",
+		dcb->has_maxrate ? json_numbers(dcb->maxrate.tc_maxrate) : json_null());
+	json_object_set_new(object, "trust", json_trust(dcb));
+	json_object_set_new(object, "trust_reported", json_boolean(dcb->has_trust));
+	json_object_set_new(object, "applications", json_apps(dcb));
+	json_object_set_new(
+		object, "roce_priorities", json_priorities(rd_dcb_roce_priorities(dcb)));
+	json_object_set_new(
+		object, "buffers", dcb->has_buffer ? json_buffers(&dcb->buffer) : json_null());
+	json_object_set_new(object, "dcbx", dcb->has_dcbx ? json_dcbx(dcb->dcbx) : json_null());
+	return object;
+}
+
+void rd_info_print_dcb(const struct info_output *t, const struct rd_port_info *port)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < port->n_dcb; i++) {
+		print_text(t, &port->dcb[i]);
+		json_array_append_new(list, json_dcb(&port->dcb[i]));
+	}
+	rd_sheet_json(t->sheet, "dcb", list);
+}

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* DCB of netdevs: replies of the kernel, whole, cut and hostile; refusals; findings; the output. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include "cli/device/info.h"
+#include "config.h"
+#include "device/netlink/dcb.h"
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <rdmadump/finding.h>
+#include <rdmadump/info.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_LIBNL
+#include <netlink/msg.h>
+
+#define TRUST_TABLE 11 /* DCB_ATTR_DCB_APP_TRUST_TABLE of Linux 6.2 */
+
+/* A message under construction: netlink's own rules, written out, so that they can be broken. */
+struct message {
+	union {
+		struct nlmsghdr head;
+		uint8_t bytes[2048];
+	};
+};
+
+static void begin(struct message *m)
+{
+	const struct dcbmsg dcb = {.cmd = DCB_CMD_IEEE_GET};
+
+	memset(m, 0, sizeof(*m));
+	m->head.nlmsg_type = RTM_GETDCB;
+	m->head.nlmsg_len = NLMSG_SPACE(sizeof(dcb));
+	memcpy(NLMSG_DATA(&m->head), &dcb, sizeof(dcb));
+}
+
+static struct nlattr *put(struct message *m, int type, const void *data, size_t n)
+{
+	struct nlattr *a = (struct nlattr *)(void *)(m->bytes + m->head.nlmsg_len);
+
+	a->nla_type = (uint16_t)type;
+	a->nla_len = (uint16_t)(sizeof(*a) + n);
+	if (n)
+		memcpy(a + 1, data, n);
+	m->head.nlmsg_len += (a->nla_len + 3U) & ~3U;
+	return a;
+}
+
+static void nest_end(const struct message *m, struct nlattr *a)
+{
+	a->nla_len = (uint16_t)(m->bytes + m->head.nlmsg_len - (const uint8_t *)a);
+}
+
+static void put_app(struct message *m, uint8_t selector, uint16_t protocol, uint8_t priority)
+{
+	const struct dcb_app app = {
+		.selector = selector, .protocol = protocol, .priority = priority};
+
+	put(m, selector == RD_DCB_SEL_PCP ? 2 : DCB_ATTR_IEEE_APP, &app, sizeof(app));
+}
+
+static const struct ieee_ets ets = {.willing = 1,
+	.ets_cap = 2,
+	.cbs = 0,
+	.tc_tx_bw = {40, 60},
+	.tc_tsa = {IEEE_8021QAZ_TSA_ETS, IEEE_8021QAZ_TSA_STRICT},
+	.prio_tc = {0, 0, 0, 1, 0, 0, 9, 1}};
+static const struct ieee_maxrate maxrate = {{0, 10000000}};
+static const struct ieee_pfc pfc = {.pfc_cap = 8,
+	.pfc_en = 0x08,
+	.delay = 7,
+	.requests = {[3] = 0x123456789a},
+	.indications = {[0] = 1, [3] = UINT64_MAX}};
+static const struct dcbnl_buffer buffer = {.prio2buffer = {0, 0, 0, 1, 0, 0, 0, 0},
+	.buffer_size = {19872, 243072},
+	.total_size = 262944};
+
+/* What mlx5 answers: trust in DSCP is one entry for each. */
+static void make_reply(struct message *m, bool trust)
+{
+	const uint8_t dcbx = DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE;
+	const uint8_t selectors[] = {IEEE_8021QAZ_APP_SEL_DSCP, RD_DCB_SEL_PCP};
+	struct nlattr *ieee, *table;
+
+	begin(m);
+	put(m, DCB_ATTR_IFNAME, "eth7", 5);
+	ieee = put(m, DCB_ATTR_IEEE | NLA_F_NESTED, NULL, 0);
+	put(m, DCB_ATTR_IEEE_ETS, &ets, sizeof(ets));
+	put(m, DCB_ATTR_IEEE_MAXRATE, &maxrate, sizeof(maxrate));
+	put(m, DCB_ATTR_IEEE_PFC, &pfc, sizeof(pfc));
+	put(m, DCB_ATTR_DCB_BUFFER, &buffer, sizeof(buffer));
+	table = put(m, DCB_ATTR_IEEE_APP_TABLE, NULL, 0);
+	for (uint16_t dscp = 0; dscp < 64; dscp++)
+		put_app(m, IEEE_8021QAZ_APP_SEL_DSCP, dscp, (uint8_t)(dscp / 8));
+	put_app(m, IEEE_8021QAZ_APP_SEL_DGRAM, 4791, 3);
+	put_app(m, IEEE_8021QAZ_APP_SEL_ETHERTYPE, 0x8915, 3);
+	put_app(m, RD_DCB_SEL_PCP, 6, 9); /* a priority that does not exist */
+	nest_end(m, table);
+	if (trust) {
+		table = put(m, TRUST_TABLE, NULL, 0);
+		put(m, 1, &selectors[0], 1);
+		put(m, 2, &selectors[1], 1);
+		nest_end(m, table);
+	}
+	nest_end(m, ieee);
+	put(m, DCB_ATTR_DCBX, &dcbx, sizeof(dcbx));
+}
+
+static void test_reply(void **state)
+{
+	struct rd_dcb dcb = {0};
+	struct message m;
+	uint8_t trusted[RD_DCB_TRUST_MAX];
+
+	(void)state;
+	make_reply(&m, false);
+	assert_int_equal(rd_dcb_parse(&m.head, m.head.nlmsg_len, &dcb), 0);
+	assert_true(dcb.has_pfc && dcb.has_ets && dcb.has_maxrate && dcb.has_buffer);
+	assert_memory_equal(&dcb.pfc, &pfc, sizeof(pfc));
+	assert_memory_equal(&dcb.ets, &ets, sizeof(ets));
+	assert_memory_equal(&dcb.maxrate, &maxrate, sizeof(maxrate));
+	assert_memory_equal(&dcb.buffer, &buffer, sizeof(buffer));
+	assert_true(dcb.has_dcbx);
+	assert_int_equal(dcb.dcbx, DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE);
+	assert_int_equal(dcb.n_apps, 67);
+	assert_int_equal(dcb.apps[63].protocol, 63);
+	assert_int_equal(dcb.apps[63].priority, 7);
+	assert_int_equal(dcb.apps[66].selector, RD_DCB_SEL_PCP);
+	assert_int_equal(rd_dcb_roce_priorities(&dcb), 0x08);
+	assert_false(dcb.has_trust);
+	assert_int_equal(rd_dcb_trust(&dcb, trusted), 1);
+	assert_int_equal(trusted[0], IEEE_8021QAZ_APP_SEL_DSCP);
+	rd_dcb_free(&dcb);
+
+	make_reply(&m, true);
+	assert_int_equal(rd_dcb_parse(&m.head, m.head.nlmsg_len, &dcb), 0);
+	assert_true(dcb.has_trust);
+	assert_int_equal(rd_dcb_trust(&dcb, trusted), 2);
+	assert_int_equal(trusted[0], IEEE_8021QAZ_APP_SEL_DSCP);
+	assert_int_equal(trusted[1], RD_DCB_SEL_PCP);
+	rd_dcb_free(&dcb);
+}
+
+/* A driver that has some of it; attributes of other lengths than this header's structs. */
+static void test_lengths(void **state)
+{
+	uint8_t longer[sizeof(pfc) + 8] = {0};
+	struct nlattr *ieee, *table;
+	struct rd_dcb dcb = {0};
+	struct message m;
+
+	(void)state;
+	begin(&m);
+	ieee = put(&m, DCB_ATTR_IEEE, NULL, 0);
+	put(&m, DCB_ATTR_IEEE_ETS, &ets, sizeof(ets) - 1);
+	memcpy(longer, &pfc, sizeof(pfc));
+	put(&m, DCB_ATTR_IEEE_PFC, longer, sizeof(longer));
+	table = put(&m, DCB_ATTR_IEEE_APP_TABLE, NULL, 0);
+	put(&m, DCB_ATTR_IEEE_APP, longer, sizeof(struct dcb_app) - 1);
+	put(&m, 77, longer, sizeof(struct dcb_app));
+	nest_end(&m, table);
+	nest_end(&m, ieee);
+	assert_int_equal(rd_dcb_parse(&m.head, m.head.nlmsg_len, &dcb), 0);
+	assert_false(dcb.has_ets);
+	assert_false(dcb.has_buffer);
+	assert_false(dcb.has_dcbx);
+	assert_true(dcb.has_pfc);
+	assert_memory_equal(&dcb.pfc, &pfc, sizeof(pfc));
+	assert_int_equal(dcb.n_apps, 0);
+	rd_dcb_free(&dcb);
+
+	make_reply(&m, false);
+	m.head.nlmsg_type = RTM_SETDCB;
+	assert_int_equal(rd_dcb_parse(&m.head, m.head.nlmsg_len, &dcb), -1);
+	begin(&m); /* nothing in it */
+	assert_int_equal(rd_dcb_parse(&m.head, m.head.nlmsg_len, &dcb), -1);
+	make_reply(&m, false);
+	((struct dcbmsg *)NLMSG_DATA(&m.head))->cmd = DCB_CMD_CEE_GET;
+	assert_int_equal(rd_dcb_parse(&m.head, m.head.nlmsg_len, &dcb), -1);
+}
+
+/* In memory of its own, so that a sanitizer sees a byte too far. */
+static int feed(const struct message *m, size_t len)
+{
+	struct rd_dcb dcb = {0};
+	uint8_t trusted[RD_DCB_TRUST_MAX];
+	void *copy = malloc(len ? len : 1);
+	int ret;
+
+	assert_non_null(copy);
+	memcpy(copy, m, len);
+	ret = rd_dcb_parse(copy, len, &dcb);
+	assert_in_range(rd_dcb_trust(&dcb, trusted), 0, RD_DCB_TRUST_MAX);
+	assert_int_equal(rd_dcb_pfc_unmapped(&dcb) & ~dcb.pfc.pfc_en, 0);
+	rd_dcb_free(&dcb);
+	free(copy);
+	return ret;
+}
+
+static void test_hostile(void **state)
+{
+	static const uint8_t values[] = {0, 1, 3, 4, 5, 0x7f, 0x80, 0xff};
+	struct message m, bad;
+
+	(void)state;
+	make_reply(&m, true);
+	for (uint32_t n = 0; n < m.head.nlmsg_len; n++) {
+		assert_int_equal(feed(&m, n), -1);
+		bad = m;
+		bad.head.nlmsg_len = n; /* a shorter message that says so */
+		feed(&bad, n);
+	}
+	for (size_t at = 0; at < m.head.nlmsg_len; at++)
+		for (size_t v = 0; v < sizeof(values); v++) {
+			bad = m;
+			bad.bytes[at] = values[v];
+			feed(&bad, m.head.nlmsg_len);
+		}
+}
+
+/* ---- the kernel ---- */
+
+static struct {
+	int error;
+	bool silent; /* no reply before the end */
+	bool unopened;
+	unsigned int requests;
+} kernel;
+
+/* Called by the linker's --wrap. */
+int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err);
+void __wrap_rd_netlink_close(struct rd_netlink *nl);
+int __wrap_rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
+	struct rd_error *err);
+
+int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err)
+{
+	assert_int_equal(protocol, NETLINK_ROUTE);
+	if (kernel.unopened)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "no netlink here");
+	*nl = (struct rd_netlink *)&kernel;
+	return 0;
+}
+
+void __wrap_rd_netlink_close(struct rd_netlink *nl)
+{
+	assert_ptr_equal(nl, &kernel);
+}
+
+int __wrap_rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
+	struct rd_error *err)
+{
+	const struct nlmsghdr *head = nlmsg_hdr(msg);
+	const struct dcbmsg *dcb = nlmsg_data(head);
+	const struct nlattr *name = nlmsg_find_attr(nlmsg_hdr(msg), sizeof(*dcb), DCB_ATTR_IFNAME);
+	struct message m;
+
+	assert_ptr_equal(nl, &kernel);
+	assert_int_equal(head->nlmsg_type, RTM_GETDCB);
+	assert_int_equal(dcb->cmd, DCB_CMD_IEEE_GET);
+	assert_non_null(name);
+	assert_string_equal(nla_data(name), "lo");
+	nlmsg_free(msg);
+	kernel.requests++;
+	if (kernel.error)
+		return rd_fail(err, RD_CLASS_DEVICE, kernel.error, NULL, "netlink request");
+	make_reply(&m, false);
+	if (!kernel.silent)
+		fn(&m.head, m.head.nlmsg_len, ctx);
+	return 0;
+}
+
+static void test_states(void **state)
+{
+	static const struct {
+		bool copied;
+		uint32_t ifindex;
+		int error;
+		bool silent, unopened;
+		enum rd_dcb_state state;
+		const char *why;
+	} cases[] = {
+		{false, 1, 0, false, false, RD_DCB_KNOWN, ""},
+		{true, 1, 0, false, false, RD_DCB_NOT_ASKED, "not asked: read from a copied tree"},
+		{false, 0, 0, false, false, RD_DCB_NOT_ASKED,
+			"not asked: the netdev is not in this network namespace"},
+		{false, 99, 0, false, false, RD_DCB_NOT_ASKED,
+			"not asked: the netdev is not in this network namespace"},
+		{false, 1, EOPNOTSUPP, false, false, RD_DCB_UNSUPPORTED, "the driver has no DCB"},
+		{false, 1, ENODEV, false, false, RD_DCB_NOT_ASKED,
+			"not asked: the netdev is not in this network namespace"},
+		{false, 1, EPERM, false, false, RD_DCB_REFUSED,
+			"unknown: the kernel refused: Operation not permitted (errno 1)"},
+		{false, 1, 0, true, false, RD_DCB_REFUSED,
+			"unknown: the kernel refused: Bad message (errno 74)"},
+		{false, 1, 0, false, true, RD_DCB_REFUSED, "unknown: no netlink here"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rd_device device = {.copied = cases[i].copied};
+		struct rd_netdev netdev = {.name = "lo", .ifindex = cases[i].ifindex};
+		struct rd_dcb dcb;
+
+		memset(&kernel, 0, sizeof(kernel));
+		kernel.error = cases[i].error;
+		kernel.silent = cases[i].silent;
+		kernel.unopened = cases[i].unopened;
+		rd_dcb_load(&dcb, &device, &netdev);
+		assert_int_equal(dcb.state, cases[i].state);
+		assert_string_equal(dcb.why, cases[i].why);
+		assert_string_equal(dcb.netdev, "lo");
+		assert_int_equal(kernel.requests,
+			!cases[i].copied && cases[i].ifindex == 1 && !cases[i].unopened);
+		assert_int_equal(dcb.has_pfc, cases[i].state == RD_DCB_KNOWN);
+		rd_dcb_free(&dcb);
+	}
+}
+#endif
+
+/* ---- what it means ---- */
+
+#define DSCP(dscp, priority)                                                                       \
+	{                                                                                          \
+		IEEE_8021QAZ_APP_SEL_DSCP, priority, dscp                                          \
+	}
+#define ROCE(priority)                                                                             \
+	{                                                                                          \
+		IEEE_8021QAZ_APP_SEL_DGRAM, priority, 4791                                         \
+	}
+
+static void test_findings(void **state)
+{
+	static const struct {
+		uint8_t pfc;
+		bool pcp; /* the driver reports that it also trusts PCP */
+		struct dcb_app apps[3];
+		size_t n;
+		const char *rule;
+	} cases[] = {
+		/* PFC on no priority is a choice. */
+		{0x00, false, {DSCP(26, 3)}, 1, NULL}, {0x00, false, {ROCE(3)}, 1, NULL},
+		/* Priorities are in the VLAN tag: nothing says which are used. */
+		{0x08, false, {{0, 0, 0}}, 0, NULL}, {0x08, false, {DSCP(26, 3)}, 1, NULL},
+		{0x08, false, {DSCP(26, 4)}, 1, "pfc-unmapped"},
+		{0x18, false, {DSCP(26, 4)}, 1, "pfc-unmapped"},
+		{0x08, true, {DSCP(26, 4)}, 1, NULL},
+		/* Priority 0 is that of unmapped DSCPs. */
+		{0x01, false, {DSCP(26, 4)}, 1, NULL}, {0x08, false, {ROCE(3)}, 1, NULL},
+		{0x18, false, {ROCE(3), ROCE(4)}, 2, NULL},
+		{0x10, false, {ROCE(3)}, 1, "pfc-not-roce"},
+		{0x10, false, {{IEEE_8021QAZ_APP_SEL_ETHERTYPE, 3, 0x8915}}, 1, "pfc-not-roce"},
+		{0x10, false, {{IEEE_8021QAZ_APP_SEL_STREAM, 3, 4791}}, 1, NULL},      /* TCP */
+		{0x10, false, {{IEEE_8021QAZ_APP_SEL_ETHERTYPE, 3, 0x8906}}, 1, NULL}, /* FCoE */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rd_dcb dcb = {.netdev = "eth7",
+			.state = RD_DCB_KNOWN,
+			.has_pfc = true,
+			.pfc.pfc_en = cases[i].pfc,
+			.apps = (struct dcb_app *)(uintptr_t)cases[i].apps,
+			.n_apps = cases[i].n,
+			.has_trust = cases[i].pcp,
+			.trust = {IEEE_8021QAZ_APP_SEL_DSCP, RD_DCB_SEL_PCP},
+			.n_trust = 2};
+		struct rd_port port = {.num = 1, .link = RD_LINK_ETHERNET, .state = "active"};
+		struct rd_device device = {.name = "mlx5_0", .ports = &port, .n_ports = 1};
+		struct rd_port_info ports = {.dcb = &dcb, .n_dcb = 1};
+		struct rd_info info = {.device = &device, .ports = &ports};
+		struct rd_findings list;
+
+		assert_int_equal(rd_info_judge(&list, &info), 0);
+		assert_int_equal(list.n, cases[i].rule ? 1 : 0);
+		if (cases[i].rule) {
+			assert_string_equal(list.finding[0].rule, cases[i].rule);
+			assert_int_equal(list.finding[0].certainty, RD_POSSIBLE);
+		}
+		rd_findings_free(&list);
+		dcb.has_pfc = false; /* nothing is said of what is not known */
+		assert_int_equal(rd_info_judge(&list, &info), 0);
+		assert_int_equal(list.n, 0);
+	}
+}
+
+static void test_priorities(void **state)
+{
+	char text[RD_DCB_PRIORITIES_LEN];
+
+	(void)state;
+	assert_string_equal(rd_dcb_priorities_text(text, 0), "no priority");
+	assert_string_equal(rd_dcb_priorities_text(text, 0x80), "priority 7");
+	assert_string_equal(rd_dcb_priorities_text(text, 0x18), "priorities 3, 4");
+	assert_string_equal(
+		rd_dcb_priorities_text(text, 0xff), "priorities 0, 1, 2, 3, 4, 5, 6, 7");
+}
+
+/* ---- the output ---- */
+
+#ifdef HAVE_LIBNL
+static json_t *print(const struct rd_dcb *dcb, bool verbose, char **text)
+{
+	struct rd_port_info port = {.dcb = (struct rd_dcb *)(uintptr_t)dcb, .n_dcb = 1};
+	struct rd_sheet sheet;
+	struct info_output t = {.sheet = &sheet, .verbose = verbose};
+	size_t size;
+	FILE *out = open_memstream(text, &size);
+	json_t *root;
+
+	assert_non_null(out);
+	rd_sheet_open(&sheet, out);
+	rd_sheet_section(&sheet, "port", "Port 1");
+	rd_info_print_dcb(&t, &port);
+	rd_sheet_end(&sheet);
+	root = rd_sheet_close(&sheet);
+	fclose(out);
+	return root;
+}
+
+static void expect(const struct rd_dcb *dcb, bool verbose, const char *wanted)
+{
+	char *text;
+	json_t *root = print(dcb, verbose, &text);
+
+	assert_string_equal(text, wanted);
+	free(text);
+	json_decref(root);
+}
+
+static const char summary[] =
+	"\nPort 1\n"
+	"  DCB  lo: PFC: priority 3 (DSCP 24-31); trust: DSCP; RoCE: priority 3\n";
+
+static const char details[] =
+	"\n"
+	"Port 1\n"
+	"  DCB                           lo: PFC: priority 3 (DSCP 24-31); trust: DSCP; RoCE: "
+	"priority 3\n"
+	"    DCBX                        by the host, IEEE\n"
+	"    PFC                         priority 3, at most 8 at a time, MACsec bypass no\n"
+	"    PFC delay (mlx5: cable, m)  7\n"
+	"    PFC frames sent             priority 3: 78187493530\n"
+	"    PFC frames received         priority 0: 1, priority 3: 18446744073709551615\n"
+	"    traffic class 0             priorities 0, 1, 2, 4, 5, ETS 40 %\n"
+	"    traffic class 1             priorities 3, 7, strict priority, at most 10 Gb/s\n"
+	"    priority 0 for              DSCP 0-7\n"
+	"    priority 1 for              DSCP 8-15\n"
+	"    priority 2 for              DSCP 16-23\n"
+	"    priority 3 for              DSCP 24-31, UDP/DCCP port 4791, EtherType 0x8915\n"
+	"    priority 4 for              DSCP 32-39\n"
+	"    priority 5 for              DSCP 40-47\n"
+	"    priority 6 for              DSCP 48-55\n"
+	"    priority 7 for              DSCP 56-63\n"
+	"    receive buffer 0            19872 bytes, priorities 0, 1, 2, 4, 5, 6, 7\n"
+	"    receive buffer 1            243072 bytes, priority 3\n"
+	"    receive buffers together    262944 bytes\n";
+
+/* tests/e2e/dcb.sh compares it with the schema. */
+static void check_json(const struct rd_dcb *dcb)
+{
+	const char *file = getenv("DCB_JSON");
+	char *text;
+	json_t *root = print(dcb, false, &text);
+	json_t *list = json_object_get(json_object_get(root, "port"), "dcb");
+	json_t *first = json_array_get(list, 0), *part;
+
+	assert_int_equal(json_array_size(list), 1);
+	assert_string_equal(json_string_value(json_object_get(first, "status")), "known");
+	part = json_object_get(first, "pfc");
+	assert_int_equal(
+		json_integer_value(json_array_get(json_object_get(part, "enabled"), 0)), 3);
+	assert_true(json_integer_value(json_array_get(json_object_get(part, "requests"), 3)) ==
+		    0x123456789a);
+	assert_int_equal(json_array_size(json_object_get(first, "applications")), 67);
+	part = json_array_get(json_object_get(first, "applications"), 65);
+	assert_string_equal(json_string_value(json_object_get(part, "selector")), "ethertype");
+	assert_int_equal(json_integer_value(json_object_get(part, "protocol")), 0x8915);
+	part = json_array_get(json_object_get(first, "trust"), 0);
+	assert_string_equal(json_string_value(part), "dscp");
+	part = json_object_get(first, "buffers");
+	assert_int_equal(json_integer_value(json_object_get(part, "total")), 262944);
+	part = json_array_get(json_object_get(first, "dcbx"), 1);
+	assert_string_equal(json_string_value(part), "ieee");
+	if (file)
+		assert_int_equal(json_dump_file(list, file, 0), 0);
+	free(text);
+	json_decref(root);
+}
+
+static void test_text(void **state)
+{
+	struct rd_device device = {0};
+	struct rd_netdev netdev = {.name = "lo", .ifindex = 1};
+	struct rd_dcb dcb;
+
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	rd_dcb_load(&dcb, &device, &netdev);
+	expect(&dcb, false, summary);
+	expect(&dcb, true, details);
+	check_json(&dcb);
+	rd_dcb_free(&dcb);
+	kernel.error = EOPNOTSUPP;
+	rd_dcb_load(&dcb, &device, &netdev);
+	expect(&dcb, false, "");
+	expect(&dcb, true, "\nPort 1\n  DCB  lo: the driver has no DCB\n");
+	rd_dcb_free(&dcb);
+}
+#endif
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+#ifdef HAVE_LIBNL
+		cmocka_unit_test(test_reply),
+		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_text),
+#endif
+		cmocka_unit_test(test_findings),
+		cmocka_unit_test(test_priorities),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
