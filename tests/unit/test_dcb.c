@@ -18,6 +18,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- the kernel ---- */
+
+static struct {
+	int error;
+	bool silent; /* no reply before the end */
+	bool unopened;
+	unsigned int requests;
+} kernel;
+
+/* Called by the linker's --wrap. */
+int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err);
+void __wrap_rd_netlink_close(struct rd_netlink *nl);
+int __wrap_rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
+	struct rd_error *err);
+
+int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err)
+{
+	assert_int_equal(protocol, NETLINK_ROUTE);
+	if (kernel.unopened)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "no netlink here");
+	*nl = (struct rd_netlink *)&kernel;
+	return 0;
+}
+
+void __wrap_rd_netlink_close(struct rd_netlink *nl)
+{
+	assert_ptr_equal(nl, &kernel);
+}
+
 #ifdef HAVE_LIBNL
 #include <netlink/msg.h>
 
@@ -225,34 +254,7 @@ static void test_hostile(void **state)
 		}
 }
 
-/* ---- the kernel ---- */
-
-static struct {
-	int error;
-	bool silent; /* no reply before the end */
-	bool unopened;
-	unsigned int requests;
-} kernel;
-
-/* Called by the linker's --wrap. */
-int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err);
-void __wrap_rd_netlink_close(struct rd_netlink *nl);
-int __wrap_rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
-	struct rd_error *err);
-
-int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err)
-{
-	assert_int_equal(protocol, NETLINK_ROUTE);
-	if (kernel.unopened)
-		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "no netlink here");
-	*nl = (struct rd_netlink *)&kernel;
-	return 0;
-}
-
-void __wrap_rd_netlink_close(struct rd_netlink *nl)
-{
-	assert_ptr_equal(nl, &kernel);
-}
+/* ---- refusals ---- */
 
 int __wrap_rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
 	struct rd_error *err)

@@ -10,6 +10,7 @@
 #include "config.h"
 #include "device/netlink/devlink.h"
 #include <rdmadump/device.h>
+#include <stdio.h>
 
 #ifdef HAVE_LIBNL
 #include <linux/devlink.h>
@@ -202,6 +203,7 @@ int main(void)
 #else
 int main(void)
 {
-	return 77; /* skipped: built without libnl */
+	puts("1..0 # SKIP built without libnl");
+	return 0;
 }
 #endif
