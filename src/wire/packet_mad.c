@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Management datagrams and their names: IBTA volume 1, 13.4 (MADs), 14.2 (SMPs), 15.2 (SA), 16.1
  * (PMA), 12.6 (CM). What CM messages say is in packet_cm.c. */
+#include "names.h"
 #include <rdmadump/packet.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
@@ -12,19 +13,6 @@
 
 #define SMP_HEADER 36 /* up to the LIDs of a directed route */
 #define SA_HEADER  56 /* MAD, RMPP and SA header */
-
-struct name {
-	uint16_t key;
-	const char *name;
-};
-
-static const char *find(const struct name *names, size_t n, unsigned int key)
-{
-	for (size_t i = 0; i < n; i++)
-		if (names[i].key == key)
-			return names[i].name;
-	return NULL;
-}
 
 bool rd_packet_mad(const struct rd_packet *p, struct rd_mad *out)
 {
@@ -100,7 +88,7 @@ const char *rd_mad_class_name(unsigned int class)
 		{0x21, "CC"},
 	};
 
-	return find(names, COUNT(names), class);
+	return find_name(names, COUNT(names), class);
 }
 
 const char *rd_mad_method_name(unsigned int method)
@@ -123,7 +111,7 @@ const char *rd_mad_method_name(unsigned int method)
 		{0x95, "DeleteResp"},
 	};
 
-	return find(names, COUNT(names), method);
+	return find_name(names, COUNT(names), method);
 }
 
 static const struct name common_attributes[] = {
@@ -207,9 +195,9 @@ const char *rd_mad_attribute_name(unsigned int class, unsigned int attribute)
 		const char *name = NULL;
 
 		if (classes[i].class == class)
-			name = find(classes[i].names, classes[i].n, attribute);
+			name = find_name(classes[i].names, classes[i].n, attribute);
 		if (name)
 			return name;
 	}
-	return find(common_attributes, COUNT(common_attributes), attribute);
+	return find_name(common_attributes, COUNT(common_attributes), attribute);
 }

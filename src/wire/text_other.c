@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A few words for what is not InfiniBand: ARP (RFC 826), ICMP (RFC 792, 4443, 4861), TCP and iWARP
  * in it, UDP and known Ethertypes. */
+#include "names.h"
 #include "text.h"
 #include <inttypes.h>
 
@@ -8,19 +9,6 @@
 
 #define ETHERTYPE_ARP 0x0806
 #define ARP_LEN	      28
-
-struct name {
-	uint16_t key;
-	const char *name;
-};
-
-static const char *find(const struct name *names, size_t n, unsigned int key)
-{
-	for (size_t i = 0; i < n; i++)
-		if (names[i].key == key)
-			return names[i].name;
-	return NULL;
-}
 
 static void add_arp(struct rd_line *line, const struct rd_packet *p)
 {
@@ -136,7 +124,8 @@ static void add_icmp(struct rd_line *line, const struct rd_packet *p)
 	rd_line_add(line, v6 ? "ICMPv6" : "ICMP");
 	if (p->caplen < p->l4 + 8)
 		return;
-	name = v6 ? find(names6, COUNT(names6), icmp[0]) : find(names, COUNT(names), icmp[0]);
+	name = v6 ? find_name(names6, COUNT(names6), icmp[0])
+		  : find_name(names, COUNT(names), icmp[0]);
 	if (name)
 		rd_line_add(line, " %s", name);
 	else
@@ -167,7 +156,7 @@ static void add_ip(struct rd_line *line, const struct rd_packet *p)
 		{112, "VRRP"},
 		{132, "SCTP"},
 	};
-	const char *name = find(names, COUNT(names), p->proto);
+	const char *name = find_name(names, COUNT(names), p->proto);
 	struct rd_iwarp iwarp;
 
 	if (rd_packet_iwarp(p, &iwarp))
@@ -206,7 +195,7 @@ void rd_line_other(struct rd_line *line, const struct rd_packet *p)
 		{0x88f7, "PTP"},
 		{0x8902, "CFM"},
 	};
-	const char *name = find(names, COUNT(names), p->ethertype);
+	const char *name = find_name(names, COUNT(names), p->ethertype);
 
 	if (p->net != RD_NET_NONE)
 		add_ip(line, p);

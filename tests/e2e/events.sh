@@ -91,6 +91,6 @@ done <<'END'
 -c many|-c 'many'
 -a size:3|-a 'size:3'
 -a duration:|-a 'duration:'
-a b|'b' is one word too many
+a b|unexpected argument 'b'
 END
 tap_done

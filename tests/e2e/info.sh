@@ -51,7 +51,7 @@ failure() {
 }
 failure "several devices, none named" 1 "name one of them" --sysroot "$tmp/mlx5-eth"
 failure "no such device" 2 "there are: mlx5_0" --sysroot "$tmp/mlx5-eth" mlx5_7
-failure "a word too many" 1 "one word too many" mlx5_0 mlx5_1
+failure "a word too many" 1 "unexpected argument 'mlx5_1'" mlx5_0 mlx5_1
 failure "no tree" 2 "no directory 'sys'" --sysroot "$tmp/absent"
 "$RDMADUMP" info --sysroot "$tmp/mlx5-ib" >/dev/full 2>"$tmp/err"
 is "no room for the output" "$?" 3

@@ -68,7 +68,7 @@ static error_t parse_word(struct argp_state *state, struct counters_options *o, 
 	else if (!o->wanted && !o->diff)
 		o->wanted = arg;
 	else
-		argp_error(state, "'%s' is one word too many", arg);
+		argp_error(state, "unexpected argument '%s'", arg);
 	return 0;
 }
 

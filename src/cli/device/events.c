@@ -56,8 +56,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (settings->device)
-			argp_error(
-				state, "'%s' is one word too many: events takes one device", arg);
+			argp_error(state, "unexpected argument '%s': events takes one device", arg);
 		settings->device = arg;
 		return 0;
 	default:

@@ -4,6 +4,7 @@
 #include "../cli.h"
 #include "../command.h"
 #include "list_json.h"
+#include "settings.h"
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
@@ -18,13 +19,6 @@
 
 #define GIDS_SHOWN 32 /* more would scroll the rest away; JSON has all */
 
-struct settings {
-	const char *sysroot, *device;
-	bool json, verbose;
-};
-
-enum { OPT_JSON = 0x100, OPT_SYSROOT };
-
 static const struct argp_option options[] = {{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0,
 		"Read the copied sysfs tree DIR/sys; the device itself is not asked", 0},
@@ -32,26 +26,14 @@ static const struct argp_option options[] = {{"json", OPT_JSON, NULL, 0, "Print 
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct settings *settings = state->input;
+	struct device_settings *settings = state->input;
 
-	switch (key) {
-	case OPT_JSON:
-		settings->json = true;
-		return 0;
-	case OPT_SYSROOT:
-		settings->sysroot = arg;
-		return 0;
-	case 'v':
-		settings->verbose = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (settings->device)
-			argp_error(state, "'%s' is one word too many: info takes one device", arg);
-		settings->device = arg;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key != ARGP_KEY_ARG)
+		return device_settings_option(settings, key, arg);
+	if (settings->device)
+		argp_error(state, "unexpected argument '%s': info takes one device", arg);
+	settings->device = arg;
+	return 0;
 }
 
 static void print_findings(const struct info_output *t)
@@ -440,7 +422,8 @@ static void print_info(const struct info_output *t)
 
 /* ---- the command ---- */
 
-static int print(const struct settings *settings, const struct info_output *t, struct rd_error *err)
+static int print(
+	const struct device_settings *settings, const struct info_output *t, struct rd_error *err)
 {
 	json_t *root;
 	int rc = 0;
@@ -459,7 +442,7 @@ static int print(const struct settings *settings, const struct info_output *t, s
 	return 0;
 }
 
-static int describe(const struct settings *settings, const struct rd_devices *devices,
+static int describe(const struct device_settings *settings, const struct rd_devices *devices,
 	const struct rd_device *device, struct rd_error *err)
 {
 	struct rd_resources resources = {0};
@@ -492,7 +475,7 @@ int rd_cmd_info(int argc, char **argv)
 		       "link, ports, GIDs, RoCE settings, limits, what is open on it, and whether "
 		       "it can be captured. DEVICE is a name, a netdev or a PCI address; it may be "
 		       "left out where there is one only."};
-	struct settings settings = {.sysroot = ""};
+	struct device_settings settings = {.sysroot = ""};
 	struct rd_devices devices;
 	const struct rd_device *device;
 	struct rd_error err;

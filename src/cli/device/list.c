@@ -4,6 +4,7 @@
 #include "../cli.h"
 #include "../command.h"
 #include "list_json.h"
+#include "settings.h"
 #include <argp.h>
 #include <errno.h>
 #include <rdmadump/device.h>
@@ -19,13 +20,6 @@
 #define ROOM_LEAST 30 /* columns that text needs to be readable when wrapped */
 #define TEXT_MAX   512
 
-struct settings {
-	const char *sysroot;
-	bool json, verbose;
-};
-
-enum { OPT_JSON = 0x100, OPT_SYSROOT };
-
 static const struct argp_option options[] = {
 	{"json", OPT_JSON, NULL, 0, "Print everything that is known, as JSON", 0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0},
@@ -36,24 +30,10 @@ static const struct argp_option options[] = {
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct settings *settings = state->input;
-
-	switch (key) {
-	case OPT_JSON:
-		settings->json = true;
-		return 0;
-	case OPT_SYSROOT:
-		settings->sysroot = arg;
-		return 0;
-	case 'v':
-		settings->verbose = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is one word too many: list shows all devices", arg);
-		return EINVAL;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key != ARGP_KEY_ARG)
+		return device_settings_option(state->input, key, arg);
+	argp_error(state, "unexpected argument '%s': list shows all devices", arg);
+	return EINVAL;
 }
 
 /* ---- the table ---- */
@@ -349,8 +329,8 @@ static int print_table(const struct rd_devices *devices, bool verbose)
 
 /* ---- the command ---- */
 
-static int print_devices(
-	const struct rd_devices *devices, const struct settings *settings, struct rd_error *err)
+static int print_devices(const struct rd_devices *devices, const struct device_settings *settings,
+	struct rd_error *err)
 {
 	bool json = settings->json;
 
@@ -371,7 +351,8 @@ static int print_devices(
 }
 
 /* Only the JSON tells all GIDs, of which there may be thousands. */
-static int load(struct rd_devices *devices, const struct settings *settings, struct rd_error *err)
+static int load(
+	struct rd_devices *devices, const struct device_settings *settings, struct rd_error *err)
 {
 	return settings->json ? rd_devices_load(devices, settings->sysroot, err)
 			      : rd_devices_glance(devices, settings->sysroot, err);
@@ -383,7 +364,7 @@ int rd_cmd_list(int argc, char **argv)
 		.parser = parse_option,
 		.doc = "Lists the RDMA devices of this machine: ports, netdevs, state, firmware, "
 		       "and whether each port can be captured; if not, why and what to do."};
-	struct settings settings = {.sysroot = ""};
+	struct device_settings settings = {.sysroot = ""};
 	struct rd_devices devices;
 	struct rd_error err;
 	int status = RD_CLASS_NONE;
