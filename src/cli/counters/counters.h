@@ -64,6 +64,17 @@ char *counter_growth(char *buf, const struct rd_counter *c, const struct rd_grow
 char *counter_finding(char *buf, const struct rd_finding *f);
 enum rd_severity counter_severity(const struct rd_counter *c);
 
+/* places.c: a place is the beginning of the full names of the counters in it. */
+enum { COUNTER_PLACE_OTHER = 16, COUNTER_PLACES };
+struct counter_place {
+	const char *path;   /* "cm_rx_msgs/"; "" matches every name */
+	const char *title;  /* a heading */
+	const char *metric; /* "cm_rx_": the beginning of Prometheus' names */
+};
+extern const struct counter_place counter_places[COUNTER_PLACES];
+/* The first row whose path a full name begins with, COUNTER_PLACE_OTHER if there is no other. */
+size_t counter_place_of(const char *name);
+
 /* text.c */
 void counters_print(FILE *out, const struct readings *r, const struct counters_options *o);
 /* Prints rows of the table; name NULL: all. -1 if none is meant by that name. */

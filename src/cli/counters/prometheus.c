@@ -12,28 +12,6 @@
 
 #define NAME_MAX_LEN 128
 
-static const struct {
-	const char *place, *prefix;
-} places[] = {
-	{"hw_counters/", "hw_"},
-	{"counters/port_", "port_"},
-	{"counters/", "port_"},
-	{"cm_rx_msgs/", "cm_rx_"},
-	{"cm_tx_msgs/", "cm_tx_"},
-	{"cm_rx_duplicates/", "cm_rx_duplicate_"},
-	{"cm_tx_retries/", "cm_tx_retry_"},
-	{"device/hw_counters/", "device_"},
-	{"device/mr_cache/", "mr_cache_"},
-	{"device/nic_vport_context/", "nic_vport_"},
-	{"device/hca_vport_context/", "hca_vport_"},
-	{"device/vnic_env/", "vnic_"},
-	{"device/vport_counter/", "vport_"},
-	{"device/cong_statistics/", "congestion_"},
-	{"device/mad_sa_cc/", "sa_"},
-	{"netdev/", "netdev_"},
-	{"ethtool/", "ethtool_"},
-};
-
 struct sample {
 	char family[NAME_MAX_LEN];
 	char entry[16]; /* number of the directory, "" if there is none */
@@ -80,16 +58,14 @@ static bool is_bytes(const struct rd_counter *c)
 static void make_sample(struct sample *s, const struct rd_counters *of, const struct rd_counter *c)
 {
 	char name[NAME_MAX_LEN - 48];
-	const char *rest = c->name, *prefix = "";
+	const struct counter_place *place = &counter_places[counter_place_of(c->name)];
+	const char *rest = c->name + strlen(place->path);
 	size_t digits;
 
 	*s = (struct sample){.of = of, .counter = c};
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-		if (!strncmp(c->name, places[i].place, strlen(places[i].place))) {
-			rest = c->name + strlen(places[i].place);
-			prefix = places[i].prefix;
-			break;
-		}
+	/* "counters/port_xmit_data" is "port_xmit_data", not "port_port_xmit_data". */
+	if (*place->metric && !strncmp(rest, place->metric, strlen(place->metric)))
+		rest += strlen(place->metric);
 	digits = strspn(rest, "0123456789");
 	if (digits && rest[digits] == '/' && digits < sizeof(s->entry)) {
 		memcpy(s->entry, rest, digits);
@@ -97,7 +73,7 @@ static void make_sample(struct sample *s, const struct rd_counters *of, const st
 	}
 	snake(name, sizeof(name), rest);
 	/* A name that says bytes already need not say it twice. */
-	snprintf(s->family, sizeof(s->family), "rdmadump_%s%s%s%s", prefix, name,
+	snprintf(s->family, sizeof(s->family), "rdmadump_%s%s%s%s", place->metric, name,
 		is_bytes(c) && !strstr(name, "bytes") ? "_bytes" : "", is_gauge(c) ? "" : "_total");
 }
 

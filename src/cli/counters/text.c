@@ -11,29 +11,6 @@
 #define NAME_WIDTH     34
 #define FINDINGS_SHOWN 8 /* what leaves room for the numbers on one screen */
 
-/* Headings; what is in a place that is not listed is under "Other". */
-static const struct {
-	const char *place, *title;
-} places[] = {
-	{"hw_counters/", "Transport (hw_counters)"},
-	{"counters/", "Port (counters)"},
-	{"cm_rx_msgs/", "Connection manager, received (cm_rx_msgs)"},
-	{"cm_tx_msgs/", "Connection manager, sent (cm_tx_msgs)"},
-	{"cm_rx_duplicates/", "Connection manager, received again (cm_rx_duplicates)"},
-	{"cm_tx_retries/", "Connection manager, retransmitted (cm_tx_retries)"},
-	{"device/hw_counters/", "Device (hw_counters)"},
-	{"device/mr_cache/", "Memory regions kept ready (mr_cache)"},
-	{"device/nic_vport_context/", "NIC vport (firmware)"},
-	{"device/hca_vport_context/", "HCA vport (firmware)"},
-	{"device/vnic_env/", "Resources of the vport (firmware)"},
-	{"device/vport_counter/", "Traffic of the vport (firmware)"},
-	{"device/cong_statistics/", "Congestion control (firmware)"},
-	{"device/mad_sa_cc/", "Requests to the subnet administrator (mad_sa_cc)"},
-	{"netdev/", "Network device, kernel traffic (statistics)"},
-	{"ethtool/", "Network device, driver (ethtool -S)"},
-};
-#define N_PLACES (sizeof(places) / sizeof(places[0]))
-
 enum rd_severity counter_severity(const struct rd_counter *c)
 {
 	return c->kind ? c->kind->severity : RD_SEV_NONE;
@@ -145,15 +122,6 @@ static bool is_shown(const struct reading *p, size_t i, bool all)
 		       (p->growth[i].verdict == RD_GROWTH_MISSING && c->value));
 }
 
-static size_t place_of(const char *name)
-{
-	size_t i = 0;
-
-	while (i < N_PLACES && strncmp(name, places[i].place, strlen(places[i].place)))
-		i++;
-	return i;
-}
-
 static void print_place(FILE *out, const struct reading *p, size_t place, bool all)
 {
 	bool any = false;
@@ -161,13 +129,12 @@ static void print_place(FILE *out, const struct reading *p, size_t place, bool a
 	for (size_t i = 0; i < p->counters.n; i++) {
 		const char *name = p->counters.counter[i].name;
 
-		if (place_of(name) != place || !is_shown(p, i, all))
+		if (counter_place_of(name) != place || !is_shown(p, i, all))
 			continue;
 		if (!any)
-			fprintf(out, "\n%s\n", place < N_PLACES ? places[place].title : "Other");
+			fprintf(out, "\n%s\n", counter_places[place].title);
 		any = true;
-		print_counter(
-			out, p, i, place < N_PLACES ? name + strlen(places[place].place) : name);
+		print_counter(out, p, i, name + strlen(counter_places[place].path));
 	}
 }
 
@@ -244,7 +211,7 @@ void counters_print(FILE *out, const struct readings *r, const struct counters_o
 		}
 		print_head(out, p, o->all);
 		print_findings(out, &p->findings, o->all);
-		for (size_t place = 0; place <= N_PLACES; place++)
+		for (size_t place = 0; place < COUNTER_PLACES; place++)
 			print_place(out, p, place, o->all);
 	}
 	if (o->interval > 0)
@@ -279,10 +246,12 @@ int counters_explain(FILE *out, const char *name)
 			n++;
 		}
 	}
-	for (size_t i = 0; i <= N_PLACES && !n; i++) {
+	/* The name as it is comes first: it may be a full one. */
+	for (size_t i = 0; i < COUNTER_PLACES && !n; i++) {
+		size_t place = (COUNTER_PLACE_OTHER + i) % COUNTER_PLACES;
 		char full[256];
 
-		snprintf(full, sizeof(full), "%s%s", i ? places[i - 1].place : "", name);
+		snprintf(full, sizeof(full), "%s%s", counter_places[place].path, name);
 		k = rd_counter_kind("", full);
 		if (k) {
 			explain_row(out, k);

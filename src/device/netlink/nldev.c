@@ -74,13 +74,11 @@ static void take_owner(struct rd_qp_res *qp, struct nlattr *const attr[ATTRS])
 		attr_text(attr[RDMA_NLDEV_ATTR_RES_KERN_NAME], qp->comm, sizeof(qp->comm));
 }
 
-static int add_qp(struct rd_resources *r, const char *device, const struct nlattr *entry)
+static int add_qp(struct rd_resources *r, const char *device, struct nlattr *const attr[ATTRS])
 {
-	struct nlattr *attr[ATTRS];
 	struct rd_qp_res qp = {0}, *grown;
 
-	if (nla_parse_nested(attr, ATTRS - 1, (struct nlattr *)entry, NULL) < 0 ||
-		!get_u32(attr[RDMA_NLDEV_ATTR_RES_LQPN], &qp.lqpn))
+	if (!get_u32(attr[RDMA_NLDEV_ATTR_RES_LQPN], &qp.lqpn))
 		return -1;
 	rd_text_clean(qp.device, sizeof(qp.device), device);
 	get_u32(attr[RDMA_NLDEV_ATTR_PORT_INDEX], &qp.port);
@@ -98,29 +96,12 @@ static int add_qp(struct rd_resources *r, const char *device, const struct nlatt
 	return 0;
 }
 
-int rd_nldev_parse_qps(const struct nlmsghdr *msg, size_t len, struct rd_resources *r)
+static int add_count(struct rd_resources *r, const char *device, struct nlattr *const attr[ATTRS])
 {
-	struct nlattr *attr[ATTRS], *entry;
-	char device[RD_NAME_MAX];
-	int left;
-
-	if (parse(msg, len, RDMA_NLDEV_CMD_RES_QP_GET, attr) || !attr[RDMA_NLDEV_ATTR_RES_QP] ||
-		!attr_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], device, sizeof(device)))
-		return -1;
-	nla_for_each_nested(entry, attr[RDMA_NLDEV_ATTR_RES_QP],
-		left) if (nla_type(entry) == RDMA_NLDEV_ATTR_RES_QP_ENTRY &&
-			  add_qp(r, device, entry)) return -1;
-	return 0;
-}
-
-static int add_count(struct rd_resources *r, const char *device, const struct nlattr *entry)
-{
-	struct nlattr *attr[ATTRS];
 	struct rd_res_count count = {0}, *grown;
 
-	if (nla_parse_nested(attr, ATTRS - 1, (struct nlattr *)entry, NULL) < 0 ||
-		!attr_text(attr[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME], count.kind,
-			sizeof(count.kind)) ||
+	if (!attr_text(
+		    attr[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME], count.kind, sizeof(count.kind)) ||
 		!attr_get(attr[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR], &count.n, sizeof(count.n)))
 		return -1;
 	rd_text_clean(count.device, sizeof(count.device), device);
@@ -132,19 +113,44 @@ static int add_count(struct rd_resources *r, const char *device, const struct nl
 	return 0;
 }
 
-int rd_nldev_parse_summary(const struct nlmsghdr *msg, size_t len, struct rd_resources *r)
+/* Messages with a table of entries, all of one device. */
+static const struct entries {
+	int command, table, entry;
+	/* Appends an entry to the resources; -1 if it is incomplete or memory is short. */
+	int (*add)(struct rd_resources *r, const char *device, struct nlattr *const attr[ATTRS]);
+} qps = {RDMA_NLDEV_CMD_RES_QP_GET, RDMA_NLDEV_ATTR_RES_QP, RDMA_NLDEV_ATTR_RES_QP_ENTRY, add_qp},
+  counts = {RDMA_NLDEV_CMD_RES_GET, RDMA_NLDEV_ATTR_RES_SUMMARY, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY,
+	  add_count};
+
+static int parse_entries(const struct nlmsghdr *msg, size_t len, const struct entries *entries,
+	struct rd_resources *r)
 {
-	struct nlattr *attr[ATTRS], *entry;
+	struct nlattr *attr[ATTRS], *of_entry[ATTRS], *entry;
 	char device[RD_NAME_MAX];
 	int left;
 
-	if (parse(msg, len, RDMA_NLDEV_CMD_RES_GET, attr) || !attr[RDMA_NLDEV_ATTR_RES_SUMMARY] ||
+	if (parse(msg, len, entries->command, attr) || !attr[entries->table] ||
 		!attr_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], device, sizeof(device)))
 		return -1;
-	nla_for_each_nested(entry, attr[RDMA_NLDEV_ATTR_RES_SUMMARY],
-		left) if (nla_type(entry) == RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY &&
-			  add_count(r, device, entry)) return -1;
+	nla_for_each_nested(entry, attr[entries->table], left)
+	{
+		if (nla_type(entry) != entries->entry)
+			continue;
+		if (nla_parse_nested(of_entry, ATTRS - 1, entry, NULL) < 0 ||
+			entries->add(r, device, of_entry))
+			return -1;
+	}
 	return 0;
+}
+
+int rd_nldev_parse_qps(const struct nlmsghdr *msg, size_t len, struct rd_resources *r)
+{
+	return parse_entries(msg, len, &qps, r);
+}
+
+int rd_nldev_parse_summary(const struct nlmsghdr *msg, size_t len, struct rd_resources *r)
+{
+	return parse_entries(msg, len, &counts, r);
 }
 
 int rd_nldev_parse_event(const struct nlmsghdr *msg, size_t len, struct rd_nldev_event *out)
