@@ -50,6 +50,9 @@ static void words_add_devices(struct words *words, const struct rd_devices *devi
 
 const char *rd_devices_none_todo(const struct rd_devices *devices)
 {
+	if (devices->sysroot && *devices->sysroot)
+		return "copy sys/class/infiniband, sys/class/net and sys/devices of a machine that "
+		       "has RDMA devices";
 	if (devices->by_netlink && rd_nldev_is_exclusive())
 		return "each RDMA device belongs to one network namespace here ('rdma system "
 		       "show'): run rdmadump in that one, or move the device to this one ('rdma "

@@ -61,6 +61,10 @@ counters --sysroot "$tmp/mlx5-eth" enp59s0f1np1 --json >"$tmp/out"
 is "by its netdev" "$(jq -r '.ports[].device' "$tmp/out")" mlx5_1
 counters --sysroot "$tmp/mlx5-eth" --all mlx5_1 >"$tmp/out"
 is "--all" "$(grep -c '^    ' "$tmp/out")" "$(counters --sysroot "$tmp/mlx5-eth" mlx5_1 --json | jq '.ports[0].counters | length')"
+mkdir -p "$tmp/bare/sys"
+counters --sysroot "$tmp/bare" 2>"$tmp/err"
+is "no device: exit status" "$?" 2
+has "no device: what to do" "$tmp/err" "no RDMA ports; copy sys/class/infiniband"
 
 # Replaced at once, readable by others, nothing left behind
 mkdir "$tmp/collector"

@@ -255,6 +255,8 @@ namespaces_exclusive() {
 		"no RDMA devices.*belongs to one network namespace"
 	in_other rdmadump -d rxe_a -w /tmp/n.pcapng
 	has "exclusive namespaces: so does a capture" /tmp/out "no device.*belongs to one network namespace"
+	in_other rdmadump counters
+	has "exclusive namespaces: so does counters" /tmp/out "no RDMA ports.*belongs to one network namespace"
 	ip netns del other
 }
 

@@ -54,10 +54,7 @@ int ports_find(struct ports *p, const struct counters_options *o, struct rd_erro
 		return 0;
 	if (!o->wanted)
 		return rd_fail(err, RD_CLASS_DEVICE, 0,
-			*o->sysroot ? "copy sys/class/infiniband, sys/class/net and sys/devices of "
-				      "a machine that has some"
-				    : "load the driver of the adapter (modprobe mlx5_ib); see "
-				      "'rdmadump list'",
+			p->devices.n ? "see 'rdmadump list'" : rd_devices_none_todo(&p->devices),
 			"no RDMA ports");
 	if (rd_devices_find(&p->devices, o->wanted, 0, &device, &port, err) < 0)
 		return -1;

@@ -30,7 +30,8 @@ static const struct argp_option options[] = {
 	{"autostop", 'a', "duration:SECONDS", 0, "Stop after so many seconds", 0},
 	{"no-async", OPT_NO_ASYNC, NULL, 0,
 		"Do not open the devices, so that their drivers can be unloaded: no fatal errors, "
-		"P_Key changes and requests of the subnet manager",
+		"P_Key changes and requests of the subnet manager. InfiniBand ports are then read "
+		"only after a message of the kernel: changes of state and LID may be missed",
 		0},
 	{0}};
 

@@ -334,14 +334,9 @@ static int print_devices(const struct rd_devices *devices, const struct device_s
 {
 	bool json = settings->json;
 
-	if (!devices->n && !json && *devices->sysroot)
-		return rd_fail(err, RD_CLASS_DEVICE, 0,
-			"copy sys/class/infiniband, sys/class/net and sys/devices of a machine "
-			"that has some",
-			"no RDMA devices in '%s/sys'", devices->sysroot);
 	if (!devices->n && !json)
-		return rd_fail(
-			err, RD_CLASS_DEVICE, 0, rd_devices_none_todo(devices), "no RDMA devices");
+		return rd_fail(err, RD_CLASS_DEVICE, 0, rd_devices_none_todo(devices),
+			"no RDMA devices in %s/sys/class/infiniband", devices->sysroot);
 	errno = 0;
 	if ((json ? rd_list_json(devices) : print_table(devices, settings->verbose)) ||
 		fflush(stdout) || ferror(stdout))
