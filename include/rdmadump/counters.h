@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * All counters of a port: whatever sysfs holds below the port and its device, what the netdev's
- * driver counts of the wire, and what is known of each by name.
+ * All counters of a port: those that sysfs has for the port and its device, those of the netdev's
+ * driver about the wire, and what is known about each by its name.
  */
 #ifndef RDMADUMP_COUNTERS_H
 #define RDMADUMP_COUNTERS_H
@@ -39,14 +39,15 @@ struct rd_counters {
 	size_t n, room;
 	struct rd_firmware_refusal refusal[RD_REFUSALS_MAX];
 	unsigned int n_refusals;
-	char not_asked[200]; /* why the firmware was not asked; "" if it was, or has no counters */
+	char not_asked[200]; /* why the firmware was not queried; "" if it was, or has no counters
+			      */
 	size_t n_unreadable; /* files that hold no number or cannot be read */
 };
 
 /*
  * Reads all counters of the port now. sysroot as for rd_devices_load(); the driver's own statistics
- * (ethtool) are asked for on the running system only. What is not there or holds no number is left
- * out. Fails (RD_CLASS_DEVICE) without memory only. Owned by the caller: rd_counters_free().
+ * (ethtool) are read on the running system only. A file that is absent or holds no number is left
+ * out. Fails (RD_CLASS_DEVICE) only if out of memory. Owned by the caller: rd_counters_free().
  */
 int rd_counters_load(struct rd_counters *counters, const char *sysroot,
 	const struct rd_device *device, const struct rd_port *port, struct rd_error *err);
@@ -59,7 +60,7 @@ void rd_counters_free(struct rd_counters *counters);
 /*
  * Appends the counters that only the firmware has (mlx5, over DEVX). It opens the device and closes
  * it again, and takes some milliseconds: not while capturing. What is refused is in `refusal` and
- * `not_asked`. Fails (RD_CLASS_DEVICE) without memory only.
+ * `not_asked`. Fails (RD_CLASS_DEVICE) only if out of memory.
  */
 int rd_counters_load_firmware(struct rd_counters *counters, struct rd_error *err);
 
@@ -73,7 +74,7 @@ enum rd_unit {
 	RD_UNIT_EVENTS,
 	RD_UNIT_ERRORS,
 	RD_UNIT_MESSAGES,
-	RD_UNIT_TICKS, /* of a length that the device does not tell */
+	RD_UNIT_TICKS, /* of unknown length */
 	RD_UNIT_OBJECTS,
 	RD_UNIT_US,
 	RD_UNIT_PERCENT,
@@ -93,7 +94,7 @@ struct rd_counter_kind {
 	unsigned int bits; /* it wraps or stops at 2^bits */
 	unsigned int flags;
 	enum rd_severity severity;
-	uint64_t least; /* a value below this says nothing by itself (growth always does) */
+	uint64_t least; /* a value below this is no finding (growth always is) */
 	const char *meaning, *cause, *todo;
 };
 
@@ -107,7 +108,7 @@ const char *rd_unit_name(enum rd_unit unit);
 
 /*
  * growth[after->n], in its order; counters are matched by name. That of a gauge is its value. NULL
- * without memory; free().
+ * if out of memory; free().
  */
 struct rd_growth *rd_counters_compare(
 	const struct rd_counters *before, const struct rd_counters *after);
@@ -124,7 +125,7 @@ int rd_counters_judge(struct rd_findings *findings, const struct rd_counters *co
 
 /* --- building them --------------------------------------------------------------------------- */
 
-/* Appends a counter; name is copied and cleaned. -1 without memory. */
+/* Appends a counter; name is copied and cleaned. -1 if out of memory. */
 int rd_counters_add(struct rd_counters *counters, uint64_t value, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Whether a counter of this full name is of the kinds that `counters` is for. */

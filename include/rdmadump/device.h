@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define RD_LATENCY_MS	5
-#define RD_LOG2_BUFFERS 14 /* 16384: a burst of so many frames is taken without a look by us */
+#define RD_LOG2_BUFFERS 14 /* 16384: the ring holds a burst of so many frames */
 
 #define RD_NAME_MAX   64 /* IB_DEVICE_NAME_MAX */
 #define RD_NETDEV_MAX 4	 /* netdevs kept per port (a bond and its slaves, VLANs are not counted) */
@@ -42,7 +42,7 @@ struct rd_port {
 	enum rd_link link;    /* RD_LINK_ETHERNET means RoCE or iWARP */
 	char state[16];	      /* "active", "down", "init", ...: lower case, "" if unreadable */
 	char phys_state[32];  /* "link up", "disabled", ... */
-	char rate[24];	      /* as people say it: "100 Gb/s", "" if unknown */
+	char rate[24];	      /* for people: "100 Gb/s", "" if unknown */
 	char lanes[16];	      /* width and speed: "4X EDR", "" if unknown */
 	uint64_t speed;	      /* bit/s, 0 if unknown */
 	uint32_t lid, sm_lid; /* 0 on RoCE */
@@ -81,7 +81,7 @@ struct rd_representor {
 
 /* How the kernel or the firmware refused a command; error 0: it did not. */
 struct rd_firmware_refusal {
-	const char *command; /* static; NULL where it is known otherwise */
+	const char *command; /* static; NULL if the context shows it */
 	int error;	     /* errno */
 	uint8_t status;	     /* of the firmware, 0 if the kernel did not pass it on */
 	uint32_t syndrome;
@@ -152,10 +152,10 @@ const char *rd_function_name(enum rd_function_kind kind);
 void rd_function_text(const struct rd_function *function, char *buf, size_t size);
 
 /*
- * Finds the device and port that a person names: "mlx5_0", "mlx5_0:1", a netdev "enp1s0f0np0", a
- * PCI address "0000:3b:00.0" or "3b:00.0" (a function with several ports wants ":N" behind, like
- * "3b:00.0:2"). `port` 0 asks for the port that the name implies, or the first active one, or the
- * first. The result points into `devices`. Where a netdev or a PCI function has several RDMA
+ * Finds the device and port that the user names: "mlx5_0", "mlx5_0:1", a netdev "enp1s0f0np0", a
+ * PCI address "0000:3b:00.0" or "3b:00.0" (a function with several ports needs ":N" at the end,
+ * like "3b:00.0:2"). `port` 0 asks for the port that the name implies, or the first active one, or
+ * the first. The result points into `devices`. Where a netdev or a PCI function has several RDMA
  * devices, the one that can be captured best is meant. Failure (RD_CLASS_DEVICE) names what there
  * is instead; ports that contradict each other are RD_CLASS_USAGE.
  */

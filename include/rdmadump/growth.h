@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a counter grew by between two readings, and whether that is known: the one place that knows
- * of wraps, resets and counters that stop at their largest value.
+ * By how much a counter grew between two readings, and whether that is known. Only this part
+ * handles wraps, resets and counters that stop at their largest value.
  */
 #ifndef RDMADUMP_GROWTH_H
 #define RDMADUMP_GROWTH_H
@@ -28,14 +28,14 @@ struct rd_growth {
 	bool wrapped; /* passed its largest value once */
 };
 
-/* What lies between two readings. */
+/* The interval between two readings. */
 struct rd_span {
 	double seconds; /* 0: unknown */
 	uint64_t speed; /* bit/s of the port, 0: unknown */
 };
 
 /*
- * kind NULL: not known, its width is learnt from its values. A value NULL: the counter was absent.
+ * kind NULL: not known, its width is derived from its values. A value NULL: the counter was absent.
  * A fall is a wrap where the counter is known to wrap, less than half of its range has passed, and
  * the port can be so fast; else a reset. Growth of a whole range and more cannot be seen.
  */
@@ -43,7 +43,10 @@ struct rd_growth rd_counter_growth(const struct rd_counter_kind *kind, const uin
 	const uint64_t *after, const struct rd_span *span);
 /* Growth of one interval after the other; what was unknown once stays unknown. */
 void rd_growth_add(struct rd_growth *sum, const struct rd_growth *more);
-/* "was reset": why it is not exact, said of the counter; NULL if it is. Static. */
+/*
+ * Why growth is not exact, as a predicate of the counter ("was reset"); NULL if it is exact.
+ * Static.
+ */
 const char *rd_growth_reason(const struct rd_growth *growth);
 /* Whether a counter that stops at its largest value has reached it. */
 bool rd_counter_is_full(const struct rd_counter_kind *kind, uint64_t value);
@@ -62,7 +65,7 @@ static inline bool rd_growth_known(const struct rd_growth *growth)
 #define RD_LOSS_COUNTERS 4
 struct rd_loss_counters {
 	uint64_t time_ns;	  /* monotonic clock */
-	unsigned int lifespan_ms; /* the kernel answers from a cache for so long */
+	unsigned int lifespan_ms; /* how long the kernel answers from its cache */
 	unsigned int n;
 	struct {
 		const struct rd_counter_kind *kind;
@@ -71,18 +74,19 @@ struct rd_loss_counters {
 	} counter[RD_LOSS_COUNTERS];
 };
 /*
- * Reads them now, which may take hundreds of milliseconds: not from a thread that empties a ring.
- * n = 0 if the driver is not known to have any, or none is readable.
+ * Reads them now, which may take hundreds of milliseconds: not for a thread that receives frames. n
+ * = 0 if the driver is not known to have any, or none is readable.
  */
 void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned int port,
 	struct rd_loss_counters *counters);
 
-/* Growth since a first reading, kept up from one reading to the next. */
+/* Growth since a first reading, updated at each reading. */
 struct rd_loss {
 	struct rd_loss_counters last;
 	struct rd_growth growth[RD_LOSS_COUNTERS]; /* of last.counter[i] */
-	/* At least so much of it: all of it where growth is exact; a counter that was reset began
-	 * at 0 again. */
+	/*
+	 * A lower bound, exact where growth is exact; a counter that was reset starts at 0 again.
+	 */
 	uint64_t least[RD_LOSS_COUNTERS];
 };
 /* Adds what was counted since the last reading. speed: of the port in bit/s, 0: unknown. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Everything that can be asked of one device: sysfs, the driver, verbs, the device itself. */
+/* Everything that can be read from one device: sysfs, the driver, verbs, the device itself. */
 #ifndef RDMADUMP_INFO_H
 #define RDMADUMP_INFO_H
 
@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- attributes: what is only passed on, by name ---- */
+/* ---- attributes: values that are shown and not interpreted ---- */
 
 enum rd_attr_kind {
 	RD_ATTR_TEXT,
 	RD_ATTR_NUMBER,
-	RD_ATTR_HEX,  /* a number of which the bits matter */
+	RD_ATTR_HEX,  /* a bit mask */
 	RD_ATTR_WORDS /* words with ", " between them; "" is none */
 };
 
@@ -34,7 +34,8 @@ struct rd_attrs {
 };
 
 void rd_attrs_free(struct rd_attrs *attrs);
-/* They append; without memory, or beyond a bound that no device reaches, the attribute is left out.
+/*
+ * Append an attribute. It is left out if memory is short, or beyond a limit that no device reaches.
  */
 void rd_attrs_number(struct rd_attrs *f, const char *key, const char *title, uint64_t n);
 void rd_attrs_hex(struct rd_attrs *f, const char *key, const char *title, uint64_t n);
@@ -58,7 +59,7 @@ struct rd_pci_link {
 	uint32_t subsystem_vendor, subsystem_device;
 };
 
-/* A kernel module: "in the kernel" or somebody else's, as far as it shows. */
+/* A kernel module, and whether it is the kernel's own or another vendor's, as far as that shows. */
 enum rd_origin { RD_ORIGIN_UNKNOWN, RD_ORIGIN_KERNEL, RD_ORIGIN_OFED, RD_ORIGIN_OTHER };
 struct rd_module {
 	char name[32], version[64], srcversion[40];
@@ -85,7 +86,7 @@ struct rd_port_info {
 	struct rd_attrs attrs; /* tables, limits */
 };
 
-/* What firmware there is in the device, as devlink tells: name "fw.version" or "fw.psid". */
+/* A firmware version, as devlink reports it; the name is "fw.version" or "fw.psid". */
 struct rd_firmware_version {
 	char name[48], value[64];
 	enum { RD_FW_FIXED, RD_FW_RUNNING, RD_FW_STORED } kind;
@@ -93,12 +94,12 @@ struct rd_firmware_version {
 
 enum rd_answer { RD_ANSWER_UNKNOWN, RD_ANSWER_NO, RD_ANSWER_YES };
 
-/* What a ConnectX itself says of its sniffer (QUERY_HCA_CAP). */
+/* What a ConnectX reports about its sniffer (QUERY_HCA_CAP). */
 struct rd_mlx5_caps {
 	bool asked;	  /* the device answered */
 	char reason[160]; /* why not; "" if it answered */
 	enum rd_answer nic_flow_table, shared_tir, sniffer_rx, sniffer_tx, ib_port_sniffer;
-	char psid[20]; /* QUERY_ADAPTER; "" if it did not say */
+	char psid[20]; /* QUERY_ADAPTER; "" if it is not reported */
 };
 
 /* A query to the firmware, and its response. */
@@ -129,7 +130,7 @@ struct rd_info {
 	size_t n_firmware;
 	char serial[64]; /* of the board, by devlink */
 
-	bool opened;	      /* verbs could ask */
+	bool opened;	      /* verbs could open the device */
 	char closed_why[320]; /* why not */
 	char verbs_fw[64];
 	struct rd_attrs limits;		/* by ibv_query_device_ex */
@@ -141,17 +142,17 @@ struct rd_info {
 };
 
 /*
- * Collects all that can be had; what cannot be is left empty, with its reason where there is one.
- * With a sysroot nothing but files is asked. `device` must outlive the result. -1 without memory.
+ * Collects all that can be read; the rest is left empty, with its reason where there is one. With a
+ * sysroot only files are read. `device` must outlive the result. -1 if out of memory.
  */
 int rd_info_load(struct rd_info *info, const struct rd_device *device, const char *sysroot,
 	struct rd_error *err);
 void rd_info_free(struct rd_info *info);
 
 /*
- * Can this port be captured, condition by condition, from what is known now (more than
- * rd_port_verdict() knows, since the device was asked)? Returns their number; the verdict is theirs
- * together.
+ * Whether this port can be captured, condition by condition. It knows more than rd_port_verdict(),
+ * since the device was queried. Returns the number of conditions; *verdict follows from all of
+ * them.
  */
 unsigned int rd_info_conditions(const struct rd_info *info, const struct rd_port *port,
 	struct rd_capture_condition checks[RD_CONDITIONS_MAX], enum rd_verdict *verdict);
@@ -172,7 +173,7 @@ int rd_version_compare(const char *a, const char *b);
 /* The oldest firmware that is known to sniff on this port; "" if none is known. */
 const char *rd_firmware_minimum(const struct rd_device *device, const struct rd_port *port);
 
-/* "10.0.0.1, fe80::1": what the running system has given a netdev; "" if nothing. */
+/* "10.0.0.1, fe80::1": the addresses of a netdev of the running system; "" if it has none. */
 void rd_netdev_addresses(const char *netdev, char *buf, size_t size);
 
 /* Words for the bits of a port's capability mask (InfiniBand: PortInfo.CapabilityMask). */

@@ -19,7 +19,7 @@ typedef struct ibv_context *rd_verbs_open_fn(struct ibv_device *device, void *ct
 int rd_verbs_device_open(struct ibv_context **context, const char *name,
 	rd_verbs_open_fn *provider_open, void *ctx, struct rd_error *err);
 
-/* Makes reading asynchronous events or completion events never wait. 0, or an errno. */
+/* Makes reads of asynchronous events and completion events non-blocking. 0, or an errno. */
 int rd_fd_nonblocking(int fd);
 
 /* An asynchronous event of a port or of the whole device. Strings are static. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Files as attributes, and the list of those that sysfs has of a device beside its counters
- * (kernel: drivers/infiniband/hw/mlx5/main.c, Documentation/ABI/testing/sysfs-devices-power;
- * mr_cache/rel_*: MLNX_OFED's driver).
+ * Files as attributes, and the list of a device's files in sysfs other than counters (kernel:
+ * drivers/infiniband/hw/mlx5/main.c, Documentation/ABI/testing/sysfs-devices-power; mr_cache/rel_*:
+ * MLNX_OFED's driver).
  */
 #include "attr_files.h"
 #include "sysfs.h"

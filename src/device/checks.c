@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Can a port be captured, condition by condition, once the device was asked: the kernel's own
- * conditions for a sniffer flow (drivers/infiniband/hw/mlx5/fs.c, hw/mlx4/main.c,
+ * Whether a port can be captured, condition by condition, after the device was queried: the
+ * kernel's own conditions for a sniffer flow (drivers/infiniband/hw/mlx5/fs.c, hw/mlx4/main.c,
  * core/uverbs_cmd.c of Linux), in the order in which they would fail.
  */
 #include "verdict.h"
@@ -79,7 +79,7 @@ static bool check_switchdev(const struct subject *s, struct rd_capture_condition
 	return true;
 }
 
-/* "VF" or "SF" if it is one, else NULL: their tables are the firmware's to grant. */
+/* "VF" or "SF" if it is one, else NULL: the firmware decides which tables they get. */
 static const char *guest_function(const struct rd_device *device)
 {
 	enum rd_function_kind kind = device->function.kind;
@@ -228,7 +228,7 @@ static bool check_netdev(const struct subject *s, struct rd_capture_condition *c
 
 static const struct condition {
 	const char *key, *title;
-	bool decides; /* against the device's sniffer, if it is not met */
+	bool decides; /* the device's sniffer cannot be used without it */
 	bool (*check)(const struct subject *s,
 		struct rd_capture_condition *c); /* false: does not apply */
 } conditions[] = {

@@ -39,7 +39,9 @@ bool device_change_is_new(struct device_changes *changes, const struct device_ch
 
 	if (!row)
 		return false;
-	/* A difference from the list is there now: whatever the channels counted, it is new. */
+	/*
+	 * A difference from the list exists now, so it is new whatever the channels have reported.
+	 */
 	if (change->channel == CHANNEL_LIST) {
 		row->reported++;
 		return true;

@@ -71,9 +71,9 @@ static void load_pci(struct rd_device *device, const char *base)
 }
 
 /*
- * Software devices say what they are only indirectly: rxe alone has a `parent` file; siw has a node
- * description of its own, until another one is written. Older kernels give both a `device` link to
- * the NIC below, so this is asked first.
+ * Software devices are recognized indirectly: only rxe has a `parent` file; siw has a fixed node
+ * description, which can be overwritten. Older kernels give both a `device` link to the NIC below,
+ * so this is checked first.
  */
 static bool load_virtual(struct rd_device *device, const char *base)
 {

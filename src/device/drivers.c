@@ -122,7 +122,7 @@ void rd_modules_load(struct rd_module modules[2], const struct rd_device *device
 {
 	const struct driver *driver = driver_of(device);
 
-	/* Of a tree that was copied without them nothing can be said. */
+	/* Unknown if the tree was copied without them. */
 	if (!rd_sysfs_exists("%s/sys/module", root))
 		return;
 	if (*device->driver && !strchr(device->driver, '/'))

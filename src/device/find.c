@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From the name that a person gives to a device and its port; refusals say what there is instead.
- */
+/* Finds the device and port for a name that the user gives; errors list what there is. */
 #include "netlink/nldev.h"
 #include "sysfs.h"
 #include "verdict.h"
@@ -73,7 +72,7 @@ static bool port_has_netdev(const struct rd_port *port, const char *name)
 	for (unsigned int i = 0; i < port->n_netdevs; i++)
 		if (!strcmp(port->netdevs[i].name, name))
 			return true;
-	/* A VLAN of the port is known only by the GIDs that it brought. */
+	/* A VLAN of the port is known only by its GIDs. */
 	for (unsigned int i = 0; i < port->n_gids; i++)
 		if (!strcmp(port->gids[i].ndev, name))
 			return true;
@@ -112,7 +111,7 @@ static const struct rd_port *port_by_state(const struct rd_device *device)
 
 struct match {
 	const struct rd_device *device;
-	const struct rd_port *port; /* NULL unless the name itself says it */
+	const struct rd_port *port; /* NULL unless the name implies one */
 };
 
 static bool find_by_device(const struct rd_devices *devices, const char *name, struct match *match)

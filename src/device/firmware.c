@@ -23,7 +23,7 @@ static int compare_number(const char **a, const char **b)
 	return order < 0 ? -1 : order > 0;
 }
 
-/* "-rc1", "beta": of something that is yet to be. */
+/* "-rc1", "beta": before the release. */
 static bool is_before(const char *suffix)
 {
 	static const char *const words[] = {"rc", "alpha", "beta", "pre", "dev"};

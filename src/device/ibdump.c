@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which program is found under the name ibdump: the vendor's, whose firmware command we do not
- * have, or a link to this program, which would be advised as another one.
+ * Which program the name ibdump runs: the vendor's, which uses a firmware command that we do not
+ * have, or this program by a link, which advice must not name.
  */
 #include "ibdump.h"
 #include <limits.h>
@@ -19,7 +19,7 @@ static bool is_program(const char *file)
 	return stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0;
 }
 
-/* The program that runs, or another rdmadump: an installed one, while this one is not. */
+/* This program, or another rdmadump: an installed one, while this one runs from its build. */
 static bool is_ours(const char *file)
 {
 	struct stat self, other;
@@ -42,7 +42,7 @@ enum rd_ibdump rd_ibdump_find(const char *path)
 		char file[PATH_MAX];
 		int len = snprintf(file, sizeof(file), "%.*s/ibdump", (int)n, path);
 
-		/* Paths from the root only: what lies in the working directory is a stranger's. */
+		/* Absolute paths only: the working directory may hold another user's file. */
 		if (*path == '/' && len < (int)sizeof(file) && is_program(file))
 			return is_ours(file) ? RD_IBDUMP_OURS : RD_IBDUMP_OTHER;
 		path += n + (path[n] == ':');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Collects what there is to know of one device: sysfs (kernel: Documentation/ABI/stable/
+ * Collects what can be known about one device: sysfs (kernel: Documentation/ABI/stable/
  * sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci), then modules, verbs, devlink.
  */
 #include "attr_files.h"
@@ -61,7 +61,7 @@ static void load_pci(struct rd_pci_link *pci, const char *base)
 	pci->subsystem_device = read_u32(dir, "subsystem_device");
 }
 
-/* The highest bit only tells full from limited membership: an unset P_Key is zero without it. */
+/* The highest bit distinguishes full from limited membership: without it an unset P_Key is 0. */
 static int load_pkeys(struct rd_port_info *port, unsigned int num, const char *base)
 {
 	struct rd_names names;
@@ -138,7 +138,7 @@ static int load_files(struct rd_info *info, const char *base)
 	return 0;
 }
 
-/* "none [integrity] confidentiality": what is in brackets holds. */
+/* "none [integrity] confidentiality": the word in brackets is in effect. */
 static void load_lockdown(struct rd_info *info)
 {
 	char text[64];

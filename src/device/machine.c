@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What machine and system this is, in words for the head of a capture file. */
+/* What machine and system this is, as text for the header of a capture file. */
 #include "sysfs.h"
 #include <rdmadump/device.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-/* The value of the first line that begins with `key`, without the signs around it. */
+/* The value of the first line that begins with `key`, without blanks and punctuation around it. */
 static void first_value(const char *path, const char *key, char *out, size_t room)
 {
 	char line[512];

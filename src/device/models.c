@@ -90,7 +90,7 @@ static const struct model {
 	{0x15ad, 0x0820, 0x0820, "PVRDMA"},
 };
 
-/* Where the ids say nothing: software, and whatever only the driver names. */
+/* Devices without known PCI ids: software, and what only the driver identifies. */
 static const struct {
 	const char *driver, *name;
 } by_driver[] = {

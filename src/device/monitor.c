@@ -25,8 +25,8 @@
 #define UEVENT_GROUP  1	  /* the kernel's own, not udev's */
 
 /*
- * Ports are read again after an event, for the kernel updates the GID table and the port's state in
- * a work queue some time later: after 50, 150, 350, 750 and 1550 ms.
+ * Ports are read again after an event, since the kernel updates the GID table and the port's state
+ * in a work queue some time later: after 50, 150, 350, 750 and 1550 ms.
  */
 #define READING_FIRST_MS 50
 #define READINGS	 5
@@ -137,8 +137,8 @@ static void take_uevents(struct rd_monitor *m)
 }
 
 /*
- * Finds what no channel reports: containers get no uevents, and the kernel may wait with the
- * removal of a device until we close it.
+ * Finds what no channel reports: containers get no uevents, and the kernel may delay a device's
+ * removal until we close it.
  */
 static void compare_with_list(struct rd_monitor *m)
 {

@@ -288,7 +288,7 @@ static void report_gone_netdevs(struct monitored *all, struct monitored_device *
 	}
 }
 
-/* The state decides beside the count: what was so when the devices were read is no event. */
+/* The state decides, too: what was already so when the devices were read is no event. */
 bool monitored_change(struct monitored *all, const struct device_change *change)
 {
 	struct monitored_device *w = find(all, change->name);
@@ -384,7 +384,7 @@ bool monitored_link(struct monitored *all, const struct rd_link_change *change)
 
 /* --- verbs -------------------------------------------------------------------------------- */
 
-/* Which GIDs have changed, verbs does not say: the reading that follows does. */
+/* Verbs does not say which GIDs have changed; the next reading shows it. */
 static bool take_event(
 	struct monitored *all, struct monitored_device *w, const struct ibv_async_event *event)
 {

@@ -138,7 +138,7 @@ static struct rd_gid *gids_add(struct rd_port *port)
 	return &port->gids[port->n_gids++];
 }
 
-/* 0 also where nothing is set at this place; -1 without memory. */
+/* 0 also if this entry is not set; -1 if out of memory. */
 static int load_gid(struct rd_port *port, const char *base, const char *place)
 {
 	char text[48];
@@ -159,7 +159,7 @@ static int load_gid(struct rd_port *port, const char *base, const char *place)
 	return 0;
 }
 
-/* A table may have 1024 places with three set: nothing more is read of those that are not. */
+/* A table may have 1024 entries of which three are set: of unset ones nothing else is read. */
 static int load_gids(struct rd_port *port, const char *base)
 {
 	struct rd_names names;
@@ -220,7 +220,7 @@ static void add_netdev(struct rd_port *port, const char *root, const char *name)
 
 /*
  * Of a function with several ports, the netdev of port N has dev_port N-1 (before Linux 3.15 only
- * dev_id had the number). A function with one port may well call it the card's second.
+ * dev_id had the number). A function with one port may have the card's second port.
  */
 static bool is_of_port(const struct rd_port *port, const struct rd_device *device, const char *base,
 	const char *name)
@@ -260,7 +260,10 @@ static void load_netdevs(
 	struct rd_names names;
 	char text[32];
 
-	/* First what the GIDs name: of a bond that is the bond, under which people know it. */
+	/*
+	 * First the netdevs that GIDs name: for a bond that is the bond itself, the name users
+	 * know.
+	 */
 	for (unsigned int i = 0; i < port->n_gids; i++)
 		add_netdev(port, root, port->gids[i].ndev);
 	if (*device->pci && !rd_sysfs_list(&names, "%s/device/net", base)) {
@@ -279,7 +282,7 @@ int rd_port_load(struct rd_port *port, const struct rd_device *device, const cha
 	const char *base, bool glance)
 {
 	load_link(port, base);
-	/* The first place is the port's own; of a bond it names the bond. */
+	/* The first entry is the port's own netdev; for a bond it is the bond. */
 	if (glance ? load_gid(port, base, "0") : load_gids(port, base))
 		return -1;
 	load_netdevs(port, device, root, base);

@@ -8,7 +8,7 @@
 /*
  * Fills port->num's other fields. `base` is the device's directory in sysfs, below `root`. The
  * device's own fields and its number of ports are set by then. `glance`: read the first GID only.
- * -1 without memory.
+ * -1 if out of memory.
  */
 int rd_port_load(struct rd_port *port, const struct rd_device *device, const char *root,
 	const char *base, bool glance);

@@ -86,7 +86,7 @@ static enum rd_answer bit(const uint8_t *cap, unsigned int at)
 	return cap[at / 8] >> (7 - at % 8) & 1 ? RD_ANSWER_YES : RD_ANSWER_NO;
 }
 
-/* Which bit of which capability answers what. */
+/* Which bit of which capability means what. */
 static const struct question {
 	unsigned int type, bit;
 	size_t answer; /* offset in struct rd_mlx5_caps */

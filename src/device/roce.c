@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Settings of RoCE wherever drivers show them: traffic class and TTL (MLNX_OFED's sysfs), DCQCN
+ * RoCE settings, wherever drivers expose them: traffic class and TTL (MLNX_OFED's sysfs), DCQCN
  * (mlx5's debugfs and the netdev's ecn folder), rdma_cm's defaults (configfs).
  */
 #include "roce.h"

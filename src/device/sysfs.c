@@ -42,7 +42,7 @@ static void trim_end(char *text)
 }
 
 /*
- * One read: sysfs gives a whole value to the first one. Not blocking, for a copied tree may hold a
+ * One read: the first one returns the whole value. Non-blocking, since a copied tree may hold a
  * FIFO or a link to a device node.
  */
 static int read_raw(const char *path, char *buf, size_t size)

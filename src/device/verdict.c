@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Can a port be captured? By driver and link layer: the verbs sniffer exists in mlx5_ib (Ethernet),
- * mlx4_ib and bnxt_re only, as their create_flow in the kernel and in rdma-core shows.
+ * Whether a port can be captured, by driver and link layer: the verbs sniffer exists in mlx5_ib
+ * (Ethernet), mlx4_ib and bnxt_re only, as their create_flow in the kernel and in rdma-core shows.
  */
 #include "verdict.h"
 #include "ibdump.h"
@@ -77,14 +77,14 @@ static const struct rule *rule_of(const struct rd_device *device, const struct r
 {
 	const struct rule *rule = rules;
 
-	/* The last rule takes whatever comes. */
+	/* The last rule matches everything. */
 	while ((rule->driver && strcmp(rule->driver, device->driver)) ||
 		(rule->link != RD_LINK_UNKNOWN && rule->link != port->link))
 		rule++;
 	return rule;
 }
 
-/* Of the machine that a copied tree comes from, our PATH says nothing. */
+/* Our PATH says nothing about the machine that a copied tree is from. */
 static const char *ibdump_advice(const struct rd_device *device)
 {
 	static const char *const advice[] = {
@@ -108,7 +108,7 @@ struct rd_judgement rd_port_judge_kind(const struct rd_device *device, const str
 		rule->verdict, rule->whole, *rule->why ? rule->why : sniffed, todo};
 }
 
-/* Older than what ibdump asks for; a version that cannot be read is let pass. */
+/* Older than what ibdump requires; a version that cannot be read is accepted. */
 static bool is_too_old(const struct rd_device *device, const struct rd_port *port)
 {
 	const char *least = rd_firmware_minimum(device, port);
@@ -129,7 +129,7 @@ uint64_t rd_ring_default_bytes(const struct rd_port *port)
 	return (frame + ENTRY_BYTES) << RD_LOG2_BUFFERS;
 }
 
-/* What the port can do, this process may be refused. */
+/* The port can be captured, but this process may lack the right to. */
 static void judge_process(struct rd_judgement *j, const struct rd_port *port)
 {
 	bool sniffer = j->verdict == RD_CAPTURE_YES;
@@ -150,7 +150,7 @@ static bool is_mlx5_function(const struct rd_device *device, enum rd_function_ki
 	return !strcmp(device->driver, "mlx5_core") && device->function.kind == kind;
 }
 
-/* VFs and SFs get tables from the firmware, which grants a sniffer's or not. */
+/* VFs and SFs get tables from the firmware, which may refuse the sniffer's. */
 static void judge_function(struct rd_judgement *j, const struct rd_device *device)
 {
 	if (j->verdict != RD_CAPTURE_YES)

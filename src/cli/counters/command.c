@@ -232,7 +232,7 @@ static int run_interval(
 	uint64_t next = rd_monotonic_ns(), step;
 	int ret = readings_take(&before, ports, o, err);
 
-	/* Only growth is shown; but what Prometheus asks for is where the counters stand. */
+	/* Text and JSON show growth only, which a first reading lacks. Prometheus wants values. */
 	if (ret == 0 && o->prometheus)
 		ret = deliver(&before, o, err);
 	if (ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The counters command in its parts: options and modes (command.c), and how readings are shown:
- * text, JSON, Prometheus, a terminal that is watched.
+ * The parts of the counters command: options and modes (command.c), and how readings are shown:
+ * text, JSON, Prometheus, a live view on a terminal.
  */
 #ifndef RDMADUMP_CLI_COUNTERS_H
 #define RDMADUMP_CLI_COUNTERS_H
@@ -24,7 +24,7 @@ struct counters_options {
 struct reading {
 	struct rd_counters counters;
 	struct rd_growth *growth; /* NULL: a first reading */
-	struct rd_growth *total;  /* since the view began; NULL: but for --watch */
+	struct rd_growth *total;  /* since the view began; NULL without --watch */
 	double seconds;		  /* between the two; 0: unknown */
 	struct rd_findings findings;
 };
@@ -53,13 +53,13 @@ void readings_free(struct readings *r);
 /* Nanoseconds from one reading to the next. */
 uint64_t counters_step(const struct readings *r, const struct counters_options *o);
 
-/* What a person reads: bytes instead of words, units. room: RD_UNITS_LEN twice. */
+/* For people: bytes instead of words, units. room: RD_UNITS_LEN twice. */
 #define COUNTER_TEXT (2 * 32)
 char *counter_amount(char *buf, const struct rd_counter *c, uint64_t amount);
 char *counter_rate(char *buf, const struct rd_counter *c, uint64_t delta, double seconds);
 /* The same of growth: "unknown" where it is, with ">=" where there may be more. */
 char *counter_growth(char *buf, const struct rd_counter *c, const struct rd_growth *growth);
-/* One line: what grew, what that says, the usual cause. room: COUNTER_FINDING_TEXT */
+/* One line: what grew, what that means, the usual cause. room: COUNTER_FINDING_TEXT */
 #define COUNTER_FINDING_TEXT 400
 char *counter_finding(char *buf, const struct rd_finding *f);
 enum rd_severity counter_severity(const struct rd_counter *c);
@@ -77,7 +77,7 @@ size_t counter_place_of(const char *name);
 
 /* text.c */
 void counters_print(FILE *out, const struct readings *r, const struct counters_options *o);
-/* Prints rows of the table; name NULL: all. -1 if none is meant by that name. */
+/* Prints rows of the table; name NULL: all. -1 if none has that name. */
 int counters_explain(FILE *out, const char *name);
 
 /* json.c: indent 0 writes one line. */

@@ -100,7 +100,7 @@ static void take_text(char *to, size_t room, const json_t *o, const char *key)
 	const char *text = json_string_value(json_object_get(o, key));
 	size_t n = 0;
 
-	/* Files are as hostile as sysfs: printable ASCII only. */
+	/* A file may hold anything: only printable ASCII is kept. */
 	for (; text && text[n] && n + 1 < room; n++)
 		to[n] = text[n] < 0x20 || text[n] > 0x7e ? '?' : text[n];
 	to[n] = '\0';

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Readings as Prometheus text (https://prometheus.io/docs/instrumenting/exposition_formats/). A
- * name says place and counter, so that it stays when files are added; numbers of directories are
- * labels.
+ * name consists of place and counter, so it does not change when files are added; numbers of
+ * directories are labels.
  */
 #include "counters.h"
 #include <ctype.h>
@@ -72,7 +72,7 @@ static void make_sample(struct sample *s, const struct rd_counters *of, const st
 		rest += digits + 1;
 	}
 	snake(name, sizeof(name), rest);
-	/* A name that says bytes already need not say it twice. */
+	/* "_bytes" is not added to a name that has "bytes" in it. */
 	snprintf(s->family, sizeof(s->family), "rdmadump_%s%s%s%s", place->metric, name,
 		is_bytes(c) && !strstr(name, "bytes") ? "_bytes" : "", is_gauge(c) ? "" : "_total");
 }
@@ -93,7 +93,7 @@ static void print_help(FILE *out, const struct sample *s)
 {
 	const struct rd_counter_kind *k = s->counter->kind;
 
-	/* Neither backslash nor newline: meanings are our own, names are clean. */
+	/* Nothing to escape: neither meanings nor names have a backslash or newline. */
 	if (k)
 		fprintf(out, "# HELP %s %s\n", s->family, k->meaning);
 	else
@@ -154,7 +154,8 @@ int counters_prometheus(FILE *out, const struct readings *r)
 		if (!i || strcmp(samples[i].family, samples[i - 1].family))
 			print_help(out, &samples[i]);
 		else if (!by_family(&samples[i], &samples[i - 1]))
-			continue; /* two files whose names differ in what a name cannot hold */
+			continue; /* two files whose names differ only in characters that are
+				     replaced */
 		print_sample(out, &samples[i]);
 	}
 	free(samples);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counters as a person reads them: findings first, then the numbers by where they come from. */
+/* Counters as text: findings first, then the numbers, grouped by where they were read. */
 #include "../device/refusal.h"
 #include "counters.h"
 #include <inttypes.h>
@@ -108,7 +108,7 @@ static void print_counter(FILE *out, const struct reading *p, size_t i, const ch
 	fprintf(out, "%s%s%s%s\n", *unit ? "  " : "", unit, *said ? "  " : "", said);
 }
 
-/* Whether a counter is worth a line. */
+/* Whether a counter gets a line. */
 static bool is_shown(const struct reading *p, size_t i, bool all)
 {
 	const struct rd_counter *c = &p->counters.counter[i];
@@ -232,7 +232,7 @@ static void explain_row(FILE *out, const struct rd_counter_kind *k)
 		fprintf(out, "  next: %s\n", k->todo);
 }
 
-/* Rows of the name, full or without its place; else the first that covers it by a pattern. */
+/* Rows of the name, full or without its place; else the first row whose pattern matches. */
 int counters_explain(FILE *out, const char *name)
 {
 	const struct rd_counter_kind *k;

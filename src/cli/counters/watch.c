@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counters on a terminal, what moves on top, what is bad marked; leaves the terminal as it was. */
+/* Counters on a terminal: those that grow on top, problems marked. The terminal is restored. */
 #include "../cli.h"
 #include "counters.h"
 #include <errno.h>
@@ -111,7 +111,7 @@ static int carry_totals(const struct readings *before, struct readings *now, str
 	return 0;
 }
 
-/* Growth that is not known counts as some. */
+/* Unknown growth counts as growth. */
 static bool has_grown(const struct rd_growth *growth)
 {
 	return growth->amount || !rd_growth_known(growth);
@@ -176,7 +176,7 @@ static int port_width(const struct watch *w)
 	return width;
 }
 
-/* What three columns of numbers leave. */
+/* What remains beside three columns of numbers. */
 static int name_width(const struct watch *w)
 {
 	int room = (int)w->columns - 3 - 3 * 15 - 2 - (w->now.n > 1 ? port_width(w) : 0);

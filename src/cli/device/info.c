@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* `rdmadump info`: what a support engineer asks first of a device, as text or JSON. */
+/* `rdmadump info`: what a support engineer needs to know first about a device, as text or JSON. */
 #include "info.h"
 #include "../cli.h"
 #include "../command.h"
@@ -192,7 +192,7 @@ static bool is_hindered(const struct rd_capture_condition *checks, unsigned int 
 	return false;
 }
 
-/* The first thing to be known stands first; why stands with the port. */
+/* The verdicts come first, since they matter most; the reasons are printed with each port. */
 static void print_verdicts(const struct info_output *t)
 {
 	for (unsigned int i = 0; t->sheet->out && i < t->info->device->n_ports; i++) {

@@ -28,7 +28,7 @@ void rd_info_print_commands(const struct info_output *t);
 /* What is open on the device (info_open.c). */
 void rd_info_print_open(const struct info_output *t);
 
-/* Like snprintf(), but empty unless it is known. */
+/* Like snprintf(), but "" unless `known`. */
 void rd_text_if(bool known, char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

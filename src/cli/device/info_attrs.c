@@ -4,7 +4,7 @@
 #include <rdmadump/json.h>
 #include <stdio.h>
 
-/* Zeros and empty lists are for -v. */
+/* Zeros and empty lists are shown with -v only. */
 void rd_info_print_attrs(const struct info_output *t, const struct rd_attrs *attrs, bool show)
 {
 	for (size_t i = 0; i < attrs->n; i++) {

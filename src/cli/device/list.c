@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* `rdmadump list`: devices, ports, netdevs, and for each: can it be captured, else why not and what
- * to do. */
+/*
+ * `rdmadump list`: devices, ports and netdevs, and whether each port can be captured; if not, why
+ * and what to do.
+ */
 #include "../cli.h"
 #include "../command.h"
 #include "list_json.h"
@@ -187,7 +189,7 @@ static size_t terminal_width(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
-/* The cell's text in lines of at most `room`, each but the first behind `indent` blanks. */
+/* The cell's text in lines of at most `room`, each but the first indented by `indent` blanks. */
 static void print_wrapped(const char *text, size_t indent, size_t room)
 {
 	while (strlen(text) > room) {
@@ -269,7 +271,7 @@ static bool has_sniffer(const struct rd_device *device)
 	return false;
 }
 
-/* A sniffer sees its own function only, which surprises where there are others. */
+/* A sniffer sees its own function only, which users do not expect where there are others. */
 static void print_not_captured(const struct rd_devices *devices)
 {
 	for (size_t i = 0; i < devices->n; i++) {
@@ -345,7 +347,7 @@ static int print_devices(const struct rd_devices *devices, const struct device_s
 	return 0;
 }
 
-/* Only the JSON tells all GIDs, of which there may be thousands. */
+/* Only JSON lists all GIDs, of which there may be thousands. */
 static int load(
 	struct rd_devices *devices, const struct device_settings *settings, struct rd_error *err)
 {

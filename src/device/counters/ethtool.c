@@ -13,9 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define STATS_MOST 65536 /* more than any driver has, so that no answer takes all memory */
+#define STATS_MOST 65536 /* more than any driver has, so that no reply takes all memory */
 
-/* Of hundreds, those about pause frames, loss, ECN marks and the wire. */
+/* Of hundreds of counters, those about pause frames, loss, ECN marks and the wire. */
 static const char *const wanted[] = {"*pause*", "*discard*", "*drop*", "*ecn*", "*cnp*", "*roce*",
 	"*rdma*", "*_phy", "*crc*", "*out_of_buffer*", "*fec*", "*pci*", "module_*", "*_prio[0-9]*",
 	"*_marked*", "*link_down*"};
@@ -60,7 +60,7 @@ static uint32_t count(int fd, const char *netdev)
 	return n <= STATS_MOST ? n : 0;
 }
 
-/* `n` is what there was room for: a driver that counts more queues by now gives the first ones. */
+/* `n` is the room: a driver that has got more queues meanwhile returns the first counters. */
 static int add_stats(struct rd_counters *c, const struct ethtool_gstrings *names,
 	const struct ethtool_stats *stats, uint32_t n, bool all)
 {

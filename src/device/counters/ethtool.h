@@ -7,7 +7,8 @@
 
 /*
  * Appends the statistics of counters->netdev; without `all` those that concern RDMA and the wire,
- * and none of single queues. No driver, no statistics: nothing. -1 without memory only.
+ * and none of single queues. Nothing if there is no driver or it has none. -1 only if out of
+ * memory.
  */
 int rd_ethtool_load(struct rd_counters *counters, bool all);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a counter grew by between two readings. A counter wraps at its width, stops at its largest
- * value (IBTA volume 1, 16.1.3.5: PortCounters), or is set back by a reset or a driver that was
- * reloaded; the two values alone do not tell which.
+ * By how much a counter grew between two readings. A counter wraps at its width, stops at its
+ * largest value (IBTA volume 1, 16.1.3.5: PortCounters), or is set back by a reset or a driver that
+ * was reloaded; the two values alone do not show which.
  */
 #include <rdmadump/counters.h>
 
@@ -53,8 +53,8 @@ static bool is_possible(
 }
 
 /*
- * A wrap comes from near the end. Where a value could be either, most of the counter's range would
- * have had to pass unseen: that is no wrap.
+ * A wrap starts near the largest value. If most of the range would have had to pass between the two
+ * readings, it was a reset.
  */
 static struct rd_growth fallen(const struct rd_counter_kind *kind, uint64_t before, uint64_t after,
 	const struct rd_span *span)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FINDINGS_MOST 256 /* of one port; nobody reads more */
+#define FINDINGS_MOST 256 /* of one port; more are left out */
 
-/* What only two counters together tell: `moved` grew while `still` did not. */
+/* What only two counters together show: `moved` grew while `still` did not. */
 static const struct relation {
 	const char *rule, *moved, *still;
 	enum rd_severity severity;
@@ -68,7 +68,7 @@ struct rd_growth *rd_counters_compare(
 	return growth;
 }
 
-/* Most counters are known without their place; "req" and "rej" are not. */
+/* Most names are clear without their place; "req" and "rej" are not. */
 static const char *short_name(const char *name)
 {
 	static const char *const places[] = {"hw_counters/", "counters/"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads every counter that sysfs has of a port, in the table or not (kernel:
+ * Reads every counter of a port in sysfs, also those that are not in the table (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband, drivers/infiniband/core/{sysfs,cm}.c).
  */
 #include "../sysfs.h"
@@ -32,7 +32,9 @@ static const struct place {
 };
 #define N_PLACES (sizeof(places) / sizeof(places[0]))
 
-/* The device's cache answers for so long; a file beside the counters, not one of them. */
+/*
+ * How long the kernel answers from its cache: a file beside the counters that is not one of them.
+ */
 static void load_lifespan(struct rd_counters *c, const char *dir)
 {
 	uint64_t ms;
@@ -68,7 +70,7 @@ static int load_dir(struct rd_counters *c, const char *dir, const char *prefix)
 	return ret;
 }
 
-/* One level further down, where directories are called by numbers. */
+/* The numbered directories one level below. */
 static int load_nested(struct rd_counters *c, const char *dir, const char *prefix)
 {
 	struct rd_names names;

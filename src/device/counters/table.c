@@ -8,7 +8,7 @@
 #include <rdmadump/counters.h>
 #include <string.h>
 
-/* Rows leave out what is 0: growth that says nothing bad. */
+/* Fields that a row leaves out are 0. Severity 0: growth is no finding. */
 _Static_assert(RD_SEV_NONE == 0, "rows of the table without a severity");
 
 #define COUNTER(counter, ...) {.name = counter, .drivers = DRIVERS, __VA_ARGS__},
@@ -61,7 +61,7 @@ const struct rd_counter_kind *rd_counter_kind(const char *driver, const char *na
 	for (const struct rd_counter_kind *k = rd_counter_kinds; k->name; k++) {
 		size_t plain = strcspn(k->name, "*?[");
 
-		/* Most rows differ in front of any wildcard, and comparing is cheap. */
+		/* Most rows differ before any wildcard, and comparing that part is cheap. */
 		if (!strncmp(k->name, name, plain) && !fnmatch(k->name, name, FNM_PATHNAME) &&
 			(!k->drivers || !*driver || has_word(k->drivers, driver)))
 			return k;

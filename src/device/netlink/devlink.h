@@ -18,7 +18,7 @@ struct rd_devlink_port {
 	char device[32];		  /* "0000:3b:00.0" */
 	struct rd_representor represents; /* kind RD_FUNCTION_UNKNOWN: of no known function */
 };
-/* Parsers of replies of `len` bytes; -1 if it is another message or broken. */
+/* Parsers of replies of `len` bytes; -1 if it is another message or malformed. */
 int rd_devlink_parse_port(const struct nlmsghdr *msg, size_t len, struct rd_devlink_port *port);
 int rd_devlink_parse_info(const struct nlmsghdr *msg, size_t len, struct rd_info *info);
 

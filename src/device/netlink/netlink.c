@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Netlink sockets through libnl-3, which is optional: without it every open fails and says so. */
+/*
+ * Netlink sockets through libnl-3, which is optional: without it every open fails with a message.
+ */
 #include "netlink.h"
 #include "config.h"
 #include <errno.h>
@@ -50,7 +52,7 @@ int rd_netlink_open(struct rd_netlink **out, int protocol, struct rd_error *err)
 		return -1;
 	}
 	setsockopt(nl_socket_get_fd(nl->sock), SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-	/* The default would give up on a message larger than a page. */
+	/* By default, receiving a message larger than a page fails. */
 	nl_socket_enable_msg_peek(nl->sock);
 	*out = nl;
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * RDMA netlink's device messages (include/uapi/rdma/rdma_netlink.h, drivers/infiniband/core/nldev.c
- * of Linux). Integers come in the host's byte order, text without a promise that it ends.
+ * of Linux). Integers are in the host's byte order; text may lack its NUL.
  */
 #include "nldev.h"
 #include "../sysfs.h"
@@ -26,10 +26,13 @@ void rd_nldev_free(struct rd_nldev_devices *devices)
 
 #define ATTRS 128 /* numbers of attributes that are looked at, with room for newer ones */
 
-/* The attributes of a message of ours, by number; -1 if it is another one or broken. */
+/*
+ * The attributes of a message with this command, by number; -1 for any other, or if it is
+ * malformed.
+ */
 static int parse(const struct nlmsghdr *msg, size_t len, int command, struct nlattr *attr[ATTRS])
 {
-	/* libnl takes the message's own word for its length, which must be checked before. */
+	/* libnl trusts the length in the message, which must be checked before. */
 	if (len < NLMSG_HDRLEN || msg->nlmsg_len < NLMSG_HDRLEN || msg->nlmsg_len > len ||
 		msg->nlmsg_type != RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command))
 		return -1;
@@ -265,7 +268,7 @@ static int take_summary(const struct nlmsghdr *msg, size_t len, void *r)
 	return 0;
 }
 
-/* Counts come of all devices at once, QPs of one. */
+/* The kernel lists counts for all devices at once, QPs for one device. */
 static int load_all(struct rd_netlink *nl, const struct rd_nldev_devices *devices,
 	const char *device, struct rd_resources *r, struct rd_error *err)
 {

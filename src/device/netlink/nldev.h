@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * RDMA netlink's device messages (include/uapi/rdma/rdma_netlink.h, client RDMA_NL_NLDEV): the
- * requests, and the parsers of answers, which trust no length and no text in them.
+ * requests, and the parsers of replies, which trust neither lengths nor text.
  */
 #ifndef RDMADUMP_DEVICE_NLDEV_H
 #define RDMADUMP_DEVICE_NLDEV_H
@@ -13,7 +13,7 @@ struct rd_nldev_device {
 	uint32_t index; /* stays the same when the device is renamed */
 	char name[RD_NAME_MAX];
 	uint32_t n_ports;
-	char fw[64], protocol[16]; /* "" where the kernel is silent */
+	char fw[64], protocol[16]; /* "" if the kernel does not report it */
 	uint64_t node_guid;
 	uint8_t node_type; /* enum rdma_node_type, 0 if unknown */
 };
@@ -30,8 +30,8 @@ bool rd_nldev_is_exclusive(void);
 void rd_nldev_free(struct rd_nldev_devices *devices);
 
 /*
- * Notifications about devices and their netdevs. Older kernels let one join the group and send
- * nothing to it; Linux 6.12 is the first that does.
+ * Notifications about devices and their netdevs. Older kernels allow joining the group but send
+ * nothing; Linux 6.12 is the first that does.
  */
 #define RD_NLDEV_GROUP_NOTIFY 4
 enum rd_nldev_event_type { /* enum rdma_nl_notify_event_type of the kernel */
@@ -53,7 +53,7 @@ struct rd_nldev_event {
 
 /*
  * Parsers. `msg` has `len` bytes. 0 with *out filled, or with something appended; -1 if the message
- * is another one, is broken, or memory is short.
+ * is another one, malformed, or memory is short.
  */
 int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nldev_device *out);
 int rd_nldev_parse_qps(const struct nlmsghdr *msg, size_t len, struct rd_resources *r);
