@@ -44,8 +44,8 @@ RD_STORE(le64, uint64_t, htole64)
 #undef RD_STORE
 
 /*
- * A view of bytes that must not be trusted. Every getter says with its return
- * value whether the bytes are there; nothing outside [p, end) is ever read.
+ * A view of untrusted bytes. Every getter returns whether the bytes are there; nothing outside [p,
+ * end) is ever read.
  */
 struct rd_view {
 	const uint8_t *p, *end;
@@ -56,7 +56,7 @@ static inline size_t rd_view_left(const struct rd_view *v)
 	return (size_t)(v->end - v->p);
 }
 
-/* Returns a pointer to the next n bytes and steps over them, NULL if there are fewer. */
+/* Returns a pointer to the next n bytes and skips them; NULL if there are fewer. */
 static inline const uint8_t *rd_view_take(struct rd_view *v, size_t n)
 {
 	const uint8_t *p = v->p;

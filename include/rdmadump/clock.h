@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The software clock of time stamps: the Unix epoch, and never backwards while the program runs. */
+/* The software clock of timestamps: Unix epoch; it never goes back while the program runs. */
 #ifndef RDMADUMP_CLOCK_H
 #define RDMADUMP_CLOCK_H
 
@@ -15,6 +15,7 @@ static inline uint64_t rd_timespec_ns(const struct timespec *t)
 	return (uint64_t)t->tv_sec * 1000000000U + (uint64_t)t->tv_nsec;
 }
 
+/* CLOCK_MONOTONIC in nanoseconds. */
 static inline uint64_t rd_monotonic_ns(void)
 {
 	struct timespec t;
@@ -23,6 +24,7 @@ static inline uint64_t rd_monotonic_ns(void)
 	return rd_timespec_ns(&t);
 }
 
+/* Takes the current distance of wall clock and monotonic clock. Before any rd_clock_now(). */
 static inline void rd_clock_set(struct rd_clock *c)
 {
 	struct timespec wall;
@@ -31,7 +33,7 @@ static inline void rd_clock_set(struct rd_clock *c)
 	c->epoch_ns = rd_timespec_ns(&wall) - rd_monotonic_ns();
 }
 
-/* A later step of the wall clock does not show: stamps keep their order and their distances. */
+/* Not changed by later steps of the wall clock: timestamps keep their order and distances. */
 static inline uint64_t rd_clock_now(const struct rd_clock *c)
 {
 	return c->epoch_ns + rd_monotonic_ns();

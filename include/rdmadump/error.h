@@ -8,7 +8,7 @@ enum rd_class {
 	RD_CLASS_NONE = 0,
 	RD_CLASS_USAGE = 1,   /* the command line or a setting */
 	RD_CLASS_DEVICE = 2,  /* device, input file, permission */
-	RD_CLASS_OUTPUT = 3,  /* what we write */
+	RD_CLASS_OUTPUT = 3,  /* a file or pipe that the program writes */
 	RD_CLASS_PARTIAL = 4, /* a fault that ended work already begun */
 };
 

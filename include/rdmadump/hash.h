@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The hash of tables whose keys come from captures. Its secret is drawn once per process, so that
- * no capture can be made whose keys all have one place.
+ * The hash function of tables whose keys come from captures. Its key is random for each process, so
+ * that nobody can craft a capture whose keys collide.
  */
 #ifndef RDMADUMP_HASH_H
 #define RDMADUMP_HASH_H
@@ -16,7 +16,7 @@ struct rd_hash {
 extern atomic_bool rd_hash_is_ready;
 extern struct rd_hash rd_hash_start; /* valid if that is true */
 
-/* Draws the secret. From any thread; further calls do nothing. */
+/* Chooses the key. From any thread; further calls do nothing. */
 void rd_hash_prepare(void);
 
 static inline uint64_t rd_hash_rotate(uint64_t x, unsigned int n)
@@ -38,7 +38,10 @@ static inline void rd_hash_round(struct rd_hash *h)
 	h->v2 = rd_hash_rotate(h->v2, 32);
 }
 
-/* SipHash-1-3 (Aumasson, Bernstein: SipHash, 2012) over words of 64 bits. */
+/*
+ * SipHash-1-3 (Aumasson, Bernstein: SipHash, 2012) over 64-bit words: begin, add each word, end.
+ * From any thread; the state belongs to the caller.
+ */
 static inline struct rd_hash rd_hash_begin(void)
 {
 	if (!atomic_load_explicit(&rd_hash_is_ready, memory_order_acquire))
@@ -53,7 +56,7 @@ static inline void rd_hash_add(struct rd_hash *h, uint64_t word)
 	h->v0 ^= word;
 }
 
-/* `words`: how many there were. */
+/* Returns the hash; `words`: how many were added. */
 static inline uint64_t rd_hash_end(struct rd_hash *h, unsigned int words)
 {
 	rd_hash_add(h, (uint64_t)(words * 8 & 0xff) << 56);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Files that the program writes. Opening one changes nothing that exists, so that a command can
- * still be refused; only rd_outfile_begin() empties the file. None is ever an input of the command.
+ * Files that the program writes. Opening one changes no existing file, so that a command can still
+ * be refused; only rd_outfile_begin() empties the file. An input of the command is never opened for
+ * writing.
  */
 #ifndef RDMADUMP_OUTFILE_H
 #define RDMADUMP_OUTFILE_H
@@ -25,7 +26,10 @@ struct rd_inputs {
 	size_t n;
 };
 
-/* Adds the file at `path` ("-": standard input). What is absent or no regular file is left out. */
+/*
+ * Adds the file at `path` ("-": standard input). Ignored if it is absent, not a regular file, or
+ * more than RD_INPUTS_MAX.
+ */
 void rd_inputs_add(struct rd_inputs *inputs, const char *path);
 /* True if `fd` is one of them. */
 bool rd_inputs_have_fd(const struct rd_inputs *inputs, int fd);
@@ -47,15 +51,15 @@ struct rd_outfile {
 int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
 	struct rd_error *err);
 /*
- * Makes an existing regular file private (0600). Where it belongs to another user, who may read
- * what is written, a warning says so. Never fails.
+ * Makes an existing regular file private (0600). If it belongs to another user, who could read the
+ * output, this is logged as a warning. Never fails.
  */
 void rd_outfile_make_private(const struct rd_outfile *f, const char *path);
-/* Empties a regular file: from here on its old content is lost. */
+/* Empties a regular file. Returns 0, or -1 with RD_CLASS_OUTPUT. */
 int rd_outfile_begin(const struct rd_outfile *f, const char *path, struct rd_error *err);
-/* Adds the open file; false if it is there already: two names lead to one file. */
+/* Adds the open file to `taken`; false if it is there already, under another name. */
 bool rd_outfile_claim(const struct rd_outfile *f, struct rd_inputs *taken);
-/* Closes it, and removes it if rd_outfile_open() created it. Harmless if it is not open. */
+/* Closes it, and removes it if rd_outfile_open() created it. Does nothing if it is not open. */
 void rd_outfile_abandon(struct rd_outfile *f, const char *path);
 
 #endif

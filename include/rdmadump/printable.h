@@ -6,24 +6,30 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define RD_PRINTABLE_GROWTH 6 /* bytes that one byte becomes at most */
+#define RD_PRINTABLE_GROWTH 6 /* output bytes for one input byte, at most */
 
 /*
- * Copies n bytes so that a terminal shows them and obeys none. Printable UTF-8 stays. Control
- * characters, bytes that are no UTF-8, and characters that change the direction of writing become
- * "\xNN" or "\uNNNN", which also is valid within a JSON string where the text was valid JSON.
- * Characters in `keep` stay, too. `out` has room for n * RD_PRINTABLE_GROWTH bytes and gets no
- * NUL. Returns the number of bytes written.
+ * Copies n bytes so that they cannot control a terminal. Printable UTF-8 is unchanged. Control
+ * characters, bytes that are not UTF-8, and characters that change the direction of writing become
+ * "\xNN" or "\uNNNN"; the latter is also valid within a JSON string. Characters in `keep` are
+ * unchanged, too. `out` has room for n * RD_PRINTABLE_GROWTH bytes and gets no NUL. Returns the
+ * number of bytes written. From any thread.
  */
 size_t rd_printable(char *out, const char *text, size_t n, const char *keep);
 
-/* Prints at most n bytes of the text that way, up to its NUL. `text` may be NULL. */
+/*
+ * Prints at most n bytes of the text, up to its NUL, converted by rd_printable(). `text` may be
+ * NULL.
+ */
 void rd_printable_put(FILE *out, const char *text, size_t n);
 
 /* The number of bytes at the end of `text` that begin a UTF-8 character and do not complete it. */
 size_t rd_utf8_unfinished(const char *text, size_t n);
 
-/* A copy with U+FFFD for each byte that is not UTF-8; NULL: out of memory. */
+/*
+ * A copy with U+FFFD for each byte that is not UTF-8, to be freed by the caller; NULL: out of
+ * memory.
+ */
 char *rd_utf8_copy(const char *text);
 
 #endif

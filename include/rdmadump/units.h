@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RD_UNITS_LEN 32 /* room that every formatter below needs at most, with the NUL */
+#define RD_UNITS_LEN 32 /* buffer size of every formatter below, with the NUL */
 
-/* "1 284 551": digits in groups of three. Each formatter writes into buf and returns it. */
+/* "1 284 551": digits in groups of three. Each formatter writes into buf and returns buf. */
 char *rd_fmt_count(char buf[RD_UNITS_LEN], uint64_t n);
-/* Powers of 1000, as disks and links are sold: "9.8 GB", "412 B". */
+/* Powers of 1000, for sizes of files and traffic: "9.8 GB", "412 B". */
 char *rd_fmt_bytes(char buf[RD_UNITS_LEN], uint64_t bytes);
 /* Powers of 1024, for memory: "9.5 KiB". */
 char *rd_fmt_kib(char buf[RD_UNITS_LEN], uint64_t bytes);
@@ -24,7 +24,10 @@ char *rd_fmt_hms(char buf[RD_UNITS_LEN], uint64_t seconds);
  * or -1 (nothing is written to *out).
  */
 int rd_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
-/* The same with a suffix: k M G T (powers of 1000) or Ki Mi Gi Ti (1024), an optional B behind. */
+/*
+ * The same with a suffix: k M G T (powers of 1000) or Ki Mi Gi Ti (powers of 1024), then an
+ * optional B.
+ */
 int rd_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The secret of the process's hash. */
+/* The secret key of the hash: one for the process, chosen at its first use. */
 #include <pthread.h>
 #include <rdmadump/hash.h>
 #include <stdbool.h>
@@ -9,17 +9,20 @@
 atomic_bool rd_hash_is_ready;
 struct rd_hash rd_hash_start;
 
-static void draw(void)
+static void choose_key(void)
 {
 	uint64_t key[2];
 
-	/* Only a kernel that has just booted has none; what cannot be predicted must do then */
+	/*
+	 * This fails only shortly after boot. The clock and an address are then hard enough to
+	 * guess.
+	 */
 	if (getrandom(key, sizeof(key), GRND_NONBLOCK) != sizeof(key)) {
 		struct timespec now;
 
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		key[0] = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
-		/* Where the kernel has put the program. */
+		/* Random, by address space layout randomization. */
 		key[1] = (uint64_t)(uintptr_t)&rd_hash_start;
 	}
 	rd_hash_start = (struct rd_hash){key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,
@@ -31,5 +34,5 @@ void rd_hash_prepare(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, draw);
+	pthread_once(&once, choose_key);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Hands each message to the receiver that cli/ has set. */
+/* Passes each message to the function that rd_log_to() has set. */
 #include <rdmadump/log.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Opens the files that the program writes: never an input, and nothing changed until the start. */
+/*
+ * Opens the files that the program writes. Input files are refused, and an existing file keeps its
+ * content until rd_outfile_begin().
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/log.h>
@@ -40,7 +43,7 @@ static bool id_of(const struct stat *st, struct rd_file_id *id)
 	return S_ISREG(st->st_mode);
 }
 
-static bool have(const struct rd_inputs *inputs, const struct stat *st)
+static bool contains(const struct rd_inputs *inputs, const struct stat *st)
 {
 	struct rd_file_id id;
 
@@ -65,14 +68,14 @@ bool rd_inputs_have_fd(const struct rd_inputs *inputs, int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && have(inputs, &st);
+	return fstat(fd, &st) == 0 && contains(inputs, &st);
 }
 
 bool rd_inputs_have(const struct rd_inputs *inputs, const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && have(inputs, &st);
+	return stat(path, &st) == 0 && contains(inputs, &st);
 }
 
 /* --- outputs ---------------------------------------------------------------------------- */
@@ -109,7 +112,7 @@ int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inpu
 		return refuse(f, path, RD_CLASS_OUTPUT, errno, open_advice(errno),
 			"cannot write to", err);
 	f->regular = id_of(&st, &f->id);
-	if (have(inputs, &st))
+	if (contains(inputs, &st))
 		return refuse(f, path, RD_CLASS_USAGE, 0,
 			"it was not touched: give the output another name",
 			"the output would overwrite a file that is read:", err);
@@ -128,7 +131,7 @@ void rd_outfile_make_private(const struct rd_outfile *f, const char *path)
 		return;
 	rd_log(RD_LOG_WARNING,
 		"'%s' exists, belongs to user %u and keeps mode %04o: others may read the capture; "
-		"remove it first to get a file of your own",
+		"remove it first to get a private file",
 		path, (unsigned int)st.st_uid, (unsigned int)(st.st_mode & 07777));
 }
 

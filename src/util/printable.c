@@ -9,7 +9,7 @@
 #define PIECE	    256
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* The length of the character that begins with this byte; 0: none does. */
+/* The length of the character that begins with this byte; 0 if none can. */
 static size_t length_of(uint8_t first)
 {
 	if (first < 0x80)
@@ -23,7 +23,7 @@ static size_t length_of(uint8_t first)
 	return first < 0xf5 ? 4 : 0;
 }
 
-/* Overlong forms, surrogates and what lies behind the last code point are no characters. */
+/* Overlong forms, surrogates and values above U+10FFFF are not characters. */
 static bool is_character(uint32_t c, size_t length)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -31,7 +31,7 @@ static bool is_character(uint32_t c, size_t length)
 	return c >= least[length] && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);
 }
 
-/* Decodes one character; returns its length, 0 if the bytes are no UTF-8. */
+/* Decodes one character; returns its length, 0 if the bytes are not valid UTF-8. */
 static size_t decode(const char *text, size_t n, uint32_t *c)
 {
 	const uint8_t *p = (const uint8_t *)text;
@@ -48,7 +48,7 @@ static size_t decode(const char *text, size_t n, uint32_t *c)
 	return is_character(*c, length) ? length : 0;
 }
 
-/* Whether a terminal may obey the character, or show others in another order for it. */
+/* Whether the character may control a terminal or change the order in which it shows text. */
 static bool is_unsafe(uint32_t c)
 {
 	static const struct {
@@ -56,9 +56,9 @@ static bool is_unsafe(uint32_t c)
 	} unsafe[] = {
 		{0x00, 0x1f},
 		{0x7f, 0x9f},
-		{0x061c, 0x061c}, /* marks, embeddings, overrides and isolates: UAX #9 */
+		{0x061c, 0x061c}, /* bidirectional controls: UAX #9 */
 		{0x200e, 0x200f},
-		{0x2028, 0x202e}, /* with the line and paragraph separators */
+		{0x2028, 0x202e}, /* line and paragraph separators, more bidirectional controls */
 		{0x2066, 0x2069},
 	};
 
@@ -80,7 +80,7 @@ static size_t escape(char *out, char kind, uint32_t value, int digits)
 	return used;
 }
 
-/* One character, or one byte that is none; *taken: how many bytes of the text that was. */
+/* Writes one character, or one byte that is not part of one. *taken: bytes read from the text. */
 static size_t put(char *out, const char *text, size_t n, const char *keep, size_t *taken)
 {
 	uint32_t c = 0;
@@ -93,7 +93,7 @@ static size_t put(char *out, const char *text, size_t n, const char *keep, size_
 		memcpy(out, text, length);
 		return length;
 	}
-	/* JSON escapes those below by itself, the others may stay as they are */
+	/* JSON itself escapes those below 0x20, the others are valid in JSON */
 	return c < 0x20 ? escape(out, 'x', c, 2) : escape(out, 'u', c, 4);
 }
 

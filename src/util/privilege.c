@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* capget() itself, to spare a library for one bit. */
+/* The system call itself: libcap is not worth a dependency for one bit. */
 bool rd_has_capability(unsigned int cap)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

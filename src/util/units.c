@@ -22,7 +22,7 @@ char *rd_fmt_count(char buf[RD_UNITS_LEN], uint64_t n)
 	return buf;
 }
 
-/* Three significant digits above the first unit; whole numbers below it. */
+/* Three significant digits from the second unit on; whole numbers in the first. */
 static char *fmt_scaled(char buf[RD_UNITS_LEN], double v, double base, const char *const *units)
 {
 	int u = 0;
