@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One packet taken apart: where its headers and its payload are, and what the InfiniBand transport
- * says in it. IBTA volume 1: LRH 7.7, GRH 8.3, transport headers chapter 9, MADs chapters 13 to 16,
- * CM 12.6; RoCE annexes A16 and A17, FLUSH and ATOMIC WRITE annex A19.
+ * One packet parsed: offsets of its headers and payload, and the fields of the InfiniBand
+ * transport. IBTA volume 1: LRH 7.7, GRH 8.3, transport headers chapter 9, MADs chapters 13 to 16,
+ * CM 12.6; RoCE annexes A16 and A17, FLUSH and ATOMIC WRITE annex A19. All functions are pure, read
+ * only captured bytes, and may be called from any thread.
  */
 #ifndef RDMADUMP_PACKET_H
 #define RDMADUMP_PACKET_H
@@ -29,15 +30,15 @@ enum rd_header {
 	RD_H_CNP, /* the sixteen reserved bytes of a congestion notification */
 };
 
-/* What an opcode is about. */
+/* Operation and role of an opcode. */
 #define RD_OP_SEND     0x0001
 #define RD_OP_WRITE    0x0002
 #define RD_OP_READ     0x0004 /* request and responses */
-#define RD_OP_ATOMIC   0x0008 /* requests and acknowledge */
-#define RD_OP_ACK      0x0010 /* the acknowledge that may also be a NAK */
+#define RD_OP_ATOMIC   0x0008 /* requests and ATOMIC Acknowledge */
+#define RD_OP_ACK      0x0010 /* Acknowledge, which may also be a NAK */
 #define RD_OP_FLUSH    0x0020
 #define RD_OP_CNP      0x0040
-#define RD_OP_RESPONSE 0x0080 /* travels from responder to requester */
+#define RD_OP_RESPONSE 0x0080 /* sent by the responder to the requester */
 #define RD_OP_FIRST    0x0100 /* begins a message (with LAST: the only packet) */
 #define RD_OP_LAST     0x0200
 
@@ -45,7 +46,7 @@ struct rd_opcode {
 	const char *name;   /* "RC_SEND_FIRST"; NULL for reserved opcodes */
 	uint16_t bits;	    /* RD_OP_* */
 	uint8_t length;	    /* bytes from the end of the BTH to the payload */
-	uint8_t headers[4]; /* enum rd_header, in the order of the wire */
+	uint8_t headers[4]; /* enum rd_header, in their order on the wire */
 };
 
 #define RD_UD_SEND_ONLY 0x64
@@ -53,7 +54,7 @@ struct rd_opcode {
 #define RD_ICRC_LEN	4
 #define RD_MAD_HEADER	24
 
-/* One row per opcode, reserved ones with only their name missing. */
+/* One row per opcode; reserved opcodes have no name. */
 extern const struct rd_opcode rd_opcodes[256];
 
 const char *rd_transport_name(unsigned int transport); /* "RC"; "?" for reserved ones */
@@ -61,7 +62,7 @@ const char *rd_transport_name(unsigned int transport); /* "RC"; "?" for reserved
 unsigned int rd_header_length(enum rd_header h);
 
 enum rd_kind {
-	RD_KIND_OTHER = 0, /* no InfiniBand transport */
+	RD_KIND_OTHER = 0, /* not an InfiniBand transport */
 	RD_KIND_ROCE1,
 	RD_KIND_ROCE2,
 	RD_KIND_IB,
@@ -69,7 +70,7 @@ enum rd_kind {
 
 enum rd_net { RD_NET_NONE = 0, RD_NET_IPV4, RD_NET_IPV6, RD_NET_GRH };
 
-#define RD_PACKET_CUT	    0x01 /* the capture ends within the headers */
+#define RD_PACKET_CUT	    0x01 /* the captured bytes end within the headers */
 #define RD_PACKET_FRAGMENT  0x02 /* a part of an IP datagram */
 #define RD_PACKET_MALFORMED 0x04 /* length fields that contradict each other or the frame */
 
@@ -81,46 +82,48 @@ enum rd_net { RD_NET_NONE = 0, RD_NET_IPV4, RD_NET_IPV6, RD_NET_GRH };
 #define RD_BTH_ACKREQ	 0x08
 
 /*
- * Offsets are in bytes from the frame's first byte (Ethernet header or LRH); 0 means that there is
- * none. They say where things are on the wire and may lie behind caplen.
+ * Offsets are in bytes from the frame's first byte (Ethernet header or LRH); 0: the frame has no
+ * such part. They are positions on the wire and may exceed caplen.
  */
 struct rd_packet {
 	const uint8_t *data;
 	const struct rd_opcode *op; /* NULL: no BTH, or not captured */
 	uint32_t caplen, len;
-	uint32_t l3; /* behind MAC addresses and VLAN tags; InfiniBand: GRH */
+	uint32_t l3; /* after MAC addresses and VLAN tags; InfiniBand: GRH */
 	uint32_t l4; /* TCP, UDP, ICMP ...; 0 in later fragments */
 	uint32_t bth;
-	uint32_t payload;     /* behind the last header that is known */
+	uint32_t payload;     /* after the last known header */
 	uint32_t payload_len; /* without pad bytes and ICRC */
 	uint32_t icrc;
-	uint32_t end; /* behind the packet, by its own length fields; padding, FCS, VCRC follow */
+	uint32_t end; /* end of the packet by its length fields; padding, FCS, VCRC follow */
 	uint32_t dest_qp, psn;
-	uint16_t ethertype; /* behind all VLAN tags */
+	uint16_t ethertype; /* after all VLAN tags */
 	uint16_t pkey;
 	uint8_t kind;  /* enum rd_kind */
 	uint8_t net;   /* enum rd_net */
-	uint8_t proto; /* IP protocol behind all extension headers */
+	uint8_t proto; /* IP protocol after all extension headers */
 	uint8_t opcode, pad, tver;
 	uint8_t bth_bits; /* RD_BTH_* */
 	uint8_t flags;	  /* RD_PACKET_* */
 };
 
 /*
- * Takes a frame apart; never reads outside [data, data + caplen), never allocates. Returns true if
- * there is a BTH (p->op is set); *p is valid in both cases. Hot path.
+ * Parses a frame; never reads outside [data, data + caplen), never allocates. Returns true if there
+ * is a captured BTH (p->op is set); *p is valid in both cases and borrows `data`. Hot path.
  */
 bool rd_packet_parse(
 	enum rd_link link, const uint8_t *data, uint32_t caplen, uint32_t len, struct rd_packet *p);
 
 /*
- * The ICRC of a packet that rd_packet_parse() took apart, as rd_icrc() has it; false if it was not
- * captured whole, is a fragment, or its length fields do not say where the ICRC is. Hot path.
+ * The ICRC of a parsed packet, as rd_icrc() defines it; false if the packet was not captured whole,
+ * is a fragment, or its length fields disagree on the position of the ICRC. Hot path.
  */
 bool rd_packet_icrc(const struct rd_packet *p, uint32_t *computed, uint32_t *stored);
 
-/* The first byte of a header behind the BTH; NULL if the opcode has none or it was not captured
- * whole. */
+/*
+ * The first byte of a header after the BTH; NULL if the opcode has no such header or it was not
+ * captured whole.
+ */
 const uint8_t *rd_packet_header(const struct rd_packet *p, enum rd_header h);
 
 /* Addresses of the network header: their length (4 or 16), 0 if there is none. */
@@ -176,11 +179,11 @@ struct rd_aeth {
 };
 
 bool rd_packet_aeth(const struct rd_packet *p, struct rd_aeth *out);
-/* Credits that a value of an ACK encodes; -1: no flow control. */
+/* Credits that the value of an ACK encodes; -1: no end-to-end flow control. */
 int rd_aeth_credits(unsigned int value);
-/* Microseconds that a value of an RNR NAK asks to wait. */
+/* Microseconds that the timer value of an RNR NAK encodes. */
 uint32_t rd_aeth_rnr_us(unsigned int value);
-/* "PSN sequence error" */
+/* "PSN sequence error"; never NULL. */
 const char *rd_aeth_nak_name(unsigned int value);
 
 #define RD_MAD_CM 0x07
@@ -195,15 +198,15 @@ struct rd_mad {
 };
 
 /*
- * Whether a packet is a MAD: UD SEND only to QP 0 or 1. The Q_Key that QP 1 wants is not asked for,
- * so that a MAD that was refused for its Q_Key is still recognised as one.
+ * Whether a packet is a MAD: UD SEND only to QP 0 or 1. The Q_Key is not checked: a MAD that the
+ * receiver refused for its Q_Key is still a MAD.
  */
 static inline bool rd_packet_is_mad(const struct rd_packet *p)
 {
 	return p->op && p->opcode == RD_UD_SEND_ONLY && p->dest_qp < 2;
 }
 
-/* False if the packet is no MAD, or its header was not captured. */
+/* False if the packet is not a MAD, or its header was not captured. *out borrows the packet. */
 bool rd_packet_mad(const struct rd_packet *p, struct rd_mad *out);
 /* "CM", "SMP", ...; NULL if unknown. */
 const char *rd_mad_class_name(unsigned int class);
@@ -215,7 +218,7 @@ const char *rd_mad_attribute_name(unsigned int class, unsigned int attribute);
 /* An SMP's own header, 14.2.1. */
 struct rd_smp {
 	uint64_t mkey;
-	bool directed;	/* the rest is 0 if not */
+	bool directed;	/* if not, the following fields are 0 */
 	bool returning; /* the D bit */
 	uint8_t hop_pointer, hop_count;
 	uint16_t dr_slid, dr_dlid;
@@ -233,7 +236,7 @@ struct rd_sa {
 /* Each returns false if the MAD is of another class, or its headers were not captured. */
 bool rd_mad_smp(const struct rd_mad *mad, struct rd_smp *out);
 bool rd_mad_sa(const struct rd_mad *mad, struct rd_sa *out);
-/* The status without the direction bit that directed SMPs have in it. */
+/* The status without the direction bit of directed SMPs. */
 uint16_t rd_mad_status(const struct rd_mad *mad);
 
 enum rd_cm_attribute {
@@ -253,34 +256,34 @@ enum rd_cm_attribute {
 };
 
 /*
- * What a CM message says; what it does not have is 0. Timeouts are values of rd_cm_timeout_ns().
- * Pointers are into the packet, NULL if there is nothing or it was not captured.
+ * The fields of a CM message; those that it does not have are 0. Timeouts are values for
+ * rd_cm_timeout_ns(). Pointers point into the packet, NULL if absent or not captured.
  */
 struct rd_cm {
 	uint32_t local_id, remote_id; /* communication ids, of the sender and of its peer */
 	uint64_t service_id;	      /* REQ, SIDR_REQ, SIDR_REP */
 	uint32_t qpn;		      /* the sender's: REQ, REP, SIDR_REP */
-	uint32_t psn;		      /* that the peer is to begin with: REQ, REP */
+	uint32_t psn;		      /* first PSN that the peer must use: REQ, REP */
 	uint32_t remote_qpn;	      /* DREQ, LAP */
 	uint16_t reason;	      /* REJ */
 	uint8_t transport;	      /* REQ: 0 RC, 1 UC, 2 RD, 3 XRC (extended) */
 
 	uint32_t qkey;			 /* REQ, REP, SIDR_REP */
 	uint16_t pkey;			 /* REQ, SIDR_REQ */
-	uint8_t responder_resources;	 /* READs and atomics that the sender answers: REQ, REP */
-	uint8_t initiator_depth;	 /* ... and that it wants to have outstanding: REQ, REP */
+	uint8_t responder_resources;	 /* READs and atomics that the sender accepts: REQ, REP */
+	uint8_t initiator_depth;	 /* ... and that it wants outstanding: REQ, REP */
 	uint8_t mtu;			 /* REQ: a value of rd_cm_mtu() */
 	uint8_t retry_count, cm_retries; /* REQ */
-	uint8_t rnr_retry;		 /* 7: without end; REQ, REP */
-	uint8_t local_timeout;		 /* until the sender answers: REQ; MRA: until it will */
-	uint8_t remote_timeout;		 /* until the peer must answer: REQ, LAP */
-	uint8_t ack_timeout;		 /* of the path: REQ (primary), LAP (alternate) */
-	uint8_t ack_delay;		 /* REP */
-	uint8_t failover;		 /* REP: 0 accepted, 1 not supported, 2 rejected */
-	uint8_t status;			 /* SIDR_REP, APR */
-	uint8_t message;		 /* REJ, MRA: about 0 REQ, 1 REP, 2 none, MRA's LAP */
-	bool flow_control, srq;		 /* REQ, REP */
-	bool xrc;			 /* REQ */
+	uint8_t rnr_retry;		 /* 7: unlimited; REQ, REP */
+	uint8_t local_timeout;	/* until the sender responds: REQ; MRA: until it will respond */
+	uint8_t remote_timeout; /* until the peer must respond: REQ, LAP */
+	uint8_t ack_timeout;	/* of the path: REQ (primary), LAP (alternate) */
+	uint8_t ack_delay;	/* REP */
+	uint8_t failover;	/* REP: 0 accepted, 1 not supported, 2 rejected */
+	uint8_t status;		/* SIDR_REP, APR */
+	uint8_t message;	/* REJ, MRA: refers to 0 REQ, 1 REP, 2 none, MRA's LAP */
+	bool flow_control, srq; /* REQ, REP */
+	bool xrc;		/* REQ */
 	/* The primary path of REQ, the alternate one of LAP; GIDs of 16 bytes, local is the
 	 * sender's. */
 	uint16_t local_lid, remote_lid;
@@ -289,7 +292,7 @@ struct rd_cm {
 	uint32_t private_len;
 };
 
-/* False if it is no CM message, or what is read above was not captured. */
+/* False if it is not a CM message, or the fixed fields were not captured. */
 bool rd_mad_cm(const struct rd_mad *mad, struct rd_cm *out);
 /* "invalid service id"; NULL if unknown. */
 const char *rd_cm_reason_name(unsigned int reason);
@@ -301,17 +304,17 @@ uint64_t rd_cm_timeout_ns(unsigned int value);
 /* Bytes that a path MTU encodes; 0: a reserved value. */
 unsigned int rd_cm_mtu(unsigned int value);
 
-/* The sockets that a connection through IP addresses (librdmacm) was asked for between: A11. */
+/* The IP addresses and ports of a connection that librdmacm requests: annex A11. */
 struct rd_cm_ip {
 	uint8_t protocol; /* 6 TCP, 17 UDP */
 	uint16_t port;
-	/* What the private data of REQ and SIDR_REQ say; length 0 if there are none. */
+	/* From the private data of REQ and SIDR_REQ; length 0 if they have none. */
 	uint8_t length; /* of an address: 4 or 16 */
 	uint16_t src_port;
 	const uint8_t *src, *dst;
 };
 
-/* False if the service id is none for IP addresses. */
+/* False if the service id is not for IP addresses. *out borrows cm's private data. */
 bool rd_cm_ip(const struct rd_cm *cm, struct rd_cm_ip *out);
 
 enum rd_iwarp_kind { RD_IWARP_REQUEST, RD_IWARP_REPLY, RD_IWARP_FPDU };
@@ -325,32 +328,32 @@ struct rd_iwarp {
 	enum rd_iwarp_kind kind;
 	uint8_t revision, flags; /* request and reply */
 	uint16_t private_len;	 /* request and reply; bytes of private data */
-	uint8_t opcode;		 /* the rest: the first FPDU */
+	uint8_t opcode;		 /* this and the following: the first FPDU */
 	bool tagged, last;	 /* DDP's T and L bits */
 	uint16_t ulpdu_len;	 /* DDP header and payload */
-	uint32_t payload_len;	 /* behind DDP's header */
-	uint32_t stag;		 /* tagged; of an untagged SEND with Invalidate: that one */
-	uint64_t offset;	 /* tagged */
+	uint32_t payload_len;	 /* after the DDP header */
+	uint32_t stag;	 /* tagged; of an untagged SEND with Invalidate: the STag to invalidate */
+	uint64_t offset; /* tagged */
 	uint32_t queue, msn, mo; /* untagged */
-	unsigned int fpdus;	 /* in the segment, as far as captured */
+	unsigned int fpdus;	 /* in the segment, counted as far as captured */
 };
 
 /*
- * Whether a TCP segment is iWARP, judged by it alone: a negotiation frame, or FPDUs of the right
- * versions that follow one another up to the segment's end. FPDUs with markers, and those that
- * begin in an earlier segment, are not recognised.
+ * Whether a TCP segment is iWARP, judged by this segment alone: a negotiation frame, or FPDUs with
+ * valid versions that fill the segment. FPDUs with markers, and those that begin in an earlier
+ * segment, are not recognized.
  */
 bool rd_packet_iwarp(const struct rd_packet *p, struct rd_iwarp *out);
 /* "RDMA Write"; NULL for reserved opcodes. */
 const char *rd_iwarp_opcode_name(unsigned int opcode);
 
 /*
- * The frame inside a mirrored or tunnelled one: InfiniBand RSPAN; ERSPAN type I, II and III,
- * Ethernet over GRE, VXLAN. Up to four levels. *data, *caplen and *len become those of the inner
- * frame; returns the levels that were taken off.
+ * Removes the encapsulation of a mirrored or tunnelled frame: InfiniBand RSPAN; ERSPAN type I, II
+ * and III, Ethernet over GRE, VXLAN; up to four levels. *data, *caplen and *len become those of the
+ * inner frame; returns the number of levels removed.
  */
 unsigned int rd_decap(enum rd_link link, const uint8_t **data, uint32_t *caplen, uint32_t *len);
-/* The same over a batch. */
+/* The same for a batch. Hot path. */
 void rd_decap_run(enum rd_link link, struct rd_frame *frames, unsigned int n);
 
 #define RD_LINE_NO_TIME 0x01 /* tcpdump -t */
@@ -358,13 +361,13 @@ void rd_decap_run(enum rd_link link, struct rd_frame *frames, unsigned int n);
 #define RD_LINE_DATE	0x04 /* tcpdump -tttt */
 #define RD_LINE_UTC	0x08 /* instead of local time */
 #define RD_LINE_LINK	0x10 /* tcpdump -e: MAC addresses and VLAN tags, or VL and SL */
-/* frame->ts_ns is a signed number of nanoseconds since another frame. */
-#define RD_LINE_SINCE_LAST  0x20 /* tcpdump -ttt: the caller subtracts the time of the last line */
-#define RD_LINE_SINCE_FIRST 0x40 /* tcpdump -ttttt: that of the first line */
+/* For these two the caller sets frame->ts_ns to a signed difference in nanoseconds. */
+#define RD_LINE_SINCE_LAST  0x20 /* tcpdump -ttt: ts_ns is the time since the previous line */
+#define RD_LINE_SINCE_FIRST 0x40 /* tcpdump -ttttt: since the first line */
 
 /*
- * One line of printable ASCII without newline for a frame, cut to `room`. `style` is RD_LINE_*.
- * Returns its length.
+ * Writes one line of printable ASCII without newline for a frame, cut to `room` bytes with the NUL.
+ * `style` is RD_LINE_*. Returns its length in bytes.
  */
 size_t rd_packet_line(char *buf, size_t room, const struct rd_frame *frame, enum rd_link link,
 	unsigned int style);

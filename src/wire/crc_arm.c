@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* CRC-32 by the instruction of ARMv8 that has its polynomial; the 16-bit one by tables. */
+/* CRC-32 by the ARMv8 instruction with the same polynomial; the 16-bit CRC by tables. */
 #include "crc.h"
 
 #if defined(__aarch64__)
@@ -13,7 +13,7 @@ bool crc_arm_usable(void)
 	return getauxval(AT_HWCAP) & HAS_CRC32;
 }
 
-/* By name, since the compiler's builtins need the whole file to be built for such a processor. */
+/* In assembler: the compiler's builtins would require the whole file to be built for this CPU. */
 static inline uint32_t step64(uint32_t crc, uint64_t v)
 {
 	__asm__(".arch_extension crc\n\tcrc32x %w0, %w0, %x1" : "+r"(crc) : "r"(v));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CRC-32 of Ethernet and the 16-bit CRC of IBTA volume 1, 7.8, eight bytes at a time by tables. The
- * 16-bit one is computed as a 32-bit one whose polynomial is that of 7.8.2 times x^16: the result
- * is the same, in the lower half.
+ * CRC-32 of Ethernet and the 16-bit CRC of IBTA volume 1, 7.8, by tables, eight bytes at a time.
+ * The 16-bit one is computed as a 32-bit one whose polynomial is that of 7.8.2 times x^16: the
+ * lower half is the result.
  */
 #include "crc.h"
 #include <rdmadump/bytes.h>
 
-/* Written once, before main(). Bits are reversed: the wire sends the least bit first. */
+/* Written once, before main(). Bits are reversed: the least significant bit is sent first. */
 static struct crc crcs[CRC_KINDS] = {
 	[CRC_INVARIANT] = {.polynomial = 0xedb88320}, /* 0x04c11db7 */
 	[CRC_VARIANT] = {.polynomial = 0xd008},	      /* 0x100b: x^16 + x^12 + x^3 + x + 1 */
@@ -36,7 +36,7 @@ static uint64_t power(uint32_t polynomial, unsigned int bits)
 	return (uint64_t)multiply_x(one, polynomial, bits) << 1;
 }
 
-/* Carries 128 bits over a distance: the lower half of a register is the earlier one. */
+/* Factors that carry 128 bits over a distance: the lower half of a register comes first. */
 static void fill_fold(uint64_t fold[2], uint32_t polynomial, unsigned int distance)
 {
 	fold[0] = power(polynomial, distance + 32);
@@ -47,7 +47,8 @@ static void fill_fold(uint64_t fold[2], uint32_t polynomial, unsigned int distan
 static uint64_t divide_x64(uint32_t polynomial)
 {
 	uint64_t quotient = 0;
-	uint32_t rest = 1; /* x^31: of x^64, the first 32 steps find nothing to divide */
+	uint32_t rest =
+		1; /* x^31: the first 32 steps of the division of x^64 yield no quotient bit */
 
 	for (int bit = 0; bit <= 32; bit++) {
 		bool carry = rest & 1;

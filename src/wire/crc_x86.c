@@ -2,8 +2,8 @@
 /*
  * CRCs by carry-less multiplication, 16 or 64 bytes at a time: V. Gopal et al., "Fast CRC
  * Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009), in its
- * bit-reflected form. A register holds a remainder of 128 bits; "fold" carries it over a distance
- * by multiplying its halves with powers of x, and adds the bytes at that place.
+ * bit-reflected form. A register holds a remainder of 128 bits; "fold" moves it by a distance: it
+ * multiplies both halves by powers of x, and adds the bytes at the new place.
  */
 #include "crc.h"
 
@@ -14,11 +14,11 @@
 #define LANE 16
 #define WIDE 64
 
-#define XOR_OF_THREE 0x96 /* a table of truth for "ternary logic" */
+#define XOR_OF_THREE 0x96 /* truth table of the "ternary logic" instruction */
 
 #define CLMUL  __attribute__((target("pclmul,sse4.1")))
 #define VCLMUL __attribute__((target("vpclmulqdq,avx512f,avx512vl,pclmul,sse4.1")))
-/* Inlined into functions of both kinds, with the instructions of each. */
+/* Inlined into functions for either instruction set, and compiled for that one. */
 #define ANYWHERE static inline __attribute__((always_inline))
 
 bool crc_clmul_usable(void)
@@ -45,7 +45,7 @@ CLMUL ANYWHERE __m128i fold(__m128i x, __m128i by, __m128i next)
 					   _mm_clmulepi64_si128(x, by, 0x11)));
 }
 
-/* From 128 bits to 64, to 32, and the remainder by Barrett's division. */
+/* From 128 bits to 64, to 32; the remainder by Barrett reduction. */
 CLMUL ANYWHERE uint32_t reduce(const struct crc *c, __m128i x)
 {
 	const __m128i low32 = _mm_setr_epi32(-1, 0, 0, 0);
@@ -62,7 +62,7 @@ CLMUL ANYWHERE uint32_t reduce(const struct crc *c, __m128i x)
 	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, t), 1);
 }
 
-/* The bytes behind those that are in x. */
+/* Adds the bytes after those that x covers. */
 CLMUL ANYWHERE uint32_t finish(const struct crc *c, __m128i x, const uint8_t *p, size_t len)
 {
 	const __m128i by = load(c->fold128);
@@ -74,7 +74,7 @@ CLMUL ANYWHERE uint32_t finish(const struct crc *c, __m128i x, const uint8_t *p,
 	return len ? crc_table_plain(c, crc, p, len) : crc;
 }
 
-/* Four registers over 64 bytes each round, so that the multipliers never wait. */
+/* Four registers over 64 bytes per round, so that the multipliers do not wait. */
 CLMUL ANYWHERE uint32_t four(const struct crc *c, __m128i x[4], const uint8_t *p, size_t len)
 {
 	const __m128i far = load(c->fold512), near = load(c->fold128);
@@ -126,7 +126,7 @@ VCLMUL ANYWHERE __m512i fold_wide(__m512i x, __m512i by, __m512i next)
 		_mm512_clmulepi64_epi128(x, by, 0x11), XOR_OF_THREE);
 }
 
-/* The three earlier lanes are carried to the place of the last one. */
+/* Moves the three earlier lanes to the place of the last one. */
 VCLMUL ANYWHERE __m128i narrow(const struct crc *c, __m512i x)
 {
 	__m128i last = _mm512_extracti32x4_epi32(x, 3);

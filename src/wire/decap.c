@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Takes mirrored frames out of what carried them: GRE (RFC 2784, RFC 2890), ERSPAN
+ * Removes the encapsulation of mirrored frames: GRE (RFC 2784, RFC 2890), ERSPAN
  * (draft-foschiano-erspan-03), VXLAN (RFC 7348), and the raw InfiniBand packets in which Mellanox
  * switches mirror (LRH with LNH 0, RWH with Ethertype 0x1123, four bytes).
  */
@@ -28,11 +28,11 @@
 #define MAC_HEADER 14
 
 #define LRH_LEN		8
-#define RSPAN_FRONT	16 /* LRH, RWH, four bytes of the mirror */
+#define RSPAN_FRONT	16 /* LRH, RWH, four bytes of mirror header */
 #define RSPAN_BACK	2  /* VCRC */
 #define RSPAN_ETHERTYPE 0x1123
 
-/* What is behind an ERSPAN header of type II or III; 0 if it carries no Ethernet frame. */
+/* Length of an ERSPAN header of type II or III; 0 if no Ethernet frame follows. */
 static uint32_t erspan_length(const struct rd_packet *p, uint32_t off, uint16_t proto)
 {
 	unsigned int version, frame_type;
@@ -69,7 +69,7 @@ static uint32_t gre_inner(const struct rd_packet *p)
 	off += flags & GRE_SEQUENCE ? 4 : 0;
 	if (proto == GRE_ETHERNET)
 		return off;
-	/* Type I has neither a sequence number nor a header of its own. */
+	/* Type I has no sequence number and no ERSPAN header. */
 	if (proto == GRE_ERSPAN && !(flags & GRE_SEQUENCE))
 		return off;
 	if (proto != GRE_ERSPAN && proto != GRE_ERSPAN3)
@@ -117,7 +117,7 @@ static bool take_infiniband(const uint8_t **data, uint32_t *caplen, uint32_t *le
 {
 	const uint8_t *lrh = *data;
 
-	/* Both at least as long as the prefix and another LRH. */
+	/* Both lengths must cover the prefix and the inner LRH. */
 	if (*caplen < RSPAN_FRONT + LRH_LEN || *len < RSPAN_FRONT + LRH_LEN + RSPAN_BACK)
 		return false;
 	if ((lrh[1] & 3) != 0 || rd_be16(lrh + LRH_LEN + 2) != RSPAN_ETHERTYPE)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Distinguishes sent from received frames by their addresses: IEEE 802.3 clause 3.2, IBTA volume 1,
- * 7.7. Where both addresses are the port's (loopback) or neither is (a bridge, macvlan, another
- * function), nothing is known. But a frame from another address to a group is received: so are the
- * broadcasts and multicasts of all stations.
+ * 7.7. If both addresses are the port's (loopback) or neither is (a bridge, macvlan, another
+ * function), the direction is unknown. But a frame from another address to a group is received: so
+ * are the broadcasts and multicasts of all stations.
  */
 #include <rdmadump/bytes.h>
 #include <rdmadump/wire.h>
@@ -36,13 +36,13 @@ static uint64_t mac_number(const uint8_t *mac)
 	return rd_le32(mac) | (uint64_t)rd_le16(mac + 4) << 32;
 }
 
-/* The same number in one load, with the last two bytes of the destination in front. */
+/* The same number in one load: the last two bytes of the destination come first. */
 static inline uint64_t source_number(const uint8_t *frame)
 {
 	return rd_le64(frame + ETH_SOURCE - 2) >> 16;
 }
 
-/* And with the first two bytes of the source behind. */
+/* The same for the destination, with the first two bytes of the source after it. */
 static inline uint64_t destination_number(const uint8_t *frame)
 {
 	return rd_le64(frame) & ADDRESS_BITS;
@@ -100,7 +100,7 @@ static bool is_local_ip(const struct rd_local *local, const uint8_t *ip)
 	return false;
 }
 
-/* IPv4 as GIDs have it: ::ffff:a.b.c.d. */
+/* IPv4 as a GID writes it: ::ffff:a.b.c.d. */
 static bool is_local_ipv4(const struct rd_local *local, const uint8_t *ip)
 {
 	uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff};
@@ -109,7 +109,7 @@ static bool is_local_ipv4(const struct rd_local *local, const uint8_t *ip)
 	return is_local_ip(local, mapped);
 }
 
-/* By the addresses of IPv4, IPv6 or the GRH of RoCE v1, which lie where IPv6's do. */
+/* By the addresses of IPv4, IPv6 or the GRH of RoCE v1, which are at the same offsets as IPv6's. */
 static uint8_t direction_by_ip(const struct rd_local *local, const struct rd_frame *f)
 {
 	const uint8_t *p = f->data + ETH_SOURCE_END;
@@ -142,7 +142,7 @@ static void mark_ips(const struct rd_local *local, struct rd_frame *frames, unsi
 		frames[i].direction = direction_by_ip(local, &frames[i]);
 }
 
-/* A port sends from its own LIDs only: what has another's is received, multicast included. */
+/* A port sends only from its own LIDs: frames from another LID are received, also multicast. */
 static void mark_lid(uint16_t lid, uint16_t mask, struct rd_frame *frames, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {

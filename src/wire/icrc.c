@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The checksums of a whole packet: IBTA volume 1, 7.8.1 and 7.8.2, annexes A16 and A17. Fields that
- * switches and routers may change count as ones.
+ * switches and routers may change are computed as ones.
  */
 #include "crc.h"
 #include <rdmadump/bytes.h>
@@ -10,7 +10,7 @@
 
 #define LRH_LEN	 8
 #define IP_MIN	 20
-#define IP6_LEN	 40 /* GRH too */
+#define IP6_LEN	 40 /* the same for a GRH */
 #define UDP_LEN	 8
 #define VCRC_LEN 2
 
@@ -18,9 +18,9 @@
 #define HEADERS_MAX (LRH_LEN + IP_MAX + UDP_LEN + RD_BTH_LEN)
 
 /*
- * What counts as ones, by kind of packet, from the LRH on; RoCE has none, and its place counts as
- * ones. IPv4: type of service, time to live, checksum; IPv6 and GRH: traffic class, flow label, hop
- * limit; UDP: checksum; BTH: the byte that in RoCE has FECN and BECN.
+ * Fields computed as ones, by network header, from the LRH on. RoCE has no LRH: eight bytes of ones
+ * replace it. IPv4: type of service, time to live, checksum; IPv6 and GRH: traffic class, flow
+ * label, hop limit; UDP: checksum; BTH: the byte that has FECN and BECN in RoCE.
  */
 #define NO_LRH	[0 ... LRH_LEN - 1] = 0xff
 #define LANE	[0] = 0xf0 /* the virtual lane */
@@ -44,8 +44,8 @@ static uint32_t lrh_length(const uint8_t *lrh)
 }
 
 /*
- * Whether the length fields say where the packet ends: otherwise the place of its ICRC is unknown.
- * Also false for IPv6 with extension headers, for which there is no rule.
+ * Whether the length fields agree on the end of the packet: otherwise the position of the ICRC is
+ * unknown. Also false for IPv6 with extension headers, for which no rule exists.
  */
 static inline bool lengths_agree(const struct rd_packet *p)
 {
@@ -65,7 +65,7 @@ static inline bool lengths_agree(const struct rd_packet *p)
 	}
 }
 
-/* IPv4 with options: they lie between the masked bytes, so that no table has them. */
+/* IPv4 with options: the options lie between masked bytes, which the table does not cover. */
 static uint32_t options_crc(const struct rd_packet *p, const uint8_t *from, uint32_t len)
 {
 	uint32_t options = p->l4 - p->l3 - IP_MIN, ip = LRH_LEN + IP_MIN;
@@ -83,7 +83,7 @@ static uint32_t options_crc(const struct rd_packet *p, const uint8_t *from, uint
 	return crc_run(CRC_INVARIANT, crc, from + headers, len - headers);
 }
 
-/* A packet that ends within the bytes that have a mask. */
+/* A packet that is shorter than the mask. */
 static uint32_t short_crc(const uint8_t *from, uint32_t len, const uint8_t *mask)
 {
 	uint8_t block[CRC_MASKED];
@@ -101,7 +101,7 @@ bool rd_packet_icrc(const struct rd_packet *p, uint32_t *computed, uint32_t *sto
 
 	if (!p->icrc || p->icrc + RD_ICRC_LEN > p->caplen || !lengths_agree(p))
 		return false;
-	/* In front of the network header there are always 8 bytes, whose place the LRH takes. */
+	/* At least 8 bytes precede the network header: they are masked in place of the LRH. */
 	if (p->kind != RD_KIND_IB) {
 		from += p->l3 - LRH_LEN;
 		mask = masks[p->net];

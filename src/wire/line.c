@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A line of text that grows until its room is full. */
+/* A line of text in a buffer of fixed size; what does not fit is cut off. */
 #include "text.h"
 #include <arpa/inet.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Opcodes of the BTH and the headers behind it: IBTA volume 1, 9.2.1 (tables 38 and 39), XRC annex
+ * Opcodes of the BTH and the headers after it: IBTA volume 1, 9.2.1 (tables 38 and 39), XRC annex
  * A14, CNP annex A17.9.3, FLUSH and ATOMIC WRITE annex A19; AETH syndromes 9.5.2 and 9.7.5.2.
  */
 #include <rdmadump/packet.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds the headers of a frame, from Ethernet or LRH to the end of the InfiniBand transport's: IEEE
+ * Finds the headers of a frame, from Ethernet or LRH to the InfiniBand transport headers: IEEE
  * 802.1Q, RFC 791, RFC 8200, RFC 768, RFC 9293; IBTA volume 1, 7.7 (LRH), 8.3 (GRH), 9.2 (BTH),
  * annexes A16 and A17 (RoCE).
  */
@@ -11,7 +11,7 @@
 #define ETHERTYPE_IPV6	0x86dd
 #define ETHERTYPE_VLAN	0x8100
 #define ETHERTYPE_QINQ	0x88a8
-#define ETHERTYPE_QINQ1 0x9100 /* before 802.1ad had a number */
+#define ETHERTYPE_QINQ1 0x9100 /* used before 802.1ad defined a number */
 
 #define PROTO_HOPOPTS  0
 #define PROTO_TCP      6
@@ -44,7 +44,7 @@ static inline bool on_wire(const struct rd_packet *p, uint32_t off, uint32_t n)
 	return off <= p->end && p->end - off >= n;
 }
 
-/* The known headers end at `off`: all behind it is payload. */
+/* The known headers end at `off`: all bytes from there are payload. */
 static inline bool payload_at(struct rd_packet *p, uint32_t off)
 {
 	p->payload = off;
@@ -60,7 +60,10 @@ static bool cut(struct rd_packet *p)
 	return false;
 }
 
-/* A length field: the packet ends at `end`, unless the frame or a header around it ends before. */
+/*
+ * From a length field: the packet ends at off + length, unless the frame or an outer header ends
+ * earlier.
+ */
 static inline void end_at(struct rd_packet *p, uint32_t off, uint32_t length)
 {
 	if (on_wire(p, off, length))
@@ -70,8 +73,8 @@ static inline void end_at(struct rd_packet *p, uint32_t off, uint32_t length)
 }
 
 /*
- * Reads the BTH, which has been captured. Loads are between the stores on purpose: collected in
- * front, compilers gather the small fields in a register, byte by byte.
+ * Reads the BTH, which is in the captured bytes. Loads alternate with stores on purpose: if all
+ * loads come first, compilers assemble the small fields in a register, byte by byte.
  */
 static inline void read_bth(struct rd_packet *p, const uint8_t *b, uint32_t off)
 {
@@ -122,7 +125,7 @@ static inline bool parse_udp(struct rd_packet *p, uint32_t off)
 	if (!captured(p, off, 8))
 		return cut(p);
 	length = rd_be16(u + 4);
-	/* The length of a fragmented datagram is more than the fragment has. */
+	/* In a fragment, the length of the whole datagram exceeds the bytes present. */
 	if (length >= 8 && !(p->flags & RD_PACKET_FRAGMENT))
 		end_at(p, off, length);
 	else if (length < 8)
@@ -178,7 +181,7 @@ static inline bool parse_ipv4(struct rd_packet *p, uint32_t off)
 	header = (uint32_t)(ip[0] & 0xf) * 4;
 	total = rd_be16(ip + 2);
 	frag = rd_be16(ip + 6);
-	/* A total of 0 is a segment that the NIC is yet to cut up. */
+	/* 0: a large segment that the NIC will split (TSO). */
 	if (ip[0] >> 4 != 4 || header < 20 || (total && total < header)) {
 		p->flags |= RD_PACKET_MALFORMED;
 		return payload_at(p, off);
@@ -228,7 +231,7 @@ static inline bool parse_ipv6(struct rd_packet *p, uint32_t off)
 		return payload_at(p, off);
 	}
 	p->net = RD_NET_IPV6;
-	/* 0 is a jumbogram, or a segment that the NIC is yet to cut up. */
+	/* 0: a jumbogram, or a large segment that the NIC will split (TSO). */
 	if (rd_be16(ip + 4))
 		end_at(p, off, 40U + rd_be16(ip + 4));
 	proto = ip[6];
@@ -304,7 +307,7 @@ static bool parse_lrh(struct rd_packet *p)
 		return cut(p);
 	lnh = p->data[1] & 3;
 	length = (rd_be16(p->data + 4) & 0x7ffU) * 4;
-	/* Without a length that can be, all but a VCRC is the packet. */
+	/* With an impossible length field, all bytes but a VCRC count as the packet. */
 	if (length < LRH_LEN || length > p->len) {
 		p->flags |= RD_PACKET_MALFORMED;
 		length = p->len - VCRC_LEN;
@@ -328,11 +331,11 @@ static bool parse_lrh(struct rd_packet *p)
 }
 
 /*
- * What most frames are: RoCE v2, untagged, IPv4 without options, lengths that agree, headers
- * captured. Half the instructions of the functions above, with the same
+ * The fast path for the most common frames: RoCE v2, untagged, IPv4 without options, consistent
+ * lengths, headers captured. It takes half the instructions of the functions above, with the same
  * result; returns false, with *p undefined, for all other frames.
  */
-static inline bool parse_usual(
+static inline bool parse_common(
 	const uint8_t *data, uint32_t caplen, uint32_t len, struct rd_packet *p)
 {
 	enum { IP = 14, UDP = IP + 20, BTH = UDP + 8 };
@@ -341,14 +344,14 @@ static inline bool parse_usual(
 	if (caplen < BTH + RD_BTH_LEN)
 		return false;
 	ip = rd_be32(data + IP - 2);	   /* Ethertype, version and length, type of service */
-	fragment = rd_be32(data + IP + 6); /* and time to live, protocol */
+	fragment = rd_be32(data + IP + 6); /* flags and offset, time to live, protocol */
 	ports = rd_be32(data + UDP + 2);   /* destination port and length */
 	end = IP + (uint32_t)rd_be16(data + IP + 2);
 	if ((ip & 0xffffff00) != (ETHERTYPE_IPV4 << 16 | 0x4500) ||
 		(fragment & 0x3fff00ff) != PROTO_UDP || ports >> 16 != RD_UDP_PORT_ROCE ||
 		end > len || end != UDP + (ports & 0xffff))
 		return false;
-	/* One by one, since an initialiser would first write zeros everywhere. */
+	/* One by one, since an initializer would first write zeros to the whole struct. */
 	p->data = data;
 	p->caplen = caplen;
 	p->len = len;
@@ -367,7 +370,7 @@ static inline bool parse_usual(
 	return payload_end >= p->payload && caplen >= p->payload;
 }
 
-/* Any other frame. Apart, so that its registers are not saved for the usual ones. */
+/* All other frames. Not inlined, so that the fast path does not save its registers. */
 static __attribute__((noinline)) bool parse_any(
 	enum rd_link link, const uint8_t *data, uint32_t caplen, uint32_t len, struct rd_packet *p)
 {
@@ -384,7 +387,7 @@ bool rd_packet_parse(
 {
 	if (len < caplen)
 		len = caplen;
-	if (link == RD_LINK_ETHERNET && parse_usual(data, caplen, len, p))
+	if (link == RD_LINK_ETHERNET && parse_common(data, caplen, len, p))
 		return true;
 	return parse_any(link, data, caplen, len, p);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the messages of the communication manager say: IBTA volume 1, 12.6; sockets' addresses in
- * REQ: annex A11. */
+/*
+ * Decodes the messages of the communication manager: IBTA volume 1, 12.6; IP addresses in REQ:
+ * annex A11.
+ */
 #include <rdmadump/packet.h>
 
-/* Where things are in a message, from the end of the MAD's header. */
+/* Offsets in a message, from the end of the MAD header. */
 enum {
 	LOCAL_ID = 0,
 	REMOTE_ID = 4,
@@ -50,7 +52,9 @@ enum {
 #define EXTENDED_XRC 1
 #define GID	     16
 
-/* A path: both LIDs, both GIDs, the local ACK timeout; what was not captured is left out. */
+/*
+ * A path: both LIDs, both GIDs, the local ACK timeout; fields that were not captured are skipped.
+ */
 static void read_path(struct rd_cm *cm, const uint8_t *m, uint32_t left, uint32_t lid, uint32_t gid,
 	uint32_t timeout)
 {

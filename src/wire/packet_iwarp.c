@@ -7,7 +7,7 @@
 #define KEY_LEN	      16
 #define NEGOTIATION   20 /* key, flags, revision, length of private data */
 #define PRIVATE_MOST  512
-#define REVISION_MOST 2 /* RFC 6581 made the second */
+#define REVISION_MOST 2 /* revision 2: RFC 6581 */
 
 #define FPDU_HEAD	2 /* length of the ULPDU */
 #define FPDU_CRC	4
@@ -19,7 +19,7 @@
 #define VERSION_DDP	0x01
 #define RDMAP_VERSION	0xf0 /* and reserved bits */
 #define VERSION_RDMAP	0x40
-#define QUEUE_MOST	3 /* RFC 7306 added the last: responses of atomics */
+#define QUEUE_MOST	3 /* the last one (responses of atomics): RFC 7306 */
 
 static const struct opcode {
 	const char *name;
@@ -63,7 +63,7 @@ static bool read_negotiation(const uint8_t *p, uint32_t captured, struct rd_iwar
 	return false;
 }
 
-/* Bytes of an FPDU: its ULPDU filled up to a multiple of four, and the CRC. */
+/* Bytes of an FPDU: the ULPDU padded to a multiple of four, and the CRC. */
 static uint32_t fpdu_length(uint32_t ulpdu)
 {
 	return ((FPDU_HEAD + ulpdu + 3) & ~3U) + FPDU_CRC;
@@ -74,7 +74,7 @@ static uint32_t ddp_length(const uint8_t *p)
 	return p[FPDU_HEAD] & CONTROL_TAGGED ? DDP_TAGGED : DDP_UNTAGGED;
 }
 
-/* Whether an FPDU can begin with these bytes, of which FPDU_HEAD and two are there. */
+/* Whether an FPDU can begin with these bytes; FPDU_HEAD + 2 bytes must be present. */
 static bool is_fpdu(const uint8_t *p)
 {
 	uint8_t ddp = p[FPDU_HEAD], rdmap = p[FPDU_HEAD + 1];

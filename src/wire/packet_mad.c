@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Management datagrams and their names: IBTA volume 1, 13.4 (MADs), 14.2 (SMPs), 15.2 (SA), 16.1
- * (PMA), 12.6 (CM). What CM messages say is in packet_cm.c. */
+/*
+ * Management datagrams and their names: IBTA volume 1, 13.4 (MADs), 14.2 (SMPs), 15.2 (SA), 16.1
+ * (PMA), 12.6 (CM). The content of CM messages is in packet_cm.c.
+ */
 #include "names.h"
 #include <rdmadump/packet.h>
 

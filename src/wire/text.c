@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One line for a frame, as people read them from tcpdump: when, which way, who to whom, what. All
- * of it is numbers and our words. */
+/*
+ * One line of text for a frame, in the style of tcpdump: time, direction, addresses, content. It
+ * contains only numbers and words of this program.
+ */
 #include "text.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +11,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-#define ADDRESSES_WIDTH 26 /* "10.0.0.1 > 10.0.0.2" and most others */
+#define ADDRESSES_WIDTH 26 /* "10.0.0.1 > 10.0.0.2" fits, and most others */
 #define OPCODE_WIDTH	20 /* "RC_READ_RESP_MIDDLE" */
 
 static void add_span(struct rd_line *line, int64_t span_ns)
@@ -107,7 +109,7 @@ static void add_addresses(struct rd_line *line, const struct rd_packet *p, enum 
 	rd_line_column(line, start + ADDRESSES_WIDTH);
 }
 
-/* What the opcode's column does not say: of an acknowledge it has ACK, NAK or RNR NAK. */
+/* Adds what the opcode column does not show; of an ACK it shows ACK, NAK or RNR NAK. */
 static void add_aeth(struct rd_line *line, const struct rd_packet *p)
 {
 	struct rd_aeth aeth;
@@ -189,7 +191,7 @@ static void add_marks(struct rd_line *line, const struct rd_packet *p)
 		rd_line_add(line, " ECN-CE");
 }
 
-/* A negative acknowledgement has the opcode of an ACK; it is shown as what it is. */
+/* A NAK has the opcode of an ACK; it is shown as a NAK. */
 static void format_opcode(char *text, size_t room, const struct rd_packet *p)
 {
 	const char *name = p->op->name;

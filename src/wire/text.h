@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Text of packets: a line that grows until its room is full (line.c), and what is added to it. */
+/*
+ * Lines of text for packets: a line in a buffer of fixed size (line.c), and the parts added to it.
+ */
 #ifndef RDMADUMP_WIRE_TEXT_H
 #define RDMADUMP_WIRE_TEXT_H
 
@@ -11,12 +13,12 @@ struct rd_line {
 };
 
 void rd_line_add(struct rd_line *line, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* An address of `length` 4 or 16 bytes, a MAC address of 6. */
+/* An address: `length` is 4 or 16 for IP, 6 for a MAC address. */
 void rd_line_address(struct rd_line *line, const uint8_t *address, unsigned int length);
-/* Fills up with blanks to a column, at least one. */
+/* Adds at least one blank, and more up to the column. */
 void rd_line_column(struct rd_line *line, size_t column);
 
-/* What is said of a packet behind its addresses. */
+/* The description of a packet that follows its addresses. */
 void rd_line_mad(struct rd_line *line, const struct rd_packet *p);
 void rd_line_other(struct rd_line *line, const struct rd_packet *p);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a management datagram says, in a few words. */
+/* A short description of a management datagram. */
 #include "text.h"
 #include <inttypes.h>
 
@@ -15,7 +15,7 @@ static void add_timeout(struct rd_line *line, const char *name, unsigned int val
 		rd_line_add(line, " %s %.1f s", name, us / 1000000);
 }
 
-/* What a side offers the other: REQ and REP. */
+/* The parameters that a side offers in REQ and REP. */
 static void add_offer(struct rd_line *line, const struct rd_cm *cm)
 {
 	rd_line_add(line, " first PSN %u resources %u depth %u", cm->psn, cm->responder_resources,
@@ -63,7 +63,7 @@ static void add_rep(struct rd_line *line, const struct rd_cm *cm)
 	add_offer(line, cm);
 }
 
-/* What a REJ or an MRA is about; they agree but for the third. */
+/* The message that a REJ or an MRA refers to; only the third name differs between the two. */
 static void add_about(struct rd_line *line, const struct rd_cm *cm, const char *third)
 {
 	const char *const names[] = {"REQ", "REP", third, "reserved"};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A few words for what is not InfiniBand: ARP (RFC 826), ICMP (RFC 792, 4443, 4861), TCP and iWARP
- * in it, UDP and known Ethertypes. */
+/*
+ * A short description of packets that are not InfiniBand: ARP (RFC 826), ICMP (RFC 792, 4443,
+ * 4861), TCP and iWARP in it, UDP and known Ethertypes.
+ */
 #include "names.h"
 #include "text.h"
 #include <inttypes.h>
@@ -72,7 +74,7 @@ static void add_iwarp(struct rd_line *line, const struct rd_iwarp *i)
 
 static void add_tcp(struct rd_line *line, const struct rd_packet *p)
 {
-	static const char letters[] = "FSRP.UEW"; /* as tcpdump has them, FIN first */
+	static const char letters[] = "FSRP.UEW"; /* as tcpdump prints them, FIN first */
 	const uint8_t *tcp = p->data + p->l4;
 	char flags[sizeof(letters)];
 	size_t n = 0;
