@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A list of facts: JSON texts on their way into a capture file (rdmadump-formats(5)). */
+/* A list of facts: JSON texts to be stored in a capture file (rdmadump-formats(5)). */
 #ifndef RDMADUMP_FACTS_H
 #define RDMADUMP_FACTS_H
 
@@ -13,28 +13,35 @@ struct rd_fact {
 struct rd_facts {
 	struct rd_fact *fact;
 	size_t n, room;
-	size_t bytes; /* of all texts, and what it costs to keep them */
+	size_t bytes; /* memory of all texts, with overhead */
 };
 
-/* Bytes that one list takes: what a hostile file can make us keep. */
+/* Limit of a list's memory in bytes, against hostile files. */
 #define RD_FACTS_LIST_MAX ((size_t)64 << 20)
 
-/* Appends a copy; -1 if there is no memory or the list is full, which is then as it was. */
+/*
+ * Appends a copy. Returns 0, or -1 if out of memory or the list is full; the list is then
+ * unchanged.
+ */
 int rd_facts_add(struct rd_facts *facts, const char *json, size_t len);
 void rd_facts_free(struct rd_facts *facts);
 
-/* The interface that a text is about; -1 if it is no JSON object that says so. */
+/* The interface number in a text; -1 if it is not a JSON object with one. */
 int rd_facts_iface(const char *json, size_t len);
-/* Appends a copy that is about interface `iface`; -1 also if it is no JSON object. */
+/*
+ * Appends a copy with the interface number replaced by `iface`. Returns 0, or -1 as rd_facts_add(),
+ * also if the text is not a JSON object.
+ */
 int rd_facts_add_moved(struct rd_facts *facts, const char *json, size_t len, unsigned int iface);
 
 struct rd_device;
 struct rd_port;
 
 /*
- * Reads the facts of a port now and appends them, as about interface `iface`: QPs and counters, and
- * with when "start" (the other is "end") the device. What cannot be read is left out; what has no
- * room is left out and logged. Asks the device: not for the hot path.
+ * Reads the current facts of a port and appends them with the interface number `iface`: QPs and
+ * counters, and with when "start" (the other value is "end") the device. What cannot be read is
+ * omitted; what does not fit is omitted and logged. Sends commands to the device: not for the hot
+ * path.
  */
 void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
 	const struct rd_port *port, unsigned int iface, const char *when);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Encodes files of bare ERF records, as Endace's cards and tools write them. */
+/* Encodes files of bare ERF records, the format of Endace's capture cards and tools. */
 #include "internal.h"
 #include <string.h>
 
-/* ERF files begin with their first record. */
+/* ERF files have no header: they begin with the first record. */
 static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t room)
 {
 	(void)e;
@@ -68,7 +68,7 @@ static size_t record_len(const struct rd_encoder *e, const uint8_t *p, size_t le
 
 static uint64_t record_ns(const uint8_t *p)
 {
-	return erf_stamp_ns(rd_le64(p));
+	return erf_timestamp_ns(rd_le64(p));
 }
 
 static size_t bound(uint32_t caplen)
@@ -79,7 +79,7 @@ static size_t bound(uint32_t caplen)
 static size_t header_bound(const struct rd_encoder *e)
 {
 	(void)e;
-	return ERF_HEADER; /* callers allocate this, and malloc(0) may return NULL */
+	return ERF_HEADER; /* not 0: callers allocate it, and malloc(0) may return NULL */
 }
 
 const struct rd_format format_erf = {

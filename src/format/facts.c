@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A list of facts: JSON texts on their way into a capture file. */
+/* A list of facts: JSON texts that are to be stored in a capture file. */
 #include <jansson.h>
 #include <rdmadump/facts.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define KEEPING 64 /* bytes that one text costs beside itself, about */
+#define KEEPING 64 /* bytes of memory per text besides the text itself, approximately */
 
 int rd_facts_add(struct rd_facts *f, const char *json, size_t len)
 {

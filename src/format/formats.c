@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of formats that can be written, and the choice of one for a file and its interfaces. */
+/*
+ * The table of formats that can be written, and the choice of a format for a file and its
+ * interfaces.
+ */
 #include "internal.h"
 #include <rdmadump/units.h>
 #include <stdio.h>
@@ -11,7 +14,7 @@ static const struct rd_format *const formats[] = {
 	&format_pcapng, &format_pcap, &format_pcap_us, &format_erf};
 #define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
-/* Which link types a file may announce for a link; the first one is taken unless dlt= asks. */
+/* The link types that a file may declare for a link; the first one is used unless dlt= is given. */
 static const struct {
 	enum rd_link link;
 	const char *name;
@@ -77,7 +80,7 @@ static int fail_unknown(const char *spec, size_t len, struct rd_error *err)
 	return rd_fail(err, RD_CLASS_USAGE, 0, todo, "unknown file format '%.*s'", (int)len, spec);
 }
 
-/* Takes apart "name,option=value,..."; *dlt is 0 if it was not given. */
+/* Parses "name,option=value,..."; *dlt is 0 if it was not given. */
 static int parse_spec(
 	const char *spec, const struct rd_format **format, int *dlt, struct rd_error *err)
 {
@@ -94,7 +97,7 @@ static int parse_spec(
 		len = strcspn(s, ",");
 		if (strncmp(s, option, strlen(option)) != 0)
 			return rd_fail(err, RD_CLASS_USAGE, 0,
-				"the only one is dlt=197 (ERF) or dlt=247 (bare InfiniBand)",
+				"the only option is dlt=197 (ERF) or dlt=247 (bare InfiniBand)",
 				"unknown option '%.*s' in file format '%s'", (int)len, s, spec);
 		snprintf(value, sizeof(value), "%.*s", (int)(len - strlen(option)),
 			s + strlen(option));
@@ -147,7 +150,8 @@ static int choose_dlt(struct rd_encoder *e, int wanted, struct rd_error *err)
 		dlts = raw;
 	}
 	if (!dlts[0])
-		return rd_fail(err, RD_CLASS_USAGE, 0, "no file can hold its frames",
+		return rd_fail(err, RD_CLASS_USAGE, 0,
+			"frames of this link type cannot be stored in a file",
 			"the link type of '%s' is not known", iface_name(&e->ifaces[0]));
 	if (e->format == &format_erf) {
 		if (link_table[row].link == RD_LINK_RAW || (wanted && wanted != DLT_ERF))
@@ -160,7 +164,7 @@ static int choose_dlt(struct rd_encoder *e, int wanted, struct rd_error *err)
 	for (unsigned int i = 0; wanted && e->dlt != wanted; i++) {
 		if (!dlts[i])
 			return rd_fail(err, RD_CLASS_USAGE, 0,
-				"leave dlt= out, or say dlt=197 for ERF or dlt=247 for bare "
+				"omit dlt=, or give dlt=197 for ERF or dlt=247 for bare "
 				"InfiniBand",
 				"%s cannot be written as link type %d", link_table[row].name,
 				wanted);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the files of src/format share: link types, the ERF record header and the pieces of a reader.
- * ERF's layout is from Endace's "ERF types" and from what Wireshark 4.0 makes of it.
+ * Shared by the files of src/format: link types, the ERF record header and the pieces of a reader.
+ * ERF's layout is from Endace's "ERF types" and from how Wireshark 4.0 reads it.
  */
 #ifndef RDMADUMP_FORMAT_INTERNAL_H
 #define RDMADUMP_FORMAT_INTERNAL_H
@@ -15,28 +15,31 @@
 #define DLT_ERF	       197
 #define DLT_INFINIBAND 247
 
-/* libpcap's MAXIMUM_SNAPLEN: it refuses or cuts longer frames, so it means "whole frames". */
+/*
+ * libpcap's MAXIMUM_SNAPLEN: it refuses or cuts longer frames. In a file header it means "whole
+ * frames".
+ */
 #define SNAPLEN_WHOLE 262144u
 
 #define NS_PER_S 1000000000u
 
 #define ERF_HEADER	 16
-#define ERF_ETH_PAD	 2 /* between the header and an Ethernet frame: offset and padding */
-#define ERF_ETH_FCS	 4 /* Ethernet's wire length counts the FCS, captured or not */
+#define ERF_ETH_PAD	 2 /* before an Ethernet frame: offset and padding */
+#define ERF_ETH_FCS	 4 /* wire lengths of Ethernet include the FCS, captured or not */
 #define ERF_TYPE_ETH	 2
 #define ERF_TYPE_IB	 21
-#define ERF_MORE	 0x80 /* in the type: extension headers follow */
+#define ERF_MORE	 0x80 /* bit of the type: extension headers follow */
 #define ERF_FLAG_PORT	 0x03
 #define ERF_FLAG_VARYING 0x04
 #define ERF_FLAG_RXERROR 0x10
 
-/* Saves the division: consecutive time stamps nearly always lie in the same second. */
+/* Avoids a division: consecutive timestamps are nearly always in the same second. */
 struct second {
 	uint64_t start_ns;
 	uint64_t number;
 };
 
-/* Returns the nanoseconds of ts within its second, whose number is then in *s. */
+/* Returns the nanoseconds of ts_ns within its second, and sets s->number to the second. */
 static inline uint32_t second_split(struct second *s, uint64_t ts_ns)
 {
 	uint64_t rest = ts_ns - s->start_ns;
@@ -50,38 +53,42 @@ static inline uint32_t second_split(struct second *s, uint64_t ts_ns)
 }
 
 /*
- * 32.32 fixed point seconds. The fraction is rounded up, so that readers which cut (old tools)
- * and readers which round to the nearest (Wireshark) both find the same nanosecond again.
+ * 32.32 fixed-point seconds. The fraction is rounded up, so that readers which truncate (old tools)
+ * and readers which round (Wireshark) both get the same nanosecond.
  */
-static inline uint64_t erf_stamp(struct second *s, uint64_t ts_ns)
+static inline uint64_t erf_timestamp(struct second *s, uint64_t ts_ns)
 {
 	uint64_t ns = second_split(s, ts_ns);
 
 	return s->number << 32 | ((ns << 32) + NS_PER_S - 1) / NS_PER_S;
 }
 
-static inline uint64_t erf_stamp_ns(uint64_t stamp)
+static inline uint64_t erf_timestamp_ns(uint64_t timestamp)
 {
-	return (stamp >> 32) * NS_PER_S + (((stamp & 0xffffffff) * NS_PER_S + 0x80000000u) >> 32);
+	return (timestamp >> 32) * NS_PER_S +
+	       (((timestamp & 0xffffffff) * NS_PER_S + 0x80000000u) >> 32);
 }
 
 /*
- * The record header. A frame that was cut has wire_len > stored, and nothing else says so: flag
- * 0x08 (truncated) means a card that ran out of memory, and Wireshark shows it as an error.
+ * Writes the record header. A shortened frame is marked only by wire_len > stored length: flag 0x08
+ * (truncated) means that a card ran out of memory, and Wireshark shows it as an error.
  */
-static inline void erf_put(uint8_t *p, uint64_t stamp, const struct rd_frame *f, uint64_t type,
+static inline void erf_put(uint8_t *p, uint64_t timestamp, const struct rd_frame *f, uint64_t type,
 	uint64_t record_len, uint64_t wire_len)
 {
 	uint64_t flags = ERF_FLAG_VARYING | (f->iface & ERF_FLAG_PORT) |
 			 (f->flags & RD_FRAME_CRC_ERROR ? ERF_FLAG_RXERROR : 0);
 
-	rd_put_le64(p, stamp);
+	rd_put_le64(p, timestamp);
 	rd_put_be64(p + 8, type << 56 | flags << 48 | record_len << 32 | wire_len);
 }
 
 #define ERF_LCTR 12 /* offset of the loss counter */
 
-/* Lengths in an ERF header have 16 bits; no InfiniBand packet comes near, a file's may. */
+/*
+ * Lengths in an ERF header have 16 bits. InfiniBand packets are shorter; frames of a file may be
+ * longer.
+ */
 #define ERF_MAX_LEN 65535u
 static inline uint32_t erf_clamp(uint32_t n, uint32_t most)
 {
@@ -93,11 +100,11 @@ static inline uint16_t erf_lctr(uint64_t dropped)
 	return dropped < 65535 ? (uint16_t)dropped : 65535;
 }
 
-/* What a record holds in front of the frame's own bytes; all 0: nothing. */
+/* What a record stores before the frame's own bytes; all 0: nothing. */
 struct envelope {
 	uint32_t type;	 /* ERF record type */
 	uint32_t prefix; /* bytes: ERF header and padding */
-	uint32_t fcs;	 /* bytes that the wire length counts and the frame does not hold */
+	uint32_t fcs;	 /* bytes that the wire length includes and the frame does not */
 };
 #define ENVELOPE_NONE ((struct envelope){0, 0, 0})
 #define ENVELOPE_IB   ((struct envelope){ERF_TYPE_IB, ERF_HEADER, 0})
@@ -112,7 +119,7 @@ static inline struct envelope encoder_envelope(const struct rd_encoder *e)
 		ERF_TYPE_ETH, ERF_HEADER + ERF_ETH_PAD, e->ifaces[0].fcslen ? 0 : ERF_ETH_FCS};
 }
 
-/* Bytes of the frame that fit into its envelope, and the bytes on the wire as ERF counts them. */
+/* Bytes of the frame that fit into its envelope; below, the length on the wire as ERF counts it. */
 static inline uint32_t envelope_caplen(struct envelope v, const struct rd_frame *f)
 {
 	return v.prefix ? erf_clamp(f->caplen, ERF_MAX_LEN - v.prefix) : f->caplen;
@@ -123,18 +130,18 @@ static inline uint32_t envelope_len(struct envelope v, const struct rd_frame *f)
 	return v.prefix ? erf_clamp(f->len, ERF_MAX_LEN - v.fcs) + v.fcs : f->len;
 }
 
-/* The envelope of a frame whose caplen and len the two above have said. */
+/* Writes the envelope of a frame; caplen and len are the results of the two functions above. */
 static inline void envelope_put(struct envelope v, uint8_t *p, struct second *second,
 	const struct rd_frame *f, uint32_t caplen, uint32_t len)
 {
 	if (!v.prefix)
 		return;
-	erf_put(p, erf_stamp(second, f->ts_ns), f, v.type, v.prefix + caplen, len);
+	erf_put(p, erf_timestamp(second, f->ts_ns), f, v.type, v.prefix + caplen, len);
 	if (v.prefix > ERF_HEADER)
 		memset(p + ERF_HEADER, 0, v.prefix - ERF_HEADER);
 }
 
-/* The limit to announce in a file's header: what libpcap would otherwise cut our ERF header for. */
+/* The snaplen for a file's header: increased by the envelope, which libpcap would otherwise cut. */
 static inline uint32_t encoder_snaplen(const struct rd_encoder *e, uint32_t snaplen)
 {
 	if (!snaplen || snaplen >= SNAPLEN_WHOLE)

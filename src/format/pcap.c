@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Encodes classic pcap with nano- or microseconds: draft-ietf-opsawg-pcap. */
+/* Encodes classic pcap with nanoseconds or microseconds: draft-ietf-opsawg-pcap. */
 #include "pcap.h"
 #include "internal.h"
 #include <string.h>
@@ -53,7 +53,7 @@ static inline __attribute__((always_inline)) unsigned int encode(const struct rd
 	return i;
 }
 
-/* One of the two units, and an envelope that the compiler knows where it matters. */
+/* Encodes with one of the two units, and a constant envelope in the common cases. */
 static inline __attribute__((always_inline)) unsigned int encode_unit(const struct rd_encoder *e,
 	const struct rd_frame *frames, unsigned int n, uint8_t *dst, size_t room, size_t *used,
 	const uint32_t unit_ns)
@@ -110,7 +110,7 @@ static size_t bound(uint32_t caplen)
 	return PCAP_RECORD + ERF_HEADER + ERF_ETH_PAD + (size_t)caplen;
 }
 
-static uint64_t stamp_ns(const uint8_t *p, uint32_t unit)
+static uint64_t timestamp_ns(const uint8_t *p, uint32_t unit)
 {
 	uint32_t words[2];
 
@@ -120,12 +120,12 @@ static uint64_t stamp_ns(const uint8_t *p, uint32_t unit)
 
 static uint64_t record_ns(const uint8_t *p)
 {
-	return stamp_ns(p, 1);
+	return timestamp_ns(p, 1);
 }
 
 static uint64_t record_us(const uint8_t *p)
 {
-	return stamp_ns(p, 1000);
+	return timestamp_ns(p, 1000);
 }
 
 static size_t header_bound(const struct rd_encoder *e)

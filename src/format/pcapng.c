@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Encodes pcapng: draft-ietf-opsawg-pcapng, with what Wireshark 4.0 and libpcap 1.10 make of it. */
+/* Encodes pcapng: draft-ietf-opsawg-pcapng, and how Wireshark 4.0 and libpcap 1.10 read it. */
 #include "pcapng.h"
 #include "internal.h"
 #include <assert.h>
@@ -7,18 +7,20 @@
 
 #define TEXT_MAX    1024 /* bytes of a name; a filter expression may be longer */
 #define FILTER_MAX  4096
-#define EPB_FIXED   28 /* before the frame's bytes */
-#define EPB_OPTIONS 12 /* flags and the end of options */
+#define EPB_FIXED   28 /* before the frame */
+#define EPB_OPTIONS 12 /* flags option and end of options */
 #define BLOCK_TAIL  4
 
-/* Code and length of the flags option: two halves of a word. */
+/* Code and length of the flags option in one word. */
 #if __BYTE_ORDER == __LITTLE_ENDIAN
 #define EPB_FLAGS_HEAD (4u << 16 | OPT_EPB_FLAGS)
 #else
 #define EPB_FLAGS_HEAD ((uint32_t)OPT_EPB_FLAGS << 16 | 4)
 #endif
 
-/* An EPB takes captured and wire length as they lie in the frame, direction as its value. */
+/*
+ * An EPB stores caplen and len in the order of struct rd_frame, and direction by the same values.
+ */
 static_assert(offsetof(struct rd_frame, len) == offsetof(struct rd_frame, caplen) + 4, "");
 static_assert(RD_DIR_IN == 1 && RD_DIR_OUT == 2, "");
 
@@ -27,7 +29,7 @@ static size_t pad4(size_t n)
 	return (n + 3) & ~(size_t)3;
 }
 
-/* Counts on when the room is used up (or there is none), which measures what would be needed. */
+/* Counts bytes even beyond the room (or without any), to measure the room that is needed. */
 struct out {
 	uint8_t *base;
 	size_t used, room;
@@ -88,7 +90,7 @@ static void put_option_u64(struct out *o, uint16_t code, uint64_t v)
 	put_option(o, code, &v, sizeof(v));
 }
 
-/* Time stamps are two words, the high one first, in whatever byte order the words have. */
+/* Timestamps are two words, the high one first, each in the byte order of the section. */
 static void put_option_time(struct out *o, uint16_t code, uint64_t ns)
 {
 	uint32_t words[2] = {(uint32_t)(ns >> 32), (uint32_t)ns};
@@ -96,7 +98,7 @@ static void put_option_time(struct out *o, uint16_t code, uint64_t ns)
 	put_option(o, code, words, sizeof(words));
 }
 
-/* Length of s, at most `most`, and then not in the middle of a UTF-8 character. */
+/* Length of s, at most `most`; a UTF-8 character is never cut. */
 static size_t text_len(const char *s, size_t most)
 {
 	size_t len = strnlen(s, most + 1);
@@ -115,7 +117,7 @@ static void put_option_text(struct out *o, uint16_t code, const char *s, size_t 
 		put_option(o, code, s, text_len(s, most));
 }
 
-/* The byte in front says that the filter is an expression, not BPF instructions. */
+/* The first byte of the option is 0: a filter expression, not BPF instructions. */
 static void put_option_filter(struct out *o, const char *s)
 {
 	static const uint8_t is_text = 0;
@@ -197,7 +199,7 @@ static void put_stats(struct out *o, uint32_t iface, const struct rd_iface_stats
 	put_option_time(o, OPT_ISB_STARTTIME, s->start_ns);
 	put_option_time(o, OPT_ISB_ENDTIME, s->end_ns);
 	put_option_u64(o, OPT_ISB_IFRECV, s->received);
-	/* Readers take an absent option for unknown, and a number for all. */
+	/* Readers take an absent option as unknown, and a number as the full count. */
 	if (!s->drops_unknown)
 		put_option_u64(o, OPT_ISB_IFDROP, s->dropped);
 	put_option_u64(o, OPT_ISB_FILTERACCEPT, s->accepted);
@@ -246,7 +248,7 @@ static size_t header_bound(const struct rd_encoder *e)
 	const size_t comment = 4 + pad4(RD_NOTE_MAX);
 	size_t trailer;
 
-	/* Comments may have any length by the time they are written. */
+	/* The comment may be longer when the header is written again. */
 	put_header(&header, e);
 	header.used += comment;
 	put_stats(&one, 0, &stats);
@@ -276,7 +278,7 @@ static inline void put_word(uint8_t *p, uint32_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* The high word first, each in the host's byte order. */
+/* The high word first, both in the host's byte order. */
 static inline void put_time(uint8_t *p, uint64_t ns)
 {
 #if __BYTE_ORDER == __LITTLE_ENDIAN
@@ -285,7 +287,9 @@ static inline void put_time(uint8_t *p, uint64_t ns)
 	memcpy(p, &ns, sizeof(ns));
 }
 
-/* Small frames, of which there are most: two halves, which overlap, instead of a call. */
+/*
+ * Most frames are small: two overlapping copies of constant length instead of a call of memcpy().
+ */
 static inline void put_frame(uint8_t *p, const uint8_t *data, size_t len)
 {
 	enum { HALF = 32 };
@@ -301,8 +305,8 @@ static inline void put_frame(uint8_t *p, const uint8_t *data, size_t len)
 }
 
 /*
- * A block of `total` bytes but for its options. The zeros of the padding come first and the
- * frame's bytes last: what follows the copy would have to be kept across its call.
+ * Writes a block of `total` bytes without its options. The padding's zeros are written before the
+ * frame: values needed after the copy would have to be saved across the call.
  */
 static inline __attribute__((always_inline)) void epb_put(uint8_t *p, const struct rd_frame *f,
 	uint32_t caplen, size_t total, struct second *second, const struct envelope v)
@@ -327,7 +331,7 @@ static inline __attribute__((always_inline)) void epb_put(uint8_t *p, const stru
 	put_frame(p + EPB_FIXED + v.prefix, f->data, caplen);
 }
 
-/* A frame's block, if it fits into `room`; else 0. */
+/* Writes a frame's block if it fits into `room`; returns its length or 0. */
 static inline __attribute__((always_inline)) size_t epb_encode(uint8_t *p, size_t room,
 	const struct rd_frame *f, struct second *second, const struct envelope v)
 {
@@ -389,7 +393,7 @@ static size_t noted(const struct rd_encoder *e, const struct rd_frame *f,
 	struct out o = {.base = dst, .used = EPB_FIXED + padded, .room = room};
 	struct second second = {0};
 
-	/* Options first: only then is the block's length known. */
+	/* The options first: the block's length depends on them. */
 	if (flags)
 		put_option(&o, OPT_EPB_FLAGS, &flags, sizeof(flags));
 	if (note->dropped)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The numbers of pcapng, from draft-ietf-opsawg-pcapng. */
+/* Constants of pcapng, from draft-ietf-opsawg-pcapng. */
 #ifndef RDMADUMP_FORMAT_PCAPNG_H
 #define RDMADUMP_FORMAT_PCAPNG_H
 
@@ -12,7 +12,7 @@
 #define BLOCK_ISB 5u
 #define BLOCK_EPB 6u
 
-/* Local use (the top bit is set): facts. Version, length of the text, text, padding. */
+/* Facts, a type for local use (top bit set). Version, length of the text, text, padding. */
 #define BLOCK_FACTS   0x80524446u
 #define FACTS_VERSION 1u
 #define FACTS_FIXED   8 /* version and length */

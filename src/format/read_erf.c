@@ -2,19 +2,19 @@
 /* Decodes ERF records, bare or in pcap and pcapng: Endace's "ERF types". */
 #include "reader.h"
 
-#define ERF_TYPE_LINK 25 /* InfiniBand's flow control */
+#define ERF_TYPE_LINK 25 /* InfiniBand link packets (flow control) */
 #define ERF_TYPE_META 27
 #define ERF_TYPE_PAD  48
-#define ERF_EXTENSION 8 /* bytes; the first one's upper bit says that another follows */
-#define ERF_ALIGN     8 /* cards fill records up to this */
+#define ERF_EXTENSION 8 /* bytes; the top bit of the first one: another extension follows */
+#define ERF_ALIGN     8 /* cards pad records to multiples of this */
 #define PROBE_RECORDS 16
 
-/* The types that are known; another one's record is passed on unread. */
+/* The known types; records of other types are passed on with their ERF headers. */
 static const struct erf_type {
 	uint8_t number;
 	enum erf_kind kind;
 	bool no_frame;
-	bool counts_loss; /* the header's 16-bit field; others keep a "colour" there */
+	bool counts_loss; /* the 16-bit field in the header; other types have a "colour" there */
 } erf_types[] = {
 	{.number = ERF_TYPE_ETH, .kind = ERF_KIND_ETH, .counts_loss = true},
 	{.number = 11, .kind = ERF_KIND_ETH}, /* coloured */
@@ -34,7 +34,10 @@ static const struct erf_type *type_find(uint8_t number)
 	return NULL;
 }
 
-/* Bytes before the frame: the header, extension headers, Ethernet's padding. 0: not all there. */
+/*
+ * Bytes before the frame: the header, extension headers, Ethernet's padding. 0: they are
+ * incomplete.
+ */
 static size_t headers_len(const uint8_t *p, size_t left)
 {
 	const struct erf_type *type;
@@ -54,7 +57,9 @@ static size_t headers_len(const uint8_t *p, size_t left)
 	return len <= left ? len : 0;
 }
 
-/* Fills in the interface for the records of a kind and a port, which is the file's if it is free.
+/*
+ * The interface for records of one kind and port. The first kind and port gets the interface that
+ * the file describes, the others new ones.
  */
 static int iface_for(struct rd_reader *r, struct file_iface *f, enum erf_kind kind,
 	unsigned int port, bool ports)
@@ -122,7 +127,7 @@ enum step erf_unwrap(struct rd_reader *r, struct file_iface *f, struct rd_frame 
 		frame->flags |= RD_FRAME_CRC_ERROR;
 	if (type && type->counts_loss)
 		*dropped = rd_be16(p + ERF_LCTR);
-	if (kind == ERF_KIND_OTHER) { /* passed on with its headers, and with what fills it up */
+	if (kind == ERF_KIND_OTHER) { /* passed on with its headers and padding */
 		if (frame->len < frame->caplen)
 			frame->len = frame->caplen;
 		return STEP_FRAME;
@@ -130,15 +135,15 @@ enum step erf_unwrap(struct rd_reader *r, struct file_iface *f, struct rd_frame 
 	frame->data += headers;
 	frame->caplen -= (uint32_t)headers;
 	frame->len -= (uint32_t)headers;
-	if (kind ==
-		ERF_KIND_ETH) /* the FCS is counted even if it is not there: frames go without */
+	if (kind == ERF_KIND_ETH) /* the length includes the FCS even if it was not captured; frames
+				     are delivered without it */
 		frame->len -= frame->len < ERF_ETH_FCS ? frame->len : ERF_ETH_FCS;
 	if (frame->caplen > frame->len)
 		frame->caplen = frame->len;
 	return STEP_FRAME;
 }
 
-/* Nothing in ERF says that it is ERF: the first records must all make sense. */
+/* ERF has no magic number: the first records must all be plausible. */
 static bool probe(const uint8_t *data, size_t len)
 {
 	size_t used = 0;
@@ -184,7 +189,7 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 		return reader_more(r, ERF_HEADER);
 	record = rd_be16(p + 10);
 	if (record < ERF_HEADER)
-		return reader_damaged(r, "a record of %u bytes cannot be", record);
+		return reader_damaged(r, "a record of %u bytes is too short", record);
 	if (reader_left(r) < record)
 		return reader_more(r, record);
 	headers = headers_len(p, record);
@@ -192,7 +197,7 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 		.data = p,
 		.caplen = record,
 		.len = (uint32_t)headers + rd_be16(p + 14),
-		.ts_ns = erf_stamp_ns(rd_le64(p)),
+		.ts_ns = erf_timestamp_ns(rd_le64(p)),
 	};
 	s = erf_unwrap(r, &r->file_ifaces[0], frame, true, &dropped);
 	if (s == STEP_FRAME && dropped && reader_add_note(r, dropped, NULL, 0) == STEP_FAIL)

@@ -44,7 +44,7 @@ static enum step begin(struct rd_reader *r)
 
 	if (reader_left(r) < PCAP_HEADER) {
 		rd_fail(&r->error, RD_CLASS_DEVICE, 0, "the file has no frames",
-			"'%s': cut short in the file's header", r->name);
+			"'%s' ends within the file header", r->name);
 		return STEP_FAIL;
 	}
 	if (reader_u16(r, p + 4) != 2) {
@@ -58,7 +58,9 @@ static enum step begin(struct rd_reader *r)
 	dlt = (uint16_t)(network & PCAP_LINKTYPE_MASK);
 	r->record_header = magic->record_header;
 	r->fraction_ns = magic->fraction_ns;
-	/* Some writers state less than they write, so the limit only has to catch nonsense. */
+	/*
+	 * Some writers exceed the limit that they state, so that it only serves to detect damage.
+	 */
 	r->max_caplen = snaplen > SNAPLEN_WHOLE ? snaplen : SNAPLEN_WHOLE;
 	if (r->max_caplen > CAPLEN_MAX)
 		r->max_caplen = CAPLEN_MAX;
@@ -92,12 +94,12 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 	caplen = reader_u32(r, p + 8);
 	len = reader_u32(r, p + 12);
 	if (caplen > r->max_caplen)
-		return reader_damaged(r, "a captured length of %u bytes cannot be", caplen);
+		return reader_damaged(r, "an impossible captured length of %u bytes", caplen);
 	total = r->record_header + (size_t)caplen;
 	if (reader_left(r) < total)
 		return reader_more(r, total);
 	if (!caplen && is_zero(p, PCAP_RECORD))
-		return reader_damaged(r, "zeros where a record should be");
+		return reader_damaged(r, "zeros instead of a record");
 	*frame = (struct rd_frame){
 		.data = p + r->record_header,
 		.caplen = caplen,
@@ -108,9 +110,9 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 	};
 	s = STEP_FRAME;
 	if (f->dlt == DLT_ERF) {
-		/* The record's own stamp is the finer one, and Wireshark shows it. */
+		/* The record's own timestamp is more exact, and Wireshark shows it. */
 		if (caplen >= ERF_HEADER)
-			frame->ts_ns = erf_stamp_ns(rd_le64(frame->data));
+			frame->ts_ns = erf_timestamp_ns(rd_le64(frame->data));
 		s = erf_unwrap(r, f, frame, true, &dropped);
 	}
 	if (s == STEP_FRAME && dropped && reader_add_note(r, dropped, NULL, 0) == STEP_FAIL)
@@ -120,7 +122,10 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 	return s;
 }
 
-/* One of each byte order. What does not change is at hand, for all that is known of `frames`. */
+/*
+ * Instantiated for each byte order. All values that stay constant are local variables: the compiler
+ * must assume that stores to `frames` change *r.
+ */
 static inline __attribute__((always_inline)) unsigned int run_order(
 	struct rd_reader *r, bool swapped, struct rd_frame *frames, unsigned int max)
 {
@@ -150,7 +155,7 @@ static inline __attribute__((always_inline)) unsigned int run_order(
 	return n;
 }
 
-/* What next() does with whole, not empty records that are no ERF. */
+/* Does the same as next() for complete records with data and without ERF. */
 static unsigned int run(struct rd_reader *r, struct rd_frame *frames, unsigned int max)
 {
 	if (r->file_ifaces[0].dlt == DLT_ERF)

@@ -5,8 +5,8 @@
 #include <rdmadump/log.h>
 #include <stdlib.h>
 
-#define BLOCK_MIN   12		/* type, length, length again */
-#define FACTS_TOTAL (32u << 20) /* bytes of facts in a file, at most */
+#define BLOCK_MIN   12		/* type, length, length repeated */
+#define FACTS_TOTAL (32u << 20) /* limit for the bytes of facts in a file */
 
 static bool is_magic(const uint8_t *p, bool *swapped)
 {
@@ -26,7 +26,7 @@ static bool probe(const uint8_t *data, size_t len)
 
 static enum step begin(struct rd_reader *r)
 {
-	(void)r; /* a section's header is a block like others */
+	(void)r; /* a section header is a block like the others */
 	return STEP_OTHER;
 }
 
@@ -35,7 +35,10 @@ struct option {
 	const uint8_t *data;
 };
 
-/* The next option; false at their end, and where a length leads outside (frames stay good). */
+/*
+ * The next option; false at the end of the list, and if a length leads outside: the frame is still
+ * valid.
+ */
 static bool option_next(const struct rd_reader *r, struct rd_view *v, struct option *o)
 {
 	const uint8_t *head = rd_view_take(v, 4);
@@ -56,7 +59,7 @@ static bool option_next(const struct rd_reader *r, struct rd_view *v, struct opt
 	return true;
 }
 
-/* A copy of the option's text in *to, unless it was there before. */
+/* Copies the option's text to *to; the first such option counts. */
 static enum step option_text(struct rd_reader *r, const struct option *o, const char **to)
 {
 	if (*to)
@@ -71,7 +74,7 @@ static enum step section_next(struct rd_reader *r, struct rd_view *v)
 	struct option o;
 
 	if (!fixed)
-		return reader_damaged(r, "a section header that is too short");
+		return reader_damaged(r, "the section header is too short");
 	if (reader_u16(r, fixed + 4) != 1)
 		return reader_damaged(r, "pcapng version %u.%u, only 1 is known",
 			reader_u16(r, fixed + 4), reader_u16(r, fixed + 6));
@@ -94,7 +97,7 @@ static enum step section_next(struct rd_reader *r, struct rd_view *v)
 	return STEP_OTHER;
 }
 
-/* Prepares ticks -> ns for an if_tsresol value. */
+/* Prepares the conversion of ticks to ns for an if_tsresol value. */
 static void set_resolution(struct file_iface *f, uint8_t resolution)
 {
 	unsigned int n = resolution & 0x7f;
@@ -108,7 +111,7 @@ static void set_resolution(struct file_iface *f, uint8_t resolution)
 		f->mul *= 10;
 	for (; n > 9 && f->div <= UINT64_MAX / 10; n--)
 		f->div *= 10;
-	if (n > 9) /* ticks so short that 2^64 of them make no nanosecond */
+	if (n > 9) /* ticks so short that 2^64 of them are less than a nanosecond */
 		f->mul = 0;
 }
 
@@ -121,7 +124,9 @@ static uint64_t to_ns(const struct file_iface *f, uint64_t ticks)
 		return (f->div == 1 ? ticks * f->mul : ticks * f->mul / f->div) + f->offset_ns;
 	seconds = n < 64 ? ticks >> n : 0;
 	rest = n < 64 ? ticks & ((UINT64_C(1) << n) - 1) : ticks;
-	/* 10^9 is 5^9 * 2^9; the product must fit, and bits below 2^-43 s make no nanosecond */
+	/*
+	 * 10^9 is 5^9 * 2^9. The product must fit; bits below 2^-43 s are less than a nanosecond.
+	 */
 	for (; n > 43; n--)
 		rest >>= 1;
 	rest = n >= 9 ? rest * 1953125 >> (n - 9) : rest * 1953125 << (9 - n);
@@ -133,7 +138,7 @@ static uint64_t ticks_at(const struct rd_reader *r, const uint8_t *p)
 	return (uint64_t)reader_u32(r, p) << 32 | reader_u32(r, p + 4);
 }
 
-/* What an interface's options say; strings that are copied into `text` one after the other. */
+/* Memory for the strings of an interface's options, which are stored one after the other. */
 struct iface_text {
 	char *bytes;
 	size_t used;
@@ -165,7 +170,7 @@ static void iface_option(const struct rd_reader *r, const struct option *o, stru
 	case OPT_IF_HARDWARE:
 		iface->hardware = keep_text(text, o->data, o->len);
 		break;
-	case OPT_IF_FILTER: /* other first bytes: not an expression */
+	case OPT_IF_FILTER: /* another first byte: not an expression */
 		if (o->len > 1 && o->data[0] == 0)
 			iface->filter = keep_text(text, o->data + 1, o->len - 1u);
 		break;
@@ -205,13 +210,13 @@ static enum step iface_next(struct rd_reader *r, struct rd_view *v)
 	uint16_t dlt;
 
 	if (!fixed)
-		return reader_damaged(r, "an interface description that is too short");
+		return reader_damaged(r, "the interface description is too short");
 	dlt = reader_u16(r, fixed);
 	iface.link = reader_link(dlt);
 	iface.dlt = iface.link == RD_LINK_RAW ? dlt : 0;
 	iface.snaplen = reader_snaplen(dlt, reader_u32(r, fixed + 4));
 	set_resolution(&times, 6);
-	/* Each text loses its option's header of four bytes and gains a NUL. */
+	/* In the copy, each option's header of four bytes is replaced by a NUL. */
 	text.bytes = malloc(rd_view_left(v) + 1);
 	if (!text.bytes)
 		return reader_nomem(r);
@@ -246,10 +251,11 @@ static enum step stats_next(struct rd_reader *r, struct rd_view *v)
 	uint32_t id;
 
 	if (!fixed)
-		return reader_damaged(r, "statistics that are too short");
+		return reader_damaged(r, "the interface statistics are too short");
 	id = reader_u32(r, fixed);
 	if (id >= r->n_file_ifaces)
-		return reader_damaged(r, "statistics of interface %u, which is not described", id);
+		return reader_damaged(
+			r, "statistics of interface %u, which has no description", id);
 	f = &r->file_ifaces[id];
 	while (option_next(r, v, &o)) {
 		if (o.code == OPT_COMMENT && !comment.data)
@@ -275,7 +281,7 @@ static enum step stats_next(struct rd_reader *r, struct rd_view *v)
 	return STEP_OTHER;
 }
 
-/* What an EPB's (or PB's) options say of its frame. */
+/* Reads the options of an EPB or PB. */
 static enum step frame_options(struct rd_reader *r, struct rd_view *v, const struct file_iface *f,
 	struct rd_frame *frame, uint64_t *dropped)
 {
@@ -291,7 +297,7 @@ static enum step frame_options(struct rd_reader *r, struct rd_view *v, const str
 				frame->direction = RD_DIR_UNKNOWN;
 			if (flags & EPB_FLAG_CRC_ERROR)
 				frame->flags |= RD_FRAME_CRC_ERROR;
-			/* An FCS that only some frames have would pass for data. */
+			/* If only some frames have an FCS, readers would take it for data. */
 			if (fcs && !f->fcslen && fcs <= frame->len) {
 				frame->len -= fcs;
 				if (frame->caplen > frame->len)
@@ -307,7 +313,7 @@ static enum step frame_options(struct rd_reader *r, struct rd_view *v, const str
 	return STEP_OTHER;
 }
 
-/* The three kinds of blocks with a frame, brought to one form. */
+/* The fields of EPB, PB and SPB in a common form. */
 struct packet {
 	uint32_t iface, caplen, len;
 	uint64_t ticks, dropped;
@@ -353,9 +359,9 @@ static enum step packet_next(
 	enum step s = STEP_FRAME;
 
 	if (!packet_head(r, type, v, &k))
-		return reader_damaged(r, "a block that is too short");
+		return reader_damaged(r, "the block is too short");
 	if (k.iface >= r->n_file_ifaces)
-		return reader_damaged(r, "interface %u is not described", k.iface);
+		return reader_damaged(r, "interface %u has no description", k.iface);
 	f = &r->file_ifaces[k.iface];
 	if (type == BLOCK_SPB && f->snaplen && k.caplen > f->snaplen)
 		k.caplen = f->snaplen;
@@ -378,7 +384,7 @@ static enum step packet_next(
 	if (rd_view_left(v) && frame_options(r, v, f, frame, &k.dropped) == STEP_FAIL)
 		return STEP_FAIL;
 	if (!k.dropped)
-		k.dropped = lost; /* the same loss; the option holds larger numbers */
+		k.dropped = lost; /* the same loss; the option has more bits */
 	if (k.dropped && reader_add_note(r, k.dropped, NULL, 0) == STEP_FAIL)
 		return STEP_FAIL;
 	return STEP_FRAME;
@@ -407,7 +413,7 @@ static bool is_known(uint32_t type)
 	       type == BLOCK_ISB || type == BLOCK_SHB;
 }
 
-/* Steps over a block that may be larger than the buffer. */
+/* Skips a block that may be larger than the buffer. */
 static enum step block_skip(struct rd_reader *r, uint32_t total)
 {
 	if (total <= reader_left(r)) {
@@ -419,20 +425,19 @@ static enum step block_skip(struct rd_reader *r, uint32_t total)
 	return STEP_OTHER;
 }
 
-/* A file that compresses well must not keep the parser of JSON busy for hours. */
+/* Limits the time that crafted facts, which compress well, can cost a JSON parser. */
 static bool facts_fit(struct rd_reader *r, uint32_t len)
 {
 	bool before = r->facts_bytes <= FACTS_TOTAL;
 
 	r->facts_bytes += len;
 	if (before && r->facts_bytes > FACTS_TOTAL)
-		rd_log(RD_LOG_WARNING,
-			"'%s': more than %u MiB of facts; those that come after are left out",
+		rd_log(RD_LOG_WARNING, "'%s': more than %u MiB of facts; the rest is ignored",
 			r->name, FACTS_TOTAL >> 20);
 	return r->facts_bytes <= FACTS_TOTAL;
 }
 
-/* Facts are an extra: those that we cannot read cost nothing but themselves. */
+/* Facts are optional: unreadable ones are skipped, and all else is still read. */
 static enum step facts_next(struct rd_reader *r, uint32_t total)
 {
 	const uint8_t *p = reader_at(r);
@@ -463,12 +468,15 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 	if (reader_left(r) < BLOCK_MIN)
 		return reader_more(r, BLOCK_MIN);
 	type = reader_u32(r, p);
-	/* A section's header reads alike in both orders, and sets the order from here on. */
+	/*
+	 * The type of a section header reads the same in both byte orders; it sets the order for
+	 * what follows.
+	 */
 	if (type == BLOCK_SHB && !is_magic(p + 8, &r->swapped))
-		return reader_damaged(r, "a section header without its byte order");
+		return reader_damaged(r, "a section header without byte-order magic");
 	total = reader_u32(r, p + 4);
 	if (total < BLOCK_MIN || total % 4 != 0)
-		return reader_damaged(r, "a block of %u bytes cannot be", total);
+		return reader_damaged(r, "an impossible block length of %u bytes", total);
 	if (type == BLOCK_FACTS)
 		return facts_next(r, total);
 	if (!is_known(type))
@@ -486,7 +494,7 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 }
 
 #define EPB_BARE      32 /* bytes of an EPB without options and without its frame */
-#define EPB_DIRECTION 12 /* options that hold flags and nothing else, with their end */
+#define EPB_DIRECTION 12 /* bytes of options that hold only flags, with the end of options */
 
 /*
  * The direction in an EPB's options; false unless they are none, or nothing but a direction: as we

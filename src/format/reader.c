@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Decodes a byte stream into batches of frames that lie in its one buffer. */
+/* Decodes a byte stream into batches of frames, which lie in its buffer. */
 #include "reader.h"
 #include <errno.h>
 #include <stdlib.h>
 
-/* Small enough to stay in the second-level cache between read(2) and those who look at frames. */
+/* Small enough to stay in the second-level cache from read(2) until the frames are processed. */
 #define BUFFER_START (256u << 10)
-#define BUFFER_MAX   (16u << 20) /* so that a damaged length cannot take all memory */
-#define PROBE_LEN    32		 /* enough for pcap and pcapng; more would stall a slow pipe */
+#define BUFFER_MAX                                                                                 \
+	(16u << 20)  /* limit for records, so that a damaged length cannot allocate all memory */
+#define PROBE_LEN 32 /* enough for pcap and pcapng; waiting for more could block on a slow pipe */
 
 static const struct reader_format *const formats[] = {&reader_pcapng, &reader_pcap, &reader_erf};
 #define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
-/* Files that people take for captures; telling what they are saves a question. */
+/* Files that users take for captures: the error message names the actual format. */
 static const struct {
 	uint8_t len;
 	uint8_t magic[8];
 	const char *name, *todo;
-} strangers[] = {
+} other_files[] = {
 	{2, {0x1f, 0x8b}, "gzip", "uncompress it first"},
 	{4, {0x28, 0xb5, 0x2f, 0xfd}, "zstd", "uncompress it first"},
 	{4, {0x04, 0x22, 0x4d, 0x18}, "lz4", "uncompress it first"},
@@ -25,7 +26,7 @@ static const struct {
 	{8, {'s', 'n', 'o', 'o', 'p', 0, 0, 0}, "snoop", "convert it with editcap"},
 };
 
-/* Moves what is unread to the front, so that `need` bytes fit behind buf[0]. */
+/* Moves unread bytes to the front, so that `need` bytes fit from buf[0] on. */
 static enum step make_room(struct rd_reader *r, size_t need)
 {
 	size_t room = r->room;
@@ -40,8 +41,8 @@ static enum step make_room(struct rd_reader *r, size_t need)
 	if (need <= r->room)
 		return STEP_OTHER;
 	if (need > BUFFER_MAX)
-		return reader_damaged(r, "its record claims %zu bytes, more than %u are not read",
-			need, BUFFER_MAX);
+		return reader_damaged(
+			r, "its record claims %zu bytes, the limit is %u", need, BUFFER_MAX);
 	while (room < need)
 		room *= 2;
 	p = realloc(r->buf, room);
@@ -61,9 +62,8 @@ static void drop_skipped(struct rd_reader *r)
 }
 
 /*
- * Reads until r->need bytes are there. STEP_OTHER: they are; STEP_MORE: the file ended before;
- * STEP_LATER: they are not there yet.
- * Invalidates the batch.
+ * Reads until r->need bytes are there. STEP_OTHER: they are; STEP_MORE: the file ended before that;
+ * STEP_LATER: they are not there yet. Invalidates the batch.
  */
 static enum step refill(struct rd_reader *r)
 {
@@ -82,7 +82,7 @@ static enum step refill(struct rd_reader *r)
 	return reader_left(r) < r->need || r->skip ? STEP_MORE : STEP_OTHER;
 }
 
-/* As the format's next(), but reads what is missing and knows the end (STEP_MORE). */
+/* Like the format's next(), but reads missing bytes; STEP_MORE: the file has ended. */
 static enum step step(struct rd_reader *r, struct rd_frame *frame)
 {
 	enum step s;
@@ -117,7 +117,7 @@ int rd_reader_next(
 		if (s == STEP_FRAME)
 			r->batch++;
 		else if (s == STEP_LATER)
-			return RD_READ_LATER; /* met only while the batch is empty */
+			return RD_READ_LATER; /* only happens while the batch is empty */
 		else if (s == STEP_MORE)
 			break;
 		else if (s == STEP_FAIL)
@@ -137,8 +137,10 @@ void rd_reader_on_facts(struct rd_reader *r, rd_facts_fn *fn, void *ctx)
 	r->facts_ctx = ctx;
 }
 
-/* Reads up to the first frame (or the first facts) but not it, so that the interfaces are known
- * from the start. */
+/*
+ * Reads up to the first frame or the first facts without consuming them, so that the interfaces are
+ * known from the start.
+ */
 static void look_ahead(struct rd_reader *r)
 {
 	struct rd_frame frame;
@@ -155,19 +157,19 @@ static void look_ahead(struct rd_reader *r)
 	reader_reset_notes(r);
 }
 
-static int fail_stranger(struct rd_reader *r, struct rd_error *err)
+static int fail_unknown_file(struct rd_reader *r, struct rd_error *err)
 {
 	const char *todo = "it must be pcapng, pcap or ERF";
 
 	if (!reader_left(r))
-		return rd_fail(
-			err, RD_CLASS_DEVICE, 0, todo, "'%s' is empty, no capture file", r->name);
-	for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++)
-		if (reader_left(r) >= strangers[i].len &&
-			!memcmp(reader_at(r), strangers[i].magic, strangers[i].len))
-			return rd_fail(err, RD_CLASS_DEVICE, 0, strangers[i].todo,
-				"'%s' is a %s file", r->name, strangers[i].name);
-	return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "'%s' is no capture file", r->name);
+		return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "'%s' is empty, not a capture file",
+			r->name);
+	for (size_t i = 0; i < sizeof(other_files) / sizeof(other_files[0]); i++)
+		if (reader_left(r) >= other_files[i].len &&
+			!memcmp(reader_at(r), other_files[i].magic, other_files[i].len))
+			return rd_fail(err, RD_CLASS_DEVICE, 0, other_files[i].todo,
+				"'%s' is a %s file", r->name, other_files[i].name);
+	return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "'%s' is not a capture file", r->name);
 }
 
 static int begin(struct rd_reader *r, struct rd_error *err)
@@ -179,7 +181,7 @@ static int begin(struct rd_reader *r, struct rd_error *err)
 		if (formats[i]->probe(reader_at(r), reader_left(r)))
 			r->format = formats[i];
 	if (!r->format)
-		return fail_stranger(r, err);
+		return fail_unknown_file(r, err);
 	if (r->format->begin(r) == STEP_FAIL)
 		goto fail;
 	look_ahead(r);

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The reader's inside: one buffer, a table of interfaces, and one step function per format. */
+/* Internals of the reader: one buffer, a table of interfaces, and a step function per format. */
 #ifndef RDMADUMP_FORMAT_READER_H
 #define RDMADUMP_FORMAT_READER_H
 
 #include "internal.h"
 
-/* What came of one record. */
+/* The result of one step. */
 enum step {
 	STEP_FRAME, /* *frame is filled, the record is consumed */
-	STEP_OTHER, /* no frame in it, the record is consumed */
+	STEP_OTHER, /* the record is consumed and had no frame */
 	STEP_MORE,  /* reader.need bytes must be in the buffer first */
-	STEP_FAIL,  /* reader.error says why */
+	STEP_FAIL,  /* reader.error has the reason */
 	STEP_LATER, /* the bytes are not there yet */
 };
 
 struct reader_format {
 	const char *name;
-	/* Whether the file begins like one; data may end early. */
+	/* Whether the file begins like this format; data may be short. */
 	bool (*probe)(const uint8_t *data, size_t len);
 	/* Called once with the first bytes; consumes the file's header. */
 	enum step (*begin)(struct rd_reader *r);
 	enum step (*next)(struct rd_reader *r, struct rd_frame *frame);
 	/*
-	 * Takes what most records are, as long as they come and are whole in the buffer: no notes,
-	 * nothing to complain of. Returns their number; what is left is for next(). NULL: none are.
+	 * Fast path: decodes ordinary records (complete in the buffer, without notes or errors)
+	 * until another one follows. Returns their number; next() decodes the other ones. NULL: the
+	 * format has no fast path.
 	 */
 	unsigned int (*run)(struct rd_reader *r, struct rd_frame *frames, unsigned int max);
 };
@@ -33,19 +34,19 @@ extern const struct reader_format reader_pcapng, reader_pcap, reader_erf;
 #define ERF_PORTS 4
 enum erf_kind { ERF_KIND_IB, ERF_KIND_ETH, ERF_KIND_OTHER, ERF_KINDS };
 
-/* How the ERF records of one interface of the file are spread over ours; 0 is "none yet". */
+/* The reader's interfaces for the ERF records of one interface of the file; 0: none yet. */
 struct erf_map {
-	bool claimed; /* the interface made at first has been given to a kind */
+	bool claimed; /* the file's interface is assigned to a kind */
 	uint16_t iface_plus_1[ERF_KINDS][ERF_PORTS];
 };
 
-/* An interface as a section of the file counts them. */
+/* An interface of the file, as numbered in its section. */
 struct file_iface {
-	uint16_t iface; /* ours */
+	uint16_t iface; /* index in ifaces */
 	uint16_t dlt;
 	uint32_t snaplen; /* as in the file */
 	uint8_t fcslen;
-	/* ns = ticks * mul / div, or ticks * 10^9 / 2^shift if binary; then the offset is added */
+	/* ns = ticks * mul / div, or ticks * 10^9 / 2^shift if binary; then offset_ns is added */
 	bool binary;
 	uint8_t shift;
 	uint64_t mul, div, offset_ns;
@@ -71,17 +72,17 @@ struct rd_reader {
 
 	uint8_t *buf;
 	size_t room, start, end; /* unread bytes: buf[start..end) */
-	size_t record;		 /* start of the record last tried */
+	size_t record;		 /* start of the current record */
 	size_t need;		 /* for STEP_MORE, from start on */
 	uint64_t base;		 /* position of buf[0] in the file */
-	uint64_t skip;		 /* bytes to be thrown away behind the buffer */
+	uint64_t skip;		 /* bytes after the buffer to be discarded */
 	bool at_end;
-	bool swapped; /* the file's byte order is not ours */
+	bool swapped; /* the file's byte order is not the host's */
 
-	rd_facts_fn *facts; /* NULL: they are skipped */
+	rd_facts_fn *facts; /* NULL: facts are skipped */
 	void *facts_ctx;
-	uint64_t facts_bytes; /* handed out */
-	bool ahead;	      /* before the first rd_reader_next(): facts stay where they are */
+	uint64_t facts_bytes; /* bytes of facts seen so far */
+	bool ahead;	      /* before the first rd_reader_next(): facts are not consumed */
 
 	uint64_t n_frames; /* delivered so far */
 	bool failed;
@@ -90,17 +91,17 @@ struct rd_reader {
 	struct rd_section section;
 	bool has_section;
 	struct rd_iface *ifaces;
-	struct iface_extra *extras; /* in step with ifaces */
+	struct iface_extra *extras; /* same index as ifaces */
 	unsigned int n_ifaces, ifaces_room;
 	size_t kept; /* bytes of the interfaces' texts */
-	bool cut;    /* there were more */
+	bool cut;    /* further texts were discarded */
 	struct file_iface *file_ifaces;
 	unsigned int n_file_ifaces, file_ifaces_room;
 
 	unsigned int batch; /* frames in the batch so far */
 	struct frame_note *notes;
 	unsigned int n_notes, notes_room;
-	char *texts; /* comments of this batch's frames, each with its NUL */
+	char *texts; /* comments of this batch's frames, each NUL-terminated */
 	size_t texts_used, texts_room;
 
 	/* pcap only */
@@ -149,42 +150,45 @@ static inline enum step reader_more(struct rd_reader *r, size_t need)
 
 /* reader_fault.c: each returns STEP_FAIL with reader.error set. */
 
-/* fmt says what is wrong with the current record. */
+/* fmt describes what is wrong with the current record. */
 enum step reader_damaged(struct rd_reader *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The file ends within the current record. */
 enum step reader_cut_short(struct rd_reader *r);
 enum step reader_nomem(struct rd_reader *r);
 /*
- * Returns `array` with room for at least one more element of `size` bytes, *room adjusted; NULL
- * without memory: `array` is then unchanged.
+ * Returns `array` with room for at least one more element of `size` bytes, and updates *room; NULL
+ * if out of memory: `array` is then unchanged.
  */
 void *reader_grow(void *array, unsigned int used, unsigned int *room, size_t size);
 
 /* reader_ifaces.c */
 
-/* Adds an interface (strings are copied) and returns its index, -1 with reader.error set. */
+/* Adds an interface (strings are copied) and returns its index; -1 with reader.error set. */
 int reader_add_iface(struct rd_reader *r, const struct rd_iface *iface);
-/* Adds an interface of the file: its number in its section is the count before. */
+/* Adds an interface of the file; its number in its section is the count of those before it. */
 struct file_iface *reader_add_file_iface(
 	struct rd_reader *r, const struct rd_iface *iface, uint16_t dlt);
 /*
- * A copy of an interface's text in *to, which loses what it had. `text` may be NULL. *to is NULL
- * where the file has more of them than is kept.
+ * Stores a copy of an interface's text in *to, and frees the former one. `text` may be NULL. *to
+ * becomes NULL if the limit for all texts is reached.
  */
 enum step reader_keep_text(struct rd_reader *r, const char **to, const char *text, size_t len);
-/* Frees a text of the reader's; the pointer is const for those who only read it. */
+/* Frees a text of the reader, which is const for its users. */
 void reader_free_text(const char *text);
 void reader_free_ifaces(struct rd_reader *r);
 
 /* reader_notes.c */
 
-/* Adds to the current frame's note. comment has len bytes and may be NULL. */
+/*
+ * Adds a drop count and a comment to the current frame's note. comment has len bytes and may be
+ * NULL.
+ */
 enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *comment, size_t len);
-/* Begins a new batch: it has no frames and no notes. */
+/* Begins a new batch, without frames and notes. */
 void reader_reset_notes(struct rd_reader *r);
 
-/* Our limit for the one in a file; zero if it cuts nothing. */
+/* The snaplen for that of a file; zero if it cuts nothing. */
 static inline uint32_t reader_snaplen(uint16_t dlt, uint32_t snaplen)
 {
 	if (snaplen >= SNAPLEN_WHOLE)
@@ -192,12 +196,12 @@ static inline uint32_t reader_snaplen(uint16_t dlt, uint32_t snaplen)
 	return dlt == DLT_ERF && snaplen > ERF_HEADER ? snaplen - ERF_HEADER : snaplen;
 }
 
-/* Our link for a link type of a file. */
+/* The link for a file's link type. */
 enum rd_link reader_link(uint16_t dlt);
 
 /*
- * Takes the ERF headers off *frame, which came from f, and moves it to the interface for what is
- * in it. `ports`: one interface for each port of the card. A loss counter becomes *dropped.
+ * Removes the ERF headers from *frame, which belongs to f, and assigns it to the interface for its
+ * content. `ports`: one interface per port of the card. A loss counter is returned in *dropped.
  */
 enum step erf_unwrap(struct rd_reader *r, struct file_iface *f, struct rd_frame *frame, bool ports,
 	uint64_t *dropped);

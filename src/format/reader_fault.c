@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Why a file cannot be read on, and memory for what is kept of it. */
+/* Errors that end the reading of a file, and growth of its tables. */
 #include "reader.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -45,7 +45,6 @@ enum step reader_nomem(struct rd_reader *r)
 	return STEP_FAIL;
 }
 
-/* Returns the array with room for one more element of `size` bytes; NULL without memory. */
 void *reader_grow(void *array, unsigned int used, unsigned int *room, size_t size)
 {
 	unsigned int more = *room ? *room * 2 : 8;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The interfaces that a file describes, and the texts that are kept of them. */
+/* The interfaces that a file describes, and their texts. */
 #include "reader.h"
 #include <rdmadump/log.h>
 #include <stdlib.h>
@@ -7,14 +7,14 @@
 #define TEXTS_MAX                                                                                  \
 	((size_t)4 << 20) /* bytes, of all interfaces; those of real captures are short            \
 			   */
-#define IFACES_MAX 65535  /* what a frame's interface index can hold */
+#define IFACES_MAX 65535  /* limit of a frame's interface index */
 
 enum rd_link reader_link(uint16_t dlt)
 {
 	switch (dlt) {
 	case DLT_EN10MB:
 		return RD_LINK_ETHERNET;
-	case DLT_ERF: /* until a record says otherwise */
+	case DLT_ERF: /* until a record shows another link */
 	case DLT_INFINIBAND:
 		return RD_LINK_INFINIBAND;
 	default:
@@ -22,7 +22,7 @@ enum rd_link reader_link(uint16_t dlt)
 	}
 }
 
-/* The strings that a file's interface can have; they are copied and freed alike. */
+/* The strings of an interface, which are copied and freed in the same way. */
 static const size_t iface_strings[] = {
 	offsetof(struct rd_iface, name),
 	offsetof(struct rd_iface, description),
@@ -60,7 +60,7 @@ enum step reader_keep_text(struct rd_reader *r, const char **to, const char *tex
 		if (!r->cut)
 			rd_log(RD_LOG_WARNING,
 				"'%s': names and comments of interfaces are longer than %zu bytes "
-				"together; those that come after are left out",
+				"together; the rest is ignored",
 				r->name, TEXTS_MAX);
 		r->cut = true;
 		return STEP_OTHER;

@@ -23,7 +23,7 @@ static bool add_text(struct rd_reader *r, const char *text, size_t len)
 	return true;
 }
 
-static struct frame_note *note_at_hand(struct rd_reader *r)
+static struct frame_note *note_current(struct rd_reader *r)
 {
 	struct frame_note *note;
 
@@ -40,7 +40,7 @@ static struct frame_note *note_at_hand(struct rd_reader *r)
 
 enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *comment, size_t len)
 {
-	struct frame_note *note = note_at_hand(r);
+	struct frame_note *note = note_current(r);
 
 	if (!note)
 		return reader_nomem(r);
@@ -48,7 +48,8 @@ enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *com
 	if (!comment)
 		return STEP_OTHER;
 	len = strnlen(comment, len);
-	if (note->comment) { /* one more of this frame: replaces the NUL of the one before */
+	if (note->comment) { /* a further comment of this frame: replaces the NUL of the previous
+				one */
 		r->texts_used--;
 		if (!add_text(r, "; ", 2))
 			return reader_nomem(r);

@@ -101,7 +101,7 @@ refused "no such file" "$tmp/none" "cannot open '.*/none': No such file"
 : >"$tmp/empty"
 refused "an empty file" "$tmp/empty" "'.*/empty' is empty"
 refused "a directory" / "Is a directory"
-refused "a text" "$0" "is no capture file"
+refused "a text" "$0" "is not a capture file"
 
 # --- other formats ------------------------------------------------------------------------
 

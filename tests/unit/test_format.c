@@ -366,7 +366,7 @@ static void test_longer_than_erf(void **state)
 }
 
 /* ns -> ERF -> ns: every nanosecond of two milliseconds, and a sample of the whole second. */
-static void test_erf_stamps(void **state)
+static void test_erf_timestamps(void **state)
 {
 	const struct rd_iface iface = {.link = RD_LINK_INFINIBAND};
 	struct rd_frame frame = {.data = pattern};
@@ -377,15 +377,15 @@ static void test_erf_stamps(void **state)
 	(void)state;
 	init(&e, "erf", &iface, 1);
 	for (uint32_t ns = 0; ns < 1000000000; ns += ns < 1000000 || ns >= 999000000 ? 1 : 997) {
-		uint64_t stamp, low;
+		uint64_t timestamp, low;
 
 		frame.ts_ns = UINT64_C(1700000000) * 1000000000 + ns;
 		e.format->frames(&e, &frame, 1, record, sizeof(record), &used);
-		stamp = rd_le64(record);
-		low = stamp & 0xffffffff;
-		if (stamp >> 32 != 1700000000 || low * 1000000000 >> 32 != ns ||
+		timestamp = rd_le64(record);
+		low = timestamp & 0xffffffff;
+		if (timestamp >> 32 != 1700000000 || low * 1000000000 >> 32 != ns ||
 			(low * 1000000000 + (UINT64_C(1) << 31)) >> 32 != ns)
-			fail_msg("%u ns became %#lx", ns, (unsigned long)stamp);
+			fail_msg("%u ns became %#lx", ns, (unsigned long)timestamp);
 	}
 }
 
@@ -491,7 +491,7 @@ int main(void)
 		cmocka_unit_test(test_pcapng_descriptions),
 		cmocka_unit_test(test_long_texts),
 		cmocka_unit_test(test_longer_than_erf),
-		cmocka_unit_test(test_erf_stamps),
+		cmocka_unit_test(test_erf_timestamps),
 		cmocka_unit_test(test_late_comment),
 		cmocka_unit_test(test_choices),
 		cmocka_unit_test(test_mixtures),

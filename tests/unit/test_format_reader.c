@@ -232,7 +232,7 @@ static void test_pcap_damage(void **state)
 	u64(&long_one, UINT64_MAX);
 	r = memory_open(&long_one.m);
 	next_ok(r, &f);
-	next_fails(r, "damaged in frame 2 at byte 43: a captured length of 4294967295");
+	next_fails(r, "damaged in frame 2 at byte 43: an impossible captured length of 4294967295");
 	rd_reader_close(r);
 	pcap_header(&zeros, 0xa1b2c3d4, 262144, 1);
 	pcap_record(&zeros, 1, 2, "abc", 3, 3);
@@ -240,7 +240,7 @@ static void test_pcap_damage(void **state)
 		u64(&zeros, 0);
 	r = memory_open(&zeros.m);
 	next_ok(r, &f);
-	next_fails(r, "zeros where a record should be");
+	next_fails(r, "zeros instead of a record");
 	rd_reader_close(r);
 	memory_free(&k.m);
 	memory_free(&long_one.m);
@@ -402,15 +402,15 @@ static void test_pcapng_damage(void **state)
 		const char *text;
 		uint32_t type, words[7], total, again; /* total 0: the right one */
 	} cases[] = {
-		{"interface 1 is not described", 6, {1}, 0, 0},
+		{"interface 1 has no description", 6, {1}, 0, 0},
 		{"captured length of 9 bytes", 6, {0, 0, 0, 9, 9}, 0, 0},
 		{"two lengths are 40 and 44", 6, {0}, 40, 44},
-		{"block of 41 bytes", 6, {0}, 41, 41},
-		{"block of 8 bytes", 0x80000000, {0}, 8, 8},
+		{"block length of 41 bytes", 6, {0}, 41, 41},
+		{"block length of 8 bytes", 0x80000000, {0}, 8, 8},
 		{"claims 67108864 bytes", 6, {0}, 64 << 20, 64 << 20},
 		{"cut short in frame 2", 0x80000000, {0}, 64 << 20, 64 << 20},
 		{"statistics of interface 3", 5, {3}, 0, 0},
-		{"without its byte order", 0x0a0d0d0a, {0}, 0, 0},
+		{"without byte-order magic", 0x0a0d0d0a, {0}, 0, 0},
 	};
 
 	(void)state;
@@ -571,10 +571,10 @@ static void test_strangers(void **state)
 		{"", "'test' is empty", 0},
 		{"\x1f\x8b\x08\0", "is a gzip file; uncompress it first", 4},
 		{"\x28\xb5\x2f\xfd\0", "is a zstd file", 5},
-		{"#!/bin/sh\necho this is no capture\n", "is no capture file; it must be", 34},
-		{"\xd4\xc3\xb2\xa1\x02\0\x04\0", "cut short in the file's header", 8},
+		{"#!/bin/sh\necho this is no capture\n", "is not a capture file; it must be", 34},
+		{"\xd4\xc3\xb2\xa1\x02\0\x04\0", "ends within the file header", 8},
 		{"\xd4\xc3\xb2\xa1\x03\0\x04\0aaaabbbbccccdddd", "pcap version 3.4", 24},
-		{"\0", "is no capture file", 1},
+		{"\0", "is not a capture file", 1},
 	};
 
 	(void)state;
