@@ -105,7 +105,10 @@ static struct compressor *zstd_open(int level)
 	if (!c)
 		return NULL;
 	c->zst = ZSTD_createCCtx();
-	/* No checksum: a frame that had to be cut could not be ended with it. */
+	/*
+	 * No checksum: after blocks were cut from the file, the checksum of the frame would be
+	 * wrong.
+	 */
 	if (c->zst && !ZSTD_isError(ZSTD_CCtx_setParameter(c->zst, ZSTD_c_compressionLevel, level)))
 		return c;
 	zstd_close(c);
@@ -144,7 +147,9 @@ static size_t zstd_block(
 	return zstd_stream(c, to, room, from, len, ZSTD_e_flush);
 }
 
-/* Raw blocks, which need nothing of the compressor's state, end the frame: RFC 8878 3.1.1.2. */
+/*
+ * Ends the frame with raw blocks, which do not depend on the compressor's state: RFC 8878 3.1.1.2.
+ */
 static size_t zstd_raw_end(uint8_t *to, size_t room, const uint8_t *from, size_t len)
 {
 	size_t used = 0;

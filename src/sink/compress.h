@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Compression of a file block by block, each flushed, so that a killed capture can be read up to
- * its last block. gzip: each block is a member of its own (RFC 1952). zstd: one frame (RFC 8878),
- * because Wireshark 4.0 reads no second one.
+ * Compression of a file block by block. Each block is flushed, so that the file of a killed capture
+ * is readable up to its last block. gzip: each block is a separate member (RFC 1952). zstd: one
+ * frame (RFC 8878), because Wireshark 4.0 reads only the first frame.
  */
 #ifndef RDMADUMP_SINK_COMPRESS_H
 #define RDMADUMP_SINK_COMPRESS_H
@@ -14,21 +14,21 @@
 
 struct compressor;
 
-/* One row per kind; the table is ended by a row without a name. */
+/* One row per compression; ended by a row without a name. */
 struct compression {
 	const char *name;   /* as in --compress */
 	const char *suffix; /* ".gz" */
 	int level, level_min, level_max;
 	struct compressor *(*open)(int level);
-	bool rewritable; /* whether first() is as long whatever the bytes are */
-	/* Before each file. False if the library failed. */
+	bool rewritable; /* whether the length of first()'s output does not depend on the content */
+	/* Called before each file. False if the library failed. */
 	bool (*begin)(struct compressor *c);
-	/* Most that a block of len bytes can become. */
+	/* Largest output for a block of len bytes. */
 	size_t (*bound)(struct compressor *c, size_t len);
 	/*
-	 * Each returns the length of what it wrote at `to`, 0 if the library failed. first(): the
-	 * file's first block. last(): its last one; broken: behind a block that the file does not
-	 * have as the compressor made it.
+	 * Each returns the length of its output at `to`, 0 if the library failed. first(): the
+	 * file's first block. last(): its last one; broken: blocks were cut from the file, so that
+	 * the compressor's state does not match it.
 	 */
 	size_t (*first)(
 		struct compressor *c, uint8_t *to, size_t room, const uint8_t *from, size_t len);

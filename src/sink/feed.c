@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The chunks of one thread, passed to the writer and back. */
+/* The chunks of one thread, which go to the writer and come back empty. */
 #include "feed.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void take_back(struct rd_feed *f)
 		f->idle[f->n_idle++] = c;
 }
 
-/* The chunk that came back last is taken first: its memory is still in the cache. */
+/* The chunk returned last is used first: its memory is still in the cache. */
 struct rd_chunk *rd_feed_get(struct rd_feed *f)
 {
 	struct rd_chunk *c;
@@ -89,7 +89,7 @@ bool rd_feed_arm_for_chunk(struct rd_feed *f)
 bool rd_feed_idle(struct rd_feed *f)
 {
 	take_back(f);
-	/* The caller holds one. */
+	/* The caller holds one chunk. */
 	return f->n_idle + 1 >= f->n_chunks;
 }
 
@@ -115,13 +115,13 @@ void rd_feed_watermark(struct rd_feed *f, uint64_t ns)
 
 	if (requested && ns < requested)
 		return;
-	/* A request made meanwhile stays. */
+	/* A newer request stays in place. */
 	atomic_compare_exchange_strong(&f->requested, &requested, 0);
 	atomic_store_explicit(&f->watermark, ns, memory_order_seq_cst);
 	rd_ring_notify(&f->full);
 }
 
-/* A thread checks for requests after rd_feed_arm() and before it sleeps, so none is missed. */
+/* A thread checks for requests between rd_feed_arm() and sleep, so that it misses none. */
 void feed_request(struct rd_feed *f, uint64_t ns)
 {
 	atomic_store_explicit(&f->requested, ns, memory_order_seq_cst);

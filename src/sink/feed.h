@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The chunks of one thread, passed to the writer and back. */
+/* The chunks of one thread, which go to the writer and come back empty. */
 #ifndef RDMADUMP_SINK_FEED_H
 #define RDMADUMP_SINK_FEED_H
 
@@ -7,7 +7,7 @@
 #include <rdmadump/sink.h>
 #include <stdatomic.h>
 
-/* How writing ended, set by the writer and read by every thread that fills chunks. */
+/* Whether writing has ended. Set by the writer, read by all threads that fill chunks. */
 struct sink_state {
 	atomic_bool failed;   /* an error: nothing more is written */
 	atomic_bool complete; /* the last file is full */
@@ -20,20 +20,22 @@ struct rd_feed {
 	size_t n_chunks, n_idle;
 	uint8_t *memory;
 	size_t memory_len;
-	_Alignas(64) _Atomic uint64_t watermark; /* nothing older than this will be put */
+	_Alignas(64) _Atomic uint64_t watermark; /* no chunk with an older record will be put */
 	_Alignas(64) _Atomic uint64_t
 		requested; /* the writer waits until the above is this; 0: no */
 };
 
-/* n chunks of `room` bytes. `state` must outlive the feed. -1 with RD_CLASS_OUTPUT; then too the
- * feed must be passed to feed_fini(). */
+/*
+ * n chunks of `room` bytes. `state` must outlive the feed. Returns 0, or -1 with RD_CLASS_OUTPUT.
+ * Call feed_fini() in both cases.
+ */
 int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_t room,
 	struct rd_error *err);
 void feed_fini(struct rd_feed *f);
 
 /*
- * By what a record with timestamp ns is ordered that follows one which was ordered by `before`: its
- * timestamp, but never back, and not by one that its frame cannot have.
+ * The timestamp that orders a record after one ordered by `before`: its own, unless that is older,
+ * or is impossible (RD_FRAME_WILD).
  */
 static inline uint64_t chunk_order_ns(const struct rd_chunk *c, uint64_t ns, uint64_t before)
 {
@@ -43,7 +45,7 @@ static inline uint64_t chunk_order_ns(const struct rd_chunk *c, uint64_t ns, uin
 bool sink_state_failed(const struct sink_state *s);
 bool sink_state_ended(const struct sink_state *s);
 
-/* For the writer: the thread is to put what it has, or to set a watermark of ns or more. */
+/* From the writer: asks the thread to put its chunk, or to set a watermark of at least ns. */
 void feed_request(struct rd_feed *f, uint64_t ns);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One capture file from header to trailer; whole records at any time, also when the disk is full.
+/*
+ * One capture file from header to trailer. It consists of complete records at any time, also when
+ * the disk is full.
  */
 #include "file.h"
 #include <errno.h>
 #include <stdlib.h>
 
-/* A failed write is undone back to a block's start at most this far, to make room for a trailer. */
+/* limit of bytes removed after a failed write to make room for the trailer */
 #define UNDO_BYTES 65536
 
 uint64_t frame_counts_sum(const struct frame_counts *c)
@@ -74,7 +76,10 @@ static bool write_header(struct file *f, int *errnum)
 	return whole;
 }
 
-/* All facts, or none: false, and where the file can be cut it ends where it ended before. */
+/*
+ * Writes all facts, or none. False if they do not fit; a regular file then ends where it did
+ * before.
+ */
 static bool write_facts(struct file *f, const struct rd_facts *facts)
 {
 	uint64_t before = f->out.offset, bytes = f->bytes;
@@ -127,13 +132,13 @@ int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *er
 		return -1;
 	}
 	whole = write_header(f, &errnum);
-	/* The compressor has put into its state what is cut away: restart it. */
+	/* The compressor's state includes the bytes that were cut away: restart it. */
 	if (whole && !write_facts(f, facts) && f->out.regular) {
 		output_cut(&f->out, 0);
 		whole = write_header(f, &errnum);
 	}
 	if (!whole) {
-		/* No program can read a file without its header. */
+		/* A file without a header is unreadable. */
 		file_abandon(f);
 		return rd_fail(err, RD_CLASS_OUTPUT, errnum,
 			"free some space or choose another file system",
@@ -145,7 +150,10 @@ int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *er
 	return 0;
 }
 
-/* The last block's start that lies `reserve` bytes before the end; NULL if that undoes too much. */
+/*
+ * The start of the last block that begins at least `reserve` bytes before the end; NULL if it is
+ * more than UNDO_BYTES before it.
+ */
 static const struct file_mark *start_before(const struct file *f, size_t reserve)
 {
 	unsigned int oldest = f->n_marks > FILE_MARKS ? f->n_marks - FILE_MARKS : 0;
@@ -163,9 +171,9 @@ static const struct file_mark *start_before(const struct file *f, size_t reserve
 }
 
 /*
- * Of a run of records the file took only the first `have` bytes. It is cut back to whole records,
- * and far enough for the trailer to fit where the last frames stood: a full disk must not cost us
- * the statistics. What is compressed can be cut between blocks only.
+ * After a write of which only `have` bytes succeeded: cuts the file back to complete records, with
+ * room for the trailer in place of the last frames, so that a full disk does not cost the
+ * statistics. Compressed files can be cut only between blocks.
  */
 static void undo_part(struct file *f, const uint8_t *records, size_t have)
 {
@@ -192,7 +200,10 @@ static void undo_part(struct file *f, const uint8_t *records, size_t have)
 	output_cut(&f->out, start + keep);
 }
 
-/* As if the file ended at `size`: back to whole records, counted from the oldest block known. */
+/*
+ * Cuts the file back to complete records within its first `size` bytes, and the counts with it,
+ * from the oldest known block on.
+ */
 static void undo_to(struct file *f, uint64_t size)
 {
 	unsigned int oldest = f->n_marks > FILE_MARKS ? f->n_marks - FILE_MARKS : 0;
@@ -217,7 +228,7 @@ static void undo_to(struct file *f, uint64_t size)
 	output_cut(&f->out, m.offset + keep);
 }
 
-/* Blocks that had been taken are not in the file, which the back end only found out now. */
+/* The back end reported late that blocks it had accepted are not in the file. */
 static void undo_taken(struct file *f)
 {
 	undo_to(f, f->out.offset > f->text_room ? f->out.offset - f->text_room : 0);
@@ -255,7 +266,9 @@ int file_write(
 	f->bytes += len;
 	f->all += frame_counts_sum(frames);
 	frame_counts_add(&f->frames, frames);
-	/* What may have to be undone must be remembered. */
+	/*
+	 * Blocks that may have to be undone must still have a mark: flush before it is overwritten.
+	 */
 	return f->n_marks % (FILE_MARKS / 2) ? 0 : file_flush(f, false);
 }
 
@@ -268,7 +281,7 @@ int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface
 	int errnum = 0;
 	size_t len;
 
-	/* What a pipe got of the last record cannot be taken back. */
+	/* A partial record cannot be removed from a pipe. */
 	if (failed && !f->out.regular)
 		return 0;
 	len = format->trailer ? format->trailer(f->encoder, stats, f->text, f->text_room) : 0;
@@ -276,7 +289,7 @@ int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface
 		broken = !write_facts(f, facts);
 	behind = f->out.offset;
 	output_write_last(&f->out, f->text, len, broken, &whole, &errnum);
-	/* Facts may have taken the trailer's room. */
+	/* The facts may have taken the room of the trailer. */
 	if (!whole && behind > before && f->out.regular) {
 		output_cut(&f->out, before);
 		output_write_last(&f->out, f->text, len, true, &whole, &errnum);

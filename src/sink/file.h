@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One capture file from header to trailer; whole records at any time, also when the disk is full.
+/*
+ * One capture file from header to trailer. It consists of complete records at any time, also when
+ * the disk is full.
  */
 #ifndef RDMADUMP_SINK_FILE_H
 #define RDMADUMP_SINK_FILE_H
@@ -16,7 +18,8 @@ struct frame_counts {
 };
 
 struct file_mark {
-	uint64_t offset, bytes, all; /* where a block starts; records and frames before it */
+	uint64_t offset, bytes,
+		all; /* the start of a block; bytes of records and number of frames before it */
 	struct frame_counts frames;
 };
 
@@ -24,9 +27,9 @@ struct file {
 	struct output out;
 	const struct rd_encoder *encoder;
 	const struct rd_inputs *inputs;
-	uint8_t *text; /* header and trailer are encoded here */
+	uint8_t *text; /* buffer for header and trailer */
 	size_t text_room, header_len;
-	uint8_t *facts; /* facts are, one after the other */
+	uint8_t *facts; /* buffer for one fact */
 	size_t facts_room;
 	uint64_t bytes;		    /* header and records, before compression */
 	uint64_t all;		    /* frames in the file */
@@ -39,40 +42,45 @@ int file_init(
 	struct file *f, const struct rd_sink_config *config, size_t block, struct rd_error *err);
 void file_fini(struct file *f);
 
-/* Opens the file; its content stays until file_begin(). `path` must outlive its end. */
+/*
+ * Opens the file; its content stays until file_begin(). `path` must outlive the file. Returns 0, or
+ * -1 with RD_CLASS_OUTPUT or RD_CLASS_USAGE.
+ */
 int file_open(struct file *f, const char *path, struct rd_error *err);
-/* Empties it, writes its header, and facts (may be NULL) if there is room for them. */
+/*
+ * Empties the file, writes its header, and facts (may be NULL) if there is room for them. Returns
+ * 0, or -1 with RD_CLASS_OUTPUT.
+ */
 int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *err);
-/* Closes a file that was not begun, and removes it if file_open() created it. */
+/* Closes a file without file_begin(), and removes it if file_open() created it. */
 void file_abandon(struct file *f);
 /*
- * Checks whether another program removed or truncated the file. Then none of its frames count as
- * written any more, and ENOENT or ESTALE is returned. Else 0.
+ * Checks whether another program removed or truncated the file. If so, all its frames count as
+ * unwritten, and ENOENT or ESTALE is returned. Else 0.
  */
 int file_check(struct file *f);
 /*
- * Writes a run of whole records, `frames` says how many of which interface. On an error the file is
- * cut back to whole records, far enough for a trailer, and the counts with it: 0, or an errno.
+ * Writes a run of complete records; `frames` has their number per interface. On an error the file
+ * and its counts are cut back to complete records, with room for a trailer. Returns 0 or an errno.
  */
 int file_write(
 	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames);
 /*
- * Writes what the output kept back; errors as file_write(). last: the file gets no more records,
- * and nothing is kept back any more.
+ * Writes what the back end has buffered; errors as file_write(). last: no more records follow, and
+ * from now on nothing is buffered.
  */
 int file_flush(struct file *f, bool last);
 /*
- * Facts (may be NULL), trailer and final header, after file_flush(). After a failed write it does
- * what still can be done; where there is no room for both, the trailer is what is written. 0 or an
- * errno.
+ * Writes facts (may be NULL), trailer and final header, after file_flush(). After a failed write as
+ * well; if there is no room for both, the trailer has priority. Returns 0 or an errno.
  */
 int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface_stats *stats,
 	bool failed);
 int file_close(struct file *f, struct rd_error *err);
 
 /*
- * Walks whole records from p until `bytes` bytes or `frames` frames are reached or exceeded, or
- * `len` ends; returns the bytes walked and counts the frames.
+ * Counts complete records from p on until `bytes` bytes or `frames` frames are reached or exceeded,
+ * or `len` ends; returns their length in bytes, and *counts.
  */
 size_t records_walk(const struct rd_encoder *e, const uint8_t *p, size_t len, uint64_t bytes,
 	uint64_t frames, struct frame_counts *counts);

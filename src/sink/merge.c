@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Brings the chunks of several feeds into the order of their frames' timestamps. The records of a
- * feed keep their order: each is ordered by the newest timestamp up to its own. Records that
- * interleave are copied into one piece, which costs less than a vector of them would; a long run of
- * one feed is written from its chunk.
+ * Merges the chunks of several feeds by the timestamps of their frames. The records of one feed
+ * keep their order: each is ordered by the newest timestamp up to its own. Records of several feeds
+ * are copied into one buffer, which costs less than a vector of them; a long run of one feed is
+ * written from its chunk.
  */
 #include "merge.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LONG_RUN 32768 /* bytes from which a run is not copied */
+#define LONG_RUN 32768 /* bytes; longer runs are not copied */
 
 int merge_init(struct merge *m, const struct rd_encoder *encoder, struct rd_feed *feeds,
 	unsigned int n, size_t room, struct rd_error *err)
@@ -35,7 +35,7 @@ void merge_fini(struct merge *m)
 
 /* --- heads ------------------------------------------------------------------------------ */
 
-/* At the beginning of a chunk: what was filtered and dropped before its frames counts now. */
+/* At the start of a chunk: counts what was filtered and dropped before its frames. */
 static void account(struct merge *m, struct merge_head *h)
 {
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
@@ -48,7 +48,7 @@ static void account(struct merge *m, struct merge_head *h)
 	memcpy(h->seen, h->chunk->tally, sizeof(h->seen));
 }
 
-/* The watermark is read first: chunks that were put before it was set are then seen in the ring. */
+/* Reads the watermark first: all chunks that were put before it was set are then in the ring. */
 static void refill(struct merge *m, struct merge_head *h, bool all)
 {
 	uint64_t watermark =
@@ -59,20 +59,20 @@ static void refill(struct merge *m, struct merge_head *h, bool all)
 	h->ns = watermark;
 	if (!h->chunk)
 		return;
-	/* Frames of this feed may have gone into another stripe. */
+	/* Newer frames of this feed may be in the chunks of another stripe. */
 	if (h->newest < h->chunk->first_ns)
 		h->newest = h->chunk->first_ns;
 	h->ns = chunk_order_ns(h->chunk, m->encoder->format->record_ns(h->chunk->data), h->newest);
 }
 
-static void give_back(struct merge_head *h)
+static void return_chunk(struct merge_head *h)
 {
 	rd_ring_put(&h->feed->free, h->chunk);
 	h->chunk = NULL;
 	h->ns = 0;
 }
 
-/* The head with the oldest record; *stop: the timestamp up to which no other feed has an older. */
+/* The head with the oldest record. *stop: no other feed has a record older than this timestamp. */
 static struct merge_head *oldest(struct merge *m, bool all, uint64_t *stop)
 {
 	struct merge_head *first = NULL;
@@ -121,10 +121,10 @@ void merge_rotate(struct merge *m, uint64_t ns)
 struct run {
 	size_t len;
 	unsigned int frames;
-	uint64_t last, next; /* what its last record and the one after it are ordered by */
+	uint64_t last, next; /* order of its last record and of the one after it */
 };
 
-/* Records from the head's on as long as they are not newer than `stop`, `most` bytes at most. */
+/* Records from the head's position that are not newer than `stop`, `most` bytes at most. */
 static struct run measure(
 	const struct merge *m, const struct merge_head *h, uint64_t stop, size_t most)
 {
@@ -181,8 +181,8 @@ static void take(struct merge *m, struct merge_head *h, const struct run *r)
 	h->ns = r->next;
 }
 
-/* A run that is long enough is handed out alone, without a copy. */
-static const struct rd_chunk *hand_out(struct merge *m, struct merge_head *h, const struct run *r)
+/* Returns a long run as it is, without a copy. */
+static const struct rd_chunk *lend_run(struct merge *m, struct merge_head *h, const struct run *r)
 {
 	m->out.data = h->chunk->data + h->at;
 	take(m, h, r);
@@ -211,18 +211,20 @@ static const struct rd_chunk *gather(struct merge *m, bool all)
 		if (r.len >= LONG_RUN || !r.len) {
 			if (out->frames)
 				break;
-			/* Not a record can only be a bug here: hand it out rather than wait
-			 * forever. */
+			/*
+			 * An empty run can only be a bug: return what there is instead of waiting
+			 * forever.
+			 */
 			if (!r.len)
 				r.len = h->chunk->used - h->at;
-			return hand_out(m, h, &r);
+			return lend_run(m, h, &r);
 		}
 		if (r.len > m->room - out->used)
 			break;
 		memcpy(out->data + out->used, h->chunk->data + h->at, r.len);
 		take(m, h, &r);
 		if (h->at == h->chunk->used)
-			give_back(h);
+			return_chunk(h);
 	}
 	return out->frames ? out : NULL;
 }
@@ -230,7 +232,7 @@ static const struct rd_chunk *gather(struct merge *m, bool all)
 const struct rd_chunk *merge_next(struct merge *m, bool all)
 {
 	if (m->lent && m->lent->at == m->lent->chunk->used)
-		give_back(m->lent);
+		return_chunk(m->lent);
 	m->lent = NULL;
 	m->out.data = m->stage;
 	m->out.room = m->room;

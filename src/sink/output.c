@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A file, device or pipe that blocks of bytes are written to, compressed or not. */
+/* A file, device or pipe that is written in blocks, compressed or not. */
 #include "output.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define SYNC_BYTES ((uint64_t)32 << 20)
-#define PIPE_BYTES (1 << 20) /* what everybody may ask for by default: fs.pipe-max-size */
+#define PIPE_BYTES (1 << 20) /* every process may set this size by default: fs.pipe-max-size */
 
 static int init_compression(
 	struct output *out, const char *name, int level, size_t block, struct rd_error *err)
@@ -21,7 +21,8 @@ static int init_compression(
 	while (c->name && strcmp(c->name, name))
 		c++;
 	if (!c->name)
-		return rd_fail(err, RD_CLASS_USAGE, 0, "see 'rdmadump --version' for what it has",
+		return rd_fail(err, RD_CLASS_USAGE, 0,
+			"see 'rdmadump --version' for the compressions that it supports",
 			"this program cannot compress with '%s'", name);
 	if (level && (level < c->level_min || level > c->level_max))
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
@@ -38,13 +39,14 @@ static int init_compression(
 	return 0;
 }
 
-/* Without io_uring it is pwrite(); without memory it is the page cache. */
+/* Falls back from io_uring to pwrite(), and without memory to the page cache. */
 static void init_stage(struct output *out)
 {
 	if (out->mode == RD_WRITE_URING) {
 		out->stage = stage_open(true);
 		if (!out->stage)
-			rd_log(RD_LOG_WARNING, "no io_uring here (%s): writing with O_DIRECT alone",
+			rd_log(RD_LOG_WARNING,
+				"io_uring is not available (%s): writing with O_DIRECT only",
 				strerror(errno));
 	}
 	if (!out->stage)
@@ -74,7 +76,7 @@ void output_fini(struct output *out)
 	free(out->packed);
 }
 
-/* stdout may be a file that is appended to or shared: its content is not ours. */
+/* stdout may be shared or opened for appending: its content is not changed. */
 static int open_stdout(struct output *out, const struct rd_inputs *inputs, struct rd_error *err)
 {
 	out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
@@ -105,7 +107,9 @@ int output_open(
 	if (out->file.fd >= 0)
 		out->fd = out->file.fd;
 	out->regular = out->file.regular;
-	/* A pipe of 64 KiB means a switch of threads for each; the kernel may refuse more. */
+	/*
+	 * A pipe of 64 KiB costs a context switch per 64 KiB. The kernel may refuse a larger one.
+	 */
 	if (fstat(out->fd, &st) == 0 && S_ISFIFO(st.st_mode))
 		fcntl(out->fd, F_SETPIPE_SZ, PIPE_BYTES);
 	return 0;
@@ -144,12 +148,12 @@ int output_check(struct output *out)
 		return ESTALE;
 	if ((uint64_t)st.st_size > out->offset && !out->grown) {
 		out->grown = true;
-		rd_log(RD_LOG_WARNING, "another program writes to '%s' as well", out->path);
+		rd_log(RD_LOG_WARNING, "another program also writes to '%s'", out->path);
 	}
 	return 0;
 }
 
-static int sync_now_and_then(struct output *out)
+static int sync_periodically(struct output *out)
 {
 	int rc;
 
@@ -170,14 +174,14 @@ static size_t write_all(
 	int rc = out->ops->write(out, data, len);
 
 	if (rc == 0)
-		rc = sync_now_and_then(out);
+		rc = sync_periodically(out);
 	*whole = rc == 0;
 	if (rc)
 		*errnum = rc;
 	return out->offset > before ? out->offset - before : 0;
 }
 
-static size_t fail_packing(bool *whole, int *errnum)
+static size_t fail_compression(bool *whole, int *errnum)
 {
 	*whole = false;
 	*errnum = ENOMEM;
@@ -191,7 +195,7 @@ size_t output_write(struct output *out, const void *data, size_t len, bool *whol
 	if (!out->compression)
 		return write_all(out, data, len, whole, errnum);
 	n = out->compression->block(out->compressor, out->packed, out->packed_room, data, len);
-	return n ? write_all(out, out->packed, n, whole, errnum) : fail_packing(whole, errnum);
+	return n ? write_all(out, out->packed, n, whole, errnum) : fail_compression(whole, errnum);
 }
 
 size_t output_write_first(
@@ -202,11 +206,11 @@ size_t output_write_first(
 	if (!out->compression)
 		return write_all(out, data, len, whole, errnum);
 	if (!out->compression->begin(out->compressor))
-		return fail_packing(whole, errnum);
+		return fail_compression(whole, errnum);
 	n = out->compression->first(out->compressor, out->packed, out->packed_room, data, len);
-	/* Of nothing, zstd makes nothing. */
+	/* zstd writes nothing for an empty block. */
 	return n || !len ? write_all(out, out->packed, n, whole, errnum)
-			 : fail_packing(whole, errnum);
+			 : fail_compression(whole, errnum);
 }
 
 void output_stream_begin(struct output *out)
@@ -214,7 +218,8 @@ void output_stream_begin(struct output *out)
 	if (!out->stage || !out->regular || stage_begin(out))
 		return;
 	rd_log(out->mode == RD_WRITE_AUTO ? RD_LOG_DEBUG : RD_LOG_WARNING,
-		"'%s': its file system does not do O_DIRECT (%s): writing through the page cache",
+		"'%s': its file system does not support O_DIRECT (%s): writing through the page "
+		"cache",
 		out->path, strerror(errno));
 }
 
@@ -249,7 +254,7 @@ size_t output_write_last(
 		return write_all(out, data, len, whole, errnum);
 	n = out->compression->last(
 		out->compressor, out->packed, out->packed_room, data, len, broken);
-	return n ? write_all(out, out->packed, n, whole, errnum) : fail_packing(whole, errnum);
+	return n ? write_all(out, out->packed, n, whole, errnum) : fail_compression(whole, errnum);
 }
 
 static bool is_rewritable(const struct output *out)
@@ -268,7 +273,7 @@ void output_rewrite_first(struct output *out, const void *data, size_t len)
 			out->compressor, out->packed, out->packed_room, data, len);
 		block = out->packed;
 	}
-	/* A header with its first text is as readable as one with its last: nothing to report. */
+	/* A header with the first comment is as readable as one with the last: no error. */
 	if (pwrite(out->fd, block, len, 0) < 0)
 		return;
 }

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Output by write(2), through the page cache, which others need too; and reading back what was
- * written. */
+/* Output by write(2) through the page cache, and reading back what was written. */
 #include "output.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#define CLEAN_BYTES  ((uint64_t)32 << 20)  /* written out in steps of so many */
-#define RECENT_BYTES ((uint64_t)128 << 20) /* stay cached: another program may read it now */
+#define CLEAN_BYTES  ((uint64_t)32 << 20)  /* writeback is started in steps of this size */
+#define RECENT_BYTES ((uint64_t)128 << 20) /* kept: others may read it now */
 
 /*
- * A long capture must not push what the machine works with out of its memory: what has been written
- * is sent to the disk early and forgotten once it is there. Nothing here waits for the disk.
+ * A long capture must not displace the working sets of other programs from memory: writeback is
+ * started early, and written pages are dropped. This never waits for the disk.
  */
 static void spare_page_cache(struct output *out)
 {
@@ -66,7 +65,7 @@ size_t output_read_back(const struct output *out, void *data, size_t len, uint64
 	ssize_t n;
 	int fd;
 
-	/* The path may be closed to us since privileges were dropped; the open file is not. */
+	/* The path may not be accessible since privileges were dropped; the open file is. */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", out->fd);
 	fd = open(self, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

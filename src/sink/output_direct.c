@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Output past the page cache (open(2), O_DIRECT): whole pieces of STAGE_BYTES at offsets that are
- * multiples of BLOCK_BYTES, in order, so that the file never has a hole. The end of the
- * file, which is not a multiple of a block, is written by write(2) when flushed.
+ * Output that bypasses the page cache (open(2), O_DIRECT): complete pieces of STAGE_BYTES at
+ * multiples of BLOCK_BYTES, in order, so that the file never has a hole. A flush writes the end of
+ * the file, a partial block, by write(2).
  */
 #include "output.h"
 #include <errno.h>
@@ -15,18 +15,19 @@
 
 #define BLOCK_BYTES ((size_t)4096)
 #define STAGE_BYTES ((size_t)2 << 20)
-#define WORTH_BYTES ((size_t)64 << 10) /* less goes through the page cache when flushed */
-#define LOOK_AGAIN  64		       /* pieces after which the slower path is tried once more */
+#define WORTH_BYTES                                                                                \
+	((size_t)64 << 10) /* when flushed, less than this goes through the page cache */
+#define MEASURE_AGAIN 64   /* pieces after which the slower path is measured again */
 
 enum path { PAST_CACHE, THROUGH_CACHE, PATHS };
 
 struct stage {
-	uint8_t *buf[2]; /* [current]: bytes for the file's offset `at` */
+	uint8_t *buf[2]; /* [current]: bytes for the file from offset `at` on */
 	unsigned int n_bufs, current;
 	uint64_t at;	      /* a multiple of BLOCK_BYTES */
-	size_t used, in_file; /* bytes in it; the first of them are already in the file */
+	size_t used, in_file; /* bytes in it; of these, already in the file */
 	bool direct;	      /* O_DIRECT is set on the descriptor */
-	bool refused;	      /* the file system took the flag and no write */
+	bool refused;	      /* the file system accepted the flag, but refused a write */
 
 	struct uring *uring; /* NULL: pwrite() */
 	bool in_flight;	     /* the other buffer is being written */
@@ -36,7 +37,7 @@ struct stage {
 	ssize_t result; /* of pwrite(), -errno */
 
 	uint64_t started_ns;
-	uint64_t piece_ns[PATHS];  /* what the last piece took; 0: not known */
+	uint64_t piece_ns[PATHS];  /* duration of the last piece on this path; 0: unknown */
 	unsigned int behind_count; /* pieces written while the writer was behind */
 };
 
@@ -56,8 +57,8 @@ static bool set_direct(struct output *out, bool on)
 	return true;
 }
 
-/* The file has out->offset bytes and is written by write(2) from here on. */
-static int give_up(struct output *out, int errnum)
+/* The file has out->offset bytes; from here on write(2) is used. */
+static int fall_back(struct output *out, int errnum)
 {
 	struct stage *st = out->stage;
 
@@ -69,7 +70,7 @@ static int give_up(struct output *out, int errnum)
 	return errnum;
 }
 
-/* Through the page cache; returns the bytes written, all or up to an error. */
+/* Writes through the page cache; returns the bytes written: all, or fewer on an error. */
 static size_t pwrite_all(int fd, const uint8_t *data, size_t len, uint64_t offset, int *errnum)
 {
 	size_t done = 0;
@@ -90,8 +91,9 @@ static size_t pwrite_all(int fd, const uint8_t *data, size_t len, uint64_t offse
 }
 
 /*
- * A piece was not written, or in part. Where the reason is room, a limit or the alignment, as much
- * as there is room for goes in byte by byte. A failing disk is not hidden in the page cache.
+ * A piece failed, or was written only in part. If the cause is space, a limit or alignment, write
+ * as many bytes as fit through the page cache. Other errors of a disk are reported: the page cache
+ * would hide them.
  */
 static int recover(struct output *out, ssize_t result)
 {
@@ -109,10 +111,10 @@ static int recover(struct output *out, ssize_t result)
 	if (!errnum)
 		return 0;
 	out->offset = st->flight_at + done;
-	return give_up(out, errnum);
+	return fall_back(out, errnum);
 }
 
-/* The piece that is being written is in the file when this returns 0. */
+/* Waits for the write in flight; 0: its piece is in the file. */
 static int complete(struct output *out)
 {
 	struct stage *st = out->stage;
@@ -127,7 +129,7 @@ static int complete(struct output *out)
 	return result == (ssize_t)st->flight_len ? 0 : recover(out, result);
 }
 
-/* Writes the first bytes of the current buffer, with O_DIRECT on. */
+/* Starts a write of the first `len` bytes of the current buffer with O_DIRECT. */
 static void start(struct output *out, size_t len)
 {
 	struct stage *st = out->stage;
@@ -150,9 +152,9 @@ static void start(struct output *out, size_t len)
 }
 
 /*
- * A writer that is behind takes the path that was faster lately. The page cache is memory beyond
- * the buffer, which helps a disk slower than the traffic; with a fast disk the cache is the slow
- * part.
+ * While the writer is behind, chooses the path that was faster recently. The page cache is
+ * additional buffer, which helps if the disk is slower than the traffic; with a fast disk, the page
+ * cache is the slower path.
  */
 static enum path choose(struct output *out)
 {
@@ -165,7 +167,7 @@ static enum path choose(struct output *out)
 		return THROUGH_CACHE;
 	faster =
 		st->piece_ns[THROUGH_CACHE] < st->piece_ns[PAST_CACHE] ? THROUGH_CACHE : PAST_CACHE;
-	return ++st->behind_count % LOOK_AGAIN ? faster : !faster;
+	return ++st->behind_count % MEASURE_AGAIN ? faster : !faster;
 }
 
 static int put_through_cache(struct output *out)
@@ -178,7 +180,7 @@ static int put_through_cache(struct output *out)
 	return errnum;
 }
 
-/* The buffer is full. */
+/* Writes the full buffer. */
 static int write_piece(struct output *out)
 {
 	struct stage *st = out->stage;
@@ -190,13 +192,13 @@ static int write_piece(struct output *out)
 		return put_through_cache(out);
 	if (st->refused || !set_direct(out, true)) {
 		errnum = flush_buffered(out);
-		return errnum ? errnum : give_up(out, 0);
+		return errnum ? errnum : fall_back(out, 0);
 	}
 	start(out, STAGE_BYTES);
 	st->at += STAGE_BYTES;
 	st->used = st->in_file = 0;
 	st->current = (st->current + 1) % st->n_bufs;
-	/* With one buffer it is needed at once. */
+	/* The only buffer is needed at once. */
 	return st->n_bufs > 1 ? 0 : complete(out);
 }
 
@@ -218,14 +220,14 @@ static int direct_write(struct output *out, const uint8_t *data, size_t len)
 		errnum = write_piece(out);
 		if (errnum)
 			return errnum;
-		/* The file is now written by write(2). */
+		/* An error made write(2) the back end. */
 		if (out->ops != &output_direct)
 			return out->ops->write(out, data, len);
 	}
 	return 0;
 }
 
-/* The first bytes of the current buffer, whole blocks, are in the file. */
+/* The first `blocks` bytes of the current buffer are in the file: moves the rest to its start. */
 static void forget(struct stage *st, size_t blocks)
 {
 	uint8_t *buf = st->buf[st->current];
@@ -236,7 +238,7 @@ static void forget(struct stage *st, size_t blocks)
 	st->in_file = st->in_file > blocks ? st->in_file - blocks : 0;
 }
 
-/* All goes into the file; the part of a block that it ends with also stays here. */
+/* Writes all bytes through the page cache; a partial block at the end also stays in the buffer. */
 static int flush_buffered(struct output *out)
 {
 	struct stage *st = out->stage;
@@ -248,20 +250,20 @@ static int flush_buffered(struct output *out)
 		return errnum;
 	if (!set_direct(out, false)) {
 		out->offset = st->at + st->in_file;
-		return give_up(out, errno);
+		return fall_back(out, errno);
 	}
 	done = pwrite_all(
 		out->fd, buf + st->in_file, st->used - st->in_file, st->at + st->in_file, &errnum);
 	if (errnum) {
 		out->offset = st->at + st->in_file + done;
-		return give_up(out, errnum);
+		return fall_back(out, errnum);
 	}
 	st->in_file = st->used;
 	forget(st, st->used - st->used % BLOCK_BYTES);
 	return 0;
 }
 
-/* The same, whole blocks past the page cache if they are many. */
+/* The same, but many complete blocks bypass the page cache. */
 static int direct_flush(struct output *out)
 {
 	struct stage *st = out->stage;
@@ -312,7 +314,7 @@ bool stage_begin(struct output *out)
 
 int stage_end(struct output *out)
 {
-	return give_up(out, 0);
+	return fall_back(out, 0);
 }
 
 void stage_close(struct stage *st)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One write at a time through io_uring, in parallel to this program. Never two: a program that is
- * killed leaves the later one in the file and a hole in place of the earlier one, which reads as
- * frames.
+ * One write at a time through io_uring, while this program continues. Never two: if the program is
+ * killed between them, the file could have the second one and a hole of zeros instead of the first,
+ * which readers take for frames.
  */
 #include "config.h"
 #include "output.h"
@@ -16,7 +16,7 @@
 struct uring {
 	struct io_uring ring;
 	bool started;
-	int failed; /* the errno of a write that could not even be started */
+	int failed; /* errno of a write that could not be started */
 };
 
 struct uring *uring_open(void)

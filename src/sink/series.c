@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The names of a series of files, the ring that keeps the newest, the command run on each. */
+/* The names of a series of files, the ring of the newest ones, and the command run on each. */
 #include "series.h"
 #include "config.h"
 #include <dirent.h>
@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS	       10000000 /* between two looks at commands that run */
-#define LOOKS_PER_CALL 30
+#define CHECK_NS	10000000 /* ns between two checks for finished commands */
+#define CHECKS_PER_CALL 30
 
 extern char **environ;
 
@@ -44,7 +44,7 @@ void series_fini(struct series *s)
 	free(s->path);
 }
 
-/* Where the ending begins, that of a compression included. */
+/* Length of the name without its ending, including that of a compression. */
 static size_t stem_of(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -59,7 +59,7 @@ static size_t stem_of(const char *path)
 	return end;
 }
 
-/* base_00001_20261121031500.pcapng, as dumpcap names them. */
+/* base_00001_20261121031500.pcapng, the naming of dumpcap. */
 static void name_dumpcap(struct series *s, const struct tm *tm)
 {
 	size_t stem = stem_of(s->base);
@@ -80,9 +80,9 @@ static unsigned int digits_of(unsigned int n)
 }
 
 /*
- * As tcpdump: strftime of the name for each time slice; the name, name1, name2 within it; with a
- * ring name0 ... with as many digits as the last one has. Where tcpdump would overwrite the file
- * before (-G without a changing name) there is a number too.
+ * The naming of tcpdump: strftime of the name for each time slice; name, name1, name2 within it;
+ * with a ring name0 ... with as many digits as the highest number needs. Where tcpdump would
+ * overwrite the previous file (-G with a constant name), a number is added.
  */
 static void name_tcpdump(struct series *s, const struct tm *tm)
 {
@@ -181,7 +181,9 @@ static void reap(struct series *s)
 				s->rotation->command,
 				WIFEXITED(status) ? WEXITSTATUS(status) : status);
 	}
-	/* With SIGCHLD ignored by the parent no status is available, only that no command is left.
+	/*
+	 * If the parent ignores SIGCHLD, there is no exit status, only the fact that no command is
+	 * left.
 	 */
 	if (pid < 0)
 		s->running = 0;
@@ -193,7 +195,7 @@ static int close_all_others(posix_spawn_file_actions_t *actions)
 	return posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
 }
 #else
-/* glibc before 2.34. What another thread opens meanwhile is opened with O_CLOEXEC. */
+/* For glibc before 2.34. Other threads open descriptors with O_CLOEXEC only. */
 static int close_all_others(posix_spawn_file_actions_t *actions)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -214,8 +216,8 @@ static int close_all_others(posix_spawn_file_actions_t *actions)
 #endif
 
 /*
- * The command gets standard output and error, and no other descriptor: with a packet socket it
- * could send frames, from our standard input it could take a part of the capture.
+ * The command inherits only standard output and error: with a packet socket it could send frames,
+ * and from standard input it could read a part of the capture.
  */
 static int spawn(pid_t *pid, char **argv, const posix_spawnattr_t *attr)
 {
@@ -286,10 +288,10 @@ void series_closed(struct series *s)
 
 void series_wait(struct series *s, const struct rd_sink_ending *ending)
 {
-	const struct timespec pause = {.tv_nsec = LOOK_NS};
+	const struct timespec pause = {.tv_nsec = CHECK_NS};
 
 	for (unsigned int looks = 1; reap(s), s->running; looks++) {
-		if (looks % LOOKS_PER_CALL == 0 && !ending->waiting(ending->ctx, true)) {
+		if (looks % CHECKS_PER_CALL == 0 && !ending->waiting(ending->ctx, true)) {
 			rd_log(RD_LOG_WARNING, "not waiting for %u commands '%s' that still run",
 				s->running, s->rotation->command);
 			return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The names of a series of files, the ring that keeps the newest, the command run on each. */
+/* The names of a series of files, the ring of the newest ones, and the command run on each. */
 #ifndef RDMADUMP_SINK_SERIES_H
 #define RDMADUMP_SINK_SERIES_H
 
@@ -8,11 +8,11 @@
 
 struct series {
 	const struct rd_rotation *rotation;
-	const struct rd_inputs *inputs; /* no file of the series may be one; may be NULL */
+	const struct rd_inputs *inputs; /* files that must not be overwritten; may be NULL */
 	const char *base;
-	bool many;	      /* there can be more than one file */
+	bool many;	      /* whether there can be several files */
 	unsigned int number;  /* of the current file, from 1 */
-	unsigned int within;  /* of the current file among those of the same stem, from 0 */
+	unsigned int within;  /* of the current file among those with the same stem, from 0 */
 	time_t begun;	      /* when the current file was named */
 	char *path;	      /* of the current file */
 	char *stem;	      /* its name without the number */
@@ -24,15 +24,19 @@ int series_init(struct series *s, const struct rd_sink_config *config, struct rd
 void series_fini(struct series *s);
 
 /*
- * The next file's path, in s->path; never that of the file before it, unless the ring says so.
- * first_ns: timestamp of its first frame, 0 if not known yet. Removes what the ring drops.
+ * Sets s->path to the next file's path, which differs from the previous one unless the ring wraps.
+ * first_ns: timestamp of its first frame, 0 if unknown. Removes the oldest file of a full ring.
+ * Returns 0, or -1 with RD_CLASS_OUTPUT.
  */
 int series_next(struct series *s, uint64_t first_ns, struct rd_error *err);
-/* The first frame of the first file: if it is older than the file, its time names the file. */
+/*
+ * Called with the first frame of the first file: if it is older than the file, its time names the
+ * file. Returns 0, or -1 with RD_CLASS_OUTPUT or RD_CLASS_USAGE.
+ */
 int series_first_frame(struct series *s, uint64_t first_ns, struct rd_error *err);
-/* The current file is closed: prints its name (printname) and starts the command on it. */
+/* The current file was closed: prints its name (print_names_to) and starts the command. */
 void series_closed(struct series *s);
-/* Waits for the commands, as long as the ending's waiting() says so. */
+/* Waits for the commands, until the ending's waiting() returns false. */
 void series_wait(struct series *s, const struct rd_sink_ending *ending);
 
 #endif

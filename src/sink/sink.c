@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A sink from open to close: its feeds, its writer thread, its numbers. */
+/* A sink from open to close: its feeds, its writer thread, its statistics. */
 #include "writer.h"
 #include <errno.h>
 #include <rdmadump/ring.h>
@@ -11,7 +11,7 @@
 #define WAIT_NS		     300000000
 #define PATIENCE_NS	     1000000U
 #define FASTEST_BYTES_PER_NS 50 /* 400 Gb/s */
-#define CHUNKS_MIN	     3	/* one being filled, one being written, one between */
+#define CHUNKS_MIN	     3	/* one being filled, one being written, one in the ring */
 
 static int make_feeds(struct rd_sink *s, const struct rd_sink_config *config, struct rd_error *err)
 {
@@ -37,7 +37,7 @@ static int make_feeds(struct rd_sink *s, const struct rd_sink_config *config, st
 			return -1;
 		s->pfds[s->n_feeds - 1] = (struct pollfd){.fd = f->full.fd, .events = POLLIN};
 	}
-	/* At most as long as half of the buffer takes to fill at line rate. */
+	/* At most the time in which line rate fills half of the buffer. */
 	s->patience = config->buffer / FASTEST_BYTES_PER_NS / 2;
 	if (s->patience > PATIENCE_NS)
 		s->patience = PATIENCE_NS;
@@ -137,7 +137,7 @@ void rd_sink_read_stats(const struct rd_sink *s, struct rd_sink_stats *stats)
 	stats->late = atomic_load_explicit(&s->merge.late, memory_order_relaxed);
 }
 
-/* A join with a timeout alone is unknown to ThreadSanitizer. */
+/* The semaphore gives a join with timeout, which ThreadSanitizer does not support directly. */
 static void wait_for_writer(struct rd_sink *s)
 {
 	struct timespec until;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The writer thread: takes full chunks in order, writes them into the files, gives them back. */
+/* The writer thread: takes full chunks in order, writes them into files, and returns them empty. */
 #include "writer.h"
 #include <errno.h>
 #include <rdmadump/ring.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#define FACTS_SHARE 8	      /* of a size limited file, facts take at most one part in so many */
-#define FLUSH_NS    20000000U /* idle for so long: what is kept back is written */
+#define FACTS_SHARE 8	      /* of a file with a size limit, facts take at most 1/8 */
+#define FLUSH_NS    20000000U /* after this idle time buffered bytes are written */
 
 static void count(atomic_uint_fast64_t *counter, uint64_t n)
 {
@@ -36,7 +36,7 @@ static void fail(struct rd_sink *s, int errnum)
 	rd_fail(&s->error, RD_CLASS_OUTPUT, errnum,
 		errnum == EPIPE
 			? "the reader has closed its end"
-			: "what was captured before is whole; free space or write elsewhere",
+			: "the frames before are complete; free some space or write elsewhere",
 		"writing '%s' failed after %s frames", s->series.path,
 		rd_fmt_count(n, atomic_load_explicit(&s->written, memory_order_relaxed)));
 	stop_writing(s, &s->state.failed);
@@ -49,7 +49,7 @@ static void fail_changed(struct rd_sink *s, int errnum, uint64_t frames)
 
 	s->gone = true;
 	rd_fail(&s->error, RD_CLASS_OUTPUT, 0,
-		"look for a cleanup job or a second program that uses this name, or write "
+		"find the cleanup job or program that uses this name, or write "
 		"elsewhere",
 		"'%s' was %s by another program while it was written: its %s frames are lost",
 		s->series.path, errnum == ENOENT ? "removed" : "cut short",
@@ -67,7 +67,7 @@ static struct rd_tally tally_since(const struct rd_tally *now, const struct rd_t
 		.dropped = now->dropped - then->dropped};
 }
 
-/* In a series of small files only the first has them: facts must not fill the others. */
+/* In a series of small files only the first one has facts, so that they do not fill the others. */
 static const struct rd_facts *facts_of(struct rd_sink *s, bool end)
 {
 	const struct rd_facts *facts = NULL;
@@ -80,7 +80,7 @@ static const struct rd_facts *facts_of(struct rd_sink *s, bool end)
 	return facts;
 }
 
-/* The current file had the frames `had`, should have got `more`, and now has fewer. */
+/* The current file had the frames `had`, was given `more`, and now has fewer. */
 static void count_lost(struct rd_sink *s, int errnum, const struct frame_counts *had, uint64_t all,
 	const struct frame_counts *more)
 {
@@ -90,7 +90,7 @@ static void count_lost(struct rd_sink *s, int errnum, const struct frame_counts 
 	fail(s, errnum);
 }
 
-/* False if another program changed the current file; its frames then count as unwritten. */
+/* False if another program changed the current file, whose frames then count as unwritten. */
 static bool check_file(struct rd_sink *s)
 {
 	const struct frame_counts had = s->file.frames;
@@ -119,7 +119,7 @@ static void flush(struct rd_sink *s, bool last)
 		count_lost(s, errnum, &had, all, &none);
 }
 
-/* Trailer, header and end of the current file. `seen` is up to date. */
+/* Writes trailer and final header, and closes the current file. `seen` must be up to date. */
 static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 {
 	struct rd_iface_stats stats[RD_IFACES_MAX] = {0};
@@ -138,7 +138,7 @@ static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 		s->begun[i] = s->seen[i];
 	}
 	s->ending->fill(s->ending->ctx, &account, stats);
-	/* The rest of a file that another program truncated is left alone. */
+	/* If another program truncated the file, nothing more is written to it. */
 	errnum = s->gone ? 0
 			 : file_end(&s->file, last ? facts_of(s, true) : NULL, stats,
 				   sink_state_failed(&s->state));
@@ -172,7 +172,7 @@ int writer_begin_file(struct rd_sink *s, struct rd_error *err)
 	return 0;
 }
 
-/* False when nothing more is to be written. */
+/* False if nothing more is to be written. */
 static bool next_file(struct rd_sink *s, uint64_t first_ns)
 {
 	if (s->config.rotation.files && s->series.number >= s->config.rotation.files) {
@@ -186,7 +186,7 @@ static bool next_file(struct rd_sink *s, uint64_t first_ns)
 			return true;
 	}
 	if (!sink_state_failed(&s->state)) {
-		/* A refusal now is no usage error any more: files have been written. */
+		/* Not a usage error any more: files have been written. */
 		s->error.class = RD_CLASS_OUTPUT;
 		stop_writing(s, &s->state.failed);
 	}
@@ -203,7 +203,7 @@ static bool file_is_full(const struct rd_sink *s)
 	       ((r->bytes && s->file.bytes >= r->bytes) || (r->frames && s->file.all >= r->frames));
 }
 
-/* The bytes from `at` that still belong into the current file, and their frames. */
+/* The number of bytes from `at` that belong into the current file, and the frames in them. */
 static size_t piece_of(const struct rd_sink *s, const struct rd_chunk *c, size_t at,
 	const struct frame_counts *all, struct frame_counts *frames)
 {
@@ -215,7 +215,7 @@ static size_t piece_of(const struct rd_sink *s, const struct rd_chunk *c, size_t
 		*frames = *all;
 		return c->used;
 	}
-	/* One frame at least, also when the header alone is as long as a file may be. */
+	/* At least one frame, also if the header alone reaches the limit of the file. */
 	return records_walk(s->encoder, c->data + at, c->used - at,
 		!r->bytes		   ? UINT64_MAX
 		: r->bytes > s->file.bytes ? r->bytes - s->file.bytes
@@ -223,7 +223,7 @@ static size_t piece_of(const struct rd_sink *s, const struct rd_chunk *c, size_t
 		r->frames ? r->frames - s->file.all : UINT64_MAX, frames);
 }
 
-/* Writes one piece; false when that failed. Frames undone from earlier pieces count as lost too. */
+/* Writes one piece; false on an error. Frames removed from earlier pieces count as lost too. */
 static bool write_piece(
 	struct rd_sink *s, const uint8_t *data, size_t len, const struct frame_counts *frames)
 {
@@ -239,18 +239,18 @@ static bool write_piece(
 	return false;
 }
 
-/* The rest of a chunk, for which there is no file any more. */
-static void leave(struct rd_sink *s, const struct frame_counts *left)
+/* The rest of a chunk cannot be written: no file is open for it. */
+static void count_left(struct rd_sink *s, const struct frame_counts *left)
 {
 	bool failed = sink_state_failed(&s->state);
 
-	/* They count in the file that failed. */
+	/* They count as unwritten in the file that failed. */
 	for (unsigned int i = 0; failed && i < RD_IFACES_MAX; i++)
 		s->lost.of[i] += left->of[i];
 	count(failed ? &s->unwritten : &s->beyond, frame_counts_sum(left));
 }
 
-/* The time of the record at `at`, and of the last one of the `len` bytes that begin there. */
+/* Timestamps of the record at `at`, and of the last one in the `len` bytes from there. */
 static uint64_t first_time(const struct rd_sink *s, const struct rd_chunk *c, size_t at)
 {
 	uint64_t ns;
@@ -309,12 +309,12 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 		at += len;
 	}
 	memcpy(s->seen, c->tally, sizeof(s->seen));
-	leave(s, &left);
+	count_left(s, &left);
 }
 
 /* --- the thread ------------------------------------------------------------------------- */
 
-/* How long the writer may sleep in ns; 0: without limit. Limited while bytes are kept back. */
+/* Limit of the writer's sleep in ns; 0: none. There is a limit while bytes are buffered. */
 static uint64_t sleep_ns(const struct rd_sink *s)
 {
 	return s->file.out.fd >= 0 && !output_is_flushed(&s->file.out) ? FLUSH_NS : 0;
@@ -334,7 +334,7 @@ static void write_single(struct rd_sink *s)
 	struct pollfd pfd = {.fd = f->full.fd, .events = POLLIN};
 
 	for (;;) {
-		/* Looked at before the ring: what was put before closing is then seen below. */
+		/* Read before the ring: chunks that were put before closing are then seen below. */
 		bool closing = atomic_load_explicit(&s->closing, memory_order_acquire);
 		struct rd_chunk *c = s->config.hold && !closing ? NULL : rd_ring_take(&f->full);
 
@@ -354,10 +354,7 @@ static void write_single(struct rd_sink *s)
 	}
 }
 
-/*
- * Sleeps until a feed changes in a way that could matter. timeout in ns, 0: none. True on
- * timeout.
- */
+/* Sleeps until a change of a feed could matter. timeout in ns, 0: none. True on timeout. */
 static bool await_feeds(struct rd_sink *s, enum merge_state was, uint64_t timeout)
 {
 	bool sleep = true, late = false;
@@ -409,12 +406,12 @@ static void write_merged(struct rd_sink *s)
 	}
 }
 
-/* In this thread, so that rd_sink_close() can give up waiting: a reader may take nothing. */
+/* In this thread, so that rd_sink_close() can stop waiting for a reader that does not read. */
 static void end_last_file(struct rd_sink *s)
 {
 	struct rd_error err;
 
-	/* A file that could not be begun cannot be ended. */
+	/* A file without header cannot be ended. */
 	if (s->file.out.fd < 0)
 		return;
 	memcpy(s->seen, s->final, sizeof(s->seen));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A sink's state, and the writer thread that works on it. */
+/* The state of a sink, and the writer thread that uses it. */
 #ifndef RDMADUMP_SINK_WRITER_H
 #define RDMADUMP_SINK_WRITER_H
 
@@ -31,13 +31,16 @@ struct rd_sink {
 	struct sink_state state;
 	atomic_bool closing;
 	bool quiet;
-	struct rd_error error; /* the writer's; read by others after it was joined */
+	struct rd_error error; /* set by the writer; read by others after the join */
 	atomic_uint_fast64_t written, unwritten, beyond, file_bytes;
 	atomic_uint files;
 
-	/* Of the writer alone: what it has seen, and what the current file began with. */
+	/*
+	 * Used only by the writer: the tallies it has seen, and those at the start of the current
+	 * file.
+	 */
 	struct rd_tally seen[RD_IFACES_MAX], begun[RD_IFACES_MAX];
-	const struct rd_tally *final; /* the engine's, once it is closing */
+	const struct rd_tally *final; /* the engine's tallies, once the sink is closing */
 	struct frame_counts lost;     /* of the current file */
 	uint64_t first_ns, last_ns, bytes_before;
 };
@@ -46,7 +49,7 @@ struct rd_sink {
 int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err);
 /* Empties the file and writes its header. */
 int writer_begin_file(struct rd_sink *s, struct rd_error *err);
-/* The thread: writes what the feeds get until s->closing, then completes the last file. */
+/* The thread: writes what the feeds deliver until s->closing, then completes the last file. */
 void *writer_run(void *sink);
 
 #endif

@@ -34,7 +34,7 @@ is "the file's mode" "$(stat -c %a "$tmp/mode")" 600
 full() {
 	local name=$1 file=$2
 	is "$name: exit status" "$status" 3
-	has "$name: message" "$tmp/log" "writing '.*' failed after [0-9 ]+ frames: .*; what was captured before is whole"
+	has "$name: message" "$tmp/log" "writing '.*' failed after [0-9 ]+ frames: .*; the frames before are complete"
 	whole "$file"
 	ok "$name: the file is whole" "$tmp/tshark"
 	is "$name: frames in the file are those reported" "$(frames "$file")" "$(json "$tmp/report" .frames.written)"

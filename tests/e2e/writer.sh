@@ -78,7 +78,7 @@ if mount -t ramfs ramfs "$tmp/small" 2>/dev/null; then
 		"$RDMADUMP" -r "$tmp/in.pcap" -q --write-mode "$mode" -w "$tmp/small/out" 2>"$tmp/log"
 		ok "no O_DIRECT, $mode: exit status" "$tmp/log"
 		is "no O_DIRECT, $mode: every frame" "$("$SOFTHCA_FRAMES" --hash "$tmp/small/out")" "$want"
-		is "no O_DIRECT, $mode: reported" "$(grep -c 'does not do O_DIRECT' "$tmp/log")" "$([ $mode = direct ] && echo 1 || echo 0)"
+		is "no O_DIRECT, $mode: reported" "$(grep -c 'does not support O_DIRECT' "$tmp/log")" "$([ $mode = direct ] && echo 1 || echo 0)"
 	done
 	umount "$tmp/small"
 else
