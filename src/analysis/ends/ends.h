@@ -72,29 +72,30 @@ struct path_qp {
 enum entry_state { ENTRY_OPEN, ENTRY_COPY, ENTRY_MATCHED };
 
 /*
- * Packets are numbered from 1 in the order of arrival. A number below the tail is of a removed one,
- * 0 is none. Several may have the same identity: only the newest of them is in its bucket, and has
- * the numbers to find the others without a search.
+ * Entries are numbered from 1 in order of arrival. Numbers below the tail belong to removed
+ * entries; 0: none. Several entries may have the same identity: only the newest one is linked from
+ * its bucket, and it has the numbers of the others that are needed.
  */
 struct entry {
 	uint64_t identity, frame;
 	int64_t t;
 	struct path_qp *to;
-	uint64_t next;	/* the newest of another identity in this bucket */
-	uint64_t below; /* the next older one of this identity without a match */
-	uint64_t top;	/* in the newest: the newest one without a match */
-	uint64_t open;	/* in the newest: the ENTRY_OPEN one; a later one is a copy */
+	uint64_t next;	/* newest entry of the next identity in this bucket */
+	uint64_t below; /* next older unmatched entry of this identity */
+	uint64_t top;	/* in the newest entry: the newest unmatched one */
+	uint64_t open;	/* in the newest entry: the ENTRY_OPEN one; later ones are copies */
 	uint8_t state;
 	bool newest;
 };
 
-#ifndef ENDS_ROOM_LOG2 /* less for a fuzzer, which restarts many times a second */
+#ifndef ENDS_ROOM_LOG2 /* smaller for the fuzzer, which restarts many times a second */
 #define ENDS_ROOM_LOG2 18
 #endif
 #define RING	((uint64_t)1 << ENDS_ROOM_LOG2)
 #define BUCKETS ((uint64_t)1 << ENDS_ROOM_LOG2)
 
-struct waiting_room {
+/* The packets of one capture that wait for a match, and the packets matched lately. */
+struct pending {
 	struct entry *ring;
 	uint64_t *buckets;
 	uint64_t head, tail; /* entries [tail, head) are in the ring */
@@ -106,8 +107,8 @@ struct waiting_room {
 struct rd_ends {
 	int64_t offset;
 	uint64_t origin; /* first timestamp of A */
-	struct waiting_room rooms[RD_TAPS];
-	int64_t margin; /* longest time that a packet may take */
+	struct pending pending[RD_TAPS];
+	int64_t margin; /* longest time between the two captures of a packet */
 	uint64_t matched, outside, evicted, left_out;
 	struct path *paths[PATHS_MAX];
 	uint16_t path_slots[PATH_SLOTS]; /* an open hash: place in paths + 1 */

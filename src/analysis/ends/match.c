@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds each packet of one capture in the other, by a hash of those that wait for their match. */
+/*
+ * Finds each packet of one capture in the other, by a hash table of the packets that wait for a
+ * match.
+ */
 #include "ends.h"
 #include <errno.h>
 #include <rdmadump/hash.h>
@@ -9,7 +12,7 @@
 #define MARGIN_NS   ((int64_t)1000000)
 #define ECN_BITS    0x30 /* FECN and BECN, in the fifth byte of the BTH */
 
-/* Where a packet goes: addresses, or LIDs where there is no network header. */
+/* Source and destination of a packet: addresses, or LIDs if there is no network header. */
 struct route {
 	unsigned int net, length;
 	const uint8_t *src, *dst;
@@ -31,7 +34,7 @@ static bool route_of(const struct rd_packet *p, struct route *r)
 	return true;
 }
 
-/* Adds the route to a hash; returns how many words that were. */
+/* Adds the route to a hash; returns the number of words added. */
 static unsigned int hash_route(struct rd_hash *h, const struct route *r)
 {
 	unsigned int words = 0;
@@ -79,7 +82,7 @@ static bool same_route(const struct path *p, const struct route *r)
 	       !memcmp(p->dst, r->dst, r->length);
 }
 
-/* The slot of a route: that of its path, or the empty slot for it. */
+/* The slot of a route in the hash table: that of its path, or an empty one. */
 static uint16_t *path_slot(struct rd_ends *e, const struct route *r)
 {
 	struct rd_hash h = rd_hash_begin();
@@ -156,37 +159,37 @@ static struct path_qp *qp_find(struct rd_ends *e, const struct route *r, uint32_
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-static struct entry *place(struct waiting_room *room, uint64_t at)
+static struct entry *entry_at(struct pending *set, uint64_t at)
 {
-	return &room->ring[at & (RING - 1)];
+	return &set->ring[at & (RING - 1)];
 }
 
-/* The entry with this number; NULL: none, or removed. */
-static struct entry *entry_of(struct waiting_room *room, uint64_t number)
+/* The entry with this number; NULL: there is none, or it was removed. */
+static struct entry *entry_of(struct pending *set, uint64_t number)
 {
-	return number >= room->tail ? place(room, number) : NULL;
+	return number >= set->tail ? entry_at(set, number) : NULL;
 }
 
-static struct entry *newest(struct waiting_room *room, uint64_t id)
+static struct entry *newest(struct pending *set, uint64_t id)
 {
-	struct entry *en = entry_of(room, room->buckets[id & (BUCKETS - 1)]);
+	struct entry *en = entry_of(set, set->buckets[id & (BUCKETS - 1)]);
 
 	while (en && en->identity != id)
-		en = entry_of(room, en->next);
+		en = entry_of(set, en->next);
 	return en;
 }
 
-static struct entry *newest_unmatched(struct waiting_room *room, uint64_t id)
+static struct entry *newest_unmatched(struct pending *set, uint64_t id)
 {
-	struct entry *en = newest(room, id);
+	struct entry *en = newest(set, id);
 
-	return en ? entry_of(room, en->top) : NULL;
+	return en ? entry_of(set, en->top) : NULL;
 }
 
-/* No match was found: counts it, unless the other capture may have missed its time. */
-static void give_up(struct rd_ends *e, enum rd_tap end, const struct entry *en)
+/* Counts a packet without a match, unless it may lie outside the time of the other capture. */
+static void count_unmatched(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 {
-	const struct waiting_room *other = &e->rooms[!end];
+	const struct pending *other = &e->pending[!end];
 	bool edge = en->t < other->first + e->margin ||
 		    (other->ended && en->t > other->last - e->margin);
 	struct path_qp *w = en->to;
@@ -202,40 +205,40 @@ static void give_up(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 	incident_add(incident, 1, en->frame, e->origin + (uint64_t)en->t);
 }
 
-/* The link to the newest entry of an identity, or where it belongs. */
-static uint64_t *link_of(struct waiting_room *room, uint64_t id)
+/* The link to the newest entry of an identity; for a new identity, the link to be set. */
+static uint64_t *link_of(struct pending *set, uint64_t id)
 {
-	uint64_t *link = &room->buckets[id & (BUCKETS - 1)];
+	uint64_t *link = &set->buckets[id & (BUCKETS - 1)];
 
-	while (entry_of(room, *link) && place(room, *link)->identity != id)
-		link = &place(room, *link)->next;
+	while (entry_of(set, *link) && entry_at(set, *link)->identity != id)
+		link = &entry_at(set, *link)->next;
 	return link;
 }
 
-static void leave(struct rd_ends *e, enum rd_tap end)
+static void remove_oldest(struct rd_ends *e, enum rd_tap end)
 {
-	struct waiting_room *room = &e->rooms[end];
-	struct entry *en = place(room, room->tail);
+	struct pending *set = &e->pending[end];
+	struct entry *en = entry_at(set, set->tail);
 
 	if (en->newest)
-		*link_of(room, en->identity) = en->next;
-	give_up(e, end, en);
-	room->tail++;
+		*link_of(set, en->identity) = en->next;
+	count_unmatched(e, end, en);
+	set->tail++;
 }
 
-static void leave_before(struct rd_ends *e, enum rd_tap end, int64_t t)
+static void remove_before(struct rd_ends *e, enum rd_tap end, int64_t t)
 {
-	struct waiting_room *room = &e->rooms[end];
+	struct pending *set = &e->pending[end];
 
-	while (room->tail < room->head && place(room, room->tail)->t < t)
-		leave(e, end);
+	while (set->tail < set->head && entry_at(set, set->tail)->t < t)
+		remove_oldest(e, end);
 }
 
-/* Adds an entry, which becomes the newest of its identity. */
-static void push(struct waiting_room *room, const struct entry *en)
+/* Adds an entry, which becomes the newest one of its identity. */
+static void push(struct pending *set, const struct entry *en)
 {
-	uint64_t *link = link_of(room, en->identity);
-	struct entry *old = entry_of(room, *link), *now = place(room, room->head);
+	uint64_t *link = link_of(set, en->identity);
+	struct entry *old = entry_of(set, *link), *now = entry_at(set, set->head);
 
 	*now = *en;
 	now->newest = true;
@@ -246,33 +249,33 @@ static void push(struct waiting_room *room, const struct entry *en)
 		old->newest = false;
 	if (en->state != ENTRY_MATCHED) {
 		now->below = now->top;
-		now->top = room->head;
+		now->top = set->head;
 	}
 	if (en->state == ENTRY_OPEN)
-		now->open = room->head;
-	*link = room->head++;
+		now->open = set->head;
+	*link = set->head++;
 }
 
-static void enter(struct rd_ends *e, enum rd_tap end, const struct entry *en)
+static void add(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 {
-	struct waiting_room *room = &e->rooms[end];
+	struct pending *set = &e->pending[end];
 
-	if (room->head - room->tail == RING) {
-		e->evicted += place(room, room->tail)->state != ENTRY_MATCHED;
-		leave(e, end);
+	if (set->head - set->tail == RING) {
+		e->evicted += entry_at(set, set->tail)->state != ENTRY_MATCHED;
+		remove_oldest(e, end);
 	}
-	push(room, en);
+	push(set, en);
 }
 
-/* The newest one without a match gets its match; others of the identity are copies. */
-static void take_twin(struct waiting_room *room, struct entry *twin)
+/* Marks the newest unmatched entry of an identity as matched; an older one becomes a copy. */
+static void mark_matched(struct pending *set, struct entry *entry)
 {
-	struct entry *first = newest(room, twin->identity), *open = entry_of(room, first->open);
+	struct entry *first = newest(set, entry->identity), *open = entry_of(set, first->open);
 
-	twin->state = ENTRY_MATCHED;
-	first->top = twin->below;
+	entry->state = ENTRY_MATCHED;
+	first->top = entry->below;
 	first->open = 0;
-	if (open && open != twin)
+	if (open && open != entry)
 		open->state = ENTRY_COPY;
 }
 
@@ -295,20 +298,20 @@ static void match(struct rd_ends *e, enum rd_tap end, const struct entry *here, 
 	for (int i = 0; i < RD_TAPS; i++)
 		if (frame[i] > w->last[i])
 			w->last[i] = frame[i];
-	take_twin(&e->rooms[!end], there);
+	mark_matched(&e->pending[!end], there);
 	e->out_of_memory |= !distances_add(
 		&w->path->d, at[RD_TAP_A]->t > 0 ? (uint64_t)at[RD_TAP_A]->t : 0, distance, frame);
 }
 
 static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const struct rd_frame *f)
 {
-	struct waiting_room *room = &e->rooms[end], *other = &e->rooms[!end];
-	struct entry en = {.frame = ++room->frames}, *twin;
+	struct pending *set = &e->pending[end], *other = &e->pending[!end];
+	struct entry en = {.frame = ++set->frames}, *candidate;
 	struct rd_packet p;
 	struct route r;
 
 	en.t = rd_ends_time(f->ts_ns, e->origin, end == RD_TAP_B ? e->offset : 0);
-	room->last = en.t;
+	set->last = en.t;
 	if (!rd_packet_parse(link, f->data, f->caplen, f->len, &p) || !route_of(&p, &r))
 		return;
 	en.identity = identity(&p, &r);
@@ -318,16 +321,16 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 		return;
 	}
 	en.to->path->frames_out[end] += f->direction == RD_DIR_OUT;
-	leave_before(e, RD_TAP_A, en.t - PATIENCE_NS);
-	leave_before(e, RD_TAP_B, en.t - PATIENCE_NS);
-	twin = newest_unmatched(other, en.identity);
-	if (twin) {
-		match(e, end, &en, twin);
+	remove_before(e, RD_TAP_A, en.t - PATIENCE_NS);
+	remove_before(e, RD_TAP_B, en.t - PATIENCE_NS);
+	candidate = newest_unmatched(other, en.identity);
+	if (candidate) {
+		match(e, end, &en, candidate);
 		en.state = ENTRY_MATCHED;
-	} else if (newest(room, en.identity) || newest(other, en.identity)) {
+	} else if (newest(set, en.identity) || newest(other, en.identity)) {
 		en.state = ENTRY_COPY;
 	}
-	enter(e, end, &en);
+	add(e, end, &en);
 }
 
 void rd_ends_frames(struct rd_ends *e, enum rd_tap end, enum rd_link link,
@@ -339,11 +342,11 @@ void rd_ends_frames(struct rd_ends *e, enum rd_tap end, enum rd_link link,
 
 void rd_ends_file_end(struct rd_ends *e, enum rd_tap end)
 {
-	e->rooms[end].ended = true;
-	if (!e->rooms[!end].ended)
+	e->pending[end].ended = true;
+	if (!e->pending[!end].ended)
 		return;
-	leave_before(e, RD_TAP_A, INT64_MAX);
-	leave_before(e, RD_TAP_B, INT64_MAX);
+	remove_before(e, RD_TAP_A, INT64_MAX);
+	remove_before(e, RD_TAP_B, INT64_MAX);
 }
 
 int rd_ends_open(struct rd_ends **out, const uint64_t first_ns[RD_TAPS], int64_t offset_ns,
@@ -353,24 +356,25 @@ int rd_ends_open(struct rd_ends **out, const uint64_t first_ns[RD_TAPS], int64_t
 
 	*out = e;
 	if (!e)
-		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "two ends");
+		return rd_fail(
+			err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for matching two captures");
 	e->origin = first_ns[RD_TAP_A];
 	e->offset = offset_ns;
 	e->margin = MARGIN_NS;
-	e->rooms[RD_TAP_B].first = rd_ends_time(first_ns[RD_TAP_B], e->origin, offset_ns);
+	e->pending[RD_TAP_B].first = rd_ends_time(first_ns[RD_TAP_B], e->origin, offset_ns);
 	e->qps = calloc(PATH_QP_SLOTS, sizeof(*e->qps));
 	e->out_of_memory = !e->qps;
 	for (int i = 0; i < RD_TAPS; i++) {
-		e->rooms[i].head = e->rooms[i].tail = 1;
-		e->rooms[i].ring = calloc(RING, sizeof(struct entry));
-		e->rooms[i].buckets = calloc(BUCKETS, sizeof(uint64_t));
-		e->out_of_memory |= !e->rooms[i].ring || !e->rooms[i].buckets;
+		e->pending[i].head = e->pending[i].tail = 1;
+		e->pending[i].ring = calloc(RING, sizeof(struct entry));
+		e->pending[i].buckets = calloc(BUCKETS, sizeof(uint64_t));
+		e->out_of_memory |= !e->pending[i].ring || !e->pending[i].buckets;
 	}
 	if (!e->out_of_memory)
 		return 0;
 	rd_ends_close(e);
 	*out = NULL;
-	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "two ends");
+	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for matching two captures");
 }
 
 void rd_ends_close(struct rd_ends *e)
@@ -385,8 +389,8 @@ void rd_ends_close(struct rd_ends *e)
 		free(e->paths[i]);
 	}
 	for (int i = 0; i < RD_TAPS; i++) {
-		free(e->rooms[i].ring);
-		free(e->rooms[i].buckets);
+		free(e->pending[i].ring);
+		free(e->pending[i].buckets);
 	}
 	free(e->qps);
 	free(e);

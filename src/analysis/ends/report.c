@@ -402,7 +402,7 @@ static int64_t later(int64_t a, int64_t b)
 int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS],
 	struct rd_ends_report **report, struct rd_error *err)
 {
-	const struct waiting_room *a = &e->rooms[RD_TAP_A], *b = &e->rooms[RD_TAP_B];
+	const struct pending *a = &e->pending[RD_TAP_A], *b = &e->pending[RD_TAP_B];
 	struct making m = {.e = e, .r = calloc(1, sizeof(*m.r)), .reports = reports};
 	int64_t last = a->last < b->last ? a->last : b->last, first = later(a->first, b->first);
 
