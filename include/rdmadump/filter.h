@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which frames are kept, and how much of each: filter and cut, a batch at a time, between source
- * and encoder. */
+/*
+ * Filter and cut: which frames are kept, and how much of each. A batch at a time, between source
+ * and encoder.
+ */
 #ifndef RDMADUMP_FILTER_H
 #define RDMADUMP_FILTER_H
 
@@ -10,8 +12,8 @@
 struct rd_filter;
 
 /*
- * What is wanted, as the command line has it. All that is given must hold; within a comma list one
- * entry is enough. Numbers are decimal or 0x. NULL or empty: not asked for.
+ * The filter as given on the command line. All given terms must match; of a comma-separated list,
+ * one entry. Numbers are decimal or 0x. NULL or empty: not given.
  */
 struct rd_filter_spec {
 	const char *expression; /* libpcap's language; Ethernet only */
@@ -22,61 +24,67 @@ struct rd_filter_spec {
 	const char *host;	/* IPv4, IPv6, CIDR or MAC addresses of either end */
 	const char *gid;	/* GIDs of either end; an IPv4 address is ::ffff:a.b.c.d */
 	const char *direction;	/* in (rx), out (tx), inout (both) */
-	bool roce;		/* only InfiniBand transport: RoCE v1 and v2, native InfiniBand */
+	bool roce; /* only the InfiniBand transport: RoCE v1 and v2, native InfiniBand */
 };
 
 /*
- * The source QP is on the wire in UD packets only. Of connected QPs it is learnt from the CM's REQ
- * and REP when both have passed this filter before; connections that were made earlier, or without
- * the CM (as perftest does by default), are not found. About the last RD_FILTER_PAIRS connections
- * are remembered.
+ * Only UD packets contain the source QP. For connected QPs it is learned from REQ and REP of the
+ * CM, if this filter saw both; connections that were set up earlier, or without the CM (the default
+ * of perftest), are not found. About the last RD_FILTER_PAIRS connections are remembered.
  *
- * A frame whose direction the source does not know is neither in nor out.
+ * A frame of unknown direction is neither in nor out.
  */
 #define RD_FILTER_PAIRS 4096
 
-/* *out is freed with rd_filter_free(); NULL if the spec asks for nothing. Returns 0 or -1. */
+/*
+ * Compiles a filter into *out, to be freed by rd_filter_free(); *out is NULL if no term is given.
+ * The spec's texts are copied. Returns 0, or -1 with RD_CLASS_USAGE (RD_CLASS_DEVICE if out of
+ * memory).
+ */
 int rd_filter_compile(struct rd_filter **out, const struct rd_filter_spec *spec, enum rd_link link,
 	struct rd_error *err);
 void rd_filter_free(struct rd_filter *f);
 
-/* What is asked for as options of the command line: "udp --qp 17"; empty if nothing is. Cut to
- * `room`. */
+/*
+ * The given terms as options of the command line: "udp --qp 17"; "" if there are none. Cut to
+ * `room` bytes with the NUL.
+ */
 void rd_filter_spec_text(const struct rd_filter_spec *spec, char *text, size_t room);
 
-/* Whether rd_filter_run() takes packets apart, so that the cut need not do it again. */
+/* Whether rd_filter_run() parses packets, so that the cut need not parse them again. */
 bool rd_filter_parses(const struct rd_filter *f);
 
 /*
  * Moves the frames that are kept to the front, in their order, and returns their number. If
- * rd_filter_parses() and `packets` is not NULL (it has room for n), packets[i] belongs to frames[i]
- * afterwards. Hot path: no allocation, no system call. f may be NULL: all are kept.
+ * rd_filter_parses() and `packets` is not NULL (it has room for n), packets[i] afterwards belongs
+ * to frames[i]. Hot path: no allocation, no system call. f may be NULL: all frames are kept. A
+ * filter is used by one thread at a time.
  */
 unsigned int rd_filter_run(
 	struct rd_filter *f, struct rd_frame *frames, unsigned int n, struct rd_packet *packets);
 
-/* Lines of text that describe what is kept; NULL without memory. The caller frees it. */
+/* Lines of text that describe the filter, to be freed by the caller; NULL if out of memory. */
 char *rd_filter_explain(const struct rd_filter *f);
 
-/* How much of a frame is kept. frame->len stays as it was. */
+/* How much of a frame is kept. frame->len is not changed. */
 struct rd_cut {
-	uint32_t snaplen;  /* bytes kept at most; 0: all */
+	uint32_t snaplen;  /* longest frame in bytes; 0: whole frames */
 	bool headers_only; /* nothing after the last known header */
 	bool zero_payload; /* all bytes kept, payload set to zero */
-	bool writable;	   /* the frames' bytes may be changed; if not, payload that should be
-			      zero is cut off instead */
+	bool writable; /* the frames' bytes may be changed; if not, payload is cut off instead of
+			  zeroed */
 };
 
 /*
- * Payload begins after the last transport header (BTH and what its opcode adds), or after the
- * header of TCP or UDP. MADs are kept whole. headers_only keeps every other frame whole: ARP, ICMP,
- * unknown protocols. zero_payload must not let data through, so it keeps only ARP, RARP, LLDP, MAC
- * control, LACP, EAPOL, PTP, CFM, LLC, IGMP and neighbour discovery whole, of ICMP the headers
- * (also those that an error message quotes), and zeroes all of unknown protocols. Pad bytes of the
- * payload are zeroed with it; ICRC, VCRC and FCS keep their bytes (so they no longer fit), trailers
- * longer than these are zeroed.
+ * Payload begins after the last transport header (BTH and the headers of its opcode), or after the
+ * header of TCP or UDP. MADs are kept whole. headers_only keeps all other frames whole: ARP, ICMP,
+ * unknown protocols. zero_payload must hide user data, so it keeps only ARP, RARP, LLDP, MAC
+ * control, LACP, EAPOL, PTP, CFM, LLC, IGMP and neighbor discovery whole, the headers of ICMP (and
+ * those that an error message quotes), and zeroes all bytes of unknown protocols. Pad bytes of the
+ * payload are zeroed too. ICRC, VCRC and FCS are kept, so they no longer match; longer trailers are
+ * zeroed.
  *
- * `packets` are those of the frames, or NULL to have them parsed here if need be.
+ * `packets` are those of the frames; NULL: they are parsed here if needed. Hot path.
  */
 void rd_cut_run(const struct rd_cut *cut, enum rd_link link, struct rd_frame *frames,
 	unsigned int n, const struct rd_packet *packets);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the threads of a capture share: whether and why it is to end, and what each may be woken by.
- */
+/* State shared by the threads of a capture: whether and why it ends, and how they are woken. */
 #include "control.h"
 #include <errno.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-void control_ring(int bell)
+void control_wake(int wake_fd)
 {
 	uint64_t one = 1;
 
-	/* EAGAIN: it rings already. */
-	if (bell >= 0 && write(bell, &one, sizeof(one)) < 0)
+	/* EAGAIN: the counter is at its limit, so the thread is already to be woken */
+	if (wake_fd >= 0 && write(wake_fd, &one, sizeof(one)) < 0)
 		return;
 }
 
@@ -27,13 +26,13 @@ void control_end(struct control *c, enum rd_end why, const struct rd_error *err)
 		c->abandon = true;
 	}
 	pthread_mutex_unlock(&c->lock);
-	control_ring(c->bell);
+	control_wake(c->wake_fd);
 }
 
 int control_poll(int epfd, int fd, enum fd_kind kind, unsigned int index, int operation,
 	struct rd_error *err)
 {
-	/* Those of pipes and packet sockets stay readable until something is received. */
+	/* Descriptors of pipes and packet sockets stay readable until something is received. */
 	struct epoll_event event = {.events = EPOLLIN | (kind == FD_FRAMES ? EPOLLONESHOT : 0U),
 		.data.u64 = (uint64_t)kind << 32 | index};
 

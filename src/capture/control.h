@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the threads of a capture share: whether and why it is to end, and what each may be woken by.
- */
+/* State shared by the threads of a capture: whether and why it ends, and how they are woken. */
 #ifndef RDMADUMP_CAPTURE_CONTROL_H
 #define RDMADUMP_CAPTURE_CONTROL_H
 
@@ -8,7 +7,7 @@
 #include <rdmadump/capture.h>
 #include <stdatomic.h>
 
-enum fd_kind { FD_FRAMES, FD_EVENTS, FD_SINK, FD_WATCH, FD_BELL };
+enum fd_kind { FD_FRAMES, FD_EVENTS, FD_SINK, FD_WATCH, FD_WAKE };
 
 struct control {
 	struct rd_capture *c;
@@ -17,25 +16,29 @@ struct control {
 	pthread_mutex_t lock; /* of why and err */
 	enum rd_end why;
 	atomic_bool stop;
-	/* Nothing new arrives any more: lanes end when they have received all. */
+	/* No new frames arrive: lanes end when they have received the rest. */
 	atomic_bool stopped;
-	atomic_bool quit;      /* and what has arrived does not count either */
-	atomic_bool abandon;   /* asked to end a second time: do not wait for the output any more */
-	_Atomic uint64_t kept; /* frames kept, of all sources; counted where there is a limit */
+	atomic_bool quit;      /* end at once, without the rest */
+	atomic_bool abandon;   /* second request to end: do not wait for the output */
+	_Atomic uint64_t kept; /* frames kept, of all sources; counted only if there is a limit */
 	atomic_uint live;      /* sources that have not ended */
 	atomic_uint running;   /* threads */
-	int bell;	       /* eventfd of the thread that watches; -1: the only lane does */
+	int wake_fd; /* eventfd of the thread that serves the watches; -1: the only lane does */
 };
 
-/* The capture is to end; only the first call says why. err: the fault, NULL if there is none. From
- * any thread. */
+/*
+ * Ends the capture; only the first call sets the reason. err: the fault, NULL if there is none.
+ * From any thread.
+ */
 void control_end(struct control *c, enum rd_end why, const struct rd_error *err);
-/* A watched descriptor is readable: calls its owner. True if a new file was requested. */
+/* Calls the owner of a watched descriptor that is readable. True if it requested a new file. */
 bool control_watched(struct control *c, unsigned int index);
 /* Wakes the thread that waits for this eventfd; -1: none. */
-void control_ring(int bell);
-/* Adds a descriptor to an epoll set, or changes it (`operation`). Those of FD_FRAMES report once
- * and are armed before each sleep. fd -1: none. -1 with RD_CLASS_DEVICE. */
+void control_wake(int wake_fd);
+/*
+ * Adds a descriptor to an epoll set, or changes it (`operation`). Those of FD_FRAMES report once
+ * and are armed before each sleep. fd -1: nothing to do. Returns 0, or -1 with RD_CLASS_DEVICE.
+ */
 int control_poll(int epfd, int fd, enum fd_kind kind, unsigned int index, int operation,
 	struct rd_error *err);
 

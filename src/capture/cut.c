@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Keeps less of each frame: a number of bytes, the headers, or all with the payload zeroed. ICMP:
- * RFC 792, RFC 4443. */
+/*
+ * Shortens frames: to a number of bytes, to the headers, or by zeroing the payload. ICMP: RFC 792,
+ * RFC 4443.
+ */
 #include <rdmadump/filter.h>
 #include <string.h>
 
@@ -16,9 +18,9 @@
 #define FCS_LEN	       4
 #define ICMP_LEN       8
 #define QUOTED_LEN                                                                                 \
-	8 /* of the quoted transport header, enough for ports and a TCP sequence number */
+	8 /* of the quoted transport header: covers the ports and a TCP sequence number */
 
-/* Protocols of the network itself: they carry no user's data. */
+/* Protocols for control of the network, without user data. */
 static bool is_control(uint16_t ethertype)
 {
 	static const uint16_t types[] = {
@@ -38,7 +40,7 @@ static bool is_control(uint16_t ethertype)
 	return ethertype <= LLC_LENGTH_MAX;
 }
 
-/* Where user data begins in an ICMP message; caplen if it has none. */
+/* Start of user data in an ICMP message; caplen if it has none. */
 static uint32_t icmp_payload(const struct rd_packet *p)
 {
 	static const uint8_t quotes4[] = {3, 4, 5, 11, 12};
@@ -57,7 +59,7 @@ static uint32_t icmp_payload(const struct rd_packet *p)
 	return p->l4 + ICMP_LEN + quoted + QUOTED_LEN;
 }
 
-/* Where data begins that must not be let through, by protocols of which no header is known. */
+/* Start of the bytes that must be hidden, in frames without a known transport header. */
 static uint32_t other_payload(const struct rd_packet *p)
 {
 	if (p->net == RD_NET_NONE)
@@ -86,7 +88,7 @@ static uint32_t headers(const struct rd_packet *p)
 	return p->payload;
 }
 
-/* The one place that writes into a frame: sources lend their own buffers as const. */
+/* The only place that writes into a frame: sources lend their own buffers as const. */
 static void zero(const struct rd_packet *p, uint32_t from, uint32_t to)
 {
 	if (to > p->caplen)
@@ -103,12 +105,12 @@ static void zero_payload(const struct rd_packet *p)
 	}
 	if (!rd_packet_is_mad(p))
 		zero(p, p->payload, p->icrc ? p->icrc : p->end);
-	/* With a wrong length field, payload would look like a trailer. */
+	/* If a length field is wrong, payload would be mistaken for a trailer. */
 	if (p->len - p->end > FCS_LEN)
 		zero(p, p->end, p->caplen);
 }
 
-/* Bytes that may be kept when the payload cannot be zeroed. */
+/* The length to keep if the payload cannot be zeroed. */
 static uint32_t without_payload(const struct rd_packet *p)
 {
 	if (p->op)

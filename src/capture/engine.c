@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The engine: sources are started, lanes move their frames into the sinks, and all of it ends. */
+/* The engine: starts sources, moves frames through lanes into sinks, and ends all of it. */
 #include "lane.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
@@ -21,10 +21,10 @@ struct engine {
 	unsigned int n_lanes, n_threads;
 };
 
-static void ring_all(struct engine *e)
+static void wake_all(struct engine *e)
 {
 	for (unsigned int i = 0; i < e->n_lanes; i++)
-		control_ring(e->lanes[i].bell);
+		control_wake(e->lanes[i].wake_fd);
 }
 
 static unsigned int stripes(const struct engine *e)
@@ -43,7 +43,7 @@ static void lane_init(struct engine *e, unsigned int i)
 	l->config = l->pipe.config = config;
 	l->index = i;
 	l->stride = e->n_lanes;
-	l->epfd = l->bell = -1;
+	l->epfd = l->wake_fd = -1;
 	l->pipe.base = e->base;
 	l->pipe.kept = &e->control.kept;
 	l->pipe.start_ns = e->c->start_ns;
@@ -69,7 +69,7 @@ static int lanes_make(struct engine *e)
 	for (unsigned int i = 0; i < e->n_lanes; i++) {
 		struct lane *l = &e->lanes[i];
 
-		if (threads && (l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+		if (threads && (l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
 			return rd_fail(e->err, RD_CLASS_DEVICE, errno,
 				"raise the limit of open files (ulimit -n)", "eventfd");
 		if (lane_open(l, e->err) < 0)
@@ -96,14 +96,14 @@ static void *lane_thread(void *arg)
 	struct control *c = l->control;
 
 	lane_run(l);
-	/* Other lanes' frames cannot be written without this one's watermark. */
+	/* Frames of other lanes cannot be written without this lane's watermark. */
 	while (!c->stopped && !c->quit)
 		lane_drain(l);
 	if (!c->quit)
 		lane_drain(l);
 	outlet_end(&l->pipe.out, l->pipe.tally);
 	atomic_fetch_sub(&c->running, 1);
-	control_ring(c->bell);
+	control_wake(c->wake_fd);
 	return NULL;
 }
 
@@ -115,7 +115,7 @@ static void pin(const struct lane *l)
 		return;
 	CPU_ZERO(&set);
 	CPU_SET((size_t)l->config->cpus[l->index], &set);
-	/* Where that is refused (a container), the scheduler knows better. */
+	/* If that is refused (in a container), the scheduler decides. */
 	pthread_setaffinity_np(l->thread, sizeof(set), &set);
 }
 
@@ -159,7 +159,7 @@ static void watch(struct engine *e, int epfd)
 	for (int i = 0; i < n; i++) {
 		if ((enum fd_kind)(events[i].data.u64 >> 32) == FD_WATCH)
 			watched(e, (uint32_t)events[i].data.u64);
-		else if (read(e->control.bell, &count, sizeof(count)) < 0)
+		else if (read(e->control.wake_fd, &count, sizeof(count)) < 0)
 			continue;
 	}
 }
@@ -169,13 +169,13 @@ static int watch_open(struct engine *e)
 	const struct rd_capture_config *config = e->config;
 	int epfd = epoll_create1(EPOLL_CLOEXEC);
 
-	e->control.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (epfd < 0 || e->control.bell < 0) {
+	e->control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (epfd < 0 || e->control.wake_fd < 0) {
 		rd_fail(e->err, RD_CLASS_DEVICE, errno, "raise the limit of open files (ulimit -n)",
 			"eventfd");
 		goto fail;
 	}
-	if (control_poll(epfd, e->control.bell, FD_BELL, 0, EPOLL_CTL_ADD, e->err) < 0)
+	if (control_poll(epfd, e->control.wake_fd, FD_WAKE, 0, EPOLL_CTL_ADD, e->err) < 0)
 		goto fail;
 	for (unsigned int i = 0; i < config->n_watches; i++)
 		if (control_poll(epfd, config->watches[i].fd, FD_WATCH, i, EPOLL_CTL_ADD, e->err) <
@@ -188,7 +188,7 @@ fail:
 	return -1;
 }
 
-/* This thread watches; the lanes receive, until the sources are stopped and nothing is left. */
+/* This thread serves the watches; lanes receive until the sources are stopped and drained. */
 static int run_threads(struct engine *e)
 {
 	int epfd = watch_open(e), rc;
@@ -202,7 +202,7 @@ static int run_threads(struct engine *e)
 		watch(e, epfd);
 	e->control.stop = true;
 	e->control.quit = rc < 0 || !drains(e);
-	ring_all(e);
+	wake_all(e);
 	stop_sources(e->config, e->config->n_sources);
 	e->control.stopped = true;
 	while (e->control.running)
@@ -210,8 +210,8 @@ static int run_threads(struct engine *e)
 	for (unsigned int i = 0; i < e->n_threads; i++)
 		pthread_join(e->lanes[i].thread, NULL);
 	close(epfd);
-	close(e->control.bell);
-	e->control.bell = -1;
+	close(e->control.wake_fd);
+	e->control.wake_fd = -1;
 	return rc;
 }
 
@@ -304,7 +304,7 @@ int rd_capture_run(
 	int rc = -1;
 
 	e.control = (struct control){
-		.c = c, .config = config, .err = err, .live = config->n_sources, .bell = -1};
+		.c = c, .config = config, .err = err, .live = config->n_sources, .wake_fd = -1};
 	pthread_mutex_init(&e.control.lock, NULL);
 	rd_clock_set(&clock);
 	c->start_ns = c->end_ns = rd_clock_now(&clock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The filter: the terms that the user gave; all must match. */
+/* The filter: the terms that the user gave. All of them must match. */
 #include "filter_terms.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -18,11 +18,11 @@ struct wanted {
 struct rd_filter {
 	struct wanted wanted[RD_TERMS_MAX]; /* those without packet first */
 	unsigned int n, n_bare;		    /* n_bare: need no packet */
-	struct wanted *learns;		    /* sees every packet; or NULL */
+	struct wanted *learns; /* the term that looks at every packet, to learn; or NULL */
 	enum rd_link link;
 };
 
-/* NULL: not given. */
+/* The text of a term; NULL: not given. */
 static const char *text_of(const struct rd_filter_spec *spec, const struct rd_term *term)
 {
 	const char *field = (const char *)spec + term->at;
@@ -55,7 +55,7 @@ static void drop(struct wanted *w)
 	free(w->text);
 }
 
-/* The text is copied, so that the caller's may go. */
+/* Copies the text. */
 static int add_term(
 	struct rd_filter *f, const struct rd_term *term, const char *text, struct rd_error *err)
 {
@@ -125,7 +125,7 @@ static bool keeps(const struct rd_filter *f, const struct rd_frame *frame, struc
 	unsigned int i = 0;
 
 	if (f->learns) {
-		/* What is not kept may still name who is connected to whom. */
+		/* Frames that are not kept may still show connections: parse and learn first. */
 		parse(f, frame, p);
 		f->learns->term->learn(f->learns->state, p);
 	}

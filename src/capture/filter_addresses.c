@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* --host and --gid: addresses of either end, which BPF has only for Ethernet. ARP: RFC 826. */
+/*
+ * --host and --gid: addresses of either end. BPF has such a term only for Ethernet. ARP: RFC 826.
+ */
 #include "filter_terms.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,7 +13,7 @@
 #define MAPPED	      UINT64_C(0xffff00000000) /* ::ffff:0.0.0.0, lower half */
 #define ENTRY_SHOWN   60
 
-/* IPv4 as ::ffff:a.b.c.d, in two halves in the order of the host. */
+/* IPv4 as ::ffff:a.b.c.d; two halves in host byte order. */
 struct rd_prefix {
 	uint64_t address[2], mask[2];
 };
@@ -67,7 +69,7 @@ static bool parse_prefix(char *text, bool gid, struct rd_prefix *out)
 	return true;
 }
 
-/* What an entry should look like, where it is none. */
+/* How an entry must look, for error messages. */
 struct address_kind {
 	bool gid;
 	const char *name, *todo;
@@ -162,7 +164,7 @@ static bool match_network(const struct rd_addresses *set, const struct rd_packet
 	}
 }
 
-/* As tcpdump's "host" does: sender and target address of ARP. */
+/* Sender and target address of ARP, like tcpdump's "host". */
 static bool match_arp(const struct rd_addresses *set, const struct rd_packet *p)
 {
 	const uint8_t *arp = p->data + p->l3;
@@ -176,7 +178,7 @@ static bool match_arp(const struct rd_addresses *set, const struct rd_packet *p)
 
 static bool match_mac(const struct rd_addresses *set, const struct rd_packet *p)
 {
-	/* l3 is set once both addresses and the Ethertype were there. */
+	/* ethertype is set once both addresses and the Ethertype were captured */
 	if (!p->ethertype || p->kind == RD_KIND_IB)
 		return false;
 	for (unsigned int i = 0; i < set->n_macs; i++)
@@ -195,7 +197,7 @@ bool rd_host_match(const void *state, const struct rd_frame *frame, const struct
 	return set->n_prefixes && (match_network(set, p) || match_arp(set, p));
 }
 
-/* A GID belongs to InfiniBand's transport, though RoCE v2 writes it as an IP address. */
+/* A GID belongs to the InfiniBand transport, even where RoCE v2 writes it as an IP address. */
 bool rd_gid_match(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
 {
 	(void)frame;

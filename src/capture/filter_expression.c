@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A filter's expression in libpcap's language. BPF: pcap-filter(7). */
+/* A filter expression in libpcap's language, run as a BPF program: pcap-filter(7). */
 #include "filter_terms.h"
 #include <errno.h>
 #include <pcap/pcap.h>
 #include <stdlib.h>
 
-/* Loads from here on ask Linux' socket for what is not in the frame (linux/filter.h, SKF_AD_OFF).
- */
+/* Loads from offsets above this are extensions of Linux sockets (linux/filter.h, SKF_AD_OFF). */
 #define BPF_ANCILLARY 0xfffff000U
-#define SNAPLEN	      262144 /* what an expression's program returns; anything but 0 */
+#define SNAPLEN	      262144 /* the program's return value for a match; any value but 0 would do */
 
-/* "inbound", "outbound", "ifindex": programs for Linux' packet sockets, which see more than bytes.
+/*
+ * "inbound", "outbound", "ifindex": these work only in Linux packet sockets, which know more than
+ * the frame's bytes.
  */
 static bool needs_socket(const struct bpf_program *program)
 {
@@ -29,7 +30,7 @@ static int refuse_link(const struct rd_term_use *use, struct rd_error *err)
 	bool ib = use->link == RD_LINK_INFINIBAND;
 
 	return rd_fail(err, RD_CLASS_USAGE, 0,
-		ib ? "use --qp, --src-qp, --opcode, --gid or --roce" : "leave the filter away",
+		ib ? "use --qp, --src-qp, --opcode, --gid or --roce" : "omit the filter",
 		"the expression '%.200s': libpcap has no filters for %s", use->text,
 		ib ? "InfiniBand" : "this link type");
 }
@@ -46,13 +47,13 @@ int rd_expression_compile(void **state, const struct rd_term_use *use, struct rd
 	pcap = program ? pcap_open_dead(DLT_EN10MB, SNAPLEN) : NULL;
 	if (!pcap)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
-	/* A netmask of 0, as tcpdump -r takes it, for "ip broadcast". */
+	/* A netmask of 0, as tcpdump -r uses for "ip broadcast". */
 	if (pcap_compile(pcap, program, use->text, 1, 0) < 0)
 		rc = rd_fail(err, RD_CLASS_USAGE, 0, "see pcap-filter(7)",
 			"the expression '%.200s': %s", use->text, pcap_geterr(pcap));
 	else if (needs_socket(program))
 		rc = rd_fail(err, RD_CLASS_USAGE, 0, "for a direction use -Q in or -Q out",
-			"the expression '%.200s' asks for what is not in a frame "
+			"the expression '%.200s' tests properties that are not in a frame "
 			"(inbound, outbound, ifindex)",
 			use->text);
 	pcap_close(pcap);

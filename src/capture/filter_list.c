@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The comma lists that terms of a filter are given as. */
+/* Comma-separated lists, in which terms of a filter are given. */
 #include "filter_terms.h"
 #include <string.h>
 

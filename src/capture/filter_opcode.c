@@ -7,14 +7,14 @@
 #include <rdmadump/words.h>
 #include <stdlib.h>
 
-#define COUNT(a)     (sizeof(a) / sizeof(*(a)))
-#define NAME_MAX_LEN 48
-#define NEAR_MOST    6 /* names that an error offers */
-#define NEAR_EDITS   3 /* letters that they may differ in */
+#define COUNT(a)      (sizeof(a) / sizeof(*(a)))
+#define NAME_MAX_LEN  48
+#define SIMILAR_MOST  6 /* names that an error message suggests */
+#define SIMILAR_EDITS 3 /* edits by which they may differ */
 
 #define ALL_TRANSPORTS 0xff
 
-/* Properties of a packet with a given opcode; bits of struct opcode_set. */
+/* Conditions on a packet with a given opcode; bits of struct opcode_set. */
 #define ASK_NOTHING 0x01
 #define ASK_ACK	    0x02 /* an AETH of this kind */
 #define ASK_RNR	    0x04
@@ -23,10 +23,13 @@
 #define ASK_CM	    0x20
 
 struct opcode_set {
-	uint8_t ask[256]; /* one of the bits is enough; 0: the opcode is not wanted */
+	uint8_t ask[256]; /* one of the bits must hold; 0: the opcode is not wanted */
 };
 
-/* A class takes opcodes that have one of `bits`, or all of a transport, and asks `ask` of them. */
+/*
+ * A class selects opcodes that have one of `bits`, or all of a transport, under the condition
+ * `ask`.
+ */
 static const struct opcode_class {
 	const char *name;
 	uint16_t bits;
@@ -51,7 +54,7 @@ static const struct opcode_class {
 	{"xrc", 0, RD_XRC, ASK_NOTHING},
 };
 
-/* What the specification and other tools write, and what the table here has. */
+/* Spellings of the specification and of other tools, and those of the table. */
 static const struct {
 	const char *theirs, *ours;
 } spellings[] = {
@@ -78,7 +81,7 @@ static void replace(char name[NAME_MAX_LEN], const char *from, const char *to)
 	memcpy(at, to, strlen(to));
 }
 
-/* Returns false if it is longer than any name. */
+/* Converts a name to the spelling of the table. False if it is longer than any name. */
 static bool normalise(char name[NAME_MAX_LEN], const char *text, size_t length)
 {
 	if (length >= NAME_MAX_LEN)
@@ -94,7 +97,7 @@ static bool normalise(char name[NAME_MAX_LEN], const char *text, size_t length)
 	return true;
 }
 
-/* A name without its transport. */
+/* The part of a name after the transport. */
 static const char *verb_of(const char *name)
 {
 	const char *underscore = strchr(name, '_');
@@ -133,31 +136,31 @@ static bool add_name(struct opcode_set *set, const char *name)
 	return found;
 }
 
-static bool is_near(const char *known, const char *name)
+static bool is_similar(const char *known, const char *name)
 {
 	char lower[NAME_MAX_LEN];
-	unsigned int most = strlen(name) < 5 ? 2 : NEAR_EDITS;
+	unsigned int most = strlen(name) < 5 ? 2 : SIMILAR_EDITS;
 
 	normalise(lower, known, strlen(known));
 	return rd_word_edits(known, name) <= most || (strlen(name) > 2 && strstr(lower, name));
 }
 
-static void list_near(const char *name, char *out, size_t room)
+static void list_similar(const char *name, char *out, size_t room)
 {
 	unsigned int n = 0;
 	size_t used = 0;
 
 	out[0] = '\0';
-	for (size_t i = 0; i < COUNT(classes) && n < NEAR_MOST && used < room; i++)
+	for (size_t i = 0; i < COUNT(classes) && n < SIMILAR_MOST && used < room; i++)
 		if (rd_word_edits(classes[i].name, name) <= 1 + strlen(name) / 4 && ++n)
 			used += (size_t)snprintf(out + used, room - used, "%s%s",
-				used ? ", " : "; near is: ", classes[i].name);
-	for (unsigned int code = 0; code < 256 && n < NEAR_MOST && used < room; code++) {
+				used ? ", " : "; similar: ", classes[i].name);
+	for (unsigned int code = 0; code < 256 && n < SIMILAR_MOST && used < room; code++) {
 		const char *full = rd_opcodes[code].name;
 
-		if (full && (is_near(full, name) || is_near(verb_of(full), name)) && ++n)
+		if (full && (is_similar(full, name) || is_similar(verb_of(full), name)) && ++n)
 			used += (size_t)snprintf(
-				out + used, room - used, "%s%s", used ? ", " : "; near is: ", full);
+				out + used, room - used, "%s%s", used ? ", " : "; similar: ", full);
 	}
 }
 
@@ -172,15 +175,15 @@ static void list_classes(char *out, size_t room)
 
 static int unknown(const char *entry, size_t length, struct rd_error *err)
 {
-	char name[NAME_MAX_LEN], near[200] = "", known[160] = "";
+	char name[NAME_MAX_LEN], similar[200] = "", known[160] = "";
 
 	if (normalise(name, entry, length))
-		list_near(name, near, sizeof(near));
+		list_similar(name, similar, sizeof(similar));
 	list_classes(known, sizeof(known));
 	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-		"--opcode: '%.*s' is no opcode; give a class (%s), a name like SEND_ONLY or "
+		"--opcode: '%.*s' is not an opcode; give a class (%s), a name like SEND_ONLY or "
 		"RC_WRITE_FIRST, or a number like 0x04%s",
-		(int)(length > 60 ? 60 : length), entry, known, near);
+		(int)(length > 60 ? 60 : length), entry, known, similar);
 }
 
 int rd_opcode_compile(void **state, const struct rd_term_use *use, struct rd_error *err)
@@ -246,7 +249,9 @@ void rd_opcode_explain(const void *state, const char *text, FILE *out)
 	for (unsigned int code = 0; code < 256; code++) {
 		uint8_t ask = set->ask[code];
 
-		/* Of reserved opcodes only those that a number named, or a whole transport has. */
+		/*
+		 * Reserved opcodes are listed only if given by number, or with a whole transport.
+		 */
 		if (!ask || (!rd_opcodes[code].name && !(ask & ASK_NOTHING)))
 			continue;
 		fprintf(out, "%s0x%02x", separator, code);

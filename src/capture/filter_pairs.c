@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which QP talks to which: learnt from the CM's REQ and REP (IBTA volume 1, 12.6.5 and 12.6.7),
- * each of which names its sender's QP. Tables of fixed size, the oldest entry of a bucket makes
- * room: nothing is allocated while frames flow.
+ * The source QPs of connections, learned from REQ and REP of the CM (IBTA volume 1, 12.6.5 and
+ * 12.6.7): each message has its sender's QP. The tables have a fixed size, and the oldest entry of
+ * a bucket is replaced, so that nothing is allocated while frames are received.
  */
 #include "filter_terms.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
 #define BUCKETS                                                                                    \
-	2048 /* times WAYS: twice RD_FILTER_PAIRS, one entry for each direction, and as much again \
-	      */
+	2048 /* times WAYS entries: two directions for each of RD_FILTER_PAIRS, and as many spare  \
+		ones */
 #define WAYS   8
-#define OFFERS 1024 /* connections being made */
+#define OFFERS 1024 /* connections that are being set up */
 
-/* The two ends as their frames have them: IP addresses or GIDs, LIDs on InfiniBand. */
+/* Source and destination in the frame: IP addresses or GIDs, LIDs on InfiniBand. */
 struct ends {
 	uint64_t src[2], dst[2];
 };
@@ -25,7 +25,7 @@ struct pair {
 	bool used;
 };
 
-/* A REQ that waits for its REP. */
+/* A REQ whose REP was not seen yet. */
 struct offer {
 	struct ends ends;
 	uint32_t id, qp;
@@ -114,7 +114,7 @@ void rd_pairs_learn(struct rd_pairs *pairs, const struct rd_packet *p)
 	}
 	if (mad.attribute != RD_CM_REP)
 		return;
-	/* The REP travels back and names the id that the REQ chose. */
+	/* The REP has the opposite direction, and the id of the REQ. */
 	back = reversed(&ends);
 	offer = &pairs->offers[hash(&back, cm.remote_id) % OFFERS];
 	if (!offer->used || offer->id != cm.remote_id || !same(&offer->ends, &back))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of the filter's terms, and the short ones. */
+/* The table of the filter's terms, and the simple terms. */
 #include "filter_terms.h"
 #include <errno.h>
 #include <rdmadump/units.h>
@@ -8,7 +8,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-#define NUMBER_MAX  0xffffff /* QPs have 24 bits */
+#define NUMBER_MAX  0xffffff /* QP numbers and MSNs have 24 bits */
 #define ENTRY_SHOWN 60
 
 /* --- direction -------------------------------------------------------------------------- */
@@ -82,9 +82,9 @@ static void explain_roce(const void *state, const char *text, FILE *out)
 
 /* --- numbers ---------------------------------------------------------------------------- */
 
-/* Sorted. */
+/* A sorted list. */
 struct numbers {
-	struct rd_pairs *pairs; /* of source QPs only */
+	struct rd_pairs *pairs; /* only for source QPs */
 	unsigned int n;
 	uint32_t values[];
 };
@@ -196,9 +196,10 @@ static void explain_src_qp(const void *state, const char *text, FILE *out)
 	(void)state;
 	fprintf(out,
 		"%s\n"
-		"               as UD packets have it (DETH); of connected QPs only where REQ and "
+		"               from the DETH of UD packets; for connected QPs only if REQ and "
 		"REP of the CM\n"
-		"               were seen before, since RC, UC and XRC packets do not name their "
+		"               were seen before, since RC, UC and XRC packets do not contain "
+		"their "
 		"sender's QP",
 		text);
 }

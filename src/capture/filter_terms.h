@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The terms of a filter: one row each (filter_terms.c). A new term is a field of struct
- * rd_filter_spec, a row here with its functions, and a row of the command line's options.
+ * The terms of a filter: one row each (filter_terms.c). A new term needs a field of struct
+ * rd_filter_spec, a row in the table with its functions, and a row of the command line's options.
  */
 #ifndef RDMADUMP_CAPTURE_FILTER_TERMS_H
 #define RDMADUMP_CAPTURE_FILTER_TERMS_H
@@ -10,39 +10,41 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define RD_TERM_ALL 1 /* the term keeps every frame: it can be left out */
+#define RD_TERM_ALL 1 /* the term keeps every frame, so that it is not needed */
 
 struct rd_term;
 
-/* A term as the user gave it. */
+/* A term as given by the user. */
 struct rd_term_use {
 	const struct rd_term *term;
 	const char *text;
 	enum rd_link link;
 };
 
-/* *state is NULL before, and freed by the row's free() even after an error. Returns 0, -1 or
- * RD_TERM_ALL. */
+/*
+ * *state is NULL before, and is freed by the row's free() even after an error. Returns 0, -1 with
+ * the error, or RD_TERM_ALL.
+ */
 typedef int rd_term_compile(void **state, const struct rd_term_use *use, struct rd_error *err);
-/* p is NULL for a term that needs no packet. */
+/* p is NULL for a term without `packet`. */
 typedef bool rd_term_match(
 	const void *state, const struct rd_frame *frame, const struct rd_packet *p);
 typedef void rd_term_learn(void *state, const struct rd_packet *p);
-/* Prints what follows the label. */
+/* Prints the text that follows the label. */
 typedef void rd_term_explain(const void *state, const char *text, FILE *out);
 typedef void rd_term_free(void *state);
 
 struct rd_term {
 	const char *option; /* of the command line; empty: the text has no label */
 	const char *label;  /* for rd_filter_explain() */
-	const char *value;  /* what a number is, for messages */
+	const char *value;  /* name of a number, for messages */
 	size_t at;	    /* of its field in struct rd_filter_spec */
 	bool flag;	    /* the field is a bool, else a string */
-	bool packet;	    /* looks at the parsed packet, not only at the frame's bytes */
+	bool packet;	    /* needs the parsed packet, not only the frame's bytes */
 	rd_term_compile *compile;
 	rd_term_match *match;
-	rd_term_learn *learn;	  /* sees every frame, kept or not; NULL: needs none */
-	rd_term_explain *explain; /* NULL: the text as it was given */
+	rd_term_learn *learn;	  /* called with every frame, kept or not; NULL: not needed */
+	rd_term_explain *explain; /* NULL: prints the text as given */
 	rd_term_free *free;	  /* NULL: nothing to free */
 };
 
@@ -67,16 +69,19 @@ rd_term_compile rd_host_compile, rd_gid_compile;
 rd_term_match rd_host_match, rd_gid_match;
 rd_term_free rd_addresses_free;
 
-/* Walks a comma list: the next entry of *list (not terminated) and its length; NULL at the end. */
+/*
+ * Walks a comma-separated list: returns the next entry of *list (not terminated) and its length;
+ * NULL at the end.
+ */
 const char *rd_list_next(const char **list, size_t *length);
-/* The number of its entries. */
+/* The number of entries of a list. */
 unsigned int rd_list_length(const char *list);
 
-/* Source QPs of connections, as the CM's messages name them (filter_pairs.c). */
+/* Source QPs of connections, from CM messages (filter_pairs.c). new: NULL if out of memory. */
 struct rd_pairs *rd_pairs_new(void);
-/* Looks for REQ and REP. */
+/* Learns from REQ and REP; other packets are ignored. */
 void rd_pairs_learn(struct rd_pairs *pairs, const struct rd_packet *p);
-/* Whether the QP that sent a packet of a connected transport is known. */
+/* The QP that sent a packet of a connected transport; false: unknown. */
 bool rd_pairs_source(const struct rd_pairs *pairs, const struct rd_packet *p, uint32_t *qp);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A lane's thread: receives frames, waits for chunks, sleeps while there are no frames. */
+/* The thread of a lane: receives frames, waits for free chunks, sleeps while no frames arrive. */
 #include "lane.h"
 #include <errno.h>
 #include <poll.h>
@@ -8,12 +8,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define STOP_MS		    100	 /* how long a stalled output is waited for between two looks */
-#define POLLS_BETWEEN_LOOKS 64	 /* batches between two looks at signals and timers under load */
-#define EMPTY_POLLS	    256	 /* rounds without a frame before going to sleep, by default */
-#define NAP_FRAMES_MANY	    1024 /* that one nap brings */
-#define NAP_LONGER_MAX	    8
-#define CALM_POLLS	    2 /* rounds without a full batch, where sources gather frames */
+#define STOP_MS		     100 /* interval in which a wait for a stalled output checks for requests */
+#define POLLS_BETWEEN_CHECKS 64	  /* batches between two checks of signals and timers under load */
+#define EMPTY_POLLS	     256  /* default of consecutive empty polls before the lane sleeps */
+#define NAP_FRAMES_MANY	     1024 /* received after one nap: naps are too long */
+#define NAP_LONGER_MAX	     8
+#define CALM_POLLS	     2 /* consecutive polls without a full batch, if sources gather frames */
 
 static unsigned int n_sources(const struct lane *l)
 {
@@ -22,7 +22,7 @@ static unsigned int n_sources(const struct lane *l)
 
 /* --- descriptors ------------------------------------------------------------------------ */
 
-static void sink_look(struct lane *l)
+static void sink_check(struct lane *l)
 {
 	for (unsigned int i = 0; i < l->pipe.out.n_feeds; i++)
 		if (rd_feed_ended(l->pipe.out.feeds[i]))
@@ -59,8 +59,8 @@ static void woken(struct lane *l, enum fd_kind kind, unsigned int index)
 	case FD_SINK:
 		rd_feed_disarm(l->pipe.out.feeds[index]);
 		break;
-	case FD_BELL:
-		if (read(l->bell, &count, sizeof(count)) < 0)
+	case FD_WAKE:
+		if (read(l->wake_fd, &count, sizeof(count)) < 0)
 			break;
 		break;
 	case FD_WATCH:
@@ -75,14 +75,14 @@ static void woken(struct lane *l, enum fd_kind kind, unsigned int index)
 	}
 }
 
-static void look(struct lane *l, int timeout_ms)
+static void check_events(struct lane *l, int timeout_ms)
 {
 	struct epoll_event events[16];
 	int n = epoll_wait(l->epfd, events, 16, timeout_ms);
 
 	for (int i = 0; i < n; i++)
 		woken(l, (enum fd_kind)(events[i].data.u64 >> 32), (uint32_t)events[i].data.u64);
-	sink_look(l);
+	sink_check(l);
 }
 
 int lane_open(struct lane *l, struct rd_error *err)
@@ -100,11 +100,11 @@ int lane_open(struct lane *l, struct rd_error *err)
 				EPOLL_CTL_ADD, err) < 0)
 			return -1;
 	}
-	for (unsigned int i = 0; l->bell < 0 && i < config->n_watches; i++)
+	for (unsigned int i = 0; l->wake_fd < 0 && i < config->n_watches; i++)
 		if (control_poll(l->epfd, config->watches[i].fd, FD_WATCH, i, EPOLL_CTL_ADD, err) <
 			0)
 			return -1;
-	if (control_poll(l->epfd, l->bell, FD_BELL, 0, EPOLL_CTL_ADD, err) < 0)
+	if (control_poll(l->epfd, l->wake_fd, FD_WAKE, 0, EPOLL_CTL_ADD, err) < 0)
 		return -1;
 	for (unsigned int i = 0; i < l->pipe.out.n_feeds; i++)
 		if (control_poll(l->epfd, rd_feed_fd(l->pipe.out.feeds[i]), FD_SINK, i,
@@ -117,8 +117,8 @@ void lane_close(struct lane *l)
 {
 	if (l->epfd >= 0)
 		close(l->epfd);
-	if (l->bell >= 0)
-		close(l->bell);
+	if (l->wake_fd >= 0)
+		close(l->wake_fd);
 }
 
 /* --- receiving -------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ static void source_ended(struct lane *l, unsigned int i, bool fault)
 		control_end(l->control, RD_END_FAULT, &l->err);
 }
 
-/* No chunk is free: true if it is worth trying again, false if frames are to be dropped. */
+/* No chunk is free. True: try again; false: the frames are to be dropped. */
 static bool await_chunk(struct lane *l)
 {
 	if (l->config->when_full == RD_FULL_END)
@@ -145,7 +145,7 @@ static bool await_chunk(struct lane *l)
 		l->control->abandon)
 		return false;
 	if (outlet_arm(&l->pipe.out))
-		look(l, STOP_MS);
+		check_events(l, STOP_MS);
 	return true;
 }
 
@@ -164,7 +164,7 @@ static void process(struct lane *l, unsigned int source, struct rd_frame *frames
 	} while (status == PIPE_NEED_CHUNK);
 }
 
-/* What a round of receiving brought; FULL: a batch as large as can be, so more is there. */
+/* Result of one round of receiving; FULL: a full batch, so that more frames are waiting. */
 enum round { ROUND_EMPTY, ROUND_SOME, ROUND_FULL };
 
 /* One batch from each source. */
@@ -197,7 +197,10 @@ static enum round receive_all(struct lane *l)
 
 /* --- watermarks for the writer ---------------------------------------------------------- */
 
-/* Nothing older will be received; 0: not known. Asked before a receive that finds nothing. */
+/*
+ * A timestamp: all frames received later are newer; 0: unknown. Read before a receive that may find
+ * nothing.
+ */
 static uint64_t watermark(struct lane *l)
 {
 	uint64_t least = UINT64_MAX;
@@ -213,7 +216,7 @@ static uint64_t watermark(struct lane *l)
 	return least;
 }
 
-/* The oldest watermark that a writer requests of this lane; 0: none does. */
+/* The oldest watermark that a writer requests from this lane; 0: none is requested. */
 static uint64_t requested(const struct lane *l)
 {
 	uint64_t least = 0;
@@ -228,8 +231,8 @@ static uint64_t requested(const struct lane *l)
 }
 
 /*
- * The same as receive_all(), for writers that merge: they get a watermark. Frames that arrive later
- * are not older than those that have gone into any stripe.
+ * receive_all(), and a watermark for the writers that request one. Frames received later are not
+ * older than those already put into chunks of any stripe.
  */
 static enum round receive_and_report(struct lane *l)
 {
@@ -256,7 +259,7 @@ static enum round receive(struct lane *l)
 
 /* --- sleeping --------------------------------------------------------------------------- */
 
-/* How long the oldest frame in the chunk may still wait, in ns; UINT64_MAX: there is none. */
+/* Remaining time in ns that the oldest frame in the chunk may wait; UINT64_MAX: no frame. */
 static uint64_t flush_due(struct lane *l)
 {
 	uint64_t now, waited;
@@ -271,8 +274,8 @@ static uint64_t flush_due(struct lane *l)
 }
 
 /*
- * Hands over a chunk that is not full, but only to a writer with nothing to do: while it is busy
- * the chunk goes on filling, so that slow traffic does not use up chunks with a frame in each.
+ * Hands over a partial chunk after its time, but only to an idle writer: while the writer is busy,
+ * the chunk is filled further, so that slow traffic does not use one chunk per frame.
  */
 static void flush(struct lane *l)
 {
@@ -280,7 +283,7 @@ static void flush(struct lane *l)
 		outlet_put(&l->pipe.out, l->pipe.tally);
 }
 
-/* The timeout in ms of a sleep; 0 if there is something to do meanwhile. */
+/* The timeout of a sleep in ms, -1: none; 0: do not sleep. */
 static int flush_timeout(struct lane *l)
 {
 	uint64_t due;
@@ -295,7 +298,7 @@ static int flush_timeout(struct lane *l)
 	return due == 0 ? -1 : (int)(due / 1000000) + 1;
 }
 
-/* A writer that requests more than is known yet gets its watermark as soon as it is true. */
+/* A requested watermark that is not certain yet shortens the sleep until it is. */
 static int watermark_timeout(struct lane *l, int timeout)
 {
 	uint64_t request = requested(l), ns;
@@ -310,9 +313,9 @@ static int watermark_timeout(struct lane *l, int timeout)
 }
 
 /*
- * How long the thread may sleep without arming its sources, in ns; 0: it must arm them. A nap that
- * brought nothing is followed by an armed sleep, so that a lane without traffic does not wake up.
- * Naps get longer in calm traffic, and short at once when one brought many frames.
+ * How long the thread may sleep without arming its sources, in ns; 0: it must arm them. A nap
+ * without frames is followed by an armed sleep, so that an idle lane does not wake up. In slow
+ * traffic naps become longer; after one with many frames they become short at once.
  */
 static uint64_t nap_ns(struct lane *l)
 {
@@ -347,10 +350,10 @@ static void nap(struct lane *l, uint64_t ns, int timeout_ms)
 	l->nap.taken = true;
 	l->nap.frames = 0;
 	if (ppoll(&fd, 1, &time, NULL) > 0)
-		look(l, 0);
+		check_events(l, 0);
 }
 
-/* 0: all are armed; 1: a source has frames now. */
+/* 0: all sources are armed; 1: a source has frames now; -1: a fault. */
 static int arm_all(struct lane *l)
 {
 	for (unsigned int i = l->index; i < n_sources(l); i += l->stride) {
@@ -367,7 +370,7 @@ static int arm_all(struct lane *l)
 	return 0;
 }
 
-static void sleep_until_something(struct lane *l)
+static void sleep_until_event(struct lane *l)
 {
 	int timeout = watermark_timeout(l, flush_timeout(l));
 	uint64_t ns = nap_ns(l);
@@ -376,7 +379,7 @@ static void sleep_until_something(struct lane *l)
 		nap(l, ns, timeout);
 	} else if (!arm_all(l)) {
 		l->nap.taken = false;
-		look(l, timeout);
+		check_events(l, timeout);
 	}
 }
 
@@ -395,7 +398,7 @@ static unsigned int empty_polls(const struct lane *l)
 	return most;
 }
 
-/* Whether frames of all sources may wait while the lane sleeps. */
+/* Whether all sources allow frames to wait while the lane sleeps. */
 static bool all_gather(const struct lane *l)
 {
 	for (unsigned int i = l->index; i < n_sources(l); i += l->stride)
@@ -404,7 +407,7 @@ static bool all_gather(const struct lane *l)
 	return true;
 }
 
-/* Rounds without a full batch, or without a frame, after which the lane sleeps. */
+/* Number of polls without a full batch, or without a frame, after which the lane sleeps. */
 static unsigned int patience(const struct lane *l, bool gathers)
 {
 	return gathers ? CALM_POLLS : empty_polls(l);
@@ -420,12 +423,12 @@ void lane_run(struct lane *l)
 
 		if (round == ROUND_FULL || (round == ROUND_SOME && !gathers)) {
 			calm = 0;
-			if (++batches % POLLS_BETWEEN_LOOKS)
+			if (++batches % POLLS_BETWEEN_CHECKS)
 				continue;
-			look(l, 0);
+			check_events(l, 0);
 			flush(l);
 		} else if (!l->control->stop && ++calm >= patience(l, gathers)) {
-			sleep_until_something(l);
+			sleep_until_event(l);
 			calm = 0;
 		}
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A lane: some sources, the pipe that their frames go through, and the thread that receives, waits
- * and sleeps. Without threads there is one lane, run by the caller.
+ * A lane: some sources, the pipe for their frames, and the thread that receives, waits and sleeps.
+ * Without threads there is one lane, run by the caller.
  */
 #ifndef RDMADUMP_CAPTURE_LANE_H
 #define RDMADUMP_CAPTURE_LANE_H
@@ -17,27 +17,29 @@ struct lane {
 	struct rd_error err;
 	bool ended[RD_IFACES_MAX];
 	struct {
-		bool taken;	     /* the lane slept so since it armed its sources */
-		unsigned int frames; /* received since the last one */
-		unsigned int longer; /* its length: 2^this times the sources' least */
+		bool taken;	     /* a nap was taken since the sources were armed */
+		unsigned int frames; /* received since the last nap */
+		unsigned int longer; /* duration: 2^this times the shortest nap of the sources */
 	} nap;			     /* a sleep without arming the sources */
-	int epfd, bell; /* an eventfd by which other threads wake this one; -1: there are none */
+	int epfd, wake_fd; /* an eventfd by which other threads wake this one; -1: there are
+			   none */
 	pthread_t thread;
 };
 
-/* Opens the lane's epoll set over its sources, feeds and bell, and where it has no bell the
- * watches. -1 with RD_CLASS_DEVICE; then too lane_close() is due. */
+/*
+ * Opens the lane's epoll set of sources, feeds and wake_fd; without a wake_fd also of the watches.
+ * Returns 0, or -1 with RD_CLASS_DEVICE. Call lane_close() in both cases.
+ */
 int lane_open(struct lane *l, struct rd_error *err);
 void lane_close(struct lane *l);
-/* Receives until the capture is to end. */
+/* Receives until the capture ends. */
 void lane_run(struct lane *l);
-/* Receives what arrived before the sources were stopped. */
+/* Receives the frames that arrived before the sources were stopped. */
 void lane_drain(struct lane *l);
 
 /*
- * A new file, for all lanes of the capture. Where lanes are merged it begins at a moment of the
- * frames' time, after the newest frame of any lane; where they are not, each lane begins one with
- * its next frame.
+ * Begins a new file for all lanes of the capture. If lanes are merged, it begins at a timestamp
+ * after the newest frame of any lane; otherwise with the next frame of each lane.
  */
 void lanes_rotate(struct lane *lanes, unsigned int n);
 

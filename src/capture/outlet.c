@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The chunks that one lane fills: taken from the feeds of its stripes round robin, handed over with
- * the account of their frames. */
+/*
+ * The chunks that one lane fills: taken from the feeds of its stripes round robin, handed over with
+ * the tally of their frames.
+ */
 #include "outlet.h"
 
 struct rd_tally outlet_tally(const struct outlet *o, const struct rd_tally *tally,
@@ -25,7 +27,7 @@ void outlet_put(struct outlet *o, const struct rd_tally *tally)
 		o->put[i] = tally[i].encoded;
 		o->chunk->tally[i] = outlet_tally(o, tally, o->at, i);
 	}
-	/* Other stripes' writers wait for frames that have gone into this one. */
+	/* Writers of other stripes may wait for a frame that went into this stripe. */
 	for (unsigned int i = 0; o->merged && o->chunk->frames && i < o->n_feeds; i++)
 		if (i != o->at)
 			rd_feed_watermark(o->feeds[i], last_ns);
@@ -34,7 +36,9 @@ void outlet_put(struct outlet *o, const struct rd_tally *tally)
 	o->chunk_since = 0;
 }
 
-/* Of the next stripe, round robin, that has one: a slow disk does not hold up the others. */
+/*
+ * From the next stripe, round robin, that has a free chunk: a slow disk does not delay the others.
+ */
 static struct rd_chunk *next_chunk(struct outlet *o)
 {
 	for (unsigned int i = 1; i <= o->n_feeds; i++) {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The path of a batch: direction, decapsulation, filter, cut, chunk; every frame accounted for. */
+/*
+ * The path of a batch: direction, decapsulation, filter, cut, chunk. Every frame is accounted for.
+ */
 #include "pipe.h"
 #include <stdio.h>
 #include <string.h>
 
 /* --- accounting ------------------------------------------------------------------------- */
 
-/* One writer, any readers. */
+/* One thread writes, any thread reads. */
 static void counter_add(uint64_t *counter, uint64_t n)
 {
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
@@ -32,7 +34,7 @@ static void tally_add(struct rd_tally *t, enum tally_field field, uint64_t n)
 	}
 }
 
-/* Adds `each` (1, or -1 to take back) per frame to its interface's tally. */
+/* Adds `each` (1, or -1 to undo) per frame to its interface's tally. */
 static void tally(struct pipe *p, enum tally_field field, const struct pipe_batch *b,
 	const struct rd_frame *frames, unsigned int n, int each)
 {
@@ -59,7 +61,7 @@ static bool any_marked(const struct rd_frame *frames, unsigned int n)
 	return false;
 }
 
-/* The time of a frame that follows others, the newest of which is `before`: never back. */
+/* The time of a frame for ordering; `before` is the newest earlier one: it never goes back. */
 static uint64_t order_ns(const struct pipe *p, const struct rd_frame *f, uint64_t before)
 {
 	if (is_marked(f))
@@ -67,7 +69,7 @@ static uint64_t order_ns(const struct pipe *p, const struct rd_frame *f, uint64_
 	return f->ts_ns > before ? f->ts_ns : before;
 }
 
-/* How many of the frames are sent, received and neither, in 16 bits each. */
+/* The numbers of sent, received and other frames, in 16 bits each. */
 static uint64_t directions(const struct rd_frame *frames, unsigned int n)
 {
 	uint64_t counts = 0;
@@ -108,7 +110,7 @@ static void account_order(
 
 /* --- encoding --------------------------------------------------------------------------- */
 
-/* n frames, the first ones of those that are kept, have become `bytes` in the chunk. */
+/* The first n of the kept frames became `bytes` in the chunk. */
 static void count_encoded(struct pipe *p, const struct pipe_batch *b, unsigned int n, size_t bytes)
 {
 	struct rd_chunk *c = p->out.chunk;
@@ -134,7 +136,10 @@ static void count_encoded(struct pipe *p, const struct pipe_batch *b, unsigned i
 	tally(p, ENCODED, b, b->kept, n, 1);
 }
 
-/* The first frame after an event carries the note about it, beside a note of its own. */
+/*
+ * The first frame after an event is stored with the note about it, in addition to a note of its
+ * own.
+ */
 static unsigned int encode_noted(struct pipe *p, const struct pipe_batch *b)
 {
 	const struct rd_encoder *enc = p->config->encoder;
@@ -180,7 +185,7 @@ static void advance(struct pipe_batch *b, unsigned int n)
 	b->n_slice -= n;
 }
 
-/* Encodes what belongs to the current file. */
+/* Encodes the frames that belong to the current file. */
 static enum pipe_status encode_slice(struct pipe *p, struct pipe_batch *b)
 {
 	const struct rd_source *s = b->s;
@@ -211,13 +216,13 @@ void pipe_drop(struct pipe *p, struct pipe_batch *b)
 
 /* --- time slices ------------------------------------------------------------------------ */
 
-/* The time that decides to which slice a frame belongs. */
+/* The time that decides in which slice a frame is. */
 static uint64_t slice_ns(const struct pipe *p, const struct pipe_batch *b, const struct rd_frame *f)
 {
 	return b->s->batch_disordered ? order_ns(p, f, p->newest_ns) : f->ts_ns;
 }
 
-/* How many of the kept frames belong to the current time slice. */
+/* The number of kept frames in the current time slice. */
 static unsigned int frames_in_slice(struct pipe *p, const struct pipe_batch *b)
 {
 	uint64_t slice = p->config->slice_ns, first = slice_ns(p, b, b->kept);
@@ -262,7 +267,7 @@ static void decap(
 	rd_decap_run(s->iface.link, frames, n);
 }
 
-/* Puts the frames around those that were kept back in place: each begins within its outer one. */
+/* Replaces the kept frames by their outer frames: each lies within its outer frame. */
 static void recap(struct pipe *p, struct rd_frame *frames, unsigned int n)
 {
 	const struct rd_frame *o = p->outer;
@@ -278,7 +283,10 @@ static void recap(struct pipe *p, struct rd_frame *frames, unsigned int n)
 
 /* --- a batch ---------------------------------------------------------------------------- */
 
-/* max_frames counts what is kept. Frames of the batch beyond it do not count as delivered. */
+/*
+ * Applies max_frames, which counts kept frames. Frames of the batch after the last one do not count
+ * as delivered.
+ */
 static unsigned int limit(
 	struct pipe *p, const struct pipe_batch *b, const struct rd_frame *frames, unsigned int n)
 {
@@ -296,7 +304,7 @@ static unsigned int limit(
 	return (unsigned int)left;
 }
 
-/* Numbers the interfaces as the file does, from `base` on; returns the bytes on the wire. */
+/* Adds `base` to the frames' interface numbers; returns the bytes on the wire. */
 static uint64_t number_ifaces(struct rd_frame *frames, unsigned int n, unsigned int base)
 {
 	uint64_t bytes = 0;
@@ -308,7 +316,7 @@ static uint64_t number_ifaces(struct rd_frame *frames, unsigned int n, unsigned 
 	return bytes;
 }
 
-/* The same of a source that has one. */
+/* The same for a source with one interface. */
 static uint64_t number_iface(struct rd_frame *frames, unsigned int n, uint16_t iface)
 {
 	uint64_t bytes = 0;
@@ -327,7 +335,7 @@ static void rotate(struct pipe *p)
 	outlet_rotate(&p->out, p->tally);
 }
 
-/* Filter and cut: sets what is kept of the next n frames, which may have a note. */
+/* Filter and cut: sets the kept frames of the next n, which may have a note. */
 static void take(struct pipe *p, struct pipe_batch *b, unsigned int n)
 {
 	const struct rd_capture_config *config = p->config;
@@ -379,7 +387,9 @@ static bool counted_out(const struct pipe *p)
 	return most && atomic_load_explicit(p->kept, memory_order_relaxed) >= most;
 }
 
-/* Takes a batch in which frames have notes frame by frame. False: nothing is left. */
+/*
+ * Takes the next part of a batch; frames with notes are taken one by one. False: nothing is left.
+ */
 static bool take_next(struct pipe *p, struct pipe_batch *b)
 {
 	struct rd_source *s = b->s;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The path of frames from a batch to a chunk: direction, decapsulation, filter, cut, encoding;
- * every frame is accounted for. A pipe is used by one thread. It never waits: where no chunk is
- * free it returns, and the caller decides whether to wait or to drop.
+ * The path of frames from a batch to a chunk: direction, decapsulation, filter, cut, encoding.
+ * Every frame is accounted for. A pipe is used by one thread and never waits: if no chunk is free
+ * it returns, and the caller decides whether to wait or to drop.
  */
 #ifndef RDMADUMP_CAPTURE_PIPE_H
 #define RDMADUMP_CAPTURE_PIPE_H
@@ -14,25 +14,25 @@
 struct pipe {
 	const struct rd_capture_config *config;
 	const unsigned int *base; /* first interface of each source in the encoder */
-	_Atomic uint64_t *kept;	  /* frames kept by all pipes; counted where there is a limit */
-	bool limit_reached;	  /* max_frames are kept: what follows does not count */
+	_Atomic uint64_t *kept;	  /* frames kept by all pipes; counted only if there is a limit */
+	bool limit_reached;	  /* max_frames were kept: later frames do not count */
 	struct outlet out;
 	uint64_t lost[RD_IFACES_MAX];	 /* dropped since the interface's last frame */
-	struct rd_frame outer[RD_BATCH]; /* the batch before the decapsulation */
-	uint64_t slice_end;		 /* of the frames' time; 0: not begun */
+	struct rd_frame outer[RD_BATCH]; /* the batch before decapsulation */
+	uint64_t slice_end;		 /* in the frames' time; 0: no slice has begun */
 	atomic_bool rotate;		 /* set by any thread: the next frame begins a new file */
 
-	/* Written by the pipe's thread, read by any. */
+	/* Written only by the pipe's thread, read by any. */
 	struct rd_tally tally[RD_IFACES_MAX];
 	uint64_t bytes, newest_ns;
 
-	/* Of the pipe's thread until the end. */
+	/* Only for the pipe's thread, until the end. */
 	struct rd_frame_account account;
-	uint64_t received_ns; /* newest timestamp of any frame received */
-	uint64_t start_ns;    /* of the capture: stands for times that are not known */
+	uint64_t received_ns; /* newest timestamp of all frames received */
+	uint64_t start_ns;    /* start of the capture: used for unknown times */
 };
 
-/* The state of a batch in a pipe. Set up by pipe_batch(). */
+/* The state of a batch in a pipe, initialized by pipe_batch(). */
 struct pipe_batch {
 	struct rd_source *s;
 	unsigned int source; /* its index in the configuration */
@@ -40,16 +40,15 @@ struct pipe_batch {
 	struct rd_frame *frames;
 	unsigned int n;
 
-	unsigned int taken; /* frames that have gone through filter and cut */
-	/* Those that are kept and not encoded yet; of these, how many belong to the current file.
-	 */
+	unsigned int taken; /* frames that passed filter and cut */
+	/* Kept frames that are not encoded yet; n_slice: those of the current file. */
 	const struct rd_frame *kept;
 	unsigned int n_kept, n_slice;
 	bool has_note; /* `note` belongs to the only frame of `kept` */
 	struct rd_note note;
 };
 
-/* n frames of that source, not released before the pipe has consumed them. */
+/* n frames of that source, which are not released before the pipe has consumed them. */
 static inline void pipe_batch(const struct pipe *p, struct pipe_batch *b, unsigned int source,
 	struct rd_frame *frames, unsigned int n)
 {
@@ -67,10 +66,12 @@ enum pipe_status {
 	PIPE_NEED_CHUNK, /* n_kept frames of it wait for a chunk */
 };
 
-/* Consumes a batch. After PIPE_NEED_CHUNK: call it again once a chunk may be free, or
- * pipe_drop() before that. The batch must stay unreleased until PIPE_OK. */
+/*
+ * Processes a batch. After PIPE_NEED_CHUNK: call it again when a chunk may be free, or after
+ * pipe_drop(). The batch must not be released before PIPE_OK.
+ */
 enum pipe_status pipe_run(struct pipe *p, struct pipe_batch *b);
-/* Drops what waits for a chunk, and counts it. */
+/* Drops the frames that wait for a chunk, and counts them. */
 void pipe_drop(struct pipe *p, struct pipe_batch *b);
 
 #endif
