@@ -144,7 +144,7 @@ struct rd_session_result {
 	uint64_t lost;	   /* before the program, at least; exact if lost_known */
 	bool lost_known;   /* of all sources */
 	bool lost_settled; /* the counters were read late enough to have the last losses */
-	uint64_t gaps;	   /* times that a receive queue failed and was brought back */
+	uint64_t gaps;	   /* times that a receive queue failed and was restored */
 	uint64_t left_out; /* frames of link types that the output cannot hold */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where frames come from. Every source is this struct with its own operations behind it. */
+/* Sources of frames. Every source is this struct with its own operations. */
 #ifndef RDMADUMP_SOURCE_H
 #define RDMADUMP_SOURCE_H
 
@@ -10,16 +10,16 @@
 #include <rdmadump/growth.h>
 #include <rdmadump/wire.h>
 
-#define RD_BATCH      64 /* frames that one receive() hands out at most */
+#define RD_BATCH      64 /* limit of frames per receive() */
 #define RD_SOURCE_END (-2)
 
-#define RD_SOURCE_IFACES 64 /* interfaces that one source has at most */
+#define RD_SOURCE_IFACES 64 /* limit of interfaces per source */
 
 struct rd_source;
 
-/* Whose clock stamps the frames; the names are those of tcpdump (pcap-tstamp(7)). */
+/* The clock of the timestamps; the names are those of tcpdump (pcap-tstamp(7)). */
 enum rd_stamp_type {
-	RD_STAMPS_AUTO, /* adapter where the device can, else host */
+	RD_STAMPS_AUTO, /* the adapter's if the device supports it, else the host's */
 	RD_STAMPS_HOST,
 	RD_STAMPS_ADAPTER,
 	RD_STAMPS_ADAPTER_UNSYNCED,
@@ -30,126 +30,139 @@ struct rd_stamp_name {
 };
 extern const struct rd_stamp_name rd_stamp_types[RD_STAMP_TYPES];
 
-/* What a device has of one type. */
+/* Support of a device for one timestamp type. */
 struct rd_stamp_choice {
-	const char *clock; /* "hardware clock (PTP)"; NULL: nothing */
-	const char *why;   /* and then why not, as a clause: "its clock cannot be read" */
+	const char *clock; /* "hardware clock (PTP)"; NULL: not supported */
+	const char *why;   /* the reason, as a clause: "its clock cannot be read" */
 };
 
-/* What a source knows of itself. Counts are frames since start(). */
+/* Statistics of a source. Counts are frames since start(). */
 struct rd_source_stats {
-	uint64_t lost;	     /* lost before the source, at least: sum over `loss` */
-	bool loss_known;     /* whether `lost` is exactly what the counters counted */
-	const char *missing; /* why more may be missing than any counter shows; NULL or "": no */
-	/* The counters count for other users of the device too, and not every loss. */
+	uint64_t lost;	     /* lost before the source, at least: the sum of `loss` */
+	bool loss_known;     /* whether `lost` is exact */
+	const char *missing; /* why more frames may be missing than any counter shows; NULL or "":
+				none */
+	/* The counters also include other users of the device, and not every loss. */
 	bool loss_shared;
-	unsigned int loss_delay_ms; /* a loss may show so much later in the counters */
-	uint64_t gaps;		    /* times that the queue failed and was brought back */
-	uint64_t left_out; /* never delivered: of another link type than the output holds */
+	unsigned int loss_delay_ms; /* longest delay of the counters */
+	uint64_t gaps;		    /* times that the queue failed and was restored */
+	uint64_t left_out; /* not delivered: of another link type than that of the output */
 	unsigned int n_loss;
 	struct {
-		const char *name; /* "out_of_buffer" */
+		const char *name; /* "out_of_buffer"; static */
 		struct rd_growth frames;
-		uint64_t least; /* of it, where it is unknown */
+		uint64_t least; /* lower bound, if the number is unknown */
 	} loss[RD_LOSS_COUNTERS];
 };
 
 struct rd_source_ops {
 	const char *name;
-	/* From here on frames arrive. */
+	/* Starts the arrival of frames. Returns 0 or -1. */
 	int (*start)(struct rd_source *s, struct rd_error *err);
 	/*
-	 * Up to max (<= RD_BATCH) frames, borrowed until release(). Never blocks (once stopped,
-	 * 0.2 s at most, for what the kernel has not handed over yet). Returns their number, -1 on
-	 * a fault that ends the source, RD_SOURCE_END when there is nothing more to come.
+	 * Returns up to max (<= RD_BATCH) frames, borrowed until release(). Never blocks (after
+	 * stop() 0.2 s at most, for frames still in the kernel). Returns their number, -1 on a
+	 * fault that ends the source, RD_SOURCE_END when there are no more.
 	 */
 	int (*receive)(struct rd_source *s, struct rd_frame *frames, unsigned int max,
 		struct rd_error *err);
-	/* Gives the buffers of the last receive() back. Called after each receive() that returned
-	 * frames. */
+	/*
+	 * Returns the buffers of the last receive(). Called after each receive() that returned
+	 * frames.
+	 */
 	void (*release)(struct rd_source *s);
-	/* Before sleeping: 0 if `frame_fd` will become readable with the next frame, 1 if one is
-	 * there now. */
+	/*
+	 * Before sleeping: 0 if `frame_fd` will become readable with the next frame, 1 if there is
+	 * a frame now, -1 on a fault.
+	 */
 	int (*arm)(struct rd_source *s, struct rd_error *err);
-	/* After one of the fds became readable. -1 on a fault that ends the source. */
+	/*
+	 * After one of the descriptors became readable. 0, or -1 on a fault that ends the source.
+	 */
 	int (*service)(struct rd_source *s, struct rd_error *err);
-	/* No new frames after this; those that have arrived can still be received. */
+	/* Stops the arrival of frames; those that arrived can still be received. */
 	void (*stop)(struct rd_source *s);
-	/* Never waits. After stop() the numbers are final, but for those of measure(). */
+	/*
+	 * Never waits. After stop() the numbers are final, except those of measure().
+	 */
 	void (*stats)(struct rd_source *s, struct rd_source_stats *stats);
-	/* Undoes all; s is gone. Legal at any time. */
+	/* Stops and frees the source. Legal at any time after opening. */
 	void (*close)(struct rd_source *s);
 
-	/* What follows is NULL where a source does not have it. */
+	/* The following are NULL if a source does not support them. */
 
 	/*
-	 * Reads the device's counters of loss for stats(). May take hundreds of milliseconds, so
-	 * it is called from a thread that receives nothing, one at a time, from start() to close().
+	 * Reads the device's loss counters for stats(). May take hundreds of milliseconds, so it is
+	 * called from a thread that does not receive; one call at a time, between start() and
+	 * close().
 	 */
 	void (*measure)(struct rd_source *s);
 
 	/*
-	 * What belongs beside frame i of the last batch, valid until release(); false: nothing.
-	 * Asked only while batch_has_notes is set.
+	 * The note of frame i of the last batch, valid until release(); false: there is none.
+	 * Called only if batch_has_notes is set.
 	 */
 	bool (*note)(struct rd_source *s, unsigned int i, struct rd_note *note);
 	/* Bytes of the input consumed, and its size (0: unknown). */
 	void (*progress)(struct rd_source *s, uint64_t *done, uint64_t *size);
 	/*
-	 * What the input says of interface i (counts are 0 where it says nothing), and when its
-	 * first and last frame crossed the wire. Final after stop(). False: it had no frame and
-	 * nothing is said.
+	 * Statistics of interface i in the input (0 where they are absent), and the times of its
+	 * first and last frame. Final after stop(). False: no frame and no statistics.
 	 */
 	bool (*iface_stats)(struct rd_source *s, unsigned int i, struct rd_iface_stats *stats);
 	/*
-	 * Asked before a receive() that then finds nothing: no later frame has an older stamp. 0:
-	 * not known yet. From the thread that receives. A source that has it may receive in one
-	 * thread while another calls stop().
+	 * A timestamp: no frame received later is older. Called before a receive() that then
+	 * returns no frames. 0: unknown. From the thread that receives. A source with a watermark
+	 * may receive in one thread while another calls stop().
 	 */
 	uint64_t (*watermark)(struct rd_source *s);
 };
 
 struct rd_source {
 	const struct rd_source_ops *ops;
-	struct rd_iface iface; /* the first one; strings live as long as the source */
-	/* All of them, of one link type and one snaplen; 0: `iface` is the only one. */
+	struct rd_iface iface; /* the first one; strings are valid as long as the source */
+	/* All interfaces, of one link type and one snaplen; n_ifaces 0: only `iface`. */
 	const struct rd_iface *ifaces;
 	unsigned int n_ifaces;
-	/* What the input says of the machine that it comes from; NULL: it is this machine. */
+	/* Description of the capturing machine in the input; NULL: this machine. */
 	const struct rd_section *section;
-	/* For the direction of frames; link RD_LINK_UNKNOWN: frames come with their direction. */
+	/*
+	 * Addresses for the direction of frames; link RD_LINK_UNKNOWN: the source sets the
+	 * direction.
+	 */
 	struct rd_local local;
-	int frame_fd; /* readable after arm() when frames came; -1: receive() is always ready */
-	int event_fd; /* readable when the device has an event to report; -1: none */
-	/* Empty receives worth trying before sleeping; 0: as many as the engine likes. */
+	int frame_fd; /* readable after arm() when frames arrived; -1: receive() never waits */
+	int event_fd; /* readable when an event is pending for service(); -1: there are none */
+	/* Number of empty receive() calls before the thread sleeps; 0: the engine's default. */
 	unsigned int idle_polls;
 	/*
-	 * Frames may wait in the source while the thread sleeps. It sleeps then as soon as batches
-	 * are no longer full, instead of polling for the next frame.
+	 * Frames may wait in the source while the thread sleeps. The thread then sleeps as soon as
+	 * batches are no longer full, instead of polling for the next frame.
 	 */
 	bool gathers;
 	/*
-	 * Of a source that gathers: how long the thread may sleep without arm(), in ns; 0: frame_fd
-	 * reports the frames in time. At the port's speed at most a quarter of the source's room
-	 * fills meanwhile: `least` with the shortest frames, `most` with frames of the port's MTU.
+	 * If `gathers`: how long the thread may sleep without arm(), in ns; 0: frame_fd reports
+	 * frames in time. In this time at most a quarter of the source's buffers is filled at the
+	 * port's speed: `least` with the shortest frames, `most` with frames of the port's MTU.
 	 */
 	struct {
 		uint64_t least, most;
 	} nap_ns;
 	/* The device takes commands only with the credentials that it was opened with. */
 	bool fixed_credentials;
-	bool batch_has_notes;  /* set by receive(): note() has something for the batch */
-	bool batch_disordered; /* set by receive(): its timestamps may be out of order or marked */
+	bool batch_has_notes;  /* set by receive(): note() has notes for the batch */
+	bool batch_disordered; /* set by receive(): timestamps may be out of order, or frames have
+				  RD_FRAME_WILD or RD_FRAME_NO_TIME */
 	char title[160];       /* "mlx5_0 port 1 (enp1s0f0np0, RoCE, 100 Gb/s)" */
 	char details[120];     /* "software clock, 16384 buffers of 9.5 KiB" */
-	char note[256];	       /* what just happened, one line, until the engine has taken it */
+	char note[256];	       /* what happened last, one line, until the engine has stored it */
 };
 
-/* How receives are posted and completions read. */
+/* The receive mode: how receives are posted and completions read. */
 enum rd_rx_mode {
-	RD_RX_AUTO,	/* RD_RX_WQE where the device is known so well, else RD_RX_VERBS */
+	RD_RX_AUTO,	/* RD_RX_WQE if the device supports it, else RD_RX_VERBS */
 	RD_RX_WQE,	/* a work queue entry per frame, mlx5 read directly */
-	RD_RX_STRIDING, /* many frames per work queue entry, mlx5 only; refused: it fails */
+	RD_RX_STRIDING, /* many frames per work queue entry, mlx5 only; fails if not supported */
 	RD_RX_VERBS,	/* a work queue entry per frame, through libibverbs only */
 };
 
@@ -158,76 +171,87 @@ enum rd_rx_mode {
 struct rd_verbs_config {
 	const struct rd_device *device;
 	const struct rd_port *port;
-	unsigned int log2_buffers; /* receive ring of 2^this buffers */
-	uint32_t max_frame;	   /* longest frame in bytes; 0: from the port's MTU */
+	unsigned int log2_buffers; /* log2 of the buffers of the receive ring */
+	uint32_t max_frame;	   /* longest frame in bytes; 0: derived from the port's MTU */
 	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamps;
-	uint32_t latency_us; /* how long frames may wait in the ring while the thread sleeps */
-	const char *sysroot; /* for counters; "" is the running system */
+	uint32_t latency_us; /* longest time that frames wait in the ring while the thread sleeps */
+	const char *sysroot; /* root of sysfs for counters; "": the running system */
 };
 
 /*
- * What the device has of each type of time stamps; opens and closes it, so it needs access to
- * /dev/infiniband/uverbs*, but no CAP_NET_RAW. Strings are static. Fails with RD_CLASS_DEVICE.
+ * The timestamp types that the device supports; opens and closes the device, so it needs access to
+ * /dev/infiniband/uverbs*, but no CAP_NET_RAW. Strings are static. Returns 0, or -1 with
+ * RD_CLASS_DEVICE.
  */
 int rd_verbs_clocks(const struct rd_device *device, struct rd_stamp_choice choices[RD_STAMP_TYPES],
 	struct rd_error *err);
 
 /*
- * The device's own sniffer, received through one or more queues. With several, the device spreads
- * the traffic among them by a hash over addresses and UDP ports; frames of one flow stay in order,
- * in one queue. *n: queues wanted in, queues made out, a power of two; fewer, and the reason in
- * s[0]->details and the log, where the device refuses more. Each has 2^log2_buffers buffers. s has
- * room for the wanted ones. config's pointers must outlive the sources.
+ * Opens the sniffer of a device with one or more receive queues. With several, the device
+ * distributes the traffic by a hash of addresses and UDP ports; frames of one flow stay in order,
+ * in one queue. *n: in, the number of queues wanted; out, the number created, a power of two; if
+ * the device supports fewer, the reason is in s[0]->details and the log. Each queue has
+ * 2^log2_buffers buffers. s has room for the wanted ones. config's pointers must outlive the
+ * sources. Returns 0, or -1 with RD_CLASS_DEVICE.
  *
- * receive, release, arm and service of each source may be called by a thread of its own. start,
- * stop, stats and close of s[0] are for all of them: those of the others do nothing (stats are
- * zeros), so loss and gaps are counted once. start(s[0]) comes before the others' first receive();
- * close(s[0]) when their threads have ended, and is the last call to any of them. Until then an
- * event_fd also wakes a queue's thread when another queue's thread read an event that concerns it.
+ * receive, release, arm and service of each source may be called by a separate thread. start, stop,
+ * stats and close of s[0] are for all of them; those of the others do nothing (stats are zeros), so
+ * that loss and gaps are counted once. start(s[0]) comes before the first receive() of the others;
+ * close(s[0]) is the last call, after their threads have ended. Until then an event_fd also wakes a
+ * queue's thread when another thread read an event for it.
  */
 int rd_verbs_open_queues(struct rd_source **s, unsigned int *n,
 	const struct rd_verbs_config *config, struct rd_error *err);
 
 struct rd_netdev_config {
-	const char *netdev; /* "eth0"; "any" is all of them, with cooked headers */
-	uint32_t snaplen;   /* bytes kept of a frame; 0: all */
+	const char *netdev; /* "eth0"; "any": all netdevs, with cooked headers */
+	uint32_t snaplen;   /* longest part of a frame that is kept, in bytes; 0: all */
 	size_t buffer;	    /* bytes of the kernel's ring; 0: RD_NETDEV_BUFFER */
-	bool promiscuous;   /* see what is addressed to others */
-	const char *filter; /* tcpdump expression for the kernel; NULL: everything */
-	/* The RDMA port whose traffic is looked for on the netdev; NULL: none. */
+	bool promiscuous;   /* also receive frames that are addressed to others */
+	const char *filter; /* tcpdump expression, run in the kernel; NULL: all frames */
+	/* The RDMA port of the netdev, for descriptions and events; NULL: none. */
 	const struct rd_device *device;
 	const struct rd_port *port;
 };
 
 #define RD_NETDEV_BUFFER ((size_t)32 << 20)
 
-/* What passes a network interface of the kernel (netdev.c, libpcap). config is not kept. */
+/*
+ * Captures on a network interface of the kernel (netdev.c, libpcap). config is not kept. Returns 0,
+ * or -1 with RD_CLASS_DEVICE, or RD_CLASS_USAGE for a wrong filter.
+ */
 int rd_netdev_open(
 	struct rd_source **s, const struct rd_netdev_config *config, struct rd_error *err);
 
 struct rd_file_config {
 	const char *path; /* "-" is standard input */
-	/* Gets the facts that the file carries, about interfaces as the source counts them; those
-	 * in front of the first frame already while it is opened. NULL: they are skipped. */
+	/*
+	 * Called with the facts in the file, with this source's interface numbers; during
+	 * rd_file_open() for those before the first frame. NULL: facts are skipped.
+	 */
 	rd_facts_fn *facts;
 	void *facts_ctx;
 };
 
 /*
- * A capture file of any format that rd_reader knows, also gzip or zstd (file.c). Waits for the
- * first frame of a pipe; after that, receive() never waits. config is not kept.
+ * Opens a capture file of any format that rd_reader knows, also gzip or zstd (file.c). Waits for
+ * the first frame of a pipe; after that, receive() never waits. config is not kept. Returns 0, or
+ * -1 with RD_CLASS_DEVICE.
  */
 int rd_file_open(struct rd_source **s, const struct rd_file_config *config, struct rd_error *err);
 
-/* A source's interfaces; frames carry an index into them (any, where there is one only). */
+/* A source's interfaces; frames have an index into them (ignored if there is only one). */
 static inline const struct rd_iface *rd_source_ifaces(const struct rd_source *s, unsigned int *n)
 {
 	*n = s->n_ifaces ? s->n_ifaces : 1;
 	return s->n_ifaces ? s->ifaces : &s->iface;
 }
 
-/* Appends a line to s->note, with the time of day; and to the log as a warning. */
+/*
+ * Appends a line with the time of day to s->note, and writes it to the log as a warning. In the
+ * source's thread.
+ */
 void rd_source_note(struct rd_source *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The same, but the log has it only with --debug: for what may happen thousands of times. */

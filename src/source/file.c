@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A capture file as a source, so that what works on a device works on what was captured
- * (rd_reader). */
+/*
+ * A capture file as a source, read by rd_reader, so that captured frames are processed like live
+ * ones.
+ */
 #include "stream.h"
 #include <errno.h>
 #include <rdmadump/facts.h>
@@ -12,38 +14,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAME_MAX 262144u /* libpcap's MAXIMUM_SNAPLEN: no reader of our output takes more */
+#define FRAME_MAX 262144u /* libpcap's MAXIMUM_SNAPLEN: other programs refuse longer frames */
 
-/* An interface of ours: what went through it. */
-struct passage {
+/* Counts of the frames of one of this source's interfaces. */
+struct iface_count {
 	uint64_t first_ns, last_ns, frames;
-	uint64_t dropped; /* as noted with the frames */
+	uint64_t dropped; /* sum of the drop counts stored with frames */
 };
 
-/* Where the frames of one of the reader's interfaces go. */
+/* The mapping of one of the reader's interfaces to one of this source. */
 struct route {
-	uint16_t to;	/* an interface of ours */
-	bool announced; /* false: the next frame of it must say where it comes from */
-	bool fits;	/* whether its frames are of our link type */
+	uint16_t to;	/* index of this source's interface */
+	bool announced; /* false: its next frame gets a comment about its interface */
+	bool fits;	/* whether its frames have this source's link type */
 };
 
 struct file {
 	struct rd_source src;
 	struct stream *stream;
 	struct rd_reader *reader;
-	struct rd_frame first; /* read to learn the link type; not yet handed out if has_first */
+	struct rd_frame first; /* read to know the link type; returned by the first receive() if
+				  has_first */
 	bool has_first, stopped;
 	struct rd_iface *ifaces;
-	struct passage *passages; /* in step with ifaces */
-	struct route *routes;	  /* by the reader's index */
+	struct iface_count *counts; /* same index as ifaces */
+	struct route *routes;	    /* by the index of the reader's interface */
 	unsigned int n_routes;
 	uint64_t noted; /* bit i: notes[i] belongs to frame i of the batch */
 	struct rd_note notes[RD_BATCH];
-	char arrival[RD_NOTE_MAX]; /* a comment of our own, in front of the frame's */
+	char arrival[RD_NOTE_MAX]; /* a comment about the interface, before that of the frame */
 	uint64_t left_out, shortened;
 	rd_facts_fn *facts;
 	void *facts_ctx;
-	struct rd_facts early; /* met before the routes were made */
+	struct rd_facts early; /* facts read before the routes existed */
 };
 
 _Static_assert(RD_BATCH <= 64, "one bit per frame of a batch");
@@ -68,9 +71,9 @@ static bool same_iface(const struct rd_iface *a, const struct rd_iface *b)
 }
 
 /*
- * The header with the interfaces is written before the first frame. An interface that comes later
- * (in another section of the file) is taken for the one that is equal, else of equal name, else
- * for the first; in the last case its first frame says so.
+ * The file header with the interfaces is written before the first frame. An interface that appears
+ * later (in another section) is mapped to an equal one, else to one of equal name, else to the
+ * first one; in the last case its first frame gets a comment.
  */
 static struct route find_route(const struct file *f, const struct rd_iface *iface)
 {
@@ -95,7 +98,7 @@ static bool routes_grow(struct file *f, unsigned int n)
 	return true;
 }
 
-/* Routes for the interfaces that the reader has met since. */
+/* Adds routes for interfaces that the reader has found since. */
 static int routes_update(struct file *f, struct rd_error *err)
 {
 	unsigned int n;
@@ -111,7 +114,7 @@ static int routes_update(struct file *f, struct rd_error *err)
 	return 0;
 }
 
-/* libpcap refuses a file whose interfaces are cut at different lengths: the longest for all. */
+/* libpcap refuses a file whose interfaces have different snaplens: the longest is used for all. */
 static uint32_t common_snaplen(const struct rd_iface *ifaces, unsigned int n)
 {
 	uint32_t most = ifaces[0].snaplen;
@@ -122,10 +125,10 @@ static uint32_t common_snaplen(const struct rd_iface *ifaces, unsigned int n)
 	return most;
 }
 
-/* What a file without any interface shows. */
+/* For a file without any interface. */
 static const struct rd_iface no_iface = {.link = RD_LINK_ETHERNET};
 
-/* Takes over those of the first frame's link type; one output file holds one link type. */
+/* Copies the interfaces of the first frame's link type; an output file holds only one. */
 static int take_ifaces(struct file *f, struct rd_error *err)
 {
 	unsigned int n, ours = 0;
@@ -136,8 +139,8 @@ static int take_ifaces(struct file *f, struct rd_error *err)
 	if (!n)
 		theirs = model = &no_iface;
 	f->ifaces = calloc(n ? n : 1, sizeof(*f->ifaces));
-	f->passages = calloc(n ? n : 1, sizeof(*f->passages));
-	if (!f->ifaces || !f->passages || !routes_grow(f, n ? n : 1))
+	f->counts = calloc(n ? n : 1, sizeof(*f->counts));
+	if (!f->ifaces || !f->counts || !routes_grow(f, n ? n : 1))
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot open '%s'",
 			stream_name(f->stream));
 	for (unsigned int i = 0; i < (n ? n : 1) && ours < RD_SOURCE_IFACES; i++) {
@@ -162,15 +165,15 @@ static int take_ifaces(struct file *f, struct rd_error *err)
 
 /* --- facts ------------------------------------------------------------------------------ */
 
-/* About interface `from` of the reader; `said` is what the text calls it. */
-static void hand_out(
+/* Passes on facts about interface `from` of the reader; `said` is the number in the text. */
+static void pass_on(
 	struct file *f, const struct rd_fact *fact, unsigned int said, unsigned int from)
 {
 	unsigned int n;
 	const struct rd_iface *theirs = rd_reader_ifaces(f->reader, &n);
 	struct rd_facts moved = {0};
 
-	/* What is said of an interface whose frames are left out is left out too. */
+	/* Facts about an interface whose frames are omitted are omitted too. */
 	if (from >= f->n_routes || !same_link(&theirs[from], &f->src.iface))
 		return;
 	if (f->routes[from].to == said)
@@ -192,23 +195,23 @@ static void on_facts(void *ctx, const char *json, size_t len)
 	if (!f->ifaces)
 		rd_facts_add_moved(&f->early, json, len, (unsigned int)from);
 	else if (routes_update(f, NULL) == 0)
-		hand_out(f, &fact, (unsigned int)said, (unsigned int)from);
+		pass_on(f, &fact, (unsigned int)said, (unsigned int)from);
 }
 
-static void hand_out_early(struct file *f)
+static void pass_on_early(struct file *f)
 {
 	for (size_t i = 0; i < f->early.n; i++) {
 		const struct rd_fact *fact = &f->early.fact[i];
 		unsigned int from = (unsigned int)rd_facts_iface(fact->json, fact->len);
 
-		hand_out(f, fact, from, from);
+		pass_on(f, fact, from, from);
 	}
 	rd_facts_free(&f->early);
 }
 
 /* --- frames ----------------------------------------------------------------------------- */
 
-/* A comment on an interface that the output cannot hold. */
+/* Adds a comment about an interface that is not in the output file's header. */
 static void announce(struct file *f, const struct rd_iface *from, struct rd_note *note)
 {
 	const char *to = f->ifaces[0].name;
@@ -222,8 +225,8 @@ static void announce(struct file *f, const struct rd_iface *from, struct rd_note
 	note->comment = f->arrival;
 }
 
-/* Frame i of the reader's batch becomes frame `to` of ours: its note goes with it. */
-static void take_note(struct file *f, unsigned int i, unsigned int to, struct passage *passage,
+/* Frame i of the reader's batch is frame `to` of this source: copies its note. */
+static void take_note(struct file *f, unsigned int i, unsigned int to, struct iface_count *count,
 	const struct rd_iface *from, struct route *route)
 {
 	struct rd_note *note = &f->notes[to];
@@ -231,12 +234,12 @@ static void take_note(struct file *f, unsigned int i, unsigned int to, struct pa
 	*note = (struct rd_note){0};
 	if (!rd_reader_note(f->reader, i, note) && route->announced)
 		return;
-	/* One announcement in a batch: there is one place for its text. */
+	/* One comment per batch: there is one buffer for its text. */
 	if (!route->announced && !f->arrival[0]) {
 		announce(f, from, note);
 		route->announced = true;
 	}
-	passage->dropped += note->dropped;
+	count->dropped += note->dropped;
 	if (note->dropped || note->comment)
 		f->noted |= UINT64_C(1) << to;
 }
@@ -245,26 +248,26 @@ static void shorten(struct file *f, struct rd_frame *frame)
 {
 	if (!f->shortened++)
 		rd_log(RD_LOG_WARNING,
-			"'%s': frames longer than %u bytes are cut there, as other programs refuse "
-			"them",
+			"'%s': frames longer than %u bytes are cut to that length, as other "
+			"programs refuse them",
 			stream_name(f->stream), FRAME_MAX);
 	frame->caplen = FRAME_MAX;
 }
 
-/* Whether all frames have one direction and no notes. */
-static bool is_one_way(const struct file *f)
+/* Whether all frames belong to one interface and have no notes. */
+static bool is_one_iface(const struct file *f)
 {
 	const struct route *only = &f->routes[0];
 
 	return f->n_routes == 1 && only->fits && only->announced && !rd_reader_has_notes(f->reader);
 }
 
-/* What route_frames() does then: most files are of one interface. */
-static unsigned int route_one_way(struct file *f, struct rd_frame *frames, unsigned int n)
+/* route_frames() for that case, which is the most frequent one. */
+static unsigned int route_one_iface(struct file *f, struct rd_frame *frames, unsigned int n)
 {
-	struct passage *passage = &f->passages[f->routes[0].to];
-	uint64_t first = passage->frames ? passage->first_ns : UINT64_MAX;
-	uint64_t last = passage->last_ns;
+	struct iface_count *count = &f->counts[f->routes[0].to];
+	uint64_t first = count->frames ? count->first_ns : UINT64_MAX;
+	uint64_t last = count->last_ns;
 	uint32_t longest = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
@@ -272,29 +275,29 @@ static unsigned int route_one_way(struct file *f, struct rd_frame *frames, unsig
 		last = frames[i].ts_ns > last ? frames[i].ts_ns : last;
 		longest = frames[i].caplen > longest ? frames[i].caplen : longest;
 	}
-	passage->first_ns = first;
-	passage->last_ns = last;
-	passage->frames += n;
+	count->first_ns = first;
+	count->last_ns = last;
+	count->frames += n;
 	for (unsigned int i = 0; longest > FRAME_MAX && i < n; i++)
 		if (frames[i].caplen > FRAME_MAX)
 			shorten(f, &frames[i]);
 	return n;
 }
 
-/* Routes the frames, and leaves out those that our link type has no place for. */
+/* Assigns the frames to interfaces, and removes those of another link type. */
 static unsigned int route_frames(struct file *f, struct rd_frame *frames, unsigned int n)
 {
 	unsigned int n_theirs, kept = 0;
 	const struct rd_iface *theirs = rd_reader_ifaces(f->reader, &n_theirs);
 	bool notes = rd_reader_has_notes(f->reader);
 
-	if (is_one_way(f))
-		return route_one_way(f, frames, n);
+	if (is_one_iface(f))
+		return route_one_iface(f, frames, n);
 	for (unsigned int i = 0; i < n; i++) {
 		struct rd_frame *frame = &frames[kept];
 		const struct rd_iface *from = &theirs[frames[i].iface];
 		struct route *route = &f->routes[frames[i].iface];
-		struct passage *passage = &f->passages[route->to];
+		struct iface_count *count = &f->counts[route->to];
 
 		if (!route->fits)
 			continue;
@@ -303,13 +306,13 @@ static unsigned int route_frames(struct file *f, struct rd_frame *frames, unsign
 		frame->iface = route->to;
 		if (frame->caplen > FRAME_MAX)
 			shorten(f, frame);
-		if (!passage->frames || frame->ts_ns < passage->first_ns)
-			passage->first_ns = frame->ts_ns;
-		if (frame->ts_ns > passage->last_ns)
-			passage->last_ns = frame->ts_ns;
-		passage->frames++;
+		if (!count->frames || frame->ts_ns < count->first_ns)
+			count->first_ns = frame->ts_ns;
+		if (frame->ts_ns > count->last_ns)
+			count->last_ns = frame->ts_ns;
+		count->frames++;
 		if (notes || !route->announced)
-			take_note(f, i, kept, passage, from, route);
+			take_note(f, i, kept, count, from, route);
 		kept++;
 	}
 	f->left_out += n - kept;
@@ -375,7 +378,7 @@ static int file_start(struct rd_source *src, struct rd_error *err)
 	return 0;
 }
 
-/* A pipe can be waited for; a file's next frame is always there. */
+/* A pipe can be polled; the next frame of a file is always available. */
 static int file_arm(struct rd_source *src, struct rd_error *err)
 {
 	(void)err;
@@ -402,7 +405,7 @@ static void file_stop(struct rd_source *src)
 			stream_name(f->stream), rd_fmt_count(n, f->left_out));
 }
 
-/* Adds what the file says of each of its interfaces that became interface i. */
+/* Adds the file's statistics of all interfaces that are mapped to interface i. */
 static bool add_stats(const struct file *f, unsigned int i, struct rd_iface_stats *sum)
 {
 	unsigned int n;
@@ -434,7 +437,7 @@ static bool add_stats(const struct file *f, unsigned int i, struct rd_iface_stat
 static bool file_iface_stats(struct rd_source *src, unsigned int i, struct rd_iface_stats *stats)
 {
 	const struct file *f = (const struct file *)src;
-	const struct passage *p = &f->passages[i];
+	const struct iface_count *p = &f->counts[i];
 	bool any;
 
 	*stats = (struct rd_iface_stats){0};
@@ -443,13 +446,13 @@ static bool file_iface_stats(struct rd_source *src, unsigned int i, struct rd_if
 		stats->start_ns = p->first_ns;
 	if (!stats->end_ns)
 		stats->end_ns = p->last_ns;
-	/* Losses are noted with frames, in the statistics, or in both. */
+	/* Losses are stored with frames, in the statistics, or in both. */
 	if (stats->dropped < p->dropped)
 		stats->dropped = p->dropped;
 	return any;
 }
 
-/* What was lost when the file was captured stays known. */
+/* Reports losses that are recorded in the file. */
 static void file_stats(struct rd_source *src, struct rd_source_stats *stats)
 {
 	struct file *f = (struct file *)src;
@@ -460,9 +463,8 @@ static void file_stats(struct rd_source *src, struct rd_source_stats *stats)
 	for (unsigned int i = 0; i < src->n_ifaces; i++) {
 		struct rd_iface_stats s = {0};
 
-		stats->loss_known |= add_stats(f, i, &s) || f->passages[i].dropped;
-		stats->lost +=
-			s.dropped > f->passages[i].dropped ? s.dropped : f->passages[i].dropped;
+		stats->loss_known |= add_stats(f, i, &s) || f->counts[i].dropped;
+		stats->lost += s.dropped > f->counts[i].dropped ? s.dropped : f->counts[i].dropped;
 		unknown |= s.drops_unknown;
 	}
 	stats->loss_known &= !unknown;
@@ -485,7 +487,7 @@ static void file_close(struct rd_source *src)
 	rd_reader_close(f->reader);
 	stream_close(f->stream);
 	free(f->ifaces);
-	free(f->passages);
+	free(f->counts);
 	free(f->routes);
 	rd_facts_free(&f->early);
 	free(f);
@@ -522,7 +524,7 @@ static void describe(struct file *f)
 int rd_file_open(struct rd_source **s, const struct rd_file_config *config, struct rd_error *err)
 {
 	struct file *f = calloc(1, sizeof(*f));
-	struct rd_error later; /* a fault before the first frame comes again with receive() */
+	struct rd_error later; /* a fault before the first frame is reported again by receive() */
 
 	if (!f)
 		return rd_fail(
@@ -543,7 +545,7 @@ int rd_file_open(struct rd_source **s, const struct rd_file_config *config, stru
 	f->has_first = rd_reader_next(f->reader, &f->first, 1, &later) == 1;
 	if (take_ifaces(f, err) < 0)
 		goto fail;
-	hand_out_early(f);
+	pass_on_early(f);
 	stream_never_wait(f->stream);
 	f->src.frame_fd = stream_fd(f->stream);
 	f->src.section = rd_reader_section(f->reader);

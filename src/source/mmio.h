@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Memory shared with a device by DMA, and its registers (MMIO). The names are those of rdma-core's
- * <util/udma_barrier.h> and <util/mmio.h>, which are not installed. C11 fences do not serve: they
- * order memory between CPUs, and some machines order device registers by other instructions.
+ * <util/udma_barrier.h> and <util/mmio.h>, which are not installed. C11 fences are not sufficient:
+ * they order memory between CPUs, and on some machines device registers need other instructions.
  */
 #ifndef RDMADUMP_SOURCE_MMIO_H
 #define RDMADUMP_SOURCE_MMIO_H
@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 /*
- * MMIO_DIRECT is 1 where one 64-bit store of the CPU reaches a register of the device whole and in
- * order. Elsewhere the caller leaves doorbells to libibverbs:
- * - s390x reaches PCI registers by instructions of its own, or by system calls on older machines;
- * - 32-bit machines need two stores under libmlx5's own lock;
- * - of an unknown machine nothing is certain.
+ * MMIO_DIRECT is 1 if one 64-bit store of the CPU reaches a device register whole and in order.
+ * Otherwise the caller leaves doorbells to libibverbs:
+ * - s390x accesses PCI registers by special instructions, or by system calls on older machines;
+ * - 32-bit machines need two stores under libmlx5's lock;
+ * - for unknown machines nothing is guaranteed.
  */
 #if defined(__x86_64__)
 /* Stores to memory stay in order, and so do loads; only write-combined stores need a fence. */
@@ -71,33 +71,33 @@
 #define MMIO_BARRIER(instruction) __sync_synchronize()
 #endif
 
-/* What was written to memory before is seen by the device before what is written after. */
+/* The device sees earlier writes to memory before later ones. */
 static inline void udma_to_device_barrier(void)
 {
 	MMIO_BARRIER(MMIO_TO_DEVICE);
 }
 
-/* What the device wrote before the word that was just read is seen by reads after this. */
+/* Reads after this see what the device wrote before the word that was just read. */
 static inline void udma_from_device_barrier(void)
 {
 	MMIO_BARRIER(MMIO_FROM_DEVICE);
 }
 
-/* After a doorbell: it leaves the CPU now, and before any later one. */
+/* After a doorbell: it leaves the CPU now, before any later doorbell. */
 static inline void mmio_flush_writes(void)
 {
 	MMIO_BARRIER(MMIO_FLUSH);
 }
 
-/* Before a doorbell: what it refers to is in memory. Includes udma_to_device_barrier(). */
+/* Before a doorbell: its data is in memory. Includes udma_to_device_barrier(). */
 static inline void mmio_wc_start(void)
 {
 	mmio_flush_writes();
 }
 
 /*
- * Writes a register of the device by one store; other threads may write to it, too. `value` is in
- * big-endian order. Only where MMIO_DIRECT is 1.
+ * Writes a device register by one store; other threads may write to it, too. `value` is big-endian.
+ * Only if MMIO_DIRECT is 1.
  */
 static inline void mmio_write64_be(volatile __be64 *reg, __be64 value)
 {

@@ -22,16 +22,17 @@
 #endif
 
 #define SNAPLEN_MAX 262144u /* libpcap's MAXIMUM_SNAPLEN */
-#define STAGE_BYTES 262144u /* a batch ends when it holds so much */
+#define STAGE_BYTES 262144u /* a batch ends when it holds this many bytes */
 /*
- * The kernel hands over a block of its ring when it is full or this old. At low rates, a ring of N
- * blocks holds the frames of N times this interval while we are stopped: it must not be short.
+ * The kernel hands over a block of its ring when it is full or has this age. At low rates, a ring
+ * of N blocks holds the frames of N intervals while this program does not read: the interval must
+ * not be short.
  */
 #define BLOCK_MS	50
 #define BLOCK_LATEST_MS (2 * BLOCK_MS + 20) /* the kernel checks at this interval */
-#define LOOK_NS		100000000U	    /* between two readings of the loss counters */
-#define FORMER_NS	1000000000U	    /* a frame stays in the ring less than that */
-#define LINKTYPE_RAW	101 /* in files; DLT_RAW, what tunnels have, is another number */
+#define CHECK_NS	100000000U	    /* between two readings of the loss counters */
+#define FORMER_NS	1000000000U	    /* longer than a frame stays in the ring */
+#define LINKTYPE_RAW	101 /* value in files; DLT_RAW, which tunnels have, is another number */
 
 struct netdev {
 	struct rd_source src;
@@ -40,12 +41,12 @@ struct netdev {
 	unsigned int ifindex;	    /* 0: all of them */
 	const struct rd_port *port; /* NULL: none */
 	bool nano;
-	int outgoing_at;	      /* offset of the packet type in a cooked header; -1: none */
-	char fault[PCAP_ERRBUF_SIZE]; /* why no more frames arrive; "": they do */
+	int outgoing_at; /* offset of the packet type in a cooked header; -1: there is none */
+	char fault[PCAP_ERRBUF_SIZE]; /* why no more frames arrive; "": no fault */
 	bool stopped, renamed;
-	uint64_t deadline_ns; /* the last block is handed over by then */
+	uint64_t deadline_ns; /* the last block is handed over before this time */
 
-	/* The ring's blocks go back to the kernel inside pcap_dispatch(): frames are copied. */
+	/* pcap_dispatch() returns the ring's blocks to the kernel, so frames are copied. */
 	uint8_t *stage;
 	size_t staged;
 	struct rd_frame *frames;
@@ -54,20 +55,19 @@ struct netdev {
 	uint64_t seen; /* frames read from the ring */
 	struct pcap_stat last;
 	uint64_t passed, dropped, dropped_before; /* ps_recv, ps_drop, ps_ifdrop; 64 bits wide */
-	uint64_t looked_ns;
-	uint64_t unreported;   /* dropped, and not yet stored with a frame */
-	uint64_t report_after; /* when `seen` reaches this, the loss comes next */
+	uint64_t checked_ns;
+	uint64_t unreported;   /* dropped, and not yet reported with a frame */
+	uint64_t report_after; /* value of `seen` at which the loss is reported */
 	unsigned int batches;
 	struct rd_note note;
-	struct netdev_watch *watch; /* NULL: of "any", which has no state */
-	uint64_t former_until; /* monotonic ns until which former addresses are ours; 0: none */
+	struct netdev_watch *watch; /* NULL: for "any", which has no state */
+	uint64_t former_until; /* monotonic ns until which former addresses are kept; 0: there are
+				  none */
 
 	size_t buffer; /* bytes of the ring */
 	char *filter, description[320], hardware[240];
 	bool filtered;
 };
-
-/* --- loss ------------------------------------------------------------------------------- */
 
 /*
  * libpcap sums the kernel's counters, which each reading resets, in 32 bits. ps_recv counts frames
@@ -90,16 +90,16 @@ static void count(struct netdev *n)
 		n->report_after = n->passed - n->dropped;
 }
 
-/* Frames are dropped while the ring is full: those in the ring then precede the loss. */
-static void look_at_loss(struct netdev *n, bool ring_empty)
+/* Frames are dropped while the ring is full: those in the ring were received before the loss. */
+static void check_loss(struct netdev *n, bool ring_empty)
 {
 	uint64_t now = rd_monotonic_ns();
 
 	if (n->unreported && ring_empty)
 		n->report_after = 0;
-	if (now - n->looked_ns < LOOK_NS)
+	if (now - n->checked_ns < CHECK_NS)
 		return;
-	n->looked_ns = now;
+	n->checked_ns = now;
 	count(n);
 }
 
@@ -132,7 +132,7 @@ static void netdev_stats(struct rd_source *src, struct rd_source_stats *stats)
 		.loss_known = !missing || !*missing,
 		.missing = missing,
 		.lost = n->dropped + n->dropped_before,
-		/* The driver drops frames before the filter runs. */
+		/* the driver drops frames before the filter */
 		.loss_shared = n->filtered && n->dropped_before,
 		.n_loss = 2,
 		.loss = {{"ps_drop", {.amount = n->dropped}, n->dropped},
@@ -159,7 +159,7 @@ static void take_frame(u_char *user, const struct pcap_pkthdr *h, const u_char *
 		pcap_breakloop(n->pcap);
 }
 
-/* By the cooked header; without one the engine compares addresses. */
+/* From the cooked header; without one the engine compares addresses. */
 static void mark_direction(struct netdev *n)
 {
 	const uint8_t outgoing = 4; /* PACKET_OUTGOING */
@@ -199,7 +199,7 @@ static void take_fault(struct netdev *n)
 		snprintf(n->fault, sizeof(n->fault), "%s", pcap_geterr(n->pcap));
 }
 
-/* Fills n->frames; false if there was none. */
+/* Fills n->frames; false if there were none. */
 static bool dispatch(struct netdev *n, unsigned int max)
 {
 	int rc;
@@ -215,7 +215,7 @@ static bool dispatch(struct netdev *n, unsigned int max)
 
 /*
  * The last frames are in a block that the kernel is still filling: waits until all were read or the
- * block must have been handed over. False: there are no more.
+ * kernel must have handed the block over. False: there are no more.
  */
 static bool dispatch_last(struct netdev *n, unsigned int max)
 {
@@ -279,7 +279,7 @@ static int netdev_receive(
 
 	src->batch_has_notes = false;
 	n->frames = frames;
-	/* A new address counts from the first frame that has it, which may be in this batch. */
+	/* A new address must be known for the first frame with it, which may be in this batch. */
 	take_link(n);
 	any = !n->stopped && !n->fault[0] && dispatch(n, max);
 	if (!any && (n->stopped || n->fault[0])) {
@@ -288,7 +288,7 @@ static int netdev_receive(
 			return n->stopped ? RD_SOURCE_END : fail_ended(n, err);
 	}
 	if (!any || ++n->batches % 64 == 0)
-		look_at_loss(n, !any);
+		check_loss(n, !any);
 	if (!any)
 		return 0;
 	if (n->outgoing_at >= 0)
@@ -308,7 +308,7 @@ static int netdev_arm(struct rd_source *src, struct rd_error *err)
 	return ((struct netdev *)src)->fault[0] != '\0';
 }
 
-/* libpcap continues when the netdev is up again, but does not report that it was down. */
+/* libpcap continues when the netdev is up again, without reporting that it was down. */
 static int netdev_service(struct rd_source *src, struct rd_error *err)
 {
 	struct netdev *n = (struct netdev *)src;
@@ -330,8 +330,8 @@ static int netdev_start(struct rd_source *src, struct rd_error *err)
 }
 
 /*
- * Sets a filter that accepts nothing, without libpcap, which would also apply it to frames that are
- * already in the ring.
+ * Stops by a filter that accepts nothing. Not through libpcap, which would apply it also to frames
+ * that are already in the ring.
  */
 static void netdev_stop(struct rd_source *src)
 {
@@ -379,7 +379,7 @@ static const struct {
 	{PCAP_ERROR_NO_SUCH_DEVICE, "see 'rdmadump list' and 'ip link'"},
 };
 
-/* libpcap's message; the text of the status where it has none. */
+/* Fails with libpcap's message, or the text of the status if there is none. */
 static int fail_pcap(const struct netdev *n, int status, struct rd_error *err)
 {
 	const char *why = n->pcap ? pcap_geterr(n->pcap) : "", *todo = NULL;
@@ -415,7 +415,7 @@ static int pcap_prepare(
 	return 0;
 }
 
-/* Only a filter makes the kernel cut frames to snaplen bytes, so the empty one is set. */
+/* The kernel shortens frames to snaplen bytes only if there is a filter: an empty one is set. */
 static int set_filter(struct netdev *n, struct rd_error *err)
 {
 	const char *text = n->filter ? n->filter : "";
@@ -463,13 +463,11 @@ static int activate(struct netdev *n, const struct rd_netdev_config *config, str
 		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "cannot capture on netdev '%s': %s",
 			n->name, why);
 	n->src.frame_fd = pcap_get_selectable_fd(n->pcap);
-	n->looked_ns = rd_monotonic_ns();
+	n->checked_ns = rd_monotonic_ns();
 	return 0;
 }
 
-/*
- * The addresses that frames are sent from. On the loopback all frames have the same one.
- */
+/* Sets the addresses from which frames are sent. On the loopback all frames have the same one. */
 static void set_local(struct netdev *n)
 {
 	struct rd_iface *iface = &n->src.iface;
@@ -535,7 +533,7 @@ static void describe(struct netdev *n, const struct rd_device *d, const struct r
 	}
 	snprintf(n->src.title, sizeof(n->src.title), "%s", what);
 	snprintf(n->description, sizeof(n->description),
-		"%s; time stamps: system clock when the kernel took the frame, in %s%s", what,
+		"%s; timestamps: system clock when the kernel took the frame, in %s%s", what,
 		n->nano ? "nanoseconds" : "microseconds",
 		d && port ? "; what the device sends to itself does not pass the netdev" : "");
 	snprintf(n->src.details, sizeof(n->src.details), "kernel's clock, ring of %s",
@@ -568,7 +566,7 @@ static int prepare(struct netdev *n, const struct rd_netdev_config *config, stru
 	iface->max_frame = iface->snaplen ? iface->snaplen : SNAPLEN_MAX;
 	if (config->filter && *config->filter)
 		n->filter = strdup(config->filter);
-	/* One more frame always fits. */
+	/* room for the longest frame after STAGE_BYTES */
 	n->stage = malloc(STAGE_BYTES + iface->max_frame);
 	if (!n->stage || (config->filter && *config->filter && !n->filter))
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the source");

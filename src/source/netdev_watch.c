@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Joins two descriptors into one: rtnetlink's for the link, the monitor's for the RDMA port. */
+/* Watches a netdev by rtnetlink and the RDMA port by the monitor; joins both descriptors in one. */
 #include "netdev_watch.h"
 #include <errno.h>
 #include <net/if_arp.h>
@@ -20,19 +20,19 @@ struct netdev_watch {
 	int epoll, link;
 	struct rd_monitor *monitor; /* NULL: there is no RDMA port */
 	unsigned int port, ifindex;
-	struct rd_source *src; /* while messages are taken */
+	struct rd_source *src; /* valid while messages are processed */
 	char name[IF_NAMESIZE];
 	unsigned int flags; /* IFF_..., as last reported */
 	bool has_mac;
 	uint8_t mac[6];
-	unsigned int downs;	    /* how often it was down */
+	unsigned int downs;	    /* number of times that it was down */
 	char first_down[CLOCK_LEN]; /* time of day */
 	struct netdev_watch_state state;
 };
 
 /* --- addresses --------------------------------------------------------------------------- */
 
-/* An ioctl of netdevice(7) by name, on any socket. */
+/* A query of netdevice(7) by name, on any socket. */
 static int ask(unsigned long request, const char *name, struct ifreq *ifr)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc;
@@ -97,7 +97,7 @@ static void time_of_day(char text[CLOCK_LEN])
 
 /*
  * A packet socket is detached from a netdev that is set down, and attached again some time after it
- * is up: frames in between are lost, and no counter counts them.
+ * is up. Frames in between are missing, and no counter has them.
  */
 static void note_missing(struct netdev_watch *w, bool is_up)
 {
@@ -146,7 +146,7 @@ static void take_link(void *ctx, const struct rd_link_change *change)
 {
 	struct netdev_watch *w = ctx;
 
-	/* Slaves of a bond have addresses of their own. */
+	/* Slaves of a bond have their own addresses. */
 	w->state.addresses_changed = true;
 	if (change->ifindex != w->ifindex || change->kind == RD_LINK_ADDRESS)
 		return;
@@ -165,7 +165,7 @@ void netdev_watch_link(struct netdev_watch *w, struct rd_source *src)
 		;
 }
 
-/* netdev_watch_link() reports changes of the netdev. */
+/* Changes of the netdev are reported by netdev_watch_link(). */
 void netdev_watch_port(struct netdev_watch *w, struct rd_source *src)
 {
 	struct rd_event event;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What all sources share: notes on events, and the names of timestamp types. */
+/* Shared by all sources: notes on events, and the names of timestamp types. */
 #include <rdmadump/log.h>
 #include <rdmadump/source.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@ const struct rd_stamp_name rd_stamp_types[RD_STAMP_TYPES] = {
 	[RD_STAMPS_HOST] = {"host", "the system clock when a batch of frames is polled"},
 	[RD_STAMPS_ADAPTER] = {"adapter", "the device's clock, following the system clock"},
 	[RD_STAMPS_ADAPTER_UNSYNCED] = {"adapter_unsynced",
-		"the device's PTP clock as it is, whatever it shows"},
+		"the device's PTP clock without correction"},
 };
 
 static void append_note(struct rd_source *s, enum rd_level level, const char *what)

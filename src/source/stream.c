@@ -22,17 +22,17 @@
 #define INPUT_ROOM 262144
 #define MAGIC_LEN  4
 
-/* What decode() made of the bytes at hand. */
+/* Result of decode(). */
 enum decoded {
 	DECODED_SOME, /* *got > 0 */
-	DECODED_ALL,  /* nothing more comes of them: the file must give more */
-	DECODED_BAD,  /* why is in stream.fault */
+	DECODED_ALL,  /* all input is consumed: more bytes of the file are needed */
+	DECODED_BAD,  /* stream.fault has the reason */
 };
 
 struct decoder {
 	const char *name;
 	bool (*init)(struct stream *s);
-	/* Takes from in[at..have), writes to buf. What was written counts with DECODED_BAD too. */
+	/* Decodes from in[at..have) to buf. With DECODED_BAD, too, *got bytes are valid. */
 	enum decoded (*decode)(struct stream *s, uint8_t *buf, size_t room, size_t *got);
 	void (*fini)(struct stream *s);
 };
@@ -40,13 +40,13 @@ struct decoder {
 struct stream {
 	int fd;
 	char *name;
-	const struct decoder *decoder; /* NULL: the bytes are as they shall be */
+	const struct decoder *decoder; /* NULL: not compressed */
 	uint64_t size, done;	       /* of the file */
 	uint8_t *in;		       /* bytes of the file: in[at..have) are not yet taken */
 	size_t at, have;
 	bool pollable, never_wait;
-	bool ended;  /* the file has no more */
-	bool inside; /* a gzip member or zstd frame has begun and not ended */
+	bool ended;  /* end of the file */
+	bool inside; /* within a gzip member or zstd frame */
 	bool failed;
 	struct rd_error fault;
 #ifdef HAVE_ZLIB
@@ -54,14 +54,14 @@ struct stream {
 #endif
 #ifdef HAVE_ZSTD
 	ZSTD_DStream *zst;
-	size_t first_hint, hint; /* bytes that libzstd asks for next */
-	bool full;		 /* the last call filled its room: libzstd may hold more */
+	size_t first_hint, hint; /* number of bytes that libzstd expects next */
+	bool full;		 /* the last call filled the buffer: libzstd may hold more */
 #endif
 };
 
 /* --- the file --------------------------------------------------------------------------- */
 
-/* As read(2), but knows about waiting, and counts. */
+/* read(2) that returns RD_READ_LATER if it must not wait, and counts the bytes. */
 static ssize_t file_read(struct stream *s, uint8_t *buf, size_t room, struct rd_error *err)
 {
 	struct pollfd p = {.fd = s->fd, .events = POLLIN};
@@ -87,7 +87,7 @@ static void fail_compressed(struct stream *s, const char *what, const char *why)
 {
 	s->failed = true;
 	rd_fail(&s->fault, RD_CLASS_PARTIAL, 0,
-		"what comes before is good; copy the file again if there is a whole one",
+		"the data before are valid; copy the file again if the original is complete",
 		"'%s': its %s data are %s before byte %" PRIu64 "%s%s", s->name, s->decoder->name,
 		what, s->done - (s->have - s->at), why ? ": " : "", why ? why : "");
 }
@@ -102,7 +102,7 @@ static bool gzip_init(struct stream *s)
 	return inflateInit2(&s->gz, largest_window + gzip_only) == Z_OK;
 }
 
-/* Tapes, and files of a size set beforehand, are filled up with zeros; gzip(1) skips them too. */
+/* Tapes and preallocated files are padded with zeros; gzip(1) skips them too. */
 static void skip_zeros(struct stream *s)
 {
 	while (s->at < s->have && s->in[s->at] == 0)
@@ -158,9 +158,8 @@ static bool zstd_init(struct stream *s)
 }
 
 /*
- * libzstd is fed a block at a time: from a call that meets damage it gives out nothing, not even
- * the blocks before. It asks for a block and the header of the next one, in which there may be
- * damage too.
+ * Feeds libzstd one block at a time: a call that finds damage returns no data, not even of earlier
+ * blocks. libzstd asks for a block with the header of the next block, which may be damaged as well.
  */
 static size_t zstd_feed(const struct stream *s)
 {
@@ -176,7 +175,7 @@ static enum decoded zstd_decode(struct stream *s, uint8_t *buf, size_t room, siz
 	ZSTD_outBuffer out = {buf, room, 0};
 
 	for (;;) {
-		/* What it holds comes out first: a damaged block behind it would take it away. */
+		/* Output that it holds comes first: a damaged block after it would discard it. */
 		bool flush = s->full;
 		ZSTD_inBuffer in = {s->in + s->at, flush ? 0 : zstd_feed(s), 0};
 		size_t before = out.pos, rc = ZSTD_decompressStream(s->zst, &out, &in);
@@ -206,7 +205,10 @@ static const struct decoder zstd_decoder = {"zstd", zstd_init, zstd_decode, zstd
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* By the first four bytes; a zstd file may begin with a skippable frame of any of 16 magics. */
+/*
+ * By the first four bytes; a zstd file may begin with a skippable frame, which has 16 magic
+ * numbers.
+ */
 static const struct magic {
 	uint8_t bytes[MAGIC_LEN], mask[MAGIC_LEN];
 	const char *name;
@@ -255,7 +257,7 @@ static int choose_decoder(struct stream *s, struct rd_error *err)
 	return 0;
 }
 
-/* A pipe may give the first bytes one by one: the magic number must be whole. */
+/* A pipe may deliver the first bytes one by one: read until the magic number is complete. */
 static int read_magic(struct stream *s, struct rd_error *err)
 {
 	while (s->have < MAGIC_LEN && !s->ended) {
@@ -328,7 +330,7 @@ fail:
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-/* What was read for the magic number is copied; all the rest goes straight where it is wanted. */
+/* Bytes read for the magic number are copied; all others are read directly into buf. */
 static ssize_t read_plain(struct stream *s, uint8_t *buf, size_t room, struct rd_error *err)
 {
 	size_t n = s->have - s->at;
@@ -342,13 +344,13 @@ static ssize_t read_plain(struct stream *s, uint8_t *buf, size_t room, struct rd
 	return (ssize_t)n;
 }
 
-static ssize_t fault_again(const struct stream *s, struct rd_error *err)
+static ssize_t repeat_fault(const struct stream *s, struct rd_error *err)
 {
 	*err = s->fault;
 	return -1;
 }
 
-/* The decoder has taken all that was at hand. */
+/* The decoder has consumed all input. */
 static ssize_t refill(struct stream *s, struct rd_error *err)
 {
 	ssize_t n = file_read(s, s->in, INPUT_ROOM, err);
@@ -359,7 +361,7 @@ static ssize_t refill(struct stream *s, struct rd_error *err)
 	s->have = (size_t)n;
 	if (n == 0 && s->inside) {
 		fail_compressed(s, "cut short", NULL);
-		return fault_again(s, err);
+		return repeat_fault(s, err);
 	}
 	return n;
 }
@@ -374,14 +376,14 @@ ssize_t stream_read(void *ctx, uint8_t *buf, size_t room, struct rd_error *err)
 	if (!s->decoder)
 		return read_plain(s, buf, room, err);
 	if (s->failed)
-		return fault_again(s, err);
+		return repeat_fault(s, err);
 	do {
 		size_t got = 0;
 
 		d = s->decoder->decode(s, buf, room < most ? room : most, &got);
 		if (got)
 			return (ssize_t)got;
-		n = d == DECODED_BAD ? fault_again(s, err) : refill(s, err);
+		n = d == DECODED_BAD ? repeat_fault(s, err) : refill(s, err);
 	} while (n > 0);
 	return n;
 }

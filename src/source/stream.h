@@ -10,17 +10,17 @@
 
 struct stream;
 
-/* "-" is standard input. Fails with RD_CLASS_DEVICE. */
+/* "-" is standard input. Returns 0, or -1 with RD_CLASS_DEVICE. Close it with stream_close(). */
 int stream_open(struct stream **s, const char *path, struct rd_error *err);
 /*
- * Fits rd_read_fn: up to room bytes, 0 at the end, -1 on a fault, RD_READ_LATER after
- * stream_never_wait(). ctx is the stream. Everything before a fault is given out before it; the
- * fault is then repeated.
+ * A rd_read_fn, ctx is the stream: returns up to room bytes, 0 at the end, -1 on a fault,
+ * RD_READ_LATER after stream_never_wait(). All data before a fault are returned first; the fault is
+ * then repeated at each call.
  */
 ssize_t stream_read(void *ctx, uint8_t *buf, size_t room, struct rd_error *err);
-/* What can be polled for more bytes; -1: reading never waits long (a file). */
+/* A descriptor to poll for more bytes; -1: reading never waits long (a file). */
 int stream_fd(const struct stream *s);
-/* From now on a pipe without bytes is RD_READ_LATER. */
+/* From now on stream_read() returns RD_READ_LATER for a pipe without bytes. */
 void stream_never_wait(struct stream *s);
 /* "standard input" or the path. */
 const char *stream_name(const struct stream *s);

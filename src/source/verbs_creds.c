@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Kernels whose verbs are commands by write() refuse them with EACCES once the credentials differ
- * from those that opened the device (uverbs_main.c, ib_safe_file_access()). From Linux 5.0 on
+ * Kernels that take verbs commands by write() refuse them with EACCES once the credentials differ
+ * from those that opened the device (uverbs_main.c, ib_safe_file_access()). Since Linux 5.0
  * rdma-core uses ioctl(), which has no such check.
  */
 #include "verbs_port.h"
@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Credentials belong to a thread: this one changes its own, and asks for something harmless. */
+/* Credentials belong to a thread: this one changes its own, and tries a harmless command. */
 static void *try_command(void *arg)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What to do when the kernel refuses an object of the sniffer. The same errno has several causes
- * (kernel: ib_umem_get() and the create functions of mlx5_ib); what this process may do shows
- * which.
+ * Advice for the case that the kernel refuses an object of the sniffer. An errno has several causes
+ * (kernel: ib_umem_get() and the create functions of mlx5_ib); the privileges of this process show
+ * which one it is.
  */
 #include "verbs_port.h"
 #include <errno.h>
@@ -36,7 +36,7 @@ static const struct advice flow_advice[] = {
 
 static const struct {
 	const struct advice *advice;
-	bool needs_raw, pins; /* CAP_NET_RAW; memory that is locked */
+	bool needs_raw, pins; /* CAP_NET_RAW; locked memory */
 } objects[] = {
 	[VERBS_MEMORY] = {cq_advice, false, true},
 	[VERBS_CQ] = {cq_advice, false, true},
@@ -44,7 +44,9 @@ static const struct {
 	[VERBS_FLOW] = {flow_advice, true, false},
 };
 
-/* With a limit of 0 the kernel refuses to lock memory; else what is pinned counts against it. */
+/*
+ * With a limit of 0 the kernel refuses to lock memory; otherwise locked memory counts against it.
+ */
 static const char *refused(enum verbs_object object)
 {
 	if (objects[object].needs_raw && !rd_has_capability(CAP_NET_RAW))
@@ -98,7 +100,7 @@ int verbs_fail_object(const struct verbs_port *port, struct rd_error *err, int e
 {
 	const char *todo = verbs_advice(object, errnum);
 
-	/* mlx4_ib has flows only where mlx4_core was loaded with device-managed steering. */
+	/* mlx4_ib supports flows only if mlx4_core was loaded with device-managed steering. */
 	if (object == VERBS_FLOW && (errnum == EOPNOTSUPP || errnum == ENOSYS) &&
 		strcmp(port->device->driver, "mlx4_core") == 0)
 		todo = "on ConnectX-3 set 'options mlx4_core log_num_mgm_entry_size=-1' and reload "

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Asynchronous events of the device (ibv_get_async_event(3)), and the queues that they concern. */
+/* Asynchronous events of the device (ibv_get_async_event(3)), and the queues that they affect. */
 #include "verbs_port.h"
 #include <errno.h>
 #include <rdmadump/verbs.h>
 #include <sys/eventfd.h>
 
-/* A failed CQ takes its queue with it: where both are reported, it is the cause. */
+/* A failed CQ also breaks its queue: if both are reported, the CQ is the cause. */
 static const struct {
 	enum ibv_event_type type;
 	unsigned int fault; /* FAULT_... */
@@ -27,7 +27,7 @@ static unsigned int fault_of(enum ibv_event_type type)
 	return 0;
 }
 
-/* NULL: a queue that does not exist any more. */
+/* NULL: the event concerns a queue that no longer exists. */
 static struct verbs_queue *affected_queue(
 	struct verbs_port *port, const struct ibv_async_event *event)
 {
@@ -104,7 +104,9 @@ void verbs_events_take(struct verbs_queue *q)
 		ibv_ack_async_event(&event);
 		errno = 0;
 	}
-	/* A removed device may close the queue without an event: EPOLLERR and EIO (uverbs_main.c).
+	/*
+	 * For a removed device the kernel may report EPOLLERR and EIO, without an event
+	 * (uverbs_main.c).
 	 */
 	if (errno == EIO && !q->port->removed)
 		device_removed(q);

@@ -5,12 +5,12 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 
-/* 1000 wake-ups a second at a million frames/s. */
+/* at a million frames/s: 1000 wake-ups a second */
 #define COUNT_MAX 1024U
 
-/* The shortest Ethernet frame on the wire, with preamble and gap: what fills a ring fastest. */
+/* The shortest Ethernet frame on the wire, with preamble and gap: it fills a ring fastest. */
 #define WIRE_BYTES_LEAST 84U
-#define NAP_NS_LEAST	 UINT64_C(20000) /* a shorter wait costs more than polling */
+#define NAP_NS_LEAST	 UINT64_C(20000) /* shorter waits cost more than polling */
 #define EARLY_MAX	 16
 #define COMPARED_US_MAX	 1000U /* of clocks that are compared with the host's by frames */
 
@@ -33,7 +33,7 @@ static uint32_t latency_us(const struct verbs_queue *q)
 		port->latency_us, port->clock.offset_known ? port->latency_us : COMPARED_US_MAX);
 }
 
-/* How long a quarter of the ring takes to fill with frames of so many bytes at the port's speed. */
+/* The time in which frames of this length fill a quarter of the ring at the port's speed. */
 static uint64_t quarter_ns(const struct verbs_queue *q, uint32_t wire_bytes)
 {
 	uint64_t bits = (uint64_t)(frames_that_fit(q) / 4) * wire_bytes * 8;

@@ -11,21 +11,18 @@ struct verbs_queue;
 struct verbs_gather {
 	uint32_t count, period_us; /* the CQ's moderation; count 0: none */
 	uint64_t frames;	   /* received since the last completion event */
-	uint64_t event_ns;	   /* when that was, monotonic */
-	unsigned int early;	   /* events in a row that moderation ought to have delayed */
+	uint64_t event_ns;	   /* monotonic time of that event */
+	unsigned int early;	   /* consecutive events that moderation should have delayed */
 };
 
 /*
- * Sets the moderation of the queue's new CQ (ibv_modify_cq(3)), or a timed wait where the device
- * has none, and with it src.gathers and src.nap_ns. Without hardware timestamps frames get the time
- * at which they are polled: nothing may gather then.
+ * Sets the moderation of the queue's new CQ (ibv_modify_cq(3)), or timed waits if the device has
+ * none; and src.gathers and src.nap_ns accordingly. Without hardware timestamps, frames get the
+ * time at which they are polled: then nothing may gather.
  */
 void verbs_gather_init(struct verbs_queue *q);
 
-/*
- * A completion event was read. Where events come as if there were no moderation, the queue changes
- * to the timed wait.
- */
+/* After a completion event. If the events are not moderated, the queue changes to timed waits. */
 void verbs_gather_event(struct verbs_queue *q);
 
 #endif

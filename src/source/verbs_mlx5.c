@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Receives on mlx5 without libmlx5: completions are read and receives posted where the
- * device puts and takes them (struct mlx5_cqe64 and doorbell records of mlx5dv.h).
+ * Receives on mlx5 without libmlx5: reads completions and posts receives in the memory shared with
+ * the device (struct mlx5_cqe64 and doorbell records of mlx5dv.h).
  *
- * Entries of the work queue are used in order, so a completion need not be searched, and posting
- * again is an address per frame and one doorbell per batch.
+ * Entries of the work queue are used in order, so no search is needed for a completion, and posting
+ * again costs an address per frame and a doorbell per batch.
  */
 #include "verbs_mlx5.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* In a second-level cache with frames of 1 KiB. */
+/* Fits a second-level cache with frames of 1 KiB. */
 #define BUSY_BUFFERS 1024U
 
 static enum ibv_wc_status status_of(uint8_t syndrome)
@@ -39,10 +39,13 @@ bool verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, 
 	if (opcode == MLX5_CQE_RESP_ERR || opcode == MLX5_CQE_REQ_ERR)
 		return verbs_completion_error(
 			q, status_of(error->syndrome), error->vendor_err_synd, len);
-	/* The entries that follow are no completions: nothing after this one can be read. */
+	/*
+	 * The entries that follow are an array of compressed completions: the CQ cannot be read
+	 * further.
+	 */
 	if (opcode == MLX5_CQE_RESP_SEND)
 		q->fault = (struct queue_fault){.text = "the device compresses completions, which "
-							"rdmadump does not ask for",
+							"rdmadump did not request",
 			.todo = "turn that off (mlxconfig set CQE_COMPRESSION=0) and reset the "
 				"device",
 			.unpollable = true};
@@ -95,13 +98,13 @@ static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, un
 	verbs_window_polled(&m->window, tail - m->tail, at == run.end);
 	m->tail = tail;
 	q->taken += (unsigned int)(f - frames);
-	/* Errors alone: there may be frames behind them. */
+	/* Only errors: more completions may follow. */
 	if (__builtin_expect(f == frames, 0) && !q->fault.unpollable)
 		return mlx5_poll(q, frames, max);
 	return (unsigned int)(f - frames);
 }
 
-/* Posts spare buffers as far as the window has room for them. */
+/* Posts spare buffers as far as the window has room. */
 static void post_spare(struct verbs_mlx5 *m)
 {
 	struct verbs_window *w = &m->window;
@@ -116,7 +119,7 @@ static int mlx5_post(struct verbs_queue *q)
 {
 	struct verbs_mlx5 *m = q->mlx5;
 
-	/* Where everything is posted, each entry keeps its buffer. */
+	/* If all buffers are posted, each entry keeps its buffer. */
 	if (!m->window.n_spare && verbs_window_limit(&m->window) == q->ring.n) {
 		m->head += q->taken;
 	} else {
@@ -136,15 +139,17 @@ int verbs_mlx5_arm(struct verbs_queue *q)
 		(q->events & ARM_SN_MASK) << 28 | MLX5_CQ_DB_REQ_NOT | (m->ci & CQ_INDEX_MASK);
 
 	m->cq_record[ARM] = htobe32(word);
-	/* The doorbell makes the device read the record. */
+	/* The device reads the record after the doorbell. */
 	mmio_wc_start();
 	mmio_write64_be(m->cq_doorbell, htobe64((uint64_t)word << 32 | m->cqn));
 	mmio_flush_writes();
 	return 0;
 }
 
-/* The QP was reset: completions still in the CQ are stale, and the queue starts with all buffers
- * posted. */
+/*
+ * The QP was reset: completions left in the CQ are stale, and the queue restarts with all buffers
+ * posted.
+ */
 static void mlx5_cleared(struct verbs_queue *q)
 {
 	struct verbs_mlx5 *m = q->mlx5;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads completions where an mlx5 device writes them: what its two receive modes share. */
+/* Reads completions in the memory that an mlx5 device writes: shared by the two receive modes. */
 #ifndef RDMADUMP_SOURCE_VERBS_MLX5_H
 #define RDMADUMP_SOURCE_VERBS_MLX5_H
 
@@ -24,21 +24,21 @@
 struct verbs_mlx5 {
 	const uint8_t *cqes; /* the last 64 bytes of the first CQE */
 	uint32_t cqe_size, n_cqes;
-	uint32_t ci; /* next CQE to look at */
+	uint32_t ci; /* next CQE to read */
 	volatile __be32 *cq_record, *rq_record;
 	volatile __be64 *cq_doorbell;
 	uint32_t cqn;
 	uint32_t tail; /* next work queue entry that completes */
-	uint32_t head; /* next one to be posted */
-	uint8_t *wqes; /* the data segment of the first one */
+	uint32_t head; /* next one to post */
+	uint8_t *wqes; /* data segment of the first entry */
 	uint32_t wqe_bytes, n_wqes;
 	struct verbs_window window;
 
-	/* Of a striding queue. */
+	/* Only for a striding queue. */
 	uint32_t n_strides, stride_bytes; /* of a buffer; of a stride */
-	uint8_t *buffer;		  /* that is being filled */
-	int32_t left;			  /* strides of it that are not consumed */
-	uint32_t next_buffer;		  /* to be posted */
+	uint8_t *buffer;		  /* the buffer that is being filled */
+	int32_t left;			  /* strides of it that are not consumed yet */
+	uint32_t next_buffer;		  /* next buffer to post */
 };
 
 static inline struct mlx5_wqe_data_seg *verbs_mlx5_wqe(const struct verbs_mlx5 *m, uint32_t i)
@@ -46,14 +46,18 @@ static inline struct mlx5_wqe_data_seg *verbs_mlx5_wqe(const struct verbs_mlx5 *
 	return (void *)(m->wqes + (size_t)(i & (m->n_wqes - 1)) * m->wqe_bytes);
 }
 
-/* Completions that lie one behind the other in memory: as far as the ring's end. */
+/* Completions that are consecutive in memory: up to the end of the CQ. */
 struct verbs_mlx5_run {
 	const uint8_t *first, *end;
 	uint32_t size;
-	uint32_t plain; /* last word of a frame in its buffer, written in this pass over the CQ */
+	uint32_t plain; /* last word of the completion of an ordinary frame, written in this pass
+			   over the CQ */
 };
 
-/* Of the last word, as it lies in memory: all of op_own but the solicited event. */
+/*
+ * Bits of the last word, as it is in memory, that are compared: all of op_own but the solicited
+ * event.
+ */
 #define PLAIN_MASK htobe32(0xfd)
 
 static inline struct verbs_mlx5_run verbs_mlx5_run(const struct verbs_mlx5 *m, uint32_t max)
@@ -70,7 +74,7 @@ static inline struct verbs_mlx5_run verbs_mlx5_run(const struct verbs_mlx5 *m, u
 	};
 }
 
-/* wqe_counter, signature and op_own: what the device writes last. */
+/* wqe_counter, signature and op_own, which the device writes last. */
 static inline uint32_t verbs_mlx5_last_word(const uint8_t *cqe)
 {
 	return *(const volatile uint32_t *)(const void *)(cqe +
@@ -79,7 +83,7 @@ static inline uint32_t verbs_mlx5_last_word(const uint8_t *cqe)
 
 enum verbs_mlx5_cqe { CQE_FRAME, CQE_FRAME_INLINE, CQE_OTHER, CQE_NONE };
 
-/* What a completion is by its last word; nearly always one comparison. */
+/* Classifies a completion by its last word; nearly always by one comparison. */
 static inline enum verbs_mlx5_cqe verbs_mlx5_look(uint32_t last_word, uint32_t plain)
 {
 	enum verbs_mlx5_cqe what = CQE_FRAME;
@@ -99,7 +103,7 @@ static inline enum verbs_mlx5_cqe verbs_mlx5_look(uint32_t last_word, uint32_t p
 	return what;
 }
 
-/* All before `at` is consumed; false: that is nothing. */
+/* All completions before `at` are consumed; false: there were none. */
 static inline bool verbs_mlx5_consumed(
 	struct verbs_mlx5 *m, const struct verbs_mlx5_run *run, const uint8_t *at)
 {
@@ -108,7 +112,7 @@ static inline bool verbs_mlx5_consumed(
 	return at != run->first;
 }
 
-/* Skips the completions left in the CQ: they are stale once the queue was reset. */
+/* Skips the completions left in the CQ, which are stale after a reset of the queue. */
 static inline void verbs_mlx5_skip(struct verbs_mlx5 *m)
 {
 	struct verbs_mlx5_run run;
@@ -119,10 +123,12 @@ static inline void verbs_mlx5_skip(struct verbs_mlx5 *m)
 		verbs_mlx5_consumed(m, &run, run.end));
 }
 
-/* Small frames may lie in the CQE instead of the buffer (IBV "scatter to CQE"). */
+/* Small frames may be stored in the CQE instead of the buffer (IBV "scatter to CQE"). */
 void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t len);
 void verbs_mlx5_set_cq(struct verbs_mlx5 *m, const struct mlx5dv_cq *cq);
-/* A completion that is no frame; true: its entry, or its strides, go back (a frame was too long).
+/*
+ * Processes a completion that is not a frame; true: a frame was too long, and its entry or strides
+ * are to be posted again.
  */
 bool verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, uint32_t len);
 int verbs_mlx5_arm(struct verbs_queue *q);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Error completions, and the frames among them that were longer than their receive buffers. */
+/* Error completions, and among them frames that were longer than their receive buffers. */
 #include "verbs_path.h"
 #include "verbs_port.h"
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 
-#define GROW_AFTER 16 /* the reset of a working queue loses frames: not for a few long ones */
+#define GROW_AFTER 16 /* a reset of a working queue loses frames: not for a few long ones */
 
 static void count_oversize(struct verbs_queue *q, uint32_t len)
 {
@@ -14,7 +14,7 @@ static void count_oversize(struct verbs_queue *q, uint32_t len)
 
 	atomic_fetch_add_explicit(&q->oversize.frames, 1, memory_order_relaxed);
 	q->oversize.unsure = true;
-	/* A striding queue's buffers hold the longest frame there is. */
+	/* The buffers of a striding queue hold the longest possible frame. */
 	q->oversize.grow = !q->port->striding && !q->port->keep_buffers;
 	q->oversize.since_grown++;
 	if (known && len > q->oversize.longest)
@@ -43,7 +43,7 @@ void verbs_oversize_report(struct verbs_queue *q)
 	uint64_t frames = atomic_load_explicit(&q->oversize.frames, memory_order_relaxed);
 	char size[RD_UNITS_LEN], longest[48] = "";
 
-	/* A note for each would hide the others. */
+	/* A note for each one would hide other notes. */
 	if (frames < q->oversize.reported * 2)
 		return;
 	q->oversize.reported = frames;

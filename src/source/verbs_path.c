@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <rdmadump/log.h>
 
-/* What was polled so far is delivered; then the CQ is replaced. */
+/* Frames polled so far are delivered; then the CQ is replaced. */
 static void fail_polling(struct verbs_queue *q)
 {
 	q->fault = (struct queue_fault){.text = "the completion queue cannot be polled",
@@ -13,7 +13,7 @@ static void fail_polling(struct verbs_queue *q)
 		.unpollable = true};
 }
 
-/* Buffer `id` holds a frame; it goes back to the device with the batch. */
+/* Buffer `id` holds a frame; it is posted again with the batch. */
 static inline void take_frame(
 	struct verbs_queue *q, struct rd_frame *f, uint64_t id, uint32_t len, uint64_t stamp)
 {
@@ -48,7 +48,7 @@ static unsigned int poll_extended(struct verbs_queue *q, struct rd_frame *frames
 	return got;
 }
 
-/* A call that fails does not say how many completions it took before: their wr_id does. */
+/* A call that fails does not return how many completions it had read: their wr_id shows it. */
 static int poll_wcs(struct verbs_queue *q, struct ibv_wc *wc, int most)
 {
 	const uint64_t untouched = UINT64_MAX;
@@ -85,7 +85,7 @@ static unsigned int poll_plain(struct verbs_queue *q, struct rd_frame *frames, u
 
 static int post_taken(struct verbs_queue *q)
 {
-	/* The QP of several queues may be replaced in another queue's thread meanwhile. */
+	/* The QP of several queues may be replaced meanwhile by another queue's thread. */
 	return verbs_ring_post(&q->ring, q->wq ? NULL : q->port->qp, q->wq);
 }
 

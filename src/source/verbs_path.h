@@ -5,63 +5,65 @@
 
 #include "verbs_queue.h"
 
-/* One path; chosen when the queue is made. */
+/* One receive path; chosen when the queue is created. */
 struct verbs_path {
 	const char *name;
 	/*
-	 * Returns the number of frames; 0: the CQ is empty, or cannot be polled. Error completions
-	 * go to verbs_completion_error(); a CQ that cannot be polled sets the queue's fault, and
-	 * what was taken before is delivered.
+	 * Returns the number of frames; 0: the CQ is empty or cannot be polled. Error completions
+	 * go to verbs_completion_error(). A CQ that cannot be polled sets the queue's fault; frames
+	 * read before are delivered.
 	 */
 	unsigned int (*poll)(struct verbs_queue *q, struct rd_frame *frames, unsigned int max);
-	/* Posts the buffers of the last poll() again. 0 or an errno. */
+	/* Posts the buffers of the last poll() again. Returns 0 or an errno. */
 	int (*post)(struct verbs_queue *q);
 	int (*arm)(struct verbs_queue *q);
-	/* Posts everything: the queue was reset or is new. 0 or an errno. NULL: verbs_ring_fill()
+	/*
+	 * Posts all buffers of a new or reset queue. Returns 0 or an errno. NULL:
+	 * verbs_ring_fill().
 	 */
 	int (*fill)(struct verbs_queue *q);
 	void (*cleared)(struct verbs_queue *q); /* the queue was reset; NULL: nothing to do */
 };
 
-/* The path through libibverbs for the queue's CQ. */
+/* The libibverbs path for the queue's CQ. */
 const struct verbs_path *verbs_path_libibverbs(const struct verbs_queue *q);
 
 /*
- * An error completion. A frame longer than its buffer is counted (len: its length, 0 if unknown):
- * true, its entry is to be posted again. Of the others, the first one since the last repair
- * becomes the queue's fault.
+ * Processes an error completion. True: a frame was longer than its buffer (len: its length, 0 if
+ * unknown), it was counted, and its entry is to be posted again. Otherwise the first error since
+ * the last repair becomes the queue's fault.
  */
 bool verbs_completion_error(
 	struct verbs_queue *q, enum ibv_wc_status status, uint32_t syndrome, uint32_t len);
 
-/* stamp: the completion's timestamp; verbs_stamp() converts it to ns. */
+/* timestamp: value in the completion; verbs_stamp() converts it to ns. */
 static inline void verbs_frame_set(
-	struct rd_frame *f, const uint8_t *data, uint32_t len, uint64_t stamp)
+	struct rd_frame *f, const uint8_t *data, uint32_t len, uint64_t timestamp)
 {
 	__builtin_prefetch(data);
 	f->data = data;
 	f->len = f->caplen = len;
-	f->ts_ns = stamp;
+	f->ts_ns = timestamp;
 	f->flags = 0;
 	f->direction = RD_DIR_UNKNOWN;
 	f->iface = 0;
 }
 
 /*
- * verbs_mlx5.c: polls and posts a queue that is ready to receive without libmlx5 from now on, and
- * sets its path. False: libmlx5 goes on polling and posting.
+ * verbs_mlx5.c: from now on polls and posts a queue that is ready to receive without libmlx5, and
+ * sets its path. False: libmlx5 continues to do so.
  */
 bool verbs_mlx5_adopt(struct verbs_queue *q);
 void verbs_mlx5_free(struct verbs_queue *q);
 
 /* verbs_striding_mlx5.c */
 
-/* Whether the device has striding receive queues; *why not (static). */
+/* Whether the device supports striding receive queues; if not, *why (static). */
 bool verbs_striding_offered(const struct verbs_port *port, const char **why);
-/* Sets port->strides by the device's limits and port->n_wanted. False: too many buffers. */
+/* Sets port->strides from the device's limits and port->n_wanted. False: too many buffers. */
 bool verbs_striding_layout(struct verbs_port *port);
 int verbs_striding_ring(struct verbs_queue *q, struct rd_error *err);
-/* The work queue on the CQ, and its path. */
+/* Creates the work queue on the CQ, and sets its path. Returns 0 or -1. */
 int verbs_striding_create(struct verbs_queue *q, struct rd_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Decides how many receive queues of which kind a port has, and makes and closes them together. */
+/* Decides number and type of a port's receive queues, and creates and closes them together. */
 #include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
@@ -13,14 +13,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* One mode of receiving the port's frames. */
+/* A configuration of receive queues to try. */
 struct verbs_plan {
-	unsigned int queues; /* work queues behind a QP that spreads; 0: the QP's own queue */
+	unsigned int queues; /* work queues behind a QP with a table (RSS); 0: the QP's own queue */
 	bool striding;
 };
 
 #define PLANS_MAX     3
-#define BUFFERS_LEAST 32 /* a ring that the limit of locked memory leaves is worth having */
+#define BUFFERS_LEAST 32 /* smallest ring that is useful if locked memory is limited */
 
 static int queue_open(struct verbs_queue *q, struct rd_error *err)
 {
@@ -36,7 +36,7 @@ static int queue_open(struct verbs_queue *q, struct rd_error *err)
 	return verbs_ring_init(&q->ring, q->port->pd, q->port->n_buffers, q->port->frame_room, err);
 }
 
-/* Several threads: each can be woken when another one read an event that concerns it. */
+/* With several threads: each can be woken when another one reads an event for its queue. */
 static int wakes_open(struct verbs_port *port, struct rd_error *err)
 {
 	struct epoll_event event = {.events = EPOLLIN};
@@ -76,7 +76,7 @@ static struct verbs_queue *queue_new(struct verbs_port *port, struct rd_error *e
 	return q;
 }
 
-/* A device may report a clock and still refuse a CQ with its timestamps. */
+/* A device may report a clock and yet refuse a CQ with its timestamps. */
 static int cq_create(struct verbs_queue *q, struct rd_error *err)
 {
 	struct verbs_clock *clock = &q->port->clock;
@@ -93,9 +93,12 @@ static int cq_create(struct verbs_queue *q, struct rd_error *err)
 	return 0;
 }
 
-/* Everything up to the flow, which is tried and taken back: what is refused is refused before a
- * file is made. */
-static int queues_make(struct verbs_port *port, const struct verbs_plan *plan, struct rd_error *err)
+/*
+ * Creates everything including the flow, which is removed again: if the kernel refuses something,
+ * it does so before an output file is created.
+ */
+static int queues_create(
+	struct verbs_port *port, const struct verbs_plan *plan, struct rd_error *err)
 {
 	port->striding = plan->striding;
 	for (unsigned int i = 0; i == 0 || i < plan->queues; i++) {
@@ -133,7 +136,7 @@ void verbs_queues_close(struct verbs_port *port)
 
 		verbs_backlog_free(&q->backlog);
 		verbs_mlx5_free(q);
-		/* The kernel has pinned the pages until the context is closed. */
+		/* The kernel has the pages pinned until the context is closed. */
 		if (port->abandoned)
 			q->ring.mr = NULL;
 		verbs_ring_fini(&q->ring);
@@ -155,11 +158,11 @@ static bool can_stride(struct verbs_port *port)
 }
 
 /*
- * From the best mode down to the one that every device with a sniffer has. By itself, striding is
- * taken only where a queue of single buffers cannot be as long as is wanted: it is not cheaper
- * (docs/performance.md), and no real device has shown it yet.
+ * Plans from the best one down to the one that every device with a sniffer supports. Striding is
+ * chosen automatically only if a queue of single buffers cannot have the wanted length: it is not
+ * cheaper (docs/performance.md), and it has not been tested on a real device.
  */
-static unsigned int plans_make(
+static unsigned int plans_list(
 	struct verbs_port *port, unsigned int wanted, struct verbs_plan *plans)
 {
 	bool striding = port->rx_mode == RD_RX_STRIDING;
@@ -192,7 +195,7 @@ static int striding_refused(const struct verbs_port *port, struct rd_error *err)
 		"--rx-mode striding on %s: %s", port->name, why);
 }
 
-/* What is pinned counts against the limit of locked memory: half as many buffers may fit. */
+/* Pinned memory counts against the limit of locked memory: half as many buffers may fit. */
 static bool shrink(struct verbs_port *port, const struct rd_error *why)
 {
 	if (!verbs_limited(why->errnum) || port->n_buffers <= BUFFERS_LEAST ||
@@ -215,14 +218,15 @@ static void warn_shrunk(const struct verbs_port *port, unsigned int asked)
 		__builtin_ctz(port->n_wanted));
 }
 
-/* Halves the buffers as long as the limit of locked memory is the cause; reports the first reason.
+/*
+ * Halves the buffers as long as the limit of locked memory is the cause; returns the first error.
  */
 static int plan_try(struct verbs_port *port, const struct verbs_plan *plan, struct rd_error *err)
 {
 	unsigned int wanted = port->n_wanted, buffers = port->n_buffers;
 	struct rd_error first = {0};
 
-	while (queues_make(port, plan, err) < 0) {
+	while (queues_create(port, plan, err) < 0) {
 		verbs_queues_close(port);
 		if (first.class == RD_CLASS_NONE)
 			first = *err;
@@ -253,7 +257,7 @@ static void warn_shorter(const struct verbs_port *port)
 static int plans_try(struct verbs_port *port, unsigned int wanted, struct rd_error *err)
 {
 	struct verbs_plan plans[PLANS_MAX];
-	unsigned int n = plans_make(port, wanted, plans);
+	unsigned int n = plans_list(port, wanted, plans);
 
 	if (!n)
 		return striding_refused(port, err);
@@ -273,7 +277,7 @@ static int plans_try(struct verbs_port *port, unsigned int wanted, struct rd_err
 	return -1;
 }
 
-/* Some firmware takes the CQ with real-time timestamps and refuses the queue on that CQ. */
+/* Some firmware accepts a CQ with real-time timestamps and refuses a queue on that CQ. */
 int verbs_queues_open(struct verbs_port *port, unsigned int wanted, struct rd_error *err)
 {
 	struct verbs_clock *clock = &port->clock;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Opens what the sniffer has once per port: context, clock, PD, and the sizes of its queues. */
+/* Opens the parts of the sniffer that exist once per port: context, clock, PD, and queue sizes. */
 #include "verbs_port.h"
 #include <errno.h>
 #include <rdmadump/verbs.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * The longest frame that the port's real MTU allows. The netdev's MTU bounds what the port takes,
- * the RDMA path MTU what a neighbour's RDMA traffic brings; headers are counted at their longest.
+ * The longest frame that the port's MTUs allow. The netdev's MTU limits what the port accepts, the
+ * RDMA path MTU limits RDMA traffic; headers are counted with their maximum length.
  */
 static uint32_t longest_frame(const struct rd_port *port, const struct ibv_port_attr *attr)
 {
@@ -26,7 +26,7 @@ static uint32_t longest_frame(const struct rd_port *port, const struct ibv_port_
 	return ethernet + vlans + most + fcs;
 }
 
-/* RoCEv2 from and to this port is then IPv6 too; otherwise, and where nothing is known, IPv4. */
+/* RoCE v2 of this port then uses IPv6; otherwise, or if unknown, IPv4. */
 static bool only_ipv6(const struct rd_port *port)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -61,7 +61,7 @@ static int ring_size(
 	return 0;
 }
 
-/* The device itself knows better than sysfs. */
+/* The device's attributes are more reliable than sysfs. */
 static void set_local(struct verbs_port *port, const struct ibv_port_attr *attr)
 {
 	struct rd_local *local = &port->addresses.now;
@@ -90,7 +90,7 @@ static int open_all(
 	verbs_addresses_open(port, config->port);
 	set_local(port, &attr);
 	frame = config->max_frame ? config->max_frame : longest_frame(config->port, &attr);
-	/* Buffers start on cache lines; a cache line more keeps room for an appended VCRC. */
+	/* Buffers start on cache lines; one more cache line has room for an appended VCRC. */
 	port->frame_room = (frame + 2 + 63) & ~63U;
 	port->ipv6 = only_ipv6(config->port);
 	if (ring_size(port, config, err) < 0)

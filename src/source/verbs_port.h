@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the sniffer has once per port: context, PD, QP, table, flow, clock, loss; and its queues. */
+/*
+ * The parts of the sniffer that exist once per port: context, PD, QP, table, flow, clock, loss; and
+ * its queues.
+ */
 #ifndef RDMADUMP_SOURCE_VERBS_PORT_H
 #define RDMADUMP_SOURCE_VERBS_PORT_H
 
@@ -9,20 +12,20 @@
 
 #define FRAME_MAX 65536
 
-/* Of striding queues. */
+/* Layout of striding queues. */
 struct verbs_strides {
-	uint32_t log_bytes; /* of a stride */
-	uint32_t log_count; /* of the strides of a buffer */
+	uint32_t log_bytes; /* log2 of the bytes of a stride */
+	uint32_t log_count; /* log2 of the strides of a buffer */
 	unsigned int buffers;
 };
 
-/* What directions are decided by; `now` is guarded by the port's lock. */
+/* Addresses for the direction of frames; `now` is guarded by the port's lock. */
 struct verbs_addresses {
 	const struct rd_port *port;
 	struct rd_local now;
-	atomic_uint generation; /* of `now` */
+	atomic_uint generation; /* incremented when `now` changes */
 	int fd;			/* rtnetlink; -1: none */
-	bool pending;		/* a link changed; of the thread that reads fd */
+	bool pending;		/* a link changed; only for the thread that reads fd */
 };
 
 struct verbs_port {
@@ -37,18 +40,17 @@ struct verbs_port {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct verbs_clock clock;
-	/* Of each queue: frames that are to fit, and buffers that a queue of one for each may have.
-	 */
+	/* Per queue: frames that must fit, and buffers of a queue with one buffer per frame. */
 	unsigned int n_wanted, n_buffers;
-	uint32_t frame_room; /* bytes of a buffer for it */
+	uint32_t frame_room; /* bytes of a buffer for the longest frame */
 	bool striding;
 	struct verbs_strides strides;
-	int cqe_most;	     /* of one CQ */
-	uint32_t wqe_most;   /* of one receive queue */
+	int cqe_most;	     /* limit of one CQ */
+	uint32_t wqe_most;   /* limit of one receive queue */
 	uint32_t latency_us; /* how long frames may wait in the ring while the thread sleeps */
-	struct ibv_cq_moderation_caps moderation; /* zeros: CQs have none */
-	bool ipv6;				  /* the port's own addresses are */
-	char spread_note[80]; /* why there are fewer queues than wanted; "": there are not */
+	struct ibv_cq_moderation_caps moderation; /* zeros: CQs have no moderation */
+	bool ipv6;				  /* the port's own addresses are IPv6 */
+	char spread_note[80]; /* why there are fewer queues than wanted; "": there are not fewer */
 
 	struct verbs_queue *queue[RD_QUEUES_MAX];
 	unsigned int n_queues;
@@ -56,51 +58,54 @@ struct verbs_port {
 	struct ibv_qp *qp;
 	struct ibv_flow *flow;
 	int epoll_fd; /* asynchronous events and the first queue's wake_fd; -1: not needed */
-	pthread_mutex_t lock; /* of flow, QP and table, and of reading asynchronous events */
+	pthread_mutex_t lock; /* guards flow, QP and table, and reading of asynchronous events */
 	atomic_bool stopped, removed;
-	atomic_bool abandoned;	   /* objects cannot be destroyed: closing the context frees them */
-	atomic_bool keep_buffers;  /* larger ones were refused */
-	pthread_mutex_t loss_lock; /* of `loss`; not held while counters are read */
+	atomic_bool abandoned; /* objects could not be destroyed: closing the context frees them */
+	atomic_bool keep_buffers;  /* larger buffers were refused */
+	pthread_mutex_t loss_lock; /* guards `loss`; not held while counters are read */
 	struct rd_loss loss;	   /* since start() */
 	char name[RD_NAME_MAX + 8], description[200], hardware[400];
 };
 
 /*
- * Opens context, PD and clock and works out the sizes; there are no queues yet. Owned by the
- * caller: verbs_port_close(), which closes the queues too and frees the port. NULL on failure.
+ * Opens context, PD and clock and computes the sizes; creates no queues. The caller owns the port:
+ * verbs_port_close() also closes the queues. NULL with *err on failure.
  */
 struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct rd_error *err);
 void verbs_port_close(struct verbs_port *port);
 
-/* verbs_creds.c: whether the kernel refuses commands once this process's credentials change. */
+/* verbs_creds.c: whether the kernel refuses commands if this process changes its credentials. */
 bool verbs_creds_fixed(struct verbs_port *port);
 /* verbs_addresses.c */
 
-/* Reads them; nothing is watched yet. */
+/* Reads the addresses; nothing is watched yet. */
 void verbs_addresses_open(struct verbs_port *port, const struct rd_port *from);
-/* Once the queues exist: changes are noticed in the first one's service(). */
+/* After the queues were created: changes are then noticed in the first queue's service(). */
 void verbs_addresses_watch(struct verbs_port *port);
 void verbs_addresses_unwatch(struct verbs_port *port);
-/* Reads them again. With the port's lock. */
+/* Reads the addresses again. The caller holds the port's lock. */
 void verbs_addresses_read(struct verbs_port *port);
 void verbs_addresses_service(struct verbs_port *port);
-/* Brings the queue's copy up to date. In its own thread. */
+/* Updates the queue's copy. In the queue's thread. */
 void verbs_addresses_take(struct verbs_queue *q);
 
 /* verbs_error.c */
 
 enum verbs_object { VERBS_MEMORY, VERBS_CQ, VERBS_QUEUE, VERBS_FLOW };
-/* What to do where the kernel refuses an object; static. */
+/* Advice if the kernel refuses an object; static. */
 const char *verbs_advice(enum verbs_object object, int errnum);
-/* Whether the limit of locked memory can be the cause. */
+/* Whether the limit of locked memory can be the cause of this errno. */
 bool verbs_limited(int errnum);
 /* Returns -1 with "VERB on DEVICE:PORT: reason; todo". */
 int verbs_fail(const struct verbs_port *port, struct rd_error *err, int errnum, const char *todo,
 	const char *verb);
-/* The same of an object, with verbs_advice(). */
+/* The same for an object, with verbs_advice(). */
 int verbs_fail_object(const struct verbs_port *port, struct rd_error *err, int errnum,
 	enum verbs_object object, const char *verb);
-/* Makes fd non-blocking: nothing that the engine polls may wait. */
+/*
+ * Makes fd non-blocking: the engine must not wait for any descriptor that it polls. Returns 0 or
+ * -1.
+ */
 int verbs_nonblocking(const struct verbs_port *port, int fd, struct rd_error *err);
 
 #endif

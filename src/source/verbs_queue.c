@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The sniffer's CQ, QP and flow: made in that order, destroyed in the reverse one. */
+/* The sniffer's CQ, QP and flow: created in this order, destroyed in reverse order. */
 #include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
@@ -9,8 +9,8 @@
 #define EVENTS_PER_ACK 64 /* acknowledging takes a lock: not for every event */
 
 /*
- * An extended CQ gives only what is asked for, and without a lock: half the instructions of
- * ibv_poll_cq() on mlx5. Not every provider has it.
+ * An extended CQ reports only the requested fields, and takes no lock: half the instructions of
+ * ibv_poll_cq() on mlx5. Not all providers have it.
  */
 int verbs_cq_create(struct verbs_queue *q, struct rd_error *err)
 {
@@ -87,7 +87,7 @@ int verbs_flow_destroy(struct verbs_port *port, struct rd_error *err)
 	int rc = port->flow ? ibv_destroy_flow(port->flow) : 0;
 
 	port->flow = NULL;
-	/* The kernel destroys what belonged to a removed device by itself. */
+	/* The kernel itself destroys the objects of a removed device. */
 	if (!rc || rc == EIO || port->removed)
 		return 0;
 	port->abandoned = true;
@@ -127,7 +127,7 @@ static void cq_destroy(struct verbs_queue *q)
 	q->cq_ex = NULL;
 }
 
-/* The order in which nothing can arrive at what is gone. */
+/* In this order nothing can arrive at an object that was destroyed. */
 void verbs_queues_destroy(struct verbs_port *port)
 {
 	struct rd_error why;
@@ -177,7 +177,10 @@ bool verbs_queue_in_error(struct verbs_queue *q)
 	       attr.qp_state == IBV_QPS_ERR;
 }
 
-/* Flow, QP and table refer to all queues: the others continue receiving when these are replaced. */
+/*
+ * Flow, QP and table refer to all queues: the other queues continue to receive after the
+ * replacement.
+ */
 static int replace(struct verbs_queue *q, struct rd_error *err)
 {
 	struct verbs_port *port = q->port;

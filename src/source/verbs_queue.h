@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One receive queue of the sniffer: its CQ, its work queue or the QP's own, its ring, its faults.
+/*
+ * One receive queue of the sniffer: its CQ, its work queue or the QP's own, its ring, its faults.
  */
 #ifndef RDMADUMP_SOURCE_VERBS_QUEUE_H
 #define RDMADUMP_SOURCE_VERBS_QUEUE_H
@@ -12,15 +13,15 @@
 #include <rdmadump/source.h>
 #include <stdatomic.h>
 
-/* Why a queue cannot receive any more; NULL text: it can. */
+/* Why a queue cannot receive; text NULL: no fault. */
 struct queue_fault {
 	const char *text;
-	const char *todo; /* set: a repair is of no use, this is */
-	bool cq_failed;	  /* a reset of the queue does not help */
-	bool unpollable;  /* nothing more can be taken from the CQ */
+	const char *todo; /* if set: the user must do this, a repair does not help */
+	bool cq_failed;	  /* resetting the queue does not help */
+	bool unpollable;  /* the CQ cannot be read further */
 };
 
-/* Faults that an asynchronous event reports, perhaps to another queue's thread. */
+/* Faults reported by asynchronous events, possibly read by another queue's thread. */
 enum { FAULT_CQ = 1 << 0, FAULT_QUEUE = 1 << 1, FAULT_REQUEST = 1 << 2, FAULT_ACCESS = 1 << 3 };
 
 /* Frames that were longer than their buffers. */
@@ -28,8 +29,8 @@ struct verbs_oversize {
 	_Atomic uint64_t frames;
 	uint64_t seen, reported;
 	uint32_t longest; /* bytes; 0: unknown */
-	bool unsure;	  /* since the last one nothing was received: it may be in error */
-	bool grow;	  /* larger buffers are wanted */
+	bool unsure;	  /* nothing was received since the last one: the queue may be in error */
+	bool grow;	  /* larger buffers are needed */
 	unsigned int since_grown;
 };
 
@@ -40,14 +41,14 @@ struct verbs_port;
 struct verbs_queue {
 	struct rd_source src;
 	struct verbs_port *port;
-	unsigned int index; /* among the port's queues; the first one may use the QP's own queue */
+	unsigned int index; /* in the port's queues; the first one may use the QP's own queue */
 	const struct verbs_path *path;
-	struct verbs_mlx5 *mlx5; /* NULL: everything goes through libibverbs */
+	struct verbs_mlx5 *mlx5; /* NULL: polled and posted by libibverbs */
 	struct verbs_stamps stamps;
 	struct verbs_backlog backlog;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
-	struct ibv_cq_ex *cq_ex; /* the same, where the provider has extended CQs; else NULL */
+	struct ibv_cq_ex *cq_ex; /* the same CQ, if the provider has extended CQs; else NULL */
 	struct ibv_wq *wq;	 /* NULL: the QP's own receive queue */
 	struct verbs_ring ring;
 	unsigned int taken;   /* buffers of the last batch, to be posted again */
@@ -57,53 +58,61 @@ struct verbs_queue {
 	struct verbs_gather gather;
 	struct queue_fault fault;
 	struct verbs_oversize oversize;
-	unsigned int rest; /* frames that may be received once stopped, where the flow lives on */
+	unsigned int rest; /* frames that may still be received once stopped, if the flow could not
+			      be destroyed */
 	atomic_uint pending_faults; /* FAULT_... */
-	unsigned int addresses;	    /* generation of the port's that src.local is */
-	unsigned int repairs;	    /* in a row */
+	unsigned int addresses;	    /* generation of the port's addresses that src.local has */
+	unsigned int repairs;	    /* consecutive repairs */
 	_Atomic uint64_t gaps;
 	int wake_fd; /* an eventfd, readable when another thread reported a fault; -1: none */
 };
 
-/* The CQ, not armed. On failure nothing is left. */
+/* Creates the CQ, not armed. Returns 0, or -1 without a CQ. */
 int verbs_cq_create(struct verbs_queue *q, struct rd_error *err);
-/* The QP on the CQ, receives posted, ready to receive; no flow yet. */
+/*
+ * Creates the QP on the CQ, posts receives, and makes it ready to receive; without a flow. Returns
+ * 0 or -1.
+ */
 int verbs_queue_create(struct verbs_queue *q, struct rd_error *err);
 /*
- * Empties the queue and makes it ready again; its flow stays. Needs no privilege. larger: NULL, or
- * a ring that replaces the queue's own, which is freed, and *larger emptied, once nothing can
- * arrive in it.
+ * Empties the queue and makes it ready again; its flow is kept. Needs no privilege. larger: NULL,
+ * or a ring that replaces the queue's own one; the old ring is freed, and *larger emptied, when
+ * frames can no longer arrive in it. Returns 0 or -1.
  */
 int verbs_queue_reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_error *err);
-/* Whether its QP is in error. False also where that cannot be read, as of work queues. */
+/* Whether its QP is in error. False also if that cannot be read, as for work queues. */
 bool verbs_queue_in_error(struct verbs_queue *q);
 /*
- * Replaces a queue whose CQ failed, and QP, table and flow with it. Takes the port's lock. Needs
- * CAP_NET_RAW.
+ * Replaces a queue whose CQ failed, and with it QP, table and flow. Takes the port's lock. Needs
+ * CAP_NET_RAW. Returns 0 or -1.
  */
 int verbs_queue_replace(struct verbs_queue *q, struct rd_error *err);
 /* Reads the CQ's completion events. */
 void verbs_completion_events_take(struct verbs_queue *q);
 
 int verbs_flow_create(struct verbs_port *port, struct rd_error *err);
-/* -1, and port->abandoned is set: the kernel refuses, and only closing the context ends the flow.
+/*
+ * -1 if the kernel refuses; port->abandoned is then set: the flow exists until the context is
+ * closed.
  */
 int verbs_flow_destroy(struct verbs_port *port, struct rd_error *err);
-/* Flow, QP, table, work queues, CQs: whatever of them exists, in that order. */
+/* Destroys flow, QP, table, work queues and CQs, as far as they exist, in this order. */
 void verbs_queues_destroy(struct verbs_port *port);
 
 /* verbs_wq.c: work queues, and the QP that spreads frames among them */
 
-/* A work queue on the CQ, receives posted, ready to receive. */
+/*
+ * Creates a work queue on the CQ, posts receives, and makes it ready to receive. Returns 0 or -1.
+ */
 int verbs_wq_create(struct verbs_queue *q, struct rd_error *err);
 int verbs_wq_reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_error *err);
 void verbs_wq_destroy(struct verbs_queue *q);
-/* Table and QP over the work queues of all. */
+/* Creates the table and the QP over all work queues. Returns 0 or -1. */
 int verbs_spread_create(struct verbs_port *port, struct rd_error *err);
 void verbs_spread_destroy(struct verbs_port *port);
 /*
- * The number of queues (a power of two, `wanted` at most) that a table takes; 0: the device has no
- * tables. *why says what limits it; static.
+ * The number of queues (a power of two, at most `wanted`) that a table supports; 0: the device has
+ * no tables. *why: the limit; static.
  */
 unsigned int verbs_spread_most(
 	const struct verbs_port *port, unsigned int wanted, const char **why);
@@ -111,36 +120,41 @@ unsigned int verbs_spread_most(
 /* verbs_plan.c: makes all queues of the port */
 
 /*
- * Makes up to `wanted` queues, tries the flow, and removes that again. On failure the caller calls
- * verbs_queues_close().
+ * Creates up to `wanted` queues, tries to create the flow, and removes the flow again. Returns 0 or
+ * -1; call verbs_queues_close() in both cases.
  */
 int verbs_queues_open(struct verbs_port *port, unsigned int wanted, struct rd_error *err);
-/* Undoes it; the queues are freed. Legal at any time. */
+/* Destroys and frees the queues. Legal at any time. */
 void verbs_queues_close(struct verbs_port *port);
 
 /* verbs_events.c */
 
-/* Reads the device's asynchronous events and reports each to the queue that it concerns. Any
- * queue's thread may call it. */
+/*
+ * Reads the device's asynchronous events and reports each to the affected queue. From any queue's
+ * thread.
+ */
 void verbs_events_take(struct verbs_queue *q);
-/* Faults that other threads reported become this queue's fault. In the queue's own thread. */
+/* Faults reported by other threads become this queue's fault. In the queue's own thread. */
 void verbs_events_apply(struct verbs_queue *q);
 
 /* verbs_oversize.c */
 
-/* Notes how many frames were too long: at the first one, and whenever they have doubled. */
+/* Logs how many frames were too long: at the first one, and whenever the number has doubled. */
 void verbs_oversize_report(struct verbs_queue *q);
-/* Whether there were so many that a working queue is reset for larger buffers. */
+/* Whether there were so many that a working queue is reset to get larger buffers. */
 bool verbs_oversize_growing(const struct verbs_queue *q);
 
 /* verbs_repair.c */
 
-/* Brings a queue with a fault back, and notes that frames are missing. -1: the capture ends. */
+/*
+ * Repairs a queue with a fault, and notes that frames are missing. Returns 0, or -1: the capture
+ * ends.
+ */
 int verbs_repair(struct verbs_queue *q, struct rd_error *err);
 int verbs_fail_removed(const struct verbs_queue *q, struct rd_error *err);
-/* The queue is idle: finds out whether it is in error, and lets the buffers grow. */
+/* Called while the queue is idle: checks whether it is in error, and enlarges the buffers. */
 void verbs_oversize_settle(struct verbs_queue *q);
-/* Discards what is in the queue. Before the flow exists. */
+/* Discards the frames in the queue. Before the flow exists. Returns 0 or -1. */
 int verbs_queue_empty(struct verbs_queue *q, struct rd_error *err);
 
 /* verbs.c */

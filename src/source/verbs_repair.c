@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a receive queue does about errors: a frame that is longer than its buffer is counted, and
- * the buffers grow; a queue in error is reset, or replaced where a reset does not help.
+ * Error handling of a receive queue: a frame that is longer than its buffer is counted, and the
+ * buffers grow; a queue in error is reset, or replaced if a reset does not help.
  *
- * Sources disagree on what such a frame does to a queue of mlx5. DPDK's driver goes on receiving;
- * the kernel's mlx5e resets the queue. So it is reset only when the other receives are flushed, or
- * when the queue pair says that it is in error.
+ * Sources disagree on the effect of such a frame on an mlx5 queue: DPDK's driver continues to
+ * receive, the kernel's mlx5e resets the queue. So it is reset only if other receives are flushed,
+ * or if the QP is in error.
  */
 #include "verbs_path.h"
 #include "verbs_port.h"
@@ -15,12 +15,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REPAIRS_MAX    64 /* repairs in a row without one frame between them */
-#define REPAIRS_LOGGED 8  /* repairs that the log has one by one */
+#define REPAIRS_MAX    64 /* limit of consecutive repairs without a frame between them */
+#define REPAIRS_LOGGED 8  /* limit of repairs that the log has one by one */
 
 /* --- larger buffers ----------------------------------------------------------------------- */
 
-/* Larger buffers are refused, and not asked for again. */
+/* Larger buffers were refused: logs it, and does not request them again. */
 static void warn_kept(const struct verbs_queue *q, const struct rd_error *why)
 {
 	char size[RD_UNITS_LEN];
@@ -40,13 +40,16 @@ static void larger_ring(const struct verbs_queue *q, struct verbs_ring *larger)
 
 	size = size > wanted ? size : wanted;
 	size = size < FRAME_MAX ? size : FRAME_MAX;
-	/* Both are registered for a moment: what was given up could not be had again. */
+	/*
+	 * Both rings are registered for a moment: a ring that was freed first might not be
+	 * available again.
+	 */
 	if (size > q->ring.buffer_size &&
 		verbs_ring_init(larger, q->port->pd, q->ring.n, size, &why) < 0)
 		warn_kept(q, &why);
 }
 
-/* Resets the queue and exchanges its ring for *larger, if that has memory. */
+/* Resets the queue, and replaces its ring by *larger, if that has memory. */
 static int reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_error *err)
 {
 	bool grow = larger->memory != NULL;
@@ -56,12 +59,12 @@ static int reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_err
 	if (grow && !larger->memory)
 		rd_source_note(
 			&q->src, "buffers are now %s", rd_fmt_kib(size, q->ring.buffer_size));
-	/* Refused: the queue still has its old buffers. */
+	/* On failure *larger is still the new ring, otherwise it is empty. */
 	verbs_ring_fini(larger);
 	return rc;
 }
 
-/* The larger ring that is wanted, if any can be had; else *larger is empty. */
+/* Sets *larger to a larger ring if one is needed and available, else to an empty one. */
 static void take_growth(struct verbs_queue *q, struct verbs_ring *larger)
 {
 	*larger = (struct verbs_ring){0};
@@ -73,11 +76,11 @@ static void take_growth(struct verbs_queue *q, struct verbs_ring *larger)
 
 /* --- repairs ------------------------------------------------------------------------------ */
 
-/* What a verb of the repair failed with, without its advice for those who start a capture. */
+/* The error of a repair. It replaces the verb's advice, which is for the start of a capture. */
 static int fail_repair(const struct queue_fault *was, struct rd_error *err)
 {
 	const char *todo = err->errnum == EPERM
-				   ? "a new queue needs CAP_NET_RAW, which was given up at the "
+				   ? "a new queue needs CAP_NET_RAW, which was dropped at the "
 				     "start: as root, 'rdmadump capture' with -Z root "
 				     "keeps it"
 				   : "this kernel takes commands only from the user and with the "
@@ -90,7 +93,7 @@ static int fail_repair(const struct queue_fault *was, struct rd_error *err)
 		"the receive queue failed (%s) and could not be replaced: %s", was->text, first);
 }
 
-/* A reset needs no privilege; a new queue needs CAP_NET_RAW, which may have been given up. */
+/* A reset needs no privilege; a new queue needs CAP_NET_RAW, which may have been dropped. */
 static int queue_renew(struct verbs_queue *q, const struct queue_fault *was, struct rd_error *err)
 {
 	struct verbs_ring larger;
@@ -116,7 +119,7 @@ int verbs_fail_removed(const struct verbs_queue *q, struct rd_error *err)
 static void note_repair(struct verbs_queue *q, const char *why)
 {
 	static const char text[] =
-		"the receive queue failed (%s) and was brought back: frames are missing before "
+		"the receive queue failed (%s) and was restored: frames are missing before "
 		"this one";
 
 	if (q->gaps <= REPAIRS_LOGGED) {
@@ -126,7 +129,7 @@ static void note_repair(struct verbs_queue *q, const char *why)
 	rd_source_note_only(&q->src, text, why);
 	if (!(q->gaps & (q->gaps - 1)))
 		rd_log(RD_LOG_WARNING,
-			"%s: the receive queue failed and was brought back %llu times so far, "
+			"%s: the receive queue failed and was restored %llu times so far, "
 			"last: %s",
 			q->port->name, (unsigned long long)q->gaps, why);
 }
@@ -135,7 +138,7 @@ int verbs_repair(struct verbs_queue *q, struct rd_error *err)
 {
 	struct queue_fault was;
 
-	/* The queues of a removed device fail before its event arrives. */
+	/* The queues of a removed device fail before its event arrives: read the events first. */
 	verbs_completion_events_take(q);
 	verbs_events_take(q);
 	verbs_events_apply(q);
@@ -148,8 +151,7 @@ int verbs_repair(struct verbs_queue *q, struct rd_error *err)
 	q->gaps++;
 	if (++q->repairs > REPAIRS_MAX)
 		return rd_fail(err, RD_CLASS_PARTIAL, 0, "see the kernel's log (dmesg)",
-			"the receive queue of %s fails again and again: %s", q->port->name,
-			was.text);
+			"the receive queue of %s fails repeatedly: %s", q->port->name, was.text);
 	if (queue_renew(q, &was, err) < 0)
 		return -1;
 	*err = (struct rd_error){0};
@@ -159,7 +161,7 @@ int verbs_repair(struct verbs_queue *q, struct rd_error *err)
 	return 0;
 }
 
-/* A queue that still receives: whatever arrives during the reset is lost. */
+/* Resets a queue that still receives: frames that arrive during the reset are lost. */
 static void grow_idle(struct verbs_queue *q)
 {
 	const uint8_t *before = q->ring.memory;
@@ -197,7 +199,7 @@ int verbs_queue_empty(struct verbs_queue *q, struct rd_error *err)
 	struct queue_fault was;
 	unsigned int n;
 
-	/* Bounded: the rule of the trial may have an effect for a while after its end. */
+	/* Bounded: the flow of the trial may still deliver frames for a while. */
 	for (uint64_t i = 0; i < 2 * (uint64_t)q->ring.cqes; i += n) {
 		n = q->path->poll(q, frames, RD_BATCH);
 		if (q->path->post(q) && !q->fault.text)

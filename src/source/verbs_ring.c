@@ -11,7 +11,7 @@
 
 /*
  * Small frames in large buffers touch one page each: with 4 KiB pages every frame would miss the
- * TLB. Reserved huge pages first, else transparent ones where the kernel grants them.
+ * TLB. Uses reserved huge pages, else transparent ones if the kernel grants them.
  */
 static int map_memory(struct verbs_ring *ring, size_t bytes, struct rd_error *err)
 {
@@ -56,7 +56,8 @@ int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
 		rd_fail(err, RD_CLASS_DEVICE, ENOMEM, "use fewer buffers (-b)", "%u receives", n);
 		goto fail;
 	}
-	/* No more than the buffers: what is registered counts against the limit of locked memory.
+	/*
+	 * Registers only the buffers: registered memory counts against the limit of locked memory.
 	 */
 	ring->mr = ibv_reg_mr(pd, ring->memory, bytes, IBV_ACCESS_LOCAL_WRITE);
 	if (!ring->mr) {

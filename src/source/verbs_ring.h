@@ -12,24 +12,28 @@
 struct verbs_ring {
 	uint8_t *memory;
 	size_t memory_len;
-	bool huge; /* in pages of the system's huge page size, reserved ones */
+	bool huge; /* reserved huge pages */
 	struct ibv_mr *mr;
 	uint32_t buffer_size; /* bytes of one buffer */
 	unsigned int n;
-	unsigned int cqes;	/* completions that are outstanding at most */
+	unsigned int cqes;	/* limit of outstanding completions */
 	struct ibv_recv_wr *wr; /* wr[i] posts buffer i; wr_id is i */
 	struct ibv_sge *sge;
-	struct ibv_recv_wr *first, **tail; /* taken back, to be posted again */
+	struct ibv_recv_wr *first, **tail; /* list of taken buffers, to be posted again */
 };
 
 int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
 	uint32_t buffer_size, struct rd_error *err);
 void verbs_ring_fini(struct verbs_ring *ring);
-/* Frees the ring and moves *larger to its place; NULL: nothing. No queue may receive into it. */
+/*
+ * Frees the ring and moves *larger to its place; NULL: does nothing. No queue may receive into it.
+ */
 void verbs_ring_exchange(struct verbs_ring *ring, struct verbs_ring *larger);
 
-/* Posts every buffer, to the QP or where there is one to the work queue; it must be empty.
- * Returns 0 or an errno. */
+/*
+ * Posts all buffers to the work queue, or without one to the QP; the queue must be empty. Returns 0
+ * or an errno.
+ */
 int verbs_ring_fill(struct verbs_ring *ring, struct ibv_qp *qp, struct ibv_wq *wq);
 
 static inline uint8_t *verbs_ring_buffer(const struct verbs_ring *ring, uint64_t i)
@@ -37,14 +41,14 @@ static inline uint8_t *verbs_ring_buffer(const struct verbs_ring *ring, uint64_t
 	return ring->memory + i * ring->buffer_size;
 }
 
-/* Takes buffer i back: the next verbs_ring_post() posts it. */
+/* Marks buffer i to be posted by the next verbs_ring_post(). */
 static inline void verbs_ring_take(struct verbs_ring *ring, uint64_t i)
 {
 	*ring->tail = &ring->wr[i];
 	ring->tail = &ring->wr[i].next;
 }
 
-/* Posts what was taken back, in one list. Returns 0 or an errno. */
+/* Posts the marked buffers in one list. Returns 0 or an errno. */
 static inline int verbs_ring_post(struct verbs_ring *ring, struct ibv_qp *qp, struct ibv_wq *wq)
 {
 	struct ibv_recv_wr *first = ring->first, *bad;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Striding receive queues of mlx5: a work queue entry is a large buffer of equal strides, and the
- * device puts frame after frame into it, each at the beginning of a stride (mlx5dv_create_wq(3);
+ * device writes frame after frame into it, each at the beginning of a stride (mlx5dv_create_wq(3);
  * struct mlx5_mprq_wqe and mlx5_cqe64 of mlx5dv.h; the fields of byte_cnt are those that the
- * kernel's mlx5e driver reads). Nothing is posted per frame: a buffer goes back when all its
- * strides are consumed and the frames in it released. A frame that does not fit into the rest of a
- * buffer goes to the next; a completion without a frame, the filler, accounts for the rest.
+ * kernel's mlx5e driver reads). Nothing is posted per frame: a buffer is posted again when all its
+ * strides are consumed and its frames released. If a frame does not fit into the rest of a buffer,
+ * the next buffer is used, and a completion without a frame (filler) accounts for the rest.
  *
- * libmlx5 makes, resets and destroys these queues, and can neither post to them nor poll them.
+ * libmlx5 creates, resets and destroys these queues, but cannot post to them or poll them.
  */
 #include "verbs_mlx5.h"
 #include <errno.h>
 #include <stdlib.h>
 
-#define FILLER	       (1U << 31) /* of byte_cnt */
+#define FILLER	       (1U << 31) /* bit of byte_cnt */
 #define CONSUMED_SHIFT 16
 #define LENGTH_MASK    0xffffU
 
-/* 256 bytes: small frames lie close, completions take a quarter more memory. */
+/* 256 bytes: little space is lost for small frames, and the CQ needs a quarter more memory. */
 #define LOG_STRIDE 8
-/* 128 KiB to a buffer: what a frame that does not fit leaves is a few per cent of it. */
+/* Buffers of 128 KiB: the rest that a frame does not fit into is a few per cent of it. */
 #define LOG_STRIDES  9
 #define BUFFERS_MOST 32768U
-/* With fewer, the one that is partly used is too large a part of the ring. */
+/* With fewer, the partly used buffer is too large a part of the ring. */
 #define BUFFERS_LEAST 8U
 
 bool verbs_striding_offered(const struct verbs_port *port, const char **why)
@@ -46,7 +46,7 @@ static uint32_t within(uint32_t q, uint32_t least, uint32_t most)
 	return q < least ? least : q > most ? most : q;
 }
 
-/* Buffers for `frames` of the longest frame while one buffer is partly used. */
+/* The number of buffers for `frames` frames of maximum length, while one buffer is partly used. */
 static unsigned int buffers_for(const struct verbs_strides *s, unsigned int frames, uint32_t room)
 {
 	uint32_t strides = (room + (1U << s->log_bytes) - 1) >> s->log_bytes;
@@ -65,7 +65,7 @@ bool verbs_striding_layout(struct verbs_port *port)
 		return false;
 	s->log_count = within(LOG_STRIDES, caps->min_single_wqe_log_num_of_strides,
 		caps->max_single_wqe_log_num_of_strides);
-	/* Every stride may be a frame, and every frame has a completion. */
+	/* Every stride may be a frame, and every frame needs a completion. */
 	for (s->log_bytes = within(LOG_STRIDE, caps->min_single_stride_log_num_of_bytes,
 		     caps->max_single_stride_log_num_of_bytes);
 		s->log_bytes <= caps->max_single_stride_log_num_of_bytes; s->log_bytes++) {
@@ -94,7 +94,7 @@ int verbs_striding_ring(struct verbs_queue *q, struct rd_error *err)
 
 /* --- posting ------------------------------------------------------------------------------ */
 
-/* Its first segment, which precedes the data segment, is all zeros. */
+/* The first segment of an entry is all zeros; the data segment follows it. */
 static void *first_data_segment(const struct mlx5dv_rwq *rwq)
 {
 	return (uint8_t *)rwq->buf + offsetof(struct mlx5_mprq_wqe, dseg);
@@ -143,7 +143,7 @@ static int striding_fill(struct verbs_queue *q)
 
 /* --- polling ------------------------------------------------------------------------------ */
 
-/* All strides of the buffer are consumed: returns the next one. */
+/* All strides of the buffer are consumed: returns the next buffer. */
 static __attribute__((noinline)) uint8_t *buffer_next(struct verbs_queue *q)
 {
 	struct verbs_mlx5 *m = q->mlx5;
@@ -176,7 +176,7 @@ static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames
 			break;
 		count = be32toh(cqe->byte_cnt);
 		if (__builtin_expect(what == CQE_OTHER, 0)) {
-			/* Strides of a frame that was too long are consumed, too. */
+			/* The strides of a frame that was too long are consumed, too. */
 			if (!verbs_mlx5_take_error(q, cqe, count & LENGTH_MASK)) {
 				if (q->fault.unpollable)
 					break;
@@ -204,7 +204,7 @@ static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames
 	if (!verbs_mlx5_consumed(m, &run, at))
 		return 0;
 	m->left = left;
-	/* release() follows frames only; a batch may hold fillers and errors alone. */
+	/* release() is called only for frames; a batch may consist of fillers and errors. */
 	if (__builtin_expect(f == frames, 0)) {
 		striding_post(q);
 		return q->fault.unpollable ? 0 : striding_poll(q, frames, max);
@@ -212,7 +212,7 @@ static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames
 	return (unsigned int)(f - frames);
 }
 
-/* The queue was reset: completions still in the CQ are stale. */
+/* The queue was reset: completions left in the CQ are stale. */
 static void striding_cleared(struct verbs_queue *q)
 {
 	verbs_mlx5_skip(q->mlx5);

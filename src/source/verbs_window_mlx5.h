@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Decides which receive buffers of a ring are posted, so that few are in use while traffic is calm.
- */
+/* Decides which receive buffers of a ring are posted, so that few are used in overload. */
 #ifndef RDMADUMP_SOURCE_VERBS_WINDOW_MLX5_H
 #define RDMADUMP_SOURCE_VERBS_WINDOW_MLX5_H
 
@@ -9,34 +8,37 @@
 #include <stdint.h>
 
 /*
- * A ring whose buffers are used round and round fits no cache. All of it is posted, so that it
- * takes the longest burst at any time. But where completions have piled up for long, the ring is
- * always full and absorbs nothing: then only a window of it is posted, with the buffers that were
- * used last.
+ * A ring whose buffers are used in rotation exceeds all caches. Normally all of it is posted, so
+ * that it absorbs the longest burst. But if completions have been waiting for a long time, the ring
+ * is always full and absorbs nothing: then only a window is posted, with the buffers that were used
+ * last, which are in the cache.
  */
 struct verbs_window {
 	uint8_t **slot;	  /* the buffer of each work queue entry */
-	uint8_t **spare;  /* buffers that are not posted, the one used last on top */
+	uint8_t **spare;  /* buffers that are not posted; the one used last is on top */
 	uint32_t n_slots; /* a power of two */
 	uint32_t n, n_spare;
 	uint32_t busy; /* buffers that are posted under overload; n: always all */
-	uint32_t pile; /* entries consumed in a row by polls that left more behind */
+	uint32_t pile; /* entries consumed by consecutive polls that left more in the CQ */
 };
 
-/* busy: buffers posted under overload. 0 or an errno; verbs_window_free() in any case. */
+/*
+ * busy: buffers posted under overload. Returns 0 or an errno; call verbs_window_free() in both
+ * cases.
+ */
 int verbs_window_init(
 	struct verbs_window *w, const struct verbs_ring *ring, uint32_t n_slots, uint32_t busy);
 void verbs_window_free(struct verbs_window *w);
-/* Every buffer is posted, in the order of the ring, the first one at entry 0. */
+/* Posts every buffer, in the order of the ring, the first one at entry 0. */
 void verbs_window_fill(struct verbs_window *w, const struct verbs_ring *ring);
 
-/* A poll consumed so many entries; `more`: it stopped although there were more. */
+/* A poll consumed `entries`; `more`: it stopped before the CQ was empty. */
 static inline void verbs_window_polled(struct verbs_window *w, uint32_t entries, bool more)
 {
 	w->pile = more ? w->pile + entries : 0;
 }
 
-/* Buffers that may be posted now. A burst ends before four rings of frames are consumed. */
+/* The number of buffers that may be posted now. A burst is shorter than four rings of frames. */
 static inline uint32_t verbs_window_limit(const struct verbs_window *w)
 {
 	return w->pile > 4 * w->n ? w->busy : w->n;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Work queues, and the QP that spreads frames among them: a RAW_PACKET QP that has a table of work
- * queues instead of a receive queue of its own (ibv_create_wq(3), ibv_create_rwq_ind_table(3)).
+ * Work queues, and the QP that distributes frames among them: a RAW_PACKET QP with a table of work
+ * queues instead of its own receive queue (ibv_create_wq(3), ibv_create_rwq_ind_table(3)).
  */
 #include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
 
-#define KEY_BYTES 40 /* of the Toeplitz hash, what mlx5 takes */
+#define KEY_BYTES 40 /* length of the Toeplitz key, as mlx5 needs it */
 
 static int modify(struct verbs_queue *q, enum ibv_wq_state state)
 {
@@ -19,7 +19,7 @@ static int modify(struct verbs_queue *q, enum ibv_wq_state state)
 
 static int wq_ready(struct verbs_queue *q, struct rd_error *err)
 {
-	/* Readiness first: it clears the doorbell record. */
+	/* First the state RDY: the transition clears the doorbell record. */
 	int rc = modify(q, IBV_WQS_RDY);
 
 	if (rc)
@@ -79,8 +79,8 @@ void verbs_wq_destroy(struct verbs_queue *q)
 /* --- the table ---------------------------------------------------------------------------- */
 
 /*
- * Any key spreads; this one, a byte and its complement alternating, XORed with a counter, has no
- * long runs. It is fixed, so that a flow is in the same queue in every capture.
+ * Any key distributes. This one (alternately a byte and its complement, XORed with a counter) has
+ * no long runs. It is constant, so that a flow is in the same queue in every capture.
  */
 static void fill_key(uint8_t *key)
 {
@@ -88,7 +88,9 @@ static void fill_key(uint8_t *key)
 		key[i] = (uint8_t)((i & 1 ? 0x5a : 0xa5) ^ (i * 37));
 }
 
-/* mlx5 hashes over one IP version: the port's own. Frames of the other are all in the first queue.
+/*
+ * mlx5 hashes only one IP version: that of the port. Frames of the other one are all in the first
+ * queue.
  */
 static uint64_t hash_fields(const struct verbs_port *port)
 {
@@ -110,7 +112,7 @@ int verbs_spread_create(struct verbs_port *port, struct rd_error *err)
 		.rx_hash_conf = {.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
 			.rx_hash_key_len = KEY_BYTES,
 			.rx_hash_key = key,
-			/* None over a table of one: the device steers without hashing. */
+			/* no hash for a table of one queue */
 			.rx_hash_fields_mask = port->n_queues > 1 ? hash_fields(port) : 0},
 	};
 

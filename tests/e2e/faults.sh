@@ -78,7 +78,7 @@ run "InfiniBand port" 2 'create_flow on mlx5_0:1: Operation not supported' \
 
 # The library cannot make anything of a completion: the frames before it in the batch are delivered, none of them twice
 rx=verbs
-run "a completion that cannot be polled" 0 'the completion queue cannot be polled.* brought back' --gen $gen \
+run "a completion that cannot be polled" 0 'the completion queue cannot be polled.* restored' --gen $gen \
 	--fault cqe=no_qp,frame=1000 --at-end sigint -- --json -b 7 -Z root
 readable
 ok "a completion that cannot be polled: file readable"
@@ -97,9 +97,9 @@ for rx in wqe striding; do
 	run "$rx: second create_flow fails" 2 'create_flow on mlx5_0:1' --gen $gen \
 		--fault verb=create_flow,errno=EOPNOTSUPP,nth=2 --
 
-	# Error completions: the queue is brought back, the gap is noted, the rest is captured
+	# Error completions: the queue is restored, the gap is noted, the rest is captured
 	for kind in loc_len loc_prot flush; do
-		run "$rx: error completion $kind" 0 'brought back' --gen $gen --fault "cqe=$kind,frame=1000" \
+		run "$rx: error completion $kind" 0 'restored' --gen $gen --fault "cqe=$kind,frame=1000" \
 			--at-end sigint -- --json
 		readable
 		ok "$rx: error completion $kind: file readable"
@@ -108,7 +108,7 @@ for rx in wqe striding; do
 		[ "$delivered" -ge 1900 ] && [ "$delivered" -lt 3000 ]
 		ok "$rx: error completion $kind: the others were captured"
 		is "$rx: error completion $kind: all in the file" "$(frames)" "$delivered"
-		comments | grep -q 'brought back: frames are missing'
+		comments | grep -q 'restored: frames are missing'
 		ok "$rx: error completion $kind: the gap is noted on a frame"
 	done
 

@@ -87,10 +87,10 @@ for mode in wqe striding verbs; do
 		if [ $oversize = lives ]; then
 			is "$name: not repaired" "$gaps" 0
 			is "$name: all others captured" "$(frames_of "$tmp/out")" $((short_count - 2))
-			! grep -q 'brought back' "$tmp/log"
-			ok "$name: not brought back" "$tmp/log"
+			! grep -q 'restored' "$tmp/log"
+			ok "$name: not restored" "$tmp/log"
 		else
-			is "$name: brought back each time" "$gaps" 2
+			is "$name: restored each time" "$gaps" 2
 		fi
 		# No frame twice, none before another
 		got=$(frames_of "$tmp/out")
@@ -154,7 +154,7 @@ name="write() uverbs"
 capture "$name" "${short[@]}" --dev name=mlx5_0,creds=checked --fault cqe=loc_prot,frame=2000 -- -Z nobody
 is "$name: exit status" $status 0
 has "$name: said" "$tmp/log" 'user and privileges are kept until the end'
-has "$name: repaired" "$tmp/log" 'brought back'
+has "$name: repaired" "$tmp/log" 'restored'
 
 # The kernel refuses what the test before the start did not show
 name="modify_qp refused"

@@ -559,7 +559,7 @@ static void test_repairs(void **state)
 		assert_int_equal(hca.resets, i - 1);
 		assert_int_equal(receive(&err), 0);
 		assert_int_equal(hca.resets, i);
-		assert_non_null(strstr(queue.src.note, "was brought back"));
+		assert_non_null(strstr(queue.src.note, "was restored"));
 		assert_int_equal(queue.gaps, i);
 	}
 	assert_int_equal(hca.replacements, 0);
@@ -582,7 +582,7 @@ static void test_hopeless(void **state)
 	errors_next = 1;
 	assert_int_equal(receive(&err), -1);
 	assert_int_equal(err.class, RD_CLASS_PARTIAL);
-	assert_non_null(strstr(err.text, "fake:1 fails again and again"));
+	assert_non_null(strstr(err.text, "fake:1 fails repeatedly"));
 	assert_int_equal(hca.resets, 64);
 	queue_free();
 }
