@@ -118,7 +118,7 @@ static void add_aeth(struct rd_line *line, const struct rd_packet *p)
 	if (!rd_packet_aeth(p, &aeth))
 		return;
 	us = rd_aeth_rnr_us(aeth.value);
-	if (!(p->op->bits & RD_OP_ACK) && aeth.kind != RD_AETH_ACK)
+	if (!(p->op->bits & RD_OP_ACK) && (aeth.kind == RD_AETH_RNR || aeth.kind == RD_AETH_NAK))
 		rd_line_add(line, aeth.kind == RD_AETH_RNR ? " RNR NAK" : " NAK");
 	switch (aeth.kind) {
 	case RD_AETH_ACK:

@@ -482,8 +482,7 @@ static const struct {
 		"va 0x102030405060708 rkey 0x090a0b0c dmalen 219025168 payload 8 len 82"},
 	{MAKE_V1, 0x11, 4,
 		"?   fd00::2 > fd00::1         RoCEv1 RC_ACK               QP 0x000011 PSN 1193046 "
-		" "
-		"ACK credits 1 MSN 131844 len 74"},
+		" credits 1 MSN 131844 len 74"},
 	{MAKE_IB, 0x64, 12,
 		"?   LID 2 > LID 1             IB     UD_SEND_ONLY         QP 0x000011 PSN 1193046 "
 		" "
@@ -559,22 +558,42 @@ static void test_line_dscp(void **state)
 	assert_non_null(strstr(line, " DSCP 26 len"));
 }
 
-/* An AETH whose syndrome says RNR NAK, and a NAK. */
+/* A line names the kind of an AETH once: an acknowledge in the opcode's column, a response after
+ * it. */
 static void test_line_naks(void **state)
 {
-	struct make m = {.n = 0};
-	struct rd_frame frame;
+	static const struct {
+		unsigned int opcode;
+		uint8_t syndrome;
+		const char *name, *detail;
+	} cases[] = {
+		{0x11, 0x2a, "RoCEv2 RC_RNR_NAK           QP", "1193046  wait 0.32 ms MSN"},
+		{0x11, 0x60, "RoCEv2 RC_NAK               QP",
+			"1193046  code 0 (PSN sequence error) MSN"},
+		{0x11, 0x1f, "RoCEv2 RC_ACK               QP", "1193046  MSN"},
+		{0x11, 0x40, "RoCEv2 RC_ACK               QP",
+			"1193046  reserved syndrome 0x40 MSN"},
+		{0x10, 0x01, "RoCEv2 RC_READ_RESP_ONLY    QP", "1193046  credits 1 MSN"},
+		{0x10, 0x2a, "RoCEv2 RC_READ_RESP_ONLY    QP", "1193046  RNR NAK wait 0.32 ms MSN"},
+		{0x10, 0x60, "RoCEv2 RC_READ_RESP_ONLY    QP",
+			"1193046  NAK code 0 (PSN sequence error) MSN"},
+		{0x10, 0x40, "RoCEv2 RC_READ_RESP_ONLY    QP",
+			"1193046  reserved syndrome 0x40 MSN"},
+	};
 	char line[512];
 
 	(void)state;
-	make_packet(&m, MAKE_V2_IPV4, 0x11, 0x11, 4, 0);
-	frame = make_frame(&m);
-	m.b[m.n - 8] = 0x2a;
-	rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_NO_TIME);
-	assert_non_null(strstr(line, "RoCEv2 RC_RNR_NAK           QP"));
-	m.b[m.n - 8] = 0x60;
-	rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_NO_TIME);
-	assert_non_null(strstr(line, "RoCEv2 RC_NAK               QP"));
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct make m = {.n = 0};
+		struct rd_frame frame;
+
+		make_packet(&m, MAKE_V2_IPV4, cases[i].opcode, 0x11, 4, 0);
+		frame = make_frame(&m);
+		m.b[m.n - 8] = cases[i].syndrome;
+		rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_NO_TIME);
+		assert_non_null(strstr(line, cases[i].name));
+		assert_non_null(strstr(line, cases[i].detail));
+	}
 }
 
 /* What the CM of a real kernel said; the numbers are tshark's. */
