@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The capture command in its parts: options (capture.c, options.h, ibdump.c, extcap.c), the run of
- * a session by them (run.c), signals (signals.c), what is printed (report.c, loss.c, live.c).
+ * The parts of the capture command: options (capture.c, options.h, ibdump.c, extcap.c), running a
+ * session (run.c), signals (signals.c), output on the terminal (report.c, loss.c, live.c).
  */
 #ifndef RDMADUMP_CLI_CAPTURE_H
 #define RDMADUMP_CLI_CAPTURE_H
@@ -41,7 +41,7 @@ struct capture_options {
 	bool slice_aligned; /* slices begin at multiples of slice_s of the clock */
 	uint64_t duration_s;
 	const char *user;  /* to become after opening; NULL: the caller of sudo */
-	bool sniffer_only; /* the device's sniffer even where none is known */
+	bool sniffer_only; /* try the sniffer even if none is known for the driver */
 	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, force, hold, ibdump,
 		no_facts;
 	bool analyze;
@@ -50,7 +50,7 @@ struct capture_options {
 	enum rd_stamp_type stamps;
 	uint64_t latency_ms;
 	unsigned int queues; /* receive queues of each port; 0: one, and no thread for it */
-	bool queues_auto;    /* as many as the port's speed asks for */
+	bool queues_auto;    /* the number follows from the port's speed */
 	bool per_queue;	     /* a file for each */
 	const char *stripe[RD_STRIPES_MAX]; /* directories over which frames are spread */
 	unsigned int n_stripes;		    /* 0: path is the file */
@@ -63,7 +63,7 @@ struct capture_options {
 struct live;
 struct capture_run;
 
-/* How the program speaks when it is called by another name. */
+/* What differs when the program runs as ibdump. */
 struct capture_style {
 	/* May change run->config once the links are known; -1 with the error. */
 	int (*set_format)(struct capture_run *run, struct rd_error *err);
@@ -84,7 +84,7 @@ struct capture_run {
 	sigset_t signals;	   /* that are blocked and waited for */
 	int signal;		   /* that ended it, 0: none */
 	bool waiting_announced[2]; /* at the end: for the output, for the commands */
-	bool settling;		   /* the counters are waited for */
+	bool settling;		   /* waiting for the loss counters */
 	bool asked_to_end;	   /* by a signal after the capture had ended */
 	bool broken_pipe;
 	uint64_t last_bytes, last_ns; /* of the progress line */
@@ -101,9 +101,9 @@ static inline bool capture_to_pipe(const struct capture_options *o)
 }
 
 /* signals.c */
-/* Blocks what a capture handles, for good, and ignores what write(2) reports anyway. */
+/* Blocks the signals of a capture until the process ends; ignores SIGPIPE and SIGXFSZ. */
 void signals_block(struct capture_run *r);
-/* A watch on a signalfd: true if the capture is to end. */
+/* A watch on a signalfd; returns true if the capture is to end. */
 bool signals_ready(void *run, int fd);
 /* rd_session_config's `waiting`. Does not return when an output is abandoned. */
 bool signals_while_waiting(void *run, bool commands);
@@ -132,9 +132,9 @@ int capture_update(unsigned int pid, struct rd_error *err);
 int live_open(struct capture_run *r, struct rd_error *err);
 void live_see(struct live *l, const struct rd_source *source, const struct rd_frame *frames,
 	unsigned int n);
-/* Draws what is known so far below the line of progress; false: no terminal shows it. */
+/* Draws the report so far below the progress line; false if no terminal shows it. */
 bool live_show(struct live *l, const char *status);
-/* Frames have ended; the terminal is as it was. */
+/* After the last frame: restores the terminal. */
 void live_stop(struct live *l);
 void live_report(struct live *l);
 json_t *live_json(struct live *l);

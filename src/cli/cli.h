@@ -15,12 +15,11 @@ typedef int rd_command_fn(int argc, char **argv);
 /* name, arguments, help; main.c has rd_cmd_NAME() of each. The first one is the default. */
 #define RD_COMMANDS(X)                                                                             \
 	X(capture, "[OPTION...]", "capture the traffic of a port into a file (the default)")       \
-	X(analyze, "[OPTION...] FILE...",                                                          \
-		"what the traffic in capture files did, what went wrong")                          \
+	X(analyze, "[OPTION...] FILE...", "find problems of the traffic in capture files")         \
 	X(list, "[OPTION...]", "devices and ports, and whether they can be captured")              \
 	X(info, "[OPTION...] [DEVICE]",                                                            \
-		"firmware, ports, limits, what is open, can it be captured")                       \
-	X(events, "[OPTION...] [DEVICE]", "what happens to devices, as it happens")                \
+		"firmware, ports, limits, open QPs, whether it can be captured")                   \
+	X(events, "[OPTION...] [DEVICE]", "events of devices, ports and addresses")                \
 	X(counters, "[OPTION...] [DEV[:PORT]]", "every counter: read, compare, watch, explain")
 
 struct rd_command {
@@ -32,17 +31,17 @@ extern const struct rd_command rd_commands[]; /* help.c; ended by a row without 
 rd_command_fn rd_cmd_analyze, rd_cmd_capture, rd_cmd_counters, rd_cmd_events, rd_cmd_info,
 	rd_cmd_list;
 
-/* Other programs that this one is when it is called so: ibdump, a Wireshark extcap. */
+/* Command lines of other programs: ibdump, a Wireshark extcap. */
 rd_command_fn ibdump_run, extcap_run;
 
 /*
- * Makes stdout and stderr streams that show control characters instead of sending them to the
- * terminal, but for \n and \t. Before anything is printed; what programs read is not changed.
+ * Makes stdout and stderr streams that print control characters other than \n and \t as escapes.
+ * To be called before anything is printed.
  */
 void rd_cli_streams(void);
 
-/* Standard output as it is, for sequences that control the terminal; text goes there by
- * rd_printable_put(). */
+/* Standard output without this filter, for sequences that control the terminal; text is written
+ * there with rd_printable_put(). */
 FILE *rd_cli_screen(void);
 
 /* Colours of a terminal, for what needs attention. */
@@ -54,26 +53,26 @@ bool rd_cli_has_colours(FILE *out);
 /* Prints a line and its end on stdout or stderr; a colour only where rd_cli_has_colours(). */
 void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line);
 
-/* Prints a line of its own on stderr, in any case; control characters in `line` are shown, \n too.
+/* Prints one line on stderr at every log level; control characters in `line` are escaped, \n too.
  */
 void rd_cli_say(const char *prefix, const char *line);
 
 /* Prints the error as "rdmadump: what: why; what to do" and returns its exit status. */
 int rd_cli_fail(const struct rd_error *err);
 
-/* Sends the program's messages to stderr, each on a line of its own, below `most` in rank. */
+/* Prints the program's messages up to level `most` on stderr, one per line. */
 void rd_cli_log(enum rd_level most);
 
-/* The progress line that messages must not run into; NULL: none is shown now. */
+/* Shows the progress line, which messages replace; NULL removes it. */
 void rd_cli_status(const char *line);
 
 /*
- * Holds SIGUSR1 and SIGUSR2 back, whose default is to kill: a capture takes them once it runs,
- * other commands never.
+ * Blocks SIGUSR1 and SIGUSR2, whose default action ends the process. A capture handles them once it
+ * runs, other commands never.
  */
 void rd_cli_hold_requests(void);
 
-/* The signals that ask for the end: SIGINT, SIGTERM, and SIGHUP unless it is ignored. */
+/* The signals that end a command: SIGINT, SIGTERM, and SIGHUP unless it is ignored. */
 void rd_cli_ending_signals(sigset_t *set);
 
 /* argp's hook: version, libraries, features. */

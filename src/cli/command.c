@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What every command does with its command line before argp reads it: near names, lists. */
+/* What every command does before argp reads its command line: misspelt options, --option-list. */
 #include "command.h"
 #include "cli.h"
 #include <errno.h>
@@ -24,7 +24,7 @@ static const struct argp_option *options_of(const struct argp *argp)
 	return argp->options ? argp->options : &end;
 }
 
-/* An alias has the argument of the row that it names again. */
+/* An alias has the argument of the row before it. */
 static const struct argp_option *main_row(const struct argp_option *o)
 {
 	while (o->flags & OPTION_ALIAS)
@@ -37,9 +37,9 @@ static bool is_letter(int key)
 	return key > ' ' && key < 0x7f;
 }
 
-/* --- near names ------------------------------------------------------------------------- */
+/* --- misspelt options ------------------------------------------------------------------- */
 
-/* getopt takes each beginning of a name. */
+/* getopt accepts any prefix of a name. */
 static const struct argp_option *find_long(
 	const struct argp_option *options, const char *name, size_t len)
 {

@@ -6,8 +6,8 @@
 #include <argp.h>
 
 /*
- * argp_parse() with manners: a misspelt long option ends the program with the name that is near,
- * -h is --help, and --option-list prints the options for programs. Returns what argp_parse() does.
+ * argp_parse() with three additions: a misspelt long option ends the program with a suggestion, -h
+ * is --help, and --option-list prints the options for programs. Returns what argp_parse() does.
  */
 error_t rd_cli_parse(
 	const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);

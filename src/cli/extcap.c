@@ -72,8 +72,8 @@ static int fail(const char *what, const char *value)
 {
 	struct rd_error err;
 
-	rd_fail(&err, RD_CLASS_USAGE, 0, "Wireshark calls this program by itself", "extcap: %s %s",
-		what, value ? value : "is missing");
+	rd_fail(&err, RD_CLASS_USAGE, 0, "these options are for Wireshark; for others see --help",
+		"extcap: %s %s", what, value ? value : "is missing");
 	return rd_cli_fail(&err);
 }
 
@@ -115,7 +115,7 @@ static const char *link_name(const struct place *p)
 	return p->port->link == RD_LINK_INFINIBAND ? "InfiniBand" : "RoCE";
 }
 
-/* A value ends at its brace, and a sentence at the end of the line. */
+/* Braces and newlines are syntax of the protocol. */
 static void print_value(const char *key, const char *text)
 {
 	printf("{%s=", key);
@@ -236,9 +236,9 @@ static int open_file(const char *path, struct rd_error *err)
 }
 
 /*
- * The FIFO becomes standard output, which the session writes each frame to at once. It is opened
- * before any signal is blocked: SIGTERM must end a wait for a reader that never comes. And it is
- * opened before the device, whose failure the reader sees as the end of the FIFO.
+ * The FIFO becomes standard output, to which the session writes frames without delay. It is opened
+ * before any signal is blocked: SIGTERM must end the wait for a reader that never opens it. It is
+ * opened before the device: if that fails, the reader sees the end of the FIFO.
  */
 static int open_fifo(const char *path)
 {
@@ -260,8 +260,8 @@ static int open_fifo(const char *path)
 }
 
 /*
- * Wireshark may send SIGTERM more than once, and nothing if it is killed: its death is a SIGHUP,
- * also where SIGHUP was ignored.
+ * Wireshark may send SIGTERM more than once, and sends nothing if it is killed: then the kernel
+ * sends SIGHUP, which must not be ignored.
  */
 static void end_once(void)
 {
@@ -275,7 +275,7 @@ static void end_once(void)
 	prctl(PR_SET_PDEATHSIG, SIGHUP);
 }
 
-/* Wireshark stops reading when this process is gone, also what is still in the FIFO. */
+/* When this process has ended, Wireshark does not read what is left in the FIFO. */
 static void wait_for_reader(void)
 {
 	const struct timespec pause = {.tv_nsec = 10000000};
@@ -290,7 +290,7 @@ static void wait_for_reader(void)
 			break;
 		nanosleep(&pause, NULL);
 	}
-	/* It sees the end, and has a moment to take it. */
+	/* Time for the reader to see the end of the FIFO. */
 	close(STDOUT_FILENO);
 	for (int i = 0; i < DRAIN_LAST; i++)
 		nanosleep(&pause, NULL);
@@ -315,7 +315,7 @@ static int capture(struct request *r, const struct place *p)
 	o->path = "-";
 	o->format = "pcapng";
 	o->compress = "none";
-	/* Wireshark shows what is said on stderr as an error when the capture ends. */
+	/* Wireshark shows text on stderr as an error when the capture ends. */
 	o->quiet = true;
 	o->cut.writable = true;
 	o->filter.expression = r->filter;
@@ -328,7 +328,7 @@ static int capture(struct request *r, const struct place *p)
 
 /* --- the command line ------------------------------------------------------------------- */
 
-/* Questions by their rank: --capture with a filter captures, a filter alone asks about it. */
+/* --capture with a filter captures; a filter alone asks whether it is valid. */
 static void ask(struct request *r, int what)
 {
 	if (what == OPT_FILTER && r->what)
@@ -344,7 +344,8 @@ static int take_field(struct request *r, const struct cli_option *row, const cha
 	struct rd_error err;
 	char as[40];
 
-	/* The protocol's other kind of boolean says "false" where a flag is absent. */
+	/* Type "boolean" of the protocol has the value "false" if it is not set; "boolflag" has
+	 * none. */
 	if (!row->arg && value && strcmp(value, "false") == 0)
 		return 0;
 	snprintf(as, sizeof(as), "--%s", field_name(row));
@@ -362,7 +363,7 @@ static int take(struct request *r, int c, const char *value)
 
 	if (c >= OPT_FIELD)
 		return take_field(r, field_row((unsigned int)(c - OPT_FIELD)), value);
-	if (c < OPT_INTERFACES) /* getopt has complained */
+	if (c < OPT_INTERFACES) /* getopt has printed a message */
 		return -1;
 	if (c == OPT_IGNORED)
 		return 0;
@@ -419,7 +420,7 @@ int extcap_run(int argc, char **argv)
 	else if (r.what == OPT_CAPTURE)
 		rc = capture(&r, &p);
 	else
-		rc = fail("the question", NULL);
+		rc = fail("--extcap-interfaces or --capture", NULL);
 	rd_devices_free(&devices);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Prints a line per frame: times since another line, and refusals in colour. */
+/* Prints one line per frame: times relative to another line, NAKs in colour. */
 #include "frame_lines.h"
 #include "cli.h"
 

@@ -6,7 +6,7 @@
 #include <rdmadump/packet.h>
 #include <stdio.h>
 
-/* What the lines printed so far leave behind; zeroed in the beginning. */
+/* State between two lines; all zeros before the first. */
 struct frame_lines {
 	bool begun, colours;
 	uint64_t base_ns; /* of the first line, or of the last one */

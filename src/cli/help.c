@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The help that fits a screen: examples, the options needed most, the commands. */
+/* The help that fits on a screen: examples, the most used options, the commands. */
 #include "help.h"
 #include "cli.h"
 #include "options.h"
@@ -11,9 +11,9 @@
 static const char *const examples[][2] = {
 	{"rdmadump -w incident.pcapng", "the first usable port, until Ctrl-C"},
 	{"rdmadump -d mlx5_0 -c 1000 -w a.pcapng", "1000 frames of one port"},
-	{"rdmadump --opcode nak,rnr,cnp", "print refusals and congestion"},
+	{"rdmadump --opcode nak,rnr,cnp", "print NAKs and congestion notifications"},
 	{"rdmadump -C 100 -W 10 -w ring.pcapng", "the last ten files of 100 MB"},
-	{"rdmadump -q -w - | tshark -r -", "decode while it is captured"},
+	{"rdmadump -q -w - | tshark -r -", "decode during the capture"},
 	{"rdmadump analyze incident.pcapng", "what went wrong, and where"},
 };
 

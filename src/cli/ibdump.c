@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The program under the name of ibdump: its letters, defaults and exit statuses, converted to the
- * options of a capture.
+ * ibdump mode: ibdump's options, defaults and exit statuses, mapped to those of a capture.
  */
 #include "cli.h"
 #include "options.h"
@@ -145,7 +144,7 @@ static int want_help(struct arguments *a, const struct option_use *use, struct r
 	return 0;
 }
 
-/* Its options that a capture has not, or means otherwise. */
+/* Options of ibdump that a capture lacks, or that mean something else there. */
 static const struct cli_option own[] = {
 	{"ib-dev", 'd', "DEV", "RDMA device (default: the first that can be captured)",
 		.set = set_ib_dev},
@@ -155,10 +154,10 @@ static const struct cli_option own[] = {
 	{"jumbo-mtu", 'j', NULL, "receive buffers of 16 KiB", .set = set_jumbo},
 	{"mst-dev", 'm', "DEV", "ignored: no mst device is needed", .set = ignore_mst},
 	{"a0-mode", 0, NULL,
-		"not here; it drives ConnectX to ConnectX-3 by writing to their registers, which "
+		"not supported: it writes registers of ConnectX to ConnectX-3 adapters, which "
 		"needs NVIDIA's firmware tools",
 		.set = set_refused},
-	{"help", 'h', NULL, "this", .set = want_help},
+	{"help", 'h', NULL, "print this help", .set = want_help},
 	{"version", 'v', NULL, "version, libraries and features", .set = want_version},
 };
 #define N_OWN (sizeof(own) / sizeof(own[0]))
@@ -210,8 +209,8 @@ static int usage(const struct letter *letters, unsigned int n, const char *mista
 		else
 			fprintf(out, "      %-22s  %s\n", name, l->help);
 	}
-	fprintf(out, "\nThe same program called rdmadump writes pcapng, rotates, filters and "
-		     "prints.\n");
+	fprintf(out, "\nAs 'rdmadump' the same program also writes pcapng, rotates files, filters "
+		     "and prints frames.\n");
 	return -1;
 }
 
@@ -350,14 +349,14 @@ static int set_format(struct capture_run *r, struct rd_error *err)
 		return 0;
 	if (link == RD_LINK_INFINIBAND && dump.erf == ERF_NEVER)
 		return rd_fail(err, RD_CLASS_USAGE, 0,
-			"leave it away, or call rdmadump with --format pcap,dlt=247",
+			"leave it out, or call rdmadump with --format pcap,dlt=247",
 			"--erf 0: InfiniBand packets are written with an ERF header only");
 	if (link == RD_LINK_ETHERNET && dump.erf == ERF_ALWAYS)
 		r->config.format = "pcap-us,dlt=197";
 	return 0;
 }
 
-/* Frames are not cut, so that what is in the file beside headers is what was on the wire. */
+/* Frames are not cut in this mode: the file without its headers has the bytes of the wire. */
 static uint64_t bytes_captured(const struct capture_run *r)
 {
 	uint64_t head = PCAP_RECORD, file = r->result->written.file_bytes;

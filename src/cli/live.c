@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* `capture --analyze`: the analysis of frames as they are captured, on the screen and at the end.
- */
+/* `capture --analyze`: analyses frames as they are captured; on a terminal and at the end. */
 #include "capture.h"
 #include "cli.h"
 #include <errno.h>
@@ -12,14 +11,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* A picture takes the receiving thread's time: at most one part in so many. */
-#define PICTURE_SHARE 50
+/* Drawing takes the receiving thread's time: at most one part in so many. */
+#define DRAW_SHARE 50
 
 struct live {
 	struct rd_analysis *analysis;
 	FILE *out;
-	bool view;	  /* the terminal shows pictures */
-	uint64_t next_ns; /* of the monotonic clock: not before */
+	bool view;	  /* a terminal shows the report so far */
+	uint64_t next_ns; /* no drawing before this time of the monotonic clock */
 	const struct capture_run *r;
 };
 
@@ -63,12 +62,12 @@ void live_see(struct live *l, const struct rd_source *source, const struct rd_fr
 	rd_analysis_frames(l->analysis, source->iface.link, frames, n);
 }
 
-/* --- pictures ------------------------------------------------------------------------------- */
+/* --- the live view -------------------------------------------------------------------------- */
 
 static void view_begin(const struct live *l)
 {
 	if (l->view)
-		fputs("\033[?1049h\033[?25l", rd_cli_screen()); /* another screen, no cursor */
+		fputs("\033[?1049h\033[?25l", rd_cli_screen()); /* alternate screen, no cursor */
 }
 
 static void view_end(const struct live *l)
@@ -91,7 +90,7 @@ static void put_fitting(FILE *to, const char *text, unsigned int rows, unsigned 
 	}
 }
 
-static void put_picture(const struct rd_report *report, const char *status)
+static void draw(const struct rd_report *report, const char *status)
 {
 	struct winsize size = {.ws_row = 24, .ws_col = 80};
 	struct rd_report_style style = {0};
@@ -128,9 +127,9 @@ bool live_show(struct live *l, const char *status)
 		view_begin(l);
 	if (now < l->next_ns || rd_analysis_look(l->analysis, &report, NULL) < 0)
 		return true;
-	put_picture(report, status);
+	draw(report, status);
 	rd_report_free(report);
-	l->next_ns = now + (rd_monotonic_ns() - now) * PICTURE_SHARE;
+	l->next_ns = now + (rd_monotonic_ns() - now) * DRAW_SHARE;
 	return true;
 }
 
@@ -144,7 +143,7 @@ void live_stop(struct live *l)
 		view_end(l);
 	l->view = false;
 	give_facts(l, "end");
-	/* Frames that were dropped for lack of a chunk were seen here all the same. */
+	/* Frames that were dropped because no chunk was free were analysed nevertheless. */
 	rd_analysis_file_end(l->analysis, result->lost, result->lost_known, NULL);
 }
 

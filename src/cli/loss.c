@@ -47,12 +47,12 @@ void loss_advise(const struct capture_run *r)
 			"  the output was too slow and our buffer was full: raise --buffer-size, "
 			"use a faster disk, or keep less of each frame (-s, --headers-only)\n");
 	else if (r->result->written.unwritten)
-		fprintf(stderr, "  the output did not take all frames: see its messages\n");
+		fprintf(stderr, "  not all frames could be written: see the messages above\n");
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-/* null where it is not known, and then the reason and how many at least. */
+/* If the number is unknown: null, with the reason and a lower bound. */
 static void put_frames(const struct capture_run *r, json_t *o, bool known, uint64_t frames,
 	const struct rd_source_stats *unknown)
 {

@@ -11,7 +11,7 @@ void loss_advise(const struct capture_run *r);
 /* Of all sources; of one. frames and percent are null, with a reason, where they are unknown. */
 json_t *loss_json(const struct capture_run *r);
 json_t *loss_json_source(const struct capture_run *r, const struct rd_session_source *source);
-/* What the counters of the loss count, and what else the ports counted. */
+/* Prints what the loss counters include, and which other counters changed. */
 void loss_text(const struct capture_run *r);
 
 #endif

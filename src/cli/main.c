@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which program this is, by its name and first word; then which command, capture by default. */
+/* Chooses by the program's name and first word: ibdump, extcap, or a command (default: capture). */
 #include "cli.h"
 #include <argp.h>
 #include <errno.h>
@@ -46,8 +46,8 @@ static const struct personality *personality(const char *word)
 }
 
 /*
- * As setuid root every user of the machine would write files as root and name another user in
- * SUDO_UID; nothing here is made for that.
+ * Installed setuid root, the program would let every user write files as root, or name another user
+ * in SUDO_UID.
  */
 static int refuse_setuid(void)
 {
@@ -90,8 +90,8 @@ static void distrust_environment(void)
 }
 
 /*
- * A descriptor of ours that got number 1 or 2 would be written to, and be inherited by commands. In
- * the direction that is not used, so that reading and writing fail as before.
+ * If the caller closed a standard descriptor, a device or file could get its number, be written to,
+ * and be inherited by commands. The access mode lets reading and writing fail as before.
  */
 static void fill_standard_descriptors(void)
 {
@@ -120,7 +120,7 @@ static bool leading_words(char *out, size_t room, int argc, char **argv)
 	return used < room;
 }
 
-/* A first word that is no command must be a filter. Returns 0, or an exit status. */
+/* A first word that is not a command must begin a filter. Returns 0, or an exit status. */
 static int check_first_word(int argc, char **argv)
 {
 	char words[1024] = "";
@@ -138,7 +138,7 @@ static int check_first_word(int argc, char **argv)
 	like = command_like(word);
 	if (like)
 		rd_fail(&err, RD_CLASS_USAGE, 0, NULL,
-			"there is no command '%.64s'; is 'rdmadump %s' meant?", word, like);
+			"there is no command '%.64s'; did you mean 'rdmadump %s'?", word, like);
 	else if (strchr(words, ' '))
 		return 0;
 	else if (access(word, F_OK) == 0)

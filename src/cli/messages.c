@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Messages, errors and the progress line, all on stderr; and the one place where control characters
- * are removed from everything that is printed: file names, names in capture files and command lines
- * (which argp and getopt quote) may hold any bytes.
+ * in everything printed are escaped: file names, names in capture files and command lines (which
+ * argp and getopt quote) may contain any bytes.
  */
 #include "cli.h"
 #include <errno.h>
@@ -29,7 +29,7 @@ struct cleaner {
 	int fd;
 	FILE *raw; /* the stream that was there before */
 	char part[PIECE];
-	size_t n_part; /* beginning of a character whose end is still to be printed */
+	size_t n_part; /* incomplete UTF-8 character at the end of the last write */
 };
 
 static struct cleaner out_cleaner = {.fd = STDOUT_FILENO}, err_cleaner = {.fd = STDERR_FILENO};
@@ -49,7 +49,7 @@ static bool write_all(int fd, const char *text, size_t n)
 	return true;
 }
 
-/* Line ends and tabs are our own here: who prints text as part of a line cleans those in it. */
+/* Newlines and tabs pass: code that prints untrusted text inside a line must escape them itself. */
 static ssize_t cleaner_write(void *cookie, const char *text, size_t n)
 {
 	struct cleaner *c = cookie;
@@ -160,7 +160,7 @@ void rd_cli_say(const char *prefix, const char *line)
 	say_coloured(prefix, RD_COLOUR_NONE, line);
 }
 
-/* The level in colour, where there is one. */
+/* Coloured by the level. */
 static void say(void *ctx, enum rd_level level, const char *line)
 {
 	static const struct {

@@ -34,7 +34,7 @@ static int check_input(const struct arguments *a, struct rd_error *err)
 		{o->cut.headers_only && o->cut.zero_payload,
 			"--headers-only and --zero-payload exclude each other"},
 		{o->read && (o->stamps != RD_STAMPS_AUTO || o->list_stamps),
-			"-r: the frames of a file have their time stamps already"},
+			"-r: the frames of a file have timestamps already: leave -j and -J out"},
 		{a->filter_file && a->words,
 			"the filter is given by -F and on the command line: give one"},
 		{o->queues && o->read, "--queues: not with -r, a file has none"},
@@ -79,13 +79,14 @@ static int check_stripes(const struct arguments *a, struct rd_error *err)
 		{!o->path || to_stdout(o), "--stripe needs the name of a file: give -w FILE"},
 		{o->per_queue, "--stripe and --per-queue-files both divide the frames: give one "
 			       "of them"},
-		{o->hold,
-			"--stripe: -M writes nothing before the end, when one disk is fast enough"},
+		{o->hold, "--stripe and -M exclude each other: -M writes at the end, when one disk "
+			  "is fast enough"},
 		/* One full file would end the capture with frames missing between those of the
 		 * others. */
 		{o->rotation.files,
 			"--stripe: stripes are not full at the same time, so that -a filesize, -a "
-			"files and -W with -G would lose frames: end it by -c or -a duration"},
+			"files and -W with -G would lose frames: end the capture by -c or -a "
+			"duration"},
 	};
 
 	if (!o->n_stripes)
@@ -96,8 +97,7 @@ static int check_stripes(const struct arguments *a, struct rd_error *err)
 			o->stripe[0]);
 	if (o->path && strchr(o->path, '/'))
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-			"--stripe: its directories are where the files go: give -w a name without "
-			"any, not '%s'",
+			"--stripe: -w '%s' names a directory too: give the name of a file only",
 			o->path);
 	return REPORT_FIRST(list, err);
 }

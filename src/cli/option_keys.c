@@ -30,7 +30,7 @@ static void set_files(struct capture_options *o, uint64_t n)
 	o->rotation.files = (unsigned int)n;
 }
 
-/* Without a ring buffer the one file ends the capture: session sees files = 1. */
+/* Without a ring buffer the capture ends when its only file is full. */
 static void set_filesize(struct capture_options *o, uint64_t n)
 {
 	o->rotation.bytes = n * FILESIZE_UNIT;

@@ -61,7 +61,7 @@ int set_stamps(struct arguments *a, const struct option_use *use, struct rd_erro
 		}
 	}
 	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-		"%s: '%s' is none of host, adapter, adapter_unsynced, auto", use->as, use->arg);
+		"%s: '%s' is not one of host, adapter, adapter_unsynced, auto", use->as, use->arg);
 }
 
 int set_queues(struct arguments *a, const struct option_use *use, struct rd_error *err)

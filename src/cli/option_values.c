@@ -134,7 +134,7 @@ int set_instead(struct arguments *a, const struct option_use *use, struct rd_err
 	return 0;
 }
 
-/* What other tools have to be asked for is so here in any case. */
+/* Options of other tools for what is always done here. */
 int set_nothing(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	(void)a;
@@ -143,7 +143,7 @@ int set_nothing(struct arguments *a, const struct option_use *use, struct rd_err
 	return 0;
 }
 
-/* row->help: what the user of another tool wants here. */
+/* row->help: which option to use instead. */
 int set_refused(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	(void)a;

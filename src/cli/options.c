@@ -30,7 +30,7 @@
 	}
 #define INSTEAD(what) .set = set_instead, .min = what
 
-/* What ibdump mode and the extcap offer of it. */
+/* The option in ibdump mode and in the extcap. */
 #define IBDUMP(...)                                                                                \
 	.ibdump = &(const struct ibdump_spelling)                                                  \
 	{                                                                                          \
@@ -45,7 +45,7 @@
 const char *const option_groups[] = {
 	[GROUP_SOURCE] = "What to capture:",
 	[GROUP_FILTER] = "Which frames (all terms must match; FILTER is tcpdump's language):",
-	[GROUP_CUT] = "How much of each frame, and its time stamp:",
+	[GROUP_CUT] = "How much of each frame, and its timestamp:",
 	[GROUP_OUTPUT] = "Where to write it (default: one line per frame on standard output):",
 	[GROUP_ROTATION] = "When to begin a new file (each file is complete; no frame is lost in "
 			   "between):",
@@ -79,8 +79,8 @@ const struct cli_option cli_options[] = {
 	{"netdev", 0, NULL,
 		"capture on the netdev even if the device has a sniffer: what the kernel sees",
 		NULL, GROUP_SOURCE, FLAG(netdev_only)},
-	{"sniffer", 0, NULL, "ask the device for its sniffer even if none is known for its driver",
-		NULL, GROUP_SOURCE, FLAG(sniffer_only)},
+	{"sniffer", 0, NULL, "try the device's sniffer even if none is known for its driver", NULL,
+		GROUP_SOURCE, FLAG(sniffer_only)},
 	{"force", 0, NULL,
 		"start the sniffer even in switchdev mode before Linux 5.10, whose driver fails "
 		"there unless it has the fix",
@@ -104,7 +104,7 @@ const struct cli_option cli_options[] = {
 	{"src-qp", 0, "N[,N]",
 		"source QP: of UD packets, and of connections whose CM exchange was seen", NULL,
 		GROUP_FILTER, STRING(filter.src_qp),
-		IBDUMP('q', "src_qp", .help = "only what these queue pairs send")},
+		IBDUMP('q', "src_qp", .help = "only packets from these queue pairs")},
 	{"src_qp", .group = GROUP_FILTER, .flags = OPT_ALIAS | OPT_HIDDEN},
 	{"msn", 0, "N[,N]", "message sequence number of ACKs, NAKs and read responses", NULL,
 		GROUP_FILTER, STRING(filter.msn)},
@@ -118,13 +118,13 @@ const struct cli_option cli_options[] = {
 	{"gid", 0, "GID[,GID]", "GID of either end", NULL, GROUP_FILTER, STRING(filter.gid)},
 	{"roce", 0, NULL, "only RDMA: RoCE v1 and v2, InfiniBand", "only RDMA", GROUP_FILTER,
 		FLAG(filter.roce)},
-	{"direction", 'Q', "in|out|inout", "as seen from the port", NULL, GROUP_FILTER,
-		WORD(filter.direction, "in", "out", "inout", "rx", "tx", "both"),
+	{"direction", 'Q', "in|out|inout", "received or sent by the port, or both", NULL,
+		GROUP_FILTER, WORD(filter.direction, "in", "out", "inout", "rx", "tx", "both"),
 		EXTCAP(.number = 3, NULL, "Direction", "selector", "", "As seen from the port",
 			"Frames", .values = directions)},
 	{NULL, 'I', "rx|tx", .group = GROUP_FILTER, .flags = OPT_HIDDEN,
 		WORD(filter.direction, "rx", "tx"),
-		IBDUMP('I', "direction", .help = "only what comes in, or goes out")},
+		IBDUMP('I', "direction", .help = "only received or sent frames")},
 	{"filter-explain", 0, NULL, "print what will match, and exit", NULL, GROUP_FILTER,
 		FLAG(filter_explain)},
 
@@ -154,15 +154,14 @@ const struct cli_option cli_options[] = {
 		"filter by it and write the outer one",
 		NULL, GROUP_CUT, OPT_OPTIONAL, .set = set_decap, FIELD(decap), .min = DECAP_INNER,
 		.choices = (const char *const[]){"inner", "outer", NULL},
-		IBDUMP('E', .bare = true, .help = "take mirrored frames out of what carries them")},
+		IBDUMP('E', .bare = true, .help = "remove the encapsulation of mirrored frames")},
 	{"time-stamp-type", 'j', "TYPE",
-		"clock of the time stamps: host, adapter (the device's, following the system's) or "
-		"adapter_unsynced (its PTP clock as it is); default: adapter where there is one",
+		"clock of the timestamps: host, adapter (the device's, following the system's) or "
+		"adapter_unsynced (its PTP clock, unchanged); default: adapter if it has a clock",
 		NULL, GROUP_CUT, .set = set_stamps},
 	{"time_stamp_type", .group = GROUP_CUT, .flags = OPT_ALIAS | OPT_HIDDEN},
-	{"list-time-stamp-types", 'J', NULL,
-		"print which of them the device has, and why not, and exit", NULL, GROUP_CUT,
-		FLAG(list_stamps)},
+	{"list-time-stamp-types", 'J', NULL, "print which of these types the device has, and exit",
+		NULL, GROUP_CUT, FLAG(list_stamps)},
 
 	{"write", 'w', "FILE", "write to FILE, '-' is standard output",
 		"write to FILE: .pcapng, .pcap, .erf; .gz, .zst", GROUP_OUTPUT, STRING(path),
@@ -170,8 +169,8 @@ const struct cli_option cli_options[] = {
 				    "without messages")},
 	{"output", 'o', .group = GROUP_OUTPUT, .flags = OPT_ALIAS, IBDUMP('o', .help = "the same")},
 	{"stripe", 0, "DIR,DIR[,...]",
-		"spread the frames over files named FILE in these directories, on disks that are "
-		"too slow alone; mergecap puts them together",
+		"distribute the frames over files named FILE in these directories, if one disk is "
+		"too slow; mergecap merges them",
 		NULL, GROUP_OUTPUT, .set = set_stripes},
 	{"format", 0, "FORMAT",
 		"pcapng, pcap (nanoseconds), pcap-us (microseconds) or erf; followed by ',dlt=247' "
@@ -182,25 +181,24 @@ const struct cli_option cli_options[] = {
 		WORD(compress, "gz", "zst", "none")},
 	{"compress-level", 0, "N", "default 1", NULL, GROUP_OUTPUT, NUMBER(compress_level, 1, 19)},
 	{"write-mode", 0, "auto|buffered|direct|uring",
-		"through the page cache, past it (O_DIRECT), or past it by io_uring; auto "
-		"(default) writes past it, and through it when the writer is behind and that is "
-		"faster",
+		"through the page cache, bypassing it (O_DIRECT), or bypassing it by io_uring; "
+		"auto (default): direct, or buffered while the writer is behind and that is faster",
 		NULL, GROUP_OUTPUT,
 		/* enum rd_write_mode */
 		CHOICE(write_mode, "auto", "buffered", "direct", "uring")},
 	{"sync", 0, "none|file|periodic",
-		"when it must be on the disk: whenever the kernel likes (default), at the end of "
+		"when data must be on the disk: when the kernel decides (default), at the end of "
 		"each file, every 32 MiB",
 		NULL, GROUP_OUTPUT, CHOICE(sync, "none", "file", "periodic") /* enum rd_sync */},
-	{"packet-buffered", 'U', NULL, "hand each frame to the file as soon as traffic pauses",
-		NULL, GROUP_OUTPUT, FLAG(unbuffered)},
+	{"packet-buffered", 'U', NULL, "write frames to the file as soon as traffic pauses", NULL,
+		GROUP_OUTPUT, FLAG(unbuffered)},
 	{"no-facts", 0, NULL,
 		"store only frames and statistics: no counters, no facts about the device (pcapng "
 		"has them)",
 		NULL, GROUP_OUTPUT, FLAG(no_facts)},
 	{"relinquish-privileges", 'Z', "USER",
-		"become USER once all is open (default: the caller of sudo, who then owns the "
-		"files)",
+		"become USER once the devices are open (default: the caller of sudo, who then owns "
+		"the files)",
 		NULL, GROUP_OUTPUT, STRING(user)},
 
 	{NULL, 'C', "SIZE", "it has SIZE million bytes; also 64Mi, 2G",
@@ -220,7 +218,7 @@ const struct cli_option cli_options[] = {
 		"newest; printname:FILE; names as dumpcap's. A plain number is --max-burst",
 		NULL, GROUP_ROTATION, .set = set_burst_or_ring, FIELD(log2_buffers),
 		RANGE(1, LOG2_BUFFERS_MAX)},
-	{"update", 0, "PID", "tell the rdmadump with this PID to begin a new file", NULL,
+	{"update", 0, "PID", "make the capture with this PID begin a new file", NULL,
 		GROUP_ROTATION, .set = set_update, RANGE(2, 4194304)},
 
 	{"max-burst", 'b', "LOG2", "2^LOG2 receive buffers (default 14)", NULL, GROUP_MEMORY,
@@ -259,8 +257,8 @@ const struct cli_option cli_options[] = {
 				"when it is full")},
 	{"rx-mode", 0, "auto|wqe|striding|verbs",
 		"wqe: a receive buffer for each frame; striding: many frames in a buffer (mlx5); "
-		"verbs: through libibverbs; auto (default): wqe on mlx5 (striding where -b asks "
-		"for more than that can have), else verbs",
+		"verbs: through libibverbs; auto (default): wqe on mlx5 (striding if -b exceeds "
+		"its limit), else verbs",
 		NULL, GROUP_MEMORY,
 		/* enum rd_rx_mode */
 		CHOICE(rx_mode, "auto", "wqe", "striding", "verbs")},
@@ -276,12 +274,12 @@ const struct cli_option cli_options[] = {
 	{"per-queue-files", 0, NULL, "do not merge: FILE-q0, FILE-q1, ... for the fastest disks",
 		NULL, GROUP_MEMORY, FLAG(per_queue)},
 	{"contiguous-pages", 'T', .group = GROUP_MEMORY, .flags = OPT_HIDDEN, .set = set_nothing,
-		IBDUMP('T', "conti", .help = "contiguous memory, which is tried in any case")},
+		IBDUMP('T', "conti", .help = "no effect: contiguous memory is always tried")},
 
 	{"analyze", 0, NULL,
-		"print what the traffic does: on a terminal while it is captured, and at the end "
-		"(see rdmadump analyze)",
-		"report what the traffic does, live and at the end", GROUP_MESSAGES, FLAG(analyze)},
+		"analyse the traffic and print a report: at the end, and on a terminal during the "
+		"capture (see rdmadump analyze)",
+		"analyse the traffic, live and at the end", GROUP_MESSAGES, FLAG(analyze)},
 	{"verbose", 'v', NULL, "print one line per frame also when writing to a file",
 		"print frames also when writing to a file", GROUP_MESSAGES, FLAG(print)},
 	{"print", .group = GROUP_MESSAGES, .flags = OPT_ALIAS},
@@ -298,9 +296,9 @@ const struct cli_option cli_options[] = {
 	{"quiet", 'q', NULL, "only errors and warnings", "only errors and warnings", GROUP_MESSAGES,
 		FLAG(quiet), IBDUMP('s', "silent", .help = "only errors")},
 	{"silent", .group = GROUP_MESSAGES, .flags = OPT_ALIAS},
-	{"debug", 0, NULL, "print more of what happens", NULL, GROUP_MESSAGES, .set = set_more,
+	{"debug", 0, NULL, "print debug messages", NULL, GROUP_MESSAGES, .set = set_more,
 		FIELD(debug)},
-	{"help", 'h', NULL, "the options needed most", NULL, GROUP_MESSAGES, INSTEAD(INSTEAD_HELP)},
+	{"help", 'h', NULL, "the most used options", NULL, GROUP_MESSAGES, INSTEAD(INSTEAD_HELP)},
 	{NULL, '?', .group = GROUP_MESSAGES, .flags = OPT_ALIAS | OPT_HIDDEN},
 	{"help-all", 0, NULL, "all options", NULL, GROUP_MESSAGES, INSTEAD(INSTEAD_HELP_ALL)},
 	{"usage", 0, NULL, "all options, without explanation", NULL, GROUP_MESSAGES,
@@ -310,7 +308,7 @@ const struct cli_option cli_options[] = {
 	/* rd_cli_parse() */
 	{"option-list", .group = GROUP_MESSAGES, .flags = OPT_HIDDEN, .set = set_nothing},
 
-/* Letters of other tools: accepted, or refused with what is wanted here. */
+/* Letters of other tools: accepted, or refused with the option to use instead. */
 #define ACCEPTED(l)                                                                                \
 	{                                                                                          \
 		NULL, l, .group = GROUP_MESSAGES, .flags = OPT_HIDDEN, .set = set_nothing          \

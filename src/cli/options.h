@@ -120,7 +120,7 @@ option_setter set_device, set_interface, set_autostop, set_snaplen, set_decap, s
 	set_buffer_size, set_mem_mode, set_queues, set_word, set_filter_file, set_bare_t,
 	set_link_style, set_update;
 
-/* What contradicts itself, once all options are read. Returns 0 or -1. */
+/* Checks for contradictions once all options are read. Returns 0, or -1 with the error. */
 int options_check(const struct arguments *a, struct rd_error *err);
 
 /* Adds a word to the filter. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a capture prints of itself: start, progress, and the report at the end, as text or JSON. */
+/* What a capture prints: start, progress, and the report at the end, as text or JSON. */
 #include "capture.h"
 #include "cli.h"
 #include "loss.h"
@@ -30,7 +30,7 @@ void report_start(const struct capture_run *r)
 			offline || i + 1 < n ? "" : "; Ctrl-C stops");
 }
 
-/* A bar where the end is known. */
+/* A bar if the input's size is known. */
 static void progress_bar(const struct rd_session_progress *p, char *bar, size_t room)
 {
 	int width = 20, full;
@@ -99,15 +99,13 @@ static void report_account(const struct rd_frame_account *a)
 		rd_fmt_count(unknown, a->direction[RD_DIR_UNKNOWN]));
 	if (a->wild)
 		fprintf(stderr,
-			"  %" PRIu64
-			" timestamps of the device are more than 1 s off: they are in the file as "
-			"they are\n",
+			"  %" PRIu64 " timestamps of the device are more than 1 s off; they are "
+				     "stored unchanged\n",
 			a->wild);
 	if (a->no_time)
 		fprintf(stderr,
 			"  %" PRIu64
-			" frames came without a timestamp of the device: they have the system "
-			"clock's\n",
+			" frames have no timestamp of the device; they have the system clock's\n",
 			a->no_time);
 	if (a->disordered[RD_DIR_IN] || a->disordered[RD_DIR_OUT] || a->disordered[RD_DIR_UNKNOWN])
 		fprintf(stderr,
@@ -154,13 +152,13 @@ static void report_text(const struct capture_run *r)
 	if (r->result->left_out)
 		fprintf(stderr,
 			"  %" PRIu64
-			" frames of other link types were left out: a file holds one\n",
+			" frames of other link types were left out: a file has one link type\n",
 			r->result->left_out);
 	if (r->result->written.late)
 		fprintf(stderr,
 			"  %" PRIu64
-			" frames arrived so late that they are behind newer ones of other queues "
-			"(reordercap sorts them)\n",
+			" frames arrived too late to be sorted among those of other queues "
+			"(reordercap sorts the file)\n",
 			r->result->written.late);
 	if (r->result->gaps)
 		fprintf(stderr,

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A regular file with something in it that our reader takes for a capture. */
+/* A regular file that is not empty and that our reader accepts as a capture. */
 static bool is_capture(const char *path)
 {
 	const struct rd_file_config config = {.path = path};

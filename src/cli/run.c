@@ -212,8 +212,8 @@ int capture_run(struct capture_run *r)
 	struct rd_error err = {0};
 	int rc;
 
-	/* Before any thread exists, so that every thread leaves them to the engine. Requests are
-	 * held already. */
+	/* Before any thread exists, so that every thread blocks them. SIGUSR1 and SIGUSR2 are
+	 * blocked already. */
 	if (!r->opt->read)
 		signals_block(r);
 	rc = r->opt->list_stamps ? timestamps_list(r->opt, &err) : open_and_run(r, &err);

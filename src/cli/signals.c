@@ -29,7 +29,7 @@ void rd_cli_ending_signals(sigset_t *set)
 	sigemptyset(set);
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
-	/* Ignored by nohup(1). One that is blocked would be delivered all the same. */
+	/* nohup(1) ignores it. A blocked signal becomes pending even if it is ignored. */
 	if (sigaction(SIGHUP, NULL, &hangup) < 0 || hangup.sa_handler != SIG_IGN)
 		sigaddset(set, SIGHUP);
 }
@@ -86,7 +86,7 @@ void signals_while_fifo_waits(void *ctx)
 	signal = sigtimedwait(&ending, NULL, &between);
 	if (signal < 0)
 		return;
-	/* Nothing has been captured: as if it had not been blocked. */
+	/* Nothing has been captured yet: the default action ends the program. */
 	sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	raise(signal);
 	pthread_sigmask(SIG_UNBLOCK, &ending, NULL);
@@ -128,7 +128,7 @@ bool signals_while_counters_settle(void *ctx)
 	return false;
 }
 
-/* What the output has not taken counts as not written. */
+/* Data that the output has not accepted counts as not written. */
 static void abandon_output(struct capture_run *r)
 {
 	/* A blocked report must not keep the program running either. */

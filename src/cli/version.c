@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* rdmadump --version: what this program is made of. */
+/* rdmadump --version: version, libraries, features. */
 #include "version.h"
 #include "cli.h"
 #include "config.h"
@@ -12,7 +12,7 @@
 #include <rdmadump/sink.h>
 #include <stdio.h>
 
-/* "built with" where the library cannot be asked at run time. */
+/* "built with": the library does not report its version at run time. */
 void rd_cli_version(void)
 {
 	printf("rdmadump %s (%s)\n", PACKAGE_VERSION, RD_GIT_DESCRIPTION);

@@ -86,7 +86,7 @@ static void comment_numbers(
 		s->error.class != RD_CLASS_NONE ? s->error.text : "");
 }
 
-/* Of a further stripe: frames that are in none of them count in the first. */
+/* A stripe after the first. Frames that are in no stripe are counted in the first one. */
 static void comment_stripe(
 	const struct rd_session *s, const struct rd_file_account *a, char *out, size_t room)
 {
@@ -103,7 +103,7 @@ static void comment_stripe(
 		a->number, rd_fmt_count(written, w), rd_fmt_count(unwritten, u));
 }
 
-/* Always of the same length, so that the end can be written over the beginning. */
+/* The length is constant, so that the final comment can overwrite the first one. */
 void comment_make(struct output *o, const struct rd_file_account *account)
 {
 	const size_t room = sizeof(o->comment);

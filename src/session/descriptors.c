@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <sys/resource.h>
 
-#define ALWAYS	  20 /* device, outputs' own, signals, timers, what is read meanwhile */
+#define ALWAYS	  20 /* device, outputs, signals, timers, files read during the capture */
 #define PER_PORT  8
 #define PER_QUEUE 5 /* completion channel, events, and the thread that serves it */
 #define PER_FEED  2 /* full and empty chunks of a queue to one output */
@@ -14,8 +14,7 @@ static unsigned int open_now(void)
 	DIR *dir = opendir("/proc/self/fd");
 	unsigned int n = 0;
 
-	/* The directory's own descriptor, "." and ".." are counted instead of what cannot be read.
-	 */
+	/* Counts three too many: ".", ".." and the directory's own descriptor. */
 	while (dir && readdir(dir))
 		n++;
 	if (dir)
@@ -23,7 +22,7 @@ static unsigned int open_now(void)
 	return n;
 }
 
-/* Descriptors with so many more queues than those that are open already. */
+/* Number of descriptors if `queues` more queues are opened. */
 static rlim_t descriptors_needed(const struct rd_session *s, unsigned int queues)
 {
 	const struct rd_session_config *o = s->config;

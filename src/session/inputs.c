@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define QUEUE_BITRATE 50000000000U /* of large frames, what one thread can receive */
+#define QUEUE_BITRATE 50000000000U /* of large frames, per receiving thread */
 
 static int find_nth(const struct rd_devices *devices, unsigned int nth,
 	const struct rd_device **device, const struct rd_port **port, struct rd_error *err)
@@ -85,7 +85,7 @@ static int open_netdev(struct rd_session *s, const char *netdev, const struct rd
 
 	if (s->config->stamps != RD_STAMPS_AUTO && s->config->stamps != RD_STAMPS_HOST)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, "leave -j out, or give -j host",
-			"%s has no timestamps of type '%s': the kernel timestamps what passes a "
+			"%s has no timestamps of type '%s': the kernel timestamps the frames of a "
 			"netdev",
 			netdev, rd_stamp_types[s->config->stamps].name);
 	if (rd_netdev_open(&source, &config, &s->error) < 0)
@@ -157,7 +157,7 @@ static int open_verbs(
 	return 0;
 }
 
-/* Else an empty capture looks like a network without traffic. */
+/* Without it, an empty capture looks like a network without traffic. */
 static void warn_if_down(const struct rd_device *device, const struct rd_port *port)
 {
 	char todo[64 + IF_NAMESIZE] = "";
@@ -195,7 +195,7 @@ static int open_port(
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, todo,
 			"cannot capture %s port %u (netdev %s): %s", device->name, port->num,
 			port->netdevs[0].name, why);
-	/* The table may be wrong about a device: only opening it decides. */
+	/* The table may be wrong about a device: opening it decides. */
 	if (*todo)
 		rd_log(RD_LOG_DEBUG, "%s port %u: %s; %s", device->name, port->num, why, todo);
 	return open_verbs(s, device, port);
@@ -208,7 +208,7 @@ static int open_wanted(struct rd_session *s, const struct rd_wanted_port *w)
 	struct rd_error netdev_error;
 
 	if (rd_wanted_port_find(&s->in.devices, w, &device, &port, &s->error) < 0) {
-		/* A netdev without an RDMA device is captured like tcpdump does. */
+		/* A netdev without an RDMA device is captured as by tcpdump. */
 		if (!w->name || w->port || !if_nametoindex(w->name))
 			return -1;
 		netdev_error = s->error;

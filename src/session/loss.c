@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * When a capture reads its devices' counters. The kernel answers from a cache (drivers/infiniband/
- * core/sysfs.c, update_hw_stats), and a fresh reading takes several commands of the firmware: a
- * thread of its own reads while frames come, and the last reading waits until the cache has
- * expired.
+ * When a capture reads its devices' counters. The kernel returns cached values (drivers/infiniband/
+ * core/sysfs.c, update_hw_stats), and refreshing them takes several firmware commands. A separate
+ * thread reads them during the capture; the last reading waits until the cache has expired.
  */
 #include "session.h"
 #include <inttypes.h>
@@ -12,14 +11,15 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Often enough that a counter is seen before a reset; a reading takes a tenth of the time. */
+/* Often enough to see a counter before it is reset; at most a tenth of the time is spent reading.
+ */
 #define PERIOD_NS  100000000U
 #define TIMES_READ 10
 /* The last reading: the kernel counts the cache's age in jiffies of up to 10 ms. */
 #define JIFFIES_NS 20000000U
 #define WAIT_MOST  10000000000U
 #define WAIT_STEP  20000000U
-#define ANNOUNCED  1000000000U /* a wait that is as long is announced */
+#define ANNOUNCED  1000000000U /* a wait of this length or longer is announced */
 
 static bool measures(const struct rd_session *s, unsigned int i)
 {
@@ -38,7 +38,7 @@ static void measure(struct rd_session *s)
 		s->loss.slowest_ns = took;
 }
 
-/* --- while frames come -------------------------------------------------------------------- */
+/* --- during the capture ------------------------------------------------------------------- */
 
 /* False: the thread is to end. */
 static bool pause_for(struct loss *l, uint64_t ns)
@@ -112,7 +112,7 @@ static void watch_end(struct loss *l)
 
 /* --- at the end ------------------------------------------------------------------------------ */
 
-/* Until the caches of all devices have expired; *device: of the slowest one. */
+/* Time until the caches of all devices have expired; *device: the one with the longest. */
 static uint64_t settling_ns(const struct rd_session *s, const char **device)
 {
 	uint64_t most = 0;
@@ -133,7 +133,7 @@ static uint64_t settling_ns(const struct rd_session *s, const char **device)
 	return most ? most + s->loss.slowest_ns : 0;
 }
 
-/* False: cut short. */
+/* False: the caller ended the wait. */
 static bool wait_until(const struct rd_session *s, uint64_t until)
 {
 	const struct rd_session_config *c = s->config;
@@ -151,7 +151,7 @@ static bool wait_until(const struct rd_session *s, uint64_t until)
 	return true;
 }
 
-/* What another reader's command was about when the capture ended expires in that time, too. */
+/* A refresh that another reader had started when the capture ended expires in that time, too. */
 static bool settle(struct rd_session *s)
 {
 	const char *device = "";
@@ -159,14 +159,13 @@ static bool settle(struct rd_session *s)
 
 	if (wait >= ANNOUNCED)
 		rd_log(RD_LOG_INFO,
-			"waiting %.1f s for the loss counters of %s, which the kernel caches for "
-			"so long; "
-			"Ctrl-C ends the wait",
+			"waiting %.1f s for the loss counters of %s, which the kernel caches that "
+			"long; Ctrl-C ends the wait",
 			(double)wait / 1e9, device);
 	return wait_until(s, rd_monotonic_ns() + wait) && wait == ns;
 }
 
-/* --- what else the ports counted ------------------------------------------------------------- */
+/* --- other counters of the ports ------------------------------------------------------------- */
 
 static void read_beside(struct rd_session *s, struct rd_counters *to)
 {
@@ -178,7 +177,7 @@ static void read_beside(struct rd_session *s, struct rd_counters *to)
 				RD_COUNTER_BESIDE, NULL);
 }
 
-/* A level is reported where it is not 0, a counter where it moved. */
+/* A level is reported if it is not 0, a counter if it changed. */
 static bool is_change(const struct rd_counter *c, const struct rd_growth *growth)
 {
 	if (c->kind->flags & RD_COUNTER_GAUGE)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is said of lost frames, in the report and in the file. */
+/* Text about lost frames, for the report and for the file's comment. */
 #include "session.h"
 #include <rdmadump/units.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A text that grows and is cut off where the room ends. */
+/* Text that is appended to; cut off at the end of its buffer. */
 struct text {
 	char *out;
 	size_t room, used;
@@ -31,7 +31,7 @@ double rd_loss_percent(uint64_t lost, uint64_t delivered)
 	return all > 0 ? (double)lost * 100 / all : 0;
 }
 
-/* 99.996 % are not all. */
+/* Rounding must not print 100 % if a frame was delivered. */
 static char *percent_text(char *buf, double percent)
 {
 	if (percent < 0.01)
@@ -132,7 +132,7 @@ void rd_session_loss_scope(const struct rd_session *s, char out[RD_LOSS_TEXT])
 			: " counts frames before the filter, too");
 }
 
-/* --- what else the port counted --------------------------------------------------------------- */
+/* --- other counters of the port --------------------------------------------------------------- */
 
 void rd_counter_change_text(const struct rd_counter_change *c, char *out, size_t room)
 {

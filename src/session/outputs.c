@@ -37,13 +37,13 @@ static void begin_file(void *ctx)
 	comment_make(ctx, NULL);
 }
 
-/* The interfaces of one source. What the device lost is known for all queues together. */
+/* The interfaces of one source. The device's losses are known for all queues together only. */
 static void fill_source(const struct output *o, const struct rd_file_account *account,
 	unsigned int source, struct rd_iface_stats *stats)
 {
 	const struct rd_session *s = o->s;
 	struct rd_source *from = s->in.sources[source];
-	bool tells_loss = account->last && o->index == 0;
+	bool has_loss = account->last && o->index == 0;
 	unsigned int n;
 
 	rd_source_ifaces(from, &n);
@@ -51,7 +51,7 @@ static void fill_source(const struct output *o, const struct rd_file_account *ac
 		unsigned int i = s->in.bases[source] + k;
 		const struct rd_tally *t = &account->tally[i];
 		uint64_t ours = t->dropped + account->unwritten[i];
-		uint64_t lost = tells_loss && n == 1 ? s->in.stats[source].lost : 0;
+		uint64_t lost = has_loss && n == 1 ? s->in.stats[source].lost : 0;
 		struct rd_iface_stats theirs;
 
 		stats[i] = (struct rd_iface_stats){.start_ns = account->first_ns,
@@ -65,11 +65,10 @@ static void fill_source(const struct output *o, const struct rd_file_account *ac
 			stats[i].end_ns = account->last || !account->last_ns ? s->capture.end_ns
 									     : account->last_ns;
 		}
-		/* What was lost when a file was captured stays known in the next one. */
-		if (tells_loss && from->ops->iface_stats &&
-			from->ops->iface_stats(from, k, &theirs))
+		/* Losses that an input file records are kept in the output. */
+		if (has_loss && from->ops->iface_stats && from->ops->iface_stats(from, k, &theirs))
 			lost = theirs.dropped;
-		stats[i].drops_unknown = tells_loss && n == 1 && !s->in.stats[source].loss_known;
+		stats[i].drops_unknown = has_loss && n == 1 && !s->in.stats[source].loss_known;
 		stats[i].accepted = account->written[i] + ours;
 		stats[i].received = stats[i].accepted + t->filtered + lost;
 		stats[i].dropped = ours + lost;
@@ -126,7 +125,7 @@ static int open_output(struct rd_session *s, unsigned int index, unsigned int fe
 		  : s->config->n_stripes ? stripe_pattern(s->config, index)
 					 : strdup(s->config->path);
 	if (!o->path)
-		return rd_fail(&s->error, RD_CLASS_OUTPUT, 0, NULL, "no memory for file names");
+		return rd_fail(&s->error, RD_CLASS_OUTPUT, 0, NULL, "memory for file names");
 	config.path = o->path;
 	o->rewritable = rd_header_rewritable(o->path, config.compression);
 	for (unsigned int i = 0; i < s->in.n_ifaces; i++)
@@ -135,7 +134,7 @@ static int open_output(struct rd_session *s, unsigned int index, unsigned int fe
 	return rd_sink_open(&o->sink, &config, &o->ending, &s->error);
 }
 
-/* Checks whether later files can be created, before anything is. */
+/* Checks whether later files can be created, before the first one is. */
 static int check_directories(struct rd_session *s)
 {
 	const struct rd_rotation *r = &s->config->rotation;
@@ -155,7 +154,7 @@ static int check_directories(struct rd_session *s)
 	return rc;
 }
 
-/* No output is another one under a second name, nor the file that names are printed to. */
+/* No output may be an input, another output, or the file of `printname`, under any name. */
 static int check_distinct(struct rd_session *s)
 {
 	const char *names = s->config->rotation.print_names_to;
@@ -171,7 +170,7 @@ static int check_distinct(struct rd_session *s)
 		return 0;
 	return rd_fail(&s->error, RD_CLASS_USAGE, 0,
 		"nothing was changed: give each file a name of its own",
-		"'%s' is used twice: it is read, or another output leads to it", twice);
+		"'%s' is used twice: as two outputs, or as input and output", twice);
 }
 
 static int open_files(struct rd_session *s, unsigned int lanes, unsigned int stripes)
@@ -203,7 +202,7 @@ static void abandon_outputs(struct rd_session *s)
 	s->out.n = 0;
 }
 
-/* Where root was refused a file, the error names the user whose rights counted. */
+/* If files are opened with another user's rights, an error about permissions names that user. */
 static int explain_user(struct rd_session *s)
 {
 	const struct rd_error first = s->error;
@@ -216,7 +215,7 @@ static int explain_user(struct rd_session *s)
 		"%s; files are opened as user '%s'", first.text, s->identity.name);
 }
 
-/* Waits at most so many ms; true once rd_session_stop() was called. */
+/* Waits up to `ms`; true if rd_session_stop() was called. */
 static bool stopped(const struct rd_session *s, int ms)
 {
 	struct pollfd p = {.fd = s->stop_fd, .events = POLLIN};
@@ -225,9 +224,9 @@ static bool stopped(const struct rd_session *s, int ms)
 }
 
 /*
- * Opening a FIFO blocks until it has a reader, and the caller may want to stop that. *reader keeps
- * the reader until the output has its own; -1: no FIFO, or it cannot be opened. Fails if the
- * session is stopped.
+ * Waits for a FIFO's reader without blocking in open(), so that the caller can stop it. *reader is
+ * a descriptor of the FIFO, to be closed after the output has been opened; -1: not a FIFO, or it
+ * cannot be opened. Fails if the session is stopped.
  */
 static int await_reader(struct rd_session *s, int *reader)
 {
@@ -324,7 +323,7 @@ static void close_output(struct rd_session *s, struct output *o, const struct rd
 	if (!o->sink)
 		return;
 	if (!o->started) {
-		/* The user may have replaced what is at the path. */
+		/* With the user's rights: the user may have replaced the file at this path. */
 		if (rd_identity_assume(&s->identity, &before, &err) == 0) {
 			rd_sink_abandon(o->sink);
 			rd_identity_resume(&before);
@@ -335,7 +334,7 @@ static void close_output(struct rd_session *s, struct output *o, const struct rd
 	rc = rd_sink_close(o->sink, final, &o->written, &broken_pipe, &err);
 	o->sink = NULL;
 	s->result.broken_pipe |= broken_pipe;
-	/* No error: the reader, like head(1), has what it needs. */
+	/* Not an error: a reader like head(1) stops when it has enough. */
 	if (rc < 0 && s->error.class == RD_CLASS_NONE && !broken_pipe)
 		s->error = err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Least privilege: who the program becomes once devices and files are open. */
+/* Least privilege: the user that the program becomes once devices and files are open. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -31,7 +31,7 @@ static int by_name(struct rd_identity *id, const char *user, struct rd_error *er
 	return 0;
 }
 
-/* sudo says who called it; anybody who can set these variables of a root process is root. */
+/* sudo names its caller; only root can set these variables for a root process. */
 static void by_sudo(struct rd_identity *id)
 {
 	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID"),

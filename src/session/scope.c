@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whose traffic a capture has. A device's sniffer sees what is steered to its own function: frames
- * of VFs, SFs and representors go to their ports of the eswitch before (kernel: mlx5_ib's fs.c,
- * get_flow_table() takes the sniffer tables of one mdev).
+ * Which functions' traffic a capture contains. A device's sniffer receives what is steered to its
+ * own PCI function; frames of VFs, SFs and representors are forwarded to their eswitch ports before
+ * that (kernel: mlx5_ib's fs.c, get_flow_table() takes the sniffer tables of one mdev).
  */
 #include "session.h"
 #include <rdmadump/log.h>

@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FLUSH_NS	    100000000U	/* frames of slow traffic that `kill -9` can lose */
+#define FLUSH_NS	    100000000U	/* slow traffic: `kill -9` loses at most this much */
 #define FLUSH_COMPRESSED_NS 1000000000U /* small blocks compress badly */
-#define PINNED_BYTES	    131072 /* of a buffer at most: two of 64 KiB while it is exchanged */
+#define PINNED_BYTES	    131072 /* per buffer at most: two of 64 KiB while one replaces the other */
 
 /* --- ends and time slices --------------------------------------------------------------- */
 
@@ -110,11 +110,11 @@ static void choose_threads(struct rd_session *s)
 	s->n_threads = can ? s->in.n : 0;
 	if (s->config->queues && s->in.n > 1 && !can)
 		rd_log(RD_LOG_WARNING,
-			"one thread serves all queues: lines are printed (-v), "
-			"frames are analysed (--analyze), or nothing is written (-w)");
+			"one thread serves all queues, because frames are printed (-v) or analysed "
+			"(--analyze), or no file is written (-w)");
 }
 
-/* Pins threads near the device, each to a CPU of its own where there are enough. */
+/* Pins each thread to a CPU near the device, if there are enough of them. */
 static void choose_cpus(struct rd_session *s)
 {
 	int near[RD_CPUS_MAX];
@@ -244,7 +244,7 @@ void rd_session_abandon(struct rd_session *s)
 	account_result(s);
 }
 
-/* Before files are opened as another user: for such devices that would be too late already. */
+/* Before files are opened as another user: on such a kernel, later commands would fail. */
 static void fix_identity(struct rd_session *s)
 {
 	bool fixed = false;

@@ -22,7 +22,7 @@ struct inputs {
 	struct rd_filter *filters[RD_IFACES_MAX];
 	char filter_text[1024];
 	struct rd_source_stats stats[RD_IFACES_MAX];
-	struct rd_inputs files; /* that are read: no output may be one of them */
+	struct rd_inputs files; /* input files: no output may be one of them */
 };
 
 #define COMMENT_ROOM 1600 /* what does not fit is cut off */
@@ -63,7 +63,7 @@ struct loss {
 	bool running, stop;
 	pthread_mutex_t lock; /* of `stop` */
 	pthread_cond_t wake;
-	uint64_t slowest_ns; /* reading so far; of the thread, then of who stopped it */
+	uint64_t slowest_ns; /* longest reading so far; the thread's until it has ended */
 	/* Of each source that is not a follower: at the start and at the end. */
 	struct rd_counters before[RD_IFACES_MAX], after[RD_IFACES_MAX];
 	struct rd_counter_change *changes[RD_IFACES_MAX];
@@ -98,8 +98,8 @@ int inputs_compile_filters(struct rd_session *s);
 void inputs_stats(struct rd_session *s);
 void inputs_close(struct rd_session *s);
 
-/* descriptors.c: whether so many further queues, with their feeds and threads, can be opened;
- * raises the soft limit of open files as far as that needs. *most: how many files may be open. */
+/* descriptors.c: whether `queues` more queues, with their feeds and threads, can be opened; raises
+ * the soft limit of open files if that is needed. *most: how many files may be open. */
 bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *most);
 
 /* outputs.c */
@@ -108,7 +108,7 @@ bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *
 int outputs_open(struct rd_session *s);
 /* Privileges are dropped: empties the files and starts the writers. */
 int outputs_start(struct rd_session *s);
-/* Completes the files; removes those that were opened and not started. */
+/* Completes the files; removes those that were opened but not started. */
 void outputs_close(struct rd_session *s);
 /* Sum over the outputs, at any time. */
 void outputs_stats(const struct rd_session *s, struct rd_sink_stats *sum);
@@ -142,16 +142,16 @@ void loss_free(struct rd_session *s);
 /* "Also counted: rx_discards_phy +200, ...", of all sources; "": nothing. */
 void loss_beside_text(const struct rd_session *s, char *out, size_t room);
 
-/* scope.c: warns where other functions' traffic is missed. */
+/* scope.c: warns if traffic of other functions is missed. */
 void scope_warn(const struct rd_session *s);
 
 /* account.c */
-/* Lost before the session, all sources; *known false if one of them does not know. */
+/* Frames that all sources lost before the session; *known is false if one of them is unknown. */
 uint64_t account_loss(const struct rd_session *s, bool *known);
 /* Fills in the result, but for `ran`, `broken_pipe` and `written`. */
 void account_result(struct rd_session *s);
 
-/* facts.c: what is stored beside the frames; facts_for_file() is rd_sink_ending's `facts`. */
+/* facts.c: facts stored in the file; facts_for_file() is rd_sink_ending's `facts`. */
 void facts_from_file(void *session, const char *json, size_t len);
 /* Before the sources are started: reading takes the device's time, and a ring fills meanwhile. */
 void facts_at_start(struct rd_session *s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Files of one name in several directories, for disks that are too slow alone: their paths, and
- * whether they can be written. */
+/* Files of one name in several directories, for ports that are too fast for one disk: their paths,
+ * and whether they can be written. */
 #include "session.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ char *stripe_pattern(const struct rd_session_config *o, unsigned int i)
 static int unfit(const char *dir, int errnum, struct rd_error *err)
 {
 	return rd_fail(err, RD_CLASS_OUTPUT, errnum,
-		"no file was touched: name directories that are there and can be written to",
+		"no file was changed: name directories that exist and are writable",
 		"--stripe: cannot write to '%s'", dir);
 }
 

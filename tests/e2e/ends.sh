@@ -98,7 +98,7 @@ refused() { # NAME STATUS PATTERN ARGUMENTS...
 refused "--ends always, nothing in common" 2 "have no packets in common; " --ends always "$TEST_DATA"/roce/0[12]*/a.pcap.zst
 refused "--ends always, one file" 1 "needs two files, not 1; " --ends always "$tmp/b.pcap"
 refused "--ends always, a pipe" 1 "'-' is not a regular file; " --ends always "$tmp/b.pcap" -
-refused "--ends sometimes" 1 "'sometimes' is none of auto, always, never" --ends sometimes "$tmp/b.pcap"
+refused "--ends sometimes" 1 "'sometimes' is not one of auto, always, never" --ends sometimes "$tmp/b.pcap"
 
 # A file that is cut short: what both hold is compared, the rest is not called lost
 head -c 200000 "$tmp/b.pcap" >"$tmp/cut.pcap"

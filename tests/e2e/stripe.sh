@@ -260,9 +260,9 @@ refused "one directory" 1 'two directories or more' --stripe "$tmp/d1" -w x
 refused "an empty name" 1 'without a name' --stripe "$tmp/d1,,$tmp/d2" -w x
 refused "no -w" 1 'give -w FILE' --stripe "$two"
 refused "standard output" 1 'give -w FILE' --stripe "$two" -w -
-refused "a directory in the name" 1 'give -w a name without' --stripe "$two" -w "$tmp/d1/x"
+refused "a directory in the name" 1 'give the name of a file only' --stripe "$two" -w "$tmp/d1/x"
 refused "--per-queue-files" 1 'give one of them' --stripe "$two" --queues 2 --per-queue-files -w x
-refused "-M" 1 'writes nothing before the end' --stripe "$two" -M 16Mi -w x
+refused "-M" 1 'M writes at the end' --stripe "$two" -M 16Mi -w x
 refused "-a filesize" 1 '-c or -a duration' --stripe "$two" -a filesize:1000 -w x
 refused "-G -W" 1 '-c or -a duration' --stripe "$two" -G 1 -W 2 -w x
 many=$(for i in $(seq 17); do echo "$tmp/m$i"; done | paste -sd,)

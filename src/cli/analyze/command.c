@@ -13,7 +13,7 @@
 enum { OPT_JSON = 0x100, OPT_HTML, OPT_ENDS, OPT_QP, OPT_TIME, OPT_TOP, OPT_MAX_QPS, OPT_NO_ICRC };
 
 static const struct argp_option options[] = {
-	{"json", OPT_JSON, NULL, 0, "Print all of it as JSON", 0},
+	{"json", OPT_JSON, NULL, 0, "Print the report as JSON", 0},
 	{"html", OPT_HTML, "FILE", 0,
 		"Write a page with plots and tables to FILE ('-' is standard output); it needs no "
 		"network",
@@ -57,7 +57,7 @@ static void parse_time(struct argp_state *state, const char *arg, struct analyze
 		(!end[1] || (parse_seconds(end + 1, &end, &s->config.to_ns) && !*end)) &&
 		s->config.to_ns > s->config.from_ns)
 		return;
-	argp_error(state, "--time: '%s' is no range of seconds like 2.5-4, 10- or -3", arg);
+	argp_error(state, "--time: '%s' is not a range of seconds like 2.5-4, 10- or -3", arg);
 }
 
 static enum analyze_when parse_when(struct argp_state *state, const char *arg)
@@ -67,7 +67,7 @@ static enum analyze_when parse_when(struct argp_state *state, const char *arg)
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(arg, names[i]))
 			return (enum analyze_when)i;
-	argp_error(state, "--ends: '%s' is none of auto, always, never", arg);
+	argp_error(state, "--ends: '%s' is not one of auto, always, never", arg);
 	return WHEN_AUTO;
 }
 

@@ -10,9 +10,10 @@
 
 /* --- are they? -------------------------------------------------------------------------------- */
 
-#define SAMPLE	    4096  /* first packets of a file, which are searched in the other */
-#define SLOTS	    16384 /* of their hash; a power of two */
-#define COMMON_PART 10	  /* one of so many must be found: a few may repeat in a later file */
+#define SAMPLE 4096  /* first packets of a file, which are searched in the other */
+#define SLOTS  16384 /* of their hash; a power of two */
+#define COMMON_PART                                                                                \
+	10 /* one of so many must be found; a later part of one capture may repeat a few */
 
 struct sample {
 	uint64_t first_ns; /* of the file's first frame */
@@ -103,7 +104,7 @@ static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze
 	int ret = -1;
 
 	if (!sample)
-		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "two ends");
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare two files");
 	if (walk(s->files[of], sample_add, sample, err) == 0 &&
 		walk(s->files[!of], search_see, &search, err) == 0)
 		ret = sample->n && sample->found * COMMON_PART >= sample->n;
@@ -125,7 +126,7 @@ static const char *not_a_file(const struct analyze_settings *s)
 	return NULL;
 }
 
-/* Whether the options and the kinds of files allow the comparison. */
+/* Whether the options and the types of the files allow a comparison. */
 static int can_be_ends(const struct analyze_settings *s, struct rd_error *err)
 {
 	const bool two = s->n_files == RD_TAPS;
@@ -154,7 +155,7 @@ int analyze_is_ends(
 		ret = look(s, RD_TAP_A, common, err);
 	if (ret == 0 && s->ends == WHEN_ALWAYS)
 		return rd_fail(err, RD_CLASS_DEVICE, 0,
-			"are they of the same time and of the same hosts?",
+			"check that both were captured at the same time on these hosts",
 			"--ends always: '%s' and '%s' have no packets in common", s->files[0],
 			s->files[1]);
 	return ret;
@@ -287,7 +288,7 @@ int analyze_ends(const struct analyze_settings *s, const struct analyze_common *
 	int ret = -1;
 
 	if (!taps)
-		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "two ends");
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare two files");
 	if (tap_open(&taps[0], s, RD_TAP_A, common, err) == 0 &&
 		tap_open(&taps[1], s, RD_TAP_B, common, err) == 0 &&
 		rd_ends_open(&ends, common->first_ns, common->offset_ns, err) == 0) {
