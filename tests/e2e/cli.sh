@@ -36,10 +36,10 @@ done <<'LIST'
 0|-w --writ --version|^rdmadump [0-9]
 0||RoCEv2 RC_
 1|-w TMP/o nonsense|'nonsense': can't parse filter expression
-1|lsit|there is no command 'lsit'; is 'rdmadump list' meant\?
+1|lsit|there is no command 'lsit'; did you mean 'rdmadump list'\?
 1|nosuchcommand|there is no command 'nosuchcommand', and it is no filter; 'rdmadump --help'
 1|TMP|is a file, neither a command nor a filter; to read it
-1|analyse TMP/o.pcapng|is 'rdmadump analyze' meant
+1|analyse TMP/o.pcapng|did you mean 'rdmadump analyze'
 1|help|there is no command 'help'
 1|-w TMP/o udp prot 4791|can't parse filter expression: syntax error; see pcap-filter\(7\)$
 1|-w TMP/o -c 0|-c: '0' is not a whole number

@@ -49,7 +49,7 @@ clean() {
 	ok "$1: nothing is left, no process, nothing on the device" "$tmp/stats"
 }
 
-# --- the protocol's questions -------------------------------------------------------------
+# --- the requests of the protocol -------------------------------------------------------------
 
 interfaces='interface {value=rdma-mlx5_0-1}{display=mlx5_0 port 1 (enp1s0f0np0, RoCE)}
 interface {value=rdma-mlx5_1-1}{display=mlx5_1 port 1 (enp2s0np0, RoCE, down)}
@@ -74,7 +74,7 @@ is "options" "$status $(sed -n 's/^arg .*{call=--\([a-z-]*\)}.*{type=\([a-z]*\)}
 is "arguments are numbered in their order" "$(sed -n 's/^arg {number=\([0-9]*\)}.*/\1/p' "$tmp/out" | paste -sd' ')" "0 1 2 3 4 5"
 is "one direction is the default" "$(grep -c '^value {arg=3}.*{default=true}' "$tmp/out")" 1
 [ ! -e "$tmp/stats" ]
-ok "no question opens a device"
+ok "no request opens a device"
 
 for f in 'udp port 4791' 'ether host 0c:42:a1:00:00:01' ''; do
 	extcap --extcap-interface $port --extcap-capture-filter "$f"
@@ -95,7 +95,7 @@ while IFS='|' read -r line pattern; do
 done <<'LIST'
 --extcap-config|--extcap-interface is missing
 --extcap-config --extcap-interface rdma-mlx5_9-1|no interface rdma-mlx5_9-1
---extcap-interface rdma-mlx5_0-1|question is missing
+--extcap-interface rdma-mlx5_0-1|extcap-interfaces or --capture is missing
 --capture --extcap-interface rdma-mlx5_0-1|--fifo is missing
 --capture --extcap-interface rdma-mlx5_0-1 --fifo x --buffers 21|--buffers: '21'
 --capture --extcap-interface rdma-mlx5_0-1 --fifo x --direction up|--direction: 'up'
