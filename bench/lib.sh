@@ -9,7 +9,7 @@ repeats=${REPEATS:-3}
 TIMEFORMAT='%3R %3U %3S'
 
 median() { sort -g | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
-# load: what else the machine was doing
+# load: the machine's load average
 load() { cut -d' ' -f1 /proc/loadavg; }
 # timed FILE COMMAND...: "seconds user system" into FILE, the command's output is dropped
 timed() {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Single-core memcpy bandwidth in bytes per second: the yardstick for large frames. */
+/* Prints memcpy bandwidth of one core in bytes per second, the reference for large frames. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

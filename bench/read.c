@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads a capture as the program does and says how fast: `read FILE [parse] [icrc]`. The file
- * comes from `read --make FILE PAYLOAD COUNT [FORMAT]`: RoCE v2 over IPv4, RC SEND Only, 8 QPs,
- * right ICRCs.
+ * Reads a capture as the program does, and prints the speed: `read FILE [parse] [icrc]`.
+ * `read --make FILE PAYLOAD COUNT [FORMAT]` makes the file: RoCE v2 over IPv4, RC SEND Only, 8 QPs,
+ * correct ICRCs.
  */
 #include <rdmadump/bytes.h>
 #include <rdmadump/format.h>
