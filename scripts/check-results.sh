@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
-# How scripts/check counts what ran: sourced by it and by its test. Whatever cannot be read as a
-# result counts as a failure. CI=true: what was skipped because a tool is missing is a failure too, since
+# Counts test results; sourced by scripts/check and by its test. Output that cannot be read as a result
+# counts as a failure. CI=true: a test that is skipped because a tool is missing counts as failed, since
 # scripts/deps installs every tool.
 
 passed=0 failed=0 skipped=0

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
-# What `rdmadump analyze` makes of a scenario's captures, judged by the kernels that took part: their
-# counters, which stand in the files, and the drops of the router between.
+# Compares the report of `rdmadump analyze` on a scenario's captures with the kernels that took part:
+# their counters, which are in the files, and the drops of the router between them.
 # Sourced by tests/vm/suite.sh, which has `ok` and `tmp` from tests/tap.sh.
 # shellcheck disable=SC2154
 
-# What rxe counts of packets, and analyze finds in them, in every scenario.
+# Counters of rxe that analyze must find in the packets of every scenario.
 rxe_counters="sent_pkts rcvd_pkts out_of_seq_request rcvd_rnr_err send_rnr_err rcvd_seq_err completer_retry_err duplicate_request"
 
-# hw FILE DEVICE COUNTER: of what guest(1) saved
+# hw FILE DEVICE COUNTER: a counter that the program guest saved
 hw() { awk -v d="$2" -v c="$3" '$1 == "hw" && $2 == d && $3 == c {print $4}' "$1"; }
 
-# analysis_of REPORT FILTER: of one end's report
+# analysis_of REPORT FILTER: a value of one end's report
 analysis_of() { jq -c "$2" "$1" 2>&1; }
 
-# check_counters AT NAME SIDE KIND REPORT: the file's counters are sysfs', and the packets show as many
+# check_counters AT NAME SIDE KIND REPORT: the file has the counters of sysfs, and the packets match them
 check_counters() {
 	local at=$1 name="$2, $3" kind=$4 report=$5 device c wanted='' got
 	device=$(jq -r '.sources[0].device' "$at.report.json" 2>/dev/null)
@@ -23,8 +23,8 @@ check_counters() {
 	done
 	got=$(jq -r '[.counters[] | "\(.counter)=\(.device_count) "] | add' "$report")
 	is "$name: analyze takes the counters' growth from the file" "$got" "$wanted"
-	# Frames that the network damaged may look like anything; how often packets that overtake each
-	# other made an end repeat shows nearly only.
+	# Frames that the network damaged may have any content; the number of retransmissions that
+	# reordering caused can only be estimated.
 	if [ "$kind" = none ] || [[ $2 == *_reorder ]]; then
 		echo "# $name: $(analysis_of "$report" '[.counters[] | select(.agrees | not) |
 			"\(.counter) \(.device_count), packets \(.packets): \(.why)"]')"
@@ -41,7 +41,7 @@ check_counters() {
 			"$(analysis_of "$report" '[.counters[] | select(.agrees | not) | .why] | unique')" \
 			'["the capture lost frames"]'
 	elif [ "$2" = vlan ]; then
-		is "$name: ... and the reason is an address of a netdev that came and went" \
+		is "$name: ... and the reason is an address that was added and removed" \
 			"$(analysis_of "$report" '[.counters[] | select(.agrees | not) | .why] | unique | map(.[:40])')" \
 			'["there were frames between addresses that"]'
 	fi
@@ -53,12 +53,12 @@ lost() { jq --arg from "$2" '[.ends.paths[] | select(.from == $from) | .qps[].lo
 # dropped DIRECTORY NETDEV: by the router's queue towards that side
 dropped() { jq --arg dev "$2" '[.[] | select(.dev == $dev) | .drops] | add // 0' "$1/qdiscs"; }
 
-# near LOST DROPPED OUTSIDE: no more than were dropped, and as good as all of them
+# near LOST DROPPED OUTSIDE: no more than were dropped, and nearly all of them
 near() { [ "$1" -le "$2" ] && [ $(($1 + $3 + 1 + $2 / 20)) -ge "$2" ]; }
 
-# check_loss DIRECTORY NAME REPORT: what the ends miss is what the router says it dropped. Packets at
-# the edge of a capture are not called lost, but counted; copies of a packet that are retransmitted there
-# are not even that.
+# check_loss DIRECTORY NAME REPORT: the ends miss the packets that the router dropped. Packets at the
+# start or end of a capture are counted, but not as lost; copies that are retransmitted there are not
+# counted.
 check_loss() {
 	local to_a to_b gone_a gone_b outside
 	to_a=$(lost "$3" 10.77.2.2) to_b=$(lost "$3" 10.77.1.1)
@@ -68,21 +68,21 @@ check_loss() {
 	near "$to_a" "$gone_a" "$outside" && near "$to_b" "$gone_b" "$outside"
 	ok "$2: analyze counts as lost towards a, b what the router dropped there"
 	[ "$to_a" -gt 0 ] && [ "$to_b" -gt 0 ]
-	ok "$2: analyze saw loss both ways"
+	ok "$2: analyze saw loss in both directions"
 	is "$2: analyze finds where" \
-		"$(jq -c '[.ends.findings[] | select(.rule == "lost-between") | .certainty] | unique' "$3")" '["certain"]'
+		"$(jq -c '[.ends.findings[] | select(.rule == "lost-between") | .certainty] | unique' "$3")" '["likely"]'
 }
 
-# check_ends DIRECTORY NAME REPORT: what was lost and doubled between the ends
+# check_ends DIRECTORY NAME REPORT: what was lost and duplicated between the ends
 check_ends() {
 	local rules
 	rules=$([ -s "$3" ] &&
-		jq -r '[.ends.findings[].rule] | unique | map(select(test("^(lost|doubled)-between$"))) | join(" ")' "$3") ||
+		jq -r '[.ends.findings[].rule] | unique | map(select(test("^(lost|duplicated)-between$"))) | join(" ")' "$3") ||
 		rules="no report of both ends"
 	case $2 in
 	router_loss) check_loss "$@" ;;
-	router_duplicate) [[ $rules == *doubled-between* ]]; ok "$2: analyze sees what the router doubled" ;;
-	*) is "$2: analyze sees nothing lost or doubled between the ends" "$rules" "" ;;
+	router_duplicate) [[ $rules == *duplicated-between* ]]; ok "$2: analyze sees what the router duplicated" ;;
+	*) is "$2: analyze sees nothing lost or duplicated between the ends" "$rules" "" ;;
 	esac
 }
 
@@ -93,7 +93,7 @@ check_analysis() {
 	[ "${#files[@]}" = 2 ] || ends=()
 	timeout -k 5 120 "$RDMADUMP" analyze "${ends[@]}" --json "${files[@]}" >"$report" 2>"$tmp/analysis.log"
 	ok "$2: analyze reads what was captured" "$tmp/analysis.log"
-	# A device that went counted until nobody could ask.
+	# The last counters of a device that was removed cannot be read.
 	[ "$2" != removed ] || return 0
 	for side in a b; do
 		[ -e "$1/$side.rdmadump.pcapng" ] || continue
@@ -101,6 +101,6 @@ check_analysis() {
 		check_counters "$1/$side" "$2" "$side" "$3" "$tmp/end.json"
 		n=$((n + 1))
 	done
-	# What a capture lost itself shows nothing of the way.
+	# Frames that a capture lost say nothing about the path.
 	[ "$n" = 1 ] || [[ $3 == *drops=* ]] || check_ends "$1" "$2" "$report"
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Our counters beside rdma(8)'s on a real kernel, field by field, before and after traffic:
+# Compares our counters with rdma(8)'s on a real kernel, field by field, before and after traffic:
 # tests/vm/run -n 1 -x BUILD/rdmadump tests/vm/counters.sh; one.sh runs it as well.
 # shellcheck source=tests/vm/lib.sh
 . /lib.sh
@@ -10,7 +10,7 @@ judge() { # STATUS NAME FILE
 	if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2"; failed=1; sed 's/^/# /' "$3"; fi
 }
 
-# "name value" of both, sorted; the link and the port's other places are not in rdma's list
+# "name value" of both, sorted; rdma does not list the link and the port's other counters
 ours() { rdmadump counters "$DEV:1" --all | sed -n '/^Transport/,/^$/{s/^   *\([a-z_]*\)  *\([0-9 ]*[0-9]\).*/\1 \2/p}' | sed 's/\([0-9]\) \([0-9]\)/\1\2/g' | sort; }
 theirs() { rdma statistic show link "$DEV/1" | tr ' ' '\n' | sed -n '/^[a-z]/{N;s/\n/ /;p}' | grep ' [0-9][0-9]*$' | sort; }
 compare() { # NAME
@@ -32,12 +32,12 @@ rdmadump counters --diff /tmp/before.json /tmp/after.json >/tmp/diff
 grep -q '^ *rcvd_pkts  *+ *[1-9]' /tmp/diff
 judge $? "--diff shows the growth" /tmp/diff
 sed 's/^/# /' /tmp/diff
-# The netdev's driver: what ethtool(8) would say, virtio and veth have few
+# The netdev driver's statistics, as ethtool(8) prints them; virtio and veth have few
 rdmadump counters "$DEV" --json | grep -c '"ethtool/' | sed 's/^/# ethtool statistics: /'
 rdmadump counters "$DEV" --prometheus >/tmp/prometheus
 grep -q '^rdmadump_hw_rcvd_pkts_total{device="'"$DEV"'",port="1"' /tmp/prometheus
 judge $? "Prometheus text" /tmp/prometheus
-# A capture stores whose queue pairs are open: the kernel's own are, always
+# A capture stores the open queue pairs: the kernel's are always open
 timeout 20 rdmadump -d "$DEV" -q -a duration:1 -w /tmp/facts.pcapng 2>/tmp/reported
 tr '{' '\n' </tmp/facts.pcapng | grep -a '"lqpn":1,"type":"GSI","state":"RTS"' >/tmp/reported
 judge $? "a capture stores the open queue pairs" /tmp/reported

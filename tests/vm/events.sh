@@ -19,7 +19,7 @@ has() {
 	judge $? "$1" "$2"
 }
 
-# What it prints is in /tmp/events.
+# Its output is in /tmp/events.
 start_events() {
 	: >/tmp/events
 	timeout 300 rdmadump events --json >/tmp/events 2>/tmp/watching &
@@ -192,7 +192,7 @@ capture_through_changes() {
 	rdma dev set rxe_a name rxe_z
 	guest text 10 /tmp/c.log "rxe_z: device renamed from rxe_a"
 	judge $? "capture: a renamed device is followed" /tmp/c.log
-	# ARP requests: frames of its own, after all that
+	# ARP requests: the netdev's own frames, after these changes
 	ip route add 10.77.0.0/24 dev vy src 10.77.0.1 table 10 2>/dev/null
 	ping -c 2 -W 1 -I vy 10.77.0.2 >/dev/null 2>&1
 	unload_driver_with_capture

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the scripts in a test machine would fork for: waiting for files, text, listeners and quiet
- * counters, copying the counters of all RDMA devices (sysfs, infiniband class) and of UDP
- * (/proc/net/snmp, snmp6), which counts what was handed to rxe, taken by it or not; setting the
- * clock.
+ * Work that the scripts in a test machine would need many processes for: waiting for files, text,
+ * listeners and constant counters, copying the counters of all RDMA devices (sysfs, infiniband
+ * class) and of UDP (/proc/net/snmp, snmp6), which include all packets passed to rxe, and setting
+ * the clock.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #define CLASS	    "/sys/class/infiniband"
-#define GONE	    "/share/gone" /* the host's word that a machine has died */
+#define GONE	    "/share/gone" /* made by the host when a machine has died */
 #define TCP_LISTEN  0x0a
-#define QUIET_LOOKS 15 /* as many looks without a change, 20 ms apart */
+#define QUIET_LOOKS 15 /* so many readings without a change, 20 ms apart */
 
 static uint64_t now_ms(void)
 {
@@ -56,7 +56,7 @@ static int wait_until(const char *seconds, bool (*reached)(char **), char **args
 	return 0;
 }
 
-/* --- what is waited for ------------------------------------------------------------------ */
+/* --- conditions -------------------------------------------------------------------------- */
 
 static bool files_exist(char **paths)
 {
@@ -220,7 +220,7 @@ static bool is_quiet(char **args)
 
 /* --- clock ------------------------------------------------------------------------------- */
 
-/* A file on the host's file system is stamped by the host's clock. */
+/* A file on the host's file system has the host's time. */
 static int set_clock(const char *path)
 {
 	struct stat st;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh
 # What scripts inside a test machine share; /init has sourced it, a script does `. /lib.sh`.
-# A fork costs 0.1 s under emulation: what waits or counts is the compiled program `guest`.
+# A fork takes 0.1 s under emulation: the compiled program `guest` waits and counts.
 #
 #   SIDE  a, b, or r (the router of three); with one machine a
 #   N     number of machines
@@ -24,7 +24,7 @@ set_addresses() {
 }
 set_addresses
 
-# Two ends in one network: routing by outgoing interface keeps the kernel from the short cut.
+# Two ends in one network: routing by outgoing interface prevents local delivery by the kernel.
 set_up_one() {
 	modprobe veth
 	ip link add va type veth peer name vb
@@ -51,7 +51,7 @@ set_up_network() {
 	case $N$SIDE in
 	1a) set_up_one ;;
 	2?)
-		# Duplicate address detection is done by who chose the addresses.
+		# Without duplicate address detection: the addresses are chosen to be unique.
 		sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.eth0.accept_dad=0 \
 			net.ipv6.conf.eth0.router_solicitations=0
 		ip link set eth0 up
@@ -77,7 +77,7 @@ set_up_network() {
 	esac
 }
 
-# barrier NAME: until every machine has come to it; the script ends if one does not
+# barrier NAME: waits until every machine has reached it; the script ends if one does not
 barrier() {
 	[ "$N" = 1 ] && return 0
 	: >"$SHARE/barrier.$1.$SIDE"
@@ -89,16 +89,15 @@ barrier() {
 }
 
 # --- scenarios ---------------------------------------------------------------------------------
-# begin NAME KIND, commands, finish: both ends capture with rdmadump and with tcpdump beside it, and
-# all that was seen and counted goes to $SHARE/NAME. KIND tells who checks it what must hold:
-# `arrives=SIDES`, where all that is captured was sent by rxe or handed to it; `accepts=SIDES`, where
-# rxe also took it all: not what comes to a QP in error, or to one whose program has ended;
-# `ends=same` or `ends=apart`: whether they see as many frames; `drops=SIDES`: where rdmadump must
-# have lost frames, and know how many.
+# begin NAME KIND, commands, finish: both ends capture with rdmadump and with tcpdump, and all captures
+# and counters are stored in $SHARE/NAME. KIND says what is checked: `arrives=SIDES`: all captured frames
+# were sent by rxe or passed to it; `accepts=SIDES`: rxe also accepted them all (not those for a QP in
+# error, or for one whose program has ended); `ends=same` or `ends=apart`: whether both ends capture the
+# same number of frames; `drops=SIDES`: rdmadump must have lost frames, and report how many.
 
 name=. step=0 failures=0
 
-# remember FILE: the counters; with VM_RECORD=1 also what the rest of the kernel says
+# remember FILE: saves the counters; with VM_RECORD=1 also other state of the kernel
 remember() {
 	guest counters "$1"
 	[ "${VM_RECORD-}" = 1 ] || return 0
@@ -125,7 +124,7 @@ begin() {
 	: >"$log"
 	echo "$2" >"$SHARE/$name/kind"
 	if [ -n "$DEV" ]; then
-		# Immediate: what is in a block of its ring tcpdump would leave there at its end.
+		# Immediate mode: else tcpdump leaves frames in a block of its ring at its end.
 		tcpdump -i "$NETDEV" -w "$dir/tcpdump.pcap" --time-stamp-precision=nano -B 32768 \
 			-s 9216 --immediate-mode -Z root 2>"$dir/tcpdump.log" &
 		tcpdump_pid=$!
@@ -141,7 +140,7 @@ begin() {
 	exec 3>&1 >>"$log" 2>&1
 }
 
-# tcpdump leaves at its end what it has not read yet: until it has as many as the kernel gave it
+# At its end tcpdump does not read what is left in its ring: waits until it has as many as the kernel counted
 caught_up() {
 	looks=0
 	while [ "$looks" -lt 50 ]; do
@@ -179,7 +178,7 @@ finish() {
 	echo "$name: done, $failures failures"
 }
 
-# run COMMAND...: as it stands, with a note of it and of its status
+# run COMMAND...: runs it, and prints the command and its status
 run() {
 	echo "[$(cut -d' ' -f1 /proc/uptime)] $SIDE\$ $*"
 	"$@"

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What one machine with two rxe devices can show: what other tools say of a device with open queue
-# pairs, its counters, its events, what the kernel refuses and how that is reported, who may capture, a
-# netdev that vanishes. Prints "ok NAME" and "not ok NAME" for tests/vm/suite.sh.
+# Tests on one machine with two rxe devices: comparison with other tools while queue pairs are open,
+# counters, events, messages for what the kernel refuses, privileges, a netdev that is removed.
+# Prints "ok NAME" and "not ok NAME" for tests/vm/suite.sh.
 # shellcheck source=tests/vm/lib.sh
 . /lib.sh
 
-judge() { # STATUS NAME FILE: a file that tells why not
+judge() { # STATUS NAME FILE: FILE shows the reason of a failure
 	if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
 	sed 's/^/# /' "$3"
 }
 
-# reports STATUS TEXT NAME COMMAND...: it ends so and says that
+# reports STATUS TEXT NAME COMMAND...: its exit status, and a text in its output
 reports() {
 	wanted=$1 text=$2 what=$3
 	shift 3
@@ -53,7 +53,7 @@ reports_as_nobody 0 "0 frames" "with CAP_NET_RAW alone he may" \
 reports 0 "capturing on $DEV port 1 ($NETDEV, soft RoCE" "the netdev's name finds the device" \
 	rdmadump -i "$NETDEV" -w /dev/null -a duration:1
 
-# Queue pairs that stay open: requests without a receive are asked for again for ever, slowly.
+# Queue pairs that stay open: requests without a receive are retransmitted forever, slowly.
 open_qps() {
 	timeout 120 traffic -s a -d "$DEV" -l "$SELF" -x /tmp/open -q 3 -N 0 &
 	qps_a=$!
@@ -68,14 +68,14 @@ rdmadump info --json "$DEV" >/tmp/reported
 judge $? "info knows those that are" /tmp/reported >/tmp/judged
 sed '/^#/d' /tmp/judged
 modprobe ib_umad
-# As many verdicts as it gives are wanted; its own numbers are of no use here.
+# The results of the script, without its numbers and its plan.
 timeout 120 same_facts.sh "$DEV" "$DEV_B" 2>&1 | sed 's/^\(not \)\{0,1\}ok [0-9]* - /\1ok /; /^1\.\.[0-9]/d'
 kill "$qps_a" "$qps_b"
 wait "$qps_a" "$qps_b"
 
 timeout 240 counters.sh
 
-# Whether it listens already nothing says: so more than once.
+# Nothing shows whether it listens already: tried more than once.
 timeout 60 rdmadump events --json "$DEV" >/tmp/events 2>&1 &
 events_pid=$!
 for _ in 1 2 3 4 5; do
@@ -101,7 +101,7 @@ begin veth accepts=a
 traffic_here veth >&3
 finish
 
-# The netdev goes, and its rxe with it: what was captured stays, the rest is reported.
+# The netdev is removed, and its rxe with it: the captured frames are kept, the removal is reported.
 begin removed none
 traffic_here removed >&3
 guest counters "$dir/after"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The scenarios of two machines with a router between them that treats their frames badly, so that
-# the two ends see different things. Both count all that they themselves see.
+# The scenarios of two machines with a router between them that drops, delays, duplicates or damages
+# frames, so that the two ends capture different frames. Each end is compared with its own counters.
 # shellcheck source=tests/vm/lib.sh
 . /lib.sh
 
@@ -13,7 +13,7 @@ towards() {
 	shift
 	on r tc qdisc replace dev $out root netem "$@"
 }
-# A ping long before and after: what comes to pass at the edge of a capture is not called lost.
+# A ping long before and after: packets at the start or end of a capture are not called lost.
 edge() {
 	[ "$SIDE" != b ] || ping -c 1 -W 5 "$PEER"
 	sleep 0.5
@@ -64,7 +64,7 @@ router_duplicate() {
 	finish
 }
 
-# No question for MAC addresses in between: what the router drops shall be packets of the scenario.
+# No ARP request in between: the router must drop packets of the scenario only.
 known() { ip neigh replace "$1" lladdr "52:54:00:77:0$2" nud permanent dev "$3"; }
 if [ "$SIDE" = r ]; then
 	known 10.77.1.1 1:01 eth0

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rdmadump on a real kernel: in every scenario of pair.sh, router.sh and one.sh its frames are those
-# of the tcpdump beside it, byte for byte, and as many as the kernel's rxe counted; that is read by
-# libpcap alone. What `analyze` makes of the files is judged by analysis.sh. VM_QUICK=1: two machines
-# and some scenarios only.
-# Expects what tests/tap.sh expects, and VM_BIN.
+# of tcpdump, byte for byte, and as many as the kernel's rxe counted; files are read by libpcap, not by
+# our reader. analysis.sh checks the reports of `analyze`. VM_QUICK=1: two machines and some scenarios
+# only. Expects the variables of tests/tap.sh, and VM_BIN.
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/tap.sh
 . "$here/../tap.sh"
@@ -15,12 +14,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 vm_prepare || skip_all "$vm_why"
 
-# Frames that the kernel sends by itself at any time, in no scenario's account.
+# Frames that the kernel sends at any time, which no scenario counts.
 noise='not (ether[0] & 1 = 1 and not udp port 4791) and not arp and not icmp6 and not (vlan and arp)'
 roce='udp port 4791 or (vlan and udp port 4791)'
 scenarios=0 compared=0
 
-# What a scenario must have brought onto the wire at both ends: a filter of tcpdump.
+# Frames that both ends must have in a scenario: a filter of tcpdump.
 declare -A must_see=(
 	[rc_send]='udp[8] = 0x04' [perftest]='udp[8] = 0x14'
 	[uc]='udp[8] = 0x20' [ud]='udp[8] = 0x64' [multicast]='dst host 239.7.7.7 and udp[8] = 0x65'
@@ -40,7 +39,7 @@ declare -A must_see=(
 
 # hash FILE FILTER: "frames bytes hash" of the frames that pass
 hash() {
-	# What is left of another file would answer for one that is not there.
+	# Without it, the copy of another file would be used if this one is absent.
 	rm -f "$tmp/filtered.pcap"
 	tcpdump -r "$1" -w "$tmp/filtered.pcap" "$2" 2>/dev/null
 	"$SOFTHCA_FRAMES" --hash "$tmp/filtered.pcap"
@@ -48,7 +47,7 @@ hash() {
 
 frames() { hash "$@" | cut -d' ' -f1; }
 
-# counted FILE DEVICE: packets that rxe sent and took; "udp" for what was handed to it instead.
+# counted FILE DEVICE: packets that rxe sent and accepted; with "udp", packets passed to it instead.
 counted() {
 	awk -v d="$2" -v udp="${3-}" '
 		$1 == "hw" && $2 == d && $3 == "sent_pkts" {n += $4}
@@ -62,14 +61,14 @@ grown() { echo $(($(counted "$1.after" "$2" "${3-}") - $(counted "$1.before" "$2
 # holds KIND WHAT SIDE
 holds() { [[ " $1 " =~ " $2="[ab]*$3 || " $1 " =~ " $2="$3 ]]; }
 
-# What the program says of itself, and what would be right.
+# The program's report of its frames, and the expected one.
 account() {
 	jq -r '"\(.sources[0].kind) delivered \(.frames.delivered) written \(.frames.written) dropped " +
 		"\(.frames.dropped.buffer_full + .frames.dropped.output) lost \(.lost_before_us.frames) " +
 		"known \(.lost_before_us.known) by \(.ended_by)"' "$1"
 }
 
-# check_drops DIRECTORY SIDE NAME: what it has and what it says it lost are what tcpdump has.
+# check_drops DIRECTORY SIDE NAME: its frames and its reported loss together are tcpdump's frames.
 check_drops() {
 	local at=$1/$2 n lost
 	n=$(frames "$at.rdmadump.pcapng" "$roce")
@@ -93,7 +92,7 @@ differences() {
 check_end() {
 	local at=$1/$3 name="$2, $3" device all ours n end=signal losses="0 known true"
 	[ "$2" != removed ] || end=fault
-	# What is lost around a link that goes down, no counter counts.
+	# No counter counts the frames that are lost when a link goes down.
 	[ "$2$3" != link_flapa ] || losses="null known false"
 	device=$(jq -r '.sources[0].device' "$at.report.json" 2>/dev/null)
 	ours=$(hash "$at.rdmadump.pcapng" "$noise")
@@ -154,9 +153,9 @@ check_scenarios() {
 # names SCRIPT: the scenarios that it says are all
 names() { awk -v RS='"' 'found {print; exit} /(^|\n)all=$/ {found = 1}' "$1"; }
 
-# machines N SECONDS SCRIPT [ARGUMENTS...]: boots and leaves what was seen in $tmp/N. A machine that
-# ended without a word (99), without a network (98), or waited in vain for another (97) shows nothing
-# of the program: once more, if the time was not simply over.
+# machines N SECONDS SCRIPT [ARGUMENTS...]: boots machines and stores their files in $tmp/N. A machine
+# that ended without output (99), without a network (98), or after waiting for another one (97) says
+# nothing about the program: it is started once more, unless the time was over.
 machines() {
 	local n=$1 seconds=$2 script=$3 status try began=$SECONDS
 	shift 3
@@ -175,13 +174,13 @@ machines() {
 	ok "$n machine(s) ran $script" "$tmp/$n.out"
 }
 
-# wants LEAST NAME...: a list of names that came out empty would check nothing
+# wants LEAST NAME...: an empty list of names would check nothing
 wants() {
 	[ $(($# - 1)) -ge "$1" ]
 	ok "$(($# - 1)) scenarios, at least $1"
 }
 
-# take_verdicts NAME LEAST: those that the script of one machine gave itself, LEAST at least
+# take_verdicts NAME LEAST: the results that the script of one machine printed, LEAST at least
 take_verdicts() {
 	while IFS= read -r line; do
 		case $line in

@@ -135,7 +135,7 @@ static void print_qps(const struct traffic *t)
 			t->me.psn[i], t->peer.qpn[i], t->me.rkey);
 }
 
-/* With --expect all that fails does so with that status, or is flushed after it. */
+/* With --expect all failures have that status, or are flushed after it. */
 static bool as_expected(const struct traffic *t)
 {
 	unsigned int failed = 0;
@@ -168,7 +168,7 @@ static int run(struct traffic *t)
 	print_qps(t);
 	print_counts("sent", t->sent);
 	print_counts("received", t->received);
-	/* An answer to what comes late needs the QP of the other end too. */
+	/* A response to a late packet needs the QP of the other end, too. */
 	publish(t, "counted");
 	wait_for(t, "counted");
 	close_end(t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the parts of the program traffic share. */
+/* Shared by the files of the program traffic. */
 #ifndef VM_TRAFFIC_H
 #define VM_TRAFFIC_H
 
@@ -60,7 +60,7 @@ struct traffic {
 	unsigned int sent[STATUSES], received[STATUSES];
 };
 
-/* Tells what failed and why (errno), and ends with status 1. */
+/* Prints what failed and errno, and exits with status 1. */
 void die(const char *what) __attribute__((noreturn));
 
 /* traffic_options.c: the arguments; ends the program at wrong ones. */

@@ -24,7 +24,7 @@ static void open_device(struct traffic *t)
 	ibv_free_device_list(list);
 }
 
-/* The place of the address in the GID table. */
+/* The index of the address in the GID table. */
 static void to_gid(const char *address, union ibv_gid *gid)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -157,7 +157,7 @@ static void connect_qp(struct traffic *t, unsigned int i)
 		die("RTS");
 }
 
-/* The kernel's IP takes a group's packets only for those who joined; rxe sees them after it. */
+/* The kernel's IP layer drops a group's packets unless the host joined it; rxe receives after it. */
 void join_group(struct traffic *t)
 {
 	union ibv_gid gid;

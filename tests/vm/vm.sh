@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
-# Boots small virtual machines with Debian's kernel and a real rdma_rxe: the kernel and a root file
-# system are made once and kept, the machines run under QEMU without any acceleration.
+# Boots small virtual machines with Debian's kernel and a real rdma_rxe. The kernel and a root file
+# system are made once and cached; the machines run under QEMU without KVM.
 # Sourced by tests/vm/run and tests/vm/suite.sh. Expects VM_BIN (where the programs of tests/vm are).
 
 vm_src=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 vm_cache=${VM_CACHE:-$(cd "$vm_src/../.." && pwd)/build/cache/vm}
 
-# What the machines have beside the program under test; the first line is needed by the tests.
+# Programs in the machines besides the program under test; the tests need those of the first line.
 vm_programs="busybox dash ip tc rdma tcpdump ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong
 	ibv_srq_pingpong ibv_devinfo ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw rping mckey
 	setpriv sysctl timeout ibstat ibstatus"
@@ -29,12 +29,12 @@ vm_say() { echo "vm: $*" >&2; }
 
 # --- the kernel ----------------------------------------------------------------------------
 
-# vmlinux out of a bzImage: without it the guest spends seconds on unpacking itself.
+# Extracts vmlinux from a bzImage: the guest would need seconds to unpack it.
 vm_unpack_kernel() {
 	local at
 	at=$(LC_ALL=C grep -aboP '\xfd7zXZ\x00' "$1" | head -n 1 | cut -d: -f1)
 	[ -n "$at" ] && tail -c +"$((at + 1))" "$1" | xz -dc --single-stream >"$2" 2>/dev/null
-	# xz ends with a complaint about what follows the stream.
+	# xz fails because of the data after the stream.
 	[ "$(LC_ALL=C head -c 4 "$2" 2>/dev/null)" = $'\x7fELF' ] || cp "$1" "$2"
 }
 
@@ -47,7 +47,7 @@ vm_kernel_package() {
 vm_download_kernel() {
 	local package=$1 work=$vm_cache/work.$$ status
 	mkdir -p "$work" "$vm_kernel"
-	# apt's own user cannot write here, of which it would tell.
+	# apt's user cannot write here, and apt would print a warning.
 	if (cd "$work" && apt-get -q -o APT::Sandbox::User=root download "$package") >"$work/log" 2>&1; then
 		vm_why="cannot unpack $package into $vm_kernel"
 		dpkg -x "$work"/*.deb "$work/root" &&
@@ -65,8 +65,8 @@ vm_download_kernel() {
 	return "$status"
 }
 
-# The kernel that linux-image-amd64 depends on, in $vm_cache/kernel-VERSION/; sets vm_kernel. One at
-# hand serves where apt has none.
+# The kernel that linux-image-amd64 depends on, in $vm_cache/kernel-VERSION/; sets vm_kernel. If apt
+# has none, a cached one is used.
 vm_get_kernel() {
 	local package
 	package=$(vm_kernel_package)
@@ -149,7 +149,7 @@ vm_copy_modules() {
 		"$root/lib/modules/$version/" && depmod -b "$root" "$version"
 }
 
-# What the image is made of, to know whether it is still the one.
+# A hash of the image's inputs, to detect changes.
 vm_fingerprint() {
 	{
 		echo "$vm_kernel $vm_programs $vm_extras $vm_modules $vm_more_modules"
@@ -161,7 +161,7 @@ vm_fingerprint() {
 	} 2>/dev/null | sha256sum | cut -c 1-16
 }
 
-# Sets vm_image; makes it if there is none of these inputs.
+# Sets vm_image; makes it if there is none with these inputs.
 vm_get_image() {
 	local version root files f
 	version=$(ls "$vm_kernel/lib/modules")
@@ -186,7 +186,7 @@ vm_get_image() {
 	return $status
 }
 
-# Everything that must be had before a machine can boot; else vm_why says what is missing.
+# Prepares everything for booting a machine; on failure vm_why says what is missing.
 vm_prepare() {
 	local t
 	for t in qemu-system-x86_64 depmod modprobe cpio xz busybox; do
@@ -216,7 +216,7 @@ vm_sides() {
 	esac
 }
 
-# The cable: Unix sockets, for a TCP socket between the machines would collect small frames.
+# The cable: Unix sockets, since a TCP socket between the machines would collect small frames.
 vm_nics() {
 	local side=$1 n=$2 dir=$3
 	wire() {
@@ -232,8 +232,8 @@ vm_nics() {
 	esac
 }
 
-# The clock is the PM timer: what the kernel takes the TSC's frequency to be is wrong on a busy host,
-# where also its look at whether the timer ticks can fail.
+# The clock is the PM timer: on a busy host the kernel measures a wrong TSC frequency, and its check
+# whether the timer ticks can fail.
 # vm_boot N SECONDS SHARE OVERLAY: runs /script of the overlay in N machines; the machines' output
 # goes to standard output, a line beginning with the machine's name. Status: the worst of them.
 vm_boot() {
@@ -253,7 +253,7 @@ random.trust_cpu=on vm.side=$side vm.n=$n" \
 				-virtfs "local,path=$share,mount_tag=share,security_model=none" \
 				$(vm_nics "$side" "$n" "$run") </dev/null 2>"$share/qemu.$side"
 			echo $? >"$run/qemu-status.$side"
-			# Nobody waits for one that has died.
+			# So that no machine waits for one that has died.
 			[ -e "$share/status.$side" ] || : >"$share/gone"
 		) | sed -u -e 's/\r$//' -e "s/^/$side: /" &
 		# The listening end of a cable first.
