@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Counters as the kernel serves them: hw_counters from a cache that a slow command refreshes
+ * Counters as the kernel returns them: hw_counters from a cache that a slow command refreshes
  * (drivers/infiniband/core/sysfs.c, update_hw_stats), and a netdev's driver statistics
  * (include/uapi/linux/ethtool.h), which are files named like them in a directory per netdev.
  */
@@ -66,7 +66,7 @@ static void cache_refresh(struct cache *c)
 		c->len = n > 0 ? (size_t)n : 0;
 		real_close(fd);
 	}
-	/* The command takes its time after it has read: what is dropped meanwhile is not in it. */
+	/* The command takes time after it has read: frames dropped during it are not included. */
 	nanosleep(&slow, NULL);
 	c->ns = now_ns();
 }

@@ -32,7 +32,7 @@ uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The thread gives way to whoever waits, since it would otherwise take the mutex right back. */
+/* The thread yields to others that wait; otherwise it would lock the mutex again at once. */
 void hca_lock(struct hca *h)
 {
 	atomic_fetch_add(&h->waiters, 1);

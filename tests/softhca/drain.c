@@ -74,7 +74,7 @@ enum turn drain_turn(struct hca *h, struct port *p, uint64_t *wake)
 		h->stat.round = calloc(conf_get()->drain_rounds, sizeof(*h->stat.round));
 	if (!h->stat.round || h->stat.rounds == conf_get()->drain_rounds || !drain_fill(h, p, qp))
 		p->ended = true;
-	/* What a striding queue had no room for any more never comes. */
+	/* Strides that were too few for a frame are never used. */
 	if (p->ended)
 		p->held = false;
 	return TURN_IDLE;

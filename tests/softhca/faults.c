@@ -40,7 +40,7 @@ int fault_verb(struct hca *h, const char *verb)
 
 static void file_set(int fd, const char *text);
 
-/* As a driver that was reloaded, or a tool that resets it: what was counted is gone. */
+/* As by a reloaded driver, or a tool that resets counters: the old value is lost. */
 static void counter_set(struct port *p, uint64_t value)
 {
 	char text[32];
@@ -139,7 +139,7 @@ static void fault_happen(struct hca *h, struct port *p, uint32_t i, uint64_t now
 	}
 }
 
-/* What comes before a stray completion is shown with it: a consumer polls them together. */
+/* Completions before a stray one become visible with it: a consumer polls them together. */
 static void completions_hold(struct hca *h)
 {
 	struct cq *cq;

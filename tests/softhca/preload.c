@@ -44,7 +44,7 @@ int real_close(int fd)
 	return (int)syscall(SYS_close, fd);
 }
 
-/* Where the machine's own entries must not shine through; elsewhere the tree only adds. */
+/* Folders in which the machine's own entries are hidden; elsewhere the tree only adds entries. */
 static const char *const replaced[] = {
 	"/sys/class/infiniband",
 	"/sys/class/infiniband_verbs",
@@ -475,7 +475,7 @@ EXPORT ssize_t __readlinkat_chk(int dir, const char *path, char *out, size_t len
 	return readlinkat(dir, path, out, len);
 }
 
-/* What comes back out of the tree is named as it was asked for. */
+/* Paths inside the tree are returned under the names that the program used. */
 static char *path_restore(char *path)
 {
 	const struct model_conf *c = conf_get();
@@ -564,7 +564,7 @@ EXPORT void *mmap64(void *at, size_t len, int prot, int flags, int fd, off_t off
 	return mmap(at, len, prot, flags, fd, offset);
 }
 
-/* A register cannot be caught when it is read: it is kept up to date for who looks at the clock. */
+/* Reading a register cannot be detected: it is updated when the program reads the system clock. */
 EXPORT int clock_gettime(clockid_t id, struct timespec *t)
 {
 	struct timespec now;
@@ -580,7 +580,7 @@ EXPORT int clock_gettime(clockid_t id, struct timespec *t)
 	return rc;
 }
 
-/* Without netlink libibverbs discovers by sysfs. */
+/* Without netlink, libibverbs finds devices in sysfs. */
 EXPORT int socket(int domain, int type, int protocol)
 {
 	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && conf_get()) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The plainest verbs sniffer there is: one completion, one clock call, two writes and one repost at
- * a time. It checks the model, and is the loop that faster ones are measured against.
+ * A minimal verbs sniffer: one completion, one clock call, two writes and one repost at a time. It
+ * tests the model, and is the reference in benchmarks.
  */
 #include <errno.h>
 #include <getopt.h>

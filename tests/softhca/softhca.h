@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The model of a ConnectX HCA at the kernel's uverbs ABI: what its parts know of each other.
+ * The model of a ConnectX HCA at the kernel's uverbs ABI: types and functions shared by its parts.
  *
- * preload.c catches the C library's calls and hands open(), ioctl(), mmap() and close() of a verbs
- * device to uverbs.c, whose command tables lead to uverbs_*.c. Those keep the objects; device.c's
- * thread plays the hardware on them: it reads doorbell records and work queue entries and writes
- * frames and completions. One mutex per device orders the two.
+ * preload.c replaces the C library's calls and passes open(), ioctl(), mmap() and close() of a
+ * verbs device to uverbs.c, whose command tables call uverbs_*.c. These manage the objects; the
+ * thread of device.c acts as the hardware: it reads doorbell records and work queue entries and
+ * writes frames and completions. One mutex per device protects the objects.
  */
 #ifndef SOFTHCA_H
 #define SOFTHCA_H
@@ -67,8 +67,8 @@ struct fault {
 /* What a frame does that is longer than its receive buffer. */
 enum oversize {
 	OVERSIZE_KILLS, /* the queue is in error, receives are flushed */
-	OVERSIZE_HALTS, /* the queue is in error and says no more */
-	OVERSIZE_LIVES, /* it costs its entry, or its strides */
+	OVERSIZE_HALTS, /* the queue is in error and flushes nothing */
+	OVERSIZE_LIVES, /* only its entry or its strides are lost */
 };
 
 struct latency {
@@ -84,7 +84,7 @@ struct port_conf {
 	uint32_t mtu, gbps, lid, sm_lid, ifindex;
 };
 
-/* What the device's firmware says that it can (devx.c). */
+/* Capabilities that the device's firmware reports (devx.c). */
 enum cap {
 	CAP_SHARED_TIR = 1,
 	CAP_SNIFFER_RX = 2,
@@ -95,7 +95,7 @@ enum cap {
 
 #define GATHER_US_MAX 4095 /* 12 bits of the CQ context */
 
-/* What the device makes of ibv_modify_cq(): refuses it, accepts it without effect. */
+/* How the device handles ibv_modify_cq(): refuses it, or accepts it without effect. */
 enum moderation { MODERATION_WORKS, MODERATION_NONE, MODERATION_IGNORED };
 
 struct hca_conf {
@@ -198,9 +198,9 @@ struct cq {
 	/* Moderation: an event only after so many completions, or so long after the first one. */
 	uint32_t gather_count, gather_from; /* 0: none; the producer at the last event */
 	uint64_t gather_ns, gather_since;   /* gather_since 0: nothing has completed since */
-	bool real_time;			    /* stamps are seconds and nanoseconds, not ticks */
+	bool real_time;			    /* timestamps are seconds and nanoseconds, not ticks */
 	uint8_t *held_at, held_own;
-	bool compressing; /* one of two frames is there */
+	bool compressing; /* the first frame of a pair is waiting */
 	uint32_t first_byte_cnt;
 	LIST_ENTRY(cq) link;
 };
@@ -315,7 +315,7 @@ struct port {
 	bool tried, held, ended, end_done;
 	struct frame frame;
 	uint64_t start_ns, due_ns, due_frac, burst_left, first_ts;
-	bool waited; /* for a posted receive, so that being late is nobody's fault */
+	bool waited; /* for a posted receive: not a pause of the schedule */
 	struct {
 		uint16_t posted, ring;
 		uint32_t frames;
@@ -427,16 +427,16 @@ void cqe_write_send(
 void cq_overrun(struct hca *h, struct cq *cq);
 void cq_check_arm(struct cq *cq);
 void event_fd_open(struct event_fd *e);
-/* Takes back what has not been read; returns how many records there were for this element. */
+/* Removes unread records; returns the number of records of this element. */
 uint32_t event_fd_withdraw(struct event_fd *e, uint64_t element, size_t record);
 void event_fd_register(struct event_fd *e);
 struct event_fd *channel_from_fd(struct ctx *ctx, int fd);
 void channel_release(struct event_fd *e);
 void cqe_write_resize(struct cq *cq);
 bool cq_polled(struct cq *cq);
-/* The next entry's owner bit is kept back until cq_release(). */
+/* The next entry's owner bit is not written before cq_release(). */
 void cq_hold(struct cq *cq);
-/* A completion of a queue pair that does not exist: libraries cannot make anything of it. */
+/* A completion of a queue pair that does not exist: libraries return an error for it. */
 void cqe_write_stray(struct cq *cq);
 void cq_release(struct cq *cq);
 void async_port_event(struct hca *h, uint32_t type, uint32_t port);
@@ -466,9 +466,9 @@ const struct clock_conf *clock_conf(void);
 void clock_begin(struct hca *h);
 void clock_housekeeping(struct hca *h, uint64_t now);
 void clock_flush(struct hca *h);
-/* What stands in a completion that is written now. */
+/* The timestamp of a completion that is written now. */
 uint64_t clock_stamp(const struct cq *cq, const struct frame *f);
-/* The program is about to look, perhaps. now: monotonic. */
+/* Updates the clock's page, which the program may read next. now: monotonic. */
 void clock_look(uint64_t now);
 void clock_context(const struct hca *h, struct mlx5_ib_alloc_ucontext_resp *resp);
 uint64_t clock_mask(void);
@@ -517,7 +517,7 @@ bool creds_same(const struct ctx *ctx);
 int fault_verb(struct hca *h, const char *verb);
 /* At this frame of this port: a completion error to write instead of delivering, or NULL. */
 const struct fault *fault_frame(struct hca *h, struct port *p, uint64_t frame);
-/* True when nothing is left that time alone would trigger. */
+/* True if no fault by time is pending. */
 bool fault_timers(struct hca *h);
 void port_set_state(struct hca *h, struct port *p, bool up);
 void counters_flush(struct hca *h);
@@ -593,7 +593,7 @@ struct ib_uverbs_gid_entry;
 bool gid_entry_get(
 	const struct hca *h, uint32_t port, uint32_t index, struct ib_uverbs_gid_entry *e);
 
-/* ---- the firmware's own commands (devx.c) ---- */
+/* ---- firmware commands (devx.c) ---- */
 
 int devx_general(const struct hca_conf *conf, const uint8_t *in, size_t in_len, uint8_t *out,
 	size_t out_len);
@@ -612,7 +612,7 @@ void *uverbs_mmap(struct ctx *ctx, size_t len, int prot, off_t offset);
 void stats_open(void);
 void stats_write(void);
 
-/* The C library beneath preload.c, for parts that must not be caught themselves. */
+/* The C library below preload.c, for parts that must not call the model. */
 int real_open(const char *path, int flags, mode_t mode);
 int real_close(int fd);
 

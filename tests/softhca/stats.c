@@ -101,7 +101,7 @@ static void put_objects(struct text *t, const char *name, const uint64_t *n)
 	put(t, "}");
 }
 
-/* Objects of contexts that are still open when the process ends are as lost as closed ones. */
+/* Objects of contexts that are open when the process ends count as leaked, too. */
 static void count_alive(const struct hca *h, uint64_t *leaked)
 {
 	const struct ctx *ctx;

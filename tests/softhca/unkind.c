@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What real devices and kernels do to a program that counts on their kindness: commands that take
- * time, limits, and the check of credentials in uverbs_main.c, ib_safe_file_access().
+ * Less favourable behaviour of real devices and kernels: commands that take time, limits, and the
+ * check of credentials in uverbs_main.c, ib_safe_file_access().
  */
 #include <linux/capability.h>
 #include <stdlib.h>

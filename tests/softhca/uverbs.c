@@ -131,7 +131,7 @@ static void ctx_close(struct ctx *ctx)
 	bool last;
 
 	hca_lock(h);
-	/* Backwards through the types: what uses goes before what is used. */
+	/* Types in reverse order: an object is destroyed before the objects that it uses. */
 	for (int type = OBJ_TYPES - 1; type > OBJ_NONE; type--) {
 		for (uint32_t i = 1; i < ctx->nobj; i++) {
 			struct obj *o = ctx->obj[i];
@@ -377,7 +377,7 @@ static int command_run(struct ctx *ctx, uint32_t id, struct cmd *cmd)
 		rc = EIO;
 	else
 		rc = fault_verb(h, c->name);
-	/* A caller that was notified may free what the queues lie in: the device is off the bus. */
+	/* A caller that was notified may free the queues' memory: the device is removed. */
 	h->gone |= h->fatal && rc == EIO;
 	if (!rc)
 		rc = c->run(ctx, cmd);
@@ -516,7 +516,8 @@ int uverbs_ioctl(struct ctx *ctx, unsigned long request, void *arg)
 	return -1;
 }
 
-/* Doorbell pages: written to, never looked at, since the records in memory say everything. */
+/* Doorbell pages: written by the program, never read, since the records in memory are sufficient.
+ */
 void *uverbs_mmap(struct ctx *ctx, size_t len, int prot, off_t offset)
 {
 	uint64_t command = ((uint64_t)offset / 4096) >> 8;

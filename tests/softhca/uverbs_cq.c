@@ -159,7 +159,7 @@ CMD(modify_cq)
 	return 0;
 }
 
-/* What the consumer has read it must acknowledge; what it has not is taken back. */
+/* The consumer must acknowledge records that it has read; unread ones are removed. */
 CMD(destroy_cq)
 {
 	struct ib_uverbs_destroy_cq req;

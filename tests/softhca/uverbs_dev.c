@@ -349,7 +349,7 @@ static uint64_t pages_pinned(const struct hca *h)
 	return n;
 }
 
-/* What pinning would find out: the range must be mapped. */
+/* As pinning requires: the range must be mapped. */
 static bool range_mapped(uint64_t start, uint64_t length)
 {
 	uint64_t at = start / PAGE * PAGE, end = start + length;
@@ -364,7 +364,7 @@ static bool range_mapped(uint64_t start, uint64_t length)
 	return true;
 }
 
-/* As the kernel's can_do_mlock(): a limit of nothing is a lack of permission. */
+/* As the kernel's can_do_mlock(): a limit of 0 means no permission. */
 bool may_pin(void)
 {
 	struct rlimit lim;

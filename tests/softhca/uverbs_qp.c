@@ -27,7 +27,7 @@ enum {
 	UD_LATER = IBV_QP_PKEY_INDEX | IBV_QP_QKEY | IBV_QP_CUR_STATE,
 };
 
-/* What each step must bring and may bring, besides the state itself. */
+/* Required and optional attributes of each transition, besides the state. */
 static const struct transition {
 	uint8_t type, from, to;
 	uint32_t required, optional;
@@ -429,7 +429,7 @@ static int flow_specs_read(
 	return left ? EINVAL : 0;
 }
 
-/* What mlx5 says to each kind of flow on each kind of port. */
+/* The result of mlx5 for each type of flow on each type of port. */
 static int flow_check(
 	const struct hca *h, const struct qp *qp, const struct ib_uverbs_flow_attr *attr)
 {
