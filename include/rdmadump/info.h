@@ -86,7 +86,7 @@ struct rd_port_info {
 	struct rd_attrs attrs; /* tables, limits */
 };
 
-/* A firmware version, as devlink reports it; the name is "fw.version" or "fw.psid". */
+/* A version that devlink reports: name "fw.version" or "fw.psid". */
 struct rd_firmware_version {
 	char name[48], value[64];
 	enum { RD_FW_FIXED, RD_FW_RUNNING, RD_FW_STORED } kind;

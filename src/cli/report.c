@@ -100,7 +100,7 @@ static void report_account(const struct rd_frame_account *a)
 	if (a->wild)
 		fprintf(stderr,
 			"  %" PRIu64 " timestamps of the device are more than 1 s off; they are "
-				     "stored unchanged\n",
+			"stored unchanged\n",
 			a->wild);
 	if (a->no_time)
 		fprintf(stderr,

@@ -157,7 +157,8 @@ static void connect_qp(struct traffic *t, unsigned int i)
 		die("RTS");
 }
 
-/* The kernel's IP layer drops a group's packets unless the host joined it; rxe receives after it. */
+/* The kernel's IP layer drops a group's packets unless the host joined it; rxe receives after it.
+ */
 void join_group(struct traffic *t)
 {
 	union ibv_gid gid;

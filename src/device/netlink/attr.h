@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads one attribute of a netlink message, which is not to be trusted: shorter ones are refused.
- */
+/* Reads one attribute of an untrusted netlink message; refuses one that is too short. */
 #ifndef RDMADUMP_DEVICE_NETLINK_ATTR_H
 #define RDMADUMP_DEVICE_NETLINK_ATTR_H
 
