@@ -23,12 +23,12 @@
 
 enum { TYPE_IPV4 = 0x0800, TYPE_IPV6 = 0x86dd, TYPE_VLAN = 0x8100, TYPE_QINQ = 0x88a8 };
 
-/* to_group: multicast or broadcast. */
+/* to_group: multicast or broadcast. Most frames are from this port or to it. */
 static inline uint8_t direction_of(bool from_us, bool to_us, bool to_group)
 {
-	bool received = !from_us && (to_us || to_group), sent = from_us && !to_us;
-
-	return (uint8_t)((received ? RD_DIR_IN : 0) | (sent ? RD_DIR_OUT : 0));
+	if (__builtin_expect(from_us != to_us, 1))
+		return from_us ? RD_DIR_OUT : RD_DIR_IN;
+	return to_group && !from_us ? RD_DIR_IN : RD_DIR_UNKNOWN;
 }
 
 static uint64_t mac_number(const uint8_t *mac)
