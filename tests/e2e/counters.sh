@@ -153,7 +153,7 @@ counters --explain=ethtool/rx_prio3_pause >"$tmp/out"
 has "--explain, by pattern" "$tmp/out" "PFC pause frames received"
 counters --explain nonsense >"$tmp/out" 2>"$tmp/err"
 is "--explain of what is not known" "$?" 1
-is "--explain alone tells of all" "$(counters --explain | grep -c '^[^ ]')" "$(counters --explain | grep -c '^  .* bits')"
+is "--explain alone explains all" "$(counters --explain | grep -c '^[^ ]')" "$(counters --explain | grep -c '^  .* bits')"
 
 # Usage
 while read -r line; do

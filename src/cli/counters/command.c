@@ -30,21 +30,22 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{"all", OPT_ALL, 0, 0, "show also what is zero, or did not change", 0},
-	{"interval", OPT_INTERVAL, "SECONDS", 0, "read again and again: what changed, and its rate",
+	{"all", OPT_ALL, 0, 0, "Also show counters that are zero or did not change", 0},
+	{"interval", OPT_INTERVAL, "SECONDS", 0,
+		"Read periodically; show what changed, and its rate", 0},
+	{"count", OPT_COUNT, "N", 0, "Stop after N intervals", 0},
+	{"diff", OPT_DIFF, 0, 0, "Compare two files that --json wrote: --diff BEFORE AFTER", 0},
+	{"watch", OPT_WATCH, 0, 0,
+		"Live view on the terminal, with changing counters on top; q ends it", 0},
+	{"explain", OPT_EXPLAIN, "NAME", OPTION_ARG_OPTIONAL, "Explain a counter, or all of them",
 		0},
-	{"count", OPT_COUNT, "N", 0, "end after N intervals", 0},
-	{"diff", OPT_DIFF, 0, 0, "compare two files that --json wrote: --diff BEFORE AFTER", 0},
-	{"watch", OPT_WATCH, 0, 0, "a view on the terminal, what moves on top; q ends it", 0},
-	{"explain", OPT_EXPLAIN, "NAME", OPTION_ARG_OPTIONAL,
-		"what a counter means, or all of them", 0},
-	{"json", OPT_JSON, 0, 0, "as JSON", 0},
-	{"prometheus", OPT_PROMETHEUS, 0, 0, "as Prometheus text", 0},
+	{"json", OPT_JSON, 0, 0, "Print JSON", 0},
+	{"prometheus", OPT_PROMETHEUS, 0, 0, "Print Prometheus text", 0},
 	{"output", 'o', "FILE", 0,
-		"write to FILE, which is replaced at once when all is written (for node_exporter's "
-		"textfile collector)",
+		"Write to FILE, which is replaced atomically once everything is written (for "
+		"node_exporter's textfile collector)",
 		0},
-	{"sysroot", OPT_SYSROOT, "DIR", 0, "read the copied sysfs tree DIR/sys", 0}, {0}};
+	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0}, {0}};
 
 static void parse_interval(struct argp_state *state, struct counters_options *o, const char *arg)
 {
@@ -53,8 +54,7 @@ static void parse_interval(struct argp_state *state, struct counters_options *o,
 	errno = 0;
 	o->interval = strtod(arg, &end);
 	if (errno || *end || end == arg || !(o->interval >= 0.01 && o->interval <= INTERVAL_MOST))
-		argp_error(
-			state, "--interval: '%s' is no number of seconds from 0.01 to 86400", arg);
+		argp_error(state, "--interval '%s': a number of seconds from 0.01 to 86400", arg);
 }
 
 static error_t parse_word(struct argp_state *state, struct counters_options *o, const char *arg)
@@ -79,11 +79,12 @@ static void check_together(struct argp_state *state, const struct counters_optio
 	if (modes > 1)
 		argp_error(state, "--diff, --watch, --explain and --prometheus exclude each other");
 	if (o->diff && !o->after)
-		argp_error(state, "--diff wants two files: --diff BEFORE AFTER");
+		argp_error(state, "--diff needs two files: --diff BEFORE AFTER");
 	if (o->json && (o->prometheus || o->watch || o->explains))
-		argp_error(state, "--json goes with none of --prometheus, --watch and --explain");
+		argp_error(
+			state, "--json cannot be combined with --prometheus, --watch or --explain");
 	if ((o->diff || o->explains) && o->interval > 0)
-		argp_error(state, "--interval reads a device, --diff and --explain do not");
+		argp_error(state, "--interval reads a device; --diff and --explain do not");
 	if (o->count && o->interval <= 0 && !o->watch)
 		argp_error(state, "--count counts intervals: give --interval too");
 	if (o->output && o->watch)
@@ -274,8 +275,8 @@ static int run_explain(const struct counters_options *o, struct rd_error *err)
 {
 	if (counters_explain(stdout, o->explain) < 0)
 		return rd_fail(err, RD_CLASS_USAGE, 0,
-			"'rdmadump counters --explain' tells of all that are known",
-			"no counter called '%s' is known", o->explain);
+			"'rdmadump counters --explain' lists all known counters",
+			"unknown counter '%s'", o->explain);
 	if (fflush(stdout) || ferror(stdout))
 		return rd_fail(
 			err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to standard output");
@@ -319,8 +320,8 @@ int rd_cmd_counters(int argc, char **argv)
 		.parser = parse_option,
 		.args_doc = "[DEV[:PORT]]\n--diff BEFORE.json AFTER.json\n--explain[=NAME]",
 		.doc = "Reads every counter of RDMA ports: of the transport, the link, the "
-		       "connection manager and the netdev's driver; says what is wrong, why, and "
-		       "what to do."
+		       "connection manager and the netdev's driver; reports what is wrong, the "
+		       "usual cause, and what to do."
 		       "\v"
 		       "Example: rdmadump counters mlx5_0 --interval 1"};
 	struct counters_options o = {.sysroot = ""};

@@ -21,8 +21,8 @@
 
 static const struct argp_option options[] = {{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0,
-		"Read the copied sysfs tree DIR/sys; the device itself is not asked", 0},
-	{"verbose", 'v', NULL, 0, "All limits, all GIDs, all QPs", 0}, {0}};
+		"Read the copied sysfs tree DIR/sys; the device itself is not queried", 0},
+	{"verbose", 'v', NULL, 0, "Show all limits, GIDs and QPs", 0}, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -41,7 +41,7 @@ static void print_findings(const struct info_output *t)
 	struct rd_findings list;
 
 	if (rd_info_judge(&list, t->info) < 0)
-		rd_log(RD_LOG_WARNING, "out of memory: the device was not judged");
+		rd_log(RD_LOG_WARNING, "out of memory: findings about the device are missing");
 	for (size_t i = 0; t->sheet->out && i < list.n; i++) {
 		const struct rd_finding *f = &list.finding[i];
 
@@ -471,10 +471,10 @@ int rd_cmd_info(int argc, char **argv)
 	static const struct argp argp = {.options = options,
 		.parser = parse_option,
 		.args_doc = "[DEVICE]",
-		.doc = "Tells what is known of an RDMA device: identity, firmware, driver, PCI "
+		.doc = "Prints what is known about an RDMA device: identity, firmware, driver, PCI "
 		       "link, ports, GIDs, RoCE settings, limits, what is open on it, and whether "
 		       "it can be captured. DEVICE is a name, a netdev or a PCI address; it may be "
-		       "left out where there is one only."};
+		       "omitted if there is only one."};
 	struct device_settings settings = {.sysroot = ""};
 	struct rd_devices devices;
 	const struct rd_device *device;

@@ -23,10 +23,11 @@
 #define TEXT_MAX   512
 
 static const struct argp_option options[] = {
-	{"json", OPT_JSON, NULL, 0, "Print everything that is known, as JSON", 0},
+	{"json", OPT_JSON, NULL, 0, "Print everything that is known as JSON", 0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0},
 	{"verbose", 'v', NULL, 0,
-		"More columns: PCI address, function, adapter, driver, physical state, lanes, MTU",
+		"Show more columns: PCI address, function, adapter, driver, physical state, lanes, "
+		"MTU",
 		0},
 	{0}};
 

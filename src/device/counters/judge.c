@@ -18,17 +18,17 @@ static const struct relation {
 		RD_SEV_PROBLEM,
 		"packets arrive marked with congestion, and no notification is sent: senders do "
 		"not slow down",
-		"switch the notification point on (roce_np) for the priority in use"},
+		"enable the notification point (roce_np) for the priority in use"},
 	{"notified-not-slowed", "hw_counters/rp_cnp_ignored", "hw_counters/rp_cnp_handled",
-		RD_SEV_PROBLEM, "congestion notifications arrive and none is obeyed",
-		"switch the reaction point on (roce_rp) for the priority in use"},
+		RD_SEV_PROBLEM, "congestion notifications arrive and none is acted on",
+		"enable the reaction point (roce_rp) for the priority in use"},
 	{"marked-not-notified", "hw_counters/RxECNMrkd", "hw_counters/cnpSent", RD_SEV_PROBLEM,
 		"packets arrive marked with congestion, and no notification is sent",
-		"switch congestion control (DCQCN) on"},
+		"enable congestion control (DCQCN)"},
 	{"marked-not-notified", "hw_counters/rx_ecn_marked_pkts", "hw_counters/tx_cnp_pkts",
 		RD_SEV_PROBLEM,
 		"packets arrive marked with congestion, and no notification is sent",
-		"switch congestion control (DCQCN) on"},
+		"enable congestion control (DCQCN)"},
 };
 
 static struct rd_growth growth_of(
