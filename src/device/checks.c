@@ -97,7 +97,8 @@ static bool check_bit(const struct subject *s, struct rd_capture_condition *c,
 		return false;
 	if (!s->info->mlx5.asked)
 		snprintf(why, sizeof(why), "%s",
-			*s->info->mlx5.reason ? s->info->mlx5.reason : "the device was not asked");
+			*s->info->mlx5.reason ? s->info->mlx5.reason
+					      : "the device was not queried");
 	else
 		snprintf(why, sizeof(why), "%s is %d%s%s", field, answer == RD_ANSWER_YES,
 			answer == RD_ANSWER_NO && guest
@@ -105,7 +106,7 @@ static bool check_bit(const struct subject *s, struct rd_capture_condition *c,
 				: "",
 			answer == RD_ANSWER_NO && guest ? guest : "");
 	say(c, s->info->mlx5.asked ? answer : RD_ANSWER_UNKNOWN, why,
-		s->info->mlx5.asked ? todo : "ask as root, on the machine itself");
+		s->info->mlx5.asked ? todo : "run this as root, on the machine itself");
 	return true;
 }
 
@@ -153,7 +154,7 @@ static bool check_ib_sniffer(const struct subject *s, struct rd_capture_conditio
 		       "mirror the port on the switch");
 }
 
-/* Only the way past the kernel, through PCI configuration space, is locked. */
+/* Tools that capture on InfiniBand ports write PCI configuration space, which lockdown forbids. */
 static bool check_lockdown(const struct subject *s, struct rd_capture_condition *c)
 {
 	const char *state = s->info->lockdown;

@@ -48,7 +48,7 @@ static void judge_pci(struct judging *j)
 	if (isdigit((unsigned char)*pci->speed) && isdigit((unsigned char)*pci->max_speed) &&
 		rd_version_compare(pci->speed, pci->max_speed) < 0)
 		found(j, "pci-speed", RD_SEV_WARNING, "look at slot and BIOS",
-			"the PCI link runs at %s, it could at %s", pci->speed, pci->max_speed);
+			"the PCI link runs at %s, its maximum is %s", pci->speed, pci->max_speed);
 }
 
 static const struct rd_firmware_version *find_version(
@@ -69,14 +69,14 @@ static void judge_firmware(struct judging *j)
 
 	if (stored && running && rd_version_compare(stored->value, running->value))
 		found(j, "firmware-pending", RD_SEV_WARNING,
-			"reset the device or reboot: the stored one starts then",
+			"reset the device or reboot, to start the stored one",
 			"firmware %s runs, %s is stored", running->value, stored->value);
 	if (*d->fw && *info->verbs_fw && rd_version_compare(d->fw, info->verbs_fw))
 		found(j, "firmware-differs", RD_SEV_WARNING, NULL,
-			"sysfs says firmware %s, the device %s", d->fw, info->verbs_fw);
+			"sysfs reports firmware %s, the device %s", d->fw, info->verbs_fw);
 	if (*info->mlx5.psid && *d->board_id && strcmp(info->mlx5.psid, d->board_id))
-		found(j, "psid-differs", RD_SEV_WARNING, NULL, "sysfs says PSID %s, the device %s",
-			d->board_id, info->mlx5.psid);
+		found(j, "psid-differs", RD_SEV_WARNING, NULL,
+			"sysfs reports PSID %s, the device %s", d->board_id, info->mlx5.psid);
 }
 
 static void judge_modules(struct judging *j)
@@ -88,7 +88,7 @@ static void judge_modules(struct judging *j)
 			"%s is loaded, %s is not", a->name, b->name);
 	if (a->origin && b->origin && a->origin != b->origin)
 		found(j, "modules-mixed", RD_SEV_WARNING, "install both from the same source",
-			"%s and %s are not from the same place", a->name, b->name);
+			"%s and %s have different origins", a->name, b->name);
 }
 
 static void judge_ports(struct judging *j)

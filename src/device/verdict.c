@@ -36,10 +36,12 @@ static const struct rule {
 		"if kernel and rdma-core (60 or newer) have RoCE mirroring, which is known on open",
 		"if not, " MIRROR},
 	{"rdma_rxe", RD_LINK_UNKNOWN, RD_CAPTURE_NETDEV, true,
-		"software RoCE: all of its frames pass the netdev, but those to the device itself",
+		"software RoCE: all of its frames pass the netdev, except those to the device "
+		"itself",
 		""},
 	{"siw", RD_LINK_UNKNOWN, RD_CAPTURE_NETDEV, true,
-		"software iWARP: all of its frames pass the netdev, but those to the device itself",
+		"software iWARP: all of its frames pass the netdev, except those to the device "
+		"itself",
 		""},
 	{"ice", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},
 	{"i40e", RD_LINK_ETHERNET, RD_CAPTURE_NETDEV, false, OFFLOADED, MIRROR},

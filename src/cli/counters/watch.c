@@ -43,7 +43,7 @@ struct watch {
 struct line {
 	const struct reading *p;
 	size_t i;
-	int rank; /* 3 moves and is bad, 2 moves and costs, 1 moves, 0 moved before */
+	int rank; /* 3 grows and is a problem, 2 grows and is a warning, 1 grows, 0 grew before */
 };
 
 static void measure(struct watch *w)

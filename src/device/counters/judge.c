@@ -99,7 +99,7 @@ static struct rd_finding *report(
 	f->rule = rule;
 	f->counter = counter;
 	f->evidence.count = amount;
-	f->certainty = RD_CERTAIN; /* the title repeats what was read */
+	f->certainty = RD_CERTAIN; /* the title is what was read */
 	if (grew && j->seconds > 0)
 		snprintf(time, sizeof(time), " in %.1f s", j->seconds);
 	rd_finding_where(f, "%s port %u", j->counters->device, j->counters->port);
@@ -163,7 +163,8 @@ static int judge_relation(const struct judging *j, const struct relation *r)
 	if (!f)
 		return -1;
 	f->severity = r->severity;
-	/* Two counters that are read one after the other, and that firmware may keep apart. */
+	/* The two counters are read one after the other, and firmware may update them separately.
+	 */
 	f->certainty = RD_LIKELY;
 	f->next = r->todo;
 	rd_finding_detail(f, "%s", r->text);
