@@ -13,18 +13,20 @@
 #define CHUNKS_MOST 64
 #define FIRST_NS    1000000
 
-/* Frames carry the stamps first_ns, first_ns + step_ns, ...; the odd ones are of another host. */
+/*
+ * Frames have the timestamps first_ns, first_ns + step_ns, ...; the odd ones are of another host.
+ */
 struct fake {
 	struct rd_source src;
-	uint64_t total;	 /* frames that come by themselves */
-	uint64_t behind; /* and those that are found after stop() only */
+	uint64_t total;	 /* frames available without arm() */
+	uint64_t behind; /* and those that arrive only after stop() */
 	unsigned int batch;
 	uint64_t first_ns, step_ns;
 	bool ends;	      /* has an end; else it falls idle */
 	bool refuses;	      /* start() fails */
-	uint64_t fault_after; /* receive() fails behind so many; 0: never */
-	int armed_fd;	      /* notified by arm(); -1: nobody */
-	int done_fd;	      /* notified when `total` frames were given; -1: nobody */
+	uint64_t fault_after; /* receive() fails after this number; 0: never */
+	int armed_fd;	      /* woken by arm(); -1: none */
+	int done_fd;	      /* woken after `total` frames; -1: none */
 	bool telling;	      /* has a watermark */
 	bool noting;	      /* every third frame of a batch has a note */
 	struct rd_iface own[2];
@@ -74,7 +76,7 @@ static inline int fake_receive(
 	unsigned int n = 0;
 
 	f->polls++;
-	/* What was handed out last was given back, nothing comes before the start. */
+	/* The last batch was released, and nothing is received before the start. */
 	assert_int_equal(f->held, 0);
 	assert_int_equal(f->starts, 1);
 	if (f->fault_after && f->given >= f->fault_after) {
@@ -143,7 +145,7 @@ static inline bool fake_note(struct rd_source *src, unsigned int i, struct rd_no
 	return i % 3 == 0;
 }
 
-/* All that were given are what was before; 0 while more may come at any time. */
+/* 0 while more frames may arrive at any time. */
 static inline uint64_t fake_watermark(struct rd_source *src)
 {
 	struct fake *f = (struct fake *)src;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Every way of computing the checksums that this processor can go, against bit by bit. */
+/*
+ * Every implementation of the checksums that this processor supports, compared with a bit-by-bit
+ * one.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +36,7 @@ static uint32_t bit_by_bit(uint32_t polynomial, uint32_t crc, const uint8_t *p, 
 	return crc;
 }
 
-/* The same numbers each time, so that what fails fails again. */
+/* The same numbers in each run, so that a failure is reproducible. */
 static uint32_t random_next(void)
 {
 	static uint64_t x = 88172645463325252;
@@ -50,7 +53,8 @@ static void random_fill(uint8_t *p, size_t n)
 		p[i] = (uint8_t)random_next();
 }
 
-/* Any length and alignment; the memory ends with the bytes, so that a sanitizer sees one too far.
+/*
+ * Any length and alignment; the buffer ends with the bytes, so that a sanitizer detects an overrun.
  */
 static uint8_t *random_bytes(size_t offset, size_t len)
 {
@@ -136,7 +140,7 @@ static void test_pieces(void **state)
 	free(p);
 }
 
-/* The check value that the catalogues have for CRC-32. */
+/* The check value of CRC-32 in published lists. */
 static void test_known(void **state)
 {
 	(void)state;

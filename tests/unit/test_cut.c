@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What each way of cutting keeps of a frame, by kind of frame; and over real captures, that no
- * header is lost. */
+/*
+ * Which bytes each mode of cutting keeps, by type of frame; and over real captures, that no header
+ * is lost.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -222,7 +224,9 @@ static void test_others(void **state)
 
 static const enum make_outer outers[] = {MAKE_V2_IPV4, MAKE_V2_IPV6, MAKE_V1, MAKE_IB, MAKE_IB_GRH};
 
-/* Each opcode: the last header's last byte stays, the payload's first goes. */
+/*
+ * For each opcode: the last byte of the last header is kept, the first byte of the payload is not.
+ */
 static void test_every_opcode(void **state)
 {
 	static const uint32_t bth[] = {42, 62, 54, 8, 48};
@@ -265,8 +269,7 @@ static void test_mad_whole(void **state)
 	assert_memory_equal(m.b, before.b, m.n);
 }
 
-/* A UDP length that lies must not let payload through. FCS and padding behind an honest one stay.
- */
+/* A wrong UDP length must not let payload through. FCS and padding after a correct one are kept. */
 static void test_trailers(void **state)
 {
 	struct make m = {.n = 0}, before;
@@ -313,8 +316,7 @@ static void test_snaplen(void **state)
 	assert_int_equal(m.b[59], 0);
 }
 
-/* Frames of every length: nothing outside them is touched, and cutting twice changes nothing more.
- */
+/* Frames of every length: no byte outside is changed, and cutting twice changes nothing more. */
 static void test_truncated(void **state)
 {
 	(void)state;

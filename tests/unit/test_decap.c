@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tunnels and mirrors: a frame put into each of them comes out again; what is none stays as it is.
- */
+/* Tunnels and mirrors: a frame in each of them is extracted; frames without one are unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +76,7 @@ static void test_tunnels(void **state)
 	}
 }
 
-/* A fragment has a part of the inner frame, the first one with all headers: it stays as it is. */
+/* A fragment has only a part of the inner frame, the first fragment with all headers: unchanged. */
 static void test_fragments(void **state)
 {
 	static const uint16_t fields[] = {0x2000, 0x2010, 0x0010};

@@ -7,7 +7,7 @@
 
 /* --- starting --------------------------------------------------------------------------- */
 
-/* Those that were started are stopped, the others are left alone; with threads and without. */
+/* Sources that were started are stopped, the others are not; with threads and without. */
 static void start_fails(unsigned int n_threads)
 {
 	capture_begin(3, 100);
@@ -69,7 +69,7 @@ static int count_started(void *ctx, struct rd_error *err)
 	return 0;
 }
 
-/* Called once, when all have started and before anything was received. */
+/* Called once, after all have started and before the first receive. */
 static void test_started(void **state)
 {
 	unsigned int calls = 0;
@@ -119,7 +119,7 @@ static void test_sources_end(void **state)
 	}
 }
 
-/* What had arrived when the sources were stopped is received. */
+/* Frames that arrived before the sources were stopped are received. */
 static void test_watch_ends_and_drains(void **state)
 {
 	(void)state;
@@ -145,7 +145,7 @@ static void test_watch_ends_and_drains(void **state)
 	}
 }
 
-/* A fault: what the other source has is received, and the error is the fault's. */
+/* A fault: the frames of the other source are received, and the error is that of the fault. */
 static void test_fault(void **state)
 {
 	(void)state;
@@ -187,7 +187,7 @@ static void limited(uint64_t total, unsigned int batch, uint64_t limit, unsigned
 	assert_int_equal(capture_run(), 0);
 	assert_int_equal(capture.end, RD_END_COUNT);
 	assert_int_equal(rd_capture_total(&capture).encoded, limit);
-	/* Frames beyond it are as if they had not come. */
+	/* Frames after the limit count as if they had not arrived. */
 	assert_int_equal(rd_capture_total(&capture).delivered, limit);
 	assert_accounted();
 	for (unsigned int i = 0; i < n; i++)
@@ -267,7 +267,7 @@ static struct {
 	uint64_t asked;
 } writer;
 
-/* As the writer does, without a file. */
+/* Like the writer, without a file. */
 static void *merges(void *arg)
 {
 	const struct rd_chunk *c;
@@ -292,8 +292,8 @@ static void *merges(void *arg)
 }
 
 /*
- * Lanes of different speed, one of them silent: all is written in order, because each tells how far
- * it is.
+ * Lanes of different speed, one of them idle: all is written in order, because each sets
+ * watermarks.
  */
 static void test_lanes_tell(void **state)
 {
@@ -313,7 +313,7 @@ static void test_lanes_tell(void **state)
 	fakes[3].total = 0;
 	for (unsigned int i = 0; i < 4; i++)
 		fakes[i].telling = true;
-	/* It has none, so any may say so. */
+	/* It has no limit, so any may be returned. */
 	fakes[3].first_ns = fakes[2].first_ns = FIRST_NS + 40000ULL * SOURCES;
 	assert_int_equal(pthread_create(&thread, NULL, merges, NULL), 0);
 	assert_int_equal(capture_run(), 0);
@@ -343,7 +343,7 @@ void __wrap_rd_sink_rotate(struct rd_sink *s, uint64_t ns)
 
 static unsigned int looks;
 
-/* The first time a new file is asked for, the second time the end. */
+/* The first request is for a new file, the second for the end. */
 static bool watch_turns(void *ctx, int fd)
 {
 	eventfd_t value;

@@ -46,7 +46,7 @@ static void add_frame(struct memory *m, const struct rd_encoder *e, const char *
 	memory_add(m, buf, used);
 }
 
-/* What came out, one after the other: "<text>" of facts, the bytes of frames. */
+/* The order of delivery: "<text>" of facts, the bytes of frames. */
 struct seen {
 	struct rd_reader *r;
 	char text[512];
@@ -72,7 +72,7 @@ static void on_facts(void *ctx, const char *json, size_t len)
 	see(s, "<", json, len, ">");
 }
 
-/* Reads the file frame by frame; returns what the last call did. */
+/* Reads the file frame by frame; returns the result of the last call. */
 static int read_all(struct memory *m, struct seen *s, bool listen)
 {
 	struct rd_frame f;
@@ -150,7 +150,7 @@ static void add_section(struct memory *m, bool big)
 	put32(m, 28, big);
 }
 
-/* A block that claims what it likes: lengths of block and text, version. */
+/* A block with arbitrary lengths of block and text, and version. */
 static void add_block(struct memory *m, bool big, uint32_t total, uint32_t version, uint32_t len,
 	const char *body, uint32_t tail)
 {
@@ -173,7 +173,7 @@ static void test_claims(void **state)
 		{24, 1, 5, ""}, /* into the block's tail */
 		{24, 1, UINT32_MAX, ""},
 		{24, 1, UINT32_MAX - 19, ""},
-		{24, 2, 4, ""}, /* a version to come */
+		{24, 2, 4, ""}, /* a future version */
 		{24, 0, 4, ""},
 		{24, 0x01000000, 4, ""},
 	};
@@ -198,7 +198,7 @@ static void test_claims(void **state)
 	}
 }
 
-/* Blocks without room for their fields are stepped over; what is too long is not kept. */
+/* Blocks without room for their fields are skipped; texts that are too long are not kept. */
 static void test_sizes(void **state)
 {
 	static const uint32_t totals[] = {12, 16, 20, 8, 0, 0xfffffffc};

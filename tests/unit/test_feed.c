@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Unit tests of the feed: the way of chunks to the writer and back, and the watermark between. */
+/* Unit tests of the feed: chunks passed to the writer and back, and the watermark. */
 #include "test_feed.h"
 #include <pthread.h>
 #include <sys/resource.h>
@@ -65,7 +65,10 @@ static void test_reuse(void **state)
 	assert_true(chunk_add(&e, first, 7, 0));
 	first->rotate = true;
 	rd_feed_put(&f, first);
-	/* Of those that came back the last one is in the cache; nothing of its past is left. */
+	/*
+	 * Of the returned chunks the last one is in the cache; it has nothing of its former
+	 * content.
+	 */
 	second = rd_feed_get(&f);
 	assert_ptr_not_equal(first, second);
 	assert_true(chunk_add(&e, second, 8, 0));
@@ -107,7 +110,7 @@ static void test_await(void **state)
 	feed_fini(&f);
 }
 
-/* Idle: the writer has nothing left, and the caller holds the only chunk that is away. */
+/* Idle: the writer has written all, and the caller holds the only other chunk. */
 static void test_idle_and_doze(void **state)
 {
 	struct sink_state sink = {false, false};
@@ -121,7 +124,7 @@ static void test_idle_and_doze(void **state)
 	assert_true(rd_feed_idle(&f));
 	put_one(&f, &e, 1);
 	assert_false(rd_feed_idle(&f));
-	/* Dozing lasts until a chunk comes back. */
+	/* After that the sleep lasts until a chunk is returned. */
 	assert_true(rd_feed_arm(&f));
 	give_back(&f);
 	assert_true(fd_readable(rd_feed_fd(&f)));
@@ -129,7 +132,7 @@ static void test_idle_and_doze(void **state)
 	assert_true(rd_feed_idle(&f));
 	assert_true(rd_feed_arm(&f));
 	rd_feed_disarm(&f);
-	/* What had come back before is taken first, and is no reason to stay awake. */
+	/* Chunks returned before are taken first, and do not prevent the sleep. */
 	put_one(&f, &e, 2);
 	give_back(&f);
 	assert_true(rd_feed_arm(&f));
@@ -147,28 +150,28 @@ static void test_watermark(void **state)
 	encoder_make(&e, "pcapng", 1);
 	feed_make(&f, &sink, N, ROOM);
 	assert_int_equal(rd_feed_requested(&f), 0);
-	/* Reported without a request. */
+	/* Set without a request. */
 	rd_feed_watermark(&f, 10);
 	assert_int_equal(f.watermark, 10);
-	/* Asking wakes a lane that sleeps. */
+	/* A request wakes a sleeping lane. */
 	assert_true(rd_feed_arm(&f));
 	feed_request(&f, 50);
 	assert_true(fd_readable(rd_feed_fd(&f)));
 	rd_feed_disarm(&f);
 	assert_int_equal(rd_feed_requested(&f), 50);
-	/* Less than was asked for is no answer, and wakes nobody. */
+	/* A lower watermark does not answer the request, and wakes nobody. */
 	assert_true(rd_ring_about_to_sleep(&f.full));
 	rd_feed_watermark(&f, 49);
 	assert_int_equal(f.watermark, 10);
 	assert_int_equal(rd_feed_requested(&f), 50);
 	assert_false(fd_readable(f.full.fd));
-	/* As much is one. */
+	/* One of the requested value does. */
 	rd_feed_watermark(&f, 50);
 	assert_int_equal(f.watermark, 50);
 	assert_int_equal(rd_feed_requested(&f), 0);
 	assert_true(fd_readable(f.full.fd));
 	rd_ring_awake(&f.full);
-	/* And so is a chunk. */
+	/* And so does a chunk. */
 	feed_request(&f, 70);
 	assert_true(rd_ring_about_to_sleep(&f.full));
 	put_one(&f, &e, 60);
@@ -213,11 +216,11 @@ static void sleep_on(int fd)
 {
 	struct pollfd pfd = {.fd = fd, .events = POLLIN};
 
-	/* For ever: a wake-up that is lost ends at the watchdog. */
+	/* Without timeout: after a lost wake-up the watchdog ends the test. */
 	poll(&pfd, 1, -1);
 }
 
-/* The writer's side; asks for a watermark now and then. */
+/* The writer's side; requests a watermark now and then. */
 static void *writes(void *arg)
 {
 	struct both *b = arg;

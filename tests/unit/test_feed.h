@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Feeds in memory for the tests of what stands before and behind them: chunks filled by hand, and
- * records read back. */
+/*
+ * Feeds in memory for the tests of the code before and after them: chunks filled by hand, and
+ * records read back.
+ */
 #ifndef TEST_FEED_H
 #define TEST_FEED_H
 

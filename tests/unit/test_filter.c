@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The filter's terms, one line per case: what is asked, of which frame, kept or not; and what it
- * says of what it cannot take. */
+/*
+ * The terms of the filter, one line per case: the term, the frame, kept or not; and the errors for
+ * wrong terms.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +112,7 @@ static void test_cases(void **state)
 static const struct {
 	struct rd_filter_spec spec;
 	enum rd_link link;
-	const char *words; /* that the error has */
+	const char *words; /* part of the expected error */
 } refusals[] = {
 	{{.qp = "x"}, RD_LINK_ETHERNET, "--qp: 'x' is not a QP number"},
 	{{.qp = "1,"}, RD_LINK_ETHERNET, "--qp: '' is not a QP number"},
@@ -249,7 +251,7 @@ static void make_cm(
 	rd_put_be32(mad + 24 + (attribute == RD_CM_REQ ? 32 : 12), qpn << 8);
 }
 
-/* From 10.0.0.1 to 10.0.0.2, the way back. */
+/* From 10.0.0.1 to 10.0.0.2, the opposite direction. */
 static void turn(struct make *m)
 {
 	m->b[29] = 1;
@@ -304,7 +306,7 @@ static void test_learnt_pairs(void **state)
 	rd_filter_free(f);
 }
 
-/* The QP of the end that answered the REQ is as well known as that of the end that sent it. */
+/* The QP of the end that sent REP is known as well as that of the end that sent REQ. */
 static void test_passive_end(void **state)
 {
 	static const struct rd_filter_spec spec = {.src_qp = "0x200"};
@@ -330,7 +332,7 @@ static void test_passive_end(void **state)
 	rd_filter_free(f);
 }
 
-/* A REP to another REQ, whichever id that had: nothing is learnt of this one. */
+/* A REP to another REQ, whose id is not known: nothing is learned from it. */
 static void test_other_ids(void **state)
 {
 	static const struct rd_filter_spec spec = {.src_qp = "0x100"};

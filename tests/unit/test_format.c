@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Encoders: what is written is read back the same, fits exactly, and leaks nothing. */
+/* Encoders: files read back equal the frames written, fit exactly, and leak no memory content. */
 #include "test_format.h"
 #include <stdio.h>
 
@@ -123,7 +123,7 @@ static void add_frame(struct memory *m, const struct rd_encoder *e, const struct
 		assert_int_equal(e->format->frames(e, f, 1, exact, n, &used), 1);
 		assert_int_equal(used, n);
 	}
-	/* Other contents before, the same after: every byte is written. */
+	/* Different content before, the same after: every byte is written. */
 	assert_memory_equal(big, exact, n);
 	memory_add(m, exact, n);
 	free(big);
@@ -302,7 +302,7 @@ static void test_pcapng_descriptions(void **state)
 	memory_free(&m);
 }
 
-/* Long texts are cut, and then between two characters. */
+/* Long texts are cut, between two characters. */
 static void test_long_texts(void **state)
 {
 	struct rd_frame frame = {.data = pattern, .caplen = 60, .len = 60, .ts_ns = T0}, got;
@@ -462,7 +462,7 @@ static void test_mixtures(void **state)
 	assert_int_equal(rd_encoder_init(&e, NULL, NULL, NULL, NULL, 0, &err), 0);
 }
 
-/* The room for a header is asked for before its comment is known. */
+/* The room for a header is computed before its comment is known. */
 static void test_late_comment(void **state)
 {
 	static char comment[RD_NOTE_MAX + 1], filter[1500];

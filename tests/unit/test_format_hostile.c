@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The reader on cut and damaged files of every format: what is whole is delivered, nothing crashes.
+/*
+ * The reader on truncated and damaged files of every format: intact frames are delivered, nothing
+ * crashes.
  */
 #include "test_format.h"
 
@@ -55,7 +57,10 @@ static void make_file(struct memory *m, size_t number, size_t ends[N_FRAMES])
 		memory_add(m, buf, e.format->trailer(&e, &stats, buf, sizeof(buf)));
 }
 
-/* Touches everything that a reader gives. Returns the frames, *damaged whether it ended badly. */
+/*
+ * Reads everything that a reader returns. Returns the number of frames; *damaged: it ended with an
+ * error.
+ */
 static unsigned int read_all(struct memory *m, bool *damaged, uint32_t *sum)
 {
 	struct rd_frame frames[4];
@@ -104,7 +109,7 @@ static void test_cut(void **state)
 
 		make_file(&whole, k, ends);
 		for (size_t len = 0; len <= whole.len; len++) {
-			/* A copy of its own, so that a byte too far is seen. */
+			/* A separate copy, so that a sanitizer detects an overrun. */
 			struct memory cut = {.step = len % 3 ? 0 : 5};
 			unsigned int want = 0, got;
 			uint32_t sum = 0;
@@ -172,7 +177,7 @@ static ssize_t read_fails(void *ctx, uint8_t *buf, size_t room, struct rd_error 
 	return memory_read(m, buf, room, err);
 }
 
-/* An error of what is below reaches the caller as it is, after the frames. */
+/* An error of the read function reaches the caller unchanged, after the frames. */
 static void test_read_error(void **state)
 {
 	struct rd_frame frames[N_FRAMES + 1];

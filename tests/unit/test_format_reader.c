@@ -166,7 +166,7 @@ static void next_fails(struct rd_reader *r, const char *text)
 	if (!strstr(err.text, text))
 		fail_msg("'%s' lacks '%s'", err.text, text);
 	err.text[0] = '\0';
-	assert_int_equal(rd_reader_next(r, &f, 1, &err), -1); /* and says so again */
+	assert_int_equal(rd_reader_next(r, &f, 1, &err), -1); /* and is repeated */
 	assert_non_null(strstr(err.text, text));
 }
 
@@ -219,7 +219,8 @@ static void test_pcap_damage(void **state)
 
 	(void)state;
 	pcap_header(&k, 0xa1b2c3d4, 262144, 1);
-	pcap_record(&k, 1, 2, "abc", 3, 2); /* longer than it was: taken as whole */
+	pcap_record(
+		&k, 1, 2, "abc", 3, 2); /* longer than before it was shortened: counted as whole */
 	u32(&k, 1);
 	r = memory_open(&k.m);
 	next_ok(r, &f);
@@ -291,7 +292,7 @@ static void test_resolutions(void **state)
 	}
 }
 
-/* Two sections of different byte orders, each with its own interfaces; blocks nobody knows. */
+/* Two sections of different byte orders, each with its own interfaces; unknown blocks. */
 static void test_sections(void **state)
 {
 	struct maker k = {.big = true};
@@ -379,7 +380,7 @@ static void test_epb_options(void **state)
 	block_end(&k);
 	epb(&k, 0, 2, "x", 1);
 	epb_begin(&k, 0, 3, "y", 1, 1);
-	u16(&k, 1); /* leads out of the block: the frame is still good */
+	u16(&k, 1); /* leads outside the block: the frame is still valid */
 	u16(&k, 999);
 	block_end(&k);
 	r = memory_open(&k.m);
@@ -435,7 +436,7 @@ static void test_pcapng_damage(void **state)
 	}
 }
 
-/* Records of both kinds, with extension headers, colours, a pad and a type that nobody knows. */
+/* Records of both types, with extension headers, colours, padding and an unknown type. */
 static void erf_records(struct maker *k, bool bare)
 {
 	static const struct {

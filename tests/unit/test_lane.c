@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Unit tests of a lane: what becomes of a batch, and that each frame is accounted for once. */
+/* Unit tests of a lane: processing of a batch, and that each frame is accounted for once. */
 #include "test_capture.h"
 
 #define CHUNK ((size_t)8 << 10) /* holds 85 records */
@@ -39,7 +39,7 @@ static void test_chunks(void **state)
 	}
 }
 
-/* Sources with one interface and with two, numbered one behind the other or as the caller says. */
+/* Sources with one interface and with two, numbered consecutively or as configured. */
 static void test_interfaces(void **state)
 {
 	const unsigned int bases[] = {5, 0, 3};
@@ -86,7 +86,7 @@ static void on_seen(
 	looked_at += n;
 }
 
-/* Without a sink frames are looked at, behind filter and cut, and count as encoded. */
+/* Without a sink frames are passed to `seen` after filter and cut, and count as encoded. */
 static void test_seen(void **state)
 {
 	const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03"};
@@ -185,7 +185,7 @@ static void test_wait(void **state)
 
 static unsigned int looks;
 
-/* Stays readable: the first look ends the capture, the next one gives the output up. */
+/* Remains readable: the first check ends the capture, the second one abandons the output. */
 static bool watch_twice(void *ctx, int fd)
 {
 	(void)ctx;
@@ -194,7 +194,7 @@ static bool watch_twice(void *ctx, int fd)
 	return true;
 }
 
-/* An output that takes nothing: a second request to end is not waited out. */
+/* An output that accepts nothing: after a second request to end it is not waited for. */
 static void test_abandon(void **state)
 {
 	(void)state;
@@ -227,7 +227,7 @@ static void *wait_for_chunk(void *arg)
 	return NULL;
 }
 
-/* A chunk that does not fill is handed over while nothing comes. */
+/* A chunk that does not fill is handed over while no frames arrive. */
 static void test_flush(void **state)
 {
 	pthread_t thread;
@@ -252,7 +252,7 @@ static void begin_idle(uint64_t total, unsigned int batch)
 	fakes[0].done_fd = watch.fd;
 }
 
-/* Where frames gather, the lane sleeps as soon as batches are not full, and polls twice at most. */
+/* If frames gather, the lane sleeps when batches are not full, after two polls at most. */
 static void test_gathering(void **state)
 {
 	(void)state;
@@ -271,7 +271,7 @@ static void test_gathering(void **state)
 	capture_end();
 }
 
-/* Where they do not, it polls on while frames come, and many times before it sleeps. */
+/* If they do not, it continues to poll while frames arrive, and many times before it sleeps. */
 static void test_not_gathering(void **state)
 {
 	(void)state;
@@ -284,7 +284,7 @@ static void test_not_gathering(void **state)
 	capture_end();
 }
 
-/* Naps that bring frames need no arming; one that brings none is followed by it. */
+/* Naps with frames need no arming; after one without frames the sources are armed. */
 static void test_naps(void **state)
 {
 	(void)state;
@@ -317,8 +317,7 @@ static void *wait_for_watermark(void *arg)
 	return NULL;
 }
 
-/* A lane is as far as the source that is behind, whichever that is; one that has ended does not
- * count. */
+/* The watermark of a lane is that of its slowest source; one that has ended does not count. */
 static void test_watermark_of_sources(void **state)
 {
 	pthread_t thread;
@@ -371,7 +370,7 @@ static size_t see_noted(const struct rd_encoder *e, const struct rd_frame *frame
 	return len;
 }
 
-/* The format with an eye on its notes. */
+/* The format, with a check of its notes. */
 static void watch_notes(void)
 {
 	static struct rd_format format;
@@ -383,7 +382,7 @@ static void watch_notes(void)
 	notes.n = 0;
 }
 
-/* What the source says stands on the next frame, once. */
+/* A note of the source is stored with the next frame, once. */
 static void test_source_note(void **state)
 {
 	(void)state;
@@ -401,7 +400,7 @@ static void test_source_note(void **state)
 	capture_end();
 }
 
-/* Notes of frames; that of one which is filtered keeps its count for the next. */
+/* Notes of frames; the drop count of a filtered frame is kept for the next one. */
 static void test_frame_notes(void **state)
 {
 	const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03"};
@@ -467,7 +466,7 @@ static void on_batch(
 	rd_ring_put(&feeds[0].free, c);
 }
 
-/* How many were dropped stands on the next frame that is written. */
+/* The number of dropped frames is stored with the next frame written. */
 static void test_dropped_note(void **state)
 {
 	(void)state;
@@ -487,7 +486,7 @@ static void test_dropped_note(void **state)
 
 /* --- slices of time --------------------------------------------------------------------- */
 
-/* The stamps that begin a file. */
+/* The timestamps that begin a file. */
 static unsigned int begins(uint64_t *ns, unsigned int most)
 {
 	struct rd_chunk *c;
@@ -549,7 +548,7 @@ static void test_slices(void **state)
 
 /* --- stripes ---------------------------------------------------------------------------- */
 
-/* Chunks go to the feeds in turn; each feed's frames are in order, and its tally is its own. */
+/* Chunks go to the feeds round robin; each feed's frames are in order, and it has its own tally. */
 static void test_stripes(void **state)
 {
 	uint64_t all = 0;
@@ -574,7 +573,7 @@ static void test_stripes(void **state)
 	capture_end();
 }
 
-/* A stripe without a free chunk is passed by; nothing is dropped while another has one. */
+/* A stripe without a free chunk is skipped; nothing is dropped while another has one. */
 static void test_stripe_is_full(void **state)
 {
 	struct rd_chunk *taken;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* MADs and iWARP, written byte by byte as the standards draw them. */
+/* MADs and iWARP, written byte by byte as in the standards. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -139,7 +139,7 @@ static void test_req(void **state)
 			    "ACK timeout 67.1 ms CM timeout 4.3 s XRC");
 }
 
-/* Addresses of IPv6, and private data that are none of librdmacm. */
+/* Addresses of IPv6, and private data that are not librdmacm's. */
 static void test_sockets(void **state)
 {
 	struct make m;
@@ -296,7 +296,7 @@ static void test_paths(void **state)
 	assert_line_has(&m, "status 5 (is the current path)");
 }
 
-/* Cut anywhere: no byte too many is read, and nothing is made up. */
+/* Cut at any length: no byte beyond it is read, and no field invented. */
 static void test_cm_cut(void **state)
 {
 	static const uint8_t needs[] = {52, 10, 12, 28, 8, 12, 8, 16, 24, 16, 10, 8, 8};
@@ -434,11 +434,11 @@ static void test_mpa(void **state)
 	for (uint32_t n = 0; n < m.n; n++)
 		assert_int_equal(iwarp_of(&m, n, &i), n >= 54 + 20);
 	memcpy(b, reply, sizeof(b));
-	b[17] = 3; /* a revision to come */
+	b[17] = 3; /* a future revision */
 	make_tcp(&m, b, sizeof(b));
 	assert_false(iwarp_of(&m, m.n, &i));
 	b[17] = 1;
-	b[18] = 3; /* more private data than may be */
+	b[18] = 3; /* more private data than allowed */
 	make_tcp(&m, b, sizeof(b));
 	assert_false(iwarp_of(&m, m.n, &i));
 }

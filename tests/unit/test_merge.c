@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Unit tests of the merge: order of stamps over feeds, watermarks, late frames, rotation, tallies.
+/*
+ * Unit tests of the merge: order of timestamps over feeds, watermarks, late frames, rotation,
+ * tallies.
  */
 #include "merge.h"
 #include "test_feed.h"
@@ -43,7 +45,7 @@ static void end(void)
 		feed_fini(&t.feed[i]);
 }
 
-/* A chunk of these stamps into the feed. */
+/* A chunk with these timestamps into the feed. */
 static void put(unsigned int feed, const uint64_t *ns, size_t n)
 {
 	struct rd_chunk *c = rd_feed_get(&t.feed[feed]);
@@ -67,7 +69,7 @@ static void put_run(unsigned int feed, uint64_t first, uint64_t step, size_t n)
 	put(feed, ns, n);
 }
 
-/* All that can be had, into `seen`; the number of pieces. */
+/* Reads all available records into `seen`; returns the number of pieces. */
 static unsigned int take_all(bool all)
 {
 	const struct rd_chunk *c;
@@ -114,7 +116,7 @@ static void test_order(void **state)
 	end();
 }
 
-/* Chunk behind chunk of one feed, while another has a single old record. */
+/* Chunk after chunk of one feed, while another has a single old record. */
 static void test_chunk_after_chunk(void **state)
 {
 	(void)state;
@@ -131,7 +133,7 @@ static void test_chunk_after_chunk(void **state)
 	end();
 }
 
-/* Each format tells a record's stamp, as exactly as it keeps it. */
+/* Each format returns a record's timestamp with the precision that it stores. */
 static void test_formats(void **state)
 {
 	static const char *const formats[] = {"pcapng", "pcap", "pcap-us", "erf"};
@@ -158,13 +160,13 @@ static void test_held(void **state)
 	assert_int_equal(merge_state(&t.m), MERGE_EMPTY);
 	assert_null(merge_next(&t.m, false));
 	PUT(0, 10, 20, 30);
-	/* The other feed has not said anything. */
+	/* The other feed has set no watermark. */
 	assert_int_equal(merge_state(&t.m), MERGE_WAITING);
 	assert_int_equal(take_all(false), 0);
 	rd_feed_watermark(&t.feed[1], 9);
 	assert_int_equal(merge_state(&t.m), MERGE_WAITING);
 	assert_int_equal(take_all(false), 0);
-	/* As far as it has said, that stamp included. */
+	/* Up to the watermark, inclusive. */
 	rd_feed_watermark(&t.feed[1], 10);
 	assert_int_equal(merge_state(&t.m), MERGE_READY);
 	take_all(false);
@@ -184,7 +186,7 @@ static void test_held(void **state)
 	end();
 }
 
-/* Of three feeds the least watermark counts, in whatever order they are looked at. */
+/* Of three feeds the lowest watermark counts, in whatever order they are read. */
 static void test_least_watermark(void **state)
 {
 	(void)state;
@@ -212,7 +214,7 @@ static void test_want(void **state)
 	PUT(3, 200);
 	assert_int_equal(merge_state(&t.m), MERGE_WAITING);
 	merge_request(&t.m);
-	/* Only who holds the oldest record back, and no further than that. */
+	/* Only the feed that delays the oldest record, and no further than that. */
 	assert_int_equal(rd_feed_requested(&t.feed[0]), 0);
 	assert_int_equal(rd_feed_requested(&t.feed[1]), 0);
 	assert_int_equal(rd_feed_requested(&t.feed[2]), 100);
@@ -245,18 +247,18 @@ static void test_late(void **state)
 	take_all(false);
 	SEEN(10, 20, 30);
 	assert_int_equal(t.m.late, 0);
-	/* What that feed had said was not true: written where it comes, and counted. */
+	/* The feed broke its watermark: written on arrival, and counted. */
 	PUT(1, 25);
 	rd_feed_watermark(&t.feed[0], 100);
 	take_all(false);
 	SEEN(10, 20, 30, 25);
 	assert_int_equal(t.m.late, 1);
-	/* As new as the newest is not late; and once is once. */
+	/* A record as new as the newest is not late; and each is counted once. */
 	PUT(1, 30, 31);
 	take_all(true);
 	SEEN(10, 20, 30, 25, 30, 31);
 	assert_int_equal(t.m.late, 1);
-	/* A feed's own disorder is kept, and holds up nobody. */
+	/* A feed's own disorder is kept, and delays no other feed. */
 	PUT(1, 5, 32);
 	PUT(0, 31);
 	take_all(true);
@@ -265,7 +267,7 @@ static void test_late(void **state)
 	end();
 }
 
-/* A timestamp that a frame cannot have moves neither its feed's frames nor the others'. */
+/* An impossible timestamp delays neither its feed's frames nor the others'. */
 static void test_wild(void **state)
 {
 	struct rd_chunk *c;
@@ -288,7 +290,7 @@ static void test_wild(void **state)
 	end();
 }
 
-/* Part of a feed's frames went elsewhere: what comes is no older, whatever its timestamp. */
+/* Some frames of a feed went to another stripe: those that follow are not ordered before them. */
 static void test_floor(void **state)
 {
 	struct rd_chunk *c;
@@ -309,7 +311,7 @@ static void test_floor(void **state)
 
 /* --- pieces ----------------------------------------------------------------------------- */
 
-/* A long run goes out as it lies in its chunk, which goes back when it was written. */
+/* A long run is written from its chunk, which is then returned. */
 static void test_long_run(void **state)
 {
 	const struct rd_chunk *c;
@@ -401,7 +403,10 @@ static void test_rotates(void **state)
 
 	(void)state;
 	begin(2);
-	/* Two for the same record are one file; as many as there is room for wait. */
+	/*
+	 * Two requests for the same record make one file; further ones wait as far as there is
+	 * room.
+	 */
 	merge_rotate(&t.m, 5);
 	for (uint64_t i = 0; i < MERGE_ROTATIONS + 10; i++)
 		merge_rotate(&t.m, 10 + i);
@@ -431,7 +436,7 @@ static void put_tally(
 	rd_feed_put(&t.feed[feed], c);
 }
 
-/* A chunk's tally is as of its end, since the start; what is handed out adds up. */
+/* A chunk's tally is that of its end, since the start; the sum is that of the pieces returned. */
 static void test_tally(void **state)
 {
 	(void)state;
@@ -473,7 +478,7 @@ static unsigned int random_below(unsigned int n)
 	return (seed >> 16) % n;
 }
 
-/* Feeds of different speed, chunks and watermarks as they come: all records, in order. */
+/* Feeds of different speed, random chunks and watermarks: all records, in order. */
 static void random_run(unsigned int n)
 {
 	uint64_t now[FEEDS_MOST], ns[300];

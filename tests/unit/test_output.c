@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Unit tests of the output's back ends: no byte lost, and whole records wherever a write fails. */
+/*
+ * Unit tests of the output's back ends: no byte is lost, and the file has complete records wherever
+ * a write fails.
+ */
 #include "file.h"
 #include "test_format.h"
 #include <errno.h>
@@ -56,7 +59,7 @@ struct place {
 	struct rd_section section;
 	struct rd_encoder encoder;
 	struct file file;
-	uint64_t frames; /* that were handed over */
+	uint64_t frames; /* accepted by the output */
 	uint8_t *piece;
 };
 
@@ -81,7 +84,7 @@ static void begin(struct place *p, enum rd_write_mode mode, const char *format)
 		fail_msg("%s", err.text);
 }
 
-/* Hands `size` bytes of numbered frames over. */
+/* Writes `size` bytes of numbered frames. */
 static int put(struct place *p, size_t size)
 {
 	uint8_t data[FRAME] = {0};
@@ -154,7 +157,7 @@ static const enum rd_write_mode modes[] = {
 #define for_each_mode(m)                                                                           \
 	for (const enum rd_write_mode *m = modes; m < modes + sizeof(modes) / sizeof(modes[0]); m++)
 
-/* Pieces of all lengths, flushed now and then, behind or not; pieces more than can be undone. */
+/* Pieces of all lengths, flushed at times, behind or not; pieces larger than the undo limit. */
 static void test_whole(void **state)
 {
 	(void)state;
@@ -208,8 +211,7 @@ static void no_room(enum rd_write_mode mode, const char *format, rlim_t limit, s
 	limit_files(RLIM_INFINITY);
 }
 
-/* No room from some byte on, wherever that lies: as many whole records as leave the trailer room.
- */
+/* A full disk at any byte: as many complete records as leave room for the trailer. */
 static void test_limit(void **state)
 {
 	static const rlim_t limits[] = {5000, 700000, 2 * MIB - 4096, 2 * MIB - 1, 2 * MIB,
@@ -223,7 +225,7 @@ static void test_limit(void **state)
 			no_room(*m, "pcapng", *limit, PIECE);
 			no_room(*m, "pcap", *limit, PIECE);
 		}
-		/* Blocks shorter than the trailer's room: several of them make place for it. */
+		/* Blocks shorter than the trailer: several of them are removed for it. */
 		for (rlim_t limit = 100000; limit < 102200; limit += 45)
 			no_room(*m, "pcapng", limit, 2 * FRAME);
 	}
@@ -255,7 +257,7 @@ static void test_error(void **state)
 	{
 		for (unsigned int nth = 1; nth < 8 && *m != RD_WRITE_BUFFERED; nth++) {
 			fail_disk(*m, nth, PIECE);
-			/* More of them in what is kept back than are remembered */
+			/* More of them are buffered than there are marks */
 			fail_disk(*m, nth, 2000);
 		}
 	}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Packets taken apart: every opcode's headers, every layer, every length that they can be cut to,
- * and their line of text. */
+/*
+ * Parsing of packets: every opcode's headers, every layer, every length that they can be cut to,
+ * and their line of text.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +19,7 @@
 static const struct {
 	const char *verb;
 	bool response;
-	int length; /* of the headers behind the BTH, on RC */
+	int length; /* of the headers after the BTH, on RC */
 } verbs[32] = {
 	[0x00] = {"SEND_FIRST", false, 0},
 	[0x01] = {"SEND_MIDDLE", false, 0},
@@ -110,7 +112,7 @@ static void test_opcodes(void **state)
 
 static const enum make_outer outers[] = {MAKE_V2_IPV4, MAKE_V2_IPV6, MAKE_V1, MAKE_IB, MAKE_IB_GRH};
 
-/* Offsets, payload and ICRC of every opcode in every kind of packet, and at one byte too few. */
+/* Offsets, payload and ICRC of every opcode in every type of packet, and with one byte less. */
 static void test_every_opcode(void **state)
 {
 	static const uint32_t bth[] = {42, 62, 54, 8, 48};
@@ -145,8 +147,9 @@ static void test_every_opcode(void **state)
 	}
 }
 
-/* Untagged IPv4 is parsed by a shorter way: a tag, which forces the longer one, must change nothing
- * but offsets. */
+/*
+ * Untagged IPv4 has a fast path: a VLAN tag, which forces the other path, must change only offsets.
+ */
 static void test_two_ways(void **state)
 {
 	(void)state;
@@ -183,7 +186,7 @@ static void test_two_ways(void **state)
 	}
 }
 
-/* Everything that reads, over exact copies of every length. */
+/* All functions that read, over exact copies of every length. */
 static void read_all(enum rd_link link, const uint8_t *data, uint32_t caplen, uint32_t len)
 {
 	struct rd_frame frame = {.data = data, .caplen = caplen, .len = len};
@@ -246,7 +249,7 @@ static void test_vlans(void **state)
 	assert_int_equal(p.payload_len, 8);
 }
 
-/* Bytes behind the IP packet are neither payload nor ICRC. */
+/* Bytes after the IP packet are neither payload nor ICRC. */
 static void test_trailer(void **state)
 {
 	struct make m = {.n = 0};
@@ -367,7 +370,7 @@ static void test_infiniband_raw(void **state)
 	assert_false(rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p));
 	assert_int_equal(p.net, RD_NET_IPV6);
 	assert_int_equal(p.l4, 48);
-	/* What stands above the LRH's packet length is no part of it. */
+	/* Bytes beyond the LRH's packet length are not part of it. */
 	m.b[4] |= 0xf8;
 	assert_false(rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p));
 	assert_int_equal(p.flags & RD_PACKET_MALFORMED, 0);
@@ -596,7 +599,7 @@ static void test_line_naks(void **state)
 	}
 }
 
-/* What the CM of a real kernel said; the numbers are tshark's. */
+/* Messages of the CM of a real kernel; the numbers are tshark's. */
 static void test_cm(void **state)
 {
 	const char *dir = getenv("TEST_DATA");

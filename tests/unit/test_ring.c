@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Unit tests of the ring: order, wrap-around, and that no wake-up is lost. What two threads may do
- * to each other is played step by step: a page of the ring is protected, so that one side stops at
- * its access and the other side acts before it goes on.
+ * Unit tests of the ring: order, wrap-around, and that no wake-up is lost. The interleaving of two
+ * threads is tested step by step: a page of the ring is protected, so that one side stops at its
+ * access and the other side acts before it continues.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -68,7 +68,7 @@ static void test_first_in_first_out(void **state)
 	rd_ring_fini(&ring);
 }
 
-/* Every capacity holds what it promises, wherever in the ring it begins. */
+/* Every capacity holds as many items as documented, at any position in the ring. */
 static void test_wrap_around(void **state)
 {
 	(void)state;
@@ -120,7 +120,7 @@ static void test_sleep(void **state)
 	rd_ring_put(&ring, &numbers[0]);
 	rd_ring_notify(&ring);
 	assert_false(readable(&ring));
-	/* There is something: nobody sleeps, and the next put does not wake either. */
+	/* There is an item: no sleep, and the next put does not wake either. */
 	assert_false(rd_ring_about_to_sleep(&ring));
 	rd_ring_put(&ring, &numbers[1]);
 	assert_false(readable(&ring));
@@ -154,7 +154,7 @@ static void test_sleep(void **state)
 }
 
 #ifndef THREAD_SANITIZER
-/* What the other thread does when this one reaches the protected page. */
+/* The action of the other thread when this one reaches the protected page. */
 static struct {
 	struct rd_ring *ring;
 	uint8_t *page;
@@ -201,7 +201,7 @@ static struct rd_ring *split_ring(uint8_t **pages, size_t page)
 	return ring;
 }
 
-/* act() stops where it first writes to the page, and other() comes in between. */
+/* act() stops at its first write to the page, and other() runs then. */
 static struct rd_ring *interleave(unsigned int which, uint8_t **pages,
 	void (*act)(struct rd_ring *ring), void (*other)(struct rd_ring *ring))
 {
@@ -229,7 +229,7 @@ static void interleave_end(struct rd_ring *ring, uint8_t *pages)
 	munmap(pages, 2 * (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* Put while the consumer is about to say that it sleeps: it sees the item, or is woken. */
+/* Put while the consumer announces its sleep: it sees the item, or is woken. */
 static void test_put_while_falling_asleep(void **state)
 {
 	uint8_t *pages;
@@ -272,7 +272,7 @@ static void *take_or_sleep(struct rd_ring *ring)
 	while (!(item = rd_ring_take(ring))) {
 		if (!rd_ring_about_to_sleep(ring))
 			continue;
-		/* For ever: a wake-up that is lost ends at the watchdog. */
+		/* Without timeout: after a lost wake-up the watchdog ends the test. */
 		assert_int_equal(poll(&pfd, 1, -1), 1);
 		rd_ring_awake(ring);
 	}
@@ -288,7 +288,7 @@ static void *consumer(void *arg)
 	return NULL;
 }
 
-/* Each side sleeps whenever it has nothing; the smaller the window, the more often. */
+/* Each side sleeps whenever it can do nothing; the smaller the ring, the more often. */
 static void run_pair(size_t window, size_t n)
 {
 	struct pair p = {.n = n, .window = window};
@@ -320,7 +320,7 @@ static void test_two_threads(void **state)
 
 /* --- failure ---------------------------------------------------------------------------- */
 
-/* What is made is unmade: the next descriptor has the same number. */
+/* All is released: the next descriptor has the same number. */
 static void test_nothing_left(void **state)
 {
 	struct rd_ring ring;
@@ -352,7 +352,7 @@ static void test_no_descriptor(void **state)
 	assert_int_equal(rc, -1);
 	assert_int_equal(err.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(err.text, "ulimit -n"));
-	/* Closes nothing that is somebody else's, and may be called. */
+	/* Closes only its own descriptors, and may be called. */
 	rd_ring_fini(&ring);
 }
 

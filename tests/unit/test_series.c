@@ -59,7 +59,7 @@ static void next(struct series *s, uint64_t ns)
 
 /* --- names ------------------------------------------------------------------------------ */
 
-/* Each file begins `step` seconds behind the one before. */
+/* Each file begins `step` seconds after the previous one. */
 static const struct {
 	const char *path;
 	struct rd_rotation rotation;
@@ -120,7 +120,7 @@ static void test_names(void **state)
 	}
 }
 
-/* A name that becomes nothing, or too long, is not used as it is. */
+/* A name that becomes empty or too long is not used. */
 static void test_names_odd(void **state)
 {
 	const struct rd_rotation timed = {.timed = true};
@@ -215,7 +215,7 @@ static void test_ring(void **state)
 			assert_int_equal(exists(names[k]), k + 3 > i);
 	}
 	assert_string_equal(warnings, "");
-	/* What somebody else has removed is no fault; what cannot be removed is. */
+	/* A file removed by another program is no fault; one that cannot be removed is. */
 	unlink(names[3]);
 	next(&s, NOON + 6 * SECOND);
 	assert_string_equal(warnings, "");
@@ -229,7 +229,7 @@ static void test_ring(void **state)
 	series_fini(&s);
 }
 
-/* Names that come again are written over by whoever opens them, not removed. */
+/* Repeated names are overwritten when they are opened, not removed. */
 static void test_ring_same_names(void **state)
 {
 	const struct rd_rotation rotation = {.frames = 1, .ring = 2};
@@ -346,7 +346,7 @@ static void test_command(void **state)
 
 static char directory[] = "rdmadump-series.XXXXXX";
 
-/* Relative names are what people give: the tests run in a directory of their own. */
+/* Users give relative names: the tests run in a separate directory. */
 static int enter(void **state)
 {
 	(void)state;

@@ -61,7 +61,7 @@ static bool on_waiting(void *ctx, bool commands)
 	return true;
 }
 
-/* The only place that knows how a sink is opened. */
+/* The only function that opens a sink. */
 static int sink_begin(struct place *p, const char *path, const char *format)
 {
 	for (unsigned int i = 0; i < 2; i++)
@@ -94,7 +94,7 @@ static struct rd_chunk *get(struct rd_feed *f)
 	return c;
 }
 
-/* A chunk of n frames with stamps from ns on into feed i; their number is their content. */
+/* A chunk of n frames with timestamps from ns on into feed i; their number is their content. */
 static void put(struct place *p, unsigned int i, unsigned int n, uint64_t ns, bool turn)
 {
 	struct rd_feed *f = rd_sink_feed(p->sink, i);
@@ -246,7 +246,7 @@ static void test_rotate_frames(void **state)
 	assert_int_equal(p.stats.written, 35);
 	assert_int_equal(p.ended, 4);
 	assert_int_equal(p.last, 1);
-	/* The stamps are those of each file's own frames. */
+	/* The timestamps are those of each file's own frames. */
 	for (unsigned int i = 1; i <= 4; i++) {
 		static const uint64_t stamps[4][2] = {
 			{1000, 2000}, {2001, 3008}, {3009, 3018}, {3019, 3023}};
@@ -293,7 +293,7 @@ static void test_rotate_bytes(void **state)
 	files_hold("bytes", (unsigned int[]){10, 10, 10, 10, 3, 0}, 0);
 }
 
-/* A header longer than a file may be: each file gets a frame all the same. */
+/* A header longer than the file size limit: each file still gets a frame. */
 static void test_rotate_bytes_tiny(void **state)
 {
 	struct place p = {.config = {.rotation = {.bytes = 1}}};
@@ -361,7 +361,7 @@ static void test_files_limit(void **state)
 
 /* --- several feeds ---------------------------------------------------------------------- */
 
-/* What is in the feeds when it ends is written, in order, though nobody said how far it was. */
+/* Chunks in the feeds at the end are written in order, even without watermarks. */
 static void test_merged(void **state)
 {
 	struct place p = {.config = {.feeds = 3, .buffer = 8 * BUFFER}};
@@ -408,7 +408,7 @@ static void test_merged(void **state)
 	unlink("merged");
 }
 
-/* A lane that has nothing is asked, and what it says lets the others' frames go. */
+/* An idle lane is asked for a watermark, which releases the others' frames. */
 static void test_merged_asks(void **state)
 {
 	struct place p = {.config = {.feeds = 2}};
@@ -474,7 +474,7 @@ static void test_no_directory(void **state)
 	assert_non_null(strstr(p.err.text, "none/file"));
 }
 
-/* The next file cannot be made: that ends it, and nothing is lost from the account. */
+/* The next file cannot be created: writing ends, and every frame is accounted for. */
 static void test_no_next_file(void **state)
 {
 	struct place p = {.config = {.rotation = {.frames = 5}}};
@@ -491,7 +491,7 @@ static void test_no_next_file(void **state)
 	rmdir("next1");
 }
 
-/* The reader of a pipe has gone: no fault of the disk. */
+/* The reader of a pipe has closed it: no fault of the disk. */
 static void test_closed_pipe(void **state)
 {
 	struct place p = {.number = 0};

@@ -63,7 +63,7 @@ static void store(const void *data, size_t len)
 	close(fd);
 }
 
-/* Reads to the end or a fault, at most `room` bytes at a time. Returns how many came. */
+/* Reads to the end or a fault, at most `room` bytes at a time. Returns the number of bytes. */
 static size_t read_all(struct stream *s, size_t room, struct rd_error *err)
 {
 	size_t n = 0;
@@ -193,7 +193,7 @@ static void test_members(void **state)
 			}
 			len += packs[i].pack(packed + len, sizeof(packed) - len, 1000, NULL);
 		}
-		if (i == 0) { /* what fills a tape's block is no damage */
+		if (i == 0) { /* padding of a tape block is no damage */
 			memset(packed + len, 0, 700);
 			len += 700;
 		}
@@ -205,7 +205,7 @@ static void test_members(void **state)
 	}
 }
 
-/* Whatever was flushed before a cut comes out, in reads of any size, then the fault, and again. */
+/* All data flushed before a cut are returned, in reads of any size, then the fault, repeatedly. */
 static void test_cut(void **state)
 {
 	struct rd_error err;
@@ -264,7 +264,7 @@ static void test_damaged(void **state)
 	}
 }
 
-/* Damage in the middle: the blocks before it come out, in one go as in pieces. */
+/* Damage in the middle: the blocks before it are returned, with large and small reads. */
 static void test_damaged_block(void **state)
 {
 	static const size_t rooms[] = {sizeof(got), 65536, 777, 1};
@@ -288,7 +288,7 @@ static void test_damaged_block(void **state)
 	}
 }
 
-/* A signal that comes while it reads is no fault. */
+/* A signal during a read is no fault. */
 static void test_interrupted(void **state)
 {
 	struct rd_error err;
@@ -478,7 +478,10 @@ static void test_file_tells_all(void **state)
 	s->ops->close(s);
 }
 
-/* Later interfaces go to their equal; a stranger says so once; another link type is left out. */
+/*
+ * Later interfaces map to an equal one; an unknown one is announced once; another link type is left
+ * out.
+ */
 static void test_file_sections(void **state)
 {
 	const struct rd_iface first[] = {{.link = RD_LINK_ETHERNET, .name = "a", .snaplen = 96},
@@ -556,7 +559,7 @@ static void test_file_link_of_first_frame(void **state)
 	s->ops->close(s);
 }
 
-/* A pipe whose writer stops in the middle of a frame keeps nobody waiting. */
+/* A pipe whose writer stops within a frame makes nobody wait. */
 static void test_file_in_pipe(void **state)
 {
 	struct rd_file_config config;

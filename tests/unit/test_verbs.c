@@ -190,8 +190,10 @@ static void stamp(struct verbs_stamps *s, uint64_t *ns, unsigned int n)
 	}
 }
 
-/* A queue's timestamps are those of the device, in whatever order; what is impossible is marked
- * and moves no other. `base` is now. */
+/*
+ * A queue's timestamps are those of the device, in any order; an impossible one is marked and
+ * affects no other. `base` is now.
+ */
 static void true_times(uint64_t base)
 {
 	const uint64_t hour = 3600000000000;
@@ -554,7 +556,7 @@ static void test_repairs(void **state)
 	for (unsigned int i = 1; i <= 300; i++) {
 		errors_next = 3;
 		frames_next = 2;
-		/* What came before the failure is taken first. */
+		/* Completions before the failure are taken first. */
 		assert_int_equal(receive(&err), 2);
 		assert_int_equal(hca.resets, i - 1);
 		assert_int_equal(receive(&err), 0);
@@ -566,7 +568,7 @@ static void test_repairs(void **state)
 	queue_free();
 }
 
-/* But not for ever without a frame. */
+/* But not without limit if no frame arrives. */
 static void test_hopeless(void **state)
 {
 	struct rd_error err = {0};
@@ -587,7 +589,9 @@ static void test_hopeless(void **state)
 	queue_free();
 }
 
-/* A reset that is refused, or of no use, makes place for a new queue; if that fails it is over. */
+/*
+ * If a reset is refused, or does not help, the queue is replaced; if that fails the capture ends.
+ */
 static void test_replace(void **state)
 {
 	struct rd_error err = {0};
@@ -610,7 +614,7 @@ static void test_replace(void **state)
 	queue_free();
 }
 
-/* Once stopped nothing is repaired: what has arrived is taken, then it is at its end. */
+/* Once stopped nothing is repaired: arrived frames are received, then the source ends. */
 static void test_stopped(void **state)
 {
 	struct rd_error err = {0};
@@ -708,7 +712,7 @@ static void test_oversize(void **state)
 	assert_non_null(strstr(queue.src.note, "lost 1 frame of 9000 bytes: longer than"));
 	assert_true(queue.oversize.unsure);
 	assert_int_equal(hca.resets, 0);
-	/* Frames after it show that the queue lives. */
+	/* Frames after it show that the queue still works. */
 	frames_next = 3;
 	assert_int_equal(receive(&err), 3);
 	assert_false(queue.oversize.unsure);
@@ -751,7 +755,7 @@ static int poll_wcs_fake(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 	return -1;
 }
 
-/* What a failed call had taken already is delivered. */
+/* Completions that a failed call had taken are delivered. */
 static void test_failed_poll(void **state)
 {
 	uint8_t memory[8 * 64] = {0};

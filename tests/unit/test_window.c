@@ -62,7 +62,7 @@ static void overload(void)
 	assert_int_equal(head - tail, BUSY);
 }
 
-/* Calm traffic and bursts: all is posted at any time. */
+/* Slow traffic and bursts: all buffers are posted at any time. */
 static void test_whole(void **state)
 {
 	(void)state;
@@ -91,7 +91,7 @@ static void test_overload(void **state)
 	verbs_window_free(&window);
 }
 
-/* A poll finds the end: all is posted again at once. */
+/* A poll empties the CQ: all buffers are posted again at once. */
 static void test_end_of_overload(void **state)
 {
 	(void)state;

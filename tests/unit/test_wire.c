@@ -25,7 +25,7 @@ static const uint8_t ib_send[] = {0x00, 0x02, 0x00, 0x03, 0x00, 0x08, 0x00, 0x01
 	0xff, 0x00, 0x00, 0x00, 0x11, 0x00, 0x00, 0x00, 0x07, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46,
 	0x47, 0x48, 0x9a, 0x29, 0xdb, 0xea, 0x84, 0x0e};
 
-/* Bit by bit, as the standard draws it, to compare the fast one with. */
+/* Bit by bit, as in the standard, for comparison with the fast one. */
 static uint32_t slow_crc32(const uint8_t *p, size_t len)
 {
 	uint32_t crc = UINT32_MAX;
@@ -130,7 +130,7 @@ static size_t build(uint8_t *p, enum kind kind, size_t payload, size_t *l3)
 	}
 }
 
-/* What the annexes say, written down once more and plainly. */
+/* The rules of the annexes, implemented a second time in the simplest form. */
 static uint32_t expect(const uint8_t *p, enum kind kind, size_t l3, size_t icrc)
 {
 	uint8_t copy[2048];
@@ -337,7 +337,7 @@ static void test_direction_ip(void **state)
 	}
 }
 
-/* The address changes: frames on their way have the former one. */
+/* The address changes: frames already in the ring have the former one. */
 static void test_local_now(void **state)
 {
 	struct rd_local local = {.link = RD_LINK_ETHERNET, .lid = 3}, now = {0};
@@ -363,7 +363,7 @@ static void test_local_now(void **state)
 	now.lid = 4;
 	assert_true(rd_local_now(&local, &now));
 	assert_int_equal(local.lid, 4);
-	/* However many there were. */
+	/* Whatever their number. */
 	for (uint8_t i = 10; i < 60; i++) {
 		const uint8_t mac[6] = {2, 3, i};
 
