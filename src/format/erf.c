@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Encodes files of bare ERF records, the format of Endace's capture cards and tools. */
-#include "internal.h"
-#include <string.h>
+#include "records.h"
 
 /* ERF files have no header: they begin with the first record. */
 static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t room)
@@ -12,37 +11,10 @@ static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t room)
 	return 0;
 }
 
-static inline __attribute__((always_inline)) unsigned int encode(const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used, const struct envelope v)
-{
-	struct second second = {0};
-	size_t left = room;
-	unsigned int i;
-
-	for (i = 0; i < n; i++) {
-		const struct rd_frame *f = &frames[i];
-		const uint32_t caplen = envelope_caplen(v, f);
-		const size_t total = v.prefix + (size_t)caplen;
-
-		if (__builtin_expect(total > left, 0))
-			break;
-		envelope_put(v, dst, &second, f, caplen, envelope_len(v, f));
-		memcpy(dst + v.prefix, f->data, caplen);
-		dst += total;
-		left -= total;
-	}
-	*used = room - left;
-	return i;
-}
-
 static unsigned int encode_frames(const struct rd_encoder *e, const struct rd_frame *frames,
 	unsigned int n, uint8_t *dst, size_t room, size_t *used)
 {
-	const struct envelope v = encoder_envelope(e);
-
-	if (v.type == ERF_TYPE_IB)
-		return encode(frames, n, dst, room, used, ENVELOPE_IB);
-	return encode(frames, n, dst, room, used, v);
+	return records_encode(e, frames, n, dst, room, used, 0);
 }
 
 static size_t noted(const struct rd_encoder *e, const struct rd_frame *frame,

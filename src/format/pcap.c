@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Encodes classic pcap with nanoseconds or microseconds: draft-ietf-opsawg-pcap. */
-#include "pcap.h"
-#include "internal.h"
-#include <string.h>
+#include "records.h"
 
 static size_t put_header(const struct rd_encoder *e, uint32_t magic, uint8_t *dst, size_t room)
 {
@@ -22,51 +20,6 @@ static size_t put_header(const struct rd_encoder *e, uint32_t magic, uint8_t *ds
 	return PCAP_HEADER;
 }
 
-static inline __attribute__((always_inline)) unsigned int encode(const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used, const struct envelope v,
-	const uint32_t unit_ns)
-{
-	struct second second = {0};
-	size_t left = room;
-	unsigned int i;
-
-	for (i = 0; i < n; i++) {
-		const struct rd_frame *f = &frames[i];
-		const uint32_t caplen = envelope_caplen(v, f), len = envelope_len(v, f);
-		const size_t total = PCAP_RECORD + v.prefix + (size_t)caplen;
-		uint32_t ns, head[4];
-
-		if (__builtin_expect(total > left, 0))
-			break;
-		ns = second_split(&second, f->ts_ns);
-		head[0] = (uint32_t)second.number;
-		head[1] = ns / unit_ns;
-		head[2] = v.prefix + caplen;
-		head[3] = v.prefix + len;
-		memcpy(dst, head, sizeof(head));
-		envelope_put(v, dst + PCAP_RECORD, &second, f, caplen, len);
-		memcpy(dst + PCAP_RECORD + v.prefix, f->data, caplen);
-		dst += total;
-		left -= total;
-	}
-	*used = room - left;
-	return i;
-}
-
-/* Encodes with one of the two units, and a constant envelope in the common cases. */
-static inline __attribute__((always_inline)) unsigned int encode_unit(const struct rd_encoder *e,
-	const struct rd_frame *frames, unsigned int n, uint8_t *dst, size_t room, size_t *used,
-	const uint32_t unit_ns)
-{
-	const struct envelope v = encoder_envelope(e);
-
-	if (!v.prefix)
-		return encode(frames, n, dst, room, used, ENVELOPE_NONE, unit_ns);
-	if (v.type == ERF_TYPE_IB)
-		return encode(frames, n, dst, room, used, ENVELOPE_IB, unit_ns);
-	return encode(frames, n, dst, room, used, v, unit_ns);
-}
-
 static bool is_micro(const struct rd_encoder *e)
 {
 	return e->format == &format_pcap_us;
@@ -80,8 +33,8 @@ static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t room)
 static unsigned int encode_frames(const struct rd_encoder *e, const struct rd_frame *frames,
 	unsigned int n, uint8_t *dst, size_t room, size_t *used)
 {
-	return is_micro(e) ? encode_unit(e, frames, n, dst, room, used, 1000)
-			   : encode_unit(e, frames, n, dst, room, used, 1);
+	return is_micro(e) ? records_encode(e, frames, n, dst, room, used, 1000)
+			   : records_encode(e, frames, n, dst, room, used, 1);
 }
 
 static size_t noted(const struct rd_encoder *e, const struct rd_frame *frame,

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Encodes records one after the other, with a pcap header (pcap.c) or without one (erf.c). */
+#ifndef RDMADUMP_FORMAT_RECORDS_H
+#define RDMADUMP_FORMAT_RECORDS_H
+#include "internal.h"
+#include "pcap.h"
+#include <string.h>
+
+/* unit_ns: of the timestamp in the pcap header; 0: no pcap header. All constant where it counts. */
+static inline __attribute__((always_inline)) unsigned int records_put(const struct rd_frame *frames,
+	unsigned int n, uint8_t *dst, size_t room, size_t *used, const struct envelope v,
+	const uint32_t unit_ns)
+{
+	const size_t header = unit_ns ? PCAP_RECORD : 0;
+	struct second second = {0};
+	size_t left = room;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		const struct rd_frame *f = &frames[i];
+		const uint32_t caplen = envelope_caplen(v, f), len = envelope_len(v, f);
+		const size_t total = header + v.prefix + (size_t)caplen;
+
+		if (__builtin_expect(total > left, 0))
+			break;
+		if (unit_ns) {
+			uint32_t ns = second_split(&second, f->ts_ns), head[4];
+
+			head[0] = (uint32_t)second.number;
+			head[1] = ns / unit_ns;
+			head[2] = v.prefix + caplen;
+			head[3] = v.prefix + len;
+			memcpy(dst, head, sizeof(head));
+		}
+		envelope_put(v, dst + header, &second, f, caplen, len);
+		memcpy(dst + header + v.prefix, f->data, caplen);
+		dst += total;
+		left -= total;
+	}
+	*used = room - left;
+	return i;
+}
+
+/* As rd_format.frames(), with a constant envelope in the common cases. */
+static inline __attribute__((always_inline)) unsigned int records_encode(const struct rd_encoder *e,
+	const struct rd_frame *frames, unsigned int n, uint8_t *dst, size_t room, size_t *used,
+	const uint32_t unit_ns)
+{
+	const struct envelope v = encoder_envelope(e);
+
+	if (unit_ns && !v.prefix)
+		return records_put(frames, n, dst, room, used, ENVELOPE_NONE, unit_ns);
+	if (v.type == ERF_TYPE_IB)
+		return records_put(frames, n, dst, room, used, ENVELOPE_IB, unit_ns);
+	return records_put(frames, n, dst, room, used, v, unit_ns);
+}
+
+#endif
