@@ -44,7 +44,7 @@ model --mode drop --gen count=$count,size=1024,seed=1 --burst 2000,20000 --at-en
 accounts "a slow pipe"
 [ "$(json "$tmp/report" .frames.dropped.buffer_full)" -gt 0 ]
 ok "a slow pipe: frames were dropped by us"
-# The losses stand in the file, where they happened and at the end
+# The file records the losses, where they happened and at the end
 python3 - "$tmp/out" "$(json "$tmp/report" .frames.dropped.buffer_full)" <<'PY'
 import struct, sys
 data = open(sys.argv[1], "rb").read()
@@ -65,12 +65,12 @@ while at < len(data):
     at += length
 want = int(sys.argv[2])
 print(f"# epb_dropcount sum {drops}, isb_osdrop {osdrop}, isb_ifdrop {ifdrop}, want {want}")
-# Frames dropped at the very end have no frame behind them to tell of them.
+# No frame follows the last dropped frames, so none can carry their number.
 sys.exit(not (osdrop == want and ifdrop >= want and 0 < drops <= want))
 PY
 ok "a slow pipe: drop counts stand in the file"
 
-# Waiting instead: the device drops, and says so
+# With --when-full wait the device drops, and counts
 model --mode drop --gen count=$count,size=1024,seed=1 --at-end sigint --stats "$tmp/stats" -- \
 	"$RDMADUMP" -d mlx5_0 -q --json -b 8 --buffer-size 1Mi --when-full wait -w - 2>"$tmp/report" | slow_reader
 accounts "a slow pipe, waiting"
@@ -82,7 +82,7 @@ model --mode drop --gen count=$count,size=60-1500,seed=2 --at-end sigint --stats
 	"$RDMADUMP" -d mlx5_0 -q --json -b 3 -w "$tmp/out" >"$tmp/report" 2>"$tmp/log"
 accounts "a tiny ring"
 
-# -c: as many as were asked for
+# -c: exactly that many
 model --gen count=100000,size=200,seed=2 --stats "$tmp/stats" -- \
 	"$RDMADUMP" -d mlx5_0 -q --json -c 1234 -w "$tmp/out" >"$tmp/report" 2>"$tmp/log"
 is "-c: exit status" $? 0

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump analyze` over real captures: golden texts, JSON by its schema, streams, damaged files,
-# filters that Wireshark takes, exit statuses.
+# display filters, exit statuses.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool zstd jq python3
 roce=$TEST_DATA/roce
 an() { timeout 60 "$RDMADUMP" analyze "$@"; }
 
-# --- what people read -------------------------------------------------------------------------
+# --- text -------------------------------------------------------------------------------------
 
 # golden NAME CAPTURE [OPTION...]: the text is tests/data/analyze/NAME.txt; UPDATE_GOLDEN=1 writes it
 golden() {
@@ -44,7 +44,7 @@ env -u NO_COLOR TERM=xterm "$RDMADUMP" analyze "$roce/30_ingress_drop/a.pcap.zst
 no_colours
 ok "no colour in a file"
 
-# --- what programs read -----------------------------------------------------------------------
+# --- JSON -------------------------------------------------------------------------------------
 
 # The schema names the incidents of incident.def; UPDATE_GOLDEN=1 writes them there.
 python3 - "$srcdir" "${UPDATE_GOLDEN-}" >"$tmp/keys" 2>&1 <<'PY'
@@ -145,7 +145,7 @@ an --json "$tmp/short.pcapng" >"$tmp/short.json"
 is "headers only: the same rounds" \
 	"$(json "$tmp/short.json" '.conversations[0].sides.a.events.rounds_nak.count')" 10
 
-# --- what Wireshark takes ---------------------------------------------------------------------
+# --- display filters --------------------------------------------------------------------------
 
 if command -v tshark >/dev/null; then
 	fail=0 filters=0

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What `rdmadump analyze` derives from packets, judged by the counters of the kernel that sent and
+# What `rdmadump analyze` derives from packets, compared with the counters of the kernel that sent and
 # received them.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What `rdmadump analyze` needs of memory for many QPs: at most 64 MiB, and 1 KiB for each of them.
+# Memory of `rdmadump analyze` with many QPs: at most 64 MiB, and 1 KiB for each of them.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool python3

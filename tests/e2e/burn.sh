@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Small captures made to burn time or memory: ten times as much of it takes about ten times the
-# instructions, and memory stays bounded. What a bound leaves out is reported.
+# Small captures made to consume time or memory: ten times the input takes about ten times the
+# instructions, and memory stays bounded. Frames that a limit excludes are reported.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool python3

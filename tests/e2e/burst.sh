@@ -20,7 +20,7 @@ bursts() {
 		"$("$SOFTHCA_FRAMES" count=$total,size=256,seed=1)"
 }
 
-# A reader that stops for a second after 20 MB: the ring takes what the buffer of 1 MiB does not.
+# A reader that stops for a second after 20 MB: the ring holds frames that exceed the buffer of 1 MiB.
 stalled() {
 	local spec=count=32000,size=1024,seed=3
 	mkfifo "$tmp/pipe"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What scripts/check counts: results, tests that die, and its own end.
+# The counting of scripts/check: results, tests that die, a check that ends early.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 src=$(cd "${srcdir:-.}" && pwd)
-# Where this runs in CI, too, each case says itself whether it is CI.
+# Each case sets CI itself, since this also runs in CI.
 unset CI
 
 # counted FUNCTION STATUS [CI], the log on standard input: "passed failed skipped"; output in $tmp/said
@@ -49,7 +49,7 @@ has "... and why is said" "$tmp/said" '/etc/protocols is missing'
 is "TAP: all skipped, in CI" "$(echo "$whole" | counted count_tap 0 true)" "0 1 0"
 is "TAP: all skipped, but a status" "$(echo "$whole" | counted count_tap 2)" "0 1 1"
 
-# What automake's driver makes of scripts that end early: make check counts that.
+# The results of automake's driver for scripts that end early, which make check counts.
 driver() { # STATUS, the script on standard input: the driver's verdicts
 	cat >"$tmp/early.sh"
 	AM_TAP_AWK="awk" sh "$src/build-aux/tap-driver.sh" --test-name early --log-file "$tmp/early.log" \
@@ -68,7 +68,7 @@ is "tap.sh: a script without a case is no success" \
 grep -nE '^[^#]*\bok "[^"]*(\$\([^(]|`)' "$src"/tests/*/*.sh "$src"/tests/tap.sh >"$tmp/found"
 is "no case takes its status from its own name" "$(cat "$tmp/found")" ""
 
-# The end of scripts/check itself, in a tree that has nothing else
+# The end of scripts/check, in a tree without anything else
 ended() { # SCRIPT: as scripts/deps, where the check begins
 	mkdir -p "$tmp/tree/scripts" && cp "$src"/scripts/check* "$tmp/tree/scripts/"
 	printf '#!/bin/sh\n%s\n' "$1" >"$tmp/tree/scripts/deps"

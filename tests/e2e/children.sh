@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What a command of -z gets from the program: no descriptor of ours, no standard input.
+# A command of -z inherits none of our descriptors and no standard input.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool python3
@@ -48,7 +48,7 @@ only_standard "several queues" 1
 "$RDMADUMP" -r "$tmp/in.pcap" -q -C 2 -z "$tmp/command" -w "$tmp/r.pcapng" 2>"$tmp/log"
 only_standard "a file" 3
 
-# Where the capture comes from standard input no command may take a part of it.
+# If the capture is read from standard input, no command may read a part of it.
 "$RDMADUMP" -r - -q -C 2 -z "$tmp/command" -w "$tmp/i.pcapng" <"$tmp/in.pcap" 2>"$tmp/log"
 only_standard "-r -" 3
 
@@ -69,7 +69,7 @@ else
 	only_standard "netdev" 1
 fi
 
-# Where standard descriptors are closed none of ours takes their place.
+# If standard descriptors are closed, none of ours gets their numbers.
 "$RDMADUMP" -r "$tmp/in.pcap" -q -z "$tmp/command" -w "$tmp/c.pcapng" <&- >&- 2>&-
 is "closed standard descriptors: exit status" $? 0
 is "closed standard descriptors: all frames" "$(frames_of "$tmp/c.pcapng")" 20000

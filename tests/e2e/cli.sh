@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Command lines: exit status and what is said. One line of the list is one case.
+# Command lines: exit status and message. One line of the list is one case.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq script zstd
@@ -130,7 +130,7 @@ LIST
 
 # --- a terminal
 
-# on_terminal ENVIRONMENT...: what a capture with NAKs looks like there
+# on_terminal ENVIRONMENT...: the lines of a capture with NAKs on a terminal
 zstd -dqfc "$TEST_DATA/roce/17_rnr_nak/a.pcap.zst" >"$tmp/naks.pcap"
 on_terminal() {
 	env "$@" script -qec "'$RDMADUMP' -r $tmp/naks.pcap -t --opcode nak,rnr" /dev/null </dev/null 2>&1
@@ -155,7 +155,7 @@ is "--json is JSON" "$(jq -r '.version, .sources[0].device, .frames.written' "$t
 
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$tmp" && mkdir -m 777 "$tmp/theirs"
-	# the programs must be reachable for somebody else
+	# another user must be able to execute the programs
 	if setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$RDMADUMP" 2>/dev/null; then
 		setpriv --reuid=65534 --regid=65534 --clear-groups env TMPDIR="$tmp/theirs" \
 			timeout 60 "$SOFTHCA" -- "$RDMADUMP" -b 4 -w "$tmp/theirs/o" >"$tmp/log" 2>&1

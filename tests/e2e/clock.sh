@@ -54,7 +54,7 @@ right() {
 	is "$1: exit status" "$status" 0
 	is "$1: byte for byte" "$("$SOFTHCA_FRAMES" --hash "$tmp/out")" "$want"
 	is "$1: no timestamp before the one before it" "$back" 0
-	# What bounds it is how exactly a busy machine can read two clocks at once.
+	# The limit is the precision with which a busy machine reads two clocks at once.
 	[ "$off" -le "$(grep -q "software clock" "$tmp/log" && echo 2000000 || echo 20000)" ]
 	ok "$1: near the truth"
 	has "$1: the startup line says so" "$tmp/log" "$2"
@@ -95,7 +95,7 @@ capture realtime,offset_ms=-5123456
 right "a clock that is off" ', hardware clock, ' "$follows"
 has "a clock that is off: and it is said" "$tmp/log" 'is off by -5123.*is ptp4l running'
 
-# As it is: whatever it shows
+# adapter_unsynced: the clock unchanged
 for clock in realtime cycles; do
 	capture $clock,offset_ms=37000 -j adapter_unsynced
 	[ "$off" -ge 36900000 ] && [ "$off" -le 37100000 ]
@@ -104,7 +104,7 @@ for clock in realtime cycles; do
 	has "$clock as it is: the file says so" "$tmp/stamps" ', as it is$'
 done
 
-# A clock that somebody sets back meanwhile
+# A clock that is set back during the capture
 for clock in realtime cycles,core=no; do
 	capture "$clock,step_ms=-5000,step_after_ms=300"
 	[ "$back" -le 1 ]
@@ -115,7 +115,7 @@ for clock in realtime cycles,core=no; do
 	has "$clock set back: and it is said" "$tmp/log" 'set back by (4\.9|5\.0)'
 done
 
-# What there is, and what is refused
+# -J, and types that are refused
 J() { model --clock "$1" -- "$RDMADUMP" -d mlx5_0 -J >"$tmp/list" 2>&1; }
 J none
 has "-J: no clock" "$tmp/list" 'adapter  +no: its completions have no timestamps'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Compressed captures: the same frames, readable as they are, also those that were cut off.
+# Compressed captures: the same frames, readable by other programs, also if the file was cut off.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tshark capinfos mergecap gzip zstd
@@ -42,7 +42,7 @@ for kind in gz zst; do
 		timeout -k 2 60 "$RDMADUMP" -r "$tmp/a.pcapng.$kind" -q -w "$tmp/plain.pcapng"
 		timeout -k 2 60 "$RDMADUMP" -r "$tmp/a.pcapng.$kind" -q --compress-level $level -w "$tmp/packed.pcapng.$kind"
 		unpack $kind "$tmp/packed.pcapng.$kind" >"$tmp/unpacked"
-		# the comment tells how long it took
+		# the comment has the duration
 		is "$kind, level $level: the same bytes" "$(tail -c +1500 "$tmp/unpacked" | md5sum)" "$(tail -c +1500 "$tmp/plain.pcapng" | md5sum)"
 	done
 	is "$kind: tshark reads it as it is" "$(tshark -r "$tmp/a.pcapng.$kind" -T fields -e frame.number 2>/dev/null | tail -n 1)" $n_frames

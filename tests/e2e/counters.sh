@@ -113,7 +113,7 @@ has "--diff: text, bytes" "$tmp/out" "port_rcv_data  *\+ *1.0 MB"
 has "--diff: text, a reset" "$tmp/out" "^   *out_of_sequence  *unknown  *5  packets  was reset, growth unknown$"
 has "--diff: text, saturated" "$tmp/out" "^!!  *link_downed  *\+ *>=155 .* saturated: may have grown by more$"
 
-# Between two readings of a tree: the same, as it happens
+# Between two readings of a tree: the same, live
 mkfifo "$tmp/lines"
 counters --sysroot "$tmp/mlx5-eth" mlx5_0 --interval 0.1 --json >"$tmp/lines" 2>"$tmp/err" &
 reader=$!
@@ -205,7 +205,7 @@ fi
 counters --sysroot "$tmp/rxe" --watch </dev/null >"$tmp/out" 2>"$tmp/err"
 is "--watch without a terminal" "$?" 1
 
-# Any driver's own statistics: a veth has some
+# A driver's own statistics: a veth has some
 if unshare -n true 2>/dev/null; then
 	unshare -n bash -c "ip link add v0 type veth peer name v1 2>/dev/null && ip link set v0 up && ip link set v1 up && ethtool -S v0" >"$tmp/ethtool" 2>/dev/null
 fi
@@ -219,7 +219,7 @@ else
 	skip "a veth's statistics" "$(lack ip "$(lack ethtool "no right to make a network namespace with a veth pair")")"
 fi
 
-# Trees that nobody would make
+# Hostile trees
 hostile=$tmp/hostile
 base=$hostile/sys/class/infiniband/bad0
 mkdir -p "$base/ports/1/hw_counters" "$base/ports/1/counters" "$base/mr_cache/2" "$base/ports/2"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Few open files: the soft limit is raised, then queues are given up; no frame is lost by that.
+# Few open files: the soft limit is raised, then fewer queues are used; no frame is lost.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool prlimit jq
@@ -13,7 +13,7 @@ count=5000
 gen=count=$count,size=200,qps=32
 mkdir "$tmp/a" "$tmp/b"
 
-# capture LIMITS ARGUMENTS...: the summary in $tmp/report; what it says in $tmp/log
+# capture LIMITS ARGUMENTS...: the summary in $tmp/report; messages in $tmp/log
 capture() {
 	local limits=$1
 	shift
@@ -39,7 +39,7 @@ whole "40 files, which may be raised" 4
 ! grep -q warning "$tmp/log"
 ok "40 files, which may be raised: no warning" "$tmp/log"
 
-# Whatever the limit is, there are as many queues as fit, and nothing fails.
+# With every limit, as many queues as fit are used, and nothing fails.
 limits=(30 36 44 52 60 68 76 90)
 [ -n "${TEST_QUICK-}" ] && limits=(30 60 76)
 for limit in "${limits[@]}"; do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Two captures of the same traffic: what was lost, duplicated and reordered between them, against a
-# count by another program, and what is no pair of ends.
+# count by another program, and files that are not two ends.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq zstd python3
@@ -63,7 +63,7 @@ analyze --json "$data"/[ab].pcap.zst >"$tmp/ingress.json" 2>"$tmp/log"
 is "lost downstream of the receiver's port" "$(rules "$tmp/ingress.json" | grep -c '"lost-downstream-of-receiver"') $(
 	rules "$tmp/ingress.json" | grep -c '"lost-between"')" "1 0"
 
-# A clock that is put forward by a known time is found out: 2.5 s, within the error stated
+# The offset of a clock that is 2.5 s ahead is found, within the reported error
 zstd -dcq "$TEST_DATA/roce/57_router_loss/b.pcap.zst" >"$tmp/b.pcap"
 python3 - "$tmp/b.pcap" "$tmp/shifted.pcap" <<'PY'
 import struct, sys
@@ -86,7 +86,7 @@ analyze --json "$TEST_DATA/roce/57_router_loss"/{b,a}.pcap.zst >"$tmp/turned.jso
 paths='.ends.paths | map({from, to, qps: [.qps[] | [.qp, .sent, .arrived, .lost.count]]}) | sort'
 is "exchanged" "$(jq -c "$paths" "$tmp/turned.json")" "$(jq -c "$paths" "$tmp/57_router_loss.json")"
 
-# What is no pair of ends
+# Files that are not two ends
 kind='[(.capture.files | length), has("ends")]'
 is "parts of one capture" "$(analyze --json "$TEST_DATA"/roce/0[12]*/a.pcap.zst 2>"$tmp/log" | jq -c "$kind")" "[2,false]"
 is "--ends never" "$(analyze --ends never --json "$TEST_DATA"/roce/57*/[ab].pcap.zst 2>"$tmp/log" | jq -c "$kind")" "[2,false]"
@@ -100,7 +100,7 @@ refused "--ends always, one file" 1 "needs two files, not 1; " --ends always "$t
 refused "--ends always, a pipe" 1 "'-' is not a regular file; " --ends always "$tmp/b.pcap" -
 refused "--ends sometimes" 1 "'sometimes' is not one of auto, always, never" --ends sometimes "$tmp/b.pcap"
 
-# A file that is cut short: what both hold is compared, the rest is not called lost
+# A truncated file: the common part is compared, the rest is not called lost
 head -c 200000 "$tmp/b.pcap" >"$tmp/cut.pcap"
 analyze --json "$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/cut.pcap" >"$tmp/cut.json" 2>"$tmp/log"
 is "one capture is cut short" "$?" 4

@@ -6,7 +6,7 @@
 need_tool jq
 here=$(cd "$(dirname "$0")" && pwd)
 
-# The model changes no GID: that the table is as it was before is said once it was read again.
+# The model changes no GID: after reading the table again, no change of a GID is reported.
 events=(lid_change sm_change pkey_change client_reregister)
 faults=(--fault "port=down,after_ms=100" --fault "port=up,after_ms=20")
 faults+=(--fault "event=gid_change,after_ms=10" --fault "event=gid_change,after_ms=10")
@@ -31,7 +31,7 @@ fi
 model --fault port=down,after_ms=50 -- "$RDMADUMP" events -c 1 -a duration:60 mlx5_0 >"$tmp/text" 2>"$tmp/err"
 has "text" "$tmp/text" '^20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{3}  mlx5_0:1 +port down$'
 
-# Two devices: of one only what happens to it.
+# Two devices: with one named, only its events.
 two=(--dev name=mlx5_0 --dev name=mlx5_1 --fault "port=down,after_ms=50,device=0"
 	--fault "port=down,after_ms=50,device=1")
 model "${two[@]}" -- "$RDMADUMP" events --json -c 2 -a duration:60 >"$tmp/json" 2>"$tmp/err"

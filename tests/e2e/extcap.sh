@@ -42,7 +42,7 @@ shark() {
 hash_of() { "$SOFTHCA_FRAMES" --hash "$@" 2>&1; }
 frames() { hash_of "$1" | awk '{print $1}'; }
 running() { pgrep -f -- "--capture .*$tmp" >/dev/null; }
-# clean NAME: the extcap has ended in order and left nothing on the device
+# clean NAME: the extcap has ended normally and left nothing on the device
 clean() {
 	for _ in $(seq 50); do running || break; sleep 0.1; done
 	! running && [ "$(jq '[.leaked[]] | add' "$tmp/stats")" = 0 ]
@@ -104,7 +104,7 @@ done <<'LIST'
 --extcap-nonsense|unrecognized option
 LIST
 
-# --- the capture by itself ----------------------------------------------------------------
+# --- the capture without tshark -----------------------------------------------------------
 
 mkfifo "$tmp/fifo"
 cat "$tmp/fifo" >"$tmp/got.pcapng" &
@@ -154,8 +154,8 @@ has "... with the verdict" "$tmp/out" '^[0-9]+\. rdma-mlx5_2-1 .*no capture'
 shark -- -L -i $port
 has "tshark -L" "$tmp/out" 'EN10MB \(Ethernet\)'
 
-# tshark 4.0 may end before it has read all that an extcap wrote that ends by itself: what it has
-# must be the beginning, whole. Everywhere else tshark ends the capture, after as many as there are.
+# tshark 4.0 may end before it has read everything from an extcap that ends first: its frames
+# must be the first ones, complete. In other cases tshark ends the capture after all frames.
 shark --gen $gen --at-end sigint -- -i $port -w "$tmp/x.pcapng"
 n=$(frames "$tmp/x.pcapng")
 is "tshark -i, until the extcap ends: frames" "$status $(hash_of "$tmp/x.pcapng")" \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Facts in pcapng files: where they stand, that other programs do not mind, that they cost nobody his frames.
+# Facts in pcapng files: their place, other programs ignore them, and no frame is lost for them.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3 tshark tcpdump capinfos prlimit
@@ -97,7 +97,7 @@ is "a series: the beginning in each file, the end in the last" "$(cat "$tmp/shap
 "$RDMADUMP" -q -r "$tmp/with.pcapng" -b packets:1000 -b filesize:10 -w "$tmp/small.pcapng" 2>"$tmp/log"
 is "small files: not all of them filled by facts" "$(for file in "$tmp"/small_*; do shape "$file" | grep -c start: ; done | sort | uniq -c | wc -l)" 2
 
-# What has no room: first the facts go, then nothing else. (Where the frames leave room for neither, the exit
+# A full disk: facts are left out before anything else. (If there is room for neither, the exit
 # status says that the statistics are missing.)
 full=$(stat -c %s "$tmp/with.pcapng")
 at_end=$(facts "$tmp/with.pcapng" | jq -c 'select(.when == "end")' | awk '{n += 20 + int((length($0) + 3) / 4) * 4} END {print n}')

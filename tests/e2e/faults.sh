@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What can go wrong on the device: right message, right exit status, readable file, nothing left.
+# Faults of the device: correct message and exit status, readable file, nothing left.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tshark capinfos
@@ -20,7 +20,7 @@ run() {
 		"$RDMADUMP" -d mlx5_0 --rx-mode "$rx" -w "$tmp/out" "$@" >"$tmp/stdout" 2>"$tmp/stderr"
 	is "$name: exit status" $? "$want"
 	[ -z "$message" ] || has "$name: message" "$tmp/stderr" "$message"
-	# what a removed device had was destroyed with it, by the kernel
+	# the kernel destroys a removed device's objects
 	is "$name: nothing left on the device" \
 		"$(jq -r 'if any(.devices[]?; .fatal) then 0 else [.leaked[]?] | add // 0 end' "$tmp/stats")" 0
 	is "$name: unmade in the right order" "$(jq -r '.order_violations // 0' "$tmp/stats")" 0
@@ -76,7 +76,7 @@ rx=auto
 run "InfiniBand port" 2 'create_flow on mlx5_0:1: Operation not supported' \
 	--dev name=mlx5_0,link=ib --gen $gen --
 
-# The library cannot make anything of a completion: the frames before it in the batch are delivered, none of them twice
+# A completion that the library rejects: the frames before it in the batch are delivered, none of them twice
 rx=verbs
 run "a completion that cannot be polled" 0 'the completion queue cannot be polled.* restored' --gen $gen \
 	--fault cqe=no_qp,frame=1000 --at-end sigint -- --json -b 7 -Z root
@@ -130,7 +130,7 @@ for rx in wqe striding; do
 	comments | grep -q 'port down'
 	ok "$rx: port down and up: noted on a frame"
 
-	# The device is removed: what was captured is whole
+	# The device is removed: the captured frames are complete
 	run "$rx: device removed" 4 'mlx5_0:1 failed fatally or was removed' --gen $gen \
 		--fault fatal,frame=1000 -- --json
 	readable
@@ -141,7 +141,7 @@ for rx in wqe striding; do
 	capinfos "$tmp/out" | grep -q 'Ended by a fault'
 	ok "$rx: device removed: the file says so"
 
-	# The completion queue overruns: a new one needs the privilege that was given up
+	# The completion queue overruns: a new one needs the privilege that was dropped
 	run "$rx: completion queue overrun, privileges dropped" 4 'overran.*could not be replaced: create_qp.*-Z root keeps it' --gen $gen \
 		--fault event=cq_err,frame=1000 --at-end sigint -- --json
 	readable

@@ -30,7 +30,7 @@ result() { # status, name
 	fi
 }
 
-# Of the later ones one end: what the other saw differs in what was lost only.
+# One end of the later ones: the other end differs only in lost frames.
 mkdir "$tmp/in"
 for capture in "$TEST_DATA"/roce/*/a.pcap* "$TEST_DATA"/roce/[0-3]*/b.pcap*; do
 	name=$(basename "$(dirname "$capture")")_$(basename "$capture")

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Text that would control a terminal, in every place of a capture, a sysfs tree and a command line
-# that may hold text: what is printed shows it and obeys none of it; JSON and HTML stay valid.
+# that may contain text: it is printed escaped, without effect; JSON and HTML stay valid.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3
@@ -14,7 +14,7 @@ python3 "$hostile" capture "$file" "$evil"
 ok "a capture with hostile text is made"
 python3 "$hostile" tree "$TEST_DATA/sysfs" "$tmp/tree" "$evil"
 
-# clean NAME COMMAND...: stdout and stderr have nothing that a terminal obeys
+# clean NAME COMMAND...: stdout and stderr have no control sequence of a terminal
 clean() {
 	local name=$1
 	shift
@@ -24,7 +24,7 @@ clean() {
 	ok "$name" "$tmp/found"
 }
 
-# says NAME PATTERN: the last command quoted the text, so that the test is one
+# says NAME PATTERN: the last command printed the text, so that the test is valid
 says() {
 	cat "$tmp/out" "$tmp/err" | grep -qF -- "$2"
 	ok "... $1" "$tmp/err"

@@ -23,7 +23,7 @@ schema() { # NAME SCHEMA, objects on standard input, one per line
 for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz; do
 	base=${archive%.tar.gz}
 	tree=$(basename "$base")
-	# Trees that other tests bring along have nothing kept for this one.
+	# Trees of other tests have no stored output for this one.
 	[ -e "$base.info.txt" ] || continue
 	mkdir "$tmp/$tree"
 	tar -xzf "$archive" -C "$tmp/$tree" || exit 1
@@ -174,7 +174,7 @@ if [ -z "$missing" ]; then
 		-- sh "$here/same_facts.sh" >"$tmp/same" 2>&1
 	is "the same facts as other tools" "$?/$(grep -c '^ok' "$tmp/same")" 0/8
 	grep '^#\|^not' "$tmp/same"
-	# The comparison itself must notice a lie.
+	# The comparison must notice a wrong value.
 	cat >"$tmp/lying" <<END
 #!/bin/sh
 "$RDMADUMP" "\$@" | sed 's/"max_qp": 131072/"max_qp": 131073/; s/"active_mtu": 1024/"active_mtu": 2048/'

@@ -10,7 +10,7 @@ bin=/opt/rdma/bin
 installed=$tmp/root$bin
 
 # run_make TARGET [VARIABLE...]: below $tmp/root. The program is taken as it is: no other test may
-# find it half linked.
+# find it incompletely linked.
 run_make() {
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$BUILD_DIR" -o rdmadump -o librdmadump.la \
 		-o src/version.h DESTDIR="$tmp/root" prefix=/opt/rdma exec_prefix=/opt/rdma \
@@ -99,7 +99,7 @@ else
 	skip "pkg-config and tshark name the same folder" "tshark is not installed"
 fi
 
-# --- what list advises ---------------------------------------------------------------------
+# --- advice of list ------------------------------------------------------------------------
 
 mkdir -p "$tmp/ours" "$tmp/copied" "$tmp/theirs" "$tmp/empty" "$tmp/plain/ibdump"
 ln -s "$RDMADUMP" "$tmp/ours/ibdump"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Every file of a copied mlx5 tree that holds a number is shown by `list`, `info` or `counters`: each file gets a number
+# Every file of a copied mlx5 tree that contains a number is shown by `list`, `info` or `counters`: each file gets a number
 # of its own, which must be in the output. What is left out on purpose is in `left_out`, with its reason.
 # shellcheck source=tests/tap.sh
 . "$(dirname "$0")/../tap.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What was lost before the capture: a counter that is reset or wraps meanwhile, the share of all frames, and what
-# to raise.
+# Losses before the capture: a counter that is reset or wraps during it, the share of all frames, and which option
+# to increase.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq capinfos
@@ -18,7 +18,7 @@ capture() {
 comment() { capinfos -k "$1" | tr -s ' \n' ' '; }
 loss() { jq -c '.lost_before_us | [.known, .frames, .percent, .reason]' "$tmp/json"; }
 
-# A counter of 32 bits that is set meanwhile: by a reset, and by a wrap
+# A counter of 32 bits that changes during the capture: by a reset, and by a wrap
 capture --gen count=2000,size=256 --counter out_of_buffer=100 --fault counter=0,frame=1000 --
 is "reset: exit status" "$status" 0
 has "reset: text" "$tmp/log" "dropped by the device unknown \(out_of_buffer was reset during the capture\), at least 0"
@@ -53,7 +53,7 @@ is "ring full: JSON" "$(jq --argjson share "$share" -c '.lost_before_us | [.know
 has "ring full: what to raise" "$tmp/log" "the device's receive ring was full: raise -b, use --queues auto or --rx-mode striding, or keep less of each frame \(-s, --headers-only\)"
 is "ring full: one line of advice" "$(grep -c 'raise' "$tmp/log")" 1
 
-# Our own buffer, behind an output that takes nothing until all frames have come
+# Our own buffer, with an output that is not read until all frames have arrived
 model --gen count=60000,size=1024 --at-end sigint -- bash -c "'$RDMADUMP' -d mlx5_0 --buffer-size 4Mi -w - 2>'$tmp/log' | {
 	until [ \"\$(cat /sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets)\" = 60000 ]; do sleep 0.1; done; cat >/dev/null; }"
 has "buffer full: what to raise" "$tmp/log" "the output was too slow and our buffer was full: raise --buffer-size, use a faster disk"

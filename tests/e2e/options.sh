@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Every option of the capture command, by what it does to the file or to what is said.
+# Every option of the capture command: its effect on the file or on the messages.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tshark tcpdump capinfos editcap python3 zstd gzip
@@ -12,7 +12,7 @@ zstd -dqfc "$TEST_DATA/roce/15_ipv6/a.pcap.zst" >"$v6"
 # shellcheck disable=SC2317 # some are called by name only
 hash_of() { "$SOFTHCA_FRAMES" --hash "$1"; }
 frames_of() { hash_of "$1" | awk '{print $1}'; }
-# offline ARGUMENTS: over $in into $tmp/out.pcapng, what it says in $tmp/log and $tmp/said
+# offline ARGUMENTS: over $in into $tmp/out.pcapng, its output in $tmp/log and $tmp/said
 offline() {
 	rm -f "$tmp/out.pcapng"
 	timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w "$tmp/out.pcapng" "$@" >"$tmp/said" 2>"$tmp/log"
@@ -62,7 +62,7 @@ ok "--filter-explain: writes nothing"
 offline -Q in --qp 9999
 is "nothing matches: it ends, with an empty file" "$?,$(frames_of "$tmp/out.pcapng")" 0,0
 
-# direction: the model's traffic comes in; a file's direction is that of its frames
+# direction: the model's traffic is received; a file's direction is that of its frames
 for form in '-Q in|300' '-Q out|0' '-Q inout|300' '--direction in|300' '--direction=out|0' '-I rx|300' '-I tx|0'; do
 	# shellcheck disable=SC2086
 	live -d mlx5_0 -q -w "$tmp/out.pcapng" ${form%|*}
@@ -287,7 +287,7 @@ is "--read" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$in")"
 timeout -k 2 20 "$RDMADUMP" -r - -q -w "$tmp/out.pcapng" <"$in"
 is "-r -" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$in")"
 
-# --- what a file tells survives -----------------------------------------------------------
+# --- metadata of an input file is kept ----------------------------------------------------
 
 editcap -F pcapng -a '5:the switch rebooted' "$tmp/two.pcapng" "$tmp/noted.pcapng"
 plain=$in in=$tmp/noted.pcapng
@@ -319,7 +319,7 @@ for form in '-M 1Mi' '--mem-mode=1Mi'; do
 	ok "$form: what it held is in the file"
 done
 
-# --- what to say --------------------------------------------------------------------------
+# --- messages -----------------------------------------------------------------------------
 
 while IFS='|' read -r args pattern; do
 	# shellcheck disable=SC2086
@@ -368,7 +368,7 @@ else
 	skip "netdevs" "$(lack ip "no right to make a network namespace")"
 fi
 
-# --- the manual page tells of each option, and of no other --------------------------------
+# --- the manual page describes each option, and no other ----------------------------------
 
 # Whole manual pages against the lists of the programs, hidden names included
 names() { grep -oE -- '^--[a-z][a-z_-]+' | sort -u; }

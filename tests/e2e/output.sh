@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What can go wrong with the output: right message, right exit status, a readable file.
+# Faults of the output: correct message and exit status, a readable file.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tshark capinfos
@@ -26,7 +26,7 @@ has "/dev/full: message" "$tmp/log" "No space left on device; free some space"
 model --gen $gen -- "$RDMADUMP" -d mlx5_0 -q --json -w /dev/full >"$tmp/report" 2>"$tmp/log"
 is "/dev/full: why it ended" "$(json "$tmp/report" .ended_by)" output
 
-# A file is nobody else's
+# Files cannot be read by other users
 model --gen $gen -- "$RDMADUMP" -d mlx5_0 -q -c 10 -w "$tmp/mode" >"$tmp/log" 2>&1
 is "the file's mode" "$(stat -c %a "$tmp/mode")" 600
 
@@ -87,7 +87,7 @@ ok "kill -9: readable up to the last flush"
 capinfos "$tmp/killed" | grep -q 'Not finished'
 ok "kill -9: the file says that it was not finished"
 
-# Signals end it in order
+# Signals end it normally
 for signal in INT TERM HUP; do
 	rm -f "$tmp/pid" "$tmp/ended"
 	model --gen count=1000000,size=500,seed=5 --rate 5000 --pidfile "$tmp/pid" --stats "$tmp/stats" -- \
@@ -104,7 +104,7 @@ for signal in INT TERM HUP; do
 	ok "SIG$signal: the file's comment says what was captured"
 done
 
-# A reader that goes away has what it wanted
+# A reader that closes the pipe is not an error
 { model --gen $gen -- "$RDMADUMP" -d mlx5_0 -w - 2>"$tmp/log"; echo $? >"$tmp/status"; } |
 	head -c 100000 >/dev/null
 is "closed pipe: exit status" "$(cat "$tmp/status")" 0

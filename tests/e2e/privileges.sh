@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Least privilege: who the program is once all is open, whose the files are; without root.
+# Least privilege: the user of the program once devices and files are open, the owner of files; without root.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq setpriv
@@ -13,9 +13,9 @@ chmod 755 "$tmp"
 mkdir -m 755 "$theirs" "$ours"
 chown "$uid:$gid" "$theirs"
 
-# --- root that becomes somebody -----------------------------------------------------------
+# --- root that becomes another user -------------------------------------------------------
 
-# A command for -z that leaves what the kernel says of it beside the file
+# A command for -z that stores its /proc status next to the file
 cat >"$tmp/tell" <<'END'
 #!/bin/sh
 cat /proc/self/status >"$1.child"
@@ -131,7 +131,7 @@ for args in '-b packets:1000' '-C 1' '-G 5'; do
 	is "rotation ($args) where they may not write: nothing is left" "$(ls "$ours")" ""
 done
 
-# --- somebody who is not root -------------------------------------------------------------
+# --- a user other than root ---------------------------------------------------------------
 
 as_nobody() { setpriv --reuid "$uid" --regid "$gid" --clear-groups "$@"; }
 if ! as_nobody test -x "$RDMADUMP" -a -r "$SOFTHCA_SO" 2>/dev/null; then

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Several receive queues of one port: every frame once, flows whole and in order, exact loss, each
-# queue restored by itself, and one queue where the device refuses more.
+# queue restored separately, and one queue if the device refuses more.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq
@@ -53,7 +53,7 @@ for mode in wqe striding verbs; do
 	is "$mode, loss: delivered + lost = offered" $(($(frames) + lost)) 200000
 	has "$mode, loss: reported by the first queue alone" "$tmp/got" '^lost [0-9]+ gaps 0 others 0$'
 
-	# each failed queue is restored, the others go on
+	# each failed queue is restored, the others continue
 	for fault in cqe=loc_prot cqe=loc_len event=qp_fatal event=cq_err; do
 		queues "$mode, $fault" --gen count=30000,size=300,qps=32,seed=5 --start-delay 50 \
 			--fault "$fault,frame=9000" -- -m $mode -n 4

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Series of files: every frame once and in order, each file stands alone, names as the peers'.
+# Series of files: every frame once and in order, each file complete, names as those of other tools.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tshark capinfos mergecap editcap python3 zstd
@@ -10,7 +10,7 @@ cleanup() { mountpoint -q "$tmp/small" 2>/dev/null && umount "$tmp/small"; }
 frames_of() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
 d=$tmp/d
 
-# together NAME WANT FILE...: these files, one behind the other, are those frames
+# together NAME WANT FILE...: these files, concatenated, have those frames
 together() {
 	local name=$1 want=$2
 	shift 2
@@ -18,7 +18,7 @@ together() {
 	mergecap -a -F nsecpcap -w "$tmp/all" "$@" 2>"$tmp/log"
 	is "$name" "$("$SOFTHCA_FRAMES" --hash "$tmp/all")" "$want"
 }
-# alone NAME FILE...: each has an interface, one entry of statistics and what it says of itself
+# alone NAME FILE...: each has an interface, one entry of statistics and a comment
 alone() {
 	local name=$1 f bad='' said
 	shift
@@ -201,7 +201,7 @@ is "-r -G 2: named by the frames' time" "$(cd "$d" && echo *)" "o-234739 o-23474
 mapfile -t files < <(find "$d" -type f | sort)
 together "-r -G 2: every frame once, in order" "$("$SOFTHCA_FRAMES" --hash "$tmp/in.pcap")" "${files[@]}"
 
-# What comes behind the last file was not delivered; what was lost when the input was captured counts once
+# Frames after the last file are not delivered; losses of the input count once
 "$SOFTHCA_FRAMES" --write "$tmp/three.pcap" count=3000,size=200,seed=1 >/dev/null
 "$RDMADUMP" -r "$tmp/three.pcap" -q --json -b packets:1000 -a files:2 -w "$d/beyond.pcapng" >"$tmp/report"
 is "-a files:2: frames delivered and written" "$(jq -c '.frames | [.delivered, .written]' "$tmp/report")" "[2000,2000]"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# No file is destroyed: outputs are opened with the user's rights, never over an input, and what is
-# refused changes nothing.
+# No file is destroyed: outputs are opened with the user's rights, never over an input, and a refused
+# command changes no file.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq gzip editcap
@@ -138,7 +138,7 @@ for i in 1 2; do
 	is "analyze --html, time $i: a page may be replaced" "$? $(stat -c %a "$tmp/page.html")" "0 600"
 done
 
-# --- one output in the way ------------------------------------------------------------------
+# --- two outputs with the same file ---------------------------------------------------------
 
 mkdir "$tmp/q" "$tmp/q/o-q1.pcapng" && echo "from before" >"$tmp/q/o-q0.pcapng" && keep "$tmp/q/o-q0.pcapng"
 capture --queues 2 --per-queue-files -w "$tmp/q/o.pcapng"
@@ -159,7 +159,7 @@ is "a % in a stripe's directory: exit status" $? 0
 [ -s "$tmp/100%d/at-$(date +%Y).pcapng" ] && [ -s "$tmp/b%n/at-$(date +%Y).pcapng" ]
 ok "a % in a stripe's directory is a %"
 
-# --- taken away while it is written ---------------------------------------------------------
+# --- removed while it is written ------------------------------------------------------------
 
 # meddle NAME WORD COMMAND...: runs COMMAND once the capture writes; the capture must end and say so
 meddle() {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Signals at every stage of a capture: the report comes, and the exit status is right.
+# Signals at every stage of a capture: the report is printed, and the exit status is correct.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq
@@ -26,7 +26,7 @@ send() { kill -"$1" "$(pid_of)"; }
 gone() { ! kill -0 "$(pid_of)" 2>/dev/null; }
 said() { grep -qE -- "$1" "$tmp/log"; }
 has_frames() { [ "$(stat -c %s "$out")" -gt 20000 ]; }
-# The engine's descriptor for signals: open as long as it runs
+# The signalfd: open while the capture runs
 has_signalfd() { find "/proc/$(pid_of)/fd" -lname '*signalfd*' | grep -q .; }
 engine_ended() { [ -s "$tmp/pid" ] && ! gone && ! has_signalfd; }
 
@@ -40,7 +40,7 @@ live() {
 }
 offline() {
 	rm -f "$out"
-	# What a shell starts beside itself ignores SIGINT.
+	# Background processes of a shell ignore SIGINT.
 	env --default-signal=INT "$RDMADUMP" --json "$@" >"$tmp/report" 2>"$tmp/log" </dev/null &
 	job=$!
 	echo $job >"$tmp/pid"
@@ -49,7 +49,7 @@ offline() {
 finish() {
 	wait $job
 	is "$1: exit status" $? "$2"
-	# All that the file has, where it is not known how far it came
+	# All frames of the file, if their number is not known
 	[ "$3" != some ] || set -- "$1" "$2" "$(frames_of "$out")" "$4"
 	is "$1: the report" "$(jq -r '"\(.frames.written) \(.ended_by)"' "$tmp/report" 2>&1)" "$3 $4"
 }
@@ -130,7 +130,7 @@ for signal in INT TERM HUP; do
 	exec 9>&-
 done
 
-# What SIGUSR1 asks for is printed in any case, and is no warning
+# The line of SIGUSR1 is printed at every log level, and is not a warning
 progress='^rdmadump: 00:0[0-9]:[0-9]{2} '
 rm -f "$tmp/back"
 model_options=(--clock "cycles,back=$tmp/back")
@@ -149,7 +149,7 @@ has "SIGUSR1, the clock was set back: the time since the start" "$tmp/log" "$pro
 send INT
 finish "the clock was set back" 0 some signal
 
-# nohup(1): ignored when it began, ignored for good
+# nohup(1): ignored at the start, ignored until the end
 trap '' HUP
 offline -r "$tmp/in" -w "$out"
 trap - HUP
@@ -183,7 +183,7 @@ for signals in 'USR1 USR2' INT TERM HUP; do
 		finish "$signals during the command ($kind)" 0 $count count
 	done
 done
-# A second one: the report comes, without the command's end
+# A second one: the report is printed without waiting for the command
 rm -f "$tmp/started"
 live -c $count -z "$tmp/command" -w "$out"
 until_true test -e "$tmp/started"

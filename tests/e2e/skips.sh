@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What is missing stops only the cases that need it, and is named: other tests, run without a tool.
+# A missing tool skips only the cases that need it, and is named: other tests, run without a tool.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 src=$(cd "${srcdir:-.}" && pwd)
 
-# Every program of this machine, from which some are taken away
+# Links to all programs of this machine, of which some are removed
 mkdir "$tmp/path"
 IFS=: read -ra directories <<<"$PATH"
 for ((i = ${#directories[@]} - 1; i >= 0; i--)); do
@@ -45,13 +45,13 @@ is "filters.sh without zstd" "$status $(cat "$tmp/out")" "0 1..0 # SKIP not inst
 without zstd e2e/tshark_fields.sh
 has "tshark_fields.sh without zstd" "$tmp/out" '^1\.\.0 # SKIP not installed:.* zstd'
 
-# A harness that was not built is no success.
+# A harness that was not built is not a success.
 mkdir "$tmp/empty"
 FUZZ=$tmp/empty without "" e2e/fuzz.sh
 is "fuzz.sh without its harnesses: exit status" "$status" 1
 is "... nothing passed" "$(grep -c '^ok .*fuzz_' "$tmp/out")" 0
 
-# The machines: what is missing for their image has a name.
+# The machines: a file that is missing for their image is named.
 vm_says() { # FILES
 	bash -uc '. "$1"; vm_files=$2; vm_find_files; echo "$? $vm_why"' - "$src/tests/vm/vm.sh" "$1"
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Full speed for a while: every frame is accounted for, with rotation and compression, and while the
-# output stands still. A short run here; SOAK_SECONDS=60 for a long one by hand.
+# output is not read. A short run here; SOAK_SECONDS=60 for a long one by hand.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq capinfos zstd

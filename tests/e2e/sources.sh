@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Files and netdevs as sources, judged by tcpdump and libpcap.
+# Files and netdevs as sources, compared with tcpdump and libpcap.
 # Expects SOURCE_TOOL, the program of tests/unit/source_tool.c, beside what tap.sh wants.
 . "${srcdir:-.}/tests/tap.sh"
 need_tool tcpdump editcap mergecap zstd gzip python3 "${SOURCE_TOOL:?}"
@@ -146,7 +146,7 @@ rewrite "$x" "$tmp/x.erf" erf
 got=$(source_of file "$tmp/x.erf")
 is "as erf" "${got% *}" "${whole% *}"
 
-# --- what else a file tells ---------------------------------------------------------------
+# --- other data of a file -----------------------------------------------------------------
 
 editcap -F pcapng -a "2:the switch rebooted" "$x" "$tmp/noted.pcapng"
 source_of -i file "$tmp/noted.pcapng" >"$tmp/out"
@@ -229,7 +229,7 @@ send va 5000 60
 send va 300 1514
 send va 100 300 02:00:00:00:00:01 vlan
 send vb 100 100 "$mac"
-sleep 2.2 # tcpdump gets to see a frame after up to two seconds
+sleep 2.2 # tcpdump reads a frame after up to two seconds
 captured
 kill -INT "$beside"
 wait "$beside"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# --stripe: frames spread over files in several directories; together they are what came, each of them
-# is a capture of its own, and the numbers of all of them add up.
+# --stripe: frames distributed over files in several directories; together they have all frames, each of them
+# is a valid capture, and their numbers add up.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3 mergecap reordercap capinfos zstd
@@ -187,7 +187,7 @@ each_has "-r: both have their part" $((count / 8)) "$tmp"/d[12]/f.pcapng
 
 # --- slow and full disks ------------------------------------------------------------------
 # A reader that takes nothing until the other stripe has two thirds of all is as slow as a disk can be:
-# whoever waits for it waits in vain
+# a thread that waits for it would wait forever
 cat >"$tmp/slow.py" <<'PY'
 import os, sys, time
 pipe, other, least, out = sys.argv[1:]
@@ -271,7 +271,7 @@ mkdir "$tmp/d3/x" 2>/dev/null || { rm -rf "$tmp"/d3/* && mkdir "$tmp/d3/x"; }
 refused "a directory of that name" 3 "d3/x'.*Is a directory" --stripe "$tmp/d1,$tmp/d3" -w x
 rmdir "$tmp/d3/x"
 
-# Files belong to who the program becomes
+# Files belong to the user that the program becomes
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$tmp" && chown nobody "$tmp"/d[12]
 	capture u.pcapng -Z nobody --stripe "$two" --when-full wait -C 1

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Several receive queues, a thread for each: one file in the order of the stamps, every frame accounted
+# Several receive queues, a thread for each: one file in the order of timestamps, every frame accounted
 # for once, whatever happens to whichever queue.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
@@ -11,7 +11,7 @@ count=120000
 gen=count=$count,size=60-1500,qps=64,seed=5
 want=$("$SOFTHCA_FRAMES" "$gen")
 
-# backwards FILE...: how often a stamp is before the one before it
+# backwards FILE...: how often a timestamp is before the previous one
 backwards() {
 	python3 - "$@" <<'PY'
 import struct, sys
@@ -41,8 +41,8 @@ capture() {
 	status=$?
 }
 
-# The model's thread may be held up between a frame's stamp and its completion for longer than anybody
-# waits: such frames are counted, and only they stand out of order.
+# The model's thread may be delayed between a frame's timestamp and its completion for longer than the
+# merge waits: such frames are counted, and only they are out of order.
 accounts() { # NAME FILE...
 	local name=$1
 	shift
@@ -54,7 +54,7 @@ accounts() { # NAME FILE...
 		"$(json "$tmp/report" .frames.written)"
 	is "$name: nothing left on the device" "$(jq -r '[.leaked[]?] | add // 0' "$tmp/stats")" 0
 }
-# The order of the stamps is that in which the frames were sent.
+# The order of timestamps is that in which the frames were sent.
 same() {
 	local f=$tmp/out.pcapng
 	[ "$(json "$tmp/report" .frames.out_of_order)" = 0 ] ||
@@ -143,7 +143,7 @@ accounts "a slow pipe" "$tmp/out.pcapng"
 is "a slow pipe: delivered + out_of_buffer = offered" \
 	"$(json "$tmp/report" '.frames.delivered + .lost_before_us.frames')" "$(json "$tmp/stats" .offered)"
 
-# Slow traffic: every thread sleeps, and nobody waits for a queue that has nothing
+# Slow traffic: every thread sleeps, and the merge does not wait for a queue without frames
 rm -f "$tmp"/out*
 model --clock cycles --gen count=60,size=200,qps=16,seed=2 --rate 100 --at-end sigint --stats "$tmp/stats" -- \
 	"$RDMADUMP" -d mlx5_0 -q --json --queues 4 -w - 2>"$tmp/report" >"$tmp/out.pcapng"

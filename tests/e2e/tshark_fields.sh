@@ -47,7 +47,7 @@ for f in $fields; do
 	columns="$columns -e $f"
 done
 
-# Where tshark 4.0 is known to be wrong its word counts as far as it goes:
+# Known errors of tshark 4.0, in which its fields are compared as far as possible:
 # - a dissector guessed for the payload that finds it malformed takes the fields behind it away;
 # - opcodes that it does not know (XRC, FLUSH, ATOMIC WRITE, reserved ones) get no fields behind the BTH;
 # - a PMA's counters (class 4) take the ICRC behind them away;

@@ -105,7 +105,7 @@ for bits in 41 63 64; do
 	right "a counter of $bits bits that wraps" 0 0
 done
 
-# A clock that nobody set loses against the counter
+# The counter is used instead of a clock that was never set
 for ms in 300 -40 -5123456; do
 	capture "realtime,offset_ms=$ms,drift=100"
 	right "off by $ms ms" 0 0
@@ -116,7 +116,7 @@ capture realtime,offset_ms=37000
 right "TAI" 0 0
 has "TAI: corrected" "$tmp/log" 'is 37 s ahead of UTC'
 
-# A clock that is set meanwhile, in either direction
+# A clock that is set during the capture, in either direction
 for ms in -5000 5000 -300 300 37000; do
 	for clock in realtime cycles; do
 		capture "$clock,step_ms=$ms,step_after_ms=300"
@@ -128,7 +128,7 @@ for ms in -5000 5000 -300 300 37000; do
 	) "was set $([ "$ms" -gt 0 ] && echo forward || echo back) by"
 done
 
-# The system clock is set back a day meanwhile
+# The system clock is set back a day during the capture
 for clock in cycles realtime; do
 	(sleep 0.4 && touch "$tmp/yesterday") &
 	capture "$clock,back=$tmp/yesterday"

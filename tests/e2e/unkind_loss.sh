@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Counters as real devices have them: answered from a cache, slow to read, reset while frames are captured, and
-# blind for what is lost before a receive queue.
+# Counters as on real devices: cached, slow to read, reset during the capture, and
+# without the frames that are lost before a receive queue.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq capinfos
@@ -37,7 +37,7 @@ has "... why it takes so long" "$tmp/err" "waiting 1\.5 s for the loss counters 
 run --lifespan 30,300 "${overload[@]}" -- -b 3
 is "cache that is refreshed in 300 ms: all are counted" "$(lost)" "$(json "$tmp/stats" .dropped)"
 
-# A signal cuts the wait short. What the cache has is all that is known.
+# A signal ends the wait: only the cached value is known.
 model --lifespan 9000 --pidfile "$tmp/pid" "${overload[@]}" --stats "$tmp/stats" -- \
 	"$RDMADUMP" -d mlx5_0 -b 3 -w "$tmp/out.pcapng" 2>"$tmp/log" &
 for _ in {1..200}; do [ "$(jq -r .frames "$tmp/stats" 2>/dev/null)" = 200000 ] && break; sleep 0.02; done

@@ -70,7 +70,7 @@ is "late reader: the frames since the start and no others" "$(hash_of "$tmp/read
 
 # --- frames that are longer than a buffer ---------------------------------------------------------
 
-# A device with an MTU of 1500 gets frames of 2000 bytes now and then: they cost themselves
+# A device with an MTU of 1500 gets frames of 2000 bytes now and then: no other frame is lost
 export short_count=6000
 short=(--gen "count=$short_count,size=300,seed=4" --rate 20000)
 for mode in wqe striding verbs; do
@@ -124,7 +124,7 @@ for mode in wqe striding verbs; do
 	ok "$name: then they are captured" "$tmp/log"
 done
 
-# Privileges are gone, and the limit of locked memory is small: larger buffers cannot be had
+# Without privileges and with a small limit of locked memory, larger buffers cannot be allocated
 if command -v setpriv >/dev/null; then
 	for oversize in lives kills; do
 		name="no memory for larger buffers, the queue $oversize"

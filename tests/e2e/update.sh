@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# --update reaches a capture, whoever it has become, and leaves every other process alone.
+# --update reaches a capture of any user, and affects no other process.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 chmod 755 "$tmp"
@@ -63,7 +63,7 @@ rm "$tmp/other/rdmadump"
 asked "a program of that name that was replaced" 0 '' "$RDMADUMP" --update=$pid
 updated "a program of that name that was replaced"
 
-# What is no capture lives on.
+# A process that is not a capture continues.
 cp "$(type -P sleep)" "$tmp/$(printf 'sl\033[1mx')"
 for program in "$(type -P sleep)" "$tmp"/sl*; do
 	"$program" 1000 &

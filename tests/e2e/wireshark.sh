@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What Wireshark's tools and tcpdump make of our files: texts, clock, direction, link types.
+# Our files read by Wireshark's tools and tcpdump: texts, clock, direction, link types.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool tshark capinfos tcpdump mergecap editcap zstd
@@ -62,7 +62,7 @@ for format in pcapng pcap erf; do
 		"$(tshark -r "$tmp/ib" --disable-protocol rpcordma -Y _ws.malformed 2>/dev/null | wc -l)" 0
 done
 
-# The filter in force stands with the interface, as it was given
+# The interface has the filter, as given
 zstd -dqfc "$TEST_DATA/roce/20_mixed/a.pcap.zst" >"$tmp/mixed.pcap"
 "$RDMADUMP" -r "$tmp/mixed.pcap" -q --qp 0x11 -w "$tmp/filtered.pcapng" 'udp port 4791'
 is "the filter in the file" "$(capinfos "$tmp/filtered.pcapng" | sed -n 's/.*Filter string = //p')" "udp port 4791 --qp 0x11"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Each way of writing: the same frames, whole files when the disk is full or the program is killed.
+# Each write mode: the same frames, valid files if the disk is full or the program is killed.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tshark capinfos mergecap cmp
@@ -72,7 +72,7 @@ for mode in $modes; do
 	done
 done
 
-# Where O_DIRECT cannot be had: said when it was asked for, done without in any case
+# Without O_DIRECT: a message if it was requested, buffered writing in all cases
 if mount -t ramfs ramfs "$tmp/small" 2>/dev/null; then
 	for mode in auto direct; do
 		"$RDMADUMP" -r "$tmp/in.pcap" -q --write-mode "$mode" -w "$tmp/small/out" 2>"$tmp/log"
