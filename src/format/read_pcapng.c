@@ -432,7 +432,7 @@ static bool facts_fit(struct rd_reader *r, uint32_t len)
 
 	r->facts_bytes += len;
 	if (before && r->facts_bytes > FACTS_TOTAL)
-		rd_log(RD_LOG_WARNING, "'%s': more than %u MiB of facts; the rest is ignored",
+		rd_log(RD_LOG_WARNING, "'%s': more than %u MiB of facts; the rest is left out",
 			r->name, FACTS_TOTAL >> 20);
 	return r->facts_bytes <= FACTS_TOTAL;
 }

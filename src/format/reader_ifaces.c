@@ -60,7 +60,7 @@ enum step reader_keep_text(struct rd_reader *r, const char **to, const char *tex
 		if (!r->cut)
 			rd_log(RD_LOG_WARNING,
 				"'%s': names and comments of interfaces are longer than %zu bytes "
-				"together; the rest is ignored",
+				"together; the rest is left out",
 				r->name, TEXTS_MAX);
 		r->cut = true;
 		return STEP_OTHER;
