@@ -14,47 +14,15 @@
 #include <stdint.h>
 #include <string.h>
 
-enum decap_mode { DECAP_NONE, DECAP_INNER, DECAP_OUTER };
-
+/* What the command line asks for: the session, and what the command does beside it. */
 struct capture_options {
-	struct rd_wanted_port wanted[RD_IFACES_MAX];
-	unsigned int n_wanted;
-	const char *read;     /* capture file to read instead; NULL: a device */
-	const char *path;     /* to write to, "-" is stdout; NULL: print frames */
-	const char *format;   /* NULL: by the path's ending */
-	const char *compress; /* "gz", "zst", "none"; NULL: by the path's ending */
-	uint64_t compress_level;
-	enum rd_write_mode write_mode;
-	enum rd_sync sync;
-	unsigned int log2_buffers;
-	uint64_t max_frame;	/* 0: from the port's MTU */
-	uint64_t buffer;	/* bytes between receiver and writer */
-	uint64_t kernel_buffer; /* of a netdev; 0: default */
-	uint64_t count;		/* 0: no limit */
-	enum rd_when_full when_full;
-	struct rd_filter_spec filter;
-	bool filter_explain;
-	struct rd_cut cut;
-	enum decap_mode decap;
-	struct rd_rotation rotation;
-	uint64_t slice_s;   /* length of a time slice; 0: none */
-	bool slice_aligned; /* slices begin at multiples of slice_s of the clock */
-	uint64_t duration_s;
-	const char *user;  /* to become after opening; NULL: the caller of sudo */
-	bool sniffer_only; /* try the sniffer even if none is known for the driver */
-	bool unbuffered, json, quiet, print, promiscuous_off, netdev_only, force, hold, ibdump,
-		no_facts;
-	bool analyze;
+	struct rd_session_config session;	     /* without the fields of the caller's part */
+	struct rd_wanted_port wanted[RD_IFACES_MAX]; /* session.n_wanted of them */
+	const char *stripe[RD_STRIPES_MAX];	     /* session.n_stripes directories */
+	bool filter_explain, list_stamps;	     /* printed instead of a capture */
+	bool json, quiet, print, analyze;
 	bool only_count; /* print nothing but the number of frames */
-	enum rd_rx_mode rx_mode;
-	enum rd_stamp_type stamps;
-	uint64_t latency_ms;
-	unsigned int queues; /* receive queues of each port; 0: one, and no thread for it */
-	bool queues_auto;    /* the number follows from the port's speed */
-	bool per_queue;	     /* a file for each */
-	const char *stripe[RD_STRIPES_MAX]; /* directories over which frames are spread */
-	unsigned int n_stripes;		    /* 0: path is the file */
-	bool list_stamps;
+	bool ibdump;
 	unsigned int debug, line_style;
 };
 
@@ -97,7 +65,7 @@ int capture_run(struct capture_run *r);
 
 static inline bool capture_to_pipe(const struct capture_options *o)
 {
-	return o->path && strcmp(o->path, "-") == 0;
+	return o->session.path && strcmp(o->session.path, "-") == 0;
 }
 
 /* signals.c */

@@ -304,21 +304,21 @@ static int capture(struct request *r, const struct place *p)
 
 	if (!r->fifo)
 		return fail("--fifo", NULL);
-	if (o->cut.headers_only && o->cut.zero_payload)
+	if (o->session.cut.headers_only && o->session.cut.zero_payload)
 		return fail("--headers-only and --zero-payload", "exclude each other");
 	rc = open_fifo(r->fifo);
 	if (rc)
 		return rc;
 	end_once();
 	o->wanted[0] = (struct rd_wanted_port){.name = p->device->name, .port = p->port->num};
-	o->n_wanted = 1;
-	o->path = "-";
-	o->format = "pcapng";
-	o->compress = "none";
+	o->session.n_wanted = 1;
+	o->session.path = "-";
+	o->session.format = "pcapng";
+	o->session.compression = "none";
 	/* Wireshark shows text on stderr as an error when the capture ends. */
 	o->quiet = true;
-	o->cut.writable = true;
-	o->filter.expression = r->filter;
+	o->session.cut.writable = true;
+	o->session.filter.expression = r->filter;
 	run.opt = o;
 	rc = capture_run(&run);
 	if (!run.broken_pipe && run.signal != SIGTERM && run.signal != SIGHUP)
@@ -393,9 +393,9 @@ static int parse(struct request *r, int argc, char **argv)
 
 int extcap_run(int argc, char **argv)
 {
-	static struct request r = {.o = {.log2_buffers = RD_LOG2_BUFFERS,
-					   .latency_ms = RD_LATENCY_MS,
-					   .buffer = RD_BUFFER_BYTES}};
+	static struct request r = {.o = {.session = {.log2_buffers = RD_LOG2_BUFFERS,
+						 .latency_ms = RD_LATENCY_MS,
+						 .buffer = RD_BUFFER_BYTES}}};
 	struct rd_devices devices;
 	struct rd_error err;
 	struct place p;

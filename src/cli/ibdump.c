@@ -35,12 +35,12 @@ static struct {
 	unsigned int port; /* 0: not given */
 	int erf;
 	bool buffer; /* -p was given */
-} dump = {.o = {.path = DEFAULT_FILE,
-		  .format = "pcap-us",
-		  .compress = "none",
-		  .log2_buffers = LOG2_DEFAULT,
-		  .latency_ms = RD_LATENCY_MS,
-		  .buffer = RD_BUFFER_BYTES,
+} dump = {.o = {.session = {.path = DEFAULT_FILE,
+			.format = "pcap-us",
+			.compression = "none",
+			.log2_buffers = LOG2_DEFAULT,
+			.latency_ms = RD_LATENCY_MS,
+			.buffer = RD_BUFFER_BYTES},
 		  .ibdump = true},
 	.erf = ERF_BY_LINK};
 
@@ -104,7 +104,7 @@ static int set_jumbo(struct arguments *a, const struct option_use *use, struct r
 {
 	(void)use;
 	(void)err;
-	a->o->max_frame = JUMBO_FRAME;
+	a->o->session.max_frame = JUMBO_FRAME;
 	return 0;
 }
 
@@ -220,12 +220,12 @@ static int settle(const struct arguments *a)
 	struct capture_options *o = a->o;
 	struct rd_error err;
 
-	if (strcmp(o->path, "-") == 0)
+	if (strcmp(o->session.path, "-") == 0)
 		o->quiet = true;
-	if (dump.buffer && o->hold)
+	if (dump.buffer && o->session.hold)
 		return complain("-M writes at the end and -p while it captures: give one of them");
 	if (dump.buffer)
-		o->buffer *= WRITER_PIECES;
+		o->session.buffer *= WRITER_PIECES;
 	return options_check(a, &err) < 0 ? complain("%s", err.text) : 0;
 }
 
@@ -321,7 +321,7 @@ static int choose_port(void)
 	if (rd_devices_load(&devices, "", &err) < 0)
 		return complain("%s", err.text);
 	*w = (struct rd_wanted_port){.name = dump.device, .port = dump.port};
-	dump.o.n_wanted = 1;
+	dump.o.session.n_wanted = 1;
 	for (size_t i = 0; i < devices.n; i++) {
 		const struct rd_device *d = &devices.dev[i];
 

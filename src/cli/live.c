@@ -26,7 +26,7 @@ static void give_facts(struct live *l, const char *when)
 {
 	struct rd_facts facts = {0};
 
-	if (!l->r->opt->no_facts && !rd_session_offline(l->r->session))
+	if (!l->r->opt->session.no_facts && !rd_session_offline(l->r->session))
 		rd_session_facts(l->r->session, when, &facts);
 	for (size_t i = 0; i < facts.n; i++)
 		rd_analysis_facts(l->analysis, facts.fact[i].json, facts.fact[i].len);

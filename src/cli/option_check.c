@@ -6,7 +6,7 @@
 
 static bool to_stdout(const struct capture_options *o)
 {
-	return o->path && strcmp(o->path, "-") == 0;
+	return o->session.path && strcmp(o->session.path, "-") == 0;
 }
 
 /* One contradiction, and its message. */
@@ -28,17 +28,18 @@ static int check_input(const struct arguments *a, struct rd_error *err)
 {
 	const struct capture_options *o = a->o;
 	const struct contradiction list[] = {
-		{o->read && o->n_wanted,
+		{o->session.read && o->session.n_wanted,
 			"-r reads a file, -d and -i name a device: give one of them"},
-		{o->netdev_only && o->sniffer_only, "--netdev and --sniffer exclude each other"},
-		{o->cut.headers_only && o->cut.zero_payload,
+		{o->session.netdev_only && o->session.sniffer_only,
+			"--netdev and --sniffer exclude each other"},
+		{o->session.cut.headers_only && o->session.cut.zero_payload,
 			"--headers-only and --zero-payload exclude each other"},
-		{o->read && (o->stamps != RD_STAMPS_AUTO || o->list_stamps),
+		{o->session.read && (o->session.stamps != RD_STAMPS_AUTO || o->list_stamps),
 			"-r: the frames of a file have timestamps already: leave -j and -J out"},
 		{a->filter_file && a->words,
 			"the filter is given by -F and on the command line: give one"},
-		{o->queues && o->read, "--queues: not with -r, a file has none"},
-		{o->queues && o->filter.src_qp,
+		{o->session.queues && o->session.read, "--queues: not with -r, a file has none"},
+		{o->session.queues && o->session.filter.src_qp,
 			"--queues: not with --src-qp, which learns connections from frames of all "
 			"queues"},
 	};
@@ -49,17 +50,18 @@ static int check_input(const struct arguments *a, struct rd_error *err)
 static int check_output(const struct arguments *a, struct rd_error *err)
 {
 	const struct capture_options *o = a->o;
-	bool rotates = o->rotation.bytes || o->rotation.frames || o->slice_s;
-	bool named = o->path && !to_stdout(o);
+	bool rotates =
+		o->session.rotation.bytes || o->session.rotation.frames || o->session.slice_s;
+	bool named = o->session.path && !to_stdout(o);
 	const struct contradiction list[] = {
 		{rotates && !named, "new files need a name: give -w FILE"},
-		{o->per_queue && (!o->queues || !named),
+		{o->session.per_queue && (!o->session.queues || !named),
 			"--per-queue-files needs --queues and -w FILE"},
-		{o->hold && rotates,
+		{o->session.hold && rotates,
 			"-M writes one file at the end: not with -C, -G or -b KEY:VALUE"},
 		{to_stdout(o) && o->json && o->print,
 			"-w - takes standard output: not with --json and -v together"},
-		{o->only_count && (o->path || o->print || o->analyze || o->json),
+		{o->only_count && (o->session.path || o->print || o->analyze || o->json),
 			"--count prints a number only: not with -w, -v, --analyze or --json"},
 		{to_stdout(o) && isatty(STDOUT_FILENO),
 			"-w -: standard output is a terminal; give a file, or another program: "
@@ -76,29 +78,32 @@ static int check_stripes(const struct arguments *a, struct rd_error *err)
 {
 	const struct capture_options *o = a->o;
 	const struct contradiction list[] = {
-		{!o->path || to_stdout(o), "--stripe needs the name of a file: give -w FILE"},
-		{o->per_queue, "--stripe and --per-queue-files both divide the frames: give one "
-			       "of them"},
-		{o->hold, "--stripe and -M exclude each other: -M writes at the end, when one disk "
-			  "is fast enough"},
+		{!o->session.path || to_stdout(o),
+			"--stripe needs the name of a file: give -w FILE"},
+		{o->session.per_queue,
+			"--stripe and --per-queue-files both divide the frames: give one "
+			"of them"},
+		{o->session.hold,
+			"--stripe and -M exclude each other: -M writes at the end, when one disk "
+			"is fast enough"},
 		/* One full file would end the capture with frames missing between those of the
 		 * others. */
-		{o->rotation.files,
+		{o->session.rotation.files,
 			"--stripe: stripes are not full at the same time, so that -a filesize, -a "
 			"files and -W with -G would lose frames: end the capture by -c or -a "
 			"duration"},
 	};
 
-	if (!o->n_stripes)
+	if (!o->session.n_stripes)
 		return 0;
-	if (o->n_stripes < 2)
+	if (o->session.n_stripes < 2)
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 			"--stripe %s: give two directories or more, like /disk1,/disk2",
 			o->stripe[0]);
-	if (o->path && strchr(o->path, '/'))
+	if (o->session.path && strchr(o->session.path, '/'))
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 			"--stripe: -w '%s' names a directory too: give the name of a file only",
-			o->path);
+			o->session.path);
 	return REPORT_FIRST(list, err);
 }
 

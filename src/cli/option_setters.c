@@ -17,9 +17,9 @@
 static int add_wanted(
 	struct capture_options *o, const char *name, unsigned int nth, struct rd_error *err)
 {
-	if (o->n_wanted == RD_IFACES_MAX)
+	if (o->session.n_wanted == RD_IFACES_MAX)
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "more than %d devices", RD_IFACES_MAX);
-	o->wanted[o->n_wanted++] = (struct rd_wanted_port){.name = name, .nth = nth};
+	o->wanted[o->session.n_wanted++] = (struct rd_wanted_port){.name = name, .nth = nth};
 	return 0;
 }
 
@@ -32,7 +32,8 @@ int set_device(struct arguments *a, const struct option_use *use, struct rd_erro
 int set_interface(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	struct capture_options *o = a->o;
-	struct rd_wanted_port *last = o->n_wanted ? &o->wanted[o->n_wanted - 1] : NULL;
+	struct rd_wanted_port *last =
+		o->session.n_wanted ? &o->wanted[o->session.n_wanted - 1] : NULL;
 	uint64_t n;
 
 	if (!isdigit((unsigned char)use->arg[0]) || strpbrk(use->arg, ":."))
@@ -56,7 +57,7 @@ int set_stamps(struct arguments *a, const struct option_use *use, struct rd_erro
 {
 	for (unsigned int i = 0; i < RD_STAMP_TYPES; i++) {
 		if (strcmp(use->arg, rd_stamp_types[i].name) == 0) {
-			a->o->stamps = (enum rd_stamp_type)i;
+			a->o->session.stamps = (enum rd_stamp_type)i;
 			return 0;
 		}
 	}
@@ -66,9 +67,9 @@ int set_stamps(struct arguments *a, const struct option_use *use, struct rd_erro
 
 int set_queues(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	a->o->queues_auto = strcmp(use->arg, "auto") == 0;
-	a->o->queues = 1;
-	return a->o->queues_auto ? 0 : set_number(a, use, err);
+	a->o->session.queues_auto = strcmp(use->arg, "auto") == 0;
+	a->o->session.queues = 1;
+	return a->o->session.queues_auto ? 0 : set_number(a, use, err);
 }
 
 /* --- frames ----------------------------------------------------------------------------- */
@@ -122,8 +123,8 @@ int set_snaplen(struct arguments *a, const struct option_use *use, struct rd_err
 			use->arg);
 	if (set_number(a, use, err) < 0)
 		return -1;
-	if (a->o->cut.snaplen == SNAPLEN_MAX)
-		a->o->cut.snaplen = 0;
+	if (a->o->session.cut.snaplen == SNAPLEN_MAX)
+		a->o->session.cut.snaplen = 0;
 	return 0;
 }
 
@@ -131,7 +132,7 @@ int set_decap(struct arguments *a, const struct option_use *use, struct rd_error
 {
 	if (use->arg)
 		return set_choice(a, use, err);
-	a->o->decap = DECAP_INNER;
+	a->o->session.decap = RD_DECAP_INNER;
 	return 0;
 }
 
@@ -148,10 +149,10 @@ int set_stripes(struct arguments *a, const struct option_use *use, struct rd_err
 		if (!dir[0])
 			return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 				"%s: '%s' has a directory without a name", use->as, use->arg);
-		if (o->n_stripes == RD_STRIPES_MAX)
+		if (o->session.n_stripes == RD_STRIPES_MAX)
 			return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: more than %d directories",
 				use->as, RD_STRIPES_MAX);
-		o->stripe[o->n_stripes++] = dir;
+		o->stripe[o->session.n_stripes++] = dir;
 	}
 	return 0;
 }
@@ -164,7 +165,7 @@ int set_file_size(struct arguments *a, const struct option_use *use, struct rd_e
 
 int set_file_seconds(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	a->o->rotation.timed = true;
+	a->o->session.rotation.timed = true;
 	return set_number(a, use, err);
 }
 
@@ -211,8 +212,8 @@ int set_buffer_size(struct arguments *a, const struct option_use *use, struct rd
 
 int set_mem_mode(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	a->o->hold = true;
-	a->o->when_full = RD_FULL_END;
+	a->o->session.hold = true;
+	a->o->session.when_full = RD_FULL_END;
 	return set_size(a, use, err);
 }
 

@@ -73,19 +73,19 @@ static void report_where(const struct capture_run *r)
 {
 	char n[RD_UNITS_LEN], size[RD_UNITS_LEN], files[48] = "";
 
-	if (!r->opt->path) {
+	if (!r->opt->session.path) {
 		fprintf(stderr, "%s frames in %.1f s\n",
 			rd_fmt_count(n, r->result->written.written), seconds(r));
 		return;
 	}
-	if (r->opt->n_stripes)
-		snprintf(files, sizeof(files), " in %u directories, %u files", r->opt->n_stripes,
-			r->result->written.files);
+	if (r->opt->session.n_stripes)
+		snprintf(files, sizeof(files), " in %u directories, %u files",
+			r->opt->session.n_stripes, r->result->written.files);
 	else if (r->result->written.files > 1)
 		snprintf(files, sizeof(files), " and others, %u files", r->result->written.files);
 	fprintf(stderr, "%s frames in %.1f s, written to %s%s (%s)\n",
 		rd_fmt_count(n, r->result->written.written), seconds(r),
-		strcmp(r->opt->path, "-") ? r->opt->path : "standard output", files,
+		strcmp(r->opt->session.path, "-") ? r->opt->session.path : "standard output", files,
 		rd_fmt_bytes(size, r->result->written.file_bytes));
 }
 
@@ -228,10 +228,10 @@ static void report_json(const struct capture_run *r)
 	FILE *out = capture_to_pipe(r->opt) ? stderr : stdout;
 	root = json_pack("{s:i, s:s, s:o, s:o, s:s?, s:I, s:I, s:f, s:s, s:o}", "version", 2,
 		"program", r->application, "sources", json_sources(r), "file",
-		rd_json_string(r->opt->path), "format", format ? format->name : NULL, "files",
-		(json_int_t)r->result->written.files, "start_ns", (json_int_t)r->result->start_ns,
-		"duration_s", seconds(r), "ended_by", end_name(r), "filter",
-		rd_json_string(rd_session_filter_text(r->session)));
+		rd_json_string(r->opt->session.path), "format", format ? format->name : NULL,
+		"files", (json_int_t)r->result->written.files, "start_ns",
+		(json_int_t)r->result->start_ns, "duration_s", seconds(r), "ended_by", end_name(r),
+		"filter", rd_json_string(rd_session_filter_text(r->session)));
 	if (!root)
 		return;
 	json_object_set_new(root, "frames",
@@ -250,7 +250,7 @@ static void report_json(const struct capture_run *r)
 	json_object_set_new(root, "lost_before_us", loss_json(r));
 	json_object_set_new(root, "bytes", rd_json_u64(r->result->bytes));
 	json_object_set_new(root, "file_bytes", rd_json_u64(r->result->written.file_bytes));
-	if (r->opt->n_stripes)
+	if (r->opt->session.n_stripes)
 		json_object_set_new(root, "stripes", stripes_json(r));
 	json_object_set_new(root, "gaps", rd_json_u64(r->result->gaps));
 	json_object_set_new(root, "error",

@@ -38,7 +38,7 @@ static int progress_timer(const struct capture_run *r)
 		.it_value.tv_sec = PROGRESS_SECONDS, .it_interval.tv_sec = PROGRESS_SECONDS};
 	int fd;
 
-	if (!(r->opt->path || r->live) || r->opt->quiet || !isatty(STDERR_FILENO))
+	if (!(r->opt->session.path || r->live) || r->opt->quiet || !isatty(STDERR_FILENO))
 		return -1;
 	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (fd >= 0)
@@ -96,58 +96,13 @@ static void on_ended(void *ctx)
 
 /* --- from options to a configuration ----------------------------------------------------- */
 
-static void configure_input(struct rd_session_config *c, const struct capture_options *o)
-{
-	c->wanted = o->wanted;
-	c->n_wanted = o->n_wanted;
-	c->read = o->read;
-	c->netdev_only = o->netdev_only;
-	c->sniffer_only = o->sniffer_only;
-	c->force = o->force;
-	c->promiscuous_off = o->promiscuous_off;
-	c->log2_buffers = o->log2_buffers;
-	c->max_frame = o->max_frame;
-	c->kernel_buffer = o->kernel_buffer;
-	c->rx_mode = o->rx_mode;
-	c->stamps = o->stamps;
-	c->latency_ms = o->latency_ms;
-	c->queues = o->queues;
-	c->queues_auto = o->queues_auto;
-	c->filter = o->filter;
-	c->cut = o->cut;
-	c->decap = (enum rd_decap_mode)o->decap;
-	c->count = o->count;
-	c->duration_s = o->duration_s;
-}
-
-static void configure_output(struct rd_session_config *c, const struct capture_options *o)
-{
-	c->path = o->path;
-	c->format = o->format;
-	c->compression = o->compress;
-	c->compression_level = (int)o->compress_level;
-	c->write_mode = o->write_mode;
-	c->sync = o->sync;
-	c->rotation = o->rotation;
-	c->slice_s = o->slice_s;
-	c->slice_aligned = o->slice_aligned;
-	c->per_queue = o->per_queue;
-	c->stripes = o->stripe;
-	c->n_stripes = o->n_stripes;
-	c->buffer = o->buffer;
-	c->when_full = o->when_full;
-	c->hold = o->hold;
-	c->unbuffered = o->unbuffered;
-	c->no_facts = o->no_facts;
-	c->user = o->user;
-}
-
 static void configure(struct capture_run *r)
 {
 	const struct capture_options *o = r->opt;
 
-	configure_input(&r->config, o);
-	configure_output(&r->config, o);
+	r->config = o->session;
+	r->config.wanted = o->wanted;
+	r->config.stripes = o->stripe;
 	snprintf(r->application, sizeof(r->application), "rdmadump %s (%s)", PACKAGE_VERSION,
 		RD_GIT_DESCRIPTION);
 	r->config.application = r->application;
@@ -199,7 +154,7 @@ static int open_and_run(struct capture_run *r, struct rd_error *err)
 	if (rd_session_open(&r->session, &r->config, err) < 0)
 		return -1;
 	/* Opening a file may wait for the other end of a pipe: Ctrl-C must end that. */
-	if (r->opt->read)
+	if (r->opt->session.read)
 		signals_block(r);
 	rc = run_session(r, err);
 	live_close(r->live);
@@ -214,7 +169,7 @@ int capture_run(struct capture_run *r)
 
 	/* Before any thread exists, so that every thread blocks them. SIGUSR1 and SIGUSR2 are
 	 * blocked already. */
-	if (!r->opt->read)
+	if (!r->opt->session.read)
 		signals_block(r);
 	rc = r->opt->list_stamps ? timestamps_list(r->opt, &err) : open_and_run(r, &err);
 	if (rc == 0)

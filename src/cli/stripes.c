@@ -12,11 +12,11 @@ void stripes_text(const struct capture_run *r)
 {
 	char n[RD_UNITS_LEN], size[RD_UNITS_LEN], lost[RD_UNITS_LEN];
 
-	for (unsigned int i = 0; i < r->opt->n_stripes; i++) {
+	for (unsigned int i = 0; i < r->opt->session.n_stripes; i++) {
 		const struct rd_sink_stats *w = &r->result->outputs[i];
 
-		fprintf(stderr, "  stripe %u of %u, %s: %s frames (%s)", i + 1, r->opt->n_stripes,
-			r->opt->stripe[i], rd_fmt_count(n, w->written),
+		fprintf(stderr, "  stripe %u of %u, %s: %s frames (%s)", i + 1,
+			r->opt->session.n_stripes, r->opt->stripe[i], rd_fmt_count(n, w->written),
 			rd_fmt_bytes(size, w->file_bytes));
 		if (w->unwritten)
 			fprintf(stderr, ", %s could not be written",
@@ -29,7 +29,7 @@ json_t *stripes_json(const struct capture_run *r)
 {
 	json_t *list = json_array();
 
-	for (unsigned int i = 0; i < r->opt->n_stripes; i++) {
+	for (unsigned int i = 0; i < r->opt->session.n_stripes; i++) {
 		const struct rd_sink_stats *w = &r->result->outputs[i];
 		char *path = rd_stripe_path(&r->config, i);
 

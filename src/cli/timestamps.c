@@ -27,9 +27,9 @@ static int list_all(
 	const struct rd_device *device;
 	const struct rd_port *port;
 
-	for (unsigned int i = 0; i == 0 || i < o->n_wanted; i++)
-		if (rd_wanted_port_find(
-			    devices, o->n_wanted ? &o->wanted[i] : &any, &device, &port, err) < 0 ||
+	for (unsigned int i = 0; i == 0 || i < o->session.n_wanted; i++)
+		if (rd_wanted_port_find(devices, o->session.n_wanted ? &o->wanted[i] : &any,
+			    &device, &port, err) < 0 ||
 			list_one(device, err) < 0)
 			return -1;
 	return 0;
