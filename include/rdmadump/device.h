@@ -222,6 +222,8 @@ int rd_counter_read(const char *sysroot, const char *device, unsigned int port, 
  */
 unsigned int rd_device_cpus(
 	const char *sysroot, const struct rd_device *device, int *cpus, unsigned int room);
+/* The NUMA node that its PCI slot belongs to; -1: unknown, or the machine has one only. */
+int rd_device_numa_node(const char *sysroot, const struct rd_device *device);
 
 /* The machine this is ("PowerEdge R750, Intel(R) ... (x86_64)") and its system; room 320 is enough.
  */

@@ -38,9 +38,11 @@ struct rd_session_config {
 	uint64_t kernel_buffer;	   /* of a netdev, bytes */
 	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamps;
-	uint64_t latency_ms; /* how long frames may wait in the ring; 0: wake up for each */
-	unsigned int queues; /* receive queues of each port; 0: one, and no thread for it */
-	bool queues_auto;    /* as many as the port's speed asks for */
+	bool huge_pages;       /* of the receive rings: reserved ones */
+	bool relaxed_ordering; /* of the device's writes into the receive rings */
+	uint64_t latency_ms;   /* how long frames may wait in the ring; 0: wake up for each */
+	unsigned int queues;   /* receive queues of each port; 0: one, and no thread for it */
+	bool queues_auto;      /* as many as the port's speed asks for */
 
 	/* Which frames, how much of each, how many. */
 	struct rd_filter_spec filter;

@@ -174,6 +174,8 @@ struct rd_verbs_config {
 	unsigned int log2_buffers; /* log2 of the buffers of the receive ring */
 	uint32_t max_frame;	   /* longest frame in bytes; 0: derived from the port's MTU */
 	enum rd_rx_mode rx_mode;
+	bool huge_pages;       /* take reserved ones, of the system's huge page size */
+	bool relaxed_ordering; /* IBV_ACCESS_RELAXED_ORDERING */
 	enum rd_stamp_type stamps;
 	uint32_t latency_us; /* longest time that frames wait in the ring while the thread sleeps */
 	const char *sysroot; /* root of sysfs for counters; "": the running system */

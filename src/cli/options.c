@@ -281,6 +281,14 @@ const struct cli_option cli_options[] = {
 		"program wakes up less often (default " TEXT(RD_LATENCY_MS) "; 0: wake up for each "
 									    "frame)",
 		NULL, GROUP_MEMORY, NUMBER(session.latency_ms, 0, 1000)},
+	{"huge-pages", 0, NULL,
+		"receive into reserved huge pages (vm.nr_hugepages), which others may count on; by "
+		"default transparent ones where the kernel has them",
+		NULL, GROUP_MEMORY, FLAG(session.huge_pages)},
+	{"relaxed-ordering", 0, NULL,
+		"allow the device to write frames in any order (PCIe relaxed ordering): faster on "
+		"some hosts, not yet tried on a device",
+		NULL, GROUP_MEMORY, FLAG(session.relaxed_ordering)},
 	{"per-queue-files", 0, NULL, "do not merge: FILE-q0, FILE-q1, ... for the fastest disks",
 		NULL, GROUP_MEMORY, FLAG(session.per_queue)},
 	{"contiguous-pages", 'T', .group = GROUP_MEMORY, .flags = OPT_HIDDEN, .set = set_nothing,

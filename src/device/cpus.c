@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The CPUs of a device's NUMA node: local_cpulist of its PCI function ("0-7,64-71"). */
+/* A device's NUMA node and its CPUs: numa_node and local_cpulist ("0-7,64-71") of its PCI function.
+ */
 #include "sysfs.h"
+#include <limits.h>
 #include <rdmadump/device.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -35,4 +37,16 @@ unsigned int rd_device_cpus(
 			p++;
 	}
 	return n;
+}
+
+int rd_device_numa_node(const char *sysroot, const struct rd_device *device)
+{
+	char text[RD_SYSFS_MAX], *end;
+	long node;
+
+	if (rd_sysfs_text(text, sizeof(text), "%s/sys/class/infiniband/%s/device/numa_node",
+		    sysroot, device->name) < 0)
+		return -1;
+	node = strtol(text, &end, 10);
+	return end == text || node < 0 || node > INT_MAX ? -1 : (int)node;
 }

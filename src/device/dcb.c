@@ -75,7 +75,9 @@ static bool is_roce(const struct dcb_app *app)
 
 static uint8_t priority_bit(const struct dcb_app *app)
 {
-	return app->priority < RD_DCB_PRIORITIES ? (uint8_t)(1U << app->priority) : 0;
+	if (app->priority >= RD_DCB_PRIORITIES)
+		return 0;
+	return (uint8_t)(1U << app->priority);
 }
 
 uint8_t rd_dcb_roce_priorities(const struct rd_dcb *dcb)

@@ -115,6 +115,20 @@ static unsigned int queues_of(
 	return n;
 }
 
+int inputs_numa_node(const struct rd_session *s)
+{
+	int node = -1;
+
+	for (unsigned int i = 0; i < s->in.n; i++) {
+		int other = s->in.device[i] ? rd_device_numa_node("", s->in.device[i]) : -1;
+
+		if (other < 0 || (i && other != node))
+			return -1;
+		node = other;
+	}
+	return node;
+}
+
 /* At most as many as the limit of open files allows: a power of two, at least one. */
 static unsigned int queues_that_fit(const struct rd_session *s, const struct rd_device *device,
 	const struct rd_port *port, unsigned int wanted)
@@ -141,6 +155,8 @@ static int open_verbs(
 		.log2_buffers = s->config->log2_buffers,
 		.max_frame = (uint32_t)s->config->max_frame,
 		.rx_mode = s->config->rx_mode,
+		.huge_pages = s->config->huge_pages,
+		.relaxed_ordering = s->config->relaxed_ordering,
 		.stamps = s->config->stamps,
 		.latency_us = (uint32_t)s->config->latency_ms * 1000,
 		.sysroot = ""};

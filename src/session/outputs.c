@@ -105,6 +105,7 @@ static int open_output(struct rd_session *s, unsigned int index, unsigned int fe
 	struct rd_sink_config config = {.encoder = &o->encoder,
 		.feeds = feeds,
 		.buffer = s->config->buffer / s->out.n,
+		.numa_node = inputs_numa_node(s),
 		.hold = s->config->hold,
 		.compression_level = s->config->compression_level,
 		.compression = outputs_compression(s),

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -88,16 +89,34 @@ static int timer(uint64_t period, bool once, bool aligned)
 
 /* --- threads ---------------------------------------------------------------------------- */
 
+/* The one lane runs in the main thread. Later than the other threads start, which inherit it. */
+static void stay_near(const struct rd_session *s)
+{
+	int near[RD_CPUS_MAX];
+	unsigned int n = 0;
+	cpu_set_t set;
+
+	if (!s->n_threads && inputs_numa_node(s) >= 0)
+		n = rd_device_cpus("", s->in.device[0], near, RD_CPUS_MAX);
+	/* The writer needs one, too. */
+	if (n < 2)
+		return;
+	CPU_ZERO(&set);
+	for (unsigned int i = 0; i < n; i++)
+		CPU_SET((size_t)near[i], &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
 /* The devices are started: drops privileges before any thread exists that would keep them. */
 static int all_started(void *ctx, struct rd_error *err)
 {
 	struct rd_session *s = ctx;
 
 	rd_identity_allow_pinned((uint64_t)s->in.n * PINNED_BYTES << s->config->log2_buffers);
-	return rd_identity_become(&s->identity, err) < 0 || outputs_start(s) < 0 ||
-			       loss_watch(s) < 0
-		       ? -1
-		       : 0;
+	if (rd_identity_become(&s->identity, err) < 0 || outputs_start(s) < 0 || loss_watch(s) < 0)
+		return -1;
+	stay_near(s);
+	return 0;
 }
 
 /* Each receive queue gets a thread if its frames can be merged into order. */

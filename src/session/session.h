@@ -93,6 +93,8 @@ static inline bool is_offline(const struct rd_session *s)
 
 /* inputs.c */
 int inputs_open(struct rd_session *s);
+/* That all devices have in common; -1: none, or unknown. */
+int inputs_numa_node(const struct rd_session *s);
 int inputs_compile_filters(struct rd_session *s);
 /* Takes the sources' final numbers. */
 void inputs_stats(struct rd_session *s);

@@ -2,11 +2,12 @@
 /* The chunks of one thread, which go to the writer and come back empty. */
 #include "feed.h"
 #include <errno.h>
+#include <rdmadump/memory.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_t room,
-	struct rd_error *err)
+	int numa_node, struct rd_error *err)
 {
 	f->state = state;
 	f->n_chunks = n;
@@ -18,6 +19,7 @@ int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_
 		return rd_fail(err, RD_CLASS_OUTPUT, errno, "use a smaller --buffer-size",
 			"%zu bytes of memory for the writer", f->memory_len);
 	}
+	rd_memory_prefer_node(f->memory, f->memory_len, numa_node);
 	madvise(f->memory, f->memory_len, MADV_HUGEPAGE);
 	f->chunks = calloc(n, sizeof(*f->chunks));
 	f->idle = calloc(n, sizeof(struct rd_chunk *));

@@ -30,7 +30,7 @@ struct rd_feed {
  * Call feed_fini() in both cases.
  */
 int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_t room,
-	struct rd_error *err);
+	int numa_node, struct rd_error *err);
 void feed_fini(struct rd_feed *f);
 
 /*

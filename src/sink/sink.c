@@ -33,7 +33,7 @@ static int make_feeds(struct rd_sink *s, const struct rd_sink_config *config, st
 	while (s->n_feeds < n) {
 		struct rd_feed *f = &s->feeds[s->n_feeds++];
 
-		if (feed_init(f, &s->state, chunks, room, err) < 0)
+		if (feed_init(f, &s->state, chunks, room, config->numa_node, err) < 0)
 			return -1;
 		s->pfds[s->n_feeds - 1] = (struct pollfd){.fd = f->full.fd, .events = POLLIN};
 	}

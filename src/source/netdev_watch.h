@@ -12,7 +12,7 @@ struct netdev_watch_state {
 	bool removed;
 	bool addresses_changed; /* MAC or IP addresses of a netdev changed; the caller clears it */
 	/* "netdev down 12:00:01-12:00:03, frames may be missing"; "" if it never was down. */
-	char missing[80];
+	char missing[96];
 };
 
 /*

@@ -33,7 +33,8 @@ static int queue_open(struct verbs_queue *q, struct rd_error *err)
 	q->src.frame_fd = q->channel->fd;
 	if (q->port->striding)
 		return verbs_striding_ring(q, err);
-	return verbs_ring_init(&q->ring, q->port->pd, q->port->n_buffers, q->port->frame_room, err);
+	return verbs_ring_init(&q->ring, q->port->pd, q->port->n_buffers, q->port->frame_room,
+		&q->port->memory, err);
 }
 
 /* With several threads: each can be woken when another one reads an event for its queue. */

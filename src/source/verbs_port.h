@@ -45,8 +45,9 @@ struct verbs_port {
 	uint32_t frame_room; /* bytes of a buffer for the longest frame */
 	bool striding;
 	struct verbs_strides strides;
-	int cqe_most;	     /* limit of one CQ */
-	uint32_t wqe_most;   /* limit of one receive queue */
+	int cqe_most;		    /* limit of one CQ */
+	struct verbs_memory memory; /* of the rings */
+	uint32_t wqe_most;	    /* limit of one receive queue */
 	uint32_t latency_us; /* how long frames may wait in the ring while the thread sleeps */
 	struct ibv_cq_moderation_caps moderation; /* zeros: CQs have no moderation */
 	bool ipv6;				  /* the port's own addresses are IPv6 */

@@ -2,6 +2,8 @@
 /* The receive ring: buffers in one memory region, and the work requests that post them. */
 #include "verbs_port.h"
 #include <errno.h>
+#include <rdmadump/log.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +13,27 @@
 
 /*
  * Small frames in large buffers touch one page each: with 4 KiB pages every frame would miss the
- * TLB. Uses reserved huge pages, else transparent ones if the kernel grants them.
+ * TLB. Reserved huge pages only where asked for, since they are reserved for others; else
+ * transparent ones where the kernel grants them.
  */
-static int map_memory(struct verbs_ring *ring, size_t bytes, struct rd_error *err)
+static int map_memory(
+	struct verbs_ring *ring, size_t bytes, const struct verbs_memory *how, struct rd_error *err)
 {
 	size_t len = (bytes + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
 	char size[RD_UNITS_LEN];
-	uint8_t *p, *aligned;
+	uint8_t *p = MAP_FAILED, *aligned;
 
-	p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1,
-		0);
+	if (how->huge_pages) {
+		p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+		if (p == MAP_FAILED)
+			rd_log(RD_LOG_WARNING,
+				"no %s of reserved huge pages: %s; reserve more "
+				"(sysctl vm.nr_hugepages), ordinary memory is used",
+				rd_fmt_kib(size, len), strerror(errno));
+	}
 	if (p != MAP_FAILED) {
+		rd_memory_prefer_node(p, len, how->numa_node);
 		*ring = (struct verbs_ring){.memory = p, .memory_len = len, .huge = true};
 		return 0;
 	}
@@ -34,18 +46,22 @@ static int map_memory(struct verbs_ring *ring, size_t bytes, struct rd_error *er
 		munmap(p, (size_t)(aligned - p));
 	if (aligned + len != p + len + HUGE_PAGE)
 		munmap(aligned + len, (size_t)(p + HUGE_PAGE - aligned));
+	rd_memory_prefer_node(aligned, len, how->numa_node);
 	madvise(aligned, len, MADV_HUGEPAGE);
 	*ring = (struct verbs_ring){.memory = aligned, .memory_len = len};
 	return 0;
 }
 
 int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
-	uint32_t buffer_size, struct rd_error *err)
+	uint32_t buffer_size, const struct verbs_memory *how, struct rd_error *err)
 {
+	unsigned int access = IBV_ACCESS_LOCAL_WRITE;
 	size_t bytes = (size_t)n * buffer_size;
 	char size[RD_UNITS_LEN];
 
-	if (map_memory(ring, bytes, err) < 0)
+	if (how->relaxed_ordering)
+		access |= IBV_ACCESS_RELAXED_ORDERING;
+	if (map_memory(ring, bytes, how, err) < 0)
 		return -1;
 	ring->n = ring->cqes = n;
 	ring->buffer_size = buffer_size;
@@ -59,7 +75,8 @@ int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
 	/*
 	 * Registers only the buffers: registered memory counts against the limit of locked memory.
 	 */
-	ring->mr = ibv_reg_mr(pd, ring->memory, bytes, IBV_ACCESS_LOCAL_WRITE);
+	/* What ibv_reg_mr() calls: it removes an ordering that the kernel does not know. */
+	ring->mr = ibv_reg_mr_iova2(pd, ring->memory, bytes, (uintptr_t)ring->memory, access);
 	if (!ring->mr) {
 		rd_fail(err, RD_CLASS_DEVICE, errno, verbs_advice(VERBS_MEMORY, errno),
 			"reg_mr of %s", rd_fmt_kib(size, bytes));

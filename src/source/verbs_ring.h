@@ -9,6 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How the memory of a ring is mapped and registered. */
+struct verbs_memory {
+	int numa_node; /* -1: any */
+	bool huge_pages, relaxed_ordering;
+};
+
 struct verbs_ring {
 	uint8_t *memory;
 	size_t memory_len;
@@ -23,7 +29,7 @@ struct verbs_ring {
 };
 
 int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
-	uint32_t buffer_size, struct rd_error *err);
+	uint32_t buffer_size, const struct verbs_memory *how, struct rd_error *err);
 void verbs_ring_fini(struct verbs_ring *ring);
 /*
  * Frees the ring and moves *larger to its place; NULL: does nothing. No queue may receive into it.

@@ -86,7 +86,7 @@ int verbs_striding_ring(struct verbs_queue *q, struct rd_error *err)
 	const struct verbs_strides *s = &q->port->strides;
 
 	if (verbs_ring_init(&q->ring, q->port->pd, s->buffers, 1U << (s->log_bytes + s->log_count),
-		    err) < 0)
+		    &q->port->memory, err) < 0)
 		return -1;
 	q->ring.cqes = s->buffers << s->log_count;
 	return 0;

@@ -281,7 +281,7 @@ static void test_no_memory(void **state)
 	struct rd_feed f = {0};
 
 	(void)state;
-	assert_int_equal(feed_init(&f, NULL, N, SIZE_MAX / N / 2, &err), -1);
+	assert_int_equal(feed_init(&f, NULL, N, SIZE_MAX / N / 2, -1, &err), -1);
 	assert_int_equal(err.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(err.text, "--buffer-size"));
 	feed_fini(&f);
@@ -298,7 +298,7 @@ static void test_no_descriptor(void **state)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	rc = feed_init(&f, NULL, N, ROOM, &err);
+	rc = feed_init(&f, NULL, N, ROOM, -1, &err);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_int_equal(rc, -1);
 	feed_fini(&f);

@@ -44,7 +44,7 @@ static inline void feed_make(
 	struct rd_error err = {0};
 
 	memset(f, 0, sizeof(*f));
-	if (feed_init(f, state, n, room, &err) < 0)
+	if (feed_init(f, state, n, room, -1, &err) < 0)
 		fail_msg("%s", err.text);
 }
 

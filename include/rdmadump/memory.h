@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Where the pages of a mapping are taken from. */
+#ifndef RDMADUMP_MEMORY_H
+#define RDMADUMP_MEMORY_H
+
+#include <stddef.h>
+
+/*
+ * Pages of this mapping that are not there yet are taken from the NUMA node, from others where it
+ * has none left. p: from mmap(). node < 0: no preference. Refused (a container's seccomp filter,
+ * a kernel without NUMA), the kernel's default policy stays, and the log says so with --debug.
+ */
+void rd_memory_prefer_node(void *p, size_t len, int node);
+
+#endif
