@@ -19,7 +19,7 @@ void rd_memory_prefer_node(void *p, size_t len, int node)
 	if (node < 0 || node >= NODES_MAX)
 		return;
 	nodes[(size_t)node / WORD_BITS] = 1UL << (size_t)node % WORD_BITS;
-	/* The kernel takes one bit less than it is told. */
+	/* The kernel uses one bit less than the number that it gets. */
 	if (syscall(SYS_mbind, p, len, MPOL_PREFERRED, nodes, NODES_MAX + 1UL, 0U) < 0)
 		rd_log(RD_LOG_DEBUG, "memory on NUMA node %d: %s", node, strerror(errno));
 }
