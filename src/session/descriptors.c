@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <sys/resource.h>
 
-#define ALWAYS	  20 /* device, outputs, signals, timers, files read during the capture */
+#define ALWAYS	  24 /* device, outputs, signals, timers, netlink, files read meanwhile */
 #define PER_PORT  8
 #define PER_QUEUE 5 /* completion channel, events, and the thread that serves it */
 #define PER_FEED  2 /* full and empty chunks of a queue to one output */

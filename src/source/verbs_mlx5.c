@@ -93,8 +93,10 @@ static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, un
 			verbs_mlx5_copy_inline(data, cqe, len);
 		verbs_frame_set(f++, data, len, be64toh(cqe->timestamp));
 	}
-	if (!verbs_mlx5_consumed(m, &run, at))
+	if (!verbs_mlx5_consumed(m, &run, at)) {
+		verbs_window_polled(&m->window, 0, false);
 		return 0;
+	}
 	verbs_window_polled(&m->window, tail - m->tail, at == run.end);
 	m->tail = tail;
 	q->taken += (unsigned int)(f - frames);

@@ -40,8 +40,8 @@ whole "40 files, which may be raised" 4
 ok "40 files, which may be raised: no warning" "$tmp/log"
 
 # With every limit, as many queues as fit are used, and nothing fails.
-limits=(30 36 44 52 60 68 76 90)
-[ -n "${TEST_QUICK-}" ] && limits=(30 60 76)
+limits=(34 36 44 52 60 68 76 90)
+[ -n "${TEST_QUICK-}" ] && limits=(34 60 76)
 for limit in "${limits[@]}"; do
 	for args in '' --per-queue-files "--stripe $tmp/a,$tmp/b"; do
 		# shellcheck disable=SC2086

@@ -180,16 +180,17 @@ mac=$(ip -n "$ns" -br link show vb | awk '{print $3}')
 ip -n "$ns" link set va up
 ip -n "$ns" link set vb up
 
-# send NETDEV COUNT SIZE [SOURCE-MAC [vlan]]: numbered frames of ethertype 0x88b5
+# send NETDEV COUNT SIZE [SOURCE-MAC [vlan]]: numbered frames of ethertype 0x88b5, to $to
+to=01:00:5e:00:00:02 # a group: received, unless it was sent from here
 send() {
-	ip netns exec "$ns" python3 - "$@" <<'EOF'
-import socket, sys
+	ip netns exec "$ns" env to="$to" python3 - "$@" <<'EOF'
+import os, socket, sys
 name, count, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 mac = sys.argv[4].replace(":", "") if len(sys.argv) > 4 else "020000000001"
 tag = "8100a064" if len(sys.argv) > 5 else ""
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 s.bind((name, 0))
-head = bytes.fromhex("020000000002" + mac + tag + "88b5")
+head = bytes.fromhex(os.environ["to"].replace(":", "") + mac + tag + "88b5")
 rest = bytes(size - len(head) - 4)
 for i in range(count):
     s.send(head + i.to_bytes(4, "big") + rest)
@@ -305,6 +306,15 @@ sleep 0.2
 captured
 has "an address that changes: own frames stay own frames" "$tmp/out" "^directions 0 10 20$"
 has "and the change is reported" "$tmp/out" "^said .*MAC address changed from $mac to 02:00:00:00:00:77"
+
+# Between two other stations, to this one, and from it
+capture -i -f "$ours" netdev vb
+to=02:00:00:00:00:02 send va 10 100
+to=02:00:00:00:00:77 send va 20 100
+to=02:00:00:00:00:02 send vb 30 100 02:00:00:00:00:77
+sleep 0.2
+captured
+has "the direction between others is unknown" "$tmp/out" "^directions 10 20 30$"
 
 capture -i -f "$ours" netdev vb
 ip -n "$ns" link set vb address 02:00:00:00:00:78
