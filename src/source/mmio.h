@@ -101,7 +101,7 @@ static inline void mmio_wc_start(void)
  */
 static inline void mmio_write64_be(volatile __be64 *reg, __be64 value)
 {
-	*reg = value;
+	__atomic_store_n(reg, value, __ATOMIC_RELAXED);
 }
 
 #endif
