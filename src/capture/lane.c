@@ -353,7 +353,7 @@ static void nap(struct lane *l, uint64_t ns, int timeout_ms)
 		check_events(l, 0);
 }
 
-/* 0: all sources are armed; 1: a source has frames now; -1: a fault. */
+/* 0: all sources are armed; 1: a source has frames now, or a fault. */
 static int arm_all(struct lane *l)
 {
 	for (unsigned int i = l->index; i < n_sources(l); i += l->stride) {

@@ -218,7 +218,8 @@ static void sure_of_nothing(void **state)
 	s = begin_with(&config);
 	sends(&s, 0, 3);
 	assert_null(finding(&s, "no-rdma"));
-	assert_certainty(&s, "no-such-qp", RD_CERTAIN);
+	/* It may be the one that sends: its packets name the other QP only. */
+	assert_certainty(&s, "no-such-qp", RD_LIKELY);
 	end(&s);
 	assert_int_equal(rd_findings_add(&list)->certainty, RD_POSSIBLE);
 	rd_findings_free(&list);

@@ -28,6 +28,9 @@ static bool no_such_qp(const struct look *l, struct rd_finding *f)
 	if (l->nth || l->a->config.qp == RD_QP_UNKNOWN || l->r->n_conversations ||
 		!l->r->totals.rdma_frames)
 		return false;
+	/* A packet names its destination QP only; the sender's may be unknown. */
+	if (l->r->totals.frames_left_out || l->r->totals.cut || l->r->totals.fragments)
+		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "there is no conversation with QP 0x%x", l->a->config.qp);
 	rd_finding_detail(
 		f, "%llu frames of RDMA traffic are of other QPs", n(l->r->totals.rdma_frames));
@@ -241,7 +244,9 @@ const struct rule rules_of_capture[] = {
 		 "kernel and was captured on the netdev",
 		 "capture whole frames on the RDMA device (rdmadump -d); see 'rdmadump list'"},
 		no_rdma},
-	{{"no-such-qp", RD_SEV_NOTE, RD_CERTAIN, "another number, or another time (--time)",
+	{{"no-such-qp", RD_SEV_NOTE, RD_LIKELY,
+		 "another number, another time (--time), or a sender whose packets name only the "
+		 "other QP",
 		 "look at the table of all QP pairs: analyze -v without --qp"},
 		no_such_qp},
 	{{"capture-lost", RD_SEV_WARNING, RD_CERTAIN,
