@@ -572,6 +572,28 @@ static void counters_why(void **state)
 	}
 }
 
+/* A NAK at the start of a message may or may not be one for the device's own counter. */
+static void counters_nak_at_start(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	device(&s);
+	facts(&s, "{\"kind\":\"counters\",\"when\":\"start\",\"device\":\"rxe0\",\"port\":1,"
+		  "\"counters\":{\"hw_counters/rcvd_seq_err\":0}}");
+	facts(&s, "{\"kind\":\"counters\",\"when\":\"end\",\"device\":\"rxe0\",\"port\":1,"
+		  "\"counters\":{\"hw_counters/rcvd_seq_err\":0}}");
+	sends(&s, 0, 4);
+	respond(&s, ACK, 1, OK);
+	respond(&s, ACK, 3, NAK_SEQ);
+	result(&s);
+	assert_int_equal(check_of(&s, "rcvd_seq_err")->packets, 1);
+	assert_false(check_of(&s, "rcvd_seq_err")->agrees);
+	assert_non_null(check_of(&s, "rcvd_seq_err")->why);
+	assert_non_null(strstr(check_of(&s, "rcvd_seq_err")->why, "the first packet of a message"));
+	end(&s);
+}
+
 /* What another end sent to a group the device counts as received. */
 static void counters_of_group(void **state)
 {
@@ -652,6 +674,7 @@ int main(void)
 		cmocka_unit_test(counters),
 		cmocka_unit_test(counters_reset),
 		cmocka_unit_test(counters_why),
+		cmocka_unit_test(counters_nak_at_start),
 		cmocka_unit_test(counters_of_group),
 		cmocka_unit_test(hostile_facts),
 		cmocka_unit_test(too_many),

@@ -193,6 +193,13 @@ static bool naks_cross(const struct difference *d)
 	       happened(d, RD_INC_NAK_SEQUENCE) > happened(d, RD_INC_NAK_PROGRESS);
 }
 
+/* rxe_comp.c completes the requests before the NAK first, and counts it only if it acknowledges
+ * more than that: not at the first packet of a message, nor behind a READ that it waits for. */
+static bool naks_at_start(const struct difference *d)
+{
+	return counts_incident(d, RD_INC_NAK_PROGRESS) && d->packets > d->device_count;
+}
+
 static bool refused_behind_rnr(const struct difference *d)
 {
 	return counts_incident(d, RD_INC_AT_RECEIVER_SEQUENCE) && happened(d, RD_INC_RNR);
@@ -215,6 +222,8 @@ static const struct {
 	{refused_behind_rnr, "packets that arrive while an RNR NAK is on its way may or may not be "
 			     "out of sequence"},
 	{naks_cross, "NAKs that cross other responses acknowledge nothing new to the device"},
+	{naks_at_start, "the device does not count a NAK for the first packet of a message, or "
+			"behind a READ that is not answered"},
 	{sent_less, "frames were dropped between the device's transport and the capture point"},
 	{sent_more, "frames were duplicated between the device's transport and the capture point"},
 	{received_less, "captured frames did not arrive at an open QP: dropped by the host, "
