@@ -106,17 +106,6 @@ static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, un
 	return (unsigned int)(f - frames);
 }
 
-/* Posts spare buffers as far as the window has room. */
-static void post_spare(struct verbs_mlx5 *m)
-{
-	struct verbs_window *w = &m->window;
-	uint32_t limit = verbs_window_limit(w), head = m->head;
-
-	for (; w->n_spare && head - m->tail < limit; head++)
-		verbs_mlx5_wqe(m, head)->addr = htobe64((uintptr_t)verbs_window_give(w, head));
-	m->head = head;
-}
-
 static int mlx5_post(struct verbs_queue *q)
 {
 	struct verbs_mlx5 *m = q->mlx5;
@@ -126,7 +115,7 @@ static int mlx5_post(struct verbs_queue *q)
 		m->head += q->taken;
 	} else {
 		verbs_window_take(&m->window, m->tail, q->taken);
-		post_spare(m);
+		verbs_mlx5_post_spare(m);
 	}
 	q->taken = 0;
 	udma_to_device_barrier();

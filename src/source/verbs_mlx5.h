@@ -38,12 +38,22 @@ struct verbs_mlx5 {
 	uint32_t n_strides, stride_bytes; /* of a buffer; of a stride */
 	uint8_t *buffer;		  /* the buffer that is being filled */
 	int32_t left;			  /* strides of it that are not consumed yet */
-	uint32_t next_buffer;		  /* next buffer to post */
 };
 
 static inline struct mlx5_wqe_data_seg *verbs_mlx5_wqe(const struct verbs_mlx5 *m, uint32_t i)
 {
 	return (void *)(m->wqes + (size_t)(i & (m->n_wqes - 1)) * m->wqe_bytes);
+}
+
+/* Posts spare buffers as far as the window has room, without the doorbell. */
+static inline void verbs_mlx5_post_spare(struct verbs_mlx5 *m)
+{
+	uint32_t limit = verbs_window_limit(&m->window), head = m->head;
+
+	for (; m->window.n_spare && head - m->tail < limit; head++)
+		verbs_mlx5_wqe(m, head)->addr =
+			htobe64((uintptr_t)verbs_window_give(&m->window, head));
+	m->head = head;
 }
 
 /* Completions that are consecutive in memory: up to the end of the CQ. */

@@ -24,6 +24,8 @@
 #define BUFFERS_MOST 32768U
 /* With fewer, the partly used buffer is too large a part of the ring. */
 #define BUFFERS_LEAST 8U
+/* Posted under overload; it fits into the cache. */
+#define BUSY_BYTES (4U << 20)
 
 bool verbs_striding_offered(const struct verbs_port *port, const char **why)
 {
@@ -100,15 +102,10 @@ static void *first_data_segment(const struct mlx5dv_rwq *rwq)
 	return (uint8_t *)rwq->buf + offsetof(struct mlx5_mprq_wqe, dseg);
 }
 
-static inline void post_next(struct verbs_queue *q)
+static void striding_ring_doorbell(struct verbs_mlx5 *m)
 {
-	struct verbs_mlx5 *m = q->mlx5;
-
-	verbs_mlx5_wqe(m, m->head)->addr =
-		htobe64((uintptr_t)verbs_ring_buffer(&q->ring, m->next_buffer));
-	if (++m->next_buffer == q->ring.n)
-		m->next_buffer = 0;
-	m->head++;
+	udma_to_device_barrier();
+	m->rq_record[MLX5_RCV_DBR] = htobe32(m->head & RQ_INDEX_MASK);
 }
 
 static int striding_post(struct verbs_queue *q)
@@ -117,10 +114,10 @@ static int striding_post(struct verbs_queue *q)
 
 	if (__builtin_expect(!q->taken, 1))
 		return 0;
-	for (; q->taken; q->taken--)
-		post_next(q);
-	udma_to_device_barrier();
-	m->rq_record[MLX5_RCV_DBR] = htobe32(m->head & RQ_INDEX_MASK);
+	verbs_window_take(&m->window, m->tail, q->taken);
+	q->taken = 0;
+	verbs_mlx5_post_spare(m);
+	striding_ring_doorbell(m);
 	return 0;
 }
 
@@ -128,17 +125,22 @@ static int striding_fill(struct verbs_queue *q)
 {
 	struct verbs_mlx5 *m = q->mlx5;
 
+	verbs_window_fill(&m->window, &q->ring);
 	for (uint32_t i = 0; i < m->n_wqes; i++) {
 		struct mlx5_wqe_data_seg *seg = verbs_mlx5_wqe(m, i);
 
 		seg->byte_count = htobe32(q->ring.buffer_size);
 		seg->lkey = htobe32(q->ring.mr->lkey);
+		if (i < q->ring.n)
+			seg->addr = htobe64((uintptr_t)m->window.slot[i]);
 	}
-	m->head = m->next_buffer = m->tail = 0;
+	m->tail = 0;
+	m->head = q->ring.n;
 	m->left = (int32_t)m->n_strides;
-	m->buffer = q->ring.memory;
-	q->taken = q->ring.n;
-	return striding_post(q);
+	m->buffer = m->window.slot[0];
+	q->taken = 0;
+	striding_ring_doorbell(m);
+	return 0;
 }
 
 /* --- polling ------------------------------------------------------------------------------ */
@@ -148,11 +150,8 @@ static __attribute__((noinline)) uint8_t *buffer_next(struct verbs_queue *q)
 {
 	struct verbs_mlx5 *m = q->mlx5;
 
-	m->buffer += q->ring.buffer_size;
-	if (++m->tail == q->ring.n) {
-		m->tail = 0;
-		m->buffer = q->ring.memory;
-	}
+	m->tail++;
+	m->buffer = m->window.slot[m->tail & (m->window.n_slots - 1)];
 	q->taken++;
 	return m->buffer;
 }
@@ -164,6 +163,7 @@ static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames
 	const uint32_t stride_bytes = m->stride_bytes, last = m->n_strides - 1;
 	struct rd_frame *f = frames;
 	int32_t left = m->left;
+	const uint32_t tail = m->tail;
 	uint8_t *buffer = m->buffer;
 	const uint8_t *at;
 
@@ -201,8 +201,11 @@ static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames
 			buffer = buffer_next(q);
 		}
 	}
-	if (!verbs_mlx5_consumed(m, &run, at))
+	if (!verbs_mlx5_consumed(m, &run, at)) {
+		verbs_window_polled(&m->window, 0, false);
 		return 0;
+	}
+	verbs_window_polled(&m->window, m->tail - tail, at == run.end);
 	m->left = left;
 	/* release() is called only for frames; a batch may consist of fillers and errors. */
 	if (__builtin_expect(f == frames, 0)) {
@@ -261,6 +264,9 @@ int verbs_striding_create(struct verbs_queue *q, struct rd_error *err)
 	q->mlx5->wqes = first_data_segment(&rwq);
 	q->mlx5->wqe_bytes = rwq.stride;
 	q->mlx5->n_wqes = rwq.wqe_cnt;
+	if (verbs_window_init(
+		    &q->mlx5->window, &q->ring, q->mlx5->n_wqes, BUSY_BYTES / q->ring.buffer_size))
+		return verbs_fail(q->port, err, ENOMEM, NULL, "memory for the queue");
 	q->mlx5->n_strides = 1U << q->port->strides.log_count;
 	q->mlx5->stride_bytes = 1U << q->port->strides.log_bytes;
 	q->path = &striding_path;
