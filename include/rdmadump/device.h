@@ -35,6 +35,7 @@ struct rd_netdev {
 	uint32_t mtu;	  /* bytes, IP packet */
 	uint32_t ifindex; /* 0 if unknown */
 	char operstate[16];
+	char slaves[64]; /* of a bond: the names of its netdevs, separated by spaces; else "" */
 };
 
 struct rd_port {
@@ -201,6 +202,9 @@ enum rd_verdict rd_port_verdict(const struct rd_device *device, const struct rd_
  * tables of one mlx5_core_dev). Of other drivers it is not known.
  */
 bool rd_sniffer_is_of_function(const struct rd_device *device);
+
+/* The netdev of the device's ports that is a bond, whose slaves share the device; NULL: none is. */
+const struct rd_netdev *rd_device_bond(const struct rd_device *device);
 
 /* Functions of the same adapter whose traffic such a sniffer does not show. */
 struct rd_other_functions {

@@ -193,6 +193,15 @@ bool rd_sniffer_is_of_function(const struct rd_device *device)
 	return !strcmp(device->driver, "mlx5_core");
 }
 
+const struct rd_netdev *rd_device_bond(const struct rd_device *device)
+{
+	for (unsigned int p = 0; p < device->n_ports; p++)
+		for (unsigned int i = 0; i < device->ports[p].n_netdevs; i++)
+			if (*device->ports[p].netdevs[i].slaves)
+				return &device->ports[p].netdevs[i];
+	return NULL;
+}
+
 struct rd_other_functions rd_other_functions(
 	const struct rd_devices *devices, const struct rd_device *device)
 {

@@ -216,6 +216,8 @@ static void add_netdev(struct rd_port *port, const char *root, const char *name)
 		netdev->ifindex = (uint32_t)n;
 	rd_sysfs_text(netdev->operstate, sizeof(netdev->operstate), "%s/sys/class/net/%s/operstate",
 		root, name);
+	rd_sysfs_text(netdev->slaves, sizeof(netdev->slaves), "%s/sys/class/net/%s/bonding/slaves",
+		root, name);
 }
 
 /*

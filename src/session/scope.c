@@ -29,46 +29,34 @@ void rd_session_scope_text(const struct rd_session_source *from, char out[RD_LOS
 		from->device->function.kind == RD_FUNCTION_PF ? from->device->pci : "");
 }
 
-/* Representors of this host, and SFs that are RDMA devices here. */
-static unsigned int count(
-	const struct rd_session *s, const struct rd_device *d, enum rd_function_kind kind)
+static void warn_functions(const struct rd_session *s, const struct rd_device *d)
 {
-	unsigned int devices = 0, representors = 0;
+	char others[48];
 
-	for (unsigned int i = 0; i < d->n_representors; i++)
-		representors += d->representors[i].kind == kind;
-	for (size_t i = 0; i < s->in.devices.n; i++) {
-		const struct rd_function *f = &s->in.devices.dev[i].function;
-
-		devices += f->kind == kind && !strcmp(f->parent, d->pci);
-	}
-	return devices > representors ? devices : representors;
+	rd_other_functions_text(rd_other_functions(&s->in.devices, d), others, sizeof(others));
+	if (*others)
+		rd_log(RD_LOG_WARNING,
+			"%s: the traffic of %s is not captured; capture on their own devices, or "
+			"inside the guests",
+			d->name, others);
 }
 
-static void warn(const struct rd_session *s, const struct rd_device *d)
+static void warn_bond(const struct rd_device *d)
 {
-	unsigned int vfs = count(s, d, RD_FUNCTION_VF), sfs = count(s, d, RD_FUNCTION_SF);
-	char text[64] = "";
+	const struct rd_netdev *bond = rd_device_bond(d);
 
-	if (vfs < d->function.n_vfs)
-		vfs = d->function.n_vfs;
-	if (d->function.kind != RD_FUNCTION_PF || (!vfs && !sfs))
-		return;
-	if (vfs)
-		snprintf(text, sizeof(text), "%u VF%s%s", vfs, vfs > 1 ? "s" : "",
-			sfs ? " and " : "");
-	if (sfs)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u SF%s", sfs,
-			sfs > 1 ? "s" : "");
-	rd_log(RD_LOG_WARNING,
-		"%s has %s: their traffic is not captured; capture on their own devices, or inside "
-		"the guests",
-		d->name, text);
+	if (bond)
+		rd_log(RD_LOG_WARNING,
+			"%s is a bond (%s: %s): the capture may lack its second port's plain "
+			"Ethernet frames; capture those on its netdev",
+			d->name, bond->name, bond->slaves);
 }
 
 void scope_warn(const struct rd_session *s)
 {
 	for (unsigned int i = 0; i < s->in.n; i++)
-		if (s->in.device[i] && !s->in.follows[i] && is_sniffer(s->in.sources[i]))
-			warn(s, s->in.device[i]);
+		if (s->in.device[i] && !s->in.follows[i] && is_sniffer(s->in.sources[i])) {
+			warn_functions(s, s->in.device[i]);
+			warn_bond(s->in.device[i]);
+		}
 }

@@ -126,6 +126,14 @@ is "no VF: no warning" "$(grep -c "not captured" "$tmp/log")" 0
 model --keep "$tmp/kept" --gen count=100,size=256 --at-end sigint -- bash -c '
 	echo 4 >"$1/sys/devices/pci0000:00/0000:01:00.0/sriov_numvfs"
 	exec "$2" -d mlx5_0 -w "$3"' - "$tmp/kept" "$RDMADUMP" "$tmp/out.pcapng" 2>"$tmp/log"
-has "four VFs: a warning" "$tmp/log" "warning: mlx5_0 has 4 VFs: their traffic is not captured; capture on their own devices, or inside the guests"
+has "four VFs: a warning" "$tmp/log" "warning: mlx5_0: the traffic of its 4 VFs is not captured; capture on their own devices, or inside the guests"
+
+# A bond is one device
+model --dev name=mlx5_bond_0,netdev=bond0,bond=enp1s0f0+enp1s0f1 --gen count=100,size=256 --at-end sigint -- \
+	"$RDMADUMP" -d mlx5_bond_0 -w "$tmp/out.pcapng" 2>"$tmp/log"
+has "a bond: a warning" "$tmp/log" "warning: mlx5_bond_0 is a bond \(bond0: enp1s0f0 enp1s0f1\): the capture may lack its second port's plain Ethernet frames; capture those on its netdev"
+model --dev name=mlx5_bond_0,netdev=bond0,bond=enp1s0f0+enp1s0f1 -- "$RDMADUMP" list >"$tmp/log"
+has "a bond: list says so" "$tmp/log" "! mlx5_bond_0 is a bond \(bond0: enp1s0f0 enp1s0f1\): a capture may lack"
+is "a bond: JSON" "$(model --dev name=mlx5_bond_0,netdev=bond0,bond=enp1s0f0+enp1s0f1 -- "$RDMADUMP" list --json | jq -r '.devices[0].ports[0].netdevs[0].slaves')" "enp1s0f0 enp1s0f1"
 
 tap_done

@@ -294,9 +294,9 @@ static void print_netdevs(const struct info_output *t, const struct rd_port *por
 
 		if (!t->info->device->copied)
 			rd_netdev_addresses(n->name, addresses, sizeof(addresses));
-		snprintf(text, sizeof(text), "%s%s%s, MTU %u%s%s", n->name,
+		snprintf(text, sizeof(text), "%s%s%s, MTU %u%s%s%s%s", n->name,
 			*n->operstate ? ", " : "", n->operstate, n->mtu, *addresses ? ", " : "",
-			addresses);
+			addresses, *n->slaves ? ", a bond of " : "", n->slaves);
 		rd_sheet_row(t->sheet, i ? "" : "netdev", text);
 	}
 }

@@ -288,6 +288,22 @@ static void print_not_captured(const struct rd_devices *devices)
 	}
 }
 
+/* A bond is one RDMA device, whose sniffer may receive the plain Ethernet frames of one port only.
+ */
+static void print_bonds(const struct rd_devices *devices)
+{
+	for (size_t i = 0; i < devices->n; i++) {
+		const struct rd_device *device = &devices->dev[i];
+		const struct rd_netdev *bond = rd_device_bond(device);
+
+		if (bond && has_sniffer(device))
+			printf("! %s is a bond (%s: %s): a capture may lack its second port's "
+			       "plain "
+			       "Ethernet frames\n",
+				device->name, bond->name, bond->slaves);
+	}
+}
+
 /* The widest cell of each column that is shown, 0 for those that are not. */
 static void measure(
 	size_t width[COLUMNS], const struct row *rows, size_t n, bool verbose, bool mixed)
@@ -324,6 +340,7 @@ static int print_table(const struct rd_devices *devices, bool verbose)
 	for (r = 0; r <= n; r++)
 		print_row(&rows[r], width, terminal);
 	print_not_captured(devices);
+	print_bonds(devices);
 	for (size_t i = 0; verbose && i < devices->n; i++)
 		print_representors(&devices->dev[i]);
 	free(rows);

@@ -49,10 +49,11 @@ json_t *rd_json_netdevs(const struct rd_port *port)
 		const struct rd_netdev *netdev = &port->netdevs[i];
 
 		json_array_append_new(list,
-			json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", netdev->name, "mac",
+			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "name", netdev->name, "mac",
 				json_mac(netdev->mac), "mtu", rd_json_u64_or_null(netdev->mtu),
 				"ifindex", rd_json_u64_or_null(netdev->ifindex), "operstate",
-				rd_json_text(netdev->operstate)));
+				rd_json_text(netdev->operstate), "slaves",
+				rd_json_text(netdev->slaves)));
 	}
 	return list;
 }
