@@ -148,6 +148,11 @@ struct rd_source {
 	struct {
 		uint64_t least, most;
 	} nap_ns;
+	/*
+	 * The thread calls receive() again at this time (rd_monotonic_ns()), also without frames
+	 * or events; 0: no such time. Set by receive() and arm().
+	 */
+	uint64_t recheck_ns;
 	/* The device takes commands only with the credentials that it was opened with. */
 	bool fixed_credentials;
 	bool batch_has_notes;  /* set by receive(): note() has notes for the batch */

@@ -312,6 +312,23 @@ static int watermark_timeout(struct lane *l, int timeout)
 	return timeout < 0 || ns < (uint64_t)timeout ? (int)(ns < 1000 ? ns : 1000) : timeout;
 }
 
+/* A source that must be looked at again at a certain time shortens the sleep. */
+static int recheck_timeout(const struct lane *l, int timeout)
+{
+	uint64_t now = 0;
+
+	for (unsigned int i = l->index; i < n_sources(l); i += l->stride) {
+		uint64_t at = l->config->sources[i]->recheck_ns, ms;
+
+		if (!at || l->ended[i])
+			continue;
+		now = now ? now : rd_monotonic_ns();
+		ms = at > now ? (at - now) / 1000000 + 1 : 0;
+		timeout = timeout < 0 || ms < (uint64_t)timeout ? (int)ms : timeout;
+	}
+	return timeout;
+}
+
 /*
  * How long the thread may sleep without arming its sources, in ns; 0: it must arm them. A nap
  * without frames is followed by an armed sleep, so that an idle lane does not wake up. In slow
@@ -379,7 +396,7 @@ static void sleep_until_event(struct lane *l)
 		nap(l, ns, timeout);
 	} else if (!arm_all(l)) {
 		l->nap.taken = false;
-		check_events(l, timeout);
+		check_events(l, recheck_timeout(l, timeout));
 	}
 }
 

@@ -7,6 +7,7 @@
 #include "verbs_port.h"
 #include <errno.h>
 #include <rdmadump/bytes.h>
+#include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
@@ -50,15 +51,16 @@ static unsigned int poll(struct verbs_queue *q, struct rd_frame *frames, unsigne
 		/* Only what had frames is released. */
 		if (!n && q->path->post(q) && !q->fault.text)
 			q->fault.text = "receives cannot be posted";
-	} else if (n) {
-		/* Frames after one that was too long: the queue still receives. */
-		q->oversize.unsure = false;
+	} else if (__builtin_expect(q->oversize.unsure, 0) && n) {
+		verbs_oversize_over(q);
 	}
 	return n;
 }
 
 static int nothing_received(struct verbs_queue *q, struct rd_error *err)
 {
+	if (q->src.recheck_ns && !q->fault.text && rd_monotonic_ns() >= q->src.recheck_ns)
+		verbs_oversize_overdue(q);
 	/* What arrived before the queue failed has been received; now it is repaired. */
 	if (q->fault.text)
 		return q->port->stopped ? RD_SOURCE_END : verbs_repair(q, err);
@@ -112,12 +114,12 @@ static int verbs_arm(struct rd_source *src, struct rd_error *err)
 	struct verbs_queue *q = (struct verbs_queue *)src;
 	int rc;
 
-	if (q->armed && !q->fault.text && !atomic_load(&q->pending_faults) && !q->oversize.unsure &&
-		!verbs_oversize_growing(q))
+	if (q->armed && !q->fault.text && !atomic_load(&q->pending_faults) &&
+		!verbs_oversize_pending(q))
 		return 0;
 	if (q->fault.text || atomic_load(&q->pending_faults))
 		return 1;
-	if (q->oversize.unsure || verbs_oversize_growing(q)) {
+	if (verbs_oversize_pending(q)) {
 		verbs_oversize_settle(q);
 		return 1;
 	}

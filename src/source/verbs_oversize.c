@@ -2,11 +2,13 @@
 /* Error completions, and among them frames that were longer than their receive buffers. */
 #include "verbs_path.h"
 #include "verbs_port.h"
+#include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 
 #define GROW_AFTER 16 /* a reset of a working queue loses frames: not for a few long ones */
+#define RECHECK_NS UINT64_C(1000000000)
 
 static void count_oversize(struct verbs_queue *q, uint32_t len)
 {
@@ -14,6 +16,8 @@ static void count_oversize(struct verbs_queue *q, uint32_t len)
 
 	atomic_fetch_add_explicit(&q->oversize.frames, 1, memory_order_relaxed);
 	q->oversize.unsure = true;
+	q->oversize.checked = false;
+	q->src.recheck_ns = rd_monotonic_ns() + RECHECK_NS;
 	/* The buffers of a striding queue hold the longest possible frame. */
 	q->oversize.grow = !q->port->striding && !q->port->keep_buffers;
 	q->oversize.since_grown++;
@@ -53,6 +57,12 @@ void verbs_oversize_report(struct verbs_queue *q)
 	rd_source_note(&q->src, "lost %llu frame%s%s: longer than the receive buffers of %s",
 		(unsigned long long)frames, frames > 1 ? "s" : "", longest,
 		rd_fmt_kib(size, q->ring.buffer_size));
+}
+
+void verbs_oversize_over(struct verbs_queue *q)
+{
+	q->oversize.unsure = false;
+	q->src.recheck_ns = 0;
 }
 
 bool verbs_oversize_growing(const struct verbs_queue *q)

@@ -168,13 +168,16 @@ int verbs_queue_reset(struct verbs_queue *q, struct verbs_ring *larger, struct r
 	return qp_ready(q, err);
 }
 
-bool verbs_queue_in_error(struct verbs_queue *q)
+enum verbs_state verbs_queue_state(const struct verbs_queue *q)
 {
 	struct ibv_qp_attr attr;
 	struct ibv_qp_init_attr init;
 
-	return !q->wq && ibv_query_qp(q->port->qp, &attr, IBV_QP_STATE, &init) == 0 &&
-	       attr.qp_state == IBV_QPS_ERR;
+	if (q->wq)
+		return verbs_wq_state(q);
+	if (ibv_query_qp(q->port->qp, &attr, IBV_QP_STATE, &init))
+		return VERBS_STATE_UNKNOWN;
+	return attr.qp_state == IBV_QPS_ERR ? VERBS_STATE_ERROR : VERBS_STATE_READY;
 }
 
 /*

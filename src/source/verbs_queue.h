@@ -30,6 +30,7 @@ struct verbs_oversize {
 	uint64_t seen, reported;
 	uint32_t longest; /* bytes; 0: unknown */
 	bool unsure;	  /* nothing was received since the last one: the queue may be in error */
+	bool checked;	  /* ... and its state was read once; src.recheck_ns: when it is again */
 	bool grow;	  /* larger buffers are needed */
 	unsigned int since_grown;
 };
@@ -80,8 +81,13 @@ int verbs_queue_create(struct verbs_queue *q, struct rd_error *err);
  * frames can no longer arrive in it. Returns 0 or -1.
  */
 int verbs_queue_reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_error *err);
-/* Whether its QP is in error. False also if that cannot be read, as for work queues. */
-bool verbs_queue_in_error(struct verbs_queue *q);
+
+/* Whether a queue receives, as far as the device can say. */
+enum verbs_state { VERBS_STATE_UNKNOWN, VERBS_STATE_READY, VERBS_STATE_ERROR };
+/* Reads the state of the QP or work queue from the device: a firmware command. */
+enum verbs_state verbs_queue_state(const struct verbs_queue *q);
+/* The state of q->wq; VERBS_STATE_UNKNOWN unless on mlx5 with DEVX. In verbs_state_mlx5.c. */
+enum verbs_state verbs_wq_state(const struct verbs_queue *q);
 /*
  * Replaces a queue whose CQ failed, and with it QP, table and flow. Takes the port's lock. Needs
  * CAP_NET_RAW. Returns 0 or -1.
@@ -143,6 +149,8 @@ void verbs_events_apply(struct verbs_queue *q);
 void verbs_oversize_report(struct verbs_queue *q);
 /* Whether there were so many that a working queue is reset to get larger buffers. */
 bool verbs_oversize_growing(const struct verbs_queue *q);
+/* Frames arrived after those that were too long: the queue still receives. */
+void verbs_oversize_over(struct verbs_queue *q);
 
 /* verbs_repair.c */
 
@@ -152,8 +160,15 @@ bool verbs_oversize_growing(const struct verbs_queue *q);
  */
 int verbs_repair(struct verbs_queue *q, struct rd_error *err);
 int verbs_fail_removed(const struct verbs_queue *q, struct rd_error *err);
+/* Whether verbs_oversize_settle() has something to do. */
+bool verbs_oversize_pending(const struct verbs_queue *q);
 /* Called while the queue is idle: checks whether it is in error, and enlarges the buffers. */
 void verbs_oversize_settle(struct verbs_queue *q);
+/*
+ * Called when nothing was received until src.recheck_ns: checks it again, and resets it once if its
+ * state cannot be read.
+ */
+void verbs_oversize_overdue(struct verbs_queue *q);
 /* Discards the frames in the queue. Before the flow exists. Returns 0 or -1. */
 int verbs_queue_empty(struct verbs_queue *q, struct rd_error *err);
 

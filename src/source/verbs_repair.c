@@ -5,7 +5,7 @@
  *
  * Sources disagree on the effect of such a frame on an mlx5 queue: DPDK's driver continues to
  * receive, the kernel's mlx5e resets the queue. So it is reset only if other receives are flushed,
- * or if the QP is in error.
+ * if its state is error, or if its state cannot be read and nothing arrives for a while.
  */
 #include "verbs_path.h"
 #include "verbs_port.h"
@@ -156,7 +156,7 @@ int verbs_repair(struct verbs_queue *q, struct rd_error *err)
 		return -1;
 	*err = (struct rd_error){0};
 	q->fault = (struct queue_fault){0};
-	q->oversize.unsure = false;
+	verbs_oversize_over(q);
 	note_repair(q, was.text);
 	return 0;
 }
@@ -172,6 +172,7 @@ static void grow_idle(struct verbs_queue *q)
 	if (!larger.memory)
 		return;
 	if (reset(q, &larger, &why) == 0) {
+		verbs_oversize_over(q);
 		q->gaps++;
 		rd_source_note(&q->src, "frames may be missing before this one");
 		return;
@@ -182,13 +183,50 @@ static void grow_idle(struct verbs_queue *q)
 		warn_kept(q, &why);
 }
 
+static const char in_error[] = "a frame was longer than its buffer";
+
+bool verbs_oversize_pending(const struct verbs_queue *q)
+{
+	return (q->oversize.unsure && !q->oversize.checked) || verbs_oversize_growing(q);
+}
+
 void verbs_oversize_settle(struct verbs_queue *q)
 {
-	if (q->oversize.unsure && verbs_queue_in_error(q))
-		q->fault.text = "a frame was longer than its buffer";
+	bool check = q->oversize.unsure && !q->oversize.checked;
+
+	q->oversize.checked = true;
+	if (check && verbs_queue_state(q) == VERBS_STATE_ERROR)
+		q->fault.text = in_error;
 	else if (verbs_oversize_growing(q) && !q->port->stopped)
 		grow_idle(q);
-	q->oversize.unsure = false;
+}
+
+/* The queue may be in error, or there may have been no traffic: the reset is right for both. */
+static void reset_silent(struct verbs_queue *q)
+{
+	struct verbs_ring larger;
+	struct rd_error why = {0};
+
+	take_growth(q, &larger);
+	if (reset(q, &larger, &why) < 0) {
+		q->fault.text = in_error;
+		return;
+	}
+	q->gaps++;
+	rd_source_note(&q->src,
+		"no frame arrived for 1 s after one that was longer than the receive buffers: the "
+		"queue was reset, frames may be missing before this one");
+}
+
+void verbs_oversize_overdue(struct verbs_queue *q)
+{
+	enum verbs_state state = q->port->stopped ? VERBS_STATE_READY : verbs_queue_state(q);
+
+	verbs_oversize_over(q);
+	if (state == VERBS_STATE_ERROR)
+		q->fault.text = in_error;
+	else if (state == VERBS_STATE_UNKNOWN)
+		reset_silent(q);
 }
 
 /* --- the start ---------------------------------------------------------------------------- */
@@ -213,5 +251,6 @@ int verbs_queue_empty(struct verbs_queue *q, struct rd_error *err)
 		return -1;
 	q->fault = (struct queue_fault){0};
 	q->oversize = (struct verbs_oversize){0};
+	q->src.recheck_ns = 0;
 	return 0;
 }

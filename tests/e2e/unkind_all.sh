@@ -80,9 +80,6 @@ random() {
 # possible NAMES: what excludes each other, or what the program refuses and says so
 possible() {
 	local n=" $1 "
-	# Nothing says that a work queue is in error but its flushed receives
-	# (few entries for single buffers: the queue is a striding one)
-	[[ $n == *" halts "* && ($n == *" striding "* || $n == *" two-queues "* || $n == *" wqes="*) ]] && return 1
 	[[ $n == *" striding "* && ($n == *" no-striding "* || $n == *" no-rss "* || $n == *" rss-sniffer "* || $n == *" two-queues "*) ]] && return 1
 	[[ $n == *" two-queues "* && ($n == *" no-rss "* || $n == *" rss-sniffer "*) ]] && return 1
 	# Where privileges are needed, and this script has none
@@ -155,6 +152,9 @@ while read -r names; do
 done <<-LIST
 	wqes=64 striding
 	long-frames halts verbs
+	halts striding
+	halts two-queues no-devx
+	halts striding refusing-firmware
 LIST
 
 tested=0

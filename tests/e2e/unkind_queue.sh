@@ -75,8 +75,6 @@ export short_count=6000
 short=(--gen "count=$short_count,size=300,seed=4" --rate 20000)
 for mode in wqe striding verbs; do
 	for oversize in lives kills halts; do
-		# Nothing says that a work queue, which striding queues are, is in error but its flushed receives
-		[ $mode,$oversize != striding,halts ] || continue
 		name="$mode, a long frame: the queue $oversize"
 		capture "$name" "${short[@]}" --dev name=mlx5_0,oversize=$oversize --fault cqe=loc_len,frame=2000 \
 			--fault cqe=loc_len,frame=4000 -- --rx-mode $mode -b 8 -Z root
@@ -95,6 +93,29 @@ for mode in wqe striding verbs; do
 		# No frame twice, none before another
 		got=$(frames_of "$tmp/out")
 		is "$name: the frames in the file were delivered" "$got" "$(stat delivered)"
+	done
+	# A work queue's state can be read by DEVX only
+	[ $mode = wqe ] && queues=4 || queues=1
+	for device in devx=yes devx=no fw_refuse=90b; do
+		name="$mode, queues: $queues, a long frame: the queue halts, $device"
+		capture "$name" "${short[@]}" --dev name=mlx5_0,oversize=halts,$device --fault cqe=loc_len,frame=2000 \
+			--fault cqe=loc_len,frame=4000 -- --rx-mode $mode -b 8 --queues $queues
+		is "$name: exit status" $status 0
+		is "$name: all others captured" "$(frames_of "$tmp/out")" $((short_count - 2))
+		is "$name: restored each time" "$(json "$tmp/report" .gaps)" 2
+		text='the receive queue failed \(a frame was longer than its buffer\) and was restored'
+		[ $device = devx=yes ] || [ $mode,$queues = verbs,1 ] || text='no frame arrived for 1 s after one that was longer than the receive buffers: the queue was reset'
+		has "$name: why" "$tmp/log" "$text"
+	done
+	# The long frame is the last one of a burst, and the next burst comes after 1.5 s
+	for device in devx=yes devx=no; do
+		name="$mode, a long frame, then silence: the queue lives, $device"
+		capture "$name" --gen count=4000,size=300,seed=4 --burst 2000,1500000 --dev name=mlx5_0,oversize=lives,$device \
+			--fault cqe=loc_len,frame=2000 -- --rx-mode $mode -b 12
+		is "$name: exit status" $status 0
+		is "$name: all others captured" "$(frames_of "$tmp/out")" 3999
+		[ $device = devx=no ] && [ $mode = striding ] && resets=1 || resets=0
+		is "$name: reset only where its state is unknown" "$(json "$tmp/report" .gaps)" $resets
 	done
 	# Without larger buffers it is exactly those two frames, whatever the size of the ring
 	for ring in 3 8; do

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * General commands over DEVX: QUERY_HCA_CAP and QUERY_ADAPTER, as the kernel hands them through to
- * the firmware (drivers/infiniband/hw/mlx5/devx.c; layouts: include/linux/mlx5/mlx5_ifc.h).
+ * Commands over DEVX: QUERY_HCA_CAP, QUERY_ADAPTER and QUERY_RQ, as the kernel hands them through
+ * to the firmware (drivers/infiniband/hw/mlx5/devx.c; layouts: include/linux/mlx5/mlx5_ifc.h).
  */
 #include <errno.h>
+#include <infiniband/verbs.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 enum {
 	QUERY_HCA_CAP = 0x100,
 	QUERY_ADAPTER = 0x101,
+	QUERY_RQ = 0x90b,
 	HEADER = 16,
 	CAP_BYTES = 4096,
 	ADAPTER_BYTES = 256,
@@ -20,6 +22,11 @@ enum {
 	TYPE_GENERAL = 0,
 	TYPE_NIC_FLOW = 7,
 	STATUS_BAD_PARAM = 0x03,
+	RQ_CONTEXT_AT = 32,
+	RQ_BYTES = 240,
+	RQ_RST = 0,
+	RQ_RDY = 1,
+	RQ_ERR = 3,
 };
 
 static bool flow_table(const struct hca_conf *conf)
@@ -111,6 +118,14 @@ static bool is_refused(const struct hca_conf *conf, uint32_t opcode)
 	return !strcmp(conf->fw_refuse, "all") || strstr(conf->fw_refuse, text);
 }
 
+static void refuse(uint8_t *out)
+{
+	out[0] = STATUS_BAD_PARAM;
+	out[5] = 0x5a;
+	out[6] = 0x17;
+	out[7] = 0xc0;
+}
+
 /*
  * Byte i from the status and syndrome on is a function of i, opcode, op_mod and the arguments, so
  * that a field that is read from a wrong place or of a wrong command shows.
@@ -121,10 +136,7 @@ static void query(
 	uint32_t opcode = (uint32_t)in[0] << 8 | in[1], seed = opcode * 7 + in[7] * 29u;
 
 	if (is_refused(conf, opcode)) {
-		out[0] = STATUS_BAD_PARAM;
-		out[5] = 0x5a;
-		out[6] = 0x17;
-		out[7] = 0xc0;
+		refuse(out);
 		return;
 	}
 	for (size_t i = 8; i < in_len; i++)
@@ -152,5 +164,34 @@ int devx_general(
 		query(conf, in, in_len, out, out_len);
 	else
 		return EINVAL;
+	return 0;
+}
+
+static uint8_t rq_state(const struct qp *wq)
+{
+	if (wq->state == IBV_QPS_RESET)
+		return RQ_RST;
+	return wq->state == IBV_QPS_ERR ? RQ_ERR : RQ_RDY;
+}
+
+/* The kernel compares the number in the command with the object. */
+int devx_query_rq(const struct hca_conf *conf, const struct qp *wq, const uint8_t *in,
+	size_t in_len, uint8_t *out, size_t out_len)
+{
+	uint32_t rqn;
+
+	if (in_len < HEADER || out_len < HEADER)
+		return EINVAL;
+	rqn = (uint32_t)in[9] << 16 | (uint32_t)in[10] << 8 | in[11];
+	if (((uint32_t)in[0] << 8 | in[1]) != QUERY_RQ || rqn != wq->qpn)
+		return EINVAL;
+	memset(out, 0, out_len);
+	if (is_refused(conf, QUERY_RQ) || out_len < RQ_CONTEXT_AT + RQ_BYTES) {
+		refuse(out);
+		return 0;
+	}
+	/* rlky, vsd and so on precede the state; flush_in_error_en and reserved bits follow it. */
+	out[RQ_CONTEXT_AT] = 0x90;
+	out[RQ_CONTEXT_AT + 1] = (uint8_t)(rq_state(wq) << 4 | 0x4);
 	return 0;
 }

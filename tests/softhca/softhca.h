@@ -597,6 +597,8 @@ bool gid_entry_get(
 
 int devx_general(const struct hca_conf *conf, const uint8_t *in, size_t in_len, uint8_t *out,
 	size_t out_len);
+int devx_query_rq(const struct hca_conf *conf, const struct qp *wq, const uint8_t *in,
+	size_t in_len, uint8_t *out, size_t out_len);
 
 /* ---- files and descriptors (uverbs.c), for preload.c ---- */
 

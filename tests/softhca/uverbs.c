@@ -492,6 +492,27 @@ static int method_devx_other(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	return in && out ? devx_general(ctx->hca->conf, in, in_len, out, out_len) : EINVAL;
 }
 
+/* The only objects whose state it knows are work queues. */
+static int method_devx_query(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	size_t in_len, out_len;
+	struct ib_uverbs_attr *handle = attr_find(hdr, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE);
+	const uint8_t *in = attr_in(attr_find(hdr, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN), &in_len);
+	uint8_t *out = attr_out(attr_find(hdr, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT), &out_len);
+	const struct qp *wq;
+	int rc = EINVAL;
+
+	/* As the kernel does for a context without DEVX. */
+	if (!ctx->hca->conf->devx || !handle || !in || !out)
+		return EINVAL;
+	hca_lock(ctx->hca);
+	wq = obj_get(ctx, OBJ_WQ, (uint32_t)handle->data);
+	if (wq)
+		rc = devx_query_rq(ctx->hca->conf, wq, in, in_len, out, out_len);
+	hca_unlock(ctx->hca);
+	return rc;
+}
+
 static const struct {
 	uint16_t object, method;
 	int (*run)(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
@@ -500,6 +521,7 @@ static const struct {
 	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE, method_gid_table},
 	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY, method_gid_entry},
 	{MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, method_devx_other},
+	{MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_QUERY, method_devx_query},
 };
 
 int uverbs_ioctl(struct ctx *ctx, unsigned long request, void *arg)
