@@ -63,7 +63,8 @@ void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t 
 	memcpy(to, from, len < most ? len : most);
 }
 
-static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
+static inline unsigned int poll_run(
+	struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
 {
 	struct verbs_mlx5 *m = q->mlx5;
 	const struct verbs_mlx5_run run = verbs_mlx5_run(m, max);
@@ -100,10 +101,21 @@ static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, un
 	verbs_window_polled(&m->window, tail - m->tail, at == run.end);
 	m->tail = tail;
 	q->taken += (unsigned int)(f - frames);
-	/* Only errors: more completions may follow. */
-	if (__builtin_expect(f == frames, 0) && !q->fault.unpollable)
-		return mlx5_poll(q, frames, max);
 	return (unsigned int)(f - frames);
+}
+
+static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
+{
+	const struct verbs_mlx5 *m = q->mlx5;
+	unsigned int n;
+	uint32_t ci;
+
+	/* After completions that were all errors, more may follow. */
+	do {
+		ci = m->ci;
+		n = poll_run(q, frames, max);
+	} while (__builtin_expect(!n, 0) && m->ci != ci && !q->fault.unpollable);
+	return n;
 }
 
 static int mlx5_post(struct verbs_queue *q)

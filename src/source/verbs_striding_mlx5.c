@@ -156,7 +156,8 @@ static __attribute__((noinline)) uint8_t *buffer_next(struct verbs_queue *q)
 	return m->buffer;
 }
 
-static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
+static inline unsigned int poll_run(
+	struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
 {
 	struct verbs_mlx5 *m = q->mlx5;
 	const struct verbs_mlx5_run run = verbs_mlx5_run(m, max);
@@ -207,12 +208,24 @@ static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames
 	}
 	verbs_window_polled(&m->window, m->tail - tail, at == run.end);
 	m->left = left;
-	/* release() is called only for frames; a batch may consist of fillers and errors. */
-	if (__builtin_expect(f == frames, 0)) {
-		striding_post(q);
-		return q->fault.unpollable ? 0 : striding_poll(q, frames, max);
-	}
 	return (unsigned int)(f - frames);
+}
+
+static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
+{
+	const struct verbs_mlx5 *m = q->mlx5;
+
+	for (;;) {
+		uint32_t ci = m->ci;
+		unsigned int n = poll_run(q, frames, max);
+
+		if (__builtin_expect(n, 1) || m->ci == ci)
+			return n;
+		/* Only fillers and errors: release() is called only for frames. */
+		striding_post(q);
+		if (q->fault.unpollable)
+			return 0;
+	}
 }
 
 /* The queue was reset: completions left in the CQ are stale. */
