@@ -13,7 +13,9 @@
 #define RD_SETCAP	  "setcap cap_net_raw,cap_ipc_lock+ep"
 #define RD_RUN_PRIVILEGED "run as root or " RD_SETCAP " on rdmadump"
 #define RD_NEEDS_RAW	  "needs CAP_NET_RAW: " RD_RUN_PRIVILEGED
-#define RD_NEEDS_LOCK	  "raise it (ulimit -l unlimited) or " RD_SETCAP " on rdmadump"
+#define RD_NEEDS_BOTH                                                                              \
+	"needs CAP_NET_RAW and a larger limit of locked memory (ulimit -l): " RD_RUN_PRIVILEGED
+#define RD_NEEDS_LOCK "raise it (ulimit -l unlimited) or " RD_SETCAP " on rdmadump"
 
 /*
  * Whether a capability such as CAP_NET_RAW (linux/capability.h) is effective; true if that is

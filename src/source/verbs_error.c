@@ -44,15 +44,22 @@ static const struct {
 	[VERBS_FLOW] = {flow_advice, true, false},
 };
 
+/* Every capture needs it in the end: whoever raises the limit alone would then be refused. */
+static bool lacks_raw(void)
+{
+	return !rd_has_capability(CAP_NET_RAW);
+}
+
 /*
  * With a limit of 0 the kernel refuses to lock memory; otherwise locked memory counts against it.
  */
 static const char *refused(enum verbs_object object)
 {
-	if (objects[object].needs_raw && !rd_has_capability(CAP_NET_RAW))
+	if (objects[object].needs_raw && lacks_raw())
 		return RD_NEEDS_RAW;
 	if (objects[object].pins && rd_lockable() == 0)
-		return "no memory may be locked (ulimit -l is 0): " RD_NEEDS_LOCK;
+		return lacks_raw() ? RD_NEEDS_BOTH
+				   : "no memory may be locked (ulimit -l is 0): " RD_NEEDS_LOCK;
 	if (objects[object].needs_raw)
 		return "this process has CAP_NET_RAW: in a container, run it on the host; else see "
 		       "the kernel's log (dmesg)";
@@ -63,8 +70,9 @@ static const char *refused(enum verbs_object object)
 static const char *no_memory(enum verbs_object object)
 {
 	if (objects[object].pins && rd_lockable() != UINT64_MAX)
-		return "the limit of locked memory (ulimit -l) may be too small: " RD_NEEDS_LOCK
-		       ", or use fewer buffers (-b)";
+		return lacks_raw() ? RD_NEEDS_BOTH
+				   : "the limit of locked memory (ulimit -l) may be too "
+				     "small: " RD_NEEDS_LOCK ", or use fewer buffers (-b)";
 	return "use fewer buffers (-b)";
 }
 

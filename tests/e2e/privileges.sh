@@ -188,6 +188,19 @@ else
 	as_nobody env TMPDIR="$theirs" timeout -k 5 60 "$SOFTHCA" -- "$RDMADUMP" -d mlx5_0 -b 4 -w "$theirs/no" >"$tmp/log" 2>&1
 	is "without it: exit status" $? 2
 	has "without it: what to do" "$tmp/log" 'needs CAP_NET_RAW: run as root or setcap'
+	both='needs CAP_NET_RAW and a larger limit of locked memory \(ulimit -l\): run as root or setcap cap_net_raw,cap_ipc_lock\+ep on rdmadump$'
+	while read -r memlock error; do
+		prlimit --memlock="$memlock:$memlock" setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps=-all \
+			--ambient-caps=-all --bounding-set=-all env TMPDIR="$theirs" timeout -k 5 60 "$SOFTHCA" -- \
+			"$RDMADUMP" -d mlx5_0 -w "$theirs/no" >"$tmp/log" 2>&1
+		is "without it, $memlock bytes of locked memory: exit status" $? 2
+		has "without it, $memlock bytes of locked memory: both are named" "$tmp/log" "reg_mr of 24\.0 MiB: $error; $both"
+		is "without it, $memlock bytes of locked memory: one message" "$(grep -c '^rdmadump:' "$tmp/log")" 1
+	done <<-LIST
+		8388608 Cannot allocate memory
+		16384 Cannot allocate memory
+		0 Operation not permitted
+	LIST
 fi
 
 # A real file capability, on a netdev: the loader ignores LD_PRELOAD then, so no model
