@@ -3,9 +3,12 @@
 #ifndef RDMADUMP_VERBS_H
 #define RDMADUMP_VERBS_H
 
-#include <infiniband/verbs.h>
 #include <rdmadump/error.h>
 #include <stdbool.h>
+
+/* Of libibverbs, whose header only the files that use it include. */
+struct ibv_context;
+struct ibv_device;
 
 /*
  * Opens a device in the provider's mode; NULL: it is not the provider's device, or cannot be
@@ -29,15 +32,16 @@ int rd_fd_nonblocking(int fd);
 
 /* An asynchronous event of a port or of the whole device. Strings are static. */
 struct rd_async_event {
-	enum ibv_event_type type;
+	int type;	  /* enum ibv_event_type */
 	bool of_port;	  /* element.port_num has the port */
 	const char *kind; /* for programs: "port_active" */
 	const char *text; /* for users: "port up" */
 };
 
 /*
- * The description of an event; NULL: it concerns a queue or another object, not the port or device.
+ * The description of an event of this enum ibv_event_type; NULL: it concerns a queue or another
+ * object, not the port or device.
  */
-const struct rd_async_event *rd_async_event(enum ibv_event_type type);
+const struct rd_async_event *rd_async_event(int type);
 
 #endif

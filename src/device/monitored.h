@@ -5,6 +5,7 @@
 
 #include "device_changes.h"
 #include "netlink/nldev.h"
+#include <infiniband/verbs.h>
 #include <rdmadump/event.h>
 #include <rdmadump/verbs.h>
 

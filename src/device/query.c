@@ -3,6 +3,7 @@
 #include "query.h"
 #include "config.h"
 #include "sysfs.h"
+#include <infiniband/verbs.h>
 #include <rdmadump/verbs.h>
 #include <stddef.h>
 #include <string.h>

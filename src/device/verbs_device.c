@@ -2,6 +2,7 @@
 /* Opens a verbs device by its name, and names its asynchronous events (ibv_get_async_event(3)). */
 #include <errno.h>
 #include <fcntl.h>
+#include <infiniband/verbs.h>
 #include <rdmadump/verbs.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ static const struct rd_async_event events[] = {
 	{IBV_EVENT_DEVICE_FATAL, false, "device_fatal", "the device failed fatally or was removed"},
 };
 
-const struct rd_async_event *rd_async_event(enum ibv_event_type type)
+const struct rd_async_event *rd_async_event(int type)
 {
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
 		if (events[i].type == type)
