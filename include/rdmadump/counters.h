@@ -85,6 +85,7 @@ enum rd_unit {
 #define RD_COUNTER_SATURATES 0x02 /* stays at its largest value until it is reset */
 #define RD_COUNTER_LOSS	     0x04 /* frames that a sniffer's queue may have missed */
 #define RD_COUNTER_BESIDE    0x08 /* reported beside the loss: discards, stalls, pause */
+#define RD_COUNTER_WITNESS   0x10 /* is reset together with the driver's RD_COUNTER_LOSS */
 
 /* One row of the one table of counters. Strings are static; cause and todo may be NULL. */
 struct rd_counter_kind {

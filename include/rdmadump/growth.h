@@ -62,7 +62,8 @@ static inline bool rd_growth_known(const struct rd_growth *growth)
  * The counters of a port that count frames which the device received and could not deliver to the
  * sniffer's receive queue, known per driver.
  */
-#define RD_LOSS_COUNTERS 4
+#define RD_LOSS_COUNTERS  4
+#define RD_LOSS_WITNESSES 4
 struct rd_loss_counters {
 	uint64_t time_ns;	  /* monotonic clock */
 	unsigned int lifespan_ms; /* how long the kernel answers from its cache */
@@ -72,6 +73,12 @@ struct rd_loss_counters {
 		const char *name; /* "out_of_buffer" */
 		uint64_t value;
 	} counter[RD_LOSS_COUNTERS];
+	/* Counters that are reset together with them: one that fell shows the reset. */
+	unsigned int n_witnesses;
+	struct {
+		const struct rd_counter_kind *kind;
+		uint64_t value;
+	} witness[RD_LOSS_WITNESSES];
 };
 /*
  * Reads them now, which may take hundreds of milliseconds: not for a thread that receives frames. n
@@ -85,7 +92,7 @@ struct rd_loss {
 	struct rd_loss_counters last;
 	struct rd_growth growth[RD_LOSS_COUNTERS]; /* of last.counter[i] */
 	/*
-	 * A lower bound, exact where growth is exact; a counter that was reset starts at 0 again.
+	 * A lower bound, exact where growth is exact; a counter that fell starts at 0 again.
 	 */
 	uint64_t least[RD_LOSS_COUNTERS];
 };

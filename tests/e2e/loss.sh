@@ -30,6 +30,11 @@ has "reset: the file's comment" "$tmp/comment" "dropped by the device unknown \(
 is "reset: the file does not say that nothing was lost" \
 	"$("$RDMADUMP" -q -r "$tmp/out.pcapng" --json -w "$tmp/again.pcapng" | jq -c '.lost_before_us | [.known, .frames]')" '[false,null]'
 
+# A reset after which the counter passes its old value before it is read again: another counter of its set fell
+capture --gen count=2000,size=256 --counter out_of_buffer=100 --counter rx_write_requests=5000 --fault counter=300,frame=1000 --
+is "reset that the counter does not show: JSON" "$(loss)" '[false,null,null,"out_of_buffer was reset during the capture"]'
+has "reset that the counter does not show: text" "$tmp/log" "unknown \(out_of_buffer was reset during the capture\), at least 200"
+
 capture --gen count=2000,size=256 --counter out_of_buffer=4294967290 --fault counter=4,frame=1000 --
 is "wrap: JSON" "$(loss)" '[true,10,0.497512438,null]'
 has "wrap: text, with its share" "$tmp/log" "dropped by the device 10 \(0\.50 %; out_of_buffer\)$"

@@ -47,6 +47,8 @@ static void counter_set(struct port *p, uint64_t value)
 
 	snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
 	file_set(p->file[FILE_OUT_OF_BUFFER], text);
+	/* The counters of a set are reset together. */
+	file_set(p->file[FILE_WRITE_REQUESTS], "0\n");
 	p->counted_oob = p->out_of_buffer;
 }
 
@@ -200,6 +202,7 @@ static const struct {
 	bool netdev; /* below class/net, else below the port */
 } port_files[PORT_FILES] = {
 	[FILE_OUT_OF_BUFFER] = {"hw_counters/out_of_buffer", false},
+	[FILE_WRITE_REQUESTS] = {"hw_counters/rx_write_requests", false},
 	[FILE_RCV_PACKETS] = {"counters/port_rcv_packets", false},
 	[FILE_RCV_DATA] = {"counters/port_rcv_data", false},
 	[FILE_UNICAST_RCV] = {"counters/unicast_rcv_packets", false},

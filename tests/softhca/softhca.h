@@ -287,6 +287,7 @@ enum { MAX_DESTS = 16 };
 /* What the model writes to in the tree. */
 enum port_file {
 	FILE_OUT_OF_BUFFER,
+	FILE_WRITE_REQUESTS,
 	FILE_RCV_PACKETS,
 	FILE_RCV_DATA,
 	FILE_UNICAST_RCV,

@@ -157,6 +157,39 @@ static void test_loss(void **state)
 	assert_int_equal(loss.growth[0].verdict, RD_GROWTH_MISSING);
 }
 
+/* A counter of the same set shows a reset after which the other one passed its old value. */
+static void test_loss_witness(void **state)
+{
+	static const struct {
+		uint64_t before, after;
+		enum rd_growth_verdict verdict;
+	} cases[] = {
+		{5000, 5000, RD_GROWTH_EXACT}, {5000, 5001, RD_GROWTH_EXACT},
+		{5000, 3, RD_GROWTH_RESET}, {4294967000, 3, RD_GROWTH_EXACT}, /* a wrap */
+		{4200000000, 3, RD_GROWTH_RESET}, /* 95 millions in 0.16 s */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rd_loss loss = {.last = loss_of(100, 0)};
+		struct rd_loss_counters now = loss_of(300, UINT64_C(100000000));
+
+		loss.last.n_witnesses = now.n_witnesses = 1;
+		loss.last.witness[0].kind = now.witness[0].kind =
+			rd_counter_kind("mlx5_core", "hw_counters/rx_write_requests");
+		loss.last.witness[0].value = cases[i].before;
+		now.witness[0].value = cases[i].after;
+		rd_loss_update(&loss, &now, G100);
+		assert_int_equal(loss.growth[0].verdict, cases[i].verdict);
+		assert_int_equal(loss.least[0], 200);
+		/* Each reset is seen once. */
+		now.counter[0].value = 301;
+		rd_loss_update(&loss, &now, G100);
+		assert_int_equal(loss.growth[0].verdict, cases[i].verdict);
+		assert_int_equal(loss.least[0], 201);
+	}
+}
+
 /* What a port cannot have received between two readings is no wrap. */
 static void test_loss_wrap(void **state)
 {
@@ -354,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_growth_add),
 		cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_loss_wrap),
+		cmocka_unit_test(test_loss_witness),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_compare),
 		cmocka_unit_test(test_judge),

@@ -23,6 +23,31 @@ int rd_counter_read(const char *sysroot, const char *device, unsigned int port, 
 		value, "%s/sys/class/infiniband/%s/ports/%u/%s", sysroot, device, port, name);
 }
 
+static void add_counter(
+	struct rd_loss_counters *counters, const struct rd_counter_kind *kind, uint64_t value)
+{
+	unsigned int i = counters->n;
+
+	if (i == RD_LOSS_COUNTERS)
+		return;
+	counters->counter[i].kind = kind;
+	counters->counter[i].name = kind->name + strlen(HW);
+	counters->counter[i].value = value;
+	counters->n++;
+}
+
+static void add_witness(
+	struct rd_loss_counters *counters, const struct rd_counter_kind *kind, uint64_t value)
+{
+	unsigned int i = counters->n_witnesses;
+
+	if (i == RD_LOSS_WITNESSES)
+		return;
+	counters->witness[i].kind = kind;
+	counters->witness[i].value = value;
+	counters->n_witnesses++;
+}
+
 void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned int port,
 	struct rd_loss_counters *counters)
 {
@@ -34,14 +59,14 @@ void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned 
 	for (const struct rd_counter_kind *k = rd_counter_kinds; k->name; k++) {
 		uint64_t value;
 
-		if (!(k->flags & RD_COUNTER_LOSS) || strcmp(k->drivers, device->driver) ||
-			counters->n == RD_LOSS_COUNTERS ||
+		if (!(k->flags & (RD_COUNTER_LOSS | RD_COUNTER_WITNESS)) ||
+			strcmp(k->drivers, device->driver) ||
 			rd_counter_read(sysroot, device->name, port, k->name, &value))
 			continue;
-		counters->counter[counters->n].kind = k;
-		counters->counter[counters->n].name = k->name + strlen(HW);
-		counters->counter[counters->n].value = value;
-		counters->n++;
+		if (k->flags & RD_COUNTER_WITNESS)
+			add_witness(counters, k, value);
+		else
+			add_counter(counters, k, value);
 	}
 }
 
@@ -66,20 +91,48 @@ static bool is_wrap(const struct rd_growth *more, const struct rd_span *span, un
 	return (double)more->amount <= most * (span->seconds + late_ms / 1e3 + SLACK);
 }
 
+static struct rd_growth grown(const struct rd_counter_kind *kind, const uint64_t *before,
+	const uint64_t *after, const struct rd_span *span, unsigned int late_ms)
+{
+	struct rd_growth more = rd_counter_growth(kind, before, after, span);
+
+	if (more.wrapped && !is_wrap(&more, span, late_ms))
+		more = (struct rd_growth){.verdict = RD_GROWTH_RESET};
+	return more;
+}
+
+/*
+ * A counter that is reset and passes its old value before it is read again does not show it;
+ * another one of its set may.
+ */
+static bool witness_fell(const struct rd_loss_counters *last, const struct rd_loss_counters *now,
+	const struct rd_span *span)
+{
+	for (unsigned int i = 0; i < last->n_witnesses && i < now->n_witnesses; i++)
+		if (last->witness[i].kind == now->witness[i].kind &&
+			grown(now->witness[i].kind, &last->witness[i].value, &now->witness[i].value,
+				span, now->lifespan_ms)
+					.verdict == RD_GROWTH_RESET)
+			return true;
+	return false;
+}
+
 void rd_loss_update(struct rd_loss *loss, const struct rd_loss_counters *now, uint64_t speed)
 {
 	struct rd_loss_counters *last = &loss->last;
 	const struct rd_span span = {(double)(now->time_ns - last->time_ns) / 1e9, speed};
+	bool reset = witness_fell(last, now, &span);
 
 	for (unsigned int i = 0; i < last->n; i++) {
 		const struct rd_counter_kind *kind = last->counter[i].kind;
 		const uint64_t *value = value_of(now, kind);
 		struct rd_growth more =
-			rd_counter_growth(kind, &last->counter[i].value, value, &span);
+			grown(kind, &last->counter[i].value, value, &span, now->lifespan_ms);
 
-		if (more.wrapped && !is_wrap(&more, &span, now->lifespan_ms))
-			more = (struct rd_growth){.verdict = RD_GROWTH_RESET};
 		rd_growth_add(&loss->growth[i], &more);
+		if (reset)
+			rd_growth_add(
+				&loss->growth[i], &(struct rd_growth){.verdict = RD_GROWTH_RESET});
 		if (more.verdict == RD_GROWTH_RESET && value)
 			more.amount = *value;
 		if (__builtin_add_overflow(loss->least[i], more.amount, &loss->least[i]))
@@ -87,6 +140,8 @@ void rd_loss_update(struct rd_loss *loss, const struct rd_loss_counters *now, ui
 		if (value)
 			last->counter[i].value = *value;
 	}
+	memcpy(last->witness, now->witness, sizeof(last->witness));
+	last->n_witnesses = now->n_witnesses;
 	last->time_ns = now->time_ns;
 	last->lifespan_ms = now->lifespan_ms;
 }
