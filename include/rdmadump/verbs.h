@@ -32,16 +32,16 @@ int rd_fd_nonblocking(int fd);
 
 /* An asynchronous event of a port or of the whole device. Strings are static. */
 struct rd_async_event {
-	int type;	  /* enum ibv_event_type */
-	bool of_port;	  /* element.port_num has the port */
-	const char *kind; /* for programs: "port_active" */
-	const char *text; /* for users: "port up" */
+	unsigned int type; /* enum ibv_event_type */
+	bool of_port;	   /* element.port_num has the port */
+	const char *kind;  /* for programs: "port_active" */
+	const char *text;  /* for users: "port up" */
 };
 
 /*
  * The description of an event of this enum ibv_event_type; NULL: it concerns a queue or another
  * object, not the port or device.
  */
-const struct rd_async_event *rd_async_event(int type);
+const struct rd_async_event *rd_async_event(unsigned int type);
 
 #endif

@@ -18,7 +18,7 @@ static const struct rd_async_event events[] = {
 	{IBV_EVENT_DEVICE_FATAL, false, "device_fatal", "the device failed fatally or was removed"},
 };
 
-const struct rd_async_event *rd_async_event(int type)
+const struct rd_async_event *rd_async_event(unsigned int type)
 {
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
 		if (events[i].type == type)

@@ -99,7 +99,7 @@ for mode in wqe striding verbs; do
 	for device in devx=yes devx=no fw_refuse=90b; do
 		name="$mode, queues: $queues, a long frame: the queue halts, $device"
 		capture "$name" "${short[@]}" --dev name=mlx5_0,oversize=halts,$device --fault cqe=loc_len,frame=2000 \
-			--fault cqe=loc_len,frame=4000 -- --rx-mode $mode -b 8 --queues $queues
+			--fault cqe=loc_len,frame=4000 -- --rx-mode $mode -b 8 --queues "$queues"
 		is "$name: exit status" $status 0
 		is "$name: all others captured" "$(frames_of "$tmp/out")" $((short_count - 2))
 		is "$name: restored each time" "$(json "$tmp/report" .gaps)" 2
@@ -115,7 +115,7 @@ for mode in wqe striding verbs; do
 		is "$name: exit status" $status 0
 		is "$name: all others captured" "$(frames_of "$tmp/out")" 3999
 		[ $device = devx=no ] && [ $mode = striding ] && resets=1 || resets=0
-		is "$name: reset only where its state is unknown" "$(json "$tmp/report" .gaps)" $resets
+		is "$name: reset only where its state is unknown" "$(json "$tmp/report" .gaps)" "$resets"
 	done
 	# Without larger buffers it is exactly those two frames, whatever the size of the ring
 	for ring in 3 8; do
