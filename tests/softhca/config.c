@@ -195,6 +195,7 @@ static const struct name_value cap_names[] = {
 	{"sniffer_rx", CAP_SNIFFER_RX},
 	{"sniffer_tx", CAP_SNIFFER_TX},
 	{"no_flow_table", CAP_NO_FLOW_TABLE},
+	{"no_rq_counter", CAP_NO_RQ_COUNTER},
 	{"ib_port_sniffer", CAP_IB_PORT_SNIFFER},
 };
 
@@ -212,6 +213,18 @@ static uint32_t caps_parse(const char *v)
 	return caps;
 }
 
+static void qp_counter_parse(struct hca_conf *d, const char *v)
+{
+	d->foreign_qps = !strcmp(v, "foreign");
+	d->vport_names = !strcmp(v, "vport");
+	if (!strcmp(v, "no"))
+		d->qp_counter = QP_COUNTER_NO_NETLINK;
+	else if (v[0] == 'E')
+		d->qp_counter = name_find(errno_names, ARRAY_SIZE(errno_names), v);
+	else
+		d->qp_counter = QP_COUNTER_WORKS;
+}
+
 static void device_parse(struct hca_conf *d, char *spec)
 {
 	char *save = NULL;
@@ -219,6 +232,7 @@ static void device_parse(struct hca_conf *d, char *spec)
 	d->minor = conf.ndevices;
 	d->wqes = 32768;
 	d->sniffers = UINT32_MAX;
+	d->qp_counter = QP_COUNTER_NO_NETLINK;
 	for (char *t = strtok_r(spec, ";", &save); t; t = strtok_r(NULL, ";", &save)) {
 		char *v = strchr(t, '=');
 
@@ -252,6 +266,8 @@ static void device_parse(struct hca_conf *d, char *spec)
 			d->device_id = (uint32_t)strtoul(v, NULL, 16);
 		else if (!strcmp(t, "guid"))
 			d->guid = strtoull(v, NULL, 16);
+		else if (!strcmp(t, "qp_counter"))
+			qp_counter_parse(d, v);
 		else if (!strcmp(t, "sniffer"))
 			d->sniffer = strcmp(v, "no") != 0;
 		else if (!strcmp(t, "moderation"))

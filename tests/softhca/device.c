@@ -163,6 +163,8 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 	qp = qp_queue(qp, f);
 	if (!rq_has_room(h, qp, f->len)) {
 		p->out_of_buffer++;
+		if (qp->own.counts)
+			qp->own.out_of_buffer++;
 		return;
 	}
 	if (!cq_has_room(qp->recv_cq)) {

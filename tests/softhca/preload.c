@@ -515,6 +515,7 @@ EXPORT char *canonicalize_file_name(const char *path)
 EXPORT int close(int fd)
 {
 	uverbs_closing(fd);
+	nldev_closing(fd);
 	return real_close(fd);
 }
 
@@ -580,14 +581,32 @@ EXPORT int clock_gettime(clockid_t id, struct timespec *t)
 	return rc;
 }
 
-/* Without netlink, libibverbs finds devices in sysfs. */
+/* Without netlink, and with that of nldev.c, libibverbs finds devices in sysfs. */
 EXPORT int socket(int domain, int type, int protocol)
 {
+	int fd;
+
 	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && conf_get()) {
+		if (nldev_socket(&fd, type))
+			return fd;
 		errno = EPROTONOSUPPORT;
 		return -1;
 	}
 	return (int)syscall(SYS_socket, domain, type, protocol);
+}
+
+EXPORT ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	ssize_t rc;
+
+	return nldev_send(fd, m, &rc) ? rc : syscall(SYS_sendmsg, fd, m, flags);
+}
+
+EXPORT ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+{
+	ssize_t rc;
+
+	return nldev_receive(fd, m, flags, &rc) ? rc : syscall(SYS_recvmsg, fd, m, flags);
 }
 
 EXPORT unsigned int if_nametoindex(const char *name)

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -91,12 +92,16 @@ enum cap {
 	CAP_SNIFFER_TX = 4,
 	CAP_IB_PORT_SNIFFER = 8,
 	CAP_NO_FLOW_TABLE = 16,
+	CAP_NO_RQ_COUNTER = 32,
 };
 
 #define GATHER_US_MAX 4095 /* 12 bits of the CQ context */
 
 /* How the device handles ibv_modify_cq(): refuses it, or accepts it without effect. */
 enum moderation { MODERATION_WORKS, MODERATION_NONE, MODERATION_IGNORED };
+
+/* Of a device's counters of one queue pair; a positive number is the errno of binding one. */
+enum { QP_COUNTER_NO_NETLINK = -1, QP_COUNTER_WORKS = 0 };
 
 struct hca_conf {
 	char name[32], pci[16], fw[32], board[20], pcap[512], gen[256];
@@ -115,6 +120,9 @@ struct hca_conf {
 	uint32_t wqes;	    /* of a receive queue at most */
 	uint32_t sniffers;  /* flows of a port at most */
 	uint64_t linger_ns; /* how long frames go on after destroy_flow */
+	int qp_counter;
+	bool foreign_qps; /* RDMA netlink lists queue pairs as those of another process */
+	bool vport_names; /* counters of a queue pair have names like vport_out_of_buffer */
 	struct port_conf port[MAX_PORTS];
 };
 
@@ -232,6 +240,11 @@ struct qp {
 	struct striding stride;
 	bool halted;	 /* in error, and flushes nothing */
 	struct rss *rss; /* frames go to the work queues of its table; this one has no receives */
+	struct {
+		uint32_t counter; /* bound by RDMA netlink; 0: none */
+		bool counts;	  /* the receive queue has it since the transition to INIT */
+		uint64_t out_of_buffer;
+	} own;
 	struct mr *mr;
 	uint64_t mr_generation;
 	uint32_t async_sent;
@@ -609,6 +622,15 @@ struct ctx *uverbs_from_fd(int fd);
 void uverbs_closing(int fd);
 int uverbs_ioctl(struct ctx *ctx, unsigned long request, void *arg);
 void *uverbs_mmap(struct ctx *ctx, size_t len, int prot, off_t offset);
+
+/* ---- RDMA netlink (nldev.c), for preload.c ---- */
+
+/* False: no device has it. Else *fd, or -1 with errno. */
+bool nldev_socket(int *fd, int type);
+void nldev_closing(int fd);
+/* False: it is none of its sockets. Else *rc as sendmsg() and recvmsg() return it. */
+bool nldev_send(int fd, const struct msghdr *m, ssize_t *rc);
+bool nldev_receive(int fd, struct msghdr *m, int flags, ssize_t *rc);
 
 /* ---- statistics (stats.c) ---- */
 

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * RDMA netlink as far as a counter of one queue pair needs it (drivers/infiniband/core/nldev.c,
+ * counters.c; hw/mlx5/qp.c). The socket is one of NETLINK_USERSOCK, so that libnl can bind it;
+ * sendmsg() comes here, and recvmsg() takes the responses from a queue.
+ *
+ * libibverbs lists devices here, too. RDMA_NLDEV_CMD_GET_CHARDEV is refused: it finds the character
+ * devices in sysfs.
+ */
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <linux/capability.h>
+#include <linux/netlink.h>
+#include <pthread.h>
+#include <rdma/rdma_netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "softhca.h"
+
+enum { FDS = 4096, ATTRS = 128, ROOM = 8192, FIRST_COUNTER = 0x20 };
+
+#define HEAD sizeof(struct nlattr)
+
+static size_t aligned(size_t n)
+{
+	return (n + NLA_ALIGNTO - 1) / NLA_ALIGNTO * NLA_ALIGNTO;
+}
+
+/* Responses that were not received yet, one datagram each. */
+struct reply {
+	STAILQ_ENTRY(reply) link;
+	size_t len;
+	union {
+		struct nlmsghdr head;
+		uint8_t bytes[ROOM];
+	};
+};
+
+static STAILQ_HEAD(queue, reply) * sockets[FDS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t next_counter = FIRST_COUNTER;
+
+static struct queue *queue_of(int fd)
+{
+	return fd >= 0 && fd < FDS ? sockets[fd] : NULL;
+}
+
+bool nldev_socket(int *fd, int type)
+{
+	const struct model_conf *c = conf_get();
+	struct queue *q;
+	bool offered = false;
+
+	for (uint32_t i = 0; c && i < c->ndevices; i++)
+		offered |= c->device[i].qp_counter != QP_COUNTER_NO_NETLINK;
+	if (!offered)
+		return false;
+	*fd = (int)syscall(SYS_socket, AF_NETLINK, type, NETLINK_USERSOCK);
+	q = *fd >= 0 && *fd < FDS ? calloc(1, sizeof(*q)) : NULL;
+	if (q) {
+		STAILQ_INIT(q);
+		pthread_mutex_lock(&lock);
+		sockets[*fd] = q;
+		pthread_mutex_unlock(&lock);
+	}
+	return true;
+}
+
+void nldev_closing(int fd)
+{
+	struct queue *q;
+	struct reply *r;
+
+	pthread_mutex_lock(&lock);
+	q = queue_of(fd);
+	if (q)
+		sockets[fd] = NULL;
+	pthread_mutex_unlock(&lock);
+	while (q && (r = STAILQ_FIRST(q))) {
+		STAILQ_REMOVE_HEAD(q, link);
+		free(r);
+	}
+	free(q);
+}
+
+/* ---- building responses ---- */
+
+static struct reply *reply_new(struct queue *q, const struct nlmsghdr *to, int type, int flags)
+{
+	struct reply *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		abort();
+	r->head = (struct nlmsghdr){
+		NLMSG_HDRLEN, (uint16_t)type, (uint16_t)flags, to->nlmsg_seq, to->nlmsg_pid};
+	STAILQ_INSERT_TAIL(q, r, link);
+	return r;
+}
+
+static struct nlattr *put(struct reply *r, int type, const void *data, size_t n)
+{
+	struct nlattr *a = (struct nlattr *)(r->bytes + r->head.nlmsg_len);
+
+	if (r->head.nlmsg_len + HEAD + aligned(n) > ROOM)
+		abort();
+	*a = (struct nlattr){(uint16_t)(HEAD + n), (uint16_t)type};
+	if (n)
+		memcpy(a + 1, data, n);
+	r->head.nlmsg_len += (uint32_t)(HEAD + aligned(n));
+	return a;
+}
+
+static void put_u32(struct reply *r, int type, uint32_t v)
+{
+	put(r, type, &v, sizeof(v));
+}
+
+static void put_text(struct reply *r, int type, const char *text)
+{
+	put(r, type, text, strlen(text) + 1);
+}
+
+static void nest_end(struct reply *r, struct nlattr *a)
+{
+	a->nla_len = (uint16_t)(r->bytes + r->head.nlmsg_len - (uint8_t *)a);
+}
+
+static void put_handle(struct reply *r, uint32_t index)
+{
+	put_u32(r, RDMA_NLDEV_ATTR_DEV_INDEX, index);
+	put_text(r, RDMA_NLDEV_ATTR_DEV_NAME, conf_get()->device[index].name);
+}
+
+/* ---- what was asked for ---- */
+
+/* A request's numbers by their attribute; `has` is false for those that it does not have. */
+struct request {
+	const struct nlmsghdr *head;
+	bool has[ATTRS];
+	uint32_t number[ATTRS];
+};
+
+static void request_parse(struct request *q, const struct nlmsghdr *h, size_t len)
+{
+	size_t at = NLMSG_HDRLEN;
+
+	*q = (struct request){.head = h};
+	while (at + HEAD <= len) {
+		struct nlattr a;
+
+		memcpy(&a, (const uint8_t *)h + at, sizeof(a));
+		if (a.nla_len < HEAD || at + a.nla_len > len)
+			return;
+		if (a.nla_type < ATTRS && a.nla_len >= HEAD + sizeof(uint32_t)) {
+			q->has[a.nla_type] = true;
+			memcpy(&q->number[a.nla_type], (const uint8_t *)h + at + HEAD,
+				sizeof(uint32_t));
+		}
+		at += aligned(a.nla_len);
+	}
+}
+
+static bool has_all(const struct request *q, const int *attrs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!q->has[attrs[i]])
+			return false;
+	return true;
+}
+
+static const struct hca_conf *device_of(const struct request *q)
+{
+	uint32_t index = q->number[RDMA_NLDEV_ATTR_DEV_INDEX];
+
+	return q->has[RDMA_NLDEV_ATTR_DEV_INDEX] && index < conf_get()->ndevices
+		       ? &conf_get()->device[index]
+		       : NULL;
+}
+
+static struct qp *qp_find(struct hca *h, uint32_t qpn)
+{
+	struct qp *qp;
+
+	LIST_FOREACH(qp, &h->qps, link)
+	if (qp->obj.type == OBJ_QP && qp->qpn == qpn)
+		return qp;
+	return NULL;
+}
+
+/* ---- commands: 0 or an errno ---- */
+
+static int get_devices(struct queue *out, const struct request *q)
+{
+	for (uint32_t i = 0; i < conf_get()->ndevices; i++) {
+		struct reply *r = reply_new(out, q->head, q->head->nlmsg_type, NLM_F_MULTI);
+		const struct hca_conf *c = &conf_get()->device[i];
+		const uint8_t type = IBV_NODE_CA;
+
+		put_handle(r, i);
+		put_u32(r, RDMA_NLDEV_ATTR_PORT_INDEX, c->nports);
+		put(r, RDMA_NLDEV_ATTR_NODE_GUID, &c->guid, sizeof(c->guid));
+		put(r, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, &type, sizeof(type));
+	}
+	return 0;
+}
+
+static int get_qps(struct queue *out, const struct request *q)
+{
+	struct nlattr *table, *entry;
+	struct reply *r;
+	struct hca *h;
+	struct qp *qp;
+
+	if (!device_of(q))
+		return EINVAL;
+	h = hca_get(q->number[RDMA_NLDEV_ATTR_DEV_INDEX]);
+	r = reply_new(out, q->head, q->head->nlmsg_type, NLM_F_MULTI);
+	put_handle(r, q->number[RDMA_NLDEV_ATTR_DEV_INDEX]);
+	table = put(r, RDMA_NLDEV_ATTR_RES_QP, NULL, 0);
+	if (h) {
+		hca_lock(h);
+		LIST_FOREACH(qp, &h->qps, link)
+		{
+			uint8_t type = (uint8_t)(qp->type), state = (uint8_t)(qp->state);
+
+			if (qp->obj.type != OBJ_QP)
+				continue;
+			entry = put(r, RDMA_NLDEV_ATTR_RES_QP_ENTRY, NULL, 0);
+			put_u32(r, RDMA_NLDEV_ATTR_RES_LQPN, qp->qpn);
+			put(r, RDMA_NLDEV_ATTR_RES_TYPE, &type, 1);
+			put(r, RDMA_NLDEV_ATTR_RES_STATE, &state, 1);
+			put_u32(r, RDMA_NLDEV_ATTR_RES_PID,
+				(uint32_t)getpid() + h->conf->foreign_qps);
+			nest_end(r, entry);
+		}
+		hca_unlock(h);
+	}
+	nest_end(r, table);
+	return 0;
+}
+
+/* As mlx5_ib_qp_set_counter(): the receive queue takes it over at the next transition to INIT. */
+static int bind_qp(struct hca *h, const struct request *q, uint32_t *counter)
+{
+	struct qp *qp = qp_find(h, q->number[RDMA_NLDEV_ATTR_RES_LQPN]);
+	uint32_t port = q->number[RDMA_NLDEV_ATTR_PORT_INDEX];
+
+	if (!qp || (qp->type == IBV_QPT_RAW_PACKET && !has_capability(CAP_NET_RAW)))
+		return ENOENT;
+	if (qp->port && qp->port != port)
+		return EINVAL;
+	if (qp->own.counter)
+		return ENOMEM;
+	*counter = qp->own.counter = next_counter++;
+	return 0;
+}
+
+static int stat_set(struct queue *out, const struct request *q)
+{
+	static const int needed[] = {RDMA_NLDEV_ATTR_PORT_INDEX, RDMA_NLDEV_ATTR_STAT_RES,
+		RDMA_NLDEV_ATTR_STAT_MODE, RDMA_NLDEV_ATTR_RES_LQPN};
+	const struct hca_conf *conf = device_of(q);
+	uint32_t counter = 0, index = q->number[RDMA_NLDEV_ATTR_DEV_INDEX];
+	struct reply *r;
+	struct hca *h;
+	int rc;
+
+	if (!has_capability(CAP_NET_ADMIN))
+		return EPERM;
+	if (!conf || !has_all(q, needed, ARRAY_SIZE(needed)) ||
+		q->number[RDMA_NLDEV_ATTR_STAT_RES] != RDMA_NLDEV_ATTR_RES_QP ||
+		q->number[RDMA_NLDEV_ATTR_STAT_MODE] != RDMA_COUNTER_MODE_MANUAL ||
+		q->number[RDMA_NLDEV_ATTR_PORT_INDEX] - 1 >= conf->nports)
+		return EINVAL;
+	if (conf->qp_counter > 0)
+		return conf->qp_counter;
+	h = hca_get(index);
+	if (!h)
+		return ENOENT;
+	hca_lock(h);
+	rc = bind_qp(h, q, &counter);
+	hca_unlock(h);
+	if (rc)
+		return rc;
+	r = reply_new(out, q->head, q->head->nlmsg_type, 0);
+	put_handle(r, index);
+	put_u32(r, RDMA_NLDEV_ATTR_PORT_INDEX, q->number[RDMA_NLDEV_ATTR_PORT_INDEX]);
+	put_u32(r, RDMA_NLDEV_ATTR_STAT_COUNTER_ID, counter);
+	put_u32(r, RDMA_NLDEV_ATTR_RES_LQPN, q->number[RDMA_NLDEV_ATTR_RES_LQPN]);
+	return 0;
+}
+
+static void put_counter(struct reply *r, const char *name, uint64_t value)
+{
+	struct nlattr *entry = put(r, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY, NULL, 0);
+
+	put_text(r, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, name);
+	put(r, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, &value, sizeof(value));
+	nest_end(r, entry);
+}
+
+static int stat_get(struct queue *out, const struct request *q)
+{
+	static const int needed[] = {RDMA_NLDEV_ATTR_PORT_INDEX, RDMA_NLDEV_ATTR_STAT_RES,
+		RDMA_NLDEV_ATTR_STAT_COUNTER_ID};
+	uint32_t counter = q->number[RDMA_NLDEV_ATTR_STAT_COUNTER_ID];
+	uint32_t index = q->number[RDMA_NLDEV_ATTR_DEV_INDEX];
+	struct nlattr *table;
+	bool found = false;
+	uint64_t lost = 0;
+	struct reply *r;
+	struct hca *h;
+	struct qp *qp;
+
+	if (!device_of(q) || !has_all(q, needed, ARRAY_SIZE(needed)) ||
+		q->number[RDMA_NLDEV_ATTR_STAT_RES] != RDMA_NLDEV_ATTR_RES_QP)
+		return EINVAL;
+	h = hca_get(index);
+	if (!h)
+		return ENOENT;
+	hca_lock(h);
+	LIST_FOREACH(qp, &h->qps, link)
+	if (qp->own.counter == counter) {
+		found = true;
+		lost = qp->own.out_of_buffer;
+	}
+	hca_unlock(h);
+	if (!found)
+		return ENOENT;
+	r = reply_new(out, q->head, q->head->nlmsg_type, 0);
+	put_handle(r, index);
+	put_u32(r, RDMA_NLDEV_ATTR_PORT_INDEX, q->number[RDMA_NLDEV_ATTR_PORT_INDEX]);
+	put_u32(r, RDMA_NLDEV_ATTR_STAT_COUNTER_ID, counter);
+	table = put(r, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS, NULL, 0);
+	put_counter(r, "rx_write_requests", 0);
+	put_counter(r,
+		conf_get()->device[index].vport_names ? "vport_out_of_buffer" : "out_of_buffer",
+		lost);
+	nest_end(r, table);
+	return 0;
+}
+
+static const struct {
+	int command;
+	int (*run)(struct queue *out, const struct request *q);
+} commands[] = {
+	{RDMA_NLDEV_CMD_GET, get_devices},
+	{RDMA_NLDEV_CMD_RES_GET, get_devices},
+	{RDMA_NLDEV_CMD_RES_QP_GET, get_qps},
+	{RDMA_NLDEV_CMD_STAT_SET, stat_set},
+	{RDMA_NLDEV_CMD_STAT_GET, stat_get},
+};
+
+static void answer(struct queue *out, const struct nlmsghdr *h, size_t len)
+{
+	struct request q;
+	struct reply *end;
+	int rc = EOPNOTSUPP;
+
+	request_parse(&q, h, len);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (h->nlmsg_type == RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, commands[i].command))
+			rc = commands[i].run(out, &q);
+	if (!rc && (h->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP) {
+		end = reply_new(out, h, NLMSG_DONE, NLM_F_MULTI);
+		end->head.nlmsg_len += sizeof(int);
+	} else if (rc || h->nlmsg_flags & NLM_F_ACK) {
+		const struct nlmsgerr e = {.error = -rc, .msg = *h};
+
+		end = reply_new(out, h, NLMSG_ERROR, 0);
+		memcpy(end->bytes + NLMSG_HDRLEN, &e, sizeof(e));
+		end->head.nlmsg_len += sizeof(e);
+	}
+}
+
+/* ---- sockets ---- */
+
+bool nldev_send(int fd, const struct msghdr *m, ssize_t *rc)
+{
+	struct reply in = {0};
+	struct queue *q;
+	size_t n = 0;
+
+	pthread_mutex_lock(&lock);
+	q = queue_of(fd);
+	for (size_t i = 0; q && i < m->msg_iovlen; i++) {
+		size_t len = m->msg_iov[i].iov_len;
+
+		if (len > ROOM - n)
+			len = ROOM - n;
+		memcpy(in.bytes + n, m->msg_iov[i].iov_base, len);
+		n += len;
+	}
+	if (q && n >= NLMSG_HDRLEN)
+		answer(q, &in.head, n < in.head.nlmsg_len ? n : in.head.nlmsg_len);
+	pthread_mutex_unlock(&lock);
+	*rc = (ssize_t)n;
+	return q != NULL;
+}
+
+/* Never waits: all responses are there when a request was sent. */
+bool nldev_receive(int fd, struct msghdr *m, int flags, ssize_t *rc)
+{
+	const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+	struct queue *q;
+	struct reply *r;
+
+	pthread_mutex_lock(&lock);
+	q = queue_of(fd);
+	r = q ? STAILQ_FIRST(q) : NULL;
+	if (r) {
+		size_t len = r->head.nlmsg_len, room = m->msg_iov[0].iov_len;
+
+		if (m->msg_iov[0].iov_base)
+			memcpy(m->msg_iov[0].iov_base, r->bytes, len < room ? len : room);
+		if (m->msg_name && m->msg_namelen >= sizeof(kernel))
+			memcpy(m->msg_name, &kernel, sizeof(kernel));
+		m->msg_namelen = sizeof(kernel);
+		m->msg_controllen = 0;
+		m->msg_flags = len > room ? MSG_TRUNC : 0;
+		*rc = (ssize_t)(flags & MSG_TRUNC || len < room ? len : room);
+		if (!(flags & MSG_PEEK)) {
+			STAILQ_REMOVE_HEAD(q, link);
+			free(r);
+		}
+	} else if (q) {
+		errno = EAGAIN;
+		*rc = -1;
+	}
+	pthread_mutex_unlock(&lock);
+	return q != NULL;
+}
