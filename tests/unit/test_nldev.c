@@ -263,6 +263,148 @@ static void test_event(void **state)
 	assert_int_equal(event.port, 1);
 }
 
+/* The set of counters that the messages below are about. */
+static const struct rd_nldev_stat bound = {.device = 3, .port = 1, .lqpn = 0x1234, .counter = 0x21};
+
+static void make_bound(struct message *m)
+{
+	message_begin(m, RDMA_NLDEV_CMD_STAT_SET);
+	put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
+	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
+	put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
+	put_u32(m, RDMA_NLDEV_ATTR_STAT_COUNTER_ID, bound.counter);
+	put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN, bound.lqpn);
+}
+
+static void put_counter(struct message *m, const char *name, uint64_t value)
+{
+	struct nlattr *entry = nest(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
+
+	put_text(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, name);
+	put_u64(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, value);
+	nest_end(m, entry);
+}
+
+/* As fill_res_counter_entry() of the kernel's nldev.c writes it. */
+static void make_stat(struct message *m)
+{
+	struct nlattr *table, *entry;
+
+	message_begin(m, RDMA_NLDEV_CMD_STAT_GET);
+	put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
+	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
+	put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
+	put_u32(m, RDMA_NLDEV_ATTR_STAT_COUNTER_ID, bound.counter);
+	put_u32(m, RDMA_NLDEV_ATTR_STAT_MODE, RDMA_COUNTER_MODE_MANUAL);
+	table = nest(m, RDMA_NLDEV_ATTR_RES_QP);
+	entry = nest(m, RDMA_NLDEV_ATTR_RES_QP_ENTRY);
+	put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN, bound.lqpn);
+	nest_end(m, entry);
+	nest_end(m, table);
+	table = nest(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	put_counter(m, "rx_write_requests", 7);
+	put_counter(m, "out_of_buffer", 0x123456789);
+	put_counter(m, "out_of_sequence", 9);
+	nest_end(m, table);
+}
+
+static void test_bound(void **state)
+{
+	struct rd_nldev_stat stat = bound;
+	struct message m;
+
+	(void)state;
+	make_bound(&m);
+	stat.counter = 0;
+	assert_int_equal(rd_nldev_parse_bound(&m.head, m.head.nlmsg_len, &stat), 0);
+	assert_int_equal(stat.counter, bound.counter);
+	/* A response about another QP, port or device is not ours. */
+	stat.lqpn++;
+	assert_int_equal(rd_nldev_parse_bound(&m.head, m.head.nlmsg_len, &stat), -1);
+	stat = bound;
+	stat.port++;
+	assert_int_equal(rd_nldev_parse_bound(&m.head, m.head.nlmsg_len, &stat), -1);
+	stat = bound;
+	stat.device++;
+	assert_int_equal(rd_nldev_parse_bound(&m.head, m.head.nlmsg_len, &stat), -1);
+	/* Without the number of a counter nothing was bound. */
+	message_begin(&m, RDMA_NLDEV_CMD_STAT_SET);
+	put_u32(&m, RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
+	put_u32(&m, RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
+	put_u32(&m, RDMA_NLDEV_ATTR_RES_LQPN, bound.lqpn);
+	stat = bound;
+	assert_int_equal(rd_nldev_parse_bound(&m.head, m.head.nlmsg_len, &stat), -1);
+}
+
+static void test_stat(void **state)
+{
+	struct rd_nldev_stat other = bound;
+	struct nlattr *table, *entry;
+	struct message m;
+	uint64_t value = 0;
+
+	(void)state;
+	make_stat(&m);
+	assert_int_equal(
+		rd_nldev_parse_stat(&m.head, m.head.nlmsg_len, &bound, "out_of_buffer", &value), 0);
+	assert_true(value == 0x123456789);
+	assert_int_equal(
+		rd_nldev_parse_stat(&m.head, m.head.nlmsg_len, &bound, "out_of", &value), -1);
+	other.counter++;
+	assert_int_equal(
+		rd_nldev_parse_stat(&m.head, m.head.nlmsg_len, &other, "out_of_buffer", &value),
+		-1);
+	/* The set of a representor, and an entry whose value is too short. */
+	message_begin(&m, RDMA_NLDEV_CMD_STAT_GET);
+	put_u32(&m, RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
+	put_u32(&m, RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
+	put_u32(&m, RDMA_NLDEV_ATTR_STAT_COUNTER_ID, bound.counter);
+	table = nest(&m, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	put_counter(&m, "vport_out_of_buffer", 1);
+	entry = nest(&m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
+	put_text(&m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, "out_of_buffer");
+	put_u32(&m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, 5);
+	nest_end(&m, entry);
+	nest_end(&m, table);
+	assert_int_equal(
+		rd_nldev_parse_stat(&m.head, m.head.nlmsg_len, &bound, "out_of_buffer", &value),
+		-1);
+}
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+static void same(struct nl_msg *msg, const uint8_t *kept, size_t n)
+{
+	struct nlmsghdr *h = nlmsg_hdr(msg);
+
+	h->nlmsg_seq = h->nlmsg_pid = 0;
+	assert_int_equal(h->nlmsg_len, n);
+	assert_memory_equal(h, kept, n);
+	nlmsg_free(msg);
+}
+
+/* The requests and responses byte by byte: attributes and their numbers are the kernel's ABI. */
+static void test_stat_bytes(void **state)
+{
+	static const uint8_t set[] = {
+		0x38, 0, 0, 0, 0x10, 0x14, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* STAT_SET, a request */
+		8, 0, 1, 0, 3, 0, 0, 0,					 /* DEV_INDEX */
+		8, 0, 3, 0, 1, 0, 0, 0,					 /* PORT_INDEX */
+		8, 0, 75, 0, 19, 0, 0, 0,				 /* STAT_RES: RES_QP */
+		8, 0, 74, 0, 2, 0, 0, 0,				 /* STAT_MODE: manual */
+		8, 0, 21, 0, 0x34, 0x12, 0, 0,				 /* RES_LQPN */
+	};
+	static const uint8_t get[] = {
+		0x30, 0, 0, 0, 0x11, 0x14, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* STAT_GET */
+		8, 0, 1, 0, 3, 0, 0, 0, 8, 0, 3, 0, 1, 0, 0, 0, 8, 0, 75, 0, 19, 0, 0, 0, 8, 0, 79,
+		0, 0x21, 0, 0, 0, /* STAT_COUNTER_ID */
+	};
+
+	(void)state;
+	same(rd_nldev_stat_set_message(&bound), set, sizeof(set));
+	same(rd_nldev_stat_get_message(&bound), get, sizeof(get));
+}
+#endif
+
 /* Text without an end, text of escape codes, integers that are too short. */
 static void test_bad_values(void **state)
 {
@@ -316,6 +458,8 @@ static void feed(const struct message *m, size_t len)
 	struct rd_resources r = {0};
 	struct rd_nldev_device device;
 	struct rd_nldev_event event;
+	struct rd_nldev_stat stat = bound;
+	uint64_t value;
 	bool exclusive;
 
 	assert_non_null(copy);
@@ -325,6 +469,8 @@ static void feed(const struct message *m, size_t len)
 	rd_nldev_parse_summary(copy, len, &r);
 	rd_nldev_parse_event(copy, len, &event);
 	rd_nldev_parse_system(copy, len, &exclusive);
+	rd_nldev_parse_bound(copy, len, &stat);
+	rd_nldev_parse_stat(copy, len, &bound, "out_of_buffer", &value);
 	rd_resources_free(&r);
 	free(copy);
 }
@@ -332,8 +478,8 @@ static void feed(const struct message *m, size_t len)
 /* Every message cut at every length, and with every byte of it changed. */
 static void test_hostile(void **state)
 {
-	static void (*const makers[])(struct message *) = {
-		make_device, make_qps, make_summary, make_event, make_system};
+	static void (*const makers[])(struct message *) = {make_device, make_qps, make_summary,
+		make_event, make_system, make_bound, make_stat};
 	static const uint8_t values[] = {0, 1, 3, 4, 5, 0x7f, 0x80, 0xff};
 	struct message m;
 
@@ -416,6 +562,11 @@ int main(void)
 		cmocka_unit_test(test_summary),
 		cmocka_unit_test(test_event),
 		cmocka_unit_test(test_system),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_stat),
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+		cmocka_unit_test(test_stat_bytes),
+#endif
 		cmocka_unit_test(test_bad_values),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_names),
