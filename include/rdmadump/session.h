@@ -40,6 +40,7 @@ struct rd_session_config {
 	enum rd_stamp_type stamps;
 	bool huge_pages;       /* of the receive rings: reserved ones */
 	bool relaxed_ordering; /* of the device's writes into the receive rings */
+	bool own_counter;      /* count the device's loss for this capture alone */
 	uint64_t latency_ms;   /* how long frames may wait in the ring; 0: wake up for each */
 	unsigned int queues;   /* receive queues of each port; 0: one, and no thread for it */
 	bool queues_auto;      /* as many as the port's speed asks for */

@@ -44,6 +44,7 @@ struct rd_source_stats {
 				none */
 	/* The counters also include other users of the device, and not every loss. */
 	bool loss_shared;
+	bool loss_own; /* a counter of the device is bound to this source's queue pair alone */
 	unsigned int loss_delay_ms; /* longest delay of the counters */
 	uint64_t gaps;		    /* times that the queue failed and was restored */
 	uint64_t left_out; /* not delivered: of another link type than that of the output */
@@ -181,6 +182,7 @@ struct rd_verbs_config {
 	enum rd_rx_mode rx_mode;
 	bool huge_pages;       /* take reserved ones, of the system's huge page size */
 	bool relaxed_ordering; /* IBV_ACCESS_RELAXED_ORDERING */
+	bool own_counter;      /* bind a counter of loss to the QP; a warning where impossible */
 	enum rd_stamp_type stamps;
 	uint32_t latency_us; /* longest time that frames wait in the ring while the thread sleeps */
 	const char *sysroot; /* root of sysfs for counters; "": the running system */

@@ -91,8 +91,9 @@ json_t *loss_json_source(const struct capture_run *r, const struct rd_session_so
 				: json_null());
 	for (unsigned int k = 0; k < source->n_beside; k++)
 		json_array_append_new(beside, json_change(&source->beside[k]));
-	o = json_pack("{s:b, s:b, s:o, s:o}", "known", (int)st->loss_known, "shared",
-		(int)st->loss_shared, "counters", counters, "beside", beside);
+	o = json_pack("{s:b, s:b, s:b, s:o, s:o}", "known", (int)st->loss_known, "shared",
+		(int)st->loss_shared, "own_counter", (int)st->loss_own, "counters", counters,
+		"beside", beside);
 	put_frames(r, o, st->loss_known, st->lost, st);
 	return o;
 }

@@ -38,6 +38,8 @@ static int check_input(const struct arguments *a, struct rd_error *err)
 			"-r: the frames of a file have timestamps already: leave -j and -J out"},
 		{a->filter_file && a->words,
 			"the filter is given by -F and on the command line: give one"},
+		{o->session.own_counter && o->session.read,
+			"--own-counter: not with -r, a file has no device to bind a counter of"},
 		{o->session.queues && o->session.read, "--queues: not with -r, a file has none"},
 		{o->session.queues && o->session.filter.src_qp,
 			"--queues: not with --src-qp, which learns connections from frames of all "

@@ -289,6 +289,10 @@ const struct cli_option cli_options[] = {
 		"allow the device to write frames in any order (PCIe relaxed ordering): faster on "
 		"some hosts, not yet tried on a device",
 		NULL, GROUP_MEMORY, FLAG(session.relaxed_ordering)},
+	{"own-counter", 0, NULL,
+		"bind a hardware counter to the capture's queue pair, so that its loss is exact "
+		"(mlx5; needs CAP_NET_ADMIN; not with --queues)",
+		NULL, GROUP_MEMORY, FLAG(session.own_counter)},
 	{"per-queue-files", 0, NULL, "do not merge: FILE-q0, FILE-q1, ... for the fastest disks",
 		NULL, GROUP_MEMORY, FLAG(session.per_queue)},
 	{"contiguous-pages", 'T', .group = GROUP_MEMORY, .flags = OPT_HIDDEN, .set = set_nothing,

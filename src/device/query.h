@@ -15,5 +15,11 @@ int rd_query_verbs(struct rd_info *info);
 struct ibv_context *rd_mlx5_open(struct ibv_device *device, bool *devx);
 /* query_mlx5.c. -1 if out of memory. */
 int rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info);
+/*
+ * Opens the device and asks its firmware whether the receive queue of a raw packet QP can count in
+ * a set of its own (modify_rq_counter_set_id). Unknown where it is no mlx5 device, or DEVX is
+ * refused.
+ */
+enum rd_answer rd_mlx5_counts_per_queue(const char *device);
 
 #endif

@@ -83,6 +83,11 @@ static int open_netdev(struct rd_session *s, const char *netdev, const struct rd
 		.port = port};
 	struct rd_source *source;
 
+	if (s->config->own_counter)
+		rd_log(RD_LOG_WARNING,
+			"--own-counter has no effect on netdev %s: the kernel counts the loss of "
+			"each program there by itself",
+			netdev);
 	if (s->config->stamps != RD_STAMPS_AUTO && s->config->stamps != RD_STAMPS_HOST)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, "leave -j out, or give -j host",
 			"%s has no timestamps of type '%s': the kernel timestamps the frames of a "
@@ -157,6 +162,7 @@ static int open_verbs(
 		.rx_mode = s->config->rx_mode,
 		.huge_pages = s->config->huge_pages,
 		.relaxed_ordering = s->config->relaxed_ordering,
+		.own_counter = s->config->own_counter,
 		.stamps = s->config->stamps,
 		.latency_us = (uint32_t)s->config->latency_ms * 1000,
 		.sysroot = ""};

@@ -79,6 +79,16 @@ static void put_unknown(struct text *t, const struct rd_session *s, uint64_t lea
 		put(t, ", at least %s", rd_fmt_count(n, least));
 }
 
+/* Every source has counters that were bound to it. */
+static bool all_own(const struct rd_session *s)
+{
+	bool own = s->in.n > 0;
+
+	for (unsigned int i = 0; i < s->in.n; i++)
+		own &= s->in.stats[i].loss_own && s->in.stats[i].n_loss;
+	return own;
+}
+
 static void put_known(struct text *t, const struct rd_session *s, uint64_t lost)
 {
 	const struct rd_source_stats *first = &s->in.stats[0];
@@ -93,6 +103,8 @@ static void put_known(struct text *t, const struct rd_session *s, uint64_t lost)
 	}
 	for (unsigned int k = 0; k < first->n_loss; k++)
 		put(t, "%s%s", k ? ", " : separator, first->loss[k].name);
+	if (all_own(s))
+		put(t, "; exact, own counter");
 	if (lost || first->n_loss)
 		put(t, ")");
 }
@@ -121,6 +133,9 @@ void rd_session_loss_scope(const struct rd_session *s, char out[RD_LOSS_TEXT])
 	out[0] = '\0';
 	while (shared < s->in.n && !(s->in.stats[shared].loss_shared && s->in.stats[shared].n_loss))
 		shared++;
+	if (all_own(s))
+		put(&t, "out_of_buffer was bound to the capture's queue pair: it counts only the "
+			"frames that found no receive buffer there, not what was discarded before");
 	if (shared == s->in.n || is_offline(s))
 		return;
 	for (unsigned int k = 0; k < s->in.stats[shared].n_loss; k++)

@@ -157,7 +157,7 @@ static int verbs_start(struct rd_source *src, struct rd_error *err)
 	struct verbs_port *port = port_of(src);
 
 	port->loss = (struct rd_loss){0};
-	rd_loss_read(port->sysroot, port->device, port->num, &port->loss.last);
+	verbs_loss_read(port, &port->loss.last);
 	/* What the flow of the trial brought is from before the start. */
 	verbs_events_take(port->queue[0]);
 	for (unsigned int i = 0; i < port->n_queues; i++)
@@ -179,7 +179,7 @@ static void verbs_measure(struct rd_source *src)
 	struct verbs_port *port = port_of(src);
 	struct rd_loss_counters now;
 
-	rd_loss_read(port->sysroot, port->device, port->num, &now);
+	verbs_loss_read(port, &now);
 	pthread_mutex_lock(&port->loss_lock);
 	rd_loss_update(&port->loss, &now, port->speed);
 	pthread_mutex_unlock(&port->loss_lock);
@@ -204,7 +204,11 @@ static void verbs_stats(struct rd_source *src, struct rd_source_stats *stats)
 	const struct rd_loss *loss = &port->loss;
 	uint64_t oversize = 0;
 
-	*stats = (struct rd_source_stats){.loss_shared = true};
+	*stats = (struct rd_source_stats){.loss_own = port->own.counter != NULL,
+		.loss_shared = !port->own.counter,
+		.missing = port->own.ended ? "the queue pair was replaced, which ended its own "
+					     "counter"
+					   : NULL};
 	for (unsigned int i = 0; i < port->n_queues; i++) {
 		stats->gaps += port->queue[i]->gaps;
 		oversize += port->queue[i]->oversize.frames;
@@ -360,6 +364,7 @@ int rd_verbs_open_queues(struct rd_source **s, unsigned int *n,
 	}
 	describe(port, config->port);
 	describe_queues(port, wanted);
+	verbs_own_counter_check(port);
 	port->queue[0]->src.fixed_credentials = verbs_creds_fixed(port);
 	for (unsigned int i = 0; i < port->n_queues; i++) {
 		s[i] = &port->queue[i]->src;

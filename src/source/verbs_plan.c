@@ -132,6 +132,7 @@ static void close_fd(int *fd)
 void verbs_queues_close(struct verbs_port *port)
 {
 	verbs_queues_destroy(port);
+	verbs_own_counter_close(port);
 	for (unsigned int i = 0; i < port->n_queues; i++) {
 		struct verbs_queue *q = port->queue[i];
 

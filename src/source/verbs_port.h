@@ -28,6 +28,17 @@ struct verbs_addresses {
 	bool pending;		/* a link changed; only for the thread that reads fd */
 };
 
+/*
+ * --own-counter. No lock: except for `ended`, nothing changes once the thread that reads counters
+ * runs.
+ */
+struct verbs_own_counter {
+	bool wanted;
+	atomic_bool ended;		/* the QP was replaced, which freed the counter */
+	struct rd_own_counter *counter; /* NULL: none is bound */
+	struct rd_error why;		/* why none is; class NONE: none was tried */
+};
+
 struct verbs_port {
 	const struct rd_device *device;
 	const char *sysroot;
@@ -65,6 +76,7 @@ struct verbs_port {
 	atomic_bool keep_buffers;  /* larger buffers were refused */
 	pthread_mutex_t loss_lock; /* guards `loss`; not held while counters are read */
 	struct rd_loss loss;	   /* since start() */
+	struct verbs_own_counter own;
 	char name[RD_NAME_MAX + 8], description[200], hardware[400];
 };
 
@@ -77,6 +89,19 @@ void verbs_port_close(struct verbs_port *port);
 
 /* verbs_creds.c: whether the kernel refuses commands if this process changes its credentials. */
 bool verbs_creds_fixed(struct verbs_port *port);
+
+/* verbs_own_counter.c */
+
+/* The QP is in state RESET. On failure the port has the reason. */
+void verbs_own_counter_bind(struct verbs_port *port);
+/* The QP is about to be destroyed during the capture: the loss becomes unknown. */
+void verbs_own_counter_end(struct verbs_port *port);
+void verbs_own_counter_close(struct verbs_port *port);
+/* The port is open: warns if a counter is wanted and there is none. */
+void verbs_own_counter_check(struct verbs_port *port);
+/* The port's counters of loss: the own ones if they are bound. One call at a time. */
+void verbs_loss_read(struct verbs_port *port, struct rd_loss_counters *now);
+
 /* verbs_addresses.c */
 
 /* Reads the addresses; nothing is watched yet. */
