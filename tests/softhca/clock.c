@@ -211,6 +211,8 @@ static bool due(uint64_t n, uint64_t every)
 /* Copies of sent frames get their timestamp on another path than received ones. */
 static bool is_sent(const struct hca *h, const struct frame *f)
 {
+	if (f->origin != ORIGIN_UNKNOWN)
+		return f->origin == ORIGIN_SENT;
 	for (unsigned int i = 0; i < MAX_PORTS; i++)
 		if (h->port[i].conf && f->len >= 12 &&
 			!memcmp(f->data + 6, h->port[i].conf->mac, 6))

@@ -334,6 +334,8 @@ static void conf_line(char *key, char *v)
 		latencies_parse(&conf, v);
 	else if (!strcmp(key, "clock"))
 		clock_conf_parse(v);
+	else if (wire_conf_line(key, v))
+		return;
 	else if (!strcmp(key, "fault") && conf.nfaults < MAX_FAULTS)
 		fault_parse(&conf.fault[conf.nfaults++], v);
 	else if (!strcmp(key, "device") && conf.ndevices < MAX_DEVICES) {

@@ -176,6 +176,14 @@ int ethtool_ioctl(const char *netdev, void *command)
 	return -1;
 }
 
+void ethtool_add(const char *netdev, const char *name, uint64_t value)
+{
+	char dir[700];
+
+	stats_dir(dir, sizeof(dir), netdev);
+	ethtool_set(netdev, name, stat_read(dir, name) + value);
+}
+
 void ethtool_set(const char *netdev, const char *name, uint64_t value)
 {
 	char dir[700], path[1024], text[32];

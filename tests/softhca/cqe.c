@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "softhca.h"
+#include "transport.h"
 
 enum {
 	DB_CONSUMER = 0,
@@ -152,8 +152,19 @@ void cqe_write_error(
 	cqe_publish(cq, (struct mlx5_cqe64 *)cqe, MLX5_CQE_RESP_ERR);
 }
 
-void cqe_write_send(
-	struct hca *h, const struct qp *qp, uint16_t wqe, uint32_t opcode, uint8_t syndrome)
+void cqe_write_receipt(struct cq *cq, const struct qp *qp, const struct receipt *r)
+{
+	struct mlx5_cqe64 *cqe = cqe_fill(cq, qp, r->len, 0);
+
+	cqe->flags_rqpn = htobe32((r->grh ? 1u << 28 : 0) | r->src_qpn);
+	cqe->imm_inval_pkey = htobe32(r->imm);
+	cqe->sop_drop_qpn = htobe32(qp->qpn);
+	cqe->wqe_counter = htobe16((uint16_t)(qp->rq_head - 1));
+	cqe_publish(cq, cqe, r->opcode);
+}
+
+void cqe_write_send(struct hca *h, const struct qp *qp, uint16_t wqe, uint32_t opcode,
+	uint32_t byte_cnt, uint8_t syndrome)
 {
 	struct cq *cq = qp->send_cq;
 	struct mlx5_cqe64 *cqe;
@@ -168,7 +179,7 @@ void cqe_write_send(
 	cqe->srqn_uidx = htobe32(qp->uidx);
 	cqe->sop_drop_qpn = htobe32(opcode << 24 | qp->qpn);
 	cqe->wqe_counter = htobe16(wqe);
-	cqe->byte_cnt = 0;
+	cqe->byte_cnt = htobe32(byte_cnt);
 	if (syndrome) {
 		((struct mlx5_err_cqe *)cqe)->syndrome = syndrome;
 		((struct mlx5_err_cqe *)cqe)->vendor_err_synd = 0x52;
@@ -309,6 +320,7 @@ static bool gathering(struct cq *cq)
 void cq_check_arm(struct cq *cq)
 {
 	struct ib_uverbs_comp_event_desc d = {.cq_handle = cq->user_handle};
+	struct hca *h = cq->obj.ctx->hca;
 	uint32_t raw, arm;
 
 	if (!cq->channel || cq->dead || gathering(cq))
@@ -327,8 +339,12 @@ void cq_check_arm(struct cq *cq)
 	cq->armed_fired++;
 	cq->gather_from = cq->producer;
 	cq->gather_since = 0;
+	if (h->conf->lost_events && ++cq->armed_events % h->conf->lost_events == 0) {
+		h->stat.lost_events++;
+		return;
+	}
 	if (event_send(cq->channel, &d, sizeof(d))) {
 		cq->comp_sent++;
-		cq->obj.ctx->hca->stat.completion_events++;
+		h->stat.completion_events++;
 	}
 }

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "softhca.h"
+#include "transport.h"
 
 enum {
 	BATCH = 256,
@@ -81,28 +81,32 @@ struct mr *mr_find(struct hca *h, struct qp *qp, uint32_t lkey)
 	return mr;
 }
 
-/* Returns 0 or the syndrome of the completion error that this work queue entry earns. */
-static uint8_t scatter(struct hca *h, struct qp *qp, const struct frame *f)
+uint8_t rq_scatter(struct hca *h, struct qp *qp, uint32_t offset, const uint8_t *data, uint32_t len)
 {
 	const struct mlx5_wqe_data_seg *seg = qp_wqe(qp, qp->rq_head);
-	uint32_t nsegs = 1u << (qp->rq_shift - 4), left = f->len;
-	const uint8_t *from = f->data;
+	uint32_t nsegs = 1u << (qp->rq_shift - 4);
 
-	for (uint32_t i = 0; i < nsegs && left; i++) {
-		uint32_t room = be32toh(seg[i].byte_count), n = room < left ? room : left;
-		uint64_t addr = be64toh(seg[i].addr);
+	for (uint32_t i = 0; i < nsegs && len; i++) {
+		uint32_t room = be32toh(seg[i].byte_count), n;
+		uint64_t addr = be64toh(seg[i].addr) + offset;
 		struct mr *mr;
 
 		if (!room)
 			break;
+		if (offset >= room) {
+			offset -= room;
+			continue;
+		}
+		n = room - offset < len ? room - offset : len;
 		mr = mr_find(h, qp, be32toh(seg[i].lkey));
 		if (!mr || addr < mr->iova || addr - mr->iova + n > mr->length)
 			return MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
-		memcpy((void *)(uintptr_t)(mr->start + (addr - mr->iova)), from, n);
-		from += n;
-		left -= n;
+		memcpy((void *)(uintptr_t)(mr->start + (addr - mr->iova)), data, n);
+		data += n;
+		len -= n;
+		offset = 0;
 	}
-	return left ? MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR : 0;
+	return len ? MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR : 0;
 }
 
 struct qp *qp_queue(struct qp *qp, const struct frame *f)
@@ -189,7 +193,7 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 		return;
 	}
 	syndrome = qp->stride.on ? striding_deliver(h, qp, f, clock_stamp(qp->recv_cq, f))
-				 : scatter(h, qp, f);
+				 : rq_scatter(h, qp, 0, f->data, f->len);
 	if (syndrome) {
 		qp_fail(h, p, qp,
 			&(struct rq_error){syndrome,
@@ -274,6 +278,8 @@ bool frame_hold(struct port *p)
 	if (p->held || p->ended)
 		return p->held;
 	p->held = frames_next(p->frames, &p->frame);
+	if (p->held)
+		wire_shape(p, &p->frame);
 	p->ended = !p->held;
 	return p->held;
 }
@@ -382,19 +388,22 @@ static void end_check(struct hca *h)
 		kill(getpid(), what == END_SIGINT ? SIGINT : SIGTERM);
 }
 
-static void housekeeping(struct hca *h, uint64_t now)
+/* True: there is more to do at once. */
+static bool housekeeping(struct hca *h, uint64_t now)
 {
 	struct cq *cq;
 	struct qp *qp;
+	bool more;
 
 	if (h->gone)
-		return;
+		return false;
+	more = wire_receive(h);
 	fault_timers(h);
 	flows_expire(h, now);
 	clock_housekeeping(h, now);
 	LIST_FOREACH(qp, &h->qps, link)
 	{
-		qp_send(h, qp);
+		more |= qp_send(h, qp);
 		if (qp->state == IBV_QPS_ERR && qp->rq_count)
 			qp_flush(h, qp);
 	}
@@ -405,6 +414,7 @@ static void housekeeping(struct hca *h, uint64_t now)
 		counters_flush(h);
 	}
 	end_check(h);
+	return more;
 }
 
 static void sleep_ns(uint64_t ns)
@@ -444,7 +454,8 @@ static void *hca_run(void *arg)
 			if (t > best)
 				best = t;
 		}
-		housekeeping(h, now);
+		if (housekeeping(h, now))
+			best = TURN_BUSY;
 		p = port_without_source(h);
 		pthread_mutex_unlock(&h->lock);
 

@@ -8,6 +8,7 @@
 #include <infiniband/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -275,13 +276,26 @@ static void counter_add(int fd, uint64_t n)
 	flock(fd, LOCK_UN);
 }
 
+/* A device may drop frames before they reach the queue: then another counter moves, or none. */
+static void drops_count(struct port *p, uint64_t n)
+{
+	const char *name = p->hca->conf->drop_counter;
+
+	if (!n || !strcmp(name, "none"))
+		return;
+	if (!name[0] || !strcmp(name, "out_of_buffer"))
+		counter_add(p->file[FILE_OUT_OF_BUFFER], n);
+	else
+		ethtool_add(p->conf->netdev, name, n);
+}
+
 void counters_flush(struct hca *h)
 {
 	for (uint32_t i = 0; i < h->conf->nports; i++) {
 		struct port *p = &h->port[i];
 		uint64_t frames = p->offered - p->counted_offered;
 
-		counter_add(p->file[FILE_OUT_OF_BUFFER], p->out_of_buffer - p->counted_oob);
+		drops_count(p, p->out_of_buffer - p->counted_oob);
 		p->counted_oob = p->out_of_buffer;
 		if (!frames)
 			continue;

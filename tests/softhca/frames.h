@@ -8,10 +8,14 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Which side of a port a frame was seen on; its addresses say it where this does not. */
+enum origin { ORIGIN_UNKNOWN, ORIGIN_SENT, ORIGIN_RECEIVED };
+
 struct frame {
 	const uint8_t *data;
 	uint32_t len;
 	uint64_t ts_ns; /* capture files only; 0 from the generator */
+	enum origin origin;
 };
 
 struct gen_conf {

@@ -19,6 +19,7 @@ enum {
 	TCP = MLX5_RX_HASH_SRC_PORT_TCP | MLX5_RX_HASH_DST_PORT_TCP,
 	UDP = MLX5_RX_HASH_SRC_PORT_UDP | MLX5_RX_HASH_DST_PORT_UDP,
 	ETHER = 14,
+	FRAME_END = 64,
 };
 
 struct rss {
@@ -123,7 +124,17 @@ static uint32_t hash(const struct rss *r, const struct frame *f)
 	return in.hash;
 }
 
+/* Over all bytes of its end, where a packet's ICRC is: no two frames of a flow are alike there. */
+static uint32_t frame_hash(const struct frame *f)
+{
+	uint32_t n = f->len < FRAME_END ? f->len : FRAME_END;
+
+	return crc32_ib(0, f->data + f->len - n, n);
+}
+
 struct qp *rss_choose(const struct rss *rss, const struct frame *f)
 {
-	return rss->table->wq[rss->mask ? hash(rss, f) & rss->mask : 0];
+	bool spreads = rss->table->obj.ctx->hca->conf->spreads;
+
+	return rss->table->wq[(spreads ? frame_hash(f) : hash(rss, f)) & rss->mask];
 }

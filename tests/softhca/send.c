@@ -1,46 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What RAW_PACKET queue pairs send: gathered from the send queue, whose entries
- * <infiniband/mlx5dv.h> lays out, and given to the flows of the same port, a sniffer among them.
- * Other types send nothing.
+ * The send queue, whose entries <infiniband/mlx5dv.h> lays out, and what RAW_PACKET queue pairs
+ * send: whole frames, given to the flows of the same port.
  */
 #include <infiniband/mlx5dv.h>
 
-#include "softhca.h"
+#include "transport.h"
 
-enum { FRAME_MAX = 16384, SEG = 16 };
+enum { FRAME_MAX = 16384, SEG = 16, INLINE_HEAD = 4 };
 
-struct gather {
-	struct hca *h;
-	struct qp *qp;
-	uint8_t frame[FRAME_MAX];
-	uint32_t len;
-};
-
-static bool gather_add(struct gather *g, const void *p, uint32_t n)
-{
-	if (g->len + n > FRAME_MAX)
-		return false;
-	memcpy(g->frame + g->len, p, n);
-	g->len += n;
-	return true;
-}
-
-static bool gather_key(struct gather *g, const struct mlx5_wqe_data_seg *d)
-{
-	uint32_t key = be32toh(d->lkey), n = be32toh(d->byte_count);
-	uint64_t addr = be64toh(d->addr);
-	struct mr *mr = key >> 8 < g->h->nkeys && g->h->keys ? g->h->keys[key >> 8] : NULL;
-
-	if (!mr || mr->lkey != key || mr->pd != g->qp->pd || addr < mr->iova ||
-		addr - mr->iova + n > mr->length)
-		return false;
-	return gather_add(g, (const void *)(uintptr_t)(mr->start + (addr - mr->iova)), n);
-}
-
-/* Segments wrap around the ring's end, so each is located separately; the first two are control and
- * Ethernet. */
-static const uint8_t *sq_seg(const struct qp *qp, uint16_t wqe, uint32_t seg)
+/* Segments wrap around the ring's end, so each is located separately. */
+const uint8_t *sq_seg(const struct qp *qp, uint16_t wqe, uint32_t seg)
 {
 	uint32_t bytes = qp->sq_count * MLX5_SEND_WQE_BB;
 
@@ -48,93 +18,235 @@ static const uint8_t *sq_seg(const struct qp *qp, uint16_t wqe, uint32_t seg)
 	       ((uint32_t)(wqe & (qp->sq_count - 1)) * MLX5_SEND_WQE_BB + seg * SEG) % bytes;
 }
 
-static bool gather_inline(struct gather *g, uint16_t wqe, uint32_t *seg, uint32_t head)
+bool sq_next(const struct qp *qp, struct send_wqe *w)
 {
-	uint32_t n = head & ~MLX5_INLINE_SEG, at = 4;
+	uint32_t db = be32toh(__atomic_load_n(&qp->db[MLX5_SND_DBR], __ATOMIC_ACQUIRE));
+	const struct mlx5_wqe_ctrl_seg *ctrl;
 
-	for (; n; at = 0, ++*seg) {
-		uint32_t part = SEG - at < n ? SEG - at : n;
-
-		if (!gather_add(g, sq_seg(g->qp, wqe, *seg) + at, part))
-			return false;
-		n -= part;
-	}
+	if ((uint16_t)db == qp->sq_head)
+		return false;
+	ctrl = (const void *)sq_seg(qp, qp->sq_head, 0);
+	*w = (struct send_wqe){
+		.index = qp->sq_head,
+		.opcode = be32toh(ctrl->opmod_idx_opcode) & 0xff,
+		.nsegs = be32toh(ctrl->qpn_ds) & 0x3f,
+		.imm = be32toh(ctrl->imm),
+		.signaled = ctrl->fm_ce_se & MLX5_WQE_CTRL_CQ_UPDATE,
+		.solicited = ctrl->fm_ce_se & MLX5_WQE_CTRL_SOLICITED,
+	};
+	if (!w->nsegs)
+		w->nsegs = 1;
+	w->next = (uint16_t)(w->index + (w->nsegs + 3) / 4);
 	return true;
 }
 
-static bool gather_wqe(struct gather *g, uint16_t wqe, uint32_t nsegs)
+/* A piece of an entry's data; in the entry itself if there is no key. */
+struct piece {
+	const uint8_t *inlined;
+	uint64_t addr;
+	uint32_t lkey, len;
+};
+
+struct pieces {
+	const struct qp *qp;
+	const struct send_wqe *w;
+	uint32_t seg, inline_left, at; /* at: within an inline segment */
+};
+
+static bool piece_next(struct pieces *i, struct piece *piece)
 {
-	struct mlx5_wqe_eth_seg eth;
-	uint32_t seg = 2, inline_len;
+	const struct mlx5_wqe_data_seg *d;
+	uint32_t head;
 
-	memcpy(&eth, sq_seg(g->qp, wqe, 1), SEG);
-	inline_len = be16toh(eth.inline_hdr_sz);
-	if (inline_len) {
-		if (!gather_add(g, eth.inline_hdr_start, inline_len < 2 ? inline_len : 2))
+	if (!i->inline_left) {
+		if (i->seg >= i->w->nsegs)
 			return false;
-		for (inline_len -= inline_len < 2 ? inline_len : 2; inline_len; seg++) {
-			uint32_t part = inline_len < SEG ? inline_len : SEG;
-
-			if (!gather_add(g, sq_seg(g->qp, wqe, seg), part))
-				return false;
-			inline_len -= part;
+		d = (const void *)sq_seg(i->qp, i->w->index, i->seg);
+		head = be32toh(d->byte_count);
+		if (!(head & MLX5_INLINE_SEG)) {
+			*piece = (struct piece){NULL, be64toh(d->addr), be32toh(d->lkey), head};
+			i->seg++;
+			return true;
 		}
+		i->inline_left = head & ~(uint32_t)MLX5_INLINE_SEG;
+		i->at = INLINE_HEAD;
 	}
-	while (seg < nsegs) {
-		const struct mlx5_wqe_data_seg *d =
-			(const struct mlx5_wqe_data_seg *)(const void *)sq_seg(g->qp, wqe, seg);
-		uint32_t head = be32toh(d->byte_count);
+	*piece = (struct piece){.inlined = sq_seg(i->qp, i->w->index, i->seg) + i->at,
+		.len = SEG - i->at < i->inline_left ? SEG - i->at : i->inline_left};
+	i->inline_left -= piece->len;
+	i->at = 0;
+	i->seg++;
+	return true;
+}
 
-		if (head & MLX5_INLINE_SEG) {
-			if (!gather_inline(g, wqe, &seg, head))
-				return false;
+uint32_t sq_length(const struct qp *qp, const struct send_wqe *w, uint32_t seg)
+{
+	struct pieces i = {.qp = qp, .w = w, .seg = seg};
+	struct piece piece;
+	uint32_t len = 0;
+
+	while (piece_next(&i, &piece))
+		len += piece.len;
+	return len;
+}
+
+static uint8_t *piece_memory(
+	struct hca *h, const struct qp *qp, const struct piece *piece, uint32_t access)
+{
+	uint32_t key = piece->lkey;
+	const struct mr *mr = key >> 8 < h->nkeys && h->keys ? h->keys[key >> 8] : NULL;
+
+	if (!mr || mr->lkey != key || mr->pd != qp->pd || (mr->access & access) != access ||
+		piece->addr < mr->iova || piece->addr - mr->iova + piece->len > mr->length)
+		return NULL;
+	return (uint8_t *)(uintptr_t)(mr->start + (piece->addr - mr->iova));
+}
+
+/* One direction or the other: out or in. */
+static bool sq_copy(struct hca *h, struct pieces i, uint32_t offset, uint8_t *out,
+	const uint8_t *in, uint32_t len)
+{
+	struct piece piece;
+
+	while (len && piece_next(&i, &piece)) {
+		uint32_t skip = offset < piece.len ? offset : piece.len;
+		uint32_t n = piece.len - skip < len ? piece.len - skip : len;
+		uint8_t *mem;
+
+		offset -= skip;
+		if (!n)
+			continue;
+		if (piece.inlined && out) {
+			memcpy(out, piece.inlined + skip, n);
+			out += n;
+			len -= n;
 			continue;
 		}
-		if (!gather_key(g, d))
+		mem = piece_memory(h, i.qp, &piece, in ? IBV_ACCESS_LOCAL_WRITE : 0);
+		if (piece.inlined || !mem)
 			return false;
-		seg++;
+		if (out) {
+			memcpy(out, mem + skip, n);
+			out += n;
+		} else {
+			memcpy(mem + skip, in, n);
+			in += n;
+		}
+		len -= n;
+	}
+	return !len;
+}
+
+bool sq_gather(struct hca *h, const struct qp *qp, const struct send_wqe *w, uint32_t seg,
+	uint32_t offset, uint8_t *out, uint32_t len)
+{
+	return sq_copy(h, (struct pieces){.qp = qp, .w = w, .seg = seg}, offset, out, NULL, len);
+}
+
+bool sq_scatter(struct hca *h, const struct qp *qp, const struct send_wqe *w, uint32_t seg,
+	uint32_t offset, const uint8_t *in, uint32_t len)
+{
+	return sq_copy(h, (struct pieces){.qp = qp, .w = w, .seg = seg}, offset, NULL, in, len);
+}
+
+void sq_done(struct hca *h, struct qp *qp, const struct send_wqe *w, uint32_t byte_cnt)
+{
+	qp->sq_head = w->next;
+	if (w->signaled)
+		cqe_write_send(h, qp, w->index, w->opcode, byte_cnt, 0);
+}
+
+void sq_fail(struct hca *h, struct qp *qp, const struct send_wqe *w, uint8_t syndrome)
+{
+	qp->sq_head = w->next;
+	cqe_write_send(h, qp, w->index, w->opcode, 0, syndrome);
+	qp_to_error(h, qp);
+}
+
+/* ---- RAW_PACKET ---- */
+
+/* The Ethernet segment holds the frame's first two inline bytes, the segments behind it the rest.
+ */
+static bool raw_head(
+	const struct qp *qp, const struct send_wqe *w, uint8_t *frame, uint32_t *len, uint32_t *seg)
+{
+	struct mlx5_wqe_eth_seg eth;
+	uint32_t left, n;
+
+	memcpy(&eth, sq_seg(qp, w->index, 1), SEG);
+	left = be16toh(eth.inline_hdr_sz);
+	*len = left;
+	*seg = 2;
+	if (left > FRAME_MAX)
+		return false;
+	n = left < 2 ? left : 2;
+	memcpy(frame, eth.inline_hdr_start, n);
+	for (left -= n, frame += n; left; left -= n, frame += n, ++*seg) {
+		n = left < SEG ? left : SEG;
+		memcpy(frame, sq_seg(qp, w->index, *seg), n);
 	}
 	return true;
 }
 
-static void send_one(struct hca *h, struct qp *qp)
+static void raw_send(struct hca *h, struct qp *qp, const struct send_wqe *w)
 {
-	const struct mlx5_wqe_ctrl_seg *ctrl = (const void *)sq_seg(qp, qp->sq_head, 0);
-	uint32_t nsegs = be32toh(ctrl->qpn_ds) & 0x3f;
-	uint32_t opcode = be32toh(ctrl->opmod_idx_opcode) & 0xff;
-	struct gather g = {.h = h, .qp = qp, .len = 0};
-	uint16_t wqe = qp->sq_head;
+	uint8_t frame[FRAME_MAX];
+	uint32_t head, seg, len;
 
-	if (!nsegs)
-		nsegs = 1;
-	qp->sq_head = (uint16_t)(wqe + (nsegs + 3) / 4);
-	if (opcode == MLX5_OPCODE_SEND) {
-		struct frame f = {.data = g.frame};
-
-		if (!gather_wqe(&g, wqe, nsegs)) {
-			cqe_write_send(h, qp, wqe, opcode, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
-			qp_to_error(h, qp);
+	if (w->opcode == MLX5_OPCODE_SEND) {
+		if (!raw_head(qp, w, frame, &head, &seg) ||
+			(len = sq_length(qp, w, seg)) > FRAME_MAX - head ||
+			!sq_gather(h, qp, w, seg, 0, frame + head, len)) {
+			sq_fail(h, qp, w, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
 			return;
 		}
-		f.len = g.len;
-		if (qp->port && h->port[qp->port - 1].up)
-			frame_distribute(h, &h->port[qp->port - 1], &f, NULL);
+		if (qp->port)
+			wire_send(&h->port[qp->port - 1], &h->port[qp->port - 1], TRAFFIC_RAW,
+				false, frame, head + len);
 	}
-	if (ctrl->fm_ce_se & MLX5_WQE_CTRL_CQ_UPDATE)
-		cqe_write_send(h, qp, wqe, opcode, 0);
+	sq_done(h, qp, w, 0);
 }
 
-void qp_send(struct hca *h, struct qp *qp)
+static bool raw_turn(struct hca *h, struct qp *qp)
 {
 	uint32_t limit = qp->sq_count;
+	struct send_wqe w;
 
-	if (qp->type != IBV_QPT_RAW_PACKET || qp->state != IBV_QPS_RTS || !qp->sq_count)
-		return;
-	for (; limit; limit--) {
-		uint32_t db = be32toh(__atomic_load_n(&qp->db[MLX5_SND_DBR], __ATOMIC_ACQUIRE));
+	for (; limit && qp->state == IBV_QPS_RTS && sq_next(qp, &w); limit--)
+		raw_send(h, qp, &w);
+	return false;
+}
 
-		if ((uint16_t)db == qp->sq_head || qp->state != IBV_QPS_RTS)
-			return;
-		send_one(h, qp);
+/* ---- all types ---- */
+
+static void sq_flush(struct hca *h, struct qp *qp)
+{
+	uint32_t limit = qp->sq_count;
+	struct send_wqe w;
+
+	for (; limit && !qp->send_cq->dead && sq_next(qp, &w); limit--) {
+		qp->sq_head = w.next;
+		cqe_write_send(h, qp, w.index, w.opcode, 0, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
+		h->stat.flushed++;
+	}
+}
+
+bool qp_send(struct hca *h, struct qp *qp)
+{
+	if (!qp->sq_count)
+		return false;
+	if (qp->state == IBV_QPS_ERR)
+		sq_flush(h, qp);
+	if (qp->state != IBV_QPS_RTS)
+		return false;
+	switch (qp->type) {
+	case IBV_QPT_RAW_PACKET:
+		return raw_turn(h, qp);
+	case IBV_QPT_RC:
+		return rc_turn(h, qp);
+	case IBV_QPT_UD:
+		return ud_turn(h, qp);
+	default:
+		return false;
 	}
 }

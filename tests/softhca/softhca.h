@@ -121,8 +121,11 @@ struct hca_conf {
 	uint32_t sniffers;  /* flows of a port at most */
 	uint64_t linger_ns; /* how long frames go on after destroy_flow */
 	int qp_counter;
-	bool foreign_qps; /* RDMA netlink lists queue pairs as those of another process */
-	bool vport_names; /* counters of a queue pair have names like vport_out_of_buffer */
+	bool foreign_qps;      /* RDMA netlink lists queue pairs as those of another process */
+	bool vport_names;      /* counters of a queue pair have names like vport_out_of_buffer */
+	bool spreads;	       /* frames of one flow over all queues */
+	uint64_t lost_events;  /* each so many-th completion event; 0: none */
+	char drop_counter[32]; /* that counts drops: out_of_buffer, a driver statistic or none */
 	struct port_conf port[MAX_PORTS];
 };
 
@@ -201,6 +204,7 @@ struct cq {
 	uint32_t producer, consumer; /* consumer as last read */
 	struct event_fd *channel;
 	uint32_t armed_fired;
+	uint64_t armed_events; /* with those that were lost */
 	uint32_t comp_sent, async_sent;
 	bool ignore_overrun, dead, hold;
 	/* Moderation: an event only after so many completions, or so long after the first one. */
@@ -214,6 +218,7 @@ struct cq {
 };
 
 struct flow;
+struct mcast;
 struct rss;
 
 /* Many frames to a work queue entry; all zeros: one. */
@@ -221,6 +226,24 @@ struct striding {
 	bool on, two_byte_shift;
 	uint8_t log_bytes, log_strides;
 	uint32_t at; /* strides consumed of the entry that is being filled */
+};
+
+/* A reliable connection. Of a UD queue pair only psn is used. */
+struct rc_state {
+	/* The requester's message, whose first packet has the PSN; packets 0: none is under way. */
+	uint32_t psn, packets, len;
+	uint32_t sent, ever_sent, acked; /* packets of it, in this try, in any, acknowledged */
+	uint64_t va;			 /* the remote address */
+	uint32_t rkey;
+	uint8_t tries, rnr_tries;
+	bool rnr_wait;
+	uint64_t wait_ns;  /* when the answer is overdue, or the wait for a receive ends */
+	uint64_t requests; /* packets of all messages, without repetitions */
+	/* The responder. */
+	uint32_t expected, msn;
+	bool nak_sent;
+	uint64_t in_va;
+	uint32_t in_rkey, in_at; /* in_at: bytes of the message so far */
 };
 
 struct qp {
@@ -256,7 +279,9 @@ struct qp {
 		uint8_t path_mtu, timeout, retry, rnr_retry, min_rnr, rd_atomic, dest_rd_atomic;
 		uint8_t dest[32];
 	} attr;
+	struct rc_state rc;
 	LIST_HEAD(, flow) flows;
+	LIST_HEAD(, mcast) mcasts;
 	LIST_ENTRY(qp) link;
 };
 
@@ -339,6 +364,8 @@ struct port {
 	uint64_t before_flow; /* frames that were due before the newest flow */
 	uint64_t offered, offered_bytes, delivered, delivered_bytes, copies, out_of_buffer, errored;
 	uint64_t counted_offered, counted_bytes, counted_oob;
+	uint8_t *shaped; /* the frame as wire_shape() changed it */
+	uint32_t shaped_room;
 	int file[PORT_FILES];
 };
 
@@ -367,14 +394,18 @@ struct hca {
 	struct port port[MAX_PORTS];
 	uint64_t opened_ns, fault_ns;
 	uint32_t next_timed;
+	struct {
+		int fd; /* -1: not shared */
+		off_t at;
+	} wire;
 	bool fault_done[MAX_FAULTS];
 	uint64_t fault_calls[MAX_FAULTS];
 
 	struct {
 		uint64_t errors, flushed, injected_verbs, injected_cqes, injected_events;
-		uint64_t overruns, pauses, pause_ns, waits, order_violations;
+		uint64_t resends, overruns, pauses, pause_ns, waits, order_violations;
 		uint64_t leaked[OBJ_TYPES], created[OBJ_TYPES];
-		uint64_t opens, thread_ns, completion_events;
+		uint64_t opens, thread_ns, completion_events, lost_events;
 		struct drain_round *round;
 		uint32_t rounds;
 	} stat;
@@ -419,7 +450,9 @@ void flows_expire(struct hca *h, uint64_t now);
 /* Sniffer flows that exist on a port. */
 uint32_t sniffers_count(const struct hca *h, uint32_t port);
 
-void qp_send(struct hca *h, struct qp *qp);			     /* send.c */
+/* True: there is more to send at once (send.c). */
+bool qp_send(struct hca *h, struct qp *qp);
+void mcasts_free(struct qp *qp);				     /* ud.c */
 enum turn drain_turn(struct hca *h, struct port *p, uint64_t *wake); /* drain.c */
 
 /* ---- completions and events (cqe.c) ---- */
@@ -436,8 +469,8 @@ struct rq_error {
 void cqe_write_error(
 	struct hca *h, struct cq *cq, const struct qp *qp, uint16_t wqe, const struct rq_error *e);
 /* Of a send queue entry; syndrome 0 is success. */
-void cqe_write_send(
-	struct hca *h, const struct qp *qp, uint16_t wqe, uint32_t opcode, uint8_t syndrome);
+void cqe_write_send(struct hca *h, const struct qp *qp, uint16_t wqe, uint32_t opcode,
+	uint32_t byte_cnt, uint8_t syndrome);
 void cq_overrun(struct hca *h, struct cq *cq);
 void cq_check_arm(struct cq *cq);
 void event_fd_open(struct event_fd *e);
@@ -526,6 +559,16 @@ void creds_get(struct creds *c);
 /* Whether the calling thread's credentials are still those that the context was opened with. */
 bool creds_same(const struct ctx *ctx);
 
+/* ---- the wire (wire.c), of which transport.h has the rest ---- */
+
+/* True for a line of the configuration that this file knows. */
+bool wire_conf_line(const char *key, char *v);
+void wire_open(struct hca *h);
+/* What other processes sent; true: there was any. */
+bool wire_receive(struct hca *h);
+/* Changes a frame to what queues receive of it. */
+void wire_shape(struct port *p, struct frame *f);
+
 /* ---- faults, port state and counters (faults.c) ---- */
 
 int fault_verb(struct hca *h, const char *verb);
@@ -545,6 +588,7 @@ int counters_open(const char *path);
 void counters_refresh(void);
 int ethtool_ioctl(const char *netdev, void *command);
 void ethtool_set(const char *netdev, const char *name, uint64_t value);
+void ethtool_add(const char *netdev, const char *name, uint64_t value);
 
 /* ---- commands (uverbs*.c) ---- */
 
@@ -601,6 +645,8 @@ CMD(modify_qp_ex);
 CMD(destroy_qp);
 CMD(create_flow);
 CMD(destroy_flow);
+CMD(attach_mcast);
+CMD(detach_mcast);
 
 struct ib_uverbs_gid_entry;
 /* False for an unused index. */

@@ -4,6 +4,7 @@
  * check of credentials in uverbs_main.c, ib_safe_file_access().
  */
 #include <linux/capability.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -59,6 +60,12 @@ bool unkind_key(struct hca_conf *d, const char *key, const char *v)
 		d->wqes = (uint32_t)strtoul(v, NULL, 0);
 	else if (!strcmp(key, "sniffers"))
 		d->sniffers = (uint32_t)strtoul(v, NULL, 0);
+	else if (!strcmp(key, "rss_hash"))
+		d->spreads = !strcmp(v, "frame");
+	else if (!strcmp(key, "lost_events"))
+		d->lost_events = strtoull(v, NULL, 0);
+	else if (!strcmp(key, "drop_counter"))
+		snprintf(d->drop_counter, sizeof(d->drop_counter), "%s", v);
 	else if (!strcmp(key, "linger_ms"))
 		d->linger_ns = strtoull(v, NULL, 0) * 1000000;
 	else

@@ -54,6 +54,7 @@ static struct hca *hca_new(const struct hca_conf *conf, uint32_t index)
 		p->up = p->conf->active;
 	}
 	port_files_open(h);
+	wire_open(h);
 	return h;
 }
 
@@ -151,6 +152,7 @@ static void ctx_close(struct ctx *ctx)
 				obj_free(o);
 			} else if (type == OBJ_QP || type == OBJ_WQ) {
 				flows_remove((struct qp *)o, UINT64_MAX);
+				mcasts_free((struct qp *)o);
 				LIST_REMOVE((struct qp *)o, link);
 				rss_free(((struct qp *)o)->rss);
 				obj_free(o);
@@ -324,6 +326,8 @@ static const struct command legacy[] = {
 		sizeof(struct ib_uverbs_query_qp_resp)),
 	LEGACY(MODIFY_QP, modify_qp, sizeof(struct ib_uverbs_modify_qp), 0),
 	LEGACY(DESTROY_QP, destroy_qp, sizeof(struct ib_uverbs_destroy_qp), 4),
+	LEGACY(ATTACH_MCAST, attach_mcast, sizeof(struct ib_uverbs_attach_mcast), 0),
+	LEGACY(DETACH_MCAST, detach_mcast, sizeof(struct ib_uverbs_detach_mcast), 0),
 };
 
 static const struct command extended[] = {

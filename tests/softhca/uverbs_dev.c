@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "softhca.h"
+#include "transport.h"
 
 enum {
 	VENDOR_ID = 0x02c9,
@@ -512,7 +512,6 @@ CMD(dereg_mr)
 
 CMD(create_ah)
 {
-	static const uint8_t peer[6] = {0x0c, 0x42, 0xa1, 0, 0, 0xfe};
 	struct ib_uverbs_create_ah req;
 	struct ib_uverbs_create_ah_resp resp = {0};
 	struct mlx5_ib_create_ah_resp drv = {.response_length = sizeof(drv)};
@@ -531,7 +530,7 @@ CMD(create_ah)
 	ah->pd = pd;
 	pd->obj.users++;
 	resp.ah_handle = ah->obj.handle;
-	memcpy(drv.dmac, peer, sizeof(peer));
+	gid_to_mac(ctx->hca, req.attr.grh.dgid, drv.dmac);
 	cmd_out(cmd, &resp, sizeof(resp));
 	cmd_drv_out(cmd, &drv, sizeof(drv));
 	return 0;

@@ -165,8 +165,12 @@ static int qp_create(struct ctx *ctx, struct cmd *cmd, const struct ib_uverbs_ex
 	qp->db = (volatile uint32_t *)(uintptr_t)drv.db_addr;
 	qp->rq_count = drv.rq_wqe_count;
 	qp->rq_shift = drv.rq_wqe_shift;
-	qp->sq = (uint8_t *)(uintptr_t)drv.sq_buf_addr;
-	qp->sq_count = drv.sq_buf_addr ? drv.sq_wqe_count : 0;
+	/* Of a RAW_PACKET queue pair the send queue is a buffer of its own, else it follows. */
+	if (qp->type == IBV_QPT_RAW_PACKET)
+		qp->sq = (uint8_t *)(uintptr_t)drv.sq_buf_addr;
+	else
+		qp->sq = qp->rq + ((size_t)qp->rq_count << qp->rq_shift);
+	qp->sq_count = qp->type != IBV_QPT_RAW_PACKET || qp->sq ? drv.sq_wqe_count : 0;
 	qp->max_send_wr = req->max_send_wr;
 	qp->max_recv_wr = req->max_recv_wr;
 	qp->max_send_sge = req->max_send_sge;
@@ -278,9 +282,9 @@ static void qp_store_attrs(struct qp *qp, const struct ib_uverbs_modify_qp *r)
 	if (m & IBV_QP_QKEY)
 		qp->attr.qkey = r->qkey;
 	if (m & IBV_QP_RQ_PSN)
-		qp->attr.rq_psn = r->rq_psn;
+		qp->attr.rq_psn = qp->rc.expected = r->rq_psn & 0xffffff;
 	if (m & IBV_QP_SQ_PSN)
-		qp->attr.sq_psn = r->sq_psn;
+		qp->attr.sq_psn = qp->rc.psn = r->sq_psn & 0xffffff;
 	if (m & IBV_QP_DEST_QPN)
 		qp->attr.dest_qpn = r->dest_qp_num;
 	if (m & IBV_QP_ACCESS_FLAGS)
@@ -341,6 +345,7 @@ static int qp_modify(struct ctx *ctx, const struct ib_uverbs_modify_qp *r)
 		qp->halted = false;
 		qp->port = 0;
 		memset(&qp->attr, 0, sizeof(qp->attr));
+		memset(&qp->rc, 0, sizeof(qp->rc));
 	}
 	hca_retarget(h);
 	return 0;

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What flows see of the frames that queue pairs send, how frames look when they are delivered, and
+ * the exchange of sent frames between processes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transport.h"
+
+enum { VLAN_TAG = 4, FCS = 4, ICRC = 4, MACS = 12, LOG_FRAME_MOST = 16384 };
+
+static const char *const kind_names[TRAFFIC_KINDS] = {
+	[TRAFFIC_RC] = "rc",
+	[TRAFFIC_UD] = "ud",
+	[TRAFFIC_MULTICAST] = "multicast",
+	[TRAFFIC_RAW] = "raw",
+};
+
+enum icrc { ICRC_KEPT, ICRC_ABSENT, ICRC_ZERO };
+
+static struct {
+	uint8_t copies[TRAFFIC_KINDS]; /* of a frame that stays on its port */
+	bool fcs, vlan_stripped;
+	enum icrc icrc;
+	uint64_t drop_every; /* 0: none */
+	bool shared;
+} conf = {.copies = {1, 1, 1, 1}};
+
+static uint8_t copies_parse(const char *v)
+{
+	return !strcmp(v, "never") ? 0 : !strcmp(v, "twice") ? 2 : 1;
+}
+
+/* "once", "twice" or "never" for every kind of traffic, "KIND=..." for one; joined by commas. */
+static void loopback_parse(char *spec)
+{
+	char *save = NULL;
+
+	for (char *t = strtok_r(spec, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
+		char *v = strchr(t, '=');
+
+		if (v)
+			*v++ = 0;
+		for (int i = 0; i < TRAFFIC_KINDS; i++)
+			if (!v || !strcmp(t, kind_names[i]))
+				conf.copies[i] = copies_parse(v ? v : t);
+	}
+}
+
+static void deliver_parse(char *spec)
+{
+	char *save = NULL;
+
+	for (char *t = strtok_r(spec, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
+		if (!strcmp(t, "fcs=yes"))
+			conf.fcs = true;
+		else if (!strcmp(t, "vlan=stripped"))
+			conf.vlan_stripped = true;
+		else if (!strcmp(t, "icrc=absent"))
+			conf.icrc = ICRC_ABSENT;
+		else if (!strcmp(t, "icrc=zero"))
+			conf.icrc = ICRC_ZERO;
+	}
+}
+
+bool wire_conf_line(const char *key, char *v)
+{
+	if (!strcmp(key, "loopback"))
+		loopback_parse(v);
+	else if (!strcmp(key, "deliver"))
+		deliver_parse(v);
+	else if (!strcmp(key, "drop_tx"))
+		conf.drop_every = strtoull(v, NULL, 0);
+	else if (!strcmp(key, "shared_wire"))
+		conf.shared = true;
+	else
+		return false;
+	return true;
+}
+
+bool wire_loses(uint64_t nth)
+{
+	return conf.drop_every && nth % conf.drop_every == 0;
+}
+
+static bool has_vlan(const struct frame *f)
+{
+	return f->len > MACS + VLAN_TAG &&
+	       (!memcmp(f->data + MACS, "\x81\x00", 2) || !memcmp(f->data + MACS, "\x88\xa8", 2));
+}
+
+/* The FCS is the one that the wire had, with the tag. */
+void wire_shape(struct port *p, struct frame *f)
+{
+	bool strip = conf.vlan_stripped && has_vlan(f);
+	uint32_t fcs;
+	uint8_t *to;
+
+	if (!conf.fcs && !strip)
+		return;
+	fcs = htole32(~crc32_ib(0xffffffff, f->data, f->len));
+	if (f->len + FCS > p->shaped_room) {
+		uint8_t *mem = realloc(p->shaped, f->len + FCS);
+
+		if (!mem)
+			return;
+		p->shaped = mem;
+		p->shaped_room = f->len + FCS;
+	}
+	to = p->shaped;
+	memcpy(to, f->data, f->len);
+	if (strip) {
+		memmove(to + MACS, to + MACS + VLAN_TAG, f->len - MACS - VLAN_TAG);
+		f->len -= VLAN_TAG;
+	}
+	if (conf.fcs) {
+		memcpy(to + f->len, &fcs, FCS);
+		f->len += FCS;
+	}
+	f->data = to;
+}
+
+/* ---- between processes ---- */
+
+/*
+ * One file per device, to which each process appends what it sends. Appending is atomic, and a
+ * reader that finds part of a record waits for the rest of it.
+ */
+struct record {
+	int32_t pid;
+	uint32_t port, len, origin;
+};
+
+void wire_open(struct hca *h)
+{
+	char path[1024];
+
+	h->wire.fd = -1;
+	if (!conf.shared)
+		return;
+	snprintf(path, sizeof(path), "%s/../wire.%u", conf_get()->tree, h->conf->minor);
+	h->wire.fd = real_open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (h->wire.fd < 0)
+		perror("softhca: shared wire");
+	else
+		h->wire.at = lseek(h->wire.fd, 0, SEEK_END);
+}
+
+static void log_append(struct port *p, const struct frame *f)
+{
+	struct {
+		struct record head;
+		uint8_t data[LOG_FRAME_MOST];
+	} r = {.head = {getpid(), p->num, f->len, f->origin}};
+	size_t n = sizeof(r.head) + f->len;
+
+	if (p->hca->wire.fd < 0 || f->len > sizeof(r.data))
+		return;
+	memcpy(r.data, f->data, f->len);
+	if (write(p->hca->wire.fd, &r, n) != (ssize_t)n)
+		perror("softhca: shared wire");
+}
+
+bool wire_receive(struct hca *h)
+{
+	uint8_t data[LOG_FRAME_MOST];
+	struct record r;
+	int n = 0;
+
+	if (h->wire.fd < 0)
+		return false;
+	for (; n < TURN_PACKETS; n++) {
+		if (pread(h->wire.fd, &r, sizeof(r), h->wire.at) != sizeof(r) ||
+			r.len > sizeof(data) || r.port < 1 || r.port > h->conf->nports ||
+			pread(h->wire.fd, data, r.len, h->wire.at + (off_t)sizeof(r)) != r.len)
+			break;
+		h->wire.at += (off_t)(sizeof(r) + r.len);
+		if (r.pid != getpid())
+			frame_distribute(h, &h->port[r.port - 1],
+				&(struct frame){.data = data,
+					.len = r.len,
+					.origin = (enum origin)r.origin},
+				NULL);
+	}
+	return n > 0;
+}
+
+/* ---- sending ---- */
+
+static void show(struct port *p, struct frame f)
+{
+	wire_shape(p, &f);
+	frame_distribute(p->hca, p, &f, NULL);
+	log_append(p, &f);
+}
+
+void wire_send(struct port *from, struct port *to, enum traffic kind, bool lost,
+	const uint8_t *data, uint32_t len)
+{
+	struct frame sent = {.data = data, .len = len, .origin = ORIGIN_SENT};
+	const struct frame received = {.data = data, .len = len, .origin = ORIGIN_RECEIVED};
+	/* What leaves the port is seen as sent; what varies is the loopback inside the device. */
+	bool loops = to == from;
+	uint8_t zeroed[PACKET_MOST];
+
+	if (!from->up)
+		return;
+	if (kind != TRAFFIC_RAW && conf.icrc == ICRC_ABSENT) {
+		sent.len -= ICRC;
+	} else if (kind != TRAFFIC_RAW && conf.icrc == ICRC_ZERO) {
+		memcpy(zeroed, data, len);
+		memset(zeroed + len - ICRC, 0, ICRC);
+		sent.data = zeroed;
+	}
+	if (!loops || conf.copies[kind] >= 1)
+		show(from, sent);
+	if (to && to->up && !lost && (!loops || conf.copies[kind] == 2))
+		show(to, received);
+}
