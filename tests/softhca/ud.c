@@ -11,9 +11,9 @@
 #include "transport.h"
 
 enum {
+	ETHERNET = 14,
 	SEG_AV = 1,
 	SEG_DATA = 4,
-	GRH_PRESENT = 1u << 30,
 	GID_SHIFT = 20,
 	QPN_MASK = 0xffffff,
 	MULTICAST_QPN = 0xffffff,
@@ -126,10 +126,9 @@ static void deliver(
 static bool path_of(
 	struct hca *h, const struct qp *qp, const struct mlx5_wqe_av *av, struct path *path)
 {
-	uint32_t gid = be32toh(av->grh_gid_fl);
+	uint32_t gid = be32toh(av->grh_gid_fl) >> GID_SHIFT & 0xff;
 
-	if (!(gid & GRH_PRESENT) ||
-		!path_find(h, qp->port, gid >> GID_SHIFT & 0xff, av->rgid, path))
+	if (!path_find(h, qp->port, gid, av->rgid, path))
 		return false;
 	memcpy(path->dmac, av->rmac, sizeof(path->dmac));
 	path->tclass = av->tclass;
@@ -147,6 +146,7 @@ static uint8_t datagram_send(struct hca *h, struct qp *qp, const struct send_wqe
 	struct mlx5_wqe_datagram_seg seg;
 	struct packet pk = {.src_qpn = qp->qpn, .payload = payload, .imm = w->imm};
 	struct path path;
+	uint32_t len;
 	bool group;
 
 	for (uint32_t i = 0; i < sizeof(seg) / 16; i++)
@@ -165,9 +165,12 @@ static uint8_t datagram_send(struct hca *h, struct qp *qp, const struct send_wqe
 		return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 	if (!sq_gather(h, qp, w, SEG_DATA, 0, payload, pk.len))
 		return MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
+	len = roce_build(&path, &pk, frame);
+	/* Datagrams are not cut into packets. */
+	if (len > ETHERNET + path.from->conf->mtu)
+		return MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR;
 	group = gid_is_multicast(path.dgid);
-	wire_send(path.from, path.to, group ? TRAFFIC_MULTICAST : TRAFFIC_UD, false, frame,
-		roce_build(&path, &pk, frame));
+	wire_send(path.from, path.to, group ? TRAFFIC_MULTICAST : TRAFFIC_UD, false, frame, len);
 	roce_grh(frame, &path, grh);
 	if (path.to && path.to->up && path.from->up)
 		deliver(h, &path, &pk, grh);
