@@ -13,6 +13,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "sender.h"
+
 enum {
 	HALF = 1 << 20, /* of the memory: sources, then destinations */
 	FIRST_PSN = 0xfffffe,
@@ -420,7 +422,7 @@ static void parse(struct options *o, int argc, char **argv)
 		o->size = HALF - GRH;
 }
 
-int main(int argc, char **argv)
+int sender_run(int argc, char **argv)
 {
 	struct sender s = {.o = {.port = 1,
 				   .gid_index = 3,
