@@ -9,25 +9,31 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "../softhca/sender.h"
 
 static const char usage[] = "usage: self_tool OUTPUT SENDER-ARGUMENTS...\n";
 
-static sem_t is_ready;
+static sem_t is_running;
 
-static void on_ready(void *ctx)
+/* Of a descriptor that is readable from the beginning: the session looks at it once it receives. */
+static bool on_running(void *ctx, int fd)
 {
+	eventfd_t value;
+
 	(void)ctx;
-	sem_post(&is_ready);
+	eventfd_read(fd, &value);
+	sem_post(&is_running);
+	return false;
 }
 
 static void *capture(void *session)
 {
 	rd_session_run(session);
-	/* Also if it failed before it was ready. */
-	sem_post(&is_ready);
+	/* Also if it failed before that. */
+	sem_post(&is_running);
 	return NULL;
 }
 
@@ -43,11 +49,14 @@ static int report(struct rd_session *session)
 
 int main(int argc, char **argv)
 {
+	int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	const struct rd_watch watch = {fd, on_running, NULL};
 	struct rd_session_config config = {.path = argc > 1 ? argv[1] : NULL,
 		.log2_buffers = 14,
 		.buffer = 1 << 24,
 		.user = getuid() ? NULL : "root",
-		.ready = on_ready};
+		.watches = &watch,
+		.n_watches = 1};
 	struct rd_session *session;
 	struct rd_error err;
 	pthread_t thread;
@@ -57,19 +66,20 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	sem_init(&is_ready, 0, 0);
+	sem_init(&is_running, 0, 0);
 	if (rd_session_open(&session, &config, &err)) {
 		fprintf(stderr, "self_tool: %s\n", err.text);
 		return 1;
 	}
 	if (pthread_create(&thread, NULL, capture, session))
 		return 1;
-	sem_wait(&is_ready);
+	sem_wait(&is_running);
 	rc = sender_run(argc - 1, argv + 1);
 	rd_session_stop(session);
 	pthread_join(thread, NULL);
 	rc |= report(session);
 	rd_session_close(session);
-	sem_destroy(&is_ready);
+	sem_destroy(&is_running);
+	close(fd);
 	return rc;
 }
