@@ -87,6 +87,12 @@ for fault in verb=create_wq,errno=ENOMEM,nth=3 verb=create_table,errno=EINVAL ve
 	is "$fault: one queue is left" "$(given)" 1
 	is "$fault: all" "$(frames)" 1000
 done
+# A device that ignores the fields: a single flow is in all queues.
+queues 'rss_hash=frame' --dev name=mlx5_0,rss_hash=frame --gen count=1000,size=300,qps=1 -- -m wqe -n 4
+is 'rss_hash=frame: each queue has some' "$(awk '$1 == "queue" && $3 > 0' "$tmp/got" | wc -l)" 4
+queues 'rss_hash=toeplitz' --dev name=mlx5_0 --gen count=1000,size=300,qps=1 -- -m wqe -n 4
+is 'rss_hash=toeplitz: one queue has all of a flow' "$(awk '$1 == "queue" && $3 > 0' "$tmp/got" | wc -l)" 1
+
 queues "no sniffer" --dev name=mlx5_0,sniffer=no -- -n 4
 is "no sniffer: exit status" $status 2
 has "no sniffer: message" "$tmp/got" '^error create_flow on mlx5_0:1: Operation not supported'

@@ -16,7 +16,7 @@ own() {
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
 	shift
 	rm -f "$tmp/own.pcapng"
-	model --gen count=0 --stats "$tmp/stats" "${options[@]}" -- "$SELF_TOOL" "$tmp/own.pcapng" "$@" >"$tmp/out" 2>"$tmp/log"
+	model --stats "$tmp/stats" "${options[@]}" -- "$SELF_TOOL" "$tmp/own.pcapng" "$@" >"$tmp/out" 2>"$tmp/log"
 	is "$name: every message arrives" $? 0
 	is "$name: nothing is left on the device" "$(jq '[.leaked[]] | add' "$tmp/stats")" 0
 	tshark -r "$tmp/own.pcapng" -T fields -e frame.len -e infiniband.bth.opcode >"$tmp/frames" 2>/dev/null
@@ -45,7 +45,7 @@ is 'datagrams by IPv6: to the group' "$(tshark -r "$tmp/own.pcapng" -Y 'infiniba
 	$'33:33:00:00:00:77\tff0e::77'
 
 own 'twice' --loopback twice -- -s 1400 write ud multicast raw
-is 'twice: every frame' "$(opcodes)" '6 6 8 8 17 17 - -'
+is 'twice: every frame' "$(opcodes)" '6 6 8 8 17 17 100 100 100 100 - -'
 own 'never' --loopback never -- -s 500 write ud multicast raw
 is 'never: no frame' "$(count)" 0
 own 'by traffic' --loopback rc=never,ud=twice,multicast=never -- -s 500 write ud multicast raw
@@ -82,6 +82,11 @@ is 'no ICRC: four bytes less' "$(lengths)" '570 58'
 is 'no ICRC: none is valid' "$(json "$tmp/report" .totals.icrc_good)" 0
 own 'no ICRC as sent' --deliver icrc=zero --loopback twice -- -s 500 write
 is 'no ICRC as sent: valid as received' "$(icrcs)" '2 good, 2 bad'
+
+# Frames of the program itself have an older timestamp as sent than as received.
+own 'late as sent' --loopback twice --clock cycles,tx_lag_us=5000 -- -s 3000 -c 20 write
+[ "$(json "$tmp/report" .totals.backwards)" -gt 0 ]
+ok 'late as sent: timestamps go back' "$tmp/report"
 
 # From another process, while rdmadump captures: its first frame tells that it does.
 other() {

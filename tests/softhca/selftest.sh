@@ -204,6 +204,61 @@ if section infiniband; then
 		--pcap "$tmp/ib.pcap" --at-end sigint -- "$bin/probe" -u -H)"
 fi
 
+# traffic NAME FRAMES SENDER-OPTIONS... : sent by the program itself, counted on the wire
+traffic()
+{
+	local name=$1 want=$2
+	shift 2
+	out=$(hca "${wire[@]}" -- "$bin/sender" "$@")
+	same "$name: all operations succeed" 0 $?
+	same "$name: frames" "$want" "$(stat_of frames)"
+	same "$name: nothing leaked" "0 0 0" "$(stat_of leaked.qps) $(stat_of leaked.ahs) $(stat_of leaked.mrs)"
+}
+
+if section sends; then
+	rc="write write_imm send send_imm read"
+	wire=()
+	traffic "RC, one packet" 10 $rc
+	traffic "RC, inline" 10 -i -s 100 $rc
+	traffic "RC, empty messages" 10 -s 0 $rc
+	traffic "RC, many messages" 1000 -c 100 -s 700 $rc
+	traffic "RC, a large message" $((5 * 1025)) -s 1048536 $rc
+	traffic "RC, small packets" 25 -m 256 -s 1000 $rc
+	traffic "RC, errors" 13 -r 2 -s 100 no_receive no_peer bad_rkey write
+	traffic "UD and RAW_PACKET" 12 -c 3 ud multicast raw raw_vlan
+	wire=(--loopback twice)
+	traffic "seen twice" 28 -s 900 $rc ud multicast raw raw_vlan
+	wire=(--loopback never)
+	traffic "seen never" 0 $rc ud multicast raw raw_vlan
+	wire=(--drop-tx 3)
+	traffic "lost packets: payload arrives all the same" 9 -s 3000 -t 6 write
+	same "lost packets: sent again" 1 "$(stat_of devices.0.resends)"
+	wire=(--drop-tx 1)
+	hca "${wire[@]}" -- "$bin/sender" -c 3 -s 3000 -t 6 $rc > /dev/null
+	same "every packet is lost once" 0 $?
+	wire=(--dev ports=2)
+	traffic "second port" 2 -p 2 write
+	traffic "from port to port: seen on both" 6 -P 2 write ud
+	has "no attached queue pair is destroyed, no datagram exceeds the MTU" "ud 0 of 1" \
+		"$(hca -- "$bin/sender" -s 2000 ud)"
+fi
+
+if section unkind; then
+	spec=count=200,size=300
+	same "lost completion events: nothing is lost" "$(frames $spec)" \
+		"$(hca --dev lost_events=10 --gen $spec --rate 2000 --at-end sigint -- "$bin/probe" -H -e)"
+	[ "$(stat_of devices.0.lost_events)" -gt 0 ]
+	ok $? "lost completion events: counted"
+	for c in rx_discards_phy none; do
+		hca --keep "$tmp/tree" --dev drop_counter=$c --ethtool rx_discards_phy=7 --gen count=1000,size=128 \
+			--mode drop --at-end sigint -- "$bin/probe" -q -r 256 -y 300 > /dev/null
+		same "drops counted by $c: not by out_of_buffer" 0 \
+			"$(cat "$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/hw_counters/out_of_buffer")"
+		same "drops counted by $c: the statistic" "$([ $c = none ] && echo 7 || echo 751)" \
+			"$(cat "$tmp/tree/ethtool/enp1s0f0np0/rx_discards_phy")"
+	done
+fi
+
 nobody="setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all"
 if section privileges && [ "$(id -u)" = 0 ] && ! $nobody test -x "$bin/probe" 2>/dev/null; then
 	if has_tool setpriv "privileges"; then

@@ -27,7 +27,7 @@ enum {
 
 struct options {
 	const char *device;
-	unsigned int port, gid_index, mtu, size, count, timeout, retry;
+	unsigned int port, to_port, gid_index, mtu, size, count, timeout, retry;
 	bool is_inline;
 };
 
@@ -37,7 +37,7 @@ struct sender {
 	struct ibv_pd *pd;
 	struct ibv_cq *sends, *receives;
 	struct ibv_mr *mr;
-	union ibv_gid gid;
+	union ibv_gid gid[2]; /* of the port that sends, and of the one that receives */
 	uint8_t *memory;
 	struct ibv_qp *from, *to;
 	struct ibv_ah *ah;
@@ -76,17 +76,23 @@ static struct ibv_qp *qp_new(struct sender *s, enum ibv_qp_type type)
 	return qp;
 }
 
-static struct ibv_ah_attr address(const struct sender *s, const union ibv_gid *gid)
+static struct ibv_ah_attr address(
+	const struct sender *s, unsigned int port, const union ibv_gid *gid)
 {
 	return (struct ibv_ah_attr){.is_global = 1,
-		.port_num = (uint8_t)s->o.port,
+		.port_num = (uint8_t)port,
 		.grh = {.dgid = *gid, .sgid_index = (uint8_t)s->o.gid_index, .hop_limit = 64}};
+}
+
+static unsigned int port_of(const struct sender *s, const struct ibv_qp *qp)
+{
+	return qp == s->to ? s->o.to_port : s->o.port;
 }
 
 static void rc_connect(struct sender *s, struct ibv_qp *qp, uint32_t dest_qpn)
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
-		.port_num = (uint8_t)s->o.port,
+		.port_num = (uint8_t)port_of(s, qp),
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
 	enum ibv_mtu mtu = IBV_MTU_256;
 
@@ -96,7 +102,7 @@ static void rc_connect(struct sender *s, struct ibv_qp *qp, uint32_t dest_qpn)
 		ibv_modify_qp(qp, &a,
 			IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
 	a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR,
-		.ah_attr = address(s, &s->gid),
+		.ah_attr = address(s, port_of(s, qp), &s->gid[qp == s->from]),
 		.path_mtu = mtu,
 		.dest_qp_num = dest_qpn,
 		.rq_psn = FIRST_PSN,
@@ -121,7 +127,7 @@ static void rc_connect(struct sender *s, struct ibv_qp *qp, uint32_t dest_qpn)
 static void datagram_start(struct sender *s, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr a = {
-		.qp_state = IBV_QPS_INIT, .port_num = (uint8_t)s->o.port, .qkey = QKEY};
+		.qp_state = IBV_QPS_INIT, .port_num = (uint8_t)port_of(s, qp), .qkey = QKEY};
 	bool ud = qp->qp_type == IBV_QPT_UD;
 
 	check("to INIT",
@@ -304,7 +310,7 @@ static union ibv_gid group_of(const struct sender *s)
 	static const uint8_t v6[16] = {0xff, 0x0e, [15] = 0x77};
 	union ibv_gid gid;
 
-	memcpy(gid.raw, s->gid.raw[0] == 0xfe ? v6 : v4, sizeof(gid.raw));
+	memcpy(gid.raw, s->gid[0].raw[0] == 0xfe ? v6 : v4, sizeof(gid.raw));
 	return gid;
 }
 
@@ -316,8 +322,8 @@ static void datagram_setup(struct sender *s, const struct op *op, union ibv_gid 
 	datagram_start(s, s->to);
 	if (op->type != IBV_QPT_UD)
 		return;
-	*group = op->opcode == IBV_WR_SEND ? s->gid : group_of(s);
-	attr = address(s, group);
+	*group = op->opcode == IBV_WR_SEND ? s->gid[1] : group_of(s);
+	attr = address(s, s->o.port, group);
 	s->ah = ibv_create_ah(s->pd, &attr);
 	if (!s->ah)
 		die("ibv_create_ah");
@@ -368,7 +374,8 @@ static void setup(struct sender *s)
 		ibv_free_device_list(list);
 	if (!s->ctx)
 		die("ibv_open_device");
-	if (ibv_query_gid(s->ctx, (uint8_t)s->o.port, (int)s->o.gid_index, &s->gid))
+	if (ibv_query_gid(s->ctx, (uint8_t)s->o.port, (int)s->o.gid_index, &s->gid[0]) ||
+		ibv_query_gid(s->ctx, (uint8_t)s->o.to_port, (int)s->o.gid_index, &s->gid[1]))
 		die("ibv_query_gid");
 	s->memory = calloc(2, HALF);
 	s->pd = ibv_alloc_pd(s->ctx);
@@ -385,6 +392,7 @@ static void setup(struct sender *s)
 static const struct option options[] = {
 	{"device", required_argument, NULL, 'd'},
 	{"port", required_argument, NULL, 'p'},
+	{"to-port", required_argument, NULL, 'P'},
 	{"gid-index", required_argument, NULL, 'g'},
 	{"mtu", required_argument, NULL, 'm'},
 	{"size", required_argument, NULL, 's'},
@@ -399,6 +407,7 @@ static void parse(struct options *o, int argc, char **argv)
 {
 	unsigned int *const number[256] = {
 		['p'] = &o->port,
+		['P'] = &o->to_port,
 		['g'] = &o->gid_index,
 		['m'] = &o->mtu,
 		['s'] = &o->size,
@@ -408,7 +417,7 @@ static void parse(struct options *o, int argc, char **argv)
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "d:p:g:m:s:c:t:r:i", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "d:p:P:g:m:s:c:t:r:i", options, NULL)) != -1) {
 		if (c == 'd')
 			o->device = optarg;
 		else if (c == 'i')
@@ -418,6 +427,8 @@ static void parse(struct options *o, int argc, char **argv)
 		else
 			exit(2);
 	}
+	if (!o->to_port)
+		o->to_port = o->port;
 	if (o->size > HALF - GRH)
 		o->size = HALF - GRH;
 }
