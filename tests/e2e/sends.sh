@@ -53,11 +53,11 @@ is 'by traffic: as asked' "$(opcodes)" '100 100 -'
 
 # The second of each two is lost; 3: refused by the responder; the last: only the timer tells.
 own 'lost in the middle' --drop-tx 2 -- -s 2500 write
-is 'lost in the middle: sent again from there' "$(opcodes)" '6 7 8 17 7 8 17'
+is 'lost in the middle: retransmitted from there' "$(opcodes)" '6 7 8 17 7 8 17'
 is 'lost in the middle: the refusal names the PSN' "$(tshark -r "$tmp/own.pcapng" -T fields -e infiniband.bth.psn -e infiniband.aeth.syndrome.opcode 2>/dev/null | awk -F'\t' '$2 == 3 {print $1}')" 16777215
 own 'lost at the end' --drop-tx 3 -- -s 2500 write
-is 'lost at the end: sent again after the timeout' "$(opcodes | sed 's/17 .*17$/17 ... 17/')" '6 7 8 6 17 ... 17'
-is 'lost at the end: once' "$(jq '.devices[0].resends' "$tmp/stats")" 1
+is 'lost at the end: retransmitted after the timeout' "$(opcodes | sed 's/17 .*17$/17 ... 17/')" '6 7 8 6 17 ... 17'
+is 'lost at the end: once' "$(jq '.devices[0].retransmits' "$tmp/stats")" 1
 own 'lost and seen twice' --drop-tx 2 --loopback twice -- -s 2500 write
 is 'lost and seen twice: the lost one is seen as sent alone' "$(opcodes)" '6 6 7 8 8 17 17 7 7 8 8 17 17'
 own 'nobody answers' -- -s 100 -r 2 no_peer no_receive bad_rkey

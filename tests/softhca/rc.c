@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The requester of a reliable connection: cuts messages into packets, and sends them again when the
+ * The requester of a reliable connection: cuts messages into packets, and retransmits them when the
  * responder asks for that or does not answer (InfiniBand Architecture Specification 1.4, 9.7). One
  * message is under way at a time.
  */
@@ -187,7 +187,7 @@ static void packet_send(struct hca *h, struct qp *qp, const struct send_wqe *w)
 }
 
 /* From the first packet on that is not acknowledged. */
-static bool resend(struct hca *h, struct qp *qp, uint8_t *tries, uint8_t most, uint8_t syndrome)
+static bool retransmit(struct hca *h, struct qp *qp, uint8_t *tries, uint8_t most, uint8_t syndrome)
 {
 	if ((*tries)++ >= most) {
 		message_fail(h, qp, syndrome);
@@ -195,7 +195,7 @@ static bool resend(struct hca *h, struct qp *qp, uint8_t *tries, uint8_t most, u
 	}
 	qp->rc.sent = qp->rc.acked;
 	qp->rc.wait_ns = 0;
-	h->stat.resends++;
+	h->stat.retransmits++;
 	return true;
 }
 
@@ -216,7 +216,7 @@ bool rc_turn(struct hca *h, struct qp *qp)
 		}
 		if (rc->sent == rc->packets &&
 			(now_ns() < rc->wait_ns ||
-				!resend(h, qp, &rc->tries, qp->attr.retry,
+				!retransmit(h, qp, &rc->tries, qp->attr.retry,
 					MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR)))
 			return false;
 		packet_send(h, qp, &w);
@@ -243,7 +243,8 @@ static void refused(struct hca *h, struct qp *qp, uint8_t syndrome)
 	uint8_t forever = 0;
 
 	if ((syndrome & ~AETH_TIMER) == AETH_RNR) {
-		if (!resend(h, qp, qp->attr.rnr_retry == RNR_FOREVER ? &forever : &rc->rnr_tries,
+		if (!retransmit(h, qp,
+			    qp->attr.rnr_retry == RNR_FOREVER ? &forever : &rc->rnr_tries,
 			    qp->attr.rnr_retry, MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR))
 			return;
 		rc->rnr_wait = true;
@@ -251,7 +252,7 @@ static void refused(struct hca *h, struct qp *qp, uint8_t syndrome)
 		return;
 	}
 	if (syndrome == AETH_PSN_ERROR)
-		resend(h, qp, &rc->tries, qp->attr.retry,
+		retransmit(h, qp, &rc->tries, qp->attr.retry,
 			MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR);
 	else
 		message_fail(h, qp,

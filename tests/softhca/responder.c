@@ -133,7 +133,7 @@ static uint8_t place_send(struct hca *h, struct qp *qp, const struct packet *pk)
 void rq_done(struct hca *h, struct qp *qp, const struct receipt *r)
 {
 	qp->rq_head++;
-	qp->rq_ready = 0; /* counted anew when it is asked for */
+	qp->rq_ready = 0; /* read again when it is asked for */
 	if (cq_has_room(qp->recv_cq))
 		cqe_write_receipt(qp->recv_cq, qp, r);
 	else

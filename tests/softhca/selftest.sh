@@ -232,7 +232,7 @@ if section sends; then
 	traffic "seen never" 0 $rc ud multicast raw raw_vlan
 	wire=(--drop-tx 3)
 	traffic "lost packets: payload arrives all the same" 9 -s 3000 -t 6 write
-	same "lost packets: sent again" 1 "$(stat_of devices.0.resends)"
+	same "lost packets: retransmitted" 1 "$(stat_of devices.0.retransmits)"
 	wire=(--drop-tx 1)
 	hca "${wire[@]}" -- "$bin/sender" -c 3 -s 3000 -t 6 $rc > /dev/null
 	same "every packet is lost once" 0 $?

@@ -149,7 +149,7 @@ static void put_device(struct text *t, const struct hca *h, struct sums *s)
 	put(t, "],\n   \"error_completions\": %llu, \"flushed\": %llu, \"cq_overruns\": %llu, ",
 		(unsigned long long)h->stat.errors, (unsigned long long)h->stat.flushed,
 		(unsigned long long)h->stat.overruns);
-	put(t, "\"resends\": %llu, ", (unsigned long long)h->stat.resends);
+	put(t, "\"retransmits\": %llu, ", (unsigned long long)h->stat.retransmits);
 	put(t, "\"lost_events\": %llu, ", (unsigned long long)h->stat.lost_events);
 	put(t, "\"completion_events\": %llu, ", (unsigned long long)h->stat.completion_events);
 	put(t, "\"waits\": %llu, \"fatal\": %s, \"source_error\": \"%s\"",

@@ -80,7 +80,7 @@ void roce_grh(const uint8_t *frame, const struct path *path, uint8_t grh[GRH_LEN
 
 enum traffic { TRAFFIC_RC, TRAFFIC_UD, TRAFFIC_MULTICAST, TRAFFIC_RAW, TRAFFIC_KINDS };
 
-/* Whether the Nth request packet of a queue pair, from 1, gets lost behind the sniffer. */
+/* Whether the Nth request packet of a queue pair, from 1, is lost downstream of the sniffer. */
 bool wire_loses(uint64_t nth);
 /*
  * Shows the flows a frame that a queue pair sent. to: the port that it arrives at, if it is not
