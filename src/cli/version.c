@@ -9,6 +9,7 @@
 #include <netlink/version.h>
 #endif
 #include <pcap/pcap.h>
+#include <rdmadump/selftest.h>
 #include <rdmadump/sink.h>
 #include <stdio.h>
 
@@ -25,6 +26,7 @@ void rd_cli_version(void)
 #else
 	printf("  without libnl: no RDMA netlink\n");
 #endif
+	printf("  %s\n", rd_selftest_archiver());
 	printf("features: capture by verbs (Ethernet, InfiniBand) and on netdevs; pcapng, pcap, "
 	       "ERF; compression %s; writing %s\n",
 		rd_compressions(), rd_write_modes());

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tests of a device as it is: probes create own objects, measure, and say what the result means for
+ * captures. Nothing is printed. The result is a JSON document (docs/schema/selftest.json) and files
+ * beside it, in one archive.
+ */
+#ifndef RDMADUMP_SELFTEST_H
+#define RDMADUMP_SELFTEST_H
+
+#include <jansson.h>
+#include <limits.h>
+#include <rdmadump/device.h>
+#include <rdmadump/error.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum rd_probe_outcome {
+	RD_PROBE_PASSED,
+	RD_PROBE_FOUND,	  /* it works, but captures have to allow for something */
+	RD_PROBE_FAILED,  /* what the probe tests does not work */
+	RD_PROBE_SKIPPED, /* nothing was tested, for the reason given */
+};
+
+/* What must hold before a probe runs. */
+#define RD_PROBE_SNIFFER     0x01 /* the device's own sniffer works, or was not tried */
+#define RD_PROBE_PEER	     0x02 /* the same command runs on the other end */
+#define RD_PROBE_DESTRUCTIVE 0x04 /* it interrupts the traffic of others */
+
+struct rd_selftest;
+struct rd_probe_result;
+
+/* One row per probe, in its own file. Strings are static. */
+struct rd_probe {
+	const char *name;     /* lower case, for --probe and file names */
+	const char *question; /* what it answers */
+	const char *objects;  /* what it creates on the device, "" for nothing */
+	unsigned int frames;  /* that it sends at most */
+	unsigned int limit_s; /* the time that it may take; 0: the default */
+	unsigned int needs;   /* RD_PROBE_SNIFFER ... */
+	bool required;	      /* where it fails, no further probe runs */
+	/* Fills in the result. Destroys all that it created, on every path. */
+	void (*run)(struct rd_selftest *st, struct rd_probe_result *result);
+};
+
+/* All probes in order, ended by NULL. */
+extern const struct rd_probe *const rd_probes[];
+
+/* The probe of that name; NULL if there is none. */
+const struct rd_probe *rd_probe_find(const char *name);
+/* Its limit of time, in seconds. */
+unsigned int rd_probe_limit(const struct rd_probe *probe);
+const char *rd_probe_outcome_name(enum rd_probe_outcome outcome);
+
+/* All pointers must outlive the run. Zero is the default. */
+struct rd_selftest_config {
+	const struct rd_device *device;
+	const struct rd_port *port;
+	const char *directory;		      /* of the result; NULL: the current one */
+	const struct rd_probe *const *probes; /* ended by NULL: only these; NULL: all */
+	const char *peer;		      /* host name of the other end; NULL: none */
+	bool destructive;		      /* probes that interrupt traffic may run */
+	bool hash_addresses;
+	const char *application; /* name and version, for the document */
+	/* Command line, ended by NULL, that calls rd_selftest_hold() on descriptors 0 and 1. */
+	const char *const *holder;
+	const volatile sig_atomic_t *stop; /* the run ends where this is not 0; NULL: never */
+
+	/* From the thread of the run. May be NULL. */
+	void *ctx;
+	void (*began)(void *ctx, const struct rd_probe *probe);
+	/* `result` is the probe's object in the document, borrowed. */
+	void (*ended)(void *ctx, const json_t *result);
+};
+
+/*
+ * Runs the probes. Until all have run, the result is in the directory selftest-HOST-DEV.partial,
+ * whose result.json is replaced after each probe; then in selftest-HOST-DEV.tar.zst (a directory of
+ * that name without libarchive). Files are created with the rights of the user who called sudo.
+ *
+ * Returns 0 with the document, which the caller owns, and the path of the result. -1 with *err:
+ * RD_CLASS_USAGE if another selftest runs on the device; RD_CLASS_DEVICE, RD_CLASS_OUTPUT.
+ * *document is NULL if nothing was run; else it has the results, also where they could not be
+ * written.
+ */
+int rd_selftest_run(const struct rd_selftest_config *config, json_t **document, char path[PATH_MAX],
+	struct rd_error *err);
+
+/*
+ * A capture in another process: creates a sniffer on the port, as far as the device allows, and
+ * writes a line about it to `out`; writes the number of its frames when `in` ends. Returns 0 or -1
+ * with RD_CLASS_DEVICE.
+ */
+int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port, int in, int out,
+	struct rd_error *err);
+
+/*
+ * Reads the document of an archive, of a directory, also a partial one, or of a JSON file. Returns
+ * 0 with the document, which the caller owns, or -1 with RD_CLASS_DEVICE.
+ */
+int rd_selftest_load(json_t **document, const char *path, struct rd_error *err);
+
+/*
+ * What differs between two documents: {"probe", "name", "before", "after"} for each outcome,
+ * finding and value. Values that are measured (units of time) differ by more than half. The caller
+ * owns the array; NULL: out of memory.
+ */
+json_t *rd_selftest_compare(const json_t *before, const json_t *after);
+
+/* "libarchive 3.6.2", or why there are no archives; static. */
+const char *rd_selftest_archiver(void);
+
+#endif

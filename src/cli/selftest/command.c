@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* `rdmadump selftest`: runs the probes of a device, or shows and compares results. */
+#include "../command.h"
+#include "../cli.h"
+#include "config.h"
+#include "selftest.h"
+#include <argp.h>
+#include <errno.h>
+#include <rdmadump/log.h>
+#include <rdmadump/session.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROBES_MAX 64
+
+struct settings {
+	const char *device, *peer, *output, *show, *compare, *second;
+	const struct rd_probe *probe[PROBES_MAX + 1];
+	unsigned int n_probes;
+	bool json, dry_run, destructive, hash, hold;
+};
+
+enum {
+	OPT_JSON = 0x100,
+	OPT_DRY_RUN,
+	OPT_PEER,
+	OPT_DESTRUCTIVE,
+	OPT_HASH,
+	OPT_PROBE,
+	OPT_OUTPUT,
+	OPT_SHOW,
+	OPT_COMPARE,
+	OPT_HOLD
+};
+
+static const struct argp_option options[] = {
+	{"dry-run", OPT_DRY_RUN, NULL, 0,
+		"Do nothing: print what each probe would create, and how long it may take", 0},
+	{"probe", OPT_PROBE, "PROBE", 0, "Run only this probe; may be given several times", 0},
+	{"peer", OPT_PEER, "HOST", 0,
+		"The same command runs on HOST, which is connected to this port", 0},
+	{"destructive", OPT_DESTRUCTIVE, NULL, 0,
+		"Allow probes that interrupt traffic: link down and up, other addresses", 0},
+	{"hash-addresses", OPT_HASH, NULL, 0,
+		"Replace addresses and host names by hashes; captures of probes are left out", 0},
+	{"output", OPT_OUTPUT, "DIR", 0, "Write the result into DIR", 0},
+	{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
+	{"show", OPT_SHOW, "FILE", 0, "Print the table of a result", 0},
+	{"compare", OPT_COMPARE, "FILE", 0,
+		"Print how FILE differs from the result that is named after it", 0},
+	{"hold", OPT_HOLD, NULL, OPTION_HIDDEN, "", 0}, {0}};
+
+static void add_probe(struct settings *s, const char *name, struct argp_state *state)
+{
+	const struct rd_probe *probe = rd_probe_find(name);
+
+	if (!probe)
+		argp_error(state, "--probe '%s': no such probe; --dry-run lists them", name);
+	if (probe && s->n_probes < PROBES_MAX)
+		s->probe[s->n_probes++] = probe;
+}
+
+static error_t parse_argument(struct settings *s, const char *arg, struct argp_state *state)
+{
+	const char **to = s->compare ? &s->second : &s->device;
+
+	if (*to)
+		argp_error(state, "unexpected argument '%s': selftest takes one device", arg);
+	*to = arg;
+	return 0;
+}
+
+static void check(const struct settings *s, struct argp_state *state)
+{
+	if (s->compare && s->device && !s->second)
+		argp_error(
+			state, "--compare FILE must stand before the other result '%s'", s->device);
+	else if (s->compare && !s->second)
+		argp_error(state, "--compare '%s': name the other result, too", s->compare);
+	else if (s->show && (s->compare || s->device))
+		argp_error(state, "--show '%s' takes no device and no other result", s->show);
+	else if (s->peer)
+		argp_error(state, "--peer '%s': no probe uses a second machine yet", s->peer);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct settings *s = state->input;
+
+	switch (key) {
+	case OPT_JSON:
+		s->json = true;
+		return 0;
+	case OPT_DRY_RUN:
+		s->dry_run = true;
+		return 0;
+	case OPT_PEER:
+		s->peer = arg;
+		return 0;
+	case OPT_DESTRUCTIVE:
+		s->destructive = true;
+		return 0;
+	case OPT_HASH:
+		s->hash = true;
+		return 0;
+	case OPT_PROBE:
+		add_probe(s, arg, state);
+		return 0;
+	case OPT_OUTPUT:
+		s->output = arg;
+		return 0;
+	case OPT_SHOW:
+		s->show = arg;
+		return 0;
+	case OPT_COMPARE:
+		s->compare = arg;
+		return 0;
+	case OPT_HOLD:
+		s->hold = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return parse_argument(s, arg, state);
+	case ARGP_KEY_END:
+		check(s, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* --- results that exist ------------------------------------------------------------------- */
+
+static int put_json(const json_t *value, struct rd_error *err)
+{
+	errno = 0;
+	if (!value || json_dumpf(value, stdout, JSON_INDENT(1)) || putchar('\n') == EOF)
+		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
+			"cannot write to standard output");
+	return 0;
+}
+
+static int end_output(struct rd_error *err)
+{
+	errno = 0;
+	if (fflush(stdout) || ferror(stdout))
+		return rd_fail(
+			err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to standard output");
+	return 0;
+}
+
+static int show(const struct settings *s, struct rd_error *err)
+{
+	json_t *document;
+	int rc = 0;
+
+	if (rd_selftest_load(&document, s->show, err) < 0)
+		return -1;
+	if (s->json)
+		rc = put_json(document, err);
+	else
+		selftest_print_document(document);
+	json_decref(document);
+	return rc ? rc : end_output(err);
+}
+
+static int compare(const struct settings *s, struct rd_error *err)
+{
+	json_t *before, *after, *list;
+	int rc = 0;
+
+	if (rd_selftest_load(&before, s->compare, err) < 0)
+		return -1;
+	if (rd_selftest_load(&after, s->second, err) < 0) {
+		json_decref(before);
+		return -1;
+	}
+	list = rd_selftest_compare(before, after);
+	if (s->json)
+		rc = put_json(list, err);
+	else
+		selftest_print_differences(list);
+	json_decref(list);
+	json_decref(before);
+	json_decref(after);
+	return rc ? rc : end_output(err);
+}
+
+/* --- a run -------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+/* A second signal ends the program at once. */
+static void catch_signals(void)
+{
+	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+	sigset_t ours;
+
+	rd_cli_ending_signals(&ours);
+	for (int i = 1; i < NSIG; i++)
+		if (sigismember(&ours, i) == 1)
+			sigaction(i, &action, NULL);
+}
+
+static void on_began(void *ctx, const struct rd_probe *probe)
+{
+	char line[128];
+
+	(void)ctx;
+	snprintf(line, sizeof(line), "%s: %s (at most %u s)", probe->name, probe->question,
+		rd_probe_limit(probe));
+	rd_cli_status(line);
+}
+
+static void on_ended(void *ctx, const json_t *result)
+{
+	const struct settings *s = ctx;
+
+	rd_cli_status(NULL);
+	if (!s->json)
+		selftest_print_probe(result);
+}
+
+static int status_of(const json_t *document)
+{
+	const char *ended = json_string_value(json_object_get(document, "ended"));
+
+	return strcmp(ended, "complete") ? RD_CLASS_PARTIAL : RD_CLASS_NONE;
+}
+
+/* Returns the exit status. */
+static int run(const struct settings *s, struct rd_selftest_config *config)
+{
+	char path[PATH_MAX];
+	struct rd_error err;
+	json_t *document;
+	int rc, status;
+
+	catch_signals();
+	if (!s->json)
+		selftest_print_heading();
+	rc = rd_selftest_run(config, &document, path, &err);
+	if (!document)
+		return rd_cli_fail(&err);
+	status = status_of(document);
+	if (s->json)
+		put_json(document, &err);
+	else
+		selftest_print_end(document);
+	json_decref(document);
+	if (rc < 0) {
+		char line[PATH_MAX + 64];
+
+		fflush(stdout);
+		snprintf(line, sizeof(line), "the partial result is in %s", path);
+		status = rd_cli_fail(&err);
+		rd_cli_say("rdmadump: ", line);
+		return status;
+	}
+	rd_log(RD_LOG_INFO, "the result is in %s", path);
+	return end_output(&err) < 0 ? rd_cli_fail(&err) : status;
+}
+
+static int with_port(const struct settings *s, const struct rd_devices *devices)
+{
+	static const char application[] = PACKAGE_NAME " " PACKAGE_VERSION;
+	const struct rd_wanted_port wanted = {.name = s->device};
+	char place[RD_NAME_MAX + 16];
+	const char *const holder[] = {"rdmadump", "selftest", "--hold", place, NULL};
+	struct rd_selftest_config config = {.directory = s->output,
+		.probes = s->n_probes ? s->probe : NULL,
+		.peer = s->peer,
+		.destructive = s->destructive,
+		.hash_addresses = s->hash,
+		.application = application,
+		.holder = holder,
+		.stop = &stop,
+		.ctx = (void *)(uintptr_t)s,
+		.began = on_began,
+		.ended = on_ended};
+	struct rd_error err;
+
+	if (rd_wanted_port_find(devices, &wanted, &config.device, &config.port, &err) < 0)
+		return rd_cli_fail(&err);
+	snprintf(place, sizeof(place), "%s:%u", config.device->name, config.port->num);
+	if (s->hold) {
+		if (rd_selftest_hold(
+			    config.device, config.port, STDIN_FILENO, STDOUT_FILENO, &err) < 0)
+			return rd_cli_fail(&err);
+		return RD_CLASS_NONE;
+	}
+	if (!s->dry_run)
+		return run(s, &config);
+	selftest_print_plan(&config);
+	return end_output(&err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+}
+
+static int with_device(const struct settings *s)
+{
+	struct rd_devices devices;
+	struct rd_error err;
+	int status;
+
+	if (rd_devices_load(&devices, "", &err) < 0)
+		return rd_cli_fail(&err);
+	status = with_port(s, &devices);
+	rd_devices_free(&devices);
+	return status;
+}
+
+int rd_cmd_selftest(int argc, char **argv)
+{
+	static const struct argp argp = {.options = options,
+		.parser = parse_option,
+		.args_doc = "[DEV[:PORT]]\n--show FILE\n--compare FILE FILE",
+		.doc = "Tests a device: whether and how well it can be captured. Creates own "
+		       "objects only, and prints each probe's result and what it means for "
+		       "captures. The result with all details is an archive, "
+		       "selftest-HOST-DEV.tar.zst."};
+	struct settings s = {0};
+	struct rd_error err;
+
+	if (rd_cli_parse(&argp, argc, argv, 0, &s))
+		return RD_CLASS_USAGE;
+	rd_cli_log(RD_LOG_INFO);
+	if (s.show)
+		return show(&s, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+	if (s.compare)
+		return compare(&s, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+	return with_device(&s);
+}

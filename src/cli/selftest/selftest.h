@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The parts of `rdmadump selftest`: tables of a plan, of results, of differences. */
+#ifndef RDMADUMP_CLI_SELFTEST_SELFTEST_H
+#define RDMADUMP_CLI_SELFTEST_SELFTEST_H
+
+#include <rdmadump/selftest.h>
+
+/* What would be done: nothing is opened. */
+void selftest_print_plan(const struct rd_selftest_config *config);
+/* The headings, one probe's rows, and what follows the table. */
+void selftest_print_heading(void);
+void selftest_print_probe(const json_t *probe);
+void selftest_print_end(const json_t *document);
+/* Both of them, and all probes. */
+void selftest_print_document(const json_t *document);
+void selftest_print_differences(const json_t *list);
+
+#endif

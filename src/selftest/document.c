@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Builds the document, and the files of a probe: its capture and raw completion queue entries. */
+#include "document.h"
+#include "addresses.h"
+#include "capture_file.h"
+#include <errno.h>
+#include <rdmadump/json.h>
+#include <rdmadump/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
+}
+
+static void host_name(char *buf, size_t room)
+{
+	if (gethostname(buf, room) < 0)
+		snprintf(buf, room, "unknown");
+	buf[room - 1] = '\0';
+}
+
+void document_host(const struct rd_selftest *st, char *buf, size_t room)
+{
+	char name[128];
+
+	host_name(name, sizeof(name));
+	if (st->config->hash_addresses)
+		address_hash(buf, room, name, strlen(name));
+	else
+		snprintf(buf, room, "%s", name);
+}
+
+/* The host with and without domain. What else is secret has the form of an address, or is hashed
+ * where it is read. */
+static int hide(const struct rd_selftest *st, json_t *value)
+{
+	char host[128], first[128];
+	struct addresses a = {.secret = {host, first}, .n = 2};
+
+	if (!st->config->hash_addresses)
+		return 0;
+	host_name(host, sizeof(host));
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(host, "."), host);
+	if (st->config->peer)
+		a.secret[a.n++] = st->config->peer;
+	return addresses_replace_json(&a, value);
+}
+
+json_t *document_begin(const struct rd_selftest *st)
+{
+	char host[128];
+
+	document_host(st, host, sizeof(host));
+	return json_pack("{s:i, s:o, s:o, s:s, s:i, s:o, s:o, s:s, s:b, s:b, s:[]}", "version", 1,
+		"program", rd_json_string(st->config->application), "host", rd_json_string(host),
+		"device", st->device->name, "port", (int)st->port->num, "start_ns",
+		rd_json_u64(wall_ns()), "end_ns", json_null(), "ended", "unfinished", "hashed",
+		(int)st->config->hash_addresses, "destructive", (int)st->config->destructive,
+		"probes");
+}
+
+void document_end(json_t *document, const char *ended)
+{
+	json_object_set_new(document, "end_ns", rd_json_u64(wall_ns()));
+	json_object_set_new(document, "ended", json_string(ended));
+}
+
+int document_write(struct rd_selftest *st, struct rd_error *err)
+{
+	char *text = json_dumps(st->document, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+	int rc;
+
+	if (!text)
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "the result");
+	rc = directory_write(&st->directory, "result.json", text, strlen(text), err);
+	free(text);
+	return rc;
+}
+
+/* --- files of a probe --------------------------------------------------------------------- */
+
+static void add_file(
+	struct rd_selftest *st, json_t *files, const char *name, const void *bytes, size_t n)
+{
+	struct rd_error err;
+	json_t *file;
+
+	if (directory_write(&st->directory, name, bytes, n, &err) == 0) {
+		file = json_pack("{s:s, s:n}", "name", name, "missing");
+	} else {
+		rd_log(RD_LOG_WARNING, "%s", err.text);
+		file = json_pack("{s:s, s:o}", "name", name, "missing", rd_json_string(err.text));
+	}
+	json_array_append_new(files, file);
+}
+
+static void leave_out(json_t *files, const char *name, const char *why)
+{
+	json_array_append_new(files, json_pack("{s:s, s:s}", "name", name, "missing", why));
+}
+
+static json_t *add_files(
+	struct rd_selftest *st, const struct rd_probe *probe, const struct rd_probe_result *r)
+{
+	json_t *files = json_array();
+	char name[DIRECTORY_NAME];
+	uint8_t *bytes;
+	size_t n;
+
+	snprintf(name, sizeof(name), "%s.pcapng", probe->name);
+	if (r->n_frames && st->config->hash_addresses) {
+		leave_out(files, name, "frames have addresses, which were to be hashed");
+	} else if (r->n_frames && capture_file(st, r, &bytes, &n) == 0) {
+		add_file(st, files, name, bytes, n);
+		free(bytes);
+	}
+	snprintf(name, sizeof(name), "%s.cqes", probe->name);
+	if (r->n_cqes)
+		add_file(st, files, name, r->cqes, r->n_cqes);
+	return files;
+}
+
+const json_t *document_add(struct rd_selftest *st, const struct rd_probe *probe,
+	const struct rd_probe_result *r, uint64_t took_ns)
+{
+	json_t *o = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:O, s:O, s:o, s:o}", "name",
+		probe->name, "question", probe->question, "outcome",
+		rd_probe_outcome_name(r->outcome), "value", rd_json_text(r->value), "reason",
+		rd_json_text(r->reason), "meaning", rd_json_text(r->meaning), "found", r->found,
+		"values", r->values, "files", add_files(st, probe, r), "duration_ms",
+		rd_json_u64(took_ns / 1000000));
+
+	if (!o || hide(st, o) < 0 ||
+		json_array_append_new(json_object_get(st->document, "probes"), o) < 0)
+		return NULL;
+	return o;
+}

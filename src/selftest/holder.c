@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Both sides of a capture in another process. The process is a new program, not a copy of this one:
+ * libibverbs has memory pinned, which copies would share. It ends when its standard input does, so
+ * that it cannot outlive this program.
+ */
+#include "holder.h"
+#include "sniffer.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/units.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES 64
+#define POLL_MS	       1
+#define END_MS	       2000 /* that it may take to end */
+
+extern char **environ;
+
+/* --- in the other process ----------------------------------------------------------------- */
+
+static bool has_ended(int fd)
+{
+	struct pollfd in = {.fd = fd, .events = POLLIN};
+	char byte;
+
+	return poll(&in, 1, POLL_MS) > 0 && read(fd, &byte, 1) <= 0;
+}
+
+int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port, int in, int out,
+	struct rd_error *err)
+{
+	char line[LINE_MAX_BYTES];
+	struct sniffer s;
+	int rc = sniffer_open(&s, device, port, NULL), n;
+
+	if (!rc)
+		rc = sniffer_flow_create(&s);
+	n = snprintf(line, sizeof(line), "%s %d\n", sniffer_step_name(s.reached), rc);
+	if (write(out, line, (size_t)n) != n)
+		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to the parent");
+	else
+		rc = 0;
+	while (!rc && !has_ended(in))
+		if (s.flow)
+			sniffer_drain(&s, NULL, NULL);
+	n = snprintf(line, sizeof(line), "%llu\n", (unsigned long long)s.frames);
+	if (!rc && write(out, line, (size_t)n) != n)
+		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to the parent");
+	sniffer_close(&s);
+	return rc;
+}
+
+/* --- in this process ---------------------------------------------------------------------- */
+
+static int spawn(struct holder *h, const struct rd_selftest *st)
+{
+	posix_spawn_file_actions_t actions;
+	int to[2], from[2], rc;
+	char *argv[16];
+	unsigned int n = 0;
+
+	for (; st->config->holder[n] && n < 15; n++)
+		memcpy(&argv[n], &st->config->holder[n], sizeof(argv[n]));
+	argv[n] = NULL;
+	if (pipe2(to, O_CLOEXEC) < 0)
+		return errno;
+	if (pipe2(from, O_CLOEXEC) < 0) {
+		rc = errno;
+		close(to[0]);
+		close(to[1]);
+		return rc;
+	}
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, to[0], 0);
+	posix_spawn_file_actions_adddup2(&actions, from[1], 1);
+	rc = posix_spawn(&h->pid, "/proc/self/exe", &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(to[0]);
+	close(from[1]);
+	h->to = to[1];
+	h->from = from[0];
+	if (rc)
+		h->pid = 0;
+	return rc;
+}
+
+/* A line, without its end. False: none arrived before the probe was over or `ms` had passed. */
+static bool read_line(
+	struct holder *h, const struct rd_selftest *st, unsigned int ms, char line[LINE_MAX_BYTES])
+{
+	struct pollfd fd = {.fd = h->from, .events = POLLIN};
+	uint64_t end = rd_monotonic_ns() + ms * 1000000ULL;
+	size_t n = 0;
+
+	while (n < LINE_MAX_BYTES - 1 && !(st && probe_over(st)) && rd_monotonic_ns() < end) {
+		if (poll(&fd, 1, 10) <= 0)
+			continue;
+		if (read(h->from, line + n, 1) != 1)
+			return false;
+		if (line[n] == '\n') {
+			line[n] = '\0';
+			return true;
+		}
+		n++;
+	}
+	return false;
+}
+
+int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe_result *r)
+{
+	char line[LINE_MAX_BYTES];
+	int rc;
+
+	*h = (struct holder){.to = -1, .from = -1};
+	if (!st->config->holder) {
+		result_skipped(r, "the program cannot run itself a second time");
+		return -1;
+	}
+	rc = spawn(h, st);
+	if (rc) {
+		result_skipped(r, "cannot start a second process: %s", strerror(rc));
+		return -1;
+	}
+	if (!read_line(h, st, LIMIT_PROBE_S * 1000, line) ||
+		sscanf(line, "%15s %d", h->step, &h->errnum) != 2) {
+		result_failed(r, "the second process did not report its capture");
+		return -1;
+	}
+	return 0;
+}
+
+static void reap(struct holder *h)
+{
+	while (h->pid > 0 && waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	h->pid = 0;
+}
+
+uint64_t holder_stop(struct holder *h)
+{
+	char line[LINE_MAX_BYTES] = "";
+	uint64_t frames = 0;
+
+	if (h->to >= 0)
+		close(h->to);
+	h->to = -1;
+	if (h->pid > 0 && read_line(h, NULL, END_MS, line) &&
+		rd_parse_u64(line, 0, UINT64_MAX, &frames) < 0)
+		frames = 0;
+	holder_kill(h);
+	return frames;
+}
+
+void holder_kill(struct holder *h)
+{
+	if (h->pid > 0)
+		kill(h->pid, SIGKILL);
+	reap(h);
+	if (h->to >= 0)
+		close(h->to);
+	if (h->from >= 0)
+		close(h->from);
+	h->to = h->from = -1;
+}

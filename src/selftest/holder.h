@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Another process that captures on the same port: this program, run again. */
+#ifndef RDMADUMP_SELFTEST_HOLDER_H
+#define RDMADUMP_SELFTEST_HOLDER_H
+
+#include "selftest.h"
+#include <sys/types.h>
+
+struct holder {
+	pid_t pid;
+	int to, from;  /* pipes; -1: closed */
+	char step[16]; /* the last step that it made: "flow" if its sniffer works */
+	int errnum;    /* of the step that failed, 0 if none did */
+};
+
+/*
+ * Starts it and waits until it has created what it can. Returns 0, or -1 with the result set to
+ * skipped or failed; holder_kill() in any case.
+ */
+int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe_result *r);
+/* Ends it in order and returns the frames that it received. */
+uint64_t holder_stop(struct holder *h);
+/* Ends it by SIGKILL, as far as it runs, and waits for its end. */
+void holder_kill(struct holder *h);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a selftest takes at most: time, memory, frames. All limits are here. */
+#ifndef RDMADUMP_SELFTEST_LIMITS_H
+#define RDMADUMP_SELFTEST_LIMITS_H
+
+#define LIMIT_PROBE_S 20  /* of a probe that names no other limit */
+#define LIMIT_RUN_S   600 /* of all probes together */
+
+/* Of one receive queue: its memory stays below the usual 8 MiB that a process may lock. */
+#define RING_BUFFERS 256
+#define RING_BUFFER  10240 /* bytes of a buffer: a jumbo frame */
+
+/* Of the frames that one probe keeps for its capture file. */
+#define KEPT_FRAMES 256
+#define KEPT_BYTES  ((size_t)1 << 20)
+
+#define RAW_CQE_BYTES ((size_t)1 << 16) /* of a completion queue's memory */
+
+#define DOCUMENT_BYTES ((size_t)16 << 20) /* of a result.json that is read */
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the machine, the device and this process are: what every other result depends on. */
+#include "../device/sysfs.h"
+#include "selftest.h"
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
+#include <linux/capability.h>
+#include <rdmadump/info.h>
+#include <rdmadump/json.h>
+#include <rdmadump/privilege.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* A receive ring of 16384 jumbo frames needs more; captures use smaller rings below it. */
+#define LOCKABLE_LEAST ((uint64_t)64 << 20)
+
+/* --- machine ------------------------------------------------------------------------------ */
+
+/* The file of a shared library ends with its version: "libibverbs.so.1.14.44.0" is rdma-core 44. */
+static void rdma_core(struct rd_probe_result *r)
+{
+	char *path = NULL, *version = NULL;
+	Dl_info found;
+
+	if (dladdr((const void *)(uintptr_t)ibv_open_device, &found) && found.dli_fname)
+		path = realpath(found.dli_fname, NULL);
+	if (path)
+		version = strstr(path, ".so.");
+	/* Without the ABI's two numbers: four with dots between them read as an address. */
+	for (int i = 0; version && i < 4; i++)
+		version = strchr(version + 1, '.');
+	result_text(r, "rdma_core", version ? version + 1 : NULL);
+	free(path);
+}
+
+static void machine(struct rd_probe_result *r)
+{
+	char hardware[320], os[320];
+	struct rd_names nodes;
+	struct utsname name;
+	unsigned int n = 0;
+
+	rd_machine_hardware(hardware, sizeof(hardware));
+	rd_machine_os(os, sizeof(os));
+	result_text(r, "machine", hardware);
+	result_text(r, "os", os);
+	if (uname(&name) == 0) {
+		result_text(r, "kernel", name.release);
+		result_text(r, "architecture", name.machine);
+	}
+	rdma_core(r);
+	result_number(r, "page_size", "bytes", (uint64_t)sysconf(_SC_PAGESIZE));
+	result_number(r, "cpus", "", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	if (rd_sysfs_list(&nodes, "/sys/devices/system/node") == 0)
+		for (size_t i = 0; i < nodes.n; i++)
+			n += strncmp(nodes.name[i], "node", 4) == 0;
+	rd_names_free(&nodes);
+	result_number(r, "numa_nodes", "", n);
+}
+
+/* --- device ------------------------------------------------------------------------------- */
+
+static void function(const struct rd_device *d, struct rd_probe_result *r)
+{
+	result_text(r, "function", rd_function_name(d->function.kind));
+	result_number(r, "vfs", "", d->function.n_vfs);
+	result_number(r, "representors", "", d->n_representors);
+	/* Only in switchdev mode are there representors. */
+	result_text(r, "eswitch", d->n_representors ? "switchdev" : NULL);
+	if (d->old_switchdev)
+		result_found(r, "old_switchdev", "%s: %s", RD_OLD_SWITCHDEV, RD_OLD_SWITCHDEV_TODO);
+	if (d->function.kind == RD_FUNCTION_VF || d->function.kind == RD_FUNCTION_SF)
+		result_found(r, "no_pf",
+			"this is a %s: its firmware may refuse a sniffer; captures see its own "
+			"traffic alone",
+			rd_function_name(d->function.kind));
+}
+
+static void iommu(const struct rd_device *d, struct rd_probe_result *r)
+{
+	char type[32] = "";
+
+	rd_sysfs_text(
+		type, sizeof(type), "/sys/class/infiniband/%s/device/iommu_group/type", d->name);
+	if (!*type && rd_sysfs_exists("/sys/class/infiniband/%s/device/iommu_group", d->name))
+		snprintf(type, sizeof(type), "unknown type");
+	result_text(r, "iommu", *type ? type : "none");
+}
+
+/* A bond of ports is a device of its own (mlx5_bond_0); its netdev has the kernel's bond. */
+static void bond(const struct rd_selftest *st, struct rd_probe_result *r)
+{
+	const struct rd_port *port = st->port;
+	bool is_bond = strstr(st->device->name, "bond") != NULL;
+
+	for (unsigned int i = 0; i < port->n_netdevs; i++)
+		is_bond |=
+			rd_sysfs_exists("/sys/class/net/%s/bonding", port->netdevs[i].name) ||
+			rd_sysfs_exists("/sys/class/net/%s/master/bonding", port->netdevs[i].name);
+	result_bool(r, "bond", is_bond);
+	if (is_bond)
+		result_found(r, "bond",
+			"the port is part of a bond: frames of the other port may be absent");
+}
+
+static void addresses(const struct rd_selftest *st, struct rd_probe_result *r)
+{
+	const struct rd_port *port = st->port;
+	char text[24];
+	json_t *list = json_array();
+
+	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)st->device->node_guid);
+	result_text(r, "node_guid", text);
+	for (unsigned int i = 0; i < port->n_netdevs; i++) {
+		const uint8_t *m = port->netdevs[i].mac;
+
+		snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2],
+			m[3], m[4], m[5]);
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:i}", "name", port->netdevs[i].name, "mac",
+				      text, "mtu", (int)port->netdevs[i].mtu));
+	}
+	result_json(r, "netdevs", list);
+}
+
+static void device(const struct rd_selftest *st, struct rd_probe_result *r)
+{
+	const struct rd_device *d = st->device;
+
+	result_text(r, "model", rd_device_model(d));
+	result_text(r, "driver", d->driver);
+	result_text(r, "firmware", d->fw);
+	result_text(r, "psid", d->board_id);
+	result_text(r, "pci", d->pci);
+	result_text(r, "link", st->port->link == RD_LINK_INFINIBAND ? "InfiniBand" : "Ethernet");
+	result_text(r, "state", st->port->state);
+	result_text(r, "rate", st->port->rate);
+	result_number(r, "ports", "", d->n_ports);
+	function(d, r);
+	iommu(d, r);
+	bond(st, r);
+	addresses(st, r);
+	if (strcmp(st->port->state, "active"))
+		result_found(r, "port_not_active",
+			"the port is %s: there is nothing to capture until it is active",
+			*st->port->state ? st->port->state : "in an unknown state");
+}
+
+/* What only rd_info_load() reads. */
+static void details(const struct rd_selftest *st, struct rd_probe_result *r)
+{
+	struct rd_error err;
+	struct rd_info info;
+
+	if (rd_info_load(&info, st->device, "", &err) < 0) {
+		result_failed(r, "%s", err.text);
+		return;
+	}
+	if (info.pci.numa_node >= 0)
+		result_number(r, "numa_node", "", (uint64_t)info.pci.numa_node);
+	result_text(r, "pcie", info.pci.speed);
+	result_number(r, "pcie_lanes", "", info.pci.width);
+	result_text(r, "provider", info.provider);
+	result_text(r, "lockdown", info.lockdown);
+	for (unsigned int i = 0; i < 2; i++)
+		if (*info.modules[i].name && info.modules[i].origin == RD_ORIGIN_OFED)
+			result_text(r, "ofed", info.modules[i].version);
+	if (*st->device->board_id == '\0' && *info.mlx5.psid)
+		result_text(r, "psid", info.mlx5.psid);
+	if (!info.opened)
+		result_failed(r, "%s", info.closed_why);
+	rd_info_free(&info);
+}
+
+/* --- this process ------------------------------------------------------------------------- */
+
+/* In the first user namespace all users are mapped to themselves. */
+static bool in_user_namespace(void)
+{
+	unsigned long inside = 1, outside = 1, n = 0;
+	FILE *f = fopen("/proc/self/uid_map", "r");
+	int got = f ? fscanf(f, "%lu %lu %lu", &inside, &outside, &n) : 0;
+
+	if (f)
+		fclose(f);
+	return got == 3 && (inside || outside || n < UINT32_MAX);
+}
+
+static void process(struct rd_probe_result *r)
+{
+	bool raw = rd_has_capability(CAP_NET_RAW), lock = rd_has_capability(CAP_IPC_LOCK);
+	uint64_t lockable = rd_lockable();
+
+	result_bool(r, "cap_net_raw", raw);
+	result_bool(r, "cap_ipc_lock", lock);
+	result_bool(r, "cap_net_admin", rd_has_capability(CAP_NET_ADMIN));
+	result_bool(r, "user_namespace", in_user_namespace());
+	if (lockable != UINT64_MAX)
+		result_number(r, "lockable", "bytes", lockable);
+	if (!raw)
+		result_found(r, "no_cap_net_raw", "a sniffer " RD_NEEDS_RAW);
+	if (!lock && lockable < LOCKABLE_LEAST)
+		result_found(r, "little_lockable_memory",
+			"receive rings must be small (%llu MiB can be locked): " RD_NEEDS_LOCK,
+			(unsigned long long)(lockable >> 20));
+	if (in_user_namespace())
+		result_found(r, "user_namespace",
+			"this is a container with own users: the kernel may refuse sniffers");
+}
+
+static void run(struct rd_selftest *st, struct rd_probe_result *r)
+{
+	const char *model = rd_device_model(st->device);
+
+	machine(r);
+	device(st, r);
+	process(r);
+	details(st, r);
+	result_value(r, "%s %s", *model ? model : st->device->driver, st->device->fw);
+	result_means(r, "nothing here prevents captures");
+}
+
+const struct rd_probe rd_probe_inventory = {.name = "inventory",
+	.question = "what machine, device and process this is",
+	.objects = "",
+	.required = true,
+	.run = run};

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What received frames have: their length against the lengths in their headers, FCS, VLAN tags,
+ * ICRC. It sends nothing, and waits for traffic of others.
+ */
+#include "../wire/crc.h"
+#include "selftest.h"
+#include "sniffer.h"
+#include <rdmadump/bytes.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/packet.h>
+#include <string.h>
+
+#define WAIT_MS	   1000
+#define FRAMES_MAX 256 /* after which the probe ends early */
+#define MAC_BYTES  12
+#define FCS_BYTES  4
+
+struct seen {
+	struct rd_probe_result *result;
+	struct rd_local local;
+	enum rd_link link;
+	uint64_t now_ns;
+	uint64_t frames, vlan, with_length, fcs;
+	uint64_t least, most, behind; /* bytes; behind the packet's own end, at most */
+	uint64_t short_of;	      /* frames shorter than their headers say */
+	struct {
+		uint64_t right, wrong;
+	} icrc[RD_DIRECTIONS];
+};
+
+/* IEEE 802.3: the FCS has the polynomial of the ICRC. */
+static bool has_fcs(const uint8_t *data, uint32_t len)
+{
+	return len > FCS_BYTES + MAC_BYTES &&
+	       ~crc_run(CRC_INVARIANT, UINT32_MAX, data, len - FCS_BYTES) ==
+		       rd_le32(data + len - FCS_BYTES);
+}
+
+static bool has_vlan(const uint8_t *data, uint32_t len)
+{
+	uint16_t type = len >= MAC_BYTES + 2 ? rd_be16(data + MAC_BYTES) : 0;
+
+	return type == 0x8100 || type == 0x88a8;
+}
+
+static void look_at_packet(struct seen *s, const struct rd_frame *frame)
+{
+	uint32_t computed, stored;
+	struct rd_packet p;
+	bool is_roce = rd_packet_parse(s->link, frame->data, frame->caplen, frame->len, &p);
+
+	if (p.net != RD_NET_NONE && p.end) {
+		s->with_length++;
+		if (p.end > frame->len)
+			s->short_of++;
+		else if (frame->len - p.end > s->behind)
+			s->behind = frame->len - p.end;
+	}
+	if (!is_roce || !rd_packet_icrc(&p, &computed, &stored))
+		return;
+	if (computed == stored)
+		s->icrc[frame->direction].right++;
+	else
+		s->icrc[frame->direction].wrong++;
+}
+
+static void look(void *ctx, const uint8_t *data, uint32_t len)
+{
+	struct seen *s = ctx;
+	struct rd_frame frame = {.data = data, .caplen = len, .len = len};
+
+	rd_direction_mark(&s->local, &frame, 1);
+	s->frames++;
+	s->vlan += s->link == RD_LINK_ETHERNET && has_vlan(data, len);
+	s->fcs += s->link == RD_LINK_ETHERNET && has_fcs(data, len);
+	s->least = s->frames == 1 || len < s->least ? len : s->least;
+	s->most = len > s->most ? len : s->most;
+	look_at_packet(s, &frame);
+	result_frame(s->result, data, len, s->now_ns);
+}
+
+static void receive(const struct rd_selftest *st, struct sniffer *s, struct seen *seen)
+{
+	struct rd_clock clock;
+	uint64_t end = rd_monotonic_ns() + WAIT_MS * 1000000ULL;
+
+	rd_clock_set(&clock);
+	while (!probe_over(st) && rd_monotonic_ns() < end && seen->frames < FRAMES_MAX) {
+		seen->now_ns = rd_clock_now(&clock);
+		if (!sniffer_poll(s, look, seen))
+			probe_sleep_ms(st, 1);
+	}
+}
+
+static void report(const struct seen *s, struct rd_probe_result *r, const struct sniffer *from)
+{
+	result_number(r, "frames", "frames", s->frames);
+	result_number(r, "error_completions", "frames", from->errors);
+	result_number(r, "shortest", "bytes", s->least);
+	result_number(r, "longest", "bytes", s->most);
+	result_number(r, "with_length", "frames", s->with_length);
+	result_number(r, "shorter_than_header", "frames", s->short_of);
+	result_number(r, "most_after_packet", "bytes", s->behind);
+	result_number(r, "fcs", "frames", s->fcs);
+	result_number(r, "vlan", "frames", s->vlan);
+	result_number(r, "icrc_right_received", "frames", s->icrc[RD_DIR_IN].right);
+	result_number(r, "icrc_wrong_received", "frames", s->icrc[RD_DIR_IN].wrong);
+	result_number(r, "icrc_right_sent", "frames", s->icrc[RD_DIR_OUT].right);
+	result_number(r, "icrc_wrong_sent", "frames", s->icrc[RD_DIR_OUT].wrong);
+	result_number(r, "icrc_right_unknown", "frames", s->icrc[RD_DIR_UNKNOWN].right);
+	result_number(r, "icrc_wrong_unknown", "frames", s->icrc[RD_DIR_UNKNOWN].wrong);
+}
+
+static void judge(const struct seen *s, struct rd_probe_result *r)
+{
+	uint64_t wrong_in = s->icrc[RD_DIR_IN].wrong + s->icrc[RD_DIR_UNKNOWN].wrong;
+
+	if (!s->frames) {
+		result_skipped(r, "no frame arrived within 1 s: repeat it while there is traffic");
+		return;
+	}
+	result_value(r, "%llu frames", (unsigned long long)s->frames);
+	/* One frame in 2^32 ends like this by chance. */
+	if (s->fcs)
+		result_found(r, "fcs_present",
+			"%llu frames end with the FCS, which captures have to cut or announce",
+			(unsigned long long)s->fcs);
+	if (s->short_of)
+		result_found(r, "frames_cut",
+			"%llu frames are shorter than their headers say: the device cuts frames, "
+			"or hands them over before it segments them",
+			(unsigned long long)s->short_of);
+	if (wrong_in)
+		result_found(r, "icrc_wrong_received",
+			"%llu received packets have a wrong ICRC: ICRC checks of captures mean "
+			"nothing here, or the network damages packets",
+			(unsigned long long)wrong_in);
+	if (s->icrc[RD_DIR_OUT].wrong)
+		result_found(r, "icrc_wrong_sent",
+			"%llu sent packets have no valid ICRC: the device adds it after the "
+			"sniffer's copy",
+			(unsigned long long)s->icrc[RD_DIR_OUT].wrong);
+	result_means(r, "frames are whole, without FCS, and their ICRCs are right");
+}
+
+static void run(struct rd_selftest *st, struct rd_probe_result *r)
+{
+	struct seen seen = {.result = r, .link = st->port->link};
+	struct sniffer s;
+	const void *cqes;
+	size_t n;
+	int rc = sniffer_open(&s, st->device, st->port, NULL);
+
+	rd_port_addresses(&seen.local, "", st->device, st->port);
+	if (!rc)
+		rc = sniffer_flow_create(&s);
+	if (rc) {
+		result_failed(r, "%s: %s", sniffer_step_name(s.reached), strerror(rc));
+	} else {
+		receive(st, &s, &seen);
+		cqes = sniffer_cqes(&s, &n);
+		if (cqes && seen.frames)
+			result_cqes(r, cqes, n);
+		report(&seen, r, &s);
+		judge(&seen, r);
+	}
+	sniffer_close(&s);
+}
+
+const struct rd_probe rd_probe_receive = {.name = "receive",
+	.question = "what received frames have: length, FCS, VLAN tags, ICRC",
+	.objects = "PD, MR (2.5 MiB), CQ, QP, flow",
+	.needs = RD_PROBE_SNIFFER,
+	.run = run};

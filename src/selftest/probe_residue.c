@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Kills a process in the middle of a capture: afterwards the kernel must list none of its objects,
+ * and a new capture must be possible.
+ */
+#include "holder.h"
+#include "selftest.h"
+#include "sniffer.h"
+#include <rdmadump/resource.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WAIT_MS 2000 /* for the kernel to destroy what the process had */
+#define STEP_MS 50
+
+/* The QPs of the process; -1: unknown, with the reason. */
+static int qps_of(const struct rd_selftest *st, pid_t pid, struct rd_error *err)
+{
+	struct rd_resources res;
+	int n = 0;
+
+	if (rd_resources_load(&res, st->device->name, err) < 0) {
+		rd_resources_free(&res);
+		return -1;
+	}
+	for (size_t i = 0; i < res.n_qps; i++)
+		n += res.qps[i].pid == (uint32_t)pid;
+	rd_resources_free(&res);
+	return n;
+}
+
+static int wait_for_none(const struct rd_selftest *st, pid_t pid)
+{
+	struct rd_error err;
+	int n = qps_of(st, pid, &err);
+
+	for (unsigned int ms = 0; n > 0 && ms < WAIT_MS && !probe_over(st); ms += STEP_MS) {
+		probe_sleep_ms(st, STEP_MS);
+		n = qps_of(st, pid, &err);
+	}
+	return n;
+}
+
+/* The errno of a capture that starts now. */
+static int try_capture(const struct rd_selftest *st)
+{
+	struct sniffer s;
+	int rc = sniffer_open(&s, st->device, st->port, NULL);
+
+	if (!rc)
+		rc = sniffer_flow_create(&s);
+	sniffer_close(&s);
+	return rc;
+}
+
+static void judge(const struct rd_selftest *st, struct rd_probe_result *r, int during, int after)
+{
+	int rc = st->sniffer == SNIFFER_REFUSED ? 0 : try_capture(st);
+
+	if (during >= 0)
+		result_number(r, "qps_before_kill", "", (uint64_t)during);
+	if (after >= 0)
+		result_number(r, "qps_after_kill", "", (uint64_t)after);
+	result_errno(r, "capture_error", rc);
+	if (after > 0)
+		result_found(r, "objects_left",
+			"the kernel still lists %d QPs of a killed process: captures that are "
+			"killed may leave objects on the device",
+			after);
+	if (rc)
+		result_found(r, "capture_refused",
+			"after a capture was killed, the next one is refused (%s)", strerror(rc));
+	if (after > 0)
+		result_value(r, "%d QPs left", after);
+	else
+		result_value(r, "nothing left");
+	result_means(r, "a capture that is killed leaves nothing on the device");
+}
+
+static void run(struct rd_selftest *st, struct rd_probe_result *r)
+{
+	struct rd_error err = {0};
+	struct holder h;
+	int during, after;
+	pid_t pid;
+
+	if (holder_start(&h, st, r) == 0) {
+		pid = h.pid;
+		during = qps_of(st, pid, &err);
+		holder_kill(&h);
+		after = during < 0 ? -1 : wait_for_none(st, pid);
+		judge(st, r, during, after);
+		if (during < 0) {
+			result_text(r, "list_error", err.text);
+			result_value(r, "not listed");
+			result_means(r, "the next capture starts; the kernel's list of objects "
+					"could not be read");
+		}
+	}
+	holder_kill(&h);
+}
+
+const struct rd_probe rd_probe_residue = {.name = "residue",
+	.question = "what a killed capture leaves on the device",
+	.objects = "PD, MR, CQ, QP, flow of a second process",
+	.run = run};

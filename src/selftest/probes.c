@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The probes, in the order in which they run. A probe is one file and one row here. */
+#include "limits.h"
+#include <rdmadump/selftest.h>
+#include <string.h>
+
+/* clang-format off */
+#define PROBES(X)                                                                                  \
+	X(inventory)                                                                               \
+	X(capabilities)                                                                            \
+	X(objects)                                                                                 \
+	X(flow)                                                                                    \
+	X(second)                                                                                  \
+	X(receive)                                                                                 \
+	X(stop)                                                                                    \
+	X(residue)
+/* clang-format on */
+
+#define DECLARE(name) extern const struct rd_probe rd_probe_##name;
+PROBES(DECLARE)
+
+#define ROW(name) &rd_probe_##name,
+const struct rd_probe *const rd_probes[] = {PROBES(ROW) NULL};
+
+const struct rd_probe *rd_probe_find(const char *name)
+{
+	for (unsigned int i = 0; rd_probes[i]; i++)
+		if (strcmp(rd_probes[i]->name, name) == 0)
+			return rd_probes[i];
+	return NULL;
+}
+
+unsigned int rd_probe_limit(const struct rd_probe *probe)
+{
+	return probe->limit_s ? probe->limit_s : LIMIT_PROBE_S;
+}

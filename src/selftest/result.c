@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The result of a probe: outcome, values, findings, frames to keep. */
+#include "config.h"
+#include "selftest.h"
+#include <rdmadump/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void result_init(struct rd_probe_result *r)
+{
+	*r = (struct rd_probe_result){.values = json_object(), .found = json_array()};
+}
+
+void result_free(struct rd_probe_result *r)
+{
+	json_decref(r->values);
+	json_decref(r->found);
+	free(r->frame);
+	free(r->bytes);
+	free(r->cqes);
+	*r = (struct rd_probe_result){0};
+}
+
+/* --- values ------------------------------------------------------------------------------- */
+
+void result_json(struct rd_probe_result *r, const char *name, json_t *value)
+{
+	json_object_set_new(r->values, name, json_pack("{s:o, s:s}", "value", value, "unit", ""));
+}
+
+void result_number(struct rd_probe_result *r, const char *name, const char *unit, uint64_t n)
+{
+	json_object_set_new(
+		r->values, name, json_pack("{s:o, s:s}", "value", rd_json_u64(n), "unit", unit));
+}
+
+void result_text(struct rd_probe_result *r, const char *name, const char *text)
+{
+	result_json(r, name, rd_json_text(text));
+}
+
+void result_bool(struct rd_probe_result *r, const char *name, bool value)
+{
+	result_json(r, name, json_boolean(value));
+}
+
+const char *error_name(int errnum)
+{
+	const char *name = NULL;
+
+	if (!errnum)
+		return "";
+#ifdef HAVE_STRERRORNAME_NP
+	name = strerrorname_np(errnum);
+#else
+	name = strerror(errnum);
+#endif
+	return name ? name : "unknown";
+}
+
+void result_errno(struct rd_probe_result *r, const char *name, int errnum)
+{
+	result_text(r, name, error_name(errnum));
+}
+
+/* --- outcome ------------------------------------------------------------------------------ */
+
+#define FORMAT(buf, fmt)                                                                           \
+	do {                                                                                       \
+		va_list ap;                                                                        \
+                                                                                                   \
+		va_start(ap, fmt);                                                                 \
+		vsnprintf(buf, sizeof(buf), fmt, ap);                                              \
+		va_end(ap);                                                                        \
+	} while (0)
+
+void result_value(struct rd_probe_result *r, const char *fmt, ...)
+{
+	FORMAT(r->value, fmt);
+}
+
+void result_means(struct rd_probe_result *r, const char *fmt, ...)
+{
+	FORMAT(r->meaning, fmt);
+}
+
+void result_found(struct rd_probe_result *r, const char *key, const char *fmt, ...)
+{
+	char text[RESULT_TEXT];
+
+	FORMAT(text, fmt);
+	json_array_append_new(
+		r->found, json_pack("{s:s, s:o}", "key", key, "meaning", rd_json_string(text)));
+	if (r->outcome == RD_PROBE_PASSED)
+		r->outcome = RD_PROBE_FOUND;
+}
+
+bool result_has(const struct rd_probe_result *r, const char *key)
+{
+	const json_t *found;
+	size_t i;
+
+	json_array_foreach (r->found, i, found)
+		if (strcmp(json_string_value(json_object_get(found, "key")), key) == 0)
+			return true;
+	return false;
+}
+
+void result_failed(struct rd_probe_result *r, const char *fmt, ...)
+{
+	FORMAT(r->reason, fmt);
+	r->outcome = RD_PROBE_FAILED;
+}
+
+void result_skipped(struct rd_probe_result *r, const char *fmt, ...)
+{
+	FORMAT(r->reason, fmt);
+	r->outcome = RD_PROBE_SKIPPED;
+}
+
+/* --- frames ------------------------------------------------------------------------------- */
+
+void result_frame(struct rd_probe_result *r, const uint8_t *data, uint32_t len, uint64_t ts_ns)
+{
+	if (!r->frame)
+		r->frame = calloc(KEPT_FRAMES, sizeof(*r->frame));
+	if (!r->bytes)
+		r->bytes = malloc(KEPT_BYTES);
+	if (!r->frame || !r->bytes || r->n_frames == KEPT_FRAMES || len > KEPT_BYTES - r->n_bytes)
+		return;
+	memcpy(r->bytes + r->n_bytes, data, len);
+	r->frame[r->n_frames++] = (struct kept_frame){(uint32_t)r->n_bytes, len, len, ts_ns};
+	r->n_bytes += len;
+}
+
+void result_cqes(struct rd_probe_result *r, const void *cqes, size_t n)
+{
+	if (r->cqes || !n)
+		return;
+	if (n > RAW_CQE_BYTES)
+		n = RAW_CQE_BYTES;
+	r->cqes = malloc(n);
+	if (!r->cqes)
+		return;
+	memcpy(r->cqes, cqes, n);
+	r->n_cqes = n;
+}

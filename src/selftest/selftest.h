@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What probes use: the run, the values and findings of a result, the frames and bytes to keep. */
+#ifndef RDMADUMP_SELFTEST_SELFTEST_H
+#define RDMADUMP_SELFTEST_SELFTEST_H
+
+#include "directory.h"
+#include "limits.h"
+#include <rdmadump/selftest.h>
+#include <stdint.h>
+
+#define RESULT_TEXT 480
+
+enum sniffer_state { SNIFFER_UNTRIED, SNIFFER_WORKS, SNIFFER_REFUSED };
+
+struct rd_selftest {
+	const struct rd_selftest_config *config;
+	const struct rd_device *device;
+	const struct rd_port *port;
+	enum sniffer_state sniffer;
+	uint64_t run_deadline_ns, deadline_ns; /* of the monotonic clock; of the probe */
+	struct directory directory;
+	json_t *document;
+};
+
+/* A frame that is kept for the probe's capture file. */
+struct kept_frame {
+	uint32_t at, caplen, len;
+	uint64_t ts_ns;
+};
+
+struct rd_probe_result {
+	enum rd_probe_outcome outcome; /* RD_PROBE_PASSED at first */
+	char reason[RESULT_TEXT];      /* why it failed or was skipped */
+	char value[96];		       /* the main value, for the table */
+	char meaning[RESULT_TEXT];     /* for captures, where nothing was found */
+	json_t *values, *found;
+	struct kept_frame *frame;
+	unsigned int n_frames;
+	uint8_t *bytes; /* of the frames */
+	size_t n_bytes;
+	uint8_t *cqes; /* raw completion queue entries; NULL: none */
+	size_t n_cqes;
+};
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+/* Whether the probe must end: its time is over, or the user interrupted the run. */
+bool probe_over(const struct rd_selftest *st);
+/* Sleeps, but not longer than until probe_over(). */
+void probe_sleep_ms(const struct rd_selftest *st, unsigned int ms);
+
+/* --- the result --------------------------------------------------------------------------- */
+
+void result_init(struct rd_probe_result *r);
+void result_free(struct rd_probe_result *r);
+
+/* A named value; `unit` is "" for plain numbers. A name that is there already is replaced. */
+void result_number(struct rd_probe_result *r, const char *name, const char *unit, uint64_t n);
+void result_text(struct rd_probe_result *r, const char *name, const char *text);
+void result_bool(struct rd_probe_result *r, const char *name, bool value);
+/* A value of several named parts; consumed. */
+void result_json(struct rd_probe_result *r, const char *name, json_t *value);
+
+/* The value in the table. */
+void result_value(struct rd_probe_result *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* What the result means for captures, where nothing else is found. */
+void result_means(struct rd_probe_result *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Something that captures have to allow for; `key` names it for programs: "slow_commands". */
+void result_found(struct rd_probe_result *r, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Whether that was found. */
+bool result_has(const struct rd_probe_result *r, const char *key);
+void result_failed(struct rd_probe_result *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void result_skipped(struct rd_probe_result *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The name of an errno, which does not depend on the language: "EPERM"; "" for 0. Static. */
+const char *error_name(int errnum);
+/* A value that has such a name; null for 0. */
+void result_errno(struct rd_probe_result *r, const char *name, int errnum);
+
+/* Keeps a frame for the probe's capture file, as far as the limits allow. */
+void result_frame(struct rd_probe_result *r, const uint8_t *data, uint32_t len, uint64_t ts_ns);
+/* Keeps raw completion queue entries, "" or the first ones alone if that was called before. */
+void result_cqes(struct rd_probe_result *r, const void *cqes, size_t n);
+
+#endif

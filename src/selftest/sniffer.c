@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Creates the objects of a sniffer one by one. */
+#include "sniffer.h"
+#include "limits.h"
+#include <errno.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/verbs.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define RING_BYTES ((size_t)RING_BUFFERS * RING_BUFFER)
+#define POLL_BATCH 32
+#define QKEY	   0x11111111
+
+static const char *const names[STEPS] = {[STEP_CONTEXT] = "context",
+	[STEP_PD] = "pd",
+	[STEP_MR] = "mr",
+	[STEP_CQ] = "cq",
+	[STEP_QP] = "qp",
+	[STEP_INIT] = "qp_init",
+	[STEP_RTR] = "qp_rtr",
+	[STEP_FLOW] = "flow"};
+
+const char *sniffer_step_name(enum sniffer_step step)
+{
+	return names[step];
+}
+
+/* --- steps -------------------------------------------------------------------------------- */
+
+/* Functions of verbs that return a pointer set errno, but not all do so in every case. */
+static int error_of(const void *object)
+{
+	return object ? 0 : errno ? errno : EIO;
+}
+
+static int make_pd(struct sniffer *s)
+{
+	s->pd = ibv_alloc_pd(s->ctx);
+	return error_of(s->pd);
+}
+
+static int make_mr(struct sniffer *s)
+{
+	s->memory =
+		mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (s->memory == MAP_FAILED) {
+		s->memory = NULL;
+		return errno;
+	}
+	s->mr = ibv_reg_mr(s->pd, s->memory, RING_BYTES, IBV_ACCESS_LOCAL_WRITE);
+	return error_of(s->mr);
+}
+
+static int make_cq(struct sniffer *s)
+{
+	s->cq = ibv_create_cq(s->ctx, RING_BUFFERS, NULL, NULL, 0);
+	return error_of(s->cq);
+}
+
+/* InfiniBand ports have no RAW_PACKET: there the sniffer's flow is on a UD QP. */
+static int make_qp(struct sniffer *s)
+{
+	struct ibv_qp_init_attr attr = {.send_cq = s->cq,
+		.recv_cq = s->cq,
+		.cap = {.max_recv_wr = RING_BUFFERS, .max_recv_sge = 1},
+		.qp_type = s->ib ? IBV_QPT_UD : IBV_QPT_RAW_PACKET};
+
+	s->qp = ibv_create_qp(s->pd, &attr);
+	return error_of(s->qp);
+}
+
+static int post(struct sniffer *s, uint64_t buffer)
+{
+	struct ibv_sge sge = {.addr = (uintptr_t)s->memory + buffer * RING_BUFFER,
+		.length = RING_BUFFER,
+		.lkey = s->mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = buffer, .sg_list = &sge, .num_sge = 1}, *bad;
+
+	return ibv_post_recv(s->qp, &wr, &bad);
+}
+
+static int make_init(struct sniffer *s)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = s->port, .qkey = QKEY};
+	int mask = IBV_QP_STATE | IBV_QP_PORT | (s->ib ? IBV_QP_PKEY_INDEX | IBV_QP_QKEY : 0);
+	int rc = ibv_modify_qp(s->qp, &attr, mask);
+
+	for (uint64_t i = 0; i < RING_BUFFERS && !rc; i++)
+		rc = post(s, i);
+	return rc;
+}
+
+static int make_rtr(struct sniffer *s)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
+
+	return ibv_modify_qp(s->qp, &attr, IBV_QP_STATE);
+}
+
+static int (*const steps[STEPS])(struct sniffer *s) = {[STEP_PD] = make_pd,
+	[STEP_MR] = make_mr,
+	[STEP_CQ] = make_cq,
+	[STEP_QP] = make_qp,
+	[STEP_INIT] = make_init,
+	[STEP_RTR] = make_rtr};
+
+static int make_context(
+	struct sniffer *s, const struct rd_device *device, const struct sniffer *share)
+{
+	struct rd_error err;
+
+	if (share) {
+		s->ctx = share->ctx;
+		s->borrowed = true;
+		return 0;
+	}
+	if (rd_verbs_device_open(&s->ctx, device->name, NULL, NULL, &err) == 0)
+		return 0;
+	return err.errnum ? err.errnum : ENODEV;
+}
+
+int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
+	const struct sniffer *share)
+{
+	*s = (struct sniffer){.port = (uint8_t)port->num, .ib = port->link == RD_LINK_INFINIBAND};
+	for (int i = STEP_CONTEXT; i < STEP_FLOW; i++) {
+		uint64_t start = rd_monotonic_ns();
+
+		s->reached = (enum sniffer_step)i;
+		errno = 0;
+		s->step[i].errnum = steps[i] ? steps[i](s) : make_context(s, device, share);
+		s->step[i].ns = rd_monotonic_ns() - start;
+		if (s->step[i].errnum)
+			return s->step[i].errnum;
+	}
+	s->reached = STEP_FLOW;
+	return 0;
+}
+
+/* --- the flow ----------------------------------------------------------------------------- */
+
+int sniffer_flow_create(struct sniffer *s)
+{
+	struct ibv_flow_attr attr = {
+		.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof(attr), .port = s->port};
+	uint64_t start = rd_monotonic_ns();
+
+	errno = 0;
+	s->flow = ibv_create_flow(s->qp, &attr);
+	s->step[STEP_FLOW].errnum = error_of(s->flow);
+	s->step[STEP_FLOW].ns = rd_monotonic_ns() - start;
+	return s->step[STEP_FLOW].errnum;
+}
+
+int sniffer_flow_destroy(struct sniffer *s)
+{
+	uint64_t start = rd_monotonic_ns();
+	int rc = s->flow ? ibv_destroy_flow(s->flow) : 0;
+
+	s->flow = NULL;
+	s->step[STEP_FLOW].ns = rd_monotonic_ns() - start;
+	return rc;
+}
+
+/* --- frames ------------------------------------------------------------------------------- */
+
+unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx)
+{
+	struct ibv_wc wc[POLL_BATCH];
+	int n = ibv_poll_cq(s->cq, POLL_BATCH, wc);
+
+	for (int i = 0; i < n; i++) {
+		if (wc[i].status != IBV_WC_SUCCESS) {
+			s->errors++;
+			s->last_status = wc[i].status;
+		} else {
+			s->frames++;
+			if (frame && wc[i].byte_len <= RING_BUFFER)
+				frame(ctx, s->memory + wc[i].wr_id * RING_BUFFER, wc[i].byte_len);
+		}
+		if (wc[i].wr_id < RING_BUFFERS)
+			post(s, wc[i].wr_id);
+	}
+	return n > 0 ? (unsigned int)n : 0;
+}
+
+unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx)
+{
+	unsigned int all = 0, n;
+
+	while (all < RING_BUFFERS && (n = sniffer_poll(s, frame, ctx)) > 0)
+		all += n;
+	return all;
+}
+
+void sniffer_close(struct sniffer *s)
+{
+	sniffer_flow_destroy(s);
+	if (s->qp)
+		ibv_destroy_qp(s->qp);
+	if (s->cq)
+		ibv_destroy_cq(s->cq);
+	if (s->mr)
+		ibv_dereg_mr(s->mr);
+	if (s->memory)
+		munmap(s->memory, RING_BYTES);
+	if (s->pd)
+		ibv_dealloc_pd(s->pd);
+	if (s->ctx && !s->borrowed)
+		ibv_close_device(s->ctx);
+	*s = (struct sniffer){0};
+}

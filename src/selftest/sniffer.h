@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A sniffer made step by step through libibverbs alone, so that each step's errno and duration are
+ * known and nothing that captures do hides what the device does.
+ */
+#ifndef RDMADUMP_SELFTEST_SNIFFER_H
+#define RDMADUMP_SELFTEST_SNIFFER_H
+
+#include <infiniband/verbs.h>
+#include <rdmadump/device.h>
+#include <stdint.h>
+
+enum sniffer_step {
+	STEP_CONTEXT,
+	STEP_PD,
+	STEP_MR,
+	STEP_CQ,
+	STEP_QP,
+	STEP_INIT, /* the QP to INIT, and receives posted */
+	STEP_RTR,
+	STEP_FLOW,
+	STEPS
+};
+
+struct sniffer {
+	struct ibv_context *ctx;
+	bool borrowed; /* the context is another sniffer's */
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_flow *flow;
+	uint8_t *memory;
+	uint8_t port;
+	bool ib;	 /* an InfiniBand port */
+	uint64_t frames; /* received; without errors */
+	uint64_t errors; /* completions with an error */
+	uint32_t last_status;
+	struct {
+		int errnum; /* 0: it worked, or was not tried */
+		uint64_t ns;
+	} step[STEPS];
+	enum sniffer_step reached; /* the step that failed, or STEP_FLOW if none did */
+};
+
+/* "pd", "qp" ...: static. */
+const char *sniffer_step_name(enum sniffer_step step);
+
+/*
+ * Makes all but the flow, with `share`'s context or, if that is NULL, a new one. Returns 0 or the
+ * errno of the step `reached`. sniffer_close() in any case.
+ */
+int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
+	const struct sniffer *share);
+/* Creates or destroys the flow. 0 or an errno, with the duration in step[STEP_FLOW].ns. */
+int sniffer_flow_create(struct sniffer *s);
+int sniffer_flow_destroy(struct sniffer *s);
+/* Called with each frame. */
+typedef void sniffer_frame_fn(void *ctx, const uint8_t *data, uint32_t len);
+/*
+ * Polls once and posts the buffers again. `frame` may be NULL. Returns the number of completions.
+ */
+unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx);
+/* Polls until the queue is empty, or a ring's worth of frames was taken. */
+unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx);
+/* Destroys all that exists, in the order in which nothing can arrive at what was destroyed. */
+void sniffer_close(struct sniffer *s);
+
+/* cqes_mlx5.c: the memory of the completion queue; NULL if it is no mlx5 device's. Borrowed. */
+const void *sniffer_cqes(struct sniffer *s, size_t *n);
+
+#endif
