@@ -104,7 +104,12 @@ int archive_write(int fd, const char *base, int dir_fd, const char *file, size_t
 static int fail_read(struct archive *a, const char *path, struct rd_error *err)
 {
 	const char *why = archive_error_string(a);
+	int errnum = archive_errno(a);
 
+	/* EILSEQ is libarchive's own number for a damaged file. */
+	if (errnum > 0 && errnum != EILSEQ)
+		return rd_fail(err, RD_CLASS_DEVICE, errnum,
+			"name an archive that 'rdmadump selftest' wrote", "cannot read '%s'", path);
 	return rd_fail(err, RD_CLASS_DEVICE, 0, "name an archive that 'rdmadump selftest' wrote",
 		"cannot read '%s': %s", path, why ? why : "not an archive");
 }

@@ -97,6 +97,8 @@ static void add_file(
 		file = json_pack("{s:s, s:n}", "name", name, "missing");
 	} else {
 		rd_log(RD_LOG_WARNING, "%s", err.text);
+		if (!st->file_error.class)
+			st->file_error = err;
 		file = json_pack("{s:s, s:o}", "name", name, "missing", rd_json_string(err.text));
 	}
 	json_array_append_new(files, file);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define WAIT_MS	   1000
-#define FRAMES_MAX 256 /* after which the probe ends early */
+#define FRAMES_MAX 200 /* after which the probe ends early; with one poll more all are kept */
 #define MAC_BYTES  12
 #define FCS_BYTES  4
 

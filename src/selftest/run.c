@@ -132,9 +132,12 @@ static int run_all(struct rd_selftest *st, const char **ended, struct rd_error *
 
 static int finish(struct rd_selftest *st, char path[PATH_MAX], struct rd_error *err)
 {
-	if (document_write(st, err) < 0)
+	if (document_write(st, err) < 0 || directory_finish(&st->directory, path, err) < 0)
 		return -1;
-	return directory_finish(&st->directory, path, err);
+	if (!st->file_error.class)
+		return 0;
+	*err = st->file_error;
+	return -1;
 }
 
 static int run_in_directory(struct rd_selftest *st, char path[PATH_MAX], struct rd_error *err)

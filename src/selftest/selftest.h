@@ -20,6 +20,7 @@ struct rd_selftest {
 	uint64_t run_deadline_ns, deadline_ns; /* of the monotonic clock; of the probe */
 	struct directory directory;
 	json_t *document;
+	struct rd_error file_error; /* the first file of a probe that could not be written */
 };
 
 /* A frame that is kept for the probe's capture file. */

@@ -159,6 +159,7 @@ int sniffer_flow_destroy(struct sniffer *s)
 	int rc = s->flow ? ibv_destroy_flow(s->flow) : 0;
 
 	s->flow = NULL;
+	s->stuck |= rc != 0;
 	s->step[STEP_FLOW].ns = rd_monotonic_ns() - start;
 	return rc;
 }
@@ -194,20 +195,27 @@ unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx
 	return all;
 }
 
-void sniffer_close(struct sniffer *s)
+static void destroy_objects(struct sniffer *s)
 {
-	sniffer_flow_destroy(s);
 	if (s->qp)
 		ibv_destroy_qp(s->qp);
 	if (s->cq)
 		ibv_destroy_cq(s->cq);
 	if (s->mr)
 		ibv_dereg_mr(s->mr);
-	if (s->memory)
-		munmap(s->memory, RING_BYTES);
 	if (s->pd)
 		ibv_dealloc_pd(s->pd);
+}
+
+void sniffer_close(struct sniffer *s)
+{
+	sniffer_flow_destroy(s);
+	if (!s->stuck)
+		destroy_objects(s);
 	if (s->ctx && !s->borrowed)
 		ibv_close_device(s->ctx);
+	/* A borrowed context keeps what is stuck, and the device may still write there. */
+	if (s->memory && !(s->stuck && s->borrowed))
+		munmap(s->memory, RING_BYTES);
 	*s = (struct sniffer){0};
 }

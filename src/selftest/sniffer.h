@@ -25,6 +25,7 @@ enum sniffer_step {
 struct sniffer {
 	struct ibv_context *ctx;
 	bool borrowed; /* the context is another sniffer's */
+	bool stuck;    /* the flow could not be destroyed: closing the context frees all */
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	struct ibv_cq *cq;

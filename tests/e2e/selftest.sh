@@ -1,0 +1,204 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# selftest on the model: the table, the archive, what is left by a signal, SIGKILL and a full disk.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq tar zstd capinfos
+[ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
+here=$(cd "${srcdir:-.}/tests/e2e" && pwd)
+cd "$tmp" || exit 1
+gen="count=100000000,size=60-1400"
+host=$(uname -n)
+name=selftest-$host-mlx5_0
+
+# selftest ARGUMENTS...: a device with traffic; the archive in $tmp/out
+selftest() { model --gen $gen --rate 5000 --stats "$tmp/stats" -- "$RDMADUMP" selftest --output "$tmp/out" "$@"; }
+fresh() { rm -rf "$tmp/out" && mkdir "$tmp/out"; }
+until_true() { for _ in $(seq 600); do "$@" && return; sleep 0.02; done; false; }
+
+"$RDMADUMP" --version | grep -q '^  libarchive' || skip_all "this build has no libarchive"
+
+# --- a kind device -------------------------------------------------------------------------
+
+fresh
+selftest >"$tmp/table" 2>"$tmp/log"
+is "kind device: exit status" $? 0
+has "the log names the archive" "$tmp/log" "the result is in $tmp/out/$name.tar.zst"
+is "nothing but the archive" "$(ls "$tmp/out")" "$name.tar.zst"
+tar -xf "$tmp/out/$name.tar.zst" 2>"$tmp/log"
+ok "tar reads the archive" "$tmp/log"
+is "the archive's files" "$(cd "$name" && echo *)" "receive.cqes receive.pcapng result.json"
+result=$tmp/$name/result.json
+is "complete" "$(json "$result" .ended)" complete
+is "probes" "$(json "$result" '[.probes[].name] | join(" ")')" \
+	"inventory capabilities objects flow second receive stop residue"
+is "nothing is found" "$(json "$result" '[.probes[] | select(.outcome != "passed") | .name] | join(" ")')" ""
+is "frames in the capture" "$(capinfos -rcMT "$tmp/$name/receive.pcapng" | cut -f2)" \
+	"$(json "$result" '.probes[] | select(.name == "receive") | .values.frames.value')"
+is "the device is left as it was" "$(json "$tmp/stats" '[.devices[].leaked[]] + [.devices[].order_violations] | add')" 0
+awk 'length > 80 {wide = 1} END {exit wide}' "$tmp/table"
+ok "the table has 80 columns" "$tmp/table"
+has "the table" "$tmp/table" '^objects +passed +all created +the device'
+if has_jsonschema schema; then
+	python3 "$here/../unit/schema.py" "$here/../../docs/schema/selftest.json" "$result" >"$tmp/log" 2>&1
+	ok "schema" "$tmp/log"
+fi
+[ "$(stat -c %a "$tmp/out/$name.tar.zst")" = 600 ]
+ok "the archive is private"
+
+"$RDMADUMP" selftest --show "$tmp/out/$name.tar.zst" >"$tmp/shown" 2>"$tmp/log"
+is "--show: exit status" $? 0
+diff <(tail -n +2 "$tmp/shown") "$tmp/table" >"$tmp/log"
+ok "--show prints the same table" "$tmp/log"
+"$RDMADUMP" selftest --show "$tmp/$name" >"$tmp/shown2" 2>"$tmp/log" && cmp -s "$tmp/shown" "$tmp/shown2"
+ok "--show reads a directory" "$tmp/log"
+"$RDMADUMP" selftest --show "$result" --json | jq -S . >"$tmp/a"
+jq -S . "$result" | diff - "$tmp/a" >"$tmp/log"
+ok "--show --json" "$tmp/log"
+"$RDMADUMP" selftest --compare "$result" "$tmp/out/$name.tar.zst" >"$tmp/shown"
+is "--compare with itself" "$(cat "$tmp/shown")" "no differences"
+jq '(.probes[] | select(.name == "stop")) |= (.outcome = "found" | .found = [{"key": "late_frames", "meaning": "-"}])' \
+	"$result" >"$tmp/other.json"
+"$RDMADUMP" selftest --compare "$result" "$tmp/other.json" >"$tmp/shown"
+has "--compare: the outcome" "$tmp/shown" '^stop +outcome +"passed" -> "found"$'
+has "--compare: what was found" "$tmp/shown" '^stop +found +\[\] -> \["late_frames"\]$'
+
+fresh
+selftest --json --probe objects --probe stop >"$tmp/json" 2>/dev/null
+is "--probe, --json" "$(json "$tmp/json" '[.probes[].name] | join(" ")')" "objects stop"
+selftest --probe objects >/dev/null 2>&1
+is "an earlier result is not replaced" "$(ls "$tmp/out")" "$name.2.tar.zst
+$name.tar.zst"
+
+# --- refusals ------------------------------------------------------------------------------
+
+for file in /dev/null "$tmp/none" "$tmp/stats" "$tmp/out"; do
+	"$RDMADUMP" selftest --show "$file" >"$tmp/log" 2>&1
+	is "--show of ${file##*/}: refused" $? 2
+done
+for bad in '{"version":1}' '[]' '{' '{"version":1,"program":"","host":"","device":"","ended":"","probes":[{}]}' ''; do
+	printf '%s' "$bad" >"$tmp/bad.json"
+	"$RDMADUMP" selftest --show "$tmp/bad.json" >"$tmp/log" 2>&1
+	is "--show of '$bad': refused" $? 2
+done
+"$RDMADUMP" selftest --probe nothing >"$tmp/log" 2>&1
+is "--probe nothing: refused" $? 1
+has "... and says which there are" "$tmp/log" "no such probe; --dry-run lists them"
+model -- "$RDMADUMP" selftest --output "$tmp/none" >"$tmp/log" 2>&1
+is "no directory: exit status" $? 3
+has "no directory: message" "$tmp/log" "name a directory that exists"
+
+# --- --dry-run -----------------------------------------------------------------------------
+
+fresh
+model -- "$RDMADUMP" selftest --dry-run --output "$tmp/out" >"$tmp/plan" 2>&1
+is "--dry-run: exit status" $? 0
+is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 8
+is "--dry-run: no file" "$(ls "$tmp/out")" ""
+awk 'length > 80 {wide = 1} END {exit wide}' "$tmp/plan"
+ok "--dry-run: 80 columns" "$tmp/plan"
+if has_tool strace "--dry-run opens no device"; then
+	if strace -o /dev/null true 2>/dev/null; then
+		model -- strace -f -o "$tmp/calls" -e trace=open,openat,connect,mkdir,mkdirat,execve \
+			"$RDMADUMP" selftest --dry-run --output "$tmp/out" >/dev/null 2>&1
+		grep -q 'sys/class/infiniband' "$tmp/calls" &&
+			! grep -E 'uverbs[0-9]+"|O_WRONLY|O_RDWR\||O_CREAT|mkdir' "$tmp/calls" | grep -vE '/dev/(shm|tty|null)'
+		ok "--dry-run opens no device and no file for writing" "$tmp/calls"
+	else
+		skip "--dry-run opens no device" "strace may not trace here"
+	fi
+fi
+
+# --- two at once ---------------------------------------------------------------------------
+
+fresh
+cat >"$tmp/two" <<-END
+	"$RDMADUMP" selftest --output "$tmp/out" >"$tmp/first" 2>&1 &
+	first=\$!
+	until grep -q '^objects' "$tmp/first" || ! kill -0 \$first; do sleep 0.02; done
+	"$RDMADUMP" selftest --output "$tmp/out" >"$tmp/second" 2>&1
+	echo \$? >"$tmp/status"
+	wait \$first
+END
+model --latency create_flow=60 --gen $gen --rate 2000 -- bash "$tmp/two" >"$tmp/log" 2>&1
+is "two at once: the first one" $? 0
+is "two at once: the second one is refused" "$(cat "$tmp/status")" 1
+has "... and says why" "$tmp/second" 'another selftest is running on mlx5_0; wait until it has ended'
+is "... and leaves nothing" "$(ls "$tmp/out")" "$name.tar.zst"
+
+# --- signals, SIGKILL ----------------------------------------------------------------------
+
+partial=$tmp/out/$name.partial/result.json
+at_least() { [ "$(jq '.probes | length' "$partial" 2>/dev/null || echo 99)" -ge "$1" ] 2>/dev/null && [ -e "$tmp/pid" ]; }
+# interrupt SIGNAL PROBES: when so many have ended
+interrupt() {
+	fresh
+	rm -f "$tmp/pid"
+	model --gen $gen --rate 2000 --latency 2 --stats "$tmp/stats" --pidfile "$tmp/pid" -- \
+		"$RDMADUMP" selftest --output "$tmp/out" >"$tmp/table" 2>"$tmp/log" &
+	job=$!
+	until_true test -e "$partial"
+	until_true at_least "$2"
+	kill -"$1" "$(cat "$tmp/pid")"
+	wait $job
+	status=$?
+}
+probes=$(json "$result" '.probes | length')
+for n in $(seq 0 $((probes - 1))); do
+	interrupt KILL "$n"
+	file=$(ls "$tmp/out")
+	[ "$status" = 137 ] && [ "$file" = "$name.partial" ] || [ "$file" = "$name.tar.zst" ]
+	ok "SIGKILL after $n probes: what is left" "$tmp/log"
+	"$RDMADUMP" selftest --show "$tmp/out/$file" >"$tmp/shown" 2>&1
+	ok "SIGKILL after $n probes: it can be shown" "$tmp/shown"
+	[ "$(grep -cE '^[a-z]+ +(passed|found|skipped|failed) ' "$tmp/shown")" -ge "$n" ]
+	ok "SIGKILL after $n probes: it has these" "$tmp/shown"
+
+	interrupt INT "$n"
+	is "SIGINT after $n probes: an archive" "$(ls "$tmp/out")" "$name.tar.zst"
+	"$RDMADUMP" selftest --show "$tmp/out/$name.tar.zst" --json >"$tmp/json"
+	is "SIGINT after $n probes: exit status and end" "$status $(json "$tmp/json" .ended)" \
+		"$([ "$status" = 0 ] && echo 0 complete || echo 4 interrupted)"
+	is "SIGINT after $n probes: nothing is left" \
+		"$(json "$tmp/stats" '[.devices[].leaked[]] + [.devices[].order_violations] | add')" 0
+done
+
+# --- a full disk ---------------------------------------------------------------------------
+
+# What is left can be read, or nothing is left
+readable() {
+	local file
+	file=$(ls "$tmp/small")
+	[ -z "$file" ] || "$RDMADUMP" selftest --show "$tmp/small/$file" >"$tmp/shown" 2>&1
+}
+mkdir "$tmp/small"
+for size in 4k 8k 16k 20k 28k 100k 200k; do
+	mount -t tmpfs -o size=$size tmpfs "$tmp/small" 2>/dev/null || { skip "disk of $size" "no right to mount a tmpfs"; continue; }
+	model --gen $gen --rate 5000 --stats "$tmp/stats" -- "$RDMADUMP" selftest --output "$tmp/small" >"$tmp/table" 2>"$tmp/log"
+	is "disk of $size: exit status" $? 3
+	has "disk of $size: message" "$tmp/log" 'No space left on device'
+	readable
+	ok "disk of $size: what is left can be read" "$tmp/shown"
+	umount "$tmp/small"
+done
+has "disk of $size: all probes were run" "$tmp/table" '^residue '
+has "disk of $size: where the partial result is" "$tmp/log" "the partial result is in $tmp/small/$name.partial"
+
+# --- addresses -----------------------------------------------------------------------------
+
+fresh
+selftest --hash-addresses >"$tmp/table" 2>"$tmp/log"
+archive=$(ls "$tmp/out")
+rm -rf "$tmp/hashed" && mkdir "$tmp/hashed" && tar -xf "$tmp/out/$archive" -C "$tmp/hashed"
+hashed=$(echo "$tmp"/hashed/*/result.json)
+jq -r '.host, (.probes[0].values | .netdevs.value[].mac, .node_guid.value)' "$result" >"$tmp/originals"
+is "there are originals" "$(grep -cE '^([0-9a-f]{2}:){5}|^0x[0-9a-f]{16}$|^.' "$tmp/originals")" 3
+! grep -rFif "$tmp/originals" "$tmp/hashed" && ! ls -R "$tmp/hashed" | grep -Fqf "$tmp/originals"
+ok "--hash-addresses: no original is left" "$hashed"
+is "--hash-addresses: no capture" "$(find "$tmp/hashed" -name '*.pcapng')" ""
+has "... and the reason" "$hashed" 'frames have addresses, which were to be hashed'
+is "... raw completions stay" "$(find "$tmp/hashed" -name '*.cqes' | wc -l)" 1
+is "--hash-addresses: other values stay" "$(jq -c '.probes[0].values | [.firmware, .pci, .kernel, .rdma_core]' "$hashed")" \
+	"$(jq -c '.probes[0].values | [.firmware, .pci, .kernel, .rdma_core]' "$result")"
+
+tap_done

@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# selftest finds each way in which a device makes captures difficult, by the probe that tests it, and nothing else.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq python3 setpriv
+[ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
+cd "$tmp" || exit 1
+chmod 755 "$tmp"
+mkdir -m 777 "$tmp/out"
+
+# Frames with an FCS behind them, with a wrong ICRC, or with one that is absent from sent frames
+"$SOFTHCA_FRAMES" --write "$tmp/plain.pcap" count=300,size=100-1400,seed=3 >/dev/null
+mac=02:00:00:00:00:99
+python3 - "$tmp" $mac <<'END'
+import struct, sys, zlib
+folder, mac = sys.argv[1], bytes.fromhex(sys.argv[2].replace(":", ""))
+data = open(folder + "/plain.pcap", "rb").read()
+out = {name: bytearray(data[:24]) for name in ("fcs", "icrc", "sent")}
+at = 24
+while at < len(data):
+    sec, frac, n, length = struct.unpack_from("<IIII", data, at)
+    frame = data[at + 16:at + 16 + n]
+    at += 16 + n
+    end = 14 + struct.unpack_from(">H", frame, 16)[0]
+    changed = {
+        "fcs": frame + struct.pack("<I", zlib.crc32(frame)),
+        "icrc": frame[:6] + bytes.fromhex("020000000077") + frame[12:end - 4] + bytes(b ^ 0x55 for b in frame[end - 4:end]) + frame[end:],
+        "sent": frame[:6] + mac + frame[12:end - 4] + bytes(4) + frame[end:],
+    }
+    for name, f in changed.items():
+        out[name] += struct.pack("<IIII", sec, frac, len(f), len(f)) + f
+for name, bytes_ in out.items():
+    open("%s/%s.pcap" % (folder, name), "wb").write(bytes_)
+END
+
+# NAME EXPECTED OPTION...: options of the model. EXPECTED: "probe:key" of all that is found, "probe!" for one that fails.
+cases() {
+	cat <<-LIST
+		kind - --gen count=100000000,size=60-1400
+		slow-create flow:slow_commands --latency create_flow=60
+		slow-destroy flow:slow_commands --latency destroy_flow=60
+		one-sniffer second:one_sniffer_per_process --dev sniffers=1
+		linger stop:late_frames --dev linger_ms=60
+		port-down inventory:port_not_active --dev state=down
+		no-sniffer objects! --dev sniffer=no
+		eacces objects! --fault verb=create_flow,errno=EACCES
+		no-qp objects! --fault verb=create_qp,errno=ENOMEM
+		no-cq objects! --fault verb=create_cq,errno=ENOMEM
+		no-mr objects! --fault verb=reg_mr,errno=EFAULT
+		no-device inventory! --fault verb=open_device,errno=EACCES
+		third-flow flow! --fault verb=create_flow,errno=EBUSY,nth=4
+		destroy-fails flow! --fault verb=destroy_flow,errno=EBUSY,nth=3
+		refusing-firmware capabilities:queries_refused --dev fw_refuse=all
+		two-refused capabilities:queries_refused --dev fw_refuse=754+755
+		no-devx capabilities:not_asked --dev devx=no
+		no-sniffer-caps capabilities:condition_shared_tir,capabilities:condition_sniffer_rx,capabilities:condition_sniffer_tx --dev caps=none
+		fcs receive:fcs_present --pcap $tmp/fcs.pcap --loop 100000
+		icrc receive:icrc_wrong_received --pcap $tmp/icrc.pcap --loop 100000
+		icrc-sent receive:icrc_wrong_sent --pcap $tmp/sent.pcap --loop 100000 --dev mac=$mac
+	LIST
+}
+
+found() {
+	jq -r '[.probes[] | .name as $p | if .outcome == "failed" then $p + "!" else (.found[] | $p + ":" + .key) end] | join(",")' "$1"
+}
+judge() { # NAME EXPECTED STATUS
+	[ "$2" = - ] && set -- "$1" "" "$3"
+	is "$1: what is found" "$(found "$tmp/json")" "$2"
+	case $2 in
+	*!) is "$1: exit status" "$3" 4 ;;
+	*) is "$1: exit status" "$3" 0 ;;
+	esac
+	# Objects whose flow cannot be destroyed are freed when the device is closed, which the model counts.
+	local objects='.devices[].leaked[]'
+	[ "$1" = destroy-fails ] && objects=empty
+	is "$1: nothing is left on the device" "$(jq "[$objects] + [.devices[].order_violations] | add" "$tmp/stats")" 0
+}
+
+n=0
+while read -r name expected options; do
+	n=$((n + 1))
+	rm -rf "$tmp/out"/*
+	case $options in
+	*--gen*|*--pcap*) ;;
+	*) options="--gen count=100000000,size=60-1400 $options" ;;
+	esac
+	# shellcheck disable=SC2086 # a list of options
+	model --rate 5000 --stats "$tmp/stats" $options -- \
+		"$RDMADUMP" selftest --json --output "$tmp/out" >"$tmp/json" 2>"$tmp/log" </dev/null
+	judge "$name" "$expected" $?
+done < <(cases)
+[ "$n" -ge 20 ]
+ok "all cases ran"
+
+# Without traffic nothing is said about frames.
+rm -rf "$tmp/out"/*
+model -- "$RDMADUMP" selftest --json --output "$tmp/out" >"$tmp/json" 2>"$tmp/log"
+is "idle: exit status" $? 0
+is "idle: skipped" "$(jq -r '[.probes[] | select(.outcome == "skipped") | .name] | join(" ")' "$tmp/json")" "receive stop"
+
+# Without privileges
+if [ "$(id -u)" = 0 ]; then
+	rm -rf "$tmp/out"/*
+	(ulimit -l 64; model --stats "$tmp/stats" -- setpriv --inh-caps=-all --bounding-set=-all \
+		"$RDMADUMP" selftest --json --output "$tmp/out" >"$tmp/json" 2>"$tmp/log")
+	is "no privileges: exit status" $? 4
+	is "no privileges: what is found" "$(found "$tmp/json" | tr , '\n' | grep -E 'no_cap_net_raw|lockable|!' | paste -sd,)" \
+		"inventory:no_cap_net_raw,inventory:little_lockable_memory,objects!"
+else
+	skip "no privileges: exit status" "not root"
+	skip "no privileges: what is found" "not root"
+fi
+
+tap_done

@@ -196,12 +196,17 @@ static void on_signal(int number)
 	stop = 1;
 }
 
-/* A second signal ends the program at once. */
+/*
+ * A second signal ends the program at once. A closed pipe and a limit of file sizes are errors of
+ * the output: the result is still written.
+ */
 static void catch_signals(void)
 {
 	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
 	sigset_t ours;
 
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	rd_cli_ending_signals(&ours);
 	for (int i = 1; i < NSIG; i++)
 		if (sigismember(&ours, i) == 1)
@@ -213,6 +218,8 @@ static void on_began(void *ctx, const struct rd_probe *probe)
 	char line[128];
 
 	(void)ctx;
+	if (!isatty(STDERR_FILENO))
+		return;
 	snprintf(line, sizeof(line), "%s: %s (at most %u s)", probe->name, probe->question,
 		rd_probe_limit(probe));
 	rd_cli_status(line);
@@ -222,7 +229,8 @@ static void on_ended(void *ctx, const json_t *result)
 {
 	const struct settings *s = ctx;
 
-	rd_cli_status(NULL);
+	if (isatty(STDERR_FILENO))
+		rd_cli_status(NULL);
 	if (!s->json)
 		selftest_print_probe(result);
 }

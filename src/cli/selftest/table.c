@@ -146,7 +146,8 @@ void selftest_print_plan(const struct rd_selftest_config *c)
 			    : *(*probe)->objects ? (*probe)->objects
 						 : "none",
 			WIDTH_PROBE + 18, COLUMNS - WIDTH_PROBE - 18);
-		printf("%*s%s\n", WIDTH_PROBE + 18, "", (*probe)->question);
+		printf("%*s", WIDTH_PROBE + 18, "");
+		put_wrapped((*probe)->question, WIDTH_PROBE + 18, COLUMNS - WIDTH_PROBE - 18);
 	}
 }
 
