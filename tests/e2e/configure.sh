@@ -92,7 +92,7 @@ while IFS='|' read -r name old wanted debian fedora suse; do
 done <<<"$libraries"
 
 oldest
-for library in zlib liburing zstd libnl; do
+for library in zlib liburing zstd libnl libarchive; do
 	with_libraries "--with-$library"
 	is "--with-$library without the library: refused" "$status" 1
 	has "... which package to install" "$tmp/said" "Install the package (lib|zlib1g).*-dev \\(Debian"
