@@ -14,6 +14,7 @@
 
 #define HASHED_LEN  14 /* "x-" and 12 digits */
 #define ADDRESS_MAX 45 /* INET6_ADDRSTRLEN without the NUL */
+#define WORD_MAX    64 /* bytes of a word in which an address is searched */
 
 void address_hash(char *buf, size_t room, const char *text, size_t n)
 {
@@ -93,19 +94,17 @@ static size_t secret_at(const struct addresses *a, const char *text)
 	return 0;
 }
 
-/* The length of the address at `text`; 0: none. Trailing punctuation is no part of it. */
+/* The length of the address at `text`, without a port or punctuation after it; 0: none. */
 static size_t address_at(const char *text)
 {
 	size_t n = 0;
 
-	while (is_part(text[n]))
+	while (n < WORD_MAX && is_part(text[n]))
 		n++;
-	while (n && (text[n - 1] == '.' || text[n - 1] == ':' || text[n - 1] == '-')) {
-		if (is_address(text, n))
+	for (; n; n--)
+		if (!isalnum((unsigned char)text[n]) && is_address(text, n))
 			return n;
-		n--;
-	}
-	return n && is_address(text, n) ? n : 0;
+	return 0;
 }
 
 char *addresses_replace(const struct addresses *a, const char *text)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Writes and reads the archive by libarchive, which is optional. */
 #include "archive.h"
+#include "bounds.h"
 #include "config.h"
-#include "limits.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/selftest.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads a document back, from an archive, a directory or a file. Files are untrusted. */
 #include "archive.h"
-#include "limits.h"
+#include "bounds.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/selftest.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The probes, in the order in which they run. A probe is one file and one row here. */
-#include "limits.h"
+#include "bounds.h"
 #include <rdmadump/selftest.h>
 #include <string.h>
 

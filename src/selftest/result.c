@@ -8,6 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const outcomes[] = {[RD_PROBE_PASSED] = "passed",
+	[RD_PROBE_FOUND] = "found",
+	[RD_PROBE_FAILED] = "failed",
+	[RD_PROBE_SKIPPED] = "skipped"};
+
+const char *rd_probe_outcome_name(enum rd_probe_outcome outcome)
+{
+	return outcomes[outcome];
+}
+
 void result_init(struct rd_probe_result *r)
 {
 	*r = (struct rd_probe_result){.values = json_object(), .found = json_array()};
@@ -95,17 +105,6 @@ void result_found(struct rd_probe_result *r, const char *key, const char *fmt, .
 		r->found, json_pack("{s:s, s:o}", "key", key, "meaning", rd_json_string(text)));
 	if (r->outcome == RD_PROBE_PASSED)
 		r->outcome = RD_PROBE_FOUND;
-}
-
-bool result_has(const struct rd_probe_result *r, const char *key)
-{
-	const json_t *found;
-	size_t i;
-
-	json_array_foreach (r->found, i, found)
-		if (strcmp(json_string_value(json_object_get(found, "key")), key) == 0)
-			return true;
-	return false;
 }
 
 void result_failed(struct rd_probe_result *r, const char *fmt, ...)

@@ -13,16 +13,6 @@
 
 #define NS_PER_S 1000000000ULL
 
-static const char *const outcomes[] = {[RD_PROBE_PASSED] = "passed",
-	[RD_PROBE_FOUND] = "found",
-	[RD_PROBE_FAILED] = "failed",
-	[RD_PROBE_SKIPPED] = "skipped"};
-
-const char *rd_probe_outcome_name(enum rd_probe_outcome outcome)
-{
-	return outcomes[outcome];
-}
-
 static bool interrupted(const struct rd_selftest *st)
 {
 	return st->config->stop && *st->config->stop;

@@ -3,8 +3,8 @@
 #ifndef RDMADUMP_SELFTEST_SELFTEST_H
 #define RDMADUMP_SELFTEST_SELFTEST_H
 
+#include "bounds.h"
 #include "directory.h"
-#include "limits.h"
 #include <rdmadump/selftest.h>
 #include <stdint.h>
 
@@ -71,8 +71,6 @@ void result_means(struct rd_probe_result *r, const char *fmt, ...)
 /* Something that captures have to allow for; `key` names it for programs: "slow_commands". */
 void result_found(struct rd_probe_result *r, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Whether that was found. */
-bool result_has(const struct rd_probe_result *r, const char *key);
 void result_failed(struct rd_probe_result *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void result_skipped(struct rd_probe_result *r, const char *fmt, ...)
@@ -85,7 +83,7 @@ void result_errno(struct rd_probe_result *r, const char *name, int errnum);
 
 /* Keeps a frame for the probe's capture file, as far as the limits allow. */
 void result_frame(struct rd_probe_result *r, const uint8_t *data, uint32_t len, uint64_t ts_ns);
-/* Keeps raw completion queue entries, "" or the first ones alone if that was called before. */
+/* Keeps raw completion queue entries, once. */
 void result_cqes(struct rd_probe_result *r, const void *cqes, size_t n);
 
 #endif

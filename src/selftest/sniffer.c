@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Creates the objects of a sniffer one by one. */
 #include "sniffer.h"
-#include "limits.h"
+#include "bounds.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/verbs.h>

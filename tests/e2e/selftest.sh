@@ -94,6 +94,8 @@ fresh
 model -- "$RDMADUMP" selftest --dry-run --output "$tmp/out" >"$tmp/plan" 2>&1
 is "--dry-run: exit status" $? 0
 is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 8
+model -- "$RDMADUMP" selftest --dry-run --json --probe stop >"$tmp/json" 2>&1
+is "--dry-run --json" "$(jq -c '[.[0].name, .[0].frames, .[0].limit_s, length]' "$tmp/json")" '["stop",0,20,1]'
 is "--dry-run: no file" "$(ls "$tmp/out")" ""
 awk 'length > 80 {wide = 1} END {exit wide}' "$tmp/plan"
 ok "--dry-run: 80 columns" "$tmp/plan"
@@ -193,7 +195,7 @@ rm -rf "$tmp/hashed" && mkdir "$tmp/hashed" && tar -xf "$tmp/out/$archive" -C "$
 hashed=$(echo "$tmp"/hashed/*/result.json)
 jq -r '.host, (.probes[0].values | .netdevs.value[].mac, .node_guid.value)' "$result" >"$tmp/originals"
 is "there are originals" "$(grep -cE '^([0-9a-f]{2}:){5}|^0x[0-9a-f]{16}$|^.' "$tmp/originals")" 3
-! grep -rFif "$tmp/originals" "$tmp/hashed" && ! ls -R "$tmp/hashed" | grep -Fqf "$tmp/originals"
+! grep -rFif "$tmp/originals" "$tmp/hashed" && ! find "$tmp/hashed" "$tmp/out" -printf "%f\n" | grep -Fqif "$tmp/originals"
 ok "--hash-addresses: no original is left" "$hashed"
 is "--hash-addresses: no capture" "$(find "$tmp/hashed" -name '*.pcapng')" ""
 has "... and the reason" "$hashed" 'frames have addresses, which were to be hashed'

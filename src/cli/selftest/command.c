@@ -186,6 +186,22 @@ static int compare(const struct settings *s, struct rd_error *err)
 	return rc ? rc : end_output(err);
 }
 
+static int plan(
+	const struct settings *s, const struct rd_selftest_config *config, struct rd_error *err)
+{
+	json_t *list;
+	int rc = 0;
+
+	if (s->json) {
+		list = selftest_plan_json(config);
+		rc = put_json(list, err);
+		json_decref(list);
+	} else {
+		selftest_print_plan(config);
+	}
+	return rc ? rc : end_output(err);
+}
+
 /* --- a run -------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t stop;
@@ -246,7 +262,7 @@ static int status_of(const json_t *document)
 static int run(const struct settings *s, struct rd_selftest_config *config)
 {
 	char path[PATH_MAX];
-	struct rd_error err;
+	struct rd_error err, later;
 	json_t *document;
 	int rc, status;
 
@@ -257,8 +273,10 @@ static int run(const struct settings *s, struct rd_selftest_config *config)
 	if (!document)
 		return rd_cli_fail(&err);
 	status = status_of(document);
-	if (s->json)
-		put_json(document, &err);
+	if (s->json && rc == 0)
+		rc = put_json(document, &err);
+	else if (s->json)
+		put_json(document, &later);
 	else
 		selftest_print_end(document);
 	json_decref(document);
@@ -305,8 +323,7 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 	}
 	if (!s->dry_run)
 		return run(s, &config);
-	selftest_print_plan(&config);
-	return end_output(&err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+	return plan(s, &config, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
 }
 
 static int with_device(const struct settings *s)

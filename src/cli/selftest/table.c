@@ -151,6 +151,20 @@ void selftest_print_plan(const struct rd_selftest_config *c)
 	}
 }
 
+json_t *selftest_plan_json(const struct rd_selftest_config *c)
+{
+	const struct rd_probe *const *probe = c->probes ? c->probes : rd_probes;
+	json_t *list = json_array();
+
+	for (; *probe; probe++)
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:s, s:i, s:i, s:s?}", "name", (*probe)->name,
+				      "question", (*probe)->question, "objects", (*probe)->objects,
+				      "frames", (int)(*probe)->frames, "limit_s",
+				      (int)rd_probe_limit(*probe), "skipped", skipped(c, *probe)));
+	return list;
+}
+
 /* --- differences -------------------------------------------------------------------------- */
 
 static char *compact(const json_t *value)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a selftest takes at most: time, memory, frames. All limits are here. */
-#ifndef RDMADUMP_SELFTEST_LIMITS_H
-#define RDMADUMP_SELFTEST_LIMITS_H
+#ifndef RDMADUMP_SELFTEST_BOUNDS_H
+#define RDMADUMP_SELFTEST_BOUNDS_H
 
 #define LIMIT_PROBE_S 20  /* of a probe that names no other limit */
 #define LIMIT_RUN_S   600 /* of all probes together */
