@@ -152,9 +152,11 @@ int addresses_replace_json(const struct addresses *a, json_t *value)
 
 	if (json_is_string(value))
 		return replace_string(a, value);
-	json_array_foreach (value, i, part)
+	json_array_foreach (value, i, part) {
 		rc |= addresses_replace_json(a, part);
-	json_object_foreach (value, key, part)
+	}
+	json_object_foreach (value, key, part) {
 		rc |= addresses_replace_json(a, part);
+	}
 	return rc;
 }

@@ -9,9 +9,10 @@ static const json_t *probe_of(const json_t *document, const char *name)
 	const json_t *probe;
 	size_t i;
 
-	json_array_foreach (json_object_get(document, "probes"), i, probe)
+	json_array_foreach (json_object_get(document, "probes"), i, probe) {
 		if (strcmp(json_string_value(json_object_get(probe, "name")), name) == 0)
 			return probe;
+	}
 	return NULL;
 }
 
@@ -47,9 +48,10 @@ static void compare_values(
 			differ(list, probe, name, json_object_get(old, "value"),
 				json_object_get(now, "value"));
 	}
-	json_object_foreach ((json_t *)(uintptr_t)after, name, now)
+	json_object_foreach ((json_t *)(uintptr_t)after, name, now) {
 		if (!json_object_get(before, name))
 			differ(list, probe, name, NULL, json_object_get(now, "value"));
+	}
 }
 
 /* The keys of what was found. */
@@ -59,8 +61,9 @@ static json_t *keys(const json_t *probe)
 	const json_t *found;
 	size_t i;
 
-	json_array_foreach (json_object_get(probe, "found"), i, found)
+	json_array_foreach (json_object_get(probe, "found"), i, found) {
 		json_array_append(list, json_object_get(found, "key"));
+	}
 	return list;
 }
 

@@ -67,7 +67,7 @@ static int spawn(struct holder *h, const struct rd_selftest *st)
 	char *argv[16];
 	unsigned int n = 0;
 
-	for (; st->config->holder[n] && n < 15; n++)
+	for (; n < 15 && st->config->holder[n]; n++)
 		memcpy(&argv[n], &st->config->holder[n], sizeof(argv[n]));
 	argv[n] = NULL;
 	if (pipe2(to, O_CLOEXEC) < 0)

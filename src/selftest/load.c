@@ -78,10 +78,11 @@ static bool is_document(const json_t *document)
 			return false;
 	if (json_integer_value(json_object_get(document, "version")) != 1 || !json_is_array(probes))
 		return false;
-	json_array_foreach (probes, i, probe)
+	json_array_foreach (probes, i, probe) {
 		for (size_t k = 0; k < sizeof(probe_texts) / sizeof(*probe_texts); k++)
 			if (!json_is_string(json_object_get(probe, probe_texts[k])))
 				return false;
+	}
 	return true;
 }
 

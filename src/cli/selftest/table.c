@@ -112,8 +112,9 @@ void selftest_print_document(const json_t *document)
 		(long long)json_integer_value(json_object_get(document, "port")),
 		text_of(document, "host"), text_of(document, "program"));
 	selftest_print_heading();
-	json_array_foreach (json_object_get(document, "probes"), i, probe)
+	json_array_foreach (json_object_get(document, "probes"), i, probe) {
 		selftest_print_probe(probe);
+	}
 	selftest_print_end(document);
 }
 
