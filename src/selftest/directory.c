@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Creates, replaces and archives the files of a result, with the rights of the later user. */
 #include "directory.h"
-#include "archive.h"
+#include "pack.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -158,7 +158,7 @@ static int archive(struct directory *d, char path[PATH_MAX], struct rd_error *er
 	if (fd < 0)
 		return rd_fail(err, RD_CLASS_OUTPUT, errno, MAKE_ROOM, "cannot write '%s/%s'",
 			d->parent, fresh);
-	rc = archive_write(fd, d->base, d->fd, d->file[0], DIRECTORY_NAME, d->n_files, err);
+	rc = pack_write(fd, d->base, d->fd, d->file[0], DIRECTORY_NAME, d->n_files, err);
 	if (close(fd) < 0 && rc == 0)
 		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, MAKE_ROOM, "cannot write '%s/%s'",
 			d->parent, fresh);
@@ -191,7 +191,7 @@ int directory_finish(struct directory *d, char path[PATH_MAX], struct rd_error *
 	snprintf(path, PATH_MAX, "%.3800s/%s", d->parent, d->partial);
 	if (rd_identity_assume(&d->identity, &before, err) < 0)
 		return -1;
-	rc = archive_available() ? archive(d, path, err) : keep_directory(d, path, err);
+	rc = pack_available() ? archive(d, path, err) : keep_directory(d, path, err);
 	rd_identity_resume(&before);
 	return rc;
 }

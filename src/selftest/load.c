@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads a document back, from an archive, a directory or a file. Files are untrusted. */
-#include "archive.h"
 #include "bounds.h"
+#include "pack.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/selftest.h>
@@ -62,7 +62,7 @@ static int read_document(const char *path, char **bytes, size_t *n, struct rd_er
 	}
 	if (ends_with(path, ".json"))
 		return read_file(path, bytes, n, err);
-	return archive_read(path, DOCUMENT, bytes, n, err);
+	return pack_read(path, DOCUMENT, bytes, n, err);
 }
 
 /* What callers rely on: strings and arrays where they print and compare. */

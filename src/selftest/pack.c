@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Writes and reads the archive by libarchive, which is optional. */
-#include "archive.h"
+#include "pack.h"
 #include "bounds.h"
 #include "config.h"
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #define COPY_BYTES 65536
 
-bool archive_available(void)
+bool pack_available(void)
 {
 	return true;
 }
@@ -81,7 +81,7 @@ static int add_file(
 	return rc;
 }
 
-int archive_write(int fd, const char *base, int dir_fd, const char *file, size_t stride,
+int pack_write(int fd, const char *base, int dir_fd, const char *file, size_t stride,
 	unsigned int n, struct rd_error *err)
 {
 	struct archive *a = archive_write_new();
@@ -140,7 +140,7 @@ static int read_entry(
 	return *bytes ? 0 : rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "'%s'", path);
 }
 
-int archive_read(const char *path, const char *name, char **bytes, size_t *n, struct rd_error *err)
+int pack_read(const char *path, const char *name, char **bytes, size_t *n, struct rd_error *err)
 {
 	struct archive *a = archive_read_new();
 	struct archive_entry *entry;
@@ -177,7 +177,7 @@ int archive_read(const char *path, const char *name, char **bytes, size_t *n, st
 
 #else
 
-bool archive_available(void)
+bool pack_available(void)
 {
 	return false;
 }
@@ -187,14 +187,14 @@ const char *rd_selftest_archiver(void)
 	return "without libarchive: results of selftest are directories";
 }
 
-int archive_write(int fd, const char *base, int dir_fd, const char *file, size_t stride,
+int pack_write(int fd, const char *base, int dir_fd, const char *file, size_t stride,
 	unsigned int n, struct rd_error *err)
 {
 	(void)fd, (void)base, (void)dir_fd, (void)file, (void)stride, (void)n;
 	return rd_fail(err, RD_CLASS_OUTPUT, ENOTSUP, NULL, "cannot write the archive");
 }
 
-int archive_read(const char *path, const char *name, char **bytes, size_t *n, struct rd_error *err)
+int pack_read(const char *path, const char *name, char **bytes, size_t *n, struct rd_error *err)
 {
 	(void)name;
 	*bytes = NULL;
