@@ -59,6 +59,7 @@ enum rd_latency_kind {
 	RD_LATENCY_READ,    /* ... to the last response */
 	RD_LATENCY_ATOMIC,  /* ... to the atomic response */
 	RD_LATENCY_MESSAGE, /* from the first packet of a SEND or WRITE to its ACK */
+	RD_LATENCY_TIMEOUT, /* silence before a retransmission round without a NAK */
 	RD_LATENCY_COUNT
 };
 
@@ -86,6 +87,7 @@ enum rd_pairing {
 enum rd_ending {
 	RD_ENDING_OPEN,	       /* no end was captured */
 	RD_ENDING_CLOSED,      /* disconnected by the CM */
+	RD_ENDING_STOPPED,     /* responses stopped; the sender repeats its requests to the end */
 	RD_ENDING_RETRY,       /* gave up after retransmissions without a response */
 	RD_ENDING_RNR,	       /* gave up after RNR NAKs */
 	RD_ENDING_REMOTE_ERROR /* NAK that ends a QP: access, invalid request, operational */
@@ -109,19 +111,22 @@ struct rd_side {
 	struct rd_verb_use *verbs;
 	struct rd_latency *latencies; /* of its requests */
 	uint8_t has_verbs, has_latencies;
+	uint8_t ack_timeout;	      /* as encoded in the CM's REQ; 0: unknown */
 	uint32_t psn_first, psn_last; /* valid if requests > 0 */
 	uint32_t mtu;		      /* path MTU as packets show it, 0: unknown */
 	uint32_t rnr_timer_us;	      /* longest wait that an RNR NAK requested */
-	uint64_t timeout_ns;	      /* shortest silence before a round without a NAK, 0: none */
 	uint64_t longest_stall_ns;    /* longest wait for a response while requests were open */
 	uint64_t stall_frame;
 	int64_t credits; /* last advertised, -1: no flow control */
 	uint16_t pkey;
 	uint8_t dscp;
+	bool ports_differ; /* packets out of sequence have several UDP source ports */
 	enum rd_ending ending;
-	uint64_t end_frame, end_ns; /* where the ending is seen */
-	unsigned int attempts;	    /* rounds without progress at the end */
-	uint32_t qkey;		    /* UD */
+	/* Where the ending is seen; RETRY and STOPPED: the last response, the last packet. */
+	uint64_t end_frame, end_ns;
+	unsigned int attempts;	/* rounds without a response at the end */
+	uint32_t qkey;		/* UD */
+	uint32_t reorder_depth; /* most packets that overtook a reordered one */
 };
 
 /* Of this side; all zero if it never happened. Valid as long as the report. */

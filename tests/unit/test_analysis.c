@@ -128,7 +128,7 @@ static void timeout(void **state)
 	c = result(&s);
 	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 1);
 	assert_int_equal(count(c, RD_INC_RETRANSMITTED), 2);
-	assert_in_range(c->side[0].timeout_ns, 50000000, 50100000);
+	assert_in_range(rd_side_latency(&c->side[0], RD_LATENCY_TIMEOUT)->p50, 50000000, 50100000);
 	assert_string_equal(s.r->findings.finding[0].rule, "timeout");
 	end(&s);
 }

@@ -32,6 +32,7 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 		.frame = a->frame,
 		.service = cm->service_id,
 		.net = f->id.net,
+		.ack_timeout = cm->ack_timeout,
 		.used = true};
 	memcpy(r->src, f->id.src, sizeof(r->src));
 	memcpy(r->dst, f->id.dst, sizeof(r->dst));
@@ -48,9 +49,10 @@ static void cm_reply(struct rd_analysis *a, struct flow *f, const struct rd_cm *
 	r->answered = true;
 	there = flow_key(f->id.net, f->id.dst, f->id.src, cm->qpn, RD_QP_UNKNOWN);
 	back = flow_key(f->id.net, f->id.src, f->id.dst, r->qpn, RD_QP_UNKNOWN);
-	pair_link(
-		a, &(struct link_pair){there.k1, there.k2, back.k1, back.k2, cm->psn, RD_PAIR_CM});
-	pair_link(a, &(struct link_pair){back.k1, back.k2, there.k1, there.k2, r->psn, RD_PAIR_CM});
+	pair_link(a, &(struct link_pair){there.k1, there.k2, back.k1, back.k2, cm->psn, RD_PAIR_CM,
+			     r->ack_timeout});
+	pair_link(a, &(struct link_pair){back.k1, back.k2, there.k1, there.k2, r->psn, RD_PAIR_CM,
+			     r->ack_timeout});
 }
 
 static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * UD packets: messages and Q_Keys. One source QP may send to many QPs, so its PSNs show no loss.
- * A receiver drops packets with another Q_Key than its own, without a NAK: IBTA volume 1, 10.2.5.
+ * UC packets: a gap is a loss. UD packets: messages and Q_Keys. One source QP may send to many QPs,
+ * so its PSNs show no loss. A receiver drops packets with another Q_Key than its own, without a
+ * NAK: IBTA volume 1, 10.2.5.
  */
 #include "state.h"
 #include <rdmadump/hash.h>
@@ -69,6 +70,46 @@ void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *
 	if (!f->req.started)
 		flow_expect(f, it->p->psn);
 	f->req.next = f->req.at = psn_add(it->p->psn, 1);
+	request_message(a, f, it);
+	flow_remember(a, f, it, false);
+}
+
+/* UC: nothing is retransmitted, so a gap is a loss. */
+void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	uint32_t psn = it->p->psn;
+	struct rd_incident *unseen;
+	struct trouble *t;
+	int32_t d;
+
+	f->req.packets++;
+	f->req.any = true;
+	if (!f->req.started)
+		flow_expect(f, psn);
+	d = psn_diff(psn, f->req.next);
+	if (d) {
+		t = flow_trouble(a, f);
+		if (!t)
+			return;
+		if (request_restarts(f, it->p, d)) {
+			flow_incident(a, f, RD_INC_RESTART, 1);
+			flow_expect(f, psn);
+		} else if (d > 0) {
+			flow_incident(a, f, RD_INC_GAP, 1);
+			flow_incident(a, f, RD_INC_UNSEEN, (uint64_t)d);
+			seq_add_hole(&t->seen, f->req.next, (uint32_t)d);
+		} else if (seq_fill(&t->seen, psn, 1)) {
+			flow_incident(a, f, RD_INC_REORDERED, 1);
+			unseen = incident_of(&f->incidents, RD_INC_UNSEEN);
+			if (unseen && unseen->count)
+				unseen->count--;
+		} else {
+			flow_incident(a, f, RD_INC_DUPLICATED, 1);
+			return;
+		}
+	}
+	if (psn_diff(psn, f->req.next) >= 0)
+		f->req.next = f->req.at = psn_add(psn, 1);
 	request_message(a, f, it);
 	flow_remember(a, f, it, false);
 }

@@ -6,6 +6,8 @@
 
 #define SLOTS_FIRST  1024
 #define RECENT_FIRST 4
+#define ID_STEP	     256 /* a sender's other QPs use identifications in between */
+#define ID_STEPS     8192
 
 static inline uint64_t load64(const uint8_t *p)
 {
@@ -52,6 +54,12 @@ bool flow_table_init(struct flow_table *t, size_t max)
 
 void flow_finish(struct flow *f)
 {
+	if (f->trouble) {
+		seq_free(&f->trouble->seen);
+		seq_free(&f->trouble->pass);
+	}
+	if (f->resp.missing)
+		seq_free(f->resp.missing);
 	free(f->trouble);
 	free(f->resp.missing);
 	free(f->ack.waiting);
@@ -276,13 +284,38 @@ void flow_incident(struct rd_analysis *a, struct flow *f, enum rd_incident_kind 
 		incident_add(e, n, a->frame, a->ns);
 }
 
+void flow_take_back(struct flow *f, enum rd_incident_kind kind)
+{
+	struct rd_incident *e = incident_of(&f->incidents, kind);
+
+	if (e && e->count)
+		e->count--;
+}
+
+void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn)
+{
+	if (psn_diff(psn, f->receiver.expected) < 0) {
+		flow_incident(a, f, RD_INC_AT_RECEIVER_DUPLICATE, 1);
+		return;
+	}
+	if (f->receiver.refusing) /* one NAK until the missing packet arrives */
+		return;
+	f->receiver.previous_naked = f->receiver.naked && !f->receiver.nak_seen;
+	f->receiver.previous_nak = f->receiver.nak;
+	f->receiver.refusing = true;
+	f->receiver.naked = true;
+	f->receiver.nak_seen = false;
+	f->receiver.nak = f->receiver.expected;
+	flow_incident(a, f, RD_INC_AT_RECEIVER_SEQUENCE, 1);
+}
+
 struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f)
 {
 	if (f->trouble)
 		return f->trouble;
 	f->trouble = must(a, calloc(1, sizeof(*f->trouble)));
 	if (f->trouble)
-		f->trouble->seen = f->trouble->pass = (struct seq){.start = f->req.first};
+		f->trouble->seen.start = f->trouble->pass.start = f->req.first;
 	return f->trouble;
 }
 
@@ -384,9 +417,53 @@ bool flow_is_duplicate(const struct flow *f, const struct item *it, bool respons
 	       (before & 0xffff) != it->ip_id;
 }
 
+/* The identification of the request with this PSN; 0: not known any more. */
+static uint32_t id_of(const struct flow *f, uint32_t psn)
+{
+	uint32_t value = f->recent.room[0] ? *recent_at(f, false, psn) : RECENT_NONE;
+
+	return value != RECENT_NONE && value >> 16 == (psn & 0xffff) ? value & 0xffff : 0;
+}
+
+/* Whether the sender counts its identifications, as its three newest requests show. */
+static bool ids_count(const struct flow *f, uint32_t *newest)
+{
+	uint32_t id = id_of(f, psn_add(f->req.next, 0xffffff));
+
+	*newest = id;
+	for (uint32_t back = 2; back <= 3; back++) {
+		uint32_t older = id_of(f, psn_add(f->req.next, 0x1000000 - back));
+		uint16_t step = (uint16_t)(id - older);
+
+		if (!id || !older || !step || step > ID_STEP)
+			return false;
+		id = older;
+	}
+	return true;
+}
+
+/*
+ * Compared with the newest request, and with the copy of the same packet that came before: one that
+ * is a retransmission has a later identification.
+ */
+enum sent flow_sent(const struct flow *f, const struct item *it)
+{
+	uint32_t newest, copy = id_of(f, it->p->psn);
+	uint16_t ahead;
+
+	if (it->ip_id - 1 >= 0xffff || !ids_count(f, &newest))
+		return SENT_UNKNOWN;
+	ahead = (uint16_t)((copy ? copy : newest) - it->ip_id);
+	if (ahead && ahead <= ID_STEPS)
+		return SENT_BEFORE;
+	return ahead && (uint16_t)-ahead <= ID_STEPS ? SENT_AFTER : SENT_UNKNOWN;
+}
+
 void flow_expect(struct flow *f, uint32_t psn)
 {
 	f->req.started = true;
+	f->req.start_known = false;
+	f->req.before = 0;
 	f->req.first = f->req.next = f->req.at = f->receiver.expected = f->ack.una = psn;
 	f->receiver.refusing = f->receiver.naked = f->receiver.previous_naked = false;
 	f->round.active = f->req.slow = f->ack.acked = false;
@@ -396,7 +473,7 @@ void flow_expect(struct flow *f, uint32_t psn)
 	f->round.attempts = 0;
 	f->ack.open_since_ns = 0;
 	if (f->trouble) {
-		f->trouble->seen = (struct seq){.start = psn};
-		f->trouble->pass = (struct seq){.start = psn};
+		seq_restart(&f->trouble->seen, psn);
+		seq_restart(&f->trouble->pass, psn);
 	}
 }

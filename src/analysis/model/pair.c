@@ -129,7 +129,10 @@ static void link_apply(struct rd_analysis *a, const struct link_pair *l)
 		l->psn != f->req.first) { /* the QP was reused */
 		flow_incident(a, f, RD_INC_RESTART, 1);
 		flow_expect(f, l->psn);
+		f->req.start_known = true;
 	}
+	if (f)
+		f->pair.ack_timeout = l->ack_timeout;
 	if (!f || !g || f == g || f->pair.peer == g)
 		return;
 	if (f->pair.peer)
@@ -177,8 +180,10 @@ void pair_new_flow(struct rd_analysis *a, struct flow *f)
 
 		if (l->how) {
 			f->pair.cm_made = l->how == RD_PAIR_CM;
-			if (l->psn <= 0xffffff)
+			if (l->psn <= 0xffffff) {
 				flow_expect(f, l->psn);
+				f->req.start_known = true;
+			}
 			link_apply(a, l);
 		}
 	}

@@ -9,6 +9,10 @@
 #define FAR_IDLE     1024      /* the same where everything before was acknowledged */
 #define BEFORE_FIRST 512       /* packets that may come late before the first one seen */
 #define RETRY_MTU    5
+/* Silence after which a packet is no late one any more, but a retransmission. */
+#define LATE_NS UINT64_C(4000000)
+/* Longest time that a response may be on its way from this point, far above healthy paths. */
+#define UNDER_WAY_NS UINT64_C(1000000)
 
 static const uint32_t mtus[RETRY_MTU] = {256, 512, 1024, 2048, 4096};
 
@@ -63,6 +67,8 @@ static inline void message_take(struct rd_analysis *a, struct flow *f, const str
 	}
 	if (verb == RD_VERB_READ && rd_packet_reth(p, &reth))
 		f->req.message_bytes = reth.length;
+	else if (verb == RD_VERB_READ)
+		return; /* cut off: its size is unknown */
 	else if (verb == RD_VERB_ATOMIC)
 		f->req.message_bytes = 8;
 	if (use)
@@ -75,23 +81,6 @@ void request_message(struct rd_analysis *a, struct flow *f, const struct item *i
 }
 
 /* --- the model of a receiver ------------------------------------------------------------------ */
-
-static void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn)
-{
-	if (psn_diff(psn, f->receiver.expected) < 0) {
-		flow_incident(a, f, RD_INC_AT_RECEIVER_DUPLICATE, 1);
-		return;
-	}
-	if (f->receiver.refusing) /* one NAK until the missing packet arrives */
-		return;
-	f->receiver.previous_naked = f->receiver.naked && !f->receiver.nak_seen;
-	f->receiver.previous_nak = f->receiver.nak;
-	f->receiver.refusing = true;
-	f->receiver.naked = true;
-	f->receiver.nak_seen = false;
-	f->receiver.nak = f->receiver.expected;
-	flow_incident(a, f, RD_INC_AT_RECEIVER_SEQUENCE, 1);
-}
 
 static inline void receiver_takes(
 	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t span)
@@ -106,23 +95,31 @@ static inline void receiver_takes(
 
 /* --- READ: as many PSNs as responses ---------------------------------------------------------- */
 
+static void read_opens(struct flow *f, uint32_t psn, uint32_t length)
+{
+	f->req.read_open = true;
+	f->req.read_psn = psn;
+	f->req.read_length = length;
+}
+
 /* PSNs of a request; a READ whose span cannot be known yet counts as one. */
 static uint32_t request_span(struct flow *f, const struct rd_packet *p)
 {
 	struct rd_reth reth;
 
 	f->req.read_open = false;
-	if (!(p->op->bits & RD_OP_READ) || !rd_packet_reth(p, &reth))
+	if (!(p->op->bits & RD_OP_READ))
 		return 1;
+	if (!rd_packet_reth(p, &reth)) {
+		read_opens(f, p->psn, READ_UNKNOWN);
+		return 1;
+	}
 	if (!f->req.mtu && f->pair.peer)
 		f->req.mtu = f->pair.peer->req.mtu;
 	if (f->req.mtu)
 		return packets(reth.length, f->req.mtu);
-	if (reth.length > mtus[0]) {
-		f->req.read_open = true;
-		f->req.read_psn = p->psn;
-		f->req.read_length = reth.length;
-	}
+	if (reth.length > mtus[0])
+		read_opens(f, p->psn, reth.length);
 	return 1;
 }
 
@@ -149,7 +146,7 @@ void request_learn_mtu(struct flow *f, uint32_t mtu)
 {
 	if (mtu > f->req.mtu)
 		f->req.mtu = mtu;
-	if (f->req.read_open)
+	if (f->req.read_open && f->req.read_length != READ_UNKNOWN)
 		read_ends(f, psn_add(f->req.read_psn, packets(f->req.read_length, f->req.mtu)));
 }
 
@@ -158,6 +155,12 @@ static void read_followed(struct flow *f, uint32_t psn)
 {
 	int32_t span = psn_diff(psn, f->req.read_psn);
 
+	if (f->req.read_length == READ_UNKNOWN) {
+		if (span > 0 && span < FAR)
+			read_ends(f, psn);
+		f->req.read_open = false;
+		return;
+	}
 	for (unsigned int i = 0; i < RETRY_MTU; i++)
 		if (span > 0 && packets(f->req.read_length, mtus[i]) == (uint32_t)span) {
 			f->req.mtu = mtus[i];
@@ -169,12 +172,41 @@ static void read_followed(struct flow *f, uint32_t psn)
 
 /* --- retransmission rounds of the sender ------------------------------------------------------ */
 
-void request_settle(struct rd_analysis *a, struct flow *f)
+/* How many of the PSNs [psn, psn + n) are before the first frame of the capture. */
+static uint32_t before_capture(const struct flow *f, uint32_t psn, uint32_t n)
 {
-	struct rd_incident *e = f->req.late_n ? flow_incident_of(a, f, RD_INC_REORDERED) : NULL;
+	int32_t d = psn_diff(psn_add(f->req.first, f->req.before), psn);
+
+	if (d <= 0 || !f->req.before)
+		return 0;
+	return (uint32_t)d < n ? (uint32_t)d : n;
+}
+
+/* The first copies of these packets that were captured are retransmissions. */
+static void lost_upstream(struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t n)
+{
+	uint32_t before = before_capture(f, psn, n);
+
+	flow_incident(a, f, RD_INC_FROM_BEFORE, before);
+	flow_incident(a, f, RD_INC_LOST_UPSTREAM, n - before);
+}
+
+static void late_add(struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind, uint32_t n)
+{
+	struct rd_incident *e = n ? flow_incident_of(a, f, kind) : NULL;
 
 	if (e)
-		incident_add(e, f->req.late_n, f->req.late_frame, f->req.late_ns);
+		incident_add(e, n, f->req.late_frame, f->req.late_ns);
+}
+
+void request_settle(struct rd_analysis *a, struct flow *f)
+{
+	uint32_t before = before_capture(f, f->req.late_psn, f->req.late_n);
+
+	late_add(a, f, RD_INC_FROM_BEFORE, before);
+	late_add(a, f, RD_INC_REORDERED, f->req.late_n - before);
+	if (f->req.late_n > before && f->trouble && f->trouble->late_depth > f->trouble->depth)
+		f->trouble->depth = f->trouble->late_depth;
 	f->req.late_n = 0;
 	f->req.slow = f->round.active;
 }
@@ -230,15 +262,42 @@ static void round_without_reason(
 {
 	bool answered = f->ack.acked && psn_diff(psn_add(psn, span), f->ack.una) <= 0;
 	uint64_t since = answered ? f->req.progress_ns - f->ack.waited_ns : f->ack.open_since_ns;
+	uint64_t way = f->ack.waited_ns > UNDER_WAY_NS ? f->ack.waited_ns : UNDER_WAY_NS;
 
 	if (answered)
 		flow_incident(a, f,
-			a->ns - f->req.progress_ns <= f->ack.waited_ns ? RD_INC_CROSSED
-								       : RD_INC_RESPONSE_LOST,
+			a->ns - f->req.progress_ns <= way ? RD_INC_CROSSED : RD_INC_RESPONSE_LOST,
 			1);
+	/* Without the responses only the sender's own silence is known. */
+	if (!f->ack.acked && since && f->req.progress_ns > since)
+		since = f->req.progress_ns;
 	if (!gap && since && a->ns > since &&
-		(!f->round.timeout_ns || a->ns - since < f->round.timeout_ns))
-		f->round.timeout_ns = a->ns - since;
+		!hist_add(&f->ack.latencies[RD_LATENCY_TIMEOUT], a->ns - since))
+		a->out_of_memory = true;
+	f->round.silent = !gap && !answered;
+}
+
+/*
+ * READs and atomics have responses of their own: a requester that gets a later one repeats them at
+ * once, while all responses were captured. With other requests between them it is unknown which
+ * were.
+ */
+static bool response_is_missing(
+	struct rd_analysis *a, struct flow *f, const struct trouble *t, uint32_t psn, uint32_t span)
+{
+	if (!t->fetches || !f->ack.acked || psn_diff(psn_add(psn, span), f->ack.una) >= 0)
+		return false;
+	if (!f->req.verb_at[RD_VERB_SEND] && !f->req.verb_at[RD_VERB_WRITE])
+		flow_incident(a, f, RD_INC_RESPONSE_LOST, 1);
+	return true;
+}
+
+/* A NAK before the capture may be the cause of a round that begins before its first frame. */
+static bool cause_is_before(
+	const struct flow *f, enum rd_incident_kind cause, uint32_t start, uint32_t psn)
+{
+	return cause == RD_INC_ROUND_TIMEOUT && !f->ack.acked &&
+	       (before_capture(f, start, 1) || before_capture(f, psn, 1));
 }
 
 /* The sender goes back to `start`; psn is the first packet seen of the round. */
@@ -246,10 +305,16 @@ static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t
 	uint32_t psn, uint32_t span)
 {
 	enum rd_incident_kind cause = round_cause(f);
+	bool missing = cause == RD_INC_ROUND_TIMEOUT && response_is_missing(a, f, t, psn, span);
 
-	flow_incident(a, f, cause, 1);
-	if (cause == RD_INC_ROUND_TIMEOUT || cause == RD_INC_ROUND_READ)
-		round_without_reason(a, f, psn, span, cause == RD_INC_ROUND_READ);
+	f->round.silent = false;
+	if (missing) {
+		flow_incident(a, f, RD_INC_ROUND_READ, 1);
+	} else if (!cause_is_before(f, cause, start, psn)) {
+		flow_incident(a, f, cause, 1);
+		if (cause == RD_INC_ROUND_TIMEOUT || cause == RD_INC_ROUND_READ)
+			round_without_reason(a, f, psn, span, cause == RD_INC_ROUND_READ);
+	}
 	if (f->ack.open_since_ns)
 		f->ack.open_since_ns = a->ns;
 	f->round.attempts = f->round.attempts && f->round.psn == start ? f->round.attempts + 1 : 1;
@@ -259,7 +324,7 @@ static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t
 	f->round.top = f->req.next;
 	f->round.active = f->req.slow = true;
 	f->ack.waiting_n = 0; /* a response could be one to either */
-	t->pass = (struct seq){.start = start};
+	seq_restart(&t->pass, start);
 	seq_add_hole(&t->pass, start, (uint32_t)psn_diff(psn, start));
 	f->req.at = psn_add(psn, span);
 }
@@ -295,29 +360,55 @@ static void round_take(
 	}
 }
 
-/* An old packet outside of a round: it begins one, or is late. */
-static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn,
-	uint32_t span, uint32_t missing)
+/* Whether the first copy of a packet that was captured is a retransmission. */
+static bool is_sent_again(const struct rd_analysis *a, const struct flow *f, const struct item *it)
 {
-	bool follows = f->req.late_n && psn == psn_add(f->req.late_psn, f->req.late_n);
-	uint32_t start = psn;
+	enum sent sent = flow_sent(f, it);
 
-	if (missing && f->ack.nak_frame && f->ack.nak_psn == psn) {
+	if (sent != SENT_UNKNOWN)
+		return sent == SENT_AFTER;
+	return (f->ack.nak_frame && f->ack.nak_psn == it->p->psn) ||
+	       (f->ack.open_since_ns && a->ns - f->req.progress_ns > LATE_NS &&
+		       a->ns > f->req.progress_ns);
+}
+
+/* A packet of a hole came late: the packets after it decide whether a round begins here. */
+static void late_take(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn,
+	uint32_t missing, bool follows)
+{
+	uint32_t depth = (uint32_t)psn_diff(f->req.next, psn_add(psn, missing));
+
+	if (!follows) {
 		request_settle(a, f);
+		f->req.late_psn = psn;
+		f->req.late_frame = a->frame;
+		f->req.late_ns = a->ns;
+		t->late_depth = 0;
+	}
+	if (depth > t->late_depth)
+		t->late_depth = depth;
+	f->req.late_n += missing;
+	f->req.slow = true;
+}
+
+/* An old packet outside of a round: it begins one, or is late. */
+static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
+	const struct item *it, uint32_t span, uint32_t missing)
+{
+	uint32_t psn = it->p->psn, start = psn;
+	bool follows = f->req.late_n && psn == psn_add(f->req.late_psn, f->req.late_n);
+
+	if (missing && is_sent_again(a, f, it)) {
+		request_settle(a, f);
+		t->doubtful = f->ack.nak_frame && flow_sent(f, it) == SENT_UNKNOWN &&
+			      !before_capture(f, psn, 1);
 		round_begin(a, f, t, psn, psn, span);
-		flow_incident(a, f, RD_INC_LOST_UPSTREAM, missing);
+		lost_upstream(a, f, psn, t->fetches ? 1 : missing);
 	} else if (missing) {
-		if (!follows) {
-			request_settle(a, f);
-			f->req.late_psn = psn;
-			f->req.late_frame = a->frame;
-			f->req.late_ns = a->ns;
-		}
-		f->req.late_n += missing;
-		f->req.slow = true;
+		late_take(a, f, t, psn, missing, follows);
 		return;
 	} else if (follows) {
-		flow_incident(a, f, RD_INC_LOST_UPSTREAM, f->req.late_n);
+		lost_upstream(a, f, f->req.late_psn, f->req.late_n);
 		flow_incident(a, f, RD_INC_RETRANSMITTED, f->req.late_n);
 		round_begin(a, f, t, f->req.late_psn, f->req.late_psn, f->req.late_n + span);
 		f->req.late_n = 0;
@@ -329,8 +420,24 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t, u
 	flow_incident(a, f, RD_INC_RETRANSMITTED, 1);
 }
 
-/* Whether a PSN is so far away that it belongs to a new connection of a reused QP. */
-static bool sequence_restarts(const struct flow *f, const struct rd_packet *p, int32_t d)
+/*
+ * A NAK was followed by the packet that it requests, but by no other of the round, and now by this
+ * packet again: the first copy was late, and the round begins here.
+ */
+static void round_begins_later(struct rd_analysis *a, struct flow *f, uint32_t psn)
+{
+	flow_take_back(f, RD_INC_ROUND_NAK);
+	flow_take_back(f, RD_INC_LOST_UPSTREAM);
+	flow_take_back(f, RD_INC_RETRANSMITTED);
+	if (!f->round.active)
+		flow_take_back(f, RD_INC_SELECTIVE);
+	flow_incident(a, f, RD_INC_REORDERED, 1);
+	f->trouble->doubtful = f->round.active = false;
+	f->ack.nak_frame = a->frame;
+	f->ack.nak_psn = psn;
+}
+
+bool request_restarts(const struct flow *f, const struct rd_packet *p, int32_t d)
 {
 	bool idle = f->ack.acked && f->ack.una == f->req.next && p->op->bits & RD_OP_FIRST;
 	int32_t far = d < 0 ? -d : d;
@@ -344,8 +451,9 @@ static uint32_t before_first(
 {
 	int32_t front = psn_diff(t->seen.start, psn);
 
-	if (front < (int32_t)span || front > BEFORE_FIRST)
+	if (front < (int32_t)span || front + f->req.before > BEFORE_FIRST || f->req.start_known)
 		return 0;
+	f->req.before = (uint16_t)(f->req.before + front);
 	seq_add_hole(&t->seen, psn_add(psn, span), (uint32_t)front - span);
 	t->seen.start = f->req.first = f->receiver.expected = f->ack.una = psn;
 	if (!f->receiver.refusing)
@@ -356,48 +464,83 @@ static uint32_t before_first(
 	return span;
 }
 
-/* Every packet that is not the next one of the sequence; true: it is new data. */
-static bool sequence_odd(
-	struct rd_analysis *a, struct flow *f, const struct item *it, uint32_t span)
+/* Whether the PSN that the CM agreed on is of another connection: the first packet is far away. */
+static bool is_other_connection(const struct flow *f, int32_t d)
 {
-	struct trouble *t = flow_trouble(a, f);
-	uint32_t psn = it->p->psn, missing;
+	return f->req.start_known && f->req.packets == 1 && (d < 0 || d > FAR_IDLE);
+}
+
+static void new_take(
+	struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
+{
 	int32_t d = psn_diff(psn, f->req.next);
 
-	if (!t)
-		return false;
-	if (sequence_restarts(f, it->p, d)) {
-		flow_incident(a, f, RD_INC_RESTART, 1);
-		flow_expect(f, psn);
-		d = 0;
+	request_settle(a, f);
+	round_end(a, f);
+	f->req.slow = false;
+	if (d > 0) {
+		flow_incident(a, f, RD_INC_GAP, 1);
+		seq_add_hole(&t->seen, f->req.next, (uint32_t)d);
 	}
-	if (d >= 0) {
-		request_settle(a, f);
-		round_end(a, f);
-		f->req.slow = false;
-		if (d > 0) {
-			flow_incident(a, f, RD_INC_GAP, 1);
-			seq_add_hole(&t->seen, f->req.next, (uint32_t)d);
-		}
-		f->req.next = f->req.at = psn_add(psn, span);
-		return true;
-	}
-	missing = seq_fill(&t->seen, psn, span);
+	f->req.next = f->req.at = psn_add(psn, span);
+}
+
+/* A packet before the highest one; true: it was not captured before. */
+static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *t,
+	const struct item *it, uint32_t span)
+{
+	uint32_t psn = it->p->psn, missing = seq_fill(&t->seen, psn, span);
+
 	if (!missing && !f->ack.acked && psn_diff(psn, t->seen.start) < 0)
 		missing = before_first(a, f, t, psn, span);
 	if (!missing && flow_is_duplicate(f, it, false)) {
 		flow_incident(a, f, RD_INC_DUPLICATED, 1);
 		return false;
 	}
+	if ((!missing || f->round.active) && flow_sent(f, it) == SENT_BEFORE) {
+		if (!missing) /* its own retransmission was here first */
+			flow_take_back(f, RD_INC_LOST_UPSTREAM);
+		flow_incident(a, f, RD_INC_REORDERED, missing && !t->fetches ? missing : 1);
+		return missing > 0;
+	}
 	if (!f->round.active) {
-		old_take(a, f, t, psn, span, missing);
+		old_take(a, f, t, it, span, missing);
 		return missing > 0;
 	}
 	round_take(a, f, t, psn, span);
 	flow_incident(a, f, RD_INC_RETRANSMITTED, 1);
-	if (missing)
-		flow_incident(a, f, RD_INC_LOST_UPSTREAM, missing);
+	lost_upstream(a, f, psn, missing && t->fetches ? 1 : missing);
 	return missing > 0;
+}
+
+/* Every packet that is not the next one of the sequence; true: it is new data. */
+static bool sequence_odd(
+	struct rd_analysis *a, struct flow *f, const struct item *it, uint32_t span)
+{
+	struct trouble *t = flow_trouble(a, f);
+	uint32_t psn = it->p->psn;
+	int32_t d = psn_diff(psn, f->req.next);
+
+	if (!t)
+		return false;
+	t->fetches = it->p->op->bits & (RD_OP_READ | RD_OP_ATOMIC);
+	if (it->p->kind == RD_KIND_ROCE2 && rd_be16(it->p->data + it->p->l4) != f->id.sport)
+		t->ports_differ = true;
+	if (is_other_connection(f, d)) {
+		flow_expect(f, psn);
+	} else if (request_restarts(f, it->p, d)) {
+		flow_incident(a, f, RD_INC_RESTART, 1);
+		flow_expect(f, psn);
+	}
+	if (psn_diff(psn, f->req.next) >= 0) {
+		new_take(a, f, t, psn, span);
+		return true;
+	}
+	if (t->doubtful && psn == f->round.psn)
+		round_begins_later(a, f, psn);
+	else if (f->round.active && psn != f->round.psn)
+		t->doubtful = false;
+	return sequence_old(a, f, t, it, span);
 }
 
 /* --- open requests ---------------------------------------------------------------------------- */
@@ -451,45 +594,5 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		if (!f->pair.peer)
 			pair_request(a, f, psn);
 	}
-	flow_remember(a, f, it, false);
-}
-
-/* UC: nothing is retransmitted, so a gap is a loss. */
-void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
-{
-	uint32_t psn = it->p->psn;
-	struct rd_incident *unseen;
-	struct trouble *t;
-	int32_t d;
-
-	f->req.packets++;
-	f->req.any = true;
-	if (!f->req.started)
-		flow_expect(f, psn);
-	d = psn_diff(psn, f->req.next);
-	if (d) {
-		t = flow_trouble(a, f);
-		if (!t)
-			return;
-		if (sequence_restarts(f, it->p, d)) {
-			flow_incident(a, f, RD_INC_RESTART, 1);
-			flow_expect(f, psn);
-		} else if (d > 0) {
-			flow_incident(a, f, RD_INC_GAP, 1);
-			flow_incident(a, f, RD_INC_UNSEEN, (uint64_t)d);
-			seq_add_hole(&t->seen, f->req.next, (uint32_t)d);
-		} else if (seq_fill(&t->seen, psn, 1)) {
-			flow_incident(a, f, RD_INC_REORDERED, 1);
-			unseen = incident_of(&f->incidents, RD_INC_UNSEEN);
-			if (unseen && unseen->count)
-				unseen->count--;
-		} else {
-			flow_incident(a, f, RD_INC_DUPLICATED, 1);
-			return;
-		}
-	}
-	if (psn_diff(psn, f->req.next) >= 0)
-		f->req.next = f->req.at = psn_add(psn, 1);
-	message_take(a, f, it);
 	flow_remember(a, f, it, false);
 }

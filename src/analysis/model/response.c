@@ -7,6 +7,7 @@
 
 #define FAR	   (1 << 20)
 #define READS_OPEN 128 /* READs that may be open at once */
+#define SAMPLES	   4   /* responses, before the shortest of them is worth anything */
 #define MISSES_MAX 8   /* responses that do not fit, before two flows are no longer a pair */
 
 /* --- the effect on requests ------------------------------------------------------------------- */
@@ -59,7 +60,11 @@ static void unseen(struct rd_analysis *a, struct flow *r, uint32_t upto, uint32_
 {
 	if (!r->req.read_open)
 		flow_incident(a, r, RD_INC_UNSEEN, ahead);
-	r->req.read_open = false;
+	/* A READ of unknown length has at least these responses. */
+	if (r->req.read_open && r->req.read_length == READ_UNKNOWN)
+		r->req.read_psn = psn_add(upto, 0xffffff);
+	else
+		r->req.read_open = false;
 	r->req.next = r->req.at = r->receiver.expected = upto;
 	r->req.slow = r->round.active = false;
 	r->req.late_n = 0;
@@ -73,18 +78,48 @@ static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
 	}
 }
 
+/* A response of any kind: the receiver is there. */
+static inline void responded(const struct rd_analysis *a, struct flow *r)
+{
+	r->round.attempts = 0;
+	if (!r->ack.end_nak)
+		r->ack.end_frame = a->frame;
+}
+
+/*
+ * A round without a NAK, whose response comes sooner than any response to a request: it was on its
+ * way when the round began, and nothing had been lost.
+ */
+static void round_was_early(struct rd_analysis *a, struct flow *r, uint64_t ns)
+{
+	const struct hist *h = r->ack.latencies[RD_LATENCY_ACK];
+
+	r->round.silent = false;
+	if (!h)
+		h = r->ack.latencies[RD_LATENCY_READ];
+	if (!h)
+		h = r->ack.latencies[RD_LATENCY_ATOMIC];
+	if (!h || h->n < SAMPLES || !r->ack.open_since_ns || ns < r->ack.open_since_ns)
+		return;
+	if ((ns - r->ack.open_since_ns) * 4 < h->min * 3)
+		flow_incident(a, r, RD_INC_CROSSED, 1);
+}
+
 /* All requests before `upto` are acknowledged. False: impossible for this flow. */
 static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns)
 {
-	int32_t ahead;
+	int32_t ahead, before;
 
 	if (!r->req.started || (r->ack.gap_open && psn_diff(upto, r->ack.gap_psn) > 0))
 		return true;
 	ahead = psn_diff(upto, r->req.next);
 	if (ahead > FAR || ahead < -FAR)
 		return false;
+	before = psn_diff(upto, r->ack.una);
+	if (before < 0) /* repeated, or for requests from before the capture */
+		return true;
 	r->ack.acked = true;
-	if (psn_diff(upto, r->ack.una) <= 0)
+	if (before == 0)
 		return true;
 	if (ahead > 0)
 		unseen(a, r, upto, (uint32_t)ahead);
@@ -95,9 +130,11 @@ static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t u
 		r->receiver.expected = upto;
 		r->receiver.refusing = false;
 	}
+	if (r->round.silent)
+		round_was_early(a, r, ns);
 	r->ack.una = upto;
 	r->req.progress_ns = ns;
-	r->round.attempts = 0;
+	responded(a, r);
 	if (r->ack.open_since_ns) {
 		r->ack.waited_ns = ns - r->ack.open_since_ns;
 		stalled(a, r, ns);
@@ -152,6 +189,9 @@ static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, 
 
 	if (!r || !r->req.started || psn_diff(psn, r->req.next) > FAR)
 		return;
+	if (r->ack.acked && psn_diff(psn, r->ack.una) < 0)
+		return; /* an ACK for this PSN came first: the receiver has it */
+	responded(a, r);
 	early = !r->ack.acked && psn_diff(psn, r->req.first) < 0;
 	if (psn_diff(psn, r->ack.una) > 0) {
 		flow_incident(a, f, RD_INC_NAK_PROGRESS, 1);
@@ -159,6 +199,8 @@ static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, 
 	}
 	r->ack.nak_frame = a->frame;
 	r->ack.nak_psn = psn;
+	if (r->trouble && r->round.psn == psn)
+		r->trouble->doubtful = false;
 	explained = early || nak_is_due(r, psn) || (r->ack.rnr_frame && r->ack.rnr_psn == psn);
 	if (early)
 		nak_before_first(a, r, psn);
@@ -183,6 +225,7 @@ static void rnr(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 	if (!r || !r->req.started)
 		return;
 	acknowledge(a, r, p->psn, a->ns);
+	responded(a, r);
 	receiver_at(a, r, p->psn, true);
 	r->ack.rnr_frame = a->frame;
 	r->ack.rnr_psn = p->psn;
@@ -313,6 +356,18 @@ static bool read_sequence(
 	return true;
 }
 
+/* A response to a READ that was not captured: one packet, though it has many PSNs. */
+static void read_unseen(struct rd_analysis *a, struct flow *r, const struct rd_packet *p)
+{
+	bool first = p->op->bits & RD_OP_FIRST;
+
+	if (r->trouble && r->trouble->seen.n_holes && seq_fill(&r->trouble->seen, p->psn, 1) &&
+		first)
+		flow_incident(a, r, RD_INC_UNSEEN, 1);
+	if (!first && p->psn == r->req.next && r->req.next == r->req.at && !r->req.read_open)
+		r->req.next = r->req.at = r->receiver.expected = psn_add(p->psn, 1);
+}
+
 static void read_response(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	const struct rd_packet *p = it->p;
@@ -323,6 +378,8 @@ static void read_response(struct rd_analysis *a, struct flow *f, const struct it
 		request_learn_mtu(r, p->payload_len);
 	if (r && r->req.read_open && p->op->bits & RD_OP_FIRST && p->op->bits & RD_OP_LAST)
 		request_read_is_single(r);
+	if (r && r->req.started)
+		read_unseen(a, r, p);
 	if (read_sequence(a, f, r, it))
 		f->resp.goodput += p->payload_len;
 	if (r && is_taken(a, r, p) && !acknowledge(a, r, psn_add(p->psn, 1), it->ns))
@@ -332,6 +389,7 @@ static void read_response(struct rd_analysis *a, struct flow *f, const struct it
 static void atomic_response(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	struct flow *r = f->pair.peer;
+	bool gap;
 
 	if (r && r->req.started && r->ack.acked && psn_diff(it->p->psn, r->ack.una) < 0) {
 		flow_incident(a, f,
@@ -341,8 +399,15 @@ static void atomic_response(struct rd_analysis *a, struct flow *f, const struct 
 		return;
 	}
 	f->resp.goodput += 8;
-	if (r && !acknowledge(a, r, psn_add(it->p->psn, 1), it->ns))
-		f->pair.misses++;
+	if (!r)
+		return;
+	gap = r->ack.gap_open;
+	if (is_taken(a, r, it->p)) {
+		if (!acknowledge(a, r, psn_add(it->p->psn, 1), it->ns))
+			f->pair.misses++;
+	} else if (!gap && r->ack.gap_open) {
+		flow_incident(a, f, RD_INC_RESPONSE_GAP, 1);
+	}
 }
 
 /* --- ACKs and NAKs ---------------------------------------------------------------------------- */

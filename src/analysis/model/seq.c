@@ -1,6 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Missing packets of a sequence: a few ranges, of which the oldest is dropped first. */
 #include "state.h"
+#include <stdlib.h>
+
+#define HOLES_FIRST 4
+
+void seq_restart(struct seq *s, uint32_t start)
+{
+	s->start = start;
+	s->n_holes = 0;
+}
+
+void seq_free(struct seq *s)
+{
+	free(s->holes);
+	*s = (struct seq){0};
+}
+
+static bool make_room(struct seq *s)
+{
+	unsigned int room = s->room ? s->room * 2U : HOLES_FIRST;
+	struct hole *holes;
+
+	if (s->room == HOLES)
+		return false;
+	holes = reallocarray(s->holes, room, sizeof(*holes));
+	if (!holes)
+		return false;
+	s->holes = holes;
+	s->room = (uint16_t)room;
+	return true;
+}
 
 static void hole_remove(struct seq *s, unsigned int i)
 {
@@ -12,8 +42,11 @@ void seq_add_hole(struct seq *s, uint32_t psn, uint32_t n)
 {
 	if (!n)
 		return;
-	if (s->n_holes == HOLES)
+	if (s->n_holes == s->room && !make_room(s)) {
+		if (!s->n_holes)
+			return;
 		hole_remove(s, 0);
+	}
 	s->holes[s->n_holes++] = (struct hole){psn, n};
 }
 
@@ -28,7 +61,7 @@ bool seq_is_hole(const struct seq *s, uint32_t psn)
 /* Removes [psn, psn + n) from hole i; true if nothing of the hole is left. */
 static bool hole_cut(struct seq *s, unsigned int i, uint32_t psn, uint32_t n, uint32_t *taken)
 {
-	struct hole *h = &s->holes[i];
+	struct hole *h = &s->holes[i]; /* until seq_add_hole(), which moves them */
 	int32_t front = psn_diff(psn, h->psn);
 	int32_t back = psn_diff(psn_add(h->psn, h->n), psn_add(psn, n));
 

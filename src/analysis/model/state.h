@@ -22,7 +22,7 @@ static inline uint32_t psn_add(uint32_t psn, uint32_t n)
 
 /* --- sequences with holes (seq.c) ------------------------------------------------------------- */
 
-#define HOLES 8
+#define HOLES 256 /* most of a sequence; sprayed packets make many small ones */
 
 struct hole {
 	uint32_t psn, n;
@@ -30,11 +30,15 @@ struct hole {
 
 /* All PSNs from `start` on, except the holes; the oldest hole is the first. */
 struct seq {
-	uint32_t start, n_holes;
-	struct hole holes[HOLES];
+	uint32_t start;
+	uint16_t n_holes, room;
+	struct hole *holes; /* NULL until the first one */
 };
 
-/* [psn, psn + n) is missing. If there is no room, the oldest hole is dropped. */
+/* Begins again at this PSN, without holes. */
+void seq_restart(struct seq *s, uint32_t start);
+void seq_free(struct seq *s);
+/* [psn, psn + n) is missing. If there is no room or no memory, the oldest hole is dropped. */
 void seq_add_hole(struct seq *s, uint32_t psn, uint32_t n);
 /* Removes [psn, psn + n) from the holes; returns how many of these PSNs were missing. */
 uint32_t seq_fill(struct seq *s, uint32_t psn, uint32_t n);
@@ -107,8 +111,13 @@ struct incidents {
 
 /* Allocated for a flow when its request sequence breaks for the first time. */
 struct trouble {
-	struct seq seen; /* request PSNs ever seen; start is the first one */
-	struct seq pass; /* request PSNs of the current retransmission round */
+	struct seq seen;     /* request PSNs ever seen; start is the first one */
+	struct seq pass;     /* request PSNs of the current retransmission round */
+	uint32_t depth;	     /* most packets that overtook a reordered one */
+	uint32_t late_depth; /* the same of the late packets that are not judged yet */
+	bool doubtful; /* the first packet of the last round may be late, not a retransmission */
+	bool fetches;  /* the current packet is a READ or an atomic */
+	bool ports_differ; /* UDP source ports of packets out of sequence differ from the first */
 };
 
 /* Requests that wait for their response, to measure latencies: a sample of them when there are
@@ -121,6 +130,8 @@ struct waiting {
 	uint32_t span : 24; /* READ: number of responses; else 1 */
 	uint32_t verb : 8;
 };
+
+#define READ_UNKNOWN UINT32_MAX /* more than a message can have */
 
 #define RECENT	    32
 #define RECENT_NONE 0xffffffff
@@ -141,7 +152,8 @@ struct flow_pair {
 	struct flow *peer; /* NULL: unknown */
 	uint8_t how;	   /* enum rd_pairing */
 	bool cm_made, cm_ended;
-	uint16_t misses; /* responses that do not fit the peer's requests */
+	uint8_t ack_timeout; /* local ACK timeout that the CM's REQ has, 0: unknown */
+	uint16_t misses;     /* responses that do not fit the peer's requests */
 };
 
 /* All frames of the flow (analysis.c). */
@@ -161,7 +173,7 @@ struct flow_requests {
 	bool any, started;
 	bool slow;	/* the fast path does not apply: a round or late packets are pending */
 	bool read_open; /* the last request is a READ with an unknown number of responses */
-	uint32_t read_psn, read_length;
+	uint32_t read_psn, read_length; /* READ_UNKNOWN: the capture cut the length off */
 	uint32_t message_bytes;
 	uint64_t message_ns;		/* first packet of the current message */
 	uint64_t progress_ns;		/* last new request or ACK */
@@ -173,18 +185,20 @@ struct flow_requests {
 	uint64_t late_frame, late_ns;
 	uint32_t qkey;	   /* UD: of the last packet */
 	bool qkey_differs; /* from that of the first packet to this QP */
+	bool start_known;  /* the CM agreed on the first PSN: there is none before it */
+	uint16_t before;   /* PSNs before the first frame that were captured after it */
 };
 
 /* Retransmission rounds of its sender (request.c). */
 struct flow_rounds {
 	uint32_t psn;	   /* where the current round began */
 	uint32_t top;	   /* the PSN after the highest one sent before that */
-	uint32_t attempts; /* rounds that began at the same PSN, without progress */
+	uint32_t attempts; /* rounds that began at the same PSN, without a response */
 	bool active;
+	bool silent;	/* no NAK was the cause, and there was no response since */
 	bool straggler; /* one retransmitted packet at a PSN where no round is expected to begin */
 	uint32_t straggler_psn, straggler_next;
 	uint64_t frame;
-	uint64_t timeout_ns; /* shortest silence before a round without a NAK */
 };
 
 /* What a receiver at the capture point would do with its requests (request.c, response.c). */
@@ -207,7 +221,8 @@ struct flow_acks {
 	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
 	uint32_t gap_psn;	       /* first response that is missing, if gap_open */
 	uint32_t gap_reads;	       /* READs that were answered after it */
-	uint64_t end_frame, end_ns;
+	uint64_t end_frame; /* of the NAK that ended the QP; without one of the last response */
+	uint64_t end_ns;
 	uint64_t open_since_ns; /* the oldest open request waits since then; 0: none is open */
 	uint64_t waited_ns;	/* for the last ACK */
 	uint64_t stall_ns, stall_frame;
@@ -264,14 +279,14 @@ struct link_pair {	 /* two flows that are a pair, from the CM or from resources 
 	uint64_t k1, k2; /* key of a flow */
 	uint64_t p1, p2; /* key of its peer */
 	uint32_t psn;	 /* first PSN of the flow's requests; 0xffffffff: unknown */
-	uint8_t how;
+	uint8_t how, ack_timeout;
 };
 
 struct cm_request {
 	uint8_t src[16], dst[16];
 	uint32_t local_id, qpn, psn;
 	uint64_t ns, frame, service;
-	uint8_t net;
+	uint8_t net, ack_timeout;
 	bool used, answered, rejected;
 	uint16_t repeats;
 };
@@ -373,6 +388,8 @@ void flow_table_free(struct flow_table *t);
 
 /* Counts n incidents of a kind, at the current frame. */
 void flow_incident(struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind, uint64_t n);
+/* One incident of this kind was none. */
+void flow_take_back(struct flow *f, enum rd_incident_kind kind);
 void incident_add(struct rd_incident *e, uint64_t n, uint64_t frame, uint64_t ns);
 /* The incident of this kind; NULL: it never happened. */
 struct rd_incident *incident_of(const struct incidents *incidents, enum rd_incident_kind kind);
@@ -391,6 +408,11 @@ bool flow_waiting_grow(struct rd_analysis *a, struct flow *f);
 /* Frees what it owns, once the report has copies; its plain numbers stay. */
 void flow_finish(struct flow *f);
 bool flow_is_duplicate(const struct flow *f, const struct item *it, bool response);
+
+enum sent { SENT_UNKNOWN, SENT_BEFORE, SENT_AFTER };
+
+/* Whether a request was sent before or after the newest one, by IP identifications. */
+enum sent flow_sent(const struct flow *f, const struct item *it);
 
 /*
  * Remembers a frame at its PSN modulo RECENT. A smaller table is one in which all frames have slots
@@ -411,12 +433,15 @@ static inline void flow_remember(
 
 /* --- the parts -------------------------------------------------------------------------------- */
 
-/* Requests of RC and XRC, and of UC (request.c). */
+/* Requests of RC and XRC (request.c). */
 void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
-void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it);
+/* Whether a PSN, d after the next one, is so far away that it belongs to a new connection of a
+ * reused QP. */
+bool request_restarts(const struct flow *f, const struct rd_packet *p, int32_t d);
 /* Counts a packet that was not seen before as part of its message. */
 void request_message(struct rd_analysis *a, struct flow *f, const struct item *it);
-/* UD (datagram.c). */
+/* UC and UD (datagram.c). */
+void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it);
 void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* The path MTU became known: a READ's span with it. */
 void request_learn_mtu(struct flow *f, uint32_t mtu);
@@ -424,6 +449,8 @@ void request_learn_mtu(struct flow *f, uint32_t mtu);
 void request_read_is_single(struct flow *f);
 /* Counts pending late packets as reordered: no round followed. */
 void request_settle(struct rd_analysis *a, struct flow *f);
+/* A receiver at the capture point does not expect this PSN (flow.c). */
+void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn);
 /* Responses of RC and XRC (response.c). */
 void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* Which flows are a pair (pair.c). */

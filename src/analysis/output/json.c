@@ -167,16 +167,21 @@ static json_t *side_json(const struct rd_side *s, const struct times *t)
 	set(o, "verbs", verbs_json(s));
 	set(o, "events", incidents_json(s, t));
 	set(o, "latency",
-		json_pack("{s:o, s:o, s:o, s:o}", "ack",
+		json_pack("{s:o, s:o, s:o, s:o, s:o}", "ack",
 			latency_json(rd_side_latency(s, RD_LATENCY_ACK)), "read",
 			latency_json(rd_side_latency(s, RD_LATENCY_READ)), "atomic",
 			latency_json(rd_side_latency(s, RD_LATENCY_ATOMIC)), "message",
-			latency_json(rd_side_latency(s, RD_LATENCY_MESSAGE))));
+			latency_json(rd_side_latency(s, RD_LATENCY_MESSAGE)), "timeout",
+			latency_json(rd_side_latency(s, RD_LATENCY_TIMEOUT))));
 	set(o, "psn_first", asked ? rd_json_u64(s->psn_first) : json_null());
 	set(o, "psn_last", asked ? rd_json_u64(s->psn_last) : json_null());
 	set(o, "mtu", rd_json_u64_or_null(s->mtu));
 	set(o, "rnr_timer_us", rd_json_u64_or_null(s->rnr_timer_us));
-	set(o, "timeout_ns", rd_json_u64_or_null(s->timeout_ns));
+	set(o, "timeout_ns", rd_json_u64_or_null(rd_side_latency(s, RD_LATENCY_TIMEOUT)->p50));
+	set(o, "ack_timeout_ns",
+		s->ack_timeout ? rd_json_u64(rd_cm_timeout_ns(s->ack_timeout)) : json_null());
+	set(o, "reorder_depth", rd_json_u64(s->reorder_depth));
+	set(o, "ports_differ", json_boolean(s->ports_differ));
 	set(o, "longest_stall_ns", rd_json_u64(s->longest_stall_ns));
 	set(o, "stall_frame", rd_json_u64_or_null(s->stall_frame));
 	set(o, "credits", s->credits < 0 ? json_null() : json_integer(s->credits));

@@ -46,6 +46,7 @@ const char *ending_name(unsigned int ending)
 {
 	static const char *const names[] = {[RD_ENDING_OPEN] = "open",
 		[RD_ENDING_CLOSED] = "closed",
+		[RD_ENDING_STOPPED] = "responses_stopped",
 		[RD_ENDING_RETRY] = "retry_exceeded",
 		[RD_ENDING_RNR] = "rnr_retry_exceeded",
 		[RD_ENDING_REMOTE_ERROR] = "remote_error"};

@@ -287,7 +287,7 @@
 			v.smallest === null ? "" : v.smallest === v.largest ? exact(v.smallest) : `${exact(v.smallest)} to ${exact(v.largest)}`]);
 		return rows.length > 0 && plain([["Verb"], ["Messages", 1], ["Data", 1], ["Packets", 1], ["Sizes", 1]], rows);
 	};
-	const endings = {open: "", closed: "closed by the CM", retry_exceeded: "gave up: no response", rnr_retry_exceeded: "gave up: receiver not ready", remote_error: "ended by an error NAK"};
+	const endings = {open: "", closed: "closed by the CM", responses_stopped: "responses stopped", retry_exceeded: "gave up: no response", rnr_retry_exceeded: "gave up: receiver not ready", remote_error: "ended by an error NAK"};
 	const sideview = (c, name) => {
 		const s = c.sides[name], from = c[name], to = c[name === "a" ? "b" : "a"];
 		if (!s.seen && !s.requests)
@@ -299,7 +299,7 @@
 			["Path MTU", s.mtu === null ? null : exact(s.mtu)], ["P_Key", hex(s.pkey, 4)], ["DSCP", s.dscp],
 			["Q_Key", s.qkey === null ? null : hex(s.qkey, 8)], ["Credits", s.credits],
 			["RNR timer", s.rnr_timer_us === null ? null : span(s.rnr_timer_us * 1000)],
-			["Timeout seen", s.timeout_ns === null ? null : span(s.timeout_ns)],
+			["Silence before a timeout (median)", s.timeout_ns === null ? null : span(s.timeout_ns)],
 			["Longest wait", s.longest_stall_ns ? `${span(s.longest_stall_ns)}${s.stall_frame === null ? "" : `, until frame ${String(s.stall_frame)}`}` : null],
 			["Ending", endings[s.ending] && endings[s.ending] + (s.end_frame === null ? "" : `, frame ${String(s.end_frame)}`)]]),
 			[verbs(s), events(s), latencies(s)].filter(Boolean).map(t => [el("h3"), t]));

@@ -6,6 +6,8 @@
 #include <rdmadump/notation.h>
 #include <stdlib.h>
 
+#define TIMER_SPREAD                                                                               \
+	4 /* IBTA volume 1, 9.9.2.1.1: a timer may run four times as long as it is set */
 #define GIVEN_UP_NS                                                                                \
 	UINT64_C(20000000) /* idle time at the end, after which the sender has given up */
 
@@ -18,35 +20,46 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 	s->psn_first = f->req.first;
 	s->psn_last = psn_add(f->req.next, 0xffffff);
 	s->mtu = f->req.mtu;
-	s->timeout_ns = f->round.timeout_ns;
+	s->ack_timeout = f->pair.ack_timeout;
+	s->reorder_depth = f->trouble ? f->trouble->depth : 0;
+	s->ports_differ = f->trouble && f->trouble->ports_differ;
 	s->longest_stall_ns = f->ack.stall_ns;
 	s->stall_frame = f->ack.stall_frame;
-	s->attempts = f->round.attempts;
+	/* New requests after a round: there were responses, captured or not. */
+	s->attempts = f->round.active ? f->round.attempts : 0;
 	s->qkey = f->req.qkey;
 	return side_requests(s, f);
+}
+
+/* Whether the last requests were repeated, and nothing came back. */
+static bool is_unanswered(const struct flow *f)
+{
+	return f->round.active && f->ack.open_since_ns && f->round.attempts &&
+	       f->ack.una != f->req.next;
 }
 
 /* How the side's requests ended. */
 static void fill_ending(struct rd_side *s, const struct flow *f, uint64_t end)
 {
 	uint64_t quiet = end - f->traffic.last_ns, wait = GIVEN_UP_NS;
+	uint64_t longest = rd_side_latency(s, RD_LATENCY_TIMEOUT)->max;
 
-	if (f->round.timeout_ns * 2 > wait)
-		wait = f->round.timeout_ns * 2;
+	if (longest * TIMER_SPREAD > wait)
+		wait = longest * TIMER_SPREAD;
 	if (s->rnr_timer_us * UINT64_C(4000) > wait)
 		wait = s->rnr_timer_us * UINT64_C(4000);
-	s->end_frame = f->traffic.last_frame;
+	s->end_frame = f->ack.end_frame;
 	s->end_ns = f->traffic.last_ns;
 	if (f->ack.end_nak) {
 		s->ending = RD_ENDING_REMOTE_ERROR;
-		s->end_frame = f->ack.end_frame;
 		s->end_ns = f->ack.end_ns;
 	} else if (f->ack.rnr_frame && quiet > wait) {
 		s->ending = RD_ENDING_RNR;
 		s->end_frame = f->ack.rnr_frame;
-	} else if (f->round.active && f->ack.open_since_ns && f->round.attempts &&
-		   f->ack.una != f->req.next && quiet > wait) {
+	} else if (is_unanswered(f) && quiet > wait) {
 		s->ending = RD_ENDING_RETRY;
+	} else if (is_unanswered(f) && f->round.attempts > 1 && !f->pair.cm_ended) {
+		s->ending = RD_ENDING_STOPPED;
 	} else {
 		s->ending = f->pair.cm_ended ? RD_ENDING_CLOSED : RD_ENDING_OPEN;
 		s->end_frame = 0;

@@ -10,7 +10,7 @@ static bool no_rdma(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
 
-	if (l->nth || t->rdma_frames)
+	if (l->nth || t->rdma_frames || (!t->frames && l->a->frame))
 		return false;
 	f->evidence.count = t->frames;
 	/* Tunnels are not looked into; what was cut cannot be recognized. */
@@ -20,6 +20,17 @@ static bool no_rdma(const struct look *l, struct rd_finding *f)
 				      : "there are no frames in this capture");
 	rd_finding_detail(f, "%llu frames, none of them recognized as RoCE or InfiniBand%s",
 		n(t->frames), t->truncated || t->fragments ? "; some are cut or fragments" : "");
+	return true;
+}
+
+/* --time: the capture has frames, but none in that time. */
+static bool no_frames_in_time(const struct look *l, struct rd_finding *f)
+{
+	if (l->nth || !l->a->config.to_ns || l->r->totals.frames || !l->a->frame)
+		return false;
+	rd_finding_title(f, "no frame of the capture is in the time that was asked for");
+	rd_finding_detail(
+		f, "%llu frames are outside of --time; nothing is known of it", n(l->a->frame));
 	return true;
 }
 
@@ -244,6 +255,10 @@ const struct rule rules_of_capture[] = {
 		 "kernel and was captured on the netdev",
 		 "capture whole frames on the RDMA device (rdmadump -d); see 'rdmadump list'"},
 		no_rdma},
+	{{"no-frames-in-time", RD_SEV_NOTE, RD_CERTAIN,
+		 "--time counts seconds from the first frame of the first file",
+		 "look at the times of the files: analyze -v without --time"},
+		no_frames_in_time},
 	{{"no-such-qp", RD_SEV_NOTE, RD_LIKELY,
 		 "another number, another time (--time), or a sender whose packets name only the "
 		 "other QP",

@@ -40,6 +40,14 @@ bool capture_lost_frames(const struct rd_report *r)
 	return false;
 }
 
+bool capture_is_whole(const struct rd_report *r)
+{
+	for (size_t i = 0; i < r->n_files; i++)
+		if (r->files[i].dropped || !r->files[i].dropped_known)
+			return false;
+	return true;
+}
+
 int finding_order(const struct rd_finding *a, const struct rd_finding *b)
 {
 	int order;

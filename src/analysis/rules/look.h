@@ -49,6 +49,27 @@ static inline uint64_t rounds(const struct look *l)
 	       count(l, RD_INC_ROUND_READ) + count(l, RD_INC_ROUND_TIMEOUT);
 }
 
+/* The rounds at the end, where a sender repeats requests and gets no response any more. */
+static inline uint64_t last_rounds(const struct look *l)
+{
+	bool stopped = l->s->ending == RD_ENDING_RETRY || l->s->ending == RD_ENDING_STOPPED;
+
+	return stopped ? l->s->attempts : 0;
+}
+
+/* Headers that are not in the file may be NAKs, or lengths of READs. */
+static inline bool has_cut_headers(const struct look *l)
+{
+	return count(l, RD_INC_CUT) || rd_side_incident(l->other, RD_INC_CUT)->count;
+}
+
+/* Whether the capture may lack frames of this conversation that were on the wire here. */
+static inline bool is_incomplete(const struct look *l)
+{
+	return capture_lost_frames(l->r) || !l->other->seen || has_cut_headers(l) ||
+	       count(l, RD_INC_UNSEEN);
+}
+
 /* A sender whose rounds begin at different PSNs gets responses, captured or not. */
 static inline bool made_progress(const struct look *l)
 {

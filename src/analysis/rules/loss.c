@@ -17,12 +17,13 @@ static void detail_retransmitted(const struct look *l, struct rd_finding *f)
 /* --- loss ------------------------------------------------------------------------------------- */
 
 /*
- * A packet that was not captured may have been missed by the capture (it says when it was, a mirror
- * port does not), and without the other direction no NAK shows that it was lost at all.
+ * A packet that was not captured may have been missed by the capture: it says when it was, a mirror
+ * port does not, but ACKs for packets that it missed show it. Without the other direction no NAK
+ * shows that a packet was lost at all.
  */
 static void lower_if_missed(const struct look *l, struct rd_finding *f)
 {
-	if (capture_lost_frames(l->r) || !l->other->seen)
+	if (is_incomplete(l))
 		finding_lower(f, RD_POSSIBLE);
 }
 
@@ -31,7 +32,7 @@ static bool lost_downstream(const struct look *l, struct rd_finding *f)
 	if (!count(l, RD_INC_LOST_DOWNSTREAM))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_LOST_DOWNSTREAM));
-	if (count(l, RD_INC_REORDERED) > f->evidence.count)
+	if (count(l, RD_INC_REORDERED) * 4 > f->evidence.count || is_incomplete(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost downstream of this capture point");
 	detail_retransmitted(l, f);
@@ -47,6 +48,9 @@ static bool lost_upstream(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_LOST_UPSTREAM));
 	lower_if_missed(l, f);
+	/* A packet that is late behind a NAK looks like the retransmission. */
+	if (count(l, RD_INC_REORDERED) * 4 > f->evidence.count)
+		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost upstream of this capture point");
 	detail_retransmitted(l, f);
 	filter_requests(l, f);
@@ -58,6 +62,8 @@ static bool responses_lost_downstream(const struct look *l, struct rd_finding *f
 	if (!count(l, RD_INC_RESPONSE_LOST) || !l->other->seen)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_LOST));
+	if (capture_lost_frames(l->r) || has_cut_headers(l))
+		finding_lower(f, RD_POSSIBLE);
 	if (f->evidence.count == 1) { /* a timer that fired late looks the same */
 		f->severity = RD_SEV_WARNING;
 		finding_lower(f, RD_POSSIBLE);
@@ -92,7 +98,8 @@ static bool lost_unreliable(const struct look *l, struct rd_finding *f)
 	if (l->c->transport != RD_UC || !count(l, RD_INC_UNSEEN))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_UNSEEN));
-	if (capture_lost_frames(l->r))
+	/* Nothing else shows whether the capture missed them. */
+	if (!capture_is_whole(l->r))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(
 		f, "packets of an unreliable connection are lost upstream of this capture point");
@@ -120,21 +127,49 @@ static bool damaged(const struct look *l, struct rd_finding *f)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
+/* Where the packets of one QP take several paths, by what tells the paths apart. */
+static const char *paths(const struct look *l, bool refused)
+{
+	if (l->s->ports_differ)
+		return "the sender gives packets of this QP several UDP source ports, so that they "
+		       "take several paths";
+	if (refused)
+		return "switches send packets of this QP over several paths although its UDP "
+		       "source "
+		       "port is the same (a LAG or ECMP that does not hash by flow, adaptive "
+		       "routing), and the receiver takes none out of order; or the capture merges "
+		       "several queues out of order";
+	return "switches send packets of this QP over several paths although its UDP source port "
+	       "is the same (adaptive routing, packet spraying), and the receiver takes them out "
+	       "of order; or the capture merges several queues out of order";
+}
+
+/*
+ * Reordering by itself is normal where packets are sprayed. Only NAKs show that the receiver does
+ * not take them; those of lost packets do not count.
+ */
 static bool reordered(const struct look *l, struct rd_finding *f)
 {
-	uint64_t late = count(l, RD_INC_REORDERED);
+	uint64_t late = count(l, RD_INC_REORDERED), responses = count(l, RD_INC_RESPONSE_REORDERED),
+		 naks = count(l, RD_INC_NAK_SEQUENCE);
+	bool refused = naks > count(l, RD_INC_LOST_DOWNSTREAM) + count(l, RD_INC_LOST_UPSTREAM);
 
-	if (!late && !count(l, RD_INC_RESPONSE_REORDERED))
+	if (!late && !responses)
 		return false;
 	finding_evidence(f, incident(l, late ? RD_INC_REORDERED : RD_INC_RESPONSE_REORDERED));
 	/* A single packet that was retransmitted after a NAK looks the same. */
-	if (!l->other->seen)
+	if (is_incomplete(l))
 		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "packets are reordered upstream of this capture point");
+	if (refused)
+		f->severity = RD_SEV_PROBLEM;
+	f->meaning = paths(l, refused);
+	rd_finding_title(f, refused ? "packets are reordered, and the receiver takes them for lost"
+				    : "packets are reordered upstream of this capture point");
 	rd_finding_detail(f,
-		"%llu requests and %llu responses came late and are no retransmissions; receivers "
-		"without support for out-of-order packets treat them as lost",
-		n(late), n(count(l, RD_INC_RESPONSE_REORDERED)));
+		"%llu requests (%.2g %% of them, up to %u packets late) and %llu responses "
+		"came late and are no retransmissions; %llu NAKs, %llu packets retransmitted",
+		n(late), percent(late, l->s->requests), l->s->reorder_depth, n(responses), n(naks),
+		n(count(l, RD_INC_RETRANSMITTED)));
 	filter_requests(l, f);
 	return true;
 }
@@ -147,6 +182,9 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 	if (!requests && !responses)
 		return false;
 	finding_evidence(f, incident(l, requests ? RD_INC_DUPLICATED : RD_INC_RESPONSE_DUPLICATED));
+	/* Of many retransmissions one has the same identification by chance. */
+	if (requests + responses == 1 && rounds(l))
+		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "frames are duplicated upstream of this capture point");
 	rd_finding_detail(f,
 		"%llu requests and %llu responses were captured twice with the same IP "
@@ -178,6 +216,8 @@ static bool unseen(const struct look *l, struct rd_finding *f)
 	if (!is_rc(l) || !count(l, RD_INC_UNSEEN))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_UNSEEN));
+	if (has_cut_headers(l) || count(l, RD_INC_FROM_BEFORE))
+		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the capture missed packets that the receiver got");
 	rd_finding_detail(f,
 		"%llu packets were acknowledged but never captured; the network did not lose them",
@@ -220,12 +260,10 @@ const struct rule rules_of_loss[] = {
 		 "FEC "
 		 "and FCS errors of every link on the path"},
 		damaged},
-	{{"reordered", RD_SEV_PROBLEM, RD_LIKELY,
-		 "packets of one QP take several paths (LAG, ECMP or adaptive routing per packet); "
-		 "or "
-		 "the capture merges several queues out of order",
-		 "look whether NAKs or retransmissions follow; look at the hashing of LAG and "
-		 "ECMP"},
+	{{"reordered", RD_SEV_NOTE, RD_LIKELY, NULL,
+		 "nothing to do without NAKs; with them look at the hashing of LAG and ECMP and at "
+		 "adaptive routing; a capture at the sender too shows in which order they were "
+		 "sent"},
 		reordered},
 	{{"duplicated", RD_SEV_WARNING, RD_LIKELY,
 		 "a mirror session that copies a frame at two ports, or a loop in the network",

@@ -54,6 +54,8 @@ void finding_evidence(struct rd_finding *f, const struct rd_incident *incident);
 void finding_lower(struct rd_finding *f, enum rd_certainty most);
 /* Whether one of the files reports frames that its capture lost. */
 bool capture_lost_frames(const struct rd_report *r);
+/* Whether all files report that their captures lost nothing; pcap files never report it. */
+bool capture_is_whole(const struct rd_report *r);
 /* Applies all rules to the conversations and comparisons of a report. -1 if out of memory. */
 int rules_run(const struct rd_analysis *a, struct rd_report *r);
 

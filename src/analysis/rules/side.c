@@ -6,20 +6,51 @@
 
 /* --- timeouts --------------------------------------------------------------------------------- */
 
+#define WAITED_LEN 160
+
+/* How long the sender waited before rounds without a NAK, and what the CM agreed on. */
+static const char *waited_text(char buf[WAITED_LEN], const struct look *l)
+{
+	const struct rd_latency *t = latency(l, RD_LATENCY_TIMEOUT);
+	int len = snprintf(buf, WAITED_LEN, "after %.3g ms", (double)t->p50 / 1e6);
+
+	if (t->n > 1)
+		len += snprintf(buf + len, (size_t)(WAITED_LEN - len), " (median; %.3g to %.3g ms)",
+			(double)t->min / 1e6, (double)t->max / 1e6);
+	if (l->s->ack_timeout)
+		snprintf(buf + len, (size_t)(WAITED_LEN - len),
+			", where the CM's request has a timeout of %.4g ms",
+			(double)rd_cm_timeout_ns(l->s->ack_timeout) / 1e6);
+	return buf;
+}
+
+/*
+ * Rounds that begin sooner than responses usually come are rather late effects of NAKs, or doubled
+ * frames without IP identifications.
+ */
+static bool is_no_timer(const struct look *l)
+{
+	return count(l, RD_INC_REORDERED) ||
+	       latency(l, RD_LATENCY_TIMEOUT)->p50 * 2 < latency(l, RD_LATENCY_ACK)->p50;
+}
+
 /* Retransmitted after a timeout, though neither requests nor responses are known to be lost. */
 static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 {
-	uint64_t silent = count(l, RD_INC_ROUND_TIMEOUT);
+	uint64_t silent = count(l, RD_INC_ROUND_TIMEOUT),
+		 others =
+			 count(l, RD_INC_RESPONSE_LOST) + count(l, RD_INC_CROSSED) + last_rounds(l);
+	char waited[WAITED_LEN];
 
-	if (!silent || !is_rc(l) ||
-		count(l, RD_INC_RESPONSE_LOST) + count(l, RD_INC_CROSSED) >= silent ||
-		l->s->ending == RD_ENDING_RETRY || !(l->s->acks + l->s->read_responses))
+	if (silent <= others || !is_rc(l) || !(l->s->acks + l->s->read_responses))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_ROUND_TIMEOUT));
+	f->evidence.count = silent - others;
+	if (is_incomplete(l) || is_no_timer(l)) /* a NAK may be missing */
+		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "requests were retransmitted because no response came in time");
-	rd_finding_detail(f, "%llu time%s, after %.3g ms at least; %llu packets retransmitted",
-		n(silent), plural(silent), (double)l->s->timeout_ns / 1e6,
-		n(count(l, RD_INC_RETRANSMITTED)));
+	rd_finding_detail(f, "%llu time%s, %s; %llu packets retransmitted", n(silent - others),
+		plural(silent - others), waited_text(waited, l), n(count(l, RD_INC_RETRANSMITTED)));
 	filter_requests(l, f);
 	return true;
 }
@@ -27,15 +58,17 @@ static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 static bool timeout_short(const struct look *l, struct rd_finding *f)
 {
 	uint64_t crossed = count(l, RD_INC_CROSSED);
+	char waited[WAITED_LEN];
 
 	if (!crossed)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_CROSSED));
-	if (crossed == 1)
+	if (crossed == 1 || is_no_timer(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "requests were retransmitted while their responses were on their way");
-	rd_finding_detail(f, "%llu time%s, after %.3g ms; responses take up to %.3g ms (p99)",
-		n(crossed), plural(crossed), (double)l->s->timeout_ns / 1e6,
+	rd_finding_detail(f,
+		"%llu time%s, %s; nothing was lost there; responses take up to %.3g ms (p99)",
+		n(crossed), plural(crossed), waited_text(waited, l),
 		(double)latency(l, RD_LATENCY_MESSAGE)->p99 / 1e6);
 	filter_requests(l, f);
 	return true;
@@ -44,14 +77,15 @@ static bool timeout_short(const struct look *l, struct rd_finding *f)
 /* Without the responses it is unknown how long the sender waited for one. */
 static bool timeout_long(const struct look *l, struct rd_finding *f)
 {
-	if (l->s->timeout_ns < 500 * MS || (!l->other->seen && made_progress(l)))
+	if (latency(l, RD_LATENCY_TIMEOUT)->p50 < 500 * MS || (!l->other->seen && made_progress(l)))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_ROUND_TIMEOUT));
-	if (f->evidence.count == 1 || capture_lost_frames(l->r))
+	if (f->evidence.count == 1 || is_incomplete(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the retransmission timeout is long");
-	rd_finding_detail(
-		f, "each loss without a NAK costs %.3g s", (double)l->s->timeout_ns / 1e9);
+	rd_finding_detail(f, "each loss without a NAK costs %.3g s, the median of %llu",
+		(double)latency(l, RD_LATENCY_TIMEOUT)->p50 / 1e9,
+		n(latency(l, RD_LATENCY_TIMEOUT)->n));
 	filter_requests(l, f);
 	return true;
 }
@@ -190,17 +224,45 @@ static bool qkey_differs(const struct look *l, struct rd_finding *f)
 static bool has_responses(const struct look *l)
 {
 	return l->s->acks || l->s->read_responses || latency(l, RD_LATENCY_ATOMIC)->n ||
-	       count(l, RD_INC_RNR) || count(l, RD_INC_NAK_SEQUENCE);
+	       count(l, RD_INC_RNR) || count(l, RD_INC_NAK_SEQUENCE) ||
+	       rd_side_incident(l->other, RD_INC_CUT)->count;
+}
+
+/* The last response, and the last packet that was sent after it. */
+static void evidence_of_ending(const struct look *l, struct rd_finding *f)
+{
+	f->evidence.count = l->s->attempts;
+	f->evidence.first_ns = f->evidence.last_ns = l->s->end_ns;
+	rd_finding_frame(f, l->s->end_frame);
+	rd_finding_frame(f, l->s->last_frame);
+}
+
+/* Responses may have taken another way since then, or the capture lost them. */
+static bool responses_stopped(const struct look *l, struct rd_finding *f)
+{
+	if (l->s->ending != RD_ENDING_STOPPED || !has_responses(l))
+		return false;
+	evidence_of_ending(l, f);
+	if (capture_lost_frames(l->r) || has_cut_headers(l) || l->s->attempts < 3)
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "responses stopped at frame %llu", n(l->s->end_frame));
+	rd_finding_detail(f,
+		"%u retransmission rounds without a response since then, up to the end of the "
+		"capture",
+		l->s->attempts);
+	filter_requests(l, f);
+	return true;
 }
 
 static bool gave_up(const struct look *l, struct rd_finding *f)
 {
 	if (l->s->ending != RD_ENDING_RETRY || !has_responses(l))
 		return false;
-	f->evidence.count = l->s->attempts;
-	f->evidence.first_ns = f->evidence.last_ns = l->s->end_ns;
-	rd_finding_frame(f, l->s->end_frame);
-	rd_finding_title(f, "responses stopped, and the sender gave up");
+	evidence_of_ending(l, f);
+	if (capture_lost_frames(l->r) || has_cut_headers(l) || l->s->attempts < 2)
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(
+		f, "responses stopped at frame %llu, and the sender gave up", n(l->s->end_frame));
 	rd_finding_detail(f,
 		"%u retransmission rounds without a response, then no more packets: retry counter "
 		"exceeded",
@@ -226,19 +288,21 @@ static bool gave_up_rnr(const struct look *l, struct rd_finding *f)
 
 static bool no_response(const struct look *l, struct rd_finding *f)
 {
+	char waited[WAITED_LEN];
+
 	if (!is_rc(l) || !rounds(l) || made_progress(l) || has_responses(l) ||
 		count(l, RD_INC_NAK_ACCESS) || count(l, RD_INC_NAK_INVALID) ||
 		count(l, RD_INC_NAK_OPERATIONAL))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_ROUND_TIMEOUT));
 	/* It may get responses that are not captured, unless it gives up. */
-	if (l->s->ending != RD_ENDING_RETRY || f->evidence.count < 2)
+	if (l->s->ending != RD_ENDING_RETRY || f->evidence.count < 2 || capture_lost_frames(l->r))
 		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "requests get no response at all");
-	rd_finding_detail(f,
-		"%llu requests, %llu of them retransmitted every %.3g ms; no response was captured",
-		n(l->s->requests), n(count(l, RD_INC_RETRANSMITTED)),
-		(double)l->s->timeout_ns / 1e6);
+	rd_finding_title(f, l->s->ending == RD_ENDING_RETRY
+				    ? "no response was captured, and the sender gave up"
+				    : "requests are repeated, and no response was captured");
+	rd_finding_detail(f, "%llu requests, %llu of them retransmitted %s", n(l->s->requests),
+		n(count(l, RD_INC_RETRANSMITTED)), waited_text(waited, l));
 	filter_requests(l, f);
 	return true;
 }
@@ -308,6 +372,12 @@ const struct rule rules_of_sides[] = {
 		 "has "
 		 "status 12 (transport retry counter exceeded)"},
 		gave_up},
+	{{"responses-stopped", RD_SEV_PROBLEM, RD_LIKELY,
+		 "the receiver or the path back failed, or responses take another path since then",
+		 "look at the receiver's log and link at that time; capture at the receiver, or "
+		 "for "
+		 "longer to see whether the sender gives up"},
+		responses_stopped},
 	{{"gave-up-rnr", RD_SEV_PROBLEM, RD_LIKELY,
 		 "the receiving application was blocked, or posts too few receives",
 		 "the sender's completion has status 13 (RNR retry counter exceeded); raise "
@@ -344,8 +414,8 @@ const struct rule rules_of_sides[] = {
 		 "post more receives, or look at what delays the receiving thread"},
 		not_ready},
 	{{"timeout", RD_SEV_WARNING, RD_LIKELY,
-		 "the last packet of a burst or its response was lost, or the receiver was too "
-		 "slow",
+		 "the last packet of a burst or its response was lost, or the receiver was slower "
+		 "than the sender's timer",
 		 "capture at the other end; look whether the retransmitted requests arrive twice"},
 		timeout_rounds},
 	{{"timeout-short", RD_SEV_WARNING, RD_LIKELY,
