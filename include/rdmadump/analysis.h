@@ -157,6 +157,7 @@ struct rd_conversation {
 	enum rd_pairing pairing;
 	struct rd_endpoint a, b; /* UD: source QP and destination QP */
 	bool multicast, cm;	 /* cm: the CM connected or disconnected it within the capture */
+	bool proven;		 /* a frame of it had a valid ICRC */
 	struct rd_side side[2];	 /* a's and b's */
 	struct rd_series series; /* both directions; n = 0: not kept */
 };
@@ -181,6 +182,15 @@ struct rd_comparison {
 	char *why; /* why they may differ; NULL: unknown, or no difference */
 };
 
+#define RD_UNREAD_KINDS 8
+
+/* Frames whose content is not understood, by the reason. */
+struct rd_unread {
+	enum { RD_UNREAD_LINK, RD_UNREAD_TYPE, RD_UNREAD_CUT } why;
+	int number; /* link type, Ethertype; -1: others, for which there was no room */
+	struct rd_incident frames;
+};
+
 struct rd_totals {
 	uint64_t frames, wire_bytes, rdma_frames, cnp_frames, mad_frames, other_frames;
 	uint64_t payload_bytes, goodput_bytes;
@@ -188,6 +198,11 @@ struct rd_totals {
 	uint64_t icrc_good, icrc_bad, icrc_unchecked;
 	bool icrc_trusted; /* false: so many are wrong that the file has no valid ones */
 	uint64_t cut, malformed, fragments;
+	uint64_t unread;	  /* may be RDMA traffic, but is not understood: rd_report.unread */
+	uint64_t tunnelled;	  /* RDMA frames that were taken out of tunnels */
+	uint64_t tunnels_left;	  /* ... that were not, and are in other_frames */
+	unsigned int tunnel_kinds; /* enum rd_tunnel, of both */
+	uint64_t foreign;	  /* to UDP port 4791, but no RoCE; in other_frames */
 	uint64_t truncated; /* frames shorter in the file than on the wire */
 	uint64_t backwards; /* timestamps earlier than the one before */
 	uint64_t qps, qps_left_out, frames_left_out; /* over the limit: counted only here */
@@ -207,15 +222,26 @@ struct rd_report {
 	struct rd_comparison *comparisons;
 	size_t n_comparisons;
 	struct rd_series series; /* all frames */
+	struct rd_unread unread[RD_UNREAD_KINDS];
+	unsigned int n_unread;
+	/* A part of the frames could not be judged, or all of them: the exit status says so. */
+	bool incomplete;
 };
 
 struct rd_analysis;
+
+enum rd_tunnels {
+	RD_TUNNELS_AUTO, /* looked into while no RDMA frame is outside of tunnels */
+	RD_TUNNELS_ALWAYS,
+	RD_TUNNELS_NEVER,
+};
 
 struct rd_analysis_config {
 	bool skip_icrc;
 	size_t max_qps;		 /* 0: RD_ANALYSIS_QPS */
 	uint64_t from_ns, to_ns; /* only frames of this time after the first frame; 0, 0: all */
 	uint32_t qp;		 /* only conversations with this QP; RD_QP_UNKNOWN: all */
+	enum rd_tunnels tunnels;
 };
 
 #define RD_ANALYSIS_QPS 65536
@@ -229,6 +255,9 @@ int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format
 /* Frames in the order of the file. Hot path. Never fails: what exceeds a limit is counted. */
 void rd_analysis_frames(
 	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frames, unsigned int n);
+/* The same for frames of a link type that is not decoded. */
+void rd_analysis_undecoded(
+	struct rd_analysis *a, int linktype, const struct rd_frame *frames, unsigned int n);
 /* The capture lost this many frames before the next one. */
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames);
 /* The current file has ended: the losses it reports, and the damage that ended it (or NULL). */

@@ -16,8 +16,24 @@ enum rd_link {
 	RD_LINK_UNKNOWN = 0,
 	RD_LINK_ETHERNET,   /* destination MAC address first, no FCS unless the interface says so */
 	RD_LINK_INFINIBAND, /* LRH first, ICRC and VCRC last */
-	RD_LINK_RAW,	    /* another DLT, passed through undecoded: rd_iface.dlt has it */
+	/* For these and all below, rd_iface.dlt has the link type, which output files keep. */
+	RD_LINK_RAW,  /* passed through undecoded */
+	RD_LINK_SLL,  /* Linux "cooked": 16 bytes, Ethertype last */
+	RD_LINK_SLL2, /* the same, version 2: 20 bytes, Ethertype first */
+	RD_LINK_IP,   /* IPv4 or IPv6 header first */
+	RD_LINK_NULL, /* address family in four bytes of either order, then IP */
 };
+
+/* Whether rd_iface.dlt has the link type of the input, which an output file must have too. */
+static inline bool rd_link_keeps_dlt(enum rd_link link)
+{
+	return link >= RD_LINK_RAW;
+}
+
+/* The link for a LINKTYPE_ value of a capture file; RD_LINK_RAW for those not decoded. */
+enum rd_link rd_link_of(int linktype);
+/* "LINUX_SLL"; NULL if unknown. Static. */
+const char *rd_linktype_name(int linktype);
 
 struct rd_frame {
 	const uint8_t *data; /* first byte that the source delivers */
@@ -44,7 +60,7 @@ struct rd_note {
 /* An interface that frames come from, as described in files. Strings may be NULL. */
 struct rd_iface {
 	enum rd_link link;
-	int dlt; /* for RD_LINK_RAW: the LINKTYPE_ value of the input file */
+	int dlt; /* the LINKTYPE_ value of the input, if rd_link_keeps_dlt(); else 0 */
 	const char *name;
 	const char *description; /* including the clock of the timestamps */
 	const char *hardware;	 /* NIC, firmware, driver */

@@ -58,6 +58,21 @@ struct rd_opcode {
 extern const struct rd_opcode rd_opcodes[256];
 
 const char *rd_transport_name(unsigned int transport); /* "RC"; "?" for reserved ones */
+/* "LLDP"; NULL if unknown. Static. */
+const char *rd_ethertype_name(uint16_t ethertype);
+
+/* 802.1Q and 802.1ad; 0x9100 was used before 802.1ad defined a number. */
+static inline bool rd_is_vlan(uint16_t ethertype)
+{
+	return ethertype == 0x8100 || ethertype == 0x88a8 || ethertype == 0x9100;
+}
+
+/* RFC 3032 and, with upstream-assigned labels, RFC 5332. */
+static inline bool rd_is_mpls(uint16_t ethertype)
+{
+	return ethertype == 0x8847 || ethertype == 0x8848;
+}
+
 /* Length of a header in bytes. */
 unsigned int rd_header_length(enum rd_header h);
 
@@ -82,14 +97,15 @@ enum rd_net { RD_NET_NONE = 0, RD_NET_IPV4, RD_NET_IPV6, RD_NET_GRH };
 #define RD_BTH_ACKREQ	 0x08
 
 /*
- * Offsets are in bytes from the frame's first byte (Ethernet header or LRH); 0: the frame has no
- * such part. They are positions on the wire and may exceed caplen.
+ * Offsets are in bytes from the frame's first byte (Ethernet header, LRH ...); 0: the frame has no
+ * such part (l3 may be 0 where the link is IP: see `net`). They are positions on the wire and may
+ * exceed caplen.
  */
 struct rd_packet {
 	const uint8_t *data;
 	const struct rd_opcode *op; /* NULL: no BTH, or not captured */
 	uint32_t caplen, len;
-	uint32_t l3; /* after MAC addresses and VLAN tags; InfiniBand: GRH */
+	uint32_t l3; /* after MAC addresses, VLAN tags, MPLS labels, PPPoE; InfiniBand: GRH */
 	uint32_t l4; /* TCP, UDP, ICMP ...; 0 in later fragments */
 	uint32_t bth;
 	uint32_t payload;     /* after the last known header */
@@ -97,7 +113,7 @@ struct rd_packet {
 	uint32_t icrc;
 	uint32_t end; /* end of the packet by its length fields; padding, FCS, VCRC follow */
 	uint32_t dest_qp, psn;
-	uint16_t ethertype; /* after all VLAN tags */
+	uint16_t ethertype; /* of what is at l3 */
 	uint16_t pkey;
 	uint8_t kind;  /* enum rd_kind */
 	uint8_t net;   /* enum rd_net */
@@ -347,10 +363,43 @@ bool rd_packet_iwarp(const struct rd_packet *p, struct rd_iwarp *out);
 /* "RDMA Write"; NULL for reserved opcodes. */
 const char *rd_iwarp_opcode_name(unsigned int opcode);
 
+/* Kinds of tunnels and mirrors, as bits. */
+enum rd_tunnel {
+	RD_TUNNEL_VXLAN = 0x01,
+	RD_TUNNEL_GENEVE = 0x02,
+	RD_TUNNEL_GRE = 0x04, /* also NVGRE */
+	RD_TUNNEL_ERSPAN = 0x08,
+	RD_TUNNEL_IP = 0x10,   /* IP in IP */
+	RD_TUNNEL_MPLS = 0x20, /* Ethernet over MPLS */
+	RD_TUNNEL_RSPAN = 0x40,
+};
+
+/* "VXLAN"; of the lowest bit that is set. Static. */
+const char *rd_tunnel_name(unsigned int tunnels);
+
+struct rd_inner {
+	const uint8_t *data;
+	uint32_t caplen, len;
+	enum rd_link link;
+	unsigned int tunnels; /* enum rd_tunnel, of all levels that were removed */
+};
+
 /*
- * Removes the encapsulation of a mirrored or tunnelled frame: InfiniBand RSPAN; ERSPAN type I, II
- * and III, Ethernet over GRE, VXLAN; up to four levels. *data, *caplen and *len become those of the
- * inner frame; returns the number of levels removed.
+ * Removes all encapsulation, up to four levels: VXLAN, Geneve, GRE, ERSPAN type I, II and III, IP
+ * in IP, Ethernet over MPLS; InfiniBand RSPAN. The inner frame may be of another link: Ethernet or
+ * IP. Returns the number of levels removed.
+ */
+unsigned int rd_decap_any(struct rd_inner *in);
+/*
+ * rd_packet_parse(); of a frame that is no InfiniBand transport, but has such a packet in tunnels,
+ * the inner packet. *tunnels: those that were removed, 0: none.
+ */
+bool rd_packet_parse_inner(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p,
+	unsigned int *tunnels);
+/*
+ * Removes the encapsulation as far as the inner frame is of the same link: a file has one link
+ * type. *data, *caplen and *len become those of the inner frame; returns the number of levels
+ * removed.
  */
 unsigned int rd_decap(enum rd_link link, const uint8_t **data, uint32_t *caplen, uint32_t *len);
 /* The same for a batch. Hot path. */

@@ -241,6 +241,11 @@ struct rd_file_config {
 	 */
 	rd_facts_fn *facts;
 	void *facts_ctx;
+	/*
+	 * Frames of all interfaces, each of the link of its own: rd_source_iface(). `ifaces` is then
+	 * valid until the next receive(), and grows. Else those of the first frame's link type.
+	 */
+	bool all_links;
 };
 
 /*
@@ -255,6 +260,13 @@ static inline const struct rd_iface *rd_source_ifaces(const struct rd_source *s,
 {
 	*n = s->n_ifaces ? s->n_ifaces : 1;
 	return s->n_ifaces ? s->ifaces : &s->iface;
+}
+
+/* The interface of a frame of this source. */
+static inline const struct rd_iface *rd_source_iface(
+	const struct rd_source *s, const struct rd_frame *frame)
+{
+	return s->n_ifaces > 1 ? &s->ifaces[frame->iface] : &s->iface;
 }
 
 /*

@@ -113,7 +113,12 @@ int rd_host_compile(void **state, const struct rd_term_use *use, struct rd_error
 		.todo = "give addresses like 10.0.0.1, 10.0.0.0/24, fe80::1 or 52:54:00:77:00:01 "
 			"(names are not looked up)"};
 
-	return compile_addresses(state, use, &kind, err);
+	if (compile_addresses(state, use, &kind, err) < 0)
+		return -1;
+	if (((struct rd_addresses *)*state)->n_macs && rd_link_keeps_dlt(use->link))
+		return rd_fail(err, RD_CLASS_USAGE, 0, "give IP addresses",
+			"%s: frames of this link type have no two MAC addresses", use->term->option);
+	return 0;
 }
 
 int rd_gid_compile(void **state, const struct rd_term_use *use, struct rd_error *err)

@@ -5,6 +5,10 @@
 #include <pcap/pcap.h>
 #include <stdlib.h>
 
+#ifndef DLT_LINUX_SLL2 /* libpcap before 1.9.1 */
+#define DLT_LINUX_SLL2 276
+#endif
+
 /* Loads from offsets above this are extensions of Linux sockets (linux/filter.h, SKF_AD_OFF). */
 #define BPF_ANCILLARY 0xfffff000U
 #define SNAPLEN	      262144 /* the program's return value for a match; any value but 0 would do */
@@ -35,23 +39,61 @@ static int refuse_link(const struct rd_term_use *use, struct rd_error *err)
 		ib ? "InfiniBand" : "this link type");
 }
 
+/* A compiled expression. */
+struct expression {
+	struct bpf_program program;
+	uint32_t skip; /* bytes of the frame before the part that the program sees */
+};
+
+/* What libpcap compiles for a link. */
+struct target {
+	int dlt;
+	uint32_t skip;
+};
+
+/* False: libpcap has no filters for it. */
+static bool target_of(enum rd_link link, struct target *target)
+{
+	switch (link) {
+	case RD_LINK_ETHERNET:
+		*target = (struct target){DLT_EN10MB, 0};
+		return true;
+	case RD_LINK_SLL:
+		*target = (struct target){DLT_LINUX_SLL, 0};
+		return true;
+	case RD_LINK_SLL2:
+		*target = (struct target){DLT_LINUX_SLL2, 0};
+		return true;
+	case RD_LINK_IP:
+		*target = (struct target){DLT_RAW, 0};
+		return true;
+	case RD_LINK_NULL: /* libpcap's own filter for it knows only this machine's byte order */
+		*target = (struct target){DLT_RAW, 4};
+		return true;
+	default:
+		return false;
+	}
+}
+
 int rd_expression_compile(void **state, const struct rd_term_use *use, struct rd_error *err)
 {
-	struct bpf_program *program;
+	struct expression *e;
+	struct target target;
 	pcap_t *pcap;
 	int rc = 0;
 
-	if (use->link != RD_LINK_ETHERNET)
+	if (!target_of(use->link, &target))
 		return refuse_link(use, err);
-	*state = program = calloc(1, sizeof(*program));
-	pcap = program ? pcap_open_dead(DLT_EN10MB, SNAPLEN) : NULL;
+	*state = e = calloc(1, sizeof(*e));
+	pcap = e ? pcap_open_dead(target.dlt, SNAPLEN) : NULL;
 	if (!pcap)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
+	e->skip = target.skip;
 	/* A netmask of 0, as tcpdump -r uses for "ip broadcast". */
-	if (pcap_compile(pcap, program, use->text, 1, 0) < 0)
+	if (pcap_compile(pcap, &e->program, use->text, 1, 0) < 0)
 		rc = rd_fail(err, RD_CLASS_USAGE, 0, "see pcap-filter(7)",
 			"the expression '%.200s': %s", use->text, pcap_geterr(pcap));
-	else if (needs_socket(program))
+	else if (needs_socket(&e->program))
 		rc = rd_fail(err, RD_CLASS_USAGE, 0, "for a direction use -Q in or -Q out",
 			"the expression '%.200s' tests properties that are not in a frame "
 			"(inbound, outbound, ifindex)",
@@ -62,15 +104,19 @@ int rd_expression_compile(void **state, const struct rd_term_use *use, struct rd
 
 bool rd_expression_match(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
 {
-	const struct bpf_program *program = state;
+	const struct expression *e = state;
 
 	(void)p;
-	return bpf_filter(program->bf_insns, frame->data, frame->len, frame->caplen);
+	return frame->caplen >= e->skip &&
+	       bpf_filter(e->program.bf_insns, frame->data + e->skip, frame->len - e->skip,
+		       frame->caplen - e->skip);
 }
 
 void rd_expression_free(void *state)
 {
-	if (state)
-		pcap_freecode(state);
-	free(state);
+	struct expression *e = state;
+
+	if (e)
+		pcap_freecode(&e->program);
+	free(e);
 }

@@ -23,6 +23,10 @@ static const struct {
 	{RD_LINK_ETHERNET, "Ethernet", {DLT_EN10MB, DLT_ERF}},
 	{RD_LINK_INFINIBAND, "InfiniBand", {DLT_ERF, DLT_INFINIBAND}},
 	{RD_LINK_RAW, "another link type", {0}},
+	{RD_LINK_SLL, "LINUX_SLL", {0}},
+	{RD_LINK_SLL2, "LINUX_SLL2", {0}},
+	{RD_LINK_IP, "raw IP", {0}},
+	{RD_LINK_NULL, "loopback", {0}},
 	{RD_LINK_UNKNOWN, "an unknown link type", {0}},
 };
 #define N_LINKS (sizeof(link_table) / sizeof(link_table[0]))
@@ -121,7 +125,7 @@ static int check_same(const struct rd_iface *ifaces, unsigned int n, struct rd_e
 	for (unsigned int i = 1; i < n; i++) {
 		const struct rd_iface *b = &ifaces[i];
 
-		if (a->link != b->link || (a->link == RD_LINK_RAW && a->dlt != b->dlt))
+		if (a->link != b->link || (rd_link_keeps_dlt(a->link) && a->dlt != b->dlt))
 			return rd_fail(err, RD_CLASS_USAGE, 0,
 				"a file holds one link type only (libpcap refuses mixtures): write "
 				"one file for each",
@@ -142,19 +146,22 @@ static int check_same(const struct rd_iface *ifaces, unsigned int n, struct rd_e
 static int choose_dlt(struct rd_encoder *e, int wanted, struct rd_error *err)
 {
 	unsigned int row = link_row(e->n_ifaces ? e->ifaces[0].link : RD_LINK_ETHERNET);
+	const enum rd_link link = link_table[row].link;
+	const bool keeps = rd_link_keeps_dlt(link);
 	const int *dlts = link_table[row].dlts;
-	int raw[2] = {0};
+	int kept[2] = {0};
 
-	if (link_table[row].link == RD_LINK_RAW) {
-		raw[0] = e->ifaces[0].dlt;
-		dlts = raw;
+	if (keeps) {
+		kept[0] = e->ifaces[0].dlt;
+		dlts = kept;
 	}
-	if (!dlts[0])
+	/* The link type NULL is 0. */
+	if (!dlts[0] && link != RD_LINK_NULL)
 		return rd_fail(err, RD_CLASS_USAGE, 0,
 			"frames of this link type cannot be stored in a file",
 			"the link type of '%s' is not known", iface_name(&e->ifaces[0]));
 	if (e->format == &format_erf) {
-		if (link_table[row].link == RD_LINK_RAW || (wanted && wanted != DLT_ERF))
+		if (keeps || (wanted && wanted != DLT_ERF))
 			return rd_fail(err, RD_CLASS_USAGE, 0, "write pcapng or pcap",
 				"ERF files cannot hold link type %d", wanted ? wanted : dlts[0]);
 		e->dlt = DLT_ERF;

@@ -111,7 +111,7 @@ struct envelope {
 
 static inline struct envelope encoder_envelope(const struct rd_encoder *e)
 {
-	if (e->dlt != DLT_ERF || !e->n_ifaces || e->ifaces[0].link == RD_LINK_RAW)
+	if (e->dlt != DLT_ERF || !e->n_ifaces || rd_link_keeps_dlt(e->ifaces[0].link))
 		return ENVELOPE_NONE;
 	if (e->ifaces[0].link == RD_LINK_INFINIBAND)
 		return ENVELOPE_IB;

@@ -65,7 +65,7 @@ static enum step begin(struct rd_reader *r)
 	if (r->max_caplen > CAPLEN_MAX)
 		r->max_caplen = CAPLEN_MAX;
 	iface.link = reader_link(dlt);
-	iface.dlt = iface.link == RD_LINK_RAW ? dlt : 0;
+	iface.dlt = rd_link_keeps_dlt(iface.link) ? dlt : 0;
 	iface.snaplen = reader_snaplen(dlt, snaplen);
 	if (network & PCAP_FCS_PRESENT)
 		iface.fcslen = (uint8_t)(network >> PCAP_FCS_SHIFT << 1);

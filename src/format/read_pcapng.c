@@ -213,7 +213,7 @@ static enum step iface_next(struct rd_reader *r, struct rd_view *v)
 		return reader_damaged(r, "the interface description is too short");
 	dlt = reader_u16(r, fixed);
 	iface.link = reader_link(dlt);
-	iface.dlt = iface.link == RD_LINK_RAW ? dlt : 0;
+	iface.dlt = rd_link_keeps_dlt(iface.link) ? dlt : 0;
 	iface.snaplen = reader_snaplen(dlt, reader_u32(r, fixed + 4));
 	set_resolution(&times, 6);
 	/* In the copy, each option's header of four bytes is replaced by a NUL. */

@@ -11,15 +11,8 @@
 
 enum rd_link reader_link(uint16_t dlt)
 {
-	switch (dlt) {
-	case DLT_EN10MB:
-		return RD_LINK_ETHERNET;
-	case DLT_ERF: /* until a record shows another link */
-	case DLT_INFINIBAND:
-		return RD_LINK_INFINIBAND;
-	default:
-		return RD_LINK_RAW;
-	}
+	/* ERF: until a record shows another link */
+	return dlt == DLT_ERF ? RD_LINK_INFINIBAND : rd_link_of(dlt);
 }
 
 /* The strings of an interface, which are copied and freed in the same way. */

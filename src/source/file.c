@@ -36,6 +36,7 @@ struct file {
 	struct rd_frame first; /* read to know the link type; returned by the first receive() if
 				  has_first */
 	bool has_first, stopped;
+	bool all_links; /* interfaces are the reader's */
 	struct rd_iface *ifaces;
 	struct iface_count *counts; /* same index as ifaces */
 	struct route *routes;	    /* by the index of the reader's interface */
@@ -98,12 +99,39 @@ static bool routes_grow(struct file *f, unsigned int n)
 	return true;
 }
 
+/* With all link types: the reader's interfaces as they are now. */
+static int ifaces_update(struct file *f, struct rd_error *err)
+{
+	unsigned int n;
+	const struct rd_iface *theirs = rd_reader_ifaces(f->reader, &n);
+	struct iface_count *counts;
+
+	if (n > f->n_routes) {
+		counts = reallocarray(f->counts, n, sizeof(*counts));
+		if (counts)
+			f->counts = counts;
+		if (!counts || !routes_grow(f, n))
+			return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "'%s': cannot read on",
+				stream_name(f->stream));
+	}
+	for (; f->n_routes < n; f->n_routes++) {
+		f->counts[f->n_routes] = (struct iface_count){0};
+		f->routes[f->n_routes] = (struct route){(uint16_t)f->n_routes, true, true};
+	}
+	f->src.ifaces = theirs;
+	f->src.n_ifaces = n;
+	f->src.iface = theirs[0];
+	return 0;
+}
+
 /* Adds routes for interfaces that the reader has found since. */
 static int routes_update(struct file *f, struct rd_error *err)
 {
 	unsigned int n;
 	const struct rd_iface *theirs = rd_reader_ifaces(f->reader, &n);
 
+	if (f->all_links && n)
+		return ifaces_update(f, err);
 	if (n == f->n_routes)
 		return 0;
 	if (!routes_grow(f, n))
@@ -143,6 +171,8 @@ static int take_ifaces(struct file *f, struct rd_error *err)
 	if (!f->ifaces || !f->counts || !routes_grow(f, n ? n : 1))
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot open '%s'",
 			stream_name(f->stream));
+	if (f->all_links && n)
+		return ifaces_update(f, err);
 	for (unsigned int i = 0; i < (n ? n : 1) && ours < RD_SOURCE_IFACES; i++) {
 		bool fits = same_link(&theirs[i], model);
 
@@ -174,7 +204,7 @@ static void pass_on(
 	struct rd_facts moved = {0};
 
 	/* Facts about an interface whose frames are omitted are omitted too. */
-	if (from >= f->n_routes || !same_link(&theirs[from], &f->src.iface))
+	if (from >= f->n_routes || (!f->all_links && !same_link(&theirs[from], &f->src.iface)))
 		return;
 	if (f->routes[from].to == said)
 		f->facts(f->facts_ctx, fact->json, fact->len);
@@ -413,8 +443,12 @@ static bool add_stats(const struct file *f, unsigned int i, struct rd_iface_stat
 	struct rd_iface_stats s;
 	bool any = false;
 
-	for (unsigned int k = 0; k < n && k < f->n_routes; k++) {
-		if (f->routes[k].to != i || !same_link(&theirs[k], &f->src.iface) ||
+	/* With all link types, the interfaces have the same numbers. */
+	for (unsigned int k = f->all_links ? i : 0; k < n && k < f->n_routes; k++) {
+		if (f->all_links && k > i)
+			break;
+		if (f->routes[k].to != i ||
+			(!f->all_links && !same_link(&theirs[k], &f->src.iface)) ||
 			!rd_reader_stats(f->reader, k, &s))
 			continue;
 		any = true;
@@ -537,6 +571,7 @@ int rd_file_open(struct rd_source **s, const struct rd_file_config *config, stru
 		err->class = RD_CLASS_DEVICE; /* nothing has been done in part */
 		goto fail;
 	}
+	f->all_links = config->all_links;
 	if (config->facts) {
 		f->facts = config->facts;
 		f->facts_ctx = config->facts_ctx;

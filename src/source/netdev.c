@@ -503,9 +503,11 @@ static void set_link(struct netdev *n)
 	int dlt = pcap_datalink(n->pcap);
 
 	n->outgoing_at = dlt == DLT_LINUX_SLL ? 1 : dlt == DLT_LINUX_SLL2 ? 10 : -1;
-	iface->link = dlt == DLT_EN10MB ? RD_LINK_ETHERNET : RD_LINK_RAW;
-	if (iface->link == RD_LINK_RAW)
-		iface->dlt = dlt == DLT_RAW ? LINKTYPE_RAW : dlt;
+	if (dlt == DLT_RAW)
+		dlt = LINKTYPE_RAW;
+	iface->link = rd_link_of(dlt);
+	if (rd_link_keeps_dlt(iface->link))
+		iface->dlt = dlt;
 }
 
 static const char *kind_text(const struct rd_device *d)

@@ -19,7 +19,7 @@
 
 /*
  * Fields computed as ones, by network header, from the LRH on. RoCE has no LRH: eight bytes of ones
- * replace it. IPv4: type of service, time to live, checksum; IPv6 and GRH: traffic class, flow
+ * replace it, and that of an InfiniBand packet with a GRH. IPv4: type of service, time to live, checksum; IPv6 and GRH: traffic class, flow
  * label, hop limit; UDP: checksum; BTH: the byte that has FECN and BECN in RoCE.
  */
 #define NO_LRH	[0 ... LRH_LEN - 1] = 0xff
@@ -35,7 +35,8 @@ static const uint8_t masks[][CRC_MASKED] = {
 };
 static const uint8_t masks_ib[][CRC_MASKED] = {
 	[RD_NET_NONE] = {LANE, BTH(8)},
-	[RD_NET_GRH] = {LANE, IP6(8), BTH(48)},
+	/* Adapters mask the whole LRH of a packet that has a GRH: routers replace it. */
+	[RD_NET_GRH] = {NO_LRH, IP6(8), BTH(48)},
 };
 
 static uint32_t lrh_length(const uint8_t *lrh)
@@ -66,21 +67,39 @@ static inline bool lengths_agree(const struct rd_packet *p)
 }
 
 /* IPv4 with options: the options lie between masked bytes, which the table does not cover. */
-static uint32_t options_crc(const struct rd_packet *p, const uint8_t *from, uint32_t len)
+static uint32_t options_crc(const struct rd_packet *p)
 {
+	const uint8_t *from = p->data + p->l3;
 	uint32_t options = p->l4 - p->l3 - IP_MIN, ip = LRH_LEN + IP_MIN;
 	uint32_t headers = ip + options + UDP_LEN + RD_BTH_LEN;
 	const uint8_t *mask = masks[RD_NET_IPV4];
 	uint8_t h[HEADERS_MAX];
 	uint32_t crc;
 
-	memcpy(h, from, headers);
-	for (uint32_t i = 0; i < ip; i++)
+	memcpy(h + LRH_LEN, from, headers - LRH_LEN);
+	memset(h, 0xff, LRH_LEN);
+	for (uint32_t i = LRH_LEN; i < ip; i++)
 		h[i] |= mask[i];
 	for (uint32_t i = ip; i < ip + UDP_LEN + RD_BTH_LEN; i++)
 		h[i + options] |= mask[i];
 	crc = crc_run(CRC_INVARIANT, UINT32_MAX, h, headers);
-	return crc_run(CRC_INVARIANT, crc, from + headers, len - headers);
+	from += headers - LRH_LEN;
+	return crc_run(CRC_INVARIANT, crc, from, (uint32_t)(p->data + p->icrc - from));
+}
+
+/* Fewer than eight bytes precede the IP header: a copy of the masked bytes has them. */
+static uint32_t bare_crc(const struct rd_packet *p)
+{
+	const uint8_t *from = p->data + p->l3, *mask = masks[p->net];
+	uint32_t len = p->icrc - p->l3, crc;
+	uint32_t n = len < CRC_MASKED - LRH_LEN ? len : CRC_MASKED - LRH_LEN;
+	uint8_t block[CRC_MASKED];
+
+	memset(block, 0xff, LRH_LEN);
+	for (uint32_t i = 0; i < n; i++)
+		block[LRH_LEN + i] = from[i] | mask[LRH_LEN + i];
+	crc = crc_run(CRC_INVARIANT, UINT32_MAX, block, LRH_LEN + n);
+	return crc_run(CRC_INVARIANT, crc, from + n, len - n);
 }
 
 /* A packet that is shorter than the mask. */
@@ -101,14 +120,16 @@ bool rd_packet_icrc(const struct rd_packet *p, uint32_t *computed, uint32_t *sto
 
 	if (!p->icrc || p->icrc + RD_ICRC_LEN > p->caplen || !lengths_agree(p))
 		return false;
-	/* At least 8 bytes precede the network header: they are masked in place of the LRH. */
-	if (p->kind != RD_KIND_IB) {
+	/* The eight bytes before the network header are masked in place of the LRH. */
+	if (p->kind != RD_KIND_IB && p->l3 >= LRH_LEN) {
 		from += p->l3 - LRH_LEN;
 		mask = masks[p->net];
 	}
 	len = (uint32_t)(p->data + p->icrc - from);
 	if (p->net == RD_NET_IPV4 && p->l4 != p->l3 + IP_MIN)
-		crc = options_crc(p, from, len);
+		crc = options_crc(p);
+	else if (p->kind != RD_KIND_IB && p->l3 < LRH_LEN)
+		crc = bare_crc(p);
 	else if (len < CRC_MASKED)
 		crc = short_crc(from, len, mask);
 	else

@@ -9,9 +9,7 @@
 
 #define ETHERTYPE_IPV4	0x0800
 #define ETHERTYPE_IPV6	0x86dd
-#define ETHERTYPE_VLAN	0x8100
-#define ETHERTYPE_QINQ	0x88a8
-#define ETHERTYPE_QINQ1 0x9100 /* used before 802.1ad defined a number */
+#define ETHERTYPE_PPPOE 0x8864
 
 #define PROTO_HOPOPTS  0
 #define PROTO_TCP      6
@@ -28,6 +26,15 @@
 #define LNH_IPV6 1
 #define LNH_BTH	 2
 #define LNH_GRH	 3
+
+#define MPLS_BOTTOM 0x01 /* in the third byte of a label */
+#define PPPOE_LEN   8	 /* with the PPP protocol number */
+#define PPP_IPV4    0x0021
+#define PPP_IPV6    0x0057
+
+#define SLL_LEN	    16
+#define SLL2_LEN    20
+#define ARP_NETLINK 824 /* hardware type of a netlink monitor: the protocol is no Ethertype */
 
 #define LRH_LEN	 8
 #define RWH_LEN	 4 /* raw header: two reserved bytes and an Ethertype */
@@ -267,26 +274,9 @@ static bool parse_grh(struct rd_packet *p, uint32_t off, enum rd_kind kind)
 	return parse_bth(p, off + GRH_LEN, kind);
 }
 
-static inline bool is_vlan(uint16_t type)
+/* The header at `off` is of this Ethertype, without any tag or label before it. */
+static inline bool parse_l3(struct rd_packet *p, uint16_t type, uint32_t off)
 {
-	return type == ETHERTYPE_VLAN || type == ETHERTYPE_QINQ || type == ETHERTYPE_QINQ1;
-}
-
-static inline bool parse_ethernet(struct rd_packet *p)
-{
-	uint32_t off = 12;
-	uint16_t type;
-
-	if (!captured(p, off, 2))
-		return cut(p);
-	type = rd_be16(p->data + off);
-	while (is_vlan(type)) {
-		off += 4;
-		if (!captured(p, off, 2))
-			return cut(p);
-		type = rd_be16(p->data + off);
-	}
-	off += 2;
 	p->ethertype = type;
 	p->l3 = off;
 	if (type == ETHERTYPE_IPV4)
@@ -296,6 +286,114 @@ static inline bool parse_ethernet(struct rd_packet *p)
 	if (type == RD_ETHERTYPE_ROCE)
 		return parse_grh(p, off, RD_KIND_ROCE1);
 	return payload_at(p, off);
+}
+
+/* An IP header, of the version that its first four bits say; `type` stays for what is no IP. */
+static bool parse_ip(struct rd_packet *p, uint16_t type, uint32_t off)
+{
+	unsigned int version;
+
+	if (!captured(p, off, 1))
+		return cut(p);
+	version = p->data[off] >> 4;
+	if (version == 4 || version == 6)
+		type = version == 4 ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6;
+	return parse_l3(p, type, off);
+}
+
+/* Labels say nothing of what follows: IP is recognized by its version. RFC 3032, RFC 4928. */
+static bool parse_mpls(struct rd_packet *p, uint16_t type, uint32_t off)
+{
+	bool bottom = false;
+
+	for (; !bottom; off += 4) {
+		if (!captured(p, off, 4))
+			return cut(p);
+		bottom = p->data[off + 2] & MPLS_BOTTOM;
+	}
+	return parse_ip(p, type, off);
+}
+
+static bool parse_pppoe(struct rd_packet *p, uint16_t type, uint32_t off)
+{
+	uint16_t ppp;
+
+	if (!captured(p, off, PPPOE_LEN))
+		return cut(p);
+	ppp = rd_be16(p->data + off + 6);
+	off += PPPOE_LEN;
+	return parse_l3(p,
+		ppp == PPP_IPV4	  ? ETHERTYPE_IPV4
+		: ppp == PPP_IPV6 ? ETHERTYPE_IPV6
+				  : type,
+		off);
+}
+
+/* After a field with an Ethertype, which may be that of a tag. */
+static inline bool parse_type(struct rd_packet *p, uint16_t type, uint32_t off)
+{
+	while (rd_is_vlan(type)) {
+		if (!captured(p, off, 4))
+			return cut(p);
+		type = rd_be16(p->data + off + 2);
+		off += 4;
+	}
+	if (rd_is_mpls(type))
+		return parse_mpls(p, type, off);
+	if (type == ETHERTYPE_PPPOE)
+		return parse_pppoe(p, type, off);
+	return parse_l3(p, type, off);
+}
+
+static bool parse_ethernet(struct rd_packet *p)
+{
+	return captured(p, 12, 2) ? parse_type(p, rd_be16(p->data + 12), 14) : cut(p);
+}
+
+static bool parse_sll(struct rd_packet *p)
+{
+	if (!captured(p, 0, SLL_LEN))
+		return cut(p);
+	if (rd_be16(p->data + 2) == ARP_NETLINK)
+		return payload_at(p, SLL_LEN);
+	return parse_type(p, rd_be16(p->data + 14), SLL_LEN);
+}
+
+static bool parse_sll2(struct rd_packet *p)
+{
+	if (!captured(p, 0, SLL2_LEN))
+		return cut(p);
+	if (rd_be16(p->data + 8) == ARP_NETLINK)
+		return payload_at(p, SLL2_LEN);
+	return parse_type(p, rd_be16(p->data), SLL2_LEN);
+}
+
+/* Families of IPv6 differ: Linux 10, NetBSD and OpenBSD 24, FreeBSD 28, macOS 30. */
+static bool parse_null(struct rd_packet *p)
+{
+	uint32_t family;
+
+	if (!captured(p, 0, 4))
+		return cut(p);
+	family = rd_be32(p->data);
+	if (family > 0xffff) /* written by a machine of the other byte order */
+		family = __builtin_bswap32(family);
+	switch (family) {
+	case 2:
+		return parse_l3(p, ETHERTYPE_IPV4, 4);
+	case 10:
+	case 24:
+	case 28:
+	case 30:
+		return parse_l3(p, ETHERTYPE_IPV6, 4);
+	default:
+		return payload_at(p, 4);
+	}
+}
+
+static bool parse_bare_ip(struct rd_packet *p)
+{
+	return parse_ip(p, 0, 0);
 }
 
 static bool parse_lrh(struct rd_packet *p)
@@ -370,16 +468,23 @@ static inline bool parse_common(
 	return payload_end >= p->payload && caplen >= p->payload;
 }
 
+static bool (*const parsers[])(struct rd_packet *p) = {
+	[RD_LINK_ETHERNET] = parse_ethernet,
+	[RD_LINK_INFINIBAND] = parse_lrh,
+	[RD_LINK_SLL] = parse_sll,
+	[RD_LINK_SLL2] = parse_sll2,
+	[RD_LINK_IP] = parse_bare_ip,
+	[RD_LINK_NULL] = parse_null,
+};
+
 /* All other frames. Not inlined, so that the fast path does not save its registers. */
 static __attribute__((noinline)) bool parse_any(
 	enum rd_link link, const uint8_t *data, uint32_t caplen, uint32_t len, struct rd_packet *p)
 {
 	*p = (struct rd_packet){.data = data, .caplen = caplen, .len = len, .end = len};
-	if (link == RD_LINK_ETHERNET)
-		return parse_ethernet(p);
-	if (link == RD_LINK_INFINIBAND)
-		return parse_lrh(p);
-	return payload_at(p, 0);
+	return (unsigned int)link < sizeof(parsers) / sizeof(parsers[0]) && parsers[link]
+		       ? parsers[link](p)
+		       : payload_at(p, 0);
 }
 
 bool rd_packet_parse(

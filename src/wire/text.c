@@ -55,14 +55,44 @@ static void add_direction(struct rd_line *line, uint8_t direction)
 	rd_line_add(line, "%-4s", names[direction <= RD_DIR_OUT ? direction : RD_DIR_UNKNOWN]);
 }
 
+/* VLAN tags and MPLS labels, which begin at `at` if `type` says so. */
+static void add_tags(
+	struct rd_line *line, const struct rd_packet *p, uint16_t type, uint32_t at)
+{
+	for (; at + 4 <= p->l3 && rd_is_vlan(type); at += 4) {
+		rd_line_add(line, " vlan %d prio %d", rd_be16(p->data + at) & 0xfff,
+			p->data[at] >> 5);
+		type = rd_be16(p->data + at + 2);
+	}
+	for (; at + 4 <= p->l3 && rd_is_mpls(type); at += 4)
+		rd_line_add(line, " mpls %u", rd_be32(p->data + at) >> 12);
+}
+
 static void add_ethernet(struct rd_line *line, const struct rd_packet *p)
 {
 	rd_line_address(line, p->data + 6, 6);
 	rd_line_add(line, " > ");
 	rd_line_address(line, p->data, 6);
-	for (uint32_t tag = 12; tag + 4 < p->l3; tag += 4)
-		rd_line_add(line, " vlan %d prio %d", rd_be16(p->data + tag + 2) & 0xfff,
-			p->data[tag + 2] >> 5);
+	add_tags(line, p, rd_be16(p->data + 12), 14);
+	rd_line_add(line, " ");
+}
+
+/* The type of a cooked packet, its interface if known, the sender's address. */
+static void add_cooked(struct rd_line *line, const struct rd_packet *p, bool second)
+{
+	static const char *const types[] = {"in", "broadcast", "multicast", "other host", "out"};
+	const uint8_t *sll = p->data;
+	unsigned int type = second ? sll[10] : rd_be16(sll);
+	unsigned int length = second ? sll[11] : rd_be16(sll + 4);
+
+	if (second)
+		rd_line_add(line, "ifindex %u ", rd_be32(sll + 4));
+	rd_line_add(line, "%s", type < sizeof(types) / sizeof(*types) ? types[type] : "unknown");
+	if (length == 6) {
+		rd_line_add(line, " from ");
+		rd_line_address(line, sll + (second ? 12 : 6), 6);
+	}
+	add_tags(line, p, rd_be16(second ? sll : sll + 14), second ? 20 : 16);
 	rd_line_add(line, " ");
 }
 
@@ -75,6 +105,10 @@ static void add_link(struct rd_line *line, const struct rd_packet *p, enum rd_li
 {
 	if (link == RD_LINK_ETHERNET && p->l3)
 		add_ethernet(line, p);
+	else if (link == RD_LINK_SLL && p->caplen >= 16)
+		add_cooked(line, p, false);
+	else if (link == RD_LINK_SLL2 && p->caplen >= 20)
+		add_cooked(line, p, true);
 	else if (link == RD_LINK_INFINIBAND && p->caplen >= 8)
 		add_lrh(line, p);
 }
@@ -101,7 +135,7 @@ static void add_addresses(struct rd_line *line, const struct rd_packet *p, enum 
 		add_ports(line, p, 2);
 	} else if (link == RD_LINK_INFINIBAND && p->caplen >= 8) {
 		rd_line_add(line, "LID %u > LID %u", rd_be16(p->data + 6), rd_be16(p->data + 2));
-	} else if (p->l3) {
+	} else if (link == RD_LINK_ETHERNET && p->l3) {
 		rd_line_address(line, p->data + 6, 6);
 		rd_line_add(line, " > ");
 		rd_line_address(line, p->data, 6);

@@ -177,7 +177,7 @@ static void add_ip(struct rd_line *line, const struct rd_packet *p)
 		rd_line_add(line, " fragment");
 }
 
-void rd_line_other(struct rd_line *line, const struct rd_packet *p)
+const char *rd_ethertype_name(uint16_t ethertype)
 {
 	static const struct name names[] = {
 		{0x0800, "IPv4"},
@@ -196,13 +196,22 @@ void rd_line_other(struct rd_line *line, const struct rd_packet *p)
 		{0x88e5, "MACsec"},
 		{0x88f7, "PTP"},
 		{0x8902, "CFM"},
+		{0x0806, "ARP"},
 	};
-	const char *name = find_name(names, COUNT(names), p->ethertype);
+
+	return find_name(names, COUNT(names), ethertype);
+}
+
+void rd_line_other(struct rd_line *line, const struct rd_packet *p)
+{
+	const char *name = rd_ethertype_name(p->ethertype);
 
 	if (p->net != RD_NET_NONE)
 		add_ip(line, p);
-	else if (!p->ethertype)
+	else if (p->flags & RD_PACKET_CUT)
 		rd_line_add(line, "headers not captured");
+	else if (!p->ethertype)
+		rd_line_add(line, "unknown headers");
 	else if (p->ethertype == ETHERTYPE_ARP)
 		add_arp(line, p);
 	else if (name)

@@ -67,9 +67,10 @@ static uint64_t identity(const struct rd_packet *p, const struct route *r)
 uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame)
 {
 	struct rd_packet p;
+	unsigned int tunnels;
 	struct route r;
 
-	if (!rd_packet_parse(link, frame->data, frame->caplen, frame->len, &p) || !route_of(&p, &r))
+	if (!rd_packet_parse_inner(link, frame, &p, &tunnels) || !route_of(&p, &r))
 		return 0;
 	return identity(&p, &r);
 }
@@ -308,11 +309,12 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 	struct pending *set = &e->pending[end], *other = &e->pending[!end];
 	struct entry en = {.frame = ++set->frames}, *candidate;
 	struct rd_packet p;
+	unsigned int tunnels;
 	struct route r;
 
 	en.t = rd_ends_time(f->ts_ns, e->origin, end == RD_TAP_B ? e->offset : 0);
 	set->last = en.t;
-	if (!rd_packet_parse(link, f->data, f->caplen, f->len, &p) || !route_of(&p, &r))
+	if (!rd_packet_parse_inner(link, f, &p, &tunnels) || !route_of(&p, &r))
 		return;
 	en.identity = identity(&p, &r);
 	en.to = qp_find(e, &r, p.dest_qp);

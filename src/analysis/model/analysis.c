@@ -39,6 +39,7 @@ int rd_analysis_open(
 	if (!a)
 		goto fail;
 	a->config = *config;
+	a->linktype = -1;
 	if (!a->config.max_qps)
 		a->config.max_qps = RD_ANALYSIS_QPS;
 	if (!grid_init(&a->grid) || !flow_table_init(&a->flows, a->config.max_qps))
@@ -61,21 +62,15 @@ static inline bool icrc_believed(const struct rd_totals *t)
 	return t->icrc_good > t->icrc_bad;
 }
 
-/* False: the frame is damaged, so receivers drop it. */
-static inline bool icrc_take(struct rd_analysis *a, const struct rd_packet *p)
+enum icrc { ICRC_GOOD, ICRC_BAD, ICRC_UNKNOWN };
+
+static inline enum icrc icrc_of(const struct rd_analysis *a, const struct rd_packet *p)
 {
 	uint32_t computed, stored;
 
-	if (a->config.skip_icrc || !rd_packet_icrc(p, &computed, &stored)) {
-		a->totals.icrc_unchecked++;
-		return true;
-	}
-	if (computed == stored) {
-		a->totals.icrc_good++;
-		return true;
-	}
-	a->totals.icrc_bad++;
-	return !icrc_believed(&a->totals);
+	if (a->config.skip_icrc || !rd_packet_icrc(p, &computed, &stored))
+		return ICRC_UNKNOWN;
+	return computed == stored ? ICRC_GOOD : ICRC_BAD;
 }
 
 /* A damaged frame makes no flow: its addresses may be wrong. */
@@ -91,6 +86,7 @@ static void damaged(struct rd_analysis *a, const struct rd_packet *p)
 	}
 	if (f) {
 		f->traffic.frames++;
+		flow_unproven(f);
 		f->traffic.wire_bytes += p->len;
 		flow_incident(a, f, RD_INC_ICRC, 1);
 	} else {
@@ -197,8 +193,51 @@ static void other(struct rd_analysis *a, const struct rd_packet *p, uint64_t ns)
 	a->totals.other_frames++;
 	a->totals.cut += (p->flags & RD_PACKET_CUT) != 0;
 	a->totals.fragments += (p->flags & RD_PACKET_FRAGMENT) != 0;
+	unread_take(a, p);
 	point->frames++;
 	point->wire_bytes += p->len;
+}
+
+/* False: the frame is damaged, so receivers drop it, or it is no RoCE. */
+static __attribute__((noinline)) bool unproven_take(
+	struct rd_analysis *a, const struct rd_packet *p, enum icrc icrc)
+{
+	if (foreign_take(a, p)) {
+		a->totals.rdma_frames--;
+		other(a, p, a->ns);
+		return false;
+	}
+	if (icrc == ICRC_UNKNOWN) {
+		a->totals.icrc_unchecked++;
+		return true;
+	}
+	a->totals.icrc_bad++;
+	if (!icrc_believed(&a->totals))
+		return true;
+	damaged(a, p);
+	return false;
+}
+
+/* The packet in a tunnel instead of the frame; false: there is none, or tunnels stay closed. */
+static bool tunnel_take(struct rd_analysis *a, enum rd_link link, const struct rd_frame *frame,
+	struct rd_packet *p)
+{
+	const struct rd_totals *t = &a->totals;
+	struct rd_packet inner;
+	unsigned int kinds;
+
+	if (!rd_packet_parse_inner(link, frame, &inner, &kinds))
+		return false;
+	incident_add(&a->tunnels, 1, a->frame, a->ns);
+	a->totals.tunnel_kinds |= kinds;
+	if (a->config.tunnels == RD_TUNNELS_NEVER ||
+		(a->config.tunnels == RD_TUNNELS_AUTO && t->rdma_frames != t->tunnelled)) {
+		a->totals.tunnels_left++;
+		return false;
+	}
+	a->totals.tunnelled++;
+	*p = inner;
+	return true;
 }
 
 /* A long pause of all traffic. */
@@ -250,6 +289,7 @@ static inline void frame_take(
 	struct rd_packet p;
 	struct item it = {.p = &p, .ns = frame->ts_ns};
 	unsigned int part;
+	enum icrc icrc;
 	struct flow *f;
 
 	a->frame++;
@@ -261,15 +301,17 @@ static inline void frame_take(
 	a->totals.wire_bytes += frame->len;
 	if (frame->caplen < frame->len)
 		a->totals.truncated++;
-	if (!rd_packet_parse(link, frame->data, frame->caplen, frame->len, &p)) {
+	if (!rd_packet_parse(link, frame->data, frame->caplen, frame->len, &p) &&
+		!tunnel_take(a, link, frame, &p)) {
 		other(a, &p, it.ns);
 		return;
 	}
 	a->totals.rdma_frames++;
-	if (!icrc_take(a, &p)) {
-		damaged(a, &p);
+	icrc = icrc_of(a, &p);
+	if (icrc == ICRC_GOOD)
+		a->totals.icrc_good++;
+	else if (!unproven_take(a, &p, icrc))
 		return;
-	}
 	part = a->parts[p.opcode];
 	f = part ? flow_of(a, &it) : NULL;
 	if (!f) {
@@ -279,6 +321,8 @@ static inline void frame_take(
 	}
 	it.ip_id = ip_id(&p);
 	flow_count(a, f, &it);
+	if (icrc != ICRC_GOOD)
+		flow_unproven(f);
 	part_run(a, f, &it, part);
 }
 
@@ -299,6 +343,14 @@ void rd_analysis_frames(
 		file->first_ns = frames[0].ts_ns;
 	file->frames += n;
 	file->last_ns = frames[n - 1].ts_ns;
+}
+
+void rd_analysis_undecoded(
+	struct rd_analysis *a, int linktype, const struct rd_frame *frames, unsigned int n)
+{
+	a->linktype = linktype;
+	rd_analysis_frames(a, RD_LINK_RAW, frames, n);
+	a->linktype = -1;
 }
 
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames)

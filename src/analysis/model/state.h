@@ -160,7 +160,9 @@ struct flow_pair {
 struct flow_traffic {
 	uint64_t frames, wire_bytes, payload;
 	uint64_t first_ns, last_ns, first_frame, last_frame;
-	uint16_t row; /* its time series in the grid */
+	uint32_t unproven;    /* frames without a valid ICRC, counted up to UINT32_MAX */
+	uint16_t implausible; /* frames to this QP that are no RoCE, counted up to UINT16_MAX */
+	uint16_t row;	      /* its time series in the grid */
 };
 
 /* Its requests as a PSN sequence and as messages (request.c, datagram.c). */
@@ -263,6 +265,23 @@ struct flow {
 	struct trouble *trouble;
 };
 
+/* Whether one of its frames had a valid ICRC. */
+static inline bool flow_is_proven(const struct flow *f)
+{
+	return f->traffic.frames > f->traffic.unproven && f->traffic.unproven < UINT32_MAX;
+}
+
+/* Without a valid ICRC, and with as many frames to its QP that cannot be RoCE. */
+static inline bool flow_is_foreign(const struct flow *f)
+{
+	return !flow_is_proven(f) && f->traffic.implausible >= f->traffic.frames;
+}
+
+static inline void flow_unproven(struct flow *f)
+{
+	f->traffic.unproven += f->traffic.unproven < UINT32_MAX;
+}
+
 #define NEAR 64
 
 struct flow_table {
@@ -313,6 +332,11 @@ struct rd_analysis {
 	struct rd_point *point;	      /* of the current flow, at this time */
 	uint64_t origin_ns;	      /* of the first frame of all; 0: without --time */
 	struct rd_incident icrc_lost; /* wrong CRC, and the flow is unknown */
+	struct rd_incident tunnels;   /* RDMA frames in tunnels, whether looked into or not */
+	struct rd_incident foreign;   /* to RoCE's UDP port, but no RoCE (foreign.c) */
+	int linktype;		      /* of the frames that are being taken, if not decoded */
+	struct rd_unread unread[RD_UNREAD_KINDS];
+	unsigned int n_unread;
 	/* Request PSNs that wait for a response, to find the responder (pair.c). */
 	struct psn_slot *psns;
 	struct qkey_slot *qkeys; /* of UD QPs (datagram.c) */
@@ -453,6 +477,15 @@ void request_settle(struct rd_analysis *a, struct flow *f);
 void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn);
 /* Responses of RC and XRC (response.c). */
 void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
+/*
+ * A packet without a valid ICRC: true if it is no RoCE, and counted as such. Packets to a QP with
+ * valid ones are never foreign (foreign.c).
+ */
+bool foreign_take(struct rd_analysis *a, const struct rd_packet *p);
+/* Whether the headers of a RoCE v2 packet are as a sender writes them. */
+bool foreign_is_plausible(const struct rd_packet *p);
+/* Counts a frame that is no RDMA traffic, if it is one whose content is not understood. */
+void unread_take(struct rd_analysis *a, const struct rd_packet *p);
 /* Which flows are a pair (pair.c). */
 void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn);

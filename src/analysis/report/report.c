@@ -136,6 +136,7 @@ static bool fill_conversation(
 	c->kind = (enum rd_kind)f->id.kind;
 	c->pairing = g ? (enum rd_pairing)f->pair.how : RD_PAIR_NONE;
 	c->multicast = f->id.multicast;
+	c->proven = flow_is_proven(f) || (g && flow_is_proven(g));
 	c->cm = f->pair.cm_made || f->pair.cm_ended || (g && (g->pair.cm_made || g->pair.cm_ended));
 	c->a = from;
 	c->b = to;
@@ -179,6 +180,12 @@ static bool is_wanted(const struct rd_analysis *a, const struct flow *f)
 	       f->id.src_qp == a->config.qp || (g && g->id.dest_qp == a->config.qp);
 }
 
+/* Neither direction is RoCE. */
+static bool are_foreign(const struct flow *f, const struct flow *g)
+{
+	return flow_is_foreign(f) && (!g || flow_is_foreign(g));
+}
+
 /* `final`: no frames follow, so pending decisions are made and state is freed. */
 static int fill_conversations(struct rd_analysis *a, struct rd_report *r, bool final)
 {
@@ -191,7 +198,7 @@ static int fill_conversations(struct rd_analysis *a, struct rd_report *r, bool f
 
 		if (final)
 			request_settle(a, f);
-		if ((g && g->id.number < f->id.number) || !is_wanted(a, f))
+		if ((g && g->id.number < f->id.number) || !is_wanted(a, f) || are_foreign(f, g))
 			continue;
 		if (final && g)
 			request_settle(a, g);
@@ -237,11 +244,37 @@ static void fill_totals(const struct rd_analysis *a, struct rd_report *r)
 
 	*t = a->totals;
 	t->qps = a->flows.n;
+	for (size_t i = 0; i < a->flows.n; i++) {
+		const struct flow *f = a->flows.all[i], *g = f->pair.peer;
+
+		if (!are_foreign(f, g))
+			continue;
+		t->qps--;
+		t->foreign += f->traffic.frames;
+		t->rdma_frames -= f->traffic.frames;
+		t->other_frames += f->traffic.frames;
+	}
 	t->icrc_trusted = t->icrc_good > t->icrc_bad;
 	for (size_t i = 0; i < a->flows.n; i++) {
 		t->payload_bytes += a->flows.all[i]->traffic.payload;
 		t->goodput_bytes += a->flows.all[i]->req.goodput + a->flows.all[i]->resp.goodput;
 	}
+}
+
+static void fill_unread(const struct rd_analysis *a, struct rd_report *r)
+{
+	uint64_t types = 0;
+
+	memcpy(r->unread, a->unread, sizeof(r->unread));
+	r->n_unread = a->n_unread;
+	for (unsigned int i = 0; i < r->n_unread; i++) {
+		const struct rd_unread *u = &r->unread[i];
+
+		types += u->why == RD_UNREAD_TYPE ? u->frames.count : 0;
+		r->incomplete |= u->why == RD_UNREAD_LINK ||
+				 (u->why == RD_UNREAD_CUT && !r->totals.rdma_frames);
+	}
+	r->incomplete |= types && types == r->totals.frames;
 }
 
 static int fill_sum(const struct rd_analysis *a, struct rd_report *r)
@@ -263,6 +296,7 @@ static int make_report(
 	if (!r || fill_conversations(a, r, final) < 0 || fill_files(a, r) < 0 || fill_sum(a, r) < 0)
 		goto fail;
 	fill_totals(a, r);
+	fill_unread(a, r);
 	if (comparisons_make(a, r) < 0 || rules_run(a, r) < 0)
 		goto fail;
 	*out = r;

@@ -9,17 +9,131 @@
 static bool no_rdma(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
+	bool partly = t->truncated || t->fragments || t->unread || t->tunnels_left;
 
-	if (l->nth || t->rdma_frames || (!t->frames && l->a->frame))
+	if (l->nth || t->rdma_frames || (!t->frames && l->a->frame) ||
+		(t->frames && t->unread == t->frames))
 		return false;
 	f->evidence.count = t->frames;
-	/* Tunnels are not looked into; what was cut cannot be recognized. */
+	/* What was cut or not understood cannot be recognized. */
 	if (t->frames)
-		finding_lower(f, t->truncated || t->fragments ? RD_POSSIBLE : RD_LIKELY);
+		finding_lower(f, partly ? RD_POSSIBLE : RD_LIKELY);
 	rd_finding_title(f, t->frames ? "there is no RDMA traffic in this capture"
 				      : "there are no frames in this capture");
 	rd_finding_detail(f, "%llu frames, none of them recognized as RoCE or InfiniBand%s",
-		n(t->frames), t->truncated || t->fragments ? "; some are cut or fragments" : "");
+		n(t->frames),
+		t->unread			? "; some are not understood"
+		: t->truncated || t->fragments ? "; some are cut or fragments"
+		: t->tunnels_left		? "; RDMA traffic in tunnels was left out"
+						: "");
+	return true;
+}
+
+/* The name of a link type or Ethertype, in parentheses after its number. */
+static void name_of(char *text, size_t room, const char *name)
+{
+	snprintf(text, room, name ? " (%s)" : "", name);
+}
+
+static bool not_understood(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_unread *u = &l->r->unread[l->nth];
+	char name[48];
+
+	if (l->nth >= l->r->n_unread)
+		return false;
+	finding_evidence(f, &u->frames);
+	if (!l->r->incomplete)
+		f->severity = RD_SEV_NOTE;
+	switch (u->why) {
+	case RD_UNREAD_LINK:
+		name_of(name, sizeof(name), rd_linktype_name(u->number));
+		if (u->number < 0)
+			rd_finding_title(f, "frames of further link types are not understood");
+		else
+			rd_finding_title(f, "frames of link type %d%s are not understood", u->number,
+				name);
+		break;
+	case RD_UNREAD_TYPE:
+		name_of(name, sizeof(name), rd_ethertype_name((uint16_t)u->number));
+		if (u->number > 0)
+			rd_finding_title(f, "frames with Ethertype 0x%04x%s are not understood",
+				(unsigned int)u->number, name);
+		else
+			rd_finding_title(f, "frames with other headers are not understood");
+		break;
+	case RD_UNREAD_CUT:
+		rd_finding_title(f, "frames are cut before the headers that show RDMA traffic");
+		break;
+	}
+	rd_finding_detail(f, "%llu of %llu frames; they may be RDMA traffic", n(u->frames.count),
+		n(l->r->totals.frames));
+	return true;
+}
+
+/* "VXLAN, GRE" */
+static void tunnels_text(char *text, size_t room, unsigned int kinds)
+{
+	size_t used = 0;
+
+	*text = '\0';
+	for (; kinds && used < room; kinds &= kinds - 1)
+		used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "",
+			rd_tunnel_name(kinds));
+}
+
+static bool in_tunnels(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_totals *t = &l->r->totals;
+	char kinds[96];
+
+	if (l->nth || !t->tunnelled)
+		return false;
+	tunnels_text(kinds, sizeof(kinds), t->tunnel_kinds);
+	finding_evidence(f, &l->a->tunnels);
+	f->evidence.count = t->tunnelled;
+	rd_finding_title(f, "RDMA traffic is in tunnels: %s", kinds);
+	rd_finding_detail(f,
+		"%llu frames; all that is said is of the packets inside, without the tunnels%s",
+		n(t->tunnelled),
+		t->tunnelled < t->rdma_frames ? "; others are outside of tunnels, and a packet that "
+						"was captured twice looks duplicated"
+					      : "");
+	return true;
+}
+
+static bool tunnels_left(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_totals *t = &l->r->totals;
+	char kinds[96];
+
+	if (l->nth || !t->tunnels_left)
+		return false;
+	tunnels_text(kinds, sizeof(kinds), t->tunnel_kinds);
+	finding_evidence(f, &l->a->tunnels);
+	f->evidence.count = t->tunnels_left;
+	rd_finding_title(f, "RDMA traffic in tunnels was left out: %s", kinds);
+	rd_finding_detail(f, "%llu frames%s", n(t->tunnels_left),
+		l->a->config.tunnels == RD_TUNNELS_NEVER
+			? ""
+			: "; other RDMA traffic is outside of tunnels, and may be the same");
+	return true;
+}
+
+static bool foreign(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_totals *t = &l->r->totals;
+
+	if (l->nth || !t->foreign)
+		return false;
+	finding_evidence(f, &l->a->foreign);
+	f->evidence.count = t->foreign;
+	if (t->foreign == 1)
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "UDP port 4791 that is not RoCE: %llu frame%s", n(t->foreign),
+		plural(t->foreign));
+	rd_finding_detail(f, "no valid invariant CRC, and headers that no sender of RoCE writes");
+	rd_finding_filter(f, 0, "udp.dstport == 4791");
 	return true;
 }
 
@@ -251,7 +365,7 @@ static bool counters_differ(const struct look *l, struct rd_finding *f)
 
 const struct rule rules_of_capture[] = {
 	{{"no-rdma", RD_SEV_NOTE, RD_CERTAIN,
-		 "the wrong interface, a filter, a tunnel (VXLAN, GRE), or RDMA that bypasses the "
+		 "the wrong interface, a filter, an encrypted tunnel, or RDMA that bypasses the "
 		 "kernel and was captured on the netdev",
 		 "capture whole frames on the RDMA device (rdmadump -d); see 'rdmadump list'"},
 		no_rdma},
@@ -259,6 +373,24 @@ const struct rule rules_of_capture[] = {
 		 "--time counts seconds from the first frame of the first file",
 		 "look at the times of the files: analyze -v without --time"},
 		no_frames_in_time},
+	{{"not-understood", RD_SEV_WARNING, RD_CERTAIN,
+		 "a capture on another kind of interface, an encrypted tunnel, or a snapshot length "
+		 "shorter than the headers",
+		 "capture on the netdev or RDMA device itself, with 128 bytes of each frame or more"},
+		not_understood},
+	{{"in-tunnels", RD_SEV_NOTE, RD_CERTAIN,
+		 "the capture is of an overlay network or a mirror port",
+		 "for the outer addresses: rdmadump -r; --decap never leaves tunnels closed"},
+		in_tunnels},
+	{{"tunnels-left-out", RD_SEV_NOTE, RD_CERTAIN,
+		 "the capture is of a host with an overlay network, and saw packets before and after "
+		 "the tunnel",
+		 "analyze --decap always, or capture on one of the interfaces"},
+		tunnels_left},
+	{{"foreign-udp", RD_SEV_NOTE, RD_LIKELY,
+		 "another program uses the port, or a port scan; frames that are damaged all over",
+		 "look at the frames"},
+		foreign},
 	{{"no-such-qp", RD_SEV_NOTE, RD_LIKELY,
 		 "another number, another time (--time), or a sender whose packets name only the "
 		 "other QP",

@@ -37,8 +37,8 @@ static bool try_rule(struct rd_findings *list, const struct rule *rule, const st
 		rd_findings_drop_last(list);
 		return false;
 	}
-	/* Without a single valid CRC it may be other traffic on UDP port 4791. */
-	if (look->c && look->r->totals.icrc_bad && !look->r->totals.icrc_good)
+	/* Without a single valid CRC it may be other traffic on RoCE's UDP port. */
+	if (look->c && look->r->totals.icrc_bad && !look->c->proven)
 		finding_lower(f, RD_LIKELY);
 	if (!f->where)
 		fill_where(f, look);

@@ -19,6 +19,12 @@ struct analyze_settings {
 	enum analyze_when ends;
 };
 
+/* What the exit status says of input that could be analysed. */
+struct analyze_faults {
+	bool damaged;	 /* a file ends early */
+	bool incomplete; /* frames are not understood: rd_report.incomplete */
+};
+
 /* --- reading (read.c) ------------------------------------------------------------------------- */
 
 /* Opens and starts a file for `a`. Closed by analyze_close(). */
@@ -27,6 +33,12 @@ int analyze_open(
 /* Analyses all frames. 0 at the end of the file, -1 if it is damaged. */
 int analyze_read(
 	struct rd_analysis *a, struct rd_source *source, const char *name, struct rd_error *err);
+/* Analyses a batch of the source. */
+void analyze_frames(struct rd_analysis *a, const struct rd_source *source,
+	const struct rd_frame *frames, unsigned int n);
+/* How many of the first frames (n > 0) are of the same link type. */
+unsigned int analyze_run(
+	const struct rd_source *source, const struct rd_frame *frames, unsigned int n);
 /* `damage` says why the file ended early, NULL: it did not. */
 void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage);
 /* Losses that are noted at frames of the last batch. */
@@ -42,12 +54,14 @@ struct analyze_common {
 	int64_t offset_ns; /* B's time minus A's */
 };
 
+/* The first one that is no regular file, and cannot be read twice; NULL: none. */
+const char *analyze_not_a_file(const struct analyze_settings *s);
 /* 1 if the files are two ends of the same traffic, 0 if not, -1 if one cannot be read. */
 int analyze_is_ends(
 	const struct analyze_settings *s, struct analyze_common *common, struct rd_error *err);
 /* Reads both side by side and prints. */
 int analyze_ends(const struct analyze_settings *s, const struct analyze_common *common,
-	bool *partial, struct rd_error *err);
+	struct analyze_faults *faults, struct rd_error *err);
 
 /* --- printing (print.c) ----------------------------------------------------------------------- */
 

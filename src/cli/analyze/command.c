@@ -28,6 +28,11 @@ static const struct argp_option options[] = {
 	{"time", OPT_TIME, "FROM-TO", 0,
 		"Only frames of this time, in seconds since the first frame (2.5-4)", 0},
 	{"top", OPT_TOP, "N", 0, "Show the N busiest conversations", 0},
+	{"decap", 'E', "WHEN", OPTION_ARG_OPTIONAL,
+		"Analyse the packets in tunnels (VXLAN, Geneve, GRE, ERSPAN, IP in IP, MPLS): auto "
+		"(if all RDMA traffic is in tunnels), always (the default of a bare --decap) or "
+		"never",
+		0},
 	{"max-qps", OPT_MAX_QPS, "N", 0,
 		"Follow at most N QPs (default 65536); frames of others are only counted", 0},
 	{"no-icrc", OPT_NO_ICRC, NULL, 0, "Do not verify checksums", 0}, {0}};
@@ -60,15 +65,25 @@ static void parse_time(struct argp_state *state, const char *arg, struct analyze
 	argp_error(state, "--time: '%s' is not a range of seconds like 2.5-4, 10- or -3", arg);
 }
 
-static enum analyze_when parse_when(struct argp_state *state, const char *arg)
+static enum analyze_when parse_when(
+	struct argp_state *state, const char *option, const char *arg)
 {
 	static const char *const names[] = {"auto", "always", "never"};
 
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(arg, names[i]))
 			return (enum analyze_when)i;
-	argp_error(state, "--ends: '%s' is not one of auto, always, never", arg);
+	argp_error(state, "%s: '%s' is not one of auto, always, never", option, arg);
 	return WHEN_AUTO;
+}
+
+static enum rd_tunnels tunnels_of(enum analyze_when when)
+{
+	static const enum rd_tunnels tunnels[] = {[WHEN_AUTO] = RD_TUNNELS_AUTO,
+		[WHEN_ALWAYS] = RD_TUNNELS_ALWAYS,
+		[WHEN_NEVER] = RD_TUNNELS_NEVER};
+
+	return tunnels[when];
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -84,7 +99,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		s->html = arg;
 		return 0;
 	case OPT_ENDS:
-		s->ends = parse_when(state, arg);
+		s->ends = parse_when(state, "--ends", arg);
+		return 0;
+	case 'E':
+		s->config.tunnels = tunnels_of(arg ? parse_when(state, "--decap", arg) : WHEN_ALWAYS);
 		return 0;
 	case 'v':
 		s->style.verbose++;
@@ -119,8 +137,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* A file that is damaged is analysed as far as it goes: *partial. */
-static int read_file(struct rd_analysis *a, const char *path, bool *partial, struct rd_error *err)
+/* A file that is damaged is analysed as far as it goes. */
+static int read_file(struct rd_analysis *a, const char *path, struct analyze_faults *faults,
+	struct rd_error *err)
 {
 	struct rd_source *source;
 	bool damaged;
@@ -129,31 +148,57 @@ static int read_file(struct rd_analysis *a, const char *path, bool *partial, str
 		return -1;
 	damaged = analyze_read(a, source, path, err) < 0;
 	analyze_close(source, a, damaged ? err->text : NULL);
-	*partial |= damaged;
+	faults->damaged |= damaged;
 	return 0;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static int analyze(struct analyze_settings *s, bool *partial, struct rd_error *err)
+static int read_all(const struct analyze_settings *s, enum rd_tunnels tunnels,
+	struct rd_report **report, struct analyze_faults *faults, struct rd_error *err)
 {
-	struct rd_report *report;
+	struct rd_analysis_config config = s->config;
 	struct rd_analysis *a;
 	int ret = 0;
 
-	if (rd_analysis_open(&a, &s->config, err) < 0)
+	config.tunnels = tunnels;
+	*faults = (struct analyze_faults){0};
+	if (rd_analysis_open(&a, &config, err) < 0)
 		return -1;
 	for (unsigned int i = 0; i < s->n_files && !ret; i++)
-		ret = read_file(a, s->files[i], partial, err);
+		ret = read_file(a, s->files[i], faults, err);
 	if (!ret)
-		ret = rd_analysis_report(a, &report, err);
+		ret = rd_analysis_report(a, report, err);
+	rd_analysis_close(a);
+	return ret;
+}
+
+/* Tunnels were looked into before RDMA traffic outside of them was found. */
+static bool was_wrong(const struct analyze_settings *s, const struct rd_report *r)
+{
+	const struct rd_totals *t = &r->totals;
+
+	return s->config.tunnels == RD_TUNNELS_AUTO && t->tunnelled &&
+	       t->tunnelled < t->rdma_frames && !analyze_not_a_file(s);
+}
+
+static int analyze(
+	const struct analyze_settings *s, struct analyze_faults *faults, struct rd_error *err)
+{
+	struct rd_report *report;
+	int ret = read_all(s, s->config.tunnels, &report, faults, err);
+
+	if (!ret && was_wrong(s, report)) {
+		rd_report_free(report);
+		ret = read_all(s, RD_TUNNELS_NEVER, &report, faults, err);
+	}
 	if (!ret) {
 		const struct analyze_outcome outcome = {{report}, {s->files[0]}, NULL};
 
+		faults->incomplete = report->incomplete;
 		ret = analyze_print(s, &outcome, err);
 		rd_report_free(report);
 	}
-	rd_analysis_close(a);
 	return ret;
 }
 
@@ -169,7 +214,7 @@ int rd_cmd_analyze(int argc, char **argv)
 		       "contain the same packets are compared as the two ends of a path."};
 	struct analyze_settings s = {.config.qp = RD_QP_UNKNOWN};
 	struct analyze_common common;
-	bool partial = false;
+	struct analyze_faults faults = {0};
 	struct rd_error err;
 	int ends;
 
@@ -179,8 +224,10 @@ int rd_cmd_analyze(int argc, char **argv)
 	if (analyze_check_page(&s, &err) < 0)
 		return rd_cli_fail(&err);
 	ends = analyze_is_ends(&s, &common, &err);
-	if (ends < 0 || (ends ? analyze_ends(&s, &common, &partial, &err)
-			      : analyze(&s, &partial, &err)) < 0)
+	if (ends < 0 || (ends ? analyze_ends(&s, &common, &faults, &err)
+			      : analyze(&s, &faults, &err)) < 0)
 		return rd_cli_fail(&err);
-	return partial ? RD_CLASS_PARTIAL : RD_CLASS_NONE;
+	if (faults.damaged)
+		return RD_CLASS_PARTIAL;
+	return faults.incomplete ? RD_CLASS_DEVICE : RD_CLASS_NONE;
 }

@@ -29,7 +29,7 @@ typedef bool seen_fn(void *ctx, uint64_t identity, const struct rd_frame *frame)
 
 static int walk(const char *path, seen_fn *seen, void *ctx, struct rd_error *err)
 {
-	const struct rd_file_config config = {.path = path};
+	const struct rd_file_config config = {.path = path, .all_links = true};
 	struct rd_frame frames[RD_BATCH];
 	struct rd_source *source;
 	bool more = true;
@@ -41,8 +41,10 @@ static int walk(const char *path, seen_fn *seen, void *ctx, struct rd_error *err
 		more = false;
 	while (more && (n = source->ops->receive(source, frames, RD_BATCH, err)) >= 0) {
 		for (int i = 0; i < n && more; i++)
-			more = seen(
-				ctx, rd_ends_identity(source->iface.link, &frames[i]), &frames[i]);
+			more = seen(ctx,
+				rd_ends_identity(
+					rd_source_iface(source, &frames[i])->link, &frames[i]),
+				&frames[i]);
 		if (n)
 			source->ops->release(source);
 	}
@@ -115,8 +117,7 @@ static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze
 	return ret;
 }
 
-/* Pipes cannot be read twice. */
-static const char *not_a_file(const struct analyze_settings *s)
+const char *analyze_not_a_file(const struct analyze_settings *s)
 {
 	struct stat st;
 
@@ -130,7 +131,7 @@ static const char *not_a_file(const struct analyze_settings *s)
 static int can_be_ends(const struct analyze_settings *s, struct rd_error *err)
 {
 	const bool two = s->n_files == RD_TAPS;
-	const char *odd = two ? not_a_file(s) : NULL;
+	const char *odd = two ? analyze_not_a_file(s) : NULL;
 
 	if (s->ends == WHEN_NEVER || (s->ends == WHEN_AUTO && (!two || odd)))
 		return 0;
@@ -199,7 +200,7 @@ static bool refill(struct tap *t)
 	t->n = (unsigned int)n;
 	if (t->source->batch_has_notes)
 		analyze_notes(t->analysis, t->source, t->n);
-	rd_analysis_frames(t->analysis, t->source->iface.link, t->frames, t->n);
+	analyze_frames(t->analysis, t->source, t->frames, t->n);
 	return true;
 }
 
@@ -218,7 +219,14 @@ static void feed(struct rd_ends *ends, struct tap taps[RD_TAPS], enum rd_tap whi
 	do
 		t->at++;
 	while (t->at < t->n && (other->at == other->n || time_of(t) <= time_of(other)));
-	rd_ends_frames(ends, which, t->source->iface.link, &t->frames[from], t->at - from);
+	while (from < t->at) {
+		const struct rd_frame *frames = &t->frames[from];
+		unsigned int run = analyze_run(t->source, frames, t->at - from);
+
+		rd_ends_frames(
+			ends, which, rd_source_iface(t->source, frames)->link, frames, run);
+		from += run;
+	}
 }
 
 static void read_both(struct rd_ends *ends, struct tap taps[RD_TAPS])
@@ -260,14 +268,16 @@ static int tap_open(struct tap *t, const struct analyze_settings *s, enum rd_tap
 }
 
 static int print(const struct analyze_settings *s, struct rd_ends *ends,
-	const struct tap taps[RD_TAPS], struct rd_error *err)
+	const struct tap taps[RD_TAPS], bool *incomplete, struct rd_error *err)
 {
 	struct analyze_outcome o = {.names = {taps[0].name, taps[1].name}};
 	struct rd_ends_report *report = NULL;
 	int ret = 0;
 
-	for (int i = 0; i < RD_TAPS && !ret; i++)
+	for (int i = 0; i < RD_TAPS && !ret; i++) {
 		ret = rd_analysis_report(taps[i].analysis, &o.reports[i], err);
+		*incomplete |= !ret && o.reports[i]->incomplete;
+	}
 	if (!ret)
 		ret = rd_ends_report(
 			ends, (const struct rd_report *const *)o.reports, &report, err);
@@ -281,7 +291,7 @@ static int print(const struct analyze_settings *s, struct rd_ends *ends,
 }
 
 int analyze_ends(const struct analyze_settings *s, const struct analyze_common *common,
-	bool *partial, struct rd_error *err)
+	struct analyze_faults *faults, struct rd_error *err)
 {
 	struct tap *taps = calloc(RD_TAPS, sizeof(*taps));
 	struct rd_ends *ends = NULL;
@@ -299,10 +309,10 @@ int analyze_ends(const struct analyze_settings *s, const struct analyze_common *
 		if (taps[i].source)
 			analyze_close(taps[i].source, taps[i].analysis,
 				taps[i].damaged ? taps[i].damage : NULL);
-		*partial |= taps[i].damaged;
+		faults->damaged |= taps[i].damaged;
 	}
 	if (!ret)
-		ret = print(s, ends, taps, err);
+		ret = print(s, ends, taps, &faults->incomplete, err);
 	rd_ends_close(ends);
 	for (int i = 0; i < RD_TAPS; i++)
 		if (taps[i].analysis)

@@ -33,6 +33,40 @@ void analyze_notes(struct rd_analysis *a, struct rd_source *source, unsigned int
 			rd_analysis_dropped(a, note.dropped);
 }
 
+unsigned int analyze_run(
+	const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
+{
+	const struct rd_iface *first = rd_source_iface(source, frames);
+	unsigned int i = 1;
+
+	if (source->n_ifaces <= 1)
+		return n;
+	while (i < n) {
+		const struct rd_iface *iface = rd_source_iface(source, &frames[i]);
+
+		if (iface->link != first->link || iface->dlt != first->dlt)
+			break;
+		i++;
+	}
+	return i;
+}
+
+void analyze_frames(struct rd_analysis *a, const struct rd_source *source,
+	const struct rd_frame *frames, unsigned int n)
+{
+	while (n) {
+		const struct rd_iface *iface = rd_source_iface(source, frames);
+		unsigned int run = analyze_run(source, frames, n);
+
+		if (iface->link == RD_LINK_RAW)
+			rd_analysis_undecoded(a, iface->dlt, frames, run);
+		else
+			rd_analysis_frames(a, iface->link, frames, run);
+		frames += run;
+		n -= run;
+	}
+}
+
 int analyze_read(
 	struct rd_analysis *a, struct rd_source *source, const char *name, struct rd_error *err)
 {
@@ -50,7 +84,7 @@ int analyze_read(
 		}
 		if (source->batch_has_notes)
 			analyze_notes(a, source, (unsigned int)n);
-		rd_analysis_frames(a, source->iface.link, frames, (unsigned int)n);
+		analyze_frames(a, source, frames, (unsigned int)n);
 		source->ops->release(source);
 		if (++batches % STATUS_BATCHES == 0)
 			analyze_progress(source, name);
@@ -67,7 +101,8 @@ static void take_facts(void *ctx, const char *json, size_t len)
 int analyze_open(
 	struct rd_source **source, struct rd_analysis *a, const char *path, struct rd_error *err)
 {
-	const struct rd_file_config config = {.path = path, .facts = take_facts, .facts_ctx = a};
+	const struct rd_file_config config = {
+		.path = path, .facts = take_facts, .facts_ctx = a, .all_links = true};
 	char format[16];
 
 	if (rd_file_open(source, &config, err) < 0)

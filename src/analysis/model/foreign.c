@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Traffic to RoCE's UDP port that is no RoCE, and frames whose content is not understood. A valid
+ * ICRC proves RoCE; where there is none, the headers must be as IBTA volume 1, 9.2, wants them.
+ */
+#include "state.h"
+
+#define BTH_RESERVED_6 0x3f /* in the fifth byte, after FECN and BECN */
+#define BTH_RESERVED_7 0x7f /* in the ninth byte, after the bit that requests an ACK */
+
+#define LINKTYPE_ERF   197
+#define ERF_TYPE_LINK  25 /* flow control of InfiniBand links */
+#define PROTO_UDP      17
+#define LLC_LENGTH_MAX 1500
+
+/* Whether the payload has a length that this opcode allows. */
+static bool payload_fits(const struct rd_packet *p)
+{
+	unsigned int bits = p->op->bits;
+	uint32_t n = p->payload_len;
+
+	if (p->flags & RD_PACKET_FRAGMENT)
+		return true;
+	if ((p->end - p->bth) % 4)
+		return false;
+	if (bits & (RD_OP_ACK | RD_OP_ATOMIC | RD_OP_CNP | RD_OP_FLUSH) ||
+		(bits & RD_OP_READ && !(bits & RD_OP_RESPONSE)))
+		return bits & (RD_OP_ATOMIC | RD_OP_FLUSH) ? n <= 8 : !n;
+	/* All packets of a message but the last are as long as the path MTU. */
+	if (!(bits & RD_OP_LAST))
+		return !p->pad && n >= 256 && n <= 4096 && !(n & (n - 1));
+	return n <= 4096;
+}
+
+bool foreign_is_plausible(const struct rd_packet *p)
+{
+	const uint8_t *bth = p->data + p->bth;
+
+	return p->op->name && !p->tver && p->dest_qp && !(p->flags & RD_PACKET_MALFORMED) &&
+	       !(bth[4] & BTH_RESERVED_6) && !(bth[8] & BTH_RESERVED_7) && payload_fits(p);
+}
+
+bool foreign_take(struct rd_analysis *a, const struct rd_packet *p)
+{
+	const uint8_t *src, *dst;
+	struct flow *f = NULL;
+	struct flow_key key;
+
+	if (p->kind != RD_KIND_ROCE2 || foreign_is_plausible(p))
+		return false;
+	if (rd_packet_addresses(p, &src, &dst)) {
+		key = flow_key(p->net, src, dst, p->dest_qp, RD_QP_UNKNOWN);
+		f = flow_by_key(&a->flows, key.k1, key.k2);
+	}
+	if (f && flow_is_proven(f))
+		return false;
+	if (f && f->traffic.implausible < UINT16_MAX)
+		f->traffic.implausible++;
+	incident_add(&a->foreign, 1, a->frame, a->ns);
+	a->totals.foreign++;
+	return true;
+}
+
+/* --- not understood --------------------------------------------------------------------------- */
+
+static void unread_add(struct rd_analysis *a, int why, int number)
+{
+	struct rd_unread *u = a->unread;
+	unsigned int i;
+
+	for (i = 0; i < a->n_unread; i++)
+		if ((int)u[i].why == why && u[i].number == number)
+			break;
+	if (i == RD_UNREAD_KINDS)
+		u[--i].number = -1;
+	if (i == a->n_unread) {
+		u[i].why = why;
+		u[i].number = number;
+		a->n_unread++;
+	}
+	incident_add(&u[i].frames, 1, a->frame, a->ns);
+	a->totals.unread++;
+}
+
+/* Whether what follows an Ethertype may be RDMA traffic all the same: tunnels, encryption. */
+static bool is_opaque(uint16_t type)
+{
+	return rd_is_mpls(type) || type == 0x8864 || type == 0x88e5 || type == 0x894f ||
+	       (type > LLC_LENGTH_MAX && !rd_ethertype_name(type)) || !type;
+}
+
+void unread_take(struct rd_analysis *a, const struct rd_packet *p)
+{
+	if (p->op)
+		return;
+	if (a->linktype >= 0) {
+		if (a->linktype != LINKTYPE_ERF || p->caplen <= 8 ||
+			(p->data[8] & 0x7f) != ERF_TYPE_LINK)
+			unread_add(a, RD_UNREAD_LINK, a->linktype);
+	} else if (p->flags & RD_PACKET_CUT) {
+		if (!p->l4 || p->proto == PROTO_UDP)
+			unread_add(a, RD_UNREAD_CUT, 0);
+	} else if (p->net == RD_NET_NONE && is_opaque(p->ethertype)) {
+		unread_add(a, RD_UNREAD_TYPE, p->ethertype);
+	}
+}
