@@ -391,10 +391,11 @@ struct rd_inner {
  */
 unsigned int rd_decap_any(struct rd_inner *in);
 /*
- * rd_packet_parse(); of a frame that is no InfiniBand transport, but has such a packet in tunnels,
- * the inner packet. *tunnels: those that were removed, 0: none.
+ * For a frame that rd_packet_parse() found to be no InfiniBand transport, with its result in *p: if
+ * it has tunnels, parses the innermost packet instead. *tunnels: those removed, 0: none. Returns
+ * true if the innermost packet has a captured BTH.
  */
-bool rd_packet_parse_inner(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p,
+bool rd_packet_inner(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p,
 	unsigned int *tunnels);
 /*
  * Removes the encapsulation as far as the inner frame is of the same link: a file has one link

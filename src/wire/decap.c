@@ -141,8 +141,7 @@ static struct begin pseudowire(const struct rd_packet *p)
 	if (!(p->data[at] >> 4))
 		at += CONTROL_WORD;
 	type = rd_be16(p->data + at + 12);
-	if (type != ETHERTYPE_IPV4 && type != ETHERTYPE_IPV6 && type != RD_ETHERTYPE_ROCE &&
-		!rd_is_vlan(type))
+	if (!rd_ethertype_name(type) && !rd_is_vlan(type))
 		return none;
 	return (struct begin){at, RD_LINK_ETHERNET, RD_TUNNEL_MPLS};
 }
@@ -167,20 +166,17 @@ static struct begin find(const struct rd_packet *p)
 	}
 }
 
-static bool take(struct rd_inner *in)
+/* `p`: the parsed outer packet. */
+static bool take(struct rd_inner *in, const struct rd_packet *p)
 {
-	struct rd_packet p;
-	struct begin begin;
-	uint32_t least;
+	struct begin begin = find(p);
+	uint32_t least = begin.link == RD_LINK_IP ? IP_MIN : MAC_HEADER;
 
-	rd_packet_parse(in->link, in->data, in->caplen, in->len, &p);
-	begin = find(&p);
-	least = begin.link == RD_LINK_IP ? IP_MIN : MAC_HEADER;
-	if (!begin.at || begin.at > p.end || p.end - begin.at < least || begin.at > in->caplen ||
+	if (!begin.at || begin.at > p->end || p->end - begin.at < least || begin.at > in->caplen ||
 		in->caplen - begin.at < least)
 		return false;
 	in->data += begin.at;
-	in->len = p.end - begin.at;
+	in->len = p->end - begin.at;
 	in->caplen -= begin.at;
 	if (in->caplen > in->len)
 		in->caplen = in->len;
@@ -209,9 +205,12 @@ static bool take_infiniband(struct rd_inner *in)
 
 static bool take_level(struct rd_inner *in)
 {
+	struct rd_packet p;
+
 	if (in->link == RD_LINK_INFINIBAND)
 		return take_infiniband(in);
-	return in->link != RD_LINK_RAW && take(in);
+	rd_packet_parse(in->link, in->data, in->caplen, in->len, &p);
+	return take(in, &p);
 }
 
 unsigned int rd_decap_any(struct rd_inner *in)
@@ -234,20 +233,17 @@ const char *rd_tunnel_name(unsigned int tunnels)
 	return names[bit];
 }
 
-bool rd_packet_parse_inner(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p,
+bool rd_packet_inner(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p,
 	unsigned int *tunnels)
 {
 	struct rd_inner in = {frame->data, frame->caplen, frame->len, link, 0};
-	struct rd_packet inner;
 
 	*tunnels = 0;
-	if (rd_packet_parse(link, frame->data, frame->caplen, frame->len, p))
-		return true;
-	if (!rd_decap_any(&in) || !rd_packet_parse(in.link, in.data, in.caplen, in.len, &inner))
+	if (!(link == RD_LINK_INFINIBAND ? take_infiniband(&in) : take(&in, p)))
 		return false;
-	*p = inner;
+	rd_decap_any(&in);
 	*tunnels = in.tunnels;
-	return true;
+	return rd_packet_parse(in.link, in.data, in.caplen, in.len, p);
 }
 
 unsigned int rd_decap(enum rd_link link, const uint8_t **data, uint32_t *caplen, uint32_t *len)

@@ -213,7 +213,8 @@ static void sure_of_nothing(void **state)
 	s = begin();
 	s.cut = 30;
 	sends(&s, 0, 3);
-	assert_certainty(&s, "no-rdma", RD_POSSIBLE);
+	assert_null(finding(&s, "no-rdma"));
+	assert_certainty(&s, "not-understood", RD_CERTAIN);
 	end(&s);
 	s = begin_with(&config);
 	sends(&s, 0, 3);

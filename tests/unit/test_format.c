@@ -29,6 +29,12 @@ static const struct format_case {
 	{"pcap", RD_LINK_INFINIBAND, .iface = 1, .crc_error = 1, .dropped = 1},
 	{.spec = "pcap,dlt=247", .link = RD_LINK_INFINIBAND},
 	{.spec = "pcap", .link = RD_LINK_RAW},
+	{.spec = "pcap", .link = RD_LINK_SLL},
+	{.spec = "pcap", .link = RD_LINK_SLL2},
+	{.spec = "pcap", .link = RD_LINK_IP},
+	{.spec = "pcap", .link = RD_LINK_NULL},
+	{"pcapng", RD_LINK_NULL, .direction = 1, .iface = 1, .crc_error = 1, .dropped = 1,
+		.comment = 1},
 	{"pcap-us", RD_LINK_ETHERNET, .us = 1},
 	{"pcap-us", RD_LINK_INFINIBAND, .iface = 1, .crc_error = 1, .dropped = 1},
 	{"erf", RD_LINK_ETHERNET, .iface = 1, .crc_error = 1, .dropped = 1},
@@ -39,11 +45,23 @@ static const struct format_case {
 static const struct rd_section section = {
 	.hardware = "a CPU", .os = "Linux", .application = "rdmadump", .comment = "look at port 2"};
 
+/* Link types that an output file keeps. */
+static int dlt_of(enum rd_link link)
+{
+	static const int dlts[] = {[RD_LINK_RAW] = 147,
+		[RD_LINK_SLL] = 113,
+		[RD_LINK_SLL2] = 276,
+		[RD_LINK_IP] = 228,
+		[RD_LINK_NULL] = 0};
+
+	return rd_link_keeps_dlt(link) ? dlts[link] : 0;
+}
+
 static void make_ifaces(struct rd_iface ifaces[2], enum rd_link link)
 {
 	ifaces[0] = (struct rd_iface){
 		.link = link,
-		.dlt = link == RD_LINK_RAW ? 113 : 0,
+		.dlt = dlt_of(link),
 		.name = "mlx5_0:1",
 		.description = "hardware clock",
 		.hardware = "MT4129 28.39.1002",
@@ -408,7 +426,10 @@ static const struct choice {
 	{"pcap,dlt=247", NULL, "pcap", RD_LINK_INFINIBAND, 247, NULL},
 	{"pcapng,dlt=197", NULL, "pcapng", RD_LINK_INFINIBAND, 197, NULL},
 	{"pcap-us,dlt=197", NULL, "pcap-us", RD_LINK_ETHERNET, 197, NULL},
-	{"pcapng", NULL, "pcapng", RD_LINK_RAW, 113, NULL},
+	{"pcapng", NULL, "pcapng", RD_LINK_RAW, 147, NULL},
+	{"pcapng", NULL, "pcapng", RD_LINK_SLL, 113, NULL},
+	{"pcap", NULL, "pcap", RD_LINK_NULL, 0, NULL},
+	{"erf", NULL, NULL, RD_LINK_SLL2, 0, "276"},
 	{"pcapx", NULL, NULL, RD_LINK_ETHERNET, 0, "pcapng, pcap, pcap-us, erf"},
 	{"", NULL, NULL, RD_LINK_ETHERNET, 0, "unknown file format ''"},
 	{"pcap,", NULL, NULL, RD_LINK_ETHERNET, 0, "unknown option"},
@@ -417,7 +438,7 @@ static const struct choice {
 	{"pcap,dlt=247", NULL, NULL, RD_LINK_ETHERNET, 0, "247"},
 	{"pcap,dlt=1", NULL, NULL, RD_LINK_INFINIBAND, 0, "InfiniBand cannot"},
 	{"erf,dlt=247", NULL, NULL, RD_LINK_INFINIBAND, 0, "ERF files cannot"},
-	{"erf", NULL, NULL, RD_LINK_RAW, 0, "113"},
+	{"erf", NULL, NULL, RD_LINK_RAW, 0, "147"},
 	{"pcap", NULL, NULL, RD_LINK_UNKNOWN, 0, "not known"},
 };
 
@@ -426,7 +447,7 @@ static void test_choices(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
 		const struct choice *c = &choices[i];
-		const struct rd_iface iface = {.link = c->link, .dlt = 113};
+		const struct rd_iface iface = {.link = c->link, .dlt = dlt_of(c->link)};
 		struct rd_error err = {0};
 		struct rd_encoder e;
 		int rc = rd_encoder_init(&e, c->spec, c->filename, NULL, &iface, 1, &err);

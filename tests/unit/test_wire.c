@@ -138,7 +138,7 @@ static uint32_t expect(const uint8_t *p, enum kind kind, size_t l3, size_t icrc)
 
 	memset(copy, 0xff, 8);
 	memcpy(copy + 8, p + l3, len);
-	if (kind >= IB_LOCAL) {
+	if (kind == IB_LOCAL) { /* adapters compute all of the LRH as ones if there is a GRH */
 		memcpy(copy, p, 8);
 		copy[0] |= 0xf0;
 	}

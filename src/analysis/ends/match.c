@@ -64,13 +64,21 @@ static uint64_t identity(const struct rd_packet *p, const struct route *r)
 	return hash ? hash : 1;
 }
 
+/* An end may be inside of a tunnel that the other one sees from outside. */
+static bool parse(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p)
+{
+	unsigned int tunnels;
+
+	return rd_packet_parse(link, frame->data, frame->caplen, frame->len, p) ||
+	       rd_packet_inner(link, frame, p, &tunnels);
+}
+
 uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame)
 {
 	struct rd_packet p;
-	unsigned int tunnels;
 	struct route r;
 
-	if (!rd_packet_parse_inner(link, frame, &p, &tunnels) || !route_of(&p, &r))
+	if (!parse(link, frame, &p) || !route_of(&p, &r))
 		return 0;
 	return identity(&p, &r);
 }
@@ -309,12 +317,11 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 	struct pending *set = &e->pending[end], *other = &e->pending[!end];
 	struct entry en = {.frame = ++set->frames}, *candidate;
 	struct rd_packet p;
-	unsigned int tunnels;
 	struct route r;
 
 	en.t = rd_ends_time(f->ts_ns, e->origin, end == RD_TAP_B ? e->offset : 0);
 	set->last = en.t;
-	if (!rd_packet_parse_inner(link, f, &p, &tunnels) || !route_of(&p, &r))
+	if (!parse(link, f, &p) || !route_of(&p, &r))
 		return;
 	en.identity = identity(&p, &r);
 	en.to = qp_find(e, &r, p.dest_qp);

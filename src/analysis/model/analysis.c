@@ -223,10 +223,9 @@ static bool tunnel_take(struct rd_analysis *a, enum rd_link link, const struct r
 	struct rd_packet *p)
 {
 	const struct rd_totals *t = &a->totals;
-	struct rd_packet inner;
 	unsigned int kinds;
 
-	if (!rd_packet_parse_inner(link, frame, &inner, &kinds))
+	if (!rd_packet_inner(link, frame, p, &kinds))
 		return false;
 	incident_add(&a->tunnels, 1, a->frame, a->ns);
 	a->totals.tunnel_kinds |= kinds;
@@ -236,7 +235,6 @@ static bool tunnel_take(struct rd_analysis *a, enum rd_link link, const struct r
 		return false;
 	}
 	a->totals.tunnelled++;
-	*p = inner;
 	return true;
 }
 

@@ -310,10 +310,11 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 			put_frame(p, rd_side_incident(s, i)->first_frame);
 			fputc('\n', p->out);
 		}
-	if (s->requests)
-		fprintf(p->out, "      PSN %u to %u, path MTU %u, P_Key 0x%04x, DSCP %u, %s\n",
-			s->psn_first, s->psn_last, s->mtu, s->pkey, s->dscp,
-			ending_name(s->ending));
+	if (!s->requests)
+		return;
+	snprintf(number, sizeof(number), s->mtu ? "%u" : "unknown", s->mtu);
+	fprintf(p->out, "      PSN %u to %u, path MTU %s, P_Key 0x%04x, DSCP %u, %s\n",
+		s->psn_first, s->psn_last, number, s->pkey, s->dscp, ending_name(s->ending));
 }
 
 static bool is_shown(const struct page *p, const struct rd_conversation *c, unsigned int side)

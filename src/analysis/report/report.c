@@ -154,11 +154,13 @@ static bool fill_conversation(
 static struct flow *datagram_peer(struct rd_analysis *a, const struct flow *f)
 {
 	struct flow_key key;
+	struct flow *g;
 
 	if (f->id.src_qp == RD_QP_UNKNOWN || f->id.multicast)
 		return NULL;
 	key = flow_key(f->id.net, f->id.dst, f->id.src, f->id.src_qp, f->id.dest_qp);
-	return flow_by_key(&a->flows, key.k1, key.k2);
+	g = flow_by_key(&a->flows, key.k1, key.k2);
+	return g == f ? NULL : g; /* QP 0 of a port that manages itself is its own peer */
 }
 
 static int busier(const void *x, const void *y)

@@ -114,9 +114,8 @@ static bool tunnels_left(const struct look *l, struct rd_finding *f)
 	f->evidence.count = t->tunnels_left;
 	rd_finding_title(f, "RDMA traffic in tunnels was left out: %s", kinds);
 	rd_finding_detail(f, "%llu frames%s", n(t->tunnels_left),
-		l->a->config.tunnels == RD_TUNNELS_NEVER
-			? ""
-			: "; other RDMA traffic is outside of tunnels, and may be the same");
+		t->rdma_frames ? "; other RDMA traffic is outside of tunnels, and may be the same"
+			       : "");
 	return true;
 }
 
@@ -222,10 +221,20 @@ static bool wrong_icrc(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+static bool is_infiniband(const struct rd_report *r)
+{
+	for (size_t i = 0; i < r->n_conversations; i++)
+		if (r->conversations[i].kind != RD_KIND_IB)
+			return false;
+	return r->n_conversations;
+}
+
 static bool damaged_strays(const struct look *l, struct rd_finding *f)
 {
 	if (l->nth || !l->a->icrc_lost.count || !l->r->totals.icrc_trusted)
 		return false;
+	if (is_infiniband(l->r))
+		f->meaning = "the same cause as other damaged frames";
 	finding_evidence(f, &l->a->icrc_lost);
 	rd_finding_title(f, "damaged frames belong to no known QP");
 	rd_finding_detail(f,
@@ -328,6 +337,9 @@ static bool not_connected(const struct look *l, struct rd_finding *f)
 
 		if (!r->used || r->answered || r->rejected || !r->repeats || nth--)
 			continue;
+		if (is_infiniband(l->r))
+			f->meaning = "the other end is down or in another partition, or its replies "
+				     "take another path";
 		f->evidence.count = r->repeats + 1U;
 		f->evidence.first_ns = f->evidence.last_ns = r->ns;
 		rd_finding_frame(f, r->frame);

@@ -298,6 +298,9 @@ static bool no_response(const struct look *l, struct rd_finding *f)
 	/* It may get responses that are not captured, unless it gives up. */
 	if (l->s->ending != RD_ENDING_RETRY || f->evidence.count < 2 || capture_lost_frames(l->r))
 		finding_lower(f, RD_POSSIBLE);
+	if (l->c->kind == RD_KIND_IB)
+		f->meaning = "the receiver drops the requests (QP not ready or destroyed, another "
+			     "partition, a wrong path), or its responses take another path";
 	rd_finding_title(f, l->s->ending == RD_ENDING_RETRY
 				    ? "no response was captured, and the sender gave up"
 				    : "requests are repeated, and no response was captured");
@@ -316,6 +319,8 @@ static bool small_mtu(const struct look *l, struct rd_finding *f)
 	for (unsigned int v = RD_VERB_SEND; v <= RD_VERB_READ; v++)
 		if (rd_side_verb(l->s, v)->largest > large)
 			large = rd_side_verb(l->s, v)->largest;
+	if (l->c->kind == RD_KIND_IB)
+		f->meaning = "the application or the subnet manager chose a small path MTU";
 	if (!l->s->mtu || l->s->mtu > 1024 || large < 32768 || l->s->goodput_bytes < 10000000)
 		return false;
 	f->evidence.count = 1;
@@ -360,9 +365,8 @@ static bool starving(const struct look *l, struct rd_finding *f)
 
 const struct rule rules_of_sides[] = {
 	{{"no-response", RD_SEV_PROBLEM, RD_LIKELY,
-		 "the receiver drops the requests (QP not ready or destroyed, firewall on UDP "
-		 "4791, "
-		 "wrong GID or VLAN), or its responses take another path",
+		 "the receiver drops the requests (QP not ready or destroyed, firewall on UDP port "
+		 "4791, wrong GID or VLAN), or its responses take another path",
 		 "look at the receiver's QP (rdma resource show qp), and capture there in both "
 		 "directions"},
 		no_response},

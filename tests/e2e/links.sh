@@ -1,0 +1,157 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Link types and tunnels: a capture rewritten as each of them gives the report of the original; what
+# is not understood is named, with exit status 2. Frames of UDP port 4791 that are no RoCE are no QP.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool zstd jq python3
+roce=$TEST_DATA/roce
+links() { python3 "$srcdir/tests/e2e/links.py" "$@"; }
+an() { timeout 60 "$RDMADUMP" analyze "$@"; }
+same() { links same "$tmp/want.json" "$tmp/got.json" >"$tmp/diff"; }
+
+# --- every kind -------------------------------------------------------------------------------
+
+# original CAPTURE [FORMAT]: $tmp/in.pcap and its report, of IP frames only
+original() {
+	zstd -dcq "$roce/$1" >"$tmp/in.pcap"
+	links ethernet "${2-ns}" "$tmp/in.pcap" "$tmp/plain.pcap"
+	an --json "$tmp/plain.pcap" >"$tmp/want.json"
+}
+original 10_rc_write_loss/b.pcap.zst
+links kinds >"$tmp/kinds"
+while read -r kind linktype; do
+	case $kind in ipv4 | ipv6) continue ;; esac
+	links "$kind" ns "$tmp/in.pcap" "$tmp/k.pcap"
+	an --json "$tmp/k.pcap" >"$tmp/got.json" && same
+	ok "$kind: the report of the original" "$tmp/diff"
+	"$RDMADUMP" -r "$tmp/k.pcap" -w "$tmp/copy.pcap" >"$tmp/log" 2>&1
+	is "$kind: a copy keeps the link type" "$(od -An -tu4 -j20 -N4 "$tmp/copy.pcap" | tr -d ' ')" "$linktype"
+	"$RDMADUMP" -r "$tmp/k.pcap" >"$tmp/lines" 2>"$tmp/log"
+	! grep -E 'headers not captured|unknown headers|malformed' "$tmp/lines" >"$tmp/diff"
+	ok "$kind: -r knows the headers of all frames" "$tmp/diff"
+done <"$tmp/kinds"
+
+original 15_ipv6/a.pcap.zst
+for kind in raw ipv6 sll2 null null-bsd loop mpls pppoe vxlan gre-ip ipip; do
+	links "$kind" ns "$tmp/in.pcap" "$tmp/k.pcap"
+	an --json "$tmp/k.pcap" | jq -S .conversations >"$tmp/got"
+	jq -S .conversations "$tmp/want.json" >"$tmp/want"
+	is "IPv6, $kind: QPs" "$(jq '.[] | [.a, .b, .sides.a.frames, .sides.b.frames]' "$tmp/got")" \
+		"$(jq '.[] | [.a, .b, .sides.a.frames, .sides.b.frames]' "$tmp/want")"
+done
+
+# --- formats ----------------------------------------------------------------------------------
+
+for form in ns us ns-swapped us-swapped us-modified us-modified-swapped; do
+	original 17_rnr_nak/a.pcap.zst "${form%%-*}"
+	links sll "$form" "$tmp/in.pcap" "$tmp/k.pcap"
+	an --json "$tmp/k.pcap" >"$tmp/got.json" && same
+	ok "pcap $form" "$tmp/diff"
+done
+original 10_rc_write_loss/b.pcap.zst
+links mixed - "$tmp/in.pcap" "$tmp/k.pcapng"
+an --json "$tmp/k.pcapng" >"$tmp/got.json" && same
+ok "pcapng: each interface by its own link type" "$tmp/diff"
+
+# --- the same decoding as tshark ---------------------------------------------------------------
+
+if has_tool tshark "the same decoding as tshark"; then
+	for kind in sll sll2 raw null-bsd mpls3 vxlan geneve-options gre-ip erspan2 erspan3 ipip; do
+		links "$kind" ns "$tmp/in.pcap" "$tmp/k.pcap"
+		tshark -r "$tmp/k.pcap" -Y infiniband.bth -T fields -e infiniband.bth.psn >"$tmp/want" 2>"$tmp/log"
+		is "$kind: tshark finds as many RoCE frames" "$(wc -l <"$tmp/want")" \
+			"$(an --json "$tmp/k.pcap" | jq .totals.rdma_frames)"
+	done
+	links sll2 ns "$tmp/in.pcap" "$tmp/k.pcap"
+	tshark -r "$tmp/k.pcap" -Y infiniband.bth -T fields -e infiniband.bth.destqp -e infiniband.bth.psn 2>/dev/null |
+		awk '{ sub(/^0x0*/, "", $1); print $1, $2 }' >"$tmp/want"
+	"$RDMADUMP" -r "$tmp/k.pcap" 2>/dev/null | sed -nE 's/.* QP 0x0*([0-9a-f]+) PSN ([0-9]+) .*/\1 \2/p' >"$tmp/got"
+	[ -s "$tmp/want" ] && diff "$tmp/want" "$tmp/got" >"$tmp/diff"
+	ok "QPs and PSNs are those of tshark" "$tmp/diff"
+fi
+
+# --- filters and --decap ------------------------------------------------------------------------
+
+# filtered NAME FILTER...: as many frames of each link type as of the original
+filtered() {
+	local name=$1 want
+	shift
+	want=$("$RDMADUMP" -r "$tmp/plain.pcap" "$@" 2>/dev/null | wc -l)
+	for kind in sll sll2 raw null null-bsd loop; do
+		links "$kind" ns "$tmp/in.pcap" "$tmp/k.pcap"
+		is "$name on $kind" "$("$RDMADUMP" -r "$tmp/k.pcap" "$@" 2>/dev/null | wc -l)" "$want"
+	done
+	[ "$want" -gt 0 ]
+	ok "... some"
+}
+filtered "a host" --host 10.77.0.1
+filtered "an opcode" --opcode RC_ACKNOWLEDGE
+filtered "an expression" 'udp dst port 4791 and src host 10.77.0.2'
+links sll ns "$tmp/in.pcap" "$tmp/k.pcap"
+"$RDMADUMP" -r "$tmp/k.pcap" --host 02:00:00:00:00:01 >"$tmp/log" 2>&1
+is "MAC addresses of cooked frames are refused" "$?" 1
+want=$("$RDMADUMP" -r "$tmp/plain.pcap" --opcode RC_ACKNOWLEDGE 2>/dev/null | wc -l)
+for kind in vxlan geneve gre nvgre erspan1 erspan2 erspan3 raw-gre pseudowire; do
+	links "$kind" ns "$tmp/in.pcap" "$tmp/k.pcap"
+	is "$kind: -r --decap" "$("$RDMADUMP" -r "$tmp/k.pcap" --decap --opcode RC_ACKNOWLEDGE 2>/dev/null | wc -l)" "$want"
+done
+
+# --- analyze --decap ----------------------------------------------------------------------------
+
+links vxlan ns "$tmp/in.pcap" "$tmp/k.pcap"
+an "$tmp/k.pcap" -v >"$tmp/shown"
+has "the report says that tunnels were removed" "$tmp/shown" 'RDMA traffic is in tunnels: VXLAN  \[certain\]'
+is "--decap=never leaves them closed" "$(an --json --decap=never "$tmp/k.pcap" | jq -c '[.totals.rdma_frames, .totals.tunnels_left > 0]')" '[0,true]'
+# one packet before and after the tunnel, as on a host with an overlay network: seen once
+links plain-of "$tmp/k.pcap" "$tmp/plain.pcap" "$tmp/both.pcap"
+an --json "$tmp/both.pcap" >"$tmp/got"
+is "packets outside of tunnels count once" "$(jq -c '[.totals.tunnelled, .totals.rdma_frames == .totals.tunnels_left]' "$tmp/got")" '[0,true]'
+is "... and with --decap both" "$(an --json --decap "$tmp/both.pcap" | jq -c '.totals.rdma_frames == 2 * .totals.tunnelled')" true
+an --ends always "$tmp/plain.pcap" "$tmp/k.pcap" --json >"$tmp/got" 2>"$tmp/log"
+is "one end inside of the tunnel, one outside" $? 0
+
+# --- not understood -----------------------------------------------------------------------------
+
+# strange NAME LINKTYPE ETHERTYPE CAPLEN TEXT
+strange() {
+	links strange "$2" "$3" "$4" "$tmp/k.pcap"
+	an "$tmp/k.pcap" >"$tmp/shown" 2>&1
+	is "$1: exit status" "$?" 2
+	has "$1: named with its count" "$tmp/shown" "$5"
+	has "... " "$tmp/shown" '12 of 12 frames'
+	! grep -q 'no RDMA traffic.*certain' "$tmp/shown"
+	ok "$1: nothing is certain"
+}
+strange "link type" 253 0x0800 142 'frames of link type 253 \(NETLINK\) are not understood'
+strange "unknown link type" 4242 0x0800 142 'frames of link type 4242 are not understood'
+strange "Ethertype" 1 0x88e5 142 'Ethertype 0x88e5 \(MACsec\) are not understood'
+strange "cut in the IP header" 1 0x0800 30 'cut before the headers'
+strange "cut before the BTH" 1 0x0800 44 'cut before the headers'
+
+# --- no RoCE ------------------------------------------------------------------------------------
+
+n=$(links foreign "$tmp/foreign.pcap")
+an --json "$tmp/foreign.pcap" >"$tmp/got"
+is "UDP port 4791 that is no RoCE: no QP" "$(jq '.conversations | length' "$tmp/got")" 0
+is "... counted" "$(jq .totals.foreign "$tmp/got")" "$n"
+is "... named, not as certain" "$(jq -r '.findings[] | select(.rule == "foreign-udp") | .certainty' "$tmp/got")" likely
+links appended "$tmp/foreign.pcap" "$tmp/plain.pcap" "$tmp/both.pcap"
+an --json "$tmp/both.pcap" >"$tmp/got"
+is "... before RoCE: the same QPs" "$(jq -c '[.conversations[] | [.a, .b, .sides.a.frames]]' "$tmp/got")" \
+	"$(jq -c '[.conversations[] | [.a, .b, .sides.a.frames]]' "$tmp/want.json")"
+is "... and no damaged frames" "$(jq '.totals.icrc_bad' "$tmp/got")" "$(jq '.totals.icrc_bad' "$tmp/want.json")"
+"$RDMADUMP" -r "$tmp/plain.pcap" -s 74 -w "$tmp/cut.pcap" >"$tmp/log" 2>&1
+is "cut frames are RoCE by their headers" "$(an --json "$tmp/cut.pcap" | jq .totals.rdma_frames)" \
+	"$(jq .totals.rdma_frames "$tmp/want.json")"
+
+# --- InfiniBand with GRH --------------------------------------------------------------------------
+
+links lrh "$tmp/lrh.pcap" >/dev/null
+an -v "$tmp/lrh.pcap" >"$tmp/shown"
+an --json "$tmp/lrh.pcap" >"$tmp/got"
+is "ICRCs with a GRH: the whole LRH as ones" "$(jq -c '[.totals.icrc_good, .totals.icrc_bad]' "$tmp/got")" '[200,0]'
+has "an unknown path MTU" "$tmp/shown" 'path MTU unknown'
+! grep -E '4791|UDP' "$tmp/shown" >"$tmp/diff"
+ok "no hint at UDP" "$tmp/diff"
+tap_done
