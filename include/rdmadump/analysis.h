@@ -198,13 +198,13 @@ struct rd_totals {
 	uint64_t icrc_good, icrc_bad, icrc_unchecked;
 	bool icrc_trusted; /* false: so many are wrong that the file has no valid ones */
 	uint64_t cut, malformed, fragments;
-	uint64_t unread;	  /* may be RDMA traffic, but is not understood: rd_report.unread */
-	uint64_t tunnelled;	  /* RDMA frames that were taken out of tunnels */
-	uint64_t tunnels_left;	  /* ... that were not, and are in other_frames */
+	uint64_t unread;       /* may be RDMA traffic, but is not understood: rd_report.unread */
+	uint64_t tunnelled;    /* RDMA frames that were taken out of tunnels */
+	uint64_t tunnels_left; /* ... that were not, and are in other_frames */
 	unsigned int tunnel_kinds; /* enum rd_tunnel, of both */
-	uint64_t foreign;	  /* to UDP port 4791, but no RoCE; in other_frames */
-	uint64_t truncated; /* frames shorter in the file than on the wire */
-	uint64_t backwards; /* timestamps earlier than the one before */
+	uint64_t foreign;	   /* to UDP port 4791, but no RoCE; in other_frames */
+	uint64_t truncated;	   /* frames shorter in the file than on the wire */
+	uint64_t backwards;	   /* timestamps earlier than the one before */
 	uint64_t qps, qps_left_out, frames_left_out; /* over the limit: counted only here */
 	uint64_t silences; /* long pauses of all traffic while several QPs had open requests */
 	uint64_t longest_silence_ns, silence_frame;

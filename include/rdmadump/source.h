@@ -242,8 +242,9 @@ struct rd_file_config {
 	rd_facts_fn *facts;
 	void *facts_ctx;
 	/*
-	 * Frames of all interfaces, each of the link of its own: rd_source_iface(). `ifaces` is then
-	 * valid until the next receive(), and grows. Else those of the first frame's link type.
+	 * Frames of all interfaces, each of the link of its own: rd_source_iface(). `ifaces` is
+	 * then valid until the next receive(), and grows. Else those of the first frame's link
+	 * type.
 	 */
 	bool all_links;
 };

@@ -117,7 +117,8 @@ int rd_host_compile(void **state, const struct rd_term_use *use, struct rd_error
 		return -1;
 	if (((struct rd_addresses *)*state)->n_macs && rd_link_keeps_dlt(use->link))
 		return rd_fail(err, RD_CLASS_USAGE, 0, "give IP addresses",
-			"%s: frames of this link type have no two MAC addresses", use->term->option);
+			"%s: frames of this link type have no two MAC addresses",
+			use->term->option);
 	return 0;
 }
 

@@ -107,9 +107,8 @@ bool rd_expression_match(const void *state, const struct rd_frame *frame, const 
 	const struct expression *e = state;
 
 	(void)p;
-	return frame->caplen >= e->skip &&
-	       bpf_filter(e->program.bf_insns, frame->data + e->skip, frame->len - e->skip,
-		       frame->caplen - e->skip);
+	return frame->caplen >= e->skip && bpf_filter(e->program.bf_insns, frame->data + e->skip,
+						   frame->len - e->skip, frame->caplen - e->skip);
 }
 
 void rd_expression_free(void *state)

@@ -224,8 +224,8 @@ unsigned int rd_decap_any(struct rd_inner *in)
 
 const char *rd_tunnel_name(unsigned int tunnels)
 {
-	static const char *const names[] = {"VXLAN", "Geneve", "GRE", "ERSPAN", "IP in IP",
-		"Ethernet over MPLS", "RSPAN"};
+	static const char *const names[] = {
+		"VXLAN", "Geneve", "GRE", "ERSPAN", "IP in IP", "Ethernet over MPLS", "RSPAN"};
 	unsigned int bit = 0;
 
 	while (bit < sizeof(names) / sizeof(*names) - 1 && !(tunnels >> bit & 1))
@@ -233,8 +233,8 @@ const char *rd_tunnel_name(unsigned int tunnels)
 	return names[bit];
 }
 
-bool rd_packet_inner(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p,
-	unsigned int *tunnels)
+bool rd_packet_inner(
+	enum rd_link link, const struct rd_frame *frame, struct rd_packet *p, unsigned int *tunnels)
 {
 	struct rd_inner in = {frame->data, frame->caplen, frame->len, link, 0};
 

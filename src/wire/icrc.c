@@ -19,8 +19,9 @@
 
 /*
  * Fields computed as ones, by network header, from the LRH on. RoCE has no LRH: eight bytes of ones
- * replace it, and that of an InfiniBand packet with a GRH. IPv4: type of service, time to live, checksum; IPv6 and GRH: traffic class, flow
- * label, hop limit; UDP: checksum; BTH: the byte that has FECN and BECN in RoCE.
+ * replace it, and that of an InfiniBand packet with a GRH. IPv4: type of service, time to live,
+ * checksum; IPv6 and GRH: traffic class, flow label, hop limit; UDP: checksum; BTH: the byte that
+ * has FECN and BECN in RoCE.
  */
 #define NO_LRH	[0 ... LRH_LEN - 1] = 0xff
 #define LANE	[0] = 0xf0 /* the virtual lane */

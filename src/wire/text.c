@@ -56,12 +56,11 @@ static void add_direction(struct rd_line *line, uint8_t direction)
 }
 
 /* VLAN tags and MPLS labels, which begin at `at` if `type` says so. */
-static void add_tags(
-	struct rd_line *line, const struct rd_packet *p, uint16_t type, uint32_t at)
+static void add_tags(struct rd_line *line, const struct rd_packet *p, uint16_t type, uint32_t at)
 {
 	for (; at + 4 <= p->l3 && rd_is_vlan(type); at += 4) {
-		rd_line_add(line, " vlan %d prio %d", rd_be16(p->data + at) & 0xfff,
-			p->data[at] >> 5);
+		rd_line_add(
+			line, " vlan %d prio %d", rd_be16(p->data + at) & 0xfff, p->data[at] >> 5);
 		type = rd_be16(p->data + at + 2);
 	}
 	for (; at + 4 <= p->l3 && rd_is_mpls(type); at += 4)

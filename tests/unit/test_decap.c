@@ -197,6 +197,95 @@ static void test_truncated(void **state)
 	}
 }
 
+/* Tunnels whose inner frame may be of another link. */
+static const struct {
+	const char *name;
+	enum rd_link link, inner;
+	unsigned int proto, port; /* of IP, of UDP */
+	const char *bytes;
+	uint32_t length;
+	unsigned int tunnel; /* 0: none */
+} others[] = {
+	{"GRE IPv4", RD_LINK_ETHERNET, RD_LINK_IP, 47, 0, "\x00\x00\x08\x00", 4, RD_TUNNEL_GRE},
+	{"GRE of something else", RD_LINK_ETHERNET, RD_LINK_IP, 47, 0, "\x00\x00\x88\x0b", 4, 0},
+	{"IP in IP", RD_LINK_ETHERNET, RD_LINK_IP, 4, 0, "", 0, RD_TUNNEL_IP},
+	{"IP in IP without Ethernet", RD_LINK_IP, RD_LINK_IP, 4, 0, "", 0, RD_TUNNEL_IP},
+	{"ERSPAN III of IP", RD_LINK_ETHERNET, RD_LINK_IP, 47, 0,
+		"\x10\x00\x22\xeb\0\0\0\x07\x20\x64\x00\x01\0\0\0\0\0\0\x08\x00", 20,
+		RD_TUNNEL_ERSPAN},
+	{"Geneve", RD_LINK_ETHERNET, RD_LINK_ETHERNET, 17, 6081, "\0\0\x65\x58\0\0\x2a\0", 8,
+		RD_TUNNEL_GENEVE},
+	{"Geneve with options, IP", RD_LINK_IP, RD_LINK_IP, 17, 6081,
+		"\x01\0\x08\x00\0\0\x2a\0\1\2\3\0", 12, RD_TUNNEL_GENEVE},
+	{"Geneve version 1", RD_LINK_ETHERNET, RD_LINK_ETHERNET, 17, 6081,
+		"\x40\0\x65\x58\0\0\x2a\0", 8, 0},
+	{"VXLAN on IP", RD_LINK_IP, RD_LINK_ETHERNET, 17, 4789, "\x08\0\0\0\0\0\x2a\0", 8,
+		RD_TUNNEL_VXLAN},
+	{"VXLAN on Linux's port", RD_LINK_ETHERNET, RD_LINK_ETHERNET, 17, 8472,
+		"\x08\0\0\0\0\0\x2a\0", 8, RD_TUNNEL_VXLAN},
+};
+
+static void make_other(struct make *m, size_t which, const struct make *inner)
+{
+	uint32_t from = others[which].inner == RD_LINK_IP ? 14 : 0;
+	uint32_t n = others[which].length + inner->n - from + (others[which].port ? 8 : 0);
+
+	m->n = 0;
+	if (others[which].link == RD_LINK_ETHERNET)
+		make_ethernet(m, 0x0800);
+	make_ipv4(m, others[which].proto, n);
+	if (others[which].port)
+		make_udp(m, others[which].port, n - 8);
+	make_bytes(m, others[which].bytes, others[which].length);
+	make_bytes(m, inner->b + from, inner->n - from);
+}
+
+static void test_other_links(void **state)
+{
+	struct make inner = {.n = 0}, m;
+
+	(void)state;
+	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
+	for (size_t i = 0; i < COUNT(others); i++) {
+		uint32_t from = others[i].inner == RD_LINK_IP ? 14 : 0;
+		struct rd_inner in = {.link = others[i].link};
+		struct rd_frame frame;
+		struct rd_packet p;
+		unsigned int kinds;
+
+		make_other(&m, i, &inner);
+		in.data = m.b;
+		in.caplen = in.len = m.n;
+		if (rd_decap_any(&in) != (others[i].tunnel != 0) || in.tunnels != others[i].tunnel)
+			fail_msg("%s: tunnels 0x%x", others[i].name, in.tunnels);
+		frame = make_frame(&m);
+		assert_false(rd_packet_parse(others[i].link, m.b, m.n, m.n, &p));
+		assert_int_equal(
+			rd_packet_inner(others[i].link, &frame, &p, &kinds), others[i].tunnel != 0);
+		if (others[i].tunnel) {
+			assert_int_equal(in.link, others[i].inner);
+			assert_int_equal(in.len, inner.n - from);
+			assert_memory_equal(in.data, inner.b + from, in.len);
+			assert_int_equal(p.dest_qp, 0x11);
+		}
+		/* A file has one link type: other inner frames stay where they are. */
+		rd_decap_run(others[i].link, &frame, 1);
+		assert_int_equal(frame.len,
+			others[i].tunnel && others[i].link == others[i].inner ? in.len : m.n);
+		for (uint32_t n = 0; n < m.n; n++) {
+			uint8_t *copy = make_exact(m.b, n);
+			struct rd_frame cut = {.data = copy, .caplen = n, .len = m.n};
+
+			if (!rd_packet_parse(others[i].link, copy, n, m.n, &p))
+				rd_packet_inner(others[i].link, &cut, &p, &kinds);
+			assert_true(p.data >= copy && p.data + p.caplen <= copy + n);
+			free(copy);
+		}
+	}
+	assert_string_equal(rd_tunnel_name(RD_TUNNEL_RSPAN), "RSPAN");
+	assert_string_equal(rd_tunnel_name(RD_TUNNEL_IP | RD_TUNNEL_MPLS), "IP in IP");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -206,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_rspan),
 		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_other_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -633,6 +633,69 @@ static void test_cm(void **state)
 	pcap_close(in);
 }
 
+/* What precedes the IP header of a packet on each link. */
+static const struct {
+	const char *name;
+	enum rd_link link;
+	const char *before;
+	uint32_t length;
+	bool ip; /* false: another content */
+} on_links[] = {
+	{"SLL", RD_LINK_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x08\x00", 16, true},
+	{"SLL, VLAN", RD_LINK_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x81\x00\0\5\x08\x00", 20, true},
+	{"SLL, netlink", RD_LINK_SLL, "\0\4\3\x38\0\0\0\0\0\0\0\0\0\0\x08\x00", 16, false},
+	{"SLL2", RD_LINK_SLL2, "\x08\0\0\0\0\0\0\3\0\1\0\6\2\0\0\0\0\1\0\0", 20, true},
+	{"SLL2, netlink", RD_LINK_SLL2, "\x08\0\0\0\0\0\0\3\3\x38\0\6\2\0\0\0\0\1\0\0", 20, false},
+	{"IP", RD_LINK_IP, "", 0, true},
+	{"no IP", RD_LINK_IP, "\x55", 1, false},
+	{"NULL", RD_LINK_NULL, "\2\0\0\0", 4, true},
+	{"LOOP", RD_LINK_NULL, "\0\0\0\2", 4, true},
+	{"NULL of another family", RD_LINK_NULL, "\7\0\0\0", 4, false},
+	{"MPLS", RD_LINK_ETHERNET, "ddddddssssss\x88\x47\0\1\0\x40\0\2\1\x40", 22, true},
+	{"MPLS, upstream labels", RD_LINK_ETHERNET, "ddddddssssss\x88\x48\0\1\1\x40", 18, true},
+	{"PPPoE", RD_LINK_ETHERNET, "ddddddssssss\x88\x64\x11\0\0\1\0\x20\0\x21", 22, true},
+	{"PPPoE, LCP", RD_LINK_ETHERNET, "ddddddssssss\x88\x64\x11\0\0\1\0\x20\xc0\x21", 22, false},
+	{"not decoded", RD_LINK_RAW, "", 0, false},
+};
+
+static void test_links(void **state)
+{
+	struct make inner = {.n = 0};
+
+	(void)state;
+	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
+	for (size_t i = 0; i < sizeof(on_links) / sizeof(*on_links); i++) {
+		const uint32_t length = on_links[i].length;
+		struct make m = {.n = 0};
+		struct rd_packet p;
+
+		make_bytes(&m, on_links[i].before, length);
+		make_bytes(&m, inner.b + 14, inner.n - 14);
+		if (rd_packet_parse(on_links[i].link, m.b, m.n, m.n, &p) != on_links[i].ip)
+			fail_msg("%s", on_links[i].name);
+		assert_int_equal(p.flags, 0);
+		if (on_links[i].ip) {
+			assert_int_equal(p.net, RD_NET_IPV4);
+			assert_int_equal(p.l3, length);
+			assert_int_equal(p.bth, length + 28);
+			assert_int_equal(p.ethertype, 0x0800);
+			assert_int_equal(p.dest_qp, 0x11);
+			assert_int_equal(p.payload_len, 64);
+		}
+		for (uint32_t n = 0; n < m.n; n++) {
+			uint8_t *copy = make_exact(m.b, n);
+			struct rd_frame frame = {.data = copy, .caplen = n, .len = m.n};
+			char line[512];
+
+			rd_packet_parse(on_links[i].link, copy, n, m.n, &p);
+			if (on_links[i].ip)
+				assert_true(n >= p.payload || p.flags & RD_PACKET_CUT);
+			rd_packet_line(line, sizeof(line), &frame, on_links[i].link, RD_LINE_LINK);
+			free(copy);
+		}
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -654,6 +717,7 @@ int main(void)
 		cmocka_unit_test(test_line_dscp),
 		cmocka_unit_test(test_line_naks),
 		cmocka_unit_test(test_cm),
+		cmocka_unit_test(test_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

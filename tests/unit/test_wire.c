@@ -186,6 +186,30 @@ static void test_all_kinds(void **state)
 		}
 }
 
+/* Without eight bytes before the IP header, in a buffer that begins with it. */
+static void test_bare_ip(void **state)
+{
+	static const enum kind kinds[] = {V2_IP4, V2_IP4_OPTIONS, V2_IP6};
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++)
+		for (size_t payload = 0; payload < 200; payload += 4) {
+			size_t l3, icrc;
+			uint8_t p[2048], *exact;
+			uint32_t computed, stored;
+
+			icrc = build(p, kinds[k], payload, &l3);
+			rd_put_le32(p + icrc, expect(p, kinds[k], l3, icrc));
+			exact = malloc(icrc + 4 - l3);
+			memcpy(exact, p + l3, icrc + 4 - l3);
+			assert_int_equal(
+				rd_icrc(RD_LINK_IP, exact, icrc + 4 - l3, &computed, &stored), 0);
+			assert_int_equal(stored, rd_le32(p + icrc));
+			assert_int_equal(computed, stored);
+			free(exact);
+		}
+}
+
 static void test_not_for_us(void **state)
 {
 	uint8_t p[2048];
@@ -496,6 +520,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known_infiniband),
 		cmocka_unit_test(test_all_kinds),
+		cmocka_unit_test(test_bare_ip),
 		cmocka_unit_test(test_not_for_us),
 		cmocka_unit_test(test_vcrc),
 		cmocka_unit_test(test_direction),

@@ -219,8 +219,8 @@ static __attribute__((noinline)) bool unproven_take(
 }
 
 /* The packet in a tunnel instead of the frame; false: there is none, or tunnels stay closed. */
-static bool tunnel_take(struct rd_analysis *a, enum rd_link link, const struct rd_frame *frame,
-	struct rd_packet *p)
+static bool tunnel_take(
+	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frame, struct rd_packet *p)
 {
 	const struct rd_totals *t = &a->totals;
 	unsigned int kinds;

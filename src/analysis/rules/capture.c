@@ -22,10 +22,10 @@ static bool no_rdma(const struct look *l, struct rd_finding *f)
 				      : "there are no frames in this capture");
 	rd_finding_detail(f, "%llu frames, none of them recognized as RoCE or InfiniBand%s",
 		n(t->frames),
-		t->unread			? "; some are not understood"
+		t->unread		       ? "; some are not understood"
 		: t->truncated || t->fragments ? "; some are cut or fragments"
-		: t->tunnels_left		? "; RDMA traffic in tunnels was left out"
-						: "");
+		: t->tunnels_left	       ? "; RDMA traffic in tunnels was left out"
+					       : "");
 	return true;
 }
 
@@ -51,8 +51,8 @@ static bool not_understood(const struct look *l, struct rd_finding *f)
 		if (u->number < 0)
 			rd_finding_title(f, "frames of further link types are not understood");
 		else
-			rd_finding_title(f, "frames of link type %d%s are not understood", u->number,
-				name);
+			rd_finding_title(
+				f, "frames of link type %d%s are not understood", u->number, name);
 		break;
 	case RD_UNREAD_TYPE:
 		name_of(name, sizeof(name), rd_ethertype_name((uint16_t)u->number));
@@ -78,8 +78,8 @@ static void tunnels_text(char *text, size_t room, unsigned int kinds)
 
 	*text = '\0';
 	for (; kinds && used < room; kinds &= kinds - 1)
-		used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "",
-			rd_tunnel_name(kinds));
+		used += (size_t)snprintf(
+			text + used, room - used, "%s%s", used ? ", " : "", rd_tunnel_name(kinds));
 }
 
 static bool in_tunnels(const struct look *l, struct rd_finding *f)
@@ -96,9 +96,10 @@ static bool in_tunnels(const struct look *l, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu frames; all that is said is of the packets inside, without the tunnels%s",
 		n(t->tunnelled),
-		t->tunnelled < t->rdma_frames ? "; others are outside of tunnels, and a packet that "
-						"was captured twice looks duplicated"
-					      : "");
+		t->tunnelled < t->rdma_frames
+			? "; others are outside of tunnels, and a packet that "
+			  "was captured twice looks duplicated"
+			: "");
 	return true;
 }
 
@@ -338,8 +339,9 @@ static bool not_connected(const struct look *l, struct rd_finding *f)
 		if (!r->used || r->answered || r->rejected || !r->repeats || nth--)
 			continue;
 		if (is_infiniband(l->r))
-			f->meaning = "the other end is down or in another partition, or its replies "
-				     "take another path";
+			f->meaning =
+				"the other end is down or in another partition, or its replies "
+				"take another path";
 		f->evidence.count = r->repeats + 1U;
 		f->evidence.first_ns = f->evidence.last_ns = r->ns;
 		rd_finding_frame(f, r->frame);
@@ -386,16 +388,19 @@ const struct rule rules_of_capture[] = {
 		 "look at the times of the files: analyze -v without --time"},
 		no_frames_in_time},
 	{{"not-understood", RD_SEV_WARNING, RD_CERTAIN,
-		 "a capture on another kind of interface, an encrypted tunnel, or a snapshot length "
+		 "a capture on another kind of interface, an encrypted tunnel, or a snapshot "
+		 "length "
 		 "shorter than the headers",
-		 "capture on the netdev or RDMA device itself, with 128 bytes of each frame or more"},
+		 "capture on the netdev or RDMA device itself, with 128 bytes of each frame or "
+		 "more"},
 		not_understood},
 	{{"in-tunnels", RD_SEV_NOTE, RD_CERTAIN,
 		 "the capture is of an overlay network or a mirror port",
 		 "for the outer addresses: rdmadump -r; --decap never leaves tunnels closed"},
 		in_tunnels},
 	{{"tunnels-left-out", RD_SEV_NOTE, RD_CERTAIN,
-		 "the capture is of a host with an overlay network, and saw packets before and after "
+		 "the capture is of a host with an overlay network, and saw packets before and "
+		 "after "
 		 "the tunnel",
 		 "analyze --decap always, or capture on one of the interfaces"},
 		tunnels_left},

@@ -65,8 +65,7 @@ static void parse_time(struct argp_state *state, const char *arg, struct analyze
 	argp_error(state, "--time: '%s' is not a range of seconds like 2.5-4, 10- or -3", arg);
 }
 
-static enum analyze_when parse_when(
-	struct argp_state *state, const char *option, const char *arg)
+static enum analyze_when parse_when(struct argp_state *state, const char *option, const char *arg)
 {
 	static const char *const names[] = {"auto", "always", "never"};
 
@@ -102,7 +101,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		s->ends = parse_when(state, "--ends", arg);
 		return 0;
 	case 'E':
-		s->config.tunnels = tunnels_of(arg ? parse_when(state, "--decap", arg) : WHEN_ALWAYS);
+		s->config.tunnels =
+			tunnels_of(arg ? parse_when(state, "--decap", arg) : WHEN_ALWAYS);
 		return 0;
 	case 'v':
 		s->style.verbose++;
@@ -224,8 +224,8 @@ int rd_cmd_analyze(int argc, char **argv)
 	if (analyze_check_page(&s, &err) < 0)
 		return rd_cli_fail(&err);
 	ends = analyze_is_ends(&s, &common, &err);
-	if (ends < 0 || (ends ? analyze_ends(&s, &common, &faults, &err)
-			      : analyze(&s, &faults, &err)) < 0)
+	if (ends < 0 ||
+		(ends ? analyze_ends(&s, &common, &faults, &err) : analyze(&s, &faults, &err)) < 0)
 		return rd_cli_fail(&err);
 	if (faults.damaged)
 		return RD_CLASS_PARTIAL;

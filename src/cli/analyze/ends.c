@@ -223,8 +223,7 @@ static void feed(struct rd_ends *ends, struct tap taps[RD_TAPS], enum rd_tap whi
 		const struct rd_frame *frames = &t->frames[from];
 		unsigned int run = analyze_run(t->source, frames, t->at - from);
 
-		rd_ends_frames(
-			ends, which, rd_source_iface(t->source, frames)->link, frames, run);
+		rd_ends_frames(ends, which, rd_source_iface(t->source, frames)->link, frames, run);
 		from += run;
 	}
 }
