@@ -155,7 +155,8 @@ const struct cli_option cli_options[] = {
 			"Keep every frame's length and overwrite its payload with zeros",
 			"Frames")},
 	{"decap", 'E', "inner|outer",
-		"look into mirrored traffic (RSPAN, ERSPAN, GRE, VXLAN): write the inner frame, or "
+		"look into mirrored traffic and tunnels (RSPAN, ERSPAN, GRE, VXLAN, Geneve): write "
+		"the inner frame, or "
 		"filter by it and write the outer one",
 		NULL, GROUP_CUT, OPT_OPTIONAL, .set = set_decap, FIELD(session.decap),
 		.min = RD_DECAP_INNER, .choices = (const char *const[]){"inner", "outer", NULL},

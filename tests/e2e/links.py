@@ -188,7 +188,8 @@ def foreign(out):
 
 
 def lrh(out):
-    """A conversation on InfiniBand with GRH: the ICRC by zlib, with all of the LRH as ones."""
+    """A conversation on InfiniBand with GRH: the ICRC by zlib, with all of the LRH as ones. And one
+    without a GRH, of a QP with itself."""
     frames = []
     for i in range(200):
         ack = i % 2
@@ -204,6 +205,12 @@ def lrh(out):
         masked += body[:4] + b"\xff" + body[5:]
         packet = head + grh + body + struct.pack("<I", zlib.crc32(masked)) + b"\0\0"
         frames.append((10**18 + i * 10**5, packet, len(packet)))
+    for i in range(10):  # a subnet manager asks its own port: QP 0 of LID 1 to itself
+        body = struct.pack(">BBHIIII", 0x64, 0, 0xffff, 0, i, 0, 0) + bytes([1, 0x01, 1, 1]) + bytes(252)
+        head = struct.pack(">BBHHH", 0xf0, 0x02, 1, (8 + len(body) + 4) // 4, 1)
+        masked = head + body[:4] + b"\xff" + body[5:]
+        packet = head + body + struct.pack("<I", zlib.crc32(masked)) + b"\0\0"
+        frames.append((10**18 + 10**9 + i * 10**6, packet, len(packet)))
     pcap(out, 247, frames, "ns")
 
 
