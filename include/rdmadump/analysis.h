@@ -184,9 +184,11 @@ struct rd_comparison {
 
 #define RD_UNREAD_KINDS 8
 
+enum rd_unread_why { RD_UNREAD_LINK, RD_UNREAD_TYPE, RD_UNREAD_CUT };
+
 /* Frames whose content is not understood, by the reason. */
 struct rd_unread {
-	enum { RD_UNREAD_LINK, RD_UNREAD_TYPE, RD_UNREAD_CUT } why;
+	enum rd_unread_why why;
 	int number; /* link type, Ethertype; -1: others, for which there was no room */
 	struct rd_incident frames;
 };

@@ -32,7 +32,7 @@ static bool payload_fits(const struct rd_packet *p)
 	return n <= 4096;
 }
 
-bool foreign_is_plausible(const struct rd_packet *p)
+static bool is_plausible(const struct rd_packet *p)
 {
 	const uint8_t *bth = p->data + p->bth;
 
@@ -46,7 +46,7 @@ bool foreign_take(struct rd_analysis *a, const struct rd_packet *p)
 	struct flow *f = NULL;
 	struct flow_key key;
 
-	if (p->kind != RD_KIND_ROCE2 || foreign_is_plausible(p))
+	if (p->kind != RD_KIND_ROCE2 || is_plausible(p))
 		return false;
 	if (rd_packet_addresses(p, &src, &dst)) {
 		key = flow_key(p->net, src, dst, p->dest_qp, RD_QP_UNKNOWN);
@@ -63,13 +63,13 @@ bool foreign_take(struct rd_analysis *a, const struct rd_packet *p)
 
 /* --- not understood --------------------------------------------------------------------------- */
 
-static void unread_add(struct rd_analysis *a, int why, int number)
+static void unread_add(struct rd_analysis *a, enum rd_unread_why why, int number)
 {
 	struct rd_unread *u = a->unread;
 	unsigned int i;
 
 	for (i = 0; i < a->n_unread; i++)
-		if ((int)u[i].why == why && u[i].number == number)
+		if (u[i].why == why && u[i].number == number)
 			break;
 	if (i == RD_UNREAD_KINDS)
 		u[--i].number = -1;

@@ -482,8 +482,6 @@ void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
  * valid ones are never foreign (foreign.c).
  */
 bool foreign_take(struct rd_analysis *a, const struct rd_packet *p);
-/* Whether the headers of a RoCE v2 packet are as a sender writes them. */
-bool foreign_is_plausible(const struct rd_packet *p);
 /* Counts a frame that is no RDMA traffic, if it is one whose content is not understood. */
 void unread_take(struct rd_analysis *a, const struct rd_packet *p);
 /* Which flows are a pair (pair.c). */
