@@ -32,7 +32,7 @@ static bool no_rdma(const struct look *l, struct rd_finding *f)
 /* The name of a link type or Ethertype, in parentheses after its number. */
 static void name_of(char *text, size_t room, const char *name)
 {
-	snprintf(text, room, name ? " (%s)" : "", name);
+	snprintf(text, room, "%s%s%s", name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 
 static bool not_understood(const struct look *l, struct rd_finding *f)
