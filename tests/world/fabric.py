@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Discrete events, hosts, the network between them, and the taps that look at it. Times are ns."""
+import heapq
+import random
+
+import wire
+
+# The places where a packet may be lost, in the order of its path. Taps are between them.
+SENDER, FABRIC_BEFORE, QUEUE, FABRIC_BEHIND, RECEIVER = "sender NIC", "fabric before", "queue", "fabric behind", "receiver NIC"
+PLACES = [SENDER, FABRIC_BEFORE, QUEUE, FABRIC_BEHIND, RECEIVER]
+
+
+class Packet:
+    """One transmission: a retransmission is another packet."""
+    __slots__ = ("flow", "kind", "opcode", "psn", "span", "body", "ask_ack", "attempt", "source", "target",
+                 "qp", "sport", "ident", "size", "tos", "sent_ns", "lost", "delivered_ns", "entry", "syndrome",
+                 "damaged", "number", "becn", "round", "answers", "data", "bytes")
+
+    def __init__(self, flow, kind, source, target, qp, opcode, psn, body, **more):
+        self.flow, self.kind, self.source, self.target, self.qp = flow, kind, source, target, qp
+        self.opcode, self.psn, self.body = opcode, psn, body
+        self.ask_ack = self.damaged = self.becn = False
+        self.span, self.attempt, self.syndrome = 1, 0, None
+        self.lost = self.delivered_ns = self.entry = self.round = self.answers = self.data = self.bytes = None
+        for key, value in more.items():
+            setattr(self, key, value)
+        self.size = len(body) + 12 + 4 + 8 + (40 if target.six else 20) + 14
+
+
+class Loss:
+    """Loses packets at a place: with a probability, in bursts, or those that `wanted` names."""
+
+    def __init__(self, place, probability=0.0, wanted=None, burst=1, most=None, start=0, end=1 << 62, damage=False):
+        self.place, self.probability, self.wanted = place, probability, wanted or (lambda p: True)
+        self.burst, self.most, self.start, self.end, self.damage = burst, most, start, end, damage
+        self.left = 0
+
+    def takes(self, packet, now, rng):
+        if not self.start <= now < self.end or self.most == 0 or not self.wanted(packet):
+            return False
+        if self.left:
+            self.left -= 1
+        elif rng.random() >= self.probability:
+            return False
+        else:
+            self.left = rng.randint(1, self.burst) - 1
+        if self.most is not None:
+            self.most -= 1
+        return True
+
+
+class Tap:
+    """Sees what passes one point. `at` is a host (its port) or None: between the switches."""
+
+    def __init__(self, name, at, **more):
+        self.name, self.at = name, at
+        self.start, self.end = 0, 1 << 62
+        self.one_way = None      # only packets that this host sends
+        self.loss, self.loss_burst, self.declared = 0.0, 1, False
+        self.miss = None         # only these packets are missed
+        self.offset, self.ppm = 0, 0.0
+        self.link, self.snaplen, self.format = "ethernet", 65535, "pcapng"
+        self.reorder = 0.0       # the capture merges queues out of order
+        self.left = 0
+        self.sights = []         # (time, packet, congestion marked, TTL, copy, damaged)
+        self.missed = []         # the same, not in the file
+        for key, value in more.items():
+            setattr(self, key, value)
+
+    def see(self, now, packet, marked, ttl, copy, rng):
+        if not self.start <= now < self.end or (self.one_way and packet.source is not self.one_way):
+            return
+        sight = (now, packet, marked, ttl, copy, packet.damaged)
+        (self.missed if self._misses(packet, rng) else self.sights).append(sight)
+
+    def _misses(self, packet, rng):
+        if self.miss and not self.miss(packet):
+            return False
+        if self.left:
+            self.left -= 1
+            return True
+        if rng.random() >= self.loss:
+            return False
+        self.left = rng.randint(1, self.loss_burst) - 1
+        return True
+
+    def clock(self, now):
+        """What the clock of the capturing machine shows."""
+        return 1_790_000_000_000_000_000 + self.offset + now + int(now * self.ppm / 1e6)
+
+
+class Host:
+    def __init__(self, number, six, ids):
+        self.number, self.six = number, six
+        self.address = bytes([10, 1, number >> 8, number & 255])
+        self.gid = wire.gid4(self.address)
+        if six:
+            self.address = self.gid = bytes.fromhex("20010db8000000000000000000000000")[:14] + number.to_bytes(2, "big")
+        self.mac = b"\x02\0\0\0" + number.to_bytes(2, "big")
+        self.ids = ids            # "count", "zero" or "random"
+        self.next_id = number * 977 & 0xFFFF
+        self.free_ns = 0          # when its port has sent what waits
+        self.queue_ns = 0         # when the switch's port to it has sent what waits
+        self.qps = {}
+
+    def text(self):
+        if not self.six:
+            return ".".join(map(str, self.address))
+        return "2001:db8::%x" % self.number
+
+    def ident(self, rng):
+        if self.ids == "count":
+            self.next_id = self.next_id + 1 & 0xFFFF
+            return self.next_id
+        return 0 if self.ids == "zero" else rng.randrange(65536)
+
+
+class World:
+    """Everything that happens. All randomness comes from one seed."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.now = 0
+        self.events = []
+        self.count = 0
+        self.hosts, self.flows, self.taps, self.losses = [], [], [], []
+        self.gbps = 25.0
+        self.hop_ns = self.rng.randint(400, 3000)
+        self.spray_ns = 0             # differences between the paths
+        self.spray_share = 1.0
+        self.queue_limit_ns = 1 << 62
+        self.mark_ns = 1 << 62        # a longer queue marks packets
+        self.double = 0.0             # copies made by the fabric
+        self.double_before = False    # ... before the middle
+        self.packets = []
+        self.copies = []              # (time, packet, place)
+        self.end_ns = 1 << 62
+
+    def at(self, when, function, *args):
+        self.count += 1
+        heapq.heappush(self.events, (when, self.count, function, args))
+
+    def after(self, delay, function, *args):
+        self.at(self.now + int(delay), function, *args)
+
+    def run(self, until):
+        while self.events and self.events[0][0] <= until:
+            self.now, _, function, args = heapq.heappop(self.events)
+            function(*args)
+        self.now = until
+
+    def host(self, six=False, ids="count"):
+        host = Host(len(self.hosts) + 1, six, ids)
+        self.hosts.append(host)
+        return host
+
+    def wire_ns(self, packet):
+        return int((packet.size + 24) * 8 / self.gbps)
+
+    # --- the path of a packet ----------------------------------------------------------------
+
+    def send(self, packet):
+        """Returns when the port is free again."""
+        source = packet.source
+        begin = max(self.now, source.free_ns)
+        source.free_ns = begin + self.wire_ns(packet)
+        packet.number = len(self.packets)
+        packet.sent_ns = source.free_ns
+        packet.ident = source.ident(self.rng)
+        packet.tos = packet.flow.tos if packet.flow else 0x02
+        packet.sport = packet.flow.source_port(packet) if packet.flow else 0xC000
+        self.packets.append(packet)
+        self.at(source.free_ns, self.leave, packet)
+        return source.free_ns
+
+    def lose(self, packet, place):
+        for loss in self.losses:
+            if loss.place == place and loss.takes(packet, self.now, self.rng):
+                if not loss.damage:
+                    packet.lost = place
+                    return True
+                packet.damaged = True
+        return False
+
+    def tapped(self, packet, point, marked, ttl, copy=0):
+        for tap in self.taps:
+            if tap.at is point:
+                tap.see(self.now, packet, marked, ttl, copy, self.rng)
+
+    def leave(self, packet):
+        if self.lose(packet, SENDER):
+            return
+        self.tapped(packet, packet.source, False, 64)
+        if self.lose(packet, FABRIC_BEFORE):
+            return
+        delay = self.hop_ns
+        if self.spray_ns and self.rng.random() < self.spray_share:
+            delay += self.rng.randrange(self.spray_ns)
+        copies = 2 if self.double and self.rng.random() < self.double else 1
+        for copy in range(copies if self.double_before else 1):
+            self.after(delay + 700 * copy, self.middle, packet, copy)
+        if copies == 2:
+            self.copies.append((self.now, packet, self.double_before))
+            if not self.double_before:
+                self.after(delay + 700, self.middle, packet, 1)
+
+    def middle(self, packet, copy):
+        if copy == 0 or self.double_before:
+            self.tapped(packet, None, False, 63, copy)
+        target = packet.target
+        waiting = max(0, target.queue_ns - self.now)
+        if waiting > self.queue_limit_ns:
+            if copy == 0:
+                packet.lost = QUEUE
+            return
+        if copy == 0 and self.lose(packet, FABRIC_BEHIND):
+            return
+        marked = waiting > self.mark_ns and packet.tos & 3 != 0
+        target.queue_ns = self.now + waiting + self.wire_ns(packet)
+        self.at(target.queue_ns + self.hop_ns, self.arrive, packet, marked, copy)
+
+    def arrive(self, packet, marked, copy):
+        self.tapped(packet, packet.target, marked, 62, copy)
+        if copy == 0 and self.lose(packet, RECEIVER):
+            return
+        if packet.damaged:
+            packet.lost = packet.lost or "damaged"
+            return
+        if packet.delivered_ns is None:
+            packet.delivered_ns = self.now
+        receiver = packet.target.qps.get(packet.qp)
+        if receiver:
+            receiver(packet, marked)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Compares what `rdmadump analyze --json` says of a capture with the truth.
+
+A statement is a finding: its rule, its certainty, and where. Numbers of the report are counts.
+"""
+import json
+import re
+import subprocess
+
+import predicates
+
+EVENTS = ("rnr", "cnp", "nak_sequence", "nak_invalid_request", "nak_remote_access", "nak_remote_operational",
+          "retransmitted", "rounds_nak", "rounds_rnr", "rounds_read", "rounds_timeout")
+PAIRING = {"port": "likely", "psn": "likely", "cm": "certain", "resource": "certain"}
+
+
+class Case:
+    """What a predicate may ask."""
+
+    def __init__(self, truth, tap, finding):
+        self.truth, self.tap, self.finding = truth, tap, finding
+        self.flow = self.view = self.back = self.row = None
+
+    def choose(self, index, flow):
+        self.flow, self.view = flow, flow["views"][index]
+        for other in self.truth["flows"]:
+            if (other["from_qp"], other["to_qp"], other["from"]) == (flow["to_qp"], flow["from_qp"], flow["to"]):
+                self.back = other["views"][index]
+
+
+def analyze(program, paths):
+    run = subprocess.run([program, "analyze", "--json"] + (["--ends", "always"] if len(paths) == 2 else []) + paths,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    try:
+        return run.returncode, json.loads(run.stdout), run.stderr
+    except ValueError:
+        return run.returncode, None, run.stderr
+
+
+def flow_of(truth, ends, start, end):
+    """The flow from one endpoint of a conversation to the other; a QP may be unknown."""
+    a, b = ends[start], ends[end]
+    for flow in truth["flows"]:
+        if (flow["from"], flow["to"]) != (a["address"], b["address"]):
+            continue
+        if b["qp"] in (None, flow["to_qp"]) and a["qp"] in (None, flow["from_qp"]) and (a["qp"], b["qp"]) != (None, None):
+            return flow
+    return None
+
+
+class Verdict:
+    def __init__(self):
+        self.false = []           # (rule, certainty, where, why)
+        self.statements = []      # (rule, certainty)
+        self.counts = []          # (key, wanted, got, whether the tap saw everything)
+        self.missing = []         # (rules, why)
+        self.asked = 0
+
+    def judge(self, rule, certainty, where, answer, count=None):
+        if answer is None:
+            return
+        self.statements.append((rule, certainty))
+        ok, most, why = answer
+        if ok and most is not None and count is not None and count > most:
+            ok, why = False, "the count is %d; %s" % (count, why)
+        if not ok:
+            self.false.append((rule, certainty, where, why))
+
+    # --- one capture -------------------------------------------------------------------------
+
+    def capture(self, report, truth, index, prefix=""):
+        tap = truth["taps"][index]
+        conversations = {c["id"]: c for c in report["conversations"]}
+        for f in report["findings"]:
+            self.finding(f, conversations, truth, tap, index)
+        for c in report["conversations"]:
+            self.conversation(c, truth, tap, index, prefix)
+
+    def finding(self, f, conversations, truth, tap, index):
+        case = Case(truth, tap, f)
+        rule, certainty, where = f["rule"], f["certainty"], "%s (%s)" % (f["where"], f["title"])
+        if rule in predicates.OF_CAPTURE:
+            self.judge(rule, certainty, where, predicates.OF_CAPTURE[rule](case), f["count"])
+        elif rule not in predicates.OF_FLOW:
+            self.false.append((rule, certainty, where, "the judge has no predicate for this rule: add one"))
+        else:
+            c = conversations.get(f["conversation"])
+            side = f["side"] or "a"
+            flow = c and flow_of(truth, c, side, "b" if side == "a" else "a")
+            if not flow:
+                self.judge(rule, certainty, where, (False, None, "there is no such QP"))
+                return
+            case.choose(index, flow)
+            self.judge(rule, certainty, where, predicates.OF_FLOW[rule](case), f["count"])
+
+    def conversation(self, c, truth, tap, index, prefix):
+        if 1 in (c["a"]["qp"], c["b"]["qp"]) or c["multicast"]:
+            return
+        where = "%s:%s %s:%s" % (c["a"]["address"], c["a"]["qp"], c["b"]["address"], c["b"]["qp"])
+        sides = [(c["a"], "a", flow_of(truth, c, "a", "b")), (c["b"], "b", flow_of(truth, c, "b", "a"))]
+        if c["a"]["qp"] is not None and c["b"]["qp"] is not None and c["pairing"] in PAIRING:
+            self.judge("(pair of QPs)", PAIRING[c["pairing"]], where,
+                       (any(s[2] for s in sides), None, "these QPs are not connected"))
+        if not tap["headers"]:
+            return
+        for _, side, flow in sides:
+            if flow:
+                self.side(c["sides"][side], flow, flow["views"][index], prefix + where + " " + side)
+
+    def side(self, got, flow, view, where):
+        wanted = dict(view["counts"])
+        if view["requests"]["copies"] or view["responses"]["copies"]:
+            return                # how often a copy counts is not agreed
+        if flow["transport"] == "UD":
+            wanted = {"requests": wanted["requests"]}
+        for key, number in wanted.items():
+            value = got["events"].get(key, {}).get("count", 0) if key in EVENTS else got[key]
+            self.counts.append(("%s %s" % (where, key), number, value, view["saw_all"]))
+        for verb, (messages, size) in view.get("messages", {}).items():
+            used = got["verbs"].get(verb, {"messages": 0, "bytes": 0})
+            self.counts.append(("%s %s messages" % (where, verb), messages, used["messages"], True))
+            self.counts.append(("%s %s bytes" % (where, verb), size, used["bytes"], True))
+
+    # --- two captures ------------------------------------------------------------------------
+
+    def ends(self, report, truth):
+        ends = report["ends"]
+        rows = {(r["from"], r["to"], r["qp"]): r for r in truth["between"]}
+        for f in ends["findings"]:
+            case = Case(truth, None, f)
+            where = re.match(r"(\S+) -> (\S+)(?: QP 0x([0-9a-f]+))?", f["where"])
+            key = where and (where[1], where[2], int(where[3], 16) if where[3] else None)
+            case.row = rows.get(key) or next((r for k, r in rows.items() if key and k[:2] == key[:2] and not key[2]), {})
+            if f["rule"] not in predicates.OF_ENDS:
+                self.false.append((f["rule"], f["certainty"], f["where"], "the judge has no predicate for this rule: add one"))
+                continue
+            self.judge(f["rule"], f["certainty"], "%s (%s)" % (f["where"], f["title"]),
+                       predicates.OF_ENDS[f["rule"]](case), f["count"])
+        self.clock(ends["clock"], truth)
+        for path in ends["paths"]:
+            self.path(path, truth, rows)
+        for i, capture in enumerate(report["captures"]):
+            self.capture(capture, truth, i, "AB"[i] + ": ")
+
+    def clock(self, clock, truth):
+        if not clock:
+            return
+        wrong = abs(clock["offset_ns"] - truth["offset_ns"])
+        slack = clock["error_ns"] + 2000 + abs(truth["drift_ppm"]) * truth["duration_ns"] / 1e6
+        self.judge("(clock offset)", "certain", "clock", (wrong <= slack, None, "off by %d ns, said +-%d ns" % (
+            wrong, clock["error_ns"])))
+        if clock["drift_ppm"] is not None:
+            off = abs(clock["drift_ppm"] - truth["drift_ppm"])
+            self.judge("(clock drift)", "certain", "clock", (off <= max(1, abs(truth["drift_ppm"]) / 5), None,
+                       "says %.1f ppm, is %.1f" % (clock["drift_ppm"], truth["drift_ppm"])))
+
+    def path(self, path, truth, rows):
+        taps = truth["taps"]
+        right = "a" if taps[0]["at"] == path["from"] else "b"
+        where = "%s -> %s" % (path["from"], path["to"])
+        self.judge("(sender)", "certain" if path["sender_known"] else "possible", where,
+                   (path["sender"] == right, None, "capture %s is at the sender" % right))
+        exact = all(t["whole"] for t in taps)
+        for q in path["qps"]:
+            row = rows.get((path["from"], path["to"], q["qp"]))
+            if not row or not exact:
+                continue
+            for key, mine in (("lost", "lost"), ("duplicated", "copies"), ("missed", "missed_at_sender")):
+                self.counts.append(("%s QP 0x%x %s" % (where, q["qp"], key), row.get(mine, 0), q[key]["count"], True))
+            for key in ("arrived", "sent"):
+                self.counts.append(("%s QP 0x%x %s" % (where, q["qp"], key), row.get(key, 0), q[key], True))
+
+    # --- what must be said -------------------------------------------------------------------
+
+    def recall(self, report, wanted):
+        """`wanted`: (rules of which one must appear, from, to, destination QP or None, why)"""
+        captures = report.get("captures", [report])
+        said = set()
+        for capture in captures:
+            conversations = {c["id"]: c for c in capture["conversations"]}
+            for f in capture["findings"]:
+                c = conversations.get(f["conversation"])
+                said.add((f["rule"], None, None))
+                if c:
+                    side = f["side"] or "a"
+                    a, b = c[side], c["b" if side == "a" else "a"]
+                    said.add((f["rule"], a["address"], b["address"]))
+        for f in report["ends"]["findings"] if "ends" in report else ():
+            said.add((f["rule"],) + tuple(re.match(r"(\S+) -> (\S+)", f["where"]).groups()))
+        for rules, source, target, why in wanted:
+            self.asked += 1
+            if not any((rule, source, target) in said for rule in rules):
+                self.missing.append((rules, why))

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Kinds of traffic and of taps. A seed chooses one of each; all else is random, from the same seed."""
+import wire
+from fabric import FABRIC_BEFORE, FABRIC_BEHIND, RECEIVER, SENDER, Loss, Tap, World
+from reliable import Flow
+from unreliable import Manager, Unreliable, strangers
+
+MS = 1_000_000
+VERBS = {"write": ["write"], "send": ["send"], "read": ["read"], "mixed": ["write", "send", "read", "add", "swap"],
+         "plain": ["write", "send"]}
+SIZES = [8, 64, 200, 1024, 4096, 8192, 16384]
+
+
+def hosts(world, count=2):
+    ids = world.rng.choice(["count", "count", "zero", "random"])
+    six = world.rng.random() < 0.2
+    return [world.host(six, ids) for _ in range(count)]
+
+
+def pair(world, a, b, **more):
+    """Both flows of a connection; only the first has traffic unless the caller loads the other."""
+    rng = world.rng
+    qa, qb = rng.randrange(16, 1 << 24), rng.randrange(16, 1 << 24)
+    rule = rng.choice(["linux", "linux", "own"])
+    common = dict(port_rule=rule, mtu=rng.choice([1024, 1024, 256]))
+    common.update(more)
+    there = Flow(world, a, b, qa, qb, **common)
+    back = Flow(world, b, a, qb, qa, port_rule=common["port_rule"], mtu=common["mtu"])
+    back.timeout_ns = there.timeout_ns
+    there.peer, back.peer = back, there
+    return there
+
+
+def load(world, flow, verbs="mixed", count=60, depth=4, sizes=None, start=1000, think=0):
+    """Keeps `depth` messages open until `count` are posted."""
+    rng, left = world.rng, [count]
+
+    def one():
+        if left[0] > 0 and not flow.error:
+            left[0] -= 1
+            verb = rng.choice(VERBS[verbs])
+            flow.post(verb, 8 if verb in ("add", "swap") else rng.choice(sizes or SIZES))
+
+    def ended(_flow, _message):
+        world.after(rng.randrange(think) if think else 0, one)
+
+    flow.at_end = ended
+    for _ in range(min(depth, count)):
+        world.at(start, one)
+
+
+def requests(p):
+    return p.kind == "request"
+
+
+def responses(p):
+    return p.kind == "response"
+
+
+# --- traffic ---------------------------------------------------------------------------------
+
+def basic(world, **more):
+    a, b = hosts(world)
+    flow = pair(world, a, b, **more)
+    return flow
+
+
+def with_cm(world, flow, start):
+    """Some connections are made by the CM, within the capture."""
+    if world.rng.random() < 0.4:
+        flow.cm = flow.peer.cm = True
+        manager = Manager(world, flow, flow.peer)
+        world.at(1000, manager.connect)
+        return start + 200_000
+    return start
+
+
+def clean(world):
+    flow = basic(world)
+    start = with_cm(world, flow, 1000)
+    load(world, flow, world.rng.choice(list(VERBS)), 80, start=start)
+    if world.rng.random() < 0.4:
+        load(world, flow.peer, "plain", 40, start=start)
+
+
+def lossy(place, share=0.01, verbs=None, wanted=None, burst=1, **more):
+    def make(world):
+        flow = basic(world, **more)
+        start = with_cm(world, flow, 1000)
+        load(world, flow, verbs or world.rng.choice(list(VERBS)), 90, start=start)
+        where = place if isinstance(place, str) else world.rng.choice(place)
+        world.losses.append(Loss(where, share, wanted or (lambda p: p.kind in ("request", "response")), burst))
+    return make
+
+
+def first_moment(world):
+    """Loss in the first millisecond only."""
+    flow = basic(world)
+    load(world, flow, "write", 100, start=1000)
+    world.losses.append(Loss(FABRIC_BEHIND, 0.1, requests, start=0, end=MS, most=6))
+
+
+def spray(receiver, loss=0.0, share=1.0):
+    def make(world):
+        flow = basic(world, receiver=receiver)
+        flow.port_rule = world.rng.choice(["linux", "own", "spray"])
+        world.spray_ns = world.rng.randint(1000, 6000)
+        world.spray_share = share
+        load(world, flow, "write", 60, sizes=[4096, 16384, 32768])
+        if loss:
+            world.losses.append(Loss(FABRIC_BEHIND, loss, requests))
+    return make
+
+
+def selective(world):
+    flow = basic(world, receiver="selective")
+    load(world, flow, "write", 60, sizes=[4096, 16384])
+    world.losses.append(Loss(world.rng.choice([FABRIC_BEFORE, FABRIC_BEHIND, RECEIVER, SENDER]), 0.01, requests))
+
+
+def incast(world):
+    senders = world.rng.randint(4, 10)
+    everyone = hosts(world, senders + 1)
+    limit = world.rng.choice([1 << 62, 60_000])
+    world.mark_ns, world.queue_limit_ns = 15_000, limit
+    notify = world.rng.random() < 0.75
+    for h in everyone[1:]:
+        flow = pair(world, h, everyone[0], notify=notify, mtu=1024)
+        load(world, flow, "write", 8, sizes=[16384, 32768], start=1000 + world.rng.randrange(20_000))
+
+
+def not_ready(gives_up):
+    def make(world):
+        flow = basic(world, rnr_code=world.rng.randint(1, 16), rnr_retries=3 if gives_up else 7)
+        start = 200_000
+        wait = wire.RNR_US[flow.rnr_code] * 1000
+        flow.unready = [(start, start + wait * (30 if gives_up else world.rng.randint(1, 4)))]
+        load(world, flow, "plain", 200, sizes=[64, 1024, 2048], think=6000)
+        other = pair(world, flow.source, flow.target)
+        load(world, other, "write", 30, 1, sizes=[64], think=2 * MS)
+    return make
+
+
+def refused(world):
+    code = world.rng.choice([wire.NAK_INVALID, wire.NAK_ACCESS, wire.NAK_OPERATIONAL])
+    flow = basic(world, fatal_at=30, fatal_code=code)
+    load(world, flow, "plain", 60)
+    other = pair(world, flow.source, flow.target)
+    load(world, other, "write", 30, 1, sizes=[64], think=MS)
+
+
+def dies(world):
+    flow = basic(world, timeout_ns=world.rng.choice([1, 4]) * MS, retries=world.rng.choice([3, 7]))
+    flow.dies_ns = flow.peer.dies_ns = 300_000
+    load(world, flow, "plain", 200)
+    if world.rng.random() < 0.5:
+        other = pair(world, flow.source, flow.target)
+        load(world, other, "write", 60, 1, sizes=[64], think=2 * MS)
+
+
+def early(world):
+    """The requester's adaptive timer fires before slow responses arrive; nothing is lost."""
+    flow = basic(world, early=True, timeout_ns=400_000)
+    flow.delay_ns = world.rng.randint(30_000, 120_000)
+    load(world, flow, "plain", 40, 1, sizes=[64, 1024, 4096])
+
+
+def reads(world):
+    wanted = world.rng.choice([responses, requests, lambda p: p.opcode in (12, 13, 14, 15, 16, 18)])
+    place = world.rng.choice([FABRIC_BEFORE, FABRIC_BEHIND, RECEIVER, SENDER])
+    lossy(place, 0.015, "read", wanted)(world)
+
+
+def answers(world):
+    lossy([FABRIC_BEFORE, FABRIC_BEHIND, RECEIVER], 0.03, "plain", responses)(world)
+
+
+def damage(world):
+    flow = basic(world)
+    load(world, flow, "write", 90)
+    world.losses.append(Loss(world.rng.choice([SENDER, FABRIC_BEFORE, FABRIC_BEHIND]), 0.01, requests, damage=True))
+
+
+def doubled(world):
+    flow = basic(world)
+    load(world, flow, world.rng.choice(["write", "read"]), 60)
+    world.double, world.double_before = 0.02, world.rng.random() < 0.5
+
+
+def unreliable(transport, loss):
+    def make(world):
+        a, b = hosts(world)
+        flow = Unreliable(world, a, b, world.rng.randrange(16, 1 << 24), world.rng.randrange(16, 1 << 24), transport)
+        for i in range(150):
+            size = world.rng.choice(SIZES if transport == wire.UC else [64, 500, 1024])
+            flow.post(world.rng.choice(["send", "write"]) if transport == wire.UC else "send", size, 1000 + i * 40_000)
+        if loss:
+            world.losses.append(Loss(world.rng.choice([FABRIC_BEFORE, FABRIC_BEHIND, SENDER]), loss, requests))
+    return make
+
+
+def connection(answer, repeats):
+    def make(world):
+        flow = basic(world)
+        manager = Manager(world, flow, flow.peer, answer=answer, repeats=repeats)
+        world.at(1000, manager.connect)
+        other = pair(world, flow.source, flow.target)
+        load(world, other, "write", 40, 1, sizes=[64], think=4 * MS)
+    return make
+
+
+def closed(world):
+    """Connected, used and disconnected by the CM."""
+    flow = basic(world)
+    flow.cm = flow.peer.cm = True
+    manager = Manager(world, flow, flow.peer)
+    world.at(1000, manager.connect)
+    load(world, flow, "mixed", 50, start=200_000)
+    world.at(30 * MS, manager.disconnect)
+
+
+def foreign(world):
+    flow = basic(world)
+    if world.rng.random() < 0.6:
+        load(world, flow, "plain", 50)
+    strangers(world, flow.source, flow.target, 60, 5 * MS, world.rng.choice([wire.PORT, wire.PORT, 53]))
+    strangers(world, flow.target, flow.source, 20, 5 * MS, 53)
+
+
+def sparse(place):
+    """A burst, then seconds of little traffic."""
+    def make(world):
+        flow = basic(world)
+        load(world, flow, "write", 60, 8, sizes=[4096, 16384])
+        slow = pair(world, flow.target, flow.source)
+        load(world, slow, "plain", 30, 1, sizes=[64, 1024], think=200 * MS)
+        if place:
+            world.losses.append(Loss(place, 0.03, requests, end=5 * MS))
+    return make
+
+
+TRAFFIC = {
+    "clean": clean,
+    "lost upstream": lossy(FABRIC_BEFORE, 0.01), "lost downstream": lossy(FABRIC_BEHIND, 0.01),
+    "lost in sender": lossy(SENDER, 0.01), "lost in receiver": lossy(RECEIVER, 0.01),
+    "bursts of loss": lossy([FABRIC_BEFORE, FABRIC_BEHIND], 0.004, "write", burst=8),
+    "first moment": first_moment,
+    "sprayed": spray("any order"), "sprayed a little": spray("any order", share=0.05),
+    "sprayed, in order": spray("in order", share=0.02), "sprayed, lost": spray("any order", 0.004),
+    "selective": selective, "incast": incast,
+    "not ready": not_ready(False), "never ready": not_ready(True), "refused": refused, "dies": dies,
+    "early timers": early, "reads lost": reads, "answers lost": answers,
+    "damaged": damage, "doubled": doubled,
+    "UC": unreliable(wire.UC, 0), "UC lost": unreliable(wire.UC, 0.02),
+    "UD": unreliable(wire.UD, 0), "UD lost": unreliable(wire.UD, 0.02),
+    "rejected": connection("reject", 0), "unanswered": connection("silent", 4), "closed": closed,
+    "foreign": foreign, "sparse": sparse(None), "sparse, lost": sparse(FABRIC_BEHIND),
+    "sparse, lost in sender": sparse(SENDER),
+}
+
+
+# --- taps ------------------------------------------------------------------------------------
+
+def one(world, at, **more):
+    world.taps.append(Tap("a", at, **more))
+
+
+def requester(world):
+    one(world, world.hosts[0])
+
+
+def responder(world):
+    one(world, world.hosts[1])
+
+
+def middle(world):
+    one(world, None)
+
+
+def anywhere(world):
+    return world.rng.choice([world.hosts[0], world.hosts[1], None])
+
+
+def one_way(world):
+    one(world, anywhere(world), one_way=world.rng.choice(world.hosts[:2]))
+
+
+def begins(world):
+    one(world, anywhere(world), start=world.rng.randint(20_000, 400_000))
+
+
+def ends_early(world):
+    one(world, anywhere(world), end=world.rng.randint(200_000, 600_000))
+
+
+def misses(world):
+    one(world, anywhere(world), loss=world.rng.choice([0.003, 0.02]), loss_burst=world.rng.choice([1, 1, 30]),
+        declared=world.rng.random() < 0.4)
+
+
+def cut(world):
+    one(world, anywhere(world), snaplen=world.rng.choice([48, 54, 58, 64, 68, 70, 74, 80, 96, 128, 256]))
+
+
+def link(world):
+    names = ["vlan", "qinq", "mpls", "sll", "sll2", "raw", "null", "vxlan", "gre", "erspan"]
+    one(world, world.rng.choice(world.hosts[:2]), link=world.rng.choice(names), format=world.rng.choice(["pcap us", "pcap ns", "pcapng"]))
+
+
+def both(world, **more):
+    offset = world.rng.choice([0, world.rng.randint(-10**9, 10**9), world.rng.randint(-10**6, 10**6)])
+    world.taps.append(Tap("a", world.hosts[0]))
+    world.taps.append(Tap("b", world.hosts[1], offset=offset, **more))
+
+
+def drift(world):
+    both(world, ppm=world.rng.choice([-1, 1]) * world.rng.uniform(5, 40))
+
+
+def both_miss(world):
+    both(world)
+    tap = world.rng.choice(world.taps)
+    tap.loss, tap.loss_burst = 0.01, world.rng.choice([1, 20])
+
+
+def both_shifted(world):
+    both(world)
+    world.taps[0].start = world.rng.randint(0, 200_000)
+    world.taps[1].end = world.rng.randint(400_000, 3_000_000)
+
+
+def both_one_way(world):
+    both(world)
+    world.taps[0].one_way = world.taps[1].one_way = world.hosts[0]
+
+
+TAPS = {
+    "requester": requester, "responder": responder, "middle": middle, "one way": one_way, "begins late": begins,
+    "ends early": ends_early, "misses": misses, "cut": cut, "link": link, "both": both, "both drift": drift,
+    "both miss": both_miss, "both shifted": both_shifted, "both one way": both_one_way,
+}
+
+
+def make(seed):
+    """-> (name of the traffic, name of the taps, world). The world has run."""
+    names, taps = list(TRAFFIC), list(TAPS)
+    traffic, tap = names[seed % len(names)], taps[(seed // len(names) + 5 * seed) % len(taps)]
+    world = World(seed)
+    TRAFFIC[traffic](world)
+    for f in world.flows:
+        f.qkeys = False
+    TAPS[tap](world)
+    if len(world.taps) == 1 and tap in ("requester", "responder", "middle"):
+        world.taps[0].format = world.rng.choice(["pcapng", "pcap us", "pcap ns"])
+    world.run(20_000 * MS)
+    world.end_ns = (world.packets[-1].sent_ns if world.packets else 0) + world.rng.choice([0, 1, 50, 400]) * MS + 100_000
+    return traffic, tap, world

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""For each rule of the analysis: what its title and detail say, asked of the truth.
+
+A predicate returns (whether it is so, the largest count that is so or None, a reason). It follows what a reader
+understands, not how the rule works. None as a result: an opinion, which is not judged.
+"""
+LONG_NS = 400_000_000
+
+
+def _up(key):
+    def ask(c):
+        side = c.view[key]
+        most = max(side["lost_upstream"], side["lost_upstream_known"])
+        return most > 0, most, "lost upstream: %d" % most
+    return ask
+
+
+def _down(key):
+    def ask(c):
+        most = c.view[key]["lost_downstream"]
+        return most > 0, most, "lost downstream: %d (ignored by a dead receiver: %d)" % (most, c.view[key]["ignored"])
+    return ask
+
+
+def _count(key):
+    def ask(c):
+        return c.view["counts"][key] > 0, c.view["counts"][key], "%s in the file: %d" % (key, c.view["counts"][key])
+    return ask
+
+
+def _never(why):
+    return lambda c: (False, None, why)
+
+
+def unreliable(c):
+    ok, most, why = _up("requests")(c)
+    return ok and c.flow["transport"] == "UC", most, why
+
+
+def damaged(c):
+    n = c.view["bad_icrc"]["requests"] + (c.back["bad_icrc"]["responses"] if c.back else 0)
+    n += c.view["bad_icrc"]["responses"]
+    return n > 0, n, "damaged frames: %d" % n
+
+
+def reordered(c):
+    n = c.view["requests"]["reordered"] + c.view["responses"]["reordered"]
+    if n and c.finding["severity"] == "problem" and not c.flow["rounds"]:
+        return False, n, "a problem, without a NAK or retransmission"
+    return n > 0, n, "reordered upstream: %d" % n
+
+
+def duplicated(c):
+    n = c.view["requests"]["copies"] + c.view["responses"]["copies"]
+    return n > 0, n, "copies: %d" % n
+
+
+def one_sided(c):
+    ways = [c.view["requests"], c.view["responses"]]
+    if c.back:
+        ways = [_sum(ways[0], c.back["responses"]), _sum(ways[1], c.back["requests"])]
+    silent = [w for w in ways if w["sent"] and not w["seen"]]
+    return bool(silent), None, "sent and seen in both directions: %s" % [(w["sent"], w["seen"]) for w in ways]
+
+
+def _sum(a, b):
+    return {k: a[k] + b[k] for k in ("sent", "seen")}
+
+
+def unseen(c):
+    n = c.view["requests"]["missed_delivered"]
+    return n > 0, n, "missed by the capture and delivered: %d" % n
+
+
+def timeout(c):
+    n = sum(r["cause"] == "timeout" for r in c.flow["rounds"])
+    return n > 0, n, "rounds after a timeout: %d of %d" % (n, len(c.flow["rounds"]))
+
+
+def timeout_short(c):
+    n = sum(r["crossed"] for r in c.flow["rounds"])
+    return n > 0, n, "rounds while a response was on its way: %d" % n
+
+
+def timeout_long(c):
+    return c.flow["timeout_ns"] * 4 >= LONG_NS, None, "timeout %s ns" % c.flow["timeout_ns"]
+
+
+def stall(c):
+    return c.flow["longest_wait_ns"] >= 180_000_000, None, "longest wait: %.1f ms" % (c.flow["longest_wait_ns"] / 1e6)
+
+
+def ecn_no_cnp(c):
+    marked = c.view["marked"]["requests"] + (c.back["marked"]["responses"] if c.back else 0)
+    return c.flow["cnps"] == 0 and marked > 0, None, "CNPs sent: %d, marked: %d" % (c.flow["cnps"], marked)
+
+
+def ended(error):
+    def ask(c):
+        ns = c.flow["error_ns"]
+        return c.flow["error"] == error and ns <= c.tap["end_ns"], None, "the sender's state: %s" % c.flow["error"]
+    return ask
+
+
+def no_response(c):
+    first, last = c.flow["responses_ns"]
+    some = first is not None and last >= c.tap["start_ns"] and first < c.tap["end_ns"]
+    return not some, None, "responses were sent: %s" % some
+
+
+def silence(c):
+    return bool(c.truth["silences"]), None, "pauses: %s" % c.truth["silences"]
+
+
+def no_rdma(c):
+    wrong = c.tap["rdma"] if c.finding["title"].startswith("there is no RDMA") else c.tap["frames"]
+    return wrong == 0, None, "frames of RDMA: %d of %d" % (c.tap["rdma"], c.tap["frames"])
+
+
+def capture_lost(c):
+    return c.tap["declared"] and c.tap["missed"] > 0, c.tap["missed"], "declared: %s" % c.tap["declared"]
+
+
+def truncated(c):
+    return c.tap["cut"] > 0, c.tap["cut"], "cut: %d" % c.tap["cut"]
+
+
+def icrc_untrusted(c):
+    return c.tap["rdma"] == 0, None, "all of %d frames had a valid invariant CRC when sent" % c.tap["rdma"]
+
+
+def damaged_strays(c):
+    return c.tap["damaged"] > 0, c.tap["damaged"], "damaged frames: %d" % c.tap["damaged"]
+
+
+def backwards(c):
+    return c.tap["backwards"] > 0, None, "backwards: %d" % c.tap["backwards"]
+
+
+def rejected(c):
+    n = c.tap["mads"].get("18", 0)
+    return n > 0, n, "REJ in the file: %d" % n
+
+
+def not_connected(c):
+    return any(c.tap["unanswered"].values()), None, "unanswered: %s" % c.tap["unanswered"]
+
+
+def _row(key):
+    def ask(c):
+        n = c.row.get(key, 0)
+        return n > 0, n, "%s: %d" % (key, n)
+    return ask
+
+
+def delay_varies(c):
+    return c.row["delay_spread_ns"] >= 900_000, None, "delays differ by %.3f ms" % (c.row["delay_spread_ns"] / 1e6)
+
+
+def opinion(c):
+    return None
+
+
+OF_FLOW = {
+    "lost-downstream": _down("requests"), "lost-upstream": _up("requests"),
+    "responses-lost-downstream": _down("responses"), "responses-lost-upstream": _up("responses"),
+    "unreliable-lost": unreliable, "damaged": damaged, "reordered": reordered, "duplicated": duplicated,
+    "one-sided": one_sided, "unseen": unseen, "timeout": timeout, "timeout-short": timeout_short,
+    "timeout-long": timeout_long, "stall": stall, "cnp": _count("cnp"), "ecn-no-cnp": ecn_no_cnp,
+    "rnr": _count("rnr"), "remote-access": _count("nak_remote_access"),
+    "invalid-request": _count("nak_invalid_request"), "remote-operational": _count("nak_remote_operational"),
+    "credits": _never("no receiver limits credits here"), "qkey": _never("every datagram has its receiver's Q_Key"),
+    "gave-up": ended("retry"), "gave-up-rnr": ended("rnr"), "no-response": no_response,
+    "starving": opinion, "small-mtu": opinion,
+}
+OF_CAPTURE = {
+    "no-rdma": no_rdma, "capture-lost": capture_lost, "truncated": truncated, "icrc-untrusted": icrc_untrusted,
+    "damaged-unknown-qp": damaged_strays, "silence": silence, "time-backwards": backwards, "cm-reject": rejected,
+    "cm-no-reply": not_connected, "file-damaged": _never("no file is damaged"),
+    "no-such-qp": _never("no QP was asked for"), "too-many-qps": _never("few QPs"),
+    "too-many-facts": _never("no facts"), "counters-differ": _never("no counters in the file"),
+}
+OF_ENDS = {
+    "lost-between": _row("lost"), "lost-downstream-of-receiver": _row("lost_behind"),
+    "duplicated-between": _row("copies"), "reordered-between": _row("reordered"),
+    "missed-at-sender": _row("missed_at_sender"), "delay-varies": delay_varies,
+}
