@@ -60,6 +60,7 @@ class Tap:
         self.miss = None         # only these packets are missed
         self.offset, self.ppm = 0, 0.0
         self.link, self.snaplen, self.format = "ethernet", 65535, "pcapng"
+        self.part = None         # (from, to): of the whole duration
         self.reorder = 0.0       # the capture merges queues out of order
         self.left = 0
         self.sights = []         # (time, packet, congestion marked, TTL, copy, damaged)
@@ -69,6 +70,8 @@ class Tap:
 
     def see(self, now, packet, marked, ttl, copy, rng):
         if not self.start <= now < self.end or (self.one_way and packet.source is not self.one_way):
+            return
+        if packet.qp is None and self.link in ("ib", "erf"):
             return
         sight = (now, packet, marked, ttl, copy, packet.damaged)
         (self.missed if self._misses(packet, rng) else self.sights).append(sight)
@@ -84,6 +87,13 @@ class Tap:
         self.left = rng.randint(1, self.loss_burst) - 1
         return True
 
+    def keep_part(self, end):
+        """The capture ran for a part of the time only."""
+        if self.part:
+            self.start, self.end = (int(end * x) for x in self.part)
+            self.sights, self.missed = ([s for s in rows if self.start <= s[0] < self.end]
+                                        for rows in (self.sights, self.missed))
+
     def clock(self, now):
         """What the clock of the capturing machine shows."""
         return 1_790_000_000_000_000_000 + self.offset + now + int(now * self.ppm / 1e6)
@@ -94,16 +104,23 @@ class Host:
         self.number, self.six = number, six
         self.address = bytes([10, 1, number >> 8, number & 255])
         self.gid = wire.gid4(self.address)
-        if six:
-            self.address = self.gid = bytes.fromhex("20010db8000000000000000000000000")[:14] + number.to_bytes(2, "big")
+        self.use(six)
         self.mac = b"\x02\0\0\0" + number.to_bytes(2, "big")
+        self.native = False       # of an InfiniBand fabric: addressed by its LID
         self.ids = ids            # "count", "zero" or "random"
         self.next_id = number * 977 & 0xFFFF
         self.free_ns = 0          # when its port has sent what waits
         self.queue_ns = 0         # when the switch's port to it has sent what waits
         self.qps = {}
 
+    def use(self, six):
+        self.six = six
+        if six:
+            self.address = self.gid = bytes.fromhex("20010db8000000000000000000000000")[:14] + self.number.to_bytes(2, "big")
+
     def text(self):
+        if self.native and not self.six:
+            return "LID %d" % self.number
         if not self.six:
             return ".".join(map(str, self.address))
         return "2001:db8::%x" % self.number
@@ -132,6 +149,8 @@ class World:
         self.mark_ns = 1 << 62        # a longer queue marks packets
         self.double = 0.0             # copies made by the fabric
         self.double_before = False    # ... before the middle
+        self.pauses = []              # (from, to): no port may send
+        self.options = []             # of the program under test
         self.packets = []
         self.copies = []              # (time, packet, place)
         self.end_ns = 1 << 62
@@ -163,6 +182,9 @@ class World:
         """Returns when the port is free again."""
         source = packet.source
         begin = max(self.now, source.free_ns)
+        for start, end in self.pauses:
+            if start <= begin < end:
+                begin = end
         source.free_ns = begin + self.wire_ns(packet)
         packet.number = len(self.packets)
         packet.sent_ns = source.free_ns

@@ -7,7 +7,7 @@ import wire
 def transport(p, ttl, marked):
     """The IP packet of a sight; its invariant CRC is computed once."""
     tos = p.tos | 3 if marked else p.tos
-    if p.kind == "stranger":
+    if p.kind in ("stray", "stranger"):
         datagram = wire.udp(p.data[0], p.data[1], p.body)
     else:
         if p.bytes is None:
@@ -19,9 +19,26 @@ def transport(p, ttl, marked):
     return make(p.source.address, p.target.address, datagram, p.ident, tos, ttl)
 
 
+def flipped(data, at):
+    return data[:at] + bytes([data[at] ^ 0x20]) + data[at + 1:]
+
+
+def native(p, tap, damaged, now):
+    """An InfiniBand packet, in an ERF record or bare."""
+    gids = (p.source.address, p.target.address) if p.target.six else None
+    packet = wire.infiniband(p.source.number, p.target.number, bare(p), gids, 2)
+    if damaged:
+        packet = flipped(packet, len(packet) - 7 - len(p.body) // 2)
+    return links.erf(tap.clock(now), packet) if tap.link == "erf" else packet
+
+
+def bare(p):
+    """The BTH, its extensions and the payload."""
+    return wire.bth(p.opcode, p.qp, p.psn, p.ask_ack, p.data or 0, p.becn, p.opcode in (2, 4) and p.ask_ack) + p.body
+
+
 def roce(p):
-    head = wire.bth(p.opcode, p.qp, p.psn, p.ask_ack, p.data or 0, p.becn, p.opcode in (2, 4) and p.ask_ack)
-    packet = head + p.body
+    packet = bare(p)
     if p.target.six:
         crc = wire.icrc6(p.source.address, p.target.address, len(packet) + 12, p.sport, packet)
     else:
@@ -34,10 +51,12 @@ def frames(tap):
     out = []
     make = links.LINKS[tap.link][1]
     for now, p, marked, ttl, _, damaged in tap.sights:
+        if make is None:
+            out.append((tap.clock(now), native(p, tap, damaged, now)))
+            continue
         ip = transport(p, ttl, marked)
         if damaged:
-            at = len(ip) - 4 - 1 - len(p.body) // 2
-            ip = ip[:at] + bytes([ip[at] ^ 0x20]) + ip[at + 1:]
+            ip = flipped(ip, len(ip) - 4 - 1 - len(p.body) // 2)
         out.append((tap.clock(now), make(ip, (p.source.mac, p.target.mac), p.source is tap.at)))
     return out
 

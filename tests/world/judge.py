@@ -28,8 +28,8 @@ class Case:
                 self.back = other["views"][index]
 
 
-def analyze(program, paths):
-    run = subprocess.run([program, "analyze", "--json"] + (["--ends", "always"] if len(paths) == 2 else []) + paths,
+def analyze(program, paths, options):
+    run = subprocess.run([program, "analyze", "--json"] + (["--ends", "always"] if len(paths) == 2 else []) + options + paths,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     try:
         return run.returncode, json.loads(run.stdout), run.stderr
@@ -101,11 +101,21 @@ class Verdict:
         if c["a"]["qp"] is not None and c["b"]["qp"] is not None and c["pairing"] in PAIRING:
             self.judge("(pair of QPs)", PAIRING[c["pairing"]], where,
                        (any(s[2] for s in sides), None, "these QPs are not connected"))
-        if not tap["headers"]:
+        for _, side, flow in sides:
+            if flow:
+                self.ending(c["sides"][side]["ending"], flow, tap, where + " " + side)
+        if not tap["headers"] or truth["options"]:
             return
         for _, side, flow in sides:
             if flow:
                 self.side(c["sides"][side], flow, flow["views"][index], prefix + where + " " + side)
+
+    def ending(self, said, flow, tap, where):
+        """The end of a side that the report shows, without a certainty of its own."""
+        error = {"retry_exceeded": "retry", "rnr_retry_exceeded": "rnr", "remote_error": "refused"}.get(said)
+        if error:
+            ok = flow["error"] == error and flow["error_ns"] <= tap["end_ns"]
+            self.judge("(ending %s)" % said, "likely", where, (ok, None, "the sender's state: %s" % flow["error"]))
 
     def side(self, got, flow, view, where):
         wanted = dict(view["counts"])

@@ -187,6 +187,57 @@ def doubled(world):
     world.double, world.double_before = 0.02, world.rng.random() < 0.5
 
 
+def paused(world):
+    """Pause frames stop all ports; timers are long enough."""
+    flow = basic(world, timeout_ns=600 * MS)
+    others = [pair(world, flow.source, flow.target, timeout_ns=600 * MS) for _ in range(3)]
+    for f in [flow] + others:
+        load(world, f, "plain", 25, 2)
+    world.pauses = [(60_000, 60_000 + world.rng.randint(60, 150) * MS)]
+
+
+def slow_host(world):
+    """One response takes a third of a second; nothing is lost, and no timer fires."""
+    flow = basic(world, timeout_ns=900 * MS)
+    load(world, flow, "write", 60, 1, sizes=[64, 4096])
+
+    def slow(delay):
+        flow.delay_ns = delay
+
+    world.at(80_000, slow, world.rng.randint(250, 400) * MS)
+    world.at(90_000, slow, flow.delay_ns)
+
+
+def long_timer(world):
+    flow = basic(world, timeout_ns=world.rng.choice([550, 700]) * MS)
+    load(world, flow, "write", 60, 1, sizes=[64])
+    world.losses.append(Loss(world.rng.choice([FABRIC_BEFORE, FABRIC_BEHIND, RECEIVER]), 0.05, most=2))
+
+
+def all_at_once(world):
+    """A little of everything."""
+    flow = basic(world, early=world.rng.random() < 0.3)
+    load(world, flow, "mixed", 80)
+    load(world, flow.peer, "plain", 40)
+    for place in (SENDER, FABRIC_BEFORE, FABRIC_BEHIND, RECEIVER):
+        world.losses.append(Loss(place, world.rng.choice([0, 0.004]), lambda p: p.kind != "mad"))
+    world.double, world.double_before = world.rng.choice([0, 0.005]), world.rng.random() < 0.5
+    world.spray_ns, world.spray_share = 4000, world.rng.choice([0, 0.01])
+
+
+def many_peers(world):
+    """A UD queue pair that sends to several: each of them sees gaps in its PSNs."""
+    everyone = hosts(world, 4)
+    source = world.rng.randrange(16, 1 << 24)
+    flows = [Unreliable(world, everyone[0], h, source, world.rng.randrange(16, 1 << 24), wire.UD, qkey=0x11 * n)
+             for n, h in enumerate(everyone[1:], 1)]
+    for i in range(200):
+        f = world.rng.choice(flows)
+        f.post("send", world.rng.choice([64, 500]), 1000 + i * 20_000)
+        for g in flows:
+            g.psn = f.psn
+
+
 def unreliable(transport, loss):
     def make(world):
         a, b = hosts(world)
@@ -254,7 +305,8 @@ TRAFFIC = {
     "UC": unreliable(wire.UC, 0), "UC lost": unreliable(wire.UC, 0.02),
     "UD": unreliable(wire.UD, 0), "UD lost": unreliable(wire.UD, 0.02),
     "rejected": connection("reject", 0), "unanswered": connection("silent", 4), "closed": closed,
-    "foreign": foreign, "sparse": sparse(None), "sparse, lost": sparse(FABRIC_BEHIND),
+    "foreign": foreign, "paused": paused, "slow host": slow_host, "long timer": long_timer,
+    "all at once": all_at_once, "several peers": many_peers, "sparse": sparse(None), "sparse, lost": sparse(FABRIC_BEHIND),
     "sparse, lost in sender": sparse(SENDER),
 }
 
@@ -286,11 +338,33 @@ def one_way(world):
 
 
 def begins(world):
-    one(world, anywhere(world), start=world.rng.randint(20_000, 400_000))
+    one(world, anywhere(world), part=(world.rng.uniform(0.02, 0.8), 2))
 
 
 def ends_early(world):
-    one(world, anywhere(world), end=world.rng.randint(200_000, 600_000))
+    one(world, anywhere(world), part=(0, world.rng.uniform(0.2, 0.98)))
+
+
+def part(world):
+    begin = world.rng.uniform(0, 0.6)
+    one(world, anywhere(world), part=(begin, begin + world.rng.uniform(0.1, 0.4)))
+
+
+def infiniband(world):
+    """No UDP, no IP: LRH, and GRH between subnets."""
+    grh = world.rng.random() < 0.5
+    for h in world.hosts:
+        h.native = True
+        h.use(grh)
+    world.mark_ns = 1 << 62
+    one(world, world.rng.choice([world.hosts[0], world.hosts[1]]), link=world.rng.choice(["ib", "erf"]), format="pcap ns")
+
+
+def narrowed(world):
+    """Options that choose nothing, or a part."""
+    one(world, anywhere(world))
+    world.options = world.rng.choice([["--qp", "0xf"], ["--time", "1000-2000"], ["--time", "0.0001-"],
+                                      ["--qp", str(world.flows[0].dqp)]])
 
 
 def misses(world):
@@ -325,8 +399,8 @@ def both_miss(world):
 
 def both_shifted(world):
     both(world)
-    world.taps[0].start = world.rng.randint(0, 200_000)
-    world.taps[1].end = world.rng.randint(400_000, 3_000_000)
+    world.taps[0].part = (world.rng.uniform(0, 0.4), 2)
+    world.taps[1].part = (0, world.rng.uniform(0.5, 1))
 
 
 def both_one_way(world):
@@ -336,7 +410,7 @@ def both_one_way(world):
 
 TAPS = {
     "requester": requester, "responder": responder, "middle": middle, "one way": one_way, "begins late": begins,
-    "ends early": ends_early, "misses": misses, "cut": cut, "link": link, "both": both, "both drift": drift,
+    "ends early": ends_early, "a part": part, "infiniband": infiniband, "narrowed": narrowed, "misses": misses, "cut": cut, "link": link, "both": both, "both drift": drift,
     "both miss": both_miss, "both shifted": both_shifted, "both one way": both_one_way,
 }
 
@@ -353,5 +427,8 @@ def make(seed):
     if len(world.taps) == 1 and tap in ("requester", "responder", "middle"):
         world.taps[0].format = world.rng.choice(["pcapng", "pcap us", "pcap ns"])
     world.run(20_000 * MS)
+    last = world.packets[-1].sent_ns if world.packets else 0
+    for t in world.taps:
+        t.keep_part(last)
     world.end_ns = (world.packets[-1].sent_ns if world.packets else 0) + world.rng.choice([0, 1, 50, 400]) * MS + 100_000
     return traffic, tap, world

@@ -4,7 +4,7 @@ import struct
 
 import wire
 
-ETHERNET, NULL, RAW, SLL, SLL2 = 1, 0, 101, 113, 276
+ETHERNET, NULL, RAW, SLL, SLL2, ERF, INFINIBAND = 1, 0, 101, 113, 276, 197, 247
 OUTER = (bytes([192, 168, 77, 1]), bytes([192, 168, 77, 2]))
 OUTER_MACS = b"\x02\x77\0\0\0\x02\x02\x77\0\0\0\x01"
 
@@ -69,7 +69,14 @@ def _erspan(ip, macs, out):
     return _outer(47, struct.pack(">HHIII", 0x1000, 0x88BE, 7, 0x10640005, 0) + _plain(ip, macs, out))
 
 
+def erf(time, packet):
+    """An ERF record of InfiniBand: its time is 32.32 fixed point, little endian."""
+    stamp = (time // 10**9) << 32 | (time % 10**9 << 32) // 10**9
+    return struct.pack("<Q", stamp) + struct.pack(">BBHHH", 21, 4, 16 + len(packet), 0, len(packet)) + packet
+
+
 LINKS = {
+    "ib": (INFINIBAND, None), "erf": (ERF, None),
     "ethernet": (ETHERNET, _plain), "vlan": (ETHERNET, _vlan), "qinq": (ETHERNET, _qinq),
     "mpls": (ETHERNET, _mpls), "sll": (SLL, _sll), "sll2": (SLL2, _sll2), "raw": (RAW, _raw),
     "null": (NULL, _null), "vxlan": (ETHERNET, _vxlan), "gre": (ETHERNET, _gre), "erspan": (ETHERNET, _erspan),

@@ -44,7 +44,7 @@ def of_tap(tap):
         yield ("capture-lost",), "the file declares its losses"
     if tap["cut"]:
         yield ("truncated",), "frames are cut"
-    if tap["frames"] and not tap["rdma"]:
+    if tap["frames"] and not tap["rdma"] and not tap["kinds"].get("stray"):
         yield ("no-rdma",), "no RDMA"
     if tap["mads"].get("18") and tap["snaplen"] > 300:
         yield ("cm-reject",), "a REJ in the file"
@@ -56,6 +56,10 @@ def of_tap(tap):
 
 def of_truth(truth):
     out = []
+    if truth["options"]:
+        return out
+    if max(truth["silences"], default=0) >= 55 and all(t["whole"] for t in truth["taps"]):
+        out.append((("silence",), None, None, "all ports were paused"))
     for index, tap in enumerate(truth["taps"]):
         out += [(rules, None, None, why) for rules, why in of_tap(tap)]
         for flow in truth["flows"]:

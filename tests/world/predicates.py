@@ -157,6 +157,12 @@ def delay_varies(c):
     return c.row["delay_spread_ns"] >= 900_000, None, "delays differ by %.3f ms" % (c.row["delay_spread_ns"] / 1e6)
 
 
+def no_such_qp(c):
+    wanted = int(c.truth["options"][1], 0) if c.truth["options"][:1] == ["--qp"] else None
+    there = any(wanted in (f["from_qp"], f["to_qp"]) and f["requests"]["transmissions"] for f in c.truth["flows"])
+    return wanted is not None and not there, None, "options: %s" % c.truth["options"]
+
+
 def opinion(c):
     return None
 
@@ -177,7 +183,7 @@ OF_CAPTURE = {
     "no-rdma": no_rdma, "capture-lost": capture_lost, "truncated": truncated, "icrc-untrusted": icrc_untrusted,
     "damaged-unknown-qp": damaged_strays, "silence": silence, "time-backwards": backwards, "cm-reject": rejected,
     "cm-no-reply": not_connected, "file-damaged": _never("no file is damaged"),
-    "no-such-qp": _never("no QP was asked for"), "too-many-qps": _never("few QPs"),
+    "no-such-qp": no_such_qp, "too-many-qps": _never("few QPs"),
     "too-many-facts": _never("no facts"), "counters-differ": _never("no counters in the file"),
 }
 OF_ENDS = {

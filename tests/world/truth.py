@@ -136,7 +136,8 @@ def view(world, tap, sights, f, packets, whole):
     lossless = not any(lost(p) == SENDER for p in packets if p.source is f.source) and not any(
         lost(p) in (RECEIVER, "damaged") for p in packets if p.target is f.source)
     v["saw_all"] = bool(whole and tap.at is f.source and lossless and not v["requests"]["copies"] and not world.double
-                        and not v["requests"]["reordered"] and not v["responses"]["damaged"])
+                        and not v["requests"]["reordered"] and not v["responses"]["damaged"]
+                        and not v["requests"]["damaged"] and not world.options)
     v["before_start"] = any(p.sent_ns < tap.start for p in packets)
     v["tail_ns"] = max(0, min(tap.end, world.end_ns) - (f.error_ns or 0)) if f.error else 0
     if v["saw_all"]:
@@ -251,7 +252,7 @@ def of_world(world):
     for p in world.packets:
         if p.flow:
             packets[id(p.flow)].append(p)
-    out = {"duration_ns": world.end_ns, "flows": [], "taps": [], "places": PLACES, "silences": silences(world)}
+    out = {"duration_ns": world.end_ns, "flows": [], "taps": [], "places": PLACES, "silences": silences(world), "options": world.options}
     for f in world.flows:
         out["flows"].append(flow_truth(world, f, packets[id(f)], taps))
     for t, s, whole in taps:
@@ -287,7 +288,7 @@ def tap_truth(t, whole):
     return {"name": t.name, "whole": whole, "headers": t.snaplen >= headers, "link": t.link, "format": t.format, "snaplen": t.snaplen,
             "at": t.at.text() if t.at else None, "one_way": bool(t.one_way), "frames": len(t.sights),
             "missed": len(t.missed), "declared": t.declared, "kinds": dict(kinds), "cut": sum(n > t.snaplen for n in sizes),
-            "rdma": sum(n for k, n in kinds.items() if k != "stranger"), "mads": {str(k): n for k, n in mads.items()},
+            "rdma": sum(n for k, n in kinds.items() if k not in ("stray", "stranger")), "mads": {str(k): n for k, n in mads.items()},
             "connect_requests": {str(k): n for k, n in requests.items()},
             "unanswered": {str(k): v for k, v in unanswered.items()},
             "damaged": sum(s[5] for s in t.sights),

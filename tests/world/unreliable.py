@@ -100,6 +100,6 @@ def strangers(world, source, target, count, until, to_port):
     for _ in range(count):
         size = world.rng.choice([12, 20, 32, 48, 200, 512]) if world.rng.random() < 0.8 else world.rng.randint(8, 900)
         data = bytes(world.rng.getrandbits(8) for _ in range(size))
-        p = Packet(None, "stranger", source, target, None, 0, 0, data)
+        p = Packet(None, "stray" if to_port == wire.PORT else "stranger", source, target, None, 0, 0, data)
         p.data = (world.rng.randrange(1024, 65536), to_port)
         world.at(world.rng.randrange(1, until), world.send, p)

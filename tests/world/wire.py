@@ -91,6 +91,22 @@ def udp(sport, dport, payload):
     return struct.pack(">HHHH", sport, dport, 8 + len(payload), 0) + payload
 
 
+def infiniband(source, target, packet, gids, lane):
+    """LRH, GRH where there are `gids`, the packet, its invariant CRC; two bytes in place of the variant CRC."""
+    length = len(packet) + 4
+    grh = b""
+    if gids:
+        grh = struct.pack(">IHBB", 6 << 28, length, 0x1B, 64) + gids[0] + gids[1]
+    words = (8 + len(grh) + length) // 4
+    lrh = struct.pack(">BBHHH", lane << 4, lane << 4 | (3 if gids else 2), target, words, source)
+    if gids:
+        masked = b"\xff" * 8 + b"\x6f\xff\xff\xff" + grh[4:7] + b"\xff" + grh[8:]
+    else:
+        masked = bytes([lrh[0] | 0xF0]) + lrh[1:]
+    crc = zlib.crc32(masked + packet[:4] + b"\xff" + packet[5:])
+    return lrh + grh + packet + struct.pack("<I", crc) + b"\0\0"
+
+
 # --- the connection manager ------------------------------------------------------------------
 
 def mad(attribute, transaction, body):
