@@ -61,7 +61,8 @@ class Tap:
         self.offset, self.ppm = 0, 0.0
         self.link, self.snaplen, self.format = "ethernet", 65535, "pcapng"
         self.part = None         # (from, to): of the whole duration
-        self.reorder = 0.0       # the capture merges queues out of order
+        self.twice = False       # a mirror session copies each frame at two ports
+        self.jitter_ns = 0       # the capture merges queues out of order; timestamps are right
         self.left = 0
         self.sights = []         # (time, packet, congestion marked, TTL, copy, damaged)
         self.missed = []         # the same, not in the file
@@ -71,10 +72,13 @@ class Tap:
     def see(self, now, packet, marked, ttl, copy, rng):
         if not self.start <= now < self.end or (self.one_way and packet.source is not self.one_way):
             return
-        if packet.qp is None and self.link in ("ib", "erf"):
+        if packet.qp is None and self.link != "ethernet" and (self.link in ("ib", "erf") or packet.kind == "pause"):
             return
         sight = (now, packet, marked, ttl, copy, packet.damaged)
-        (self.missed if self._misses(packet, rng) else self.sights).append(sight)
+        rows = self.missed if self._misses(packet, rng) else self.sights
+        rows.append(sight)
+        if self.twice:
+            rows.append((now + 250, packet, marked, ttl, copy + 1, packet.damaged))
 
     def _misses(self, packet, rng):
         if self.miss and not self.miss(packet):
@@ -87,8 +91,12 @@ class Tap:
         self.left = rng.randint(1, self.loss_burst) - 1
         return True
 
-    def keep_part(self, end):
-        """The capture ran for a part of the time only."""
+    def finish(self, end, rng):
+        """Puts the frames in the order of the file; leaves out those of times when it did not run."""
+        if self.twice:
+            self.sights.sort(key=lambda s: s[0])
+        if self.jitter_ns:
+            self.sights.sort(key=lambda s: s[0] + rng.randrange(self.jitter_ns))
         if self.part:
             self.start, self.end = (int(end * x) for x in self.part)
             self.sights, self.missed = ([s for s in rows if self.start <= s[0] < self.end]

@@ -51,6 +51,9 @@ def frames(tap):
     out = []
     make = links.LINKS[tap.link][1]
     for now, p, marked, ttl, _, damaged in tap.sights:
+        if p.kind == "pause":
+            out.append((tap.clock(now), links.ethernet((p.source.mac, links.PAUSE_MAC), 0x8808, p.body)))
+            continue
         if make is None:
             out.append((tap.clock(now), native(p, tap, damaged, now)))
             continue

@@ -87,6 +87,8 @@ class Verdict:
             c = conversations.get(f["conversation"])
             side = f["side"] or "a"
             flow = c and flow_of(truth, c, side, "b" if side == "a" else "a")
+            if c and 1 in (c["a"]["qp"], c["b"]["qp"]):
+                return            # the connection manager's; not followed by the truth
             if not flow:
                 self.judge(rule, certainty, where, (False, None, "there is no such QP"))
                 return
@@ -107,8 +109,8 @@ class Verdict:
         if not tap["headers"] or truth["options"]:
             return
         for _, side, flow in sides:
-            if flow:
-                self.side(c["sides"][side], flow, flow["views"][index], prefix + where + " " + side)
+            if flow and (c["pairing"] != "none" or c["b" if side == "a" else "a"]["qp"] is not None):
+                self.side(c["sides"][side], flow, flow["views"][index], prefix + where + " " + side, c["pairing"] != "none")
 
     def ending(self, said, flow, tap, where):
         """The end of a side that the report shows, without a certainty of its own."""
@@ -117,16 +119,16 @@ class Verdict:
             ok = flow["error"] == error and flow["error_ns"] <= tap["end_ns"]
             self.judge("(ending %s)" % said, "likely", where, (ok, None, "the sender's state: %s" % flow["error"]))
 
-    def side(self, got, flow, view, where):
+    def side(self, got, flow, view, where, paired):
         wanted = dict(view["counts"])
         if view["requests"]["copies"] or view["responses"]["copies"]:
             return                # how often a copy counts is not agreed
-        if flow["transport"] == "UD":
+        if flow["transport"] == "UD" or not paired:
             wanted = {"requests": wanted["requests"]}
         for key, number in wanted.items():
             value = got["events"].get(key, {}).get("count", 0) if key in EVENTS else got[key]
             self.counts.append(("%s %s" % (where, key), number, value, view["saw_all"]))
-        for verb, (messages, size) in view.get("messages", {}).items():
+        for verb, (messages, size) in view.get("messages", {}).items() if paired else ():
             used = got["verbs"].get(verb, {"messages": 0, "bytes": 0})
             self.counts.append(("%s %s messages" % (where, verb), messages, used["messages"], True))
             self.counts.append(("%s %s bytes" % (where, verb), size, used["bytes"], True))

@@ -3,7 +3,7 @@
 import wire
 from fabric import FABRIC_BEFORE, FABRIC_BEHIND, RECEIVER, SENDER, Loss, Tap, World
 from reliable import Flow
-from unreliable import Manager, Unreliable, strangers
+from unreliable import Manager, Unreliable, pause_frame, strangers
 
 MS = 1_000_000
 VERBS = {"write": ["write"], "send": ["send"], "read": ["read"], "mixed": ["write", "send", "read", "add", "swap"],
@@ -193,6 +193,8 @@ def paused(world):
     others = [pair(world, flow.source, flow.target, timeout_ns=600 * MS) for _ in range(3)]
     for f in [flow] + others:
         load(world, f, "plain", 25, 2)
+    for i in range(5):
+        world.at(50_000 + 1000 * i, pause_frame, world, flow.target, flow.source, 65535)
     world.pauses = [(60_000, 60_000 + world.rng.randint(60, 150) * MS)]
 
 
@@ -376,6 +378,14 @@ def cut(world):
     one(world, anywhere(world), snaplen=world.rng.choice([48, 54, 58, 64, 68, 70, 74, 80, 96, 128, 256]))
 
 
+def twice(world):
+    one(world, world.rng.choice([world.hosts[0], world.hosts[1]]), twice=True)
+
+
+def merges(world):
+    one(world, anywhere(world), jitter_ns=world.rng.choice([1000, 10_000]))
+
+
 def link(world):
     names = ["vlan", "qinq", "mpls", "sll", "sll2", "raw", "null", "vxlan", "gre", "erspan"]
     one(world, world.rng.choice(world.hosts[:2]), link=world.rng.choice(names), format=world.rng.choice(["pcap us", "pcap ns", "pcapng"]))
@@ -410,7 +420,7 @@ def both_one_way(world):
 
 TAPS = {
     "requester": requester, "responder": responder, "middle": middle, "one way": one_way, "begins late": begins,
-    "ends early": ends_early, "a part": part, "infiniband": infiniband, "narrowed": narrowed, "misses": misses, "cut": cut, "link": link, "both": both, "both drift": drift,
+    "ends early": ends_early, "a part": part, "infiniband": infiniband, "narrowed": narrowed, "misses": misses, "twice": twice, "merges": merges, "cut": cut, "link": link, "both": both, "both drift": drift,
     "both miss": both_miss, "both shifted": both_shifted, "both one way": both_one_way,
 }
 
@@ -429,6 +439,6 @@ def make(seed):
     world.run(20_000 * MS)
     last = world.packets[-1].sent_ns if world.packets else 0
     for t in world.taps:
-        t.keep_part(last)
+        t.finish(last, world.rng)
     world.end_ns = (world.packets[-1].sent_ns if world.packets else 0) + world.rng.choice([0, 1, 50, 400]) * MS + 100_000
     return traffic, tap, world

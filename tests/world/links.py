@@ -5,6 +5,7 @@ import struct
 import wire
 
 ETHERNET, NULL, RAW, SLL, SLL2, ERF, INFINIBAND = 1, 0, 101, 113, 276, 197, 247
+PAUSE_MAC = b"\x01\x80\xc2\0\0\x01"
 OUTER = (bytes([192, 168, 77, 1]), bytes([192, 168, 77, 2]))
 OUTER_MACS = b"\x02\x77\0\0\0\x02\x02\x77\0\0\0\x01"
 

@@ -50,7 +50,7 @@ def late(sights, wanted):
     """(packets that were seen after a later one, the largest distance in packets)"""
     count = depth = 0
     order = []
-    for _, p, _, _, copy, _ in sights:
+    for _, p, _, _, copy, _ in sorted(sights, key=lambda s: s[0]):
         if copy or not wanted(p):
             continue
         if order and p.number < max(order[-256:]):
@@ -288,7 +288,7 @@ def tap_truth(t, whole):
     return {"name": t.name, "whole": whole, "headers": t.snaplen >= headers, "link": t.link, "format": t.format, "snaplen": t.snaplen,
             "at": t.at.text() if t.at else None, "one_way": bool(t.one_way), "frames": len(t.sights),
             "missed": len(t.missed), "declared": t.declared, "kinds": dict(kinds), "cut": sum(n > t.snaplen for n in sizes),
-            "rdma": sum(n for k, n in kinds.items() if k not in ("stray", "stranger")), "mads": {str(k): n for k, n in mads.items()},
+            "rdma": sum(n for k, n in kinds.items() if k not in ("stray", "stranger", "pause")), "mads": {str(k): n for k, n in mads.items()},
             "connect_requests": {str(k): n for k, n in requests.items()},
             "unanswered": {str(k): v for k, v in unanswered.items()},
             "damaged": sum(s[5] for s in t.sights),

@@ -95,6 +95,12 @@ class MadQueue:
         pass
 
 
+def pause_frame(world, source, target, quanta):
+    """IEEE 802.1Q, priority-based flow control: class 3 waits."""
+    body = b"\x01\x01\0\x08" + b"\0\0" * 3 + quanta.to_bytes(2, "big") + b"\0\0" * 4
+    world.send(Packet(None, "pause", source, target, None, 0, 0, body.ljust(46, b"\0"), data=0))
+
+
 def strangers(world, source, target, count, until, to_port):
     """UDP that is no RoCE: scans, DNS, or VXLAN-GPE sent to the wrong port."""
     for _ in range(count):
