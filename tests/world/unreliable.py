@@ -71,7 +71,7 @@ class Manager:
 
     def connect(self, then=None):
         f, w = self.flow, self.world
-        body = wire.cm_request(self.ids[0], self.service, f.sqp, f.psn, (f.source.gid, f.target.gid), 14, 7, 7)
+        body = wire.cm_request(self.ids[0], self.service, f.sqp, f.psn, (f.source.gid, f.target.gid), f.mtu, (10, 7, 7))
         self.send(f.source, f.target, wire.REQ, body)
         for i in range(self.repeats):
             w.after((i + 1) * 40_000_000, self.send, f.source, f.target, wire.REQ, body)

@@ -16,6 +16,7 @@ UD_SEND, CNP = 0x64, 0x81
 REQ, REJ, REP, RTU, DREQ, DREP = 0x10, 0x12, 0x13, 0x14, 0x15, 0x16
 NAK_SEQUENCE, NAK_INVALID, NAK_ACCESS, NAK_OPERATIONAL = 0x60, 0x61, 0x62, 0x63
 PSN_MASK = 0xFFFFFF
+MTU_CODES = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}
 # Table 46 of IBTA volume 1: what an RNR NAK's timer means, in microseconds
 RNR_US = [655360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 960, 1280, 1920, 2560,
           3840, 5120, 7680, 10240, 15360, 20480, 30720, 40960, 61440, 81920, 122880, 163840,
@@ -118,11 +119,12 @@ def gid4(address):
     return b"\0" * 10 + b"\xff\xff" + address
 
 
-def cm_request(ids, service, qp, psn, ends, timeout, retries, rnr_retries):
-    """The REQ of an RC connection; `ends`: both GIDs; `timeout`: the local ACK timeout's exponent."""
+def cm_request(ids, service, qp, psn, ends, mtu, timers):
+    """The REQ of an RC connection; `ends`: both GIDs; `timers`: the local ACK timeout's exponent, retries, RNR retries."""
+    timeout, retries, rnr_retries = timers
     body = struct.pack(">IIQQII", ids, 0, service, 0x0200000000000001, 0, 0)
     body += be24(qp) + b"\x10" + b"\0\0\0" + b"\x10" + b"\0\0\0" + bytes([20 << 3])
-    body += be24(psn) + bytes([20 << 3 | retries]) + b"\xff\xff" + bytes([3 << 4 | rnr_retries, 15 << 4])
+    body += be24(psn) + bytes([20 << 3 | retries]) + b"\xff\xff" + bytes([MTU_CODES[mtu] << 4 | rnr_retries, 15 << 4])
     body += b"\0\0\0\0" + ends[0] + ends[1] + b"\0\0\0\0" + bytes([0, 64, 0, timeout << 3])
     return body.ljust(140, b"\0")
 
