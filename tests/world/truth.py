@@ -137,7 +137,7 @@ def view(world, tap, sights, f, packets, whole):
         lost(p) in (RECEIVER, "damaged") for p in packets if p.target is f.source)
     v["saw_all"] = bool(whole and tap.at is f.source and lossless and not v["requests"]["copies"] and not world.double
                         and not v["requests"]["reordered"] and not v["responses"]["damaged"]
-                        and not v["requests"]["damaged"] and not world.options)
+                        and not v["requests"]["damaged"] and not world.options and not tap.jitter_ns)
     v["before_start"] = any(p.sent_ns < tap.start for p in packets)
     v["tail_ns"] = max(0, min(tap.end, world.end_ns) - (f.error_ns or 0)) if f.error else 0
     if v["saw_all"]:

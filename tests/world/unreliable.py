@@ -70,15 +70,16 @@ class Manager:
         self.world.send(p)
 
     def connect(self, then=None):
+        """REQ and REP each carry the first PSN of the requests from their receiver."""
         f, w = self.flow, self.world
-        body = wire.cm_request(self.ids[0], self.service, f.sqp, f.psn, (f.source.gid, f.target.gid), f.mtu, (10, 7, 7))
+        body = wire.cm_request(self.ids[0], self.service, f.sqp, self.back.psn, (f.source.gid, f.target.gid), f.mtu, (10, 7, 7))
         self.send(f.source, f.target, wire.REQ, body)
         for i in range(self.repeats):
             w.after((i + 1) * 40_000_000, self.send, f.source, f.target, wire.REQ, body)
         if self.answer == "reject":
             w.after(30_000, self.send, f.target, f.source, wire.REJ, wire.cm_reject((0, self.ids[0]), 8))
         elif self.answer == "accept":
-            reply = wire.cm_reply((self.ids[1], self.ids[0]), f.dqp, self.back.psn, 7)
+            reply = wire.cm_reply((self.ids[1], self.ids[0]), f.dqp, f.psn, 7)
             w.after(30_000, self.send, f.target, f.source, wire.REP, reply)
             w.after(60_000, self.send, f.source, f.target, wire.RTU, wire.cm_pair(self.ids))
             if then:
