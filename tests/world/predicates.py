@@ -5,6 +5,7 @@ A predicate returns (whether it is so, the largest count that is so or None, a r
 understands, not how the rule works. None as a result: an opinion, which is not judged.
 """
 LONG_NS = 400_000_000
+TUNNELS = ("vxlan", "gre", "erspan")
 
 
 def _up(key):
@@ -108,6 +109,12 @@ def no_response(c):
     return not some, None, "responses were sent: %s" % some
 
 
+def responses_stopped(c):
+    last = c.flow["responses_ns"][1]
+    later = [r for r in c.flow["rounds"] if last is not None and last < r["ns"] <= c.tap["end_ns"]]
+    return bool(later), None, "last response sent: %s ns, rounds after it: %d" % (last, len(later))
+
+
 def silence(c):
     return bool(c.truth["silences"]), None, "pauses: %s" % c.truth["silences"]
 
@@ -115,6 +122,28 @@ def silence(c):
 def no_rdma(c):
     wrong = c.tap["rdma"] if c.finding["title"].startswith("there is no RDMA") else c.tap["frames"]
     return wrong == 0, None, "frames of RDMA: %d of %d" % (c.tap["rdma"], c.tap["frames"])
+
+
+def not_in_time(c):
+    wanted = c.truth["options"][:1] == ["--time"]
+    seconds = float(c.truth["options"][1].split("-")[0]) if wanted else 0
+    return wanted and seconds * 1e9 > c.truth["duration_ns"], None, "options: %s, %s ns" % (c.truth["options"], c.truth["duration_ns"])
+
+
+def not_understood(c):
+    if "cut before" in c.finding["title"]:
+        return c.tap["cut"] > 0, c.tap["cut"], "cut: %d" % c.tap["cut"]
+    other = c.tap["frames"] - c.tap["rdma"]
+    return other > 0, other, "frames that are not RDMA: %d" % other
+
+
+def in_tunnels(c):
+    return c.tap["link"] in TUNNELS and c.tap["rdma"] > 0, None, "link: %s" % c.tap["link"]
+
+
+def foreign_udp(c):
+    strays = c.tap["kinds"].get("stray", 0) + c.tap["damaged"]
+    return strays > 0, strays, "frames to port 4791 that are no RoCE, or damaged: %d" % strays
 
 
 def capture_lost(c):
@@ -177,9 +206,12 @@ OF_FLOW = {
     "invalid-request": _count("nak_invalid_request"), "remote-operational": _count("nak_remote_operational"),
     "credits": _never("no receiver limits credits here"), "qkey": _never("every datagram has its receiver's Q_Key"),
     "gave-up": ended("retry"), "gave-up-rnr": ended("rnr"), "no-response": no_response,
+    "responses-stopped": responses_stopped,
     "starving": opinion, "small-mtu": opinion,
 }
 OF_CAPTURE = {
+    "no-frames-in-time": not_in_time, "not-understood": not_understood, "in-tunnels": in_tunnels,
+    "tunnels-left-out": in_tunnels, "foreign-udp": foreign_udp,
     "no-rdma": no_rdma, "capture-lost": capture_lost, "truncated": truncated, "icrc-untrusted": icrc_untrusted,
     "damaged-unknown-qp": damaged_strays, "silence": silence, "time-backwards": backwards, "cm-reject": rejected,
     "cm-no-reply": not_connected, "file-damaged": _never("no file is damaged"),
