@@ -2,8 +2,8 @@
 /*
  * Compares two captures of the same traffic: each packet of one is searched in the other. A packet
  * is identified by its addresses, its BTH and its ICRC, which switches and routers do not change.
- * Memory is bounded: a packet without a match after a second, or when the table is full, counts as
- * absent.
+ * Memory is bounded: a packet without a match after ten seconds, or when the table is full, counts
+ * as absent.
  */
 #ifndef RDMADUMP_ENDS_H
 #define RDMADUMP_ENDS_H
@@ -16,20 +16,25 @@ enum rd_tap { RD_TAP_A, RD_TAP_B, RD_TAPS };
 struct rd_path_qp {
 	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
 	uint32_t qp;
-	uint64_t sent;		 /* captured at the sender while both captures ran */
-	uint64_t arrived;	 /* captured at both ends */
-	uint64_t reordered;	 /* of them: after a later one */
-	struct rd_incident lost; /* captured at the sender only; frames of that capture */
-	struct rd_incident
-		duplicated;	   /* came more often than they were sent; frames where they came */
-	struct rd_incident missed; /* seen where they came only: the sender's capture missed them */
+	uint64_t sent;	    /* captured at the sender while both captures ran */
+	uint64_t arrived;   /* captured at both ends */
+	uint64_t reordered; /* of them: after a later one */
+	uint64_t asked_for; /* of those lost: by a NAK of the receiver */
+	/* Captured at the sender only; frames of that capture. */
+	struct rd_incident lost;
+	struct rd_incident unclear;	       /* lost, or missed by the receiver's capture */
+	struct rd_incident missed_at_receiver; /* acknowledged: missed by the receiver's capture */
+	/* Frames of the receiver's capture. */
+	struct rd_incident duplicated; /* captured there more often than at the sender */
+	struct rd_incident missed;     /* captured there only: the sender's capture missed them */
 };
 
 /* One direction between two addresses. */
 struct rd_path {
 	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
 	enum rd_tap sender;	     /* whose capture is at the sender */
-	bool sender_known;	     /* false: one direction only, `sender` is an assumption */
+	bool sender_known;	     /* false: nothing shows it, `sender` is an assumption */
+	bool ids_tell;		     /* IP ids tell a retransmission from a copy by the network */
 	struct rd_latency variation; /* one-way delay above the shortest one of its time */
 	uint64_t slowest_frame;	     /* where the packet with the largest variation arrived */
 	struct rd_path_qp *qps;	     /* most packets first */
@@ -40,21 +45,21 @@ struct rd_ends_report {
 	uint64_t start_ns;	    /* first moment of A */
 	uint64_t first_ns, last_ns; /* of the time that both captures cover; all times are A's */
 	uint64_t packets;	    /* matched */
-	/* B's clock minus A's, if the delays of both directions are equal; valid if offset_known.
-	 */
+	bool both_ways;		    /* packets in both directions, whose senders are known */
+	/* B's clock minus A's at A's first moment; valid if offset_known. */
 	int64_t offset_ns;
-	bool offset_known;
-	/*
-	 * Largest error of the offset: half of the shortest round trip between the capture points,
-	 * if both clocks have the same rate.
-	 */
+	bool offset_known; /* false, with both_ways: the clocks were set, or differ in rate by more
+			      than oscillators do */
+	/* Largest error of the offset, whatever the delays were; never 0. */
 	uint64_t offset_error_ns;
-	double drift_ppm; /* how much faster B's clock runs; valid if drift_known */
+	/* How much faster B's clock runs, and the largest error of that. drift_known means that the
+	 * error is less than 1 ppm, or than a tenth of the drift. */
+	double drift_ppm, drift_error_ppm;
 	bool drift_known;
-	uint64_t outside;  /* packets at one end before the other's capture began, or after it ended
-			    */
-	uint64_t evicted;  /* packets removed from the full table before they were matched */
-	uint64_t left_out; /* packets of QPs over the limit, not compared */
+	uint64_t outside;   /* packets at one end while the other capture did not run */
+	uint64_t elsewhere; /* packets at one end, of addresses whose packets do not pass both */
+	uint64_t evicted;   /* packets removed from the full table before they were matched */
+	uint64_t left_out;  /* packets of QPs over the limit, not compared */
 	struct rd_path *paths;
 	size_t n_paths;
 	struct rd_findings findings; /* worst first */

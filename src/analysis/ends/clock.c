@@ -1,78 +1,103 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The offset of two clocks, from packets captured at both ends: the shortest distances of each
- * direction bound it, as in NTP (RFC 5905).
+ * The offset of two clocks, from packets captured at both ends. No packet arrives before it was
+ * sent: each distance of a packet from A is an upper bound of the offset at its time, and each one
+ * of a packet from B a lower bound. What all lines between these bounds have in common is known,
+ * whatever the delays were.
  */
 #include "ends.h"
 #include <math.h>
 
 #define WINDOW_NS      250000000U
 #define FIRST_WIDTH_NS 1000000U
-#define DRIFT_SLOTS    4U /* with both directions, for a drift */
+#define DRIFT_MAX      200e-6 /* two oscillators, each within 100 ppm (IEEE 802.3) */
+#define DRIFT_STEPS    64
 
-static const struct extremes nothing = {INT64_MAX, INT64_MIN};
-
-static void widen(struct extremes *e, int64_t distance)
+static double least_of(double a, double b)
 {
-	if (distance < e->min)
-		e->min = distance;
-	if (distance > e->max)
-		e->max = distance;
+	return a < b ? a : b;
+}
+
+static double most_of(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static const struct extremes nothing = {INT64_MAX, INT64_MIN, 0, 0};
+
+static bool is_empty(const struct extremes *e)
+{
+	return e->min > e->max;
 }
 
 static void merge(struct extremes *e, const struct extremes *other)
 {
-	if (other->min < e->min)
+	if (other->min < e->min) {
 		e->min = other->min;
-	if (other->max > e->max)
+		e->min_t = other->min_t;
+	}
+	if (other->max > e->max) {
 		e->max = other->max;
+		e->max_t = other->max_t;
+	}
 }
 
-static void halve(struct distances *d)
+static void halve(struct extremes *slots)
 {
 	for (unsigned int i = 0; i < CLOCK_SLOTS; i++) {
 		struct extremes e = nothing;
 
 		if (2 * i < CLOCK_SLOTS) {
-			merge(&e, &d->slots[2 * i]);
-			merge(&e, &d->slots[2 * i + 1]);
+			merge(&e, &slots[2 * i]);
+			merge(&e, &slots[2 * i + 1]);
 		}
-		d->slots[i] = e;
+		slots[i] = e;
 	}
-	d->width *= 2;
-	d->used = (d->used + 1) / 2;
 }
 
-static void begin(struct distances *d)
+static void clear(struct extremes *slots)
 {
-	d->width = FIRST_WIDTH_NS;
-	d->now = d->before = nothing;
 	for (unsigned int i = 0; i < CLOCK_SLOTS; i++)
-		d->slots[i] = nothing;
+		slots[i] = nothing;
 }
 
-bool distances_add(struct distances *d, uint64_t t, int64_t distance, const uint64_t frame[RD_TAPS])
+static void window_add(struct distances *d, uint64_t t, const struct extremes *one)
 {
-	struct extremes near;
-	uint64_t above, below;
-
-	if (!d->n++)
-		begin(d);
-	d->sum += (double)distance;
-	while (t / d->width >= CLOCK_SLOTS)
-		halve(d);
-	widen(&d->slots[t / d->width], distance);
-	if (t / d->width >= d->used)
-		d->used = (unsigned int)(t / d->width) + 1;
-
-	if (t / WINDOW_NS != d->window) {
+	if (t / WINDOW_NS > d->window) {
 		d->before = t / WINDOW_NS == d->window + 1 ? d->now : nothing;
 		d->now = nothing;
 		d->window = t / WINDOW_NS;
 	}
-	widen(&d->now, distance);
-	near = d->now;
-	merge(&near, &d->before);
+	merge(&d->now, one);
+}
+
+bool distances_recent(const struct distances *d, struct extremes *out)
+{
+	*out = nothing;
+	if (!d->n)
+		return false;
+	*out = d->now;
+	merge(out, &d->before);
+	return !is_empty(out);
+}
+
+bool distances_add(struct distances *d, int64_t t, int64_t distance, const uint64_t frame[RD_TAPS])
+{
+	const struct extremes one = {distance, distance, t, t};
+	const uint64_t at = t > 0 ? (uint64_t)t : 0;
+	struct extremes near;
+	uint64_t above, below;
+
+	if (!d->n++) {
+		d->width = FIRST_WIDTH_NS;
+		d->now = d->before = nothing;
+		clear(d->slots);
+	}
+	for (; at / d->width >= CLOCK_SLOTS; d->width *= 2)
+		halve(d->slots);
+	merge(&d->slots[at / d->width], &one);
+	window_add(d, at, &one);
+	distances_recent(d, &near);
 	above = (uint64_t)(distance - near.min);
 	below = (uint64_t)(near.max - distance);
 	if (above > (d->above ? d->above->max : 0))
@@ -82,14 +107,65 @@ bool distances_add(struct distances *d, uint64_t t, int64_t distance, const uint
 	return hist_add(&d->above, above) && hist_add(&d->below, below);
 }
 
-/* Makes the slots of both equally wide; returns their width. */
-static uint64_t align(struct distances *a, struct distances *b)
+void clock_add(struct clock_bounds *c, const struct distances *d, enum rd_tap sender)
 {
-	while (a->width < b->width)
-		halve(a);
-	while (b->width < a->width)
-		halve(b);
-	return a->width;
+	struct extremes *into = sender == RD_TAP_A ? c->upper : c->lower;
+	struct distances x = *d;
+
+	if (!d->n)
+		return;
+	if (!c->width) {
+		c->width = d->width;
+		clear(c->upper);
+		clear(c->lower);
+	}
+	for (; x.width < c->width; x.width *= 2)
+		halve(x.slots);
+	for (; c->width < x.width; c->width *= 2) {
+		halve(c->upper);
+		halve(c->lower);
+	}
+	for (unsigned int i = 0; i < CLOCK_SLOTS; i++)
+		merge(&into[i], &x.slots[i]);
+}
+
+/* The slopes that a line between the bounds may have; false: there is none. */
+static bool slopes(const struct clock_bounds *c, double slack, double *least, double *most)
+{
+	*least = -DRIFT_MAX;
+	*most = DRIFT_MAX;
+	for (unsigned int i = 0; i < CLOCK_SLOTS; i++)
+		for (unsigned int k = 0; k < CLOCK_SLOTS; k++) {
+			const struct extremes *u = &c->upper[i], *l = &c->lower[k];
+			double t, room;
+
+			if (is_empty(u) || is_empty(l))
+				continue;
+			t = (double)(u->min_t - l->max_t);
+			room = (double)u->min - (double)l->max + slack;
+			if (t > 0)
+				*most = least_of(*most, room / t);
+			else if (t < 0)
+				*least = most_of(*least, room / t);
+			else if (room < 0)
+				return false;
+		}
+	return *least <= *most;
+}
+
+/* The offsets at time 0 of the lines with this slope. */
+static void offsets(const struct clock_bounds *c, double slope, double *least, double *most)
+{
+	*least = -INFINITY;
+	*most = INFINITY;
+	for (unsigned int i = 0; i < CLOCK_SLOTS; i++) {
+		const struct extremes *u = &c->upper[i], *l = &c->lower[i];
+
+		if (!is_empty(u))
+			*most = least_of(*most, (double)u->min - slope * (double)u->min_t);
+		if (!is_empty(l))
+			*least = most_of(*least, (double)l->max - slope * (double)l->max_t);
+	}
 }
 
 /* Clamped: with invalid timestamps the line may be far away. */
@@ -100,40 +176,41 @@ static int64_t nanoseconds(double ns)
 	return ns > -(double)RD_ENDS_TIME_MAX ? (int64_t)ns : -RD_ENDS_TIME_MAX;
 }
 
-/* Least squares through the middles of the shortest distances of both directions. */
-void distances_clock(
-	const struct distances *out, const struct distances *back, struct rd_ends_report *r)
+static bool both_ways(const struct clock_bounds *c)
 {
-	struct distances x = *out, y = *back;
-	double sum_t = 0, sum_m = 0, sum_tt = 0, sum_tm = 0, n = 0, slope, error = -1;
-	double width = (double)align(&x, &y), first = -1, last = 0, spread = 0;
+	bool up = false, down = false;
 
-	for (unsigned int i = 0; i < CLOCK_SLOTS; i++) {
-		double t = (i + 0.5) * width, low, high, middle;
-
-		if (x.slots[i].min > x.slots[i].max || y.slots[i].min > y.slots[i].max)
-			continue;
-		low = (double)y.slots[i].max;
-		high = (double)x.slots[i].min;
-		middle = (low + high) / 2;
-		if (error < 0 || (high - low) / 2 < error)
-			error = (high - low) / 2;
-		spread += (high - low) / 2;
-		first = first < 0 ? t : first;
-		last = t;
-		n++;
-		sum_t += t;
-		sum_m += middle;
-		sum_tt += t * t;
-		sum_tm += t * middle;
+	for (unsigned int i = 0; c->width && i < CLOCK_SLOTS; i++) {
+		up |= !is_empty(&c->upper[i]);
+		down |= !is_empty(&c->lower[i]);
 	}
-	if (n < 1)
+	return up && down;
+}
+
+void clock_result(const struct clock_bounds *c, uint64_t resolution, struct rd_ends_report *r)
+{
+	const double slack = (double)resolution;
+	double least, most, low = INFINITY, high = -INFINITY, error;
+
+	if (!both_ways(c))
 		return;
-	slope = n > 1 ? (n * sum_tm - sum_t * sum_m) / (n * sum_tt - sum_t * sum_t) : 0;
-	/* The error at the ends of the line must be small compared with the drift between them. */
-	r->drift_known = n >= DRIFT_SLOTS && fabs(slope) * (last - first) > 2 * spread / n;
-	r->drift_ppm = r->drift_known ? slope * 1e6 : 0;
+	r->both_ways = true;
+	if (!slopes(c, slack, &least, &most))
+		return;
+	for (int i = 0; i <= DRIFT_STEPS; i++) {
+		double from, to;
+
+		offsets(c, least + (most - least) * i / DRIFT_STEPS, &from, &to);
+		low = least_of(low, from - slack);
+		high = most_of(high, to + slack);
+	}
+	error = (most - least) / 2 * 1e6;
+	r->drift_ppm = (least + most) / 2 * 1e6;
+	r->drift_known = error <= 1 || error <= fabs(r->drift_ppm) / 10;
+	r->drift_error_ppm = error;
+	if (!r->drift_known)
+		r->drift_ppm = 0;
 	r->offset_known = true;
-	r->offset_ns = nanoseconds((sum_m - (r->drift_known ? slope * sum_t : 0)) / n);
-	r->offset_error_ns = error > 0 ? (uint64_t)error : 0;
+	r->offset_ns = nanoseconds((low + high) / 2);
+	r->offset_error_ns = (uint64_t)nanoseconds(most_of((high - low) / 2, 0)) + 1;
 }

@@ -13,17 +13,16 @@
 
 #define CLOCK_SLOTS 64
 
-/* The shortest and longest distance within one slot of time. */
+/* The shortest and longest distance of some time, and when they were; min > max: none. */
 struct extremes {
 	int64_t min, max;
+	int64_t min_t, max_t;
 };
 
 struct distances {
 	uint64_t n;
-	double sum;
 	uint64_t width; /* of a slot; doubles when all slots are used */
-	unsigned int used;
-	struct extremes slots[CLOCK_SLOTS]; /* min > max: none */
+	struct extremes slots[CLOCK_SLOTS];
 	/* Of the last quarter second or two, to compare the next distance with. */
 	uint64_t window;
 	struct extremes now, before;
@@ -34,58 +33,147 @@ struct distances {
 
 /* Adds a distance at time t (since the start), with the frames of both ends. False if out of
  * memory. */
-bool distances_add(
-	struct distances *d, uint64_t t, int64_t distance, const uint64_t frame[RD_TAPS]);
-/* Sets offset, its error and drift from the distances of both directions; `out` is from A to B. */
-void distances_clock(
-	const struct distances *out, const struct distances *back, struct rd_ends_report *r);
+bool distances_add(struct distances *d, int64_t t, int64_t distance, const uint64_t frame[RD_TAPS]);
+/* The shortest and longest distance of the last time; false: there was none. */
+bool distances_recent(const struct distances *d, struct extremes *out);
 
-/* --- paths and their QPs ---------------------------------------------------------------------- */
+/* Bounds of the offset of B's clock over time: no packet arrives before it was sent. */
+struct clock_bounds {
+	uint64_t width;			    /* 0: no distance yet */
+	struct extremes upper[CLOCK_SLOTS]; /* their `min`: of packets from A to B */
+	struct extremes lower[CLOCK_SLOTS]; /* their `max`: of packets from B to A */
+};
+
+/* Adds the distances of a path whose sender is known. */
+void clock_add(struct clock_bounds *c, const struct distances *d, enum rd_tap sender);
+/*
+ * Sets offset, error and drift of the report, in the clocks of `d`. `resolution` in ns is the sum
+ * of the steps of both clocks.
+ */
+void clock_result(const struct clock_bounds *c, uint64_t resolution, struct rd_ends_report *r);
+
+/* --- paths and their QPs (paths.c) ------------------------------------------------------------ */
+
+/* Source and destination of a packet: addresses, or LIDs if there is no network header. */
+struct route {
+	unsigned int net, length;
+	const uint8_t *src, *dst;
+};
+
+/* What shows which capture a packet passes first. */
+struct order_votes {
+	uint64_t ttl[RD_TAPS];	/* packets with the larger TTL there */
+	uint64_t time[RD_TAPS]; /* packets that were there earlier, by packets of the reverse */
+};
 
 struct path {
 	struct path *reverse; /* NULL: no frames */
 	struct distances d;
+	struct extremes first;	      /* distances of its first packets */
+	int64_t first_until;	      /* of that time; 0: none yet */
+	int64_t last_t, last;	      /* the newest distance; valid if d.n */
 	uint64_t frames_out[RD_TAPS]; /* frames that a capture marks as sent by its host */
+	struct order_votes votes;
+	uint64_t same_id, other_id; /* packets matched, without copies: IP ids equal or not */
+	uint64_t id_changes;	    /* packets with another IP id than the one before */
+	uint16_t ip_id;
 	unsigned int net;
 	uint8_t src[16], dst[16];
+	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
+	enum rd_tap sender; /* the rest is set by place_senders() */
+	bool sender_known, between;
+};
+
+/* A response in the log of a QP; see evidence.c. */
+struct answer {
+	int64_t t;
+	uint32_t psn;
+	uint8_t end;
+};
+
+struct answers {
+	struct answer *list;
+	uint32_t n, room, skip, stride;
+};
+
+/* What became of a packet that only the sender's capture has. */
+enum fate {
+	FATE_UNKNOWN,	/* lost between, or missed by the receiver's capture */
+	FATE_LOST,	/* the receiver asked for it */
+	FATE_DELIVERED, /* the receiver acknowledged it: its capture missed it */
+	FATES
 };
 
 struct path_qp {
 	uint64_t key; /* hash of addresses and QP */
 	struct path *path;
 	uint32_t qp;
-	uint64_t matched, reordered;
-	uint64_t last[RD_TAPS];		    /* highest frame matched */
+	uint64_t matched;
+	/* As receiver: packets after a later one; and the latest one so far, at both ends. */
+	uint64_t reordered[RD_TAPS];
+	struct {
+		uint64_t frame;
+		int64_t t[RD_TAPS];
+	} latest[RD_TAPS];
 	struct rd_incident only[RD_TAPS];   /* captured there only */
-	struct rd_incident copies[RD_TAPS]; /* the same, of a packet that is there more often than
-					       at the other end */
-	uint64_t edge_copies[RD_TAPS]; /* of them: so near the end of the other capture that they
-					  may be missing there */
+	struct rd_incident copies[RD_TAPS]; /* the same, of a packet that was matched as well */
+	uint64_t outside[RD_TAPS];	    /* captured there while the other capture did not run */
+	uint64_t requests;		    /* of those matched: acknowledged by the receiver */
+	struct answers acks, naks;	    /* in packets to this QP */
+	struct rd_incident fate[FATES];	    /* of those that only the sender's capture has */
+	uint64_t recorded;		    /* of them: with a record */
 };
 
 #define PATHS_MAX    1024
 #define PATH_QPS_MAX 16384
 #define PATH_SLOTS   ((size_t)PATHS_MAX * 2)
 
-/* --- packets that wait for their match -------------------------------------------------------- */
+/* IP ids do not change on a path, unless all of them do. */
+static inline bool ids_kept(const struct path *p)
+{
+	return p->net == RD_NET_IPV4 && p->same_id > 4 * p->other_id;
+}
 
-enum entry_state { ENTRY_OPEN, ENTRY_COPY, ENTRY_MATCHED };
+/* Two transmissions of the same bytes have different IP ids. */
+static inline bool ids_tell(const struct path *p)
+{
+	return ids_kept(p) && p->id_changes > p->same_id / 2;
+}
+
+/* False: the frame has neither addresses nor LIDs. */
+bool route_of(const struct rd_packet *p, struct route *r);
+uint64_t packet_identity(const struct rd_packet *p, const struct route *r);
+/* The same for all transmissions of a request or a response. */
+uint64_t packet_key(const struct rd_packet *p, const struct route *r);
+/* NULL: over a limit, or out of memory. */
+struct path_qp *path_qp_find(struct rd_ends *e, const struct route *r, uint32_t qp);
+
+/* --- packets that wait for their match (match.c) ---------------------------------------------- */
+
+enum entry_state { ENTRY_OPEN, ENTRY_ALONE, ENTRY_PAIRED };
 
 /*
- * Entries are numbered from 1 in order of arrival. Numbers below the tail belong to removed
- * entries; 0: none. Several entries may have the same identity: only the newest one is linked from
- * its bucket, and it has the numbers of the others that are needed.
+ * Entries are numbered from 1 in order of arrival; 0: none. Numbers below the tail belong to
+ * removed entries. Entries of the same key are a list from the oldest to the newest. The
+ * oldest one is in a bucket, and has the numbers that the whole list needs.
  */
 struct entry {
-	uint64_t identity, frame;
+	uint64_t key;	   /* of all transmissions of this request or response */
+	uint64_t identity; /* of its bytes */
+	uint64_t frame;
 	int64_t t;
 	struct path_qp *to;
-	uint64_t next;	/* newest entry of the next identity in this bucket */
-	uint64_t below; /* next older unmatched entry of this identity */
-	uint64_t top;	/* in the newest entry: the newest unmatched one */
-	uint64_t open;	/* in the newest entry: the ENTRY_OPEN one; later ones are copies */
-	uint8_t state;
-	bool newest;
+	uint64_t next; /* in the oldest: the oldest of the next key in this bucket */
+	uint64_t last; /* in the oldest: the newest */
+	uint64_t same; /* the next newer one */
+	uint64_t partner_frame;
+	int64_t partner_t;
+	uint32_t psn;
+	uint16_t ip_id;
+	uint8_t ttl, state;
+	bool earlier; /* one with the same key was removed before */
+	bool copy;    /* it had the same bytes and IP id, and was matched */
+	bool request; /* which its receiver acknowledges */
 };
 
 #ifndef ENDS_ROOM_LOG2 /* smaller for the fuzzer, which restarts many times a second */
@@ -94,7 +182,7 @@ struct entry {
 #define RING	((uint64_t)1 << ENDS_ROOM_LOG2)
 #define BUCKETS ((uint64_t)1 << ENDS_ROOM_LOG2)
 
-/* The packets of one capture that wait for a match, and the packets matched lately. */
+/* The packets of one capture that may still be matched. */
 struct pending {
 	struct entry *ring;
 	uint64_t *buckets;
@@ -102,23 +190,84 @@ struct pending {
 	uint64_t frames;     /* of the file, so far */
 	int64_t first, last;
 	bool ended;
+	bool fine; /* it has timestamps that are no whole microseconds */
 };
+
+/* A packet that only one capture has. */
+struct record {
+	struct path_qp *to;
+	uint64_t frame, ns;
+	int64_t t;
+	int64_t again; /* when it came to the other end after all, INT64_MAX: never */
+	uint32_t psn;
+	uint8_t end;
+	bool request;
+	bool earlier; /* it was sent before, or came before */
+};
+
+#define RECORDS_MAX 65536
 
 struct rd_ends {
 	int64_t offset;
 	uint64_t origin; /* first timestamp of A */
 	struct pending pending[RD_TAPS];
-	int64_t margin; /* longest time between the two captures of a packet */
-	uint64_t matched, outside, evicted, left_out;
+	uint64_t matched, evicted, left_out;
 	struct path *paths[PATHS_MAX];
 	uint16_t path_slots[PATH_SLOTS]; /* an open hash: place in paths + 1 */
 	size_t n_paths;
 	struct path_qp **qps; /* open hash */
 	size_t n_qps;
 	struct path_qp *cached;
+	struct record *records;
+	size_t n_records, records_room;
+	uint64_t answers; /* in all logs */
 	bool out_of_memory;
 };
 
 #define PATH_QP_SLOTS ((size_t)PATH_QPS_MAX * 2)
+
+/* The clock's steps of a capture, in ns. */
+static inline int64_t clock_step(const struct pending *p)
+{
+	return p->fine ? 1 : 1000;
+}
+
+/* --- which capture is at the sender (place.c) ------------------------------------------------- */
+
+/* Notes what a matched packet shows; `at` are its entries. Called before distances_add(). */
+void place_note(const struct rd_ends *e, struct path *p, const struct entry *const at[RD_TAPS]);
+/* Sets sender, sender_known and between of all paths. */
+void place_senders(struct rd_ends *e);
+
+/* --- what became of a packet (evidence.c) ----------------------------------------------------- */
+
+/* Notes what a response acknowledges or asks for. */
+void evidence_answer(struct rd_ends *e, enum rd_tap end, const struct rd_packet *p,
+	struct path_qp *to, int64_t t);
+/* Keeps what evidence_judge() needs of a packet without a match. */
+void evidence_keep(struct rd_ends *e, const struct record *record);
+/* Sets fate[] of all QPs. Needs place_senders(). */
+void evidence_judge(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS]);
+/* What a report has of the packets to this QP, and the QP that sends them; NULL: nothing. */
+const struct rd_side *evidence_side(
+	const struct rd_report *r, const char *from, const char *to, uint32_t qp, uint32_t *sender);
+
+/* --- findings (findings.c) -------------------------------------------------------------------- */
+
+/* How far a capture can be trusted to have all that passed it. */
+struct trust {
+	uint64_t missed; /* packets that it missed, as the other capture or a response shows */
+	uint64_t tested; /* packets that it has, and whose absence would have been noticed */
+	bool drops;	 /* its file reports losses */
+};
+
+static inline bool trusted(const struct trust *t)
+{
+	return !t->missed && !t->drops;
+}
+
+/* False if out of memory. */
+bool ends_findings(struct rd_ends_report *r, const struct rd_report *const reports[RD_TAPS],
+	const struct trust trust[RD_TAPS]);
 
 #endif

@@ -1,268 +1,386 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds each packet of one capture in the other, by a hash table of the packets that wait for a
- * match.
+ * Finds each packet of one capture in the other. A packet that is sent again is the same bytes:
+ * which copy here is which one there is decided late, when all of them are known, by IP ids if
+ * these are kept on the path, and by the order and the times of the copies.
  */
 #include "ends.h"
 #include <errno.h>
-#include <rdmadump/hash.h>
 #include <stdlib.h>
 
-#define PATIENCE_NS ((int64_t)1000000000)
-#define MARGIN_NS   ((int64_t)1000000)
-#define ECN_BITS    0x30 /* FECN and BECN, in the fifth byte of the BTH */
+#define PATIENCE_NS ((int64_t)10000000000) /* the longest pause of a paused port */
+#define MARGIN_NS   ((int64_t)1000000)	   /* of a path without matches */
+#define FIRST_NS    ((int64_t)100000000)
+#define YOUNG_NS    ((int64_t)100000000) /* its match may be captured yet */
+#define COPIES	    16			 /* of one packet that are compared at once */
+#define WALK	    64			 /* bounds the cost of a capture of identical packets */
+#define NEVER	    ((int64_t)1 << 50)	 /* more than the sum of all distances in one comparison */
 
-/* Source and destination of a packet: addresses, or LIDs if there is no network header. */
-struct route {
-	unsigned int net, length;
-	const uint8_t *src, *dst;
-};
-
-static bool route_of(const struct rd_packet *p, struct route *r)
-{
-	r->net = p->net;
-	r->length = rd_packet_addresses(p, &r->src, &r->dst);
-	if (r->length)
-		return true;
-	if (p->kind == RD_KIND_IB) { /* LRH: DLID in bytes 2 and 3, SLID in 6 and 7 */
-		r->dst = p->data + 2;
-		r->src = p->data + 6;
-		r->length = 2;
-	} else { /* RoCE v1 has a GRH; without one there are MAC addresses */
-		return false;
-	}
-	return true;
-}
-
-/* Adds the route to a hash; returns the number of words added. */
-static unsigned int hash_route(struct rd_hash *h, const struct route *r)
-{
-	unsigned int words = 0;
-
-	if (r->length == 2) {
-		rd_hash_add(h, (uint64_t)rd_be16(r->src) << 16 | rd_be16(r->dst));
-		return 1;
-	}
-	for (unsigned int i = 0; i < r->length; i += 4, words++)
-		rd_hash_add(h, (uint64_t)rd_be32(r->src + i) << 32 | rd_be32(r->dst + i));
-	return words;
-}
-
-static uint64_t identity(const struct rd_packet *p, const struct route *r)
-{
-	const uint8_t *bth = p->data + p->bth;
-	struct rd_hash h = rd_hash_begin();
-	unsigned int words = hash_route(&h, r);
-	uint64_t icrc = 0, hash;
-
-	if (p->icrc && p->icrc + RD_ICRC_LEN <= p->caplen)
-		icrc = rd_be32(p->data + p->icrc);
-	rd_hash_add(&h,
-		(uint64_t)rd_be32(bth) << 32 | (rd_be32(bth + 4) & ~((uint32_t)ECN_BITS << 24)));
-	rd_hash_add(&h, (uint64_t)rd_be32(bth + 8) << 32 | icrc);
-	hash = rd_hash_end(&h, words + 2);
-	return hash ? hash : 1;
-}
-
-/* An end may be inside of a tunnel that the other one sees from outside. */
-static bool parse(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p)
-{
-	unsigned int tunnels;
-
-	return rd_packet_parse(link, frame->data, frame->caplen, frame->len, p) ||
-	       rd_packet_inner(link, frame, p, &tunnels);
-}
-
-uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame)
-{
-	struct rd_packet p;
-	struct route r;
-
-	if (!parse(link, frame, &p) || !route_of(&p, &r))
-		return 0;
-	return identity(&p, &r);
-}
-
-/* --- paths and their QPs ---------------------------------------------------------------------- */
-
-static bool same_route(const struct path *p, const struct route *r)
-{
-	return p->net == r->net && !memcmp(p->src, r->src, r->length) &&
-	       !memcmp(p->dst, r->dst, r->length);
-}
-
-/* The slot of a route in the hash table: that of its path, or an empty one. */
-static uint16_t *path_slot(struct rd_ends *e, const struct route *r)
-{
-	struct rd_hash h = rd_hash_begin();
-	size_t i = (size_t)rd_hash_end(&h, hash_route(&h, r)) & (PATH_SLOTS - 1);
-
-	while (e->path_slots[i] && !same_route(e->paths[e->path_slots[i] - 1], r))
-		i = (i + 1) & (PATH_SLOTS - 1);
-	return &e->path_slots[i];
-}
-
-static struct path *path_find(struct rd_ends *e, const struct route *r)
-{
-	const struct route back = {r->net, r->length, r->dst, r->src};
-	uint16_t *slot = path_slot(e, r), reverse;
-	struct path *p;
-
-	if (*slot)
-		return e->paths[*slot - 1];
-	p = e->n_paths < PATHS_MAX ? calloc(1, sizeof(*p)) : NULL;
-	if (!p) {
-		e->out_of_memory |= e->n_paths < PATHS_MAX;
-		return NULL;
-	}
-	p->net = r->net;
-	memcpy(p->src, r->src, r->length);
-	memcpy(p->dst, r->dst, r->length);
-	reverse = *path_slot(e, &back);
-	if (reverse) {
-		p->reverse = e->paths[reverse - 1];
-		p->reverse->reverse = p;
-	}
-	e->paths[e->n_paths++] = p;
-	*slot = (uint16_t)e->n_paths;
-	return p;
-}
-
-static struct path_qp *qp_make(
-	struct rd_ends *e, struct path_qp **slot, uint64_t key, const struct route *r, uint32_t qp)
-{
-	struct path *path = e->n_qps < PATH_QPS_MAX ? path_find(e, r) : NULL;
-
-	if (!path)
-		return NULL;
-	*slot = calloc(1, sizeof(**slot));
-	if (!*slot) {
-		e->out_of_memory = true;
-		return NULL;
-	}
-	(*slot)->key = key;
-	(*slot)->path = path;
-	(*slot)->qp = qp;
-	e->n_qps++;
-	return *slot;
-}
-
-static struct path_qp *qp_find(struct rd_ends *e, const struct route *r, uint32_t qp)
-{
-	struct rd_hash h = rd_hash_begin();
-	unsigned int words = hash_route(&h, r);
-	uint64_t key;
-	size_t i;
-
-	rd_hash_add(&h, qp);
-	key = rd_hash_end(&h, words + 1);
-	i = (size_t)(key & (PATH_QP_SLOTS - 1));
-
-	if (e->cached && e->cached->key == key)
-		return e->cached;
-	for (; e->qps[i]; i = (i + 1) & (PATH_QP_SLOTS - 1))
-		if (e->qps[i]->key == key)
-			return e->cached = e->qps[i];
-	return qp_make(e, &e->qps[i], key, r, qp);
-}
-
-/* --- waiting ---------------------------------------------------------------------------------- */
+/* --- lists of the same key --------------------------------------------------------------- */
 
 static struct entry *entry_at(struct pending *set, uint64_t at)
 {
 	return &set->ring[at & (RING - 1)];
 }
 
-/* The entry with this number; NULL: there is none, or it was removed. */
-static struct entry *entry_of(struct pending *set, uint64_t number)
+/* With the same IP id, too. */
+static bool same_bytes(const struct entry *x, const struct entry *y)
 {
-	return number >= set->tail ? entry_at(set, number) : NULL;
+	return x->identity == y->identity && x->ip_id == y->ip_id;
 }
 
-static struct entry *newest(struct pending *set, uint64_t id)
+/* The link to the oldest entry of a key; for a new key, the link to be set. */
+static uint64_t *link_of(struct pending *set, uint64_t key)
 {
-	struct entry *en = entry_of(set, set->buckets[id & (BUCKETS - 1)]);
+	uint64_t *link = &set->buckets[key & (BUCKETS - 1)];
 
-	while (en && en->identity != id)
-		en = entry_of(set, en->next);
-	return en;
-}
-
-static struct entry *newest_unmatched(struct pending *set, uint64_t id)
-{
-	struct entry *en = newest(set, id);
-
-	return en ? entry_of(set, en->top) : NULL;
-}
-
-/* Counts a packet without a match, unless it may lie outside the time of the other capture. */
-static void count_unmatched(struct rd_ends *e, enum rd_tap end, const struct entry *en)
-{
-	const struct pending *other = &e->pending[!end];
-	bool edge = en->t < other->first + e->margin ||
-		    (other->ended && en->t > other->last - e->margin);
-	struct path_qp *w = en->to;
-	struct rd_incident *incident = en->state == ENTRY_OPEN ? &w->only[end] : &w->copies[end];
-
-	if (en->state == ENTRY_MATCHED)
-		return;
-	if (edge && en->state == ENTRY_OPEN) {
-		e->outside++;
-		return;
-	}
-	w->edge_copies[end] += edge;
-	incident_add(incident, 1, en->frame, e->origin + (uint64_t)en->t);
-}
-
-/* The link to the newest entry of an identity; for a new identity, the link to be set. */
-static uint64_t *link_of(struct pending *set, uint64_t id)
-{
-	uint64_t *link = &set->buckets[id & (BUCKETS - 1)];
-
-	while (entry_of(set, *link) && entry_at(set, *link)->identity != id)
+	while (*link && entry_at(set, *link)->key != key)
 		link = &entry_at(set, *link)->next;
 	return link;
+}
+
+static struct entry *oldest(struct pending *set, uint64_t key)
+{
+	uint64_t number = *link_of(set, key);
+
+	return number ? entry_at(set, number) : NULL;
+}
+
+static struct entry *newer(struct pending *set, const struct entry *en)
+{
+	return en->same ? entry_at(set, en->same) : NULL;
+}
+
+static struct entry *push(struct pending *set, const struct entry *en)
+{
+	uint64_t *link = link_of(set, en->key);
+	struct entry *now = entry_at(set, set->head);
+
+	*now = *en;
+	now->next = now->same = now->last = 0;
+	if (*link) {
+		struct entry *first = entry_at(set, *link);
+
+		entry_at(set, first->last)->same = set->head;
+		first->last = set->head;
+	} else {
+		now->last = set->head;
+		*link = set->head;
+	}
+	set->head++;
+	return now;
+}
+
+/* Unlinks the oldest entry of all, which is also the oldest one of its key. */
+static void unlink_oldest(struct pending *set)
+{
+	struct entry *en = entry_at(set, set->tail);
+	uint64_t *link = link_of(set, en->key);
+
+	if (en->same) {
+		struct entry *heir = entry_at(set, en->same);
+
+		heir->next = en->next;
+		heir->last = en->last;
+		heir->earlier = true;
+		heir->copy |= same_bytes(heir, en) && (en->copy || en->state == ENTRY_PAIRED);
+		*link = en->same;
+	} else {
+		*link = en->next;
+	}
+	set->tail++;
+}
+
+/* --- which copy is which ---------------------------------------------------------------------- */
+
+/* The distances that packets of this path have about now. */
+static struct extremes expected(const struct path *p)
+{
+	const struct extremes any = {-MARGIN_NS, MARGIN_NS, 0, 0};
+	struct extremes x;
+
+	if (distances_recent(&p->d, &x))
+		return x;
+	if (p->first_until)
+		return p->first;
+	return any;
+}
+
+/* Whether the other capture ran when this packet passed it, if it did. */
+static bool both_ran(const struct rd_ends *e, enum rd_tap end, const struct entry *en)
+{
+	const struct pending *other = &e->pending[!end];
+	const struct extremes x = expected(en->to->path);
+	int64_t soonest = end == RD_TAP_A ? en->t + x.min : en->t - x.max;
+	int64_t latest = end == RD_TAP_A ? en->t + x.max : en->t - x.min;
+
+	return soonest >= other->first && (!other->ended || latest <= other->last);
+}
+
+struct copies {
+	struct entry *here[COPIES], *there[COPIES];
+	unsigned int n_here, n_there;
+	int64_t alone_here[COPIES], alone_there[COPIES]; /* the cost of no partner */
+};
+
+/* The entries from `at` on that may be what `en` is, or its partner. */
+static unsigned int open_entries(
+	struct pending *set, struct entry *at, const struct entry *en, struct entry **out)
+{
+	const bool ids = ids_kept(en->to->path);
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; at && n < COPIES && i < WALK; at = newer(set, at), i++)
+		if (at->state == ENTRY_OPEN && at->identity == en->identity &&
+			(!ids || at->ip_id == en->ip_id))
+			out[n++] = at;
+	return n;
+}
+
+/* The time between neighbours of a long list. */
+static int64_t gap(struct entry *const *list, unsigned int n)
+{
+	return n > 1 ? (list[n - 1]->t - list[0]->t) / (n - 1) : NEVER;
+}
+
+/*
+ * Outside the time of the other capture a copy may well be alone. Else as many as possible have a
+ * partner; but of a list that is longer than can be compared, only near ones.
+ */
+static void price(const struct rd_ends *e, enum rd_tap end, struct copies *c)
+{
+	int64_t cost = NEVER;
+
+	if (c->n_here == COPIES || c->n_there == COPIES) {
+		int64_t x = gap(c->here, c->n_here), y = gap(c->there, c->n_there);
+
+		cost = (x < y ? x : y) / 2;
+		cost = cost < 0 ? 0 : cost;
+	}
+	for (unsigned int i = 0; i < c->n_here; i++)
+		c->alone_here[i] = both_ran(e, end, c->here[i]) ? cost : 0;
+	for (unsigned int i = 0; i < c->n_there; i++)
+		c->alone_there[i] = both_ran(e, !end, c->there[i]) ? cost : 0;
+}
+
+/* How far the distance of two entries is from what is expected; NEVER: they are no pair. */
+static int64_t deviation(enum rd_tap end, const struct entry *here, const struct entry *there)
+{
+	const struct extremes x = expected(here->to->path);
+	int64_t distance = end == RD_TAP_A ? there->t - here->t : here->t - there->t, off = 0;
+
+	if (distance < x.min)
+		off = x.min - distance;
+	else if (distance > x.max)
+		off = distance - x.max;
+	return off > PATIENCE_NS ? 4 * NEVER : off;
+}
+
+/* The partner of the first copy here, by the cheapest assignment that keeps the order. */
+static struct entry *cheapest(enum rd_tap end, const struct copies *c)
+{
+	int64_t cost[COPIES + 1][COPIES + 1], pair[COPIES][COPIES];
+
+	for (unsigned int i = c->n_here + 1; i-- > 0;)
+		for (unsigned int k = c->n_there + 1; k-- > 0;) {
+			int64_t best = i == c->n_here && k == c->n_there ? 0 : INT64_MAX, x;
+
+			if (i < c->n_here && (x = c->alone_here[i] + cost[i + 1][k]) < best)
+				best = x;
+			if (k < c->n_there && (x = c->alone_there[k] + cost[i][k + 1]) < best)
+				best = x;
+			if (i < c->n_here && k < c->n_there) {
+				pair[i][k] = deviation(end, c->here[i], c->there[k]);
+				if ((x = pair[i][k] + cost[i + 1][k + 1]) <= best)
+					best = x;
+			}
+			cost[i][k] = best;
+		}
+	for (unsigned int k = 0; k < c->n_there; k++) {
+		if (cost[0][k] == pair[0][k] + cost[1][k + 1])
+			return c->there[k];
+		if (cost[0][k] == c->alone_here[0] + cost[1][k])
+			return NULL;
+	}
+	return NULL;
+}
+
+static struct entry *partner_of(struct rd_ends *e, enum rd_tap end, struct entry *en)
+{
+	struct pending *here = &e->pending[end], *there = &e->pending[!end];
+	struct copies c;
+
+	c.n_there = open_entries(there, oldest(there, en->key), en, c.there);
+	if (!c.n_there)
+		return NULL;
+	c.n_here = open_entries(here, en, en, c.here);
+	if (c.n_here == 1 && c.n_there == 1)
+		return deviation(end, en, c.there[0]) < NEVER ? c.there[0] : NULL;
+	price(e, end, &c);
+	return cheapest(end, &c);
+}
+
+static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct entry *there)
+{
+	struct path_qp *w = here->to;
+	const struct entry *at[RD_TAPS] = {there, there};
+	uint64_t frame[RD_TAPS];
+
+	at[end] = here;
+	frame[RD_TAP_A] = at[RD_TAP_A]->frame;
+	frame[RD_TAP_B] = at[RD_TAP_B]->frame;
+	here->state = there->state = ENTRY_PAIRED;
+	here->partner_frame = there->frame;
+	here->partner_t = there->t;
+	there->partner_frame = here->frame;
+	there->partner_t = here->t;
+	w->matched++;
+	w->requests += here->request;
+	e->matched++;
+	place_note(e, w->path, at);
+	e->out_of_memory |= !distances_add(
+		&w->path->d, at[RD_TAP_A]->t, at[RD_TAP_B]->t - at[RD_TAP_A]->t, frame);
+}
+
+/* --- what a packet counts as ------------------------------------------------------------------ */
+
+/* In the order of a file: the times must agree, since captures may merge queues out of order. */
+static void count_order(enum rd_tap end, const struct entry *en)
+{
+	struct path_qp *w = en->to;
+	const bool after = en->partner_frame > w->latest[end].frame;
+
+	if (!after && en->t >= w->latest[end].t[end] && en->partner_t <= w->latest[end].t[!end])
+		w->reordered[end]++;
+	if (after) {
+		w->latest[end].frame = en->partner_frame;
+		w->latest[end].t[end] = en->t;
+		w->latest[end].t[!end] = en->partner_t;
+	}
+}
+
+/* Whether this is one packet more with these bytes and this IP id than the other end has. */
+static bool is_copy(struct pending *here, struct pending *there, const struct entry *en)
+{
+	const struct entry *x = newer(here, en);
+
+	if (en->copy || !oldest(there, en->key))
+		return en->copy;
+	for (unsigned int i = 0; x && i < WALK; x = newer(here, x), i++)
+		if (same_bytes(x, en))
+			return true;
+	return false;
+}
+
+/* What the other end has of the same bytes: before this packet could be there, and after. */
+static void other_copies(
+	struct pending *there, enum rd_tap end, const struct entry *en, struct record *out)
+{
+	const struct extremes x = expected(en->to->path);
+	const int64_t from = end == RD_TAP_A ? en->t + x.min : en->t - x.max;
+	const struct entry *o = oldest(there, en->key);
+
+	out->earlier = en->earlier;
+	out->again = INT64_MAX;
+	for (unsigned int i = 0; o && i < WALK; o = newer(there, o), i++) {
+		out->earlier |= o->t < from;
+		if (o->t >= from && out->again == INT64_MAX)
+			out->again = o->t;
+	}
+}
+
+static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
+{
+	struct pending *here = &e->pending[end], *there = &e->pending[!end];
+	const uint64_t ns = e->origin + (uint64_t)en->t;
+	struct path_qp *w = en->to;
+	struct record record = {.to = w,
+		.frame = en->frame,
+		.ns = ns,
+		.t = en->t,
+		.psn = en->psn,
+		.end = (uint8_t)end,
+		.request = en->request};
+
+	const bool copy = is_copy(here, there, en);
+
+	/* A copy that the network made is one whenever the other capture ran. */
+	if (!both_ran(e, end, en) && !(copy && ids_tell(w->path))) {
+		w->outside[end]++;
+		return;
+	}
+	incident_add(copy ? &w->copies[end] : &w->only[end], 1, en->frame, ns);
+	other_copies(there, end, en, &record);
+	evidence_keep(e, &record);
 }
 
 static void remove_oldest(struct rd_ends *e, enum rd_tap end)
 {
 	struct pending *set = &e->pending[end];
-	struct entry *en = entry_at(set, set->tail);
+	struct entry *en = entry_at(set, set->tail), *partner;
 
-	if (en->newest)
-		*link_of(set, en->identity) = en->next;
-	count_unmatched(e, end, en);
-	set->tail++;
-}
-
-static void remove_before(struct rd_ends *e, enum rd_tap end, int64_t t)
-{
-	struct pending *set = &e->pending[end];
-
-	while (set->tail < set->head && entry_at(set, set->tail)->t < t)
-		remove_oldest(e, end);
-}
-
-/* Adds an entry, which becomes the newest one of its identity. */
-static void push(struct pending *set, const struct entry *en)
-{
-	uint64_t *link = link_of(set, en->identity);
-	struct entry *old = entry_of(set, *link), *now = entry_at(set, set->head);
-
-	*now = *en;
-	now->newest = true;
-	now->next = old ? old->next : 0;
-	now->top = old ? old->top : 0;
-	now->open = old ? old->open : 0;
-	if (old)
-		old->newest = false;
-	if (en->state != ENTRY_MATCHED) {
-		now->below = now->top;
-		now->top = set->head;
+	if (en->state == ENTRY_OPEN) {
+		partner = partner_of(e, end, en);
+		if (partner)
+			pair(e, end, en, partner);
+		else
+			en->state = ENTRY_ALONE;
 	}
-	if (en->state == ENTRY_OPEN)
-		now->open = set->head;
-	*link = set->head++;
+	if (en->state == ENTRY_PAIRED)
+		count_order(end, en);
+	else
+		count_alone(e, end, en);
+	unlink_oldest(set);
+}
+
+/* In the order of time, since what is expected of a packet follows from those around it. */
+static void remove_before(struct rd_ends *e, int64_t t)
+{
+	for (;;) {
+		int64_t first[RD_TAPS];
+		enum rd_tap end;
+
+		for (int i = 0; i < RD_TAPS; i++) {
+			struct pending *set = &e->pending[i];
+
+			first[i] = set->tail < set->head ? entry_at(set, set->tail)->t : INT64_MAX;
+		}
+		end = first[RD_TAP_B] < first[RD_TAP_A] ? RD_TAP_B : RD_TAP_A;
+		if (first[end] >= t)
+			return;
+		remove_oldest(e, end);
+	}
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+/* Distances and IP ids of packets that are there once at each end. */
+static void note_unique(struct rd_ends *e, enum rd_tap end, struct entry *en)
+{
+	struct pending *here = &e->pending[end], *there = &e->pending[!end];
+	const struct entry *o = oldest(there, en->key);
+	struct path *p = en->to->path;
+	struct extremes x;
+
+	p->id_changes += en->ip_id != p->ip_id;
+	p->ip_id = en->ip_id;
+	if (!o || o->identity != en->identity || o->same || o->copy || o->state != ENTRY_OPEN ||
+		oldest(here, en->key) != en || en->copy)
+		return;
+	if (o->ip_id == en->ip_id)
+		p->same_id++;
+	else
+		p->other_id++;
+	x.min = x.max = end == RD_TAP_B ? en->t - o->t : o->t - en->t;
+	if (!p->first_until) {
+		p->first = (struct extremes){x.min, x.max, 0, 0};
+		p->first_until = en->t + FIRST_NS;
+	} else if (en->t < p->first_until) {
+		if (x.min < p->first.min)
+			p->first.min = x.min;
+		if (x.max > p->first.max)
+			p->first.max = x.max;
+	}
 }
 
 static void add(struct rd_ends *e, enum rd_tap end, const struct entry *en)
@@ -270,75 +388,52 @@ static void add(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 	struct pending *set = &e->pending[end];
 
 	if (set->head - set->tail == RING) {
-		e->evicted += entry_at(set, set->tail)->state != ENTRY_MATCHED;
+		const struct entry *old = entry_at(set, set->tail);
+
+		e->evicted += old->state == ENTRY_OPEN && !oldest(&e->pending[!end], old->key) &&
+			      en->t - old->t < YOUNG_NS;
 		remove_oldest(e, end);
 	}
-	push(set, en);
+	note_unique(e, end, push(set, en));
 }
 
-/* Marks the newest unmatched entry of an identity as matched; an older one becomes a copy. */
-static void mark_matched(struct pending *set, struct entry *entry)
+static void read_headers(const struct rd_packet *p, struct entry *en)
 {
-	struct entry *first = newest(set, entry->identity), *open = entry_of(set, first->open);
+	const uint8_t *ip = p->data + p->l3;
 
-	entry->state = ENTRY_MATCHED;
-	first->top = entry->below;
-	first->open = 0;
-	if (open && open != entry)
-		open->state = ENTRY_COPY;
-}
-
-static void match(struct rd_ends *e, enum rd_tap end, const struct entry *here, struct entry *there)
-{
-	struct path_qp *w = here->to;
-	const struct entry *at[RD_TAPS] = {there, there};
-	uint64_t frame[RD_TAPS];
-	int64_t distance;
-
-	at[end] = here;
-	frame[RD_TAP_A] = at[RD_TAP_A]->frame;
-	frame[RD_TAP_B] = at[RD_TAP_B]->frame;
-	distance = at[RD_TAP_B]->t - at[RD_TAP_A]->t;
-	if (e->margin < 2 * llabs(distance) + MARGIN_NS)
-		e->margin = 2 * llabs(distance) + MARGIN_NS;
-	w->matched++;
-	e->matched++;
-	w->reordered += there->frame < w->last[!end];
-	for (int i = 0; i < RD_TAPS; i++)
-		if (frame[i] > w->last[i])
-			w->last[i] = frame[i];
-	mark_matched(&e->pending[!end], there);
-	e->out_of_memory |= !distances_add(
-		&w->path->d, at[RD_TAP_A]->t > 0 ? (uint64_t)at[RD_TAP_A]->t : 0, distance, frame);
+	en->psn = p->psn;
+	en->request = rd_packet_transport(p) == RD_RC && !(p->op->bits & RD_OP_RESPONSE);
+	if (p->net == RD_NET_IPV4) {
+		en->ip_id = rd_be16(ip + 4);
+		en->ttl = ip[8];
+	} else if (p->net != RD_NET_NONE) {
+		en->ttl = ip[7];
+	}
 }
 
 static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const struct rd_frame *f)
 {
-	struct pending *set = &e->pending[end], *other = &e->pending[!end];
-	struct entry en = {.frame = ++set->frames}, *candidate;
+	struct pending *set = &e->pending[end];
+	struct entry en = {.frame = ++set->frames};
 	struct rd_packet p;
 	struct route r;
 
 	en.t = rd_ends_time(f->ts_ns, e->origin, end == RD_TAP_B ? e->offset : 0);
 	set->last = en.t;
-	if (!parse(link, f, &p) || !route_of(&p, &r))
+	set->fine |= f->ts_ns % 1000 != 0;
+	if (!rd_packet_parse(link, f->data, f->caplen, f->len, &p) || !route_of(&p, &r))
 		return;
-	en.identity = identity(&p, &r);
-	en.to = qp_find(e, &r, p.dest_qp);
+	en.identity = packet_identity(&p, &r);
+	en.key = packet_key(&p, &r);
+	en.to = path_qp_find(e, &r, p.dest_qp);
 	if (!en.to) {
 		e->left_out++;
 		return;
 	}
 	en.to->path->frames_out[end] += f->direction == RD_DIR_OUT;
-	remove_before(e, RD_TAP_A, en.t - PATIENCE_NS);
-	remove_before(e, RD_TAP_B, en.t - PATIENCE_NS);
-	candidate = newest_unmatched(other, en.identity);
-	if (candidate) {
-		match(e, end, &en, candidate);
-		en.state = ENTRY_MATCHED;
-	} else if (newest(set, en.identity) || newest(other, en.identity)) {
-		en.state = ENTRY_COPY;
-	}
+	read_headers(&p, &en);
+	evidence_answer(e, end, &p, en.to, en.t);
+	remove_before(e, en.t - PATIENCE_NS);
 	add(e, end, &en);
 }
 
@@ -352,10 +447,8 @@ void rd_ends_frames(struct rd_ends *e, enum rd_tap end, enum rd_link link,
 void rd_ends_file_end(struct rd_ends *e, enum rd_tap end)
 {
 	e->pending[end].ended = true;
-	if (!e->pending[!end].ended)
-		return;
-	remove_before(e, RD_TAP_A, INT64_MAX);
-	remove_before(e, RD_TAP_B, INT64_MAX);
+	if (e->pending[!end].ended)
+		remove_before(e, INT64_MAX);
 }
 
 int rd_ends_open(struct rd_ends **out, const uint64_t first_ns[RD_TAPS], int64_t offset_ns,
@@ -369,7 +462,6 @@ int rd_ends_open(struct rd_ends **out, const uint64_t first_ns[RD_TAPS], int64_t
 			err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for matching two captures");
 	e->origin = first_ns[RD_TAP_A];
 	e->offset = offset_ns;
-	e->margin = MARGIN_NS;
 	e->pending[RD_TAP_B].first = rd_ends_time(first_ns[RD_TAP_B], e->origin, offset_ns);
 	e->qps = calloc(PATH_QP_SLOTS, sizeof(*e->qps));
 	e->out_of_memory = !e->qps;
@@ -391,7 +483,11 @@ void rd_ends_close(struct rd_ends *e)
 	if (!e)
 		return;
 	for (size_t i = 0; e->qps && i < PATH_QP_SLOTS; i++)
-		free(e->qps[i]);
+		if (e->qps[i]) {
+			free(e->qps[i]->acks.list);
+			free(e->qps[i]->naks.list);
+			free(e->qps[i]);
+		}
 	for (size_t i = 0; i < e->n_paths; i++) {
 		free(e->paths[i]->d.above);
 		free(e->paths[i]->d.below);
@@ -401,6 +497,7 @@ void rd_ends_close(struct rd_ends *e)
 		free(e->pending[i].ring);
 		free(e->pending[i].buckets);
 	}
+	free(e->records);
 	free(e->qps);
 	free(e);
 }

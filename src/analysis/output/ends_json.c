@@ -27,8 +27,11 @@ static json_t *qp_json(const struct rd_path_qp *w, uint64_t start)
 	json_object_set_new(o, "arrived", rd_json_u64(w->arrived));
 	json_object_set_new(o, "reordered", rd_json_u64(w->reordered));
 	json_object_set_new(o, "lost", incident_json(&w->lost, start));
+	json_object_set_new(o, "asked_for", rd_json_u64(w->asked_for));
+	json_object_set_new(o, "unclear", incident_json(&w->unclear, start));
 	json_object_set_new(o, "duplicated", incident_json(&w->duplicated, start));
 	json_object_set_new(o, "missed", incident_json(&w->missed, start));
+	json_object_set_new(o, "missed_at_receiver", incident_json(&w->missed_at_receiver, start));
 	return o;
 }
 
@@ -58,6 +61,7 @@ static json_t *clock_json(const struct rd_ends_report *r)
 	json_object_set_new(o, "offset_ns", json_integer(r->offset_ns));
 	json_object_set_new(o, "error_ns", rd_json_u64(r->offset_error_ns));
 	json_object_set_new(o, "drift_ppm", r->drift_known ? json_real(r->drift_ppm) : json_null());
+	json_object_set_new(o, "drift_error_ppm", json_real(r->drift_error_ppm));
 	return o;
 }
 
@@ -71,6 +75,7 @@ json_t *rd_ends_json(const struct rd_ends_report *r)
 	json_object_set_new(o, "last_ns", rd_json_u64(r->last_ns - r->start_ns));
 	json_object_set_new(o, "packets", rd_json_u64(r->packets));
 	json_object_set_new(o, "outside", rd_json_u64(r->outside));
+	json_object_set_new(o, "elsewhere", rd_json_u64(r->elsewhere));
 	json_object_set_new(o, "evicted", rd_json_u64(r->evicted));
 	json_object_set_new(o, "left_out", rd_json_u64(r->left_out));
 	json_object_set_new(o, "clock", clock_json(r));

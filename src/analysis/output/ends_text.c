@@ -2,6 +2,7 @@
 /* The comparison of two captures as text: the clocks, a table of paths, findings. */
 #include "output.h"
 #include <inttypes.h>
+#include <math.h>
 #include <rdmadump/ends.h>
 #include <rdmadump/units.h>
 
@@ -14,20 +15,43 @@ static void put_clock(const struct rd_ends_report *r, FILE *out)
 	fprintf(out, "two ends of the same traffic: %s packets captured at both, in %.1f s\n",
 		rd_fmt_count(packets, r->packets), (double)(r->last_ns - r->first_ns) / 1e9);
 	if (!r->offset_known) {
-		fputs("the offset of the clocks is unknown: there are packets in one direction "
-		      "only\n",
+		fputs(r->both_ways ? "the offset of the clocks is unknown: their rates differ too "
+				     "much, or "
+				     "one was set meanwhile\n"
+				   : "the offset of the clocks is unknown: no packets in both "
+				     "directions\n",
 			out);
 		return;
 	}
-	fprintf(out,
-		"B's clock is %.6f s %s A's, if the delays of both directions are equal (+-%s)",
+	fprintf(out, "B's clock is %.6f s %s A's, within %s",
 		(double)(r->offset_ns < 0 ? -r->offset_ns : r->offset_ns) / 1e9,
 		r->offset_ns < 0 ? "behind" : "ahead of", duration_text(error, r->offset_error_ns));
-	if (r->drift_known)
-		fprintf(out, ", and runs %.1f ppm %s",
-			r->drift_ppm < 0 ? -r->drift_ppm : r->drift_ppm,
-			r->drift_ppm < 0 ? "slower" : "faster");
+	if (r->drift_known && fabs(r->drift_ppm) <= r->drift_error_ppm)
+		fprintf(out, ", and runs at the same rate within %.2g ppm",
+			fabs(r->drift_ppm) + r->drift_error_ppm);
+	else if (r->drift_known)
+		fprintf(out, ", and runs %.1f ppm %s, within %.2g ppm", fabs(r->drift_ppm),
+			r->drift_ppm < 0 ? "slower" : "faster", r->drift_error_ppm);
 	fputc('\n', out);
+}
+
+/* What is said first: nothing is missing, if so. */
+static void put_whole(const struct rd_ends_report *r, FILE *out)
+{
+	uint64_t odd = r->left_out;
+
+	for (size_t i = 0; i < r->n_paths; i++)
+		for (size_t k = 0; k < r->paths[i].n_qps; k++) {
+			const struct rd_path_qp *w = &r->paths[i].qps[k];
+
+			odd += w->lost.count + w->unclear.count + w->missed_at_receiver.count +
+			       w->duplicated.count + w->missed.count + w->reordered;
+		}
+	if (!odd && r->packets)
+		fputs("nothing was lost, duplicated or reordered between the ends: each packet "
+		      "that one "
+		      "capture has, the other one has, in the same order\n",
+			out);
 }
 
 static void put_qp(const struct rd_path *p, const struct rd_path_qp *w, int width, FILE *out)
@@ -39,7 +63,8 @@ static void put_qp(const struct rd_path *p, const struct rd_path_qp *w, int widt
 	fprintf(out, "%-*s %c->%c%-5s %9s %8" PRIu64 " %10" PRIu64 " %9" PRIu64 " %8" PRIu64, width,
 		route, p->sender == RD_TAP_A ? 'A' : 'B', p->sender == RD_TAP_A ? 'B' : 'A',
 		p->sender_known ? "" : "?", rd_fmt_count(sent, w->sent), w->lost.count,
-		w->duplicated.count, w->reordered, w->missed.count);
+		w->duplicated.count, w->reordered,
+		w->missed.count + w->missed_at_receiver.count + w->unclear.count);
 	if (p->variation.n && w == p->qps)
 		fprintf(out, "  %s / %s", duration_text(p50, p->variation.p50),
 			duration_text(p99, p->variation.p99));
@@ -70,6 +95,17 @@ static void put_table(const struct rd_ends_report *r, size_t most, FILE *out)
 
 static void put_rest(const struct rd_ends_report *r, FILE *out)
 {
+	if (r->outside)
+		fprintf(out,
+			"%" PRIu64
+			" packets are at one end only, before the other capture began or "
+			"after it ended: nothing is known of them\n",
+			r->outside);
+	if (r->elsewhere)
+		fprintf(out,
+			"%" PRIu64 " packets are of addresses whose packets pass one of the ends "
+			"only\n",
+			r->elsewhere);
 	if (r->evicted)
 		fprintf(out,
 			"%" PRIu64
@@ -86,6 +122,7 @@ void rd_ends_text(const struct rd_ends_report *r, const struct rd_report_style *
 
 	findings.totals.first_ns = r->start_ns;
 	put_clock(r, out);
+	put_whole(r, out);
 	findings_text(&findings, style, out);
 	put_table(r, style->verbose ? SIZE_MAX : ROWS_SHOWN, out);
 	put_rest(r, out);

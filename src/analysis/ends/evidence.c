@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What became of a packet that only the sender's capture has: responses tell. A NAK that asks for
+ * its PSN shows that it was lost. An acknowledgement of its PSN, while the receiver's capture never
+ * had it, or only later, shows that it arrived and that capture missed it.
+ */
+#include "ends.h"
+#include <stdlib.h>
+
+#define LOG_FIRST   16
+#define LOG_MAX	    256 /* then every second one is dropped */
+#define ANSWERS_MAX (UINT64_C(1) << 21)
+#define PSN_MASK    0xffffffU
+#define PSN_RECENT                                                                                 \
+	(1U << 22) /* an acknowledgement further ahead may be of another round of PSNs             \
+		    */
+#define LATE_NS ((int64_t)60000000000)
+
+/* --- logs of responses ------------------------------------------------------------------------ */
+
+static void thin_out(struct answers *a)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->n; i += 2)
+		a->list[n++] = a->list[i];
+	a->n = n;
+	a->stride *= 2;
+}
+
+static void answers_add(struct rd_ends *e, struct answers *a, const struct answer *one)
+{
+	if (a->stride > 1 && ++a->skip % a->stride)
+		return;
+	if (a->n == LOG_MAX)
+		thin_out(a);
+	if (a->n == a->room) {
+		uint32_t room = a->room ? 2 * a->room : LOG_FIRST;
+		struct answer *list;
+
+		if (e->answers + room > ANSWERS_MAX)
+			return;
+		list = realloc(a->list, room * sizeof(*list));
+		if (!list) {
+			e->out_of_memory = true;
+			return;
+		}
+		e->answers += room - a->room;
+		a->stride = a->stride ? a->stride : 1;
+		a->list = list;
+		a->room = room;
+	}
+	a->list[a->n++] = *one;
+}
+
+void evidence_answer(struct rd_ends *e, enum rd_tap end, const struct rd_packet *p,
+	struct path_qp *to, int64_t t)
+{
+	struct answer one = {.t = t, .psn = p->psn, .end = (uint8_t)end};
+	struct rd_aeth aeth;
+
+	if (rd_packet_transport(p) != RD_RC || !(p->op->bits & RD_OP_RESPONSE))
+		return;
+	if ((p->op->bits & RD_OP_ACK) && !rd_packet_aeth(p, &aeth))
+		return;
+	if ((p->op->bits & RD_OP_ACK) && aeth.kind == RD_AETH_NAK && aeth.value == 0) {
+		answers_add(e, &to->naks, &one);
+		one.psn = (p->psn - 1) & PSN_MASK;
+	}
+	answers_add(e, &to->acks, &one);
+}
+
+/* --- packets without a match ------------------------------------------------------------------ */
+
+void evidence_keep(struct rd_ends *e, const struct record *record)
+{
+	if (e->n_records == RECORDS_MAX)
+		return;
+	if (e->n_records == e->records_room) {
+		size_t room = e->records_room ? 2 * e->records_room : 64;
+		struct record *list = realloc(e->records, room * sizeof(*list));
+
+		if (!list) {
+			e->out_of_memory = true;
+			return;
+		}
+		e->records = list;
+		e->records_room = room;
+	}
+	e->records[e->n_records++] = *record;
+}
+
+const struct rd_side *evidence_side(
+	const struct rd_report *r, const char *from, const char *to, uint32_t qp, uint32_t *sender)
+{
+	for (size_t i = 0; i < r->n_conversations; i++) {
+		const struct rd_conversation *c = &r->conversations[i];
+
+		for (unsigned int side = 0; side < 2; side++) {
+			const struct rd_endpoint *source = side ? &c->b : &c->a;
+			const struct rd_endpoint *target = side ? &c->a : &c->b;
+
+			if (target->qp != qp || strcmp(source->address, from) ||
+				strcmp(target->address, to))
+				continue;
+			if (sender)
+				*sender = source->qp;
+			return &c->side[side];
+		}
+	}
+	return NULL;
+}
+
+/* The responses to what a QP received; NULL: none, or its peer is unknown. */
+static const struct path_qp *responses_to(const struct rd_ends *e, const struct path_qp *w,
+	const struct rd_report *const reports[RD_TAPS])
+{
+	uint32_t peer = RD_QP_UNKNOWN;
+
+	for (int end = 0; end < RD_TAPS && peer == RD_QP_UNKNOWN; end++)
+		evidence_side(reports[end], w->path->from, w->path->to, w->qp, &peer);
+	if (peer == RD_QP_UNKNOWN || !w->path->reverse)
+		return NULL;
+	for (size_t i = 0; i < PATH_QP_SLOTS; i++)
+		if (e->qps[i] && e->qps[i]->path == w->path->reverse && e->qps[i]->qp == peer)
+			return e->qps[i];
+	return NULL;
+}
+
+/* Acknowledged, before the receiver's capture had it, if it ever had. */
+static bool delivered(const struct record *x, const struct answers *acks)
+{
+	const enum rd_tap receiver = !x->end;
+
+	for (uint32_t i = 0; i < acks->n; i++) {
+		const struct answer *a = &acks->list[i];
+
+		if (llabs(a->t - x->t) > LATE_NS || ((a->psn - x->psn) & PSN_MASK) >= PSN_RECENT)
+			continue;
+		if (x->again == INT64_MAX || (a->end == receiver && a->t < x->again))
+			return true;
+	}
+	return false;
+}
+
+/* By a NAK that came to the sender after it had sent the packet. */
+static bool asked_for(const struct record *x, const struct answers *naks)
+{
+	for (uint32_t i = 0; i < naks->n; i++) {
+		const struct answer *a = &naks->list[i];
+
+		if (a->psn == x->psn && a->end == x->end && a->t > x->t && a->t - x->t < LATE_NS)
+			return true;
+	}
+	return false;
+}
+
+static enum fate fate_of(const struct record *x, const struct path_qp *responses)
+{
+	if (!x->request || !responses)
+		return FATE_UNKNOWN;
+	if (asked_for(x, &responses->naks))
+		return FATE_LOST;
+	return !x->earlier && delivered(x, &responses->acks) ? FATE_DELIVERED : FATE_UNKNOWN;
+}
+
+void evidence_judge(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS])
+{
+	const struct path_qp *responses = NULL, *of = NULL;
+
+	for (size_t i = 0; i < e->n_records; i++) {
+		const struct record *x = &e->records[i];
+
+		if (!x->to->path->between || x->end != x->to->path->sender)
+			continue;
+		if (x->to != of)
+			responses = responses_to(e, x->to, reports);
+		of = x->to;
+		incident_add(&x->to->fate[fate_of(x, responses)], 1, x->frame, x->ns);
+		x->to->recorded++;
+	}
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The findings of two captures of the same traffic: one row of a table for each rule. */
+#include "../rules/rules.h"
+#include "ends.h"
+#include <stdlib.h>
+
+#define LATE_NS 1000000U /* a delay variation worth a finding */
+
+struct sight {
+	const struct rd_report *const *reports;
+	const struct trust *trust;
+	const struct rd_path *p;
+	const struct rd_path_qp *w; /* NULL for rules over a path */
+	uint64_t evicted;	    /* packets of all paths, see rd_ends_report */
+};
+
+struct ends_rule {
+	struct rule_head head;
+	bool of_qp;
+	bool (*applies)(const struct sight *s, struct rd_finding *f);
+};
+
+static void filter_qp(const struct sight *s, struct rd_finding *f, uint64_t first)
+{
+	rd_finding_filter(f, first, "infiniband.bth.destqp == 0x%06x", s->w->qp);
+}
+
+/* Whether the file says that its capture lost nothing. */
+static bool declared_whole(const struct rd_report *r)
+{
+	for (size_t i = 0; i < r->n_files; i++)
+		if (!r->files[i].dropped_known || r->files[i].dropped)
+			return false;
+	return r->n_files > 0;
+}
+
+/*
+ * Whether so many of a QP's packets are more than a capture may have missed. It had all of `tested`
+ * packets: then it misses less than 3 of so many, with a confidence of 95 % (the rule of three).
+ */
+static bool too_many_to_be_missed(const struct sight *s, enum rd_tap tap, uint64_t packets)
+{
+	const struct trust *t = &s->trust[tap];
+
+	if (!trusted(t))
+		return false;
+	if (declared_whole(s->reports[tap]))
+		return true;
+	return t->tested && (double)packets * (double)t->tested > 3.0 * (double)s->w->sent;
+}
+
+/* This direction in the report of one capture alone; NULL: it is absent. */
+static const struct rd_side *side_at(const struct sight *s, enum rd_tap tap)
+{
+	return evidence_side(s->reports[tap], s->p->from, s->p->to, s->w->qp, NULL);
+}
+
+static uint64_t count_at(const struct sight *s, enum rd_tap tap, enum rd_incident_kind kind)
+{
+	const struct rd_side *side = side_at(s, tap);
+
+	return side ? rd_side_incident(side, kind)->count : 0;
+}
+
+static bool lost_between(const struct sight *s, struct rd_finding *f)
+{
+	const struct rd_incident *e = &s->w->lost;
+
+	if (!e->count)
+		return false;
+	finding_evidence(f, e);
+	if (!s->p->sender_known || s->evicted ||
+		(!s->w->asked_for && !too_many_to_be_missed(s, !s->p->sender, e->count)))
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "packets are lost between the two capture points");
+	rd_finding_detail(f,
+		"%llu packet%s of %llu that were sent (%.2g %%) did not arrive, and the receiver "
+		"asked for %llu of them; frames of the sender's capture",
+		n(e->count), plural(e->count), n(s->w->sent), percent(e->count, s->w->sent),
+		n(s->w->asked_for));
+	filter_qp(s, f, e->first_frame);
+	return true;
+}
+
+static bool lost_or_missed(const struct sight *s, struct rd_finding *f)
+{
+	const struct rd_incident *e = &s->w->unclear;
+
+	if (!e->count)
+		return false;
+	finding_evidence(f, e);
+	rd_finding_title(f, "packets are lost between the two capture points, or the receiver's "
+			    "capture missed them");
+	rd_finding_detail(f,
+		"%llu packet%s of %llu that were sent (%.2g %%); nothing shows whether they "
+		"arrived, and that capture missed others; frames of the sender's capture",
+		n(e->count), plural(e->count), n(s->w->sent), percent(e->count, s->w->sent));
+	filter_qp(s, f, e->first_frame);
+	return true;
+}
+
+static bool missed_at_receiver(const struct sight *s, struct rd_finding *f)
+{
+	const struct rd_incident *e = &s->w->missed_at_receiver;
+
+	if (!e->count)
+		return false;
+	finding_evidence(f, e);
+	rd_finding_title(f, "the receiver's capture missed packets");
+	rd_finding_detail(f,
+		"%llu packet%s that the receiver acknowledged and its capture lacks; frames of the "
+		"sender's capture",
+		n(e->count), plural(e->count));
+	filter_qp(s, f, e->first_frame);
+	return true;
+}
+
+/* Both captures alone show that they never had a packet before the receiver asked for it. */
+static bool lost_in_sender(const struct sight *s, struct rd_finding *f)
+{
+	const enum rd_tap sender = s->p->sender;
+	uint64_t here = count_at(s, sender, RD_INC_LOST_UPSTREAM);
+	uint64_t there = count_at(s, !sender, RD_INC_LOST_UPSTREAM);
+
+	if (!s->p->sender_known || !here || !there)
+		return false;
+	finding_evidence(f, rd_side_incident(side_at(s, sender), RD_INC_LOST_UPSTREAM));
+	f->evidence.count = here < there ? here : there;
+	if (!too_many_to_be_missed(s, sender, f->evidence.count))
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "packets are lost inside the sender");
+	rd_finding_detail(f,
+		"%llu packet%s that neither capture had before the receiver asked for them; frames "
+		"of the sender's capture",
+		n(f->evidence.count), plural(f->evidence.count));
+	filter_qp(s, f, f->evidence.n_frames ? f->evidence.frames[0] : 0);
+	return true;
+}
+
+static bool duplicated_between(const struct sight *s, struct rd_finding *f)
+{
+	const struct rd_incident *e = &s->w->duplicated;
+
+	if (!e->count)
+		return false;
+	finding_evidence(f, e);
+	if (!s->p->sender_known ||
+		(!s->p->ids_tell && !too_many_to_be_missed(s, s->p->sender, e->count)))
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "packets are duplicated on the path");
+	rd_finding_detail(f,
+		"%llu packet%s arrived once more than they were sent%s; frames of the "
+		"receiver's capture",
+		n(e->count), plural(e->count), s->p->ids_tell ? ", with the same IP id" : "");
+	filter_qp(s, f, e->first_frame);
+	return true;
+}
+
+static bool reordered_between(const struct sight *s, struct rd_finding *f)
+{
+	if (!s->w->reordered)
+		return false;
+	f->evidence.count = s->w->reordered;
+	if (!s->p->sender_known)
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "packets are reordered on the path");
+	rd_finding_detail(f, "%llu of %llu packets (%.2g %%) arrived after later ones",
+		n(s->w->reordered), n(s->w->arrived), percent(s->w->reordered, s->w->arrived));
+	filter_qp(s, f, 0);
+	return true;
+}
+
+/* Packets that the receiver requests again though its own capture has them. */
+static bool lost_downstream(const struct sight *s, struct rd_finding *f)
+{
+	const struct rd_side *side = side_at(s, !s->p->sender);
+	const struct rd_incident *e = side ? rd_side_incident(side, RD_INC_LOST_DOWNSTREAM) : NULL;
+
+	if (!e || !e->count)
+		return false;
+	finding_evidence(f, e);
+	/* A NAK may be due to packets that came late, or that this capture lacks. */
+	if (!s->p->sender_known || !trusted(&s->trust[!s->p->sender]) || s->w->reordered ||
+		rd_side_incident(side, RD_INC_REORDERED)->count)
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "packets are lost downstream of the receiver's port");
+	rd_finding_detail(f,
+		"%llu time%s the receiver requested packets again that its own capture has; frames "
+		"of the receiver's capture",
+		n(e->count), plural(e->count));
+	filter_qp(s, f, e->first_frame);
+	return true;
+}
+
+static bool missed_at_sender(const struct sight *s, struct rd_finding *f)
+{
+	const struct rd_incident *e = &s->w->missed;
+
+	if (!e->count)
+		return false;
+	finding_evidence(f, e);
+	if (!s->p->sender_known)
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "the sender's capture missed packets");
+	rd_finding_detail(f,
+		"%llu packet%s arrived that the capture at the sender lacks; frames of the "
+		"receiver's capture",
+		n(e->count), plural(e->count));
+	filter_qp(s, f, e->first_frame);
+	return true;
+}
+
+static bool late(const struct sight *s, struct rd_finding *f)
+{
+	const struct rd_latency *v = &s->p->variation;
+
+	if (v->p99 < LATE_NS)
+		return false;
+	f->evidence.count = v->n;
+	if (!s->p->sender_known)
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_frame(f, s->p->slowest_frame);
+	rd_finding_title(f, "the delay on the path varies");
+	rd_finding_detail(f,
+		"one-way delay above the shortest: median %.3g ms, 99th percentile %.3g ms, "
+		"maximum %.3g ms; a frame of the receiver's capture",
+		(double)v->p50 / 1e6, (double)v->p99 / 1e6, (double)v->max / 1e6);
+	return true;
+}
+
+static const struct ends_rule ends_rules[] = {
+	{{"lost-between", RD_SEV_PROBLEM, RD_LIKELY,
+		 "a switch or router on the path drops: congestion without PFC on this priority, a "
+		 "bad cable, a wrong MTU or VLAN; or the receiver's capture missed them",
+		 "look at discards, CRC errors and PFC counters of every port between the two "
+		 "hosts, and at what the receiver's capture lost"},
+		true, lost_between},
+	{{"lost-in-sender", RD_SEV_PROBLEM, RD_LIKELY,
+		 "the sending NIC or host drops packets behind the point where it captures, or its "
+		 "capture and the path both lost them",
+		 "look at tx_discards_phy, at errors and at the egress policy of the sender's "
+		 "port"},
+		true, lost_in_sender},
+	{{"lost-downstream-of-receiver", RD_SEV_PROBLEM, RD_LIKELY,
+		 "the receiving NIC or host drops: no room in its buffers, a bad ICRC, a filter",
+		 "look at out_of_buffer, rx_discards_phy and rx_icrc_encapsulated of the receiver"},
+		true, lost_downstream},
+	{{"lost-or-missed", RD_SEV_WARNING, RD_POSSIBLE,
+		 "a switch drops, or the receiver's capture does",
+		 "capture at the receiver without losses: a larger buffer, a filter, a snapshot "
+		 "length"},
+		true, lost_or_missed},
+	{{"duplicated-between", RD_SEV_WARNING, RD_LIKELY,
+		 "a mirror session that copies a frame at two ports, or a loop; or the sender's "
+		 "capture missed a retransmission",
+		 "look for mirror sessions and loops on the switches between"},
+		true, duplicated_between},
+	{{"reordered-between", RD_SEV_WARNING, RD_LIKELY,
+		 "packets of one QP take several paths: adaptive routing, spraying, a LAG that "
+		 "hashes per packet; or a capture that merges several queues out of order",
+		 "hash by UDP source port, or use NICs that accept packets out of order"},
+		true, reordered_between},
+	{{"missed-at-sender", RD_SEV_NOTE, RD_LIKELY,
+		 "the capture at the sender lost frames, or does not get all that its NIC sends",
+		 "look at the losses of that capture"},
+		true, missed_at_sender},
+	{{"missed-at-receiver", RD_SEV_NOTE, RD_LIKELY,
+		 "the capture at the receiver lost frames, or does not get all that arrives",
+		 "look at the losses of that capture"},
+		true, missed_at_receiver},
+	{{"delay-varies", RD_SEV_NOTE, RD_LIKELY,
+		 "queues on the path: congestion, or pauses (PFC); or software timestamps",
+		 "compare with ECN marks and pause counters of that time"},
+		false, late},
+	{{0}, false, NULL},
+};
+
+#define FINDINGS_MAX 1024
+
+static void try_rule(struct rd_findings *list, const struct ends_rule *rule, const struct sight *s)
+{
+	struct rd_finding *f = finding_begin(list, &rule->head, FINDINGS_MAX);
+
+	if (!f)
+		return;
+	if (!rule->applies(s, f))
+		rd_findings_drop_last(list);
+	else if (s->w)
+		rd_finding_where(f, "%s -> %s QP 0x%x", s->p->from, s->p->to, s->w->qp);
+	else
+		rd_finding_where(f, "%s -> %s", s->p->from, s->p->to);
+}
+
+bool ends_findings(struct rd_ends_report *r, const struct rd_report *const reports[RD_TAPS],
+	const struct trust trust[RD_TAPS])
+{
+	for (size_t i = 0; i < r->n_paths; i++)
+		for (const struct ends_rule *rule = ends_rules; rule->head.key; rule++) {
+			struct sight s = {reports, trust, &r->paths[i], NULL, r->evicted};
+
+			if (!rule->of_qp)
+				try_rule(&r->findings, rule, &s);
+			for (size_t k = 0; rule->of_qp && k < r->paths[i].n_qps; k++) {
+				s.w = &r->paths[i].qps[k];
+				try_rule(&r->findings, rule, &s);
+			}
+		}
+	rd_findings_sort(&r->findings, finding_order);
+	return rd_findings_are_complete(&r->findings);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What identifies a packet at both ends; the tables of paths and of the QPs that they lead to. */
+#include "ends.h"
+#include <rdmadump/hash.h>
+#include <stdlib.h>
+
+#define ECN_BITS 0x30 /* FECN and BECN, in the fifth byte of the BTH */
+
+bool route_of(const struct rd_packet *p, struct route *r)
+{
+	r->net = p->net;
+	r->length = rd_packet_addresses(p, &r->src, &r->dst);
+	if (r->length)
+		return true;
+	if (p->kind == RD_KIND_IB) { /* LRH: DLID in bytes 2 and 3, SLID in 6 and 7 */
+		r->dst = p->data + 2;
+		r->src = p->data + 6;
+		r->length = 2;
+	} else { /* RoCE v1 has a GRH; without one there are MAC addresses */
+		return false;
+	}
+	return true;
+}
+
+/* Adds the route to a hash; returns the number of words added. */
+static unsigned int hash_route(struct rd_hash *h, const struct route *r)
+{
+	unsigned int words = 0;
+
+	if (r->length == 2) {
+		rd_hash_add(h, (uint64_t)rd_be16(r->src) << 16 | rd_be16(r->dst));
+		return 1;
+	}
+	for (unsigned int i = 0; i < r->length; i += 4, words++)
+		rd_hash_add(h, (uint64_t)rd_be32(r->src + i) << 32 | rd_be32(r->dst + i));
+	return words;
+}
+
+uint64_t packet_identity(const struct rd_packet *p, const struct route *r)
+{
+	const uint8_t *bth = p->data + p->bth;
+	struct rd_hash h = rd_hash_begin();
+	unsigned int words = hash_route(&h, r);
+	uint64_t icrc = 0, hash;
+
+	if (p->icrc && p->icrc + RD_ICRC_LEN <= p->caplen)
+		icrc = rd_be32(p->data + p->icrc);
+	rd_hash_add(&h,
+		(uint64_t)rd_be32(bth) << 32 | (rd_be32(bth + 4) & ~((uint32_t)ECN_BITS << 24)));
+	rd_hash_add(&h, (uint64_t)rd_be32(bth + 8) << 32 | icrc);
+	hash = rd_hash_end(&h, words + 2);
+	return hash ? hash : 1;
+}
+
+uint64_t packet_key(const struct rd_packet *p, const struct route *r)
+{
+	struct rd_hash h = rd_hash_begin();
+	unsigned int words = hash_route(&h, r);
+
+	rd_hash_add(&h, (uint64_t)p->dest_qp << 32 | p->psn);
+	rd_hash_add(&h, (p->op->bits & (RD_OP_RESPONSE | RD_OP_CNP)) | p->opcode >> 5);
+	return rd_hash_end(&h, words + 2);
+}
+
+uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame)
+{
+	struct rd_packet p;
+	struct route r;
+
+	if (!rd_packet_parse(link, frame->data, frame->caplen, frame->len, &p) || !route_of(&p, &r))
+		return 0;
+	return packet_identity(&p, &r);
+}
+
+static bool same_route(const struct path *p, const struct route *r)
+{
+	return p->net == r->net && !memcmp(p->src, r->src, r->length) &&
+	       !memcmp(p->dst, r->dst, r->length);
+}
+
+/* The slot of a route in the hash table: that of its path, or an empty one. */
+static uint16_t *path_slot(struct rd_ends *e, const struct route *r)
+{
+	struct rd_hash h = rd_hash_begin();
+	size_t i = (size_t)rd_hash_end(&h, hash_route(&h, r)) & (PATH_SLOTS - 1);
+
+	while (e->path_slots[i] && !same_route(e->paths[e->path_slots[i] - 1], r))
+		i = (i + 1) & (PATH_SLOTS - 1);
+	return &e->path_slots[i];
+}
+
+static struct path *path_find(struct rd_ends *e, const struct route *r)
+{
+	const struct route back = {r->net, r->length, r->dst, r->src};
+	uint16_t *slot = path_slot(e, r), reverse;
+	struct path *p;
+
+	if (*slot)
+		return e->paths[*slot - 1];
+	p = e->n_paths < PATHS_MAX ? calloc(1, sizeof(*p)) : NULL;
+	if (!p) {
+		e->out_of_memory |= e->n_paths < PATHS_MAX;
+		return NULL;
+	}
+	p->net = r->net;
+	memcpy(p->src, r->src, r->length);
+	memcpy(p->dst, r->dst, r->length);
+	reverse = *path_slot(e, &back);
+	if (reverse) {
+		p->reverse = e->paths[reverse - 1];
+		p->reverse->reverse = p;
+	}
+	e->paths[e->n_paths++] = p;
+	*slot = (uint16_t)e->n_paths;
+	return p;
+}
+
+static struct path_qp *qp_make(
+	struct rd_ends *e, struct path_qp **slot, uint64_t key, const struct route *r, uint32_t qp)
+{
+	struct path *path = e->n_qps < PATH_QPS_MAX ? path_find(e, r) : NULL;
+
+	if (!path)
+		return NULL;
+	*slot = calloc(1, sizeof(**slot));
+	if (!*slot) {
+		e->out_of_memory = true;
+		return NULL;
+	}
+	(*slot)->key = key;
+	(*slot)->path = path;
+	(*slot)->qp = qp;
+	e->n_qps++;
+	return *slot;
+}
+
+struct path_qp *path_qp_find(struct rd_ends *e, const struct route *r, uint32_t qp)
+{
+	struct rd_hash h = rd_hash_begin();
+	unsigned int words = hash_route(&h, r);
+	uint64_t key;
+	size_t i;
+
+	rd_hash_add(&h, qp);
+	key = rd_hash_end(&h, words + 1);
+	i = (size_t)(key & (PATH_QP_SLOTS - 1));
+
+	if (e->cached && e->cached->key == key)
+		return e->cached;
+	for (; e->qps[i]; i = (i + 1) & (PATH_QP_SLOTS - 1))
+		if (e->qps[i]->key == key)
+			return e->cached = e->qps[i];
+	return qp_make(e, &e->qps[i], key, r, qp);
+}
