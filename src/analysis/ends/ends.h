@@ -118,10 +118,10 @@ struct path_qp {
 	struct rd_incident only[RD_TAPS];   /* captured there only */
 	struct rd_incident copies[RD_TAPS]; /* the same, of a packet that was matched as well */
 	uint64_t outside[RD_TAPS];	    /* captured there while the other capture did not run */
-	uint64_t requests;		    /* of those matched: acknowledged by the receiver */
-	struct answers acks, naks;	    /* in packets to this QP */
-	struct rd_incident fate[FATES];	    /* of those that only the sender's capture has */
-	uint64_t recorded;		    /* of them: with a record */
+	uint64_t requests;		/* SEND and WRITE of those matched, see FATE_DELIVERED */
+	struct answers acks, naks;	/* in packets to this QP */
+	struct rd_incident fate[FATES]; /* of those that only the sender's capture has */
+	uint64_t recorded;		/* of them: with a record */
 };
 
 #define PATHS_MAX    1024
@@ -154,26 +154,33 @@ enum entry_state { ENTRY_OPEN, ENTRY_ALONE, ENTRY_PAIRED };
 
 /*
  * Entries are numbered from 1 in order of arrival; 0: none. Numbers below the tail belong to
- * removed entries. Entries of the same key are a list from the oldest to the newest. The
- * oldest one is in a bucket, and has the numbers that the whole list needs.
+ * removed entries. Those of the same bytes are a list from the oldest to the newest, and so are
+ * those of the same request or response, whose retransmissions may differ in some bits. The oldest
+ * one is in a bucket, and has the numbers that the whole list needs.
  */
+enum list { BY_BYTES, BY_PACKET, LISTS };
+
+struct listed {
+	uint64_t next; /* in the oldest: the oldest of the next list in this bucket */
+	uint64_t last; /* in the oldest: the newest */
+	uint64_t same; /* the next newer one */
+};
+
 struct entry {
-	uint64_t key;	   /* of all transmissions of this request or response */
-	uint64_t identity; /* of its bytes */
+	uint64_t id[LISTS];
+	struct listed in[LISTS];
 	uint64_t frame;
 	int64_t t;
 	struct path_qp *to;
-	uint64_t next; /* in the oldest: the oldest of the next key in this bucket */
-	uint64_t last; /* in the oldest: the newest */
-	uint64_t same; /* the next newer one */
 	uint64_t partner_frame;
 	int64_t partner_t;
 	uint32_t psn;
 	uint16_t ip_id;
 	uint8_t ttl, state;
-	bool earlier; /* one with the same key was removed before */
-	bool copy;    /* it had the same bytes and IP id, and was matched */
-	bool request; /* which its receiver acknowledges */
+	bool earlier; /* the same packet was removed before */
+	bool copy;    /* a matched one with the same bytes and IP id was removed before */
+	bool request; /* of a reliable connection */
+	bool data;    /* SEND or WRITE: acknowledged only if it arrived */
 };
 
 #ifndef ENDS_ROOM_LOG2 /* smaller for the fuzzer, which restarts many times a second */
@@ -185,7 +192,7 @@ struct entry {
 /* The packets of one capture that may still be matched. */
 struct pending {
 	struct entry *ring;
-	uint64_t *buckets;
+	uint64_t *buckets[LISTS];
 	uint64_t head, tail; /* entries [tail, head) are in the ring */
 	uint64_t frames;     /* of the file, so far */
 	int64_t first, last;
@@ -198,11 +205,12 @@ struct record {
 	struct path_qp *to;
 	uint64_t frame, ns;
 	int64_t t;
-	int64_t again; /* when it came to the other end after all, INT64_MAX: never */
+	int64_t soonest; /* time at the other end, in its clock */
+	int64_t again;	 /* when it came to the other end after all, INT64_MAX: never */
 	uint32_t psn;
 	uint8_t end;
-	bool request;
-	bool earlier; /* it was sent before, or came before */
+	bool request, data; /* see struct entry */
+	bool earlier;	    /* it was sent before, or came before */
 };
 
 #define RECORDS_MAX 65536

@@ -137,19 +137,24 @@ static bool delivered(const struct record *x, const struct answers *acks)
 
 		if (llabs(a->t - x->t) > LATE_NS || ((a->psn - x->psn) & PSN_MASK) >= PSN_RECENT)
 			continue;
+		if (a->end == receiver && a->t < x->soonest)
+			continue;
 		if (x->again == INT64_MAX || (a->end == receiver && a->t < x->again))
 			return true;
 	}
 	return false;
 }
 
-/* By a NAK that came to the sender after it had sent the packet. */
+/* By a NAK that the receiver sent after the packet could have arrived. */
 static bool asked_for(const struct record *x, const struct answers *naks)
 {
+	const enum rd_tap receiver = !x->end;
+
 	for (uint32_t i = 0; i < naks->n; i++) {
 		const struct answer *a = &naks->list[i];
 
-		if (a->psn == x->psn && a->end == x->end && a->t > x->t && a->t - x->t < LATE_NS)
+		if (a->psn == x->psn && a->end == receiver && a->t > x->soonest &&
+			a->t - x->soonest < LATE_NS)
 			return true;
 	}
 	return false;
@@ -161,7 +166,9 @@ static enum fate fate_of(const struct record *x, const struct path_qp *responses
 		return FATE_UNKNOWN;
 	if (asked_for(x, &responses->naks))
 		return FATE_LOST;
-	return !x->earlier && delivered(x, &responses->acks) ? FATE_DELIVERED : FATE_UNKNOWN;
+	/* A part of a READ is requested again by another PSN, which its responses acknowledge. */
+	return x->data && !x->earlier && delivered(x, &responses->acks) ? FATE_DELIVERED
+									: FATE_UNKNOWN;
 }
 
 void evidence_judge(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS])

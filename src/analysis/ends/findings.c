@@ -120,12 +120,18 @@ static bool lost_in_sender(const struct sight *s, struct rd_finding *f)
 {
 	const enum rd_tap sender = s->p->sender;
 	uint64_t here = count_at(s, sender, RD_INC_LOST_UPSTREAM);
-	uint64_t there = count_at(s, !sender, RD_INC_LOST_UPSTREAM);
+	uint64_t there = count_at(s, !sender, RD_INC_LOST_UPSTREAM), late;
 
 	if (!s->p->sender_known || !here || !there)
 		return false;
+	/* What came late was not lost. */
+	late = count_at(s, sender, RD_INC_REORDERED) + count_at(s, !sender, RD_INC_REORDERED);
+	if (late >= (here < there ? here : there))
+		return false;
 	finding_evidence(f, rd_side_incident(side_at(s, sender), RD_INC_LOST_UPSTREAM));
 	f->evidence.count = here < there ? here : there;
+	if (late)
+		finding_lower(f, RD_POSSIBLE);
 	if (!too_many_to_be_missed(s, sender, f->evidence.count))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost inside the sender");
@@ -210,7 +216,7 @@ static bool missed_at_sender(const struct sight *s, struct rd_finding *f)
 	return true;
 }
 
-static bool late(const struct sight *s, struct rd_finding *f)
+static bool delay_varies(const struct sight *s, struct rd_finding *f)
 {
 	const struct rd_latency *v = &s->p->variation;
 
@@ -271,7 +277,7 @@ static const struct ends_rule ends_rules[] = {
 	{{"delay-varies", RD_SEV_NOTE, RD_LIKELY,
 		 "queues on the path: congestion, or pauses (PFC); or software timestamps",
 		 "compare with ECN marks and pause counters of that time"},
-		false, late},
+		false, delay_varies},
 	{{0}, false, NULL},
 };
 

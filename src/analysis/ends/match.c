@@ -16,7 +16,7 @@
 #define WALK	    64			 /* bounds the cost of a capture of identical packets */
 #define NEVER	    ((int64_t)1 << 50)	 /* more than the sum of all distances in one comparison */
 
-/* --- lists of the same key --------------------------------------------------------------- */
+/* --- lists of the same bytes, and of the same packet ------------------------------------------ */
 
 static struct entry *entry_at(struct pending *set, uint64_t at)
 {
@@ -26,68 +26,82 @@ static struct entry *entry_at(struct pending *set, uint64_t at)
 /* With the same IP id, too. */
 static bool same_bytes(const struct entry *x, const struct entry *y)
 {
-	return x->identity == y->identity && x->ip_id == y->ip_id;
+	return x->id[BY_BYTES] == y->id[BY_BYTES] && x->ip_id == y->ip_id;
 }
 
-/* The link to the oldest entry of a key; for a new key, the link to be set. */
-static uint64_t *link_of(struct pending *set, uint64_t key)
+/* The link to the oldest entry of an identity; for a new identity, the link to be set. */
+static uint64_t *link_of(struct pending *set, enum list by, uint64_t id)
 {
-	uint64_t *link = &set->buckets[key & (BUCKETS - 1)];
+	uint64_t *link = &set->buckets[by][id & (BUCKETS - 1)];
 
-	while (*link && entry_at(set, *link)->key != key)
-		link = &entry_at(set, *link)->next;
+	while (*link && entry_at(set, *link)->id[by] != id)
+		link = &entry_at(set, *link)->in[by].next;
 	return link;
 }
 
-static struct entry *oldest(struct pending *set, uint64_t key)
+static struct entry *oldest(struct pending *set, enum list by, const struct entry *like)
 {
-	uint64_t number = *link_of(set, key);
+	uint64_t number = *link_of(set, by, like->id[by]);
 
 	return number ? entry_at(set, number) : NULL;
 }
 
+/* The next newer one of the same bytes. */
 static struct entry *newer(struct pending *set, const struct entry *en)
 {
-	return en->same ? entry_at(set, en->same) : NULL;
+	return en->in[BY_BYTES].same ? entry_at(set, en->in[BY_BYTES].same) : NULL;
+}
+
+static void link_newest(struct pending *set, enum list by, struct entry *en, uint64_t number)
+{
+	uint64_t *link = link_of(set, by, en->id[by]);
+
+	en->in[by] = (struct listed){0};
+	if (*link) {
+		struct entry *first = entry_at(set, *link);
+
+		entry_at(set, first->in[by].last)->in[by].same = number;
+		first->in[by].last = number;
+	} else {
+		en->in[by].last = number;
+		*link = number;
+	}
 }
 
 static struct entry *push(struct pending *set, const struct entry *en)
 {
-	uint64_t *link = link_of(set, en->key);
 	struct entry *now = entry_at(set, set->head);
 
 	*now = *en;
-	now->next = now->same = now->last = 0;
-	if (*link) {
-		struct entry *first = entry_at(set, *link);
-
-		entry_at(set, first->last)->same = set->head;
-		first->last = set->head;
-	} else {
-		now->last = set->head;
-		*link = set->head;
-	}
+	link_newest(set, BY_BYTES, now, set->head);
+	link_newest(set, BY_PACKET, now, set->head);
 	set->head++;
 	return now;
 }
 
-/* Unlinks the oldest entry of all, which is also the oldest one of its key. */
+/* Unlinks the oldest entry of all, which is the oldest one of its lists; returns the next one. */
+static struct entry *unlink_from(struct pending *set, enum list by, const struct entry *en)
+{
+	uint64_t *link = link_of(set, by, en->id[by]);
+	struct entry *heir = en->in[by].same ? entry_at(set, en->in[by].same) : NULL;
+
+	*link = heir ? en->in[by].same : en->in[by].next;
+	if (heir) {
+		heir->in[by].next = en->in[by].next;
+		heir->in[by].last = en->in[by].last;
+	}
+	return heir;
+}
+
 static void unlink_oldest(struct pending *set)
 {
-	struct entry *en = entry_at(set, set->tail);
-	uint64_t *link = link_of(set, en->key);
+	struct entry *en = entry_at(set, set->tail), *heir = unlink_from(set, BY_BYTES, en);
 
-	if (en->same) {
-		struct entry *heir = entry_at(set, en->same);
-
-		heir->next = en->next;
-		heir->last = en->last;
+	if (heir && same_bytes(heir, en))
+		heir->copy |= en->copy || en->state == ENTRY_PAIRED || ids_tell(en->to->path);
+	heir = unlink_from(set, BY_PACKET, en);
+	if (heir)
 		heir->earlier = true;
-		heir->copy |= same_bytes(heir, en) && (en->copy || en->state == ENTRY_PAIRED);
-		*link = en->same;
-	} else {
-		*link = en->next;
-	}
 	set->tail++;
 }
 
@@ -131,8 +145,7 @@ static unsigned int open_entries(
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; at && n < COPIES && i < WALK; at = newer(set, at), i++)
-		if (at->state == ENTRY_OPEN && at->identity == en->identity &&
-			(!ids || at->ip_id == en->ip_id))
+		if (at->state == ENTRY_OPEN && (!ids || at->ip_id == en->ip_id))
 			out[n++] = at;
 	return n;
 }
@@ -210,7 +223,7 @@ static struct entry *partner_of(struct rd_ends *e, enum rd_tap end, struct entry
 	struct pending *here = &e->pending[end], *there = &e->pending[!end];
 	struct copies c;
 
-	c.n_there = open_entries(there, oldest(there, en->key), en, c.there);
+	c.n_there = open_entries(there, oldest(there, BY_BYTES, en), en, c.there);
 	if (!c.n_there)
 		return NULL;
 	c.n_here = open_entries(here, en, en, c.here);
@@ -235,7 +248,7 @@ static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct 
 	there->partner_frame = here->frame;
 	there->partner_t = here->t;
 	w->matched++;
-	w->requests += here->request;
+	w->requests += here->data;
 	e->matched++;
 	place_note(e, w->path, at);
 	e->out_of_memory |= !distances_add(
@@ -264,7 +277,7 @@ static bool is_copy(struct pending *here, struct pending *there, const struct en
 {
 	const struct entry *x = newer(here, en);
 
-	if (en->copy || !oldest(there, en->key))
+	if (en->copy || !oldest(there, BY_BYTES, en))
 		return en->copy;
 	for (unsigned int i = 0; x && i < WALK; x = newer(here, x), i++)
 		if (same_bytes(x, en))
@@ -272,21 +285,17 @@ static bool is_copy(struct pending *here, struct pending *there, const struct en
 	return false;
 }
 
-/* What the other end has of the same bytes: before this packet could be there, and after. */
-static void other_copies(
+/* What both ends had before this packet could arrive, and what the other one had after. */
+static void other_transmissions(
 	struct pending *there, enum rd_tap end, const struct entry *en, struct record *out)
 {
 	const struct extremes x = expected(en->to->path);
 	const int64_t from = end == RD_TAP_A ? en->t + x.min : en->t - x.max;
-	const struct entry *o = oldest(there, en->key);
+	const struct entry *o = oldest(there, BY_PACKET, en);
 
-	out->earlier = en->earlier;
-	out->again = INT64_MAX;
-	for (unsigned int i = 0; o && i < WALK; o = newer(there, o), i++) {
-		out->earlier |= o->t < from;
-		if (o->t >= from && out->again == INT64_MAX)
-			out->again = o->t;
-	}
+	out->soonest = from;
+	out->earlier = en->earlier || (o && (o->earlier || o->t < from));
+	out->again = o ? o->t : INT64_MAX;
 }
 
 static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
@@ -300,7 +309,8 @@ static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
 		.t = en->t,
 		.psn = en->psn,
 		.end = (uint8_t)end,
-		.request = en->request};
+		.request = en->request,
+		.data = en->data};
 
 	const bool copy = is_copy(here, there, en);
 
@@ -310,7 +320,7 @@ static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
 		return;
 	}
 	incident_add(copy ? &w->copies[end] : &w->only[end], 1, en->frame, ns);
-	other_copies(there, end, en, &record);
+	other_transmissions(there, end, en, &record);
 	evidence_keep(e, &record);
 }
 
@@ -358,14 +368,14 @@ static void remove_before(struct rd_ends *e, int64_t t)
 static void note_unique(struct rd_ends *e, enum rd_tap end, struct entry *en)
 {
 	struct pending *here = &e->pending[end], *there = &e->pending[!end];
-	const struct entry *o = oldest(there, en->key);
+	const struct entry *o = oldest(there, BY_BYTES, en);
 	struct path *p = en->to->path;
 	struct extremes x;
 
 	p->id_changes += en->ip_id != p->ip_id;
 	p->ip_id = en->ip_id;
-	if (!o || o->identity != en->identity || o->same || o->copy || o->state != ENTRY_OPEN ||
-		oldest(here, en->key) != en || en->copy)
+	if (!o || newer(there, o) || o->copy || o->state != ENTRY_OPEN ||
+		oldest(here, BY_BYTES, en) != en || en->copy)
 		return;
 	if (o->ip_id == en->ip_id)
 		p->same_id++;
@@ -390,7 +400,8 @@ static void add(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 	if (set->head - set->tail == RING) {
 		const struct entry *old = entry_at(set, set->tail);
 
-		e->evicted += old->state == ENTRY_OPEN && !oldest(&e->pending[!end], old->key) &&
+		e->evicted += old->state == ENTRY_OPEN &&
+			      !oldest(&e->pending[!end], BY_BYTES, old) &&
 			      en->t - old->t < YOUNG_NS;
 		remove_oldest(e, end);
 	}
@@ -403,6 +414,7 @@ static void read_headers(const struct rd_packet *p, struct entry *en)
 
 	en->psn = p->psn;
 	en->request = rd_packet_transport(p) == RD_RC && !(p->op->bits & RD_OP_RESPONSE);
+	en->data = en->request && (p->op->bits & (RD_OP_SEND | RD_OP_WRITE));
 	if (p->net == RD_NET_IPV4) {
 		en->ip_id = rd_be16(ip + 4);
 		en->ttl = ip[8];
@@ -423,8 +435,8 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 	set->fine |= f->ts_ns % 1000 != 0;
 	if (!rd_packet_parse(link, f->data, f->caplen, f->len, &p) || !route_of(&p, &r))
 		return;
-	en.identity = packet_identity(&p, &r);
-	en.key = packet_key(&p, &r);
+	en.id[BY_BYTES] = packet_identity(&p, &r);
+	en.id[BY_PACKET] = packet_key(&p, &r);
 	en.to = path_qp_find(e, &r, p.dest_qp);
 	if (!en.to) {
 		e->left_out++;
@@ -468,8 +480,11 @@ int rd_ends_open(struct rd_ends **out, const uint64_t first_ns[RD_TAPS], int64_t
 	for (int i = 0; i < RD_TAPS; i++) {
 		e->pending[i].head = e->pending[i].tail = 1;
 		e->pending[i].ring = calloc(RING, sizeof(struct entry));
-		e->pending[i].buckets = calloc(BUCKETS, sizeof(uint64_t));
-		e->out_of_memory |= !e->pending[i].ring || !e->pending[i].buckets;
+		e->out_of_memory |= !e->pending[i].ring;
+		for (int by = 0; by < LISTS; by++) {
+			e->pending[i].buckets[by] = calloc(BUCKETS, sizeof(uint64_t));
+			e->out_of_memory |= !e->pending[i].buckets[by];
+		}
 	}
 	if (!e->out_of_memory)
 		return 0;
@@ -495,7 +510,8 @@ void rd_ends_close(struct rd_ends *e)
 	}
 	for (int i = 0; i < RD_TAPS; i++) {
 		free(e->pending[i].ring);
-		free(e->pending[i].buckets);
+		for (int by = 0; by < LISTS; by++)
+			free(e->pending[i].buckets[by]);
 	}
 	free(e->records);
 	free(e->qps);
