@@ -84,7 +84,7 @@ struct path {
 	bool sender_known, between;
 };
 
-/* A response in the log of a QP; see evidence.c. */
+/* A packet in a log of a QP; see evidence.c. */
 struct answer {
 	int64_t t;
 	uint32_t psn;
@@ -118,7 +118,11 @@ struct path_qp {
 	struct rd_incident only[RD_TAPS];   /* captured there only */
 	struct rd_incident copies[RD_TAPS]; /* the same, of a packet that was matched as well */
 	uint64_t outside[RD_TAPS];	    /* captured there while the other capture did not run */
-	uint64_t requests;		/* SEND and WRITE of those matched, see FATE_DELIVERED */
+	uint64_t requests; /* SEND and WRITE of those matched, see FATE_DELIVERED */
+	/* Requests whose PSN is not above the one before, in each capture; and that one. */
+	struct answers rounds[RD_TAPS];
+	uint32_t last_psn[RD_TAPS];
+	bool has_psn[RD_TAPS];
 	struct answers acks, naks;	/* in packets to this QP */
 	struct rd_incident fate[FATES]; /* of those that only the sender's capture has */
 	uint64_t recorded;		/* of them: with a record */
@@ -178,7 +182,8 @@ struct entry {
 	uint16_t ip_id;
 	uint8_t ttl, state;
 	bool earlier; /* the same packet was removed before */
-	bool copy;    /* a matched one with the same bytes and IP id was removed before */
+	bool kin;     /* so near another one with the same bytes that its partner may be another */
+	bool copy;    /* one with the same bytes and IP id was removed before */
 	bool request; /* of a reliable connection */
 	bool data;    /* SEND or WRITE: acknowledged only if it arrived */
 };
@@ -249,8 +254,8 @@ void place_senders(struct rd_ends *e);
 
 /* --- what became of a packet (evidence.c) ----------------------------------------------------- */
 
-/* Notes what a response acknowledges or asks for. */
-void evidence_answer(struct rd_ends *e, enum rd_tap end, const struct rd_packet *p,
+/* Notes what a request repeats, what a response acknowledges or asks for. */
+void evidence_note(struct rd_ends *e, enum rd_tap end, const struct rd_packet *p,
 	struct path_qp *to, int64_t t);
 /* Keeps what evidence_judge() needs of a packet without a match. */
 void evidence_keep(struct rd_ends *e, const struct record *record);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What became of a packet that only the sender's capture has: responses tell. A NAK that asks for
- * its PSN shows that it was lost. An acknowledgement of its PSN, while the receiver's capture never
- * had it, or only later, shows that it arrived and that capture missed it.
+ * What became of a packet that only the sender's capture has: responses show it. A NAK that asks
+ * for its PSN, and no earlier one, shows that it was lost. An acknowledgement of its PSN, while the
+ * receiver's capture never had it, or only later, shows that it arrived and that capture missed it.
  */
 #include "ends.h"
 #include <stdlib.h>
 
 #define LOG_FIRST   16
-#define LOG_MAX	    256 /* then every second one is dropped */
+#define LOG_MAX	    4096 /* then every second one is dropped */
 #define ANSWERS_MAX (UINT64_C(1) << 21)
 #define PSN_MASK    0xffffffU
 #define PSN_RECENT                                                                                 \
@@ -53,14 +53,29 @@ static void answers_add(struct rd_ends *e, struct answers *a, const struct answe
 	a->list[a->n++] = *one;
 }
 
-void evidence_answer(struct rd_ends *e, enum rd_tap end, const struct rd_packet *p,
+static void note_request(
+	struct rd_ends *e, enum rd_tap end, struct path_qp *to, const struct answer *one)
+{
+	uint32_t step = (one->psn - to->last_psn[end]) & PSN_MASK;
+
+	if (to->has_psn[end] && (!step || step > PSN_MASK / 2))
+		answers_add(e, &to->rounds[end], one);
+	to->last_psn[end] = one->psn;
+	to->has_psn[end] = true;
+}
+
+void evidence_note(struct rd_ends *e, enum rd_tap end, const struct rd_packet *p,
 	struct path_qp *to, int64_t t)
 {
 	struct answer one = {.t = t, .psn = p->psn, .end = (uint8_t)end};
 	struct rd_aeth aeth;
 
-	if (rd_packet_transport(p) != RD_RC || !(p->op->bits & RD_OP_RESPONSE))
+	if (rd_packet_transport(p) != RD_RC)
 		return;
+	if (!(p->op->bits & RD_OP_RESPONSE)) {
+		note_request(e, end, to, &one);
+		return;
+	}
 	if ((p->op->bits & RD_OP_ACK) && !rd_packet_aeth(p, &aeth))
 		return;
 	if ((p->op->bits & RD_OP_ACK) && aeth.kind == RD_AETH_NAK && aeth.value == 0) {
@@ -160,15 +175,47 @@ static bool asked_for(const struct record *x, const struct answers *naks)
 	return false;
 }
 
+/*
+ * Whether the sender's next round began with this packet. A round that begins with an earlier one
+ * shows that the receiver would have dropped this one even if it arrived.
+ */
+static bool begins_round(const struct record *x)
+{
+	const struct answers *rounds = &x->to->rounds[x->end];
+
+	for (uint32_t i = 0; i < rounds->n; i++)
+		if (rounds->list[i].t > x->t)
+			return rounds->stride == 1 && rounds->list[i].psn == x->psn;
+	return false;
+}
+
+/*
+ * Nothing acknowledged this PSN before: a missing part of a READ is requested again by another PSN,
+ * which later responses to the first request have acknowledged.
+ */
+static bool is_new(const struct record *x, const struct answers *acks)
+{
+	const enum rd_tap receiver = !x->end;
+
+	for (uint32_t i = 0; i < acks->n; i++) {
+		const struct answer *a = &acks->list[i];
+
+		if (a->end == receiver && a->t < x->soonest && x->soonest - a->t < LATE_NS &&
+			((a->psn - x->psn) & PSN_MASK) < PSN_RECENT)
+			return false;
+	}
+	return acks->stride == 1;
+}
+
 static enum fate fate_of(const struct record *x, const struct path_qp *responses)
 {
 	if (!x->request || !responses)
 		return FATE_UNKNOWN;
-	if (asked_for(x, &responses->naks))
+	if (asked_for(x, &responses->naks) && begins_round(x))
 		return FATE_LOST;
-	/* A part of a READ is requested again by another PSN, which its responses acknowledge. */
-	return x->data && !x->earlier && delivered(x, &responses->acks) ? FATE_DELIVERED
-									: FATE_UNKNOWN;
+	if (x->earlier || !(x->data || is_new(x, &responses->acks)))
+		return FATE_UNKNOWN;
+	return delivered(x, &responses->acks) ? FATE_DELIVERED : FATE_UNKNOWN;
 }
 
 void evidence_judge(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS])

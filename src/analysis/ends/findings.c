@@ -150,6 +150,7 @@ static bool duplicated_between(const struct sight *s, struct rd_finding *f)
 	if (!e->count)
 		return false;
 	finding_evidence(f, e);
+	/* Without IP ids that differ, a retransmission looks the same. */
 	if (!s->p->sender_known ||
 		(!s->p->ids_tell && !too_many_to_be_missed(s, s->p->sender, e->count)))
 		finding_lower(f, RD_POSSIBLE);
@@ -170,8 +171,9 @@ static bool reordered_between(const struct sight *s, struct rd_finding *f)
 	if (!s->p->sender_known)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are reordered on the path");
-	rd_finding_detail(f, "%llu of %llu packets (%.2g %%) arrived after later ones",
-		n(s->w->reordered), n(s->w->arrived), percent(s->w->reordered, s->w->arrived));
+	rd_finding_detail(f, "%llu of %llu packets (%.2g %%) arrived after later ones%s",
+		n(s->w->reordered), n(s->w->arrived), percent(s->w->reordered, s->w->arrived),
+		s->p->ids_tell ? "" : ", retransmissions left aside");
 	filter_qp(s, f, 0);
 	return true;
 }

@@ -93,18 +93,6 @@ static struct entry *unlink_from(struct pending *set, enum list by, const struct
 	return heir;
 }
 
-static void unlink_oldest(struct pending *set)
-{
-	struct entry *en = entry_at(set, set->tail), *heir = unlink_from(set, BY_BYTES, en);
-
-	if (heir && same_bytes(heir, en))
-		heir->copy |= en->copy || en->state == ENTRY_PAIRED || ids_tell(en->to->path);
-	heir = unlink_from(set, BY_PACKET, en);
-	if (heir)
-		heir->earlier = true;
-	set->tail++;
-}
-
 /* --- which copy is which ---------------------------------------------------------------------- */
 
 /* The distances that packets of this path have about now. */
@@ -118,6 +106,28 @@ static struct extremes expected(const struct path *p)
 	if (p->first_until)
 		return p->first;
 	return any;
+}
+
+/* Whether the delays vary so much that either may be the partner of the other's. */
+static bool are_near(const struct entry *x, const struct entry *y)
+{
+	const struct extremes e = expected(x->to->path);
+
+	return llabs(x->t - y->t) <= e.max - e.min;
+}
+
+static void unlink_oldest(struct pending *set)
+{
+	struct entry *en = entry_at(set, set->tail), *heir = unlink_from(set, BY_BYTES, en);
+
+	if (heir) {
+		heir->kin |= are_near(heir, en);
+		heir->copy |= same_bytes(heir, en);
+	}
+	heir = unlink_from(set, BY_PACKET, en);
+	if (heir)
+		heir->earlier = true;
+	set->tail++;
 }
 
 /* Whether the other capture ran when this packet passed it, if it did. */
@@ -233,6 +243,13 @@ static struct entry *partner_of(struct rd_ends *e, enum rd_tap end, struct entry
 	return cheapest(end, &c);
 }
 
+static bool has_near(struct pending *set, const struct entry *en)
+{
+	const struct entry *next = newer(set, en);
+
+	return next && are_near(en, next);
+}
+
 static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct entry *there)
 {
 	struct path_qp *w = here->to;
@@ -247,6 +264,9 @@ static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct 
 	here->partner_t = there->t;
 	there->partner_frame = here->frame;
 	there->partner_t = here->t;
+	here->kin |= there->kin || has_near(&e->pending[end], here) ||
+		     has_near(&e->pending[!end], there);
+	there->kin = here->kin;
 	w->matched++;
 	w->requests += here->data;
 	e->matched++;
@@ -263,6 +283,8 @@ static void count_order(enum rd_tap end, const struct entry *en)
 	struct path_qp *w = en->to;
 	const bool after = en->partner_frame > w->latest[end].frame;
 
+	if (en->kin && !ids_tell(w->path)) /* its partner may be another one */
+		return;
 	if (!after && en->t >= w->latest[end].t[end] && en->partner_t <= w->latest[end].t[!end])
 		w->reordered[end]++;
 	if (after) {
@@ -444,7 +466,7 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 	}
 	en.to->path->frames_out[end] += f->direction == RD_DIR_OUT;
 	read_headers(&p, &en);
-	evidence_answer(e, end, &p, en.to, en.t);
+	evidence_note(e, end, &p, en.to, en.t);
 	remove_before(e, en.t - PATIENCE_NS);
 	add(e, end, &en);
 }
@@ -501,6 +523,8 @@ void rd_ends_close(struct rd_ends *e)
 		if (e->qps[i]) {
 			free(e->qps[i]->acks.list);
 			free(e->qps[i]->naks.list);
+			for (int end = 0; end < RD_TAPS; end++)
+				free(e->qps[i]->rounds[end].list);
 			free(e->qps[i]);
 		}
 	for (size_t i = 0; i < e->n_paths; i++) {

@@ -53,27 +53,18 @@ static void fill_lost(struct rd_path_qp *out, const struct path_qp *w, const str
 	out->unclear.count += all.count - w->recorded;
 }
 
-/* Packets that the receiver's capture has more often than the sender's. */
-static void fill_surplus(struct rd_path_qp *out, const struct path_qp *w, const struct making *m)
-{
-	const enum rd_tap sender = w->path->sender;
-	const struct rd_incident *copies = &w->copies[!sender];
-
-	out->missed = w->only[!sender];
-	if (ids_tell(w->path) || trusted(&m->trust[sender]))
-		out->duplicated = *copies;
-	else /* the capture that missed packets also missed retransmissions */
-		out->missed = sum(&out->missed, copies);
-}
-
 static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struct making *m)
 {
-	*out = (struct rd_path_qp){
-		.qp = w->qp, .arrived = w->matched, .reordered = w->reordered[!w->path->sender]};
+	const enum rd_tap receiver = !w->path->sender;
+
+	*out = (struct rd_path_qp){.qp = w->qp,
+		.arrived = w->matched,
+		.reordered = w->reordered[receiver],
+		.duplicated = w->copies[receiver],
+		.missed = w->only[receiver]};
 	memcpy(out->from, w->path->from, sizeof(out->from));
 	memcpy(out->to, w->path->to, sizeof(out->to));
 	fill_lost(out, w, m);
-	fill_surplus(out, w, m);
 	out->sent =
 		out->arrived + out->lost.count + out->unclear.count + out->missed_at_receiver.count;
 }
