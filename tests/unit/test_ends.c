@@ -133,7 +133,7 @@ static void test_edges(void **state)
 	rd_ends_report_free(r);
 }
 
-static enum rd_certainty certainty_of_loss(bool directions, uint64_t dropped)
+static enum rd_certainty certainty_of_loss(bool directions, uint64_t dropped, const char *rule)
 {
 	struct rd_ends_report *r;
 	enum rd_certainty certainty;
@@ -142,7 +142,7 @@ static enum rd_certainty certainty_of_loss(bool directions, uint64_t dropped)
 	captures.dropped = dropped;
 	r = compare(100, 0, 100, 50);
 	assert_int_equal(r->findings.n, 1);
-	assert_string_equal(r->findings.finding[0].rule, "lost-between");
+	assert_string_equal(r->findings.finding[0].rule, rule);
 	certainty = r->findings.finding[0].certainty;
 	rd_ends_report_free(r);
 	return certainty;
@@ -152,9 +152,338 @@ static enum rd_certainty certainty_of_loss(bool directions, uint64_t dropped)
 static void test_certainty(void **state)
 {
 	(void)state;
-	assert_int_equal(certainty_of_loss(true, 0), RD_LIKELY);
-	assert_int_equal(certainty_of_loss(true, 1), RD_POSSIBLE);
-	assert_int_equal(certainty_of_loss(false, 0), RD_POSSIBLE);
+	assert_int_equal(certainty_of_loss(true, 0, "lost-between"), RD_LIKELY);
+	assert_int_equal(certainty_of_loss(true, 1, "lost-or-missed"), RD_POSSIBLE);
+	assert_int_equal(certainty_of_loss(false, 0, "lost-between"), RD_POSSIBLE);
+}
+
+/* --- both directions -------------------------------------------------------------------------- */
+
+#define US	1000ULL
+#define REQUEST 0x04 /* RC SEND only, to QP 0x100 of 10.0.0.1 */
+#define ANSWER	0x11 /* RC ACK, to QP 0x200 of 10.0.0.2 */
+#define DELAY	(2 * US)
+
+static struct two {
+	struct rd_ends *e;
+	double drift_ppm; /* of B */
+	unsigned int ip_id;
+} two;
+
+static const uint32_t to_qp[] = {0x100, 0x200};
+
+static void begin(void)
+{
+	const uint64_t first[RD_TAPS] = {START, START};
+
+	memset(&two, 0, sizeof(two));
+	assert_int_equal(rd_ends_open(&two.e, first, 0, NULL), 0);
+}
+
+/* A packet in the file of one end, at `ns` after the start by a clock without drift. */
+static void see(enum rd_tap end, bool back, uint32_t psn, uint8_t syndrome, uint64_t ns)
+{
+	struct rd_frame frame;
+
+	m.n = 0;
+	make_packet(&m, MAKE_V2_IPV4, back ? ANSWER : REQUEST, to_qp[back], back ? 4 : 64, 0);
+	if (back) {
+		memcpy(m.b + 26, "\x0a\0\0\x01\x0a\0\0\x02", 8);
+		m.b[BTH + 12] = syndrome;
+	}
+	rd_put_be16(m.b + 14 + 4, (uint16_t)two.ip_id);
+	rd_put_be32(m.b + BTH + 8, psn);
+	rd_put_be32(m.b + m.n - 4, psn * 2654435761U + syndrome);
+	frame = make_frame(&m);
+	frame.ts_ns = START + ns;
+	if (end == RD_TAP_B)
+		frame.ts_ns += (uint64_t)(int64_t)((double)ns * two.drift_ppm / 1e6);
+	rd_ends_frames(two.e, end, RD_LINK_ETHERNET, &frame, 1);
+}
+
+static void request(uint32_t psn, uint64_t ns)
+{
+	see(RD_TAP_A, false, psn, 0, ns);
+	see(RD_TAP_B, false, psn, 0, ns + DELAY);
+}
+
+static void answer(uint32_t psn, uint8_t syndrome, uint64_t ns)
+{
+	see(RD_TAP_B, true, psn, syndrome, ns);
+	see(RD_TAP_A, true, psn, syndrome, ns + DELAY);
+}
+
+/* The reports of each capture alone, which know that both QPs are a pair. */
+static struct rd_ends_report *finish(void)
+{
+	struct rd_conversation c = {.a = {"10.0.0.2", 0x200}, .b = {"10.0.0.1", 0x100}};
+	const struct rd_report alone = {.conversations = &c, .n_conversations = 1};
+	const struct rd_report *const reports[RD_TAPS] = {&alone, &alone};
+	struct rd_ends_report *r;
+
+	rd_ends_file_end(two.e, RD_TAP_A);
+	rd_ends_file_end(two.e, RD_TAP_B);
+	assert_int_equal(rd_ends_report(two.e, reports, &r, NULL), 0);
+	rd_ends_close(two.e);
+	for (size_t i = 0; i < r->n_paths; i++)
+		assert_true(r->paths[i].sender_known);
+	return r;
+}
+
+static const struct rd_path_qp *qp_of(const struct rd_ends_report *r, uint32_t qp)
+{
+	for (size_t i = 0; i < r->n_paths; i++) {
+		uint32_t to = r->paths[i].qps[0].qp;
+
+		assert_int_equal(r->paths[i].sender, to == to_qp[0] ? RD_TAP_A : RD_TAP_B);
+		if (to == qp)
+			return &r->paths[i].qps[0];
+	}
+	fail_msg("QP 0x%x is not reported", qp);
+	return NULL;
+}
+
+static bool is_found(const struct rd_ends_report *r, const char *rule)
+{
+	for (size_t i = 0; i < r->findings.n; i++)
+		if (!strcmp(r->findings.finding[i].rule, rule))
+			return true;
+	return false;
+}
+
+/* Of three identical copies the first is lost: the others are in order, and none is late. */
+static void test_copies(void **state)
+{
+	const struct rd_path_qp *w;
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < 50; i++) {
+		request(i, i * 100 * US);
+		answer(i, 0, i * 100 * US + 10 * US);
+	}
+	see(RD_TAP_A, false, 50, 0, 6 * MS);
+	request(50, 7 * MS);
+	request(51, 7 * MS + 10 * US);
+	request(50, 8 * MS);
+	answer(51, 0, 9 * MS);
+	r = finish();
+	w = qp_of(r, 0x100);
+	assert_int_equal(w->arrived, 53);
+	assert_int_equal(w->lost.count, 1);
+	assert_int_equal(w->lost.first_frame, 101);
+	assert_int_equal(w->reordered, 0);
+	assert_int_equal(w->duplicated.count, 0);
+	assert_true(r->paths[0].variation.max < 10 * US);
+	rd_ends_report_free(r);
+}
+
+/* Copies so near each other that the second leaves before the first arrives. */
+static void test_copies_in_flight(void **state)
+{
+	const struct rd_path_qp *w;
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	request(1, 0);
+	answer(1, 0, 10 * US);
+	see(RD_TAP_A, false, 2, 0, 100 * US);
+	see(RD_TAP_A, false, 3, 0, 101 * US);
+	see(RD_TAP_A, false, 2, 0, 102 * US);
+	see(RD_TAP_B, false, 2, 0, 104 * US);
+	see(RD_TAP_B, false, 3, 0, 105 * US);
+	see(RD_TAP_B, false, 2, 0, 106 * US);
+	answer(3, 0, 120 * US);
+	r = finish();
+	w = qp_of(r, 0x100);
+	assert_int_equal(w->arrived, 4);
+	assert_int_equal(w->reordered, 0);
+	assert_int_equal(r->findings.n, 0);
+	rd_ends_report_free(r);
+}
+
+/* Three seconds late is late, neither lost nor missed. */
+static void test_very_late(void **state)
+{
+	const struct rd_path_qp *w;
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < 100; i++) {
+		request(i, i * MS);
+		answer(i, 0, i * MS + 10 * US);
+	}
+	see(RD_TAP_A, false, 100, 0, 100 * MS);
+	see(RD_TAP_B, false, 100, 0, 3100 * MS);
+	answer(100, 0, 3101 * MS);
+	request(101, 3200 * MS);
+	r = finish();
+	w = qp_of(r, 0x100);
+	assert_int_equal(w->lost.count + w->unclear.count + w->missed.count, 0);
+	assert_int_equal(w->arrived, 102);
+	rd_ends_report_free(r);
+}
+
+/* A burst, then seconds of sparse traffic, while the clocks drift. */
+static void test_drift(void **state)
+{
+	static const double ppm[] = {-40, -5, 0, 5, 40};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(ppm) / sizeof(*ppm); k++) {
+		struct rd_ends_report *r;
+
+		begin();
+		two.drift_ppm = ppm[k];
+		for (uint32_t i = 0; i < 1000; i++)
+			request(i, i * 5 * US);
+		answer(999, 0, 6 * MS);
+		for (uint32_t i = 1; i < 80; i++) {
+			if (i == 40)
+				see(RD_TAP_A, false, 5000, 0, i * 250 * MS - 100 * US);
+			request(1000 + i, i * 250 * MS);
+			answer(1000 + i, 0, i * 250 * MS + 10 * US);
+		}
+		r = finish();
+		assert_int_equal(qp_of(r, 0x100)->lost.count, 1);
+		assert_int_equal(qp_of(r, 0x200)->lost.count, 0);
+		assert_int_equal(qp_of(r, 0x100)->missed.count, 0);
+		assert_true(r->offset_known && r->drift_known);
+		assert_true(r->drift_ppm > ppm[k] - 1 && r->drift_ppm < ppm[k] + 1);
+		assert_true(llabs(r->offset_ns) <= (int64_t)r->offset_error_ns);
+		assert_true(r->offset_error_ns > 0 && r->offset_error_ns < 10 * US);
+		rd_ends_report_free(r);
+	}
+}
+
+/* In 0.17 s a drift cannot be seen, and an offset has an error. */
+static void test_short(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < 170; i++) {
+		request(i, i * MS + i * i % 7 * US);
+		answer(i, 0, i * MS + (40 + i * 5 % 11) * US);
+	}
+	r = finish();
+	assert_true(r->offset_known && !r->drift_known);
+	assert_true(r->offset_error_ns >= DELAY && r->offset_error_ns < 20 * US);
+	assert_int_equal(r->findings.n, 0);
+	rd_ends_report_free(r);
+}
+
+/* Both captures run: what is lost in the first millisecond is lost. */
+static void test_first_moment(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	request(1, 0);
+	see(RD_TAP_A, false, 2, 0, 20 * US);
+	request(3, 30 * US);
+	answer(2, 0x60, 33 * US);
+	request(2, 50 * US);
+	request(3, 51 * US);
+	answer(3, 0, 60 * US);
+	r = finish();
+	assert_int_equal(r->outside, 0);
+	assert_int_equal(qp_of(r, 0x100)->lost.count, 1);
+	assert_int_equal(qp_of(r, 0x100)->asked_for, 1);
+	assert_true(is_found(r, "lost-between"));
+	rd_ends_report_free(r);
+}
+
+/* B's capture lacks packets that B acknowledges: they were not lost. */
+static void test_delivered(void **state)
+{
+	const struct rd_path_qp *w;
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < 100; i++) {
+		if (i % 10 == 5)
+			see(RD_TAP_A, false, i, 0, i * 10 * US);
+		else
+			request(i, i * 10 * US);
+		answer(i, 0, i * 10 * US + 5 * US);
+	}
+	r = finish();
+	w = qp_of(r, 0x100);
+	assert_int_equal(w->missed_at_receiver.count, 10);
+	assert_int_equal(w->lost.count + w->unclear.count, 0);
+	assert_int_equal(w->sent, 100);
+	assert_false(is_found(r, "lost-between"));
+	assert_true(is_found(r, "missed-at-receiver"));
+	rd_ends_report_free(r);
+}
+
+/* A packet that arrives while an earlier one is missing is dropped by the receiver, and asked for
+ * later: that does not show that the path lost it. */
+static void test_dropped_by_receiver(void **state)
+{
+	const struct rd_path_qp *w;
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < 100; i += i == 49 ? 3 : 1) {
+		if (i == 25) /* the capture misses it */
+			see(RD_TAP_A, false, i, 0, i * 10 * US);
+		else
+			request(i, i * 10 * US);
+		answer(i, 0, i * 10 * US + 5 * US);
+	}
+	see(RD_TAP_A, false, 51, 0, 2000 * US); /* missed, and dropped since 50 is missing */
+	request(52, 2001 * US);
+	answer(50, 0x60, 2010 * US);
+	request(50, 2020 * US);
+	request(52, 2021 * US);
+	answer(51, 0x60, 2030 * US);
+	request(51, 2040 * US);
+	request(52, 2041 * US);
+	answer(52, 0, 2050 * US);
+	r = finish();
+	w = qp_of(r, 0x100);
+	assert_int_equal(w->asked_for, 0);
+	assert_int_equal(w->lost.count, 0);
+	assert_int_equal(w->unclear.count, 1);
+	assert_false(is_found(r, "lost-between"));
+	rd_ends_report_free(r);
+}
+
+/* A copy by the network has the IP id of the first; a retransmission that A's capture missed has
+ * another one. */
+static void test_ip_ids(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < 100; i++) {
+		two.ip_id = i + 1;
+		request(i, i * 10 * US);
+		if (i == 50)
+			see(RD_TAP_B, false, i, 0, i * 10 * US + DELAY + 500);
+		answer(i, 0, i * 10 * US + 5 * US);
+	}
+	two.ip_id = 500;
+	see(RD_TAP_B, false, 99, 0, 2 * MS);
+	two.ip_id = 501;
+	request(100, 3 * MS);
+	answer(100, 0, 3 * MS + 5 * US);
+	r = finish();
+	assert_int_equal(qp_of(r, 0x100)->duplicated.count, 1);
+	assert_int_equal(qp_of(r, 0x100)->missed.count, 1);
+	assert_true(is_found(r, "duplicated-between"));
+	assert_true(is_found(r, "missed-at-sender"));
+	rd_ends_report_free(r);
 }
 
 int main(void)
@@ -163,6 +492,15 @@ int main(void)
 		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_certainty),
+		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_copies_in_flight),
+		cmocka_unit_test(test_very_late),
+		cmocka_unit_test(test_drift),
+		cmocka_unit_test(test_short),
+		cmocka_unit_test(test_first_moment),
+		cmocka_unit_test(test_delivered),
+		cmocka_unit_test(test_dropped_by_receiver),
+		cmocka_unit_test(test_ip_ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,24 +166,38 @@ static int64_t gap(struct entry *const *list, unsigned int n)
 	return n > 1 ? (list[n - 1]->t - list[0]->t) / (n - 1) : NEVER;
 }
 
+/* Sets which copies the other capture may lack because it did not run; whether there are any. */
+static bool price_edges(const struct rd_ends *e, enum rd_tap end, struct entry *const *list,
+	unsigned int n, int64_t *alone)
+{
+	bool edge = false;
+
+	for (unsigned int i = 0; i < n; i++) {
+		alone[i] = both_ran(e, end, list[i]) ? NEVER : 0;
+		edge |= !alone[i];
+	}
+	return edge;
+}
+
 /*
- * Outside the time of the other capture a copy may well be alone. Else as many as possible have a
- * partner; but of a list that is longer than can be compared, only near ones.
+ * As many as possible have a partner. But if some copies may have none because the other capture
+ * did not run, or if there are more than can be compared, only near ones are partners.
  */
 static void price(const struct rd_ends *e, enum rd_tap end, struct copies *c)
 {
-	int64_t cost = NEVER;
+	bool edge = price_edges(e, end, c->here, c->n_here, c->alone_here);
+	int64_t x, y;
 
-	if (c->n_here == COPIES || c->n_there == COPIES) {
-		int64_t x = gap(c->here, c->n_here), y = gap(c->there, c->n_there);
-
-		cost = (x < y ? x : y) / 2;
-		cost = cost < 0 ? 0 : cost;
-	}
+	edge |= price_edges(e, !end, c->there, c->n_there, c->alone_there);
+	if (!edge && c->n_here < COPIES && c->n_there < COPIES)
+		return;
+	x = gap(c->here, c->n_here);
+	y = gap(c->there, c->n_there);
+	x = (x < y ? x : y) / 2;
 	for (unsigned int i = 0; i < c->n_here; i++)
-		c->alone_here[i] = both_ran(e, end, c->here[i]) ? cost : 0;
+		c->alone_here[i] = c->alone_here[i] && x > 0 ? x : 0;
 	for (unsigned int i = 0; i < c->n_there; i++)
-		c->alone_there[i] = both_ran(e, !end, c->there[i]) ? cost : 0;
+		c->alone_there[i] = c->alone_there[i] && x > 0 ? x : 0;
 }
 
 /* How far the distance of two entries is from what is expected; NEVER: they are no pair. */

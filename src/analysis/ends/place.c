@@ -19,9 +19,10 @@ void place_note(const struct rd_ends *e, struct path *p, const struct entry *con
 	if (at[RD_TAP_A]->ttl != at[RD_TAP_B]->ttl)
 		p->votes.ttl[at[RD_TAP_A]->ttl > at[RD_TAP_B]->ttl ? RD_TAP_A : RD_TAP_B]++;
 	if (r && r != p && r->d.n && llabs(t - r->last_t) < NEAR_NS) {
+		/* A timestamp is too low by less than a step of its clock. */
 		int64_t noise = llabs(t - r->last_t) / DRIFT_PARTS +
-				2 * (clock_step(&e->pending[RD_TAP_A]) +
-					    clock_step(&e->pending[RD_TAP_B]) - 2);
+				clock_step(&e->pending[RD_TAP_A]) +
+				clock_step(&e->pending[RD_TAP_B]);
 
 		if (llabs(distance - r->last) > noise)
 			p->votes.time[distance > r->last ? RD_TAP_A : RD_TAP_B]++;
