@@ -99,6 +99,8 @@ void rd_ends_file_end(struct rd_ends *e, enum rd_tap end);
  */
 int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS],
 	struct rd_ends_report **report, struct rd_error *err);
+/* Replaces advice to capture at the other end in the reports of each capture alone. */
+void rd_ends_refer(const struct rd_ends_report *e, struct rd_report *const reports[RD_TAPS]);
 void rd_ends_close(struct rd_ends *e);
 void rd_ends_report_free(struct rd_ends_report *r);
 

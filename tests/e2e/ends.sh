@@ -63,6 +63,25 @@ analyze --json "$data"/[ab].pcap.zst >"$tmp/ingress.json" 2>"$tmp/log"
 is "lost downstream of the receiver's port" "$(rules "$tmp/ingress.json" | grep -c '"lost-downstream-of-receiver"') $(
 	rules "$tmp/ingress.json" | grep -c '"lost-between"')" "1 0"
 
+# Between the two hosts of all other pairs is a switch that lost, duplicated and reordered nothing
+for data in "$TEST_DATA"/roce/*/; do
+	name=$(basename "$data")
+	case $name in 32_no_rdma | 5[789]_router_*) continue ;; esac
+	analyze --ends always --json "$data"/[ab].pcap.zst >"$tmp/pair.json" 2>"$tmp/log"
+	is "$name: nothing between" "$(jq -c '.ends | [.paths[].qps[] | .lost.count, .unclear.count, .missed_at_receiver.count,
+		.missed.count, .duplicated.count, .reordered] | add' "$tmp/pair.json")" 0
+	analyze --ends always "$data"/[ab].pcap.zst >"$tmp/text" 2>"$tmp/log"
+	has "... and the text says so" "$tmp/text" "^nothing was lost, duplicated or reordered between the ends: "
+done
+analyze "$TEST_DATA"/roce/57*/[ab].pcap.zst >"$tmp/text" 2>"$tmp/log"
+is "... unless something was" "$(grep -c '^nothing was lost' "$tmp/text")" 0
+
+# Neither capture had them: the sender lost them, and nobody is advised to capture there, too
+analyze -v "$TEST_DATA"/roce/10*/[ab].pcap.zst >"$tmp/text" 2>"$tmp/log"
+has "lost inside the sender" "$tmp/text" ": packets are lost inside the sender  \[likely\]$"
+is "... no advice to capture there" "$(grep -c "next: capture at the sender too" "$tmp/text")" 0
+has "... but to look at both ends" "$tmp/text" "next: see what both ends show of this path, above$"
+
 # The offset of a clock that is 2.5 s ahead is found, within the reported error
 zstd -dcq "$TEST_DATA/roce/57_router_loss/b.pcap.zst" >"$tmp/b.pcap"
 python3 - "$tmp/b.pcap" "$tmp/shifted.pcap" <<'PY'

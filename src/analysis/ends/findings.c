@@ -316,3 +316,34 @@ bool ends_findings(struct rd_ends_report *r, const struct rd_report *const repor
 	rd_findings_sort(&r->findings, finding_order);
 	return rd_findings_are_complete(&r->findings);
 }
+
+/* --- what the captures alone advise ----------------------------------------------------------- */
+
+static bool is_between(const struct rd_ends_report *e, const struct rd_conversation *c)
+{
+	for (size_t i = 0; i < e->n_paths; i++)
+		if (!strcmp(e->paths[i].from, c->a.address) &&
+			!strcmp(e->paths[i].to, c->b.address))
+			return true;
+	return false;
+}
+
+static void refer(const struct rd_ends_report *e, const struct rd_report *r, struct rd_finding *f)
+{
+	static const char *const rules[] = {"lost-upstream", "lost-downstream",
+		"responses-lost-upstream", "responses-lost-downstream", "unreliable-lost",
+		"reordered", "duplicated", "unseen"};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		for (size_t k = 0; !strcmp(f->rule, rules[i]) && k < r->n_conversations; k++)
+			if (r->conversations[k].id == f->conversation &&
+				is_between(e, &r->conversations[k]))
+				f->next = "see what both ends show of this path, above";
+}
+
+void rd_ends_refer(const struct rd_ends_report *e, struct rd_report *const reports[RD_TAPS])
+{
+	for (int end = 0; end < RD_TAPS; end++)
+		for (size_t i = 0; i < reports[end]->findings.n; i++)
+			refer(e, reports[end], &reports[end]->findings.finding[i]);
+}

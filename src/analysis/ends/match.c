@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds each packet of one capture in the other. A packet that is sent again is the same bytes:
- * which copy here is which one there is decided late, when all of them are known, by IP ids if
- * these are kept on the path, and by the order and the times of the copies.
+ * Finds each packet of one capture in the other. A retransmission has the same bytes: which copy
+ * here is which one there is decided late, when all of them are known, by IP ids if these are kept
+ * on the path, and by the order and the times of the copies.
  */
 #include "ends.h"
 #include <errno.h>

@@ -56,15 +56,18 @@ static void put_whole(const struct rd_ends_report *r, FILE *out)
 
 static void put_qp(const struct rd_path *p, const struct rd_path_qp *w, int width, FILE *out)
 {
-	char route[2 * RD_ADDRESS_LEN + 24], sent[RD_UNITS_LEN], p50[RD_UNITS_LEN],
+	char lost[48], route[2 * RD_ADDRESS_LEN + 24], sent[RD_UNITS_LEN], p50[RD_UNITS_LEN],
 		p99[RD_UNITS_LEN];
 
+	snprintf(lost, sizeof(lost), "%" PRIu64, w->lost.count);
+	if (w->unclear.count)
+		snprintf(lost, sizeof(lost), "%" PRIu64 "+%" PRIu64, w->lost.count,
+			w->unclear.count);
 	snprintf(route, sizeof(route), "%s -> %s:0x%x", p->from, p->to, w->qp);
-	fprintf(out, "%-*s %c->%c%-5s %9s %8" PRIu64 " %10" PRIu64 " %9" PRIu64 " %8" PRIu64, width,
-		route, p->sender == RD_TAP_A ? 'A' : 'B', p->sender == RD_TAP_A ? 'B' : 'A',
-		p->sender_known ? "" : "?", rd_fmt_count(sent, w->sent), w->lost.count,
-		w->duplicated.count, w->reordered,
-		w->missed.count + w->missed_at_receiver.count + w->unclear.count);
+	fprintf(out, "%-*s %c->%c%-5s %9s %8s %10" PRIu64 " %9" PRIu64 " %8" PRIu64, width, route,
+		p->sender == RD_TAP_A ? 'A' : 'B', p->sender == RD_TAP_A ? 'B' : 'A',
+		p->sender_known ? "" : "?", rd_fmt_count(sent, w->sent), lost, w->duplicated.count,
+		w->reordered, w->missed.count + w->missed_at_receiver.count + w->unclear.count);
 	if (p->variation.n && w == p->qps)
 		fprintf(out, "  %s / %s", duration_text(p50, p->variation.p50),
 			duration_text(p99, p->variation.p99));

@@ -282,6 +282,8 @@ static int print(const struct analyze_settings *s, struct rd_ends *ends,
 			ends, (const struct rd_report *const *)o.reports, &report, err);
 	o.ends = report;
 	if (!ret)
+		rd_ends_refer(report, o.reports);
+	if (!ret)
 		ret = analyze_print(s, &o, err);
 	rd_ends_report_free(report);
 	for (int i = 0; i < RD_TAPS; i++)
