@@ -124,8 +124,9 @@ static bool lost_in_sender(const struct sight *s, struct rd_finding *f)
 
 	if (!s->p->sender_known || !here || !there)
 		return false;
-	/* What came late was not lost. */
-	late = count_at(s, sender, RD_INC_REORDERED) + count_at(s, !sender, RD_INC_REORDERED);
+	/* What came late or damaged was not lost there. */
+	late = count_at(s, sender, RD_INC_REORDERED) + count_at(s, !sender, RD_INC_REORDERED) +
+	       count_at(s, sender, RD_INC_ICRC) + count_at(s, !sender, RD_INC_ICRC);
 	if (late >= (here < there ? here : there))
 		return false;
 	finding_evidence(f, rd_side_incident(side_at(s, sender), RD_INC_LOST_UPSTREAM));

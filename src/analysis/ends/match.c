@@ -242,6 +242,16 @@ static struct entry *cheapest(enum rd_tap end, const struct copies *c)
 	return NULL;
 }
 
+/* The only one here and the only one there; unless neither capture has the other's time. */
+static bool is_pair(const struct rd_ends *e, enum rd_tap end, const struct entry *here,
+	const struct entry *there)
+{
+	const int64_t off = deviation(end, here, there);
+
+	return off <= MARGIN_NS ||
+	       (off < NEVER && (both_ran(e, end, here) || both_ran(e, !end, there)));
+}
+
 static struct entry *partner_of(struct rd_ends *e, enum rd_tap end, struct entry *en)
 {
 	struct pending *here = &e->pending[end], *there = &e->pending[!end];
@@ -252,7 +262,7 @@ static struct entry *partner_of(struct rd_ends *e, enum rd_tap end, struct entry
 		return NULL;
 	c.n_here = open_entries(here, en, en, c.here);
 	if (c.n_here == 1 && c.n_there == 1)
-		return deviation(end, en, c.there[0]) < NEVER ? c.there[0] : NULL;
+		return is_pair(e, end, en, c.there[0]) ? c.there[0] : NULL;
 	price(e, end, &c);
 	return cheapest(end, &c);
 }
