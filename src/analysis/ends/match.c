@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define PATIENCE_NS ((int64_t)10000000000) /* the longest pause of a paused port */
-#define MARGIN_NS   ((int64_t)1000000)	   /* of a path without matches */
+#define MARGIN_NS   ((int64_t)1000000)	   /* beyond usual delays, or of a path without matches */
 #define FIRST_NS    ((int64_t)100000000)
 #define YOUNG_NS    ((int64_t)100000000) /* its match may be captured yet */
 #define COPIES	    16			 /* of one packet that are compared at once */
@@ -194,6 +194,8 @@ static void price(const struct rd_ends *e, enum rd_tap end, struct copies *c)
 	x = gap(c->here, c->n_here);
 	y = gap(c->there, c->n_there);
 	x = (x < y ? x : y) / 2;
+	if (edge && x > MARGIN_NS)
+		x = MARGIN_NS;
 	for (unsigned int i = 0; i < c->n_here; i++)
 		c->alone_here[i] = c->alone_here[i] && x > 0 ? x : 0;
 	for (unsigned int i = 0; i < c->n_there; i++)
