@@ -351,7 +351,7 @@
 	};
 
 	/* --- two ends of the same traffic --- */
-	const clock = c => c ? `B's clock is ${span(Math.abs(c.offset_ns))} ${c.offset_ns < 0 ? "behind" : "ahead of"} A's (\u00b1${span(c.error_ns)}), if the delays of both directions are equal` +
+	const clock = c => c ? `B's clock is ${span(Math.abs(c.offset_ns))} ${c.offset_ns < 0 ? "behind" : "ahead of"} A's, within ${span(c.error_ns)}` +
 		(c.drift_ppm === null ? "." : `, and runs ${Math.abs(c.drift_ppm).toFixed(1)} ppm ${c.drift_ppm < 0 ? "slower" : "faster"}.`) :
 		"The offset of the clocks is unknown: there are packets in one direction only.";
 	const ends = () => {
