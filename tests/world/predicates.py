@@ -182,6 +182,11 @@ def _row(key):
     return ask
 
 
+def missing(c):
+    n = c.row.get("lost", 0) + c.row.get("missed_at_receiver", 0)
+    return n > 0, n, "lost or missed: %d" % n
+
+
 def delay_varies(c):
     return c.row["delay_spread_ns"] >= 900_000, None, "delays differ by %.3f ms" % (c.row["delay_spread_ns"] / 1e6)
 
@@ -221,5 +226,6 @@ OF_CAPTURE = {
 OF_ENDS = {
     "lost-between": _row("lost"), "lost-downstream-of-receiver": _row("lost_behind"),
     "duplicated-between": _row("copies"), "reordered-between": _row("reordered"),
+    "lost-in-sender": _row("lost_in_sender"), "missed-at-receiver": _row("missed_at_receiver"), "lost-or-missed": missing,
     "missed-at-sender": _row("missed_at_sender"), "delay-varies": delay_varies,
 }

@@ -146,6 +146,8 @@ static inline bool ids_tell(const struct path *p)
 
 /* False: the frame has neither addresses nor LIDs. */
 bool route_of(const struct rd_packet *p, struct route *r);
+/* A packet, also of a tunnel: an end may see from inside what the other one sees from outside. */
+bool packet_of(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p);
 uint64_t packet_identity(const struct rd_packet *p, const struct route *r);
 /* The same for all transmissions of a request or a response. */
 uint64_t packet_key(const struct rd_packet *p, const struct route *r);

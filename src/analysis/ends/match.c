@@ -481,7 +481,7 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 	en.t = rd_ends_time(f->ts_ns, e->origin, end == RD_TAP_B ? e->offset : 0);
 	set->last = en.t;
 	set->fine |= f->ts_ns % 1000 != 0;
-	if (!rd_packet_parse(link, f->data, f->caplen, f->len, &p) || !route_of(&p, &r))
+	if (!packet_of(link, f, &p) || !route_of(&p, &r))
 		return;
 	en.id[BY_BYTES] = packet_identity(&p, &r);
 	en.id[BY_PACKET] = packet_key(&p, &r);

@@ -62,12 +62,20 @@ uint64_t packet_key(const struct rd_packet *p, const struct route *r)
 	return rd_hash_end(&h, words + 2);
 }
 
+bool packet_of(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p)
+{
+	unsigned int tunnels;
+
+	return rd_packet_parse(link, frame->data, frame->caplen, frame->len, p) ||
+	       rd_packet_inner(link, frame, p, &tunnels);
+}
+
 uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame)
 {
 	struct rd_packet p;
 	struct route r;
 
-	if (!rd_packet_parse(link, frame->data, frame->caplen, frame->len, &p) || !route_of(&p, &r))
+	if (!packet_of(link, frame, &p) || !route_of(&p, &r))
 		return 0;
 	return packet_identity(&p, &r);
 }
