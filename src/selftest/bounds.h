@@ -14,6 +14,11 @@
 #define KEPT_FRAMES 256
 #define KEPT_BYTES  ((size_t)1 << 20)
 
+/* Of the numbered frames that probes send. */
+#define SEND_PER_S	 4000
+#define NUMBERED_MOST	 ((uint32_t)1 << 17)
+#define WAIT_NUMBERED_MS 500 /* for frames that were sent and not seen yet */
+
 #define RAW_CQE_BYTES ((size_t)1 << 16) /* of a completion queue's memory */
 
 #define DOCUMENT_BYTES ((size_t)16 << 20) /* of a result.json that is read */

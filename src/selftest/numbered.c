@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sends numbered frames and counts those that were seen. */
+#include "numbered.h"
+#include <errno.h>
+#include <rdmadump/bytes.h>
+#include <rdmadump/clock.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLOTS	    64	/* frames under way */
+#define BURST	    16	/* frames between two looks at the sniffer */
+#define SEARCHED    256 /* bytes of a frame: headers of any kind are shorter */
+#define SETTLE_MS   5	/* in which a second copy of the last frame arrives */
+#define POLLS_AWAKE 1000
+#define MAC_BYTES   6
+
+static const uint8_t magic[8] = {'r', 'd', 'm', 'a', 'd', 'u', 'm', 'p'};
+
+/* Offsets within a block. */
+enum { AT_RUN = 8, AT_NUMBER = 12, AT_LENGTH = 16, AT_FILL = 20 };
+
+/* --- which came --------------------------------------------------------------------------- */
+
+/* A few bits of the time and of the process differ between runs, which is enough. */
+static uint32_t run_id(void)
+{
+	uint64_t x = rd_monotonic_ns() ^ (uint64_t)getpid() << 40;
+
+	x *= 0x9e3779b97f4a7c15ULL;
+	return (uint32_t)(x >> 32);
+}
+
+int numbered_init(struct numbered *m, uint32_t count)
+{
+	*m = (struct numbered){.run = run_id(), .count = count};
+	if (count > NUMBERED_MOST)
+		return -1;
+	m->times = calloc(count ? count : 1, 1);
+	return m->times ? 0 : -1;
+}
+
+void numbered_free(struct numbered *m)
+{
+	free(m->times);
+	m->times = NULL;
+}
+
+void numbered_reset(struct numbered *m)
+{
+	struct numbered fresh = {.run = m->run, .count = m->count, .times = m->times};
+
+	memset(m->times, 0, m->count);
+	*m = fresh;
+}
+
+static uint8_t fill(uint32_t number, uint32_t i)
+{
+	return (uint8_t)(number * 7 + i * 31 + i / 251);
+}
+
+void numbered_block(uint8_t *to, uint32_t n, uint32_t run, uint32_t number)
+{
+	memcpy(to, magic, sizeof(magic));
+	rd_put_be32(to + AT_RUN, run);
+	rd_put_be32(to + AT_NUMBER, number);
+	rd_put_be32(to + AT_LENGTH, n);
+	for (uint32_t i = AT_FILL; i < n; i++)
+		to[i] = fill(number, i);
+}
+
+/* The first block of the run; NULL: none. */
+static const uint8_t *find(const struct numbered *m, const uint8_t *data, uint32_t len)
+{
+	uint8_t wanted[AT_NUMBER];
+
+	memcpy(wanted, magic, sizeof(magic));
+	rd_put_be32(wanted + AT_RUN, m->run);
+	return memmem(data, len < SEARCHED ? len : SEARCHED, wanted, sizeof(wanted));
+}
+
+static bool is_filled(const uint8_t *block, uint32_t n, uint32_t number)
+{
+	for (uint32_t i = AT_FILL; i < n; i++)
+		if (block[i] != fill(number, i))
+			return false;
+	return true;
+}
+
+/* Counts a block; returns its bytes within the frame, 0 where none begins. */
+static uint32_t take_block(struct numbered *m, const uint8_t *block, uint32_t left)
+{
+	uint32_t number, n;
+
+	if (left < AT_FILL || find(m, block, AT_NUMBER) != block)
+		return 0;
+	number = rd_be32(block + AT_NUMBER);
+	n = rd_be32(block + AT_LENGTH);
+	if (number >= m->count || n < NUMBERED_LEAST) {
+		m->changed++;
+		return 0;
+	}
+	if (m->times[number] < UINT8_MAX)
+		m->times[number]++;
+	m->disordered += number < m->last;
+	m->last = number;
+	m->cut += n > left;
+	n = n > left ? left : n;
+	m->changed += !is_filled(block, n, number);
+	return n;
+}
+
+static void widen(uint32_t *least, uint32_t *most, uint32_t n, bool first)
+{
+	*least = first || n < *least ? n : *least;
+	*most = first || n > *most ? n : *most;
+}
+
+bool numbered_take(struct numbered *m, const uint8_t *data, uint32_t len)
+{
+	const uint8_t *p = find(m, data, len);
+	uint32_t left, n, blocks = 0;
+
+	if (!p)
+		return false;
+	widen(&m->least_before, &m->most_before, (uint32_t)(p - data), !m->frames);
+	left = len - (uint32_t)(p - data);
+	while ((n = take_block(m, p, left)) > 0) {
+		p += n;
+		left -= n;
+		blocks++;
+	}
+	widen(&m->least_after, &m->most_after, left, !m->frames);
+	m->most_blocks = blocks > m->most_blocks ? blocks : m->most_blocks;
+	m->frames++;
+	return true;
+}
+
+void numbered_look(void *ctx, const uint8_t *data, uint32_t len)
+{
+	numbered_take(ctx, data, len);
+}
+
+struct numbered_counts numbered_counts(const struct numbered *m)
+{
+	struct numbered_counts c = {0};
+
+	for (uint32_t i = 0; i < m->count; i++) {
+		c.never += m->times[i] == 0;
+		c.once += m->times[i] == 1;
+		c.more += m->times[i] > 1;
+	}
+	return c;
+}
+
+/* --- what is sent ------------------------------------------------------------------------- */
+
+static int error_of(const void *object)
+{
+	return object ? 0 : errno ? errno : EIO;
+}
+
+static int make_objects(struct numbered_sender *s, struct ibv_context *ctx)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = {.max_send_wr = SLOTS, .max_send_sge = 1}, .qp_type = IBV_QPT_RAW_PACKET};
+	size_t bytes = (size_t)SLOTS * RING_BUFFER;
+
+	s->memory = malloc(bytes);
+	if (!s->memory)
+		return ENOMEM;
+	errno = 0;
+	s->pd = ibv_alloc_pd(ctx);
+	if (s->pd)
+		s->mr = ibv_reg_mr(s->pd, s->memory, bytes, 0);
+	if (s->mr)
+		s->cq = ibv_create_cq(ctx, SLOTS, NULL, NULL, 0);
+	attr.send_cq = attr.recv_cq = s->cq;
+	if (s->cq)
+		s->qp = ibv_create_qp(s->pd, &attr);
+	return error_of(s->qp);
+}
+
+static int make_ready(struct ibv_qp *qp, uint8_t port)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = port};
+	int rc = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT);
+
+	attr.qp_state = IBV_QPS_RTR;
+	if (!rc)
+		rc = ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+	attr.qp_state = IBV_QPS_RTS;
+	return rc ? rc : ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+}
+
+int numbered_sender_open(struct numbered_sender *s, struct ibv_context *ctx,
+	const struct rd_port *port, uint32_t run, uint32_t len)
+{
+	int rc;
+
+	*s = (struct numbered_sender){.run = run, .len = len, .head_len = NUMBERED_HEAD};
+	if (port->link != RD_LINK_ETHERNET)
+		return EOPNOTSUPP;
+	if (!port->n_netdevs)
+		return ENODEV;
+	if (len < NUMBERED_HEAD + NUMBERED_LEAST || len > RING_BUFFER - 8)
+		return EINVAL;
+	memcpy(s->head, port->netdevs[0].mac, MAC_BYTES);
+	memcpy(s->head + MAC_BYTES, port->netdevs[0].mac, MAC_BYTES);
+	rd_put_be16(s->head + 2 * MAC_BYTES, NUMBERED_TYPE);
+	rc = make_objects(s, ctx);
+	return rc ? rc : make_ready(s->qp, (uint8_t)port->num);
+}
+
+void numbered_sender_tag(struct numbered_sender *s, uint16_t tpid, uint16_t tci)
+{
+	uint8_t *at = s->head + 2 * MAC_BYTES;
+
+	if (s->head_len + 4 > sizeof(s->head))
+		return;
+	memmove(at + 4, at, s->head_len - 2 * MAC_BYTES);
+	rd_put_be16(at, tpid);
+	rd_put_be16(at + 2, tci);
+	s->head_len += 4;
+}
+
+static int post(struct numbered_sender *s, uint32_t number)
+{
+	uint8_t *frame = s->memory + (size_t)s->slot * RING_BUFFER;
+	uint32_t block = s->len - NUMBERED_HEAD;
+	struct ibv_sge sge = {(uintptr_t)frame, s->head_len + block, s->mr->lkey};
+	struct ibv_send_wr wr = {.sg_list = &sge,
+				   .num_sge = 1,
+				   .opcode = IBV_WR_SEND,
+				   .send_flags = IBV_SEND_SIGNALED},
+			   *bad;
+	int rc;
+
+	memcpy(frame, s->head, s->head_len);
+	numbered_block(frame + s->head_len, block, s->run, number);
+	rc = ibv_post_send(s->qp, &wr, &bad);
+	if (rc)
+		return rc;
+	s->slot = (s->slot + 1) % SLOTS;
+	s->outstanding++;
+	return 0;
+}
+
+/* Waits until at most `most` frames are under way. False: the time is over. */
+static bool wait_sent(const struct rd_selftest *st, struct numbered_sender *s, uint32_t most)
+{
+	struct ibv_wc wc[BURST];
+	unsigned int polls = 0;
+
+	while (s->outstanding > most) {
+		int n = ibv_poll_cq(s->cq, BURST, wc);
+
+		for (int i = 0; i < n; i++)
+			s->errors += wc[i].status != IBV_WC_SUCCESS;
+		if (n > 0)
+			s->outstanding -= (uint32_t)n;
+		else if (n < 0 || probe_over(st))
+			return false;
+		else if (++polls > POLLS_AWAKE)
+			probe_sleep_ms(st, 1);
+	}
+	return true;
+}
+
+uint32_t numbered_send(
+	const struct rd_selftest *st, struct numbered_sender *s, uint32_t first, uint32_t n)
+{
+	uint64_t errors = s->errors;
+	uint32_t posted = 0, lost;
+
+	while (posted < n && wait_sent(st, s, SLOTS - 1) && post(s, first + posted) == 0)
+		posted++;
+	lost = wait_sent(st, s, 0) ? 0 : s->outstanding;
+	lost += (uint32_t)(s->errors - errors);
+	return posted > lost ? posted - lost : 0;
+}
+
+void numbered_sender_close(struct numbered_sender *s)
+{
+	if (s->qp)
+		ibv_destroy_qp(s->qp);
+	if (s->cq)
+		ibv_destroy_cq(s->cq);
+	if (s->mr)
+		ibv_dereg_mr(s->mr);
+	if (s->pd)
+		ibv_dealloc_pd(s->pd);
+	free(s->memory);
+	*s = (struct numbered_sender){0};
+}
+
+/* --- both --------------------------------------------------------------------------------- */
+
+/* A ring that was full has as many completions as buffers. */
+static bool drain(struct sniffer *s, struct numbered *m, unsigned int *n)
+{
+	*n = sniffer_drain(s, numbered_look, m);
+	return *n >= RING_BUFFERS;
+}
+
+static bool all_seen(const struct numbered *m)
+{
+	return m->frames && !memchr(m->times, 0, m->count);
+}
+
+bool numbered_collect(const struct rd_selftest *st, struct sniffer *s, struct numbered *m)
+{
+	uint64_t end = rd_monotonic_ns() + WAIT_NUMBERED_MS * 1000000ULL;
+	unsigned int n, settled = 0;
+	bool full = false;
+
+	do {
+		full |= drain(s, m, &n);
+		settled += all_seen(m);
+		if (!n)
+			probe_sleep_ms(st, 1);
+	} while (settled <= SETTLE_MS && !probe_over(st) && rd_monotonic_ns() < end);
+	full |= drain(s, m, &n);
+	return full;
+}
+
+enum numbered_end numbered_exchange(const struct rd_selftest *st, struct numbered_sender *sender,
+	struct sniffer *s, struct numbered *m)
+{
+	bool full = false;
+	unsigned int n;
+
+	for (uint32_t i = 0; i < m->count; i += BURST) {
+		uint32_t burst = m->count - i < BURST ? m->count - i : BURST;
+
+		if (numbered_send(st, sender, i, burst) != burst)
+			return NUMBERED_NOT_SENT;
+		full |= drain(s, m, &n);
+		probe_sleep_ms(st, burst * 1000 / SEND_PER_S);
+		full |= drain(s, m, &n);
+	}
+	full |= numbered_collect(st, s, m);
+	return full ? NUMBERED_OVERFLOW : NUMBERED_SEEN;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Numbered frames: a probe sends numbers 0 to N-1 and learns which of them the sniffer saw, how
+ * often, and changed how. Each number is a block of bytes with a magic, the run, the number, its
+ * own length and a fill that follows from the number. Raw frames carry one block behind the
+ * Ethernet header; what other queue pairs and sockets send has blocks as payload.
+ *
+ *     numbered_init(&m, 100);
+ *     rc = numbered_sender_open(&sender, sniffer.ctx, st->port, m.run, 256);
+ *     if (!rc) end = numbered_exchange(st, &sender, &sniffer, &m);
+ *     counts = numbered_counts(&m);
+ */
+#ifndef RDMADUMP_SELFTEST_NUMBERED_H
+#define RDMADUMP_SELFTEST_NUMBERED_H
+
+#include "selftest.h"
+#include "sniffer.h"
+
+#define NUMBERED_TYPE  0x88b5 /* IEEE 802: local experimental */
+#define NUMBERED_LEAST 32     /* bytes of a block */
+#define NUMBERED_HEAD  14     /* bytes before the block of an untagged raw frame */
+
+/* --- which came --------------------------------------------------------------------------- */
+
+struct numbered {
+	uint32_t run; /* frames of other runs do not count */
+	uint32_t count;
+	uint8_t *times;	      /* that each number was seen, up to 255 */
+	uint64_t frames;      /* with a block of this run */
+	uint64_t changed;     /* whose blocks have other bytes than were sent */
+	uint64_t cut;	      /* that end before their block does */
+	uint64_t disordered;  /* with a lower number than the frame before */
+	uint32_t most_blocks; /* in one frame */
+	/* Bytes of a frame before its first and after its last block. */
+	uint32_t least_before, most_before, least_after, most_after;
+	uint32_t last; /* number, of the frame before */
+};
+
+struct numbered_counts {
+	uint32_t never, once, more; /* numbers that were seen so often */
+};
+
+/* For the numbers 0 to count - 1, up to NUMBERED_MOST. -1: out of memory. */
+int numbered_init(struct numbered *m, uint32_t count);
+void numbered_free(struct numbered *m);
+/* Forgets what was seen; frames under way still count. */
+void numbered_reset(struct numbered *m);
+/* Writes the block of a number. `n`: at least NUMBERED_LEAST. */
+void numbered_block(uint8_t *to, uint32_t n, uint32_t run, uint32_t number);
+/* Counts a frame; false if it has no block of this run. */
+bool numbered_take(struct numbered *m, const uint8_t *data, uint32_t len);
+/* The same as a sniffer_frame_fn; `ctx` is the struct numbered. */
+void numbered_look(void *ctx, const uint8_t *data, uint32_t len);
+struct numbered_counts numbered_counts(const struct numbered *m);
+
+/* --- what is sent ------------------------------------------------------------------------- */
+
+/* A RAW_PACKET queue pair that sends to the port's own MAC address. */
+struct numbered_sender {
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	uint8_t *memory;
+	uint8_t head[NUMBERED_HEAD + 8]; /* the Ethernet header, with tags */
+	uint32_t head_len, run, len;	 /* len: of the whole frame, without tags and FCS */
+	uint32_t outstanding, slot;
+	uint64_t errors; /* completions with an error */
+};
+
+/*
+ * `len`: of the frames, NUMBERED_HEAD + NUMBERED_LEAST to RING_BUFFER - 8; a port may refuse what
+ * is longer than its MTU. Returns 0 or an errno: EOPNOTSUPP on InfiniBand ports, ENODEV without a
+ * netdev. numbered_sender_close() in any case.
+ */
+int numbered_sender_open(struct numbered_sender *s, struct ibv_context *ctx,
+	const struct rd_port *port, uint32_t run, uint32_t len);
+/* Adds a VLAN tag before those that are there, of which there may be two. */
+void numbered_sender_tag(struct numbered_sender *s, uint16_t tpid, uint16_t tci);
+/*
+ * Sends the numbers first to first + n - 1 as fast as the device takes them, and waits until it has
+ * sent them. Returns how many it has sent.
+ */
+uint32_t numbered_send(
+	const struct rd_selftest *st, struct numbered_sender *s, uint32_t first, uint32_t n);
+void numbered_sender_close(struct numbered_sender *s);
+
+/* --- both --------------------------------------------------------------------------------- */
+
+enum numbered_end {
+	NUMBERED_SEEN,	   /* what was not seen did not reach the sniffer */
+	NUMBERED_OVERFLOW, /* the ring was full: what was not seen may be lost there */
+	NUMBERED_NOT_SENT, /* the device did not send all, or there was no time */
+};
+
+/*
+ * Drains the sniffer until every number was seen and nothing follows, or for WAIT_NUMBERED_MS.
+ * True if the ring was full at least once.
+ */
+bool numbered_collect(const struct rd_selftest *st, struct sniffer *s, struct numbered *m);
+/* Sends all numbers, not faster than SEND_PER_S, while it drains the sniffer, and collects. */
+enum numbered_end numbered_exchange(const struct rd_selftest *st, struct numbered_sender *sender,
+	struct sniffer *s, struct numbered *m);
+
+#endif
