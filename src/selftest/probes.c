@@ -12,6 +12,7 @@
 	X(flow)                                                                                    \
 	X(second)                                                                                  \
 	X(receive)                                                                                 \
+	X(send)                                                                                    \
 	X(stop)                                                                                    \
 	X(residue)
 /* clang-format on */

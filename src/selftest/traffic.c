@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* How often the sniffer saw one kind of traffic. */
+#include "traffic.h"
+#include <stdio.h>
+
+void watch_drain(struct watch *w)
+{
+	/* A ring that was full has as many completions as buffers. */
+	w->full |= sniffer_drain(w->sniffer, numbered_look, w->m) >= RING_BUFFERS;
+}
+
+struct traffic_seen traffic_run(const struct rd_selftest *st, struct sniffer *s,
+	const struct traffic *t, struct numbered *m)
+{
+	struct traffic_seen seen = {.full = true};
+
+	for (unsigned int i = 0; i < TRAFFIC_TRIES && seen.full && !seen.error; i++) {
+		struct watch w = {s, m, false};
+
+		sniffer_drain(s, NULL, NULL);
+		numbered_reset(m);
+		seen.error = t->send(st, t->ctx, &w);
+		seen.full = numbered_collect(st, s, m) | w.full;
+	}
+	seen.counts = numbered_counts(m);
+	return seen;
+}
+
+bool traffic_known(const struct traffic_seen *seen)
+{
+	return !seen->error && !seen->full;
+}
+
+static void report_values(struct rd_probe_result *r, const struct traffic *t,
+	const struct numbered *m, const struct traffic_seen *seen)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "sent", json_integer(seen->error ? 0 : m->count));
+	json_object_set_new(o, "once", json_integer(seen->counts.once));
+	json_object_set_new(o, "more", json_integer(seen->counts.more));
+	json_object_set_new(o, "never", json_integer(seen->error ? 0 : seen->counts.never));
+	json_object_set_new(o, "changed", json_integer((json_int_t)m->changed));
+	json_object_set_new(o, "disordered", json_integer((json_int_t)m->disordered));
+	json_object_set_new(o, "ring_full", json_boolean(seen->full));
+	json_object_set_new(o, "error", json_string(error_name(seen->error)));
+	result_json(r, t->name, o);
+}
+
+void traffic_report(struct rd_probe_result *r, const struct traffic *t, const struct numbered *m,
+	const struct traffic_seen *seen)
+{
+	const struct numbered_counts *c = &seen->counts;
+	char key[48];
+
+	report_values(r, t, m, seen);
+	if (!traffic_known(seen))
+		return;
+	if (c->never == m->count) {
+		snprintf(key, sizeof(key), "%s_not_seen", t->name);
+		result_found(
+			r, key, "%s: none of %u was seen: captures lack them", t->what, m->count);
+	} else if (c->never) {
+		snprintf(key, sizeof(key), "%s_lost", t->name);
+		result_found(r, key,
+			"%s: %u of %u were not seen, though the ring had room: "
+			"captures lack some of them",
+			t->what, c->never, m->count);
+	}
+	if (c->more) {
+		snprintf(key, sizeof(key), "%s_twice", t->name);
+		result_found(r, key,
+			"%s: %u of %u were seen more than once: captures have "
+			"duplicates that are no retransmissions",
+			t->what, c->more, m->count);
+	}
+	if (m->changed) {
+		snprintf(key, sizeof(key), "%s_changed", t->name);
+		result_found(r, key, "%s: %llu were seen with other bytes than were sent", t->what,
+			(unsigned long long)m->changed);
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One kind of traffic: sends numbered blocks by it, and says how often the sniffer saw each. */
+#ifndef RDMADUMP_SELFTEST_TRAFFIC_H
+#define RDMADUMP_SELFTEST_TRAFFIC_H
+
+#include "numbered.h"
+
+#define TRAFFIC_FRAMES 32
+#define TRAFFIC_TRIES  3 /* where the ring was full meanwhile */
+
+/* Drains the sniffer while something is sent. */
+struct watch {
+	struct sniffer *sniffer;
+	struct numbered *m;
+	bool full; /* the ring was full at least once */
+};
+
+void watch_drain(struct watch *w);
+
+struct traffic {
+	const char *name; /* of its values, and of what is found: "raw", "raw_twice" */
+	const char *what; /* in a sentence: "frames of a raw-packet QP" */
+	/* Sends the blocks of *w->m once, and drains while it waits. 0 or an errno. */
+	int (*send)(const struct rd_selftest *st, void *ctx, struct watch *w);
+	void *ctx;
+};
+
+struct traffic_seen {
+	int error; /* errno: it was not sent */
+	bool full; /* the ring was full in all tries, so that nothing is known */
+	struct numbered_counts counts;
+};
+
+/* Sends and collects; m->count numbers, reset at first. */
+struct traffic_seen traffic_run(const struct rd_selftest *st, struct sniffer *s,
+	const struct traffic *t, struct numbered *m);
+/* Whether something is known of the traffic. */
+bool traffic_known(const struct traffic_seen *seen);
+/* Writes values and findings. */
+void traffic_report(struct rd_probe_result *r, const struct traffic *t, const struct numbered *m,
+	const struct traffic_seen *seen);
+
+#endif
