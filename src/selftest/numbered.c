@@ -48,7 +48,11 @@ void numbered_free(struct numbered *m)
 
 void numbered_reset(struct numbered *m)
 {
-	struct numbered fresh = {.run = m->run, .count = m->count, .times = m->times};
+	struct numbered fresh = {.run = m->run,
+		.count = m->count,
+		.times = m->times,
+		.also = m->also,
+		.also_ctx = m->also_ctx};
 
 	memset(m->times, 0, m->count);
 	*m = fresh;
@@ -69,8 +73,7 @@ void numbered_block(uint8_t *to, uint32_t n, uint32_t run, uint32_t number)
 		to[i] = fill(number, i);
 }
 
-/* The first block of the run; NULL: none. */
-static const uint8_t *find(const struct numbered *m, const uint8_t *data, uint32_t len)
+const uint8_t *numbered_find(const struct numbered *m, const uint8_t *data, uint32_t len)
 {
 	uint8_t wanted[AT_NUMBER];
 
@@ -92,7 +95,7 @@ static uint32_t take_block(struct numbered *m, const uint8_t *block, uint32_t le
 {
 	uint32_t number, n;
 
-	if (left < AT_FILL || find(m, block, AT_NUMBER) != block)
+	if (left < AT_FILL || numbered_find(m, block, AT_NUMBER) != block)
 		return 0;
 	number = rd_be32(block + AT_NUMBER);
 	n = rd_be32(block + AT_LENGTH);
@@ -118,7 +121,7 @@ static void widen(uint32_t *least, uint32_t *most, uint32_t n, bool first)
 
 bool numbered_take(struct numbered *m, const uint8_t *data, uint32_t len)
 {
-	const uint8_t *p = find(m, data, len);
+	const uint8_t *p = numbered_find(m, data, len);
 	uint32_t left, n, blocks = 0;
 
 	if (!p)
@@ -138,7 +141,11 @@ bool numbered_take(struct numbered *m, const uint8_t *data, uint32_t len)
 
 void numbered_look(void *ctx, const uint8_t *data, uint32_t len)
 {
-	numbered_take(ctx, data, len);
+	struct numbered *m = ctx;
+
+	numbered_take(m, data, len);
+	if (m->also)
+		m->also(m->also_ctx, data, len);
 }
 
 struct numbered_counts numbered_counts(const struct numbered *m)

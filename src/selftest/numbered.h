@@ -34,6 +34,9 @@ struct numbered {
 	/* Bytes of a frame before its first and after its last block. */
 	uint32_t least_before, most_before, least_after, most_after;
 	uint32_t last; /* number, of the frame before */
+	/* Called with each frame that numbered_look() takes, whether it has a block or not. */
+	sniffer_frame_fn *also;
+	void *also_ctx;
 };
 
 struct numbered_counts {
@@ -47,6 +50,8 @@ void numbered_free(struct numbered *m);
 void numbered_reset(struct numbered *m);
 /* Writes the block of a number. `n`: at least NUMBERED_LEAST. */
 void numbered_block(uint8_t *to, uint32_t n, uint32_t run, uint32_t number);
+/* The first block of this run in a frame; NULL: it has none. */
+const uint8_t *numbered_find(const struct numbered *m, const uint8_t *data, uint32_t len);
 /* Counts a frame; false if it has no block of this run. */
 bool numbered_take(struct numbered *m, const uint8_t *data, uint32_t len);
 /* The same as a sniffer_frame_fn; `ctx` is the struct numbered. */

@@ -14,7 +14,6 @@
 #define WAIT_MS	   1000
 #define FRAMES_MAX 200 /* after which the probe ends early; with one poll more all are kept */
 #define MAC_BYTES  12
-#define FCS_BYTES  4
 
 struct seen {
 	struct rd_probe_result *result;
@@ -28,14 +27,6 @@ struct seen {
 		uint64_t right, wrong;
 	} icrc[RD_DIRECTIONS];
 };
-
-/* IEEE 802.3: the FCS has the polynomial of the ICRC. */
-static bool has_fcs(const uint8_t *data, uint32_t len)
-{
-	return len > FCS_BYTES + MAC_BYTES &&
-	       ~crc_run(CRC_INVARIANT, UINT32_MAX, data, len - FCS_BYTES) ==
-		       rd_le32(data + len - FCS_BYTES);
-}
 
 static bool has_vlan(const uint8_t *data, uint32_t len)
 {
@@ -73,7 +64,7 @@ static void look(void *ctx, const uint8_t *data, uint32_t len)
 	rd_direction_mark(&s->local, &frame, 1);
 	s->frames++;
 	s->vlan += s->link == RD_LINK_ETHERNET && has_vlan(data, len);
-	s->fcs += s->link == RD_LINK_ETHERNET && has_fcs(data, len);
+	s->fcs += s->link == RD_LINK_ETHERNET && crc_is_fcs(data, len);
 	s->least = s->frames == 1 || len < s->least ? len : s->least;
 	s->most = len > s->most ? len : s->most;
 	look_at_packet(s, &frame);

@@ -13,6 +13,8 @@
 	X(second)                                                                                  \
 	X(receive)                                                                                 \
 	X(send)                                                                                    \
+	X(loopback)                                                                                \
+	X(contents)                                                                                \
 	X(stop)                                                                                    \
 	X(residue)
 /* clang-format on */

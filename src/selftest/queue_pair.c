@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_MTU    IBV_MTU_1024 /* fits into every Ethernet MTU */
 #define FIRST_PSN   0x5e1f00
 #define QKEY	    0x1ee7a11
 #define HOP_LIMIT   1  /* own addresses, and groups of this link */
@@ -87,7 +86,9 @@ int queue_pair_open(struct queue_pair *q, struct ibv_context *ctx, const struct 
 	rc = ibv_query_port(ctx, (uint8_t)port->num, &attr);
 	if (rc)
 		return rc;
-	q->mtu = 128U << (attr.active_mtu < MOST_MTU ? attr.active_mtu : MOST_MTU);
+	q->mtu = 128U << attr.active_mtu;
+	if (q->mtu > QUEUE_PAIR_MTU)
+		q->mtu = QUEUE_PAIR_MTU;
 	rc = make_objects(q, type);
 	return rc ? rc : to_init(q);
 }

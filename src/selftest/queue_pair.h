@@ -10,6 +10,7 @@
 #include "traffic.h"
 
 #define QUEUE_PAIR_BYTES 65536 /* of a message at most */
+#define QUEUE_PAIR_MTU	 1024  /* of a path: fits into every Ethernet MTU */
 
 struct queue_pair {
 	struct ibv_context *ctx;
@@ -22,7 +23,7 @@ struct queue_pair {
 	struct ibv_ah *ah; /* UD: where it sends to */
 	uint32_t ah_qpn;
 	uint8_t *memory; /* to send from, then to write into */
-	uint32_t mtu;	 /* bytes of payload in one packet */
+	uint32_t mtu;	 /* bytes of payload in one packet: QUEUE_PAIR_MTU, or less */
 	uint32_t retries;
 };
 

@@ -2,6 +2,24 @@
 /* How often the sniffer saw one kind of traffic. */
 #include "traffic.h"
 #include <stdio.h>
+#include <string.h>
+
+int traffic_sniffer(const struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s)
+{
+	int rc;
+
+	memset(s, 0, sizeof(*s));
+	if (strcmp(st->port->state, "active") != 0) {
+		result_skipped(r, "the port is not active");
+		return -1;
+	}
+	rc = sniffer_open(s, st->device, st->port, NULL);
+	if (!rc)
+		rc = sniffer_flow_create(s);
+	if (rc)
+		result_failed(r, "%s: %s", sniffer_step_name(s->reached), strerror(rc));
+	return rc ? -1 : 0;
+}
 
 void watch_drain(struct watch *w)
 {
@@ -67,7 +85,13 @@ void traffic_report(struct rd_probe_result *r, const struct traffic *t, const st
 			"captures lack some of them",
 			t->what, c->never, m->count);
 	}
-	if (c->more) {
+	if (c->more && t->reliable && c->once) {
+		snprintf(key, sizeof(key), "%s_retransmitted", t->name);
+		result_found(r, key,
+			"%s: %u of %u were seen again, the others once: the device "
+			"loses packets of its own and retransmits them",
+			t->what, c->more, m->count);
+	} else if (c->more) {
 		snprintf(key, sizeof(key), "%s_twice", t->name);
 		result_found(r, key,
 			"%s: %u of %u were seen more than once: captures have "

@@ -6,7 +6,7 @@
 #include "numbered.h"
 
 #define TRAFFIC_FRAMES 32
-#define TRAFFIC_TRIES  3 /* where the ring was full meanwhile */
+#define TRAFFIC_TRIES  5 /* where the ring was full meanwhile */
 
 /* Drains the sniffer while something is sent. */
 struct watch {
@@ -23,6 +23,7 @@ struct traffic {
 	/* Sends the blocks of *w->m once, and drains while it waits. 0 or an errno. */
 	int (*send)(const struct rd_selftest *st, void *ctx, struct watch *w);
 	void *ctx;
+	bool reliable; /* the device retransmits by itself, so that some may be seen again */
 };
 
 struct traffic_seen {
@@ -31,6 +32,11 @@ struct traffic_seen {
 	struct numbered_counts counts;
 };
 
+/*
+ * A sniffer with its flow, on an active port. Returns 0, or -1 with the result set to skipped or
+ * failed; sniffer_close() in any case.
+ */
+int traffic_sniffer(const struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s);
 /* Sends and collects; m->count numbers, reset at first. */
 struct traffic_seen traffic_run(const struct rd_selftest *st, struct sniffer *s,
 	const struct traffic *t, struct numbered *m);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Chooses the fastest implementation of the checksums that this processor supports. */
 #include "crc.h"
+#include <rdmadump/bytes.h>
 
 static const struct crc_engine *engine;
 
@@ -36,4 +37,10 @@ uint32_t crc_run_masked(
 	enum crc_kind kind, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
 {
 	return engine->masked(crc_of(kind), crc, p, len, mask);
+}
+
+bool crc_is_fcs(const uint8_t *frame, size_t len)
+{
+	return len > 4 &&
+	       ~crc_run(CRC_INVARIANT, UINT32_MAX, frame, len - 4) == rd_le32(frame + len - 4);
 }

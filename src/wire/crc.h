@@ -53,6 +53,10 @@ uint32_t crc_run(enum crc_kind kind, uint32_t crc, const uint8_t *p, size_t len)
 uint32_t crc_run_masked(
 	enum crc_kind kind, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask);
 
+/* Whether an Ethernet frame ends with its FCS, which has the polynomial of the ICRC (IEEE 802.3).
+ */
+bool crc_is_fcs(const uint8_t *frame, size_t len);
+
 /* The rows of the table that only one processor architecture has (crc_x86.c, crc_arm.c). */
 #if defined(__x86_64__)
 bool crc_clmul_usable(void);
