@@ -118,28 +118,46 @@ static void try_lengths(struct contents *c)
 	}
 }
 
-/* One tag more than before. */
-static void try_tag(struct contents *c, const char *name, uint16_t tpid, uint16_t tci)
+/* Returns whether something was found. */
+static bool judge_tag(struct contents *c, const char *name, bool known)
 {
-	const struct traffic t = {.name = "tag_error", .send = send_raw, .ctx = c};
-	bool known;
-
-	numbered_sender_tag(&c->sender, tpid, tci);
-	c->sender.len = TAGGED_BYTES;
-	known = try_shape(c, &t, look_raw);
-	report_shape(c, name);
 	if (!known && c->plain && !c->full && !c->sender.errors)
 		result_found(c->r, "vlan_not_seen",
 			"frames with a VLAN tag (%s) are not seen: captures lack them", name);
 	else if (c->heads_changed && c->m.most_before < c->sender.head_len)
 		result_found(c->r, "vlan_stripped",
 			"VLAN tags are removed before the sniffer's copy (%s: %u of %u bytes of "
-			"headers): captures do not show the VLAN",
+			"headers are left): captures do not show the VLAN",
 			name, c->m.most_before, c->sender.head_len);
 	else if (c->heads_changed)
 		result_found(c->r, "vlan_changed",
 			"headers with VLAN tags are seen with other bytes than were sent (%s)",
 			name);
+	else
+		return false;
+	return true;
+}
+
+/* One tag, then two. What is found with one is not repeated for two. */
+static void try_tags(struct contents *c)
+{
+	static const struct {
+		const char *name;
+		uint16_t tpid, tci;
+	} tags[] = {{"vlan", 0x8100, TCI_INNER}, {"qinq", 0x88a8, TCI_OUTER}};
+	const struct traffic t = {.name = "tag_error", .send = send_raw, .ctx = c};
+	bool found = false;
+
+	c->sender.len = TAGGED_BYTES;
+	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
+		bool known;
+
+		numbered_sender_tag(&c->sender, tags[i].tpid, tags[i].tci);
+		known = try_shape(c, &t, look_raw);
+		report_shape(c, tags[i].name);
+		if (!found)
+			found = judge_tag(c, tags[i].name, known);
+	}
 }
 
 static void judge_lengths(struct contents *c)
@@ -171,8 +189,7 @@ static void try_raw(struct contents *c)
 	} else {
 		try_lengths(c);
 		judge_lengths(c);
-		try_tag(c, "vlan", 0x8100, TCI_INNER);
-		try_tag(c, "qinq", 0x88a8, TCI_OUTER);
+		try_tags(c);
 	}
 	numbered_sender_close(&c->sender);
 }

@@ -279,7 +279,7 @@ bool frame_hold(struct port *p)
 		return p->held;
 	p->held = frames_next(p->frames, &p->frame);
 	if (p->held)
-		wire_shape(p, &p->frame);
+		wire_shape(&p->shaped_held, &p->frame);
 	p->ended = !p->held;
 	return p->held;
 }

@@ -364,8 +364,11 @@ struct port {
 	uint64_t before_flow; /* frames that were due before the newest flow */
 	uint64_t offered, offered_bytes, delivered, delivered_bytes, copies, out_of_buffer, errored;
 	uint64_t counted_offered, counted_bytes, counted_oob;
-	uint8_t *shaped; /* the frame as wire_shape() changed it */
-	uint32_t shaped_room;
+	/* As wire_shape() changed them: the frame that is held, and the one that is sent meanwhile. */
+	struct shaped {
+		uint8_t *data;
+		uint32_t room;
+	} shaped_held, shaped_sent;
 	int file[PORT_FILES];
 };
 
@@ -567,7 +570,7 @@ void wire_open(struct hca *h);
 /* What other processes sent; true: there was any. */
 bool wire_receive(struct hca *h);
 /* Changes a frame to what queues receive of it. */
-void wire_shape(struct port *p, struct frame *f);
+void wire_shape(struct shaped *to, struct frame *f);
 
 /* ---- faults, port state and counters (faults.c) ---- */
 

@@ -95,7 +95,7 @@ static bool has_vlan(const struct frame *f)
 }
 
 /* The FCS is the one that the wire had, with the tag. */
-void wire_shape(struct port *p, struct frame *f)
+void wire_shape(struct shaped *buffer, struct frame *f)
 {
 	bool strip = conf.vlan_stripped && has_vlan(f);
 	uint32_t fcs;
@@ -104,15 +104,15 @@ void wire_shape(struct port *p, struct frame *f)
 	if (!conf.fcs && !strip)
 		return;
 	fcs = htole32(~crc32_ib(0xffffffff, f->data, f->len));
-	if (f->len + FCS > p->shaped_room) {
-		uint8_t *mem = realloc(p->shaped, f->len + FCS);
+	if (f->len + FCS > buffer->room) {
+		uint8_t *mem = realloc(buffer->data, f->len + FCS);
 
 		if (!mem)
 			return;
-		p->shaped = mem;
-		p->shaped_room = f->len + FCS;
+		buffer->data = mem;
+		buffer->room = f->len + FCS;
 	}
-	to = p->shaped;
+	to = buffer->data;
 	memcpy(to, f->data, f->len);
 	if (strip) {
 		memmove(to + MACS, to + MACS + VLAN_TAG, f->len - MACS - VLAN_TAG);
@@ -194,7 +194,7 @@ bool wire_receive(struct hca *h)
 
 static void show(struct port *p, struct frame f)
 {
-	wire_shape(p, &f);
+	wire_shape(&p->shaped_sent, &f);
 	frame_distribute(p->hca, p, &f, NULL);
 	log_append(p, &f);
 }
