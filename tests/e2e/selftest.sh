@@ -27,14 +27,18 @@ has "the log names the archive" "$tmp/log" "the result is in $tmp/out/$name.tar.
 is "nothing but the archive" "$(ls "$tmp/out")" "$name.tar.zst"
 tar -xf "$tmp/out/$name.tar.zst" 2>"$tmp/log"
 ok "tar reads the archive" "$tmp/log"
-is "the archive's files" "$(cd "$name" && echo *)" "receive.cqes receive.pcapng result.json"
+is "the archive's files" "$(cd "$name" && echo *)" "contents.pcapng receive.cqes receive.pcapng result.json"
 result=$tmp/$name/result.json
 is "complete" "$(json "$result" .ended)" complete
 is "probes" "$(json "$result" '[.probes[].name] | join(" ")')" \
-	"inventory capabilities objects flow second receive stop residue"
+	"inventory capabilities objects flow second receive send loopback contents stop residue"
 is "nothing is found" "$(json "$result" '[.probes[] | select(.outcome != "passed") | .name] | join(" ")')" ""
 is "frames in the capture" "$(capinfos -rcMT "$tmp/$name/receive.pcapng" | cut -f2)" \
 	"$(json "$result" '.probes[] | select(.name == "receive") | .values.frames.value')"
+is "frames that were sent, and seen" "$(jq -c '[.probes[] | select(.name == "send") | .values | .raw.value.once, .multicast.value.once, .rc.value.seen]' "$result")" "[32,32,4]"
+is "frames within the adapter" "$(jq -c '[.probes[] | select(.name == "loopback") | .values | .rc.value.once, .acks.value, .ud.value.once]' "$result")" "[32,32,32]"
+is "frames as they were sent" "$(jq -c '[.probes[] | select(.name == "contents") | .values | .vlan.value.most_before, .qinq.value.most_before, .icrc_right.value, .message_seen.value]' "$result")" \
+	"[18,22,16,64]"
 is "the device is left as it was" "$(json "$tmp/stats" '[.devices[].leaked[]] + [.devices[].order_violations] | add')" 0
 awk 'length > 80 {wide = 1} END {exit wide}' "$tmp/table"
 ok "the table has 80 columns" "$tmp/table"
@@ -93,7 +97,7 @@ has "no directory: message" "$tmp/log" "name a directory that exists"
 fresh
 model -- "$RDMADUMP" selftest --dry-run --output "$tmp/out" >"$tmp/plan" 2>&1
 is "--dry-run: exit status" $? 0
-is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 8
+is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 11
 model -- "$RDMADUMP" selftest --dry-run --json --probe stop >"$tmp/json" 2>&1
 is "--dry-run --json" "$(jq -c '[.[0].name, .[0].frames, .[0].limit_s, length]' "$tmp/json")" '["stop",0,20,1]'
 is "--dry-run: no file" "$(ls "$tmp/out")" ""

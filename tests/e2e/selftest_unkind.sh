@@ -58,6 +58,20 @@ cases() {
 		fcs receive:fcs_present --pcap $tmp/fcs.pcap --loop 100000
 		icrc receive:icrc_wrong_received --pcap $tmp/icrc.pcap --loop 100000
 		icrc-sent receive:icrc_wrong_sent --pcap $tmp/sent.pcap --loop 100000 --dev mac=$mac
+		raw-twice send:raw_twice --loopback raw=twice
+		raw-never send:raw_not_seen --loopback raw=never
+		multicast-twice send:multicast_twice --loopback multicast=twice
+		multicast-never send:multicast_not_seen --loopback multicast=never
+		rc-twice send:rc_twice,loopback:rc_twice --loopback rc=twice
+		rc-never send:rc_not_seen,loopback:rc_not_seen --loopback rc=never
+		ud-twice loopback:ud_twice --loopback ud=twice
+		ud-never loopback:ud_not_seen --loopback ud=never
+		lost-tx loopback:rc_retransmitted --drop-tx 3
+		own-fcs receive:fcs_present,contents:fcs_present --deliver fcs=yes
+		vlan-stripped contents:vlan_stripped --deliver vlan=stripped
+		icrc-absent contents:icrc_absent --deliver icrc=absent
+		icrc-zero contents:icrc_zero --deliver icrc=zero
+		two-ports - --dev ports=2
 	LIST
 }
 
@@ -90,7 +104,7 @@ while read -r name expected options; do
 		"$RDMADUMP" selftest --json --output "$tmp/out" >"$tmp/json" 2>"$tmp/log" </dev/null
 	judge "$name" "$expected" $?
 done < <(cases)
-[ "$n" -ge 20 ]
+[ "$n" -ge 34 ]
 ok "all cases ran"
 
 # Without traffic nothing is said about frames.

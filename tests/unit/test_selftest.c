@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What selftest takes for an address, and what it finds different between two results. */
 #include "addresses.h"
+#include "numbered.h"
 #include <rdmadump/selftest.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,10 +135,104 @@ static void test_probes(void **state)
 	assert_null(rd_probe_find("none"));
 }
 
+/* A frame with `before` bytes, blocks of 40 bytes with these numbers, `after` bytes. */
+static uint32_t make_frame(uint8_t *frame, const struct numbered *m, uint32_t before,
+	const uint32_t *numbers, unsigned int n, uint32_t after)
+{
+	uint32_t len = before;
+
+	memset(frame, 0x55, before);
+	for (unsigned int i = 0; i < n; i++, len += 40)
+		numbered_block(frame + len, 40, m->run, numbers[i]);
+	memset(frame + len, 0xaa, after);
+	return len + after;
+}
+
+static void look(struct numbered *m, uint32_t before, uint32_t number, uint32_t after)
+{
+	uint8_t frame[256];
+
+	numbered_look(m, frame, make_frame(frame, m, before, &number, 1, after));
+}
+
+static void test_numbered(void **state)
+{
+	const uint32_t three = 3;
+	struct numbered m, other;
+	struct numbered_counts c;
+	uint8_t frame[64];
+	uint32_t len;
+
+	(void)state;
+	assert_int_equal(numbered_init(&m, NUMBERED_MOST + 1), -1);
+	numbered_free(&m);
+	assert_int_equal(numbered_init(&m, 4), 0);
+	assert_int_equal(numbered_init(&other, 4), 0);
+	other.run = m.run + 1;
+	look(&m, 14, 0, 0);
+	look(&m, 14, 2, 4);
+	look(&m, 18, 2, 0);
+	look(&m, 54, 1, 4);
+	c = numbered_counts(&m);
+	assert_int_equal(c.once, 2);
+	assert_int_equal(c.more, 1);
+	assert_int_equal(c.never, 1);
+	assert_int_equal(m.frames, 4);
+	assert_int_equal(m.disordered, 1);
+	assert_int_equal(m.changed + m.cut, 0);
+	assert_int_equal(m.least_before, 14);
+	assert_int_equal(m.most_before, 54);
+	assert_int_equal(m.least_after, 0);
+	assert_int_equal(m.most_after, 4);
+	/* Another run's, and a number that was not sent. */
+	len = make_frame(frame, &other, 14, &three, 1, 0);
+	numbered_look(&m, frame, len);
+	assert_int_equal(m.frames, 4);
+	look(&m, 14, 4, 0);
+	assert_int_equal(m.changed, 1);
+	numbered_reset(&m);
+	assert_int_equal(numbered_counts(&m).never, 4);
+	numbered_free(&m);
+	numbered_free(&other);
+}
+
+static void test_numbered_damage(void **state)
+{
+	static const uint32_t numbers[] = {0, 1, 2};
+	uint8_t frame[256];
+	struct numbered m;
+	uint32_t len;
+
+	(void)state;
+	assert_int_equal(numbered_init(&m, 4), 0);
+	len = make_frame(frame, &m, 42, numbers, 3, 4);
+	numbered_look(&m, frame, len);
+	assert_int_equal(m.most_blocks, 3);
+	assert_int_equal(numbered_counts(&m).once, 3);
+	assert_int_equal(m.most_after, 4);
+	frame[42 + 40 + 30] ^= 1;
+	numbered_look(&m, frame, len);
+	assert_int_equal(m.changed, 1);
+	assert_int_equal(m.cut, 0);
+	/* Every length: nothing is read behind the end, which the sanitizers check. */
+	for (uint32_t n = 0; n < 42 + 40; n++) {
+		uint8_t *exact = malloc(n ? n : 1);
+
+		memcpy(exact, frame, n);
+		numbered_reset(&m);
+		numbered_look(&m, exact, n);
+		assert_int_equal(m.times[0], n >= 42 + 20);
+		assert_int_equal(m.cut, n >= 42 + 20);
+		free(exact);
+	}
+	numbered_free(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_addresses_stay_equal), cmocka_unit_test(test_compare),
+		cmocka_unit_test(test_numbered), cmocka_unit_test(test_numbered_damage),
 		cmocka_unit_test(test_probes)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
