@@ -71,6 +71,9 @@ cases() {
 		vlan-stripped contents:vlan_stripped --deliver vlan=stripped
 		icrc-absent contents:icrc_absent --deliver icrc=absent
 		icrc-zero contents:icrc_zero --deliver icrc=zero
+		vlan-dropped contents:vlan_not_seen --deliver vlan=dropped
+		tx-unseen send:raw_lost,send:multicast_lost,loopback:rc_lost,loopback:ud_lost --deliver unseen=5
+		cut receive:frames_cut,contents:frames_cut,contents:icrc_absent --deliver cut=4
 		two-ports - --dev ports=2
 	LIST
 }
@@ -104,7 +107,7 @@ while read -r name expected options; do
 		"$RDMADUMP" selftest --json --output "$tmp/out" >"$tmp/json" 2>"$tmp/log" </dev/null
 	judge "$name" "$expected" $?
 done < <(cases)
-[ "$n" -ge 34 ]
+[ "$n" -ge 37 ]
 ok "all cases ran"
 
 # Without traffic nothing is said about frames.

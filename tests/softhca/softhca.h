@@ -364,7 +364,7 @@ struct port {
 	uint64_t before_flow; /* frames that were due before the newest flow */
 	uint64_t offered, offered_bytes, delivered, delivered_bytes, copies, out_of_buffer, errored;
 	uint64_t counted_offered, counted_bytes, counted_oob;
-	/* As wire_shape() changed them: the frame that is held, and the one that is sent meanwhile. */
+	/* As wire_shape() changed them: the frame that is held, and one that is sent. */
 	struct shaped {
 		uint8_t *data;
 		uint32_t room;

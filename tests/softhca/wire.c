@@ -25,9 +25,11 @@ enum icrc { ICRC_KEPT, ICRC_ABSENT, ICRC_ZERO };
 
 static struct {
 	uint8_t copies[TRAFFIC_KINDS]; /* of a frame that stays on its port */
-	bool fcs, vlan_stripped;
+	bool fcs, vlan_stripped, vlan_dropped;
 	enum icrc icrc;
-	uint64_t drop_every; /* 0: none */
+	uint32_t cut;	       /* bytes that every frame lacks at its end */
+	uint64_t unseen_every; /* of the frames as sent; 0: all are seen */
+	uint64_t drop_every;   /* 0: none */
 	bool shared;
 } conf = {.copies = {1, 1, 1, 1}};
 
@@ -61,6 +63,12 @@ static void deliver_parse(char *spec)
 			conf.fcs = true;
 		else if (!strcmp(t, "vlan=stripped"))
 			conf.vlan_stripped = true;
+		else if (!strcmp(t, "vlan=dropped"))
+			conf.vlan_dropped = true;
+		else if (!strncmp(t, "cut=", 4))
+			conf.cut = (uint32_t)strtoul(t + 4, NULL, 0);
+		else if (!strncmp(t, "unseen=", 7))
+			conf.unseen_every = strtoull(t + 7, NULL, 0);
 		else if (!strcmp(t, "icrc=absent"))
 			conf.icrc = ICRC_ABSENT;
 		else if (!strcmp(t, "icrc=zero"))
@@ -101,6 +109,8 @@ void wire_shape(struct shaped *buffer, struct frame *f)
 	uint32_t fcs;
 	uint8_t *to;
 
+	if (f->len > MACS + conf.cut)
+		f->len -= conf.cut;
 	if (!conf.fcs && !strip)
 		return;
 	fcs = htole32(~crc32_ib(0xffffffff, f->data, f->len));
@@ -194,6 +204,13 @@ bool wire_receive(struct hca *h)
 
 static void show(struct port *p, struct frame f)
 {
+	static uint64_t sent;
+
+	if (conf.vlan_dropped && has_vlan(&f))
+		return;
+	if (conf.unseen_every && f.origin == ORIGIN_SENT &&
+		__atomic_add_fetch(&sent, 1, __ATOMIC_RELAXED) % conf.unseen_every == 0)
+		return;
 	wire_shape(&p->shaped_sent, &f);
 	frame_distribute(p->hca, p, &f, NULL);
 	log_append(p, &f);
