@@ -11,9 +11,11 @@
 #include <rdmadump/packet.h>
 #include <string.h>
 
-#define WAIT_MS	   1000
-#define FRAMES_MAX 200 /* after which the probe ends early; with one poll more all are kept */
-#define MAC_BYTES  12
+#define WAIT_MS	    1000
+#define FRAMES_MAX  200 /* after which the probe ends early; with one poll more all are kept */
+#define MAC_BYTES   12
+#define IPV4_HEADER 20
+#define IPV6_HEADER 40
 
 struct seen {
 	struct rd_probe_result *result;
@@ -35,6 +37,18 @@ static bool has_vlan(const uint8_t *data, uint32_t len)
 	return type == 0x8100 || type == 0x88a8;
 }
 
+/* Where the IP packet ends by its header, also where that is behind the frame's end. */
+static uint32_t end_by_header(const struct rd_packet *p)
+{
+	uint32_t left = p->caplen > p->l3 ? p->caplen - p->l3 : 0;
+
+	if (p->net == RD_NET_IPV4 && left >= IPV4_HEADER)
+		return p->l3 + rd_be16(p->data + p->l3 + 2);
+	if (p->net == RD_NET_IPV6 && left >= IPV6_HEADER)
+		return p->l3 + IPV6_HEADER + rd_be16(p->data + p->l3 + 4);
+	return p->end;
+}
+
 static void look_at_packet(struct seen *s, const struct rd_frame *frame)
 {
 	uint32_t computed, stored;
@@ -43,7 +57,7 @@ static void look_at_packet(struct seen *s, const struct rd_frame *frame)
 
 	if (p.net != RD_NET_NONE && p.end) {
 		s->with_length++;
-		if (p.end > frame->len)
+		if (end_by_header(&p) > frame->len)
 			s->short_of++;
 		else if (frame->len - p.end > s->behind)
 			s->behind = frame->len - p.end;
