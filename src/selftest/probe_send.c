@@ -156,7 +156,7 @@ static void try_all(const struct rd_selftest *st, struct rd_probe_result *r, str
 	if (!known && !probe_over(st))
 		result_skipped(r, "nothing could be sent, or the ring was always full: see the "
 				  "errors in result.json");
-	result_means(r, "what this port sends is seen once, and retransmissions too");
+	result_means(r, "what this port sends is seen once, of the kinds that worked");
 }
 
 static void run(struct rd_selftest *st, struct rd_probe_result *r)
