@@ -60,6 +60,7 @@ struct rd_selftest_config {
 	const struct rd_probe *const *probes; /* ended by NULL: only these; NULL: all */
 	const char *peer;		      /* host name of the other end; NULL: none */
 	bool destructive;		      /* probes that interrupt traffic may run */
+	bool long_run;			      /* what is better measured for long takes its time */
 	bool hash_addresses;
 	const char *application; /* name and version, for the document */
 	/* Command line, ended by NULL, that calls rd_selftest_hold() on descriptors 0 and 1. */
@@ -102,8 +103,8 @@ int rd_selftest_load(json_t **document, const char *path, struct rd_error *err);
 
 /*
  * What differs between two documents: {"probe", "name", "before", "after"} for each outcome,
- * finding and value. Values that are measured (units of time) differ by more than half. The caller
- * owns the array; NULL: out of memory.
+ * finding and value. Values that are measured (us, ns, ppm) differ by more than half, or 10 ppm.
+ * The caller owns the array; NULL: out of memory.
  */
 json_t *rd_selftest_compare(const json_t *before, const json_t *after);
 

@@ -23,11 +23,15 @@ static void differ(json_t *list, const char *probe, const char *name, json_t *be
 			      before ? before : json_null(), "after", after ? after : json_null()));
 }
 
+#define SAME_PPM 10 /* the temperature changes the frequency of an oscillator by as much */
+
 /* A time of one run is not that of the next: only large differences count. */
 static bool is_same(const json_t *a, const json_t *b, const char *unit)
 {
 	double x = json_number_value(a), y = json_number_value(b);
 
+	if (json_is_number(a) && json_is_number(b) && strcmp(unit, "ppm") == 0)
+		return x - y <= SAME_PPM && y - x <= SAME_PPM;
 	if (!json_is_number(a) || !json_is_number(b) || (strcmp(unit, "us") && strcmp(unit, "ns")))
 		return json_equal(a, b) != 0;
 	return x <= 1.5 * y && y <= 1.5 * x;

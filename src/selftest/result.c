@@ -46,6 +46,14 @@ void result_number(struct rd_probe_result *r, const char *name, const char *unit
 		r->values, name, json_pack("{s:o, s:s}", "value", rd_json_u64(n), "unit", unit));
 }
 
+void result_real(struct rd_probe_result *r, const char *name, const char *unit, double value)
+{
+	int64_t tenths = (int64_t)(value * 10 + (value < 0 ? -0.5 : 0.5));
+
+	json_object_set_new(r->values, name,
+		json_pack("{s:o, s:s}", "value", json_real((double)tenths / 10), "unit", unit));
+}
+
 void result_text(struct rd_probe_result *r, const char *name, const char *text)
 {
 	result_json(r, name, rd_json_text(text));

@@ -57,6 +57,8 @@ void result_free(struct rd_probe_result *r);
 
 /* A named value; `unit` is "" for plain numbers. A name that is there already is replaced. */
 void result_number(struct rd_probe_result *r, const char *name, const char *unit, uint64_t n);
+/* The same with sign and one decimal. */
+void result_real(struct rd_probe_result *r, const char *name, const char *unit, double value);
 void result_text(struct rd_probe_result *r, const char *name, const char *text);
 void result_bool(struct rd_probe_result *r, const char *name, bool value);
 /* A value of several named parts; consumed. */

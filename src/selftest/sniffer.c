@@ -54,6 +54,14 @@ static int make_mr(struct sniffer *s)
 
 static int make_cq(struct sniffer *s)
 {
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = RING_BUFFERS, .wc_flags = IBV_WC_EX_WITH_BYTE_LEN | s->timestamps};
+
+	if (s->timestamps) {
+		s->cq_ex = ibv_create_cq_ex(s->ctx, &attr);
+		s->cq = s->cq_ex ? ibv_cq_ex_to_cq(s->cq_ex) : NULL;
+		return error_of(s->cq);
+	}
 	s->cq = ibv_create_cq(s->ctx, RING_BUFFERS, NULL, NULL, 0);
 	return error_of(s->cq);
 }
@@ -120,10 +128,11 @@ static int make_context(
 	return err.errnum ? err.errnum : ENODEV;
 }
 
-int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
+static int open_all(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
 	const struct sniffer *share)
 {
-	*s = (struct sniffer){.port = (uint8_t)port->num, .ib = port->link == RD_LINK_INFINIBAND};
+	s->port = (uint8_t)port->num;
+	s->ib = port->link == RD_LINK_INFINIBAND;
 	for (int i = STEP_CONTEXT; i < STEP_FLOW; i++) {
 		uint64_t start = rd_monotonic_ns();
 
@@ -136,6 +145,20 @@ int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct
 	}
 	s->reached = STEP_FLOW;
 	return 0;
+}
+
+int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
+	const struct sniffer *share)
+{
+	*s = (struct sniffer){0};
+	return open_all(s, device, port, share);
+}
+
+int sniffer_open_timestamps(struct sniffer *s, const struct rd_device *device,
+	const struct rd_port *port, uint64_t timestamps)
+{
+	*s = (struct sniffer){.timestamps = timestamps};
+	return open_all(s, device, port, NULL);
 }
 
 /* --- the flow ----------------------------------------------------------------------------- */
@@ -184,6 +207,41 @@ unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx)
 			post(s, wc[i].wr_id);
 	}
 	return n > 0 ? (unsigned int)n : 0;
+}
+
+static uint64_t timestamp(const struct sniffer *s)
+{
+	return s->timestamps & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK
+		       ? ibv_wc_read_completion_wallclock_ns(s->cq_ex)
+		       : ibv_wc_read_completion_ts(s->cq_ex);
+}
+
+unsigned int sniffer_poll_timestamps(struct sniffer *s, sniffer_timestamp_fn *frame, void *ctx)
+{
+	struct ibv_poll_cq_attr attr = {0};
+	unsigned int n = 0;
+
+	if (ibv_start_poll(s->cq_ex, &attr))
+		return 0;
+	do {
+		uint64_t buffer = s->cq_ex->wr_id;
+		uint32_t len;
+
+		n++;
+		if (s->cq_ex->status != IBV_WC_SUCCESS) {
+			s->errors++;
+			s->last_status = s->cq_ex->status;
+		} else {
+			s->frames++;
+			len = ibv_wc_read_byte_len(s->cq_ex);
+			if (len <= RING_BUFFER)
+				frame(ctx, s->memory + buffer * RING_BUFFER, len, timestamp(s));
+		}
+		if (buffer < RING_BUFFERS)
+			post(s, buffer);
+	} while (n < POLL_BATCH && ibv_next_poll(s->cq_ex) == 0);
+	ibv_end_poll(s->cq_ex);
+	return n;
 }
 
 unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx)

@@ -29,6 +29,8 @@ struct sniffer {
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	struct ibv_cq *cq;
+	struct ibv_cq_ex *cq_ex; /* the same one, if its completions have timestamps */
+	uint64_t timestamps;	 /* IBV_WC_EX_WITH_COMPLETION_TIMESTAMP..., 0: none */
 	struct ibv_qp *qp;
 	struct ibv_flow *flow;
 	uint8_t *memory;
@@ -53,6 +55,9 @@ const char *sniffer_step_name(enum sniffer_step step);
  */
 int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
 	const struct sniffer *share);
+/* The same with timestamps of one kind in completions: IBV_WC_EX_WITH_COMPLETION_TIMESTAMP... */
+int sniffer_open_timestamps(struct sniffer *s, const struct rd_device *device,
+	const struct rd_port *port, uint64_t timestamps);
 /* Creates or destroys the flow. 0 or an errno, with the duration in step[STEP_FLOW].ns. */
 int sniffer_flow_create(struct sniffer *s);
 int sniffer_flow_destroy(struct sniffer *s);
@@ -62,6 +67,10 @@ typedef void sniffer_frame_fn(void *ctx, const uint8_t *data, uint32_t len);
  * Polls once and posts the buffers again. `frame` may be NULL. Returns the number of completions.
  */
 unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx);
+/* Called with each frame and the timestamp of its completion, as the device has it. */
+typedef void sniffer_timestamp_fn(void *ctx, const uint8_t *data, uint32_t len, uint64_t timestamp);
+/* sniffer_poll() for a sniffer with timestamps. */
+unsigned int sniffer_poll_timestamps(struct sniffer *s, sniffer_timestamp_fn *frame, void *ctx);
 /* Polls until the queue is empty, or a ring's worth of frames was taken. */
 unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx);
 /* Destroys all that exists, in the order in which nothing can arrive at what was destroyed. */

@@ -18,11 +18,12 @@ struct settings {
 	const char *device, *peer, *output, *show, *compare, *second;
 	const struct rd_probe *probe[PROBES_MAX + 1];
 	unsigned int n_probes;
-	bool json, dry_run, destructive, hash, hold;
+	bool json, dry_run, destructive, long_run, hash, hold;
 };
 
 enum {
 	OPT_JSON = 0x100,
+	OPT_LONG,
 	OPT_DRY_RUN,
 	OPT_PEER,
 	OPT_DESTRUCTIVE,
@@ -42,6 +43,7 @@ static const struct argp_option options[] = {
 		"The same command runs on HOST, which is connected to this port", 0},
 	{"destructive", OPT_DESTRUCTIVE, NULL, 0,
 		"Allow probes that interrupt traffic: link down and up, other addresses", 0},
+	{"long", OPT_LONG, NULL, 0, "Measure slow things for 30 seconds: the drift of clocks", 0},
 	{"hash-addresses", OPT_HASH, NULL, 0,
 		"Replace addresses and host names by hashes; captures of probes are left out", 0},
 	{"output", OPT_OUTPUT, "DIR", 0, "Write the result into DIR", 0},
@@ -100,6 +102,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_DESTRUCTIVE:
 		s->destructive = true;
+		return 0;
+	case OPT_LONG:
+		s->long_run = true;
 		return 0;
 	case OPT_HASH:
 		s->hash = true;
@@ -303,6 +308,7 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 		.probes = s->n_probes ? s->probe : NULL,
 		.peer = s->peer,
 		.destructive = s->destructive,
+		.long_run = s->long_run,
 		.hash_addresses = s->hash,
 		.application = application,
 		.holder = holder,

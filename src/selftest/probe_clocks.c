@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which clocks the device has, and what the timestamps of its completions are worth. The clocks are
+ * read beside the host's while frames are received, with each kind of timestamp that a completion
+ * queue can have.
+ */
+#include "../source/verbs_clock_follow.h"
+#include "sniffer.h"
+#include "timestamps.h"
+#include <errno.h>
+#include <rdmadump/verbs.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TAKE_MS	     500   /* for each kind of timestamp */
+#define LONG_MS	     30000 /* all together, with --long */
+#define LONG_LIMIT_S 60
+#define DRIFT_PPM    200 /* what two working oscillators may drift apart, at most */
+#define NARROW_NS    2e9 /* captures read the counter once in half this time */
+
+/* How completions carry a time, with the clock that it is of. */
+struct kind {
+	enum device_clock clock;
+	const char *name, *refused_key;
+};
+static const struct kind kinds[] = {{CLOCK_COUNTER, "counter", "timestamps_refused"},
+	{CLOCK_REAL_TIME, "real_time", "real_time_refused"}};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+struct clocks {
+	struct ibv_context *ctx;
+	struct rd_clock host;
+	uint64_t mask, khz;
+	bool driver;	     /* it says how the counter is to be converted */
+	bool offered[KINDS]; /* timestamps of that kind */
+	struct clock_watch watch[DEVICE_CLOCKS];
+	struct timestamp_counts counts[KINDS];
+};
+
+static void set_value(struct rd_probe_result *r, const char *clock, const char *name,
+	const char *unit, uint64_t n)
+{
+	char full[64];
+
+	snprintf(full, sizeof(full), "%s_%s", clock, name);
+	result_number(r, full, unit, n);
+}
+
+static void set_real(struct rd_probe_result *r, const char *clock, const char *name,
+	const char *unit, double value)
+{
+	char full[64];
+
+	snprintf(full, sizeof(full), "%s_%s", clock, name);
+	result_real(r, full, unit, value);
+}
+
+/* --- what the device has ------------------------------------------------------------------ */
+
+static int look_up(struct clocks *c, const struct rd_selftest *st, struct rd_error *err)
+{
+	struct ibv_device_attr_ex attr = {0};
+	struct clock_line line;
+	unsigned int unused;
+
+	if (rd_verbs_device_open(&c->ctx, st->device->name, NULL, NULL, err) < 0)
+		return -1;
+	rd_clock_set(&c->host);
+	if (ibv_query_device_ex(c->ctx, NULL, &attr) == 0) {
+		c->mask = attr.completion_timestamp_mask;
+		c->khz = attr.hca_core_clock;
+	}
+	c->driver = c->mask && verbs_mlx5_clock_line(c->ctx, &line, &unused);
+	c->offered[0] = c->mask != 0;
+	c->offered[1] = verbs_mlx5_real_time(c->ctx);
+	for (int i = 0; i < DEVICE_CLOCKS; i++) {
+		bool has = i == CLOCK_REAL_TIME ? c->offered[1] : c->mask && c->khz;
+
+		if (has)
+			clock_watch_start(&c->watch[i], (enum device_clock)i, c->ctx, &c->host,
+				c->mask, c->khz);
+	}
+	return 0;
+}
+
+static void report_device(const struct clocks *c, struct rd_probe_result *r)
+{
+	result_number(r, "counter_bits", "bits", (uint64_t)__builtin_popcountll(c->mask));
+	result_number(r, "counter_khz", "kHz", c->khz);
+	result_bool(r, "counter_readable", c->watch[CLOCK_COUNTER].readable);
+	result_bool(r, "driver_conversion", c->driver);
+	result_bool(r, "real_time", c->offered[1]);
+	result_bool(r, "real_time_readable", c->watch[CLOCK_REAL_TIME].readable);
+	if (c->khz)
+		result_number(r, "counter_wraps_s", "s",
+			(uint64_t)(clock_ticks_ns(c->khz, (int64_t)(c->mask >> 1)) * 2 / 1e9));
+}
+
+static void judge_device(const struct clocks *c, struct rd_probe_result *r)
+{
+	if (!c->offered[0] && !c->offered[1])
+		result_found(r, "no_hardware_clock",
+			"completions have no timestamps: frames get the time at which the program "
+			"polls them");
+	if (c->mask && !c->watch[CLOCK_COUNTER].readable)
+		result_found(r, "clock_unreadable",
+			"the counter behind the timestamps cannot be read: %s",
+			c->offered[1] ? "captures use the real-time clock"
+			: c->driver   ? "captures use the PTP clock, as the driver converts it"
+				      : "captures use the time at which frames are polled");
+	if (c->mask && !c->driver && !c->offered[1])
+		result_found(r, "no_ptp_clock",
+			"neither device nor driver has a PTP clock: -j adapter_unsynced is "
+			"impossible, -j adapter works");
+	if (c->offered[1] && !c->watch[CLOCK_REAL_TIME].readable)
+		result_found(r, "real_time_unreadable",
+			"the real-time clock cannot be read: captures compare it by frames");
+	if (c->mask && c->khz && clock_ticks_ns(c->khz, (int64_t)(c->mask >> 1)) < NARROW_NS)
+		result_found(r, "narrow_counter",
+			"the counter wraps every %.1f s: a capture that is delayed for half of "
+			"that gives frames a wrong time",
+			clock_ticks_ns(c->khz, (int64_t)(c->mask >> 1)) * 2 / 1e9);
+}
+
+/* --- the clocks themselves ---------------------------------------------------------------- */
+
+static void report_watch(const struct clock_watch *w, struct rd_probe_result *r)
+{
+	double ppm, uncertainty;
+
+	if (!w->readable)
+		return;
+	set_value(r, w->name, "readings", "", w->readings);
+	set_value(r, w->name, "read_ns", "ns", w->cost_ns);
+	set_value(r, w->name, "steps", "", w->steps);
+	if (w->steps)
+		set_real(r, w->name, "largest_step_ms", "ms", (double)w->step_ns / 1e6);
+	if (w->clock != CLOCK_COUNTER)
+		set_real(r, w->name, "ahead_ms", "ms", (double)clock_watch_ahead(w) / 1e6);
+	if (!clock_watch_drift(w, &ppm, &uncertainty))
+		return;
+	set_real(r, w->name, "drift_ppm", "ppm", ppm);
+	set_real(r, w->name, "drift_uncertainty_ppm", "ppm", uncertainty);
+	set_value(r, w->name, "drift_measured_us", "us", (w->last.before - w->first.after) / 1000);
+}
+
+/* What captures do with a clock that is not UTC: docs/architecture.md, Timestamps. */
+static bool judge_offset(const struct clock_watch *w, struct rd_probe_result *r)
+{
+	int64_t ahead = clock_watch_ahead(w), offset;
+	bool set;
+
+	offset = clock_epoch_offset(-ahead, 0, &set);
+	if (!set)
+		result_found(r, "clock_not_set",
+			"the device's PTP clock differs from the system clock by %.3f s: captures "
+			"do not take its time as it is (ptp4l or phc2sys would set it)",
+			(double)ahead / 1e9);
+	else if (offset)
+		result_found(r, "clock_not_utc",
+			"the device's PTP clock is %lld s ahead of the system clock (TAI?), which "
+			"captures correct",
+			(long long)(-offset / 1000000000));
+	return !set || offset;
+}
+
+static bool judge_steps(const struct clock_watch *w, struct rd_probe_result *r)
+{
+	if (w->steps)
+		result_found(r, "clock_stepped",
+			"the device's clock was set while it was watched, by %.3f s: something "
+			"steers it, and captures follow",
+			(double)w->step_ns / 1e9);
+	return w->steps != 0;
+}
+
+static bool judge_drift(const struct clock_watch *w, struct rd_probe_result *r)
+{
+	double ppm, uncertainty;
+
+	if (!clock_watch_drift(w, &ppm, &uncertainty) ||
+		(ppm < 0 ? -ppm : ppm) - uncertainty < DRIFT_PPM)
+		return false;
+	result_found(r, "clock_drifts",
+		"the device's clock is %.0f ppm (+-%.0f) %s than the system clock: times of -j "
+		"adapter_unsynced drift, those of -j adapter are corrected",
+		ppm < 0 ? -ppm : ppm, uncertainty, ppm < 0 ? "slower" : "faster");
+	return true;
+}
+
+/* Several clocks are one oscillator, or one PTP clock: each thing is said once. */
+static void judge_watches(const struct clocks *c, struct rd_probe_result *r)
+{
+	bool offset = false, steps = false, drift = false;
+
+	for (int i = DEVICE_CLOCKS - 1; i >= 0; i--) {
+		const struct clock_watch *w = &c->watch[i];
+
+		if (!w->readable)
+			continue;
+		offset = offset || (i != CLOCK_COUNTER && judge_offset(w, r));
+		steps = steps || judge_steps(w, r);
+		drift = drift || judge_drift(w, r);
+	}
+}
+
+/* --- timestamps --------------------------------------------------------------------------- */
+
+static void report_counts(
+	const char *name, const struct timestamp_counts *n, struct rd_probe_result *r)
+{
+	char step[64];
+
+	snprintf(step, sizeof(step), "%s_error", name);
+	result_errno(r, step, n->errnum);
+	if (n->errnum)
+		return;
+	set_value(r, name, "frames", "frames", n->frames);
+	set_value(r, name, "frames_sent", "frames", n->sent);
+	set_value(r, name, "zero", "frames", n->zero);
+	if (n->wild_known)
+		set_value(r, name, "wild", "frames", n->wild);
+	set_value(r, name, "backwards_received", "frames", n->backwards_received);
+	set_value(r, name, "backwards_sent", "frames", n->backwards_sent);
+	set_value(r, name, "backwards_mixed", "frames", n->backwards_mixed);
+	set_value(r, name, "most_backwards_ns", "ns", n->most_back_ns);
+	if (n->least_age_ns == UINT64_MAX)
+		return;
+	set_value(r, name, "least_age_ns", "ns", n->least_age_ns);
+	set_value(r, name, "most_age_ns", "ns", n->most_age_ns);
+}
+
+/* The sums of all kinds; a clock that was set explains times that go back. */
+static struct timestamp_counts sum(const struct clocks *c)
+{
+	struct timestamp_counts all = {0};
+
+	for (unsigned int i = 0; i < KINDS; i++) {
+		const struct timestamp_counts *n = &c->counts[i];
+
+		all.frames += n->frames;
+		all.sent += n->sent;
+		all.zero += n->zero;
+		all.wild += n->wild;
+		if (c->watch[kinds[i].clock].steps)
+			continue;
+		all.backwards_received += n->backwards_received;
+		all.backwards_sent += n->backwards_sent;
+		all.backwards_mixed += n->backwards_mixed;
+		if (n->most_back_ns > all.most_back_ns)
+			all.most_back_ns = n->most_back_ns;
+	}
+	return all;
+}
+
+static void judge_timestamps(const struct timestamp_counts *n, struct rd_probe_result *r)
+{
+	if (n->zero)
+		result_found(r, "zero_timestamps",
+			"%llu of %llu frames have no timestamp: captures give them the time of "
+			"their poll",
+			(unsigned long long)n->zero, (unsigned long long)n->frames);
+	if (n->wild)
+		result_found(r, "wild_timestamps",
+			"%llu of %llu timestamps are times that the frame cannot have: captures "
+			"report them, and order nothing by them",
+			(unsigned long long)n->wild, (unsigned long long)n->frames);
+	if (n->backwards_received || n->backwards_sent)
+		result_found(r, "disordered_timestamps",
+			"%llu frames are older than one of their direction before, by up to %.1f "
+			"us: order by time is not the order of arrival",
+			(unsigned long long)(n->backwards_received + n->backwards_sent),
+			(double)n->most_back_ns / 1e3);
+	if (n->backwards_mixed)
+		result_found(r, "sent_and_received_disordered",
+			"%llu times a frame is older than one of the other direction before, by "
+			"up to %.1f us: shorter response times than that mean nothing",
+			(unsigned long long)n->backwards_mixed, (double)n->most_back_ns / 1e3);
+}
+
+/* False: no sniffer can be made at all. */
+static bool take_all(struct rd_selftest *st, struct clocks *c, struct rd_probe_result *r)
+{
+	unsigned int ms = st->config->long_run ? LONG_MS / KINDS : TAKE_MS;
+
+	for (unsigned int i = 0; i < KINDS; i++) {
+		struct timestamp_counts *n = &c->counts[i];
+
+		if (!c->offered[i])
+			continue;
+		timestamps_take(st, c->watch, kinds[i].clock, ms, n);
+		report_counts(kinds[i].name, n, r);
+		if (!n->errnum)
+			continue;
+		if (n->step < STEP_CQ || n->step == STEP_FLOW) {
+			result_failed(r, "%s: %s", sniffer_step_name(n->step), strerror(n->errnum));
+			return false;
+		}
+		result_found(r, kinds[i].refused_key,
+			"the device reports timestamps of its %s, but refuses a queue with them "
+			"(%s: %s): captures use the next best clock",
+			i ? "real-time clock" : "counter", sniffer_step_name(n->step),
+			strerror(n->errnum));
+	}
+	return true;
+}
+
+static void judge(const struct clocks *c, struct rd_probe_result *r)
+{
+	struct timestamp_counts all = sum(c);
+
+	judge_device(c, r);
+	judge_watches(c, r);
+	judge_timestamps(&all, r);
+	result_value(r, "%s%s%s", c->offered[1] ? "real time" : "",
+		c->offered[0] && c->offered[1] ? ", " : "",
+		c->offered[0]	? "counter"
+		: c->offered[1] ? ""
+				: "none");
+	if (!all.frames && r->outcome == RD_PROBE_PASSED)
+		result_skipped(r,
+			"no frame arrived, and none could be sent: the clocks are readable, but "
+			"their timestamps were not seen");
+	if (!all.sent || all.sent == all.frames)
+		result_means(r, "timestamps are plausible and in order; %s frames were not seen",
+			all.sent ? "received" : "sent");
+	else
+		result_means(r, "timestamps are plausible and in order");
+}
+
+static void run(struct rd_selftest *st, struct rd_probe_result *r)
+{
+	struct clocks c = {0};
+	struct rd_error err;
+
+	if (look_up(&c, st, &err) < 0) {
+		result_failed(r, "%s", err.text);
+		return;
+	}
+	report_device(&c, r);
+	if (take_all(st, &c, r)) {
+		for (int i = 0; i < DEVICE_CLOCKS; i++) {
+			clock_watch_read(&c.watch[i]);
+			report_watch(&c.watch[i], r);
+		}
+		judge(&c, r);
+	}
+	ibv_close_device(c.ctx);
+}
+
+const struct rd_probe rd_probe_clocks = {.name = "clocks",
+	.question = "which clocks there are, and whether timestamps are right and in order",
+	.objects = "two of each: PD, MR (2.5 MiB), CQ, QP; flow",
+	.frames = 128,
+	.limit_s = LONG_LIMIT_S,
+	.needs = RD_PROBE_SNIFFER,
+	.run = run};

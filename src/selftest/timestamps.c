@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Takes the timestamps of frames, batch by batch. The device's clock is read before the flow is
+ * created and after each poll: no frame can be older than the one or newer than the other, however
+ * slow this program is.
+ */
+#include "timestamps.h"
+#include "../source/clock_map.h"
+#include "numbered.h"
+#include <string.h>
+
+#define SENT_FRAMES 64
+#define SENT_BURST  8
+#define SENT_BYTES  128
+#define READ_MS	    10		 /* between two readings */
+#define WILD_NS	    1000000000LL /* captures take what is further off for wild */
+#define BATCH_MAX   64
+#define MAC_BYTES   6
+
+struct taken {
+	uint64_t timestamp;
+	bool sent;
+};
+
+struct taking {
+	const struct rd_port *port;
+	struct rd_local local;
+	struct clock_watch *watch;
+	struct timestamp_counts *counts;
+	uint64_t begin; /* raw value of the clock before the flow existed */
+	struct taken batch[BATCH_MAX];
+	unsigned int n;
+	uint64_t last[2]; /* timestamp of the newest frame, by `sent`; 0: none */
+	int last_sent;	  /* direction of the frame before; -1: none */
+};
+
+/* --- the values of a clock ---------------------------------------------------------------- */
+
+static bool is_counter(const struct taking *t)
+{
+	return t->watch->clock == CLOCK_COUNTER;
+}
+
+/* The newest reading, in the unit of the timestamps. */
+static uint64_t newest(const struct taking *t)
+{
+	return is_counter(t) ? t->watch->ticks : t->watch->last.value;
+}
+
+/* ns from one timestamp to another. */
+static int64_t between(const struct taking *t, uint64_t from, uint64_t to)
+{
+	if (!is_counter(t))
+		return (int64_t)(to - from);
+	return (int64_t)clock_ticks_ns(
+		t->watch->khz, clock_ticks_between(t->watch->mask, from, to));
+}
+
+/*
+ * Whether a timestamp that is off by WILD_NS can be recognized: beside a reading, and where the
+ * counter does not wrap within such a time.
+ */
+static bool shows_wild(const struct taking *t)
+{
+	const struct clock_watch *w = t->watch;
+
+	return w->readable &&
+	       (!is_counter(t) || clock_ticks_ns(w->khz, (int64_t)(w->mask / 2)) > 4 * WILD_NS);
+}
+
+/* --- one frame ---------------------------------------------------------------------------- */
+
+/* Numbered frames go from the port's own address to itself, which rd_direction_mark() leaves open.
+ */
+static bool is_sent(const struct taking *t, const uint8_t *data, uint32_t len)
+{
+	struct rd_frame frame = {.data = data, .caplen = len, .len = len};
+
+	rd_direction_mark(&t->local, &frame, 1);
+	return frame.direction == RD_DIR_OUT ||
+	       (t->port->link == RD_LINK_ETHERNET && t->port->n_netdevs && len >= 2 * MAC_BYTES &&
+		       memcmp(data + MAC_BYTES, t->port->netdevs[0].mac, MAC_BYTES) == 0);
+}
+
+static void look(void *ctx, const uint8_t *data, uint32_t len, uint64_t timestamp)
+{
+	struct taking *t = ctx;
+
+	if (t->n == BATCH_MAX)
+		return;
+	t->batch[t->n++] = (struct taken){timestamp, is_sent(t, data, len)};
+}
+
+static bool is_wild(struct taking *t, uint64_t timestamp)
+{
+	if (!t->counts->wild_known)
+		return false;
+	return between(t, timestamp, newest(t)) < -WILD_NS ||
+	       between(t, t->begin, timestamp) < -WILD_NS;
+}
+
+static void backwards(struct taking *t, uint64_t *count, bool of, uint64_t timestamp)
+{
+	int64_t past = t->last[of] ? between(t, t->last[of], timestamp) : 0;
+
+	if (past >= 0)
+		return;
+	++*count;
+	if ((uint64_t)-past > t->counts->most_back_ns)
+		t->counts->most_back_ns = (uint64_t)-past;
+}
+
+static void take(struct taking *t, const struct taken *f)
+{
+	struct timestamp_counts *c = t->counts;
+	uint64_t timestamp = f->timestamp;
+	int64_t age;
+
+	c->frames++;
+	c->sent += f->sent;
+	if (!timestamp) {
+		c->zero++;
+		return;
+	}
+	if (!is_counter(t))
+		timestamp = clock_real_time_ns(timestamp, rd_clock_now(t->watch->host));
+	if (is_wild(t, timestamp)) {
+		c->wild++;
+		return;
+	}
+	backwards(t, f->sent ? &c->backwards_sent : &c->backwards_received, f->sent, timestamp);
+	if (t->last_sent == !f->sent)
+		backwards(t, &c->backwards_mixed, !f->sent, timestamp);
+	t->last[f->sent] = timestamp;
+	t->last_sent = f->sent;
+	age = c->wild_known ? between(t, timestamp, newest(t)) : 0;
+	if (age < 0)
+		return;
+	c->least_age_ns = (uint64_t)age < c->least_age_ns ? (uint64_t)age : c->least_age_ns;
+	c->most_age_ns = (uint64_t)age > c->most_age_ns ? (uint64_t)age : c->most_age_ns;
+}
+
+/* --- receiving ---------------------------------------------------------------------------- */
+
+static unsigned int receive(struct taking *t, struct sniffer *s)
+{
+	unsigned int n;
+
+	t->n = 0;
+	n = sniffer_poll_timestamps(s, look, t);
+	if (!t->n)
+		return n;
+	clock_watch_read(t->watch);
+	if (t->watch->steps)
+		t->counts->wild_known = false;
+	for (unsigned int i = 0; i < t->n; i++)
+		take(t, &t->batch[i]);
+	return n;
+}
+
+static void receive_for(struct rd_selftest *st, struct taking *t, struct sniffer *s,
+	struct numbered_sender *sender, struct clock_watch *all, unsigned int ms)
+{
+	uint64_t now = rd_monotonic_ns(), end = now + ms * 1000000ULL, read_at = now;
+	bool sending = t->counts->sending;
+	uint32_t sent = 0;
+
+	while (!probe_over(st) && now < end) {
+		if (sending && numbered_send(st, sender, sent, SENT_BURST) != SENT_BURST)
+			sending = false;
+		sent += SENT_BURST;
+		sending &= sent < SENT_FRAMES;
+		if (!receive(t, s))
+			probe_sleep_ms(st, 1);
+		now = rd_monotonic_ns();
+		if (now < read_at)
+			continue;
+		for (int i = 0; i < DEVICE_CLOCKS; i++)
+			clock_watch_read(&all[i]);
+		read_at = now + READ_MS * 1000000ULL;
+	}
+}
+
+void timestamps_take(struct rd_selftest *st, struct clock_watch *all, enum device_clock clock,
+	unsigned int ms, struct timestamp_counts *to)
+{
+	struct clock_watch *w = &all[clock];
+	struct taking t = {.port = st->port, .watch = w, .counts = to, .last_sent = -1};
+	struct numbered_sender sender;
+	struct sniffer s;
+	int rc = sniffer_open_timestamps(&s, st->device, st->port,
+		is_counter(&t) ? IBV_WC_EX_WITH_COMPLETION_TIMESTAMP
+			       : IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
+
+	*to = (struct timestamp_counts){.least_age_ns = UINT64_MAX, .wild_known = shows_wild(&t)};
+	rd_port_addresses(&t.local, "", st->device, st->port);
+	clock_watch_read(w);
+	t.begin = newest(&t);
+	if (!rc)
+		rc = sniffer_flow_create(&s);
+	to->errnum = rc;
+	to->step = s.reached;
+	if (!rc) {
+		to->sending = !numbered_sender_open(&sender, s.ctx, st->port, 0, SENT_BYTES);
+		receive_for(st, &t, &s, &sender, all, ms);
+		numbered_sender_close(&sender);
+	}
+	sniffer_close(&s);
+}

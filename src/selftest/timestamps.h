@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the timestamps of completions show: zeros, impossible times, order. */
+#ifndef RDMADUMP_SELFTEST_TIMESTAMPS_H
+#define RDMADUMP_SELFTEST_TIMESTAMPS_H
+
+#include "clock_readings.h"
+#include "selftest.h"
+#include "sniffer.h"
+
+struct timestamp_counts {
+	uint64_t frames, sent; /* `sent`: those from the port's own address, of all frames */
+	uint64_t zero, wild;
+	bool wild_known;	     /* the clock could be read beside them, and was not set */
+	uint64_t backwards_received; /* older than the received frame before */
+	uint64_t backwards_sent;     /* older than the sent frame before */
+	uint64_t backwards_mixed;    /* older than the frame of the other direction before */
+	uint64_t most_back_ns;	     /* the largest of these three */
+	uint64_t least_age_ns,
+		most_age_ns;	/* from timestamp to poll, of those neither wild nor 0 */
+	int errnum;		/* the sniffer could not be made, */
+	enum sniffer_step step; /* ... in this step */
+	bool sending;		/* numbered frames were sent */
+};
+
+/*
+ * Receives for `ms`, with timestamps of the clock CLOCK_COUNTER or CLOCK_REAL_TIME, and sends
+ * numbered frames where that is possible. Meanwhile reads all clocks, DEVICE_CLOCKS of them.
+ */
+void timestamps_take(struct rd_selftest *st, struct clock_watch *all, enum device_clock clock,
+	unsigned int ms, struct timestamp_counts *to);
+
+#endif
