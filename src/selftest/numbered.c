@@ -223,7 +223,7 @@ void numbered_sender_tag(struct numbered_sender *s, uint16_t tpid, uint16_t tci)
 {
 	uint8_t *at = s->head + 2 * MAC_BYTES;
 
-	if (s->head_len + 4 > sizeof(s->head))
+	if (s->head_len + 4 > NUMBERED_HEAD + 8)
 		return;
 	memmove(at + 4, at, s->head_len - 2 * MAC_BYTES);
 	rd_put_be16(at, tpid);

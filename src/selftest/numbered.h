@@ -18,6 +18,7 @@
 
 #define NUMBERED_TYPE  0x88b5 /* IEEE 802: local experimental */
 #define NUMBERED_LEAST 32     /* bytes of a block */
+#define NUMBERED_HEADS 64     /* most bytes before the block */
 #define NUMBERED_HEAD  14     /* bytes before the block of an untagged raw frame */
 
 /* --- which came --------------------------------------------------------------------------- */
@@ -67,8 +68,8 @@ struct numbered_sender {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	uint8_t *memory;
-	uint8_t head[NUMBERED_HEAD + 8]; /* the Ethernet header, with tags */
-	uint32_t head_len, run, len;	 /* len: of the whole frame, without tags and FCS */
+	uint8_t head[NUMBERED_HEADS]; /* the Ethernet header, with tags, or whatever a probe puts */
+	uint32_t head_len, run, len;  /* len: of the whole frame, without tags and FCS */
 	uint32_t outstanding, slot;
 	uint64_t errors; /* completions with an error */
 };

@@ -15,6 +15,7 @@
 	X(send)                                                                                    \
 	X(loopback)                                                                                \
 	X(contents)                                                                                \
+	X(paths)                                                                                   \
 	X(clocks)                                                                                  \
 	X(stop)                                                                                    \
 	X(residue)

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Whether each receive path of captures delivers the same frames: through libibverbs, reading the
+ * device directly, striding queues, and several queues among which the device spreads frames.
+ */
+#include "path_round.h"
+#include "sniffer.h"
+#include <rdmadump/verbs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS	  3	     /* at most, where the device lost frames */
+#define RUN	  0x70617468 /* the same bytes in every round */
+#define FRAME_LEN (NUMBERED_HEAD + 64)
+
+static const struct path {
+	const char *name, *title;
+	enum rd_rx_mode mode;
+	unsigned int queues;
+	const char *key; /* found where the device does not have it; NULL: then the probe fails */
+	const char *meaning;
+} paths[] = {
+	{"libibverbs", "through libibverbs", RD_RX_VERBS, 1, NULL, NULL},
+	{"direct", "as captures do by default", RD_RX_WQE, 1, NULL, NULL},
+	{"striding", "with a striding queue", RD_RX_STRIDING, 1, "no_striding",
+		"no striding queues, so -b has the limit of a usual queue"},
+	{"rss_2", "with two queues", RD_RX_AUTO, 2, "no_rss",
+		"frames are not spread among several queues (--queues)"},
+	{"rss_4", "with four queues", RD_RX_AUTO, 4, "fewer_queues",
+		"less than four queues (--queues)"},
+};
+#define PATHS (sizeof(paths) / sizeof(paths[0]))
+
+struct run {
+	struct rd_selftest *st;
+	struct rd_probe_result *result;
+	struct ibv_context *ctx; /* of the sender */
+	struct numbered_sender sender;
+	bool sending;
+	struct path_round *round; /* PATHS of them */
+};
+
+static bool usable(const struct run *run, unsigned int i)
+{
+	return run->round[i].opened && run->round[i].queues == paths[i].queues &&
+	       !run->round[i].error[0];
+}
+
+/* --- one path ----------------------------------------------------------------------------- */
+
+static void set_value(
+	struct run *run, unsigned int i, const char *name, const char *unit, uint64_t n)
+{
+	char full[64];
+
+	snprintf(full, sizeof(full), "%s_%s", paths[i].name, name);
+	result_number(run->result, full, unit, n);
+}
+
+static void set_text(struct run *run, unsigned int i, const char *name, const char *text)
+{
+	char full[64];
+
+	snprintf(full, sizeof(full), "%s_%s", paths[i].name, name);
+	result_text(run->result, full, text);
+}
+
+static void report(struct run *run, unsigned int i)
+{
+	const struct path_round *p = &run->round[i];
+	char name[64];
+
+	set_text(run, i, "error", p->error);
+	if (!p->opened)
+		return;
+	set_text(run, i, "by", p->path);
+	set_text(run, i, "details", p->details);
+	set_value(run, i, "queues", "", p->queues);
+	set_value(run, i, "frames", "frames", p->frames);
+	if (run->sending) {
+		set_value(run, i, "missing", "frames", p->seen.never);
+		set_value(run, i, "repeated", "frames", p->seen.more);
+		set_value(run, i, "changed", "frames", p->changed);
+	}
+	if (paths[i].queues < 2)
+		return;
+	set_value(run, i, "strayed", "frames", p->spread.strayed);
+	snprintf(name, sizeof(name), "%s_frames_by_queue", paths[i].name);
+	result_json(run->result, name, spread_json(&p->spread, p->queues));
+}
+
+/* Frames that the device lost for want of a buffer say nothing about the path. */
+static void try_path(struct run *run, unsigned int i)
+{
+	struct path_round *p = &run->round[i];
+
+	for (unsigned int round = 0; round < ROUNDS && !probe_over(run->st); round++) {
+		path_round_run(p, run->st, run->sending ? &run->sender : NULL);
+		if (!usable(run, i) || p->lossless)
+			break;
+	}
+}
+
+/* --- what that means ---------------------------------------------------------------------- */
+
+static void judge_presence(struct run *run, unsigned int i)
+{
+	const struct path_round *p = &run->round[i];
+
+	if (usable(run, i))
+		return;
+	if (p->error[0] && (p->opened || !paths[i].key))
+		result_failed(run->result, "%s: %.300s", paths[i].title, p->error);
+	else if (i && paths[i].queues > 2 && !usable(run, i - 1))
+		return; /* that there are no two queues has been said */
+	else if (paths[i].key)
+		result_found(run->result, paths[i].key, "%s: %.300s", paths[i].meaning,
+			p->error[0] ? p->error : p->details);
+}
+
+static bool is_complete(const struct path_round *p)
+{
+	return !p->seen.never && !p->changed;
+}
+
+/* The sets are compared with that of the first path that delivered all. */
+static void judge_frames(struct run *run)
+{
+	const struct path_round *first = NULL;
+
+	for (unsigned int i = 0; i < PATHS; i++) {
+		const struct path_round *p = &run->round[i];
+
+		if (!usable(run, i))
+			continue;
+		if (p->seen.never && p->lossless)
+			result_found(run->result, "frames_missing",
+				"%s, %u of %u frames never arrived, and no counter of the device "
+				"shows a loss",
+				paths[i].title, p->seen.never, PATH_FRAMES);
+		if (p->changed)
+			result_found(run->result, "frames_changed",
+				"%s, %llu frames have other bytes than were sent", paths[i].title,
+				(unsigned long long)p->changed);
+		if (!is_complete(p))
+			continue;
+		if (first && first->hash != p->hash)
+			result_found(run->result, "frames_differ",
+				"%s, frames have other bytes than through libibverbs",
+				paths[i].title);
+		first = first ? first : p;
+	}
+}
+
+static void judge_spread(struct run *run)
+{
+	uint64_t strayed = 0;
+	bool one = false;
+
+	for (unsigned int i = 0; i < PATHS; i++) {
+		const struct spread *s = &run->round[i].spread;
+
+		if (paths[i].queues < 2 || !usable(run, i))
+			continue;
+		strayed += s->strayed;
+		/* The hash has the fields of one IP version only: mlx5_ib refuses both. */
+		one |= spread_in_one_queue(s, SPREAD_IPV4) && spread_in_one_queue(s, SPREAD_IPV6);
+	}
+	if (strayed)
+		result_found(run->result, "flow_in_several_queues",
+			"%llu frames went to another queue than the first one of their flow: with "
+			"--queues only timestamps show the order",
+			(unsigned long long)strayed);
+	if (one)
+		result_found(run->result, "all_in_one_queue",
+			"all flows go to the same queue: --queues does not help");
+}
+
+static void judge_ring(struct run *run)
+{
+	struct ibv_device_attr attr;
+	int most;
+
+	if (ibv_query_device(run->ctx, &attr))
+		return;
+	most = attr.max_qp_wr < attr.max_cqe ? attr.max_qp_wr : attr.max_cqe;
+	result_number(run->result, "most_receives", "", most > 0 ? (uint64_t)most : 0);
+	if (most < 1 << RD_LOG2_BUFFERS)
+		result_found(run->result, "short_ring",
+			"a queue takes %d receives at most, %u are usual: shorter bursts are lost",
+			most, 1U << RD_LOG2_BUFFERS);
+}
+
+static void judge(struct run *run)
+{
+	struct rd_probe_result *r = run->result;
+	unsigned int works = 0;
+	uint64_t frames = 0;
+	bool lost = false;
+
+	for (unsigned int i = 0; i < PATHS; i++) {
+		report(run, i);
+		judge_presence(run, i);
+		works += usable(run, i);
+		frames += run->round[i].frames;
+		lost |= usable(run, i) && !run->round[i].lossless;
+	}
+	if (run->sending)
+		judge_frames(run);
+	judge_spread(run);
+	result_value(r, "%u of %zu", works, PATHS);
+	if (!frames && r->outcome == RD_PROBE_PASSED)
+		result_skipped(r, "no frame arrived, and none could be sent");
+	else if (!run->sending)
+		result_means(r, "each path receives; nothing could be sent to compare them");
+	else if (lost)
+		result_means(
+			r, "paths work, but the device lost frames: repeat it with less traffic");
+	else
+		result_means(r, "each way to receive delivers the same frames");
+}
+
+/* --- the probe ---------------------------------------------------------------------------- */
+
+/* Where the sniffer does not see what the port sends, paths are tried with the traffic there is. */
+static void try_all(struct run *run)
+{
+	try_path(run, 0);
+	if (run->sending && usable(run, 0) && run->round[0].seen.never == PATH_FRAMES) {
+		run->sending = false;
+		try_path(run, 0);
+	}
+	for (unsigned int i = 1; i < PATHS; i++)
+		try_path(run, i);
+}
+
+static void run_all(struct run *run)
+{
+	int rc = numbered_sender_open(&run->sender, run->ctx, run->st->port, RUN, FRAME_LEN);
+
+	for (unsigned int i = 0; i < PATHS; i++)
+		run->round[i] =
+			(struct path_round){.mode = paths[i].mode, .wanted = paths[i].queues};
+	run->sending = rc == 0;
+	result_errno(run->result, "send_error", rc);
+	try_all(run);
+	result_bool(run->result, "compared", run->sending);
+	judge(run);
+	judge_ring(run);
+	numbered_sender_close(&run->sender);
+}
+
+static void run(struct rd_selftest *st, struct rd_probe_result *r)
+{
+	struct run run = {.st = st, .result = r, .round = calloc(PATHS, sizeof(*run.round))};
+	struct rd_error err;
+
+	if (!run.round) {
+		result_failed(r, "out of memory");
+		return;
+	}
+	if (rd_verbs_device_open(&run.ctx, st->device->name, NULL, NULL, &err) < 0) {
+		result_failed(r, "%s", err.text);
+	} else {
+		run_all(&run);
+		ibv_close_device(run.ctx);
+	}
+	free(run.round);
+}
+
+const struct rd_probe rd_probe_paths = {.name = "paths",
+	.question = "whether each way to receive delivers the same frames",
+	.objects = "PD, up to 4 of each: MR (2.5 MiB), CQ, WQ; QP, table, flow",
+	.frames = ROUNDS * PATHS * PATH_FRAMES,
+	.limit_s = 30,
+	.needs = RD_PROBE_SNIFFER,
+	.run = run};
