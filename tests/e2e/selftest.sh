@@ -12,7 +12,7 @@ host=$(uname -n)
 name=selftest-$host-mlx5_0
 
 # selftest ARGUMENTS...: a device with traffic; the archive in $tmp/out
-selftest() { model --gen $gen --rate 5000 --stats "$tmp/stats" -- "$RDMADUMP" selftest --output "$tmp/out" "$@"; }
+selftest() { model --gen $gen --rate 5000 --clock realtime --stats "$tmp/stats" -- "$RDMADUMP" selftest --output "$tmp/out" "$@"; }
 fresh() { rm -rf "$tmp/out" && mkdir "$tmp/out"; }
 until_true() { for _ in $(seq 600); do "$@" && return; sleep 0.02; done; false; }
 

@@ -57,6 +57,22 @@ cases() {
 		no-sniffer-caps capabilities:condition_shared_tir,capabilities:condition_sniffer_rx,capabilities:condition_sniffer_tx --dev caps=none
 		fcs receive:fcs_present --pcap $tmp/fcs.pcap --loop 100000
 		icrc receive:icrc_wrong_received --pcap $tmp/icrc.pcap --loop 100000
+		flow-in-two-queues paths:flow_in_several_queues --dev rss_hash=frame
+		no-striding paths:no_striding --dev striding=no
+		no-rss paths:no_striding,paths:no_rss --dev rss=no
+		no-sniffer-behind-rss paths:no_striding,paths:no_rss --dev rss_sniffer=no
+		short-ring paths:short_ring --dev wqes=1024
+		no-clock clocks:no_hardware_clock --clock none
+		clock-refused clocks:real_time_refused --clock realtime,refuse=yes
+		clock-unreadable clocks:clock_unreadable --clock cycles,core=no
+		real-time-unreadable clocks:clock_unreadable,clocks:real_time_unreadable --clock realtime,core=no
+		no-ptp-clock clocks:no_ptp_clock --clock cycles,info=no
+		narrow-clock clocks:narrow_counter --clock cycles,bits=28
+		clock-unset clocks:clock_not_set --clock realtime,offset_ms=-86400000
+		clock-tai clocks:clock_not_utc --clock realtime,offset_ms=37000
+		wild-clock clocks:wild_timestamps --clock realtime,wild_every=50
+		zero-clock clocks:zero_timestamps --clock realtime,zero_every=50
+		sent-late clocks:sent_and_received_disordered --clock cycles,tx_lag_us=300
 		icrc-sent receive:icrc_wrong_sent --pcap $tmp/sent.pcap --loop 100000 --dev mac=$mac
 		raw-twice send:raw_twice --loopback raw=twice
 		raw-never send:raw_not_seen --loopback raw=never
@@ -102,6 +118,10 @@ while read -r name expected options; do
 	*--gen*|*--pcap*) ;;
 	*) options="--gen count=100000000,size=60-1400 $options" ;;
 	esac
+	case $options in
+	*--clock*) ;;
+	*) options="--clock realtime $options" ;;
+	esac
 	# shellcheck disable=SC2086 # a list of options
 	model --rate 5000 --stats "$tmp/stats" $options -- \
 		"$RDMADUMP" selftest --json --output "$tmp/out" >"$tmp/json" 2>"$tmp/log" </dev/null
@@ -109,6 +129,19 @@ while read -r name expected options; do
 done < <(cases)
 [ "$n" -ge 37 ]
 ok "all cases ran"
+
+# What a clock does while it is watched: the other probes would take their time before
+clock() { # NAME EXPECTED SPEC
+	rm -rf "$tmp/out"/*
+	model --rate 5000 --stats "$tmp/stats" --gen count=100000000,size=60-1400 --clock "$3" -- \
+		"$RDMADUMP" selftest --json --probe clocks --output "$tmp/out" >"$tmp/json" 2>"$tmp/log" </dev/null
+	judge "$1" "$2" $?
+}
+clock clock-steps clocks:clock_not_set,clocks:clock_stepped realtime,step_ms=700,step_after_ms=700
+clock clock-steps-back clocks:clock_not_set,clocks:clock_stepped realtime,step_ms=-700,step_after_ms=700
+clock clock-drifts clocks:clock_drifts realtime,drift=400
+clock counter-drifts clocks:clock_drifts cycles,drift=-400
+is "drift: measured" "$(jq '.probes[0].values.counter_drift_ppm.value | . > -420 and . < -380' "$tmp/json")" true
 
 # Without traffic nothing is said about frames.
 rm -rf "$tmp/out"/*
