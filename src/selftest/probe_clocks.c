@@ -130,7 +130,6 @@ static void report_watch(const struct clock_watch *w, struct rd_probe_result *r)
 
 	if (!w->readable)
 		return;
-	set_value(r, w->name, "readings", "", w->readings);
 	set_value(r, w->name, "read_ns", "ns", w->cost_ns);
 	set_value(r, w->name, "steps", "", w->steps);
 	if (w->steps)

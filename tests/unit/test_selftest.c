@@ -115,6 +115,10 @@ static void test_compare(void **state)
 		differences(document("passed", "us", 100), document("passed", "us", 149)), 0);
 	assert_int_equal(
 		differences(document("passed", "us", 100), document("passed", "us", 160)), 1);
+	assert_int_equal(
+		differences(document("passed", "ppm", -4), document("passed", "ppm", 5)), 0);
+	assert_int_equal(
+		differences(document("passed", "ppm", -6), document("passed", "ppm", 5)), 1);
 	assert_int_equal(differences(document("passed", "", 5), json_pack("{s:[]}", "probes")), 1);
 	assert_int_equal(differences(json_pack("{s:[]}", "probes"), document("passed", "", 5)), 1);
 }
