@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define RING_BYTES ((size_t)RING_BUFFERS * RING_BUFFER)
 #define POLL_BATCH 32
 #define QKEY	   0x11111111
 
@@ -40,29 +39,40 @@ static int make_pd(struct sniffer *s)
 	return error_of(s->pd);
 }
 
+static size_t ring_bytes(const struct sniffer *s)
+{
+	return (size_t)s->shape.buffers * s->shape.buffer_size;
+}
+
 static int make_mr(struct sniffer *s)
 {
-	s->memory =
-		mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	s->memory = mmap(NULL, ring_bytes(s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
 	if (s->memory == MAP_FAILED) {
 		s->memory = NULL;
 		return errno;
 	}
-	s->mr = ibv_reg_mr(s->pd, s->memory, RING_BYTES, IBV_ACCESS_LOCAL_WRITE);
+	s->mr = ibv_reg_mr(s->pd, s->memory, ring_bytes(s), IBV_ACCESS_LOCAL_WRITE);
 	return error_of(s->mr);
 }
 
 static int make_cq(struct sniffer *s)
 {
-	struct ibv_cq_init_attr_ex attr = {
-		.cqe = RING_BUFFERS, .wc_flags = IBV_WC_EX_WITH_BYTE_LEN | s->timestamps};
+	struct ibv_cq_init_attr_ex attr = {.cqe = s->shape.buffers,
+		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | s->shape.timestamps};
 
-	if (s->timestamps) {
+	if (s->shape.channel) {
+		s->channel = ibv_create_comp_channel(s->ctx);
+		if (!s->channel)
+			return error_of(NULL);
+	}
+	if (s->shape.timestamps) {
+		attr.channel = s->channel;
 		s->cq_ex = ibv_create_cq_ex(s->ctx, &attr);
 		s->cq = s->cq_ex ? ibv_cq_ex_to_cq(s->cq_ex) : NULL;
 		return error_of(s->cq);
 	}
-	s->cq = ibv_create_cq(s->ctx, RING_BUFFERS, NULL, NULL, 0);
+	s->cq = ibv_create_cq(s->ctx, (int)s->shape.buffers, NULL, s->channel, 0);
 	return error_of(s->cq);
 }
 
@@ -71,7 +81,7 @@ static int make_qp(struct sniffer *s)
 {
 	struct ibv_qp_init_attr attr = {.send_cq = s->cq,
 		.recv_cq = s->cq,
-		.cap = {.max_recv_wr = RING_BUFFERS, .max_recv_sge = 1},
+		.cap = {.max_recv_wr = s->shape.buffers, .max_recv_sge = 1},
 		.qp_type = s->ib ? IBV_QPT_UD : IBV_QPT_RAW_PACKET};
 
 	s->qp = ibv_create_qp(s->pd, &attr);
@@ -80,8 +90,8 @@ static int make_qp(struct sniffer *s)
 
 static int post(struct sniffer *s, uint64_t buffer)
 {
-	struct ibv_sge sge = {.addr = (uintptr_t)s->memory + buffer * RING_BUFFER,
-		.length = RING_BUFFER,
+	struct ibv_sge sge = {.addr = (uintptr_t)s->memory + buffer * s->shape.buffer_size,
+		.length = s->shape.buffer_size,
 		.lkey = s->mr->lkey};
 	struct ibv_recv_wr wr = {.wr_id = buffer, .sg_list = &sge, .num_sge = 1}, *bad;
 
@@ -94,7 +104,7 @@ static int make_init(struct sniffer *s)
 	int mask = IBV_QP_STATE | IBV_QP_PORT | (s->ib ? IBV_QP_PKEY_INDEX | IBV_QP_QKEY : 0);
 	int rc = ibv_modify_qp(s->qp, &attr, mask);
 
-	for (uint64_t i = 0; i < RING_BUFFERS && !rc; i++)
+	for (uint64_t i = 0; i < s->shape.buffers && !rc; i++)
 		rc = post(s, i);
 	return rc;
 }
@@ -128,11 +138,16 @@ static int make_context(
 	return err.errnum ? err.errnum : ENODEV;
 }
 
-static int open_all(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
-	const struct sniffer *share)
+int sniffer_open_shaped(struct sniffer *s, const struct rd_device *device,
+	const struct rd_port *port, const struct sniffer *share, const struct sniffer_shape *shape)
 {
-	s->port = (uint8_t)port->num;
-	s->ib = port->link == RD_LINK_INFINIBAND;
+	*s = (struct sniffer){.port = (uint8_t)port->num,
+		.ib = port->link == RD_LINK_INFINIBAND,
+		.shape = *shape};
+	if (!shape->buffers)
+		s->shape.buffers = RING_BUFFERS;
+	if (!shape->buffer_size)
+		s->shape.buffer_size = RING_BUFFER;
 	for (int i = STEP_CONTEXT; i < STEP_FLOW; i++) {
 		uint64_t start = rd_monotonic_ns();
 
@@ -150,15 +165,20 @@ static int open_all(struct sniffer *s, const struct rd_device *device, const str
 int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
 	const struct sniffer *share)
 {
-	*s = (struct sniffer){0};
-	return open_all(s, device, port, share);
+	return sniffer_open_shaped(s, device, port, share, &(struct sniffer_shape){0});
 }
 
-int sniffer_open_timestamps(struct sniffer *s, const struct rd_device *device,
-	const struct rd_port *port, uint64_t timestamps)
+int sniffer_restart(struct sniffer *s)
 {
-	*s = (struct sniffer){.timestamps = timestamps};
-	return open_all(s, device, port, NULL);
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+	int rc;
+
+	s->reached = STEP_QP;
+	rc = ibv_modify_qp(s->qp, &attr, IBV_QP_STATE);
+	for (s->reached = STEP_INIT; !rc && s->reached < STEP_FLOW; s->reached++)
+		rc = steps[s->reached](s);
+	s->reached -= rc != 0;
+	return rc;
 }
 
 /* --- the flow ----------------------------------------------------------------------------- */
@@ -189,6 +209,18 @@ int sniffer_flow_destroy(struct sniffer *s)
 
 /* --- frames ------------------------------------------------------------------------------- */
 
+static void count_error(struct sniffer *s, const struct ibv_wc *wc)
+{
+	s->errors++;
+	s->last_status = wc->status;
+	s->flushed += wc->status == IBV_WC_WR_FLUSH_ERR;
+	if (s->first_error.status)
+		return;
+	s->first_error.status = wc->status;
+	s->first_error.vendor = wc->vendor_err;
+	s->first_error.byte_len = wc->byte_len;
+}
+
 unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx)
 {
 	struct ibv_wc wc[POLL_BATCH];
@@ -196,14 +228,15 @@ unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx)
 
 	for (int i = 0; i < n; i++) {
 		if (wc[i].status != IBV_WC_SUCCESS) {
-			s->errors++;
-			s->last_status = wc[i].status;
+			count_error(s, &wc[i]);
 		} else {
 			s->frames++;
-			if (frame && wc[i].byte_len <= RING_BUFFER)
-				frame(ctx, s->memory + wc[i].wr_id * RING_BUFFER, wc[i].byte_len);
+			if (frame && wc[i].byte_len <= s->shape.buffer_size)
+				frame(ctx, s->memory + wc[i].wr_id * s->shape.buffer_size,
+					wc[i].byte_len);
 		}
-		if (wc[i].wr_id < RING_BUFFERS)
+		/* What a queue in error is given, it flushes at once. */
+		if (wc[i].wr_id < s->shape.buffers && wc[i].status != IBV_WC_WR_FLUSH_ERR)
 			post(s, wc[i].wr_id);
 	}
 	return n > 0 ? (unsigned int)n : 0;
@@ -211,7 +244,7 @@ unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx)
 
 static uint64_t timestamp(const struct sniffer *s)
 {
-	return s->timestamps & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK
+	return s->shape.timestamps & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK
 		       ? ibv_wc_read_completion_wallclock_ns(s->cq_ex)
 		       : ibv_wc_read_completion_ts(s->cq_ex);
 }
@@ -248,7 +281,7 @@ unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx
 {
 	unsigned int all = 0, n;
 
-	while (all < RING_BUFFERS && (n = sniffer_poll(s, frame, ctx)) > 0)
+	while (all < s->shape.buffers && (n = sniffer_poll(s, frame, ctx)) > 0)
 		all += n;
 	return all;
 }
@@ -259,6 +292,8 @@ static void destroy_objects(struct sniffer *s)
 		ibv_destroy_qp(s->qp);
 	if (s->cq)
 		ibv_destroy_cq(s->cq);
+	if (s->channel)
+		ibv_destroy_comp_channel(s->channel);
 	if (s->mr)
 		ibv_dereg_mr(s->mr);
 	if (s->pd)
@@ -274,6 +309,6 @@ void sniffer_close(struct sniffer *s)
 		ibv_close_device(s->ctx);
 	/* A borrowed context keeps what is stuck, and the device may still write there. */
 	if (s->memory && !(s->stuck && s->borrowed))
-		munmap(s->memory, RING_BYTES);
+		munmap(s->memory, ring_bytes(s));
 	*s = (struct sniffer){0};
 }

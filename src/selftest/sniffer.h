@@ -22,23 +22,35 @@ enum sniffer_step {
 	STEPS
 };
 
+/* The receive queue. Zero: the usual number and size of buffers, no channel. */
+struct sniffer_shape {
+	uint32_t buffers, buffer_size;
+	bool channel; /* the completion queue reports to `channel` */
+	uint64_t timestamps; /* IBV_WC_EX_WITH_COMPLETION_TIMESTAMP..., 0: none */
+};
+
 struct sniffer {
 	struct ibv_context *ctx;
 	bool borrowed; /* the context is another sniffer's */
 	bool stuck;    /* the flow could not be destroyed: closing the context frees all */
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
+	struct ibv_comp_channel *channel; /* NULL: none */
 	struct ibv_cq *cq;
 	struct ibv_cq_ex *cq_ex; /* the same one, if its completions have timestamps */
-	uint64_t timestamps;	 /* IBV_WC_EX_WITH_COMPLETION_TIMESTAMP..., 0: none */
 	struct ibv_qp *qp;
 	struct ibv_flow *flow;
 	uint8_t *memory;
+	struct sniffer_shape shape;
 	uint8_t port;
 	bool ib;	 /* an InfiniBand port */
 	uint64_t frames; /* received; without errors */
 	uint64_t errors; /* completions with an error */
 	uint32_t last_status;
+	struct {
+		uint32_t status, vendor, byte_len;
+	} first_error; /* status 0: there was none */
+	uint64_t flushed; /* of the errors: buffers that the queue gave back in error */
 	struct {
 		int errnum; /* 0: it worked, or was not tried */
 		uint64_t ns;
@@ -55,9 +67,13 @@ const char *sniffer_step_name(enum sniffer_step step);
  */
 int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
 	const struct sniffer *share);
-/* The same with timestamps of one kind in completions: IBV_WC_EX_WITH_COMPLETION_TIMESTAMP... */
-int sniffer_open_timestamps(struct sniffer *s, const struct rd_device *device,
-	const struct rd_port *port, uint64_t timestamps);
+int sniffer_open_shaped(struct sniffer *s, const struct rd_device *device,
+	const struct rd_port *port, const struct sniffer *share, const struct sniffer_shape *shape);
+/*
+ * Resets the queue pair and makes it receive again, as a capture does after an error; its flow
+ * stays. Returns 0 or the errno of the step `reached`: STEP_QP for the reset itself.
+ */
+int sniffer_restart(struct sniffer *s);
 /* Creates or destroys the flow. 0 or an errno, with the duration in step[STEP_FLOW].ns. */
 int sniffer_flow_create(struct sniffer *s);
 int sniffer_flow_destroy(struct sniffer *s);

@@ -188,9 +188,10 @@ void timestamps_take(struct rd_selftest *st, struct clock_watch *all, enum devic
 	struct taking t = {.port = st->port, .watch = w, .counts = to, .last_sent = -1};
 	struct numbered_sender sender;
 	struct sniffer s;
-	int rc = sniffer_open_timestamps(&s, st->device, st->port,
-		is_counter(&t) ? IBV_WC_EX_WITH_COMPLETION_TIMESTAMP
-			       : IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
+	const struct sniffer_shape shape = {
+		.timestamps = is_counter(&t) ? IBV_WC_EX_WITH_COMPLETION_TIMESTAMP
+					     : IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
+	int rc = sniffer_open_shaped(&s, st->device, st->port, NULL, &shape);
 
 	*to = (struct timestamp_counts){.least_age_ns = UINT64_MAX, .wild_known = shows_wild(&t)};
 	rd_port_addresses(&t.local, "", st->device, st->port);
