@@ -19,6 +19,9 @@
 #define NUMBERED_MOST	 ((uint32_t)1 << 17)
 #define WAIT_NUMBERED_MS 500 /* for frames that were sent and not seen yet */
 
+/* Of the wait until the kernel's cache of counters is renewed. */
+#define LIFESPAN_MOST_MS 2000
+
 #define RAW_CQE_BYTES ((size_t)1 << 16) /* of a completion queue's memory */
 
 #define DOCUMENT_BYTES ((size_t)16 << 20) /* of a result.json that is read */

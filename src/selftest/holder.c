@@ -9,29 +9,67 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <inttypes.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/identity.h>
 #include <rdmadump/units.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LINE_MAX_BYTES 64
 #define POLL_MS	       1
 #define END_MS	       2000 /* that it may take to end */
+#define RECOVER	       'r'  /* the request to recover without privileges */
+#define RECOVERED_MS   300  /* for frames after that */
+#define NOBODY	       65534
 
 extern char **environ;
 
 /* --- in the other process ----------------------------------------------------------------- */
 
-static bool has_ended(int fd)
+static bool has_ended(int fd, char *request)
 {
 	struct pollfd in = {.fd = fd, .events = POLLIN};
-	char byte;
 
-	return poll(&in, 1, POLL_MS) > 0 && read(fd, &byte, 1) <= 0;
+	*request = 0;
+	return poll(&in, 1, POLL_MS) > 0 && read(fd, request, 1) <= 0;
+}
+
+static void receive_recovered(struct sniffer *s)
+{
+	uint64_t end = rd_monotonic_ns() + RECOVERED_MS * 1000000ULL;
+	const struct timespec step = {.tv_nsec = 1000000};
+
+	s->frames = 0;
+	while (!s->frames && rd_monotonic_ns() < end)
+		if (!sniffer_drain(s, NULL, NULL))
+			nanosleep(&step, NULL);
+}
+
+/* As a capture that has dropped its privileges. Returns 0, or -1: the parent is gone. */
+static int recover_unprivileged(struct sniffer *s, int out)
+{
+	const struct rd_identity nobody = {
+		.change = geteuid() == 0, .uid = NOBODY, .gid = NOBODY, .name = "nobody"};
+	struct recovery done = {.step = "privileges"};
+	char line[LINE_MAX_BYTES];
+	struct rd_error err;
+	int n;
+
+	if (rd_identity_become(&nobody, &err) < 0) {
+		done.errnum = err.errnum ? err.errnum : EPERM;
+	} else {
+		recover(s, &done);
+		if (!done.errnum)
+			receive_recovered(s);
+	}
+	n = snprintf(line, sizeof(line), "%s %d %" PRIu64 "\n", done.step, done.errnum, s->frames);
+	return write(out, line, (size_t)n) == n ? 0 : -1;
 }
 
 int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port, int in, int out,
@@ -39,6 +77,7 @@ int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port,
 {
 	char line[LINE_MAX_BYTES];
 	struct sniffer s;
+	char request;
 	int rc = sniffer_open(&s, device, port, NULL), n;
 
 	if (!rc)
@@ -48,9 +87,12 @@ int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port,
 		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to the parent");
 	else
 		rc = 0;
-	while (!rc && !has_ended(in))
+	while (!rc && !has_ended(in, &request)) {
 		if (s.flow)
 			sniffer_drain(&s, NULL, NULL);
+		if (s.flow && request == RECOVER && recover_unprivileged(&s, out) < 0)
+			break;
+	}
 	n = snprintf(line, sizeof(line), "%llu\n", (unsigned long long)s.frames);
 	if (!rc && write(out, line, (size_t)n) != n)
 		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to the parent");
@@ -134,6 +176,19 @@ int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe
 		result_failed(r, "the second process did not report its capture");
 		return -1;
 	}
+	return 0;
+}
+
+int holder_recover(
+	struct holder *h, const struct rd_selftest *st, struct recovery *done, uint64_t *frames)
+{
+	const char request = RECOVER;
+	char line[LINE_MAX_BYTES];
+
+	*done = (struct recovery){.errnum = 0};
+	if (write(h->to, &request, 1) != 1 || !read_line(h, st, LIMIT_PROBE_S * 1000, line) ||
+		sscanf(line, "%15s %d %" SCNu64, done->step, &done->errnum, frames) != 3)
+		return -1;
 	return 0;
 }
 

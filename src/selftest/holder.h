@@ -3,6 +3,7 @@
 #ifndef RDMADUMP_SELFTEST_HOLDER_H
 #define RDMADUMP_SELFTEST_HOLDER_H
 
+#include "recover.h"
 #include "selftest.h"
 #include <sys/types.h>
 
@@ -18,6 +19,12 @@ struct holder {
  * skipped or failed; holder_kill() in any case.
  */
 int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe_result *r);
+/*
+ * Lets it give up its privileges for good, put its queue pair in error and receive again. `frames`:
+ * those that it received afterwards. 0, or -1: it did not answer.
+ */
+int holder_recover(struct holder *h, const struct rd_selftest *st, struct recovery *done,
+	uint64_t *frames);
 /* Ends it in order and returns the frames that it received. */
 uint64_t holder_stop(struct holder *h);
 /* Ends it by SIGKILL, as far as it runs, and waits for its end. */

@@ -5,8 +5,8 @@
  */
 #include "selftest.h"
 #include "sniffer.h"
+#include "measured.h"
 #include <rdmadump/clock.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ROUNDS 10
@@ -18,24 +18,6 @@ struct rounds {
 	uint64_t at_create, at_destroy; /* frames in the queue when the command had returned */
 	unsigned int n;
 };
-
-static int ascending(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-static uint64_t report(struct rd_probe_result *r, const char *name, uint64_t *us, unsigned int n)
-{
-	json_t *o;
-
-	qsort(us, n, sizeof(*us), ascending);
-	o = json_pack("{s:I, s:I, s:I}", "least", (json_int_t)us[0], "median",
-		(json_int_t)us[n / 2], "most", (json_int_t)us[n - 1]);
-	result_json(r, name, o);
-	return us[n / 2];
-}
 
 /* Returns 0, or the errno of a flow that was refused. */
 static int run_rounds(struct rd_selftest *st, struct sniffer *s, struct rounds *t)
@@ -72,8 +54,8 @@ static void judge(struct rd_probe_result *r, struct rounds *t, int rc)
 		result_failed(r, "no flow was created within the limit of time");
 		return;
 	}
-	create = report(r, "create_us", t->create_us, t->n);
-	destroy = report(r, "destroy_us", t->destroy_us, t->n);
+	create = measured(r, "create_us", t->create_us, t->n);
+	destroy = measured(r, "destroy_us", t->destroy_us, t->n);
 	result_value(r, "%.1f ms + %.1f ms", (double)create / 1000, (double)destroy / 1000);
 	if (create > SLOW_US || destroy > SLOW_US)
 		result_found(r, "slow_commands",

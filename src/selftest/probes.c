@@ -17,7 +17,13 @@
 	X(contents)                                                                                \
 	X(paths)                                                                                   \
 	X(clocks)                                                                                  \
+	X(oversize)                                                                                \
+	X(overload)                                                                                \
+	X(idle)                                                                                    \
+	X(wakeup)                                                                                  \
+	X(recovery)                                                                                \
 	X(stop)                                                                                    \
+	X(stall)                                                                                   \
 	X(residue)
 /* clang-format on */
 

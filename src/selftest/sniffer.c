@@ -267,10 +267,11 @@ unsigned int sniffer_poll_timestamps(struct sniffer *s, sniffer_timestamp_fn *fr
 		} else {
 			s->frames++;
 			len = ibv_wc_read_byte_len(s->cq_ex);
-			if (len <= RING_BUFFER)
-				frame(ctx, s->memory + buffer * RING_BUFFER, len, timestamp(s));
+			if (len <= s->shape.buffer_size)
+				frame(ctx, s->memory + buffer * s->shape.buffer_size, len,
+					timestamp(s));
 		}
-		if (buffer < RING_BUFFERS)
+		if (buffer < s->shape.buffers)
 			post(s, buffer);
 	} while (n < POLL_BATCH && ibv_next_poll(s->cq_ex) == 0);
 	ibv_end_poll(s->cq_ex);

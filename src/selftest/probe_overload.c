@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Leaves a small ring full, and compares the frames that are missing with what the device's
+ * counters of loss say about them. A second sniffer, which is polled, shows what arrived; own
+ * numbered frames arrive where there is no traffic.
+ */
+#include "moved.h"
+#include "numbered.h"
+#include <errno.h>
+#include <rdmadump/clock.h>
+#include <stdio.h>
+#include <string.h>
+
+#define VICTIM_BUFFERS 64
+#define OWN_FRAMES     2000
+#define OWN_BYTES      128
+#define BURST	       16 /* frames between two looks at the witness */
+#define LAST	       64 /* frames that are lost between two readings of the counters */
+#define FOREIGN_FRAMES 1000
+#define FOREIGN_MS     1000
+#define FOREIGN_LEAST  64 /* missing frames that are more than the edges of the measurement */
+#define EDGE	       16 /* frames that may arrive while one flow exists and the other does not */
+#define CACHED_MS      50 /* a cache of that age is worth a word */
+
+struct overload {
+	struct sniffer victim, witness;
+	bool has_witness, witness_full;
+	struct numbered_sender sender;
+	struct numbered sent;  /* as the victim sees it */
+	struct moved moved, at_once;
+	struct rd_loss loss;
+	int sender_error, witness_error;
+	uint32_t sent_frames, copies; /* copies: of each own frame that the sniffer sees */
+	uint64_t before_victim, arrived; /* frames of the witness: before it began, then */
+	uint64_t least, most;	      /* missing frames */
+	uint64_t at_start, growth_at_once, growth;
+	uint64_t last_at_once, last_after; /* growth by the last frames */
+};
+
+/* --- frames ------------------------------------------------------------------------------- */
+
+static void watch(struct overload *o)
+{
+	if (o->has_witness)
+		o->witness_full |= sniffer_drain(&o->witness, NULL, NULL) >= RING_BUFFERS;
+}
+
+static void watch_ms(const struct rd_selftest *st, struct overload *o, unsigned int ms)
+{
+	uint64_t end = rd_monotonic_ns() + ms * 1000000ULL;
+
+	while (!probe_over(st) && rd_monotonic_ns() < end) {
+		watch(o);
+		probe_sleep_ms(st, 1);
+	}
+}
+
+static bool send_frames(const struct rd_selftest *st, struct overload *o, uint32_t n)
+{
+	while (n && !probe_over(st)) {
+		uint32_t burst = n < BURST ? n : BURST;
+
+		if (numbered_send(st, &o->sender, o->sent_frames, burst) != burst)
+			return false;
+		o->sent_frames += burst;
+		n -= burst;
+		probe_sleep_ms(st, burst * 1000 / SEND_PER_S);
+		watch(o);
+	}
+	return !n;
+}
+
+/* How often the victim sees an own frame; 0: the sniffer does not, or they cannot be sent. */
+static void try_sender(const struct rd_selftest *st, struct overload *o)
+{
+	enum numbered_end end;
+
+	o->sender_error = numbered_sender_open(
+		&o->sender, o->victim.ctx, st->port, o->sent.run, OWN_BYTES);
+	if (o->sender_error)
+		return;
+	/* The first numbers only: the matcher waits for all that it knows. */
+	o->sent.count = BURST;
+	end = numbered_exchange(st, &o->sender, &o->victim, &o->sent);
+	if (end == NUMBERED_SEEN && numbered_counts(&o->sent).never == 0)
+		o->copies = (uint32_t)(o->sent.frames / BURST);
+	o->sent.count = OWN_FRAMES + LAST + VICTIM_BUFFERS + BURST;
+	o->sent_frames = BURST;
+}
+
+static void foreign_frames(const struct rd_selftest *st, struct overload *o)
+{
+	uint64_t end = rd_monotonic_ns() + FOREIGN_MS * 1000000ULL;
+	uint64_t enough = o->witness.frames + VICTIM_BUFFERS + FOREIGN_FRAMES;
+
+	while (!probe_over(st) && rd_monotonic_ns() < end && o->witness.frames < enough) {
+		watch(o);
+		probe_sleep_ms(st, 1);
+	}
+}
+
+/* --- counters ----------------------------------------------------------------------------- */
+
+static uint64_t read_loss(const struct rd_selftest *st, struct overload *o)
+{
+	struct rd_loss_counters now;
+	uint64_t sum = 0;
+
+	rd_loss_read("", st->device, st->port->num, &now);
+	if (!o->loss.last.time_ns)
+		o->loss.last = now;
+	else
+		rd_loss_update(&o->loss, &now, st->port->speed);
+	for (unsigned int i = 0; i < o->loss.last.n; i++)
+		sum += o->loss.least[i];
+	return sum;
+}
+
+static bool was_reset(const struct rd_loss *loss)
+{
+	for (unsigned int i = 0; i < loss->last.n; i++)
+		if (loss->growth[i].verdict == RD_GROWTH_RESET)
+			return true;
+	return false;
+}
+
+/* --- the measurement ---------------------------------------------------------------------- */
+
+/* The last frames are lost between two readings, of which the second one may be the cache's. */
+static void lose_last(const struct rd_selftest *st, struct overload *o)
+{
+	uint64_t before;
+
+	/* With a cache that is old, the first reading is renewed and the second one is not. */
+	watch_ms(st, o, lifespan_wait_ms(o->loss.last.lifespan_ms));
+	before = read_loss(st, o);
+	if (o->copies)
+		send_frames(st, o, LAST);
+	o->growth_at_once = read_loss(st, o);
+	o->last_at_once = o->growth_at_once - before;
+	sniffer_flow_destroy(&o->victim);
+	watch(o);
+	o->arrived = o->witness.frames - o->before_victim;
+	sniffer_flow_destroy(&o->witness);
+	moved_read(&o->at_once, st);
+	/* The cache may have been renewed by the reading before. */
+	probe_sleep_ms(st, lifespan_wait_ms(o->loss.last.lifespan_ms));
+	o->growth = read_loss(st, o);
+	o->last_after = o->growth - before;
+	moved_read(&o->moved, st);
+}
+
+static void count_missing(struct overload *o)
+{
+	uint64_t received = o->victim.frames;
+
+	while (sniffer_drain(&o->victim, numbered_look, &o->sent))
+		;
+	received = o->victim.frames - received;
+	if (o->has_witness && !o->witness_full)
+		o->most = o->arrived > received ? o->arrived - received : 0;
+	else
+		o->most = UINT64_MAX;
+	if (o->copies)
+		o->least = (uint64_t)o->copies * (o->sent_frames - BURST) - o->sent.frames;
+	else if (o->most != UINT64_MAX && o->most > EDGE)
+		o->least = o->most - EDGE;
+}
+
+static void measure(const struct rd_selftest *st, struct overload *o)
+{
+	try_sender(st, o);
+	sniffer_drain(&o->victim, NULL, NULL);
+	numbered_reset(&o->sent);
+	o->witness_full = false;
+	watch(o);
+	o->before_victim = o->witness.frames;
+	if (moved_begin(&o->moved, st, 0) < 0 || moved_begin(&o->at_once, st, 0) < 0)
+		return;
+	read_loss(st, o);
+	if (o->copies)
+		send_frames(st, o, VICTIM_BUFFERS + OWN_FRAMES);
+	else if (o->has_witness)
+		foreign_frames(st, o);
+	lose_last(st, o);
+	count_missing(o);
+}
+
+/* --- the result --------------------------------------------------------------------------- */
+
+static void report(struct rd_probe_result *r, const struct overload *o)
+{
+	const struct rd_loss *loss = &o->loss;
+	json_t *names = json_array();
+
+	for (unsigned int i = 0; i < loss->last.n; i++)
+		json_array_append_new(names, json_string(loss->last.counter[i].name));
+	result_json(r, "loss_counters", names);
+	result_errno(r, "sender_error", o->sender_error);
+	result_errno(r, "witness_error", o->witness_error);
+	result_number(r, "own_frames", "frames", o->copies ? o->sent_frames : 0);
+	result_number(r, "copies_of_own", "", o->copies);
+	result_number(r, "missing_least", "frames", o->least);
+	if (o->most != UINT64_MAX)
+		result_number(r, "missing_most", "frames", o->most);
+	result_number(r, "growth_at_once", "frames", o->growth_at_once);
+	result_number(r, "growth", "frames", o->growth);
+	result_number(r, "last_growth_at_once", "frames", o->last_at_once);
+	result_number(r, "last_growth", "frames", o->last_after);
+	result_number(r, "lifespan_ms", "ms", loss->last.lifespan_ms);
+	result_json(r, "moved_at_once", moved_json(&o->at_once));
+	result_json(r, "moved", moved_json(&o->moved));
+}
+
+/* What else grew by about as much. */
+static void others(const struct overload *o, char *text, size_t room)
+{
+	char names[200];
+	uint64_t most = o->most < UINT64_MAX / 2 ? o->most + o->most / 4 : o->least + o->least / 4;
+
+	text[0] = '\0';
+	if (moved_by(&o->moved, o->least - o->least / 4, most, names, sizeof(names)))
+		snprintf(text, room, "; by about as much grew %s", names);
+}
+
+static void judge_growth(struct rd_probe_result *r, const struct overload *o)
+{
+	unsigned long long least = o->least, growth = o->growth;
+	char also[260];
+
+	others(o, also, sizeof(also));
+	if (!o->loss.last.n)
+		result_found(r, "no_loss_counter",
+			"no counter of this device is known to count lost frames, so captures "
+			"cannot say how many they miss%s",
+			also);
+	else if (was_reset(&o->loss))
+		result_found(r, "counter_reset",
+			"the counter of lost frames was reset meanwhile: after that captures know "
+			"their loss only as 'at least'");
+	else if (!o->growth)
+		result_found(r, "loss_not_counted",
+			"%llu frames are missing and %s did not grow: captures say that nothing is "
+			"lost where frames are%s",
+			least, o->loss.last.counter[0].name, also);
+	else if (o->growth < o->least)
+		result_found(r, "loss_counted_in_part",
+			"%llu frames are missing and the counter grew by %llu: captures miss more "
+			"than they say%s",
+			least, growth, also);
+	else if (o->most != UINT64_MAX && o->growth > o->most + o->most / 4 + EDGE)
+		result_found(r, "more_counted",
+			"%llu frames are missing and the counter grew by %llu: it counts what "
+			"others lose, too",
+			(unsigned long long)o->most, growth);
+}
+
+static void judge(struct rd_probe_result *r, const struct overload *o)
+{
+	unsigned int lifespan = o->loss.last.lifespan_ms;
+
+	if (o->least < FOREIGN_LEAST) {
+		result_skipped(r, "too few frames arrived to fill a ring: %s",
+			o->sender_error ? strerror(o->sender_error)
+					: "the sniffer does not show what is sent, and there is "
+					  "too little traffic");
+		return;
+	}
+	result_value(r, "%s%llu lost, %llu counted", o->most - o->least > EDGE ? ">= " : "",
+		(unsigned long long)o->least, (unsigned long long)o->growth);
+	judge_growth(r, o);
+	if (o->copies && o->last_at_once < LAST && o->last_after >= LAST && lifespan > CACHED_MS)
+		result_found(r, "counters_cached",
+			"the last lost frames are counted up to %u ms later: read the counters "
+			"again after that time",
+			lifespan);
+	result_means(r, "captures can rely on the counter of lost frames");
+}
+
+static void run(struct rd_selftest *st, struct rd_probe_result *r)
+{
+	const struct sniffer_shape small = {.buffers = VICTIM_BUFFERS};
+	struct overload o = {.most = UINT64_MAX};
+	int rc = sniffer_open_shaped(&o.victim, st->device, st->port, NULL, &small);
+
+	if (!rc)
+		rc = sniffer_flow_create(&o.victim);
+	if (!rc && numbered_init(&o.sent, OWN_FRAMES + LAST + VICTIM_BUFFERS + BURST) < 0)
+		rc = ENOMEM;
+	if (rc) {
+		result_failed(r, "%s: %s", sniffer_step_name(o.victim.reached), strerror(rc));
+	} else {
+		o.witness_error = sniffer_open(&o.witness, st->device, st->port, &o.victim);
+		if (!o.witness_error)
+			o.witness_error = sniffer_flow_create(&o.witness);
+		o.has_witness = !o.witness_error;
+		measure(st, &o);
+		report(r, &o);
+		judge(r, &o);
+	}
+	numbered_sender_close(&o.sender);
+	sniffer_close(&o.witness);
+	sniffer_close(&o.victim);
+	numbered_free(&o.sent);
+	moved_free(&o.moved);
+	moved_free(&o.at_once);
+}
+
+const struct rd_probe rd_probe_overload = {.name = "overload",
+	.question = "whether the counters say how many frames a full ring lost",
+	.objects = "two of each: PD, MR, CQ, QP; two flows; a QP that sends",
+	.frames = BURST + VICTIM_BUFFERS + OWN_FRAMES + LAST,
+	.needs = RD_PROBE_SNIFFER,
+	.run = run};
