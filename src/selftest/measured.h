@@ -5,6 +5,8 @@
 
 #include "selftest.h"
 
+/* Sorts the values; n: at least 1. */
+uint64_t spread_median(uint64_t *values, unsigned int n);
 /* Adds them as the value `name` and returns the median. Sorts the values; n: at least 1. */
 uint64_t measured(struct rd_probe_result *r, const char *name, uint64_t *values, unsigned int n);
 

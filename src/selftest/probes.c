@@ -24,6 +24,7 @@
 	X(recovery)                                                                                \
 	X(stop)                                                                                    \
 	X(stall)                                                                                   \
+	X(cost)                                                                                    \
 	X(residue)
 /* clang-format on */
 
