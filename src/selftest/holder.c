@@ -8,8 +8,8 @@
 #include "sniffer.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/units.h>

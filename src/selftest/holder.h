@@ -23,8 +23,8 @@ int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe
  * Lets it give up its privileges for good, put its queue pair in error and receive again. `frames`:
  * those that it received afterwards. 0, or -1: it did not answer.
  */
-int holder_recover(struct holder *h, const struct rd_selftest *st, struct recovery *done,
-	uint64_t *frames);
+int holder_recover(
+	struct holder *h, const struct rd_selftest *st, struct recovery *done, uint64_t *frames);
 /* Ends it in order and returns the frames that it received. */
 uint64_t holder_stop(struct holder *h);
 /* Ends it by SIGKILL, as far as it runs, and waits for its end. */

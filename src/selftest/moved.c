@@ -52,8 +52,7 @@ static bool is_loss(const struct rd_counter_kind *kind)
 	return !kind || kind->severity >= RD_SEV_WARNING;
 }
 
-unsigned int moved_by(
-	const struct moved *m, uint64_t least, uint64_t most, char *text, size_t room)
+unsigned int moved_by(const struct moved *m, uint64_t least, uint64_t most, char *text, size_t room)
 {
 	unsigned int found = 0;
 	size_t used = 0;

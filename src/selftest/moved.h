@@ -19,8 +19,8 @@ int moved_read(struct moved *m, const struct rd_selftest *st);
 /* Name and growth of those that grew, gauges left out. A new object; NULL: out of memory. */
 json_t *moved_json(const struct moved *m);
 /*
- * "NAME 12, NAME 13": those of loss, or not known, that grew by `least` to `most`. Returns how many there are, also where
- * `room` is too small for all.
+ * "NAME 12, NAME 13": those of loss, or not known, that grew by `least` to `most`. Returns how many
+ * there are, also where `room` is too small for all.
  */
 unsigned int moved_by(
 	const struct moved *m, uint64_t least, uint64_t most, char *text, size_t room);

@@ -26,13 +26,13 @@ struct overload {
 	struct sniffer victim, witness;
 	bool has_witness, witness_full;
 	struct numbered_sender sender;
-	struct numbered sent;  /* as the victim sees it */
+	struct numbered sent; /* as the victim sees it */
 	struct moved moved, at_once;
 	struct rd_loss loss;
 	int sender_error, witness_error;
-	uint32_t sent_frames, copies; /* copies: of each own frame that the sniffer sees */
+	uint32_t sent_frames, copies;	 /* copies: of each own frame that the sniffer sees */
 	uint64_t before_victim, arrived; /* frames of the witness: before it began, then */
-	uint64_t least, most;	      /* missing frames */
+	uint64_t least, most;		 /* missing frames */
 	uint64_t at_start, growth_at_once, growth;
 	uint64_t last_at_once, last_after; /* growth by the last frames */
 };
@@ -75,8 +75,8 @@ static void try_sender(const struct rd_selftest *st, struct overload *o)
 {
 	enum numbered_end end;
 
-	o->sender_error = numbered_sender_open(
-		&o->sender, o->victim.ctx, st->port, o->sent.run, OWN_BYTES);
+	o->sender_error =
+		numbered_sender_open(&o->sender, o->victim.ctx, st->port, o->sent.run, OWN_BYTES);
 	if (o->sender_error)
 		return;
 	/* The first numbers only: the matcher waits for all that it knows. */
@@ -172,8 +172,8 @@ static void measure(const struct rd_selftest *st, struct overload *o)
 	try_sender(st, o);
 	sniffer_drain(&o->victim, NULL, NULL);
 	numbered_reset(&o->sent);
-	o->witness_full = false;
 	watch(o);
+	o->witness_full = false;
 	o->before_victim = o->witness.frames;
 	if (moved_begin(&o->moved, st, 0) < 0 || moved_begin(&o->at_once, st, 0) < 0)
 		return;
@@ -268,6 +268,8 @@ static void judge(struct rd_probe_result *r, const struct overload *o)
 	}
 	result_value(r, "%s%llu lost, %llu counted", o->most - o->least > EDGE ? ">= " : "",
 		(unsigned long long)o->least, (unsigned long long)o->growth);
+	if (was_reset(&o->loss))
+		result_value(r, "counter reset");
 	judge_growth(r, o);
 	if (o->copies && o->last_at_once < LAST && o->last_after >= LAST && lifespan > CACHED_MS)
 		result_found(r, "counters_cached",

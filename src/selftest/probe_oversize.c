@@ -61,8 +61,8 @@ static void poll_once(struct oversize *o)
 	}
 	/* A second length error needs a living queue as a frame does. */
 	if (had_error)
-		o->after += o->s.frames - frames + (o->s.errors - errors) -
-			    (o->s.flushed - flushed);
+		o->after +=
+			o->s.frames - frames + (o->s.errors - errors) - (o->s.flushed - flushed);
 }
 
 /* Until the first error, or for that time. */

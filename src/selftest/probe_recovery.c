@@ -75,8 +75,8 @@ static void run_here(const struct rd_selftest *st, struct rd_probe_result *r, st
 	if (rc || numbered_init(&t->m, FRAMES) < 0) {
 		result_failed(r, "%s: %s", sniffer_step_name(t->s.reached), strerror(rc));
 	} else {
-		t->sender_error = numbered_sender_open(
-			&t->sender, t->s.ctx, st->port, t->m.run, FRAME_BYTES);
+		t->sender_error =
+			numbered_sender_open(&t->sender, t->s.ctx, st->port, t->m.run, FRAME_BYTES);
 		t->own_before = receive(st, t, &t->before);
 		recover(&t->s, &t->done);
 		if (!t->done.errnum)
@@ -88,8 +88,7 @@ static void run_here(const struct rd_selftest *st, struct rd_probe_result *r, st
 	numbered_free(&t->m);
 }
 
-static void judge_there(
-	struct rd_probe_result *r, const struct recovery *done, uint64_t frames)
+static void judge_there(struct rd_probe_result *r, const struct recovery *done, uint64_t frames)
 {
 	result_text(r, "unprivileged_step", done->step);
 	result_errno(r, "unprivileged_error", done->errnum);

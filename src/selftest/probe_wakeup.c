@@ -38,7 +38,7 @@ struct wakeup {
 	pthread_t thread;
 	sem_t go;
 	atomic_bool end;
-	atomic_uint wanted;	 /* the number of the frame to send */
+	atomic_uint wanted;	  /* the number of the frame to send */
 	_Atomic uint64_t sent_ns; /* when it was; 0: not yet */
 	unsigned int rounds, slept, missed, empty;
 	uint64_t delay_us[ROUNDS];

@@ -46,8 +46,8 @@ static size_t ring_bytes(const struct sniffer *s)
 
 static int make_mr(struct sniffer *s)
 {
-	s->memory = mmap(NULL, ring_bytes(s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	s->memory = mmap(
+		NULL, ring_bytes(s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (s->memory == MAP_FAILED) {
 		s->memory = NULL;
 		return errno;

@@ -49,7 +49,7 @@ struct sniffer {
 	uint32_t last_status;
 	struct {
 		uint32_t status, vendor, byte_len;
-	} first_error; /* status 0: there was none */
+	} first_error;	  /* status 0: there was none */
 	uint64_t flushed; /* of the errors: buffers that the queue gave back in error */
 	struct {
 		int errnum; /* 0: it worked, or was not tried */

@@ -27,11 +27,11 @@ has "the log names the archive" "$tmp/log" "the result is in $tmp/out/$name.tar.
 is "nothing but the archive" "$(ls "$tmp/out")" "$name.tar.zst"
 tar -xf "$tmp/out/$name.tar.zst" 2>"$tmp/log"
 ok "tar reads the archive" "$tmp/log"
-is "the archive's files" "$(cd "$name" && echo *)" "contents.pcapng receive.cqes receive.pcapng result.json"
+is "the archive's files" "$(cd "$name" && echo *)" "contents.pcapng oversize.cqes receive.cqes receive.pcapng result.json"
 result=$tmp/$name/result.json
 is "complete" "$(json "$result" .ended)" complete
 is "probes" "$(json "$result" '[.probes[].name] | join(" ")')" \
-	"inventory capabilities objects flow second receive send loopback contents stop residue"
+	"inventory capabilities objects flow second receive send loopback contents paths clocks oversize overload idle wakeup recovery stop stall cost residue"
 is "nothing is found" "$(json "$result" '[.probes[] | select(.outcome != "passed") | .name] | join(" ")')" ""
 is "frames in the capture" "$(capinfos -rcMT "$tmp/$name/receive.pcapng" | cut -f2)" \
 	"$(json "$result" '.probes[] | select(.name == "receive") | .values.frames.value')"
@@ -112,7 +112,7 @@ has "no directory: message" "$tmp/log" "name a directory that exists"
 fresh
 model -- "$RDMADUMP" selftest --dry-run --output "$tmp/out" >"$tmp/plan" 2>&1
 is "--dry-run: exit status" $? 0
-is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 11
+is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 20
 model -- "$RDMADUMP" selftest --dry-run --json --probe stop >"$tmp/json" 2>&1
 is "--dry-run --json" "$(jq -c '[.[0].name, .[0].frames, .[0].limit_s, length]' "$tmp/json")" '["stop",0,20,1]'
 is "--dry-run: no file" "$(ls "$tmp/out")" ""
@@ -218,7 +218,7 @@ is "there are originals" "$(grep -cE '^([0-9a-f]{2}:){5}|^0x[0-9a-f]{16}$|^.' "$
 ok "--hash-addresses: no original is left" "$hashed"
 is "--hash-addresses: no capture" "$(find "$tmp/hashed" -name '*.pcapng')" ""
 has "... and the reason" "$hashed" 'frames have addresses, which were to be hashed'
-is "... raw completions stay" "$(find "$tmp/hashed" -name '*.cqes' | wc -l)" 1
+is "... raw completions stay" "$(find "$tmp/hashed" -name '*.cqes' | wc -l)" 2
 is "--hash-addresses: other values stay" "$(jq -c '.probes[0].values | [.firmware, .pci, .kernel, .rdma_core]' "$hashed")" \
 	"$(jq -c '.probes[0].values | [.firmware, .pci, .kernel, .rdma_core]' "$result")"
 

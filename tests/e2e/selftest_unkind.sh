@@ -142,6 +142,66 @@ clock clock-steps-back clocks:clock_not_set,clocks:clock_stepped realtime,step_m
 clock clock-drifts clocks:clock_drifts realtime,drift=400
 clock counter-drifts clocks:clock_drifts cycles,drift=-400
 is "drift: measured" "$(jq '.probes[0].values.counter_drift_ppm.value | . > -420 and . < -380' "$tmp/json")" true
+# --- under load ----------------------------------------------------------------------------
+
+# A counter that someone sets every 100 ms, to less or to more than it was
+faults() { for i in $(seq 30); do printf -- '--fault counter=%d,after_ms=100 ' $(($1 + i * $2)); done; }
+load_cases() {
+	cat <<-LIST
+		load-kind - --dev oversize=kills
+		load-lives - --dev oversize=lives
+		load-drop - --mode drop
+		load-one-sniffer - --dev sniffers=1
+		load-twice - --loopback twice
+		halts oversize:halts_silently --dev oversize=halts
+		not-counted overload:loss_not_counted --dev drop_counter=none
+		counted-elsewhere overload:loss_not_counted --dev drop_counter=rx_out_of_buffer --ethtool rx_out_of_buffer=5
+		not-counted-of-others overload:loss_not_counted --dev drop_counter=none --mode drop --loopback never
+		cached overload:counters_cached --lifespan 400
+		slow-counters overload:counters_cached,stall:slow_counters --lifespan 150,200
+		lost-events wakeup:missed_events --dev lost_events=7
+		no-moderation wakeup:moderation_refused --dev moderation=no
+		ignored-moderation wakeup:moderation_ignored --dev moderation=ignored
+	LIST
+	[ "$(id -u)" = 0 ] && echo "creds recovery:no_restart_unprivileged --dev creds=checked"
+}
+# load PROBES OPTION...: options of the model
+load() {
+	local probes=$1
+	shift
+	rm -rf "$tmp/out"/*
+	# shellcheck disable=SC2046,SC2086 # lists
+	model --gen count=100000000,size=60-1400 --rate 5000 --stats "$tmp/stats" "$@" -- \
+		"$RDMADUMP" selftest --json --output "$tmp/out" $(printf -- '--probe %s ' $probes) >"$tmp/json" 2>"$tmp/log" </dev/null
+}
+value() { jq -r --arg p "$1" --arg v "$2" '.probes[] | select(.name == $p) | .values[$v].value' "$tmp/json"; }
+
+while read -r name expected options; do
+	# shellcheck disable=SC2086 # a list of options
+	load "oversize overload idle wakeup recovery stall cost" $options
+	judge "$name" "$expected" $?
+	case $name in
+	load-kind) is "$name: the queue" "$(value oversize queue)" flushed ;;
+	load-lives) is "$name: the queue" "$(value oversize queue)" lives ;;
+	halts) is "$name: the queue" "$(value oversize queue)" halted ;;
+	esac
+	[ "$name" = load-kind ] || continue
+	is "$name: nothing is skipped" "$(jq -r '[.probes[] | select(.outcome != "passed") | .name] | join(" ")' "$tmp/json")" ""
+	is "$name: status of a frame that is too long" "$(value oversize wc_status) $(value oversize vendor_syndrome)" "1 104"
+	is "$name: each lost frame is counted" "$(value overload growth)" "$(value overload missing_least)"
+done < <(load_cases)
+load overload --dev drop_counter=rx_out_of_buffer --ethtool rx_out_of_buffer=5
+has "what counts instead is named" "$tmp/json" "by about as much grew ethtool/rx_out_of_buffer [0-9]+\""
+# shellcheck disable=SC2046 # a list of options
+load overload --counter out_of_buffer=1000000 $(faults 1000000 -20000)
+is "a counter that is reset" "$(found "$tmp/json")" overload:counter_reset
+# shellcheck disable=SC2046 # a list of options
+load idle $(faults 0 500)
+is "others lose frames" "$(found "$tmp/json")" idle:loss_of_others
+load recovery --fault verb=modify_qp,errno=EINVAL,nth=7
+is "a queue that cannot be reset" "$(found "$tmp/json")" "recovery!"
+model --loopback never -- "$RDMADUMP" selftest --json --output "$tmp/out" --probe oversize --probe overload --probe wakeup >"$tmp/json" 2>"$tmp/log"
+is "no frame at all: skipped" "$(jq -r '[.probes[].outcome] | unique | join(" ")' "$tmp/json")" skipped
 
 # Without traffic nothing is said about frames.
 rm -rf "$tmp/out"/*
