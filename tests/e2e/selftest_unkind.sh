@@ -51,7 +51,7 @@ cases() {
 		no-device inventory! --fault verb=open_device,errno=EACCES
 		third-flow flow! --fault verb=create_flow,errno=EBUSY,nth=4
 		destroy-fails flow! --fault verb=destroy_flow,errno=EBUSY,nth=3
-		refusing-firmware capabilities:queries_refused --dev fw_refuse=all
+		refusing-firmware capabilities:not_asked,capabilities:queries_refused --dev fw_refuse=all
 		two-refused capabilities:queries_refused --dev fw_refuse=754+755
 		no-devx capabilities:not_asked --dev devx=no
 		no-sniffer-caps capabilities:condition_shared_tir,capabilities:condition_sniffer_rx,capabilities:condition_sniffer_tx --dev caps=none

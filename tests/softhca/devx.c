@@ -141,10 +141,6 @@ static void query(
 {
 	uint32_t opcode = (uint32_t)in[0] << 8 | in[1], seed = opcode * 7 + in[7] * 29u;
 
-	if (is_refused(conf, opcode)) {
-		refuse(out);
-		return;
-	}
 	for (size_t i = 8; i < in_len; i++)
 		seed += in[i] * 13u;
 	for (size_t i = 8; conf->fw_pattern && i < (conf->fw_short ? HEADER : out_len); i++)
@@ -162,14 +158,16 @@ int devx_general(
 	opcode = (uint32_t)in[0] << 8 | in[1];
 	op_mod = (uint32_t)in[6] << 8 | in[7];
 	memset(out, 0, out_len);
-	if (opcode == QUERY_HCA_CAP)
+	if (opcode != QUERY_HCA_CAP && opcode != QUERY_ADAPTER && !is_query(opcode))
+		return EINVAL;
+	if (is_refused(conf, opcode))
+		refuse(out);
+	else if (opcode == QUERY_HCA_CAP)
 		out[0] = query_hca_cap(conf, op_mod, out + HEADER, out_len - HEADER);
 	else if (opcode == QUERY_ADAPTER)
 		out[0] = query_adapter(conf, out + HEADER, out_len - HEADER);
-	else if (is_query(opcode))
-		query(conf, in, in_len, out, out_len);
 	else
-		return EINVAL;
+		query(conf, in, in_len, out, out_len);
 	return 0;
 }
 
