@@ -72,16 +72,32 @@ static int recover_unprivileged(struct sniffer *s, int out)
 	return write(out, line, (size_t)n) == n ? 0 : -1;
 }
 
+/*
+ * Where there is no sniffer, the kernel's list of objects has still to be tested: with a QP of the
+ * kind that every device has.
+ */
+static struct ibv_qp *stand_in(struct sniffer *s)
+{
+	struct ibv_qp_init_attr attr = {.send_cq = s->cq,
+		.recv_cq = s->cq,
+		.cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+		.qp_type = IBV_QPT_UD};
+
+	return s->cq && !s->qp ? ibv_create_qp(s->pd, &attr) : NULL;
+}
+
 int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port, int in, int out,
 	struct rd_error *err)
 {
 	char line[LINE_MAX_BYTES];
 	struct sniffer s;
 	char request;
+	struct ibv_qp *other;
 	int rc = sniffer_open(&s, device, port, NULL), n;
 
 	if (!rc)
 		rc = sniffer_flow_create(&s);
+	other = stand_in(&s);
 	n = snprintf(line, sizeof(line), "%s %d\n", sniffer_step_name(s.reached), rc);
 	if (write(out, line, (size_t)n) != n)
 		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to the parent");
@@ -96,6 +112,8 @@ int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port,
 	n = snprintf(line, sizeof(line), "%llu\n", (unsigned long long)s.frames);
 	if (!rc && write(out, line, (size_t)n) != n)
 		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to the parent");
+	if (other)
+		ibv_destroy_qp(other);
 	sniffer_close(&s);
 	return rc;
 }
@@ -210,6 +228,8 @@ uint64_t holder_stop(struct holder *h)
 	if (h->pid > 0 && read_line(h, NULL, END_MS, line) &&
 		rd_parse_u64(line, 0, UINT64_MAX, &frames) < 0)
 		frames = 0;
+	/* Its output ends with it: until then it destroys its objects. */
+	read_line(h, NULL, END_MS, line);
 	holder_kill(h);
 	return frames;
 }

@@ -41,6 +41,10 @@ cases() {
 		slow-create flow:slow_commands --latency create_flow=60
 		slow-destroy flow:slow_commands --latency destroy_flow=60
 		one-sniffer second:one_sniffer_per_process --dev sniffers=1
+		one-sniffer-of-all second:one_sniffer_per_process,second:one_sniffer --dev all_sniffers=1
+		list - --dev qp_counter=yes
+		left-qps residue:objects_left --dev qp_counter=yes,leftovers=yes
+		left-flows second:one_sniffer_per_process,second:one_sniffer,residue:capture_refused --dev all_sniffers=1,leftovers=yes
 		linger stop:late_frames --dev linger_ms=60
 		port-down inventory:port_not_active --dev state=down
 		no-sniffer objects! --dev sniffer=no

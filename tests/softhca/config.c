@@ -231,7 +231,7 @@ static void device_parse(struct hca_conf *d, char *spec)
 
 	d->minor = conf.ndevices;
 	d->wqes = 32768;
-	d->sniffers = UINT32_MAX;
+	d->sniffers = d->all_sniffers = UINT32_MAX;
 	d->qp_counter = QP_COUNTER_NO_NETLINK;
 	for (char *t = strtok_r(spec, ";", &save); t; t = strtok_r(NULL, ";", &save)) {
 		char *v = strchr(t, '=');

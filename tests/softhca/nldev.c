@@ -209,9 +209,31 @@ static int get_devices(struct queue *out, const struct request *q)
 	return 0;
 }
 
+static void put_qp(struct reply *r, uint32_t qpn, uint8_t type, uint8_t state, uint32_t pid)
+{
+	struct nlattr *entry = put(r, RDMA_NLDEV_ATTR_RES_QP_ENTRY, NULL, 0);
+
+	put_u32(r, RDMA_NLDEV_ATTR_RES_LQPN, qpn);
+	put(r, RDMA_NLDEV_ATTR_RES_TYPE, &type, 1);
+	put(r, RDMA_NLDEV_ATTR_RES_STATE, &state, 1);
+	put_u32(r, RDMA_NLDEV_ATTR_RES_PID, pid);
+	nest_end(r, entry);
+}
+
+/* Those of other processes, whose states are not shared. */
+static void put_other_qps(struct reply *r, struct hca *h)
+{
+	struct shared_object o;
+	uint32_t slot = 0;
+
+	while (shared_next(h, &slot, &o) && r->head.nlmsg_len < ROOM - 128)
+		if (o.type == OBJ_QP && o.pid != getpid())
+			put_qp(r, o.number, (uint8_t)o.qp_type, IBV_QPS_RTR, (uint32_t)o.pid);
+}
+
 static int get_qps(struct queue *out, const struct request *q)
 {
-	struct nlattr *table, *entry;
+	struct nlattr *table;
 	struct reply *r;
 	struct hca *h;
 	struct qp *qp;
@@ -226,18 +248,11 @@ static int get_qps(struct queue *out, const struct request *q)
 		hca_lock(h);
 		LIST_FOREACH(qp, &h->qps, link)
 		{
-			uint8_t type = (uint8_t)(qp->type), state = (uint8_t)(qp->state);
-
-			if (qp->obj.type != OBJ_QP)
-				continue;
-			entry = put(r, RDMA_NLDEV_ATTR_RES_QP_ENTRY, NULL, 0);
-			put_u32(r, RDMA_NLDEV_ATTR_RES_LQPN, qp->qpn);
-			put(r, RDMA_NLDEV_ATTR_RES_TYPE, &type, 1);
-			put(r, RDMA_NLDEV_ATTR_RES_STATE, &state, 1);
-			put_u32(r, RDMA_NLDEV_ATTR_RES_PID,
-				(uint32_t)getpid() + h->conf->foreign_qps);
-			nest_end(r, entry);
+			if (qp->obj.type == OBJ_QP)
+				put_qp(r, qp->qpn, (uint8_t)qp->type, (uint8_t)qp->state,
+					(uint32_t)getpid() + h->conf->foreign_qps);
 		}
+		put_other_qps(r, h);
 		hca_unlock(h);
 	}
 	nest_end(r, table);

@@ -115,11 +115,13 @@ struct hca_conf {
 	bool no_rss, no_striding, no_rss_sniffer;
 	enum moderation moderation;
 	enum oversize oversize;
-	bool compresses;    /* completions, without being asked */
-	bool checks_creds;  /* as uverbs by write(): EACCES once credentials have changed */
-	uint32_t wqes;	    /* of a receive queue at most */
-	uint32_t sniffers;  /* flows of a port at most */
-	uint64_t linger_ns; /* how long frames go on after destroy_flow */
+	bool compresses;       /* completions, without being asked */
+	bool checks_creds;     /* as uverbs by write(): EACCES once credentials have changed */
+	uint32_t wqes;	       /* of a receive queue at most */
+	uint32_t sniffers;     /* flows of a port at most */
+	uint32_t all_sniffers; /* the same of all processes of the run */
+	bool leftovers;	       /* objects of killed processes stay */
+	uint64_t linger_ns;    /* how long frames go on after destroy_flow */
 	int qp_counter;
 	bool foreign_qps;      /* RDMA netlink lists queue pairs as those of another process */
 	bool vport_names;      /* counters of a queue pair have names like vport_out_of_buffer */
@@ -169,6 +171,7 @@ struct ctx;
 struct obj {
 	enum obj_type type;
 	uint32_t handle, users;
+	uint32_t slot; /* its record in shared.c; 0: none */
 	struct ctx *ctx;
 };
 
@@ -401,6 +404,7 @@ struct hca {
 		int fd; /* -1: not shared */
 		off_t at;
 	} wire;
+	int shared_fd; /* -1: nothing is shared */
 	bool fault_done[MAX_FAULTS];
 	uint64_t fault_calls[MAX_FAULTS];
 
@@ -655,6 +659,21 @@ struct ib_uverbs_gid_entry;
 /* False for an unused index. */
 bool gid_entry_get(
 	const struct hca *h, uint32_t port, uint32_t index, struct ib_uverbs_gid_entry *e);
+
+/* ---- objects of all processes (shared.c) ---- */
+
+/* A queue pair with its number and type, or a sniffer flow with its port as number. */
+struct shared_object {
+	int32_t pid; /* 0: an unused record */
+	uint32_t type, number, qp_type;
+};
+
+void shared_open(struct hca *h);
+/* The caller holds the device's mutex. EBUSY: more sniffer flows than the device allows. */
+int shared_add(struct hca *h, struct obj *obj, struct shared_object o);
+void shared_remove(struct obj *obj);
+/* The next one that exists, of any process; *slot is 0 at first. */
+bool shared_next(struct hca *h, uint32_t *slot, struct shared_object *o);
 
 /* ---- firmware commands (devx.c) ---- */
 

@@ -60,6 +60,10 @@ bool unkind_key(struct hca_conf *d, const char *key, const char *v)
 		d->wqes = (uint32_t)strtoul(v, NULL, 0);
 	else if (!strcmp(key, "sniffers"))
 		d->sniffers = (uint32_t)strtoul(v, NULL, 0);
+	else if (!strcmp(key, "all_sniffers"))
+		d->all_sniffers = (uint32_t)strtoul(v, NULL, 0);
+	else if (!strcmp(key, "leftovers"))
+		d->leftovers = !strcmp(v, "yes");
 	else if (!strcmp(key, "rss_hash"))
 		d->spreads = !strcmp(v, "frame");
 	else if (!strcmp(key, "lost_events"))

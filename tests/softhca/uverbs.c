@@ -55,6 +55,7 @@ static struct hca *hca_new(const struct hca_conf *conf, uint32_t index)
 	}
 	port_files_open(h);
 	wire_open(h);
+	shared_open(h);
 	return h;
 }
 
@@ -247,6 +248,7 @@ void *obj_get(struct ctx *ctx, enum obj_type type, uint32_t handle)
 
 void obj_free(struct obj *o)
 {
+	shared_remove(o);
 	o->ctx->obj[o->handle] = NULL;
 	free(o);
 }

@@ -87,6 +87,12 @@ static bool type_allowed(const struct hca *h, uint32_t type)
 	       (type == IBV_QPT_RAW_PACKET && ethernet);
 }
 
+static void share(struct qp *qp)
+{
+	shared_add(qp->obj.ctx->hca, &qp->obj,
+		(struct shared_object){.type = OBJ_QP, .number = qp->qpn, .qp_type = qp->type});
+}
+
 /*
  * A queue pair of which there is only the steering: no send queue, no state of its own, receives in
  * the work queues of a table.
@@ -119,6 +125,7 @@ static int qp_create_rss(struct ctx *ctx, struct cmd *cmd, const struct ib_uverb
 	qp->rss = rss;
 	pd->obj.users++;
 	table->obj.users++;
+	share(qp);
 	LIST_INIT(&qp->flows);
 	LIST_INSERT_HEAD(&ctx->hca->qps, qp, link);
 	*resp = (struct ib_uverbs_create_qp_resp){.qp_handle = qp->obj.handle, .qpn = qp->qpn};
@@ -178,6 +185,7 @@ static int qp_create(struct ctx *ctx, struct cmd *cmd, const struct ib_uverbs_ex
 	qp->max_inline = req->max_inline_data;
 	qp->sig_all = req->sq_sig_all;
 	pd->obj.users++;
+	share(qp);
 	scq->obj.users++;
 	rcq->obj.users++;
 	LIST_INIT(&qp->flows);
@@ -496,6 +504,14 @@ CMD(create_flow)
 	f->qp = qp;
 	f->type = req.flow_attr.type;
 	f->port = req.flow_attr.port;
+	rc = f->type == IBV_FLOW_ATTR_SNIFFER
+		     ? shared_add(ctx->hca, &f->obj,
+			       (struct shared_object){.type = OBJ_FLOW, .number = f->port})
+		     : 0;
+	if (rc) {
+		obj_free(&f->obj);
+		return rc;
+	}
 	qp->obj.users++;
 	LIST_INSERT_HEAD(&qp->flows, f, link);
 	ctx->hca->port[f->port - 1].before_flow = ctx->hca->port[f->port - 1].offered;
