@@ -222,6 +222,9 @@ if [ -z "${VM_QUICK-}" ]; then
 
 	machines 1 "${VM_SECONDS:-240}" events.sh
 	take_verdicts "events" 39
+
+	machines 1 "${VM_SECONDS:-240}" selftest.sh
+	take_verdicts "selftest" 22
 fi
 echo "# $scenarios scenarios on a real kernel, $compared frames compared"
 tap_done

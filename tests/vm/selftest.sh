@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# selftest on a real kernel's rxe, which has no sniffer: honest results, nothing left on the device,
+# not even by SIGKILL. For one machine; prints "ok NAME" and "not ok NAME" for tests/vm/suite.sh.
+# shellcheck source=tests/vm/lib.sh
+. /lib.sh
+
+judge() { # STATUS NAME FILE
+	if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
+	[ "$1" = 0 ] || sed 's/^/# /' "$3"
+}
+
+# is NAME GOT WANTED
+is() {
+	printf 'got: %s\nwant: %s\n' "$2" "$3" >/tmp/is
+	[ "$2" = "$3" ]
+	judge $? "$1" /tmp/is
+}
+
+# The kernel's objects of processes: queue pairs, CQs, PDs, MRs of rdmadump
+objects() {
+	for kind in qp cq pd mr; do rdma resource show $kind; done | grep -c 'comm rdmadump'
+}
+# row PROBE: its outcome, in the table
+row() { sed -n "s/^$1  *\([a-z]*\) .*/\1/p" /tmp/table; }
+
+mkdir /tmp/out /tmp/killed
+rdmadump selftest --dry-run "$DEV" >/tmp/plan 2>&1
+judge $? "--dry-run" /tmp/plan
+
+# value NAME: of the last result, in its JSON
+value() {
+	rdmadump selftest --show /tmp/out/*.zst --json |
+		sed -n '/^ *"'"$1"'": {/,/}/s/^ *"value": "\{0,1\}\([^",]*\).*/\1/p'
+}
+
+# With traffic of the kernel on the port.
+ping -i 0.2 -I "$NETDEV" "$PEER" >/dev/null 2>&1 &
+ping_pid=$!
+timeout 100 rdmadump selftest --output /tmp/out "$DEV" >/tmp/table 2>/tmp/log
+status=$?
+cat /tmp/log >>/tmp/table
+judge $status "selftest of rxe: exit status" /tmp/table
+sed 's/^/# /' /tmp/table
+is "nothing but the archive" "$(ls /tmp/out)" "selftest-vm-a-$DEV.tar.zst"
+is "nothing of the program is left" "$(objects)" 0
+for expected in "capabilities found" "objects found" "flow skipped" "second skipped" "receive skipped" \
+	"stop skipped" "residue passed"; do
+	is "rxe: $expected" "$(row "${expected% *}")" "${expected#* }"
+done
+grep -q '^objects .*the device has no sniffer' /tmp/table
+judge $? "objects says why there is no sniffer" /tmp/table
+# The list must have had the other process' queue pair, else its absence would say nothing.
+is "residue: the kernel listed the other process" "$(value qps_before_kill)" 1
+is "residue: and lists nothing of it" "$(value qps_after_kill)" 0
+is "the kernel is named" "$(value kernel)" "$(uname -r)"
+
+# A run that is stopped keeps the device's lock, and is then killed.
+rdmadump selftest --output /tmp/killed "$DEV" >/tmp/table 2>&1 &
+selftest_pid=$!
+until [ -e "/tmp/killed/selftest-vm-a-$DEV.partial/result.json" ] || ! kill -0 "$selftest_pid"; do :; done
+kill -STOP "$selftest_pid"
+timeout 30 rdmadump selftest --output /tmp/killed "$DEV" >/tmp/log 2>&1
+grep -q "another selftest is running on $DEV; wait" /tmp/log
+judge $? "two at once: the second one is refused" /tmp/log
+kill -KILL "$selftest_pid"
+wait "$selftest_pid" 2>/dev/null
+is "SIGKILL: what is left" "$(ls /tmp/killed)" "selftest-vm-a-$DEV.partial"
+rdmadump selftest --show "/tmp/killed/selftest-vm-a-$DEV.partial" >/tmp/log 2>&1
+judge $? "SIGKILL: what is left can be shown" /tmp/log
+
+# Its second process, killed while the kernel lists its objects.
+sleep 100 | rdmadump selftest --hold "$DEV:1" >/tmp/held 2>&1 &
+guest text 30 /tmp/held "qp 95"
+is "the second process: CQ, MR, PD, QP" "$(objects)" 4
+held=$(rdma resource show qp | sed -n 's/.* pid \([0-9]*\) comm rdmadump.*/\1/p')
+kill -KILL "$held"
+looks=0
+until [ "$(objects)" = 0 ] || [ "$looks" -ge 100 ]; do looks=$((looks + 1)); done
+is "SIGKILL of the second process: nothing is left" "$(objects)" 0
+
+# As nobody: each refusal by its name, and the table is complete.
+mkdir -m 777 /tmp/nobody
+chmod 666 /dev/infiniband/uverbs*
+setpriv --reuid 65534 --regid 65534 --clear-groups rdmadump selftest --output /tmp/nobody "$DEV" >/tmp/table 2>&1
+grep -q '^objects .*qp: EPERM' /tmp/table
+judge $? "nobody: the refusal" /tmp/table
+grep -q 'CAP_NET_RAW' /tmp/table
+judge $? "nobody: what that needs" /tmp/table
+is "nobody: residue" "$(row residue)" passed
+kill "$ping_pid"
