@@ -29,6 +29,9 @@ tar -xf "$tmp/out/$name.tar.zst" 2>"$tmp/log"
 ok "tar reads the archive" "$tmp/log"
 is "the archive's files" "$(cd "$name" && echo *)" "contents.pcapng oversize.cqes receive.cqes receive.pcapng result.json"
 result=$tmp/$name/result.json
+is "what it ran on, by the kernel" "$(json "$result" '.probes[0].values.runs_on.value')" model
+is "the version of rdma-core, as its library has it" "$(json "$result" '.probes[0].values.rdma_core.value')" \
+	"$(ldd "$RDMADUMP" | sed -n 's/.*=> \(.*libibverbs[^ ]*\) .*/\1/p' | xargs readlink -f | sed 's/.*\.so\.[0-9]*\.[0-9]*\.//')"
 is "complete" "$(json "$result" .ended)" complete
 is "probes" "$(json "$result" '[.probes[].name] | join(" ")')" \
 	"inventory capabilities objects flow second receive send loopback contents paths clocks oversize overload idle wakeup recovery stop stall cost residue"

@@ -53,6 +53,7 @@ judge $? "objects says why there is no sniffer" /tmp/table
 # The list must have had the other process' queue pair, else its absence would say nothing.
 is "residue: the kernel listed the other process" "$(value qps_before_kill)" 1
 is "residue: and lists nothing of it" "$(value qps_after_kill)" 0
+is "rxe is no adapter, and no model" "$(value runs_on)" software
 is "the kernel is named" "$(value kernel)" "$(uname -r)"
 
 # A run that is stopped keeps the device's lock, and is then killed.
