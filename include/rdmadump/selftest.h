@@ -65,6 +65,9 @@ struct rd_selftest_config {
 	const char *application; /* name and version, for the document */
 	/* Command line, ended by NULL, that calls rd_selftest_hold() on descriptors 0 and 1. */
 	const char *const *holder;
+	/* The same for rd_selftest_restore(), whose argument is appended. NULL: nothing is changed.
+	 */
+	const char *const *guard;
 	const volatile sig_atomic_t *stop; /* the run ends where this is not 0; NULL: never */
 
 	/* From the thread of the run. May be NULL. */
@@ -94,6 +97,13 @@ int rd_selftest_run(const struct rd_selftest_config *config, json_t **document, 
  */
 int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port, int in, int out,
 	struct rd_error *err);
+
+/*
+ * Restores the settings of a netdev when `in` ends, because the process that changed them did;
+ * `state` is from that process. Writes a line to `out` when it is ready. Ignores signals that end
+ * programs. Returns 0 or -1 with RD_CLASS_DEVICE.
+ */
+int rd_selftest_restore(const char *state, int in, int out, struct rd_error *err);
 
 /*
  * Reads the document of an archive, of a directory, also a partial one, or of a JSON file. Returns

@@ -120,15 +120,17 @@ int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port,
 
 /* --- in this process ---------------------------------------------------------------------- */
 
-static int spawn(struct holder *h, const struct rd_selftest *st)
+static int spawn(struct holder *h, const char *const *command, const char *last)
 {
 	posix_spawn_file_actions_t actions;
 	int to[2], from[2], rc;
 	char *argv[16];
 	unsigned int n = 0;
 
-	for (; n < 15 && st->config->holder[n]; n++)
-		memcpy(&argv[n], &st->config->holder[n], sizeof(argv[n]));
+	for (; n < 14 && command[n]; n++)
+		memcpy(&argv[n], &command[n], sizeof(argv[n]));
+	if (last)
+		memcpy(&argv[n++], &last, sizeof(last));
 	argv[n] = NULL;
 	if (pipe2(to, O_CLOEXEC) < 0)
 		return errno;
@@ -176,22 +178,28 @@ static bool read_line(
 
 int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe_result *r)
 {
+	return holder_run(h, st, st->config->holder, NULL, r);
+}
+
+int holder_run(struct holder *h, const struct rd_selftest *st, const char *const *command,
+	const char *last, struct rd_probe_result *r)
+{
 	char line[LINE_MAX_BYTES];
 	int rc;
 
 	*h = (struct holder){.to = -1, .from = -1};
-	if (!st->config->holder) {
+	if (!command) {
 		result_skipped(r, "the program cannot run itself a second time");
 		return -1;
 	}
-	rc = spawn(h, st);
+	rc = spawn(h, command, last);
 	if (rc) {
 		result_skipped(r, "cannot start a second process: %s", strerror(rc));
 		return -1;
 	}
 	if (!read_line(h, st, LIMIT_PROBE_S * 1000, line) ||
 		sscanf(line, "%15s %d", h->step, &h->errnum) != 2) {
-		result_failed(r, "the second process did not report its capture");
+		result_failed(r, "the second process did not report that it is ready");
 		return -1;
 	}
 	return 0;

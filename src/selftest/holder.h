@@ -25,6 +25,9 @@ int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe
  */
 int holder_recover(
 	struct holder *h, const struct rd_selftest *st, struct recovery *done, uint64_t *frames);
+/* The same with another command line of this program, to which `last` is appended if not NULL. */
+int holder_run(struct holder *h, const struct rd_selftest *st, const char *const *command,
+	const char *last, struct rd_probe_result *r);
 /* Ends it in order and returns the frames that it received. */
 uint64_t holder_stop(struct holder *h);
 /* Ends it by SIGKILL, as far as it runs, and waits for its end. */

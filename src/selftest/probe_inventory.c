@@ -3,10 +3,8 @@
 #include "../device/sysfs.h"
 #include "selftest.h"
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <linux/capability.h>
-#include <linux/magic.h>
 #include <rdmadump/info.h>
 #include <rdmadump/json.h>
 #include <rdmadump/privilege.h>
@@ -14,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 /* A receive ring of 16384 jumbo frames needs more; captures use smaller rings below it. */
@@ -129,31 +126,11 @@ static void addresses(const struct rd_selftest *st, struct rd_probe_result *r)
 	result_json(r, "netdevs", list);
 }
 
-/* A model of a device is made of files: only the kernel's own devices are in its sysfs. */
-static const char *runs_on(const struct rd_device *d)
-{
-	char path[128];
-	struct statfs fs;
-	int fd, rc;
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s", d->name);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	rc = fstatfs(fd, &fs);
-	close(fd);
-	if (rc < 0)
-		return NULL;
-	if (fs.f_type != SYSFS_MAGIC)
-		return "model";
-	return strcmp(d->driver, "rdma_rxe") && strcmp(d->driver, "siw") ? "adapter" : "software";
-}
-
 static void device(const struct rd_selftest *st, struct rd_probe_result *r)
 {
 	const struct rd_device *d = st->device;
 
-	result_text(r, "runs_on", runs_on(d));
+	result_text(r, "runs_on", device_runs_on(d));
 	result_text(r, "model", rd_device_model(d));
 	result_text(r, "driver", d->driver);
 	result_text(r, "firmware", d->fw);

@@ -25,6 +25,8 @@
 	X(stop)                                                                                    \
 	X(stall)                                                                                   \
 	X(cost)                                                                                    \
+	X(link)                                                                                    \
+	X(netdev)                                                                                  \
 	X(residue)
 /* clang-format on */
 

@@ -50,6 +50,9 @@ bool probe_over(const struct rd_selftest *st);
 /* Sleeps, but not longer than until probe_over(). */
 void probe_sleep_ms(const struct rd_selftest *st, unsigned int ms);
 
+/* "adapter", "software" or "model"; NULL: unknown. Static. */
+const char *device_runs_on(const struct rd_device *device);
+
 /* --- the result --------------------------------------------------------------------------- */
 
 void result_init(struct rd_probe_result *r);

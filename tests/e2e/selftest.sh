@@ -34,8 +34,10 @@ is "the version of rdma-core, as its library has it" "$(json "$result" '.probes[
 	"$(ldd "$RDMADUMP" | sed -n 's/.*=> \(.*libibverbs[^ ]*\) .*/\1/p' | xargs readlink -f | sed 's/.*\.so\.[0-9]*\.[0-9]*\.//')"
 is "complete" "$(json "$result" .ended)" complete
 is "probes" "$(json "$result" '[.probes[].name] | join(" ")')" \
-	"inventory capabilities objects flow second receive send loopback contents paths clocks oversize overload idle wakeup recovery stop stall cost residue"
-is "nothing is found" "$(json "$result" '[.probes[] | select(.outcome != "passed") | .name] | join(" ")')" ""
+	"inventory capabilities objects flow second receive send loopback contents paths clocks oversize overload idle wakeup recovery stop stall cost link netdev residue"
+is "nothing is found" "$(json "$result" '[.probes[] | select(.outcome != "passed") | .name] | join(" ")')" "link netdev"
+is "what interrupts traffic needs --destructive" "$(json "$result" '.probes[] | select(.name == "link") | .reason')" \
+	"it interrupts traffic (--destructive allows it)"
 is "frames in the capture" "$(capinfos -rcMT "$tmp/$name/receive.pcapng" | cut -f2)" \
 	"$(json "$result" '.probes[] | select(.name == "receive") | .values.frames.value')"
 is "frames that were sent, and seen" "$(jq -c '[.probes[] | select(.name == "send") | .values | .raw.value.once, .multicast.value.once, .rc.value.seen]' "$result")" "[32,32,4]"
@@ -110,12 +112,19 @@ model -- "$RDMADUMP" selftest --output "$tmp/none" >"$tmp/log" 2>&1
 is "no directory: exit status" $? 3
 has "no directory: message" "$tmp/log" "name a directory that exists"
 
+model -- "$RDMADUMP" selftest --destructive mlx5_1 --output "$tmp/out" mlx5_0 >"$tmp/log" 2>&1
+is "--destructive without the device's name: refused" $? 1
+has "... and what to do" "$tmp/log" 'repeat the name of the device that is tested'
+model -- "$RDMADUMP" selftest --json --destructive mlx5_0 --probe link --probe netdev --output "$tmp/out" mlx5_0 >"$tmp/json" 2>"$tmp/log"
+is "--destructive on a model: no netdev is touched" "$(json "$tmp/json" '[.probes[].reason] | unique | join(" ")')" \
+	"the device is a model, its netdev may be another one's"
+
 # --- --dry-run -----------------------------------------------------------------------------
 
 fresh
 model -- "$RDMADUMP" selftest --dry-run --output "$tmp/out" >"$tmp/plan" 2>&1
 is "--dry-run: exit status" $? 0
-is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 20
+is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 22
 model -- "$RDMADUMP" selftest --dry-run --json --probe stop >"$tmp/json" 2>&1
 is "--dry-run --json" "$(jq -c '[.[0].name, .[0].frames, .[0].limit_s, length]' "$tmp/json")" '["stop",0,20,1]'
 is "--dry-run: no file" "$(ls "$tmp/out")" ""

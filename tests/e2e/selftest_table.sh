@@ -36,6 +36,7 @@ table model.json adapter.json
 is "adapters are first" "$(sed -n '3,$s/^| \([a-z]*\) | \([^|]*\) .*/\1 \2/p' "$tmp/table" | head -n 1)" "adapter Made Up 1.2"
 # shellcheck disable=SC2016 # Markdown
 has "what failed and what was found" "$tmp/table" '^\| adapter .* 1 found, 1 failed.* `receive` failed, `late_frames` \|'
+# shellcheck disable=SC2016 # Markdown
 made markup '(.probes[] | select(.name == "inventory").values.model.value) = "<b>x | `y`[z](w)\n"'
 table markup.json
 has "no markup of a stranger" "$tmp/table" '^\| model \| bx  yz\(w\) '

@@ -224,7 +224,7 @@ if [ -z "${VM_QUICK-}" ]; then
 	take_verdicts "events" 39
 
 	machines 1 "${VM_SECONDS:-240}" selftest.sh
-	take_verdicts "selftest" 23
+	take_verdicts "selftest" 40
 fi
 echo "# $scenarios scenarios on a real kernel, $compared frames compared"
 tap_done

@@ -15,10 +15,11 @@
 #define PROBES_MAX 64
 
 struct settings {
+	const char *destructive, *restore; /* the device's name again; a netdev's state */
 	const char *device, *peer, *output, *show, *compare, *second;
 	const struct rd_probe *probe[PROBES_MAX + 1];
 	unsigned int n_probes;
-	bool json, dry_run, destructive, long_run, hash, hold;
+	bool json, dry_run, long_run, hash, hold;
 };
 
 enum {
@@ -32,7 +33,8 @@ enum {
 	OPT_OUTPUT,
 	OPT_SHOW,
 	OPT_COMPARE,
-	OPT_HOLD
+	OPT_HOLD,
+	OPT_RESTORE
 };
 
 static const struct argp_option options[] = {
@@ -41,8 +43,10 @@ static const struct argp_option options[] = {
 	{"probe", OPT_PROBE, "PROBE", 0, "Run only this probe; may be given several times", 0},
 	{"peer", OPT_PEER, "HOST", 0,
 		"The same command runs on HOST, which is connected to this port", 0},
-	{"destructive", OPT_DESTRUCTIVE, NULL, 0,
-		"Allow probes that interrupt traffic: link down and up, other addresses", 0},
+	{"destructive", OPT_DESTRUCTIVE, "DEV", 0,
+		"Allow probes that interrupt traffic: link down and up, another MTU and MAC. DEV "
+		"is the device's name again",
+		0},
 	{"long", OPT_LONG, NULL, 0, "Measure slow things for 30 seconds: the drift of clocks", 0},
 	{"hash-addresses", OPT_HASH, NULL, 0,
 		"Replace addresses and host names by hashes; captures of probes are left out", 0},
@@ -51,7 +55,8 @@ static const struct argp_option options[] = {
 	{"show", OPT_SHOW, "FILE", 0, "Print the table of a result", 0},
 	{"compare", OPT_COMPARE, "FILE", 0,
 		"Print how FILE differs from the result that is named after it", 0},
-	{"hold", OPT_HOLD, NULL, OPTION_HIDDEN, "", 0}, {0}};
+	{"hold", OPT_HOLD, NULL, OPTION_HIDDEN, "", 0},
+	{"restore", OPT_RESTORE, "STATE", OPTION_HIDDEN, "", 0}, {0}};
 
 static void add_probe(struct settings *s, const char *name, struct argp_state *state)
 {
@@ -101,7 +106,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		s->peer = arg;
 		return 0;
 	case OPT_DESTRUCTIVE:
-		s->destructive = true;
+		s->destructive = arg;
 		return 0;
 	case OPT_LONG:
 		s->long_run = true;
@@ -123,6 +128,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_HOLD:
 		s->hold = true;
+		return 0;
+	case OPT_RESTORE:
+		s->restore = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		return parse_argument(s, arg, state);
@@ -303,15 +311,17 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 	static const char application[] = PACKAGE_NAME " " PACKAGE_VERSION;
 	const struct rd_wanted_port wanted = {.name = s->device};
 	char place[RD_NAME_MAX + 16];
+	static const char *const guard[] = {"rdmadump", "selftest", "--restore", NULL};
 	const char *const holder[] = {"rdmadump", "selftest", "--hold", place, NULL};
 	struct rd_selftest_config config = {.directory = s->output,
 		.probes = s->n_probes ? s->probe : NULL,
 		.peer = s->peer,
-		.destructive = s->destructive,
+		.destructive = s->destructive != NULL,
 		.long_run = s->long_run,
 		.hash_addresses = s->hash,
 		.application = application,
 		.holder = holder,
+		.guard = guard,
 		.stop = &stop,
 		.ctx = (void *)(uintptr_t)s,
 		.began = on_began,
@@ -320,6 +330,12 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 
 	if (rd_wanted_port_find(devices, &wanted, &config.device, &config.port, &err) < 0)
 		return rd_cli_fail(&err);
+	if (s->destructive && strcmp(s->destructive, config.device->name) != 0) {
+		rd_fail(&err, RD_CLASS_USAGE, 0, "repeat the name of the device that is tested",
+			"--destructive '%s': the device is %s", s->destructive,
+			config.device->name);
+		return rd_cli_fail(&err);
+	}
 	snprintf(place, sizeof(place), "%s:%u", config.device->name, config.port->num);
 	if (s->hold) {
 		if (rd_selftest_hold(
@@ -364,5 +380,9 @@ int rd_cmd_selftest(int argc, char **argv)
 		return show(&s, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
 	if (s.compare)
 		return compare(&s, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+	if (s.restore)
+		return rd_selftest_restore(s.restore, STDIN_FILENO, STDOUT_FILENO, &err) < 0
+			       ? rd_cli_fail(&err)
+			       : RD_CLASS_NONE;
 	return with_device(&s);
 }

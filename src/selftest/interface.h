@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The settings of the port's netdev that destructive probes change, and their restoration: by this
+ * process, and by a second one if this one ends before, even by SIGKILL.
+ */
+#ifndef RDMADUMP_SELFTEST_INTERFACE_H
+#define RDMADUMP_SELFTEST_INTERFACE_H
+
+#include "holder.h"
+#include <net/if.h>
+
+struct interface {
+	char name[IFNAMSIZ];
+	bool up;
+	int mtu;
+	uint8_t mac[6];
+};
+
+/* Reads the settings. 0 or an errno, as the others. */
+int interface_read(struct interface *i, const char *name);
+int interface_set_up(const char *name, bool up);
+int interface_set_mtu(const char *name, int mtu);
+int interface_set_mac(const char *name, const uint8_t mac[6]);
+/* Sets what differs from `before`; 0 if all is as before then. */
+int interface_restore(const struct interface *before);
+
+/*
+ * Why the link of the port's netdev must not go down: routes and addresses that the kernel would
+ * remove, and nothing would bring back. False: it may.
+ */
+bool interface_would_lose(const char *name, char *why, size_t room);
+
+/* A change of the port's netdev: from change_begin() until change_end(). */
+struct change {
+	struct interface before;
+	struct holder guard; /* restores if this process ends */
+};
+
+/* Returns 0, or -1 with the result set to skipped or failed; nothing is to be changed then. */
+int change_begin(struct change *c, const struct rd_selftest *st, struct rd_probe_result *r);
+/* Restores; where that fails, the result is set to failed. */
+void change_end(struct change *c, struct rd_probe_result *r);
+
+#endif
