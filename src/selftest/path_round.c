@@ -96,7 +96,7 @@ static uint32_t put_arp(uint8_t *at, unsigned int flow, uint32_t payload)
 	(void)payload;
 	rd_put_be16(at - 2, 0x0806);
 	memcpy(at, fixed, sizeof(fixed));
-	memcpy(at + 8, at - 8, 6);
+	memmove(at + 8, at - 8, 6); /* the Ethernet header has the source before its type */
 	memcpy(at + 24, (const uint8_t[]){192, 0, 2, 2}, 4);
 	return ARP_BYTES;
 }
