@@ -280,7 +280,8 @@ static void judge_timestamps(const struct timestamp_counts *n, struct rd_probe_r
 /* False: no sniffer can be made at all. */
 static bool take_all(struct rd_selftest *st, struct clocks *c, struct rd_probe_result *r)
 {
-	unsigned int ms = st->config->long_run ? LONG_MS / KINDS : TAKE_MS;
+	unsigned int offered = c->offered[0] + c->offered[1];
+	unsigned int ms = st->config->long_run && offered ? LONG_MS / offered : TAKE_MS;
 
 	for (unsigned int i = 0; i < KINDS; i++) {
 		struct timestamp_counts *n = &c->counts[i];
