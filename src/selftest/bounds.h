@@ -19,6 +19,10 @@
 #define NUMBERED_MOST	 ((uint32_t)1 << 17)
 #define WAIT_NUMBERED_MS 500 /* for frames that were sent and not seen yet */
 
+/* Of one RC stream, which goes at the device's speed. */
+#define STREAM_MESSAGES 1024
+#define STREAM_MS	60
+
 /* Of the wait until the kernel's cache of counters is renewed. */
 #define LIFESPAN_MOST_MS 2000
 

@@ -17,8 +17,6 @@
 #include <time.h>
 
 #define TURNS	       3 /* of each kind */
-#define STREAM_MS      60
-#define STREAM_MOST    4096 /* messages of a stream */
 #define MESSAGE	       4096
 #define UNDER_WAY      4
 #define LATENCY_ROUNDS 100
@@ -77,7 +75,7 @@ static uint64_t stream(struct cost *c)
 	uint32_t posted = 0, done = 0;
 
 	while (!c->error && (done < posted || !posted)) {
-		while (posted < STREAM_MOST && posted - done < UNDER_WAY && !c->error &&
+		while (posted < STREAM_MESSAGES && posted - done < UNDER_WAY && !c->error &&
 			(!posted || rd_monotonic_ns() < end)) {
 			c->error = post(c, MESSAGE);
 			posted += !c->error;
@@ -262,6 +260,6 @@ const struct rd_probe rd_probe_cost = {.name = "cost",
 	.question = "what a sniffer costs an RC stream of the port",
 	.objects = "PD, MR (2.5 MiB), CQ, QP, flow; two RC queue pairs",
 	/* Packets of at least 1024 bytes, and their acknowledgements. */
-	.frames = 2 * TURNS * (5 * STREAM_MOST + 2 * LATENCY_ROUNDS),
+	.frames = 2 * TURNS * (5 * STREAM_MESSAGES + 2 * LATENCY_ROUNDS),
 	.needs = RD_PROBE_SNIFFER,
 	.run = run};
