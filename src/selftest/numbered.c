@@ -307,7 +307,7 @@ void numbered_sender_close(struct numbered_sender *s)
 static bool drain(struct sniffer *s, struct numbered *m, unsigned int *n)
 {
 	*n = sniffer_drain(s, numbered_look, m);
-	return *n >= RING_BUFFERS;
+	return *n >= s->shape.buffers;
 }
 
 static bool all_seen(const struct numbered *m)
