@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * UC packets: a gap is a loss. UD packets: messages and Q_Keys. One source QP may send to many QPs,
- * so its PSNs show no loss. A receiver drops packets with another Q_Key than its own, without a
- * NAK: IBTA volume 1, 10.2.5.
+ * UC packets: a gap is a loss, and the message of a missing packet is lost with it. UD packets:
+ * messages, Q_Keys and gaps; one source QP may send to many QPs, so a gap need not be a loss. A
+ * receiver drops packets with another Q_Key than its own, without a NAK: IBTA volume 1, 10.2.5.
  */
 #include "state.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
 #define QKEY_SLOTS 16384
+#define UD_FAR	   1024	      /* packets: a larger gap is another sequence */
 #define QP1_QKEY   0x80010000 /* of every QP 1 */
 
 /* Q_Key of the first packet to a QP; a later QP replaces it where both have the same slot. */
@@ -55,6 +56,22 @@ static void qkey_take(struct rd_analysis *a, struct flow *f, uint32_t qkey)
 	flow_incident(a, f, RD_INC_QKEY, f->req.qkey_differs);
 }
 
+/* Counts the PSNs before this one that went to other QPs, or were lost. */
+static void datagram_sequence(struct rd_analysis *a, struct flow *f, uint32_t psn)
+{
+	int32_t d = psn_diff(psn, f->req.next);
+
+	if (d < 0 && d > -UD_FAR) { /* late */
+		flow_take_back(f, RD_INC_UNSEEN);
+		return;
+	}
+	if (d > 0 && d < UD_FAR) {
+		flow_incident(a, f, RD_INC_GAP, 1);
+		flow_incident(a, f, RD_INC_UNSEEN, (uint32_t)d);
+	}
+	f->req.next = f->req.at = psn_add(psn, 1);
+}
+
 void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	struct rd_deth deth;
@@ -69,9 +86,44 @@ void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *
 	}
 	if (!f->req.started)
 		flow_expect(f, it->p->psn);
-	f->req.next = f->req.at = psn_add(it->p->psn, 1);
+	datagram_sequence(a, f, it->p->psn);
 	request_message(a, f, it);
 	flow_remember(a, f, it, false);
+}
+
+/* IBTA volume 1, 9.8.2.2: a receiver drops the rest of a message after a missing packet. */
+static void message_breaks(struct rd_analysis *a, struct flow *f)
+{
+	if (f->req.message_open && !f->req.message_broken)
+		flow_incident(a, f, RD_INC_BROKEN, 1);
+	f->req.message_broken = true;
+}
+
+/* A packet in sequence, or behind a gap: whole messages are goodput. */
+static void uc_message(struct rd_analysis *a, struct flow *f, const struct item *it, bool gap)
+{
+	unsigned int bits = it->p->op->bits;
+	uint64_t goodput = f->req.goodput;
+	struct rd_verb_use *use;
+
+	if (gap)
+		message_breaks(a, f);
+	if (bits & RD_OP_FIRST) {
+		f->req.message_broken = false;
+	} else if (!f->req.message_open) {
+		/* Its first packet was lost, or sent before the capture began. */
+		flow_incident(a, f, RD_INC_BROKEN, f->req.packets > 1);
+		f->req.message_broken = true;
+	}
+	f->req.message_open = !(bits & RD_OP_LAST);
+	if (f->req.message_broken) {
+		use = flow_verb(a, f, bits & RD_OP_WRITE ? RD_VERB_WRITE : RD_VERB_SEND);
+		if (use)
+			use->packets++;
+		return;
+	}
+	request_message(a, f, it);
+	f->req.goodput = goodput + (bits & RD_OP_LAST ? f->req.message_bytes : 0);
 }
 
 /* UC: nothing is retransmitted, so a gap is a loss. */
@@ -103,13 +155,13 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 			unseen = incident_of(&f->incidents, RD_INC_UNSEEN);
 			if (unseen && unseen->count)
 				unseen->count--;
+			return;
 		} else {
 			flow_incident(a, f, RD_INC_DUPLICATED, 1);
 			return;
 		}
 	}
-	if (psn_diff(psn, f->req.next) >= 0)
-		f->req.next = f->req.at = psn_add(psn, 1);
-	request_message(a, f, it);
+	f->req.next = f->req.at = psn_add(psn, 1);
+	uc_message(a, f, it, d != 0);
 	flow_remember(a, f, it, false);
 }

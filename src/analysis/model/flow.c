@@ -8,6 +8,10 @@
 #define RECENT_FIRST 4
 #define ID_STEP	     256 /* a sender's other QPs use identifications in between */
 #define ID_STEPS     8192
+/* Of TIME_STEP_SHIFT: half of the shortest local ACK timeout, 8.192 us (IBTA volume 1, 9.7.6.1.3).
+ * Missing responses to READs and atomics make the sender go back without a timer. */
+#define COPY_STEPS	 32
+#define COPY_STEPS_FETCH 8
 
 static inline uint64_t load64(const uint8_t *p)
 {
@@ -413,8 +417,23 @@ bool flow_is_duplicate(const struct flow *f, const struct item *it, bool respons
 	before = *recent_at(f, response, psn - 1);
 	if (!is_same_place(before, psn - 1))
 		before = RECENT_NONE;
-	return it->ip_id <= 0xffff && it->ip_id && was == (psn << 16 | it->ip_id) &&
+	return HAS_IP_ID(it->ip_id) && was == (psn << 16 | it->ip_id) &&
 	       (before & 0xffff) != it->ip_id;
+}
+
+bool flow_is_recent(const struct flow *f, const struct item *it)
+{
+	uint32_t psn = it->p->psn, was;
+	uint16_t steps;
+	bool fetches;
+
+	if (HAS_IP_ID(it->ip_id) || !f->recent.room[0])
+		return false;
+	was = *recent_at(f, false, psn);
+	steps = (uint16_t)((it->ns >> TIME_STEP_SHIFT) - (was & 0xffff));
+	fetches = f->req.verb_at[RD_VERB_READ] || f->req.verb_at[RD_VERB_ATOMIC];
+	return was != RECENT_NONE && was >> 16 == (psn & 0xffff) &&
+	       steps <= (fetches ? COPY_STEPS_FETCH : COPY_STEPS);
 }
 
 /* The identification of the request with this PSN; 0: not known any more. */
@@ -451,7 +470,7 @@ enum sent flow_sent(const struct flow *f, const struct item *it)
 	uint32_t newest, copy = id_of(f, it->p->psn);
 	uint16_t ahead;
 
-	if (it->ip_id - 1 >= 0xffff || !ids_count(f, &newest))
+	if (!HAS_IP_ID(it->ip_id) || !ids_count(f, &newest))
 		return SENT_UNKNOWN;
 	ahead = (uint16_t)((copy ? copy : newest) - it->ip_id);
 	if (ahead && ahead <= ID_STEPS)
@@ -475,5 +494,6 @@ void flow_expect(struct flow *f, uint32_t psn)
 	if (f->trouble) {
 		seq_restart(&f->trouble->seen, psn);
 		seq_restart(&f->trouble->pass, psn);
+		f->trouble->two_naks = f->trouble->leftover = f->trouble->denied_open = false;
 	}
 }

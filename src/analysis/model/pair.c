@@ -12,6 +12,9 @@
 #define PSN_SLOTS   65536
 #define PORT_TRIES  64 /* flows that a new one is compared with */
 #define LINKS_FIRST 256
+#define NAK_TRIES   8	 /* NAKs of a flow without a peer, for which one is searched */
+#define NAK_FLOWS   1024 /* flows that are compared, the newest first */
+#define NAK_WINDOW  256	 /* packets that may be sent behind the one that a NAK requests */
 
 struct psn_slot {
 	uint64_t k1;
@@ -62,6 +65,34 @@ void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn)
 	if (s && s->flow && s->k1 == f->id.back && s->psn == psn && !s->ambiguous &&
 		may_pair(f, s->flow))
 		pair(f, s->flow, RD_PAIR_PSN);
+}
+
+/* A NAK may request any packet, of which only those that ask for a response are in the slots. */
+void pair_nak(struct rd_analysis *a, struct flow *f, uint32_t psn)
+{
+	struct flow *found = NULL;
+	size_t n = a->flows.n;
+
+	if (f->pair.misses == NAK_TRIES)
+		return;
+	f->pair.misses++;
+	for (unsigned int i = 0; i < NAK_FLOWS && n; i++) {
+		struct flow *g = a->flows.all[--n];
+		int32_t before;
+
+		if (g->key.k1 != f->id.back || !g->req.started || !may_pair(f, g))
+			continue;
+		before = psn_diff(g->req.next, psn);
+		if (before < 0 || before > NAK_WINDOW || psn_diff(psn, g->req.first) < 0)
+			continue;
+		if (found)
+			return;
+		found = g;
+	}
+	if (!found)
+		return;
+	f->pair.misses = 0;
+	pair(f, found, RD_PAIR_PSN);
 }
 
 /* The source port that drivers compute for a connection. */

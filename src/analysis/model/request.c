@@ -8,18 +8,10 @@
 #define FAR	     (1 << 20) /* packets: larger than any window; the sequence restarted */
 #define FAR_IDLE     1024      /* the same where everything before was acknowledged */
 #define BEFORE_FIRST 512       /* packets that may come late before the first one seen */
-#define RETRY_MTU    5
 /* Silence after which a packet is no late one any more, but a retransmission. */
 #define LATE_NS UINT64_C(4000000)
 /* Longest time that a response may be on its way from this point, far above healthy paths. */
 #define UNDER_WAY_NS UINT64_C(1000000)
-
-static const uint32_t mtus[RETRY_MTU] = {256, 512, 1024, 2048, 4096};
-
-static uint32_t packets(uint32_t length, uint32_t mtu)
-{
-	return length ? (length - 1) / mtu + 1 : 1;
-}
 
 static enum rd_verb verb_of(const struct rd_opcode *op)
 {
@@ -93,83 +85,6 @@ static inline void receiver_takes(
 	f->receiver.refusing = false;
 }
 
-/* --- READ: as many PSNs as responses ---------------------------------------------------------- */
-
-static void read_opens(struct flow *f, uint32_t psn, uint32_t length)
-{
-	f->req.read_open = true;
-	f->req.read_psn = psn;
-	f->req.read_length = length;
-}
-
-/* PSNs of a request; a READ whose span cannot be known yet counts as one. */
-static uint32_t request_span(struct flow *f, const struct rd_packet *p)
-{
-	struct rd_reth reth;
-
-	f->req.read_open = false;
-	if (!(p->op->bits & RD_OP_READ))
-		return 1;
-	if (!rd_packet_reth(p, &reth)) {
-		read_opens(f, p->psn, READ_UNKNOWN);
-		return 1;
-	}
-	if (!f->req.mtu && f->pair.peer)
-		f->req.mtu = f->pair.peer->req.mtu;
-	if (f->req.mtu)
-		return packets(reth.length, f->req.mtu);
-	if (reth.length > mtus[0])
-		read_opens(f, p->psn, reth.length);
-	return 1;
-}
-
-/* The last READ ends before `next`. */
-static void read_ends(struct flow *f, uint32_t next)
-{
-	uint32_t provisional = psn_add(f->req.read_psn, 1);
-
-	if (f->req.next == provisional)
-		f->req.next = next;
-	if (f->req.at == provisional)
-		f->req.at = next;
-	if (f->receiver.expected == provisional)
-		f->receiver.expected = next;
-	f->req.read_open = false;
-}
-
-void request_read_is_single(struct flow *f)
-{
-	read_ends(f, psn_add(f->req.read_psn, 1));
-}
-
-void request_learn_mtu(struct flow *f, uint32_t mtu)
-{
-	if (mtu > f->req.mtu)
-		f->req.mtu = mtu;
-	if (f->req.read_open && f->req.read_length != READ_UNKNOWN)
-		read_ends(f, psn_add(f->req.read_psn, packets(f->req.read_length, f->req.mtu)));
-}
-
-/* The PSN after a READ shows its number of responses. */
-static void read_followed(struct flow *f, uint32_t psn)
-{
-	int32_t span = psn_diff(psn, f->req.read_psn);
-
-	if (f->req.read_length == READ_UNKNOWN) {
-		if (span > 0 && span < FAR)
-			read_ends(f, psn);
-		f->req.read_open = false;
-		return;
-	}
-	for (unsigned int i = 0; i < RETRY_MTU; i++)
-		if (span > 0 && packets(f->req.read_length, mtus[i]) == (uint32_t)span) {
-			f->req.mtu = mtus[i];
-			read_ends(f, psn);
-			return;
-		}
-	f->req.read_open = false;
-}
-
 /* --- retransmission rounds of the sender ------------------------------------------------------ */
 
 /* How many of the PSNs [psn, psn + n) are before the first frame of the capture. */
@@ -211,11 +126,17 @@ void request_settle(struct rd_analysis *a, struct flow *f)
 	f->req.slow = f->round.active;
 }
 
-static enum rd_incident_kind round_cause(struct flow *f)
+/* Whether a NAK has had no round yet, and one that begins anywhere is its round. */
+static bool nak_waits(const struct flow *f)
+{
+	return f->ack.nak_frame && !(f->trouble && f->trouble->leftover);
+}
+
+static enum rd_incident_kind round_cause(const struct flow *f, uint32_t psn)
 {
 	if (f->ack.rnr_frame)
 		return RD_INC_ROUND_RNR;
-	if (f->ack.nak_frame)
+	if (nak_waits(f) || (f->ack.nak_frame && psn == f->ack.nak_psn))
 		return RD_INC_ROUND_NAK;
 	return f->ack.gap_open ? RD_INC_ROUND_READ : RD_INC_ROUND_TIMEOUT;
 }
@@ -225,9 +146,21 @@ static uint32_t round_origin(const struct flow *f)
 {
 	if (f->ack.rnr_frame)
 		return f->ack.rnr_psn;
-	if (f->ack.nak_frame)
+	if (nak_waits(f))
 		return f->ack.nak_psn;
 	return f->ack.gap_open ? f->ack.gap_psn : f->ack.una;
+}
+
+/* The round of a NAK begins at `start`; that of a second NAK may follow. */
+static void nak_done(struct flow *f, struct trouble *t, uint32_t start)
+{
+	if (t->two_naks) {
+		t->leftover = true;
+	} else if (!t->leftover || start == f->ack.nak_psn) {
+		f->ack.nak_frame = 0;
+		t->leftover = false;
+	}
+	t->two_naks = false;
 }
 
 /*
@@ -239,7 +172,7 @@ static bool goes_back(struct flow *f, uint32_t psn, uint32_t span, uint32_t *sta
 	bool second = f->round.straggler && psn == f->round.straggler_next;
 	uint32_t origin = round_origin(f);
 
-	if (!f->ack.acked && !f->ack.nak_frame && !f->ack.rnr_frame)
+	if (!f->ack.acked && !nak_waits(f) && !f->ack.rnr_frame)
 		origin = psn;
 	f->round.straggler = false;
 	*start = second ? f->round.straggler_psn : psn;
@@ -304,7 +237,7 @@ static bool cause_is_before(
 static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t start,
 	uint32_t psn, uint32_t span)
 {
-	enum rd_incident_kind cause = round_cause(f);
+	enum rd_incident_kind cause = round_cause(f, start);
 	bool missing = cause == RD_INC_ROUND_TIMEOUT && response_is_missing(a, f, t, psn, span);
 
 	f->round.silent = false;
@@ -318,7 +251,8 @@ static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t
 	if (f->ack.open_since_ns)
 		f->ack.open_since_ns = a->ns;
 	f->round.attempts = f->round.attempts && f->round.psn == start ? f->round.attempts + 1 : 1;
-	f->ack.rnr_frame = f->ack.nak_frame = 0;
+	f->ack.rnr_frame = 0;
+	nak_done(f, t, start);
 	f->round.psn = start;
 	f->round.frame = a->frame;
 	f->round.top = f->req.next;
@@ -435,6 +369,22 @@ static void round_begins_later(struct rd_analysis *a, struct flow *f, uint32_t p
 	f->trouble->doubtful = f->round.active = false;
 	f->ack.nak_frame = a->frame;
 	f->ack.nak_psn = psn;
+	f->trouble->leftover = false;
+}
+
+/*
+ * The copy of a frame that has no IP identification: captured twice within microseconds, without a
+ * NAK or a missing response for which the sender goes back to this packet.
+ */
+static bool is_copy(const struct flow *f, const struct trouble *t, const struct item *it)
+{
+	uint32_t psn = it->p->psn;
+	bool reason = f->ack.rnr_frame || f->ack.nak_frame || f->ack.gap_open;
+
+	if (!flow_is_recent(f, it) || (reason && psn == round_origin(f)))
+		return false;
+	return !f->round.active || (psn_diff(psn, f->req.at) < 0 && !seq_is_hole(&t->pass, psn) &&
+					   psn_diff(psn, t->pass.start) >= 0);
 }
 
 bool request_restarts(const struct flow *f, const struct rd_packet *p, int32_t d)
@@ -485,17 +435,37 @@ static void new_take(
 	f->req.next = f->req.at = psn_add(psn, span);
 }
 
+/*
+ * A packet with an earlier time than a newer one or its ACK: the capture put frames in this order,
+ * so it shows neither reordering nor a retransmission.
+ */
+static bool disordered(struct flow *f, uint32_t missing)
+{
+	if (!missing && !f->round.active) /* its ACK was first */
+		flow_take_back(f, RD_INC_UNSEEN);
+	return missing > 0;
+}
+
 /* A packet before the highest one; true: it was not captured before. */
 static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *t,
 	const struct item *it, uint32_t span)
 {
 	uint32_t psn = it->p->psn, missing = seq_fill(&t->seen, psn, span);
 
+	if (it->ns < f->req.progress_ns)
+		return disordered(f, missing);
+
 	if (!missing && !f->ack.acked && psn_diff(psn, t->seen.start) < 0)
 		missing = before_first(a, f, t, psn, span);
-	if (!missing && flow_is_duplicate(f, it, false)) {
+	if (!missing && (flow_is_duplicate(f, it, false) || is_copy(f, t, it))) {
 		flow_incident(a, f, RD_INC_DUPLICATED, 1);
 		return false;
+	}
+	if (t->denied_open && psn == t->denied && !t->again_ns)
+		t->again_ns = a->ns;
+	if (t->fetches && psn == f->ack.una) {
+		t->fetch = psn;
+		t->fetch_n = span;
 	}
 	if ((!missing || f->round.active) && flow_sent(f, it) == SENT_BEFORE) {
 		if (!missing) /* its own retransmission was here first */
@@ -536,7 +506,8 @@ static bool sequence_odd(
 		new_take(a, f, t, psn, span);
 		return true;
 	}
-	if (t->doubtful && psn == f->round.psn)
+	if (t->doubtful && psn == f->round.psn && !flow_is_duplicate(f, it, false) &&
+		!flow_is_recent(f, it))
 		round_begins_later(a, f, psn);
 	else if (f->round.active && psn != f->round.psn)
 		t->doubtful = false;
@@ -576,7 +547,8 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	f->req.any = true;
 	if (read_open && psn != f->req.read_psn)
 		read_followed(f, psn);
-	span = request_span(f, p);
+	f->req.read_open = false;
+	span = p->op->bits & RD_OP_READ ? read_span(f, p) : 1;
 	if (psn == f->req.next && psn == f->req.at && !f->req.slow)
 		f->req.next = f->req.at = psn_add(psn, span);
 	else
@@ -584,7 +556,8 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	receiver_takes(a, f, psn, span);
 	if (fresh) {
 		message_take(a, f, it);
-		f->req.progress_ns = it->ns;
+		if (it->ns > f->req.progress_ns)
+			f->req.progress_ns = it->ns;
 	} else {
 		a->point->retransmitted++;
 	}

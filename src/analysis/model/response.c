@@ -6,9 +6,10 @@
 #include "state.h"
 
 #define FAR	   (1 << 20)
-#define READS_OPEN 128 /* READs that may be open at once */
-#define SAMPLES	   4   /* responses, before the shortest of them is worth anything */
-#define MISSES_MAX 8   /* responses that do not fit, before two flows are no longer a pair */
+#define READS_OPEN 128		     /* READs that may be open at once */
+#define GAP_NS	   UINT64_C(4000000) /* a requester goes back sooner for a missing response */
+#define SAMPLES	   4		     /* responses, before the shortest of them is worth anything */
+#define MISSES_MAX 8 /* responses that do not fit, before two flows are no longer a pair */
 
 /* --- the effect on requests ------------------------------------------------------------------- */
 
@@ -39,21 +40,58 @@ static void sample(struct rd_analysis *a, struct flow *r, const struct waiting *
 		point->latency_max_ns = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
 }
 
-/* Ends the wait of requests before `upto`; the last one of them is a latency sample. */
-static inline void waiting_done(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns)
+/*
+ * Ends the wait of requests before `upto`; the last one of them is a latency sample. Returns false
+ * where a READ or an atomic is among them whose last response was not captured: *missing.
+ */
+static inline bool waiting_done(
+	struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns, uint32_t *missing)
 {
 	while (r->ack.waiting_n) {
 		const struct waiting *w = &r->ack.waiting[r->ack.waiting_at];
 		int32_t d = psn_diff(upto, psn_add(w->psn, w->span));
 
 		if (d < 0)
-			return;
-		if (d == 0)
+			return true;
+		if (d == 0) {
 			sample(a, r, w, ns);
+		} else if (w->verb == RD_VERB_READ || w->verb == RD_VERB_ATOMIC) {
+			*missing = w->psn;
+			return false;
+		}
 		r->ack.waiting_at =
 			(uint8_t)((r->ack.waiting_at + 1U) & (r->ack.waiting_room - 1U));
 		r->ack.waiting_n--;
 	}
+	return true;
+}
+
+/* A READ or atomic response is missing: the requester takes none after it. */
+static void gap_begin(struct rd_analysis *a, struct flow *r, uint32_t psn)
+{
+	if (r->ack.gap_open)
+		return;
+	if (r->pair.peer)
+		flow_incident(a, r->pair.peer, RD_INC_RESPONSE_GAP, 1);
+	r->ack.gap_open = true;
+	r->ack.gap_psn = psn;
+	r->ack.gap_responses = 0;
+	r->ack.gap_ns = a->ns;
+}
+
+/*
+ * A response after a missing one. If the requester does not go back, then it got that one, and the
+ * capture missed it.
+ */
+static void gap_passed(struct rd_analysis *a, struct flow *r)
+{
+	if (r->round.active)
+		return;
+	if (++r->ack.gap_responses <= READS_OPEN && a->ns - r->ack.gap_ns < GAP_NS)
+		return;
+	flow_incident(a, r, RD_INC_RESPONSE_UNSEEN, 1);
+	r->ack.gap_open = false;
+	r->ack.waiting_n = 0;
 }
 
 static void unseen(struct rd_analysis *a, struct flow *r, uint32_t upto, uint32_t ahead)
@@ -86,32 +124,69 @@ static inline void responded(const struct rd_analysis *a, struct flow *r)
 		r->ack.end_frame = a->frame;
 }
 
+/* Whether a response that comes so long after a request cannot be the response to it. */
+static bool is_too_soon(const struct flow *r, uint64_t ns)
+{
+	const struct hist *h = r->ack.latencies[RD_LATENCY_ACK];
+
+	if (!h)
+		h = r->ack.latencies[RD_LATENCY_READ];
+	if (!h)
+		h = r->ack.latencies[RD_LATENCY_ATOMIC];
+	return h && h->n >= SAMPLES && ns * 4 < h->min * 3;
+}
+
 /*
  * A round without a NAK, whose response comes sooner than any response to a request: it was on its
  * way when the round began, and nothing had been lost.
  */
 static void round_was_early(struct rd_analysis *a, struct flow *r, uint64_t ns)
 {
-	const struct hist *h = r->ack.latencies[RD_LATENCY_ACK];
-
 	r->round.silent = false;
-	if (!h)
-		h = r->ack.latencies[RD_LATENCY_READ];
-	if (!h)
-		h = r->ack.latencies[RD_LATENCY_ATOMIC];
-	if (!h || h->n < SAMPLES || !r->ack.open_since_ns || ns < r->ack.open_since_ns)
-		return;
-	if ((ns - r->ack.open_since_ns) * 4 < h->min * 3)
+	if (r->ack.open_since_ns && ns >= r->ack.open_since_ns &&
+		is_too_soon(r, ns - r->ack.open_since_ns))
 		flow_incident(a, r, RD_INC_CROSSED, 1);
+}
+
+/*
+ * The receiver has the packet that its last NAK denied. If it has it before the retransmission can
+ * have reached it, then the first copy was late there, not lost.
+ */
+static void denied_arrived(struct rd_analysis *a, struct flow *r, uint64_t ns)
+{
+	struct trouble *t = r->trouble;
+
+	t->denied_open = false;
+	if (t->again_ns && (ns < t->again_ns || !is_too_soon(r, ns - t->again_ns)))
+		return;
+	flow_take_back(r, RD_INC_LOST_DOWNSTREAM);
+	flow_incident(a, r, RD_INC_REORDERED_DOWNSTREAM, 1);
+}
+
+/* Whether a READ or atomic, once retransmitted, is acknowledged without its next response. */
+static bool fetch_is_missing(const struct flow *r, uint32_t upto)
+{
+	const struct trouble *t = r->trouble;
+
+	return t && ((r->ack.una - t->fetch) & 0xffffff) < t->fetch_n &&
+	       psn_diff(upto, r->ack.una) > 1;
 }
 
 /* All requests before `upto` are acknowledged. False: impossible for this flow. */
 static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns)
 {
+	bool known =
+		r->ack.acked; /* else responses before this one may have been captured unpaired */
+	uint32_t missing = r->ack.una;
 	int32_t ahead, before;
 
-	if (!r->req.started || (r->ack.gap_open && psn_diff(upto, r->ack.gap_psn) > 0))
+	if (!r->req.started)
 		return true;
+	if (r->ack.gap_open && psn_diff(upto, r->ack.gap_psn) > 0) {
+		gap_passed(a, r);
+		if (r->ack.gap_open)
+			return true;
+	}
 	ahead = psn_diff(upto, r->req.next);
 	if (ahead > FAR || ahead < -FAR)
 		return false;
@@ -121,6 +196,8 @@ static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t u
 	r->ack.acked = true;
 	if (before == 0)
 		return true;
+	if (r->trouble && r->trouble->denied_open && psn_diff(upto, r->trouble->denied) > 0)
+		denied_arrived(a, r, ns);
 	if (ahead > 0)
 		unseen(a, r, upto, (uint32_t)ahead);
 	else if (r->trouble && r->trouble->seen.n_holes)
@@ -132,15 +209,22 @@ static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t u
 	}
 	if (r->round.silent)
 		round_was_early(a, r, ns);
+	if ((!waiting_done(a, r, upto, ns, &missing) || fetch_is_missing(r, upto)) && known) {
+		if (psn_diff(missing, r->ack.una) < 0) /* the READ has some of its responses */
+			missing = r->ack.una;
+		gap_begin(a, r, missing);
+		r->ack.waiting_n = 0;
+		upto = missing;
+	}
 	r->ack.una = upto;
-	r->req.progress_ns = ns;
+	if (ns > r->req.progress_ns)
+		r->req.progress_ns = ns;
 	responded(a, r);
 	if (r->ack.open_since_ns) {
 		r->ack.waited_ns = ns - r->ack.open_since_ns;
 		stalled(a, r, ns);
 		r->ack.open_since_ns = upto == r->req.next ? 0 : ns;
 	}
-	waiting_done(a, r, upto, ns);
 	return true;
 }
 
@@ -183,6 +267,36 @@ static bool nak_is_due(struct flow *r, uint32_t psn)
 	return true;
 }
 
+/* A captured packet that the receiver does not have: lost downstream, or late there. */
+static void denied(struct rd_analysis *a, struct flow *r, uint32_t psn)
+{
+	struct trouble *t = flow_trouble(a, r);
+
+	flow_incident(a, r, RD_INC_LOST_DOWNSTREAM, 1);
+	receiver_at(a, r, psn, false);
+	if (!t)
+		return;
+	t->denied = psn;
+	t->denied_open = true;
+	t->again_ns = 0;
+}
+
+/* Remembers a NAK until its round begins. */
+static void nak_pends(struct rd_analysis *a, struct flow *r, uint32_t psn)
+{
+	struct trouble *t = r->trouble;
+
+	if (r->ack.nak_frame && psn_diff(psn, r->ack.nak_psn) > 0) {
+		t = flow_trouble(a, r);
+		if (t)
+			t->two_naks = !t->leftover;
+	}
+	if (t)
+		t->leftover = false;
+	r->ack.nak_frame = a->frame;
+	r->ack.nak_psn = psn;
+}
+
 static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, uint32_t psn)
 {
 	bool explained, early;
@@ -192,23 +306,24 @@ static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, 
 	if (r->ack.acked && psn_diff(psn, r->ack.una) < 0)
 		return; /* an ACK for this PSN came first: the receiver has it */
 	responded(a, r);
+	/* The same NAK again, before its round: a copy, or the capture missed the packet between.
+	 */
+	if (r->ack.nak_frame && r->ack.nak_psn == psn)
+		return;
 	early = !r->ack.acked && psn_diff(psn, r->req.first) < 0;
 	if (psn_diff(psn, r->ack.una) > 0) {
 		flow_incident(a, f, RD_INC_NAK_PROGRESS, 1);
 		acknowledge(a, r, psn, a->ns);
 	}
-	r->ack.nak_frame = a->frame;
-	r->ack.nak_psn = psn;
+	nak_pends(a, r, psn);
 	if (r->trouble && r->round.psn == psn)
 		r->trouble->doubtful = false;
 	explained = early || nak_is_due(r, psn) || (r->ack.rnr_frame && r->ack.rnr_psn == psn);
 	if (early)
 		nak_before_first(a, r, psn);
 	if (!explained && psn_diff(psn, r->req.next) < 0 &&
-		!(r->trouble && seq_is_hole(&r->trouble->seen, psn))) {
-		flow_incident(a, r, RD_INC_LOST_DOWNSTREAM, 1);
-		receiver_at(a, r, psn, false);
-	}
+		!(r->trouble && seq_is_hole(&r->trouble->seen, psn)))
+		denied(a, r, psn);
 	/* A receiver sends one NAK; a second one for the same PSN means that it got the packet. */
 	if (r->receiver.naked && r->receiver.nak == psn && psn_diff(r->receiver.expected, psn) > 0)
 		r->receiver.naked = false;
@@ -251,26 +366,18 @@ static void nak(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 
 /* --- READ responses --------------------------------------------------------------------------- */
 
-static void gap_begin(struct flow *r, uint32_t psn)
-{
-	if (r->ack.gap_open)
-		return;
-	r->ack.gap_open = true;
-	r->ack.gap_psn = psn;
-	r->ack.gap_reads = 0;
-}
-
 /* n responses before psn are missing. */
 static void response_gap(
 	struct rd_analysis *a, struct flow *f, struct flow *r, uint32_t psn, uint32_t n)
 {
 	struct seq *missing = flow_missing(a, f);
 
-	flow_incident(a, f, RD_INC_RESPONSE_GAP, 1);
+	if (!r || r->ack.gap_open)
+		flow_incident(a, f, RD_INC_RESPONSE_GAP, 1);
 	if (missing)
 		seq_add_hole(missing, psn_add(psn, 0x1000000 - n), n);
 	if (r)
-		gap_begin(r, psn_add(psn, 0x1000000 - n));
+		gap_begin(a, r, psn_add(psn, 0x1000000 - n));
 }
 
 /*
@@ -291,11 +398,9 @@ static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_pack
 		return false;
 	if (!r->ack.gap_open && p->op->bits & RD_OP_FIRST && others)
 		return true;
-	gap_begin(r, r->ack.una);
-	if (p->op->bits & RD_OP_LAST && ++r->ack.gap_reads > READS_OPEN && !r->round.active) {
-		flow_incident(a, r, RD_INC_UNSEEN, 1);
-		r->ack.gap_open = false;
-	}
+	gap_begin(a, r, r->ack.una);
+	if (p->op->bits & RD_OP_LAST)
+		gap_passed(a, r);
 	return !r->ack.gap_open;
 }
 
@@ -314,6 +419,24 @@ static bool response_old(
 	else
 		flow_incident(a, f, RD_INC_RESPONSE_REPEATED, 1);
 	return false;
+}
+
+/* READs before this PSN that wait for their responses, of which none was captured. */
+static void reads_missing(struct rd_analysis *a, struct flow *f, const struct flow *r, uint32_t psn)
+{
+	for (unsigned int i = 0; i < r->ack.waiting_n; i++) {
+		const struct waiting *w =
+			&r->ack.waiting[(r->ack.waiting_at + i) & (r->ack.waiting_room - 1U)];
+		struct seq *missing;
+
+		if (psn_diff(psn_add(w->psn, w->span), psn) > 0)
+			return;
+		if (w->verb != RD_VERB_READ || psn_diff(w->psn, f->resp.next) < 0)
+			continue;
+		missing = flow_missing(a, f);
+		if (missing)
+			seq_add_hole(missing, w->psn, w->span);
+	}
 }
 
 /* How many responses are missing before this one. */
@@ -351,6 +474,8 @@ static bool read_sequence(
 	missing = response_missing(f, p, d);
 	if (missing)
 		response_gap(a, f, r, p->psn, missing);
+	else if (d && r)
+		reads_missing(a, f, r, p->psn);
 	f->resp.next = psn_add(p->psn, 1);
 	f->resp.open = !(p->op->bits & RD_OP_LAST);
 	return true;
@@ -389,7 +514,6 @@ static void read_response(struct rd_analysis *a, struct flow *f, const struct it
 static void atomic_response(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	struct flow *r = f->pair.peer;
-	bool gap;
 
 	if (r && r->req.started && r->ack.acked && psn_diff(it->p->psn, r->ack.una) < 0) {
 		flow_incident(a, f,
@@ -398,16 +522,13 @@ static void atomic_response(struct rd_analysis *a, struct flow *f, const struct 
 			1);
 		return;
 	}
-	f->resp.goodput += 8;
-	if (!r)
+	/* One after a missing response is not taken, and comes again. */
+	if (!r || is_taken(a, r, it->p))
+		f->resp.goodput += 8;
+	else
 		return;
-	gap = r->ack.gap_open;
-	if (is_taken(a, r, it->p)) {
-		if (!acknowledge(a, r, psn_add(it->p->psn, 1), it->ns))
-			f->pair.misses++;
-	} else if (!gap && r->ack.gap_open) {
-		flow_incident(a, f, RD_INC_RESPONSE_GAP, 1);
-	}
+	if (r && !acknowledge(a, r, psn_add(it->p->psn, 1), it->ns))
+		f->pair.misses++;
 }
 
 /* --- ACKs and NAKs ---------------------------------------------------------------------------- */
@@ -422,11 +543,14 @@ static inline void credits_advertised(struct rd_analysis *a, struct flow *f, uns
 static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	const struct rd_packet *p = it->p;
-	struct flow *r = f->pair.peer;
+	struct flow *r;
 	struct rd_aeth aeth;
 
 	if (!rd_packet_aeth(p, &aeth))
 		return;
+	if (!f->pair.peer && aeth.kind != RD_AETH_ACK)
+		pair_nak(a, f, p->psn);
+	r = f->pair.peer;
 	if (flow_is_duplicate(f, it, true)) {
 		flow_incident(a, f, RD_INC_RESPONSE_DUPLICATED, 1);
 		return;

@@ -118,6 +118,12 @@ struct trouble {
 	bool doubtful; /* the first packet of the last round may be late, not a retransmission */
 	bool fetches;  /* the current packet is a READ or an atomic */
 	bool ports_differ; /* UDP source ports of packets out of sequence differ from the first */
+	bool two_naks;	   /* the last NAK came before the round of the one before it */
+	bool leftover;	   /* only the second one is left, whose round may be invisible */
+	bool denied_open;  /* the last packet counted as lost downstream may only be late there */
+	uint32_t denied;   /* its PSN */
+	uint64_t again_ns; /* when its retransmission was captured, 0: not yet */
+	uint32_t fetch, fetch_n; /* PSNs of a READ or an atomic that was retransmitted; 0: none */
 };
 
 /* Requests that wait for their response, to measure latencies: a sample of them when there are
@@ -185,10 +191,11 @@ struct flow_requests {
 	/* Late packets, which are the beginning of a round or were reordered. */
 	uint32_t late_psn, late_n;
 	uint64_t late_frame, late_ns;
-	uint32_t qkey;	   /* UD: of the last packet */
-	bool qkey_differs; /* from that of the first packet to this QP */
-	bool start_known;  /* the CM agreed on the first PSN: there is none before it */
-	uint16_t before;   /* PSNs before the first frame that were captured after it */
+	uint32_t qkey;			   /* UD: of the last packet */
+	bool qkey_differs;		   /* from that of the first packet to this QP */
+	bool message_open, message_broken; /* UC: between first and last packet; not complete */
+	bool start_known; /* the CM agreed on the first PSN: there is none before it */
+	uint16_t before;  /* PSNs before the first frame that were captured after it */
 };
 
 /* Retransmission rounds of its sender (request.c). */
@@ -222,7 +229,8 @@ struct flow_acks {
 	uint32_t nak_psn, rnr_psn;
 	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
 	uint32_t gap_psn;	       /* first response that is missing, if gap_open */
-	uint32_t gap_reads;	       /* READs that were answered after it */
+	uint32_t gap_responses;	       /* captured after it */
+	uint64_t gap_ns;	       /* when the first of these was captured */
 	uint64_t end_frame; /* of the NAK that ended the QP; without one of the last response */
 	uint64_t end_ns;
 	uint64_t open_since_ns; /* the oldest open request waits since then; 0: none is open */
@@ -244,7 +252,10 @@ struct flow_responses {
 	struct seq *missing; /* READ responses; NULL: none ever was */
 };
 
-/* PSN and IP identification of the last frames: of requests [0], of responses [1] (flow.c). */
+/*
+ * PSN and IP identification of the last frames: of requests [0], of responses [1] (flow.c).
+ * Requests without an identification have their time instead.
+ */
 struct flow_recent {
 	uint32_t *value[2];
 	uint8_t room[2];
@@ -438,6 +449,13 @@ enum sent { SENT_UNKNOWN, SENT_BEFORE, SENT_AFTER };
 /* Whether a request was sent before or after the newest one, by IP identifications. */
 enum sent flow_sent(const struct flow *f, const struct item *it);
 
+/* Whether a request without an IP identification was captured so shortly before that the sender
+ * cannot have retransmitted it by itself. */
+bool flow_is_recent(const struct flow *f, const struct item *it);
+
+#define HAS_IP_ID(id)	((id)-1U < 0xffffU)
+#define TIME_STEP_SHIFT 7 /* 128 ns, so that 16 bits last for 8 ms */
+
 /*
  * Remembers a frame at its PSN modulo RECENT. A smaller table is one in which all frames have slots
  * of their own.
@@ -447,8 +465,11 @@ static inline void flow_remember(
 {
 	uint32_t psn = it->p->psn, value = psn << 16 | it->ip_id;
 
-	if (it->ip_id - 1 >= 0xffff) /* 0 or no identification at all */
-		return;
+	if (!HAS_IP_ID(it->ip_id)) {
+		if (response)
+			return;
+		value = psn << 16 | (it->ns >> TIME_STEP_SHIFT & 0xffff);
+	}
 	if (f->recent.room[response] == RECENT)
 		f->recent.value[response][psn % RECENT] = value;
 	else
@@ -467,6 +488,10 @@ void request_message(struct rd_analysis *a, struct flow *f, const struct item *i
 /* UC and UD (datagram.c). */
 void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it);
 void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it);
+/* PSNs of a READ request (read.c); one whose span cannot be known yet counts as one. */
+uint32_t read_span(struct flow *f, const struct rd_packet *p);
+/* The PSN after a READ shows its number of responses. */
+void read_followed(struct flow *f, uint32_t psn);
 /* The path MTU became known: a READ's span with it. */
 void request_learn_mtu(struct flow *f, uint32_t mtu);
 /* All data of the last READ fit into one response. */
@@ -487,6 +512,9 @@ void unread_take(struct rd_analysis *a, const struct rd_packet *p);
 /* Which flows are a pair (pair.c). */
 void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn);
+/* Pairs a flow without a peer by a PSN that its NAK requests, if only one flow has sent to there.
+ */
+void pair_nak(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_new_flow(struct rd_analysis *a, struct flow *f);
 void pair_link(struct rd_analysis *a, const struct link_pair *link);
 /* The peer's QP number by the resources of a device, nth of those known; RD_QP_UNKNOWN: no more. */

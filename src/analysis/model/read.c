@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* READ requests: as many PSNs as responses, which depends on a path MTU that may be unknown. */
+#include "state.h"
+
+#define FAR	  (1 << 20) /* packets: larger than any window */
+#define RETRY_MTU 5
+
+static const uint32_t mtus[RETRY_MTU] = {256, 512, 1024, 2048, 4096};
+
+static uint32_t packets(uint32_t length, uint32_t mtu)
+{
+	return length ? (length - 1) / mtu + 1 : 1;
+}
+
+static void read_opens(struct flow *f, uint32_t psn, uint32_t length)
+{
+	f->req.read_open = true;
+	f->req.read_psn = psn;
+	f->req.read_length = length;
+}
+
+uint32_t read_span(struct flow *f, const struct rd_packet *p)
+{
+	struct rd_reth reth;
+
+	if (!rd_packet_reth(p, &reth)) {
+		read_opens(f, p->psn, READ_UNKNOWN);
+		return 1;
+	}
+	if (!f->req.mtu && f->pair.peer)
+		f->req.mtu = f->pair.peer->req.mtu;
+	if (f->req.mtu)
+		return packets(reth.length, f->req.mtu);
+	if (reth.length > mtus[0])
+		read_opens(f, p->psn, reth.length);
+	return 1;
+}
+
+/* The last READ ends before `next`. */
+static void read_ends(struct flow *f, uint32_t next)
+{
+	uint32_t provisional = psn_add(f->req.read_psn, 1);
+
+	if (f->req.next == provisional)
+		f->req.next = next;
+	if (f->req.at == provisional)
+		f->req.at = next;
+	if (f->receiver.expected == provisional)
+		f->receiver.expected = next;
+	f->req.read_open = false;
+}
+
+void request_read_is_single(struct flow *f)
+{
+	read_ends(f, psn_add(f->req.read_psn, 1));
+}
+
+void request_learn_mtu(struct flow *f, uint32_t mtu)
+{
+	if (mtu > f->req.mtu)
+		f->req.mtu = mtu;
+	if (f->req.read_open && f->req.read_length != READ_UNKNOWN)
+		read_ends(f, psn_add(f->req.read_psn, packets(f->req.read_length, f->req.mtu)));
+}
+
+void read_followed(struct flow *f, uint32_t psn)
+{
+	int32_t span = psn_diff(psn, f->req.read_psn);
+
+	if (f->req.read_length == READ_UNKNOWN) {
+		if (span > 0 && span < FAR)
+			read_ends(f, psn);
+		f->req.read_open = false;
+		return;
+	}
+	for (unsigned int i = 0; i < RETRY_MTU; i++)
+		if (span > 0 && packets(f->req.read_length, mtus[i]) == (uint32_t)span) {
+			f->req.mtu = mtus[i];
+			read_ends(f, psn);
+			return;
+		}
+	f->req.read_open = false;
+}
