@@ -63,11 +63,18 @@ static inline bool has_cut_headers(const struct look *l)
 	return count(l, RD_INC_CUT) || rd_side_incident(l->other, RD_INC_CUT)->count;
 }
 
-/* Whether the capture may lack frames of this conversation that were on the wire here. */
+/* Whether frames are not in the order of their times, as where a capture merges several queues. */
+static inline bool is_disordered(const struct look *l)
+{
+	return l->r->totals.backwards > 0;
+}
+
+/* Whether the capture may lack frames of this conversation that were on the wire here, or has them
+ * in another order. */
 static inline bool is_incomplete(const struct look *l)
 {
-	return capture_lost_frames(l->r) || !l->other->seen || has_cut_headers(l) ||
-	       count(l, RD_INC_UNSEEN);
+	return is_disordered(l) || capture_lost_frames(l->r) || !l->other->seen ||
+	       has_cut_headers(l) || count(l, RD_INC_UNSEEN) || count(l, RD_INC_RESPONSE_UNSEEN);
 }
 
 /* A sender whose rounds begin at different PSNs gets responses, captured or not. */

@@ -3,15 +3,24 @@
  */
 #include "look.h"
 
+#define GAPS_MOST 256 /* conversations among which other receivers of a UD QP are searched */
+
+/* Loss is the share of different packets; go-back-N retransmits many for each. */
 static void detail_retransmitted(const struct look *l, struct rd_finding *f)
 {
+	uint64_t again = count(l, RD_INC_RETRANSMITTED) + count(l, RD_INC_DUPLICATED);
+	uint64_t distinct = l->s->requests - (again < l->s->requests ? again : 0) +
+			    count(l, RD_INC_LOST_UPSTREAM);
+
 	rd_finding_detail(f,
-		"%llu packets retransmitted in %llu round%s (%llu after NAKs, %llu after "
-		"timeouts), "
-		"%.1f %% of its request packets",
+		"%llu of %llu different packets lost (%.2g %%), %llu gap%s in the sequence; %llu "
+		"packets retransmitted in %llu round%s (after NAKs %llu, RNR NAKs %llu, missing "
+		"responses %llu, timeouts %llu)",
+		n(f->evidence.count), n(distinct), percent(f->evidence.count, distinct),
+		n(count(l, RD_INC_GAP)), plural(count(l, RD_INC_GAP)),
 		n(count(l, RD_INC_RETRANSMITTED)), n(rounds(l)), plural(rounds(l)),
-		n(count(l, RD_INC_ROUND_NAK)), n(count(l, RD_INC_ROUND_TIMEOUT)),
-		percent(count(l, RD_INC_RETRANSMITTED), l->s->requests));
+		n(count(l, RD_INC_ROUND_NAK)), n(count(l, RD_INC_ROUND_RNR)),
+		n(count(l, RD_INC_ROUND_READ)), n(count(l, RD_INC_ROUND_TIMEOUT)));
 }
 
 /* --- loss ------------------------------------------------------------------------------------- */
@@ -27,12 +36,24 @@ static void lower_if_missed(const struct look *l, struct rd_finding *f)
 		finding_lower(f, RD_POSSIBLE);
 }
 
+static uint64_t late_packets(const struct look *l)
+{
+	return count(l, RD_INC_REORDERED) + count(l, RD_INC_REORDERED_DOWNSTREAM);
+}
+
+/* A single event among several rounds: frames that the capture missed may have made it. */
+static bool is_exception(const struct look *l, const struct rd_finding *f)
+{
+	return f->evidence.count == 1 && rounds(l) > 4;
+}
+
 static bool lost_downstream(const struct look *l, struct rd_finding *f)
 {
 	if (!count(l, RD_INC_LOST_DOWNSTREAM))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_LOST_DOWNSTREAM));
-	if (count(l, RD_INC_REORDERED) * 4 > f->evidence.count || is_incomplete(l))
+	/* Where some packets are late, others that seem lost may be late, too. */
+	if (late_packets(l) * 4 > f->evidence.count || is_incomplete(l) || is_exception(l, f))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost downstream of this capture point");
 	detail_retransmitted(l, f);
@@ -48,6 +69,8 @@ static bool lost_upstream(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_LOST_UPSTREAM));
 	lower_if_missed(l, f);
+	if (is_exception(l, f))
+		finding_lower(f, RD_POSSIBLE);
 	/* A packet that is late behind a NAK looks like the retransmission. */
 	if (count(l, RD_INC_REORDERED) * 4 > f->evidence.count)
 		finding_lower(f, RD_POSSIBLE);
@@ -62,7 +85,7 @@ static bool responses_lost_downstream(const struct look *l, struct rd_finding *f
 	if (!count(l, RD_INC_RESPONSE_LOST) || !l->other->seen)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_LOST));
-	if (capture_lost_frames(l->r) || has_cut_headers(l))
+	if (capture_lost_frames(l->r) || has_cut_headers(l) || is_disordered(l))
 		finding_lower(f, RD_POSSIBLE);
 	if (f->evidence.count == 1) { /* a timer that fired late looks the same */
 		f->severity = RD_SEV_WARNING;
@@ -103,7 +126,42 @@ static bool lost_unreliable(const struct look *l, struct rd_finding *f)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(
 		f, "packets of an unreliable connection are lost upstream of this capture point");
-	rd_finding_detail(f, "%llu packets in %llu gaps, %.1f %%; UC does not retransmit them",
+	rd_finding_detail(f,
+		"%llu packets in %llu gaps, %.1f %%, which break %llu messages; UC does not "
+		"retransmit them",
+		n(count(l, RD_INC_UNSEEN)), n(count(l, RD_INC_GAP)),
+		percent(count(l, RD_INC_UNSEEN), l->s->requests + count(l, RD_INC_UNSEEN)),
+		n(count(l, RD_INC_BROKEN)));
+	filter_requests(l, f);
+	return true;
+}
+
+/* Whether the capture has packets of this UD QP to another one. */
+static bool sends_to_others(const struct look *l)
+{
+	for (size_t i = 0; i < l->r->n_conversations; i++) {
+		const struct rd_conversation *c = &l->r->conversations[i];
+
+		if (c == l->c || c->transport != RD_UD)
+			continue;
+		if ((c->a.qp == l->from->qp && !strcmp(c->a.address, l->from->address)) ||
+			(c->b.qp == l->from->qp && !strcmp(c->b.address, l->from->address)))
+			return true;
+	}
+	return false;
+}
+
+/* PSNs count the packets of the sending QP, whomever it sends them to. */
+static bool datagram_gaps(const struct look *l, struct rd_finding *f)
+{
+	if (l->c->transport != RD_UD || !count(l, RD_INC_UNSEEN) || l->from->qp <= 1 ||
+		l->r->n_conversations > GAPS_MOST || sends_to_others(l))
+		return false;
+	finding_evidence(f, incident(l, RD_INC_UNSEEN));
+	rd_finding_title(f, "the PSNs of a UD QP have gaps");
+	rd_finding_detail(f,
+		"%llu packets in %llu gaps, %.1f %%: lost upstream of this capture point, missed "
+		"by the capture, or sent to QPs that it does not see",
 		n(count(l, RD_INC_UNSEEN)), n(count(l, RD_INC_GAP)),
 		percent(count(l, RD_INC_UNSEEN), l->s->requests + count(l, RD_INC_UNSEEN)));
 	filter_requests(l, f);
@@ -154,7 +212,7 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 		 naks = count(l, RD_INC_NAK_SEQUENCE);
 	bool refused = naks > count(l, RD_INC_LOST_DOWNSTREAM) + count(l, RD_INC_LOST_UPSTREAM);
 
-	if (!late && !responses)
+	if (!late && (!responses || is_disordered(l)))
 		return false;
 	finding_evidence(f, incident(l, late ? RD_INC_REORDERED : RD_INC_RESPONSE_REORDERED));
 	/* A single packet that was retransmitted after a NAK looks the same. */
@@ -174,6 +232,30 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+/*
+ * The receiver got a packet that it had requested again, before the retransmission can have reached
+ * it: the first copy was behind others there, though not here.
+ */
+static bool reordered_downstream(const struct look *l, struct rd_finding *f)
+{
+	uint64_t late = count(l, RD_INC_REORDERED_DOWNSTREAM);
+
+	if (!late)
+		return false;
+	finding_evidence(f, incident(l, RD_INC_REORDERED_DOWNSTREAM));
+	if (is_incomplete(l) || late == 1)
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f,
+		"packets are reordered downstream of this capture point, and the receiver takes "
+		"them for lost");
+	rd_finding_detail(f,
+		"%llu of %llu NAKs are for packets that then arrived before their retransmission; "
+		"%llu packets retransmitted",
+		n(late), n(count(l, RD_INC_NAK_SEQUENCE)), n(count(l, RD_INC_RETRANSMITTED)));
+	filter_requests(l, f);
+	return true;
+}
+
 static bool duplicated(const struct look *l, struct rd_finding *f)
 {
 	uint64_t requests = count(l, RD_INC_DUPLICATED),
@@ -182,13 +264,13 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 	if (!requests && !responses)
 		return false;
 	finding_evidence(f, incident(l, requests ? RD_INC_DUPLICATED : RD_INC_RESPONSE_DUPLICATED));
-	/* Of many retransmissions one has the same identification by chance. */
-	if (requests + responses == 1 && rounds(l))
+	/* Of many retransmissions some have the same identification, or are as early, by chance. */
+	if (requests + responses <= rounds(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "frames are duplicated upstream of this capture point");
 	rd_finding_detail(f,
-		"%llu requests and %llu responses were captured twice with the same IP "
-		"identification",
+		"%llu requests and %llu responses were captured twice, with the same IP "
+		"identification or, without one, within microseconds",
 		n(requests), n(responses));
 	filter_requests(l, f);
 	return true;
@@ -216,12 +298,30 @@ static bool unseen(const struct look *l, struct rd_finding *f)
 	if (!is_rc(l) || !count(l, RD_INC_UNSEEN))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_UNSEEN));
-	if (has_cut_headers(l) || count(l, RD_INC_FROM_BEFORE))
+	if (has_cut_headers(l) || count(l, RD_INC_FROM_BEFORE) || is_disordered(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the capture missed packets that the receiver got");
 	rd_finding_detail(f,
 		"%llu packets were acknowledged but never captured; the network did not lose them",
 		n(count(l, RD_INC_UNSEEN)));
+	filter_requests(l, f);
+	return true;
+}
+
+static bool responses_unseen(const struct look *l, struct rd_finding *f)
+{
+	uint64_t missed = count(l, RD_INC_RESPONSE_UNSEEN);
+
+	if (!missed)
+		return false;
+	finding_evidence(f, incident(l, RD_INC_RESPONSE_UNSEEN));
+	if (has_cut_headers(l) || is_disordered(l))
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "the capture missed responses that the requester got");
+	rd_finding_detail(f,
+		"%llu time%s READ or atomic responses were not captured, and the requester "
+		"continued without requesting them again",
+		n(missed), plural(missed));
 	filter_requests(l, f);
 	return true;
 }
@@ -252,6 +352,10 @@ const struct rule rules_of_loss[] = {
 		 "loss on the path, which costs UC the whole message; or the capture missed them",
 		 "capture at the sender too; look at discards on the path"},
 		lost_unreliable},
+	{{"datagram-gaps", RD_SEV_NOTE, RD_POSSIBLE,
+		 "UD does not retransmit: the application notices lost datagrams itself, or nobody",
+		 "capture at the sender too"},
+		datagram_gaps},
 	{{"damaged", RD_SEV_PROBLEM, RD_LIKELY,
 		 "a bad cable, transceiver or memory on the path, a device that rewrites headers, "
 		 "or "
@@ -265,6 +369,12 @@ const struct rule rules_of_loss[] = {
 		 "adaptive routing; a capture at the sender too shows in which order they were "
 		 "sent"},
 		reordered},
+	{{"reordered-downstream", RD_SEV_PROBLEM, RD_LIKELY,
+		 "switches send packets of one QP over several paths (a LAG or ECMP that does not "
+		 "hash by flow, adaptive routing), and the receiver takes none out of order",
+		 "look at the hashing of LAG and ECMP and at adaptive routing between this point "
+		 "and the receiver; capture at the receiver too"},
+		reordered_downstream},
 	{{"duplicated", RD_SEV_WARNING, RD_LIKELY,
 		 "a mirror session that copies a frame at two ports, or a loop in the network",
 		 "look at the mirror session first, then for loops; capture at the receiver"},
@@ -273,6 +383,10 @@ const struct rule rules_of_loss[] = {
 		 "the capture was too slow, or packets take a path that it does not see",
 		 "look at the losses of the capture"},
 		unseen},
+	{{"responses-unseen", RD_SEV_NOTE, RD_LIKELY,
+		 "the capture was too slow, or responses take a path that it does not see",
+		 "look at the losses of the capture"},
+		responses_unseen},
 	{{"one-sided", RD_SEV_NOTE, RD_LIKELY,
 		 "a mirror of one direction only, or a filter; or the receiver does not respond",
 		 "capture both directions"},

@@ -30,8 +30,16 @@ static const char *waited_text(char buf[WAITED_LEN], const struct look *l)
  */
 static bool is_no_timer(const struct look *l)
 {
-	return count(l, RD_INC_REORDERED) ||
+	return count(l, RD_INC_REORDERED) || count(l, RD_INC_REORDERED_DOWNSTREAM) ||
 	       latency(l, RD_LATENCY_TIMEOUT)->p50 * 2 < latency(l, RD_LATENCY_ACK)->p50;
+}
+
+/* Few and short waits, where most rounds have a NAK or a missing response: theirs was missed. */
+static bool is_exception(const struct look *l)
+{
+	return count(l, RD_INC_ROUND_NAK) + count(l, RD_INC_ROUND_READ) >
+		       count(l, RD_INC_ROUND_TIMEOUT) &&
+	       latency(l, RD_LATENCY_TIMEOUT)->p50 < MS;
 }
 
 /* Retransmitted after a timeout, though neither requests nor responses are known to be lost. */
@@ -46,7 +54,8 @@ static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_ROUND_TIMEOUT));
 	f->evidence.count = silent - others;
-	if (is_incomplete(l) || is_no_timer(l)) /* a NAK may be missing */
+	/* A NAK may be missing, or it came before the capture. */
+	if (is_incomplete(l) || is_no_timer(l) || is_exception(l) || count(l, RD_INC_FROM_BEFORE))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "requests were retransmitted because no response came in time");
 	rd_finding_detail(f, "%llu time%s, %s; %llu packets retransmitted", n(silent - others),
@@ -63,7 +72,7 @@ static bool timeout_short(const struct look *l, struct rd_finding *f)
 	if (!crossed)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_CROSSED));
-	if (crossed == 1 || is_no_timer(l))
+	if (crossed == 1 || is_no_timer(l) || is_disordered(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "requests were retransmitted while their responses were on their way");
 	rd_finding_detail(f,
