@@ -14,6 +14,8 @@ import sys
 import zlib
 
 SEND, READ_FIRST, READ_MIDDLE, READ_LAST, READ, ACK, UD = 0x04, 0x0d, 0x0e, 0x0f, 0x0c, 0x11, 0x64
+UC_FIRST, UC_MIDDLE, UC_LAST, ADD, ATOMIC_ACK = 0x20, 0x21, 0x22, 0x14, 0x12
+WRITE_MIDDLE = 0x07
 OK, NAK, RNR = 0x1f, 0x60, 0x2e
 MS = 1000000
 LEVELS = ("possible", "likely", "certain")
@@ -438,6 +440,139 @@ def spurious_far(s):
         s.ack(psn + 20)
         psn += 21
     return lambda r: silent(r, "timeout", "responses-lost-downstream") + most(r, "timeout-short", "likely")
+
+
+# --- rounds and their causes ------------------------------------------------------------------
+
+
+@scene("the second NAK of two, before the round of the first, has a round of its own")
+def two_naks(s):
+    s.talk(0, 9)
+    for psn in range(10, 40, 10):
+        s.send(psn, psn + 5)
+        s.ack(psn + 1, NAK)
+        s.send(psn + 6)
+        s.ack(psn + 2, NAK)
+        s.send(psn + 1, psn + 6)
+        s.send(psn + 2, psn + 9)
+        s.ack(psn + 9)
+    return lambda r: silent(r, "timeout") + same("NAK", r.count("rounds_nak"), 6) + \
+        same("timeout", r.count("rounds_timeout"), 0)
+
+
+@scene("a packet that arrives behind a NAK, before its retransmission can, was late, not lost")
+def late_downstream(s):
+    s.talk(0, 9)
+    for psn in range(10, 40, 10):
+        s.send(psn, psn + 5)
+        s.ack(psn + 1, NAK)
+        s.ack(psn + 2, NAK)
+        s.send(psn + 1, psn + 5)
+        s.send(psn + 2, psn + 9)
+        s.ns += 20000
+        s.ack(psn + 9)
+    return lambda r: same("late", r.count("reordered_downstream"), 3) + \
+        exactly(r, "reordered-downstream", "likely") + \
+        (most(r, "lost-downstream", "possible") if r.find("lost-downstream") else [])
+
+
+@scene("the same NAK again before its round shows no second loss")
+def nak_twice(s):
+    s.talk(0, 9)
+    s.send(10, 15)
+    s.ack(11, NAK)
+    s.ack(11, NAK)
+    s.ns += 20000
+    s.send(11, 15)
+    s.ns += 20000
+    s.ack(15)
+    return lambda r: same("lost", r.count("lost_downstream"), 1) + same("rounds", r.count("rounds_nak"), 1)
+
+
+@scene("a mirror that copies each frame, of a sender without IP identifications, is no retransmission")
+def copies(s):
+    s.ids = False
+    s.talk(0, 9)
+    s.send(10, 19)
+    s.ack(19)
+    s.frames = [(ns + late, data) for ns, data in s.frames for late in (0, 300)]
+    return lambda r: silent(r, "timeout", "lost-upstream", "lost-downstream", "timeout-short") + \
+        same("copies", r.count("duplicated"), 20) + same("retransmitted", r.count("retransmitted"), 0)
+
+
+@scene("a NAK that is the first response pairs the QPs, and is the cause of its round")
+def late_pair(s):
+    for psn in range(100, 110):
+        if psn != 103:
+            s.put(False, WRITE_MIDDLE, psn, b"x" * 256, port=0xd123)
+    s.put(True, ACK, 103, struct.pack("!I", NAK << 24 | 1), port=0xd456)
+    for psn in range(103, 110):
+        s.put(False, WRITE_MIDDLE, psn, b"x" * 256, port=0xd123)
+    for psn in range(110, 120):
+        s.put(False, SEND, psn, b"x" * 256, port=0xd123)
+        s.put(True, ACK, psn, struct.pack("!I", OK << 24 | 1), port=0xd456)
+    return lambda r: silent(r, "timeout") + same("rounds", r.count("rounds_nak"), 1) + \
+        same("lost", r.count("lost_upstream"), 1) + exactly(r, "lost-upstream", "likely", "1 of 20 different")
+
+
+@scene("frames in another order than their times are not reordered packets")
+def merged_queues(s):
+    s.talk(0, 9)
+    s.send(10, 29)
+    s.ack(29)
+    for i in range(21, 38, 4):
+        s.frames[i], s.frames[i + 1] = s.frames[i + 1], s.frames[i]
+    return lambda r: silent(r, "reordered", "lost-upstream", "timeout") + same("late", r.count("reordered"), 0)
+
+
+@scene("a missing atomic response between WRITEs is the cause of the round, not a timeout")
+def atomic_response_missing(s):
+    s.talk(0, 9)
+    for psn in range(10, 40, 10):
+        s.put(False, ADD, psn, bytes(28))
+        s.send(psn + 1)
+        s.ns += 20000
+        s.ack(psn + 1)  # without the response to the atomic
+        s.ns += 5000
+        s.put(False, ADD, psn, bytes(28))
+        s.send(psn + 1)
+        s.ns += 20000
+        s.put(True, ATOMIC_ACK, psn, b"\x1f\0\0\1" + bytes(8))
+        s.ack(psn + 1)
+        s.talk(psn + 2, psn + 9)
+    return lambda r: silent(r, "timeout") + same("rounds", r.count("rounds_read"), 3) + \
+        same("timeout", r.count("rounds_timeout"), 0) + exactly(r, "responses-lost-upstream", "likely")
+
+
+@scene("a response that only the capture missed is reported, and is no loss")
+def response_unseen(s):
+    s.talk(0, 9)
+    s.put(False, ADD, 10, bytes(28))
+    s.send(11)
+    s.ns += 20000
+    s.ack(11)
+    s.talk(12, 200)
+    return lambda r: silent(r, "timeout", "responses-lost-upstream", "stall") + \
+        exactly(r, "responses-unseen", "likely")
+
+
+@scene("a UC message without one of its packets is no goodput")
+def uc_broken(s):
+    for message in range(10):
+        for i, op in enumerate((UC_FIRST, UC_MIDDLE, UC_LAST)):
+            if (message, i) not in ((3, 1), (6, 0), (8, 2)):
+                s.put(False, op, 3 * message + i, b"x" * 256)
+    return lambda r: same("goodput", r.side()["goodput_bytes"], 7 * 768) + \
+        same("broken", r.count("messages_broken"), 3) + \
+        same("messages", r.side()["verbs"]["SEND"]["messages"], 7) + most(r, "unreliable-lost", "likely")
+
+
+@scene("PSNs of a UD QP that are not in the capture are reported")
+def ud_gaps(s):
+    for psn in range(50):
+        if psn % 10 != 5:
+            s.put(False, UD, psn, struct.pack("!II", 0x1234, 0x300) + b"y" * 64, qp=0x400)
+    return lambda r: exactly(r, "datagram-gaps", "possible", "5 packets in 5 gaps")
 
 
 def main():
