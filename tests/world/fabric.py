@@ -30,7 +30,7 @@ class Packet:
 class Loss:
     """Loses packets at a place: with a probability, in bursts, or those that `wanted` names."""
 
-    def __init__(self, place, probability=0.0, wanted=None, burst=1, most=None, start=0, end=1 << 62, damage=False):
+    def __init__(self, place, probability=0.0, wanted=None, burst=1, most=None, start=0, end=1 << 62, damage=None):
         self.place, self.probability, self.wanted = place, probability, wanted or (lambda p: True)
         self.burst, self.most, self.start, self.end, self.damage = burst, most, start, end, damage
         self.left = 0
@@ -62,6 +62,13 @@ class Tap:
         self.link, self.snaplen, self.format = "ethernet", 65535, "pcapng"
         self.part = None         # (from, to): of the whole duration
         self.twice = False       # a mirror session copies each frame at two ports
+        self.second = None       # another point, captured by interface 1 of the same file
+        self.bare, self.outside = None, None     # what is outside of the link's tunnel; the host whose frames are
+        self.step = None         # (when, ns): the clock was set
+        self.from_where = None   # a function that chooses the time of the begin, when all is known
+        self.events = []         # (time, comment)
+        self.facts = {}          # texts of the file's facts: "start", "end"
+        self.readings = []       # what the facts say of counters, for the truth
         self.jitter_ns = 0       # the capture merges queues out of order; timestamps are right
         self.left = 0
         self.sights = []         # (time, packet, congestion marked, TTL, copy, damaged)
@@ -69,16 +76,19 @@ class Tap:
         for key, value in more.items():
             setattr(self, key, value)
 
-    def see(self, now, packet, marked, ttl, copy, rng):
+    def interface(self, sight):
+        return sight[6] if self.second else 0
+
+    def see(self, now, packet, marked, ttl, copy, rng, interface=0):
         if not self.start <= now < self.end or (self.one_way and packet.source is not self.one_way):
             return
         if packet.qp is None and self.link != "ethernet" and (self.link in ("ib", "erf") or packet.kind == "pause"):
             return
-        sight = (now, packet, marked, ttl, copy, packet.damaged)
+        sight = (now, packet, marked, ttl, copy, packet.damaged, interface)
         rows = self.missed if self._misses(packet, rng) else self.sights
         rows.append(sight)
         if self.twice:
-            rows.append((now + 250, packet, marked, ttl, copy + 1, packet.damaged))
+            rows.append((now + 250, packet, marked, ttl, copy + 1, packet.damaged, interface))
 
     def _misses(self, packet, rng):
         if self.miss and not self.miss(packet):
@@ -93,6 +103,8 @@ class Tap:
 
     def finish(self, end, rng):
         """Puts the frames in the order of the file; leaves out those of times when it did not run."""
+        if self.from_where:
+            self.part = (self.from_where(self) / max(1, end), 2)
         if self.twice:
             self.sights.sort(key=lambda s: s[0])
         if self.jitter_ns:
@@ -104,7 +116,8 @@ class Tap:
 
     def clock(self, now):
         """What the clock of the capturing machine shows."""
-        return 1_790_000_000_000_000_000 + self.offset + now + int(now * self.ppm / 1e6)
+        step = self.step[1] if self.step and now >= self.step[0] else 0
+        return 1_790_000_000_000_000_000 + self.offset + now + int(now * self.ppm / 1e6) + step
 
 
 class Host:
@@ -114,6 +127,7 @@ class Host:
         self.gid = wire.gid4(self.address)
         self.use(six)
         self.mac = b"\x02\0\0\0" + number.to_bytes(2, "big")
+        self.members = None       # of a multicast group
         self.native = False       # of an InfiniBand fabric: addressed by its LID
         self.ids = ids            # "count", "zero" or "random"
         self.next_id = number * 977 & 0xFFFF
@@ -126,7 +140,20 @@ class Host:
         if six:
             self.address = self.gid = bytes.fromhex("20010db8000000000000000000000000")[:14] + self.number.to_bytes(2, "big")
 
+    def gather(self, members):
+        """Becomes a multicast group: RFC 1112 and RFC 2464 give its MAC."""
+        self.members = members
+        if self.six:
+            self.address = self.gid = bytes.fromhex("ff0e0000000000000000000000000101")
+            self.mac = b"\x33\x33" + self.address[12:]
+        else:
+            self.address = bytes([239, 1, 1, 1])
+            self.gid, self.mac = wire.gid4(self.address), b"\x01\0\x5e\x01\x01\x01"
+        return self
+
     def text(self):
+        if self.members:
+            return "ff0e::101" if self.six else "239.1.1.1"
         if self.native and not self.six:
             return "LID %d" % self.number
         if not self.six:
@@ -153,6 +180,7 @@ class World:
         self.hop_ns = self.rng.randint(400, 3000)
         self.spray_ns = 0             # differences between the paths
         self.spray_share = 1.0
+        self.path_ns = 0              # one of two paths takes longer: chosen by the UDP source port
         self.queue_limit_ns = 1 << 62
         self.mark_ns = 1 << 62        # a longer queue marks packets
         self.double = 0.0             # copies made by the fabric
@@ -209,23 +237,29 @@ class World:
                 if not loss.damage:
                     packet.lost = place
                     return True
-                packet.damaged = True
+                packet.damaged = loss.damage
         return False
 
     def tapped(self, packet, point, marked, ttl, copy=0):
         for tap in self.taps:
             if tap.at is point:
                 tap.see(self.now, packet, marked, ttl, copy, self.rng)
+            elif tap.second is point and point is not None:
+                tap.see(self.now, packet, marked, ttl, copy + (tap.at in (packet.source, packet.target)), self.rng, 1)
 
     def leave(self, packet):
         if self.lose(packet, SENDER):
             return
         self.tapped(packet, packet.source, False, 64)
+        if packet.target.members and packet.source in packet.target.members:
+            self.after(200, self.loop_back, packet)
         if self.lose(packet, FABRIC_BEFORE):
             return
         delay = self.hop_ns
         if self.spray_ns and self.rng.random() < self.spray_share:
             delay += self.rng.randrange(self.spray_ns)
+        if packet.sport & 1:
+            delay += self.path_ns
         copies = 2 if self.double and self.rng.random() < self.double else 1
         for copy in range(copies if self.double_before else 1):
             self.after(delay + 700 * copy, self.middle, packet, copy)
@@ -234,10 +268,20 @@ class World:
             if not self.double_before:
                 self.after(delay + 700, self.middle, packet, 1)
 
+    def loop_back(self, packet):
+        """The sender's adapter gives its own multicast packets to its QPs, and to its capture."""
+        self.tapped(packet, packet.source, False, 64, 1)
+
     def middle(self, packet, copy):
+        for member in packet.target.members or ():
+            if member is not packet.source:
+                self.forward(packet, copy, member)
+        if not packet.target.members:
+            self.forward(packet, copy, packet.target)
+
+    def forward(self, packet, copy, target):
         if copy == 0 or self.double_before:
             self.tapped(packet, None, False, 63, copy)
-        target = packet.target
         waiting = max(0, target.queue_ns - self.now)
         if waiting > self.queue_limit_ns:
             if copy == 0:
@@ -247,10 +291,10 @@ class World:
             return
         marked = waiting > self.mark_ns and packet.tos & 3 != 0
         target.queue_ns = self.now + waiting + self.wire_ns(packet)
-        self.at(target.queue_ns + self.hop_ns, self.arrive, packet, marked, copy)
+        self.at(target.queue_ns + self.hop_ns, self.arrive, packet, marked, copy, target)
 
-    def arrive(self, packet, marked, copy):
-        self.tapped(packet, packet.target, marked, 62, copy)
+    def arrive(self, packet, marked, copy, target):
+        self.tapped(packet, target, marked, 62, copy)
         if copy == 0 and self.lose(packet, RECEIVER):
             return
         if packet.damaged:
@@ -258,6 +302,6 @@ class World:
             return
         if packet.delivered_ns is None:
             packet.delivered_ns = self.now
-        receiver = packet.target.qps.get(packet.qp)
+        receiver = target.qps.get(packet.qp)
         if receiver:
             receiver(packet, marked)

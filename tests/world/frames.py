@@ -46,28 +46,52 @@ def roce(p):
     return packet + crc
 
 
+def damaged_at(p, ip, kind):
+    """The byte that is damaged: in the payload, or in the destination QP or the PSN."""
+    if kind == "header":
+        return len(ip) - 4 - len(p.body) - 12 + (5 + p.psn % 3 if p.psn & 1 else 9 + p.psn % 3)
+    return len(ip) - 4 - 1 - len(p.body) // 2
+
+
+def link_of(tap, p):
+    """The link type of a packet: parts of the traffic may be outside of the tunnel."""
+    if tap.bare == "a direction":
+        return "ethernet" if p.source is tap.outside else tap.link
+    if tap.bare == "a flow":
+        return "ethernet" if p.flow and p.flow.number % 2 else tap.link
+    return tap.link
+
+
+def one(tap, sight):
+    """(time of the tap's clock, bytes)"""
+    now, p, marked, ttl, _, damaged = sight[:6]
+    if p.kind == "pause":
+        return tap.clock(now), links.ethernet((p.source.mac, links.PAUSE_MAC), 0x8808, p.body)
+    make = links.LINKS[link_of(tap, p)][1]
+    if make is None:
+        return tap.clock(now), native(p, tap, damaged, now)
+    ip = transport(p, ttl, marked)
+    if damaged:
+        ip = flipped(ip, damaged_at(p, ip, damaged))
+    return tap.clock(now), make(ip, (p.source.mac, p.target.mac), p.source is tap.at)
+
+
 def frames(tap):
-    """[(time of the tap's clock, bytes)] in the order of the file."""
-    out = []
-    make = links.LINKS[tap.link][1]
-    for now, p, marked, ttl, _, damaged in tap.sights:
-        if p.kind == "pause":
-            out.append((tap.clock(now), links.ethernet((p.source.mac, links.PAUSE_MAC), 0x8808, p.body)))
-            continue
-        if make is None:
-            out.append((tap.clock(now), native(p, tap, damaged, now)))
-            continue
-        ip = transport(p, ttl, marked)
-        if damaged:
-            ip = flipped(ip, len(ip) - 4 - 1 - len(p.body) // 2)
-        out.append((tap.clock(now), make(ip, (p.source.mac, p.target.mac), p.source is tap.at)))
+    """[(time of the tap's clock, bytes, interface, comment)] in the order of the file."""
+    out, events = [], sorted(tap.events)
+    for sight in tap.sights:
+        comment = None
+        while events and events[0][0] <= sight[0]:
+            comment = (comment + "; " if comment else "") + events.pop(0)[1]
+        out.append(one(tap, sight) + (tap.interface(sight), comment))
     return out
 
 
 def write(tap, path):
     rows = frames(tap)
     code = links.LINKS[tap.link][0]
-    if tap.format == "pcapng":
-        links.write_pcapng(path, code, tap.snaplen, rows, len(tap.missed) if tap.declared else None)
+    if "pcapng" in tap.format:
+        links.write_pcapng(path, code, tap.snaplen, rows, len(tap.missed) if tap.declared else None,
+                           swapped="swapped" in tap.format, **tap.facts)
     else:
-        links.write_pcap(path, code, tap.snaplen, rows, tap.format == "pcap ns")
+        links.write_pcap(path, code, tap.snaplen, rows, tap.format)

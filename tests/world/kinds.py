@@ -178,7 +178,7 @@ def answers(world):
 def damage(world):
     flow = basic(world)
     load(world, flow, "write", 90)
-    world.losses.append(Loss(world.rng.choice([SENDER, FABRIC_BEFORE, FABRIC_BEHIND]), 0.01, requests, damage=True))
+    world.losses.append(Loss(world.rng.choice([SENDER, FABRIC_BEFORE, FABRIC_BEHIND]), 0.01, requests, damage="payload"))
 
 
 def doubled(world):

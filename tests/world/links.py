@@ -4,7 +4,7 @@ import struct
 
 import wire
 
-ETHERNET, NULL, RAW, SLL, SLL2, ERF, INFINIBAND = 1, 0, 101, 113, 276, 197, 247
+ETHERNET, NULL, RAW, SLL, SLL2, ERF, INFINIBAND, USER0 = 1, 0, 101, 113, 276, 197, 247, 147
 PAUSE_MAC = b"\x01\x80\xc2\0\0\x01"
 OUTER = (bytes([192, 168, 77, 1]), bytes([192, 168, 77, 2]))
 OUTER_MACS = b"\x02\x77\0\0\0\x02\x02\x77\0\0\0\x01"
@@ -70,6 +70,25 @@ def _erspan(ip, macs, out):
     return _outer(47, struct.pack(">HHIII", 0x1000, 0x88BE, 7, 0x10640005, 0) + _plain(ip, macs, out))
 
 
+def _geneve(ip, macs, out):
+    # Eight bytes of options: class, type, length, value
+    head = struct.pack(">BBHII", 2, 0, 0x6558, 42 << 8, 0x01020001) + b"\1\2\3\4"
+    return _outer(17, wire.udp(50001, 6081, head + _plain(ip, macs, out)))
+
+
+def _nvgre(ip, macs, out):
+    return _outer(47, struct.pack(">HHI", 0x2000, 0x6558, 42 << 8) + _plain(ip, macs, out))
+
+
+def _ipip(ip, macs, out):
+    return _outer(4 if ip[0] >> 4 == 4 else 41, ip)
+
+
+def _pppoe(ip, macs, out):
+    protocol = 0x21 if ip[0] >> 4 == 4 else 0x57
+    return ethernet(macs, 0x8864, struct.pack(">BBHHH", 0x11, 0, 7, len(ip) + 2, protocol) + ip)
+
+
 def erf(time, packet):
     """An ERF record of InfiniBand: its time is 32.32 fixed point, little endian."""
     stamp = (time // 10**9) << 32 | (time % 10**9 << 32) // 10**9
@@ -81,39 +100,81 @@ LINKS = {
     "ethernet": (ETHERNET, _plain), "vlan": (ETHERNET, _vlan), "qinq": (ETHERNET, _qinq),
     "mpls": (ETHERNET, _mpls), "sll": (SLL, _sll), "sll2": (SLL2, _sll2), "raw": (RAW, _raw),
     "null": (NULL, _null), "vxlan": (ETHERNET, _vxlan), "gre": (ETHERNET, _gre), "erspan": (ETHERNET, _erspan),
+    "geneve": (ETHERNET, _geneve), "nvgre": (ETHERNET, _nvgre), "ipip": (ETHERNET, _ipip), "pppoe": (ETHERNET, _pppoe),
+    "user": (USER0, _plain),     # a link type that no reader can know
 }
+# Bytes that a link type adds to those of Ethernet
+EXTRA = {"vlan": 4, "qinq": 8, "mpls": 8, "sll": 2, "sll2": 6, "raw": -14, "null": -10, "vxlan": 50, "gre": 24, "erspan": 50,
+         "geneve": 58, "nvgre": 42, "ipip": 20, "pppoe": 8}
+TUNNELS = ("vxlan", "gre", "erspan", "geneve", "nvgre", "ipip")
 
 
 # --- files -----------------------------------------------------------------------------------
 
-def write_pcap(path, link, snaplen, frames, nanoseconds):
+def write_pcap(path, link, snaplen, frames, style):
+    """`style`: "pcap us" or "pcap ns", and " swapped": the other byte order."""
+    nanoseconds, order = "ns" in style, ">" if "swapped" in style else "<"
     unit = 1 if nanoseconds else 1000
     with open(path, "wb") as file:
-        file.write(struct.pack("<IHHiIII", 0xA1B23C4D if nanoseconds else 0xA1B2C3D4, 2, 4, 0, 0, snaplen, link))
-        for time, data in frames:
-            file.write(struct.pack("<IIII", time // 10**9, time % 10**9 // unit, min(len(data), snaplen), len(data)))
+        file.write(struct.pack(order + "IHHiIII", 0xA1B23C4D if nanoseconds else 0xA1B2C3D4, 2, 4, 0, 0, snaplen, link))
+        for time, data, _, _ in frames:
+            file.write(struct.pack(order + "IIII", time // 10**9, time % 10**9 // unit, min(len(data), snaplen), len(data)))
             file.write(data[:snaplen])
 
 
-def _option(code, value):
-    return struct.pack("<HH", code, len(value)) + value + b"\0" * (-len(value) % 4)
+class Pcapng:
+    """Blocks of one section in a byte order."""
+
+    def __init__(self, file, order):
+        self.file, self.order = file, order
+
+    def option(self, code, value):
+        return struct.pack(self.order + "HH", code, len(value)) + value + b"\0" * (-len(value) % 4)
+
+    def block(self, kind, body):
+        size = struct.pack(self.order + "I", len(body) + 12)
+        self.file.write(struct.pack(self.order + "I", kind) + size + body + size)
+
+    def number(self, value):
+        return struct.pack(self.order + "Q", value)
+
+    def begin(self, link, snaplen, interfaces):
+        self.block(0x0A0D0D0A, struct.pack(self.order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
+        for _ in range(interfaces):
+            self.block(1, struct.pack(self.order + "HHI", link, 0, snaplen) + self.option(9, b"\x09") + self.option(0, b""))
+
+    def fact(self, text):
+        """A block for local use: see FACTS in rdmadump-formats(5)."""
+        data = text.encode("ascii")
+        self.block(0x80524446, struct.pack(self.order + "II", 1, len(data)) + data + b"\0" * (-len(data) % 4))
+
+    def frame(self, interface, time, data, snaplen, comment):
+        cut = data[:snaplen]
+        head = struct.pack(self.order + "IIIII", interface, time >> 32, time & 0xFFFFFFFF, len(cut), len(data))
+        options = self.option(1, comment.encode("ascii")) + self.option(0, b"") if comment else b""
+        self.block(6, head + cut + b"\0" * (-len(cut) % 4) + options)
+
+    def statistics(self, interface, time, received, dropped):
+        stamp = struct.pack(self.order + "III", interface, time >> 32, time & 0xFFFFFFFF)
+        self.block(5, stamp + self.option(4, self.number(received)) + self.option(5, self.number(dropped)) + self.option(0, b""))
 
 
-def _block(kind, body):
-    return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+def write_pcapng(path, link, snaplen, frames, dropped, **more):
+    """`dropped`: the frames that the file's statistics report as lost; None: no statistics.
 
-
-def write_pcapng(path, link, snaplen, frames, dropped):
-    """`dropped`: the frames that the file's statistics report as lost; None: no statistics."""
+    `frames`: (time, bytes, interface, comment or None). `more`: `swapped`; `start`, `end`: facts as texts.
+    """
+    interfaces = 1 + max((f[2] for f in frames), default=0)
     with open(path, "wb") as file:
-        file.write(_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)))
-        file.write(_block(1, struct.pack("<HHI", link, 0, snaplen) + _option(9, b"\x09") + _option(0, b"")))
-        time = 0
-        for time, data in frames:
-            cut = data[:snaplen]
-            file.write(_block(6, struct.pack("<IIIII", 0, time >> 32, time & 0xFFFFFFFF, len(cut), len(data))
-                              + cut + b"\0" * (-len(cut) % 4)))
+        out = Pcapng(file, ">" if more.get("swapped") else "<")
+        out.begin(link, snaplen, interfaces)
+        for text in more.get("start", ()):
+            out.fact(text)
+        for time, data, interface, comment in frames:
+            out.frame(interface, time, data, snaplen, comment)
+        for text in more.get("end", ()):
+            out.fact(text)
         if dropped is not None:
-            stamp = struct.pack("<III", 0, time >> 32, time & 0xFFFFFFFF)
-            file.write(_block(5, stamp + _option(4, struct.pack("<Q", len(frames) + dropped))
-                              + _option(5, struct.pack("<Q", dropped)) + _option(0, b"")))
+            last = frames[-1][0] if frames else 0
+            for i in range(interfaces):
+                out.statistics(i, last, sum(f[2] == i for f in frames) + (0 if i else dropped), 0 if i else dropped)

@@ -4,8 +4,9 @@
 A predicate returns (whether it is so, the largest count that is so or None, a reason). It follows what a reader
 understands, not how the rule works. None as a result: an opinion, which is not judged.
 """
+import links
+
 LONG_NS = 400_000_000
-TUNNELS = ("vxlan", "gre", "erspan")
 
 
 def _up(key):
@@ -138,7 +139,7 @@ def not_understood(c):
 
 
 def in_tunnels(c):
-    return c.tap["link"] in TUNNELS and c.tap["rdma"] > 0, None, "link: %s" % c.tap["link"]
+    return c.tap["link"] in links.TUNNELS and c.tap["rdma"] > 0, None, "link: %s" % c.tap["link"]
 
 
 def foreign_udp(c):

@@ -2,6 +2,7 @@
 """What happened, as JSON: from the packets of the world, never from a capture or from the program under test."""
 import collections
 
+import links
 import wire
 from fabric import FABRIC_BEFORE, FABRIC_BEHIND, PLACES, QUEUE, RECEIVER, SENDER
 
@@ -50,7 +51,7 @@ def late(sights, wanted):
     """(packets that were seen after a later one, the largest distance in packets)"""
     count = depth = 0
     order = []
-    for _, p, _, _, copy, _ in sorted(sights, key=lambda s: s[0]):
+    for _, p, _, _, copy, *_ in sorted(sights, key=lambda s: s[0]):
         if copy or not wanted(p):
             continue
         if order and p.number < max(order[-256:]):
@@ -86,7 +87,7 @@ def direction(tap, sights, packets, kind):
         "lost_upstream": len(up), "lost_upstream_known": len(known), "lost_downstream": len(down),
         "lost_anywhere_upstream": len(before), "ignored": len(dead),
         "reordered": reordered[0], "reordered_first": late(mine, lambda p: not p.attempt)[0], "depth": reordered[1],
-        "copies": sum(s[4] for s in mine), "damaged": sum(s[5] for s in mine),
+        "copies": sum(s[4] for s in mine), "damaged": sum(bool(s[5]) for s in mine),
         "missed": len({id(p) for p in missed}),
         "missed_delivered": len({id(p) for p in missed if p.delivered_ns is not None}),
         "outside": sum(1 for p in passing if not tap.start <= p.sent_ns < tap.end),
@@ -291,12 +292,10 @@ def tap_truth(t, whole):
             "rdma": sum(n for k, n in kinds.items() if k not in ("stray", "stranger", "pause")), "mads": {str(k): n for k, n in mads.items()},
             "connect_requests": {str(k): n for k, n in requests.items()},
             "unanswered": {str(k): v for k, v in unanswered.items()},
-            "damaged": sum(s[5] for s in t.sights),
+            "damaged": sum(bool(s[5]) for s in t.sights),
             "start_ns": t.start, "end_ns": min(t.end, 1 << 60),
             "backwards": sum(b[0] < a[0] for a, b in zip(t.sights, t.sights[1:]))}
 
 
 def links_extra(t):
-    """Bytes that a link type adds to those of Ethernet."""
-    return {"vlan": 4, "qinq": 8, "mpls": 8, "sll": 2, "sll2": 6, "raw": -14, "null": -10, "vxlan": 50, "gre": 24,
-            "erspan": 50}.get(t.link, 0)
+    return links.EXTRA.get(t.link, 0)
