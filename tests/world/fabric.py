@@ -14,12 +14,12 @@ class Packet:
     """One transmission: a retransmission is another packet."""
     __slots__ = ("flow", "kind", "opcode", "psn", "span", "body", "ask_ack", "attempt", "source", "target",
                  "qp", "sport", "ident", "size", "tos", "sent_ns", "lost", "delivered_ns", "entry", "syndrome",
-                 "damaged", "number", "becn", "round", "answers", "data", "bytes")
+                 "damaged", "number", "becn", "refused", "round", "answers", "data", "bytes")
 
     def __init__(self, flow, kind, source, target, qp, opcode, psn, body, **more):
         self.flow, self.kind, self.source, self.target, self.qp = flow, kind, source, target, qp
         self.opcode, self.psn, self.body = opcode, psn, body
-        self.ask_ack = self.damaged = self.becn = False
+        self.ask_ack = self.damaged = self.becn = self.refused = False
         self.span, self.attempt, self.syndrome = 1, 0, None
         self.lost = self.delivered_ns = self.entry = self.round = self.answers = self.data = self.bytes = None
         for key, value in more.items():
@@ -68,6 +68,7 @@ class Tap:
         self.from_where = None   # a function that chooses the time of the begin, when all is known
         self.events = []         # (time, comment)
         self.facts = {}          # texts of the file's facts: "start", "end"
+        self.devices = []        # whose facts the file holds
         self.readings = []       # what the facts say of counters, for the truth
         self.jitter_ns = 0       # the capture merges queues out of order; timestamps are right
         self.left = 0
@@ -186,6 +187,7 @@ class World:
         self.double = 0.0             # copies made by the fabric
         self.double_before = False    # ... before the middle
         self.pauses = []              # (from, to): no port may send
+        self.link_events = []         # (host, time, text)
         self.options = []             # of the program under test
         self.packets = []
         self.copies = []              # (time, packet, place)

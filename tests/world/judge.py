@@ -7,7 +7,9 @@ import json
 import re
 import subprocess
 
+import figures
 import predicates
+import unknowable
 
 EVENTS = ("rnr", "cnp", "nak_sequence", "nak_invalid_request", "nak_remote_access", "nak_remote_operational",
           "retransmitted", "rounds_nak", "rounds_rnr", "rounds_read", "rounds_timeout")
@@ -80,7 +82,8 @@ class Verdict:
         case = Case(truth, tap, f)
         rule, certainty, where = f["rule"], f["certainty"], "%s (%s)" % (f["where"], f["title"])
         if rule in predicates.OF_CAPTURE:
-            self.judge(rule, certainty, where, predicates.OF_CAPTURE[rule](case), f["count"])
+            self.judge(rule, certainty, where, self.known(case, index, predicates.OF_CAPTURE[rule](case)), f["count"])
+            self.figures(case, where)
         elif rule not in predicates.OF_FLOW:
             self.false.append((rule, certainty, where, "the judge has no predicate for this rule: add one"))
         else:
@@ -93,7 +96,23 @@ class Verdict:
                 self.judge(rule, certainty, where, (False, None, "there is no such QP"))
                 return
             case.choose(index, flow)
-            self.judge(rule, certainty, where, predicates.OF_FLOW[rule](case), f["count"])
+            self.judge(rule, certainty, where, self.known(case, index, predicates.OF_FLOW[rule](case)), f["count"])
+            self.figures(case, where)
+
+    @staticmethod
+    def known(case, index, answer):
+        """What nobody can know from this tap is false, unless it is called possible."""
+        why = case.finding["certainty"] != "possible" and unknowable.asks(case.truth["unknowable"][index], case.finding, case.flow)
+        return (False, None, "nobody can know: " + why) if why else answer
+
+    def figures(self, case, where):
+        """Numbers of the detail; copies are counted in ways that are not agreed."""
+        view = case.view
+        if view and (view["requests"]["copies"] or view["responses"]["copies"]) or not figures.known(case.finding["rule"]):
+            return
+        wrong = list(figures.wrong(case))
+        self.judge("(number of %s)" % case.finding["rule"], case.finding["certainty"], where, (not wrong, None, "; ".join(
+            "%s: says %s, is %.4g to %.4g" % row for row in wrong)))
 
     def conversation(self, c, truth, tap, index, prefix):
         if 1 in (c["a"]["qp"], c["b"]["qp"]) or c["multicast"]:
@@ -123,7 +142,12 @@ class Verdict:
         wanted = dict(view["counts"])
         if view["requests"]["copies"] or view["responses"]["copies"]:
             return                # how often a copy counts is not agreed
-        if flow["transport"] == "UD" or not paired:
+        whole = {key: wanted.pop(key) for key in ("messages",) if key in wanted}
+        if flow["transport"] != "RC":
+            wanted = {key: n for key, n in wanted.items() if key in ("requests", "goodput_bytes")}
+            used = sum(v["messages"] for v in got["verbs"].values())
+            self.counts.append((where + " messages", whole["messages"], used, view["saw_all"]))
+        elif not paired:
             wanted = {"requests": wanted["requests"]}
         for key, number in wanted.items():
             value = got["events"].get(key, {}).get("count", 0) if key in EVENTS else got[key]
@@ -157,7 +181,7 @@ class Verdict:
     def clock(self, clock, truth):
         if not clock:
             return
-        wrong = abs(clock["offset_ns"] - truth["offset_ns"])
+        wrong = min(abs(clock["offset_ns"] - offset) for offset in truth["offsets_ns"])
         slack = clock["error_ns"] + 2000 + abs(truth["drift_ppm"]) * truth["duration_ns"] / 1e6
         self.judge("(clock offset)", "certain", "clock", (wrong <= slack, None, "off by %d ns, said +-%d ns" % (
             wrong, clock["error_ns"])))

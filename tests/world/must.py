@@ -50,6 +50,9 @@ def of_tap(tap):
         yield ("cm-reject",), "a REJ in the file"
     if any(tap["unanswered"].values()) and any(n > 1 for n in tap["connect_requests"].values()) and tap["snaplen"] > 300:
         yield ("cm-no-reply",), "requests of the CM without a reply"
+    if tap["readings"] and not tap["merged"] and not any(d["reset"] for d in tap["readings"]) and tap["whole"] is False and tap["missed"] >= 3 \
+            and not tap["declared"] and any("sent_pkts" in d["grown"] for d in tap["readings"]):
+        yield ("counters-differ", "capture-lost", "unseen"), "the device's counters show that the capture missed packets"
     if tap["damaged"] and tap["snaplen"] > 2000:
         yield ("damaged", "damaged-unknown-qp"), "damaged frames"
 
@@ -61,6 +64,9 @@ def of_truth(truth):
     if max(truth["silences"], default=0) >= 55 and all(t["whole"] for t in truth["taps"]):
         out.append((("silence",), None, None, "all ports were paused"))
     for index, tap in enumerate(truth["taps"]):
+        if tap["link"] == "user":
+            out.append((("not-understood",), None, None, "frames of a link type that nobody knows"))
+            continue
         out += [(rules, None, None, why) for rules, why in of_tap(tap)]
         for flow in truth["flows"]:
             out += [(rules, flow["from"], flow["to"], why) for rules, why in of_flow(flow, flow["views"][index], tap)]

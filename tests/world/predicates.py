@@ -4,6 +4,8 @@
 A predicate returns (whether it is so, the largest count that is so or None, a reason). It follows what a reader
 understands, not how the rule works. None as a result: an opinion, which is not judged.
 """
+import re
+
 import links
 
 LONG_NS = 400_000_000
@@ -54,6 +56,8 @@ def reordered(c):
 
 def duplicated(c):
     n = c.view["requests"]["copies"] + c.view["responses"]["copies"]
+    if n and (c.tap["merged"] or c.flow["multicast"]):
+        return False, n, "each is in the file twice, and was on the network once"
     return n > 0, n, "copies: %d" % n
 
 
@@ -132,6 +136,8 @@ def not_in_time(c):
 
 
 def not_understood(c):
+    if c.tap["link"] == "user":
+        return "link type 147" in c.finding["title"], c.tap["frames"], "frames of link type 147"
     if "cut before" in c.finding["title"]:
         return c.tap["cut"] > 0, c.tap["cut"], "cut: %d" % c.tap["cut"]
     other = c.tap["frames"] - c.tap["rdma"]
@@ -139,7 +145,8 @@ def not_understood(c):
 
 
 def in_tunnels(c):
-    return c.tap["link"] in links.TUNNELS and c.tap["rdma"] > 0, None, "link: %s" % c.tap["link"]
+    n = c.tap["tunnelled"]
+    return n > 0 and c.tap["rdma"] > 0, n, "in tunnels: %d" % n
 
 
 def foreign_udp(c):
@@ -165,6 +172,29 @@ def damaged_strays(c):
 
 def backwards(c):
     return c.tap["backwards"] > 0, None, "backwards: %d" % c.tap["backwards"]
+
+
+def credits(c):
+    return c.view["no_credits"] > 1, c.view["no_credits"], "ACKs without credits: %d" % c.view["no_credits"]
+
+
+def qkey(c):
+    n = c.view["wrong_qkeys"]
+    return n > 0, n, "packets with a wrong Q_Key: %d" % n
+
+
+def counters_differ(c):
+    """A counter grew by another number than the file shows between both readings."""
+    m = re.match(r"(\S+) counted (\d+) (\S+), the packets show (\d+)", c.finding["title"])
+    if not m:
+        return False, None, "the title is not understood"
+    rows = [d for d in c.tap["readings"] if d["device"] == m[1] and d["grown"].get(m[3]) == int(m[2])]
+    if not rows:
+        return False, None, "grown: %s" % [(d["host"], d["grown"].get(m[3]), "reset" if d["reset"] else "") for d in c.tap["readings"]]
+    shown = [d["in_file"].get(m[3]) for d in rows]
+    # While a reading covers a part of the file, some packets are under way.
+    ok = any(n is None or abs(n[0] - int(m[2])) > (0 if n[0] == n[1] else 3) for n in shown)
+    return ok, None, "between the readings: %s, in the file: %s" % tuple([n and n[i] for n in shown] for i in (0, 1))
 
 
 def rejected(c):
@@ -210,7 +240,7 @@ OF_FLOW = {
     "timeout-long": timeout_long, "stall": stall, "cnp": _count("cnp"), "ecn-no-cnp": ecn_no_cnp,
     "rnr": _count("rnr"), "remote-access": _count("nak_remote_access"),
     "invalid-request": _count("nak_invalid_request"), "remote-operational": _count("nak_remote_operational"),
-    "credits": _never("no receiver limits credits here"), "qkey": _never("every datagram has its receiver's Q_Key"),
+    "credits": credits, "qkey": qkey,
     "gave-up": ended("retry"), "gave-up-rnr": ended("rnr"), "no-response": no_response,
     "responses-stopped": responses_stopped,
     "starving": opinion, "small-mtu": opinion,
@@ -222,7 +252,7 @@ OF_CAPTURE = {
     "damaged-unknown-qp": damaged_strays, "silence": silence, "time-backwards": backwards, "cm-reject": rejected,
     "cm-no-reply": not_connected, "file-damaged": _never("no file is damaged"),
     "no-such-qp": no_such_qp, "too-many-qps": _never("few QPs"),
-    "too-many-facts": _never("no facts"), "counters-differ": _never("no counters in the file"),
+    "too-many-facts": _never("no facts"), "counters-differ": counters_differ,
 }
 OF_ENDS = {
     "lost-between": _row("lost"), "lost-downstream-of-receiver": _row("lost_behind"),

@@ -8,6 +8,8 @@ HALF = 1 << 23
 WRITES = (wire.WRITE_FIRST, wire.WRITE_MIDDLE, wire.WRITE_LAST, wire.WRITE_ONLY)
 SENDS = (wire.SEND_FIRST, wire.SEND_MIDDLE, wire.SEND_LAST, wire.SEND_ONLY)
 ATOMICS = (wire.SWAP, wire.ADD)
+# Table 45 of IBTA volume 1: what the credit count of an AETH means
+CREDITS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024]
 
 
 def before(a, b):
@@ -55,6 +57,10 @@ class Flow:
         self.fatal_at, self.fatal_code = None, wire.NAK_ACCESS
         self.dies_ns = 1 << 62
         self.cm = False
+        self.keeps_sends = False      # selective: SENDs out of order are kept, too
+        self.ack_twice = 0.0          # share of the ACKs that the responder sends again
+        self.credits, self.repost_ns = None, 0   # receives of the responder, the time until one is posted again
+        self.number = len(world.flows) // 2
         for key, value in more.items():
             setattr(self, key, value)
         self.entries, self.messages, self.waiting = [], [], []
@@ -63,6 +69,9 @@ class Flow:
         self.rounds = []              # [time, cause, PSN, packets, attempt]
         self.round = None
         self.pumping = False
+        self.limit = None             # of messages, by the responder's credits
+        self.armed_ns = 0
+        self.renewed = []             # times when the QPs were created again, with other PSNs
         self.rnr_wait = False
         self.deadline, self.timer_set = None, False
         self.tries = self.rnr_tries = 0
@@ -74,6 +83,7 @@ class Flow:
         self.nak_sent = self.stopped = False
         self.kept, self.atomics = {}, {}
         self.since_ack = 0
+        self.receives = self.credits
         world.flows.append(self)
         target.qps.setdefault(dqp, Dispatch()).requests = self.take_request
         source.qps.setdefault(sqp, Dispatch()).responses = self.take_response
@@ -81,6 +91,8 @@ class Flow:
     def source_port(self, packet):
         if self.port_rule == "linux":
             return wire.linux_source_port(self.sqp, self.dqp)
+        if self.port_rule == "alternate":
+            return self.port ^ packet.psn >> 4 & 1
         if self.port_rule == "spray":
             return self.world.rng.randrange(0xC000, 0x10000)
         return self.port
@@ -134,6 +146,8 @@ class Flow:
         e = self.entries[self.next]
         if self.next - self.oldest >= self.window:
             return False
+        if self.limit is not None and self.next > self.oldest and self.messages.index(e.message) >= self.limit:
+            return False
         if e.span > 1 or e.opcode == wire.READ_REQUEST:
             reads = sum(x.opcode == wire.READ_REQUEST for x in self.entries[self.oldest:self.next])
             return reads < self.reads_max
@@ -180,6 +194,7 @@ class Flow:
         if self.early and self.tries < 4:
             wait = wait >> (4 - self.tries)
         self.deadline = self.world.now + wait
+        self.armed_ns = self.world.now
         if not self.timer_set:
             self.timer_set = True
             self.world.at(self.deadline, self.timer)
@@ -206,7 +221,7 @@ class Flow:
 
     def go_back(self, index, cause):
         e = self.entries[index]
-        self.round = [self.world.now, cause, e.psn + e.done & PSN_MASK, 0, self.tries]
+        self.round = [self.world.now, cause, e.psn + e.done & PSN_MASK, 0, self.tries, self.world.now - self.armed_ns]
         self.rounds.append(self.round)
         self.resend = []
         self.next = index
@@ -266,6 +281,9 @@ class Flow:
     def take_ack(self, p):
         kind, code = p.syndrome & 0xE0, p.syndrome & 0x1F
         if kind == 0:
+            if code != 0x1F:
+                self.limit = int.from_bytes(p.body[1:4], "big") + CREDITS[code]
+                self.pump()
             self.acknowledge(p.psn)
             return
         if self.oldest >= self.next or before(p.psn, self.entries[self.oldest].psn):
@@ -277,7 +295,7 @@ class Flow:
             self.take_rnr(code, e)
         elif p.syndrome == wire.NAK_SEQUENCE:
             if self.receiver == "selective" and e.opcode in WRITES + SENDS:
-                self.round = [self.world.now, "nak", e.psn, 0, self.tries]
+                self.round = [self.world.now, "nak", e.psn, 0, self.tries, 0]
                 self.rounds.append(self.round)
                 self.resend.append(e.index)
                 self.pump()
@@ -335,7 +353,28 @@ class Flow:
 
     def ack(self, psn, syndrome=0x1F, cause=None):
         self.since_ack = 0
-        self.respond(wire.ACK, psn, wire.aeth(syndrome, self.msn), syndrome, cause)
+        if syndrome == 0x1F and self.credits is not None:
+            syndrome = max(i for i, n in enumerate(CREDITS) if n <= self.receives)
+        again = syndrome < 0x20 and self.ack_twice and self.world.rng.random() < self.ack_twice
+        for _ in range(2 if again else 1):
+            self.respond(wire.ACK, psn, wire.aeth(syndrome, self.msn), syndrome, cause)
+
+    def receive(self):
+        """A receive is used; another one is posted later, and an ACK that nobody asked for says so."""
+        self.receives -= 1
+        self.world.after(self.repost_ns, self.post_receive)
+
+    def post_receive(self):
+        self.receives += 1
+        if self.receives == 1:
+            self.ack(self.expected - 1 & PSN_MASK)
+
+    def renew(self):
+        """Both QPs are destroyed, and created again with the same numbers."""
+        self.psn = self.first_psn = self.expected = self.world.rng.randrange(1 << 24)
+        self.msn = 0
+        self.kept, self.atomics, self.nak_sent = {}, {}, False
+        self.renewed.append(self.world.now)
 
     def take_request(self, p, marked):
         if marked and self.notify:
@@ -350,7 +389,7 @@ class Flow:
             if self.kept and self.receiver == "selective" and not self.nak_sent:
                 self.nak(p)
         elif before(self.expected, p.psn):
-            if self.receiver != "in order" and p.opcode in WRITES:
+            if self.receiver != "in order" and p.opcode in (WRITES + SENDS if self.keeps_sends else WRITES):
                 self.kept[p.psn] = p
                 if self.receiver == "any order":
                     return
@@ -370,10 +409,12 @@ class Flow:
             self.ack(p.psn, e.fatal, p)
             self.stopped = True
             return
-        if p.opcode in SENDS and e.first and any(a <= now < b for a, b in self.unready):
+        if p.opcode in SENDS and e.first and (self.receives == 0 or any(a <= now < b for a, b in self.unready)):
             self.nak_sent = True     # what follows is dropped silently
             self.ack(p.psn, 0x20 | self.rnr_code, p)
             return
+        if p.opcode in SENDS and e.first and self.receives is not None:
+            self.receive()
         self.nak_sent = False
         self.expected = p.psn + p.span & PSN_MASK
         if e.last:

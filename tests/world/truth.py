@@ -2,26 +2,41 @@
 """What happened, as JSON: from the packets of the world, never from a capture or from the program under test."""
 import collections
 
+import frames
 import links
 import wire
+from unreliable import Manager
 from fabric import FABRIC_BEFORE, FABRIC_BEHIND, PLACES, QUEUE, RECEIVER, SENDER
 
 NAMES = {wire.RC: "RC", wire.UC: "UC", wire.UD: "UD"}
 NAKS = {wire.NAK_SEQUENCE: "nak_sequence", wire.NAK_INVALID: "nak_invalid_request",
         wire.NAK_ACCESS: "nak_remote_access", wire.NAK_OPERATIONAL: "nak_remote_operational"}
 VERBS = {"swap": "ATOMIC", "add": "ATOMIC"}
+# Counters: whether the host sends what they count, and which packets those are
+SHOWN = {
+    "sent_pkts": (True, lambda p: True), "rcvd_pkts": (False, lambda p: True),
+    "rcvd_rnr_err": (False, lambda p: p.syndrome is not None and p.syndrome & 0xE0 == 0x20),
+    "send_rnr_err": (True, lambda p: p.syndrome is not None and p.syndrome & 0xE0 == 0x20),
+    "rcvd_seq_err": (False, lambda p: p.syndrome == wire.NAK_SEQUENCE),
+    "packet_seq_err": (False, lambda p: p.syndrome == wire.NAK_SEQUENCE),
+    "rnr_nak_retry_err": (False, lambda p: p.syndrome is not None and p.syndrome & 0xE0 == 0x20),
+    "rp_cnp_handled": (False, lambda p: p.kind == "cnp"), "np_cnp_sent": (True, lambda p: p.kind == "cnp"),
+    "rx_icrc_encapsulated": (False, lambda p: True),
+}
 BETWEEN = (FABRIC_BEFORE, QUEUE, FABRIC_BEHIND)
 
 
 def upstream(tap, p):
     """The places that a packet passes before the tap."""
+    if tap.second:
+        return (SENDER,)
     if tap.at is p.source:
         return (SENDER,)
     return (SENDER, FABRIC_BEFORE) if tap.at is None else (SENDER,) + BETWEEN
 
 
 def passes(tap, p):
-    return (tap.at is None or tap.at in (p.source, p.target)) and not (tap.one_way and tap.one_way is not p.source)
+    return (tap.at is None or {tap.at, tap.second} & {p.source, p.target, *(p.target.members or ())}) and not (tap.one_way and tap.one_way is not p.source)
 
 
 def lost(p):
@@ -101,13 +116,13 @@ def crossed(when, psn, packets):
     """A response to what was sent before is on its way when the round begins, or will be sent."""
     return any(p.kind == "response" and p.delivered_ns is not None and p.delivered_ns >= when
                and p.answers is not None and p.answers.sent_ns <= when
-               and p.syndrome in (None, 0x1F) and (p.psn - psn & wire.PSN_MASK) < 1 << 23 for p in packets)
+               and (p.syndrome is None or p.syndrome < 0x20) and (p.psn - psn & wire.PSN_MASK) < 1 << 23 for p in packets)
 
 
 def rounds(f, packets):
     rows = []
     for r in f.rounds:
-        rows.append({"ns": r[0], "cause": r[1], "psn": r[2], "packets": r[3],
+        rows.append({"ns": r[0], "cause": r[1], "psn": r[2], "packets": r[3], "waited_ns": r[5],
                      "crossed": crossed(r[0], r[2], packets)})
     return rows
 
@@ -122,15 +137,33 @@ def counts(tap, f, rows):
            "read_responses": sum(wire.READ_FIRST <= s[1].opcode <= wire.READ_ONLY for s in responses),
            "rnr": sum(s[1].syndrome & 0xE0 == 0x20 for s in acks),
            "cnp": sum(s[1].kind == "cnp" for s in rows)}
+    if f.transport != wire.RC:
+        out.update(whole_at_tap(f, requests))
     for code, name in NAKS.items():
         out[name] = sum(s[1].syndrome == code for s in acks)
     return out
 
 
+def whole_at_tap(f, sights):
+    """Of UC and UD: messages whose packets the tap saw, and their bytes."""
+    seen = {id(s[1]) for s in sights}
+    packets = collections.defaultdict(list)
+    for m, p in f.mine:
+        packets[m].append(id(p) in seen)
+    whole = [m for m, rows in packets.items() if all(rows)]
+    return {"messages": len(whole), "goodput_bytes": sum(m.size for m in whole)}
+
+
+def refused(rows):
+    """UD packets with another Q_Key than that of their receiver, and ACKs that give no credits."""
+    return {"wrong_qkeys": sum(s[1].refused for s in rows), "right_qkeys": sum(s[1].kind == "request" and not s[1].refused for s in rows),
+            "no_credits": sum(s[1].opcode == wire.ACK and s[1].syndrome == 0 for s in rows)}
+
+
 def view(world, tap, sights, f, packets, whole):
     rows = sights.of.get(id(f), [])
     v = {"tap": tap.name, "requests": direction(tap, sights, packets, "request"),
-         "responses": direction(tap, sights, packets, "response"), "counts": counts(tap, f, rows)}
+         "responses": direction(tap, sights, packets, "response"), "counts": counts(tap, f, rows), **refused(rows)}
     v["bad_icrc"] = {"requests": v["requests"]["damaged"], "responses": v["responses"]["damaged"]}
     v["marked"] = {"requests": sum(s[2] for s in rows if s[1].source is f.source),
                    "responses": sum(s[2] for s in rows if s[1].source is f.target)}
@@ -174,7 +207,7 @@ def flow_truth(world, f, packets, taps):
         gone = collections.Counter(id(m) for m, p in f.mine if p.delivered_ns is None)
         whole = sum(1 for m in f.messages if not gone[id(m)])
     out = {
-        "transport": NAMES[f.transport], "cm": f.cm,
+        "transport": NAMES[f.transport], "cm": f.cm, "multicast": bool(f.target.members),
         "from": f.source.text(), "from_qp": f.sqp, "to": f.target.text(), "to_qp": f.dqp,
         "requests": {"distinct": len({(p.entry, p.psn) for p in tries}), "transmissions": len(tries)},
         "lost": {"requests": dict(collections.Counter(lost(p) for p in tries if lost(p))),
@@ -183,8 +216,9 @@ def flow_truth(world, f, packets, taps):
         "responses_ns": [min((p.sent_ns for p in answers), default=None), max((p.sent_ns for p in answers), default=None)],
         "rounds": rounds(f, packets), "error": f.error, "error_ns": f.error_ns,
         "dies_ns": f.dies_ns if f.dies_ns < 1 << 60 else None, "receiver": f.receiver,
+        "rnr_ms": wire.RNR_US[getattr(f, "rnr_code", 0)] / 1e3, "cm_timeout_ms": 4.096e-3 * 2 ** Manager.timeout,
         "timeout_ns": getattr(f, "timeout_ns", None),
-        "messages": len(f.messages), "whole_messages": whole, "qkeys": getattr(f, "qkeys", False),
+        "messages": len(f.messages), "whole_messages": whole, "renewed": f.renewed,
         "goodput": sum(m.size for m in f.messages if m.completed_ns is not None), "mtu": f.mtu,
     }
     times = [p.delivered_ns for p in answers if p.delivered_ns]
@@ -262,6 +296,7 @@ def of_world(world):
         a, b = world.taps
         out["between"] = between(world, a, b, sights, world.packets)
         out["offset_ns"], out["drift_ppm"] = b.offset - a.offset, b.ppm - a.ppm
+        out["offsets_ns"] = [out["offset_ns"]] + [out["offset_ns"] + t.step[1] * (1 if t is b else -1) for t in (a, b) if t.step]
         out["common_ns"] = min(a.end, b.end, world.end_ns) - max(a.start, b.start)
     return out
 
@@ -294,7 +329,30 @@ def tap_truth(t, whole):
             "unanswered": {str(k): v for k, v in unanswered.items()},
             "damaged": sum(bool(s[5]) for s in t.sights),
             "start_ns": t.start, "end_ns": min(t.end, 1 << 60),
-            "backwards": sum(b[0] < a[0] for a, b in zip(t.sights, t.sights[1:]))}
+            "backwards": backwards(t), "step": list(t.step) if t.step and any(s[0] >= t.step[0] for s in t.sights) else None,
+            "merged": t.second is not None, "bare": t.bare, "tunnelled": sum(frames.link_of(t, s[1]) in links.TUNNELS for s in t.sights),
+            "link_events": [[when, text] for when, text in t.events if t.start <= when < t.end],
+            "readings": [dict(d, in_file=in_file(t, d)) for d in t.readings]}
+
+
+def backwards(t):
+    unit = 1000 if "us" in t.format else 1
+    times = [t.clock(s[0]) // unit for s in t.sights]
+    return sum(b < a for a, b in zip(times, times[1:]))
+
+
+def in_file(t, reading):
+    """What the file's packets show of each counter, between its readings and in all."""
+    out = {}
+    rows = [s for s in t.sights if not s[5] and not s[4] and s[1].kind not in ("pause", "stray", "stranger")]
+    damaged = [s for s in t.sights if s[5]]
+    for name, (own, chosen) in SHOWN.items():
+        both = []
+        for first, last in ((reading["from_ns"], reading["to_ns"]), (0, 1 << 62)):
+            both.append(sum(first <= s[0] <= last and ((s[1].source if own else s[1].target).text() == reading["host"]) and chosen(s[1])
+                            for s in (damaged if name == "rx_icrc_encapsulated" else rows)))
+        out[name] = both
+    return out
 
 
 def links_extra(t):

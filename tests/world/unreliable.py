@@ -12,7 +12,10 @@ class Unreliable:
     def __init__(self, world, source, target, sqp, dqp, transport, **more):
         self.world, self.source, self.target, self.sqp, self.dqp = world, source, target, sqp, dqp
         self.transport = transport
-        self.psn = self.first_psn = world.rng.randrange(1 << 24)
+        self.psn = self.first_psn = world.rng.choice([world.rng.randrange(1 << 24), 0xFFFFC0])
+        self.number = len(world.flows) // 2
+        self.wrong = None             # from this message on, up to that: another Q_Key
+        self.renewed = []
         self.mtu, self.tos, self.qkey = 1024, 26 << 2 | 2, 0x11111111
         self.port, self.gap_ns = world.rng.randrange(0xC000, 0x10000), 2000
         self.error = self.error_ns = None
@@ -40,9 +43,11 @@ class Unreliable:
             part = min(self.mtu, size - i * self.mtu)
             head = wire.reth(0x7F0000000000, 0x99, size) if base and i == 0 else b""
             if self.transport == wire.UD:
-                opcode, head = 4, wire.deth(self.qkey, self.sqp)
+                wrong = self.wrong and self.wrong[0] <= len(self.messages) - 1 < self.wrong[1]
+                opcode, head = 4, wire.deth(self.qkey ^ (0x5A if wrong else 0), self.sqp)
             p = Packet(self, "request", self.source, self.target, self.dqp, self.transport | opcode, self.psn,
                        head + b"\xa5" * (part + (-part % 4)), data=-part % 4, entry=m)
+            p.refused = bool(self.transport == wire.UD and wrong)
             self.psn = self.psn + 1 & PSN_MASK
             m.packets += 1
             self.mine.append((m, p))
@@ -51,6 +56,7 @@ class Unreliable:
 
 class Manager:
     """Connects a pair of flows by REQ, REP, RTU on QP 1, before `then` runs."""
+    timeout = 10                  # the exponent of the local ACK timeout
 
     def __init__(self, world, flow, back, service=0x0000000001061B58, answer="accept", repeats=0):
         self.world, self.flow, self.back, self.service, self.answer = world, flow, back, service, answer
@@ -72,7 +78,7 @@ class Manager:
     def connect(self, then=None):
         """REQ and REP each carry the first PSN of the requests from their receiver."""
         f, w = self.flow, self.world
-        body = wire.cm_request(self.ids[0], self.service, f.sqp, self.back.psn, (f.source.gid, f.target.gid), f.mtu, (10, 7, 7))
+        body = wire.cm_request(self.ids[0], self.service, f.sqp, self.back.psn, (f.source.gid, f.target.gid), f.mtu, (self.timeout, 7, 7))
         self.send(f.source, f.target, wire.REQ, body)
         for i in range(self.repeats):
             w.after((i + 1) * 40_000_000, self.send, f.source, f.target, wire.REQ, body)
