@@ -275,15 +275,13 @@ class World:
         self.tapped(packet, packet.source, False, 64, 1)
 
     def middle(self, packet, copy):
-        for member in packet.target.members or ():
-            if member is not packet.source:
-                self.forward(packet, copy, member)
-        if not packet.target.members:
-            self.forward(packet, copy, packet.target)
-
-    def forward(self, packet, copy, target):
         if copy == 0 or self.double_before:
             self.tapped(packet, None, False, 63, copy)
+        for target in packet.target.members or (packet.target,):
+            if target is not packet.source:
+                self.forward(packet, copy, target)
+
+    def forward(self, packet, copy, target):
         waiting = max(0, target.queue_ns - self.now)
         if waiting > self.queue_limit_ns:
             if copy == 0:

@@ -16,7 +16,8 @@ def near(value):
 
 
 def of_rounds(c, again, rounds, naks, timeouts, percent):
-    seen = c.view["requests"]["retransmitted"]
+    # A late packet behind its retransmission cannot be distinguished from it.
+    seen = c.view["requests"]["retransmitted"] + c.view["requests"]["reordered"]
     exact = c.view["saw_all"]
     yield "retransmitted", again, seen if exact else 0, seen
     yield "rounds", rounds, naks + timeouts if exact else 0, seen
@@ -46,7 +47,7 @@ def of_late(c, requests, percent, depth, responses, naks, again):
     yield "depth", depth, 0, max(1, req["depth"])
     yield "late responses", responses, 0, res["reordered"]
     yield "NAKs", naks, c.view["counts"]["nak_sequence"], c.view["counts"]["nak_sequence"]
-    yield "retransmitted", again, 0, req["retransmitted"]
+    yield "retransmitted", again, 0, req["retransmitted"] + req["reordered"]
 
 
 def of_cnps(c, cnps, frames, marked):

@@ -20,7 +20,8 @@ def judge_text(verdict, text, report, wanted):
     """`wanted`: what must be said, see must.py."""
     quiet = re.search(r"^no findings|nothing (is )?amiss|no problem", text, re.M | re.I)
     trouble = [w for w in wanted if set(w[0]) & set(TROUBLE)]
-    if quiet:
+    loud = re.search(r"^[1-9]\d* findings?;", text, re.M) or "ends" in report and report["ends"]["findings"]
+    if quiet and not loud:
         verdict.judge("(headline)", "certain", quiet.group(0), (not trouble, None, "what must be said: %s" % [w[3] for w in trouble]))
     for m in re.finditer(r"^(\d+) findings?; ([\d ]+) frames", text, re.M):
         reports = report.get("captures", [report])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What must be said: only what this tap could see. Each is a set of rules, one of which must appear."""
 AGAIN = ("timeout", "timeout-short", "lost-downstream", "lost-upstream", "responses-lost-downstream", "responses-lost-upstream",
-         "gave-up", "no-response", "lost-between", "lost-downstream-of-receiver")
+         "gave-up", "responses-stopped", "no-response", "lost-between", "lost-downstream-of-receiver")
 FATAL = {"nak_remote_access": "remote-access", "nak_invalid_request": "invalid-request",
          "nak_remote_operational": "remote-operational"}
 
@@ -30,7 +30,7 @@ def of_flow(flow, view, tap):
     if quiet and marked >= 20 and not flow["cnps"] and res["seen"] and tap["at"] == flow["to"]:
         yield ("ecn-no-cnp",), "%d marked frames, no CNP" % marked
     if flow["error"] == "retry" and view["saw_all"] and sum(r["cause"] == "timeout" for r in flow["rounds"]) >= 2:
-        yield ("gave-up", "no-response", "timeout"), "the receiver died"
+        yield ("gave-up", "responses-stopped", "no-response", "timeout"), "the receiver died"
     if flow["transport"] == "UC" and quiet and tap["whole"] and req["lost_upstream"]:
         yield ("unreliable-lost",), "%d packets of UC are lost upstream" % req["lost_upstream"]
     if tap["one_way"] and flow["transport"] == "RC" and req["seen"] > 20 and not flow["rounds"]:

@@ -63,15 +63,19 @@ class Sights:
 
 
 def late(sights, wanted):
-    """(packets that were seen after a later one, the largest distance in packets)"""
+    """(packets that were seen after a later one, the largest distance in packets: those of the file, or of the PSNs)"""
     count = depth = 0
-    order = []
+    order, newest = [], None
     for _, p, _, _, copy, *_ in sorted(sights, key=lambda s: s[0]):
         if copy or not wanted(p):
             continue
         if order and p.number < max(order[-256:]):
             count += 1
             depth = max(depth, sum(n > p.number for n in order[-256:]))
+            if not p.attempt:
+                depth = max(depth, newest - p.psn & wire.PSN_MASK if newest - p.psn & wire.PSN_MASK < 4096 else 0)
+        if not p.attempt and (newest is None or (p.psn - newest & wire.PSN_MASK) < 1 << 23):
+            newest = p.psn
         order.append(p.number)
     return count, depth
 
