@@ -72,10 +72,10 @@ class Device:
         out = [p for p in out if p.sent_ns <= w.now]
         numbers = KINDS[self.driver](self.host, w, out, into)
         for key in numbers:
-            self.base.setdefault(key, w.rng.choice([0, w.rng.randrange(10**6)]))
+            self.base.setdefault(key, w.rng.randrange(10**6, 2 * 10**6) if self.reset_ns is not None else w.rng.choice([0, w.rng.randrange(10**6)]))
         base = self.base
         if self.reset_ns is not None and w.now >= self.reset_ns:
-            base = {key: 0 for key in self.base}      # what was counted before stays in `numbers`: the reset is at the first reading
+            base = {key: 0 for key in self.base}      # the reset follows the first reading
         self.readings[when] = (w.now, {key: n + base[key] for key, n in numbers.items()})
 
     def head(self, kind, when, now):
@@ -115,6 +115,5 @@ def store(tap):
     for d in tap.devices:
         if "end" not in d.readings:
             d.read("end")
-    order = [d for d in tap.devices]
-    tap.facts = {when: [t for d in order if when in d.readings for t in d.texts(when)] for when in ("start", "end")}
-    tap.readings = [d.truth() for d in order]
+    tap.facts = {when: [t for d in tap.devices for t in d.texts(when)] for when in ("start", "end")}
+    tap.readings = [d.truth() for d in tap.devices]

@@ -211,10 +211,11 @@ class Verdict:
     def recall(self, report, wanted):
         """`wanted`: (rules of which one must appear, from, to, destination QP or None, why)"""
         captures = report.get("captures", [report])
-        said = set()
+        said, text = set(), []
         for capture in captures:
             conversations = {c["id"]: c for c in capture["conversations"]}
             for f in capture["findings"]:
+                text.append(f["title"] + "; " + f["detail"])
                 c = conversations.get(f["conversation"])
                 said.add((f["rule"], None, None))
                 if c:
@@ -225,5 +226,5 @@ class Verdict:
             said.add((f["rule"],) + tuple(re.match(r"(\S+) -> (\S+)", f["where"]).groups()))
         for rules, source, target, why in wanted:
             self.asked += 1
-            if not any((rule, source, target) in said for rule in rules):
+            if not any((rule, source, target) in said or rule[0] == "~" and re.search(rule[1:], "\n".join(text)) for rule in rules):
                 self.missing.append((rules, why))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What must be said: only what this tap could see. Each is a set of rules, one of which must appear."""
+"""What must be said: only what this tap could see. Each is a set of rules, one of which must appear; "~": a pattern of the text."""
 AGAIN = ("timeout", "timeout-short", "lost-downstream", "lost-upstream", "responses-lost-downstream", "responses-lost-upstream",
          "gave-up", "responses-stopped", "no-response", "lost-between", "lost-downstream-of-receiver")
 FATAL = {"nak_remote_access": "remote-access", "nak_invalid_request": "invalid-request",
@@ -53,6 +53,8 @@ def of_tap(tap):
     if tap["readings"] and not tap["merged"] and not any(d["reset"] for d in tap["readings"]) and tap["whole"] is False and tap["missed"] >= 3 \
             and not tap["declared"] and any("sent_pkts" in d["grown"] for d in tap["readings"]):
         yield ("counters-differ", "capture-lost", "unseen"), "the device's counters show that the capture missed packets"
+    if tap["whole"] and "pcapng" in tap["format"] and any(text == "port down" for _, text in tap["link_events"]):
+        yield ("~(link|port)[^.;]*down",), "the file says that the port was down"
     if tap["damaged"] and tap["snaplen"] > 2000:
         yield ("damaged", "damaged-unknown-qp"), "damaged frames"
 
