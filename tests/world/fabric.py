@@ -64,6 +64,8 @@ class Tap:
         self.twice = False       # a mirror session copies each frame at two ports
         self.second = None       # another point, captured by interface 1 of the same file
         self.bare, self.outside = None, None     # what is outside of the link's tunnel; the host whose frames are
+        self.zeroed = False      # payloads are zeros; checksums are those of before
+        self.trailer = 0         # bytes that a mirror appends to each frame
         self.step = None         # (when, ns): the clock was set
         self.from_where = None   # a function that chooses the time of the begin, when all is known
         self.events = []         # (time, comment)
@@ -255,6 +257,9 @@ class World:
         self.tapped(packet, packet.source, False, 64)
         if packet.target.members and packet.source in packet.target.members:
             self.after(200, self.loop_back, packet)
+        if packet.source is packet.target:
+            self.after(500, self.arrive, packet, False, 0, None)
+            return
         if self.lose(packet, FABRIC_BEFORE):
             return
         delay = self.hop_ns
@@ -294,7 +299,9 @@ class World:
         self.at(target.queue_ns + self.hop_ns, self.arrive, packet, marked, copy, target)
 
     def arrive(self, packet, marked, copy, target):
-        self.tapped(packet, target, marked, 62, copy)
+        if target:
+            self.tapped(packet, target, marked, 62, copy)
+        target = target or packet.target
         if copy == 0 and self.lose(packet, RECEIVER):
             return
         if packet.damaged:

@@ -53,6 +53,20 @@ def damaged_at(p, ip, kind):
     return len(ip) - 4 - 1 - len(p.body) // 2
 
 
+def headers_of(p):
+    """Bytes of its extended headers."""
+    kind = p.opcode & 0x1F
+    if p.opcode >> 5 == 3:
+        return 8
+    if kind in (wire.WRITE_FIRST, wire.WRITE_ONLY, wire.READ_REQUEST):
+        return 16
+    if kind in (wire.SWAP, wire.ADD):
+        return 28
+    if kind == wire.ATOMIC_ACK:
+        return 12
+    return 4 if kind in (wire.ACK, wire.READ_FIRST, wire.READ_LAST, wire.READ_ONLY) else 0
+
+
 def link_of(tap, p):
     """The link type of a packet: parts of the traffic may be outside of the tunnel."""
     if tap.bare == "a direction":
@@ -73,7 +87,11 @@ def one(tap, sight):
     ip = transport(p, ttl, marked)
     if damaged:
         ip = flipped(ip, damaged_at(p, ip, damaged))
-    return tap.clock(now), make(ip, (p.source.mac, p.target.mac), p.source is tap.at)
+    if tap.zeroed and p.kind in ("request", "response"):
+        payload = len(p.body) - headers_of(p)
+        ip = ip[:len(ip) - 4 - payload] + bytes(payload) + ip[-4:]
+    trailer = (now * 2654435761).to_bytes(24, "big")[-tap.trailer:] if tap.trailer else b""
+    return tap.clock(now), make(ip, (p.source.mac, p.target.mac), p.source is tap.at) + trailer
 
 
 def frames(tap):

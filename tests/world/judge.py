@@ -199,7 +199,7 @@ class Verdict:
         exact = all(t["whole"] for t in taps)
         for q in path["qps"]:
             row = rows.get((path["from"], path["to"], q["qp"]))
-            if not row or not exact:
+            if not row or not exact or row.get("damaged_headers"):
                 continue
             for key, mine in (("lost", "lost"), ("duplicated", "copies"), ("missed", "missed_at_sender")):
                 self.counts.append(("%s QP 0x%x %s" % (where, q["qp"], key), row.get(mine, 0), q[key]["count"], True))

@@ -63,7 +63,7 @@ def of_truth(truth):
     out = []
     if truth["options"]:
         return out
-    if max(truth["silences"], default=0) >= 55 and all(t["whole"] for t in truth["taps"]):
+    if max(truth["silences"], default=0) >= 55 and all(t["whole"] and t["link"] != "user" for t in truth["taps"]):
         out.append((("silence",), None, None, "all ports were paused"))
     for index, tap in enumerate(truth["taps"]):
         if tap["link"] == "user":

@@ -78,7 +78,7 @@ def atomics_lost(world):
     def one(*_):
         if left[0] and not flow.error:
             left[0] -= 1
-            flow.post(rng.choice(verbs), 64)
+            flow.post(rng.choice(verbs), 8)
 
     flow.at_end = lambda _flow, _message: world.after(0, one)
     for _ in range(4):
@@ -151,10 +151,19 @@ def link_down(world):
     load(world, flow.peer, "plain", 60, 1, think=100_000)
 
 
+def to_itself(world):
+    """Both QPs are of one host: its adapter gives the packets back, and they are captured once."""
+    a, _ = hosts(world)
+    flow = pair(world, a, a)
+    load(world, flow, world.rng.choice(["write", "mixed"]), 50)
+    load(world, flow.peer, "plain", 20)
+
+
 RARE = {
     "reused": reused(False), "reused, CM": reused(True), "credits": credits, "ACKs twice": acks_twice,
     "not ready, reads": not_ready_reads, "selective sends": selective_sends, "atomics lost": atomics_lost,
     "damaged headers": damaged_headers, "idle": idle(False), "idle, lost": idle(True), "alternate ports": alternate,
     "wrong keys": wrong_keys, "multicast": multicast(0), "multicast lost": multicast(0.03), "link down": link_down,
+    "to itself": to_itself,
     "lost responses of READs": lossy([FABRIC_BEFORE, FABRIC_BEHIND], 0.02, "read", responses),
 }

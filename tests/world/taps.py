@@ -111,6 +111,26 @@ def both_one_way(world):
     world.taps[0].one_way = world.taps[1].one_way = world.hosts[0]
 
 
+def stripped(world):
+    """The adapter removes the VLAN tag of what it receives, before it is captured."""
+    one(world, world.hosts[0], link="vlan", bare="a direction", outside=world.hosts[1])
+
+
+def trailers(world):
+    """A mirror appends an FCS, or an FCS and its timestamp, to each frame."""
+    one(world, anywhere(world), trailer=world.rng.choice([4, 12, 16]))
+
+
+def zeroed(world):
+    """Payloads were removed for privacy."""
+    one(world, anywhere(world), zeroed=True)
+
+
+def sampled(world):
+    """The mirror passes one of some frames only."""
+    one(world, anywhere(world), loss=world.rng.choice([0.2, 0.5, 0.9]))
+
+
 # --- several points, clocks, facts ------------------------------------------------------------
 
 def byte_order(world):
@@ -194,6 +214,7 @@ TAPS = {
     "ends early": ends_early, "a part": part, "infiniband": infiniband, "narrowed": narrowed, "misses": misses, "twice": twice,
     "merges": merges, "cut": cut, "link": link, "both": both, "both drift": drift,
     "both miss": both_miss, "both shifted": both_shifted, "both one way": both_one_way,
+    "stripped": stripped, "trailers": trailers, "zeroed": zeroed, "sampled": sampled,
     "byte order": byte_order, "user link": user_link, "partly in a tunnel": partly, "merged": merged, "after a NAK": after_nak,
     "clock step": clock_step, "both step": both_step, "both overlap": both_overlap,
     "facts": with_facts("mlx5_0"), "facts early": with_facts("rxe0", early=1), "facts a part": with_facts("mlx5_0", early=1, late=1),

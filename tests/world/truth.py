@@ -242,12 +242,17 @@ def longest_wait(requests, answers):
     return longest
 
 
+def arrives(p):
+    """The hosts that a packet goes to; what a sender's adapter gives to itself has not been on the network."""
+    return [h for h in p.target.members or (p.target,) if h is not p.source]
+
+
 def between(world, a, b, sights, packets):
     """Of two taps at the ports of two hosts: each direction and destination QP."""
     out, delays = {}, {}
     first, last = max(a.start, b.start), min(a.end, b.end)
     for p in packets:
-        if p.qp is None or {p.source, p.target} != {a.at, b.at}:
+        if p.qp is None or not any(p.source is x.at and y.at in arrives(p) for x, y in ((a, b), (b, a))):
             continue
         here, there = (a, b) if p.source is a.at else (b, a)
         row = out.setdefault((p.source.text(), p.target.text(), p.qp), collections.Counter())
@@ -266,11 +271,12 @@ def between(world, a, b, sights, packets):
         row["missed_inside"] += got and not sent and inside
         if p.delivered_ns:
             delays.setdefault((p.source.text(), p.target.text()), []).append(p.delivered_ns - p.sent_ns)
+        row["damaged_headers"] += p.damaged == "header"
         row["missed_at_receiver"] += sent and not got and lost(p) not in BETWEEN
     for tap in (a, b):
         keys = collections.defaultdict(list)
         for s in tap.sights:
-            if s[1].target is tap.at and s[1].qp is not None:
+            if tap.at in arrives(s[1]) and s[1].qp is not None:
                 keys[s[1].source.text(), s[1].target.text(), s[1].qp].append(s)
         for key, rows in keys.items():
             if key in out:
@@ -334,7 +340,7 @@ def tap_truth(t, whole):
             "damaged": sum(bool(s[5]) for s in t.sights),
             "start_ns": t.start, "end_ns": min(t.end, 1 << 60),
             "backwards": backwards(t), "step": list(t.step) if t.step and any(s[0] >= t.step[0] for s in t.sights) else None,
-            "merged": t.second is not None, "bare": t.bare, "tunnelled": sum(frames.link_of(t, s[1]) in links.TUNNELS for s in t.sights),
+            "zeroed": t.zeroed, "merged": t.second is not None, "bare": t.bare, "tunnelled": sum(frames.link_of(t, s[1]) in links.TUNNELS for s in t.sights),
             "link_events": [[when, text] for when, text in t.events if t.start <= when < t.end],
             "readings": [dict(d, in_file=in_file(t, d)) for d in t.readings]}
 

@@ -11,6 +11,9 @@ def of_tap(tap):
             yield rule, "no reader knows this link type"
     if not tap["headers"]:
         yield "damaged", "checksums are cut off"
+    if tap["zeroed"]:
+        yield "damaged", "payloads are zeroed, and checksums are those of before"
+        yield "damaged-unknown-qp", "payloads are zeroed, and checksums are those of before"
     if tap["cut"]:
         yield "icrc-untrusted", "checksums are cut off"
     if tap["one_way"]:
