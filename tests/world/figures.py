@@ -83,7 +83,7 @@ def of_agreed(c, ms):
 
 
 def of_tunnels(c, frames):
-    yield "frames", frames, c.tap["tunnelled"], c.tap["tunnelled"]
+    yield "frames", frames, c.tap["tunnelled"], c.tap["strays_tunnelled"]
 
 
 def of_total(c, frames, total):

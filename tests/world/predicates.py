@@ -146,7 +146,7 @@ def not_understood(c):
 
 def in_tunnels(c):
     n = c.tap["tunnelled"]
-    return n > 0 and c.tap["rdma"] > 0, n, "in tunnels: %d" % n
+    return n > 0, c.tap["strays_tunnelled"], "in tunnels: %d" % n
 
 
 def foreign_udp(c):

@@ -340,9 +340,13 @@ def tap_truth(t, whole):
             "damaged": sum(bool(s[5]) for s in t.sights),
             "start_ns": t.start, "end_ns": min(t.end, 1 << 60),
             "backwards": backwards(t), "step": list(t.step) if t.step and any(s[0] >= t.step[0] for s in t.sights) else None,
-            "zeroed": t.zeroed, "merged": t.second is not None, "bare": t.bare, "tunnelled": sum(frames.link_of(t, s[1]) in links.TUNNELS for s in t.sights),
+            "zeroed": t.zeroed, "merged": t.second is not None, "bare": t.bare, "tunnelled": in_tunnels(t, ("stray", "stranger", "pause")), "strays_tunnelled": in_tunnels(t, ("stranger", "pause")),
             "link_events": [[when, text] for when, text in t.events if t.start <= when < t.end],
             "readings": [dict(d, in_file=in_file(t, d)) for d in t.readings]}
+
+
+def in_tunnels(t, but):
+    return sum(frames.link_of(t, s[1]) in links.TUNNELS for s in t.sights if s[1].kind not in but)
 
 
 def backwards(t):
