@@ -74,7 +74,7 @@ def of_stall(c, ms):
 def of_waits(c, median):
     """As seen at the requester, where little is lost: the time between the last request or progress and the repetition."""
     waits = [r["waited_ns"] / 1e6 for r in c.flow["rounds"] if r["cause"] == "timeout"]
-    if waits and c.view["saw_all"]:
+    if waits and c.view["saw_all"] and not c.tap["step"]:
         yield "median of the time-outs", median, min(waits) * 0.4, max(waits) * 1.1
 
 

@@ -108,7 +108,8 @@ class Verdict:
     def figures(self, case, where):
         """Numbers of the detail; copies are counted in ways that are not agreed."""
         view = case.view
-        if view and (view["requests"]["copies"] or view["responses"]["copies"]) or not figures.known(case.finding["rule"]):
+        if view and (view["requests"]["copies"] or view["responses"]["copies"]) or not figures.known(case.finding["rule"]) \
+                or case.truth["options"]:
             return
         wrong = list(figures.wrong(case))
         self.judge("(number of %s)" % case.finding["rule"], case.finding["certainty"], where, (not wrong, None, "; ".join(

@@ -33,7 +33,7 @@ def of_flow(flow, view, tap):
         yield ("gave-up", "responses-stopped", "no-response", "timeout"), "the receiver died"
     if flow["transport"] == "UC" and quiet and tap["whole"] and req["lost_upstream"]:
         yield ("unreliable-lost",), "%d packets of UC are lost upstream" % req["lost_upstream"]
-    if tap["one_way"] and flow["transport"] == "RC" and req["seen"] > 20 and not flow["rounds"]:
+    if tap["one_way"] and flow["from"] != flow["to"] and flow["transport"] == "RC" and req["seen"] > 20 and not flow["rounds"]:
         yield ("one-sided",), "one direction only"
     if req["reordered"] >= 3 and quiet and tap["whole"] and not flow["rounds"]:
         yield ("reordered", "reordered-between"), "%d packets are late" % req["reordered"]
@@ -55,7 +55,7 @@ def of_tap(tap):
         yield ("counters-differ", "capture-lost", "unseen"), "the device's counters show that the capture missed packets"
     if tap["whole"] and "pcapng" in tap["format"] and any(text == "port down" for _, text in tap["link_events"]):
         yield ("~(link|port)[^.;]*down",), "the file says that the port was down"
-    if tap["damaged"] and tap["snaplen"] > 2000:
+    if tap["damaged"] and tap["snaplen"] > 2000 and not tap["zeroed"]:
         yield ("damaged", "damaged-unknown-qp"), "damaged frames"
 
 

@@ -17,7 +17,6 @@ SHOWN = {
     "sent_pkts": (True, lambda p: True), "rcvd_pkts": (False, lambda p: True),
     "rcvd_rnr_err": (False, lambda p: p.syndrome is not None and p.syndrome & 0xE0 == 0x20),
     "send_rnr_err": (True, lambda p: p.syndrome is not None and p.syndrome & 0xE0 == 0x20),
-    "rcvd_seq_err": (False, lambda p: p.syndrome == wire.NAK_SEQUENCE),
     "packet_seq_err": (False, lambda p: p.syndrome == wire.NAK_SEQUENCE),
     "rnr_nak_retry_err": (False, lambda p: p.syndrome is not None and p.syndrome & 0xE0 == 0x20),
     "rp_cnp_handled": (False, lambda p: p.kind == "cnp"), "np_cnp_sent": (True, lambda p: p.kind == "cnp"),
@@ -100,7 +99,7 @@ def direction(tap, sights, packets, kind):
         if s[1].syndrome == wire.NAK_SEQUENCE:
             naks[s[1].psn].append(s[0])
     return {
-        "nakked_downstream": sum(any(t > sights.first[id(p)] for t in naks[p.psn]) for p in down),
+        "nakked_downstream": sum(p.damaged != "header" and any(t > sights.first[id(p)] for t in naks[p.psn]) for p in down),
         "nakked_upstream": sum(1 for _, psn in known if naks[psn]),
         "sent": sum(p.kind == kind for p in packets), "seen": len(mine), "seen_distinct": len({id(s[1]) for s in mine}),
         "lost_upstream": len(up), "lost_upstream_known": len(known), "lost_downstream": len(down),
