@@ -155,7 +155,7 @@ def merged(world):
 
 
 def after_nak(world):
-    """Begins between a NAK, or a time-out, and what is sent again."""
+    """Begins between a NAK, or a time-out, and the retransmission."""
     one(world, anywhere(world))
     tap = world.taps[0]
 
