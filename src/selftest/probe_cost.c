@@ -4,10 +4,10 @@
  * of the port, and the counters of pause and discards, first without, then with the sniffer. The
  * stream is short and its numbers are rough; only a large difference is named.
  */
+#include "measured.h"
 #include "moved.h"
 #include "queue_pair.h"
 #include "sniffer.h"
-#include "measured.h"
 #include <errno.h>
 #include <pthread.h>
 #include <rdmadump/clock.h>

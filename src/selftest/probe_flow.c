@@ -3,9 +3,9 @@
  * Creates and destroys the sniffer's flow ten times. Both run several firmware commands; frames
  * that arrive during a trial stay in the ring and would be taken for later ones.
  */
+#include "measured.h"
 #include "selftest.h"
 #include "sniffer.h"
-#include "measured.h"
 #include <rdmadump/clock.h>
 #include <string.h>
 

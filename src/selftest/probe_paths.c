@@ -90,7 +90,7 @@ static void report(struct run *run, unsigned int i)
 	result_json(run->result, name, spread_json(&p->spread, p->queues));
 }
 
-/* Frames that the device lost for want of a buffer say nothing about the path. */
+/* Frames that the device lost without a buffer say nothing about the path. */
 static void try_path(struct run *run, unsigned int i)
 {
 	struct path_round *p = &run->round[i];

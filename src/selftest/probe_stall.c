@@ -3,9 +3,9 @@
  * How long a reading of the counters takes while a sniffer receives: it is several commands of the
  * firmware, and other commands wait meanwhile. Each reading waits until the cache is old.
  */
+#include "measured.h"
 #include "moved.h"
 #include "sniffer.h"
-#include "measured.h"
 #include <rdmadump/clock.h>
 #include <string.h>
 

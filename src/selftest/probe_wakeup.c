@@ -5,9 +5,9 @@
  * has to delay the events. Frames are own ones, from another thread so that this one sleeps; or
  * those of others.
  */
+#include "measured.h"
 #include "numbered.h"
 #include "sniffer.h"
-#include "measured.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

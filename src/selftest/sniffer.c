@@ -58,8 +58,8 @@ static int make_mr(struct sniffer *s)
 
 static int make_cq(struct sniffer *s)
 {
-	struct ibv_cq_init_attr_ex attr = {.cqe = s->shape.buffers,
-		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | s->shape.timestamps};
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = s->shape.buffers, .wc_flags = IBV_WC_EX_WITH_BYTE_LEN | s->shape.timestamps};
 
 	if (s->shape.channel) {
 		s->channel = ibv_create_comp_channel(s->ctx);

@@ -25,7 +25,7 @@ enum sniffer_step {
 /* The receive queue. Zero: the usual number and size of buffers, no channel. */
 struct sniffer_shape {
 	uint32_t buffers, buffer_size;
-	bool channel; /* the completion queue reports to `channel` */
+	bool channel;	     /* the completion queue reports to `channel` */
 	uint64_t timestamps; /* IBV_WC_EX_WITH_COMPLETION_TIMESTAMP..., 0: none */
 };
 

@@ -54,6 +54,21 @@ def reordered(c):
     return n > 0, n, "reordered upstream: %d" % n
 
 
+def responses_unseen(c):
+    n = c.view["responses"]["missed_delivered"]
+    return n > 0, n, "missed by the capture and delivered: %d" % n
+
+
+def datagram_gaps(c):
+    r = c.view["requests"]
+    n = r["lost_upstream"] + r["missed"] + r["outside"]
+    return c.flow["transport"] == "UD" and n > 0, None, "lost upstream, missed or outside: %d" % n
+
+
+def reordered_downstream(c):
+    return "spray" in c.truth["traffic"], None, "traffic: %s" % c.truth["traffic"]
+
+
 def duplicated(c):
     n = c.view["requests"]["copies"] + c.view["responses"]["copies"]
     if n and (c.tap["merged"] or c.flow["multicast"]):
@@ -248,7 +263,8 @@ OF_FLOW = {
     "invalid-request": _count("nak_invalid_request"), "remote-operational": _count("nak_remote_operational"),
     "credits": credits, "qkey": qkey,
     "gave-up": ended("retry"), "gave-up-rnr": ended("rnr"), "no-response": no_response,
-    "responses-stopped": responses_stopped,
+    "responses-stopped": responses_stopped, "responses-unseen": responses_unseen,
+    "datagram-gaps": datagram_gaps, "reordered-downstream": reordered_downstream,
     "starving": opinion, "small-mtu": opinion,
 }
 OF_CAPTURE = {
