@@ -40,8 +40,8 @@ live() {
 }
 offline() {
 	rm -f "$out"
-	# Background processes of a shell ignore SIGINT.
-	env --default-signal=INT "$RDMADUMP" --json "$@" >"$tmp/report" 2>"$tmp/log" </dev/null &
+	# Background processes of a shell ignore SIGINT, and those of nohup SIGHUP.
+	env --default-signal=INT,TERM,HUP "$RDMADUMP" --json "$@" >"$tmp/report" 2>"$tmp/log" </dev/null &
 	job=$!
 	echo $job >"$tmp/pid"
 }
