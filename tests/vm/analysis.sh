@@ -48,7 +48,7 @@ check_counters() {
 }
 
 # lost REPORT FROM: lost packets on the path from that address
-lost() { jq --arg from "$2" '[.ends.paths[] | select(.from == $from) | .qps[].lost.count] | add // 0' "$1"; }
+lost() { jq --arg from "$2" '[.ends.paths[] | select(.from == $from) | .qps[] | .lost.count, .unclear.count, .missed_at_receiver.count] | add // 0' "$1"; }
 
 # dropped DIRECTORY NETDEV: by the router's queue towards that side
 dropped() { jq --arg dev "$2" '[.[] | select(.dev == $dev) | .drops] | add // 0' "$1/qdiscs"; }
