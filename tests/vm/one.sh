@@ -84,6 +84,8 @@ for _ in 1 2 3 4 5; do
 	reported=$?
 	ip link set "$NETDEV" up
 	[ "$reported" = 0 ] && guest text 10 /tmp/events '"event":"port_active"' && break
+	# A port that is up for a moment only has not changed when its state is read.
+	sleep 1
 done
 kill -TERM "$events_pid"
 wait "$events_pid"
