@@ -273,7 +273,7 @@ static const struct ends_rule ends_rules[] = {
 		 "the capture at the sender lost frames, or does not get all that its NIC sends",
 		 "look at the losses of that capture"},
 		true, missed_at_sender},
-	{{"missed-at-receiver", RD_SEV_NOTE, RD_LIKELY,
+	{{"missed-at-receiver", RD_SEV_NOTE, RD_POSSIBLE,
 		 "the capture at the receiver lost frames, or does not get all that arrives",
 		 "look at the losses of that capture"},
 		true, missed_at_receiver},
