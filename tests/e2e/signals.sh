@@ -38,10 +38,11 @@ live() {
 	job=$!
 	until_true test -s "$tmp/pid"
 }
+default_signals=INT,TERM,HUP
 offline() {
 	rm -f "$out"
 	# Background processes of a shell ignore SIGINT, and those of nohup SIGHUP.
-	env --default-signal=INT,TERM,HUP "$RDMADUMP" --json "$@" >"$tmp/report" 2>"$tmp/log" </dev/null &
+	env --default-signal="$default_signals" "$RDMADUMP" --json "$@" >"$tmp/report" 2>"$tmp/log" </dev/null &
 	job=$!
 	echo $job >"$tmp/pid"
 }
@@ -151,7 +152,9 @@ finish "the clock was set back" 0 some signal
 
 # nohup(1): ignored at the start, ignored until the end
 trap '' HUP
+default_signals=INT,TERM
 offline -r "$tmp/in" -w "$out"
+default_signals=INT,TERM,HUP
 trap - HUP
 exec 9>"$tmp/in"
 cat "$tmp/in.pcap" >&9
