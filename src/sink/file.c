@@ -170,6 +170,49 @@ static const struct file_mark *start_before(const struct file *f, size_t reserve
 	return NULL;
 }
 
+/* Cuts the file back to the first `keep` bytes, which are `kept` frames, behind `m`. */
+static void cut_behind(
+	struct file *f, struct file_mark m, size_t keep, const struct frame_counts *kept)
+{
+	f->bytes = m.bytes + keep;
+	f->all = m.all + frame_counts_sum(kept);
+	f->frames = m.frames;
+	frame_counts_add(&f->frames, kept);
+	output_cut(&f->out, m.offset + keep);
+}
+
+/*
+ * Cuts the file back to complete records within its first `size` bytes, and the counts with it,
+ * from the oldest known block on. If records cannot be read back, the file ends with the block
+ * before them; unless `careful`: then nothing is cut. Returns false if nothing was cut.
+ */
+static bool undo_to(struct file *f, uint64_t size, bool careful)
+{
+	unsigned int oldest = f->n_marks > FILE_MARKS ? f->n_marks - FILE_MARKS : 0;
+	struct file_mark m = f->marks[oldest % FILE_MARKS];
+	struct frame_counts kept = {0};
+	size_t keep = 0, got = 0, want;
+	uint8_t *p = NULL;
+
+	for (unsigned int i = oldest; i < f->n_marks; i++)
+		if (f->marks[i % FILE_MARKS].offset <= size)
+			m = f->marks[i % FILE_MARKS];
+	want = size > m.offset ? size - m.offset : 0;
+	if (want && !f->out.compression)
+		p = malloc(want);
+	if (p)
+		got = output_read_back(&f->out, p, want, m.offset);
+	if (careful && got < want) {
+		free(p);
+		return false;
+	}
+	if (p)
+		keep = records_walk(f->encoder, p, got, UINT64_MAX, UINT64_MAX, &kept);
+	free(p);
+	cut_behind(f, m, keep, &kept);
+	return true;
+}
+
 /*
  * After a write of which only `have` bytes succeeded: cuts the file back to complete records, with
  * room for the trailer in place of the last frames, so that a full disk does not cost the
@@ -177,61 +220,28 @@ static const struct file_mark *start_before(const struct file *f, size_t reserve
  */
 static void undo_part(struct file *f, const uint8_t *records, size_t have)
 {
+	struct file_mark start = {f->out.offset - have, f->bytes, f->all, f->frames};
 	size_t reserve = f->out.regular ? f->text_room : 0, keep = 0;
 	const struct file_mark *m = have < reserve ? start_before(f, reserve) : NULL;
-	uint64_t start = f->out.offset - have;
-	struct frame_counts kept;
+	struct frame_counts kept = {0};
 
 	if (m) {
-		f->bytes = m->bytes;
-		f->all = m->all;
-		f->frames = m->frames;
-		output_cut(&f->out, m->offset);
+		cut_behind(f, *m, 0, &kept);
 		return;
 	}
+	if (have < reserve && f->n_marks && f->out.offset > reserve &&
+		undo_to(f, f->out.offset - reserve, true))
+		return;
 	if (!f->out.compression)
 		keep = records_walk(f->encoder, records, have < reserve ? have : have - reserve,
 			UINT64_MAX, UINT64_MAX, &kept);
-	if (keep) {
-		f->bytes += keep;
-		f->all += frame_counts_sum(&kept);
-		frame_counts_add(&f->frames, &kept);
-	}
-	output_cut(&f->out, start + keep);
-}
-
-/*
- * Cuts the file back to complete records within its first `size` bytes, and the counts with it,
- * from the oldest known block on.
- */
-static void undo_to(struct file *f, uint64_t size)
-{
-	unsigned int oldest = f->n_marks > FILE_MARKS ? f->n_marks - FILE_MARKS : 0;
-	struct file_mark m = f->marks[oldest % FILE_MARKS];
-	struct frame_counts kept = {0};
-	size_t keep = 0;
-	uint8_t *p;
-
-	for (unsigned int i = oldest; i < f->n_marks; i++)
-		if (f->marks[i % FILE_MARKS].offset <= size)
-			m = f->marks[i % FILE_MARKS];
-	p = size > m.offset ? malloc(size - m.offset) : NULL;
-	if (p)
-		keep = records_walk(f->encoder, p,
-			output_read_back(&f->out, p, size - m.offset, m.offset), UINT64_MAX,
-			UINT64_MAX, &kept);
-	free(p);
-	f->bytes = m.bytes + keep;
-	f->all = m.all + frame_counts_sum(&kept);
-	f->frames = m.frames;
-	frame_counts_add(&f->frames, &kept);
-	output_cut(&f->out, m.offset + keep);
+	cut_behind(f, start, keep, &kept);
 }
 
 /* The back end reported late that blocks it had accepted are not in the file. */
 static void undo_taken(struct file *f)
 {
-	undo_to(f, f->out.offset > f->text_room ? f->out.offset - f->text_room : 0);
+	undo_to(f, f->out.offset > f->text_room ? f->out.offset - f->text_room : 0, false);
 }
 
 int file_flush(struct file *f, bool last)

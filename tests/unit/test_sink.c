@@ -464,6 +464,33 @@ static void test_no_room(void **state)
 	files_hold("full", (unsigned int[]){(unsigned int)p.stats.written, 0}, 0);
 }
 
+/* Wherever the disk becomes full within a block, the statistics of the file are written. */
+static void test_no_room_for_statistics(void **state)
+{
+	enum { BLOCK = 100 };
+	const rlim_t first = 256 + BLOCK * RECORD;
+	struct rlimit old, most;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	for (rlim_t size = first; size < first + 2 * RECORD; size += 97) {
+		struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED}};
+
+		assert_int_equal(sink_begin(&p, "full", "pcapng"), 0);
+		most = (struct rlimit){.rlim_cur = size, .rlim_max = old.rlim_max};
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
+		put(&p, 0, BLOCK, 1000, false);
+		put(&p, 0, BLOCK, 2000, false);
+		while (!rd_sink_failed(p.sink))
+			usleep(100);
+		assert_int_equal(sink_end(&p), -1);
+		setrlimit(RLIMIT_FSIZE, &old);
+		assert_true(p.stats.written >= BLOCK - 3);
+		files_hold("full", (unsigned int[]){(unsigned int)p.stats.written, 0}, 0);
+	}
+}
+
 static void test_no_directory(void **state)
 {
 	struct place p = {.number = 0};
@@ -541,6 +568,7 @@ int main(void)
 		cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_merged_asks),
 		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_no_room_for_statistics),
 		cmocka_unit_test(test_no_directory),
 		cmocka_unit_test(test_no_next_file),
 		cmocka_unit_test(test_closed_pipe),
