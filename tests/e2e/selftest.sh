@@ -161,61 +161,89 @@ is "... and leaves nothing" "$(ls "$tmp/out")" "$name.tar.zst"
 
 # --- signals, SIGKILL ----------------------------------------------------------------------
 
-partial=$tmp/out/$name.partial/result.json
-at_least() { [ "$(jq '.probes | length' "$partial" 2>/dev/null || echo 99)" -ge "$1" ] 2>/dev/null && [ -e "$tmp/pid" ]; }
-# interrupt SIGNAL PROBES: when so many have ended
+# interrupt SIGNAL PROBES: when so many have ended; its files and its exit status in $tmp/SIGNAL.PROBES
 interrupt() {
-	fresh
-	rm -f "$tmp/pid"
-	model --gen $gen --rate 2000 --latency 2 --stats "$tmp/stats" --pidfile "$tmp/pid" -- \
-		"$RDMADUMP" selftest --output "$tmp/out" >"$tmp/table" 2>"$tmp/log" &
-	job=$!
+	local at=$tmp/$1.$2 partial
+	mkdir "$at" "$at/out"
+	partial=$at/out/$name.partial/result.json
+	at_least() { [ "$(jq '.probes | length' "$partial" 2>/dev/null || echo 99)" -ge "$1" ] 2>/dev/null && [ -e "$at/pid" ]; }
+	model --gen $gen --rate 2000 --latency 2 --stats "$at/stats" --pidfile "$at/pid" -- \
+		"$RDMADUMP" selftest --output "$at/out" >"$at/table" 2>"$at/log" &
+	local job=$!
 	until_true test -e "$partial"
 	until_true at_least "$2"
-	kill -"$1" "$(cat "$tmp/pid")"
+	kill -"$1" "$(cat "$at/pid")"
 	wait $job
-	status=$?
+	echo $? >"$at/status"
 }
-probes=$(json "$result" '.probes | length')
-for n in $(seq 0 ${TEST_QUICK:+5} $((probes - 1))); do
-	interrupt KILL "$n"
-	file=$(ls "$tmp/out")
-	[ "$status" = 137 ] && [ "$file" = "$name.partial" ] || [ "$file" = "$name.tar.zst" ]
-	ok "SIGKILL after $n probes: what is left" "$tmp/log"
-	"$RDMADUMP" selftest --show "$tmp/out/$file" >"$tmp/shown" 2>&1
-	ok "SIGKILL after $n probes: it can be shown" "$tmp/shown"
-	[ "$(grep -cE '^[a-z]+ +(passed|found|skipped|failed) ' "$tmp/shown")" -ge "$n" ]
-	ok "SIGKILL after $n probes: it has these" "$tmp/shown"
-
-	interrupt INT "$n"
-	is "SIGINT after $n probes: an archive" "$(ls "$tmp/out")" "$name.tar.zst"
-	"$RDMADUMP" selftest --show "$tmp/out/$name.tar.zst" --json >"$tmp/json"
-	is "SIGINT after $n probes: exit status and end" "$status $(json "$tmp/json" .ended)" \
+# judge_kill PROBES, judge_int PROBES: what `interrupt` left
+judge_kill() {
+	local at=$tmp/KILL.$1 file
+	# The partial result is removed once the archive is there.
+	file=$(ls "$at/out")
+	[ ! -e "$at/out/$name.tar.zst" ] || file=$name.tar.zst
+	[ "$(cat "$at/status")" = 137 ] && [ "$file" = "$name.partial" ] || [ "$file" = "$name.tar.zst" ]
+	ok "SIGKILL after $1 probes: what is left" "$at/log"
+	"$RDMADUMP" selftest --show "$at/out/$file" >"$tmp/shown" 2>&1
+	ok "SIGKILL after $1 probes: it can be shown" "$tmp/shown"
+	[ "$(grep -cE '^[a-z]+ +(passed|found|skipped|failed) ' "$tmp/shown")" -ge "$1" ]
+	ok "SIGKILL after $1 probes: it has these" "$tmp/shown"
+}
+judge_int() {
+	local at=$tmp/INT.$1 status
+	status=$(cat "$at/status")
+	is "SIGINT after $1 probes: an archive" "$(ls "$at/out")" "$name.tar.zst"
+	"$RDMADUMP" selftest --show "$at/out/$name.tar.zst" --json >"$tmp/json"
+	is "SIGINT after $1 probes: exit status and end" "$status $(json "$tmp/json" .ended)" \
 		"$([ "$status" = 0 ] && echo 0 complete || echo 4 interrupted)"
-	is "SIGINT after $n probes: nothing is left" \
-		"$(json "$tmp/stats" '[.devices[].leaked[]] + [.devices[].order_violations] | add')" 0
+	is "SIGINT after $1 probes: nothing is left" \
+		"$(json "$at/stats" '[.devices[].leaked[]] + [.devices[].order_violations] | add')" 0
+}
+# Several at once, since a selftest mostly waits
+interrupts=$(seq 0 ${TEST_QUICK:+5} $(($(json "$result" '.probes | length') - 1)))
+for n in $interrupts; do
+	while [ "$(jobs -rp | wc -l)" -ge 4 ]; do wait -n; done
+	interrupt KILL "$n" &
+	interrupt INT "$n" &
+done
+wait
+for n in $interrupts; do
+	judge_kill "$n"
+	judge_int "$n"
 done
 
 # --- a full disk ---------------------------------------------------------------------------
 
 # What is left can be read, or nothing is left
-readable() {
+readable() { # DIRECTORY
 	local file
-	file=$(ls "$tmp/small")
-	[ -z "$file" ] || "$RDMADUMP" selftest --show "$tmp/small/$file" >"$tmp/shown" 2>&1
+	file=$(ls "$1")
+	[ -z "$file" ] || "$RDMADUMP" selftest --show "$1/$file" >"$tmp/shown" 2>&1
 }
-mkdir "$tmp/small"
-for size in 4k 8k 16k 20k 28k 100k 200k; do
-	mount -t tmpfs -o size=$size tmpfs "$tmp/small" 2>/dev/null || { skip "disk of $size" "no right to mount a tmpfs"; continue; }
-	model --gen $gen --rate 5000 --stats "$tmp/stats" -- "$RDMADUMP" selftest --output "$tmp/small" >"$tmp/table" 2>"$tmp/log"
-	is "disk of $size: exit status" $? 3
-	has "disk of $size: message" "$tmp/log" 'No space left on device'
-	readable
-	ok "disk of $size: what is left can be read" "$tmp/shown"
-	umount "$tmp/small"
+disk() { # SIZE: a selftest on a file system of that size, its files in $tmp/disk.SIZE
+	local at=$tmp/disk.$1
+	model --gen $gen --rate 5000 --stats "$at.stats" -- "$RDMADUMP" selftest --output "$at" >"$at.table" 2>"$at.log"
+	echo $? >"$at.status"
+}
+sizes="4k 8k 16k 20k 28k 100k 200k"
+for size in $sizes; do
+	mkdir "$tmp/disk.$size"
+	mount -t tmpfs -o size="$size" tmpfs "$tmp/disk.$size" 2>/dev/null || continue
+	while [ "$(jobs -rp | wc -l)" -ge 4 ]; do wait -n; done
+	disk "$size" &
 done
-has "disk of $size: all probes were run" "$tmp/table" '^residue '
-has "disk of $size: where the partial result is" "$tmp/log" "the partial result is in $tmp/small/$name.partial"
+wait
+for size in $sizes; do
+	at=$tmp/disk.$size
+	mountpoint -q "$at" || { skip "disk of $size" "no right to mount a tmpfs"; continue; }
+	is "disk of $size: exit status" "$(cat "$at.status")" 3
+	has "disk of $size: message" "$at.log" 'No space left on device'
+	readable "$at"
+	ok "disk of $size: what is left can be read" "$tmp/shown"
+	umount "$at"
+	has "disk of $size: all probes were run" "$at.table" '^residue '
+done
+has "disk of $size: where the partial result is" "$at.log" "the partial result is in $at/$name.partial"
 
 # --- addresses -----------------------------------------------------------------------------
 

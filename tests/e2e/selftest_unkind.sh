@@ -101,6 +101,24 @@ cases() {
 found() {
 	jq -r '[.probes[] | .name as $p | if .outcome == "failed" then $p + "!" else (.found[] | $p + ":" + .key) end] | join(",")' "$1"
 }
+# start NAME OPTION...: runs selftest on the model in the background; its files in $tmp/runs/NAME
+start() {
+	local at=$tmp/runs/$1
+	shift
+	# Several at once, since a selftest mostly waits
+	while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n; done
+	mkdir -p "$at/out"
+	chmod 777 "$at/out"
+	(
+		model --rate 5000 --stats "$at/stats" "$@" >"$at/json" 2>"$at/log" </dev/null
+		echo $? >"$at/status"
+	) &
+}
+# finished NAME: its files become those that `judge` reads
+finished() {
+	cp "$tmp/runs/$1/"{json,log,stats} "$tmp"
+	return "$(cat "$tmp/runs/$1/status")"
+}
 judge() { # NAME EXPECTED STATUS
 	[ "$2" = - ] && set -- "$1" "" "$3"
 	is "$1: what is found" "$(found "$tmp/json")" "$2"
@@ -126,11 +144,12 @@ probes_of() { # NAME EXPECTED
 }
 
 n=0
+at_once=4
+rows=()
 while read -r name expected options; do
 	n=$((n + 1))
 	# In a quick run each third row, and what must be quiet
 	[ -z "${TEST_QUICK-}" ] || [ "$expected" = - ] || [ $((n % 3)) = 0 ] || continue
-	rm -rf "$tmp/out"/*
 	case $options in
 	*--gen*|*--pcap*) ;;
 	*) options="--gen count=100000000,size=60-1400 $options" ;;
@@ -140,10 +159,15 @@ while read -r name expected options; do
 	*) options="--clock realtime $options" ;;
 	esac
 	# shellcheck disable=SC2046,SC2086 # lists of options
-	model --rate 5000 --stats "$tmp/stats" $options -- \
-		"$RDMADUMP" selftest --json --output "$tmp/out" $(probes_of "$name" "$expected") >"$tmp/json" 2>"$tmp/log" </dev/null
-	judge "$name" "$expected" $?
+	start "$name" $options -- \
+		"$RDMADUMP" selftest --json --output "$tmp/runs/$name/out" $(probes_of "$name" "$expected")
+	rows+=("$name $expected")
 done < <(cases)
+wait
+for row in "${rows[@]}"; do
+	finished "${row% *}"
+	judge "${row% *}" "${row#* }" $?
+done
 [ "$n" -ge 37 ]
 ok "all cases ran"
 
