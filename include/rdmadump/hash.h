@@ -7,6 +7,7 @@
 #define RDMADUMP_HASH_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct rd_hash {
@@ -75,5 +76,8 @@ static inline uint64_t rd_hash2(uint64_t a, uint64_t b)
 	rd_hash_add(&h, b);
 	return rd_hash_end(&h, 2);
 }
+
+/* Adds `n` bytes and their number. Returns how many words it added, for rd_hash_end(). */
+unsigned int rd_hash_add_bytes(struct rd_hash *h, const void *data, size_t n);
 
 #endif

@@ -5,9 +5,9 @@
  */
 #include "path_round.h"
 #include "../source/verbs_path.h"
-#include "fnv.h"
 #include <rdmadump/bytes.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/hash.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -118,6 +118,14 @@ static void set_head(struct numbered_sender *s, unsigned int protocol, unsigned 
 
 /* --- what arrives ------------------------------------------------------------------------- */
 
+static uint64_t hash_of(const struct rd_frame *f)
+{
+	struct rd_hash h = rd_hash_begin();
+	unsigned int words = rd_hash_add_bytes(&h, f->data, f->caplen);
+
+	return rd_hash_end(&h, words);
+}
+
 static void take(struct round *r, const struct rd_frame *f, unsigned int queue)
 {
 	struct path_round *to = r->to;
@@ -128,7 +136,7 @@ static void take(struct round *r, const struct rd_frame *f, unsigned int queue)
 		&to->spread, r->st->port->link, f->data, f->caplen, queue, numbered || !r->sending);
 	/* A copy of a frame, sent and received, does not change the set. */
 	if (numbered && r->seen.times[r->seen.last] == 1)
-		to->hash += fnv(FNV_START, f->data, f->caplen);
+		to->hash += hash_of(f);
 }
 
 /* Receives what is there; the number of frames. */

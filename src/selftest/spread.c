@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Counts frames by queue, and follows flows: what has the same addresses and ports. */
 #include "spread.h"
-#include "fnv.h"
+#include <rdmadump/hash.h>
 #include <rdmadump/packet.h>
 
 #define ARP	    0x0806
@@ -28,18 +28,20 @@ static enum spread_class class_of(const struct rd_packet *p)
 static uint64_t flow_key(const struct rd_packet *p)
 {
 	const uint8_t *from, *to;
-	uint64_t key = FNV_START;
-	unsigned int n;
+	struct rd_hash h = rd_hash_begin();
+	unsigned int n, words = 1;
+	uint64_t key;
 
 	if ((p->net != RD_NET_IPV4 && p->net != RD_NET_IPV6) || p->flags & RD_PACKET_FRAGMENT ||
 		(p->proto != PROTO_UDP && p->proto != PROTO_TCP) || !p->l4 ||
 		p->l4 + PORTS_BYTES > p->caplen)
 		return 0;
 	n = rd_packet_addresses(p, &from, &to);
-	key = fnv(key, &p->proto, 1);
-	key = fnv(key, from, n);
-	key = fnv(key, to, n);
-	key = fnv(key, p->data + p->l4, PORTS_BYTES);
+	rd_hash_add(&h, p->proto);
+	words += rd_hash_add_bytes(&h, from, n);
+	words += rd_hash_add_bytes(&h, to, n);
+	words += rd_hash_add_bytes(&h, p->data + p->l4, PORTS_BYTES);
+	key = rd_hash_end(&h, words);
 	return key ? key : 1;
 }
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <rdmadump/hash.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -35,4 +36,19 @@ void rd_hash_prepare(void)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, choose_key);
+}
+
+unsigned int rd_hash_add_bytes(struct rd_hash *h, const void *data, size_t n)
+{
+	const char *p = data;
+	unsigned int words = 1;
+
+	for (size_t i = 0; i < n; i += sizeof(uint64_t), words++) {
+		uint64_t word = 0;
+
+		memcpy(&word, p + i, n - i < sizeof(word) ? n - i : sizeof(word));
+		rd_hash_add(h, word);
+	}
+	rd_hash_add(h, n);
+	return words;
 }
