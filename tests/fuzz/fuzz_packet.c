@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * libFuzzer: decap, parse, text and cut over any bytes, as Ethernet and as InfiniBand. The first
+ * libFuzzer: decap, parse, text and cut over any bytes, as a frame of each link type. The first
  * byte chooses how many bytes fewer were captured than were on the wire.
  */
 #include <rdmadump/filter.h>
@@ -62,11 +62,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const enum rd_link links[] = {RD_LINK_ETHERNET, RD_LINK_INFINIBAND};
+	static const enum rd_link links[] = {RD_LINK_ETHERNET, RD_LINK_INFINIBAND, RD_LINK_RAW,
+		RD_LINK_SLL, RD_LINK_SLL2, RD_LINK_IP, RD_LINK_NULL};
 
 	if (!size || size > 65536)
 		return 0;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
 		uint32_t caplen = (uint32_t)size - 1;
 		uint8_t *copy = malloc(caplen ? caplen : 1);
 		struct rd_frame frame = {
