@@ -179,7 +179,9 @@ struct rd_comparison {
 	uint64_t packets, device_count;
 	bool known; /* false: device_count is unknown, for the reason in `why` */
 	bool agrees;
-	char *why; /* why they may differ; NULL: unknown, or no difference */
+	bool unsure;	/* frames at the ends of the capture may be all of the difference */
+	bool explained; /* frames that the packets cannot show as the port's may be */
+	char *why;	/* why they may differ; NULL: unknown, or no difference */
 };
 
 #define RD_UNREAD_KINDS 8

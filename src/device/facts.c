@@ -40,9 +40,12 @@ static void keep(const struct subject *s, json_t *fact)
 /* What every object begins with. */
 static json_t *begin(const struct subject *s, const char *kind, const char *when, uint64_t time_ns)
 {
-	return json_pack("{s:s, s:s, s:I, s:i, s:s, s:i}", "kind", kind, "when", when, "time_ns",
-		(json_int_t)time_ns, "interface", (int)s->iface, "device", s->device->name, "port",
-		(int)s->port->num);
+	char guid[20];
+
+	snprintf(guid, sizeof(guid), "%016" PRIx64, s->device->node_guid);
+	return json_pack("{s:s, s:s, s:I, s:i, s:s, s:i, s:s}", "kind", kind, "when", when,
+		"time_ns", (json_int_t)time_ns, "interface", (int)s->iface, "device",
+		s->device->name, "port", (int)s->port->num, "node_guid", guid);
 }
 
 static void add_counters(const struct subject *s, const char *when)
@@ -56,6 +59,7 @@ static void add_counters(const struct subject *s, const char *when)
 	values = json_object();
 	for (size_t i = 0; i < c.n; i++)
 		json_object_set_new(values, c.counter[i].name, rd_json_u64(c.counter[i].value));
+	json_object_set_new(fact, "lifespan_ms", json_integer(c.lifespan_ms));
 	json_object_set_new(fact, "counters", values);
 	rd_counters_free(&c);
 	keep(s, fact);
@@ -98,17 +102,15 @@ static void add_device(const struct subject *s, const char *when)
 	const struct rd_device *d = s->device;
 	const struct rd_port *p = s->port;
 	struct timespec now;
-	char guid[20];
 	json_t *fact;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	snprintf(guid, sizeof(guid), "%016" PRIx64, d->node_guid);
 	fact = begin(s, "device", when, rd_timespec_ns(&now));
-	json_object_update_new(fact,
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "firmware", d->fw,
-			"driver", d->driver, "pci", d->pci, "board_id", d->board_id, "hca_type",
-			d->hca_type, "node_type", d->node_type, "node_guid", guid, "vendor_id",
-			(json_int_t)d->vendor_id, "part_id", (json_int_t)d->part_id));
+	json_object_update_new(
+		fact, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "firmware", d->fw,
+			      "driver", d->driver, "pci", d->pci, "board_id", d->board_id,
+			      "hca_type", d->hca_type, "node_type", d->node_type, "vendor_id",
+			      (json_int_t)d->vendor_id, "part_id", (json_int_t)d->part_id));
 	json_object_update_new(
 		fact, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "link",
 			      p->link == RD_LINK_INFINIBAND ? "InfiniBand" : "Ethernet", "state",

@@ -40,6 +40,7 @@ int rd_analysis_open(
 		goto fail;
 	a->config = *config;
 	a->linktype = -1;
+	a->facts_ns = UINT64_MAX;
 	if (!a->config.max_qps)
 		a->config.max_qps = RD_ANALYSIS_QPS;
 	if (!grid_init(&a->grid) || !flow_table_init(&a->flows, a->config.max_qps))
@@ -291,6 +292,8 @@ static inline void frame_take(
 	struct flow *f;
 
 	a->frame++;
+	if (frame->ts_ns >= a->facts_ns)
+		facts_pass(a, frame->ts_ns);
 	if (a->config.to_ns && !in_time(a, frame->ts_ns))
 		return;
 	time_take(a, frame->ts_ns);
@@ -372,6 +375,7 @@ int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format
 
 	if (!files)
 		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot analyse '%s'", name);
+	facts_settle(a);
 	a->files = files;
 	f = &files[a->n_files++];
 	*f = (struct rd_report_file){.name = strdup(name), .first_frame = a->frame + 1};

@@ -83,8 +83,9 @@ static uint32_t qp_number(const json_t *object, const char *key)
 }
 
 /* In both directions: either end may be captured first. */
-static void take_qps(struct facts *f, json_t *facts)
+static void take_qps(struct rd_analysis *a, json_t *facts)
 {
+	struct facts *f = a->facts;
 	const json_t *qp;
 	size_t i;
 
@@ -98,23 +99,27 @@ static void take_qps(struct facts *f, json_t *facts)
 
 /* --- ports ------------------------------------------------------------------------------------ */
 
-static struct facts_port *port_of(struct facts *f, const json_t *facts)
+bool facts_is_local(const struct facts_port *p, const char *address)
 {
-	const char *device = json_string_value(json_object_get(facts, "device"));
-	unsigned int port = (unsigned int)json_integer_value(json_object_get(facts, "port"));
-	struct facts_port *p;
+	for (unsigned int i = 0; i < p->n_gids; i++)
+		if (!strcmp(p->gids[i], address))
+			return true;
+	return false;
+}
 
-	if (!device)
-		return NULL;
-	for (unsigned int i = 0; i < f->n_ports; i++)
-		if (f->ports[i].port == port && !strcmp(f->ports[i].device, device))
-			return &f->ports[i];
+static struct facts_port *port_add(
+	struct rd_analysis *a, const char *device, unsigned int port, const char *guid)
+{
+	struct facts *f = a->facts;
+	struct facts_port *p = &f->ports[f->n_ports];
+
 	if (f->n_ports == FACTS_PORTS) {
 		f->left_out++;
 		return NULL;
 	}
-	p = &f->ports[f->n_ports];
 	p->port = port;
+	p->file = a->n_files;
+	snprintf(p->guid, sizeof(p->guid), "%s", guid);
 	p->device = strdup(device);
 	if (!p->device)
 		return NULL;
@@ -122,32 +127,75 @@ static struct facts_port *port_of(struct facts *f, const json_t *facts)
 	return p;
 }
 
-static void take_device(struct facts *f, json_t *facts)
+/*
+ * Two hosts may have devices of the same name: the node GUID tells them apart. Facts without one
+ * are of the device that was stored before them in the same file.
+ */
+static struct facts_port *port_of(struct rd_analysis *a, const json_t *facts)
+{
+	const char *device = json_string_value(json_object_get(facts, "device"));
+	const char *guid = json_string_value(json_object_get(facts, "node_guid"));
+	unsigned int port = (unsigned int)json_integer_value(json_object_get(facts, "port"));
+	struct facts *f = a->facts;
+	const struct facts_port *now = f->current_file == a->n_files ? f->current : NULL;
+
+	if (!device)
+		return NULL;
+	if (!guid)
+		guid = now && !strcmp(now->device, device) ? now->guid : "";
+	for (unsigned int i = 0; i < f->n_ports; i++) {
+		struct facts_port *p = &f->ports[i];
+
+		if (p->port == port && !strcmp(p->device, device) && !strcmp(p->guid, guid) &&
+			(*guid || p->file == a->n_files))
+			return p;
+	}
+	return port_add(a, device, port, guid);
+}
+
+static void add_address(struct facts_port *p, unsigned int net, const uint8_t *raw)
+{
+	char text[RD_ADDRESS_LEN];
+
+	rd_address_text(text, net, raw);
+	if (p->n_gids < FACTS_GIDS && !facts_is_local(p, text))
+		memcpy(p->gids[p->n_gids++], text, sizeof(text));
+}
+
+static void take_device(struct rd_analysis *a, json_t *facts)
 {
 	const char *driver = json_string_value(json_object_get(facts, "driver"));
 	json_int_t speed = json_integer_value(json_object_get(facts, "speed"));
-	struct facts_port *p = port_of(f, facts);
+	json_int_t lid = json_integer_value(json_object_get(facts, "lid"));
+	struct facts_port *p = port_of(a, facts);
 	const json_t *gid;
 	uint8_t raw[16];
 	size_t i;
 
-	if (p) {
-		snprintf(p->driver, sizeof(p->driver), "%s", driver ? driver : "");
-		p->speed = speed > 0 ? (uint64_t)speed : 0;
-	}
+	if (!p)
+		return;
+	a->facts->current = p;
+	a->facts->current_file = a->n_files;
+	snprintf(p->driver, sizeof(p->driver), "%s", driver ? driver : "");
+	p->speed = speed > 0 ? (uint64_t)speed : 0;
+	if (lid > 0 && lid <= UINT16_MAX)
+		add_address(p, RD_NET_NONE, (const uint8_t[]){(uint8_t)(lid >> 8), (uint8_t)lid});
 	json_array_foreach (json_object_get(facts, "gids"), i, gid) {
 		const char *text = json_string_value(json_object_get(gid, "gid"));
 
-		if (p && text && p->n_gids < FACTS_GIDS && inet_pton(AF_INET6, text, raw) == 1)
-			rd_address_text(p->gids[p->n_gids++], RD_NET_GRH, raw);
+		if (text && inet_pton(AF_INET6, text, raw) == 1)
+			add_address(p, RD_NET_GRH, raw);
 	}
 }
 
-/* Copies time and numbers only, so that nothing else of the file uses memory. */
+/* --- counters --------------------------------------------------------------------------------- */
+
+/* Copies numbers of time and counters only, so that nothing else of the file uses memory. */
 static json_t *reading_of(struct facts *f, const json_t *facts)
 {
 	json_t *numbers = json_object(), *value;
 	json_int_t time_ns = json_integer_value(json_object_get(facts, "time_ns"));
+	json_int_t lifespan = json_integer_value(json_object_get(facts, "lifespan_ms"));
 	const char *name;
 
 	json_object_foreach (json_object_get(facts, "counters"), name, value) {
@@ -159,29 +207,113 @@ static json_t *reading_of(struct facts *f, const json_t *facts)
 		}
 		json_object_set(numbers, name, value);
 	}
-	return json_pack("{s:I, s:o}", "time_ns", time_ns, "counters", numbers);
+	return json_pack("{s:I, s:I, s:o}", "time_ns", time_ns, "lifespan_ms", lifespan, "counters",
+		numbers);
 }
 
-static void take_counters(struct facts *f, json_t *facts)
+/* What the packets show now; `skip`: what came since the last reading is in no span. */
+static void show(struct rd_analysis *a, struct facts_port *p, bool skip)
+{
+	uint8_t *places = quantity_places(a, p);
+
+	for (size_t i = 0; i < QUANTITIES && quantities[i].counter; i++) {
+		uint64_t now = quantity_shown(a, places, &quantities[i]);
+
+		/* What was counted may be taken back later. */
+		if (skip && now > p->shown[i])
+			p->outside[i] += now - p->shown[i];
+		p->shown[i] = now;
+	}
+	free(places);
+}
+
+/* All frames until `ns` were seen. */
+static void pass(struct rd_analysis *a, struct facts_port *p, uint64_t ns)
+{
+	if (p->starts_ns && p->starts_ns <= ns) {
+		show(a, p, true);
+		p->starts_ns = 0;
+	}
+	if (!p->starts_ns && p->ends_ns && p->ends_ns < ns) {
+		show(a, p, false);
+		p->ends_ns = 0;
+	}
+}
+
+void facts_pass(struct rd_analysis *a, uint64_t ns)
+{
+	a->facts_ns = UINT64_MAX;
+	for (unsigned int i = 0; i < a->facts->n_ports; i++) {
+		struct facts_port *p = &a->facts->ports[i];
+		uint64_t next;
+
+		pass(a, p, ns);
+		next = p->starts_ns ? p->starts_ns : p->ends_ns;
+		if (next && next < a->facts_ns)
+			a->facts_ns = next;
+	}
+}
+
+void facts_settle(struct rd_analysis *a)
+{
+	for (unsigned int i = 0; a->facts && i < a->facts->n_ports; i++)
+		if (a->facts->ports[i].ends_ns)
+			pass(a, &a->facts->ports[i], UINT64_MAX);
+}
+
+static uint64_t time_of(const json_t *facts, uint64_t unknown)
+{
+	json_int_t ns = json_integer_value(json_object_get(facts, "time_ns"));
+
+	return ns > 0 ? (uint64_t)ns : unknown;
+}
+
+/* Later files of a series begin with counters of their own, which are within the span. */
+static void take_first(struct rd_analysis *a, struct facts_port *p, const json_t *facts)
+{
+	struct facts_span *s = p->n_spans ? &p->spans[p->n_spans - 1] : NULL;
+
+	if (s && !s->last)
+		return;
+	if (p->n_spans == FACTS_SPANS) {
+		a->facts->left_out++;
+		return;
+	}
+	pass(a, p, UINT64_MAX); /* of the span before */
+	p->spans[p->n_spans++].first = reading_of(a->facts, facts);
+	p->starts_ns = time_of(facts, 1);
+	a->facts_ns = 0; /* the next frame decides */
+}
+
+static void take_last(struct rd_analysis *a, struct facts_port *p, const json_t *facts)
+{
+	struct facts_span *s = p->n_spans ? &p->spans[p->n_spans - 1] : NULL;
+
+	if (!s || s->last)
+		return;
+	s->last = reading_of(a->facts, facts);
+	p->ends_ns = time_of(facts, UINT64_MAX - 1);
+	a->facts_ns = 0;
+}
+
+static void take_counters(struct rd_analysis *a, json_t *facts)
 {
 	const char *when = json_string_value(json_object_get(facts, "when"));
-	struct facts_port *p = port_of(f, facts);
+	struct facts_port *p = port_of(a, facts);
 
 	if (!p || !when || !json_is_object(json_object_get(facts, "counters")))
 		return;
-	if (!strcmp(when, "end")) {
-		json_decref(p->last);
-		p->last = reading_of(f, facts);
-	} else if (!p->first) { /* later files of a series begin with their own */
-		p->first = reading_of(f, facts);
-	}
+	if (!strcmp(when, "end"))
+		take_last(a, p, facts);
+	else
+		take_first(a, p, facts);
 }
 
 void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len)
 {
 	static const struct {
 		const char *kind;
-		void (*take)(struct facts *f, json_t *facts);
+		void (*take)(struct rd_analysis *a, json_t *facts);
 	} kinds[] = {{"qps", take_qps}, {"device", take_device}, {"counters", take_counters}};
 	json_t *facts = json_loadb(json, len, 0, NULL);
 	const char *kind = json_string_value(json_object_get(facts, "kind"));
@@ -190,7 +322,7 @@ void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len)
 		a->facts = calloc(1, sizeof(*a->facts));
 	for (size_t i = 0; kind && a->facts && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(kind, kinds[i].kind))
-			kinds[i].take(a->facts, facts);
+			kinds[i].take(a, facts);
 	json_decref(facts);
 }
 
@@ -200,8 +332,10 @@ void analysis_facts_free(struct facts *f)
 		return;
 	for (unsigned int i = 0; i < f->n_ports; i++) {
 		free(f->ports[i].device);
-		json_decref(f->ports[i].first);
-		json_decref(f->ports[i].last);
+		for (unsigned int k = 0; k < f->ports[i].n_spans; k++) {
+			json_decref(f->ports[i].spans[k].first);
+			json_decref(f->ports[i].spans[k].last);
+		}
 	}
 	free(f->peers);
 	free(f);

@@ -3,25 +3,42 @@
 #ifndef RDMADUMP_ANALYSIS_FACTS_H
 #define RDMADUMP_ANALYSIS_FACTS_H
 
+#include "quantity.h"
 #include "state.h"
 #include <rdmadump/notation.h>
 
 #define FACTS_PORTS 16
 #define FACTS_GIDS  64
+#define FACTS_SPANS 16
 
 /* A QP and its nth peer. */
 struct qp_peer {
 	uint32_t local, remote, nth;
 };
 
+/* Counters at the beginning and at the end of one capture: facts with an object of numbers. */
+struct facts_span {
+	json_t *first, *last; /* last NULL: the capture has no end */
+};
+
 struct facts_port {
 	char *device;
 	unsigned int port;
-	char gids[FACTS_GIDS][RD_ADDRESS_LEN]; /* in the notation of reports */
+	char guid[20];			       /* node GUID of the device, "": unknown */
+	size_t file;			       /* without a GUID: it is known in this file only */
+	char gids[FACTS_GIDS][RD_ADDRESS_LEN]; /* in the notation of reports; and its LID */
 	unsigned int n_gids;
-	char driver[32];      /* "": unknown */
-	uint64_t speed;	      /* bit/s, 0: unknown */
-	json_t *first, *last; /* facts that hold counters, an object of numbers; NULL: none */
+	char driver[32]; /* "": unknown */
+	uint64_t speed;	 /* bit/s, 0: unknown */
+	struct facts_span spans[FACTS_SPANS];
+	unsigned int n_spans;
+	/*
+	 * What the packets showed at the last reading, and what of it was outside of all spans:
+	 * only the difference can be compared with the counters.
+	 */
+	uint64_t shown[QUANTITIES], outside[QUANTITIES];
+	/* Frames before the one and after the other are outside; 0: that is settled. */
+	uint64_t starts_ns, ends_ns;
 };
 
 struct facts {
@@ -30,6 +47,11 @@ struct facts {
 	uint64_t left_out; /* facts over the limits */
 	struct facts_port ports[FACTS_PORTS];
 	unsigned int n_ports;
+	struct facts_port *current; /* the last one that a device was stored for in this file */
+	size_t current_file;
 };
+
+/* Whether an address in the notation of reports is of this port. */
+bool facts_is_local(const struct facts_port *p, const char *address);
 
 #endif

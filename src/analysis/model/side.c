@@ -39,6 +39,11 @@ static const bool is_in_peer[RD_INC_COUNT] = {
 #undef INCIDENT
 };
 
+bool side_is_in_peer(enum rd_incident_kind kind)
+{
+	return is_in_peer[kind];
+}
+
 bool side_incidents(struct rd_side *s, const struct flow *own, const struct flow *other)
 {
 	struct rd_incident incidents[RD_INC_COUNT];

@@ -363,6 +363,7 @@ struct rd_analysis {
 	uint64_t pending_dropped;
 	struct rd_incident dropped; /* frames that the capture lost */
 	struct facts *facts;
+	uint64_t facts_ns; /* facts_pass() is due with the first frame from then on */
 	bool out_of_memory;
 };
 
@@ -520,10 +521,16 @@ void pair_link(struct rd_analysis *a, const struct link_pair *link);
 /* The peer's QP number by the resources of a device, nth of those known; RD_QP_UNKNOWN: no more. */
 uint32_t facts_peer(const struct rd_analysis *a, uint32_t qp, unsigned int nth);
 void analysis_facts_free(struct facts *facts);
+/* The next frame is of time `ns`: spans between readings of counters may begin or end before it. */
+void facts_pass(struct rd_analysis *a, uint64_t ns);
+/* No frames of the current file follow. */
+void facts_settle(struct rd_analysis *a);
 /*
  * Copy a flow into a side (side.c): incidents, of a side with the frames `own` and its peer's
  * `other` (either may be NULL); verbs and latencies of its requests. False if out of memory.
  */
+/* Whether an incident of a side is counted in the flow of its peer. */
+bool side_is_in_peer(enum rd_incident_kind kind);
 bool side_incidents(struct rd_side *s, const struct flow *own, const struct flow *other);
 bool side_requests(struct rd_side *s, const struct flow *f);
 void side_free(struct rd_side *s);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Compares counters of a device over the time of the capture with its packets. Names and
- * meanings of counters: rdma_rxe's rxe_hw_counters.c; mlx5's main.c and NVIDIA's list of counters.
+ * Compares counters of a device between two readings with the packets captured between them.
  */
 #include "../model/facts.h"
 #include "report.h"
@@ -11,96 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum whose {
-	SENT,	  /* frames of the device */
-	RECEIVED, /* frames of its peers */
-	OWN,	  /* its requests */
-	PEERS	  /* requests that it responds to */
+/* Frames of a port, counted and captured. */
+struct scale {
+	const struct rd_analysis *a;
+	const struct rd_report *r;
+	const struct facts_port *p;
+	const uint8_t *places;
+	uint64_t grown[2], shown[2]; /* SENT and RECEIVED; the same where the device counts none */
+	double at_ends;		     /* frames that may be on the wrong side of the readings */
+	uint64_t strangers;	     /* frames between addresses that are not of the port */
+	uint64_t own_multicast;
 };
 
-#define INCIDENTS_MAX 4
-#define NO_INCIDENT   RD_INC_COUNT
-
-struct quantity {
-	const char *counter, *meaning;
-	enum whose whose;
-	enum rd_incident_kind incidents[INCIDENTS_MAX]; /* summed; ended by NO_INCIDENT */
-	bool exact; /* else a fiftieth more or less is the same */
-};
-
-#define HW "hw_counters/"
-
-static const struct quantity quantities[] = {
-	/* rxe */
-	{HW "sent_pkts", "frames that it sent", SENT, {NO_INCIDENT}, true},
-	{HW "rcvd_pkts", "frames that it received", RECEIVED, {NO_INCIDENT}, true},
-	{HW "out_of_seq_request", "requests out of sequence", PEERS,
-		{RD_INC_AT_RECEIVER_SEQUENCE, NO_INCIDENT}, true},
-	{HW "rcvd_rnr_err", "RNR NAKs that it received", OWN, {RD_INC_RNR, NO_INCIDENT}, true},
-	{HW "send_rnr_err", "RNR NAKs that it sent", PEERS, {RD_INC_RNR, NO_INCIDENT}, true},
-	{HW "rcvd_seq_err", "sequence NAKs that it received", OWN,
-		{RD_INC_NAK_PROGRESS, NO_INCIDENT}, true},
-	{HW "completer_retry_err", "times that it retransmitted requests", OWN,
-		{RD_INC_ROUND_NAK, RD_INC_ROUND_READ, RD_INC_ROUND_TIMEOUT, NO_INCIDENT}, true},
-	/* both */
-	{HW "duplicate_request", "duplicate requests", PEERS,
-		{RD_INC_AT_RECEIVER_DUPLICATE, NO_INCIDENT}, false},
-	/* mlx5 */
-	{HW "packet_seq_err", "sequence NAKs that it received", OWN,
-		{RD_INC_NAK_SEQUENCE, NO_INCIDENT}, false},
-	{HW "rnr_nak_retry_err", "RNR NAKs that it received", OWN, {RD_INC_RNR, NO_INCIDENT},
-		false},
-	{HW "rp_cnp_handled", "congestion notifications that it received", OWN,
-		{RD_INC_CNP, NO_INCIDENT}, false},
-	{HW "np_cnp_sent", "congestion notifications that it sent", PEERS,
-		{RD_INC_CNP, NO_INCIDENT}, false},
-	{HW "np_ecn_marked_roce_packets", "frames that it received marked", PEERS,
-		{RD_INC_CE, NO_INCIDENT}, false},
-	{HW "local_ack_timeout_err", "times that it retransmitted requests without a response", OWN,
-		{RD_INC_ROUND_TIMEOUT, NO_INCIDENT}, false},
-	{HW "rx_icrc_encapsulated", "frames that it received with a wrong invariant CRC", PEERS,
-		{RD_INC_ICRC, NO_INCIDENT}, false},
-};
-
-static bool is_local(const struct facts_port *p, const struct rd_endpoint *e)
+static size_t index_of(const struct quantity *q)
 {
-	for (unsigned int i = 0; i < p->n_gids; i++)
-		if (!strcmp(p->gids[i], e->address))
-			return true;
-	return false;
+	return (size_t)(q - quantities);
 }
 
-static uint64_t side_value(const struct quantity *c, const struct rd_side *s)
+/* Of the packets between the readings. */
+static uint64_t shown(const struct facts_port *p, const struct quantity *q)
 {
-	uint64_t sum = 0;
+	uint64_t outside = p->outside[index_of(q)], all = p->shown[index_of(q)];
 
-	/* A frame that was damaged on the path counts as sent, but not as received. */
-	if (c->whose == SENT)
-		return s->frames;
-	if (c->whose == RECEIVED)
-		return s->frames - rd_side_incident(s, RD_INC_ICRC)->count;
-	for (unsigned int i = 0; c->incidents[i] != NO_INCIDENT; i++)
-		sum += rd_side_incident(s, c->incidents[i])->count;
-	return sum;
-}
-
-/* What the packets of all conversations of this port show. */
-static uint64_t shown(
-	const struct rd_report *r, const struct facts_port *p, const struct quantity *c)
-{
-	bool own = c->whose == SENT || c->whose == OWN;
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < r->n_conversations; i++) {
-		const struct rd_conversation *v = &r->conversations[i];
-		bool local[2] = {is_local(p, &v->a), is_local(p, &v->b)};
-
-		/* A multicast frame on this port's link is for this port. */
-		for (unsigned int side = 0; side < 2; side++)
-			if (own ? local[side] : local[!side] || (v->multicast && !local[side]))
-				sum += side_value(c, &v->side[side]);
-	}
-	return sum;
+	return all > outside ? all - outside : 0;
 }
 
 static bool is_near(uint64_t a, uint64_t b)
@@ -111,13 +43,6 @@ static bool is_near(uint64_t a, uint64_t b)
 }
 
 /* --- why they may differ ---------------------------------------------------------------------- */
-
-/* Frames of a port, counted and captured. */
-struct scale {
-	const struct rd_report *r;
-	const struct facts_port *p;
-	uint64_t grown[2], shown[2]; /* SENT and RECEIVED; the same where the device counts none */
-};
 
 struct difference {
 	const struct scale *scale;
@@ -138,16 +63,24 @@ static bool qps_left_out(const struct difference *d)
 	return d->scale->r->totals.frames_left_out;
 }
 
-/* Addresses change with VLANs; the file has those at its start. */
 static bool has_strangers(const struct difference *d)
 {
-	for (size_t i = 0; i < d->scale->r->n_conversations; i++) {
-		const struct rd_conversation *v = &d->scale->r->conversations[i];
+	return d->device_count > d->packets && d->device_count - d->packets <= d->scale->strangers;
+}
 
-		if (!is_local(d->scale->p, &v->a) && !is_local(d->scale->p, &v->b))
-			return true;
-	}
-	return false;
+/* The host may deliver what it sends to a group to its own members. */
+static bool loops_back(const struct difference *d)
+{
+	return d->c->whose == RECEIVED && d->device_count > d->packets &&
+	       d->device_count - d->packets <= d->scale->own_multicast;
+}
+
+static bool is_at_ends(const struct difference *d)
+{
+	uint64_t more = d->device_count > d->packets ? d->device_count - d->packets
+						     : d->packets - d->device_count;
+
+	return (double)more <= d->scale->at_ends;
 }
 
 static bool sent_less(const struct difference *d)
@@ -179,7 +112,7 @@ static uint64_t happened(const struct difference *d, enum rd_incident_kind kind)
 {
 	const struct quantity any = {.whose = d->c->whose, .incidents = {kind, NO_INCIDENT}};
 
-	return shown(d->scale->r, d->scale->p, &any);
+	return quantity_shown(d->scale->a, d->scale->places, &any);
 }
 
 static bool rounds_differ(const struct difference *d)
@@ -217,6 +150,7 @@ static const struct {
 	{capture_lost, "the capture lost frames"},
 	{qps_left_out, "not all QPs were followed"},
 	{has_strangers, "there were frames between addresses that are not of the port"},
+	{loops_back, "the host may deliver frames that it sends to a group to itself"},
 	{rounds_differ,
 		"retransmissions that overlap or follow an RNR NAK cannot all be distinguished"},
 	{refused_behind_rnr, "packets that arrive while an RNR NAK is on its way may or may not be "
@@ -229,6 +163,7 @@ static const struct {
 	{received_less, "captured frames did not arrive at an open QP: dropped by the host, "
 			"or the QP was in error or gone"},
 	{counts_later, "the device counts at another time"},
+	{is_at_ends, "frames at the beginning or the end may be on the other side of a reading"},
 };
 
 static const char *reason(const struct difference *d)
@@ -249,7 +184,11 @@ static const char *compare(struct rd_comparison *made, const struct scale *scale
 	made->device_count = grown->amount;
 	made->agrees =
 		c->exact ? made->packets == grown->amount : is_near(made->packets, grown->amount);
-	return made->agrees ? NULL : reason(&d);
+	if (made->agrees)
+		return NULL;
+	made->unsure = is_at_ends(&d);
+	made->explained = has_strangers(&d) || loops_back(&d);
+	return reason(&d);
 }
 
 static int add_comparison(struct rd_report *r, const struct scale *scale, const struct quantity *c,
@@ -264,7 +203,7 @@ static int add_comparison(struct rd_report *r, const struct scale *scale, const 
 		return -1;
 	r->comparisons = list;
 	made = &r->comparisons[r->n_comparisons++];
-	*made = (struct rd_comparison){.packets = shown(r, scale->p, c)};
+	*made = (struct rd_comparison){.packets = shown(scale->p, c)};
 	if (grown->verdict != RD_GROWTH_EXACT) {
 		if (asprintf(&made->why, "the counter %s", rd_growth_reason(grown)) < 0)
 			made->why = NULL;
@@ -289,56 +228,156 @@ static bool value_of(const json_t *facts, const char *counter, uint64_t *value)
 	return true;
 }
 
-/* False where the device has no such counter. */
-static bool growth(const struct facts_port *p, const char *counter, struct rd_growth *grown)
+static uint64_t time_of(const json_t *reading)
 {
-	int64_t from = json_integer_value(json_object_get(p->first, "time_ns"));
-	int64_t to = json_integer_value(json_object_get(p->last, "time_ns"));
-	const struct rd_span span = {
-		from > 0 && to > from ? (double)(to - from) / 1e9 : 0, p->speed};
-	uint64_t first, last;
-	bool before = value_of(p->first, counter, &first),
-	     after = value_of(p->last, counter, &last);
+	json_int_t ns = json_integer_value(json_object_get(reading, "time_ns"));
 
-	if (!p->first || !p->last || (!before && !after))
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+/* Of one span; false where neither reading has the counter. */
+static bool span_growth(const struct facts_port *p, const struct facts_span *s, const char *counter,
+	struct rd_growth *grown)
+{
+	uint64_t from = time_of(s->first), to = time_of(s->last), first, last;
+	const struct rd_span span = {from && to > from ? (double)(to - from) / 1e9 : 0, p->speed};
+	bool before = value_of(s->first, counter, &first),
+	     after = value_of(s->last, counter, &last);
+
+	if (!before && !after)
 		return false;
 	*grown = rd_counter_growth(rd_counter_kind(p->driver, counter), before ? &first : NULL,
 		after ? &last : NULL, &span);
 	return true;
 }
 
-static struct scale scale_of(const struct rd_report *r, const struct facts_port *p)
+/* Of all spans; false where the device has no such counter. */
+static bool growth(const struct facts_port *p, const char *counter, struct rd_growth *grown)
 {
-	struct scale scale = {.r = r, .p = p};
+	struct rd_growth one;
+	bool any = false;
+
+	for (unsigned int i = 0; i < p->n_spans && p->spans[i].last; i++) {
+		if (!span_growth(p, &p->spans[i], counter, &one))
+			continue;
+		if (any)
+			rd_growth_add(grown, &one);
+		else
+			*grown = one;
+		any = true;
+	}
+	return any;
+}
+
+/* --- the ends of the capture ------------------------------------------------------------------ */
+
+/* The kernel answers from a cache that is up to this old (rdma_hw_stats.lifespan). */
+#define LIFESPAN_MS 10
+
+static double lifespan_ns(const json_t *reading)
+{
+	json_int_t ms = json_integer_value(json_object_get(reading, "lifespan_ms"));
+
+	return (double)(ms > 0 ? ms : LIFESPAN_MS) * 1e6;
+}
+
+/* How many frames were captured between two times, by the steps of the time series. */
+static double frames_between(const struct rd_series *s, double from, double to)
+{
+	double sum = 0;
+
+	for (unsigned int i = 0; i < s->n; i++) {
+		double begin = (double)s->start_ns + (double)i * (double)s->width_ns;
+		double last = begin + (double)s->width_ns;
+		double part = (last < to ? last : to) - (begin > from ? begin : from);
+
+		if (part > 0)
+			sum += part / (double)s->width_ns * (double)s->points[i].frames;
+	}
+	return sum;
+}
+
+/*
+ * Between a reading and the nearest frame the capture may not have run, or the reading was answered
+ * from the kernel's cache: as many frames as were captured beside it in the same time.
+ */
+static double frames_at_ends(const struct rd_report *r, const struct facts_port *p)
+{
+	double begin = (double)r->totals.first_ns, end = (double)r->totals.last_ns, sum = 0;
+
+	for (unsigned int i = 0; i < p->n_spans && p->spans[i].last; i++) {
+		const struct facts_span *s = &p->spans[i];
+		double first = (double)time_of(s->first), last = (double)time_of(s->last);
+		double from = first > begin ? first : begin, to = last < end ? last : end;
+
+		if (first <= 0 || last <= 0)
+			continue;
+		sum += frames_between(
+			&r->series, from, from + (from - first) + lifespan_ns(s->first));
+		sum += frames_between(&r->series, to - (last - to) - lifespan_ns(s->last), to);
+	}
+	return sum;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static void count_places(struct scale *scale)
+{
+	const struct rd_analysis *a = scale->a;
+
+	for (size_t i = 0; scale->places && i < a->flows.n; i++) {
+		uint64_t frames = a->flows.all[i]->traffic.frames;
+		uint8_t place = scale->places[i];
+
+		if (!place)
+			scale->strangers += frames;
+		if (place & FROM_PORT && place & TO_GROUP)
+			scale->own_multicast += frames;
+	}
+}
+
+static struct scale scale_of(const struct rd_analysis *a, const struct rd_report *r,
+	const struct facts_port *p, const uint8_t *places)
+{
+	struct scale scale = {.a = a, .r = r, .p = p, .places = places};
 	struct rd_growth grown;
 
-	for (size_t i = 0; i < sizeof(quantities) / sizeof(*quantities); i++) {
+	for (size_t i = 0; i < QUANTITIES && quantities[i].counter; i++) {
 		const struct quantity *c = &quantities[i];
 
 		if ((c->whose == SENT || c->whose == RECEIVED) && growth(p, c->counter, &grown) &&
 			rd_growth_known(&grown)) {
 			scale.grown[c->whose] = grown.amount;
-			scale.shown[c->whose] = shown(r, p, c);
+			scale.shown[c->whose] = shown(p, c);
 		}
 	}
+	count_places(&scale);
+	scale.at_ends = frames_at_ends(r, p);
 	return scale;
+}
+
+static int compare_port(
+	const struct rd_analysis *a, struct rd_report *r, const struct facts_port *p)
+{
+	uint8_t *places = quantity_places(a, p);
+	const struct scale scale = scale_of(a, r, p, places);
+	struct rd_growth grown;
+	int rc = 0;
+
+	for (size_t k = 0; p->n_gids && k < QUANTITIES && quantities[k].counter && !rc; k++)
+		if (growth(p, quantities[k].counter, &grown))
+			rc = add_comparison(r, &scale, &quantities[k], &grown);
+	free(places);
+	return rc;
 }
 
 int comparisons_make(const struct rd_analysis *a, struct rd_report *r)
 {
-	struct rd_growth grown;
-
 	/* Counters are of all traffic, not of a part. */
 	if (!a->facts || a->config.qp != RD_QP_UNKNOWN || a->config.to_ns)
 		return 0;
-	for (unsigned int i = 0; i < a->facts->n_ports; i++) {
-		const struct facts_port *p = &a->facts->ports[i];
-		const struct scale scale = scale_of(r, p);
-
-		for (size_t k = 0; p->n_gids && k < sizeof(quantities) / sizeof(*quantities); k++)
-			if (growth(p, quantities[k].counter, &grown) &&
-				add_comparison(r, &scale, &quantities[k], &grown) < 0)
-				return -1;
-	}
+	for (unsigned int i = 0; i < a->facts->n_ports; i++)
+		if (compare_port(a, r, &a->facts->ports[i]) < 0)
+			return -1;
 	return 0;
 }

@@ -295,11 +295,15 @@ static int make_report(
 {
 	struct rd_report *r = calloc(1, sizeof(*r));
 
-	if (!r || fill_conversations(a, r, final) < 0 || fill_files(a, r) < 0 || fill_sum(a, r) < 0)
+	if (final)
+		facts_settle(a);
+	if (!r || fill_files(a, r) < 0 || fill_sum(a, r) < 0)
 		goto fail;
 	fill_totals(a, r);
 	fill_unread(a, r);
-	if (comparisons_make(a, r) < 0 || rules_run(a, r) < 0)
+	/* Conversations take over what flows have. */
+	if (comparisons_make(a, r) < 0 || fill_conversations(a, r, final) < 0 ||
+		rules_run(a, r) < 0)
 		goto fail;
 	*out = r;
 	return 0;

@@ -364,8 +364,10 @@ static bool counters_differ(const struct look *l, struct rd_finding *f)
 	for (size_t i = 0; i < l->r->n_comparisons; i++) {
 		const struct rd_comparison *c = &l->r->comparisons[i];
 
-		if (c->agrees || !c->known || nth--)
+		if (c->agrees || !c->known || c->explained || nth--)
 			continue;
+		if (c->unsure)
+			finding_lower(f, RD_POSSIBLE);
 		f->evidence.count = c->device_count > c->packets ? c->device_count - c->packets
 								 : c->packets - c->device_count;
 		rd_finding_title(f, "%s counted %llu %s, the packets show %llu", c->device,

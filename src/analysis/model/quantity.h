@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What packets show of the counters of a device. */
+#ifndef RDMADUMP_ANALYSIS_QUANTITY_H
+#define RDMADUMP_ANALYSIS_QUANTITY_H
+
+#include "state.h"
+
+enum whose {
+	SENT,	  /* frames of the device */
+	RECEIVED, /* frames of its peers */
+	OWN,	  /* its requests */
+	PEERS	  /* requests that it responds to */
+};
+
+#define INCIDENTS_MAX 4
+#define NO_INCIDENT   RD_INC_COUNT
+
+struct quantity {
+	const char *counter, *meaning;
+	enum whose whose;
+	enum rd_incident_kind incidents[INCIDENTS_MAX]; /* summed; ended by NO_INCIDENT */
+	bool exact; /* else a fiftieth more or less is the same */
+};
+
+#define HW "hw_counters/"
+
+#define QUANTITIES 16
+extern const struct quantity quantities[QUANTITIES]; /* rows without a counter end it */
+
+struct facts_port;
+
+/* Where the ends of a flow are, seen from a port. */
+enum { FROM_PORT = 1, TO_PORT = 2, TO_GROUP = 4 };
+
+/*
+ * For each flow, a sum of these. NULL if out of memory or there are no flows; free(). To be made
+ * again when flows were added.
+ */
+uint8_t *quantity_places(const struct rd_analysis *a, const struct facts_port *p);
+/* What all packets so far show; not after flow_finish(). */
+uint64_t quantity_shown(
+	const struct rd_analysis *a, const uint8_t *places, const struct quantity *q);
+
+#endif
