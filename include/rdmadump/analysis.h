@@ -8,6 +8,7 @@
 #define RDMADUMP_ANALYSIS_H
 
 #include <jansson.h>
+#include <rdmadump/counters.h>
 #include <rdmadump/error.h>
 #include <rdmadump/finding.h>
 #include <rdmadump/frame.h>
@@ -225,6 +226,8 @@ struct rd_report {
 	struct rd_findings findings; /* worst first */
 	struct rd_comparison *comparisons;
 	size_t n_comparisons;
+	struct rd_counters *readings; /* whose names findings borrow */
+	size_t n_readings;
 	struct rd_series series; /* all frames */
 	struct rd_unread unread[RD_UNREAD_KINDS];
 	unsigned int n_unread;

@@ -5,6 +5,7 @@
 
 #include "quantity.h"
 #include "state.h"
+#include <rdmadump/growth.h>
 #include <rdmadump/notation.h>
 
 #define FACTS_PORTS 16
@@ -53,5 +54,22 @@ struct facts {
 
 /* Whether an address in the notation of reports is of this port. */
 bool facts_is_local(const struct facts_port *p, const char *address);
+/* The port with this address; NULL: the file has none. */
+const struct facts_port *facts_port_at(const struct rd_analysis *a, const char *address);
+/* Nanoseconds since the Unix epoch, 0: unknown. */
+uint64_t reading_ns(const json_t *reading);
+/*
+ * By how much a counter grew, in all captures that have its value at the beginning and at the end.
+ * False where the device has no such counter, or no capture has both readings.
+ */
+bool facts_growth(const struct facts_port *p, const char *counter, struct rd_growth *grown);
+/* How long these captures were. */
+double facts_seconds(const struct facts_port *p);
+/*
+ * How many requests of the device with this address failed after too many retries, or after too many
+ * RNR NAKs. False: unknown.
+ */
+bool facts_gave_up(
+	const struct rd_analysis *a, const char *address, bool rnr, struct rd_growth *grown);
 
 #endif

@@ -131,7 +131,10 @@ static void put_finding(const struct page *p, const struct rd_finding *f)
 		fprintf(p->out, ", at %.3f s", seconds(p->r, e->first_ns));
 	fputc('\n', p->out);
 	put_evidence(p, e);
-	fprintf(p->out, "   usually: %s\n   next: %s\n", f->meaning, f->next);
+	if (f->meaning)
+		fprintf(p->out, "   usually: %s\n", f->meaning);
+	if (f->next)
+		fprintf(p->out, "   next: %s\n", f->next);
 }
 
 /* Whether a finding before it has the same rule. */

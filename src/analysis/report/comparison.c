@@ -5,7 +5,6 @@
 #include "../model/facts.h"
 #include "report.h"
 #include <rdmadump/growth.h>
-#include <rdmadump/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,58 +216,6 @@ static int add_comparison(struct rd_report *r, const struct scale *scale, const 
 	return made->device && made->counter && made->meaning ? 0 : -1;
 }
 
-/* Of the facts of one moment; false: it is absent. */
-static bool value_of(const json_t *facts, const char *counter, uint64_t *value)
-{
-	const json_t *v = json_object_get(json_object_get(facts, "counters"), counter);
-
-	if (!json_is_number(v) || json_number_value(v) < 0)
-		return false;
-	*value = rd_json_u64_value(v);
-	return true;
-}
-
-static uint64_t time_of(const json_t *reading)
-{
-	json_int_t ns = json_integer_value(json_object_get(reading, "time_ns"));
-
-	return ns > 0 ? (uint64_t)ns : 0;
-}
-
-/* Of one span; false where neither reading has the counter. */
-static bool span_growth(const struct facts_port *p, const struct facts_span *s, const char *counter,
-	struct rd_growth *grown)
-{
-	uint64_t from = time_of(s->first), to = time_of(s->last), first, last;
-	const struct rd_span span = {from && to > from ? (double)(to - from) / 1e9 : 0, p->speed};
-	bool before = value_of(s->first, counter, &first),
-	     after = value_of(s->last, counter, &last);
-
-	if (!before && !after)
-		return false;
-	*grown = rd_counter_growth(rd_counter_kind(p->driver, counter), before ? &first : NULL,
-		after ? &last : NULL, &span);
-	return true;
-}
-
-/* Of all spans; false where the device has no such counter. */
-static bool growth(const struct facts_port *p, const char *counter, struct rd_growth *grown)
-{
-	struct rd_growth one;
-	bool any = false;
-
-	for (unsigned int i = 0; i < p->n_spans && p->spans[i].last; i++) {
-		if (!span_growth(p, &p->spans[i], counter, &one))
-			continue;
-		if (any)
-			rd_growth_add(grown, &one);
-		else
-			*grown = one;
-		any = true;
-	}
-	return any;
-}
-
 /* --- the ends of the capture ------------------------------------------------------------------ */
 
 /* The kernel answers from a cache that is up to this old (rdma_hw_stats.lifespan). */
@@ -307,7 +254,7 @@ static double frames_at_ends(const struct rd_report *r, const struct facts_port 
 
 	for (unsigned int i = 0; i < p->n_spans && p->spans[i].last; i++) {
 		const struct facts_span *s = &p->spans[i];
-		double first = (double)time_of(s->first), last = (double)time_of(s->last);
+		double first = (double)reading_ns(s->first), last = (double)reading_ns(s->last);
 		double from = first > begin ? first : begin, to = last < end ? last : end;
 
 		if (first <= 0 || last <= 0)
@@ -345,7 +292,7 @@ static struct scale scale_of(const struct rd_analysis *a, const struct rd_report
 	for (size_t i = 0; i < QUANTITIES && quantities[i].counter; i++) {
 		const struct quantity *c = &quantities[i];
 
-		if ((c->whose == SENT || c->whose == RECEIVED) && growth(p, c->counter, &grown) &&
+		if ((c->whose == SENT || c->whose == RECEIVED) && facts_growth(p, c->counter, &grown) &&
 			rd_growth_known(&grown)) {
 			scale.grown[c->whose] = grown.amount;
 			scale.shown[c->whose] = shown(p, c);
@@ -365,7 +312,7 @@ static int compare_port(
 	int rc = 0;
 
 	for (size_t k = 0; p->n_gids && k < QUANTITIES && quantities[k].counter && !rc; k++)
-		if (growth(p, quantities[k].counter, &grown))
+		if (facts_growth(p, quantities[k].counter, &grown))
 			rc = add_comparison(r, &scale, &quantities[k], &grown);
 	free(places);
 	return rc;

@@ -302,8 +302,10 @@ static int make_report(
 	fill_totals(a, r);
 	fill_unread(a, r);
 	/* Conversations take over what flows have. */
-	if (comparisons_make(a, r) < 0 || fill_conversations(a, r, final) < 0 ||
-		rules_run(a, r) < 0)
+	if (comparisons_make(a, r) < 0 || fill_conversations(a, r, final) < 0)
+		goto fail;
+	readings_correct(a, r);
+	if (readings_judge(a, r) < 0 || rules_run(a, r) < 0)
 		goto fail;
 	*out = r;
 	return 0;
@@ -341,7 +343,10 @@ void rd_report_free(struct rd_report *r)
 		free(r->comparisons[i].meaning);
 		free(r->comparisons[i].why);
 	}
+	for (size_t i = 0; i < r->n_readings; i++)
+		rd_counters_free(&r->readings[i]);
 	free(r->files);
+	free(r->readings);
 	free(r->conversations);
 	rd_findings_free(&r->findings);
 	free(r->comparisons);

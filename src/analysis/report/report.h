@@ -7,5 +7,9 @@
 
 /* Compares counters of devices with their packets. -1 if out of memory. */
 int comparisons_make(const struct rd_analysis *a, struct rd_report *r);
+/* Adds findings about the growth of counters. -1 if out of memory. */
+int readings_judge(const struct rd_analysis *a, struct rd_report *r);
+/* Corrects what the packets of conversations seem to show. */
+void readings_correct(const struct rd_analysis *a, struct rd_report *r);
 
 #endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the counters of the capturing devices say beside the packets. */
+#include "../model/facts.h"
+#include "report.h"
+#include <rdmadump/json.h>
+#include <stdlib.h>
+
+/* All counters of the last reading and their growth; -1 if out of memory. */
+static int take_counters(
+	const struct facts_port *p, struct rd_counters *c, struct rd_growth **growth)
+{
+	const struct facts_span *s = &p->spans[p->n_spans - 1];
+	json_t *numbers = json_object_get(s->last, "counters"), *value;
+	size_t room = json_object_size(numbers);
+	const char *name;
+
+	*c = (struct rd_counters){.port = p->port, .speed = p->speed};
+	snprintf(c->device, sizeof(c->device), "%s", p->device);
+	snprintf(c->driver, sizeof(c->driver), "%s", p->driver);
+	*growth = calloc(room + 1, sizeof(**growth));
+	if (!*growth)
+		return -1;
+	json_object_foreach (numbers, name, value) {
+		size_t i = c->n;
+
+		if (json_number_value(value) < 0)
+			continue;
+		if (rd_counters_add(c, rd_json_u64_value(value), "%s", name) < 0)
+			return -1;
+		if (c->n == i) /* not a counter by its name */
+			continue;
+		/* The value of a gauge is no growth. */
+		if (c->counter[i].kind && c->counter[i].kind->flags & RD_COUNTER_GAUGE)
+			(*growth)[i].verdict = RD_GROWTH_MISSING;
+		else if (!facts_growth(p, name, &(*growth)[i]))
+			(*growth)[i].verdict = RD_GROWTH_MISSING;
+	}
+	return 0;
+}
+
+/* Moves findings to the end of another list. */
+static int move(struct rd_findings *to, struct rd_findings *from)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		struct rd_finding *f = rd_findings_add(to);
+		size_t number;
+
+		if (!f)
+			return -1;
+		number = f->number;
+		*f = from->finding[i];
+		f->number = number;
+		from->finding[i] = (struct rd_finding){0};
+	}
+	return 0;
+}
+
+static int judge(const struct facts_port *p, struct rd_report *r)
+{
+	struct rd_counters *list = reallocarray(r->readings, r->n_readings + 1, sizeof(*list));
+	struct rd_growth *growth = NULL;
+	struct rd_findings found = {0};
+	int rc;
+
+	if (!list)
+		return -1;
+	r->readings = list; /* findings borrow names of counters */
+	rc = take_counters(p, &list[r->n_readings++], &growth);
+	if (!rc)
+		rc = rd_counters_judge(
+			&found, &list[r->n_readings - 1], growth, facts_seconds(p));
+	if (!rc)
+		rc = move(&r->findings, &found);
+	rd_findings_free(&found);
+	free(growth);
+	return rc;
+}
+
+int readings_judge(const struct rd_analysis *a, struct rd_report *r)
+{
+	/* As with comparisons: they are of all traffic. */
+	if (!a->facts || a->config.qp != RD_QP_UNKNOWN || a->config.to_ns)
+		return 0;
+	for (unsigned int i = 0; i < a->facts->n_ports; i++) {
+		const struct facts_port *p = &a->facts->ports[i];
+
+		if (p->n_spans && p->spans[p->n_spans - 1].last && judge(p, r) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A device whose counter of such failures did not move has not given up. */
+static void correct_ending(
+	const struct rd_analysis *a, struct rd_side *s, const struct rd_endpoint *e)
+{
+	struct rd_growth grown;
+
+	if (s->ending != RD_ENDING_RETRY && s->ending != RD_ENDING_RNR)
+		return;
+	if (!facts_gave_up(a, e->address, s->ending == RD_ENDING_RNR, &grown) || grown.amount)
+		return;
+	s->ending = RD_ENDING_OPEN;
+	s->end_frame = s->end_ns = 0;
+}
+
+void readings_correct(const struct rd_analysis *a, struct rd_report *r)
+{
+	for (size_t i = 0; a->facts && i < r->n_conversations; i++) {
+		struct rd_conversation *c = &r->conversations[i];
+
+		correct_ending(a, &c->side[0], &c->a);
+		correct_ending(a, &c->side[1], &c->b);
+	}
+}
