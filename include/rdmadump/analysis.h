@@ -94,6 +94,30 @@ enum rd_ending {
 	RD_ENDING_REMOTE_ERROR /* NAK that ends a QP: access, invalid request, operational */
 };
 
+/* The request that a responder refused with a NAK that ends a QP. */
+struct rd_refusal {
+	uint32_t psn; /* of the NAK */
+	enum rd_verb verb;
+	bool has_address; /* the header was captured, and is no SEND's: the following are valid */
+	uint64_t address;
+	uint32_t rkey, length; /* bytes */
+	uint64_t frame;	       /* first packet of the request */
+};
+
+/* What CM REQ and REP say of a connection. */
+struct rd_connection {
+	uint64_t service_id, frame;	/* of the REQ */
+	uint8_t retry_count, rnr_retry; /* of the REQ; RNR: 7 is unlimited */
+	uint8_t reply_rnr_retry;	/* of the REP */
+	uint8_t ack_timeout;		/* of the REQ's path: 4.096 us * 2^n */
+};
+
+/* The process of a QP. */
+struct rd_owner {
+	uint32_t pid; /* 0: the kernel */
+	char comm[32];
+};
+
 /* One side: the frames it sent, its requests, and the responses to them. */
 struct rd_side {
 	bool seen; /* a frame of it was captured */
@@ -128,6 +152,7 @@ struct rd_side {
 	unsigned int attempts;	/* rounds without a response at the end */
 	uint32_t qkey;		/* UD */
 	uint32_t reorder_depth; /* most packets that overtook a reordered one */
+	struct rd_refusal *refusal; /* NULL: none, or the request is unknown */
 };
 
 /* Of this side; all zero if it never happened. Valid as long as the report. */
@@ -156,11 +181,13 @@ struct rd_conversation {
 	enum rd_transport transport;
 	enum rd_kind kind;
 	enum rd_pairing pairing;
-	struct rd_endpoint a, b; /* UD: source QP and destination QP */
-	bool multicast, cm;	 /* cm: the CM connected or disconnected it within the capture */
-	bool proven;		 /* a frame of it had a valid ICRC */
-	struct rd_side side[2];	 /* a's and b's */
-	struct rd_series series; /* both directions; n = 0: not kept */
+	struct rd_endpoint a, b;   /* UD: source QP and destination QP */
+	bool multicast, cm;	   /* cm: the CM connected or disconnected it within the capture */
+	bool proven;		   /* a frame of it had a valid ICRC */
+	struct rd_owner *owner[2]; /* of a's and b's QP; NULL: unknown */
+	struct rd_connection *connection; /* NULL: unknown */
+	struct rd_side side[2];		  /* a's and b's */
+	struct rd_series series;	  /* both directions; n = 0: not kept */
 };
 
 struct rd_report_file {
@@ -267,6 +294,12 @@ void rd_analysis_undecoded(
 	struct rd_analysis *a, int linktype, const struct rd_frame *frames, unsigned int n);
 /* The capture lost this many frames before the next one. */
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames);
+/*
+ * A comment of the file on frame i of those that rd_analysis_frames() gets next: ports that went
+ * down or up.
+ */
+void rd_analysis_comment(
+	struct rd_analysis *a, const char *comment, const struct rd_frame *frames, unsigned int i);
 /* The current file has ended: the losses it reports, and the damage that ended it (or NULL). */
 void rd_analysis_file_end(
 	struct rd_analysis *a, uint64_t dropped, bool dropped_known, const char *damage);

@@ -354,6 +354,29 @@ void rd_analysis_undecoded(
 	a->linktype = -1;
 }
 
+void rd_analysis_comment(
+	struct rd_analysis *a, const char *comment, const struct rd_frame *frames, unsigned int i)
+{
+	static const struct {
+		const char *text;
+		bool down;
+	} states[] = {{"port down", true}, {"netdev down", true},
+		{"netdev up, without carrier", true}, {"port up", false}, {"netdev up", false}};
+
+	for (const char *at = comment; *at;) {
+		size_t len = strcspn(at, ";");
+
+		for (size_t k = 0; k < sizeof(states) / sizeof(*states); k++)
+			if (strlen(states[k].text) == len && !memcmp(at, states[k].text, len) &&
+				a->n_links_seen < LINK_EVENTS)
+				a->links_seen[a->n_links_seen++] =
+					(struct link_event){i ? frames[i - 1].ts_ns : a->ns,
+						frames[i].ts_ns, a->frame + i + 1, states[k].down};
+		at += len;
+		at += strspn(at, "; ");
+	}
+}
+
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames)
 {
 	a->pending_dropped += frames;
@@ -411,6 +434,7 @@ void rd_analysis_close(struct rd_analysis *a)
 	flow_table_free(&a->flows);
 	analysis_facts_free(a->facts);
 	grid_free(&a->grid);
+	refused_free(a);
 	free(a->files);
 	free(a->psns);
 	free(a->qkeys);

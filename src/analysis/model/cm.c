@@ -31,8 +31,10 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 		.ns = a->ns,
 		.frame = a->frame,
 		.service = cm->service_id,
-		.net = f->id.net,
+		.retry_count = cm->retry_count,
+		.rnr_retry = cm->rnr_retry,
 		.ack_timeout = cm->ack_timeout,
+		.net = f->id.net,
 		.used = true};
 	memcpy(r->src, f->id.src, sizeof(r->src));
 	memcpy(r->dst, f->id.dst, sizeof(r->dst));
@@ -43,16 +45,19 @@ static void cm_reply(struct rd_analysis *a, struct flow *f, const struct rd_cm *
 {
 	struct cm_request *r = request_of(a, f->id.dst, f->id.src, cm->remote_id);
 	struct flow_key there, back;
+	struct rd_connection made;
 
 	if (!r)
 		return;
 	r->answered = true;
 	there = flow_key(f->id.net, f->id.dst, f->id.src, cm->qpn, RD_QP_UNKNOWN);
 	back = flow_key(f->id.net, f->id.src, f->id.dst, r->qpn, RD_QP_UNKNOWN);
-	pair_link(a, &(struct link_pair){there.k1, there.k2, back.k1, back.k2, cm->psn, RD_PAIR_CM,
-			     r->ack_timeout});
-	pair_link(a, &(struct link_pair){back.k1, back.k2, there.k1, there.k2, r->psn, RD_PAIR_CM,
-			     r->ack_timeout});
+	made = (struct rd_connection){
+		r->service, r->frame, r->retry_count, r->rnr_retry, cm->rnr_retry, r->ack_timeout};
+	pair_link(a, &(struct link_pair){
+			     there.k1, there.k2, back.k1, back.k2, cm->psn, RD_PAIR_CM, made});
+	pair_link(a, &(struct link_pair){
+			     back.k1, back.k2, there.k1, there.k2, r->psn, RD_PAIR_CM, made});
 }
 
 static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)

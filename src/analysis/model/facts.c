@@ -75,28 +75,6 @@ uint32_t facts_peer(const struct rd_analysis *a, uint32_t qp, unsigned int nth)
 	return p && p->local ? p->remote : RD_QP_UNKNOWN;
 }
 
-static uint32_t qp_number(const json_t *object, const char *key)
-{
-	json_int_t n = json_integer_value(json_object_get(object, key));
-
-	return n > 0 && n <= 0xffffff ? (uint32_t)n : 0;
-}
-
-/* In both directions: either end may be captured first. */
-static void take_qps(struct rd_analysis *a, json_t *facts)
-{
-	struct facts *f = a->facts;
-	const json_t *qp;
-	size_t i;
-
-	json_array_foreach (json_object_get(facts, "qps"), i, qp) {
-		uint32_t local = qp_number(qp, "lqpn"), remote = qp_number(qp, "rqpn");
-
-		peer_add(f, local, remote);
-		peer_add(f, remote, local);
-	}
-}
-
 /* --- ports ------------------------------------------------------------------------------------ */
 
 bool facts_is_local(const struct facts_port *p, const char *address)
@@ -309,6 +287,46 @@ static void take_counters(struct rd_analysis *a, json_t *facts)
 		take_first(a, p, facts);
 }
 
+/* --- owners of queue pairs ------------------------------------------------------------------- */
+
+static uint32_t qp_number(const json_t *object, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(object, key));
+
+	return n > 0 && n <= 0xffffff ? (uint32_t)n : 0;
+}
+
+static void take_owner(struct rd_analysis *a, const struct facts_port *p, const json_t *qp)
+{
+	const char *comm = json_string_value(json_object_get(qp, "comm"));
+	json_int_t pid = json_integer_value(json_object_get(qp, "pid"));
+	uint32_t number = qp_number(qp, "lqpn");
+	struct rd_owner who = {.pid = pid > 0 && pid <= UINT32_MAX ? (uint32_t)pid : 0};
+
+	if (!p || !number || !comm || !*comm)
+		return;
+	snprintf(who.comm, sizeof(who.comm), "%s", comm);
+	if (!owner_add(&a->facts->owners, number, (uint32_t)(p - a->facts->ports), &who))
+		a->facts->left_out++;
+}
+
+/* In both directions: either end may be captured first. */
+static void take_qps(struct rd_analysis *a, json_t *facts)
+{
+	const struct facts_port *p = port_of(a, facts);
+	struct facts *f = a->facts;
+	const json_t *qp;
+	size_t i;
+
+	json_array_foreach (json_object_get(facts, "qps"), i, qp) {
+		uint32_t local = qp_number(qp, "lqpn"), remote = qp_number(qp, "rqpn");
+
+		peer_add(f, local, remote);
+		peer_add(f, remote, local);
+		take_owner(a, p, qp);
+	}
+}
+
 void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len)
 {
 	static const struct {
@@ -337,6 +355,7 @@ void analysis_facts_free(struct facts *f)
 			json_decref(f->ports[i].spans[k].last);
 		}
 	}
+	free(f->owners.list);
 	free(f->peers);
 	free(f);
 }

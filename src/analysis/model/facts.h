@@ -42,7 +42,24 @@ struct facts_port {
 	uint64_t starts_ns, ends_ns;
 };
 
+struct qp_owner {
+	uint32_t qp, port; /* number of its facts_port */
+	bool differs;	   /* the number was used by several processes */
+	struct rd_owner who;
+};
+
+struct owners {
+	struct qp_owner *list; /* an open hash by QP and port */
+	size_t mask, n;
+};
+
+/* Of a QP on a port; false: no room. */
+bool owner_add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_owner *who);
+/* NULL: unknown, or out of memory. free(). */
+struct rd_owner *owner_of(const struct rd_analysis *a, const struct rd_endpoint *e);
+
 struct facts {
+	struct owners owners;
 	struct qp_peer *peers; /* an open hash by local QP and nth */
 	size_t mask, n;
 	uint64_t left_out; /* facts over the limits */
@@ -66,8 +83,8 @@ bool facts_growth(const struct facts_port *p, const char *counter, struct rd_gro
 /* How long these captures were. */
 double facts_seconds(const struct facts_port *p);
 /*
- * How many requests of the device with this address failed after too many retries, or after too many
- * RNR NAKs. False: unknown.
+ * How many requests of the device with this address failed after too many retries, or after too
+ * many RNR NAKs. False: unknown.
  */
 bool facts_gave_up(
 	const struct rd_analysis *a, const char *address, bool rnr, struct rd_growth *grown);

@@ -485,7 +485,7 @@ void flow_expect(struct flow *f, uint32_t psn)
 	f->req.before = 0;
 	f->req.first = f->req.next = f->req.at = f->receiver.expected = f->ack.una = psn;
 	f->receiver.refusing = f->receiver.naked = f->receiver.previous_naked = false;
-	f->round.active = f->req.slow = f->ack.acked = false;
+	f->round.active = f->req.slow = f->ack.acked = f->ack.refused = false;
 	f->req.late_n = f->ack.waiting_n = 0;
 	f->ack.rnr_frame = f->ack.nak_frame = 0;
 	f->ack.gap_open = f->round.straggler = false;

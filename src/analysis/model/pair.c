@@ -163,7 +163,7 @@ static void link_apply(struct rd_analysis *a, const struct link_pair *l)
 		f->req.start_known = true;
 	}
 	if (f)
-		f->pair.ack_timeout = l->ack_timeout;
+		f->pair.ack_timeout = l->made.ack_timeout;
 	if (!f || !g || f == g || f->pair.peer == g)
 		return;
 	if (f->pair.peer)
@@ -184,6 +184,13 @@ void pair_link(struct rd_analysis *a, const struct link_pair *link)
 	a->n_links += !a->links[i].how;
 	a->links[i] = *link;
 	link_apply(a, link);
+}
+
+const struct link_pair *pair_link_of(const struct rd_analysis *a, const struct flow *f)
+{
+	const struct link_pair *l = a->links ? &a->links[link_slot(a, f->key.k1, f->key.k2)] : NULL;
+
+	return l && l->how ? l : NULL;
 }
 
 /* By the list of QPs that the capture file has of its host. */

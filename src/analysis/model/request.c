@@ -51,7 +51,8 @@ static inline void message_take(struct rd_analysis *a, struct flow *f, const str
 		f->req.message_ns = it->ns;
 	}
 	f->req.message_bytes += p->payload_len;
-	f->req.goodput += p->payload_len;
+	if (!f->ack.refused)
+		f->req.goodput += p->payload_len;
 	if (!(p->op->bits & RD_OP_LAST)) {
 		if (p->payload_len > f->req.mtu)
 			f->req.mtu = p->payload_len;
@@ -554,6 +555,8 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	else
 		fresh = sequence_odd(a, f, it, span);
 	receiver_takes(a, f, psn, span);
+	if (p->op->bits & RD_OP_FIRST)
+		refused_remember(a, f, it, span, verb_of(p->op), fresh);
 	if (fresh) {
 		message_take(a, f, it);
 		if (it->ns > f->req.progress_ns)

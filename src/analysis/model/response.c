@@ -361,6 +361,9 @@ static void nak(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 		r->ack.end_frame = a->frame;
 		r->ack.end_ns = a->ns;
 		r->ack.open_since_ns = 0;
+		if (r->req.started && psn_diff(p->psn, r->req.next) < 0 &&
+			(!r->ack.acked || psn_diff(p->psn, r->ack.una) >= 0))
+			refused_take(a, r, p->psn);
 	}
 }
 

@@ -116,4 +116,5 @@ void side_free(struct rd_side *s)
 	free(s->incidents);
 	free(s->verbs);
 	free(s->latencies);
+	free(s->refusal);
 }

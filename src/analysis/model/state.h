@@ -226,6 +226,7 @@ struct flow_acks {
 	bool acked;
 	bool gap_open;	 /* a READ response is missing: the requester drops those after it */
 	uint8_t end_nak; /* value of the NAK that ended the QP, + 1; 0: none */
+	bool refused;	 /* that NAK is of an open request: what is sent now does not arrive */
 	uint32_t nak_psn, rnr_psn;
 	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
 	uint32_t gap_psn;	       /* first response that is missing, if gap_open */
@@ -309,14 +310,16 @@ struct link_pair {	 /* two flows that are a pair, from the CM or from resources 
 	uint64_t k1, k2; /* key of a flow */
 	uint64_t p1, p2; /* key of its peer */
 	uint32_t psn;	 /* first PSN of the flow's requests; 0xffffffff: unknown */
-	uint8_t how, ack_timeout;
+	uint8_t how;
+	struct rd_connection made; /* by the CM */
 };
 
 struct cm_request {
 	uint8_t src[16], dst[16];
 	uint32_t local_id, qpn, psn;
 	uint64_t ns, frame, service;
-	uint8_t net, ack_timeout;
+	uint8_t retry_count, rnr_retry, ack_timeout;
+	uint8_t net;
 	bool used, answered, rejected;
 	uint16_t repeats;
 };
@@ -327,6 +330,15 @@ struct cm_reject {
 	uint8_t src[16], dst[16];
 	uint64_t service;
 	uint8_t net;
+};
+
+#define LINK_EVENTS 64
+
+/* A port went down or up between two frames. */
+struct link_event {
+	uint64_t before_ns, ns; /* of the frames */
+	uint64_t frame;		/* the second one */
+	bool down;
 };
 
 #define CM_OPEN	   256
@@ -363,6 +375,12 @@ struct rd_analysis {
 	uint64_t pending_dropped;
 	struct rd_incident dropped; /* frames that the capture lost */
 	struct facts *facts;
+	struct beginning *beginnings; /* of messages: a ring (refused.c) */
+	uint32_t beginnings_at;
+	struct refusal *refusals;
+	size_t n_refusals;
+	struct link_event links_seen[LINK_EVENTS]; /* of the capturing ports */
+	unsigned int n_links_seen;
 	uint64_t facts_ns; /* facts_pass() is due with the first frame from then on */
 	bool out_of_memory;
 };
@@ -510,6 +528,16 @@ void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
 bool foreign_take(struct rd_analysis *a, const struct rd_packet *p);
 /* Counts a frame that is no RDMA traffic, if it is one whose content is not understood. */
 void unread_take(struct rd_analysis *a, const struct rd_packet *p);
+/*
+ * Requests that are refused for good (refused.c). The first packet of a message, before its data is
+ * counted; a NAK for this PSN of flow r.
+ */
+void refused_remember(struct rd_analysis *a, const struct flow *f, const struct item *it,
+	uint32_t span, enum rd_verb verb, bool fresh);
+void refused_take(struct rd_analysis *a, struct flow *r, uint32_t psn);
+/* Copies what was refused of flow r into its side. False if out of memory. */
+bool refused_copy(const struct rd_analysis *a, struct rd_side *s, const struct flow *r);
+void refused_free(struct rd_analysis *a);
 /* Which flows are a pair (pair.c). */
 void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn);
@@ -518,6 +546,8 @@ void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_nak(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_new_flow(struct rd_analysis *a, struct flow *f);
 void pair_link(struct rd_analysis *a, const struct link_pair *link);
+/* The link of a flow; NULL: none. */
+const struct link_pair *pair_link_of(const struct rd_analysis *a, const struct flow *f);
 /* The peer's QP number by the resources of a device, nth of those known; RD_QP_UNKNOWN: no more. */
 uint32_t facts_peer(const struct rd_analysis *a, uint32_t qp, unsigned int nth);
 void analysis_facts_free(struct facts *facts);

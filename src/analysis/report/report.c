@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Makes the report from flows: two flows are a conversation, responses belong to the requester. */
 #include "report.h"
+#include "../model/facts.h"
 #include "../rules/rules.h"
 #include <errno.h>
 #include <rdmadump/notation.h>
@@ -67,8 +68,8 @@ static void fill_ending(struct rd_side *s, const struct flow *f, uint64_t end)
 	}
 }
 
-static bool fill_side(
-	struct rd_side *s, const struct flow *own, const struct flow *other, uint64_t end)
+static bool fill_side(const struct rd_analysis *a, struct rd_side *s, const struct flow *own,
+	const struct flow *other)
 {
 	s->credits = -1;
 	if (!side_incidents(s, own, other))
@@ -90,10 +91,10 @@ static bool fill_side(
 		s->last_frame = own->traffic.last_frame;
 		s->pkey = own->id.pkey;
 		s->dscp = own->id.tclass >> 2;
-		if (!fill_requests(s, own))
+		if (!fill_requests(s, own) || !refused_copy(a, s, own))
 			return false;
 		if (own->id.transport == RD_RC || own->id.transport == RD_XRC)
-			fill_ending(s, own, end);
+			fill_ending(s, own, a->totals.last_ns);
 	}
 	if (other)
 		s->goodput_bytes += other->resp.goodput;
@@ -116,6 +117,20 @@ static bool fill_series(
 		if (rows[r])
 			points_add(s, rows[r]);
 	return true;
+}
+
+static struct rd_connection *connection_of(
+	const struct rd_analysis *a, const struct flow *f, const struct flow *g)
+{
+	const struct link_pair *l = pair_link_of(a, f);
+	struct rd_connection *copy;
+
+	if (!l && g)
+		l = pair_link_of(a, g);
+	copy = l && l->how == RD_PAIR_CM ? malloc(sizeof(*copy)) : NULL;
+	if (copy)
+		*copy = l->made;
+	return copy;
 }
 
 /*
@@ -146,8 +161,11 @@ static bool fill_conversation(
 		c->a = to;
 		c->b = from;
 	}
-	return fill_side(&c->side[0], requester, responder, a->totals.last_ns) &&
-	       fill_side(&c->side[1], responder, requester, a->totals.last_ns) &&
+	c->owner[0] = owner_of(a, &c->a);
+	c->owner[1] = owner_of(a, &c->b);
+	c->connection = connection_of(a, f, g);
+	return fill_side(a, &c->side[0], requester, responder) &&
+	       fill_side(a, &c->side[1], responder, requester) &&
 	       fill_series(&c->series, &a->grid, f, g);
 }
 
@@ -335,6 +353,9 @@ void rd_report_free(struct rd_report *r)
 	for (size_t i = 0; i < r->n_conversations; i++) {
 		side_free(&r->conversations[i].side[0]);
 		side_free(&r->conversations[i].side[1]);
+		free(r->conversations[i].owner[0]);
+		free(r->conversations[i].owner[1]);
+		free(r->conversations[i].connection);
 		free(r->conversations[i].series.points);
 	}
 	for (size_t i = 0; i < r->n_comparisons; i++) {

@@ -41,8 +41,9 @@ unsigned int analyze_run(
 	const struct rd_source *source, const struct rd_frame *frames, unsigned int n);
 /* `damage` says why the file ended early, NULL: it did not. */
 void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage);
-/* Losses that are noted at frames of the last batch. */
-void analyze_notes(struct rd_analysis *a, struct rd_source *source, unsigned int n);
+/* Losses and comments that are noted at frames of the last batch, before they are analysed. */
+void analyze_notes(struct rd_analysis *a, struct rd_source *source, const struct rd_frame *frames,
+	unsigned int n);
 /* Shows the progress on a terminal. */
 void analyze_progress(struct rd_source *source, const char *name);
 

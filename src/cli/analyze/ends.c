@@ -199,7 +199,7 @@ static bool refill(struct tap *t)
 	}
 	t->n = (unsigned int)n;
 	if (t->source->batch_has_notes)
-		analyze_notes(t->analysis, t->source, t->n);
+		analyze_notes(t->analysis, t->source, t->frames, t->n);
 	analyze_frames(t->analysis, t->source, t->frames, t->n);
 	return true;
 }

@@ -24,13 +24,19 @@ void analyze_progress(struct rd_source *source, const char *name)
 	rd_cli_status(line);
 }
 
-void analyze_notes(struct rd_analysis *a, struct rd_source *source, unsigned int n)
+void analyze_notes(struct rd_analysis *a, struct rd_source *source, const struct rd_frame *frames,
+	unsigned int n)
 {
 	struct rd_note note;
 
-	for (unsigned int i = 0; i < n; i++)
-		if (source->ops->note(source, i, &note) && note.dropped)
+	for (unsigned int i = 0; i < n; i++) {
+		if (!source->ops->note(source, i, &note))
+			continue;
+		if (note.dropped)
 			rd_analysis_dropped(a, note.dropped);
+		if (note.comment)
+			rd_analysis_comment(a, note.comment, frames, i);
+	}
 }
 
 unsigned int analyze_run(
@@ -83,7 +89,7 @@ int analyze_read(
 			continue;
 		}
 		if (source->batch_has_notes)
-			analyze_notes(a, source, (unsigned int)n);
+			analyze_notes(a, source, frames, (unsigned int)n);
 		analyze_frames(a, source, frames, (unsigned int)n);
 		source->ops->release(source);
 		if (++batches % STATUS_BATCHES == 0)
