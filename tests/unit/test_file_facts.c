@@ -236,6 +236,224 @@ static void running_traffic(void **state)
 	}
 }
 
+/* --- refused requests ------------------------------------------------------------------------- */
+
+static void write_request(struct scene *s, uint32_t psn, uint32_t length)
+{
+	uint8_t reth[16] = {0};
+
+	rd_put_be64(reth, 0x7f0012345000);
+	rd_put_be32(reth + 8, 0xabcd);
+	rd_put_be32(reth + 12, length);
+	put(s, false, WRITE_FIRST, psn, reth, 16 + 1024);
+}
+
+/* The finding has what the request asked for; data that was refused is no goodput. */
+static void refused_write(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+	const struct rd_finding *f;
+
+	(void)state;
+	sends(&s, 0, 1);
+	respond(&s, ACK, 1, OK);
+	write_request(&s, 2, 2048);
+	request(&s, WRITE_LAST, 3);
+	request(&s, SEND_ONLY, 4);
+	respond(&s, ACK, 2, NAK_ACCESS);
+	request(&s, SEND_ONLY, 5);
+	c = result(&s);
+	f = finding(&s, "remote-access");
+	assert_non_null(strstr(f->detail, "WRITE of 2048 bytes at address 0x00007f0012345000 with "
+					  "rkey 0x0000abcd, frame 4, PSN 2"));
+	assert_int_equal(c->side[0].refusal->rkey, 0xabcd);
+	assert_int_equal(c->side[0].goodput_bytes, 2 * 1024);
+	end(&s);
+}
+
+/* A NAK within a message is for that message; its beginning may not have been captured. */
+static void refused_later_packet(void **state)
+{
+	(void)state;
+	for (unsigned int seen = 0; seen < 2; seen++) {
+		struct scene s = begin();
+
+		sends(&s, 0, 1);
+		if (seen)
+			write_request(&s, 2, 3072);
+		request(&s, WRITE_MIDDLE, 3);
+		request(&s, WRITE_LAST, 4);
+		respond(&s, ACK, 4, 0x61);
+		assert_non_null(strstr(finding(&s, "invalid-request")->detail,
+			seen ? "rkey 0x0000abcd, frame 3, PSN 4" : "was not seen"));
+		end(&s);
+	}
+}
+
+/* A NAK for what was acknowledged before is no news: nothing is taken back. */
+static void late_nak(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 0, 3);
+	respond(&s, ACK, 3, OK);
+	respond(&s, ACK, 1, NAK_ACCESS);
+	sends(&s, 4, 5);
+	c = result(&s);
+	assert_int_equal(c->side[0].goodput_bytes, 6 * 1024);
+	assert_null(c->side[0].refusal);
+	end(&s);
+}
+
+/* --- owners ----------------------------------------------------------------------------------- */
+
+static void owner(struct scene *s, unsigned int qp, unsigned int pid, const char *comm)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text),
+		"{\"kind\":\"qps\",\"device\":\"rxe0\",\"port\":1,\"qps\":[{\"lqpn\":%u,"
+		"\"pid\":%u,\"comm\":\"%s\"}]}",
+		qp, pid, comm);
+	facts(s, text);
+}
+
+static void owners(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	device(&s, "1", 2);
+	owner(&s, REQUESTER, 4711, "ib_write_bw");
+	owner(&s, RESPONDER, 1, "not of this port");
+	owner(&s, REQUESTER, 4711, "ib_write_bw");
+	sends(&s, 0, 1);
+	respond(&s, ACK, 0, OK);
+	respond(&s, ACK, 1, NAK_ACCESS);
+	c = result(&s);
+	assert_string_equal(c->owner[0]->comm, "ib_write_bw");
+	assert_int_equal(c->owner[0]->pid, 4711);
+	assert_null(c->owner[1]);
+	assert_non_null(strstr(
+		finding(&s, "remote-access")->detail, "QP 0x200 is of ib_write_bw (pid 4711)"));
+	end(&s);
+}
+
+/* Two processes had QPs of one number: nobody knows whose traffic it is. */
+static void owner_changed(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	device(&s, "1", 2);
+	owner(&s, REQUESTER, 1, "one");
+	owner(&s, REQUESTER, 2, "two");
+	sends(&s, 0, 3);
+	respond(&s, ACK, 3, OK);
+	assert_null(result(&s)->owner[0]);
+	end(&s);
+}
+
+/* --- what counters say of conversations ------------------------------------------------------- */
+
+#define GAVE_UP "\"hw_counters/retry_exceeded_err\":"
+
+/* The sender repeats a request and stops: its device knows whether it gave up. */
+static void gave_up(void **state)
+{
+	(void)state;
+	for (unsigned int grew = 0; grew < 2; grew++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+
+		device(&s, "1", 2);
+		reading(&s, "start", S, GAVE_UP "7");
+		sends(&s, 0, 1);
+		respond(&s, ACK, 0, OK);
+		for (unsigned int i = 0; i < 3; i++) {
+			s.ns += 20000000;
+			request(&s, SEND_ONLY, 1);
+		}
+		s.ns += S;
+		put(&s, false, UD_ONLY, 1, NULL, 8 + 64); /* the capture went on */
+		reading(&s, "end", 9 * S, grew ? GAVE_UP "8" : GAVE_UP "7");
+		c = result(&s);
+		assert_int_equal(c->side[0].ending, grew ? RD_ENDING_RETRY : RD_ENDING_OPEN);
+		assert_int_equal(finding(&s, "gave-up") != NULL, grew);
+		assert_int_equal(finding(&s, "counter") != NULL, grew);
+		if (grew) {
+			assert_non_null(strstr(finding(&s, "gave-up")->detail, "counted 1 such"));
+			assert_non_null(strstr(
+				finding(&s, "counter")->title, "retry_exceeded_err grew by 1"));
+		}
+		end(&s);
+	}
+}
+
+/* The request is repeated long after its ACK was captured, which the device counted. */
+static void early_timer(void **state)
+{
+	(void)state;
+	for (unsigned int counted = 0; counted < 2; counted++) {
+		struct scene s = begin();
+
+		device(&s, "1", 2);
+		reading(&s, "start", S, "\"hw_counters/rcvd_pkts\":0");
+		for (uint32_t psn = 0; psn < 4; psn++) {
+			request(&s, SEND_ONLY, psn);
+			respond(&s, ACK, psn, OK);
+			s.ns += 20000000;
+			request(&s, SEND_ONLY, psn);
+			respond(&s, ACK, psn, OK);
+		}
+		reading(&s, "end", 9 * S,
+			counted ? "\"hw_counters/rcvd_pkts\":8" : "\"hw_counters/rcvd_pkts\":4");
+		assert_int_equal(finding(&s, "timeout-early") != NULL, counted);
+		assert_int_equal(finding(&s, "responses-lost-downstream") != NULL, !counted);
+		end(&s);
+	}
+}
+
+/* --- links ------------------------------------------------------------------------------------ */
+
+static void comment(struct scene *s, const char *text, uint64_t ns)
+{
+	const struct rd_frame next = {.ts_ns = ns};
+
+	rd_analysis_comment(s->a, text, &next, 0);
+}
+
+static void link_down(void **state)
+{
+	struct scene s = begin();
+	const struct rd_finding *f;
+
+	(void)state;
+	sends(&s, 0, 2);
+	respond(&s, ACK, 1, OK);
+	s.ns += S;
+	comment(&s, "user's remark: port down; port down; port up", s.ns + 10000);
+	sends(&s, 2, 2);
+	respond(&s, ACK, 2, OK);
+	f = finding(&s, "link-down");
+	assert_non_null(f);
+	assert_int_equal(f->evidence.count, 1);
+	assert_int_equal(f->evidence.frames[0], 5);
+	assert_int_equal(f->certainty, RD_CERTAIN);
+	assert_non_null(strstr(finding(&s, "timeout")->detail, "the link of a capturing port"));
+	end(&s);
+
+	s = begin();
+	comment(&s, "the port down the road", S);
+	sends(&s, 0, 2);
+	assert_null(finding(&s, "link-down"));
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +465,14 @@ int main(void)
 		cmocka_unit_test(later_address),
 		cmocka_unit_test(own_group),
 		cmocka_unit_test(running_traffic),
+		cmocka_unit_test(refused_write),
+		cmocka_unit_test(refused_later_packet),
+		cmocka_unit_test(late_nak),
+		cmocka_unit_test(owners),
+		cmocka_unit_test(owner_changed),
+		cmocka_unit_test(gave_up),
+		cmocka_unit_test(early_timer),
+		cmocka_unit_test(link_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

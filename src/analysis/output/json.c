@@ -2,6 +2,7 @@
 /* A report as JSON, as docs/schema/analyze.json describes it. */
 #include "names.h"
 #include "output.h"
+#include <inttypes.h>
 #include <rdmadump/json.h>
 #include <rdmadump/notation.h>
 
@@ -151,6 +152,24 @@ static json_t *incidents_json(const struct rd_side *s, const struct times *t)
 	return o;
 }
 
+static json_t *refusal_json(const struct rd_refusal *q)
+{
+	char address[20];
+	json_t *o;
+
+	if (!q)
+		return json_null();
+	snprintf(address, sizeof(address), "0x%016" PRIx64, q->address);
+	o = json_object();
+	set(o, "verb", rd_json_string(rd_verb_name(q->verb)));
+	set(o, "psn", rd_json_u64(q->psn));
+	set(o, "frame", rd_json_u64(q->frame));
+	set(o, "address", q->has_address ? json_string(address) : json_null());
+	set(o, "rkey", q->has_address ? rd_json_u64(q->rkey) : json_null());
+	set(o, "length", q->has_address ? rd_json_u64(q->length) : json_null());
+	return o;
+}
+
 static json_t *side_json(const struct rd_side *s, const struct times *t)
 {
 	json_t *o = json_object();
@@ -196,6 +215,7 @@ static json_t *side_json(const struct rd_side *s, const struct times *t)
 	set(o, "end_frame", rd_json_u64_or_null(s->end_frame));
 	set(o, "end_ns", s->end_ns ? when(t, s->end_ns) : json_null());
 	set(o, "attempts", rd_json_u64(s->attempts));
+	set(o, "refused", refusal_json(s->refusal));
 	return o;
 }
 
@@ -230,10 +250,31 @@ static json_t *series_json(const struct rd_series *s, const struct times *t)
 	return o;
 }
 
-static json_t *endpoint_json(const struct rd_endpoint *e)
+static json_t *owner_json(const struct rd_owner *o)
 {
-	return json_pack("{s:s, s:o}", "address", e->address, "qp",
-		e->qp == RD_QP_UNKNOWN ? json_null() : rd_json_u64(e->qp));
+	if (!o)
+		return json_null();
+	return json_pack("{s:o, s:o}", "pid", rd_json_u64(o->pid), "comm", rd_json_string(o->comm));
+}
+
+static json_t *endpoint_json(const struct rd_endpoint *e, const struct rd_owner *owner)
+{
+	return json_pack("{s:s, s:o, s:o}", "address", e->address, "qp",
+		e->qp == RD_QP_UNKNOWN ? json_null() : rd_json_u64(e->qp), "owner",
+		owner_json(owner));
+}
+
+static json_t *connection_json(const struct rd_connection *c)
+{
+	char service[20];
+
+	if (!c)
+		return json_null();
+	snprintf(service, sizeof(service), "0x%016" PRIx64, c->service_id);
+	return json_pack("{s:s, s:o, s:i, s:i, s:i, s:i}", "service_id", service, "frame",
+		rd_json_u64(c->frame), "retry_count", (int)c->retry_count, "rnr_retry",
+		(int)c->rnr_retry, "reply_rnr_retry", (int)c->reply_rnr_retry, "ack_timeout",
+		(int)c->ack_timeout);
 }
 
 static json_t *conversation_json(const struct rd_conversation *c, const struct times *t)
@@ -246,8 +287,9 @@ static json_t *conversation_json(const struct rd_conversation *c, const struct t
 	set(o, "pairing", rd_json_string(pairing_name(c->pairing)));
 	set(o, "multicast", json_boolean(c->multicast));
 	set(o, "cm", json_boolean(c->cm));
-	set(o, "a", endpoint_json(&c->a));
-	set(o, "b", endpoint_json(&c->b));
+	set(o, "connection", connection_json(c->connection));
+	set(o, "a", endpoint_json(&c->a, c->owner[0]));
+	set(o, "b", endpoint_json(&c->b, c->owner[1]));
 	set(o, "sides",
 		json_pack("{s:o, s:o}", "a", side_json(&c->side[0], t), "b",
 			side_json(&c->side[1], t)));

@@ -301,11 +301,15 @@
 			["RNR timer", s.rnr_timer_us === null ? null : span(s.rnr_timer_us * 1000)],
 			["Silence before a timeout (median)", s.timeout_ns === null ? null : span(s.timeout_ns)],
 			["Longest wait", s.longest_stall_ns ? `${span(s.longest_stall_ns)}${s.stall_frame === null ? "" : `, until frame ${String(s.stall_frame)}`}` : null],
+			["Process", from.owner && (from.owner.pid ? `${from.owner.comm} (pid ${from.owner.pid})` : `${from.owner.comm} in the kernel`)],
+			["Refused", s.refused && `${s.refused.verb}, frame ${String(s.refused.frame)}, PSN ${String(s.refused.psn)}` +
+				(s.refused.address === null ? "" : `: ${exact(s.refused.length)} bytes at ${s.refused.address}, rkey ${hex(s.refused.rkey, 8)}`)],
 			["Ending", endings[s.ending] && endings[s.ending] + (s.end_frame === null ? "" : `, frame ${String(s.end_frame)}`)]]),
 			[verbs(s), events(s), latencies(s)].filter(Boolean).map(t => [el("h3"), t]));
 	};
 	const pairings = {none: "the other QP is unknown", port: "paired by UDP source ports, which drivers compute from both QP numbers", psn: "paired by PSNs and ACKs", cm: "paired by messages of the CM", resource: "paired by the host's list of QPs"};
-	const detail = row => [el("p", {class: "soft"}, [row.c.kind, row.c.transport, pairings[row.c.pairing]].filter(Boolean).join(", ")),
+	const connection = c => c && `connected by the CM for service ${c.service_id}: retry count ${c.retry_count}, RNR retry ${c.rnr_retry} (REQ) and ${c.reply_rnr_retry} (REP), ACK timeout ${c.ack_timeout}, frame ${String(c.frame)}`;
+	const detail = row => [el("p", {class: "soft"}, [row.c.kind, row.c.transport, pairings[row.c.pairing], connection(row.c.connection)].filter(Boolean).join(", ")),
 		el("div", {class: "pair"}, sideview(row.c, row.name), sideview(row.c, row.name === "a" ? "b" : "a")), el("h3"), plots(row.c.series)];
 
 	const pairs = () => {

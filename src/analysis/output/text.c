@@ -294,6 +294,29 @@ static void put_row(const struct page *p, const struct rd_conversation *c, unsig
 		p99);
 }
 
+static void put_owner(
+	const struct page *p, const struct rd_endpoint *e, const struct rd_owner *owner)
+{
+	if (!owner)
+		return;
+	fprintf(p->out, "      QP 0x%x is of ", e->qp);
+	put_clean(p->out, owner->comm);
+	if (owner->pid)
+		fprintf(p->out, " (pid %u)\n", owner->pid);
+	else
+		fputs(" in the kernel\n", p->out);
+}
+
+static void put_connection(const struct page *p, const struct rd_connection *c)
+{
+	fprintf(p->out,
+		"      connected by the CM: service id 0x%016" PRIx64
+		", retry count %u, RNR retry %u (REQ) and %u (REP), ACK timeout %u; REQ is frame ",
+		c->service_id, c->retry_count, c->rnr_retry, c->reply_rnr_retry, c->ack_timeout);
+	put_frame(p, c->frame);
+	fputc('\n', p->out);
+}
+
 static void put_details(const struct page *p, const struct rd_conversation *c, unsigned int side)
 {
 	const struct rd_side *s = &c->side[side];
@@ -313,6 +336,9 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 			put_frame(p, rd_side_incident(s, i)->first_frame);
 			fputc('\n', p->out);
 		}
+	put_owner(p, side ? &c->b : &c->a, c->owner[side]);
+	if (!side && c->connection)
+		put_connection(p, c->connection);
 	if (!s->requests)
 		return;
 	snprintf(number, sizeof(number), s->mtu ? "%u" : "unknown", s->mtu);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What all rules use to make a finding: its head, certainty, evidence, order. */
 #include "rules.h"
+#include <stdarg.h>
+#include <stdlib.h>
 
 struct rd_finding *finding_begin(
 	struct rd_findings *list, const struct rule_head *head, size_t most)
@@ -24,6 +26,23 @@ void finding_evidence(struct rd_finding *f, const struct rd_incident *incident)
 	f->evidence.last_ns = incident->last_ns;
 	rd_finding_frame(f, incident->first_frame);
 	rd_finding_frame(f, incident->last_frame);
+}
+
+void finding_append(struct rd_finding *f, const char *fmt, ...)
+{
+	char *more, *both;
+	va_list args;
+
+	va_start(args, fmt);
+	if (vasprintf(&more, fmt, args) < 0)
+		more = NULL;
+	va_end(args);
+	if (more && asprintf(&both, "%s%s%s", f->detail ? f->detail : "", f->detail ? "; " : "",
+			    more) >= 0) {
+		free(f->detail);
+		f->detail = both;
+	}
+	free(more);
 }
 
 void finding_lower(struct rd_finding *f, enum rd_certainty most)

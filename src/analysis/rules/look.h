@@ -83,4 +83,7 @@ static inline bool made_progress(const struct look *l)
 	return rounds(l) > l->s->attempts;
 }
 
+/* Whether responses arrived whose requests were retransmitted nevertheless (facts.c). */
+bool responses_arrived(const struct look *l);
+
 #endif

@@ -82,7 +82,7 @@ static bool lost_upstream(const struct look *l, struct rd_finding *f)
 
 static bool responses_lost_downstream(const struct look *l, struct rd_finding *f)
 {
-	if (!count(l, RD_INC_RESPONSE_LOST) || !l->other->seen)
+	if (!count(l, RD_INC_RESPONSE_LOST) || !l->other->seen || responses_arrived(l))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_LOST));
 	if (capture_lost_frames(l->r) || has_cut_headers(l) || is_disordered(l))

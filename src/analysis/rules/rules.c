@@ -42,13 +42,15 @@ static bool try_rule(struct rd_findings *list, const struct rule *rule, const st
 		finding_lower(f, RD_LIKELY);
 	if (!f->where)
 		fill_where(f, look);
+	if (look->c)
+		facts_add(look, f);
 	return true;
 }
 
 static void try_side(const struct rd_analysis *a, struct rd_report *r,
 	const struct rd_conversation *c, unsigned int side)
 {
-	static const struct rule *const tables[] = {rules_of_loss, rules_of_sides};
+	static const struct rule *const tables[] = {rules_of_loss, rules_of_sides, rules_of_facts};
 	const struct look look = {.a = a,
 		.r = r,
 		.c = c,
@@ -63,14 +65,20 @@ static void try_side(const struct rd_analysis *a, struct rd_report *r,
 			try_rule(&r->findings, rule, &look);
 }
 
-int rules_run(const struct rd_analysis *a, struct rd_report *r)
+static void try_capture(const struct rd_analysis *a, struct rd_report *r, const struct rule *rules)
 {
-	for (const struct rule *rule = rules_of_capture; rule->head.key; rule++) {
+	for (const struct rule *rule = rules; rule->head.key; rule++) {
 		struct look look = {.a = a, .r = r};
 
 		while (try_rule(&r->findings, rule, &look))
 			look.nth++;
 	}
+}
+
+int rules_run(const struct rd_analysis *a, struct rd_report *r)
+{
+	try_capture(a, r, rules_of_capture);
+	try_capture(a, r, rules_of_links);
 	for (size_t i = 0; i < r->n_conversations; i++) {
 		try_side(a, r, &r->conversations[i], 0);
 		try_side(a, r, &r->conversations[i], 1);

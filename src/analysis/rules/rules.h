@@ -42,6 +42,10 @@ struct rule {
  * conversation, rules of the capture with nth = 0, 1, 2 ... until they do not apply.
  */
 extern const struct rule rules_of_loss[], rules_of_sides[], rules_of_capture[];
+/* By facts of the file: over sides, over the capture (facts.c). */
+extern const struct rule rules_of_facts[], rules_of_links[];
+/* Adds what facts of the file say about the finding of a side. */
+void facts_add(const struct look *look, struct rd_finding *f);
 
 /* Appends a finding of a rule. NULL if out of memory, or if the list has `most` findings. */
 struct rd_finding *finding_begin(
@@ -50,6 +54,9 @@ struct rd_finding *finding_begin(
 int finding_order(const struct rd_finding *a, const struct rd_finding *b);
 /* Sets count, times and frames of the evidence to those of the incident. */
 void finding_evidence(struct rd_finding *f, const struct rd_incident *incident);
+/* Adds to the detail, behind a semicolon. */
+void finding_append(struct rd_finding *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Sets the certainty to `most` if it is higher. */
 void finding_lower(struct rd_finding *f, enum rd_certainty most);
 /* Whether one of the files reports frames that its capture lost. */

@@ -168,6 +168,31 @@ static bool not_ready(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+/* The request that was refused. Its header may not have been captured. */
+static void add_request(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_refusal *q = l->s->refusal;
+
+	if (!q)
+		finding_append(f, "the refused request was not seen");
+	else if (q->has_address)
+		finding_append(f,
+			"refused: %s of %u bytes at address 0x%016llx with rkey 0x%08x, frame "
+			"%llu, "
+			"PSN %u",
+			rd_verb_name(q->verb), q->length, n(q->address), q->rkey, n(q->frame),
+			q->psn);
+	else if (q->verb == RD_VERB_SEND)
+		finding_append(f, "refused: SEND, frame %llu, PSN %u", n(q->frame), q->psn);
+	else
+		finding_append(f,
+			"refused: %s, frame %llu, PSN %u; its rkey, address and length were not "
+			"captured",
+			rd_verb_name(q->verb), n(q->frame), q->psn);
+	if (q)
+		rd_finding_frame(f, q->frame);
+}
+
 static bool refused(
 	const struct look *l, struct rd_finding *f, enum rd_incident_kind kind, const char *error)
 {
@@ -179,6 +204,7 @@ static bool refused(
 		"%llu NAK%s; a requester that receives one sets its QP to the error state and "
 		"flushes its other requests",
 		n(count(l, kind)), plural(count(l, kind)));
+	add_request(l, f);
 	filter_responses(l, f, "infiniband.aeth.syndrome.opcode == 3");
 	return true;
 }
@@ -398,17 +424,21 @@ const struct rule rules_of_sides[] = {
 		 "or post more receives"},
 		gave_up_rnr},
 	{{"remote-access", RD_SEV_PROBLEM, RD_CERTAIN,
-		 "a wrong or stale rkey, an address outside of the region, or an operation that "
-		 "the "
-		 "region or the QP does not allow",
-		 "look at rkey, address and length of the request before the NAK, and at the "
-		 "access "
-		 "flags of the region"},
+		 "one of: a wrong rkey, or one of a region that is deregistered, invalidated or of "
+		 "another protection domain; an address or length outside of the region or memory "
+		 "window; an operation that the access flags of the region, the window or the QP "
+		 "do not allow",
+		 "compare rkey, address and length of the request with what the responder "
+		 "registered; look at the access flags of its region and QP"},
 		refused_access},
 	{{"invalid-request", RD_SEV_PROBLEM, RD_CERTAIN,
-		 "a message longer than the posted receive, more READs at once than agreed "
-		 "(max_dest_rd_atomic), or different MTUs",
-		 "compare sizes of receives, max_rd_atomic and path MTU of both ends"},
+		 "one of: a message longer than the posted receive; more READs or atomics at once "
+		 "than agreed (max_dest_rd_atomic); an operation that the responder's QP does not "
+		 "support or allow; an atomic at an address that is no multiple of 8; a length "
+		 "that "
+		 "differs from the path MTU or the header's; packets of a message out of their "
+		 "order",
+		 "compare sizes of receives, max_rd_atomic, path MTU and access flags of both QPs"},
 		refused_invalid},
 	{{"remote-operational", RD_SEV_PROBLEM, RD_CERTAIN,
 		 "a local error of the receiver: a receive with a bad lkey or a short buffer",

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Rules that need what the file knows beside its packets: links, counters, owners of QPs. */
+#include "../model/facts.h"
+#include "look.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* --- the link of the capturing port ----------------------------------------------------------- */
+
+static bool link_down(const struct look *l, struct rd_finding *f)
+{
+	unsigned int downs = 0;
+
+	for (unsigned int i = 0; i < l->a->n_links_seen; i++) {
+		const struct link_event *e = &l->a->links_seen[i];
+
+		if (!e->down)
+			continue;
+		if (!downs++)
+			f->evidence.first_ns = e->before_ns ? e->before_ns : e->ns;
+		f->evidence.last_ns = e->ns;
+		rd_finding_frame(f, e->frame);
+	}
+	if (l->nth || !downs)
+		return false;
+	f->evidence.count = downs;
+	rd_finding_title(f, "the file notes that the link of a capturing port went down");
+	rd_finding_detail(f, "%u time%s; frames were lost then, and requests got no responses",
+		downs, plural(downs));
+	return true;
+}
+
+/* When the link is noted to be up again after event i. */
+static uint64_t up_again(const struct rd_analysis *a, unsigned int i)
+{
+	for (unsigned int k = i + 1; k < a->n_links_seen; k++)
+		if (!a->links_seen[k].down)
+			return a->links_seen[k].ns;
+	return UINT64_MAX;
+}
+
+/* Whether the link was down while the finding's evidence came about, or the wait that led to it. */
+static bool was_down(const struct look *l, const struct rd_finding *f)
+{
+	uint64_t timeout = latency(l, RD_LATENCY_TIMEOUT)->p50;
+	uint64_t waited = timeout > l->s->longest_stall_ns ? timeout : l->s->longest_stall_ns;
+	uint64_t began = f->evidence.first_ns > waited ? f->evidence.first_ns - waited : 0;
+
+	for (unsigned int i = 0; f->evidence.first_ns && i < l->a->n_links_seen; i++) {
+		const struct link_event *e = &l->a->links_seen[i];
+
+		if (e->down && e->before_ns <= f->evidence.last_ns && began <= up_again(l->a, i))
+			return true;
+	}
+	return false;
+}
+
+/* --- responses that arrived ------------------------------------------------------------------- */
+
+/* Whether the requester's device counted all captured frames for it as received. */
+static bool received_all(const struct look *l)
+{
+	const struct facts_port *p = facts_port_at(l->a, l->from->address);
+
+	for (size_t i = 0; p && i < l->r->n_comparisons; i++) {
+		const struct rd_comparison *c = &l->r->comparisons[i];
+
+		if (!strcmp(c->counter, "rcvd_pkts") && !strcmp(c->device, p->device))
+			return c->known && c->agrees;
+	}
+	return false;
+}
+
+bool responses_arrived(const struct look *l)
+{
+	return count(l, RD_INC_RESPONSE_LOST) && l->other->seen && received_all(l);
+}
+
+static bool timeout_early(const struct look *l, struct rd_finding *f)
+{
+	uint64_t n_early = count(l, RD_INC_RESPONSE_LOST);
+
+	if (!responses_arrived(l))
+		return false;
+	finding_evidence(f, incident(l, RD_INC_RESPONSE_LOST));
+	rd_finding_title(f, "requests were retransmitted although their responses had arrived");
+	rd_finding_detail(f,
+		"%llu time%s, after %.3g ms; the requester's device counted all captured frames as "
+		"received",
+		n(n_early), plural(n_early), (double)latency(l, RD_LATENCY_TIMEOUT)->p50 / 1e6);
+	return true;
+}
+
+/* --- what is added to findings of other rules ------------------------------------------------- */
+
+static void add_owner(struct rd_finding *f, const struct rd_endpoint *e, const struct rd_owner *o)
+{
+	if (o && o->pid)
+		finding_append(f, "QP 0x%x is of %s (pid %u)", e->qp, o->comm, o->pid);
+	else if (o)
+		finding_append(f, "QP 0x%x is of %s in the kernel", e->qp, o->comm);
+}
+
+static bool is_one_of(const struct rd_finding *f, const char *const *rules)
+{
+	while (*rules && strcmp(*rules, f->rule) != 0)
+		rules++;
+	return *rules != NULL;
+}
+
+static void add_failures(const struct look *l, struct rd_finding *f, bool rnr)
+{
+	struct rd_growth grown;
+
+	if (facts_gave_up(l->a, l->from->address, rnr, &grown))
+		finding_append(f, "its device counted %llu such failure%s", n(grown.amount),
+			plural(grown.amount));
+}
+
+void facts_add(const struct look *l, struct rd_finding *f)
+{
+	static const char *const silent[] = {"gave-up", "no-response", "timeout", "timeout-long",
+		"stall", "lost-upstream", "lost-downstream", "responses-lost-upstream",
+		"responses-lost-downstream", NULL};
+
+	if (!strcmp(f->rule, "gave-up") || !strcmp(f->rule, "gave-up-rnr"))
+		add_failures(l, f, !strcmp(f->rule, "gave-up-rnr"));
+	if (is_one_of(f, silent) && was_down(l, f))
+		finding_append(f, "the link of a capturing port was down at that time");
+	add_owner(f, &l->c->a, l->c->owner[0]);
+	add_owner(f, &l->c->b, l->c->owner[1]);
+}
+
+const struct rule rules_of_links[] = {
+	{{"link-down", RD_SEV_PROBLEM, RD_CERTAIN,
+		 "a cable, a switch port, the other end, or an administrator (ip link set down)",
+		 "look at the system's log at that time, and at link_downed on both ends of the "
+		 "link"},
+		link_down},
+	{{0}, NULL},
+};
+
+const struct rule rules_of_facts[] = {
+	{{"timeout-early", RD_SEV_WARNING, RD_LIKELY,
+		 "the requester's timer is shorter than the path and the responder need, or the "
+		 "host "
+		 "was slow to process the responses; nothing was lost",
+		 "raise the QP's timeout attribute; look at the load of the requester"},
+		timeout_early},
+	{{0}, NULL},
+};
