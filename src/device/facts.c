@@ -175,8 +175,7 @@ void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
 {
 	const struct subject s = {to, device, port, iface};
 
-	if (strcmp(when, "start") == 0)
-		add_device(&s, when);
+	add_device(&s, when);
 	add_qps(&s, when);
 	add_counters(&s, when);
 }

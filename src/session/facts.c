@@ -3,17 +3,61 @@
 #include "session.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/facts.h>
+#include <string.h>
 
 /* Files may be rotated many times a second, and reading counters takes the device's time. */
 #define SNAPSHOT_NS 10000000000U
 
+/* The devices at the end: addresses may have been added since they were opened. */
+static void read_at_end(const struct rd_session *s, unsigned int i, const struct rd_devices *now,
+	struct rd_facts *to)
+{
+	const struct rd_device *device;
+	const struct rd_port *port;
+
+	if (rd_devices_find(now, s->in.device[i]->name, s->in.port[i]->num, &device, &port, NULL) <
+			0 ||
+		device->node_guid != s->in.device[i]->node_guid) {
+		device = s->in.device[i];
+		port = s->in.port[i];
+	}
+	rd_facts_add_port(to, device, port, s->in.bases[i], "end");
+}
+
+/* Before the capture: some were read before their sources were opened. */
+static void add_early(const struct rd_session *s, struct rd_facts *to)
+{
+	for (size_t k = 0; k < s->in.early_facts.n; k++)
+		rd_facts_add(to, s->in.early_facts.fact[k].json, s->in.early_facts.fact[k].len);
+}
+
 void rd_session_facts(const struct rd_session *s, const char *when, struct rd_facts *to)
 {
+	bool at_end = !strcmp(when, "end"), first = !s->started_ns;
+	struct rd_devices now = {0};
+
+	if (at_end)
+		rd_devices_load(&now, "", NULL);
+	else if (first)
+		add_early(s, to);
 	for (unsigned int i = 0; i < s->in.n; i++) {
 		if (!s->in.device[i] || !s->in.port[i] || s->in.follows[i])
 			continue;
-		rd_facts_add_port(to, s->in.device[i], s->in.port[i], s->in.bases[i], when);
+		if (at_end)
+			read_at_end(s, i, &now, to);
+		else if (!first || !s->in.early[i])
+			rd_facts_add_port(to, s->in.device[i], s->in.port[i], s->in.bases[i], when);
 	}
+	rd_devices_free(&now);
+}
+
+void facts_before_open(
+	struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
+{
+	if (s->config->no_facts || (!s->config->path && !s->config->frames))
+		return;
+	s->in.early[s->in.n] = true;
+	rd_facts_add_port(&s->in.early_facts, device, port, s->in.n_ifaces, "start");
 }
 
 void facts_from_file(void *ctx, const char *json, size_t len)
@@ -70,4 +114,5 @@ void facts_free(struct rd_session *s)
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		rd_facts_free(&s->out.list[i].facts_start);
 	rd_facts_free(&s->out.facts_end);
+	rd_facts_free(&s->in.early_facts);
 }

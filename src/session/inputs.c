@@ -208,6 +208,7 @@ static int open_port(
 		if (*todo)
 			rd_log(RD_LOG_WARNING, "%s port %u is captured on its netdev %s: %s; %s",
 				device->name, port->num, port->netdevs[0].name, why, todo);
+		facts_before_open(s, device, port);
 		return open_netdev(s, port->netdevs[0].name, device, port);
 	}
 	if (device->old_switchdev && !s->config->force)

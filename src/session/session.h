@@ -16,6 +16,9 @@ struct inputs {
 	const struct rd_port *port[RD_IFACES_MAX];
 	bool follows[RD_IFACES_MAX];	   /* a further queue of the port before it */
 	unsigned int bases[RD_IFACES_MAX]; /* first interface of each source */
+	/* Facts of sources that receive frames from opening on were read before that. */
+	bool early[RD_IFACES_MAX];
+	struct rd_facts early_facts;
 	unsigned int n;
 	struct rd_iface ifaces[RD_IFACES_MAX];
 	unsigned int n_ifaces;
@@ -157,6 +160,9 @@ void account_result(struct rd_session *s);
 void facts_from_file(void *session, const char *json, size_t len);
 /* Before the sources are started: reading takes the device's time, and a ring fills meanwhile. */
 void facts_at_start(struct rd_session *s);
+/* Before the next source, of this port, is opened, if it receives frames from then on. */
+void facts_before_open(
+	struct rd_session *s, const struct rd_device *device, const struct rd_port *port);
 void facts_at_end(struct rd_session *s);
 const struct rd_facts *facts_for_file(void *output, unsigned int file, bool end);
 void facts_free(struct rd_session *s);

@@ -31,14 +31,25 @@ gen=count=3000,size=60-1500,seed=7
 model --gen $gen --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -w "$tmp/with.pcapng" 2>"$tmp/log"
 is "capture" $? 0
 is "facts stand behind the header and in front of the statistics" "$(shape "$tmp/with.pcapng" | tr '\n' ' ')" \
-	"SHB IDB start:device start:counters EPB end:counters ISB "
+	"SHB IDB start:device start:counters EPB end:device end:counters ISB "
 facts "$tmp/with.pcapng" | jq -e 'select(.interface != 0 or .device != "mlx5_0" or .port != 1 or .time_ns < 1e18)' >"$tmp/out"
 is "each says what it is about" "$(cat "$tmp/out")" ""
-is "the device" "$(facts "$tmp/with.pcapng" | jq -r 'select(.kind == "device") | [.firmware, .driver, .netdevs[0].mac, .gids[3].gid] | join(" ")')" \
+is "the device" "$(facts "$tmp/with.pcapng" | jq -r 'select(.kind == "device" and .when == "start") | [.firmware, .driver, .netdevs[0].mac, .gids[3].gid] | join(" ")')" \
 	"16.35.2000 mlx5_core 0c:42:a1:00:00:01 ::ffff:10.77.0.2"
 facts "$tmp/with.pcapng" | jq -r 'select(.kind == "counters") | .counters["counters/port_rcv_packets"]' >"$tmp/out"
 is "counters grow by the frames received" "$(($(tail -n 1 "$tmp/out") - $(head -n 1 "$tmp/out")))" \
 	3000
+
+# Frames flow all the time: what is captured lies between both readings
+model --gen count=3000,size=60-1500,seed=7 --flowing --rate 20000 --at-end sigint -- \
+	"$RDMADUMP" -d mlx5_0 -q -c 1000 -w "$tmp/flowing.pcapng" 2>"$tmp/log"
+facts "$tmp/flowing.pcapng" | jq -r 'select(.kind == "counters") | "\(.when) \(.counters["counters/port_rcv_packets"])"' >"$tmp/counts"
+captured=$(frames "$tmp/flowing.pcapng" | cut -d ' ' -f 1)
+[ "$captured" -gt 0 ] && [ "$(($(sed -n 's/^end //p' "$tmp/counts") - $(sed -n 's/^start //p' "$tmp/counts")))" -ge "$captured" ]
+ok "the counters are read before the first frame and after the last one" "$tmp/counts"
+first=$(tshark -r "$tmp/flowing.pcapng" -c 1 -T fields -e frame.time_epoch 2>/dev/null | tr -d .)
+[ "$(facts "$tmp/flowing.pcapng" | grep '"start"' | grep '"counters"' | sed 's/.*"time_ns":\([0-9]*\).*/\1/')" -le "$first" ]
+ok "by their times, too" "$tmp/counts"
 
 model --gen $gen --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --no-facts -w "$tmp/without.pcapng" 2>"$tmp/log"
 is "--no-facts" "$(facts "$tmp/without.pcapng")" ""
@@ -75,9 +86,9 @@ done
 # Interfaces change their numbers, or have no place
 { cat "$tmp/without.pcapng"; cat "$tmp/with.pcapng"; } >"$tmp/sections.pcapng"
 "$RDMADUMP" -q -r "$tmp/sections.pcapng" -w "$tmp/out.pcapng" 2>"$tmp/log"
-is "of a later section: under the equal interface" "$(facts "$tmp/out.pcapng" | jq -r .interface | tr '\n' ' ')" "0 0 0 "
+is "of a later section: under the equal interface" "$(facts "$tmp/out.pcapng" | jq -r .interface | tr '\n' ' ')" "0 0 0 0 "
 model --dev name=ib0,link=ib,ib_sniffer=1 --gen $gen --at-end sigint -- "$RDMADUMP" -d ib0 -q -w "$tmp/ib.pcapng" 2>"$tmp/log"
-is "InfiniBand, ERF: facts" "$(facts "$tmp/ib.pcapng" | jq -r '.device + " " + .kind' | tr '\n' ' ')" "ib0 device ib0 counters ib0 counters "
+is "InfiniBand, ERF: facts" "$(facts "$tmp/ib.pcapng" | jq -r '.device + " " + .kind' | tr '\n' ' ')" "ib0 device ib0 counters ib0 device ib0 counters "
 { cat "$tmp/ib.pcapng"; cat "$tmp/with.pcapng"; } >"$tmp/mixed.pcapng"
 "$RDMADUMP" -q -r "$tmp/mixed.pcapng" -w "$tmp/out.pcapng" 2>"$tmp/log"
 is "of an interface that is left out: left out" "$(facts "$tmp/out.pcapng" | jq -r .device | sort -u)" ib0
@@ -93,7 +104,7 @@ done >"$tmp/shapes"
 [ "$(find "$tmp" -name 'series.pcapng*' | wc -l)" -ge 3 ]
 ok "a series: several files"
 is "a series: the beginning in each file, the end in the last" "$(cat "$tmp/shapes")" \
-	"$(for _ in "$tmp"/series.pcapng*; do printf 'SHB IDB start:device start:counters EPB ISB '; done | sed 's/EPB ISB $/EPB end:counters ISB /')"
+	"$(for _ in "$tmp"/series.pcapng*; do printf 'SHB IDB start:device start:counters EPB ISB '; done | sed 's/EPB ISB $/EPB end:device end:counters ISB /')"
 "$RDMADUMP" -q -r "$tmp/with.pcapng" -b packets:1000 -b filesize:10 -w "$tmp/small.pcapng" 2>"$tmp/log"
 is "small files: not all of them filled by facts" "$(for file in "$tmp"/small_*; do shape "$file" | grep -c start: ; done | sort | uniq -c | wc -l)" 2
 

@@ -189,8 +189,6 @@ static void add_request(const struct look *l, struct rd_finding *f)
 			"refused: %s, frame %llu, PSN %u; its rkey, address and length were not "
 			"captured",
 			rd_verb_name(q->verb), n(q->frame), q->psn);
-	if (q)
-		rd_finding_frame(f, q->frame);
 }
 
 static bool refused(
