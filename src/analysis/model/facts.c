@@ -77,14 +77,6 @@ uint32_t facts_peer(const struct rd_analysis *a, uint32_t qp, unsigned int nth)
 
 /* --- ports ------------------------------------------------------------------------------------ */
 
-bool facts_is_local(const struct facts_port *p, const char *address)
-{
-	for (unsigned int i = 0; i < p->n_gids; i++)
-		if (!strcmp(p->gids[i], address))
-			return true;
-	return false;
-}
-
 static struct facts_port *port_add(
 	struct rd_analysis *a, const char *device, unsigned int port, const char *guid)
 {

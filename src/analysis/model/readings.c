@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* By how much counters of a port grew, between the readings that files have of them. */
+/* Whose an address is; by how much counters grew, between the readings that files have of them. */
 #include "facts.h"
 #include <rdmadump/growth.h>
 #include <rdmadump/json.h>
@@ -69,6 +69,14 @@ double facts_seconds(const struct facts_port *p)
 	return sum;
 }
 
+bool facts_is_local(const struct facts_port *p, const char *address)
+{
+	for (unsigned int i = 0; i < p->n_gids; i++)
+		if (!strcmp(p->gids[i], address))
+			return true;
+	return false;
+}
+
 const struct facts_port *facts_port_at(const struct rd_analysis *a, const char *address)
 {
 	for (unsigned int i = 0; a->facts && i < a->facts->n_ports; i++)
@@ -83,7 +91,8 @@ bool facts_gave_up(
 	static const char *const names[2][4] = {
 		{"hw_counters/retry_exceeded_err", "hw_counters/req_transport_retries_exceeded",
 			"hw_counters/max_retry_exceeded", NULL},
-		{"hw_counters/retry_rnr_exceeded_err", "hw_counters/req_rnr_retries_exceeded", NULL}};
+		{"hw_counters/retry_rnr_exceeded_err", "hw_counters/req_rnr_retries_exceeded",
+			NULL}};
 	const struct facts_port *p = facts_port_at(a, address);
 
 	for (unsigned int i = 0; p && names[rnr][i]; i++)

@@ -13,7 +13,7 @@
 
 struct beginning {
 	uint64_t address, frame;
-	uint64_t goodput; /* of the flow before this message; NOT_NEW: sent again */
+	uint64_t goodput; /* of the flow before this message; NOT_NEW: a retransmission */
 	uint32_t flow, psn, span, rkey, length;
 	uint8_t verb;
 	bool has_address;

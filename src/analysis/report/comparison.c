@@ -292,8 +292,8 @@ static struct scale scale_of(const struct rd_analysis *a, const struct rd_report
 	for (size_t i = 0; i < QUANTITIES && quantities[i].counter; i++) {
 		const struct quantity *c = &quantities[i];
 
-		if ((c->whose == SENT || c->whose == RECEIVED) && facts_growth(p, c->counter, &grown) &&
-			rd_growth_known(&grown)) {
+		if ((c->whose == SENT || c->whose == RECEIVED) &&
+			facts_growth(p, c->counter, &grown) && rd_growth_known(&grown)) {
 			scale.grown[c->whose] = grown.amount;
 			scale.shown[c->whose] = shown(p, c);
 		}

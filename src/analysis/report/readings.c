@@ -67,8 +67,7 @@ static int judge(const struct facts_port *p, struct rd_report *r)
 	r->readings = list; /* findings borrow names of counters */
 	rc = take_counters(p, &list[r->n_readings++], &growth);
 	if (!rc)
-		rc = rd_counters_judge(
-			&found, &list[r->n_readings - 1], growth, facts_seconds(p));
+		rc = rd_counters_judge(&found, &list[r->n_readings - 1], growth, facts_seconds(p));
 	if (!rc)
 		rc = move(&r->findings, &found);
 	rd_findings_free(&found);
