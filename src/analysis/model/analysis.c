@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Takes frames in batches: counts each, checks its CRC, and passes it to the part that handles it.
  */
-#include "state.h"
+#include "refused.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -43,7 +43,9 @@ int rd_analysis_open(
 	a->facts_ns = UINT64_MAX;
 	if (!a->config.max_qps)
 		a->config.max_qps = RD_ANALYSIS_QPS;
-	if (!grid_init(&a->grid) || !flow_table_init(&a->flows, a->config.max_qps))
+	a->beginnings = calloc(BEGINNINGS, sizeof(*a->beginnings));
+	if (!a->beginnings || !grid_init(&a->grid) ||
+		!flow_table_init(&a->flows, a->config.max_qps))
 		goto fail;
 	for (unsigned int i = 0; i < 256; i++)
 		a->parts[i] = part_of(i);

@@ -3,7 +3,7 @@
  * Requests, packet by packet: what is new, what was retransmitted and why, how a receiver responds.
  * IBTA volume 1: 9.7.2 (PSNs), 9.7.3 (requests), 9.7.5.1 (responder), 9.9.2 (requester).
  */
-#include "state.h"
+#include "refused.h"
 
 #define FAR	     (1 << 20) /* packets: larger than any window; the sequence restarted */
 #define FAR_IDLE     1024      /* the same where everything before was acknowledged */
@@ -12,17 +12,6 @@
 #define LATE_NS UINT64_C(4000000)
 /* Longest time that a response may be on its way from this point, far above healthy paths. */
 #define UNDER_WAY_NS UINT64_C(1000000)
-
-static enum rd_verb verb_of(const struct rd_opcode *op)
-{
-	enum { WHICH = RD_OP_SEND | RD_OP_WRITE | RD_OP_READ | RD_OP_ATOMIC };
-	/* By the lowest bit that is set. */
-	static const uint8_t verbs[] = {RD_VERB_SEND, RD_VERB_WRITE, RD_VERB_READ, RD_VERB_ATOMIC};
-
-	_Static_assert(WHICH == 0xf, "one bit per verb");
-	return op->bits & WHICH ? (enum rd_verb)verbs[__builtin_ctz(op->bits & WHICH)]
-				: RD_VERB_FLUSH;
-}
 
 /* --- messages --------------------------------------------------------------------------------- */
 
@@ -36,26 +25,29 @@ static void message_done(struct rd_verb_use *v, uint32_t bytes)
 }
 
 /* Counts a new packet as part of its message. */
-static inline void message_take(struct rd_analysis *a, struct flow *f, const struct item *it)
+static inline __attribute__((always_inline)) void message_take(
+	struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	const struct rd_packet *p = it->p;
 	enum rd_verb verb = verb_of(p->op);
 	struct rd_verb_use *use = f->req.verb_at[verb] ? &f->req.verbs[f->req.verb_at[verb] - 1]
 						       : flow_verb(a, f, verb);
+	uint32_t payload = p->payload_len, bytes = f->req.message_bytes;
 	struct rd_reth reth;
 
 	if (use)
 		use->packets++;
 	if (p->op->bits & RD_OP_FIRST) {
-		f->req.message_bytes = 0;
+		bytes = 0;
 		f->req.message_ns = it->ns;
+		refused_remember(a, f, it, verb);
 	}
-	f->req.message_bytes += p->payload_len;
+	f->req.message_bytes = bytes + payload;
 	if (!f->ack.refused)
-		f->req.goodput += p->payload_len;
+		f->req.goodput += payload;
 	if (!(p->op->bits & RD_OP_LAST)) {
-		if (p->payload_len > f->req.mtu)
-			f->req.mtu = p->payload_len;
+		if (payload > f->req.mtu)
+			f->req.mtu = payload;
 		return;
 	}
 	if (verb == RD_VERB_READ && rd_packet_reth(p, &reth))
@@ -555,8 +547,6 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	else
 		fresh = sequence_odd(a, f, it, span);
 	receiver_takes(a, f, psn, span);
-	if (p->op->bits & RD_OP_FIRST)
-		refused_remember(a, f, it, span, verb_of(p->op), fresh);
 	if (fresh) {
 		message_take(a, f, it);
 		if (it->ns > f->req.progress_ns)

@@ -3,7 +3,7 @@
  * Responses, packet by packet: ACKs, NAKs, READ and atomic responses, and what they show about the
  * requests. IBTA volume 1: 9.7.5.1 (responses), 9.7.5.2 (syndromes).
  */
-#include "state.h"
+#include "refused.h"
 
 #define FAR	   (1 << 20)
 #define READS_OPEN 128		     /* READs that may be open at once */

@@ -375,7 +375,7 @@ struct rd_analysis {
 	uint64_t pending_dropped;
 	struct rd_incident dropped; /* frames that the capture lost */
 	struct facts *facts;
-	struct beginning *beginnings; /* of messages: a ring (refused.c) */
+	struct beginning *beginnings; /* of messages: a ring (refused.h) */
 	uint32_t beginnings_at;
 	struct refusal *refusals;
 	size_t n_refusals;
@@ -519,6 +519,18 @@ void request_read_is_single(struct flow *f);
 void request_settle(struct rd_analysis *a, struct flow *f);
 /* A receiver at the capture point does not expect this PSN (flow.c). */
 void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn);
+/* What a message of this opcode does. */
+static inline enum rd_verb verb_of(const struct rd_opcode *op)
+{
+	enum { WHICH = RD_OP_SEND | RD_OP_WRITE | RD_OP_READ | RD_OP_ATOMIC };
+	/* By the lowest bit that is set. */
+	static const uint8_t verbs[] = {RD_VERB_SEND, RD_VERB_WRITE, RD_VERB_READ, RD_VERB_ATOMIC};
+
+	_Static_assert(WHICH == 0xf, "one bit per verb");
+	return op->bits & WHICH ? (enum rd_verb)verbs[__builtin_ctz(op->bits & WHICH)]
+				: RD_VERB_FLUSH;
+}
+
 /* Responses of RC and XRC (response.c). */
 void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
 /*
@@ -528,16 +540,6 @@ void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
 bool foreign_take(struct rd_analysis *a, const struct rd_packet *p);
 /* Counts a frame that is no RDMA traffic, if it is one whose content is not understood. */
 void unread_take(struct rd_analysis *a, const struct rd_packet *p);
-/*
- * Requests that are refused for good (refused.c). The first packet of a message, before its data is
- * counted; a NAK for this PSN of flow r.
- */
-void refused_remember(struct rd_analysis *a, const struct flow *f, const struct item *it,
-	uint32_t span, enum rd_verb verb, bool fresh);
-void refused_take(struct rd_analysis *a, struct flow *r, uint32_t psn);
-/* Copies what was refused of flow r into its side. False if out of memory. */
-bool refused_copy(const struct rd_analysis *a, struct rd_side *s, const struct flow *r);
-void refused_free(struct rd_analysis *a);
 /* Which flows are a pair (pair.c). */
 void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn);

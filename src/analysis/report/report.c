@@ -2,6 +2,7 @@
 /* Makes the report from flows: two flows are a conversation, responses belong to the requester. */
 #include "report.h"
 #include "../model/facts.h"
+#include "../model/refused.h"
 #include "../rules/rules.h"
 #include <errno.h>
 #include <rdmadump/notation.h>
