@@ -98,6 +98,12 @@ def timeout(c):
     return n > 0, n, "rounds after a timeout: %d of %d" % (n, len(c.flow["rounds"]))
 
 
+def timeout_early(c):
+    n = sum(r["cause"] == "timeout" for r in c.flow["rounds"])
+    lost = c.view["responses"]["lost_downstream"]
+    return n > 0 and not lost, n, "rounds after a timeout: %d, responses lost on their way: %d" % (n, lost)
+
+
 def timeout_short(c):
     n = sum(r["crossed"] for r in c.flow["rounds"])
     return n > 0, n, "rounds while a response was on its way: %d" % n
@@ -217,6 +223,19 @@ def counters_differ(c):
     return ok, None, "between the readings: %s, in the file: %s" % tuple([n and n[i] for n in shown] for i in (0, 1))
 
 
+def counter(c):
+    """A counter grew by this between both readings."""
+    m = re.match(r"(\S+) grew by ([\d ]+) in", c.finding["title"])
+    device = c.finding["where"].split(" ")[0]
+    grown = [d["grown"].get(m[1]) for d in c.tap["readings"] if d["device"] == device] if m else []
+    return bool(m) and int(m[2].replace(" ", "")) in grown, None, "grown: %s" % grown
+
+
+def link_down(c):
+    n = sum(text == "port down" for _, text in c.tap["link_events"])
+    return n > 0, n, "ports went down: %d" % n
+
+
 def rejected(c):
     n = c.tap["mads"].get("18", 0)
     return n > 0, n, "REJ in the file: %d" % n
@@ -258,7 +277,7 @@ OF_FLOW = {
     "responses-lost-downstream": _down("responses"), "responses-lost-upstream": _up("responses"),
     "unreliable-lost": unreliable, "damaged": damaged, "reordered": reordered, "duplicated": duplicated,
     "one-sided": one_sided, "unseen": unseen, "timeout": timeout, "timeout-short": timeout_short,
-    "timeout-long": timeout_long, "stall": stall, "cnp": _count("cnp"), "ecn-no-cnp": ecn_no_cnp,
+    "timeout-long": timeout_long, "timeout-early": timeout_early, "stall": stall, "cnp": _count("cnp"), "ecn-no-cnp": ecn_no_cnp,
     "rnr": _count("rnr"), "remote-access": _count("nak_remote_access"),
     "invalid-request": _count("nak_invalid_request"), "remote-operational": _count("nak_remote_operational"),
     "credits": credits, "qkey": qkey,
@@ -275,6 +294,7 @@ OF_CAPTURE = {
     "cm-no-reply": not_connected, "file-damaged": _never("no file is damaged"),
     "no-such-qp": no_such_qp, "too-many-qps": _never("few QPs"),
     "too-many-facts": _never("no facts"), "counters-differ": counters_differ,
+    "counter": counter, "link-down": link_down,
 }
 OF_ENDS = {
     "lost-between": _row("lost"), "lost-downstream-of-receiver": _row("lost_behind"),
