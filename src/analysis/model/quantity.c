@@ -39,6 +39,21 @@ const struct quantity quantities[QUANTITIES] = {
 		{RD_INC_ICRC, NO_INCIDENT}, false},
 };
 
+/* A multicast frame on this port's link is for this port, unless the port sent it. */
+static bool arrives(uint8_t place)
+{
+	return place & TO_PORT || (place & TO_GROUP && !(place & FROM_PORT));
+}
+
+/* Whether the frames between p and this peer, or of a group, were captured at another port, too. */
+static bool is_captured(
+	const struct rd_analysis *a, const struct facts_port *p, const char *peer, bool multicast)
+{
+	const struct facts_port *other = multicast ? NULL : facts_port_at(a, peer);
+
+	return multicast ? a->facts->n_ports > 1 : other && other != p;
+}
+
 uint8_t *quantity_places(const struct rd_analysis *a, const struct facts_port *p)
 {
 	uint8_t *places = a->flows.n ? calloc(a->flows.n, 1) : NULL;
@@ -52,6 +67,9 @@ uint8_t *quantity_places(const struct rd_analysis *a, const struct facts_port *p
 		places[i] = (uint8_t)((facts_is_local(p, src) ? FROM_PORT : 0) |
 				      (facts_is_local(p, dst) ? TO_PORT : 0) |
 				      (id->multicast ? TO_GROUP : 0));
+		if ((places[i] & FROM_PORT && is_captured(a, p, dst, id->multicast)) ||
+			(arrives(places[i]) && is_captured(a, p, src, id->multicast)))
+			places[i] |= TWICE;
 	}
 	return places;
 }
@@ -61,12 +79,6 @@ static uint64_t happened(const struct flow *f, enum rd_incident_kind kind)
 	const struct rd_incident *e = incident_of(&f->incidents, kind);
 
 	return e ? e->count : 0;
-}
-
-/* A multicast frame on this port's link is for this port, unless the port sent it. */
-static bool arrives(uint8_t place)
-{
-	return place & TO_PORT || (place & TO_GROUP && !(place & FROM_PORT));
 }
 
 static uint64_t of_flow(const struct flow *f, uint8_t place, const struct quantity *q)
@@ -88,12 +100,25 @@ static uint64_t of_flow(const struct flow *f, uint8_t place, const struct quanti
 	return sum;
 }
 
-uint64_t quantity_shown(
-	const struct rd_analysis *a, const uint8_t *places, const struct quantity *q)
+static uint64_t sum_of(
+	const struct rd_analysis *a, const uint8_t *places, uint8_t bits, const struct quantity *q)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; places && i < a->flows.n; i++)
-		sum += of_flow(a->flows.all[i], places[i], q);
+		if ((places[i] & bits) == bits)
+			sum += of_flow(a->flows.all[i], places[i], q);
 	return sum;
+}
+
+uint64_t quantity_shown(
+	const struct rd_analysis *a, const uint8_t *places, const struct quantity *q)
+{
+	return sum_of(a, places, 0, q);
+}
+
+uint64_t quantity_twice(
+	const struct rd_analysis *a, const uint8_t *places, const struct quantity *q)
+{
+	return sum_of(a, places, TWICE, q);
 }

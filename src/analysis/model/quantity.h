@@ -29,8 +29,11 @@ extern const struct quantity quantities[QUANTITIES]; /* rows without a counter e
 
 struct facts_port;
 
-/* Where the ends of a flow are, seen from a port. */
-enum { FROM_PORT = 1, TO_PORT = 2, TO_GROUP = 4 };
+/*
+ * Where the ends of a flow are, seen from a port. TWICE: the other end is a port that was captured,
+ * too, so the file may have each frame twice.
+ */
+enum { FROM_PORT = 1, TO_PORT = 2, TO_GROUP = 4, TWICE = 8 };
 
 /*
  * For each flow, a sum of these. NULL if out of memory or there are no flows; free(). To be made
@@ -39,6 +42,9 @@ enum { FROM_PORT = 1, TO_PORT = 2, TO_GROUP = 4 };
 uint8_t *quantity_places(const struct rd_analysis *a, const struct facts_port *p);
 /* What all packets so far show; not after flow_finish(). */
 uint64_t quantity_shown(
+	const struct rd_analysis *a, const uint8_t *places, const struct quantity *q);
+/* The same of those flows whose frames may be there twice. */
+uint64_t quantity_twice(
 	const struct rd_analysis *a, const uint8_t *places, const struct quantity *q);
 
 #endif

@@ -17,6 +17,7 @@ struct scale {
 	const uint8_t *places;
 	uint64_t grown[2], shown[2]; /* SENT and RECEIVED; the same where the device counts none */
 	double at_ends;		     /* frames that may be on the wrong side of the readings */
+	uint64_t after;		     /* at most so many were captured after a last reading */
 	uint64_t strangers;	     /* frames between addresses that are not of the port */
 	uint64_t own_multicast;
 };
@@ -72,6 +73,18 @@ static bool loops_back(const struct difference *d)
 {
 	return d->c->whose == RECEIVED && d->device_count > d->packets &&
 	       d->device_count - d->packets <= d->scale->own_multicast;
+}
+
+/* The last reading is stored behind all frames, so later ones were counted before it was known. */
+static bool is_after(const struct difference *d)
+{
+	return d->packets > d->device_count && d->packets - d->device_count <= d->scale->after;
+}
+
+static bool is_twice(const struct difference *d)
+{
+	return d->packets > d->device_count &&
+	       d->packets - d->device_count <= quantity_twice(d->scale->a, d->scale->places, d->c);
 }
 
 static bool is_at_ends(const struct difference *d)
@@ -149,6 +162,8 @@ static const struct {
 	{capture_lost, "the capture lost frames"},
 	{qps_left_out, "not all QPs were followed"},
 	{has_strangers, "there were frames between addresses that are not of the port"},
+	{is_after, "frames were captured after the last reading"},
+	{is_twice, "frames between two capturing ports may be in the file twice"},
 	{loops_back, "the host may deliver frames that it sends to a group to itself"},
 	{rounds_differ,
 		"retransmissions that overlap or follow an RNR NAK cannot all be distinguished"},
@@ -186,7 +201,7 @@ static const char *compare(struct rd_comparison *made, const struct scale *scale
 	if (made->agrees)
 		return NULL;
 	made->unsure = is_at_ends(&d);
-	made->explained = has_strangers(&d) || loops_back(&d);
+	made->explained = has_strangers(&d) || loops_back(&d) || is_after(&d) || is_twice(&d);
 	return reason(&d);
 }
 
@@ -266,6 +281,27 @@ static double frames_at_ends(const struct rd_report *r, const struct facts_port 
 	return sum;
 }
 
+/* At most: whole steps of the time series. */
+static uint64_t frames_after(const struct rd_report *r, const struct facts_port *p)
+{
+	const struct rd_series *s = &r->series;
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < p->n_spans && p->spans[i].last; i++) {
+		uint64_t last = reading_ns(p->spans[i].last), next = UINT64_MAX;
+
+		if (i + 1 < p->n_spans && reading_ns(p->spans[i + 1].first))
+			next = reading_ns(p->spans[i + 1].first);
+		for (unsigned int k = 0; last && last < r->totals.last_ns && k < s->n; k++) {
+			uint64_t begin = s->start_ns + k * s->width_ns;
+
+			if (begin + s->width_ns > last && begin < next)
+				sum += s->points[k].frames;
+		}
+	}
+	return sum;
+}
+
 /* --- all of them ------------------------------------------------------------------------------ */
 
 static void count_places(struct scale *scale)
@@ -300,6 +336,7 @@ static struct scale scale_of(const struct rd_analysis *a, const struct rd_report
 	}
 	count_places(&scale);
 	scale.at_ends = frames_at_ends(r, p);
+	scale.after = frames_after(r, p);
 	return scale;
 }
 
