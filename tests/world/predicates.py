@@ -218,8 +218,7 @@ def counters_differ(c):
     if not rows:
         return False, None, "grown: %s" % [(d["host"], d["grown"].get(m[3]), "reset" if d["reset"] else "") for d in c.tap["readings"]]
     shown = [d["in_file"].get(m[3]) for d in rows]
-    # While a reading covers a part of the file, some packets are under way.
-    ok = any(n is None or abs(n[0] - int(m[2])) > (0 if n[0] == n[1] else 3) for n in shown)
+    ok = any(n is None or abs(n[0] - int(m[2])) > n[2] for n in shown)
     return ok, None, "between the readings: %s, in the file: %s" % tuple([n and n[i] for n in shown] for i in (0, 1))
 
 

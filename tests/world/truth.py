@@ -355,16 +355,17 @@ def backwards(t):
 
 
 def in_file(t, reading):
-    """What the file's packets show of each counter, between its readings and in all."""
+    """What the file's packets show of each counter: between its readings, in all, and how many were under way at a reading."""
     out = {}
+    span = lambda when: when is not None and reading["from_ns"] <= when <= reading["to_ns"]
     rows = [s for s in t.sights if not s[5] and not s[4] and s[1].kind not in ("pause", "stray", "stranger")]
     damaged = [s for s in t.sights if s[5]]
     for name, (own, chosen) in SHOWN.items():
-        both = []
-        for first, last in ((reading["from_ns"], reading["to_ns"]), (0, 1 << 62)):
-            both.append(sum(first <= s[0] <= last and ((s[1].source if own else s[1].target).text() == reading["host"]) and chosen(s[1])
-                            for s in (damaged if name == "rx_icrc_encapsulated" else rows)))
-        out[name] = both
+        mine = [s for s in (damaged if name == "rx_icrc_encapsulated" else rows)
+                if (s[1].source if own else s[1].target).text() == reading["host"] and chosen(s[1])]
+        counted = [s[1].sent_ns if own else s[1].delivered_ns for s in mine]
+        under_way = sum(when is not None and span(when) != span(s[0]) for s, when in zip(mine, counted))
+        out[name] = [sum(span(s[0]) for s in mine), len(mine), under_way]
     return out
 
 
