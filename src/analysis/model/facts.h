@@ -84,9 +84,9 @@ bool facts_growth(const struct facts_port *p, const char *counter, struct rd_gro
 double facts_seconds(const struct facts_port *p);
 /*
  * How many requests of the device with this address failed after too many retries, or after too
- * many RNR NAKs. False: unknown.
+ * many RNR NAKs. False: unknown, or no capture had both readings around this time.
  */
-bool facts_gave_up(
-	const struct rd_analysis *a, const char *address, bool rnr, struct rd_growth *grown);
+bool facts_gave_up(const struct rd_analysis *a, const char *address, bool rnr, uint64_t from_ns,
+	uint64_t to_ns, struct rd_growth *grown);
 
 #endif

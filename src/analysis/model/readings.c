@@ -85,8 +85,18 @@ const struct facts_port *facts_port_at(const struct rd_analysis *a, const char *
 	return NULL;
 }
 
-bool facts_gave_up(
-	const struct rd_analysis *a, const char *address, bool rnr, struct rd_growth *grown)
+/* Whether one capture has both readings around this time. */
+static bool covers(const struct facts_port *p, uint64_t from_ns, uint64_t to_ns)
+{
+	for (unsigned int i = 0; i < p->n_spans && p->spans[i].last; i++)
+		if (reading_ns(p->spans[i].first) <= from_ns &&
+			reading_ns(p->spans[i].last) >= to_ns)
+			return true;
+	return false;
+}
+
+bool facts_gave_up(const struct rd_analysis *a, const char *address, bool rnr, uint64_t from_ns,
+	uint64_t to_ns, struct rd_growth *grown)
 {
 	static const char *const names[2][4] = {
 		{"hw_counters/retry_exceeded_err", "hw_counters/req_transport_retries_exceeded",
@@ -95,7 +105,7 @@ bool facts_gave_up(
 			NULL}};
 	const struct facts_port *p = facts_port_at(a, address);
 
-	for (unsigned int i = 0; p && names[rnr][i]; i++)
+	for (unsigned int i = 0; p && covers(p, from_ns, to_ns) && names[rnr][i]; i++)
 		if (facts_growth(p, names[rnr][i], grown))
 			return rd_growth_known(grown);
 	return false;

@@ -155,36 +155,47 @@ static bool counts_later(const struct difference *d)
 	return !d->c->exact;
 }
 
-static const struct {
+/*
+ * Why both numbers may differ, the first that applies. `vague`: what the packets show is an
+ * estimate there, so a difference need not mean anything.
+ */
+static const struct reason {
 	bool (*applies)(const struct difference *d);
+	bool vague;
 	const char *text;
 } reasons[] = {
-	{capture_lost, "the capture lost frames"},
-	{qps_left_out, "not all QPs were followed"},
-	{has_strangers, "there were frames between addresses that are not of the port"},
-	{is_after, "frames were captured after the last reading"},
-	{is_twice, "frames between two capturing ports may be in the file twice"},
-	{loops_back, "the host may deliver frames that it sends to a group to itself"},
-	{rounds_differ,
+	{capture_lost, false, "the capture lost frames"},
+	{qps_left_out, true, "not all QPs were followed"},
+	{has_strangers, true, "there were frames between addresses that are not of the port"},
+	{is_after, true, "frames were captured after the last reading"},
+	{is_twice, true, "frames between two capturing ports may be in the file twice"},
+	{loops_back, true, "the host may deliver frames that it sends to a group to itself"},
+	{rounds_differ, true,
 		"retransmissions that overlap or follow an RNR NAK cannot all be distinguished"},
-	{refused_behind_rnr, "packets that arrive while an RNR NAK is on its way may or may not be "
-			     "out of sequence"},
-	{naks_cross, "NAKs that cross other responses acknowledge nothing new to the device"},
-	{naks_at_start, "the device does not count a NAK for the first packet of a message, or "
-			"behind a READ that is not answered"},
-	{sent_less, "frames were dropped between the device's transport and the capture point"},
-	{sent_more, "frames were duplicated between the device's transport and the capture point"},
-	{received_less, "captured frames did not arrive at an open QP: dropped by the host, "
-			"or the QP was in error or gone"},
-	{counts_later, "the device counts at another time"},
-	{is_at_ends, "frames at the beginning or the end may be on the other side of a reading"},
+	{refused_behind_rnr, true,
+		"packets that arrive while an RNR NAK is on its way may or may not be out of "
+		"sequence"},
+	{naks_cross, true, "NAKs that cross other responses acknowledge nothing new to the device"},
+	{naks_at_start, true,
+		"the device does not count a NAK for the first packet of a message, or behind a "
+		"READ that is not answered"},
+	{sent_less, false,
+		"frames were dropped between the device's transport and the capture point"},
+	{sent_more, true,
+		"frames were duplicated between the device's transport and the capture point"},
+	{received_less, false,
+		"captured frames did not arrive at an open QP: dropped by the host, or the QP was "
+		"in error or gone"},
+	{counts_later, true, "the device counts at another time"},
+	{is_at_ends, true,
+		"frames at the beginning or the end may be on the other side of a reading"},
 };
 
-static const char *reason(const struct difference *d)
+static const struct reason *reason(const struct difference *d)
 {
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		if (reasons[i].applies(d))
-			return reasons[i].text;
+			return &reasons[i];
 	return NULL;
 }
 
@@ -193,6 +204,7 @@ static const char *compare(struct rd_comparison *made, const struct scale *scale
 	const struct quantity *c, const struct rd_growth *grown)
 {
 	struct difference d = {scale, c, made->packets, grown->amount};
+	const struct reason *why;
 
 	made->known = true;
 	made->device_count = grown->amount;
@@ -200,9 +212,10 @@ static const char *compare(struct rd_comparison *made, const struct scale *scale
 		c->exact ? made->packets == grown->amount : is_near(made->packets, grown->amount);
 	if (made->agrees)
 		return NULL;
-	made->unsure = is_at_ends(&d);
 	made->explained = has_strangers(&d) || loops_back(&d) || is_after(&d) || is_twice(&d);
-	return reason(&d);
+	why = reason(&d);
+	made->unsure = is_at_ends(&d) || (why && why->vague);
+	return why ? why->text : NULL;
 }
 
 static int add_comparison(struct rd_report *r, const struct scale *scale, const struct quantity *c,
@@ -259,6 +272,15 @@ static double frames_between(const struct rd_series *s, double from, double to)
 	return sum;
 }
 
+/* A capture begins at the latest so long after the first reading, and ends before the last one. */
+#define BETWEEN_NS 1e9
+
+/* The time without a capture beside a reading. */
+static double not_captured(double gap)
+{
+	return gap <= 0 ? 0 : gap < BETWEEN_NS ? gap : BETWEEN_NS;
+}
+
 /*
  * Between a reading and the nearest frame the capture may not have run, or the reading was answered
  * from the kernel's cache: as many frames as were captured beside it in the same time.
@@ -270,13 +292,13 @@ static double frames_at_ends(const struct rd_report *r, const struct facts_port 
 	for (unsigned int i = 0; i < p->n_spans && p->spans[i].last; i++) {
 		const struct facts_span *s = &p->spans[i];
 		double first = (double)reading_ns(s->first), last = (double)reading_ns(s->last);
-		double from = first > begin ? first : begin, to = last < end ? last : end;
+		double before = not_captured(begin - first), behind = not_captured(last - end);
+		double from = first + before, to = last - behind;
 
 		if (first <= 0 || last <= 0)
 			continue;
-		sum += frames_between(
-			&r->series, from, from + (from - first) + lifespan_ns(s->first));
-		sum += frames_between(&r->series, to - (last - to) - lifespan_ns(s->last), to);
+		sum += frames_between(&r->series, from, from + before + lifespan_ns(s->first));
+		sum += frames_between(&r->series, to - behind - lifespan_ns(s->last), to);
 	}
 	return sum;
 }

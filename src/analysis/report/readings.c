@@ -97,7 +97,10 @@ static void correct_ending(
 
 	if (s->ending != RD_ENDING_RETRY && s->ending != RD_ENDING_RNR)
 		return;
-	if (!facts_gave_up(a, e->address, s->ending == RD_ENDING_RNR, &grown) || grown.amount)
+	/* It gave up after its last frame, and before the end of the capture. */
+	if (!facts_gave_up(a, e->address, s->ending == RD_ENDING_RNR, s->last_ns, a->totals.last_ns,
+		    &grown) ||
+		grown.amount)
 		return;
 	s->ending = RD_ENDING_OPEN;
 	s->end_frame = s->end_ns = 0;

@@ -112,7 +112,7 @@ static void add_failures(const struct look *l, struct rd_finding *f, bool rnr)
 {
 	struct rd_growth grown;
 
-	if (facts_gave_up(l->a, l->from->address, rnr, &grown))
+	if (facts_gave_up(l->a, l->from->address, rnr, l->s->last_ns, l->a->totals.last_ns, &grown))
 		finding_append(f, "its device counted %llu such failure%s", n(grown.amount),
 			plural(grown.amount));
 }
