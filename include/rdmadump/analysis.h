@@ -292,6 +292,8 @@ void rd_analysis_frames(
 /* The same for frames of a link type that is not decoded. */
 void rd_analysis_undecoded(
 	struct rd_analysis *a, int linktype, const struct rd_frame *frames, unsigned int n);
+/* A filter chose the frames that follow: counters of devices count others, too. */
+void rd_analysis_filtered(struct rd_analysis *a);
 /* The capture lost this many frames before the next one. */
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames);
 /*

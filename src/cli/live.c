@@ -52,6 +52,8 @@ int live_open(struct capture_run *r, struct rd_error *err)
 		rd_analysis_file(l->analysis, sources[0].source->title,
 			rd_session_offline(r->session) ? "file" : "live", &no_section, err) < 0)
 		return -1;
+	if (*rd_session_filter_text(r->session))
+		rd_analysis_filtered(l->analysis);
 	give_facts(l, "start");
 	return 0;
 }

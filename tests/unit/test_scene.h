@@ -133,6 +133,7 @@ static inline void put(struct scene *s, bool back, unsigned int op, uint32_t psn
 	if (head)
 		memcpy(m.b + 14 + 20 + 8 + 12, head,
 			op == READ || op == WRITE_FIRST ? 16
+			: op == FETCH_ADD		? 28
 			: op == UD_ONLY			? 8
 							: 4);
 	if (s->valid_icrc)

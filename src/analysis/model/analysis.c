@@ -348,6 +348,11 @@ void rd_analysis_frames(
 	file->last_ns = frames[n - 1].ts_ns;
 }
 
+void rd_analysis_filtered(struct rd_analysis *a)
+{
+	a->filtered = true;
+}
+
 void rd_analysis_undecoded(
 	struct rd_analysis *a, int linktype, const struct rd_frame *frames, unsigned int n)
 {

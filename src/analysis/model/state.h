@@ -382,6 +382,7 @@ struct rd_analysis {
 	struct link_event links_seen[LINK_EVENTS]; /* of the capturing ports */
 	unsigned int n_links_seen;
 	uint64_t facts_ns; /* facts_pass() is due with the first frame from then on */
+	bool filtered;	   /* a filter chose the frames */
 	bool out_of_memory;
 };
 

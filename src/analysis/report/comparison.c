@@ -63,6 +63,11 @@ static bool qps_left_out(const struct difference *d)
 	return d->scale->r->totals.frames_left_out;
 }
 
+static bool is_filtered(const struct difference *d)
+{
+	return d->scale->a->filtered && d->device_count > d->packets;
+}
+
 static bool has_strangers(const struct difference *d)
 {
 	return d->device_count > d->packets && d->device_count - d->packets <= d->scale->strangers;
@@ -166,6 +171,7 @@ static const struct reason {
 } reasons[] = {
 	{capture_lost, false, "the capture lost frames"},
 	{qps_left_out, true, "not all QPs were followed"},
+	{is_filtered, true, "a filter chose which frames were captured"},
 	{has_strangers, true, "there were frames between addresses that are not of the port"},
 	{is_after, true, "frames were captured after the last reading"},
 	{is_twice, true, "frames between two capturing ports may be in the file twice"},
@@ -212,7 +218,8 @@ static const char *compare(struct rd_comparison *made, const struct scale *scale
 		c->exact ? made->packets == grown->amount : is_near(made->packets, grown->amount);
 	if (made->agrees)
 		return NULL;
-	made->explained = has_strangers(&d) || loops_back(&d) || is_after(&d) || is_twice(&d);
+	made->explained = is_filtered(&d) || has_strangers(&d) || loops_back(&d) || is_after(&d) ||
+			  is_twice(&d);
 	why = reason(&d);
 	made->unsure = is_at_ends(&d) || (why && why->vague);
 	return why ? why->text : NULL;

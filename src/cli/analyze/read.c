@@ -64,6 +64,8 @@ void analyze_frames(struct rd_analysis *a, const struct rd_source *source,
 		const struct rd_iface *iface = rd_source_iface(source, frames);
 		unsigned int run = analyze_run(source, frames, n);
 
+		if (iface->filter)
+			rd_analysis_filtered(a);
 		if (iface->link == RD_LINK_RAW)
 			rd_analysis_undecoded(a, iface->dlt, frames, run);
 		else
