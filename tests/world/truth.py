@@ -340,7 +340,8 @@ def tap_truth(t, whole):
             "start_ns": t.start, "end_ns": min(t.end, 1 << 60),
             "backwards": backwards(t), "step": list(t.step) if t.step and any(s[0] >= t.step[0] for s in t.sights) else None,
             "zeroed": t.zeroed, "merged": t.second is not None, "bare": t.bare, "tunnelled": in_tunnels(t, ("stray", "stranger", "pause")), "strays_tunnelled": in_tunnels(t, ("stranger", "pause")),
-            "link_events": [[when, text] for when, text in t.events if t.start <= when < t.end],
+            # The file notes them with the next frame.
+            "link_events": [[when, text] for when, text in t.events if t.start <= when < t.end and any(s[0] >= when for s in t.sights)],
             "readings": [dict(d, in_file=in_file(t, d)) for d in t.readings]}
 
 
