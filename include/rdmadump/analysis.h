@@ -149,9 +149,9 @@ struct rd_side {
 	enum rd_ending ending;
 	/* Where the ending is seen; RETRY and STOPPED: the last response, the last packet. */
 	uint64_t end_frame, end_ns;
-	unsigned int attempts;	/* rounds without a response at the end */
-	uint32_t qkey;		/* UD */
-	uint32_t reorder_depth; /* most packets that overtook a reordered one */
+	unsigned int attempts;	    /* rounds without a response at the end */
+	uint32_t qkey;		    /* UD */
+	uint32_t reorder_depth;	    /* most packets that overtook a reordered one */
 	struct rd_refusal *refusal; /* NULL: none, or the request is unknown */
 };
 
