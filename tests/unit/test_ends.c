@@ -167,7 +167,9 @@ static void test_certainty(void **state)
 static struct two {
 	struct rd_ends *e;
 	double drift_ppm; /* of B */
+	int64_t ahead;	  /* B's clock, which the first estimate of the offset does not know */
 	unsigned int ip_id;
+	uint32_t changed; /* in the payload of requests, and thereby in their ICRC */
 } two;
 
 static const uint32_t to_qp[] = {0x100, 0x200};
@@ -193,11 +195,11 @@ static void see(enum rd_tap end, bool back, uint32_t psn, uint8_t syndrome, uint
 	}
 	rd_put_be16(m.b + 14 + 4, (uint16_t)two.ip_id);
 	rd_put_be32(m.b + BTH + 8, psn);
-	rd_put_be32(m.b + m.n - 4, psn * 2654435761U + syndrome);
+	rd_put_be32(m.b + m.n - 4, psn * 2654435761U + syndrome + (back ? 0 : two.changed));
 	frame = make_frame(&m);
 	frame.ts_ns = START + ns;
 	if (end == RD_TAP_B)
-		frame.ts_ns += (uint64_t)(int64_t)((double)ns * two.drift_ppm / 1e6);
+		frame.ts_ns += (uint64_t)((int64_t)((double)ns * two.drift_ppm / 1e6) + two.ahead);
 	rd_ends_frames(two.e, end, RD_LINK_ETHERNET, &frame, 1);
 }
 
@@ -458,6 +460,92 @@ static void test_dropped_by_receiver(void **state)
 	rd_ends_report_free(r);
 }
 
+/*
+ * A lost packet that the receiver asks for, while the ACK of the one before is lost, too: the round
+ * begins with that one. The retransmission arrives, and its ACK is no proof that the first copy
+ * did, whatever the first estimate of the offset was.
+ */
+static void test_round_begins_before(void **state)
+{
+	static const int64_t ahead[] = {0, (int64_t)(8 * MS), -(int64_t)(8 * MS)};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ahead) / sizeof(ahead[0]); i++) {
+		const uint64_t t = 40 * MS;
+		const struct rd_path_qp *w;
+		struct rd_ends_report *r;
+
+		begin();
+		two.ahead = ahead[i];
+		for (uint32_t psn = 0; psn < 100; psn++) {
+			request(psn, 20 * MS + psn * 100 * US);
+			if (psn < 99)
+				answer(psn, 0, 20 * MS + psn * 100 * US + 10 * US);
+		}
+		see(RD_TAP_B, true, 99, 0, 20 * MS + 99 * 100 * US + 10 * US);
+		see(RD_TAP_A, false, 100, 0, t);
+		request(101, t + US);
+		answer(100, 0x60, t + 10 * US);
+		two.changed = 1;
+		for (uint32_t psn = 99; psn < 102; psn++)
+			request(psn, t + 20 * US + psn * US);
+		for (uint32_t psn = 99; psn < 102; psn++)
+			answer(psn, 0, t + 30 * US + psn * US);
+		request(102, t + 10 * MS);
+		answer(102, 0, t + 10 * MS + 10 * US);
+		r = finish();
+		w = qp_of(r, 0x100);
+		assert_int_equal(w->missed_at_receiver.count, 0);
+		assert_int_equal(w->lost.count, 1);
+		assert_int_equal(w->asked_for, 1);
+		assert_false(is_found(r, "missed-at-receiver"));
+		rd_ends_report_free(r);
+	}
+}
+
+static enum rd_certainty certainty_of(const struct rd_ends_report *r, const char *rule)
+{
+	for (size_t i = 0; i < r->findings.n; i++)
+		if (!strcmp(r->findings.finding[i].rule, rule))
+			return r->findings.finding[i].certainty;
+	fail_msg("%s is not found", rule);
+	return RD_POSSIBLE;
+}
+
+/* Packets that wait in a queue, or a clock that is set: then no offset fits both directions. */
+static void test_clock_set(void **state)
+{
+	(void)state;
+	for (unsigned int set = 0; set < 2; set++) {
+		struct rd_ends_report *r;
+
+		begin();
+		for (uint32_t i = 0; i < 100; i++) {
+			uint64_t t = i * 5 * MS;
+
+			if (set && i > 50)
+				two.ahead = 20 * MS;
+			if (i == 60) { /* lost */
+				see(RD_TAP_A, false, i, 0, t);
+				request(i + 1, t + 10 * US);
+				answer(i, 0x60, t + 20 * US);
+				two.changed = 1;
+				t += MS;
+			}
+			see(RD_TAP_A, false, i, 0, t);
+			see(RD_TAP_B, false, i, 0, t + DELAY + (!set && i % 8 == 0 ? 3 * MS : 0));
+			answer(i, 0, t + 4 * MS);
+		}
+		r = finish();
+		assert_true(r->both_ways);
+		assert_int_equal(r->offset_known, !set);
+		assert_int_equal(certainty_of(r, "delay-varies"), set ? RD_POSSIBLE : RD_LIKELY);
+		assert_int_equal(qp_of(r, 0x100)->lost.count, 1);
+		assert_int_equal(certainty_of(r, "lost-between"), set ? RD_POSSIBLE : RD_LIKELY);
+		rd_ends_report_free(r);
+	}
+}
+
 /* A copy by the network has the IP id of the first; a retransmission that A's capture missed has
  * another one. */
 static void test_ip_ids(void **state)
@@ -500,6 +588,8 @@ int main(void)
 		cmocka_unit_test(test_first_moment),
 		cmocka_unit_test(test_delivered),
 		cmocka_unit_test(test_dropped_by_receiver),
+		cmocka_unit_test(test_round_begins_before),
+		cmocka_unit_test(test_clock_set),
 		cmocka_unit_test(test_ip_ids),
 	};
 

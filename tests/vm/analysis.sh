@@ -48,7 +48,10 @@ check_counters() {
 }
 
 # lost REPORT FROM: lost packets on the path from that address
-lost() { jq --arg from "$2" '[.ends.paths[] | select(.from == $from) | .qps[] | .lost.count, .unclear.count, .missed_at_receiver.count] | add // 0' "$1"; }
+lost() { jq --arg from "$2" '[.ends.paths[] | select(.from == $from) | .qps[].lost.count] | add // 0' "$1"; }
+
+# blamed REPORT: packets that a capture may have missed
+blamed() { jq '[.ends.paths[].qps[] | .unclear.count, .missed.count, .missed_at_receiver.count] | add // 0' "$1"; }
 
 # dropped DIRECTORY NETDEV: by the router's queue towards that side
 dropped() { jq --arg dev "$2" '[.[] | select(.dev == $dev) | .drops] | add // 0' "$1/qdiscs"; }
@@ -69,6 +72,7 @@ check_loss() {
 	ok "$2: analyze counts as lost towards a, b what the router dropped there"
 	[ "$to_a" -gt 0 ] && [ "$to_b" -gt 0 ]
 	ok "$2: analyze saw loss in both directions"
+	is "$2: analyze says of neither capture that it missed packets" "$(blamed "$3")" 0
 	is "$2: analyze finds where" \
 		"$(jq -c '[.ends.findings[] | select(.rule == "lost-between") | .certainty] | unique' "$3")" '["likely"]'
 }

@@ -190,6 +190,21 @@ static bool begins_round(const struct record *x)
 }
 
 /*
+ * Whether the receiver expected this packet when it could arrive: the last that it had acknowledged
+ * is the one before. Then it would have taken the packet, wherever a later round began.
+ */
+static bool is_expected(const struct record *x, const struct answers *acks)
+{
+	const enum rd_tap receiver = !x->end;
+	const struct answer *last = NULL;
+
+	for (uint32_t i = 0; i < acks->n; i++)
+		if (acks->list[i].end == receiver && acks->list[i].t <= x->soonest)
+			last = &acks->list[i];
+	return acks->stride == 1 && last && last->psn == ((x->psn - 1) & PSN_MASK);
+}
+
+/*
  * Nothing acknowledged this PSN before: a missing part of a READ is requested again by another PSN,
  * which later responses to the first request have acknowledged.
  */
@@ -211,7 +226,7 @@ static enum fate fate_of(const struct record *x, const struct path_qp *responses
 {
 	if (!x->request || !responses)
 		return FATE_UNKNOWN;
-	if (asked_for(x, &responses->naks) && begins_round(x))
+	if (asked_for(x, &responses->naks) && (begins_round(x) || is_expected(x, &responses->acks)))
 		return FATE_LOST;
 	if (x->earlier || !(x->data || is_new(x, &responses->acks)))
 		return FATE_UNKNOWN;

@@ -12,6 +12,7 @@ struct sight {
 	const struct rd_path *p;
 	const struct rd_path_qp *w; /* NULL for rules over a path */
 	uint64_t evicted;	    /* packets of all paths, see rd_ends_report */
+	bool both_ways, offset_known;
 };
 
 struct ends_rule {
@@ -106,6 +107,8 @@ static bool missed_at_receiver(const struct sight *s, struct rd_finding *f)
 	if (!e->count)
 		return false;
 	finding_evidence(f, e);
+	if (!s->p->sender_known)
+		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the receiver's capture missed packets");
 	rd_finding_detail(f,
 		"%llu packet%s that the receiver acknowledged and its capture lacks; frames of the "
@@ -219,6 +222,12 @@ static bool missed_at_sender(const struct sight *s, struct rd_finding *f)
 	return true;
 }
 
+/* No line fits the times of both directions: a clock was set, or pairs are wrong. */
+static bool is_inconsistent(const struct sight *s)
+{
+	return s->both_ways && !s->offset_known;
+}
+
 static bool delay_varies(const struct sight *s, struct rd_finding *f)
 {
 	const struct rd_latency *v = &s->p->variation;
@@ -226,7 +235,8 @@ static bool delay_varies(const struct sight *s, struct rd_finding *f)
 	if (v->p99 < LATE_NS)
 		return false;
 	f->evidence.count = v->n;
-	if (!s->p->sender_known)
+	/* With one direction, a clock that was set looks the same. */
+	if (!s->p->sender_known || !s->both_ways)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_frame(f, s->p->slowest_frame);
 	rd_finding_title(f, "the delay on the path varies");
@@ -273,7 +283,7 @@ static const struct ends_rule ends_rules[] = {
 		 "the capture at the sender lost frames, or does not get all that its NIC sends",
 		 "look at the losses of that capture"},
 		true, missed_at_sender},
-	{{"missed-at-receiver", RD_SEV_NOTE, RD_POSSIBLE,
+	{{"missed-at-receiver", RD_SEV_NOTE, RD_LIKELY,
 		 "the capture at the receiver lost frames, or does not get all that arrives",
 		 "look at the losses of that capture"},
 		true, missed_at_receiver},
@@ -292,9 +302,13 @@ static void try_rule(struct rd_findings *list, const struct ends_rule *rule, con
 
 	if (!f)
 		return;
-	if (!rule->applies(s, f))
+	if (!rule->applies(s, f)) {
 		rd_findings_drop_last(list);
-	else if (s->w)
+		return;
+	}
+	if (is_inconsistent(s))
+		finding_lower(f, RD_POSSIBLE);
+	if (s->w)
 		rd_finding_where(f, "%s -> %s QP 0x%x", s->p->from, s->p->to, s->w->qp);
 	else
 		rd_finding_where(f, "%s -> %s", s->p->from, s->p->to);
@@ -305,7 +319,12 @@ bool ends_findings(struct rd_ends_report *r, const struct rd_report *const repor
 {
 	for (size_t i = 0; i < r->n_paths; i++)
 		for (const struct ends_rule *rule = ends_rules; rule->head.key; rule++) {
-			struct sight s = {reports, trust, &r->paths[i], NULL, r->evicted};
+			struct sight s = {.reports = reports,
+				.trust = trust,
+				.p = &r->paths[i],
+				.evicted = r->evicted,
+				.both_ways = r->both_ways,
+				.offset_known = r->offset_known};
 
 			if (!rule->of_qp)
 				try_rule(&r->findings, rule, &s);

@@ -391,20 +391,33 @@ static void remove_oldest(struct rd_ends *e, enum rd_tap end)
 	unlink_oldest(set);
 }
 
-/* In the order of time, since what is expected of a packet follows from those around it. */
+/* The next entry to be removed; NULL: there is none. */
+static struct entry *first_of(struct pending *set)
+{
+	return set->tail < set->head ? entry_at(set, set->tail) : NULL;
+}
+
+/* When a packet of B's capture was sent or received at A, at the earliest that is usual. */
+static int64_t time_at_a(const struct entry *en)
+{
+	struct extremes x;
+
+	return distances_recent(&en->to->path->d, &x) ? en->t - x.max : en->t;
+}
+
+/*
+ * In the order of time at one place, since what is expected of a packet follows from those around
+ * it, and since a packet must be removed before its retransmissions at the other end are. The first
+ * estimate of the offset may be wrong by a delay.
+ */
 static void remove_before(struct rd_ends *e, int64_t t)
 {
 	for (;;) {
-		int64_t first[RD_TAPS];
-		enum rd_tap end;
+		const struct entry *a = first_of(&e->pending[RD_TAP_A]);
+		const struct entry *b = first_of(&e->pending[RD_TAP_B]);
+		enum rd_tap end = b && (!a || time_at_a(b) < a->t) ? RD_TAP_B : RD_TAP_A;
 
-		for (int i = 0; i < RD_TAPS; i++) {
-			struct pending *set = &e->pending[i];
-
-			first[i] = set->tail < set->head ? entry_at(set, set->tail)->t : INT64_MAX;
-		}
-		end = first[RD_TAP_B] < first[RD_TAP_A] ? RD_TAP_B : RD_TAP_A;
-		if (first[end] >= t)
+		if ((!a && !b) || (end == RD_TAP_B ? b : a)->t >= t)
 			return;
 		remove_oldest(e, end);
 	}
