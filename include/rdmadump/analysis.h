@@ -233,6 +233,9 @@ struct rd_totals {
 	uint64_t unread;       /* may be RDMA traffic, but is not understood: rd_report.unread */
 	uint64_t tunnelled;    /* RDMA frames that were taken out of tunnels */
 	uint64_t tunnels_left; /* ... that were not, and are in other_frames */
+	/* Of QPs that are followed at another interface; in other_frames. */
+	uint64_t copies_left;
+	uint64_t moved; /* times that a QP moved to another interface, or into or out of a tunnel */
 	unsigned int tunnel_kinds; /* enum rd_tunnel, of both */
 	uint64_t foreign;	   /* to UDP port 4791, but no RoCE; in other_frames */
 	uint64_t truncated;	   /* frames shorter in the file than on the wire */
@@ -265,7 +268,7 @@ struct rd_report {
 struct rd_analysis;
 
 enum rd_tunnels {
-	RD_TUNNELS_AUTO, /* looked into while no RDMA frame is outside of tunnels */
+	RD_TUNNELS_AUTO, /* looked into, but a QP's packets count once: where they come first */
 	RD_TUNNELS_ALWAYS,
 	RD_TUNNELS_NEVER,
 };

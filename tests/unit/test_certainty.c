@@ -226,6 +226,153 @@ static void sure_of_nothing(void **state)
 	rd_findings_free(&list);
 }
 
+/* --- packets that are in the file more than once ------------------------------------------------
+ */
+
+/* Where the copies of the frames are: at another interface, or outside of a tunnel. */
+static void elsewhere(struct scene *s, bool tunnels, bool there)
+{
+	if (tunnels)
+		s->tunnelled = !there;
+	else
+		s->iface = there;
+}
+
+/* Requests, a lost one, its NAK and retransmission; each frame is captured at two places. */
+static struct scene at_two_places(bool tunnels)
+{
+	static const struct {
+		bool back;
+		uint32_t psn;
+		enum syndrome syndrome;
+	} frames[] = {{false, 0, OK}, {true, 0, OK}, {false, 1, OK}, {false, 3, OK},
+		{true, 2, NAK_SEQ}, {false, 2, OK}, {false, 3, OK}, {true, 3, OK}};
+	struct scene s = begin();
+
+	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
+		for (int there = 0; there < 2; there++) {
+			elsewhere(&s, tunnels, there);
+			s.ns += 700000 * (uint64_t)there; /* another clock */
+			s.ip_id = 0;			  /* no identifications */
+			if (frames[i].back)
+				respond(&s, ACK, frames[i].psn, frames[i].syndrome);
+			else
+				request(&s, SEND_ONLY, frames[i].psn);
+		}
+	return s;
+}
+
+static void two_places(void **state)
+{
+	(void)state;
+	for (int tunnels = 0; tunnels < 2; tunnels++) {
+		struct scene s = at_two_places(tunnels);
+		const struct rd_conversation *c = result(&s);
+
+		assert_int_equal(s.r->n_conversations, 1);
+		assert_int_equal(c->side[0].requests, 5);
+		assert_int_equal(c->side[0].acks, 2);
+		assert_int_equal(s.r->totals.rdma_frames, 8);
+		assert_int_equal(s.r->totals.copies_left, tunnels ? 0 : 8);
+		assert_int_equal(s.r->totals.tunnels_left, tunnels ? 8 : 0);
+		assert_int_equal(s.r->totals.moved, 0);
+		assert_null(finding(&s, "duplicated"));
+		assert_null(finding(&s, "timeout"));
+		assert_null(finding(&s, "one-sided"));
+		assert_certainty(&s, "lost-upstream", RD_LIKELY);
+		assert_non_null(finding(&s, tunnels ? "tunnels-left-out" : "several-interfaces"));
+		end(&s);
+	}
+}
+
+/* Requests in a tunnel or at one port, responses outside or at another one: no frame is a copy. */
+static void two_directions(void **state)
+{
+	(void)state;
+	for (int tunnels = 0; tunnels < 2; tunnels++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 20; psn++) {
+			elsewhere(&s, tunnels, false);
+			request(&s, SEND_ONLY, psn);
+			elsewhere(&s, tunnels, true);
+			respond(&s, ACK, psn, OK);
+		}
+		assert_int_equal(result(&s)->side[0].acks, 20);
+		assert_null(finding(&s, "one-sided"));
+		assert_int_equal(s.r->totals.copies_left + s.r->totals.tunnels_left, 0);
+		end(&s);
+	}
+}
+
+/* A bond that sends the packets of one QP through both ports in turn. */
+static void round_robin(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	for (uint32_t psn = 0; psn < 600; psn++) {
+		s.iface = psn % 2;
+		request(&s, SEND_ONLY, psn);
+		s.iface = psn / 2 % 2;
+		respond(&s, ACK, psn, OK);
+	}
+	assert_int_equal(result(&s)->side[0].requests, 600);
+	assert_int_equal(result(&s)->side[0].acks, 600);
+	assert_int_equal(s.r->totals.copies_left + s.r->totals.moved, 0);
+	end(&s);
+}
+
+/* A bond whose other port takes over after copies were seen: what is said of it all is less sure.
+ */
+static void failover(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	for (uint32_t psn = 0; psn < 600; psn++)
+		for (s.iface = psn >= 100; s.iface < 2; s.iface++) {
+			s.ip_id = (uint16_t)(2 * psn);
+			request(&s, SEND_ONLY, psn);
+			respond(&s, ACK, psn, OK);
+		}
+	assert_int_equal(result(&s)->side[0].requests, 501); /* not the 99 that it took to know */
+	assert_true(s.r->totals.moved > 0);
+	assert_certainty(&s, "unseen", RD_POSSIBLE);
+	end(&s);
+}
+
+/* Traffic to UDP port 4791 that is no RoCE is none in a tunnel either. */
+static void foreign_in_tunnels(void **state)
+{
+	(void)state;
+	for (int never = 0; never < 2; never++) {
+		const struct rd_analysis_config config = {
+			.qp = RD_QP_UNKNOWN, .tunnels = never ? RD_TUNNELS_NEVER : RD_TUNNELS_AUTO};
+		const char *rule = never ? "tunnels-left-out" : "in-tunnels";
+		struct scene s = begin_with(&config);
+
+		s.tunnelled = true;
+		s.reserved = 0x3f;
+		sends(&s, 0, 9);
+		assert_null(finding(&s, rule));
+		assert_non_null(finding(&s, "foreign-udp"));
+		end(&s);
+		s = begin_with(&config);
+		s.tunnelled = true;
+		sends(&s, 0, 9); /* not proven by an ICRC */
+		assert_certainty(&s, rule, RD_LIKELY);
+		end(&s);
+		s = begin_with(&config);
+		s.tunnelled = s.valid_icrc = true;
+		sends(&s, 0, 9);
+		assert_certainty(&s, rule, RD_CERTAIN);
+		if (never) /* the first line of the report must not say that nothing is amiss */
+			assert_int_equal(finding(&s, rule)->severity, RD_SEV_WARNING);
+		end(&s);
+	}
+}
+
 /* --- Q_Keys of UD ----------------------------------------------------------------------------- */
 
 static void datagram(struct scene *s, bool back, uint32_t src_qp, uint32_t qkey)
@@ -296,6 +443,11 @@ int main(void)
 		cmocka_unit_test(sure_of_damage),
 		cmocka_unit_test(sure_of_nak),
 		cmocka_unit_test(sure_of_nothing),
+		cmocka_unit_test(two_places),
+		cmocka_unit_test(two_directions),
+		cmocka_unit_test(round_robin),
+		cmocka_unit_test(failover),
+		cmocka_unit_test(foreign_in_tunnels),
 		cmocka_unit_test(qkey),
 	};
 

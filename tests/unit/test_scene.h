@@ -38,10 +38,13 @@ struct scene {
 	uint64_t ns;
 	uint16_t ip_id;
 	uint8_t tos;
-	bool group;	 /* to a multicast group instead of the one address */
-	uint32_t qp;	 /* destination instead of REQUESTER or RESPONDER, 0: none */
-	bool valid_icrc; /* else "ICRC" */
-	uint32_t cut;	 /* bytes captured of a frame, 0: all */
+	bool group;	  /* to a multicast group instead of the one address */
+	uint32_t qp;	  /* destination instead of REQUESTER or RESPONDER, 0: none */
+	bool valid_icrc;  /* else "ICRC" */
+	uint32_t cut;	  /* bytes captured of a frame, 0: all */
+	uint16_t iface;	  /* where frames are captured */
+	bool tunnelled;	  /* IP in IP */
+	uint8_t reserved; /* in the BTH: no RoCE */
 };
 
 static inline struct scene begin_with(const struct rd_analysis_config *config)
@@ -108,12 +111,23 @@ static inline void make_icrc(struct make *m)
 		m->b[p.icrc + i] = (uint8_t)(computed >> 8 * i);
 }
 
+/* Puts an IP header before that of a frame. */
+static inline void tunnel(struct make *m)
+{
+	uint8_t *ip = m->b + 14;
+
+	memmove(ip + 20, ip, m->n - 14);
+	memcpy(ip, "\x45\0\0\0\0\0\0\0\x40\x04\0\0\xc0\0\2\x02\xc0\0\2\x01", 20);
+	m->n += 20;
+	rd_put_be16(ip + 2, (uint16_t)(m->n - 14));
+}
+
 /* A frame to a QP, each 10 us behind the last one, with an identification of its own. */
 static inline void put(struct scene *s, bool back, unsigned int op, uint32_t psn,
 	const uint8_t *head, uint32_t body)
 {
 	struct make m = {.n = 0};
-	struct rd_frame frame = {.ts_ns = s->ns += 10000};
+	struct rd_frame frame = {.ts_ns = s->ns += 10000, .iface = s->iface};
 	uint8_t *ip;
 
 	make_packet(&m, MAKE_V2_IPV4, op, s->qp ? s->qp : back ? REQUESTER : RESPONDER, body, 0);
@@ -136,8 +150,11 @@ static inline void put(struct scene *s, bool back, unsigned int op, uint32_t psn
 			: op == FETCH_ADD		? 28
 			: op == UD_ONLY			? 8
 							: 4);
+	m.b[14 + 20 + 8 + 4] |= s->reserved;
 	if (s->valid_icrc)
 		make_icrc(&m);
+	if (s->tunnelled)
+		tunnel(&m);
 	frame.data = m.b;
 	frame.caplen = frame.len = m.n;
 	if (s->cut)

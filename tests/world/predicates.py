@@ -170,6 +170,10 @@ def in_tunnels(c):
     return n > 0, c.tap["strays_tunnelled"], "in tunnels: %d" % n
 
 
+def several_interfaces(c):
+    return c.tap["merged"], None, "captures of two hosts in one file: %s" % c.tap["merged"]
+
+
 def foreign_udp(c):
     strays = c.tap["kinds"].get("stray", 0) + c.tap["damaged"]
     return strays > 0, strays, "frames to port 4791 that are no RoCE, or damaged: %d" % strays
@@ -287,7 +291,7 @@ OF_FLOW = {
 }
 OF_CAPTURE = {
     "no-frames-in-time": not_in_time, "not-understood": not_understood, "in-tunnels": in_tunnels,
-    "tunnels-left-out": in_tunnels, "foreign-udp": foreign_udp,
+    "tunnels-left-out": in_tunnels, "several-interfaces": several_interfaces, "foreign-udp": foreign_udp,
     "no-rdma": no_rdma, "capture-lost": capture_lost, "truncated": truncated, "icrc-untrusted": icrc_untrusted,
     "damaged-unknown-qp": damaged_strays, "silence": silence, "time-backwards": backwards, "cm-reject": rejected,
     "cm-no-reply": not_connected, "file-damaged": _never("no file is damaged"),

@@ -232,7 +232,7 @@ static bool delay_varies(const struct sight *s, struct rd_finding *f)
 {
 	const struct rd_latency *v = &s->p->variation;
 
-	if (v->p99 < LATE_NS)
+	if (v->p99 < LATE_NS || is_inconsistent(s))
 		return false;
 	f->evidence.count = v->n;
 	/* With one direction, a clock that was set looks the same. */

@@ -105,8 +105,10 @@ static struct flow *flow_find_or_pair(struct rd_analysis *a, const struct item *
 	bool made;
 	struct flow *f = flow_find(a, it, &made);
 
-	if (f && made)
+	if (f && made) {
+		place_new(a, f);
 		pair_new_flow(a, f);
+	}
 	return f;
 }
 
@@ -222,22 +224,27 @@ static __attribute__((noinline)) bool unproven_take(
 }
 
 /* The packet in a tunnel instead of the frame; false: there is none, or tunnels stay closed. */
-static bool tunnel_take(
-	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frame, struct rd_packet *p)
+static bool tunnel_take(struct rd_analysis *a, enum rd_link link, const struct rd_frame *frame,
+	struct rd_packet *p, struct item *it)
 {
-	const struct rd_totals *t = &a->totals;
+	bool proven = false;
 	unsigned int kinds;
 
 	if (!rd_packet_inner(link, frame, p, &kinds))
 		return false;
+	if (!a->tunnels_proven || foreign_may_be(p))
+		proven = icrc_of(a, p) == ICRC_GOOD;
+	if (!proven && foreign_take(a, p))
+		return false;
+	a->tunnels_proven |= proven;
 	incident_add(&a->tunnels, 1, a->frame, a->ns);
 	a->totals.tunnel_kinds |= kinds;
-	if (a->config.tunnels == RD_TUNNELS_NEVER ||
-		(a->config.tunnels == RD_TUNNELS_AUTO && t->rdma_frames != t->tunnelled)) {
+	if (a->config.tunnels == RD_TUNNELS_NEVER) {
 		a->totals.tunnels_left++;
 		return false;
 	}
 	a->totals.tunnelled++;
+	it->place |= a->config.tunnels == RD_TUNNELS_AUTO;
 	return true;
 }
 
@@ -288,7 +295,8 @@ static inline void frame_take(
 	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frame)
 {
 	struct rd_packet p;
-	struct item it = {.p = &p, .ns = frame->ts_ns};
+	struct item it = {
+		.p = &p, .ns = frame->ts_ns, .place = (uint8_t)((unsigned int)frame->iface << 1)};
 	unsigned int part;
 	enum icrc icrc;
 	struct flow *f;
@@ -305,7 +313,7 @@ static inline void frame_take(
 	if (frame->caplen < frame->len)
 		a->totals.truncated++;
 	if (!rd_packet_parse(link, frame->data, frame->caplen, frame->len, &p) &&
-		!tunnel_take(a, link, frame, &p)) {
+		!tunnel_take(a, link, frame, &p, &it)) {
 		other(a, &p, it.ns);
 		return;
 	}
@@ -323,6 +331,10 @@ static inline void frame_take(
 		return;
 	}
 	it.ip_id = ip_id(&p);
+	if (it.place != f->id.place.home && place_leaves(a, f, &it)) {
+		other(a, &p, it.ns);
+		return;
+	}
 	flow_count(a, f, &it);
 	if (icrc != ICRC_GOOD)
 		flow_unproven(f);

@@ -199,6 +199,7 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	f->id.tclass = rd_packet_tclass(p);
 	f->id.sport = p->kind == RD_KIND_ROCE2 ? rd_be16(p->data + p->l4) : 0;
 	f->traffic.row = (uint16_t)grid_row(&a->grid);
+	f->id.place.home = it->place;
 	return f;
 }
 
@@ -476,6 +477,20 @@ enum sent flow_sent(const struct flow *f, const struct item *it)
 	if (ahead && ahead <= ID_STEPS)
 		return SENT_BEFORE;
 	return ahead && (uint16_t)-ahead <= ID_STEPS ? SENT_AFTER : SENT_UNKNOWN;
+}
+
+bool flow_is_again(const struct flow *f, const struct item *it)
+{
+	bool response = it->p->op->bits & RD_OP_RESPONSE;
+	uint32_t psn = it->p->psn, was = RECENT_NONE, before = f->recent.ip_id;
+
+	if (!HAS_IP_ID(it->ip_id))
+		return false;
+	if (f->recent.room[response])
+		was = *recent_at(f, response, psn);
+	if (was != RECENT_NONE && was >> 16 == (psn & 0xffff))
+		before = was & 0xffff;
+	return (int16_t)(it->ip_id - before) > 0;
 }
 
 void flow_expect(struct flow *f, uint32_t psn)

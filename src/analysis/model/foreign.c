@@ -40,13 +40,18 @@ static bool is_plausible(const struct rd_packet *p)
 	       !(bth[4] & BTH_RESERVED_6) && !(bth[8] & BTH_RESERVED_7) && payload_fits(p);
 }
 
+bool foreign_may_be(const struct rd_packet *p)
+{
+	return p->kind == RD_KIND_ROCE2 && !is_plausible(p);
+}
+
 bool foreign_take(struct rd_analysis *a, const struct rd_packet *p)
 {
 	const uint8_t *src, *dst;
 	struct flow *f = NULL;
 	struct flow_key key;
 
-	if (p->kind != RD_KIND_ROCE2 || is_plausible(p))
+	if (!foreign_may_be(p))
 		return false;
 	if (rd_packet_addresses(p, &src, &dst)) {
 		key = flow_key(p->net, src, dst, p->dest_qp, RD_QP_UNKNOWN);

@@ -142,7 +142,16 @@ struct waiting {
 #define RECENT	    32
 #define RECENT_NONE 0xffffffff
 
-/* Addresses, QPs and header fields of the first packet; constant (flow.c). */
+/*
+ * Where its frames are captured. A file may have the same packet of several interfaces, and in a
+ * tunnel as well as outside of it (place.c).
+ */
+struct flow_place {
+	uint8_t home;	/* see struct item */
+	uint8_t copies; /* at other places, less the packets that were only there */
+};
+
+/* Addresses, QPs and header fields of the first packet; constant but for the place (flow.c). */
 struct flow_id {
 	uint64_t back;		  /* k1 of the reverse direction */
 	uint32_t number;	  /* from 1, in the order of first frames */
@@ -150,6 +159,7 @@ struct flow_id {
 	uint16_t pkey, sport;
 	uint8_t transport, kind, net, tclass;
 	bool multicast;
+	struct flow_place place;
 	uint8_t src[16], dst[16];
 };
 
@@ -260,6 +270,7 @@ struct flow_responses {
 struct flow_recent {
 	uint32_t *value[2];
 	uint8_t room[2];
+	uint16_t ip_id; /* of the newest frame */
 };
 
 struct flow {
@@ -356,6 +367,8 @@ struct rd_analysis {
 	uint64_t origin_ns;	      /* of the first frame of all; 0: without --time */
 	struct rd_incident icrc_lost; /* wrong CRC, and the flow is unknown */
 	struct rd_incident tunnels;   /* RDMA frames in tunnels, whether looked into or not */
+	struct rd_incident copies;    /* of packets that are followed at another place */
+	bool tunnels_proven;	      /* one of those had a valid ICRC */
 	struct rd_incident foreign;   /* to RoCE's UDP port, but no RoCE (foreign.c) */
 	int linktype;		      /* of the frames that are being taken, if not decoded */
 	struct rd_unread unread[RD_UNREAD_KINDS];
@@ -391,6 +404,7 @@ struct item {
 	const struct rd_packet *p;
 	uint64_t ns, frame;
 	uint32_t ip_id; /* 0x10000: there is none */
+	uint8_t place;	/* twice the number of the interface, plus 1 if it was in a tunnel */
 };
 
 /* Finds the flow of a packet or makes it (*made). NULL: over the limit, or out of memory. */
@@ -469,6 +483,10 @@ enum sent { SENT_UNKNOWN, SENT_BEFORE, SENT_AFTER };
 /* Whether a request was sent before or after the newest one, by IP identifications. */
 enum sent flow_sent(const struct flow *f, const struct item *it);
 
+/* Whether a frame has a later identification than its packet had, or than all before: a
+ * retransmission, and no copy. */
+bool flow_is_again(const struct flow *f, const struct item *it);
+
 /* Whether a request without an IP identification was captured so shortly before that the sender
  * cannot have retransmitted it by itself. */
 bool flow_is_recent(const struct flow *f, const struct item *it);
@@ -485,6 +503,7 @@ static inline void flow_remember(
 {
 	uint32_t psn = it->p->psn, value = psn << 16 | it->ip_id;
 
+	f->recent.ip_id = (uint16_t)it->ip_id;
 	if (!HAS_IP_ID(it->ip_id)) {
 		if (response)
 			return;
@@ -539,8 +558,14 @@ void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
  * valid ones are never foreign (foreign.c).
  */
 bool foreign_take(struct rd_analysis *a, const struct rd_packet *p);
+/* Whether its headers are none of RoCE's, unless a valid ICRC proves them. */
+bool foreign_may_be(const struct rd_packet *p);
 /* Counts a frame that is no RDMA traffic, if it is one whose content is not understood. */
 void unread_take(struct rd_analysis *a, const struct rd_packet *p);
+/* A frame of another place than the flow's: true if it is left out (place.c). */
+bool place_leaves(struct rd_analysis *a, struct flow *f, const struct item *it);
+/* Sets the place of a new flow: that of others of its hosts, if their packets are at several. */
+void place_new(struct rd_analysis *a, struct flow *f);
 /* Which flows are a pair (pair.c). */
 void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn);

@@ -75,6 +75,8 @@ static json_t *totals_json(const struct rd_totals *s)
 		{"unread", s->unread},
 		{"tunnelled", s->tunnelled},
 		{"tunnels_left", s->tunnels_left},
+		{"copies_left", s->copies_left},
+		{"moved", s->moved},
 		{"foreign", s->foreign},
 		{"truncated", s->truncated},
 		{"backwards", s->backwards},

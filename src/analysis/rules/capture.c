@@ -92,13 +92,15 @@ static bool in_tunnels(const struct look *l, struct rd_finding *f)
 	tunnels_text(kinds, sizeof(kinds), t->tunnel_kinds);
 	finding_evidence(f, &l->a->tunnels);
 	f->evidence.count = t->tunnelled;
+	if (!l->a->tunnels_proven)
+		finding_lower(f, RD_LIKELY);
 	rd_finding_title(f, "RDMA traffic is in tunnels: %s", kinds);
 	rd_finding_detail(f,
-		"%llu frames; all that is said is of the packets inside, without the tunnels%s",
+		"%llu frames; all that is said is of the packets inside, without the tunnels%s%s",
 		n(t->tunnelled),
-		t->tunnelled < t->rdma_frames
-			? "; others are outside of tunnels, and a packet that "
-			  "was captured twice looks duplicated"
+		t->tunnelled < t->rdma_frames ? "; others are outside of tunnels" : "",
+		t->tunnelled < t->rdma_frames && l->a->config.tunnels == RD_TUNNELS_ALWAYS
+			? ", and a packet that was captured twice looks duplicated"
 			: "");
 	return true;
 }
@@ -113,10 +115,38 @@ static bool tunnels_left(const struct look *l, struct rd_finding *f)
 	tunnels_text(kinds, sizeof(kinds), t->tunnel_kinds);
 	finding_evidence(f, &l->a->tunnels);
 	f->evidence.count = t->tunnels_left;
-	rd_finding_title(f, "RDMA traffic in tunnels was left out: %s", kinds);
-	rd_finding_detail(f, "%llu frames%s", n(t->tunnels_left),
-		t->rdma_frames ? "; other RDMA traffic is outside of tunnels, and may be the same"
-			       : "");
+	if (!l->a->tunnels_proven)
+		finding_lower(f, RD_LIKELY);
+	if (l->a->config.tunnels == RD_TUNNELS_NEVER) {
+		rd_finding_title(f, "RDMA traffic in tunnels was left out: %s", kinds);
+		rd_finding_detail(f, "%llu frames, of which nothing is said", n(t->tunnels_left));
+		return true;
+	}
+	f->severity = RD_SEV_NOTE;
+	f->meaning = "the capture is of a host with an overlay network, and saw packets before and "
+		     "after the tunnel";
+	f->next = "to count both: analyze --decap always";
+	rd_finding_title(f, "QPs are in tunnels and outside of them: %s", kinds);
+	rd_finding_detail(f,
+		"%llu frames are left out: each QP is followed where its packets were captured "
+		"first",
+		n(t->tunnels_left));
+	return true;
+}
+
+static bool copies_left(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_totals *t = &l->r->totals;
+
+	if (l->nth || !t->copies_left)
+		return false;
+	finding_evidence(f, &l->a->copies);
+	f->evidence.count = t->copies_left;
+	rd_finding_title(f, "QPs were captured at several interfaces");
+	rd_finding_detail(f,
+		"%llu frames are left out: each QP is followed where its packets were captured "
+		"first%s",
+		n(t->copies_left), t->moved ? ", and elsewhere if no more came from there" : "");
 	return true;
 }
 
@@ -400,12 +430,14 @@ const struct rule rules_of_capture[] = {
 		 "the capture is of an overlay network or a mirror port",
 		 "for the outer addresses: rdmadump -r; --decap never leaves tunnels closed"},
 		in_tunnels},
-	{{"tunnels-left-out", RD_SEV_NOTE, RD_CERTAIN,
-		 "the capture is of a host with an overlay network, and saw packets before and "
-		 "after "
-		 "the tunnel",
-		 "analyze --decap always, or capture on one of the interfaces"},
+	{{"tunnels-left-out", RD_SEV_WARNING, RD_CERTAIN, "--decap=never was given",
+		 "analyze without --decap"},
 		tunnels_left},
+	{{"several-interfaces", RD_SEV_NOTE, RD_CERTAIN,
+		 "captures of two hosts in one file, or two ports of one host that talk to each "
+		 "other",
+		 "to see what happens between them: analyze with one file of each"},
+		copies_left},
 	{{"foreign-udp", RD_SEV_NOTE, RD_LIKELY,
 		 "another program uses the port, or a port scan; frames that are damaged all over",
 		 "look at the frames"},

@@ -63,10 +63,13 @@ static inline bool has_cut_headers(const struct look *l)
 	return count(l, RD_INC_CUT) || rd_side_incident(l->other, RD_INC_CUT)->count;
 }
 
-/* Whether frames are not in the order of their times, as where a capture merges several queues. */
+/*
+ * Whether frames are not in the order of their times, as where a capture merges several queues; or
+ * are not of one place, as where a bond's other port takes over.
+ */
 static inline bool is_disordered(const struct look *l)
 {
-	return l->r->totals.backwards > 0;
+	return l->r->totals.backwards || l->r->totals.moved;
 }
 
 /* Whether the capture may lack frames of this conversation that were on the wire here, or has them

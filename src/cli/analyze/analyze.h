@@ -55,8 +55,6 @@ struct analyze_common {
 	int64_t offset_ns; /* B's time minus A's */
 };
 
-/* The first one that is no regular file, and cannot be read twice; NULL: none. */
-const char *analyze_not_a_file(const struct analyze_settings *s);
 /* 1 if the files are two ends of the same traffic, 0 if not, -1 if one cannot be read. */
 int analyze_is_ends(
 	const struct analyze_settings *s, struct analyze_common *common, struct rd_error *err);

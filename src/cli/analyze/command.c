@@ -30,8 +30,8 @@ static const struct argp_option options[] = {
 	{"top", OPT_TOP, "N", 0, "Show the N busiest conversations", 0},
 	{"decap", 'E', "WHEN", OPTION_ARG_OPTIONAL,
 		"Analyse the packets in tunnels (VXLAN, Geneve, GRE, ERSPAN, IP in IP, MPLS): auto "
-		"(if all RDMA traffic is in tunnels), always (the default of a bare --decap) or "
-		"never",
+		"(each QP once: in or outside of tunnels), always (the default of a bare --decap: "
+		"both) or never",
 		0},
 	{"max-qps", OPT_MAX_QPS, "N", 0,
 		"Follow at most N QPs (default 65536); frames of others are only counted", 0},
@@ -154,16 +154,14 @@ static int read_file(struct rd_analysis *a, const char *path, struct analyze_fau
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static int read_all(const struct analyze_settings *s, enum rd_tunnels tunnels,
-	struct rd_report **report, struct analyze_faults *faults, struct rd_error *err)
+static int read_all(const struct analyze_settings *s, struct rd_report **report,
+	struct analyze_faults *faults, struct rd_error *err)
 {
-	struct rd_analysis_config config = s->config;
 	struct rd_analysis *a;
 	int ret = 0;
 
-	config.tunnels = tunnels;
 	*faults = (struct analyze_faults){0};
-	if (rd_analysis_open(&a, &config, err) < 0)
+	if (rd_analysis_open(&a, &s->config, err) < 0)
 		return -1;
 	for (unsigned int i = 0; i < s->n_files && !ret; i++)
 		ret = read_file(a, s->files[i], faults, err);
@@ -173,25 +171,12 @@ static int read_all(const struct analyze_settings *s, enum rd_tunnels tunnels,
 	return ret;
 }
 
-/* Tunnels were looked into before RDMA traffic outside of them was found. */
-static bool was_wrong(const struct analyze_settings *s, const struct rd_report *r)
-{
-	const struct rd_totals *t = &r->totals;
-
-	return s->config.tunnels == RD_TUNNELS_AUTO && t->tunnelled &&
-	       t->tunnelled < t->rdma_frames && !analyze_not_a_file(s);
-}
-
 static int analyze(
 	const struct analyze_settings *s, struct analyze_faults *faults, struct rd_error *err)
 {
 	struct rd_report *report;
-	int ret = read_all(s, s->config.tunnels, &report, faults, err);
+	int ret = read_all(s, &report, faults, err);
 
-	if (!ret && was_wrong(s, report)) {
-		rd_report_free(report);
-		ret = read_all(s, RD_TUNNELS_NEVER, &report, faults, err);
-	}
 	if (!ret) {
 		const struct analyze_outcome outcome = {{report}, {s->files[0]}, NULL};
 

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The same packets may be in a file more than once: captures of two hosts that were merged, two
+ * ports of one host that talk to each other, a host that captures before and after a tunnel. Two
+ * copies of a packet are neither doubled by the network nor a retransmission, so such a flow is
+ * followed where it was captured first. But the packets of one flow may also take several ports of
+ * a bond: then no frame is a copy. Which of both it is, the other places' frames show.
+ */
+#include "state.h"
+
+/* The most copies that a flow remembers: so many new packets at other places, without copies, show
+ * that it has moved there. */
+#define COPIES_MOST 128
+#define COPIES_NEW  64 /* for a new flow: as many as are under way between two hosts */
+#define FLOWS	    64 /* the newest ones, which a new one is compared with */
+
+/* Without identifications, a retransmission at another place counts as a copy. */
+static bool was_seen(const struct flow *f, const struct item *it)
+{
+	const struct flow *r = f->pair.peer;
+	uint32_t psn = it->p->psn;
+
+	if (flow_is_again(f, it))
+		return false;
+	if (it->p->op->bits & RD_OP_RESPONSE)
+		return r && r->ack.acked && psn_diff(psn, r->ack.una) < 0;
+	return f->req.started && psn_diff(psn, f->req.next) < 0 &&
+	       !(f->trouble && seq_is_hole(&f->trouble->seen, psn));
+}
+
+bool place_leaves(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	struct flow_place *place = &f->id.place;
+
+	if (was_seen(f, it)) {
+		if (place->copies < COPIES_MOST)
+			place->copies++;
+	} else if (!place->copies) {
+		return false;
+	} else if (!--place->copies) {
+		place->home = it->place;
+		a->totals.moved++;
+		return false;
+	}
+	incident_add(&a->copies, 1, it->frame, it->ns);
+	if ((it->place ^ place->home) & 1)
+		a->totals.tunnels_left++;
+	else
+		a->totals.copies_left++;
+	a->totals.rdma_frames--;
+	a->totals.tunnelled -= it->place & 1;
+	return true;
+}
+
+/* The other flows of its hosts show whether this frame is the first one of its packet. */
+void place_new(struct rd_analysis *a, struct flow *f)
+{
+	size_t n = a->flows.n - 1;
+
+	for (unsigned int i = 0; i < FLOWS && n; i++) {
+		const struct flow *g = a->flows.all[--n];
+
+		if ((g->key.k1 != f->id.back && g->key.k1 != f->key.k1) || !g->id.place.copies)
+			continue;
+		f->id.place = g->id.place;
+		if (f->id.place.copies > COPIES_NEW)
+			f->id.place.copies = COPIES_NEW;
+		return;
+	}
+}
