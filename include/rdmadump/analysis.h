@@ -146,6 +146,10 @@ struct rd_side {
 	uint16_t pkey;
 	uint8_t dscp;
 	bool ports_differ; /* packets out of sequence have several UDP source ports */
+	bool copies_timed; /* some copies are known by their time only, not by identifications */
+	/* Some late packets came after a NAK, and nothing shows that they are no retransmissions.
+	 */
+	bool late_doubtful;
 	enum rd_ending ending;
 	/* Where the ending is seen; RETRY and STOPPED: the last response, the last packet. */
 	uint64_t end_frame, end_ns;

@@ -153,6 +153,60 @@ static void sure_of_order(void **state)
 	}
 }
 
+/* A request without an IP identification. */
+static void plain(struct scene *s, uint32_t psn)
+{
+	s->ip_id = UINT16_MAX;
+	request(s, SEND_ONLY, psn);
+}
+
+/* A late packet behind a NAK may be the rest of a round whose first packet was lost. */
+static void sure_of_late(void **state)
+{
+	(void)state;
+	for (unsigned int nak = 0; nak < 2; nak++) {
+		struct scene s = begin();
+
+		plain(&s, 0);
+		respond(&s, ACK, 0, OK);
+		plain(&s, 1);
+		plain(&s, 5);
+		if (nak)
+			respond(&s, ACK, 2, NAK_SEQ);
+		plain(&s, 3);
+		for (uint32_t psn = 6; psn < 9; psn++)
+			plain(&s, psn);
+		assert_certainty(&s, "reordered", nak ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
+/* Without identifications, copies are known by their time; beside rounds, some may be of a round.
+ */
+static void sure_of_copies(void **state)
+{
+	(void)state;
+	for (unsigned int again = 0; again < 2; again++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 9; psn++) {
+			plain(&s, psn);
+			s.ns -= 9000;
+			plain(&s, psn);
+			respond(&s, ACK, psn, OK);
+		}
+		sends(&s, 9, 12);
+		s.ns += 20000000;
+		if (again)
+			sends(&s, 9, 12);
+		respond(&s, ACK, 12, OK);
+		assert_certainty(&s, "duplicated", again ? RD_POSSIBLE : RD_LIKELY);
+		if (again)
+			assert_certainty(&s, "timeout", RD_POSSIBLE);
+		end(&s);
+	}
+}
+
 /* Wrong CRCs: `wrong` of a flow's 20 frames, where another flow's frames are right. */
 static struct scene damage(uint32_t wrong)
 {
@@ -440,6 +494,8 @@ int main(void)
 		cmocka_unit_test(sure_of_no_response),
 		cmocka_unit_test(sure_of_time),
 		cmocka_unit_test(sure_of_order),
+		cmocka_unit_test(sure_of_late),
+		cmocka_unit_test(sure_of_copies),
 		cmocka_unit_test(sure_of_damage),
 		cmocka_unit_test(sure_of_nak),
 		cmocka_unit_test(sure_of_nothing),

@@ -79,6 +79,16 @@ def late(sights, wanted):
     return count, depth
 
 
+def late_behind(sights, packets):
+    """Packets that arrived after one that the tap saw later."""
+    out, soonest = [], 1 << 62
+    for p in sorted((p for p in packets if sights.seen(p) and p.delivered_ns is not None), key=lambda p: -sights.first[id(p)]):
+        if p.delivered_ns > soonest:
+            out.append(p)
+        soonest = min(soonest, p.delivered_ns)
+    return out
+
+
 def direction(tap, sights, packets, kind):
     """Of the requests or the responses of a flow, at a tap."""
     passing = [p for p in packets if p.kind == kind and passes(tap, p)]
@@ -99,6 +109,7 @@ def direction(tap, sights, packets, kind):
         if s[1].syndrome == wire.NAK_SEQUENCE:
             naks[s[1].psn].append(s[0])
     return {
+        "late_downstream": sum(len(naks[psn]) for psn in {p.psn for p in late_behind(sights, passing)}),
         "nakked_downstream": sum(p.damaged != "header" and any(t > sights.first[id(p)] for t in naks[p.psn]) for p in down),
         "nakked_upstream": sum(1 for _, psn in known if naks[psn]),
         "sent": sum(p.kind == kind for p in packets), "seen": len(mine), "seen_distinct": len({id(s[1]) for s in mine}),

@@ -63,6 +63,14 @@ static uint64_t count_at(const struct sight *s, enum rd_tap tap, enum rd_inciden
 	return side ? rd_side_incident(side, kind)->count : 0;
 }
 
+/* Packets whose headers were damaged on the path arrive as others. */
+static bool may_be_damaged(const struct sight *s, uint64_t packets)
+{
+	const struct rd_totals *t = &s->reports[!s->p->sender]->totals;
+
+	return t->icrc_trusted && t->icrc_bad >= packets;
+}
+
 static bool lost_between(const struct sight *s, struct rd_finding *f)
 {
 	const struct rd_incident *e = &s->w->lost;
@@ -70,7 +78,7 @@ static bool lost_between(const struct sight *s, struct rd_finding *f)
 	if (!e->count)
 		return false;
 	finding_evidence(f, e);
-	if (!s->p->sender_known || s->evicted ||
+	if (!s->p->sender_known || s->evicted || may_be_damaged(s, e->count) ||
 		(!s->w->asked_for && !too_many_to_be_missed(s, !s->p->sender, e->count)))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost between the two capture points");
@@ -211,7 +219,7 @@ static bool missed_at_sender(const struct sight *s, struct rd_finding *f)
 	if (!e->count)
 		return false;
 	finding_evidence(f, e);
-	if (!s->p->sender_known)
+	if (!s->p->sender_known || may_be_damaged(s, e->count))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the sender's capture missed packets");
 	rd_finding_detail(f,

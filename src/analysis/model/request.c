@@ -332,6 +332,7 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
 		round_begin(a, f, t, psn, psn, span);
 		lost_upstream(a, f, psn, t->fetches ? 1 : missing);
 	} else if (missing) {
+		t->late_doubtful |= f->ack.nak_frame && flow_sent(f, it) == SENT_UNKNOWN;
 		late_take(a, f, t, psn, missing, follows);
 		return;
 	} else if (follows) {
@@ -451,6 +452,7 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 	if (!missing && !f->ack.acked && psn_diff(psn, t->seen.start) < 0)
 		missing = before_first(a, f, t, psn, span);
 	if (!missing && (flow_is_duplicate(f, it, false) || is_copy(f, t, it))) {
+		t->copies_timed |= !HAS_IP_ID(it->ip_id);
 		flow_incident(a, f, RD_INC_DUPLICATED, 1);
 		return false;
 	}

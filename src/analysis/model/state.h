@@ -118,6 +118,7 @@ struct trouble {
 	bool doubtful; /* the first packet of the last round may be late, not a retransmission */
 	bool fetches;  /* the current packet is a READ or an atomic */
 	bool ports_differ; /* UDP source ports of packets out of sequence differ from the first */
+	bool copies_timed, late_doubtful; /* see struct rd_side */
 	bool two_naks;	   /* the last NAK came before the round of the one before it */
 	bool leftover;	   /* only the second one is left, whose round may be invisible */
 	bool denied_open;  /* the last packet counted as lost downstream may only be late there */

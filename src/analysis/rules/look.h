@@ -57,10 +57,28 @@ static inline uint64_t last_rounds(const struct look *l)
 	return stopped ? l->s->attempts : 0;
 }
 
+/*
+ * Frames that the analysis took for damaged, in a file whose invariant CRCs turned out to mean
+ * nothing: they were right, and are missed now.
+ */
+static inline bool has_dropped_frames(const struct look *l)
+{
+	return !l->r->totals.icrc_trusted &&
+	       (l->a->icrc_lost.count || count(l, RD_INC_ICRC) ||
+		       rd_side_incident(l->other, RD_INC_ICRC)->count);
+}
+
 /* Headers that are not in the file may be NAKs, or lengths of READs. */
 static inline bool has_cut_headers(const struct look *l)
 {
-	return count(l, RD_INC_CUT) || rd_side_incident(l->other, RD_INC_CUT)->count;
+	return count(l, RD_INC_CUT) || rd_side_incident(l->other, RD_INC_CUT)->count ||
+	       has_dropped_frames(l);
+}
+
+/* Copies without identifications: some rounds may be copies, and some copies retransmissions. */
+static inline bool has_doubtful_copies(const struct look *l)
+{
+	return l->s->copies_timed;
 }
 
 /*
@@ -77,7 +95,8 @@ static inline bool is_disordered(const struct look *l)
 static inline bool is_incomplete(const struct look *l)
 {
 	return is_disordered(l) || capture_lost_frames(l->r) || !l->other->seen ||
-	       has_cut_headers(l) || count(l, RD_INC_UNSEEN) || count(l, RD_INC_RESPONSE_UNSEEN);
+	       has_cut_headers(l) || has_doubtful_copies(l) || count(l, RD_INC_UNSEEN) ||
+	       count(l, RD_INC_RESPONSE_UNSEEN);
 }
 
 /* A sender whose rounds begin at different PSNs gets responses, captured or not. */

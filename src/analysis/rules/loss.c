@@ -69,7 +69,8 @@ static bool lost_upstream(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_LOST_UPSTREAM));
 	lower_if_missed(l, f);
-	if (is_exception(l, f))
+	/* A damaged QP number or address hides whose packet it was. */
+	if (is_exception(l, f) || damaged + l->a->icrc_lost.count >= f->evidence.count)
 		finding_lower(f, RD_POSSIBLE);
 	/* A packet that is late behind a NAK looks like the retransmission. */
 	if (count(l, RD_INC_REORDERED) * 4 > f->evidence.count)
@@ -85,7 +86,8 @@ static bool responses_lost_downstream(const struct look *l, struct rd_finding *f
 	if (!count(l, RD_INC_RESPONSE_LOST) || !l->other->seen || responses_arrived(l))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_LOST));
-	if (capture_lost_frames(l->r) || has_cut_headers(l) || is_disordered(l))
+	if (capture_lost_frames(l->r) || has_cut_headers(l) || is_disordered(l) ||
+		has_doubtful_copies(l))
 		finding_lower(f, RD_POSSIBLE);
 	if (f->evidence.count == 1) { /* a timer that fired late looks the same */
 		f->severity = RD_SEV_WARNING;
@@ -215,8 +217,11 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 	if (!late && (!responses || is_disordered(l)))
 		return false;
 	finding_evidence(f, incident(l, late ? RD_INC_REORDERED : RD_INC_RESPONSE_REORDERED));
-	/* A single packet that was retransmitted after a NAK looks the same. */
-	if (is_incomplete(l))
+	/*
+	 * What was retransmitted after a NAK looks the same, unless identifications count; and so
+	 * do responses to requests that were not captured.
+	 */
+	if (is_incomplete(l) || l->s->late_doubtful || (!late && !l->s->requests))
 		finding_lower(f, RD_POSSIBLE);
 	if (refused)
 		f->severity = RD_SEV_PROBLEM;
@@ -243,7 +248,8 @@ static bool reordered_downstream(const struct look *l, struct rd_finding *f)
 	if (!late)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_REORDERED_DOWNSTREAM));
-	if (is_incomplete(l) || late == 1)
+	/* Where packets come late here already, a NAK may have been under way when they came. */
+	if (is_incomplete(l) || late == 1 || count(l, RD_INC_REORDERED))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f,
 		"packets are reordered downstream of this capture point, and the receiver takes "
@@ -264,10 +270,23 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 	if (!requests && !responses)
 		return false;
 	finding_evidence(f, incident(l, requests ? RD_INC_DUPLICATED : RD_INC_RESPONSE_DUPLICATED));
-	/* Of many retransmissions some have the same identification, or are as early, by chance. */
-	if (requests + responses <= rounds(l))
+	/*
+	 * Of many retransmissions some have the same identification, or are as early, by chance. A
+	 * NAK that was not captured makes the sender as early as a copy.
+	 */
+	if (requests + responses <= rounds(l) ||
+		(l->s->copies_timed && (rounds(l) || count(l, RD_INC_FROM_BEFORE))) ||
+		is_disordered(l))
 		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "frames are duplicated upstream of this capture point");
+	if (l->c->multicast) {
+		f->severity = RD_SEV_NOTE;
+		f->meaning = "the host is a member of the group that it sends to, and gets its own "
+			     "packets back; or the network duplicates them";
+		finding_lower(f, RD_POSSIBLE);
+		rd_finding_title(f, "frames of a multicast were captured twice");
+	} else {
+		rd_finding_title(f, "frames are duplicated upstream of this capture point");
+	}
 	rd_finding_detail(f,
 		"%llu requests and %llu responses were captured twice, with the same IP "
 		"identification or, without one, within microseconds",
@@ -293,12 +312,25 @@ static bool one_sided(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+#define START_FRAMES 512 /* packets that overtook others before the capture began: one window */
+
+/* Where packets overtake each other, those that are absent at first may have come before. */
+static bool is_from_start(const struct look *l)
+{
+	return late_packets(l) &&
+	       incident(l, RD_INC_UNSEEN)->last_frame < l->s->first_frame + START_FRAMES;
+}
+
 static bool unseen(const struct look *l, struct rd_finding *f)
 {
 	if (!is_rc(l) || !count(l, RD_INC_UNSEEN))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_UNSEEN));
-	if (has_cut_headers(l) || count(l, RD_INC_FROM_BEFORE) || is_disordered(l))
+	if (has_cut_headers(l) || count(l, RD_INC_FROM_BEFORE) || is_disordered(l) ||
+		is_from_start(l))
+		finding_lower(f, RD_POSSIBLE);
+	/* What seems damaged may be what was acknowledged: only its payload was removed. */
+	if (count(l, RD_INC_ICRC) + l->a->icrc_lost.count >= f->evidence.count)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the capture missed packets that the receiver got");
 	rd_finding_detail(f,

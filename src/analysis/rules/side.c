@@ -72,7 +72,7 @@ static bool timeout_short(const struct look *l, struct rd_finding *f)
 	if (!crossed)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_CROSSED));
-	if (crossed == 1 || is_no_timer(l) || is_disordered(l))
+	if (crossed == 1 || is_no_timer(l) || is_disordered(l) || has_doubtful_copies(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "requests were retransmitted while their responses were on their way");
 	rd_finding_detail(f,
@@ -106,7 +106,7 @@ static bool stalled(const struct look *l, struct rd_finding *f)
 	if (stall < 200 * MS || latency(l, RD_LATENCY_MESSAGE)->p50 * 20 > stall ||
 		count(l, RD_INC_RNR))
 		return false;
-	if (capture_lost_frames(l->r))
+	if (is_incomplete(l)) /* an ACK may be missing */
 		finding_lower(f, RD_POSSIBLE);
 	f->evidence.count = 1;
 	rd_finding_frame(f, l->s->stall_frame);
