@@ -146,7 +146,7 @@ struct rd_side {
 	uint16_t pkey;
 	uint8_t dscp;
 	bool ports_differ; /* packets out of sequence have several UDP source ports */
-	bool copies_timed; /* some copies are known by their time only, not by identifications */
+	bool copies_timed; /* some copies are identified by their time only, not by IP ids */
 	/* Some late packets came after a NAK, and nothing shows that they are no retransmissions.
 	 */
 	bool late_doubtful;

@@ -181,7 +181,7 @@ static void sure_of_late(void **state)
 	}
 }
 
-/* Without identifications, copies are known by their time; beside rounds, some may be of a round.
+/* Without identifications, copies are identified by time; beside rounds, some may be of a round.
  */
 static void sure_of_copies(void **state)
 {

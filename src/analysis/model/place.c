@@ -2,7 +2,7 @@
 /*
  * The same packets may be in a file more than once: captures of two hosts that were merged, two
  * ports of one host that talk to each other, a host that captures before and after a tunnel. Two
- * copies of a packet are neither doubled by the network nor a retransmission, so such a flow is
+ * copies of a packet are neither duplicated by the network nor a retransmission, so such a flow is
  * followed where it was captured first. But the packets of one flow may also take several ports of
  * a bond: then no frame is a copy. Which of both it is, the other places' frames show.
  */
