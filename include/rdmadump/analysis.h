@@ -8,6 +8,7 @@
 #define RDMADUMP_ANALYSIS_H
 
 #include <jansson.h>
+#include <rdmadump/annotate.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/error.h>
 #include <rdmadump/finding.h>
@@ -352,6 +353,15 @@ struct rd_report_style {
 	 * characters are still in it. NULL: no colours. */
 	void (*headline)(FILE *out, enum rd_severity severity, const char *line);
 };
+
+/*
+ * The findings as comments on the frames of their evidence, ordered by frame; `item` is the number
+ * of the finding. The caller frees *comments. -1 with RD_CLASS_PARTIAL if out of memory.
+ */
+int rd_report_comments(
+	const struct rd_report *r, struct rd_comment **comments, size_t *n, struct rd_error *err);
+/* The text of such a comment: one line, printable; rd_annotation.text with the report. */
+char *rd_report_comment(const void *report, size_t finding);
 
 void rd_report_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 

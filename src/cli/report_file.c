@@ -36,8 +36,8 @@ int report_file_check(
 	return 0;
 }
 
-FILE *report_file_open(
-	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err)
+static FILE *open_file(const char *path, const char *option, const struct rd_inputs *inputs,
+	bool private, struct rd_error *err)
 {
 	struct rd_identity_before before;
 	struct rd_identity id;
@@ -48,6 +48,8 @@ FILE *report_file_open(
 		return NULL;
 	if (report_file_check(path, option, inputs, err) == 0 &&
 		rd_outfile_open(&f, path, inputs, err) == 0) {
+		if (private)
+			rd_outfile_make_private(&f, path);
 		if (rd_outfile_begin(&f, path, err) == 0) {
 			file = fdopen(f.fd, "w");
 			if (!file)
@@ -58,6 +60,18 @@ FILE *report_file_open(
 	}
 	rd_identity_resume(&before);
 	return file;
+}
+
+FILE *report_file_open(
+	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err)
+{
+	return open_file(path, option, inputs, false, err);
+}
+
+FILE *report_file_open_private(
+	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err)
+{
+	return open_file(path, option, inputs, true, err);
 }
 
 /* With the rights of the user who opened it: the directory is that user's. */

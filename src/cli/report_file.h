@@ -18,6 +18,9 @@ int report_file_check(
  */
 FILE *report_file_open(
 	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);
+/* The same for a capture: an existing file becomes private, mode 0600. */
+FILE *report_file_open_private(
+	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);
 /* Closes it; a regular file that is not `whole` is removed. 0, or -1 with the error. */
 int report_file_close(
 	FILE *file, const char *path, const char *option, bool whole, struct rd_error *err);

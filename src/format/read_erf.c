@@ -177,6 +177,13 @@ static enum step begin(struct rd_reader *r)
 	return reader_add_file_iface(r, &iface, DLT_ERF) ? STEP_OTHER : STEP_FAIL;
 }
 
+uint32_t erf_record_len(const uint8_t *record, size_t len)
+{
+	if (len < ERF_HEADER || (record[8] & ~ERF_MORE) == ERF_TYPE_PAD)
+		return 0;
+	return (uint32_t)headers_len(record, len) + rd_be16(record + 14);
+}
+
 static enum step next(struct rd_reader *r, struct rd_frame *frame)
 {
 	const uint8_t *p = reader_at(r);

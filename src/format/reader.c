@@ -53,11 +53,18 @@ static enum step make_room(struct rd_reader *r, size_t need)
 	return STEP_OTHER;
 }
 
+static void raw_pass(struct rd_reader *r, size_t from, bool is_frame)
+{
+	if (r->raw && r->start > from)
+		r->raw(r->raw_ctx, r, r->buf + from, r->start - from, is_frame);
+}
+
 static void drop_skipped(struct rd_reader *r)
 {
 	size_t n = r->skip < reader_left(r) ? (size_t)r->skip : reader_left(r);
 
 	r->start += n;
+	raw_pass(r, r->start - n, false);
 	r->skip -= n;
 }
 
@@ -90,6 +97,8 @@ static enum step step(struct rd_reader *r, struct rd_frame *frame)
 	for (;;) {
 		r->record = r->start;
 		s = r->skip ? reader_more(r, 0) : r->format->next(r, frame);
+		if (s == STEP_OTHER || (s == STEP_FRAME && !r->ahead))
+			raw_pass(r, r->record, s == STEP_FRAME);
 		if (s != STEP_MORE)
 			return s;
 		if (r->batch)
@@ -109,7 +118,7 @@ int rd_reader_next(
 	while (!r->failed && r->batch < max) {
 		enum step s;
 
-		if (r->format->run && !r->skip)
+		if (r->format->run && !r->skip && !r->raw)
 			r->batch += r->format->run(r, frames + r->batch, max - r->batch);
 		if (r->batch == max)
 			break;
@@ -174,6 +183,8 @@ static int fail_unknown_file(struct rd_reader *r, struct rd_error *err)
 
 static int begin(struct rd_reader *r, struct rd_error *err)
 {
+	size_t from;
+
 	r->need = PROBE_LEN;
 	if (refill(r) == STEP_FAIL)
 		goto fail;
@@ -182,8 +193,10 @@ static int begin(struct rd_reader *r, struct rd_error *err)
 			r->format = formats[i];
 	if (!r->format)
 		return fail_unknown_file(r, err);
+	from = r->start;
 	if (r->format->begin(r) == STEP_FAIL)
 		goto fail;
+	raw_pass(r, from, false);
 	look_ahead(r);
 	return 0;
 fail:
@@ -192,16 +205,18 @@ fail:
 	return -1;
 }
 
-int rd_reader_open(
-	struct rd_reader **out, rd_read_fn *read, void *ctx, const char *name, struct rd_error *err)
+int reader_open(struct rd_reader **out, const struct reader_input *in, struct rd_error *err)
 {
 	struct rd_reader *r = calloc(1, sizeof(*r));
+	const char *name = in->name;
 	int rc = -1;
 
 	*out = NULL;
 	if (r) {
-		r->read = read;
-		r->ctx = ctx;
+		r->read = in->read;
+		r->ctx = in->ctx;
+		r->raw = in->raw;
+		r->raw_ctx = in->raw_ctx;
 		r->room = BUFFER_START;
 		r->name = strdup(name);
 		r->buf = malloc(r->room);
@@ -215,6 +230,14 @@ int rd_reader_open(
 	else
 		*out = r;
 	return rc;
+}
+
+int rd_reader_open(
+	struct rd_reader **out, rd_read_fn *read, void *ctx, const char *name, struct rd_error *err)
+{
+	const struct reader_input in = {.read = read, .ctx = ctx, .name = name};
+
+	return reader_open(out, &in, err);
 }
 
 const struct rd_section *rd_reader_section(const struct rd_reader *r)

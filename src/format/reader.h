@@ -64,9 +64,26 @@ struct frame_note {
 	size_t comment; /* offset in texts, plus 1; 0 for none */
 };
 
+/*
+ * Gets all bytes of the file in order, each record once: a frame's as a whole when its batch is
+ * read, all others in one or more pieces. Not called for what cannot be read.
+ */
+typedef void reader_raw_fn(
+	void *ctx, const struct rd_reader *r, const uint8_t *data, size_t len, bool is_frame);
+
+struct reader_input {
+	rd_read_fn *read;
+	void *ctx;
+	const char *name;
+	reader_raw_fn *raw; /* NULL: none */
+	void *raw_ctx;
+};
+
 struct rd_reader {
 	rd_read_fn *read;
 	void *ctx;
+	reader_raw_fn *raw;
+	void *raw_ctx;
 	char *name;
 	const struct reader_format *format;
 
@@ -148,6 +165,9 @@ static inline enum step reader_more(struct rd_reader *r, size_t need)
 	return STEP_MORE;
 }
 
+/* rd_reader_open() with a function for the raw bytes, which may be called before it returns. */
+int reader_open(struct rd_reader **out, const struct reader_input *in, struct rd_error *err);
+
 /* reader_fault.c: each returns STEP_FAIL with reader.error set. */
 
 /* fmt describes what is wrong with the current record. */
@@ -205,5 +225,11 @@ enum rd_link reader_link(uint16_t dlt);
  */
 enum step erf_unwrap(struct rd_reader *r, struct file_iface *f, struct rd_frame *frame, bool ports,
 	uint64_t *dropped);
+
+/*
+ * Of a whole ERF record: the length on the wire with its headers, as libpcap gives it; 0 for a
+ * padding record.
+ */
+uint32_t erf_record_len(const uint8_t *record, size_t len);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <rdmadump/analysis.h>
 #include <rdmadump/ends.h>
+#include <rdmadump/outfile.h>
 #include <rdmadump/source.h>
 
 enum analyze_when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
@@ -15,7 +16,8 @@ struct analyze_settings {
 	char **files;
 	unsigned int n_files;
 	bool json;
-	const char *html; /* NULL: none */
+	const char *html;     /* NULL: none */
+	const char *annotate; /* NULL: no copy of the input with comments */
 	enum analyze_when ends;
 };
 
@@ -55,12 +57,22 @@ struct analyze_common {
 	int64_t offset_ns; /* B's time minus A's */
 };
 
+/* The first one that is no regular file, and cannot be read twice; NULL: none. */
+const char *analyze_not_a_file(const struct analyze_settings *s);
 /* 1 if the files are two ends of the same traffic, 0 if not, -1 if one cannot be read. */
 int analyze_is_ends(
 	const struct analyze_settings *s, struct analyze_common *common, struct rd_error *err);
 /* Reads both side by side and prints. */
 int analyze_ends(const struct analyze_settings *s, const struct analyze_common *common,
 	struct analyze_faults *faults, struct rd_error *err);
+
+/* --- a copy with comments (annotate.c) -------------------------------------------------------- */
+
+/* Before any work: 0 if the copy can be made. */
+int analyze_check_annotate(const struct analyze_settings *s, struct rd_error *err);
+/* Reads the files again and writes the copy. Does nothing without --annotate. */
+int analyze_annotate(
+	const struct analyze_settings *s, const struct rd_report *report, struct rd_error *err);
 
 /* --- printing (print.c) ----------------------------------------------------------------------- */
 
@@ -70,6 +82,8 @@ struct analyze_outcome {
 	const struct rd_ends_report *ends;
 };
 
+/* All files that are read, which no output may replace. */
+void analyze_inputs(const struct analyze_settings *s, struct rd_inputs *inputs);
 /* Before any work: 0 if the page may be written. */
 int analyze_check_page(const struct analyze_settings *s, struct rd_error *err);
 /* Prints text, JSON or a page, by the settings. */

@@ -10,7 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_JSON = 0x100, OPT_HTML, OPT_ENDS, OPT_QP, OPT_TIME, OPT_TOP, OPT_MAX_QPS, OPT_NO_ICRC };
+enum {
+	OPT_JSON = 0x100,
+	OPT_HTML,
+	OPT_ENDS,
+	OPT_QP,
+	OPT_TIME,
+	OPT_TOP,
+	OPT_MAX_QPS,
+	OPT_NO_ICRC,
+	OPT_ANNOTATE
+};
 
 static const struct argp_option options[] = {
 	{"json", OPT_JSON, NULL, 0, "Print the report as JSON", 0},
@@ -22,6 +32,10 @@ static const struct argp_option options[] = {
 		"Compare two files as captures of both ends of a path: auto (if they contain the "
 		"same "
 		"packets), always or never",
+		0},
+	{"annotate", OPT_ANNOTATE, "FILE", 0,
+		"Write a copy of the input to FILE, as pcapng, with the findings as comments on "
+		"their frames, for Wireshark ('-' is standard output)",
 		0},
 	{"verbose", 'v', NULL, 0, "All findings and conversations, with their numbers", 0},
 	{"qp", OPT_QP, "QPN", 0, "Only conversations of this QP (decimal, or 0x...)", 0},
@@ -96,6 +110,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_HTML:
 		s->html = arg;
+		return 0;
+	case OPT_ANNOTATE:
+		s->annotate = arg;
 		return 0;
 	case OPT_ENDS:
 		s->ends = parse_when(state, "--ends", arg);
@@ -175,14 +192,21 @@ static int analyze(
 	const struct analyze_settings *s, struct analyze_faults *faults, struct rd_error *err)
 {
 	struct rd_report *report;
-	int ret = read_all(s, &report, faults, err);
+	struct rd_error failure;
+	int annotated, ret = read_all(s, &report, faults, err);
 
 	if (!ret) {
 		const struct analyze_outcome outcome = {{report}, {s->files[0]}, NULL};
 
 		faults->incomplete = report->incomplete;
+		/* The report is printed even if the copy fails. */
+		annotated = analyze_annotate(s, report, &failure);
 		ret = analyze_print(s, &outcome, err);
 		rd_report_free(report);
+		if (!ret && annotated < 0) {
+			*err = failure;
+			ret = -1;
+		}
 	}
 	return ret;
 }
@@ -206,9 +230,14 @@ int rd_cmd_analyze(int argc, char **argv)
 	if (rd_cli_parse(&argp, argc, argv, 0, &s))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_WARNING);
-	if (analyze_check_page(&s, &err) < 0)
+	if (analyze_check_page(&s, &err) < 0 || analyze_check_annotate(&s, &err) < 0)
 		return rd_cli_fail(&err);
 	ends = analyze_is_ends(&s, &common, &err);
+	if (ends > 0 && s.annotate)
+		ends = rd_fail(&err, RD_CLASS_USAGE, 0,
+			"analyse each alone, or add --ends never to read one after the other",
+			"--annotate: '%s' and '%s' are captures of two ends", s.files[0],
+			s.files[1]);
 	if (ends < 0 ||
 		(ends ? analyze_ends(&s, &common, &faults, &err) : analyze(&s, &faults, &err)) < 0)
 		return rd_cli_fail(&err);

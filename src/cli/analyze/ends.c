@@ -118,7 +118,7 @@ static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze
 }
 
 /* The first one that is no regular file, and cannot be read twice; NULL: none. */
-static const char *not_a_file(const struct analyze_settings *s)
+const char *analyze_not_a_file(const struct analyze_settings *s)
 {
 	struct stat st;
 
@@ -132,7 +132,7 @@ static const char *not_a_file(const struct analyze_settings *s)
 static int can_be_ends(const struct analyze_settings *s, struct rd_error *err)
 {
 	const bool two = s->n_files == RD_TAPS;
-	const char *odd = two ? not_a_file(s) : NULL;
+	const char *odd = two ? analyze_not_a_file(s) : NULL;
 
 	if (s->ends == WHEN_NEVER || (s->ends == WHEN_AUTO && (!two || odd)))
 		return 0;

@@ -66,7 +66,7 @@ static int put_chunk(const char *text, size_t n, void *out)
 	return fwrite(text, 1, n, out) == n ? 0 : -1;
 }
 
-static void inputs_of(const struct analyze_settings *s, struct rd_inputs *inputs)
+void analyze_inputs(const struct analyze_settings *s, struct rd_inputs *inputs)
 {
 	*inputs = (struct rd_inputs){0};
 	for (unsigned int i = 0; i < s->n_files; i++)
@@ -82,7 +82,7 @@ int analyze_check_page(const struct analyze_settings *s, struct rd_error *err)
 {
 	struct rd_inputs inputs;
 
-	inputs_of(s, &inputs);
+	analyze_inputs(s, &inputs);
 	return page_is_file(s) ? report_file_check(s->html, "--html", &inputs, err) : 0;
 }
 
@@ -92,7 +92,7 @@ static int write_page(
 	struct rd_inputs inputs;
 	FILE *out;
 
-	inputs_of(s, &inputs);
+	analyze_inputs(s, &inputs);
 	out = report_file_open(s->html, "--html", &inputs, err);
 	if (!out)
 		return -1;
@@ -122,6 +122,8 @@ static int put_output(const struct analyze_settings *s, const struct analyze_out
 
 	if (s->html && !strcmp(s->html, "-"))
 		return put_page(o, stdout);
+	if (s->annotate && !strcmp(s->annotate, "-"))
+		return 0;
 	if (s->json)
 		return put_document(o, JSON_INDENT(1) | JSON_REAL_PRECISION(6), put_chunk, stdout) <
 			       0 ||

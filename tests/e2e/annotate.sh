@@ -1,0 +1,141 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# `rdmadump analyze --annotate`: comments on the frames that --json names, in tshark, for every
+# capture of tests/data and for other formats; all else as in the input; what is refused.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool zstd jq tshark editcap
+[ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
+roce=$TEST_DATA/roce
+an() { timeout 60 "$RDMADUMP" analyze "$@" 2>"$tmp/err"; }
+named() { jq -r '[.findings[].frames[]] | unique[]' "$1"; }
+commented() { tshark -r "$1" -Y frame.comment -T fields -e frame.number 2>/dev/null; }
+# same_frames A B: the same bytes, lengths and times, as our reader gives them to the pcap encoder
+same_frames() {
+	cmp <("$RDMADUMP" -r "$1" -w - --format pcap 2>/dev/null) <("$RDMADUMP" -r "$2" -w - --format pcap 2>/dev/null)
+}
+
+# --- every capture ----------------------------------------------------------------------------
+
+# The copies are joined (sections may follow each other), since tshark takes a second to start.
+captures=("$roce"/*_*/?.pcap.zst)
+[ -z "${TEST_QUICK-}" ] || captures=("$roce"/{10,14,17,30,32,50}_*/?.pcap.zst)
+before=0 differ=''
+: >"$tmp/wanted"
+for f in "${captures[@]}"; do
+	an --json --annotate "$tmp/copy.pcapng" "$f" >"$tmp/copy.json"
+	case $? in 0 | 2) ;; *) differ="$differ $f" ;; esac
+	same_frames "$f" "$tmp/copy.pcapng" >/dev/null || differ="$differ $f"
+	named "$tmp/copy.json" | while read -r n; do echo $((before + n)); done >>"$tmp/wanted"
+	before=$((before + $(json "$tmp/copy.json" .totals.frames)))
+	cat "$tmp/copy.pcapng" >>"$tmp/all.pcapng"
+	rm "$tmp/copy.pcapng"
+done
+is "${#captures[@]} captures: the frames are the same" "$differ" ""
+commented "$tmp/all.pcapng" >"$tmp/commented"
+diff "$tmp/wanted" "$tmp/commented" >"$tmp/diff"
+ok "... tshark has comments on exactly the frames that --json names" "$tmp/diff"
+[ "$(wc -l <"$tmp/wanted")" -ge 30 ]
+ok "... which are many"
+
+# --- what a comment says ----------------------------------------------------------------------
+
+loss=$roce/10_rc_write_loss/b.pcap.zst
+an --annotate "$tmp/loss.pcapng" "$loss" >"$tmp/loss.txt"
+is "exit status" $? 0
+has "the report is printed, too" "$tmp/loss.txt" '^!! .*lost upstream'
+has "how many have comments" "$tmp/err" "^rdmadump: [0-9]+ of the [0-9]+ frames in '.*loss.pcapng' have comments"
+is "the file is private" "$(stat -c %a "$tmp/loss.pcapng")" 600
+tshark -r "$tmp/loss.pcapng" -Y frame.comment -T fields -e frame.comment >"$tmp/comments" 2>/dev/null
+has "severity, place, title, certainty, detail, cause, next step" "$tmp/comments" \
+	'^rdmadump problem: [0-9.]+ QP 0x[0-9a-f]+ -> [0-9.]+ QP .*lost upstream .* \[likely\]; .*; usually: .*; next: '
+
+# --- other formats ----------------------------------------------------------------------------
+
+zstd -dqc "$loss" >"$tmp/loss.pcap"
+gzip -c "$tmp/loss.pcap" >"$tmp/loss.pcap.gz"
+editcap -F pcapng -a '1:by the user' -a '3:another' "$tmp/loss.pcap" "$tmp/user.pcapng"
+"$RDMADUMP" -r "$loss" -w "$tmp/loss.erf" 2>/dev/null
+"$RDMADUMP" -r "$loss" -w "$tmp/erf.pcap" --format pcap,dlt=197 2>/dev/null
+"$RDMADUMP" -r "$loss" -w "$tmp/own.pcapng" 2>/dev/null
+cat "$tmp/own.pcapng" "$tmp/user.pcapng" >"$tmp/sections.pcapng"
+for f in loss.pcap.gz user.pcapng loss.erf erf.pcap own.pcapng sections.pcapng; do
+	rm -f "$tmp/copy.pcapng"
+	an --json --annotate "$tmp/copy.pcapng" "$tmp/$f" >"$tmp/copy.json"
+	is "$f: exit status" $? 0
+	{
+		named "$tmp/copy.json"
+		tshark -r "$tmp/$f" -Y frame.comment -T fields -e frame.number 2>/dev/null
+	} | sort -nu >"$tmp/wanted"
+	commented "$tmp/copy.pcapng" | diff "$tmp/wanted" - >"$tmp/diff"
+	ok "$f: comments on the named frames, and those that it had" "$tmp/diff"
+	[ -s "$tmp/wanted" ] && cmp <(tshark -r "$tmp/$f" -T fields -e frame.time_epoch -e frame.len -e frame.cap_len 2>/dev/null) \
+		<(tshark -r "$tmp/copy.pcapng" -T fields -e frame.time_epoch -e frame.len -e frame.cap_len 2>/dev/null)
+	ok "$f: times and lengths in tshark"
+	[ "$f" = sections.pcapng ] && continue # one link type for our pcap encoder
+	same_frames "$tmp/$f" "$tmp/copy.pcapng" >"$tmp/diff"
+	ok "$f: the frames are the same" "$tmp/diff"
+done
+tshark -r "$tmp/copy.pcapng" -Y 'frame.comment contains "by the user"' -T fields -e frame.number >"$tmp/kept" 2>/dev/null
+is "comments of the user are kept" "$(wc -l <"$tmp/kept")" 1
+cmp <("$RDMADUMP" analyze --json "$tmp/own.pcapng" 2>/dev/null | jq '.capture.files[0].dropped, .counters, .capture.application') \
+	<(an --annotate - "$tmp/own.pcapng" >"$tmp/piped.pcapng" && "$RDMADUMP" analyze --json "$tmp/piped.pcapng" 2>/dev/null |
+		jq '.capture.files[0].dropped, .counters, .capture.application')
+ok "to a pipe; statistics and names stay"
+
+an --annotate "$tmp/parts.pcapng" --json --ends never "$tmp/loss.pcap" "$tmp/own.pcapng" >"$tmp/parts.json"
+commented "$tmp/parts.pcapng" | diff <(named "$tmp/parts.json") - >"$tmp/diff"
+ok "two files become one, with the numbers of the report" "$tmp/diff"
+
+head -c 300000 "$tmp/own.pcapng" >"$tmp/cut.pcapng"
+an --json --annotate "$tmp/cut-copy.pcapng" "$tmp/cut.pcapng" >"$tmp/cut.json"
+is "a file that is cut: exit status" $? 4
+tshark -r "$tmp/cut-copy.pcapng" -T fields -e frame.number 2>"$tmp/err" | tail -n 1 >"$tmp/last"
+is "... what is there is copied" "$(cat "$tmp/last")" "$(json "$tmp/cut.json" .totals.frames)"
+is "... and the copy is whole" "$(grep -c 'cut short' "$tmp/err")" 0
+
+# --- what is refused --------------------------------------------------------------------------
+
+# refused NAME STATUS PATTERN ARGUMENT...
+refused() {
+	local name=$1 status=$2 pattern=$3
+	shift 3
+	an "$@" >"$tmp/out"
+	is "$name: exit status" $? "$status"
+	has "$name: message" "$tmp/err" "$pattern"
+}
+sum=$(cksum <"$tmp/own.pcapng")
+ln "$tmp/own.pcapng" "$tmp/link.pcapng"
+refused "over the input" 1 'is a file that is read.*it was not touched' --annotate "$tmp/own.pcapng" "$tmp/own.pcapng"
+refused "over the input, by another name" 1 'is a file that is read' --annotate "$tmp/link.pcapng" "$tmp/own.pcapng"
+refused "over another capture" 1 'is a capture file.*it was not touched' --annotate "$tmp/own.pcapng" "$tmp/loss.pcap"
+refused "from a pipe" 1 "'-' is not a regular file, and the input is read twice; save it" --annotate "$tmp/new.pcapng" - <"$tmp/own.pcapng"
+refused "compressed" 1 'the copy is not compressed; name it' --annotate "$tmp/new.pcapng.gz" "$tmp/own.pcapng"
+refused "two ends" 1 'are captures of two ends.*--ends never' --annotate "$tmp/new.pcapng" "$roce/10_rc_write_loss/"{a,b}.pcap.zst
+refused "copy and JSON to stdout" 1 'the report goes to standard output' --json --annotate - "$tmp/own.pcapng"
+refused "a directory that is not there" 3 "cannot write to '.*': No such file" --annotate "$tmp/none/new.pcapng" "$tmp/own.pcapng"
+# shellcheck disable=SC2094 # on purpose
+"$RDMADUMP" analyze --annotate - "$tmp/own.pcapng" 1>>"$tmp/own.pcapng" 2>"$tmp/err"
+is "stdout is the input: exit status" $? 1
+is "... the input is as it was" "$(cksum <"$tmp/own.pcapng")" "$sum"
+[ ! -e "$tmp/new.pcapng" ] && [ ! -e "$tmp/new.pcapng.gz" ]
+ok "... and nothing was made"
+
+# --- faults of the output ---------------------------------------------------------------------
+
+: >"$tmp/open.pcapng" && chmod 644 "$tmp/open.pcapng"
+an --annotate "$tmp/open.pcapng" "$tmp/own.pcapng" >/dev/null
+is "an existing file becomes private" "$(stat -c %a "$tmp/open.pcapng")" 600
+(
+	ulimit -f 100
+	an --annotate "$tmp/limited.pcapng" "$tmp/own.pcapng" >"$tmp/limited.txt"
+)
+is "no room: exit status" $? 3
+has "no room: message" "$tmp/err" 'cannot write .*: File too large; make room'
+has "no room: the report is printed" "$tmp/limited.txt" 'lost upstream'
+[ ! -e "$tmp/limited.pcapng" ]
+ok "no room: what was written is removed"
+an --annotate - "$tmp/own.pcapng" >/dev/full
+is "a full device: exit status" $? 3
+has "a full device: message" "$tmp/err" 'No space left on device'
+tap_done
