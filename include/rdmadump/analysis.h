@@ -181,6 +181,27 @@ struct rd_series {
 	struct rd_point *points;
 };
 
+#define RD_INTERVALS_MAX 65536
+
+/* All traffic in one interval; retransmissions and what follows as in the conversations. */
+struct rd_interval {
+	uint64_t frames, rdma_frames, wire_bytes;
+	uint64_t retransmitted, nak, rnr, cnp, ce; /* nak: without RNR NAKs */
+};
+
+/* From the first frame on. Where RD_INTERVALS_MAX do not suffice, the width doubles. */
+struct rd_intervals {
+	uint64_t wanted_ns, width_ns; /* 0: not asked for */
+	uint64_t start_ns;
+	size_t n;
+	struct rd_interval *rows;
+};
+
+/* Packets with one BTH opcode; damaged ones are not counted. */
+struct rd_opcode_use {
+	uint64_t frames, wire_bytes, payload_bytes, first_frame, last_frame;
+};
+
 struct rd_conversation {
 	unsigned int id; /* from 1, by first frame */
 	enum rd_transport transport;
@@ -264,6 +285,8 @@ struct rd_report {
 	struct rd_counters *readings; /* whose names findings borrow */
 	size_t n_readings;
 	struct rd_series series; /* all frames */
+	struct rd_intervals intervals;
+	struct rd_opcode_use *opcodes; /* 256, by BTH opcode; NULL: not asked for */
 	struct rd_unread unread[RD_UNREAD_KINDS];
 	unsigned int n_unread;
 	/* A part of the frames could not be judged, or all of them: the exit status says so. */
@@ -284,6 +307,8 @@ struct rd_analysis_config {
 	uint64_t from_ns, to_ns; /* only frames of this time after the first frame; 0, 0: all */
 	uint32_t qp;		 /* only conversations with this QP; RD_QP_UNKNOWN: all */
 	enum rd_tunnels tunnels;
+	uint64_t interval_ns; /* 0: no intervals */
+	bool opcodes;
 };
 
 #define RD_ANALYSIS_QPS 65536

@@ -47,6 +47,12 @@ int rd_analysis_open(
 	if (!a->beginnings || !grid_init(&a->grid) ||
 		!flow_table_init(&a->flows, a->config.max_qps))
 		goto fail;
+	if (config->interval_ns)
+		a->intervals = intervals_open(config->interval_ns);
+	if (config->opcodes)
+		a->opcodes = calloc(256, sizeof(*a->opcodes));
+	if ((config->interval_ns && !a->intervals) || (config->opcodes && !a->opcodes))
+		goto fail;
 	for (unsigned int i = 0; i < 256; i++)
 		a->parts[i] = part_of(i);
 	*out = a;
@@ -307,6 +313,8 @@ static inline void frame_take(
 	if (a->config.to_ns && !in_time(a, frame->ts_ns))
 		return;
 	time_take(a, frame->ts_ns);
+	if (a->intervals)
+		intervals_move(a, frame->ts_ns);
 	it.frame = a->frame;
 	a->totals.frames++;
 	a->totals.wire_bytes += frame->len;
@@ -323,6 +331,8 @@ static inline void frame_take(
 		a->totals.icrc_good++;
 	else if (!unproven_take(a, &p, icrc))
 		return;
+	if (a->opcodes)
+		opcodes_take(a->opcodes, &p, a->frame);
 	part = a->parts[p.opcode];
 	f = part ? flow_of(a, &it) : NULL;
 	if (!f) {
@@ -454,6 +464,8 @@ void rd_analysis_close(struct rd_analysis *a)
 	analysis_facts_free(a->facts);
 	grid_free(&a->grid);
 	refused_free(a);
+	intervals_free(a->intervals);
+	free(a->opcodes);
 	free(a->files);
 	free(a->psns);
 	free(a->qkeys);

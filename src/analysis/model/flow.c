@@ -287,6 +287,8 @@ void flow_incident(struct rd_analysis *a, struct flow *f, enum rd_incident_kind 
 
 	if (e)
 		incident_add(e, n, a->frame, a->ns);
+	if (a->intervals)
+		intervals_incident(a->intervals, kind, n);
 }
 
 void flow_take_back(struct flow *f, enum rd_incident_kind kind)

@@ -357,6 +357,8 @@ static void round_begins_later(struct rd_analysis *a, struct flow *f, uint32_t p
 	flow_take_back(f, RD_INC_ROUND_NAK);
 	flow_take_back(f, RD_INC_LOST_UPSTREAM);
 	flow_take_back(f, RD_INC_RETRANSMITTED);
+	if (a->intervals)
+		intervals_take_back(a->intervals, RD_INC_RETRANSMITTED);
 	if (!f->round.active)
 		flow_take_back(f, RD_INC_SELECTIVE);
 	flow_incident(a, f, RD_INC_REORDERED, 1);

@@ -97,6 +97,25 @@ static inline struct rd_point *grid_point(struct grid *g, unsigned int row, uint
 	return &g->rows[row][g->at];
 }
 
+/* --- intervals (interval.c) ------------------------------------------------------------------- */
+
+struct intervals;
+
+/* NULL if out of memory. */
+struct intervals *intervals_open(uint64_t width_ns);
+void intervals_free(struct intervals *v);
+/* Makes ns the current time, before the frame of that time is counted in the totals. */
+void intervals_move(struct rd_analysis *a, uint64_t ns);
+/* Counts incidents now; kinds that intervals do not have are ignored. */
+void intervals_incident(struct intervals *v, enum rd_incident_kind kind, uint64_t n);
+/* The last one of this kind was none. */
+void intervals_take_back(struct intervals *v, enum rd_incident_kind kind);
+/* A copy of what happened so far; `v` may be NULL. False if out of memory. */
+bool intervals_copy(struct rd_intervals *to, struct intervals *v, const struct rd_totals *t);
+
+/* Counts a packet by its opcode. */
+void opcodes_take(struct rd_opcode_use *opcodes, const struct rd_packet *p, uint64_t frame);
+
 /* --- flows (flow.c) --------------------------------------------------------------------------- */
 
 struct flow_key {
@@ -398,6 +417,9 @@ struct rd_analysis {
 	uint64_t facts_ns; /* facts_pass() is due with the first frame from then on */
 	bool filtered;	   /* a filter chose the frames */
 	bool out_of_memory;
+	/* NULL: not asked for. */
+	struct intervals *intervals;
+	struct rd_opcode_use *opcodes; /* 256 */
 };
 
 /* One frame, for the functions below. */

@@ -328,6 +328,7 @@ json_t *report_frame_json(const struct rd_report *r)
 	set(o, "conversations_in_all", rd_json_u64(r->n_conversations));
 	set(o, "counters", comparisons);
 	set(o, "series", series_json(&r->series, &t));
+	tables_json(r, o);
 	return o;
 }
 

@@ -11,6 +11,10 @@ char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns);
 /* The findings of a report alone. */
 void findings_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 
+/* Intervals and opcodes, where they were asked for (tables.c). */
+void tables_text(const struct rd_report *r, FILE *out);
+void tables_json(const struct rd_report *r, json_t *report);
+
 /* Null if there are no samples. */
 json_t *latency_json(const struct rd_latency *l);
 /*

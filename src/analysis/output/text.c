@@ -434,4 +434,5 @@ void rd_report_text(const struct rd_report *r, const struct rd_report_style *sty
 	put_findings(&p);
 	put_table(&p);
 	put_comparisons(&p);
+	tables_text(r, out);
 }

@@ -311,6 +311,18 @@ static int fill_sum(const struct rd_analysis *a, struct rd_report *r)
 	return 0;
 }
 
+static int fill_tables(const struct rd_analysis *a, struct rd_report *r)
+{
+	if (!intervals_copy(&r->intervals, a->intervals, &a->totals))
+		return -1;
+	if (!a->opcodes)
+		return 0;
+	r->opcodes = calloc(256, sizeof(*r->opcodes));
+	if (r->opcodes)
+		memcpy(r->opcodes, a->opcodes, 256 * sizeof(*r->opcodes));
+	return r->opcodes ? 0 : -1;
+}
+
 static int make_report(
 	struct rd_analysis *a, struct rd_report **out, bool final, struct rd_error *err)
 {
@@ -318,7 +330,7 @@ static int make_report(
 
 	if (final)
 		facts_settle(a);
-	if (!r || fill_files(a, r) < 0 || fill_sum(a, r) < 0)
+	if (!r || fill_files(a, r) < 0 || fill_sum(a, r) < 0 || fill_tables(a, r) < 0)
 		goto fail;
 	fill_totals(a, r);
 	fill_unread(a, r);
@@ -375,6 +387,8 @@ void rd_report_free(struct rd_report *r)
 	rd_findings_free(&r->findings);
 	free(r->comparisons);
 	free(r->series.points);
+	free(r->intervals.rows);
+	free(r->opcodes);
 	free(r->application);
 	free(r->hardware);
 	free(r->os);

@@ -19,7 +19,9 @@ enum {
 	OPT_TOP,
 	OPT_MAX_QPS,
 	OPT_NO_ICRC,
-	OPT_ANNOTATE
+	OPT_ANNOTATE,
+	OPT_INTERVAL,
+	OPT_OPCODES
 };
 
 static const struct argp_option options[] = {
@@ -49,6 +51,11 @@ static const struct argp_option options[] = {
 		0},
 	{"max-qps", OPT_MAX_QPS, "N", 0,
 		"Follow at most N QPs (default 65536); frames of others are only counted", 0},
+	{"interval", OPT_INTERVAL, "SECONDS", 0,
+		"A table of all traffic in intervals of this length: frames, bytes, rate, "
+		"retransmissions, NAKs, RNR NAKs, CNPs, CE marks",
+		0},
+	{"opcodes", OPT_OPCODES, NULL, 0, "A table of packets and bytes by opcode", 0},
 	{"no-icrc", OPT_NO_ICRC, NULL, 0, "Do not verify checksums", 0}, {0}};
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -77,6 +84,16 @@ static void parse_time(struct argp_state *state, const char *arg, struct analyze
 		s->config.to_ns > s->config.from_ns)
 		return;
 	argp_error(state, "--time: '%s' is not a range of seconds like 2.5-4, 10- or -3", arg);
+}
+
+static void parse_interval(struct argp_state *state, const char *arg, struct analyze_settings *s)
+{
+	char *end;
+
+	if (parse_seconds(arg, &end, &s->config.interval_ns) && !*end && s->config.interval_ns)
+		return;
+	argp_error(state, "--interval: '%s' is no number of seconds from 0.000000001 to 1000000000",
+		arg);
 }
 
 static enum analyze_when parse_when(struct argp_state *state, const char *option, const char *arg)
@@ -138,6 +155,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_MAX_QPS:
 		parse_number(state, "--max-qps", arg, 1, 16000000, &n);
 		s->config.max_qps = (size_t)n;
+		return 0;
+	case OPT_INTERVAL:
+		parse_interval(state, arg, s);
+		return 0;
+	case OPT_OPCODES:
+		s->config.opcodes = true;
 		return 0;
 	case OPT_NO_ICRC:
 		s->config.skip_icrc = true;

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# `rdmadump analyze --interval` and `--opcodes`: over real captures, compared with the report's
+# own sums and with tshark.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq tshark
+[ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
+roce=$TEST_DATA/roce
+an() { timeout 60 "$RDMADUMP" analyze "$@" 2>"$tmp/err"; }
+
+# --- sums -------------------------------------------------------------------------------------
+
+# The intervals add up to the totals, and to the events of all conversations.
+# shellcheck disable=SC2016 # variables of jq
+sums='(.intervals | {frames: add_of("frames"), rdma: add_of("rdma_frames"), bytes: add_of("wire_bytes"),
+		retx: add_of("retransmitted"), nak: add_of("nak"), rnr: add_of("rnr"), cnp: add_of("cnp"), ce: add_of("ecn_ce")}) as $got
+	| ([.conversations[].sides[].events | to_entries[] | {key, count: .value.count}]) as $events
+	| {frames: .totals.frames, rdma: .totals.rdma_frames, bytes: .totals.wire_bytes,
+		retx: $events | of(["retransmitted"]),
+		nak: $events | of(["nak_sequence", "nak_invalid_request", "nak_remote_access", "nak_remote_operational", "nak_other"]),
+		rnr: $events | of(["rnr"]), cnp: $events | of(["cnp"]), ce: $events | of(["ecn_ce"])} as $want
+	| if $got == $want then empty else {got: $got, want: $want} end'
+captures=("$roce"/*_*/?.pcap.zst)
+[ -z "${TEST_QUICK-}" ] || captures=("$roce"/{10,12,17,47,50}_*/?.pcap.zst)
+for f in "${captures[@]}"; do
+	an --json --interval 0.01 --opcodes "$f" >"$tmp/one.json"
+	jq -c 'def add_of($k): .[$k] | add // 0; def of($keys): [.[] | select(.key as $k | $keys | index($k)) | .count] | add // 0;
+		'"$sums"'
+		, (([.opcodes[].frames] | add // 0) as $n | if $n == .totals.rdma_frames - .totals.icrc_bad * (if .totals.icrc_trusted then 1 else 0 end)
+			then empty else "opcodes: \($n)" end)' "$tmp/one.json" | sed "s|^|$f |" >>"$tmp/sums" || echo "$f: jq" >>"$tmp/sums"
+done
+[ ! -s "$tmp/sums" ]
+ok "${#captures[@]} captures: intervals and opcodes add up" "$tmp/sums"
+
+# --- tshark -----------------------------------------------------------------------------------
+
+mixed=$roce/20_mixed/a.pcap.zst
+for f in "$roce/10_rc_write_loss/b.pcap.zst" "$mixed"; do
+	name=$(basename "$(dirname "$f")")
+	an --json --interval 0.1 --opcodes "$f" >"$tmp/one.json"
+	tshark -r "$f" -q -z io,stat,0.1 2>/dev/null | sed -nE 's/^\| +[0-9.]+ <> +[0-9.]+(Dur)? +\| +([0-9]+) +\| +([0-9]+) +\|$/\2 \3/p' >"$tmp/stat"
+	jq -r '.intervals | [.frames, .wire_bytes] | transpose[] | "\(.[0]) \(.[1])"' "$tmp/one.json" >"$tmp/rows"
+	[ -s "$tmp/stat" ] && diff "$tmp/stat" "$tmp/rows" >"$tmp/diff"
+	ok "$name: the same frames and bytes as tshark -z io,stat" "$tmp/diff"
+	tshark -r "$f" -Y infiniband -T fields -e infiniband.bth.opcode -E occurrence=f 2>/dev/null | sort -n | uniq -c | awk '{print $2, $1}' >"$tmp/stat"
+	jq -r '.opcodes[] | "\(.opcode) \(.frames)"' "$tmp/one.json" >"$tmp/rows"
+	[ -s "$tmp/stat" ] && diff "$tmp/stat" "$tmp/rows" >"$tmp/diff"
+	ok "$name: the same opcodes as tshark" "$tmp/diff"
+done
+
+# --- text, JSON, limits -----------------------------------------------------------------------
+
+an --interval 0.5 --opcodes "$roce/10_rc_write_loss/b.pcap.zst" >"$tmp/text"
+has "text: what the intervals are" "$tmp/text" '^intervals of 0\.5 s, from the first frame$'
+has "text: columns" "$tmp/text" '^  FROM s +FRAMES +BYTES +RATE +RETX +NAK +RNR +CNP +CE$'
+has "text: a row" "$tmp/text" '^ +1\.0 +1390 +1447920 +23\.2 Mb/s +863 +10 +0 +0 +0$'
+has "text: an opcode" "$tmp/text" '^ 17 RC_ACK +40 +2\.8 % +2480 +0$|^ 17 RC_ACK +40 +2\.9 % +2480 +0$'
+[ "$(sed -n "/^intervals of/,\$p" "$tmp/text" | wc -L)" -le 80 ]
+ok "80 columns"
+an --interval 0.00001 "$roce/10_rc_write_loss/b.pcap.zst" >"$tmp/text"
+has "too many intervals: said" "$tmp/text" '^intervals of 0\.00004 s, from the first frame; intervals of 0\.00001 s would be more than 65536$'
+an --json --interval 0.00001 "$roce/10_rc_write_loss/b.pcap.zst" >"$tmp/one.json"
+is "... in JSON, too" "$(json "$tmp/one.json" '.intervals | .asked_ns, .width_ns, .points == (.frames | length)' | tr '\n' ' ')" "10000 40000 true "
+if has_jsonschema "JSON by docs/schema/analyze.json"; then
+	an --json --interval 0.5 --opcodes "$mixed" >"$tmp/one.json"
+	python3 - "$srcdir/docs/schema" "$tmp/one.json" >"$tmp/schema" 2>&1 <<'PY'
+import json, sys, jsonschema
+schema, finding = (json.load(open(f"{sys.argv[1]}/{n}.json", encoding="utf-8")) for n in ("analyze", "finding"))
+resolver = jsonschema.RefResolver("analyze.json", schema, store={"finding.json": finding})
+report = json.load(open(sys.argv[2], encoding="utf-8"))
+jsonschema.Draft202012Validator(schema, resolver=resolver).validate(report)
+for key, name in (("intervals", "intervals"), ("opcodes", "opcode")):
+    part = report[key][0] if key == "opcodes" else report[key]
+    assert set(part) == set(schema["$defs"][name]["properties"]), key
+PY
+	ok "JSON by docs/schema/analyze.json" "$tmp/schema"
+fi
+an --json "$mixed" >"$tmp/one.json"
+is "not asked for: no such keys" "$(json "$tmp/one.json" 'has("intervals") or has("opcodes")')" false
+an --interval 1 --opcodes "$roce/10_rc_write_loss/"{a,b}.pcap.zst >"$tmp/text"
+is "two ends: a table of each capture" "$(grep -c '^intervals of 1 s' "$tmp/text") $(grep -c '^OPCODE ' "$tmp/text")" "2 2"
+for wrong in 0 -1 x 1s 2000000000 ''; do
+	an --interval "$wrong" "$mixed" >"$tmp/text"
+	is "--interval '$wrong': exit status" $? 1
+	has "--interval '$wrong': message" "$tmp/err" 'is no number of seconds from'
+done
+tap_done
