@@ -4,6 +4,7 @@
 #define RDMADUMP_CLI_ANALYZE_H
 
 #include <rdmadump/analysis.h>
+#include <rdmadump/compare.h>
 #include <rdmadump/ends.h>
 #include <rdmadump/outfile.h>
 #include <rdmadump/source.h>
@@ -17,6 +18,7 @@ struct analyze_settings {
 	unsigned int n_files;
 	bool json;
 	const char *html;     /* NULL: none */
+	const char *compare;  /* NULL: no former report */
 	const char *annotate; /* NULL: no copy of the input with comments */
 	enum analyze_when ends;
 };
@@ -74,12 +76,22 @@ int analyze_check_annotate(const struct analyze_settings *s, struct rd_error *er
 int analyze_annotate(
 	const struct analyze_settings *s, const struct rd_report *report, struct rd_error *err);
 
+/* --- changes (compare.c) ---------------------------------------------------------------------- */
+
+/* Before any work: reads the former report, if there is one. */
+int analyze_read_former(
+	const struct analyze_settings *s, struct rd_snapshot **former, struct rd_error *err);
+/* What changed since then. Freed by rd_changes_free(), then both snapshots. */
+int analyze_changes(const struct rd_snapshot *former, const struct rd_report *report,
+	struct rd_snapshot **present, struct rd_changes **changes, struct rd_error *err);
+
 /* --- printing (print.c) ----------------------------------------------------------------------- */
 
 struct analyze_outcome {
 	struct rd_report *reports[RD_TAPS]; /* one, or two with `ends` */
 	const char *names[RD_TAPS];
 	const struct rd_ends_report *ends;
+	const struct rd_changes *changes; /* printed in place of the report; NULL: none */
 };
 
 /* All files that are read, which no output may replace. */

@@ -20,6 +20,7 @@ enum {
 	OPT_MAX_QPS,
 	OPT_NO_ICRC,
 	OPT_ANNOTATE,
+	OPT_COMPARE,
 	OPT_INTERVAL,
 	OPT_OPCODES
 };
@@ -38,6 +39,10 @@ static const struct argp_option options[] = {
 	{"annotate", OPT_ANNOTATE, "FILE", 0,
 		"Write a copy of the input to FILE, as pcapng, with the findings as comments on "
 		"their frames, for Wireshark ('-' is standard output)",
+		0},
+	{"compare", OPT_COMPARE, "FILE", 0,
+		"Print what changed since FILE, the output of an earlier --json: findings, rates, "
+		"losses, latencies",
 		0},
 	{"verbose", 'v', NULL, 0, "All findings and conversations, with their numbers", 0},
 	{"qp", OPT_QP, "QPN", 0, "Only conversations of this QP (decimal, or 0x...)", 0},
@@ -128,6 +133,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_HTML:
 		s->html = arg;
 		return 0;
+	case OPT_COMPARE:
+		s->compare = arg;
+		return 0;
 	case OPT_ANNOTATE:
 		s->annotate = arg;
 		return 0;
@@ -211,20 +219,37 @@ static int read_all(const struct analyze_settings *s, struct rd_report **report,
 	return ret;
 }
 
-static int analyze(
-	const struct analyze_settings *s, struct analyze_faults *faults, struct rd_error *err)
+/* The report, or what changed since the former one. */
+static int print(const struct analyze_settings *s, const struct rd_snapshot *former,
+	struct rd_report *report, struct rd_error *err)
+{
+	struct analyze_outcome outcome = {.reports = {report}, .names = {s->files[0]}};
+	struct rd_snapshot *present = NULL;
+	struct rd_changes *changes = NULL;
+	int ret = 0;
+
+	if (former)
+		ret = analyze_changes(former, report, &present, &changes, err);
+	outcome.changes = changes;
+	if (!ret)
+		ret = analyze_print(s, &outcome, err);
+	rd_changes_free(changes);
+	rd_snapshot_free(present);
+	return ret;
+}
+
+static int analyze(const struct analyze_settings *s, const struct rd_snapshot *former,
+	struct analyze_faults *faults, struct rd_error *err)
 {
 	struct rd_report *report;
 	struct rd_error failure;
 	int annotated, ret = read_all(s, &report, faults, err);
 
 	if (!ret) {
-		const struct analyze_outcome outcome = {{report}, {s->files[0]}, NULL};
-
 		faults->incomplete = report->incomplete;
 		/* The report is printed even if the copy fails. */
 		annotated = analyze_annotate(s, report, &failure);
-		ret = analyze_print(s, &outcome, err);
+		ret = print(s, former, report, err);
 		rd_report_free(report);
 		if (!ret && annotated < 0) {
 			*err = failure;
@@ -232,6 +257,30 @@ static int analyze(
 		}
 	}
 	return ret;
+}
+
+/* Two ends are one comparison already, and their frames are in two files. */
+static int check_ends(const struct analyze_settings *s, struct rd_error *err)
+{
+	if (!s->annotate && !s->compare)
+		return 1;
+	return rd_fail(err, RD_CLASS_USAGE, 0,
+		"analyse each alone, or add --ends never to read one after the other",
+		"%s: '%s' and '%s' are captures of two ends",
+		s->annotate ? "--annotate" : "--compare", s->files[0], s->files[1]);
+}
+
+static int run(const struct analyze_settings *s, const struct rd_snapshot *former,
+	struct analyze_faults *faults, struct rd_error *err)
+{
+	struct analyze_common common;
+	int ends = analyze_is_ends(s, &common, err);
+
+	if (ends > 0)
+		ends = check_ends(s, err);
+	if (ends < 0)
+		return -1;
+	return ends ? analyze_ends(s, &common, faults, err) : analyze(s, former, faults, err);
 }
 
 int rd_cmd_analyze(int argc, char **argv)
@@ -245,24 +294,20 @@ int rd_cmd_analyze(int argc, char **argv)
 		       "read one after the other, as the parts of one capture; two captures that "
 		       "contain the same packets are compared as the two ends of a path."};
 	struct analyze_settings s = {.config.qp = RD_QP_UNKNOWN};
-	struct analyze_common common;
+	struct rd_snapshot *former = NULL;
 	struct analyze_faults faults = {0};
 	struct rd_error err;
-	int ends;
+	int ret;
 
 	if (rd_cli_parse(&argp, argc, argv, 0, &s))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_WARNING);
-	if (analyze_check_page(&s, &err) < 0 || analyze_check_annotate(&s, &err) < 0)
+	if (analyze_check_page(&s, &err) < 0 || analyze_check_annotate(&s, &err) < 0 ||
+		analyze_read_former(&s, &former, &err) < 0)
 		return rd_cli_fail(&err);
-	ends = analyze_is_ends(&s, &common, &err);
-	if (ends > 0 && s.annotate)
-		ends = rd_fail(&err, RD_CLASS_USAGE, 0,
-			"analyse each alone, or add --ends never to read one after the other",
-			"--annotate: '%s' and '%s' are captures of two ends", s.files[0],
-			s.files[1]);
-	if (ends < 0 ||
-		(ends ? analyze_ends(&s, &common, &faults, &err) : analyze(&s, &faults, &err)) < 0)
+	ret = run(&s, former, &faults, &err);
+	rd_snapshot_free(former);
+	if (ret < 0)
 		return rd_cli_fail(&err);
 	if (faults.damaged)
 		return RD_CLASS_PARTIAL;

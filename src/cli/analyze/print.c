@@ -71,6 +71,8 @@ void analyze_inputs(const struct analyze_settings *s, struct rd_inputs *inputs)
 	*inputs = (struct rd_inputs){0};
 	for (unsigned int i = 0; i < s->n_files; i++)
 		rd_inputs_add(inputs, s->files[i]);
+	if (s->compare)
+		rd_inputs_add(inputs, s->compare);
 }
 
 static bool page_is_file(const struct analyze_settings *s)
@@ -115,6 +117,23 @@ static void put_headline(FILE *out, enum rd_severity severity, const char *line)
 	rd_cli_put_line(out, colours[severity], line);
 }
 
+static int put_changes(const struct analyze_settings *s, const struct analyze_outcome *o)
+{
+	json_t *json;
+	int ret;
+
+	if (!s->json) {
+		rd_changes_text(o->changes, s->compare, s->style.verbose, stdout);
+		return 0;
+	}
+	json = rd_changes_json(o->changes, s->compare);
+	ret = json ? json_dump_callback(
+			     json, put_chunk, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6))
+		   : -1;
+	json_decref(json);
+	return ret < 0 || putchar('\n') < 0;
+}
+
 /* To standard output, in the format of the options. */
 static int put_output(const struct analyze_settings *s, const struct analyze_outcome *o)
 {
@@ -124,6 +143,8 @@ static int put_output(const struct analyze_settings *s, const struct analyze_out
 		return put_page(o, stdout);
 	if (s->annotate && !strcmp(s->annotate, "-"))
 		return 0;
+	if (o->changes)
+		return put_changes(s, o);
 	if (s->json)
 		return put_document(o, JSON_INDENT(1) | JSON_REAL_PRECISION(6), put_chunk, stdout) <
 			       0 ||

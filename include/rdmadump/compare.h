@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What changed between two analyses, usually before and after a repair. Captures of two runs have
+ * other queue pairs, times and lengths: traffic is matched by addresses, verb and service, and
+ * rates and shares are compared, not numbers of packets.
+ */
+#ifndef RDMADUMP_COMPARE_H
+#define RDMADUMP_COMPARE_H
+
+#include <jansson.h>
+#include <rdmadump/analysis.h>
+
+/* What the comparison needs of a report. */
+struct rd_snapshot;
+
+/* -1 with RD_CLASS_PARTIAL if out of memory. Freed by rd_snapshot_free(). */
+int rd_snapshot_of_report(
+	struct rd_snapshot **snapshot, const struct rd_report *r, struct rd_error *err);
+/*
+ * Of a report as JSON, which is not trusted. `name` is used in messages. -1 with RD_CLASS_DEVICE if
+ * it is no report of one capture, or of another version.
+ */
+int rd_snapshot_of_json(struct rd_snapshot **snapshot, const json_t *report, const char *name,
+	struct rd_error *err);
+void rd_snapshot_free(struct rd_snapshot *snapshot);
+
+struct rd_changes;
+
+/* The snapshots must live as long as the result, which rd_changes_free() frees. */
+int rd_changes_find(struct rd_changes **changes, const struct rd_snapshot *before,
+	const struct rd_snapshot *after, struct rd_error *err);
+void rd_changes_free(struct rd_changes *changes);
+
+/* verbose 0: only what changed. `name`: of the former report. */
+void rd_changes_text(
+	const struct rd_changes *changes, const char *name, unsigned int verbose, FILE *out);
+/* docs/schema/analyze-compare.json describes it. NULL if out of memory. */
+json_t *rd_changes_json(const struct rd_changes *changes, const char *name);
+
+#endif

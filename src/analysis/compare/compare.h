@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Internals of the comparison of two analyses. */
+#ifndef RDMADUMP_ANALYSIS_COMPARE_H
+#define RDMADUMP_ANALYSIS_COMPARE_H
+
+#include <rdmadump/compare.h>
+#include <rdmadump/notation.h>
+
+#define LATENCIES 4 /* RD_LATENCY_ACK to RD_LATENCY_MESSAGE */
+#define WORD_LEN  16
+#define RULE_LEN  64
+#define TITLE_LEN 160
+
+struct numbers {
+	uint64_t qps; /* with requests in this direction */
+	uint64_t frames, requests, goodput_bytes;
+	uint64_t first_ns, last_ns; /* of the conversations, since the start of the capture */
+	uint64_t retransmitted, lost, naks, rnr, cnp, ce;
+	struct {
+		uint64_t n, p50, p99;
+	} latency[LATENCIES];
+};
+
+/* The requests of one queue pair to another. */
+struct stream {
+	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
+	uint32_t from_qp, to_qp;
+	char transport[WORD_LEN], verb[WORD_LEN]; /* the verb with most bytes; "": none */
+	char service[24];			  /* id of the CM; "": unknown */
+	struct numbers n;
+	bool taken; /* while streams are matched */
+};
+
+/* All findings of one rule between two addresses, or at one place. */
+struct found {
+	char rule[RULE_LEN], title[TITLE_LEN];
+	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN]; /* "": no conversation's */
+	char where[TITLE_LEN];			       /* "": a conversation's */
+	enum rd_severity severity;
+	enum rd_certainty certainty;
+	uint64_t n, count;
+};
+
+struct rd_snapshot {
+	char start[RD_UTC_LEN];
+	uint64_t duration_ns, frames;
+	uint64_t conversations, left_out; /* listed, and in the report but not listed */
+	struct stream *streams;
+	size_t n_streams;
+	struct found *found; /* ordered by found_order(), each key once */
+	size_t n_found;
+};
+
+/* Room for two streams of each conversation, and for findings; NULL if out of memory. */
+struct rd_snapshot *snapshot_new(size_t conversations, size_t findings);
+/* By rule and place. */
+int found_order(const void *a, const void *b);
+/* Sorts, and joins those of the same key. */
+void found_join(struct rd_snapshot *s);
+void numbers_add(struct numbers *to, const struct numbers *x);
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+enum presence { BEFORE_ONLY = 1, AFTER_ONLY = 2, BOTH = 3 };
+
+enum unit { UNIT_RATE, UNIT_SHARE, UNIT_TIME };
+
+/* One value of both captures. */
+struct value {
+	double before, after; /* bit/s, per cent, nanoseconds; NaN: unknown */
+	int change;	      /* 0: none that matters, 1: better, -1: worse */
+	bool few;	      /* differs, but was measured too rarely to count */
+};
+
+struct metric {
+	const char *key, *label;
+	enum unit unit;
+};
+
+enum { METRICS = 15 };
+const struct metric *metric_of(unsigned int i);
+struct value metric_value(
+	unsigned int metric, const struct numbers *before, const struct numbers *after);
+
+/* Streams that are compared: one queue pair with itself, or all of a service. */
+struct change {
+	enum presence presence;
+	const struct stream *like; /* addresses, verb and service of the first one */
+	bool same_qps;		   /* the queue pair has the same numbers */
+	struct numbers before, after;
+	bool changed; /* a metric is not as before */
+};
+
+struct found_change {
+	const struct found *before, *after; /* NULL: absent */
+	bool changed;
+};
+
+struct rd_changes {
+	const struct rd_snapshot *before, *after;
+	struct change *streams;
+	size_t n_streams;
+	struct found_change *found;
+	size_t n_found;
+};
+
+#endif

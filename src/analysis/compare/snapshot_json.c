@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Reads a report that was saved as JSON. All of it is untrusted: what is absent counts as none. */
+#include "compare.h"
+#include <errno.h>
+#include <rdmadump/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t number(const json_t *object, const char *key)
+{
+	return rd_json_u64_value(json_object_get(object, key));
+}
+
+static void text(char *to, size_t room, const json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	snprintf(to, room, "%s", value ? value : "");
+}
+
+/* --- conversations ---------------------------------------------------------------------------- */
+
+static uint64_t events(const json_t *side, const char *key)
+{
+	return number(json_object_get(json_object_get(side, "events"), key), "count");
+}
+
+static void take_times(struct numbers *n, const json_t *sides)
+{
+	static const char *const names[] = {"a", "b"};
+
+	n->first_ns = UINT64_MAX;
+	for (unsigned int i = 0; i < 2; i++) {
+		const json_t *side = json_object_get(sides, names[i]);
+		uint64_t first = number(side, "first_ns"), last = number(side, "last_ns");
+
+		if (!json_is_integer(json_object_get(side, "first_ns")))
+			continue;
+		if (first < n->first_ns)
+			n->first_ns = first;
+		if (last > n->last_ns)
+			n->last_ns = last;
+	}
+}
+
+static struct numbers numbers_of(const json_t *sides, const json_t *side)
+{
+	static const char *const naks[] = {"nak_sequence", "nak_invalid_request",
+		"nak_remote_access", "nak_remote_operational", "nak_other"};
+	static const char *const latencies[LATENCIES] = {"ack", "read", "atomic", "message"};
+	struct numbers n = {.qps = 1,
+		.frames = number(side, "frames"),
+		.requests = number(side, "requests"),
+		.goodput_bytes = number(side, "goodput_bytes"),
+		.retransmitted = events(side, "retransmitted"),
+		.rnr = events(side, "rnr"),
+		.cnp = events(side, "cnp"),
+		.ce = events(side, "ecn_ce")};
+
+	n.lost = events(side, "lost_upstream") + events(side, "lost_downstream");
+	for (size_t i = 0; i < sizeof(naks) / sizeof(*naks); i++)
+		n.naks += events(side, naks[i]);
+	for (unsigned int i = 0; i < LATENCIES; i++) {
+		const json_t *l = json_object_get(json_object_get(side, "latency"), latencies[i]);
+
+		n.latency[i].n = number(l, "n");
+		n.latency[i].p50 = number(l, "p50_ns");
+		n.latency[i].p99 = number(l, "p99_ns");
+	}
+	take_times(&n, sides);
+	return n;
+}
+
+/* The verb with most bytes; of equal ones the first in the order of reports. */
+static void take_verb(struct stream *x, const json_t *side)
+{
+	const json_t *verbs = json_object_get(side, "verbs"), *best = NULL;
+
+	for (unsigned int v = 0; v < RD_VERB_COUNT; v++) {
+		const char *name = rd_verb_name((enum rd_verb)v);
+		const json_t *verb = json_object_get(verbs, name);
+
+		if (!number(verb, "packets") ||
+			(best && number(verb, "bytes") <= number(best, "bytes")))
+			continue;
+		best = verb;
+		snprintf(x->verb, sizeof(x->verb), "%s", name);
+	}
+}
+
+static uint32_t qp_of(const json_t *end)
+{
+	const json_t *qp = json_object_get(end, "qp");
+
+	return json_is_integer(qp) ? (uint32_t)json_integer_value(qp) : RD_QP_UNKNOWN;
+}
+
+static void take_conversation(struct rd_snapshot *s, const json_t *c)
+{
+	static const char *const names[] = {"a", "b"};
+	const json_t *sides = json_object_get(c, "sides");
+
+	for (unsigned int i = 0; i < 2; i++) {
+		const json_t *from = json_object_get(c, names[i]);
+		const json_t *to = json_object_get(c, names[!i]);
+		const json_t *side = json_object_get(sides, names[i]);
+		struct stream *x = &s->streams[s->n_streams];
+
+		if (!number(side, "requests"))
+			continue;
+		*x = (struct stream){.from_qp = qp_of(from), .to_qp = qp_of(to)};
+		text(x->from, sizeof(x->from), from, "address");
+		text(x->to, sizeof(x->to), to, "address");
+		text(x->transport, sizeof(x->transport), c, "transport");
+		text(x->service, sizeof(x->service), json_object_get(c, "connection"),
+			"service_id");
+		take_verb(x, side);
+		x->n = numbers_of(sides, side);
+		s->n_streams++;
+	}
+}
+
+/* --- findings --------------------------------------------------------------------------------- */
+
+struct id {
+	uint64_t id;
+	const json_t *conversation;
+};
+
+static int id_order(const void *a, const void *b)
+{
+	const struct id *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Ordered by id, so that hostile ones cost no memory. NULL if out of memory. */
+static struct id *ids_of(const json_t *conversations)
+{
+	const size_t n = json_array_size(conversations);
+	struct id *ids = calloc(n + 1, sizeof(*ids));
+
+	for (size_t i = 0; ids && i < n; i++) {
+		ids[i].conversation = json_array_get(conversations, i);
+		ids[i].id = number(ids[i].conversation, "id");
+	}
+	if (ids)
+		qsort(ids, n, sizeof(*ids), id_order);
+	return ids;
+}
+
+static enum rd_severity severity_of(const char *name)
+{
+	enum rd_severity s = RD_SEV_PROBLEM;
+
+	while (s > RD_SEV_NOTE && strcmp(rd_severity_name(s), name) != 0)
+		s--;
+	return s;
+}
+
+static enum rd_certainty certainty_of(const char *name)
+{
+	enum rd_certainty c = RD_CERTAIN;
+
+	while (c > RD_POSSIBLE && strcmp(rd_certainty_name(c), name) != 0)
+		c--;
+	return c;
+}
+
+static void take_finding(struct found *x, const json_t *f, const struct id *ids, size_t n_ids)
+{
+	const struct id key = {.id = number(f, "conversation")};
+	const struct id *id = key.id ? bsearch(&key, ids, n_ids, sizeof(key), id_order) : NULL;
+	char word[WORD_LEN];
+
+	*x = (struct found){.n = 1, .count = number(f, "count")};
+	text(x->rule, sizeof(x->rule), f, "rule");
+	text(x->title, sizeof(x->title), f, "title");
+	text(word, sizeof(word), f, "severity");
+	x->severity = severity_of(word);
+	text(word, sizeof(word), f, "certainty");
+	x->certainty = certainty_of(word);
+	text(word, sizeof(word), f, "side");
+	if (id) {
+		const bool b = strcmp(word, "b") == 0;
+
+		text(x->from, sizeof(x->from), json_object_get(id->conversation, b ? "b" : "a"),
+			"address");
+		text(x->to, sizeof(x->to), json_object_get(id->conversation, b ? "a" : "b"),
+			"address");
+	} else {
+		text(x->where, sizeof(x->where), f, "where");
+	}
+}
+
+/* --- the document ----------------------------------------------------------------------------- */
+
+static int check(const json_t *report, const char *name, struct rd_error *err)
+{
+	static const char todo[] = "it must be what 'rdmadump analyze --json' printed";
+	const json_t *version = json_object_get(report, "version");
+
+	if (json_object_get(report, "ends"))
+		return rd_fail(err, RD_CLASS_DEVICE, 0,
+			"save an analysis of one capture: analyze --json FILE",
+			"'%s' is a report of two ends", name);
+	if (!json_is_integer(version) || !json_is_object(json_object_get(report, "capture")) ||
+		!json_is_object(json_object_get(report, "totals")) ||
+		!json_is_array(json_object_get(report, "conversations")) ||
+		!json_is_array(json_object_get(report, "findings")))
+		return rd_fail(
+			err, RD_CLASS_DEVICE, 0, todo, "'%s' is no report of an analysis", name);
+	if (json_integer_value(version) != RD_REPORT_VERSION)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "analyse that capture again",
+			"'%s' is a report of version %lld, not %d", name,
+			(long long)json_integer_value(version), RD_REPORT_VERSION);
+	return 0;
+}
+
+int rd_snapshot_of_json(
+	struct rd_snapshot **out, const json_t *report, const char *name, struct rd_error *err)
+{
+	const json_t *conversations = json_object_get(report, "conversations");
+	const json_t *findings = json_object_get(report, "findings");
+	const json_t *capture = json_object_get(report, "capture");
+	const size_t n = json_array_size(conversations);
+	struct rd_snapshot *s;
+	struct id *ids;
+	uint64_t all;
+
+	if (check(report, name, err) < 0)
+		return -1;
+	s = snapshot_new(n, json_array_size(findings));
+	ids = ids_of(conversations);
+	if (!s || !ids) {
+		free(ids);
+		rd_snapshot_free(s);
+		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot read '%s'", name);
+	}
+	text(s->start, sizeof(s->start), capture, "start");
+	s->duration_ns = number(capture, "duration_ns");
+	s->frames = number(json_object_get(report, "totals"), "frames");
+	all = number(report, "conversations_in_all");
+	s->left_out = all > n ? all - n : 0;
+	for (size_t i = 0; i < n; i++)
+		take_conversation(s, json_array_get(conversations, i));
+	for (size_t i = 0; i < json_array_size(findings); i++)
+		take_finding(&s->found[s->n_found++], json_array_get(findings, i), ids, n);
+	free(ids);
+	found_join(s);
+	*out = s;
+	return 0;
+}

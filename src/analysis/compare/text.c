@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The differences of two analyses as text: findings, then traffic. */
+#include "compare.h"
+#include <inttypes.h>
+#include <math.h>
+#include <rdmadump/printable.h>
+#include <rdmadump/units.h>
+#include <string.h>
+
+#define ROWS_SHOWN 12 /* conversations and findings each, without -v */
+
+static void put_clean(FILE *out, const char *text)
+{
+	rd_printable_put(out, text, SIZE_MAX);
+}
+
+static void put_plural(FILE *out, uint64_t n, const char *what)
+{
+	fprintf(out, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
+}
+
+/* --- the head --------------------------------------------------------------------------------- */
+
+static void put_capture(FILE *out, const char *word, const struct rd_snapshot *s)
+{
+	char frames[RD_UNITS_LEN];
+
+	fprintf(out, "%s  ", word);
+	put_clean(out, s->start);
+	fprintf(out, ", %.1f s, %s frames", (double)s->duration_ns / 1e9,
+		rd_fmt_count(frames, s->frames));
+	if (s->left_out)
+		fprintf(out, "; the report lacks %" PRIu64 " of its conversations (--top)",
+			s->left_out);
+	fputc('\n', out);
+}
+
+static void put_summary(const struct rd_changes *c, FILE *out)
+{
+	uint64_t fresh = 0, gone = 0, other = 0, streams = 0;
+
+	for (size_t i = 0; i < c->n_found; i++) {
+		const struct found_change *f = &c->found[i];
+
+		fresh += !f->before;
+		gone += !f->after;
+		other += f->before && f->after && f->changed;
+	}
+	for (size_t i = 0; i < c->n_streams; i++)
+		streams += c->streams[i].changed;
+	if (!fresh && !gone && !other && !streams) {
+		fputs("nothing changed: ", out);
+		put_plural(out, c->n_found, "finding");
+		fputs(" and ", out);
+		put_plural(out, c->n_streams, "direction");
+		fputs(" of traffic are as before\n", out);
+		return;
+	}
+	fprintf(out,
+		"findings: %" PRIu64 " new, %" PRIu64 " gone, %" PRIu64 " changed, %zu as before\n",
+		fresh, gone, other, c->n_found - (size_t)(fresh + gone + other));
+	fprintf(out, "traffic: %" PRIu64 " of %zu directions changed\n", streams, c->n_streams);
+}
+
+/* --- findings --------------------------------------------------------------------------------- */
+
+static void put_place(FILE *out, const struct found *f)
+{
+	if (!*f->from && !*f->to) {
+		put_clean(out, f->where);
+		return;
+	}
+	put_clean(out, f->from);
+	fputs(" -> ", out);
+	put_clean(out, f->to);
+}
+
+static void put_counts(FILE *out, const struct found *f)
+{
+	fprintf(out, "[%s], %" PRIu64 " times", rd_certainty_name(f->certainty), f->count);
+	if (*f->from)
+		fprintf(out, " at %" PRIu64 " QP%s", f->n, f->n == 1 ? "" : "s");
+}
+
+static void put_finding(const struct found_change *f, FILE *out)
+{
+	const struct found *x = f->after ? f->after : f->before;
+	const char *word = !f->before	? "new"
+			   : !f->after	? "gone"
+			   : f->changed ? "changed"
+					: "same";
+
+	fprintf(out, "%-8s%s ", word, rd_severity_mark(x->severity));
+	put_place(out, x);
+	fputs("\n           ", out);
+	put_clean(out, x->title);
+	if (f->before && f->after && f->changed) {
+		fputs("\n           before ", out);
+		put_counts(out, f->before);
+		fputs("; now ", out);
+	} else {
+		fputs("\n           ", out);
+	}
+	put_counts(out, x);
+	fputc('\n', out);
+}
+
+static void put_findings(const struct rd_changes *c, unsigned int verbose, FILE *out)
+{
+	size_t left = 0, shown = 0;
+
+	for (size_t i = 0; i < c->n_found; i++) {
+		if (!c->found[i].changed && !verbose)
+			continue;
+		if (shown == ROWS_SHOWN && !verbose) {
+			left++;
+			continue;
+		}
+		if (!shown++)
+			fputc('\n', out);
+		put_finding(&c->found[i], out);
+	}
+	if (left)
+		fprintf(out, "        %zu more: -v shows them\n", left);
+}
+
+/* --- traffic ---------------------------------------------------------------------------------- */
+
+static void value_text(char buf[RD_UNITS_LEN], enum unit unit, double value)
+{
+	if (isnan(value))
+		snprintf(buf, RD_UNITS_LEN, "-");
+	else if (unit == UNIT_RATE)
+		rd_fmt_bitrate(buf, value);
+	else if (unit == UNIT_SHARE)
+		snprintf(buf, RD_UNITS_LEN, "%.3g %%", value);
+	else if (value < 1e3)
+		snprintf(buf, RD_UNITS_LEN, "%.3g ns", value);
+	else if (value < 1e6)
+		snprintf(buf, RD_UNITS_LEN, "%.3g us", value / 1e3);
+	else
+		snprintf(buf, RD_UNITS_LEN, "%.3g ms", value / 1e6);
+}
+
+static void put_value(const struct metric *m, const struct value *v, FILE *out)
+{
+	char before[RD_UNITS_LEN], after[RD_UNITS_LEN];
+
+	value_text(before, m->unit, v->before);
+	value_text(after, m->unit, v->after);
+	fprintf(out, "        %-14s %11s -> %s", m->label, before, after);
+	if (v->change || v->few)
+		fprintf(out, "%*s  %s", 11 - (int)strlen(after), "",
+			v->few		? "too few samples"
+			: v->change > 0 ? "better"
+					: "worse");
+	if (v->change && m->unit != UNIT_SHARE && v->before > 0)
+		fprintf(out, " (%+.0f %%)", 100 * (v->after - v->before) / v->before);
+	fputc('\n', out);
+}
+
+static void put_end(FILE *out, const char *address, uint32_t qp, bool with_qp)
+{
+	put_clean(out, address);
+	if (with_qp && qp != RD_QP_UNKNOWN)
+		fprintf(out, ":0x%x", qp);
+	else if (with_qp)
+		fputs(":?", out);
+}
+
+static void put_stream(const struct change *c, FILE *out)
+{
+	static const char *const words[] = {
+		[BEFORE_ONLY] = "gone", [AFTER_ONLY] = "new", [BOTH] = "same"};
+	const struct stream *x = c->like;
+
+	fprintf(out, "%-8s", c->presence == BOTH && c->changed ? "changed" : words[c->presence]);
+	put_end(out, x->from, x->from_qp, c->same_qps);
+	fputs(" -> ", out);
+	put_end(out, x->to, x->to_qp, c->same_qps);
+	fputc(' ', out);
+	put_clean(out, x->transport);
+	fputc(' ', out);
+	put_clean(out, x->verb);
+	if (!c->same_qps) {
+		fputs(", ", out);
+		if (c->presence == BOTH && c->before.qps != c->after.qps)
+			fprintf(out, "%" PRIu64 " -> ", c->before.qps);
+		put_plural(out, c->presence == BEFORE_ONLY ? c->before.qps : c->after.qps, "QP");
+	}
+	if (*x->service) {
+		fputs(", service ", out);
+		put_clean(out, x->service);
+	}
+	fputc('\n', out);
+}
+
+static void put_change(const struct change *c, unsigned int verbose, FILE *out)
+{
+	put_stream(c, out);
+	for (unsigned int i = 0; i < METRICS; i++) {
+		const struct value v = metric_value(i, &c->before, &c->after);
+
+		if (v.change || (i == 0 && c->presence != BOTH) ||
+			(verbose && (v.before > 0 || v.after > 0)))
+			put_value(metric_of(i), &v, out);
+	}
+}
+
+void rd_changes_text(const struct rd_changes *c, const char *name, unsigned int verbose, FILE *out)
+{
+	size_t left = 0, shown = 0;
+
+	fputs("compared with ", out);
+	put_clean(out, name);
+	fputc('\n', out);
+	put_capture(out, "before", c->before);
+	put_capture(out, "now   ", c->after);
+	put_summary(c, out);
+	put_findings(c, verbose, out);
+	for (size_t i = 0; i < c->n_streams; i++) {
+		if (!c->streams[i].changed && !verbose)
+			continue;
+		if (shown == ROWS_SHOWN && !verbose) {
+			left++;
+			continue;
+		}
+		if (!shown++)
+			fputc('\n', out);
+		put_change(&c->streams[i], verbose, out);
+	}
+	if (left)
+		fprintf(out, "        %zu more: -v shows them\n", left);
+}
