@@ -116,6 +116,39 @@ static void incidents(void **state)
 	end(&s);
 }
 
+/* Without an IP identification, so that late packets and retransmissions look the same. */
+static void send_without_id(struct scene *s, uint32_t psn)
+{
+	s->ip_id = UINT16_MAX;
+	sends(s, psn, psn);
+}
+
+/* What was taken for a retransmission was the first copy, late: the round began one later. */
+static void taken_back(void **state)
+{
+	struct scene s = begin_intervals(MS);
+	const struct rd_intervals *v;
+
+	(void)state;
+	s.ns = MS;
+	send_without_id(&s, 0);
+	send_without_id(&s, 1);
+	send_without_id(&s, 3);
+	respond(&s, ACK, 2, NAK_SEQ);
+	s.ns = 2 * MS;
+	send_without_id(&s, 2);
+	s.ns = 4 * MS;
+	send_without_id(&s, 2);
+	send_without_id(&s, 3);
+	v = intervals_of(&s);
+	assert_int_equal(count(&s.r->conversations[0], RD_INC_REORDERED), 1);
+	assert_int_equal(count(&s.r->conversations[0], RD_INC_RETRANSMITTED), 2);
+	assert_int_equal(v->n, 4);
+	assert_int_equal(v->rows[1].retransmitted, 0);
+	assert_int_equal(v->rows[3].retransmitted, 2);
+	end(&s);
+}
+
 /* --- random traffic --------------------------------------------------------------------------- */
 
 #define FRAMES 4000
@@ -268,6 +301,7 @@ int main(void)
 		cmocka_unit_test(boundaries),
 		cmocka_unit_test(clock_set_back),
 		cmocka_unit_test(incidents),
+		cmocka_unit_test(taken_back),
 		cmocka_unit_test(random_traffic),
 		cmocka_unit_test(opcodes),
 		cmocka_unit_test(not_asked_for),
