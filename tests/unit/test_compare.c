@@ -356,8 +356,9 @@ static void own_json(void **state)
 	json_t *values = json_object_get(at(c, "traffic", 0), "values"), *v;
 	const char *key;
 
-	json_object_foreach (values, key, v)
+	json_object_foreach (values, key, v) {
 		assert_true(json_equal(json_object_get(v, "before"), json_object_get(v, "after")));
+	}
 	json_decref(c);
 	json_decref(json);
 	rd_changes_free(changes);

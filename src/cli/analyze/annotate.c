@@ -43,11 +43,12 @@ static int check_stdout(
 
 int analyze_check_annotate(const struct analyze_settings *s, struct rd_error *err)
 {
-	const char *odd = analyze_not_a_file(s);
 	struct rd_inputs inputs;
+	const char *odd;
 
 	if (!s->annotate)
 		return 0;
+	odd = analyze_not_a_file(s);
 	if (odd)
 		return rd_fail(err, RD_CLASS_USAGE, 0, "save it to a file first",
 			OPTION ": '%s' is not a regular file, and the input is read twice", odd);
