@@ -363,6 +363,21 @@ bool rd_packet_iwarp(const struct rd_packet *p, struct rd_iwarp *out);
 /* "RDMA Write"; NULL for reserved opcodes. */
 const char *rd_iwarp_opcode_name(unsigned int opcode);
 
+#define RD_PRIORITIES 8
+
+/* A pause frame: what it asks of the sender at the other end of the link. */
+struct rd_pause {
+	bool pfc;	 /* for the priorities in `enabled`; else for all traffic */
+	uint8_t enabled; /* bit n: quanta[n] is valid */
+	/* Times of 512 bits at the speed of the link, 0: resume. All equal without `pfc`. */
+	uint16_t quanta[RD_PRIORITIES];
+};
+
+/* False if the frame is no pause frame of either sort, or was not captured as far as its times. */
+bool rd_packet_pause(const struct rd_packet *p, struct rd_pause *out);
+/* The time in nanoseconds at a speed in bit/s; 0 if the speed is 0: unknown. */
+uint64_t rd_pause_ns(uint16_t quanta, uint64_t speed);
+
 /* Kinds of tunnels and mirrors, as bits. */
 enum rd_tunnel {
 	RD_TUNNEL_VXLAN = 0x01,

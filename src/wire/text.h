@@ -20,6 +20,7 @@ void rd_line_column(struct rd_line *line, size_t column);
 
 /* The description of a packet that follows its addresses. */
 void rd_line_mad(struct rd_line *line, const struct rd_packet *p);
+void rd_line_mac_control(struct rd_line *line, const struct rd_packet *p);
 void rd_line_other(struct rd_line *line, const struct rd_packet *p);
 
 #endif

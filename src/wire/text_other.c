@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A short description of packets that are not InfiniBand: ARP (RFC 826), ICMP (RFC 792, 4443,
- * 4861), TCP and iWARP in it, UDP and known Ethertypes.
+ * 4861), TCP and iWARP in it, UDP, MAC control and known Ethertypes.
  */
 #include "names.h"
 #include "text.h"
@@ -11,6 +11,8 @@
 
 #define ETHERTYPE_ARP 0x0806
 #define ARP_LEN	      28
+
+#define ETHERTYPE_MAC_CONTROL 0x8808
 
 static void add_arp(struct rd_line *line, const struct rd_packet *p)
 {
@@ -214,6 +216,8 @@ void rd_line_other(struct rd_line *line, const struct rd_packet *p)
 		rd_line_add(line, "unknown headers");
 	else if (p->ethertype == ETHERTYPE_ARP)
 		add_arp(line, p);
+	else if (p->ethertype == ETHERTYPE_MAC_CONTROL)
+		rd_line_mac_control(line, p);
 	else if (name)
 		rd_line_add(line, "%s", name);
 	else if (p->ethertype <= 1500)

@@ -137,5 +137,21 @@ else
 	echo "not ok $n - iWARP, made here"
 	failed=1
 fi
+# Pause frames of both sorts.
+n=$((n + 1))
+"$FRAMES_TOOL" pause "$tmp/in"
+columns=
+for i in 0 1 2 3 4 5 6 7; do columns="$columns -e macc.cbfc.pause_time.c$i"; done
+# shellcheck disable=SC2086 # a list
+tshark -n -r "$tmp/in" -T fields -E separator='|' -e frame.number -e macc.opcode -e macc.pause_time -e macc.cbfc.enbv $columns \
+	>"$tmp/tshark" 2>"$tmp/err"
+"$PACKET_TOOL" -p "$tmp/in" >"$tmp/ours"
+if diff "$tmp/tshark" "$tmp/ours" >"$tmp/diff" && grep -q '0x0101' "$tmp/ours"; then
+	echo "ok $n - pause frames, made here: $(wc -l <"$tmp/ours") frames"
+else
+	sed 's/^/# /' "$tmp/diff"
+	echo "not ok $n - pause frames, made here"
+	failed=1
+fi
 echo "1..$n"
 exit "$failed"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Makes a capture of packets that tests/data/roce lacks: `frames_tool ethernet|infiniband|iwarp
- * FILE`. Every opcode in every frame there is, VLAN stacks, IPv6 extension headers, MADs of all
- * classes, with random bytes in all fields that may have any; InfiniBand in ERF records.
+ * Makes a capture of packets that tests/data/roce lacks: `frames_tool
+ * ethernet|infiniband|iwarp|pause FILE`. Every opcode in every frame there is, VLAN stacks, IPv6
+ * extension headers, MADs of all classes, with random bytes in all fields that may have any;
+ * InfiniBand in ERF records.
  */
 #include "test_packet_make.h"
 
@@ -289,15 +290,35 @@ static void write_iwarp(struct output *out)
 	write_segment(out, &tcp, 1, 0x18, b, 300);
 }
 
+/* Pause frames of both sorts, tagged and not, with any priorities and times. */
+static void write_pauses(struct output *out)
+{
+	for (unsigned int i = 0; i < 600; i++) {
+		struct make m = {.n = 0};
+
+		make_bytes(&m, "\x01\x80\xc2\x00\x00\x01\x52\x54\x00\x00\x00\x02", 12);
+		if (i % 7 == 0)
+			make_be32(&m, 0x8100e001);
+		make_be16(&m, 0x8808);
+		make_be16(&m, i % 3 ? 0x0101 : 0x0001);
+		make_be16(&m, i % 3 ? i & 0xff : random_next() & 0xffff);
+		for (unsigned int k = 0; k < 8; k++)
+			make_be16(&m, i % 3 && random_next() & 1 ? random_next() & 0xffff : 0);
+		make_fill(&m, 0, 60 - m.n % 60);
+		write_frame(out, &m);
+	}
+}
+
 int main(int argc, char **argv)
 {
+	bool pauses = argc == 3 && !strcmp(argv[1], "pause");
 	bool infiniband = argc == 3 && !strcmp(argv[1], "infiniband");
 	bool iwarp = argc == 3 && !strcmp(argv[1], "iwarp");
 	struct output out = {.erf = infiniband};
 	pcap_t *dead;
 
-	if (!infiniband && !iwarp && (argc != 3 || strcmp(argv[1], "ethernet"))) {
-		fprintf(stderr, "usage: frames_tool ethernet|infiniband|iwarp FILE\n");
+	if (!infiniband && !iwarp && !pauses && (argc != 3 || strcmp(argv[1], "ethernet"))) {
+		fprintf(stderr, "usage: frames_tool ethernet|infiniband|iwarp|pause FILE\n");
 		return 1;
 	}
 	dead = pcap_open_dead(infiniband ? DLT_ERF : DLT_EN10MB, 65535);
@@ -311,6 +332,8 @@ int main(int argc, char **argv)
 		write_mads(&out, MAKE_IB_GRH);
 	} else if (iwarp) {
 		write_iwarp(&out);
+	} else if (pauses) {
+		write_pauses(&out);
 	} else {
 		write_opcodes(&out, MAKE_V1);
 		write_opcodes(&out, MAKE_V2_IPV4);

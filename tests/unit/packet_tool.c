@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Prints what rd_packet_parse() finds in a capture, one line per frame: with -t the line for
- * people, with -i the fields of iWARP, else those that `tshark -T fields` prints for the list in
- * tests/e2e/tshark_fields.sh, in its form.
+ * people, with -i the fields of iWARP, with -p those of pause frames, else those that `tshark -T
+ * fields` prints for the list in tests/e2e/tshark_fields.sh, in its form.
  */
 #include <inttypes.h>
 #include <pcap/pcap.h>
@@ -227,6 +227,25 @@ static void print_iwarp(unsigned long number, const struct rd_packet *p)
 	printf("\n");
 }
 
+/* With -p: the fields of pause frames. */
+static void print_pause(unsigned long number, const struct rd_packet *p)
+{
+	struct rd_pause pause;
+
+	printf("%lu", number);
+	if (!rd_packet_pause(p, &pause)) {
+		print_none(11);
+	} else if (!pause.pfc) {
+		printf("|0x0001|%u", pause.quanta[0]);
+		print_none(9);
+	} else {
+		printf("|0x0101||0x%04x", pause.enabled);
+		for (unsigned int i = 0; i < RD_PRIORITIES; i++)
+			printf("|%u", pause.quanta[i]);
+	}
+	printf("\n");
+}
+
 /* Takes the header of an ERF record of type InfiniBand off. */
 static bool unwrap(struct rd_frame *f)
 {
@@ -242,6 +261,7 @@ int main(int argc, char **argv)
 {
 	bool text = argc > 2 && !strcmp(argv[1], "-t");
 	bool iwarp = argc > 2 && !strcmp(argv[1], "-i");
+	bool pauses = argc > 2 && !strcmp(argv[1], "-p");
 	char error[PCAP_ERRBUF_SIZE];
 	struct pcap_pkthdr *h;
 	enum rd_link link = RD_LINK_ETHERNET;
@@ -250,7 +270,7 @@ int main(int argc, char **argv)
 	pcap_t *in;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: packet_tool [-t|-i] FILE\n");
+		fprintf(stderr, "usage: packet_tool [-t|-i|-p] FILE\n");
 		return 1;
 	}
 	in = pcap_open_offline_with_tstamp_precision(
@@ -275,6 +295,10 @@ int main(int argc, char **argv)
 		rd_packet_parse(link, frame.data, frame.caplen, frame.len, &p);
 		if (iwarp) {
 			print_iwarp(number, &p);
+			continue;
+		}
+		if (pauses) {
+			print_pause(number, &p);
 			continue;
 		}
 		if (!text) {
