@@ -14,14 +14,14 @@ class Packet:
     """One transmission: a retransmission is another packet."""
     __slots__ = ("flow", "kind", "opcode", "psn", "span", "body", "ask_ack", "attempt", "source", "target",
                  "qp", "sport", "ident", "size", "tos", "sent_ns", "lost", "delivered_ns", "entry", "syndrome",
-                 "damaged", "number", "becn", "refused", "round", "answers", "data", "bytes")
+                 "damaged", "number", "becn", "refused", "round", "answers", "data", "bytes", "tos_behind")
 
     def __init__(self, flow, kind, source, target, qp, opcode, psn, body, **more):
         self.flow, self.kind, self.source, self.target, self.qp = flow, kind, source, target, qp
         self.opcode, self.psn, self.body = opcode, psn, body
         self.ask_ack = self.damaged = self.becn = self.refused = False
         self.span, self.attempt, self.syndrome = 1, 0, None
-        self.lost = self.delivered_ns = self.entry = self.round = self.answers = self.data = self.bytes = None
+        self.lost = self.delivered_ns = self.entry = self.round = self.answers = self.data = self.bytes = self.tos_behind = None
         for key, value in more.items():
             setattr(self, key, value)
         self.size = len(body) + 12 + 4 + 8 + (40 if target.six else 20) + 14
@@ -63,6 +63,8 @@ class Tap:
         self.part = None         # (from, to): of the whole duration
         self.twice = False       # a mirror session copies each frame at two ports
         self.second = None       # another point, captured by interface 1 of the same file
+        self.pauses = True       # pause frames reach it: a mirror, or an adapter that passes them on
+        self.speed = None        # bit/s, as the file says
         self.bare, self.outside = None, None     # what is outside of the link's tunnel; the host whose frames are
         self.zeroed = False      # payloads are zeros; checksums are those of before
         self.trailer = 0         # bytes that a mirror appends to each frame
@@ -85,7 +87,7 @@ class Tap:
     def see(self, now, packet, marked, ttl, copy, rng, interface=0):
         if not self.start <= now < self.end or (self.one_way and packet.source is not self.one_way):
             return
-        if packet.qp is None and self.link != "ethernet" and (self.link in ("ib", "erf") or packet.kind == "pause"):
+        if packet.qp is None and self.link not in ("ethernet", "pvlan") and (self.link in ("ib", "erf") or packet.kind == "pause"):
             return
         sight = (now, packet, marked, ttl, copy, packet.damaged, interface)
         rows = self.missed if self._misses(packet, rng) else self.sights
@@ -136,6 +138,7 @@ class Host:
         self.next_id = number * 977 & 0xFFFF
         self.free_ns = 0          # when its port has sent what waits
         self.queue_ns = 0         # when the switch's port to it has sent what waits
+        self.held_ns = {}         # the same of priorities that are paused: (whether to it, priority)
         self.qps = {}
 
     def use(self, six):
@@ -189,6 +192,8 @@ class World:
         self.double = 0.0             # copies made by the fabric
         self.double_before = False    # ... before the middle
         self.pauses = []              # (from, to): no port may send
+        self.pausers = []             # of single links, see congestion.py
+        self.rewrite = None           # packet -> DSCP and ECN behind the switch
         self.link_events = []         # (host, time, text)
         self.options = []             # of the program under test
         self.packets = []
@@ -225,15 +230,41 @@ class World:
         for start, end in self.pauses:
             if start <= begin < end:
                 begin = end
-        source.free_ns = begin + self.wire_ns(packet)
+        packet.tos = self.tos_of(packet)
+        held = self.held(packet, source, False, begin)
+        if held:
+            packet.sent_ns = held
+        else:
+            packet.sent_ns = source.free_ns = begin + self.wire_ns(packet)
         packet.number = len(self.packets)
-        packet.sent_ns = source.free_ns
         packet.ident = source.ident(self.rng)
-        packet.tos = packet.flow.tos if packet.flow else 0x02
         packet.sport = packet.flow.source_port(packet) if packet.flow else 0xC000
         self.packets.append(packet)
-        self.at(source.free_ns, self.leave, packet)
-        return source.free_ns
+        self.at(packet.sent_ns, self.leave, packet)
+        return packet.sent_ns
+
+    @staticmethod
+    def tos_of(packet):
+        if not packet.flow:
+            return 0x02
+        own = getattr(packet.flow, {"response": "answer_tos", "cnp": "cnp_tos"}.get(packet.kind, "tos"), None)
+        return packet.flow.tos if own is None else own
+
+    def held(self, packet, host, to_it, begin):
+        """When it has been sent, if its priority is paused; the port goes on with other priorities."""
+        until = begin
+        for p in self.pausers:
+            if p.host is host and p.to_it == to_it and p.stops(packet):
+                until = p.until(until)
+        key = to_it, packet.tos >> 5
+        until = max(until, host.held_ns.get(key, 0))     # behind those that a pause held back
+        if until == begin:
+            return None
+        until += self.wire_ns(packet)
+        host.held_ns[key] = until
+        if packet.flow:
+            packet.flow.held.append((begin, until, packet.kind))
+        return until
 
     def lose(self, packet, place):
         for loss in self.losses:
@@ -288,6 +319,12 @@ class World:
 
     def forward(self, packet, copy, target):
         waiting = max(0, target.queue_ns - self.now)
+        if self.rewrite:
+            packet.tos_behind = self.rewrite(packet)
+        held = self.held(packet, target, True, self.now + waiting)
+        if held:
+            self.at(held + self.hop_ns, self.arrive, packet, held - self.now > self.mark_ns and packet.tos & 3 != 0, copy, target)
+            return
         if waiting > self.queue_limit_ns:
             if copy == 0:
                 packet.lost = QUEUE

@@ -6,7 +6,8 @@ import wire
 
 def transport(p, ttl, marked):
     """The IP packet of a sight; its invariant CRC is computed once."""
-    tos = p.tos | 3 if marked else p.tos
+    tos = p.tos if p.tos_behind is None or ttl > 62 else p.tos_behind
+    tos = tos | 3 if marked else tos
     if p.kind in ("stray", "stranger"):
         datagram = wire.udp(p.data[0], p.data[1], p.body)
     else:
@@ -110,6 +111,6 @@ def write(tap, path):
     code = links.LINKS[tap.link][0]
     if "pcapng" in tap.format:
         links.write_pcapng(path, code, tap.snaplen, rows, len(tap.missed) if tap.declared else None,
-                           swapped="swapped" in tap.format, **tap.facts)
+                           swapped="swapped" in tap.format, speed=tap.speed, **tap.facts)
     else:
         links.write_pcap(path, code, tap.snaplen, rows, tap.format)

@@ -29,6 +29,12 @@ def _vlan(ip, macs, out):
     return ethernet(macs, _ethertype(ip), ip, [(0x8100, 3 << 13 | 100)])
 
 
+def _pvlan(ip, macs, out):
+    """The priority of the tag is that of the DSCP."""
+    tos = ip[1] if ip[0] >> 4 == 4 else (ip[0] & 15) << 4 | ip[1] >> 4
+    return ethernet(macs, _ethertype(ip), ip, [(0x8100, tos >> 5 << 13 | 100)])
+
+
 def _qinq(ip, macs, out):
     return ethernet(macs, _ethertype(ip), ip, [(0x88A8, 200), (0x8100, 3 << 13 | 100)])
 
@@ -97,14 +103,14 @@ def erf(time, packet):
 
 LINKS = {
     "ib": (INFINIBAND, None), "erf": (ERF, None),
-    "ethernet": (ETHERNET, _plain), "vlan": (ETHERNET, _vlan), "qinq": (ETHERNET, _qinq),
+    "ethernet": (ETHERNET, _plain), "vlan": (ETHERNET, _vlan), "pvlan": (ETHERNET, _pvlan), "qinq": (ETHERNET, _qinq),
     "mpls": (ETHERNET, _mpls), "sll": (SLL, _sll), "sll2": (SLL2, _sll2), "raw": (RAW, _raw),
     "null": (NULL, _null), "vxlan": (ETHERNET, _vxlan), "gre": (ETHERNET, _gre), "erspan": (ETHERNET, _erspan),
     "geneve": (ETHERNET, _geneve), "nvgre": (ETHERNET, _nvgre), "ipip": (ETHERNET, _ipip), "pppoe": (ETHERNET, _pppoe),
     "user": (USER0, _plain),     # a link type that no reader can know
 }
 # Bytes that a link type adds to those of Ethernet
-EXTRA = {"vlan": 4, "qinq": 8, "mpls": 8, "sll": 2, "sll2": 6, "raw": -14, "null": -10, "vxlan": 50, "gre": 24, "erspan": 50,
+EXTRA = {"vlan": 4, "pvlan": 4, "qinq": 8, "mpls": 8, "sll": 2, "sll2": 6, "raw": -14, "null": -10, "vxlan": 50, "gre": 24, "erspan": 50,
          "geneve": 58, "nvgre": 42, "ipip": 20, "pppoe": 8}
 TUNNELS = ("vxlan", "gre", "erspan", "geneve", "nvgre", "ipip")
 
@@ -138,10 +144,11 @@ class Pcapng:
     def number(self, value):
         return struct.pack(self.order + "Q", value)
 
-    def begin(self, link, snaplen, interfaces):
+    def begin(self, link, snaplen, interfaces, speed=None):
         self.block(0x0A0D0D0A, struct.pack(self.order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
         for _ in range(interfaces):
-            self.block(1, struct.pack(self.order + "HHI", link, 0, snaplen) + self.option(9, b"\x09") + self.option(0, b""))
+            speed_option = self.option(8, self.number(speed)) if speed else b""
+            self.block(1, struct.pack(self.order + "HHI", link, 0, snaplen) + self.option(9, b"\x09") + speed_option + self.option(0, b""))
 
     def fact(self, text):
         """A block for local use: see FACTS in rdmadump-formats(5)."""
@@ -162,12 +169,12 @@ class Pcapng:
 def write_pcapng(path, link, snaplen, frames, dropped, **more):
     """`dropped`: the frames that the file's statistics report as lost; None: no statistics.
 
-    `frames`: (time, bytes, interface, comment or None). `more`: `swapped`; `start`, `end`: facts as texts.
+    `frames`: (time, bytes, interface, comment or None). `more`: `swapped`; `speed` in bit/s; `start`, `end`: facts as texts.
     """
     interfaces = 1 + max((f[2] for f in frames), default=0)
     with open(path, "wb") as file:
         out = Pcapng(file, ">" if more.get("swapped") else "<")
-        out.begin(link, snaplen, interfaces)
+        out.begin(link, snaplen, interfaces, more.get("speed"))
         for text in more.get("start", ()):
             out.fact(text)
         for time, data, interface, comment in frames:

@@ -60,6 +60,9 @@ class Flow:
         self.keeps_sends = False      # selective: SENDs out of order are kept, too
         self.ack_twice = 0.0          # share of the ACKs that the responder sends again
         self.credits, self.repost_ns = None, 0   # receives of the responder, the time until one is posted again
+        self.answer_tos = self.cnp_tos = None    # of responses and CNPs, if another one
+        self.cnp_delay_ns, self.cnp_gap_ns, self.obeys_cnps = 0, 50_000, True
+        self.held = []                # (from, to, kind) of packets that a pause held back
         self.number = len(world.flows) // 2
         for key, value in more.items():
             setattr(self, key, value)
@@ -378,7 +381,7 @@ class Flow:
 
     def take_request(self, p, marked):
         if marked and self.notify:
-            self.congested()
+            self.congested(p)
         if self.stopped or self.world.now >= self.dies_ns:
             return
         if p.psn == self.expected:
@@ -450,13 +453,19 @@ class Flow:
 
     # --- congestion --------------------------------------------------------------------------
 
-    def congested(self):
-        if self.world.now - self.notified_ns < 50_000:
+    def congested(self, cause):
+        if self.world.now - self.notified_ns < self.cnp_gap_ns:
             return
         self.notified_ns = self.world.now
-        self.world.send(Packet(self, "cnp", self.target, self.source, self.sqp, wire.CNP, 0, bytes(16), becn=True))
+        cnp = Packet(self, "cnp", self.target, self.source, self.sqp, wire.CNP, 0, bytes(16), becn=True, answers=cause)
+        if self.cnp_delay_ns:
+            self.world.after(self.cnp_delay_ns, self.world.send, cnp)
+        else:
+            self.world.send(cnp)
 
     def slow_down(self):
+        if not self.obeys_cnps:
+            return
         self.rate = max(self.rate * 0.6, 0.2)
         self.world.after(55_000, self.recover)
 

@@ -80,7 +80,7 @@ def merges(world):
 
 
 def link(world):
-    names = [name for name in links.LINKS if name not in ("ib", "erf", "ethernet", "user")]
+    names = [name for name in links.LINKS if name not in ("ib", "erf", "ethernet", "user", "pvlan")]
     one(world, world.rng.choice(world.hosts[:2]), link=world.rng.choice(names), format=world.rng.choice(["pcap us", "pcap ns", "pcapng"]))
 
 

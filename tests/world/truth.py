@@ -2,6 +2,7 @@
 """What happened, as JSON: from the packets of the world, never from a capture or from the program under test."""
 import collections
 
+import congestion_truth
 import frames
 import links
 import wire
@@ -183,6 +184,7 @@ def view(world, tap, sights, f, packets, whole):
                    "responses": sum(s[2] for s in rows if s[1].source is f.target)}
     lossless = not any(lost(p) == SENDER for p in packets if p.source is f.source) and not any(
         lost(p) in (RECEIVER, "damaged") for p in packets if p.target is f.source)
+    v.update(congestion_truth.of_view(f, rows))
     v["saw_all"] = bool(whole and tap.at is f.source and lossless and not v["requests"]["copies"] and not world.double
                         and not v["requests"]["reordered"] and not v["responses"]["damaged"]
                         and not v["requests"]["damaged"] and not world.options and not tap.jitter_ns)
@@ -237,6 +239,7 @@ def flow_truth(world, f, packets, taps):
     }
     times = [p.delivered_ns for p in answers if p.delivered_ns]
     out["longest_wait_ns"] = longest_wait(tries, times)
+    out.update(congestion_truth.of_flow(f))
     out["views"] = [view(world, t, s, f, packets, w) for t, s, w in taps]
     return out
 
@@ -312,6 +315,7 @@ def of_world(world):
         out["flows"].append(flow_truth(world, f, packets[id(f)], taps))
     for t, s, whole in taps:
         out["taps"].append(tap_truth(t, whole))
+        out["taps"][-1].update(pauses=congestion_truth.of_tap(world, t), speed=t.speed, jittered=bool(t.jitter_ns))
     if len(world.taps) == 2:
         a, b = world.taps
         out["between"] = between(world, a, b, sights, world.packets)

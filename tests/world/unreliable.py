@@ -15,7 +15,7 @@ class Unreliable:
         self.psn = self.first_psn = world.rng.choice([world.rng.randrange(1 << 24), 0xFFFFC0])
         self.number = len(world.flows) // 2
         self.wrong = None             # from this message on, up to that: another Q_Key
-        self.renewed = []
+        self.renewed, self.held = [], []
         self.mtu, self.tos, self.qkey = 1024, 26 << 2 | 2, 0x11111111
         self.port, self.gap_ns = world.rng.randrange(0xC000, 0x10000), 2000
         self.error = self.error_ns = None
