@@ -119,6 +119,36 @@ struct rd_owner {
 	char comm[32];
 };
 
+/* Of the frames that a side sent, CNPs excluded. -1: unknown, or there is none. */
+struct rd_priority {
+	int16_t dscp, other_dscp; /* of most frames; of the others, the last one */
+	uint64_t others;	  /* frames with another DSCP */
+	int16_t cnp_dscp;
+	int16_t pcp;	 /* priority code point of its VLAN tags: of the first one */
+	bool untagged;	 /* some frames have no tag */
+	bool pcp_varies; /* some tags have another one */
+	uint8_t ecn;	 /* bit n: some frames have n in the ECN field; 3: congestion experienced */
+};
+
+/* What congestion control did to a side that sends. */
+struct rd_congestion {
+	/* From a frame with a congestion mark, the first one after a quiet time, to the CNP. */
+	struct rd_latency reaction;
+	struct rd_latency interval; /* between CNPs */
+	/* From the last CNP until the rate is 90 % of that before the first one again. */
+	struct rd_latency recovery;
+	uint64_t episodes;		  /* for which both rates are known */
+	uint64_t rate_before, rate_after; /* bit/s on the wire, means; after: the lowest ones */
+};
+
+/* Gaps in what a side sends that begin and end with pauses. */
+struct rd_held {
+	struct rd_incident gaps; /* the frames after them */
+	uint64_t ns, longest_ns, longest_frame;
+	uint16_t classes; /* bit n: pauses of priority n; bit RD_PRIORITIES: of all traffic */
+	uint64_t through; /* frames that were captured in the middle of a pause */
+};
+
 /* One side: the frames it sent, its requests, and the responses to them. */
 struct rd_side {
 	bool seen; /* a frame of it was captured */
@@ -145,7 +175,9 @@ struct rd_side {
 	uint64_t stall_frame;
 	int64_t credits; /* last advertised, -1: no flow control */
 	uint16_t pkey;
-	uint8_t dscp;
+	struct rd_priority priority;
+	struct rd_congestion *congestion; /* NULL: no congestion mark, no CNP */
+	struct rd_held *held;		  /* NULL: no gap fits a pause */
 	bool ports_differ; /* packets out of sequence have several UDP source ports */
 	bool copies_timed; /* some copies are identified by their time only, not by IP ids */
 	/* Some late packets came after a NAK, and nothing shows that they are no retransmissions.
@@ -238,6 +270,26 @@ struct rd_comparison {
 	char *why;	/* why they may differ; NULL: unknown, or no difference */
 };
 
+/* Pauses of one priority, or of all traffic. */
+struct rd_pause_class {
+	struct rd_incident pauses, resumes; /* frames with a time, and with 0 */
+	uint64_t quanta;		    /* sum of the times, of 512 bits */
+	/* As the frames ask for it, at the speed of the link; valid if that is known. */
+	uint64_t paused_ns, longest_ns;
+};
+
+#define RD_PAUSE_CLASSES (RD_PRIORITIES + 1) /* the last one: of all traffic */
+
+/* The pause frames of one sender, which stop the port at the other end of its link. */
+struct rd_pause_sender {
+	uint8_t mac[6];
+	bool has_mac;
+	char address[RD_ADDRESS_LEN]; /* of RDMA packets from this MAC address, "": none */
+	uint64_t frames, in, out;     /* in all; received and sent by the port that captured */
+	uint64_t speed;		      /* of the link, bit/s; 0: unknown */
+	struct rd_pause_class classes[RD_PAUSE_CLASSES];
+};
+
 #define RD_UNREAD_KINDS 8
 
 enum rd_unread_why { RD_UNREAD_LINK, RD_UNREAD_TYPE, RD_UNREAD_CUT };
@@ -287,11 +339,22 @@ struct rd_report {
 	struct rd_series series; /* all frames */
 	struct rd_intervals intervals;
 	struct rd_opcode_use *opcodes; /* 256, by BTH opcode; NULL: not asked for */
+	struct rd_pause_sender *pause_senders; /* in the order of their first frames */
+	size_t n_pause_senders;
+	uint64_t pauses_left_out; /* frames of further senders */
 	struct rd_unread unread[RD_UNREAD_KINDS];
 	unsigned int n_unread;
 	/* A part of the frames could not be judged, or all of them: the exit status says so. */
 	bool incomplete;
 };
+
+/* The part of the capture's time that the sender asked for. */
+static inline double rd_pause_share(const struct rd_report *r, const struct rd_pause_class *c)
+{
+	uint64_t all = r->totals.last_ns - r->totals.first_ns;
+
+	return all ? (double)c->paused_ns / (double)all : 0;
+}
 
 struct rd_analysis;
 
@@ -319,6 +382,8 @@ int rd_analysis_open(
 /* The frames that follow are of this file, until the next call. Strings are copied. */
 int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format,
 	const struct rd_section *section, struct rd_error *err);
+/* The speed of the link that the frames that follow are from, bit/s; 0: unknown. */
+void rd_analysis_speed(struct rd_analysis *a, uint64_t speed);
 /* Frames in the order of the file. Hot path. Never fails: what exceeds a limit is counted. */
 void rd_analysis_frames(
 	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frames, unsigned int n);

@@ -31,5 +31,9 @@ else
 	world --seed 1 --count 300 --known --quiet >"$tmp/log" 2>&1
 	ok "300 captures: the faults are those of tests/world/known" "$tmp/log"
 fi
+count=24
+[ "${TEST_QUICK-}" != 1 ] || count=6
+world --seed 10064 --count $count --known=part --quiet >"$tmp/congestion" 2>&1
+ok "$count captures of congestion control, pauses and priorities: no fault" "$tmp/congestion"
 sed -n 's/^\(certain\|likely\|possible\|counts\|what must\)/# &/p' "$tmp/log"
 tap_done

@@ -120,12 +120,517 @@ static void as_lines(void **state)
 	}
 }
 
+/* --- pauses in the analysis ------------------------------------------------------------------- */
+
+#define SPEED UINT64_C(100000000000) /* a quantum is 5.12 ns */
+#define US    UINT64_C(1000)
+
+static void put_frame(struct scene *s, const struct make *m)
+{
+	const struct rd_frame frame = {.ts_ns = s->ns, .data = m->b, .caplen = m->n, .len = m->n};
+
+	rd_analysis_frames(s->a, RD_LINK_ETHERNET, &frame, 1);
+}
+
+/* Of priority 3. */
+static void pause_at(struct scene *s, const char *mac, uint64_t ns, uint16_t quanta)
+{
+	const struct make m = make_pause(mac, true, 0x08, quanta);
+
+	s->ns = ns;
+	put_frame(s, &m);
+}
+
+static const struct rd_pause_class *only_pauses(struct scene *s, unsigned int class)
+{
+	if (!s->r)
+		assert_int_equal(rd_analysis_report(s->a, &s->r, NULL), 0);
+	assert_int_equal(s->r->n_pause_senders, 1);
+	return &s->r->pause_senders[0].classes[class];
+}
+
+static struct scene some_pauses(uint64_t speed)
+{
+	struct scene s = begin();
+
+	rd_analysis_speed(s.a, speed);
+	pause_at(&s, OTHER_MAC, 1000 * US, 65535); /* 335 us */
+	pause_at(&s, OTHER_MAC, 1100 * US, 65535); /* repeated */
+	pause_at(&s, OTHER_MAC, 1150 * US, 0);
+	pause_at(&s, OTHER_MAC, 1155 * US, 0);
+	pause_at(&s, OTHER_MAC, 1200 * US, 10000); /* ends by itself after 51.2 us */
+	pause_at(&s, OTHER_MAC, 1300 * US, 65535); /* open at the end, 100 us later */
+	s.ns = 1390 * US;
+	request(&s, SEND_ONLY, 0);
+	return s;
+}
+
+static void paused_time(void **state)
+{
+	struct scene s = some_pauses(SPEED);
+	const struct rd_pause_class *c = only_pauses(&s, 3);
+
+	(void)state;
+	assert_int_equal(c->pauses.count, 4);
+	assert_int_equal(c->resumes.count, 2);
+	assert_int_equal(c->pauses.first_frame, 1);
+	assert_int_equal(c->pauses.last_frame, 6);
+	assert_int_equal(c->quanta, 3 * 65535 + 10000);
+	assert_int_equal(c->paused_ns, 150 * US + 51200 + 100 * US);
+	assert_int_equal(c->longest_ns, 150 * US);
+	for (unsigned int i = 0; i < RD_PAUSE_CLASSES; i++)
+		assert_true(i == 3 || !s.r->pause_senders[0].classes[i].pauses.count);
+	assert_certainty(&s, "pause-frames", RD_CERTAIN);
+	assert_string_equal(finding(&s, "pause-frames")->title,
+		"pause frames ask the other end of a link to stop: priority 3");
+	assert_string_equal(finding(&s, "pause-frames")->where, "02:00:00:00:00:77");
+	assert_int_equal(finding(&s, "pause-frames")->evidence.count, 6);
+	assert_non_null(strstr(finding(&s, "pause-frames")->detail, "0.301 ms, 75.3 %"));
+	end(&s);
+	s = some_pauses(0);
+	c = only_pauses(&s, 3);
+	assert_int_equal(c->pauses.count, 4);
+	assert_int_equal(c->paused_ns, 0);
+	assert_non_null(
+		strstr(finding(&s, "pause-frames")->detail, "speed of the link is unknown"));
+	end(&s);
+}
+
+/* Time may stand still, or go backwards. */
+static void wild_pauses(void **state)
+{
+	struct scene s = begin();
+	const struct rd_pause_class *c;
+
+	(void)state;
+	rd_analysis_speed(s.a, SPEED);
+	pause_at(&s, OTHER_MAC, 1000 * US, 65535);
+	pause_at(&s, OTHER_MAC, 1000 * US, 0);
+	pause_at(&s, OTHER_MAC, 900 * US, 65535);
+	pause_at(&s, OTHER_MAC, 800 * US, 65535);
+	pause_at(&s, OTHER_MAC, 0, 65535);
+	pause_at(&s, OTHER_MAC, UINT64_MAX, 65535);
+	c = only_pauses(&s, 3);
+	assert_int_equal(c->pauses.count, 5);
+	assert_true(c->longest_ns <= 335540);
+	end(&s);
+	s = begin();
+	rd_analysis_speed(s.a, 1); /* bit/s: more than a year */
+	pause_at(&s, OTHER_MAC, 1000 * US, 65535);
+	s.ns += 1000;
+	request(&s, SEND_ONLY, 0);
+	assert_int_equal(only_pauses(&s, 3)->paused_ns, 11000);
+	end(&s);
+}
+
+static void many_senders(void **state)
+{
+	char mac[6] = "\2\0\0\0\0";
+	struct scene s = begin();
+
+	(void)state;
+	for (unsigned int i = 0; i < 60; i++) {
+		mac[5] = (char)(i % 20);
+		pause_at(&s, mac, (1000 + i) * US, 5);
+	}
+	assert_int_equal(rd_analysis_report(s.a, &s.r, NULL), 0);
+	assert_int_equal(s.r->n_pause_senders, 16);
+	for (unsigned int i = 0; i < 16; i++)
+		assert_int_equal(s.r->pause_senders[i].frames, 3);
+	assert_int_equal(s.r->pauses_left_out, 12);
+	end(&s);
+}
+
+static void of_all_traffic(void **state)
+{
+	const struct make m = make_pause(OWN_MAC, false, 0, 1000),
+			  resume = make_pause(OWN_MAC, true, 0x0c, 0);
+	struct scene s = begin();
+
+	(void)state;
+	rd_analysis_speed(s.a, SPEED);
+	put_frame(&s, &m);
+	request(&s, SEND_ONLY, 0); /* from the same MAC address */
+	assert_int_equal(only_pauses(&s, RD_PRIORITIES)->paused_ns, 5120);
+	assert_non_null(strstr(finding(&s, "pause-frames")->title, ": all traffic"));
+	assert_string_equal(finding(&s, "pause-frames")->where, "10.0.0.2 (52:54:00:00:00:02)");
+	end(&s);
+	s = begin();
+	put_frame(&s, &resume);
+	assert_int_equal(only_pauses(&s, 2)->resumes.count, 1);
+	assert_int_equal(finding(&s, "pause-frames")->severity, RD_SEV_NOTE);
+	end(&s);
+}
+
+/* `n` times: packets, a pause of 200 us, packets 10 us after it; `during`: also within it. */
+static struct scene waits(unsigned int n, const char *mac, bool during, uint8_t priority)
+{
+	struct scene s = begin();
+	uint32_t psn = 0;
+
+	rd_analysis_speed(s.a, SPEED);
+	for (unsigned int i = 0; i < n; i++) {
+		const struct make off = make_pause(mac, true, (uint8_t)(1 << priority), 65535),
+				  on = make_pause(mac, true, (uint8_t)(1 << priority), 0);
+
+		sends(&s, psn, psn + 9);
+		psn += 10;
+		respond(&s, ACK, psn - 1, OK);
+		put_frame(&s, &off);
+		request(&s, SEND_ONLY, psn++); /* was on its way */
+		for (unsigned int k = 0; during && k < 9; k++) {
+			s.ns += 10 * US;
+			request(&s, SEND_ONLY, psn++);
+		}
+		s.ns += during ? 10 * US : 190 * US;
+		put_frame(&s, &on);
+	}
+	sends(&s, psn, psn + 9);
+	return s;
+}
+
+static void gaps_that_fit(void **state)
+{
+	struct scene s = waits(3, OTHER_MAC, false, 3);
+	const struct rd_side *side;
+
+	(void)state;
+	side = &result(&s)->side[0];
+	assert_non_null(side->held);
+	assert_int_equal(side->held->gaps.count, 3);
+	assert_int_equal(side->held->ns, 3 * 200 * US);
+	assert_int_equal(side->held->longest_ns, 200 * US);
+	assert_int_equal(side->held->classes, 0x08);
+	assert_int_equal(side->held->through, 0);
+	assert_certainty(&s, "paused", RD_LIKELY);
+	assert_string_equal(finding(&s, "paused")->title,
+		"the packets of this sender wait during pauses of priority 3");
+	end(&s);
+	s = waits(2, OTHER_MAC, false, 5);
+	assert_certainty(&s, "paused", RD_POSSIBLE);
+	end(&s);
+	s = waits(3, OTHER_MAC, false, 3);
+	rd_analysis_file_end(s.a, 1, true, NULL);
+	assert_certainty(&s, "paused", RD_POSSIBLE);
+	end(&s);
+}
+
+static void gaps_that_do_not(void **state)
+{
+	struct scene s = waits(4, OTHER_MAC, true, 3); /* packets within the pauses */
+	uint32_t psn = 0;
+
+	(void)state;
+	assert_null(result(&s)->side[0].held);
+	assert_null(finding(&s, "paused"));
+	end(&s);
+	s = waits(4, OWN_MAC, false, 3); /* the pauses stop the other direction */
+	assert_null(result(&s)->side[0].held);
+	end(&s);
+	s = begin(); /* gaps of 400 us that begin before the pauses, or end after them */
+	rd_analysis_speed(s.a, SPEED);
+	for (unsigned int i = 0; i < 8; i++) {
+		sends(&s, psn, psn + 9);
+		psn += 10;
+		s.ns += i & 1 ? 0 : 200 * US;
+		pause_at(&s, OTHER_MAC, s.ns, 65535);
+		pause_at(&s, OTHER_MAC, s.ns + 200 * US, 0);
+		s.ns += i & 1 ? 200 * US : 0;
+	}
+	sends(&s, psn, psn + 9);
+	assert_null(result(&s)->side[0].held);
+	end(&s);
+}
+
+/* --- congestion notifications ----------------------------------------------------------------- */
+
+static void marked(struct scene *s, uint32_t psn)
+{
+	s->tos = 0x6b; /* DSCP 26, congestion experienced */
+	request(s, SEND_ONLY, psn);
+	s->tos = 0x6a;
+}
+
+static void notify(struct scene *s, uint64_t after_ns)
+{
+	s->ns += after_ns - 10 * US; /* put() adds 10 us */
+	s->tos = 48 << 2;
+	put(s, true, CNP, 0, NULL, 16);
+	s->tos = 0x6a;
+}
+
+static void from_mark_to_cnp(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *both;
+	const struct rd_congestion *c;
+
+	(void)state;
+	s.tos = 0x6a;
+	sends(&s, 0, 9);
+	respond(&s, ACK, 9, OK);
+	marked(&s, 10); /* 7 us to its CNP */
+	notify(&s, 7 * US);
+	marked(&s, 11); /* sooner than a receiver may send the next CNP: not measured */
+	notify(&s, 50 * US);
+	s.ns += 2000 * US;
+	respond(&s, ACK, 11, OK);
+	marked(&s, 12);
+	marked(&s, 13); /* the first one counts: 13 us */
+	notify(&s, 3 * US);
+	notify(&s, 60 * US);
+	both = result(&s);
+	c = both->side[0].congestion;
+	assert_non_null(c);
+	assert_null(both->side[1].congestion);
+	assert_int_equal(c->reaction.n, 2);
+	assert_int_equal(c->reaction.min, 7 * US);
+	assert_int_equal(c->reaction.max, 13 * US);
+	assert_int_equal(c->interval.n, 3);
+	assert_int_equal(c->interval.min, 60 * US);
+	assert_null(finding(&s, "cnp-late"));
+	end(&s);
+}
+
+static struct scene late_cnps(unsigned int n)
+{
+	struct scene s = begin();
+
+	s.tos = 0x6a;
+	sends(&s, 0, 9);
+	respond(&s, ACK, 9, OK);
+	for (uint32_t i = 0; i < n; i++) {
+		marked(&s, 10 + i);
+		notify(&s, 300 * US);
+		respond(&s, ACK, 10 + i, OK);
+		s.ns += 2000 * US;
+	}
+	return s;
+}
+
+static void late(void **state)
+{
+	struct scene s = late_cnps(3);
+
+	(void)state;
+	rd_analysis_file_end(s.a, 0, true, NULL);
+	assert_certainty(&s, "cnp-late", RD_LIKELY);
+	end(&s);
+	s = late_cnps(1);
+	rd_analysis_file_end(s.a, 0, true, NULL);
+	assert_certainty(&s, "cnp-late", RD_POSSIBLE);
+	end(&s);
+	s = late_cnps(3); /* whether the capture missed CNPs is not known */
+	assert_certainty(&s, "cnp-late", RD_POSSIBLE);
+	end(&s);
+}
+
+/* One packet of 1082 bytes in each `gap`: n of them. */
+static void stream(struct scene *s, uint32_t *psn, unsigned int n, uint64_t gap)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		s->ns += gap - 10 * US;
+		request(s, SEND_ONLY, (*psn)++);
+	}
+}
+
+/* 866 Mb/s before, `slow` us between packets after the CNP, then as before. */
+static struct scene slows_down(unsigned int times, uint64_t slow)
+{
+	struct scene s = begin();
+	uint32_t psn = 1;
+
+	request(&s, SEND_ONLY, 0);
+	respond(&s, ACK, 0, OK); /* the pair is known */
+	for (unsigned int i = 0; i < times; i++) {
+		stream(&s, &psn, 60, 10 * US);
+		put(&s, true, CNP, 0, NULL, 16);
+		stream(&s, &psn, 20, slow * US);
+		stream(&s, &psn, 40, 10 * US);
+		respond(&s, ACK, psn - 1, OK);
+	}
+	return s;
+}
+
+static void rates(void **state)
+{
+	struct scene s = slows_down(4, 40);
+	const struct rd_congestion *c = result(&s)->side[0].congestion;
+
+	(void)state;
+	assert_non_null(c);
+	assert_int_equal(c->episodes, 4);
+	assert_in_range(c->rate_before, 790000000, 900000000);
+	assert_in_range(c->rate_after, 200000000, 230000000);
+	assert_int_equal(c->recovery.n, 4);
+	/* 20 packets in 800 us, then up to two slots until one is fast as a whole */
+	assert_in_range(c->recovery.min, 850 * US, 1050 * US);
+	assert_in_range(c->recovery.max, 850 * US, 1050 * US);
+	assert_null(finding(&s, "cnp-no-effect"));
+	assert_non_null(strstr(finding(&s, "cnp")->detail, "; here its rate was 8"));
+	assert_non_null(strstr(finding(&s, "cnp")->detail, "(means of 4), and 90 % again"));
+	end(&s);
+	s = slows_down(4, 10);
+	assert_certainty(&s, "cnp-no-effect", RD_POSSIBLE);
+	end(&s);
+	s = slows_down(2, 10); /* too few */
+	assert_null(finding(&s, "cnp-no-effect"));
+	end(&s);
+	s = slows_down(4, 3000); /* idle: there is no rate */
+	c = result(&s)->side[0].congestion;
+	assert_int_equal(c->episodes, 0);
+	end(&s);
+}
+
+/* --- priorities ------------------------------------------------------------------------------- */
+
+/* Twenty requests and their responses. */
+static struct scene exchange(uint8_t there, uint8_t back, unsigned int others)
+{
+	struct scene s = begin();
+
+	for (uint32_t psn = 0; psn < 20; psn++) {
+		s.tos = psn < others ? (uint8_t)(there ^ 0x80) : there;
+		request(&s, SEND_ONLY, psn);
+		s.tos = back;
+		respond(&s, ACK, psn, OK);
+	}
+	s.tos = 48 << 2;
+	put(&s, true, CNP, 0, NULL, 16);
+	return s;
+}
+
+static void priorities(void **state)
+{
+	struct scene s = exchange(0x6a, 0x6a, 0);
+	const struct rd_conversation *c = result(&s);
+
+	(void)state;
+	assert_int_equal(c->side[0].priority.dscp, 26);
+	assert_int_equal(c->side[0].priority.others, 0);
+	assert_int_equal(c->side[0].priority.other_dscp, -1);
+	assert_int_equal(c->side[0].priority.cnp_dscp, -1);
+	assert_int_equal(c->side[0].priority.ecn, 1 << 2);
+	assert_int_equal(c->side[0].priority.pcp, -1);
+	assert_int_equal(c->side[1].priority.dscp, 26);
+	assert_int_equal(c->side[1].priority.cnp_dscp, 48);
+	assert_null(finding(&s, "priorities-differ"));
+	end(&s);
+	s = exchange(0x6a, 0x02, 0);
+	assert_certainty(&s, "priorities-differ", RD_LIKELY); /* the pair is not proven */
+	assert_string_equal(finding(&s, "priorities-differ")->title,
+		"the two directions have different priorities: DSCP 26 and 0");
+	end(&s);
+	s = exchange(0x6a, 0x69, 0); /* another ECN field only */
+	c = result(&s);
+	assert_int_equal(c->side[1].priority.ecn, 1 << 1);
+	assert_null(finding(&s, "priorities-differ"));
+	end(&s);
+	s = exchange(0x6a, 0x02, 5); /* no single priority */
+	c = result(&s);
+	assert_int_equal(c->side[0].priority.dscp, 26);
+	assert_int_equal(c->side[0].priority.other_dscp, 26 ^ 0x20);
+	assert_int_equal(c->side[0].priority.others, 5);
+	assert_null(finding(&s, "priorities-differ"));
+	end(&s);
+	s = exchange(0x6a, 0x6a, 1); /* the first packet is the exception */
+	c = result(&s);
+	assert_int_equal(c->side[0].priority.dscp, 26);
+	assert_int_equal(c->side[0].priority.others, 1);
+	end(&s);
+}
+
+/* A CNP comes first, or packets with marks: they do not say what the priority is. */
+static void first_packets(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	s.tos = 48 << 2;
+	put(&s, false, CNP, 0, NULL, 16);
+	s.tos = 0x6b;
+	request(&s, SEND_ONLY, 0);
+	s.tos = 0x6a;
+	request(&s, SEND_ONLY, 1);
+	request(&s, SEND_ONLY, 2);
+	s.tos = 0x6b;
+	request(&s, SEND_ONLY, 3);
+	c = result(&s);
+	assert_int_equal(c->side[0].priority.dscp, 26);
+	assert_int_equal(c->side[0].priority.others, 0);
+	assert_int_equal(c->side[0].priority.cnp_dscp, 48);
+	assert_int_equal(c->side[0].priority.ecn, 1 << 2 | 1 << 3);
+	assert_int_equal(count(c, RD_INC_CE), 2);
+	end(&s);
+}
+
+/* The same frame with a tag of this priority; PCP_NONE: without one. */
+#define NO_TAG 8
+
+static void put_tagged(struct scene *s, bool back, uint32_t psn, unsigned int pcp)
+{
+	struct make plain = {.n = 0}, m = {.n = 0};
+
+	make_packet(&plain, MAKE_V2_IPV4, back ? ACK : SEND_ONLY, back ? REQUESTER : RESPONDER,
+		back ? 4 : 1024, 0);
+	if (back)
+		memcpy(plain.b + 26, "\x0a\0\0\x01\x0a\0\0\x02", 8);
+	rd_put_be32(plain.b + 14 + 20 + 8 + 8, psn | (back ? 0 : 0x80000000));
+	if (back)
+		plain.b[14 + 20 + 8 + 12] = OK;
+	make_bytes(&m, plain.b, 12);
+	if (pcp != NO_TAG)
+		make_be32(&m, 0x81000005 | pcp << 13);
+	make_bytes(&m, plain.b + 12, plain.n - 12);
+	s->ns += 10 * US;
+	put_frame(s, &m);
+}
+
+static void vlan_priorities(void **state)
+{
+	static const struct {
+		unsigned int there, back, last; /* of the last request */
+		bool differ;
+	} cases[] = {{3, 3, 3, false}, {3, 0, 3, true}, {3, 0, 5, false}, {3, 0, NO_TAG, false},
+		{3, NO_TAG, 3, false}, {NO_TAG, NO_TAG, 3, false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct scene s = begin();
+		const struct rd_priority *p;
+
+		for (uint32_t psn = 0; psn < 5; psn++) {
+			put_tagged(&s, false, psn, psn == 4 ? cases[i].last : cases[i].there);
+			put_tagged(&s, true, psn, cases[i].back);
+		}
+		p = &result(&s)->side[0].priority;
+		assert_int_equal(p->pcp, 3);
+		assert_int_equal(p->pcp_varies, cases[i].last == 5);
+		assert_int_equal(p->untagged, cases[i].there == NO_TAG || cases[i].last == NO_TAG);
+		assert_int_equal(finding(&s, "priorities-differ") != NULL, cases[i].differ);
+		end(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decoded),
 		cmocka_unit_test(in_nanoseconds),
 		cmocka_unit_test(as_lines),
+		cmocka_unit_test(paused_time),
+		cmocka_unit_test(wild_pauses),
+		cmocka_unit_test(many_senders),
+		cmocka_unit_test(of_all_traffic),
+		cmocka_unit_test(gaps_that_fit),
+		cmocka_unit_test(gaps_that_do_not),
+		cmocka_unit_test(from_mark_to_cnp),
+		cmocka_unit_test(late),
+		cmocka_unit_test(rates),
+		cmocka_unit_test(priorities),
+		cmocka_unit_test(first_packets),
+		cmocka_unit_test(vlan_priorities),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

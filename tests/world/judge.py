@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 
+import congestion_truth
 import figures
 import predicates
 import unknowable
@@ -77,6 +78,7 @@ class Verdict:
             self.finding(f, conversations, truth, tap, index)
         for c in report["conversations"]:
             self.conversation(c, truth, tap, index, prefix)
+        congestion_truth.judge(self, report, tap)
 
     def finding(self, f, conversations, truth, tap, index):
         case = Case(truth, tap, f)
@@ -131,6 +133,7 @@ class Verdict:
         for _, side, flow in sides:
             if flow and (c["pairing"] != "none" or c["b" if side == "a" else "a"]["qp"] is not None):
                 self.side(c["sides"][side], flow, flow["views"][index], prefix + where + " " + side, c["pairing"] != "none")
+                congestion_truth.judge_side(self, c["sides"][side], flow, flow["views"][index], tap, where + " " + side)
 
     def ending(self, said, flow, tap, where):
         """The end of a side that the report shows, without a certainty of its own."""

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What must be said: only what this tap could see. Each is a set of rules, one of which must appear; "~": a pattern of the text."""
+import congestion_truth
+
 AGAIN = ("timeout", "timeout-short", "lost-downstream", "lost-upstream", "responses-lost-downstream", "responses-lost-upstream",
          "gave-up", "responses-stopped", "no-response", "lost-between", "lost-downstream-of-receiver")
 FATAL = {"nak_remote_access": "remote-access", "nak_invalid_request": "invalid-request",
@@ -37,6 +39,7 @@ def of_flow(flow, view, tap):
         yield ("one-sided",), "one direction only"
     if req["reordered"] >= 3 and quiet and tap["whole"] and not flow["rounds"]:
         yield ("reordered", "reordered-between"), "%d packets are late" % req["reordered"]
+    yield from congestion_truth.must_of_flow(flow, view, tap)
 
 
 def of_tap(tap):
@@ -57,6 +60,7 @@ def of_tap(tap):
         yield ("~(link|port)[^.;]*down",), "the file says that the port was down"
     if tap["damaged"] and tap["snaplen"] > 2000 and not tap["zeroed"]:
         yield ("damaged", "damaged-unknown-qp"), "damaged frames"
+    yield from congestion_truth.must_of_tap(tap)
 
 
 def of_truth(truth):

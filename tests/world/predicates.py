@@ -6,6 +6,7 @@ understands, not how the rule works. None as a result: an opinion, which is not 
 """
 import re
 
+import congestion_truth
 import links
 
 LONG_NS = 400_000_000
@@ -272,6 +273,34 @@ def no_such_qp(c):
     return wanted is not None and not there, None, "options: %s" % c.truth["options"]
 
 
+def paused(c):
+    spans = c.view["held"]["request"] + (c.back["held"]["response"] if c.back else [])
+    spans = [s for s in spans if s[1] >= c.tap["start_ns"] and s[0] < c.tap["end_ns"]]
+    return bool(spans), None, "pauses that held its packets back: %d" % len(spans)
+
+
+def pause_frames(c):
+    row = congestion_truth.row_of(c.tap, c.finding["where"])
+    wanted = row and ("all traffic" if row["classes"] is None else ("priority %s" if len(row["classes"]) == 1 else "priorities %s") % ", ".join(
+        map(str, row["classes"])))
+    ok = row and row["frames"] and c.finding["title"].endswith((wanted, "without a pause"))
+    return bool(ok), row and row["frames"], "pause frames in the file: %s" % row
+
+
+def cnp_late(c):
+    slow = max(c.flow["cnp_delay_ns"], c.flow["cnp_gap_ns"])
+    return slow >= 150_000, None, "its CNPs follow after %d ns" % slow
+
+
+def cnp_no_effect(c):
+    return not c.flow["obeys_cnps"], None, "the sender obeys CNPs: %s" % c.flow["obeys_cnps"]
+
+
+def priorities_differ(c):
+    there, back = congestion_truth.dscps(c.view, c.back)
+    return bool(there and back and there != back), None, "DSCPs: %s and %s" % (there, back)
+
+
 def opinion(c):
     return None
 
@@ -288,6 +317,7 @@ OF_FLOW = {
     "gave-up": ended("retry"), "gave-up-rnr": ended("rnr"), "no-response": no_response,
     "responses-stopped": responses_stopped, "responses-unseen": responses_unseen,
     "datagram-gaps": datagram_gaps, "reordered-downstream": reordered_downstream,
+    "paused": paused, "cnp-late": cnp_late, "cnp-no-effect": cnp_no_effect, "priorities-differ": priorities_differ,
     "starving": opinion, "small-mtu": opinion,
 }
 OF_CAPTURE = {
@@ -296,6 +326,7 @@ OF_CAPTURE = {
     "no-rdma": no_rdma, "capture-lost": capture_lost, "truncated": truncated, "icrc-untrusted": icrc_untrusted,
     "damaged-unknown-qp": damaged_strays, "silence": silence, "time-backwards": backwards, "cm-reject": rejected,
     "cm-no-reply": not_connected, "file-damaged": _never("no file is damaged"),
+    "pause-frames": pause_frames,
     "no-such-qp": no_such_qp, "too-many-qps": _never("few QPs"),
     "too-many-facts": _never("no facts"), "counters-differ": counters_differ,
     "counter": counter, "link-down": link_down,

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SILENCE_NS  UINT64_C(2000000)  /* shorter pauses of a link are not reported */
-#define RECENTLY_NS UINT64_C(10000000) /* QPs idle for longer are not counted */
+#define SILENCE_NS	      UINT64_C(2000000) /* shorter pauses of a link are not reported */
+#define ETHER_HEADER	      14
+#define ETHERTYPE_MAC_CONTROL 0x8808
+#define RECENTLY_NS	      UINT64_C(10000000) /* QPs idle for longer are not counted */
 
 enum part { PART_NONE, PART_REQUEST, PART_RESPONSE, PART_UC, PART_UD, PART_CNP };
 
@@ -140,7 +142,16 @@ static void flow_marks(struct rd_analysis *a, struct flow *f, const struct rd_pa
 	if (p->kind == RD_KIND_IB ? p->bth_bits & RD_BTH_FECN : (rd_packet_tclass(p) & 3) == 3) {
 		flow_incident(a, f, RD_INC_CE, 1);
 		a->point->ce++;
+		if (p->op && !(p->op->bits & (RD_OP_ACK | RD_OP_CNP)))
+			congestion_marked(a, f);
 	}
+	priority_take(a, f, p);
+}
+
+/* Whether a frame is as most are: Ethernet, no tag, the traffic class of those before, not cut. */
+static inline bool is_plain(const struct flow *f, const struct rd_packet *p)
+{
+	return !p->flags && p->l3 == ETHER_HEADER && rd_packet_tclass(p) == f->priority.tclass;
 }
 
 static inline void flow_count(struct rd_analysis *a, struct flow *f, const struct item *it)
@@ -148,6 +159,10 @@ static inline void flow_count(struct rd_analysis *a, struct flow *f, const struc
 	const struct rd_packet *p = it->p;
 
 	a->point = grid_point(&a->grid, f->traffic.row, it->ns);
+	if (it->ns - f->rate.since_ns >= RATE_SLOT_NS)
+		rate_slot(a, f, it->ns);
+	if (a->pauses)
+		pause_gap(a, f, it);
 	f->traffic.frames++;
 	f->traffic.wire_bytes += p->len;
 	f->traffic.payload += p->payload_len;
@@ -155,15 +170,18 @@ static inline void flow_count(struct rd_analysis *a, struct flow *f, const struc
 	f->traffic.last_frame = it->frame;
 	a->point->frames++;
 	a->point->wire_bytes += p->len;
-	if (p->flags || p->kind == RD_KIND_IB || (rd_packet_tclass(p) & 3) == 3)
+	if (!is_plain(f, p))
 		flow_marks(a, f, p);
 }
 
-static void congestion(struct rd_analysis *a, struct flow *f)
+static void congestion(struct rd_analysis *a, struct flow *f, const struct rd_packet *p)
 {
 	a->totals.cnp_frames++;
 	flow_incident(a, f, RD_INC_CNP, 1);
 	a->point->cnp++;
+	priority_take(a, f, p);
+	if (f->pair.peer)
+		congestion_notified(a, f->pair.peer);
 }
 
 static inline void part_run(
@@ -189,7 +207,7 @@ static inline void part_run(
 		}
 		break;
 	case PART_CNP:
-		congestion(a, f);
+		congestion(a, f, it->p);
 		break;
 	default:
 		break;
@@ -323,6 +341,8 @@ static inline void frame_take(
 	if (!rd_packet_parse(link, frame->data, frame->caplen, frame->len, &p) &&
 		!tunnel_take(a, link, frame, &p, &it)) {
 		other(a, &p, it.ns);
+		if (p.ethertype == ETHERTYPE_MAC_CONTROL)
+			pause_take(a, &p, frame);
 		return;
 	}
 	a->totals.rdma_frames++;
@@ -360,6 +380,7 @@ void rd_analysis_frames(
 		incident_add(&a->dropped, a->pending_dropped, a->frame + 1, frames[0].ts_ns);
 		a->pending_dropped = 0;
 	}
+	a->link = link;
 	for (unsigned int i = 0; i < n; i++)
 		frame_take(a, link, &frames[i]);
 	if (!file || !n)
@@ -404,6 +425,11 @@ void rd_analysis_comment(
 		at += len;
 		at += strspn(at, "; ");
 	}
+}
+
+void rd_analysis_speed(struct rd_analysis *a, uint64_t speed)
+{
+	a->speed = speed;
 }
 
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames)
@@ -467,6 +493,7 @@ void rd_analysis_close(struct rd_analysis *a)
 	intervals_free(a->intervals);
 	free(a->opcodes);
 	free(a->files);
+	pauses_free(a->pauses);
 	free(a->psns);
 	free(a->qkeys);
 	free(a->links);

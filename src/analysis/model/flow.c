@@ -65,6 +65,8 @@ void flow_finish(struct flow *f)
 	if (f->resp.missing)
 		seq_free(f->resp.missing);
 	free(f->trouble);
+	congestion_free(f->congestion);
+	free(f->held);
 	free(f->resp.missing);
 	free(f->ack.waiting);
 	free(f->recent.value[0]);
@@ -74,6 +76,8 @@ void flow_finish(struct flow *f)
 	for (unsigned int i = 0; i < RD_LATENCY_COUNT; i++)
 		free(f->ack.latencies[i]);
 	f->trouble = NULL;
+	f->congestion = NULL;
+	f->held = NULL;
 	f->resp.missing = NULL;
 	f->ack.waiting = NULL;
 	f->ack.waiting_n = f->ack.waiting_room = 0;
@@ -196,7 +200,7 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	f->traffic.first_frame = it->frame;
 	f->id.pkey = p->pkey;
 	f->resp.credits = -1;
-	f->id.tclass = rd_packet_tclass(p);
+	priority_init(&f->priority);
 	f->id.sport = p->kind == RD_KIND_ROCE2 ? rd_be16(p->data + p->l4) : 0;
 	f->traffic.row = (uint16_t)grid_row(&a->grid);
 	f->id.place.home = it->place;

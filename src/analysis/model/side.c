@@ -117,4 +117,6 @@ void side_free(struct rd_side *s)
 	free(s->verbs);
 	free(s->latencies);
 	free(s->refusal);
+	free(s->congestion);
+	free(s->held);
 }

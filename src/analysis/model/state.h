@@ -6,6 +6,7 @@
 #ifndef RDMADUMP_ANALYSIS_STATE_H
 #define RDMADUMP_ANALYSIS_STATE_H
 
+#include "congestion.h"
 #include <rdmadump/analysis.h>
 #include <string.h>
 
@@ -177,7 +178,7 @@ struct flow_id {
 	uint32_t number;	  /* from 1, in the order of first frames */
 	uint32_t dest_qp, src_qp; /* src_qp: of the DETH if UD, else RD_QP_UNKNOWN */
 	uint16_t pkey, sport;
-	uint8_t transport, kind, net, tclass;
+	uint8_t transport, kind, net;
 	bool multicast;
 	struct flow_place place;
 	uint8_t src[16], dst[16];
@@ -306,6 +307,10 @@ struct flow {
 	struct flow_recent recent;
 	struct incidents incidents;
 	struct trouble *trouble;
+	struct flow_priority priority;
+	struct flow_rate rate;
+	struct congestion *congestion; /* NULL: no mark, no CNP */
+	struct flow_held *held;	       /* NULL: no gap fits a pause */
 };
 
 /* Whether one of its frames had a valid ICRC. */
@@ -391,6 +396,9 @@ struct rd_analysis {
 	bool tunnels_proven;	      /* one of those had a valid ICRC */
 	struct rd_incident foreign;   /* to RoCE's UDP port, but no RoCE (foreign.c) */
 	int linktype;		      /* of the frames that are being taken, if not decoded */
+	enum rd_link link;	      /* of the frames that are being taken */
+	uint64_t speed;		      /* of their interface, bit/s, 0: unknown */
+	struct pauses *pauses;	      /* NULL: no pause frame was seen */
 	struct rd_unread unread[RD_UNREAD_KINDS];
 	unsigned int n_unread;
 	/* Request PSNs that wait for a response, to find the responder (pair.c). */

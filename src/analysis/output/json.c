@@ -107,22 +107,6 @@ static json_t *incident_json(const struct rd_incident *e, const struct times *t)
 	return o;
 }
 
-json_t *latency_json(const struct rd_latency *l)
-{
-	json_t *o;
-
-	if (!l->n)
-		return json_null();
-	o = json_object();
-	set(o, "n", rd_json_u64(l->n));
-	set(o, "min_ns", rd_json_u64(l->min));
-	set(o, "p50_ns", rd_json_u64(l->p50));
-	set(o, "p90_ns", rd_json_u64(l->p90));
-	set(o, "p99_ns", rd_json_u64(l->p99));
-	set(o, "max_ns", rd_json_u64(l->max));
-	return o;
-}
-
 static json_t *verbs_json(const struct rd_side *s)
 {
 	json_t *o = json_object();
@@ -211,13 +195,14 @@ static json_t *side_json(const struct rd_side *s, const struct times *t)
 	set(o, "stall_frame", rd_json_u64_or_null(s->stall_frame));
 	set(o, "credits", s->credits < 0 ? json_null() : json_integer(s->credits));
 	set(o, "pkey", rd_json_u64(s->pkey));
-	set(o, "dscp", rd_json_u64(s->dscp));
+	set(o, "dscp", rd_json_u64(s->priority.dscp < 0 ? 0 : (uint64_t)s->priority.dscp));
 	set(o, "qkey", rd_json_u64_or_null(s->qkey));
 	set(o, "ending", rd_json_string(ending_name(s->ending)));
 	set(o, "end_frame", rd_json_u64_or_null(s->end_frame));
 	set(o, "end_ns", s->end_ns ? when(t, s->end_ns) : json_null());
 	set(o, "attempts", rd_json_u64(s->attempts));
 	set(o, "refused", refusal_json(s->refusal));
+	side_congestion_json(o, s);
 	return o;
 }
 
@@ -329,6 +314,8 @@ json_t *report_frame_json(const struct rd_report *r)
 	set(o, "counters", comparisons);
 	set(o, "series", series_json(&r->series, &t));
 	tables_json(r, o);
+	set(o, "pauses", pauses_json(r));
+	set(o, "pauses_left_out", rd_json_u64(r->pauses_left_out));
 	return o;
 }
 

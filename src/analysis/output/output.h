@@ -15,6 +15,15 @@ void findings_text(const struct rd_report *r, const struct rd_report_style *styl
 void tables_text(const struct rd_report *r, FILE *out);
 void tables_json(const struct rd_report *r, json_t *report);
 
+/* With -v: the priorities of a side's packets, and what congestion control did to it. */
+void side_congestion_text(const struct rd_side *s, FILE *out);
+/* The table of pause frames; nothing without any. */
+void pauses_text(const struct rd_report *r, FILE *out);
+
+/* Adds the same to the object of a side. */
+void side_congestion_json(json_t *side, const struct rd_side *s);
+/* The senders of pause frames: an array. */
+json_t *pauses_json(const struct rd_report *r);
 /* Null if there are no samples. */
 json_t *latency_json(const struct rd_latency *l);
 /*

@@ -278,7 +278,9 @@
 		return rows.length > 0 && plain([["What happened"], ["Times", 1], ["First frame", 1], ["Last frame", 1], ["At", 1]], rows);
 	};
 	const latencies = side => {
-		const rows = Object.entries(side.latency).filter(l => l[1]).map(([name, l]) => [name, count(l.n),
+		const c = side.congestion || {};
+		const all = {...side.latency, "mark to CNP": c.mark_to_cnp, "between CNPs": c.cnp_interval, "last CNP to 90\u00a0% of the rate": c.recovery};
+		const rows = Object.entries(all).filter(l => l[1]).map(([name, l]) => [name, count(l.n),
 			...[l.min_ns, l.p50_ns, l.p90_ns, l.p99_ns, l.max_ns].map(span)]);
 		return rows.length > 0 && plain([["Latency"], ["Samples", 1], ["Least", 1], ["p50", 1], ["p90", 1], ["p99", 1], ["Most", 1]], rows);
 	};
@@ -287,6 +289,7 @@
 			v.smallest === null ? "" : v.smallest === v.largest ? exact(v.smallest) : `${exact(v.smallest)} to ${exact(v.largest)}`]);
 		return rows.length > 0 && plain([["Verb"], ["Messages", 1], ["Data", 1], ["Packets", 1], ["Sizes", 1]], rows);
 	};
+	const dscps = side => String(side.dscp) + (side.priority && side.priority.others ? ` (${many(side.priority.others, "frame")} with others, as ${side.priority.other_dscp})` : "");
 	const endings = {open: "", closed: "closed by the CM", responses_stopped: "responses stopped", retry_exceeded: "gave up: no response", rnr_retry_exceeded: "gave up: receiver not ready", remote_error: "ended by an error NAK"};
 	const sideview = (c, name) => {
 		const s = c.sides[name], from = c[name], to = c[name === "a" ? "b" : "a"];
@@ -296,7 +299,11 @@
 			["Frames", `${count(s.frames)} (${bytes(s.wire_bytes)}), ${s.first_frame === null ? "" : `${String(s.first_frame)} to ${String(s.last_frame)}`}`],
 			["Requests", s.requests ? `${count(s.requests)} packets, ${bytes(s.goodput_bytes)} of new data` : null],
 			["PSN", s.psn_first === null ? null : `${String(s.psn_first)} to ${String(s.psn_last)}`],
-			["Path MTU", s.mtu === null ? null : exact(s.mtu)], ["P_Key", hex(s.pkey, 4)], ["DSCP", s.dscp],
+			["Path MTU", s.mtu === null ? null : exact(s.mtu)], ["P_Key", hex(s.pkey, 4)], ["DSCP", dscps(s)],
+			["ECN", s.ecn.join(", ")], ["VLAN priority", s.priority && s.priority.pcp], ["DSCP of its CNPs", s.priority && s.priority.cnp_dscp],
+			["Rate before and after CNPs", s.congestion && s.congestion.episodes ?
+				`${rate(s.congestion.rate_before)}, ${rate(s.congestion.rate_after)} at least (${many(s.congestion.episodes, "time")})` : null],
+			["Gaps that fit pauses", s.held && `${count(s.held.gaps)}, ${span(s.held.gaps_ns)} in all, the longest ${span(s.held.longest_ns)}, until frame ${s.held.longest_frame}`],
 			["Q_Key", s.qkey === null ? null : hex(s.qkey, 8)], ["Credits", s.credits],
 			["RNR timer", s.rnr_timer_us === null ? null : span(s.rnr_timer_us * 1000)],
 			["Silence before a timeout (median)", s.timeout_ns === null ? null : span(s.timeout_ns)],
@@ -337,6 +344,13 @@
 			el("p", {class: "soft"}, "No RDMA traffic between QPs was captured.")];
 	};
 
+	const pauses = () => report.pauses.length > 0 && [el("h2", {}, "Pause frames"), plain([["From"], ["Priority"], ["Pauses", 1], ["Resumes", 1],
+		["Paused", 1], ["Share", 1], ["Longest", 1], ["First frame", 1]], report.pauses.flatMap(s => s.classes.map(c => [
+		(s.mac || "unknown") + (s.address ? ` (${s.address})` : ""), c.priority === null ? "all" : String(c.priority), count(c.pauses), count(c.resumes),
+		c.paused_ns === null ? "?" : span(c.paused_ns), c.share === null ? "?" : (100 * c.share).toFixed(1) + "\u00a0%",
+		c.longest_ns === null ? "?" : span(c.longest_ns), c.first_pause_frame === null ? "" : String(c.first_pause_frame)]))),
+		el("p", {class: "soft small"}, "The time that the frames ask for, at the speed of the link. Most adapters do not pass such frames on to a capture.")];
+
 	const checks = () => report.counters.length > 0 && [el("h2", {}, "Counters of the device and packets"), table([
 		{name: "Device", value: c => c.device, cell: c => c.device}, {name: "Counter", value: c => c.counter, cell: c => c.counter},
 		{name: "Meaning", value: c => c.meaning, cell: c => c.meaning},
@@ -351,7 +365,7 @@
 
 	const capture = one => {
 		report = one;
-		return [title(), tiles(), findings(report.findings), course(), pairs(), checks(), files()];
+		return [title(), tiles(), findings(report.findings), course(), pairs(), pauses(), checks(), files()];
 	};
 
 	/* --- two ends of the same traffic --- */

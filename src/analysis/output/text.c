@@ -191,19 +191,6 @@ static void put_findings(const struct page *p)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns)
-{
-	if (ns < 1000)
-		snprintf(buf, RD_UNITS_LEN, "%u ns", (unsigned int)ns);
-	else if (ns < 1000000)
-		snprintf(buf, RD_UNITS_LEN, "%.3g us", (double)ns / 1e3);
-	else if (ns < 1000000000)
-		snprintf(buf, RD_UNITS_LEN, "%.3g ms", (double)ns / 1e6);
-	else
-		snprintf(buf, RD_UNITS_LEN, "%.3g s", (double)ns / 1e9);
-	return buf;
-}
-
 static void endpoint_text(char *buf, size_t room, const struct rd_endpoint *e)
 {
 	if (e->qp == RD_QP_UNKNOWN)
@@ -339,11 +326,12 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 	put_owner(p, side ? &c->b : &c->a, c->owner[side]);
 	if (!side && c->connection)
 		put_connection(p, c->connection);
+	side_congestion_text(s, p->out);
 	if (!s->requests)
 		return;
 	snprintf(number, sizeof(number), s->mtu ? "%u" : "unknown", s->mtu);
-	fprintf(p->out, "      PSN %u to %u, path MTU %s, P_Key 0x%04x, DSCP %u, %s\n",
-		s->psn_first, s->psn_last, number, s->pkey, s->dscp, ending_name(s->ending));
+	fprintf(p->out, "      PSN %u to %u, path MTU %s, P_Key 0x%04x, %s\n",
+		s->psn_first, s->psn_last, number, s->pkey, ending_name(s->ending));
 }
 
 static bool is_shown(const struct page *p, const struct rd_conversation *c, unsigned int side)
@@ -433,6 +421,7 @@ void rd_report_text(const struct rd_report *r, const struct rd_report_style *sty
 	put_head(&p);
 	put_findings(&p);
 	put_table(&p);
+	pauses_text(r, out);
 	put_comparisons(&p);
 	tables_text(r, out);
 }

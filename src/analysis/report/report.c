@@ -75,6 +75,7 @@ static bool fill_side(const struct rd_analysis *a, struct rd_side *s, const stru
 	const struct flow *other)
 {
 	s->credits = -1;
+	s->priority = (struct rd_priority){.dscp = -1, .other_dscp = -1, .cnp_dscp = -1, .pcp = -1};
 	if (!side_incidents(s, own, other))
 		return false;
 	if (other) {
@@ -93,7 +94,9 @@ static bool fill_side(const struct rd_analysis *a, struct rd_side *s, const stru
 		s->first_frame = own->traffic.first_frame;
 		s->last_frame = own->traffic.last_frame;
 		s->pkey = own->id.pkey;
-		s->dscp = own->id.tclass >> 2;
+		s->priority = priority_result(&own->priority, own->traffic.frames);
+		if (!congestion_result(&s->congestion, own) || !held_result(&s->held, own))
+			return false;
 		if (!fill_requests(s, own) || !refused_copy(a, s, own))
 			return false;
 		if (own->id.transport == RD_RC || own->id.transport == RD_XRC)
@@ -330,7 +333,8 @@ static int make_report(
 
 	if (final)
 		facts_settle(a);
-	if (!r || fill_files(a, r) < 0 || fill_sum(a, r) < 0 || fill_tables(a, r) < 0)
+	if (!r || fill_files(a, r) < 0 || fill_sum(a, r) < 0 || fill_tables(a, r) < 0 ||
+		pauses_result(a, r) < 0)
 		goto fail;
 	fill_totals(a, r);
 	fill_unread(a, r);
@@ -389,6 +393,7 @@ void rd_report_free(struct rd_report *r)
 	free(r->series.points);
 	free(r->intervals.rows);
 	free(r->opcodes);
+	free(r->pause_senders);
 	free(r->application);
 	free(r->hardware);
 	free(r->os);

@@ -99,6 +99,11 @@ static inline bool is_incomplete(const struct look *l)
 	       count(l, RD_INC_RESPONSE_UNSEEN);
 }
 
+#define RATES_LEN 200
+
+/* "; here its rate was ... before them and at least ... after"; "": unknown (congestion.c). */
+const char *rates_text(char buf[RATES_LEN], const struct look *l);
+
 /* A sender whose rounds begin at different PSNs gets responses, captured or not. */
 static inline bool made_progress(const struct look *l)
 {

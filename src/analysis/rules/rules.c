@@ -50,7 +50,8 @@ static bool try_rule(struct rd_findings *list, const struct rule *rule, const st
 static void try_side(const struct rd_analysis *a, struct rd_report *r,
 	const struct rd_conversation *c, unsigned int side)
 {
-	static const struct rule *const tables[] = {rules_of_loss, rules_of_sides, rules_of_facts};
+	static const struct rule *const tables[] = {
+		rules_of_loss, rules_of_sides, rules_of_congestion, rules_of_facts};
 	const struct look look = {.a = a,
 		.r = r,
 		.c = c,
@@ -79,6 +80,7 @@ int rules_run(const struct rd_analysis *a, struct rd_report *r)
 {
 	try_capture(a, r, rules_of_capture);
 	try_capture(a, r, rules_of_links);
+	try_capture(a, r, rules_of_pauses);
 	for (size_t i = 0; i < r->n_conversations; i++) {
 		try_side(a, r, &r->conversations[i], 0);
 		try_side(a, r, &r->conversations[i], 1);

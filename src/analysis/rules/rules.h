@@ -38,10 +38,11 @@ struct rule {
 };
 
 /*
- * Ended by a row without a key. Rules of loss and of sides are tried once for each side of each
- * conversation, rules of the capture with nth = 0, 1, 2 ... until they do not apply.
+ * Ended by a row without a key. Those of loss, sides, congestion and facts are tried once for each side of each conversation,
+ * rules of the capture and of pauses with nth = 0, 1, 2 ... until they do not apply.
  */
-extern const struct rule rules_of_loss[], rules_of_sides[], rules_of_capture[];
+extern const struct rule rules_of_loss[], rules_of_sides[], rules_of_congestion[];
+extern const struct rule rules_of_capture[], rules_of_pauses[];
 /* By facts of the file: over sides, over the capture (facts.c). */
 extern const struct rule rules_of_facts[], rules_of_links[];
 /* Adds what facts of the file say about the finding of a side. */

@@ -123,6 +123,7 @@ static bool congested(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_incident *cnp = incident(l, RD_INC_CNP);
 	double seconds = (double)(cnp->last_ns - cnp->first_ns) / 1e9;
+	char rates[RATES_LEN];
 
 	if (!cnp->count)
 		return false;
@@ -132,8 +133,8 @@ static bool congested(const struct look *l, struct rd_finding *f)
 	rd_finding_title(f, f->severity == RD_SEV_PROBLEM
 				    ? "a storm of congestion notifications for this sender"
 				    : "congestion notifications ask this sender to slow down");
-	rd_finding_detail(f, "%llu CNPs for its %llu frames; %llu of those were marked here",
-		n(cnp->count), n(l->s->frames), n(count(l, RD_INC_CE)));
+	rd_finding_detail(f, "%llu CNPs for its %llu frames; %llu of those were marked here%s",
+		n(cnp->count), n(l->s->frames), n(count(l, RD_INC_CE)), rates_text(rates, l));
 	filter_responses(l, f, "infiniband.bth.opcode == 0x81");
 	return true;
 }

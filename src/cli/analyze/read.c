@@ -50,7 +50,8 @@ unsigned int analyze_run(
 	while (i < n) {
 		const struct rd_iface *iface = rd_source_iface(source, &frames[i]);
 
-		if (iface->link != first->link || iface->dlt != first->dlt)
+		if (iface->link != first->link || iface->dlt != first->dlt ||
+			iface->speed != first->speed)
 			break;
 		i++;
 	}
@@ -66,6 +67,7 @@ void analyze_frames(struct rd_analysis *a, const struct rd_source *source,
 
 		if (iface->filter)
 			rd_analysis_filtered(a);
+		rd_analysis_speed(a, iface->speed);
 		if (iface->link == RD_LINK_RAW)
 			rd_analysis_undecoded(a, iface->dlt, frames, run);
 		else

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Priorities, congestion control and pauses of a report as text. */
+#include "output.h"
+#include <inttypes.h>
+
+/* "DSCP 26 (3 packets with 0), CNPs 48, PCP 3, ECN ECT(0) CE"; of a side whose packets were seen.
+ */
+static void put_priority(const struct rd_priority *p, FILE *out)
+{
+	static const char *const names[] = {" not-ECT", " ECT(1)", " ECT(0)", " CE"};
+
+	if (p->dscp < 0 && p->pcp < 0)
+		return;
+	fputs("      its packets:", out);
+	if (p->dscp >= 0)
+		fprintf(out, " DSCP %d", p->dscp);
+	if (p->others)
+		fprintf(out, " (%" PRIu64 " with others, as %d)", p->others, p->other_dscp);
+	if (p->cnp_dscp >= 0)
+		fprintf(out, ", of CNPs %d", p->cnp_dscp);
+	if (p->pcp >= 0)
+		fprintf(out, ", PCP %d%s%s", p->pcp, p->pcp_varies ? " and others" : "",
+			p->untagged ? ", some without a tag" : "");
+	if (p->dscp >= 0) {
+		fputs(", ECN", out);
+		for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++)
+			if (p->ecn >> i & 1)
+				fputs(names[i], out);
+	}
+	fputc('\n', out);
+}
+
+static void put_latency(const char *name, const struct rd_latency *l, FILE *out)
+{
+	char p50[RD_UNITS_LEN], p99[RD_UNITS_LEN], min[RD_UNITS_LEN];
+
+	if (l->n)
+		fprintf(out, "      %s: %s at least, p50 %s, p99 %s (%" PRIu64 " times)\n", name,
+			duration_text(min, l->min), duration_text(p50, l->p50),
+			duration_text(p99, l->p99), l->n);
+}
+
+void side_congestion_text(const struct rd_side *s, FILE *out)
+{
+	const struct rd_congestion *c = s->congestion;
+	char before[RD_UNITS_LEN], after[RD_UNITS_LEN], all[RD_UNITS_LEN], longest[RD_UNITS_LEN];
+
+	put_priority(&s->priority, out);
+	if (c) {
+		put_latency("congestion mark to CNP", &c->reaction, out);
+		put_latency("between CNPs", &c->interval, out);
+		if (c->episodes)
+			fprintf(out,
+				"      rate before CNPs %s, lowest after them %s (means of %" PRIu64
+				")\n",
+				rd_fmt_bitrate(before, (double)c->rate_before),
+				rd_fmt_bitrate(after, (double)c->rate_after), c->episodes);
+		put_latency("last CNP to 90 % of the former rate", &c->recovery, out);
+	}
+	if (s->held)
+		fprintf(out,
+			"      %" PRIu64
+			" gaps that fit pauses, %s in all, the longest %s at frame "
+			"%" PRIu64 "\n",
+			s->held->gaps.count, duration_text(all, s->held->ns),
+			duration_text(longest, s->held->longest_ns), s->held->longest_frame);
+}
+
+static void put_class(const struct rd_report *r, const struct rd_pause_sender *s,
+	unsigned int class, const char *from, FILE *out)
+{
+	const struct rd_pause_class *c = &s->classes[class];
+	char priority[8] = "all", paused[RD_UNITS_LEN] = "?", longest[RD_UNITS_LEN] = "?",
+	     share[16] = "?";
+
+	if (class < RD_PRIORITIES)
+		snprintf(priority, sizeof(priority), "%u", class);
+	if (s->speed) {
+		duration_text(paused, c->paused_ns);
+		duration_text(longest, c->longest_ns);
+		snprintf(share, sizeof(share), "%.1f %%", 100 * rd_pause_share(r, c));
+	}
+	fprintf(out, "%-39.39s %8s %7" PRIu64 " %7" PRIu64 " %8s %7s %8s\n", from, priority,
+		c->pauses.count, c->resumes.count, paused, share, longest);
+}
+
+void pauses_text(const struct rd_report *r, FILE *out)
+{
+	if (!r->n_pause_senders)
+		return;
+	fprintf(out, "\n%-39s %8s %7s %7s %8s %7s %8s\n", "PAUSE FRAMES FROM", "PRIORITY", "PAUSES",
+		"RESUMES", "PAUSED", "SHARE", "LONGEST");
+	for (size_t i = 0; i < r->n_pause_senders; i++) {
+		const struct rd_pause_sender *s = &r->pause_senders[i];
+		char from[RD_MAC_LEN + RD_ADDRESS_LEN + 4], mac[RD_MAC_LEN];
+
+		snprintf(from, sizeof(from), *s->address ? "%s (%s)" : "%s",
+			s->has_mac ? rd_mac_text(mac, s->mac) : "unknown", s->address);
+		for (unsigned int k = 0; k < RD_PAUSE_CLASSES; k++)
+			if (s->classes[k].pauses.count || s->classes[k].resumes.count)
+				put_class(r, s, k, from, out);
+	}
+	if (r->pauses_left_out)
+		fprintf(out, "%" PRIu64 " pause frames of further senders are only counted\n",
+			r->pauses_left_out);
+}

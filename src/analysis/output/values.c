@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Values that several parts of a report have: durations as text, latencies as JSON. */
+#include "output.h"
+#include <rdmadump/json.h>
+
+char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns)
+{
+	if (ns < 1000)
+		snprintf(buf, RD_UNITS_LEN, "%u ns", (unsigned int)ns);
+	else if (ns < 1000000)
+		snprintf(buf, RD_UNITS_LEN, "%.3g us", (double)ns / 1e3);
+	else if (ns < 1000000000)
+		snprintf(buf, RD_UNITS_LEN, "%.3g ms", (double)ns / 1e6);
+	else
+		snprintf(buf, RD_UNITS_LEN, "%.3g s", (double)ns / 1e9);
+	return buf;
+}
+
+json_t *latency_json(const struct rd_latency *l)
+{
+	json_t *o;
+
+	if (!l->n)
+		return json_null();
+	o = json_object();
+	json_object_set_new(o, "n", rd_json_u64(l->n));
+	json_object_set_new(o, "min_ns", rd_json_u64(l->min));
+	json_object_set_new(o, "p50_ns", rd_json_u64(l->p50));
+	json_object_set_new(o, "p90_ns", rd_json_u64(l->p90));
+	json_object_set_new(o, "p99_ns", rd_json_u64(l->p99));
+	json_object_set_new(o, "max_ns", rd_json_u64(l->max));
+	return o;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Rules about congestion control, pauses and priorities. */
+#include "look.h"
+#include <rdmadump/units.h>
+
+#define LATE_NS UINT64_C(200000) /* for a CNP: adapters take microseconds */
+
+/* --- pauses ----------------------------------------------------------------------------------- */
+
+/* The class with most pauses. */
+static const struct rd_pause_class *busiest(const struct rd_pause_sender *s)
+{
+	const struct rd_pause_class *most = &s->classes[RD_PRIORITIES];
+
+	for (unsigned int i = 0; i < RD_PRIORITIES; i++)
+		if (s->classes[i].pauses.count > most->pauses.count)
+			most = &s->classes[i];
+	return most;
+}
+
+/* "priority 3", "priorities 3, 4", "all traffic": of those with pauses. */
+static void classes_text(char *text, size_t room, unsigned int mask)
+{
+	bool many = mask & (mask - 1);
+	size_t used;
+
+	if (mask >> RD_PRIORITIES) {
+		snprintf(text, room, "all traffic");
+		return;
+	}
+	used = (size_t)snprintf(text, room, many ? "priorities" : "priority");
+	for (unsigned int i = 0; i < RD_PRIORITIES && used < room; i++) {
+		if (!(mask >> i & 1))
+			continue;
+		used += (size_t)snprintf(
+			text + used, room - used, " %u%s", i, mask >> (i + 1) ? "," : "");
+	}
+}
+
+static unsigned int paused_classes(const struct rd_pause_sender *s)
+{
+	unsigned int mask = 0;
+
+	for (unsigned int i = 0; i < RD_PAUSE_CLASSES; i++)
+		mask |= s->classes[i].pauses.count ? 1U << i : 0;
+	return mask;
+}
+
+static void sender_where(struct rd_finding *f, const struct rd_pause_sender *s)
+{
+	char mac[RD_MAC_LEN];
+
+	if (!s->has_mac)
+		rd_finding_where(f, "a port of unknown MAC address");
+	else if (*s->address)
+		rd_finding_where(f, "%s (%s)", s->address, rd_mac_text(mac, s->mac));
+	else
+		rd_finding_where(f, "%s", rd_mac_text(mac, s->mac));
+}
+
+/* What the frames ask for; whether the other port obeys is not in them. */
+static bool pause_frames(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_pause_sender *s =
+		l->nth < l->r->n_pause_senders ? &l->r->pause_senders[l->nth] : NULL;
+	const struct rd_pause_class *c = s ? busiest(s) : NULL;
+	char classes[48], speed[RD_UNITS_LEN], mac[RD_MAC_LEN];
+
+	if (!s)
+		return false;
+	sender_where(f, s);
+	finding_evidence(f, c->pauses.count ? &c->pauses : &c->resumes);
+	f->evidence.count = s->frames;
+	if (!paused_classes(s)) {
+		f->severity = RD_SEV_NOTE;
+		rd_finding_title(f, "pause frames that resume only, without a pause");
+		rd_finding_detail(f, "%llu frames", n(s->frames));
+		return true;
+	}
+	classes_text(classes, sizeof(classes), paused_classes(s));
+	rd_finding_title(f, "pause frames ask the other end of a link to stop: %s", classes);
+	if (s->speed)
+		rd_finding_detail(f,
+			"%llu pauses and %llu resumes; at %s they ask for %.3g ms, %.1f %% of the "
+			"time, the longest for %.3g us",
+			n(c->pauses.count), n(c->resumes.count),
+			rd_fmt_bitrate(speed, (double)s->speed), (double)c->paused_ns / 1e6,
+			100 * rd_pause_share(l->r, c), (double)c->longest_ns / 1e3);
+	else
+		rd_finding_detail(f,
+			"%llu pauses and %llu resumes; the speed of the link is unknown, so their "
+			"time is, too",
+			n(c->pauses.count), n(c->resumes.count));
+	if (s->has_mac)
+		rd_finding_filter(f, 0, "macc && eth.src == %s", rd_mac_text(mac, s->mac));
+	else
+		rd_finding_filter(f, 0, "macc");
+	return true;
+}
+
+/* Gaps that fit are no proof: the sender may have had nothing to send. */
+static bool paused(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_held *h = l->s->held;
+	char classes[48];
+
+	/* The other direction has the responses, which stop as well. */
+	if (!h || l->s->payload_bytes < l->other->payload_bytes)
+		return false;
+	if (h->gaps.count < 3 || is_incomplete(l))
+		finding_lower(f, RD_POSSIBLE);
+	finding_evidence(f, &h->gaps);
+	classes_text(classes, sizeof(classes), h->classes);
+	rd_finding_title(f, "the packets of this sender wait during pauses of %s", classes);
+	rd_finding_detail(f,
+		"%llu gap%s of %.3g ms in all begin and end with pauses; the longest has %.3g us, "
+		"before frame %llu",
+		n(h->gaps.count), plural(h->gaps.count), (double)h->ns / 1e6,
+		(double)h->longest_ns / 1e3, n(h->longest_frame));
+	filter_requests(l, f);
+	return true;
+}
+
+/* --- congestion notifications ----------------------------------------------------------------- */
+
+static bool cnp_late(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_congestion *c = l->s->congestion;
+
+	if (!c || !c->reaction.n || c->reaction.p50 < LATE_NS)
+		return false;
+	/* A CNP that was not captured makes the time to the next one longer. */
+	if (c->reaction.n < 2 || is_incomplete(l) || !capture_is_whole(l->r))
+		finding_lower(f, RD_POSSIBLE);
+	finding_evidence(f, incident(l, RD_INC_CNP));
+	rd_finding_title(f, "the receiver sends CNPs late");
+	rd_finding_detail(f,
+		"%.3g us after the first packet with a congestion mark (median of %llu; %.3g to "
+		"%.3g us)",
+		(double)c->reaction.p50 / 1e3, n(c->reaction.n), (double)c->reaction.min / 1e3,
+		(double)c->reaction.max / 1e3);
+	filter_responses(l, f, "infiniband.bth.opcode == 0x81");
+	return true;
+}
+
+const char *rates_text(char buf[RATES_LEN], const struct look *l)
+{
+	const struct rd_congestion *c = l->s->congestion;
+	char before[RD_UNITS_LEN], after[RD_UNITS_LEN];
+	int len;
+
+	buf[0] = '\0';
+	if (!c || !c->episodes)
+		return buf;
+	len = snprintf(buf, RATES_LEN,
+		"; here its rate was %s before them and at least %s after (mean%s of %llu)",
+		rd_fmt_bitrate(before, (double)c->rate_before),
+		rd_fmt_bitrate(after, (double)c->rate_after), plural(c->episodes), n(c->episodes));
+	if (c->recovery.n)
+		snprintf(buf + len, (size_t)(RATES_LEN - len),
+			", and 90 %% again %.3g ms after the last one (median of %llu)",
+			(double)c->recovery.p50 / 1e6, n(c->recovery.n));
+	return buf;
+}
+
+/*
+ * Behind the congested queue, where packets have marks, the rate is the queue's. Before it, the
+ * rate may be limited by something else, below what congestion control allows.
+ */
+static bool cnp_without_effect(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_congestion *c = l->s->congestion;
+	char before[RD_UNITS_LEN], after[RD_UNITS_LEN];
+
+	if (!c || c->episodes < 3 || c->rate_after < c->rate_before / 100 * 95 ||
+		count(l, RD_INC_CE))
+		return false;
+	finding_evidence(f, incident(l, RD_INC_CNP));
+	rd_finding_title(f, "CNPs do not slow this sender down");
+	rd_finding_detail(f,
+		"its rate is %s before CNPs, and at least %s after them (means of %llu times)",
+		rd_fmt_bitrate(before, (double)c->rate_before),
+		rd_fmt_bitrate(after, (double)c->rate_after), n(c->episodes));
+	filter_responses(l, f, "infiniband.bth.opcode == 0x81");
+	return true;
+}
+
+/* --- priorities ------------------------------------------------------------------------------- */
+
+/* Whether nearly all packets of a side have one DSCP. */
+static bool has_one_dscp(const struct rd_side *s)
+{
+	return s->seen && s->priority.dscp >= 0 && s->priority.others < s->frames / 16 + 1;
+}
+
+static bool has_one_pcp(const struct rd_side *s)
+{
+	return s->seen && s->priority.pcp >= 0 && !s->priority.pcp_varies && !s->priority.untagged;
+}
+
+/* Of requests and their responses; CNPs have a DSCP of their own on purpose. */
+static bool priorities_differ(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_priority *own = &l->s->priority, *other = &l->other->priority;
+	bool dscps = has_one_dscp(l->s) && has_one_dscp(l->other) && own->dscp != other->dscp;
+	bool pcps = has_one_pcp(l->s) && has_one_pcp(l->other) && own->pcp != other->pcp;
+
+	if (l->side || l->c->transport == RD_UD || (!dscps && !pcps))
+		return false;
+	/* Of a pair that was found by its PSNs, the other direction may be of another QP. */
+	if (l->c->pairing < RD_PAIR_CM)
+		finding_lower(f, RD_LIKELY);
+	f->evidence.count = l->s->frames + l->other->frames;
+	rd_finding_frame(f, l->s->first_frame);
+	rd_finding_frame(f, l->other->first_frame);
+	if (dscps)
+		rd_finding_title(f, "the two directions have different priorities: DSCP %d and %d",
+			own->dscp, other->dscp);
+	else
+		rd_finding_title(f,
+			"the two directions have different priorities: VLAN priority %d and %d",
+			own->pcp, other->pcp);
+	rd_finding_detail(f,
+		"at this capture point; %llu frames from here, %llu frames of the other direction",
+		n(l->s->frames), n(l->other->frames));
+	filter_requests(l, f);
+	return true;
+}
+
+const struct rule rules_of_pauses[] = {
+	{{"pause-frames", RD_SEV_WARNING, RD_CERTAIN,
+		 "a host: its NIC cannot take packets fast enough (PCIe, memory, IOMMU); a switch: "
+		 "the port behind it is congested",
+		 "compare the pause counters of the ports (rx_prioN_pause, tx_prioN_pause); "
+		 "without "
+		 "such frames a link may be paused as well, since most adapters do not pass them "
+		 "on"},
+		pause_frames},
+	{{0}, NULL},
+};
+
+const struct rule rules_of_congestion[] = {
+	{{"paused", RD_SEV_WARNING, RD_LIKELY,
+		 "the port at the other end of the paused link holds back packets of that priority",
+		 "see the finding about the sender of the pause frames; look at what slows it "
+		 "down"},
+		paused},
+	{{"cnp-late", RD_SEV_WARNING, RD_LIKELY,
+		 "the receiver's minimum time between CNPs is long, its NIC is overloaded, or its "
+		 "CNPs wait in a queue of the path",
+		 "check min_time_between_cnps and the CNP's DSCP and priority at the receiver"},
+		cnp_late},
+	{{"cnp-no-effect", RD_SEV_NOTE, RD_POSSIBLE,
+		 "congestion control is off at the sender, or its rate is limited by something "
+		 "else",
+		 "check roce_rp enable for this priority at the sender, and whether rp_cnp_handled "
+		 "grows"},
+		cnp_without_effect},
+	{{"priorities-differ", RD_SEV_WARNING, RD_CERTAIN,
+		 "the traffic class is set at one end only, or a switch rewrites it: responses in "
+		 "a priority without PFC are lost first",
+		 "compare the traffic class of both ends (cma_roce_tos, the GID's default), and "
+		 "what the switches trust"},
+		priorities_differ},
+	{{0}, NULL},
+};
