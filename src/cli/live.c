@@ -61,6 +61,7 @@ int live_open(struct capture_run *r, struct rd_error *err)
 void live_see(struct live *l, const struct rd_source *source, const struct rd_frame *frames,
 	unsigned int n)
 {
+	rd_analysis_speed(l->analysis, source->iface.speed);
 	if (source->iface.link == RD_LINK_RAW)
 		rd_analysis_undecoded(l->analysis, source->iface.dlt, frames, n);
 	else

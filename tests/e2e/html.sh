@@ -74,4 +74,16 @@ for width in 1400 800; do
 	done
 done
 
+# Pauses in the one, marks and CNPs in the other.
+for seed in 10005 10016; do
+	RDMADUMP=$RDMADUMP python3 "$srcdir/tests/world/run" --seed $seed --keep "$tmp/world" >/dev/null 2>&1
+	"$RDMADUMP" analyze --html "$tmp/congestion.html" "$tmp/world/$seed.a."* >/dev/null 2>"$tmp/log"
+	for width in 1400 800; do
+		got=$(look "$tmp/congestion.html" $width)
+		is "congestion control ($seed), $width wide: nothing cut off" "${got%% plots*}" "wide 0"
+		[ ! -s "$tmp/console" ]
+		ok "... and no message on the console" "$tmp/console"
+	done
+done
+
 tap_done

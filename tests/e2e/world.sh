@@ -35,5 +35,14 @@ count=24
 [ "${TEST_QUICK-}" != 1 ] || count=6
 world --seed 10064 --count $count --known=part --quiet >"$tmp/congestion" 2>&1
 ok "$count captures of congestion control, pauses and priorities: no fault" "$tmp/congestion"
+if has_jsonschema "JSON of pauses and CNPs by docs/schema/analyze.json"; then
+	for seed in 10005 10016; do
+		world --seed $seed --keep "$tmp/json" >/dev/null 2>&1
+		"$RDMADUMP" analyze --json "$tmp/json/$seed.a."* >"$tmp/json/$seed.json" 2>>"$tmp/log"
+	done
+	grep -q '"paused_ns": [1-9]' "$tmp/json/10005.json" && grep -q '"mark_to_cnp": {' "$tmp/json/10016.json" &&
+		python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/analyze.json" "$tmp/json/"*[56].json >"$tmp/log" 2>&1
+	ok "JSON of pauses and CNPs by docs/schema/analyze.json" "$tmp/log"
+fi
 sed -n 's/^\(certain\|likely\|possible\|counts\|what must\)/# &/p' "$tmp/log"
 tap_done

@@ -467,8 +467,8 @@ static void rates(void **state)
 	assert_in_range(c->recovery.min, 850 * US, 1050 * US);
 	assert_in_range(c->recovery.max, 850 * US, 1050 * US);
 	assert_null(finding(&s, "cnp-no-effect"));
-	assert_non_null(strstr(finding(&s, "cnp")->detail, "; here its rate was 8"));
-	assert_non_null(strstr(finding(&s, "cnp")->detail, "(means of 4), and 90 % again"));
+	assert_non_null(strstr(finding(&s, "cnp")->detail, "; its rate here: 8"));
+	assert_non_null(strstr(finding(&s, "cnp")->detail, "(means of 4), 90 % of the former one again"));
 	end(&s);
 	s = slows_down(4, 10);
 	assert_certainty(&s, "cnp-no-effect", RD_POSSIBLE);

@@ -52,6 +52,12 @@ def of_tap(world, t):
         out.append({"mac": p.mac(), "host": p.sender.text() if p.to_it else None, "classes": sorted(p.classes) if p.classes is not None else None,
                     "frames": len(seen), "resumes": sum(q == 0 for q in quanta), "missed": missed,
                     "paused_ns": sum(e - b for b, e in spans) if seen else 0, "longest_ns": max((e - b for b, e in spans), default=0)})
+    scripted = {id(p.sender) for p in world.pausers}
+    for host in world.hosts:      # frames of hosts that stop nothing: priority 3, see unreliable.py
+        n = sum(s[1].kind == "pause" and s[1].source is host and id(host) not in scripted for s in t.sights)
+        if n:
+            out.append({"mac": ":".join("%02x" % b for b in host.mac), "host": host.text(), "classes": [3], "frames": n, "resumes": 0, "missed": 0,
+                        "paused_ns": None, "longest_ns": None})
     return out
 
 
@@ -84,7 +90,7 @@ def judge(verdict, report, tap):
             verdict.judge("(paused priorities)", "certain", row["mac"], ([c["priority"] for c in sender["classes"]] == wanted, None, "are %s" % wanted))
         for c in sender["classes"]:
             verdict.counts.append(("resumes of %s" % row["mac"], row["resumes"], c["resumes"], True))
-            if c["paused_ns"] is not None and not row["missed"] and not tap["one_way"] and not tap["jittered"]:
+            if None not in (c["paused_ns"], row["paused_ns"]) and not row["missed"] and not tap["one_way"] and not tap["jittered"]:
                 near = abs(c["paused_ns"] - row["paused_ns"]) <= row["paused_ns"] / 20 + 2000 * (1 + row["frames"])
                 verdict.judge("(paused time)", "likely", row["mac"], (near, None, "says %d, is %d ns" % (c["paused_ns"], row["paused_ns"])))
 

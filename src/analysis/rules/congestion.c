@@ -153,12 +153,12 @@ const char *rates_text(char buf[RATES_LEN], const struct look *l)
 	if (!c || !c->episodes)
 		return buf;
 	len = snprintf(buf, RATES_LEN,
-		"; here its rate was %s before them and at least %s after (mean%s of %llu)",
+		"; its rate here: %s before, %s at the lowest after (mean%s of %llu)",
 		rd_fmt_bitrate(before, (double)c->rate_before),
 		rd_fmt_bitrate(after, (double)c->rate_after), plural(c->episodes), n(c->episodes));
 	if (c->recovery.n)
 		snprintf(buf + len, (size_t)(RATES_LEN - len),
-			", and 90 %% again %.3g ms after the last one (median of %llu)",
+			", 90 %% of the former one again after %.3g ms (median of %llu)",
 			(double)c->recovery.p50 / 1e6, n(c->recovery.n));
 	return buf;
 }

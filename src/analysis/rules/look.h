@@ -101,7 +101,7 @@ static inline bool is_incomplete(const struct look *l)
 
 #define RATES_LEN 200
 
-/* "; here its rate was ... before them and at least ... after"; "": unknown (congestion.c). */
+/* "; its rate here: ... before, ... at the lowest after"; "": unknown (congestion.c). */
 const char *rates_text(char buf[RATES_LEN], const struct look *l);
 
 /* A sender whose rounds begin at different PSNs gets responses, captured or not. */
