@@ -127,7 +127,10 @@ struct rd_priority {
 	int16_t pcp;	 /* priority code point of its VLAN tags: of the first one */
 	bool untagged;	 /* some frames have no tag */
 	bool pcp_varies; /* some tags have another one */
-	uint8_t ecn;	 /* bit n: some frames have n in the ECN field; 3: congestion experienced */
+	/* By the DCB settings of a port of either end, as the file has them. */
+	int16_t class; /* the priority that they lead to */
+	uint8_t pfc;   /* mask of the priorities with PFC, valid if `class` is */
+	uint8_t ecn;   /* bit n: some frames have n in the ECN field; 3: congestion experienced */
 };
 
 /* What congestion control did to a side that sends. */

@@ -6,6 +6,7 @@
 #ifndef RDMADUMP_DCB_H
 #define RDMADUMP_DCB_H
 
+#include <jansson.h>
 #include <linux/dcbnl.h>
 #include <net/if.h>
 #include <rdmadump/device.h>
@@ -63,6 +64,12 @@ uint8_t rd_dcb_roce_priorities(const struct rd_dcb *dcb);
 uint8_t rd_dcb_pfc_unmapped(const struct rd_dcb *dcb);
 /* RoCE's, if PFC is enabled on others only. */
 uint8_t rd_dcb_roce_without_pfc(const struct rd_dcb *dcb);
+
+/*
+ * What a capture stores of it (rdmadump-formats(5)): netdev, pfc, trust, dscp_priorities. NULL if
+ * it is not known, or out of memory. Owned by the caller.
+ */
+json_t *rd_dcb_fact(const struct rd_dcb *dcb);
 
 /* "priority 3", "priorities 3, 4", "no priority"; 40 bytes are enough. */
 #define RD_DCB_PRIORITIES_LEN 40

@@ -39,8 +39,9 @@ struct rd_port;
 
 /*
  * Reads the current facts of a port and appends them with the interface number `iface`: the device,
- * as it was loaded, QPs and counters. `when` is "start" or "end". What cannot be read is omitted;
- * what does not fit is omitted and logged. Sends commands to the device: not for the hot path.
+ * as it was loaded, QPs and counters; at the start DCB settings, too. `when` is "start" or "end".
+ * What cannot be read is omitted; what does not fit is omitted and logged. Sends commands to the
+ * device: not for the hot path.
  */
 void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
 	const struct rd_port *port, unsigned int iface, const char *when);

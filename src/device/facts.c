@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
+#include <rdmadump/dcb.h>
 #include <rdmadump/facts.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
@@ -120,6 +121,27 @@ static void add_device(const struct subject *s, const char *when)
 	keep(s, fact);
 }
 
+/* Of each netdev of the port whose driver has DCB. */
+static void add_dcb(const struct subject *s, const char *when)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (unsigned int i = 0; i < s->port->n_netdevs; i++) {
+		struct rd_dcb dcb;
+		json_t *settings, *fact;
+
+		rd_dcb_load(&dcb, s->device, &s->port->netdevs[i]);
+		settings = rd_dcb_fact(&dcb);
+		rd_dcb_free(&dcb);
+		if (!settings)
+			continue;
+		fact = begin(s, "dcb", when, rd_timespec_ns(&now));
+		json_object_update_new(fact, settings);
+		keep(s, fact);
+	}
+}
+
 static json_t *qp_object(const struct rd_qp_res *q)
 {
 	json_t *o = json_pack("{s:I, s:s, s:s, s:I, s:s}", "lqpn", (json_int_t)q->lqpn, "type",
@@ -176,6 +198,8 @@ void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
 	const struct subject s = {to, device, port, iface};
 
 	add_device(&s, when);
+	if (strcmp(when, "start") == 0)
+		add_dcb(&s, when);
 	add_qps(&s, when);
 	add_counters(&s, when);
 }

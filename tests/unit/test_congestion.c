@@ -468,7 +468,8 @@ static void rates(void **state)
 	assert_in_range(c->recovery.max, 850 * US, 1050 * US);
 	assert_null(finding(&s, "cnp-no-effect"));
 	assert_non_null(strstr(finding(&s, "cnp")->detail, "; its rate here: 8"));
-	assert_non_null(strstr(finding(&s, "cnp")->detail, "(means of 4), 90 % of the former one again"));
+	assert_non_null(
+		strstr(finding(&s, "cnp")->detail, "(means of 4), 90 % of the former one again"));
 	end(&s);
 	s = slows_down(4, 10);
 	assert_certainty(&s, "cnp-no-effect", RD_POSSIBLE);
@@ -565,7 +566,7 @@ static void first_packets(void **state)
 	end(&s);
 }
 
-/* The same frame with a tag of this priority; PCP_NONE: without one. */
+/* The same frame with a tag of this priority; NO_TAG: without one. */
 #define NO_TAG 8
 
 static void put_tagged(struct scene *s, bool back, uint32_t psn, unsigned int pcp)
@@ -576,6 +577,7 @@ static void put_tagged(struct scene *s, bool back, uint32_t psn, unsigned int pc
 		back ? 4 : 1024, 0);
 	if (back)
 		memcpy(plain.b + 26, "\x0a\0\0\x01\x0a\0\0\x02", 8);
+	plain.b[15] = s->tos;
 	rd_put_be32(plain.b + 14 + 20 + 8 + 8, psn | (back ? 0 : 0x80000000));
 	if (back)
 		plain.b[14 + 20 + 8 + 12] = OK;
@@ -613,6 +615,77 @@ static void vlan_priorities(void **state)
 	}
 }
 
+static void give(struct scene *s, const char *json)
+{
+	rd_analysis_facts(s->a, json, strlen(json));
+}
+
+/* A port of 10.0.0.1 or another host; PFC on priority 3, where DSCP 24 to 31 lead to. */
+static void give_port(struct scene *s, const char *gid, const char *trust, const char *pfc)
+{
+	char json[1024], map[512] = "";
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < 64; i++)
+		used += (size_t)snprintf(map + used, sizeof(map) - used, "%s%s", i ? "," : "",
+			i == 40	     ? "null"
+			: i / 8 == 3 ? "3"
+				     : "0");
+	snprintf(json, sizeof(json),
+		"{\"kind\":\"device\",\"device\":\"mlx5_0\",\"port\":1,\"gids\":[{\"gid\":\"%s\"}]"
+		"}",
+		gid);
+	give(s, json);
+	snprintf(json, sizeof(json),
+		"{\"kind\":\"dcb\",\"device\":\"mlx5_0\",\"port\":1,\"netdev\":\"eth0\","
+		"\"pfc\":%s,\"trust\":[%s],\"dscp_priorities\":[%s]}",
+		pfc, trust, map);
+	give(s, json);
+}
+
+static void no_drop_priorities(void **state)
+{
+	static const struct {
+		const char *gid, *trust, *pfc;
+		uint8_t dscp;
+		unsigned int pcp;
+		int class; /* -1: unknown */
+		bool lossy;
+	} cases[] = {
+		{"::ffff:10.0.0.1", "\"dscp\"", "[3]", 26, NO_TAG, 3, false},
+		{"::ffff:10.0.0.2", "\"dscp\"", "[3]", 10, NO_TAG, 0, true},
+		{"::ffff:10.0.0.2", "\"dscp\"", "[]", 10, NO_TAG, 0, false},	/* PFC for none */
+		{"::ffff:10.0.0.2", "\"dscp\"", "null", 10, NO_TAG, -1, false}, /* unknown */
+		{"::ffff:10.0.0.9", "\"dscp\"", "[3]", 10, NO_TAG, -1, false},	/* another host's */
+		{"::ffff:10.0.0.1", "\"dscp\"", "[3]", 40, NO_TAG, -1, false},	/* not configured */
+		{"::ffff:10.0.0.1", "\"pcp\"", "[3]", 26, 5, 5, true},
+		{"::ffff:10.0.0.1", "\"pcp\"", "[3]", 26, NO_TAG, -1, false},
+		{"::ffff:10.0.0.1", "\"pcp\",\"dscp\"", "[3]", 26, 5, 5, true},
+		{"::ffff:10.0.0.1", "\"dscp\",\"pcp\"", "[3]", 26, 5, 3, false},
+		{"::ffff:10.0.0.1", "\"pcp\",\"dscp\"", "[3]", 26, NO_TAG, 3, false},
+		{"::ffff:10.0.0.1", "", "[3]", 10, 5, -1, false},
+		{"::ffff:10.0.0.1", "\"dscp\"", "[3,-1,8,\"x\",99999999999]", 26, 5, 3, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct scene s = begin();
+		const struct rd_side *side;
+
+		give_port(&s, cases[i].gid, cases[i].trust, cases[i].pfc);
+		s.tos = (uint8_t)(cases[i].dscp << 2);
+		for (uint32_t psn = 0; psn < 10; psn++)
+			put_tagged(&s, false, psn, cases[i].pcp);
+		side = &result(&s)->side[0];
+		if (side->priority.class != cases[i].class)
+			fail_msg("case %zu: class %d", i, side->priority.class);
+		assert_int_equal(finding(&s, "lossy-priority") != NULL, cases[i].lossy);
+		if (cases[i].lossy)
+			assert_certainty(&s, "lossy-priority", RD_LIKELY);
+		end(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -631,6 +704,7 @@ int main(void)
 		cmocka_unit_test(priorities),
 		cmocka_unit_test(first_packets),
 		cmocka_unit_test(vlan_priorities),
+		cmocka_unit_test(no_drop_priorities),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

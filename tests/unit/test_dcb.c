@@ -497,6 +497,31 @@ static void check_json(const struct rd_dcb *dcb)
 	json_decref(root);
 }
 
+static void check_fact(const struct rd_dcb *dcb)
+{
+	json_t *fact = rd_dcb_fact(dcb), *map = json_object_get(fact, "dscp_priorities");
+
+	assert_string_equal(json_string_value(json_object_get(fact, "netdev")), "lo");
+	assert_int_equal(json_array_size(json_object_get(fact, "pfc")), 1);
+	assert_int_equal(json_integer_value(json_array_get(json_object_get(fact, "pfc"), 0)), 3);
+	assert_int_equal(json_array_size(json_object_get(fact, "trust")), 1);
+	assert_string_equal(
+		json_string_value(json_array_get(json_object_get(fact, "trust"), 0)), "dscp");
+	assert_int_equal(json_array_size(map), RD_DCB_DSCPS);
+	for (size_t i = 0; i < RD_DCB_DSCPS; i++) {
+		int wanted = -1;
+
+		for (size_t k = 0; k < dcb->n_apps; k++)
+			if (dcb->apps[k].selector == IEEE_8021QAZ_APP_SEL_DSCP &&
+				dcb->apps[k].protocol == i && dcb->apps[k].priority > wanted)
+				wanted = dcb->apps[k].priority;
+		assert_int_equal(json_is_null(json_array_get(map, i)), wanted < 0);
+		if (wanted >= 0)
+			assert_int_equal(json_integer_value(json_array_get(map, i)), wanted);
+	}
+	json_decref(fact);
+}
+
 static void test_text(void **state)
 {
 	struct rd_device device = {0};
@@ -509,11 +534,13 @@ static void test_text(void **state)
 	expect(&dcb, false, summary);
 	expect(&dcb, true, details);
 	check_json(&dcb);
+	check_fact(&dcb);
 	rd_dcb_free(&dcb);
 	kernel.error = EOPNOTSUPP;
 	rd_dcb_load(&dcb, &device, &netdev);
 	expect(&dcb, false, "");
 	expect(&dcb, true, "\nPort 1\n  DCB  lo: the driver has no DCB\n");
+	assert_null(rd_dcb_fact(&dcb));
 	rd_dcb_free(&dcb);
 }
 #endif

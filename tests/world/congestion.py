@@ -265,7 +265,9 @@ def both(world):
 def with_facts(world):
     at = place_of(world)
     world.taps.append(Tap("a", at, declared=True, speed=int(world.gbps * 1e9)))
-    facts.plan(world, world.taps[0], [facts.Device(world, at, "mlx5_0")], 0, None)
+    device = facts.Device(world, at, "mlx5_0")
+    device.pfc = world.rng.choice([[3], [3, 5], [5], []])
+    facts.plan(world, world.taps[0], [device], 0, None)
 
 
 TAPS = {

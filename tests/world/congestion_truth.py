@@ -123,5 +123,7 @@ def must_of_flow(flow, view, tap):
     there, back = dscps(view, None)
     if many and there != back and not tap["one_way"]:
         yield ("priorities-differ",), "DSCPs: %s and %s" % (there, back)
+    if tap["pfc"] and there is not None and int(there) >> 3 not in tap["pfc"] and view["requests"]["seen"] >= 16:
+        yield ("lossy-priority",), "DSCP %s, PFC on %s" % (there, tap["pfc"])
     if view["reactions_ns"] and min(view["reactions_ns"]) > 250_000 and not tap["missed"]:
         yield ("cnp-late",), "CNPs follow after %d ns" % min(view["reactions_ns"])

@@ -64,6 +64,7 @@ class Device:
         self.driver = world.rng.choice(list(KINDS))
         self.base = {}
         self.reset_ns = None
+        self.pfc = None           # priorities with PFC, where DCB settings are known; eight DSCPs lead to each priority
         self.readings = {}
 
     def read(self, when):
@@ -93,7 +94,9 @@ class Device:
         qps = self.head("qps", when, now)
         qps["qps"] = [{"lqpn": f.sqp, "rqpn": f.dqp, "type": "RC", "state": "RTS", "pid": 4000 + f.number, "comm": "app%d" % f.number}
                       for f in self.world.flows if f.source is self.host and f.transport == wire.RC]
-        return [json.dumps(x) for x in (device, counters, qps)]
+        dcb = self.head("dcb", when, now)
+        dcb.update(netdev="eth0", pfc=self.pfc, trust=["dscp"], dscp_priorities=[dscp // 8 for dscp in range(64)])
+        return [json.dumps(x) for x in (device, counters, qps) + ((dcb,) if self.pfc is not None else ())]
 
     def truth(self):
         first, last = self.readings["start"], self.readings["end"]

@@ -301,6 +301,12 @@ def priorities_differ(c):
     return bool(there and back and there != back), None, "DSCPs: %s and %s" % (there, back)
 
 
+def lossy_priority(c):
+    there = congestion_truth.dscps(c.view, c.back)[0]
+    ok = bool(c.tap["pfc"]) and there is not None and int(there) >> 3 not in c.tap["pfc"]
+    return ok, None, "DSCP %s, PFC on %s" % (there, c.tap["pfc"])
+
+
 def opinion(c):
     return None
 
@@ -318,6 +324,7 @@ OF_FLOW = {
     "responses-stopped": responses_stopped, "responses-unseen": responses_unseen,
     "datagram-gaps": datagram_gaps, "reordered-downstream": reordered_downstream,
     "paused": paused, "cnp-late": cnp_late, "cnp-no-effect": cnp_no_effect, "priorities-differ": priorities_differ,
+    "lossy-priority": lossy_priority,
     "starving": opinion, "small-mtu": opinion,
 }
 OF_CAPTURE = {

@@ -315,7 +315,8 @@ def of_world(world):
         out["flows"].append(flow_truth(world, f, packets[id(f)], taps))
     for t, s, whole in taps:
         out["taps"].append(tap_truth(t, whole))
-        out["taps"][-1].update(pauses=congestion_truth.of_tap(world, t), speed=t.speed, jittered=bool(t.jitter_ns))
+        out["taps"][-1].update(pauses=congestion_truth.of_tap(world, t), speed=t.speed, jittered=bool(t.jitter_ns),
+                               pfc=t.devices[0].pfc if t.devices else None)
     if len(world.taps) == 2:
         a, b = world.taps
         out["between"] = between(world, a, b, sights, world.packets)

@@ -158,6 +158,41 @@ static void take_device(struct rd_analysis *a, json_t *facts)
 	}
 }
 
+/* --- settings --------------------------------------------------------------------------------- */
+
+static int priority_of(const json_t *value)
+{
+	json_int_t n = json_integer_value(value);
+
+	return json_is_integer(value) && n >= 0 && n < RD_PRIORITIES ? (int)n : -1;
+}
+
+static void take_dcb(struct rd_analysis *a, json_t *facts)
+{
+	const json_t *pfc = json_object_get(facts, "pfc"), *value;
+	struct facts_port *p = port_of(a, facts);
+	struct facts_dcb *d = p && !p->dcb.known && json_is_array(pfc) ? &p->dcb : NULL;
+	size_t i;
+
+	if (!d)
+		return;
+	d->known = true;
+	memset(d->of, -1, sizeof(d->of));
+	json_array_foreach (pfc, i, value)
+		if (priority_of(value) >= 0)
+			d->pfc |= (uint8_t)(1U << priority_of(value));
+	json_array_foreach (json_object_get(facts, "trust"), i, value) {
+		const char *name = json_string_value(value);
+
+		d->dscp |= name && !strcmp(name, "dscp");
+		d->pcp |= name && !strcmp(name, "pcp");
+		d->pcp_first |= d->pcp && !d->dscp;
+	}
+	json_array_foreach (json_object_get(facts, "dscp_priorities"), i, value)
+		if (i < sizeof(d->of))
+			d->of[i] = (int8_t)priority_of(value);
+}
+
 /* --- counters --------------------------------------------------------------------------------- */
 
 /* Copies numbers of time and counters only, so that nothing else of the file uses memory. */
@@ -324,7 +359,8 @@ void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len)
 	static const struct {
 		const char *kind;
 		void (*take)(struct rd_analysis *a, json_t *facts);
-	} kinds[] = {{"qps", take_qps}, {"device", take_device}, {"counters", take_counters}};
+	} kinds[] = {{"qps", take_qps}, {"device", take_device}, {"counters", take_counters},
+		{"dcb", take_dcb}};
 	json_t *facts = json_loadb(json, len, 0, NULL);
 	const char *kind = json_string_value(json_object_get(facts, "kind"));
 

@@ -22,6 +22,15 @@ struct facts_span {
 	json_t *first, *last; /* last NULL: the capture has no end */
 };
 
+/* What decides on the priority of a packet at a port. */
+struct facts_dcb {
+	bool known;	/* PFC is: the others may be none */
+	uint8_t pfc;	/* mask of the priorities that have it */
+	bool dscp, pcp; /* which of them is trusted */
+	bool pcp_first; /* of both: that of the VLAN tag, if there is one */
+	int8_t of[64];	/* the priority of a DSCP; -1: none is configured */
+};
+
 struct facts_port {
 	char *device;
 	unsigned int port;
@@ -40,6 +49,7 @@ struct facts_port {
 	uint64_t shown[QUANTITIES], outside[QUANTITIES];
 	/* Frames before the one and after the other are outside; 0: that is settled. */
 	uint64_t starts_ns, ends_ns;
+	struct facts_dcb dcb; /* of the port's first netdev that has it */
 };
 
 struct qp_owner {

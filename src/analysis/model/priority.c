@@ -53,7 +53,8 @@ void priority_take(struct rd_analysis *a, struct flow *f, const struct rd_packet
 
 struct rd_priority priority_result(const struct flow_priority *q, uint64_t frames)
 {
-	struct rd_priority r = {.dscp = -1, .other_dscp = -1, .cnp_dscp = -1, .pcp = -1};
+	struct rd_priority r = {
+		.dscp = -1, .other_dscp = -1, .cnp_dscp = -1, .pcp = -1, .class = -1};
 
 	r.ecn = q->ecn;
 	r.untagged = q->untagged;

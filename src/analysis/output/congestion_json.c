@@ -35,7 +35,7 @@ static json_t *priority_json(const struct rd_priority *p)
 {
 	json_t *o;
 
-	if (!p->others && p->cnp_dscp < 0 && p->pcp < 0)
+	if (!p->others && p->cnp_dscp < 0 && p->pcp < 0 && p->class < 0)
 		return json_null();
 	o = json_object();
 	set(o, "other_dscp", number_or_null(p->other_dscp));
@@ -44,6 +44,8 @@ static json_t *priority_json(const struct rd_priority *p)
 	set(o, "pcp", number_or_null(p->pcp));
 	set(o, "pcp_varies", json_boolean(p->pcp_varies));
 	set(o, "untagged", json_boolean(p->untagged));
+	set(o, "class", number_or_null(p->class));
+	set(o, "pfc", p->class < 0 ? json_null() : json_boolean(p->pfc >> p->class & 1));
 	return o;
 }
 

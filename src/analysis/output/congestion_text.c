@@ -27,6 +27,9 @@ static void put_priority(const struct rd_priority *p, FILE *out)
 			if (p->ecn >> i & 1)
 				fputs(names[i], out);
 	}
+	if (p->class >= 0)
+		fprintf(out, ", priority %d by the port's settings, %s PFC", p->class,
+			p->pfc >> p->class & 1 ? "with" : "without");
 	fputc('\n', out);
 }
 

@@ -75,7 +75,8 @@ static bool fill_side(const struct rd_analysis *a, struct rd_side *s, const stru
 	const struct flow *other)
 {
 	s->credits = -1;
-	s->priority = (struct rd_priority){.dscp = -1, .other_dscp = -1, .cnp_dscp = -1, .pcp = -1};
+	s->priority = (struct rd_priority){
+		.dscp = -1, .other_dscp = -1, .cnp_dscp = -1, .pcp = -1, .class = -1};
 	if (!side_incidents(s, own, other))
 		return false;
 	if (other) {
@@ -341,6 +342,7 @@ static int make_report(
 	/* Conversations take over what flows have. */
 	if (comparisons_make(a, r) < 0 || fill_conversations(a, r, final) < 0)
 		goto fail;
+	classes_fill(a, r);
 	readings_correct(a, r);
 	if (readings_judge(a, r) < 0 || rules_run(a, r) < 0)
 		goto fail;

@@ -11,5 +11,7 @@ int comparisons_make(const struct rd_analysis *a, struct rd_report *r);
 int readings_judge(const struct rd_analysis *a, struct rd_report *r);
 /* Corrects what the packets of conversations seem to show. */
 void readings_correct(const struct rd_analysis *a, struct rd_report *r);
+/* The priorities that settings in the file lead to, in all sides of conversations. */
+void classes_fill(const struct rd_analysis *a, struct rd_report *r);
 
 #endif

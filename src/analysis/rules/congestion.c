@@ -227,6 +227,27 @@ static bool priorities_differ(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+/* Switches may have other settings than the port. */
+static bool lossy_priority(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_priority *p = &l->s->priority;
+	char with[48];
+
+	if (!l->s->seen || p->class < 0 || !p->pfc || p->pfc >> p->class & 1)
+		return false;
+	classes_text(with, sizeof(with), p->pfc);
+	f->evidence.count = l->s->frames;
+	rd_finding_frame(f, l->s->first_frame);
+	rd_finding_title(f, "RDMA packets have priority %d, but PFC is on for %s", p->class, with);
+	if (p->pcp >= 0 && !p->untagged)
+		rd_finding_detail(f, "%llu frames with DSCP %d and VLAN priority %d",
+			n(l->s->frames), p->dscp, p->pcp);
+	else
+		rd_finding_detail(f, "%llu frames with DSCP %d", n(l->s->frames), p->dscp);
+	filter_requests(l, f);
+	return true;
+}
+
 const struct rule rules_of_pauses[] = {
 	{{"pause-frames", RD_SEV_WARNING, RD_CERTAIN,
 		 "a host: its NIC cannot take packets fast enough (PCIe, memory, IOMMU); a switch: "
@@ -262,5 +283,11 @@ const struct rule rules_of_congestion[] = {
 		 "compare the traffic class of both ends (cma_roce_tos, the GID's default), and "
 		 "what the switches trust"},
 		priorities_differ},
+	{{"lossy-priority", RD_SEV_WARNING, RD_LIKELY,
+		 "the application or the CM's default sets another traffic class than the one that "
+		 "PFC is for, so that a full queue drops the packets",
+		 "compare the traffic class of the QP with PFC and trust of the ports (rdmadump "
+		 "info, dcb) and of the switches"},
+		lossy_priority},
 	{{0}, NULL},
 };

@@ -38,8 +38,9 @@ struct rule {
 };
 
 /*
- * Ended by a row without a key. Those of loss, sides, congestion and facts are tried once for each side of each conversation,
- * rules of the capture and of pauses with nth = 0, 1, 2 ... until they do not apply.
+ * Ended by a row without a key. Those of loss, sides, congestion and facts are tried once for each
+ * side of each conversation, rules of the capture and of pauses with nth = 0, 1, 2 ... until they
+ * do not apply.
  */
 extern const struct rule rules_of_loss[], rules_of_sides[], rules_of_congestion[];
 extern const struct rule rules_of_capture[], rules_of_pauses[];
