@@ -248,7 +248,7 @@ static void pass(struct rd_analysis *a, struct facts_port *p, uint64_t ns)
 void facts_pass(struct rd_analysis *a, uint64_t ns)
 {
 	a->facts_ns = UINT64_MAX;
-	for (unsigned int i = 0; i < a->facts->n_ports; i++) {
+	for (unsigned int i = 0; a->facts && i < a->facts->n_ports; i++) {
 		struct facts_port *p = &a->facts->ports[i];
 		uint64_t next;
 
