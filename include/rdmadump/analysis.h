@@ -341,7 +341,7 @@ struct rd_report {
 	size_t n_readings;
 	struct rd_series series; /* all frames */
 	struct rd_intervals intervals;
-	struct rd_opcode_use *opcodes; /* 256, by BTH opcode; NULL: not asked for */
+	struct rd_opcode_use *opcodes;	       /* 256, by BTH opcode; NULL: not asked for */
 	struct rd_pause_sender *pause_senders; /* in the order of their first frames */
 	size_t n_pause_senders;
 	uint64_t pauses_left_out; /* frames of further senders */

@@ -330,8 +330,8 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 	if (!s->requests)
 		return;
 	snprintf(number, sizeof(number), s->mtu ? "%u" : "unknown", s->mtu);
-	fprintf(p->out, "      PSN %u to %u, path MTU %s, P_Key 0x%04x, %s\n",
-		s->psn_first, s->psn_last, number, s->pkey, ending_name(s->ending));
+	fprintf(p->out, "      PSN %u to %u, path MTU %s, P_Key 0x%04x, %s\n", s->psn_first,
+		s->psn_last, number, s->pkey, ending_name(s->ending));
 }
 
 static bool is_shown(const struct page *p, const struct rd_conversation *c, unsigned int side)
