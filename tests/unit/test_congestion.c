@@ -262,8 +262,9 @@ static void of_all_traffic(void **state)
 	end(&s);
 }
 
-/* `n` times: packets, a pause of 200 us, packets 10 us after it; `during`: also within it. */
-static struct scene waits(unsigned int n, const char *mac, bool during, uint8_t priority)
+/* `n` times: packets, a pause of 200 us, packets 10 us after it; the last `during` times also
+ * within it. */
+static struct scene waits(unsigned int n, const char *mac, unsigned int during, uint8_t priority)
 {
 	struct scene s = begin();
 	uint32_t psn = 0;
@@ -278,11 +279,11 @@ static struct scene waits(unsigned int n, const char *mac, bool during, uint8_t 
 		respond(&s, ACK, psn - 1, OK);
 		put_frame(&s, &off);
 		request(&s, SEND_ONLY, psn++); /* was on its way */
-		for (unsigned int k = 0; during && k < 9; k++) {
+		for (unsigned int k = 0; i + during >= n && k < 9; k++) {
 			s.ns += 10 * US;
 			request(&s, SEND_ONLY, psn++);
 		}
-		s.ns += during ? 10 * US : 190 * US;
+		s.ns += i + during >= n ? 10 * US : 190 * US;
 		put_frame(&s, &on);
 	}
 	sends(&s, psn, psn + 9);
@@ -291,7 +292,7 @@ static struct scene waits(unsigned int n, const char *mac, bool during, uint8_t 
 
 static void gaps_that_fit(void **state)
 {
-	struct scene s = waits(3, OTHER_MAC, false, 3);
+	struct scene s = waits(3, OTHER_MAC, 0, 3);
 	const struct rd_side *side;
 
 	(void)state;
@@ -306,10 +307,10 @@ static void gaps_that_fit(void **state)
 	assert_string_equal(finding(&s, "paused")->title,
 		"the packets of this sender wait during pauses of priority 3");
 	end(&s);
-	s = waits(2, OTHER_MAC, false, 5);
+	s = waits(2, OTHER_MAC, 0, 5);
 	assert_certainty(&s, "paused", RD_POSSIBLE);
 	end(&s);
-	s = waits(3, OTHER_MAC, false, 3);
+	s = waits(3, OTHER_MAC, 0, 3);
 	rd_analysis_file_end(s.a, 1, true, NULL);
 	assert_certainty(&s, "paused", RD_POSSIBLE);
 	end(&s);
@@ -317,14 +318,17 @@ static void gaps_that_fit(void **state)
 
 static void gaps_that_do_not(void **state)
 {
-	struct scene s = waits(4, OTHER_MAC, true, 3); /* packets within the pauses */
+	struct scene s = waits(4, OTHER_MAC, 4, 3); /* packets within the pauses */
 	uint32_t psn = 0;
 
 	(void)state;
 	assert_null(result(&s)->side[0].held);
 	assert_null(finding(&s, "paused"));
 	end(&s);
-	s = waits(4, OWN_MAC, false, 3); /* the pauses stop the other direction */
+	s = waits(6, OTHER_MAC, 3, 3); /* some gaps fit, but other pauses do not stop it */
+	assert_null(result(&s)->side[0].held);
+	end(&s);
+	s = waits(4, OWN_MAC, 0, 3); /* the pauses stop the other direction */
 	assert_null(result(&s)->side[0].held);
 	end(&s);
 	s = begin(); /* gaps of 400 us that begin before the pauses, or end after them */
