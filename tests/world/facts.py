@@ -65,6 +65,7 @@ class Device:
         self.base = {}
         self.reset_ns = None
         self.pfc = None           # priorities with PFC, where DCB settings are known; eight DSCPs lead to each priority
+        self.speed = 100_000_000_000
         self.readings = {}
 
     def read(self, when):
@@ -90,7 +91,7 @@ class Device:
                                 for key, n in numbers.items()}
         device = self.head("device", when, now)
         device.update(driver=self.driver, node_guid="0002:c903:00%02x:%04x" % (self.host.number, 7), link="ethernet", state="ACTIVE",
-                      speed=100_000_000_000, gids=[{"index": 0, "gid": str(ipaddress.IPv6Address(self.host.gid)).lower(), "type": "RoCE v2"}])
+                      speed=self.speed, gids=[{"index": 0, "gid": str(ipaddress.IPv6Address(self.host.gid)).lower(), "type": "RoCE v2"}])
         qps = self.head("qps", when, now)
         qps["qps"] = [{"lqpn": f.sqp, "rqpn": f.dqp, "type": "RC", "state": "RTS", "pid": 4000 + f.number, "comm": "app%d" % f.number}
                       for f in self.world.flows if f.source is self.host and f.transport == wire.RC]

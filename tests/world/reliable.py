@@ -57,6 +57,7 @@ class Flow:
         self.fatal_at, self.fatal_code = None, wire.NAK_ACCESS
         self.dies_ns = 1 << 62
         self.cm = False
+        self.pace_ns = 0              # the responder waits so long between the responses to a READ
         self.keeps_sends = False      # selective: SENDs out of order are kept, too
         self.ack_twice = 0.0          # share of the ACKs that the responder sends again
         self.credits, self.repost_ns = None, 0   # receives of the responder, the time until one is posted again
@@ -349,10 +350,10 @@ class Flow:
 
     # --- the responder -----------------------------------------------------------------------
 
-    def respond(self, opcode, psn, body, syndrome=None, cause=None, pad=0):
+    def respond(self, opcode, psn, body, syndrome=None, cause=None, pad=0, later=0):
         p = Packet(self, "response", self.target, self.source, self.sqp, opcode, psn, body, syndrome=syndrome,
                    answers=cause, data=pad)
-        self.world.after(self.delay_ns, self.world.send, p)
+        self.world.after(self.delay_ns + later, self.world.send, p)
 
     def ack(self, psn, syndrome=0x1F, cause=None):
         self.since_ack = 0
@@ -440,7 +441,7 @@ class Flow:
                       else wire.READ_LAST if i == p.span - 1 else wire.READ_MIDDLE)
             size = min(self.mtu, e.head - (done + i) * self.mtu)
             head = wire.aeth(0x1F, self.msn) if opcode != wire.READ_MIDDLE else b""
-            self.respond(opcode, p.psn + i & PSN_MASK, head + b"\x5a" * (size + (-size % 4)), None, p, -size % 4)
+            self.respond(opcode, p.psn + i & PSN_MASK, head + b"\x5a" * (size + (-size % 4)), None, p, -size % 4, i * self.pace_ns)
 
     def duplicate(self, p):
         if p.opcode == wire.READ_REQUEST:
