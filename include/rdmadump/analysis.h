@@ -15,6 +15,7 @@
 #include <rdmadump/frame.h>
 #include <rdmadump/notation.h>
 #include <rdmadump/packet.h>
+#include <rdmadump/verdict.h>
 #include <stdio.h>
 
 #define RD_REPORT_VERSION 2
@@ -170,6 +171,7 @@ struct rd_side {
 	struct rd_verb_use *verbs;
 	struct rd_latency *latencies; /* of its requests */
 	uint8_t has_verbs, has_latencies;
+	struct rd_times *times;	      /* of its requests; NULL: it has none */
 	uint8_t ack_timeout;	      /* as encoded in the CM's REQ; 0: unknown */
 	uint32_t psn_first, psn_last; /* valid if requests > 0 */
 	uint32_t mtu;		      /* path MTU as packets show it, 0: unknown */
@@ -245,6 +247,7 @@ struct rd_conversation {
 	struct rd_endpoint a, b;   /* UD: source QP and destination QP */
 	bool multicast, cm;	   /* cm: the CM connected or disconnected it within the capture */
 	bool proven;		   /* a frame of it had a valid ICRC */
+	bool local[2];		   /* a, b: of a device whose facts the file has */
 	struct rd_owner *owner[2]; /* of a's and b's QP; NULL: unknown */
 	struct rd_connection *connection; /* NULL: unknown */
 	struct rd_side side[2];		  /* a's and b's */
@@ -333,7 +336,9 @@ struct rd_report {
 	struct rd_totals totals;
 	struct rd_conversation *conversations; /* busiest first */
 	size_t n_conversations;
-	size_t n_shown;		     /* of them, limited by --top */
+	size_t n_shown;	    /* of them, limited by --top */
+	uint32_t *place_of; /* of the conversation with this id; n_places entries */
+	size_t n_places;
 	struct rd_findings findings; /* worst first */
 	struct rd_comparison *comparisons;
 	size_t n_comparisons;
@@ -347,6 +352,10 @@ struct rd_report {
 	uint64_t pauses_left_out; /* frames of further senders */
 	struct rd_unread unread[RD_UNREAD_KINDS];
 	unsigned int n_unread;
+	struct rd_judgement verdict;
+	struct rd_hosts hosts;
+	struct rd_groups groups;
+	uint64_t port_speed; /* bit/s of the capturing port as the file says, 0: unknown */
 	/* A part of the frames could not be judged, or all of them: the exit status says so. */
 	bool incomplete;
 };

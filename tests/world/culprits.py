@@ -141,11 +141,11 @@ def healthy(world):
 
 
 CULPRITS = {
-    "lost in the sender's NIC": lost(SENDER), "lost before the middle": lost(FABRIC_BEFORE),
-    "lost behind the middle": lost(FABRIC_BEHIND), "lost in the receiver's NIC": lost(RECEIVER),
-    "responses lost in the receiver's NIC": lost(SENDER, True), "responses lost behind the middle": lost(FABRIC_BEHIND, True),
-    "responses lost before the middle": lost(FABRIC_BEFORE, True), "responses lost in the sender's NIC": lost(RECEIVER, True),
-    "damaged in the sender's NIC": damaged(SENDER), "damaged before the middle": damaged(FABRIC_BEFORE),
+    "lost in the sender's NIC": lost(SENDER), "lost upstream of the middle": lost(FABRIC_BEFORE),
+    "lost downstream of the middle": lost(FABRIC_BEHIND), "lost in the receiver's NIC": lost(RECEIVER),
+    "responses lost in the receiver's NIC": lost(SENDER, True), "responses lost downstream of the middle": lost(FABRIC_BEHIND, True),
+    "responses lost upstream of the middle": lost(FABRIC_BEFORE, True), "responses lost in the sender's NIC": lost(RECEIVER, True),
+    "damaged in the sender's NIC": damaged(SENDER), "damaged upstream of the middle": damaged(FABRIC_BEFORE),
     "slow requester": slow_requester(200_000), "idle requester": slow_requester(100 * MS),
     "slow responder": slow_responder("write"), "slow reads": slow_responder("read"), "slow fabric": slow_fabric,
     "slow sender NIC": slow_sender_nic, "slow receiver NIC": slow_receiver_nic, "slow service": slow_service,

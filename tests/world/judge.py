@@ -11,6 +11,7 @@ import congestion_truth
 import figures
 import predicates
 import unknowable
+import where as places
 
 EVENTS = ("rnr", "cnp", "nak_sequence", "nak_invalid_request", "nak_remote_access", "nak_remote_operational",
           "retransmitted", "rounds_nak", "rounds_rnr", "rounds_read", "rounds_timeout")
@@ -79,6 +80,7 @@ class Verdict:
         for c in report["conversations"]:
             self.conversation(c, truth, tap, index, prefix)
         congestion_truth.judge(self, report, tap)
+        places.judge(self, report, truth, index)
 
     def finding(self, f, conversations, truth, tap, index):
         case = Case(truth, tap, f)

@@ -46,7 +46,8 @@ int rd_analysis_open(
 	if (!a->config.max_qps)
 		a->config.max_qps = RD_ANALYSIS_QPS;
 	a->beginnings = calloc(BEGINNINGS, sizeof(*a->beginnings));
-	if (!a->beginnings || !grid_init(&a->grid) ||
+	a->legs = calloc(1, sizeof(*a->legs));
+	if (!a->beginnings || !a->legs || !grid_init(&a->grid) ||
 		!flow_table_init(&a->flows, a->config.max_qps))
 		goto fail;
 	if (config->interval_ns)
@@ -170,6 +171,7 @@ static inline void flow_count(struct rd_analysis *a, struct flow *f, const struc
 	f->traffic.last_frame = it->frame;
 	a->point->frames++;
 	a->point->wire_bytes += p->len;
+	leg_take(a->legs, f->leg, p->len, it->ns, it->frame);
 	if (!is_plain(f, p))
 		flow_marks(a, f, p);
 }
@@ -184,6 +186,57 @@ static void congestion(struct rd_analysis *a, struct flow *f, const struct rd_pa
 		congestion_notified(a, f->pair.peer);
 }
 
+/* A request, and what its side's time was spent on up to it. */
+static inline void request_take(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	const struct flow *peer = f->pair.peer;
+	uint32_t next = f->req.next;
+	bool refused = f->ack.rnr_frame;
+	struct times *t = f->times ? f->times : flow_times(a, f);
+
+	request_rc(a, f, it);
+	if (!t)
+		return;
+	if (f->req.next == next) {
+		times_spend(t, refused ? RD_TIME_NOT_READY : RD_TIME_RECOVERY, it->ns);
+	} else if (it->p->op->bits & RD_OP_FIRST) {
+		if (f->ack.idle)
+			times_resume(t, peer ? peer->req.message_ns : 0, it->ns);
+		else
+			times_spend(t, RD_TIME_SENDING, it->ns);
+	} else {
+		if (it->p->payload_len == f->req.mtu)
+			times_gap(t, it->ns);
+		times_spend(t, RD_TIME_SENDING, it->ns);
+	}
+	f->ack.idle = false;
+}
+
+/* A response, and what the requester's time was spent on up to it. */
+static inline void response_take(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	unsigned int bits = it->p->op->bits;
+	bool further = bits & RD_OP_READ && !(bits & RD_OP_FIRST);
+	struct flow *r = f->pair.peer;
+
+	if (r && r->times && !r->ack.idle) {
+		if (further && it->p->payload_len == r->req.mtu)
+			times_gap(r->times, it->ns);
+		times_spend(r->times,
+			r->round.active ? RD_TIME_RECOVERY
+			: further	? RD_TIME_RECEIVING
+					: RD_TIME_WAITING,
+			it->ns);
+	}
+	response_rc(a, f, it);
+	if (!f->pair.peer || !f->pair.peer->times)
+		return;
+	if (!r) /* this response made them a pair */
+		times_spend(f->pair.peer->times, RD_TIME_WAITING, it->ns);
+	r = f->pair.peer;
+	r->ack.idle = r->ack.acked && r->ack.una == r->req.next;
+}
+
 static inline void part_run(
 	struct rd_analysis *a, struct flow *f, const struct item *it, unsigned int part)
 {
@@ -191,10 +244,10 @@ static inline void part_run(
 
 	switch (part) {
 	case PART_REQUEST:
-		request_rc(a, f, it);
+		request_take(a, f, it);
 		break;
 	case PART_RESPONSE:
-		response_rc(a, f, it);
+		response_take(a, f, it);
 		break;
 	case PART_UC:
 		request_uc(a, f, it);
@@ -492,6 +545,7 @@ void rd_analysis_close(struct rd_analysis *a)
 	refused_free(a);
 	intervals_free(a->intervals);
 	free(a->opcodes);
+	free(a->legs);
 	free(a->files);
 	pauses_free(a->pauses);
 	free(a->psns);

@@ -73,6 +73,7 @@ void flow_finish(struct flow *f)
 	free(f->recent.value[1]);
 	free(f->incidents.list);
 	free(f->req.verbs);
+	free(f->times);
 	for (unsigned int i = 0; i < RD_LATENCY_COUNT; i++)
 		free(f->ack.latencies[i]);
 	f->trouble = NULL;
@@ -85,6 +86,7 @@ void flow_finish(struct flow *f)
 	memset(f->recent.room, 0, sizeof(f->recent.room));
 	f->incidents = (struct incidents){0};
 	f->req.verbs = NULL;
+	f->times = NULL;
 	f->req.n_verbs = 0;
 	memset(f->req.verb_at, 0, sizeof(f->req.verb_at));
 	memset(f->ack.latencies, 0, sizeof(f->ack.latencies));
@@ -204,6 +206,7 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	f->id.sport = p->kind == RD_KIND_ROCE2 ? rd_be16(p->data + p->l4) : 0;
 	f->traffic.row = (uint16_t)grid_row(&a->grid);
 	f->id.place.home = it->place;
+	f->leg = leg_of(a->legs, f);
 	return f;
 }
 
@@ -335,6 +338,16 @@ struct seq *flow_missing(struct rd_analysis *a, struct flow *f)
 	if (!f->resp.missing)
 		f->resp.missing = must(a, calloc(1, sizeof(*f->resp.missing)));
 	return f->resp.missing;
+}
+
+struct times *flow_times(struct rd_analysis *a, struct flow *f)
+{
+	f->times = must(a, calloc(1, sizeof(*f->times)));
+	if (f->times) {
+		f->times->last_ns = a->ns;
+		f->times->gap_ns = UINT32_MAX;
+	}
+	return f->times;
 }
 
 struct rd_verb_use *flow_verb(struct rd_analysis *a, struct flow *f, enum rd_verb verb)

@@ -106,9 +106,24 @@ static bool side_latencies(struct rd_side *s, const struct flow *f)
 	return true;
 }
 
+static bool side_times(struct rd_side *s, const struct flow *f)
+{
+	const struct times *t = f->times;
+
+	if (!t)
+		return true;
+	s->times = calloc(1, sizeof(*s->times));
+	if (!s->times)
+		return false;
+	memcpy(s->times->ns, t->spent_ns, sizeof(s->times->ns));
+	s->times->pauses = t->pauses;
+	s->times->gap_ns = t->gap_ns < UINT32_MAX ? t->gap_ns : 0;
+	return true;
+}
+
 bool side_requests(struct rd_side *s, const struct flow *f)
 {
-	return side_verbs(s, f) && side_latencies(s, f);
+	return side_verbs(s, f) && side_latencies(s, f) && side_times(s, f);
 }
 
 void side_free(struct rd_side *s)
@@ -119,4 +134,5 @@ void side_free(struct rd_side *s)
 	free(s->refusal);
 	free(s->congestion);
 	free(s->held);
+	free(s->times);
 }

@@ -7,6 +7,8 @@
 #define RDMADUMP_ANALYSIS_STATE_H
 
 #include "congestion.h"
+#include "leg.h"
+#include "times.h"
 #include <rdmadump/analysis.h>
 #include <string.h>
 
@@ -258,6 +260,7 @@ struct flow_acks {
 	bool gap_open;	 /* a READ response is missing: the requester drops those after it */
 	uint8_t end_nak; /* value of the NAK that ended the QP, + 1; 0: none */
 	bool refused;	 /* that NAK is of an open request: what is sent now does not arrive */
+	bool idle;	 /* no request is open: all are acknowledged, or none was sent */
 	uint32_t nak_psn, rnr_psn;
 	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
 	uint32_t gap_psn;	       /* first response that is missing, if gap_open */
@@ -311,6 +314,8 @@ struct flow {
 	struct flow_rate rate;
 	struct congestion *congestion; /* NULL: no mark, no CNP */
 	struct flow_held *held;	       /* NULL: no gap fits a pause */
+	struct times *times; /* NULL until its first request */
+	struct leg *leg;     /* never NULL */
 };
 
 /* Whether one of its frames had a valid ICRC. */
@@ -386,6 +391,7 @@ struct rd_analysis {
 	struct flow_table flows;
 	uint8_t parts[256]; /* which part handles a packet, by BTH opcode */
 	struct grid grid;
+	struct legs *legs;
 	uint64_t frame;		      /* number of the current one */
 	uint64_t ns;		      /* its time */
 	struct rd_point *point;	      /* of the current flow, at this time */
@@ -499,6 +505,7 @@ struct rd_incident *flow_incident_of(
 /* The flow's, allocated if it has none; NULL if out of memory. */
 struct trouble *flow_trouble(struct rd_analysis *a, struct flow *f);
 struct seq *flow_missing(struct rd_analysis *a, struct flow *f);
+struct times *flow_times(struct rd_analysis *a, struct flow *f);
 struct rd_verb_use *flow_verb(struct rd_analysis *a, struct flow *f, enum rd_verb verb);
 /* flow_remember() where the table may have to grow. */
 void flow_remember_more(

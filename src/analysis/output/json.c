@@ -182,6 +182,7 @@ static json_t *side_json(const struct rd_side *s, const struct times *t)
 			latency_json(rd_side_latency(s, RD_LATENCY_ATOMIC)), "message",
 			latency_json(rd_side_latency(s, RD_LATENCY_MESSAGE)), "timeout",
 			latency_json(rd_side_latency(s, RD_LATENCY_TIMEOUT))));
+	set(o, "times", times_json(s->times));
 	set(o, "psn_first", asked ? rd_json_u64(s->psn_first) : json_null());
 	set(o, "psn_last", asked ? rd_json_u64(s->psn_last) : json_null());
 	set(o, "mtu", rd_json_u64_or_null(s->mtu));
@@ -306,9 +307,12 @@ json_t *report_frame_json(const struct rd_report *r)
 	for (size_t i = 0; i < r->n_comparisons; i++)
 		json_array_append_new(comparisons, comparison_json(&r->comparisons[i]));
 	set(o, "version", json_integer(RD_REPORT_VERSION));
+	set(o, "verdict", verdict_json(r));
 	set(o, "capture", capture_json(r, &t));
 	set(o, "totals", totals_json(&r->totals));
 	set(o, "findings", json_array());
+	set(o, "groups", groups_json(r));
+	set(o, "hosts", hosts_json(r));
 	set(o, "conversations", json_array());
 	set(o, "conversations_in_all", rd_json_u64(r->n_conversations));
 	set(o, "counters", comparisons);

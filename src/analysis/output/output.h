@@ -24,6 +24,20 @@ void pauses_text(const struct rd_report *r, FILE *out);
 void side_congestion_json(json_t *side, const struct rd_side *s);
 /* The senders of pause frames: an array. */
 json_t *pauses_json(const struct rd_report *r);
+/* The verdict as a paragraph and an empty line. */
+void verdict_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
+/* All its sentences in one line; NULL if out of memory. To be freed by the caller. */
+char *verdict_sentences(const struct rd_judgement *v);
+/* What the time of a side's requests was spent on, in one line; nothing for NULL. */
+void times_text(const struct rd_times *t, FILE *out);
+/* Tables of hosts where there are more than two; with -v always, and of pairs of hosts. */
+void hosts_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
+json_t *verdict_json(const struct rd_report *r);
+json_t *hosts_json(const struct rd_report *r);
+json_t *groups_json(const struct rd_report *r);
+/* Null for NULL. */
+json_t *times_json(const struct rd_times *t);
+
 /* Null if there are no samples. */
 json_t *latency_json(const struct rd_latency *l);
 /*

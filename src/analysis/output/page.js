@@ -259,6 +259,24 @@
 			f.count > f.frames.length && ", \u2026", f.first_ns !== null && `; ${moment(f.first_ns)} to ${moment(f.last_ns)}`),
 		f.filter && filter(f.filter));
 
+	const verdict = v => el("section", {class: "verdict", "aria-label": "Verdict"},
+		el("p", {class: "lead"}, v.what),
+		el("p", {}, [v.whom, v.how_much, v.rule && v.place, v.surer].filter(Boolean).join(" ")),
+		v.time && el("p", {class: "soft"}, v.time));
+
+	/* The worst finding of each cause; the others by name. */
+	const first_of = (g, all) => all[g.findings[0]];
+	const groups = (list, all) => [el("h2", {}, "Findings"), list.length ? list.map(g => {
+		const others = g.findings.slice(1).map(i => all[i]).filter(f => f.where), left = g.findings_in_all - g.findings.length;
+		const first = finding(first_of(g, all));
+		if (others.length)
+			first.append(el("details", {}, el("summary", {}, first_of(g, all).conversation ?
+				`The same for ${many(g.findings_in_all - 1, "other QP")}` : `${count(g.findings_in_all - 1)} more of these`),
+				el("ul", {}, others.map(f => el("li", {}, f.where, f.detail && el("span", {class: "soft"}, ": " + f.detail))),
+					left > 0 && el("li", {}, `and ${count(left)} more`))));
+		return first;
+	}) : el("p", {}, "No problem was found in this traffic.")];
+
 	const findings = list => [el("h2", {}, "Findings"), list.length ? list.map(finding) : el("p", {}, "No problem was found in this traffic.")];
 
 	const course = () => {
@@ -291,6 +309,13 @@
 	};
 	const dscps = side => String(side.dscp) + (side.priority && side.priority.others ? ` (${many(side.priority.others, "frame")} with others, as ${side.priority.other_dscp})` : "");
 	const endings = {open: "", closed: "closed by the CM", responses_stopped: "responses stopped", retry_exceeded: "gave up: no response", rnr_retry_exceeded: "gave up: receiver not ready", remote_error: "ended by an error NAK"};
+	const spent = {idle_ns: "nothing requested", reply_ns: "waiting for the other side's message", sending_ns: "sending", waiting_ns: "waiting for a response",
+		receiving_ns: "receiving READ responses", not_ready_ns: "receiver not ready", recovery_ns: "repeating"};
+	const shares = times => {
+		const all = times ? sum(Object.keys(spent).map(key => times[key])) : 0;
+		return all ? Object.keys(spent).filter(key => times[key] * 200 >= all)
+			.map(key => `${spent[key]} ${Math.round(100 * times[key] / all)} %`).join(", ") : null;
+	};
 	const sideview = (c, name) => {
 		const s = c.sides[name], from = c[name], to = c[name === "a" ? "b" : "a"];
 		if (!s.seen && !s.requests)
@@ -307,6 +332,7 @@
 			["Q_Key", s.qkey === null ? null : hex(s.qkey, 8)], ["Credits", s.credits],
 			["RNR timer", s.rnr_timer_us === null ? null : span(s.rnr_timer_us * 1000)],
 			["Silence before a timeout (median)", s.timeout_ns === null ? null : span(s.timeout_ns)],
+			["Time of requests", shares(s.times)],
 			["Longest wait", s.longest_stall_ns ? `${span(s.longest_stall_ns)}${s.stall_frame === null ? "" : `, until frame ${String(s.stall_frame)}`}` : null],
 			["Process", from.owner && (from.owner.pid ? `${from.owner.comm} (pid ${from.owner.pid})` : `${from.owner.comm} in the kernel`)],
 			["Refused", s.refused && `${s.refused.verb}, frame ${String(s.refused.frame)}, PSN ${String(s.refused.psn)}` +
@@ -365,7 +391,7 @@
 
 	const capture = one => {
 		report = one;
-		return [title(), tiles(), findings(report.findings), course(), pairs(), pauses(), checks(), files()];
+		return [title(), verdict(report.verdict), tiles(), groups(report.groups, report.findings), course(), pairs(), pauses(), checks(), files()];
 	};
 
 	/* --- two ends of the same traffic --- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A report as text: findings first, one screen; with -v everything. */
+#include "../verdict/verdict.h"
 #include "names.h"
 #include "output.h"
 #include <inttypes.h>
@@ -137,56 +138,58 @@ static void put_finding(const struct page *p, const struct rd_finding *f)
 		fprintf(p->out, "   next: %s\n", f->next);
 }
 
-/* Whether a finding before it has the same rule. */
-static bool is_repeated(const struct rd_report *r, size_t i)
+#define OTHERS_SHOWN 3
+
+/* The other QPs of a group, in one line. */
+static void put_others(const struct page *p, const struct rd_group *g)
 {
-	for (size_t k = 0; k < i; k++)
-		if (r->findings.finding[k].rule == r->findings.finding[i].rule &&
-			r->findings.finding[i].conversation)
-			return true;
-	return false;
+	size_t shown = g->n - 1 < OTHERS_SHOWN ? g->n - 1 : OTHERS_SHOWN;
+
+	if (!shown || !p->r->findings.finding[g->finding[0]].conversation)
+		return;
+	fprintf(p->out, "   the same for %zu other QP%s: ", g->n - 1, g->n == 2 ? "" : "s");
+	for (size_t i = 1; i <= shown; i++) {
+		fputs(i > 1 ? ", " : "", p->out);
+		put_clean(p->out, p->r->findings.finding[g->finding[i]].where);
+	}
+	if (shown < g->n - 1)
+		fprintf(p->out, " and %zu more", g->n - 1 - shown);
+	fputc('\n', p->out);
 }
 
-/* The other QPs with the same finding, in one line. */
-static void put_others(const struct page *p, size_t i)
+/* One screen: the worst finding of each group, of the capture all. */
+static void put_groups(const struct page *p)
 {
-	size_t others = 0;
+	size_t shown = 0, left = 0;
 
-	for (size_t k = i + 1; k < p->r->findings.n; k++) {
-		if (p->r->findings.finding[k].rule != p->r->findings.finding[i].rule)
-			continue;
-		if (others++ == 0) {
-			fputs("   the same: ", p->out);
-			put_clean(p->out, p->r->findings.finding[k].where);
+	for (size_t i = 0; i < p->r->groups.n; i++) {
+		const struct rd_group *g = &p->r->groups.group[i];
+		const struct rd_finding *f = &p->r->findings.finding[g->finding[0]];
+		size_t each = f->conversation ? 1 : g->n;
+
+		for (size_t k = 0; k < each; k++) {
+			f = &p->r->findings.finding[g->finding[k]];
+			if (shown == FINDINGS_SHOWN || (f->severity == RD_SEV_NOTE && shown)) {
+				left++;
+				continue;
+			}
+			put_finding(p, f);
+			put_others(p, g);
+			shown++;
 		}
 	}
-	if (others > 1)
-		fprintf(p->out, " and %zu more", others - 1);
-	if (others)
-		fputc('\n', p->out);
+	if (left)
+		fprintf(p->out, "\n   %zu more findings: -v shows them\n", left);
 }
 
 static void put_findings(const struct page *p)
 {
-	size_t shown = 0, left = 0;
-
-	for (size_t i = 0; i < p->r->findings.n; i++) {
-		const struct rd_finding *f = &p->r->findings.finding[i];
-
-		if (!p->style->verbose && is_repeated(p->r, i))
-			continue;
-		if (!p->style->verbose &&
-			(shown == FINDINGS_SHOWN || (f->severity == RD_SEV_NOTE && shown))) {
-			left++;
-			continue;
-		}
-		put_finding(p, f);
-		if (!p->style->verbose && f->conversation)
-			put_others(p, i);
-		shown++;
+	if (!p->style->verbose && p->r->groups.n) {
+		put_groups(p);
+		return;
 	}
-	if (left)
-		fprintf(p->out, "\n   %zu more findings: -v shows them\n", left);
+	for (size_t i = 0; i < p->r->findings.n; i++)
+		put_finding(p, &p->r->findings.finding[i]);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -332,6 +335,7 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 	snprintf(number, sizeof(number), s->mtu ? "%u" : "unknown", s->mtu);
 	fprintf(p->out, "      PSN %u to %u, path MTU %s, P_Key 0x%04x, %s\n", s->psn_first,
 		s->psn_last, number, s->pkey, ending_name(s->ending));
+	times_text(s->times, p->out);
 }
 
 static bool is_shown(const struct page *p, const struct rd_conversation *c, unsigned int side)
@@ -409,19 +413,26 @@ static void put_comparisons(const struct page *p)
 
 void findings_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
-	const struct page p = {r, style, out};
+	struct rd_report grouped = *r;
+	const struct page p = {&grouped, style, out};
 
+	grouped.groups = (struct rd_groups){0};
+	if (!style->verbose && groups_make(&grouped) < 0)
+		fputs("out of memory: findings are not grouped\n", out);
 	put_findings(&p);
+	groups_free(&grouped.groups);
 }
 
 void rd_report_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
 	const struct page p = {r, style, out};
 
+	verdict_text(r, style, out);
 	put_head(&p);
 	put_findings(&p);
 	put_table(&p);
 	pauses_text(r, out);
+	hosts_text(r, style, out);
 	put_comparisons(&p);
 	tables_text(r, out);
 }

@@ -4,6 +4,8 @@
 #include "../model/facts.h"
 #include "../model/refused.h"
 #include "../rules/rules.h"
+#include "../verdict/hosts.h"
+#include "../verdict/verdict.h"
 #include <errno.h>
 #include <rdmadump/notation.h>
 #include <stdlib.h>
@@ -213,6 +215,27 @@ static bool are_foreign(const struct flow *f, const struct flow *g)
 	return flow_is_foreign(f) && (!g || flow_is_foreign(g));
 }
 
+/*
+ * Which ends are of devices that were captured: with several files it is unknown which file is of
+ * which device.
+ */
+static void fill_local(const struct rd_analysis *a, struct rd_report *r)
+{
+	for (unsigned int i = 0; a->facts && a->n_files == 1 && i < a->facts->n_ports; i++) {
+		const struct facts_port *p = &a->facts->ports[i];
+
+		r->port_speed =
+			r->port_speed && r->port_speed < p->speed ? r->port_speed : p->speed;
+		for (unsigned int g = 0; g < p->n_gids; g++)
+			for (size_t k = 0; k < r->n_conversations; k++) {
+				struct rd_conversation *c = &r->conversations[k];
+
+				c->local[0] |= !strcmp(c->a.address, p->gids[g]);
+				c->local[1] |= !strcmp(c->b.address, p->gids[g]);
+			}
+	}
+}
+
 /* `final`: no frames follow, so pending decisions are made and state is freed. */
 static int fill_conversations(struct rd_analysis *a, struct rd_report *r, bool final)
 {
@@ -344,7 +367,9 @@ static int make_report(
 		goto fail;
 	classes_fill(a, r);
 	readings_correct(a, r);
-	if (readings_judge(a, r) < 0 || rules_run(a, r) < 0)
+	fill_local(a, r);
+	if (readings_judge(a, r) < 0 || rules_run(a, r) < 0 || hosts_make(a, &r->hosts) < 0 ||
+		verdict_make(r) < 0)
 		goto fail;
 	*out = r;
 	return 0;
@@ -387,6 +412,10 @@ void rd_report_free(struct rd_report *r)
 	}
 	for (size_t i = 0; i < r->n_readings; i++)
 		rd_counters_free(&r->readings[i]);
+	groups_free(&r->groups);
+	free(r->place_of);
+	hosts_free(&r->hosts);
+	verdict_free(&r->verdict);
 	free(r->files);
 	free(r->readings);
 	free(r->conversations);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Traffic from one host to another (a leg), and bursts towards a host. Bounded: leg.c. */
+#ifndef RDMADUMP_ANALYSIS_LEG_H
+#define RDMADUMP_ANALYSIS_LEG_H
+
+#include <rdmadump/verdict.h>
+
+#define HOSTS_MAX 1024
+#define LEGS_MAX  4096
+
+struct flow;
+
+struct host {
+	uint8_t address[16], net;
+	uint64_t window;			  /* the last one in which it received */
+	uint64_t bytes;				  /* ... and how much, since the window began */
+	uint32_t senders;			  /* ... from how many hosts */
+	uint32_t peak_senders, most_senders;	  /* in the window of the peak; in any window */
+	uint64_t peak_bytes, peak_ns, peak_frame; /* of the window with most bytes */
+	uint64_t window_ns, window_frame;	  /* when its last window began */
+};
+
+struct leg {
+	struct host *from, *to;
+	uint64_t window; /* the last one in which it had a frame */
+	uint64_t k1;	 /* of its flows: both addresses */
+};
+
+/* Frames and bytes of legs are those of their flows. The last host and the last leg stand for all
+ * that there is no room for. */
+struct legs {
+	struct host hosts[HOSTS_MAX + 1];
+	struct leg legs[LEGS_MAX + 1];
+	uint16_t host_slots[HOSTS_MAX * 2], leg_slots[LEGS_MAX * 2]; /* index + 1; 0: empty */
+	unsigned int n_hosts, n_legs;
+	uint64_t window, since_ns; /* number and start of the current window */
+};
+
+/* The leg of a flow's frames. */
+struct leg *leg_of(struct legs *l, const struct flow *f);
+/* The last window of a host is the largest one so far. */
+void leg_close(struct host *h);
+/* The first frame of a leg in a window. */
+void leg_begin(const struct legs *l, struct leg *leg, uint64_t ns, uint64_t frame);
+
+/* Counts a frame. Windows begin with the first frame after the one before has ended. */
+static inline void leg_take(
+	struct legs *l, struct leg *leg, uint32_t len, uint64_t ns, uint64_t frame)
+{
+	if (ns - l->since_ns >= RD_BURST_NS) {
+		l->since_ns = ns;
+		l->window++;
+	}
+	if (leg->window != l->window)
+		leg_begin(l, leg, ns, frame);
+	leg->to->bytes += len;
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where the time of a side's requests went: each interval between two frames belongs to the party
+ * that sent the second one, since all others waited for it.
+ */
+#ifndef RDMADUMP_ANALYSIS_TIMES_H
+#define RDMADUMP_ANALYSIS_TIMES_H
+
+#include <rdmadump/verdict.h>
+
+/* Of a flow that has requests. */
+struct times {
+	uint64_t last_ns; /* of the last frame that belongs to them */
+	uint64_t spent_ns[RD_TIME_COUNT];
+	uint32_t gap_ns; /* shortest time between two full packets of a message; UINT32_MAX: none */
+	uint32_t pauses; /* requests after times when none was open */
+};
+
+/* A frame with an earlier timestamp than the one before adds nothing. */
+static inline void times_spend(struct times *t, enum rd_time what, uint64_t ns)
+{
+	if (ns <= t->last_ns)
+		return;
+	t->spent_ns[what] += ns - t->last_ns;
+	t->last_ns = ns;
+}
+
+/* A request after a time when none was open. The peer's own message, if it began in that time, was
+ * what the requester waited for. */
+static inline void times_resume(struct times *t, uint64_t peer_ns, uint64_t ns)
+{
+	t->pauses++;
+	if (peer_ns > t->last_ns && peer_ns < ns)
+		times_spend(t, RD_TIME_REPLY, peer_ns);
+	times_spend(t, RD_TIME_IDLE, ns);
+}
+
+/* A full packet behind another one of its message: how fast its sender can send. */
+static inline void times_gap(struct times *t, uint64_t ns)
+{
+	if (ns > t->last_ns && ns - t->last_ns < t->gap_ns)
+		t->gap_ns = (uint32_t)(ns - t->last_ns);
+}
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Totals of hosts and of pairs of hosts, fan-in and bursts. */
+#include "hosts.h"
+#include <stdlib.h>
+
+static int larger_pair(const void *x, const void *y)
+{
+	const struct rd_host_pair *a = x, *b = y;
+
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? 1 : -1;
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return a->to < b->to ? -1 : a->to > b->to;
+}
+
+/* Frames and bytes of each leg, from its flows. */
+static void fill_pairs(const struct rd_analysis *a, struct rd_hosts *hosts)
+{
+	const struct legs *l = a->legs;
+
+	for (unsigned int i = 0; i < l->n_legs; i++) {
+		hosts->pair[i].from = (unsigned int)(l->legs[i].from - l->hosts);
+		hosts->pair[i].to = (unsigned int)(l->legs[i].to - l->hosts);
+	}
+	for (size_t i = 0; i < a->flows.n; i++) {
+		const struct flow *f = a->flows.all[i];
+		size_t at = (size_t)(f->leg - l->legs);
+
+		/* Beyond the limits of legs or of hosts. */
+		if (at == LEGS_MAX || f->leg->from == &l->hosts[HOSTS_MAX] ||
+			f->leg->to == &l->hosts[HOSTS_MAX]) {
+			hosts->frames_left_out += f->traffic.frames;
+			hosts->bytes_left_out += f->traffic.wire_bytes;
+			continue;
+		}
+		hosts->pair[at].frames += f->traffic.frames;
+		hosts->pair[at].bytes += f->traffic.wire_bytes;
+	}
+}
+
+/* Removes the pairs that stand for what was left out. */
+static void drop_rest(struct rd_hosts *hosts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (hosts->pair[i].from < HOSTS_MAX && hosts->pair[i].to < HOSTS_MAX)
+			hosts->pair[hosts->n_pairs++] = hosts->pair[i];
+}
+
+static int busier_host(const void *x, const void *y)
+{
+	const struct rd_host *a = x, *b = y;
+	uint64_t m = a->received_bytes + a->sent_bytes, n = b->received_bytes + b->sent_bytes;
+
+	if (m != n)
+		return m < n ? 1 : -1;
+	return strcmp(a->address, b->address);
+}
+
+/* Those with most bytes first; the pairs keep their hosts. False if out of memory. */
+static bool sort_hosts(struct rd_hosts *hosts)
+{
+	unsigned int *place = malloc((hosts->n + 1) * sizeof(*place));
+
+	if (!place)
+		return false;
+	for (size_t i = 0; i < hosts->n; i++)
+		hosts->host[i].number = (unsigned int)i;
+	qsort(hosts->host, hosts->n, sizeof(*hosts->host), busier_host);
+	for (size_t i = 0; i < hosts->n; i++)
+		place[hosts->host[i].number] = (unsigned int)i;
+	for (size_t i = 0; i < hosts->n_pairs; i++) {
+		hosts->pair[i].from = place[hosts->pair[i].from];
+		hosts->pair[i].to = place[hosts->pair[i].to];
+	}
+	free(place);
+	return true;
+}
+
+static void fill_host(struct rd_host *to, const struct host *from)
+{
+	struct host last = *from;
+
+	if (last.bytes > last.peak_bytes)
+		leg_close(&last);
+	rd_address_text(to->address, last.net, last.address);
+	to->peak_bytes = last.peak_bytes;
+	to->peak_ns = last.peak_ns;
+	to->peak_frame = last.peak_frame;
+	to->peak_senders = last.peak_senders;
+	to->most_senders = last.most_senders;
+}
+
+int hosts_make(const struct rd_analysis *a, struct rd_hosts *hosts)
+{
+	const struct legs *l = a->legs;
+
+	hosts->host = calloc(l->n_hosts + 1, sizeof(*hosts->host));
+	hosts->pair = calloc(l->n_legs + 1, sizeof(*hosts->pair));
+	if (!hosts->host || !hosts->pair)
+		return -1;
+	hosts->n = l->n_hosts;
+	fill_pairs(a, hosts);
+	drop_rest(hosts, l->n_legs);
+	qsort(hosts->pair, hosts->n_pairs, sizeof(*hosts->pair), larger_pair);
+	for (size_t i = 0; i < hosts->n; i++)
+		fill_host(&hosts->host[i], &l->hosts[i]);
+	for (size_t i = 0; i < hosts->n_pairs; i++) {
+		const struct rd_host_pair *p = &hosts->pair[i];
+		struct rd_host *from = &hosts->host[p->from], *to = &hosts->host[p->to];
+
+		from->sent_frames += p->frames;
+		from->sent_bytes += p->bytes;
+		from->receivers++;
+		to->received_frames += p->frames;
+		to->received_bytes += p->bytes;
+		to->senders++;
+	}
+	return sort_hosts(hosts) ? 0 : -1;
+}
+
+void hosts_free(struct rd_hosts *hosts)
+{
+	free(hosts->host);
+	free(hosts->pair);
+}

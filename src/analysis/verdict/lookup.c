@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Finds conversations and hosts of a report, and incast. */
+#include "verdict.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define INCAST_SENDERS 3 /* within 100 us, towards one host */
+
+int lookup_make(struct rd_report *r)
+{
+	unsigned int most = 0;
+
+	for (size_t i = 0; i < r->n_conversations; i++)
+		if (r->conversations[i].id > most)
+			most = r->conversations[i].id;
+	r->place_of = calloc((size_t)most + 1, sizeof(*r->place_of));
+	if (!r->place_of)
+		return -1;
+	r->n_places = (size_t)most + 1;
+	for (size_t i = 0; i < r->n_conversations; i++)
+		r->place_of[r->conversations[i].id] = (uint32_t)i;
+	return 0;
+}
+
+const struct rd_conversation *conversation_of(const struct rd_report *r, unsigned int id)
+{
+	const struct rd_conversation *c;
+
+	if (!id || id >= r->n_places)
+		return NULL;
+	c = &r->conversations[r->place_of[id]];
+	return c->id == id ? c : NULL;
+}
+
+const struct rd_host *host_of(const struct rd_report *r, const char *address)
+{
+	for (size_t i = 0; i < r->hosts.n; i++)
+		if (!strcmp(r->hosts.host[i].address, address))
+			return &r->hosts.host[i];
+	return NULL;
+}
+
+bool is_incast(const struct rd_report *r, const struct rd_group *g, const char *receiver)
+{
+	const struct rd_host *h = host_of(r, receiver);
+	const char *first = NULL;
+
+	if (!h || h->most_senders < INCAST_SENDERS)
+		return false;
+	for (size_t i = 0; i < g->n; i++) {
+		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
+		const struct rd_conversation *c = conversation_of(r, f->conversation);
+
+		if (!c || strcmp(endpoint_of(c, !f->side)->address, receiver))
+			continue;
+		if (first && strcmp(first, endpoint_of(c, f->side)->address))
+			return true;
+		first = endpoint_of(c, f->side)->address;
+	}
+	return false;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who is slow: what the time between the frames of requests and responses was spent on, and which
+ * conversations take far longer than their equals.
+ */
+#include "verdict.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define EQUALS	    4  /* conversations, before one of them can stand out */
+#define SAMPLES	    8  /* responses of each */
+#define SLOWER	    4  /* times the median of all */
+#define RATE_SLOWER 10 /* a sender at less than this part of the link's rate is slow */
+
+const char *const rd_time_keys[RD_TIME_COUNT] = {
+	"idle", "reply", "sending", "waiting", "receiving", "not_ready", "recovery"};
+
+/* The side of a conversation that most requests belong to; NULL: their time is unknown. */
+static const struct rd_side *busier_side(const struct rd_conversation *c, unsigned int *side)
+{
+	const struct rd_side *s;
+
+	*side = c->side[1].requests > c->side[0].requests;
+	s = &c->side[*side];
+	return s->times && c->side[!*side].seen ? s : NULL;
+}
+
+static uint64_t time_sum(const struct rd_times *t)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < RD_TIME_COUNT; i++)
+		sum += t->ns[i];
+	return sum;
+}
+
+/* The places that may have caused the largest part of a side's time. */
+static unsigned int places_of(enum rd_time what, enum tap tap, bool long_pauses)
+{
+	switch (what) {
+	case RD_TIME_IDLE:
+		return long_pauses || tap == TAP_SENDER ? RD_PLACE_SENDER_HOST
+							: RD_PLACE_SENDER_HOST | RD_PLACE_FABRIC;
+	case RD_TIME_REPLY:
+		return long_pauses || tap == TAP_RECEIVER
+			       ? RD_PLACE_RECEIVER_HOST
+			       : RD_PLACE_RECEIVER_HOST | RD_PLACE_FABRIC;
+	case RD_TIME_SENDING:
+		return RD_PLACE_SENDER_NIC | RD_PLACE_FABRIC;
+	case RD_TIME_WAITING:
+		return RD_PLACE_RECEIVER_NIC | RD_PLACE_RECEIVER_HOST |
+		       (tap == TAP_RECEIVER ? 0 : RD_PLACE_FABRIC);
+	case RD_TIME_RECEIVING:
+		return RD_PLACE_RECEIVER_NIC | RD_PLACE_FABRIC;
+	case RD_TIME_NOT_READY:
+		return RD_PLACE_RECEIVER_HOST;
+	default:
+		return RD_PLACE_SENDER_NIC | RD_PLACE_FABRIC | RD_PLACE_RECEIVER_NIC |
+		       RD_PLACE_RECEIVER_HOST;
+	}
+}
+
+/* Whether data moved far below the rate of the link, as far as that is known. */
+static bool is_below_rate(const struct rd_report *r, const struct rd_side *s, enum rd_time what)
+{
+	uint64_t bytes = rd_side_verb(s, RD_VERB_READ)->bytes, ns = s->times->ns[what];
+	double rate, best = (double)r->port_speed;
+
+	if (what == RD_TIME_SENDING)
+		bytes = rd_side_verb(s, RD_VERB_SEND)->bytes +
+			rd_side_verb(s, RD_VERB_WRITE)->bytes;
+	if (!ns)
+		return false;
+	if (s->times->gap_ns && s->mtu && best < s->mtu * 8e9 / (double)s->times->gap_ns)
+		best = s->mtu * 8e9 / (double)s->times->gap_ns;
+	rate = (double)bytes * 8e9 / (double)ns;
+	return rate * RATE_SLOWER < best;
+}
+
+static enum rd_certainty certainty_of(
+	const struct rd_report *r, const struct rd_side *s, enum rd_time what)
+{
+	bool lost = r->totals.backwards > 0;
+
+	for (size_t i = 0; i < r->n_files; i++)
+		lost |= r->files[i].dropped > 0;
+	if (lost || rd_side_incident(s, RD_INC_UNSEEN)->count)
+		return RD_POSSIBLE;
+	if ((what == RD_TIME_SENDING || what == RD_TIME_RECEIVING) && !is_below_rate(r, s, what))
+		return RD_POSSIBLE;
+	return what == RD_TIME_RECOVERY ? RD_POSSIBLE : RD_LIKELY;
+}
+
+void slow_judge(const struct rd_report *r, struct rd_slow *slow)
+{
+	const struct rd_conversation *most = NULL;
+	const struct rd_side *s;
+	uint64_t largest = 0;
+	unsigned int side;
+
+	for (size_t i = 0; i < r->n_conversations; i++) {
+		s = busier_side(&r->conversations[i], &side);
+		for (unsigned int k = 0; s && k < RD_TIME_COUNT; k++)
+			slow->sum.ns[k] += s->times->ns[k];
+		if (s)
+			slow->sum.pauses += s->times->pauses;
+	}
+	for (unsigned int k = 0; k < RD_TIME_COUNT; k++)
+		if (slow->sum.ns[k] > slow->sum.ns[slow->what])
+			slow->what = (enum rd_time)k;
+	slow->all_ns = time_sum(&slow->sum);
+	if (!slow->all_ns)
+		return;
+	slow->share = (double)slow->sum.ns[slow->what] / (double)slow->all_ns;
+	for (size_t i = 0; i < r->n_conversations; i++) {
+		const struct rd_conversation *c = &r->conversations[i];
+
+		s = busier_side(c, &side);
+		if (!s || s->times->ns[slow->what] <= largest)
+			continue;
+		largest = s->times->ns[slow->what];
+		most = c;
+		slow->conversation = c->id;
+		slow->side = side;
+	}
+	s = &most->side[slow->side];
+	slow->places = places_of(slow->what, tap_of(most, slow->side),
+		s->times->pauses && largest / s->times->pauses > PATH_NS);
+	/* Its NIC was asked to be slow. */
+	if (slow->what == RD_TIME_SENDING && rd_side_incident(s, RD_INC_CNP)->count)
+		slow->places = RD_PLACE_FABRIC;
+	slow->certainty = certainty_of(r, s, slow->what);
+}
+
+/* --- stragglers ------------------------------------------------------------------------------- */
+
+/* Conversations are equals if they send messages of the same verb and size. */
+struct speed {
+	unsigned int equals;
+	uint64_t p50;
+	const struct rd_conversation *c;
+};
+
+static int slower(const void *x, const void *y)
+{
+	const struct speed *a = x, *b = y;
+
+	if (a->equals != b->equals)
+		return a->equals < b->equals ? -1 : 1;
+	if (a->p50 != b->p50)
+		return a->p50 < b->p50 ? 1 : -1;
+	return a->c->id < b->c->id ? -1 : 1;
+}
+
+/* Verb with most bytes, and the logarithm of its mean size. */
+static unsigned int equals_of(const struct rd_side *s)
+{
+	unsigned int best = 0, log2 = 0;
+	const struct rd_verb_use *use;
+
+	for (unsigned int v = 1; v < RD_VERB_COUNT; v++)
+		if (rd_side_verb(s, v)->bytes > rd_side_verb(s, best)->bytes)
+			best = v;
+	use = rd_side_verb(s, best);
+	for (uint64_t size = use->messages ? use->bytes / use->messages : 0; size; size >>= 1)
+		log2++;
+	return best * 256 + log2;
+}
+
+/* Only those that were there for most of the time are compared. */
+static bool is_lasting(const struct rd_report *r, const struct rd_side *s)
+{
+	return (s->last_ns - s->first_ns) * 2 > r->totals.last_ns - r->totals.first_ns;
+}
+
+/* The median of the responses to the requests of the busier side; 0: too few. */
+static uint64_t typical(const struct rd_side *s)
+{
+	static const enum rd_latency_kind kinds[] = {
+		RD_LATENCY_ACK, RD_LATENCY_READ, RD_LATENCY_ATOMIC};
+	const struct rd_latency *best = NULL;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		const struct rd_latency *l = rd_side_latency(s, kinds[i]);
+
+		if (!best || l->n > best->n)
+			best = l;
+	}
+	return best && best->n >= SAMPLES ? best->p50 : 0;
+}
+
+static bool has_host(const struct rd_conversation *c, const char *address)
+{
+	return !strcmp(c->a.address, address) || !strcmp(c->b.address, address);
+}
+
+/* The host that is part of all of the first n, and of none of the others. */
+static const char *common_host(const struct speed *list, size_t n, size_t all)
+{
+	const char *const ends[2] = {list[0].c->a.address, list[0].c->b.address};
+
+	for (unsigned int e = 0; e < 2; e++) {
+		size_t i = 0;
+
+		while (i < all && has_host(list[i].c, ends[e]) == (i < n))
+			i++;
+		if (i == all)
+			return ends[e];
+	}
+	return "";
+}
+
+/* A row of equals, the slowest first: those that stand out, unless others of other equals do. */
+static void stragglers_of(struct rd_stragglers *s, const struct speed *list, size_t n)
+{
+	size_t slow = 0;
+
+	while (n >= EQUALS && list[slow].p50 > SLOWER * list[n / 2].p50)
+		slow++;
+	if (slow <= s->n)
+		return;
+	s->n = (unsigned int)slow;
+	s->of = (unsigned int)n;
+	s->median_ns = list[n / 2].p50;
+	for (size_t i = 0; i < slow && i < RD_STRAGGLERS; i++) {
+		s->conversation[i] = list[i].c->id;
+		s->p50_ns[i] = list[i].p50;
+	}
+	snprintf(s->host, sizeof(s->host), "%s", common_host(list, slow, n));
+}
+
+int stragglers_find(const struct rd_report *r, struct rd_stragglers *s)
+{
+	struct speed *list = malloc((r->n_conversations + 1) * sizeof(*list));
+	size_t n = 0;
+
+	if (!list)
+		return -1;
+	for (size_t i = 0; i < r->n_conversations; i++) {
+		unsigned int side;
+		const struct rd_side *busy = busier_side(&r->conversations[i], &side);
+		uint64_t p50 = busy && is_lasting(r, busy) ? typical(busy) : 0;
+
+		if (p50)
+			list[n++] = (struct speed){equals_of(busy), p50, &r->conversations[i]};
+	}
+	qsort(list, n, sizeof(*list), slower);
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i; end < n && list[end].equals == list[i].equals; end++)
+			;
+		stragglers_of(s, list + i, end - i);
+	}
+	free(list);
+	return 0;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The main cause among the findings of a report, its place, and how certain both are. */
+#include "causes.h"
+#include "words.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define SHARED_MOST 64 /* findings of a group that are compared with those of another */
+
+const char *rd_place_key(unsigned int places)
+{
+	static const char *const keys[RD_PLACES] = {
+		"sender_host", "sender_nic", "fabric", "receiver_nic", "receiver_host"};
+
+	if (!places)
+		return NULL;
+	return places & (places - 1) ? "unknown" : keys[__builtin_ctz(places)];
+}
+
+static const struct rd_finding *worst_of(const struct rd_report *r, const struct rd_group *g)
+{
+	return &r->findings.finding[g->finding[0]];
+}
+
+/* The sort of capture that shows nothing of RDMA: its note is the verdict. */
+static bool says_nothing(const struct rd_finding *f, const struct cause *cause)
+{
+	return f->severity == RD_SEV_NOTE && cause->rule && !cause->rank;
+}
+
+/*
+ * Which of two groups explains more: what the table knows first, since counters of a device count
+ * what packets show; then problems, then what is surer, then the cause's rank.
+ */
+static bool is_worse(const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
+{
+	const struct rd_finding *a = worst_of(r, g), *b = worst_of(r, h);
+	bool likely[2] = {a->certainty > RD_POSSIBLE, b->certainty > RD_POSSIBLE};
+	unsigned int rank[2] = {cause_of(a->rule)->rank, cause_of(b->rule)->rank};
+	bool known[2] = {cause_of(a->rule)->rule, cause_of(b->rule)->rule};
+
+	if (known[0] != known[1])
+		return known[0];
+	if (a->severity != b->severity)
+		return a->severity > b->severity;
+	if (likely[0] != likely[1])
+		return likely[0];
+	if (rank[0] != rank[1])
+		return rank[0] < rank[1];
+	return g->count > h->count;
+}
+
+/* The group that is the verdict; NULL: no finding is a fault. */
+static const struct rd_group *main_group(const struct rd_report *r)
+{
+	const struct rd_group *best = NULL;
+
+	for (size_t i = 0; i < r->groups.n; i++) {
+		const struct rd_group *g = &r->groups.group[i];
+		const struct rd_finding *f = worst_of(r, g);
+		const struct cause *cause = cause_of(f->rule);
+
+		if (f->severity < RD_SEV_WARNING && !says_nothing(f, cause))
+			continue;
+		if (!best || is_worse(r, g, best))
+			best = g;
+	}
+	return best;
+}
+
+/* Where to capture to decide between these places; NULL: no capture decides it. */
+static const char *next_point(const struct rd_judgement *v)
+{
+	if (!(v->places & RD_PLACE_FABRIC) || !(v->places & (v->places - 1)))
+		return NULL;
+	if (v->places & (RD_PLACE_RECEIVER_NIC | RD_PLACE_RECEIVER_HOST))
+		return v->receiver;
+	return v->sender;
+}
+
+/* When the first of a group's findings began; 0: unknown. */
+static uint64_t since(const struct rd_report *r, const struct rd_group *g)
+{
+	uint64_t first = 0;
+
+	for (size_t i = 0; i < g->n; i++) {
+		uint64_t ns = r->findings.finding[g->finding[i]].evidence.first_ns;
+
+		if (ns && (!first || ns < first))
+			first = ns;
+	}
+	return first;
+}
+
+/* How often h happened to sides of conversations of which g has findings, too. */
+static uint64_t shared_count(
+	const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
+{
+	uint64_t sum = 0;
+
+	for (size_t k = 0; k < h->n && k < SHARED_MOST; k++) {
+		const struct rd_finding *b = &r->findings.finding[h->finding[k]];
+
+		for (size_t i = 0; i < g->n && i < SHARED_MOST; i++) {
+			const struct rd_finding *a = &r->findings.finding[g->finding[i]];
+
+			if (a->conversation != b->conversation || a->side != b->side)
+				continue;
+			sum += b->evidence.count;
+			break;
+		}
+	}
+	return sum;
+}
+
+/*
+ * Loss and reordering, upstream and downstream, look alike where they are of the same
+ * QPs: then all of them are named.
+ */
+static void mix(const struct rd_report *r, struct rd_judgement *v, const struct rd_group *g)
+{
+	const struct cause *mine = cause_of(g->rule);
+
+	v->mixed = mine->mixed;
+	v->count = g->count;
+	for (size_t i = 0; mine->mixed && i < r->groups.n; i++) {
+		const struct rd_group *h = &r->groups.group[i];
+		const struct rd_finding *f = worst_of(r, h);
+		const struct rd_conversation *c = conversation_of(r, f->conversation);
+		const struct cause *other = cause_of(h->rule);
+		uint64_t shared, first;
+
+		if (h == g || !other->mixed || (mine->mixed ^ other->mixed) & RD_MIXED_RESPONSES)
+			continue;
+		shared = shared_count(r, g, h);
+		if (!shared || shared * 4 < g->count)
+			continue;
+		v->mixed |= other->mixed;
+		if (!(mine->mixed & RD_MIXED_RESPONSES)) /* else other units */
+			v->count += shared;
+		v->places |= other->places[c ? tap_of(c, f->side) : TAP_UNKNOWN];
+		first = since(r, h);
+		if (first && first < v->since_ns)
+			v->since_ns = first;
+		if (f->certainty > v->certainty)
+			v->certainty = f->certainty;
+	}
+}
+
+/* "10.0.0.1 -> 10.0.0.2", of a finding about no conversation. */
+static void ends_of(struct rd_judgement *v, const char *where)
+{
+	const char *arrow = strstr(where, " -> ");
+
+	if (!arrow)
+		return;
+	snprintf(v->sender, sizeof(v->sender), "%.*s", (int)(arrow - where), where);
+	snprintf(v->receiver, sizeof(v->receiver), "%s", arrow + 4);
+}
+
+static void place_it(const struct rd_report *r, struct rd_judgement *v, const struct rd_group *g,
+	const struct cause *cause)
+{
+	const struct rd_finding *f = worst_of(r, g);
+	const struct rd_conversation *c = conversation_of(r, f->conversation);
+	const char *next;
+
+	if (c || cause->rule)
+		v->places = cause->places[c ? tap_of(c, f->side) : TAP_UNKNOWN];
+	v->where = f->certainty < cause->where ? f->certainty : cause->where;
+	mix(r, v, g);
+	if (!c) {
+		ends_of(v, f->where);
+		return;
+	}
+	snprintf(v->sender, sizeof(v->sender), "%s", endpoint_of(c, f->side)->address);
+	snprintf(v->receiver, sizeof(v->receiver), "%s", endpoint_of(c, !f->side)->address);
+	if (v->places & RD_PLACE_FABRIC && is_incast(r, g, v->receiver)) {
+		v->incast = host_of(r, v->receiver)->most_senders;
+		v->places = RD_PLACE_FABRIC;
+		if (v->where > RD_LIKELY)
+			v->where = RD_LIKELY;
+	}
+	next = next_point(v);
+	snprintf(v->capture_next, sizeof(v->capture_next), "%s", next ? next : "");
+}
+
+int verdict_make(struct rd_report *r)
+{
+	struct rd_judgement *v = &r->verdict;
+	const struct rd_group *g;
+
+	if (lookup_make(r) < 0 || groups_make(r) < 0 || stragglers_find(r, &v->stragglers) < 0)
+		return -1;
+	slow_judge(r, &v->slow);
+	g = main_group(r);
+	if (g) {
+		const struct rd_finding *f = worst_of(r, g);
+
+		v->rule = f->rule;
+		v->severity = f->severity;
+		v->certainty = f->certainty;
+		v->conversation = f->conversation;
+		v->side = f->side;
+		v->since_ns = since(r, g);
+		place_it(r, v, g, cause_of(f->rule));
+	}
+	return words_make(r, g);
+}
+
+void verdict_free(struct rd_judgement *v)
+{
+	free(v->what);
+	free(v->whom);
+	free(v->how_much);
+	free(v->place);
+	free(v->surer);
+	free(v->time);
+}

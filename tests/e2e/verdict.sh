@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The verdict of analyze: its text beside captures whose logs say what happened, culprits of simulated traffic,
+# hosts and bursts against a count by another program, groups of findings.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool zstd jq python3
+[ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
+roce=$TEST_DATA/roce
+an() { timeout 60 "$RDMADUMP" analyze "$@"; }
+
+# --- text -------------------------------------------------------------------------------------
+
+# tests/data/analyze/verdicts.txt, which was compared with each capture's log; UPDATE_GOLDEN=1 writes it
+sixteen=(01_rc_send 02_rc_write 03_rc_read 04_rc_atomic 06_ud_pingpong 07_rping 10_rc_write_loss 11_rc_read_loss
+	12_reorder 14_corrupt 15_ipv6 17_rnr_nak 20_mixed 26_imm_inv 30_ingress_drop 32_no_rdma)
+for name in "${sixteen[@]}"; do
+	for end in a b; do
+		echo "$name/$end"
+		an "$roce/$name/$end.pcap.zst" | sed '/^$/Q'
+	done
+done >"$tmp/verdicts.txt" 2>&1
+[ -z "${UPDATE_GOLDEN-}" ] || cp "$tmp/verdicts.txt" "$TEST_DATA/analyze/verdicts.txt"
+diff "$TEST_DATA/analyze/verdicts.txt" "$tmp/verdicts.txt" >"$tmp/diff"
+ok "the verdicts on 16 captures, at both ends" "$tmp/diff"
+is "... 32 of them" "$(grep -c '^[0-9a-z_]*/[ab]$' "$tmp/verdicts.txt")" 32
+is "no line is longer than a terminal of 80 columns" "$(awk 'length > 80' "$tmp/verdicts.txt" | wc -l)" 0
+
+# --- culprits ---------------------------------------------------------------------------------
+
+count=161
+[ "${TEST_QUICK-}" != 1 ] || count=23
+timeout -k 5 900 python3 "$srcdir/tests/world/verdicts" --count "$count" --least 95 >"$tmp/log" 2>&1
+ok "$count simulated captures: 95 % of the culprits are right where they can be known, none is wrong and certain" "$tmp/log"
+tail -n 3 "$tmp/log" | sed 's/^/# /'
+# A judge that cannot fail: another capture's report.
+mkdir "$tmp/bin"
+cat >"$tmp/bin/other" <<END
+#!/bin/sh
+exec "$RDMADUMP" analyze --json "$roce/17_rnr_nak/a.pcap.zst"
+END
+chmod +x "$tmp/bin/other"
+! RDMADUMP=$tmp/bin/other timeout 60 python3 "$srcdir/tests/world/verdicts" --count 5 --least 95 >"$tmp/log" 2>&1
+ok "the verdict on another capture is found to be wrong" "$tmp/log"
+
+# --- hosts ------------------------------------------------------------------------------------
+
+timeout -k 5 60 python3 "$srcdir/tests/world/verdicts" --seed 90 --count 1 --keep "$tmp/incast" >"$tmp/log" 2>&1
+timeout 60 python3 "$srcdir/tests/e2e/verdict_hosts.py" "$RDMADUMP" "$tmp/incast/90.pcapng" >"$tmp/log" 2>&1
+ok "hosts, pairs, senders and the peak of 100 us in a capture of incast" "$tmp/log"
+an "$tmp/incast/90.pcapng" >"$tmp/text"
+has "... incast is a part of the verdict" "$tmp/text" '\(incast\)'
+has "... and the text has a table of hosts" "$tmp/text" '^HOST +SENT +RECEIVED'
+has "... the findings of one cause are one" "$tmp/text" '^   the same for [0-9]+ other QPs: 10\.1\.0\.'
+an --json "$tmp/incast/90.pcapng" >"$tmp/incast.json"
+is "each finding is in one group" "$(json "$tmp/incast.json" '([.groups[].findings[]] | sort) == [range(.findings | length)]')" true
+# shellcheck disable=SC2016 # variables of jq
+is "... in which all have its rule" \
+	"$(json "$tmp/incast.json" '. as $r | [.groups[] | . as $g | .findings[] | $r.findings[.].rule == $g.rule] | all')" true
+
+# --- time -------------------------------------------------------------------------------------
+
+an --json "$roce/17_rnr_nak/a.pcap.zst" >"$tmp/rnr.json"
+# shellcheck disable=SC2016 # variables of jq
+is "the parts of the time are the time from the first request to the last frame" "$(json "$tmp/rnr.json" '
+	[.conversations[] | select(.transport == "RC") | .sides.a | select(.times != null and .ending == "open")
+	 | ([.times | to_entries[] | select(.key | endswith("_ns")) | .value] | add) as $sum
+	 | ($sum > 0 and $sum <= .last_ns - .first_ns + 1000000000)] | all')" true
+tap_done

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The verdict: what time is spent on, places by what the file says of its capture point, groups of
+ * findings, stragglers among equals, hosts and their limits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "leg.h"
+#include "test_scene.h"
+#include "verdict.h"
+
+#define US UINT64_C(1000)
+
+static void at_host(struct scene *s, const char *address)
+{
+	char json[256];
+
+	snprintf(json, sizeof(json),
+		"{\"kind\":\"device\",\"device\":\"mlx5_0\",\"port\":1,\"speed\":100000000000,"
+		"\"gids\":[{\"index\":0,\"gid\":\"::ffff:%s\",\"type\":\"RoCE v2\"}]}",
+		address);
+	rd_analysis_facts(s->a, json, strlen(json));
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+/* Each frame comes 10 us after the one before. */
+static void each_interval_belongs_to_what_ended_it(void **state)
+{
+	struct scene s = begin();
+	const struct rd_times *t;
+
+	(void)state;
+	request(&s, SEND_ONLY, 1);
+	respond(&s, ACK, 1, OK); /* waiting 10 */
+	s.ns += 490 * US;
+	request(&s, SEND_FIRST, 2); /* idle 500 */
+	request(&s, SEND_LAST, 3);  /* sending 10 */
+	respond(&s, ACK, 3, OK);    /* waiting 10 */
+	read_request(&s, 4, 2048);  /* idle 10 */
+	s.ns += 70 * US;
+	respond(&s, RESP_FIRST, 4, OK); /* waiting 80 */
+	s.ns += 20 * US;
+	respond(&s, RESP_LAST, 5, OK); /* receiving 30 */
+	request(&s, SEND_ONLY, 6);     /* idle 10 */
+	respond(&s, ACK, 6, RNR);      /* waiting 10 */
+	s.ns += 990 * US;
+	request(&s, SEND_ONLY, 6); /* not ready 1000 */
+	t = result(&s)->side[0].times;
+	assert_non_null(t);
+	assert_int_equal(t->ns[RD_TIME_WAITING], (10 + 10 + 80 + 10) * US);
+	assert_int_equal(t->ns[RD_TIME_IDLE], (500 + 10 + 10) * US);
+	assert_int_equal(t->ns[RD_TIME_SENDING], 10 * US);
+	assert_int_equal(t->ns[RD_TIME_RECEIVING], 30 * US);
+	assert_int_equal(t->ns[RD_TIME_NOT_READY], 1000 * US);
+	assert_int_equal(t->ns[RD_TIME_RECOVERY], 0);
+	assert_int_equal(t->pauses, 3);
+	assert_int_equal(s.r->verdict.slow.what, RD_TIME_NOT_READY);
+	assert_int_equal(s.r->verdict.slow.places, RD_PLACE_RECEIVER_HOST);
+	end(&s);
+}
+
+static void a_wait_for_a_repeated_request_is_recovery(void **state)
+{
+	struct scene s = begin();
+	const struct rd_times *t;
+
+	(void)state;
+	sends(&s, 1, 4);
+	respond(&s, ACK, 4, OK);
+	request(&s, SEND_ONLY, 5);
+	s.ns += 3990 * US;
+	request(&s, SEND_ONLY, 5); /* a timeout */
+	respond(&s, ACK, 5, OK);
+	t = result(&s)->side[0].times;
+	assert_int_equal(t->ns[RD_TIME_RECOVERY], (4000 + 10) * US);
+	assert_int_equal(s.r->verdict.slow.what, RD_TIME_RECOVERY);
+	end(&s);
+}
+
+/* A request and a reply, each a SEND: the requester waits for the other side's application. */
+static void a_reply_is_no_idle_time(void **state)
+{
+	struct scene s = begin();
+	const struct rd_times *t;
+
+	(void)state;
+	for (uint32_t i = 1; i < 9; i++) {
+		request(&s, SEND_ONLY, i);
+		respond(&s, ACK, i, OK);
+		s.ns += 29990 * US;
+		put(&s, true, SEND_ONLY, 100 + i, NULL, 1024); /* reply 30000 */
+		put(&s, false, ACK, 100 + i, (const uint8_t[4]){OK, 0, 0, 1}, 4);
+	}
+	request(&s, SEND_ONLY, 9);
+	t = result(&s)->side[0].times;
+	assert_int_equal(t->ns[RD_TIME_REPLY], 8 * 30000 * US);
+	assert_int_equal(t->ns[RD_TIME_IDLE], 8 * 20 * US);
+	assert_int_equal(s.r->verdict.slow.what, RD_TIME_REPLY);
+	assert_int_equal(s.r->verdict.slow.places, RD_PLACE_RECEIVER_HOST);
+	end(&s);
+}
+
+static void idle(struct scene *s, uint64_t pause)
+{
+	for (uint32_t i = 1; i < 20; i++) {
+		request(s, SEND_ONLY, i);
+		respond(s, ACK, i, OK);
+		s->ns += pause;
+	}
+}
+
+/* Short pauses may be those of the path, unless the capture is of the requester's port. */
+static void pauses_belong_to_the_path_or_the_host(void **state)
+{
+	static const struct {
+		uint64_t pause;
+		const char *at;
+		unsigned int places;
+	} cases[] = {
+		{200 * US, NULL, RD_PLACE_SENDER_HOST | RD_PLACE_FABRIC},
+		{200 * US, "10.0.0.1", RD_PLACE_SENDER_HOST | RD_PLACE_FABRIC},
+		{200 * US, "10.0.0.2", RD_PLACE_SENDER_HOST},
+		{200000 * US, NULL, RD_PLACE_SENDER_HOST},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct scene s = begin();
+
+		if (cases[i].at)
+			at_host(&s, cases[i].at);
+		idle(&s, cases[i].pause);
+		result(&s);
+		assert_null(s.r->verdict.rule);
+		assert_int_equal(s.r->verdict.slow.what, RD_TIME_IDLE);
+		assert_int_equal(s.r->verdict.slow.places, cases[i].places);
+		end(&s);
+	}
+}
+
+/* --- places ----------------------------------------------------------------------------------- */
+
+/* Packets 4 and 14 reach the capture point, and the receiver requests them again. */
+static void lose_behind(struct scene *s)
+{
+	sends(s, 1, 6);
+	respond(s, ACK, 4, NAK_SEQ);
+	sends(s, 4, 10);
+	respond(s, ACK, 10, OK);
+	sends(s, 11, 16);
+	respond(s, ACK, 14, NAK_SEQ);
+	sends(s, 14, 20);
+	respond(s, ACK, 20, OK);
+}
+
+static void where_depends_on_the_host_of_the_capture(void **state)
+{
+	static const struct {
+		const char *at, *also;
+		unsigned int places;
+		const char *next;
+	} cases[] = {
+		{NULL, NULL, RD_PLACE_FABRIC | RD_PLACE_RECEIVER_NIC, "10.0.0.1"},
+		{"10.0.0.2", NULL, RD_PLACE_FABRIC | RD_PLACE_RECEIVER_NIC, "10.0.0.1"},
+		{"10.0.0.1", NULL, RD_PLACE_RECEIVER_NIC, ""},
+		/* Captures of both ends in one file: it is unknown which of them has a packet. */
+		{"10.0.0.1", "10.0.0.2", RD_PLACE_FABRIC | RD_PLACE_RECEIVER_NIC, "10.0.0.1"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct scene s = begin();
+
+		if (cases[i].at)
+			at_host(&s, cases[i].at);
+		if (cases[i].also)
+			at_host(&s, cases[i].also);
+		lose_behind(&s);
+		result(&s);
+		assert_string_equal(s.r->verdict.rule, "lost-downstream");
+		assert_int_equal(s.r->verdict.places, cases[i].places);
+		assert_string_equal(s.r->verdict.capture_next, cases[i].next);
+		assert_string_equal(s.r->verdict.sender, "10.0.0.2");
+		assert_string_equal(s.r->verdict.receiver, "10.0.0.1");
+		assert_true(s.r->verdict.where < RD_CERTAIN);
+		assert_non_null(strstr(s.r->verdict.place,
+			*cases[i].next ? "cannot be known from here" : "the NIC of 10.0.0.1"));
+		end(&s);
+	}
+}
+
+/* Packets 4 and 14 are captured as retransmissions only. */
+static void lose_before(struct scene *s)
+{
+	sends(s, 1, 3);
+	sends(s, 5, 6);
+	respond(s, ACK, 4, NAK_SEQ);
+	sends(s, 4, 10);
+	respond(s, ACK, 10, OK);
+	sends(s, 11, 13);
+	sends(s, 15, 16);
+	respond(s, ACK, 14, NAK_SEQ);
+	sends(s, 14, 20);
+	respond(s, ACK, 20, OK);
+}
+
+static void the_sender_is_to_blame_only_if_seen_there(void **state)
+{
+	static const struct {
+		const char *at, *also;
+		unsigned int places;
+	} cases[] = {
+		{NULL, NULL, RD_PLACE_SENDER_NIC | RD_PLACE_FABRIC},
+		{"10.0.0.1", NULL, RD_PLACE_SENDER_NIC | RD_PLACE_FABRIC},
+		{"10.0.0.2", NULL, RD_PLACE_SENDER_NIC},
+		{"10.0.0.1", "10.0.0.2", RD_PLACE_SENDER_NIC | RD_PLACE_FABRIC},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct scene s = begin();
+
+		if (cases[i].at)
+			at_host(&s, cases[i].at);
+		if (cases[i].also)
+			at_host(&s, cases[i].also);
+		lose_before(&s);
+		result(&s);
+		assert_string_equal(s.r->verdict.rule, "lost-upstream");
+		assert_int_equal(s.r->verdict.places, cases[i].places);
+		end(&s);
+	}
+}
+
+/* With several files it is unknown which one is of the host in the facts. */
+static void facts_of_one_of_several_files_say_nothing(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	at_host(&s, "10.0.0.1");
+	assert_int_equal(rd_analysis_file(s.a, "second", "made", NULL, NULL), 0);
+	lose_behind(&s);
+	result(&s);
+	assert_int_equal(s.r->verdict.places, RD_PLACE_FABRIC | RD_PLACE_RECEIVER_NIC);
+	end(&s);
+}
+
+static void a_refusal_by_the_receiver_is_certain(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	sends(&s, 1, 4);
+	respond(&s, ACK, 4, RNR);
+	sends(&s, 4, 6);
+	respond(&s, ACK, 6, OK);
+	result(&s);
+	assert_string_equal(s.r->verdict.rule, "rnr");
+	assert_int_equal(s.r->verdict.places, RD_PLACE_RECEIVER_HOST);
+	assert_int_equal(s.r->verdict.where, RD_LIKELY);
+	assert_int_equal(s.r->verdict.certainty, RD_CERTAIN);
+	end(&s);
+}
+
+static void one_direction_is_no_clean_bill(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	sends(&s, 1, 30);
+	result(&s);
+	assert_null(s.r->verdict.rule);
+	assert_int_equal(s.r->verdict.places, RD_PLACE_ALL);
+	assert_non_null(strstr(s.r->verdict.what, "only one direction"));
+	end(&s);
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+static struct rd_finding *add(struct rd_report *r, const char *rule, enum rd_severity severity,
+	unsigned int conversation, uint64_t count)
+{
+	struct rd_finding *f = rd_findings_add(&r->findings);
+
+	assert_non_null(f);
+	f->rule = rule;
+	f->severity = severity;
+	f->certainty = RD_LIKELY;
+	f->conversation = conversation;
+	f->evidence.count = count;
+	rd_finding_title(f, "title");
+	rd_finding_where(f, "where");
+	return f;
+}
+
+static void a_group_has_all_findings_of_a_rule(void **state)
+{
+	struct rd_report r = {0};
+
+	(void)state;
+	add(&r, "gave-up", RD_SEV_PROBLEM, 3, 7);
+	add(&r, "rnr", RD_SEV_WARNING, 1, 1);
+	add(&r, "gave-up", RD_SEV_PROBLEM, 2, 5);
+	assert_int_equal(groups_make(&r), 0);
+	assert_int_equal(r.groups.n, 2);
+	assert_string_equal(r.groups.group[0].rule, "gave-up");
+	assert_int_equal(r.groups.group[0].n, 2);
+	assert_int_equal(r.groups.group[0].count, 12);
+	assert_int_equal(r.groups.group[0].finding[1], 2);
+	assert_int_equal(r.groups.group[1].finding[0], 1);
+	groups_free(&r.groups);
+	rd_findings_free(&r.findings);
+}
+
+/* --- stragglers ------------------------------------------------------------------------------- */
+
+struct peer {
+	struct rd_latency latency;
+	struct rd_verb_use verb;
+	struct rd_times times;
+};
+
+/* Conversations of 10.0.0.1 with 10.0.1.1, 10.0.1.2 ..., whose responses take so long. */
+static struct rd_report equals(
+	struct peer *peers, struct rd_conversation *c, const uint64_t *us, size_t n)
+{
+	struct rd_report r = {.conversations = c, .n_conversations = n};
+
+	r.totals.last_ns = 1000 * US;
+	for (size_t i = 0; i < n; i++) {
+		struct rd_side *s;
+
+		peers[i] = (struct peer){{.n = 50, .p50 = us[i] * US},
+			{.messages = 50, .bytes = 50 * 4096}, {.ns = {1}}};
+		c[i] = (struct rd_conversation){.id = (unsigned int)i + 1, .transport = RD_RC};
+		s = &c[i].side[0];
+		snprintf(c[i].a.address, sizeof(c[i].a.address), "10.0.0.1");
+		snprintf(c[i].b.address, sizeof(c[i].b.address), "10.0.1.%zu", i + 1);
+		s->requests = 50;
+		s->last_ns = 1000 * US;
+		s->times = &peers[i].times;
+		s->latencies = &peers[i].latency;
+		s->has_latencies = 1 << RD_LATENCY_ACK;
+		s->verbs = &peers[i].verb;
+		s->has_verbs = 1 << RD_VERB_WRITE;
+		c[i].side[1].seen = true;
+	}
+	return r;
+}
+
+static void a_straggler_is_far_slower_than_its_equals(void **state)
+{
+	static const uint64_t us[] = {10, 11, 90, 12, 9}, even[] = {10, 11, 39, 12, 9};
+	struct rd_stragglers s = {0}, none = {0};
+	struct rd_conversation c[5];
+	struct peer peers[5];
+	struct rd_report r = equals(peers, c, us, 5);
+
+	(void)state;
+	assert_int_equal(stragglers_find(&r, &s), 0);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.of, 5);
+	assert_int_equal(s.conversation[0], 3);
+	assert_int_equal(s.median_ns, 11 * US);
+	assert_string_equal(s.host, "10.0.1.3");
+	r = equals(peers, c, even, 5);
+	assert_int_equal(stragglers_find(&r, &none), 0);
+	assert_int_equal(none.n, 0);
+}
+
+static void others_are_no_equals(void **state)
+{
+	static const uint64_t us[] = {10, 11, 90, 12, 9};
+	struct rd_stragglers s = {0}, brief = {0};
+	struct rd_conversation c[5];
+	struct peer peers[5];
+	struct rd_report r = equals(peers, c, us, 5);
+
+	(void)state;
+	peers[2].verb.bytes *= 100; /* larger messages */
+	assert_int_equal(stragglers_find(&r, &s), 0);
+	assert_int_equal(s.n, 0);
+	r = equals(peers, c, us, 5);
+	c[2].side[0].last_ns = 100 * US; /* there for a short time */
+	assert_int_equal(stragglers_find(&r, &brief), 0);
+	assert_int_equal(brief.n, 0);
+}
+
+/* --- hosts ------------------------------------------------------------------------------------ */
+
+/* A SEND from another host of 10.0.0.0/8. */
+static void send_from(struct scene *s, uint32_t host, uint64_t ns)
+{
+	struct make m = {.n = 0};
+	struct rd_frame frame = {.ts_ns = ns};
+
+	make_packet(&m, MAKE_V2_IPV4, SEND_ONLY, RESPONDER, 64, 0);
+	rd_put_be32(m.b + 14 + 12, 0x0a000000 + host);
+	frame.data = m.b;
+	frame.caplen = frame.len = m.n;
+	rd_analysis_frames(s->a, RD_LINK_ETHERNET, &frame, 1);
+}
+
+static const struct rd_host *receiver_of(const struct scene *s)
+{
+	const struct rd_host *h = host_of(s->r, s->r->conversations[0].b.address);
+
+	assert_non_null(h);
+	return h;
+}
+
+static void a_burst_is_what_arrives_within_100_us(void **state)
+{
+	struct scene s = begin();
+	const struct rd_host *h;
+
+	(void)state;
+	send_from(&s, 0x100, 1000000000);
+	send_from(&s, 0x101, 1000099999);
+	send_from(&s, 0x102, 1000100000); /* begins the next 100 us */
+	send_from(&s, 0x103, 1000150000);
+	send_from(&s, 0x104, 1000199999);
+	send_from(&s, 0x105, 1000200001);
+	assert_int_equal(rd_analysis_report(s.a, &s.r, NULL), 0);
+	h = receiver_of(&s);
+	assert_int_equal(h->received_frames, 6);
+	assert_int_equal(h->senders, 6);
+	assert_int_equal(h->peak_bytes * 2, h->received_bytes);
+	assert_int_equal(h->peak_ns, 1000100000);
+	assert_int_equal(h->peak_frame, 3);
+	assert_int_equal(h->peak_senders, 3);
+	assert_int_equal(h->most_senders, 3);
+	end(&s);
+}
+
+static void hosts_beyond_the_limit_are_counted(void **state)
+{
+	enum { N = HOSTS_MAX + 500 };
+	struct scene s = begin();
+	uint64_t frames = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < N; i++)
+		send_from(&s, 0x100 + i, 1000000000 + i * 1000);
+	assert_int_equal(rd_analysis_report(s.a, &s.r, NULL), 0);
+	assert_int_equal(s.r->hosts.n, HOSTS_MAX);
+	for (size_t i = 0; i < s.r->hosts.n_pairs; i++)
+		frames += s.r->hosts.pair[i].frames;
+	assert_int_equal(frames, HOSTS_MAX - 1);
+	assert_int_equal(s.r->hosts.frames_left_out, N - frames);
+	end(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_interval_belongs_to_what_ended_it),
+		cmocka_unit_test(a_wait_for_a_repeated_request_is_recovery),
+		cmocka_unit_test(a_reply_is_no_idle_time),
+		cmocka_unit_test(pauses_belong_to_the_path_or_the_host),
+		cmocka_unit_test(where_depends_on_the_host_of_the_capture),
+		cmocka_unit_test(the_sender_is_to_blame_only_if_seen_there),
+		cmocka_unit_test(facts_of_one_of_several_files_say_nothing),
+		cmocka_unit_test(a_refusal_by_the_receiver_is_certain),
+		cmocka_unit_test(one_direction_is_no_clean_bill),
+		cmocka_unit_test(a_group_has_all_findings_of_a_rule),
+		cmocka_unit_test(a_straggler_is_far_slower_than_its_equals),
+		cmocka_unit_test(others_are_no_equals),
+		cmocka_unit_test(a_burst_is_what_arrives_within_100_us),
+		cmocka_unit_test(hosts_beyond_the_limit_are_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
