@@ -314,8 +314,8 @@ struct flow {
 	struct flow_rate rate;
 	struct congestion *congestion; /* NULL: no mark, no CNP */
 	struct flow_held *held;	       /* NULL: no gap fits a pause */
-	struct times *times; /* NULL until its first request */
-	struct leg *leg;     /* never NULL */
+	struct times *times;	       /* NULL until its first request */
+	struct leg *leg;	       /* never NULL */
 };
 
 /* Whether one of its frames had a valid ICRC. */
