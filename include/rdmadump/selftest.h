@@ -118,7 +118,4 @@ int rd_selftest_load(json_t **document, const char *path, struct rd_error *err);
  */
 json_t *rd_selftest_compare(const json_t *before, const json_t *after);
 
-/* "libarchive 3.6.2", or why there are no archives; static. */
-const char *rd_selftest_archiver(void);
-
 #endif

@@ -9,7 +9,7 @@
 #include <netlink/version.h>
 #endif
 #include <pcap/pcap.h>
-#include <rdmadump/selftest.h>
+#include <rdmadump/archive.h>
 #include <rdmadump/sink.h>
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ void rd_cli_version(void)
 #else
 	printf("  without libnl: no RDMA netlink\n");
 #endif
-	printf("  %s\n", rd_selftest_archiver());
+	printf("  %s\n", rd_archive_library());
 	printf("features: capture by verbs (Ethernet, InfiniBand) and on netdevs; pcapng, pcap, "
 	       "ERF; compression %s; writing %s\n",
 		rd_compressions(), rd_write_modes());

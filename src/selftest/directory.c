@@ -4,6 +4,7 @@
 #include "pack.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmadump/archive.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -191,7 +192,7 @@ int directory_finish(struct directory *d, char path[PATH_MAX], struct rd_error *
 	snprintf(path, PATH_MAX, "%.3800s/%s", d->parent, d->partial);
 	if (rd_identity_assume(&d->identity, &before, err) < 0)
 		return -1;
-	rc = pack_available() ? archive(d, path, err) : keep_directory(d, path, err);
+	rc = rd_archive_available() ? archive(d, path, err) : keep_directory(d, path, err);
 	rd_identity_resume(&before);
 	return rc;
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The one archive of a result: tar, compressed by zstd, through libarchive. */
+/* The one archive of a result. */
 #ifndef RDMADUMP_SELFTEST_PACK_H
 #define RDMADUMP_SELFTEST_PACK_H
 
 #include <rdmadump/error.h>
-#include <stdbool.h>
 #include <stddef.h>
 
-bool pack_available(void);
 /*
  * Writes the files `file`, which are in the directory `dir_fd`, to `fd`, below the folder `base`.
  * `stride` bytes are between two names. 0, or -1 with RD_CLASS_OUTPUT.

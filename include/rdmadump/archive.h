@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Archives: tar, compressed by zstd, through libarchive, which is optional. Without it every
+ * function that opens an archive fails. One archive is used by one thread.
+ */
+#ifndef RDMADUMP_ARCHIVE_H
+#define RDMADUMP_ARCHIVE_H
+
+#include <rdmadump/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct rd_archive;
+
+enum rd_archive_kind {
+	RD_ARCHIVE_FILE,
+	RD_ARCHIVE_DIRECTORY,
+	RD_ARCHIVE_LINK,  /* a symbolic link */
+	RD_ARCHIVE_OTHER, /* a hard link, a device: read only */
+};
+
+struct rd_archive_entry {
+	enum rd_archive_kind kind;
+	const char *path;   /* when read: untrusted, "" if it has none */
+	const char *target; /* of a symbolic link; untrusted, too */
+	uint64_t size;	    /* of a file */
+	int64_t time;	    /* of its last change, seconds since the Unix epoch */
+};
+
+bool rd_archive_available(void);
+/* libarchive's name and version, or that there is none. Static. */
+const char *rd_archive_library(void);
+
+/*
+ * Begins an archive that is written to `fd`, which stays the caller's. `todo` is the advice in
+ * errors. 0, or -1 with RD_CLASS_OUTPUT. rd_archive_free() after success.
+ */
+int rd_archive_create(
+	struct rd_archive **a, int fd, bool compress, const char *todo, struct rd_error *err);
+/* Begins an entry; after that of a file exactly `size` bytes are put. 0, or RD_CLASS_OUTPUT. */
+int rd_archive_put_entry(
+	struct rd_archive *a, const struct rd_archive_entry *entry, struct rd_error *err);
+int rd_archive_put(struct rd_archive *a, const void *bytes, size_t n, struct rd_error *err);
+/* Writes what is left. Only then the archive is whole. */
+int rd_archive_finish(struct rd_archive *a, struct rd_error *err);
+
+/* Opens a file to be read. -1 with RD_CLASS_DEVICE. rd_archive_free() after success. */
+int rd_archive_open(
+	struct rd_archive **a, const char *path, const char *todo, struct rd_error *err);
+/* The same of `n` bytes, which stay valid until rd_archive_free(); `name` is for errors. */
+int rd_archive_open_bytes(
+	struct rd_archive **a, const void *bytes, size_t n, const char *name, struct rd_error *err);
+/* 1 with the next entry, valid until the next call; 0 at the end; -1 with RD_CLASS_DEVICE. */
+int rd_archive_next(struct rd_archive *a, struct rd_archive_entry *entry, struct rd_error *err);
+/* Reads at most n bytes of the entry. 0 at its end, -1 with RD_CLASS_DEVICE. */
+ssize_t rd_archive_get(struct rd_archive *a, void *buf, size_t n, struct rd_error *err);
+
+/* Frees it; what was not finished is not whole. NULL does nothing. */
+void rd_archive_free(struct rd_archive *a);
+
+#endif
