@@ -45,18 +45,26 @@ static void trim_end(char *text)
  * One read: the first one returns the whole value. Non-blocking, since a copied tree may hold a
  * FIFO or a link to a device node.
  */
-static int read_raw(const char *path, char *buf, size_t size)
+ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), errnum;
 	ssize_t n;
 
-	buf[0] = '\0';
 	if (fd < 0)
 		return -1;
 	do
-		n = read(fd, buf, size - 1);
+		n = read(fd, buf, size);
 	while (n < 0 && errno == EINTR);
+	errnum = errno;
 	close(fd);
+	errno = errnum;
+	return n;
+}
+
+static int read_raw(const char *path, char *buf, size_t size)
+{
+	ssize_t n = rd_sysfs_bytes(buf, size - 1, path);
+
 	buf[n > 0 ? n : 0] = '\0';
 	return n < 0 ? -1 : 0;
 }

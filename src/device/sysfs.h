@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define RD_SYSFS_MAX	 4096 /* bytes of a value worth reading: sysfs gives a page at most */
 #define RD_SYSFS_ENTRIES 8192 /* entries of a directory worth listing */
@@ -21,6 +22,9 @@ struct rd_names {
 	char **name; /* as the directory has them: for paths, not for printing */
 	size_t n;
 };
+
+/* The bytes as they are, at most `size`. Their number, or -1 with errno. */
+ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *path);
 
 /* The value, cut to `size`; on failure buf is "". */
 int rd_sysfs_text(char *buf, size_t size, const char *fmt, ...)
