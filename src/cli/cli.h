@@ -22,7 +22,8 @@ typedef int rd_command_fn(int argc, char **argv);
 	X(events, "[OPTION...] [DEVICE]", "events of devices, ports and addresses")                \
 	X(counters, "[OPTION...] [DEV[:PORT]]", "every counter: read, compare, watch, explain")    \
 	X(selftest, "[OPTION...] [DEV[:PORT]]",                                                    \
-		"tests a device: whether and how well it can be captured")
+		"tests a device: whether and how well it can be captured")                         \
+	X(bundle, "[OPTION...] [DEV[:PORT]]", "one file with what support needs")
 
 struct rd_command {
 	const char *name, *args, *help;
@@ -30,8 +31,8 @@ struct rd_command {
 
 extern const struct rd_command rd_commands[]; /* help.c; ended by a row without a name */
 
-rd_command_fn rd_cmd_analyze, rd_cmd_capture, rd_cmd_counters, rd_cmd_events, rd_cmd_info,
-	rd_cmd_list, rd_cmd_selftest;
+rd_command_fn rd_cmd_analyze, rd_cmd_bundle, rd_cmd_capture, rd_cmd_counters, rd_cmd_events,
+	rd_cmd_info, rd_cmd_list, rd_cmd_selftest;
 
 /* Command lines of other programs: ibdump, a Wireshark extcap. */
 rd_command_fn ibdump_run, extcap_run;

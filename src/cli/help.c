@@ -10,7 +10,6 @@
 
 static const char *const examples[][2] = {
 	{"rdmadump -w incident.pcapng", "the first usable port, until Ctrl-C"},
-	{"rdmadump -d mlx5_0 -c 1000 -w a.pcapng", "1000 frames of one port"},
 	{"rdmadump --opcode nak,rnr,cnp", "print NAKs, RNR NAKs and CNPs"},
 	{"rdmadump -q -w - | tshark -r -", "decode during the capture"},
 	{"rdmadump analyze incident.pcapng", "what went wrong, and where"},

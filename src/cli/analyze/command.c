@@ -6,6 +6,7 @@
 #include "analyze.h"
 #include <argp.h>
 #include <errno.h>
+#include <rdmadump/bundle.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,8 @@ enum {
 	OPT_ANNOTATE,
 	OPT_COMPARE,
 	OPT_INTERVAL,
-	OPT_OPCODES
+	OPT_OPCODES,
+	OPT_BUNDLE
 };
 
 static const struct argp_option options[] = {
@@ -61,7 +63,9 @@ static const struct argp_option options[] = {
 		"retransmissions, NAKs, RNR NAKs, CNPs, CE marks",
 		0},
 	{"opcodes", OPT_OPCODES, NULL, 0, "A table of packets and bytes by opcode", 0},
-	{"no-icrc", OPT_NO_ICRC, NULL, 0, "Do not verify checksums", 0}, {0}};
+	{"no-icrc", OPT_NO_ICRC, NULL, 0, "Do not verify checksums", 0},
+	{"bundle", OPT_BUNDLE, "FILE", 0, "Analyse the captures in a file of 'rdmadump bundle'", 0},
+	{0}};
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -173,11 +177,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_NO_ICRC:
 		s->config.skip_icrc = true;
 		return 0;
+	case OPT_BUNDLE:
+		s->bundle = arg;
+		return 0;
 	case ARGP_KEY_ARGS:
+		if (s->bundle)
+			argp_error(state, "unexpected argument '%s': --bundle has the captures",
+				state->argv[state->next]);
 		s->files = state->argv + state->next;
 		s->n_files = (unsigned int)(state->argc - state->next);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
+		if (s->bundle)
+			return 0;
 		argp_error(state, "no FILE: name one or more captures, '-' is standard input");
 		return EINVAL;
 	default:
@@ -270,7 +282,7 @@ static int check_ends(const struct analyze_settings *s, struct rd_error *err)
 		s->annotate ? "--annotate" : "--compare", s->files[0], s->files[1]);
 }
 
-static int run(const struct analyze_settings *s, const struct rd_snapshot *former,
+static int read_all(const struct analyze_settings *s, const struct rd_snapshot *former,
 	struct analyze_faults *faults, struct rd_error *err)
 {
 	struct analyze_common common;
@@ -283,33 +295,55 @@ static int run(const struct analyze_settings *s, const struct rd_snapshot *forme
 	return ends ? analyze_ends(s, &common, faults, err) : analyze(s, former, faults, err);
 }
 
-int rd_cmd_analyze(int argc, char **argv)
+/* Returns the exit status. */
+static int run(const struct analyze_settings *s)
 {
-	static const struct argp argp = {.options = options,
-		.parser = parse_option,
-		.args_doc = "FILE...",
-		.doc = "Reports what happened to the RDMA traffic in capture files: conversations, "
-		       "losses, retransmissions, NAKs, congestion, with frame numbers as evidence. "
-		       "Files (pcapng, pcap, ERF, also .gz and .zst; '-' is standard input) are "
-		       "read one after the other, as the parts of one capture; two captures that "
-		       "contain the same packets are compared as the two ends of a path."};
-	struct analyze_settings s = {.config.qp = RD_QP_UNKNOWN};
 	struct rd_snapshot *former = NULL;
 	struct analyze_faults faults = {0};
 	struct rd_error err;
 	int ret;
 
-	if (rd_cli_parse(&argp, argc, argv, 0, &s))
-		return RD_CLASS_USAGE;
-	rd_cli_log(RD_LOG_WARNING);
-	if (analyze_check_page(&s, &err) < 0 || analyze_check_annotate(&s, &err) < 0 ||
-		analyze_read_former(&s, &former, &err) < 0)
+	if (analyze_check_page(s, &err) < 0 || analyze_check_annotate(s, &err) < 0 ||
+		analyze_read_former(s, &former, &err) < 0)
 		return rd_cli_fail(&err);
-	ret = run(&s, former, &faults, &err);
+	ret = read_all(s, former, &faults, &err);
 	rd_snapshot_free(former);
 	if (ret < 0)
 		return rd_cli_fail(&err);
 	if (faults.damaged)
 		return RD_CLASS_PARTIAL;
 	return faults.incomplete ? RD_CLASS_DEVICE : RD_CLASS_NONE;
+}
+
+static int run_bundle(struct analyze_settings *s)
+{
+	struct rd_bundle bundle;
+	struct rd_error err;
+	int status;
+
+	if (rd_bundle_open(&bundle, s->bundle, RD_BUNDLE_CAPTURES, &err) < 0)
+		return rd_cli_fail(&err);
+	s->files = bundle.captures;
+	s->n_files = bundle.n_captures;
+	status = run(s);
+	rd_bundle_close(&bundle);
+	return status;
+}
+
+int rd_cmd_analyze(int argc, char **argv)
+{
+	static const struct argp argp = {.options = options,
+		.parser = parse_option,
+		.args_doc = "FILE...\n--bundle FILE",
+		.doc = "Reports what happened to the RDMA traffic in capture files: conversations, "
+		       "losses, retransmissions, NAKs, congestion, with frame numbers as evidence. "
+		       "Files (pcapng, pcap, ERF, also .gz and .zst; '-' is standard input) are "
+		       "read one after the other, as the parts of one capture; two captures that "
+		       "contain the same packets are compared as the two ends of a path."};
+	struct analyze_settings s = {.config.qp = RD_QP_UNKNOWN};
+
+	if (rd_cli_parse(&argp, argc, argv, 0, &s))
+		return RD_CLASS_USAGE;
+	rd_cli_log(RD_LOG_WARNING);
+	return s.bundle ? run_bundle(&s) : run(&s);
 }

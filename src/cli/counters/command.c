@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* `rdmadump counters`: every counter of a port: read, compared, watched, explained, exported. */
 #include "../command.h"
+#include "../bundle/read_back.h"
 #include "../cli.h"
 #include "../parse.h"
 #include "../report_file.h"
@@ -20,6 +21,7 @@
 enum {
 	OPT_JSON = 0x100,
 	OPT_SYSROOT,
+	OPT_BUNDLE,
 	OPT_ALL,
 	OPT_INTERVAL,
 	OPT_COUNT,
@@ -45,7 +47,9 @@ static const struct argp_option options[] = {
 		"Write to FILE, which is replaced atomically once everything is written (for "
 		"node_exporter's textfile collector)",
 		0},
-	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0}, {0}};
+	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0},
+	{"bundle", OPT_BUNDLE, "FILE", 0, "Read the sysfs tree in a file of 'rdmadump bundle'", 0},
+	{0}};
 
 static void parse_interval(struct argp_state *state, struct counters_options *o, const char *arg)
 {
@@ -129,6 +133,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_SYSROOT:
 		o->sysroot = arg;
+		return 0;
+	case OPT_BUNDLE:
+		o->bundle = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		return parse_word(state, o, arg);
@@ -325,10 +332,16 @@ int rd_cmd_counters(int argc, char **argv)
 		       "\v"
 		       "Example: rdmadump counters mlx5_0 --interval 1"};
 	struct counters_options o = {.sysroot = ""};
+	struct rd_bundle bundle;
 	struct rd_error err = {0};
+	int rc;
 
 	if (rd_cli_parse(&argp, argc, argv, 0, &o))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_WARNING);
-	return run(&o, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+	if (bundle_read_back(&bundle, o.bundle, &o.sysroot, &err) < 0)
+		return rd_cli_fail(&err);
+	rc = run(&o, &err);
+	bundle_read_end(&bundle, o.bundle);
+	return rc < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
 }

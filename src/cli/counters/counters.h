@@ -12,6 +12,7 @@
 
 struct counters_options {
 	const char *sysroot, *output, *explain;
+	const char *bundle;	    /* NULL: none */
 	const char *before, *after; /* --diff */
 	bool all, json, prometheus, watch, diff, explains;
 	double interval; /* seconds; 0: once */

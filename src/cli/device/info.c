@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* `rdmadump info`: what a support engineer needs to know first about a device, as text or JSON. */
 #include "info.h"
+#include "../bundle/read_back.h"
 #include "../cli.h"
 #include "../command.h"
 #include "list_json.h"
@@ -22,6 +23,7 @@
 static const struct argp_option options[] = {{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0,
 		"Read the copied sysfs tree DIR/sys; the device itself is not queried", 0},
+	{"bundle", OPT_BUNDLE, "FILE", 0, "Read the sysfs tree in a file of 'rdmadump bundle'", 0},
 	{"verbose", 'v', NULL, 0, "Show all limits, GIDs and QPs", 0}, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -466,6 +468,21 @@ static int describe(const struct device_settings *settings, const struct rd_devi
 	return ret;
 }
 
+static int inform(const struct device_settings *settings, struct rd_error *err)
+{
+	const struct rd_device *device;
+	struct rd_devices devices;
+	int rc;
+
+	if (rd_devices_load(&devices, settings->sysroot, err))
+		return -1;
+	rc = rd_devices_one(&devices, settings->device, &device, err);
+	if (!rc)
+		rc = describe(settings, &devices, device, err);
+	rd_devices_free(&devices);
+	return rc;
+}
+
 int rd_cmd_info(int argc, char **argv)
 {
 	static const struct argp argp = {.options = options,
@@ -476,18 +493,16 @@ int rd_cmd_info(int argc, char **argv)
 		       "it can be captured. DEVICE is a name, a netdev or a PCI address; it may be "
 		       "omitted if there is only one."};
 	struct device_settings settings = {.sysroot = ""};
-	struct rd_devices devices;
-	const struct rd_device *device;
+	struct rd_bundle bundle;
 	struct rd_error err;
 	int status = RD_CLASS_NONE;
 
 	if (rd_cli_parse(&argp, argc, argv, 0, &settings))
 		return RD_CLASS_USAGE;
-	if (rd_devices_load(&devices, settings.sysroot, &err))
+	if (bundle_read_back(&bundle, settings.bundle, &settings.sysroot, &err) < 0)
 		return rd_cli_fail(&err);
-	if (rd_devices_one(&devices, settings.device, &device, &err) ||
-		describe(&settings, &devices, device, &err))
+	if (inform(&settings, &err))
 		status = rd_cli_fail(&err);
-	rd_devices_free(&devices);
+	bundle_read_end(&bundle, settings.bundle);
 	return status;
 }

@@ -3,6 +3,7 @@
  * `rdmadump list`: devices, ports and netdevs, and whether each port can be captured; if not, why
  * and what to do.
  */
+#include "../bundle/read_back.h"
 #include "../cli.h"
 #include "../command.h"
 #include "list_json.h"
@@ -25,6 +26,7 @@
 static const struct argp_option options[] = {
 	{"json", OPT_JSON, NULL, 0, "Print everything that is known as JSON", 0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0},
+	{"bundle", OPT_BUNDLE, "FILE", 0, "Read the sysfs tree in a file of 'rdmadump bundle'", 0},
 	{"verbose", 'v', NULL, 0,
 		"Show more columns: PCI address, function, adapter, driver, physical state, lanes, "
 		"MTU",
@@ -373,6 +375,18 @@ static int load(
 			      : rd_devices_glance(devices, settings->sysroot, err);
 }
 
+static int list(const struct device_settings *settings, struct rd_error *err)
+{
+	struct rd_devices devices;
+	int rc = load(&devices, settings, err);
+
+	if (rc)
+		return rc;
+	rc = print_devices(&devices, settings, err);
+	rd_devices_free(&devices);
+	return rc;
+}
+
 int rd_cmd_list(int argc, char **argv)
 {
 	static const struct argp argp = {.options = options,
@@ -380,16 +394,16 @@ int rd_cmd_list(int argc, char **argv)
 		.doc = "Lists the RDMA devices of this machine: ports, netdevs, state, firmware, "
 		       "and whether each port can be captured; if not, why and what to do."};
 	struct device_settings settings = {.sysroot = ""};
-	struct rd_devices devices;
+	struct rd_bundle bundle;
 	struct rd_error err;
 	int status = RD_CLASS_NONE;
 
 	if (rd_cli_parse(&argp, argc, argv, 0, &settings))
 		return RD_CLASS_USAGE;
-	if (load(&devices, &settings, &err))
+	if (bundle_read_back(&bundle, settings.bundle, &settings.sysroot, &err) < 0)
 		return rd_cli_fail(&err);
-	if (print_devices(&devices, &settings, &err))
+	if (list(&settings, &err))
 		status = rd_cli_fail(&err);
-	rd_devices_free(&devices);
+	bundle_read_end(&bundle, settings.bundle);
 	return status;
 }

@@ -11,6 +11,9 @@ error_t device_settings_option(struct device_settings *settings, int key, const 
 	case OPT_SYSROOT:
 		settings->sysroot = arg;
 		return 0;
+	case OPT_BUNDLE:
+		settings->bundle = arg;
+		return 0;
 	case 'v':
 		settings->verbose = true;
 		return 0;

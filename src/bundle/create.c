@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Makes a bundle: runs the commands, keeps what they said, writes page and manifest, then the
+ * archive, which has its name only once it is whole.
+ */
+#include "manifest.h"
+#include "page.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/identity.h>
+#include <rdmadump/outfile.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAKE_ROOM "make room, or name another file (--write)"
+#define FILE_MOST ((uint64_t)1 << 40) /* of a given capture */
+
+struct creation {
+	const struct rd_bundle_config *config;
+	struct rd_identity identity;
+	struct rd_outfile out;
+	struct store store;
+	struct tasks tasks;
+	char base[200];	     /* "rdmadump-bundle-HOST-DATE" */
+	char path[PATH_MAX]; /* of the bundle */
+	char part[PATH_MAX]; /* of the file that is written; the same if it is no regular file */
+	int capture;	     /* of --capture; -1: none */
+	int64_t time;
+	uint64_t began_ns;
+};
+
+/* --- output
+ * --------------------------------------------------------------------------------------- */
+
+static int name_output(struct creation *c, struct rd_error *err)
+{
+	char host[100], date[32];
+	struct utsname u;
+	time_t now = time(NULL);
+	struct tm tm;
+	struct stat st;
+	int n;
+
+	uname(&u);
+	file_name(host, sizeof(host), u.nodename);
+	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", gmtime_r(&now, &tm));
+	snprintf(c->base, sizeof(c->base), "rdmadump-bundle-%s-%s", host, date);
+	c->time = now;
+	if (c->config->output)
+		n = snprintf(c->path, sizeof(c->path), "%s", c->config->output);
+	else
+		n = snprintf(c->path, sizeof(c->path), "%s.tar.zst", c->base);
+	if (n >= (int)sizeof(c->path) - 8)
+		return rd_fail(err, RD_CLASS_USAGE, ENAMETOOLONG, NULL, "'%.100s...'", c->path);
+	if (strcmp(c->path, "-") == 0 || (stat(c->path, &st) == 0 && !S_ISREG(st.st_mode)))
+		memcpy(c->part, c->path, sizeof(c->part));
+	else
+		snprintf(c->part, sizeof(c->part), "%.*s.part", PATH_MAX - 8, c->path);
+	return 0;
+}
+
+static bool is_stdout(const struct creation *c)
+{
+	return strcmp(c->path, "-") == 0;
+}
+
+/* Before any work, with the rights of the user who called sudo. */
+static int open_output(struct creation *c, struct rd_error *err)
+{
+	struct rd_inputs inputs = {.n = 0};
+	struct rd_identity_before before;
+	int rc = 0;
+
+	for (unsigned int i = 0; i < c->config->n_files; i++)
+		rd_inputs_add(&inputs, c->config->files[i]);
+	if (rd_identity_choose(&c->identity, NULL, err) < 0 ||
+		rd_identity_assume(&c->identity, &before, err) < 0)
+		return -1;
+	if (!is_stdout(c)) {
+		if (rd_inputs_have(&inputs, c->path))
+			rc = rd_fail(err, RD_CLASS_USAGE, 0,
+				"it was not touched: give the bundle another name",
+				"'%s' is a file that is read", c->path);
+		else
+			rc = rd_outfile_open(&c->out, c->part, &inputs, err);
+	}
+	if (!rc) {
+		rc = store_open(&c->store, c->path, err);
+		if (rc < 0)
+			rd_outfile_abandon(&c->out, c->part);
+	}
+	rd_identity_resume(&before);
+	return rc;
+}
+
+static void abandon_output(struct creation *c)
+{
+	struct rd_identity_before before;
+
+	if (c->out.fd < 0 || rd_identity_assume(&c->identity, &before, NULL) < 0)
+		return;
+	/* A part that an earlier run left is removed, too. */
+	if (c->out.regular)
+		unlink(c->part);
+	rd_outfile_abandon(&c->out, c->part);
+	rd_identity_resume(&before);
+}
+
+static int write_members(const struct creation *c, int fd, struct rd_error *err)
+{
+	struct rd_archive *a;
+	char path[PATH_MAX];
+	int rc = 0;
+
+	if (rd_archive_create(&a, fd, true, MAKE_ROOM, err) < 0)
+		return -1;
+	/* Page and manifest were added last; they come first. */
+	for (size_t i = 0; i < c->store.n && !rc; i++) {
+		size_t n = c->store.n, k = i < 2 ? n - 1 - i : i - 2;
+		const struct stored *m = &c->store.stored[k];
+
+		if (snprintf(path, sizeof(path), "%s/%s", c->base, m->name) < (int)sizeof(path))
+			rc = store_write(m, a, path, c->time, c->config->stop, err);
+	}
+	if (!rc)
+		rc = rd_archive_finish(a, err);
+	rd_archive_free(a);
+	return rc;
+}
+
+static int finish_output(struct creation *c, struct rd_error *err)
+{
+	struct rd_identity_before before;
+	int rc, fd = is_stdout(c) ? STDOUT_FILENO : c->out.fd;
+
+	if (!is_stdout(c)) {
+		rd_outfile_make_private(&c->out, c->part);
+		if (rd_outfile_begin(&c->out, c->part, err) < 0)
+			return -1;
+	}
+	rc = write_members(c, fd, err);
+	if (rc || is_stdout(c))
+		return rc;
+	if (c->out.regular && fsync(fd) < 0)
+		return rd_fail(
+			err, RD_CLASS_OUTPUT, errno, MAKE_ROOM, "cannot write '%s'", c->part);
+	if (rd_identity_assume(&c->identity, &before, err) < 0)
+		return -1;
+	if (c->out.regular && rename(c->part, c->path) < 0)
+		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, "name another file (--write)",
+			"cannot rename '%s' to '%s'", c->part, c->path);
+	rd_identity_resume(&before);
+	if (rc)
+		return rc;
+	close(c->out.fd);
+	c->out.fd = -1;
+	return 0;
+}
+
+/* --- members
+ * ---------------------------------------------------------------------------------------- */
+
+static int copy_file(struct creation *c, struct task *t, struct rd_error *err)
+{
+	/* A FIFO would wait for its writer. */
+	int fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+	struct stat st;
+
+	t->began_ns = t->ended_ns = rd_monotonic_ns();
+	t->outcome = OUTCOME_ENDED;
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		t->errnum = fd < 0 ? errno : EINVAL;
+		t->outcome = OUTCOME_FAILED;
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	rc = store_copy(&c->store, t->name, fd, FILE_MOST, t, err);
+	close(fd);
+	t->ended_ns = rd_monotonic_ns();
+	return rc;
+}
+
+/* Entries of the tar archive that the task wrote; only those that a tree of sysfs has. */
+static int keep_tree(struct creation *c, struct task *t, struct rd_error *err)
+{
+	char path[PATH_MAX], buf[65536];
+	struct rd_archive_entry e;
+	struct rd_archive *a;
+	int rc = 0, more;
+
+	if (!t->output.n)
+		return 0;
+	if (rd_archive_open_bytes(&a, t->output.data, t->output.n, t->name, NULL) < 0)
+		return 0;
+	while (!rc && (more = rd_archive_next(a, &e, NULL)) > 0) {
+		size_t n = 0;
+		ssize_t got = 0;
+
+		if (snprintf(path, sizeof(path), "%s/%s", t->name, e.path) >= (int)sizeof(path))
+			continue;
+		while (e.kind == RD_ARCHIVE_FILE && n < sizeof(buf) &&
+			(got = rd_archive_get(a, buf + n, sizeof(buf) - n, NULL)) > 0)
+			n += (size_t)got;
+		/* A tree that was cut ends here. */
+		if (got < 0)
+			break;
+		rc = e.kind == RD_ARCHIVE_FILE
+			     ? store_put(&c->store, path, buf, n, t, err)
+			     : store_put_entry(&c->store, path, e.kind,
+				       e.kind == RD_ARCHIVE_LINK ? e.target : NULL, t, err);
+	}
+	rd_archive_free(a);
+	return rc;
+}
+
+static int keep_output(struct creation *c, struct task *t, struct rd_error *err)
+{
+	if (t->outcome <= OUTCOME_RUNNING || t->outcome == OUTCOME_NOTHING ||
+		t->outcome == OUTCOME_ABSENT)
+		return 0;
+	switch (t->member->form) {
+	case FORM_TREE:
+		return keep_tree(c, t, err);
+	case FORM_CAPTURE:
+		return c->capture < 0 ? 0 : store_adopt(&c->store, t->name, c->capture, t, err);
+	case FORM_COPY:
+		return 0;
+	case FORM_TEXT:
+	case FORM_OUTPUT:
+		break;
+	}
+	return t->output.n ? store_put(&c->store, t->name, t->output.data, t->output.n, t, err) : 0;
+}
+
+/* The file of --capture as input and output; each reader has a position of its own. */
+static int connect_capture(struct creation *c, struct rd_error *err)
+{
+	char path[64];
+
+	if (!c->config->capture_port)
+		return 0;
+	c->capture = store_file(&c->store, err);
+	if (c->capture < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", c->capture);
+	for (unsigned int i = 0; i < c->tasks.n; i++) {
+		struct task *t = &c->tasks.task[i];
+
+		if (t->member->form == FORM_CAPTURE)
+			t->out = c->capture;
+		if (!strstr(t->member->command, "@capture"))
+			continue;
+		t->in = open(path, O_RDONLY | O_CLOEXEC);
+		if (t->in < 0)
+			return rd_fail(
+				err, RD_CLASS_OUTPUT, errno, NULL, "cannot read the capture");
+	}
+	return 0;
+}
+
+static int add_index(struct creation *c, struct rd_error *err)
+{
+	json_t *manifest = manifest_make(
+		&c->tasks, &c->store, c->config, c->time, rd_monotonic_ns() - c->began_ns);
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+	int rc = -1;
+
+	if (out && manifest)
+		rc = page_write(out, &c->tasks, manifest);
+	if (out && fclose(out))
+		rc = -1;
+	if (rc < 0)
+		rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot write the page");
+	else
+		rc = store_put(&c->store, "index.html", text, n, NULL, err);
+	json_decref(manifest);
+	free(text);
+	return rc;
+}
+
+static int add_manifest(struct creation *c, json_t **manifest, struct rd_error *err)
+{
+	char *text = NULL;
+	int rc;
+
+	*manifest = manifest_make(
+		&c->tasks, &c->store, c->config, c->time, rd_monotonic_ns() - c->began_ns);
+	if (*manifest)
+		text = json_dumps(*manifest, JSON_INDENT(1));
+	if (!text)
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot write the manifest");
+	rc = store_put(&c->store, MANIFEST, text, strlen(text), NULL, err);
+	free(text);
+	return rc;
+}
+
+static int collect(struct creation *c, struct rd_error *err)
+{
+	int rc = 0;
+
+	if (tasks_make(&c->tasks, c->config) < 0)
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot plan the bundle");
+	if (connect_capture(c, err) < 0)
+		return -1;
+	for (unsigned int i = 0; i < c->tasks.n && !rc; i++)
+		if (c->tasks.task[i].member->form == FORM_COPY && !c->tasks.task[i].outcome)
+			rc = copy_file(c, &c->tasks.task[i], err);
+	for (enum phase phase = 0; phase < PHASES && !rc; phase++)
+		if (!tasks_run(&c->tasks, phase, c->config))
+			rc = rd_fail(err, RD_CLASS_PARTIAL, 0, NULL,
+				"interrupted: no bundle was written");
+	for (unsigned int i = 0; i < c->tasks.n && !rc; i++)
+		rc = keep_output(c, &c->tasks.task[i], err);
+	return rc;
+}
+
+static void close_capture(struct creation *c)
+{
+	for (unsigned int i = 0; i < c->tasks.n; i++)
+		if (c->tasks.task[i].in >= 0)
+			close(c->tasks.task[i].in);
+	if (c->capture >= 0)
+		close(c->capture);
+}
+
+int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX], json_t **manifest,
+	struct rd_error *err)
+{
+	struct creation c = {.config = config,
+		.out.fd = -1,
+		.store.fd = -1,
+		.capture = -1,
+		.began_ns = rd_monotonic_ns()};
+	int rc;
+
+	*manifest = NULL;
+	if (!rd_archive_available())
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "build with libarchive",
+			"cannot write a bundle: this program was built without libarchive");
+	if (name_output(&c, err) < 0 || open_output(&c, err) < 0)
+		return -1;
+	rc = collect(&c, err);
+	if (!rc)
+		rc = add_index(&c, err);
+	if (!rc)
+		rc = add_manifest(&c, manifest, err);
+	if (!rc)
+		rc = finish_output(&c, err);
+	if (rc) {
+		json_decref(*manifest);
+		*manifest = NULL;
+	}
+	abandon_output(&c);
+	close_capture(&c);
+	store_close(&c.store);
+	tasks_free(&c.tasks);
+	memcpy(path, c.path, sizeof(c.path));
+	return rc;
+}
+
+json_t *rd_bundle_plan(const struct rd_bundle_config *config)
+{
+	struct tasks tasks;
+	json_t *plan = NULL;
+
+	if (tasks_make(&tasks, config) == 0)
+		plan = manifest_make(&tasks, NULL, config, time(NULL), 0);
+	tasks_free(&tasks);
+	return plan;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Writes the manifest. */
+#include "manifest.h"
+#include <rdmadump/json.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Where a member comes from. */
+static int set_source(json_t *o, const struct task *t)
+{
+	const struct member *m = t->member;
+
+	return json_object_set_new(o, "what", json_string(m->what)) ||
+	       json_object_set_new(o, "command", rd_json_string(t->command)) ||
+	       json_object_set_new(o, "needs_root", json_boolean(m->root)) ||
+	       json_object_set_new(o, "may_hold_addresses", json_boolean(m->addresses));
+}
+
+static json_t *exit_status(const struct task *t)
+{
+	return t->outcome == OUTCOME_ENDED && t->member->form != FORM_COPY && WIFEXITED(t->status)
+		       ? json_integer(WEXITSTATUS(t->status))
+		       : json_null();
+}
+
+static json_t *signal_of(const struct task *t)
+{
+	bool was = (t->outcome == OUTCOME_ENDED || t->outcome == OUTCOME_TIMED_OUT) &&
+		   t->member->form != FORM_COPY && WIFSIGNALED(t->status);
+
+	return was ? json_integer(WTERMSIG(t->status)) : json_null();
+}
+
+/* How its command ended. */
+static int set_end(json_t *o, const struct task *t)
+{
+	double seconds = (double)(t->ended_ns - t->began_ns) / 1e9;
+
+	return json_object_set_new(o, "exit_status", exit_status(t)) ||
+	       json_object_set_new(o, "signal", signal_of(t)) ||
+	       json_object_set_new(o, "seconds", json_real(seconds)) ||
+	       json_object_set_new(o, "cut", json_boolean(t->output.cut)) ||
+	       json_object_set_new(o, "message", rd_json_text(t->errors.n ? t->errors.data : ""));
+}
+
+static json_t *json_stored(const struct stored *m)
+{
+	json_t *o = json_pack("{s:o, s:o, s:o, s:o}", "name", rd_json_string(m->name), "size",
+		m->kind == RD_ARCHIVE_FILE ? rd_json_u64(m->size) : json_null(), "sha256",
+		m->kind == RD_ARCHIVE_FILE ? json_string(m->sha256) : json_null(), "link",
+		rd_json_string(m->target));
+
+	if (o && m->task && (set_source(o, m->task) || set_end(o, m->task))) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}
+
+static json_t *json_members(const struct tasks *tasks, const struct store *store)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && store && i < store->n; i++)
+		json_array_append_new(list, json_stored(&store->stored[i]));
+	for (unsigned int i = 0; list && !store && i < tasks->n; i++) {
+		json_t *o = json_pack("{s:o}", "name", rd_json_string(tasks->task[i].name));
+
+		if (tasks->task[i].outcome == OUTCOME_WAITING && o &&
+			!set_source(o, &tasks->task[i]))
+			json_array_append_new(list, o);
+		else
+			json_decref(o);
+	}
+	return list;
+}
+
+static json_t *json_missing(const struct tasks *tasks)
+{
+	json_t *list = json_array();
+	char why[512];
+
+	for (unsigned int i = 0; list && i < tasks->n; i++) {
+		json_t *o;
+
+		task_why(&tasks->task[i], why, sizeof(why));
+		if (!*why)
+			continue;
+		o = json_pack("{s:o, s:o}", "name", rd_json_string(tasks->task[i].name), "why",
+			rd_json_string(why));
+		if (o)
+			set_source(o, &tasks->task[i]);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+json_t *manifest_make(const struct tasks *tasks, const struct store *store,
+	const struct rd_bundle_config *config, int64_t now, uint64_t took_ns)
+{
+	char created[32];
+	time_t seconds = (time_t)now;
+	struct utsname u;
+	struct tm tm;
+
+	uname(&u);
+	strftime(created, sizeof(created), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &tm));
+	return json_pack("{s:i, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o}", "version", 1, "program",
+		rd_json_string(config->application), "host", rd_json_string(u.nodename), "kernel",
+		rd_json_string(u.release), "created", created, "root", geteuid() == 0, "seconds",
+		store ? json_real((double)took_ns / 1e9) : json_null(), "members",
+		json_members(tasks, store), "not_taken", json_missing(tasks));
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* manifest.json: what is in the bundle, where it comes from, and what is not in it. */
+#ifndef RDMADUMP_BUNDLE_MANIFEST_H
+#define RDMADUMP_BUNDLE_MANIFEST_H
+
+#include "store.h"
+#include "task.h"
+#include <jansson.h>
+
+#define MANIFEST "manifest.json"
+
+/*
+ * As docs/schema/bundle.json describes it; the caller owns it. store NULL: a plan, of what would be
+ * there. NULL: out of memory.
+ */
+json_t *manifest_make(const struct tasks *tasks, const struct store *store,
+	const struct rd_bundle_config *config, int64_t time, uint64_t took_ns);
+
+#endif

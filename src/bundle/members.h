@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The table of everything that a bundle may have. */
+#ifndef RDMADUMP_BUNDLE_MEMBERS_H
+#define RDMADUMP_BUNDLE_MEMBERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum form {
+	FORM_TEXT,    /* standard output and error of the command */
+	FORM_OUTPUT,  /* standard output only; errors are noted in the manifest */
+	FORM_TREE,    /* a tar archive, whose entries become members below `name` */
+	FORM_CAPTURE, /* written to a file: may be long */
+	FORM_COPY,    /* a file, copied */
+};
+
+/* When a command is started: those of a phase run in parallel. */
+enum phase { PHASE_COLLECT, PHASE_ANALYZE, PHASES };
+
+/*
+ * Name and command may have one placeholder, for which the row is repeated: @device (RDMA devices),
+ * @netdev (of their ports), @pci (their PCI functions), @mlxpci (those of NVIDIA's adapters), @port
+ * (the port that is captured), @file (a given capture), @selftest (a result in this directory).
+ * @files in a command are all given captures, @seconds the capture's length, @capture its file as
+ * standard input.
+ */
+struct member {
+	const char *name, *what;
+	const char *command; /* "rdmadump" is this program; words are separated by one blank */
+	enum form form;
+	enum phase phase;
+	bool root;	/* without root it is not whole, or fails */
+	bool addresses; /* may have addresses, names of hosts and users, serial numbers */
+	int also_whole; /* an exit status beside 0 with which the output is whole */
+	size_t bytes;	/* more is cut off; 0: MEMBER_BYTES */
+};
+
+#define MEMBER_BYTES ((size_t)4 << 20)
+
+extern const struct member members[];
+extern const unsigned int n_members;
+
+#endif

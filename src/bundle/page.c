@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One page without scripts and links to the network: verdict, findings of devices, counters and
+ * traffic, then what is in the bundle and what is not. Texts come from devices, captures and tools,
+ * and are escaped.
+ */
+#include "page.h"
+#include <rdmadump/finding.h>
+#include <rdmadump/printable.h>
+#include <stdarg.h>
+#include <string.h>
+
+static const char style[] =
+#include "analysis/output/page_css.h"
+	;
+
+#define FINDINGS_SHOWN 30	  /* of a section, the worst */
+#define SINCE_RESET    "counters" /* the section whose findings may be old */
+
+struct page {
+	FILE *out;
+	unsigned int found[RD_SEV_PROBLEM + 1]; /* by severity; those of this time */
+	unsigned int earlier; /* problems and warnings since counters were reset */
+	json_t *findings;     /* [{"section", "finding"}] */
+};
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static void put_text(FILE *out, const char *text)
+{
+	char clean[RD_PRINTABLE_GROWTH];
+
+	for (; *text; text++) {
+		size_t n = 1;
+
+		switch (*text) {
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			/* JSON has valid UTF-8 only: bytes of a character stay together. */
+			if ((unsigned char)*text < 0x80)
+				n = rd_printable(clean, text, 1, "\n\t");
+			else
+				clean[0] = *text;
+			fwrite(clean, 1, n, out);
+		}
+	}
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* An element with text; nothing without text. */
+static void put_element(FILE *out, const char *open, const char *text, const char *close)
+{
+	if (!*text)
+		return;
+	fputs(open, out);
+	put_text(out, text);
+	fputs(close, out);
+}
+
+/* --- findings -----------------------------------------------------------------------------------
+ */
+
+static enum rd_severity severity_of(const json_t *finding)
+{
+	const char *name = text_of(finding, "severity");
+
+	for (int s = RD_SEV_PROBLEM; s > RD_SEV_NONE; s--)
+		if (strcmp(name, rd_severity_name((enum rd_severity)s)) == 0)
+			return (enum rd_severity)s;
+	return RD_SEV_NOTE;
+}
+
+static void add_findings(struct page *p, const char *section, const json_t *list)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach (list, i, one) {
+		if (!json_is_object(one))
+			continue;
+		if (strcmp(section, SINCE_RESET) != 0)
+			p->found[severity_of(one)]++;
+		else if (severity_of(one) > RD_SEV_NOTE)
+			p->earlier++;
+		json_array_append_new(
+			p->findings, json_pack("{s:s, s:O}", "section", section, "finding", one));
+	}
+}
+
+/* Findings of a member that is JSON: its own, and those of its ports. */
+static void read_findings(struct page *p, const char *section, const struct task *t)
+{
+	json_t *root = t->output.n ? json_loadb(t->output.data, t->output.n, 0, NULL) : NULL, *port;
+	size_t i;
+
+	add_findings(p, section, json_object_get(root, "findings"));
+	json_array_foreach (json_object_get(root, "ports"), i, port)
+		add_findings(p, section, json_object_get(port, "findings"));
+	json_decref(root);
+}
+
+/* What the page shows of which members, in this order. */
+static const struct section {
+	const char *key, *title, *command, *none;
+} sections[] = {
+	{"device", "Devices", "rdmadump info --json", "no device"},
+	{"growth", "Counters: what grew between two readings",
+		"rdmadump counters --json --all --interval", "no reading of counters"},
+	{SINCE_RESET, "Counters: since they were last reset", "rdmadump counters --json --all",
+		"no reading of counters"},
+	{"traffic", "Traffic", "rdmadump analyze --json",
+		"no traffic: rdmadump bundle --capture SECONDS, or --file FILE"},
+};
+#define N_SECTIONS (sizeof(sections) / sizeof(*sections))
+
+/* The first section whose command the task has. */
+static const struct section *section_of(const struct task *t)
+{
+	for (size_t i = 0; i < N_SECTIONS; i++)
+		if (strncmp(t->command, sections[i].command, strlen(sections[i].command)) == 0)
+			return &sections[i];
+	return NULL;
+}
+
+static bool has_ended_well(const struct task *t)
+{
+	return t->outcome == OUTCOME_ENDED && t->output.n && !t->output.cut;
+}
+
+static void read_all(struct page *p, const struct tasks *tasks)
+{
+	for (unsigned int i = 0; i < tasks->n; i++) {
+		const struct section *s = section_of(&tasks->task[i]);
+
+		if (s && has_ended_well(&tasks->task[i]))
+			read_findings(p, s->key, &tasks->task[i]);
+	}
+}
+
+static void put_finding(FILE *out, const json_t *f)
+{
+	const char *name = rd_severity_name(severity_of(f));
+
+	fprintf(out, "<article class=\"finding %s\"><header><span class=mark>%s, ", name, name);
+	put_text(out, text_of(f, "certainty"));
+	fputs("</span><h3>", out);
+	put_text(out, text_of(f, "title"));
+	fputs("</h3>", out);
+	put_element(out, "<span class=where>", text_of(f, "where"), "</span>");
+	fputs("</header>", out);
+	put_element(out, "<p>", text_of(f, "detail"), "</p>");
+	put_element(out, "<p><b>Usual cause:</b> ", text_of(f, "meaning"), "</p>");
+	put_element(out, "<p><b>Next:</b> ", text_of(f, "next"), "</p>");
+	put_element(out, "<p class=filter><code>", text_of(f, "filter"), "</code></p>");
+	fputs("</article>\n", out);
+}
+
+static void put_section(struct page *p, const struct section *s, bool was_read)
+{
+	unsigned int n = 0;
+
+	for (int severity = RD_SEV_PROBLEM; severity > RD_SEV_NONE; severity--) {
+		json_t *one;
+		size_t i;
+
+		json_array_foreach (p->findings, i, one) {
+			const json_t *f = json_object_get(one, "finding");
+
+			if (strcmp(text_of(one, "section"), s->key) != 0 ||
+				(int)severity_of(f) != severity)
+				continue;
+			if (n++ < FINDINGS_SHOWN)
+				put_finding(p->out, f);
+		}
+	}
+	if (n > FINDINGS_SHOWN)
+		fprintf(p->out, "<p class=soft>%u more: see the members below.</p>\n",
+			n - FINDINGS_SHOWN);
+	if (!n)
+		put_element(
+			p->out, "<p class=soft>", was_read ? "No findings." : s->none, "</p>\n");
+}
+
+static bool was_read(const struct section *s, const struct tasks *tasks)
+{
+	for (unsigned int i = 0; i < tasks->n; i++)
+		if (section_of(&tasks->task[i]) == s && has_ended_well(&tasks->task[i]))
+			return true;
+	return false;
+}
+
+/* --- devices
+ * -------------------------------------------------------------------------------------- */
+
+static void put_port(FILE *out, const json_t *device, const json_t *port)
+{
+	const json_t *netdev = json_array_get(json_object_get(port, "netdevs"), 0);
+	const json_t *capture = json_object_get(port, "capture");
+
+	fputs("<tr><td>", out);
+	put_text(out, text_of(device, "name"));
+	fprintf(out, "<td class=number>%lld<td>",
+		(long long)json_integer_value(json_object_get(port, "port")));
+	put_text(out, text_of(netdev, "name"));
+	fputs("<td>", out);
+	put_text(out, text_of(device, "model"));
+	fputs("<td>", out);
+	put_text(out, text_of(device, "firmware"));
+	fputs("<td>", out);
+	put_text(out, text_of(port, "link"));
+	fprintf(out, "<td%s>", strcmp(text_of(port, "state"), "active") ? " class=bad" : "");
+	put_text(out, text_of(port, "state"));
+	fputs("<td>", out);
+	put_text(out, text_of(port, "rate"));
+	fputs("<td>", out);
+	put_text(out, text_of(capture, "verdict"));
+	put_element(out, ": ", text_of(capture, "why"), "");
+	fputs("</tr>\n", out);
+}
+
+static const struct task *task_of(const struct tasks *tasks, const char *name)
+{
+	for (unsigned int i = 0; i < tasks->n; i++)
+		if (strcmp(tasks->task[i].name, name) == 0)
+			return &tasks->task[i];
+	return NULL;
+}
+
+static void put_devices(FILE *out, const struct tasks *tasks)
+{
+	const struct task *t = task_of(tasks, "rdmadump/list.json");
+	json_t *root = t && t->output.n ? json_loadb(t->output.data, t->output.n, 0, NULL) : NULL;
+	json_t *device, *port;
+	size_t i, k, n = json_array_size(json_object_get(root, "devices"));
+
+	if (n)
+		fputs("<div class=scroll><table><thead><tr><th>Device<th "
+		      "class=number>Port<th>Netdev<th>"
+		      "Model<th>Firmware<th>Link<th>State<th>Rate<th>Can it be "
+		      "captured</thead><tbody>\n",
+			out);
+	json_array_foreach (json_object_get(root, "devices"), i, device)
+		json_array_foreach (json_object_get(device, "ports"), k, port)
+			put_port(out, device, port);
+	if (n)
+		fputs("</tbody></table></div>\n", out);
+	json_decref(root);
+}
+
+/* --- members
+ * ---------------------------------------------------------------------------------------- */
+
+/* The thousands of files of sysfs are one row. */
+static bool is_below_tree(const char *name)
+{
+	return strncmp(name, "sysroot/", 8) == 0;
+}
+
+static void put_member(FILE *out, const json_t *m)
+{
+	const char *name = text_of(m, "name");
+	const json_t *status = json_object_get(m, "exit_status");
+
+	fputs("<tr><td><a href=\"", out);
+	put_text(out, name);
+	fputs("\">", out);
+	put_text(out, name);
+	fputs("</a><td>", out);
+	put_text(out, text_of(m, "what"));
+	fputs("<td><code>", out);
+	put_text(out, text_of(m, "command"));
+	fprintf(out, "</code><td class=number>%lld",
+		(long long)json_integer_value(json_object_get(m, "size")));
+	fprintf(out, "<td class=\"number%s\">", json_integer_value(status) ? " bad" : "");
+	if (json_is_integer(status))
+		fprintf(out, "%lld", (long long)json_integer_value(status));
+	fputs("</tr>\n", out);
+}
+
+static void put_members(FILE *out, const json_t *manifest)
+{
+	json_t *m;
+	size_t i, below = 0;
+
+	fputs("<h2 id=members>What is in this bundle</h2>\n<p class=soft>Sizes, times and SHA-256 "
+	      "of "
+	      "all members are in <a href=\"manifest.json\">manifest.json</a>.</p>\n"
+	      "<div class=scroll><table><thead><tr><th>Member<th>What it is<th>Command"
+	      "<th class=number>Bytes<th class=number>Exit status</thead><tbody>\n",
+		out);
+	json_array_foreach (json_object_get(manifest, "members"), i, m)
+		if (is_below_tree(text_of(m, "name")))
+			below++;
+		else
+			put_member(out, m);
+	if (below)
+		fprintf(out,
+			"<tr><td><a href=\"sysroot/\">sysroot/</a><td>files of sysfs, for rdmadump "
+			"list, info and counters --sysroot<td><code>rdmadump info --bundle "
+			"FILE</code><td class=number>%zu files<td></tr>\n",
+			below);
+	fputs("</tbody></table></div>\n", out);
+}
+
+static void put_missing(FILE *out, const json_t *manifest)
+{
+	const json_t *list = json_object_get(manifest, "not_taken");
+	json_t *m;
+	size_t i;
+
+	fputs("<h2 id=missing>What is missing or not whole</h2>\n", out);
+	if (!json_array_size(list)) {
+		fputs("<p class=soft>Nothing.</p>\n", out);
+		return;
+	}
+	fputs("<div class=scroll><table><thead><tr><th>Member<th>What it is<th>Why"
+	      "</thead><tbody>\n",
+		out);
+	json_array_foreach (list, i, m) {
+		fputs("<tr><td>", out);
+		put_text(out, text_of(m, "name"));
+		fputs("<td>", out);
+		put_text(out, text_of(m, "what"));
+		fputs("<td>", out);
+		put_text(out, text_of(m, "why"));
+		fputs("</tr>\n", out);
+	}
+	fputs("</tbody></table></div>\n", out);
+}
+
+/* --- the page
+ * ---------------------------------------------------------------------------------------- */
+
+static void put_head(FILE *out, const json_t *manifest)
+{
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "style-src 'unsafe-inline'\">\n<title>",
+		out);
+	put_text(out, text_of(manifest, "host"));
+	fputs(" - rdmadump bundle</title>\n<style>\n", out);
+	fputs(style, out);
+	fputs("a { color: var(--one); }\nnav { margin: 10px 0 18px; display: flex; flex-wrap: "
+	      "wrap; "
+	      "gap: 4px 18px; }\ntd:first-child { overflow-wrap: anywhere; }\n</style>\n</head>\n"
+	      "<body>\n<main>\n",
+		out);
+}
+
+static void put_count(FILE *out, unsigned int n, const char *one, bool *more)
+{
+	if (!n)
+		return;
+	fprintf(out, "%s%u %s%s", *more ? ", " : "", n, one, n == 1 ? "" : "s");
+	*more = true;
+}
+
+static void put_verdict(const struct page *p, const struct tasks *tasks)
+{
+	bool any = false;
+
+	fputs("<h1>", p->out);
+	put_count(p->out, p->found[RD_SEV_PROBLEM], "problem", &any);
+	put_count(p->out, p->found[RD_SEV_WARNING], "warning", &any);
+	if (!any && was_read(&sections[0], tasks))
+		fputs("No problems and no warnings", p->out);
+	else if (!any)
+		fputs("No RDMA device was read", p->out);
+	fputs("</h1>\n", p->out);
+	if (p->earlier)
+		fprintf(p->out,
+			"<p>Since counters were last reset, they show %u more: perhaps long "
+			"ago.</p>\n",
+			p->earlier);
+}
+
+static void put_facts(FILE *out, const json_t *manifest)
+{
+	static const struct {
+		const char *key, *title;
+	} facts[] = {{"host", "Host"}, {"kernel", "Kernel"}, {"created", "Collected"},
+		{"program", "By"}};
+
+	fputs("<dl class=facts>\n", out);
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
+		fprintf(out, "<dt>%s<dd>", facts[i].title);
+		put_text(out, text_of(manifest, facts[i].key));
+		fputs("\n", out);
+	}
+	fprintf(out, "<dt>As<dd>%s\n</dl>\n",
+		json_is_true(json_object_get(manifest, "root"))
+			? "root"
+			: "a user who is not root: some members are missing or not whole");
+	fputs("<nav><a href=\"#device\">Devices</a><a href=\"#growth\">Counters</a>"
+	      "<a href=\"#traffic\">Traffic</a><a href=\"#missing\">What is missing</a>"
+	      "<a href=\"#members\">What is in this bundle</a></nav>\n",
+		out);
+}
+
+/* What traffic has a page of its own. */
+static void put_reports(FILE *out, const struct tasks *tasks)
+{
+	for (unsigned int i = 0; i < tasks->n; i++) {
+		const char *name = tasks->task[i].name;
+		size_t n = strlen(name);
+
+		if (strncmp(name, "analysis/", 9) != 0 || strcmp(name + n - 5, ".html") != 0 ||
+			!has_ended_well(&tasks->task[i]))
+			continue;
+		fputs("<p><a href=\"", out);
+		put_text(out, name);
+		fputs("\">The whole report of the traffic</a></p>\n", out);
+	}
+}
+
+int page_write(FILE *out, const struct tasks *tasks, const json_t *manifest)
+{
+	struct page p = {.out = out, .findings = json_array()};
+
+	if (!p.findings)
+		return -1;
+	read_all(&p, tasks);
+	put_head(out, manifest);
+	put_verdict(&p, tasks);
+	put_facts(out, manifest);
+	for (size_t i = 0; i < N_SECTIONS; i++) {
+		fprintf(out, "<h2 id=%s>%s</h2>\n", sections[i].key, sections[i].title);
+		if (i == 0)
+			put_devices(out, tasks);
+		put_section(&p, &sections[i], was_read(&sections[i], tasks));
+	}
+	put_reports(out, tasks);
+	put_missing(out, manifest);
+	put_members(out, manifest);
+	fputs("</main>\n</body>\n</html>\n", out);
+	json_decref(p.findings);
+	return ferror(out) ? -1 : 0;
+}

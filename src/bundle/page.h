@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* index.html: what a support engineer opens first. */
+#ifndef RDMADUMP_BUNDLE_PAGE_H
+#define RDMADUMP_BUNDLE_PAGE_H
+
+#include "task.h"
+#include <jansson.h>
+#include <stdio.h>
+
+/* Writes the page; the manifest lists the members. -1: out of memory. */
+int page_write(FILE *out, const struct tasks *tasks, const json_t *manifest);
+
+#endif

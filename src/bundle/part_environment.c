@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Variables that change what verbs, NCCL, UCX and libfabric do: of this process, and of owners of
+ * queue pairs. No other variable is read out. */
+#include "parts.h"
+#include <errno.h>
+#include <rdmadump/json.h>
+#include <rdmadump/resource.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENVIRONMENT_BYTES ((size_t)1 << 20) /* of one process */
+#define OWNERS_MAX	  256
+
+extern char **environ;
+
+static bool changes_verbs(const char *variable)
+{
+	static const char *const starts[] = {
+		"RDMAV_", "MLX5_", "MLX4_", "IBV_", "RDMA_", "NCCL_", "UCX_", "FI_"};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (strncmp(variable, starts[i], strlen(starts[i])) == 0)
+			return true;
+	return false;
+}
+
+static void add_variable(json_t *variables, const char *variable)
+{
+	size_t n = strcspn(variable, "=");
+	char name[256];
+
+	if (!changes_verbs(variable) || !variable[n] || n >= sizeof(name))
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)n, variable);
+	json_object_set_new(variables, name, rd_json_string(variable + n + 1));
+}
+
+static json_t *own_variables(void)
+{
+	json_t *variables = json_object();
+
+	for (char **v = environ; v && *v; v++)
+		add_variable(variables, *v);
+	return variables;
+}
+
+/* Null, with the reason, if this user may not read it. */
+static json_t *owner(const struct rd_qp_res *qp)
+{
+	char path[64], *text = malloc(ENVIRONMENT_BYTES);
+	json_t *variables = json_object(), *why = json_null();
+	int n = -1;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", qp->pid);
+	if (text)
+		n = read_text(text, ENVIRONMENT_BYTES, path);
+	if (n < 0) {
+		why = json_string(strerror(errno));
+		json_decref(variables);
+		variables = json_null();
+	}
+	for (int at = 0; at < n; at += (int)strlen(text + at) + 1)
+		add_variable(variables, text + at);
+	free(text);
+	return json_pack("{s:I, s:o, s:o, s:o, s:o}", "pid", (json_int_t)qp->pid, "comm",
+		rd_json_text(qp->comm), "device", rd_json_string(qp->device), "variables",
+		variables, "unknown", why);
+}
+
+static bool is_listed(const struct rd_resources *r, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (r->qps[i].pid == r->qps[at].pid)
+			return true;
+	return false;
+}
+
+json_t *part_environment(const struct rd_devices *devices, struct rd_error *err)
+{
+	json_t *owners = json_array(), *why = json_null();
+	struct rd_resources r;
+
+	(void)devices;
+	if (rd_resources_load(&r, NULL, err) < 0) {
+		json_decref(why);
+		why = rd_json_string(err->text);
+	}
+	for (size_t i = 0; i < r.n_qps && json_array_size(owners) < OWNERS_MAX; i++)
+		if (r.qps[i].pid && !is_listed(&r, i))
+			json_array_append_new(owners, owner(&r.qps[i]));
+	rd_resources_free(&r);
+	return json_pack(
+		"{s:o, s:o, s:o}", "own", own_variables(), "owners", owners, "owners_unknown", why);
+}

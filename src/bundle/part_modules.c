@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Loaded kernel modules that RDMA uses, and their parameters (kernel: Documentation/ABI/stable/
+ * sysfs-module). */
+#include "parts.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <rdmadump/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LIST_BYTES ((size_t)256 << 10) /* of /proc/modules */
+
+/* What uses one of these is a module of RDMA, too. */
+static const char *const core[] = {
+	"ib_core", "ib_cm", "rdma_cm", "ib_uverbs", "mlx5_core", "mlx4_core", "mlx_compat"};
+
+/* Those that neither use nor are used by them. */
+static const char *const others[] = {"mlxfw", "mlxdevm", "bnxt_en", "ice", "i40e", "hns3", "ena",
+	"nvidia", "nvidia_peermem", "nv_peer_mem", "gdrdrv", "vfio_pci", "mst_pci", "mst_pciconf",
+	"knem", "xpmem", "8021q", "bonding"};
+
+static bool has_word(const char *list, const char *word, char between)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = list; (at = strstr(at, word)); at += n)
+		if ((at == list || at[-1] == between) && (at[n] == between || !at[n]))
+			return true;
+	return false;
+}
+
+static void add_name(json_t *names, const char *name)
+{
+	json_object_set_new(names, name, json_true());
+}
+
+static bool is_one_of(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(name, list[i]) == 0)
+			return true;
+	return false;
+}
+
+/* "ib_core 417792 9 rdma_cm,mlx5_ib, Live 0x0": the fourth word are its users. */
+static void add_users(json_t *names, char *users)
+{
+	char *save = NULL;
+
+	for (char *u = strtok_r(users, ",", &save); u; u = strtok_r(NULL, ",", &save))
+		if (*u != '-' && *u != '[')
+			add_name(names, u);
+}
+
+static void add_line(json_t *names, const char *line)
+{
+	char name[64], users[2048] = "";
+
+	if (sscanf(line, "%63s %*s %*s %2047s", name, users) < 1)
+		return;
+	if (is_one_of(name, core, sizeof(core) / sizeof(*core))) {
+		add_name(names, name);
+		add_users(names, users);
+	} else if (is_one_of(name, others, sizeof(others) / sizeof(*others)) ||
+		   has_word(users, "ib_core", ',')) {
+		add_name(names, name);
+	}
+}
+
+/* The set of names, as keys. */
+static json_t *list_names(const struct rd_devices *devices)
+{
+	json_t *names = json_object();
+	char *text = malloc(LIST_BYTES), *save = NULL;
+
+	if (text && read_text(text, LIST_BYTES, "/proc/modules") > 0)
+		for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save))
+			add_line(names, l);
+	free(text);
+	for (size_t i = 0; i < devices->n; i++)
+		if (*devices->dev[i].driver && !strchr(devices->dev[i].driver, '/'))
+			add_name(names, devices->dev[i].driver);
+	return names;
+}
+
+static json_t *json_value(const char *module, const char *file)
+{
+	char path[PATH_MAX], text[4096];
+	int n;
+
+	snprintf(path, sizeof(path), "/sys/module/%.100s/%.300s", module, file);
+	n = read_text(text, sizeof(text), path);
+	while (n > 0 && isspace((unsigned char)text[n - 1]))
+		text[--n] = '\0';
+	return n < 0 ? json_null() : rd_json_string(text);
+}
+
+/* A parameter that only root may read is null. */
+static json_t *json_parameters(const char *module)
+{
+	json_t *o = json_object();
+	char path[PATH_MAX], file[300];
+	const struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/sys/module/%.100s/parameters", module);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(file, sizeof(file), "parameters/%s", entry->d_name);
+		json_object_set_new(o, entry->d_name, json_value(module, file));
+	}
+	if (dir)
+		closedir(dir);
+	return o;
+}
+
+json_t *part_modules(const struct rd_devices *devices, struct rd_error *err)
+{
+	json_t *names = list_names(devices), *list = json_array(), *unused;
+	const char *name;
+
+	json_object_foreach (names, name, unused) {
+		char path[PATH_MAX];
+		struct stat st;
+
+		snprintf(path, sizeof(path), "/sys/module/%.100s", name);
+		if (stat(path, &st) < 0)
+			continue;
+		json_array_append_new(list,
+			json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", rd_json_string(name),
+				"version", json_value(name, "version"), "srcversion",
+				json_value(name, "srcversion"), "taint", json_value(name, "taint"),
+				"parameters", json_parameters(name)));
+	}
+	json_decref(names);
+	if (list)
+		return json_pack("{s:o}", "modules", list);
+	rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot list modules");
+	return NULL;
+}

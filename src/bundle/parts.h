@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The parts of a bundle that this program reads by itself. */
+#ifndef RDMADUMP_BUNDLE_PARTS_H
+#define RDMADUMP_BUNDLE_PARTS_H
+
+#include <jansson.h>
+#include <rdmadump/device.h>
+#include <rdmadump/error.h>
+
+/* The part as JSON; NULL with the error. */
+typedef json_t *part_fn(const struct rd_devices *devices, struct rd_error *err);
+
+part_fn part_host, part_modules, part_environment, part_resources;
+
+/* These write by themselves. */
+int part_kernel_messages(const struct rd_devices *devices, int fd, struct rd_error *err);
+int part_sysroot(const struct rd_devices *devices, int fd, struct rd_error *err);
+
+/* The file's text, cut to `size`; "" if it cannot be read (errno). Returns its length, or -1. */
+int read_text(char *buf, size_t size, const char *path);
+
+#endif

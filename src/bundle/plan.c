@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The table's rows as tasks: placeholders become devices, netdevs, PCI functions and files. */
+#include "task.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SUBJECTS_MAX 256
+#define SUBJECT_TEXT 256
+#define NVIDIA	     0x15b3 /* PCI vendor */
+#define GROWTH_S     2	    /* between two readings of counters */
+
+void file_name(char *buf, size_t size, const char *text)
+{
+	size_t n = 0;
+
+	for (; n + 1 < size && text[n]; n++)
+		buf[n] = isalnum((unsigned char)text[n]) || strchr("._-", text[n]) ? text[n] : '_';
+	buf[n] = '\0';
+	if (buf[0] == '.' || buf[0] == '-')
+		buf[0] = '_';
+}
+
+/* --- what a placeholder stands for ---------------------------------------------------------- */
+
+struct subjects {
+	char (*text)[SUBJECT_TEXT]; /* as commands get it */
+	unsigned int n;
+};
+
+static void add_subject(struct subjects *s, const char *text)
+{
+	if (!*text || strlen(text) >= SUBJECT_TEXT || s->n == SUBJECTS_MAX)
+		return;
+	for (unsigned int i = 0; i < s->n; i++)
+		if (strcmp(s->text[i], text) == 0)
+			return;
+	strcpy(s->text[s->n++], text);
+}
+
+static void list_devices(struct subjects *s, const struct rd_bundle_config *c)
+{
+	for (size_t i = 0; i < c->devices->n; i++)
+		add_subject(s, c->devices->dev[i].name);
+}
+
+static void list_netdevs(struct subjects *s, const struct rd_bundle_config *c)
+{
+	for (size_t i = 0; i < c->devices->n; i++)
+		for (unsigned int p = 0; p < c->devices->dev[i].n_ports; p++) {
+			const struct rd_port *port = &c->devices->dev[i].ports[p];
+
+			for (unsigned int k = 0; k < port->n_netdevs; k++)
+				if (port->netdevs[k].name[0] != '-')
+					add_subject(s, port->netdevs[k].name);
+		}
+}
+
+static void list_pcis(struct subjects *s, const struct rd_bundle_config *c)
+{
+	for (size_t i = 0; i < c->devices->n; i++)
+		add_subject(s, c->devices->dev[i].pci);
+}
+
+static void list_nvidia(struct subjects *s, const struct rd_bundle_config *c)
+{
+	for (size_t i = 0; i < c->devices->n; i++)
+		if (c->devices->dev[i].vendor_id == NVIDIA)
+			add_subject(s, c->devices->dev[i].pci);
+}
+
+static void list_port(struct subjects *s, const struct rd_bundle_config *c)
+{
+	if (c->capture_port)
+		add_subject(s, c->capture_port);
+}
+
+/* By index: names may be equal, and longer than SUBJECT_TEXT. */
+static void list_files(struct subjects *s, const struct rd_bundle_config *c)
+{
+	char text[16];
+
+	for (unsigned int i = 0; i < c->n_files; i++) {
+		snprintf(text, sizeof(text), "%u", i);
+		add_subject(s, text);
+	}
+}
+
+static int is_result(const struct dirent *entry)
+{
+	char start[128];
+	struct utsname u;
+	size_t n = strlen(entry->d_name);
+	struct stat st;
+
+	uname(&u);
+	snprintf(start, sizeof(start), "selftest-%.100s-", u.nodename);
+	return strncmp(entry->d_name, start, strlen(start)) == 0 && n > 8 &&
+	       strcmp(entry->d_name + n - 8, ".tar.zst") == 0 && lstat(entry->d_name, &st) == 0 &&
+	       S_ISREG(st.st_mode);
+}
+
+/* Where `rdmadump selftest` writes: the working directory. */
+static void list_results(struct subjects *s, const struct rd_bundle_config *c)
+{
+	struct dirent **list;
+	int n = scandir(".", &list, is_result, alphasort);
+
+	(void)c;
+	for (int i = 0; i < n; i++) {
+		add_subject(s, list[i]->d_name);
+		free(list[i]);
+	}
+	if (n >= 0)
+		free(list);
+}
+
+/* The longer ones first: "@files" begins with "@file". */
+static const struct placeholder {
+	const char *name;
+	void (*list)(struct subjects *s, const struct rd_bundle_config *c);
+	const char *none; /* why the row has no task */
+} placeholders[] = {
+	{"@device", list_devices, "no RDMA device"},
+	{"@netdev", list_netdevs, "no netdev of an RDMA device"},
+	{"@mlxpci", list_nvidia, "no NVIDIA adapter"},
+	{"@pci", list_pcis, "no RDMA device on PCI"},
+	{"@port", list_port, "not requested: --capture"},
+	{"@files", list_files, "not requested: --file"},
+	{"@file", list_files, "not requested: --file"},
+	{"@selftest", list_results, "no result of selftest in this directory"},
+};
+#define N_PLACEHOLDERS (sizeof(placeholders) / sizeof(*placeholders))
+
+static const struct placeholder *placeholder_in(const char *text)
+{
+	for (size_t i = 0; i < N_PLACEHOLDERS; i++)
+		if (strstr(text, placeholders[i].name))
+			return &placeholders[i];
+	return NULL;
+}
+
+/* --- tasks ------------------------------------------------------------------------------------ */
+
+/* A copy with `mark` replaced; NULL: out of memory. */
+static char *replaced(const char *text, const char *mark, const char *by)
+{
+	const char *at = strstr(text, mark);
+	char *out;
+
+	if (asprintf(&out, "%.*s%s%s", at ? (int)(at - text) : (int)strlen(text), text,
+		    at ? by : "", at ? at + strlen(mark) : "") < 0)
+		return NULL;
+	return out;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* "captures/2-NAME": the number keeps files of the same name apart. */
+static char *member_name(const struct member *m, const struct placeholder *p, const char *subject,
+	const struct rd_bundle_config *c)
+{
+	char clean[SUBJECT_TEXT], number[SUBJECT_TEXT + 16];
+
+	if (!p || !strstr(m->name, p->name))
+		return strdup(m->name);
+	if (p->list != list_files) {
+		file_name(clean, sizeof(clean), subject);
+		return replaced(m->name, p->name, clean);
+	}
+	file_name(clean, sizeof(clean), base_name(c->files[atoi(subject)]));
+	snprintf(number, sizeof(number), "%d-%s", atoi(subject) + 1, clean);
+	return replaced(m->name, p->name, number);
+}
+
+static const char *word_for(const struct task *t, const char *word, const struct placeholder *p,
+	const char *subject, char text[32], const struct rd_bundle_config *c)
+{
+	if (strcmp(word, "@interval") == 0)
+		snprintf(text, 32, "%u", c->capture_port ? c->capture_s + 1 : GROWTH_S);
+	else if (strcmp(word, "duration:@seconds") == 0)
+		snprintf(text, 32, "duration:%u", c->capture_s);
+	else if (strcmp(word, "@capture") == 0)
+		return "-";
+	else if (strcmp(word, "@file") == 0)
+		return t->path;
+	else if (p && strcmp(word, p->name) == 0)
+		return subject;
+	else
+		return word;
+	return text;
+}
+
+/* The words of the command, one after the other in `words`, each with its NUL. */
+static int make_argv(struct task *t, const struct placeholder *p, const char *subject,
+	const struct rd_bundle_config *c)
+{
+	char *copy = strdup(t->member->command), *save = NULL, text[32];
+	size_t length = 0;
+	FILE *out = open_memstream(&t->words, &length);
+	unsigned int n = 0;
+	char *at;
+
+	if (!copy || !out) {
+		free(copy);
+		if (out)
+			fclose(out);
+		return -1;
+	}
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
+		bool all = strcmp(w, "@files") == 0;
+
+		for (unsigned int i = 0; i < (all ? c->n_files : 1) && n < TASK_ARGS; i++, n++)
+			fprintf(out, "%s%c",
+				all ? c->files[i] : word_for(t, w, p, subject, text, c), '\0');
+	}
+	free(copy);
+	if (fclose(out))
+		return -1;
+	at = t->words;
+	for (unsigned int i = 0; i < n; i++, at += strlen(at) + 1)
+		t->argv[i] = at;
+	return 0;
+}
+
+/* The command as it is shown: words joined by blanks. */
+static int make_shown(struct task *t)
+{
+	size_t n = 0;
+	FILE *out = open_memstream(&t->command, &n);
+
+	if (!out)
+		return -1;
+	for (unsigned int i = 0; t->argv[i]; i++)
+		fprintf(out, "%s%s", i ? " " : "", t->argv[i]);
+	return fclose(out) ? -1 : 0;
+}
+
+static int add_task(struct tasks *tasks, const struct member *m, const struct placeholder *p,
+	const char *subject, const struct rd_bundle_config *c)
+{
+	struct task *t = &tasks->task[tasks->n++];
+	size_t most = m->bytes ? m->bytes : MEMBER_BYTES;
+
+	*t = (struct task){.member = m,
+		.in = -1,
+		.out = -1,
+		.out_pipe = -1,
+		.error_pipe = -1,
+		.output.most = most,
+		.errors.most = TASK_ERROR_TEXT};
+	if (m->form == FORM_COPY)
+		t->path = p->list == list_files ? c->files[atoi(subject)] : subject;
+	if (strstr(m->command, "@seconds") || strstr(m->command, "@interval"))
+		t->more_ms = c->capture_s * 1000;
+	t->name = member_name(m, p, subject, c);
+	if (!t->name || make_argv(t, p, subject, c) < 0 || make_shown(t) < 0)
+		return -1;
+	if (m->form == FORM_COPY)
+		t->path = t->argv[1];
+	t->own = strcmp(t->argv[0], "rdmadump") == 0;
+	return 0;
+}
+
+/* A row without a subject is a task that has ended, so that the reason is known. */
+static int add_empty(struct tasks *tasks, const struct member *m)
+{
+	struct task *t = &tasks->task[tasks->n++];
+
+	*t = (struct task){.member = m,
+		.in = -1,
+		.out = -1,
+		.out_pipe = -1,
+		.error_pipe = -1,
+		.outcome = OUTCOME_NOTHING,
+		.name = strdup(m->name),
+		.command = strdup(m->command)};
+	return t->name && t->command ? 0 : -1;
+}
+
+static int add_row(struct tasks *tasks, const struct member *m, const struct rd_bundle_config *c)
+{
+	const struct placeholder *p = placeholder_in(m->name);
+	struct subjects s = {.n = 0};
+	unsigned int n = 1;
+	struct task *grown;
+	int rc = 0;
+
+	if (!p)
+		p = placeholder_in(m->command);
+	s.text = calloc(SUBJECTS_MAX, sizeof(*s.text));
+	if (!s.text)
+		return -1;
+	if (p)
+		p->list(&s, c);
+	if (p && !(s.n && strcmp(p->name, "@files") == 0))
+		n = s.n;
+	grown = reallocarray(tasks->task, tasks->n + n + 1, sizeof(*grown));
+	if (grown)
+		tasks->task = grown;
+	else
+		rc = -1;
+	if (!rc && !n)
+		rc = add_empty(tasks, m);
+	for (unsigned int i = 0; i < n && !rc; i++)
+		rc = add_task(tasks, m, p, p ? s.text[i] : "", c);
+	free(s.text);
+	return rc;
+}
+
+int tasks_make(struct tasks *tasks, const struct rd_bundle_config *config)
+{
+	*tasks = (struct tasks){.n = 0};
+	for (unsigned int i = 0; i < n_members; i++)
+		if (add_row(tasks, &members[i], config) < 0)
+			return -1;
+	return 0;
+}
+
+void tasks_free(struct tasks *tasks)
+{
+	for (unsigned int i = 0; i < tasks->n; i++) {
+		struct task *t = &tasks->task[i];
+
+		free(t->name);
+		free(t->words);
+		free(t->command);
+		free(t->output.data);
+		free(t->errors.data);
+	}
+	free(tasks->task);
+	*tasks = (struct tasks){.n = 0};
+}
+
+/* --- why something is missing ------------------------------------------------------------------
+ */
+
+static const char *none_of(const struct task *t)
+{
+	const struct placeholder *p = placeholder_in(t->member->name);
+
+	if (!p)
+		p = placeholder_in(t->member->command);
+	return p ? p->none : "";
+}
+
+/* The first line that the command wrote on standard error, else the last one of its output. */
+static void first_line(const struct task *t, char *buf, size_t size)
+{
+	const char *text = t->errors.n ? t->errors.data : t->output.data;
+
+	if (t->member->form != FORM_TEXT && !t->errors.n)
+		text = NULL;
+	snprintf(buf, size, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");
+}
+
+static void why_ended(const struct task *t, char *buf, size_t size)
+{
+	const char *root = t->member->root && geteuid() ? "; it needs root" : "";
+	char line[200];
+
+	buf[0] = '\0';
+	if (t->output.cut) {
+		snprintf(buf, size, "cut after %zu bytes", t->output.most);
+	} else if (WIFSIGNALED(t->status)) {
+		snprintf(buf, size, "ended by signal %d", WTERMSIG(t->status));
+	} else if (WEXITSTATUS(t->status) && WEXITSTATUS(t->status) != t->member->also_whole) {
+		first_line(t, line, sizeof(line));
+		snprintf(buf, size, "exit status %d%s%s%s", WEXITSTATUS(t->status),
+			*line ? ": " : "", line, root);
+	}
+}
+
+void task_why(const struct task *t, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	switch (t->outcome) {
+	case OUTCOME_ABSENT:
+		snprintf(buf, size, "%s is not installed", t->argv[0]);
+		break;
+	case OUTCOME_NOTHING:
+		snprintf(buf, size, "%s", none_of(t));
+		break;
+	case OUTCOME_TIMED_OUT:
+		snprintf(buf, size, "it took longer than its limit and was killed");
+		break;
+	case OUTCOME_STUCK:
+		snprintf(buf, size,
+			"it took longer than its limit and cannot be killed: the kernel or the "
+			"device does not respond");
+		break;
+	case OUTCOME_LATE:
+		snprintf(buf, size, "the time for all commands was over");
+		break;
+	case OUTCOME_FAILED:
+		snprintf(buf, size, "%s", strerror(t->errnum));
+		break;
+	case OUTCOME_ENDED:
+		why_ended(t, buf, size);
+		break;
+	case OUTCOME_WAITING:
+	case OUTCOME_RUNNING:
+		break;
+	}
+}

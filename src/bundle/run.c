@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Runs commands, several at once, without a shell. Each is the leader of a process group of its own
+ * and has /dev/null as standard input; its output is read to a limit. One that takes too long gets
+ * SIGTERM, then SIGKILL, with its group. One that even then does not end waits in the kernel, for a
+ * device for example, and is left there.
+ */
+#include "task.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <rdmadump/clock.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define AT_ONCE	    6
+#define POLL_MS	    50
+#define TERM_MS	    300	 /* from SIGTERM to SIGKILL */
+#define KILL_MS	    1000 /* from SIGKILL to giving up */
+#define READ_BYTES  65536
+#define PATH_SYSTEM "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/mellanox/bin"
+
+extern char **environ;
+
+struct run {
+	struct task *running[AT_ONCE];
+	char **environment;
+	uint64_t end_ns; /* no command is started after it */
+	unsigned int limit_ms;
+};
+
+static uint64_t ms(uint64_t n)
+{
+	return n * 1000000;
+}
+
+/* --- starting ------------------------------------------------------------------------------- */
+
+/* Directories of the user's PATH with a full name, then the system's: users often lack sbin. */
+static bool find_program(const char *name, char path[PATH_MAX])
+{
+	const char *own = getenv("PATH"), *lists[] = {own ? own : "", PATH_SYSTEM};
+
+	if (strchr(name, '/'))
+		return false;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		for (const char *p = lists[i]; *p; p += *p == ':') {
+			size_t n = strcspn(p, ":");
+			int len = snprintf(path, PATH_MAX, "%.*s/%s", (int)n, p, name);
+
+			if (*p == '/' && len < PATH_MAX && access(path, X_OK) == 0)
+				return true;
+			p += n;
+		}
+	return false;
+}
+
+/* English messages, and nothing that waits for a reader or colours the text. */
+static char **make_environment(void)
+{
+	static const char *const set[] = {"LC_ALL=C", "NO_COLOR=1", "PAGER=cat"};
+	size_t n = 0, k = 0, more = sizeof(set) / sizeof(*set);
+	char **out;
+
+	while (environ && environ[n])
+		n++;
+	out = calloc(n + more + 1, sizeof(*out));
+	for (size_t i = 0; out && i < n; i++)
+		if (strncmp(environ[i], "LC_ALL=", 7) != 0)
+			out[k++] = environ[i];
+	for (size_t i = 0; out && i < more; i++)
+		memcpy(&out[k++], &set[i], sizeof(*out));
+	return out;
+}
+
+/* In the child: only functions that are safe after fork(). */
+static void become(const struct task *t, const char *path, char **environment, int out, int errors)
+{
+	sigset_t none;
+	int in = t->in >= 0 ? t->in : open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (in >= 0 && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
+		dup2(errors, STDERR_FILENO) >= 0)
+		execve(path, t->argv, environment);
+	_exit(127);
+}
+
+static int fail_start(struct task *t, int errnum)
+{
+	t->outcome = OUTCOME_FAILED;
+	t->errnum = errnum;
+	return -1;
+}
+
+static void close_both(int fds[2])
+{
+	if (fds[0] >= 0)
+		close(fds[0]);
+	if (fds[1] >= 0)
+		close(fds[1]);
+}
+
+/* Standard error goes into the same pipe where the member is what a terminal would show. */
+static int start(struct run *r, struct task *t)
+{
+	int out[2] = {-1, -1}, errors[2] = {-1, -1};
+	char path[PATH_MAX] = "/proc/self/exe";
+
+	t->began_ns = t->ended_ns = rd_monotonic_ns();
+	if (!t->own && !find_program(t->argv[0], path)) {
+		t->outcome = OUTCOME_ABSENT;
+		return -1;
+	}
+	if ((t->out < 0 && pipe2(out, O_CLOEXEC) < 0) || pipe2(errors, O_CLOEXEC) < 0) {
+		int errnum = errno;
+
+		close_both(out);
+		return fail_start(t, errnum);
+	}
+	t->pid = fork();
+	if (t->pid == 0)
+		become(t, path, r->environment, t->out >= 0 ? t->out : out[1],
+			t->member->form == FORM_TEXT && t->out < 0 ? out[1] : errors[1]);
+	if (t->pid < 0) {
+		int errnum = errno;
+
+		close_both(out);
+		close_both(errors);
+		return fail_start(t, errnum);
+	}
+	/* Both sides: whichever is first. */
+	setpgid(t->pid, t->pid);
+	if (out[1] >= 0)
+		close(out[1]);
+	close(errors[1]);
+	t->out_pipe = out[0];
+	t->error_pipe = errors[0];
+	if (t->out_pipe >= 0)
+		fcntl(t->out_pipe, F_SETFL, O_NONBLOCK);
+	fcntl(t->error_pipe, F_SETFL, O_NONBLOCK);
+	t->outcome = OUTCOME_RUNNING;
+	return 0;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static bool make_room(struct bytes *b, size_t more)
+{
+	size_t room = b->room ? b->room : 4096;
+	char *grown;
+
+	while (room < b->n + more + 1)
+		room *= 2;
+	if (room == b->room)
+		return true;
+	grown = realloc(b->data, room);
+	if (!grown)
+		return false;
+	b->data = grown;
+	b->room = room;
+	return true;
+}
+
+static void keep(struct bytes *b, const char *from, size_t n)
+{
+	size_t some = n < b->most - b->n ? n : b->most - b->n;
+
+	if (!make_room(b, some)) {
+		b->cut = true;
+		return;
+	}
+	b->cut |= some < n;
+	memcpy(b->data + b->n, from, some);
+	b->n += some;
+	b->data[b->n] = '\0';
+}
+
+static void read_pipe(int *fd, struct bytes *b)
+{
+	char buf[READ_BYTES];
+	ssize_t n;
+
+	if (*fd < 0)
+		return;
+	n = read(*fd, buf, sizeof(buf));
+	if (n > 0)
+		keep(b, buf, (size_t)n);
+	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+		return;
+	close(*fd);
+	*fd = -1;
+}
+
+/* --- ending ----------------------------------------------------------------------------------- */
+
+static void end(struct task *t, enum outcome outcome)
+{
+	/* What the command left running must not outlive it. */
+	kill(-t->pid, SIGKILL);
+	if (t->out_pipe >= 0)
+		close(t->out_pipe);
+	if (t->error_pipe >= 0)
+		close(t->error_pipe);
+	t->out_pipe = t->error_pipe = -1;
+	t->outcome = outcome;
+	t->ended_ns = rd_monotonic_ns();
+}
+
+static void stop_task(struct task *t, int number)
+{
+	t->signal_ns = rd_monotonic_ns();
+	t->was_killed = number == SIGKILL;
+	t->is_stopped = true;
+	kill(-t->pid, number);
+}
+
+/* Signals a task that is over its limit. True: it cannot be killed. */
+static bool enforce(const struct run *r, struct task *t)
+{
+	uint64_t now = rd_monotonic_ns();
+
+	if (!t->is_stopped && t->output.cut)
+		stop_task(t, SIGKILL);
+	else if (!t->is_stopped && now - t->began_ns > ms(r->limit_ms + t->more_ms))
+		stop_task(t, SIGTERM);
+	else if (t->is_stopped && !t->was_killed && now - t->signal_ns > ms(TERM_MS))
+		stop_task(t, SIGKILL);
+	return t->was_killed && rd_monotonic_ns() - t->signal_ns > ms(KILL_MS);
+}
+
+static bool attend(const struct run *r, struct task *t)
+{
+	bool stuck = enforce(r, t);
+	pid_t ended;
+
+	read_pipe(&t->out_pipe, &t->output);
+	read_pipe(&t->error_pipe, &t->errors);
+	ended = waitpid(t->pid, &t->status, WNOHANG);
+	if (ended == 0 && !stuck)
+		return true;
+	if (ended == 0) {
+		end(t, OUTCOME_STUCK);
+		return false;
+	}
+	/* What it wrote before its end is still in the pipes; they may hold more than one read. */
+	for (unsigned int i = 0; i < 64 && t->out_pipe >= 0 && !t->output.cut; i++) {
+		struct pollfd fd = {.fd = t->out_pipe, .events = POLLIN};
+
+		if (poll(&fd, 1, 0) <= 0)
+			break;
+		read_pipe(&t->out_pipe, &t->output);
+	}
+	read_pipe(&t->error_pipe, &t->errors);
+	end(t, t->is_stopped && !t->output.cut ? OUTCOME_TIMED_OUT : OUTCOME_ENDED);
+	return false;
+}
+
+static void wait_for_output(const struct run *r)
+{
+	struct pollfd fds[2 * AT_ONCE];
+	nfds_t n = 0;
+
+	for (unsigned int i = 0; i < AT_ONCE; i++) {
+		const struct task *t = r->running[i];
+
+		if (t && t->out_pipe >= 0)
+			fds[n++] = (struct pollfd){.fd = t->out_pipe, .events = POLLIN};
+		if (t && t->error_pipe >= 0)
+			fds[n++] = (struct pollfd){.fd = t->error_pipe, .events = POLLIN};
+	}
+	/* Both pipes may be closed while the process still runs. */
+	poll(fds, n, n ? POLL_MS : 1);
+}
+
+static void kill_all(struct run *r)
+{
+	for (unsigned int i = 0; i < AT_ONCE; i++)
+		if (r->running[i])
+			stop_task(r->running[i], SIGKILL);
+	for (unsigned int i = 0; i < AT_ONCE; i++)
+		while (r->running[i] && attend(r, r->running[i]))
+			wait_for_output(r);
+}
+
+/* --- all ----------------------------------------------------------------------------------------
+ */
+
+/* The next task of the phase that has not begun. */
+static struct task *next_task(struct tasks *tasks, enum phase phase, unsigned int *at)
+{
+	for (; *at < tasks->n; (*at)++) {
+		struct task *t = &tasks->task[*at];
+
+		if (t->member->phase == phase && t->outcome == OUTCOME_WAITING &&
+			t->member->form != FORM_COPY)
+			return &tasks->task[(*at)++];
+	}
+	return NULL;
+}
+
+static void fill(struct run *r, struct tasks *tasks, enum phase phase, unsigned int *at)
+{
+	for (unsigned int i = 0; i < AT_ONCE; i++)
+		while (!r->running[i]) {
+			struct task *t = next_task(tasks, phase, at);
+
+			if (!t)
+				return;
+			if (rd_monotonic_ns() > r->end_ns)
+				t->outcome = OUTCOME_LATE;
+			else if (start(r, t) == 0)
+				r->running[i] = t;
+		}
+}
+
+static bool is_busy(const struct run *r)
+{
+	for (unsigned int i = 0; i < AT_ONCE; i++)
+		if (r->running[i])
+			return true;
+	return false;
+}
+
+static void report(
+	const struct run *r, const struct tasks *tasks, const struct rd_bundle_config *config)
+{
+	const struct task *oldest = NULL;
+	unsigned int done = 0;
+
+	for (unsigned int i = 0; i < tasks->n; i++)
+		done += tasks->task[i].outcome > OUTCOME_RUNNING;
+	for (unsigned int i = 0; i < AT_ONCE; i++)
+		if (r->running[i] && (!oldest || r->running[i]->began_ns < oldest->began_ns))
+			oldest = r->running[i];
+	if (config->progress && oldest)
+		config->progress(config->ctx, done, tasks->n, oldest->command);
+}
+
+bool tasks_run(struct tasks *tasks, enum phase phase, const struct rd_bundle_config *config)
+{
+	struct run r = {.limit_ms = config->limit_s * 1000};
+	unsigned int at = 0;
+	bool complete = true;
+
+	/* What is started last has its limit, too. */
+	r.end_ns = rd_monotonic_ns() + ms(config->limit_s * 1000ULL);
+	r.environment = make_environment();
+	if (!r.environment)
+		return false;
+	fill(&r, tasks, phase, &at);
+	while (is_busy(&r) && complete) {
+		wait_for_output(&r);
+		for (unsigned int i = 0; i < AT_ONCE; i++)
+			if (r.running[i] && !attend(&r, r.running[i]))
+				r.running[i] = NULL;
+		fill(&r, tasks, phase, &at);
+		report(&r, tasks, config);
+		complete = !*config->stop;
+	}
+	if (!complete)
+		kill_all(&r);
+	free(r.environment);
+	return complete;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A row of the table for one device, netdev or file, and what became of it. */
+#ifndef RDMADUMP_BUNDLE_TASK_H
+#define RDMADUMP_BUNDLE_TASK_H
+
+#include "members.h"
+#include <rdmadump/bundle.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define TASK_ARGS	64
+#define TASK_ERROR_TEXT 2048 /* of standard error, where it is not part of the member */
+
+enum outcome {
+	OUTCOME_WAITING,
+	OUTCOME_RUNNING,
+	OUTCOME_ENDED,	   /* with its exit status */
+	OUTCOME_ABSENT,	   /* no such program, or no such file */
+	OUTCOME_NOTHING,   /* nothing here that the row is for */
+	OUTCOME_TIMED_OUT, /* it was killed */
+	OUTCOME_STUCK,	   /* it could not even be killed */
+	OUTCOME_LATE,	   /* the time for all commands was over before it began */
+	OUTCOME_FAILED,	   /* it could not be started or copied: `errnum` */
+};
+
+struct bytes {
+	char *data; /* with a NUL behind it, or NULL */
+	size_t n, room, most;
+	bool cut; /* there was more than `most` */
+};
+
+struct task {
+	const struct member *member;
+	char *name;
+	char *words; /* the memory of argv */
+	char *argv[TASK_ARGS + 1];
+	char *command;	      /* as it is shown */
+	bool own;	      /* this program: /proc/self/exe */
+	const char *path;     /* of a file to be copied */
+	int in, out;	      /* files for standard input and output; -1: none, a pipe */
+	unsigned int more_ms; /* beside the limit */
+	enum outcome outcome;
+	int errnum, status; /* status: of waitpid() */
+	pid_t pid;
+	int out_pipe, error_pipe; /* -1: at their end */
+	struct bytes output, errors;
+	uint64_t began_ns, ended_ns, signal_ns; /* signal_ns: when it was signalled, 0: not yet */
+	bool was_killed, is_stopped;
+};
+
+struct tasks {
+	struct task *task;
+	unsigned int n;
+};
+
+/* Rows of the table as tasks for this machine. 0, or -1: out of memory. tasks_free() in any case.
+ */
+int tasks_make(struct tasks *tasks, const struct rd_bundle_config *config);
+void tasks_free(struct tasks *tasks);
+/* What is missing and why, in a few words; "" if the member is whole. */
+void task_why(const struct task *t, char *buf, size_t size);
+/* A name for a file: letters, digits, ".", "_" and "-" as they are. */
+void file_name(char *buf, size_t size, const char *text);
+
+/*
+ * Runs the tasks of a phase, several at once, each with its limit. Returns false if `stop` ended
+ * it; no child is left in any case, but those that the kernel does not let die.
+ */
+bool tasks_run(struct tasks *tasks, enum phase phase, const struct rd_bundle_config *config);
+
+#endif

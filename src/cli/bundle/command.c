@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* `rdmadump bundle`: one file with what support needs. */
+#include "../command.h"
+#include "../cli.h"
+#include "../parse.h"
+#include "../report_file.h"
+#include "config.h"
+#include <argp.h>
+#include <errno.h>
+#include <rdmadump/bundle.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/log.h>
+#include <rdmadump/printable.h>
+#include <rdmadump/session.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIMIT_MOST_S 600
+
+struct settings {
+	const char *device, *output, *part;
+	const char *files[RD_BUNDLE_FILES];
+	unsigned int n_files;
+	uint64_t capture_s, limit_s; /* capture_s 0: no capture */
+	bool dry_run, json;
+};
+
+enum { OPT_CAPTURE = 0x100, OPT_FILE, OPT_DRY_RUN, OPT_JSON, OPT_TIMEOUT, OPT_PART };
+
+static const struct argp_option options[] = {
+	{"write", 'w', "FILE", 0,
+		"Write the bundle to FILE, '-' is standard output (default: "
+		"rdmadump-bundle-HOST-DATE.tar.zst)",
+		0},
+	{"capture", OPT_CAPTURE, "SECONDS", 0,
+		"Include a capture of the port's traffic, without payload, and its analysis", 0},
+	{"file", OPT_FILE, "FILE", 0,
+		"Include this capture file, and its analysis; may be given several times", 0},
+	{"dry-run", OPT_DRY_RUN, NULL, 0,
+		"Do nothing: print what would be in the bundle, and by which commands", 0},
+	{"json", OPT_JSON, NULL, 0, "Print the manifest as JSON", 0},
+	{"timeout", OPT_TIMEOUT, "SECONDS", 0,
+		"How long one command may take (default 5); all together take about twice as long",
+		0},
+	{"part", OPT_PART, "NAME", OPTION_HIDDEN, "", 0}, {0}};
+
+static void add_file(struct settings *s, const char *path, struct argp_state *state)
+{
+	if (strcmp(path, "-") == 0 || !*path)
+		argp_error(state, "--file '%s': give the name of a capture file", path);
+	else if (s->n_files == RD_BUNDLE_FILES)
+		argp_error(
+			state, "--file '%s': a bundle has at most %d files", path, RD_BUNDLE_FILES);
+	else
+		s->files[s->n_files++] = path;
+}
+
+static void check(const struct settings *s, struct argp_state *state)
+{
+	if (s->device && !s->capture_s && !s->part)
+		argp_error(state,
+			"'%s': a bundle has all devices; to capture on one: --capture SECONDS",
+			s->device);
+	if (s->json && s->output && strcmp(s->output, "-") == 0 && !s->dry_run)
+		argp_error(state, "--json and -w - both write to standard output");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct settings *s = state->input;
+
+	switch (key) {
+	case 'w':
+		s->output = arg;
+		return 0;
+	case OPT_CAPTURE:
+		parse_number(state, "--capture", arg, 1, RD_BUNDLE_CAPTURE_MOST_S, &s->capture_s);
+		return 0;
+	case OPT_FILE:
+		add_file(s, arg, state);
+		return 0;
+	case OPT_DRY_RUN:
+		s->dry_run = true;
+		return 0;
+	case OPT_JSON:
+		s->json = true;
+		return 0;
+	case OPT_TIMEOUT:
+		parse_number(state, "--timeout", arg, 1, LIMIT_MOST_S, &s->limit_s);
+		return 0;
+	case OPT_PART:
+		s->part = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (s->device)
+			argp_error(state, "unexpected argument '%s': bundle takes one device", arg);
+		s->device = arg;
+		return 0;
+	case ARGP_KEY_END:
+		check(s, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* --- printing --------------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static void print_plan(const json_t *manifest)
+{
+	const json_t *m;
+	size_t i;
+
+	json_array_foreach (json_object_get(manifest, "members"), i, m) {
+		rd_printable_put(stdout, text_of(m, "name"), SIZE_MAX);
+		printf(": %s%s\n    ", text_of(m, "what"),
+			json_is_true(json_object_get(m, "needs_root")) && geteuid()
+				? " (needs root to be whole)"
+				: "");
+		rd_printable_put(stdout, text_of(m, "command"), SIZE_MAX);
+		putchar('\n');
+	}
+	json_array_foreach (json_object_get(manifest, "not_taken"), i, m) {
+		printf("not ");
+		rd_printable_put(stdout, text_of(m, "name"), SIZE_MAX);
+		printf(": %s\n", text_of(m, "why"));
+	}
+}
+
+static int end_output(struct rd_error *err)
+{
+	errno = 0;
+	if (fflush(stdout) || ferror(stdout))
+		return rd_fail(
+			err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to standard output");
+	return 0;
+}
+
+static int put_json(const json_t *manifest, struct rd_error *err)
+{
+	errno = 0;
+	if (json_dumpf(manifest, stdout, JSON_INDENT(1)) || putchar('\n') == EOF)
+		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
+			"cannot write to standard output");
+	return end_output(err);
+}
+
+/* What is missing, on standard error: the bundle itself may be on standard output. */
+static void report(const json_t *manifest, const char *path)
+{
+	const json_t *missing = json_object_get(manifest, "not_taken"), *m;
+	size_t i, n = json_array_size(json_object_get(manifest, "members"));
+
+	json_array_foreach (missing, i, m)
+		rd_log(RD_LOG_DEBUG, "not whole: %s: %s", text_of(m, "name"), text_of(m, "why"));
+	rd_log(RD_LOG_INFO,
+		"%zu members are in %s; its manifest.json lists %zu that are missing or "
+		"not whole, and why",
+		n, strcmp(path, "-") ? path : "the bundle on standard output",
+		json_array_size(missing));
+	if (geteuid())
+		rd_log(RD_LOG_INFO, "run it as root for what only root may read");
+}
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+/* A closed pipe and a limit of file sizes are errors of the output. */
+static void catch_signals(void)
+{
+	const struct sigaction action = {.sa_handler = on_signal};
+	sigset_t ours;
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	rd_cli_ending_signals(&ours);
+	for (int i = 1; i < NSIG; i++)
+		if (sigismember(&ours, i) == 1)
+			sigaction(i, &action, NULL);
+}
+
+static void on_progress(void *ctx, unsigned int done, unsigned int all, const char *doing)
+{
+	char line[100];
+
+	(void)ctx;
+	if (!isatty(STDERR_FILENO))
+		return;
+	snprintf(line, sizeof(line), "  %u of %u: %.60s", done, all, doing);
+	rd_cli_status(line);
+}
+
+static int create(
+	const struct settings *s, const struct rd_bundle_config *config, struct rd_error *err)
+{
+	char path[PATH_MAX];
+	json_t *manifest;
+	int rc;
+
+	catch_signals();
+	rc = rd_bundle_create(config, path, &manifest, err);
+	if (isatty(STDERR_FILENO))
+		rd_cli_status(NULL);
+	if (rc < 0)
+		return -1;
+	report(manifest, path);
+	if (s->json)
+		rc = put_json(manifest, err);
+	json_decref(manifest);
+	return rc;
+}
+
+static int plan(
+	const struct settings *s, const struct rd_bundle_config *config, struct rd_error *err)
+{
+	json_t *manifest = rd_bundle_plan(config);
+	int rc = 0;
+
+	if (!manifest)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot plan the bundle");
+	if (s->json)
+		rc = put_json(manifest, err);
+	else
+		print_plan(manifest);
+	json_decref(manifest);
+	return rc ? rc : end_output(err);
+}
+
+/* Before any work: captures that exist, an output that is neither one nor any other capture. */
+static int check_files(const struct settings *s, struct rd_error *err)
+{
+	struct rd_inputs inputs = {.n = 0};
+
+	for (unsigned int i = 0; i < s->n_files; i++) {
+		if (access(s->files[i], R_OK) < 0)
+			return rd_fail(err, RD_CLASS_DEVICE, errno,
+				"give the name of a capture file", "--file '%s'", s->files[i]);
+		rd_inputs_add(&inputs, s->files[i]);
+	}
+	if (!s->output || strcmp(s->output, "-") == 0)
+		return 0;
+	return report_file_check(s->output, "--write", &inputs, err);
+}
+
+static int run(const struct settings *s, const struct rd_devices *devices, struct rd_error *err)
+{
+	static const char application[] = PACKAGE_NAME " " PACKAGE_VERSION;
+	const struct rd_wanted_port wanted = {.name = s->device};
+	char port_name[RD_NAME_MAX + 16];
+	struct rd_bundle_config config = {.output = s->output,
+		.devices = devices,
+		.capture_s = (unsigned int)s->capture_s,
+		.files = s->files,
+		.n_files = s->n_files,
+		.limit_s = (unsigned int)s->limit_s,
+		.application = application,
+		.stop = &stop,
+		.progress = on_progress};
+	const struct rd_device *device;
+	const struct rd_port *port;
+
+	if (check_files(s, err) < 0)
+		return -1;
+	if (s->capture_s) {
+		if (rd_wanted_port_find(devices, &wanted, &device, &port, err) < 0)
+			return -1;
+		snprintf(port_name, sizeof(port_name), "%s:%u", device->name, port->num);
+		config.capture_port = port_name;
+	}
+	if (s->dry_run)
+		return plan(s, &config, err);
+	if (s->output && strcmp(s->output, "-") == 0 && isatty(STDOUT_FILENO))
+		return rd_fail(err, RD_CLASS_USAGE, 0, "redirect it to a file",
+			"-w -: standard output is a terminal");
+	return create(s, &config, err);
+}
+
+int rd_cmd_bundle(int argc, char **argv)
+{
+	static const struct argp argp = {.options = options,
+		.parser = parse_option,
+		.args_doc = "[DEV[:PORT]]",
+		.doc = "Writes one file with what support needs: machine, modules, packages, "
+		       "devices, counters, a copy of sysfs, kernel messages, what installed tools "
+		       "say, and if wanted a capture with its analysis. index.html in it is the "
+		       "page to begin with. DEV is the device of --capture; the rest is of all "
+		       "devices."};
+	struct settings s = {.limit_s = RD_BUNDLE_LIMIT_S};
+	struct rd_devices devices;
+	struct rd_error err;
+	int rc;
+
+	if (rd_cli_parse(&argp, argc, argv, 0, &s))
+		return RD_CLASS_USAGE;
+	rd_cli_log(RD_LOG_INFO);
+	if (s.part)
+		return rd_bundle_part(s.part, STDOUT_FILENO, &err) < 0 ? rd_cli_fail(&err)
+								       : RD_CLASS_NONE;
+	if (rd_devices_load(&devices, "", &err) < 0)
+		return rd_cli_fail(&err);
+	rc = run(&s, &devices, &err);
+	rd_devices_free(&devices);
+	return rc < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+}

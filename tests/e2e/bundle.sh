@@ -1,0 +1,247 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# bundle: what is in it and only that, reading it back, tools that misbehave, ends of every kind.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq tar zstd sha256sum capinfos
+[ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
+here=$(cd "${srcdir:-.}/tests/e2e" && pwd)
+"$RDMADUMP" --version | grep -q '^  libarchive' || skip_all "this build has no libarchive"
+chmod 755 "$tmp"
+mkdir "$tmp/work" "$tmp/bin" && cd "$tmp/work" || exit 1
+gen="count=100000000,size=60-1400"
+until_true() { for _ in $(seq 1500); do "$@" && return; sleep 0.02; done; false; }
+
+# tool NAME SCRIPT: a tool of the bundle's table that does something else
+tool() { printf '#!/bin/sh\n%s\n' "$2" >"$tmp/bin/$1" && chmod 755 "$tmp/bin/$1"; }
+export PATH=$tmp/bin:$PATH
+tool ofed_info 'echo "<script>alert(1)</script>" >&2; echo partly; exit 7'
+tool nvidia-smi 'echo "arguments: $*"; echo "locale: $LC_ALL"; read -r line; echo "input: $line"'
+tool numactl 'while :; do echo "node 0 0123456789012345678901234567890123456789012345678901234567890123456789"; done'
+tool ibstat 'printf "up \033[31mred\n"'
+
+# unpacked FILE: into $b
+unpacked() {
+	rm -rf "$tmp/un" && mkdir "$tmp/un" && tar -xf "$1" -C "$tmp/un" 2>"$tmp/log" &&
+		b=$(echo "$tmp/un"/*) && manifest=$b/manifest.json
+}
+why() { jq -r --arg n "$1" '.not_taken[] | select(.name == $n) | .why' "$manifest"; }
+
+# --- a device with traffic -------------------------------------------------------------------
+
+mkdir other && "$SOFTHCA_FRAMES" --write given.pcap count=100,size=200 >/dev/null
+"$SOFTHCA_FRAMES" --write other/given.pcap count=50,size=300 >/dev/null
+echo "not an archive" >"selftest-$(uname -n)-mlx5_0.tar.zst"
+echo secret >"selftest-elsewhere-mlx5_0.tar.zst"
+cat >"$tmp/run" <<'END'
+"$RDMADUMP" bundle --dry-run --json --capture 1 --file given.pcap --file other/given.pcap mlx5_0 >"$tmp/plan" || exit 9
+"$RDMADUMP" bundle -w b.tar.zst --json --timeout 100 --capture 1 --file given.pcap --file other/given.pcap mlx5_0
+END
+export RDMADUMP tmp
+NCCL_DEBUG=INFO UCX_TLS=rc SECRET_TOKEN=hidden7 model --gen $gen --rate 5000 --keep "$tmp/tree" --ethtool rx_out_of_buffer=3 \
+	--counter local_ack_timeout_err=4 -- bash "$tmp/run" >"$tmp/json" 2>"$tmp/err"
+is "a device: exit status" $? 0
+has "the log names the bundle" "$tmp/err" 'members are in b.tar.zst; its manifest.json lists'
+is "nothing is left beside it" "$(ls -A | tr '\n' ' ')" \
+	"b.tar.zst given.pcap other selftest-elsewhere-mlx5_0.tar.zst selftest-$(uname -n)-mlx5_0.tar.zst "
+is "it is private" "$(stat -c %a b.tar.zst)" 600
+unpacked b.tar.zst
+ok "tar reads it" "$tmp/log"
+is "page and manifest come first" "$(tar -tf b.tar.zst | head -2 | sed 's|.*/||' | tr '\n' ' ')" "manifest.json index.html "
+diff <(jq -S . "$tmp/json") <(jq -S . "$manifest") >"$tmp/log"
+ok "--json prints the manifest" "$tmp/log"
+if has_jsonschema "schema of the manifest and of the plan"; then
+	python3 "$here/../unit/schema.py" "$here/../../docs/schema/bundle.json" "$manifest" "$tmp/plan" >"$tmp/log" 2>&1
+	ok "schema of the manifest and of the plan" "$tmp/log"
+fi
+jq -r '.members[] | select(.sha256) | "\(.sha256)  \(.name)"' "$manifest" >"$tmp/sums"
+(cd "$b" && sha256sum --quiet -c "$tmp/sums") >"$tmp/log" 2>&1
+ok "SHA-256 of every member" "$tmp/log"
+(cd "$b" && find . ! -type d ! -name manifest.json -printf '%P\n') | sort >"$tmp/have"
+jq -r '.members[] | select(.size != null or .link != null) | .name' "$manifest" | sort | diff - "$tmp/have" >"$tmp/log"
+ok "the manifest lists every member" "$tmp/log"
+jq -r '.members[] | select(.sha256 and .size > 0) | .size' "$manifest" | paste -sd+ | bc >"$tmp/size"
+is "sizes" "$(cat "$tmp/size")" "$(cd "$b" && find . -type f ! -name manifest.json -printf '%s\n' | paste -sd+ | bc)"
+jq -r '.members[].name' "$tmp/plan" | sort >"$tmp/planned"
+grep -v '^sysroot/\|^index.html$' "$tmp/have" | comm -23 - "$tmp/planned" >"$tmp/log"
+[ ! -s "$tmp/log" ]
+ok "nothing but what --dry-run lists" "$tmp/log"
+[ "$(wc -l <"$tmp/planned")" -gt 50 ]
+ok "it lists everything"
+for name in list.txt list.json info-mlx5_0.txt info-mlx5_0.json counters.txt counters.json counters-growth.txt counters-growth.json; do
+	[ -s "$b/rdmadump/$name" ] && [ -z "$(why "rdmadump/$name")" ]
+	ok "rdmadump/$name"
+done
+is "variables that change verbs, and no others" "$(jq -c .own "$b/host/environment.json")" '{"NCCL_DEBUG":"INFO","UCX_TLS":"rc"}'
+grep -rq hidden7 "$b"
+is "no other variable" $? 1
+is "machine" "$(jq -r .host "$b/host/host.json")" "$(uname -n)"
+cmp -s given.pcap "$b/captures/1-given.pcap" && cmp -s other/given.pcap "$b/captures/2-given.pcap"
+ok "given captures"
+is "a result of selftest, of this machine only" "$(ls "$b/selftest")" "selftest-$(uname -n)-mlx5_0.tar.zst"
+frames=$(capinfos -rcMT "$b/captures/mlx5_0_1.pcapng" | cut -f2)
+[ "$frames" -gt 0 ]
+ok "the capture has frames"
+is "its analysis" "$(jq .totals.frames "$b/analysis/mlx5_0_1.json")" "$frames"
+is "the analysis of given captures" "$(jq .totals.frames "$b/analysis/files.json")" 150
+has "its page" "$b/analysis/mlx5_0_1.html" '<html'
+
+# --- the page --------------------------------------------------------------------------------
+
+grep -Eo '(href|src)="?[^">]*' "$b/index.html" | sed 's/^[a-z]*="*//; /^#/d' | sort -u >"$tmp/links"
+[ "$(wc -l <"$tmp/links")" -gt 30 ]
+ok "the page has links"
+(cd "$b" && while read -r link; do [ -e "$link" ] || echo "$link"; done) <"$tmp/links" >"$tmp/log"
+[ ! -s "$tmp/log" ]
+ok "they lead to members only" "$tmp/log"
+has "the page has findings of counters" "$b/index.html" 'local_ack_timeout_err is 4'
+has "it says that they may be old" "$b/index.html" 'they show [1-9][0-9]* more'
+has "the device" "$b/index.html" '<tr><td>mlx5_0<td class=number>1<td>enp1s0f0np0'
+has "text of tools is escaped" "$b/index.html" 'exit status 7: &lt;script&gt;alert'
+grep -q '<script' "$b/index.html"
+is "no scripts" $? 1
+if has_tool xmllint "the page is well formed"; then
+	xmllint --html --noout "$b/index.html" 2>&1 | grep -v 'Tag \(main\|nav\|article\|header\) invalid' | grep -i 'error' >"$tmp/log"
+	is "the page is well formed" "$(cat "$tmp/log")" ""
+fi
+
+# --- tools that misbehave ----------------------------------------------------------------------
+
+is "a tool that fails" "$(why tools/ofed_info.txt)" "exit status 7: <script>alert(1)</script>"
+is "... its output is kept" "$(sort "$b/tools/ofed_info.txt" | tr '\n' ' ')" "<script>alert(1)</script> partly "
+is "a tool gets its arguments, no input, and writes English" "$(tr '\n' ' ' <"$b/tools/nvidia-smi-topo.txt")" \
+	"arguments: topo -m locale: C input:  "
+is "a tool without end" "$(why tools/numactl.txt)" "cut after 4194304 bytes"
+is "... its output" "$(stat -c %s "$b/tools/numactl.txt")" 4194304
+is "a tool that is absent" "$(PATH=/usr/bin:/bin; command -v rpm >/dev/null || why host/packages-rpm.txt)" \
+	"$(PATH=/usr/bin:/bin; command -v rpm >/dev/null || echo "rpm is not installed")"
+is "no shell: a tool's output is as it is" "$(cat "$b/tools/ibstat.txt")" "$(printf 'up \033[31mred')"
+
+# --- reading it back ---------------------------------------------------------------------------
+
+mkdir "$tmp/scratch"
+export TMPDIR=$tmp/scratch
+for command in "list -v" "list --json" "info -v" "info --json mlx5_0" "counters --all"; do
+	# shellcheck disable=SC2086
+	"$RDMADUMP" $command --bundle b.tar.zst >"$tmp/got" 2>"$tmp/log"
+	is "$command --bundle: exit status" $? 0
+	# shellcheck disable=SC2086
+	"$RDMADUMP" $command --sysroot "$b/sysroot" | diff - "$tmp/got" >>"$tmp/log"
+	ok "$command --bundle" "$tmp/log"
+done
+"$RDMADUMP" list -v --sysroot "$tmp/tree" | diff - <("$RDMADUMP" list -v --bundle b.tar.zst) >"$tmp/log"
+ok "the copy says what the device says" "$tmp/log"
+is "analyze --bundle" "$("$RDMADUMP" analyze --json --bundle b.tar.zst 2>"$tmp/log" | jq .totals.frames)" "$((frames + 150))"
+is "nothing is left" "$(ls -A "$TMPDIR")" ""
+"$RDMADUMP" list --bundle b.tar.zst --sysroot "$b/sysroot" >"$tmp/log" 2>&1
+is "--bundle and --sysroot: refused" $? 1
+"$RDMADUMP" analyze --bundle b.tar.zst given.pcap >"$tmp/log" 2>&1
+is "analyze --bundle and a file: refused" $? 1
+for file in given.pcap /dev/null absent "selftest-$(uname -n)-mlx5_0.tar.zst"; do
+	"$RDMADUMP" info --bundle "$file" >"$tmp/log" 2>&1
+	is "--bundle $file: refused" $? 2
+	has "... with advice" "$tmp/log" "name a file that 'rdmadump bundle' wrote"
+done
+head -c "$(($(stat -c %s b.tar.zst) / 2))" b.tar.zst >half
+"$RDMADUMP" counters --bundle half >"$tmp/log" 2>&1
+is "half a bundle: refused" $? 2
+is "nothing is left of these" "$(ls -A "$TMPDIR")" ""
+unset TMPDIR
+rm -f half selftest-*
+
+# --- without a device ----------------------------------------------------------------------------
+
+tool ibstat "trap '' TERM; echo \$\$ >$tmp/pid; echo begun; while :; do sleep 1000; done"
+tool numactl 'echo numactl'
+# bare ARGUMENTS...: few commands, so that all begin within the limit
+bare() { model --no-devices -- "$RDMADUMP" bundle "$@"; }
+bare -w none.tar.zst --timeout 5 >"$tmp/log" 2>&1
+is "no device: exit status" $? 0
+unpacked none.tar.zst
+has "the page says so" "$b/index.html" '<h1>No RDMA device was read</h1>'
+is "why there is no info" "$(why rdmadump/info-@device.txt)" "no RDMA device"
+has "what list says" "$b/rdmadump/list.txt" 'no RDMA devices in /sys/class/infiniband'
+is "a tool that hangs and ignores SIGTERM" "$(why tools/ibstat.txt)" "it took longer than its limit and was killed"
+is "... what it had written" "$(cat "$b/tools/ibstat.txt")" begun
+kill -0 "$(cat "$tmp/pid")" 2>/dev/null
+is "... it is gone" $? 1
+"$RDMADUMP" analyze --bundle none.tar.zst >"$tmp/log" 2>&1
+is "analyze --bundle without a capture: refused" $? 2
+has "... and how to get one" "$tmp/log" "rdmadump bundle --capture SECONDS"
+
+# --- ends ----------------------------------------------------------------------------------------
+
+rm -f "$tmp/pid" none.tar.zst b.tar.zst
+for signal in INT TERM; do
+	model --no-devices --pidfile "$tmp/bundle.pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout 500 >"$tmp/log" 2>&1 &
+	until_true test -s "$tmp/pid"
+	kill -s "$signal" "$(cat "$tmp/bundle.pid")"
+	wait $!
+	is "SIG$signal: exit status" $? 4
+	has "SIG$signal: message" "$tmp/log" 'interrupted: no bundle was written'
+	is "SIG$signal: nothing is left" "$(ls -A | tr '\n' ' ')" "given.pcap other "
+	kill -0 "$(cat "$tmp/pid")" 2>/dev/null
+	is "SIG$signal: the tool is gone" $? 1
+	rm -f "$tmp/pid" "$tmp/bundle.pid"
+done
+tool ibstat 'echo ibstat'
+
+echo before >b.tar.zst
+(ulimit -f 8; bare -w b.tar.zst --timeout 100) >"$tmp/log" 2>&1
+is "a file that may not grow: exit status" $? 3
+is "... nothing is left, and what was there stays" "$(ls -A | tr '\n' ' ')$(cat b.tar.zst)" "b.tar.zst given.pcap other before"
+bare -w b.tar.zst --timeout 100 >"$tmp/log" 2>&1
+is "an existing file is replaced" "$? $(tar -tf b.tar.zst | sed -n 's|.*/index|index|p') $(stat -c %a b.tar.zst)" "0 index.html 600"
+bare -w /dev/full --timeout 100 >"$tmp/log" 2>&1
+is "a full device: exit status" $? 3
+[ -c /dev/full ]
+ok "... which is still there"
+bare -w absent/b.tar.zst >"$tmp/log" 2>&1
+is "no directory: exit status" $? 3
+has "... and advice" "$tmp/log" 'the directory must exist'
+for name in given.pcap other/../given.pcap; do
+	bare -w "$name" --file given.pcap >"$tmp/log" 2>&1
+	is "-w $name, which is read: refused" $? 1
+done
+bare -w given.pcap >"$tmp/log" 2>&1
+is "over a capture: refused" $? 1
+is "... which is unchanged" "$(capinfos -rcMT given.pcap | cut -f2)" 100
+bare --file absent.pcap >"$tmp/log" 2>&1
+is "--file absent: refused" $? 2
+bare --capture 1 >"$tmp/log" 2>&1
+is "--capture without a device: refused" $? 2
+bare mlx5_0 >"$tmp/log" 2>&1
+is "a device without --capture: refused" $? 1
+bare -w - --timeout 100 2>"$tmp/log" | tar -t --zstd -f - >"$tmp/list" 2>>"$tmp/log"
+is "-w -: exit status" "${PIPESTATUS[0]}" 0
+has "-w -: tar reads it" "$tmp/list" '/index.html$'
+bare --timeout 100 >"$tmp/log" 2>&1
+is "the default name" "$(ls -A | sed "s/$(uname -n)-[0-9]\{8\}-[0-9]\{6\}/HOST-DATE/" | tr '\n' ' ')" \
+	"b.tar.zst given.pcap other rdmadump-bundle-HOST-DATE.tar.zst "
+is "--dry-run makes nothing" "$(bare --dry-run -w dry.tar.zst >"$tmp/list"; ls dry* 2>/dev/null)" ""
+has "... and prints commands" "$tmp/list" '^    lspci|^    ibstat$'
+
+# --- without root ----------------------------------------------------------------------------------
+
+user="setpriv --reuid 65534 --regid 65534 --clear-groups"
+if [ "$(id -u)" = 0 ] && has_tool setpriv "without root"; then
+	# shellcheck disable=SC2086
+	if $user test -x "$RDMADUMP" 2>/dev/null; then
+		mkdir "$tmp/theirs" && chown 65534 "$tmp/theirs"
+		tool dmesg 'echo "dmesg: read kernel buffer failed: Operation not permitted" >&2; exit 1'
+		# shellcheck disable=SC2086
+		(cd "$tmp/theirs" && $user "$RDMADUMP" bundle -w b.tar.zst --timeout 100) >"$tmp/log" 2>&1
+		is "without root: exit status" $? 0
+		has "without root: advice" "$tmp/log" 'run it as root for what only root may read'
+		unpacked "$tmp/theirs/b.tar.zst"
+		is "without root: the manifest" "$(jq .root "$manifest")" false
+		is "without root: what was not taken, and why" "$(why tools/dmesg.txt)" \
+			"exit status 1: dmesg: read kernel buffer failed: Operation not permitted; it needs root"
+		is "without root: the file" "$(stat -c '%a %u' "$tmp/theirs/b.tar.zst")" "600 65534"
+		is "without root: what is readable" "$(jq .user "$b/host/host.json")" 65534
+	else
+		skip "without root" "the build directory is not readable for others"
+	fi
+fi
+
+tap_done

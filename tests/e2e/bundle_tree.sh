@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The copy of sysfs in a bundle: list, info and counters say the same of the copy as of each tree.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool tar gzip
+pack=$(cd "${srcdir:-.}/tests" && pwd)/pack
+"$RDMADUMP" --version | grep -q '^  libarchive' || skip_all "this build has no libarchive"
+
+# said ROOT: what the commands print; the time of reading counters differs
+said() {
+	local device
+	"$RDMADUMP" list -v --sysroot "$1"
+	"$RDMADUMP" list --json --sysroot "$1"
+	for device in $("$RDMADUMP" list --json --sysroot "$1" | sed -n 's/^      "name": "\(.*\)",$/\1/p'); do
+		"$RDMADUMP" info -v --sysroot "$1" "$device"
+		"$RDMADUMP" info --json --sysroot "$1" "$device"
+	done
+	"$RDMADUMP" counters --all --sysroot "$1"
+	"$RDMADUMP" counters --all --json --sysroot "$1" | sed 's/"time_ns": [0-9]*/"time_ns": 0/'
+}
+
+trees=0
+for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz "$TEST_DATA"/sysfs/counters/*.tar.gz; do
+	name=${archive#"$TEST_DATA/sysfs/"}
+	rm -rf "$tmp/tree" "$tmp/copy" && mkdir "$tmp/copy"
+	# Counters are laid over the tree of the same name.
+	base=$TEST_DATA/sysfs/${name#counters/}
+	[ "$base" = "$archive" ] || [ ! -e "$base" ] || "$pack" unpack "$base" "$tmp/tree"
+	"$pack" unpack "$archive" "$tmp/tree"
+	"$TREE_TOOL" "$tmp/tree" 2>"$tmp/log" | tar -xf - -C "$tmp/copy" 2>>"$tmp/log"
+	said "$tmp/tree" 2>&1 | sed "s|$tmp/tree|ROOT|g" >"$tmp/wanted"
+	said "$tmp/copy" 2>&1 | sed "s|$tmp/copy|ROOT|g" >"$tmp/got"
+	diff "$tmp/wanted" "$tmp/got" >>"$tmp/log"
+	ok "$name" "$tmp/log"
+	trees=$((trees + 1))
+done
+[ "$trees" -ge 10 ]
+ok "at least ten trees: $trees"
+
+# A copy has only what is read: neither other netdevs nor files beside.
+rm -rf "$tmp/tree" "$tmp/copy" && mkdir "$tmp/copy"
+"$pack" unpack "$TEST_DATA/sysfs/mlx5-eth.tar.gz" "$tmp/tree"
+mkdir -p "$tmp/tree/sys/class/net/private0" "$tmp/tree/etc"
+echo 02:00:00:00:00:99 >"$tmp/tree/sys/class/net/private0/address"
+echo secret | tee "$tmp/tree/etc/passwd" >"$(readlink -f "$tmp/tree/sys/class/infiniband/mlx5_0")/../../config"
+"$TREE_TOOL" "$tmp/tree" | tar -xf - -C "$tmp/copy"
+is "nothing else is copied" "$(cd "$tmp/copy" && find . -name 'private0*' -o -name passwd -o -name config | wc -l)" 0
+ln -s ../../../../../../etc "$(readlink -f "$tmp/tree/sys/class/infiniband/mlx5_0")/../../driver2"
+ln -sfn /etc "$(readlink -f "$tmp/tree/sys/class/infiniband/mlx5_0")/../../driver"
+"$TREE_TOOL" "$tmp/tree" | tar -tf - | grep -q etc/passwd
+is "links out of the tree are not followed" $? 1
+chmod 755 "$tmp"
+if [ "$(id -u)" = 0 ] && has_tool setpriv "what this user may not read"; then
+	chmod 0 "$(readlink -f "$tmp/tree/sys/class/infiniband/mlx5_0")/fw_ver"
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$TREE_TOOL" "$tmp/tree" >"$tmp/tar" 2>/dev/null
+	is "what this user may not read is left out" "$? $(tar -tf "$tmp/tar" | grep -c mlx5_0/fw_ver)" "0 0"
+fi
+
+tap_done

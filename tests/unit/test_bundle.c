@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Bundles: commands that misbehave, archives that are hostile, the checksum. */
+#include "task.h"
+#include <dirent.h>
+#include <errno.h>
+#include <rdmadump/archive.h>
+#include <rdmadump/sha256.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char directory[] = "/tmp/rdmadump-bundle-test-XXXXXX";
+
+/* --- SHA-256 ---------------------------------------------------------------------------------- */
+
+static void check_sum(const char *bytes, size_t n, size_t piece, const char *wanted)
+{
+	char text[RD_SHA256_TEXT];
+	struct rd_sha256 s;
+
+	rd_sha256_begin(&s);
+	for (size_t i = 0; i < n; i += piece)
+		rd_sha256_add(&s, bytes + i, n - i < piece ? n - i : piece);
+	rd_sha256_end(&s, text);
+	assert_string_equal(text, wanted);
+}
+
+/* The examples of FIPS 180-4. */
+static void test_sha256(void **state)
+{
+	static const char two[] = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+	char *million = malloc(1000000);
+
+	(void)state;
+	assert_non_null(million);
+	memset(million, 'a', 1000000);
+	check_sum("", 0, 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+	check_sum("abc", 3, 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	check_sum(two, 56, 56, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+	check_sum(two, 56, 5, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+	check_sum(million, 1000000, 997,
+		"cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	free(million);
+}
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t stop;
+
+static struct task shell(const struct member *m, const char *script)
+{
+	static const char *const argv[] = {"sh", "-c"};
+	struct task t = {.member = m,
+		.in = -1,
+		.out = -1,
+		.out_pipe = -1,
+		.error_pipe = -1,
+		.output.most = m->bytes,
+		.errors.most = TASK_ERROR_TEXT};
+
+	memcpy(t.argv, argv, sizeof(argv));
+	memcpy(&t.argv[2], &script, sizeof(script));
+	return t;
+}
+
+static const struct member text = {.name = "text", .command = "", .form = FORM_TEXT, .bytes = 4096};
+static const struct member json = {
+	.name = "json", .command = "", .form = FORM_OUTPUT, .bytes = 4096};
+static const struct member whole = {
+	.name = "json", .command = "", .form = FORM_OUTPUT, .also_whole = 3, .bytes = 4096};
+
+static void free_outputs(struct task *t, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		free(t[i].output.data);
+		free(t[i].errors.data);
+	}
+}
+
+static const char *why(const struct task *t)
+{
+	static char buf[512];
+
+	task_why(t, buf, sizeof(buf));
+	return buf;
+}
+
+static void test_commands(void **state)
+{
+	struct task t[] = {shell(&text, "echo out; echo err >&2"),
+		shell(&json, "echo out; echo err >&2; exit 3"), shell(&whole, "echo out; exit 3"),
+		shell(&json, "kill -9 $$"), shell(&json, "yes"),
+		shell(&json, "exec head -c 4096 /dev/zero"),
+		shell(&json, "cat; printf \"$LC_ALL\""), shell(&json, "exit 0")};
+	struct tasks tasks = {.task = t, .n = sizeof(t) / sizeof(*t)};
+	struct rd_bundle_config config = {.limit_s = 100, .stop = &stop};
+	static char absent[] = "there-is-no-such-tool";
+
+	(void)state;
+	t[7].argv[0] = absent;
+	assert_true(tasks_run(&tasks, PHASE_COLLECT, &config));
+	assert_string_equal(t[0].output.data, "out\nerr\n");
+	assert_string_equal(why(&t[0]), "");
+	assert_string_equal(t[1].output.data, "out\n");
+	assert_string_equal(t[1].errors.data, "err\n");
+	assert_string_equal(why(&t[1]), "exit status 3: err");
+	assert_string_equal(why(&t[2]), "");
+	assert_string_equal(why(&t[3]), "ended by signal 9");
+	assert_true(t[4].output.cut);
+	assert_int_equal(t[4].output.n, 4096);
+	assert_string_equal(why(&t[4]), "cut after 4096 bytes");
+	assert_false(t[5].output.cut);
+	assert_int_equal(t[5].output.n, 4096);
+	assert_string_equal(t[6].output.data, "C");
+	assert_int_equal(t[7].outcome, OUTCOME_ABSENT);
+	assert_string_equal(why(&t[7]), "there-is-no-such-tool is not installed");
+	free_outputs(t, tasks.n);
+}
+
+/* Whether a process whose id is in the file still runs; a zombie of the shell's does not. */
+static bool lives(const char *file)
+{
+	char path[64], line[256] = "", name;
+	long pid = 0;
+	FILE *f = fopen(file, "r");
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%ld", &pid), 1);
+	fclose(f);
+	snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	assert_non_null(fgets(line, sizeof(line), f));
+	fclose(f);
+	assert_int_equal(sscanf(strrchr(line, ')'), ") %c", &name), 1);
+	return name != 'Z';
+}
+
+static bool dies(const char *file)
+{
+	for (int i = 0; i < 500; i++) {
+		if (!lives(file))
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+/* It ignores SIGTERM, and so does the process that it starts. */
+static const char stubborn[] =
+	"trap '' TERM; echo begun; sleep 1000 & echo $! >child; echo $$ >own; wait; wait";
+
+static void test_timeout(void **state)
+{
+	struct task t[] = {shell(&json, stubborn)};
+	struct tasks tasks = {.task = t, .n = 1};
+	struct rd_bundle_config config = {.limit_s = 1, .stop = &stop};
+
+	(void)state;
+	assert_true(tasks_run(&tasks, PHASE_COLLECT, &config));
+	assert_int_equal(t[0].outcome, OUTCOME_TIMED_OUT);
+	assert_string_equal(t[0].output.data, "begun\n");
+	assert_string_equal(why(&t[0]), "it took longer than its limit and was killed");
+	assert_true(dies("own"));
+	assert_true(dies("child"));
+	free_outputs(t, 1);
+}
+
+/* A command that ends, but leaves a process with its output behind. */
+static void test_leftover(void **state)
+{
+	struct task t[] = {shell(&json, "sleep 1000 & echo $! >child; echo done")};
+	struct tasks tasks = {.task = t, .n = 1};
+	struct rd_bundle_config config = {.limit_s = 100, .stop = &stop};
+
+	(void)state;
+	assert_true(tasks_run(&tasks, PHASE_COLLECT, &config));
+	assert_int_equal(t[0].outcome, OUTCOME_ENDED);
+	assert_string_equal(t[0].output.data, "done\n");
+	assert_true(dies("child"));
+	free_outputs(t, 1);
+}
+
+static void request_stop(void *ctx, unsigned int done, unsigned int all, const char *doing)
+{
+	(void)ctx, (void)done, (void)all, (void)doing;
+	if (access("own", F_OK) == 0)
+		stop = 1;
+}
+
+static void test_stop(void **state)
+{
+	struct task t[] = {shell(&json, stubborn), shell(&json, "sleep 1000")};
+	struct tasks tasks = {.task = t, .n = 2};
+	struct rd_bundle_config config = {.limit_s = 1000, .stop = &stop, .progress = request_stop};
+
+	(void)state;
+	unlink("own");
+	unlink("child");
+	assert_false(tasks_run(&tasks, PHASE_COLLECT, &config));
+	stop = 0;
+	assert_int_not_equal(t[1].outcome, OUTCOME_RUNNING);
+	assert_true(dies("own"));
+	assert_true(dies("child"));
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+	free_outputs(t, 2);
+}
+
+/* --- archives --------------------------------------------------------------------------------- */
+
+static const char of_mtu[] = "d6e02e548a55f01b58ebb4addbe8e78c0a67198d09c6a41af9c6e6f640d7f4dd";
+
+struct hostile {
+	enum rd_archive_kind kind;
+	const char *path, *bytes, *member; /* member: its name in the manifest, NULL: none */
+	const char *sha256;
+	const char *error; /* NULL: it is unpacked */
+};
+
+static void put(struct rd_archive *a, const struct rd_archive_entry *e, const char *bytes)
+{
+	struct rd_error err;
+
+	assert_int_equal(rd_archive_put_entry(a, e, &err), 0);
+	if (e->kind == RD_ARCHIVE_FILE)
+		assert_int_equal(rd_archive_put(a, bytes, strlen(bytes), &err), 0);
+}
+
+static void put_file(struct rd_archive *a, const char *path, const char *bytes)
+{
+	put(a,
+		&(struct rd_archive_entry){
+			.kind = RD_ARCHIVE_FILE, .path = path, .size = strlen(bytes)},
+		bytes);
+}
+
+static void write_archive(const char *path, const struct hostile *rows, size_t n, bool has_manifest)
+{
+	FILE *out = fopen(path, "w");
+	char manifest[8192];
+	struct rd_archive *a;
+	struct rd_error err;
+	size_t used;
+
+	used = (size_t)snprintf(manifest, sizeof(manifest), "{\"version\": 1, \"members\": [{}");
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].member)
+			used += (size_t)snprintf(manifest + used, sizeof(manifest) - used,
+				", {\"name\": \"%s\", \"sha256\": \"%s\"}", rows[i].member,
+				rows[i].sha256 ? rows[i].sha256 : "");
+	snprintf(manifest + used, sizeof(manifest) - used, "]}");
+	assert_non_null(out);
+	assert_int_equal(rd_archive_create(&a, fileno(out), true, NULL, &err), 0);
+	if (has_manifest)
+		put_file(a, "b/manifest.json", manifest);
+	for (size_t i = 0; i < n; i++)
+		put(a,
+			&(struct rd_archive_entry){.kind = rows[i].kind,
+				.path = rows[i].path,
+				.target = rows[i].bytes,
+				.size = rows[i].kind == RD_ARCHIVE_FILE ? strlen(rows[i].bytes)
+									: 0},
+			rows[i].bytes);
+	assert_int_equal(rd_archive_finish(a, &err), 0);
+	rd_archive_free(a);
+	fclose(out);
+}
+
+/* Nothing is left in $TMPDIR once a bundle is closed, or was refused. */
+static unsigned int left_behind(void)
+{
+	DIR *dir = opendir("tmp");
+	unsigned int n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n - 2;
+}
+
+static void check_rows(const struct hostile *rows, size_t n, enum rd_bundle_want want)
+{
+	struct rd_bundle b;
+	struct rd_error err = {.text = ""};
+	int rc;
+
+	write_archive("bundle", rows, n, true);
+	rc = rd_bundle_open(&b, "bundle", want, &err);
+	if (rows[n - 1].error) {
+		assert_int_equal(rc, -1);
+		if (!strstr(err.text, rows[n - 1].error))
+			fail_msg("'%s' lacks '%s'", err.text, rows[n - 1].error);
+	} else {
+		if (rc)
+			fail_msg("%s", err.text);
+		rd_bundle_close(&b);
+	}
+	assert_int_equal(left_behind(), 0);
+	assert_int_equal(access("escaped", F_OK), -1);
+}
+
+#define FILE_ROW(path, error)                                                                      \
+	{                                                                                          \
+		RD_ARCHIVE_FILE, "b/" path, "1500\n", path, of_mtu, error                          \
+	}
+#define LINK_ROW(path, target, error)                                                              \
+	{                                                                                          \
+		RD_ARCHIVE_LINK, "b/" path, target, path, of_mtu, error                            \
+	}
+
+static void test_hostile(void **state)
+{
+	static const struct hostile rows[] = {
+		FILE_ROW("sysroot/sys/../../../escaped", "a name that no bundle has"),
+		{RD_ARCHIVE_FILE, "/b/sysroot/sys/a", "1500\n", "sysroot/sys/a", of_mtu,
+			"a name that no bundle has"},
+		{RD_ARCHIVE_FILE, "b/sysroot//sys/a", "1500\n", "sysroot//sys/a", of_mtu,
+			"a name that no bundle has"},
+		{RD_ARCHIVE_FILE, "b/sysroot/sys/a\033[2J", "1500\n", NULL, of_mtu,
+			"a name that no bundle has"},
+		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1500\n", NULL, of_mtu,
+			"is not in the manifest"},
+		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1501\n", "sysroot/sys/a", of_mtu,
+			"is not what the manifest describes"},
+		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1500\n", "sysroot/sys/a", NULL,
+			"is not what the manifest describes"},
+		LINK_ROW("sysroot/sys/l", "/etc", "leads out of the bundle"),
+		LINK_ROW("sysroot/sys/l", "../..", "leads out of the bundle"),
+		LINK_ROW("sysroot/sys/l", "../../a", "leads out of the bundle"),
+		LINK_ROW("sysroot/sys/l", "a/../../..", "leads out of the bundle"),
+		LINK_ROW("sysroot/sys/l", "a/..", "leads out of the bundle"),
+		LINK_ROW("sysroot/sys/l", "", "leads out of the bundle"),
+		LINK_ROW("sysroot/l", "../captures", "leads out of the bundle"),
+		LINK_ROW("sysroot/sys/class/l", "../../proc/a", NULL),
+		LINK_ROW("sysroot/sys/l", "..", NULL),
+		LINK_ROW("sysroot/sys/l", "l", NULL),
+		FILE_ROW("sysroot/sys/mtu", NULL),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct hostile both[] = {FILE_ROW("sysroot/sys/first", NULL), rows[i]};
+
+		check_rows(both, 2, RD_BUNDLE_TREE);
+	}
+}
+
+/* Members that meet: nothing is written through a link, or twice. */
+static void test_through_links(void **state)
+{
+	static const struct hostile rows[][2] = {
+		{LINK_ROW("sysroot/sys", "proc", NULL),
+			FILE_ROW("sysroot/sys/a", "is there twice, or below a file")},
+		{FILE_ROW("sysroot/sys/a", NULL), FILE_ROW("sysroot/sys/a", "is there twice")},
+		{FILE_ROW("sysroot/sys/a", NULL), FILE_ROW("sysroot/sys/a/b", "below a file")},
+		{LINK_ROW("sysroot/sys/a", "b", NULL), FILE_ROW("sysroot/sys/a", "is there twice")},
+		{FILE_ROW("sysroot/sys/a", NULL), LINK_ROW("sysroot/sys/a", "b", "is there twice")},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		check_rows(rows[i], 2, RD_BUNDLE_TREE);
+}
+
+static void test_captures(void **state)
+{
+	static const struct hostile links[] = {
+		LINK_ROW("captures/a.pcapng", "../sysroot/a", "is no file")};
+	static const struct hostile none[] = {FILE_ROW("sysroot/sys/a", "has no capture")};
+	static const struct hostile tree[] = {FILE_ROW("captures/a", "has no files of sysfs")};
+	static const struct hostile two[] = {
+		FILE_ROW("captures/b.pcapng", NULL), FILE_ROW("captures/a.pcapng", NULL)};
+	struct rd_bundle b;
+	struct rd_error err;
+	char got[8] = "";
+	FILE *f;
+
+	(void)state;
+	check_rows(links, 1, RD_BUNDLE_CAPTURES);
+	check_rows(none, 1, RD_BUNDLE_CAPTURES);
+	check_rows(tree, 1, RD_BUNDLE_TREE);
+	write_archive("bundle", two, 2, true);
+	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_CAPTURES, &err), 0);
+	assert_int_equal(b.n_captures, 2);
+	assert_non_null(strstr(b.captures[0], "/captures/b.pcapng"));
+	f = fopen(b.captures[1], "r");
+	assert_non_null(f);
+	assert_non_null(fgets(got, sizeof(got), f));
+	assert_string_equal(got, "1500\n");
+	fclose(f);
+	rd_bundle_close(&b);
+	assert_int_equal(left_behind(), 0);
+}
+
+static void test_no_bundle(void **state)
+{
+	static const struct hostile row[] = {FILE_ROW("sysroot/sys/a", NULL)};
+	static const struct hostile other[] = {FILE_ROW("tools/a", NULL)};
+	struct rd_bundle b;
+	struct rd_error err;
+
+	(void)state;
+	write_archive("bundle", row, 1, false);
+	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err), -1);
+	assert_non_null(strstr(err.text, "no manifest in front"));
+	write_archive("bundle", other, 1, false);
+	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err), -1);
+	assert_non_null(strstr(err.text, "has no manifest.json"));
+	assert_int_equal(rd_bundle_open(&b, "/dev/null", RD_BUNDLE_TREE, &err), -1);
+	assert_int_equal(rd_bundle_open(&b, "absent", RD_BUNDLE_TREE, &err), -1);
+	assert_int_equal(err.class, RD_CLASS_DEVICE);
+	assert_int_equal(left_behind(), 0);
+}
+
+/* The directory goes with the process that opened the bundle, even if that is killed. */
+static void test_killed(void **state)
+{
+	static const struct hostile row[] = {FILE_ROW("sysroot/sys/a", NULL)};
+	pid_t pid;
+	int status;
+
+	(void)state;
+	write_archive("bundle", row, 1, true);
+	pid = fork();
+	if (pid == 0) {
+		struct rd_bundle b;
+		struct rd_error err;
+
+		_exit(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err) == 0 && left_behind() == 1
+				? raise(SIGKILL)
+				: 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	for (int i = 0; i < 500 && left_behind(); i++)
+		usleep(10000);
+	assert_int_equal(left_behind(), 0);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(directory) || chdir(directory) || mkdir("tmp", 0700))
+		return -1;
+	return setenv("TMPDIR", "tmp", 1);
+}
+
+static int tear_down(void **state)
+{
+	static const char *const files[] = {"bundle", "own", "child", "tmp"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		remove(files[i]);
+	return chdir("/") || rmdir(directory);
+}
+
+int main(void)
+{
+	const struct CMUnitTest all[] = {
+		cmocka_unit_test(test_sha256),
+		cmocka_unit_test(test_commands),
+		cmocka_unit_test(test_timeout),
+		cmocka_unit_test(test_leftover),
+		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_through_links),
+		cmocka_unit_test(test_captures),
+		cmocka_unit_test(test_no_bundle),
+		cmocka_unit_test(test_killed),
+	};
+	const struct CMUnitTest without[] = {cmocka_unit_test(test_sha256)};
+
+	if (!rd_archive_available())
+		return cmocka_run_group_tests(without, NULL, NULL);
+	return cmocka_run_group_tests(all, set_up, tear_down);
+}
