@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 #define RD_BUNDLE_FILES		 32 /* captures that can be given */
-#define RD_BUNDLE_LIMIT_S	 5  /* of one command, by default */
+#define RD_BUNDLE_LIMIT_S	 4  /* of one command, by default */
 #define RD_BUNDLE_CAPTURE_MOST_S 3600
 
 struct rd_bundle_config {

@@ -62,4 +62,7 @@ bool rd_outfile_claim(const struct rd_outfile *f, struct rd_inputs *taken);
 /* Closes it, and removes it if rd_outfile_open() created it. Does nothing if it is not open. */
 void rd_outfile_abandon(struct rd_outfile *f, const char *path);
 
+/* Writes all bytes, also where a signal comes in between. 0, or -1 with errno. */
+int rd_write_whole(int fd, const void *bytes, size_t n);
+
 #endif

@@ -19,8 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAKE_ROOM "make room, or name another file (--write)"
-#define FILE_MOST ((uint64_t)1 << 40) /* of a given capture */
+#define MAKE_ROOM	"make room, or name another file (--write)"
+#define ANALYZED_PER_MS 20000		    /* bytes, on a slow machine */
+#define FILE_MOST	((uint64_t)1 << 40) /* of a given capture */
 
 struct creation {
 	const struct rd_bundle_config *config;
@@ -92,7 +93,7 @@ static int open_output(struct creation *c, struct rd_error *err)
 			rc = rd_outfile_open(&c->out, c->part, &inputs, err);
 	}
 	if (!rc) {
-		rc = store_open(&c->store, c->path, err);
+		rc = store_open(&c->store, c->path, c->config->stop, err);
 		if (rc < 0)
 			rd_outfile_abandon(&c->out, c->part);
 	}
@@ -241,12 +242,10 @@ static int keep_output(struct creation *c, struct task *t, struct rd_error *err)
 }
 
 /* The file of --capture as input and output; each reader has a position of its own. */
-static int connect_capture(struct creation *c, struct rd_error *err)
+static int open_capture(struct creation *c, struct rd_error *err)
 {
 	char path[64];
 
-	if (!c->config->capture_port)
-		return 0;
 	c->capture = store_file(&c->store, err);
 	if (c->capture < 0)
 		return -1;
@@ -264,6 +263,47 @@ static int connect_capture(struct creation *c, struct rd_error *err)
 				err, RD_CLASS_OUTPUT, errno, NULL, "cannot read the capture");
 	}
 	return 0;
+}
+
+static int connect_capture(struct creation *c, struct rd_error *err)
+{
+	struct rd_identity_before before;
+	int rc;
+
+	if (!c->config->capture_port)
+		return 0;
+	if (rd_identity_assume(&c->identity, &before, err) < 0)
+		return -1;
+	rc = open_capture(c, err);
+	rd_identity_resume(&before);
+	return rc;
+}
+
+static uint64_t size_of(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+/* A large capture takes longer than other commands. */
+static void allow_for_size(struct creation *c)
+{
+	uint64_t given = 0;
+	struct stat st;
+
+	for (unsigned int i = 0; i < c->config->n_files; i++)
+		if (stat(c->config->files[i], &st) == 0)
+			given += (uint64_t)st.st_size;
+	for (unsigned int i = 0; i < c->tasks.n; i++) {
+		struct task *t = &c->tasks.task[i];
+		uint64_t bytes = t->in >= 0 ? size_of(t->in) : given;
+
+		if (t->member->phase == PHASE_ANALYZE)
+			t->more_ms = bytes / ANALYZED_PER_MS < UINT_MAX / 2
+					     ? (unsigned int)(bytes / ANALYZED_PER_MS)
+					     : UINT_MAX / 2;
+	}
 }
 
 static int add_index(struct creation *c, struct rd_error *err)
@@ -315,10 +355,11 @@ static int collect(struct creation *c, struct rd_error *err)
 	for (unsigned int i = 0; i < c->tasks.n && !rc; i++)
 		if (c->tasks.task[i].member->form == FORM_COPY && !c->tasks.task[i].outcome)
 			rc = copy_file(c, &c->tasks.task[i], err);
-	for (enum phase phase = 0; phase < PHASES && !rc; phase++)
+	for (enum phase phase = 0; phase < PHASES && !rc; phase++) {
+		allow_for_size(c);
 		if (!tasks_run(&c->tasks, phase, c->config))
-			rc = rd_fail(err, RD_CLASS_PARTIAL, 0, NULL,
-				"interrupted: no bundle was written");
+			rc = rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);
+	}
 	for (unsigned int i = 0; i < c->tasks.n && !rc; i++)
 		rc = keep_output(c, &c->tasks.task[i], err);
 	return rc;

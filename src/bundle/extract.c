@@ -10,6 +10,7 @@
 #include <ftw.h>
 #include <rdmadump/archive.h>
 #include <rdmadump/json.h>
+#include <rdmadump/outfile.h>
 #include <rdmadump/sha256.h>
 #include <signal.h>
 #include <stdio.h>
@@ -134,21 +135,6 @@ static int fail_write(const struct extraction *x, int errnum, struct rd_error *e
 		x->path, x->b->directory);
 }
 
-static int write_whole(int fd, const char *bytes, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, bytes, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -1;
-		bytes += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
 /* The size in the archive is not trusted, but that in the manifest is checked. */
 static int copy_member(
 	struct extraction *x, int fd, const char *name, const json_t *row, struct rd_error *err)
@@ -164,7 +150,7 @@ static int copy_member(
 			return refuse(x, name, "is larger than this program unpacks", err);
 		x->left -= (uint64_t)n;
 		rd_sha256_add(&sha, buf, (size_t)n);
-		if (write_whole(fd, buf, (size_t)n) < 0)
+		if (rd_write_whole(fd, buf, (size_t)n) < 0)
 			return fail_write(x, errno, err);
 	}
 	if (n < 0)

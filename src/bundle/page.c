@@ -111,8 +111,9 @@ static void read_findings(struct page *p, const char *section, const struct task
 	size_t i;
 
 	add_findings(p, section, json_object_get(root, "findings"));
-	json_array_foreach (json_object_get(root, "ports"), i, port)
+	json_array_foreach (json_object_get(root, "ports"), i, port) {
 		add_findings(p, section, json_object_get(port, "findings"));
+	}
 	json_decref(root);
 }
 
@@ -256,9 +257,11 @@ static void put_devices(FILE *out, const struct tasks *tasks)
 		      "Model<th>Firmware<th>Link<th>State<th>Rate<th>Can it be "
 		      "captured</thead><tbody>\n",
 			out);
-	json_array_foreach (json_object_get(root, "devices"), i, device)
-		json_array_foreach (json_object_get(device, "ports"), k, port)
+	json_array_foreach (json_object_get(root, "devices"), i, device) {
+		json_array_foreach (json_object_get(device, "ports"), k, port) {
 			put_port(out, device, port);
+		}
+	}
 	if (n)
 		fputs("</tbody></table></div>\n", out);
 	json_decref(root);
@@ -305,11 +308,12 @@ static void put_members(FILE *out, const json_t *manifest)
 	      "<div class=scroll><table><thead><tr><th>Member<th>What it is<th>Command"
 	      "<th class=number>Bytes<th class=number>Exit status</thead><tbody>\n",
 		out);
-	json_array_foreach (json_object_get(manifest, "members"), i, m)
+	json_array_foreach (json_object_get(manifest, "members"), i, m) {
 		if (is_below_tree(text_of(m, "name")))
 			below++;
 		else
 			put_member(out, m);
+	}
 	if (below)
 		fprintf(out,
 			"<tr><td><a href=\"sysroot/\">sysroot/</a><td>files of sysfs, for rdmadump "

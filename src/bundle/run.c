@@ -233,7 +233,7 @@ static bool enforce(const struct run *r, struct task *t)
 
 	if (!t->is_stopped && t->output.cut)
 		stop_task(t, SIGKILL);
-	else if (!t->is_stopped && now - t->began_ns > ms(r->limit_ms + t->more_ms))
+	else if (!t->is_stopped && now - t->began_ns > ms((uint64_t)r->limit_ms + t->more_ms))
 		stop_task(t, SIGTERM);
 	else if (t->is_stopped && !t->was_killed && now - t->signal_ns > ms(TERM_MS))
 		stop_task(t, SIGKILL);

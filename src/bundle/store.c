@@ -35,11 +35,12 @@ int store_file(const struct store *s, struct rd_error *err)
 	return fd;
 }
 
-int store_open(struct store *s, const char *path, struct rd_error *err)
+int store_open(
+	struct store *s, const char *path, const volatile sig_atomic_t *stop, struct rd_error *err)
 {
 	const char *temporary = getenv("TMPDIR"), *slash = strrchr(path, '/');
 
-	*s = (struct store){.fd = -1};
+	*s = (struct store){.fd = -1, .stop = stop};
 	if (strcmp(path, "-") == 0)
 		snprintf(s->directory, sizeof(s->directory), "%s",
 			temporary && *temporary ? temporary : "/tmp");
@@ -100,6 +101,12 @@ static int drop(struct stored *m)
 	return -1;
 }
 
+static int interrupted(struct stored *m, struct rd_error *err)
+{
+	drop(m);
+	return rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);
+}
+
 static int append(struct store *s, const char *bytes, size_t n, struct rd_error *err)
 {
 	while (n) {
@@ -157,7 +164,7 @@ int store_copy(struct store *s, const char *name, int fd, uint64_t most, const s
 	if (!m)
 		return fail(s, ENOMEM, err);
 	rd_sha256_begin(&sum);
-	while (m->size < most) {
+	while (m->size < most && !*s->stop) {
 		size_t some = most - m->size < sizeof(buf) ? (size_t)(most - m->size) : sizeof(buf);
 
 		n = read(fd, buf, some);
@@ -170,6 +177,8 @@ int store_copy(struct store *s, const char *name, int fd, uint64_t most, const s
 			return drop(m);
 		m->size += (uint64_t)n;
 	}
+	if (*s->stop)
+		return interrupted(m, err);
 	if (n < 0) {
 		rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot read what becomes '%s'", name);
 		return drop(m);
@@ -185,17 +194,19 @@ int store_adopt(
 	struct stored *m = next(s, name, NULL, task);
 	char buf[COPY_BYTES];
 	struct rd_sha256 sum;
-	ssize_t n;
+	ssize_t n = 0;
 
 	if (!m)
 		return fail(s, ENOMEM, err);
 	m->fd = fd;
 	m->at = 0;
 	rd_sha256_begin(&sum);
-	while ((n = pread(fd, buf, sizeof(buf), (off_t)m->size)) > 0) {
+	while (!*s->stop && (n = pread(fd, buf, sizeof(buf), (off_t)m->size)) > 0) {
 		rd_sha256_add(&sum, buf, (size_t)n);
 		m->size += (uint64_t)n;
 	}
+	if (*s->stop)
+		return interrupted(m, err);
 	if (n < 0) {
 		fail(s, errno, err);
 		return drop(m);
@@ -222,7 +233,7 @@ int store_write(const struct stored *m, struct rd_archive *a, const char *path, 
 		ssize_t n = pread(m->fd, buf, some, (off_t)(m->at + done));
 
 		if (*stop)
-			return rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, "interrupted");
+			return rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);
 		if (n <= 0)
 			return rd_fail(err, RD_CLASS_OUTPUT, n < 0 ? errno : EIO, NULL,
 				"cannot read '%s' of the bundle", m->name);

@@ -12,6 +12,8 @@
 #include <signal.h>
 #include <stdint.h>
 
+#define BUNDLE_INTERRUPTED "interrupted: no bundle was written"
+
 struct task;
 
 struct stored {
@@ -25,14 +27,17 @@ struct stored {
 
 struct store {
 	char directory[4096];
+	const volatile sig_atomic_t *stop; /* not 0: copying ends with an error */
 	int fd;
 	uint64_t end;
 	struct stored *stored;
 	size_t n, room;
 };
 
-/* Beside `path`. 0, or -1 with RD_CLASS_OUTPUT. store_close() in any case. */
-int store_open(struct store *s, const char *path, struct rd_error *err);
+/* Beside `path`; `stop` stays the caller's. 0, or -1 with RD_CLASS_OUTPUT. store_close() in any
+ * case. */
+int store_open(
+	struct store *s, const char *path, const volatile sig_atomic_t *stop, struct rd_error *err);
 void store_close(struct store *s);
 /* Another file without a name: its descriptor, the caller's; -1 with the error. */
 int store_file(const struct store *s, struct rd_error *err);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/archive.h>
+#include <rdmadump/outfile.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -73,18 +74,10 @@ int directory_make(struct directory *d, const char *parent, const char *base, st
 	return rc;
 }
 
-static int write_whole(int fd, const char *bytes, size_t n)
+static int write_through(int fd, const void *bytes, size_t n)
 {
-	while (n) {
-		ssize_t done = write(fd, bytes, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -1;
-		bytes += done;
-		n -= (size_t)done;
-	}
+	if (rd_write_whole(fd, bytes, n) < 0)
+		return -1;
 	return fdatasync(fd) < 0 && errno != EINVAL ? -1 : 0;
 }
 
@@ -97,7 +90,7 @@ static int replace(struct directory *d, const char *name, const void *bytes, siz
 	fd = openat(d->fd, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -1;
-	rc = write_whole(fd, bytes, n);
+	rc = write_through(fd, bytes, n);
 	errnum = errno;
 	if (close(fd) < 0 && rc == 0) {
 		errnum = errno;

@@ -167,3 +167,20 @@ void rd_outfile_abandon(struct rd_outfile *f, const char *path)
 	close(f->fd);
 	f->fd = -1;
 }
+
+int rd_write_whole(int fd, const void *bytes, size_t n)
+{
+	const char *from = bytes;
+
+	while (n) {
+		ssize_t done = write(fd, from, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		from += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}

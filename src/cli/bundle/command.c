@@ -41,7 +41,7 @@ static const struct argp_option options[] = {
 		"Do nothing: print what would be in the bundle, and by which commands", 0},
 	{"json", OPT_JSON, NULL, 0, "Print the manifest as JSON", 0},
 	{"timeout", OPT_TIMEOUT, "SECONDS", 0,
-		"How long one command may take (default 5); all together take about twice as long",
+		"How long one command may take (default 4); all together take about twice as long",
 		0},
 	{"part", OPT_PART, "NAME", OPTION_HIDDEN, "", 0}, {0}};
 
@@ -159,8 +159,9 @@ static void report(const json_t *manifest, const char *path)
 	const json_t *missing = json_object_get(manifest, "not_taken"), *m;
 	size_t i, n = json_array_size(json_object_get(manifest, "members"));
 
-	json_array_foreach (missing, i, m)
+	json_array_foreach (missing, i, m) {
 		rd_log(RD_LOG_DEBUG, "not whole: %s: %s", text_of(m, "name"), text_of(m, "why"));
+	}
 	rd_log(RD_LOG_INFO,
 		"%zu members are in %s; its manifest.json lists %zu that are missing or "
 		"not whole, and why",
