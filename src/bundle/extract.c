@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define ENTRIES_MAX    200000
-#define MANIFEST_BYTES ((size_t)256 << 20)
+#define MANIFEST_BYTES ((size_t)64 << 20)
 #define TREE_BYTES     ((uint64_t)256 << 20) /* of all files of the tree */
 #define CAPTURE_BYTES  ((uint64_t)16 << 30)  /* of all captures */
 #define DEPTH_MAX      64

@@ -37,6 +37,7 @@ mkdir other && "$SOFTHCA_FRAMES" --write given.pcap count=100,size=200 >/dev/nul
 "$SOFTHCA_FRAMES" --write other/given.pcap count=50,size=300 >/dev/null
 echo "not an archive" >"selftest-$(uname -n)-mlx5_0.tar.zst"
 echo secret >"selftest-elsewhere-mlx5_0.tar.zst"
+ln -s /etc/hostname "selftest-$(uname -n)-mlx5_9.tar.zst"
 cat >"$tmp/run" <<'END'
 "$RDMADUMP" bundle --dry-run --json --capture 1 --file given.pcap --file other/given.pcap mlx5_0 >"$tmp/plan" || exit 9
 "$RDMADUMP" bundle -w b.tar.zst --json --timeout 100 --capture 1 --file given.pcap --file other/given.pcap mlx5_0
@@ -47,7 +48,7 @@ NCCL_DEBUG=INFO UCX_TLS=rc SECRET_TOKEN=hidden7 model --gen $gen --rate 5000 --k
 is "a device: exit status" $? 0
 has "the log names the bundle" "$tmp/err" 'members are in b.tar.zst; its manifest.json lists'
 is "nothing is left beside it" "$(names)" \
-	"b.tar.zst given.pcap other selftest-elsewhere-mlx5_0.tar.zst selftest-$(uname -n)-mlx5_0.tar.zst "
+	"b.tar.zst given.pcap other selftest-elsewhere-mlx5_0.tar.zst selftest-$(uname -n)-mlx5_0.tar.zst selftest-$(uname -n)-mlx5_9.tar.zst "
 is "it is private" "$(stat -c %a b.tar.zst)" 600
 unpacked b.tar.zst
 ok "tar reads it" "$tmp/log"
@@ -82,7 +83,7 @@ is "no other variable" $? 1
 is "machine" "$(jq -r .host "$b/host/host.json")" "$(uname -n)"
 cmp -s given.pcap "$b/captures/1-given.pcap" && cmp -s other/given.pcap "$b/captures/2-given.pcap"
 ok "given captures"
-is "a result of selftest, of this machine only" "$(ls "$b/selftest")" "selftest-$(uname -n)-mlx5_0.tar.zst"
+is "a result of selftest, of this machine only, no link" "$(ls "$b/selftest")" "selftest-$(uname -n)-mlx5_0.tar.zst"
 frames=$(capinfos -rcMT "$b/captures/mlx5_0_1.pcapng" | cut -f2)
 [ "$frames" -gt 0 ]
 ok "the capture has frames"
@@ -193,6 +194,7 @@ done
 tool ibstat 'echo ibstat'
 
 echo before >b.tar.zst
+echo "of an earlier run" >b.tar.zst.part
 (ulimit -f 8; bare -w b.tar.zst --timeout 100) >"$tmp/log" 2>&1
 is "a file that may not grow: exit status" $? 3
 is "... nothing is left, and what was there stays" "$(names)$(cat b.tar.zst)" "b.tar.zst given.pcap other before"
