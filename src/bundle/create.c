@@ -36,8 +36,7 @@ struct creation {
 	uint64_t began_ns;
 };
 
-/* --- output
- * --------------------------------------------------------------------------------------- */
+/* --- output ------------------------------------------------------------------------------- */
 
 static int name_output(struct creation *c, struct rd_error *err)
 {
@@ -164,8 +163,7 @@ static int finish_output(struct creation *c, struct rd_error *err)
 	return 0;
 }
 
-/* --- members
- * ---------------------------------------------------------------------------------------- */
+/* --- members ------------------------------------------------------------------------------ */
 
 /* A file of the working directory may be another user's: a link could lead to any file. */
 static int copy_file(struct creation *c, struct task *t, struct rd_error *err)

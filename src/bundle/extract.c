@@ -39,8 +39,7 @@ struct extraction {
 	int root;	 /* the directory */
 };
 
-/* --- paths
- * ------------------------------------------------------------------------------------------ */
+/* --- paths -------------------------------------------------------------------------------- */
 
 /* Components that are neither empty nor "." nor "..", and no control characters. */
 static bool is_plain(const char *path)
@@ -118,8 +117,7 @@ static int open_parent(int root, const char *path, const char **last)
 	return -1;
 }
 
-/* --- one member
- * ---------------------------------------------------------------------------------------- */
+/* --- one member --------------------------------------------------------------------------- */
 
 static int refuse(
 	const struct extraction *x, const char *name, const char *why, struct rd_error *err)
@@ -240,8 +238,7 @@ static int take_member(struct extraction *x, const struct rd_archive_entry *e, c
 	return x->want == RD_BUNDLE_CAPTURES ? add_capture(x, name, err) : 0;
 }
 
-/* --- the manifest
- * --------------------------------------------------------------------------------------- */
+/* --- the manifest ------------------------------------------------------------------------- */
 
 static char *read_bytes(struct extraction *x, size_t *n, struct rd_error *err)
 {
@@ -292,9 +289,7 @@ static int read_manifest(struct extraction *x, struct rd_error *err)
 	return 0;
 }
 
-/* --- all
- * --------------------------------------------------------------------------------------------------
- */
+/* --- all ---------------------------------------------------------------------------------- */
 
 /* The name below the archive's one folder; NULL if it has none. */
 static const char *name_below(const char *path)

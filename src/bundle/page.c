@@ -14,6 +14,14 @@ static const char style[] =
 #include "analysis/output/page_css.h"
 	;
 
+/* Names of counters begin titles: their letters stay as they are. */
+static const char own_style[] =
+	"a { color: var(--one); }\n"
+	"nav { margin: 10px 0 18px; display: flex; flex-wrap: wrap; gap: 4px 18px; }\n"
+	".scroll { margin-bottom: 12px; }\n"
+	".finding h3::first-letter { text-transform: none; }\n"
+	"td:first-child { overflow-wrap: anywhere; min-width: 22ch; }\n";
+
 #define FINDINGS_SHOWN 30	  /* of a section, the worst */
 #define SINCE_RESET    "counters" /* the section whose findings may be old */
 
@@ -24,7 +32,7 @@ struct page {
 	json_t *findings;     /* [{"section", "finding"}] */
 };
 
-/* --- text ------------------------------------------------------------------------------------- */
+/* --- text --------------------------------------------------------------------------------- */
 
 static void put_text(FILE *out, const char *text)
 {
@@ -74,8 +82,7 @@ static void put_element(FILE *out, const char *open, const char *text, const cha
 	fputs(close, out);
 }
 
-/* --- findings -----------------------------------------------------------------------------------
- */
+/* --- findings ----------------------------------------------------------------------------- */
 
 static enum rd_severity severity_of(const json_t *finding)
 {
@@ -104,15 +111,19 @@ static void add_findings(struct page *p, const char *section, const json_t *list
 	}
 }
 
-/* Findings of a member that is JSON: its own, and those of its ports. */
+/* Findings of a member that is JSON: its own, those of its ports or captures, of two ends. */
 static void read_findings(struct page *p, const char *section, const struct task *t)
 {
-	json_t *root = t->output.n ? json_loadb(t->output.data, t->output.n, 0, NULL) : NULL, *port;
+	static const char *const lists[] = {"ports", "captures"};
+	json_t *root = json_loadb(t->output.data, t->output.n, 0, NULL), *one;
 	size_t i;
 
 	add_findings(p, section, json_object_get(root, "findings"));
-	json_array_foreach (json_object_get(root, "ports"), i, port) {
-		add_findings(p, section, json_object_get(port, "findings"));
+	add_findings(p, section, json_object_get(json_object_get(root, "ends"), "findings"));
+	for (size_t k = 0; k < sizeof(lists) / sizeof(*lists); k++) {
+		json_array_foreach (json_object_get(root, lists[k]), i, one) {
+			add_findings(p, section, json_object_get(one, "findings"));
+		}
 	}
 	json_decref(root);
 }
@@ -207,8 +218,7 @@ static bool was_read(const struct section *s, const struct tasks *tasks)
 	return false;
 }
 
-/* --- devices
- * -------------------------------------------------------------------------------------- */
+/* --- devices ------------------------------------------------------------------------------ */
 
 static void put_port(FILE *out, const json_t *device, const json_t *port)
 {
@@ -267,8 +277,7 @@ static void put_devices(FILE *out, const struct tasks *tasks)
 	json_decref(root);
 }
 
-/* --- members
- * ---------------------------------------------------------------------------------------- */
+/* --- members ------------------------------------------------------------------------------ */
 
 /* The thousands of files of sysfs are one row. */
 static bool is_below_tree(const char *name)
@@ -276,11 +285,15 @@ static bool is_below_tree(const char *name)
 	return strncmp(name, "sysroot/", 8) == 0;
 }
 
-static void put_member(FILE *out, const json_t *m)
+static void put_member(FILE *out, const struct tasks *tasks, const json_t *m)
 {
 	const char *name = text_of(m, "name");
 	const json_t *status = json_object_get(m, "exit_status");
+	const struct task *t = task_of(tasks, name);
+	char why[8] = "";
 
+	if (t)
+		task_why(t, why, sizeof(why));
 	fputs("<tr><td><a href=\"", out);
 	put_text(out, name);
 	fputs("\">", out);
@@ -291,13 +304,13 @@ static void put_member(FILE *out, const json_t *m)
 	put_text(out, text_of(m, "command"));
 	fprintf(out, "</code><td class=number>%lld",
 		(long long)json_integer_value(json_object_get(m, "size")));
-	fprintf(out, "<td class=\"number%s\">", json_integer_value(status) ? " bad" : "");
+	fprintf(out, "<td class=\"number%s\">", *why ? " bad" : "");
 	if (json_is_integer(status))
 		fprintf(out, "%lld", (long long)json_integer_value(status));
 	fputs("</tr>\n", out);
 }
 
-static void put_members(FILE *out, const json_t *manifest)
+static void put_members(FILE *out, const struct tasks *tasks, const json_t *manifest)
 {
 	json_t *m;
 	size_t i, below = 0;
@@ -312,7 +325,7 @@ static void put_members(FILE *out, const json_t *manifest)
 		if (is_below_tree(text_of(m, "name")))
 			below++;
 		else
-			put_member(out, m);
+			put_member(out, tasks, m);
 	}
 	if (below)
 		fprintf(out,
@@ -323,34 +336,50 @@ static void put_members(FILE *out, const json_t *manifest)
 	fputs("</tbody></table></div>\n", out);
 }
 
-static void put_missing(FILE *out, const json_t *manifest)
+/* Nothing was there to be read: neither a device nor a tool, or nobody requested it. */
+static bool was_nothing(const struct task *t)
 {
-	const json_t *list = json_object_get(manifest, "not_taken");
-	json_t *m;
-	size_t i;
+	return t->outcome == OUTCOME_NOTHING || t->outcome == OUTCOME_ABSENT;
+}
 
-	fputs("<h2 id=missing>What is missing or not whole</h2>\n", out);
-	if (!json_array_size(list)) {
-		fputs("<p class=soft>Nothing.</p>\n", out);
-		return;
+/* Returns the number of rows. */
+static unsigned int put_missing_rows(FILE *out, const struct tasks *tasks, bool nothing)
+{
+	unsigned int n = 0;
+	char why[512];
+
+	for (unsigned int i = 0; i < tasks->n; i++) {
+		const struct task *t = &tasks->task[i];
+
+		task_why(t, why, sizeof(why));
+		if (!*why || was_nothing(t) != nothing)
+			continue;
+		fputs("<tr><td>", out);
+		put_text(out, t->name);
+		fprintf(out, "<td>%s<td>", t->member->what);
+		put_text(out, why);
+		fputs("</tr>\n", out);
+		n++;
 	}
-	fputs("<div class=scroll><table><thead><tr><th>Member<th>What it is<th>Why"
+	return n;
+}
+
+/* What failed comes first. */
+static void put_missing(FILE *out, const struct tasks *tasks)
+{
+	unsigned int n;
+
+	fputs("<h2 id=missing>What is missing or not whole</h2>\n"
+	      "<div class=scroll><table><thead><tr><th>Member<th>What it is<th>Why"
 	      "</thead><tbody>\n",
 		out);
-	json_array_foreach (list, i, m) {
-		fputs("<tr><td>", out);
-		put_text(out, text_of(m, "name"));
-		fputs("<td>", out);
-		put_text(out, text_of(m, "what"));
-		fputs("<td>", out);
-		put_text(out, text_of(m, "why"));
-		fputs("</tr>\n", out);
-	}
+	n = put_missing_rows(out, tasks, false);
+	n += put_missing_rows(out, tasks, true);
+	fputs(n ? "" : "<tr><td colspan=3>Nothing.</tr>\n", out);
 	fputs("</tbody></table></div>\n", out);
 }
 
-/* --- the page
- * ---------------------------------------------------------------------------------------- */
+/* --- the page ----------------------------------------------------------------------------- */
 
 static void put_head(FILE *out, const json_t *manifest)
 {
@@ -363,11 +392,8 @@ static void put_head(FILE *out, const json_t *manifest)
 	put_text(out, text_of(manifest, "host"));
 	fputs(" - rdmadump bundle</title>\n<style>\n", out);
 	fputs(style, out);
-	fputs("a { color: var(--one); }\nnav { margin: 10px 0 18px; display: flex; flex-wrap: "
-	      "wrap; "
-	      "gap: 4px 18px; }\ntd:first-child { overflow-wrap: anywhere; }\n</style>\n</head>\n"
-	      "<body>\n<main>\n",
-		out);
+	fputs(own_style, out);
+	fputs("</style>\n</head>\n<body>\n<main>\n", out);
 }
 
 static void put_count(FILE *out, unsigned int n, const char *one, bool *more)
@@ -453,8 +479,8 @@ int page_write(FILE *out, const struct tasks *tasks, const json_t *manifest)
 		put_section(&p, &sections[i], was_read(&sections[i], tasks));
 	}
 	put_reports(out, tasks);
-	put_missing(out, manifest);
-	put_members(out, manifest);
+	put_missing(out, tasks);
+	put_members(out, tasks, manifest);
 	fputs("</main>\n</body>\n</html>\n", out);
 	json_decref(p.findings);
 	return ferror(out) ? -1 : 0;

@@ -27,7 +27,7 @@ void file_name(char *buf, size_t size, const char *text)
 		buf[0] = '_';
 }
 
-/* --- what a placeholder stands for ---------------------------------------------------------- */
+/* --- what a placeholder stands for -------------------------------------------------------- */
 
 struct subjects {
 	char (*text)[SUBJECT_TEXT]; /* as commands get it */
@@ -146,7 +146,7 @@ static const struct placeholder *placeholder_in(const char *text)
 	return NULL;
 }
 
-/* --- tasks ------------------------------------------------------------------------------------ */
+/* --- tasks -------------------------------------------------------------------------------- */
 
 /* A copy with `mark` replaced; NULL: out of memory. */
 static char *replaced(const char *text, const char *mark, const char *by)
@@ -343,8 +343,7 @@ void tasks_free(struct tasks *tasks)
 	*tasks = (struct tasks){.n = 0};
 }
 
-/* --- why something is missing ------------------------------------------------------------------
- */
+/* --- why something is missing ------------------------------------------------------------- */
 
 static const char *none_of(const struct task *t)
 {

@@ -39,7 +39,7 @@ static uint64_t ms(uint64_t n)
 	return n * 1000000;
 }
 
-/* --- starting ------------------------------------------------------------------------------- */
+/* --- starting ----------------------------------------------------------------------------- */
 
 /* Directories of the user's PATH with a full name, then the system's: users often lack sbin. */
 static bool find_program(const char *name, char path[PATH_MAX])
@@ -154,7 +154,7 @@ static int start(struct run *r, struct task *t)
 	return 0;
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------ */
 
 static bool make_room(struct bytes *b, size_t more)
 {
@@ -203,7 +203,7 @@ static void read_pipe(int *fd, struct bytes *b)
 	*fd = -1;
 }
 
-/* --- ending ----------------------------------------------------------------------------------- */
+/* --- ending ------------------------------------------------------------------------------- */
 
 static void end(struct task *t, enum outcome outcome)
 {
@@ -294,8 +294,7 @@ static void kill_all(struct run *r)
 			wait_for_output(r);
 }
 
-/* --- all ----------------------------------------------------------------------------------------
- */
+/* --- all ---------------------------------------------------------------------------------- */
 
 /* The next task of the phase that has not begun. */
 static struct task *next_task(struct tasks *tasks, enum phase phase, unsigned int *at)

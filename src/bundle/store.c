@@ -64,7 +64,7 @@ void store_close(struct store *s)
 	*s = (struct store){.fd = -1};
 }
 
-/* --- adding --------------------------------------------------------------------------------- */
+/* --- adding ------------------------------------------------------------------------------- */
 
 /* An empty member; NULL: out of memory. It is added once store->n is increased. */
 static struct stored *next(
@@ -216,7 +216,7 @@ int store_adopt(
 	return 0;
 }
 
-/* --- the archive ------------------------------------------------------------------------------ */
+/* --- the archive -------------------------------------------------------------------------- */
 
 int store_write(const struct stored *m, struct rd_archive *a, const char *path, int64_t time,
 	const volatile sig_atomic_t *stop, struct rd_error *err)

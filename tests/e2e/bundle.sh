@@ -174,6 +174,17 @@ is "... it is gone" $? 1
 is "analyze --bundle without a capture: refused" $? 2
 has "... and how to get one" "$tmp/log" "rdmadump bundle --capture SECONDS"
 
+ends=$TEST_DATA/roce/10_rc_write_loss
+tool ibstat 'echo ibstat'
+bare -w none.tar.zst --timeout 100 --file "$ends/a.pcap.zst" --file "$ends/b.pcap.zst" >"$tmp/log" 2>&1
+unpacked none.tar.zst
+has "two ends: the page has what was found between them" "$b/index.html" '<h3>packets are lost inside the sender</h3>'
+has "... and counts it" "$b/index.html" '<h1>[1-9][0-9]* problem'
+"$RDMADUMP" analyze --json --bundle none.tar.zst 2>/dev/null | jq -S .ends >"$tmp/ends"
+jq -S .ends "$b/analysis/files.json" | diff - "$tmp/ends" >"$tmp/log"
+ok "analyze --bundle of two ends" "$tmp/log"
+tool ibstat "trap '' TERM; echo \$\$ >$tmp/pid; echo begun; while :; do sleep 1000; done"
+
 # --- ends ----------------------------------------------------------------------------------------
 
 rm -f "$tmp/pid" none.tar.zst b.tar.zst

@@ -20,7 +20,7 @@
 
 static char directory[] = "/tmp/rdmadump-bundle-test-XXXXXX";
 
-/* --- SHA-256 ---------------------------------------------------------------------------------- */
+/* --- SHA-256 ------------------------------------------------------------------------------ */
 
 static void check_sum(const char *bytes, size_t n, size_t piece, const char *wanted)
 {
@@ -52,7 +52,7 @@ static void test_sha256(void **state)
 	free(million);
 }
 
-/* --- commands --------------------------------------------------------------------------------- */
+/* --- commands ----------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t stop;
 
@@ -217,7 +217,7 @@ static void test_stop(void **state)
 	free_outputs(t, 2);
 }
 
-/* --- archives --------------------------------------------------------------------------------- */
+/* --- archives ----------------------------------------------------------------------------- */
 
 static const char of_mtu[] = "d6e02e548a55f01b58ebb4addbe8e78c0a67198d09c6a41af9c6e6f640d7f4dd";
 

@@ -105,7 +105,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* --- printing --------------------------------------------------------------------------------- */
+/* --- printing ----------------------------------------------------------------------------- */
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -171,7 +171,7 @@ static void report(const json_t *manifest, const char *path)
 		rd_log(RD_LOG_INFO, "run it as root for what only root may read");
 }
 
-/* --- a run ------------------------------------------------------------------------------------ */
+/* --- a run -------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t stop;
 
