@@ -174,6 +174,10 @@ is "... it is gone" $? 1
 is "analyze --bundle without a capture: refused" $? 2
 has "... and how to get one" "$tmp/log" "rdmadump bundle --capture SECONDS"
 
+model --fault verb=create_flow,errno=EPERM -- "$RDMADUMP" bundle -w none.tar.zst --timeout 100 --capture 1 mlx5_0 >"$tmp/log" 2>&1
+is "a capture that fails: exit status" $? 0
+has "... is reported" "$tmp/log" 'warning: missing or not whole: captures/mlx5_0_1.pcapng: exit status [1-9]'
+is "... and what was not requested is not" "$(grep -c 'not requested' "$tmp/log")" 0
 ends=$TEST_DATA/roce/10_rc_write_loss
 tool ibstat 'echo ibstat'
 bare -w none.tar.zst --timeout 100 --file "$ends/a.pcap.zst" --file "$ends/b.pcap.zst" >"$tmp/log" 2>&1

@@ -153,6 +153,16 @@ static int put_json(const json_t *manifest, struct rd_error *err)
 	return end_output(err);
 }
 
+/* A capture or its analysis; a row of the table that nobody requested still has its "@". */
+static bool was_requested(const json_t *missing)
+{
+	const char *name = text_of(missing, "name");
+
+	return !strchr(name, '@') &&
+	       (strncmp(name, "captures/", 9) == 0 || strncmp(name, "analysis/", 9) == 0) &&
+	       strncmp(text_of(missing, "why"), "not requested", 13) != 0;
+}
+
 /* What is missing, on standard error: the bundle itself may be on standard output. */
 static void report(const json_t *manifest, const char *path)
 {
@@ -160,7 +170,8 @@ static void report(const json_t *manifest, const char *path)
 	size_t i, n = json_array_size(json_object_get(manifest, "members"));
 
 	json_array_foreach (missing, i, m) {
-		rd_log(RD_LOG_DEBUG, "not whole: %s: %s", text_of(m, "name"), text_of(m, "why"));
+		rd_log(was_requested(m) ? RD_LOG_WARNING : RD_LOG_DEBUG,
+			"missing or not whole: %s: %s", text_of(m, "name"), text_of(m, "why"));
 	}
 	rd_log(RD_LOG_INFO,
 		"%zu members are in %s; its manifest.json lists %zu that are missing or "
@@ -297,8 +308,8 @@ int rd_cmd_bundle(int argc, char **argv)
 		.parser = parse_option,
 		.args_doc = "[DEV[:PORT]]",
 		.doc = "Writes one file with what support needs: machine, modules, packages, "
-		       "devices, counters, a copy of sysfs, kernel messages, what installed tools "
-		       "say, and if wanted a capture with its analysis. index.html in it is the "
+		       "devices, counters, a copy of sysfs, kernel messages, output of installed "
+		       "tools, and on request a capture with its analysis. index.html in it is the "
 		       "page to begin with. DEV is the device of --capture; the rest is of all "
 		       "devices."};
 	struct settings s = {.limit_s = RD_BUNDLE_LIMIT_S};
