@@ -30,7 +30,7 @@ struct rd_bundle_config {
 		limit_s; /* seconds that one command may take; all together about twice as many */
 	const char *application;	   /* "rdmadump 0.1.0" */
 	const volatile sig_atomic_t *stop; /* not 0: end without a bundle */
-	/* From time to time, in the caller's thread; may be NULL. `doing` is one command's name. */
+	/* From time to time, in the caller's thread; may be NULL. `doing` is a member's name. */
 	void (*progress)(void *ctx, unsigned int done, unsigned int all, const char *doing);
 	void *ctx;
 };

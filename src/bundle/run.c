@@ -20,6 +20,7 @@
 
 #define AT_ONCE	    6
 #define POLL_MS	    50
+#define REPORT_MS   100	 /* between two reports of the progress */
 #define TERM_MS	    300	 /* from SIGTERM to SIGKILL */
 #define KILL_MS	    1000 /* from SIGKILL to giving up */
 #define READ_BYTES  65536
@@ -32,6 +33,7 @@ struct run {
 	char **environment;
 	uint64_t end_ns; /* no command is started after it */
 	unsigned int limit_ms;
+	uint64_t reported_ns;
 };
 
 static uint64_t ms(uint64_t n)
@@ -332,19 +334,21 @@ static bool is_busy(const struct run *r)
 	return false;
 }
 
-static void report(
-	const struct run *r, const struct tasks *tasks, const struct rd_bundle_config *config)
+static void report(struct run *r, const struct tasks *tasks, const struct rd_bundle_config *config)
 {
 	const struct task *oldest = NULL;
 	unsigned int done = 0;
 
+	if (rd_monotonic_ns() - r->reported_ns < ms(REPORT_MS))
+		return;
+	r->reported_ns = rd_monotonic_ns();
 	for (unsigned int i = 0; i < tasks->n; i++)
 		done += tasks->task[i].outcome > OUTCOME_RUNNING;
 	for (unsigned int i = 0; i < AT_ONCE; i++)
 		if (r->running[i] && (!oldest || r->running[i]->began_ns < oldest->began_ns))
 			oldest = r->running[i];
 	if (config->progress && oldest)
-		config->progress(config->ctx, done, tasks->n, oldest->command);
+		config->progress(config->ctx, done, tasks->n, oldest->name);
 }
 
 bool tasks_run(struct tasks *tasks, enum phase phase, const struct rd_bundle_config *config)

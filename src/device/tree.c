@@ -39,6 +39,7 @@ static const struct place {
 	enum per per;
 	const char *path;
 } places[] = {
+	{PER_MACHINE, "sys"},
 	{PER_MACHINE, "sys/class/infiniband"},
 	{PER_MACHINE, "sys/module/mlx_compat"},
 	{PER_MACHINE, "sys/module/mlx4_core/parameters/log_num_mgm_entry_size"},
