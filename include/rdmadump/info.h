@@ -141,6 +141,10 @@ struct rd_info {
 	char lockdown[32]; /* "none", "integrity", "confidentiality"; "" if unknown */
 };
 
+/* The word of /sys/kernel/security/lockdown that is in effect: "none", "integrity"; "" if unknown.
+ */
+void rd_lockdown_read(const char *sysroot, char *buf, size_t room);
+
 /*
  * Collects all that can be read; the rest is left empty, with its reason where there is one. With a
  * sysroot only files are read. `device` must outlive the result. -1 if out of memory.

@@ -23,6 +23,10 @@
  */
 bool rd_has_capability(unsigned int cap);
 /*
+ * Gives up all capabilities of the calling thread for good; what is open stays open. 0 or an errno.
+ */
+int rd_drop_capabilities(void);
+/*
  * Bytes that this process may lock, UINT64_MAX without a limit. A device's receive ring and queues
  * are locked memory.
  */

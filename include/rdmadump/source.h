@@ -45,8 +45,9 @@ struct rd_source_stats {
 	/* The counters also include other users of the device, and not every loss. */
 	bool loss_shared;
 	bool loss_own; /* a counter of the device is bound to this source's queue pair alone */
-	unsigned int loss_delay_ms; /* longest delay of the counters */
-	uint64_t gaps;		    /* times that the queue failed and was restored */
+	unsigned int loss_delay_ms;	   /* longest delay of the counters */
+	const struct rd_error *stop_error; /* what stop() could not undo; NULL: nothing */
+	uint64_t gaps;			   /* times that the queue failed and was restored */
 	uint64_t left_out; /* not delivered: of another link type than that of the output */
 	unsigned int n_loss;
 	struct {
@@ -154,6 +155,8 @@ struct rd_source {
 	 * or events; 0: no such time. Set by receive() and arm().
 	 */
 	uint64_t recheck_ns;
+	/* A firmware command copies the frames (RD_SNIFFER_ICMD), not a flow of this function. */
+	bool port_sniffer;
 	/* The device takes commands only with the credentials that it was opened with. */
 	bool fixed_credentials;
 	bool batch_has_notes;  /* set by receive(): note() has notes for the batch */
@@ -174,6 +177,12 @@ enum rd_rx_mode {
 
 #define RD_QUEUES_MAX 32 /* of one port */
 
+/* How the device copies frames to the receive queue. */
+enum rd_sniffer {
+	RD_SNIFFER_FLOW, /* IBV_FLOW_ATTR_SNIFFER */
+	RD_SNIFFER_ICMD, /* a firmware command of mlx5 (rdmadump/port_sniffer.h); one queue only */
+};
+
 struct rd_verbs_config {
 	const struct rd_device *device;
 	const struct rd_port *port;
@@ -185,6 +194,8 @@ struct rd_verbs_config {
 	bool own_counter;      /* bind a counter of loss to the QP; a warning where impossible */
 	enum rd_stamp_type stamps;
 	uint32_t latency_us; /* longest time that frames wait in the ring while the thread sleeps */
+	enum rd_sniffer sniffer;
+	unsigned int rules;  /* RD_SNIFF_... of RD_SNIFFER_ICMD; 0: both */
 	const char *sysroot; /* root of sysfs for counters; "": the running system */
 };
 

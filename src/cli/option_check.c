@@ -32,6 +32,8 @@ static int check_input(const struct arguments *a, struct rd_error *err)
 			"-r reads a file, -d and -i name a device: give one of them"},
 		{o->session.netdev_only && o->session.sniffer_only,
 			"--netdev and --sniffer exclude each other"},
+		{o->session.port_sniffer && !o->session.n_wanted,
+			"--sniffer icmd changes the adapter: name it with -d"},
 		{o->session.cut.headers_only && o->session.cut.zero_payload,
 			"--headers-only and --zero-payload exclude each other"},
 		{o->session.read && (o->session.stamps != RD_STAMPS_AUTO || o->list_stamps),

@@ -65,6 +65,16 @@ int set_stamps(struct arguments *a, const struct option_use *use, struct rd_erro
 		"%s: '%s' is not one of host, adapter, adapter_unsynced, auto", use->as, use->arg);
 }
 
+int set_sniffer(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	a->o->session.port_sniffer = strcmp(use->arg, "icmd") == 0;
+	a->o->session.sniffer_only = true;
+	if (a->o->session.port_sniffer || strcmp(use->arg, "verbs") == 0)
+		return 0;
+	return rd_fail(
+		err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not verbs or icmd", use->as, use->arg);
+}
+
 int set_queues(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	a->o->session.queues_auto = strcmp(use->arg, "auto") == 0;

@@ -7,6 +7,7 @@
 #include "verdict.h"
 #include <linux/capability.h>
 #include <rdmadump/info.h>
+#include <rdmadump/port_sniffer.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
@@ -154,6 +155,24 @@ static bool check_ib_sniffer(const struct subject *s, struct rd_capture_conditio
 		       "mirror the port on the switch");
 }
 
+/* Where verbs have no sniffer, a firmware command may; what it answers is known only when it is
+ * run.
+ */
+static bool check_port_sniffer(const struct subject *s, struct rd_capture_condition *c)
+{
+	struct rd_sniffer_refusal refusal = {"nothing speaks against --sniffer icmd", ""};
+	bool possible;
+
+	if (!is_mlx5(s) || s->port->link != RD_LINK_INFINIBAND)
+		return false;
+	possible = rd_port_sniffer_possible(s->info->device, &refusal);
+	if (possible && s->info->device->copied)
+		say(c, RD_ANSWER_UNKNOWN, "only the machine itself shows it", RD_SNIFFER_AS_ROOT);
+	else
+		say(c, possible ? RD_ANSWER_YES : RD_ANSWER_NO, refusal.why, refusal.todo);
+	return true;
+}
+
 /* Tools that capture on InfiniBand ports write PCI configuration space, which lockdown forbids. */
 static bool check_lockdown(const struct subject *s, struct rd_capture_condition *c)
 {
@@ -242,6 +261,7 @@ static const struct condition {
 	{"sniffer_rx", "sniffer table, receive", true, check_rx_table},
 	{"sniffer_tx", "sniffer table, transmit", true, check_tx_table},
 	{"ib_port_sniffer", "port sniffer of InfiniBand", false, check_ib_sniffer},
+	{"icmd", "port sniffer by command", false, check_port_sniffer},
 	{"lockdown", "kernel lockdown", false, check_lockdown},
 	{"opened", "device opens", false, check_opened},
 	{"cap_net_raw", "privilege", false, check_capability},

@@ -138,20 +138,6 @@ static int load_files(struct rd_info *info, const char *base)
 	return 0;
 }
 
-/* "none [integrity] confidentiality": the word in brackets is in effect. */
-static void load_lockdown(struct rd_info *info)
-{
-	char text[64];
-	const char *from, *to;
-
-	rd_sysfs_text(text, sizeof(text), "%s/sys/kernel/security/lockdown", info->sysroot);
-	from = strchr(text, '[');
-	to = from ? strchr(from, ']') : NULL;
-	if (to)
-		snprintf(info->lockdown, sizeof(info->lockdown), "%.*s", (int)(to - from - 1),
-			from + 1);
-}
-
 int rd_info_load(struct rd_info *info, const struct rd_device *device, const char *sysroot,
 	struct rd_error *err)
 {
@@ -166,7 +152,7 @@ int rd_info_load(struct rd_info *info, const struct rd_device *device, const cha
 		return rd_fail(
 			err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot describe %s", device->name);
 	}
-	load_lockdown(info);
+	rd_lockdown_read(sysroot, info->lockdown, sizeof(info->lockdown));
 	if (device->copied) {
 		snprintf(info->closed_why, sizeof(info->closed_why),
 			"read from a copied tree: the device itself, its firmware and what is open "

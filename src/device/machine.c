@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What machine and system this is, as text for the header of a capture file. */
 #include "sysfs.h"
-#include <rdmadump/device.h>
+#include <rdmadump/info.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -47,4 +47,15 @@ void rd_machine_os(char *buf, size_t room)
 	first_value("/etc/os-release", "PRETTY_NAME", distribution, sizeof(distribution));
 	snprintf(buf, room, "%s %s%s%s", u.sysname, u.release, distribution[0] ? ", " : "",
 		distribution);
+}
+
+void rd_lockdown_read(const char *sysroot, char *buf, size_t room)
+{
+	char text[64];
+	const char *from, *to;
+
+	rd_sysfs_text(text, sizeof(text), "%s/sys/kernel/security/lockdown", sysroot);
+	from = strchr(text, '[');
+	to = from ? strchr(from, ']') : NULL;
+	snprintf(buf, room, "%.*s", to ? (int)(to - from - 1) : 0, to ? from + 1 : "");
 }

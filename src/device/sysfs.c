@@ -138,6 +138,18 @@ int rd_sysfs_link(char *buf, size_t size, const char *fmt, ...)
 	return 0;
 }
 
+int rd_sysfs_open(int flags, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	int ret;
+
+	MAKE_PATH(path, fmt, ret);
+	if (!ret)
+		return open(path, flags | O_CLOEXEC | O_NOCTTY);
+	errno = ENAMETOOLONG;
+	return -1;
+}
+
 bool rd_sysfs_exists(const char *fmt, ...)
 {
 	char path[PATH_MAX];

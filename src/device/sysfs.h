@@ -36,6 +36,8 @@ int rd_sysfs_uevent(char *buf, size_t size, const char *key, const char *fmt, ..
 /* The last component of a link's target. */
 int rd_sysfs_link(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Opens a binary file, like a function's configuration space; -1 with errno. */
+int rd_sysfs_open(int flags, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool rd_sysfs_exists(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*

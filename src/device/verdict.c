@@ -8,6 +8,7 @@
 
 #include <linux/capability.h>
 #include <rdmadump/info.h>
+#include <rdmadump/port_sniffer.h>
 #include <rdmadump/privilege.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@
 #define GET_IBDUMP "use ibdump of MLNX_OFED or of a newer mstflint package "
 #define OFFLOADED  "the adapter's RDMA traffic bypasses the netdev"
 
-/* The advice to use ibdump; compared by address, for the text depends on what ibdump is here. */
+/* Compared by address: the text depends on device and machine. */
+static const char use_port_sniffer[] = RD_SNIFFER_AS_ROOT;
 static const char use_ibdump[] = GET_IBDUMP "(a firmware command, as root), or " MIRROR;
 
 static const struct rule {
@@ -30,7 +32,7 @@ static const struct rule {
 } rules[] = {
 	{"mlx5_core", RD_LINK_ETHERNET, RD_CAPTURE_YES, true, "", ""},
 	{"mlx5_core", RD_LINK_INFINIBAND, RD_CAPTURE_NO, false,
-		"verbs offer no sniffer on InfiniBand ports from ConnectX-4 on", use_ibdump},
+		"verbs offer no sniffer on InfiniBand ports from ConnectX-4 on", use_port_sniffer},
 	{"mlx4_core", RD_LINK_UNKNOWN, RD_CAPTURE_YES, true, "", ""},
 	{"bnxt_en", RD_LINK_ETHERNET, RD_CAPTURE_YES, true,
 		"if kernel and rdma-core (60 or newer) have RoCE mirroring, which is known on open",
@@ -99,12 +101,23 @@ static const char *ibdump_advice(const struct rd_device *device)
 	return device->copied ? use_ibdump : advice[rd_ibdump_find(getenv("PATH"))];
 }
 
+/* The adapter's firmware can do it; if rdmadump cannot use that, another program might. */
+static const char *port_sniffer_advice(const struct rd_device *device)
+{
+	struct rd_sniffer_refusal refusal;
+
+	if (rd_port_sniffer_possible(device, &refusal))
+		return use_port_sniffer;
+	return strcmp(refusal.todo, RD_SNIFFER_ELSEWHERE) ? refusal.todo : ibdump_advice(device);
+}
+
 static const char sniffed[] = "the adapter's own sniffer, kernel bypass included";
 
 struct rd_judgement rd_port_judge_kind(const struct rd_device *device, const struct rd_port *port)
 {
 	const struct rule *rule = rule_of(device, port);
-	const char *todo = rule->todo == use_ibdump ? ibdump_advice(device) : rule->todo;
+	const char *todo =
+		rule->todo == use_port_sniffer ? port_sniffer_advice(device) : rule->todo;
 
 	return (struct rd_judgement){
 		rule->verdict, rule->whole, *rule->why ? rule->why : sniffed, todo};

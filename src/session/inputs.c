@@ -4,6 +4,7 @@
 #include "session.h"
 #include <inttypes.h>
 #include <rdmadump/log.h>
+#include <rdmadump/port_sniffer.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -152,6 +153,16 @@ static unsigned int queues_that_fit(const struct rd_session *s, const struct rd_
 	return n;
 }
 
+/* The rules of a port sniffer that a --direction needs. */
+static unsigned int rules_of(const char *direction)
+{
+	if (direction && (!strcmp(direction, "in") || !strcmp(direction, "rx")))
+		return RD_SNIFF_IN;
+	if (direction && (!strcmp(direction, "out") || !strcmp(direction, "tx")))
+		return RD_SNIFF_OUT;
+	return RD_SNIFF_BOTH;
+}
+
 static int open_verbs(
 	struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
 {
@@ -165,6 +176,8 @@ static int open_verbs(
 		.own_counter = s->config->own_counter,
 		.stamps = s->config->stamps,
 		.latency_us = (uint32_t)s->config->latency_ms * 1000,
+		.sniffer = s->config->port_sniffer ? RD_SNIFFER_ICMD : RD_SNIFFER_FLOW,
+		.rules = rules_of(s->config->filter.direction),
 		.sysroot = ""};
 	struct rd_source *queues[RD_QUEUES_MAX];
 	unsigned int n = queues_that_fit(s, device, port, queues_of(s, device, port));
@@ -211,6 +224,8 @@ static int open_port(
 		facts_before_open(s, device, port);
 		return open_netdev(s, port->netdevs[0].name, device, port);
 	}
+	if (s->config->port_sniffer)
+		return open_verbs(s, device, port);
 	if (device->old_switchdev && !s->config->force)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, RD_OLD_SWITCHDEV_TODO,
 			"%s port %u is not captured: " RD_OLD_SWITCHDEV, device->name, port->num);

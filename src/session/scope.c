@@ -11,7 +11,7 @@
 
 static bool is_sniffer(const struct rd_source *source)
 {
-	return !strcmp(source->ops->name, "verbs");
+	return !strcmp(source->ops->name, "verbs") && !source->port_sniffer;
 }
 
 void rd_session_scope_text(const struct rd_session_source *from, char out[RD_LOSS_TEXT])
@@ -19,6 +19,10 @@ void rd_session_scope_text(const struct rd_session_source *from, char out[RD_LOS
 	char function[48];
 
 	out[0] = '\0';
+	if (from->source->port_sniffer)
+		snprintf(out, RD_LOSS_TEXT,
+			"what the firmware copies of the port: whether VFs are among it is not "
+			"known");
 	if (!from->device || !is_sniffer(from->source))
 		return;
 	rd_function_text(&from->device->function, function, sizeof(function));

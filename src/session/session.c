@@ -216,6 +216,9 @@ static void run(struct rd_session *s)
 			close(own[i].fd);
 	loss_after(s);
 	inputs_stats(s);
+	for (unsigned int i = 0; i < s->in.n && s->error.class == RD_CLASS_NONE; i++)
+		if (s->in.stats[i].stop_error)
+			s->error = *s->in.stats[i].stop_error;
 }
 
 static int open_outputs(struct rd_session *s)

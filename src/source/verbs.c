@@ -90,6 +90,9 @@ static int verbs_receive(
 	if (q->port->link == RD_LINK_INFINIBAND)
 		for (unsigned int i = 0; i < n; i++)
 			complete_vcrc(q, &frames[i]);
+	if (__builtin_expect(
+		    q->port->icmd.rules == RD_SNIFF_IN || q->port->icmd.rules == RD_SNIFF_OUT, 0))
+		verbs_port_sniffer_watch(q, frames, n);
 	verbs_stamp(&q->port->clock, &q->stamps, frames, n);
 	src->batch_disordered = q->stamps.disordered;
 	q->repairs = 0;
@@ -206,6 +209,7 @@ static void verbs_stats(struct rd_source *src, struct rd_source_stats *stats)
 
 	*stats = (struct rd_source_stats){.loss_own = port->own.counter != NULL,
 		.loss_shared = !port->own.counter,
+		.stop_error = port->icmd.left.class == RD_CLASS_NONE ? NULL : &port->icmd.left,
 		.missing = port->own.ended ? "the queue pair was replaced, which ended its own "
 					     "counter"
 					   : NULL};
@@ -319,9 +323,10 @@ static void describe(struct verbs_port *port, const struct rd_port *p)
 
 	snprintf(src->title, sizeof(src->title), "%s port %u (%s%s%s, %s)", port->device->name,
 		port->num, netdev, comma, kind, rate);
-	snprintf(src->details, sizeof(src->details), "%s, %u %sbuffers of %s%s",
-		port->clock.kind->title, ring->n, port->striding ? "striding " : "",
-		rd_fmt_kib(size, ring->buffer_size), ring->huge ? " in huge pages" : "");
+	snprintf(src->details, sizeof(src->details), "%s%s, %u %sbuffers of %s%s",
+		port->icmd.sniffer ? "port sniffer, " : "", port->clock.kind->title, ring->n,
+		port->striding ? "striding " : "", rd_fmt_kib(size, ring->buffer_size),
+		ring->huge ? " in huge pages" : "");
 	snprintf(port->description, sizeof(port->description), "%s%s%s, %s; %s", netdev, comma,
 		kind, rate, port->clock.kind->description);
 	describe_iface(port, &src->iface, p);
@@ -369,6 +374,7 @@ int rd_verbs_open_queues(struct rd_source **s, unsigned int *n,
 	for (unsigned int i = 0; i < port->n_queues; i++) {
 		s[i] = &port->queue[i]->src;
 		s[i]->ops = i ? &follower_ops : &verbs_ops;
+		s[i]->port_sniffer = port->icmd.sniffer != NULL;
 	}
 	*n = port->n_queues;
 	return 0;

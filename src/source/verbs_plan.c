@@ -117,6 +117,9 @@ static int queues_create(
 	verbs_addresses_watch(port);
 	if (plan->queues && verbs_spread_create(port, err) < 0)
 		return -1;
+	/* Whether the firmware has the command was checked when the device was opened. */
+	if (port->icmd.sniffer)
+		return 0;
 	if (verbs_flow_create(port, err) < 0)
 		return -1;
 	return verbs_flow_destroy(port, err);
@@ -138,9 +141,11 @@ void verbs_queues_close(struct verbs_port *port)
 
 		verbs_backlog_free(&q->backlog);
 		verbs_mlx5_free(q);
-		/* The kernel has the pages pinned until the context is closed. */
-		if (port->abandoned)
+		/* The device may write to the pages until the context is closed. */
+		if (port->abandoned) {
 			q->ring.mr = NULL;
+			q->ring.memory = NULL;
+		}
 		verbs_ring_fini(&q->ring);
 		if (q->channel && ibv_destroy_comp_channel(q->channel))
 			close(q->channel->fd);

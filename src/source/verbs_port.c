@@ -2,6 +2,7 @@
 /* Opens the parts of the sniffer that exist once per port: context, clock, PD, and queue sizes. */
 #include "verbs_port.h"
 #include <errno.h>
+#include <rdmadump/log.h>
 #include <rdmadump/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +79,11 @@ static int open_all(
 	uint32_t frame;
 	int rc;
 
+	/* The process that the sniffer starts must not share registered memory. */
+	if (config->sniffer == RD_SNIFFER_ICMD && ibv_fork_init())
+		rd_log(RD_LOG_DEBUG, "ibv_fork_init: %s", strerror(errno));
 	if (rd_verbs_device_open(&port->ctx, port->device->name, NULL, NULL, err) < 0 ||
+		verbs_port_sniffer_open(port, config, err) < 0 ||
 		verbs_clock_open(&port->clock, port->ctx, port->name, config->stamps,
 			config->port->speed, err) < 0)
 		return -1;
@@ -134,6 +139,8 @@ void verbs_port_close(struct verbs_port *port)
 	verbs_queues_close(port);
 	if (port->pd && !port->abandoned)
 		ibv_dealloc_pd(port->pd);
+	/* Before the context: what could not be detached still has its queue pair. */
+	verbs_port_sniffer_close(port);
 	verbs_clock_close(&port->clock);
 	if (port->ctx)
 		ibv_close_device(port->ctx);

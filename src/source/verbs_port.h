@@ -9,6 +9,7 @@
 #include "verbs_clock.h"
 #include "verbs_queue.h"
 #include <pthread.h>
+#include <rdmadump/port_sniffer.h>
 
 #define FRAME_MAX 65536
 
@@ -37,6 +38,17 @@ struct verbs_own_counter {
 	atomic_bool ended;		/* the QP was replaced, which freed the counter */
 	struct rd_own_counter *counter; /* NULL: none is bound */
 	struct rd_error why;		/* why none is; class NONE: none was tried */
+};
+
+/* --sniffer icmd */
+struct verbs_port_sniffer {
+	struct rd_port_sniffer *sniffer; /* NULL: a flow is used */
+	unsigned int rules;
+	bool attached;
+	struct rd_error left; /* why it may still be attached, if that is so */
+	/* With one rule: frames of the other direction, until it is decided which ones arrive. */
+	unsigned int wrong;
+	bool decided;
 };
 
 struct verbs_port {
@@ -69,6 +81,7 @@ struct verbs_port {
 	struct ibv_rwq_ind_table *table;
 	struct ibv_qp *qp;
 	struct ibv_flow *flow;
+	struct verbs_port_sniffer icmd;
 	int epoll_fd; /* asynchronous events and the first queue's wake_fd; -1: not needed */
 	pthread_mutex_t lock; /* guards flow, QP and table, and reading of asynchronous events */
 	atomic_bool stopped, removed;
@@ -101,6 +114,19 @@ void verbs_own_counter_close(struct verbs_port *port);
 void verbs_own_counter_check(struct verbs_port *port);
 /* The port's counters of loss: the own ones if they are bound. One call at a time. */
 void verbs_loss_read(struct verbs_port *port, struct rd_loss_counters *now);
+
+/* verbs_port_sniffer.c */
+
+/* The device is open, no memory is registered. -1 with RD_CLASS_DEVICE. */
+int verbs_port_sniffer_open(
+	struct verbs_port *port, const struct rd_verbs_config *config, struct rd_error *err);
+int verbs_port_sniffer_attach(struct verbs_port *port, struct rd_error *err);
+/* -1 if the sniffer may still be attached. */
+int verbs_port_sniffer_detach(struct verbs_port *port, struct rd_error *err);
+/* Detaches if needed. */
+void verbs_port_sniffer_close(struct verbs_port *port);
+/* With one rule: warns if the first frames are of the other direction. */
+void verbs_port_sniffer_watch(struct verbs_queue *q, struct rd_frame *frames, unsigned int n);
 
 /* verbs_addresses.c */
 

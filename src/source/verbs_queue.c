@@ -76,6 +76,8 @@ int verbs_flow_create(struct verbs_port *port, struct rd_error *err)
 	struct ibv_flow_attr attr = {
 		.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof(attr), .port = (uint8_t)port->num};
 
+	if (port->icmd.sniffer)
+		return verbs_port_sniffer_attach(port, err);
 	port->flow = ibv_create_flow(port->qp, &attr);
 	if (!port->flow)
 		return verbs_fail_object(port, err, errno, VERBS_FLOW, "create_flow");
@@ -87,6 +89,8 @@ int verbs_flow_destroy(struct verbs_port *port, struct rd_error *err)
 	int rc = port->flow ? ibv_destroy_flow(port->flow) : 0;
 
 	port->flow = NULL;
+	if (port->icmd.sniffer)
+		return verbs_port_sniffer_detach(port, err);
 	/* The kernel itself destroys the objects of a removed device. */
 	if (!rc || rc == EIO || port->removed)
 		return 0;

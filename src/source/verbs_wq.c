@@ -146,6 +146,9 @@ unsigned int verbs_spread_most(const struct verbs_port *port, unsigned int wante
 	struct ibv_device_attr_ex attr;
 	unsigned int most = 1;
 
+	*why = "the port sniffer (--sniffer icmd) fills one queue";
+	if (port->icmd.sniffer)
+		return 0;
 	*why = "only Ethernet ports have receive side scaling";
 	if (port->link != RD_LINK_ETHERNET)
 		return 0;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What this process may do, as the kernel checks it: capabilities(7), getrlimit(2). */
+#include <errno.h>
 #include <linux/capability.h>
 #include <rdmadump/privilege.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,6 +17,16 @@ bool rd_has_capability(unsigned int cap)
 	if (syscall(SYS_capget, &header, data))
 		return true;
 	return data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap);
+}
+
+int rd_drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	if (syscall(SYS_capset, &header, none) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return errno;
+	return 0;
 }
 
 uint64_t rd_lockable(void)

@@ -65,7 +65,7 @@ done <<'LIST'
 0|-c 2 -ttttt|^00:00:00\.000000000 (IN|OUT)
 1|-b files:0 -w TMP/o|whole number from 1
 1|--headers-only --zero-payload|exclude each other
-1|--netdev --sniffer|exclude each other
+1|--netdev --sniffer verbs|exclude each other
 1|--opcode sned|sned
 1|-a foo:3 -w TMP/o|duration, filesize, files, packets
 1|-i 9 -w TMP/o|no port number 9

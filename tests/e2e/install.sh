@@ -112,7 +112,7 @@ printf 'no program\n' >"$tmp/empty/ibdump"
 
 # advice PATH: what list and info say of ibdump
 advice() {
-	model --dev name=mlx5_0,link=ib -- /usr/bin/env PATH="$1" "$RDMADUMP" list --json |
+	model --dev name=mlx5_0,link=ib,devid=1027 -- /usr/bin/env PATH="$1" "$RDMADUMP" list --json |
 		jq -r '.devices[0].ports[0].capture.todo'
 }
 get="use ibdump of MLNX_OFED or of a newer mstflint package"
@@ -131,9 +131,11 @@ if command -v jq >/dev/null; then
 		has_advice "our own link in PATH ($ours)" "$tmp/$ours:$tmp/theirs" \
 			"$get (the one in PATH is rdmadump)"
 	done
-	model --dev name=mlx5_0,link=ib -- /usr/bin/env PATH="$tmp/ours" "$RDMADUMP" info mlx5_0 >"$tmp/info"
+	model --dev name=mlx5_0,link=ib,devid=1027 -- /usr/bin/env PATH="$tmp/ours" "$RDMADUMP" info mlx5_0 >"$tmp/info"
 	has "info says the same" "$tmp/info" 'newer mstflint package \(the one in PATH is rdmadump\)'
 	tar -xzf "$TEST_DATA/sysfs/mlx5-ib.tar.gz" -C "$tmp"
+	# An adapter that is newer than this program.
+	find "$tmp/sys" -name device -type f -path '*/pci*' -exec sh -c 'echo 0x1027 >"$1"' _ {} \;
 	PATH=$tmp/theirs:$PATH "$RDMADUMP" list --sysroot "$tmp" >"$tmp/list"
 	has "of a copied tree our PATH says nothing" "$tmp/list" "$get \(a firmware command, as root\)"
 else

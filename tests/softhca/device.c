@@ -400,6 +400,7 @@ static bool housekeeping(struct hca *h, uint64_t now)
 	more = wire_receive(h);
 	fault_timers(h);
 	flows_expire(h, now);
+	gateway_poll(h, now);
 	clock_housekeeping(h, now);
 	LIST_FOREACH(qp, &h->qps, link)
 	{

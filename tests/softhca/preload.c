@@ -73,11 +73,16 @@ static const char *redirect(const char *path, char *buf)
 
 	if (path && !strcmp(path, "/proc/sys/kernel/osrelease"))
 		path = "/sys/kernel/osrelease"; /* only a tree has this one */
-	if (!path || (strncmp(path, "/sys/", 5) && strncmp(path, "/dev/infiniband", 15)))
+	if (!path || (strncmp(path, "/sys/", 5) && strncmp(path, "/dev/infiniband", 15) &&
+			     !below(path, "/run/rdmadump")))
 		return path;
 	c = conf_get();
 	if (!c)
 		return asked;
+	if (below(path, "/run/rdmadump")) {
+		snprintf(buf, PATH_ROOM, "%s/..%s", c->tree, path);
+		return buf;
+	}
 	if (below(path, "/dev/infiniband")) {
 		snprintf(buf, PATH_ROOM, "%s%s", c->dev_dir, path + strlen("/dev/infiniband"));
 		return buf;
@@ -447,6 +452,14 @@ EXPORT int faccessat(int dir, const char *path, int mode, int flags)
 	return real(dir, redirect(path, buf), mode, flags);
 }
 
+EXPORT int mkdir(const char *path, mode_t mode)
+{
+	char buf[PATH_ROOM];
+	REAL(mkdir);
+
+	return real(redirect(path, buf), mode);
+}
+
 EXPORT ssize_t readlink(const char *path, char *out, size_t len)
 {
 	char buf[PATH_ROOM];
@@ -511,6 +524,42 @@ EXPORT char *canonicalize_file_name(const char *path)
 }
 
 /* ---- descriptors ---- */
+
+EXPORT ssize_t pread(int fd, void *to, size_t n, off_t at)
+{
+	ssize_t rc;
+
+	return gateway_pread(fd, to, n, at, &rc) ? rc : syscall(SYS_pread64, fd, to, n, at);
+}
+
+EXPORT ssize_t pread64(int fd, void *to, size_t n, off64_t at)
+{
+	return pread(fd, to, n, at);
+}
+
+EXPORT ssize_t __pread_chk(int fd, void *to, size_t n, off_t at, size_t room)
+{
+	(void)room;
+	return pread(fd, to, n, at);
+}
+
+EXPORT ssize_t __pread64_chk(int fd, void *to, size_t n, off64_t at, size_t room)
+{
+	(void)room;
+	return pread(fd, to, n, at);
+}
+
+EXPORT ssize_t pwrite(int fd, const void *from, size_t n, off_t at)
+{
+	ssize_t rc;
+
+	return gateway_pwrite(fd, from, n, at, &rc) ? rc : syscall(SYS_pwrite64, fd, from, n, at);
+}
+
+EXPORT ssize_t pwrite64(int fd, const void *from, size_t n, off64_t at)
+{
+	return pwrite(fd, from, n, at);
+}
 
 EXPORT int close(int fd)
 {

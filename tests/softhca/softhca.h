@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "frames.h"
+#include "gateway.h"
 
 #define EXPORT	      __attribute__((visibility("default")))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -127,6 +128,7 @@ struct hca_conf {
 	bool vport_names;      /* counters of a queue pair have names like vport_out_of_buffer */
 	bool spreads;	       /* frames of one flow over all queues */
 	uint64_t lost_events;  /* each so many-th completion event; 0: none */
+	char gateway[128];     /* how the command gateway behaves */
 	char drop_counter[32]; /* that counts drops: out_of_buffer, a driver statistic or none */
 	struct port_conf port[MAX_PORTS];
 };
@@ -405,6 +407,10 @@ struct hca {
 		off_t at;
 	} wire;
 	int shared_fd; /* -1: nothing is shared */
+	struct {
+		uint64_t polled_ns;
+		struct gw_rule rule[GW_PORTS][2]; /* as last read */
+	} gateway;
 	bool fault_done[MAX_FAULTS];
 	uint64_t fault_calls[MAX_FAULTS];
 
@@ -659,6 +665,18 @@ struct ib_uverbs_gid_entry;
 /* False for an unused index. */
 bool gid_entry_get(
 	const struct hca *h, uint32_t port, uint32_t index, struct ib_uverbs_gid_entry *e);
+
+/* ---- the command gateway (gateway_file.c) ---- */
+
+/* False: it is not a configuration space. Else *rc as pread() and pwrite() return it. */
+bool gateway_pread(int fd, void *to, size_t n, off_t at, ssize_t *rc);
+bool gateway_pwrite(int fd, const void *from, size_t n, off_t at, ssize_t *rc);
+/* Reads which rules are attached, now and then. */
+void gateway_poll(struct hca *h, uint64_t now);
+/* Whether any frame of the port, or this one, is copied to the queue pair. */
+bool gateway_wants(const struct port *p, const struct qp *qp);
+bool gateway_copies(const struct port *p, const struct qp *qp, const struct frame *f);
+void gateway_qp_gone(struct hca *h, uint32_t qpn);
 
 /* ---- objects of all processes (shared.c) ---- */
 

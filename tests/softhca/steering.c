@@ -19,6 +19,7 @@ void hca_retarget(struct hca *h)
 
 			LIST_FOREACH(f, &qp->flows, link)
 			wanted |= f->port == p->num;
+			wanted |= gateway_wants(p, qp);
 			if (wanted && p->ndests < MAX_DESTS)
 				p->dest[p->ndests++] = qp;
 			if (wanted && qp_receiving(qp))
@@ -114,7 +115,7 @@ bool qp_wants(const struct port *p, const struct qp *qp, const struct frame *f)
 	LIST_FOREACH(fl, &qp->flows, link)
 	if (fl->port == p->num && flow_matches(fl, f))
 		return true;
-	return false;
+	return gateway_copies(p, qp, f);
 }
 
 /* The rule goes later than the command that destroys it, if the device is configured so. */

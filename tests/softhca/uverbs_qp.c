@@ -356,6 +356,9 @@ static int qp_modify(struct ctx *ctx, const struct ib_uverbs_modify_qp *r)
 		memset(&qp->rc, 0, sizeof(qp->rc));
 	}
 	hca_retarget(h);
+	/* A command may copy frames to it at any time. */
+	if (to == IBV_QPS_RTR && *h->conf->gateway)
+		hca_start(h);
 	return 0;
 }
 
@@ -396,6 +399,7 @@ CMD(destroy_qp)
 		return EBUSY;
 	resp.events_reported = qp->async_sent - event_fd_withdraw(ctx->async, qp->user_handle,
 							sizeof(struct ib_uverbs_async_event_desc));
+	gateway_qp_gone(ctx->hca, qp->qpn);
 	qp->pd->obj.users--;
 	if (qp->rss) {
 		rss_table(qp->rss)->obj.users--;

@@ -407,7 +407,7 @@ static const struct {
 } verdict_cases[] = {
 	{"mlx5_core", RD_LINK_ETHERNET, 1, false, RD_CAPTURE_YES, ""},
 	{"mlx5_core", RD_LINK_ETHERNET, 0, false, RD_CAPTURE_YES, ""},
-	{"mlx5_core", RD_LINK_INFINIBAND, 1, false, RD_CAPTURE_NO, "use ibdump of MLNX_OFED"},
+	{"mlx5_core", RD_LINK_INFINIBAND, 1, false, RD_CAPTURE_NO, "use --sniffer icmd as root"},
 	{"mlx5_core", RD_LINK_UNKNOWN, 1, false, RD_CAPTURE_NO, "see 'rdma link show'"},
 	{"mlx4_core", RD_LINK_INFINIBAND, 0, false, RD_CAPTURE_YES, ""},
 	{"mlx4_core", RD_LINK_ETHERNET, 1, true, RD_CAPTURE_NO, "put 'options mlx4_core"},
@@ -431,8 +431,9 @@ static void test_verdicts(void **state)
 		struct rd_port port = {.num = 1,
 			.link = verdict_cases[i].link,
 			.n_netdevs = verdict_cases[i].n_netdevs};
-		struct rd_device dev = {
-			.copied = true, .no_steering = verdict_cases[i].no_steering};
+		struct rd_device dev = {.copied = true,
+			.no_steering = verdict_cases[i].no_steering,
+			.part_id = 0x1013};
 		const char *why = NULL, *todo = NULL;
 
 		strcpy(dev.driver, verdict_cases[i].driver);

@@ -40,14 +40,14 @@ reports_as_nobody() {
 rdmadump list --json >"$SHARE/list.json"
 reports 0 "netdev only: software RoCE" "list says what can be captured" rdmadump list
 reports 2 "Operation not supported" "the sniffer is refused: by what name" \
-	rdmadump -d "$DEV" --sniffer -w /tmp/refused.pcapng
+	rdmadump -d "$DEV" --sniffer verbs -w /tmp/refused.pcapng
 [ ! -e /tmp/refused.pcapng ]
 judge $? "the sniffer is refused: no file is left" /tmp/reported
 reports_as_nobody 2 "CAP_NET_RAW" "nobody may not capture, and the message says what that needs" \
 	rdmadump -d "$DEV" -w /tmp/refused.pcapng
 chmod 666 /dev/infiniband/uverbs*
 reports_as_nobody 2 "CAP_NET_RAW" "nobody may not ask for the sniffer, and the message says what that needs" \
-	rdmadump -d "$DEV" --sniffer -b 4 -w /tmp/refused.pcapng
+	rdmadump -d "$DEV" --sniffer verbs -b 4 -w /tmp/refused.pcapng
 reports_as_nobody 0 "0 frames" "with CAP_NET_RAW alone he may" \
 	--inh-caps +net_raw --ambient-caps +net_raw rdmadump -d "$DEV" -w /dev/null -a duration:1
 reports 0 "capturing on $DEV port 1 ($NETDEV, soft RoCE" "the netdev's name finds the device" \

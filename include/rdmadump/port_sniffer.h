@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The port sniffer of ConnectX-4 and later adapters: a firmware command (SET_PORT_SNIFFER) that
+ * copies what a port receives and sends to a queue pair, also on InfiniBand ports, where verbs have
+ * no sniffer. It is not an interface for users, and reached through PCI configuration space: see
+ * docs/infiniband.md.
+ *
+ * A process of its own has the rights and does the work, so that the capture can give up all
+ * privileges, and so that the sniffer is detached however the capture ends.
+ */
+#ifndef RDMADUMP_PORT_SNIFFER_H
+#define RDMADUMP_PORT_SNIFFER_H
+
+#include <rdmadump/device.h>
+#include <rdmadump/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RD_SNIFF_IN   1U /* frames that the port receives */
+#define RD_SNIFF_OUT  2U /* frames that it sends */
+#define RD_SNIFF_BOTH (RD_SNIFF_IN | RD_SNIFF_OUT)
+
+/* Why the command cannot be used; static. */
+struct rd_sniffer_refusal {
+	const char *why, *todo;
+};
+#define RD_SNIFFER_AS_ROOT                                                                         \
+	"use --sniffer icmd as root (see docs/infiniband.md), or mirror the port on the switch"
+#define RD_SNIFFER_ON_PF                                                                           \
+	"use --sniffer icmd on the PF, on the host that owns it, or mirror the port on the switch"
+#define RD_SNIFFER_ELSEWHERE "mirror the port on the switch"
+/*
+ * Judged by sysfs and the rights of this process, without touching the device; false: *why has the
+ * reason. What only the device knows is found by rd_port_sniffer_open().
+ */
+bool rd_port_sniffer_possible(const struct rd_device *device, struct rd_sniffer_refusal *why);
+
+struct rd_port_sniffer;
+
+struct rd_port_sniffer_config {
+	const struct rd_device *device;
+	const char *sysroot; /* "": the running system */
+	unsigned int port;
+	/*
+	 * A descriptor that the process keeps open until the sniffer is detached: the device's, so
+	 * that the queue pair lives at least as long. -1: none.
+	 */
+	int keep;
+};
+
+/*
+ * Starts the process, checks device and firmware, and detaches what a killed capture left, which
+ * the log says. Forks: no memory may be registered yet, or ibv_fork_init() was called. config is
+ * not kept. -1 with RD_CLASS_DEVICE. One thread at a time for all calls.
+ */
+int rd_port_sniffer_open(struct rd_port_sniffer **sniffer,
+	const struct rd_port_sniffer_config *config, struct rd_error *err);
+/*
+ * Copies frames (RD_SNIFF_...) to the queue pair: all rules or none. Needs no privilege. Waits for
+ * the firmware. -1 with RD_CLASS_DEVICE.
+ */
+int rd_port_sniffer_attach(
+	struct rd_port_sniffer *sniffer, uint32_t qpn, unsigned int rules, struct rd_error *err);
+/* -1 with RD_CLASS_DEVICE if the sniffer may still be attached. */
+int rd_port_sniffer_detach(struct rd_port_sniffer *sniffer, struct rd_error *err);
+/* Detaches if needed, and waits for the process to end. NULL is legal. */
+void rd_port_sniffer_close(struct rd_port_sniffer *sniffer);
+
+#endif

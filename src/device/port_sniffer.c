@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The process that uses the command gateway. It alone has configuration space open. Requests come
+ * over a socket; when that is closed, however the capture ended, it detaches what is attached.
+ */
+#include "pci_config.h"
+#include "port_sniffer_mlx5.h"
+#include "port_sniffer_record.h"
+#include "sysfs.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmadump/log.h>
+#include <rdmadump/privilege.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DETACH_TRIES	3
+#define DETACH_PAUSE_US 500000
+
+struct rd_port_sniffer {
+	pid_t helper;
+	int socket;
+	bool attached;
+	char pci[16];
+};
+
+enum what { OPEN, ATTACH, DETACH };
+
+struct request {
+	enum what what;
+	uint32_t qpn;
+	unsigned int rules;
+};
+
+/* What the process inherits. */
+struct helper {
+	const struct rd_port_sniffer_config *config;
+	int socket, config_fd;
+	bool opened;
+	struct sniffer_record left;
+	struct mlx5_sniffer sniffer;
+};
+
+/* --- in the process ----------------------------------------------------------------------- */
+
+/* The largest descriptor that may be open, where close_range(2) does not exist. */
+#define FD_MOST 65536
+
+static void close_between(int from, int to)
+{
+	if (from > to)
+		return;
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, (unsigned int)from, (unsigned int)to, 0U) == 0)
+		return;
+#endif
+	for (int fd = from; fd <= to && fd < FD_MOST; fd++)
+		syscall(SYS_close, fd);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* What another reader of a pipe or another device waits for must not stay open here. */
+static void close_others(const struct helper *h)
+{
+	int keep[] = {h->socket, h->config_fd, h->sniffer.record.fd, h->config->keep};
+	int from = STDERR_FILENO + 1, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+	}
+	qsort(keep, sizeof(keep) / sizeof(keep[0]), sizeof(keep[0]), by_value);
+	for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++) {
+		if (keep[i] < from)
+			continue;
+		close_between(from, keep[i] - 1);
+		from = keep[i] + 1;
+	}
+	close_between(from, INT32_MAX);
+}
+
+/* Nothing that ends the capture ends this process, which only the end of the socket does. */
+static void settle(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, "-1000", 5) < 0)
+		rd_log(RD_LOG_DEBUG, "oom_score_adj: %s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	setsid();
+	prctl(PR_SET_NAME, "rdmadump-icmd");
+	if (chdir("/") < 0 || rd_drop_capabilities() != 0)
+		rd_log(RD_LOG_DEBUG, "capabilities stay: %s", strerror(errno));
+}
+
+/* Detaches what a killed capture left: its queue pair is gone. */
+static int open_sniffer(struct helper *h, struct rd_error *err)
+{
+	const struct rd_port_sniffer_config *c = h->config;
+
+	if (mlx5_sniffer_open(&h->sniffer, c->device, h->config_fd, c->port, err) < 0)
+		return -1;
+	h->opened = true;
+	if (h->left.rules)
+		rd_log(RD_LOG_WARNING,
+			"%s port %u: a capture that was killed (process %d) had left its sniffer "
+			"attached: it is detached now",
+			c->device->name, h->left.port, (int)h->left.capture);
+	return 0;
+}
+
+/* Another tool may use the gateway for seconds. */
+static int detach_surely(struct helper *h, struct rd_error *err)
+{
+	for (unsigned int i = 1; mlx5_sniffer_detach(&h->sniffer, err) < 0; i++) {
+		if (i == DETACH_TRIES)
+			return -1;
+		*err = (struct rd_error){0};
+		pci_config_pause(DETACH_PAUSE_US);
+	}
+	return 0;
+}
+
+static int perform(struct helper *h, const struct request *r, struct rd_error *err)
+{
+	switch (r->what) {
+	case OPEN:
+		return open_sniffer(h, err);
+	case ATTACH:
+		return mlx5_sniffer_attach(&h->sniffer, r->qpn, r->rules, err);
+	default:
+		return detach_surely(h, err);
+	}
+}
+
+static bool serve_one(struct helper *h)
+{
+	struct rd_error err = {0};
+	struct request r;
+	ssize_t n;
+
+	do
+		n = recv(h->socket, &r, sizeof(r), 0);
+	while (n < 0 && errno == EINTR);
+	if (n != sizeof(r))
+		return false;
+	perform(h, &r, &err);
+	return send(h->socket, &err, sizeof(err), MSG_NOSIGNAL) == sizeof(err);
+}
+
+static void detach_abandoned(struct helper *h)
+{
+	struct rd_error err = {0};
+	const struct mlx5_sniffer *s = &h->sniffer;
+
+	if (!h->opened || !s->record.rules)
+		return;
+	if (detach_surely(h, &err) == 0)
+		rd_log(RD_LOG_WARNING,
+			"%s port %u: the capture ended without detaching the sniffer: it is "
+			"detached now",
+			h->config->device->name, s->record.port);
+	else
+		rd_log(RD_LOG_ERROR,
+			"%s port %u: the sniffer may still be attached: %s; the next capture with "
+			"--sniffer icmd detaches it, or a reset of the adapter",
+			h->config->device->name, s->record.port, err.text);
+}
+
+static void helper_run(struct helper *h)
+{
+	struct sniffer_record *record = &h->sniffer.record;
+
+	close_others(h);
+	settle();
+	sniffer_record_inherit(record, &h->left, getpid());
+	while (serve_one(h))
+		;
+	detach_abandoned(h);
+	/* What is still held or attached is for the next capture to find. */
+	if (sniffer_record_is_clean(record) && !h->sniffer.icmd.held)
+		sniffer_record_clear(record);
+}
+
+/* --- in the capture ------------------------------------------------------------------------- */
+
+static int fail_helper(const struct rd_port_sniffer *s, struct rd_error *err)
+{
+	return rd_fail(err, RD_CLASS_DEVICE, 0,
+		s->attached ? "frames may still be copied to this port's old queue pair: start a "
+			      "capture with --sniffer icmd again, which detaches it"
+			    : "start the capture again",
+		"the process that uses the command gateway of %s was killed", s->pci);
+}
+
+static int ask(struct rd_port_sniffer *s, const struct request *r, struct rd_error *err)
+{
+	struct rd_error reply;
+	ssize_t n;
+
+	if (send(s->socket, r, sizeof(*r), MSG_NOSIGNAL) != sizeof(*r))
+		return fail_helper(s, err);
+	do
+		n = recv(s->socket, &reply, sizeof(reply), 0);
+	while (n < 0 && errno == EINTR);
+	if (n != sizeof(reply))
+		return fail_helper(s, err);
+	if (reply.class == RD_CLASS_NONE)
+		return 0;
+	*err = reply;
+	return -1;
+}
+
+static int open_config(struct helper *h, struct rd_error *err)
+{
+	const struct rd_port_sniffer_config *c = h->config;
+
+	h->config_fd = rd_sysfs_open(
+		O_RDWR | O_SYNC, "%s/sys/bus/pci/devices/%s/config", c->sysroot, c->device->pci);
+	if (h->config_fd >= 0)
+		return 0;
+	return rd_fail(err, RD_CLASS_DEVICE, errno,
+		errno == EACCES || errno == EPERM ? "run as root, on the host"
+						  : "run it on the host that owns the adapter",
+		"cannot open the configuration space of %s", c->device->pci);
+}
+
+/* Signals are blocked over fork(), so that none can reach the process before it ignores them. */
+static int start(struct rd_port_sniffer *s, struct helper *h, struct rd_error *err)
+{
+	sigset_t all, old;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, errno,
+			"raise the limit of open files (ulimit -n)", "socketpair");
+	s->socket = pair[0];
+	h->socket = pair[1];
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	s->helper = fork();
+	if (s->helper == 0) {
+		helper_run(h);
+		_exit(0);
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	close(pair[1]);
+	if (s->helper > 0)
+		return 0;
+	return rd_fail(err, RD_CLASS_DEVICE, errno, "raise the limit of processes (ulimit -u)",
+		"cannot start the process that uses the command gateway");
+}
+
+static int open_all(struct rd_port_sniffer *s, const struct rd_port_sniffer_config *config,
+	struct rd_error *err)
+{
+	const struct request first = {.what = OPEN};
+	struct helper h = {.config = config, .socket = -1, .config_fd = -1};
+	struct sniffer_record *record = &h.sniffer.record;
+	int rc;
+
+	if (sniffer_record_open(record, &h.left, config->device->pci, err) < 0)
+		return -1;
+	record->capture = getpid();
+	record->port = config->port;
+	rc = open_config(&h, err) < 0 || start(s, &h, err) < 0 ? -1 : 0;
+	/* From now on they are the process' alone. */
+	sniffer_record_close(record);
+	if (h.config_fd >= 0)
+		close(h.config_fd);
+	return rc < 0 ? -1 : ask(s, &first, err);
+}
+
+int rd_port_sniffer_open(struct rd_port_sniffer **sniffer,
+	const struct rd_port_sniffer_config *config, struct rd_error *err)
+{
+	struct rd_sniffer_refusal refusal;
+	struct rd_port_sniffer *s;
+
+	*sniffer = NULL;
+	if (!rd_port_sniffer_possible(config->device, &refusal))
+		return rd_fail(err, RD_CLASS_DEVICE, 0, refusal.todo, "--sniffer icmd on %s: %s",
+			config->device->name, refusal.why);
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the sniffer");
+	s->socket = s->helper = -1;
+	snprintf(s->pci, sizeof(s->pci), "%s", config->device->pci);
+	if (open_all(s, config, err) < 0) {
+		rd_port_sniffer_close(s);
+		return -1;
+	}
+	*sniffer = s;
+	return 0;
+}
+
+int rd_port_sniffer_attach(
+	struct rd_port_sniffer *s, uint32_t qpn, unsigned int rules, struct rd_error *err)
+{
+	const struct request r = {ATTACH, qpn, rules};
+
+	s->attached = ask(s, &r, err) == 0;
+	return s->attached ? 0 : -1;
+}
+
+int rd_port_sniffer_detach(struct rd_port_sniffer *s, struct rd_error *err)
+{
+	const struct request r = {.what = DETACH};
+
+	if (!s->attached)
+		return 0;
+	if (ask(s, &r, err) < 0)
+		return -1;
+	s->attached = false;
+	return 0;
+}
+
+void rd_port_sniffer_close(struct rd_port_sniffer *s)
+{
+	if (!s)
+		return;
+	if (s->socket >= 0)
+		close(s->socket);
+	while (s->helper > 0 && waitpid(s->helper, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(s);
+}

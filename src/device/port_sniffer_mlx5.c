@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * SET_PORT_SNIFFER, four words: gvmi (15:0); attach (16) and receive (0); port (31:24); number of
+ * the queue pair (23:0). The function's own gvmi is 0.
+ */
+#include "port_sniffer_mlx5.h"
+#include <stdio.h>
+#include <string.h>
+
+#define SET_PORT_SNIFFER 0xc002
+#define WORDS		 4
+#define ATTACH		 0x10000U
+#define RECEIVE		 1U
+#define CHIP_ID		 0xf0014
+#define UNLOCK_VALUE	 0xbadc0ffeU
+
+/* ConnectX-8 moved the segment of the command interface. */
+#define UNLOCK	   0x23f0
+#define UNLOCK_CX8 0x1a023f0
+
+static const struct sniffer_chip chips[] = {
+	{0x1ff, "Connect-IB", {0x1011}, 0xb0004, UNLOCK},
+	{0x209, "ConnectX-4", {0x1013}, 0xb0004, UNLOCK},
+	{0x20b, "ConnectX-4 Lx", {0x1015}, 0xb0004, UNLOCK},
+	{0x20d, "ConnectX-5", {0x1017, 0x1019}, 0xb5e04, UNLOCK},
+	{0x20f, "ConnectX-6", {0x101b}, 0xb5f04, UNLOCK},
+	{0x211, "BlueField", {0xa2d2}, 0xb5e04, UNLOCK},
+	{0x212, "ConnectX-6 Dx", {0x101d}, 0xb5f04, UNLOCK},
+	{0x214, "BlueField-2", {0xa2d6}, 0xb5f04, UNLOCK},
+	{0x216, "ConnectX-6 Lx", {0x101f}, 0xb5f04, UNLOCK},
+	{0x218, "ConnectX-7", {0x1021}, 0xb5f04, UNLOCK},
+	{0x21c, "BlueField-3", {0xa2dc, 0xa2d9}, 0xb5f04, UNLOCK},
+	{0x21e, "ConnectX-8", {0x1023}, 0xa0304, UNLOCK_CX8},
+	{0x224, "ConnectX-9", {0x1025}, 0xa0304, UNLOCK_CX8},
+};
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+const struct sniffer_chip *sniffer_chip_find(uint32_t part_id)
+{
+	for (size_t i = 0; part_id && i < ARRAY_SIZE(chips); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(chips[i].pci); k++)
+			if (chips[i].pci[k] == part_id)
+				return &chips[i];
+	return NULL;
+}
+
+bool sniffer_chip_in_recovery(uint32_t part_id)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(chips); i++)
+		if (chips[i].id == part_id)
+			return true;
+	return false;
+}
+
+/* --- the command -------------------------------------------------------------------------- */
+
+/* The firmware may protect itself again at any time, so this precedes each command. */
+static void unlock(struct mlx5_sniffer *s, struct rd_error *why)
+{
+	*why = (struct rd_error){0};
+	gateway_write(&s->gateway, GATEWAY_REGISTERS, s->chip->unlock, UNLOCK_VALUE, why);
+}
+
+static int set(struct mlx5_sniffer *s, bool attach, unsigned int rule, enum icmd_status *status,
+	struct rd_error *err)
+{
+	const uint32_t mailbox[WORDS] = {0,
+		(attach ? ATTACH : 0) | (rule == RD_SNIFF_IN ? RECEIVE : 0),
+		(uint32_t)s->record.port << 24, s->record.qpn & 0xffffff};
+	struct rd_error locked;
+
+	unlock(s, &locked);
+	if (icmd_run(&s->icmd, SET_PORT_SNIFFER, mailbox, WORDS, status, err) == 0)
+		return 0;
+	if (*status == ICMD_WRITE_PROTECTED && locked.text[0])
+		*err = locked;
+	return -1;
+}
+
+static const char *rule_name(unsigned int rule)
+{
+	return rule == RD_SNIFF_IN ? "received" : "sent";
+}
+
+/* Adds to the error what was being done. */
+static int fail_set(
+	const struct mlx5_sniffer *s, bool attach, unsigned int rule, struct rd_error *err)
+{
+	struct rd_error why = *err;
+
+	return rd_fail(err, RD_CLASS_DEVICE, 0, NULL,
+		"cannot %s the sniffer of %s frames of port %u: %s", attach ? "attach" : "detach",
+		rule_name(rule), s->record.port, why.text);
+}
+
+static const unsigned int order[] = {RD_SNIFF_OUT, RD_SNIFF_IN};
+
+/* Whether the firmware got the command and only found nothing to detach. */
+static bool is_nothing_there(enum icmd_status status)
+{
+	return status == ICMD_OPERATIONAL_ERROR || status == ICMD_BAD_PARAMETER;
+}
+
+static void forget(struct mlx5_sniffer *s, unsigned int rule)
+{
+	s->record.rules &= ~rule;
+	sniffer_record_write(&s->record);
+}
+
+/* `any`: it is not known whether the rule is attached. */
+static int detach_rule(struct mlx5_sniffer *s, unsigned int rule, bool any, struct rd_error *err)
+{
+	enum icmd_status status;
+
+	if (set(s, false, rule, &status, err) < 0 && !(any && is_nothing_there(status)))
+		return fail_set(s, false, rule, err);
+	*err = (struct rd_error){0};
+	forget(s, rule);
+	return 0;
+}
+
+/* Tries both; the first error is the one that is reported. */
+static int detach_rules(struct mlx5_sniffer *s, unsigned int rules, bool any, struct rd_error *err)
+{
+	struct rd_error later = {0};
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		if (rules & order[i] && detach_rule(s, order[i], any, rc ? &later : err) < 0)
+			rc = -1;
+	return rc;
+}
+
+static int attach_rule(struct mlx5_sniffer *s, unsigned int rule, struct rd_error *err)
+{
+	enum icmd_status status;
+
+	/* Whatever happens from here on, it may be attached. */
+	s->record.rules |= rule;
+	sniffer_record_write(&s->record);
+	if (set(s, true, rule, &status, err) == 0)
+		return 0;
+	fail_set(s, true, rule, err);
+	/* The firmware answered: it refused. */
+	if (status != ICMD_NOT_RUN)
+		forget(s, rule);
+	return -1;
+}
+
+int mlx5_sniffer_attach(
+	struct mlx5_sniffer *s, uint32_t qpn, unsigned int rules, struct rd_error *err)
+{
+	struct rd_error later = {0};
+
+	s->record.qpn = qpn;
+	if (detach_rules(s, RD_SNIFF_IN | RD_SNIFF_OUT, true, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		if (!(rules & order[i]) || attach_rule(s, order[i], err) == 0)
+			continue;
+		detach_rules(s, s->record.rules, true, &later);
+		return -1;
+	}
+	return 0;
+}
+
+int mlx5_sniffer_detach(struct mlx5_sniffer *s, struct rd_error *err)
+{
+	return detach_rules(s, s->record.rules, false, err);
+}
+
+/* --- opening ------------------------------------------------------------------------------ */
+
+static int check_chip(struct mlx5_sniffer *s, struct rd_error *err)
+{
+	uint32_t id;
+
+	if (gateway_read(&s->gateway, GATEWAY_REGISTERS, CHIP_ID, &id, err) < 0)
+		return -1;
+	if ((id & 0xffff) == s->chip->id)
+		return 0;
+	return rd_fail(err, RD_CLASS_DEVICE, 0,
+		"report this with 'rdmadump info -v'; until then mirror the port on the switch",
+		"%s calls itself chip 0x%x, but a %s is 0x%x: its registers are not known",
+		s->gateway.pci, id & 0xffff, s->chip->name, s->chip->id);
+}
+
+int mlx5_sniffer_open(struct mlx5_sniffer *s, const struct rd_device *device, int fd,
+	unsigned int port, struct rd_error *err)
+{
+	s->chip = sniffer_chip_find(device->part_id);
+	s->gateway = (struct gateway){
+		.pci = device->pci, .fd = fd, .record = &s->record, .orphan = s->record.ticket};
+	s->icmd = (struct icmd){
+		.gateway = &s->gateway, .not_ready = s->chip->not_ready, .record = &s->record};
+	if (gateway_open(&s->gateway, err) < 0 || check_chip(s, err) < 0 ||
+		detach_rules(s, s->record.rules, true, err) < 0)
+		return -1;
+	s->record.port = port;
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The firmware command SET_PORT_SNIFFER, which copies a port's traffic to a queue pair; as ibdump
+ * uses it. docs/infiniband.md says what is known of it, and what is not.
+ */
+#ifndef RDMADUMP_DEVICE_PORT_SNIFFER_MLX5_H
+#define RDMADUMP_DEVICE_PORT_SNIFFER_MLX5_H
+
+#include "icmd_mlx5.h"
+#include <rdmadump/device.h>
+#include <rdmadump/port_sniffer.h>
+
+/* What differs between adapters. */
+struct sniffer_chip {
+	uint16_t id; /* of the chip, in its register 0xf0014 */
+	const char *name;
+	uint16_t pci[3];    /* device ids of its physical functions; 0: none more */
+	uint32_t not_ready; /* register: bit 31 is set until the firmware is ready */
+	uint32_t unlock;    /* register: ends the write protection of firmware commands */
+};
+
+/* The chip of this PCI device id; NULL: unknown, or none that has the command. */
+const struct sniffer_chip *sniffer_chip_find(uint32_t part_id);
+/* Whether it is the id of an adapter whose flash has no firmware (it shows the chip's own id). */
+bool sniffer_chip_in_recovery(uint32_t part_id);
+
+struct mlx5_sniffer {
+	const struct sniffer_chip *chip;
+	struct gateway gateway;
+	struct icmd icmd;
+	struct sniffer_record record; /* record.rules: what is, or may be, attached */
+};
+
+/*
+ * Opens the gateway and checks that the chip is what the table says. fd: configuration space.
+ * s->record has what a killed capture left; its rules are detached. `port` is what this capture
+ * uses. -1 with RD_CLASS_DEVICE.
+ */
+int mlx5_sniffer_open(struct mlx5_sniffer *s, const struct rd_device *device, int fd,
+	unsigned int port, struct rd_error *err);
+/*
+ * Detaches what may be attached to the port, then attaches the rules (RD_SNIFF_...) to the queue
+ * pair: all or none. -1 with RD_CLASS_DEVICE.
+ */
+int mlx5_sniffer_attach(
+	struct mlx5_sniffer *s, uint32_t qpn, unsigned int rules, struct rd_error *err);
+/* Detaches what may be attached. -1 with RD_CLASS_DEVICE if something may be left. */
+int mlx5_sniffer_detach(struct mlx5_sniffer *s, struct rd_error *err);
+
+#endif

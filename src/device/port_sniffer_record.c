@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The record of a capture by the command gateway: one line of text of a fixed form. */
+#include "port_sniffer_record.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmadump/log.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER	  "/run/rdmadump"
+#define LINE_ROOM 200
+
+#define LINE_READ                                                                                  \
+	"port-sniffer 1 capture %d helper %d orphans %d %d %d %d port %u qpn %x rules %u ticket "  \
+	"%x"
+/* Of fixed length: a new line replaces the old one. */
+#define LINE_WRITE                                                                                 \
+	"port-sniffer 1 capture %10d helper %10d orphans %10d %10d %10d %10d port %3u qpn %06x "   \
+	"rules %u ticket %08x\n"
+
+static void read_line(int fd, struct sniffer_record *r)
+{
+	char line[LINE_ROOM] = "";
+	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
+
+	*r = (struct sniffer_record){.fd = -1};
+	if (n > 0 && sscanf(line, LINE_READ, &r->capture, &r->helper, &r->orphans[0],
+			     &r->orphans[1], &r->orphans[2], &r->orphans[3], &r->port, &r->qpn,
+			     &r->rules, &r->ticket) != 10)
+		*r = (struct sniffer_record){.fd = -1};
+}
+
+/* Only root may write to /run: nobody else can put a link in place of folder or file. */
+static int open_file(const char *path)
+{
+	if (mkdir(FOLDER, 0700) < 0 && errno != EEXIST)
+		return -1;
+	return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+static int fail_used(const struct sniffer_record *by, const char *pci, struct rd_error *err)
+{
+	if (!by->capture)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "wait until it has ended",
+			"another rdmadump uses the command gateway of %s", pci);
+	return rd_fail(err, RD_CLASS_DEVICE, 0, "end that capture first",
+		"the sniffer of %s port %u is attached by rdmadump, process %d", pci, by->port,
+		(int)by->capture);
+}
+
+int sniffer_record_open(struct sniffer_record *r, struct sniffer_record *left, const char *pci,
+	struct rd_error *err)
+{
+	char path[128];
+	int locked;
+
+	*r = (struct sniffer_record){.fd = -1};
+	snprintf(path, sizeof(path), FOLDER "/port-sniffer-%s", pci);
+	r->fd = open_file(path);
+	if (r->fd < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, errno,
+			errno == EACCES || errno == EPERM
+				? "run as root"
+				: "make /run writable: without a record, nothing would detach the "
+				  "sniffer of a killed capture",
+			"cannot create '%s'", path);
+	locked = flock(r->fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+	read_line(r->fd, left);
+	if (!locked)
+		return 0;
+	sniffer_record_close(r);
+	if (locked == EWOULDBLOCK)
+		return fail_used(left, pci, err);
+	return rd_fail(err, RD_CLASS_DEVICE, locked, NULL, "cannot lock '%s'", path);
+}
+
+void sniffer_record_inherit(
+	struct sniffer_record *r, const struct sniffer_record *left, pid_t helper)
+{
+	r->helper = helper;
+	r->orphans[0] = left->helper;
+	memcpy(r->orphans + 1, left->orphans, sizeof(r->orphans) - sizeof(r->orphans[0]));
+	r->rules = left->rules;
+	r->ticket = left->ticket;
+	if (!left->rules)
+		return;
+	r->port = left->port;
+	r->qpn = left->qpn;
+}
+
+bool sniffer_record_is_clean(const struct sniffer_record *r)
+{
+	/* An older one is there only behind a newer one. */
+	return !r->rules && !r->ticket && !r->orphans[0];
+}
+
+void sniffer_record_write(const struct sniffer_record *r)
+{
+	char line[LINE_ROOM];
+	int n = snprintf(line, sizeof(line), LINE_WRITE, (int)r->capture, (int)r->helper,
+		(int)r->orphans[0], (int)r->orphans[1], (int)r->orphans[2], (int)r->orphans[3],
+		r->port, r->qpn, r->rules, r->ticket);
+
+	if (r->fd >= 0 && pwrite(r->fd, line, (size_t)n, 0) != n)
+		rd_log(RD_LOG_DEBUG, "record of the port's sniffer: %s", strerror(errno));
+}
+
+void sniffer_record_clear(struct sniffer_record *r)
+{
+	if (r->fd >= 0 && ftruncate(r->fd, 0) < 0)
+		rd_log(RD_LOG_DEBUG, "record of the port's sniffer: %s", strerror(errno));
+}
+
+void sniffer_record_close(struct sniffer_record *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	r->fd = -1;
+}

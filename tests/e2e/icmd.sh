@@ -1,0 +1,213 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# --sniffer icmd: capture by the port sniffer that a firmware command attaches; refusals, faults and
+# kills, after which nothing may be attached or held. KILLS=1000 kills more often.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool tshark flock setpriv unshare
+: "${SOFTHCA_GATEWAY:?path of softhca-gateway}"
+if [ "$(id -u)" != 0 ]; then
+	unshare -r true 2>/dev/null || skip_all "neither root nor user namespaces"
+	exec unshare -r bash "$0"
+fi
+kills=${KILLS:-100} both=10
+[ -z "${TEST_QUICK-}" ] || kills=15 both=3
+
+[ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
+clean='attached 0 semaphore 0 icmd 0 violations 0'
+state() { "$SOFTHCA_GATEWAY" "$tmp/tree/gateway.0" | sed -n "${1:-1}p"; }
+
+# on SPEC MODEL-OPTIONS... -- ARGUMENTS...: a capture on a device with such a gateway
+on() {
+	local spec=$1 options=()
+	shift
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	rm -rf "$tmp/tree" "$tmp/f.pcapng"
+	model --keep "$tmp/tree" --dev "link=ib,lid=1,gateway=$spec" --gen count=200,size=300 "${options[@]}" -- \
+		"$RDMADUMP" -d mlx5_0 --sniffer icmd -w "$tmp/f.pcapng" "$@" >"$tmp/out" 2>"$tmp/log"
+}
+
+# --- frames ---------------------------------------------------------------------------------
+
+# The generator's frames are sent by LID 1. The first of them may come before the second rule is attached.
+
+on yes -- -c 150
+is "InfiniBand: exit status" $? 0
+is "InfiniBand: nothing is left" "$(state)" "$clean"
+has "InfiniBand: both rules; detached first, attached, detached" <(state 2) '^most 2 commands 6 '
+is "InfiniBand: the record is empty" "$(cat "$tmp/tree/run/rdmadump"/*)" ""
+has "InfiniBand: the log names the sniffer" "$tmp/log" 'mlx5_0 port 1 \(InfiniBand, 100 Gb/s\), port sniffer, '
+is "InfiniBand: frames begin with LRH, and every VCRC and ICRC is valid" \
+	"$("$RDMADUMP" analyze --json "$tmp/f.pcapng" 2>/dev/null | jq -r '"\(.totals.frames) \(.totals.icrc_good) \(.totals.icrc_bad)"')" '150 150 0'
+is "InfiniBand: tshark decodes all of them" \
+	"$(tshark -r "$tmp/f.pcapng" -Y 'infiniband.lrh.slid == 1 && infiniband.bth.opcode && !_ws.malformed' 2>/dev/null | wc -l)" 150
+
+on yes --rate 20000 -- -Q out -c 50
+is "one direction: exit status" $? 0
+has "one direction: one rule" <(state 2) '^most 1 commands 4 '
+has "one direction: what was sent" "$tmp/log" 'received 0 +sent 50'
+is "one direction: nothing is left" "$(state)" "$clean"
+on reversed --rate 20000 -- -Q in -a duration:1
+has "rules are the other way round: a warning" "$tmp/log" 'rule for received frames delivers the other ones: leave --direction out'
+is "rules are the other way round: nothing is left" "$(state)" "$clean"
+
+on yes --dev "link=ib,name=mlx5_9" --fault cqe=no_qp,frame=50 --rate 5000 -- -Z root -c 120
+is "a queue that is replaced: exit status" $? 0
+has "a queue that is replaced: attached again" <(state 2) '^most 2 commands 12 '
+is "a queue that is replaced: detached before it is destroyed" "$(state)" "$clean"
+
+rm -rf "$tmp/tree"
+model --keep "$tmp/tree" --dev gateway=yes,sniffer=no --gen size=300 --rate 2000 -- \
+	"$RDMADUMP" -d mlx5_0 --sniffer icmd -c 100 -w "$tmp/f.pcapng" 2>"$tmp/log"
+is "Ethernet, where flows are refused: exit status" $? 0
+is "Ethernet: frames" "$(tshark -r "$tmp/f.pcapng" -Y infiniband.bth 2>/dev/null | wc -l)" 100
+is "Ethernet: nothing is left" "$(state)" "$clean"
+
+rm -rf "$tmp/tree"
+model --keep "$tmp/tree" --dev link=ib,devid=1023,gateway=moved+relocks+strict --gen size=300 --rate 2000 -- \
+	"$RDMADUMP" -d mlx5_0 --sniffer icmd -c 100 -w - 2>"$tmp/log" | cat >"$tmp/piped.pcapng"
+is "ConnectX-8, into a pipe: frames" "$(tshark -r "$tmp/piped.pcapng" 2>/dev/null | wc -l)" 100
+is "ConnectX-8: nothing is left" "$(state)" "$clean"
+
+# --- privileges -----------------------------------------------------------------------------
+
+# who PID: capabilities, and whether configuration space or the output is open
+who() {
+	echo "$(awk '/^CapEff|^CapPrm/ {print $2}' "/proc/$1/status" | sort -u)" \
+		"$(find "/proc/$1/fd" -lname '*/config' 2>/dev/null | wc -l)" \
+		"$(find "/proc/$1/fd" -lname '*.pcapng' 2>/dev/null | wc -l)"
+}
+# started PID: waits until the capture's helper has attached both rules; its process id in $helper
+started() {
+	local task
+	for _ in $(seq 400); do
+		kill -0 "$1" 2>/dev/null || return 1
+		grep -q 'rules 3' "$tmp/tree/run/rdmadump"/* 2>/dev/null && break
+		sleep 0.05
+	done
+	helper=
+	for task in /proc/[0-9]*/comm; do
+		[ "$(cat "$task" 2>/dev/null)" = rdmadump-icmd ] || continue
+		task=${task%/comm}
+		[ "$(awk '/^PPid/ {print $2}' "$task/status")" = "$1" ] && helper=${task#/proc/}
+	done
+	[ -n "$helper" ]
+}
+# Until no process has the record locked
+ended() {
+	for _ in $(seq 400); do
+		flock -n "$tmp/tree/run/rdmadump/port-sniffer-0000:01:00.0" true 2>/dev/null && return
+		sleep 0.05
+	done
+}
+# lives SPEC SCRIPT: a shell in the model with a capture in the background, $! of it in $pid
+lives() {
+	rm -rf "$tmp/tree"
+	export -f who started ended
+	export tmp clean kills both SOFTHCA_GATEWAY
+	model --keep "$tmp/tree" --dev "link=ib,lid=1,gateway=$1" --gen size=300 --rate 1000 -- bash -c '
+		go() { $RDMADUMP -d mlx5_0 --sniffer icmd -q -w "$tmp/f.pcapng" "$@" 2>>"$tmp/log" & pid=$!; }
+		state() { LD_PRELOAD="" "$SOFTHCA_GATEWAY" "$tmp/tree/gateway.0" | head -n 1; }
+		'"$2" >"$tmp/out" 2>"$tmp/err"
+}
+export tmp
+: >"$tmp/log"
+
+# shellcheck disable=SC2016 # for the inner shell
+lives yes 'go; started $pid; who $pid; who $helper; kill -INT $pid; wait $pid; echo $?'
+is "privileges: only the helper has configuration space, neither has capabilities" "$(head -n 2 "$tmp/out")" \
+	$'0000000000000000 0 1\n0000000000000000 1 0'
+is "privileges: Ctrl-C detaches" "$(tail -n 1 "$tmp/out") $(state)" "0 $clean"
+
+# --- another capture, and one that is killed -------------------------------------------------
+
+# shellcheck disable=SC2016 # for the inner shell
+lives yes '
+	go; started $pid
+	$RDMADUMP -d mlx5_0 --sniffer icmd -w "$tmp/second.pcapng" 2>&1; echo $?
+	grep -c "process $pid;" "$tmp/out"
+	kill -9 $pid; wait $pid; ended; state'
+has "a second capture: who has the sniffer" "$tmp/out" 'sniffer of 0000:01:00.0 port 1 is attached by rdmadump, process [0-9]+; end that capture first'
+is "a second capture: refused, the right process named; then the first is killed" "$(tail -n 3 "$tmp/out")" $'2\n1\n'"$clean"
+has "killed: the helper says so" "$tmp/log" 'mlx5_0 port 1: the capture ended without detaching the sniffer: it is detached now'
+
+: >"$tmp/log"
+# shellcheck disable=SC2016 # for the inner shell
+lives yes '
+	go; started $pid
+	kill -9 $helper; kill -INT $pid; wait $pid; echo $?; state
+	go -c 5; wait $pid; echo $?; state'
+is "the helper is killed: told at the end, and undone by the next capture" "$(cat "$tmp/out")" \
+	$'4\nattached 2 semaphore 0 icmd 0 violations 0\n0\n'"$clean"
+has "the helper is killed: what to do" "$tmp/log" 'process that uses the command gateway of 0000:01:00.0 was killed; .*start a capture with --sniffer icmd again'
+has "the next capture says what it did" "$tmp/log" 'a capture that was killed \(process [0-9]+\) had left its sniffer attached: it is detached now'
+
+: >"$tmp/log"
+# shellcheck disable=SC2016 # for the inner shell
+lives by_qpn+strict '
+	n=0
+	for _ in $(seq $kills); do
+		go
+		sleep 0.$(printf %03d $((RANDOM % 160)))
+		kill -9 $pid; wait $pid 2>/dev/null; ended
+		[ "$(state)" = "$clean" ] && n=$((n + 1))
+	done
+	echo $n'
+is "killed at random, $kills times: nothing is left, no violation" "$(cat "$tmp/out")" "$kills"
+has "killed at random: some were attached" "$tmp/log" 'it is detached now'
+
+# shellcheck disable=SC2016 # for the inner shell
+lives by_qpn+strict '
+	n=0
+	for _ in $(seq $both); do
+		go
+		sleep 0.$(printf %03d $((30 + RANDOM % 100)))
+		kids=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
+		kill -9 $kids $pid 2>/dev/null; wait $pid 2>/dev/null; ended
+		$RDMADUMP -d mlx5_0 --sniffer icmd -q -c 3 -w "$tmp/f.pcapng" 2>>"$tmp/log" || continue
+		[ "$(state)" = "$clean" ] && n=$((n + 1))
+	done
+	echo $n'
+is "killed together with the helper, $both times: the next capture leaves nothing" "$(cat "$tmp/out")" "$both"
+
+# --- faults ---------------------------------------------------------------------------------
+
+while IFS='|' read -r spec status message; do
+	on "$spec" -- -c 20
+	is "$spec: exit status" $? "$status"
+	has "$spec: $message" "$tmp/log" "$message"
+	is "$spec: nothing is left" "$(state | sed 's/semaphore 1\|icmd 1/& (of another tool)/')" "${clean/$([[ $spec = held ]] && echo semaphore 0)/$([[ $spec = held ]] && echo 'semaphore 1 (of another tool)')}"
+done <<'END'
+held|2|semaphore is held since 2 s, by ticket 0x5eed0001; another tool uses it .* 'setpci -s 0000:01:00.0 cc.l=0'
+readonly|2|Operation not permitted; kernel lockdown, as with Secure Boot, forbids it
+status:1|2|cannot detach the sniffer of sent frames of port 1: firmware of 0000:01:00.0: it does not know the command
+status:3.4.4|2|cannot attach the sniffer of received frames of port 1: .*could not execute the command .*; end other programs
+fault:300|2|Input/output error
+END
+on status:6.5.9 -- -c 20
+is "cannot detach: exit status" $? 4
+has "cannot detach: the error" "$tmp/log" '^rdmadump: cannot detach the sniffer of sent frames of port 1: firmware of 0000:01:00.0: it has no memory from the driver'
+is "cannot detach: tried again until it works" "$(state)" "$clean"
+
+# refused DEV-KEYS MESSAGE [PREFIX...]
+refused() {
+	local keys=$1 message=$2
+	shift 2
+	model --dev "link=ib,$keys" -- "$@" "$RDMADUMP" -d mlx5_0 --sniffer icmd -w "$tmp/no.pcapng" 2>"$tmp/log"
+	is "$keys $*: exit status" $? 2
+	has "$keys $*: $message" "$tmp/log" "^rdmadump: --sniffer icmd on mlx5_0: $message"
+}
+refused gateway=hidden 'PCI configuration space is not visible here; use --sniffer icmd on the host itself'
+refused gateway=yes 'it needs root: CAP_SYS_ADMIN is missing; use --sniffer icmd as root' setpriv --bounding-set -sys_admin
+[ ! -e "$tmp/no.pcapng" ]
+ok "refused: no file"
+
+# --- what list says ---------------------------------------------------------------------------
+
+advice() { model --dev "link=ib,$1" -- "$RDMADUMP" list --json | jq -r '.devices[0].ports[0].capture.todo'; }
+is "list: the port sniffer" "$(advice gateway=yes)" 'use --sniffer icmd as root (see docs/infiniband.md), or mirror the port on the switch'
+is "list: not in a container" "$(advice gateway=hidden)" \
+	'use --sniffer icmd on the host itself, outside of any container, or mirror the port on the switch'
+
+tap_done

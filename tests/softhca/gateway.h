@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The command gateway of a ConnectX in PCI configuration space, as a state machine: what reading
+ * and writing its registers does. Nothing here comes from the program's own headers. It is used by
+ * the model (gateway_file.c), and alone by a unit test.
+ */
+#ifndef SOFTHCA_GATEWAY_H
+#define SOFTHCA_GATEWAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { GW_PORTS = 2, GW_CONFIG = 256, GW_LACKING = 8, GW_WORDS = 64 };
+
+/* Behaviour; README.md has the words of gw_conf_parse(). Counts begin at 1; 0: never. */
+struct gw_conf {
+	bool present;
+	uint16_t chip;
+	bool held, icmd_held, busy; /* from the beginning, by another one */
+	uint32_t held_reads, icmd_pid, icmd_reads, busy_reads; /* reads until it ends; 0: never */
+	uint32_t stolen;
+	uint16_t lacks[GW_LACKING];
+	bool twins, moved, readonly, not_ready, small, relocks, sealed, strict, by_qpn, reversed;
+	uint32_t stuck, fault, gone, reset, hangs, slow; /* numbers of accesses or commands */
+	uint32_t status, status_at, status_last;
+};
+
+struct gw_rule {
+	uint32_t attached, qpn;
+};
+
+struct gw_state {
+	uint32_t started;
+	uint32_t control, counter, semaphore, address, data;
+	int32_t holder;	    /* process that has the semaphore; 0: none, -1: not of this machine */
+	int32_t reader;	    /* that read the counter last */
+	uint32_t read_last; /* what it read */
+	uint32_t selected;  /* a space was selected since the semaphore was taken */
+	uint32_t icmd_semaphore;
+	int32_t icmd_holder;
+	uint32_t command, mailbox[GW_WORDS], syndrome, pending; /* pending: reads until it ends */
+	uint32_t unlocked, locks, steals, was_reset, icmd_was_reset, was_gone;
+	uint32_t accesses, words, commands, busy_left;
+	uint32_t most_attached;
+	struct gw_rule rule[GW_PORTS][2]; /* by port - 1, by direction: sent, received */
+	uint32_t violations;
+	char first[120]; /* the first violation */
+};
+
+/* False: `spec` has a word that is not known. */
+bool gw_conf_parse(struct gw_conf *conf, const char *spec);
+/* Writes the first GW_CONFIG bytes of configuration space, without the gateway's state. */
+void gw_config_bytes(const struct gw_conf *conf, uint16_t part_id, uint8_t bytes[GW_CONFIG]);
+/* One access of a process to the word at an offset of configuration space. 0 or an errno. */
+int gw_read(struct gw_state *s, const struct gw_conf *conf, int32_t process, unsigned int at,
+	uint32_t *value);
+int gw_write(struct gw_state *s, const struct gw_conf *conf, int32_t process, unsigned int at,
+	uint32_t value);
+/* A queue pair is destroyed. */
+void gw_qp_gone(struct gw_state *s, uint32_t qpn);
+/* Whether frames of a port and direction (0 sent, 1 received) go to this queue pair. */
+bool gw_copies(const struct gw_state *s, unsigned int port, unsigned int direction, uint32_t qpn);
+
+#endif

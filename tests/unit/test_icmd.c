@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The command gateway and the port sniffer over the model's state machine: every fault at every
+ * access, and a process that is killed at every access. Whatever happens, no semaphore is held
+ * afterwards, nothing is attached, and the model has no violation of the protocol to report.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../softhca/gateway.h"
+#include "device/pci_config.h"
+#include "device/port_sniffer_mlx5.h"
+#include <rdmadump/log.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define QPN	   0x123
+#define PORT	   1
+#define ACCESS_MAX 4000
+#define KILLED	   9
+
+/* What outlives a killed process. */
+static struct shared {
+	struct gw_state state;
+	struct sniffer_record record;
+} * shared;
+
+static struct gw_conf conf;
+static const struct rd_device device = {
+	.name = "mlx5_0", .pci = "0000:3b:00.0", .driver = "mlx5_core", .part_id = 0x1017};
+static const struct rd_device cx8 = {
+	.name = "mlx5_0", .pci = "0000:3b:00.0", .driver = "mlx5_core", .part_id = 0x1023};
+
+static uint64_t waited_us;
+static unsigned int kill_at, accesses; /* kill_at 0: never */
+static char last_log[1024];
+
+/* --- between the program and the model ------------------------------------------------------ */
+
+int __wrap_pci_config_read(int fd, unsigned int at, uint32_t *value);
+int __wrap_pci_config_write(int fd, unsigned int at, uint32_t value);
+void __wrap_pci_config_pause(unsigned int us);
+void __wrap_sniffer_record_write(const struct sniffer_record *r);
+
+/* Killed before this access: what the one before it did has happened. */
+static void count_access(void)
+{
+	if (++accesses == kill_at)
+		_exit(KILLED);
+}
+
+int __wrap_pci_config_read(int fd, unsigned int at, uint32_t *value)
+{
+	(void)fd;
+	count_access();
+	return gw_read(&shared->state, &conf, getpid(), at, value);
+}
+
+int __wrap_pci_config_write(int fd, unsigned int at, uint32_t value)
+{
+	(void)fd;
+	count_access();
+	return gw_write(&shared->state, &conf, getpid(), at, value);
+}
+
+void __wrap_pci_config_pause(unsigned int us)
+{
+	waited_us += us;
+}
+
+void __wrap_sniffer_record_write(const struct sniffer_record *r)
+{
+	shared->record = *r;
+}
+
+static void keep_log(void *ctx, enum rd_level level, const char *line)
+{
+	(void)ctx;
+	(void)level;
+	snprintf(last_log, sizeof(last_log), "%s", line);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	shared = mmap(
+		NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return shared == MAP_FAILED;
+}
+
+/* --- a capture's use of the gateway --------------------------------------------------------- */
+
+static void begin(const char *spec)
+{
+	memset(shared, 0, sizeof(*shared));
+	conf = (struct gw_conf){.chip = strstr(spec, "chip8") ? 0x21e : 0x20d};
+	assert_true(gw_conf_parse(&conf, strstr(spec, "chip8") ? spec + 6 : spec));
+	waited_us = 0;
+	kill_at = accesses = 0;
+	last_log[0] = '\0';
+	rd_log_to(keep_log, NULL, RD_LOG_WARNING);
+}
+
+static int open_as(struct mlx5_sniffer *s, const struct rd_device *d, struct rd_error *err)
+{
+	const struct sniffer_record left = shared->record;
+
+	*s = (struct mlx5_sniffer){.record = {.fd = -1, .capture = 1}};
+	*err = (struct rd_error){0};
+	sniffer_record_inherit(&s->record, &left, getpid());
+	return mlx5_sniffer_open(s, d, -1, PORT, err);
+}
+
+struct outcome {
+	int open, attach, detach;
+	struct rd_error error; /* the first one */
+};
+
+static struct outcome capture_on(const struct rd_device *d, unsigned int rules)
+{
+	struct outcome o = {.attach = -1, .detach = -1};
+	struct mlx5_sniffer s;
+	struct rd_error later = {0};
+
+	o.open = open_as(&s, d, &o.error);
+	if (o.open == 0)
+		o.attach = mlx5_sniffer_attach(&s, QPN, rules, &o.error);
+	if (o.attach == 0)
+		assert_int_equal(o.error.class, RD_CLASS_NONE);
+	o.detach = mlx5_sniffer_detach(&s, o.attach == 0 ? &o.error : &later);
+	/* As the process does it at its end: a device that works again is left clean. */
+	for (int i = 0; i < 2 && o.detach < 0; i++)
+		if (mlx5_sniffer_detach(&s, &later) == 0)
+			break;
+	return o;
+}
+
+static struct outcome capture(void)
+{
+	return capture_on(&device, RD_SNIFF_BOTH);
+}
+
+static uint32_t n_attached(void)
+{
+	uint32_t n = 0;
+
+	for (int p = 0; p < GW_PORTS; p++)
+		n += shared->state.rule[p][0].attached + shared->state.rule[p][1].attached;
+	return n;
+}
+
+/* A process of ours holds nothing, and nothing is attached. */
+static void assert_nothing_left(const char *what, unsigned int at)
+{
+	const struct gw_state *s = &shared->state;
+
+	if (s->violations || s->holder > 0 || s->icmd_holder > 0 || n_attached())
+		print_error("%s at %u: %u violations (%s), holder %d, icmd %d, attached %u\n", what,
+			at, s->violations, s->first, s->holder, s->icmd_holder, n_attached());
+	assert_int_equal(s->violations, 0);
+	assert_true(s->holder <= 0);
+	assert_true(s->icmd_holder <= 0);
+	assert_int_equal(n_attached(), 0);
+}
+
+static bool succeeded(const struct outcome *o)
+{
+	return o->open == 0 && o->attach == 0 && o->detach == 0;
+}
+
+/* What failed, why, and what to do. */
+static void assert_message(const struct rd_error *err)
+{
+	assert_int_equal(err->class, RD_CLASS_DEVICE);
+	assert_non_null(strstr(err->text, "0000:3b:00.0"));
+	assert_non_null(strchr(err->text, ';'));
+	assert_true(strlen(err->text) < sizeof(err->text) - 1);
+}
+
+/* --- one fault ------------------------------------------------------------------------------ */
+
+/* A fault from the beginning on, and what the user reads. */
+static const struct {
+	const char *spec, *message; /* NULL: it works */
+} faults[] = {
+	{"yes", NULL},
+	{"no", "no such capability; this function has no access"},
+	{"held:100", NULL},
+	{"held", "its semaphore is held since 2 s, by ticket 0x5eed0001; another tool uses it"},
+	{"held", "'setpci -s 0000:3b:00.0 cc.l=0' releases it"},
+	{"stolen:5", NULL},
+	{"stolen:100000", "its semaphore is held since 2 s"},
+	{"lacks:2", "does not grant space 0x2 (registers); update the firmware"},
+	{"lacks:3", "does not grant space 0x3 (command interface)"},
+	{"lacks:0xa", "does not grant space 0xa (semaphores)"},
+	{"twins", NULL},
+	{"twins+lacks:2+lacks:3+lacks:0xa", NULL},
+	{"twins+lacks:2", NULL},
+	{"twins+lacks:2+lacks:0x103", "does not grant space 0x2 (registers)"},
+	{"moved", NULL},
+	{"readonly", "Operation not permitted; kernel lockdown, as with Secure Boot"},
+	{"not_ready", "it is not ready for commands; wait until the adapter has started"},
+	{"small", "takes no command of this length; update the firmware"},
+	{"relocks", NULL},
+	{"sealed", "protects itself from this command (status 0x7, syndrome 0x5a17c0); it may be "
+		   "locked for the host"},
+	{"strict", NULL},
+	{"by_qpn", NULL},
+	{"reversed", NULL},
+	{"icmd_held:4242.20", NULL},
+	{"icmd_held:4242", "in use since 5 s, by process 4242; end that program"},
+	{"busy:10", NULL},
+	{"busy", "busy with an earlier command; another tool's command does not end"},
+	{"hangs:1", "the command did not end within 30 s; the firmware may hang"},
+	{"hangs:3", "cannot attach the sniffer of sent frames of port 1: firmware of 0000:3b:00.0: "
+		    "the command did not end within 30 s"},
+	{"hangs:6", "cannot detach the sniffer of received frames of port 1"},
+	{"slow:50", NULL},
+	{"stuck:1", "no access to address 0xf0014 within 0.1 s; see the kernel's log"},
+	{"gone:1", "the adapter does not respond (all bits of configuration space are 1)"},
+	{"gone:200", "the adapter does not respond"},
+	{"fault:1", "reading configuration space at 0x0: Input/output error"},
+	{"chip:0x20f", "calls itself chip 0x20f, but a ConnectX-5 is 0x20d: its registers are not "
+		       "known; report this"},
+	{"status:1", "it does not know the command (status 0x1"},
+	{"status:2", "it does not accept the command (status 0x2"},
+	{"status:3.3", "cannot attach the sniffer of sent frames of port 1: firmware of "
+		       "0000:3b:00.0: it could not execute the command (status 0x3"},
+	{"status:4.4", "cannot attach the sniffer of received frames of port 1: firmware of "
+		       "0000:3b:00.0: it refuses port or queue pair (status 0x4"},
+	{"status:5", "it is busy (status 0x5, syndrome 0x5a17c0); try again"},
+	{"status:6", "it has no memory from the driver (status 0x6, syndrome 0x5a17c0); load the "
+		     "driver again"},
+	{"status:7", "protects itself from this command"},
+	{"status:99", "it refuses the command (status 0x63, syndrome 0x5a17c0); report this"},
+	{"status:3.5", "cannot detach the sniffer of sent frames of port 1"},
+	{"chip8 yes", NULL},
+	{"chip8 moved", NULL},
+};
+
+static void test_messages(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		bool is_cx8 = strstr(faults[i].spec, "chip8") != NULL;
+		struct outcome o;
+
+		begin(faults[i].spec);
+		o = capture_on(is_cx8 ? &cx8 : &device, RD_SNIFF_BOTH);
+		if (succeeded(&o) == (faults[i].message != NULL) ||
+			(faults[i].message && !strstr(o.error.text, faults[i].message)))
+			print_error("%s: %s\n", faults[i].spec, o.error.text);
+		assert_int_equal(succeeded(&o), !faults[i].message);
+		if (faults[i].message) {
+			assert_message(&o.error);
+			assert_non_null(strstr(o.error.text, faults[i].message));
+		} else {
+			assert_int_equal(shared->state.most_attached, 2);
+		}
+		assert_int_equal(shared->state.violations, 0);
+		/* A device that no longer works keeps what it has. */
+		if (!strstr(faults[i].spec, "gone") && !strstr(faults[i].spec, "hangs"))
+			assert_nothing_left(faults[i].spec, 0);
+	}
+}
+
+/* What another one holds stays his. */
+static void test_foreign(void **state)
+{
+	(void)state;
+	begin("held");
+	capture();
+	assert_int_equal(shared->state.semaphore, 0x5eed0001);
+	assert_in_range(waited_us, 2000000, 7000000);
+	begin("icmd_held:4242");
+	capture();
+	assert_int_equal(shared->state.icmd_semaphore, 4242);
+}
+
+/* One rule for one direction; 6 commands for both: detach first, attach, detach. */
+static void test_rules(void **state)
+{
+	static const unsigned int rules[] = {RD_SNIFF_OUT, RD_SNIFF_IN, RD_SNIFF_BOTH};
+	static const uint32_t commands[] = {4, 4, 6};
+	struct rd_error err;
+	struct mlx5_sniffer s;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		begin("strict");
+		assert_int_equal(open_as(&s, &device, &err), 0);
+		assert_int_equal(mlx5_sniffer_attach(&s, QPN, rules[i], &err), 0);
+		assert_int_equal(
+			gw_copies(&shared->state, PORT, 0, QPN), rules[i] & RD_SNIFF_OUT ? 1 : 0);
+		assert_int_equal(
+			gw_copies(&shared->state, PORT, 1, QPN), rules[i] & RD_SNIFF_IN ? 1 : 0);
+		assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
+		assert_int_equal(shared->state.commands, 2 + commands[i] - 2);
+		/* Nothing is left to detach: no command. */
+		assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
+		assert_int_equal(shared->state.commands, commands[i]);
+		assert_true(sniffer_record_is_clean(&s.record));
+		assert_nothing_left("rules", (unsigned int)i);
+	}
+}
+
+/* A second attachment replaces the first: the queue pair was created again. */
+static void test_again(void **state)
+{
+	struct rd_error err;
+	struct mlx5_sniffer s;
+
+	(void)state;
+	begin("yes");
+	assert_int_equal(open_as(&s, &device, &err), 0);
+	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), 0);
+	assert_int_equal(mlx5_sniffer_attach(&s, QPN + 1, RD_SNIFF_BOTH, &err), 0);
+	assert_true(gw_copies(&shared->state, PORT, 0, QPN + 1));
+	assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
+	assert_nothing_left("again", 0);
+}
+
+/* --- a fault at every access ---------------------------------------------------------------- */
+
+static unsigned int count_accesses(const char *spec)
+{
+	struct outcome o;
+
+	begin(spec);
+	o = capture();
+	assert_true(succeeded(&o));
+	assert_in_range(accesses, 100, ACCESS_MAX);
+	return accesses;
+}
+
+/* An access that fails once: whatever it was, the device is left as it was found. */
+static void test_every_fault(void **state)
+{
+	unsigned int n = count_accesses("yes"), failed = 0;
+	char spec[32];
+
+	(void)state;
+	for (unsigned int i = 1; i <= n; i++) {
+		struct outcome o;
+
+		snprintf(spec, sizeof(spec), "fault:%u", i);
+		begin(spec);
+		o = capture();
+		if (!succeeded(&o)) {
+			assert_message(&o.error);
+			assert_non_null(strstr(o.error.text, "Input/output error"));
+			failed++;
+		}
+		assert_nothing_left(spec, i);
+	}
+	assert_true(failed > n / 2);
+}
+
+static void test_every_reset(void **state)
+{
+	unsigned int n = count_accesses("yes");
+	char spec[32];
+
+	(void)state;
+	for (unsigned int i = 1; i <= n; i++) {
+		struct outcome o;
+
+		snprintf(spec, sizeof(spec), "reset:%u+strict", i);
+		begin(spec);
+		o = capture();
+		if (!succeeded(&o))
+			assert_message(&o.error);
+		assert_nothing_left(spec, i);
+	}
+}
+
+/* The device vanishes: an error soon, and no endless wait. */
+static void test_every_end(void **state)
+{
+	unsigned int n = count_accesses("yes");
+	char spec[32];
+
+	(void)state;
+	/* The last access of all is a write, whose loss nothing shows. */
+	for (unsigned int i = 1; i < n; i++) {
+		struct outcome o;
+
+		snprintf(spec, sizeof(spec), "gone:%u", i);
+		begin(spec);
+		o = capture();
+		assert_false(succeeded(&o));
+		assert_message(&o.error);
+		assert_true(waited_us < 10000000);
+		assert_int_equal(shared->state.violations, 0);
+	}
+}
+
+/* Each command gets each status, once or from then on. */
+static void test_every_status(void **state)
+{
+	char spec[48];
+
+	(void)state;
+	for (unsigned int status = 1; status <= 8; status++) {
+		for (unsigned int at = 1; at <= 6; at++) {
+			struct outcome o;
+			/* Nothing was there to be detached. */
+			bool harmless = at <= 2 && (status == 3 || status == 4);
+
+			snprintf(spec, sizeof(spec), "status:%u.%u", status, at);
+			begin(spec);
+			o = capture();
+			assert_int_equal(succeeded(&o), harmless);
+			if (!harmless)
+				assert_message(&o.error);
+			assert_int_equal(o.attach == 0, harmless || at > 4);
+			assert_nothing_left(spec, at);
+		}
+	}
+}
+
+/* --- killed at every access ----------------------------------------------------------------- */
+
+/* Runs a capture that ends before its nth access; false: it came to its end before. */
+static bool run_killed(unsigned int nth)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		kill_at = nth;
+		accesses = 0;
+		capture();
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status) == KILLED;
+}
+
+/* What the next capture does, in a process of its own; false: it failed. */
+static bool run_next(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct outcome o = capture();
+
+		if (!succeeded(&o))
+			fprintf(stderr, "# %s\n", o.error.text);
+		_exit(!succeeded(&o) || !sniffer_record_is_clean(&shared->record));
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status) == 0;
+}
+
+static void test_every_kill(void **state)
+{
+	unsigned int n = count_accesses("by_qpn"), attached = 0, held = 0, icmd = 0;
+
+	(void)state;
+	for (unsigned int i = 1; i <= n; i++) {
+		begin("by_qpn");
+		assert_true(run_killed(i));
+		attached += n_attached() > 0;
+		held += shared->state.semaphore != 0;
+		icmd += shared->state.icmd_semaphore != 0;
+		assert_true(run_next());
+		assert_nothing_left("killed", i);
+	}
+	/* The states that must be undone did occur. */
+	assert_true(attached > 100 && held > 100 && icmd > 100);
+}
+
+/* The one that undoes it is killed, too, and once more. */
+static void test_killed_again(void **state)
+{
+	unsigned int n = count_accesses("by_qpn");
+
+	(void)state;
+	for (unsigned int i = 1; i <= n; i += 3) {
+		begin("by_qpn");
+		assert_true(run_killed(i));
+		run_killed(i * 7 % n + 1);
+		run_killed(i * 31 % n + 1);
+		assert_true(run_next());
+		assert_nothing_left("killed three times", i);
+	}
+}
+
+/* A ticket that comes back after a reset, in the hands of another tool, is not taken from it. */
+static void test_not_an_orphan(void **state)
+{
+	struct rd_error err;
+	struct mlx5_sniffer s;
+
+	(void)state;
+	begin("held:150");
+	shared->record = (struct sniffer_record){.fd = -1, .helper = 999999, .ticket = 0x5eed0001};
+	assert_int_equal(open_as(&s, &device, &err), 0);
+	assert_int_equal(shared->state.violations, 0);
+	assert_string_equal(last_log, "");
+}
+
+/* --- what is refused without touching the device -------------------------------------------- */
+
+static void test_refusals(void **state)
+{
+	static const struct {
+		const char *driver;
+		uint32_t part_id;
+		enum rd_function_kind kind;
+		const char *why; /* NULL: possible */
+	} cases[] = {
+		{"mlx5_core", 0x1013, RD_FUNCTION_PF, NULL},
+		{"mlx5_core", 0x1019, RD_FUNCTION_PF, NULL},
+		{"mlx5_core", 0x101f, RD_FUNCTION_PF, NULL},
+		{"mlx5_core", 0xa2d2, RD_FUNCTION_PF, NULL},
+		{"mlx5_core", 0xa2dc, RD_FUNCTION_PF, NULL},
+		{"mlx5_core", 0x1025, RD_FUNCTION_PF, NULL},
+		{"mlx4_core", 0x1007, RD_FUNCTION_PF, "only ConnectX-4 and later"},
+		{"mlx5_core", 0x1018, RD_FUNCTION_VF, "a VF has no command gateway"},
+		{"mlx5_core", 0x1017, RD_FUNCTION_SF, "an SF has no command gateway"},
+		{"mlx5_core", 0x20d, RD_FUNCTION_PF, "recovery mode"},
+		{"mlx5_core", 0x1027, RD_FUNCTION_PF, "registers of this adapter are not known"},
+		{"mlx5_core", 0, RD_FUNCTION_PF, "registers of this adapter are not known"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rd_device d = {.copied = true, .part_id = cases[i].part_id};
+		struct rd_sniffer_refusal why = {NULL, NULL};
+
+		snprintf(d.driver, sizeof(d.driver), "%s", cases[i].driver);
+		d.function.kind = cases[i].kind;
+		assert_int_equal(rd_port_sniffer_possible(&d, &why), !cases[i].why);
+		if (!cases[i].why)
+			continue;
+		assert_non_null(strstr(why.why, cases[i].why));
+		assert_true(*why.todo);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_every_fault),
+		cmocka_unit_test(test_every_reset),
+		cmocka_unit_test(test_every_end),
+		cmocka_unit_test(test_every_status),
+		cmocka_unit_test(test_every_kill),
+		cmocka_unit_test(test_killed_again),
+		cmocka_unit_test(test_not_an_orphan),
+		cmocka_unit_test(test_refusals),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}
