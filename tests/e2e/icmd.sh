@@ -10,8 +10,9 @@ if [ "$(id -u)" != 0 ]; then
 	unshare -r true 2>/dev/null || skip_all "neither root nor user namespaces"
 	exec unshare -r bash "$0"
 fi
-kills=${KILLS:-100} both=10
+kills=${KILLS:-100} both=$((${KILLS:-100} / 10))
 [ -z "${TEST_QUICK-}" ] || kills=15 both=3
+MODEL_SECONDS=$((120 + kills * 2))
 
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 clean='attached 0 semaphore 0 icmd 0 violations 0'
@@ -106,12 +107,12 @@ lives() {
 	rm -rf "$tmp/tree"
 	export -f who started ended
 	export tmp clean kills both SOFTHCA_GATEWAY
+	# shellcheck disable=SC2016 # for the inner shell
 	model --keep "$tmp/tree" --dev "link=ib,lid=1,gateway=$1" --gen size=300 --rate 1000 -- bash -c '
 		go() { $RDMADUMP -d mlx5_0 --sniffer icmd -q -w "$tmp/f.pcapng" "$@" 2>>"$tmp/log" & pid=$!; }
 		state() { LD_PRELOAD="" "$SOFTHCA_GATEWAY" "$tmp/tree/gateway.0" | head -n 1; }
 		'"$2" >"$tmp/out" 2>"$tmp/err"
 }
-export tmp
 : >"$tmp/log"
 
 # shellcheck disable=SC2016 # for the inner shell
@@ -138,7 +139,7 @@ lives yes '
 	go; started $pid
 	kill -9 $helper; kill -INT $pid; wait $pid; echo $?; state
 	go -c 5; wait $pid; echo $?; state'
-is "the helper is killed: told at the end, and undone by the next capture" "$(cat "$tmp/out")" \
+is "the helper is killed: reported at the end, and undone by the next capture" "$(cat "$tmp/out")" \
 	$'4\nattached 2 semaphore 0 icmd 0 violations 0\n0\n'"$clean"
 has "the helper is killed: what to do" "$tmp/log" 'process that uses the command gateway of 0000:01:00.0 was killed; .*start a capture with --sniffer icmd again'
 has "the next capture says what it did" "$tmp/log" 'a capture that was killed \(process [0-9]+\) had left its sniffer attached: it is detached now'
@@ -147,8 +148,9 @@ has "the next capture says what it did" "$tmp/log" 'a capture that was killed \(
 # shellcheck disable=SC2016 # for the inner shell
 lives by_qpn+strict '
 	n=0
-	for _ in $(seq $kills); do
-		go
+	for i in $(seq $kills); do
+		# Each second one ends by itself, and may be killed while it detaches.
+		if [ $((i % 2)) = 0 ]; then go; else go -c $((1 + RANDOM % 40)); fi
 		sleep 0.$(printf %03d $((RANDOM % 160)))
 		kill -9 $pid; wait $pid 2>/dev/null; ended
 		[ "$(state)" = "$clean" ] && n=$((n + 1))
