@@ -49,9 +49,10 @@ struct rd_port_sniffer_config {
 };
 
 /*
- * Starts the process, checks device and firmware, and detaches what a killed capture left, which
- * the log says. Forks: no memory may be registered yet, or ibv_fork_init() was called. config is
- * not kept. -1 with RD_CLASS_DEVICE. One thread at a time for all calls.
+ * Starts the process, checks device and firmware, and detaches what is attached to the port. What a
+ * killed capture left is undone, which the log says. Forks: no memory may be registered yet, or
+ * ibv_fork_init() was called. config is not kept. -1 with RD_CLASS_DEVICE. One thread at a time for
+ * all calls.
  */
 int rd_port_sniffer_open(struct rd_port_sniffer **sniffer,
 	const struct rd_port_sniffer_config *config, struct rd_error *err);

@@ -153,9 +153,9 @@ int mlx5_sniffer_attach(
 {
 	struct rd_error later = {0};
 
-	s->record.qpn = qpn;
-	if (detach_rules(s, RD_SNIFF_IN | RD_SNIFF_OUT, true, err) < 0)
+	if (detach_rules(s, s->record.rules, true, err) < 0)
 		return -1;
+	s->record.qpn = qpn;
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
 		if (!(rules & order[i]) || attach_rule(s, order[i], err) == 0)
 			continue;
@@ -198,5 +198,5 @@ int mlx5_sniffer_open(struct mlx5_sniffer *s, const struct rd_device *device, in
 		detach_rules(s, s->record.rules, true, err) < 0)
 		return -1;
 	s->record.port = port;
-	return 0;
+	return detach_rules(s, RD_SNIFF_BOTH, true, err);
 }

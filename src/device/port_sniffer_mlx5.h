@@ -33,14 +33,15 @@ struct mlx5_sniffer {
 
 /*
  * Opens the gateway and checks that the chip is what the table says. fd: configuration space.
- * s->record has what a killed capture left; its rules are detached. `port` is what this capture
- * uses. -1 with RD_CLASS_DEVICE.
+ * s->record has what a killed capture left; that is detached, and what anybody attached to `port`,
+ * which this capture uses: so it is known whether the firmware takes the command. -1 with
+ * RD_CLASS_DEVICE.
  */
 int mlx5_sniffer_open(struct mlx5_sniffer *s, const struct rd_device *device, int fd,
 	unsigned int port, struct rd_error *err);
 /*
- * Detaches what may be attached to the port, then attaches the rules (RD_SNIFF_...) to the queue
- * pair: all or none. -1 with RD_CLASS_DEVICE.
+ * Attaches the rules (RD_SNIFF_...) to the queue pair, all or none, after detaching what this
+ * capture attached to another one. -1 with RD_CLASS_DEVICE.
  */
 int mlx5_sniffer_attach(
 	struct mlx5_sniffer *s, uint32_t qpn, unsigned int rules, struct rd_error *err);

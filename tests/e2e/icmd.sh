@@ -55,7 +55,7 @@ is "rules are the other way round: nothing is left" "$(state)" "$clean"
 
 on yes --dev "link=ib,name=mlx5_9" --fault cqe=no_qp,frame=50 --rate 5000 -- -Z root -c 120
 is "a queue that is replaced: exit status" $? 0
-has "a queue that is replaced: attached again" <(state 2) '^most 2 commands 12 '
+has "a queue that is replaced: attached again" <(state 2) '^most 2 commands 10 '
 is "a queue that is replaced: detached before it is destroyed" "$(state)" "$clean"
 
 rm -rf "$tmp/tree"
@@ -202,6 +202,10 @@ refused() {
 }
 refused gateway=hidden 'PCI configuration space is not visible here; use --sniffer icmd on the host itself'
 refused gateway=yes 'it needs root: CAP_SYS_ADMIN is missing; use --sniffer icmd as root' setpriv --bounding-set -sys_admin
+rm -rf "$tmp/tree"
+model --keep "$tmp/tree" --dev link=ib,gateway=sealed -- "$RDMADUMP" -d mlx5_0 --sniffer icmd -w "$tmp/no.pcapng" 2>"$tmp/log"
+is "the firmware refuses the command: exit status" $? 2
+has "the firmware refuses the command: why" "$tmp/log" 'it protects itself from this command \(status 0x7'
 [ ! -e "$tmp/no.pcapng" ]
 ok "refused: no file"
 
