@@ -263,6 +263,17 @@ static int start(struct rd_port_sniffer *s, struct helper *h, struct rd_error *e
 		"cannot start the process that uses the command gateway");
 }
 
+/* Its sniffer would be detached, and its semaphores contended for. */
+static int check_other(const struct rd_device *device, struct rd_error *err)
+{
+	int process = sniffer_other_process(device->pci);
+
+	if (!process)
+		return 0;
+	return rd_fail(err, RD_CLASS_DEVICE, 0, "end that capture first",
+		"the sniffer of %s is used by ibdump, process %d", device->name, process);
+}
+
 static int open_all(struct rd_port_sniffer *s, const struct rd_port_sniffer_config *config,
 	struct rd_error *err)
 {
@@ -271,7 +282,8 @@ static int open_all(struct rd_port_sniffer *s, const struct rd_port_sniffer_conf
 	struct sniffer_record *record = &h.sniffer.record;
 	int rc;
 
-	if (sniffer_record_open(record, &h.left, config->device->pci, err) < 0)
+	if (check_other(config->device, err) < 0 ||
+		sniffer_record_open(record, &h.left, config->device->pci, err) < 0)
 		return -1;
 	record->capture = getpid();
 	record->port = config->port;

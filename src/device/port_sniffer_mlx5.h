@@ -10,6 +10,9 @@
 #include <rdmadump/device.h>
 #include <rdmadump/port_sniffer.h>
 
+/* The process id of an ibdump that uses the function's gateway; 0: none is seen. */
+int sniffer_other_process(const char *pci);
+
 /* What differs between adapters. */
 struct sniffer_chip {
 	uint16_t id; /* of the chip, in its register 0xf0014 */

@@ -131,6 +131,16 @@ lives yes '
 	kill -9 $pid; wait $pid; ended; state'
 has "a second capture: who has the sniffer" "$tmp/out" 'sniffer of 0000:01:00.0 port 1 is attached by rdmadump, process [0-9]+; end that capture first'
 is "a second capture: refused, the right process named; then the first is killed" "$(tail -n 3 "$tmp/out")" $'2\n1\n'"$clean"
+cp "$(type -P sleep)" "$tmp/ibdump"
+# shellcheck disable=SC2016 # for the inner shell
+lives yes '
+	LD_PRELOAD="" "$tmp/ibdump" 60 9<>"$tmp/tree/sys/bus/pci/devices/0000:01:00.0/config" & other=$!
+	until [ "$(cat /proc/$other/comm)" = ibdump ]; do sleep 0.01; done
+	$RDMADUMP -d mlx5_0 --sniffer icmd -w "$tmp/second.pcapng" 2>&1; echo $?
+	grep -c "process $other;" "$tmp/out"
+	kill $other; state'
+is "ibdump captures: refused, its process named, nothing touched" "$(tail -n 3 "$tmp/out")" $'2\n1\n'"$clean"
+has "ibdump captures: who has the sniffer" "$tmp/out" 'sniffer of mlx5_0 is used by ibdump, process [0-9]+; end that capture first'
 has "killed: the helper says so" "$tmp/log" 'mlx5_0 port 1: the capture ended without detaching the sniffer: it is detached now'
 
 : >"$tmp/log"
