@@ -79,6 +79,7 @@ static const struct word_number switches[] = {
 	NUMBER("strict", strict),
 	NUMBER("by_qpn", by_qpn),
 	NUMBER("reversed", reversed),
+	NUMBER("retaken", retaken),
 };
 
 static bool parse_lacks(struct gw_conf *c, uint32_t space)
@@ -450,6 +451,8 @@ static bool strikes(struct gw_state *s, const struct gw_conf *c, int *rc)
 		*rc = EIO;
 	if (c->reset && s->accesses == c->reset)
 		reset(s);
+	if (c->reset && s->accesses == c->reset && c->retaken)
+		s->semaphore = FOREIGN, s->holder = -1;
 	if (c->gone && s->accesses >= c->gone)
 		s->was_gone = 1;
 	return *rc != 0;

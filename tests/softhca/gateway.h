@@ -21,7 +21,8 @@ struct gw_conf {
 	uint32_t held_reads, icmd_pid, icmd_reads, busy_reads; /* reads until it ends; 0: never */
 	uint32_t stolen;
 	uint16_t lacks[GW_LACKING];
-	bool twins, moved, readonly, not_ready, small, relocks, sealed, strict, by_qpn, reversed;
+	bool twins, moved, readonly, not_ready, small, relocks, sealed, strict, by_qpn, reversed,
+		retaken;
 	uint32_t stuck, fault, gone, reset, hangs, slow; /* numbers of accesses or commands */
 	uint32_t status, status_at, status_last;
 };

@@ -311,6 +311,21 @@ static void test_rules(void **state)
 	}
 }
 
+/* The second rule is refused: the first one is undone at once. */
+static void test_undone(void **state)
+{
+	struct rd_error err;
+	struct mlx5_sniffer s;
+
+	(void)state;
+	begin("status:4.4");
+	assert_int_equal(open_as(&s, &device, &err), 0);
+	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), -1);
+	assert_int_equal(shared->state.most_attached, 1);
+	assert_nothing_left("undone", 0);
+	assert_true(sniffer_record_is_clean(&s.record));
+}
+
 /* A second attachment replaces the first: the queue pair was created again. */
 static void test_again(void **state)
 {
@@ -382,6 +397,25 @@ static void test_every_reset(void **state)
 		assert_nothing_left(spec, i);
 	}
 	assert_true(noticed > 100);
+}
+
+/*
+ * After a reset another tool has the semaphore: it is not taken from that, unless the reset comes
+ * between the last look at the semaphore and its release, one access of a dozen.
+ */
+static void test_reset_and_retaken(void **state)
+{
+	unsigned int n = count_accesses("yes"), released = 0;
+	char spec[48];
+
+	(void)state;
+	for (unsigned int i = 1; i <= n; i++) {
+		snprintf(spec, sizeof(spec), "reset:%u+retaken", i);
+		begin(spec);
+		capture();
+		released += shared->state.semaphore != 0x5eed0001;
+	}
+	assert_true(released * 10 <= n);
 }
 
 /* The device vanishes: an error soon, and no endless wait. */
@@ -559,9 +593,11 @@ int main(void)
 		cmocka_unit_test(test_messages),
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_undone),
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_every_fault),
 		cmocka_unit_test(test_every_reset),
+		cmocka_unit_test(test_reset_and_retaken),
 		cmocka_unit_test(test_every_end),
 		cmocka_unit_test(test_every_status),
 		cmocka_unit_test(test_every_kill),
