@@ -282,7 +282,7 @@ static int check_ends(const struct analyze_settings *s, struct rd_error *err)
 		s->annotate ? "--annotate" : "--compare", s->files[0], s->files[1]);
 }
 
-static int read_all(const struct analyze_settings *s, const struct rd_snapshot *former,
+static int report_files(const struct analyze_settings *s, const struct rd_snapshot *former,
 	struct analyze_faults *faults, struct rd_error *err)
 {
 	struct analyze_common common;
@@ -306,7 +306,7 @@ static int run(const struct analyze_settings *s)
 	if (analyze_check_page(s, &err) < 0 || analyze_check_annotate(s, &err) < 0 ||
 		analyze_read_former(s, &former, &err) < 0)
 		return rd_cli_fail(&err);
-	ret = read_all(s, former, &faults, &err);
+	ret = report_files(s, former, &faults, &err);
 	rd_snapshot_free(former);
 	if (ret < 0)
 		return rd_cli_fail(&err);
