@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The names of a series of files, the ring of the newest ones, and the command run on each. */
 #include "series.h"
-#include "config.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <rdmadump/log.h>
-#include <signal.h>
-#include <spawn.h>
+#include <rdmadump/spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +15,6 @@
 
 #define CHECK_NS	10000000 /* ns between two checks for finished commands */
 #define CHECKS_PER_CALL 30
-
-extern char **environ;
 
 int series_init(struct series *s, const struct rd_sink_config *config, struct rd_error *err)
 {
@@ -189,70 +184,12 @@ static void reap(struct series *s)
 		s->running = 0;
 }
 
-#ifdef HAVE_POSIX_SPAWN_FILE_ACTIONS_ADDCLOSEFROM_NP
-static int close_all_others(posix_spawn_file_actions_t *actions)
-{
-	return posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
-}
-#else
-/* For glibc before 2.34. Other threads open descriptors with O_CLOEXEC only. */
-static int close_all_others(posix_spawn_file_actions_t *actions)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	const struct dirent *d;
-	int rc = 0;
-
-	if (!dir)
-		return errno;
-	while (rc == 0 && (d = readdir(dir))) {
-		int fd = atoi(d->d_name);
-
-		if (fd > STDERR_FILENO && fd != dirfd(dir))
-			rc = posix_spawn_file_actions_addclose(actions, fd);
-	}
-	closedir(dir);
-	return rc;
-}
-#endif
-
-/*
- * The command inherits only standard output and error: with a packet socket it could send frames,
- * and from standard input it could read a part of the capture.
- */
-static int spawn(pid_t *pid, char **argv, const posix_spawnattr_t *attr)
-{
-	posix_spawn_file_actions_t actions;
-	int rc = posix_spawn_file_actions_init(&actions);
-
-	if (rc)
-		return rc;
-	rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	if (rc == 0)
-		rc = close_all_others(&actions);
-	if (rc == 0)
-		rc = posix_spawnp(pid, argv[0], &actions, attr, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return rc;
-}
-
 static void run_command(struct series *s)
 {
 	char *argv[] = {(char *)(uintptr_t)s->rotation->command, s->path, NULL};
-	posix_spawnattr_t attr;
-	sigset_t none, ours;
 	pid_t pid;
-	int rc;
+	int rc = rd_spawn(&pid, argv, -1);
 
-	sigemptyset(&none);
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGPIPE);
-	sigaddset(&ours, SIGXFSZ);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &ours);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	rc = spawn(&pid, argv, &attr);
-	posix_spawnattr_destroy(&attr);
 	if (rc)
 		rd_log(RD_LOG_WARNING, "cannot run '%s %s': %s", argv[0], argv[1], strerror(rc));
 	else
