@@ -74,6 +74,13 @@ struct rd_capture_config {
 	 */
 	void (*seen)(void *ctx, const struct rd_source *s, const struct rd_frame *frames,
 		unsigned int n);
+	/*
+	 * After `seen`, for the same frames: bit i is set if frame i gets a comment, which
+	 * comment() then returns, valid until the next call. NULL: no frame gets one.
+	 */
+	uint64_t (*commented)(void *ctx, const struct rd_source *s, const struct rd_frame *frames,
+		unsigned int n);
+	const char *(*comment)(void *ctx, unsigned int i);
 	void *seen_ctx;
 };
 

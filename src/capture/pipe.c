@@ -136,27 +136,35 @@ static void count_encoded(struct pipe *p, const struct pipe_batch *b, unsigned i
 	tally(p, ENCODED, b, b->kept, n, 1);
 }
 
+/* Appends one more comment on the same frame. */
+static void join_comment(char *text, size_t room, const char *more)
+{
+	size_t used = strlen(text);
+
+	if (more && *more)
+		snprintf(text + used, room - used, "%s%s", used ? "; " : "", more);
+}
+
 /*
- * The first frame after an event is stored with the note about it, in addition to a note of its
- * own.
+ * The first frame after an event is stored with the note about it, in addition to notes of its own.
  */
 static unsigned int encode_noted(struct pipe *p, const struct pipe_batch *b)
 {
 	const struct rd_encoder *enc = p->config->encoder;
 	const struct rd_frame *frame = b->kept;
 	struct rd_source *s = b->s;
-	const char *own = b->has_note ? b->note.comment : NULL;
+	char text[RD_NOTE_MAX + 8] = ""; /* the format cuts it between characters */
 	struct rd_note note = {
-		.dropped = p->lost[frame->iface] + (b->has_note ? b->note.dropped : 0),
-		.comment = s->note[0] ? s->note : own};
+		.dropped = p->lost[frame->iface] + (b->has_note ? b->note.dropped : 0)};
 	struct rd_chunk *c = p->out.chunk;
-	char both[RD_NOTE_MAX];
 	size_t used;
 
-	if (own && s->note[0]) {
-		snprintf(both, sizeof(both), "%s; %s", own, s->note);
-		note.comment = both;
-	}
+	join_comment(text, sizeof(text), b->has_note ? b->note.comment : NULL);
+	join_comment(text, sizeof(text), s->note);
+	if (b->commented & 1)
+		join_comment(
+			text, sizeof(text), p->config->comment(p->config->seen_ctx, b->comment));
+	note.comment = *text ? text : NULL;
 	used = enc->format->noted(enc, frame, &note, c->data + c->used, c->room - c->used);
 	if (!used)
 		return 0;
@@ -166,20 +174,35 @@ static unsigned int encode_noted(struct pipe *p, const struct pipe_batch *b)
 	return 1;
 }
 
-static unsigned int encode_plain(struct pipe *p, const struct pipe_batch *b)
+static unsigned int encode_plain(struct pipe *p, const struct pipe_batch *b, unsigned int n)
 {
 	const struct rd_encoder *enc = p->config->encoder;
 	struct rd_chunk *c = p->out.chunk;
 	size_t used;
-	unsigned int done = enc->format->frames(
-		enc, b->kept, b->n_slice, c->data + c->used, c->room - c->used, &used);
+	unsigned int done =
+		enc->format->frames(enc, b->kept, n, c->data + c->used, c->room - c->used, &used);
 
 	count_encoded(p, b, done, used);
 	return done;
 }
 
+/* The number of the next frames of the slice that get no comment. */
+static unsigned int uncommented(const struct pipe_batch *b)
+{
+	unsigned int n = b->n_slice;
+
+	if (__builtin_expect(b->commented != 0, 0) &&
+		(unsigned int)__builtin_ctzll(b->commented) < n)
+		n = (unsigned int)__builtin_ctzll(b->commented);
+	return n;
+}
+
 static void advance(struct pipe_batch *b, unsigned int n)
 {
+	if (__builtin_expect(b->commented != 0, 0)) {
+		b->commented = n < 64 ? b->commented >> n : 0;
+		b->comment += n;
+	}
 	b->kept += n;
 	b->n_kept -= n;
 	b->n_slice -= n;
@@ -191,12 +214,13 @@ static enum pipe_status encode_slice(struct pipe *p, struct pipe_batch *b)
 	const struct rd_source *s = b->s;
 
 	while (b->n_slice) {
-		bool noted = b->has_note || p->lost[b->kept->iface] || s->note[0];
-		unsigned int want = noted ? 1 : b->n_slice, done;
+		bool noted =
+			b->has_note || p->lost[b->kept->iface] || s->note[0] || b->commented & 1;
+		unsigned int want = noted ? 1 : uncommented(b), done;
 
 		if (!p->out.chunk && !outlet_get(&p->out))
 			return PIPE_NEED_CHUNK;
-		done = noted ? encode_noted(p, b) : encode_plain(p, b);
+		done = noted ? encode_noted(p, b) : encode_plain(p, b, want);
 		if (done < want)
 			outlet_put(&p->out, p->tally);
 		advance(b, done);
@@ -211,6 +235,10 @@ void pipe_drop(struct pipe *p, struct pipe_batch *b)
 		p->lost[b->kept[i].iface]++;
 	if (b->has_note)
 		p->lost[b->kept->iface] += b->note.dropped;
+	/* The next frame gets the first comment instead. */
+	if (b->commented && !b->s->note[0] && uncommented(b) < b->n_slice)
+		snprintf(b->s->note, sizeof(b->s->note), "before this frame, dropped: %s",
+			p->config->comment(p->config->seen_ctx, b->comment + uncommented(b)));
 	advance(b, b->n_slice);
 }
 
@@ -370,6 +398,10 @@ static void take(struct pipe *p, struct pipe_batch *b, unsigned int n)
 			filter && rd_filter_parses(filter) ? packets : NULL);
 	if (config->seen)
 		config->seen(config->seen_ctx, s, frames, n);
+	if (config->commented) {
+		b->commented = config->commented(config->seen_ctx, s, frames, n);
+		b->comment = 0;
+	}
 	b->kept = frames;
 	b->n_kept = n;
 	if (!p->out.feeds) {

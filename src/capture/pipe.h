@@ -44,7 +44,9 @@ struct pipe_batch {
 	/* Kept frames that are not encoded yet; n_slice: those of the current file. */
 	const struct rd_frame *kept;
 	unsigned int n_kept, n_slice;
-	bool has_note; /* `note` belongs to the only frame of `kept` */
+	uint64_t commented;   /* bit i: the ith of `kept` gets a comment */
+	unsigned int comment; /* number of the first of `kept` for rd_capture_config.comment() */
+	bool has_note;	      /* `note` belongs to the only frame of `kept` */
 	struct rd_note note;
 };
 
@@ -58,6 +60,7 @@ static inline void pipe_batch(const struct pipe *p, struct pipe_batch *b, unsign
 	b->frames = frames;
 	b->n = n;
 	b->taken = b->n_kept = b->n_slice = 0;
+	b->commented = 0;
 	b->has_note = false;
 }
 
