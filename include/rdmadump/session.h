@@ -23,6 +23,19 @@ struct rd_wanted_port {
 	unsigned int port; /* 0: the one that the name implies */
 };
 
+/*
+ * A recording: frames stay in memory, and only those around triggers are written, each group into a
+ * file of its own. One source, one receive queue.
+ */
+struct rd_session_recording {
+	/* Its callbacks come from the writer's thread, with its own ctx. */
+	struct rd_retention retention;
+	/* Appends to the comment of a file what triggered it; from the writer's thread. */
+	void (*describe)(void *ctx, const struct rd_dump *dump, char *out, size_t room);
+	/* Appends facts to be stored at the end of a file; from the writer's thread. */
+	void (*facts)(void *ctx, const struct rd_dump *dump, struct rd_facts *to);
+};
+
 /* All strings and pointers must outlive the session. Zero is the default unless noted. */
 struct rd_session_config {
 	/* What to capture. */
@@ -71,6 +84,7 @@ struct rd_session_config {
 	bool hold;	 /* the capture stays in memory until its end */
 	bool unbuffered; /* frames are written as soon as traffic pauses */
 	bool no_facts;	 /* only frames and statistics are stored */
+	const struct rd_session_recording *recording; /* NULL: all frames are written */
 
 	/* Who and what the program is. */
 	const char *user;	 /* to become after opening; NULL: the caller of sudo */
@@ -81,9 +95,15 @@ struct rd_session_config {
 	void *ctx;
 	/* Sources and outputs are open, frames come next. */
 	void (*ready)(void *ctx);
+	/* The devices are started and privileges dropped: threads may be started. */
+	void (*started)(void *ctx);
 	/* Each batch that is kept, after the cut. One thread then serves all queues. */
 	void (*frames)(void *ctx, const struct rd_source *source, const struct rd_frame *frames,
 		unsigned int n);
+	/* For the same frames: see struct rd_capture_config. */
+	uint64_t (*commented)(void *ctx, const struct rd_source *source,
+		const struct rd_frame *frames, unsigned int n);
+	const char *(*comment)(void *ctx, unsigned int i);
 	/* No more frames come; the outputs are still to be completed. */
 	void (*ended)(void *ctx);
 	/*
@@ -183,6 +203,14 @@ void rd_session_close(struct rd_session *session);
 void rd_session_stop(struct rd_session *session);
 /* The next frame begins a new file, unless the output is a pipe. From a watch of the session. */
 void rd_session_rotate(struct rd_session *session);
+/*
+ * Of a recording, from config->ready() to config->ended(), from any thread: a trigger at this
+ * timestamp of the frames.
+ */
+enum rd_triggered rd_session_trigger(struct rd_session *session, uint64_t ns);
+/* Of a recording: bytes for frames; *locked: they cannot be swapped out. Valid once config->ready()
+ * was called. */
+size_t rd_session_memory(const struct rd_session *session, bool *locked);
 
 /* --- what is known, from the thread of the session ---------------------------------------- */
 

@@ -72,8 +72,41 @@ enum rd_sync {
 	RD_SYNC_PERIODIC, /* every 32 MiB are forced to the disk */
 };
 
+/* A file with the frames around a trigger, and those of later triggers within it. */
+struct rd_dump {
+	unsigned int number; /* from 1 */
+	const char *path;
+	uint64_t from_ns, until_ns; /* timestamps of the frames that are wanted */
+	uint64_t trigger_ns;	    /* of the first trigger */
+	/* Frames up to this timestamp had left memory before the trigger, for lack of room; 0: all
+	 * that are wanted were there. */
+	uint64_t missing_until_ns;
+	/* Once it has ended. */
+	uint64_t frames;
+	uint64_t bytes; /* of the file */
+	bool cut;	/* by the end of the recording, or by the limit of bytes */
+};
+
+/*
+ * Frames stay in memory, and leave it unwritten unless a trigger wants them: then those of pre_ns
+ * before until post_ns after it go into a file of their own. A trigger whose times overlap those of
+ * the file before extends that file.
+ */
+struct rd_retention {
+	uint64_t pre_ns, post_ns;
+	uint64_t holdoff_ns; /* after the end of a file triggers are ignored for so long */
+	unsigned int files;  /* most files; 0: no limit */
+	uint64_t bytes;	     /* most bytes of all files together, headers included; 0: no limit */
+	/* In the writer's thread: the file has its header; it is complete. */
+	void (*begun)(void *ctx, const struct rd_dump *dump);
+	void (*ended)(void *ctx, const struct rd_dump *dump);
+	void *ctx;
+};
+
 struct rd_sink_config {
 	const char *path; /* "-" is stdout */
+	/* NULL: all frames are written. Else one feed; names of files as RD_NAMES_DUMPCAP. */
+	const struct rd_retention *retention;
 	const struct rd_encoder *encoder;
 	unsigned int feeds; /* threads that fill chunks; 0: one */
 	size_t buffer;	    /* bytes of all chunks together */
@@ -95,6 +128,7 @@ struct rd_sink_stats {
 	uint64_t unwritten;  /* frames that were encoded and could not be written */
 	uint64_t beyond;     /* frames that arrived after the last file was full */
 	uint64_t late;	     /* frames written after newer ones of other feeds */
+	uint64_t expired;    /* frames that left memory unwritten: no trigger wanted them */
 	uint64_t file_bytes; /* in all files, headers included */
 	unsigned int files;  /* begun */
 };
@@ -103,6 +137,7 @@ struct rd_sink_stats {
 struct rd_file_account {
 	unsigned int number; /* from 1 */
 	bool last;
+	const struct rd_dump *dump; /* NULL: of a sink that writes all frames */
 	uint64_t written[RD_IFACES_MAX];
 	uint64_t unwritten[RD_IFACES_MAX];
 	struct rd_tally tally[RD_IFACES_MAX]; /* of the engine, while this was the current file */
@@ -208,6 +243,19 @@ void rd_sink_rotate(struct rd_sink *sink, uint64_t ns);
 bool rd_sink_ended(const struct rd_sink *sink);
 bool rd_sink_failed(const struct rd_sink *sink);
 void rd_sink_read_stats(const struct rd_sink *sink, struct rd_sink_stats *stats);
+
+/* What a trigger did. */
+enum rd_triggered {
+	RD_TRIGGER_BEGINS,  /* a file begins with the frames around it */
+	RD_TRIGGER_EXTENDS, /* the file before goes on */
+	RD_TRIGGER_HELD,    /* ignored: too soon after the file before */
+	RD_TRIGGER_CLOSED,  /* ignored: no more files are written */
+};
+
+/* Of a sink that retains frames: a trigger at this timestamp of the frames. */
+enum rd_triggered rd_sink_trigger(struct rd_sink *sink, uint64_t ns);
+/* Bytes for frames in memory; *locked: none of it can be swapped out. */
+size_t rd_sink_memory(const struct rd_sink *sink, bool *locked);
 
 /*
  * Writes all queued chunks, ends the last file and waits for the commands. `final` has the engine's

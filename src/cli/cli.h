@@ -21,6 +21,8 @@ typedef int rd_command_fn(int argc, char **argv);
 		"firmware, ports, limits, open QPs, whether it can be captured")                   \
 	X(events, "[OPTION...] [DEVICE]", "events of devices, ports and addresses")                \
 	X(counters, "[OPTION...] [DEV[:PORT]]", "every counter: read, compare, watch, explain")    \
+	X(record, "[OPTION...] [DEV[:PORT]]",                                                      \
+		"flight recorder: writes what was before and after a trigger")                     \
 	X(selftest, "[OPTION...] [DEV[:PORT]]",                                                    \
 		"tests a device: whether and how well it can be captured")                         \
 	X(bundle, "[OPTION...] [DEV[:PORT]]", "one file with what support needs")
@@ -32,7 +34,7 @@ struct rd_command {
 extern const struct rd_command rd_commands[]; /* help.c; ended by a row without a name */
 
 rd_command_fn rd_cmd_analyze, rd_cmd_bundle, rd_cmd_capture, rd_cmd_counters, rd_cmd_events,
-	rd_cmd_info, rd_cmd_list, rd_cmd_selftest;
+	rd_cmd_info, rd_cmd_list, rd_cmd_record, rd_cmd_selftest;
 
 /* Command lines of other programs: ibdump, a Wireshark extcap. */
 rd_command_fn ibdump_run, extcap_run;

@@ -118,7 +118,9 @@ void comment_make(struct output *o, const struct rd_file_account *account)
 			"Receive queue %u of %u: the others' frames are in other files. ", o->index,
 			o->s->out.n);
 	if (used < room) {
-		if (account && o->s->config->n_stripes && o->index)
+		if (o->s->config->recording)
+			recording_comment(o->s, account, o->comment + used, room - used);
+		else if (account && o->s->config->n_stripes && o->index)
 			comment_stripe(o->s, account, o->comment + used, room - used);
 		else if (account)
 			comment_numbers(o->s, account, o->comment + used, room - used);

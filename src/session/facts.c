@@ -71,7 +71,8 @@ void facts_from_file(void *ctx, const char *json, size_t len)
 
 void facts_at_end(struct rd_session *s)
 {
-	if (!s->config->no_facts && s->out.n && s->out.encoder.format->facts)
+	if (!s->config->no_facts && !s->config->recording && s->out.n &&
+		s->out.encoder.format->facts)
 		rd_session_facts(s, "end", &s->out.facts_end);
 }
 
@@ -79,7 +80,8 @@ void facts_at_start(struct rd_session *s)
 {
 	struct rd_facts facts = {0};
 
-	if (s->config->no_facts || is_offline(s) || !s->out.n || !s->out.encoder.format->facts)
+	if (s->config->no_facts || s->config->recording || is_offline(s) || !s->out.n ||
+		!s->out.encoder.format->facts)
 		return;
 	rd_session_facts(s, "start", &facts);
 	for (unsigned int i = 0; i < s->out.n; i++) {

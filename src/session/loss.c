@@ -63,6 +63,7 @@ static void *watch(void *arg)
 	do {
 		start = rd_monotonic_ns();
 		measure(s);
+		recording_read(s);
 		period = (rd_monotonic_ns() - start) * TIMES_READ;
 	} while (pause_for(&s->loss, period > PERIOD_NS ? period : PERIOD_NS));
 	return NULL;
@@ -81,7 +82,7 @@ void loss_init(struct rd_session *s)
 
 int loss_watch(struct rd_session *s)
 {
-	bool any = false;
+	bool any = s->config->recording != NULL;
 	int rc;
 
 	for (unsigned int i = 0; i < s->in.n; i++)

@@ -66,9 +66,15 @@ static void fill_source(const struct output *o, const struct rd_file_account *ac
 									     : account->last_ns;
 		}
 		/* Losses that an input file records are kept in the output. */
+		if (account->dump && k == 0)
+			lost = recording_lost(s);
 		if (has_loss && from->ops->iface_stats && from->ops->iface_stats(from, k, &theirs))
 			lost = theirs.dropped;
 		stats[i].drops_unknown = has_loss && n == 1 && !s->in.stats[source].loss_known;
+		if (account->dump) {
+			stats[i].start_ns = account->dump->from_ns;
+			stats[i].end_ns = account->dump->until_ns;
+		}
 		stats[i].accepted = account->written[i] + ours;
 		stats[i].received = stats[i].accepted + t->filtered + lost;
 		stats[i].dropped = ours + lost;
@@ -82,6 +88,7 @@ static void fill_ending(
 	struct output *o = ctx;
 	struct rd_session *s = o->s;
 
+	s->recording.dump = account->dump;
 	comment_make(o, account);
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (!s->in.follows[i])
@@ -113,7 +120,8 @@ static int open_output(struct rd_session *s, unsigned int index, unsigned int fe
 		.sync = s->config->sync,
 		.patient = is_offline(s),
 		.inputs = &s->in.files,
-		.rotation = s->config->rotation};
+		.rotation = s->config->rotation,
+		.retention = s->config->recording ? &s->config->recording->retention : NULL};
 
 	o->s = s;
 	o->index = index;
@@ -121,7 +129,8 @@ static int open_output(struct rd_session *s, unsigned int index, unsigned int fe
 	o->section.comment = o->comment;
 	o->encoder = s->out.encoder;
 	o->encoder.section = &o->section;
-	o->ending = (struct rd_sink_ending){waiting, begin_file, fill_ending, o, facts_for_file};
+	o->ending = (struct rd_sink_ending){waiting, begin_file, fill_ending, o,
+		s->config->recording ? recording_facts : facts_for_file};
 	o->path = s->config->per_queue	 ? queue_path(s->config->path, index)
 		  : s->config->n_stripes ? stripe_pattern(s->config, index)
 					 : strdup(s->config->path);
@@ -143,7 +152,8 @@ static int check_directories(struct rd_session *s)
 	int rc = 0;
 
 	/* A single file that ends the capture when it is full needs no directory entry later. */
-	if (r->files == 1 || outputs_to_pipe(s) || !(s->config->slice_s || r->bytes || r->frames))
+	if (r->files == 1 || outputs_to_pipe(s) ||
+		!(s->config->slice_s || r->bytes || r->frames || s->config->recording))
 		return 0;
 	for (unsigned int i = 0; i < n && rc == 0; i++) {
 		char *stripe = s->config->n_stripes ? rd_stripe_path(s->config, i) : NULL;
@@ -309,6 +319,7 @@ void outputs_stats(const struct rd_session *s, struct rd_sink_stats *sum)
 		sum->unwritten += one.unwritten;
 		sum->beyond += one.beyond;
 		sum->late += one.late;
+		sum->expired += one.expired;
 		sum->file_bytes += one.file_bytes;
 		sum->files += one.files;
 	}

@@ -115,6 +115,8 @@ static int all_started(void *ctx, struct rd_error *err)
 	rd_identity_allow_pinned((uint64_t)s->in.n * PINNED_BYTES << s->config->log2_buffers);
 	if (rd_identity_become(&s->identity, err) < 0 || outputs_start(s) < 0 || loss_watch(s) < 0)
 		return -1;
+	if (s->config->started)
+		s->config->started(s->config->ctx);
 	stay_near(s);
 	return 0;
 }
@@ -122,7 +124,8 @@ static int all_started(void *ctx, struct rd_error *err)
 /* Each receive queue gets a thread if its frames can be merged into order. */
 static void choose_threads(struct rd_session *s)
 {
-	bool can = s->config->queues && s->in.n > 1 && s->config->path && !s->config->frames;
+	bool can = s->config->queues && s->in.n > 1 && s->config->path && !s->config->frames &&
+		   !s->config->recording;
 
 	for (unsigned int i = 0; i < s->in.n; i++)
 		can &= s->in.sources[i]->ops->watermark != NULL;
@@ -188,6 +191,8 @@ static void capture(struct rd_session *s, const struct rd_watch *watches, unsign
 		.started = all_started,
 		.started_ctx = s,
 		.seen = c->frames,
+		.commented = c->commented,
+		.comment = c->comment,
 		.seen_ctx = c->ctx,
 	};
 
@@ -243,6 +248,7 @@ int rd_session_run(struct rd_session *s)
 		if (c->ready)
 			c->ready(c->ctx);
 		facts_at_start(s);
+		recording_read(s);
 		loss_before(s);
 		run(s);
 		account_result(s);
@@ -303,6 +309,7 @@ int rd_session_open(
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the capture");
 	s->config = config;
 	loss_init(s);
+	recording_init(s);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->stop_fd < 0) {
 		rd_fail(&s->error, RD_CLASS_DEVICE, errno,
@@ -326,9 +333,20 @@ void rd_session_close(struct rd_session *s)
 	inputs_close(s);
 	loss_free(s);
 	facts_free(s);
+	recording_fini(s);
 	if (s->stop_fd >= 0)
 		close(s->stop_fd);
 	free(s);
+}
+
+enum rd_triggered rd_session_trigger(struct rd_session *s, uint64_t ns)
+{
+	return rd_sink_trigger(s->out.list[0].sink, ns);
+}
+
+size_t rd_session_memory(const struct rd_session *s, bool *locked)
+{
+	return rd_sink_memory(s->out.list[0].sink, locked);
 }
 
 /* --- queries --------------------------------------------------------------------------- */

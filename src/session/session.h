@@ -28,6 +28,24 @@ struct inputs {
 	struct rd_inputs files; /* input files: no output may be one of them */
 };
 
+#define SNAPSHOTS 4
+
+/* Facts of a device that were read while it was recorded, of some times: the writer stores those
+ * from before the first frame of a file. */
+struct recording {
+	pthread_mutex_t lock;
+	struct snapshot {
+		uint64_t time_ns; /* Unix epoch; 0: none */
+		uint64_t lost;	  /* by the device so far */
+		struct rd_facts facts;
+	} snapshot[SNAPSHOTS], begin; /* begin: of the current file */
+	unsigned int newest;
+	uint64_t next_ns;	    /* of the monotonic clock: the next one is due */
+	_Atomic uint64_t lost;	    /* by the device, as last read */
+	const struct rd_dump *dump; /* the file that ends */
+	struct rd_facts end;
+};
+
 #define COMMENT_ROOM 1600 /* what does not fit is cut off */
 
 /* One file or series of files. */
@@ -77,6 +95,7 @@ struct rd_session {
 	struct inputs in;
 	struct outputs out;
 	struct loss loss;
+	struct recording recording; /* facts of a recording */
 	struct rd_identity identity;
 	unsigned int n_threads;	 /* 0: one serves all sources */
 	int cpus[RD_IFACES_MAX]; /* of each thread; -1: any */
@@ -127,6 +146,19 @@ const char *outputs_compression(const struct rd_session *s);
 char *stripe_pattern(const struct rd_session_config *config, unsigned int i);
 /* Checks whether a file can be created in each directory; creates none. */
 int stripes_check(const struct rd_session_config *config, struct rd_error *err);
+
+/* recording.c: facts before and after a trigger. */
+void recording_init(struct rd_session *s);
+void recording_fini(struct rd_session *s);
+/* Reads facts if they are due; from the thread that reads counters, or before it runs. */
+void recording_read(struct rd_session *s);
+/* rd_sink_ending's `facts`. */
+const struct rd_facts *recording_facts(void *output, unsigned int file, bool end);
+/* Frames that the device lost since the facts at the file's beginning. */
+uint64_t recording_lost(const struct rd_session *s);
+/* Appends what is known of the file to its comment. */
+void recording_comment(
+	struct rd_session *s, const struct rd_file_account *a, char *out, size_t room);
 
 /* comment.c: the texts in the file's header. */
 void comment_describe(struct rd_session *s);

@@ -21,7 +21,7 @@ int series_init(struct series *s, const struct rd_sink_config *config, struct rd
 	const struct rd_rotation *rotation = &config->rotation;
 
 	*s = (struct series){.rotation = rotation, .inputs = config->inputs, .base = config->path};
-	s->many = rotation->bytes || rotation->frames || rotation->timed;
+	s->many = rotation->bytes || rotation->frames || rotation->timed || config->retention;
 	s->path = malloc(PATH_MAX);
 	s->stem = calloc(1, PATH_MAX);
 	s->kept = calloc(rotation->ring ? rotation->ring : 1, sizeof(*s->kept));

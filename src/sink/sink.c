@@ -41,6 +41,8 @@ static int make_feeds(struct rd_sink *s, const struct rd_sink_config *config, st
 	s->patience = config->buffer / FASTEST_BYTES_PER_NS / 2;
 	if (s->patience > PATIENCE_NS)
 		s->patience = PATIENCE_NS;
+	if (config->retention)
+		return retained_init(s, err);
 	return n > 1 ? merge_init(&s->merge, s->encoder, s->feeds, n, room, err) : 0;
 }
 
@@ -49,6 +51,7 @@ static void sink_free(struct rd_sink *s)
 	file_fini(&s->file);
 	series_fini(&s->series);
 	merge_fini(&s->merge);
+	retained_fini(s);
 	for (unsigned int i = 0; i < s->n_feeds; i++)
 		feed_fini(&s->feeds[i]);
 	free(s->feeds);
@@ -69,7 +72,8 @@ int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
 	s->config = *config;
 	s->file.out.fd = -1;
 	if (make_feeds(s, config, err) < 0 || series_init(&s->series, &s->config, err) < 0 ||
-		file_init(&s->file, config, s->room, err) < 0 || writer_open_file(s, 0, err) < 0) {
+		file_init(&s->file, config, s->room, err) < 0 ||
+		(!config->retention && writer_open_file(s, 0, err) < 0)) {
 		sink_free(s);
 		return -1;
 	}
@@ -84,17 +88,18 @@ bool rd_sink_claim(const struct rd_sink *s, struct rd_inputs *taken)
 
 void rd_sink_make_private(const struct rd_sink *s)
 {
-	output_make_private(&s->file.out);
+	if (s->file.out.fd >= 0)
+		output_make_private(&s->file.out);
 }
 
 int rd_sink_start(struct rd_sink *s, struct rd_error *err)
 {
 	int rc;
 
-	if (writer_begin_file(s, err) < 0)
+	if (!s->config.retention && writer_begin_file(s, err) < 0)
 		return -1;
 	sem_init(&s->ended, 0, 0);
-	rc = pthread_create(&s->thread, NULL, writer_run, s);
+	rc = pthread_create(&s->thread, NULL, s->config.retention ? retained_run : writer_run, s);
 	if (rc)
 		return rd_fail(err, RD_CLASS_OUTPUT, rc, NULL, "cannot start the writer thread");
 	pthread_setname_np(s->thread, "writer");
@@ -103,7 +108,8 @@ int rd_sink_start(struct rd_sink *s, struct rd_error *err)
 
 void rd_sink_abandon(struct rd_sink *s)
 {
-	file_abandon(&s->file);
+	if (s->file.out.fd >= 0)
+		file_abandon(&s->file);
 	sink_free(s);
 }
 
@@ -131,6 +137,7 @@ void rd_sink_read_stats(const struct rd_sink *s, struct rd_sink_stats *stats)
 {
 	stats->written = atomic_load_explicit(&s->written, memory_order_relaxed);
 	stats->unwritten = atomic_load_explicit(&s->unwritten, memory_order_relaxed);
+	stats->expired = atomic_load_explicit(&s->expired, memory_order_relaxed);
 	stats->beyond = atomic_load_explicit(&s->beyond, memory_order_relaxed);
 	stats->file_bytes = atomic_load_explicit(&s->file_bytes, memory_order_relaxed);
 	stats->files = atomic_load_explicit(&s->files, memory_order_relaxed);

@@ -42,6 +42,21 @@ static void fail(struct rd_sink *s, int errnum)
 	stop_writing(s, &s->state.failed);
 }
 
+void writer_fail(struct rd_sink *s, const struct rd_error *err)
+{
+	if (sink_state_failed(&s->state))
+		return;
+	s->error = *err;
+	/* Not a usage error any more: frames were captured. */
+	s->error.class = RD_CLASS_OUTPUT;
+	stop_writing(s, &s->state.failed);
+}
+
+void writer_finish(struct rd_sink *s)
+{
+	stop_writing(s, &s->state.complete);
+}
+
 /* Another program removed or truncated the file. */
 static void fail_changed(struct rd_sink *s, int errnum, uint64_t frames)
 {
@@ -119,12 +134,17 @@ static void flush(struct rd_sink *s, bool last)
 		count_lost(s, errnum, &had, all, &none);
 }
 
-/* Writes trailer and final header, and closes the current file. `seen` must be up to date. */
-static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
+void writer_flush(struct rd_sink *s)
+{
+	flush(s, false);
+}
+
+int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err)
 {
 	struct rd_iface_stats stats[RD_IFACES_MAX] = {0};
 	struct rd_file_account account = {.number = s->series.number,
 		.last = last,
+		.dump = s->config.retention ? &s->retained.dump : NULL,
 		.first_ns = s->first_ns,
 		.last_ns = s->last_ns};
 	int errnum;
@@ -139,9 +159,10 @@ static int end_file(struct rd_sink *s, bool last, struct rd_error *err)
 	}
 	s->ending->fill(s->ending->ctx, &account, stats);
 	/* If another program truncated the file, nothing more is written to it. */
-	errnum = s->gone ? 0
-			 : file_end(&s->file, last ? facts_of(s, true) : NULL, stats,
-				   sink_state_failed(&s->state));
+	errnum =
+		s->gone ? 0
+			: file_end(&s->file, last || s->config.retention ? facts_of(s, true) : NULL,
+				  stats, sink_state_failed(&s->state));
 	if (errnum && !sink_state_failed(&s->state))
 		fail(s, errnum);
 	show_bytes(s);
@@ -179,7 +200,7 @@ static bool next_file(struct rd_sink *s, uint64_t first_ns)
 		stop_writing(s, &s->state.complete);
 		return false;
 	}
-	if (end_file(s, false, &s->error) == 0 && !sink_state_failed(&s->state) &&
+	if (writer_end_file(s, false, &s->error) == 0 && !sink_state_failed(&s->state) &&
 		writer_open_file(s, first_ns, &s->error) == 0) {
 		output_make_private(&s->file.out);
 		if (writer_begin_file(s, &s->error) == 0)
@@ -223,8 +244,8 @@ static size_t piece_of(const struct rd_sink *s, const struct rd_chunk *c, size_t
 		r->frames ? r->frames - s->file.all : UINT64_MAX, frames);
 }
 
-/* Writes one piece; false on an error. Frames removed from earlier pieces count as lost too. */
-static bool write_piece(
+/* Frames removed from earlier pieces count as lost too. */
+bool writer_write(
 	struct rd_sink *s, const uint8_t *data, size_t len, const struct frame_counts *frames)
 {
 	struct frame_counts before = s->file.frames;
@@ -304,7 +325,7 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 		s->last_ns = last_time(s, c, at, len);
 		for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 			left.of[i] -= frames.of[i];
-		if (!write_piece(s, c->data + at, len, &frames))
+		if (!writer_write(s, c->data + at, len, &frames))
 			break;
 		at += len;
 	}
@@ -415,7 +436,7 @@ static void end_last_file(struct rd_sink *s)
 	if (s->file.out.fd < 0)
 		return;
 	memcpy(s->seen, s->final, sizeof(s->seen));
-	if (end_file(s, true, &err) < 0 && !sink_state_failed(&s->state)) {
+	if (writer_end_file(s, true, &err) < 0 && !sink_state_failed(&s->state)) {
 		s->error = err;
 		stop_writing(s, &s->state.failed);
 	}

@@ -6,6 +6,7 @@
 #include "feed.h"
 #include "file.h"
 #include "merge.h"
+#include "retained.h"
 #include "series.h"
 #include <poll.h>
 #include <pthread.h>
@@ -20,7 +21,8 @@ struct rd_sink {
 	struct series series;
 	struct rd_feed *feeds;
 	unsigned int n_feeds;
-	struct merge merge; /* of several feeds */
+	struct merge merge;	  /* of several feeds */
+	struct retained retained; /* with a retention */
 	struct pollfd *pfds;
 	uint64_t patience; /* ns that frames may wait for other feeds before a watermark is
 			      requested */
@@ -32,7 +34,7 @@ struct rd_sink {
 	atomic_bool closing;
 	bool quiet;
 	struct rd_error error; /* set by the writer; read by others after the join */
-	atomic_uint_fast64_t written, unwritten, beyond, file_bytes;
+	atomic_uint_fast64_t written, unwritten, beyond, expired, file_bytes;
 	atomic_uint files;
 
 	/*
@@ -49,6 +51,17 @@ struct rd_sink {
 int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err);
 /* Empties the file and writes its header. */
 int writer_begin_file(struct rd_sink *s, struct rd_error *err);
+/* Writes trailer and final header, and closes the current file. s->seen must be up to date. */
+int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err);
+/* Writes complete records; false on an error. Frames that are lost by it are counted. */
+bool writer_write(
+	struct rd_sink *s, const uint8_t *data, size_t len, const struct frame_counts *frames);
+/* Writes what is buffered. */
+void writer_flush(struct rd_sink *s);
+/* Nothing more is written, for an error that is in s->error already or that *err has. */
+void writer_fail(struct rd_sink *s, const struct rd_error *err);
+/* All files that may be written are complete. */
+void writer_finish(struct rd_sink *s);
 /* The thread: writes what the feeds deliver until s->closing, then completes the last file. */
 void *writer_run(void *sink);
 

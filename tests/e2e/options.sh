@@ -372,7 +372,7 @@ fi
 
 # Whole manual pages against the lists of the programs, hidden names included
 names() { grep -oE -- '^--[a-z][a-z_-]+' | sort -u; }
-for command in '' analyze bundle counters events info list selftest; do
+for command in '' analyze bundle counters events info list record selftest; do
 	man=${srcdir:-.}/man/rdmadump${command:+-$command}.1
 	# shellcheck disable=SC2086 # no word for the capture
 	"$RDMADUMP" $command --option-list >"$tmp/list"

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* `rdmadump record`: a flight recorder. */
+#include "../command.h"
+#include "../cli.h"
+#include "config.h"
+#include "record.h"
+#include "version.h"
+#include <argp.h>
+#include <errno.h>
+#include <rdmadump/log.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define MEMORY_LEAST ((uint64_t)4 << 20)
+#define MEMORY_MOST  ((uint64_t)1 << 40)
+#define SECOND	     1000000000U
+#define DAY_NS	     ((uint64_t)86400 * SECOND)
+#define PROGRAM	     "/proc/self/exe"
+
+enum {
+	OPT_TRIGGER = 0x100,
+	OPT_EXPLAIN,
+	OPT_PRE,
+	OPT_POST,
+	OPT_HOLDOFF,
+	OPT_MEMORY,
+	OPT_DUMPS,
+	OPT_DISK,
+	OPT_ZERO_PAYLOAD,
+	OPT_WHOLE_FRAMES,
+	OPT_EXEC,
+	OPT_NO_ANALYSIS,
+	OPT_TEXTFILE,
+	OPT_JSON,
+	OPT_LATENCY,
+};
+
+static const struct argp_option options[] = {
+	{"write", 'w', "FILE", 0,
+		"Name of the files: number and time are added before its ending (default "
+		"DEV.pcapng)",
+		0},
+	{"trigger", OPT_TRIGGER, "EXPR", 0,
+		"What begins a file, besides SIGUSR1; may be repeated: nak[=CODE], rnr, "
+		"retransmission, gave-up, qp-error, cnp, cm-reject, icrc-error, each with >N/s, "
+		",qp=QP, ,host=ADDRESS; COUNTER[>N[/s]][,device=DEV]; port-down, fatal, "
+		"gid-change, event=NAME; kmsg=PATTERN; fifo=PATH",
+		0},
+	{"trigger-explain", OPT_EXPLAIN, NULL, 0,
+		"Record nothing: print what each trigger means, and whether it can fire here", 0},
+	{"pre", OPT_PRE, "TIME", 0, "Written before a trigger, like 500ms, 10s, 2m (default 10s)",
+		0},
+	{"post", OPT_POST, "TIME", 0, "Written after a trigger (default 5s)", 0},
+	{"holdoff", OPT_HOLDOFF, "TIME", 0,
+		"Ignore triggers for so long after the end of a file (default 0)", 0},
+	{"memory", OPT_MEMORY, "SIZE", 0, "Memory for frames, like 512Mi (default 256Mi)", 0},
+	{"max-dumps", OPT_DUMPS, "N", 0, "End after N files", 0},
+	{"max-disk", OPT_DISK, "SIZE", 0,
+		"End before the frames of all files exceed so many bytes, like 10G", 0},
+	{"zero-payload", OPT_ZERO_PAYLOAD, NULL, 0,
+		"Keep frames in full length, payload set to zero (default: headers only)", 0},
+	{"whole-frames", OPT_WHOLE_FRAMES, NULL, 0, "Keep payload, too", 0},
+	{"exec", OPT_EXEC, "COMMAND", 0, "Run COMMAND FILE for each file once it is analysed", 0},
+	{"no-analysis", OPT_NO_ANALYSIS, NULL, 0,
+		"Do not write an analysis (.json, .html) beside each file", 0},
+	{"textfile", OPT_TEXTFILE, "FILE", 0,
+		"Write the recorder's state into FILE for Prometheus, every 10 s", 0},
+	{"user", 'Z', "USER", 0,
+		"Become USER once the device is open; root keeps all privileges (default: the "
+		"caller of sudo)",
+		0},
+	{"ring", 'b', "N", 0, "2^N receive buffers (default 14)", 0},
+	{"latency", OPT_LATENCY, "MS", 0, "Let frames gather for up to MS ms (default 5)", 0},
+	{"autostop", 'a', "duration:SECONDS", 0, "Stop after so many seconds", 0},
+	{"json", OPT_JSON, NULL, 0, "Print the report as JSON on standard output", 0},
+	{"quiet", 'q', NULL, 0, "Print errors and warnings only", 0},
+	{"debug", 'D', NULL, 0, "Print more messages", 0}, {0}};
+
+/* --- values
+ * --------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	uint64_t ns;
+} time_units[] = {{"us", 1000}, {"ms", 1000000}, {"s", SECOND}, {"m", 60 * (uint64_t)SECOND},
+	{"h", 3600 * (uint64_t)SECOND}, {"", SECOND}};
+
+static void parse_time(struct argp_state *state, const char *name, const char *arg, uint64_t *out)
+{
+	size_t digits = strspn(arg, "0123456789");
+	char number[24] = "";
+	uint64_t n;
+
+	if (digits && digits < sizeof(number))
+		memcpy(number, arg, digits);
+	for (size_t i = 0; i < sizeof(time_units) / sizeof(*time_units); i++) {
+		if (strcmp(arg + digits, time_units[i].name))
+			continue;
+		if (rd_parse_u64(number, 0, DAY_NS / time_units[i].ns, &n))
+			break;
+		*out = n * time_units[i].ns;
+		return;
+	}
+	argp_error(state, "%s: '%s' is not a time up to a day, like 500ms, 10s or 2m", name, arg);
+}
+
+static void parse_bytes(struct argp_state *state, const char *name, const char *arg, uint64_t least,
+	uint64_t most, uint64_t *out)
+{
+	char from[RD_UNITS_LEN], to[RD_UNITS_LEN];
+
+	if (rd_parse_size(arg, least, most, out))
+		argp_error(state, "%s: '%s' is not a size from %s to %s, like 64Mi or 10G", name,
+			arg, rd_fmt_kib(from, least), rd_fmt_kib(to, most));
+}
+
+static void parse_count(struct argp_state *state, const char *name, const char *arg, uint64_t least,
+	uint64_t most, uint64_t *out)
+{
+	if (rd_parse_u64(arg, least, most, out))
+		argp_error(state, "%s: '%s' is not a whole number from %llu to %llu", name, arg,
+			(unsigned long long)least, (unsigned long long)most);
+}
+
+static void add_trigger(struct argp_state *state, struct record_settings *s, const char *arg)
+{
+	if (s->config.n_triggers == RD_TRIGGERS_MAX)
+		argp_error(state, "more than %d triggers", RD_TRIGGERS_MAX);
+	s->triggers[s->config.n_triggers++] = arg;
+}
+
+static error_t parse_limits(int key, char *arg, struct argp_state *state)
+{
+	struct record_settings *s = state->input;
+	struct rd_session_config *session = &s->config.session;
+	uint64_t n;
+
+	switch (key) {
+	case OPT_PRE:
+		parse_time(state, "--pre", arg, &s->config.pre_ns);
+		return 0;
+	case OPT_POST:
+		parse_time(state, "--post", arg, &s->config.post_ns);
+		return 0;
+	case OPT_HOLDOFF:
+		parse_time(state, "--holdoff", arg, &s->config.holdoff_ns);
+		return 0;
+	case OPT_MEMORY:
+		parse_bytes(state, "--memory", arg, MEMORY_LEAST, MEMORY_MOST, &session->buffer);
+		return 0;
+	case OPT_DUMPS:
+		parse_count(state, "--max-dumps", arg, 1, 1000000, &n);
+		s->config.files = (unsigned int)n;
+		return 0;
+	case OPT_DISK:
+		parse_bytes(state, "--max-disk", arg, 1 << 20, (uint64_t)1 << 50, &s->config.bytes);
+		return 0;
+	case 'b':
+		parse_count(state, "--ring", arg, 6, 20, &n);
+		session->log2_buffers = (unsigned int)n;
+		return 0;
+	case OPT_LATENCY:
+		parse_count(state, "--latency", arg, 0, 1000, &session->latency_ms);
+		return 0;
+	case 'a':
+		if (strncmp(arg, "duration:", 9))
+			argp_error(state, "-a '%s': 'duration:' and a number of seconds", arg);
+		parse_count(state, "-a duration", arg + 9, 1, 1000000000, &session->duration_s);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_end(struct argp_state *state, struct record_settings *s)
+{
+	if (s->whole_frames && s->zero_payload)
+		argp_error(state, "--whole-frames keeps the payload that --zero-payload removes: "
+				  "give one of them");
+	if (!s->config.pre_ns && !s->config.post_ns)
+		argp_error(state, "--pre 0 and --post 0: no frame would be written");
+	return 0;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct record_settings *s = state->input;
+
+	switch (key) {
+	case 'w':
+		s->config.session.path = arg;
+		return 0;
+	case OPT_TRIGGER:
+		add_trigger(state, s, arg);
+		return 0;
+	case OPT_EXPLAIN:
+		s->explain = true;
+		return 0;
+	case OPT_ZERO_PAYLOAD:
+		s->zero_payload = true;
+		return 0;
+	case OPT_WHOLE_FRAMES:
+		s->whole_frames = true;
+		return 0;
+	case OPT_EXEC:
+		s->config.command = arg;
+		return 0;
+	case OPT_NO_ANALYSIS:
+		s->no_analysis = true;
+		return 0;
+	case OPT_TEXTFILE:
+		s->config.textfile = arg;
+		return 0;
+	case 'Z':
+		s->config.session.user = arg;
+		return 0;
+	case OPT_JSON:
+		s->json = true;
+		return 0;
+	case 'q':
+		s->quiet = true;
+		return 0;
+	case 'D':
+		s->debug++;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (s->wanted.name)
+			argp_error(state, "unexpected argument '%s': one port is recorded", arg);
+		s->wanted.name = arg;
+		return 0;
+	case ARGP_KEY_END:
+		return parse_end(state, s);
+	default:
+		return parse_limits(key, arg, state);
+	}
+}
+
+/* --- the run
+ * ---------------------------------------------------------------------------------------- */
+
+static void on_ready(void *ctx)
+{
+	const struct record_run *r = ctx;
+
+	if (!r->settings->quiet)
+		record_report_start(r);
+}
+
+static void on_ended(void *ctx)
+{
+	(void)ctx;
+	rd_cli_status(NULL);
+}
+
+static int progress_timer(const struct record_run *r)
+{
+	const struct itimerspec t = {.it_value.tv_sec = 1, .it_interval.tv_sec = 1};
+	int fd;
+
+	if (r->settings->quiet || !isatty(STDERR_FILENO))
+		return -1;
+	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (fd >= 0)
+		timerfd_settime(fd, 0, &t, NULL);
+	return fd;
+}
+
+static void configure(struct record_run *r)
+{
+	struct record_settings *s = r->settings;
+	struct rd_recorder_config *c = &s->config;
+
+	snprintf(r->application, sizeof(r->application), "rdmadump %s (%s)", PACKAGE_VERSION,
+		RD_GIT_DESCRIPTION);
+	r->watches[0] = (struct rd_watch){
+		signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK), record_signals_ready, r};
+	r->watches[1] = (struct rd_watch){progress_timer(r), record_report_progress, r};
+	/* ':' and '/' of a port or a path are no part of a name. */
+	snprintf(r->path, sizeof(r->path), "%.*s.pcapng",
+		s->wanted.name ? (int)strcspn(s->wanted.name, ":/") : 6,
+		s->wanted.name ? s->wanted.name : "record");
+	if (!c->session.path)
+		c->session.path = r->path;
+	c->session.wanted = &s->wanted;
+	c->session.n_wanted = s->wanted.name ? 1 : 0;
+	c->session.cut = (struct rd_cut){.headers_only = !s->whole_frames && !s->zero_payload,
+		.zero_payload = s->zero_payload,
+		.writable = true};
+	c->session.application = r->application;
+	c->session.root_option = "-Z root";
+	c->session.watches = r->watches;
+	c->session.n_watches = 2;
+	c->triggers = s->triggers;
+	c->program = s->no_analysis ? NULL : PROGRAM;
+	c->notify = true;
+	c->ctx = r;
+	c->ready = on_ready;
+	c->ended = on_ended;
+	c->waiting = record_signals_waiting;
+	c->waiting_for_counters = record_signals_while_counters_settle;
+}
+
+static void explain(struct record_run *r)
+{
+	char *text;
+
+	for (unsigned int i = 0; (text = rd_recorder_explain(r->recorder, i)); i++) {
+		fputs(text, stdout);
+		free(text);
+	}
+}
+
+static int run(struct record_run *r, struct rd_error *err)
+{
+	if (rd_recorder_open(&r->recorder, &r->settings->config, err) < 0)
+		return -1;
+	if (r->settings->explain) {
+		explain(r);
+		rd_recorder_close(r->recorder);
+		return 0;
+	}
+	r->result = rd_session_result(rd_recorder_session(r->recorder));
+	rd_recorder_run(r->recorder);
+	if (r->result->ran)
+		record_report_end(r);
+	*err = r->result->error;
+	rd_recorder_close(r->recorder);
+	return err->class == RD_CLASS_NONE ? 0 : -1;
+}
+
+int rd_cmd_record(int argc, char **argv)
+{
+	static const struct argp argp = {.options = options,
+		.parser = parse_option,
+		.args_doc = "[DEV[:PORT]]",
+		.doc = "Keeps the newest frames of a port in memory, for days, and writes those "
+		       "before and after a trigger into a file: a counter that grows, a NAK, a "
+		       "signal.\v"
+		       "Example: rdmadump record mlx5_0 -w /var/tmp/fault.pcapng "
+		       "--trigger 'out_of_buffer>100/s' --trigger nak"};
+	static struct record_settings settings = {
+		.config = {.pre_ns = 10 * (uint64_t)SECOND,
+			.post_ns = 5 * (uint64_t)SECOND,
+			.session = {.log2_buffers = RD_LOG2_BUFFERS,
+				.latency_ms = RD_LATENCY_MS,
+				.buffer = (uint64_t)256 << 20}}};
+	static struct record_run r = {.settings = &settings};
+	struct rd_error err = {0};
+	int rc;
+
+	if (rd_cli_parse(&argp, argc, argv, 0, &settings))
+		return RD_CLASS_USAGE;
+	rd_cli_log(settings.debug ? RD_LOG_DEBUG : settings.quiet ? RD_LOG_WARNING : RD_LOG_INFO);
+	record_signals_block(&r);
+	configure(&r);
+	rc = run(&r, &err);
+	for (unsigned int i = 0; i < 2; i++)
+		if (r.watches[i].fd >= 0)
+			close(r.watches[i].fd);
+	return rc == 0 ? 0 : rd_cli_fail(&err);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What each trigger was understood to mean, and whether it can fire where it is watched. */
+#include "recorder.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Why this trigger of a frame cannot fire here; NULL: it can. */
+static const char *why_not_wire(const struct rd_recorder *r, const struct trigger *t)
+{
+	unsigned int n;
+	const struct rd_session_source *source = rd_session_sources(r->session, &n);
+	const struct rd_cut *cut = &r->session_config.cut;
+
+	if (source->source->iface.link == RD_LINK_RAW)
+		return "frames of this link type are not decoded";
+	if (t->name->wire == WIRE_ICRC_ERROR &&
+		(cut->headers_only || cut->zero_payload || cut->snaplen))
+		return "a packet's CRC can be checked in whole frames only: give --whole-frames";
+	return NULL;
+}
+
+static const char *where_counter(
+	struct rd_recorder *r, const struct trigger *t, char *out, size_t room)
+{
+	char name[128];
+
+	if (!counters_watch_find(r, t, name, sizeof(name)))
+		return "there is no such counter now";
+	snprintf(out, room, "it can fire: %s", name);
+	return NULL;
+}
+
+char *rd_recorder_explain(struct rd_recorder *r, unsigned int i)
+{
+	char what[300], here[200] = "it can fire", *text;
+	const struct trigger *t;
+	const char *why = NULL, *at = "the next frame gets the comment";
+
+	if (i >= r->n_triggers)
+		return NULL;
+	t = &r->trigger[i];
+	trigger_describe(t, what, sizeof(what));
+	if (t->source == TRIGGER_WIRE) {
+		why = why_not_wire(r, t);
+		at = "that frame gets the comment";
+	} else if (t->source == TRIGGER_COUNTER) {
+		why = where_counter(r, t, here, sizeof(here));
+	}
+	if (asprintf(&text, "%s\n    %s\n    here: %s%s; %s\n", t->text, what,
+		    why ? "it cannot fire: " : here, why ? why : "", at) < 0)
+		return NULL;
+	return text;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Triggers that fire: what the session makes of them, and what is remembered for its files. */
+#include "recorder.h"
+#include <rdmadump/log.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
+}
+
+static bool counts(enum rd_triggered result)
+{
+	return result == RD_TRIGGER_BEGINS || result == RD_TRIGGER_EXTENDS;
+}
+
+static void account(struct rd_recorder *r, enum rd_triggered result)
+{
+	struct rd_recorder_counts *c = &r->counts;
+
+	c->fired++;
+	c->begun += result == RD_TRIGGER_BEGINS;
+	c->extended += result == RD_TRIGGER_EXTENDS;
+	c->held += result == RD_TRIGGER_HELD;
+	c->closed += result == RD_TRIGGER_CLOSED;
+}
+
+/* With the lock. */
+static void remember(struct rd_recorder *r, enum rd_triggered result, uint64_t ns, const char *text)
+{
+	struct firing *f = &r->firings[r->n_firings++ % FIRINGS];
+	struct file_triggers *file;
+
+	f->ns = ns;
+	snprintf(f->text, sizeof(f->text), "%s", text);
+	if (result != RD_TRIGGER_BEGINS)
+		return;
+	r->newest = (r->newest + 1) % PENDING_FILES;
+	file = &r->begun[r->newest];
+	*file = (struct file_triggers){.ns = ns};
+	snprintf(file->first, sizeof(file->first), "%s", text);
+}
+
+/* With the lock. Whether this trigger is to be described in words, or only named. */
+static bool is_detailed(const struct rd_recorder *r, enum rd_triggered result)
+{
+	return result == RD_TRIGGER_BEGINS || r->begun[r->newest].n < DETAILED;
+}
+
+static void announce(enum rd_triggered result, const char *text)
+{
+	if (result == RD_TRIGGER_BEGINS)
+		rd_log(RD_LOG_INFO, "%s", text);
+	else
+		rd_log(RD_LOG_DEBUG, "%s%s", text,
+			result == RD_TRIGGER_EXTENDS ? " (within the file before)" : " (ignored)");
+}
+
+/* With the lock. Several triggers may fire before the next frame. */
+static void add_pending(struct rd_recorder *r, const char *text)
+{
+	size_t used = r->has_pending ? strlen(r->pending) : 0;
+
+	snprintf(r->pending + used, sizeof(r->pending) - used, "%s%s", used ? "; " : "", text);
+	r->has_pending = true;
+}
+
+void recorder_fire(struct rd_recorder *r, struct trigger *t, const char *what)
+{
+	uint64_t ns = now();
+	enum rd_triggered result;
+	char text[TRIGGER_TEXT];
+
+	snprintf(text, sizeof(text), "trigger %s%s%s", t->text, *what ? ": " : "", what);
+	atomic_fetch_add_explicit(&t->fired, 1, memory_order_relaxed);
+	pthread_mutex_lock(&r->lock);
+	result = rd_session_trigger(r->session, ns);
+	account(r, result);
+	if (counts(result)) {
+		remember(r, result, ns, text);
+		r->begun[r->newest].n++;
+		add_pending(r, text);
+	}
+	pthread_mutex_unlock(&r->lock);
+	announce(result, text);
+}
+
+bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct rd_frame *frame)
+{
+	/* The timestamp of such a frame says nothing. */
+	uint64_t ns = frame->flags & RD_FRAME_WILD ? now() : frame->ts_ns;
+	enum rd_triggered result;
+	char text[TRIGGER_TEXT] = "";
+
+	pthread_mutex_lock(&r->lock);
+	result = rd_session_trigger(r->session, ns);
+	account(r, result);
+	if (counts(result)) {
+		if (is_detailed(r, result)) {
+			wire_describe(t, r->link, frame, text, sizeof(text));
+			remember(r, result, ns, text);
+		}
+		r->begun[r->newest].n++;
+	}
+	pthread_mutex_unlock(&r->lock);
+	if (*text)
+		announce(result, text);
+	return counts(result);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Tells the service manager that the recorder is ready and alive: the protocol of sd_notify(3), one
+ * datagram each. */
+#include "recorder.h"
+#include <rdmadump/log.h>
+#include <rdmadump/units.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+void notify_send(const struct rd_recorder *r, const char *state)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	size_t len = path ? strlen(path) : 0;
+	int fd;
+
+	/* A path, or an abstract name after '@'. */
+	if (!r->config.notify || len < 2 || len >= sizeof(to.sun_path) ||
+		(path[0] != '/' && path[0] != '@'))
+		return;
+	memcpy(to.sun_path, path, len);
+	if (path[0] == '@')
+		to.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return;
+	if (sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&to,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
+		rd_log(RD_LOG_DEBUG, "the service manager at '%s' cannot be reached", path);
+	close(fd);
+}
+
+uint64_t notify_interval(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+	uint64_t us, whose;
+
+	if (!usec || rd_parse_u64(usec, 1, UINT64_MAX / 1000, &us))
+		return 0;
+	if (pid && (rd_parse_u64(pid, 1, INT32_MAX, &whose) || (pid_t)whose != getpid()))
+		return 0;
+	return us * 1000 / 2;
+}

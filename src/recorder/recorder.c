@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A recorder from beginning to end: its session, the triggers that fire, the files that they begin.
+ */
+#include "recorder.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/json.h>
+#include <rdmadump/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TICK_NS 250000000
+
+/* --- frames ------------------------------------------------------------------------------------
+ */
+
+/* The next frame after a trigger that no frame fired. */
+static bool take_pending(struct rd_recorder *r)
+{
+	if (!atomic_load_explicit(&r->has_pending, memory_order_relaxed))
+		return false;
+	pthread_mutex_lock(&r->lock);
+	memcpy(r->taken, r->pending, sizeof(r->taken));
+	r->has_pending = false;
+	pthread_mutex_unlock(&r->lock);
+	return true;
+}
+
+static uint64_t on_frames(
+	void *ctx, const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
+{
+	struct rd_recorder *r = ctx;
+	uint64_t commented = 0;
+
+	r->frames = frames;
+	r->link = source->iface.link;
+	for (unsigned int i = 0; r->wire.n && i < n; i++) {
+		struct trigger *t = wire_frame(&r->wire, r->link, &frames[i]);
+
+		if (!t || !recorder_fire_frame(r, t, &frames[i]))
+			continue;
+		r->fired_by[i] = t;
+		commented |= UINT64_C(1) << i;
+	}
+	r->taken[0] = '\0';
+	if (n && take_pending(r)) {
+		if (!(commented & 1))
+			r->fired_by[0] = NULL;
+		commented |= 1;
+	}
+	return commented;
+}
+
+static const char *on_comment(void *ctx, unsigned int i)
+{
+	struct rd_recorder *r = ctx;
+	const struct trigger *t = r->fired_by[i];
+	const char *other = i == 0 ? r->taken : "";
+
+	if (!t)
+		return other;
+	snprintf(r->comment, sizeof(r->comment), "%s%strigger %s", other, *other ? "; " : "",
+		t->text);
+	return r->comment;
+}
+
+/* --- files, from the writer's thread
+ * -------------------------------------------------------------- */
+
+/* With the lock. NULL: so many files have begun since that it is not known any more. */
+static const struct file_triggers *triggers_of(
+	const struct rd_recorder *r, const struct rd_dump *dump)
+{
+	for (unsigned int i = 0; i < PENDING_FILES; i++)
+		if (r->begun[i].ns == dump->trigger_ns)
+			return &r->begun[i];
+	return NULL;
+}
+
+static void on_describe(void *ctx, const struct rd_dump *dump, char *out, size_t room)
+{
+	struct rd_recorder *r = ctx;
+	const struct file_triggers *file;
+
+	*out = '\0';
+	pthread_mutex_lock(&r->lock);
+	file = dump ? triggers_of(r, dump) : &r->begun[r->newest];
+	if (file)
+		snprintf(out, room, "Recorded around a %s%s. ", file->first,
+			file->n > 1 ? " and later ones" : "");
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* What fired within the file: {"kind":"trigger", ...}. */
+static void on_facts(void *ctx, const struct rd_dump *dump, struct rd_facts *to)
+{
+	struct rd_recorder *r = ctx;
+	unsigned int n;
+	const struct rd_session_source *source = rd_session_sources(r->session, &n);
+
+	pthread_mutex_lock(&r->lock);
+	for (unsigned int i = 0; i < FIRINGS; i++) {
+		const struct firing *f = &r->firings[(r->n_firings + i) % FIRINGS];
+		json_t *fact;
+		char *text;
+
+		if (!f->ns || f->ns < dump->from_ns || f->ns > dump->until_ns)
+			continue;
+		fact = json_pack("{s:s, s:I, s:i, s:s, s:i, s:o}", "kind", "trigger", "time_ns",
+			(json_int_t)f->ns, "interface", 0, "device",
+			source->device ? source->device->name : "", "port",
+			source->port ? (int)source->port->num : 0, "text", rd_json_string(f->text));
+		text = fact ? json_dumps(fact, JSON_COMPACT) : NULL;
+		if (text)
+			rd_facts_add(to, text, strlen(text));
+		free(text);
+		json_decref(fact);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void file_free(struct rd_recorder_file *f)
+{
+	free(f->path);
+	free(f->reason);
+	*f = (struct rd_recorder_file){0};
+}
+
+static void on_dump(void *ctx, const struct rd_dump *dump)
+{
+	struct rd_recorder *r = ctx;
+	struct rd_recorder_file *f;
+	const struct file_triggers *triggers;
+
+	pthread_mutex_lock(&r->lock);
+	f = &r->files[r->n_files++ % RD_RECORDER_FILES];
+	file_free(f);
+	triggers = triggers_of(r, dump);
+	*f = (struct rd_recorder_file){.path = strdup(dump->path),
+		.reason = strdup(triggers ? triggers->first : ""),
+		.trigger_ns = dump->trigger_ns,
+		.from_ns = dump->from_ns,
+		.until_ns = dump->until_ns,
+		.missing_until_ns = dump->missing_until_ns,
+		.frames = dump->frames,
+		.bytes = dump->bytes,
+		.triggers = triggers ? triggers->n : 0,
+		.cut = dump->cut};
+	r->counts.files++;
+	r->counts.files_cut += dump->cut;
+	r->counts.bytes += dump->bytes;
+	r->counts.frames += dump->frames;
+	pthread_mutex_unlock(&r->lock);
+	rd_log(RD_LOG_INFO, "%s: %" PRIu64 " frames", dump->path, dump->frames);
+	follow_add(r, dump->path, r->n_files - 1);
+}
+
+/* --- the session
+ * -------------------------------------------------------------------------------------- */
+
+/* The lane is alive: it serves this timer. */
+static bool on_tick(void *ctx, int fd)
+{
+	struct rd_recorder *r = ctx;
+	struct rd_session_progress progress;
+	uint64_t ticks, interval = notify_interval(), now = rd_monotonic_ns();
+
+	if (read(fd, &ticks, sizeof(ticks)) != sizeof(ticks))
+		return false;
+	rd_session_progress(r->session, &progress);
+	pthread_mutex_lock(&r->lock);
+	r->progress = progress;
+	pthread_mutex_unlock(&r->lock);
+	if (interval && now - r->notified_ns >= interval / 2) {
+		notify_send(r, "WATCHDOG=1");
+		r->notified_ns = now;
+	}
+	return false;
+}
+
+static int tick_open(void)
+{
+	const struct itimerspec t = {.it_value.tv_nsec = TICK_NS, .it_interval.tv_nsec = TICK_NS};
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (fd >= 0)
+		timerfd_settime(fd, 0, &t, NULL);
+	return fd;
+}
+
+static void on_ready(void *ctx)
+{
+	struct rd_recorder *r = ctx;
+
+	r->counts.memory = rd_session_memory(r->session, &r->counts.locked);
+	if (r->config.ready)
+		r->config.ready(r->config.ctx);
+}
+
+/* Privileges are dropped: threads may start. */
+static void on_started(void *ctx)
+{
+	struct rd_recorder *r = ctx;
+
+	follow_start(r);
+	watch_start(r);
+	notify_send(r, "READY=1\nSTATUS=recording");
+}
+
+static void on_ended(void *ctx)
+{
+	struct rd_recorder *r = ctx;
+
+	watch_stop(r);
+	notify_send(r, "STOPPING=1\nSTATUS=completing the last file");
+	if (r->config.ended)
+		r->config.ended(r->config.ctx);
+}
+
+static bool on_waiting(void *ctx, bool commands)
+{
+	const struct rd_recorder *r = ctx;
+
+	return r->config.waiting ? r->config.waiting(r->config.ctx, commands) : true;
+}
+
+static bool on_waiting_for_counters(void *ctx)
+{
+	const struct rd_recorder *r = ctx;
+
+	return r->config.waiting_for_counters ? r->config.waiting_for_counters(r->config.ctx)
+					      : true;
+}
+
+static void configure(struct rd_recorder *r)
+{
+	struct rd_session_config *c = &r->session_config;
+	const struct rd_recorder_config *from = &r->config;
+	unsigned int n = from->session.n_watches;
+
+	*c = from->session;
+	r->recording = (struct rd_session_recording){.retention = {.pre_ns = from->pre_ns,
+							     .post_ns = from->post_ns,
+							     .holdoff_ns = from->holdoff_ns,
+							     .files = from->files,
+							     .bytes = from->bytes,
+							     .ended = on_dump,
+							     .ctx = r},
+		.describe = on_describe,
+		.facts = on_facts};
+	r->tick_fd = tick_open();
+	if (n > RD_SESSION_WATCHES - 1)
+		n = RD_SESSION_WATCHES - 1;
+	if (n)
+		memcpy(r->watches, c->watches, n * sizeof(*r->watches));
+	r->watches[n] = (struct rd_watch){r->tick_fd, on_tick, r};
+	c->recording = &r->recording;
+	c->rotation = (struct rd_rotation){.naming = RD_NAMES_DUMPCAP};
+	c->when_full = RD_FULL_DROP;
+	c->watches = r->watches;
+	c->n_watches = n + 1;
+	c->ctx = r;
+	c->ready = on_ready;
+	c->started = on_started;
+	c->ended = on_ended;
+	c->waiting = on_waiting;
+	c->waiting_for_counters = on_waiting_for_counters;
+	c->commented = on_frames;
+	c->comment = on_comment;
+}
+
+/* --- open, run, close
+ * ----------------------------------------------------------------------------------- */
+
+static int parse_all(struct rd_recorder *r, struct rd_error *err)
+{
+	struct trigger *signal = &r->trigger[0];
+
+	*signal = (struct trigger){.source = TRIGGER_SIGNAL, .text = strdup("SIGUSR1")};
+	r->n_triggers = 1;
+	if (!signal->text)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for triggers");
+	if (r->config.n_triggers > RD_TRIGGERS_MAX)
+		return rd_fail(err, RD_CLASS_USAGE, 0, "give fewer", "more than %d triggers",
+			RD_TRIGGERS_MAX);
+	for (unsigned int i = 0; i < r->config.n_triggers; i++)
+		if (trigger_parse(&r->trigger[r->n_triggers++], r->config.triggers[i], err) < 0)
+			return -1;
+	if (wire_init(&r->wire, r->trigger, r->n_triggers) < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for triggers");
+	return 0;
+}
+
+static int open_parts(struct rd_recorder *r, struct rd_error *err)
+{
+	r->files = calloc(RD_RECORDER_FILES, sizeof(*r->files));
+	if (!r->files)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the recorder");
+	if (parse_all(r, err) < 0)
+		return -1;
+	configure(r);
+	if (rd_session_open(&r->session, &r->session_config, err) < 0)
+		return -1;
+	return counters_watch_init(r, err) < 0 || watch_open(r, err) < 0 ? -1 : 0;
+}
+
+int rd_recorder_open(struct rd_recorder **recorder, const struct rd_recorder_config *config,
+	struct rd_error *err)
+{
+	struct rd_recorder *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the recorder");
+	r->config = *config;
+	r->tick_fd = -1;
+	pthread_mutex_init(&r->lock, NULL);
+	watch_init(r);
+	follow_init(r);
+	if (open_parts(r, err) < 0) {
+		rd_recorder_close(r);
+		return -1;
+	}
+	*recorder = r;
+	return 0;
+}
+
+int rd_recorder_run(struct rd_recorder *r)
+{
+	int rc = rd_session_run(r->session);
+
+	/* Also where the session failed before it called ended(). */
+	watch_stop(r);
+	follow_finish(r);
+	state_write(r, true);
+	return rc;
+}
+
+void rd_recorder_close(struct rd_recorder *r)
+{
+	if (!r)
+		return;
+	watch_close(r);
+	counters_watch_fini(r);
+	rd_session_close(r->session);
+	follow_fini(r);
+	wire_fini(&r->wire);
+	for (unsigned int i = 0; i < r->n_triggers; i++)
+		trigger_free(&r->trigger[i]);
+	for (unsigned int i = 0; r->files && i < RD_RECORDER_FILES; i++)
+		file_free(&r->files[i]);
+	free(r->files);
+	if (r->tick_fd >= 0)
+		close(r->tick_fd);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+void rd_recorder_signal(struct rd_recorder *r)
+{
+	recorder_fire(r, &r->trigger[0], "");
+}
+
+/* --- queries
+ * ------------------------------------------------------------------------------------------------
+ */
+
+struct rd_session *rd_recorder_session(struct rd_recorder *r)
+{
+	return r->session;
+}
+
+void rd_recorder_counts(struct rd_recorder *r, struct rd_recorder_counts *counts)
+{
+	pthread_mutex_lock(&r->lock);
+	*counts = r->counts;
+	pthread_mutex_unlock(&r->lock);
+}
+
+bool rd_recorder_trigger(
+	const struct rd_recorder *r, unsigned int i, struct rd_recorder_trigger *trigger)
+{
+	if (i >= r->n_triggers)
+		return false;
+	*trigger = (struct rd_recorder_trigger){r->trigger[i].text, r->trigger[i].fired};
+	return true;
+}
+
+const struct rd_recorder_file *rd_recorder_files(
+	const struct rd_recorder *r, unsigned int *n, uint64_t *first)
+{
+	*n = r->n_files < RD_RECORDER_FILES ? (unsigned int)r->n_files : RD_RECORDER_FILES;
+	*first = r->n_files - *n;
+	return r->files;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The parts of a recorder: triggers, the thread that watches for them, what follows each file, its
+ * state for others. */
+#ifndef RDMADUMP_RECORDER_RECORDER_H
+#define RDMADUMP_RECORDER_RECORDER_H
+
+#include "wire.h"
+#include <pthread.h>
+#include <rdmadump/event.h>
+#include <rdmadump/recorder.h>
+
+#define FIRINGS	      64 /* the newest ones that are remembered in words */
+#define TRIGGER_TEXT  200
+#define PENDING_TEXT  (RD_NOTE_MAX - TRIGGER_TEXT)
+#define COUNTER_TIMES 16
+
+#define PENDING_FILES 32  /* begun and not complete, at most */
+#define DETAILED      100 /* triggers of a file that are described; others are named */
+
+/* A trigger that fired. */
+struct firing {
+	uint64_t ns;
+	char text[TRIGGER_TEXT];
+};
+
+/* The triggers of one file. */
+struct file_triggers {
+	uint64_t ns; /* of the first */
+	uint64_t n;
+	char first[TRIGGER_TEXT];
+};
+
+/* A counter that a trigger watches. */
+struct watched_counter {
+	struct trigger *trigger;
+	unsigned int port;				       /* index into counters_watch.ports */
+	bool seen;					       /* `value` is valid */
+	uint64_t value, ns;				       /* of the last reading */
+	uint64_t grown;					       /* since it fired last */
+	bool above;					       /* the rate was above the limit */
+	uint64_t times[COUNTER_TIMES], amounts[COUNTER_TIMES]; /* of the newest readings */
+	unsigned int at;
+};
+
+struct counters_watch {
+	struct rd_devices devices; /* of other ports than the recorded one; loaded if there are */
+	struct {
+		const struct rd_device *device;
+		const struct rd_port *port;
+	} ports[RD_TRIGGERS_MAX];
+	unsigned int n_ports;
+	struct watched_counter counter[RD_TRIGGERS_MAX];
+	unsigned int n;
+};
+
+/* A FIFO whose lines fire a trigger. */
+struct fifo {
+	struct trigger *trigger;
+	int fd;
+	bool created;
+	char line[TRIGGER_TEXT];
+	size_t used;
+};
+
+/* The thread that watches everything but frames. */
+struct watch {
+	pthread_t thread;
+	bool running;
+	int stop_fd;
+	struct rd_monitor *monitor; /* NULL: no trigger is an event */
+	int kmsg_fd;		    /* -1: no trigger is a kernel message */
+	struct fifo fifo[RD_TRIGGERS_MAX];
+	unsigned int n_fifos;
+	struct counters_watch counters;
+};
+
+/* A file that is still to be analysed. */
+struct follow_job {
+	struct follow_job *next;
+	char *path;
+	uint64_t number; /* of the file, from 0 */
+};
+
+/* The thread that analyses complete files and runs the command. */
+struct follow {
+	pthread_t thread;
+	bool running, stop;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct follow_job *first, **last;
+	_Atomic int child; /* pid; 0: none */
+};
+
+struct rd_recorder {
+	struct rd_recorder_config config;
+	struct rd_session_config session_config;
+	struct rd_session_recording recording;
+	struct rd_watch watches[RD_SESSION_WATCHES];
+	struct rd_session *session;
+	struct trigger trigger[RD_TRIGGERS_MAX + 1]; /* 0: the signal */
+	unsigned int n_triggers;
+	struct wire wire;
+	struct watch watch;
+	struct follow follow;
+
+	/* Of the lane's thread: the comments of the current batch. */
+	const struct rd_frame *frames;
+	enum rd_link link;
+	struct trigger *fired_by[RD_BATCH];
+	char comment[RD_NOTE_MAX];
+	char taken[PENDING_TEXT]; /* the comment of the first frame, of other triggers */
+
+	pthread_mutex_t lock; /* of all below */
+	atomic_bool has_pending;
+	char pending[PENDING_TEXT]; /* the next frame's comment */
+	struct firing firings[FIRINGS];
+	uint64_t n_firings;
+	struct rd_recorder_counts counts;
+	struct file_triggers begun[PENDING_FILES];
+	unsigned int newest; /* of them */
+	struct rd_recorder_file *files;
+	uint64_t n_files; /* all that are complete; the newest RD_RECORDER_FILES are in `files` */
+	struct rd_session_progress progress;
+	int tick_fd;
+	uint64_t notified_ns;  /* the lane's last message to the service manager */
+	uint64_t state_due_ns; /* the textfile is due */
+	bool textfile_failed;  /* and that was logged */
+};
+
+/* fire.c */
+/* Fires a trigger; `what` says what happened. Not for frames. From any thread. */
+void recorder_fire(struct rd_recorder *r, struct trigger *t, const char *what);
+/* A frame fired a trigger. Returns whether it gets a comment. From the lane's thread. */
+bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct rd_frame *frame);
+
+/* counters.c */
+int counters_watch_init(struct rd_recorder *r, struct rd_error *err);
+void counters_watch_fini(struct rd_recorder *r);
+/* Reads the counters, fires triggers; returns ns until the next reading, UINT64_MAX: never. */
+uint64_t counters_watch_read(struct rd_recorder *r);
+/* Whether this counter exists on its port, and its name in full. */
+bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *name, size_t room);
+
+/* watch.c */
+void watch_init(struct rd_recorder *r);
+int watch_open(struct rd_recorder *r, struct rd_error *err);
+int watch_start(struct rd_recorder *r);
+void watch_stop(struct rd_recorder *r);
+void watch_close(struct rd_recorder *r);
+
+/* follow.c */
+void follow_init(struct rd_recorder *r);
+int follow_start(struct rd_recorder *r);
+/* File `number` (from 0) is complete. */
+void follow_add(struct rd_recorder *r, const char *path, uint64_t number);
+/* Waits until all files are analysed, or the caller does not want to wait any longer. */
+void follow_finish(struct rd_recorder *r);
+void follow_fini(struct rd_recorder *r);
+
+/* state.c */
+/* Writes the textfile if it is due, or `now`. From the watching thread, and at the end. */
+void state_write(struct rd_recorder *r, bool now);
+
+/* notify.c: sd_notify(3) without the library. Without NOTIFY_SOCKET it does nothing. */
+void notify_send(const struct rd_recorder *r, const char *state);
+/* ns between two messages that the service manager wants; 0: none. */
+uint64_t notify_interval(void);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The recorder's state for others: a file for the textfile collector of Prometheus' node_exporter,
+ * replaced as a whole, and the status line of the service manager.
+ */
+#include "recorder.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PERIOD_NS 10000000000U
+
+static void put(FILE *out, const char *name, const char *type, const char *help, uint64_t value)
+{
+	fprintf(out,
+		"# HELP rdmadump_record_%s %s\n# TYPE rdmadump_record_%s %s\n"
+		"rdmadump_record_%s %" PRIu64 "\n",
+		name, help, name, type, name, value);
+}
+
+/* The value of a label: a backslash before backslashes, quotes and line ends. */
+static void put_label(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("\\\"", *text))
+			fputc('\\', out);
+		if (*text == '\n')
+			fputs("\\n", out);
+		else
+			fputc(*text, out);
+	}
+}
+
+static void put_triggers(FILE *out, const struct rd_recorder *r)
+{
+	fputs("# HELP rdmadump_record_triggers_total Times that each trigger fired\n"
+	      "# TYPE rdmadump_record_triggers_total counter\n",
+		out);
+	for (unsigned int i = 0; i < r->n_triggers; i++) {
+		fputs("rdmadump_record_triggers_total{trigger=\"", out);
+		put_label(out, r->trigger[i].text);
+		fprintf(out, "\"} %" PRIu64 "\n",
+			atomic_load_explicit(&r->trigger[i].fired, memory_order_relaxed));
+	}
+}
+
+static void put_all(FILE *out, struct rd_recorder *r, bool running)
+{
+	struct rd_recorder_counts c;
+	struct rd_session_progress p;
+
+	pthread_mutex_lock(&r->lock);
+	c = r->counts;
+	p = r->progress;
+	pthread_mutex_unlock(&r->lock);
+	put(out, "running", "gauge", "1 while frames are recorded", running);
+	put(out, "frames_total", "counter", "Frames received", p.frames);
+	put(out, "lost_frames_total", "counter", "Frames lost by the device or dropped", p.lost);
+	put(out, "memory_bytes", "gauge", "Memory for frames", c.memory);
+	put(out, "files_total", "counter", "Files written", c.files);
+	put(out, "file_frames_total", "counter", "Frames in files", c.frames);
+	put(out, "file_bytes_total", "counter", "Bytes of files", c.bytes);
+	put(out, "triggers_ignored_total", "counter",
+		"Triggers that were too soon after a file, or after the last one",
+		c.held + c.closed);
+	put(out, "analyses_failed_total", "counter", "Files that could not be analysed",
+		c.not_analysed);
+	put(out, "commands_failed_total", "counter", "Commands that failed", c.commands_failed);
+	put_triggers(out, r);
+}
+
+static void write_textfile(struct rd_recorder *r, bool running)
+{
+	char temporary[PATH_MAX];
+	FILE *out = NULL;
+	bool whole;
+	int fd;
+
+	/* The collector reads names that end in .prom only. */
+	snprintf(temporary, sizeof(temporary), "%s.%d", r->config.textfile, (int)getpid());
+	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd >= 0)
+		out = fdopen(fd, "w");
+	if (!out) {
+		if (fd >= 0)
+			close(fd);
+		if (!r->textfile_failed)
+			rd_log(RD_LOG_WARNING, "cannot write '%s': %s", temporary, strerror(errno));
+		r->textfile_failed = true;
+		return;
+	}
+	put_all(out, r, running);
+	whole = !ferror(out);
+	whole &= fclose(out) == 0;
+	if (whole && rename(temporary, r->config.textfile) == 0) {
+		r->textfile_failed = false;
+		return;
+	}
+	if (!r->textfile_failed)
+		rd_log(RD_LOG_WARNING, "cannot write '%s': %s", r->config.textfile,
+			strerror(errno));
+	r->textfile_failed = true;
+	unlink(temporary);
+}
+
+static void send_status(struct rd_recorder *r)
+{
+	struct rd_recorder_counts c;
+	uint64_t frames;
+	char status[200];
+
+	pthread_mutex_lock(&r->lock);
+	c = r->counts;
+	frames = r->progress.frames;
+	pthread_mutex_unlock(&r->lock);
+	snprintf(status, sizeof(status),
+		"STATUS=recording: %" PRIu64 " frames received, %" PRIu64 " triggers, %" PRIu64
+		" files",
+		frames, c.fired, c.files);
+	notify_send(r, status);
+}
+
+void state_write(struct rd_recorder *r, bool now)
+{
+	uint64_t time = rd_monotonic_ns();
+
+	if (!now && time < r->state_due_ns)
+		return;
+	r->state_due_ns = time + PERIOD_NS;
+	if (r->config.textfile)
+		write_textfile(r, !now);
+	if (!now)
+		send_status(r);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The grammar of triggers:
+ *
+ *   NAME[=VALUE][>N[/s]][,qp=QP][,host=ADDRESS]     a frame
+ *   COUNTER[>N[/s]][,device=DEVICE[:PORT]]          a counter
+ *   port-down, fatal, gid-change, event=NAME        an event of the device
+ *   kmsg=PATTERN   fifo=PATH                        the rest of the text belongs to the value
+ */
+#include "trigger.h"
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct trigger_name trigger_names[] = {
+	{"nak", TRIGGER_WIRE, VALUE_NAK, WIRE_NAK, NULL,
+		"a NAK; nak=sequence, invalid, access, operational or a code"},
+	{"rnr", TRIGGER_WIRE, VALUE_NONE, WIRE_RNR, NULL, "an RNR NAK"},
+	{"retransmission", TRIGGER_WIRE, VALUE_NONE, WIRE_RETRANSMISSION, NULL,
+		"a request packet of a connected QP with a PSN that was sent before"},
+	{"gave-up", TRIGGER_WIRE, VALUE_NONE, WIRE_GAVE_UP, NULL,
+		"a request packet sent for the eighth time in a row, the most that a QP can"},
+	{"qp-error", TRIGGER_WIRE, VALUE_NONE, WIRE_QP_ERROR, NULL,
+		"a NAK that puts the requester's QP into error"},
+	{"cnp", TRIGGER_WIRE, VALUE_NONE, WIRE_CNP, NULL, "a congestion notification"},
+	{"cm-reject", TRIGGER_WIRE, VALUE_NONE, WIRE_CM_REJECT, NULL,
+		"the CM rejects a connection"},
+	{"icrc-error", TRIGGER_WIRE, VALUE_NONE, WIRE_ICRC_ERROR, NULL,
+		"a packet with a wrong invariant CRC"},
+	{"port-down", TRIGGER_EVENT, VALUE_NONE, 0, "port_error", "the port goes down"},
+	{"fatal", TRIGGER_EVENT, VALUE_NONE, 0, "device_fatal", "the device fails"},
+	{"gid-change", TRIGGER_EVENT, VALUE_NONE, 0, "gid_change",
+		"a GID of the port is added, removed or changed"},
+	{"event", TRIGGER_EVENT, VALUE_EVENT, 0, NULL,
+		"event=NAME: any event that 'rdmadump events --json' names"},
+	{"kmsg", TRIGGER_KMSG, VALUE_TEXT, 0, NULL,
+		"kmsg=PATTERN: a kernel message that matches, '*' and '?' as in file names"},
+	{"fifo", TRIGGER_FIFO, VALUE_TEXT, 0, NULL,
+		"fifo=PATH: a line that is written to this FIFO, which is created"},
+	{0}};
+
+static const struct {
+	const char *name;
+	uint8_t code;
+} nak_names[] = {{"sequence", 0}, {"invalid", 1}, {"access", 2}, {"operational", 3}};
+
+static int refuse(const struct trigger *t, struct rd_error *err, const char *why)
+{
+	return rd_fail(err, RD_CLASS_USAGE, 0,
+		"rdmadump-record(1) has the names; 'rdmadump counters' the counters",
+		"--trigger '%s': %s", t->text, why);
+}
+
+static const struct trigger_name *find_name(const char *word)
+{
+	for (const struct trigger_name *n = trigger_names; n->name; n++)
+		if (strcmp(n->name, word) == 0)
+			return n;
+	return NULL;
+}
+
+static int parse_nak(struct trigger *t, const char *value, struct rd_error *err)
+{
+	uint64_t code;
+
+	for (size_t i = 0; i < sizeof(nak_names) / sizeof(*nak_names); i++) {
+		if (strcmp(nak_names[i].name, value))
+			continue;
+		t->nak = nak_names[i].code;
+		return 0;
+	}
+	if (rd_parse_u64(value, 0, 31, &code))
+		return refuse(t, err,
+			"the code of a NAK is sequence, invalid, access, operational or 0 to 31");
+	t->nak = (uint8_t)code;
+	return 0;
+}
+
+/* "N" or "N/s". */
+static int parse_limit(struct trigger *t, char *limit, struct rd_error *err)
+{
+	char *slash = strchr(limit, '/');
+
+	if (slash && strcmp(slash, "/s"))
+		return refuse(t, err, "a rate is a number and /s");
+	if (slash)
+		*slash = '\0';
+	t->rate = slash != NULL;
+	t->limited = true;
+	if (rd_parse_size(limit, 0, UINT64_MAX / 2, &t->most))
+		return refuse(t, err, "after '>' comes a number, and /s for a rate");
+	return 0;
+}
+
+static int parse_host(struct trigger *t, const char *value, struct rd_error *err)
+{
+	t->host_len = inet_pton(AF_INET, value, t->host) == 1	 ? 4
+		      : inet_pton(AF_INET6, value, t->host) == 1 ? 16
+								 : 0;
+	return t->host_len ? 0 : refuse(t, err, "host is an IPv4 or IPv6 address, or a GID");
+}
+
+/* "qp=QP", "host=ADDRESS", "device=DEVICE". */
+static int parse_key(struct trigger *t, char *key, struct rd_error *err)
+{
+	char *value = strchr(key, '=');
+	uint64_t qp;
+
+	if (!value)
+		return refuse(t, err, "after a comma comes qp=, host= or device=");
+	*value++ = '\0';
+	if (strcmp(key, "device") == 0 && t->source == TRIGGER_COUNTER && *value) {
+		t->device = value;
+		return 0;
+	}
+	if (strcmp(key, "host") == 0 && t->source == TRIGGER_WIRE)
+		return parse_host(t, value, err);
+	if (strcmp(key, "qp") == 0 && t->source == TRIGGER_WIRE) {
+		if (rd_parse_u64(value, 0, 0xffffff, &qp))
+			return refuse(t, err, "qp is a number of 24 bits");
+		t->qp = (uint32_t)qp;
+		return 0;
+	}
+	return refuse(t, err,
+		"qp= and host= are for frames, device= is for counters; no other key is known");
+}
+
+static int parse_value(struct trigger *t, const char *value, struct rd_error *err)
+{
+	enum trigger_value wanted = t->name ? t->name->value : VALUE_NONE;
+
+	if (!value)
+		return wanted == VALUE_TEXT || wanted == VALUE_EVENT
+			       ? refuse(t, err, "a value is missing after '='")
+			       : 0;
+	if (!*value)
+		return refuse(t, err, "a value is missing after '='");
+	if (wanted == VALUE_NONE)
+		return refuse(t, err, "it has no value: '=' is wrong here");
+	t->value = value;
+	return wanted == VALUE_NAK ? parse_nak(t, value, err) : 0;
+}
+
+static bool is_counter_name(const char *word)
+{
+	if (!*word)
+		return false;
+	for (; *word; word++)
+		if (!isalnum((unsigned char)*word) && !strchr("_/-.", *word))
+			return false;
+	return true;
+}
+
+/* NAME[=VALUE][>LIMIT], without the keys. */
+static int parse_main(struct trigger *t, char *word, struct rd_error *err)
+{
+	char *limit = strchr(word, '>'), *value;
+
+	if (limit)
+		*limit++ = '\0';
+	value = strchr(word, '=');
+	if (value)
+		*value++ = '\0';
+	t->name = find_name(word);
+	t->source = t->name ? t->name->source : TRIGGER_COUNTER;
+	if (!t->name && !is_counter_name(word))
+		return refuse(t, err, "this is neither a name of a trigger nor of a counter");
+	if (!t->name)
+		t->counter = word;
+	if (parse_value(t, value, err) < 0)
+		return -1;
+	if (!limit)
+		return 0;
+	if (t->source != TRIGGER_WIRE && t->source != TRIGGER_COUNTER)
+		return refuse(t, err, "'>' is for frames and counters");
+	if (parse_limit(t, limit, err) < 0)
+		return -1;
+	if (t->source == TRIGGER_WIRE && !t->rate)
+		return refuse(t, err, "a limit of frames is a rate: N/s");
+	return 0;
+}
+
+/* Names whose value is the rest of the text, commas included. */
+static bool takes_rest(struct trigger *t)
+{
+	char *value = strchr(t->words, '=');
+	const struct trigger_name *name;
+
+	if (!value)
+		return false;
+	*value = '\0';
+	name = find_name(t->words);
+	if (!name || name->value != VALUE_TEXT || !value[1]) {
+		*value = '=';
+		return false;
+	}
+	t->name = name;
+	t->source = name->source;
+	t->value = value + 1;
+	return true;
+}
+
+int trigger_parse(struct trigger *t, const char *text, struct rd_error *err)
+{
+	char *next, *word;
+
+	*t = (struct trigger){.nak = TRIGGER_NAK_ANY, .qp = TRIGGER_QP_ANY};
+	t->text = strdup(text);
+	t->words = strdup(text);
+	if (!t->text || !t->words)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for triggers");
+	if (takes_rest(t))
+		return 0;
+	next = t->words;
+	word = strsep(&next, ",");
+	if (parse_main(t, word, err) < 0)
+		return -1;
+	while ((word = strsep(&next, ",")))
+		if (parse_key(t, word, err) < 0)
+			return -1;
+	return 0;
+}
+
+void trigger_free(struct trigger *t)
+{
+	free(t->text);
+	free(t->words);
+	t->text = t->words = NULL;
+}
+
+/* --- in words --------------------------------------------------------------------------- */
+
+static int describe_wire(const struct trigger *t, char *out, size_t room)
+{
+	char host[INET6_ADDRSTRLEN] = "";
+	int n = snprintf(out, room, "%s", t->name->help);
+
+	if (t->nak != TRIGGER_NAK_ANY)
+		n = snprintf(out, room, "a NAK '%s'", rd_aeth_nak_name(t->nak));
+	else if (t->name->wire == WIRE_NAK)
+		n = snprintf(out, room, "a NAK of any code");
+	if (t->rate && (size_t)n < room)
+		n += snprintf(out + n, room - (size_t)n, ": more than %llu within a second",
+			(unsigned long long)t->most);
+	if (t->qp != TRIGGER_QP_ANY && (size_t)n < room)
+		n += snprintf(out + n, room - (size_t)n, "; to QP 0x%06x", t->qp);
+	if (t->host_len && (size_t)n < room) {
+		inet_ntop(t->host_len == 4 ? AF_INET : AF_INET6, t->host, host, sizeof(host));
+		n += snprintf(out + n, room - (size_t)n, "; from or to %s", host);
+	}
+	return n;
+}
+
+void trigger_describe(const struct trigger *t, char *out, size_t room)
+{
+	switch (t->source) {
+	case TRIGGER_SIGNAL:
+		snprintf(out, room, "the signal SIGUSR1");
+		return;
+	case TRIGGER_WIRE:
+		describe_wire(t, out, room);
+		return;
+	case TRIGGER_COUNTER:
+		snprintf(out, room, "counter %s%s%s grows by more than %llu %s", t->counter,
+			t->device ? " of " : "", t->device ? t->device : "",
+			(unsigned long long)t->most,
+			t->rate ? "within a second" : "since the start, or since it fired last");
+		return;
+	case TRIGGER_EVENT:
+		snprintf(out, room, "%s%s", t->value ? "event " : t->name->help,
+			t->value ? t->value : "");
+		return;
+	case TRIGGER_KMSG:
+		snprintf(out, room, "a kernel message that matches '%s'", t->value);
+		return;
+	case TRIGGER_FIFO:
+		snprintf(out, room, "a line written to %s", t->value);
+		return;
+	}
+}

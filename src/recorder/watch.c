@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The thread that watches everything but frames: counters, events of the device, kernel messages,
+ * FIFOs. */
+#include "recorder.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <poll.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STATE_NS 10000000000U /* between two writings of the textfile */
+#define RECORD	 8192	      /* longest record of /dev/kmsg: Documentation/ABI/testing/dev-kmsg */
+
+void watch_init(struct rd_recorder *r)
+{
+	r->watch.stop_fd = r->watch.kmsg_fd = -1;
+}
+
+/* --- open ------------------------------------------------------------------------------------ */
+
+static int open_kmsg(struct rd_recorder *r, struct rd_error *err)
+{
+	if (r->watch.kmsg_fd >= 0)
+		return 0;
+	r->watch.kmsg_fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (r->watch.kmsg_fd < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, errno, "run as root, or with CAP_SYSLOG",
+			"kernel messages cannot be read from /dev/kmsg");
+	lseek(r->watch.kmsg_fd, 0, SEEK_END);
+	return 0;
+}
+
+static int open_fifo(struct rd_recorder *r, struct trigger *t, struct rd_error *err)
+{
+	struct fifo *f = &r->watch.fifo[r->watch.n_fifos];
+	struct stat st;
+
+	*f = (struct fifo){.trigger = t, .fd = -1};
+	f->created = mkfifo(t->value, 0600) == 0;
+	if (!f->created && errno != EEXIST)
+		return rd_fail(err, RD_CLASS_OUTPUT, errno, "choose another path",
+			"the FIFO '%s' cannot be created", t->value);
+	r->watch.n_fifos++;
+	/* For writing, too: it has no end of file when a writer closes it. */
+	f->fd = open(t->value, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	if (f->fd < 0)
+		return rd_fail(err, RD_CLASS_OUTPUT, errno, "choose another path",
+			"the FIFO '%s' cannot be opened", t->value);
+	if (fstat(f->fd, &st) < 0 || !S_ISFIFO(st.st_mode))
+		return rd_fail(err, RD_CLASS_USAGE, 0, "nothing was changed: choose another path",
+			"'%s' exists and is no FIFO", t->value);
+	return 0;
+}
+
+static int open_monitor(struct rd_recorder *r, struct rd_error *err)
+{
+	unsigned int n;
+	const struct rd_session_source *source = rd_session_sources(r->session, &n);
+	const struct rd_monitor_config config = {
+		.device = source->device ? source->device->name : NULL, .async = true};
+
+	return r->watch.monitor ? 0 : rd_monitor_open(&r->watch.monitor, &config, err);
+}
+
+int watch_open(struct rd_recorder *r, struct rd_error *err)
+{
+	r->watch.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (r->watch.stop_fd < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, errno,
+			"raise the limit of open files (ulimit -n)", "eventfd");
+	for (unsigned int i = 0; i < r->n_triggers; i++) {
+		struct trigger *t = &r->trigger[i];
+		int rc = t->source == TRIGGER_KMSG    ? open_kmsg(r, err)
+			 : t->source == TRIGGER_FIFO  ? open_fifo(r, t, err)
+			 : t->source == TRIGGER_EVENT ? open_monitor(r, err)
+						      : 0;
+
+		if (rc < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- events of the device ----------------------------------------------------------------------
+ */
+
+static bool is_event(const struct trigger *t, const struct rd_event *e)
+{
+	const char *kind = t->value ? t->value : t->name->event;
+
+	if (strcmp(kind, "gid_change") == 0)
+		return strncmp(e->kind, "gid_", 4) == 0;
+	return strcmp(kind, e->kind) == 0;
+}
+
+static void take_events(struct rd_recorder *r)
+{
+	struct rd_event e;
+	char what[TRIGGER_TEXT];
+
+	while (rd_monitor_next(r->watch.monitor, &e)) {
+		for (unsigned int i = 0; i < r->n_triggers; i++) {
+			struct trigger *t = &r->trigger[i];
+
+			if (t->source != TRIGGER_EVENT || !is_event(t, &e))
+				continue;
+			snprintf(what, sizeof(what), "%s%s%s", e.device, *e.device ? ": " : "",
+				e.text);
+			recorder_fire(r, t, what);
+		}
+	}
+}
+
+/* --- kernel messages
+ * ------------------------------------------------------------------------------ */
+
+/* The message of one record; NULL: it has none. Changes the record. */
+static char *kmsg_message(char *record)
+{
+	char *message = strchr(record, ';');
+
+	if (!message)
+		return NULL;
+	message++;
+	message[strcspn(message, "\n")] = '\0';
+	return message;
+}
+
+/* Whether the pattern is within the message. */
+static bool kmsg_matches(const char *pattern, const char *message)
+{
+	char *anywhere;
+	bool matches;
+
+	if (asprintf(&anywhere, "*%s*", pattern) < 0)
+		return false;
+	matches = fnmatch(anywhere, message, 0) == 0;
+	free(anywhere);
+	return matches;
+}
+
+static void match_kmsg(struct rd_recorder *r, const char *message)
+{
+	for (unsigned int i = 0; i < r->n_triggers; i++) {
+		struct trigger *t = &r->trigger[i];
+
+		if (t->source == TRIGGER_KMSG && kmsg_matches(t->value, message))
+			recorder_fire(r, t, message);
+	}
+}
+
+static void take_kmsg(struct rd_recorder *r)
+{
+	char record[RECORD + 1];
+	ssize_t n;
+
+	/* EPIPE: messages were overwritten before they were read; the next read goes on after them.
+	 */
+	while ((n = read(r->watch.kmsg_fd, record, RECORD)) > 0 || (n < 0 && errno == EPIPE)) {
+		char *message;
+
+		if (n < 0)
+			continue;
+		record[n] = '\0';
+		message = kmsg_message(record);
+		if (message)
+			match_kmsg(r, message);
+	}
+}
+
+/* --- FIFOs
+ * ---------------------------------------------------------------------------------------------- */
+
+static void take_byte(struct rd_recorder *r, struct fifo *f, char c)
+{
+	if (c != '\n') {
+		/* What does not fit is not remembered; it still is one line. */
+		if (f->used < sizeof(f->line) - 1)
+			f->line[f->used++] = c;
+		return;
+	}
+	f->line[f->used] = '\0';
+	recorder_fire(r, f->trigger, f->line);
+	f->used = 0;
+}
+
+static void take_lines(struct rd_recorder *r, struct fifo *f)
+{
+	char buf[512];
+	ssize_t n;
+
+	while ((n = read(f->fd, buf, sizeof(buf))) > 0)
+		for (ssize_t i = 0; i < n; i++)
+			take_byte(r, f, buf[i]);
+}
+
+/* --- the thread
+ * --------------------------------------------------------------------------------------------- */
+
+static int wait_ms(uint64_t now, uint64_t due)
+{
+	return due <= now ? 0 : (int)((due - now) / 1000000 + 1);
+}
+
+static void *watch_run(void *arg)
+{
+	struct rd_recorder *r = arg;
+	struct watch *w = &r->watch;
+	struct pollfd fds[3 + RD_TRIGGERS_MAX] = {{.fd = w->stop_fd, .events = POLLIN},
+		{.fd = w->monitor ? rd_monitor_fd(w->monitor) : -1, .events = POLLIN},
+		{.fd = w->kmsg_fd, .events = POLLIN}};
+	uint64_t due = 0;
+
+	for (unsigned int i = 0; i < w->n_fifos; i++)
+		fds[3 + i] = (struct pollfd){.fd = w->fifo[i].fd, .events = POLLIN};
+	while (!(fds[0].revents & POLLIN)) {
+		uint64_t now = rd_monotonic_ns();
+
+		if (now >= due) {
+			uint64_t period = counters_watch_read(r);
+
+			due = rd_monotonic_ns() + (period < STATE_NS ? period : STATE_NS);
+		}
+		if (w->monitor)
+			take_events(r);
+		if (w->kmsg_fd >= 0)
+			take_kmsg(r);
+		for (unsigned int i = 0; i < w->n_fifos; i++)
+			take_lines(r, &w->fifo[i]);
+		state_write(r, false);
+		poll(fds, 3 + w->n_fifos, wait_ms(rd_monotonic_ns(), due));
+	}
+	/* What grew since the last reading. */
+	counters_watch_read(r);
+	return NULL;
+}
+
+int watch_start(struct rd_recorder *r)
+{
+	int rc = pthread_create(&r->watch.thread, NULL, watch_run, r);
+
+	if (rc) {
+		rd_log(RD_LOG_WARNING,
+			"cannot start the thread that watches for triggers: %s; only frames and "
+			"SIGUSR1 fire",
+			strerror(rc));
+		return -1;
+	}
+	pthread_setname_np(r->watch.thread, "triggers");
+	r->watch.running = true;
+	return 0;
+}
+
+void watch_stop(struct rd_recorder *r)
+{
+	const uint64_t one = 1;
+
+	if (!r->watch.running)
+		return;
+	if (write(r->watch.stop_fd, &one, sizeof(one)) < 0)
+		rd_log(RD_LOG_DEBUG, "eventfd: %s", strerror(errno));
+	pthread_join(r->watch.thread, NULL);
+	r->watch.running = false;
+}
+
+void watch_close(struct rd_recorder *r)
+{
+	struct watch *w = &r->watch;
+
+	watch_stop(r);
+	for (unsigned int i = 0; i < w->n_fifos; i++) {
+		if (w->fifo[i].fd >= 0)
+			close(w->fifo[i].fd);
+		/* Another user may not be allowed to. */
+		if (w->fifo[i].created && unlink(w->fifo[i].trigger->value) < 0)
+			rd_log(RD_LOG_DEBUG, "cannot remove '%s': %s", w->fifo[i].trigger->value,
+				strerror(errno));
+	}
+	if (w->monitor)
+		rd_monitor_close(w->monitor);
+	if (w->kmsg_fd >= 0)
+		close(w->kmsg_fd);
+	if (w->stop_fd >= 0)
+		close(w->stop_fd);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Triggers that frames fire. One thread; memory is constant: of more flows than there is room for,
+ * the older ones are forgotten.
+ */
+#ifndef RDMADUMP_RECORDER_WIRE_H
+#define RDMADUMP_RECORDER_WIRE_H
+
+#include "trigger.h"
+#include <rdmadump/frame.h>
+
+#define WIRE_FLOWS   32768 /* a power of two */
+#define WIRE_BUCKETS 10	   /* of a second, for rates */
+
+/* The requests of one connected QP to another, as a port sent or received them. */
+struct wire_flow {
+	uint64_t key;	 /* a hash; 0: unused */
+	uint32_t newest; /* PSN */
+	uint32_t last;	 /* PSN of the packet before */
+	uint32_t first;	 /* PSN with which the last round of retransmissions began */
+	uint32_t rounds; /* that began with it */
+};
+
+/* How often something happened within the last second. */
+struct wire_rate {
+	uint64_t bucket; /* number of the newest tenth of a second */
+	uint64_t above;	 /* ... in which the limit was last exceeded; 0: never */
+	uint32_t count[WIRE_BUCKETS];
+};
+
+struct wire {
+	struct trigger **triggers; /* those of frames */
+	unsigned int n;
+	struct wire_rate *rates; /* one for each */
+	uint32_t wanted;	 /* bit for each enum wire_kind */
+	struct wire_flow *flows;
+};
+
+/* Of all triggers, takes those of frames. -1 if out of memory. wire_fini() in both cases. */
+int wire_init(struct wire *w, struct trigger *triggers, unsigned int n);
+void wire_fini(struct wire *w);
+/* The trigger that this frame fires; NULL: none. The first one of several. Hot path. */
+struct trigger *wire_frame(struct wire *w, enum rd_link link, const struct rd_frame *frame);
+/* "nak: NAK 'remote access error' to QP 0x12, PSN 5": of a frame that fired. */
+void wire_describe(const struct trigger *t, enum rd_link link, const struct rd_frame *frame,
+	char *out, size_t room);
+
+#endif

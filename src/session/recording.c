@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The facts of a recording: read at intervals, so that each file can have the counters from before
+ * its first frame; and the text in the file's header.
+ */
+#include "session.h"
+#include <rdmadump/clock.h>
+#include <rdmadump/units.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define LEAST_NS   1000000000U
+#define TIMES_READ 50 /* reading facts takes at most one part in so many of the time */
+
+void recording_init(struct rd_session *s)
+{
+	pthread_mutex_init(&s->recording.lock, NULL);
+}
+
+void recording_fini(struct rd_session *s)
+{
+	struct recording *r = &s->recording;
+
+	for (unsigned int i = 0; i < SNAPSHOTS; i++)
+		rd_facts_free(&r->snapshot[i].facts);
+	rd_facts_free(&r->begin.facts);
+	rd_facts_free(&r->end);
+	pthread_mutex_destroy(&r->lock);
+}
+
+static uint64_t wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t lost_now(const struct rd_session *s)
+{
+	uint64_t lost = 0;
+
+	for (unsigned int i = 0; i < s->in.n; i++) {
+		struct rd_source_stats stats;
+
+		s->in.sources[i]->ops->stats(s->in.sources[i], &stats);
+		lost += stats.lost;
+	}
+	return lost;
+}
+
+void recording_read(struct rd_session *s)
+{
+	struct recording *r = &s->recording;
+	struct rd_facts facts = {0};
+	uint64_t start = rd_monotonic_ns(), took, period;
+	struct snapshot *to;
+
+	if (!s->config->recording)
+		return;
+	atomic_store_explicit(&r->lost, lost_now(s), memory_order_relaxed);
+	if (start < r->next_ns)
+		return;
+	if (!s->config->no_facts)
+		rd_session_facts(s, "start", &facts);
+	took = rd_monotonic_ns() - start;
+	period = s->config->recording->retention.pre_ns;
+	period = period > LEAST_NS ? period : LEAST_NS;
+	r->next_ns = start + (took * TIMES_READ > period ? took * TIMES_READ : period);
+	pthread_mutex_lock(&r->lock);
+	r->newest = (r->newest + 1) % SNAPSHOTS;
+	to = &r->snapshot[r->newest];
+	rd_facts_free(&to->facts);
+	*to = (struct snapshot){.time_ns = wall_ns(), .lost = r->lost, .facts = facts};
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* The newest one that is older than the frames before a trigger of now, else the oldest one. */
+static const struct snapshot *before(const struct rd_session *s)
+{
+	uint64_t now = wall_ns(), pre = s->config->recording->retention.pre_ns;
+	const struct recording *r = &s->recording;
+	const struct snapshot *found = &r->snapshot[r->newest];
+
+	for (unsigned int i = 1; i < SNAPSHOTS && found->time_ns + pre > now; i++) {
+		const struct snapshot *older =
+			&r->snapshot[(r->newest + SNAPSHOTS - i) % SNAPSHOTS];
+
+		if (!older->time_ns)
+			break;
+		found = older;
+	}
+	return found;
+}
+
+static const struct rd_facts *facts_before(struct rd_session *s)
+{
+	struct recording *r = &s->recording;
+	const struct snapshot *from;
+
+	rd_facts_free(&r->begin.facts);
+	pthread_mutex_lock(&r->lock);
+	from = before(s);
+	r->begin.time_ns = from->time_ns;
+	r->begin.lost = from->lost;
+	for (size_t i = 0; i < from->facts.n; i++)
+		rd_facts_add(&r->begin.facts, from->facts.fact[i].json, from->facts.fact[i].len);
+	pthread_mutex_unlock(&r->lock);
+	return &r->begin.facts;
+}
+
+const struct rd_facts *recording_facts(void *output, unsigned int file, bool end)
+{
+	struct rd_session *s = ((struct output *)output)->s;
+	const struct rd_session_recording *config = s->config->recording;
+	struct recording *r = &s->recording;
+
+	(void)file;
+	if (s->config->no_facts || !s->out.encoder.format->facts)
+		return NULL;
+	if (!end)
+		return facts_before(s);
+	rd_facts_free(&r->end);
+	rd_session_facts(s, "end", &r->end);
+	if (config->facts)
+		config->facts(config->retention.ctx, r->dump, &r->end);
+	return &r->end;
+}
+
+uint64_t recording_lost(const struct rd_session *s)
+{
+	return atomic_load_explicit(&s->recording.lost, memory_order_relaxed) -
+	       s->recording.begin.lost;
+}
+
+static void missing_text(const struct rd_dump *dump, char *out, size_t room)
+{
+	if (dump->missing_until_ns)
+		snprintf(out, room,
+			" Frames of the first %.3f s are missing: memory had no room for them.",
+			(double)(dump->missing_until_ns - dump->from_ns) / 1e9);
+}
+
+void recording_comment(
+	struct rd_session *s, const struct rd_file_account *a, char *out, size_t room)
+{
+	const struct rd_session_recording *config = s->config->recording;
+	char written[RD_UNITS_LEN], dropped[RD_UNITS_LEN], lost[RD_UNITS_LEN], missing[128] = "";
+	uint64_t w = 0, d = 0;
+	size_t used;
+
+	*out = '\0';
+	if (config->describe)
+		config->describe(config->retention.ctx, a ? a->dump : NULL, out, room);
+	used = strlen(out);
+	if (!a) {
+		snprintf(out + used, room - used,
+			"Not finished: the program still writes, or was killed.");
+		return;
+	}
+	for (unsigned int i = 0; i < s->in.n_ifaces; i++) {
+		w += a->written[i];
+		d += a->tally[i].dropped + a->unwritten[i];
+	}
+	missing_text(a->dump, missing, sizeof(missing));
+	snprintf(out + used, room - used,
+		"File %u: %s frames written; dropped by rdmadump %s, by the device %s since the "
+		"counters at its beginning.%s",
+		a->number, rd_fmt_count(written, w), rd_fmt_count(dropped, d),
+		rd_fmt_count(lost, recording_lost(s)), missing);
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The chunks of a sink that retains frames. They are kept as the lane filled them and written from
+ * where they are; no frame is copied. What was written once is not written again, so that each
+ * frame is in one file at most.
+ */
+#include "retained.h"
+#include "writer.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/log.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Timestamps are out of order by less than this: so much more is written at both ends. */
+#define SLACK_NS 1000000U
+/* A trigger may be noticed this much later than it happened: frames are kept so much longer. */
+#define LATE_NS 2000000000U
+/* While a file is written, the lane hands its frames over this often. */
+#define REQUEST_NS 100000000U
+/* ... and this often when the window is over. */
+#define REQUEST_LAST_NS 2000000U
+/* A source without watermarks delivers its frames within this time. */
+#define GRACE_NS   1000000000U
+#define LANE_SHARE 8 /* one chunk in so many is kept free for the lane */
+#define LANE_LEAST 3
+
+/* --- the ring --------------------------------------------------------------------------- */
+
+static struct rd_chunk *oldest(const struct retained *r)
+{
+	return r->chunk[r->first];
+}
+
+static struct rd_chunk *newest(const struct retained *r)
+{
+	return r->chunk[(r->first + r->n - 1) % r->room];
+}
+
+static void count_expired(struct rd_sink *s, uint64_t n)
+{
+	atomic_fetch_add_explicit(&s->expired, n, memory_order_relaxed);
+}
+
+/* Returns the oldest chunk to the lane; what is left of it expires. */
+static void release(struct rd_sink *s)
+{
+	struct retained *r = &s->retained;
+	struct rd_chunk *c = oldest(r);
+
+	count_expired(s, c->frames - r->taken);
+	memcpy(s->seen, c->tally, sizeof(s->seen));
+	r->first = (r->first + 1) % r->room;
+	r->n--;
+	r->at = r->taken = 0;
+	rd_ring_put(&s->feeds[0].free, c);
+}
+
+static bool take(struct rd_sink *s)
+{
+	struct retained *r = &s->retained;
+	struct rd_chunk *c = rd_ring_take(&s->feeds[0].full);
+
+	if (!c)
+		return false;
+	r->chunk[(r->first + r->n++) % r->room] = c;
+	r->requesting = false;
+	return true;
+}
+
+/* Leaves the lane enough chunks, and returns frames that no later trigger can want. */
+static void expire(struct rd_sink *s)
+{
+	struct retained *r = &s->retained;
+	uint64_t keep = s->config.retention->pre_ns + LATE_NS;
+
+	for (; r->n > r->most; release(s))
+		r->missing_ns = oldest(r)->last_ns;
+	while (r->n && oldest(r)->last_ns + keep < newest(r)->last_ns)
+		release(s);
+}
+
+/* The time that orders the record at `at`; `before`: that of the record before it. */
+static uint64_t order_at(
+	const struct rd_sink *s, const struct rd_chunk *c, size_t at, uint64_t before)
+{
+	if (!at)
+		return c->first_ns;
+	return chunk_order_ns(c, s->encoder->format->record_ns(c->data + at), before);
+}
+
+static size_t length_at(const struct rd_sink *s, const struct rd_chunk *c, size_t at)
+{
+	return s->encoder->format->record_len(s->encoder, c->data + at, c->used - at);
+}
+
+static uint64_t minus_slack(uint64_t ns)
+{
+	return ns > SLACK_NS ? ns - SLACK_NS : 0;
+}
+
+/* Frames older than the window: they are not wanted by a later one either. */
+static void skip_older(struct rd_sink *s)
+{
+	struct retained *r = &s->retained;
+	uint64_t from = minus_slack(r->window.from);
+
+	while (r->n && oldest(r)->last_ns < from)
+		release(s);
+	while (r->n && r->at < oldest(r)->used) {
+		uint64_t ns = order_at(s, oldest(r), r->at, r->at_ns);
+		size_t len = length_at(s, oldest(r), r->at);
+
+		if (!len || ns >= from)
+			return;
+		r->at += len;
+		r->at_ns = ns;
+		r->taken++;
+		count_expired(s, 1);
+	}
+}
+
+/* --- files ------------------------------------------------------------------------------- */
+
+static bool begin(struct rd_sink *s)
+{
+	struct retained *r = &s->retained;
+	struct rd_error err;
+
+	r->dump = (struct rd_dump){.number = s->series.number + 1,
+		.path = s->series.path,
+		.from_ns = r->window.from,
+		.until_ns = r->window.until,
+		.trigger_ns = r->window.trigger,
+		.missing_until_ns = r->missing_ns >= r->window.from ? r->missing_ns : 0};
+	if (writer_open_file(s, r->window.trigger, &err) < 0) {
+		writer_fail(s, &err);
+		return false;
+	}
+	output_make_private(&s->file.out);
+	if (writer_begin_file(s, &err) < 0) {
+		writer_fail(s, &err);
+		return false;
+	}
+	r->dumping = true;
+	r->requested_ns = 0;
+	if (s->config.retention->begun)
+		s->config.retention->begun(s->config.retention->ctx, &r->dump);
+	return true;
+}
+
+static void end(struct rd_sink *s, bool cut)
+{
+	struct retained *r = &s->retained;
+	struct rd_error err;
+
+	r->dump.until_ns = r->window.until;
+	r->dump.cut = cut;
+	if (writer_end_file(s, false, &err) < 0)
+		writer_fail(s, &err);
+	r->dumping = false;
+	r->dump.frames = s->file.all;
+	r->dump.bytes = s->bytes_before - r->bytes_before;
+	r->bytes_before = s->bytes_before;
+	if (s->config.retention->ended && !sink_state_failed(&s->state))
+		s->config.retention->ended(s->config.retention->ctx, &r->dump);
+}
+
+/* The limit of bytes is reached: what was written stays, and nothing follows. */
+static void end_full(struct rd_sink *s)
+{
+	end(s, true);
+	windows_close(&s->retained.windows);
+	writer_finish(s);
+}
+
+/* --- frames ------------------------------------------------------------------------------ */
+
+/* Bytes of the chunk from `at` on that belong to the window; *last: order of the last record. */
+static size_t wanted(
+	const struct rd_sink *s, const struct rd_chunk *c, uint64_t until, uint64_t *last)
+{
+	size_t begin = s->retained.at, at = begin;
+
+	if (c->last_ns <= until) {
+		*last = c->last_ns;
+		return c->used - begin;
+	}
+	*last = s->retained.at_ns;
+	for (size_t len; at < c->used; at += len) {
+		uint64_t ns = order_at(s, c, at, *last);
+
+		len = length_at(s, c, at);
+		if (!len || ns > until)
+			break;
+		*last = ns;
+	}
+	return at - begin;
+}
+
+static bool fits(const struct rd_sink *s, size_t len)
+{
+	uint64_t most = s->config.retention->bytes;
+
+	return !most || s->bytes_before + s->file.out.offset + len + s->file.text_room <= most;
+}
+
+enum progress {
+	PROGRESS_MORE,	 /* all that is there was written, more may come */
+	PROGRESS_BEYOND, /* a newer frame is there */
+	PROGRESS_FULL,	 /* the limit of bytes */
+	PROGRESS_FAILED,
+};
+
+/* Writes the part of the oldest chunk that belongs to the window. */
+static enum progress write_oldest(struct rd_sink *s, uint64_t until)
+{
+	struct retained *r = &s->retained;
+	const struct rd_chunk *c = oldest(r);
+	struct frame_counts frames;
+	uint64_t last;
+	size_t len = wanted(s, c, until, &last);
+
+	if (!len)
+		return PROGRESS_BEYOND;
+	if (!fits(s, len))
+		return PROGRESS_FULL;
+	records_walk(s->encoder, c->data + r->at, len, UINT64_MAX, UINT64_MAX, &frames);
+	memcpy(s->seen, c->tally, sizeof(s->seen));
+	if (!s->first_ns)
+		s->first_ns = order_at(s, c, r->at, r->at_ns);
+	s->last_ns = last;
+	if (!writer_write(s, c->data + r->at, len, &frames)) {
+		r->taken += (unsigned int)frame_counts_sum(&frames);
+		return PROGRESS_FAILED;
+	}
+	r->at += len;
+	r->at_ns = last;
+	r->taken += (unsigned int)frame_counts_sum(&frames);
+	if (r->at < c->used)
+		return PROGRESS_BEYOND;
+	release(s);
+	return PROGRESS_MORE;
+}
+
+/* Takes what the lane fills while the file is written, so that its ring cannot overflow. */
+static enum progress write_window(struct rd_sink *s)
+{
+	struct retained *r = &s->retained;
+	enum progress progress = PROGRESS_MORE;
+
+	/* Also in a chunk that the lane hands over after the file began. */
+	if (!s->file.all) {
+		skip_older(s);
+		memcpy(s->begun, s->seen, sizeof(s->begun));
+	}
+	while (r->n && progress == PROGRESS_MORE) {
+		progress = write_oldest(s, r->window.until + SLACK_NS);
+		while (take(s))
+			;
+	}
+	return progress;
+}
+
+/* --- the lane ------------------------------------------------------------------------------ */
+
+/* Whether every frame of the window was there: without a newer one, by the lane's watermark. */
+static bool is_over(struct rd_sink *s, uint64_t now)
+{
+	struct rd_feed *f = &s->feeds[0];
+	uint64_t until = s->retained.window.until + SLACK_NS;
+
+	if (atomic_load_explicit(&f->watermark, memory_order_seq_cst) < until &&
+		now < s->retained.window.due_ns + GRACE_NS)
+		return false;
+	/* A chunk that was put before the watermark. */
+	return !rd_ring_used(&f->full);
+}
+
+/* Asks the lane for the chunk that it fills, or for its watermark. Returns ns until the next time.
+ */
+static uint64_t request(struct rd_sink *s, uint64_t now)
+{
+	struct retained *r = &s->retained;
+	bool last = now >= r->window.due_ns + SLACK_NS;
+	uint64_t period = last ? REQUEST_LAST_NS : REQUEST_NS, due = r->window.due_ns + SLACK_NS;
+
+	if (!r->requesting && (!r->requested_ns || now - r->requested_ns >= period)) {
+		feed_request(&s->feeds[0], r->window.until + SLACK_NS);
+		r->requesting = true;
+		r->requested_ns = now;
+	}
+	return !last && due - now < period ? due - now : period;
+}
+
+static void await(struct rd_sink *s, uint64_t ns)
+{
+	struct rd_feed *f = &s->feeds[0];
+	struct pollfd pfd = {.fd = f->full.fd, .events = POLLIN};
+	const struct timespec t = {.tv_nsec = (long)ns};
+
+	/* closing and triggers wake the ring, too */
+	if (!rd_ring_about_to_sleep(&f->full))
+		return;
+	if (!atomic_load_explicit(&s->closing, memory_order_acquire) &&
+		ppoll(&pfd, 1, ns ? &t : NULL, NULL) == 0 && s->retained.dumping)
+		writer_flush(s);
+	rd_ring_awake(&f->full);
+}
+
+/* --- the thread ---------------------------------------------------------------------------- */
+
+/* One file or a part of it. Returns ns to sleep; 0: until something happens; UINT64_MAX: not. */
+static uint64_t serve(struct rd_sink *s, bool closing)
+{
+	struct retained *r = &s->retained;
+	enum progress progress;
+	uint64_t now;
+
+	if (sink_state_ended(&s->state) || !windows_next(&r->windows, &r->window)) {
+		expire(s);
+		return 0;
+	}
+	if (!r->dumping && !begin(s))
+		return UINT64_MAX;
+	now = rd_monotonic_ns();
+	progress = write_window(s);
+	if (progress == PROGRESS_FULL)
+		end_full(s);
+	else if (progress == PROGRESS_FAILED)
+		end(s, true);
+	else if (progress == PROGRESS_BEYOND || closing || is_over(s, now)) {
+		if (windows_complete(&r->windows, r->window.until))
+			end(s, progress != PROGRESS_BEYOND && closing);
+	} else {
+		return request(s, now);
+	}
+	return UINT64_MAX;
+}
+
+/* The last file that is allowed is complete. */
+static bool is_last(const struct rd_sink *s)
+{
+	const struct rd_retention *c = s->config.retention;
+
+	return c->files && s->series.number >= c->files && !s->retained.dumping;
+}
+
+static bool step(struct rd_sink *s)
+{
+	struct retained *r = &s->retained;
+	/* Read before the ring: chunks that were put before closing are then seen below. */
+	bool closing = atomic_load_explicit(&s->closing, memory_order_acquire);
+	struct window window;
+	uint64_t ns;
+
+	while (take(s))
+		;
+	ns = serve(s, closing);
+	if (is_last(s) && !sink_state_ended(&s->state))
+		writer_finish(s);
+	if (!closing && ns != UINT64_MAX)
+		await(s, ns);
+	return !closing || (!sink_state_ended(&s->state) && windows_next(&r->windows, &window));
+}
+
+void *retained_run(void *arg)
+{
+	struct rd_sink *s = arg;
+
+	while (step(s))
+		;
+	while (s->retained.n)
+		release(s);
+	windows_close(&s->retained.windows);
+	sem_post(&s->ended);
+	return NULL;
+}
+
+/* --- from outside ---------------------------------------------------------------------------- */
+
+enum rd_triggered rd_sink_trigger(struct rd_sink *s, uint64_t ns)
+{
+	enum rd_triggered result = windows_add(&s->retained.windows, ns, rd_monotonic_ns());
+
+	if (result == RD_TRIGGER_BEGINS)
+		rd_ring_wake(&s->feeds[0].full);
+	return result;
+}
+
+size_t rd_sink_memory(const struct rd_sink *s, bool *locked)
+{
+	size_t sum = 0;
+
+	for (unsigned int i = 0; i < s->n_feeds; i++)
+		sum += s->feeds[i].memory_len;
+	*locked = s->retained.locked;
+	return sum;
+}
+
+/* Later there is nobody who could choose another directory. */
+static int check_directory(const struct rd_sink *s, struct rd_error *err)
+{
+	char *copy = strdup(s->config.path), *dir = copy ? dirname(copy) : NULL;
+	int rc = 0;
+
+	if (dir && faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) < 0)
+		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, "choose another directory",
+			"files cannot be created in '%s'", dir);
+	free(copy);
+	return rc;
+}
+
+/* All memory is there from the start: none has to be found when a fault makes it scarce. */
+static void lock(struct rd_sink *s)
+{
+	struct rd_feed *f = &s->feeds[0];
+
+	s->retained.locked = mlock(f->memory, f->memory_len) == 0;
+	if (s->retained.locked)
+		return;
+	rd_log(RD_LOG_WARNING,
+		"%zu MiB for frames are not locked in memory, and may be swapped out: %s; raise "
+		"the limit "
+		"(ulimit -l, LimitMEMLOCK= of a systemd unit)",
+		f->memory_len >> 20, strerror(errno));
+	for (size_t i = 0; i < f->memory_len; i += 4096)
+		f->memory[i] = 0;
+}
+
+int retained_init(struct rd_sink *s, struct rd_error *err)
+{
+	struct retained *r = &s->retained;
+	struct rd_feed *f = &s->feeds[0];
+	size_t lane = f->n_chunks / LANE_SHARE;
+
+	windows_init(&r->windows, s->config.retention);
+	r->room = f->n_chunks;
+	r->most = f->n_chunks - (lane > LANE_LEAST ? lane : LANE_LEAST);
+	r->chunk = calloc(r->room, sizeof(*r->chunk));
+	if (!r->chunk)
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
+	if (check_directory(s, err) < 0)
+		return -1;
+	lock(s);
+	return 0;
+}
+
+void retained_fini(struct rd_sink *s)
+{
+	if (s->config.retention)
+		windows_fini(&s->retained.windows);
+	free(s->retained.chunk);
+}

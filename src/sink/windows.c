@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which frames a sink that retains frames writes: the times around triggers, joined where they
+ * overlap. */
+#include "windows.h"
+
+void windows_init(struct windows *w, const struct rd_retention *config)
+{
+	*w = (struct windows){.config = config};
+	pthread_mutex_init(&w->lock, NULL);
+}
+
+void windows_fini(struct windows *w)
+{
+	pthread_mutex_destroy(&w->lock);
+}
+
+static struct window *newest(struct windows *w)
+{
+	return w->n ? &w->queue[(w->first + w->n - 1) % WINDOWS_MOST] : NULL;
+}
+
+static struct window window_around(const struct windows *w, uint64_t ns, uint64_t now_ns)
+{
+	const struct rd_retention *c = w->config;
+
+	return (struct window){.from = ns > c->pre_ns ? ns - c->pre_ns : 0,
+		.until = ns + c->post_ns,
+		.trigger = ns,
+		.due_ns = now_ns + c->post_ns};
+}
+
+static void join(struct window *w, const struct window *other)
+{
+	if (other->from < w->from)
+		w->from = other->from;
+	if (other->until > w->until)
+		w->until = other->until;
+	if (other->due_ns > w->due_ns)
+		w->due_ns = other->due_ns;
+}
+
+static enum rd_triggered add(struct windows *w, const struct window *new)
+{
+	struct window *last = newest(w);
+	uint64_t ended = last ? last->until : w->ended;
+
+	if (w->closed)
+		return RD_TRIGGER_CLOSED;
+	if (last && (new->from <= last->until || w->n == WINDOWS_MOST)) {
+		join(last, new);
+		return RD_TRIGGER_EXTENDS;
+	}
+	if (ended && new->trigger < ended + w->config->holdoff_ns)
+		return RD_TRIGGER_HELD;
+	if (w->config->files && w->begun == w->config->files)
+		return RD_TRIGGER_CLOSED;
+	w->queue[(w->first + w->n++) % WINDOWS_MOST] = *new;
+	w->begun++;
+	return RD_TRIGGER_BEGINS;
+}
+
+enum rd_triggered windows_add(struct windows *w, uint64_t ns, uint64_t now_ns)
+{
+	const struct window new = window_around(w, ns, now_ns);
+	enum rd_triggered result;
+
+	pthread_mutex_lock(&w->lock);
+	result = add(w, &new);
+	pthread_mutex_unlock(&w->lock);
+	return result;
+}
+
+bool windows_next(struct windows *w, struct window *next)
+{
+	bool any;
+
+	pthread_mutex_lock(&w->lock);
+	any = w->n > 0;
+	if (any)
+		*next = w->queue[w->first];
+	pthread_mutex_unlock(&w->lock);
+	return any;
+}
+
+bool windows_complete(struct windows *w, uint64_t until)
+{
+	bool complete;
+
+	pthread_mutex_lock(&w->lock);
+	complete = w->n && w->queue[w->first].until <= until;
+	if (complete) {
+		w->ended = w->queue[w->first].until;
+		w->first = (w->first + 1) % WINDOWS_MOST;
+		w->n--;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return complete;
+}
+
+void windows_close(struct windows *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->closed = true;
+	w->n = 0;
+	pthread_mutex_unlock(&w->lock);
+}

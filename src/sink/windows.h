@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which frames a sink that retains frames writes: the times around triggers, joined where they
+ * overlap. From any thread. */
+#ifndef RDMADUMP_SINK_WINDOWS_H
+#define RDMADUMP_SINK_WINDOWS_H
+
+#include <pthread.h>
+#include <rdmadump/sink.h>
+
+#define WINDOWS_MOST 16 /* that wait for the writer; a further one is joined with the last */
+
+/* Times are timestamps of frames, ns; both ends belong to it. */
+struct window {
+	uint64_t from, until;
+	uint64_t trigger; /* the first one */
+	uint64_t due_ns;  /* of the monotonic clock: `until` is over */
+};
+
+struct windows {
+	const struct rd_retention *config;
+	pthread_mutex_t lock;
+	struct window queue[WINDOWS_MOST];
+	unsigned int first, n;
+	unsigned int begun; /* windows so far */
+	uint64_t ended;	    /* the end of the newest one that is complete */
+	bool closed;
+};
+
+void windows_init(struct windows *w, const struct rd_retention *config);
+void windows_fini(struct windows *w);
+/* A trigger at this timestamp; now_ns: of the monotonic clock. */
+enum rd_triggered windows_add(struct windows *w, uint64_t ns, uint64_t now_ns);
+/* The oldest window that is not complete; false: none. It may still grow. */
+bool windows_next(struct windows *w, struct window *next);
+/* The oldest window is complete, unless it has grown beyond `until`: then false. */
+bool windows_complete(struct windows *w, uint64_t until);
+/* Drops all windows; later triggers are refused. */
+void windows_close(struct windows *w);
+
+#endif

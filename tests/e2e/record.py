@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Numbered frames for tests/e2e/record.sh, and what the recorder wrote of them.
+
+    record.py make FILE FRAMES TRIGGERS   a pcap; prints the numbers of the frames that are to fire
+    record.py check PRE POST FILE...      prints "frames files fired": each frame once, in order, none
+                                          outside of the windows of the commented ones; else a fault
+    record.py comments FILE...            the comments of frames
+    record.py section FILE                the comment of the file
+    record.py facts FILE                  "when kind" of each fact
+"""
+import json
+import random
+import struct
+import sys
+
+SLACK = 0.0015  # so much more may be written at both ends, in seconds
+
+
+def frame(number, opcode, psn, rest):
+    bth = struct.pack(">BBHII", opcode, 0, 0xffff, 7, psn)
+    body = bth + rest + struct.pack(">I", number) + b"ICRC"
+    udp = struct.pack(">HHHH", 50000, 4791, 8 + len(body), 0)
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + len(body), 0, 0x4000, 64, 17, 0, b"\x0a\0\0\2", b"\x0a\0\0\1")
+    return b"\x52\x54\0\0\0\1\x52\x54\0\0\0\2\x08\0" + ip + udp + body
+
+
+def make(name, frames, triggers):
+    random.seed(5)
+    # Some close together, some far apart
+    fire = sorted(random.sample(range(20, frames - 20), triggers))
+    with open(name, "wb") as f:
+        f.write(struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 1))
+        for i in range(frames):
+            if i not in fire:
+                data = frame(i, 0x04, i, b"")
+            elif fire.index(i) % 2:
+                data = frame(i, 0x04, i - 10, b"")  # retransmission
+            else:
+                data = frame(i, 0x11, i, b"\x62\0\0\1")  # NAK
+            f.write(struct.pack("<IIII", 0, i, len(data), len(data)) + data)
+    print(*fire)
+
+
+def blocks(name):
+    data, at = open(name, "rb").read(), 0
+    while at + 12 <= len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        if at + length > len(data):
+            return
+        yield kind, data[at + 8:at + length - 4]
+        at += length
+
+
+def options(data):
+    at = 0
+    while at + 4 <= len(data):
+        code, length = struct.unpack_from("<HH", data, at)
+        if code == 0:
+            return
+        yield code, data[at + 4:at + 4 + length]
+        at += 4 + (length + 3) // 4 * 4
+
+
+def frames_of(name):
+    """(number, seconds, comment) of each"""
+    for kind, body in blocks(name):
+        if kind != 6:
+            continue
+        _, high, low, caplen, _ = struct.unpack_from("<IIIII", body)
+        data = body[20:20 + caplen]
+        comment = [v.decode() for c, v in options(body[20 + (caplen + 3) // 4 * 4:]) if c == 1]
+        yield struct.unpack_from(">I", data, len(data) - 8)[0], (high << 32 | low) / 1e9, comment
+
+
+def check(pre, post, names):
+    seen, fired, times = set(), [], []
+    everything = {name: list(frames_of(name)) for name in names}
+    for frames in everything.values():
+        times += [ns for _, ns, comment in frames if comment]
+    for name, frames in everything.items():
+        for i, (number, ns, comment) in enumerate(frames):
+            if number in seen:
+                return "frame %d twice" % number
+            if i and number != frames[i - 1][0] + 1:
+                return "%d follows %d in %s" % (number, frames[i - 1][0], name)
+            if not any(t - pre - SLACK <= ns <= t + post + SLACK for t in times):
+                return "frame %d of %s is not near any trigger" % (number, name)
+            seen.add(number)
+            if comment:
+                fired.append(number)
+    return "%d %d %s" % (len(seen), len(names), " ".join(map(str, sorted(fired))))
+
+
+def main(what, *args):
+    if what == "make":
+        make(args[0], int(args[1]), int(args[2]))
+    elif what == "check":
+        print(check(float(args[0]), float(args[1]), args[2:]))
+    elif what == "comments":
+        for name in args:
+            for number, _, comment in frames_of(name):
+                for text in comment:
+                    print(number, text)
+    elif what == "section":
+        for kind, body in blocks(args[0]):
+            if kind == 0x0a0d0d0a:
+                print(*[v.decode().strip() for c, v in options(body[16:]) if c == 1])
+    elif what == "facts":
+        for kind, body in blocks(args[0]):
+            if kind == 0x80524446:
+                fact = json.loads(body[8:8 + struct.unpack_from("<I", body, 4)[0]])
+                print(fact.get("when", "-"), fact["kind"], fact.get("text", ""))
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The flight recorder: which frames are written, what fires, what is beside the files, limits, ends.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq python3
+[ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
+tool() { python3 "${srcdir:-.}/tests/e2e/record.py" "$@"; }
+d=$tmp/d
+n=6000
+triggers=50
+[ -z "${TEST_QUICK-}" ] || n=3000
+wanted=$(tool make "$tmp/in.pcap" $n $triggers)
+
+# until_true CONDITION...: or a minute
+until_true() {
+	for _ in $(seq 1200); do
+		"$@" 2>/dev/null && return 0
+		sleep 0.05
+	done
+	echo "# waited in vain for: $*"
+	return 1
+}
+has_log() { grep -qE -- "$1" "$tmp/log"; }
+send() { kill -"$1" "$(cat "$tmp/pid")"; }
+# record MODEL-OPTIONS... -- OPTIONS...: to its end; the report in $tmp/report
+record() {
+	local model=()
+	rm -rf "$d" "$tmp/pid" && mkdir "$d"
+	while [ "$1" != -- ]; do model+=("$1") && shift; done
+	shift
+	MODEL_SECONDS=100 model --clock realtime --pidfile "$tmp/pid" "${model[@]}" -- \
+		"$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --memory 16Mi --json "$@" >"$tmp/report" 2>"$tmp/log"
+}
+# live ...: the same in the background, until frames are recorded
+live() {
+	: >"$tmp/log"
+	record "$@" &
+	job=$!
+	until_true has_log 'memory for frames'
+}
+finish() {
+	send "${1-INT}"
+	wait $job
+}
+# balance NAME: every frame that was delivered was written, expired or dropped
+balance() {
+	is "$1: all frames are accounted for" \
+		"$(jq '.frames | .delivered - .written - .expired - .buffer_full - .output - .filtered' "$tmp/report")" 0
+}
+
+# --- frames that fire ---------------------------------------------------------------------------
+
+record --pcap "$tmp/in.pcap" --rate 3000 --at-end sigint -- --whole-frames --no-analysis \
+	--pre 20ms --post 10ms --trigger nak=access --trigger retransmission,qp=7
+is "windows: it ends as asked" "$?" 0
+files=("$d"/r_*.pcapng)
+said=$(tool check 0.020 0.010 "${files[@]}")
+is "windows: each frame once, in order; exactly the causing frames are commented" "${said#* * }" "$wanted"
+is "windows: the report counts them" \
+	"$(jq -r '"\(.frames.written) \(.dumps) \(.triggers.fired) \(.triggers.began + .triggers.extended) \(.ended_by)"' "$tmp/report")" \
+	"${said%% *} ${#files[@]} $triggers $triggers signal"
+is "windows: some triggers extended a file" "$(jq '.triggers.extended > 0 and .dumps > 1' "$tmp/report")" true
+is "windows: each trigger is in its file's number" "$(jq '[.files[].triggers] | add' "$tmp/report")" $triggers
+balance windows
+
+record --pcap "$tmp/in.pcap" --rate 6000 --at-end sigint -- --whole-frames --no-analysis \
+	--pre 1h --post 1h --trigger nak --trigger retransmission
+is "one window: every frame is in the one file" "$(tool check 3600 3600 "$d"/r_*)" "$n 1 $wanted"
+is "... and the statistics say so" "$(jq -r '"\(.frames.written) \(.frames.expired) \(.files[0].frames)"' "$tmp/report")" "$n 0 $n"
+
+# --- everything else that fires -------------------------------------------------------------------
+
+printf '#!/bin/sh\necho "$1" "$(ls "${1%%.*}".html)" >>%q\n' "$tmp/names" >"$tmp/command" && chmod +x "$tmp/command"
+live --gen count=1000000,size=200 --rate 500 --counter out_of_buffer=3 --fault counter=9,frame=400 \
+	--fault port=down,frame=600 --fault port=up,after_ms=100 -- --pre 100ms --post 50ms \
+	--trigger 'out_of_buffer>5' --trigger port-down --trigger fifo="$tmp/fifo" --trigger event=port_active \
+	--exec "$tmp/command" --textfile "$tmp/state.prom"
+fired() { [ "$(grep -c "$1" "$tmp/log")" -ge "${2-1}" ]; }
+until_true fired 'trigger port-down'
+until_true fired 'pcapng: ' 2
+echo "NCCL watchdog: rank 3" >"$tmp/fifo"
+until_true fired 'trigger fifo'
+until_true fired 'pcapng: ' 3
+for i in 1 2 3; do
+	send USR1
+	until_true fired 'trigger SIGUSR1' $i
+	until_true fired 'pcapng: ' $((3 + i))
+done
+finish
+is "other triggers: exit status" "$?" 0
+tool comments "$d"/r_*.pcapng | cut -d' ' -f2- | sed 's/; /\n/g' >"$tmp/comments"
+has "a counter fires, by its growth" "$tmp/comments" '^trigger out_of_buffer>5: hw_counters/out_of_buffer of mlx5_0:1 grew by 6 to 9$'
+has "an event fires" "$tmp/log" 'trigger port-down: mlx5_0: port'
+has "a line of a FIFO fires, and is in the comment" "$tmp/comments" '^trigger fifo=.*: NCCL watchdog: rank 3$'
+is "SIGUSR1 fires, each time" "$(grep -c '^trigger SIGUSR1$' "$tmp/comments")" 3
+[ ! -e "$tmp/fifo" ]
+ok "the FIFO that was created is removed"
+balance "other triggers"
+file=$(jq -r '.files[0].file' "$tmp/report")
+tool section "$file" >"$tmp/section"
+has "the file's comment has the trigger" "$tmp/section" 'Recorded around a trigger (out_of_buffer|port-down).*frames written'
+tool facts "$file" >"$tmp/facts"
+has "counters before" "$tmp/facts" '^start counters'
+has "counters after" "$tmp/facts" '^end counters'
+has "the trigger is a fact" "$tmp/facts" '^- trigger trigger (out_of_buffer|port-down)'
+is "each file is analysed" "$(jq '[.files[].analysed] | all' "$tmp/report")" true
+is "... as JSON" "$(jq -r .version "${file%.pcapng}.json")" "$(jq -r .properties.version.const "${srcdir:-.}/docs/schema/analyze.json")"
+is "... before the command is run with its name, once each" \
+	"$(sort "$tmp/names")" "$(for f in "$d"/r_*.pcapng; do echo "$f ${f%.pcapng}.html"; done)"
+has "state for Prometheus" "$tmp/state.prom" '^rdmadump_record_files_total [6-9]$'
+has "... of each trigger" "$tmp/state.prom" '^rdmadump_record_triggers_total\{trigger="SIGUSR1"\} 3$'
+has "... and that it has ended" "$tmp/state.prom" '^rdmadump_record_running 0$'
+if has_jsonschema "the report has its schema"; then
+	python3 "${srcdir:-.}/tests/unit/schema.py" "${srcdir:-.}/docs/schema/record.json" "$tmp/report" >"$tmp/out" 2>&1
+	ok "the report has its schema" "$tmp/out"
+fi
+
+# --- limits and ends ---------------------------------------------------------------------------------
+
+record --pcap "$tmp/in.pcap" --rate 3000 -- --no-analysis --pre 1ms --post 1ms --trigger nak --max-dumps 3
+is "--max-dumps ends it" "$? $(jq -r '"\(.dumps) \(.ended_by)"' "$tmp/report")" "0 3 dumps"
+record --gen count=100000,size=1500 --rate 20000 -- --no-analysis --whole-frames --pre 1h --post 1h \
+	--trigger 'port_rcv_packets>10' --max-disk 2Mi
+is "--max-disk ends it" "$? $(jq -r .ended_by "$tmp/report")" "0 disk"
+[ "$(stat -c %s "$d"/r_*.pcapng)" -le 2300000 ]
+ok "... and its frames keep to the limit"
+record --pcap "$tmp/in.pcap" --rate 3000 --at-end sigint -- --no-analysis --pre 1ms --post 1ms --trigger nak --holdoff 1h
+is "--holdoff: later triggers are counted, and write nothing" \
+	"$(jq -r '.triggers | "\(.began) \(.extended + .held_off)"' "$tmp/report")" "1 $((triggers / 2 - 1))"
+
+live --gen count=1000000,size=200 --rate 2000 -- --no-analysis --pre 1h --post 1h
+send USR1
+big() { [ "$(stat -c %s "$d"/r_*.pcapng)" -gt 50000 ]; }
+until_true big
+send KILL
+wait $job
+is "killed within a file: what was written can be read" \
+	"$("$RDMADUMP" -r "$d"/r_*.pcapng --count 2>/dev/null | awk '{print ($1 > 100)}')" 1
+tool section "$d"/r_*.pcapng >"$tmp/section"
+has "... and it says so, and why it was begun" "$tmp/section" 'Recorded around a trigger SIGUSR1.*Not finished'
+
+# --- refused ------------------------------------------------------------------------------------------------
+
+# refuses NAME PATTERN OPTIONS...
+refuses() {
+	local name=$1 pattern=$2
+	shift 2
+	record --gen count=10 -- "$@"
+	is "$name: usage" "$?" "${status-1}"
+	has "... and why" "$tmp/log" "$pattern"
+}
+refuses "an unknown counter" "there is no counter 'no_such'.*rdmadump counters" --trigger no_such
+refuses "two cuts" "give one of them" --whole-frames --zero-payload
+refuses "no frames" "no frame would be written" --pre 0 --post 0
+refuses "a time" "not a time" --pre 10x
+: >"$tmp/plain"
+refuses "a FIFO that is a file" "is no FIFO" --trigger fifo="$tmp/plain"
+status=3 refuses "a directory that is not there" "'$tmp/none'.*No such file" -w "$tmp/none/r.pcapng"
+
+"$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 --trigger-explain --trigger icrc-error \
+	--trigger 'cnp>5/s' --trigger out_of_buffer >"$tmp/out" 2>"$tmp/log"
+is "--trigger-explain" "$?" 0
+has "... what can fire" "$tmp/out" 'here: it can fire: hw_counters/out_of_buffer of mlx5_0:1; the next frame gets the comment'
+has "... and what cannot" "$tmp/out" 'here: it cannot fire: .*give --whole-frames'
+tap_done

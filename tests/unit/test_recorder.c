@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Unit tests of triggers: what texts mean, and which frames fire. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+/* cmocka wants these before itself */
+#include <cmocka.h>
+
+#include "test_packet_make.h"
+#include "wire.h"
+
+#define SEND	 0x04
+#define READ	 0x0c
+#define ACK	 0x11
+#define UD	 0x64
+#define CNP	 0x81
+#define TRIGGERS 4
+#define SECOND	 UINT64_C(1000000000)
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+static void refused(const char *text, const char *why)
+{
+	struct rd_error err = {0};
+	struct trigger t;
+
+	if (trigger_parse(&t, text, &err) == 0)
+		fail_msg("'%s' is accepted", text);
+	assert_int_equal(err.class, RD_CLASS_USAGE);
+	if (!strstr(err.text, why) || !strstr(err.text, text))
+		fail_msg("'%s': %s", text, err.text);
+	trigger_free(&t);
+}
+
+/* describes TEXT WORDS: what it waits for */
+static void means(const char *text, const char *words)
+{
+	struct rd_error err = {0};
+	struct trigger t;
+	char out[300];
+
+	if (trigger_parse(&t, text, &err) < 0)
+		fail_msg("%s", err.text);
+	trigger_describe(&t, out, sizeof(out));
+	if (!strstr(out, words))
+		fail_msg("'%s' is %s", text, out);
+	trigger_free(&t);
+}
+
+static void test_texts(void **state)
+{
+	(void)state;
+	means("nak", "a NAK of any code");
+	means("nak=access", "a NAK 'remote access error'");
+	means("nak=3", "a NAK 'remote operational error'");
+	means("nak=sequence,qp=0x12", "to QP 0x000012");
+	means("rnr,host=10.0.0.1", "from or to 10.0.0.1");
+	means("rnr,qp=7,host=fd00::1", "QP 0x000007; from or to fd00::1");
+	means("cnp>1000/s", "more than 1000 within a second");
+	means("cnp>10k/s", "more than 10000 within a second");
+	means("retransmission", "sent before");
+	means("port-down", "the port goes down");
+	means("event=sm_change", "event sm_change");
+	means("kmsg=mlx5_core*,error", "matches 'mlx5_core*,error'");
+	means("fifo=/run/a,b=c>d", "a line written to /run/a,b=c>d");
+	means("out_of_buffer", "out_of_buffer grows by more than 0 since the start");
+	means("out_of_buffer>100/s", "grows by more than 100 within a second");
+	means("hw_counters/packet_seq_err>5", "hw_counters/packet_seq_err grows by more than 5");
+	means("out_of_buffer>1,device=mlx5_1:2", "of mlx5_1:2 grows by more than 1");
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	refused("", "neither");
+	refused("=5", "neither");
+	refused("a b", "neither");
+	refused("nak=", "missing");
+	refused("nak=32", "0 to 31");
+	refused("nak=acess", "0 to 31");
+	refused("rnr=1", "has no value");
+	refused("kmsg", "missing");
+	refused("kmsg=", "missing");
+	refused("fifo=", "missing");
+	refused("event", "missing");
+	refused("cnp>5", "a rate");
+	refused("cnp>5/m", "number and /s");
+	refused("cnp>", "comes a number");
+	refused("cnp>-1/s", "comes a number");
+	refused("port-down>1", "for frames and counters");
+	refused("nak,", "after a comma");
+	refused("nak,qp", "after a comma");
+	refused("nak,qp=0x1000000", "24 bits");
+	refused("nak,host=mlx5", "IPv4 or IPv6");
+	refused("nak,device=mlx5_0", "for counters");
+	refused("out_of_buffer,qp=1", "for counters");
+	refused("out_of_buffer,device=", "for counters");
+	refused("nak,peer=1", "no other key");
+}
+
+/* --- frames ------------------------------------------------------------------------------------
+ */
+
+struct watched {
+	struct trigger trigger[TRIGGERS];
+	struct wire wire;
+	uint64_t ns;
+	uint8_t direction;
+};
+
+/* Up to four texts, then NULL. */
+static void watch(struct watched *w, const char *const *texts)
+{
+	struct rd_error err = {0};
+	unsigned int n = 0;
+
+	*w = (struct watched){.ns = 1000 * SECOND, .direction = RD_DIR_IN};
+	for (; texts[n]; n++)
+		if (trigger_parse(&w->trigger[n], texts[n], &err) < 0)
+			fail_msg("%s", err.text);
+	assert_int_equal(wire_init(&w->wire, w->trigger, n), 0);
+}
+
+static void unwatch(struct watched *w)
+{
+	wire_fini(&w->wire);
+	for (unsigned int i = 0; i < TRIGGERS; i++)
+		trigger_free(&w->trigger[i]);
+}
+
+/* The number of the trigger that a packet fires; -1: none. body: of the packet, after the BTH. */
+static int frame(struct watched *w, enum make_outer outer, unsigned int opcode, uint32_t qp,
+	uint32_t psn, const uint8_t *body, uint32_t len)
+{
+	struct make m = {0};
+	struct rd_packet p;
+	struct rd_frame f;
+	const struct trigger *t;
+
+	make_packet(&m, outer, opcode, qp, len, 0);
+	assert_true(rd_packet_parse(make_link(outer), m.b, m.n, m.n, &p));
+	rd_put_be32(m.b + p.bth + 8, psn);
+	memcpy(m.b + p.bth + 12, body, len);
+	f = make_frame(&m);
+	f.ts_ns = w->ns;
+	f.direction = w->direction;
+	t = wire_frame(&w->wire, make_link(outer), &f);
+	return t ? (int)(t - w->trigger) : -1;
+}
+
+static int response(struct watched *w, uint32_t qp, uint8_t syndrome)
+{
+	const uint8_t aeth[4] = {syndrome, 0, 0, 1};
+
+	return frame(w, MAKE_V2_IPV4, ACK, qp, 5, aeth, 4);
+}
+
+static int request(struct watched *w, enum make_outer outer, uint32_t qp, uint32_t psn)
+{
+	static const uint8_t body[16];
+
+	return frame(w, outer, SEND, qp, psn, body, sizeof(body));
+}
+
+static int congestion(struct watched *w)
+{
+	static const uint8_t zeros[16];
+
+	return frame(w, MAKE_V2_IPV4, CNP, 7, 0, zeros, sizeof(zeros));
+}
+
+static void test_naks(void **state)
+{
+	static const char *const texts[] = {"nak=access,qp=7", "nak", "rnr", NULL};
+	struct watched w;
+
+	(void)state;
+	watch(&w, texts);
+	assert_int_equal(response(&w, 7, 0x1f), -1);
+	assert_int_equal(response(&w, 7, 0x62), 0);
+	assert_int_equal(response(&w, 8, 0x62), 1);
+	assert_int_equal(response(&w, 7, 0x60), 1);
+	assert_int_equal(response(&w, 7, 0x2e), 2);
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 1), -1);
+	/* Both match the second packet: the first one names the frame, both count it. */
+	assert_int_equal(w.trigger[0].fired, 1);
+	assert_int_equal(w.trigger[1].fired, 3);
+	assert_int_equal(w.trigger[2].fired, 1);
+	unwatch(&w);
+}
+
+static void test_errors(void **state)
+{
+	static const char *const texts[] = {"qp-error", "icrc-error", "cnp", NULL};
+	struct watched w;
+
+	(void)state;
+	watch(&w, texts);
+	/* "ICRC" is no ICRC. */
+	assert_int_equal(response(&w, 7, 0x60), 1);
+	assert_int_equal(response(&w, 7, 0x61), 0);
+	assert_int_equal(congestion(&w), 1);
+	assert_int_equal(w.trigger[2].fired, 1);
+	unwatch(&w);
+}
+
+static void test_hosts(void **state)
+{
+	static const char *const texts[] = {
+		"nak,host=10.0.0.1", "nak,host=10.0.0.9", "rnr,host=fd00::1", NULL};
+	static const uint8_t rnr[4] = {0x2e}, nak[4] = {0x62};
+	struct watched w;
+
+	(void)state;
+	watch(&w, texts);
+	assert_int_equal(response(&w, 7, 0x62), 0);
+	assert_int_equal(w.trigger[1].fired, 0);
+	assert_int_equal(response(&w, 7, 0x2e), -1);
+	assert_int_equal(frame(&w, MAKE_V2_IPV6, ACK, 7, 0, rnr, 4), 2);
+	assert_int_equal(frame(&w, MAKE_IB_GRH, ACK, 7, 0, rnr, 4), 2);
+	assert_int_equal(frame(&w, MAKE_IB, ACK, 7, 0, nak, 4), -1);
+	unwatch(&w);
+}
+
+static void test_cm_reject(void **state)
+{
+	static const char *const texts[] = {"cm-reject", NULL};
+	struct watched w;
+	uint8_t body[8 + 256] = {0};
+
+	(void)state;
+	watch(&w, texts);
+	body[8] = 1;
+	body[9] = RD_MAD_CM;
+	body[10] = 2;
+	body[11] = 3;
+	body[8 + 17] = RD_CM_REQ;
+	assert_int_equal(frame(&w, MAKE_V2_IPV4, UD, 1, 0, body, sizeof(body)), -1);
+	body[8 + 17] = RD_CM_REJ;
+	assert_int_equal(frame(&w, MAKE_V2_IPV4, UD, 1, 0, body, sizeof(body)), 0);
+	assert_int_equal(frame(&w, MAKE_V2_IPV4, UD, 2, 0, body, sizeof(body)), -1);
+	unwatch(&w);
+}
+
+/* --- retransmissions ----------------------------------------------------------------------------
+ */
+
+static void test_retransmissions(void **state)
+{
+	static const char *const texts[] = {"retransmission", NULL};
+	struct watched w;
+
+	(void)state;
+	watch(&w, texts);
+	/* Across the end of the PSNs; a READ takes several. */
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0xfffffe), -1);
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0xffffff), -1);
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0), -1);
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 10), -1);
+	/* Other QPs, addresses and directions have their own. */
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 8, 5), -1);
+	assert_int_equal(request(&w, MAKE_V2_IPV6, 7, 5), -1);
+	w.direction = RD_DIR_OUT;
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 10), -1);
+	w.direction = RD_DIR_IN;
+	/* The same packet, an older one, the one after it, and then a new one. */
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 10), 0);
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0xffffff), 0);
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0), 0);
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 11), -1);
+	/* Far away: the QP was connected again. */
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0xc00000), -1);
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0xc00001), -1);
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0xc00001), 0);
+	unwatch(&w);
+}
+
+/* The eighth time in a row, whatever is sent after it in each round; and only once. */
+static void test_gave_up(void **state)
+{
+	static const char *const texts[] = {"gave-up", NULL};
+	struct watched w;
+
+	(void)state;
+	watch(&w, texts);
+	for (unsigned int round = 1; round <= 10; round++) {
+		assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 20), round == 8 ? 0 : -1);
+		assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 21), -1);
+	}
+	/* Seven rounds that begin at different packets are none. */
+	for (uint32_t i = 0; i < 7; i++) {
+		assert_int_equal(request(&w, MAKE_V2_IPV4, 9, 20 + i), -1);
+		assert_int_equal(request(&w, MAKE_V2_IPV4, 9, 20 + i), -1);
+	}
+	unwatch(&w);
+}
+
+/* More flows than there is room for: older ones are forgotten, none is taken for another. */
+static void test_many_flows(void **state)
+{
+	static const char *const texts[] = {"retransmission", NULL};
+	struct watched w;
+	unsigned int found = 0;
+
+	(void)state;
+	watch(&w, texts);
+	for (uint32_t qp = 0; qp < WIRE_FLOWS * 3; qp++)
+		assert_int_equal(request(&w, MAKE_V2_IPV4, qp, 100), -1);
+	for (uint32_t qp = WIRE_FLOWS * 3 - 1000; qp < WIRE_FLOWS * 3; qp++)
+		found += request(&w, MAKE_V2_IPV4, qp, 100) == 0;
+	assert_in_range(found, 900, 1000);
+	unwatch(&w);
+}
+
+/* --- rates
+ * ----------------------------------------------------------------------------------------- */
+
+static void test_rates(void **state)
+{
+	static const char *const texts[] = {"cnp>10/s", NULL};
+	struct watched w;
+	unsigned int fired = 0;
+
+	(void)state;
+	watch(&w, texts);
+	/* Ten within a second are not more than ten. */
+	for (unsigned int i = 0; i < 100; i++, w.ns += SECOND / 10)
+		assert_int_equal(congestion(&w), -1);
+	/* Twenty: once, at the time when the rate passes the limit. */
+	for (unsigned int i = 0; i < 60; i++, w.ns += SECOND / 20)
+		fired += congestion(&w) == 0;
+	assert_int_equal(fired, 1);
+	/* Again after it had fallen. */
+	w.ns += 5 * SECOND;
+	for (unsigned int i = 0; i < 11; i++)
+		assert_int_equal(congestion(&w), i == 10 ? 0 : -1);
+	unwatch(&w);
+}
+
+static void test_describe(void **state)
+{
+	static const char *const texts[] = {"nak=access", NULL};
+	struct watched w;
+	struct make m = {0};
+	struct rd_frame f;
+	char out[200];
+
+	(void)state;
+	watch(&w, texts);
+	make_packet(&m, MAKE_V2_IPV4, ACK, 7, 4, 0);
+	m.b[14 + 20 + 8 + 12] = 0x62;
+	f = make_frame(&m);
+	wire_describe(&w.trigger[0], RD_LINK_ETHERNET, &f, out, sizeof(out));
+	assert_non_null(strstr(out, "trigger nak=access: "));
+	assert_non_null(strstr(out, "10.0.0.2"));
+	assert_non_null(strstr(out, "remote access error"));
+	unwatch(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_naks),
+		cmocka_unit_test(test_errors), cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_cm_reject), cmocka_unit_test(test_retransmissions),
+		cmocka_unit_test(test_gave_up), cmocka_unit_test(test_many_flows),
+		cmocka_unit_test(test_rates), cmocka_unit_test(test_describe)};
+
+	return cmocka_run_group_tests_name("recorder", tests, NULL, NULL);
+}

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Unit tests of a sink that retains frames: every frame around a trigger is written exactly once,
+ * no other one is, and all are accounted for. Timestamps are hours apart, so that no test depends
+ * on how fast it runs.
+ */
+#include "test_format.h"
+#include "windows.h"
+#include <rdmadump/sink.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WATCHDOG_S  50
+#define FRAME	    1000
+#define HOUR	    UINT64_C(3600000000000)
+#define FRAMES_MOST 20000
+#define FILES_MOST  200
+
+static struct rd_section section;
+static struct rd_iface iface;
+
+struct place {
+	struct rd_encoder encoder;
+	struct rd_retention retention;
+	struct rd_sink_config config;
+	struct rd_sink_ending ending;
+	struct rd_sink *sink;
+	struct rd_tally tally[RD_IFACES_MAX];
+	struct rd_sink_stats stats;
+	struct rd_error err;
+	uint64_t ns[FRAMES_MOST]; /* of each frame put */
+	unsigned int n;
+	bool written[FRAMES_MOST];
+	struct rd_dump dump[FILES_MOST];
+	unsigned int begun;
+	_Atomic unsigned int n_dumps;
+	struct rd_chunk *chunk;
+	uint64_t trigger[FILES_MOST * 4];
+	unsigned int n_triggers;
+};
+
+static void on_begin(void *ctx)
+{
+	(void)ctx;
+	section.comment = "begun";
+}
+
+static void on_fill(void *ctx, const struct rd_file_account *account, struct rd_iface_stats *stats)
+{
+	(void)ctx;
+	assert_non_null(account->dump);
+	section.comment = "ended";
+	stats[0].delivered = account->written[0];
+}
+
+static bool on_waiting(void *ctx, bool commands)
+{
+	(void)ctx;
+	(void)commands;
+	return true;
+}
+
+static void on_dump_begun(void *ctx, const struct rd_dump *dump)
+{
+	struct place *p = ctx;
+
+	p->begun++;
+	assert_int_equal(dump->number, p->begun);
+}
+
+static void on_dump_ended(void *ctx, const struct rd_dump *dump)
+{
+	struct place *p = ctx;
+
+	assert_true(p->n_dumps < FILES_MOST);
+	p->dump[p->n_dumps] = *dump;
+	p->dump[p->n_dumps++].path = strdup(dump->path);
+}
+
+static void start(struct place *p, size_t buffer)
+{
+	iface = (struct rd_iface){.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME};
+	assert_int_equal(
+		rd_encoder_init(&p->encoder, "pcapng", "ring.pcapng", &section, &iface, 1, &p->err),
+		0);
+	p->retention.begun = on_dump_begun;
+	p->retention.ended = on_dump_ended;
+	p->retention.ctx = p;
+	p->config = (struct rd_sink_config){.path = "ring.pcapng",
+		.encoder = &p->encoder,
+		.max_frame = FRAME,
+		.numa_node = -1,
+		.buffer = buffer,
+		.rotation = {.naming = RD_NAMES_DUMPCAP},
+		.retention = &p->retention};
+	p->ending = (struct rd_sink_ending){
+		.begin = on_begin, .fill = on_fill, .waiting = on_waiting, .ctx = p};
+	if (rd_sink_open(&p->sink, &p->config, &p->ending, &p->err) < 0 ||
+		rd_sink_start(p->sink, &p->err) < 0)
+		fail_msg("%s", p->err.text);
+}
+
+/* --- the lane ---------------------------------------------------------------------------- */
+
+static void hand_over(struct place *p)
+{
+	if (!p->chunk)
+		return;
+	memcpy(p->chunk->tally, p->tally, sizeof(p->tally));
+	rd_feed_put(rd_sink_feed(p->sink, 0), p->chunk);
+	p->chunk = NULL;
+}
+
+static bool encode(struct place *p, const struct rd_frame *frame)
+{
+	struct rd_chunk *c;
+	size_t used;
+
+	while (!p->chunk && !(p->chunk = rd_feed_get(rd_sink_feed(p->sink, 0))))
+		usleep(100);
+	c = p->chunk;
+	if (!p->encoder.format->frames(
+		    &p->encoder, frame, 1, c->data + c->used, c->room - c->used, &used))
+		return false;
+	c->used += used;
+	if (!c->frames++)
+		c->first_ns = frame->ts_ns;
+	c->last_ns = frame->ts_ns;
+	return true;
+}
+
+/* One frame, whose number is its content. */
+static void put(struct place *p, uint64_t ns)
+{
+	uint8_t data[FRAME] = {0};
+	const struct rd_frame frame = {.data = data, .caplen = FRAME, .len = FRAME, .ts_ns = ns};
+
+	memcpy(data, &p->n, sizeof(p->n));
+	while (!encode(p, &frame))
+		hand_over(p);
+	p->tally[0].encoded++;
+	p->tally[0].delivered++;
+	p->ns[p->n++] = ns;
+	assert_true(p->n < FRAMES_MOST);
+	if (rd_feed_requested(rd_sink_feed(p->sink, 0)))
+		hand_over(p);
+}
+
+static enum rd_triggered fire(struct place *p, uint64_t ns)
+{
+	enum rd_triggered result = rd_sink_trigger(p->sink, ns);
+
+	if (result == RD_TRIGGER_BEGINS || result == RD_TRIGGER_EXTENDS)
+		p->trigger[p->n_triggers++] = ns;
+	return result;
+}
+
+/* --- what was written --------------------------------------------------------------------- */
+
+static void read_file(struct place *p, const struct rd_dump *dump)
+{
+	struct memory m = {0};
+	struct rd_frame frames[64];
+	struct rd_error err = {0};
+	struct rd_iface_stats stats;
+	struct rd_reader *r;
+	uint8_t buf[65536];
+	uint64_t n = 0;
+	FILE *f = fopen(dump->path, "rb");
+	size_t len;
+	int got;
+
+	assert_non_null(f);
+	while ((len = fread(buf, 1, sizeof(buf), f)) > 0)
+		memory_add(&m, buf, len);
+	fclose(f);
+	assert_int_equal(m.len, dump->bytes);
+	r = memory_open(&m);
+	while ((got = rd_reader_next(r, frames, 64, &err)) > 0)
+		for (int i = 0; i < got; i++, n++) {
+			unsigned int number;
+
+			memcpy(&number, frames[i].data, sizeof(number));
+			assert_true(number < p->n);
+			assert_false(p->written[number]);
+			p->written[number] = true;
+			assert_int_equal(frames[i].ts_ns, p->ns[number]);
+		}
+	assert_int_equal(got, 0);
+	assert_int_equal(n, dump->frames);
+	assert_string_equal(rd_reader_section(r)->comment, "ended");
+	assert_true(rd_reader_stats(r, 0, &stats));
+	assert_int_equal(stats.delivered, n);
+	rd_reader_close(r);
+	memory_free(&m);
+	unlink(dump->path);
+	free((void *)(uintptr_t)dump->path);
+}
+
+static void finish(struct place *p)
+{
+	bool quiet = false;
+	uint64_t written = 0;
+
+	hand_over(p);
+	if (rd_sink_close(p->sink, p->tally, &p->stats, &quiet, &p->err) < 0)
+		fail_msg("%s", p->err.text);
+	for (unsigned int i = 0; i < p->n_dumps; i++)
+		read_file(p, &p->dump[i]);
+	for (unsigned int i = 0; i < p->n; i++)
+		written += p->written[i];
+	assert_int_equal(p->begun, p->n_dumps);
+	assert_int_equal(p->stats.files, p->n_dumps);
+	assert_int_equal(p->stats.written, written);
+	assert_int_equal(p->stats.written + p->stats.expired, p->n);
+	assert_int_equal(p->stats.unwritten, 0);
+	assert_int_equal(p->stats.beyond, 0);
+}
+
+static bool is_wanted(const struct place *p, uint64_t ns)
+{
+	for (unsigned int i = 0; i < p->n_triggers; i++)
+		if (ns + p->retention.pre_ns >= p->trigger[i] &&
+			ns <= p->trigger[i] + p->retention.post_ns)
+			return true;
+	return false;
+}
+
+static void check_exact(const struct place *p)
+{
+	for (unsigned int i = 0; i < p->n; i++)
+		if (p->written[i] != is_wanted(p, p->ns[i]))
+			fail_msg("frame %u at %llu is %swritten", i, (unsigned long long)p->ns[i],
+				p->written[i] ? "" : "not ");
+}
+
+/* --- exactly once ---------------------------------------------------------------------------- */
+
+/* Triggers at frames, close together and far apart, in the middle of chunks of any size. */
+static void test_exactly_once(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+	uint64_t ns = 1000 * HOUR;
+	unsigned int fired = 0;
+
+	(void)state;
+	assert_non_null(p);
+	p->retention.pre_ns = 3 * HOUR;
+	p->retention.post_ns = 2 * HOUR;
+	start(p, (size_t)16 << 20);
+	srand(7);
+	while (fired < 50) {
+		unsigned int frames = 1 + (unsigned int)rand() % 20;
+
+		for (unsigned int i = 0; i < frames; i++) {
+			ns += HOUR / 50 + (uint64_t)rand() % (HOUR / 10);
+			put(p, ns);
+			if (rand() % 150 == 0 && fired < 50) {
+				enum rd_triggered result = fire(p, ns);
+
+				assert_true(result == RD_TRIGGER_BEGINS ||
+					    result == RD_TRIGGER_EXTENDS);
+				fired++;
+			}
+		}
+		/* Partial chunks go over when the writer asks for them, and sometimes before. */
+		if (rand() % 2)
+			hand_over(p);
+	}
+	for (unsigned int i = 0; i < 200; i++)
+		put(p, ns += HOUR / 10);
+	finish(p);
+	check_exact(p);
+	assert_true(p->n_dumps > 5 && p->n_dumps < 50);
+	free(p);
+}
+
+/* A trigger within the time of the file before extends it; one after it begins another one, which
+ * does not have the frames that the other one has. */
+static void test_overlap(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	(void)state;
+	assert_non_null(p);
+	p->retention.pre_ns = 10 * HOUR;
+	p->retention.post_ns = 5 * HOUR;
+	start(p, (size_t)16 << 20);
+	for (unsigned int i = 0; i < 100; i++) {
+		put(p, (100 + i) * HOUR);
+		if (i == 30)
+			assert_int_equal(fire(p, 130 * HOUR), RD_TRIGGER_BEGINS);
+		if (i == 34)
+			assert_int_equal(fire(p, 134 * HOUR), RD_TRIGGER_EXTENDS);
+		if (i == 45) {
+			/* Wait until the file is complete, so that this one cannot extend it. */
+			hand_over(p);
+			while (!p->n_dumps)
+				usleep(1000);
+			assert_int_equal(fire(p, 145 * HOUR), RD_TRIGGER_BEGINS);
+		}
+	}
+	finish(p);
+	check_exact(p);
+	assert_int_equal(p->n_dumps, 2);
+	assert_int_equal(p->dump[0].from_ns, 120 * HOUR);
+	assert_int_equal(p->dump[0].until_ns, 139 * HOUR);
+	assert_int_equal(p->dump[0].frames, 20);
+	/* From 140, not from 135: those were written. */
+	assert_int_equal(p->dump[1].frames, 11);
+	free(p);
+}
+
+static void test_no_trigger(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	(void)state;
+	assert_non_null(p);
+	p->retention.pre_ns = HOUR;
+	start(p, (size_t)16 << 20);
+	for (unsigned int i = 0; i < 10000; i++)
+		put(p, (1 + i) * HOUR / 100);
+	finish(p);
+	assert_int_equal(p->n_dumps, 0);
+	assert_int_equal(p->stats.expired, 10000);
+	free(p);
+}
+
+/* Without any frame, the file says that something happened. */
+static void test_no_frames(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	(void)state;
+	assert_non_null(p);
+	p->retention.pre_ns = p->retention.post_ns = HOUR;
+	start(p, (size_t)16 << 20);
+	assert_int_equal(fire(p, 100 * HOUR), RD_TRIGGER_BEGINS);
+	finish(p);
+	assert_int_equal(p->n_dumps, 1);
+	assert_int_equal(p->dump[0].frames, 0);
+	assert_true(p->dump[0].cut);
+	free(p);
+}
+
+/* --- limits -------------------------------------------------------------------------------------
+ */
+
+/* The oldest frames leave memory for newer ones, and the file says which are missing. */
+static void test_short_memory(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+	unsigned int first = 0;
+
+	(void)state;
+	assert_non_null(p);
+	p->retention.pre_ns = 1000 * HOUR;
+	p->retention.post_ns = HOUR;
+	/* Eight chunks of 64 KiB: room for some 300 frames. */
+	start(p, 512 << 10);
+	for (unsigned int i = 0; i < 2000; i++)
+		put(p, (2000 + i) * HOUR);
+	hand_over(p);
+	assert_int_equal(fire(p, 3999 * HOUR), RD_TRIGGER_BEGINS);
+	finish(p);
+	while (!p->written[first])
+		first++;
+	/* All that was there, without a hole. */
+	for (unsigned int i = first; i < p->n; i++)
+		assert_true(p->written[i]);
+	assert_in_range(p->n - first, 100, 512);
+	assert_int_equal(p->dump[0].missing_until_ns, p->ns[first - 1]);
+	free(p);
+}
+
+static void test_most_files(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	(void)state;
+	assert_non_null(p);
+	p->retention.pre_ns = p->retention.post_ns = HOUR;
+	p->retention.files = 2;
+	start(p, (size_t)16 << 20);
+	for (unsigned int i = 0; i < 2; i++) {
+		put(p, (10 + 10 * i) * HOUR);
+		assert_int_equal(fire(p, (10 + 10 * i) * HOUR), RD_TRIGGER_BEGINS);
+		put(p, (15 + 10 * i) * HOUR);
+	}
+	assert_int_equal(fire(p, 50 * HOUR), RD_TRIGGER_CLOSED);
+	put(p, 50 * HOUR);
+	hand_over(p);
+	while (!rd_sink_ended(p->sink))
+		usleep(1000);
+	assert_false(rd_sink_failed(p->sink));
+	finish(p);
+	check_exact(p);
+	assert_int_equal(p->n_dumps, 2);
+	free(p);
+}
+
+static void test_most_bytes(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	(void)state;
+	assert_non_null(p);
+	p->retention.pre_ns = p->retention.post_ns = 1000 * HOUR;
+	p->retention.bytes = 300000;
+	start(p, 512 << 10);
+	assert_int_equal(fire(p, 10 * HOUR), RD_TRIGGER_BEGINS);
+	for (unsigned int i = 0; i < 1000 && !rd_sink_ended(p->sink); i++)
+		put(p, 10 * HOUR + i);
+	hand_over(p);
+	while (!rd_sink_ended(p->sink))
+		usleep(1000);
+	assert_int_equal(rd_sink_trigger(p->sink, 5000 * HOUR), RD_TRIGGER_CLOSED);
+	finish(p);
+	assert_int_equal(p->n_dumps, 1);
+	assert_true(p->dump[0].cut);
+	assert_in_range(p->dump[0].bytes, 100000, 300000);
+	free(p);
+}
+
+static void test_directory(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	(void)state;
+	assert_non_null(p);
+	iface = (struct rd_iface){.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME};
+	assert_int_equal(
+		rd_encoder_init(&p->encoder, "pcapng", "x", &section, &iface, 1, &p->err), 0);
+	p->config = (struct rd_sink_config){.path = "none/ring.pcapng",
+		.encoder = &p->encoder,
+		.max_frame = FRAME,
+		.numa_node = -1,
+		.buffer = 1 << 20,
+		.retention = &p->retention};
+	assert_int_equal(rd_sink_open(&p->sink, &p->config, &p->ending, &p->err), -1);
+	assert_int_equal(p->err.class, RD_CLASS_OUTPUT);
+	assert_non_null(strstr(p->err.text, "'none'"));
+	free(p);
+}
+
+/* --- windows ------------------------------------------------------------------------------------
+ */
+
+static void test_windows(void **state)
+{
+	const struct rd_retention c = {.pre_ns = 10, .post_ns = 5, .holdoff_ns = 20, .files = 3};
+	struct windows w;
+	struct window next;
+
+	(void)state;
+	windows_init(&w, &c);
+	assert_false(windows_next(&w, &next));
+	assert_int_equal(windows_add(&w, 100, 0), RD_TRIGGER_BEGINS);
+	/* An older one does not shorten it, one that touches it extends it. */
+	assert_int_equal(windows_add(&w, 98, 1), RD_TRIGGER_EXTENDS);
+	assert_int_equal(windows_add(&w, 115, 2), RD_TRIGGER_EXTENDS);
+	assert_true(windows_next(&w, &next));
+	assert_int_equal(next.from, 88);
+	assert_int_equal(next.until, 120);
+	assert_int_equal(next.trigger, 100);
+	assert_int_equal(next.due_ns, 7);
+	assert_int_equal(windows_add(&w, 131, 3), RD_TRIGGER_HELD);
+	/* It grew since the caller looked. */
+	assert_false(windows_complete(&w, 119));
+	assert_true(windows_complete(&w, 120));
+	assert_false(windows_next(&w, &next));
+	assert_int_equal(windows_add(&w, 139, 4), RD_TRIGGER_HELD);
+	assert_int_equal(windows_add(&w, 140, 4), RD_TRIGGER_BEGINS);
+	assert_int_equal(windows_add(&w, 170, 4), RD_TRIGGER_BEGINS);
+	assert_int_equal(windows_add(&w, 300, 4), RD_TRIGGER_CLOSED);
+	assert_true(windows_next(&w, &next));
+	assert_int_equal(next.trigger, 140);
+	windows_close(&w);
+	assert_int_equal(windows_add(&w, 171, 4), RD_TRIGGER_CLOSED);
+	assert_false(windows_next(&w, &next));
+	windows_fini(&w);
+}
+
+/* While the writer is behind, no trigger is lost: the last window grows. */
+static void test_many_windows(void **state)
+{
+	const struct rd_retention c = {.pre_ns = 1, .post_ns = 1};
+	struct windows w;
+	struct window next;
+	unsigned int n = 0;
+
+	(void)state;
+	windows_init(&w, &c);
+	for (uint64_t i = 0; i < WINDOWS_MOST; i++)
+		assert_int_equal(windows_add(&w, 100 + i * 10, 0), RD_TRIGGER_BEGINS);
+	assert_int_equal(windows_add(&w, 1000, 0), RD_TRIGGER_EXTENDS);
+	while (windows_next(&w, &next)) {
+		n++;
+		assert_true(windows_complete(&w, next.until));
+	}
+	assert_int_equal(n, WINDOWS_MOST);
+	assert_int_equal(next.until, 1001);
+	windows_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_exactly_once),
+		cmocka_unit_test(test_overlap), cmocka_unit_test(test_no_trigger),
+		cmocka_unit_test(test_no_frames), cmocka_unit_test(test_short_memory),
+		cmocka_unit_test(test_most_files), cmocka_unit_test(test_most_bytes),
+		cmocka_unit_test(test_directory), cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_many_windows)};
+	char dir[] = "/tmp/test_retained.XXXXXX";
+
+	alarm(WATCHDOG_S);
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chdir(dir), 0);
+	if (cmocka_run_group_tests_name("retained", tests, NULL, NULL))
+		return 1;
+	return rmdir(dir) < 0;
+}
