@@ -40,7 +40,7 @@ live() {
 	until_true has_log 'memory for frames'
 }
 finish() {
-	send "${1-INT}"
+	send INT
 	wait $job
 }
 # balance NAME: every frame that was delivered was written, expired or dropped
@@ -71,7 +71,11 @@ is "... and the statistics say so" "$(jq -r '"\(.frames.written) \(.frames.expir
 
 # --- everything else that fires -------------------------------------------------------------------
 
-printf '#!/bin/sh\necho "$1" "$(ls "${1%%.*}".html)" >>%q\n' "$tmp/names" >"$tmp/command" && chmod +x "$tmp/command"
+cat >"$tmp/command" <<END
+#!/bin/sh
+echo "\$1" "\$(ls "\${1%.*}".html)" >>"$tmp/names"
+END
+chmod +x "$tmp/command"
 live --gen count=1000000,size=200 --rate 500 --counter out_of_buffer=3 --fault counter=9,frame=400 \
 	--fault port=down,frame=600 --fault port=up,after_ms=100 -- --pre 100ms --post 50ms \
 	--trigger 'out_of_buffer>5' --trigger port-down --trigger fifo="$tmp/fifo" --trigger event=port_active \

@@ -466,6 +466,85 @@ static void on_batch(
 	rd_ring_put(&feeds[0].free, c);
 }
 
+/* --- comments of the engine's caller --------------------------------------------------------- */
+
+/* Frames that get a comment, by their number; 0: no more. */
+static const unsigned int *comment_these;
+static const struct rd_frame *of_batch;
+static char made[40];
+
+static uint64_t on_commented(
+	void *ctx, const struct rd_source *s, const struct rd_frame *frames, unsigned int n)
+{
+	uint64_t mask = 0;
+
+	(void)ctx;
+	(void)s;
+	of_batch = frames;
+	for (unsigned int i = 0; i < n; i++)
+		for (unsigned int k = 0; comment_these[k]; k++)
+			if (frames[i].ts_ns == FIRST_NS + comment_these[k] * SOURCES)
+				mask |= UINT64_C(1) << i;
+	return mask;
+}
+
+static const char *on_comment(void *ctx, unsigned int i)
+{
+	(void)ctx;
+	snprintf(made, sizeof(made), "frame at %llu",
+		(unsigned long long)(of_batch[i].ts_ns - FIRST_NS));
+	return made;
+}
+
+/* Exactly these frames: neighbours, at both ends of a batch, together with a note of the source. */
+static void test_comments(void **state)
+{
+	static const unsigned int these[] = {1, 5, 6, 63, 64, 100, 0};
+
+	(void)state;
+	capture_begin(1, 200);
+	capture_feeds(1, 16, CHUNK);
+	fakes[0].ends = true;
+	comment_these = these;
+	config.commented = on_commented;
+	config.comment = on_comment;
+	watch_notes();
+	run();
+	assert_int_equal(capture.tally[0].encoded, 200);
+	assert_int_equal(notes.n, 6);
+	for (unsigned int i = 0; these[i]; i++) {
+		char want[40];
+
+		snprintf(want, sizeof(want), "frame at %llu",
+			(unsigned long long)these[i] * SOURCES);
+		assert_int_equal(notes.ns[i], FIRST_NS + these[i] * SOURCES);
+		assert_string_equal(notes.comment[i], want);
+	}
+	capture_end();
+}
+
+/* The comment of a frame that is dropped goes to the next one that is written. */
+static void test_comment_dropped(void **state)
+{
+	static const unsigned int these[] = {10 * RD_BATCH - 7, 0};
+
+	(void)state;
+	capture_begin(1, 11 * RD_BATCH);
+	capture_feeds(1, 3, CHUNK);
+	fakes[0].ends = true;
+	config.seen = on_batch;
+	comment_these = these;
+	config.commented = on_commented;
+	config.comment = on_comment;
+	freed = 0;
+	watch_notes();
+	run();
+	assert_int_equal(notes.n, 1);
+	assert_int_equal(notes.ns[0], FIRST_NS + 10 * RD_BATCH * SOURCES);
+	assert_memory_equal(notes.comment[0], "before this frame, dropped: frame at", 36);
+	capture_end();
+}
+
 /* The number of dropped frames is stored with the next frame written. */
 static void test_dropped_note(void **state)
 {
@@ -626,6 +705,8 @@ int main(void)
 		cmocka_unit_test(test_frame_notes),
 		cmocka_unit_test(test_both_notes),
 		cmocka_unit_test(test_dropped_note),
+		cmocka_unit_test(test_comments),
+		cmocka_unit_test(test_comment_dropped),
 		cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_stripes),
 		cmocka_unit_test(test_stripe_is_full),
