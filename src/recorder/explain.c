@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What each trigger was understood to mean, and whether it can fire where it is watched. */
 #include "recorder.h"
+#include <rdmadump/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,17 @@ static const char *why_not_wire(const struct rd_recorder *r, const struct trigge
 		(cut->headers_only || cut->zero_payload || cut->snaplen))
 		return "a packet's CRC can be checked in whole frames only: give --whole-frames";
 	return NULL;
+}
+
+void explain_warn(const struct rd_recorder *r)
+{
+	for (unsigned int i = 0; i < r->n_triggers; i++) {
+		const struct trigger *t = &r->trigger[i];
+		const char *why = t->source == TRIGGER_WIRE ? why_not_wire(r, t) : NULL;
+
+		if (why)
+			rd_log(RD_LOG_WARNING, "--trigger '%s' cannot fire: %s", t->text, why);
+	}
 }
 
 static const char *where_counter(

@@ -60,6 +60,7 @@ void follow_add(struct rd_recorder *r, const char *path, uint64_t number)
 static int run(struct rd_recorder *r, char *const argv[], int out)
 {
 	int status = -1, rc;
+	siginfo_t info;
 	pid_t pid;
 
 	rc = rd_spawn(&pid, argv, out);
@@ -68,9 +69,11 @@ static int run(struct rd_recorder *r, char *const argv[], int out)
 		return -1;
 	}
 	r->follow.child = pid;
-	while ((rc = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
+	/* Its number cannot be another process' while it may be killed. */
+	while ((rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT)) < 0 && errno == EINTR)
 		;
 	r->follow.child = 0;
+	rc = waitpid(pid, &status, 0);
 	/* If the parent ignores SIGCHLD, there is no exit status. */
 	if (rc < 0)
 		return 0;
@@ -81,13 +84,17 @@ static int run(struct rd_recorder *r, char *const argv[], int out)
 static void beside(const char *path, const char *ending, char out[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	const char *dot = strchr(name, '.');
+	size_t len = strlen(path);
 
-	snprintf(out, PATH_MAX, "%.*s%s", (int)(dot ? dot - path : (long)strlen(path)), path,
-		ending);
+	for (int endings = rd_compression_of(path) ? 2 : 1; endings; endings--) {
+		const char *dot = memrchr(name, '.', len - (size_t)(name - path));
+
+		if (dot && dot != name)
+			len = (size_t)(dot - path);
+	}
+	snprintf(out, PATH_MAX, "%.*s%s", (int)len, path, ending);
 }
 
-/* A file that is there belongs to another recording. */
 static int create(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -306,6 +306,7 @@ static int open_parts(struct rd_recorder *r, struct rd_error *err)
 	configure(r);
 	if (rd_session_open(&r->session, &r->session_config, err) < 0)
 		return -1;
+	explain_warn(r);
 	return counters_watch_init(r, err) < 0 || watch_open(r, err) < 0 ? -1 : 0;
 }
 

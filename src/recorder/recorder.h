@@ -141,6 +141,10 @@ uint64_t counters_watch_read(struct rd_recorder *r);
 /* Whether this counter exists on its port, and its name in full. */
 bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *name, size_t room);
 
+/* explain.c */
+/* Warns of triggers that cannot fire on this port. */
+void explain_warn(const struct rd_recorder *r);
+
 /* watch.c */
 void watch_init(struct rd_recorder *r);
 int watch_open(struct rd_recorder *r, struct rd_error *err);

@@ -48,6 +48,21 @@ static const struct {
 	uint8_t code;
 } nak_names[] = {{"sequence", 0}, {"invalid", 1}, {"access", 2}, {"operational", 3}};
 
+/* Those that docs/schema/events.json lists. */
+static const char *const event_names[] = {"port_active", "port_error", "lid_change", "pkey_change",
+	"gid_added", "gid_removed", "gid_change", "sm_change", "client_reregister", "device_fatal",
+	"device_added", "device_removed", "device_renamed", "netdev_attached", "netdev_detached",
+	"netdev_renamed", "netdev_up", "netdev_down", "netdev_removed", "netdev_mac_changed",
+	"netdev_mtu_changed"};
+
+static bool is_event_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof(event_names) / sizeof(*event_names); i++)
+		if (strcmp(event_names[i], name) == 0)
+			return true;
+	return false;
+}
+
 static int refuse(const struct trigger *t, struct rd_error *err, const char *why)
 {
 	return rd_fail(err, RD_CLASS_USAGE, 0,
@@ -142,6 +157,8 @@ static int parse_value(struct trigger *t, const char *value, struct rd_error *er
 	if (wanted == VALUE_NONE)
 		return refuse(t, err, "it has no value: '=' is wrong here");
 	t->value = value;
+	if (wanted == VALUE_EVENT && !is_event_name(value))
+		return refuse(t, err, "there is no event of this name");
 	return wanted == VALUE_NAK ? parse_nak(t, value, err) : 0;
 }
 

@@ -68,7 +68,6 @@ static bool take(struct rd_sink *s)
 	if (!c)
 		return false;
 	r->chunk[(r->first + r->n++) % r->room] = c;
-	r->requesting = false;
 	return true;
 }
 
@@ -287,11 +286,13 @@ static uint64_t request(struct rd_sink *s, uint64_t now)
 {
 	struct retained *r = &s->retained;
 	bool last = now >= r->window.due_ns + SLACK_NS;
-	uint64_t period = last ? REQUEST_LAST_NS : REQUEST_NS, due = r->window.due_ns + SLACK_NS;
+	uint64_t period = last ? REQUEST_LAST_NS : REQUEST_NS, due = r->window.due_ns + SLACK_NS,
+		 until = r->window.until + SLACK_NS;
 
-	if (!r->requesting && (!r->requested_ns || now - r->requested_ns >= period)) {
-		feed_request(&s->feeds[0], r->window.until + SLACK_NS);
-		r->requesting = true;
+	/* Again if the window has grown, or the lane has answered and the window is not over. */
+	if (rd_feed_requested(&s->feeds[0]) != until &&
+		(!r->requested_ns || now - r->requested_ns >= period)) {
+		feed_request(&s->feeds[0], until);
 		r->requested_ns = now;
 	}
 	return !last && due - now < period ? due - now : period;
@@ -374,6 +375,9 @@ void *retained_run(void *arg)
 
 	while (step(s))
 		;
+	/* After an error: what was written gets its statistics. */
+	if (s->retained.dumping)
+		end(s, true);
 	while (s->retained.n)
 		release(s);
 	windows_close(&s->retained.windows);

@@ -22,7 +22,7 @@ struct retained {
 	struct rd_dump dump;	  /* the same for callers */
 	uint64_t bytes_before;	  /* of the files before */
 	uint64_t requested_ns;	  /* monotonic time of the last request to the lane */
-	bool dumping, requesting; /* a file is open; the lane was asked for its chunk */
+	bool dumping;		  /* a file is open */
 	bool locked;
 };
 

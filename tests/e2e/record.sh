@@ -144,6 +144,11 @@ is "killed within a file: what was written can be read" \
 tool section "$d"/r_*.pcapng >"$tmp/section"
 has "... and it says so, and why it was begun" "$tmp/section" 'Recorded around a trigger SIGUSR1.*Not finished'
 
+# Every event that has a name can be a trigger.
+mapfile -t events < <(jq -r '.properties.event.enum[] | "--trigger", "event=\(.)"' "${srcdir:-.}/docs/schema/events.json")
+"$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 --trigger-explain "${events[@]}" >"$tmp/out" 2>"$tmp/log"
+is "each event that 'events' names can fire" "$? $(grep -c '^event=' "$tmp/out")" "0 $((${#events[@]} / 2))"
+
 # --- refused ------------------------------------------------------------------------------------------------
 
 # refuses NAME PATTERN OPTIONS...

@@ -85,6 +85,7 @@ static void test_refused(void **state)
 	refused("kmsg=", "missing");
 	refused("fifo=", "missing");
 	refused("event", "missing");
+	refused("event=port_up", "no event of this name");
 	refused("cnp>5", "a rate");
 	refused("cnp>5/m", "number and /s");
 	refused("cnp>", "comes a number");
