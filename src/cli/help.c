@@ -42,5 +42,5 @@ void help_short(void)
 	puts("\nCommands ('rdmadump COMMAND --help' shows their options):");
 	for (const struct rd_command *c = rd_commands; c->name; c++)
 		printf("  %-10s %s\n", c->name, c->help);
-	puts("\nAll options: 'rdmadump --help-all' and rdmadump(1).");
+	puts("All options: 'rdmadump --help-all' and rdmadump(1).");
 }

@@ -70,7 +70,7 @@ const struct cli_option cli_options[] = {
 	{"interface", 'i', "NAME|N",
 		"the same by name, or a netdev; after -d the number of the port; else a number of "
 		"the list",
-		"a device or netdev, or number N of the list", GROUP_SOURCE, .set = set_interface},
+		NULL, GROUP_SOURCE, .set = set_interface},
 	{"ib-port", .group = GROUP_SOURCE, .flags = OPT_ALIAS | OPT_HIDDEN},
 	{"read", 'r', "FILE",
 		"take frames from a capture file (pcapng, pcap, ERF; .gz, .zst; '-' is standard "

@@ -16,13 +16,13 @@ struct retained {
 	/* Of the oldest chunk: what is written or has expired already. */
 	size_t at;
 	unsigned int taken;
-	uint64_t at_ns;		  /* order of the record before `at` */
-	uint64_t missing_ns;	  /* newest frame that left memory for lack of room */
-	struct window window;	  /* of the file that is being written */
-	struct rd_dump dump;	  /* the same for callers */
-	uint64_t bytes_before;	  /* of the files before */
-	uint64_t requested_ns;	  /* monotonic time of the last request to the lane */
-	bool dumping;		  /* a file is open */
+	uint64_t at_ns;	       /* order of the record before `at` */
+	uint64_t missing_ns;   /* newest frame that left memory for lack of room */
+	struct window window;  /* of the file that is being written */
+	struct rd_dump dump;   /* the same for callers */
+	uint64_t bytes_before; /* of the files before */
+	uint64_t requested_ns; /* monotonic time of the last request to the lane */
+	bool dumping;	       /* a file is open */
 	bool locked;
 };
 
