@@ -7,10 +7,12 @@
                                           outside of the windows of the commented ones; else a fault
     record.py comments FILE...            the comments of frames
     record.py section FILE                the comment of the file
+    record.py listen SOCKET               prints what a service manager hears, up to the end
     record.py facts FILE                  "when kind" of each fact
 """
 import json
 import random
+import socket
 import struct
 import sys
 
@@ -92,6 +94,16 @@ def check(pre, post, names):
     return "%d %d %s" % (len(seen), len(names), " ".join(map(str, sorted(fired))))
 
 
+def listen(name):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.bind(name)
+        s.settimeout(100)
+        said = ""
+        while not said.startswith("STOPPING"):
+            said = s.recv(1000).decode()
+            print(said, flush=True)
+
+
 def main(what, *args):
     if what == "make":
         make(args[0], int(args[1]), int(args[2]))
@@ -102,6 +114,8 @@ def main(what, *args):
             for number, _, comment in frames_of(name):
                 for text in comment:
                     print(number, text)
+    elif what == "listen":
+        listen(args[0])
     elif what == "section":
         for kind, body in blocks(args[0]):
             if kind == 0x0a0d0d0a:

@@ -76,6 +76,10 @@ cat >"$tmp/command" <<END
 echo "\$1" "\$(ls "\${1%.*}".html)" >>"$tmp/names"
 END
 chmod +x "$tmp/command"
+tool listen "$tmp/notify" >"$tmp/notes" &
+listener=$!
+until_true test -S "$tmp/notify"
+export NOTIFY_SOCKET=$tmp/notify WATCHDOG_USEC=1000000
 live --gen count=1000000,size=200 --rate 500 --counter out_of_buffer=3 --fault counter=9,frame=400 \
 	--fault port=down,frame=600 --fault port=up,after_ms=100 -- --pre 100ms --post 50ms \
 	--trigger 'out_of_buffer>5' --trigger port-down --trigger fifo="$tmp/fifo" --trigger event=port_active \
@@ -93,6 +97,10 @@ for i in 1 2 3; do
 done
 finish
 is "other triggers: exit status" "$?" 0
+unset NOTIFY_SOCKET WATCHDOG_USEC
+wait $listener
+is "the service manager hears: ready, alive, stopping" \
+	"$(grep -oE '^(READY|WATCHDOG|STOPPING)=1' "$tmp/notes" | uniq | tr '\n' ' ')" "READY=1 WATCHDOG=1 STOPPING=1 "
 tool comments "$d"/r_*.pcapng | cut -d' ' -f2- | sed 's/; /\n/g' >"$tmp/comments"
 has "a counter fires, by its growth" "$tmp/comments" '^trigger out_of_buffer>5: hw_counters/out_of_buffer of mlx5_0:1 grew by 6 to 9$'
 has "an event fires" "$tmp/log" 'trigger port-down: mlx5_0: port'
