@@ -3,6 +3,7 @@
 #ifndef RDMADUMP_FACTS_H
 #define RDMADUMP_FACTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct rd_fact {
@@ -35,15 +36,19 @@ int rd_facts_iface(const char *json, size_t len);
 int rd_facts_add_moved(struct rd_facts *facts, const char *json, size_t len, unsigned int iface);
 
 struct rd_device;
+struct rd_owners;
 struct rd_port;
 
 /*
  * Reads the current facts of a port and appends them with the interface number `iface`: the device,
  * as it was loaded, QPs and counters; at the start DCB settings, too. `when` is "start" or "end".
- * What cannot be read is omitted; what does not fit is omitted and logged. Sends commands to the
- * device: not for the hot path.
+ * What cannot be read is omitted; what does not fit is omitted and logged. Without `owners`,
+ * nothing says which process has a QP. Sends commands to the device: not for the hot path.
  */
 void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
-	const struct rd_port *port, unsigned int iface, const char *when);
+	const struct rd_port *port, unsigned int iface, const char *when, bool owners);
+/* Appends the owners of QPs that were collected until now; nothing if QPs could never be listed. */
+void rd_facts_add_owners(struct rd_facts *to, const struct rd_device *device,
+	const struct rd_port *port, unsigned int iface, const struct rd_owners *owners);
 
 #endif

@@ -207,6 +207,9 @@ const struct cli_option cli_options[] = {
 		"store only frames and statistics: no counters, no facts about the device (pcapng "
 		"has them)",
 		NULL, GROUP_OUTPUT, FLAG(session.no_facts)},
+	{"no-owners", 0, NULL,
+		"do not store which process or kernel module has which queue pair (pcapng has it)",
+		NULL, GROUP_OUTPUT, FLAG(session.no_owners)},
 	{"relinquish-privileges", 'Z', "USER",
 		"become USER once the devices are open (default: the caller of sudo, who then owns "
 		"the files)",

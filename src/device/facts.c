@@ -11,6 +11,7 @@
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
 #include <rdmadump/notation.h>
+#include <rdmadump/owner.h>
 #include <rdmadump/resource.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct subject {
 	const struct rd_device *device;
 	const struct rd_port *port;
 	unsigned int iface;
+	bool owners;
 };
 
 /* Takes the object over and appends it to the list; what has no room is left out. */
@@ -142,12 +144,14 @@ static void add_dcb(const struct subject *s, const char *when)
 	}
 }
 
-static json_t *qp_object(const struct rd_qp_res *q)
+static json_t *qp_object(const struct rd_qp_res *q, bool owner)
 {
-	json_t *o = json_pack("{s:I, s:s, s:s, s:I, s:s}", "lqpn", (json_int_t)q->lqpn, "type",
-		rd_qp_type_name(q->type), "state", rd_qp_state_name(q->state), "pid",
-		(json_int_t)q->pid, "comm", q->comm);
+	json_t *o = json_pack("{s:I, s:s, s:s}", "lqpn", (json_int_t)q->lqpn, "type",
+		rd_qp_type_name(q->type), "state", rd_qp_state_name(q->state));
 
+	if (owner)
+		json_object_update_new(
+			o, json_pack("{s:I, s:s}", "pid", (json_int_t)q->pid, "comm", q->comm));
 	if (q->has_rqpn)
 		json_object_set_new(o, "rqpn", json_integer(q->rqpn));
 	if (q->has_psn) {
@@ -183,7 +187,7 @@ static void add_qps(const struct subject *s, const char *when)
 				keep_qps(s, when, list);
 				list = json_array();
 			}
-			json_array_append_new(list, qp_object(&r.qps[i]));
+			json_array_append_new(list, qp_object(&r.qps[i], s->owners));
 		}
 		if (json_array_size(list))
 			keep_qps(s, when, json_incref(list));
@@ -192,10 +196,116 @@ static void add_qps(const struct subject *s, const char *when)
 	rd_resources_free(&r);
 }
 
-void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
-	const struct rd_port *port, unsigned int iface, const char *when)
+/* --- owners of queue pairs ------------------------------------------------------------------- */
+
+/* Bytes of JSON: of an owner without its QPs, and of a QP, at most. */
+#define OWNER_BYTES (RD_CGROUP_MAX * 2 + 1024)
+#define QP_BYTES    112
+
+static void set_text(json_t *o, const char *key, const char *text)
 {
-	const struct subject s = {to, device, port, iface};
+	if (*text)
+		json_object_set_new(o, key, rd_json_string(text));
+}
+
+static json_t *owner_object(const struct rd_process *p)
+{
+	json_t *o = json_pack(
+		       "{s:I, s:o}", "pid", (json_int_t)p->pid, "comm", rd_json_string(p->comm)),
+	       *job = json_object();
+
+	if (p->pid) {
+		json_object_set_new(o, "start_ticks", rd_json_u64(p->start_ticks));
+		json_object_set_new(o, "start_ns", rd_json_u64(p->start_ns));
+	}
+	set_text(o, "cgroup", p->cgroup);
+	set_text(o, "container", p->container);
+	set_text(o, "pod", p->pod);
+	for (size_t i = 0; i < RD_JOB_KEYS; i++)
+		set_text(job, rd_job_names[i], p->job[i]);
+	if (json_object_size(job))
+		json_object_set(o, "job", job);
+	json_decref(job);
+	return o;
+}
+
+/* The objects that are stored; `list` has the owners of the one that is not full. */
+struct owners_facts {
+	const struct subject *s;
+	const struct rd_owners *owners;
+	json_t *list;
+	size_t bytes;
+};
+
+static void keep_owners(struct owners_facts *f)
+{
+	uint64_t interval_ns;
+	struct timespec now;
+	json_t *fact;
+	uint32_t samples = rd_owners_samples(f->owners, &interval_ns);
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	fact = begin(f->s, "owners", "end", rd_timespec_ns(&now));
+	json_object_set_new(fact, "samples", json_integer(samples));
+	json_object_set_new(fact, "interval_ns", rd_json_u64(interval_ns));
+	json_object_set_new(fact, "owners", f->list);
+	keep(f->s, fact);
+	f->list = json_array();
+	f->bytes = 0;
+}
+
+static void add_part(struct owners_facts *f, const struct rd_process *who,
+	const struct rd_owned_qp *qps, size_t n)
+{
+	size_t bytes = OWNER_BYTES + n * QP_BYTES;
+	json_t *o, *list = json_array();
+
+	if (f->bytes && f->bytes + bytes > QPS_MOST * QP_BYTES + OWNER_BYTES)
+		keep_owners(f);
+	f->bytes += bytes;
+	for (size_t i = 0; i < n; i++) {
+		o = json_pack("{s:I, s:I, s:I}", "lqpn", (json_int_t)qps[i].lqpn, "first_ns",
+			(json_int_t)qps[i].first_ns, "last_ns", (json_int_t)qps[i].last_ns);
+		if (qps[i].rqpn)
+			json_object_set_new(o, "rqpn", json_integer(qps[i].rqpn));
+		json_array_append_new(list, o);
+	}
+	o = owner_object(who);
+	json_object_set_new(o, "qps", list);
+	json_array_append_new(f->list, o);
+}
+
+void rd_facts_add_owners(struct rd_facts *to, const struct rd_device *device,
+	const struct rd_port *port, unsigned int iface, const struct rd_owners *owners)
+{
+	const struct subject s = {to, device, port, iface, true};
+	struct owners_facts f = {.s = &s, .owners = owners};
+	const struct rd_process *who;
+	uint64_t interval_ns;
+	size_t n;
+
+	if (!rd_owners_samples(owners, &interval_ns))
+		return;
+	f.list = json_array();
+	for (size_t i = 0; (who = rd_owners_get(owners, i, &n)); i++) {
+		struct rd_owned_qp *qps = malloc((n ? n : 1) * sizeof(*qps));
+
+		if (!qps)
+			break;
+		rd_owners_qps(owners, i, qps);
+		for (size_t at = 0; at < n; at += QPS_MOST)
+			add_part(&f, who, qps + at, n - at < QPS_MOST ? n - at : QPS_MOST);
+		free(qps);
+	}
+	/* An empty list says that the QPs were listed, and there were none. */
+	keep_owners(&f);
+	json_decref(f.list);
+}
+
+void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
+	const struct rd_port *port, unsigned int iface, const char *when, bool owners)
+{
+	const struct subject s = {to, device, port, iface, owners};
 
 	add_device(&s, when);
 	if (strcmp(when, "start") == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is open on a device: names of QP types and states (include/rdma/ib_verbs.h of Linux), and
  * looking things up; nldev.c reads them. */
+#include "sysfs.h"
 #include <rdmadump/resource.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,19 @@ void rd_resources_free(struct rd_resources *r)
 	free(r->qps);
 	free(r->counts);
 	*r = (struct rd_resources){0};
+}
+
+void rd_resources_name(const char *root, struct rd_resources *r)
+{
+	for (size_t i = 0; i < r->n_qps; i++) {
+		struct rd_qp_res *q = &r->qps[i];
+
+		/* A process has many QPs, which are listed one behind the other. */
+		if (i && q->pid && q->pid == q[-1].pid)
+			memcpy(q->comm, q[-1].comm, sizeof(q->comm));
+		else if (q->pid)
+			rd_sysfs_text(q->comm, sizeof(q->comm), "%s/proc/%u/comm", root, q->pid);
+	}
 }
 
 bool rd_resources_count(

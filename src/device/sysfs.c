@@ -88,6 +88,27 @@ int rd_sysfs_text(char *buf, size_t size, const char *fmt, ...)
 	return ret ? -1 : read_text(path, buf, size);
 }
 
+ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	size_t len = 0;
+	ssize_t n = -1;
+	int fd, ret;
+
+	buf[0] = '\0';
+	MAKE_PATH(path, fmt, ret);
+	fd = ret ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -1;
+	do {
+		n = read(fd, buf + len, size - len);
+		len += n > 0 ? (size_t)n : 0;
+	} while ((n > 0 && len < size) || (n < 0 && errno == EINTR));
+	close(fd);
+	buf[len] = '\0';
+	return n < 0 ? -1 : (ssize_t)len;
+}
+
 int rd_sysfs_u64(uint64_t *value, const char *fmt, ...)
 {
 	char path[PATH_MAX], text[32];

@@ -29,6 +29,12 @@ ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *path);
 /* The value, cut to `size`; on failure buf is "". */
 int rd_sysfs_text(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/*
+ * Raw bytes, at most `size`; a NUL is put behind them, for which buf has one byte more. Returns
+ * their number. For files of /proc that are not one line of text.
+ */
+ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 int rd_sysfs_u64(uint64_t *value, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The value behind "KEY=" in a uevent file. */
 int rd_sysfs_uevent(char *buf, size_t size, const char *key, const char *fmt, ...)

@@ -21,7 +21,8 @@ static void read_at_end(const struct rd_session *s, unsigned int i, const struct
 		device = s->in.device[i];
 		port = s->in.port[i];
 	}
-	rd_facts_add_port(to, device, port, s->in.bases[i], "end");
+	rd_facts_add_port(to, device, port, s->in.bases[i], "end", !s->config->no_owners);
+	owners_facts(s, i, device, port, to);
 }
 
 /* Before the capture: some were read before their sources were opened. */
@@ -46,7 +47,8 @@ void rd_session_facts(const struct rd_session *s, const char *when, struct rd_fa
 		if (at_end)
 			read_at_end(s, i, &now, to);
 		else if (!first || !s->in.early[i])
-			rd_facts_add_port(to, s->in.device[i], s->in.port[i], s->in.bases[i], when);
+			rd_facts_add_port(to, s->in.device[i], s->in.port[i], s->in.bases[i], when,
+				!s->config->no_owners);
 	}
 	rd_devices_free(&now);
 }
@@ -57,7 +59,9 @@ void facts_before_open(
 	if (s->config->no_facts || (!s->config->path && !s->config->frames))
 		return;
 	s->in.early[s->in.n] = true;
-	rd_facts_add_port(&s->in.early_facts, device, port, s->in.n_ifaces, "start");
+	rd_facts_add_port(
+		&s->in.early_facts, device, port, s->in.n_ifaces, "start", !s->config->no_owners);
+	owners_before_open(s, device, port);
 }
 
 void facts_from_file(void *ctx, const char *json, size_t len)

@@ -65,6 +65,7 @@ static void *watch(void *arg)
 		measure(s);
 		recording_read(s);
 		period = (rd_monotonic_ns() - start) * TIMES_READ;
+		owners_tick(s);
 	} while (pause_for(&s->loss, period > PERIOD_NS ? period : PERIOD_NS));
 	return NULL;
 }
@@ -82,7 +83,7 @@ void loss_init(struct rd_session *s)
 
 int loss_watch(struct rd_session *s)
 {
-	bool any = s->config->recording != NULL;
+	bool any = s->config->recording || owners_wanted(s);
 	int rc;
 
 	for (unsigned int i = 0; i < s->in.n; i++)
@@ -226,6 +227,7 @@ void loss_before(struct rd_session *s)
 void loss_after(struct rd_session *s)
 {
 	watch_end(&s->loss);
+	owners_end(s);
 	s->result.lost_settled = settle(s);
 	measure(s);
 	read_beside(s, s->loss.after);

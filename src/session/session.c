@@ -248,6 +248,7 @@ int rd_session_run(struct rd_session *s)
 		if (c->ready)
 			c->ready(c->ctx);
 		facts_at_start(s);
+		owners_begin(s);
 		recording_read(s);
 		loss_before(s);
 		run(s);
@@ -332,6 +333,7 @@ void rd_session_close(struct rd_session *s)
 		return;
 	inputs_close(s);
 	loss_free(s);
+	owners_free(s);
 	facts_free(s);
 	recording_fini(s);
 	if (s->stop_fd >= 0)

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <rdmadump/identity.h>
+#include <rdmadump/owner.h>
 #include <rdmadump/session.h>
 
 /* The sources. A port has one for each receive queue: the first one represents the port, the others
@@ -90,12 +91,22 @@ struct loss {
 	struct rd_counter_change *changes[RD_IFACES_MAX];
 };
 
+/*
+ * Owners of the QPs of each source's port. Until the capture's threads run the main thread's, then
+ * the counters' thread's, then the main thread's again.
+ */
+struct sampling {
+	struct rd_owners *owners[RD_IFACES_MAX]; /* NULL: not sampled */
+	uint64_t next_ns;			 /* of the monotonic clock; 0: never */
+};
+
 struct rd_session {
 	const struct rd_session_config *config;
 	struct inputs in;
 	struct outputs out;
 	struct loss loss;
 	struct recording recording; /* facts of a recording */
+	struct sampling sampling;
 	struct rd_identity identity;
 	unsigned int n_threads;	 /* 0: one serves all sources */
 	int cpus[RD_IFACES_MAX]; /* of each thread; -1: any */
@@ -169,11 +180,29 @@ void comment_make(struct output *o, const struct rd_file_account *account);
 void loss_init(struct rd_session *s);
 /* Before the sources are started. */
 void loss_before(struct rd_session *s);
-/* Starts the thread that reads the counters of loss, with the privileges that the caller has. */
+/* Starts the thread that reads the counters of loss and the owners of QPs, with the privileges that
+ * the caller has. */
 int loss_watch(struct rd_session *s);
 /* The capture has ended: the last reading, as late as the counters need. */
 void loss_after(struct rd_session *s);
 void loss_free(struct rd_session *s);
+
+/* owners.c: which process has which QP. */
+/* The first sample, with all privileges, before the next source, of this port, is opened, if it
+ * receives frames from then on. */
+void owners_before_open(
+	struct rd_session *s, const struct rd_device *device, const struct rd_port *port);
+/* Before the sources are started: the first sample of the others. */
+void owners_begin(struct rd_session *s);
+bool owners_wanted(const struct rd_session *s);
+/* Takes a sample if it is time for one. */
+void owners_tick(struct rd_session *s);
+/* The capture has ended: the last sample. */
+void owners_end(struct rd_session *s);
+/* Appends what is known of the port of source `i`, which the facts call `device` and `port`. */
+void owners_facts(const struct rd_session *s, unsigned int i, const struct rd_device *device,
+	const struct rd_port *port, struct rd_facts *to);
+void owners_free(struct rd_session *s);
 
 /* loss_text.c */
 /* "Also counted: rx_discards_phy +200, ...", of all sources; "": nothing. */

@@ -223,6 +223,9 @@ static void test_qps(void **state)
 	assert_int_equal(r.qps[1].rq_psn, 0xabcdef);
 	assert_int_equal(r.qps[1].sq_psn, 0x123456);
 	assert_int_equal(r.qps[1].pid, getpid());
+	assert_string_equal(r.qps[1].comm, "");
+	rd_resources_name("", &r);
+	assert_string_equal(r.qps[0].comm, "ib_core");
 	assert_string_equal(r.qps[1].comm, comm);
 	assert_string_equal(rd_qp_type_name(r.qps[1].type), "RC");
 	rd_resources_free(&r);

@@ -71,9 +71,7 @@ static void *grow(void *array, size_t n, size_t size)
 
 static void take_owner(struct rd_qp_res *qp, struct nlattr *const attr[ATTRS])
 {
-	if (get_u32(attr[RDMA_NLDEV_ATTR_RES_PID], &qp->pid))
-		rd_sysfs_text(qp->comm, sizeof(qp->comm), "/proc/%u/comm", qp->pid);
-	else
+	if (!get_u32(attr[RDMA_NLDEV_ATTR_RES_PID], &qp->pid))
 		attr_text(attr[RDMA_NLDEV_ATTR_RES_KERN_NAME], qp->comm, sizeof(qp->comm));
 }
 
@@ -442,14 +440,12 @@ static int take_summary(const struct nlmsghdr *msg, size_t len, void *r)
 	return 0;
 }
 
-/* The kernel lists counts for all devices at once, QPs for one device. */
-static int load_all(struct rd_netlink *nl, const struct rd_nldev_devices *devices,
+/* QPs are listed for one device at a time. */
+static int load_qps(struct rd_netlink *nl, const struct rd_nldev_devices *devices,
 	const char *device, struct rd_resources *r, struct rd_error *err)
 {
 	bool found = false;
 
-	if (rd_netlink_ask(nl, request(RDMA_NLDEV_CMD_RES_GET, NULL), take_summary, r, err))
-		return -1;
 	for (size_t i = 0; i < devices->n; i++) {
 		if (device && strcmp(device, devices->dev[i].name))
 			continue;
@@ -461,7 +457,7 @@ static int load_all(struct rd_netlink *nl, const struct rd_nldev_devices *device
 	return device && !found ? unknown_device(device, err) : 0;
 }
 
-int rd_resources_load(struct rd_resources *r, const char *device, struct rd_error *err)
+static int load(struct rd_resources *r, const char *device, bool counts_too, struct rd_error *err)
 {
 	struct rd_nldev_devices devices = {0};
 	struct rd_netlink *nl;
@@ -471,13 +467,30 @@ int rd_resources_load(struct rd_resources *r, const char *device, struct rd_erro
 	if (rd_netlink_open(&nl, NETLINK_RDMA, err))
 		return -1;
 	ret = load_devices(nl, &devices, err);
+	/* Counts are listed for all devices at once. */
+	if (!ret && counts_too)
+		ret = rd_netlink_ask(
+			nl, request(RDMA_NLDEV_CMD_RES_GET, NULL), take_summary, r, err);
 	if (!ret)
-		ret = load_all(nl, &devices, device, r, err);
+		ret = load_qps(nl, &devices, device, r, err);
 	rd_nldev_free(&devices);
 	rd_netlink_close(nl);
 	if (ret)
 		rd_resources_free(r);
 	return ret;
+}
+
+int rd_resources_load(struct rd_resources *r, const char *device, struct rd_error *err)
+{
+	if (load(r, device, true, err))
+		return -1;
+	rd_resources_name("", r);
+	return 0;
+}
+
+int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error *err)
+{
+	return load(r, device, false, err);
 }
 
 #else
@@ -533,6 +546,11 @@ int rd_resources_load(struct rd_resources *r, const char *device, struct rd_erro
 	(void)device;
 	*r = (struct rd_resources){0};
 	return rd_netlink_open(&nl, NETLINK_RDMA, err);
+}
+
+int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error *err)
+{
+	return rd_resources_load(r, device, err);
 }
 
 #endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who uses the QPs of a device: processes as /proc describes them (proc(5)), and which of them had
+ * which QP, sampled while a capture runs.
+ */
+#ifndef RDMADUMP_OWNER_H
+#define RDMADUMP_OWNER_H
+
+#include <rdmadump/error.h>
+#include <rdmadump/resource.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RD_CGROUP_MAX	 512
+#define RD_CONTAINER_MAX 65 /* 64 hexadecimal digits */
+#define RD_POD_MAX	 37 /* a UUID */
+#define RD_JOB_VALUE_MAX 21 /* a decimal number of 64 bits */
+
+/* Environment variables that place a process in its job; each is a decimal number. */
+enum rd_job_key {
+	RD_JOB_SLURM_JOB_ID,
+	RD_JOB_SLURM_PROCID,
+	RD_JOB_RANK,
+	RD_JOB_LOCAL_RANK,
+	RD_JOB_OMPI_COMM_WORLD_RANK,
+	RD_JOB_PMIX_RANK,
+	RD_JOB_KEYS
+};
+
+extern const char *const rd_job_names[RD_JOB_KEYS]; /* "SLURM_JOB_ID" */
+
+/* All text is printable ASCII; "" is unknown. */
+struct rd_process {
+	uint32_t pid;	      /* 0: the kernel; comm is then the module */
+	uint64_t start_ticks; /* since boot; with the pid it identifies the process */
+	uint64_t start_ns;    /* since the Unix epoch; as exact as the ticks of 10 ms */
+	char comm[RD_COMM_MAX];
+	char cgroup[RD_CGROUP_MAX];
+	char container[RD_CONTAINER_MAX];
+	char pod[RD_POD_MAX];			 /* UID in Kubernetes */
+	char job[RD_JOB_KEYS][RD_JOB_VALUE_MAX]; /* of the environment at the process' start */
+};
+
+/*
+ * Reads `root`/proc/`pid`. `pid` may be a thread's, as the kernel names the thread that created a
+ * QP: *p is its process. -1 if there is no such process, or it ended meanwhile; what the caller may
+ * not read is left empty. From any thread.
+ */
+int rd_process_read(const char *root, uint32_t pid, struct rd_process *p);
+/* Ticks since boot when a process or thread started; -1: there is none. */
+int rd_process_start(const char *root, uint32_t pid, uint64_t *ticks);
+/* Now, in the same unit. */
+uint64_t rd_boot_ticks(void);
+
+/* A QP and how long it was seen. */
+struct rd_owned_qp {
+	uint32_t lqpn, rqpn;	    /* rqpn 0: it was not connected */
+	uint64_t first_ns, last_ns; /* of the first and the last sample; since the Unix epoch */
+};
+
+/* The QPs of one port and their owners, collected from samples. Used by one thread at a time. */
+struct rd_owners;
+
+/* NULL: out of memory. rd_owners_free() takes NULL, too. */
+struct rd_owners *rd_owners_new(void);
+void rd_owners_free(struct rd_owners *o);
+/*
+ * Lists the QPs of a device by RDMA netlink and adds those of the port, and those that have none
+ * yet. -1 where they cannot be listed. Costs a list of QPs and one small file of each process.
+ */
+int rd_owners_sample(
+	struct rd_owners *o, const char *device, unsigned int port, struct rd_error *err);
+/*
+ * The same with a list that was begun at `ticks` since boot and `ns` since the Unix epoch, and
+ * processes below `root`. A process that started later has reused the pid and is not the owner.
+ */
+void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
+	const struct rd_resources *list, uint64_t ticks, uint64_t ns);
+
+/* How many samples there are, and the longest time from one to the next, in nanoseconds. */
+uint32_t rd_owners_samples(const struct rd_owners *o, uint64_t *interval_ns);
+/* The nth owner, NULL behind the last one; *n_qps gets the number of its QPs. */
+const struct rd_process *rd_owners_get(const struct rd_owners *o, size_t nth, size_t *n_qps);
+/* Copies its QPs: room for n_qps. */
+void rd_owners_qps(const struct rd_owners *o, size_t nth, struct rd_owned_qp *qps);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which process had which QP, collected from lists of QPs that are read again and again. Of a known
+ * process only its start time is read again, which tells whether its pid was reused.
+ */
+#include <rdmadump/clock.h>
+#include <rdmadump/hash.h>
+#include <rdmadump/owner.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QPS_MOST    (1U << 18)
+#define OWNERS_MOST (1U << 14)
+#define READ_MOST   1024 /* processes that one sample reads; the next one reads the others */
+#define BUCKETS	    4096
+
+struct owned {
+	struct rd_owned_qp qp;
+	uint32_t owner;		/* number of it, from 1 */
+	uint32_t next, sibling; /* in the bucket, of the same owner; numbers from 1, 0: the last */
+};
+
+struct owner {
+	struct rd_process who;
+	uint32_t first, n_qps;
+};
+
+/* A pid as the kernel lists it: of a process or a thread. */
+struct listed {
+	uint32_t pid, owner; /* owner 0: could not be read */
+	uint64_t start_ticks;
+	uint32_t sample; /* in which it was looked at */
+	uint32_t next;
+};
+
+struct rd_owners {
+	struct owned *qps;
+	struct owner *owners;
+	struct listed *pids;
+	uint32_t n_qps, n_owners, n_pids;
+	uint32_t qp_of[BUCKETS], pid_of[BUCKETS];
+	uint32_t n_samples, read; /* read: processes in this sample */
+	uint64_t last_ns, interval_ns;
+};
+
+struct sample {
+	const char *root;
+	uint64_t ticks, ns; /* when the list was begun */
+};
+
+struct rd_owners *rd_owners_new(void)
+{
+	return calloc(1, sizeof(struct rd_owners));
+}
+
+void rd_owners_free(struct rd_owners *o)
+{
+	if (!o)
+		return;
+	free(o->qps);
+	free(o->owners);
+	free(o->pids);
+	free(o);
+}
+
+/* One place more at the end of an array whose room is a power of two. */
+static void *grow(void *array, uint32_t n, size_t size)
+{
+	if (n & (n - 1))
+		return array;
+	return reallocarray(array, n ? (size_t)n * 2 : 1, size);
+}
+
+/* The number of a new owner; 0: no room. */
+static uint32_t owner_add(struct rd_owners *o, const struct rd_process *who)
+{
+	struct owner *grown;
+
+	if (o->n_owners == OWNERS_MOST)
+		return 0;
+	grown = grow(o->owners, o->n_owners, sizeof(*grown));
+	if (!grown)
+		return 0;
+	o->owners = grown;
+	o->owners[o->n_owners] = (struct owner){.who = *who};
+	return ++o->n_owners;
+}
+
+static bool is_same(const struct rd_process *a, const struct rd_process *b)
+{
+	return a->pid == b->pid && a->start_ticks == b->start_ticks &&
+	       (a->pid || !strcmp(a->comm, b->comm));
+}
+
+static uint32_t owner_find(const struct rd_owners *o, const struct rd_process *who)
+{
+	for (uint32_t i = 0; i < o->n_owners; i++)
+		if (is_same(&o->owners[i].who, who))
+			return i + 1;
+	return 0;
+}
+
+static uint32_t owner_of(struct rd_owners *o, const struct rd_process *who)
+{
+	uint32_t known = owner_find(o, who);
+
+	return known ? known : owner_add(o, who);
+}
+
+static struct listed *pid_find(struct rd_owners *o, uint32_t pid)
+{
+	uint32_t *head = &o->pid_of[rd_hash2(pid, 0) % BUCKETS];
+	struct listed *grown;
+
+	for (uint32_t i = *head; i; i = o->pids[i - 1].next)
+		if (o->pids[i - 1].pid == pid)
+			return &o->pids[i - 1];
+	if (o->n_pids == 2 * OWNERS_MOST)
+		return NULL;
+	grown = grow(o->pids, o->n_pids, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	o->pids = grown;
+	o->pids[o->n_pids] = (struct listed){.pid = pid, .next = *head};
+	*head = ++o->n_pids;
+	return &o->pids[o->n_pids - 1];
+}
+
+/*
+ * Who has this pid, as far as it is the one that had it when the list was made. The start time of
+ * the listed task is read after the process, so that a thread's pid is guarded, too.
+ */
+static uint32_t read_owner(struct rd_owners *o, const struct sample *s, struct listed *l)
+{
+	struct rd_process who;
+	uint64_t start;
+
+	if (o->read == READ_MOST) {
+		l->sample = 0;
+		return 0;
+	}
+	o->read++;
+	if (rd_process_read(s->root, l->pid, &who) || who.start_ticks > s->ticks ||
+		rd_process_start(s->root, l->pid, &start) || start > s->ticks)
+		return 0;
+	l->start_ticks = start;
+	return owner_of(o, &who);
+}
+
+static uint32_t process_of(struct rd_owners *o, const struct sample *s, uint32_t pid)
+{
+	struct listed *l = pid_find(o, pid);
+	uint64_t start;
+
+	if (!l || l->sample == o->n_samples)
+		return l ? l->owner : 0;
+	l->sample = o->n_samples;
+	if (!l->owner || rd_process_start(s->root, pid, &start) || start != l->start_ticks)
+		l->owner = read_owner(o, s, l);
+	return l->owner;
+}
+
+static uint32_t kernel_of(struct rd_owners *o, const char *module)
+{
+	struct rd_process who = {0};
+
+	if (!*module) /* of a process that has ended, or of another PID namespace */
+		return 0;
+	memcpy(who.comm, module, strnlen(module, sizeof(who.comm) - 1));
+	return owner_of(o, &who);
+}
+
+static struct owned *qp_find(struct rd_owners *o, uint32_t lqpn, uint32_t owner)
+{
+	uint32_t *head = &o->qp_of[rd_hash2(lqpn, owner) % BUCKETS];
+	struct owned *grown, *q;
+
+	for (uint32_t i = *head; i; i = o->qps[i - 1].next)
+		if (o->qps[i - 1].qp.lqpn == lqpn && o->qps[i - 1].owner == owner)
+			return &o->qps[i - 1];
+	if (o->n_qps == QPS_MOST)
+		return NULL;
+	grown = grow(o->qps, o->n_qps, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	o->qps = grown;
+	q = &o->qps[o->n_qps];
+	*q = (struct owned){{.lqpn = lqpn}, owner, *head, o->owners[owner - 1].first};
+	*head = o->owners[owner - 1].first = ++o->n_qps;
+	o->owners[owner - 1].n_qps++;
+	return q;
+}
+
+void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
+	const struct rd_resources *list, uint64_t ticks, uint64_t ns)
+{
+	const struct sample s = {root, ticks, ns};
+
+	if (o->n_samples && ns > o->last_ns && ns - o->last_ns > o->interval_ns)
+		o->interval_ns = ns - o->last_ns;
+	o->last_ns = ns;
+	o->n_samples++;
+	o->read = 0;
+	for (size_t i = 0; i < list->n_qps; i++) {
+		const struct rd_qp_res *r = &list->qps[i];
+		struct owned *q;
+		uint32_t owner;
+
+		if (r->port && r->port != port)
+			continue;
+		owner = r->pid ? process_of(o, &s, r->pid) : kernel_of(o, r->comm);
+		q = owner ? qp_find(o, r->lqpn, owner) : NULL;
+		if (!q)
+			continue;
+		if (!q->qp.first_ns)
+			q->qp.first_ns = ns;
+		q->qp.last_ns = ns;
+		if (r->has_rqpn && r->rqpn)
+			q->qp.rqpn = r->rqpn;
+	}
+}
+
+int rd_owners_sample(
+	struct rd_owners *o, const char *device, unsigned int port, struct rd_error *err)
+{
+	uint64_t ticks = rd_boot_ticks();
+	struct rd_resources list;
+	struct timespec now;
+	int ret;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	ret = rd_resources_qps(&list, device, err);
+	if (!ret)
+		rd_owners_add(o, "", port, &list, ticks, rd_timespec_ns(&now));
+	rd_resources_free(&list);
+	return ret;
+}
+
+uint32_t rd_owners_samples(const struct rd_owners *o, uint64_t *interval_ns)
+{
+	*interval_ns = o->interval_ns;
+	return o->n_samples;
+}
+
+const struct rd_process *rd_owners_get(const struct rd_owners *o, size_t nth, size_t *n_qps)
+{
+	if (nth >= o->n_owners)
+		return NULL;
+	*n_qps = o->owners[nth].n_qps;
+	return &o->owners[nth].who;
+}
+
+void rd_owners_qps(const struct rd_owners *o, size_t nth, struct rd_owned_qp *qps)
+{
+	uint32_t at = o->owners[nth].first;
+
+	for (size_t i = 0; i < o->owners[nth].n_qps; i++, at = o->qps[at - 1].sibling)
+		qps[i] = o->qps[at - 1].qp;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * When a capture reads which process has which QP: before it starts, while it runs, at its end. A
+ * QP that exists for a second is in a sample as long as a sample takes at most 25 ms. Longer ones
+ * are taken more rarely: to list a QP, the kernel queries it (nldev.c, fill_res_qp_entry()), which
+ * mlx5 does by a firmware command.
+ */
+#include "session.h"
+#include <rdmadump/clock.h>
+#include <rdmadump/facts.h>
+
+#define PERIOD_NS   500000000U
+#define TIMES_TAKEN 20 /* at most a twentieth of the time is spent on samples */
+
+static void sample(struct rd_session *s)
+{
+	uint64_t start = rd_monotonic_ns(), period;
+
+	for (unsigned int i = 0; i < s->in.n; i++)
+		if (s->sampling.owners[i])
+			rd_owners_sample(s->sampling.owners[i], s->in.device[i]->name,
+				s->in.port[i]->num, NULL);
+	period = (rd_monotonic_ns() - start) * TIMES_TAKEN;
+	s->sampling.next_ns = start + (period > PERIOD_NS ? period : PERIOD_NS);
+}
+
+/* Where QPs cannot be listed now, they never can: the kernel or this build has no RDMA netlink. */
+static void open_one(struct rd_session *s, unsigned int i, const struct rd_device *device,
+	const struct rd_port *port)
+{
+	struct rd_owners *o = rd_owners_new();
+
+	if (!o || rd_owners_sample(o, device->name, port->num, NULL) < 0) {
+		rd_owners_free(o);
+		return;
+	}
+	rd_owners_free(s->sampling.owners[i]); /* of a source that could not be opened */
+	s->sampling.owners[i] = o;
+	s->sampling.next_ns = rd_monotonic_ns() + PERIOD_NS;
+}
+
+void owners_before_open(
+	struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
+{
+	if (!s->config->no_owners)
+		open_one(s, s->in.n, device, port);
+}
+
+void owners_begin(struct rd_session *s)
+{
+	if (s->config->no_facts || s->config->no_owners || is_offline(s))
+		return;
+	/* Who takes the frames, takes the facts, too. */
+	if (!s->config->frames && (!s->out.n || !s->out.encoder.format->facts)) {
+		s->sampling.next_ns = 0;
+		return;
+	}
+	for (unsigned int i = 0; i < s->in.n; i++)
+		if (s->in.device[i] && s->in.port[i] && !s->in.follows[i] && !s->in.early[i])
+			open_one(s, i, s->in.device[i], s->in.port[i]);
+}
+
+bool owners_wanted(const struct rd_session *s)
+{
+	return s->sampling.next_ns != 0;
+}
+
+void owners_tick(struct rd_session *s)
+{
+	if (owners_wanted(s) && rd_monotonic_ns() >= s->sampling.next_ns)
+		sample(s);
+}
+
+void owners_end(struct rd_session *s)
+{
+	if (owners_wanted(s))
+		sample(s);
+}
+
+void owners_facts(const struct rd_session *s, unsigned int i, const struct rd_device *device,
+	const struct rd_port *port, struct rd_facts *to)
+{
+	if (s->sampling.owners[i])
+		rd_facts_add_owners(to, device, port, s->in.bases[i], s->sampling.owners[i]);
+}
+
+void owners_free(struct rd_session *s)
+{
+	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
+		rd_owners_free(s->sampling.owners[i]);
+}

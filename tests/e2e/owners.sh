@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Which process has which queue pair: sampled while a capture runs, stored in the file, left out on request.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq python3
+
+# facts FILE: the facts in a little-endian file, one JSON text a line
+facts() {
+	python3 -c '
+import struct, sys
+data, at = open(sys.argv[1], "rb").read(), 0
+while at < len(data):
+    kind, total = struct.unpack_from("<II", data, at)
+    if kind == 0x80524446:
+        n = struct.unpack_from("<I", data, at + 12)[0]
+        print(data[at + 16:at + 16 + n].decode())
+    at += total
+' "$1"
+}
+owners() { facts "$1" | jq -c 'select(.kind == "owners")'; }
+
+# A second process has a queue pair; it begins after the capture and ends before it does.
+# shellcheck disable=SC2016
+model --dev name=mlx5_0,qp_counter=yes --gen count=1000,size=256 -- bash -c '
+	"$1" -d mlx5_0 -q -w "$2/out.pcapng" 2>"$2/err" &
+	capture=$!
+	sleep 1
+	RANK=12 LOCAL_RANK=4 SLURM_JOB_ID=777 PMIX_RANK=none SECRET=hidden \
+		"$1" -d mlx5_0 -q -w "$2/other.pcapng" 2>"$2/other.err" &
+	echo $! >"$2/pid"
+	sleep 3
+	kill -TERM $!
+	wait $!
+	kill -TERM $capture
+	wait $capture' - "$RDMADUMP" "$tmp"
+owners "$tmp/out.pcapng" >"$tmp/owners"
+has_owner() { jq -c ".owners[] | select(.pid == $(cat "$tmp/pid"))" "$tmp/owners"; }
+has_owner >"$tmp/other"
+is "a process that ended: its job" "$(jq -c .job "$tmp/other")" '{"SLURM_JOB_ID":"777","RANK":"12","LOCAL_RANK":"4"}'
+is "... its command" "$(jq -r .comm "$tmp/other")" rdmadump
+is "... it had queue pairs" "$(jq '.qps | length > 0' "$tmp/other")" true
+is "... not at the end" "$(jq --slurpfile all "$tmp/owners" '([.qps[].last_ns] | max) < ([$all[].owners[].qps[].last_ns] | max)' "$tmp/other")" true
+is "... its start is in this minute" "$(jq --argjson now "$(date +%s)" '.start_ns / 1e9 | . > $now - 60 and . <= $now' "$tmp/other")" true
+is "the rest of its environment is nowhere" "$(grep -c hidden "$tmp/out.pcapng")" 0
+is "samples are counted" "$(jq '.samples > 4 and .interval_ns > 0' "$tmp/owners")" true
+
+model --dev name=mlx5_0,qp_counter=yes --gen count=100,size=256 --at-end sigint -- \
+	"$RDMADUMP" -d mlx5_0 -q --no-owners -w "$tmp/without.pcapng" 2>"$tmp/err"
+is "--no-owners: none" "$(owners "$tmp/without.pcapng")" ""
+is "... and no process in the lists of queue pairs" \
+	"$(facts "$tmp/without.pcapng" | jq -c 'select(.kind == "qps") | [.qps | length > 0, any(.[]; has("pid") or has("comm"))]' | sort -u)" "[true,false]"
+model --dev name=mlx5_0,qp_counter=yes --gen count=100,size=256 --at-end sigint -- \
+	"$RDMADUMP" -d mlx5_0 -q --no-facts -w "$tmp/without.pcapng" 2>"$tmp/err"
+is "--no-facts: none" "$(facts "$tmp/without.pcapng")" ""
+model --gen count=100,size=256 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -w "$tmp/without.pcapng" 2>"$tmp/err"
+is "no RDMA netlink: none, and nothing is said" "$(owners "$tmp/without.pcapng")$(grep -ci owner "$tmp/err")" 0
+
+tap_done

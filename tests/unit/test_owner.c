@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Owners of QPs: what a copied /proc says of a process, and what many lists of QPs say together. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <rdmadump/facts.h>
+#include <rdmadump/format.h>
+#include <rdmadump/owner.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define ID2 "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+#define UID "c0ffee00-1234-4abc-8def-0123456789ab"
+
+static char root[64];
+
+static void make_dir(const char *fmt, uint32_t pid)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), fmt, root, pid);
+	mkdir(path, 0700);
+}
+
+static void put_bytes(uint32_t pid, const char *name, const char *data, size_t n)
+{
+	char path[256];
+	FILE *f;
+
+	make_dir("%s/proc/%u", pid);
+	snprintf(path, sizeof(path), "%s/proc/%u/%s", root, pid, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, n, f), n);
+	fclose(f);
+}
+
+static void put(uint32_t pid, const char *name, const char *text)
+{
+	put_bytes(pid, name, text, strlen(text));
+}
+
+static void put_stat(uint32_t pid, const char *comm, const char *start)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		"%u (%s) S 1 1 1 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 %s 1000 10 1844674407\n",
+		pid, comm, start);
+	put(pid, "stat", text);
+}
+
+static void put_status(uint32_t pid, uint32_t tgid)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "Name:\tx\\nTgid:\t1\nUmask:\t0022\nTgid:\t%u\nNgid:\t0\n",
+		tgid);
+	put(pid, "status", text);
+}
+
+static void process(uint32_t pid, const char *comm, const char *start)
+{
+	char text[64];
+
+	put_stat(pid, comm, start);
+	put_status(pid, pid);
+	snprintf(text, sizeof(text), "%s\n", comm);
+	put(pid, "comm", text);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	snprintf(root, sizeof(root), "/tmp/rdmadump-owner-XXXXXX");
+	if (!mkdtemp(root))
+		return -1;
+	make_dir("%s/proc", 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", root);
+	return system(command);
+}
+
+/* --- a process -------------------------------------------------------------------------------- */
+
+static void test_process(void **state)
+{
+	static const char variables[] = "PATH=/bin\0XRANK=9\0RANK=12\0RANK=13\0LOCAL_RANK=4x\0"
+					"SLURM_JOB_ID=\0SLURM_PROCID=-1\0OMPI_COMM_WORLD_RANK=3\0"
+					"\0PMIX_RANK=1234567890123456789012";
+	struct rd_process p;
+
+	(void)state;
+	process(71, "a) S 9 (b", "4711");
+	put(71, "cgroup", "0::/system.slice/docker-" ID ".scope\n");
+	put_bytes(71, "environ", variables, sizeof(variables));
+	assert_int_equal(rd_process_read(root, 71, &p), 0);
+	assert_int_equal(p.pid, 71);
+	assert_int_equal(p.start_ticks, 4711);
+	assert_true(p.start_ns > UINT64_C(1000000000000000000));
+	assert_string_equal(p.comm, "a) S 9 (b");
+	assert_string_equal(p.cgroup, "/system.slice/docker-" ID ".scope");
+	assert_string_equal(p.container, ID);
+	assert_string_equal(p.pod, "");
+	assert_string_equal(p.job[RD_JOB_RANK], "12");
+	assert_string_equal(p.job[RD_JOB_OMPI_COMM_WORLD_RANK], "3");
+	/* What is no number, or too long for one, is not stored. */
+	assert_string_equal(p.job[RD_JOB_LOCAL_RANK], "");
+	assert_string_equal(p.job[RD_JOB_SLURM_JOB_ID], "");
+	assert_string_equal(p.job[RD_JOB_SLURM_PROCID], "");
+	assert_string_equal(p.job[RD_JOB_PMIX_RANK], "");
+}
+
+/* The kernel names the thread that created a QP. */
+static void test_thread(void **state)
+{
+	struct rd_process p;
+
+	(void)state;
+	process(80, "trainer", "100");
+	put_stat(81, "worker", "200");
+	put_status(81, 80);
+	assert_int_equal(rd_process_read(root, 81, &p), 0);
+	assert_int_equal(p.pid, 80);
+	assert_int_equal(p.start_ticks, 100);
+	assert_string_equal(p.comm, "trainer");
+}
+
+/* Cut files, escape codes, files that are absent. */
+static void test_hostile(void **state)
+{
+	static char big[(256 << 10) + 64];
+	struct rd_process p;
+	uint64_t ticks;
+
+	(void)state;
+	assert_int_equal(rd_process_read(root, 90, &p), -1);
+	put(90, "stat", "90 (x) S 1 2");
+	put_status(90, 90);
+	assert_int_equal(rd_process_read(root, 90, &p), -1);
+	put(90, "stat", "90 x S 1 1 1 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 5 1 1\n");
+	assert_int_equal(rd_process_start(root, 90, &ticks), -1);
+	put_stat(90, "x", "0x");
+	assert_int_equal(rd_process_start(root, 90, &ticks), -1);
+	put_stat(90, "x", "1");
+	put(90, "status", "Name:\tx\nTgid:\t0\n");
+	assert_int_equal(rd_process_read(root, 90, &p), -1);
+	/* Only what is needed is there. */
+	put_status(90, 90);
+	assert_int_equal(rd_process_read(root, 90, &p), 0);
+	assert_string_equal(p.comm, "");
+	assert_string_equal(p.cgroup, "");
+	put(90, "comm", "\033[2Jx\xff\n");
+	put(90, "cgroup", "0::/\033]0;x\n");
+	/* The number of the last variable may be cut. */
+	memset(big, 'x', sizeof(big));
+	memcpy(big, "RANK=7", 7);
+	memcpy(big + (256 << 10) - 1 - 15, "\0LOCAL_RANK=1234", 16);
+	put_bytes(90, "environ", big, sizeof(big));
+	assert_int_equal(rd_process_read(root, 90, &p), 0);
+	assert_string_equal(p.comm, "?[2Jx?");
+	assert_string_equal(p.cgroup, "/?]0;x");
+	assert_string_equal(p.job[RD_JOB_RANK], "7");
+	assert_string_equal(p.job[RD_JOB_LOCAL_RANK], "");
+}
+
+static void test_cgroup(void **state)
+{
+	static const struct {
+		const char *file, *cgroup, *container, *pod;
+	} cases[] = {
+		{"0::/user.slice/user-1000.slice\n", "/user.slice/user-1000.slice", "", ""},
+		{"0::/\n", "/", "", ""},
+		{"", "", "", ""},
+		{"0::relative\nnothing\n1:x\n", "", "", ""},
+		/* cgroup v1 and both at once */
+		{"12:memory:/docker/" ID "\n11:pids:/docker/" ID2 "\n", "/docker/" ID, ID, ""},
+		{"4:cpu:/\n3:memory:/docker/" ID "\n0::/\n", "/docker/" ID, ID, ""},
+		{"4:cpu:/a\n0::/b\n3:memory:/c\n", "/b", "", ""},
+		/* kubelet with systemd and without */
+		{"0::/kubepods.slice/kubepods-burstable.slice/"
+		 "kubepods-burstable-podc0ffee00_1234_4abc_8def_0123456789ab.slice/"
+		 "cri-containerd-" ID ".scope\n",
+			NULL, ID, UID},
+		{"0::/kubepods/besteffort/pod" UID "/" ID "\n", NULL, ID, UID},
+		{"0::/kubepods/pod0123456789abcdef0123456789abcdef/" ID "\n", NULL, ID,
+			"0123456789abcdef0123456789abcdef"},
+		{"0::/kubepods/podc0ffee00-1234-4abc-8def_0123456789a/x\n", NULL, "", ""},
+		{"0::/kubepods/podc0ffee001234-4abc-8def-0123456-789ab/x\n", NULL, "", ""},
+		{"0::/my/pod" UID "/x\n", NULL, "", ""},
+		/* containers within one; podman's monitor, which is in none */
+		{"0::/docker/" ID "/docker/" ID2 "\n", NULL, ID2, ""},
+		{"0::/machine.slice/libpod-conmon-" ID ".scope\n", NULL, "", ""},
+		{"0::/machine.slice/libpod-" ID ".scope/container\n", NULL, ID, ""},
+		{"0::/x/" ID "0\n", NULL, "", ""},
+	};
+	struct rd_process p;
+
+	(void)state;
+	process(95, "x", "1");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		put(95, "cgroup", cases[i].file);
+		assert_int_equal(rd_process_read(root, 95, &p), 0);
+		if (cases[i].cgroup)
+			assert_string_equal(p.cgroup, cases[i].cgroup);
+		assert_string_equal(p.container, cases[i].container);
+		assert_string_equal(p.pod, cases[i].pod);
+	}
+}
+
+/* The running kernel, and the clock behind rd_boot_ticks(). */
+static void test_self(void **state)
+{
+	struct rd_process p;
+	struct timespec now;
+
+	(void)state;
+	assert_int_equal(rd_process_read("", (uint32_t)getpid(), &p), 0);
+	assert_int_equal(p.pid, getpid());
+	assert_true(p.start_ticks <= rd_boot_ticks());
+	clock_gettime(CLOCK_REALTIME, &now);
+	assert_true(p.start_ns / 1000000000U <= (uint64_t)now.tv_sec);
+	assert_true(p.start_ns / 1000000000U + 86400 > (uint64_t)now.tv_sec);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+#define MOST 10240
+
+struct list {
+	struct rd_qp_res qp[MOST];
+	struct rd_resources r;
+};
+
+static struct rd_qp_res *add(struct list *l, uint32_t lqpn, uint32_t pid)
+{
+	struct rd_qp_res *q = &l->qp[l->r.n_qps++];
+
+	l->r.qps = l->qp;
+	*q = (struct rd_qp_res){.lqpn = lqpn, .pid = pid, .port = 1};
+	return q;
+}
+
+/* The QPs of the owner with this pid, in any order. */
+static size_t owned(const struct rd_owners *o, uint32_t pid, uint64_t start,
+	struct rd_owned_qp *qps, size_t room)
+{
+	const struct rd_process *p;
+	size_t n;
+
+	for (size_t i = 0; (p = rd_owners_get(o, i, &n)); i++)
+		if (p->pid == pid && (!pid || p->start_ticks == start)) {
+			assert_true(n <= room);
+			rd_owners_qps(o, i, qps);
+			return n;
+		}
+	return 0;
+}
+
+static void test_samples(void **state)
+{
+	static struct list first, second;
+	struct rd_owners *o = rd_owners_new();
+	struct rd_owned_qp qps[4];
+	uint64_t interval;
+	struct rd_qp_res *q;
+
+	(void)state;
+	assert_non_null(o);
+	assert_int_equal(rd_owners_samples(o, &interval), 0);
+	process(100, "one", "50");
+	process(101, "two", "60");
+	process(102, "late", "1001");
+	put_stat(103, "thread", "70");
+	put_status(103, 100);
+	q = add(&first, 17, 100);
+	q->has_rqpn = true;
+	q->rqpn = 18;
+	add(&first, 19, 101);
+	add(&first, 20, 102);		/* its pid belongs to a later process by now */
+	add(&first, 21, 999);		/* ended */
+	add(&first, 22, 0);		/* ended, or of another PID namespace */
+	add(&first, 23, 101)->port = 2; /* of the other port */
+	add(&first, 24, 101)->port = 0; /* of none yet */
+	add(&first, 25, 103);		/* of a thread */
+	strcpy(add(&first, 26, 0)->comm, "nvme_rdma");
+	rd_owners_add(o, root, 1, &first.r, 1000, 5000);
+	assert_int_equal(owned(o, 100, 50, qps, 4), 2);
+	assert_int_equal(qps[0].lqpn + qps[1].lqpn, 17 + 25);
+	assert_int_equal(qps[0].rqpn + qps[1].rqpn, 18);
+	assert_int_equal(owned(o, 101, 60, qps, 4), 2);
+	assert_int_equal(owned(o, 102, 1001, qps, 4), 0);
+	assert_int_equal(owned(o, 0, 0, qps, 4), 1);
+	assert_int_equal(qps[0].lqpn, 26);
+
+	/* One ends, another process takes the QP's number, a third takes the pid. */
+	process(101, "three", "1500");
+	add(&second, 17, 102);
+	add(&second, 19, 101);
+	rd_owners_add(o, root, 1, &second.r, 2000, 9000);
+	assert_int_equal(rd_owners_samples(o, &interval), 2);
+	assert_int_equal(interval, 4000);
+	assert_int_equal(owned(o, 102, 1001, qps, 4), 1);
+	assert_int_equal(qps[0].lqpn, 17);
+	assert_int_equal(owned(o, 101, 1500, qps, 4), 1);
+	assert_int_equal(qps[0].lqpn, 19);
+	assert_int_equal(qps[0].first_ns, 9000);
+	assert_int_equal(owned(o, 101, 60, qps, 4), 2);
+	assert_int_equal(qps[0].last_ns, 5000);
+	assert_int_equal(owned(o, 100, 50, qps, 4), 2);
+	rd_owners_free(o);
+}
+
+static size_t all(const struct rd_owners *o)
+{
+	size_t n = 0, sum = 0;
+
+	for (size_t i = 0; rd_owners_get(o, i, &n); i++)
+		sum += n;
+	return sum;
+}
+
+/* So many new processes that one sample does not read all; no QP is there twice. */
+static void test_many(void **state)
+{
+	static struct list l;
+	struct rd_owners *o = rd_owners_new();
+
+	(void)state;
+	for (uint32_t i = 0; i < 1500; i++) {
+		process(1000 + i, "x", "5");
+		add(&l, i + 1, 1000 + i);
+	}
+	rd_owners_add(o, root, 1, &l.r, 10, 1);
+	assert_int_equal(all(o), 1024);
+	rd_owners_add(o, root, 1, &l.r, 10, 2);
+	assert_int_equal(all(o), 1500);
+	rd_owners_add(o, root, 1, &l.r, 10, 3);
+	assert_int_equal(all(o), 1500);
+	rd_owners_free(o);
+}
+
+/* --- as facts --------------------------------------------------------------------------------- */
+
+static const struct rd_device device = {.name = "mlx5_0", .node_guid = 1};
+static const struct rd_port port = {.num = 1};
+
+static void test_facts(void **state)
+{
+	static struct list l;
+	struct rd_owners *o = rd_owners_new();
+	struct rd_facts facts = {0};
+	size_t n = 0;
+
+	(void)state;
+	/* Never listed: nothing is said. */
+	rd_facts_add_owners(&facts, &device, &port, 0, o);
+	assert_int_equal(facts.n, 0);
+	process(300, "x", "5");
+	put(300, "cgroup", "0::/docker/" ID "\n");
+	put_bytes(300, "environ", "RANK=3", 7);
+	for (uint32_t i = 0; i < MOST; i++)
+		add(&l, 0xffffff - i, 300)->has_rqpn = true;
+	for (uint32_t i = 0; i < MOST; i++)
+		l.qp[i].rqpn = 0xffffff;
+	rd_owners_add(o, root, 1, &l.r, 10, UINT64_C(1795234971116967177));
+	rd_facts_add_owners(&facts, &device, &port, 2, o);
+	assert_int_equal(facts.n, 3);
+	for (size_t i = 0; i < facts.n; i++) {
+		json_t *f = json_loadb(facts.fact[i].json, facts.fact[i].len, 0, NULL);
+		const json_t *who = json_array_get(json_object_get(f, "owners"), 0);
+
+		assert_true(facts.fact[i].len < RD_FACTS_MAX);
+		assert_string_equal(json_string_value(json_object_get(f, "kind")), "owners");
+		assert_int_equal(json_integer_value(json_object_get(f, "interface")), 2);
+		assert_int_equal(json_integer_value(json_object_get(f, "samples")), 1);
+		assert_int_equal(json_integer_value(json_object_get(who, "pid")), 300);
+		assert_int_equal(json_integer_value(json_object_get(who, "start_ticks")), 5);
+		assert_string_equal(json_string_value(json_object_get(who, "container")), ID);
+		assert_null(json_object_get(who, "pod"));
+		assert_string_equal(
+			json_string_value(json_object_get(json_object_get(who, "job"), "RANK")),
+			"3");
+		n += json_array_size(json_object_get(who, "qps"));
+		json_decref(f);
+	}
+	assert_int_equal(n, MOST);
+	rd_facts_free(&facts);
+	rd_owners_free(o);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_process, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_thread, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_hostile, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_cgroup, set_up, tear_down),
+		cmocka_unit_test(test_self),
+		cmocka_unit_test_setup_teardown(test_samples, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_facts, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
