@@ -116,8 +116,29 @@ struct rd_connection {
 
 /* The process of a QP. */
 struct rd_owner {
-	uint32_t pid; /* 0: the kernel */
-	char comm[32];
+	uint32_t pid;	      /* 0: the kernel */
+	char comm[32];	      /* "": unknown, of a process */
+	uint64_t start_ticks; /* with the pid, it identifies the process; 0: unknown */
+	uint32_t rank;	      /* in its job; UINT32_MAX: unknown */
+	/* What else is known, shared and not changed: start_ns, cgroup, container, pod, job as in
+	 * the file's facts. NULL: nothing. */
+	json_t *details;
+};
+
+#define RD_OWNER_TEXT_MAX 256
+
+/*
+ * "python3 (pid 4711, rank 3, SLURM job 77)" or "nvme_rdma in the kernel", as the file has it: not
+ * made safe for a terminal. Returns buf.
+ */
+const char *rd_owner_text(char buf[RD_OWNER_TEXT_MAX], const struct rd_owner *owner);
+
+/* Why the owner of a QP is unknown. */
+enum rd_owner_state {
+	RD_OWNER_KNOWN,
+	RD_OWNER_NO_FACTS,   /* no file lists the QPs of its host */
+	RD_OWNER_NOT_LISTED, /* lists were made while the capture ran, and it is in none */
+	RD_OWNER_SEVERAL     /* processes had QPs of this number one after the other */
 };
 
 /* Of the frames that a side sent, CNPs excluded. -1: unknown, or there is none. */
@@ -249,6 +270,7 @@ struct rd_conversation {
 	bool proven;		   /* a frame of it had a valid ICRC */
 	bool local[2];		   /* a, b: of a device whose facts the file has */
 	struct rd_owner *owner[2]; /* of a's and b's QP; NULL: unknown */
+	enum rd_owner_state owner_state[2];
 	struct rd_connection *connection; /* NULL: unknown */
 	struct rd_side side[2];		  /* a's and b's */
 	struct rd_series series;	  /* both directions; n = 0: not kept */

@@ -35,6 +35,12 @@ int rd_facts_iface(const char *json, size_t len);
  */
 int rd_facts_add_moved(struct rd_facts *facts, const char *json, size_t len, unsigned int iface);
 
+/*
+ * Appends a copy that does not say which process has which QP; nothing if it says nothing else.
+ * Returns as rd_facts_add(), -1 also if the text is not JSON.
+ */
+int rd_facts_add_no_owners(struct rd_facts *facts, const char *json, size_t len);
+
 struct rd_device;
 struct rd_owners;
 struct rd_port;

@@ -24,8 +24,8 @@ struct rd_qp_res {
 	uint32_t sq_psn, rq_psn; /* of the next packet, 24 bits */
 	uint8_t type;		 /* enum ib_qp_type: rd_qp_type_name() */
 	uint8_t state;		 /* enum ib_qp_state: rd_qp_state_name() */
-	/* Of the process, or of its thread that created the QP. 0: the kernel owns it, or, if comm
-	 * is "", a process that has ended or that this PID namespace does not show. */
+	/* 0: the kernel owns it, or, if comm is "", a process that has ended or that this PID
+	 * namespace does not show. */
 	uint32_t pid;
 	char comm[RD_COMM_MAX]; /* the process' command, or the kernel module; "" if unknown */
 };
@@ -51,11 +51,14 @@ struct rd_resources {
  */
 int rd_resources_load(struct rd_resources *r, const char *device, struct rd_error *err);
 /*
- * The same with only the QPs, and without the commands of processes: cheap enough to be repeated
+ * The same with only the QPs, and without rd_resources_name(): cheap enough to be repeated
  * while a capture runs.
  */
 int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error *err);
-/* Fills in the commands of processes from `root`/proc; "" where that is not readable. */
+/*
+ * Fills in processes from `root`/proc: the command, "" where that is not readable, and the pid of
+ * the process where the kernel listed that of the thread which created the QP (restrack.c).
+ */
 void rd_resources_name(const char *root, struct rd_resources *r);
 void rd_resources_free(struct rd_resources *r);
 

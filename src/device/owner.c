@@ -73,8 +73,7 @@ int rd_process_start(const char *root, uint32_t pid, uint64_t *ticks)
 	return field ? rd_parse_u64(field, 0, UINT64_MAX, ticks) : -1;
 }
 
-/* The process of a thread: the kernel names the task that created a QP (restrack.c). */
-static int read_tgid(const char *root, uint32_t pid, uint32_t *tgid)
+int rd_process_of(const char *root, uint32_t pid, uint32_t *process)
 {
 	char text[FILE_ROOM];
 	const char *line;
@@ -86,7 +85,7 @@ static int read_tgid(const char *root, uint32_t pid, uint32_t *tgid)
 	line = strstr(text, "\nTgid:");
 	if (!line || sscanf(line, " Tgid: %u", &n) != 1 || !n)
 		return -1;
-	*tgid = n;
+	*process = n;
 	return 0;
 }
 
@@ -210,7 +209,7 @@ int rd_process_read(const char *root, uint32_t pid, struct rd_process *p)
 	uint64_t again;
 
 	*p = (struct rd_process){0};
-	if (read_tgid(root, pid, &p->pid) || rd_process_start(root, p->pid, &p->start_ticks))
+	if (rd_process_of(root, pid, &p->pid) || rd_process_start(root, p->pid, &p->start_ticks))
 		return -1;
 	p->start_ns = unix_ns(p->start_ticks);
 	rd_sysfs_text(p->comm, sizeof(p->comm), "%s/proc/%u/comm", root, p->pid);

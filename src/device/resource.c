@@ -2,7 +2,7 @@
 /* What is open on a device: names of QP types and states (include/rdma/ib_verbs.h of Linux), and
  * looking things up; nldev.c reads them. */
 #include "sysfs.h"
-#include <rdmadump/resource.h>
+#include <rdmadump/owner.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +15,21 @@ void rd_resources_free(struct rd_resources *r)
 
 void rd_resources_name(const char *root, struct rd_resources *r)
 {
+	uint32_t listed = 0;
+
 	for (size_t i = 0; i < r->n_qps; i++) {
 		struct rd_qp_res *q = &r->qps[i];
+		uint32_t pid = q->pid;
 
 		/* A process has many QPs, which are listed one behind the other. */
-		if (i && q->pid && q->pid == q[-1].pid)
+		if (pid && pid == listed) {
+			q->pid = q[-1].pid;
 			memcpy(q->comm, q[-1].comm, sizeof(q->comm));
-		else if (q->pid)
+		} else if (pid) {
+			rd_process_of(root, pid, &q->pid);
 			rd_sysfs_text(q->comm, sizeof(q->comm), "%s/proc/%u/comm", root, q->pid);
+		}
+		listed = pid;
 	}
 }
 

@@ -68,3 +68,34 @@ int rd_facts_add_moved(struct rd_facts *f, const char *json, size_t len, unsigne
 	json_decref(fact);
 	return rc;
 }
+
+static void drop_owners(json_t *fact)
+{
+	json_t *qp;
+	size_t i;
+
+	json_array_foreach (json_object_get(fact, "qps"), i, qp) {
+		json_object_del(qp, "pid");
+		json_object_del(qp, "comm");
+	}
+}
+
+int rd_facts_add_no_owners(struct rd_facts *f, const char *json, size_t len)
+{
+	json_t *fact = json_loadb(json, len, 0, NULL);
+	const char *kind = json_string_value(json_object_get(fact, "kind"));
+	char *text = NULL;
+	int rc = -1;
+
+	if (kind && !strcmp(kind, "owners")) {
+		rc = 0;
+	} else if (fact) {
+		drop_owners(fact);
+		text = json_dumps(fact, JSON_COMPACT);
+		if (text)
+			rc = rd_facts_add(f, text, strlen(text));
+	}
+	free(text);
+	json_decref(fact);
+	return rc;
+}

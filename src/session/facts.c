@@ -68,9 +68,13 @@ void facts_from_file(void *ctx, const char *json, size_t len)
 {
 	struct rd_session *s = ctx;
 	struct output *o = &s->out.list[0];
-
 	/* Once the output is open, another thread may read facts_start. */
-	rd_facts_add(o->sink ? &s->out.facts_end : &o->facts_start, json, len);
+	struct rd_facts *to = o->sink ? &s->out.facts_end : &o->facts_start;
+
+	if (s->config->no_owners)
+		rd_facts_add_no_owners(to, json, len);
+	else
+		rd_facts_add(to, json, len);
 }
 
 void facts_at_end(struct rd_session *s)

@@ -45,6 +45,12 @@ is "... its start is in this minute" "$(jq --argjson now "$(date +%s)" '.start_n
 is "the rest of its environment is nowhere" "$(grep -c hidden "$tmp/out.pcapng")" 0
 is "samples are counted" "$(jq '.samples > 4 and .interval_ns > 0' "$tmp/owners")" true
 
+"$RDMADUMP" -q -r "$tmp/out.pcapng" -w "$tmp/copy.pcapng" 2>"$tmp/err"
+is "a copy of the file has them" "$(owners "$tmp/copy.pcapng")" "$(cat "$tmp/owners")"
+"$RDMADUMP" -q -r "$tmp/out.pcapng" --no-owners -w "$tmp/copy.pcapng" 2>"$tmp/err"
+is "... with --no-owners it does not" "$(facts "$tmp/copy.pcapng" | grep -c '"kind":"owners"\|"pid"\|"comm"\|rdmadump')" 0
+is "... but what else there is" "$(facts "$tmp/copy.pcapng" | jq -r .kind | sort -u | tr '\n' ' ')" "counters device qps "
+
 model --dev name=mlx5_0,qp_counter=yes --gen count=100,size=256 --at-end sigint -- \
 	"$RDMADUMP" -d mlx5_0 -q --no-owners -w "$tmp/without.pcapng" 2>"$tmp/err"
 is "--no-owners: none" "$(owners "$tmp/without.pcapng")" ""

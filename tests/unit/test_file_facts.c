@@ -475,6 +475,89 @@ static void owner_changed(void **state)
 	end(&s);
 }
 
+/* What was sampled: "who" is the rest of an owner's object. */
+static void sampled(struct scene *s, const char *who, unsigned int qp, unsigned int peer)
+{
+	char text[700];
+
+	snprintf(text, sizeof(text),
+		"{\"kind\":\"owners\",\"device\":\"rxe0\",\"port\":1,\"owners\":[{%s,"
+		"\"qps\":[{\"lqpn\":%u,\"rqpn\":%u}]}]}",
+		who, qp, peer);
+	facts(s, text);
+}
+
+#define TRAINER                                                                                    \
+	"\"pid\":4711,\"comm\":\"python3\",\"start_ticks\":50,\"start_ns\":1000,"                  \
+	"\"cgroup\":\"/x\",\"pod\":\"c0ffee\",\"job\":{\"SLURM_PROCID\":\"9\","                    \
+	"\"PMIX_RANK\":\"3\",\"SLURM_JOB_ID\":\"77\",\"LOCAL_RANK\":\"x\",\"HOME\":\"1\"}"
+
+/* A process with its rank, known at both ends, of two hosts whose files are read together. */
+static void owner_details(void **state)
+{
+	static const char both[] =
+		"QP 0x200 is of python3 (pid 4711, rank 3, SLURM job 77, pod c0ffee); "
+		"QP 0x100 is of nvmet_rdma in the kernel";
+	struct scene s = begin();
+	const struct rd_conversation *c;
+	json_t *job;
+
+	(void)state;
+	device(&s, "1", 2);
+	owner(&s, REQUESTER, 4711, "its name before");
+	sampled(&s, TRAINER, REQUESTER, RESPONDER);
+	sampled(&s, TRAINER, REQUESTER, RESPONDER);
+	owner(&s, REQUESTER, 4711, "its name after");
+	sends(&s, 0, 1);
+	respond(&s, ACK, 0, OK);
+	respond(&s, ACK, 1, NAK_ACCESS);
+	next_file(&s);
+	device(&s, "2", 1);
+	sampled(&s, "\"pid\":0,\"comm\":\"nvmet_rdma\"", RESPONDER, REQUESTER);
+	c = result(&s);
+	assert_int_equal(c->pairing, RD_PAIR_RESOURCE);
+	assert_int_equal(c->owner_state[0], RD_OWNER_KNOWN);
+	assert_int_equal(c->owner[0]->rank, 3);
+	job = json_object_get(c->owner[0]->details, "job");
+	assert_int_equal(json_object_size(job), 3);
+	assert_null(json_object_get(job, "HOME"));
+	assert_true(json_is_null(json_object_get(c->owner[0]->details, "container")));
+	assert_non_null(strstr(finding(&s, "remote-access")->detail, both));
+	end(&s);
+}
+
+/* A pid that was used again, and a QP that is in none of the lists. */
+static void owner_unknown(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	device(&s, "1", 2);
+	sampled(&s, "\"pid\":1,\"comm\":\"x\",\"start_ticks\":5", 77, 78);
+	sends(&s, 0, 1);
+	respond(&s, ACK, 0, OK);
+	respond(&s, ACK, 1, NAK_ACCESS);
+	c = result(&s);
+	assert_null(c->owner[0]);
+	assert_int_equal(c->owner_state[0], RD_OWNER_NOT_LISTED);
+	assert_int_equal(c->owner_state[1], RD_OWNER_NO_FACTS);
+	assert_non_null(
+		strstr(finding(&s, "remote-access")->detail, "the owner of QP 0x200 is unknown"));
+	end(&s);
+
+	s = begin();
+	device(&s, "1", 2);
+	sampled(&s, "\"pid\":1,\"comm\":\"x\",\"start_ticks\":5", REQUESTER, RESPONDER);
+	sampled(&s, "\"pid\":1,\"comm\":\"x\",\"start_ticks\":6", REQUESTER, RESPONDER);
+	sends(&s, 0, 1);
+	respond(&s, ACK, 1, OK);
+	c = result(&s);
+	assert_null(c->owner[0]);
+	assert_int_equal(c->owner_state[0], RD_OWNER_SEVERAL);
+	end(&s);
+}
+
 /* --- what counters say of conversations ------------------------------------------------------- */
 
 #define GAVE_UP "\"hw_counters/retry_exceeded_err\":"
@@ -594,6 +677,8 @@ int main(void)
 		cmocka_unit_test(late_nak),
 		cmocka_unit_test(owners),
 		cmocka_unit_test(owner_changed),
+		cmocka_unit_test(owner_details),
+		cmocka_unit_test(owner_unknown),
 		cmocka_unit_test(gave_up),
 		cmocka_unit_test(early_timer),
 		cmocka_unit_test(link_down),

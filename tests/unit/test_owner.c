@@ -144,6 +144,28 @@ static void test_thread(void **state)
 	assert_string_equal(p.comm, "trainer");
 }
 
+static void test_list(void **state)
+{
+	struct rd_qp_res qps[] = {{.pid = 81}, {.pid = 81}, {.pid = 80}, {.comm = "ib_core"},
+		{.pid = 82}, {.pid = 82}};
+	struct rd_resources r = {.qps = qps, .n_qps = 6};
+
+	(void)state;
+	process(80, "trainer", "100");
+	put_stat(81, "worker", "200");
+	put_status(81, 80);
+	rd_resources_name(root, &r);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(qps[i].pid, 80);
+		assert_string_equal(qps[i].comm, "trainer");
+	}
+	assert_string_equal(qps[3].comm, "ib_core");
+	for (unsigned int i = 4; i < 6; i++) {
+		assert_int_equal(qps[i].pid, 82);
+		assert_string_equal(qps[i].comm, "");
+	}
+}
+
 /* Cut files, escape codes, files that are absent. */
 static void test_hostile(void **state)
 {
@@ -412,6 +434,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_process, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_thread, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_cgroup, set_up, tear_down),
 		cmocka_unit_test(test_self),

@@ -323,18 +323,21 @@ static uint32_t qp_number(const json_t *object, const char *key)
 	return n > 0 && n <= 0xffffff ? (uint32_t)n : 0;
 }
 
+static void own(struct rd_analysis *a, const struct facts_port *p, uint32_t number,
+	const struct rd_owner *who)
+{
+	if (number && !owner_add(&a->facts->owners, number, (uint32_t)(p - a->facts->ports), who))
+		a->facts->left_out++;
+}
+
 static void take_owner(struct rd_analysis *a, const struct facts_port *p, const json_t *qp)
 {
-	const char *comm = json_string_value(json_object_get(qp, "comm"));
-	json_int_t pid = json_integer_value(json_object_get(qp, "pid"));
-	uint32_t number = qp_number(qp, "lqpn");
-	struct rd_owner who = {.pid = pid > 0 && pid <= UINT32_MAX ? (uint32_t)pid : 0};
+	struct rd_owner who;
 
-	if (!p || !number || !comm || !*comm)
+	if (!p || !owner_read(qp, &who))
 		return;
-	snprintf(who.comm, sizeof(who.comm), "%s", comm);
-	if (!owner_add(&a->facts->owners, number, (uint32_t)(p - a->facts->ports), &who))
-		a->facts->left_out++;
+	own(a, p, qp_number(qp, "lqpn"), &who);
+	json_decref(who.details);
 }
 
 /* In both directions: either end may be captured first. */
@@ -354,13 +357,38 @@ static void take_qps(struct rd_analysis *a, json_t *facts)
 	}
 }
 
+static void take_owners(struct rd_analysis *a, json_t *facts)
+{
+	struct facts_port *p = port_of(a, facts);
+	const json_t *owner, *qp;
+	size_t i, k;
+
+	if (!p)
+		return;
+	p->owners_listed = true;
+	json_array_foreach (json_object_get(facts, "owners"), i, owner) {
+		struct rd_owner who;
+
+		if (!owner_read(owner, &who))
+			continue;
+		json_array_foreach (json_object_get(owner, "qps"), k, qp) {
+			uint32_t local = qp_number(qp, "lqpn"), remote = qp_number(qp, "rqpn");
+
+			peer_add(a->facts, local, remote);
+			peer_add(a->facts, remote, local);
+			own(a, p, local, &who);
+		}
+		json_decref(who.details);
+	}
+}
+
 void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len)
 {
 	static const struct {
 		const char *kind;
 		void (*take)(struct rd_analysis *a, json_t *facts);
-	} kinds[] = {{"qps", take_qps}, {"device", take_device}, {"counters", take_counters},
-		{"dcb", take_dcb}};
+	} kinds[] = {{"qps", take_qps}, {"owners", take_owners}, {"device", take_device},
+		{"counters", take_counters}, {"dcb", take_dcb}};
 	json_t *facts = json_loadb(json, len, 0, NULL);
 	const char *kind = json_string_value(json_object_get(facts, "kind"));
 
@@ -383,7 +411,7 @@ void analysis_facts_free(struct facts *f)
 			json_decref(f->ports[i].spans[k].last);
 		}
 	}
-	free(f->owners.list);
+	owner_list_free(&f->owners);
 	free(f->peers);
 	free(f);
 }

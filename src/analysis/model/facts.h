@@ -38,8 +38,9 @@ struct facts_port {
 	size_t file;			       /* without a GUID: it is known in this file only */
 	char gids[FACTS_GIDS][RD_ADDRESS_LEN]; /* in the notation of reports; and its LID */
 	unsigned int n_gids;
-	char driver[32]; /* "": unknown */
-	uint64_t speed;	 /* bit/s, 0: unknown */
+	char driver[32];    /* "": unknown */
+	uint64_t speed;	    /* bit/s, 0: unknown */
+	bool owners_listed; /* again and again while the capture ran */
 	struct facts_span spans[FACTS_SPANS];
 	unsigned int n_spans;
 	/*
@@ -63,10 +64,16 @@ struct owners {
 	size_t mask, n;
 };
 
-/* Of a QP on a port; false: no room. */
+/* Of a QP on a port; takes a reference to the details. False: no room. */
 bool owner_add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_owner *who);
-/* NULL: unknown, or out of memory. free(). */
-struct rd_owner *owner_of(const struct rd_analysis *a, const struct rd_endpoint *e);
+void owner_list_free(struct owners *o);
+/* The process in an object of facts, and nothing of it that does not belong there; false: it names
+ * nobody. The caller owns who->details. */
+bool owner_read(const json_t *facts, struct rd_owner *who);
+/* NULL: unknown, *state says why, or out of memory. owner_free(). */
+struct rd_owner *owner_of(
+	const struct rd_analysis *a, const struct rd_endpoint *e, enum rd_owner_state *state);
+void owner_free(struct rd_owner *owner);
 
 struct facts {
 	struct owners owners;

@@ -2,6 +2,9 @@
 /* Which process had a queue pair open, by the facts of the file. */
 #include "facts.h"
 #include <rdmadump/hash.h>
+#include <rdmadump/json.h>
+#include <rdmadump/owner.h>
+#include <rdmadump/units.h>
 #include <stdlib.h>
 
 #define FIRST 256
@@ -39,6 +42,17 @@ static bool grow(struct owners *o)
 	return true;
 }
 
+/* The command may change; pid and start time do not. Samples have the start time, single lists do
+ * not, and whoever is in one of those was sampled at about that time. */
+static bool is_same(const struct rd_owner *a, const struct rd_owner *b)
+{
+	if (a->pid != b->pid)
+		return false;
+	if (a->start_ticks && b->start_ticks)
+		return a->start_ticks == b->start_ticks;
+	return a->start_ticks || b->start_ticks || !strcmp(a->comm, b->comm);
+}
+
 bool owner_add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_owner *who)
 {
 	struct qp_owner *own;
@@ -48,26 +62,160 @@ bool owner_add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_own
 	own = slot(o, qp, port);
 	if (!own->qp) {
 		*own = (struct qp_owner){qp, port, false, *who};
+		json_incref(own->who.details);
 		o->n++;
-	} else if (own->who.pid != who->pid || strcmp(own->who.comm, who->comm) != 0) {
+	} else if (!is_same(&own->who, who)) {
 		own->differs = true;
+	} else if (who->start_ticks && !own->who.start_ticks) {
+		own->who = *who;
+		json_incref(own->who.details);
 	}
 	return true;
 }
 
-struct rd_owner *owner_of(const struct rd_analysis *a, const struct rd_endpoint *e)
+void owner_list_free(struct owners *o)
+{
+	for (size_t i = 0; o->list && i <= o->mask; i++)
+		json_decref(o->list[i].who.details);
+	free(o->list);
+}
+
+/* --- from facts ------------------------------------------------------------------------------- */
+
+static bool is_number(const char *text)
+{
+	size_t n = text ? strspn(text, "0123456789") : 0;
+
+	return n && n < RD_JOB_VALUE_MAX && !text[n];
+}
+
+static json_t *job_of(const json_t *facts)
+{
+	const json_t *from = json_object_get(facts, "job");
+	json_t *job = json_object();
+
+	for (size_t i = 0; i < RD_JOB_KEYS; i++) {
+		json_t *value = json_object_get(from, rd_job_names[i]);
+
+		if (is_number(json_string_value(value)))
+			json_object_set(job, rd_job_names[i], value);
+	}
+	return job;
+}
+
+static json_t *details_of(const json_t *facts)
+{
+	static const struct {
+		const char *key;
+		size_t max;
+	} texts[] = {
+		{"cgroup", RD_CGROUP_MAX}, {"container", RD_CONTAINER_MAX}, {"pod", RD_POD_MAX}};
+	uint64_t start_ns = rd_json_u64_value(json_object_get(facts, "start_ns"));
+	json_t *details = json_object();
+
+	json_object_set_new(details, "start_ns", rd_json_u64_or_null(start_ns));
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		json_t *value = json_object_get(facts, texts[i].key);
+		size_t n = json_string_length(value);
+
+		json_object_set(details, texts[i].key, n && n < texts[i].max ? value : json_null());
+	}
+	json_object_set_new(details, "job", job_of(facts));
+	return details;
+}
+
+/*
+ * Launchers of each process come before those that may have started a launcher: mpirun below srun
+ * inherits the variables of Slurm, torchrun below mpirun those of Open MPI.
+ */
+static uint32_t rank_of(const json_t *details)
+{
+	static const enum rd_job_key order[] = {
+		RD_JOB_RANK, RD_JOB_OMPI_COMM_WORLD_RANK, RD_JOB_PMIX_RANK, RD_JOB_SLURM_PROCID};
+	const json_t *job = json_object_get(details, "job");
+	uint64_t rank;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		const char *text = json_string_value(json_object_get(job, rd_job_names[order[i]]));
+
+		if (text && rd_parse_u64(text, 0, UINT32_MAX - 1, &rank) == 0)
+			return (uint32_t)rank;
+	}
+	return UINT32_MAX;
+}
+
+bool owner_read(const json_t *facts, struct rd_owner *who)
+{
+	const char *comm = json_string_value(json_object_get(facts, "comm"));
+	json_int_t pid = json_integer_value(json_object_get(facts, "pid"));
+
+	*who = (struct rd_owner){
+		.pid = pid > 0 && pid <= UINT32_MAX ? (uint32_t)pid : 0, .rank = UINT32_MAX};
+	snprintf(who->comm, sizeof(who->comm), "%s", comm ? comm : "");
+	if (!who->pid)
+		return *who->comm;
+	who->start_ticks = rd_json_u64_value(json_object_get(facts, "start_ticks"));
+	if (who->start_ticks) {
+		who->details = details_of(facts);
+		who->rank = rank_of(who->details);
+	}
+	return true;
+}
+
+/* --- for reports ------------------------------------------------------------------------------ */
+
+struct rd_owner *owner_of(
+	const struct rd_analysis *a, const struct rd_endpoint *e, enum rd_owner_state *state)
 {
 	const struct facts_port *p = e->qp == RD_QP_UNKNOWN ? NULL : facts_port_at(a, e->address);
-	const struct qp_owner *own;
+	const struct qp_owner *own = NULL;
 	struct rd_owner *copy;
 
+	*state = p && p->owners_listed ? RD_OWNER_NOT_LISTED : RD_OWNER_NO_FACTS;
 	if (!p || !a->facts->owners.list)
 		return NULL;
 	own = slot(&a->facts->owners, e->qp, (uint32_t)(p - a->facts->ports));
-	if (!own->qp || own->differs)
+	if (!own->qp)
 		return NULL;
-	copy = malloc(sizeof(*copy));
-	if (copy)
+	*state = own->differs ? RD_OWNER_SEVERAL : RD_OWNER_KNOWN;
+	copy = own->differs ? NULL : malloc(sizeof(*copy));
+	if (copy) {
 		*copy = own->who;
+		json_incref(copy->details);
+	}
 	return copy;
+}
+
+void owner_free(struct rd_owner *owner)
+{
+	if (owner)
+		json_decref(owner->details);
+	free(owner);
+}
+
+const char *rd_owner_text(char buf[RD_OWNER_TEXT_MAX], const struct rd_owner *owner)
+{
+	const char *job = json_string_value(json_object_get(
+		json_object_get(owner->details, "job"), rd_job_names[RD_JOB_SLURM_JOB_ID]));
+	const char *container = json_string_value(json_object_get(owner->details, "container"));
+	const char *pod = json_string_value(json_object_get(owner->details, "pod"));
+	const char *comm = *owner->comm ? owner->comm : "a process";
+	size_t n;
+
+	if (!owner->pid) {
+		snprintf(buf, RD_OWNER_TEXT_MAX, "%s in the kernel", comm);
+		return buf;
+	}
+	n = (size_t)snprintf(buf, RD_OWNER_TEXT_MAX, "%s (pid %u", comm, owner->pid);
+	if (owner->rank != UINT32_MAX)
+		n += (size_t)snprintf(buf + n, RD_OWNER_TEXT_MAX - n, ", rank %u", owner->rank);
+	if (job)
+		n += (size_t)snprintf(buf + n, RD_OWNER_TEXT_MAX - n, ", SLURM job %s", job);
+	if (pod)
+		n += (size_t)snprintf(buf + n, RD_OWNER_TEXT_MAX - n, ", pod %s", pod);
+	else if (container) /* as long as docker and podman print it */
+		n += (size_t)snprintf(
+			buf + n, RD_OWNER_TEXT_MAX - n, ", container %.12s", container);
+	snprintf(buf + n, RD_OWNER_TEXT_MAX - n, ")");
+	return buf;
 }

@@ -238,18 +238,39 @@ static json_t *series_json(const struct rd_series *s, const struct times *t)
 	return o;
 }
 
-static json_t *owner_json(const struct rd_owner *o)
+static json_t *detail_json(const struct rd_owner *o, const char *key)
 {
-	if (!o)
-		return json_null();
-	return json_pack("{s:o, s:o}", "pid", rd_json_u64(o->pid), "comm", rd_json_string(o->comm));
+	json_t *value = json_object_get(o->details, key);
+
+	return value ? json_incref(value) : json_null();
 }
 
-static json_t *endpoint_json(const struct rd_endpoint *e, const struct rd_owner *owner)
+static json_t *owner_json(const struct rd_owner *o)
 {
-	return json_pack("{s:s, s:o, s:o}", "address", e->address, "qp",
+	json_t *job;
+
+	if (!o)
+		return json_null();
+	job = json_object_get(o->details, "job");
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pid", rd_json_u64(o->pid),
+		"comm", rd_json_string(o->comm), "rank",
+		o->rank == UINT32_MAX ? json_null() : rd_json_u64(o->rank), "start_ns",
+		detail_json(o, "start_ns"), "cgroup", detail_json(o, "cgroup"), "container",
+		detail_json(o, "container"), "pod", detail_json(o, "pod"), "job",
+		job ? json_incref(job) : json_object());
+}
+
+static json_t *endpoint_json(const struct rd_conversation *c, unsigned int side)
+{
+	static const char *const unknown[] = {[RD_OWNER_NO_FACTS] = "no_facts",
+		[RD_OWNER_NOT_LISTED] = "not_listed",
+		[RD_OWNER_SEVERAL] = "several"};
+	const struct rd_endpoint *e = side ? &c->b : &c->a;
+
+	return json_pack("{s:s, s:o, s:o, s:o}", "address", e->address, "qp",
 		e->qp == RD_QP_UNKNOWN ? json_null() : rd_json_u64(e->qp), "owner",
-		owner_json(owner));
+		owner_json(c->owner[side]), "owner_unknown",
+		rd_json_string(unknown[c->owner_state[side]]));
 }
 
 static json_t *connection_json(const struct rd_connection *c)
@@ -276,8 +297,8 @@ static json_t *conversation_json(const struct rd_conversation *c, const struct t
 	set(o, "multicast", json_boolean(c->multicast));
 	set(o, "cm", json_boolean(c->cm));
 	set(o, "connection", connection_json(c->connection));
-	set(o, "a", endpoint_json(&c->a, c->owner[0]));
-	set(o, "b", endpoint_json(&c->b, c->owner[1]));
+	set(o, "a", endpoint_json(c, 0));
+	set(o, "b", endpoint_json(c, 1));
 	set(o, "sides",
 		json_pack("{s:o, s:o}", "a", side_json(&c->side[0], t), "b",
 			side_json(&c->side[1], t)));

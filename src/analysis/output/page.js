@@ -316,6 +316,14 @@
 		return all ? Object.keys(spent).filter(key => times[key] * 200 >= all)
 			.map(key => `${spent[key]} ${Math.round(100 * times[key] / all)} %`).join(", ") : null;
 	};
+	const owner = e => {
+		const o = e.owner;
+		if (!o)
+			return {not_listed: "unknown: RDMA netlink did not list this QP", several: "unknown: several processes had a QP of this number"}[e.owner_unknown];
+		if (!o.pid)
+			return `${o.comm} in the kernel`;
+		return `${o.comm || "a process"} (${[`pid ${o.pid}`, o.rank !== null && `rank ${o.rank}`, ...Object.entries(o.job).map(([key, value]) => `${key}=${value}`), o.pod && `pod ${o.pod}`, o.container && `container ${o.container.slice(0, 12)}`].filter(Boolean).join(", ")})`;
+	};
 	const sideview = (c, name) => {
 		const s = c.sides[name], from = c[name], to = c[name === "a" ? "b" : "a"];
 		if (!s.seen && !s.requests)
@@ -334,7 +342,7 @@
 			["Silence before a timeout (median)", s.timeout_ns === null ? null : span(s.timeout_ns)],
 			["Time of requests", shares(s.times)],
 			["Longest wait", s.longest_stall_ns ? `${span(s.longest_stall_ns)}${s.stall_frame === null ? "" : `, until frame ${String(s.stall_frame)}`}` : null],
-			["Process", from.owner && (from.owner.pid ? `${from.owner.comm} (pid ${from.owner.pid})` : `${from.owner.comm} in the kernel`)],
+			["Process", owner(from)],
 			["Refused", s.refused && `${s.refused.verb}, frame ${String(s.refused.frame)}, PSN ${String(s.refused.psn)}` +
 				(s.refused.address === null ? "" : `: ${exact(s.refused.length)} bytes at ${s.refused.address}, rkey ${hex(s.refused.rkey, 8)}`)],
 			["Ending", endings[s.ending] && endings[s.ending] + (s.end_frame === null ? "" : `, frame ${String(s.end_frame)}`)]]),

@@ -284,17 +284,24 @@ static void put_row(const struct page *p, const struct rd_conversation *c, unsig
 		p99);
 }
 
-static void put_owner(
-	const struct page *p, const struct rd_endpoint *e, const struct rd_owner *owner)
+static void put_owner(const struct page *p, const struct rd_conversation *c, unsigned int side)
 {
-	if (!owner)
-		return;
-	fprintf(p->out, "      QP 0x%x is of ", e->qp);
-	put_clean(p->out, owner->comm);
-	if (owner->pid)
-		fprintf(p->out, " (pid %u)\n", owner->pid);
-	else
-		fputs(" in the kernel\n", p->out);
+	static const char *const unknown[] = {
+		[RD_OWNER_NOT_LISTED] = "RDMA netlink did not list it (created by DEVX, in another "
+					"namespace, or for a short time)",
+		[RD_OWNER_SEVERAL] = "several processes had a QP of this number"};
+	enum rd_owner_state state = c->owner_state[side];
+	const struct rd_endpoint *e = side ? &c->b : &c->a;
+	char text[RD_OWNER_TEXT_MAX];
+
+	if (c->owner[side]) {
+		fprintf(p->out, "      QP 0x%x is of ", e->qp);
+		put_clean(p->out, rd_owner_text(text, c->owner[side]));
+		fputc('\n', p->out);
+	} else if (state == RD_OWNER_NOT_LISTED || state == RD_OWNER_SEVERAL) {
+		fprintf(p->out, "      the owner of QP 0x%x is unknown: %s\n", e->qp,
+			unknown[state]);
+	}
 }
 
 static void put_connection(const struct page *p, const struct rd_connection *c)
@@ -326,7 +333,7 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 			put_frame(p, rd_side_incident(s, i)->first_frame);
 			fputc('\n', p->out);
 		}
-	put_owner(p, side ? &c->b : &c->a, c->owner[side]);
+	put_owner(p, c, side);
 	if (!side && c->connection)
 		put_connection(p, c->connection);
 	side_congestion_text(s, p->out);

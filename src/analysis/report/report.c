@@ -170,8 +170,8 @@ static bool fill_conversation(
 		c->a = to;
 		c->b = from;
 	}
-	c->owner[0] = owner_of(a, &c->a);
-	c->owner[1] = owner_of(a, &c->b);
+	c->owner[0] = owner_of(a, &c->a, &c->owner_state[0]);
+	c->owner[1] = owner_of(a, &c->b, &c->owner_state[1]);
 	c->connection = connection_of(a, f, g);
 	return fill_side(a, &c->side[0], requester, responder) &&
 	       fill_side(a, &c->side[1], responder, requester) &&
@@ -399,8 +399,8 @@ void rd_report_free(struct rd_report *r)
 	for (size_t i = 0; i < r->n_conversations; i++) {
 		side_free(&r->conversations[i].side[0]);
 		side_free(&r->conversations[i].side[1]);
-		free(r->conversations[i].owner[0]);
-		free(r->conversations[i].owner[1]);
+		owner_free(r->conversations[i].owner[0]);
+		owner_free(r->conversations[i].owner[1]);
 		free(r->conversations[i].connection);
 		free(r->conversations[i].series.points);
 	}

@@ -93,12 +93,15 @@ static bool timeout_early(const struct look *l, struct rd_finding *f)
 
 /* --- what is added to findings of other rules ------------------------------------------------- */
 
-static void add_owner(struct rd_finding *f, const struct rd_endpoint *e, const struct rd_owner *o)
+static void add_owner(struct rd_finding *f, const struct rd_conversation *c, unsigned int side)
 {
-	if (o && o->pid)
-		finding_append(f, "QP 0x%x is of %s (pid %u)", e->qp, o->comm, o->pid);
-	else if (o)
-		finding_append(f, "QP 0x%x is of %s in the kernel", e->qp, o->comm);
+	const struct rd_endpoint *e = side ? &c->b : &c->a;
+	char text[RD_OWNER_TEXT_MAX];
+
+	if (c->owner[side])
+		finding_append(f, "QP 0x%x is of %s", e->qp, rd_owner_text(text, c->owner[side]));
+	else if (c->owner_state[side] == RD_OWNER_NOT_LISTED)
+		finding_append(f, "the owner of QP 0x%x is unknown", e->qp);
 }
 
 static bool is_one_of(const struct rd_finding *f, const char *const *rules)
@@ -127,8 +130,8 @@ void facts_add(const struct look *l, struct rd_finding *f)
 		add_failures(l, f, !strcmp(f->rule, "gave-up-rnr"));
 	if (is_one_of(f, silent) && was_down(l, f))
 		finding_append(f, "the link of a capturing port was down at that time");
-	add_owner(f, &l->c->a, l->c->owner[0]);
-	add_owner(f, &l->c->b, l->c->owner[1]);
+	add_owner(f, l->c, 0);
+	add_owner(f, l->c, 1);
 }
 
 const struct rule rules_of_links[] = {
