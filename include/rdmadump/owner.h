@@ -8,6 +8,7 @@
 
 #include <rdmadump/error.h>
 #include <rdmadump/resource.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,7 @@ struct rd_process {
 	char cgroup[RD_CGROUP_MAX];
 	char container[RD_CONTAINER_MAX];
 	char pod[RD_POD_MAX];			 /* UID in Kubernetes */
+	bool has_environ;			 /* it could be read */
 	char job[RD_JOB_KEYS][RD_JOB_VALUE_MAX]; /* of the environment at the process' start */
 };
 

@@ -195,6 +195,7 @@ static void read_environ(const char *root, struct rd_process *p)
 		text ? rd_sysfs_bytes(text, ENVIRON_ROOM - 1, "%s/proc/%u/environ", root, p->pid)
 		     : -1;
 
+	p->has_environ = len >= 0;
 	for (ssize_t at = 0; at < len; at += (ssize_t)strlen(text + at) + 1) {
 		/* Without its end, a number may be cut. */
 		if (at + (ssize_t)strlen(text + at) == len)

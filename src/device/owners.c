@@ -13,6 +13,7 @@
 #define OWNERS_MOST (1U << 14)
 #define READ_MOST   1024 /* processes that one sample reads; the next one reads the others */
 #define BUCKETS	    4096
+#define TRIES	    4 /* samples that try to read an environment: privileges may change */
 
 struct owned {
 	struct rd_owned_qp qp;
@@ -30,6 +31,7 @@ struct listed {
 	uint32_t pid, owner; /* owner 0: could not be read */
 	uint64_t start_ticks;
 	uint32_t sample; /* in which it was looked at */
+	uint32_t tries;
 	uint32_t next;
 };
 
@@ -104,7 +106,11 @@ static uint32_t owner_of(struct rd_owners *o, const struct rd_process *who)
 {
 	uint32_t known = owner_find(o, who);
 
-	return known ? known : owner_add(o, who);
+	if (!known)
+		return owner_add(o, who);
+	if (who->has_environ && !o->owners[known - 1].who.has_environ)
+		o->owners[known - 1].who = *who;
+	return known;
 }
 
 static struct listed *pid_find(struct rd_owners *o, uint32_t pid)
@@ -135,10 +141,8 @@ static uint32_t read_owner(struct rd_owners *o, const struct sample *s, struct l
 	struct rd_process who;
 	uint64_t start;
 
-	if (o->read == READ_MOST) {
-		l->sample = 0;
+	if (o->read == READ_MOST)
 		return 0;
-	}
 	o->read++;
 	if (rd_process_read(s->root, l->pid, &who) || who.start_ticks > s->ticks ||
 		rd_process_start(s->root, l->pid, &start) || start > s->ticks)
@@ -147,16 +151,33 @@ static uint32_t read_owner(struct rd_owners *o, const struct sample *s, struct l
 	return owner_of(o, &who);
 }
 
+static bool is_to_be_read(const struct rd_owners *o, const struct sample *s, struct listed *l)
+{
+	uint64_t start;
+
+	if (!l->owner || rd_process_start(s->root, l->pid, &start) || start != l->start_ticks) {
+		l->tries = 0;
+		l->owner = 0;
+		return true;
+	}
+	/* New processes come first. */
+	return !o->owners[l->owner - 1].who.has_environ && l->tries < TRIES &&
+	       o->read < READ_MOST / 2;
+}
+
 static uint32_t process_of(struct rd_owners *o, const struct sample *s, uint32_t pid)
 {
 	struct listed *l = pid_find(o, pid);
-	uint64_t start;
+	uint32_t now;
 
 	if (!l || l->sample == o->n_samples)
 		return l ? l->owner : 0;
 	l->sample = o->n_samples;
-	if (!l->owner || rd_process_start(s->root, pid, &start) || start != l->start_ticks)
-		l->owner = read_owner(o, s, l);
+	if (is_to_be_read(o, s, l)) {
+		l->tries++;
+		now = read_owner(o, s, l);
+		l->owner = now ? now : l->owner;
+	}
 	return l->owner;
 }
 

@@ -3,7 +3,7 @@
 # Which process has which queue pair: sampled while a capture runs, stored in the file, left out on request.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq python3
+need_tool jq python3 zstd
 
 # facts FILE: the facts in a little-endian file, one JSON text a line
 facts() {
@@ -23,7 +23,7 @@ owners() { facts "$1" | jq -c 'select(.kind == "owners")'; }
 # A second process has a queue pair; it begins after the capture and ends before it does.
 # shellcheck disable=SC2016
 model --dev name=mlx5_0,qp_counter=yes --gen count=1000,size=256 -- bash -c '
-	"$1" -d mlx5_0 -q -w "$2/out.pcapng" 2>"$2/err" &
+	"$1" -d mlx5_0 -q -Z root -w "$2/out.pcapng" 2>"$2/err" &
 	capture=$!
 	sleep 1
 	RANK=12 LOCAL_RANK=4 SLURM_JOB_ID=777 PMIX_RANK=none SECRET=hidden \
@@ -61,5 +61,47 @@ model --dev name=mlx5_0,qp_counter=yes --gen count=100,size=256 --at-end sigint 
 is "--no-facts: none" "$(facts "$tmp/without.pcapng")" ""
 model --gen count=100,size=256 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -w "$tmp/without.pcapng" 2>"$tmp/err"
 is "no RDMA netlink: none, and nothing is said" "$(owners "$tmp/without.pcapng")$(grep -ci owner "$tmp/err")" 0
+
+# --- the analysis ---------------------------------------------------------------------------------
+"$RDMADUMP" -q -r "$srcdir/tests/data/roce/44_bad_rkey/a.pcap.zst" -w "$tmp/plain.pcapng" 2>"$tmp/err"
+"$RDMADUMP" analyze --json "$tmp/plain.pcapng" >"$tmp/json" 2>"$tmp/err"
+is "analyze: a file without facts has no owners" "$(jq -c '[.conversations[] | .a, .b | [.owner, .owner_unknown]] | unique' "$tmp/json")" '[[null,"no_facts"]]'
+jq '[.conversations[] | select(.kind == "connection" or .a.qp > 1)][0]' "$tmp/json" >"$tmp/one"
+qp=$(jq .a.qp "$tmp/one")
+# insert QP: plain.pcapng with facts of its requester's host, where QP has an owner
+insert() {
+	python3 - "$tmp/plain.pcapng" "$tmp/facts.pcapng" "$(jq -r .a.address "$tmp/one")" "$1" <<'END'
+import json, struct, sys
+data, address, at = open(sys.argv[1], "rb").read(), sys.argv[3], 0
+head = {"when": "end", "time_ns": 1, "interface": 0, "device": "rxe0", "port": 1, "node_guid": "1"}
+device = dict(head, kind="device", gids=[{"index": 1, "gid": "::ffff:" + address}])
+owners = dict(head, kind="owners", samples=3, interval_ns=500000000, owners=[{
+    "pid": 4711, "comm": "py\x1b[2Jthon", "start_ticks": 5, "start_ns": 1795234900110000000,
+    "cgroup": "/x", "container": "ab" * 32, "job": {"OMPI_COMM_WORLD_RANK": "3", "LOCAL_RANK": "no"},
+    "qps": [{"lqpn": int(sys.argv[4])}]}])
+blocks = b""
+for fact in device, owners:
+    text = json.dumps(fact).encode()
+    n = 20 + (len(text) + 3) // 4 * 4
+    blocks += struct.pack("<IIII", 0x80524446, n, 1, len(text)) + text.ljust(n - 20, b"\0") + struct.pack("<I", n)
+while struct.unpack_from("<I", data, at)[0] != 6:
+    at += struct.unpack_from("<I", data, at + 4)[0]
+open(sys.argv[2], "wb").write(data[:at] + blocks + data[at:])
+END
+}
+insert "$qp"
+"$RDMADUMP" analyze --json "$tmp/facts.pcapng" >"$tmp/json" 2>"$tmp/err"
+is "... with facts: JSON" "$(jq -c "[.conversations[] | .a, .b | select(.qp == $qp) | .owner | del(.comm)] | unique[-1]" "$tmp/json")" \
+	"{\"pid\":4711,\"rank\":3,\"start_ns\":1795234900110000000,\"cgroup\":\"/x\",\"container\":\"$(printf 'ab%.0s' {1..32})\",\"pod\":null,\"job\":{\"OMPI_COMM_WORLD_RANK\":\"3\"}}"
+python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/analyze.json" "$tmp/json" >"$tmp/out" 2>&1
+ok "... as the schema says" "$tmp/out"
+"$RDMADUMP" analyze -v "$tmp/facts.pcapng" >"$tmp/out" 2>"$tmp/err"
+has "... text: a finding" "$tmp/out" "QP $(printf 0x%x "$qp") is of .*\(pid 4711, rank 3, container abababababab\)"
+has "... text: the conversation" "$tmp/out" "^ +QP $(printf 0x%x "$qp") is of .*\(pid 4711, rank 3, container abababababab\)$"
+is "... which does not control the terminal" "$(tr -d '\n\t[:print:]' <"$tmp/out" | grep -c $'\x1b')" 0
+insert 77
+"$RDMADUMP" analyze -v "$tmp/facts.pcapng" >"$tmp/out" 2>"$tmp/err"
+has "a queue pair in no list: unknown" "$tmp/out" "the owner of QP $(printf 0x%x "$qp") is unknown: RDMA netlink did not list it \(created by DEVX,"
+is "... and no process is named" "$(grep -c 'pid 4711' "$tmp/out")" 0
 
 tap_done

@@ -351,6 +351,29 @@ static void test_samples(void **state)
 	rd_owners_free(o);
 }
 
+/* An environment that cannot be read at first: the process may be giving up its privileges. */
+static void test_later(void **state)
+{
+	static struct list l;
+	struct rd_owners *o = rd_owners_new();
+	size_t n;
+
+	(void)state;
+	process(100, "x", "5");
+	add(&l, 1, 100);
+	rd_owners_add(o, root, 1, &l.r, 10, 1);
+	assert_string_equal(rd_owners_get(o, 0, &n)->job[RD_JOB_RANK], "");
+	put_bytes(100, "environ", "RANK=3", 7);
+	rd_owners_add(o, root, 1, &l.r, 10, 2);
+	assert_string_equal(rd_owners_get(o, 0, &n)->job[RD_JOB_RANK], "3");
+	assert_null(rd_owners_get(o, 1, &n));
+	/* Once it was read, it is not read again. */
+	put_bytes(100, "environ", "RANK=4", 7);
+	rd_owners_add(o, root, 1, &l.r, 10, 3);
+	assert_string_equal(rd_owners_get(o, 0, &n)->job[RD_JOB_RANK], "3");
+	rd_owners_free(o);
+}
+
 static size_t all(const struct rd_owners *o)
 {
 	size_t n = 0, sum = 0;
@@ -439,6 +462,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_cgroup, set_up, tear_down),
 		cmocka_unit_test(test_self),
 		cmocka_unit_test_setup_teardown(test_samples, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_later, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_facts, set_up, tear_down),
 	};
