@@ -25,20 +25,21 @@
 
 static char root[64];
 
-static void make_dir(const char *fmt, uint32_t pid)
+static void make_dir(const char *name)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), fmt, root, pid);
+	snprintf(path, sizeof(path), "%s/proc%s", root, name);
 	mkdir(path, 0700);
 }
 
 static void put_bytes(uint32_t pid, const char *name, const char *data, size_t n)
 {
-	char path[256];
+	char path[256], dir[32];
 	FILE *f;
 
-	make_dir("%s/proc/%u", pid);
+	snprintf(dir, sizeof(dir), "/%u", pid);
+	make_dir(dir);
 	snprintf(path, sizeof(path), "%s/proc/%u/%s", root, pid, name);
 	f = fopen(path, "w");
 	assert_non_null(f);
@@ -86,7 +87,7 @@ static int set_up(void **state)
 	snprintf(root, sizeof(root), "/tmp/rdmadump-owner-XXXXXX");
 	if (!mkdtemp(root))
 		return -1;
-	make_dir("%s/proc", 0);
+	make_dir("");
 	return 0;
 }
 
