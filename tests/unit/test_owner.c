@@ -311,6 +311,7 @@ static void test_samples(void **state)
 	assert_int_equal(rd_owners_samples(o, &interval), 0);
 	process(100, "one", "50");
 	process(101, "two", "60");
+	put_bytes(101, "environ", "A=1", 4); /* nothing is left to be read */
 	process(102, "late", "1001");
 	put_stat(103, "thread", "70");
 	put_status(103, 100);
