@@ -85,7 +85,7 @@ struct rd_session_config {
 	bool unbuffered; /* frames are written as soon as traffic pauses */
 	bool no_facts;	 /* only frames and statistics are stored */
 	const struct rd_session_recording *recording; /* NULL: all frames are written */
-	bool no_owners;	 /* the facts do not say which process has which QP */
+	bool no_owners; /* the facts do not say which process has which QP */
 
 	/* Who and what the program is. */
 	const char *user;	 /* to become after opening; NULL: the caller of sudo */

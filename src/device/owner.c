@@ -79,7 +79,7 @@ int rd_process_of(const char *root, uint32_t pid, uint32_t *process)
 	const char *line;
 	unsigned int n;
 
-	if (rd_sysfs_bytes(text, sizeof(text) - 1, "%s/proc/%u/status", root, pid) <= 0)
+	if (rd_sysfs_file(text, sizeof(text) - 1, "%s/proc/%u/status", root, pid) <= 0)
 		return -1;
 	/* A line feed in the command is escaped. */
 	line = strstr(text, "\nTgid:");
@@ -154,7 +154,7 @@ static void read_cgroup(const char *root, struct rd_process *p)
 	char text[FILE_ROOM], *save = NULL;
 	const char *best = "";
 
-	if (rd_sysfs_bytes(text, sizeof(text) - 1, "%s/proc/%u/cgroup", root, p->pid) <= 0)
+	if (rd_sysfs_file(text, sizeof(text) - 1, "%s/proc/%u/cgroup", root, p->pid) <= 0)
 		return;
 	for (const char *line = strtok_r(text, "\n", &save); line;
 		line = strtok_r(NULL, "\n", &save)) {
@@ -192,7 +192,7 @@ static void read_environ(const char *root, struct rd_process *p)
 {
 	char *text = malloc(ENVIRON_ROOM);
 	ssize_t len =
-		text ? rd_sysfs_bytes(text, ENVIRON_ROOM - 1, "%s/proc/%u/environ", root, p->pid)
+		text ? rd_sysfs_file(text, ENVIRON_ROOM - 1, "%s/proc/%u/environ", root, p->pid)
 		     : -1;
 
 	p->has_environ = len >= 0;

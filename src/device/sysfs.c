@@ -88,7 +88,7 @@ int rd_sysfs_text(char *buf, size_t size, const char *fmt, ...)
 	return ret ? -1 : read_text(path, buf, size);
 }
 
-ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *fmt, ...)
+ssize_t rd_sysfs_file(char *buf, size_t size, const char *fmt, ...)
 {
 	char path[PATH_MAX];
 	size_t len = 0;

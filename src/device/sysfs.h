@@ -30,10 +30,10 @@ ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *path);
 int rd_sysfs_text(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
- * Raw bytes, at most `size`; a NUL is put behind them, for which buf has one byte more. Returns
- * their number. For files of /proc that are not one line of text.
+ * A file of /proc that needs several reads: its bytes, at most `size`, and a NUL behind them, for
+ * which buf has one byte more. Returns their number.
  */
-ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *fmt, ...)
+ssize_t rd_sysfs_file(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int rd_sysfs_u64(uint64_t *value, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The value behind "KEY=" in a uevent file. */
