@@ -455,18 +455,27 @@ json_t *rd_report_json(const struct rd_report *r);
  * JSON_INDENT(n). -1 if memory (errno) or `callback` fails. */
 int rd_report_json_write(
 	const struct rd_report *r, size_t flags, json_dump_callback_t callback, void *ctx);
+/*
+ * The same for a page: at most about this many bytes of findings and conversations, those that
+ * matter most, and "left_out" with the number of the others.
+ */
+int rd_report_json_write_within(const struct rd_report *r, size_t bytes, size_t flags,
+	json_dump_callback_t callback, void *ctx);
 
 /* The content of a page. Both functions return -1 on failure (errno). */
 struct rd_report_page {
 	const char *title;
-	/* Writes what --json prints, with these flags of jansson. */
+	/* Writes what --json prints, limited to a page, with these flags of jansson. */
 	int (*document)(const void *ctx, size_t flags, json_dump_callback_t put, void *sink);
 	/* Writes the report as text, for browsers without scripts. */
 	int (*text)(const void *ctx, FILE *out);
 	const void *ctx;
 };
 
-/* Writes a self-contained HTML page. -1 if memory or `out` fails (errno). */
+#define RD_PAGE_BYTES 3800000 /* of the lists in `document`, for a page of less than 5 MB */
+
+/* Writes a self-contained HTML page; of a long text only the beginning. -1 if memory or `out` fails
+ * (errno). */
 int rd_report_html(const struct rd_report_page *page, FILE *out);
 
 struct rd_report_style {

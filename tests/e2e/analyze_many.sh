@@ -3,7 +3,7 @@
 # Memory of `rdmadump analyze` with many QPs: at most 64 MiB, and 1 KiB for each of them.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool python3
+need_tool python3 jq
 if nm "$RDMADUMP" 2>/dev/null | grep -q __asan_init || ldd "$RDMADUMP" 2>/dev/null | grep -q libasan; then
 	skip_all "AddressSanitizer keeps what was freed"
 fi
@@ -21,4 +21,21 @@ for form in "" "-v" "--json" "--html=-"; do
 	[ "$kib" -gt 1024 ] && [ "$kib" -le "$limit" ]
 	ok "analyze $form: $kib KiB of memory, at most $limit"
 done
+
+# A page that a browser can show: what matters most, and how much is left out.
+"$RDMADUMP" analyze --json "$tmp/many.pcap" >"$tmp/json"
+"$RDMADUMP" analyze --html=- --interval 0.00001 "$tmp/many.pcap" >"$tmp/page"
+bytes=$(stat -c %s "$tmp/page")
+[ "$bytes" -gt 2000000 ] && [ "$bytes" -lt 5000000 ]
+ok "the page of all of them: $bytes bytes, less than 5 MB"
+sed -n 's,^<script type="application/json" id="report">\(.*\)</script>$,\1,p' "$tmp/page" >"$tmp/inside"
+is "with what is left out, it is everything" \
+	"$(jq -c '[(.findings | length) + .left_out.findings, (.conversations | length) + .left_out.conversations]' "$tmp/inside")" \
+	"$(jq -c '[(.findings | length), (.conversations | length)]' "$tmp/json")"
+is "its findings are the worst" "$(jq -c '.findings | map([.rule, .conversation]) | .[:100]' "$tmp/inside")" \
+	"$(jq -c '.findings | map([.rule, .conversation]) | .[:100]' "$tmp/json")"
+is "the conversations of these are in it" "$(jq '[.conversations[].id] as $ids | [.findings[:100][].conversation | select(.)] - $ids | length' "$tmp/inside")" 0
+has "65536 intervals are not" "$tmp/inside" '"intervals":[1-9][0-9]+\}'
+"$RDMADUMP" analyze --html=- --top 20 "$tmp/many.pcap" | sed -n 's,^<script type="application/json" id="report">\(.*\)</script>$,\1,p' >"$tmp/inside"
+is "--top 20: the busiest" "$(jq -c '[.conversations[].id]' "$tmp/inside")" "$(jq -c '[.conversations[:20][].id]' "$tmp/json")"
 tap_done

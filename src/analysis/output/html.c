@@ -14,30 +14,38 @@ static const char script[] =
 #include "analysis/output/page_js.h"
 	;
 
+#define TEXT_BYTES 400000 /* of the report as text */
+
+struct escaping {
+	FILE *out;
+	size_t bytes;
+	bool full; /* the rest is left out */
+};
+
 /* Text between tags and in <title>, where "<" and "&" are special. */
 static ssize_t write_text(void *cookie, const char *text, size_t n)
 {
-	FILE *out = cookie;
+	struct escaping *e = cookie;
 
-	for (size_t i = 0; i < n; i++)
-		switch (text[i]) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		default:
-			fputc(text[i], out);
-		}
-	return ferror(out) ? 0 : (ssize_t)n;
+	for (size_t i = 0; i < n && !e->full; i++) {
+		const char one[] = {text[i], 0};
+		const char *put = text[i] == '<' ? "&lt;" : text[i] == '&' ? "&amp;" : one;
+
+		if (text[i])
+			fputs(put, e->out);
+		e->bytes += strlen(put);
+		e->full = e->bytes > TEXT_BYTES && text[i] == '\n';
+	}
+	return ferror(e->out) ? 0 : (ssize_t)n;
 }
 
-static FILE *escaping_open(FILE *out)
+/* `e` is used until the stream is closed. */
+static FILE *escaping_open(struct escaping *e, FILE *out)
 {
 	static const cookie_io_functions_t escaping = {.write = write_text};
 
-	return fopencookie(out, "w", escaping);
+	*e = (struct escaping){.out = out};
+	return fopencookie(e, "w", escaping);
 }
 
 /* JSON within <script>: "<" is in strings only, and must not end the element. */
@@ -55,7 +63,8 @@ static int put_escaped(const char *json, size_t n, void *out)
 
 static int put_title(const struct rd_report_page *c, FILE *out)
 {
-	FILE *text = escaping_open(out);
+	struct escaping e;
+	FILE *text = escaping_open(&e, out);
 
 	if (!text)
 		return -1;
@@ -99,13 +108,18 @@ static int put_words(const struct rd_report_page *c, FILE *out)
 /* For programs without scripts: a mail program, a text browser. */
 static int put_plain(const struct rd_report_page *c, FILE *out)
 {
-	FILE *text = escaping_open(out);
+	struct escaping e;
+	FILE *text = escaping_open(&e, out);
 	int ret;
 
 	if (!text)
 		return -1;
 	ret = c->text(c->ctx, text);
-	return fclose(text) || ret ? -1 : 0;
+	if (fclose(text) || ret)
+		return -1;
+	if (e.full)
+		fputs("... (the rest is left out; rdmadump analyze -v prints all)\n", out);
+	return 0;
 }
 
 static const struct mark {

@@ -366,17 +366,31 @@ static json_t *make_conversation(const struct rd_report *r, size_t i)
 	return conversation_json(&r->conversations[i], &t);
 }
 
-const struct list report_lists[] = {
+static const struct list lists[] = {
 	{"findings", count_findings, make_finding},
 	{"conversations", count_conversations, make_conversation},
 	{0},
 };
 
+const struct list *report_list(const char *key)
+{
+	for (const struct list *list = lists; list->key; list++)
+		if (!strcmp(list->key, key))
+			return list;
+	return NULL;
+}
+
+void conversation_json_shorten(json_t *conversation)
+{
+	if (conversation)
+		set(conversation, "series", json_null());
+}
+
 json_t *rd_report_json(const struct rd_report *r)
 {
 	json_t *o = report_frame_json(r);
 
-	for (const struct list *list = report_lists; list->key; list++)
+	for (const struct list *list = lists; list->key; list++)
 		for (size_t i = 0; i < list->count(r); i++)
 			json_array_append_new(json_object_get(o, list->key), list->make(r, i));
 	return o;

@@ -3,23 +3,52 @@
  * Writes a report as JSON, one conversation after the other: a tree of all of them would need ten
  * times the memory of the analysis.
  */
-#include "output.h"
+#include "selection.h"
 #include <errno.h>
 
+/* jansson writes each value and each space alone. */
+struct buffer {
+	size_t n;
+	char bytes[16384];
+};
+
 struct writer {
+	struct buffer buffer;
 	json_dump_callback_t put;
 	void *ctx;
 	size_t flags;
-	unsigned int indent; /* of a level; 0: all on one line */
-	unsigned int depth;  /* levels around what is written */
+	unsigned int indent;		   /* of a level; 0: all on one line */
+	unsigned int depth;		   /* levels around what is written */
+	const struct selection *selection; /* NULL: everything */
 };
 
-static int put(const struct writer *w, const char *text)
+static int flush(struct writer *w)
 {
-	return w->put(text, strlen(text), w->ctx);
+	size_t n = w->buffer.n;
+
+	w->buffer.n = 0;
+	return n ? w->put(w->buffer.bytes, n, w->ctx) : 0;
 }
 
-static int new_line(const struct writer *w)
+static int put_bytes(struct writer *w, const char *text, size_t n)
+{
+	struct buffer *b = &w->buffer;
+
+	if (n > sizeof(b->bytes) - b->n && flush(w))
+		return -1;
+	if (n > sizeof(b->bytes))
+		return w->put(text, n, w->ctx);
+	memcpy(b->bytes + b->n, text, n);
+	b->n += n;
+	return 0;
+}
+
+static int put(struct writer *w, const char *text)
+{
+	return put_bytes(w, text, strlen(text));
+}
+
+static int new_line(struct writer *w)
 {
 	if (!w->indent)
 		return 0;
@@ -34,13 +63,13 @@ static int new_line(const struct writer *w)
 /* Indents the output of jansson, whose lines end only between values. */
 static int put_deeper(const char *text, size_t n, void *ctx)
 {
-	const struct writer *w = ctx;
+	struct writer *w = ctx;
 
 	while (n) {
 		const char *end = memchr(text, '\n', n);
 		size_t line = end ? (size_t)(end - text) : n;
 
-		if ((line && w->put(text, line, w->ctx)) || (end && new_line(w)))
+		if ((line && put_bytes(w, text, line)) || (end && new_line(w)))
 			return -1;
 		line += end != NULL;
 		text += line;
@@ -58,29 +87,46 @@ static int put_value(struct writer *w, const json_t *value)
 	return json_dump_callback(value, put_deeper, w, w->flags | JSON_ENCODE_ANY);
 }
 
+static enum selected selected(const struct writer *w, const struct list *list, size_t i)
+{
+	const struct selection *s = w->selection;
+
+	if (!s)
+		return SELECTED_WHOLE;
+	if (list == report_list("conversations"))
+		return (enum selected)s->conversations[i];
+	return i < s->findings ? SELECTED_WHOLE : SELECTED_NOT;
+}
+
+static int put_item(
+	struct writer *w, const struct rd_report *r, const struct list *list, size_t i, bool first)
+{
+	json_t *value = list->make(r, i);
+	int ret;
+
+	if (selected(w, list, i) == SELECTED_NUMBERS)
+		conversation_json_shorten(value);
+	ret = (!first && put(w, ",")) || new_line(w) || put_value(w, value);
+	json_decref(value);
+	return ret;
+}
+
 /* A list of the report; only one item at a time is a tree. */
 static int put_list(struct writer *w, const struct rd_report *r, const struct list *list)
 {
 	size_t n = list->count(r);
+	bool first = true;
 	int ret = put(w, "[");
 
 	w->depth++;
 	for (size_t i = 0; i < n && !ret; i++) {
-		json_t *value = list->make(r, i);
-
-		ret = (i && put(w, ",")) || new_line(w) || put_value(w, value);
-		json_decref(value);
+		if (selected(w, list, i) == SELECTED_NOT)
+			continue;
+		ret = put_item(w, r, list, i, first);
+		first = false;
 	}
 	w->depth--;
-	return ret || (n && new_line(w)) || put(w, "]") ? -1 : 0;
-}
-
-static const struct list *list_of(const char *key)
-{
-	for (const struct list *list = report_lists; list->key; list++)
-		if (!strcmp(list->key, key))
-			return list;
-	return NULL;
+	return ret || (!first && new_line(w)) || put(w, "]") ? -1 : 0;
 }
 
 static int put_members(struct writer *w, const struct rd_report *r, json_t *frame)
@@ -94,7 +140,7 @@ static int put_members(struct writer *w, const struct rd_report *r, json_t *fram
 		if (put(w, comma) || new_line(w) || put(w, "\"") || put(w, key) ||
 			put(w, w->indent ? "\": " : "\":"))
 			return -1;
-		list = list_of(key);
+		list = report_list(key);
 		if (list ? put_list(w, r, list) : put_value(w, value))
 			return -1;
 		comma = ",";
@@ -103,14 +149,49 @@ static int put_members(struct writer *w, const struct rd_report *r, json_t *fram
 	return 0;
 }
 
+static int put_report(struct writer *w, const struct rd_report *r, json_t *frame)
+{
+	return put(w, "{") || put_members(w, r, frame) || new_line(w) || put(w, "}") || flush(w)
+		       ? -1
+		       : 0;
+}
+
 int rd_report_json_write(
 	const struct rd_report *r, size_t flags, json_dump_callback_t callback, void *ctx)
 {
 	struct writer w = {
 		.put = callback, .ctx = ctx, .flags = flags, .indent = flags & JSON_MAX_INDENT};
 	json_t *frame = report_frame_json(r);
-	int ret = put(&w, "{") || put_members(&w, r, frame) || new_line(&w) || put(&w, "}");
+	int ret = put_report(&w, r, frame);
 
 	json_decref(frame);
-	return ret ? -1 : 0;
+	return ret;
+}
+
+int rd_report_json_write_within(const struct rd_report *r, size_t bytes, size_t flags,
+	json_dump_callback_t callback, void *ctx)
+{
+	struct selection selection;
+	struct writer w = {.put = callback,
+		.ctx = ctx,
+		.flags = flags,
+		.indent = flags & JSON_MAX_INDENT,
+		.selection = &selection};
+	json_t *frame, *left;
+	int ret;
+
+	if (!selection_make(&selection, r, flags, bytes)) {
+		errno = ENOMEM;
+		return -1;
+	}
+	frame = report_frame_json(r);
+	left = selection_left_out(&selection, r);
+	if (!selection.intervals)
+		json_object_del(frame, "intervals");
+	if (left)
+		json_object_set_new(frame, "left_out", left);
+	ret = put_report(&w, r, frame);
+	json_decref(frame);
+	selection_free(&selection);
+	return ret;
 }

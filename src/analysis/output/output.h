@@ -50,6 +50,9 @@ struct list {
 	size_t (*count)(const struct rd_report *r);
 	json_t *(*make)(const struct rd_report *r, size_t i);
 };
-extern const struct list report_lists[]; /* ended by a row without a key */
+/* The list with this key; NULL: it is no list. */
+const struct list *report_list(const char *key);
+/* Removes the series of a conversation: most of its bytes. */
+void conversation_json_shorten(json_t *conversation);
 
 #endif

@@ -229,13 +229,23 @@
 		return el("div", {class: "filter"}, code, button);
 	};
 
+	const leftout = left => [
+		left.findings && many(left.findings, "finding"),
+		left.conversations && many(left.conversations, "QP pair") +
+			(left.conversations_with_findings ? ` (${count(left.conversations_with_findings)} with findings)` : ", none with findings"),
+		left.series && `plots of ${many(left.series, "QP pair")}`,
+		left.intervals && many(left.intervals, "interval")].filter(Boolean).join("; ");
+
 	const title = () => {
 		const duration = report.capture.duration_ns;
-		const n = report.findings.length, name = report.capture.files.map(f => f.name).join(", ");
+		const left = report.left_out;
+		const n = report.findings.length + (left ? left.findings : 0), name = report.capture.files.map(f => f.name).join(", ");
 		return el("header", {},
 			el("h1", {}, n ? many(n, "finding") : "No findings", " in ", name || "the capture"),
 			el("p", {class: "soft"}, `${report.capture.start.replace("T", " ").replace(/(\.\d{3})\d*Z$/, "$1 UTC")}, ${span(duration)}`,
-				report.capture.hardware && `; ${report.capture.hardware}`, report.capture.os && `; ${report.capture.os}`));
+				report.capture.hardware && `; ${report.capture.hardware}`, report.capture.os && `; ${report.capture.os}`),
+			left && el("p", {class: "left-out"}, `Left out, so that a browser can show this page: ${leftout(left)}. `,
+				el("code", {}, "rdmadump analyze --json"), " prints everything; ", el("code", {}, "--html FILE --qp QPN"), " makes a page of one QP."));
 	};
 
 	const tiles = () => {

@@ -45,18 +45,29 @@ static int put_document(const void *ctx, size_t flags, json_dump_callback_t put,
 	return ret;
 }
 
-static int put_all_text(const void *ctx, FILE *out)
+static int put_page_document(const void *ctx, size_t flags, json_dump_callback_t put, void *sink)
 {
-	static const struct rd_report_style all = {.verbose = 1};
+	const struct analyze_outcome *o = ctx;
 
-	put_text(ctx, &all, out);
+	if (o->ends)
+		return put_document(ctx, flags, put, sink);
+	return rd_report_json_write_within(o->reports[0], RD_PAGE_BYTES, flags, put, sink);
+}
+
+static int put_page_text(const void *ctx, FILE *out)
+{
+	static const struct rd_report_style most = {.verbose = 1, .top = 200};
+
+	put_text(ctx, &most, out);
 	return ferror(out) ? -1 : 0;
 }
 
 static int put_page(const struct analyze_outcome *o, FILE *out)
 {
-	const struct rd_report_page page = {
-		.title = o->names[0], .document = put_document, .text = put_all_text, .ctx = o};
+	const struct rd_report_page page = {.title = o->names[0],
+		.document = put_page_document,
+		.text = put_page_text,
+		.ctx = o};
 
 	return rd_report_html(&page, out);
 }
