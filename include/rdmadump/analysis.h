@@ -174,6 +174,40 @@ struct rd_held {
 	uint64_t through; /* frames that were captured in the middle of a pause */
 };
 
+/*
+ * PSNs over time. A PSN is counted from the first one of the plot, without wrapping at 2^24; those
+ * after a restart follow the ones before it.
+ */
+#define RD_PSN_STEPS 512
+#define RD_PSN_NAKS  64
+#define RD_PSN_NONE  INT64_MIN
+
+struct rd_psn_range {
+	int64_t low, high; /* high RD_PSN_NONE: empty */
+};
+
+struct rd_psn_step {
+	struct rd_psn_range sent, again; /* again: retransmissions */
+	int64_t acked; /* the next PSN that the responder expects; or RD_PSN_NONE */
+};
+
+struct rd_psn_nak {
+	uint64_t ns, frame;
+	int64_t psn;
+	bool rnr;
+};
+
+struct rd_psn_plot {
+	uint64_t start_ns, width_ns; /* of a step */
+	uint32_t psn;		     /* the first one */
+	bool late;		     /* it begins after the requester's first packet */
+	uint32_t restarts;	     /* times that the QP was reused */
+	unsigned int n, n_naks;
+	uint64_t naks_in_all; /* naks[] has a regular selection of them */
+	struct rd_psn_step steps[RD_PSN_STEPS];
+	struct rd_psn_nak naks[RD_PSN_NAKS];
+};
+
 /* One side: the frames it sent, its requests, and the responses to them. */
 struct rd_side {
 	bool seen; /* a frame of it was captured */
@@ -212,10 +246,11 @@ struct rd_side {
 	enum rd_ending ending;
 	/* Where the ending is seen; RETRY and STOPPED: the last response, the last packet. */
 	uint64_t end_frame, end_ns;
-	unsigned int attempts;	    /* rounds without a response at the end */
-	uint32_t qkey;		    /* UD */
-	uint32_t reorder_depth;	    /* most packets that overtook a reordered one */
-	struct rd_refusal *refusal; /* NULL: none, or the request is unknown */
+	unsigned int attempts;	      /* rounds without a response at the end */
+	uint32_t qkey;		      /* UD */
+	uint32_t reorder_depth;	      /* most packets that overtook a reordered one */
+	struct rd_refusal *refusal;   /* NULL: none, or the request is unknown */
+	struct rd_psn_plot *psn_plot; /* of its requests; NULL: not asked for, or left out */
 };
 
 /* Of this side; all zero if it never happened. Valid as long as the report. */
@@ -406,6 +441,7 @@ struct rd_analysis_config {
 	enum rd_tunnels tunnels;
 	uint64_t interval_ns; /* 0: no intervals */
 	bool opcodes;
+	bool psn_plots;
 };
 
 #define RD_ANALYSIS_QPS 65536

@@ -16,9 +16,31 @@ ok "... and the text beside it"
 "$RDMADUMP" analyze --html - "$tmp/loss.pcap" 2>>"$tmp/log" | cmp - "$page"
 ok "--html - is the same page" "$tmp/log"
 "$RDMADUMP" analyze --json "$tmp/loss.pcap" 2>>"$tmp/log" | jq -S . >"$tmp/want.json"
-sed -n 's,^<script type="application/json" id="report">\(.*\)</script>$,\1,p' "$page" | jq -S . >"$tmp/got.json"
+report_of() { sed -n 's,^<script type="application/json" id="report">\(.*\)</script>$,\1,p' "$1"; }
+report_of "$page" | jq -S 'del(.conversations[].sides[].psn_plot)' >"$tmp/got.json"
 cmp "$tmp/want.json" "$tmp/got.json"
 ok "it holds what --json prints"
+
+# PSN plots against the numbers of the same requester, for losses, RNR NAKs, READs, restarts.
+for name in 01_rc_send 03_rc_read 10_rc_write_loss 11_rc_read_loss 17_rnr_nak 53_atomic_loss 54_duplicate; do
+	for end in a b; do
+		zstd -q -d -f -o "$tmp/plot.pcap" "$TEST_DATA/roce/$name/$end.pcap.zst"
+		"$RDMADUMP" analyze --html - "$tmp/plot.pcap" 2>>"$tmp/log" >"$tmp/plot.html"
+		report_of "$tmp/plot.html" | jq -c '.conversations[].sides[] | select(.psn_plot) | {s: ., p: .psn_plot, e: .events}' >"$tmp/plots"
+		# shellcheck disable=SC2016 # jq
+		jq -c 'def times(k): [.e[k].count // 0] | add;
+			select((.p.naks_in_all != ([.e | to_entries[] | select(.key | test("^(nak_sequence|nak_invalid|nak_remote|nak_other|rnr$)")) | .value.count] | add // 0))
+				or ((.p.retransmitted | length > 0) != (times("retransmitted") > 0))
+				or .p.psn != .s.psn_first or .p.late or .p.restarts != times("restarts")
+				or (.p.restarts == 0 and ([.p.sent[], .p.retransmitted[] | .[2]] | max) != ((.s.psn_last - .s.psn_first + 16777216) % 16777216))
+				or ([.p.sent[], .p.retransmitted[] | .[0]] | max) >= .p.steps
+				or ([.p.sent[], .p.retransmitted[] | .[1] - .[2]] | max) > 0
+				or (.p.acked | map(.[1]) | . != sort))
+			| {psn_first: .s.psn_first, psn_last: .s.psn_last, events: (.e | keys), naks: .p.naks_in_all, restarts: .p.restarts}' "$tmp/plots" >"$tmp/wrong"
+		[ -s "$tmp/plots" ] && [ ! -s "$tmp/wrong" ]
+		ok "$name/$end: the PSN plots agree with the numbers" "$tmp/wrong"
+	done
+done
 ! grep -oE '(https?:)?//[a-z0-9.]+\.[a-z]+|@[A-Z]+@' "$page" | grep -vx 'http://www.w3.org' >"$tmp/links"
 ok "it asks nothing of the network, and no mark is left" "$tmp/links"
 
@@ -58,7 +80,7 @@ PY
 	timeout -k 5 120 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
 		--disable-background-networking --disable-component-update --disable-sync \
 		--user-data-dir="$tmp/profile" --window-size="$width,1200" --enable-logging=stderr "${@:3}" \
-		--dump-dom "file://$tmp/probed.html" 2>"$tmp/stderr" | sed -n 's,.*<title>\(.*\)</title>.*,\1,p'
+		--dump-dom "file://$tmp/probed.html" 2>"$tmp/stderr" | sed -n 's,.*<title>\(wide [^<]*\)</title>.*,\1,p'
 	grep CONSOLE "$tmp/stderr" >"$tmp/console"
 }
 
@@ -68,7 +90,7 @@ for width in 1400 800; do
 		[ $scheme = light ] || arguments=(--blink-settings=preferredColorScheme=0)
 		got=$(look "$page" $width "${arguments[@]}")
 		is "$width wide, $scheme: nothing cut off" "$got" \
-			"wide 0 plots 8 dark $([ $scheme = dark ] && echo true || echo false)"
+			"wide 0 plots 9 dark $([ $scheme = dark ] && echo true || echo false)"
 		[ ! -s "$tmp/console" ]
 		ok "... and no message on the console" "$tmp/console"
 	done

@@ -54,7 +54,10 @@ int rd_analysis_open(
 		a->intervals = intervals_open(config->interval_ns);
 	if (config->opcodes)
 		a->opcodes = calloc(256, sizeof(*a->opcodes));
-	if ((config->interval_ns && !a->intervals) || (config->opcodes && !a->opcodes))
+	if (config->psn_plots)
+		a->psn_plots = psn_plots_open();
+	if ((config->interval_ns && !a->intervals) || (config->opcodes && !a->opcodes) ||
+		(config->psn_plots && !a->psn_plots))
 		goto fail;
 	for (unsigned int i = 0; i < 256; i++)
 		a->parts[i] = part_of(i);
@@ -544,6 +547,7 @@ void rd_analysis_close(struct rd_analysis *a)
 	grid_free(&a->grid);
 	refused_free(a);
 	intervals_free(a->intervals);
+	psn_plots_free(a->psn_plots);
 	free(a->opcodes);
 	free(a->legs);
 	free(a->files);

@@ -296,6 +296,8 @@ void flow_incident(struct rd_analysis *a, struct flow *f, enum rd_incident_kind 
 		incident_add(e, n, a->frame, a->ns);
 	if (a->intervals)
 		intervals_incident(a->intervals, kind, n);
+	if (a->psn_plots && n)
+		psn_plots_incident(a, kind);
 }
 
 void flow_take_back(struct flow *f, enum rd_incident_kind kind)

@@ -564,5 +564,7 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		if (!f->pair.peer)
 			pair_request(a, f, psn);
 	}
+	if (a->psn_plots)
+		psn_plots_request(a, f, it, span);
 	flow_remember(a, f, it, false);
 }

@@ -135,4 +135,5 @@ void side_free(struct rd_side *s)
 	free(s->congestion);
 	free(s->held);
 	free(s->times);
+	free(s->psn_plot);
 }

@@ -119,6 +119,23 @@ bool intervals_copy(struct rd_intervals *to, struct intervals *v, const struct r
 /* Counts a packet by its opcode. */
 void opcodes_take(struct rd_opcode_use *opcodes, const struct rd_packet *p, uint64_t frame);
 
+/* --- PSNs over time (psn_plot.c) -------------------------------------------------------------- */
+
+struct psn_plots;
+struct flow;
+struct item;
+
+/* NULL if out of memory. */
+struct psn_plots *psn_plots_open(void);
+void psn_plots_free(struct psn_plots *plots);
+/* What the current frame is, before the two below. */
+void psn_plots_incident(struct rd_analysis *a, enum rd_incident_kind kind);
+/* A request of `f`, and a response to requests of `r`, after they were judged. */
+void psn_plots_request(struct rd_analysis *a, struct flow *f, const struct item *it, uint32_t span);
+void psn_plots_response(struct rd_analysis *a, struct flow *r, const struct item *it);
+/* Sets *to, which the caller frees, if the flow has a plot. False if out of memory. */
+bool psn_plot_copy(struct rd_psn_plot **to, const struct psn_plots *plots, const struct flow *f);
+
 /* --- flows (flow.c) --------------------------------------------------------------------------- */
 
 struct flow_key {
@@ -316,6 +333,7 @@ struct flow {
 	struct flow_held *held;	       /* NULL: no gap fits a pause */
 	struct times *times;	       /* NULL until its first request */
 	struct leg *leg;	       /* never NULL */
+	uint8_t psn_plot; /* its number, from 1; 0: none */
 };
 
 /* Whether one of its frames had a valid ICRC. */
@@ -434,6 +452,7 @@ struct rd_analysis {
 	/* NULL: not asked for. */
 	struct intervals *intervals;
 	struct rd_opcode_use *opcodes; /* 256 */
+	struct psn_plots *psn_plots;
 };
 
 /* One frame, for the functions below. */

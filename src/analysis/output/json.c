@@ -204,6 +204,8 @@ static json_t *side_json(const struct rd_side *s, const struct times *t)
 	set(o, "attempts", rd_json_u64(s->attempts));
 	set(o, "refused", refusal_json(s->refusal));
 	side_congestion_json(o, s);
+	if (s->psn_plot)
+		set(o, "psn_plot", psn_plot_json(s->psn_plot, t->start));
 	return o;
 }
 
@@ -382,8 +384,14 @@ const struct list *report_list(const char *key)
 
 void conversation_json_shorten(json_t *conversation)
 {
-	if (conversation)
-		set(conversation, "series", json_null());
+	json_t *side;
+	const char *key;
+
+	if (!conversation)
+		return;
+	set(conversation, "series", json_null());
+	json_object_foreach (json_object_get(conversation, "sides"), key, side)
+		json_object_del(side, "psn_plot");
 }
 
 json_t *rd_report_json(const struct rd_report *r)

@@ -50,9 +50,11 @@ struct list {
 	size_t (*count)(const struct rd_report *r);
 	json_t *(*make)(const struct rd_report *r, size_t i);
 };
+/* PSNs over time; `start` is the time of the first frame (psn_json.c). */
+json_t *psn_plot_json(const struct rd_psn_plot *p, uint64_t start);
 /* The list with this key; NULL: it is no list. */
 const struct list *report_list(const char *key);
-/* Removes the series of a conversation: most of its bytes. */
+/* Removes what plots show of a conversation: most of its bytes. */
 void conversation_json_shorten(json_t *conversation);
 
 #endif

@@ -61,8 +61,16 @@
 		return list;
 	};
 
+	/* Where findings begin: vertical lines with their titles. */
+	const MARKS = 30;
+	const marks = (list, x, top, bottom, from, to) => list.filter(f => f.first_ns !== null && f.first_ns >= from && f.first_ns <= to)
+		.slice(0, MARKS).map(f => svg("g", {class: "finding-mark " + f.severity}, svg("title", {}, f.title),
+			svg("line", {x1: x(f.first_ns), x2: x(f.first_ns), y1: top, y2: bottom}),
+			svg("path", {d: `M${x(f.first_ns) - 5} ${top - 8}h10l-5 8z`})));
+	const findingsof = (c, name) => report.findings.filter(f => f.conversation === c.id && (!name || f.side === name));
+
 	/* rows: {name, color, values (null: no sample), area, bars}; show: value -> text */
-	const plot = (title, series, rows, show) => {
+	const plot = (title, series, rows, show, found) => {
 		const width = 560, height = 190, left = 66, right = 8, top = 10, bottom = 24;
 		const n = series.points, from = series.start_ns, to = from + n * series.width_ns;
 		const most = ceiling(Math.max(1e-9, ...rows.flatMap(r => r.values).filter(v => v !== null)));
@@ -110,7 +118,7 @@
 				picture.append(svg("polyline", {points: path, fill: "none", stroke: color, "stroke-width": 1.6}));
 			}
 		});
-		picture.append(cursor);
+		picture.append(...marks(found, ns => x((ns - from) / series.width_ns), top, height - bottom, from, to), cursor);
 		const leave = () => {
 			cursor.setAttribute("visibility", "hidden");
 			when.textContent = "";
@@ -131,16 +139,16 @@
 		return el("div", {class: "plot"}, el("h3", {}, title), legend, picture);
 	};
 
-	const plots = series => {
+	const plots = (series, found) => {
 		if (!series)
 			return el("p", {class: "soft"}, "No time series was stored for it.");
 		const persecond = values => values.map(v => v * 8e9 / series.width_ns);
 		const quiet = [], list = [plot("Rate", series, [
 			{name: "on the wire", color: "--one", values: persecond(series.wire_bytes)},
-			{name: "new data", color: "--two", values: persecond(series.goodput_bytes), area: true}], rate)];
+			{name: "new data", color: "--two", values: persecond(series.goodput_bytes), area: true}], rate, found)];
 		const optional = (title, none, rows, show) => {
 			if (rows.some(r => r.values.some(v => v)))
-				list.push(plot(title, series, rows, show));
+				list.push(plot(title, series, rows, show, found));
 			else
 				quiet.push(none);
 		};
@@ -155,6 +163,67 @@
 			{name: "mean", color: "--one", values: series.latency_mean_ns}], span);
 		return [el("div", {class: "plots"}, list), quiet.length > 0 &&
 			el("p", {class: "soft small"}, "Not drawn: " + quiet.join("; ") + ".")];
+	};
+
+	/* --- PSNs over time --- */
+	/* All packets of one requester: a line that is not straight is a story. */
+	const psnplot = (p, found) => {
+		const width = Math.max(320, Math.min(1120, document.documentElement.clientWidth - 90));
+		const height = 320, left = 66, right = 8, top = 14, bottom = 24;
+		const from = p.start_ns, to = from + p.steps * p.width_ns;
+		const values = [...p.sent, ...p.retransmitted].flatMap(r => [r[1], r[2]]).concat(p.acked.map(a => a[1]), p.naks.map(n => n.psn));
+		const low = values.reduce((a, b) => Math.min(a, b), 0), high = values.reduce((a, b) => Math.max(a, b), low + 1);
+		const x = ns => left + (width - left - right) * (ns - from) / (to - from);
+		const y = v => height - bottom - (height - top - bottom) * (v - low) / (high - low);
+		const at = step => x(from + (step + 0.5) * p.width_ns).toFixed(1);
+		/* At least two pixels high, so that a single packet is seen. */
+		const bars = list => list.map(r => `M${at(r[0])} ${(y(r[1]) + 1).toFixed(1)}V${(y(r[2]) - 1).toFixed(1)}`).join("");
+		const picture = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label":
+			`PSNs over time: ${many(high - low, "packet")}, ${many(p.naks_in_all, "NAK")}`});
+		for (const v of ticks(low, high, 4))
+			picture.append(svg("line", {class: "grid", x1: left, x2: width - right, y1: y(v), y2: y(v)}),
+				svg("text", {x: left - 6, y: y(v) + 4, "text-anchor": "end"}, (v < 0 ? "\u2212" : "+") + count(Math.abs(v))));
+		for (const t of ticks(from, to, width / 190))
+			picture.append(svg("text", {x: x(t), y: height - 7, "text-anchor": "middle"}, span(t)));
+		const acked = p.acked.map(([step, psn], i) => `${i ? "H" + at(step) + "V" : "M" + at(step) + " "}${y(psn).toFixed(1)}`).join("");
+		picture.append(...marks(found, x, top, height - bottom, from, to),
+			svg("path", {d: bars(p.sent), stroke: "var(--two)", "stroke-width": 2.2, fill: "none"}),
+			p.acked.length > 0 ? svg("path", {d: acked + `H${width - right}`, stroke: "var(--one)", "stroke-width": 1.3, fill: "none"}) : "",
+			svg("path", {d: bars(p.retransmitted), stroke: "var(--three)", "stroke-width": 2.2, fill: "none"}),
+			...p.naks.map(n => svg("path", {d: `M${(x(n.ns) - 4).toFixed(1)} ${(y(n.psn) - 4).toFixed(1)}l8 8m0 -8l-8 8`,
+				stroke: "var(--four)", "stroke-width": 2, fill: "none"}, svg("title", {}, `${n.rnr ? "RNR NAK" : "NAK"}, frame ${String(n.frame)}, ${moment(n.ns)}`))));
+		const key = (color, name) => el("span", {}, el("i", {style: `background: var(${color})`}), name);
+		const reading = el("span");
+		picture.addEventListener("pointerleave", () => reading.textContent = "");
+		picture.addEventListener("pointermove", event => {
+			const box = picture.getBoundingClientRect();
+			const ns = from + ((event.clientX - box.left) * width / box.width - left) * (to - from) / (width - left - right);
+			const v = low + (height - bottom - (event.clientY - box.top) * height / box.height) * (high - low) / (height - top - bottom);
+			reading.textContent = ns < from || ns > to || v < low || v > high ? "" :
+				`at ${moment(ns)}, PSN ${p.restarts ? "+" + count(v) : String(((p.psn + Math.round(v)) % 0x1000000 + 0x1000000) % 0x1000000)}`;
+		});
+		return el("div", {class: "plot"}, el("h3", {}, `PSNs, from ${String(p.psn)} on`),
+			el("div", {class: "legend"}, key("--two", "sent first"), key("--one", "next PSN that the responder expects (ACKs)"),
+				p.retransmitted.length > 0 && key("--three", "retransmitted"), p.naks.length > 0 && key("--four", "\u00d7 NAK"),
+				found.some(f => f.first_ns !== null) && el("span", {}, "\u25bc a finding begins"), reading), picture,
+			el("p", {class: "soft small"}, [`One step is ${span(p.width_ns)}.`,
+				p.late && "It begins with the first retransmission or NAK, not with the first packet.",
+				p.restarts > 0 && `The sequence restarted ${p.restarts === 1 ? "once" : count(p.restarts) + " times"}: PSNs after that are drawn above those before.`,
+				p.naks_in_all > p.naks.length && `${count(p.naks.length)} of ${count(p.naks_in_all)} NAKs are drawn.`].filter(Boolean).join(" ")));
+	};
+	/* Those with findings first, as the findings are ordered. */
+	const psnplots = () => {
+		const rank = r => (i => i < 0 ? report.findings.length : i)(report.findings.findIndex(f => f.conversation === r.c.id && f.side === r.name));
+		const rows = report.conversations.flatMap(c => ["a", "b"].filter(name => c.sides[name].psn_plot).map(name => ({c, name})))
+			.map(r => ({...r, rank: rank(r)})).sort((p, q) => p.rank - q.rank);
+		const place = el("div"), show = r => place.replaceChildren(psnplot(r.c.sides[r.name].psn_plot, findingsof(r.c, r.name)));
+		if (!rows.length)
+			return false;
+		const choice = el("select", {"aria-label": "PSNs of", on: {change: () => show(rows[Number(choice.value)])}},
+			rows.map((r, i) => el("option", {value: i}, `${endpoint(r.c[r.name])} \u2192 ${endpoint(r.c[r.name === "a" ? "b" : "a"])}` +
+				(r.rank < report.findings.length ? " (findings)" : ""))));
+		show(rows[0]);
+		return [el("h2", {}, "PSNs over time"), rows.length > 1 && el("p", {class: "tools"}, choice), place];
 	};
 
 	/* --- tables --- */
@@ -291,12 +360,13 @@
 
 	const course = () => {
 		const all = report.series, place = el("div"), named = report.conversations.filter(c => c.series);
-		const show = series => place.replaceChildren(...[plots(series)].flat().filter(Boolean));
+		const show = (series, found) => place.replaceChildren(...[plots(series, found)].flat().filter(Boolean));
 		const choice = el("select", {"aria-label": "Traffic of", on: {change: () =>
-			show(choice.value === "" ? all : named[Number(choice.value)].series)}},
+			choose(choice.value === "" ? null : named[Number(choice.value)])}},
 			el("option", {value: ""}, "all traffic"),
 			named.map((c, i) => el("option", {value: i}, `${endpoint(c.a)} \u2194 ${endpoint(c.b)} (${c.transport})`)));
-		show(all);
+		const choose = c => c ? show(c.series, findingsof(c)) : show(all, report.findings);
+		choose(null);
 		return [el("h2", {}, "Over time"), named.length > 0 && el("p", {class: "tools"}, choice), place];
 	};
 
@@ -361,7 +431,7 @@
 	const pairings = {none: "the other QP is unknown", port: "paired by UDP source ports, which drivers compute from both QP numbers", psn: "paired by PSNs and ACKs", cm: "paired by messages of the CM", resource: "paired by the host's list of QPs"};
 	const connection = c => c && `connected by the CM for service ${c.service_id}: retry count ${c.retry_count}, RNR retry ${c.rnr_retry} (REQ) and ${c.reply_rnr_retry} (REP), ACK timeout ${c.ack_timeout}, frame ${String(c.frame)}`;
 	const detail = row => [el("p", {class: "soft"}, [row.c.kind, row.c.transport, pairings[row.c.pairing], connection(row.c.connection)].filter(Boolean).join(", ")),
-		el("div", {class: "pair"}, sideview(row.c, row.name), sideview(row.c, row.name === "a" ? "b" : "a")), el("h3"), plots(row.c.series)];
+		el("div", {class: "pair"}, sideview(row.c, row.name), sideview(row.c, row.name === "a" ? "b" : "a")), el("h3"), plots(row.c.series, findingsof(row.c))];
 
 	const pairs = () => {
 		const rows = report.conversations.flatMap(c => {
@@ -409,7 +479,7 @@
 
 	const capture = one => {
 		report = one;
-		return [title(), verdict(report.verdict), tiles(), groups(report.groups, report.findings), course(), pairs(), pauses(), checks(), files()];
+		return [title(), verdict(report.verdict), tiles(), groups(report.groups, report.findings), psnplots(), course(), pairs(), pauses(), checks(), files()];
 	};
 
 	/* --- two ends of the same traffic --- */

@@ -98,7 +98,8 @@ static bool fill_side(const struct rd_analysis *a, struct rd_side *s, const stru
 		s->last_frame = own->traffic.last_frame;
 		s->pkey = own->id.pkey;
 		s->priority = priority_result(&own->priority, own->traffic.frames);
-		if (!congestion_result(&s->congestion, own) || !held_result(&s->held, own))
+		if (!congestion_result(&s->congestion, own) || !held_result(&s->held, own) ||
+			!psn_plot_copy(&s->psn_plot, a->psn_plots, own))
 			return false;
 		if (!fill_requests(s, own) || !refused_copy(a, s, own))
 			return false;

@@ -136,6 +136,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_HTML:
 		s->html = arg;
+		s->config.psn_plots = true;
 		return 0;
 	case OPT_COMPARE:
 		s->compare = arg;
