@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* PSNs over time: steps that become longer, NAKs that are thinned, who gets a plot. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "test_scene.h"
+
+static struct scene begin_plots(void)
+{
+	const struct rd_analysis_config config = {
+		.skip_icrc = true, .qp = RD_QP_UNKNOWN, .psn_plots = true};
+
+	return begin_with(&config);
+}
+
+static const struct rd_psn_plot *plot_of(struct scene *s)
+{
+	return result(s)->side[0].psn_plot;
+}
+
+/* The PSN wraps; packet 2 is lost, and all from there on are sent again. */
+static void loss(void **state)
+{
+	struct scene s = begin_plots();
+	const struct rd_psn_plot *p;
+	unsigned int sent = 0, again = 0;
+
+	(void)state;
+	sends(&s, 0xfffffe, 0xffffff);
+	sends(&s, 1, 2);
+	respond(&s, ACK, 0xffffff, OK);
+	respond(&s, ACK, 0, NAK_SEQ);
+	sends(&s, 0, 2);
+	respond(&s, ACK, 2, OK);
+	p = plot_of(&s);
+	assert_non_null(p);
+	assert_int_equal(p->psn, 0xfffffe);
+	assert_false(p->late);
+	assert_int_equal(p->naks_in_all, 1);
+	assert_int_equal(p->naks[0].psn, 2);
+	assert_int_equal(p->naks[0].frame, 6);
+	assert_int_equal(p->steps[0].sent.low, 0);
+	for (unsigned int i = 0; i < p->n; i++) {
+		sent += p->steps[i].sent.high != RD_PSN_NONE;
+		again += p->steps[i].again.high != RD_PSN_NONE;
+		if (p->steps[i].again.high != RD_PSN_NONE)
+			assert_in_range(p->steps[i].again.low, 2, 4);
+	}
+	assert_int_equal(sent, 4);
+	assert_int_equal(again, 3);
+	assert_int_equal(p->steps[p->n - 1].acked, 5);
+	end(&s);
+}
+
+/* Whatever the time is, all packets stay in the plot, in order. */
+static void long_time(void **state)
+{
+	static const uint64_t gaps[] = {1000, 700000, 333, 50000000, 2000000000};
+	struct scene s = begin_plots();
+	const struct rd_psn_plot *p;
+	uint64_t start, width = 1000;
+	int64_t next = 0;
+
+	(void)state;
+	start = s.ns + 10000;
+	for (uint32_t i = 0; i < 2000; i++) {
+		sends(&s, i, i);
+		s.ns += gaps[i * 5 / 2000];
+	}
+	width = (s.ns - gaps[4] - start) / RD_PSN_STEPS;
+	p = plot_of(&s);
+	assert_int_equal(p->start_ns, start);
+	assert_true(p->width_ns > width && p->width_ns <= 2 * width + 2);
+	assert_true(p->n > RD_PSN_STEPS / 2 && p->n <= RD_PSN_STEPS);
+	for (unsigned int i = 0; i < p->n; i++) {
+		if (p->steps[i].sent.high == RD_PSN_NONE)
+			continue;
+		assert_int_equal(p->steps[i].sent.low, next);
+		next = p->steps[i].sent.high + 1;
+	}
+	assert_int_equal(next, 2000);
+	end(&s);
+}
+
+static void many_naks(void **state)
+{
+	struct scene s = begin_plots();
+	const struct rd_psn_plot *p;
+	uint64_t step;
+
+	(void)state;
+	for (uint32_t i = 0; i < 300; i++) {
+		sends(&s, i, i);
+		respond(&s, ACK, i, RNR);
+		sends(&s, i, i);
+		respond(&s, ACK, i, OK);
+	}
+	p = plot_of(&s);
+	assert_int_equal(p->naks_in_all, 300);
+	assert_in_range(p->n_naks, RD_PSN_NAKS / 2, RD_PSN_NAKS);
+	step = (uint64_t)(p->naks[1].psn - p->naks[0].psn);
+	for (unsigned int i = 0; i < p->n_naks; i++) {
+		assert_true(p->naks[i].rnr);
+		assert_int_equal(p->naks[i].psn, i * step);
+	}
+	assert_true((p->n_naks + 1) * step > 300);
+	end(&s);
+}
+
+/* A hundred requesters are there before the one in trouble: it gets the plot of another one. */
+static void trouble_is_drawn(void **state)
+{
+	struct scene s = begin_plots();
+	unsigned int plots = 0, late = 0;
+
+	(void)state;
+	for (uint32_t qp = 1; qp <= 100; qp++) {
+		s.qp = 0x1000 + qp;
+		sends(&s, 0, qp == 100 ? 1 : 9);
+	}
+	s.ns += 10000000;
+	sends(&s, 0, 1); /* of the last one */
+	s.qp = 0;
+	assert_int_equal(rd_analysis_report(s.a, &s.r, NULL), 0);
+	for (size_t i = 0; i < s.r->n_conversations; i++) {
+		const struct rd_conversation *c = &s.r->conversations[i];
+		const struct rd_psn_plot *p = c->side[0].psn_plot;
+
+		plots += p != NULL;
+		late += p && p->late;
+		if (c->b.qp == 0x1000 + 100) {
+			assert_non_null(p);
+			assert_true(p->late);
+		}
+	}
+	assert_int_equal(plots, 64);
+	assert_int_equal(late, 1);
+	end(&s);
+}
+
+static void not_asked_for(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	sends(&s, 0, 9);
+	assert_null(plot_of(&s));
+	end(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(loss),
+		cmocka_unit_test(long_time),
+		cmocka_unit_test(many_naks),
+		cmocka_unit_test(trouble_is_drawn),
+		cmocka_unit_test(not_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
