@@ -146,5 +146,9 @@ has "the text says whose clock is ahead" "$tmp/text" "^B's clock is 0\.[0-9]+ s 
 has "... and each capture by itself" "$tmp/text" "^== B: .*57_router_loss/b\.pcap\.zst alone$"
 analyze --html "$tmp/page.html" "$TEST_DATA"/roce/57*/[ab].pcap.zst >/dev/null 2>"$tmp/log"
 is "a page of it" "$? $(grep -c '"captures":\[' "$tmp/page.html")" "0 1"
+analyze --json "$TEST_DATA"/roce/57*/[ab].pcap.zst 2>"$tmp/log" | jq -S . >"$tmp/page.want"
+sed -n 's,^<script type="application/json" id="report">\(.*\)</script>$,\1,p' "$tmp/page.html" |
+	jq -S 'del(.captures[].conversations[].sides[].psn_plot)' | cmp - "$tmp/page.want"
+ok "... with what --json prints"
 
 tap_done

@@ -45,12 +45,36 @@ static int put_document(const void *ctx, size_t flags, json_dump_callback_t put,
 	return ret;
 }
 
+/* Both captures of a page share its bytes; the comparison is whole. */
+static int put_page_ends(
+	const struct analyze_outcome *o, size_t flags, json_dump_callback_t put, void *sink)
+{
+	json_t *ends = rd_ends_json(o->ends);
+	char head[40];
+	int ret = -1;
+
+	snprintf(head, sizeof(head), "{\"version\":%d,\"ends\":", RD_REPORT_VERSION);
+	if (!ends)
+		errno = ENOMEM;
+	else if (!put(head, strlen(head), sink) && !json_dump_callback(ends, put, sink, flags))
+		ret = 0;
+	json_decref(ends);
+	for (int i = 0; i < RD_TAPS && !ret; i++) {
+		const char *before = i ? "," : ",\"captures\":[";
+
+		ret = put(before, strlen(before), sink) ||
+		      rd_report_json_write_within(
+			      o->reports[i], RD_PAGE_BYTES / 4, flags, put, sink);
+	}
+	return ret || put("]}", 2, sink) ? -1 : 0;
+}
+
 static int put_page_document(const void *ctx, size_t flags, json_dump_callback_t put, void *sink)
 {
 	const struct analyze_outcome *o = ctx;
 
 	if (o->ends)
-		return put_document(ctx, flags, put, sink);
+		return put_page_ends(o, flags, put, sink);
 	return rd_report_json_write_within(o->reports[0], RD_PAGE_BYTES, flags, put, sink);
 }
 
