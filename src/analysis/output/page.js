@@ -67,7 +67,7 @@
 		.slice(0, MARKS).map(f => svg("g", {class: "finding-mark " + f.severity}, svg("title", {}, f.title),
 			svg("line", {x1: x(f.first_ns), x2: x(f.first_ns), y1: top, y2: bottom}),
 			svg("path", {d: `M${x(f.first_ns) - 5} ${top - 8}h10l-5 8z`})));
-	const findingsof = (c, name) => report.findings.filter(f => f.conversation === c.id && (!name || f.side === name));
+	const findingsof = (c, name) => c.findings.filter(f => !name || f.side === name);
 
 	/* rows: {name, color, values (null: no sample), area, bars}; show: value -> text */
 	const plot = (title, series, rows, show, found) => {
@@ -365,7 +365,7 @@
 			choose(choice.value === "" ? null : named[Number(choice.value)])}},
 			el("option", {value: ""}, "all traffic"),
 			named.map((c, i) => el("option", {value: i}, `${endpoint(c.a)} \u2194 ${endpoint(c.b)} (${c.transport})`)));
-		const choose = c => c ? show(c.series, findingsof(c)) : show(all, report.findings);
+		const every = report.findings, choose = c => c ? show(c.series, findingsof(c)) : show(all, every);
 		choose(null);
 		return [el("h2", {}, "Over time"), named.length > 0 && el("p", {class: "tools"}, choice), place];
 	};
@@ -479,6 +479,9 @@
 
 	const capture = one => {
 		report = one;
+		/* Plots are drawn when another capture may be the current one. */
+		for (const c of one.conversations)
+			c.findings = one.findings.filter(f => f.conversation === c.id);
 		return [title(), verdict(report.verdict), tiles(), groups(report.groups, report.findings), psnplots(), course(), pairs(), pauses(), checks(), files()];
 	};
 
