@@ -22,7 +22,7 @@ static const struct rd_psn_plot *plot_of(struct scene *s)
 	return result(s)->side[0].psn_plot;
 }
 
-/* The PSN wraps; packet 2 is lost, and all from there on are sent again. */
+/* The PSN wraps; packet 2 is lost, and all from there on are retransmitted. */
 static void loss(void **state)
 {
 	struct scene s = begin_plots();
