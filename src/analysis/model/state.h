@@ -333,7 +333,7 @@ struct flow {
 	struct flow_held *held;	       /* NULL: no gap fits a pause */
 	struct times *times;	       /* NULL until its first request */
 	struct leg *leg;	       /* never NULL */
-	uint8_t psn_plot; /* its number, from 1; 0: none */
+	uint8_t psn_plot;	       /* its number, from 1; 0: none */
 };
 
 /* Whether one of its frames had a valid ICRC. */
