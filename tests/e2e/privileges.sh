@@ -227,7 +227,7 @@ else
 		[ -s "$tmp/status" ] && ip netns exec "$ns" bash -c 'echo hello >/dev/udp/127.0.0.1/9' 2>/dev/null
 		child=$(pgrep -P $pid rdmadump | head -n 1)
 		[ -n "$child" ] && [ "$(find "/proc/$child/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" = 2 ] &&
-			cat "/proc/$child/task"/*/status >"$tmp/now" 2>/dev/null && mv "$tmp/now" "$tmp/status"
+			cat "/proc/$child/task"/*/status >"$tmp/now" 2>/dev/null && [ "$(grep -c '^Name:' "$tmp/now")" = 2 ] && mv "$tmp/now" "$tmp/status"
 		sleep 0.05
 	done
 	wait $pid

@@ -250,7 +250,7 @@ static int get_qps(struct queue *out, const struct request *q)
 		{
 			if (qp->obj.type == OBJ_QP)
 				put_qp(r, qp->qpn, (uint8_t)qp->type, (uint8_t)qp->state,
-					(uint32_t)getpid() + h->conf->foreign_qps);
+					(uint32_t)(h->conf->foreign_qps ? getppid() : getpid()));
 		}
 		put_other_qps(r, h);
 		hca_unlock(h);
