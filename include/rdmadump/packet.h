@@ -88,6 +88,7 @@ enum rd_net { RD_NET_NONE = 0, RD_NET_IPV4, RD_NET_IPV6, RD_NET_GRH };
 #define RD_PACKET_CUT	    0x01 /* the captured bytes end within the headers */
 #define RD_PACKET_FRAGMENT  0x02 /* a part of an IP datagram */
 #define RD_PACKET_MALFORMED 0x04 /* length fields that contradict each other or the frame */
+#define RD_PACKET_LINK	    0x08 /* flow control of an InfiniBand link: no LRH, no addresses */
 
 /* Bits of the BTH, in one byte. */
 #define RD_BTH_SOLICITED 0x80
@@ -202,7 +203,38 @@ uint32_t rd_aeth_rnr_us(unsigned int value);
 /* "PSN sequence error"; never NULL. */
 const char *rd_aeth_nak_name(unsigned int value);
 
-#define RD_MAD_CM 0x07
+/* The local route header of native InfiniBand. LIDs from RD_LID_MULTICAST on are groups. */
+struct rd_lrh {
+	uint16_t slid, dlid;
+	uint8_t vl, sl;
+};
+
+#define RD_LID_MULTICAST  0xc000
+#define RD_LID_PERMISSIVE 0xffff /* no group: SMPs with a directed route */
+
+bool rd_packet_lrh(const struct rd_packet *p, struct rd_lrh *out);
+
+/* Whether the packet goes to a group: by the QP, the DLID, and the address. */
+bool rd_packet_is_multicast(const struct rd_packet *p);
+
+/*
+ * IP over InfiniBand (RFC 4391; connected mode RFC 4755): an Ethertype and two reserved bytes, then
+ * an IP datagram or ARP for InfiniBand. Recognized by these, and by the length of the datagram, in
+ * the first packets of SENDs.
+ */
+struct rd_ipoib {
+	const uint8_t *data; /* behind the four bytes: at least the fixed header is captured */
+	uint16_t ethertype;
+};
+
+/* False if it is another packet, or too little of it was captured to tell. */
+bool rd_packet_ipoib(const struct rd_packet *p, struct rd_ipoib *out);
+
+#define RD_MAD_SMP	    0x01
+#define RD_MAD_SA	    0x03
+#define RD_MAD_CM	    0x07
+#define RD_MAD_SMP_DIRECTED 0x81
+#define RD_MAD_RESPONSE	    0x80 /* bit of a method */
 
 struct rd_mad {
 	const uint8_t *data; /* the MAD's first byte */
@@ -228,7 +260,7 @@ bool rd_packet_mad(const struct rd_packet *p, struct rd_mad *out);
 const char *rd_mad_class_name(unsigned int class);
 /* "Get", "GetResp"; NULL if unknown. */
 const char *rd_mad_method_name(unsigned int method);
-/* "ConnectRequest" of the CM, common attributes of SMPs, SA and PMA; NULL if unknown. */
+/* "ConnectRequest" of the CM, attributes of SMPs, SA and PMA; NULL if unknown. */
 const char *rd_mad_attribute_name(unsigned int class, unsigned int attribute);
 
 /* An SMP's own header, 14.2.1. */
@@ -252,8 +284,16 @@ struct rd_sa {
 /* Each returns false if the MAD is of another class, or its headers were not captured. */
 bool rd_mad_smp(const struct rd_mad *mad, struct rd_smp *out);
 bool rd_mad_sa(const struct rd_mad *mad, struct rd_sa *out);
+/* "SA Get PathRecord": numbers where a name is unknown. Cut to `room` bytes with the NUL. */
+void rd_mad_text(
+	char *buf, size_t room, unsigned int class, unsigned int method, unsigned int attribute);
 /* The status without the direction bit of directed SMPs. */
 uint16_t rd_mad_status(const struct rd_mad *mad);
+/* "no records": the cause in a status, 13.4.7 and 15.2.5; NULL if unknown. `status` is that of
+ * rd_mad_status(). */
+const char *rd_mad_status_name(unsigned int class, unsigned int status);
+/* Whether a response to the method has to follow. */
+bool rd_mad_expects_response(unsigned int method);
 
 enum rd_cm_attribute {
 	RD_CM_REQ = 0x10,

@@ -36,10 +36,11 @@
 #define SLL2_LEN    20
 #define ARP_NETLINK 824 /* hardware type of a netlink monitor: the protocol is no Ethertype */
 
-#define LRH_LEN	 8
-#define RWH_LEN	 4 /* raw header: two reserved bytes and an Ethertype */
-#define GRH_LEN	 40
-#define VCRC_LEN 2
+#define LRH_LEN		 8
+#define FLOW_CONTROL_LEN 6 /* with its CRC; 7.9.4 */
+#define RWH_LEN		 4 /* raw header: two reserved bytes and an Ethertype */
+#define GRH_LEN		 40
+#define VCRC_LEN	 2
 
 static inline bool captured(const struct rd_packet *p, uint32_t off, uint32_t n)
 {
@@ -401,6 +402,10 @@ static bool parse_lrh(struct rd_packet *p)
 	unsigned int lnh;
 	uint32_t length;
 
+	if (p->len <= FLOW_CONTROL_LEN) {
+		p->flags |= RD_PACKET_LINK;
+		return payload_at(p, 0);
+	}
 	if (!captured(p, 0, LRH_LEN))
 		return cut(p);
 	lnh = p->data[1] & 3;

@@ -5,13 +5,11 @@
  */
 #include "names.h"
 #include <rdmadump/packet.h>
+#include <stdio.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-#define CLASS_SMP	   0x01
-#define CLASS_SMP_DIRECTED 0x81
-#define CLASS_SA	   0x03
-#define CLASS_PMA	   0x04
+#define CLASS_PMA 0x04
 
 #define SMP_HEADER 36 /* up to the LIDs of a directed route */
 #define SA_HEADER  56 /* MAD, RMPP and SA header */
@@ -41,9 +39,9 @@ bool rd_packet_mad(const struct rd_packet *p, struct rd_mad *out)
 bool rd_mad_smp(const struct rd_mad *mad, struct rd_smp *out)
 {
 	const uint8_t *m = mad->data;
-	bool directed = mad->class == CLASS_SMP_DIRECTED;
+	bool directed = mad->class == RD_MAD_SMP_DIRECTED;
 
-	if ((!directed && mad->class != CLASS_SMP) || mad->left < SMP_HEADER)
+	if ((!directed && mad->class != RD_MAD_SMP) || mad->left < SMP_HEADER)
 		return false;
 	*out = (struct rd_smp){.mkey = rd_be64(m + 24)};
 	if (!directed)
@@ -61,7 +59,7 @@ bool rd_mad_sa(const struct rd_mad *mad, struct rd_sa *out)
 {
 	const uint8_t *m = mad->data;
 
-	if (mad->class != CLASS_SA || mad->left < SA_HEADER)
+	if (mad->class != RD_MAD_SA || mad->left < SA_HEADER)
 		return false;
 	*out = (struct rd_sa){.rmpp_type = m[25],
 		.rmpp_flags = m[26] & 7,
@@ -73,15 +71,60 @@ bool rd_mad_sa(const struct rd_mad *mad, struct rd_sa *out)
 
 uint16_t rd_mad_status(const struct rd_mad *mad)
 {
-	return mad->class == CLASS_SMP_DIRECTED ? mad->status & 0x7fff : mad->status;
+	return mad->class == RD_MAD_SMP_DIRECTED ? mad->status & 0x7fff : mad->status;
+}
+
+/* 13.4.7: bits 2 to 4 are a code, the upper byte belongs to the class. */
+const char *rd_mad_status_name(unsigned int class, unsigned int status)
+{
+	static const struct name of_sa[] = {
+		{1, "no resources"},
+		{2, "invalid request"},
+		{3, "no records"},
+		{4, "too many records"},
+		{5, "invalid GID"},
+		{6, "insufficient components"},
+		{7, "denied"},
+		{8, "priority suggested"},
+	};
+	static const struct name codes[] = {
+		{1, "version not supported"},
+		{2, "method not supported"},
+		{3, "method not supported for the attribute"},
+		{7, "invalid attribute or modifier"},
+	};
+
+	if (class == RD_MAD_SA && status >> 8)
+		return find_name(of_sa, COUNT(of_sa), status >> 8);
+	if (status >> 8)
+		return NULL;
+	if (status >> 2 & 7)
+		return find_name(codes, COUNT(codes), status >> 2 & 7);
+	return status & 1 ? "busy" : status & 2 ? "redirect" : NULL;
+}
+
+bool rd_mad_expects_response(unsigned int method)
+{
+	switch (method) {
+	case 0x01: /* Get */
+	case 0x02: /* Set */
+	case 0x06: /* Report */
+	case 0x12: /* GetTable */
+	case 0x13: /* GetTraceTable */
+	case 0x14: /* GetMulti */
+	case 0x15: /* Delete */
+		return true;
+	default:
+		return false;
+	}
 }
 
 const char *rd_mad_class_name(unsigned int class)
 {
 	static const struct name names[] = {
-		{CLASS_SMP, "SMP"},
-		{CLASS_SMP_DIRECTED, "SMP (directed)"},
-		{CLASS_SA, "SA"},
+		{RD_MAD_SMP, "SMP"},
+		{RD_MAD_SMP_DIRECTED, "SMP (directed)"},
+		{RD_MAD_SA, "SA"},
 		{CLASS_PMA, "PMA"},
 		{0x05, "BM"},
 		{0x06, "DevMgt"},
@@ -143,14 +186,22 @@ static const struct name smp_attributes[] = {
 static const struct name sa_attributes[] = {
 	{0x0011, "NodeRecord"},
 	{0x0012, "PortInfoRecord"},
+	{0x0013, "SLtoVLMappingTableRecord"},
+	{0x0014, "SwitchInfoRecord"},
+	{0x0015, "LinearForwardingTableRecord"},
+	{0x0016, "RandomForwardingTableRecord"},
+	{0x0017, "MulticastForwardingTableRecord"},
 	{0x0018, "SMInfoRecord"},
 	{0x0020, "LinkRecord"},
+	{0x0030, "GUIDInfoRecord"},
 	{0x0031, "ServiceRecord"},
 	{0x0033, "P_KeyTableRecord"},
 	{0x0035, "PathRecord"},
+	{0x0036, "VLArbitrationTableRecord"},
 	{0x0038, "MCMemberRecord"},
 	{0x0039, "TraceRecord"},
 	{0x003a, "MultiPathRecord"},
+	{0x003b, "ServiceAssociationRecord"},
 	{0x00f3, "InformInfoRecord"},
 };
 
@@ -160,7 +211,20 @@ static const struct name pma_attributes[] = {
 	{0x0012, "PortCounters"},
 	{0x0015, "PortRcvErrorDetails"},
 	{0x0016, "PortXmitDiscardDetails"},
+	{0x0017, "PortOpRcvCounters"},
+	{0x0018, "PortFlowCtlCounters"},
+	{0x0019, "PortVLOpPackets"},
+	{0x001a, "PortVLOpData"},
+	{0x001b, "PortVLXmitFlowCtlUpdateErrors"},
+	{0x001c, "PortVLXmitWaitCounters"},
 	{0x001d, "PortCountersExtended"},
+	{0x001e, "PortSamplesResultExtended"},
+	{0x0030, "SwPortVLCongestion"},
+	{0x0031, "PortRcvConCtrl"},
+	{0x0032, "PortSLRcvFECN"},
+	{0x0033, "PortSLRcvBECN"},
+	{0x0034, "PortXmitConCtrl"},
+	{0x0035, "PortVLXmitTimeCong"},
 };
 
 static const struct name cm_attributes[] = {
@@ -186,9 +250,9 @@ const char *rd_mad_attribute_name(unsigned int class, unsigned int attribute)
 		const struct name *names;
 		size_t n;
 	} classes[] = {
-		{CLASS_SMP, smp_attributes, COUNT(smp_attributes)},
-		{CLASS_SMP_DIRECTED, smp_attributes, COUNT(smp_attributes)},
-		{CLASS_SA, sa_attributes, COUNT(sa_attributes)},
+		{RD_MAD_SMP, smp_attributes, COUNT(smp_attributes)},
+		{RD_MAD_SMP_DIRECTED, smp_attributes, COUNT(smp_attributes)},
+		{RD_MAD_SA, sa_attributes, COUNT(sa_attributes)},
 		{CLASS_PMA, pma_attributes, COUNT(pma_attributes)},
 		{RD_MAD_CM, cm_attributes, COUNT(cm_attributes)},
 	};
@@ -202,4 +266,28 @@ const char *rd_mad_attribute_name(unsigned int class, unsigned int attribute)
 			return name;
 	}
 	return find_name(common_attributes, COUNT(common_attributes), attribute);
+}
+
+/* The name, or the number in `buf`. */
+static const char *name_or(
+	char *buf, size_t room, const char *name, const char *what, int digits, unsigned int number)
+{
+	if (name)
+		return name;
+	snprintf(buf, room, "%s 0x%0*x", what, digits, number);
+	return buf;
+}
+
+void rd_mad_text(
+	char *buf, size_t room, unsigned int class, unsigned int method, unsigned int attribute)
+{
+	char numbers[3][24];
+
+	snprintf(buf, room, "%s %s %s",
+		name_or(numbers[0], sizeof(numbers[0]), rd_mad_class_name(class), "MAD class", 2,
+			class),
+		name_or(numbers[1], sizeof(numbers[1]), rd_mad_method_name(method), "method", 2,
+			method),
+		name_or(numbers[2], sizeof(numbers[2]), rd_mad_attribute_name(class, attribute),
+			"attribute", 4, attribute));
 }

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <time.h>
 
+#define ETHERTYPE_IPV4 0x0800
+#define ETHERTYPE_ARP  0x0806
+
 #define NS_PER_S UINT64_C(1000000000)
 
 #define ADDRESSES_WIDTH 26 /* "10.0.0.1 > 10.0.0.2" fits, and most others */
@@ -171,6 +174,26 @@ static void add_aeth(struct rd_line *line, const struct rd_packet *p)
 	rd_line_add(line, " MSN %u", aeth.msn);
 }
 
+static void add_ipoib(struct rd_line *line, const struct rd_packet *p)
+{
+	struct rd_ipoib ip;
+	unsigned int length;
+	const uint8_t *src;
+
+	if (!rd_packet_ipoib(p, &ip))
+		return;
+	rd_line_add(line, " IPoIB %s", rd_ethertype_name(ip.ethertype));
+	if (ip.ethertype == ETHERTYPE_ARP)
+		return;
+	length = ip.ethertype == ETHERTYPE_IPV4 ? 4 : 16;
+	src = ip.data + (length == 4 ? 12 : 8);
+	rd_line_add(line, " ");
+	rd_line_address(line, src, length);
+	rd_line_add(line, " > ");
+	rd_line_address(line, src + length, length);
+	rd_line_add(line, " protocol %u", ip.data[length == 4 ? 9 : 6]);
+}
+
 static void add_headers(struct rd_line *line, const struct rd_packet *p)
 {
 	const uint8_t *h;
@@ -201,6 +224,7 @@ static void add_headers(struct rd_line *line, const struct rd_packet *p)
 	if ((h = rd_packet_header(p, RD_H_IETH)))
 		rd_line_add(line, " invalidate rkey 0x%08x", rd_be32(h));
 	rd_line_mad(line, p);
+	add_ipoib(line, p);
 }
 
 static void add_marks(struct rd_line *line, const struct rd_packet *p)

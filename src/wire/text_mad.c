@@ -163,30 +163,27 @@ static void add_sa(struct rd_line *line, const struct rd_mad *mad)
 	rd_line_add(line, " segment %u", sa.segment);
 }
 
+static void add_status(struct rd_line *line, const struct rd_mad *mad)
+{
+	uint16_t status = rd_mad_status(mad);
+	const char *name = rd_mad_status_name(mad->class, status);
+
+	if (status)
+		rd_line_add(line, " status 0x%04x", status);
+	if (name)
+		rd_line_add(line, " (%s)", name);
+}
+
 void rd_line_mad(struct rd_line *line, const struct rd_packet *p)
 {
-	const char *class, *method, *attribute;
+	char text[96];
 	struct rd_mad mad;
 
 	if (!rd_packet_mad(p, &mad))
 		return;
-	class = rd_mad_class_name(mad.class);
-	method = rd_mad_method_name(mad.method);
-	attribute = rd_mad_attribute_name(mad.class, mad.attribute);
-	if (class)
-		rd_line_add(line, " %s", class);
-	else
-		rd_line_add(line, " MAD class 0x%02x", mad.class);
-	if (method)
-		rd_line_add(line, " %s", method);
-	else
-		rd_line_add(line, " method 0x%02x", mad.method);
-	if (attribute)
-		rd_line_add(line, " %s", attribute);
-	else
-		rd_line_add(line, " attribute 0x%04x", mad.attribute);
-	if (rd_mad_status(&mad))
-		rd_line_add(line, " status 0x%04x", rd_mad_status(&mad));
+	rd_mad_text(text, sizeof(text), mad.class, mad.method, mad.attribute);
+	rd_line_add(line, " %s", text);
+	add_status(line, &mad);
 	add_smp(line, &mad);
 	add_sa(line, &mad);
 	add_cm(line, &mad);

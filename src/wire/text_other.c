@@ -208,7 +208,9 @@ void rd_line_other(struct rd_line *line, const struct rd_packet *p)
 {
 	const char *name = rd_ethertype_name(p->ethertype);
 
-	if (p->net != RD_NET_NONE)
+	if (p->flags & RD_PACKET_LINK)
+		rd_line_add(line, "InfiniBand flow control");
+	else if (p->net != RD_NET_NONE)
 		add_ip(line, p);
 	else if (p->flags & RD_PACKET_CUT)
 		rd_line_add(line, "headers not captured");

@@ -350,7 +350,9 @@ static void test_smp(void **state)
 	assert_int_equal(smp.dr_slid, 0xffff);
 	assert_int_equal(smp.dr_dlid, 7);
 	assert_int_equal(rd_mad_status(&mad), 0x1c);
-	assert_line_has(&m, "SMP (directed) GetResp PortInfo status 0x001c hop 2 of 5 back");
+	assert_line_has(&m,
+		"SMP (directed) GetResp PortInfo status 0x001c (invalid attribute or modifier) "
+		"hop 2 of 5 back");
 	b[1] = 1;
 	mad = parse_mad(&m, &p);
 	assert_true(rd_mad_smp(&mad, &smp));

@@ -96,7 +96,7 @@ static bool is_opaque(uint16_t type)
 
 void unread_take(struct rd_analysis *a, const struct rd_packet *p)
 {
-	if (p->op)
+	if (p->op || p->flags & RD_PACKET_LINK)
 		return;
 	if (a->linktype >= 0) {
 		if (a->linktype != LINKTYPE_ERF || p->caplen <= 8 ||
