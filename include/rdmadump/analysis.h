@@ -235,6 +235,9 @@ struct rd_side {
 	uint64_t stall_frame;
 	int64_t credits; /* last advertised, -1: no flow control */
 	uint16_t pkey;
+	uint16_t lid; /* of the sender; valid if has_lrh */
+	uint8_t sl;   /* service level of InfiniBand, valid if has_lrh */
+	bool has_lrh;
 	struct rd_priority priority;
 	struct rd_congestion *congestion; /* NULL: no congestion mark, no CNP */
 	struct rd_held *held;		  /* NULL: no gap fits a pause */
@@ -302,6 +305,7 @@ struct rd_conversation {
 	enum rd_pairing pairing;
 	struct rd_endpoint a, b;   /* UD: source QP and destination QP */
 	bool multicast, cm;	   /* cm: the CM connected or disconnected it within the capture */
+	bool ipoib;		   /* IP over InfiniBand */
 	bool proven;		   /* a frame of it had a valid ICRC */
 	bool local[2];		   /* a, b: of a device whose facts the file has */
 	struct rd_owner *owner[2]; /* of a's and b's QP; NULL: unknown */
@@ -309,6 +313,22 @@ struct rd_conversation {
 	struct rd_connection *connection; /* NULL: unknown */
 	struct rd_side side[2];		  /* a's and b's */
 	struct rd_series series;	  /* both directions; n = 0: not kept */
+};
+
+#define RD_MAD_ROWS 512
+
+/* Management datagrams of one kind. */
+struct rd_mad_row {
+	uint8_t class, method;
+	uint16_t attribute;
+	uint16_t status; /* of responses; 0: no error, or no response */
+	struct rd_incident frames;
+	uint64_t segments; /* of them: RMPP acknowledgments, and segments after the first */
+	/* Requests: those with the transaction ID of one that was open, with a response, without
+	 * one (repeated, or older than a second at the end), without one yet or not followed. */
+	uint64_t repeated, answered, unjudged;
+	struct rd_incident unanswered;
+	uint64_t answers; /* responses whose request was captured */
 };
 
 struct rd_report_file {
@@ -409,6 +429,9 @@ struct rd_report {
 	uint64_t pauses_left_out; /* frames of further senders */
 	struct rd_unread unread[RD_UNREAD_KINDS];
 	unsigned int n_unread;
+	struct rd_mad_row *mads; /* by class, attribute, method */
+	size_t n_mads;
+	uint64_t mads_left_out; /* frames for which there was no room in the table */
 	struct rd_judgement verdict;
 	struct rd_hosts hosts;
 	struct rd_groups groups;

@@ -179,6 +179,23 @@ static inline void flow_count(struct rd_analysis *a, struct flow *f, const struc
 		flow_marks(a, f, p);
 }
 
+/* SMPs have a virtual lane of their own (VL15), are sent to ports, and are no QP's traffic. */
+static bool is_subnet_management(const struct rd_packet *p)
+{
+	return p->kind == RD_KIND_IB && !p->dest_qp && rd_packet_is_mad(p);
+}
+
+static void subnet_management(struct rd_analysis *a, const struct item *it)
+{
+	struct rd_point *point = grid_point(&a->grid, 0, it->ns);
+
+	mad_take(a, it);
+	a->totals.cut += (it->p->flags & RD_PACKET_CUT) != 0;
+	a->totals.malformed += (it->p->flags & RD_PACKET_MALFORMED) != 0;
+	point->frames++;
+	point->wire_bytes += it->p->len;
+}
+
 static void congestion(struct rd_analysis *a, struct flow *f, const struct rd_packet *p)
 {
 	a->totals.cnp_frames++;
@@ -258,7 +275,7 @@ static inline void part_run(
 	case PART_UD:
 		request_datagram(a, f, it);
 		if (it->p->dest_qp == 1) {
-			a->totals.mad_frames++;
+			mad_take(a, it);
 			cm_message(a, f, it);
 		}
 		break;
@@ -407,6 +424,10 @@ static inline void frame_take(
 		a->totals.icrc_good++;
 	else if (!unproven_take(a, &p, icrc))
 		return;
+	if (is_subnet_management(&p)) {
+		subnet_management(a, &it);
+		return;
+	}
 	if (a->opcodes)
 		opcodes_take(a->opcodes, &p, a->frame);
 	part = a->parts[p.opcode];
@@ -554,6 +575,7 @@ void rd_analysis_close(struct rd_analysis *a)
 	pauses_free(a->pauses);
 	free(a->psns);
 	free(a->qkeys);
+	free(a->mads);
 	free(a->links);
 	free(a->application);
 	free(a->hardware);

@@ -164,15 +164,6 @@ static struct flow *table_add(struct flow_table *t, const struct flow_key *key)
 	return f;
 }
 
-static bool is_multicast(const struct rd_packet *p, const uint8_t *dst)
-{
-	if (p->dest_qp == 0xffffff)
-		return true;
-	if (p->net == RD_NET_IPV4)
-		return dst[0] >> 4 == 0xe;
-	return p->net != RD_NET_NONE && dst[0] == 0xff;
-}
-
 /* A LID, where there is no other address. */
 static const uint8_t *lid(const struct rd_packet *p, unsigned int at)
 {
@@ -186,6 +177,8 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	unsigned int len, uint32_t src_qp)
 {
 	struct flow *f = table_add(&a->flows, key);
+	struct rd_ipoib ip;
+	struct rd_lrh lrh;
 
 	if (!f)
 		return NULL;
@@ -197,10 +190,14 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	f->id.transport = (uint8_t)rd_packet_transport(p);
 	f->id.dest_qp = p->dest_qp;
 	f->id.src_qp = src_qp;
-	f->id.multicast = is_multicast(p, dst);
+	f->id.multicast = rd_packet_is_multicast(p);
 	f->traffic.first_ns = it->ns;
 	f->traffic.first_frame = it->frame;
 	f->id.pkey = p->pkey;
+	f->id.has_lrh = rd_packet_lrh(p, &lrh);
+	f->id.sl = f->id.has_lrh ? lrh.sl : 0;
+	f->id.lid = f->id.has_lrh ? lrh.slid : 0;
+	f->id.ipoib = rd_packet_ipoib(p, &ip);
 	f->resp.credits = -1;
 	priority_init(&f->priority);
 	f->id.sport = p->kind == RD_KIND_ROCE2 ? rd_be16(p->data + p->l4) : 0;

@@ -199,6 +199,9 @@ struct flow_id {
 	uint16_t pkey, sport;
 	uint8_t transport, kind, net;
 	bool multicast;
+	bool has_lrh, ipoib; /* ipoib: the first SEND that begins a message */
+	uint8_t sl;
+	uint16_t lid;
 	struct flow_place place;
 	uint8_t src[16], dst[16];
 };
@@ -428,6 +431,7 @@ struct rd_analysis {
 	/* Request PSNs that wait for a response, to find the responder (pair.c). */
 	struct psn_slot *psns;
 	struct qkey_slot *qkeys; /* of UD QPs (datagram.c) */
+	struct mads *mads;	 /* NULL: there was none (mad.c) */
 	struct link_pair *links; /* by key of the flow; an open hash */
 	size_t n_links, links_mask;
 	struct cm_request cm[CM_OPEN];
@@ -649,6 +653,10 @@ bool side_is_in_peer(enum rd_incident_kind kind);
 bool side_incidents(struct rd_side *s, const struct flow *own, const struct flow *other);
 bool side_requests(struct rd_side *s, const struct flow *f);
 void side_free(struct rd_side *s);
+/* Counts a MAD (mad.c). */
+void mad_take(struct rd_analysis *a, const struct item *it);
+/* Fills the table of a report; false if out of memory. */
+bool mad_rows(const struct rd_analysis *a, struct rd_report *r);
 /* Connections (cm.c). */
 void cm_message(struct rd_analysis *a, struct flow *f, const struct item *it);
 

@@ -196,6 +196,8 @@ static json_t *side_json(const struct rd_side *s, const struct times *t)
 	set(o, "stall_frame", rd_json_u64_or_null(s->stall_frame));
 	set(o, "credits", s->credits < 0 ? json_null() : json_integer(s->credits));
 	set(o, "pkey", rd_json_u64(s->pkey));
+	set(o, "lid", s->has_lrh ? rd_json_u64(s->lid) : json_null());
+	set(o, "sl", s->has_lrh ? rd_json_u64(s->sl) : json_null());
 	set(o, "dscp", rd_json_u64(s->priority.dscp < 0 ? 0 : (uint64_t)s->priority.dscp));
 	set(o, "qkey", rd_json_u64_or_null(s->qkey));
 	set(o, "ending", rd_json_string(ending_name(s->ending)));
@@ -297,6 +299,7 @@ static json_t *conversation_json(const struct rd_conversation *c, const struct t
 	set(o, "kind", rd_json_string(kind_name(c->kind)));
 	set(o, "pairing", rd_json_string(pairing_name(c->pairing)));
 	set(o, "multicast", json_boolean(c->multicast));
+	set(o, "ipoib", json_boolean(c->ipoib));
 	set(o, "cm", json_boolean(c->cm));
 	set(o, "connection", connection_json(c->connection));
 	set(o, "a", endpoint_json(c, 0));
@@ -339,6 +342,8 @@ json_t *report_frame_json(const struct rd_report *r)
 	set(o, "conversations", json_array());
 	set(o, "conversations_in_all", rd_json_u64(r->n_conversations));
 	set(o, "counters", comparisons);
+	set(o, "mads", mads_json(r));
+	set(o, "mads_left_out", rd_json_u64(r->mads_left_out));
 	set(o, "series", series_json(&r->series, &t));
 	tables_json(r, o);
 	set(o, "pauses", pauses_json(r));

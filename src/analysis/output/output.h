@@ -38,6 +38,9 @@ json_t *groups_json(const struct rd_report *r);
 /* Null for NULL. */
 json_t *times_json(const struct rd_times *t);
 
+/* The table of management datagrams (mads.c). */
+void mads_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
+json_t *mads_json(const struct rd_report *r);
 /* Null if there are no samples. */
 json_t *latency_json(const struct rd_latency *l);
 /*

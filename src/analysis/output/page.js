@@ -472,6 +472,16 @@
 		{name: "Device", number: true, value: c => c.device_count, cell: c => c.device_count === null ? "unknown" : count(c.device_count)},
 		{name: "", value: c => Number(c.agrees), cell: c => c.agrees ? "agrees" : c.why || "differs", bad: c => !c.agrees && !c.why}], report.counters.slice())];
 
+	const mads = () => report.mads.length > 0 && [el("h2", {}, "Management datagrams"), table([
+		{name: "Class", value: m => m.class, cell: m => m.class_name || hex(m.class, 2)},
+		{name: "Method", value: m => m.method, cell: m => m.method_name || hex(m.method, 2)},
+		{name: "Attribute", value: m => m.attribute, cell: m => m.attribute_name || hex(m.attribute, 4)},
+		{name: "Status", value: m => m.status, cell: m => m.status ? hex(m.status, 4) + (m.status_name ? ` (${m.status_name})` : "") : "", bad: m => m.status > 3},
+		{name: "Frames", number: true, value: m => m.frames, cell: m => count(m.frames)},
+		{name: "Repeated", number: true, value: m => m.repeated, cell: m => m.repeated === null ? "" : count(m.repeated)},
+		{name: "No response", number: true, value: m => m.unanswered, cell: m => m.unanswered === null ? "" : count(m.unanswered), bad: m => m.unanswered > 0}],
+	report.mads.slice())];
+
 	const files = () => [el("h2", {}, "Files"), plain([["File"], ["Format"], ["Frames", 1], ["Numbered from", 1], ["From", 1], ["To", 1], ["Lost by the capture", 1], ["Damage"]],
 		report.capture.files.map(f => [f.name, f.format, count(f.frames), String(f.first_frame), moment(f.first_ns), moment(f.last_ns),
 			f.dropped === null ? "unknown" : count(f.dropped), f.damage || ""])),
@@ -482,7 +492,7 @@
 		/* Plots are drawn when another capture may be the current one. */
 		for (const c of one.conversations)
 			c.findings = one.findings.filter(f => f.conversation === c.id);
-		return [title(), verdict(report.verdict), tiles(), groups(report.groups, report.findings), psnplots(), course(), pairs(), pauses(), checks(), files()];
+		return [title(), verdict(report.verdict), tiles(), groups(report.groups, report.findings), psnplots(), course(), pairs(), pauses(), mads(), checks(), files()];
 	};
 
 	/* --- two ends of the same traffic --- */

@@ -343,6 +343,9 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 	fprintf(p->out, "      PSN %u to %u, path MTU %s, P_Key 0x%04x, %s\n", s->psn_first,
 		s->psn_last, number, s->pkey, ending_name(s->ending));
 	times_text(s->times, p->out);
+	if (s->has_lrh)
+		fprintf(p->out, "      from LID %u, SL %u%s\n", s->lid, s->sl,
+			c->ipoib ? ", IP over InfiniBand" : "");
 }
 
 static bool is_shown(const struct page *p, const struct rd_conversation *c, unsigned int side)
@@ -440,6 +443,7 @@ void rd_report_text(const struct rd_report *r, const struct rd_report_style *sty
 	put_table(&p);
 	pauses_text(r, out);
 	hosts_text(r, style, out);
+	mads_text(r, style, out);
 	put_comparisons(&p);
 	tables_text(r, out);
 }

@@ -97,6 +97,9 @@ static bool fill_side(const struct rd_analysis *a, struct rd_side *s, const stru
 		s->first_frame = own->traffic.first_frame;
 		s->last_frame = own->traffic.last_frame;
 		s->pkey = own->id.pkey;
+		s->has_lrh = own->id.has_lrh;
+		s->lid = own->id.lid;
+		s->sl = own->id.sl;
 		s->priority = priority_result(&own->priority, own->traffic.frames);
 		if (!congestion_result(&s->congestion, own) || !held_result(&s->held, own) ||
 			!psn_plot_copy(&s->psn_plot, a->psn_plots, own))
@@ -161,6 +164,7 @@ static bool fill_conversation(
 	c->kind = (enum rd_kind)f->id.kind;
 	c->pairing = g ? (enum rd_pairing)f->pair.how : RD_PAIR_NONE;
 	c->multicast = f->id.multicast;
+	c->ipoib = f->id.ipoib || (g && g->id.ipoib);
 	c->proven = flow_is_proven(f) || (g && flow_is_proven(g));
 	c->cm = f->pair.cm_made || f->pair.cm_ended || (g && (g->pair.cm_made || g->pair.cm_ended));
 	c->a = from;
@@ -188,7 +192,7 @@ static struct flow *datagram_peer(struct rd_analysis *a, const struct flow *f)
 		return NULL;
 	key = flow_key(f->id.net, f->id.dst, f->id.src, f->id.src_qp, f->id.dest_qp);
 	g = flow_by_key(&a->flows, key.k1, key.k2);
-	return g == f ? NULL : g; /* QP 0 of a port that manages itself is its own peer */
+	return g == f ? NULL : g; /* QP 1 of a port that manages its own subnet */
 }
 
 static int busier(const void *x, const void *y)
@@ -363,6 +367,8 @@ static int make_report(
 		goto fail;
 	fill_totals(a, r);
 	fill_unread(a, r);
+	if (!mad_rows(a, r))
+		goto fail;
 	/* Conversations take over what flows have. */
 	if (comparisons_make(a, r) < 0 || fill_conversations(a, r, final) < 0)
 		goto fail;
@@ -419,6 +425,7 @@ void rd_report_free(struct rd_report *r)
 	verdict_free(&r->verdict);
 	free(r->files);
 	free(r->readings);
+	free(r->mads);
 	free(r->conversations);
 	rd_findings_free(&r->findings);
 	free(r->comparisons);

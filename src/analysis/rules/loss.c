@@ -156,7 +156,9 @@ static bool sends_to_others(const struct look *l)
 /* PSNs count the packets of the sending QP, whomever it sends them to. */
 static bool datagram_gaps(const struct look *l, struct rd_finding *f)
 {
-	if (l->c->transport != RD_UD || !count(l, RD_INC_UNSEEN) || l->from->qp <= 1 ||
+	/* A group may have members elsewhere, and IP's broadcasts go with the same PSNs. */
+	if (l->c->transport != RD_UD || (l->c->kind == RD_KIND_IB && l->c->multicast) ||
+		l->c->ipoib || !count(l, RD_INC_UNSEEN) || l->from->qp <= 1 ||
 		l->r->n_conversations > GAPS_MOST || sends_to_others(l))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_UNSEEN));

@@ -81,6 +81,7 @@ int rules_run(const struct rd_analysis *a, struct rd_report *r)
 	try_capture(a, r, rules_of_capture);
 	try_capture(a, r, rules_of_links);
 	try_capture(a, r, rules_of_pauses);
+	try_capture(a, r, rules_of_mads);
 	for (size_t i = 0; i < r->n_conversations; i++) {
 		try_side(a, r, &r->conversations[i], 0);
 		try_side(a, r, &r->conversations[i], 1);

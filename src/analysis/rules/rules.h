@@ -46,6 +46,8 @@ extern const struct rule rules_of_loss[], rules_of_sides[], rules_of_congestion[
 extern const struct rule rules_of_capture[], rules_of_pauses[];
 /* By facts of the file: over sides, over the capture (facts.c). */
 extern const struct rule rules_of_facts[], rules_of_links[];
+/* Of management datagrams, over the capture (mad.c). */
+extern const struct rule rules_of_mads[];
 /* Adds what facts of the file say about the finding of a side. */
 void facts_add(const struct look *look, struct rd_finding *f);
 

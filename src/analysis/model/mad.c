@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The table of management datagrams, and which requests got a response: IBTA volume 1, 13.4. A
+ * response has the class, the transaction ID, and the requester's address of its request; the
+ * responder's address may be another one of the same port (LMC).
+ */
+#include "state.h"
+#include <rdmadump/hash.h>
+#include <stdlib.h>
+
+#define OPEN_SLOTS 4096
+#define OPEN_WAYS  4
+/* What a requester waits at least before it repeats or gives up; 18 is the SA's usual response
+ * time: 4.096 us * 2^18. */
+#define ANSWER_NS UINT64_C(1073741824)
+
+#define RMPP_ACTIVE 1
+#define RMPP_DATA   1
+
+/* A request that waits for its response. */
+struct mad_open {
+	uint64_t key; /* 0: empty */
+	uint64_t ns, frame;
+	uint16_t row;
+	bool repeated;
+};
+
+struct mads {
+	struct rd_mad_row rows[RD_MAD_ROWS];
+	unsigned int n;
+	uint64_t left_out;
+	struct mad_open open[OPEN_SLOTS];
+};
+
+static struct mads *table_of(struct rd_analysis *a)
+{
+	if (!a->mads)
+		a->mads = calloc(1, sizeof(*a->mads));
+	if (!a->mads)
+		a->out_of_memory = true;
+	return a->mads;
+}
+
+/* NULL: the table is full. */
+static struct rd_mad_row *row_of(struct mads *t, const struct rd_mad *mad, uint16_t status)
+{
+	struct rd_mad_row *row;
+
+	for (unsigned int i = 0; i < t->n; i++) {
+		row = &t->rows[i];
+		if (row->class == mad->class && row->method == mad->method &&
+			row->attribute == mad->attribute && row->status == status)
+			return row;
+	}
+	if (t->n == RD_MAD_ROWS)
+		return NULL;
+	row = &t->rows[t->n++];
+	*row = (struct rd_mad_row){.class = mad->class,
+		.method = mad->method,
+		.attribute = mad->attribute,
+		.status = status};
+	return row;
+}
+
+static uint64_t key_of(const struct rd_packet *p, const struct rd_mad *mad, bool response)
+{
+	uint8_t requester[16] = {0};
+	struct rd_hash h = rd_hash_begin();
+	const uint8_t *src, *dst;
+	unsigned int len = rd_packet_addresses(p, &src, &dst);
+	struct rd_lrh lrh;
+	uint64_t half[2];
+
+	if (len)
+		memcpy(requester, response ? dst : src, len);
+	else if (rd_packet_lrh(p, &lrh))
+		rd_put_be16(requester, response ? lrh.dlid : lrh.slid);
+	memcpy(half, requester, sizeof(half));
+	rd_hash_add(&h, half[0]);
+	rd_hash_add(&h, half[1]);
+	rd_hash_add(&h, mad->tid);
+	rd_hash_add(&h, (uint64_t)mad->class << 32 | len);
+	return rd_hash_end(&h, 4) | 1;
+}
+
+/* The open request with this key; NULL: none. *oldest: the one to replace among its neighbours. */
+static struct mad_open *open_of(struct mads *t, uint64_t key, struct mad_open **oldest)
+{
+	struct mad_open *set = &t->open[(key >> 1) % (OPEN_SLOTS / OPEN_WAYS) * OPEN_WAYS];
+
+	*oldest = set;
+	for (unsigned int i = 0; i < OPEN_WAYS; i++) {
+		if (set[i].key == key)
+			return &set[i];
+		if ((*oldest)->key && (!set[i].key || set[i].ns < (*oldest)->ns))
+			*oldest = &set[i];
+	}
+	return NULL;
+}
+
+static void request_opens(
+	struct rd_analysis *a, struct mads *t, struct rd_mad_row *row, uint64_t key)
+{
+	struct mad_open *oldest, *o = open_of(t, key, &oldest);
+
+	if (o) {
+		row->repeated++;
+		o->repeated = true;
+		return;
+	}
+	if (oldest->key)
+		t->rows[oldest->row].unjudged++;
+	*oldest = (struct mad_open){key, a->ns, a->frame, (uint16_t)(row - t->rows), false};
+}
+
+static void response_closes(struct mads *t, struct rd_mad_row *row, uint64_t key)
+{
+	struct mad_open *oldest, *o = open_of(t, key, &oldest);
+
+	row->answers += o != NULL;
+	if (!o)
+		return;
+	t->rows[o->row].answered++;
+	o->key = 0;
+}
+
+/* Acknowledgments of RMPP have the other side's method, and further segments their request's. */
+static bool is_one_of_several(const struct rd_mad *mad)
+{
+	struct rd_sa sa;
+
+	return rd_mad_sa(mad, &sa) && sa.rmpp_flags & RMPP_ACTIVE &&
+	       (sa.rmpp_type != RMPP_DATA || sa.segment > 1);
+}
+
+void mad_take(struct rd_analysis *a, const struct item *it)
+{
+	struct rd_mad_row *row;
+	struct rd_mad mad;
+	struct mads *t;
+	bool response;
+
+	a->totals.mad_frames++;
+	if (!rd_packet_mad(it->p, &mad))
+		return;
+	t = table_of(a);
+	if (!t)
+		return;
+	response = mad.method & RD_MAD_RESPONSE;
+	/* Requests and messages of the CM have no status: the field is reserved. */
+	row = row_of(t, &mad, response && mad.class != RD_MAD_CM ? rd_mad_status(&mad) : 0);
+	if (!row) {
+		t->left_out++;
+		return;
+	}
+	incident_add(&row->frames, 1, a->frame, a->ns);
+	if (is_one_of_several(&mad))
+		row->segments++;
+	else if (response)
+		response_closes(t, row, key_of(it->p, &mad, true));
+	else if (rd_mad_expects_response(mad.method))
+		request_opens(a, t, row, key_of(it->p, &mad, false));
+}
+
+/* Requests are not in the order of their frames. */
+static void incident_take(struct rd_incident *e, const struct mad_open *o)
+{
+	if (!e->count || o->frame < e->first_frame) {
+		e->first_frame = o->frame;
+		e->first_ns = o->ns;
+	}
+	if (o->frame > e->last_frame) {
+		e->last_frame = o->frame;
+		e->last_ns = o->ns;
+	}
+	e->count++;
+}
+
+/* By class and attribute, each request before its responses. */
+static int row_order(const void *x, const void *y)
+{
+	const struct rd_mad_row *a = x, *b = y;
+
+	if (a->class != b->class)
+		return a->class < b->class ? -1 : 1;
+	if (a->attribute != b->attribute)
+		return a->attribute < b->attribute ? -1 : 1;
+	if ((a->method & ~RD_MAD_RESPONSE) != (b->method & ~RD_MAD_RESPONSE))
+		return (a->method & ~RD_MAD_RESPONSE) < (b->method & ~RD_MAD_RESPONSE) ? -1 : 1;
+	if (a->method != b->method)
+		return a->method < b->method ? -1 : 1;
+	return a->status < b->status ? -1 : a->status > b->status;
+}
+
+bool mad_rows(const struct rd_analysis *a, struct rd_report *r)
+{
+	const struct mads *t = a->mads;
+
+	if (!t || !t->n)
+		return true;
+	r->mads = malloc(t->n * sizeof(*r->mads));
+	if (!r->mads)
+		return false;
+	memcpy(r->mads, t->rows, t->n * sizeof(*r->mads));
+	r->n_mads = t->n;
+	r->mads_left_out = t->left_out;
+	for (unsigned int i = 0; i < OPEN_SLOTS; i++) {
+		const struct mad_open *o = &t->open[i];
+
+		if (!o->key)
+			continue;
+		if (o->repeated || a->totals.last_ns > o->ns + ANSWER_NS)
+			incident_take(&r->mads[o->row].unanswered, o);
+		else
+			r->mads[o->row].unjudged++;
+	}
+	qsort(r->mads, r->n_mads, sizeof(*r->mads), row_order);
+	return true;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Rules over management datagrams: errors that responses report, requests without a response. */
+#include "rules.h"
+
+#define NAME_LEN	96
+#define STATUS_REDIRECT 0x0002
+
+static const char *name_of(char text[NAME_LEN], const struct rd_mad_row *row)
+{
+	rd_mad_text(text, NAME_LEN, row->class, row->method, row->attribute);
+	return text;
+}
+
+static void filter(const struct rd_mad_row *row, struct rd_finding *f)
+{
+	rd_finding_filter(f, 0,
+		"infiniband.mad.mgmtclass == 0x%02x && infiniband.mad.method == 0x%02x && "
+		"infiniband.mad.attributeid == 0x%04x",
+		row->class, row->method, row->attribute);
+}
+
+/* The status is in the response itself, so it holds whatever else was captured. */
+static bool mad_error(const struct look *l, struct rd_finding *f)
+{
+	unsigned int nth = l->nth;
+	char name[NAME_LEN];
+
+	for (size_t i = 0; i < l->r->n_mads; i++) {
+		const struct rd_mad_row *row = &l->r->mads[i];
+		const char *cause = rd_mad_status_name(row->class, row->status);
+
+		if (!row->status || nth--)
+			continue;
+		/* Busy and redirect ask for another attempt; they are part of normal operation. */
+		if (row->status <= 3)
+			f->severity = RD_SEV_NOTE;
+		if (row->status == STATUS_REDIRECT)
+			f->meaning = "the manager is at another port";
+		if (l->r->totals.icrc_bad && !l->r->totals.icrc_good)
+			finding_lower(f, RD_LIKELY);
+		finding_evidence(f, &row->frames);
+		rd_finding_title(f, "%s reports status 0x%04x%s%s%s", name_of(name, row),
+			row->status, cause ? " (" : "", cause ? cause : "", cause ? ")" : "");
+		rd_finding_detail(
+			f, "%llu response%s", n(row->frames.count), plural(row->frames.count));
+		filter(row, f);
+		return true;
+	}
+	return false;
+}
+
+/* Whether a response of this class was captured, so that the capture sees that direction. */
+static bool sees_responses(const struct rd_report *r, unsigned int class)
+{
+	for (size_t i = 0; i < r->n_mads; i++)
+		if (r->mads[i].class == class && r->mads[i].answers)
+			return true;
+	return false;
+}
+
+static bool mad_no_response(const struct look *l, struct rd_finding *f)
+{
+	unsigned int nth = l->nth;
+	char name[NAME_LEN];
+
+	for (size_t i = 0; i < l->r->n_mads; i++) {
+		const struct rd_mad_row *row = &l->r->mads[i];
+
+		if (!row->unanswered.count || nth--)
+			continue;
+		if (capture_lost_frames(l->r) || l->r->totals.truncated || l->r->totals.backwards ||
+			l->r->mads_left_out || !sees_responses(l->r, row->class))
+			finding_lower(f, RD_POSSIBLE);
+		finding_evidence(f, &row->unanswered);
+		rd_finding_title(f, "%s gets no response", name_of(name, row));
+		rd_finding_detail(f,
+			"%llu of %llu requests were repeated, or waited for more than a second; "
+			"%llu got a response",
+			n(row->unanswered.count),
+			n(row->frames.count - row->segments - row->repeated), n(row->answered));
+		filter(row, f);
+		return true;
+	}
+	return false;
+}
+
+const struct rule rules_of_mads[] = {
+	{{"mad-error", RD_SEV_WARNING, RD_CERTAIN,
+		 "the manager or agent cannot do what was requested: it does not know the port, "
+		 "path or group, or does not support the request",
+		 "look at the request with the same transaction ID, and at the log of the subnet "
+		 "manager"},
+		mad_error},
+	{{"mad-no-response", RD_SEV_WARNING, RD_LIKELY,
+		 "the port, its agent or the subnet manager is down or overloaded, or the response "
+		 "takes another path",
+		 "look at the port (ibstat, smpquery), and at the log of the subnet manager"},
+		mad_no_response},
+	{{0}, NULL},
+};
