@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Makes a capture of packets that tests/data/roce lacks: `frames_tool
- * ethernet|infiniband|iwarp|pause FILE`. Every opcode in every frame there is, VLAN stacks, IPv6
+ * ethernet|infiniband|iwarp|pause|subnet FILE`. Every opcode in every frame there is, VLAN stacks, IPv6
  * extension headers, MADs of all classes, with random bytes in all fields that may have any;
- * InfiniBand in ERF records.
+ * InfiniBand in ERF records. `subnet`: what a port of an InfiniBand subnet sees as it comes up.
  */
 #include "test_packet_make.h"
 
@@ -39,6 +39,7 @@ static void random_fill(uint8_t *p, uint32_t n)
 struct output {
 	pcap_dumper_t *to;
 	bool erf;
+	uint32_t n; /* frames in ERF, 1/128 s apart: exact in both nanoseconds and 2^-32 s */
 };
 
 static void write_frame(struct output *out, const struct make *m)
@@ -49,6 +50,10 @@ static void write_frame(struct output *out, const struct make *m)
 
 	memcpy(record + front, m->b, m->n);
 	if (out->erf) {
+		uint64_t ts = (UINT64_C(1700000000) << 32) + ((uint64_t)out->n++ << 25);
+
+		for (unsigned int i = 0; i < 8; i++)
+			record[i] = (uint8_t)(ts >> 8 * i);
 		record[8] = ERF_IB;
 		record[9] = 4;
 		rd_put_be16(record + 10, (uint16_t)(front + m->n));
@@ -309,23 +314,153 @@ static void write_pauses(struct output *out)
 	}
 }
 
+/* --- an InfiniBand subnet --------------------------------------------------------------- */
+
+enum { SM_LID = 1, HOST_LID = 2, PEER_LID = 3, GROUP_LID = 0xc000 };
+
+struct subnet_mad {
+	uint16_t slid, dlid;
+	uint8_t sl, class, method;
+	uint16_t attribute, status;
+	uint32_t tid;
+	uint8_t rmpp_type, rmpp_flags, segment;
+};
+
+/* SLID, DLID and SL, then the right ICRC, since these are not part of it. */
+static void write_routed(
+	struct output *out, struct make *m, uint16_t slid, uint16_t dlid, uint8_t sl)
+{
+	uint32_t computed, stored;
+	struct rd_packet p;
+
+	m->b[1] |= (uint8_t)(sl << 4);
+	rd_put_be16(m->b + 2, dlid);
+	rd_put_be16(m->b + 6, slid);
+	rd_packet_parse(RD_LINK_INFINIBAND, m->b, m->n, m->n, &p);
+	if (!rd_packet_icrc(&p, &computed, &stored))
+		abort();
+	for (unsigned int i = 0; i < RD_ICRC_LEN; i++)
+		m->b[p.icrc + i] = (uint8_t)(computed >> 8 * i);
+	write_frame(out, m);
+}
+
+static void write_subnet_mad(struct output *out, const struct subnet_mad *d)
+{
+	bool smp = d->class == 0x01 || d->class == 0x81;
+	struct make m = {.n = 0};
+	uint8_t *deth = m.b + bth_of(MAKE_IB) + RD_BTH_LEN, *mad = deth + 8;
+
+	make_packet(&m, MAKE_IB, RD_UD_SEND_ONLY, smp ? 0 : 1, 8 + MAD_LEN, 0);
+	m.b[0] = smp ? 0xf0 : 0; /* VL15 */
+	memset(deth, 0, 8 + MAD_LEN);
+	if (!smp)
+		rd_put_be32(deth, 0x80010000);
+	deth[7] = !smp;
+	mad[0] = 1;
+	mad[1] = d->class;
+	mad[2] = d->class == 0x03 ? 2 : 1;
+	mad[3] = d->method;
+	rd_put_be16(mad + 4, d->status);
+	rd_put_be32(mad + 12, d->tid);
+	rd_put_be16(mad + 16, d->attribute);
+	if (d->class == 0x81)
+		mad[6] = mad[7] = 1;
+	if (d->class == 0x03) {
+		mad[24] = d->rmpp_flags != 0;
+		mad[25] = d->rmpp_type;
+		mad[26] = d->rmpp_flags;
+		mad[31] = d->segment;
+	}
+	write_routed(out, &m, d->slid, d->dlid, d->sl);
+}
+
+/* IP over InfiniBand: ARP to the group, or IPv4 to the peer. */
+static void write_ipoib(struct output *out, bool group, uint32_t psn)
+{
+	uint32_t body = 8 + 4 + (group ? 56 : 60);
+	struct make m = {.n = 0};
+	uint8_t *deth = m.b + bth_of(MAKE_IB) + RD_BTH_LEN, *ip = deth + 12;
+
+	make_packet(&m, MAKE_IB, RD_UD_SEND_ONLY, group ? 0xffffff : 0x48, body, 0);
+	rd_put_be32(deth - 4, psn);
+	memset(deth, 0, body);
+	rd_put_be32(deth, 0x0b1b);
+	rd_put_be32(deth + 4, 0x49);
+	rd_put_be16(deth + 8, group ? 0x0806 : 0x0800);
+	if (group) {
+		memcpy(ip, "\x00\x20\x08\x00\x14\x04\x00\x01", 8);
+	} else {
+		memcpy(ip, "\x45\0\0\x3c\0\0\0\0\x40\x11\0\0\x0a\1\0\1\x0a\1\0\2", 20);
+		memcpy(ip + 20, "\x13\x88\x13\x88\0\x28\0\0", 8);
+	}
+	write_routed(out, &m, HOST_LID, group ? GROUP_LID : PEER_LID, 1);
+}
+
+static void write_rc(struct output *out, uint32_t psn)
+{
+	struct make m = {.n = 0}, ack = {.n = 0};
+	uint32_t bth = bth_of(MAKE_IB);
+
+	make_packet(&m, MAKE_IB, 0x04, 0x100, 64, 0);
+	rd_put_be32(m.b + bth + 8, 0x80000000 | psn);
+	write_routed(out, &m, HOST_LID, PEER_LID, 2);
+	make_packet(&ack, MAKE_IB, 0x11, 0x200, 4, 0);
+	rd_put_be32(ack.b + bth + 8, psn);
+	rd_put_be32(ack.b + bth + RD_BTH_LEN, 0x1f000000 | (psn + 1));
+	write_routed(out, &ack, PEER_LID, HOST_LID, 2);
+}
+
+static void write_subnet(struct output *out)
+{
+	static const struct subnet_mad mads[] = {
+		{0xffff, 0xffff, 0, 0x81, 0x01, 0x11, 0, 1, 0, 0, 0}, /* NodeInfo */
+		{0xffff, 0xffff, 0, 0x81, 0x81, 0x11, 0x8000, 1, 0, 0, 0},
+		{SM_LID, HOST_LID, 0, 0x01, 0x02, 0x15, 0, 2, 0, 0, 0}, /* PortInfo */
+		{HOST_LID, SM_LID, 0, 0x01, 0x81, 0x15, 0x001c, 2, 0, 0, 0},
+		{HOST_LID, SM_LID, 0, 0x03, 0x02, 0x38, 0, 3, 0, 0, 0}, /* MCMemberRecord */
+		{SM_LID, HOST_LID, 0, 0x03, 0x81, 0x38, 0, 3, 0, 0, 0},
+		{HOST_LID, SM_LID, 0, 0x03, 0x01, 0x35, 0, 4, 0, 0, 0}, /* PathRecord */
+		{SM_LID, HOST_LID, 0, 0x03, 0x81, 0x35, 0x0300, 4, 0, 0, 0},
+		{HOST_LID, SM_LID, 0, 0x03, 0x01, 0x35, 0, 5, 0, 0, 0}, /* no response */
+		{HOST_LID, SM_LID, 0, 0x03, 0x12, 0x35, 0, 6, 0, 0, 0}, /* GetTable */
+		{SM_LID, HOST_LID, 0, 0x03, 0x92, 0x35, 0, 6, 1, 3, 1},
+		{HOST_LID, SM_LID, 0, 0x03, 0x12, 0x35, 0, 6, 2, 1, 1},
+		{SM_LID, HOST_LID, 0, 0x03, 0x92, 0x35, 0, 6, 1, 5, 2},
+		{HOST_LID, SM_LID, 0, 0x03, 0x12, 0x35, 0, 6, 2, 1, 2},
+		{SM_LID, HOST_LID, 3, 0x04, 0x01, 0x12, 0, 7, 0, 0, 0}, /* PortCounters */
+		{HOST_LID, SM_LID, 3, 0x04, 0x81, 0x12, 0, 7, 0, 0, 0},
+		{HOST_LID, SM_LID, 0, 0x03, 0x01, 0x35, 0, 5, 0, 0, 0}, /* again */
+	};
+
+	for (unsigned int i = 0; i < sizeof(mads) / sizeof(*mads); i++)
+		write_subnet_mad(out, &mads[i]);
+	for (uint32_t i = 0; i < 10; i++) {
+		write_ipoib(out, true, 2 * i);
+		write_ipoib(out, false, 2 * i + 1);
+		write_rc(out, i);
+	}
+}
+
 int main(int argc, char **argv)
 {
+	bool subnet = argc == 3 && !strcmp(argv[1], "subnet");
+	bool infiniband = subnet || (argc == 3 && !strcmp(argv[1], "infiniband"));
 	bool pauses = argc == 3 && !strcmp(argv[1], "pause");
-	bool infiniband = argc == 3 && !strcmp(argv[1], "infiniband");
 	bool iwarp = argc == 3 && !strcmp(argv[1], "iwarp");
 	struct output out = {.erf = infiniband};
 	pcap_t *dead;
 
 	if (!infiniband && !iwarp && !pauses && (argc != 3 || strcmp(argv[1], "ethernet"))) {
-		fprintf(stderr, "usage: frames_tool ethernet|infiniband|iwarp|pause FILE\n");
+		fprintf(stderr, "usage: frames_tool ethernet|infiniband|iwarp|pause|subnet FILE\n");
 		return 1;
 	}
 	dead = pcap_open_dead(infiniband ? DLT_ERF : DLT_EN10MB, 65535);
 	out.to = dead ? pcap_dump_open(dead, argv[2]) : NULL;
 	if (!out.to)
 		return 2;
-	if (infiniband) {
+	if (subnet) {
+		write_subnet(&out);
+	} else if (infiniband) {
 		write_opcodes(&out, MAKE_IB);
 		write_opcodes(&out, MAKE_IB_GRH);
 		write_mads(&out, MAKE_IB);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Prints what rd_packet_parse() finds in a capture, one line per frame: with -t the line for
- * people, with -i the fields of iWARP, with -p those of pause frames, else those that `tshark -T
- * fields` prints for the list in tests/e2e/tshark_fields.sh, in its form.
+ * people, with -i the fields of iWARP, with -l those of native InfiniBand alone, with -p those of
+ * pause frames, else those that `tshark -T fields` prints for the list in
+ * tests/e2e/tshark_fields.sh, in its form.
  */
 #include <inttypes.h>
 #include <pcap/pcap.h>
@@ -246,6 +247,24 @@ static void print_pause(unsigned long number, const struct rd_packet *p)
 	printf("\n");
 }
 
+/* With -l: LRH and MADs. */
+static void print_native(unsigned long number, const struct rd_packet *p)
+{
+	struct rd_mad mad;
+	struct rd_lrh lrh;
+
+	printf("%lu", number);
+	if (rd_packet_lrh(p, &lrh))
+		printf("|0x%02x|%u|%u|%u", lrh.vl, lrh.sl, lrh.slid, lrh.dlid);
+	else
+		print_none(4);
+	if (rd_packet_mad(p, &mad))
+		printf("|0x%02x|0x%02x|0x%04x|0x%04x\n", mad.class, mad.method, mad.status,
+			mad.attribute);
+	else
+		printf("||||\n");
+}
+
 /* Takes the header of an ERF record of type InfiniBand off. */
 static bool unwrap(struct rd_frame *f)
 {
@@ -262,6 +281,7 @@ int main(int argc, char **argv)
 	bool text = argc > 2 && !strcmp(argv[1], "-t");
 	bool iwarp = argc > 2 && !strcmp(argv[1], "-i");
 	bool pauses = argc > 2 && !strcmp(argv[1], "-p");
+	bool native = argc > 2 && !strcmp(argv[1], "-l");
 	char error[PCAP_ERRBUF_SIZE];
 	struct pcap_pkthdr *h;
 	enum rd_link link = RD_LINK_ETHERNET;
@@ -270,7 +290,7 @@ int main(int argc, char **argv)
 	pcap_t *in;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: packet_tool [-t|-i|-p] FILE\n");
+		fprintf(stderr, "usage: packet_tool [-t|-i|-l|-p] FILE\n");
 		return 1;
 	}
 	in = pcap_open_offline_with_tstamp_precision(
@@ -299,6 +319,10 @@ int main(int argc, char **argv)
 		}
 		if (pauses) {
 			print_pause(number, &p);
+			continue;
+		}
+		if (native) {
+			print_native(number, &p);
 			continue;
 		}
 		if (!text) {

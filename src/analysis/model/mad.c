@@ -176,7 +176,7 @@ static void incident_take(struct rd_incident *e, const struct mad_open *o)
 	e->count++;
 }
 
-/* By class and attribute, each request before its responses. */
+/* By class and attribute, requests before responses: these have the highest bit of the method. */
 static int row_order(const void *x, const void *y)
 {
 	const struct rd_mad_row *a = x, *b = y;
@@ -185,8 +185,6 @@ static int row_order(const void *x, const void *y)
 		return a->class < b->class ? -1 : 1;
 	if (a->attribute != b->attribute)
 		return a->attribute < b->attribute ? -1 : 1;
-	if ((a->method & ~RD_MAD_RESPONSE) != (b->method & ~RD_MAD_RESPONSE))
-		return (a->method & ~RD_MAD_RESPONSE) < (b->method & ~RD_MAD_RESPONSE) ? -1 : 1;
 	if (a->method != b->method)
 		return a->method < b->method ? -1 : 1;
 	return a->status < b->status ? -1 : a->status > b->status;

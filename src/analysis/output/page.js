@@ -345,8 +345,10 @@
 
 	/* The worst finding of each cause; the others by name. */
 	const first_of = (g, all) => all[g.findings[0]];
-	const groups = (list, all) => [el("h2", {}, "Findings"), list.length ? list.map(g => {
-		const others = g.findings.slice(1).map(i => all[i]).filter(f => f.where), left = g.findings_in_all - g.findings.length;
+	/* A page may have the first findings only. */
+	const groups = (list, all) => [el("h2", {}, "Findings"), list.length ? list.filter(g => first_of(g, all)).map(g => {
+		const listed = g.findings.filter(i => i < all.length), left = g.findings_in_all - listed.length;
+		const others = listed.slice(1).map(i => all[i]).filter(f => f.where);
 		const first = finding(first_of(g, all));
 		if (others.length)
 			first.append(el("details", {}, el("summary", {}, first_of(g, all).conversation ?

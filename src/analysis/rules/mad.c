@@ -4,19 +4,12 @@
 
 #define NAME_LEN	96
 #define STATUS_REDIRECT 0x0002
+#define RETURNING	0x8000 /* the D bit of directed SMPs, beside their status */
 
 static const char *name_of(char text[NAME_LEN], const struct rd_mad_row *row)
 {
 	rd_mad_text(text, NAME_LEN, row->class, row->method, row->attribute);
 	return text;
-}
-
-static void filter(const struct rd_mad_row *row, struct rd_finding *f)
-{
-	rd_finding_filter(f, 0,
-		"infiniband.mad.mgmtclass == 0x%02x && infiniband.mad.method == 0x%02x && "
-		"infiniband.mad.attributeid == 0x%04x",
-		row->class, row->method, row->attribute);
 }
 
 /* The status is in the response itself, so it holds whatever else was captured. */
@@ -43,7 +36,11 @@ static bool mad_error(const struct look *l, struct rd_finding *f)
 			row->status, cause ? " (" : "", cause ? cause : "", cause ? ")" : "");
 		rd_finding_detail(
 			f, "%llu response%s", n(row->frames.count), plural(row->frames.count));
-		filter(row, f);
+		rd_finding_filter(f, 0,
+			"infiniband.mad.mgmtclass == 0x%02x && infiniband.mad.attributeid == "
+			"0x%04x && infiniband.mad.status == 0x%04x",
+			row->class, row->attribute,
+			row->status | (row->class == RD_MAD_SMP_DIRECTED ? RETURNING : 0));
 		return true;
 	}
 	return false;
@@ -78,7 +75,10 @@ static bool mad_no_response(const struct look *l, struct rd_finding *f)
 			"%llu got a response",
 			n(row->unanswered.count),
 			n(row->frames.count - row->segments - row->repeated), n(row->answered));
-		filter(row, f);
+		rd_finding_filter(f, 0,
+			"infiniband.mad.mgmtclass == 0x%02x && infiniband.mad.method == 0x%02x && "
+			"infiniband.mad.attributeid == 0x%04x",
+			row->class, row->method, row->attribute);
 		return true;
 	}
 	return false;

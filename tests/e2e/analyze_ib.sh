@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Native InfiniBand: ERF files unchanged by reading and writing, fields against tshark, and what
+# `rdmadump analyze` says of management datagrams, LIDs, groups and IP over InfiniBand.
+# FRAMES_TOOL: tests/unit/frames_tool; PACKET_TOOL: tests/unit/packet_tool.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+: "${PACKET_TOOL:?path of packet_tool}" "${FRAMES_TOOL:?path of frames_tool}"
+need_tool jq python3
+
+# --- files ------------------------------------------------------------------------------------
+
+# records FILE: the ERF records of a pcap file, without the headers of file and packets
+records() {
+	python3 - "$1" <<'PY'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+at = 24
+while at < len(data):
+    n = struct.unpack("=I", data[at + 8:at + 12])[0]
+    sys.stdout.buffer.write(data[at + 16:at + 16 + n])
+    at += 16 + n
+PY
+}
+for kind in subnet infiniband; do
+	"$FRAMES_TOOL" $kind "$tmp/$kind.pcap"
+	"$RDMADUMP" -r "$tmp/$kind.pcap" -q -w "$tmp/one.erf" 2>"$tmp/err"
+	ok "$kind: written as ERF" "$tmp/err"
+	records "$tmp/$kind.pcap" >"$tmp/zero.erf"
+	cmp "$tmp/zero.erf" "$tmp/one.erf" >>"$tmp/err" 2>&1
+	ok "$kind: ERF in pcap to ERF is byte-identical" "$tmp/err"
+	"$RDMADUMP" -r "$tmp/one.erf" -q -w "$tmp/two.erf" 2>"$tmp/err"
+	cmp "$tmp/one.erf" "$tmp/two.erf" >>"$tmp/err" 2>&1
+	ok "$kind: ERF to ERF is byte-identical" "$tmp/err"
+	"$RDMADUMP" -r "$tmp/one.erf" -q -w "$tmp/one.pcapng" && "$RDMADUMP" -r "$tmp/one.pcapng" -q -w "$tmp/three.erf"
+	cmp "$tmp/one.erf" "$tmp/three.erf" >"$tmp/err" 2>&1
+	ok "$kind: ERF to pcapng to ERF is byte-identical" "$tmp/err"
+	"$RDMADUMP" -r "$tmp/$kind.pcap" -tttt >"$tmp/before" 2>/dev/null
+	"$RDMADUMP" -r "$tmp/three.erf" -tttt >"$tmp/after" 2>/dev/null
+	[ -s "$tmp/before" ] && cmp "$tmp/before" "$tmp/after" >"$tmp/err" 2>&1
+	ok "$kind: the same frames" "$tmp/err"
+done
+f=$tmp/subnet.pcap
+
+if command -v tshark >/dev/null; then
+	fields=
+	for field in frame.number infiniband.lrh.vl infiniband.lrh.sl infiniband.lrh.slid infiniband.lrh.dlid \
+		infiniband.mad.mgmtclass infiniband.mad.method infiniband.mad.status infiniband.mad.attributeid; do
+		fields="$fields -e $field"
+	done
+	# shellcheck disable=SC2086 # a list
+	tshark -n -r "$f" -T fields -E separator='|' -E occurrence=f $fields >"$tmp/tshark" 2>"$tmp/err"
+	"$PACKET_TOOL" -l "$f" >"$tmp/ours"
+	[ "$(wc -l <"$tmp/ours")" = 57 ] && diff "$tmp/tshark" "$tmp/ours" >"$tmp/diff"
+	ok "LRH and MADs as tshark reads them" "$tmp/diff"
+else
+	skip "LRH and MADs as tshark reads them" "tshark is not installed"
+fi
+
+# --- lines ------------------------------------------------------------------------------------
+
+"$RDMADUMP" -r "$f" -e >"$tmp/lines" 2>"$tmp/err"
+for text in 'VL 15 SL 0 .*SMP \(directed\) Get NodeInfo hop 1 of 1' 'SMP Set PortInfo' \
+	'SA GetResp PathRecord status 0x0300 \(no records\)' 'SA Set MCMemberRecord' 'RMPP ack segment 1' \
+	'VL 0 SL 3 .*PMA GetResp PortCounters' 'LID 2 > LID 49152 .*IPoIB ARP' 'IPoIB IPv4 10.1.0.1 > 10.1.0.2 protocol 17'; do
+	has "-r: $text" "$tmp/lines" "$text"
+done
+
+# --- the report -------------------------------------------------------------------------------
+
+"$RDMADUMP" analyze --json "$f" >"$tmp/json" 2>"$tmp/err"
+is "the exit status" $? 0
+q() { jq -r "$1" "$tmp/json"; }
+row() { q ".mads[] | select(.class_name == \"$1\" and .method_name == \"$2\" and .attribute_name == \"$3\") | \"\(.frames) \(.status) \(.repeated) \(.answered) \(.unanswered) \(.unjudged)\""; }
+is "SMPs with a directed route" "$(row 'SMP (directed)' Get NodeInfo)" "1 0 0 1 0 0"
+is "SMPs with LIDs" "$(row SMP GetResp PortInfo)" "1 28 null null null null"
+is "the SA: one response, one request without" "$(row SA Get PathRecord)" "3 0 1 1 1 0"
+is "RMPP is one request" "$(row SA GetTable PathRecord)" "3 0 0 1 0 0"
+is "performance management" "$(row PMA Get PortCounters)" "1 0 0 1 0 0"
+is "all of them" "$(q '[.mads[].frames] | add') $(q .totals.mad_frames) $(q .mads_left_out)" "17 17 0"
+is "findings" "$(q '[.findings[] | .rule + " " + .certainty] | sort | join(", ")')" \
+	"mad-error certain, mad-error certain, mad-no-response likely"
+is "all CRCs are right" "$(q '"\(.totals.icrc_good) \(.totals.icrc_bad)"')" "57 0"
+is "no conversation of QP 0" "$(q '[.conversations[] | select(.a.qp == 0 or .b.qp == 0)] | length')" 0
+is "two LIDs and their QPs are listed once" \
+	"$(q '.conversations[] | select(.transport == "RC") | "\(.a.address) \(.a.qp) \(.b.address) \(.b.qp) \(.sides.a.lid) \(.sides.a.sl) \(.sides.b.lid) \(.sides.b.sl) \(.sides.a.pkey)"')" \
+	"LID 2 512 LID 3 256 2 2 3 2 65535"
+is "a group and IP over InfiniBand" \
+	"$(q '[.conversations[] | select(.ipoib) | "\(.b.address) \(.multicast)"] | sort | join(", ")')" \
+	"LID 3 false, LID 49152 true"
+if command -v tshark >/dev/null; then
+	for filter in "$(q '[.findings[] | select(.rule == "mad-error")][0].filter')" "$(q '[.findings[] | select(.rule == "mad-error")][1].filter')"; do
+		is "tshark finds the error: $filter" "$(tshark -n -r "$f" -Y "$filter" 2>/dev/null | wc -l)" 1
+	done
+fi
+"$RDMADUMP" analyze "$f" >"$tmp/text" 2>"$tmp/err"
+has "the table as text" "$tmp/text" '^SMP Set PortInfo +1 +0 +0$'
+has "... of which one screen has 8 rows" "$tmp/text" '^4 more rows: -v shows them$'
+"$RDMADUMP" analyze -v "$f" >"$tmp/text" 2>"$tmp/err"
+has "-v: all rows" "$tmp/text" '^SA Get PathRecord +3 +1 +1$'
+has "-v: LID and SL" "$tmp/text" 'from LID 2, SL 1, IP over InfiniBand'
+"$RDMADUMP" analyze --html="$tmp/page.html" "$f" >"$tmp/err" 2>&1
+has "the page has the table" "$tmp/page.html" 'Management datagrams'
+has "... and its rows" "$tmp/page.html" '"attribute_name":"MCMemberRecord"'
+if has_jsonschema "JSON by docs/schema/analyze.json"; then
+	python3 - "$srcdir/docs/schema" "$tmp/json" >"$tmp/err" 2>&1 <<'PY'
+import json, sys, jsonschema
+def load(name):
+    return json.load(open(name, encoding="utf-8"))
+schema = load(sys.argv[1] + "/analyze.json")
+resolver = jsonschema.RefResolver("analyze.json", schema, store={"finding.json": load(sys.argv[1] + "/finding.json")})
+errors = list(jsonschema.Draft202012Validator(schema, resolver=resolver).iter_errors(load(sys.argv[2])))
+for e in errors[:5]:
+    print(e.json_path, e.message)
+sys.exit(bool(errors))
+PY
+	ok "JSON by docs/schema/analyze.json" "$tmp/err"
+fi
+tap_done
