@@ -248,7 +248,7 @@ static void open_requests_are_bounded(void **state)
 	end(&s);
 }
 
-/* Flow control has no LRH; in a file of InfiniBand it is known by its length. */
+/* Flow control has no LRH; in a file of InfiniBand its length identifies it. */
 static void flow_control_is_left_out(void **state)
 {
 	struct scene s = begin();
