@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Makes a capture of packets that tests/data/roce lacks: `frames_tool
- * ethernet|infiniband|iwarp|pause|subnet FILE`. Every opcode in every frame there is, VLAN stacks, IPv6
- * extension headers, MADs of all classes, with random bytes in all fields that may have any;
+ * ethernet|infiniband|iwarp|pause|subnet FILE`. Every opcode in every frame there is, VLAN stacks,
+ * IPv6 extension headers, MADs of all classes, with random bytes in all fields that may have any;
  * InfiniBand in ERF records. `subnet`: what a port of an InfiniBand subnet sees as it comes up.
  */
 #include "test_packet_make.h"
