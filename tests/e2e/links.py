@@ -205,10 +205,10 @@ def lrh(out):
         masked += body[:4] + b"\xff" + body[5:]
         packet = head + grh + body + struct.pack("<I", zlib.crc32(masked)) + b"\0\0"
         frames.append((10**18 + i * 10**5, packet, len(packet)))
-    for i in range(10):  # a subnet manager asks its own port: QP 0 of LID 1 to itself
-        body = struct.pack(">BBHIIII", 0x64, 0, 0xffff, 0, i, 0, 0) + bytes([1, 0x01, 1, 1]) + bytes(252)
-        head = struct.pack(">BBHHH", 0xf0, 0x02, 1, (8 + len(body) + 4) // 4, 1)
-        masked = head + body[:4] + b"\xff" + body[5:]
+    for i in range(10):  # the host of a subnet manager asks it: QP 1 of LID 1 to itself
+        body = struct.pack(">BBHIIII", 0x64, 0, 0xffff, 1, i, 0x80010000, 1) + bytes([1, 0x03, 2, 1]) + bytes(252)
+        head = struct.pack(">BBHHH", 0, 0x02, 1, (8 + len(body) + 4) // 4, 1)
+        masked = b"\xf0" + head[1:] + body[:4] + b"\xff" + body[5:]
         packet = head + body + struct.pack("<I", zlib.crc32(masked)) + b"\0\0"
         frames.append((10**18 + 10**9 + i * 10**6, packet, len(packet)))
     pcap(out, 247, frames, "ns")
@@ -220,8 +220,8 @@ def strange(linktype, ethertype, caplen, out):
     pcap(out, linktype, [(10**18 + i * 10**6, frame[:caplen], len(frame)) for i in range(12)], "ns")
 
 
-# Sizes of frames differ by their headers
-DROPPED = {"wire_bytes", "sent_bytes", "received_bytes", "peak_bytes", "bytes", "tunnelled", "name", "format"}
+# Sizes of frames differ by their headers, and tags have priorities
+DROPPED = {"wire_bytes", "sent_bytes", "received_bytes", "peak_bytes", "bytes", "priority", "tunnelled", "name", "format"}
 
 
 def plain(value):

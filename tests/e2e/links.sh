@@ -153,7 +153,7 @@ an --json "$tmp/lrh.pcap" >"$tmp/got"
 is "ICRCs with a GRH: the whole LRH as ones" "$(jq -c '[.totals.icrc_good, .totals.icrc_bad]' "$tmp/got")" '[210,0]'
 is "a QP that sends to itself is one side" \
 	"$(jq -c '[.conversations[] | select(.a == .b) | [.a.address, .sides.a.frames, .sides.b.seen]]' "$tmp/got")" '[["LID 1",10,false]]'
-is "... and one row" "$(grep -c '^LID 1:0x0 *-> LID 1:0x0' "$tmp/shown")" 1
+is "... and one row" "$(grep -c '^LID 1:0x1 *-> LID 1:0x1' "$tmp/shown")" 1
 has "an unknown path MTU" "$tmp/shown" 'path MTU unknown'
 ! grep -E '4791|UDP' "$tmp/shown" >"$tmp/diff"
 ok "no hint at UDP" "$tmp/diff"
