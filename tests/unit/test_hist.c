@@ -72,6 +72,7 @@ static void sequence_run(uint32_t base)
 	}
 	assert_int_equal(seq_close(&s, psn_add(base, PSNS)), take(missing, 0, PSNS));
 	assert_int_equal(s.n_holes, 0);
+	seq_free(&s);
 }
 
 static void test_sequence(void **state)
@@ -98,6 +99,7 @@ static void test_split(void **state)
 	assert_true(seq_is_hole(&s, 16));
 	assert_true(seq_is_hole(&s, 19));
 	assert_false(seq_is_hole(&s, 20));
+	seq_free(&s);
 }
 
 /* With too many ranges the oldest is forgotten. */
@@ -114,6 +116,7 @@ static void test_too_many(void **state)
 		assert_true(seq_is_hole(&s, 10 * i + 1));
 	seq_add_hole(&s, 500, 0);
 	assert_int_equal(s.n_holes, HOLES);
+	seq_free(&s);
 }
 
 /* --- histograms ------------------------------------------------------------------------- */

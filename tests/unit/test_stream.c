@@ -562,7 +562,7 @@ static void test_file_link_of_first_frame(void **state)
 /* A pipe whose writer stops within a frame makes nobody wait. */
 static void test_file_in_pipe(void **state)
 {
-	struct rd_file_config config;
+	struct rd_file_config config = {0};
 	struct rd_frame frames[RD_BATCH];
 	struct rd_encoder e;
 	struct rd_source *s;
