@@ -88,7 +88,9 @@ static void fill_ending(
 	struct output *o = ctx;
 	struct rd_session *s = o->s;
 
-	s->recording.dump = account->dump;
+	/* A recording has one writer; a capture may have several at this place at once. */
+	if (s->config->recording)
+		s->recording.dump = account->dump;
 	comment_make(o, account);
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (!s->in.follows[i])
