@@ -395,8 +395,9 @@ void conversation_json_shorten(json_t *conversation)
 	if (!conversation)
 		return;
 	set(conversation, "series", json_null());
-	json_object_foreach (json_object_get(conversation, "sides"), key, side)
+	json_object_foreach (json_object_get(conversation, "sides"), key, side) {
 		json_object_del(side, "psn_plot");
+	}
 }
 
 json_t *rd_report_json(const struct rd_report *r)
