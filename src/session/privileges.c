@@ -193,7 +193,10 @@ int rd_identity_check_directory(
 	copy = strdup(path);
 	dir = copy ? dirname(copy) : NULL;
 	rc = dir ? may_write(id, dir, err) : 0;
-	if (rc > 0)
+	if (rc == ENOENT || rc == ENOTDIR)
+		rd_fail(err, RD_CLASS_OUTPUT, rc, "name a directory that exists",
+			"cannot create files in '%s'", dir);
+	else if (rc > 0)
 		rd_fail(err, RD_CLASS_OUTPUT, rc,
 			id->root_option ? "later files could not be created: choose a directory of "
 					  "that user, or keep all privileges with -Z root"

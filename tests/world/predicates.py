@@ -230,7 +230,7 @@ def counters_differ(c):
 
 def counter(c):
     """A counter grew by this between both readings."""
-    m = re.match(r"(\S+) grew by ([\d ]+) in", c.finding["title"])
+    m = re.match(r"(\S+) grew by at least ([\d ]+) in", c.finding["title"])
     device = c.finding["where"].split(" ")[0]
     grown = [d["grown"].get(m[1]) for d in c.tap["readings"] if d["device"] == device] if m else []
     return bool(m) and int(m[2].replace(" ", "")) in grown, None, "grown: %s" % grown

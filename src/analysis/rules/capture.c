@@ -123,6 +123,8 @@ static bool tunnels_left(const struct look *l, struct rd_finding *f)
 		return true;
 	}
 	f->severity = RD_SEV_NOTE;
+	/* Networks with the same addresses cannot be told apart. */
+	finding_lower(f, RD_LIKELY);
 	f->meaning = "the capture is of a host with an overlay network, and saw packets before and "
 		     "after the tunnel";
 	f->next = "to count both: analyze --decap always";
@@ -433,7 +435,7 @@ const struct rule rules_of_capture[] = {
 	{{"tunnels-left-out", RD_SEV_WARNING, RD_CERTAIN, "--decap=never was given",
 		 "analyze without --decap"},
 		tunnels_left},
-	{{"several-interfaces", RD_SEV_NOTE, RD_CERTAIN,
+	{{"several-interfaces", RD_SEV_NOTE, RD_LIKELY,
 		 "captures of two hosts in one file, or two ports of one host that talk to each "
 		 "other",
 		 "to see what happens between them: analyze with one file of each"},

@@ -87,7 +87,10 @@ struct judging {
 	double seconds;
 };
 
-/* "out_of_buffer grew by 12 in 3.0 s"; NULL if out of memory. */
+/*
+ * "out_of_buffer grew by at least 12 in 3.0 s": a reset in between, from which it passed its old
+ * value again, cannot be seen. NULL if out of memory.
+ */
 static struct rd_finding *report(
 	const struct judging *j, const char *rule, const char *counter, uint64_t amount, bool grew)
 {
@@ -103,7 +106,7 @@ static struct rd_finding *report(
 	if (grew && j->seconds > 0)
 		snprintf(time, sizeof(time), " in %.1f s", j->seconds);
 	rd_finding_where(f, "%s port %u", j->counters->device, j->counters->port);
-	rd_finding_title(f, "%.64s %s %s%s", short_name(counter), grew ? "grew by" : "is",
+	rd_finding_title(f, "%.64s %s %s%s", short_name(counter), grew ? "grew by at least" : "is",
 		rd_fmt_count(n, amount), time);
 	return f;
 }
