@@ -114,6 +114,9 @@ refused "compressed" 1 'the copy is not compressed; name it' --annotate "$tmp/ne
 refused "two ends" 1 'are captures of two ends.*--ends never' --annotate "$tmp/new.pcapng" "$roce/10_rc_write_loss/"{a,b}.pcap.zst
 refused "copy and JSON to stdout" 1 'the report goes to standard output' --json --annotate - "$tmp/own.pcapng"
 refused "a directory that is not there" 3 "cannot write to '.*': No such file" --annotate "$tmp/none/new.pcapng" "$tmp/own.pcapng"
+script -qec "'$RDMADUMP' analyze --annotate - '$tmp/own.pcapng'" /dev/null >"$tmp/err" 2>&1 </dev/null
+is "stdout is a terminal: exit status" $? 1
+has "stdout is a terminal: message" "$tmp/err" 'standard output is a terminal; give a file'
 # shellcheck disable=SC2094 # on purpose
 "$RDMADUMP" analyze --annotate - "$tmp/own.pcapng" 1>>"$tmp/own.pcapng" 2>"$tmp/err"
 is "stdout is the input: exit status" $? 1

@@ -173,7 +173,7 @@ refuses "no frames" "no frame would be written" --pre 0 --post 0
 refuses "a time" "not a time" --pre 10x
 : >"$tmp/plain"
 refuses "a FIFO that is a file" "is no FIFO" --trigger fifo="$tmp/plain"
-status=3 refuses "a directory that is not there" "'$tmp/none'.*No such file" -w "$tmp/none/r.pcapng"
+status=3 refuses "a directory that is not there" "'$tmp/none': No such file or directory; name a directory that exists" -w "$tmp/none/r.pcapng"
 
 "$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 --trigger-explain --trigger icrc-error \
 	--trigger 'cnp>5/s' --trigger out_of_buffer >"$tmp/out" 2>"$tmp/log"
