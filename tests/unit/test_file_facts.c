@@ -589,8 +589,8 @@ static void gave_up(void **state)
 		assert_int_equal(finding(&s, "counter") != NULL, grew == 1);
 		if (grew == 1) {
 			assert_non_null(strstr(finding(&s, "gave-up")->detail, "counted 1 such"));
-			assert_non_null(strstr(
-				finding(&s, "counter")->title, "retry_exceeded_err grew by at least 1"));
+			assert_non_null(strstr(finding(&s, "counter")->title,
+				"retry_exceeded_err grew by at least 1"));
 		}
 		end(&s);
 	}

@@ -123,7 +123,7 @@ static bool tunnels_left(const struct look *l, struct rd_finding *f)
 		return true;
 	}
 	f->severity = RD_SEV_NOTE;
-	/* Networks with the same addresses cannot be told apart. */
+	/* Two networks may use the same addresses. */
 	finding_lower(f, RD_LIKELY);
 	f->meaning = "the capture is of a host with an overlay network, and saw packets before and "
 		     "after the tunnel";
