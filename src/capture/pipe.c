@@ -72,11 +72,12 @@ static uint64_t order_ns(const struct pipe *p, const struct rd_frame *f, uint64_
 /* The numbers of sent, received and other frames, in 16 bits each. */
 static uint64_t directions(const struct rd_frame *frames, unsigned int n)
 {
+	static const uint64_t one[RD_DIRECTIONS] = {1, UINT64_C(1) << 16, UINT64_C(1) << 32};
 	uint64_t counts = 0;
 
 #pragma GCC unroll 8
 	for (const struct rd_frame *f = frames, *end = frames + n; f != end; f++)
-		counts += UINT64_C(1) << (f->direction * 16);
+		counts += one[f->direction];
 	return counts;
 }
 
