@@ -24,6 +24,9 @@ done
 
 # A page that a browser can show: what matters most, and how much is left out.
 "$RDMADUMP" analyze --json "$tmp/many.pcap" >"$tmp/json"
+is "each pair is one conversation" "$(jq '.conversations | length' "$tmp/json")" "$pairs"
+"$RDMADUMP" analyze --json "$tmp/many.pcap" | cmp -s - "$tmp/json"
+ok "the same output again: the random key of hash tables does not matter"
 "$RDMADUMP" analyze --html=- --interval 0.00001 "$tmp/many.pcap" >"$tmp/page"
 bytes=$(stat -c %s "$tmp/page")
 [ "$bytes" -gt 2000000 ] && [ "$bytes" -lt 5000000 ]

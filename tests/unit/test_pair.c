@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <rdmadump/analysis.h>
+#include <rdmadump/hash.h>
 #include <stdlib.h>
 
 #define SEND_ONLY 0x04
@@ -18,6 +19,7 @@
 static struct rd_analysis *analysis;
 static struct rd_report *report;
 static uint64_t now;
+static uint16_t port;	 /* UDP source port, 0: shows no pair */
 static uint32_t cm_from; /* source QP of MADs, 0: any bytes */
 
 static void begin(void)
@@ -42,6 +44,7 @@ static void put(struct make *m, bool back)
 	struct rd_frame frame = {.data = m->b, .caplen = m->n, .len = m->n, .ts_ns = now += 10000};
 
 	rd_put_be16(m->b + 14 + 4, (uint16_t)(now / 10000));
+	rd_put_be16(m->b + 14 + 20, port);
 	if (back)
 		memcpy(m->b + 14 + 12, "\x0a\0\0\x01\x0a\0\0\x02", 8);
 	rd_analysis_frames(analysis, RD_LINK_ETHERNET, &frame, 1);
@@ -128,6 +131,28 @@ static void test_ambiguous(void **state)
 	end();
 }
 
+/*
+ * The kernel's rdma_get_udp_sport(): QPs 0x100 and 0x200 have port 0xc008. If a third QP has it,
+ * ports do not follow that rule.
+ */
+static void test_by_port(void **state)
+{
+	(void)state;
+	for (unsigned int third = 0; third < 4; third++) {
+		begin();
+		port = 0xc008;
+		if (third == 1 || third == 2)
+			request(third == 1, 0x101, 5);
+		request(false, 0x100, 5);
+		if (third == 3)
+			request(false, 0x101, 5);
+		request(true, 0x200, 9);
+		port = 0;
+		assert_int_equal(paired(RD_PAIR_PORT), !third);
+		end();
+	}
+}
+
 /* A connection as the CM makes it, and ends it: for both directions. */
 static void test_connection(void **state)
 {
@@ -183,13 +208,114 @@ static void test_no_reply(void **state)
 	}
 }
 
+/* --- whatever the key of the hash is ---------------------------------------------------------- */
+
+#define MANY 2500 /* so many that some have the same slot in any table of a reasonable size */
+#define KEYS 3
+#define MAD  (42 + 12 + 8)
+
+static void choose_hash_key(uint64_t key)
+{
+	rd_hash_prepare();
+	rd_hash_start = (struct rd_hash){key, ~key, key * 0x9e3779b97f4a7c15, key << 32 | 1};
+}
+
+/* To a UD QP, from source QP `from`. */
+static void datagram(uint32_t qp, uint32_t from, uint32_t psn, uint32_t qkey)
+{
+	struct make m = {.n = 0};
+
+	make_packet(&m, MAKE_V2_IPV4, UD_ONLY, qp, 8 + 16, 0);
+	rd_put_be32(m.b + BTH + 8, psn);
+	rd_put_be32(m.b + BTH + 12, qkey);
+	rd_put_be32(m.b + BTH + 16, from);
+	put(&m, false);
+}
+
+/* A query of the subnet administration, or its response. */
+static void query(bool response, uint64_t tid)
+{
+	struct make m = {.n = 0};
+	uint8_t *mad = m.b + MAD;
+
+	make_packet(&m, MAKE_V2_IPV4, UD_ONLY, 1, 8 + 256, 0);
+	rd_put_be32(m.b + BTH + 12, 0x80010000);
+	rd_put_be32(m.b + BTH + 16, 1);
+	memset(mad, 0, 256);
+	memcpy(mad, "\1\3\2\1", 4);
+	if (response)
+		mad[3] |= RD_MAD_RESPONSE;
+	rd_put_be64(mad + 8, tid);
+	rd_put_be16(mad + 16, 0x35);
+	put(&m, response);
+}
+
+/* The report of a capture in which thousands of packets wait for others. */
+static char *report_of_many(void)
+{
+	json_t *json;
+	char *text;
+
+	begin();
+	for (uint32_t i = 0; i < MANY; i++) {
+		request(false, 0x1000 + i, 16 * i + 100);
+		request(false, 0x9000 + i, i % 8); /* as many others do */
+		datagram(0x11000 + i, 7, i, 1);
+		query(false, i);
+	}
+	for (uint32_t i = 0; i < MANY; i++) {
+		ack(0x5000 + i, 16 * i + 100);
+		ack(0xd000 + i, i % 8);
+		datagram(0x11000 + i, 8, i, i % 2);
+		query(true, i);
+	}
+	assert_int_equal(paired(RD_PAIR_PSN), MANY);
+	json = rd_report_json(report);
+	assert_non_null(json);
+	text = json_dumps(json, JSON_COMPACT);
+	json_decref(json);
+	return text;
+}
+
+static void test_any_hash_key(void **state)
+{
+	char *first = NULL;
+
+	(void)state;
+	for (uint64_t key = 1; key <= KEYS; key++) {
+		uint64_t differ = 0, answered = 0;
+		char *text;
+
+		choose_hash_key(key * 0x123456789abcdef);
+		text = report_of_many();
+		assert_non_null(text);
+		for (size_t i = 0; i < report->n_conversations; i++)
+			differ += rd_side_incident(&report->conversations[i].side[0], RD_INC_QKEY)
+					  ->count;
+		for (size_t i = 0; i < report->n_mads; i++)
+			answered += report->mads[i].answered;
+		assert_int_equal(differ, MANY / 2);
+		assert_int_equal(answered, MANY);
+		if (first)
+			assert_string_equal(text, first);
+		end();
+		if (first)
+			free(text);
+		else
+			first = text;
+	}
+	free(first);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_psn),
 		cmocka_unit_test(test_ambiguous),
+		cmocka_unit_test(test_by_port),
 		cmocka_unit_test(test_connection),
 		cmocka_unit_test(test_no_reply),
+		cmocka_unit_test(test_any_hash_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,10 +91,13 @@ static uint64_t packets(const struct rd_path *p)
 static int busier_path(const void *x, const void *y)
 {
 	uint64_t p = packets(x), q = packets(y);
+	int order;
 
 	if (p != q)
 		return p < q ? 1 : -1;
-	return strcmp(((const struct rd_path *)x)->from, ((const struct rd_path *)y)->from);
+	order = strcmp(((const struct rd_path *)x)->from, ((const struct rd_path *)y)->from);
+	return order ? order
+		     : strcmp(((const struct rd_path *)x)->to, ((const struct rd_path *)y)->to);
 }
 
 static size_t count_qps(const struct rd_ends *e, const struct path *p)

@@ -43,6 +43,8 @@ int rd_analysis_open(
 	a->config = *config;
 	a->linktype = -1;
 	a->facts_ns = UINT64_MAX;
+	pair_init(a);
+	datagram_init(a);
 	if (!a->config.max_qps)
 		a->config.max_qps = RD_ANALYSIS_QPS;
 	a->beginnings = calloc(BEGINNINGS, sizeof(*a->beginnings));
@@ -573,9 +575,9 @@ void rd_analysis_close(struct rd_analysis *a)
 	free(a->legs);
 	free(a->files);
 	pauses_free(a->pauses);
-	free(a->psns);
-	free(a->qkeys);
-	free(a->mads);
+	bounded_free(&a->psns);
+	bounded_free(&a->qkeys);
+	mad_free(a->mads);
 	free(a->links);
 	free(a->application);
 	free(a->hardware);

@@ -8,16 +8,16 @@
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
-#define QKEY_SLOTS 16384
-#define UD_FAR	   1024	      /* packets: a larger gap is another sequence */
-#define QP1_QKEY   0x80010000 /* of every QP 1 */
+#define QKEYS_MAX 16384	     /* QPs whose Q_Key is known */
+#define UD_FAR	  1024	     /* packets: a larger gap is another sequence */
+#define QP1_QKEY  0x80010000 /* of every QP 1 */
 
-/* Q_Key of the first packet to a QP; a later QP replaces it where both have the same slot. */
-struct qkey_slot {
-	uint64_t qp; /* hash of its address and number; 0: empty */
-	uint32_t qkey;
-};
+void datagram_init(struct rd_analysis *a)
+{
+	bounded_init(&a->qkeys, QKEYS_MAX, sizeof(uint32_t));
+}
 
+/* Of the address that a flow goes to. */
 static uint64_t hash_of(const struct flow *f)
 {
 	struct rd_hash h = rd_hash_begin();
@@ -26,25 +26,27 @@ static uint64_t hash_of(const struct flow *f)
 	memcpy(dst, f->id.dst, sizeof(dst));
 	rd_hash_add(&h, dst[0]);
 	rd_hash_add(&h, dst[1]);
-	rd_hash_add(&h, (uint64_t)f->id.net << 32 | f->id.dest_qp);
-	return rd_hash_end(&h, 3) | 1;
+	rd_hash_add(&h, f->id.net);
+	return rd_hash_end(&h, 3);
 }
 
+/* Whether the first packet to this QP had another Q_Key. */
 static bool qkey_differs(struct rd_analysis *a, const struct flow *f, uint32_t qkey)
 {
-	uint64_t qp = hash_of(f);
-	struct qkey_slot *s;
+	uint32_t number, *first;
+	bool made;
 
 	if (f->id.dest_qp <= 1)
 		return f->id.dest_qp && qkey != QP1_QKEY;
-	if (!a->qkeys)
-		a->qkeys = calloc(QKEY_SLOTS, sizeof(*a->qkeys));
-	if (!a->qkeys)
+	number = bounded_take(&a->qkeys, hash_of(f), f->id.dest_qp, &made);
+	if (!number) {
+		a->out_of_memory = true;
 		return false;
-	s = &a->qkeys[(qp >> 1) % QKEY_SLOTS];
-	if (s->qp != qp)
-		*s = (struct qkey_slot){qp, qkey};
-	return s->qkey != qkey;
+	}
+	first = bounded_value(&a->qkeys, number);
+	if (made)
+		*first = qkey;
+	return *first != qkey;
 }
 
 /* The table is asked only when a flow begins or changes its Q_Key. */

@@ -8,8 +8,7 @@
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
-#define OPEN_SLOTS 4096
-#define OPEN_WAYS  4
+#define OPEN_MAX 4096 /* requests that wait for a response */
 /* What a requester waits at least before it repeats or gives up; 18 is the SA's usual response
  * time: 4.096 us * 2^18. */
 #define ANSWER_NS UINT64_C(1073741824)
@@ -19,8 +18,7 @@
 
 /* A request that waits for its response. */
 struct mad_open {
-	uint64_t key; /* 0: empty */
-	uint64_t ns, frame;
+	uint64_t ns, frame; /* frame 0: none */
 	uint16_t row;
 	bool repeated;
 };
@@ -29,16 +27,26 @@ struct mads {
 	struct rd_mad_row rows[RD_MAD_ROWS];
 	unsigned int n;
 	uint64_t left_out;
-	struct mad_open open[OPEN_SLOTS];
+	struct bounded open;
 };
 
 static struct mads *table_of(struct rd_analysis *a)
 {
-	if (!a->mads)
-		a->mads = calloc(1, sizeof(*a->mads));
-	if (!a->mads)
+	if (a->mads)
+		return a->mads;
+	a->mads = calloc(1, sizeof(*a->mads));
+	if (a->mads)
+		bounded_init(&a->mads->open, OPEN_MAX, sizeof(struct mad_open));
+	else
 		a->out_of_memory = true;
 	return a->mads;
+}
+
+void mad_free(struct mads *mads)
+{
+	if (mads)
+		bounded_free(&mads->open);
+	free(mads);
 }
 
 /* NULL: the table is full. */
@@ -80,48 +88,40 @@ static uint64_t key_of(const struct rd_packet *p, const struct rd_mad *mad, bool
 	rd_hash_add(&h, half[1]);
 	rd_hash_add(&h, mad->tid);
 	rd_hash_add(&h, (uint64_t)mad->class << 32 | len);
-	return rd_hash_end(&h, 4) | 1;
-}
-
-/* The open request with this key; NULL: none. *oldest: the one to replace among its neighbours. */
-static struct mad_open *open_of(struct mads *t, uint64_t key, struct mad_open **oldest)
-{
-	struct mad_open *set = &t->open[(key >> 1) % (OPEN_SLOTS / OPEN_WAYS) * OPEN_WAYS];
-
-	*oldest = set;
-	for (unsigned int i = 0; i < OPEN_WAYS; i++) {
-		if (set[i].key == key)
-			return &set[i];
-		if ((*oldest)->key && (!set[i].key || set[i].ns < (*oldest)->ns))
-			*oldest = &set[i];
-	}
-	return NULL;
+	return rd_hash_end(&h, 4);
 }
 
 static void request_opens(
 	struct rd_analysis *a, struct mads *t, struct rd_mad_row *row, uint64_t key)
 {
-	struct mad_open *oldest, *o = open_of(t, key, &oldest);
+	bool made;
+	uint32_t number = bounded_take(&t->open, key, 0, &made);
+	struct mad_open *o;
 
-	if (o) {
+	if (!number) {
+		a->out_of_memory = true;
+		return;
+	}
+	o = bounded_value(&t->open, number);
+	if (!made) {
 		row->repeated++;
 		o->repeated = true;
 		return;
 	}
-	if (oldest->key)
-		t->rows[oldest->row].unjudged++;
-	*oldest = (struct mad_open){key, a->ns, a->frame, (uint16_t)(row - t->rows), false};
+	if (o->frame)
+		t->rows[o->row].unjudged++;
+	*o = (struct mad_open){a->ns, a->frame, (uint16_t)(row - t->rows), false};
 }
 
 static void response_closes(struct mads *t, struct rd_mad_row *row, uint64_t key)
 {
-	struct mad_open *oldest, *o = open_of(t, key, &oldest);
+	uint32_t number = bounded_find(&t->open, key, 0);
 
-	row->answers += o != NULL;
-	if (!o)
+	if (!number)
 		return;
-	t->rows[o->row].answered++;
-	o->key = 0;
+	row->answers++;
+	t->rows[((struct mad_open *)bounded_value(&t->open, number))->row].answered++;
+	bounded_remove(&t->open, number);
 }
 
 /* Acknowledgments of RMPP have the other side's method, and further segments their request's. */
@@ -162,20 +162,6 @@ void mad_take(struct rd_analysis *a, const struct item *it)
 		request_opens(a, t, row, key_of(it->p, &mad, false));
 }
 
-/* Requests are not in the order of their frames. */
-static void incident_take(struct rd_incident *e, const struct mad_open *o)
-{
-	if (!e->count || o->frame < e->first_frame) {
-		e->first_frame = o->frame;
-		e->first_ns = o->ns;
-	}
-	if (o->frame > e->last_frame) {
-		e->last_frame = o->frame;
-		e->last_ns = o->ns;
-	}
-	e->count++;
-}
-
 /* By class and attribute, requests before responses: these have the highest bit of the method. */
 static int row_order(const void *x, const void *y)
 {
@@ -202,13 +188,11 @@ bool mad_rows(const struct rd_analysis *a, struct rd_report *r)
 	memcpy(r->mads, t->rows, t->n * sizeof(*r->mads));
 	r->n_mads = t->n;
 	r->mads_left_out = t->left_out;
-	for (unsigned int i = 0; i < OPEN_SLOTS; i++) {
-		const struct mad_open *o = &t->open[i];
+	for (uint32_t i = t->open.oldest; i; i = bounded_newer(&t->open, i)) {
+		const struct mad_open *o = bounded_value(&t->open, i);
 
-		if (!o->key)
-			continue;
 		if (o->repeated || a->totals.last_ns > o->ns + ANSWER_NS)
-			incident_take(&r->mads[o->row].unanswered, o);
+			incident_add(&r->mads[o->row].unanswered, 1, o->frame, o->ns);
 		else
 			r->mads[o->row].unjudged++;
 	}

@@ -9,25 +9,22 @@
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
-#define PSN_SLOTS   65536
-#define PORT_TRIES  64 /* flows that a new one is compared with */
+#define PSNS_MAX    65536 /* PSNs that wait for a response of an unknown QP */
+#define PORT_TRIES  64	  /* flows that a new one is compared with */
 #define LINKS_FIRST 256
 #define NAK_TRIES   8	 /* NAKs of a flow without a peer, for which one is searched */
 #define NAK_FLOWS   1024 /* flows that are compared, the newest first */
 #define NAK_WINDOW  256	 /* packets that may be sent behind the one that a NAK requests */
 
-struct psn_slot {
-	uint64_t k1;
+/* Flows that requested a response with this PSN: the only one, or the first of several. */
+struct psn_waiting {
 	struct flow *flow;
-	uint32_t psn;
 	bool ambiguous;
 };
 
-static struct psn_slot *slot_for(struct rd_analysis *a, uint64_t k1, uint32_t psn)
+void pair_init(struct rd_analysis *a)
 {
-	if (!a->psns)
-		a->psns = calloc(PSN_SLOTS, sizeof(*a->psns));
-	return a->psns ? &a->psns[rd_hash2(k1, psn) % PSN_SLOTS] : NULL;
+	bounded_init(&a->psns, PSNS_MAX, sizeof(struct psn_waiting));
 }
 
 static void pair(struct flow *f, struct flow *g, enum rd_pairing how)
@@ -43,14 +40,19 @@ static void pair(struct flow *f, struct flow *g, enum rd_pairing how)
 
 void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn)
 {
-	struct psn_slot *s = slot_for(a, f->key.k1, psn);
+	bool made;
+	uint32_t number = bounded_take(&a->psns, f->key.k1, psn, &made);
+	struct psn_waiting *w;
 
-	if (!s)
+	if (!number) {
+		a->out_of_memory = true;
 		return;
-	if (s->flow && s->k1 == f->key.k1 && s->psn == psn && s->flow != f && !s->flow->pair.peer)
-		s->ambiguous = true;
+	}
+	w = bounded_value(&a->psns, number);
+	if (made || w->flow->pair.peer)
+		*w = (struct psn_waiting){.flow = f};
 	else
-		*s = (struct psn_slot){.k1 = f->key.k1, .flow = f, .psn = psn};
+		w->ambiguous |= w->flow != f;
 }
 
 static bool may_pair(const struct flow *f, const struct flow *g)
@@ -60,11 +62,16 @@ static bool may_pair(const struct flow *f, const struct flow *g)
 
 void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn)
 {
-	struct psn_slot *s = slot_for(a, f->id.back, psn);
+	uint32_t number = bounded_find(&a->psns, f->id.back, psn);
+	struct psn_waiting w;
 
-	if (s && s->flow && s->k1 == f->id.back && s->psn == psn && !s->ambiguous &&
-		may_pair(f, s->flow))
-		pair(f, s->flow, RD_PAIR_PSN);
+	if (!number)
+		return;
+	w = *(struct psn_waiting *)bounded_value(&a->psns, number);
+	if (w.ambiguous || !may_pair(f, w.flow))
+		return;
+	bounded_remove(&a->psns, number);
+	pair(f, w.flow, RD_PAIR_PSN);
 }
 
 /* A NAK may request any packet, of which only those that ask for a response are in the slots. */
@@ -107,19 +114,27 @@ static uint16_t port_of(uint32_t qp, uint32_t other)
 	return (uint16_t)(((label & 0x3fff) ^ (label & 0xfc000) >> 14) | 0xc000);
 }
 
+/*
+ * Drivers with another rule may give many QPs one port, which is then that of a wrong pair by
+ * chance: a third flow of these hosts with the same port shows them.
+ */
 static void pair_by_port(struct rd_analysis *a, struct flow *f)
 {
+	struct flow *found = NULL;
 	size_t n = a->flows.n - 1;
 
 	for (unsigned int i = 0; i < PORT_TRIES && n; i++) {
 		struct flow *g = a->flows.all[--n];
 
-		if (g->id.sport == f->id.sport && g->key.k1 == f->id.back && may_pair(f, g) &&
-			port_of(f->id.dest_qp, g->id.dest_qp) == f->id.sport) {
-			pair(f, g, RD_PAIR_PORT);
+		if (g->id.sport != f->id.sport ||
+			(g->key.k1 != f->id.back && g->key.k1 != f->key.k1))
+			continue;
+		if (found || g->key.k1 != f->id.back)
 			return;
-		}
+		found = g;
 	}
+	if (found && may_pair(f, found) && port_of(f->id.dest_qp, found->id.dest_qp) == f->id.sport)
+		pair(f, found, RD_PAIR_PORT);
 }
 
 static size_t link_slot(const struct rd_analysis *a, uint64_t k1, uint64_t k2)

@@ -6,6 +6,7 @@
 #ifndef RDMADUMP_ANALYSIS_STATE_H
 #define RDMADUMP_ANALYSIS_STATE_H
 
+#include "bounded.h"
 #include "congestion.h"
 #include "leg.h"
 #include "times.h"
@@ -429,8 +430,8 @@ struct rd_analysis {
 	struct rd_unread unread[RD_UNREAD_KINDS];
 	unsigned int n_unread;
 	/* Request PSNs that wait for a response, to find the responder (pair.c). */
-	struct psn_slot *psns;
-	struct qkey_slot *qkeys; /* of UD QPs (datagram.c) */
+	struct bounded psns;
+	struct bounded qkeys;	 /* of UD QPs (datagram.c) */
 	struct mads *mads;	 /* NULL: there was none (mad.c) */
 	struct link_pair *links; /* by key of the flow; an open hash */
 	size_t n_links, links_mask;
@@ -587,6 +588,7 @@ bool request_restarts(const struct flow *f, const struct rd_packet *p, int32_t d
 void request_message(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* UC and UD (datagram.c). */
 void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it);
+void datagram_init(struct rd_analysis *a);
 void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* PSNs of a READ request (read.c); one whose span cannot be known yet counts as one. */
 uint32_t read_span(struct flow *f, const struct rd_packet *p);
@@ -628,6 +630,7 @@ bool place_leaves(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* Sets the place of a new flow: that of others of its hosts, if their packets are at several. */
 void place_new(struct rd_analysis *a, struct flow *f);
 /* Which flows are a pair (pair.c). */
+void pair_init(struct rd_analysis *a);
 void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn);
 /* Pairs a flow without a peer by a PSN that its NAK requests, if only one flow has sent to there.
@@ -654,6 +657,7 @@ bool side_incidents(struct rd_side *s, const struct flow *own, const struct flow
 bool side_requests(struct rd_side *s, const struct flow *f);
 void side_free(struct rd_side *s);
 /* Counts a MAD (mad.c). */
+void mad_free(struct mads *mads);
 void mad_take(struct rd_analysis *a, const struct item *it);
 /* Fills the table of a report; false if out of memory. */
 bool mad_rows(const struct rd_analysis *a, struct rd_report *r);

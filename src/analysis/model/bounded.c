@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Keys in buckets of a hash, and in a list by age. */
+#include "bounded.h"
+#include <rdmadump/hash.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_FIRST 64
+
+void bounded_init(struct bounded *b, uint32_t max, uint32_t size)
+{
+	*b = (struct bounded){.max = max, .size = size};
+}
+
+void bounded_free(struct bounded *b)
+{
+	free(b->buckets);
+	free(b->keys);
+	free(b->values);
+	bounded_init(b, b->max, b->size);
+}
+
+static struct bounded_key *key_at(const struct bounded *b, uint32_t number)
+{
+	return &b->keys[number - 1];
+}
+
+static uint32_t *bucket_of(const struct bounded *b, uint64_t k1, uint32_t k2)
+{
+	return &b->buckets[rd_hash2(k1, k2) & (b->room - 1)];
+}
+
+static uint32_t in_bucket(const struct bounded *b, uint32_t number, uint64_t k1, uint32_t k2)
+{
+	while (number && (key_at(b, number)->k1 != k1 || key_at(b, number)->k2 != k2))
+		number = key_at(b, number)->next;
+	return number;
+}
+
+uint32_t bounded_find(const struct bounded *b, uint64_t k1, uint32_t k2)
+{
+	return b->buckets ? in_bucket(b, *bucket_of(b, k1, k2), k1, k2) : 0;
+}
+
+/* Called when all keys are used: none is free. */
+static bool grow(struct bounded *b)
+{
+	uint32_t room = b->room ? b->room * 2 : ROOM_FIRST;
+	struct bounded_key *keys;
+	unsigned char *values;
+	uint32_t *buckets;
+
+	if (room > b->max)
+		room = b->max;
+	keys = reallocarray(b->keys, room, sizeof(*keys));
+	b->keys = keys ? keys : b->keys;
+	values = reallocarray(b->values, room, b->size);
+	b->values = values ? values : b->values;
+	buckets = keys && values ? calloc(room, sizeof(*buckets)) : NULL;
+	if (!buckets)
+		return false;
+	free(b->buckets);
+	b->buckets = buckets;
+	b->room = room;
+	for (uint32_t i = b->oldest; i; i = key_at(b, i)->newer) {
+		uint32_t *bucket = bucket_of(b, key_at(b, i)->k1, key_at(b, i)->k2);
+
+		key_at(b, i)->next = *bucket;
+		*bucket = i;
+	}
+	return true;
+}
+
+/* Takes a key out of its bucket and of the list. */
+static void unlink_key(struct bounded *b, uint32_t number)
+{
+	const struct bounded_key *key = key_at(b, number);
+	uint32_t *link = bucket_of(b, key->k1, key->k2);
+
+	while (*link != number)
+		link = &key_at(b, *link)->next;
+	*link = key->next;
+	*(key->older ? &key_at(b, key->older)->newer : &b->oldest) = key->newer;
+	*(key->newer ? &key_at(b, key->newer)->older : &b->newest) = key->older;
+}
+
+void bounded_remove(struct bounded *b, uint32_t number)
+{
+	unlink_key(b, number);
+	memset(bounded_value(b, number), 0, b->size);
+	key_at(b, number)->next = b->free;
+	b->free = number;
+}
+
+/* A number for a new key; 0: out of memory. */
+static uint32_t number_for(struct bounded *b)
+{
+	uint32_t number = b->free;
+
+	if (number) {
+		b->free = key_at(b, number)->next;
+		return number;
+	}
+	if (b->used == b->max) {
+		number = b->oldest;
+		unlink_key(b, number);
+		return number;
+	}
+	if (b->used == b->room && !grow(b))
+		return 0;
+	number = ++b->used;
+	memset(bounded_value(b, number), 0, b->size);
+	return number;
+}
+
+uint32_t bounded_take(struct bounded *b, uint64_t k1, uint32_t k2, bool *made)
+{
+	uint32_t number = bounded_find(b, k1, k2), *bucket;
+
+	*made = !number;
+	if (number)
+		return number;
+	number = number_for(b);
+	if (!number)
+		return 0;
+	bucket = bucket_of(b, k1, k2);
+	*key_at(b, number) =
+		(struct bounded_key){.k1 = k1, .k2 = k2, .next = *bucket, .older = b->newest};
+	*bucket = number;
+	*(b->newest ? &key_at(b, b->newest)->newer : &b->oldest) = number;
+	b->newest = number;
+	return number;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A table of at most so many keys: when it is full, a new key replaces the oldest one. What is in
+ * it depends on the keys and their order only, never on their hashes, which differ in each run.
+ */
+#ifndef RDMADUMP_ANALYSIS_BOUNDED_H
+#define RDMADUMP_ANALYSIS_BOUNDED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bounded_key {
+	uint64_t k1;
+	uint32_t k2;
+	uint32_t next;	       /* in its bucket, or of the free ones */
+	uint32_t older, newer; /* by when the keys were added */
+};
+
+/* Keys have numbers from 1; 0 is none. */
+struct bounded {
+	uint32_t max, size; /* most keys, bytes of a value */
+	uint32_t room, used;
+	uint32_t free, oldest, newest;
+	uint32_t *buckets; /* `room` of them; NULL until the first key */
+	struct bounded_key *keys;
+	unsigned char *values;
+};
+
+/* `max` is a power of two. */
+void bounded_init(struct bounded *b, uint32_t max, uint32_t size);
+void bounded_free(struct bounded *b);
+/* The number of a key; 0: it is not there. */
+uint32_t bounded_find(const struct bounded *b, uint64_t k1, uint32_t k2);
+/*
+ * The same, but adds the key if it is absent (*made). Its value is then that of the key that it
+ * replaced, or zero. 0: out of memory.
+ */
+uint32_t bounded_take(struct bounded *b, uint64_t k1, uint32_t k2, bool *made);
+void bounded_remove(struct bounded *b, uint32_t number);
+
+/* Valid until the next key is added. */
+static inline void *bounded_value(const struct bounded *b, uint32_t number)
+{
+	return b->values + (size_t)(number - 1) * b->size;
+}
+
+/* The key that was added after this one; 0: none. */
+static inline uint32_t bounded_newer(const struct bounded *b, uint32_t number)
+{
+	return b->keys[number - 1].newer;
+}
+
+#endif
