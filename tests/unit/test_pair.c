@@ -260,13 +260,13 @@ static char *report_of_many(void)
 	for (uint32_t i = 0; i < MANY; i++) {
 		request(false, 0x1000 + i, 16 * i + 100);
 		request(false, 0x9000 + i, i % 8); /* as many others do */
-		datagram(0x11000 + i, 7, i, 1);
+		datagram(0x11000 + i, 7, i, i + 1);
 		query(false, i);
 	}
 	for (uint32_t i = 0; i < MANY; i++) {
 		ack(0x5000 + i, 16 * i + 100);
 		ack(0xd000 + i, i % 8);
-		datagram(0x11000 + i, 8, i, i % 2);
+		datagram(0x11000 + i, 8, i, i + i % 2);
 		query(true, i);
 	}
 	assert_int_equal(paired(RD_PAIR_PSN), MANY);
