@@ -215,8 +215,11 @@ static void on_started(void *ctx)
 static void on_ended(void *ctx)
 {
 	struct rd_recorder *r = ctx;
+	const struct rd_session_result *result = rd_session_result(r->session);
 
 	watch_stop(r);
+	if (result->end == RD_END_FAULT)
+		watch_fault(r, result->error.text);
 	notify_send(r, "STOPPING=1\nSTATUS=completing the last file");
 	if (r->config.ended)
 		r->config.ended(r->config.ctx);

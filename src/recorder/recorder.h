@@ -150,6 +150,9 @@ void watch_init(struct rd_recorder *r);
 int watch_open(struct rd_recorder *r, struct rd_error *err);
 int watch_start(struct rd_recorder *r);
 void watch_stop(struct rd_recorder *r);
+/* The device can no longer be recorded: what `fatal` waits for, if no event reported it. After
+ * watch_stop(). */
+void watch_fault(struct rd_recorder *r, const char *what);
 void watch_close(struct rd_recorder *r);
 
 /* follow.c */

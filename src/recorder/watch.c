@@ -209,6 +209,18 @@ static int wait_ms(uint64_t now, uint64_t due)
 	return due <= now ? 0 : (int)((due - now) / 1000000 + 1);
 }
 
+static void take_all(struct rd_recorder *r)
+{
+	struct watch *w = &r->watch;
+
+	if (w->monitor)
+		take_events(r);
+	if (w->kmsg_fd >= 0)
+		take_kmsg(r);
+	for (unsigned int i = 0; i < w->n_fifos; i++)
+		take_lines(r, &w->fifo[i]);
+}
+
 static void *watch_run(void *arg)
 {
 	struct rd_recorder *r = arg;
@@ -228,18 +240,26 @@ static void *watch_run(void *arg)
 
 			due = rd_monotonic_ns() + (period < STATE_NS ? period : STATE_NS);
 		}
-		if (w->monitor)
-			take_events(r);
-		if (w->kmsg_fd >= 0)
-			take_kmsg(r);
-		for (unsigned int i = 0; i < w->n_fifos; i++)
-			take_lines(r, &w->fifo[i]);
+		take_all(r);
 		state_write(r, false);
 		poll(fds, 3 + w->n_fifos, wait_ms(rd_monotonic_ns(), due));
 	}
-	/* What grew since the last reading. */
+	/* What happened since the last look: perhaps the event that ended the recording. */
 	counters_watch_read(r);
+	take_all(r);
 	return NULL;
+}
+
+void watch_fault(struct rd_recorder *r, const char *what)
+{
+	for (unsigned int i = 0; i < r->n_triggers; i++) {
+		struct trigger *t = &r->trigger[i];
+		const char *event = t->value ? t->value : t->name ? t->name->event : NULL;
+
+		if (t->source == TRIGGER_EVENT && strcmp(event, "device_fatal") == 0 &&
+			!atomic_load_explicit(&t->fired, memory_order_relaxed))
+			recorder_fire(r, t, what);
+	}
 }
 
 int watch_start(struct rd_recorder *r)

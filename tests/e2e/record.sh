@@ -128,6 +128,34 @@ if has_jsonschema "the report has its schema"; then
 	ok "the report has its schema" "$tmp/out"
 fi
 
+live --gen count=1000000,size=200 --rate 2000 --fault 'kmsg=health poll: device lost,frame=300' --fault ip=10.77.0.9,frame=600 -- \
+	--no-analysis --pre 20ms --post 10ms --trigger 'kmsg=health*lost' --trigger kmsg=SUBSYSTEM --trigger gid-change \
+	--trigger event=gid_added
+until_true fired 'trigger kmsg'
+until_true fired 'trigger gid-change'
+finish
+tool comments "$d"/r_*.pcapng | cut -d' ' -f2- | sed 's/; /\n/g' >"$tmp/comments"
+is "a kernel message fires, once: neither older ones nor the lines about its device do" \
+	"$(jq -c '[.of_triggers[] | select(.trigger | startswith("kmsg")) | .fired]' "$tmp/report")" "[1,0]"
+has "... its text is in the comment" "$tmp/comments" '^trigger kmsg=health\*lost: mlx5_core 0000:3b:00.0: health poll: device lost$'
+has "a changed GID fires" "$tmp/comments" '^trigger gid-change: mlx5_0: .*10\.77\.0\.9'
+balance "kernel messages and GIDs"
+
+record --gen count=100000,size=200 --rate 20000 --fault fatal,frame=2000 -- --no-analysis --pre 1h --post 1h \
+	--trigger fatal --trigger event=device_fatal
+is "a fatal event: the recording ends" "$? $(jq -r .ended_by "$tmp/report")" "4 fault"
+is "... and fires, once each" "$(jq -c '[.of_triggers[].fired]' "$tmp/report")" "[0,1,1]"
+is "... and all frames before it are written" \
+	"$(jq -c '[.frames.written, .frames.expired, .dumps]' "$tmp/report")" "[1999,0,1]"
+tool facts "$d"/r_*.pcapng >"$tmp/facts"
+has "... and why is in the file" "$tmp/facts" '^- trigger trigger fatal: '
+# The monitor cannot open the device (libmlx5 tries six times): only the recording itself sees the event
+second=()
+for _ in 1 2 3 4 5 6; do second+=(--fault 'verb=open_device,errno=EMFILE,nth=2'); done
+record --gen count=100000,size=200 --rate 20000 --fault fatal,frame=2000 "${second[@]}" -- --no-analysis --pre 1h --post 1h --trigger fatal
+has "a fatal event that only the recording sees: it is not reported otherwise" "$tmp/log" 'no asynchronous events of mlx5_0'
+is "... and fires" "$(jq -c '[.of_triggers[1].fired, .frames.written]' "$tmp/report")" "[1,1999]"
+
 # --- limits and ends ---------------------------------------------------------------------------------
 
 record --pcap "$tmp/in.pcap" --rate 3000 -- --no-analysis --pre 1ms --post 1ms --trigger nak --max-dumps 3

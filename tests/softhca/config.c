@@ -140,6 +140,9 @@ static void fault_parse(struct fault *f, char *spec)
 			f->kind = FAULT_IP;
 			sscanf(v, "%hhu.%hhu.%hhu.%hhu", &f->address[0], &f->address[1],
 				&f->address[2], &f->address[3]);
+		} else if (!strcmp(t, "kmsg")) {
+			f->kind = FAULT_KMSG;
+			snprintf(f->text, sizeof(f->text), "%s", v);
 		} else if (!strcmp(t, "frame")) {
 			f->by_frame = true;
 			f->frame = strtoull(v, NULL, 0);

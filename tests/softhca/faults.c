@@ -120,6 +120,10 @@ static void fault_happen(struct hca *h, struct port *p, uint32_t i, uint64_t now
 		address_set(h, p, f);
 		return;
 	}
+	if (f->kind == FAULT_KMSG) {
+		kmsg_write(f->text);
+		return;
+	}
 	switch (f->event) {
 	case IBV_EVENT_DEVICE_FATAL:
 		hca_fatal(h);

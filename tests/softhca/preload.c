@@ -160,6 +160,8 @@ static int open_path(int dir, const char *path, int flags, mode_t mode)
 
 	if (index >= 0)
 		return uverbs_open((uint32_t)index, flags);
+	if (path && !strcmp(path, "/dev/kmsg") && kmsg_open(flags, &fd))
+		return fd;
 	to = redirect(path, buf);
 	if (to == path)
 		return (int)syscall(SYS_openat, dir, path, flags, mode);
@@ -561,9 +563,20 @@ EXPORT ssize_t pwrite64(int fd, const void *from, size_t n, off64_t at)
 	return pwrite(fd, from, n, at);
 }
 
+EXPORT off_t lseek(int fd, off_t at, int from)
+{
+	return kmsg_seek(fd, from) ? 0 : syscall(SYS_lseek, fd, at, from);
+}
+
+EXPORT off64_t lseek64(int fd, off64_t at, int from)
+{
+	return lseek(fd, at, from);
+}
+
 EXPORT int close(int fd)
 {
 	uverbs_closing(fd);
+	kmsg_closing(fd);
 	nldev_closing(fd);
 	return real_close(fd);
 }

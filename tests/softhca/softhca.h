@@ -47,12 +47,14 @@ enum fault_kind {
 	FAULT_COUNTER,
 	FAULT_ETHTOOL,
 	FAULT_MAC,
-	FAULT_IP
+	FAULT_IP,
+	FAULT_KMSG
 };
 
 struct fault {
 	enum fault_kind kind;
 	char verb[32]; /* or the name of a driver statistic */
+	char text[96]; /* of a kernel message */
 	int error;
 	uint64_t nth; /* 0: every call */
 	uint8_t syndrome, vendor;
@@ -602,6 +604,15 @@ void counters_refresh(void);
 int ethtool_ioctl(const char *netdev, void *command);
 void ethtool_set(const char *netdev, const char *name, uint64_t value);
 void ethtool_add(const char *netdev, const char *name, uint64_t value);
+
+/* ---- /dev/kmsg (kmsg.c) ---- */
+
+/* False: the machine's own is to be opened. */
+bool kmsg_open(int flags, int *fd);
+/* False: it is another descriptor. */
+bool kmsg_seek(int fd, int from);
+void kmsg_write(const char *text);
+void kmsg_closing(int fd);
 
 /* ---- commands (uverbs*.c) ---- */
 
