@@ -29,5 +29,9 @@ int rd_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
  * optional B.
  */
 int rd_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out);
+/*
+ * A time in ns: a whole number and us, ms, s, m or h; without a unit, seconds.
+ */
+int rd_parse_duration(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
 #endif

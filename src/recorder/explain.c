@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Why this trigger of a frame cannot fire here; NULL: it can. */
+/* Why this trigger of frames cannot fire here; NULL: it can. */
 static const char *why_not_wire(const struct rd_recorder *r, const struct trigger *t)
 {
 	unsigned int n;
@@ -21,11 +21,28 @@ static const char *why_not_wire(const struct rd_recorder *r, const struct trigge
 	return NULL;
 }
 
+static bool of_frames(const struct trigger *t)
+{
+	return t->source == TRIGGER_WIRE || t->source == TRIGGER_STALL;
+}
+
+/* A stall fires when its time is over. */
+static bool is_begin_missing(const struct rd_recorder *r, const struct trigger *t)
+{
+	return t->source == TRIGGER_STALL && t->most >= r->config.pre_ns;
+}
+
 void explain_warn(const struct rd_recorder *r)
 {
 	for (unsigned int i = 0; i < r->n_triggers; i++) {
 		const struct trigger *t = &r->trigger[i];
-		const char *why = t->source == TRIGGER_WIRE ? why_not_wire(r, t) : NULL;
+		const char *why = of_frames(t) ? why_not_wire(r, t) : NULL;
+
+		if (is_begin_missing(r, t))
+			rd_log(RD_LOG_WARNING,
+				"--trigger '%s': the packets before it waited are written only if "
+				"--pre is longer than %g s",
+				t->text, (double)t->most / 1e9);
 
 		if (why)
 			rd_log(RD_LOG_WARNING, "--trigger '%s' cannot fire: %s", t->text, why);
@@ -56,6 +73,12 @@ char *rd_recorder_explain(struct rd_recorder *r, unsigned int i)
 	if (t->source == TRIGGER_WIRE) {
 		why = why_not_wire(r, t);
 		at = "that frame gets the comment";
+	} else if (t->source == TRIGGER_STALL) {
+		why = why_not_wire(r, t);
+		snprintf(here, sizeof(here),
+			"it can fire for QPs of which answers were seen (one from the same UDP "
+			"port, "
+			"else two), at the latest 0.5 s after its time");
 	} else if (t->source == TRIGGER_COUNTER) {
 		why = where_counter(r, t, here, sizeof(here));
 	}

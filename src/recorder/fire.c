@@ -72,7 +72,11 @@ static void add_pending(struct rd_recorder *r, const char *text)
 
 void recorder_fire(struct rd_recorder *r, struct trigger *t, const char *what)
 {
-	uint64_t ns = now();
+	recorder_fire_at(r, t, now(), what);
+}
+
+void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, const char *what)
+{
 	enum rd_triggered result;
 	char text[TRIGGER_TEXT];
 

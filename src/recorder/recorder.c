@@ -31,6 +31,16 @@ static bool take_pending(struct rd_recorder *r)
 	return true;
 }
 
+static void fire_stalls(struct rd_recorder *r)
+{
+	char what[TRIGGER_TEXT];
+	struct trigger *t;
+	uint64_t ns;
+
+	while ((t = stall_next(&r->stall, &ns, what, sizeof(what))))
+		recorder_fire_at(r, t, ns, what);
+}
+
 static uint64_t on_frames(
 	void *ctx, const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
 {
@@ -39,13 +49,17 @@ static uint64_t on_frames(
 
 	r->frames = frames;
 	r->link = source->iface.link;
-	for (unsigned int i = 0; r->wire.n && i < n; i++) {
+	for (unsigned int i = 0; (r->wire.n || r->wire.stall) && i < n; i++) {
 		struct trigger *t = wire_frame(&r->wire, r->link, &frames[i]);
 
 		if (!t || !recorder_fire_frame(r, t, &frames[i]))
 			continue;
 		r->fired_by[i] = t;
 		commented |= UINT64_C(1) << i;
+	}
+	if (n && r->wire.stall) {
+		stall_received(&r->stall, rd_monotonic_ns());
+		fire_stalls(r);
 	}
 	r->taken[0] = '\0';
 	if (n && take_pending(r)) {
@@ -172,6 +186,10 @@ static bool on_tick(void *ctx, int fd)
 
 	if (read(fd, &ticks, sizeof(ticks)) != sizeof(ticks))
 		return false;
+	if (r->wire.stall) {
+		stall_tick(&r->stall, now, r->session_config.latency_ms * 1000000);
+		fire_stalls(r);
+	}
 	rd_session_progress(r->session, &progress);
 	pthread_mutex_lock(&r->lock);
 	r->progress = progress;
@@ -294,8 +312,10 @@ static int parse_all(struct rd_recorder *r, struct rd_error *err)
 	for (unsigned int i = 0; i < r->config.n_triggers; i++)
 		if (trigger_parse(&r->trigger[r->n_triggers++], r->config.triggers[i], err) < 0)
 			return -1;
-	if (wire_init(&r->wire, r->trigger, r->n_triggers) < 0)
+	if (wire_init(&r->wire, r->trigger, r->n_triggers) < 0 ||
+		stall_init(&r->stall, r->trigger, r->n_triggers) < 0)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for triggers");
+	r->wire.stall = r->stall.n ? &r->stall : NULL;
 	return 0;
 }
 
@@ -353,6 +373,7 @@ void rd_recorder_close(struct rd_recorder *r)
 	rd_session_close(r->session);
 	follow_fini(r);
 	wire_fini(&r->wire);
+	stall_fini(&r->stall);
 	for (unsigned int i = 0; i < r->n_triggers; i++)
 		trigger_free(&r->trigger[i]);
 	for (unsigned int i = 0; r->files && i < RD_RECORDER_FILES; i++)

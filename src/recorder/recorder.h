@@ -4,6 +4,7 @@
 #ifndef RDMADUMP_RECORDER_RECORDER_H
 #define RDMADUMP_RECORDER_RECORDER_H
 
+#include "stall.h"
 #include "wire.h"
 #include <pthread.h>
 #include <rdmadump/event.h>
@@ -100,6 +101,7 @@ struct rd_recorder {
 	struct trigger trigger[RD_TRIGGERS_MAX + 1]; /* 0: the signal */
 	unsigned int n_triggers;
 	struct wire wire;
+	struct stall stall;
 	struct watch watch;
 	struct follow follow;
 
@@ -130,6 +132,8 @@ struct rd_recorder {
 /* fire.c */
 /* Fires a trigger; `what` says what happened. Not for frames. From any thread. */
 void recorder_fire(struct rd_recorder *r, struct trigger *t, const char *what);
+/* The same of what happened at this timestamp of the frames. */
+void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, const char *what);
 /* A frame fired a trigger. Returns whether it gets a comment. From the lane's thread. */
 bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct rd_frame *frame);
 

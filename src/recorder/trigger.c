@@ -3,6 +3,7 @@
  * The grammar of triggers:
  *
  *   NAME[=VALUE][>N[/s]][,qp=QP][,host=ADDRESS]     a frame
+ *   stall>TIME[,qp=QP][,host=ADDRESS]               a QP that waits
  *   COUNTER[>N[/s]][,device=DEVICE[:PORT]]          a counter
  *   port-down, fatal, gid-change, event=NAME        an event of the device
  *   kmsg=PATTERN   fifo=PATH                        the rest of the text belongs to the value
@@ -31,6 +32,10 @@ static const struct trigger_name trigger_names[] = {
 		"the CM rejects a connection"},
 	{"icrc-error", TRIGGER_WIRE, VALUE_NONE, WIRE_ICRC_ERROR, NULL,
 		"a packet with a wrong invariant CRC"},
+	{"stall", TRIGGER_STALL, VALUE_NONE, 0, NULL,
+		"a connected QP that waits: a request is not answered, and no packet of both QPs "
+		"is "
+		"seen"},
 	{"port-down", TRIGGER_EVENT, VALUE_NONE, 0, "port_error", "the port goes down"},
 	{"fatal", TRIGGER_EVENT, VALUE_NONE, 0, "device_fatal", "the device fails"},
 	{"gid-change", TRIGGER_EVENT, VALUE_NONE, 0, "gid_change",
@@ -54,6 +59,9 @@ static const char *const event_names[] = {"port_active", "port_error", "lid_chan
 	"device_added", "device_removed", "device_renamed", "netdev_attached", "netdev_detached",
 	"netdev_renamed", "netdev_up", "netdev_down", "netdev_removed", "netdev_mac_changed",
 	"netdev_mtu_changed"};
+
+#define STALL_LEAST_NS 1000000U
+#define STALL_MOST_NS  3600000000000U
 
 static bool is_event_name(const char *name)
 {
@@ -95,10 +103,15 @@ static int parse_nak(struct trigger *t, const char *value, struct rd_error *err)
 	return 0;
 }
 
-/* "N" or "N/s". */
+/* "N" or "N/s"; of a stall a time. */
 static int parse_limit(struct trigger *t, char *limit, struct rd_error *err)
 {
 	char *slash = strchr(limit, '/');
+
+	if (t->source == TRIGGER_STALL)
+		return rd_parse_duration(limit, STALL_LEAST_NS, STALL_MOST_NS, &t->most)
+			       ? refuse(t, err, "after '>' comes a time from 1ms to 1h")
+			       : 0;
 
 	if (slash && strcmp(slash, "/s"))
 		return refuse(t, err, "a rate is a number and /s");
@@ -122,6 +135,7 @@ static int parse_host(struct trigger *t, const char *value, struct rd_error *err
 /* "qp=QP", "host=ADDRESS", "device=DEVICE". */
 static int parse_key(struct trigger *t, char *key, struct rd_error *err)
 {
+	bool of_packets = t->source == TRIGGER_WIRE || t->source == TRIGGER_STALL;
 	char *value = strchr(key, '=');
 	uint64_t qp;
 
@@ -132,9 +146,9 @@ static int parse_key(struct trigger *t, char *key, struct rd_error *err)
 		t->device = value;
 		return 0;
 	}
-	if (strcmp(key, "host") == 0 && t->source == TRIGGER_WIRE)
+	if (strcmp(key, "host") == 0 && of_packets)
 		return parse_host(t, value, err);
-	if (strcmp(key, "qp") == 0 && t->source == TRIGGER_WIRE) {
+	if (strcmp(key, "qp") == 0 && of_packets) {
 		if (rd_parse_u64(value, 0, 0xffffff, &qp))
 			return refuse(t, err, "qp is a number of 24 bits");
 		t->qp = (uint32_t)qp;
@@ -191,8 +205,10 @@ static int parse_main(struct trigger *t, char *word, struct rd_error *err)
 	if (parse_value(t, value, err) < 0)
 		return -1;
 	if (!limit)
-		return 0;
-	if (t->source != TRIGGER_WIRE && t->source != TRIGGER_COUNTER)
+		return t->source == TRIGGER_STALL
+			       ? refuse(t, err, "for how long is missing: stall>TIME")
+			       : 0;
+	if (t->source != TRIGGER_WIRE && t->source != TRIGGER_COUNTER && t->source != TRIGGER_STALL)
 		return refuse(t, err, "'>' is for frames and counters");
 	if (parse_limit(t, limit, err) < 0)
 		return -1;
@@ -251,9 +267,22 @@ void trigger_free(struct trigger *t)
 
 /* --- in words --------------------------------------------------------------------------- */
 
-static int describe_wire(const struct trigger *t, char *out, size_t room)
+/* Which packets: after what they show. */
+static void describe_scope(const struct trigger *t, const char *qp, char *out, size_t room)
 {
 	char host[INET6_ADDRSTRLEN] = "";
+	size_t n = strlen(out);
+
+	if (t->qp != TRIGGER_QP_ANY)
+		n += (size_t)snprintf(out + n, room - n, "; %s QP 0x%06x", qp, t->qp);
+	if (t->host_len && n < room) {
+		inet_ntop(t->host_len == 4 ? AF_INET : AF_INET6, t->host, host, sizeof(host));
+		snprintf(out + n, room - n, "; from or to %s", host);
+	}
+}
+
+static void describe_wire(const struct trigger *t, char *out, size_t room)
+{
 	int n = snprintf(out, room, "%s", t->name->help);
 
 	if (t->nak != TRIGGER_NAK_ANY)
@@ -261,15 +290,9 @@ static int describe_wire(const struct trigger *t, char *out, size_t room)
 	else if (t->name->wire == WIRE_NAK)
 		n = snprintf(out, room, "a NAK of any code");
 	if (t->rate && (size_t)n < room)
-		n += snprintf(out + n, room - (size_t)n, ": more than %llu within a second",
+		snprintf(out + n, room - (size_t)n, ": more than %llu within a second",
 			(unsigned long long)t->most);
-	if (t->qp != TRIGGER_QP_ANY && (size_t)n < room)
-		n += snprintf(out + n, room - (size_t)n, "; to QP 0x%06x", t->qp);
-	if (t->host_len && (size_t)n < room) {
-		inet_ntop(t->host_len == 4 ? AF_INET : AF_INET6, t->host, host, sizeof(host));
-		n += snprintf(out + n, room - (size_t)n, "; from or to %s", host);
-	}
-	return n;
+	describe_scope(t, "to", out, room);
 }
 
 void trigger_describe(const struct trigger *t, char *out, size_t room)
@@ -280,6 +303,11 @@ void trigger_describe(const struct trigger *t, char *out, size_t room)
 		return;
 	case TRIGGER_WIRE:
 		describe_wire(t, out, room);
+		return;
+	case TRIGGER_STALL:
+		snprintf(
+			out, room, "%s for longer than %g s", t->name->help, (double)t->most / 1e9);
+		describe_scope(t, "of", out, room);
 		return;
 	case TRIGGER_COUNTER:
 		snprintf(out, room, "counter %s%s%s grows by more than %llu %s", t->counter,

@@ -16,6 +16,7 @@ enum trigger_source {
 	TRIGGER_EVENT, /* of a device */
 	TRIGGER_KMSG,
 	TRIGGER_FIFO,
+	TRIGGER_STALL, /* a conversation that waits */
 };
 
 /* What a frame can show. */
@@ -54,7 +55,7 @@ struct trigger {
 	const char *counter;		 /* its name, in full or the part after the last slash */
 	const char *device; /* of a counter: "mlx5_1", "mlx5_1:2"; NULL: the recorded port */
 	const char *value;  /* pattern, path, name of an event */
-	uint64_t most;	    /* fires above this */
+	uint64_t most;	    /* fires above this; of a stall: ns */
 	bool rate;	    /* per second */
 	bool limited;	    /* `most` was given */
 	uint8_t nak;

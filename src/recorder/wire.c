@@ -213,6 +213,8 @@ struct trigger *wire_frame(struct wire *w, enum rd_link link, const struct rd_fr
 
 	if (!rd_packet_parse(link, frame->data, frame->caplen, frame->len, &p))
 		return NULL;
+	if (w->stall)
+		stall_packet(w->stall, &p, frame);
 	shown = judge(w, &p, frame);
 	for (unsigned int i = 0; shown && i < w->n; i++) {
 		struct trigger *t = w->triggers[i];

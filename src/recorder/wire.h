@@ -6,8 +6,7 @@
 #ifndef RDMADUMP_RECORDER_WIRE_H
 #define RDMADUMP_RECORDER_WIRE_H
 
-#include "trigger.h"
-#include <rdmadump/frame.h>
+#include "stall.h"
 
 #define WIRE_FLOWS   32768 /* a power of two */
 #define WIRE_BUCKETS 10	   /* of a second, for rates */
@@ -34,6 +33,7 @@ struct wire {
 	struct wire_rate *rates; /* one for each */
 	uint32_t wanted;	 /* bit for each enum wire_kind */
 	struct wire_flow *flows;
+	struct stall *stall; /* gets every packet; may be NULL */
 };
 
 /* Of all triggers, takes those of frames. -1 if out of memory. wire_fini() in both cases. */

@@ -110,3 +110,27 @@ int rd_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 	*out = v * scale;
 	return 0;
 }
+
+int rd_parse_duration(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {{"us", 1000}, {"ms", 1000000}, {"s", 1000000000},
+		{"m", 60 * UINT64_C(1000000000)}, {"h", 3600 * UINT64_C(1000000000)},
+		{"", 1000000000}};
+	const char *end;
+	uint64_t v;
+
+	if (parse_digits(text, &end, &v))
+		return -1;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(end, units[i].name))
+			continue;
+		if (v > UINT64_MAX / units[i].ns || v * units[i].ns < min || v * units[i].ns > max)
+			return -1;
+		*out = v * units[i].ns;
+		return 0;
+	}
+	return -1;
+}

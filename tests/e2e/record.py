@@ -3,6 +3,7 @@
 """Numbered frames for tests/e2e/record.sh, and what the recorder wrote of them.
 
     record.py make FILE FRAMES TRIGGERS   a pcap; prints the numbers of the frames that are to fire
+    record.py stall FILE                  a pcap: answered requests, then one without an answer
     record.py check PRE POST FILE...      prints "frames files fired": each frame once, in order, none
                                           outside of the windows of the commented ones; else a fault
     record.py comments FILE...            the comments of frames
@@ -19,29 +20,44 @@ import sys
 SLACK = 0.0015  # so much more may be written at both ends, in seconds
 
 
-def frame(number, opcode, psn, rest):
-    bth = struct.pack(">BBHII", opcode, 0, 0xffff, 7, psn)
+def frame(number, opcode, psn, rest, qp=7, hosts=(b"\x0a\0\0\2", b"\x0a\0\0\1")):
+    bth = struct.pack(">BBHII", opcode, 0, 0xffff, qp, psn)
     body = bth + rest + struct.pack(">I", number) + b"ICRC"
     udp = struct.pack(">HHHH", 50000, 4791, 8 + len(body), 0)
-    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + len(body), 0, 0x4000, 64, 17, 0, b"\x0a\0\0\2", b"\x0a\0\0\1")
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + len(body), 0, 0x4000, 64, 17, 0, *hosts)
     return b"\x52\x54\0\0\0\1\x52\x54\0\0\0\2\x08\0" + ip + udp + body
+
+
+def write(name, frames):
+    with open(name, "wb") as f:
+        f.write(struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 1))
+        for i, data in enumerate(frames):
+            f.write(struct.pack("<IIII", 0, i, len(data), len(data)) + data)
 
 
 def make(name, frames, triggers):
     random.seed(5)
     # Some close together, some far apart
     fire = sorted(random.sample(range(20, frames - 20), triggers))
-    with open(name, "wb") as f:
-        f.write(struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 1))
-        for i in range(frames):
-            if i not in fire:
-                data = frame(i, 0x04, i, b"")
-            elif fire.index(i) % 2:
-                data = frame(i, 0x04, i - 10, b"")  # retransmission
-            else:
-                data = frame(i, 0x11, i, b"\x62\0\0\1")  # NAK
-            f.write(struct.pack("<IIII", 0, i, len(data), len(data)) + data)
+    all_frames = []
+    for i in range(frames):
+        if i not in fire:
+            all_frames.append(frame(i, 0x04, i, b""))
+        elif fire.index(i) % 2:
+            all_frames.append(frame(i, 0x04, i - 10, b""))  # retransmission
+        else:
+            all_frames.append(frame(i, 0x11, i, b"\x62\0\0\1"))  # NAK
+    write(name, all_frames)
     print(*fire)
+
+
+def stall(name):
+    back = (b"\x0a\0\0\1", b"\x0a\0\0\2")
+    frames = []
+    for psn in range(5):
+        frames.append(frame(2 * psn, 0x04, 1 << 31 | psn, b""))
+        frames.append(frame(2 * psn + 1, 0x11, psn, b"\x1f\0\0\1", 9, back))
+    write(name, frames[:-1])
 
 
 def blocks(name):
@@ -107,6 +123,8 @@ def listen(name):
 def main(what, *args):
     if what == "make":
         make(args[0], int(args[1]), int(args[2]))
+    elif what == "stall":
+        stall(args[0])
     elif what == "check":
         print(check(float(args[0]), float(args[1]), args[2:]))
     elif what == "comments":

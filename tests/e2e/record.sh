@@ -141,6 +141,16 @@ has "... its text is in the comment" "$tmp/comments" '^trigger kmsg=health\*lost
 has "a changed GID fires" "$tmp/comments" '^trigger gid-change: mlx5_0: .*10\.77\.0\.9'
 balance "kernel messages and GIDs"
 
+tool stall "$tmp/stall.pcap"
+live --pcap "$tmp/stall.pcap" --rate 1000 -- --no-analysis --pre 1h --post 10ms --trigger 'stall>300ms' --trigger 'stall>1h'
+has "stall: a time that --pre does not cover" "$tmp/log" "'stall>1h': .* only if --pre is longer than 3600 s"
+until_true fired 'trigger stall'
+until_true fired 'pcapng: '
+finish
+has "a QP that waits fires, though nothing is received" "$tmp/log" \
+	'trigger stall>300ms: QP 0x000009 of 10\.0\.0\.2 waits for QP 0x000007 of 10\.0\.0\.1: PSN 4 to 4, no packet for [0-9.]+ s'
+is "... once, and what it sent is in the file" "$(jq -c '[.of_triggers[].fired, .frames.written]' "$tmp/report")" "[0,1,0,9]"
+
 record --gen count=100000,size=200 --rate 20000 --fault fatal,frame=2000 -- --no-analysis --pre 1h --post 1h \
 	--trigger fatal --trigger event=device_fatal
 is "a fatal event: the recording ends" "$? $(jq -r .ended_by "$tmp/report")" "4 fault"
@@ -204,8 +214,10 @@ refuses "a FIFO that is a file" "is no FIFO" --trigger fifo="$tmp/plain"
 status=3 refuses "a directory that is not there" "'$tmp/none': No such file or directory; name a directory that exists" -w "$tmp/none/r.pcapng"
 
 "$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 --trigger-explain --trigger icrc-error \
-	--trigger 'cnp>5/s' --trigger out_of_buffer >"$tmp/out" 2>"$tmp/log"
+	--trigger 'cnp>5/s' --trigger out_of_buffer --trigger 'stall>2s' >"$tmp/out" 2>"$tmp/log"
 is "--trigger-explain" "$?" 0
 has "... what can fire" "$tmp/out" 'here: it can fire: hw_counters/out_of_buffer of mlx5_0:1; the next frame gets the comment'
+has "... what a stall is" "$tmp/out" 'a request is not answered, and no packet of both QPs is seen for longer than 2 s$'
+has "... for which QPs" "$tmp/out" 'here: it can fire for QPs of which answers were seen .*; the next frame gets the comment'
 has "... and what cannot" "$tmp/out" 'here: it cannot fire: .*give --whole-frames'
 tap_done

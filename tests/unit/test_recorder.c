@@ -61,6 +61,9 @@ static void test_texts(void **state)
 	means("cnp>1000/s", "more than 1000 within a second");
 	means("cnp>10k/s", "more than 10000 within a second");
 	means("retransmission", "sent before");
+	means("stall>500ms", "no packet of both QPs is seen for longer than 0.5 s");
+	means("stall>2,qp=0x12,host=10.0.0.1",
+		"longer than 2 s; of QP 0x000012; from or to 10.0.0.1");
 	means("port-down", "the port goes down");
 	means("event=sm_change", "event sm_change");
 	means("kmsg=mlx5_core*,error", "matches 'mlx5_core*,error'");
@@ -90,6 +93,12 @@ static void test_refused(void **state)
 	refused("cnp>5/m", "number and /s");
 	refused("cnp>", "comes a number");
 	refused("cnp>-1/s", "comes a number");
+	refused("stall", "stall>TIME");
+	refused("stall>0", "from 1ms to 1h");
+	refused("stall>61m", "from 1ms to 1h");
+	refused("stall>2/s", "from 1ms to 1h");
+	refused("stall>", "from 1ms to 1h");
+	refused("stall>1s,device=mlx5_0", "for counters");
 	refused("port-down>1", "for frames and counters");
 	refused("nak,", "after a comma");
 	refused("nak,qp", "after a comma");

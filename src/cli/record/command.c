@@ -48,7 +48,8 @@ static const struct argp_option options[] = {
 	{"trigger", OPT_TRIGGER, "EXPR", 0,
 		"What begins a file, besides SIGUSR1; may be repeated: nak[=CODE], rnr, "
 		"retransmission, gave-up, qp-error, cnp, cm-reject, icrc-error, each with >N/s, "
-		",qp=QP, ,host=ADDRESS; COUNTER[>N[/s]][,device=DEV]; port-down, fatal, "
+		",qp=QP, ,host=ADDRESS; stall>TIME[,qp=QP][,host=ADDRESS]; "
+		"COUNTER[>N[/s]][,device=DEV]; port-down, fatal, "
 		"gid-change, event=NAME; kmsg=PATTERN; fifo=PATH",
 		0},
 	{"trigger-explain", OPT_EXPLAIN, NULL, 0,
@@ -84,29 +85,11 @@ static const struct argp_option options[] = {
 /* --- values
  * --------------------------------------------------------------------------------------- */
 
-static const struct {
-	const char *name;
-	uint64_t ns;
-} time_units[] = {{"us", 1000}, {"ms", 1000000}, {"s", SECOND}, {"m", 60 * (uint64_t)SECOND},
-	{"h", 3600 * (uint64_t)SECOND}, {"", SECOND}};
-
 static void parse_time(struct argp_state *state, const char *name, const char *arg, uint64_t *out)
 {
-	size_t digits = strspn(arg, "0123456789");
-	char number[24] = "";
-	uint64_t n;
-
-	if (digits && digits < sizeof(number))
-		memcpy(number, arg, digits);
-	for (size_t i = 0; i < sizeof(time_units) / sizeof(*time_units); i++) {
-		if (strcmp(arg + digits, time_units[i].name))
-			continue;
-		if (rd_parse_u64(number, 0, DAY_NS / time_units[i].ns, &n))
-			break;
-		*out = n * time_units[i].ns;
-		return;
-	}
-	argp_error(state, "%s: '%s' is not a time up to a day, like 500ms, 10s or 2m", name, arg);
+	if (rd_parse_duration(arg, 0, DAY_NS, out))
+		argp_error(state, "%s: '%s' is not a time up to a day, like 500ms, 10s or 2m", name,
+			arg);
 }
 
 static void parse_bytes(struct argp_state *state, const char *name, const char *arg, uint64_t least,

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Connected QPs that wait for an answer.
+ *
+ * A packet names its destination QP only, so the answers to the requests of a QP must be
+ * recognized: they go from the one host to the other in the opposite direction, and their PSNs are
+ * those of requests without an answer (IBTA volume 1, 9.7.5). Where several QPs are possible, the
+ * UDP source port decides, which most drivers compute from both QP numbers (rdma_get_udp_sport() in
+ * the kernel's ib_verbs.h). A QP whose answers are not recognized is not judged.
+ */
+#include "stall.h"
+#include <arpa/inet.h>
+#include <rdmadump/hash.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PSN_MASK   0xffffffU
+#define PSN_HALF   0x800000U
+#define PSN_BEHIND 0x10000U /* further back than this, the QP was connected again */
+#define MTU_LEAST  256U
+#define VOTES	   2 /* answers in a row that point to the same requests */
+#define MISFITS	   8 /* ... that do not fit to them */
+#define CANDIDATES 256
+#define LOOK_NS	   1000000U
+#define HASH_SHIFT 16
+
+/* The requests to one QP. Indexes of flows count from 1; 0: none. */
+struct stall_flow {
+	uint64_t key;			       /* a hash; 0: unused */
+	uint64_t answers;		       /* key of the answers; 0: not recognized */
+	uint64_t last_ns;		       /* of the newest packet, requests and answers */
+	uint64_t fired;			       /* bit for each trigger, since then */
+	uint32_t pair_next, pair_before, pair; /* the list of its hosts */
+	uint32_t wait_next, wait_before;       /* the list of those that wait */
+	uint32_t dest_qp, answer_qp;
+	uint32_t newest;      /* PSN of the newest request */
+	uint32_t first, last; /* PSNs of answers to come; last: the most that a READ can take */
+	uint32_t wanted;      /* PSN of the newest request that must be answered */
+	uint16_t port;	      /* UDP source port; 0: none */
+	uint8_t misfits;
+	bool open;	   /* first to last are not answered */
+	bool waiting;	   /* `wanted` is among them */
+	bool listed;	   /* among those that wait */
+	bool doubt;	   /* another QP sends what may be its answers */
+	uint8_t hosts_len; /* bytes of one address */
+	uint8_t hosts[32]; /* source, destination */
+};
+
+/* The answers to one QP. */
+struct stall_answers {
+	uint64_t key;
+	uint32_t flow;
+	uint32_t votes;
+};
+
+int stall_init(struct stall *s, struct trigger *triggers, unsigned int n)
+{
+	*s = (struct stall){
+		.triggers = calloc(n ? n : 1, sizeof(*s->triggers)), .least = UINT64_MAX};
+	if (!s->triggers)
+		return -1;
+	for (unsigned int i = 0; i < n && s->n < 64; i++) {
+		if (triggers[i].source != TRIGGER_STALL)
+			continue;
+		s->triggers[s->n++] = &triggers[i];
+		s->least = triggers[i].most < s->least ? triggers[i].most : s->least;
+		s->most = triggers[i].most > s->most ? triggers[i].most : s->most;
+	}
+	if (!s->n)
+		return 0;
+	s->flows = calloc(STALL_FLOWS + 1, sizeof(*s->flows));
+	s->answers = calloc(STALL_FLOWS, sizeof(*s->answers));
+	s->pairs = calloc(STALL_FLOWS, sizeof(*s->pairs));
+	return s->flows && s->answers && s->pairs ? 0 : -1;
+}
+
+void stall_fini(struct stall *s)
+{
+	free(s->triggers);
+	free(s->flows);
+	free(s->answers);
+	free(s->pairs);
+	*s = (struct stall){0};
+}
+
+/* --- keys ------------------------------------------------------------------------------------ */
+
+struct ends {
+	unsigned int len; /* bytes of one address */
+	uint8_t src[16], dst[16];
+};
+
+/* Addresses of the network header, else LIDs. */
+static struct ends ends_of(const struct rd_packet *p)
+{
+	struct ends e = {0};
+	const uint8_t *src = NULL, *dst = NULL;
+
+	e.len = rd_packet_addresses(p, &src, &dst);
+	if (!e.len && p->kind == RD_KIND_IB && p->bth >= 8) {
+		e.len = 2;
+		dst = p->data + p->bth - 8 + 2;
+		src = p->data + p->bth - 8 + 6;
+	}
+	if (e.len) {
+		memcpy(e.src, src, e.len);
+		memcpy(e.dst, dst, e.len);
+	}
+	return e;
+}
+
+static uint64_t key_of(const uint8_t *src, const uint8_t *dst, uint32_t qp)
+{
+	struct rd_hash h = rd_hash_begin();
+	uint64_t words[5] = {0};
+
+	memcpy(words, src, 16);
+	memcpy(words + 2, dst, 16);
+	words[4] = qp;
+	for (unsigned int i = 0; i < 5; i++)
+		rd_hash_add(&h, words[i]);
+	return rd_hash_end(&h, 5) | 1;
+}
+
+#define NO_QP UINT32_MAX
+
+static uint32_t pair_of(const uint8_t *src, const uint8_t *dst)
+{
+	return (uint32_t)(key_of(src, dst, NO_QP) >> HASH_SHIFT) & (STALL_FLOWS - 1);
+}
+
+static uint16_t port_of(const struct rd_packet *p)
+{
+	return p->kind == RD_KIND_ROCE2 && p->l4 ? rd_be16(p->data + p->l4) : 0;
+}
+
+static uint32_t after(uint32_t psn, uint32_t before)
+{
+	return (psn - before) & PSN_MASK;
+}
+
+/* --- lists ----------------------------------------------------------------------------------- */
+
+static void unlist(struct stall *s, struct stall_flow *f)
+{
+	uint32_t self = (uint32_t)(f - s->flows);
+
+	if (!f->listed)
+		return;
+	f->listed = false;
+	if (s->at == self)
+		s->at = f->wait_next;
+	if (f->wait_before)
+		s->flows[f->wait_before].wait_next = f->wait_next;
+	else
+		s->oldest = f->wait_next;
+	if (f->wait_next)
+		s->flows[f->wait_next].wait_before = f->wait_before;
+	else
+		s->newest = f->wait_before;
+}
+
+static void stop_waiting(struct stall *s, struct stall_flow *f)
+{
+	f->waiting = false;
+	unlist(s, f);
+}
+
+/* Behind all others: its last packet is the newest one. */
+static void wait_from_now(struct stall *s, struct stall_flow *f)
+{
+	uint32_t self = (uint32_t)(f - s->flows);
+
+	unlist(s, f);
+	f->waiting = f->listed = true;
+	f->wait_next = 0;
+	f->wait_before = s->newest;
+	if (s->newest)
+		s->flows[s->newest].wait_next = self;
+	else
+		s->oldest = self;
+	s->newest = self;
+}
+
+static void pair_remove(struct stall *s, const struct stall_flow *f)
+{
+	if (f->pair_before)
+		s->flows[f->pair_before].pair_next = f->pair_next;
+	else
+		s->pairs[f->pair] = f->pair_next;
+	if (f->pair_next)
+		s->flows[f->pair_next].pair_before = f->pair_before;
+}
+
+static void pair_add(struct stall *s, struct stall_flow *f)
+{
+	uint32_t self = (uint32_t)(f - s->flows);
+
+	f->pair = pair_of(f->hosts, f->hosts + 16);
+	f->pair_before = 0;
+	f->pair_next = s->pairs[f->pair];
+	if (f->pair_next)
+		s->flows[f->pair_next].pair_before = self;
+	s->pairs[f->pair] = self;
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+/* One of two places; if both are taken, the one that does not wait gives way, else one by chance.
+ */
+static struct stall_flow *place_of(struct stall *s, uint64_t key)
+{
+	struct stall_flow *f = &s->flows[1 + ((key >> HASH_SHIFT) & (STALL_FLOWS - 2))];
+
+	if (f[0].key == key || (!f[0].key && f[1].key != key))
+		return &f[0];
+	if (f[1].key == key || !f[1].key)
+		return &f[1];
+	if (f[0].waiting != f[1].waiting)
+		return f[0].waiting ? &f[1] : &f[0];
+	return &f[key >> 63];
+}
+
+static struct stall_flow *flow_of(struct stall *s, const struct rd_packet *p)
+{
+	const struct ends e = ends_of(p);
+	uint64_t key = key_of(e.src, e.dst, p->dest_qp);
+	struct stall_flow *f = place_of(s, key);
+
+	if (f->key == key)
+		return f;
+	if (f->key) {
+		stop_waiting(s, f);
+		pair_remove(s, f);
+	}
+	*f = (struct stall_flow){.key = key, .dest_qp = p->dest_qp, .hosts_len = (uint8_t)e.len};
+	memcpy(f->hosts, e.src, 16);
+	memcpy(f->hosts + 16, e.dst, 16);
+	pair_add(s, f);
+	return f;
+}
+
+/* The PSN of the last packet of its answer: at most, since the path MTU is not known. */
+static uint32_t last_answer(const struct rd_packet *p)
+{
+	struct rd_reth reth;
+
+	if (!(p->op->bits & RD_OP_READ) || !rd_packet_reth(p, &reth) || !reth.length)
+		return p->psn;
+	return (p->psn + (reth.length - 1) / MTU_LEAST) & PSN_MASK;
+}
+
+/* A new flow, or a PSN that is neither of a next request nor of one that is sent once more: the QP
+ * was connected again. */
+static bool is_new(const struct stall_flow *f, uint32_t psn)
+{
+	return !f->last_ns ||
+	       (after(psn, f->newest) >= PSN_HALF && after(f->newest, psn) > PSN_BEHIND);
+}
+
+static void request(struct stall *s, const struct rd_packet *p)
+{
+	struct stall_flow *f = flow_of(s, p);
+	bool must_be_answered = p->bth_bits & RD_BTH_ACKREQ ||
+				p->op->bits & (RD_OP_READ | RD_OP_ATOMIC | RD_OP_FLUSH);
+	bool is_next = after(p->psn, f->newest) < PSN_HALF;
+
+	if (is_new(f, p->psn)) {
+		stop_waiting(s, f);
+		f->open = false;
+		f->answers = 0;
+		is_next = true;
+	}
+	if (!f->open || after(p->psn, f->first) >= PSN_HALF)
+		f->first = p->psn;
+	if (is_next) {
+		f->newest = p->psn;
+		f->last = last_answer(p);
+	}
+	f->open = true;
+	f->port = port_of(p);
+	f->last_ns = s->clock;
+	f->fired = 0;
+	if (must_be_answered && (!f->waiting || after(p->psn, f->wanted) < PSN_HALF))
+		f->wanted = p->psn;
+	if (must_be_answered || f->waiting)
+		wait_from_now(s, f);
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+static bool fits(const struct stall_flow *f, uint32_t psn)
+{
+	return f->open && after(psn, f->first) <= after(f->last, f->first);
+}
+
+/* The requests that this may be an answer to; 0: none, or it is not clear which. */
+static uint32_t candidate(
+	struct stall *s, uint64_t key, const struct ends *e, const struct rd_packet *p)
+{
+	uint16_t port = port_of(p);
+	uint32_t any = 0, by_port = 0;
+	unsigned int n_any = 0, n_by_port = 0, looks = 0;
+
+	for (uint32_t i = s->pairs[pair_of(e->dst, e->src)]; i && looks < CANDIDATES;
+		i = s->flows[i].pair_next, looks++) {
+		struct stall_flow *f = &s->flows[i];
+
+		if (f->answers == key)
+			return i;
+		if (!fits(f, p->psn) || memcmp(f->hosts, e->dst, 16) ||
+			memcmp(f->hosts + 16, e->src, 16))
+			continue;
+		f->doubt = f->answers != 0;
+		if (f->answers)
+			continue;
+		any = i;
+		n_any++;
+		if (port && f->port == port) {
+			by_port = i;
+			n_by_port++;
+		}
+	}
+	return n_any == 1 ? any : n_by_port == 1 ? by_port : 0;
+}
+
+static struct stall_answers *answers_at(struct stall *s, uint64_t key)
+{
+	return &s->answers[(key >> HASH_SHIFT) & (STALL_FLOWS - 1)];
+}
+
+static void recognize(
+	struct stall *s, struct stall_answers *a, const struct ends *e, const struct rd_packet *p)
+{
+	uint32_t found = candidate(s, a->key, e, p);
+	struct stall_flow *f = &s->flows[found];
+
+	if (!found)
+		return;
+	a->votes = a->flow == found ? a->votes + 1 : 1;
+	a->flow = found;
+	if (a->votes < VOTES && !(port_of(p) && port_of(p) == f->port))
+		return;
+	f->answers = a->key;
+	f->answer_qp = p->dest_qp;
+	f->misfits = 0;
+	f->doubt = false;
+}
+
+/* Acknowledges the requests up to `psn`, which are answered in full. */
+static void acknowledge(struct stall *s, struct stall_flow *f, uint32_t psn)
+{
+	if (f->waiting && after(psn, f->wanted) < PSN_HALF)
+		stop_waiting(s, f);
+	f->first = (psn + 1) & PSN_MASK;
+	if (after(psn, f->newest) < PSN_HALF)
+		f->open = false;
+}
+
+static void take_answer(struct stall *s, struct stall_flow *f, const struct rd_packet *p)
+{
+	struct rd_aeth aeth;
+	bool has = rd_packet_aeth(p, &aeth);
+
+	f->last_ns = s->clock;
+	f->fired = 0;
+	if (f->waiting)
+		wait_from_now(s, f);
+	if (!fits(f, p->psn)) {
+		/* Behind the oldest: an answer that was repeated. */
+		if (after(f->first, p->psn) > PSN_BEHIND && ++f->misfits >= MISFITS)
+			f->answers = 0;
+		return;
+	}
+	f->misfits = 0;
+	f->doubt = false;
+	if (has && aeth.kind == RD_AETH_RNR)
+		return;
+	if (has && aeth.kind == RD_AETH_NAK) {
+		/* A sequence error is followed by requests; after any other the QP sends nothing.
+		 */
+		if (aeth.value)
+			stop_waiting(s, f);
+		else if (p->psn != f->first)
+			acknowledge(s, f, (p->psn - 1) & PSN_MASK);
+		return;
+	}
+	/* A part of a READ's answer acknowledges what was before the READ only. */
+	if (p->op->bits & RD_OP_LAST)
+		acknowledge(s, f, p->psn);
+}
+
+static void answer(struct stall *s, const struct rd_packet *p)
+{
+	const struct ends e = ends_of(p);
+	uint64_t key = key_of(e.src, e.dst, p->dest_qp);
+	struct stall_answers *a = answers_at(s, key);
+	struct stall_flow *f = &s->flows[a->flow];
+
+	if (a->key != key) {
+		*a = (struct stall_answers){.key = key};
+		f = &s->flows[0];
+	}
+	if (!a->flow || f->answers != key)
+		recognize(s, a, &e, p);
+	f = &s->flows[a->flow];
+	if (a->flow && f->answers == key)
+		take_answer(s, f, p);
+}
+
+void stall_packet(struct stall *s, const struct rd_packet *p, const struct rd_frame *frame)
+{
+	enum rd_transport t = rd_packet_transport(p);
+
+	if (frame->ts_ns > s->clock && !(frame->flags & (RD_FRAME_WILD | RD_FRAME_NO_TIME)))
+		s->clock = frame->ts_ns;
+	if (t != RD_RC && t != RD_XRC)
+		return;
+	if (p->op->bits & (RD_OP_RESPONSE | RD_OP_ACK))
+		answer(s, p);
+	else
+		request(s, p);
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+static void look(struct stall *s)
+{
+	if (s->clock < s->due)
+		return;
+	s->due = s->clock + LOOK_NS;
+	s->at = s->oldest;
+}
+
+void stall_received(struct stall *s, uint64_t now_ns)
+{
+	s->read_ns = now_ns;
+	s->received = true;
+	look(s);
+}
+
+void stall_tick(struct stall *s, uint64_t now_ns, uint64_t late_ns)
+{
+	/* None since the last call: what arrived before it would have been received. */
+	if (!s->received && s->read_ns && s->tick_ns > s->read_ns + late_ns) {
+		s->clock += s->tick_ns - s->read_ns - late_ns;
+		s->read_ns = s->tick_ns - late_ns;
+	}
+	s->received = false;
+	s->tick_ns = now_ns;
+	look(s);
+}
+
+static void put_host(const struct stall_flow *f, const uint8_t *host, char *out, size_t room)
+{
+	if (f->hosts_len == 2)
+		snprintf(out, room, "LID %u", rd_be16(host));
+	else if (!f->hosts_len ||
+		 !inet_ntop(f->hosts_len == 4 ? AF_INET : AF_INET6, host, out, (socklen_t)room))
+		snprintf(out, room, "?");
+}
+
+static void describe(const struct stall *s, const struct stall_flow *f, char *out, size_t room)
+{
+	char src[INET6_ADDRSTRLEN + 8], dst[INET6_ADDRSTRLEN + 8];
+
+	put_host(f, f->hosts, src, sizeof(src));
+	put_host(f, f->hosts + 16, dst, sizeof(dst));
+	snprintf(out, room,
+		"QP 0x%06x of %s waits for QP 0x%06x of %s: PSN %u to %u, no packet for %.3f s",
+		f->answer_qp, src, f->dest_qp, dst, f->first, f->wanted,
+		(double)(s->clock - f->last_ns) / 1e9);
+}
+
+static bool concerns(const struct trigger *t, const struct stall_flow *f)
+{
+	if (t->qp != TRIGGER_QP_ANY && t->qp != f->dest_qp && t->qp != f->answer_qp)
+		return false;
+	return !t->host_len || (t->host_len == f->hosts_len &&
+				       (!memcmp(f->hosts, t->host, t->host_len) ||
+					       !memcmp(f->hosts + 16, t->host, t->host_len)));
+}
+
+/* The next trigger of this flow whose time is over. */
+static struct trigger *over(struct stall *s, struct stall_flow *f, uint64_t *ns)
+{
+	for (unsigned int i = 0; i < s->n; i++) {
+		struct trigger *t = s->triggers[i];
+
+		if (f->fired & UINT64_C(1) << i || s->clock - f->last_ns <= t->most ||
+			!concerns(t, f))
+			continue;
+		f->fired |= UINT64_C(1) << i;
+		*ns = f->last_ns + t->most;
+		return t;
+	}
+	return NULL;
+}
+
+struct trigger *stall_next(struct stall *s, uint64_t *ns, char *out, size_t room)
+{
+	while (s->at) {
+		struct stall_flow *f = &s->flows[s->at];
+		struct trigger *t;
+
+		if (f->doubt && s->clock - f->last_ns > s->least) {
+			f->answers = 0;
+			f->doubt = false;
+		}
+		t = f->answers ? over(s, f, ns) : NULL;
+		if (t) {
+			describe(s, f, out, room);
+			return t;
+		}
+		/* All that follow have a newer packet. */
+		if (s->clock - f->last_ns <= s->least)
+			s->at = 0;
+		else if (s->clock - f->last_ns > s->most)
+			unlist(s, f);
+		else
+			s->at = f->wait_next;
+	}
+	return NULL;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Connected QPs that wait: a request is not answered, and no packet of the conversation is seen for
+ * longer than a trigger allows. One thread; memory is constant: of more conversations than there is
+ * room for, some are forgotten.
+ */
+#ifndef RDMADUMP_RECORDER_STALL_H
+#define RDMADUMP_RECORDER_STALL_H
+
+#include "trigger.h"
+#include <rdmadump/frame.h>
+
+#define STALL_FLOWS 16384 /* a power of two, below 2^24 */
+
+struct stall_flow;
+struct stall_answers;
+
+struct stall {
+	struct trigger **triggers; /* those that wait for a stall, at most 64 */
+	unsigned int n;
+	uint64_t least, most; /* of their times, ns */
+	struct stall_flow *flows;
+	struct stall_answers *answers;
+	uint32_t *pairs;	 /* of two hosts: the first of a list of flows */
+	uint32_t oldest, newest; /* of the flows that wait, by their last packet */
+	uint64_t clock;		 /* all frames up to this timestamp were seen */
+	uint64_t read_ns;	 /* of the monotonic clock: then the newest frames were received */
+	uint64_t tick_ns;	 /* ... then stall_tick() was last called */
+	bool received;		 /* frames since then */
+	uint64_t due;		 /* of `clock`: look again */
+	uint32_t at;		 /* the next flow that is looked at; 0: none */
+};
+
+/* Of all triggers, takes those of stalls. -1 if out of memory. stall_fini() in both cases. */
+int stall_init(struct stall *s, struct trigger *triggers, unsigned int n);
+void stall_fini(struct stall *s);
+/* A packet of any kind. Hot path. */
+void stall_packet(struct stall *s, const struct rd_packet *p, const struct rd_frame *frame);
+/* A batch of frames was received at this time of the monotonic clock. */
+void stall_received(struct stall *s, uint64_t now_ns);
+/* At intervals, from the thread that receives frames; it has looked for frames since the last call.
+ * They may wait in the source for late_ns. */
+void stall_tick(struct stall *s, uint64_t now_ns, uint64_t late_ns);
+/* The next trigger that fires, to be called until NULL. *ns: the timestamp at which its time was
+ * over; out: which conversation. */
+struct trigger *stall_next(struct stall *s, uint64_t *ns, char *out, size_t room);
+
+#endif

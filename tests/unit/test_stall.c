@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Unit tests of the trigger of stalls: which conversations wait, and for how long. Time is that of
+ * the frames, so that no test depends on how fast it runs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+/* cmocka wants these before itself */
+#include <cmocka.h>
+
+#include "stall.h"
+#include "test_packet_make.h"
+
+#define SEND	    0x04
+#define READ	    0x0c
+#define READ_FIRST  0x0d
+#define READ_MIDDLE 0x0e
+#define READ_LAST   0x0f
+#define ACK	    0x11
+#define UC_SEND	    0x24
+#define MS	    UINT64_C(1000000)
+#define SECOND	    (1000 * MS)
+#define TRIGGERS    3
+
+/* Two QPs: requests of QP `a` of one host to QP `b` of another. */
+struct ends {
+	uint8_t a_host, b_host;
+	uint32_t a, b;
+	uint16_t port; /* UDP source port of requests */
+	uint16_t back; /* ... of answers */
+};
+
+static const struct ends one = {1, 2, 0x11, 0x12, 50001, 50001};
+
+struct watched {
+	struct trigger trigger[TRIGGERS];
+	struct stall stall;
+	uint64_t ns;
+	char text[200];
+	uint64_t at; /* of the newest firing */
+};
+
+static void watch(struct watched *w, const char *const *texts)
+{
+	struct rd_error err = {0};
+	unsigned int n = 0;
+
+	*w = (struct watched){.ns = 1000 * SECOND};
+	for (; texts[n]; n++)
+		if (trigger_parse(&w->trigger[n], texts[n], &err) < 0)
+			fail_msg("%s", err.text);
+	assert_int_equal(stall_init(&w->stall, w->trigger, n), 0);
+	assert_int_equal(w->stall.n, n);
+}
+
+static void watch_one(struct watched *w)
+{
+	static const char *const texts[] = {"stall>1s", NULL};
+
+	watch(w, texts);
+}
+
+static void unwatch(struct watched *w)
+{
+	stall_fini(&w->stall);
+	for (unsigned int i = 0; i < TRIGGERS; i++)
+		trigger_free(&w->trigger[i]);
+}
+
+static void packet(struct watched *w, const struct ends *e, bool back, unsigned int opcode,
+	uint32_t psn, bool ask, const void *body, uint32_t len)
+{
+	struct make m = {0};
+	struct rd_packet p;
+	struct rd_frame f;
+
+	make_packet(&m, MAKE_V2_IPV4, opcode, back ? e->a : e->b, 64, 0);
+	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	m.b[p.l3 + 15] = back ? e->b_host : e->a_host;
+	m.b[p.l3 + 19] = back ? e->a_host : e->b_host;
+	rd_put_be16(m.b + p.l4, back ? e->back : e->port);
+	rd_put_be32(m.b + p.bth + 8, (ask ? 0x80000000 : 0) | psn);
+	if (len)
+		memcpy(m.b + p.bth + 12, body, len);
+	f = make_frame(&m);
+	f.ts_ns = w->ns;
+	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	stall_packet(&w->stall, &p, &f);
+}
+
+static void request(struct watched *w, const struct ends *e, uint32_t psn)
+{
+	packet(w, e, false, SEND, psn, true, NULL, 0);
+}
+
+static void answer(struct watched *w, const struct ends *e, uint32_t psn, uint8_t syndrome)
+{
+	const uint8_t aeth[4] = {syndrome, 0, 0, 1};
+
+	packet(w, e, true, ACK, psn, false, aeth, 4);
+}
+
+static void ack(struct watched *w, const struct ends *e, uint32_t psn)
+{
+	answer(w, e, psn, 0x1f);
+}
+
+/* What fires, now that all frames up to this time were received. */
+static unsigned int fires(struct watched *w)
+{
+	unsigned int n = 0;
+
+	stall_received(&w->stall, w->ns);
+	while (stall_next(&w->stall, &w->at, w->text, sizeof(w->text)))
+		n++;
+	return n;
+}
+
+/* Time passes: a packet of another conversation, which waits for nothing. */
+static unsigned int after_ms(struct watched *w, uint64_t ms)
+{
+	static const struct ends other = {8, 9, 0x88, 0x99, 40000, 40000};
+
+	w->ns += ms * MS;
+	packet(w, &other, false, UC_SEND, 1, false, NULL, 0);
+	return fires(w);
+}
+
+/* Answered requests with these PSNs. */
+static void talk(struct watched *w, const struct ends *e, uint32_t first, unsigned int n)
+{
+	for (uint32_t psn = first; psn < first + n; psn++) {
+		request(w, e, psn & 0xffffff);
+		ack(w, e, psn & 0xffffff);
+	}
+}
+
+static void test_one(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_one(&w);
+	talk(&w, &one, 0xffffff, 3);
+	assert_int_equal(after_ms(&w, 5000), 0);
+	request(&w, &one, 2);
+	assert_int_equal(after_ms(&w, 999), 0);
+	assert_int_equal(after_ms(&w, 1), 0);
+	assert_int_equal(after_ms(&w, 2), 1);
+	assert_string_equal(w.text,
+		"QP 0x000011 of 10.0.0.1 waits for QP 0x000012 of 10.0.0.2: PSN 2 to 2, no packet "
+		"for 1.002 s");
+	assert_int_equal(w.at, w.ns - 2 * MS);
+	/* Once, as long as nothing is sent. */
+	assert_int_equal(after_ms(&w, 60000), 0);
+	/* Sent once more: it waits once more. */
+	request(&w, &one, 2);
+	assert_int_equal(after_ms(&w, 1001), 1);
+	ack(&w, &one, 2);
+	assert_int_equal(after_ms(&w, 60000), 0);
+	unwatch(&w);
+}
+
+/* None of these waits for longer than a second. */
+static void test_none(void **state)
+{
+	static const uint8_t rnr[4] = {0x2e, 0, 0, 1};
+	struct ends never = one, uc = one;
+	struct watched w;
+
+	(void)state;
+	watch_one(&w);
+	never.b = 0x13;
+	uc.b = 0x14;
+	talk(&w, &one, 10, 3);
+	/* Its answers were never seen: perhaps nothing can see them. */
+	request(&w, &never, 70);
+	packet(&w, &uc, false, UC_SEND, 5, true, NULL, 0);
+	/* No answer is asked for. */
+	packet(&w, &one, false, SEND, 13, false, NULL, 0);
+	assert_int_equal(after_ms(&w, 5000), 0);
+	/* An acknowledgement of a later one is enough. */
+	request(&w, &one, 14);
+	request(&w, &one, 15);
+	ack(&w, &one, 15);
+	assert_int_equal(after_ms(&w, 5000), 0);
+	/* Packets of both QPs: repetitions, RNR NAKs. */
+	for (unsigned int i = 0; i < 10; i++) {
+		request(&w, &one, 16);
+		assert_int_equal(after_ms(&w, 900), 0);
+		packet(&w, &one, true, ACK, 16, false, rnr, 4);
+		assert_int_equal(after_ms(&w, 900), 0);
+	}
+	assert_int_equal(after_ms(&w, 200), 1);
+	/* Repeated although it had been answered: the responder repeats its newest answer. */
+	ack(&w, &one, 16);
+	talk(&w, &one, 17, 3);
+	request(&w, &one, 17);
+	ack(&w, &one, 19);
+	assert_int_equal(after_ms(&w, 5000), 0);
+	/* This NAK ends the QP: it waits for nothing. */
+	request(&w, &one, 20);
+	answer(&w, &one, 20, 0x62);
+	assert_int_equal(after_ms(&w, 5000), 0);
+	unwatch(&w);
+}
+
+/* A sequence error: what follows it is expected again. */
+static void test_sequence_error(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_one(&w);
+	talk(&w, &one, 10, 3);
+	for (uint32_t psn = 13; psn < 17; psn++)
+		request(&w, &one, psn);
+	answer(&w, &one, 15, 0x60);
+	assert_int_equal(after_ms(&w, 1001), 1);
+	assert_non_null(strstr(w.text, "PSN 15 to 16"));
+	unwatch(&w);
+}
+
+static void read_request(struct watched *w, uint32_t psn, uint32_t len)
+{
+	uint8_t reth[16] = {0};
+
+	rd_put_be32(reth + 12, len);
+	packet(w, &one, false, READ, psn, false, reth, sizeof(reth));
+}
+
+/* The answer to a READ has several packets; without the last one it waits. */
+static void test_reads(void **state)
+{
+	static const uint8_t aeth[4] = {0x1f, 0, 0, 1};
+	struct watched w;
+
+	(void)state;
+	watch_one(&w);
+	talk(&w, &one, 10, 3);
+	read_request(&w, 13, 4 * 1024);
+	packet(&w, &one, true, READ_FIRST, 13, false, aeth, 4);
+	packet(&w, &one, true, READ_MIDDLE, 14, false, NULL, 0);
+	packet(&w, &one, true, READ_MIDDLE, 15, false, NULL, 0);
+	packet(&w, &one, true, READ_LAST, 16, false, aeth, 4);
+	assert_int_equal(after_ms(&w, 5000), 0);
+	read_request(&w, 17, 4 * 1024);
+	packet(&w, &one, true, READ_FIRST, 17, false, aeth, 4);
+	assert_int_equal(after_ms(&w, 900), 0);
+	packet(&w, &one, true, READ_MIDDLE, 18, false, NULL, 0);
+	assert_int_equal(after_ms(&w, 900), 0);
+	assert_int_equal(after_ms(&w, 200), 1);
+	/* The next one after it begins where the READ ends. */
+	packet(&w, &one, true, READ_MIDDLE, 19, false, NULL, 0);
+	packet(&w, &one, true, READ_LAST, 20, false, aeth, 4);
+	request(&w, &one, 21);
+	ack(&w, &one, 21);
+	assert_int_equal(after_ms(&w, 5000), 0);
+	unwatch(&w);
+}
+
+/* Nothing is received at all: ticks pass the time, and never more than has certainly passed. */
+static void test_idle(void **state)
+{
+	struct watched w;
+	uint64_t now = 77 * SECOND;
+	unsigned int fired = 0, ticks = 0;
+
+	(void)state;
+	watch_one(&w);
+	talk(&w, &one, 10, 3);
+	request(&w, &one, 13);
+	stall_received(&w.stall, now);
+	for (; !fired && ticks < 100; ticks++) {
+		now += SECOND / 4;
+		stall_tick(&w.stall, now, 5 * MS);
+		fired += stall_next(&w.stall, &w.at, w.text, sizeof(w.text)) != NULL;
+	}
+	/* 1.25 s is the first tick above, and it is certain at the next one. */
+	assert_int_equal(ticks, 6);
+	assert_int_equal(w.at, w.ns + SECOND);
+	/* A lane that was stopped for a minute, with the answer waiting in the ring. */
+	request(&w, &one, 14);
+	stall_received(&w.stall, now);
+	now += 60 * SECOND;
+	stall_tick(&w.stall, now, 5 * MS);
+	assert_null(stall_next(&w.stall, &w.at, w.text, sizeof(w.text)));
+	ack(&w, &one, 14);
+	stall_received(&w.stall, now + MS);
+	stall_tick(&w.stall, now + 2 * MS, 5 * MS);
+	assert_null(stall_next(&w.stall, &w.at, w.text, sizeof(w.text)));
+	unwatch(&w);
+}
+
+static void test_scopes(void **state)
+{
+	static const char *const texts[] = {
+		"stall>2s,qp=0x11", "stall>100ms,host=10.0.0.2", "stall>1s,host=10.0.0.9", NULL};
+	struct ends other = {3, 4, 0x21, 0x22, 50002, 50002};
+	struct watched w;
+
+	(void)state;
+	watch(&w, texts);
+	talk(&w, &one, 10, 3);
+	talk(&w, &other, 10, 3);
+	request(&w, &one, 13);
+	request(&w, &other, 13);
+	assert_int_equal(after_ms(&w, 500), 1);
+	assert_int_equal(after_ms(&w, 1000), 0);
+	assert_int_equal(after_ms(&w, 1000), 1);
+	assert_non_null(strstr(w.text, "QP 0x000011"));
+	unwatch(&w);
+}
+
+/* --- which answers belong to which requests --------------------------------------------------- */
+
+/* PSNs of two QPs between the same hosts are the same: their UDP ports tell them apart, and without
+ * these neither is judged. */
+static void test_same_psns(void **state)
+{
+	struct ends a = one, b = {1, 2, 0x21, 0x22, 50002, 50002};
+	struct watched w;
+
+	(void)state;
+	watch_one(&w);
+	for (uint32_t psn = 0; psn < 4; psn++) {
+		request(&w, &a, psn);
+		request(&w, &b, psn);
+		ack(&w, &b, psn);
+		ack(&w, &a, psn);
+	}
+	request(&w, &a, 4);
+	request(&w, &b, 4);
+	ack(&w, &a, 4);
+	assert_int_equal(after_ms(&w, 1001), 1);
+	assert_non_null(strstr(w.text, "QP 0x000021"));
+	unwatch(&w);
+
+	watch_one(&w);
+	a.back = b.back = 49152;
+	for (uint32_t psn = 0; psn < 4; psn++) {
+		request(&w, &a, psn);
+		request(&w, &b, psn);
+		ack(&w, &b, psn);
+		ack(&w, &a, psn);
+	}
+	request(&w, &a, 4);
+	assert_in_range(after_ms(&w, 1001), 0, 1);
+	ack(&w, &a, 4);
+	assert_int_equal(after_ms(&w, 5000), 0);
+	unwatch(&w);
+}
+
+/* The same QP number at the responder, another one at the requester. */
+static void test_connected_again(void **state)
+{
+	struct ends again = one;
+	struct watched w;
+
+	(void)state;
+	again.a = 0x77;
+	again.port = again.back = 50077;
+	for (uint32_t start = 0x1000; start < 0x1000000; start += 0x3ff000) {
+		watch_one(&w);
+		talk(&w, &one, 10, 5);
+		for (uint32_t psn = start; psn < start + 5; psn++) {
+			request(&w, &again, psn);
+			w.ns += 10 * MS;
+			ack(&w, &again, psn);
+			assert_int_equal(after_ms(&w, 2000), 0);
+		}
+		request(&w, &again, start + 5);
+		assert_int_equal(after_ms(&w, 1001), 1);
+		assert_non_null(strstr(w.text, "QP 0x000077"));
+		unwatch(&w);
+	}
+}
+
+/* --- many ------------------------------------------------------------------------------------- */
+
+#define MANY 300
+
+/* A conversation as it really is. */
+struct truth {
+	struct ends ends;
+	uint32_t sent, acked; /* next PSN of requests, and the first that is not acknowledged */
+	bool frozen, pending, fired;
+	uint64_t last_ns;
+};
+
+static void step(struct watched *w, struct truth *t)
+{
+	unsigned int what = (unsigned int)rand() % 100;
+
+	if (what < 3)
+		t->frozen = !t->frozen;
+	if (t->frozen)
+		return;
+	t->last_ns = w->ns;
+	if (what < 50 || t->sent == t->acked) {
+		request(w, &t->ends, t->sent++ & 0xffffff);
+		t->pending = true;
+	} else if (what < 60) {
+		request(w, &t->ends, (t->sent - 1) & 0xffffff);
+		t->pending = true;
+	} else {
+		t->acked += 1 + (uint32_t)rand() % (t->sent - t->acked);
+		ack(w, &t->ends, (t->acked - 1) & 0xffffff);
+		t->pending = t->sent != t->acked;
+	}
+	t->fired = false;
+}
+
+/* How many conversations should fire now. */
+static unsigned int expected(const struct watched *w, struct truth *t)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < MANY; i++) {
+		if (!t[i].pending || t[i].fired || w->ns - t[i].last_ns <= SECOND)
+			continue;
+		t[i].fired = true;
+		n++;
+	}
+	return n;
+}
+
+static void test_many(void **state)
+{
+	struct truth *t = calloc(MANY, sizeof(*t));
+	struct watched w;
+	unsigned int sum = 0;
+
+	(void)state;
+	assert_non_null(t);
+	srand(1);
+	watch_one(&w);
+	for (unsigned int i = 0; i < MANY; i++) {
+		uint16_t port = (uint16_t)(49152 + i);
+
+		t[i].ends = (struct ends){(uint8_t)(1 + i % 7), (uint8_t)(100 + i % 3), 0x1000 + i,
+			0x2000 + i, port, port};
+		t[i].sent = t[i].acked = (uint32_t)rand() & 0xffffff;
+		talk(&w, &t[i].ends, t[i].sent, 1);
+		t[i].sent = t[i].acked += 1;
+	}
+	for (unsigned int round = 0; round < 3000; round++) {
+		unsigned int want, got;
+
+		for (unsigned int i = 0; i < 20; i++)
+			step(&w, &t[rand() % MANY]);
+		got = after_ms(&w, 10);
+		want = expected(&w, t);
+		if (got != want)
+			fail_msg("round %u: %u fire, not %u: %s", round, got, want, w.text);
+		sum += got;
+	}
+	assert_in_range(sum, 100, 1000000);
+	unwatch(&w);
+	free(t);
+}
+
+/* More than there is room for, all of them waiting: some are forgotten, none is wrong. */
+static void test_too_many(void **state)
+{
+	struct ends e = one;
+	struct watched w;
+	unsigned int fired;
+
+	(void)state;
+	watch_one(&w);
+	for (uint32_t i = 0; i < STALL_FLOWS * 2; i++) {
+		e.a = 0x10000 + i;
+		e.b = 0x80000 + i;
+		e.a_host = (uint8_t)i;
+		e.port = e.back = (uint16_t)(49152 + i / 256);
+		talk(&w, &e, i * 10, 1);
+		if (i % 2)
+			request(&w, &e, (i * 10 + 1) & 0xffffff);
+	}
+	fired = after_ms(&w, 1001);
+	assert_in_range(fired, STALL_FLOWS / 2, STALL_FLOWS);
+	assert_int_equal(after_ms(&w, 5000), 0);
+	unwatch(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_one), cmocka_unit_test(test_none),
+		cmocka_unit_test(test_sequence_error), cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_idle), cmocka_unit_test(test_scopes),
+		cmocka_unit_test(test_same_psns), cmocka_unit_test(test_connected_again),
+		cmocka_unit_test(test_many), cmocka_unit_test(test_too_many)};
+
+	return cmocka_run_group_tests_name("stall", tests, NULL, NULL);
+}
