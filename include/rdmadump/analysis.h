@@ -389,7 +389,9 @@ struct rd_totals {
 	uint64_t payload_bytes, goodput_bytes;
 	uint64_t first_ns, last_ns;
 	uint64_t icrc_good, icrc_bad, icrc_unchecked;
-	bool icrc_trusted; /* false: so many are wrong that the file has no valid ones */
+	bool icrc_trusted;     /* false: so many are wrong that the file has no valid ones */
+	uint64_t icrc_doubted; /* part of icrc_bad: of a direction of which most are wrong */
+	uint64_t icrc_absent;  /* part of icrc_unchecked: zeros replace ICRC and VCRC */
 	uint64_t cut, malformed, fragments;
 	uint64_t unread;       /* may be RDMA traffic, but is not understood: rd_report.unread */
 	uint64_t tunnelled;    /* RDMA frames that were taken out of tunnels */

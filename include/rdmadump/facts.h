@@ -3,6 +3,9 @@
 #ifndef RDMADUMP_FACTS_H
 #define RDMADUMP_FACTS_H
 
+#include <jansson.h>
+#include <rdmadump/frame.h>
+#include <rdmadump/trailer.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -53,6 +56,14 @@ struct rd_port;
  */
 void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
 	const struct rd_port *port, unsigned int iface, const char *when, bool owners);
+/*
+ * How the packets of an InfiniBand port end: an object per direction that has packets, "received",
+ * "sent", "unknown". The caller owns it.
+ */
+json_t *rd_trailers_json(const struct rd_trailers of[RD_DIRECTIONS]);
+/* Appends how the packets of an InfiniBand port end; nothing if there were none. */
+void rd_facts_add_trailers(struct rd_facts *to, const struct rd_device *device,
+	const struct rd_port *port, unsigned int iface, const struct rd_trailers of[RD_DIRECTIONS]);
 /* Appends the owners of QPs that were collected until now; nothing if QPs could never be listed. */
 void rd_facts_add_owners(struct rd_facts *to, const struct rd_device *device,
 	const struct rd_port *port, unsigned int iface, const struct rd_owners *owners);

@@ -8,6 +8,7 @@
 #include <rdmadump/format.h>
 #include <rdmadump/frame.h>
 #include <rdmadump/growth.h>
+#include <rdmadump/trailer.h>
 #include <rdmadump/wire.h>
 
 #define RD_BATCH      64 /* limit of frames per receive() */
@@ -118,6 +119,11 @@ struct rd_source_ops {
 	 * may receive in one thread while another calls stop().
 	 */
 	uint64_t (*watermark)(struct rd_source *s);
+	/*
+	 * How the packets of an InfiniBand port end, by direction, from the first ones; from any
+	 * thread. False: it is no such port.
+	 */
+	bool (*trailers)(const struct rd_source *s, struct rd_trailers of[RD_DIRECTIONS]);
 };
 
 struct rd_source {

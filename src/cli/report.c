@@ -194,11 +194,14 @@ static json_t *json_source(const struct capture_run *r, const struct rd_session_
 	const struct rd_device *d = from->device;
 	const struct rd_port *p = from->port;
 	const struct rd_source *source = from->source;
+	struct rd_trailers trailers[RD_DIRECTIONS];
 	json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", source->ops->name, "name",
 		rd_json_string(source->iface.name ? source->iface.name : ""), "title",
 		rd_json_string(source->title), "lost", loss_json_source(r, from), "gaps",
 		rd_json_u64(from->stats.gaps));
 
+	if (source->ops->trailers && source->ops->trailers(from->source, trailers))
+		json_object_set_new(o, "checksums", rd_trailers_json(trailers));
 	if (d && p)
 		json_object_update_new(o,
 			json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s}", "device", d->name,

@@ -302,6 +302,45 @@ void rd_facts_add_owners(struct rd_facts *to, const struct rd_device *device,
 	json_decref(f.list);
 }
 
+json_t *rd_trailers_json(const struct rd_trailers of[RD_DIRECTIONS])
+{
+	static const char *const names[RD_DIRECTIONS] = {
+		[RD_DIR_UNKNOWN] = "unknown", [RD_DIR_IN] = "received", [RD_DIR_OUT] = "sent"};
+	json_t *all = json_object();
+
+	for (unsigned int i = 0; i < RD_DIRECTIONS; i++) {
+		const struct rd_trailers *t = &of[i];
+
+		if (!t->packets && !t->other)
+			continue;
+		json_object_set_new(all, names[i],
+			json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "icrc",
+				rd_trailer_name(rd_trailers_icrc(t)), "vcrc",
+				rd_trailer_name(rd_trailers_vcrc(t)), "packets",
+				(json_int_t)t->packets, "icrc_valid", (json_int_t)t->icrc_valid,
+				"vcrc_valid", (json_int_t)t->vcrc_valid, "end_not_found",
+				(json_int_t)t->other));
+	}
+	return all;
+}
+
+void rd_facts_add_trailers(struct rd_facts *to, const struct rd_device *device,
+	const struct rd_port *port, unsigned int iface, const struct rd_trailers of[RD_DIRECTIONS])
+{
+	const struct subject s = {to, device, port, iface, true};
+	json_t *fact, *all = rd_trailers_json(of);
+	struct timespec now;
+
+	if (!json_object_size(all)) {
+		json_decref(all);
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	fact = begin(&s, "checksums", "end", rd_timespec_ns(&now));
+	json_object_set_new(fact, "checksums", all);
+	keep(&s, fact);
+}
+
 void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
 	const struct rd_port *port, unsigned int iface, const char *when, bool owners)
 {

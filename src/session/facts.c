@@ -12,6 +12,8 @@
 static void read_at_end(const struct rd_session *s, unsigned int i, const struct rd_devices *now,
 	struct rd_facts *to)
 {
+	struct rd_trailers trailers[RD_DIRECTIONS];
+	struct rd_source *source = s->in.sources[i];
 	const struct rd_device *device;
 	const struct rd_port *port;
 
@@ -22,6 +24,8 @@ static void read_at_end(const struct rd_session *s, unsigned int i, const struct
 		port = s->in.port[i];
 	}
 	rd_facts_add_port(to, device, port, s->in.bases[i], "end", !s->config->no_owners);
+	if (source->ops->trailers && source->ops->trailers(source, trailers))
+		rd_facts_add_trailers(to, device, port, s->in.bases[i], trailers);
 	owners_facts(s, i, device, port, to);
 }
 

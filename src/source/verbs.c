@@ -6,7 +6,6 @@
 #include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
-#include <rdmadump/bytes.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
@@ -21,19 +20,6 @@ static struct verbs_port *port_of(struct rd_source *src)
 }
 
 /* --- frames ----------------------------------------------------------------------------- */
-
-/* Readers take the last two bytes of an InfiniBand packet for the VCRC, delivered or not. */
-static void complete_vcrc(const struct verbs_queue *q, struct rd_frame *f)
-{
-	uint8_t *data = (uint8_t *)(uintptr_t)f->data; /* of the ring, or a copy with more room */
-	uint32_t to_icrc = f->len >= 8 ? (rd_be16(data + 4) & 0x7ffU) * 4 : 0;
-
-	if (f->len != to_icrc || f->len + 2 > q->ring.buffer_size)
-		return;
-	memset(data + f->len, 0, 2);
-	f->len += 2;
-	f->caplen += 2;
-}
 
 static unsigned int poll(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
 {
@@ -88,8 +74,7 @@ static int verbs_receive(
 	if (!n)
 		return nothing_received(q, err);
 	if (q->port->link == RD_LINK_INFINIBAND)
-		for (unsigned int i = 0; i < n; i++)
-			complete_vcrc(q, &frames[i]);
+		verbs_trailer_take(q, frames, n);
 	if (__builtin_expect(
 		    q->port->icmd.rules == RD_SNIFF_IN || q->port->icmd.rules == RD_SNIFF_OUT, 0))
 		verbs_port_sniffer_watch(q, frames, n);
@@ -254,6 +239,7 @@ const struct rd_source_ops verbs_ops = {
 	.measure = verbs_measure,
 	.close = verbs_close,
 	.watermark = verbs_watermark,
+	.trailers = verbs_trailers,
 };
 
 /* --- the queues beside the first one ------------------------------------------------------ */

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-#define VCRC_BYTES   2	   /* complete_vcrc() appends them */
 #define NEW_NAP_NS   50000 /* between two polls for a new frame */
 #define NEW_NAPS_MAX 40
 
@@ -64,7 +63,7 @@ static bool copy_frames(struct verbs_backlog *b)
 	uint8_t *at;
 
 	for (unsigned int i = 0; i < b->n; i++)
-		bytes += b->frames[i].caplen + VCRC_BYTES;
+		bytes += b->frames[i].caplen + RD_TRAILER_MOST;
 	at = b->copy = malloc(bytes);
 	if (!at)
 		return false;
@@ -73,7 +72,7 @@ static bool copy_frames(struct verbs_backlog *b)
 
 		memcpy(at, f->data, f->caplen);
 		f->data = at;
-		at += f->caplen + VCRC_BYTES;
+		at += f->caplen + RD_TRAILER_MOST;
 	}
 	return true;
 }

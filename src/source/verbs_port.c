@@ -95,8 +95,8 @@ static int open_all(
 	verbs_addresses_open(port, config->port);
 	set_local(port, &attr);
 	frame = config->max_frame ? config->max_frame : longest_frame(config->port, &attr);
-	/* Buffers start on cache lines; one more cache line has room for an appended VCRC. */
-	port->frame_room = (frame + 2 + 63) & ~63U;
+	/* Buffers start on cache lines, and have room for checksums that are appended. */
+	port->frame_room = (frame + RD_TRAILER_MOST + 63) & ~63U;
 	port->ipv6 = only_ipv6(config->port);
 	if (ring_size(port, config, err) < 0)
 		return -1;
@@ -127,6 +127,7 @@ struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct 
 	port->epoll_fd = port->addresses.fd = -1;
 	pthread_mutex_init(&port->lock, NULL);
 	pthread_mutex_init(&port->loss_lock, NULL);
+	pthread_mutex_init(&port->trailer.lock, NULL);
 	snprintf(port->name, sizeof(port->name), "%s:%u", config->device->name, port->num);
 	if (open_all(port, config, err) == 0)
 		return port;
@@ -144,6 +145,8 @@ void verbs_port_close(struct verbs_port *port)
 	verbs_clock_close(&port->clock);
 	if (port->ctx)
 		ibv_close_device(port->ctx);
+	verbs_trailer_end(port);
+	pthread_mutex_destroy(&port->trailer.lock);
 	pthread_mutex_destroy(&port->loss_lock);
 	pthread_mutex_destroy(&port->lock);
 	free(port);

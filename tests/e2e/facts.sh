@@ -88,7 +88,7 @@ done
 "$RDMADUMP" -q -r "$tmp/sections.pcapng" -w "$tmp/out.pcapng" 2>"$tmp/log"
 is "of a later section: under the equal interface" "$(facts "$tmp/out.pcapng" | jq -r .interface | tr '\n' ' ')" "0 0 0 0 "
 model --dev name=ib0,link=ib,ib_sniffer=1 --gen $gen --at-end sigint -- "$RDMADUMP" -d ib0 -q -w "$tmp/ib.pcapng" 2>"$tmp/log"
-is "InfiniBand, ERF: facts" "$(facts "$tmp/ib.pcapng" | jq -r '.device + " " + .kind' | tr '\n' ' ')" "ib0 device ib0 counters ib0 device ib0 counters "
+is "InfiniBand, ERF: facts" "$(facts "$tmp/ib.pcapng" | jq -r '.device + " " + .kind' | tr '\n' ' ')" "ib0 device ib0 counters ib0 device ib0 counters ib0 checksums "
 { cat "$tmp/ib.pcapng"; cat "$tmp/with.pcapng"; } >"$tmp/mixed.pcapng"
 "$RDMADUMP" -q -r "$tmp/mixed.pcapng" -w "$tmp/out.pcapng" 2>"$tmp/log"
 is "of an interface that is left out: left out" "$(facts "$tmp/out.pcapng" | jq -r .device | sort -u)" ib0

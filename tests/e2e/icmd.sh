@@ -4,7 +4,7 @@
 # kills, after which nothing may be attached or held. KILLS=1000 kills more often.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool tshark flock setpriv unshare
+need_tool tshark flock jq python3 setpriv unshare
 : "${SOFTHCA_GATEWAY:?path of softhca-gateway}"
 if [ "$(id -u)" != 0 ]; then
 	unshare -r true 2>/dev/null || skip_all "neither root nor user namespaces"
@@ -70,6 +70,67 @@ model --keep "$tmp/tree" --dev link=ib,devid=1023,gateway=moved+relocks+strict -
 	"$RDMADUMP" -d mlx5_0 --sniffer icmd -c 100 -w - 2>"$tmp/log" | cat >"$tmp/piped.pcapng"
 is "ConnectX-8, into a pipe: frames" "$(tshark -r "$tmp/piped.pcapng" 2>/dev/null | wc -l)" 100
 is "ConnectX-8: nothing is left" "$(state)" "$clean"
+
+# --- how packets end --------------------------------------------------------------------------
+
+# The generator's packets end with valid ICRCs and VCRCs; --deliver takes them away.
+# checksums FILE: what a pcapng file's facts say of them
+checksums() {
+	python3 - "$1" <<'PY'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+at = 0
+while at < len(data):
+    kind, size = struct.unpack("<II", data[at:at + 8])
+    if kind == 0x80524446:
+        fact = json.loads(data[at + 16:at + 16 + struct.unpack("<I", data[at + 12:at + 16])[0]])
+        if fact["kind"] == "checksums":
+            print(json.dumps(fact["checksums"]))
+    at += size
+PY
+}
+states() {
+	checksums "$tmp/f.pcapng" | jq -r '[(.received, .sent) | .icrc, .vcrc] | join(" ")'
+}
+sums() { "$RDMADUMP" analyze --json "$1" 2>/dev/null | jq -r '"\(.totals.icrc_good) \(.totals.icrc_bad) \(.totals.icrc_unchecked)"'; }
+# With ICRC and VCRC a packet is two bytes longer than the LRH says.
+readable() {
+	tshark -r "$1" -T fields -e infiniband.lrh.pktlen -e frame.len -e infiniband.bth.psn -e _ws.malformed 2>/dev/null |
+		awk '$1 * 4 + 2 == $2 && $3 != "" && NF == 3' | wc -l
+}
+while IFS='|' read -r how states sums level text; do
+	on yes --gen count=400,size=300-600,acks=1 --deliver "$how" --rate 20000 -- -c 250
+	is "$how: exit status" $? 0
+	is "$how: the file's facts" "$(states)" "$states"
+	has "$how: $text" "$tmp/log" "^rdmadump: ${level}mlx5_0:1: sent packets $text"
+	is "$how: checksums" "$(sums "$tmp/f.pcapng")" "$sums"
+	[[ $how = *padded ]] || is "$how: tshark reads every packet to its end" "$(readable "$tmp/f.pcapng")" 250
+	is "$how: no damage is reported" \
+		"$("$RDMADUMP" analyze --json "$tmp/f.pcapng" 2>/dev/null | jq '[.findings[] | select(.rule | startswith("damaged"))] | length')" 0
+done <<'END'
+trailer=whole|valid valid valid valid|250 0 0||end with ICRC and VCRC, valid in 64 and 64 of 64$
+trailer=icrc|valid absent valid absent|250 0 0||end with the ICRC, valid in 64 of 64, without the VCRC: two zero bytes are written in its place$
+trailer=payload|absent absent absent absent|0 0 250|warning: |end with their payload: six zero bytes are written in place of ICRC and VCRC
+trailer=wrong_vcrc|valid invalid valid invalid|250 0 0||end with the ICRC, valid in 64 of 64; a VCRC follows in 64, valid in 0$
+trailer=mixed|mixed mixed mixed mixed|125 0 125|warning: |end in different ways: of 64, 32 have an ICRC, 32 a valid one
+trailer=padded|unknown unknown unknown unknown|250 0 0|warning: |have lengths that differ from those in their LRHs \(64 of 64\)
+END
+on yes --gen count=400,size=300-600,acks=1 --deliver sent_trailer=wrong_icrc --rate 20000 -- -c 250
+is "wrong ICRCs of sent packets: the file's facts" "$(states)" 'valid valid invalid invalid'
+has "wrong ICRCs of sent packets: reported" "$tmp/log" 'warning: mlx5_0:1: sent packets have four bytes in place of the ICRC that are wrong in all of 64'
+is "wrong ICRCs of sent packets: no damage" \
+	"$("$RDMADUMP" analyze --json "$tmp/f.pcapng" 2>/dev/null | jq -r '[.findings[].rule | select(startswith("damaged") or startswith("icrc"))] | join(" ")')" icrc-untrusted
+on yes --gen count=5 --at-end sigint -- -Q out
+has "few packets: nothing is claimed" "$tmp/log" 'sent packets are too few \(5\) to say whether they end with ICRC and VCRC'
+is "few packets: the file's facts" "$(checksums "$tmp/f.pcapng" | jq -r '.sent | .icrc, .vcrc' | xargs)" 'unknown unknown'
+rm -f "$tmp/g.erf"
+on yes --deliver trailer=payload -- -c 50 --json -w "$tmp/g.erf"
+is "ERF: tshark reads every packet to its end" "$(readable "$tmp/g.erf")" 50
+is "ERF: checksums are zeros" "$(tshark -r "$tmp/g.erf" -Y 'infiniband.invariant.crc == 0 && infiniband.variant.crc == 0' 2>/dev/null | wc -l)" 50
+is "ERF: the analysis does not take zeros for damage" "$(sums "$tmp/g.erf")" "0 0 50"
+is "--json: the checksums" \
+	"$(jq -r '.sources[0].checksums.sent | "\(.icrc) \(.vcrc) \(.packets > 0) \(.icrc_valid) \(.vcrc_valid) \(.end_not_found)"' "$tmp/out")" \
+	'absent absent true 0 0 0'
 
 # --- privileges -----------------------------------------------------------------------------
 

@@ -278,8 +278,10 @@ bool frame_hold(struct port *p)
 	if (p->held || p->ended)
 		return p->held;
 	p->held = frames_next(p->frames, &p->frame);
-	if (p->held)
+	if (p->held) {
 		wire_shape(&p->shaped_held, &p->frame);
+		wire_trailer(p, &p->shaped_held, &p->frame);
+	}
 	p->ended = !p->held;
 	return p->held;
 }

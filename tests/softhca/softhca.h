@@ -583,6 +583,7 @@ void wire_open(struct hca *h);
 bool wire_receive(struct hca *h);
 /* Changes a frame to what queues receive of it. */
 void wire_shape(struct shaped *to, struct frame *f);
+void wire_trailer(struct port *p, struct shaped *to, struct frame *f);
 
 /* ---- faults, port state and counters (faults.c) ---- */
 

@@ -12,7 +12,7 @@
 
 #include "transport.h"
 
-enum { VLAN_TAG = 4, FCS = 4, ICRC = 4, MACS = 12, LOG_FRAME_MOST = 16384 };
+enum { VLAN_TAG = 4, FCS = 4, ICRC = 4, VCRC = 2, PADDING = 8, MACS = 12, LOG_FRAME_MOST = 16384 };
 
 static const char *const kind_names[TRAFFIC_KINDS] = {
 	[TRAFFIC_RC] = "rc",
@@ -23,13 +23,28 @@ static const char *const kind_names[TRAFFIC_KINDS] = {
 
 enum icrc { ICRC_KEPT, ICRC_ABSENT, ICRC_ZERO };
 
+/* How packets of InfiniBand ports end when they are delivered. */
+static const char *const trailer_names[] = {
+	"whole", "icrc", "payload", "zeros", "wrong_vcrc", "wrong_icrc", "mixed", "padded", NULL};
+enum trailer {
+	TRAILER_WHOLE,
+	TRAILER_ICRC,
+	TRAILER_PAYLOAD,
+	TRAILER_ZEROS,
+	TRAILER_WRONG_VCRC,
+	TRAILER_WRONG_ICRC,
+	TRAILER_MIXED,
+	TRAILER_PADDED
+};
+
 static struct {
 	uint8_t copies[TRAFFIC_KINDS]; /* of a frame that stays on its port */
 	bool fcs, vlan_stripped, vlan_dropped;
 	enum icrc icrc;
-	uint32_t cut;	       /* bytes that every frame lacks at its end */
-	uint64_t unseen_every; /* of the frames as sent; 0: all are seen */
-	uint64_t drop_every;   /* 0: none */
+	enum trailer trailer[2]; /* of received and of sent packets */
+	uint32_t cut;		 /* bytes that every frame lacks at its end */
+	uint64_t unseen_every;	 /* of the frames as sent; 0: all are seen */
+	uint64_t drop_every;	 /* 0: none */
 	bool shared;
 } conf = {.copies = {1, 1, 1, 1}};
 
@@ -54,6 +69,15 @@ static void loopback_parse(char *spec)
 	}
 }
 
+static enum trailer trailer_parse(const char *v)
+{
+	for (unsigned int i = 0; trailer_names[i]; i++)
+		if (!strcmp(v, trailer_names[i]))
+			return (enum trailer)i;
+	fprintf(stderr, "softhca: trailer '%s' is unknown\n", v);
+	return TRAILER_WHOLE;
+}
+
 static void deliver_parse(char *spec)
 {
 	char *save = NULL;
@@ -69,6 +93,10 @@ static void deliver_parse(char *spec)
 			conf.cut = (uint32_t)strtoul(t + 4, NULL, 0);
 		else if (!strncmp(t, "unseen=", 7))
 			conf.unseen_every = strtoull(t + 7, NULL, 0);
+		else if (!strncmp(t, "trailer=", 8))
+			conf.trailer[0] = conf.trailer[1] = trailer_parse(t + 8);
+		else if (!strncmp(t, "sent_trailer=", 13))
+			conf.trailer[1] = trailer_parse(t + 13);
 		else if (!strcmp(t, "icrc=absent"))
 			conf.icrc = ICRC_ABSENT;
 		else if (!strcmp(t, "icrc=zero"))
@@ -100,6 +128,49 @@ static bool has_vlan(const struct frame *f)
 {
 	return f->len > MACS + VLAN_TAG &&
 	       (!memcmp(f->data + MACS, "\x81\x00", 2) || !memcmp(f->data + MACS, "\x88\xa8", 2));
+}
+
+static bool has_room(struct shaped *buffer, uint32_t len)
+{
+	uint8_t *mem = buffer->room < len ? realloc(buffer->data, len) : buffer->data;
+
+	if (!mem)
+		return false;
+	buffer->data = mem;
+	buffer->room = buffer->room < len ? len : buffer->room;
+	return true;
+}
+
+/* The packet at f ends with ICRC and VCRC, as on the wire. */
+void wire_trailer(struct port *p, struct shaped *buffer, struct frame *f)
+{
+	bool sent = f->len > 8 && ((uint32_t)f->data[6] << 8 | f->data[7]) == p->conf->lid;
+	enum trailer how = conf.trailer[sent];
+	uint8_t *end;
+
+	/* A frame that is in the buffer already was shaped otherwise. */
+	if (!p->conf->ib || how == TRAILER_WHOLE || f->len < 8 + ICRC + VCRC ||
+		f->data == buffer->data || !has_room(buffer, f->len + PADDING))
+		return;
+	memcpy(buffer->data, f->data, f->len);
+	f->data = buffer->data;
+	end = buffer->data + f->len - VCRC;
+	if (how == TRAILER_MIXED)
+		how = p->offered % 2 ? TRAILER_WHOLE : TRAILER_PAYLOAD;
+	if (how == TRAILER_ICRC)
+		f->len -= VCRC;
+	else if (how == TRAILER_PAYLOAD)
+		f->len -= ICRC + VCRC;
+	else if (how == TRAILER_ZEROS)
+		memset(end - ICRC, 0, ICRC + VCRC);
+	else if (how == TRAILER_WRONG_VCRC)
+		end[0] ^= 0xff;
+	else if (how == TRAILER_WRONG_ICRC)
+		end[-1] ^= 0xff;
+	if (how == TRAILER_PADDED) {
+		memset(end + VCRC, 0, PADDING);
+		f->len += PADDING;
+	}
 }
 
 /* The FCS is the one that the wire had, with the tag. */

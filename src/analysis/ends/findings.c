@@ -68,7 +68,7 @@ static bool may_be_damaged(const struct sight *s, uint64_t packets)
 {
 	const struct rd_totals *t = &s->reports[!s->p->sender]->totals;
 
-	return t->icrc_trusted && t->icrc_bad >= packets;
+	return t->icrc_trusted && t->icrc_bad - t->icrc_doubted >= packets;
 }
 
 static bool lost_between(const struct sight *s, struct rd_finding *f)

@@ -7,6 +7,7 @@
 
 #define SILENCE_NS	      UINT64_C(2000000) /* shorter pauses of a link are not reported */
 #define ETHER_HEADER	      14
+#define VCRC_LEN	      2
 #define ETHERTYPE_MAC_CONTROL 0x8808
 #define RECENTLY_NS	      UINT64_C(10000000) /* QPs idle for longer are not counted */
 
@@ -72,14 +73,23 @@ fail:
 
 /* --- checksums -------------------------------------------------------------------------------- */
 
-/* Wrong CRCs mean damage only in files with right ones: zeroed payload or frames captured before
- * the NIC computed the CRC have none. */
-static inline bool icrc_believed(const struct rd_totals *t)
+/*
+ * Wrong CRCs mean damage only among right ones: zeroed payload has none, nor have frames captured
+ * before the NIC computed the CRC, which may be those of one direction only.
+ */
+static inline bool icrc_believed(const struct rd_analysis *a, unsigned int direction)
 {
-	return t->icrc_good > t->icrc_bad;
+	return a->icrc[direction].good > a->icrc[direction].bad;
 }
 
-enum icrc { ICRC_GOOD, ICRC_BAD, ICRC_UNKNOWN };
+enum icrc { ICRC_GOOD, ICRC_BAD, ICRC_UNKNOWN, ICRC_ABSENT };
+
+/* Captures write zeros where an InfiniBand adapter delivers neither ICRC nor VCRC. */
+static bool is_left_out(const struct rd_packet *p, uint32_t stored)
+{
+	return stored == 0 && p->kind == RD_KIND_IB && p->caplen >= p->end + VCRC_LEN &&
+	       rd_be16(p->data + p->end) == 0;
+}
 
 static inline enum icrc icrc_of(const struct rd_analysis *a, const struct rd_packet *p)
 {
@@ -87,7 +97,9 @@ static inline enum icrc icrc_of(const struct rd_analysis *a, const struct rd_pac
 
 	if (a->config.skip_icrc || !rd_packet_icrc(p, &computed, &stored))
 		return ICRC_UNKNOWN;
-	return computed == stored ? ICRC_GOOD : ICRC_BAD;
+	if (computed == stored)
+		return ICRC_GOOD;
+	return is_left_out(p, stored) ? ICRC_ABSENT : ICRC_BAD;
 }
 
 /* A damaged frame makes no flow: its addresses may be wrong. */
@@ -304,19 +316,21 @@ static void other(struct rd_analysis *a, const struct rd_packet *p, uint64_t ns)
 
 /* False: the frame is damaged, so receivers drop it, or it is no RoCE. */
 static __attribute__((noinline)) bool unproven_take(
-	struct rd_analysis *a, const struct rd_packet *p, enum icrc icrc)
+	struct rd_analysis *a, const struct rd_packet *p, enum icrc icrc, unsigned int direction)
 {
 	if (foreign_take(a, p)) {
 		a->totals.rdma_frames--;
 		other(a, p, a->ns);
 		return false;
 	}
-	if (icrc == ICRC_UNKNOWN) {
+	if (icrc != ICRC_BAD) {
 		a->totals.icrc_unchecked++;
+		a->totals.icrc_absent += icrc == ICRC_ABSENT;
 		return true;
 	}
 	a->totals.icrc_bad++;
-	if (!icrc_believed(&a->totals))
+	a->icrc[direction].bad++;
+	if (!icrc_believed(a, direction))
 		return true;
 	damaged(a, p);
 	return false;
@@ -396,7 +410,7 @@ static inline void frame_take(
 	struct rd_packet p;
 	struct item it = {
 		.p = &p, .ns = frame->ts_ns, .place = (uint8_t)((unsigned int)frame->iface << 1)};
-	unsigned int part;
+	unsigned int part, direction;
 	enum icrc icrc;
 	struct flow *f;
 
@@ -422,10 +436,11 @@ static inline void frame_take(
 	}
 	a->totals.rdma_frames++;
 	icrc = icrc_of(a, &p);
-	if (icrc == ICRC_GOOD)
-		a->totals.icrc_good++;
-	else if (!unproven_take(a, &p, icrc))
+	direction = frame->direction < RD_DIRECTIONS ? frame->direction : RD_DIR_UNKNOWN;
+	if (icrc != ICRC_GOOD && !unproven_take(a, &p, icrc, direction))
 		return;
+	a->totals.icrc_good += icrc == ICRC_GOOD;
+	a->icrc[direction].good += icrc == ICRC_GOOD;
 	if (is_subnet_management(&p)) {
 		subnet_management(a, &it);
 		return;

@@ -414,10 +414,13 @@ struct rd_analysis {
 	uint8_t parts[256]; /* which part handles a packet, by BTH opcode */
 	struct grid grid;
 	struct legs *legs;
-	uint64_t frame;		      /* number of the current one */
-	uint64_t ns;		      /* its time */
-	struct rd_point *point;	      /* of the current flow, at this time */
-	uint64_t origin_ns;	      /* of the first frame of all; 0: without --time */
+	uint64_t frame;		/* number of the current one */
+	uint64_t ns;		/* its time */
+	struct rd_point *point; /* of the current flow, at this time */
+	uint64_t origin_ns;	/* of the first frame of all; 0: without --time */
+	struct {
+		uint64_t good, bad;
+	} icrc[RD_DIRECTIONS];
 	struct rd_incident icrc_lost; /* wrong CRC, and the flow is unknown */
 	struct rd_incident tunnels;   /* RDMA frames in tunnels, whether looked into or not */
 	struct rd_incident copies;    /* of packets that are followed at another place */

@@ -309,7 +309,12 @@ static void fill_totals(const struct rd_analysis *a, struct rd_report *r)
 		t->rdma_frames -= f->traffic.frames;
 		t->other_frames += f->traffic.frames;
 	}
-	t->icrc_trusted = t->icrc_good > t->icrc_bad;
+	for (unsigned int i = 0; i < RD_DIRECTIONS; i++) {
+		if (a->icrc[i].good > a->icrc[i].bad)
+			t->icrc_trusted = true;
+		else
+			t->icrc_doubted += a->icrc[i].bad;
+	}
 	for (size_t i = 0; i < a->flows.n; i++) {
 		t->payload_bytes += a->flows.all[i]->traffic.payload;
 		t->goodput_bytes += a->flows.all[i]->req.goodput + a->flows.all[i]->resp.goodput;

@@ -243,14 +243,28 @@ static bool wrong_icrc(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
 
-	if (l->nth || !t->icrc_bad || t->icrc_trusted)
+	if (l->nth || !t->icrc_doubted)
 		return false;
-	f->evidence.count = t->icrc_bad;
-	rd_finding_title(f, "the file does not contain valid invariant CRCs");
+	f->evidence.count = t->icrc_doubted;
+	rd_finding_title(f, t->icrc_trusted ? "one direction does not contain valid invariant CRCs"
+					    : "the file does not contain valid invariant CRCs");
 	rd_finding_detail(f,
 		"%llu of %llu invariant CRCs are wrong: payload was zeroed or rewritten, or frames "
 		"were captured before the NIC computed them; they do not count as damage",
-		n(t->icrc_bad), n(t->icrc_bad + t->icrc_good));
+		n(t->icrc_doubted), n(t->icrc_bad + t->icrc_good));
+	return true;
+}
+
+static bool absent_icrc(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_totals *t = &l->r->totals;
+
+	if (l->nth || !t->icrc_absent)
+		return false;
+	f->evidence.count = t->icrc_absent;
+	rd_finding_title(f, "frames have zeros in place of their checksums");
+	rd_finding_detail(f, "%llu of %llu; damage on the wire cannot be seen in them",
+		n(t->icrc_absent), n(t->icrc_good + t->icrc_bad + t->icrc_unchecked));
 	return true;
 }
 
@@ -464,6 +478,12 @@ const struct rule rules_of_capture[] = {
 	{{"icrc-untrusted", RD_SEV_NOTE, RD_LIKELY, "this is no sign of a network problem",
 		 "capture without --zero-payload to see damage"},
 		wrong_icrc},
+	{{"icrc-absent", RD_SEV_NOTE, RD_CERTAIN,
+		 "the adapter delivered InfiniBand packets without ICRC and VCRC, and the capture "
+		 "put zeros there",
+		 "look at the counters of link errors for damage: symbol_error, "
+		 "port_rcv_errors"},
+		absent_icrc},
 	{{"damaged-unknown-qp", RD_SEV_WARNING, RD_POSSIBLE,
 		 "the same cause as other damaged frames, or other traffic on UDP port 4791",
 		 "look at the frames; look at symbol errors and FCS errors of the links"},

@@ -63,9 +63,8 @@ static inline uint64_t last_rounds(const struct look *l)
  */
 static inline bool has_dropped_frames(const struct look *l)
 {
-	return !l->r->totals.icrc_trusted &&
-	       (l->a->icrc_lost.count || count(l, RD_INC_ICRC) ||
-		       rd_side_incident(l->other, RD_INC_ICRC)->count);
+	return l->r->totals.icrc_doubted && (l->a->icrc_lost.count || count(l, RD_INC_ICRC) ||
+						    rd_side_incident(l->other, RD_INC_ICRC)->count);
 }
 
 /* Headers that are not in the file may be NAKs, or lengths of READs. */

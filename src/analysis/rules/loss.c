@@ -178,7 +178,7 @@ static bool damaged(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_ICRC));
 	/* So many wrong ones are rather captured before the sending NIC computed them. */
-	if (f->evidence.count * 2 > l->s->frames)
+	if (f->evidence.count * 2 > l->s->frames || l->r->totals.icrc_doubted)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "frames are damaged upstream of this capture point");
 	rd_finding_detail(f, "%llu frames with a wrong invariant CRC, %.2f %%; receivers drop them",

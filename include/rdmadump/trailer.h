@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How InfiniBand packets end in a capture: ICRC and VCRC, the ICRC alone, or the payload. Which of
+ * them an adapter delivers is documented nowhere, so it is found out from the packets: the LRH has
+ * the length up to the ICRC, and the checksums are computed (IBTA volume 1, 7.7.8, 7.8).
+ */
+#ifndef RDMADUMP_TRAILER_H
+#define RDMADUMP_TRAILER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RD_TRAILER_MOST	  6 /* bytes of ICRC and VCRC */
+#define RD_TRAILER_ENOUGH 8 /* packets, fewer of which show nothing */
+
+/*
+ * Bytes to append for a packet to end with ICRC and VCRC: 0, 2 or 6. 0 also if its end cannot be
+ * found: without a whole LRH, or with a length that fits none of the three.
+ */
+unsigned int rd_trailer_missing(const uint8_t *data, uint32_t len);
+
+/* Packets of one direction. Those without BTH or of another length are only counted. */
+struct rd_trailers {
+	uint32_t packets;	   /* with BTH, and of one of the three lengths */
+	uint32_t other;		   /* whose end cannot be found */
+	uint32_t icrc, icrc_valid; /* of `packets`, with room for an ICRC; with a valid one */
+	uint32_t vcrc, vcrc_valid;
+};
+
+/* Counts a packet that was received whole, as delivered. */
+void rd_trailers_count(struct rd_trailers *t, const uint8_t *data, uint32_t len);
+
+enum rd_trailer {
+	RD_TRAILER_UNKNOWN, /* too few packets */
+	RD_TRAILER_VALID,
+	RD_TRAILER_INVALID, /* there is something in its place, in all packets, which is not it */
+	RD_TRAILER_ABSENT,
+	RD_TRAILER_MIXED, /* the packets differ */
+	RD_TRAILER_STATES
+};
+
+/* "valid"; static. */
+const char *rd_trailer_name(enum rd_trailer state);
+enum rd_trailer rd_trailers_icrc(const struct rd_trailers *t);
+enum rd_trailer rd_trailers_vcrc(const struct rd_trailers *t);
+
+#define RD_TRAILER_TEXT 240
+/*
+ * What it means for the capture, as a clause that follows "received packets ": "end with ICRC and
+ * VCRC, valid in 64 of 64". Returns whether damage on the wire would stay unseen.
+ */
+bool rd_trailers_text(const struct rd_trailers *t, char text[RD_TRAILER_TEXT]);
+
+#endif
