@@ -17,6 +17,7 @@
 #define LRH_SLID       6
 #define LRH_DLID       2
 #define LRH_LEN	       8
+#define LID_PERMISSIVE 0xffff
 #define ADDRESS_BITS   0xffffffffffff
 #define MACS	       RD_LOCAL_MACS
 #define IPS	       RD_LOCAL_IPS
@@ -151,7 +152,10 @@ static void mark_ips(const struct rd_local *local, struct rd_frame *frames, unsi
 		frames[i].direction = direction_by_ip(local, &frames[i]);
 }
 
-/* A port sends only from its own LIDs: frames from another LID are received, also multicast. */
+/*
+ * A port sends only from its own LIDs: frames from another LID are received, also multicast. The
+ * permissive LID, of SMPs with a directed route, is everybody's.
+ */
 static void mark_lid(uint16_t lid, uint16_t mask, struct rd_frame *frames, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
@@ -159,7 +163,7 @@ static void mark_lid(uint16_t lid, uint16_t mask, struct rd_frame *frames, unsig
 		bool from_us, to_us;
 
 		f->direction = RD_DIR_UNKNOWN;
-		if (f->caplen < LRH_LEN)
+		if (f->caplen < LRH_LEN || rd_be16(f->data + LRH_SLID) == LID_PERMISSIVE)
 			continue;
 		from_us = (rd_be16(f->data + LRH_SLID) & mask) == (lid & mask);
 		to_us = (rd_be16(f->data + LRH_DLID) & mask) == (lid & mask);

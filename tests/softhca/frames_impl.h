@@ -10,4 +10,7 @@ struct frames {
 	void (*close)(struct frames *f);
 };
 
+/* subnet.c; NULL: out of memory */
+struct frames *frames_subnet(uint64_t count);
+
 #endif

@@ -79,6 +79,7 @@ static const struct word_number switches[] = {
 	NUMBER("strict", strict),
 	NUMBER("by_qpn", by_qpn),
 	NUMBER("reversed", reversed),
+	NUMBER("both", both),
 	NUMBER("retaken", retaken),
 };
 

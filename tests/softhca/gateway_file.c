@@ -173,6 +173,8 @@ bool gateway_wants(const struct port *p, const struct qp *qp)
 {
 	const struct gw_rule *r = p->hca->gateway.rule[p->num - 1];
 
+	if (confs[p->hca->conf->minor].both && !(r[0].attached && r[1].attached))
+		return false;
 	return (r[0].attached && r[0].qpn == qp->qpn) || (r[1].attached && r[1].qpn == qp->qpn);
 }
 
@@ -186,6 +188,8 @@ bool gateway_copies(const struct port *p, const struct qp *qp, const struct fram
 		return false;
 	sent = p->conf->ib ? ((uint32_t)f->data[6] << 8 | f->data[7]) == p->conf->lid
 			   : !memcmp(f->data + 6, p->conf->mac, 6);
+	if (f->origin != ORIGIN_UNKNOWN)
+		sent = f->origin == ORIGIN_SENT;
 	return r[!sent].attached && r[!sent].qpn == qp->qpn;
 }
 

@@ -298,6 +298,21 @@ static void test_direction(void **state)
 	}
 }
 
+/* SMPs with a directed route have the same LIDs in both directions. */
+static void test_direction_permissive(void **state)
+{
+	static const uint8_t smp[] = {0xf0, 2, 0xff, 0xff, 0, 72, 0xff, 0xff};
+	static const uint8_t answer[] = {0xf0, 2, 0xff, 0xff, 0, 72, 0, 4};
+	const struct rd_local local = {.link = RD_LINK_INFINIBAND, .lid = 4, .lid_mask = 0xffff};
+	struct rd_frame f[2] = {
+		{.data = smp, .caplen = 8, .direction = RD_DIR_OUT}, {.data = answer, .caplen = 8}};
+
+	(void)state;
+	rd_direction_mark(&local, f, 2);
+	assert_int_equal(f[0].direction, RD_DIR_UNKNOWN);
+	assert_int_equal(f[1].direction, RD_DIR_OUT);
+}
+
 /* The port's address, in both places, and in none; a group's. */
 static void test_direction_both(void **state)
 {
@@ -524,6 +539,7 @@ int main(void)
 		cmocka_unit_test(test_not_for_us),
 		cmocka_unit_test(test_vcrc),
 		cmocka_unit_test(test_direction),
+		cmocka_unit_test(test_direction_permissive),
 		cmocka_unit_test(test_direction_both),
 		cmocka_unit_test(test_direction_ip),
 		cmocka_unit_test(test_local_now),
