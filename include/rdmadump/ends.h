@@ -104,8 +104,11 @@ void rd_ends_refer(const struct rd_ends_report *e, struct rd_report *const repor
 void rd_ends_close(struct rd_ends *e);
 void rd_ends_report_free(struct rd_ends_report *r);
 
-/* A hash that identifies a packet at both ends; 0: not RoCE or InfiniBand. */
-uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame);
+/*
+ * A hash that identifies a packet at both ends; 0: not RoCE or InfiniBand. Without its ICRC, a
+ * packet of the next round of PSNs is the same.
+ */
+uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame, bool with_icrc);
 
 /* As in docs/schema/analyze.json, "ends". NULL if out of memory. Owned by the caller. */
 json_t *rd_ends_json(const struct rd_ends_report *r);

@@ -119,6 +119,22 @@ refused "--ends always, one file" 1 "needs two files, not 1; " --ends always "$t
 refused "--ends always, a pipe" 1 "'-' is not a regular file; " --ends always "$tmp/b.pcap" -
 refused "--ends sometimes" 1 "'sometimes' is not one of auto, always, never" --ends sometimes "$tmp/b.pcap"
 
+# A snapshot length of 64 bytes at B cuts off every ICRC but those of ACKs
+python3 - "$tmp/b.pcap" "$tmp/short.pcap" <<'PY'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+at, out = 24, [data[:24]]
+while at < len(data):
+    s, ns, caplen, length = struct.unpack_from("<IIII", data, at)
+    out.append(struct.pack("<IIII", s, ns, min(caplen, 64), length) + data[at + 16:at + 16 + min(caplen, 64)])
+    at += 16 + caplen
+open(sys.argv[2], "wb").write(b"".join(out))
+PY
+analyze --json "$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/short.pcap" >"$tmp/short.json" 2>"$tmp/log"
+is "headers only at B" "$(jq -c "$paths" "$tmp/short.json")" "$(jq -c "$paths" "$tmp/57_router_loss.json")"
+analyze --json "$tmp/short.pcap" "$tmp/short.pcap" >"$tmp/both.json" 2>"$tmp/log"
+is "... at both ends" "$(jq -c '[.ends.paths[].qps[] | .lost.count + .missed.count + .duplicated.count] | add' "$tmp/both.json")" 0
+
 # A truncated file: the common part is compared, the rest is not called lost
 head -c 200000 "$tmp/b.pcap" >"$tmp/cut.pcap"
 analyze --json "$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/cut.pcap" >"$tmp/cut.json" 2>"$tmp/log"

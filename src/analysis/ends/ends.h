@@ -148,7 +148,9 @@ static inline bool ids_tell(const struct path *p)
 bool route_of(const struct rd_packet *p, struct route *r);
 /* A packet, also of a tunnel: an end may see from inside what the other one sees from outside. */
 bool packet_of(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p);
-uint64_t packet_identity(const struct rd_packet *p, const struct route *r);
+/* False, and 0: cut off, none, or captured before the NIC computed it. */
+bool packet_icrc(const struct rd_packet *p, uint32_t *icrc);
+uint64_t packet_identity(const struct rd_packet *p, const struct route *r, uint32_t icrc);
 /* The same for all transmissions of a request or a response. */
 uint64_t packet_key(const struct rd_packet *p, const struct route *r);
 /* NULL: over a limit, or out of memory. */
@@ -160,9 +162,10 @@ enum entry_state { ENTRY_OPEN, ENTRY_ALONE, ENTRY_PAIRED };
 
 /*
  * Entries are numbered from 1 in order of arrival; 0: none. Numbers below the tail belong to
- * removed entries. Those of the same bytes are a list from the oldest to the newest, and so are
- * those of the same request or response, whose retransmissions may differ in some bits. The oldest
- * one is in a bucket, and has the numbers that the whole list needs.
+ * removed entries. Those of the same addresses and BTH are a list from the oldest to the newest,
+ * whose ICRCs may differ or be cut off, and so are those of the same request or response, whose
+ * retransmissions may differ in some bits. The oldest one is in a bucket, and has the numbers that
+ * the whole list needs.
  */
 enum list { BY_BYTES, BY_PACKET, LISTS };
 
@@ -181,8 +184,10 @@ struct entry {
 	uint64_t partner_frame;
 	int64_t partner_t;
 	uint32_t psn;
+	uint32_t icrc;
 	uint16_t ip_id;
 	uint8_t ttl, state;
+	bool whole;   /* its ICRC was captured */
 	bool earlier; /* the same packet was removed before */
 	bool kin;     /* so near another one with the same bytes that its partner may be another */
 	bool copy;    /* one with the same bytes and IP id was removed before */

@@ -23,10 +23,16 @@ static struct entry *entry_at(struct pending *set, uint64_t at)
 	return &set->ring[at & (RING - 1)];
 }
 
-/* With the same IP id, too. */
+/* Of a list BY_BYTES. A snapshot length may cut the ICRC off, in one capture only. */
 static bool same_bytes(const struct entry *x, const struct entry *y)
 {
-	return x->id[BY_BYTES] == y->id[BY_BYTES] && x->ip_id == y->ip_id;
+	return !x->whole || !y->whole || x->icrc == y->icrc;
+}
+
+/* With the same IP id, too. */
+static bool same_packet(const struct entry *x, const struct entry *y)
+{
+	return same_bytes(x, y) && x->ip_id == y->ip_id;
 }
 
 /* The link to the oldest entry of an identity; for a new identity, the link to be set. */
@@ -46,10 +52,30 @@ static struct entry *oldest(struct pending *set, enum list by, const struct entr
 	return number ? entry_at(set, number) : NULL;
 }
 
+/* The next one of the list BY_BYTES. */
+static struct entry *next_of(struct pending *set, const struct entry *en)
+{
+	return en->in[BY_BYTES].same ? entry_at(set, en->in[BY_BYTES].same) : NULL;
+}
+
+/* From `at` on, the first one with the bytes of `like`. */
+static struct entry *first_like(struct pending *set, struct entry *at, const struct entry *like)
+{
+	for (unsigned int i = 0; at && i < WALK; at = next_of(set, at), i++)
+		if (same_bytes(at, like))
+			return at;
+	return NULL;
+}
+
+static struct entry *oldest_like(struct pending *set, const struct entry *like)
+{
+	return first_like(set, oldest(set, BY_BYTES, like), like);
+}
+
 /* The next newer one of the same bytes. */
 static struct entry *newer(struct pending *set, const struct entry *en)
 {
-	return en->in[BY_BYTES].same ? entry_at(set, en->in[BY_BYTES].same) : NULL;
+	return first_like(set, next_of(set, en), en);
 }
 
 static void link_newest(struct pending *set, enum list by, struct entry *en, uint64_t number)
@@ -118,12 +144,13 @@ static bool are_near(const struct entry *x, const struct entry *y)
 
 static void unlink_oldest(struct pending *set)
 {
-	struct entry *en = entry_at(set, set->tail), *heir = unlink_from(set, BY_BYTES, en);
+	struct entry *en = entry_at(set, set->tail), *heir = newer(set, en);
 
 	if (heir) {
 		heir->kin |= are_near(heir, en);
-		heir->copy |= same_bytes(heir, en);
+		heir->copy |= same_packet(heir, en);
 	}
+	unlink_from(set, BY_BYTES, en);
 	heir = unlink_from(set, BY_PACKET, en);
 	if (heir)
 		heir->earlier = true;
@@ -154,8 +181,9 @@ static unsigned int open_entries(
 	const bool ids = ids_kept(en->to->path);
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; at && n < COPIES && i < WALK; at = newer(set, at), i++)
-		if (at->state == ENTRY_OPEN && (!ids || at->ip_id == en->ip_id))
+	for (unsigned int i = 0; at && n < COPIES && i < WALK; at = next_of(set, at), i++)
+		if (at->state == ENTRY_OPEN && same_bytes(at, en) &&
+			(!ids || at->ip_id == en->ip_id))
 			out[n++] = at;
 	return n;
 }
@@ -325,10 +353,10 @@ static bool is_copy(struct pending *here, struct pending *there, const struct en
 {
 	const struct entry *x = newer(here, en);
 
-	if (en->copy || !oldest(there, BY_BYTES, en))
+	if (en->copy || !oldest_like(there, en))
 		return en->copy;
 	for (unsigned int i = 0; x && i < WALK; x = newer(here, x), i++)
-		if (same_bytes(x, en))
+		if (same_packet(x, en))
 			return true;
 	return false;
 }
@@ -429,14 +457,14 @@ static void remove_before(struct rd_ends *e, int64_t t)
 static void note_unique(struct rd_ends *e, enum rd_tap end, struct entry *en)
 {
 	struct pending *here = &e->pending[end], *there = &e->pending[!end];
-	const struct entry *o = oldest(there, BY_BYTES, en);
+	const struct entry *o = oldest_like(there, en);
 	struct path *p = en->to->path;
 	struct extremes x;
 
 	p->id_changes += en->ip_id != p->ip_id;
 	p->ip_id = en->ip_id;
 	if (!o || newer(there, o) || o->copy || o->state != ENTRY_OPEN ||
-		oldest(here, BY_BYTES, en) != en || en->copy)
+		oldest_like(here, en) != en || en->copy)
 		return;
 	if (o->ip_id == en->ip_id)
 		p->same_id++;
@@ -461,8 +489,7 @@ static void add(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 	if (set->head - set->tail == RING) {
 		const struct entry *old = entry_at(set, set->tail);
 
-		e->evicted += old->state == ENTRY_OPEN &&
-			      !oldest(&e->pending[!end], BY_BYTES, old) &&
+		e->evicted += old->state == ENTRY_OPEN && !oldest_like(&e->pending[!end], old) &&
 			      en->t - old->t < YOUNG_NS;
 		remove_oldest(e, end);
 	}
@@ -496,7 +523,8 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 	set->fine |= f->ts_ns % 1000 != 0;
 	if (!packet_of(link, f, &p) || !route_of(&p, &r))
 		return;
-	en.id[BY_BYTES] = packet_identity(&p, &r);
+	en.whole = packet_icrc(&p, &en.icrc);
+	en.id[BY_BYTES] = packet_identity(&p, &r, 0);
 	en.id[BY_PACKET] = packet_key(&p, &r);
 	en.to = path_qp_find(e, &r, p.dest_qp);
 	if (!en.to) {

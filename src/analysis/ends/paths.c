@@ -36,15 +36,19 @@ static unsigned int hash_route(struct rd_hash *h, const struct route *r)
 	return words;
 }
 
-uint64_t packet_identity(const struct rd_packet *p, const struct route *r)
+bool packet_icrc(const struct rd_packet *p, uint32_t *icrc)
+{
+	*icrc = p->icrc && p->icrc + RD_ICRC_LEN <= p->caplen ? rd_be32(p->data + p->icrc) : 0;
+	return *icrc != 0;
+}
+
+uint64_t packet_identity(const struct rd_packet *p, const struct route *r, uint32_t icrc)
 {
 	const uint8_t *bth = p->data + p->bth;
 	struct rd_hash h = rd_hash_begin();
 	unsigned int words = hash_route(&h, r);
-	uint64_t icrc = 0, hash;
+	uint64_t hash;
 
-	if (p->icrc && p->icrc + RD_ICRC_LEN <= p->caplen)
-		icrc = rd_be32(p->data + p->icrc);
 	rd_hash_add(&h,
 		(uint64_t)rd_be32(bth) << 32 | (rd_be32(bth + 4) & ~((uint32_t)ECN_BITS << 24)));
 	rd_hash_add(&h, (uint64_t)rd_be32(bth + 8) << 32 | icrc);
@@ -70,14 +74,16 @@ bool packet_of(enum rd_link link, const struct rd_frame *frame, struct rd_packet
 	       rd_packet_inner(link, frame, p, &tunnels);
 }
 
-uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame)
+uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame, bool with_icrc)
 {
 	struct rd_packet p;
 	struct route r;
+	uint32_t icrc;
 
 	if (!packet_of(link, frame, &p) || !route_of(&p, &r))
 		return 0;
-	return packet_identity(&p, &r);
+	packet_icrc(&p, &icrc);
+	return packet_identity(&p, &r, with_icrc ? icrc : 0);
 }
 
 static bool same_route(const struct path *p, const struct route *r)

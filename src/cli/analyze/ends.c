@@ -16,7 +16,13 @@
 	10 /* one of so many must be found; a later part of one capture may repeat a few */
 
 struct sample {
-	uint64_t first_ns; /* of the file's first frame */
+	bool with_icrc;
+	bool bare; /* some packets have no ICRC */
+	struct {
+		uint64_t first, last;
+	} ns[RD_TAPS];	  /* of the files' frames that were read */
+	int64_t distance; /* of the first packet found: its time in the sample minus that in the
+			     other file */
 	unsigned int n, found;
 	struct {
 		uint64_t identity, ns;
@@ -25,9 +31,25 @@ struct sample {
 };
 
 /* Called for each packet of a file; false: stop. */
-typedef bool seen_fn(void *ctx, uint64_t identity, const struct rd_frame *frame);
+typedef bool seen_fn(struct sample *s, uint64_t identity, const struct rd_frame *frame);
 
-static int walk(const char *path, seen_fn *seen, void *ctx, struct rd_error *err)
+static uint64_t identify(
+	struct sample *s, enum rd_tap file, struct rd_source *source, const struct rd_frame *frame)
+{
+	const enum rd_link link = rd_source_iface(source, frame)->link;
+	const uint64_t bare = rd_ends_identity(link, frame, false);
+	const uint64_t identity = s->with_icrc ? rd_ends_identity(link, frame, true) : bare;
+
+	s->bare |= bare && bare == identity;
+	if (!s->ns[file].first)
+		s->ns[file].first = frame->ts_ns;
+	if (frame->ts_ns > s->ns[file].last)
+		s->ns[file].last = frame->ts_ns;
+	return identity;
+}
+
+static int walk(
+	const char *path, enum rd_tap file, seen_fn *seen, struct sample *s, struct rd_error *err)
 {
 	const struct rd_file_config config = {.path = path, .all_links = true};
 	struct rd_frame frames[RD_BATCH];
@@ -41,10 +63,7 @@ static int walk(const char *path, seen_fn *seen, void *ctx, struct rd_error *err
 		more = false;
 	while (more && (n = source->ops->receive(source, frames, RD_BATCH, err)) >= 0) {
 		for (int i = 0; i < n && more; i++)
-			more = seen(ctx,
-				rd_ends_identity(
-					rd_source_iface(source, &frames[i])->link, &frames[i]),
-				&frames[i]);
+			more = seen(s, identify(s, file, source, &frames[i]), &frames[i]);
 		if (n)
 			source->ops->release(source);
 	}
@@ -52,14 +71,11 @@ static int walk(const char *path, seen_fn *seen, void *ctx, struct rd_error *err
 	return 0; /* damage is reported by the analysis that follows */
 }
 
-static bool sample_add(void *ctx, uint64_t identity, const struct rd_frame *frame)
+static bool sample_add(struct sample *s, uint64_t identity, const struct rd_frame *frame)
 {
-	struct sample *s = ctx;
 	size_t i = (size_t)(identity & (SLOTS - 1));
 
-	if (!s->first_ns)
-		s->first_ns = frame->ts_ns;
-	if (!identity)
+	if (!identity || s->n == SAMPLE)
 		return true;
 	while (s->slot[i].identity && s->slot[i].identity != identity)
 		i = (i + 1) & (SLOTS - 1);
@@ -68,51 +84,64 @@ static bool sample_add(void *ctx, uint64_t identity, const struct rd_frame *fram
 		s->slot[i].ns = frame->ts_ns;
 		s->n++;
 	}
-	return s->n < SAMPLE;
+	return s->n < SAMPLE || !s->with_icrc;
 }
 
-struct search {
-	struct sample *sample;
-	uint64_t first_ns;
-	int64_t distance; /* of the first packet found: its time in the sample minus its time here
-			   */
-};
-
-static bool search_see(void *ctx, uint64_t identity, const struct rd_frame *frame)
+static bool is_common(const struct sample *s)
 {
-	struct search *s = ctx;
+	return s->n && s->found * COMMON_PART >= s->n;
+}
+
+static bool search_see(struct sample *s, uint64_t identity, const struct rd_frame *frame)
+{
 	size_t i = (size_t)(identity & (SLOTS - 1));
 
-	if (!s->first_ns)
-		s->first_ns = frame->ts_ns;
 	if (!identity)
 		return true;
-	while (s->sample->slot[i].identity && s->sample->slot[i].identity != identity)
+	while (s->slot[i].identity && s->slot[i].identity != identity)
 		i = (i + 1) & (SLOTS - 1);
-	if (!s->sample->slot[i].identity || s->sample->slot[i].found)
+	if (!s->slot[i].identity || s->slot[i].found)
 		return true;
-	s->sample->slot[i].found = true;
-	if (!s->sample->found++)
-		s->distance = rd_ends_time(s->sample->slot[i].ns, frame->ts_ns, 0);
-	return s->sample->found * COMMON_PART < s->sample->n;
+	s->slot[i].found = true;
+	if (!s->found++)
+		s->distance = rd_ends_time(s->slot[i].ns, frame->ts_ns, 0);
+	return !is_common(s) || !s->with_icrc;
 }
 
-/* Searches the first packets of files[of] in the other file. */
+/*
+ * Searches the first packets of files[of] in the other file. Without ICRCs, the next part of one
+ * capture may have the same PSNs once more: only captures of the same time are two ends.
+ */
+static int look_by(const struct analyze_settings *s, enum rd_tap of, struct sample *sample,
+	struct rd_error *err)
+{
+	if (walk(s->files[of], of, sample_add, sample, err) < 0 ||
+		walk(s->files[!of], !of, search_see, sample, err) < 0)
+		return -1;
+	if (!is_common(sample))
+		return 0;
+	return sample->with_icrc || s->ends == WHEN_ALWAYS ||
+	       (sample->ns[of].first < sample->ns[!of].last &&
+		       sample->ns[!of].first < sample->ns[of].last);
+}
+
 static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze_common *common,
 	struct rd_error *err)
 {
 	struct sample *sample = calloc(1, sizeof(*sample));
-	struct search search = {.sample = sample};
-	int ret = -1;
+	int ret;
 
 	if (!sample)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare two files");
-	if (walk(s->files[of], sample_add, sample, err) == 0 &&
-		walk(s->files[!of], search_see, &search, err) == 0)
-		ret = sample->n && sample->found * COMMON_PART >= sample->n;
-	common->first_ns[of] = sample->first_ns;
-	common->first_ns[!of] = search.first_ns;
-	common->offset_ns = of == RD_TAP_B ? search.distance : -search.distance;
+	sample->with_icrc = true;
+	ret = look_by(s, of, sample, err);
+	if (ret == 0 && sample->bare) {
+		memset(sample, 0, sizeof(*sample));
+		ret = look_by(s, of, sample, err);
+	}
+	for (int i = 0; i < RD_TAPS; i++)
+		common->first_ns[i] = sample->ns[i].first;
+	common->offset_ns = of == RD_TAP_B ? sample->distance : -sample->distance;
 	free(sample);
 	return ret;
 }
