@@ -310,6 +310,58 @@ static void test_copies(void **state)
 	rd_ends_report_free(r);
 }
 
+/* A mirror session of both directions has each frame twice: the second one was not lost. */
+static void test_mirrored_twice(void **state)
+{
+	const struct rd_path_qp *w;
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < 50; i++) {
+		see(RD_TAP_A, false, i, 0, i * 100 * US);
+		see(RD_TAP_A, false, i, 0, i * 100 * US + 600);
+		see(RD_TAP_B, false, i, 0, i * 100 * US + DELAY);
+		answer(i, 0, i * 100 * US + 10 * US);
+	}
+	see(RD_TAP_A, false, 50, 0, 6 * MS);
+	see(RD_TAP_A, false, 50, 0, 6 * MS + 600);
+	see(RD_TAP_A, false, 50, 0, 6 * MS + 50 * US);
+	see(RD_TAP_B, false, 50, 0, 6 * MS + 50 * US + DELAY);
+	request(51, 7 * MS);
+	answer(51, 0, 9 * MS);
+	r = finish();
+	w = qp_of(r, 0x100);
+	assert_int_equal(w->arrived, 52);
+	assert_int_equal(w->lost.count, 1);
+	assert_int_equal(w->duplicated.count, 0);
+	rd_ends_report_free(r);
+}
+
+/* Of packets with the time of a capture's last frame nobody knows whether they came before it. */
+static void test_last_moment(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < 50; i++) {
+		request(i, i * 100 * US);
+		answer(i, 0, i * 100 * US + 10 * US);
+	}
+	see(RD_TAP_A, true, 50, 0, 5 * MS + DELAY);
+	see(RD_TAP_B, true, 50, 0, 5 * MS);
+	see(RD_TAP_B, false, 51, 0, 5 * MS + 2 * DELAY);
+	request(52, 6 * MS);
+	rd_ends_file_end(two.e, RD_TAP_A);
+	see(RD_TAP_B, false, 53, 0, 6 * MS + DELAY);
+	see(RD_TAP_B, false, 54, 0, 7 * MS + DELAY);
+	r = finish();
+	assert_int_equal(qp_of(r, 0x100)->missed.count, 1);
+	assert_int_equal(r->outside, 2);
+	rd_ends_report_free(r);
+}
+
 /* Copies so near each other that the second leaves before the first arrives. */
 static void test_copies_in_flight(void **state)
 {
@@ -613,6 +665,8 @@ int main(void)
 		cmocka_unit_test(test_cut_at_one_end),
 		cmocka_unit_test(test_certainty),
 		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_mirrored_twice),
+		cmocka_unit_test(test_last_moment),
 		cmocka_unit_test(test_copies_in_flight),
 		cmocka_unit_test(test_very_late),
 		cmocka_unit_test(test_drift),

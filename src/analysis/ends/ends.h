@@ -117,6 +117,7 @@ struct path_qp {
 	} latest[RD_TAPS];
 	struct rd_incident only[RD_TAPS];   /* captured there only */
 	struct rd_incident copies[RD_TAPS]; /* the same, of a packet that was matched as well */
+	struct rd_incident twins[RD_TAPS];  /* copies that are no transmission of their own */
 	uint64_t outside[RD_TAPS];	    /* captured there while the other capture did not run */
 	uint64_t requests; /* SEND and WRITE of those matched, see FATE_DELIVERED */
 	/* Requests whose PSN is not above the one before, in each capture; and that one. */
@@ -191,6 +192,8 @@ struct entry {
 	bool earlier; /* the same packet was removed before */
 	bool kin;     /* so near another one with the same bytes that its partner may be another */
 	bool copy;    /* one with the same bytes and IP id was removed before */
+	bool twin;    /* that one is the same transmission */
+	bool lonely;  /* and had no partner */
 	bool request; /* of a reliable connection */
 	bool data;    /* SEND or WRITE: acknowledged only if it arrived */
 };

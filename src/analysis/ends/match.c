@@ -12,6 +12,7 @@
 #define MARGIN_NS   ((int64_t)1000000)	   /* beyond usual delays, or of a path without matches */
 #define FIRST_NS    ((int64_t)100000000)
 #define YOUNG_NS    ((int64_t)100000000) /* its match may be captured yet */
+#define TWIN_NS	    ((int64_t)4000)	 /* a SEND or WRITE is not retransmitted so soon */
 #define COPIES	    16			 /* of one packet that are compared at once */
 #define WALK	    64			 /* bounds the cost of a capture of identical packets */
 #define NEVER	    ((int64_t)1 << 50)	 /* more than the sum of all distances in one comparison */
@@ -142,6 +143,16 @@ static bool are_near(const struct entry *x, const struct entry *y)
 	return llabs(x->t - y->t) <= e.max - e.min;
 }
 
+/*
+ * Whether one transmission is in this capture twice, as a mirror session of both directions of a
+ * port has it. Without IP ids that tell, no timer fires as soon as this.
+ */
+static bool are_twins(const struct entry *x, const struct entry *y)
+{
+	return same_packet(x, y) &&
+	       (ids_tell(x->to->path) || llabs(x->t - y->t) <= (x->data ? TWIN_NS : TWIN_NS / 4));
+}
+
 static void unlink_oldest(struct pending *set)
 {
 	struct entry *en = entry_at(set, set->tail), *heir = newer(set, en);
@@ -149,6 +160,7 @@ static void unlink_oldest(struct pending *set)
 	if (heir) {
 		heir->kin |= are_near(heir, en);
 		heir->copy |= same_packet(heir, en);
+		heir->twin |= are_twins(heir, en);
 	}
 	unlink_from(set, BY_BYTES, en);
 	heir = unlink_from(set, BY_PACKET, en);
@@ -157,7 +169,10 @@ static void unlink_oldest(struct pending *set)
 	set->tail++;
 }
 
-/* Whether the other capture ran when this packet passed it, if it did. */
+/*
+ * Whether the other capture ran when this packet passed it, if it did. At the time of its first or
+ * last frame it may not have: clocks have steps.
+ */
 static bool both_ran(const struct rd_ends *e, enum rd_tap end, const struct entry *en)
 {
 	const struct pending *other = &e->pending[!end];
@@ -165,7 +180,7 @@ static bool both_ran(const struct rd_ends *e, enum rd_tap end, const struct entr
 	int64_t soonest = end == RD_TAP_A ? en->t + x.min : en->t - x.max;
 	int64_t latest = end == RD_TAP_A ? en->t + x.max : en->t - x.min;
 
-	return soonest >= other->first && (!other->ended || latest <= other->last);
+	return soonest > other->first && (!other->ended || latest < other->last);
 }
 
 struct copies {
@@ -361,6 +376,19 @@ static bool is_copy(struct pending *here, struct pending *there, const struct en
 	return false;
 }
 
+/* Whether this is in this capture once more than it was transmitted, or than the other one has. */
+static bool is_twin(struct pending *here, const struct entry *en)
+{
+	struct entry *next = newer(here, en);
+	const bool last = !next || !are_twins(next, en);
+
+	if (en->twin && !en->lonely)
+		return true;
+	if (!last)
+		next->lonely = true;
+	return !last;
+}
+
 /* What both ends had before this packet could arrive, and what the other one had after. */
 static void other_transmissions(
 	struct pending *there, enum rd_tap end, const struct entry *en, struct record *out)
@@ -390,6 +418,10 @@ static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
 
 	const bool copy = is_copy(here, there, en);
 
+	if (copy && is_twin(here, en)) {
+		incident_add(&w->twins[end], 1, en->frame, ns);
+		return;
+	}
 	/* A copy that the network made is one whenever the other capture ran. */
 	if (!both_ran(e, end, en) && !(copy && ids_tell(w->path))) {
 		w->outside[end]++;

@@ -60,7 +60,7 @@ static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struc
 	*out = (struct rd_path_qp){.qp = w->qp,
 		.arrived = w->matched,
 		.reordered = w->reordered[receiver],
-		.duplicated = w->copies[receiver],
+		.duplicated = sum(&w->copies[receiver], &w->twins[receiver]),
 		.missed = w->only[receiver]};
 	memcpy(out->from, w->path->from, sizeof(out->from));
 	memcpy(out->to, w->path->to, sizeof(out->to));
@@ -140,8 +140,8 @@ static void count_elsewhere(const struct making *m, const struct path *p)
 		const struct path_qp *w = m->e->qps[i];
 
 		for (int end = 0; w && w->path == p && end < RD_TAPS; end++)
-			m->r->elsewhere +=
-				w->only[end].count + w->copies[end].count + w->outside[end];
+			m->r->elsewhere += w->only[end].count + w->copies[end].count +
+					   w->twins[end].count + w->outside[end];
 	}
 }
 
