@@ -338,6 +338,26 @@ static void test_mirrored_twice(void **state)
 	rd_ends_report_free(r);
 }
 
+/* Elsewhere the second one is a transmission: of a sender that goes back at once. */
+static void test_repeated_at_once(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < 50; i++) {
+		request(i, i * 100 * US);
+		answer(i, 0, i * 100 * US + 10 * US);
+	}
+	see(RD_TAP_A, false, 50, 0, 6 * MS);
+	request(50, 6 * MS + 3 * US);
+	request(51, 7 * MS);
+	answer(51, 0, 9 * MS);
+	r = finish();
+	assert_int_equal(qp_of(r, 0x100)->lost.count, 1);
+	rd_ends_report_free(r);
+}
+
 /* Of packets with the time of a capture's last frame nobody knows whether they came before it. */
 static void test_last_moment(void **state)
 {
@@ -666,6 +686,7 @@ int main(void)
 		cmocka_unit_test(test_certainty),
 		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_mirrored_twice),
+		cmocka_unit_test(test_repeated_at_once),
 		cmocka_unit_test(test_last_moment),
 		cmocka_unit_test(test_copies_in_flight),
 		cmocka_unit_test(test_very_late),

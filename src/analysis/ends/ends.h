@@ -210,6 +210,7 @@ struct pending {
 	uint64_t *buckets[LISTS];
 	uint64_t head, tail; /* entries [tail, head) are in the ring */
 	uint64_t frames;     /* of the file, so far */
+	uint64_t near;	     /* of those removed: with the same packet soon after */
 	int64_t first, last;
 	bool ended;
 	bool fine; /* it has timestamps that are no whole microseconds */

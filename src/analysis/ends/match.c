@@ -12,7 +12,7 @@
 #define MARGIN_NS   ((int64_t)1000000)	   /* beyond usual delays, or of a path without matches */
 #define FIRST_NS    ((int64_t)100000000)
 #define YOUNG_NS    ((int64_t)100000000) /* its match may be captured yet */
-#define TWIN_NS	    ((int64_t)4000)	 /* a SEND or WRITE is not retransmitted so soon */
+#define TWIN_NS	    ((int64_t)4000)	 /* between the copies of a mirror session */
 #define COPIES	    16			 /* of one packet that are compared at once */
 #define WALK	    64			 /* bounds the cost of a capture of identical packets */
 #define NEVER	    ((int64_t)1 << 50)	 /* more than the sum of all distances in one comparison */
@@ -145,12 +145,16 @@ static bool are_near(const struct entry *x, const struct entry *y)
 
 /*
  * Whether one transmission is in this capture twice, as a mirror session of both directions of a
- * port has it. Without IP ids that tell, no timer fires as soon as this.
+ * port has it. Without IP ids that tell, most frames must be there twice: a sender that goes back
+ * repeats its last packet as soon, and a receiver its last response.
  */
-static bool are_twins(const struct entry *x, const struct entry *y)
+static bool are_twins(const struct pending *set, const struct entry *x, const struct entry *y)
 {
-	return same_packet(x, y) &&
-	       (ids_tell(x->to->path) || llabs(x->t - y->t) <= (x->data ? TWIN_NS : TWIN_NS / 4));
+	if (!same_packet(x, y))
+		return false;
+	if (ids_tell(x->to->path))
+		return true;
+	return llabs(x->t - y->t) <= TWIN_NS && set->near * 4 > set->tail;
 }
 
 static void unlink_oldest(struct pending *set)
@@ -160,7 +164,8 @@ static void unlink_oldest(struct pending *set)
 	if (heir) {
 		heir->kin |= are_near(heir, en);
 		heir->copy |= same_packet(heir, en);
-		heir->twin |= are_twins(heir, en);
+		set->near += same_packet(heir, en) && llabs(heir->t - en->t) <= TWIN_NS;
+		heir->twin |= are_twins(set, heir, en);
 	}
 	unlink_from(set, BY_BYTES, en);
 	heir = unlink_from(set, BY_PACKET, en);
@@ -380,7 +385,7 @@ static bool is_copy(struct pending *here, struct pending *there, const struct en
 static bool is_twin(struct pending *here, const struct entry *en)
 {
 	struct entry *next = newer(here, en);
-	const bool last = !next || !are_twins(next, en);
+	const bool last = !next || !are_twins(here, next, en);
 
 	if (en->twin && !en->lonely)
 		return true;
