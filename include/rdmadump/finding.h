@@ -49,13 +49,27 @@ struct rd_finding {
 	const char *meaning;	   /* the usual cause; static; NULL: unknown */
 	const char *next;	   /* what to do next; static; NULL: nothing */
 	struct rd_evidence evidence;
-	size_t number; /* its index when it was added */
+	size_t number; /* how many were added before it */
+};
+
+/* The findings of one rule, with those that the list does not keep. */
+struct rd_rule_tally {
+	const char *rule;
+	size_t left_out[RD_SEV_PROBLEM + 1]; /* not kept, by severity */
+	size_t n;			     /* counted, 0: none was */
+	size_t conversations;		     /* different ones */
+	unsigned int last;		     /* the conversation of the last one */
+	uint64_t count;			     /* of their evidence */
+	uint64_t first_ns;		     /* of the earliest, 0: unknown */
 };
 
 /* All zero is an empty list. */
 struct rd_findings {
 	struct rd_finding *finding;
-	size_t n, room;
+	size_t n, room, added;
+	struct rd_rule_tally *tally; /* of the rules whose findings were counted */
+	size_t n_tally;
+	bool incomplete; /* memory was out */
 };
 
 /*
@@ -71,9 +85,23 @@ void rd_findings_drop_last(struct rd_findings *list);
  */
 void rd_findings_sort(struct rd_findings *list,
 	int (*tie)(const struct rd_finding *a, const struct rd_finding *b));
+/* Counts the finding that was added last; those of a conversation follow each other. False if out
+ * of memory. */
+bool rd_findings_count(struct rd_findings *list);
+/* NULL: none of this rule was counted. */
+const struct rd_rule_tally *rd_findings_tally(const struct rd_findings *list, const char *rule);
+/*
+ * Of a sorted list, keeps `most` findings and counts the others as left out. It keeps the first
+ * `each` of each rule, even if these are more than `most`, and the first of the rest. False if out
+ * of memory.
+ */
+bool rd_findings_cut(struct rd_findings *list, size_t most, size_t each);
+/* How many are left out, of all rules or (not NULL) of one, of this severity or a worse one. */
+size_t rd_findings_left_out(
+	const struct rd_findings *list, const char *rule, enum rd_severity least);
 /* Frees what the findings own; the list is empty afterwards. */
 void rd_findings_free(struct rd_findings *list);
-/* False if there was no memory for the title or the place of one of them. */
+/* False if there was no memory for one of them, its title or its place. */
 bool rd_findings_are_complete(const struct rd_findings *list);
 
 /* Each sets one text, once. Out of memory leaves it NULL: see rd_findings_are_complete(). */

@@ -101,9 +101,11 @@ struct rd_hosts {
 /* Findings with one cause. */
 struct rd_group {
 	const char *rule;
-	size_t *finding; /* indexes, worst first */
-	size_t n;
-	uint64_t count; /* of their evidence */
+	size_t *finding;    /* indexes, worst first */
+	size_t n, left_out; /* left_out: further ones that the report does not have */
+	/* Of all: different conversations, sum of their evidence, the earliest; 0: unknown. */
+	size_t conversations;
+	uint64_t count, first_ns;
 };
 
 struct rd_groups {

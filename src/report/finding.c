@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NAME(table, i) ((unsigned int)(i) < sizeof(table) / sizeof(*(table)) ? (table)[i] : "?")
 
@@ -49,7 +50,7 @@ struct rd_finding *rd_findings_add(struct rd_findings *list)
 		list->finding = grown;
 		list->room = more;
 	}
-	list->finding[list->n] = (struct rd_finding){.number = list->n};
+	list->finding[list->n] = (struct rd_finding){.number = list->added++};
 	return &list->finding[list->n++];
 }
 
@@ -71,11 +72,115 @@ void rd_findings_free(struct rd_findings *list)
 	while (list->n)
 		rd_findings_drop_last(list);
 	free(list->finding);
+	free(list->tally);
 	*list = (struct rd_findings){0};
+}
+
+/* --- limits --------------------------------------------------------------------------------- */
+
+const struct rd_rule_tally *rd_findings_tally(const struct rd_findings *list, const char *rule)
+{
+	for (size_t i = 0; i < list->n_tally; i++)
+		if (!strcmp(list->tally[i].rule, rule))
+			return &list->tally[i];
+	return NULL;
+}
+
+/* Made if it is absent; NULL if out of memory. */
+static struct rd_rule_tally *tally_of(struct rd_findings *list, const char *rule)
+{
+	const struct rd_rule_tally *known = rd_findings_tally(list, rule);
+	struct rd_rule_tally *grown;
+
+	if (known)
+		return &list->tally[known - list->tally];
+	grown = reallocarray(list->tally, list->n_tally + 1, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	list->tally = grown;
+	grown += list->n_tally++;
+	*grown = (struct rd_rule_tally){.rule = rule};
+	return grown;
+}
+
+bool rd_findings_count(struct rd_findings *list)
+{
+	const struct rd_finding *f = &list->finding[list->n - 1];
+	struct rd_rule_tally *t = tally_of(list, f->rule);
+
+	if (!t)
+		return false;
+	t->n++;
+	t->conversations += f->conversation && f->conversation != t->last;
+	t->last = f->conversation;
+	t->count += f->evidence.count;
+	if (f->evidence.first_ns && (!t->first_ns || f->evidence.first_ns < t->first_ns))
+		t->first_ns = f->evidence.first_ns;
+	return true;
+}
+
+/* Which finding of its rule each one is, from 0. NULL if out of memory. */
+static size_t *ranks_of(struct rd_findings *list)
+{
+	size_t *rank = calloc(list->n + 1, sizeof(*rank)), *seen = NULL;
+	bool complete = rank != NULL;
+
+	for (size_t i = 0; i < list->n && complete; i++)
+		complete = tally_of(list, list->finding[i].rule) != NULL;
+	if (complete)
+		seen = calloc(list->n_tally + 1, sizeof(*seen));
+	if (!seen) {
+		free(rank);
+		return NULL;
+	}
+	for (size_t i = 0; i < list->n; i++)
+		rank[i] = seen[rd_findings_tally(list, list->finding[i].rule) - list->tally]++;
+	free(seen);
+	return rank;
+}
+
+bool rd_findings_cut(struct rd_findings *list, size_t most, size_t each)
+{
+	size_t *rank = list->n > most ? ranks_of(list) : NULL, kept = 0, free_places = most;
+
+	if (list->n <= most)
+		return true;
+	if (!rank)
+		return false;
+	for (size_t i = 0; i < list->n; i++)
+		free_places -= rank[i] < each && free_places;
+	for (size_t i = 0; i < list->n; i++) {
+		struct rd_finding *f = &list->finding[i];
+
+		if (rank[i] < each || free_places) {
+			free_places -= rank[i] >= each;
+			list->finding[kept++] = *f;
+		} else {
+			tally_of(list, f->rule)->left_out[f->severity]++;
+			free_texts(f);
+		}
+	}
+	list->n = kept;
+	free(rank);
+	return true;
+}
+
+size_t rd_findings_left_out(
+	const struct rd_findings *list, const char *rule, enum rd_severity least)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n_tally; i++)
+		for (unsigned int k = least; k <= RD_SEV_PROBLEM; k++)
+			if (!rule || !strcmp(list->tally[i].rule, rule))
+				n += list->tally[i].left_out[k];
+	return n;
 }
 
 bool rd_findings_are_complete(const struct rd_findings *list)
 {
+	if (list->incomplete)
+		return false;
 	for (size_t i = 0; i < list->n; i++)
 		if (!list->finding[i].where || !list->finding[i].title)
 			return false;

@@ -22,11 +22,19 @@ for form in "" "-v" "--json" "--html=-"; do
 	ok "analyze $form: $kib KiB of memory, at most $limit"
 done
 
-# A page that a browser can show: what matters most, and how much is left out.
 "$RDMADUMP" analyze --json "$tmp/many.pcap" >"$tmp/json"
+"$RDMADUMP" analyze "$tmp/many.pcap" >"$tmp/text"
+left=$(jq .findings_left_out "$tmp/json")
+has "findings that are only counted" "$tmp/text" "^   $left more findings are only counted: a report has the worst 4096"
+is "... as the groups say" "$(jq '[.groups[].findings_in_all] | add' "$tmp/json")" $((left + 4096))
+is "... of which a quarter of the pairs has RNR NAKs, both sides" \
+	"$(jq '.groups[] | select(.rule == "rnr") | [.findings_in_all, .count]' -c "$tmp/json")" "[$((pairs / 2 - 8)),$((pairs / 2 - 8))]"
+has "the verdict counts pairs, not findings" "$tmp/text" "^This concerns $((pairs / 4 + 4)) of $pairs QP pairs"
 is "each pair is one conversation" "$(jq '.conversations | length' "$tmp/json")" "$pairs"
 "$RDMADUMP" analyze --json "$tmp/many.pcap" | cmp -s - "$tmp/json"
 ok "the same output again: the random key of hash tables does not matter"
+
+# A page that a browser can show: what matters most, and how much is left out.
 "$RDMADUMP" analyze --html=- --interval 0.00001 "$tmp/many.pcap" >"$tmp/page"
 bytes=$(stat -c %s "$tmp/page")
 [ "$bytes" -gt 2000000 ] && [ "$bytes" -lt 5000000 ]

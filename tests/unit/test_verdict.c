@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../../src/analysis/rules/rules.h"
 #include "leg.h"
 #include "test_scene.h"
 #include "verdict.h"
@@ -456,9 +457,68 @@ static void hosts_beyond_the_limit_are_counted(void **state)
 	end(&s);
 }
 
+/* --- more findings than a report has ---------------------------------------------------------- */
+
+#define COMMON 136 /* of 200, beside 64 of the rare ones */
+
+static const char *const cut_rules[] = {"common", "rare"};
+
+/* Of the second rule only every tenth, as notes; counts grow. */
+static void add_finding(struct rd_findings *list, unsigned int i)
+{
+	struct rd_finding *f = rd_findings_add(list);
+	bool rare = i % 10 == 9;
+
+	assert_non_null(f);
+	f->rule = cut_rules[rare];
+	f->severity = rare ? RD_SEV_NOTE : RD_SEV_PROBLEM;
+	f->conversation = 1 + i / 20;
+	f->evidence.count = i;
+	f->evidence.first_ns = 5000 - i;
+	rd_finding_where(f, "here");
+	rd_finding_title(f, "this");
+	findings_bound(list, 200);
+}
+
+static void worst_of_each_rule_are_kept(void **state)
+{
+	struct rd_report r = {0};
+	struct rd_findings *list = &r.findings;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2000; i++)
+		add_finding(list, i);
+	assert_true(findings_finish(list, 200));
+	assert_int_equal(list->n, COMMON + 64);
+	for (unsigned int i = 0, count = 1999; i < list->n; i++, count--) {
+		const struct rd_finding *f = &list->finding[i];
+		bool rare = i >= COMMON;
+
+		if (i == COMMON)
+			count = 1999;
+		while ((count % 10 == 9) != rare)
+			count--;
+		assert_string_equal(f->rule, cut_rules[rare]);
+		assert_int_equal(f->evidence.count, count);
+	}
+	assert_int_equal(rd_findings_left_out(list, NULL, RD_SEV_NONE), 2000 - 200);
+	assert_int_equal(rd_findings_left_out(list, NULL, RD_SEV_WARNING), 1800 - COMMON);
+	assert_int_equal(rd_findings_left_out(list, "rare", RD_SEV_NONE), 200 - 64);
+	assert_int_equal(groups_make(&r), 0);
+	assert_int_equal(r.groups.n, 2);
+	assert_int_equal(r.groups.group[0].n, COMMON);
+	assert_int_equal(r.groups.group[0].left_out, 1800 - COMMON);
+	assert_int_equal(r.groups.group[0].conversations, 100);
+	assert_int_equal(r.groups.group[0].first_ns, 5000 - 1998);
+	assert_int_equal(r.groups.group[1].count, 200 * (9 + 1999) / 2);
+	groups_free(&r.groups);
+	rd_findings_free(list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(worst_of_each_rule_are_kept),
 		cmocka_unit_test(each_interval_belongs_to_what_ended_it),
 		cmocka_unit_test(a_wait_for_a_repeated_request_is_recovery),
 		cmocka_unit_test(a_reply_is_no_idle_time),

@@ -306,7 +306,7 @@ static const struct ends_rule ends_rules[] = {
 
 static void try_rule(struct rd_findings *list, const struct ends_rule *rule, const struct sight *s)
 {
-	struct rd_finding *f = finding_begin(list, &rule->head, FINDINGS_MAX);
+	struct rd_finding *f = finding_begin(list, &rule->head);
 
 	if (!f)
 		return;
@@ -320,6 +320,7 @@ static void try_rule(struct rd_findings *list, const struct ends_rule *rule, con
 		rd_finding_where(f, "%s -> %s QP 0x%x", s->p->from, s->p->to, s->w->qp);
 	else
 		rd_finding_where(f, "%s -> %s", s->p->from, s->p->to);
+	findings_bound(list, FINDINGS_MAX);
 }
 
 bool ends_findings(struct rd_ends_report *r, const struct rd_report *const reports[RD_TAPS],
@@ -341,8 +342,7 @@ bool ends_findings(struct rd_ends_report *r, const struct rd_report *const repor
 				try_rule(&r->findings, rule, &s);
 			}
 		}
-	rd_findings_sort(&r->findings, finding_order);
-	return rd_findings_are_complete(&r->findings);
+	return findings_finish(&r->findings, FINDINGS_MAX);
 }
 
 /* --- what the captures alone advise ----------------------------------------------------------- */

@@ -81,5 +81,7 @@ json_t *rd_ends_json(const struct rd_ends_report *r)
 	json_object_set_new(o, "clock", clock_json(r));
 	json_object_set_new(o, "paths", paths);
 	json_object_set_new(o, "findings", rd_findings_json(&r->findings, r->start_ns));
+	json_object_set_new(o, "findings_left_out",
+		rd_json_u64(rd_findings_left_out(&r->findings, NULL, RD_SEV_NONE)));
 	return o;
 }

@@ -337,6 +337,8 @@ json_t *report_frame_json(const struct rd_report *r)
 	set(o, "capture", capture_json(r, &t));
 	set(o, "totals", totals_json(&r->totals));
 	set(o, "findings", json_array());
+	set(o, "findings_left_out",
+		rd_json_u64(rd_findings_left_out(&r->findings, NULL, RD_SEV_NONE)));
 	set(o, "groups", groups_json(r));
 	set(o, "hosts", hosts_json(r));
 	set(o, "conversations", json_array());

@@ -305,14 +305,17 @@
 		left.series && `plots of ${many(left.series, "QP pair")}`,
 		left.intervals && many(left.intervals, "interval")].filter(Boolean).join("; ");
 
+	const onlycounted = n => `${many(n, "finding")} ${n === 1 ? "is" : "are"} only counted: a report has the worst.`;
+
 	const title = () => {
 		const duration = report.capture.duration_ns;
 		const left = report.left_out;
-		const n = report.findings.length + (left ? left.findings : 0), name = report.capture.files.map(f => f.name).join(", ");
+		const n = report.findings.length + (left ? left.findings : 0) + report.findings_left_out, name = report.capture.files.map(f => f.name).join(", ");
 		return el("header", {},
 			el("h1", {}, n ? many(n, "finding") : "No findings", " in ", name || "the capture"),
 			el("p", {class: "soft"}, `${report.capture.start.replace("T", " ").replace(/(\.\d{3})\d*Z$/, "$1 UTC")}, ${span(duration)}`,
 				report.capture.hardware && `; ${report.capture.hardware}`, report.capture.os && `; ${report.capture.os}`),
+			report.findings_left_out > 0 && el("p", {class: "left-out"}, onlycounted(report.findings_left_out)),
 			left && el("p", {class: "left-out"}, `Left out, so that a browser can show this page: ${leftout(left)}. `,
 				el("code", {}, "rdmadump analyze --json"), " prints everything; ", el("code", {}, "--html FILE --qp QPN"), " makes a page of one QP."));
 	};
@@ -506,7 +509,8 @@
 		const name = i => whole.captures[i].capture.files.map(f => f.name).join(", ");
 		const number = (head, value, bad) => ({name: head, number: true, value, cell: r => count(value(r)), bad: bad && (r => value(r) > 0)});
 		const delay = (head, key) => ({name: head, number: true, value: r => r.v ? r.v[key] : null, cell: r => r.v ? span(r.v[key]) : ""});
-		return [el("header", {}, el("h1", {}, e.findings.length ? many(e.findings.length, "finding") : "No findings", " between two ends of the same traffic"),
+		return [el("header", {}, el("h1", {}, e.findings.length ? many(e.findings.length + e.findings_left_out, "finding") : "No findings", " between two ends of the same traffic"),
+			e.findings_left_out > 0 && el("p", {class: "left-out"}, onlycounted(e.findings_left_out)),
 			el("p", {class: "soft"}, `A: ${name(0)}; B: ${name(1)}. ${count(e.packets)} packets were captured at both ends, in ${span(e.last_ns - e.first_ns)}.`),
 			el("p", {}, clock(e.clock))), findings(e.findings), el("h2", {}, "Between the ends"), table([
 			{name: "To QP", value: r => r.p.from + r.p.to + r.w.qp, cell: r => `${r.p.from} \u2192 ${r.p.to}:${hex(r.w.qp, 1)}`},

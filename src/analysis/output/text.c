@@ -66,7 +66,7 @@ static void put_head(const struct page *p)
 {
 	const struct rd_totals *t = &p->r->totals;
 	char frames[RD_UNITS_LEN];
-	size_t problems = 0, pairs = 0;
+	size_t problems = rd_findings_left_out(&p->r->findings, NULL, RD_SEV_WARNING), pairs = 0;
 
 	for (size_t i = 0; i < p->r->findings.n; i++)
 		problems += p->r->findings.finding[i].severity != RD_SEV_NOTE;
@@ -144,16 +144,17 @@ static void put_finding(const struct page *p, const struct rd_finding *f)
 static void put_others(const struct page *p, const struct rd_group *g)
 {
 	size_t shown = g->n - 1 < OTHERS_SHOWN ? g->n - 1 : OTHERS_SHOWN;
+	size_t others = g->n - 1 + g->left_out;
 
 	if (!shown || !p->r->findings.finding[g->finding[0]].conversation)
 		return;
-	fprintf(p->out, "   the same for %zu other QP%s: ", g->n - 1, g->n == 2 ? "" : "s");
+	fprintf(p->out, "   the same for %zu other QP%s: ", others, others == 1 ? "" : "s");
 	for (size_t i = 1; i <= shown; i++) {
 		fputs(i > 1 ? ", " : "", p->out);
 		put_clean(p->out, p->r->findings.finding[g->finding[i]].where);
 	}
-	if (shown < g->n - 1)
-		fprintf(p->out, " and %zu more", g->n - 1 - shown);
+	if (shown < others)
+		fprintf(p->out, " and %zu more", others - shown);
 	fputc('\n', p->out);
 }
 
@@ -184,12 +185,17 @@ static void put_groups(const struct page *p)
 
 static void put_findings(const struct page *p)
 {
-	if (!p->style->verbose && p->r->groups.n) {
+	size_t left = rd_findings_left_out(&p->r->findings, NULL, RD_SEV_NONE);
+
+	if (!p->style->verbose && p->r->groups.n)
 		put_groups(p);
-		return;
-	}
-	for (size_t i = 0; i < p->r->findings.n; i++)
-		put_finding(p, &p->r->findings.finding[i]);
+	else
+		for (size_t i = 0; i < p->r->findings.n; i++)
+			put_finding(p, &p->r->findings.finding[i]);
+	if (left)
+		fprintf(p->out,
+			"\n   %zu more findings are only counted: a report has the worst %zu\n",
+			left, p->r->findings.n);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */

@@ -159,7 +159,7 @@ json_t *groups_json(const struct rd_report *r)
 			json_array_append_new(findings, rd_json_u64(g->finding[k]));
 		set(o, "rule", rd_json_string(g->rule));
 		set(o, "count", rd_json_u64(g->count));
-		set(o, "findings_in_all", rd_json_u64(g->n));
+		set(o, "findings_in_all", rd_json_u64(g->n + g->left_out));
 		set(o, "findings", findings);
 		json_array_append_new(list, o);
 	}

@@ -4,10 +4,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-struct rd_finding *finding_begin(
-	struct rd_findings *list, const struct rule_head *head, size_t most)
+struct rd_finding *finding_begin(struct rd_findings *list, const struct rule_head *head)
 {
-	struct rd_finding *f = list->n < most ? rd_findings_add(list) : NULL;
+	struct rd_finding *f = rd_findings_add(list);
 
 	if (!f)
 		return NULL;
@@ -67,7 +66,8 @@ bool capture_is_whole(const struct rd_report *r)
 	return true;
 }
 
-int finding_order(const struct rd_finding *a, const struct rd_finding *b)
+/* Larger counts first, then the older conversation. */
+static int finding_order(const struct rd_finding *a, const struct rd_finding *b)
 {
 	int order;
 
@@ -77,4 +77,21 @@ int finding_order(const struct rd_finding *a, const struct rd_finding *b)
 		return a->conversation > b->conversation ? 1 : -1;
 	order = strcmp(a->rule, b->rule);
 	return order ? order : strcmp(a->where ? a->where : "", b->where ? b->where : "");
+}
+
+#define OF_A_RULE 64 /* a report has the worst of each rule */
+
+void findings_bound(struct rd_findings *list, size_t most)
+{
+	list->incomplete |= !rd_findings_count(list);
+	if (list->n < most + most / 4)
+		return;
+	rd_findings_sort(list, finding_order);
+	list->incomplete |= !rd_findings_cut(list, most, OF_A_RULE);
+}
+
+bool findings_finish(struct rd_findings *list, size_t most)
+{
+	rd_findings_sort(list, finding_order);
+	return rd_findings_cut(list, most, OF_A_RULE) && rd_findings_are_complete(list);
 }

@@ -24,10 +24,10 @@ static void fill_where(struct rd_finding *f, const struct look *look)
 		rd_finding_where(f, "the capture");
 }
 
-/* Adds a finding if the rule applies; false: it does not, or the list is full. */
+/* Adds a finding if the rule applies; false: it does not, or memory is out. */
 static bool try_rule(struct rd_findings *list, const struct rule *rule, const struct look *look)
 {
-	struct rd_finding *f = finding_begin(list, &rule->head, FINDINGS_MAX);
+	struct rd_finding *f = finding_begin(list, &rule->head);
 
 	if (!f)
 		return false;
@@ -44,6 +44,7 @@ static bool try_rule(struct rd_findings *list, const struct rule *rule, const st
 		fill_where(f, look);
 	if (look->c)
 		facts_add(look, f);
+	findings_bound(list, FINDINGS_MAX);
 	return true;
 }
 
@@ -86,6 +87,5 @@ int rules_run(const struct rd_analysis *a, struct rd_report *r)
 		try_side(a, r, &r->conversations[i], 0);
 		try_side(a, r, &r->conversations[i], 1);
 	}
-	rd_findings_sort(&r->findings, finding_order);
-	return rd_findings_are_complete(&r->findings) ? 0 : -1;
+	return findings_finish(&r->findings, FINDINGS_MAX) ? 0 : -1;
 }

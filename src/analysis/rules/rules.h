@@ -51,11 +51,12 @@ extern const struct rule rules_of_mads[];
 /* Adds what facts of the file say about the finding of a side. */
 void facts_add(const struct look *look, struct rd_finding *f);
 
-/* Appends a finding of a rule. NULL if out of memory, or if the list has `most` findings. */
-struct rd_finding *finding_begin(
-	struct rd_findings *list, const struct rule_head *head, size_t most);
-/* For rd_findings_sort(): larger counts first, then the older conversation. */
-int finding_order(const struct rd_finding *a, const struct rd_finding *b);
+/* Appends a finding of a rule. NULL if out of memory. */
+struct rd_finding *finding_begin(struct rd_findings *list, const struct rule_head *head);
+/* After each finding: counts it, and keeps memory in bounds. */
+void findings_bound(struct rd_findings *list, size_t most);
+/* Sorts the list, worst first, and keeps `most`. False if out of memory. */
+bool findings_finish(struct rd_findings *list, size_t most);
 /* Sets count, times and frames of the evidence to those of the incident. */
 void finding_evidence(struct rd_finding *f, const struct rd_incident *incident);
 /* Adds to the detail, behind a semicolon. */

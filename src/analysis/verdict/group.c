@@ -19,6 +19,26 @@ static struct rd_group *group_of(struct rd_groups *groups, const char *rule)
 	return &list[groups->n++];
 }
 
+/* What the list has of a group, and the tally of its rule. */
+static void sum_up(struct rd_group *g, const struct rd_findings *list)
+{
+	const struct rd_rule_tally *tally = rd_findings_tally(list, g->rule);
+
+	for (size_t i = 0; i < g->n; i++) {
+		const struct rd_evidence *e = &list->finding[g->finding[i]].evidence;
+
+		g->count += e->count;
+		if (e->first_ns && (!g->first_ns || e->first_ns < g->first_ns))
+			g->first_ns = e->first_ns;
+	}
+	if (!tally || !tally->n)
+		return;
+	g->count = tally->count;
+	g->first_ns = tally->first_ns;
+	g->conversations = tally->conversations;
+	g->left_out = rd_findings_left_out(list, g->rule, RD_SEV_NONE);
+}
+
 int groups_make(struct rd_report *r)
 {
 	struct rd_groups *groups = &r->groups;
@@ -29,7 +49,6 @@ int groups_make(struct rd_report *r)
 		if (!g)
 			return -1;
 		g->n++;
-		g->count += r->findings.finding[i].evidence.count;
 	}
 	for (size_t i = 0; i < groups->n; i++) {
 		struct rd_group *g = &groups->group[i];
@@ -44,6 +63,8 @@ int groups_make(struct rd_report *r)
 
 		g->finding[g->n++] = i;
 	}
+	for (size_t i = 0; i < groups->n; i++)
+		sum_up(&groups->group[i], &r->findings);
 	return 0;
 }
 

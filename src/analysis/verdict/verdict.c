@@ -78,20 +78,6 @@ static const char *next_point(const struct rd_judgement *v)
 	return v->sender;
 }
 
-/* When the first of a group's findings began; 0: unknown. */
-static uint64_t since(const struct rd_report *r, const struct rd_group *g)
-{
-	uint64_t first = 0;
-
-	for (size_t i = 0; i < g->n; i++) {
-		uint64_t ns = r->findings.finding[g->finding[i]].evidence.first_ns;
-
-		if (ns && (!first || ns < first))
-			first = ns;
-	}
-	return first;
-}
-
 /* How often h happened to sides of conversations of which g has findings, too. */
 static uint64_t shared_count(
 	const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
@@ -139,7 +125,7 @@ static void mix(const struct rd_report *r, struct rd_judgement *v, const struct 
 		if (!(mine->mixed & RD_MIXED_RESPONSES)) /* else other units */
 			v->count += shared;
 		v->places |= other->places[c ? tap_of(c, f->side) : TAP_UNKNOWN];
-		first = since(r, h);
+		first = h->first_ns;
 		if (first && first < v->since_ns)
 			v->since_ns = first;
 		if (f->certainty > v->certainty)
@@ -202,7 +188,7 @@ int verdict_make(struct rd_report *r)
 		v->certainty = f->certainty;
 		v->conversation = f->conversation;
 		v->side = f->side;
-		v->since_ns = since(r, g);
+		v->since_ns = g->first_ns;
 		place_it(r, v, g, cause_of(f->rule));
 	}
 	return words_make(r, g);

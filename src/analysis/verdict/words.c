@@ -143,24 +143,10 @@ static bool word_what(struct rd_report *r, const struct rd_group *g)
 	return keep(out, &text, &v->what);
 }
 
-/* Different conversations of a group, of which the list has one finding for each side. */
-static size_t conversations_in(const struct rd_report *r, const struct rd_group *g)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < g->n; i++) {
-		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
-		const struct rd_finding *last = i ? &r->findings.finding[g->finding[i - 1]] : NULL;
-
-		n += f->conversation && (!last || last->conversation != f->conversation);
-	}
-	return n;
-}
-
 static bool word_whom(struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
-	size_t n = conversations_in(r, g);
+	size_t n = g->conversations;
 	SENTENCE(out, text, room);
 
 	if (n)
@@ -210,7 +196,7 @@ static bool word_how_much(struct rd_report *r, const struct rd_group *g)
 		return keep(out, &text, &v->how_much);
 	fprintf(out, "%s: %llu", (v->mixed & 3) == 3 ? "Packets lost or late" : cause->counted,
 		(unsigned long long)v->count);
-	if (v->mixed && !(v->mixed & RD_MIXED_RESPONSES) && packets >= v->count)
+	if (v->mixed && !(v->mixed & RD_MIXED_RESPONSES) && packets >= v->count && !g->left_out)
 		fprintf(out, " of %llu (%.2g %%)", (unsigned long long)packets,
 			100.0 * (double)v->count / (double)packets);
 	if (v->since_ns > r->totals.first_ns)
