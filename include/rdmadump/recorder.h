@@ -48,7 +48,8 @@ struct rd_recorder_counts {
 	uint64_t closed;   /* ... that were ignored: no more files were to be written */
 	uint64_t files;	   /* complete */
 	uint64_t files_cut;
-	uint64_t bytes; /* of complete files */
+	uint64_t files_failed; /* that could not be written whole: cut, or removed */
+	uint64_t bytes;	       /* of complete files */
 	uint64_t frames;
 	uint64_t not_analysed; /* files whose analysis failed */
 	uint64_t commands_failed;
@@ -66,7 +67,7 @@ struct rd_recorder_trigger {
 struct rd_recorder_file {
 	char *path, *reason; /* reason: of its first trigger */
 	uint64_t trigger_ns, from_ns, until_ns, missing_until_ns, frames, bytes, triggers;
-	bool cut, analysed;
+	bool cut, failed, analysed;
 };
 
 /*

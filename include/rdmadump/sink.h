@@ -84,7 +84,9 @@ struct rd_dump {
 	/* Once it has ended. */
 	uint64_t frames;
 	uint64_t bytes; /* of the file */
-	bool cut;	/* by the end of the recording, or by the limit of bytes */
+	bool cut;	/* by the end of the recording, the limit of bytes, or a failure */
+	/* It could not be written whole: see the log. Without frames the file was removed. */
+	bool failed;
 };
 
 /*
@@ -97,7 +99,8 @@ struct rd_retention {
 	uint64_t holdoff_ns; /* after the end of a file triggers are ignored for so long */
 	unsigned int files;  /* most files; 0: no limit */
 	uint64_t bytes;	     /* most bytes of all files together, headers included; 0: no limit */
-	/* In the writer's thread: the file has its header; it is complete. */
+	/* In the writer's thread: the file has its header; it is complete, or has failed, perhaps
+	 * before it had a header. A failure is logged, and the next trigger tries another file. */
 	void (*begun)(void *ctx, const struct rd_dump *dump);
 	void (*ended)(void *ctx, const struct rd_dump *dump);
 	void *ctx;

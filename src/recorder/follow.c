@@ -19,9 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NICE	10
-#define WAIT_NS 20000000 /* between two looks whether all is done */
-#define ASKED	15	 /* looks between two questions to the caller */
+#define NICE	    10
+#define WAIT_NS	    20000000 /* between two looks whether all is done */
+#define ASKED	    15	     /* looks between two questions to the caller */
+#define FOLLOW_MOST 1000     /* files that wait for their analysis */
 
 void follow_init(struct rd_recorder *r)
 {
@@ -30,25 +31,50 @@ void follow_init(struct rd_recorder *r)
 	r->follow.last = &r->follow.first;
 }
 
-void follow_add(struct rd_recorder *r, const char *path, uint64_t number)
+static struct follow_job *job_make(const char *path)
+{
+	struct follow_job *job = calloc(1, sizeof(*job));
+
+	if (job)
+		job->path = strdup(path);
+	if (job && job->path)
+		return job;
+	free(job);
+	return NULL;
+}
+
+static void skip(struct rd_recorder *r, const char *path, const char *why)
+{
+	rd_log(RD_LOG_WARNING, "%s: '%s' is not analysed", why, path);
+	pthread_mutex_lock(&r->lock);
+	r->counts.not_analysed += r->config.program != NULL;
+	r->counts.commands_failed += r->config.command != NULL;
+	pthread_mutex_unlock(&r->lock);
+}
+
+void follow_add(struct rd_recorder *r, const char *path, uint64_t number, bool analyse)
 {
 	struct follow *f = &r->follow;
 	struct follow_job *job;
 
 	if (!f->running || !(r->config.program || r->config.command))
 		return;
-	job = calloc(1, sizeof(*job));
-	if (job)
-		job->path = strdup(path);
-	if (!job || !job->path) {
-		rd_log(RD_LOG_WARNING, "out of memory: '%s' is not analysed", path);
-		free(job);
+	/* Read without the lock: only this thread adds. */
+	if (f->n >= FOLLOW_MOST) {
+		skip(r, path, "too many files wait for their analysis");
+		return;
+	}
+	job = job_make(path);
+	if (!job) {
+		skip(r, path, "out of memory");
 		return;
 	}
 	job->number = number;
+	job->analyse = analyse;
 	pthread_mutex_lock(&f->lock);
 	*f->last = job;
 	f->last = &job->next;
+	f->n++;
 	pthread_cond_signal(&f->wake);
 	pthread_mutex_unlock(&f->lock);
 }
@@ -130,7 +156,7 @@ static bool analyse(struct rd_recorder *r, const char *path)
 static void follow_one(struct rd_recorder *r, struct follow_job *job)
 {
 	char *argv[] = {(char *)(uintptr_t)r->config.command, job->path, NULL};
-	bool analysed = r->config.program && analyse(r, job->path), failed = false;
+	bool analysed = r->config.program && job->analyse && analyse(r, job->path), failed = false;
 
 	if (r->config.command && !r->follow.stop)
 		failed = run(r, argv, -1) != 0;
@@ -167,6 +193,7 @@ static void drop_first(struct follow *f)
 	pthread_mutex_lock(&f->lock);
 	job = f->first;
 	f->first = job->next;
+	f->n--;
 	if (!f->first)
 		f->last = &f->first;
 	pthread_mutex_unlock(&f->lock);

@@ -152,6 +152,11 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 	const struct file_triggers *triggers;
 
 	pthread_mutex_lock(&r->lock);
+	r->counts.files_failed += dump->failed;
+	if (dump->failed && !dump->frames) {
+		pthread_mutex_unlock(&r->lock);
+		return;
+	}
 	f = &r->files[r->n_files++ % RD_RECORDER_FILES];
 	file_free(f);
 	triggers = triggers_of(r, dump);
@@ -164,14 +169,15 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 		.frames = dump->frames,
 		.bytes = dump->bytes,
 		.triggers = triggers ? triggers->n : 0,
-		.cut = dump->cut};
+		.cut = dump->cut,
+		.failed = dump->failed};
 	r->counts.files++;
-	r->counts.files_cut += dump->cut;
+	r->counts.files_cut += dump->cut && !dump->failed;
 	r->counts.bytes += dump->bytes;
 	r->counts.frames += dump->frames;
 	pthread_mutex_unlock(&r->lock);
 	rd_log(RD_LOG_INFO, "%s: %" PRIu64 " frames", dump->path, dump->frames);
-	follow_add(r, dump->path, r->n_files - 1);
+	follow_add(r, dump->path, r->n_files - 1, !dump->failed);
 }
 
 /* --- the session

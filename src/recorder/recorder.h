@@ -80,6 +80,7 @@ struct follow_job {
 	struct follow_job *next;
 	char *path;
 	uint64_t number; /* of the file, from 0 */
+	bool analyse;
 };
 
 /* The thread that analyses complete files and runs the command. */
@@ -89,7 +90,8 @@ struct follow {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct follow_job *first, **last;
-	_Atomic int child; /* pid; 0: none */
+	_Atomic unsigned int n; /* of jobs */
+	_Atomic int child;	/* pid; 0: none */
 };
 
 struct rd_recorder {
@@ -163,7 +165,7 @@ void watch_close(struct rd_recorder *r);
 void follow_init(struct rd_recorder *r);
 int follow_start(struct rd_recorder *r);
 /* File `number` (from 0) is complete. */
-void follow_add(struct rd_recorder *r, const char *path, uint64_t number);
+void follow_add(struct rd_recorder *r, const char *path, uint64_t number, bool analyse);
 /* Waits until all files are analysed, or the caller does not want to wait any longer. */
 void follow_finish(struct rd_recorder *r);
 void follow_fini(struct rd_recorder *r);

@@ -68,6 +68,8 @@ static void put_all(FILE *out, struct rd_recorder *r, bool running)
 	put(out, "files_total", "counter", "Files written", c.files);
 	put(out, "file_frames_total", "counter", "Frames in files", c.frames);
 	put(out, "file_bytes_total", "counter", "Bytes of files", c.bytes);
+	put(out, "files_failed_total", "counter", "Files that could not be written whole",
+		c.files_failed);
 	put(out, "triggers_ignored_total", "counter",
 		"Triggers that were too soon after a file, or after the last one",
 		c.held + c.closed);
@@ -123,8 +125,8 @@ static void send_status(struct rd_recorder *r)
 	pthread_mutex_unlock(&r->lock);
 	snprintf(status, sizeof(status),
 		"STATUS=recording: %" PRIu64 " frames received, %" PRIu64 " triggers, %" PRIu64
-		" files",
-		frames, c.fired, c.files);
+		" files, %" PRIu64 " failed",
+		frames, c.fired, c.files, c.files_failed);
 	notify_send(r, status);
 }
 

@@ -125,6 +125,59 @@ static void skip_older(struct rd_sink *s)
 
 /* --- files ------------------------------------------------------------------------------- */
 
+/* Once for all files in a row that cannot be written. */
+static void warn_failed(struct rd_sink *s)
+{
+	struct retained *r = &s->retained;
+	const struct rd_error *e = &s->error;
+
+	rd_log(r->warned ? RD_LOG_DEBUG : RD_LOG_WARNING,
+		"%s; recording goes on, and the next trigger tries another file", e->text);
+	r->error = *e;
+	r->warned = r->any_failed = true;
+	r->failed = false;
+}
+
+/* A file that has failed stays if it has frames. */
+static void keep_or_remove(struct rd_sink *s)
+{
+	struct retained *r = &s->retained;
+
+	if (r->dump.frames) {
+		r->files++;
+		return;
+	}
+	windows_forget(&r->windows);
+	/* Another program has removed or truncated it. */
+	if (s->gone)
+		return;
+	if (unlink(r->dump.path) < 0 && errno != ENOENT)
+		rd_log(RD_LOG_WARNING, "cannot remove '%s': %s", r->dump.path, strerror(errno));
+	s->bytes_before = r->bytes_before;
+	r->dump.bytes = 0;
+}
+
+static void report(struct rd_sink *s)
+{
+	const struct rd_retention *c = s->config.retention;
+
+	if (c->ended)
+		c->ended(c->ctx, &s->retained.dump);
+}
+
+/* The file has no header. */
+static void begin_failed(struct rd_sink *s, const struct rd_error *err)
+{
+	struct retained *r = &s->retained;
+
+	writer_fail(s, err);
+	warn_failed(s);
+	r->dump.failed = r->dump.cut = true;
+	windows_forget(&r->windows);
+	windows_drop(&r->windows);
+	report(s);
+}
+
 static bool begin(struct rd_sink *s)
 {
 	struct retained *r = &s->retained;
@@ -137,12 +190,12 @@ static bool begin(struct rd_sink *s)
 		.trigger_ns = r->window.trigger,
 		.missing_until_ns = r->missing_ns >= r->window.from ? r->missing_ns : 0};
 	if (writer_open_file(s, r->window.trigger, &err) < 0) {
-		writer_fail(s, &err);
+		begin_failed(s, &err);
 		return false;
 	}
 	output_make_private(&s->file.out);
 	if (writer_begin_file(s, &err) < 0) {
-		writer_fail(s, &err);
+		begin_failed(s, &err);
 		return false;
 	}
 	r->dumping = true;
@@ -164,9 +217,24 @@ static void end(struct rd_sink *s, bool cut)
 	r->dumping = false;
 	r->dump.frames = s->file.all;
 	r->dump.bytes = s->bytes_before - r->bytes_before;
+	r->dump.failed = r->failed;
+	if (r->failed) {
+		r->dump.cut = true;
+		warn_failed(s);
+		keep_or_remove(s);
+	} else {
+		r->files++;
+		r->warned = false;
+	}
 	r->bytes_before = s->bytes_before;
-	if (s->config.retention->ended && !sink_state_failed(&s->state))
-		s->config.retention->ended(s->config.retention->ctx, &r->dump);
+	report(s);
+}
+
+/* What was written of it stays; its window is over. */
+static void end_failed(struct rd_sink *s)
+{
+	end(s, true);
+	windows_drop(&s->retained.windows);
 }
 
 /* The limit of bytes is reached: what was written stays, and nothing follows. */
@@ -223,6 +291,7 @@ static enum progress write_oldest(struct rd_sink *s, uint64_t until)
 	struct frame_counts frames;
 	uint64_t last;
 	size_t len = wanted(s, c, until, &last);
+	bool whole;
 
 	if (!len)
 		return PROGRESS_BEYOND;
@@ -233,13 +302,12 @@ static enum progress write_oldest(struct rd_sink *s, uint64_t until)
 	if (!s->first_ns)
 		s->first_ns = order_at(s, c, r->at, r->at_ns);
 	s->last_ns = last;
-	if (!writer_write(s, c->data + r->at, len, &frames)) {
-		r->taken += (unsigned int)frame_counts_sum(&frames);
-		return PROGRESS_FAILED;
-	}
+	whole = writer_write(s, c->data + r->at, len, &frames);
 	r->at += len;
 	r->at_ns = last;
 	r->taken += (unsigned int)frame_counts_sum(&frames);
+	if (!whole)
+		return PROGRESS_FAILED;
 	if (r->at < c->used)
 		return PROGRESS_BEYOND;
 	release(s);
@@ -327,13 +395,14 @@ static uint64_t serve(struct rd_sink *s, bool closing)
 		return 0;
 	}
 	if (!r->dumping && !begin(s))
-		return UINT64_MAX;
+		return UINT64_MAX; /* the next window */
 	now = rd_monotonic_ns();
-	progress = write_window(s);
+	/* Writing what was buffered may have failed since. */
+	progress = r->failed ? PROGRESS_FAILED : write_window(s);
 	if (progress == PROGRESS_FULL)
 		end_full(s);
 	else if (progress == PROGRESS_FAILED)
-		end(s, true);
+		end_failed(s);
 	else if (progress == PROGRESS_BEYOND || closing || is_over(s, now)) {
 		if (windows_complete(&r->windows, r->window.until))
 			end(s, progress != PROGRESS_BEYOND && closing);
@@ -348,7 +417,7 @@ static bool is_last(const struct rd_sink *s)
 {
 	const struct rd_retention *c = s->config.retention;
 
-	return c->files && s->series.number >= c->files && !s->retained.dumping;
+	return c->files && s->retained.files >= c->files && !s->retained.dumping;
 }
 
 static bool step(struct rd_sink *s)

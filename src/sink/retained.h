@@ -5,6 +5,7 @@
 #define RDMADUMP_SINK_RETAINED_H
 
 #include "windows.h"
+#include <rdmadump/error.h>
 
 struct rd_sink;
 
@@ -22,7 +23,12 @@ struct retained {
 	struct rd_dump dump;   /* the same for callers */
 	uint64_t bytes_before; /* of the files before */
 	uint64_t requested_ns; /* monotonic time of the last request to the lane */
+	unsigned int files;    /* that are there */
 	bool dumping;	       /* a file is open */
+	bool failed;	       /* ... and cannot be written */
+	bool warned;	       /* of that, since a file was complete */
+	bool any_failed;       /* the newest error is `error` */
+	struct rd_error error;
 	bool locked;
 };
 

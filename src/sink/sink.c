@@ -176,9 +176,9 @@ int rd_sink_close(struct rd_sink *s, const struct rd_tally *final, struct rd_sin
 	wait_for_writer(s);
 	series_wait(&s->series, s->ending);
 	rd_sink_read_stats(s, stats);
-	failed = rd_sink_failed(s);
+	failed = rd_sink_failed(s) || s->retained.any_failed;
 	if (failed) {
-		*err = s->error;
+		*err = s->retained.any_failed ? s->retained.error : s->error;
 		*quiet = s->quiet;
 	}
 	sink_free(s);

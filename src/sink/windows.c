@@ -82,6 +82,12 @@ bool windows_next(struct windows *w, struct window *next)
 	return any;
 }
 
+static void remove_oldest(struct windows *w)
+{
+	w->first = (w->first + 1) % WINDOWS_MOST;
+	w->n--;
+}
+
 bool windows_complete(struct windows *w, uint64_t until)
 {
 	bool complete;
@@ -90,11 +96,25 @@ bool windows_complete(struct windows *w, uint64_t until)
 	complete = w->n && w->queue[w->first].until <= until;
 	if (complete) {
 		w->ended = w->queue[w->first].until;
-		w->first = (w->first + 1) % WINDOWS_MOST;
-		w->n--;
+		remove_oldest(w);
 	}
 	pthread_mutex_unlock(&w->lock);
 	return complete;
+}
+
+void windows_drop(struct windows *w)
+{
+	pthread_mutex_lock(&w->lock);
+	if (w->n)
+		remove_oldest(w);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void windows_forget(struct windows *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->begun--;
+	pthread_mutex_unlock(&w->lock);
 }
 
 void windows_close(struct windows *w)

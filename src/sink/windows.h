@@ -34,6 +34,10 @@ enum rd_triggered windows_add(struct windows *w, uint64_t ns, uint64_t now_ns);
 bool windows_next(struct windows *w, struct window *next);
 /* The oldest window is complete, unless it has grown beyond `until`: then false. */
 bool windows_complete(struct windows *w, uint64_t until);
+/* Drops the oldest window, whose file failed; holdoff_ns is not for that. */
+void windows_drop(struct windows *w);
+/* A window whose file was removed does not count for the most files. */
+void windows_forget(struct windows *w);
 /* Drops all windows; later triggers are refused. */
 void windows_close(struct windows *w);
 

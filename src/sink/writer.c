@@ -28,6 +28,20 @@ static void stop_writing(struct rd_sink *s, atomic_bool *why)
 		rd_ring_wake(&s->feeds[i].free);
 }
 
+/* Of a sink that retains frames only this file has failed: the next trigger tries another one. */
+static void failed(struct rd_sink *s)
+{
+	if (s->config.retention)
+		s->retained.failed = true;
+	else
+		stop_writing(s, &s->state.failed);
+}
+
+static bool has_failed(const struct rd_sink *s)
+{
+	return s->retained.failed || sink_state_failed(&s->state);
+}
+
 static void fail(struct rd_sink *s, int errnum)
 {
 	char n[RD_UNITS_LEN];
@@ -38,18 +52,20 @@ static void fail(struct rd_sink *s, int errnum)
 			? "the reader has closed its end"
 			: "the frames before are complete; free some space or write elsewhere",
 		"writing '%s' failed after %s frames", s->series.path,
-		rd_fmt_count(n, atomic_load_explicit(&s->written, memory_order_relaxed)));
-	stop_writing(s, &s->state.failed);
+		rd_fmt_count(n, s->config.retention
+					? s->file.all
+					: atomic_load_explicit(&s->written, memory_order_relaxed)));
+	failed(s);
 }
 
 void writer_fail(struct rd_sink *s, const struct rd_error *err)
 {
-	if (sink_state_failed(&s->state))
+	if (has_failed(s))
 		return;
 	s->error = *err;
 	/* Not a usage error any more: frames were captured. */
 	s->error.class = RD_CLASS_OUTPUT;
-	stop_writing(s, &s->state.failed);
+	failed(s);
 }
 
 void writer_finish(struct rd_sink *s)
@@ -69,7 +85,7 @@ static void fail_changed(struct rd_sink *s, int errnum, uint64_t frames)
 		"'%s' was %s by another program while it was written: its %s frames are lost",
 		s->series.path, errnum == ENOENT ? "removed" : "cut short",
 		rd_fmt_count(n, frames));
-	stop_writing(s, &s->state.failed);
+	failed(s);
 }
 
 /* --- files ------------------------------------------------------------------------------ */
@@ -110,7 +126,7 @@ static bool check_file(struct rd_sink *s)
 {
 	const struct frame_counts had = s->file.frames;
 	uint64_t all = s->file.all;
-	int errnum = sink_state_failed(&s->state) ? 0 : file_check(&s->file);
+	int errnum = has_failed(s) ? 0 : file_check(&s->file);
 
 	if (!errnum)
 		return true;
@@ -162,8 +178,8 @@ int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err)
 	errnum =
 		s->gone ? 0
 			: file_end(&s->file, last || s->config.retention ? facts_of(s, true) : NULL,
-				  stats, sink_state_failed(&s->state));
-	if (errnum && !sink_state_failed(&s->state))
+				  stats, has_failed(s));
+	if (errnum && !has_failed(s))
 		fail(s, errnum);
 	show_bytes(s);
 	s->bytes_before += s->file.out.offset;
@@ -184,6 +200,7 @@ int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
 int writer_begin_file(struct rd_sink *s, struct rd_error *err)
 {
 	s->lost = (struct frame_counts){0};
+	s->gone = false;
 	s->first_ns = s->last_ns = 0;
 	s->ending->begin(s->ending->ctx);
 	if (file_begin(&s->file, facts_of(s, false), err) < 0)

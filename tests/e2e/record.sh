@@ -190,6 +190,42 @@ is "killed within a file: what was written can be read" \
 tool section "$d"/r_*.pcapng >"$tmp/section"
 has "... and it says so, and why it was begun" "$tmp/section" 'Recorded around a trigger SIGUSR1.*Not finished'
 
+# --- the disk is full ----------------------------------------------------------------------------------
+
+# no_room NAME ROOM PATTERN FILES: on a disk with so much room, of which so many files are left behind
+no_room() {
+	mkdir -p "$tmp/small"
+	if ! mount -t tmpfs -o size=60m tmpfs "$tmp/small" 2>/dev/null; then
+		skip "$1" "no right to mount a tmpfs"
+		return
+	fi
+	head -c 70m /dev/zero >"$tmp/small/filler" 2>/dev/null
+	truncate -s -"$2" "$tmp/small/filler"
+	live --gen count=1000000,size=1500,seed=5 --rate 5000 -- --no-analysis --whole-frames --pre 1h --post 1s \
+		-w "$tmp/small/r.pcapng" --textfile "$tmp/state.prom" -D
+	for i in 1 2; do
+		send USR1
+		until_true fired 'another file' $i
+	done
+	has "$1: it is reported" "$tmp/log" "warning: .*$3.*; recording goes on, and the next trigger tries another file"
+	is "$1: ... once" "$(grep -c 'warning: .*another file' "$tmp/log")" 1
+	is "$1: complete records are kept, an empty file is not" "$(find "$tmp/small" -name 'r_*' | wc -l)" "$4"
+	rm "$tmp/small/filler"
+	send USR1
+	until_true has_log 'r_00003.*: [0-9]+ frames'
+	finish
+	is "$1: with room it writes again; the exit status says that a file is not whole" \
+		"$? $(jq -c '[.dumps_failed, .files[-1].failed, .files[-1].frames > 0, .exit_status]' "$tmp/report")" "3 [2,false,true,3]"
+	balance "$1"
+	for f in "$tmp"/small/r_*; do "$RDMADUMP" -r "$f" --count 2>/dev/null; done | awk '{n += $1} END {print n}' >"$tmp/n"
+	is "$1: what was written can be read" "$(cat "$tmp/n")" "$(jq .frames.written "$tmp/report")"
+	has "$1: the state counts it" "$tmp/state.prom" '^rdmadump_record_files_failed_total 2$'
+	umount "$tmp/small"
+}
+cleanup() { umount "$tmp/small" 2>/dev/null; }
+no_room "a full disk" 200k "writing '.*' failed after [0-9 ]+ frames: No space left on device" 1
+no_room "no room at all" 0 "No space left on device" 0
+
 # Every event that has a name can be a trigger.
 mapfile -t events < <(jq -r '.properties.event.enum[] | "--trigger", "event=\(.)"' "${srcdir:-.}/docs/schema/events.json")
 "$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 --trigger-explain "${events[@]}" >"$tmp/out" 2>"$tmp/log"

@@ -7,7 +7,9 @@
 #include "test_format.h"
 #include "windows.h"
 #include <rdmadump/sink.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@
 #define FRAMES_MOST 20000
 #define FILES_MOST  200
 
+static char directory[] = "/tmp/test_retained.XXXXXX";
 static struct rd_section section;
 static struct rd_iface iface;
 
@@ -38,6 +41,7 @@ struct place {
 	struct rd_chunk *chunk;
 	uint64_t trigger[FILES_MOST * 4];
 	unsigned int n_triggers;
+	bool removes; /* each file, once it has begun */
 };
 
 static void on_begin(void *ctx)
@@ -66,7 +70,9 @@ static void on_dump_begun(void *ctx, const struct rd_dump *dump)
 	struct place *p = ctx;
 
 	p->begun++;
-	assert_int_equal(dump->number, p->begun);
+	assert_true(dump->number >= p->begun);
+	if (p->removes)
+		unlink(dump->path);
 }
 
 static void on_dump_ended(void *ctx, const struct rd_dump *dump)
@@ -198,24 +204,35 @@ static void read_file(struct place *p, const struct rd_dump *dump)
 	free((void *)(uintptr_t)dump->path);
 }
 
-static void finish(struct place *p)
+/* Closes the sink, whose files are read. False: some could not be written. */
+static bool closed(struct place *p)
 {
-	bool quiet = false;
+	bool quiet = false, whole;
 	uint64_t written = 0;
 
 	hand_over(p);
-	if (rd_sink_close(p->sink, p->tally, &p->stats, &quiet, &p->err) < 0)
-		fail_msg("%s", p->err.text);
-	for (unsigned int i = 0; i < p->n_dumps; i++)
-		read_file(p, &p->dump[i]);
+	whole = rd_sink_close(p->sink, p->tally, &p->stats, &quiet, &p->err) == 0;
+	for (unsigned int i = 0; i < p->n_dumps; i++) {
+		if (p->dump[i].frames || !p->dump[i].failed)
+			read_file(p, &p->dump[i]);
+		else
+			free((void *)(uintptr_t)p->dump[i].path);
+	}
 	for (unsigned int i = 0; i < p->n; i++)
 		written += p->written[i];
-	assert_int_equal(p->begun, p->n_dumps);
-	assert_int_equal(p->stats.files, p->n_dumps);
+	assert_int_equal(p->stats.files, p->begun);
 	assert_int_equal(p->stats.written, written);
-	assert_int_equal(p->stats.written + p->stats.expired, p->n);
-	assert_int_equal(p->stats.unwritten, 0);
+	assert_int_equal(p->stats.written + p->stats.expired + p->stats.unwritten, p->n);
 	assert_int_equal(p->stats.beyond, 0);
+	return whole;
+}
+
+static void finish(struct place *p)
+{
+	if (!closed(p))
+		fail_msg("%s", p->err.text);
+	assert_int_equal(p->begun, p->n_dumps);
+	assert_int_equal(p->stats.unwritten, 0);
 }
 
 static bool is_wanted(const struct place *p, uint64_t ns)
@@ -424,6 +441,116 @@ static void test_most_bytes(void **state)
 	free(p);
 }
 
+/* --- files that cannot be written --------------------------------------------------------------
+ */
+
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = bytes;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* 600 frames, with a trigger in their middle, and until its file is done. */
+static void dump_at(struct place *p, uint64_t hour)
+{
+	unsigned int dumps = p->n_dumps;
+
+	for (unsigned int i = 0; i < 500; i++)
+		put(p, hour * HOUR + i);
+	assert_int_equal(fire(p, hour * HOUR + 250), RD_TRIGGER_BEGINS);
+	hand_over(p);
+	/* A frame behind the window ends it. */
+	while (p->n_dumps == dumps) {
+		put(p, (hour + 5) * HOUR + p->n);
+		hand_over(p);
+		usleep(1000);
+	}
+}
+
+/* As on a full disk: recording goes on, and the next trigger tries again. What was written stays; a
+ * file without frames is removed, and does not count. */
+static void test_failing_files(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	(void)state;
+	assert_non_null(p);
+	signal(SIGXFSZ, SIG_IGN);
+	p->retention.pre_ns = p->retention.post_ns = HOUR;
+	p->retention.holdoff_ns = 0;
+	p->retention.files = 3;
+	start(p, (size_t)16 << 20);
+	dump_at(p, 100);
+	assert_false(p->dump[0].failed);
+	limit_files(100);
+	dump_at(p, 200);
+	assert_true(p->dump[1].failed);
+	assert_int_equal(p->dump[1].frames, 0);
+	assert_int_equal(access(p->dump[1].path, F_OK), -1);
+	limit_files(200000);
+	dump_at(p, 300);
+	assert_true(p->dump[2].failed && p->dump[2].cut);
+	assert_in_range(p->dump[2].frames, 100, 200);
+	assert_false(rd_sink_failed(p->sink));
+	limit_files(RLIM_INFINITY);
+	dump_at(p, 400);
+	assert_false(p->dump[3].failed);
+	assert_int_equal(p->dump[3].frames, 500);
+	assert_false(closed(p));
+	assert_non_null(strstr(p->err.text, "File too large"));
+	assert_true(p->stats.unwritten >= 300);
+	free(p);
+}
+
+/* Its directory is not there for a while. */
+static void test_no_directory(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	(void)state;
+	assert_non_null(p);
+	p->retention.pre_ns = p->retention.post_ns = HOUR;
+	start(p, (size_t)16 << 20);
+	assert_int_equal(mkdir("gone", 0700), 0);
+	assert_int_equal(chdir("gone"), 0);
+	assert_int_equal(rmdir("../gone"), 0);
+	dump_at(p, 100);
+	assert_true(p->dump[0].failed);
+	assert_int_equal(p->begun, 0);
+	assert_int_equal(chdir(directory), 0);
+	dump_at(p, 200);
+	assert_false(p->dump[1].failed);
+	assert_int_equal(p->dump[1].frames, 500);
+	assert_false(closed(p));
+	/* Frames of the first one were not lost by it: they expired. */
+	assert_int_equal(p->stats.unwritten, 0);
+	free(p);
+}
+
+/* Another program removes the file that is being written. */
+static void test_removed_file(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	(void)state;
+	assert_non_null(p);
+	p->retention.pre_ns = p->retention.post_ns = HOUR;
+	p->removes = true;
+	start(p, (size_t)16 << 20);
+	dump_at(p, 100);
+	assert_true(p->dump[0].failed);
+	assert_int_equal(p->dump[0].frames, 0);
+	p->removes = false;
+	dump_at(p, 200);
+	assert_false(p->dump[1].failed);
+	assert_int_equal(p->dump[1].frames, 500);
+	assert_false(closed(p));
+	free(p);
+}
+
 static void test_directory(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
@@ -511,14 +638,14 @@ int main(void)
 		cmocka_unit_test(test_overlap), cmocka_unit_test(test_no_trigger),
 		cmocka_unit_test(test_no_frames), cmocka_unit_test(test_short_memory),
 		cmocka_unit_test(test_most_files), cmocka_unit_test(test_most_bytes),
-		cmocka_unit_test(test_directory), cmocka_unit_test(test_windows),
-		cmocka_unit_test(test_many_windows)};
-	char dir[] = "/tmp/test_retained.XXXXXX";
+		cmocka_unit_test(test_failing_files), cmocka_unit_test(test_no_directory),
+		cmocka_unit_test(test_removed_file), cmocka_unit_test(test_directory),
+		cmocka_unit_test(test_windows), cmocka_unit_test(test_many_windows)};
 
 	alarm(WATCHDOG_S);
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(chdir(dir), 0);
+	assert_non_null(mkdtemp(directory));
+	assert_int_equal(chdir(directory), 0);
 	if (cmocka_run_group_tests_name("retained", tests, NULL, NULL))
 		return 1;
-	return rmdir(dir) < 0;
+	return rmdir(directory) < 0;
 }

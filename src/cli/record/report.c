@@ -95,13 +95,13 @@ static json_t *json_triggers(const struct record_run *r)
 
 static json_t *json_file(const struct rd_recorder_file *f)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b}", "file",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b}", "file",
 		rd_json_string(f->path), "trigger", rd_json_string(f->reason), "trigger_ns",
 		rd_json_u64(f->trigger_ns), "from_ns", rd_json_u64(f->from_ns), "until_ns",
 		rd_json_u64(f->until_ns), "missing_until_ns",
 		rd_json_u64_or_null(f->missing_until_ns), "triggers", rd_json_u64(f->triggers),
 		"frames", rd_json_u64(f->frames), "bytes", rd_json_u64(f->bytes), "cut", f->cut,
-		"analysed", f->analysed);
+		"failed", f->failed, "analysed", f->analysed);
 }
 
 static json_t *json_files(const struct record_run *r)
@@ -144,6 +144,7 @@ static void put_json(const struct record_run *r, const struct rd_recorder_counts
 			rd_json_u64(c->held), "after_the_last", rd_json_u64(c->closed)));
 	json_object_set_new(root, "of_triggers", json_triggers(r));
 	json_object_set_new(root, "dumps", rd_json_u64(c->files));
+	json_object_set_new(root, "dumps_failed", rd_json_u64(c->files_failed));
 	json_object_set_new(root, "dump_bytes", rd_json_u64(c->bytes));
 	json_object_set_new(root, "files", json_files(r));
 	json_object_set_new(root, "analyses_failed", rd_json_u64(c->not_analysed));
@@ -167,6 +168,9 @@ static void put_text(const struct record_run *r, const struct rd_recorder_counts
 		c->fired, c->files, rd_fmt_bytes(size, c->bytes),
 		rd_fmt_count(written, res->written.written),
 		rd_fmt_count(frames, res->total.delivered), seconds(res->end_ns - res->start_ns));
+	if (c->files_failed)
+		fprintf(stderr, "files that could not be written whole: %" PRIu64 "\n",
+			c->files_failed);
 	fprintf(stderr, "lost before rdmadump: %s%s; dropped by rdmadump: %s\n",
 		rd_fmt_count(lost, res->lost), res->lost_known ? "" : " or more",
 		rd_fmt_count(dropped, res->dropped));
