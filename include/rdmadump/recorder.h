@@ -41,15 +41,15 @@ struct rd_recorder;
 
 /* What happened so far. */
 struct rd_recorder_counts {
-	uint64_t fired;	   /* triggers, all of the following */
-	uint64_t begun;	   /* that began a file */
-	uint64_t extended; /* ... that were within the time of one */
-	uint64_t held;	   /* ... that were ignored: too soon after a file */
-	uint64_t closed;   /* ... that were ignored: no more files were to be written */
-	uint64_t files;	   /* complete */
-	uint64_t files_cut;
+	uint64_t fired;	       /* triggers, all of the following */
+	uint64_t begun;	       /* that began a file */
+	uint64_t extended;     /* ... that were within the time of one */
+	uint64_t held;	       /* ... that were ignored: too soon after a file */
+	uint64_t closed;       /* ... that were ignored: no more files were to be written */
+	uint64_t files;	       /* complete */
 	uint64_t files_failed; /* that could not be written whole: cut, or removed */
-	uint64_t bytes;	       /* of complete files */
+	uint64_t files_found, bytes_found; /* there before, of the same name */
+	uint64_t bytes;			   /* of complete files */
 	uint64_t frames;
 	uint64_t not_analysed; /* files whose analysis failed */
 	uint64_t commands_failed;

@@ -97,8 +97,11 @@ struct rd_dump {
 struct rd_retention {
 	uint64_t pre_ns, post_ns;
 	uint64_t holdoff_ns; /* after the end of a file triggers are ignored for so long */
-	unsigned int files;  /* most files; 0: no limit */
-	uint64_t bytes;	     /* most bytes of all files together, headers included; 0: no limit */
+	/* Files of this name that are there already count, too. */
+	unsigned int files; /* most files; 0: no limit */
+	uint64_t bytes;	    /* most bytes of all files together, headers included; 0: no limit */
+	/* Within rd_sink_open(): so many are there. May be NULL. */
+	void (*found)(void *ctx, unsigned int files, uint64_t bytes);
 	/* In the writer's thread: the file has its header; it is complete, or has failed, perhaps
 	 * before it had a header. A failure is logged, and the next trigger tries another file. */
 	void (*begun)(void *ctx, const struct rd_dump *dump);

@@ -7,6 +7,7 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
+#include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,19 @@ static void file_free(struct rd_recorder_file *f)
 	*f = (struct rd_recorder_file){0};
 }
 
+static void on_found(void *ctx, unsigned int files, uint64_t bytes)
+{
+	struct rd_recorder *r = ctx;
+	char size[RD_UNITS_LEN];
+
+	r->counts.files_found = files;
+	r->counts.bytes_found = bytes;
+	if (files && (r->config.files || r->config.bytes))
+		rd_log(RD_LOG_INFO,
+			"%u files of this name (%s) are there already, and count for the limits",
+			files, rd_fmt_bytes(size, bytes));
+}
+
 static void on_dump(void *ctx, const struct rd_dump *dump)
 {
 	struct rd_recorder *r = ctx;
@@ -172,7 +186,6 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 		.cut = dump->cut,
 		.failed = dump->failed};
 	r->counts.files++;
-	r->counts.files_cut += dump->cut && !dump->failed;
 	r->counts.bytes += dump->bytes;
 	r->counts.frames += dump->frames;
 	pthread_mutex_unlock(&r->lock);
@@ -276,6 +289,7 @@ static void configure(struct rd_recorder *r)
 							     .holdoff_ns = from->holdoff_ns,
 							     .files = from->files,
 							     .bytes = from->bytes,
+							     .found = on_found,
 							     .ended = on_dump,
 							     .ctx = r},
 		.describe = on_describe,

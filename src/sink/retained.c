@@ -273,7 +273,9 @@ static bool fits(const struct rd_sink *s, size_t len)
 {
 	uint64_t most = s->config.retention->bytes;
 
-	return !most || s->bytes_before + s->file.out.offset + len + s->file.text_room <= most;
+	return !most || s->retained.found.bytes + s->bytes_before + s->file.out.offset + len +
+					s->file.text_room <=
+				most;
 }
 
 enum progress {
@@ -416,8 +418,12 @@ static uint64_t serve(struct rd_sink *s, bool closing)
 static bool is_last(const struct rd_sink *s)
 {
 	const struct rd_retention *c = s->config.retention;
+	const struct retained *r = &s->retained;
 
-	return c->files && s->retained.files >= c->files && !s->retained.dumping;
+	if (r->dumping)
+		return false;
+	return (c->files && r->found.files + r->files >= c->files) ||
+	       (c->bytes && r->found.bytes + s->bytes_before + s->file.text_room >= c->bytes);
 }
 
 static bool step(struct rd_sink *s)
@@ -431,8 +437,10 @@ static bool step(struct rd_sink *s)
 	while (take(s))
 		;
 	ns = serve(s, closing);
-	if (is_last(s) && !sink_state_ended(&s->state))
+	if (is_last(s) && !sink_state_ended(&s->state)) {
+		windows_close(&r->windows);
 		writer_finish(s);
+	}
 	if (!closing && ns != UINT64_MAX)
 		await(s, ns);
 	return !closing || (!sink_state_ended(&s->state) && windows_next(&r->windows, &window));
@@ -486,6 +494,17 @@ static int check_directory(const struct rd_sink *s, struct rd_error *err)
 			"files cannot be created in '%s'", dir);
 	free(copy);
 	return rc;
+}
+
+void retained_find(struct rd_sink *s)
+{
+	const struct rd_retention *c = s->config.retention;
+	struct retained *r = &s->retained;
+
+	series_find(&s->series, &r->found);
+	r->windows.begun = r->found.files;
+	if (c->found)
+		c->found(c->ctx, r->found.files, r->found.bytes);
 }
 
 /* All memory is there from the start: none has to be found when a fault makes it scarce. */

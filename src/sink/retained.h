@@ -4,6 +4,7 @@
 #ifndef RDMADUMP_SINK_RETAINED_H
 #define RDMADUMP_SINK_RETAINED_H
 
+#include "series.h"
 #include "windows.h"
 #include <rdmadump/error.h>
 
@@ -17,17 +18,18 @@ struct retained {
 	/* Of the oldest chunk: what is written or has expired already. */
 	size_t at;
 	unsigned int taken;
-	uint64_t at_ns;	       /* order of the record before `at` */
-	uint64_t missing_ns;   /* newest frame that left memory for lack of room */
-	struct window window;  /* of the file that is being written */
-	struct rd_dump dump;   /* the same for callers */
-	uint64_t bytes_before; /* of the files before */
-	uint64_t requested_ns; /* monotonic time of the last request to the lane */
-	unsigned int files;    /* that are there */
-	bool dumping;	       /* a file is open */
-	bool failed;	       /* ... and cannot be written */
-	bool warned;	       /* of that, since a file was complete */
-	bool any_failed;       /* the newest error is `error` */
+	uint64_t at_ns;		   /* order of the record before `at` */
+	uint64_t missing_ns;	   /* newest frame that left memory for lack of room */
+	struct window window;	   /* of the file that is being written */
+	struct rd_dump dump;	   /* the same for callers */
+	uint64_t bytes_before;	   /* of the files before */
+	uint64_t requested_ns;	   /* monotonic time of the last request to the lane */
+	struct series_found found; /* before this sink */
+	unsigned int files;	   /* that it left there */
+	bool dumping;		   /* a file is open */
+	bool failed;		   /* ... and cannot be written */
+	bool warned;		   /* of that, since a file was complete */
+	bool any_failed;	   /* the newest error is `error` */
 	struct rd_error error;
 	bool locked;
 };
@@ -35,6 +37,8 @@ struct retained {
 /* After the feeds were made. -1 with RD_CLASS_OUTPUT; call retained_fini() in both cases. */
 int retained_init(struct rd_sink *s, struct rd_error *err);
 void retained_fini(struct rd_sink *s);
+/* Once the series is known: its files that are there already count for the limits. */
+void retained_find(struct rd_sink *s);
 /* The writer's thread of such a sink, until s->closing. */
 void *retained_run(void *sink);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The names of a series of files, the ring of the newest ones, and the command run on each. */
 #include "series.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +54,48 @@ static size_t stem_of(const char *path)
 			end = (size_t)(dot - path);
 	}
 	return end;
+}
+
+/* The number of a file that name_dumpcap() named; 0: it is another file. */
+static unsigned int number_of(const char *name, const char *base, size_t stem)
+{
+	const size_t digits = strlen("20261121031500");
+	const char *ending = base + stem;
+	unsigned long number;
+	char *end;
+
+	if (strncmp(name, base, stem) || name[stem] != '_' ||
+		strspn(name + stem + 1, "0123456789") < 5)
+		return 0;
+	number = strtoul(name + stem + 1, &end, 10);
+	if (*end++ != '_' || strspn(end, "0123456789") != digits || strcmp(end + digits, ending))
+		return 0;
+	return number < UINT_MAX ? (unsigned int)number : 0;
+}
+
+void series_find(struct series *s, struct series_found *found)
+{
+	const char *slash = strrchr(s->base, '/'), *base = slash ? slash + 1 : s->base;
+	char *dir = slash ? strndup(s->base, (size_t)(slash + 1 - s->base)) : strdup(".");
+	DIR *d = dir ? opendir(dir) : NULL;
+	const struct dirent *e;
+	struct stat st;
+
+	*found = (struct series_found){0};
+	while (d && (e = readdir(d))) {
+		unsigned int number = number_of(e->d_name, base, stem_of(base));
+
+		if (!number || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+			!S_ISREG(st.st_mode))
+			continue;
+		found->files++;
+		found->bytes += (uint64_t)st.st_size;
+		if (number > s->number)
+			s->number = number;
+	}
+	if (d)
+		closedir(d);
+	free(dir);
 }
 
 /* base_00001_20261121031500.pcapng, the naming of dumpcap. */

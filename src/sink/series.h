@@ -20,8 +20,17 @@ struct series {
 	unsigned int running; /* commands that have not been waited for */
 };
 
+/* Files of the series that are there already. */
+struct series_found {
+	unsigned int files;
+	uint64_t bytes;
+};
+
 int series_init(struct series *s, const struct rd_sink_config *config, struct rd_error *err);
 void series_fini(struct series *s);
+/* Before the first file: looks for files with names of this series (RD_NAMES_DUMPCAP), whose
+ * numbers are then continued. A directory that cannot be read has none. */
+void series_find(struct series *s, struct series_found *found);
 
 /*
  * Sets s->path to the next file's path, which differs from the previous one unless the ring wraps.

@@ -77,6 +77,8 @@ int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
 		sink_free(s);
 		return -1;
 	}
+	if (config->retention)
+		retained_find(s);
 	*sink = s;
 	return 0;
 }

@@ -52,7 +52,7 @@ static enum rd_triggered add(struct windows *w, const struct window *new)
 	}
 	if (ended && new->trigger < ended + w->config->holdoff_ns)
 		return RD_TRIGGER_HELD;
-	if (w->config->files && w->begun == w->config->files)
+	if (w->config->files && w->begun >= w->config->files)
 		return RD_TRIGGER_CLOSED;
 	w->queue[(w->first + w->n++) % WINDOWS_MOST] = *new;
 	w->begun++;

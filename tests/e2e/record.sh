@@ -179,6 +179,25 @@ record --pcap "$tmp/in.pcap" --rate 3000 --at-end sigint -- --no-analysis --pre 
 is "--holdoff: later triggers are counted, and write nothing" \
 	"$(jq -r '.triggers | "\(.began) \(.extended + .held_off)"' "$tmp/report")" "1 $((triggers / 2 - 1))"
 
+# Started again, the limits count what is there, and nothing else
+rm -rf "$tmp/again" && mkdir "$tmp/again"
+for i in 1 2 3; do
+	live --gen count=1000000,size=200 --rate 2000 -- --no-analysis --pre 100ms --post 1ms --max-dumps 2 -w "$tmp/again/r.pcapng"
+	[ "$i" = 3 ] || send USR1
+	[ "$i" = 1 ] && until_true fired 'pcapng: ' && send INT
+	wait $job
+	echo "$? $(jq -r '"\(.dumps_found) \(.dumps) \(.ended_by)"' "$tmp/report")"
+	: >"$tmp/again/r_00007_20260101000000.pcapng.zst"
+	: >"$tmp/again/s_00008_20260101000000.pcapng"
+done >"$tmp/out"
+is "--max-dumps over several runs: the third one ends at once" "$(tr '\n' ,  <"$tmp/out")" "0 0 1 signal,0 1 1 dumps,0 2 0 dumps,"
+is "... numbers go on" "$(cd "$tmp/again" && echo r_0000[12]_*.pcapng | wc -w)" 2
+record --gen count=1000 -- --no-analysis -w "$tmp/again/r.pcapng" --max-disk 1Mi -a duration:1
+is "--max-disk: there is room" "$(jq -r '"\(.dumps_found) \(.ended_by)"' "$tmp/report")" "2 duration"
+truncate -s 2M "$tmp/again"/r_00002_*
+record --gen count=1000 -- --no-analysis -w "$tmp/again/r.pcapng" --max-disk 1Mi
+is "... there is none" "$? $(jq -r '"\(.dumps) \(.ended_by)"' "$tmp/report")" "0 0 disk"
+
 live --gen count=1000000,size=200 --rate 2000 -- --no-analysis --pre 1h --post 1h
 send USR1
 big() { [ "$(stat -c %s "$d"/r_*.pcapng)" -gt 50000 ]; }

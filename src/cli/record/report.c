@@ -65,13 +65,15 @@ bool record_report_progress(void *ctx, int fd)
 /* --- at the end
  * ------------------------------------------------------------------------------------ */
 
-static const char *end_name(const struct record_run *r, const struct rd_recorder_counts *counts)
+static const char *end_name(const struct record_run *r, const struct rd_recorder_counts *c)
 {
+	unsigned int most = r->settings->config.files;
+
 	switch (r->result->end) {
 	case RD_END_WATCH:
 		return r->signal ? "signal" : "duration";
 	case RD_END_FILES:
-		return counts->files_cut ? "disk" : "dumps";
+		return most && c->files_found + c->files >= most ? "dumps" : "disk";
 	case RD_END_FAULT:
 		return "fault";
 	case RD_END_OUTPUT:
@@ -144,6 +146,8 @@ static void put_json(const struct record_run *r, const struct rd_recorder_counts
 			rd_json_u64(c->held), "after_the_last", rd_json_u64(c->closed)));
 	json_object_set_new(root, "of_triggers", json_triggers(r));
 	json_object_set_new(root, "dumps", rd_json_u64(c->files));
+	json_object_set_new(root, "dumps_found", rd_json_u64(c->files_found));
+	json_object_set_new(root, "dump_bytes_found", rd_json_u64(c->bytes_found));
 	json_object_set_new(root, "dumps_failed", rd_json_u64(c->files_failed));
 	json_object_set_new(root, "dump_bytes", rd_json_u64(c->bytes));
 	json_object_set_new(root, "files", json_files(r));
