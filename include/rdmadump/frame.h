@@ -50,6 +50,8 @@ struct rd_frame {
 /* The timestamp is impossible: it is not used to order frames. */
 #define RD_FRAME_WILD	 0x02
 #define RD_FRAME_NO_TIME 0x04 /* the source had no timestamp: ts_ns is from the host's clock */
+/* Older than an earlier frame of its queue; set by the capture. */
+#define RD_FRAME_DISORDERED 0x08
 
 /* Stored with the first frame after an event. */
 struct rd_note {

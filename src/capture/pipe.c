@@ -89,24 +89,42 @@ static void account_directions(struct pipe *p, uint64_t counts, int each)
 }
 
 static void account_order(
-	struct pipe *p, const struct rd_source *s, const struct rd_frame *frames, unsigned int n)
+	struct pipe *p, const struct rd_source *s, struct rd_frame *frames, unsigned int n)
 {
 	struct rd_frame_account *a = &p->account;
 
 	for (unsigned int i = 0; s->batch_disordered && i < n; i++) {
-		const struct rd_frame *f = &frames[i];
+		struct rd_frame *f = &frames[i];
 
 		a->wild += !!(f->flags & RD_FRAME_WILD);
 		a->no_time += !!(f->flags & RD_FRAME_NO_TIME);
 		if (is_marked(f))
 			continue;
-		if (f->ts_ns < p->received_ns)
+		if (f->ts_ns < p->received_ns) {
 			a->disordered[f->direction]++;
-		else
+			f->flags |= RD_FRAME_DISORDERED;
+		} else {
 			p->received_ns = f->ts_ns;
+		}
 	}
 	if (!s->batch_disordered)
 		p->received_ns = frames[n - 1].ts_ns;
+}
+
+/* These frames were accounted for, and do not count. */
+static void unaccount(struct pipe *p, const struct rd_frame *frames, unsigned int n)
+{
+	struct rd_frame_account *a = &p->account;
+	uint64_t bytes = 0;
+
+	account_directions(p, directions(frames, n), -1);
+	for (const struct rd_frame *f = frames; f != frames + n; f++) {
+		bytes += f->len;
+		a->wild -= !!(f->flags & RD_FRAME_WILD);
+		a->no_time -= !!(f->flags & RD_FRAME_NO_TIME);
+		a->disordered[f->direction] -= !!(f->flags & RD_FRAME_DISORDERED);
+	}
+	counter_add(&p->bytes, -bytes);
 }
 
 /* --- encoding --------------------------------------------------------------------------- */
@@ -329,7 +347,7 @@ static unsigned int limit(
 		return n;
 	p->limit_reached = true;
 	tally(p, DELIVERED, b, frames + left, n - (unsigned int)left, -1);
-	account_directions(p, directions(frames + left, n - (unsigned int)left), -1);
+	unaccount(p, frames + left, n - (unsigned int)left);
 	return (unsigned int)left;
 }
 

@@ -29,6 +29,7 @@ struct fake {
 	int done_fd;	      /* woken after `total` frames; -1: none */
 	bool telling;	      /* has a watermark */
 	bool noting;	      /* every third frame of a batch has a note */
+	bool unusual;	      /* timestamps: some are wild, missing or too old */
 	struct rd_iface own[2];
 
 	uint64_t given;
@@ -65,6 +66,10 @@ static inline void fake_frame(struct fake *f, struct rd_frame *frame, unsigned i
 		.len = 2 * FRAME_BYTES,
 		.ts_ns = f->first_ns + f->given * f->step_ns,
 		.iface = (uint16_t)(f->src.n_ifaces > 1 ? f->given % f->src.n_ifaces : 0)};
+	if (f->unusual) {
+		frame->flags = f->given % 3 ? 0 : f->given % 5 ? RD_FRAME_WILD : RD_FRAME_NO_TIME;
+		frame->ts_ns -= f->given % 7 ? 0 : 3 * f->step_ns;
+	}
 	f->given++;
 }
 
@@ -86,6 +91,7 @@ static inline int fake_receive(
 	for (; n < max && n < f->batch && f->given < total; n++)
 		fake_frame(f, &frames[n], n);
 	f->held = n;
+	src->batch_disordered = f->unusual;
 	if (n && f->given == f->total && f->done_fd >= 0)
 		eventfd_write(f->done_fd, 1);
 	return !n && f->ends ? RD_SOURCE_END : (int)n;

@@ -240,6 +240,33 @@ static void test_limit_counts_what_is_kept(void **state)
 	}
 }
 
+/* What is counted beside the frames is that of the frames up to the limit. */
+static void test_limit_accounts_for_its_frames(void **state)
+{
+	(void)state;
+	for (unsigned int limit = 1; limit < 3 * RD_BATCH; limit += 13) {
+		struct rd_frame_account want = {0}, *got = &capture.account;
+
+		capture_begin(1, 1000);
+		capture_feeds(1, 8, CHUNK);
+		fakes[0].unusual = true;
+		config.max_frames = limit;
+		for (unsigned int i = 0; i < limit; i++) {
+			want.wild += i % 3 == 0 && i % 5;
+			want.no_time += i % 15 == 0;
+			want.disordered[RD_DIR_UNKNOWN] += i && i % 7 == 0 && i % 3;
+		}
+		assert_int_equal(capture_run(), 0);
+		assert_int_equal(rd_capture_total(&capture).delivered, limit);
+		assert_int_equal(capture.bytes, limit * 2 * FRAME_BYTES);
+		assert_int_equal(got->direction[RD_DIR_UNKNOWN], limit);
+		assert_int_equal(got->wild, want.wild);
+		assert_int_equal(got->no_time, want.no_time);
+		assert_int_equal(got->disordered[RD_DIR_UNKNOWN], want.disordered[RD_DIR_UNKNOWN]);
+		capture_end();
+	}
+}
+
 /* --- the sink --------------------------------------------------------------------------- */
 
 static void test_sink_ends(void **state)
@@ -391,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_fault),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_limit_counts_what_is_kept),
+		cmocka_unit_test(test_limit_accounts_for_its_frames),
 		cmocka_unit_test(test_sink_ends),
 		cmocka_unit_test(test_lanes_tell),
 		cmocka_unit_test(test_rotate),
