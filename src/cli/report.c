@@ -148,6 +148,11 @@ static void report_text(const struct capture_run *r)
 		loss);
 	loss_text(r);
 	report_account(&r->result->account);
+	if (r->result->written.beyond)
+		fprintf(stderr,
+			"  %" PRIu64
+			" of these frames arrived after the last file was full, and are in none\n",
+			r->result->written.beyond);
 	report_scope(r);
 	if (r->result->left_out)
 		fprintf(stderr,
@@ -238,12 +243,13 @@ static void report_json(const struct capture_run *r)
 	if (!root)
 		return;
 	json_object_set_new(root, "frames",
-		json_pack("{s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o}", "delivered",
+		json_pack("{s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o, s:o}", "delivered",
 			rd_json_u64(t.delivered), "written",
 			rd_json_u64(r->result->written.written), "filtered",
 			rd_json_u64(t.filtered), "dropped", "buffer_full", rd_json_u64(t.dropped),
 			"output", rd_json_u64(r->result->written.unwritten), "left_out",
-			rd_json_u64(r->result->left_out), "out_of_order",
+			rd_json_u64(r->result->left_out), "beyond",
+			rd_json_u64(r->result->written.beyond), "out_of_order",
 			rd_json_u64(r->result->written.late)));
 	json_object_set_new(root, "directions", json_directions(r->result->account.direction));
 	json_object_set_new(root, "timestamps",

@@ -205,6 +205,8 @@ together "-r -G 2: every frame once, in order" "$("$SOFTHCA_FRAMES" --hash "$tmp
 "$SOFTHCA_FRAMES" --write "$tmp/three.pcap" count=3000,size=200,seed=1 >/dev/null
 "$RDMADUMP" -r "$tmp/three.pcap" -q --json -b packets:1000 -a files:2 -w "$d/beyond.pcapng" >"$tmp/report"
 is "-a files:2: frames delivered and written" "$(jq -c '.frames | [.delivered, .written]' "$tmp/report")" "[2000,2000]"
+# What was counted before the writer had reached the limit is named, too.
+is "-a files:2: each frame of the file is written or beyond" "$(jq '.frames | .written + .beyond' "$tmp/report")" "$(jq '.directions | add' "$tmp/report")"
 python3 - "$tmp/lost.pcapng" <<'EOF'
 import struct, sys
 def block(kind, body):
