@@ -3,7 +3,7 @@
 # Memory of the receive ring and of the chunks: on the device's NUMA node, in huge pages only where asked for.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool strace
+need_tool strace jq
 # The leak checker cannot run in a traced program.
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 strace -o /dev/null -e trace=mbind true 2>/dev/null || skip_all "strace may not trace here"
@@ -39,6 +39,20 @@ has "--huge-pages: asks for reserved ones" "$tmp/calls" 'MAP_HUGETLB'
 if grep -q 'MAP_HUGETLB.*ENOMEM' "$tmp/calls"; then
 	has "--huge-pages: none are reserved, and that is said" "$tmp/log" 'no 2\.0 MiB of reserved huge pages: .*vm\.nr_hugepages'
 fi
-calls "--relaxed-ordering" --relaxed-ordering
+
+# The access flags that the device sees: one ring, four rings, one that was exchanged for a larger one
+relaxed() {
+	model --stats "$tmp/stats" --dev name=mlx5_0,context=ioctl --gen "count=1000,size=${size:-300}" --at-end sigint -- \
+		"$RDMADUMP" -q -d mlx5_0 -b 8 "$@" -w "$tmp/out" 2>"$tmp/log"
+	is "$*: exit status" $? 0
+	is "$*: regions with relaxed ordering, of all" "$(jq -c '.devices[0] | [.relaxed_mrs, .created.mrs]' "$tmp/stats")" "$want"
+}
+for mode in wqe striding verbs; do
+	want='[0,1]' relaxed --rx-mode $mode
+	want='[1,1]' relaxed --rx-mode $mode --relaxed-ordering
+done
+want='[0,4]' relaxed --queues 4
+want='[4,4]' relaxed --queues 4 --relaxed-ordering
+size=1400 want='[2,2]' relaxed --max-frame 1024 --relaxed-ordering
 
 tap_done

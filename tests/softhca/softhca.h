@@ -130,6 +130,7 @@ struct hca_conf {
 	bool vport_names;      /* counters of a queue pair have names like vport_out_of_buffer */
 	bool spreads;	       /* frames of one flow over all queues */
 	uint64_t lost_events;  /* each so many-th completion event; 0: none */
+	bool ioctl_context;    /* contexts are made by ioctl */
 	char gateway[128];     /* how the command gateway behaves */
 	char drop_counter[32]; /* that counts drops: out_of_buffer, a driver statistic or none */
 	struct port_conf port[MAX_PORTS];
@@ -420,7 +421,7 @@ struct hca {
 		uint64_t errors, flushed, injected_verbs, injected_cqes, injected_events;
 		uint64_t retransmits, overruns, pauses, pause_ns, waits, order_violations;
 		uint64_t leaked[OBJ_TYPES], created[OBJ_TYPES];
-		uint64_t opens, thread_ns, completion_events, lost_events;
+		uint64_t opens, thread_ns, completion_events, lost_events, relaxed_mrs;
 		struct drain_round *round;
 		uint32_t rounds;
 	} stat;

@@ -123,7 +123,8 @@ static void put_device(struct text *t, const struct hca *h, struct sums *s)
 	put_objects(t, "created", h->stat.created);
 	put(t, ", ");
 	put_objects(t, "leaked", leaked);
-	put(t, ", \"order_violations\": %llu,\n   \"ports\": [",
+	put(t, ", \"relaxed_mrs\": %llu, \"order_violations\": %llu,\n   \"ports\": [",
+		(unsigned long long)h->stat.relaxed_mrs,
 		(unsigned long long)h->stat.order_violations);
 	for (uint32_t i = 0; i < h->conf->nports; i++) {
 		const struct port *p = &h->port[i];

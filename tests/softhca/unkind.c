@@ -68,6 +68,8 @@ bool unkind_key(struct hca_conf *d, const char *key, const char *v)
 		d->spreads = !strcmp(v, "frame");
 	else if (!strcmp(key, "lost_events"))
 		d->lost_events = strtoull(v, NULL, 0);
+	else if (!strcmp(key, "context"))
+		d->ioctl_context = !strcmp(v, "ioctl");
 	else if (!strcmp(key, "gateway"))
 		snprintf(d->gateway, sizeof(d->gateway), "%s", v);
 	else if (!strcmp(key, "drop_counter"))
