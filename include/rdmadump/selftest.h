@@ -45,6 +45,9 @@ struct rd_probe {
 
 /* All probes in order, ended by NULL. */
 extern const struct rd_probe *const rd_probes[];
+/* Those that the end runs that waits for the other one. */
+extern const struct rd_probe *const rd_probes_of_listener[];
+#define RD_SELFTEST_PORT 24095 /* TCP, where no other one is named */
 
 /* The probe of that name; NULL if there is none. */
 const struct rd_probe *rd_probe_find(const char *name);
@@ -58,9 +61,12 @@ struct rd_selftest_config {
 	const struct rd_port *port;
 	const char *directory;		      /* of the result; NULL: the current one */
 	const struct rd_probe *const *probes; /* ended by NULL: only these; NULL: all */
-	const char *peer;		      /* host name of the other end; NULL: none */
-	bool destructive;		      /* probes that interrupt traffic may run */
-	bool long_run;			      /* what is better measured for long takes its time */
+	/* Host that runs the other end. With `listen`: only that one may connect. NULL: none. */
+	const char *peer;
+	bool listen;		     /* wait for the other end to connect */
+	unsigned short control_port; /* TCP, of either end */
+	bool destructive;	     /* probes that interrupt traffic may run */
+	bool long_run;		     /* what is better measured for long takes its time */
 	bool hash_addresses;
 	const char *application; /* name and version, for the document */
 	/* Command line, ended by NULL, that calls rd_selftest_hold() on descriptors 0 and 1. */

@@ -26,6 +26,14 @@
 /* Of the wait until the kernel's cache of counters is renewed. */
 #define LIFESPAN_MOST_MS 2000
 
+/* Of a run with a second machine. */
+#define PEER_PORT	24095 /* of the datagrams that are sent */
+#define PEER_LISTEN_S	300   /* for a peer that connects */
+#define PEER_CONNECT_MS 3000
+#define PEER_HELLO_MS	2000 /* for a connection to prove that it is a peer */
+#define PEER_MESSAGE_MS 10000
+#define PEER_LIMIT_S	(PEER_LISTEN_S + 60)
+
 #define RAW_CQE_BYTES ((size_t)1 << 16) /* of a completion queue's memory */
 
 #define DOCUMENT_BYTES ((size_t)16 << 20) /* of a result.json that is read */

@@ -46,20 +46,42 @@ static int send_all(int fd, const struct sockaddr_ll *to, const struct numbered 
 	return 0;
 }
 
+int packet_socket_open(
+	int *fd, const struct rd_port *port, uint16_t protocol, struct sockaddr_ll *own)
+{
+	int rc;
+
+	*fd = -1;
+	if (port->link != RD_LINK_ETHERNET)
+		return EOPNOTSUPP;
+	if (!port->n_netdevs)
+		return ENODEV;
+	/* Protocol 0 until it is bound: it receives nothing from other netdevs. */
+	*fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (*fd < 0)
+		return errno;
+	rc = find_interface(*fd, &port->netdevs[0], own);
+	own->sll_protocol = htons(protocol);
+	if (!rc && protocol && bind(*fd, (const void *)own, sizeof(*own)) < 0)
+		rc = errno;
+	if (rc) {
+		close(*fd);
+		*fd = -1;
+	}
+	return rc;
+}
+
 int packet_socket_send(const struct rd_port *port, const struct numbered *m, uint32_t len)
 {
 	struct sockaddr_ll to;
 	int fd, rc;
 
-	if (!port->n_netdevs || len > MOST_BYTES)
-		return ENODEV;
-	/* Protocol 0: it receives nothing. */
-	fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return errno;
-	rc = find_interface(fd, &port->netdevs[0], &to);
-	if (!rc)
-		rc = send_all(fd, &to, m, len);
+	if (len > MOST_BYTES)
+		return EMSGSIZE;
+	rc = packet_socket_open(&fd, port, 0, &to);
+	if (rc)
+		return rc;
+	rc = send_all(fd, &to, m, len);
 	close(fd);
 	return rc;
 }

@@ -15,6 +15,7 @@
 	X(send)                                                                                    \
 	X(loopback)                                                                                \
 	X(contents)                                                                                \
+	X(peer)                                                                                    \
 	X(paths)                                                                                   \
 	X(clocks)                                                                                  \
 	X(oversize)                                                                                \
@@ -35,6 +36,9 @@ PROBES(DECLARE)
 
 #define ROW(name) &rd_probe_##name,
 const struct rd_probe *const rd_probes[] = {PROBES(ROW) NULL};
+
+const struct rd_probe *const rd_probes_of_listener[] = {
+	&rd_probe_inventory, &rd_probe_capabilities, &rd_probe_objects, &rd_probe_peer, NULL};
 
 const struct rd_probe *rd_probe_find(const char *name)
 {

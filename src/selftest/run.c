@@ -24,8 +24,8 @@ static bool interrupted(const struct rd_selftest *st)
 static bool must_skip(
 	const struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
 {
-	if (probe->needs & RD_PROBE_PEER && !st->config->peer)
-		result_skipped(r, "it needs a second machine (--peer)");
+	if (probe->needs & RD_PROBE_PEER && !st->config->peer && !st->config->listen)
+		result_skipped(r, "it needs a second machine (--peer, --listen)");
 	else if (probe->needs & RD_PROBE_DESTRUCTIVE && !st->config->destructive)
 		result_skipped(r, "it interrupts traffic (--destructive allows it)");
 	else if (probe->needs & RD_PROBE_SNIFFER && st->sniffer == SNIFFER_REFUSED)
@@ -109,8 +109,10 @@ static int run_all(struct rd_selftest *st, const char **ended, struct rd_error *
 			to = &later;
 			rc = -1;
 		}
-		if (interrupted(st))
+		if (interrupted(st)) {
+			*ended = "interrupted";
 			continue;
+		}
 		if ((*probe)->required && outcome == RD_PROBE_FAILED) {
 			*ended = "required_probe";
 			break;

@@ -23,6 +23,11 @@ int traffic_sniffer(const struct rd_selftest *st, struct rd_probe_result *r, str
 
 void watch_drain(struct watch *w)
 {
+	if (w->tap) {
+		tap_drain(w->tap, numbered_look, w->m);
+		w->full |= w->tap->lost;
+		return;
+	}
 	/* A ring that was full has as many completions as buffers. */
 	w->full |= sniffer_drain(w->sniffer, numbered_look, w->m) >= RING_BUFFERS;
 }
@@ -33,7 +38,7 @@ struct traffic_seen traffic_run(const struct rd_selftest *st, struct sniffer *s,
 	struct traffic_seen seen = {.full = true};
 
 	for (unsigned int i = 0; i < TRAFFIC_TRIES && seen.full && !seen.error; i++) {
-		struct watch w = {s, m, false};
+		struct watch w = {.sniffer = s, .m = m};
 
 		sniffer_drain(s, NULL, NULL);
 		numbered_reset(m);

@@ -34,8 +34,8 @@ is "the version of rdma-core, as its library has it" "$(json "$result" '.probes[
 	"$(ldd "$RDMADUMP" | sed -n 's/.*=> \(.*libibverbs[^ ]*\) .*/\1/p' | xargs readlink -f | sed 's/.*\.so\.[0-9]*\.[0-9]*\.//')"
 is "complete" "$(json "$result" .ended)" complete
 is "probes" "$(json "$result" '[.probes[].name] | join(" ")')" \
-	"inventory capabilities objects flow second receive send loopback contents paths clocks oversize overload idle wakeup recovery stop stall cost link netdev residue"
-is "nothing is found" "$(json "$result" '[.probes[] | select(.outcome != "passed") | .name] | join(" ")')" "link netdev"
+	"inventory capabilities objects flow second receive send loopback contents peer paths clocks oversize overload idle wakeup recovery stop stall cost link netdev residue"
+is "nothing is found" "$(json "$result" '[.probes[] | select(.outcome != "passed") | .name] | join(" ")')" "peer link netdev"
 is "what interrupts traffic needs --destructive" "$(json "$result" '.probes[] | select(.name == "link") | .reason')" \
 	"it interrupts traffic (--destructive allows it)"
 is "frames in the capture" "$(capinfos -rcMT "$tmp/$name/receive.pcapng" | cut -f2)" \
@@ -124,7 +124,7 @@ is "--destructive on a model: no netdev is touched" "$(json "$tmp/json" '[.probe
 fresh
 model -- "$RDMADUMP" selftest --dry-run --output "$tmp/out" >"$tmp/plan" 2>&1
 is "--dry-run: exit status" $? 0
-is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 22
+is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 23
 model -- "$RDMADUMP" selftest --dry-run --json --probe stop >"$tmp/json" 2>&1
 is "--dry-run --json" "$(jq -c '[.[0].name, .[0].frames, .[0].limit_s, length]' "$tmp/json")" '["stop",0,20,1]'
 is "--dry-run: no file" "$(ls "$tmp/out")" ""

@@ -250,7 +250,7 @@ is "no frame at all: skipped" "$(jq -r '[.probes[].outcome] | unique | join(" ")
 rm -rf "$tmp/out"/*
 model -- "$RDMADUMP" selftest --json --output "$tmp/out" >"$tmp/json" 2>"$tmp/log"
 is "idle: exit status" $? 0
-is "idle: skipped" "$(jq -r '[.probes[] | select(.outcome == "skipped") | .name] | join(" ")' "$tmp/json")" "receive stop link netdev"
+is "idle: skipped" "$(jq -r '[.probes[] | select(.outcome == "skipped") | .name] | join(" ")' "$tmp/json")" "receive peer stop link netdev"
 
 # Without privileges
 if [ "$(id -u)" = 0 ]; then

@@ -337,7 +337,7 @@ static void conf_line(char *key, char *v)
 		latencies_parse(&conf, v);
 	else if (!strcmp(key, "clock"))
 		clock_conf_parse(v);
-	else if (wire_conf_line(key, v))
+	else if (wire_conf_line(key, v) || cable_conf_line(key, v))
 		return;
 	else if (!strcmp(key, "fault") && conf.nfaults < MAX_FAULTS)
 		fault_parse(&conf.fault[conf.nfaults++], v);

@@ -400,6 +400,7 @@ static bool housekeeping(struct hca *h, uint64_t now)
 	if (h->gone)
 		return false;
 	more = wire_receive(h);
+	more |= cable_receive(h);
 	fault_timers(h);
 	flows_expire(h, now);
 	gateway_poll(h, now);

@@ -57,6 +57,7 @@ void rc_transmit(struct hca *h, struct qp *qp, const struct packet *pk, bool los
 	uint8_t frame[PACKET_MOST];
 	struct path path;
 	struct qp *peer;
+	uint32_t len;
 
 	memcpy(&to, qp->attr.dest, sizeof(to));
 	if (!path_find(h, qp->port, to.sgid_index, to.dgid, &path))
@@ -64,7 +65,10 @@ void rc_transmit(struct hca *h, struct qp *qp, const struct packet *pk, bool los
 	path.tclass = to.traffic_class;
 	path.hop_limit = to.hop_limit;
 	path.sport = source_port(to.flow_label, qp->qpn, qp->attr.dest_qpn);
-	wire_send(path.from, path.to, TRAFFIC_RC, lost, frame, roce_build(&path, pk, frame));
+	len = roce_build(&path, pk, frame);
+	wire_send(path.from, path.to, TRAFFIC_RC, lost, frame, len);
+	if (!lost && !path.to)
+		cable_send(path.from, TRAFFIC_RC, frame, len, &path, pk);
 	if (lost || !path.from->up || !path.to || !path.to->up)
 		return;
 	peer = qp_by_number(h, pk->dest_qpn, IBV_QPT_RC);

@@ -188,6 +188,14 @@ static bool raw_head(
 	return true;
 }
 
+/* What is sent to the port's own address does not leave the adapter. */
+static void raw_transmit(struct port *p, const uint8_t *frame, uint32_t len)
+{
+	wire_send(p, p, TRAFFIC_RAW, false, frame, len);
+	if (len >= sizeof(p->conf->mac) && memcmp(frame, p->conf->mac, sizeof(p->conf->mac)) != 0)
+		cable_send(p, TRAFFIC_RAW, frame, len, NULL, NULL);
+}
+
 static void raw_send(struct hca *h, struct qp *qp, const struct send_wqe *w)
 {
 	uint8_t frame[FRAME_MAX];
@@ -201,8 +209,7 @@ static void raw_send(struct hca *h, struct qp *qp, const struct send_wqe *w)
 			return;
 		}
 		if (qp->port)
-			wire_send(&h->port[qp->port - 1], &h->port[qp->port - 1], TRAFFIC_RAW,
-				false, frame, head + len);
+			raw_transmit(&h->port[qp->port - 1], frame, head + len);
 	}
 	sq_done(h, qp, w, 0);
 }

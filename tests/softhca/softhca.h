@@ -408,7 +408,7 @@ struct hca {
 	struct {
 		int fd; /* -1: not shared */
 		off_t at;
-	} wire;
+	} wire, cable;
 	int shared_fd; /* -1: nothing is shared */
 	struct {
 		uint64_t polled_ns;
@@ -582,6 +582,10 @@ bool wire_conf_line(const char *key, char *v);
 void wire_open(struct hca *h);
 /* What other processes sent; true: there was any. */
 bool wire_receive(struct hca *h);
+bool cable_conf_line(const char *key, char *spec);
+void cable_open(struct hca *h);
+/* Takes what the other end sent; true: there may be more. */
+bool cable_receive(struct hca *h);
 /* Changes a frame to what queues receive of it. */
 void wire_shape(struct shaped *to, struct frame *f);
 void wire_trailer(struct port *p, struct shaped *to, struct frame *f);

@@ -89,6 +89,13 @@ bool wire_loses(uint64_t nth);
 void wire_send(struct port *from, struct port *to, enum traffic kind, bool lost,
 	const uint8_t *data, uint32_t len);
 
+/*
+ * The same for a frame that may leave the device, to the other end of the cable (cable.c). `pk`:
+ * what it has for queue pairs; NULL: nothing.
+ */
+void cable_send(struct port *from, enum traffic kind, const uint8_t *frame, uint32_t len,
+	const struct path *path, const struct packet *pk);
+
 /* ---- the send queue (send.c) ---- */
 
 /* An entry of a send queue. */
@@ -121,6 +128,9 @@ enum { TURN_PACKETS = 256 };
 /* A turn of the device for this queue pair's sends; true: there is more to do at once. */
 bool rc_turn(struct hca *h, struct qp *qp);
 bool ud_turn(struct hca *h, struct qp *qp);
+/* Of a datagram that arrived at a port: to its queue pair, or to the members of its group. */
+void ud_deliver(struct hca *h, uint32_t port, const uint8_t dgid[16], const struct packet *pk,
+	const uint8_t *grh);
 /* Of a connected queue pair: to its peer, if that is on this device and it is not lost. */
 void rc_transmit(struct hca *h, struct qp *qp, const struct packet *pk, bool lost);
 void rc_request(struct hca *h, struct qp *qp, const struct packet *pk);	 /* responder.c */

@@ -108,17 +108,17 @@ static void receive(struct hca *h, struct qp *qp, const struct packet *pk, const
 			.grh = true});
 }
 
-static void deliver(
-	struct hca *h, const struct path *path, const struct packet *pk, const uint8_t *grh)
+void ud_deliver(struct hca *h, uint32_t port, const uint8_t dgid[16], const struct packet *pk,
+	const uint8_t *grh)
 {
 	struct qp *qp;
 
 	LIST_FOREACH(qp, &h->qps, link)
 	{
-		if (qp->obj.type != OBJ_QP || qp->type != IBV_QPT_UD || qp->port != path->to->num)
+		if (qp->obj.type != OBJ_QP || qp->type != IBV_QPT_UD || qp->port != port)
 			continue;
 		if (qp->qpn == pk->dest_qpn ||
-			(pk->dest_qpn == MULTICAST_QPN && mcast_find(qp, path->dgid)))
+			(pk->dest_qpn == MULTICAST_QPN && mcast_find(qp, dgid)))
 			receive(h, qp, pk, grh);
 	}
 }
@@ -173,7 +173,10 @@ static uint8_t datagram_send(struct hca *h, struct qp *qp, const struct send_wqe
 	wire_send(path.from, path.to, group ? TRAFFIC_MULTICAST : TRAFFIC_UD, false, frame, len);
 	roce_grh(frame, &path, grh);
 	if (path.to && path.to->up && path.from->up)
-		deliver(h, &path, &pk, grh);
+		ud_deliver(h, path.to->num, path.dgid, &pk, grh);
+	if (group || !path.to)
+		cable_send(
+			path.from, group ? TRAFFIC_MULTICAST : TRAFFIC_UD, frame, len, &path, &pk);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /* `rdmadump selftest`: runs the probes of a device, or shows and compares results. */
 #include "../command.h"
 #include "../cli.h"
+#include "../parse.h"
 #include "config.h"
 #include "selftest.h"
 #include <argp.h>
@@ -19,7 +20,8 @@ struct settings {
 	const char *device, *peer, *output, *show, *compare, *second;
 	const struct rd_probe *probe[PROBES_MAX + 1];
 	unsigned int n_probes;
-	bool json, dry_run, long_run, hash, hold;
+	uint64_t control_port; /* 0: not named */
+	bool json, dry_run, long_run, hash, hold, listen;
 };
 
 enum {
@@ -27,6 +29,8 @@ enum {
 	OPT_LONG,
 	OPT_DRY_RUN,
 	OPT_PEER,
+	OPT_LISTEN,
+	OPT_CONTROL_PORT,
 	OPT_DESTRUCTIVE,
 	OPT_HASH,
 	OPT_PROBE,
@@ -42,7 +46,15 @@ static const struct argp_option options[] = {
 		"Do nothing: print what each probe would create, and how long it may take", 0},
 	{"probe", OPT_PROBE, "PROBE", 0, "Run only this probe; may be given several times", 0},
 	{"peer", OPT_PEER, "HOST", 0,
-		"The same command runs on HOST, which is connected to this port", 0},
+		"Test with HOST, too, where 'selftest --listen' runs. With --listen: nobody else "
+		"may connect",
+		0},
+	{"listen", OPT_LISTEN, NULL, 0,
+		"Wait for another machine's 'selftest --peer', and test with it; for trusted "
+		"networks",
+		0},
+	{"control-port", OPT_CONTROL_PORT, "PORT", 0,
+		"TCP port of --peer and --listen, the same on both machines (default: 24095)", 0},
 	{"destructive", OPT_DESTRUCTIVE, "DEV", 0,
 		"Allow probes that interrupt traffic: link down and up, another MTU and MAC. DEV "
 		"is the device's name again",
@@ -87,8 +99,8 @@ static void check(const struct settings *s, struct argp_state *state)
 		argp_error(state, "--compare '%s': name the other result, too", s->compare);
 	else if (s->show && (s->compare || s->device))
 		argp_error(state, "--show '%s' takes no device and no other result", s->show);
-	else if (s->peer)
-		argp_error(state, "--peer '%s': no probe uses a second machine yet", s->peer);
+	else if (s->control_port && !s->peer && !s->listen)
+		argp_error(state, "--control-port needs --peer or --listen");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -104,6 +116,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_PEER:
 		s->peer = arg;
+		return 0;
+	case OPT_LISTEN:
+		s->listen = true;
+		return 0;
+	case OPT_CONTROL_PORT:
+		parse_number(state, "--control-port", arg, 1, UINT16_MAX, &s->control_port);
 		return 0;
 	case OPT_DESTRUCTIVE:
 		s->destructive = arg;
@@ -314,8 +332,13 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 	static const char *const guard[] = {"rdmadump", "selftest", "--restore", NULL};
 	const char *const holder[] = {"rdmadump", "selftest", "--hold", place, NULL};
 	struct rd_selftest_config config = {.directory = s->output,
-		.probes = s->n_probes ? s->probe : NULL,
+		.probes = s->n_probes ? s->probe
+			  : s->listen ? rd_probes_of_listener
+				      : NULL,
 		.peer = s->peer,
+		.listen = s->listen,
+		.control_port =
+			(unsigned short)(s->control_port ? s->control_port : RD_SELFTEST_PORT),
 		.destructive = s->destructive != NULL,
 		.long_run = s->long_run,
 		.hash_addresses = s->hash,

@@ -123,8 +123,8 @@ void selftest_print_document(const json_t *document)
 /* Why it would be skipped; NULL: it would run. */
 static const char *skipped(const struct rd_selftest_config *c, const struct rd_probe *probe)
 {
-	if (probe->needs & RD_PROBE_PEER && !c->peer)
-		return "skipped without --peer";
+	if (probe->needs & RD_PROBE_PEER && !c->peer && !c->listen)
+		return "skipped without --peer or --listen";
 	if (probe->needs & RD_PROBE_DESTRUCTIVE && !c->destructive)
 		return "skipped without --destructive";
 	return NULL;

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The TCP connection between the two ends of `selftest --peer`. Every wait has an end: by its own
+ * limit, by the probe's, and by an interruption.
+ */
+#ifndef RDMADUMP_SELFTEST_PEER_LINK_H
+#define RDMADUMP_SELFTEST_PEER_LINK_H
+
+#include "peer_message.h"
+#include "selftest.h"
+
+struct peer_link {
+	const struct rd_selftest *st;
+	int fd; /* -1: none */
+	bool lost;
+	unsigned int patience_ms; /* for one message */
+	char why[RESULT_TEXT];	  /* what went wrong; "" after an interruption */
+	/* Called at least each millisecond while a message is awaited. May be NULL. */
+	void (*idle)(void *ctx);
+	void *ctx;
+};
+
+/*
+ * Both ends exchange `here` and *there: one connects to config->peer, the other waits for it, for
+ * PEER_LISTEN_S. Connections that are of no peer are closed, and waiting goes on. Returns 0, or -1
+ * with why; peer_link_close() in any case.
+ */
+int peer_link_connect(struct peer_link *l, const struct rd_selftest *st,
+	const struct peer_hello *here, struct peer_hello *there);
+int peer_link_accept(struct peer_link *l, const struct rd_selftest *st,
+	const struct peer_hello *here, struct peer_hello *there);
+/* Returns 0, or -1 with why: the connection is of no more use then. */
+int peer_link_send(struct peer_link *l, const struct peer_message *m);
+/* The next message, which must be of that type. */
+int peer_link_receive(struct peer_link *l, enum peer_type type, struct peer_message *m);
+/* The peer is at another step: returns -1 with why. */
+int peer_link_out_of_step(struct peer_link *l);
+void peer_link_close(struct peer_link *l);
+
+#endif
