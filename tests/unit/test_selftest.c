@@ -2,6 +2,11 @@
 /* What selftest takes for an address, and what it finds different between two results. */
 #include "addresses.h"
 #include "numbered.h"
+#include "peer_address.h"
+#include "peer_message.h"
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <rdmadump/bytes.h>
 #include <rdmadump/selftest.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -232,11 +237,178 @@ static void test_numbered_damage(void **state)
 	numbered_free(&m);
 }
 
+/* --- what two ends tell each other -------------------------------------------------------- */
+
+static struct peer_message make_message(enum peer_type type)
+{
+	struct peer_message m;
+
+	memset(&m, 0, sizeof(m));
+	m.type = type;
+	if (type == PEER_HELLO) {
+		m.hello = (struct peer_hello){.program = "rdmadump",
+			.device = "mlx5_0",
+			.watches = "sniffer",
+			.has_mac = 1,
+			.has_gid = 1,
+			.gid_type = 2,
+			.mac = {2, 0, 0, 0, 0, 1},
+			.lid = 0xbeef};
+	} else if (type == PEER_READY) {
+		m.ready = (struct peer_ready){.kind = 3,
+			.from_listener = 1,
+			.error = "EPERM",
+			.run = 0x12345678,
+			.qpn = 0x11,
+			.rkey = 0x80000001,
+			.mtu = 1024,
+			.address = 0x1122334455667788};
+	} else if (type == PEER_GO || type == PEER_SENT) {
+		m.step = (struct peer_step){.error = "EIO", .frames = PEER_FRAMES};
+	} else if (type == PEER_SEEN) {
+		m.seen = (struct peer_seen){.full = 1, .times = {1, 2, 255}, .arrived = {1}};
+	}
+	return m;
+}
+
+static enum peer_fault read_back(struct peer_message *m, const uint8_t *bytes)
+{
+	enum peer_type type;
+	uint32_t version;
+	size_t body;
+	enum peer_fault fault = peer_head_get(bytes, &type, &body, &version);
+
+	return fault ? fault : peer_body_get(m, type, bytes + PEER_HEAD);
+}
+
+static void test_peer_messages(void **state)
+{
+	(void)state;
+	for (unsigned int type = 0; type < PEER_TYPES; type++) {
+		const struct peer_message m = make_message((enum peer_type)type);
+		uint8_t bytes[PEER_HEAD + PEER_BODY];
+		struct peer_message back;
+		size_t n = peer_message_put(bytes, &m);
+
+		assert_in_range(n, PEER_HEAD, sizeof(bytes));
+		assert_int_equal(rd_be32(bytes + 12), n - PEER_HEAD);
+		assert_int_equal(read_back(&back, bytes), PEER_GOOD);
+		assert_memory_equal(&back, &m, sizeof(m));
+	}
+}
+
+/* Each change of the head is refused, by its reason. */
+static void test_peer_heads(void **state)
+{
+	const struct peer_message m = make_message(PEER_READY);
+	uint8_t bytes[PEER_HEAD + PEER_BODY];
+	struct peer_message back;
+
+	(void)state;
+	peer_message_put(bytes, &m);
+	for (size_t i = 0; i < PEER_HEAD; i++) {
+		bytes[i] ^= 0x40;
+		assert_int_equal(read_back(&back, bytes), i < 8	   ? PEER_NO_PEER
+							  : i < 10 ? PEER_OTHER_VERSION
+								   : PEER_MALFORMED);
+		bytes[i] ^= 0x40;
+	}
+	/* The length of one type with another type. */
+	rd_put_be16(bytes + 10, PEER_SEEN);
+	assert_int_equal(read_back(&back, bytes), PEER_MALFORMED);
+	rd_put_be16(bytes + 10, PEER_TYPES);
+	assert_int_equal(read_back(&back, bytes), PEER_MALFORMED);
+}
+
+static enum peer_fault with_bytes(enum peer_type type, size_t at, const void *bytes, size_t n)
+{
+	const struct peer_message m = make_message(type);
+	uint8_t to[PEER_HEAD + PEER_BODY];
+	struct peer_message back;
+
+	peer_message_put(to, &m);
+	memcpy(to + PEER_HEAD + at, bytes, n);
+	return read_back(&back, to);
+}
+
+static void test_peer_bodies(void **state)
+{
+	static const struct {
+		enum peer_type type;
+		size_t at, n;
+		const char *bytes;
+	} bad[] = {
+		{PEER_HELLO, 0, 2, "\x1b["},		/* a text that is not printable */
+		{PEER_HELLO, 31, 1, "x"},		/* bytes behind its end */
+		{PEER_HELLO, 96, 1, "\2"},		/* no link layer */
+		{PEER_HELLO, 99, 1, "\3"},		/* no kind of GID */
+		{PEER_HELLO, 100, 6, "\1\0\x5e\0\0\1"}, /* a group */
+		{PEER_HELLO, 100, 6, "\0\0\0\0\0\0"},
+		{PEER_HELLO, 122, 2, "\0\1"},	   /* a LID of 17 bits */
+		{PEER_READY, 0, 1, "\1"},	   /* no kind */
+		{PEER_READY, 7, 1, "\2"},	   /* no direction */
+		{PEER_READY, 44, 1, "\1"},	   /* a QPN of 25 bits */
+		{PEER_READY, 52, 4, "\0\0\x10\1"}, /* an MTU of 4097 bytes */
+		{PEER_READY, 52, 4, "\0\0\0\xff"}, /* of 255 */
+		{PEER_GO, 32, 4, "\0\0\0\x41"},	   /* more frames than there are */
+		{PEER_SEEN, 0, 1, "\2"},
+		{PEER_SEEN, 66, 1, "\2"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(
+			with_bytes(bad[i].type, bad[i].at, bad[i].bytes, bad[i].n), PEER_MALFORMED);
+	assert_int_equal(with_bytes(PEER_READY, 52, "\0\0\1\0", 4), PEER_GOOD);
+	assert_int_equal(with_bytes(PEER_GO, 32, "\0\0\0\x40", 4), PEER_GOOD);
+	/* A text without its end */
+	assert_int_equal(
+		with_bytes(PEER_HELLO, 0, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 32), PEER_MALFORMED);
+}
+
+static struct sockaddr_storage address(const char *text)
+{
+	struct sockaddr_storage a;
+	struct sockaddr_in *four = (void *)&a;
+	struct sockaddr_in6 *six = (void *)&a;
+
+	memset(&a, 0, sizeof(a));
+	a.ss_family = strchr(text, ':') ? AF_INET6 : AF_INET;
+	assert_int_equal(
+		inet_pton(a.ss_family, text,
+			a.ss_family == AF_INET ? (void *)&four->sin_addr : (void *)&six->sin6_addr),
+		1);
+	return a;
+}
+
+static void test_peer_addresses(void **state)
+{
+	const struct sockaddr_storage same = address("192.0.2.7"),
+				      mapped = address("::ffff:192.0.2.7"),
+				      next = address("192.0.2.8"), six = address("2001:db8::7");
+	struct peer_addresses a;
+
+	(void)state;
+	assert_null(peer_addresses_find(&a, "192.0.2.7", 24095));
+	assert_int_equal(a.n, 1);
+	assert_true(peer_addresses_have(&a, &same));
+	assert_true(peer_addresses_have(&a, &mapped));
+	assert_false(peer_addresses_have(&a, &next));
+	assert_false(peer_addresses_have(&a, &six));
+	assert_null(peer_addresses_find(&a, "2001:db8::7", 24095));
+	assert_true(peer_addresses_have(&a, &six));
+	assert_false(peer_addresses_have(&a, &same));
+	assert_int_equal(peer_address_size(&a.address[0]), sizeof(struct sockaddr_in6));
+	assert_non_null(peer_addresses_find(&a, "192.0.2.7.8", 24095));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_addresses_stay_equal), cmocka_unit_test(test_compare),
 		cmocka_unit_test(test_numbered), cmocka_unit_test(test_numbered_damage),
+		cmocka_unit_test(test_peer_messages), cmocka_unit_test(test_peer_heads),
+		cmocka_unit_test(test_peer_bodies), cmocka_unit_test(test_peer_addresses),
 		cmocka_unit_test(test_probes)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

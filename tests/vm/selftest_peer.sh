@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# selftest between two machines with rxe: a connects, b listens. The results are in $SHARE/a*.json and
+# b*.json, for tests/vm/suite.sh.
+# shellcheck source=tests/vm/lib.sh
+. /lib.sh
+
+# What each end ran, NAME OPTION...: one result, and the log
+one() {
+	name=$1
+	shift
+	mkdir -p "/tmp/$name"
+	timeout 90 rdmadump selftest --json --probe peer --output "/tmp/$name" "$@" "$DEV" >"$SHARE/$SIDE.$name.json" 2>"/tmp/$name.log"
+	echo "$?" >"$SHARE/$SIDE.$name.status"
+	cp "/tmp/$name.log" "$SHARE/$SIDE.$name.log"
+}
+
+# both NAME ADDRESS: of this end and of the other
+both() {
+	if [ "$SIDE" = b ]; then
+		one "$1" --listen &
+		guest text 60 "/tmp/$1.log" "waiting for the peer"
+	fi
+	barrier "$1"
+	if [ "$SIDE" = a ]; then one "$1" --peer "$2"; else wait; fi
+	barrier "$1.end"
+}
+
+both ipv4 "$PEER"
+both ipv6 "${PEER6:-}"
+if [ "$SIDE" = a ]; then
+	one route --peer 192.0.2.1
+	rdma resource show | grep -v ': *pd 1 cq 1 qp 1 cm_id 0 mr 0 ctx 0' >"$SHARE/a.objects"
+	rdma resource show qp | grep -c 'comm rdmadump' >"$SHARE/a.left"
+fi
+barrier done
