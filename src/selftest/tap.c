@@ -20,6 +20,7 @@
 int tap_open(struct tap *t, const struct rd_port *port)
 {
 	const int bytes = SOCKET_BYTES, on = 1;
+	struct packet_mreq all = {.mr_type = PACKET_MR_PROMISC};
 	struct sockaddr_ll own;
 	int rc;
 
@@ -35,6 +36,9 @@ int tap_open(struct tap *t, const struct rd_port *port)
 		setsockopt(t->fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	if (setsockopt(t->fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)) < 0)
 		return errno;
+	/* As captures do; without it netdevs filter VLANs, too. It ends with the socket. */
+	all.mr_ifindex = own.sll_ifindex;
+	setsockopt(t->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all));
 	return 0;
 }
 

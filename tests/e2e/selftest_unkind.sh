@@ -95,6 +95,10 @@ cases() {
 		tx-unseen send:raw_lost,send:multicast_lost,loopback:rc_lost,loopback:ud_lost --deliver unseen=5
 		cut receive:frames_cut,contents:frames_cut,contents:icrc_absent --deliver cut=4
 		two-ports - --dev ports=2
+		retransmissions-unseen send:retransmissions_not_seen --deliver retransmissions=no
+		unsegmented contents:not_segmented --deliver segmented=no
+		one-queue paths:all_in_one_queue --dev rss_hash=none
+		lossy-striding paths:frames_missing --dev striding=lossy
 	LIST
 }
 

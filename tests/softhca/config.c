@@ -280,7 +280,7 @@ static void device_parse(struct hca_conf *d, char *spec)
 		else if (!strcmp(t, "rss"))
 			d->no_rss = !strcmp(v, "no");
 		else if (!strcmp(t, "striding"))
-			d->no_striding = !strcmp(v, "no");
+			striding_conf(d, v);
 		else if (!strcmp(t, "rss_sniffer"))
 			d->no_rss_sniffer = !strcmp(v, "no");
 		else if (!strcmp(t, "ib_sniffer"))

@@ -192,6 +192,8 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 				fault->syndrome, fault->vendor, rq_byte_cnt(qp, f->len)});
 		return;
 	}
+	if (qp->stride.on && striding_loses(h, qp))
+		return;
 	syndrome = qp->stride.on ? striding_deliver(h, qp, f, clock_stamp(qp->recv_cq, f))
 				 : rq_scatter(h, qp, 0, f->data, f->len);
 	if (syndrome) {

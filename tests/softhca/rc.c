@@ -66,7 +66,8 @@ void rc_transmit(struct hca *h, struct qp *qp, const struct packet *pk, bool los
 	path.hop_limit = to.hop_limit;
 	path.sport = source_port(to.flow_label, qp->qpn, qp->attr.dest_qpn);
 	len = roce_build(&path, pk, frame);
-	wire_send(path.from, path.to, TRAFFIC_RC, lost, frame, len);
+	if (!pk->hidden)
+		wire_send(path.from, path.to, TRAFFIC_RC, lost, frame, len);
 	if (!lost && !path.to)
 		cable_send(path.from, TRAFFIC_RC, frame, len, &path, pk);
 	if (lost || !path.from->up || !path.to || !path.to->up)
@@ -146,6 +147,25 @@ static uint8_t opcode_of(const struct send_wqe *w, bool first, bool last)
 	return (uint8_t)(plain[first][last] + (write ? WRITE_FIRST - SEND_FIRST : 0) + imm);
 }
 
+/* Copies of up to PAYLOAD_MOST bytes: what a packet of this message begins there. */
+static void whole_show(struct hca *h, struct qp *qp, const struct send_wqe *w, struct packet pk)
+{
+	uint32_t at = qp->rc.sent * mtu_of(qp), left = qp->rc.len - at;
+	uint8_t payload[PAYLOAD_MOST], frame[PACKET_MOST];
+	struct ib_uverbs_qp_dest to;
+	struct path path;
+
+	memcpy(&to, qp->attr.dest, sizeof(to));
+	pk.len = left < PAYLOAD_MOST ? left : PAYLOAD_MOST;
+	pk.payload = payload;
+	if (at % PAYLOAD_MOST || !path_find(h, qp->port, to.sgid_index, to.dgid, &path) ||
+		!sq_gather(h, qp, w, services[w->opcode].first_seg, at, payload, pk.len))
+		return;
+	path.hop_limit = to.hop_limit;
+	path.sport = source_port(to.flow_label, qp->qpn, qp->attr.dest_qpn);
+	wire_send(path.from, path.from, TRAFFIC_RC, false, frame, roce_build(&path, &pk, frame));
+}
+
 static void packet_send(struct hca *h, struct qp *qp, const struct send_wqe *w)
 {
 	struct rc_state *rc = &qp->rc;
@@ -177,8 +197,13 @@ static void packet_send(struct hca *h, struct qp *qp, const struct send_wqe *w)
 			message_fail(h, qp, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR);
 			return;
 		}
+		if (wire_shows_whole_messages() && rc->len > mtu_of(qp)) {
+			whole_show(h, qp, w, pk);
+			pk.hidden = true;
+		}
 		rc->sent++;
 	}
+	pk.hidden |= !fresh && wire_hides_retransmissions();
 	if (rc->sent > rc->ever_sent)
 		rc->ever_sent = rc->sent;
 	rc->requests += fresh;

@@ -134,7 +134,12 @@ static uint32_t frame_hash(const struct frame *f)
 
 struct qp *rss_choose(const struct rss *rss, const struct frame *f)
 {
-	bool spreads = rss->table->obj.ctx->hca->conf->spreads;
-
-	return rss->table->wq[(spreads ? frame_hash(f) : hash(rss, f)) & rss->mask];
+	switch (rss->table->obj.ctx->hca->conf->rss_hash) {
+	case RSS_BY_FRAME:
+		return rss->table->wq[frame_hash(f) & rss->mask];
+	case RSS_NONE:
+		return rss->table->wq[0];
+	default:
+		return rss->table->wq[hash(rss, f) & rss->mask];
+	}
 }

@@ -69,6 +69,8 @@ struct fault {
 };
 
 /* What a frame does that is longer than its receive buffer. */
+/* What chooses the queue of a frame: its fields, its bytes, or nothing: the first one has all. */
+enum rss_hash { RSS_TOEPLITZ, RSS_BY_FRAME, RSS_NONE };
 enum oversize {
 	OVERSIZE_KILLS, /* the queue is in error, receives are flushed */
 	OVERSIZE_HALTS, /* the queue is in error and flushes nothing */
@@ -116,6 +118,7 @@ struct hca_conf {
 	uint64_t guid;
 	bool sniffer, ib_sniffer;
 	bool no_rss, no_striding, no_rss_sniffer;
+	bool lossy_striding; /* each so many-th frame of a striding queue vanishes */
 	enum moderation moderation;
 	enum oversize oversize;
 	bool compresses;       /* completions, without being asked */
@@ -126,9 +129,9 @@ struct hca_conf {
 	bool leftovers;	       /* objects of killed processes stay */
 	uint64_t linger_ns;    /* how long frames go on after destroy_flow */
 	int qp_counter;
-	bool foreign_qps;      /* RDMA netlink lists queue pairs as those of another process */
-	bool vport_names;      /* counters of a queue pair have names like vport_out_of_buffer */
-	bool spreads;	       /* frames of one flow over all queues */
+	bool foreign_qps; /* RDMA netlink lists queue pairs as those of another process */
+	bool vport_names; /* counters of a queue pair have names like vport_out_of_buffer */
+	enum rss_hash rss_hash;
 	uint64_t lost_events;  /* each so many-th completion event; 0: none */
 	bool ioctl_context;    /* contexts are made by ioctl */
 	char gateway[128];     /* how the command gateway behaves */
@@ -233,7 +236,8 @@ struct rss;
 struct striding {
 	bool on, two_byte_shift;
 	uint8_t log_bytes, log_strides;
-	uint32_t at; /* strides consumed of the entry that is being filled */
+	uint32_t at;	 /* strides consumed of the entry that is being filled */
+	uint64_t frames; /* that arrived, where some vanish */
 };
 
 /* A reliable connection. Of a UD queue pair only psn is used. */
@@ -541,11 +545,15 @@ int clock_cq(struct cq *cq, bool stamps, uint32_t driver_flags);
 
 /* ---- striding receive queues (striding.c) ---- */
 
+void striding_conf(struct hca_conf *d, const char *v);
+
 /* A frame's length as a completion of this queue has it. */
 uint32_t rq_byte_cnt(const struct qp *rq, uint32_t len);
 /* The entry, or the strides, that such a completion takes. */
 void rq_consume(struct qp *rq, uint32_t byte_cnt);
 /* Closes the current entry with a filler when it cannot hold the frame. */
+/* Whether this frame vanishes, and nothing counts it. */
+bool striding_loses(const struct hca *h, struct qp *rq);
 bool striding_has_room(struct hca *h, struct qp *rq, uint32_t len);
 /* Writes frame and completion. Returns 0 or the syndrome that the entry earns. */
 uint8_t striding_deliver(struct hca *h, struct qp *rq, const struct frame *f, uint64_t stamp);

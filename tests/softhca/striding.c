@@ -11,7 +11,13 @@
 
 #include "softhca.h"
 
-enum { FILLER = 1u << 31, CONSUMED_SHIFT = 16, NEXT_SEG = 1 };
+enum { FILLER = 1u << 31, CONSUMED_SHIFT = 16, NEXT_SEG = 1, LOST_EVERY = 16 };
+
+void striding_conf(struct hca_conf *d, const char *v)
+{
+	d->no_striding = !strcmp(v, "no");
+	d->lossy_striding = !strcmp(v, "lossy");
+}
 
 static uint32_t strides_of(const struct striding *s, uint32_t len)
 {
@@ -46,6 +52,11 @@ void rq_consume(struct qp *rq, uint32_t byte_cnt)
 	}
 	rq->rq_head++;
 	rq->rq_ready--;
+}
+
+bool striding_loses(const struct hca *h, struct qp *rq)
+{
+	return h->conf->lossy_striding && ++rq->stride.frames % LOST_EVERY == 0;
 }
 
 bool striding_has_room(struct hca *h, struct qp *rq, uint32_t len)

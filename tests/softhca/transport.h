@@ -52,6 +52,7 @@ struct packet {
 	uint64_t va;
 	const uint8_t *payload;
 	uint32_t len;
+	bool hidden; /* flows do not see it */
 };
 
 /* How a packet gets from port to port. */
@@ -82,6 +83,8 @@ enum traffic { TRAFFIC_RC, TRAFFIC_UD, TRAFFIC_MULTICAST, TRAFFIC_RAW, TRAFFIC_K
 
 /* Whether the Nth request packet of a queue pair, from 1, is lost downstream of the sniffer. */
 bool wire_loses(uint64_t nth);
+bool wire_hides_retransmissions(void);
+bool wire_shows_whole_messages(void);
 /*
  * Shows the flows a frame that a queue pair sent. to: the port that it arrives at, if it is not
  * lost; NULL: none of this device.

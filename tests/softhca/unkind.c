@@ -65,7 +65,9 @@ bool unkind_key(struct hca_conf *d, const char *key, const char *v)
 	else if (!strcmp(key, "leftovers"))
 		d->leftovers = !strcmp(v, "yes");
 	else if (!strcmp(key, "rss_hash"))
-		d->spreads = !strcmp(v, "frame");
+		d->rss_hash = !strcmp(v, "frame")  ? RSS_BY_FRAME
+			      : !strcmp(v, "none") ? RSS_NONE
+						   : RSS_TOEPLITZ;
 	else if (!strcmp(key, "lost_events"))
 		d->lost_events = strtoull(v, NULL, 0);
 	else if (!strcmp(key, "context"))

@@ -45,6 +45,8 @@ static struct {
 	uint32_t cut;		 /* bytes that every frame lacks at its end */
 	uint64_t unseen_every;	 /* of the frames as sent; 0: all are seen */
 	uint64_t drop_every;	 /* 0: none */
+	bool once;		 /* retransmissions are not seen */
+	bool unsegmented;	 /* the copy of a message is made before it is cut into packets */
 	bool shared;
 } conf = {.copies = {1, 1, 1, 1}};
 
@@ -97,6 +99,10 @@ static void deliver_parse(char *spec)
 			conf.trailer[0] = conf.trailer[1] = trailer_parse(t + 8);
 		else if (!strncmp(t, "sent_trailer=", 13))
 			conf.trailer[1] = trailer_parse(t + 13);
+		else if (!strcmp(t, "retransmissions=no"))
+			conf.once = true;
+		else if (!strcmp(t, "segmented=no"))
+			conf.unsegmented = true;
 		else if (!strcmp(t, "icrc=absent"))
 			conf.icrc = ICRC_ABSENT;
 		else if (!strcmp(t, "icrc=zero"))
@@ -122,6 +128,16 @@ bool wire_conf_line(const char *key, char *v)
 bool wire_loses(uint64_t nth)
 {
 	return conf.drop_every && nth % conf.drop_every == 0;
+}
+
+bool wire_hides_retransmissions(void)
+{
+	return conf.once;
+}
+
+bool wire_shows_whole_messages(void)
+{
+	return conf.unsegmented;
 }
 
 static bool has_vlan(const struct frame *f)
