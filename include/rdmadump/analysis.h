@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 #include <rdmadump/annotate.h>
+#include <rdmadump/application.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/error.h>
 #include <rdmadump/finding.h>
@@ -19,13 +20,6 @@
 #include <stdio.h>
 
 #define RD_REPORT_VERSION 2
-
-/* How often something happened, and when. Frames count from 1 over all input. */
-struct rd_incident {
-	uint64_t count;
-	uint64_t first_frame, last_frame; /* 0: never */
-	uint64_t first_ns, last_ns;
-};
 
 /* What can happen to one side of a conversation: one row of incident.def each. */
 enum rd_incident_kind {
@@ -64,11 +58,6 @@ enum rd_latency_kind {
 	RD_LATENCY_MESSAGE, /* from the first packet of a SEND or WRITE to its ACK */
 	RD_LATENCY_TIMEOUT, /* silence before a retransmission round without a NAK */
 	RD_LATENCY_COUNT
-};
-
-/* Nanoseconds; percentiles are interpolated within histogram steps a quarter of an octave wide. */
-struct rd_latency {
-	uint64_t n, min, p50, p90, p99, max;
 };
 
 struct rd_endpoint {
@@ -112,6 +101,10 @@ struct rd_connection {
 	uint8_t retry_count, rnr_retry; /* of the REQ; RNR: 7 is unlimited */
 	uint8_t reply_rnr_retry;	/* of the REP */
 	uint8_t ack_timeout;		/* of the REQ's path: 4.096 us * 2^n */
+	uint8_t app;			/* application that it asks for, 0: none that is known */
+	uint8_t app_signs;		/* RD_APP_BY_* */
+	uint16_t port;			/* of its service id, 0: it has none */
+	struct rd_app_queue queue;
 };
 
 /* The process of a QP. */
@@ -310,9 +303,10 @@ struct rd_conversation {
 	bool local[2];		   /* a, b: of a device whose facts the file has */
 	struct rd_owner *owner[2]; /* of a's and b's QP; NULL: unknown */
 	enum rd_owner_state owner_state[2];
-	struct rd_connection *connection; /* NULL: unknown */
-	struct rd_side side[2];		  /* a's and b's */
-	struct rd_series series;	  /* both directions; n = 0: not kept */
+	struct rd_connection *connection;   /* NULL: unknown */
+	struct rd_application *application; /* NULL: unknown */
+	struct rd_side side[2];		    /* a's and b's */
+	struct rd_series series;	    /* both directions; n = 0: not kept */
 };
 
 #define RD_MAD_ROWS 512
@@ -433,6 +427,8 @@ struct rd_report {
 	unsigned int n_unread;
 	struct rd_mad_row *mads; /* by class, attribute, method */
 	size_t n_mads;
+	struct rd_application *applications; /* of all conversations */
+	size_t n_applications;
 	uint64_t mads_left_out; /* frames for which there was no room in the table */
 	struct rd_judgement verdict;
 	struct rd_hosts hosts;

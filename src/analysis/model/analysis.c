@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Takes frames in batches: counts each, checks its CRC, and passes it to the part that handles it.
  */
+#include "app.h"
 #include "refused.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ int rd_analysis_open(
 		goto fail;
 	a->config = *config;
 	a->linktype = -1;
+	a->app_budget = (struct app_budget){SAMPLES_ALL, APP_OPEN_ALL, APP_OPERATIONS_ALL};
 	a->facts_ns = UINT64_MAX;
 	pair_init(a);
 	datagram_init(a);
@@ -580,6 +582,7 @@ void rd_analysis_close(struct rd_analysis *a)
 		free(a->files[i].name);
 		free(a->files[i].damage);
 	}
+	apps_free(a);
 	flow_table_free(&a->flows);
 	analysis_facts_free(a->facts);
 	grid_free(&a->grid);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Connections that the CM makes and ends: IBTA volume 1, 12.6 and 12.9. */
+#include "../apps/apps.h"
 #include "state.h"
 
 /* The open request with this communication ID between two addresses; NULL: none. */
@@ -36,6 +37,7 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 		.ack_timeout = cm->ack_timeout,
 		.net = f->id.net,
 		.used = true};
+	r->app = (uint8_t)app_asked(cm, &r->port, &r->app_signs, &r->queue);
 	memcpy(r->src, f->id.src, sizeof(r->src));
 	memcpy(r->dst, f->id.dst, sizeof(r->dst));
 }
@@ -52,12 +54,12 @@ static void cm_reply(struct rd_analysis *a, struct flow *f, const struct rd_cm *
 	r->answered = true;
 	there = flow_key(f->id.net, f->id.dst, f->id.src, cm->qpn, RD_QP_UNKNOWN);
 	back = flow_key(f->id.net, f->id.src, f->id.dst, r->qpn, RD_QP_UNKNOWN);
-	made = (struct rd_connection){
-		r->service, r->frame, r->retry_count, r->rnr_retry, cm->rnr_retry, r->ack_timeout};
-	pair_link(a, &(struct link_pair){
-			     there.k1, there.k2, back.k1, back.k2, cm->psn, RD_PAIR_CM, made});
-	pair_link(a, &(struct link_pair){
-			     back.k1, back.k2, there.k1, there.k2, r->psn, RD_PAIR_CM, made});
+	made = (struct rd_connection){r->service, r->frame, r->retry_count, r->rnr_retry,
+		cm->rnr_retry, r->ack_timeout, r->app, r->app_signs, r->port, r->queue};
+	pair_link(a, &(struct link_pair){there.k1, there.k2, back.k1, back.k2, cm->psn, RD_PAIR_CM,
+			     true, made});
+	pair_link(a, &(struct link_pair){back.k1, back.k2, there.k1, there.k2, r->psn, RD_PAIR_CM,
+			     false, made});
 }
 
 static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The table of flows: an open hash of pointers, behind a cache of the flows used last. */
-#include "state.h"
+#include "app.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
@@ -12,6 +12,8 @@
  * Missing responses to READs and atomics make the sender go back without a timer. */
 #define COPY_STEPS	 32
 #define COPY_STEPS_FETCH 8
+
+struct app_queue app_none; /* never changed */
 
 static inline uint64_t load64(const uint8_t *p)
 {

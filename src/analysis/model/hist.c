@@ -101,6 +101,41 @@ bool hist_add(struct hist **hist, uint64_t ns)
 	return true;
 }
 
+/* Adds n samples of a step. */
+static bool add_many(struct hist **to, unsigned int step, uint32_t n)
+{
+	while (n) {
+		struct hist *h = *to;
+		uint32_t count, room;
+
+		if (!h || step - h->first >= h->steps || is_full(h, step - h->first)) {
+			if (!make_room(to, step))
+				return false;
+			h = *to;
+		}
+		count = count_of(h, step - h->first);
+		room = (uint32_t)((UINT64_C(1) << h->width * 8) - 1) - count;
+		if (!room)
+			break;
+		count_set(h, step - h->first, count + (n < room ? n : room));
+		n -= n < room ? n : room;
+	}
+	return true;
+}
+
+bool hist_join(struct hist **to, const struct hist *from)
+{
+	for (unsigned int i = 0; i < from->steps; i++)
+		if (!add_many(to, from->first + i, count_of(from, i)))
+			return false;
+	if (!(*to)->n || from->min < (*to)->min)
+		(*to)->min = from->min;
+	if (from->max > (*to)->max)
+		(*to)->max = from->max;
+	(*to)->n += from->n;
+	return true;
+}
+
 /* The value that `part` percent of the samples do not exceed. */
 static uint64_t percentile(const struct hist *h, unsigned int part)
 {

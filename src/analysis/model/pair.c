@@ -5,7 +5,7 @@
  * drivers compute from both QP numbers (rdma_get_udp_sport() in the kernel's ib_verbs.h), or by
  * PSNs that only one requester waits for.
  */
-#include "state.h"
+#include "app.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
@@ -176,6 +176,7 @@ static void link_apply(struct rd_analysis *a, const struct link_pair *l)
 		flow_incident(a, f, RD_INC_RESTART, 1);
 		flow_expect(f, l->psn);
 		f->req.start_known = true;
+		app_restart(f);
 	}
 	if (f)
 		f->pair.ack_timeout = l->made.ack_timeout;

@@ -3,6 +3,7 @@
  * Requests, packet by packet: what is new, what was retransmitted and why, how a receiver responds.
  * IBTA volume 1: 9.7.2 (PSNs), 9.7.3 (requests), 9.7.5.1 (responder), 9.9.2 (requester).
  */
+#include "app.h"
 #include "refused.h"
 
 #define FAR	     (1 << 20) /* packets: larger than any window; the sequence restarted */
@@ -41,6 +42,8 @@ static inline __attribute__((always_inline)) void message_take(
 		bytes = 0;
 		f->req.message_ns = it->ns;
 		refused_remember(a, f, it, verb);
+		if (verb == RD_VERB_SEND && f->app != &app_none)
+			app_send(a, f, it);
 	}
 	f->req.message_bytes = bytes + payload;
 	if (!f->ack.refused)
@@ -498,6 +501,7 @@ static bool sequence_odd(
 	} else if (request_restarts(f, it->p, d)) {
 		flow_incident(a, f, RD_INC_RESTART, 1);
 		flow_expect(f, psn);
+		app_restart(f);
 	}
 	if (psn_diff(psn, f->req.next) >= 0) {
 		new_take(a, f, t, psn, span);

@@ -67,6 +67,8 @@ struct hist {
 /* Adds a sample; allocates or enlarges *h (NULL at first) where needed, to be freed with free().
  * False if out of memory. */
 bool hist_add(struct hist **h, uint64_t ns);
+/* Adds all samples of `from`, which has some. False if out of memory. */
+bool hist_join(struct hist **to, const struct hist *from);
 struct rd_latency hist_result(const struct hist *h);
 
 /* --- time series (grid.c) --------------------------------------------------------------------- */
@@ -318,6 +320,14 @@ struct flow_recent {
 	uint16_t ip_id; /* of the newest frame */
 };
 
+struct app_queue;
+extern struct app_queue app_none; /* flow.c */
+
+/* What all queues of applications may still allocate. */
+struct app_budget {
+	uint32_t samples, open, operations;
+};
+
 struct flow {
 	struct flow_key key;
 	struct flow_id id;
@@ -337,7 +347,9 @@ struct flow {
 	struct flow_held *held;	       /* NULL: no gap fits a pause */
 	struct times *times;	       /* NULL until its first request */
 	struct leg *leg;	       /* never NULL */
-	uint8_t psn_plot;	       /* its number, from 1; 0: none */
+	/* NULL: not known yet; `app_none`: it is none of those that are known. */
+	struct app_queue *app;
+	uint8_t psn_plot; /* its number, from 1; 0: none */
 };
 
 /* Whether one of its frames had a valid ICRC. */
@@ -374,6 +386,7 @@ struct link_pair {	 /* two flows that are a pair, from the CM or from resources 
 	uint64_t p1, p2; /* key of its peer */
 	uint32_t psn;	 /* first PSN of the flow's requests; 0xffffffff: unknown */
 	uint8_t how;
+	bool asks;		   /* the sender of the flow sent the REQ */
 	struct rd_connection made; /* by the CM */
 };
 
@@ -384,7 +397,9 @@ struct cm_request {
 	uint8_t retry_count, rnr_retry, ack_timeout;
 	uint8_t net;
 	bool used, answered, rejected;
-	uint16_t repeats;
+	uint8_t app, app_signs;
+	uint16_t repeats, port;
+	struct rd_app_queue queue;
 };
 
 struct cm_reject {
@@ -461,6 +476,7 @@ struct rd_analysis {
 	struct intervals *intervals;
 	struct rd_opcode_use *opcodes; /* 256 */
 	struct psn_plots *psn_plots;
+	struct app_budget app_budget;
 };
 
 /* One frame, for the functions below. */

@@ -302,6 +302,7 @@ static json_t *conversation_json(const struct rd_conversation *c, const struct t
 	set(o, "ipoib", json_boolean(c->ipoib));
 	set(o, "cm", json_boolean(c->cm));
 	set(o, "connection", connection_json(c->connection));
+	set(o, "application", application_json(c->application));
 	set(o, "a", endpoint_json(c, 0));
 	set(o, "b", endpoint_json(c, 1));
 	set(o, "sides",
@@ -344,6 +345,7 @@ json_t *report_frame_json(const struct rd_report *r)
 	set(o, "conversations", json_array());
 	set(o, "conversations_in_all", rd_json_u64(r->n_conversations));
 	set(o, "counters", comparisons);
+	set(o, "applications", applications_json(r));
 	set(o, "mads", mads_json(r));
 	set(o, "mads_left_out", rd_json_u64(r->mads_left_out));
 	set(o, "series", series_json(&r->series, &t));
@@ -391,12 +393,15 @@ const struct list *report_list(const char *key)
 
 void conversation_json_shorten(json_t *conversation)
 {
-	json_t *side;
+	static const char *const details[] = {"operations", "statuses", "slowest"};
+	json_t *side, *application = json_object_get(conversation, "application");
 	const char *key;
 
 	if (!conversation)
 		return;
 	set(conversation, "series", json_null());
+	for (size_t i = 0; i < sizeof(details) / sizeof(*details); i++)
+		json_object_del(application, details[i]);
 	json_object_foreach (json_object_get(conversation, "sides"), key, side) {
 		json_object_del(side, "psn_plot");
 	}

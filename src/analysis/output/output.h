@@ -41,6 +41,12 @@ json_t *times_json(const struct rd_times *t);
 /* The table of management datagrams (mads.c). */
 void mads_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 json_t *mads_json(const struct rd_report *r);
+/* Applications (applications.c): the tables; with -v: that of a conversation. */
+void applications_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
+void application_text(const struct rd_application *app, FILE *out);
+json_t *applications_json(const struct rd_report *r);
+/* Null for NULL. */
+json_t *application_json(const struct rd_application *app);
 /* Null if there are no samples. */
 json_t *latency_json(const struct rd_latency *l);
 /*

@@ -435,7 +435,28 @@
 	};
 	const pairings = {none: "the other QP is unknown", port: "paired by UDP source ports, which drivers compute from both QP numbers", psn: "paired by PSNs and ACKs", cm: "paired by messages of the CM", resource: "paired by the host's list of QPs"};
 	const connection = c => c && `connected by the CM for service ${c.service_id}: retry count ${c.retry_count}, RNR retry ${c.rnr_retry} (REQ) and ${c.reply_rnr_retry} (REP), ACK timeout ${c.ack_timeout}, frame ${String(c.frame)}`;
-	const detail = row => [el("p", {class: "soft"}, [row.c.kind, row.c.transport, pairings[row.c.pairing], connection(row.c.connection)].filter(Boolean).join(", ")),
+	const signs = {port: "the port of the CM's service id", private_data: "private data of the CM's REQ", messages: "its messages"};
+	const queue = q => q && (q.id ? `I/O queue ${q.id}` : "admin queue");
+	const application = a => a && `${a.name}${a.queue ? `, ${queue(a.queue)}` : ""} (${a.certainty}, by ${a.signs.map(key => signs[key]).join(", ")})`;
+	const requests = a => {
+		const number = (name, value, show, bad) => ({name, number: true, value, cell: o => value(o) === null ? "-" : show(value(o)), bad: bad && (o => value(o) > 0)});
+		const time = (name, key) => number(name, o => o.latency && o.latency[key], span);
+		return a && a.operations && a.operations.length > 0 && table([
+			{name: "Request", value: o => o.name, cell: o => o.name}, {name: "Queue", value: o => o.group || "", cell: o => o.group || ""},
+			number("Count", o => o.requests, count), time("Min", "min_ns"), time("Median", "p50_ns"), time("p99", "p99_ns"), time("Max", "max_ns"),
+			number("At frame", o => o.slowest_frame, String), number("Errors", o => o.errors, count, true),
+			number("No reply", o => o.open + o.unanswered, count), number("Inline", o => o.inline && o.inline.bytes, bytes),
+			number("By RDMA", o => o.keyed && o.keyed.bytes, bytes)], a.operations.slice());
+	};
+	const limits = a => [[a.unreadable, "messages cannot be read: cut off, or replaced by zeros"], [a.misfits, "messages are not in its format"],
+		[a.unmatched, "replies without their request in the capture"], [sum(a.operations.map(o => o.untimed)), "replies not timed: messages between may be missing"],
+		[a.not_followed, "requests not followed: too many were open at once"]].filter(([n]) => n).map(([n, text]) => `${count(n)} ${text}`);
+	const applications = () => report.applications.length > 0 && [el("h2", {}, "Applications"), report.applications.map(a => [
+		el("h3", {}, a.name), el("p", {class: "soft small"}, [`${many(a.conversations, "conversation")}, ${a.certainty} by ${a.signs.map(key => signs[key]).join(", ")}`,
+			a.port && `port ${a.port}`, ...a.statuses.map(s => `${count(s.count)} ${s.operation}: ${s.name}, frame ${s.first_frame}`), ...limits(a)].filter(Boolean).join("; ")),
+		requests(a)])];
+	const detail = row => [el("p", {class: "soft"}, [row.c.kind, row.c.transport, pairings[row.c.pairing], connection(row.c.connection), application(row.c.application)].filter(Boolean).join(", ")),
+		requests(row.c.application),
 		el("div", {class: "pair"}, sideview(row.c, row.name), sideview(row.c, row.name === "a" ? "b" : "a")), el("h3"), plots(row.c.series, findingsof(row.c))];
 
 	const pairs = () => {
@@ -452,7 +473,8 @@
 		return [el("h2", {}, "QP pairs"), rows.length ? [el("p", {class: "soft small"}, "One row for each requester; click a pair for its details, a heading to sort.",
 			hidden > 0 && ` ${many(hidden, "more pair")} not in this report.`), table([
 			{name: "Requester \u2192 responder", value: r => endpoint(r.from) + endpoint(r.to), cell: r => `${endpoint(r.from)} \u2192 ${endpoint(r.to)}`},
-			{name: "Verbs", value: r => Object.keys(r.s.verbs).join(" "), cell: r => [r.c.transport, ...Object.keys(r.s.verbs)].join(" ")},
+			{name: "Verbs", value: r => Object.keys(r.s.verbs).join(" "),
+				cell: r => [r.c.transport, ...Object.keys(r.s.verbs)].join(" ") + (r.c.application ? ` (${r.c.application.name})` : "")},
 			number("Frames", r => r.s.frames, count), number("New data", r => r.s.goodput_bytes, bytes),
 			number("Goodput", r => r.s.last_ns > r.s.first_ns ? r.s.goodput_bytes * 8e9 / (r.s.last_ns - r.s.first_ns) : null, rate),
 			number("Retx", r => times(r.s, "retransmitted"), count, true),
@@ -497,7 +519,7 @@
 		/* Plots are drawn when another capture may be the current one. */
 		for (const c of one.conversations)
 			c.findings = one.findings.filter(f => f.conversation === c.id);
-		return [title(), verdict(report.verdict), tiles(), groups(report.groups, report.findings), psnplots(), course(), pairs(), pauses(), mads(), checks(), files()];
+		return [title(), verdict(report.verdict), tiles(), groups(report.groups, report.findings), psnplots(), course(), applications(), pairs(), pauses(), mads(), checks(), files()];
 	};
 
 	/* --- two ends of the same traffic --- */

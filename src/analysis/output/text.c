@@ -342,6 +342,8 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 	put_owner(p, c, side);
 	if (!side && c->connection)
 		put_connection(p, c->connection);
+	if (!side && c->application)
+		application_text(c->application, p->out);
 	side_congestion_text(s, p->out);
 	if (!s->requests)
 		return;
@@ -447,6 +449,7 @@ void rd_report_text(const struct rd_report *r, const struct rd_report_style *sty
 	put_head(&p);
 	put_findings(&p);
 	put_table(&p);
+	applications_text(r, style, out);
 	pauses_text(r, out);
 	hosts_text(r, style, out);
 	mads_text(r, style, out);

@@ -150,8 +150,8 @@ static struct rd_connection *connection_of(
  * Side a is the one with more requests. A flow without a peer has requests of its sender, or
  * responses to its receiver.
  */
-static bool fill_conversation(
-	struct rd_analysis *a, struct rd_conversation *c, struct flow *f, struct flow *g)
+static bool fill_conversation(struct rd_analysis *a, struct rd_conversation *c, struct flow *f,
+	struct flow *g, struct app_sum sums[APPS])
 {
 	struct rd_endpoint from = {.qp = RD_QP_UNKNOWN}, to = {.qp = f->id.dest_qp};
 	struct flow *requester = f, *responder = g;
@@ -180,7 +180,8 @@ static bool fill_conversation(
 	c->connection = connection_of(a, f, g);
 	return fill_side(a, &c->side[0], requester, responder) &&
 	       fill_side(a, &c->side[1], responder, requester) &&
-	       fill_series(&c->series, &a->grid, f, g);
+	       fill_series(&c->series, &a->grid, f, g) &&
+	       application_fill(c, sums, requester, responder);
 }
 
 static struct flow *datagram_peer(struct rd_analysis *a, const struct flow *f)
@@ -241,8 +242,16 @@ static void fill_local(const struct rd_analysis *a, struct rd_report *r)
 	}
 }
 
+/* The report has copies of it. */
+static void finish(struct flow *f)
+{
+	app_leave(f);
+	flow_finish(f);
+}
+
 /* `final`: no frames follow, so pending decisions are made and state is freed. */
-static int fill_conversations(struct rd_analysis *a, struct rd_report *r, bool final)
+static int make_conversations(
+	struct rd_analysis *a, struct rd_report *r, struct app_sum sums[APPS], bool final)
 {
 	r->conversations = calloc(a->flows.n + 1, sizeof(*r->conversations));
 	if (!r->conversations)
@@ -257,16 +266,38 @@ static int fill_conversations(struct rd_analysis *a, struct rd_report *r, bool f
 			continue;
 		if (final && g)
 			request_settle(a, g);
-		if (!fill_conversation(a, &r->conversations[r->n_conversations++], f, g))
+		if (!fill_conversation(a, &r->conversations[r->n_conversations++], f, g, sums))
 			return -1;
 		if (final)
-			flow_finish(f);
+			finish(f);
 		if (final && g)
-			flow_finish(g);
+			finish(g);
 	}
 	qsort(r->conversations, r->n_conversations, sizeof(*r->conversations), busier);
 	r->n_shown = r->n_conversations;
 	return 0;
+}
+
+static int make_applications(struct rd_report *r, struct app_sum sums[APPS])
+{
+	r->applications = calloc(APPS, sizeof(*r->applications));
+	if (!r->applications)
+		return -1;
+	for (unsigned int i = 0; i < APPS; i++)
+		if (sums[i].app.conversations &&
+			!app_sum_end(&sums[i], &r->applications[r->n_applications++]))
+			return -1;
+	return 0;
+}
+
+static int fill_conversations(struct rd_analysis *a, struct rd_report *r, bool final)
+{
+	struct app_sum sums[APPS] = {0};
+	int ret = make_conversations(a, r, sums, final) < 0 ? -1 : make_applications(r, sums);
+
+	for (unsigned int i = 0; i < APPS; i++)
+		app_sum_free(&sums[i]);
+	return ret;
 }
 
 static char *copy(const char *text)
@@ -414,6 +445,9 @@ void rd_report_free(struct rd_report *r)
 		owner_free(r->conversations[i].owner[0]);
 		owner_free(r->conversations[i].owner[1]);
 		free(r->conversations[i].connection);
+		if (r->conversations[i].application)
+			application_clear(r->conversations[i].application);
+		free(r->conversations[i].application);
 		free(r->conversations[i].series.points);
 	}
 	for (size_t i = 0; i < r->n_comparisons; i++) {
@@ -424,6 +458,9 @@ void rd_report_free(struct rd_report *r)
 	}
 	for (size_t i = 0; i < r->n_readings; i++)
 		rd_counters_free(&r->readings[i]);
+	for (size_t i = 0; i < r->n_applications; i++)
+		application_clear(&r->applications[i]);
+	free(r->applications);
 	groups_free(&r->groups);
 	free(r->place_of);
 	hosts_free(&r->hosts);

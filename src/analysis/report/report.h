@@ -3,6 +3,7 @@
 #ifndef RDMADUMP_ANALYSIS_REPORT_H
 #define RDMADUMP_ANALYSIS_REPORT_H
 
+#include "../model/app.h"
 #include "../model/state.h"
 
 /* Compares counters of devices with their packets. -1 if out of memory. */
@@ -13,5 +14,21 @@ int readings_judge(const struct rd_analysis *a, struct rd_report *r);
 void readings_correct(const struct rd_analysis *a, struct rd_report *r);
 /* The priorities that settings in the file lead to, in all sides of conversations. */
 void classes_fill(const struct rd_analysis *a, struct rd_report *r);
+
+/* One application, of as many queues as are added. All zero is an empty one. */
+struct app_sum {
+	struct rd_application app;
+	struct samples *latencies; /* of each operation */
+	size_t room;
+};
+
+/* Moves the result into *out, for application_clear(). False if out of memory. */
+bool app_sum_end(struct app_sum *s, struct rd_application *out);
+void app_sum_free(struct app_sum *s);
+/* The application of a conversation of these flows, the first one of which is side a's; and adds it
+ * to those of the capture, by number. False if out of memory. */
+bool application_fill(struct rd_conversation *c, struct app_sum sums[APPS], const struct flow *a,
+	const struct flow *b);
+void application_clear(struct rd_application *app);
 
 #endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What is known of each application: its ports, and the format of its messages. Pure functions of
+ * captured bytes, which are untrusted.
+ */
+#ifndef RDMADUMP_ANALYSIS_APPS_H
+#define RDMADUMP_ANALYSIS_APPS_H
+
+#include <rdmadump/application.h>
+#include <rdmadump/packet.h>
+
+/* The first packet of a SEND. */
+struct app_bytes {
+	const uint8_t *data;
+	uint32_t captured; /* bytes that can be read */
+	uint32_t length;   /* bytes of the packet */
+	bool only;	   /* it is the whole message */
+};
+
+enum app_role {
+	APP_UNREADABLE, /* too little was captured, or zeros instead of it */
+	APP_MISFIT,	/* no message of this application */
+	APP_OTHER,	/* neither request nor reply */
+	APP_REQUEST,
+	APP_REPLY,
+	APP_EITHER, /* a reply if its identifier is that of an open request */
+};
+
+enum app_data { APP_NO_DATA, APP_INLINE, APP_KEYED };
+
+struct app_message {
+	uint64_t operation; /* of a request */
+	uint32_t id;	    /* joins a request and its reply */
+	uint32_t status;    /* of a reply; 0: success */
+	uint32_t bytes;	    /* of its data */
+	uint8_t data;	    /* enum app_data */
+	bool waits;	    /* see struct rd_app_operation */
+};
+
+struct app {
+	const char *key, *name, *requests;
+	uint16_t ports[2]; /* TCP port space; 0: no more */
+	bool strong; /* recognize() is never wrong by accident; else a reply must match, too */
+	/* Whether a REQ's private data, behind the addresses, are its own. NULL: it has none. */
+	bool (*private_data)(const uint8_t *p, uint32_t len, struct rd_app_queue *queue);
+	/* Whether a message of an unknown connection is its own, and of which end. */
+	bool (*recognize)(const struct app_bytes *b, bool *client);
+	/* A message; `client`: from the end that asked for the connection. May learn of the queue.
+	 */
+	enum app_role (*read)(const struct app_bytes *b, bool client, struct rd_app_queue *queue,
+		struct app_message *m);
+	/* Names; `room` includes the NUL. */
+	void (*operation)(char *buf, size_t room, uint64_t operation, const struct rd_app_queue *q);
+	void (*status)(char *buf, size_t room, uint64_t operation, uint32_t status);
+	/* "admin"; NULL: unknown. The member may be NULL. */
+	const char *(*group)(uint64_t operation, const struct rd_app_queue *q);
+};
+
+#define APPS 4
+
+/* By number - 1, as in struct rd_connection. */
+extern const struct app *const apps[APPS];
+
+/*
+ * What a CM REQ asks for: the number of an application with the signs for it, its port, and its
+ * queue. 0: no known one.
+ */
+unsigned int app_asked(
+	const struct rd_cm *cm, uint16_t *port, uint8_t *signs, struct rd_app_queue *queue);
+/* The message in the first packet of a SEND. */
+static inline struct app_bytes app_bytes_of(const struct rd_packet *p)
+{
+	struct app_bytes b = {.data = p->data + p->payload,
+		.length = p->payload_len,
+		.only = p->op->bits & RD_OP_LAST};
+
+	if (p->payload < p->caplen)
+		b.captured = p->caplen - p->payload < b.length ? p->caplen - p->payload : b.length;
+	return b;
+}
+
+/* Whether the first n bytes, as far as captured, are zero: no application has such requests. */
+static inline bool app_is_blank(const struct app_bytes *b, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && i < b->captured; i++)
+		if (b->data[i])
+			return false;
+	return true;
+}
+
+extern const struct app app_nvme;
+
+#endif

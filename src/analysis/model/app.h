@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The application of a flow: its requests that wait for a reply, and what was measured. */
+#ifndef RDMADUMP_ANALYSIS_APP_H
+#define RDMADUMP_ANALYSIS_APP_H
+
+#include "../apps/apps.h"
+#include "state.h"
+
+/* --- samples (samples.c) ---------------------------------------------------------------------- */
+
+/* Durations: all of them as long as the budget of the analysis lasts, then a histogram. */
+struct samples {
+	uint64_t n, sum;
+	uint64_t *all;
+	uint32_t kept, room;
+	struct hist *rest;
+};
+
+#define SAMPLES_ALL (1U << 20) /* that are kept, of all applications */
+
+/* Takes from *budget what it keeps. False if out of memory. */
+bool samples_add(struct samples *s, uint64_t ns, uint32_t *budget);
+/* Adds the samples of another one. False if out of memory. */
+bool samples_join(struct samples *to, const struct samples *from);
+/* *exact: no percentile is interpolated. False if out of memory. */
+bool samples_result(const struct samples *s, struct rd_latency *out, bool *exact);
+void samples_free(struct samples *s);
+
+/* --- requests and replies (app.c) ------------------------------------------------------------- */
+
+#define APP_OPEN_MAX	   4096	      /* open requests of a queue */
+#define APP_OPEN_ALL	   (1U << 20) /* slots for them, of all queues */
+#define APP_OPERATIONS	   64	      /* of a queue; the last one stands for all others */
+#define APP_OPERATIONS_ALL (1U << 18)
+#define APP_STATUSES	   16
+#define APP_OTHERS	   UINT64_MAX /* the operation of that last one */
+
+struct app_operation {
+	uint64_t operation;
+	uint64_t requests, replies, open, unanswered, errors, untimed;
+	bool waits;
+	struct rd_app_data inlined, keyed;
+	struct samples latency;
+	uint64_t slowest_ns, slowest_frame, slowest_reply_frame;
+};
+
+struct app_status {
+	uint64_t operation;
+	uint32_t code;
+	struct rd_incident replies;
+};
+
+struct app_slow {
+	uint64_t ns, frame, reply_frame, operation;
+};
+
+/* A request without a reply yet. */
+struct app_open {
+	uint64_t ns, frame;
+	uint32_t id, psn;
+	uint8_t operation; /* its index */
+	bool server;	   /* sent by the server */
+	bool used;
+};
+
+/* One connection of an application; both flows have it. */
+struct app_queue {
+	const struct app *app;
+	const struct flow *client; /* NULL: its frames were not captured, or are not known yet */
+	const struct flow *server;
+	uint8_t users;	/* flows that have it */
+	uint8_t signs;	/* RD_APP_BY_*; bytes: recognized, or a reply matched a request */
+	bool restarted; /* the QP has a new connection since the last message */
+	uint16_t port;
+	struct rd_app_queue queue;
+	uint64_t messages, unreadable, misfits, unmatched, not_followed;
+	struct app_open *open; /* an open hash by id and sender */
+	uint32_t open_mask, n_open;
+	struct app_operation *operations;
+	uint8_t n_operations, room_operations;
+	struct app_status *statuses;
+	uint8_t n_statuses;
+	uint8_t n_slowest;
+	struct app_slow slowest[RD_APP_SLOWEST]; /* longest first */
+};
+
+/* A new connection of its QP begins. */
+static inline void app_restart(struct flow *f)
+{
+	if (f->app == &app_none)
+		f->app = NULL;
+	else if (f->app && (f == f->app->client || !f->app->client))
+		f->app->restarted = true;
+}
+
+/* The first packet of a SEND of new data, of a flow whose application is not `app_none`. */
+void app_send(struct rd_analysis *a, struct flow *f, const struct item *it);
+/* How sure it is. False: too little is known to name it. */
+bool app_certainty(const struct app_queue *q, enum rd_certainty *certainty);
+/* The flow does not need it any more. */
+void app_leave(struct flow *f);
+/* The same for all flows. */
+void apps_free(struct rd_analysis *a);
+
+#endif

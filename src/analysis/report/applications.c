@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What was measured of applications: of one conversation, and of all that have the same one. */
+#include "report.h"
+#include <stdlib.h>
+
+#define OPERATIONS_MAX 256 /* of one application; names of further ones are "others" */
+#define STATUSES_MAX   64
+
+/* --- operations ------------------------------------------------------------------------------- */
+
+static void operation_name(char *name, const struct app_queue *q, uint64_t operation)
+{
+	if (operation == APP_OTHERS)
+		snprintf(name, RD_APP_NAME, "others");
+	else
+		q->app->operation(name, RD_APP_NAME, operation, &q->queue);
+}
+
+static const char *group_of(const struct app_queue *q, uint64_t operation)
+{
+	return q->app->group && operation != APP_OTHERS ? q->app->group(operation, &q->queue)
+							: NULL;
+}
+
+/* Its number; SIZE_MAX: out of memory. Names of groups are static, so equal ones are the same. */
+static size_t row_of(struct app_sum *s, const char *name, const char *group)
+{
+	struct rd_application *app = &s->app;
+	size_t n = app->n_operations;
+
+	for (size_t i = 0; i < n; i++)
+		if (app->operations[i].group == group && !strcmp(app->operations[i].name, name))
+			return i;
+	if (n >= OPERATIONS_MAX && group)
+		return row_of(s, "others", NULL);
+	if (n >= OPERATIONS_MAX && strcmp(name, "others") != 0)
+		return row_of(s, "others", NULL);
+	if (n == s->room) {
+		size_t room = n ? n * 2 : 4;
+		struct rd_app_operation *list = reallocarray(app->operations, room, sizeof(*list));
+		struct samples *latencies;
+
+		if (!list)
+			return SIZE_MAX;
+		app->operations = list;
+		latencies = reallocarray(s->latencies, room, sizeof(*latencies));
+		if (!latencies)
+			return SIZE_MAX;
+		s->latencies = latencies;
+		s->room = room;
+	}
+	app->operations[n] = (struct rd_app_operation){.group = group};
+	snprintf(app->operations[n].name, RD_APP_NAME, "%s", name);
+	s->latencies[n] = (struct samples){0};
+	app->n_operations++;
+	return n;
+}
+
+static void data_join(struct rd_app_data *to, const struct rd_app_data *from)
+{
+	if (!from->n)
+		return;
+	if (!to->n || from->smallest < to->smallest)
+		to->smallest = from->smallest;
+	if (from->largest > to->largest)
+		to->largest = from->largest;
+	to->n += from->n;
+	to->bytes += from->bytes;
+}
+
+static bool operation_add(
+	struct app_sum *s, const struct app_queue *q, const struct app_operation *from)
+{
+	char name[RD_APP_NAME];
+	struct rd_app_operation *to;
+	size_t row;
+
+	operation_name(name, q, from->operation);
+	row = row_of(s, name, group_of(q, from->operation));
+	if (row == SIZE_MAX)
+		return false;
+	to = &s->app.operations[row];
+	to->waits |= from->waits;
+	to->requests += from->requests;
+	to->replies += from->replies;
+	to->open += from->open;
+	to->unanswered += from->unanswered;
+	to->errors += from->errors;
+	to->untimed += from->untimed;
+	data_join(&to->inlined, &from->inlined);
+	data_join(&to->keyed, &from->keyed);
+	if (from->latency.n && from->slowest_ns >= to->latency.max) {
+		to->latency.max = from->slowest_ns;
+		to->slowest_frame = from->slowest_frame;
+		to->slowest_reply_frame = from->slowest_reply_frame;
+	}
+	return samples_join(&s->latencies[row], &from->latency);
+}
+
+/* Requests that still wait. */
+static bool open_add(struct app_sum *s, const struct app_queue *q)
+{
+	for (uint32_t i = 0; q->open && i <= q->open_mask; i++) {
+		uint64_t operation;
+		char name[RD_APP_NAME];
+		size_t row;
+
+		if (!q->open[i].used)
+			continue;
+		operation = q->operations[q->open[i].operation].operation;
+		operation_name(name, q, operation);
+		row = row_of(s, name, group_of(q, operation));
+		if (row == SIZE_MAX)
+			return false;
+		s->app.operations[row].open++;
+	}
+	return true;
+}
+
+/* --- errors and slow requests ----------------------------------------------------------------- */
+
+static void incident_join(struct rd_incident *to, const struct rd_incident *from)
+{
+	if (!to->count || from->first_frame < to->first_frame) {
+		to->first_frame = from->first_frame;
+		to->first_ns = from->first_ns;
+	}
+	if (from->last_frame > to->last_frame) {
+		to->last_frame = from->last_frame;
+		to->last_ns = from->last_ns;
+	}
+	to->count += from->count;
+}
+
+static bool status_add(
+	struct rd_application *app, const struct app_queue *q, const struct app_status *from)
+{
+	struct rd_app_status made = {.code = from->code}, *list;
+
+	operation_name(made.operation, q, from->operation);
+	q->app->status(made.name, RD_APP_NAME, from->operation, from->code);
+	for (size_t i = 0; i < app->n_statuses; i++) {
+		struct rd_app_status *s = &app->statuses[i];
+
+		if (s->code == made.code && !strcmp(s->operation, made.operation)) {
+			incident_join(&s->replies, &from->replies);
+			return true;
+		}
+	}
+	if (app->n_statuses == STATUSES_MAX)
+		return true;
+	list = reallocarray(app->statuses, app->n_statuses + 1, sizeof(*list));
+	if (!list)
+		return false;
+	app->statuses = list;
+	made.replies = from->replies;
+	list[app->n_statuses++] = made;
+	return true;
+}
+
+static void slow_add(
+	struct rd_application *app, const struct app_queue *q, const struct app_slow *slow)
+{
+	unsigned int at = app->n_slowest;
+
+	while (at && app->slowest[at - 1].ns < slow->ns)
+		at--;
+	if (at == RD_APP_SLOWEST)
+		return;
+	if (app->n_slowest < RD_APP_SLOWEST)
+		app->n_slowest++;
+	memmove(&app->slowest[at + 1], &app->slowest[at],
+		(app->n_slowest - at - 1) * sizeof(app->slowest[0]));
+	app->slowest[at] = (struct rd_app_slow){
+		.ns = slow->ns, .frame = slow->frame, .reply_frame = slow->reply_frame};
+	operation_name(app->slowest[at].operation, q, slow->operation);
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+/* False if out of memory. */
+static bool app_sum_add(struct app_sum *s, const struct app_queue *q)
+{
+	struct rd_application *app = &s->app;
+	enum rd_certainty certainty;
+
+	if (!app_certainty(q, &certainty))
+		return true;
+	if (!app->conversations || certainty < app->certainty)
+		app->certainty = (uint8_t)certainty;
+	app->key = q->app->key;
+	app->name = q->app->name;
+	app->requests = q->app->requests;
+	app->signs |= q->signs;
+	app->port = app->port ? app->port : q->port;
+	app->conversations++;
+	app->messages += q->messages;
+	app->unreadable += q->unreadable;
+	app->misfits += q->misfits;
+	app->unmatched += q->unmatched;
+	app->not_followed += q->not_followed;
+	for (unsigned int i = 0; i < q->n_operations; i++)
+		if (!operation_add(s, q, &q->operations[i]))
+			return false;
+	for (unsigned int i = 0; i < q->n_statuses; i++)
+		if (!status_add(app, q, &q->statuses[i]))
+			return false;
+	for (unsigned int i = 0; i < q->n_slowest; i++)
+		slow_add(app, q, &q->slowest[i]);
+	return open_add(s, q);
+}
+
+/* I/O before admin, then those with most requests. */
+static int by_use(const void *x, const void *y)
+{
+	const struct rd_app_operation *a = x, *b = y;
+	int order = strcmp(a->group ? a->group : "", b->group ? b->group : "");
+
+	if (order)
+		return order;
+	if (a->requests != b->requests)
+		return a->requests < b->requests ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+bool app_sum_end(struct app_sum *s, struct rd_application *out)
+{
+	for (size_t i = 0; i < s->app.n_operations; i++) {
+		struct rd_app_operation *op = &s->app.operations[i];
+
+		op->latency_sum = s->latencies[i].sum;
+		if (!samples_result(&s->latencies[i], &op->latency, &op->exact))
+			return false;
+	}
+	if (s->app.n_operations)
+		qsort(s->app.operations, s->app.n_operations, sizeof(*s->app.operations), by_use);
+	*out = s->app;
+	s->app.operations = NULL;
+	s->app.statuses = NULL;
+	return true;
+}
+
+void app_sum_free(struct app_sum *s)
+{
+	for (size_t i = 0; s->latencies && i < s->app.n_operations; i++)
+		samples_free(&s->latencies[i]);
+	free(s->latencies);
+	application_clear(&s->app);
+	*s = (struct app_sum){0};
+}
+
+void application_clear(struct rd_application *app)
+{
+	free(app->operations);
+	free(app->statuses);
+}
+
+/* --- a conversation --------------------------------------------------------------------------- */
+
+static const struct app_queue *queue_of(const struct flow *f)
+{
+	return f && f->app && f->app != &app_none ? f->app : NULL;
+}
+
+static uint8_t side_of_client(const struct app_queue *q, const struct flow *a, const struct flow *b)
+{
+	if (q->client)
+		return q->client == a ? 0 : q->client == b ? 1 : 2;
+	return q->server && q->server == a ? 1 : q->server && q->server == b ? 0 : 2;
+}
+
+bool application_fill(struct rd_conversation *c, struct app_sum sums[APPS], const struct flow *a,
+	const struct flow *b)
+{
+	const struct app_queue *q = queue_of(a) ? queue_of(a) : queue_of(b);
+	struct app_sum one = {0};
+	enum rd_certainty certainty;
+	unsigned int number = 0;
+	bool done;
+
+	if (!q || !app_certainty(q, &certainty))
+		return true;
+	while (apps[number] != q->app)
+		number++;
+	c->application = calloc(1, sizeof(*c->application));
+	done = c->application && app_sum_add(&one, q) && app_sum_end(&one, c->application) &&
+	       app_sum_add(&sums[number], q);
+	app_sum_free(&one);
+	if (!done)
+		return false;
+	c->application->queue = q->queue;
+	c->application->client = side_of_client(q, a, b);
+	return true;
+}
