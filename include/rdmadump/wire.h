@@ -27,8 +27,8 @@ struct rd_local {
 /*
  * Sets frames[i].direction. Ethernet: out if the source address is the port's own, in if the
  * destination is; unknown if neither or both are. InfiniBand: in if the SLID is not the port's, out
- * if it is, unknown if the DLID is the port's too, or the SLID is the permissive one. Unknown also if the frame is too short or the
- * port's addresses are unknown. Called once per batch; hot path.
+ * if it is, unknown if the DLID is the port's too, or the SLID is the permissive one. Unknown also
+ * if the frame is too short or the port's addresses are unknown. Called once per batch; hot path.
  */
 void rd_direction_mark(const struct rd_local *local, struct rd_frame *frames, unsigned int n);
 

@@ -23,7 +23,7 @@ struct gen_conf {
 	uint64_t seed;
 	uint32_t size_min, size_max;
 	uint32_t qps;
-	int acks; /* 1 yes, 0 no, -1: only when sizes vary */
+	int acks;    /* 1 yes, 0 no, -1: only when sizes vary */
 	bool subnet; /* InfiniBand only: the traffic of subnet.c, of which nothing else is chosen */
 };
 

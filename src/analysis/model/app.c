@@ -94,7 +94,7 @@ static uint32_t open_slot(const struct app_queue *q, uint32_t id, bool server)
 	return i;
 }
 
-/* Removes a slot, and moves those up that were put behind it for want of a better one. */
+/* Removes a slot, and moves those up that were put behind it because theirs was taken. */
 static void open_remove(struct app_queue *q, uint32_t hole)
 {
 	uint32_t i = hole;
