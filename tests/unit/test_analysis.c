@@ -323,6 +323,46 @@ static void reads(void **state)
 	end(&s);
 }
 
+/* A READ whose responses this point has, requested again from the second one on after `ns`. */
+static struct scene read_again(uint64_t ns)
+{
+	struct scene s = begin();
+
+	for (uint32_t psn = 0; psn < 32; psn += 4) {
+		read_request(&s, psn, 4096);
+		respond(&s, RESP_FIRST, psn, OK);
+		respond(&s, RESP_MIDDLE, psn + 1, OK);
+		respond(&s, RESP_MIDDLE, psn + 2, OK);
+		respond(&s, RESP_LAST, psn + 3, OK);
+		s.ns += ns;
+		read_request(&s, psn + 1, 3072);
+		respond(&s, RESP_FIRST, psn + 1, OK);
+		respond(&s, RESP_MIDDLE, psn + 2, OK);
+		respond(&s, RESP_LAST, psn + 3, OK);
+	}
+	return s;
+}
+
+/* The later responses show the requester at once that one is missing: no timer fired. */
+static void response_missing_downstream(void **state)
+{
+	struct scene s = read_again(100000);
+	const struct rd_conversation *c = result(&s);
+
+	(void)state;
+	assert_int_equal(count(c, RD_INC_ROUND_READ), 8);
+	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 0);
+	assert_int_equal(count(c, RD_INC_CROSSED), 0);
+	assert_int_equal(count(c, RD_INC_RESPONSE_LOST), 8);
+	assert_null(finding(&s, "timeout-short"));
+	end(&s);
+	s = read_again(100000000); /* all of them were lost */
+	c = result(&s);
+	assert_int_equal(count(c, RD_INC_ROUND_READ), 0);
+	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 8);
+	end(&s);
+}
+
 static void read_gap(void **state)
 {
 	struct scene s = begin();
@@ -664,6 +704,7 @@ int main(void)
 		cmocka_unit_test(remote_access),
 		cmocka_unit_test(no_response),
 		cmocka_unit_test(reads),
+		cmocka_unit_test(response_missing_downstream),
 		cmocka_unit_test(read_gap),
 		cmocka_unit_test(atomics),
 		cmocka_unit_test(unreliable),

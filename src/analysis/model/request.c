@@ -182,6 +182,12 @@ static bool goes_back(struct flow *f, uint32_t psn, uint32_t span, uint32_t *sta
 	return false;
 }
 
+/* The longest time that a packet may be on its way between this point and the requester. */
+static uint64_t longest_way(const struct flow *f)
+{
+	return f->ack.waited_ns > UNDER_WAY_NS ? f->ack.waited_ns : UNDER_WAY_NS;
+}
+
 /*
  * A round without a NAK: measures how long the sender waited. If the response was captured before,
  * it was lost downstream; if that was just before, both crossed on the path.
@@ -191,11 +197,11 @@ static void round_without_reason(
 {
 	bool answered = f->ack.acked && psn_diff(psn_add(psn, span), f->ack.una) <= 0;
 	uint64_t since = answered ? f->req.progress_ns - f->ack.waited_ns : f->ack.open_since_ns;
-	uint64_t way = f->ack.waited_ns > UNDER_WAY_NS ? f->ack.waited_ns : UNDER_WAY_NS;
 
 	if (answered)
 		flow_incident(a, f,
-			a->ns - f->req.progress_ns <= way ? RD_INC_CROSSED : RD_INC_RESPONSE_LOST,
+			a->ns - f->req.progress_ns <= longest_way(f) ? RD_INC_CROSSED
+								     : RD_INC_RESPONSE_LOST,
 			1);
 	/* Without the responses only the sender's own silence is known. */
 	if (!f->ack.acked && since && f->req.progress_ns > since)
@@ -208,13 +214,18 @@ static void round_without_reason(
 
 /*
  * READs and atomics have responses of their own: a requester that gets a later one repeats them at
- * once, while all responses were captured. With other requests between them it is unknown which
- * were.
+ * once, while all responses were captured. The later one may belong to the same READ: then a
+ * requester that waits longer has got none of them. With other requests between them it is unknown
+ * which were.
  */
 static bool response_is_missing(
 	struct rd_analysis *a, struct flow *f, const struct trouble *t, uint32_t psn, uint32_t span)
 {
-	if (!t->fetches || !f->ack.acked || psn_diff(psn_add(psn, span), f->ack.una) >= 0)
+	bool later = psn_diff(psn_add(psn, span), f->ack.una) < 0;
+	bool within = psn_diff(psn_add(psn, 1), f->ack.una) < 0 &&
+		      a->ns - f->req.progress_ns <= longest_way(f);
+
+	if (!t->fetches || !f->ack.acked || (!later && !within))
 		return false;
 	if (!f->req.verb_at[RD_VERB_SEND] && !f->req.verb_at[RD_VERB_WRITE])
 		flow_incident(a, f, RD_INC_RESPONSE_LOST, 1);
