@@ -318,6 +318,45 @@ static void a_group_has_all_findings_of_a_rule(void **state)
 	rd_findings_free(&r.findings);
 }
 
+/* `times` RNR NAKs for each of the requests of one direction of a QP pair. */
+static void not_ready(
+	struct scene *s, uint32_t to, uint32_t from, bool back, uint32_t psn, int times)
+{
+	const uint8_t aeth[] = {RNR, 0, 0, 1}, ok[] = {OK, 0, 0, 1};
+
+	for (; times; times--) {
+		s->qp = to;
+		put(s, back, SEND_ONLY, psn, NULL, 1024);
+		s->qp = from;
+		put(s, !back, ACK, psn, aeth, sizeof(aeth));
+	}
+	s->qp = to;
+	put(s, back, SEND_ONLY, psn, NULL, 1024);
+	s->qp = from;
+	put(s, !back, ACK, psn, ok, sizeof(ok));
+}
+
+/* A pair whose directions have findings of their own is one, and a flow of datagrams is no pair. */
+static void a_pair_is_counted_once(void **state)
+{
+	struct scene s = begin();
+	const char *all = "2 of 2 QP pairs";
+
+	(void)state;
+	for (uint32_t i = 0; i < 8; i++) {
+		not_ready(&s, 0x100, 0x200, false, 1000 + i, 3);
+		not_ready(&s, 0x101, 0x201, false, 500000 + i, 2);
+		not_ready(&s, 0x200, 0x100, true, 900000 + i, 1);
+	}
+	s.qp = 0x300;
+	request(&s, UD_ONLY, 1);
+	assert_int_equal(rd_analysis_report(s.a, &s.r, NULL), 0);
+	assert_string_equal(s.r->verdict.rule, "rnr");
+	if (!strstr(s.r->verdict.whom, all))
+		fail_msg("'%s' in '%s'", all, s.r->verdict.whom);
+	end(&s);
+}
+
 /* --- stragglers ------------------------------------------------------------------------------- */
 
 struct peer {
@@ -529,6 +568,7 @@ int main(void)
 		cmocka_unit_test(a_refusal_by_the_receiver_is_certain),
 		cmocka_unit_test(one_direction_is_no_clean_bill),
 		cmocka_unit_test(a_group_has_all_findings_of_a_rule),
+		cmocka_unit_test(a_pair_is_counted_once),
 		cmocka_unit_test(a_straggler_is_far_slower_than_its_equals),
 		cmocka_unit_test(others_are_no_equals),
 		cmocka_unit_test(a_burst_is_what_arrives_within_100_us),

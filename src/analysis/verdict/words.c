@@ -143,15 +143,32 @@ static bool word_what(struct rd_report *r, const struct rd_group *g)
 	return keep(out, &text, &v->what);
 }
 
+/* How many of the kind there are: QP pairs, with the one-way flows of datagrams if the group is
+ * about such. */
+static size_t conversations_like(const struct rd_report *r, const struct rd_group *g)
+{
+	bool datagrams = false;
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n && !datagrams; i++) {
+		const struct rd_conversation *c =
+			conversation_of(r, r->findings.finding[g->finding[i]].conversation);
+
+		datagrams = c && c->transport == RD_UD;
+	}
+	for (size_t i = 0; i < r->n_conversations; i++)
+		n += datagrams || r->conversations[i].transport != RD_UD;
+	return n;
+}
+
 static bool word_whom(struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
-	size_t n = g->conversations;
+	size_t n = g->conversations, of = conversations_like(r, g);
 	SENTENCE(out, text, room);
 
 	if (n)
-		fprintf(out, "This concerns %zu of %zu QP pair%s: %s", n, r->n_conversations,
-			r->n_conversations == 1 ? "" : "s",
+		fprintf(out, "This concerns %zu of %zu QP pair%s: %s", n, of, of == 1 ? "" : "s",
 			r->findings.finding[g->finding[0]].where);
 	else if (*v->sender)
 		fprintf(out, "This concerns %s -> %s", v->sender, v->receiver);
