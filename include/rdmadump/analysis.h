@@ -397,6 +397,7 @@ struct rd_totals {
 	uint64_t foreign;	   /* to UDP port 4791, but no RoCE; in other_frames */
 	uint64_t truncated;	   /* frames shorter in the file than on the wire */
 	uint64_t backwards;	   /* timestamps earlier than the one before */
+	uint64_t step_ns; /* the shortest time between two frames, 0: no two times differ */
 	uint64_t qps, qps_left_out, frames_left_out; /* over the limit: counted only here */
 	uint64_t silences; /* long pauses of all traffic while several QPs had open requests */
 	uint64_t longest_silence_ns, silence_frame;

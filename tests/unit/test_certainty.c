@@ -207,6 +207,41 @@ static void sure_of_copies(void **state)
 	}
 }
 
+/* Where a clock's steps are as long as a timer, the same time is no proof of a copy. */
+static void sure_of_copies_by_coarse_clock(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	s.ns -= 10000;
+	for (uint32_t psn = 0; psn < 9; psn++) {
+		s.ns += 1000000 - 10000;
+		plain(&s, psn);
+		s.ns -= 10000;
+		plain(&s, psn);
+		s.ns -= 10000;
+		respond(&s, ACK, psn, OK);
+	}
+	assert_certainty(&s, "duplicated", RD_POSSIBLE);
+	end(&s);
+}
+
+/* Two directions that cannot be paired: neither is known to lack the other. */
+static void sure_of_one_direction(void **state)
+{
+	(void)state;
+	for (unsigned int back = 0; back < 2; back++) {
+		struct scene s = begin();
+
+		sends(&s, 100, 120);
+		for (uint32_t psn = 0; back && psn < 20; psn++)
+			respond(&s, ACK, 9000000 + psn, OK);
+		assert_certainty(&s, "one-sided", back ? RD_POSSIBLE : RD_LIKELY);
+		assert_int_equal(!strstr(s.r->verdict.what, "was captured"), back);
+		end(&s);
+	}
+}
+
 /* Wrong CRCs: `wrong` of a flow's 20 frames, where another flow's frames are right. */
 static struct scene damage(uint32_t wrong)
 {
@@ -497,6 +532,8 @@ int main(void)
 		cmocka_unit_test(sure_of_order),
 		cmocka_unit_test(sure_of_late),
 		cmocka_unit_test(sure_of_copies),
+		cmocka_unit_test(sure_of_copies_by_coarse_clock),
+		cmocka_unit_test(sure_of_one_direction),
 		cmocka_unit_test(sure_of_damage),
 		cmocka_unit_test(sure_of_nak),
 		cmocka_unit_test(sure_of_nothing),

@@ -392,6 +392,8 @@ static inline void time_take(struct rd_analysis *a, uint64_t ns)
 	} else if (ns - a->ns > SILENCE_NS && a->ns) {
 		silence(a, ns);
 	}
+	if (ns - a->ns - 1 < a->totals.step_ns - 1 && a->ns) /* 0 is none in both */
+		a->totals.step_ns = ns - a->ns;
 	if (ns > a->totals.last_ns)
 		a->totals.last_ns = ns;
 	a->ns = ns;

@@ -3,7 +3,9 @@
  */
 #include "look.h"
 
-#define GAPS_MOST 256 /* conversations among which other receivers of a UD QP are searched */
+#define GAPS_MOST   256	    /* conversations among which other receivers of a UD QP are searched */
+#define HALVES_MOST 256	    /* the same, frames of the other direction */
+#define COARSE_NS   100000U /* steps of a clock by which a timer may fire */
 
 /* Loss is the share of different packets; go-back-N retransmits many for each. */
 static void detail_retransmitted(const struct look *l, struct rd_finding *f)
@@ -264,6 +266,12 @@ static bool reordered_downstream(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+/* Whether microseconds are less than the steps of the capture's clock. */
+static bool has_coarse_clock(const struct rd_report *r)
+{
+	return !r->totals.step_ns || r->totals.step_ns > COARSE_NS;
+}
+
 static bool duplicated(const struct look *l, struct rd_finding *f)
 {
 	uint64_t requests = count(l, RD_INC_DUPLICATED),
@@ -277,7 +285,8 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 	 * NAK that was not captured makes the sender as early as a copy.
 	 */
 	if (requests + responses <= rounds(l) ||
-		(l->s->copies_timed && (rounds(l) || count(l, RD_INC_FROM_BEFORE))) ||
+		(l->s->copies_timed &&
+			(rounds(l) || count(l, RD_INC_FROM_BEFORE) || has_coarse_clock(l->r))) ||
 		is_disordered(l))
 		finding_lower(f, RD_POSSIBLE);
 	if (l->c->multicast) {
@@ -299,6 +308,24 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 
 /* --- what the capture lacks ------------------------------------------------------------------- */
 
+/* Whether RC frames of the other direction are there whose requester or responder is unknown. */
+static bool may_have_other_half(const struct look *l)
+{
+	const char *from = l->s->seen ? l->from->address : l->to->address;
+	const char *to = l->s->seen ? l->to->address : l->from->address;
+
+	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MOST; i++) {
+		const struct rd_conversation *c = &l->r->conversations[i];
+		const bool back = !c->side[0].seen;
+
+		if (c != l->c && c->transport == l->c->transport && c->pairing == RD_PAIR_NONE &&
+			!strcmp((back ? &c->b : &c->a)->address, to) &&
+			!strcmp((back ? &c->a : &c->b)->address, from))
+			return true;
+	}
+	return l->r->n_conversations > HALVES_MOST;
+}
+
 static bool one_sided(const struct look *l, struct rd_finding *f)
 {
 	if (!is_rc(l) || l->side || l->c->pairing != RD_PAIR_NONE || l->s->seen == l->other->seen ||
@@ -306,10 +333,22 @@ static bool one_sided(const struct look *l, struct rd_finding *f)
 		return false;
 	f->evidence.count = l->s->frames + l->other->frames;
 	rd_finding_frame(f, l->s->seen ? l->s->first_frame : l->other->first_frame);
-	rd_finding_title(f, "only one direction was captured");
-	rd_finding_detail(f,
-		"%llu frames, none in the other direction: latencies and causes are unknown",
-		n(f->evidence.count));
+	if (may_have_other_half(l)) {
+		finding_lower(f, RD_POSSIBLE);
+		f->meaning = "frames that are out of order in the file, or a capture that begins "
+			     "late; or a filter, a mirror of one direction only";
+		rd_finding_title(f, "only one direction is known");
+		rd_finding_detail(f,
+			"%llu frames; which frames of the other direction belong to them is "
+			"unknown, and so are latencies and causes",
+			n(f->evidence.count));
+	} else {
+		rd_finding_title(f, "only one direction was captured");
+		rd_finding_detail(f,
+			"%llu frames, none in the other direction: latencies and causes are "
+			"unknown",
+			n(f->evidence.count));
+	}
 	filter_requests(l, f);
 	return true;
 }

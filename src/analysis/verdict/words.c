@@ -93,22 +93,30 @@ static void put_mixed(FILE *out, const struct rd_judgement *v)
 		v->mixed & RD_MIXED_LATE ? ", and late ones are taken for lost" : "");
 }
 
-static bool has_group(const struct rd_report *r, const char *rule)
+static const struct rd_group *group_by(const struct rd_report *r, const char *rule)
 {
 	for (size_t i = 0; i < r->groups.n; i++)
 		if (!strcmp(r->groups.group[i].rule, rule))
-			return true;
-	return false;
+			return &r->groups.group[i];
+	return NULL;
 }
 
 /* Without a fault: what this capture cannot show. */
 static void put_nothing(FILE *out, struct rd_report *r)
 {
-	if (has_group(r, "one-sided")) {
+	const struct rd_group *half = group_by(r, "one-sided");
+
+	if (half) {
 		r->verdict.places = RD_PLACE_ALL;
-		fputs("No fault can be seen, but only one direction was captured: it cannot show "
-		      "what was lost, refused or late. Capture both directions.",
-			out);
+		fprintf(out,
+			"No fault can be seen, but only one direction %s: it cannot show what was "
+			"lost, refused or late. Capture both directions%s.",
+			r->findings.finding[half->finding[0]].certainty < RD_LIKELY
+				? "is known"
+				: "was captured",
+			r->findings.finding[half->finding[0]].certainty < RD_LIKELY
+				? ", from the start of connections"
+				: "");
 	} else if (!r->verdict.slow.all_ns) {
 		fputs("No fault can be seen. There is no reliable connection in both directions, "
 		      "and only its responses would show what was lost.",
