@@ -151,8 +151,7 @@ static bool word_what(struct rd_report *r, const struct rd_group *g)
 	return keep(out, &text, &v->what);
 }
 
-/* How many of the kind there are: QP pairs, with the one-way flows of datagrams if the group is
- * about such. */
+/* How many QP pairs there are; with the one-way flows of datagrams if findings are about such. */
 static size_t conversations_like(const struct rd_report *r, const struct rd_group *g)
 {
 	bool datagrams = false;
@@ -166,7 +165,8 @@ static size_t conversations_like(const struct rd_report *r, const struct rd_grou
 	}
 	for (size_t i = 0; i < r->n_conversations; i++)
 		n += datagrams || r->conversations[i].transport != RD_UD;
-	return n;
+	/* Findings that were left out may be about datagrams. */
+	return n < g->conversations ? r->n_conversations : n;
 }
 
 static bool word_whom(struct rd_report *r, const struct rd_group *g)
