@@ -85,8 +85,9 @@ struct rd_dump {
 	uint64_t frames;
 	uint64_t bytes; /* of the file */
 	bool cut;	/* by the end of the recording, the limit of bytes, or a failure */
-	/* It could not be written whole: see the log. Without frames the file was removed. */
+	/* It could not be written whole, for this reason. Without frames the file was removed. */
 	bool failed;
+	const char *error;
 };
 
 /*
@@ -103,7 +104,7 @@ struct rd_retention {
 	/* Within rd_sink_open(): so many are there. May be NULL. */
 	void (*found)(void *ctx, unsigned int files, uint64_t bytes);
 	/* In the writer's thread: the file has its header; it is complete, or has failed, perhaps
-	 * before it had a header. A failure is logged, and the next trigger tries another file. */
+	 * before it had a header. After a failure the next trigger tries another file. */
 	void (*begun)(void *ctx, const struct rd_dump *dump);
 	void (*ended)(void *ctx, const struct rd_dump *dump);
 	void *ctx;

@@ -4,6 +4,7 @@
 #include "recorder.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
@@ -159,16 +160,38 @@ static void on_found(void *ctx, unsigned int files, uint64_t bytes)
 			files, rd_fmt_bytes(size, bytes));
 }
 
+/* A failure is logged once for all files in a row that fail. */
+static void log_dump(struct rd_recorder *r, const struct rd_dump *dump, const char *reason)
+{
+	char text[PATH_MAX + 200];
+
+	if (!dump->failed) {
+		snprintf(text, sizeof(text), "%s: %" PRIu64 " frames", dump->path, dump->frames);
+		journal_log(r, JOURNAL_FILE, text, reason, dump);
+		r->warned = false;
+		return;
+	}
+	snprintf(text, sizeof(text),
+		"%s; recording goes on, and the next trigger tries another file", dump->error);
+	if (r->warned)
+		rd_log(RD_LOG_DEBUG, "%s", text);
+	else
+		journal_log(r, JOURNAL_FAILED, text, reason, dump);
+	r->warned = true;
+}
+
 static void on_dump(void *ctx, const struct rd_dump *dump)
 {
 	struct rd_recorder *r = ctx;
 	struct rd_recorder_file *f;
 	const struct file_triggers *triggers;
+	char reason[TRIGGER_TEXT];
 
 	pthread_mutex_lock(&r->lock);
 	r->counts.files_failed += dump->failed;
 	if (dump->failed && !dump->frames) {
 		pthread_mutex_unlock(&r->lock);
+		log_dump(r, dump, "");
 		return;
 	}
 	f = &r->files[r->n_files++ % RD_RECORDER_FILES];
@@ -188,8 +211,9 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 	r->counts.files++;
 	r->counts.bytes += dump->bytes;
 	r->counts.frames += dump->frames;
+	snprintf(reason, sizeof(reason), "%s", triggers ? triggers->first : "");
 	pthread_mutex_unlock(&r->lock);
-	rd_log(RD_LOG_INFO, "%s: %" PRIu64 " frames", dump->path, dump->frames);
+	log_dump(r, dump, reason);
 	follow_add(r, dump->path, r->n_files - 1, !dump->failed);
 }
 

@@ -129,6 +129,7 @@ struct rd_recorder {
 	uint64_t notified_ns;  /* the lane's last message to the service manager */
 	uint64_t state_due_ns; /* the textfile is due */
 	bool textfile_failed;  /* and that was logged */
+	bool warned;	       /* of a file that failed, since one was complete */
 };
 
 /* fire.c */
@@ -173,6 +174,17 @@ void follow_fini(struct rd_recorder *r);
 /* state.c */
 /* Writes the textfile if it is due, or `now`. From the watching thread, and at the end. */
 void state_write(struct rd_recorder *r, bool now);
+
+/* journal.c */
+enum journal_event {
+	JOURNAL_TRIGGER, /* a file begins */
+	JOURNAL_FILE,	 /* it is complete */
+	JOURNAL_FAILED,	 /* it is not */
+};
+/* Logs `text`: with a MESSAGE_ID and fields if stderr is systemd's journal. `trigger` and `dump`
+ * may be NULL. */
+void journal_log(const struct rd_recorder *r, enum journal_event event, const char *text,
+	const char *trigger, const struct rd_dump *dump);
 
 /* notify.c: sd_notify(3) without the library. Without NOTIFY_SOCKET it does nothing. */
 void notify_send(const struct rd_recorder *r, const char *state);

@@ -125,17 +125,15 @@ static void skip_older(struct rd_sink *s)
 
 /* --- files ------------------------------------------------------------------------------- */
 
-/* Once for all files in a row that cannot be written. */
-static void warn_failed(struct rd_sink *s)
+static void take_error(struct rd_sink *s)
 {
 	struct retained *r = &s->retained;
-	const struct rd_error *e = &s->error;
 
-	rd_log(r->warned ? RD_LOG_DEBUG : RD_LOG_WARNING,
-		"%s; recording goes on, and the next trigger tries another file", e->text);
-	r->error = *e;
-	r->warned = r->any_failed = true;
+	r->error = s->error;
+	r->any_failed = true;
 	r->failed = false;
+	r->dump.failed = r->dump.cut = true;
+	r->dump.error = r->error.text;
 }
 
 /* A file that has failed stays if it has frames. */
@@ -171,8 +169,7 @@ static void begin_failed(struct rd_sink *s, const struct rd_error *err)
 	struct retained *r = &s->retained;
 
 	writer_fail(s, err);
-	warn_failed(s);
-	r->dump.failed = r->dump.cut = true;
+	take_error(s);
 	windows_forget(&r->windows);
 	windows_drop(&r->windows);
 	report(s);
@@ -217,14 +214,11 @@ static void end(struct rd_sink *s, bool cut)
 	r->dumping = false;
 	r->dump.frames = s->file.all;
 	r->dump.bytes = s->bytes_before - r->bytes_before;
-	r->dump.failed = r->failed;
 	if (r->failed) {
-		r->dump.cut = true;
-		warn_failed(s);
+		take_error(s);
 		keep_or_remove(s);
 	} else {
 		r->files++;
-		r->warned = false;
 	}
 	r->bytes_before = s->bytes_before;
 	report(s);

@@ -28,7 +28,6 @@ struct retained {
 	unsigned int files;	   /* that it left there */
 	bool dumping;		   /* a file is open */
 	bool failed;		   /* ... and cannot be written */
-	bool warned;		   /* of that, since a file was complete */
 	bool any_failed;	   /* the newest error is `error` */
 	struct rd_error error;
 	bool locked;

@@ -141,4 +141,24 @@ if command -v jq >/dev/null; then
 else
 	skip "what list advises" "jq is not installed"
 fi
+# --- systemd ------------------------------------------------------------------------------------
+
+clean
+run_make install-nodist_systemdsystemunitDATA install-dist_systemdcatalogDATA
+has "the unit runs a program by its full path" "$tmp/root/opt/rdma/lib/systemd/system/rdmadump-record@.service" '^ExecStart=/.*/rdmadump record '
+if has_tool systemd-analyze "the unit has no faults"; then
+	mkdir "$tmp/units"
+	# systemd looks for the program, which is not installed there
+	sed "s|^ExecStart=[^ ]*|ExecStart=$RDMADUMP|" "$tmp/root/opt/rdma/lib/systemd/system/rdmadump-record@.service" \
+		>"$tmp/units/rdmadump-record@.service"
+	systemd-analyze verify --man=no "$tmp/units/rdmadump-record@mlx5_0.service" >"$tmp/out" 2>&1
+	is "the unit has no faults" "$? $(cat "$tmp/out")" "0 "
+fi
+if has_tool journalctl "the catalog can be compiled"; then
+	catalog=$tmp/root/opt/rdma/lib/systemd/catalog
+	mkdir -p "$tmp/root/usr/lib/systemd" "$tmp/root/var/lib/systemd/catalog" && cp -r "$catalog" "$tmp/root/usr/lib/systemd/"
+	journalctl --root="$tmp/root" --update-catalog >"$tmp/out" 2>&1
+	journalctl --root="$tmp/root" --list-catalog >>"$tmp/out" 2>&1
+	is "the catalog can be compiled" "$(grep -c 'rdmadump: The flight recorder of @RDMADUMP_DEVICE@' "$tmp/out")" 3
+fi
 tap_done

@@ -10,6 +10,7 @@
     record.py section FILE                the comment of the file
     record.py listen SOCKET               prints what a service manager hears, up to the end
     record.py facts FILE                  "when kind" of each fact
+    record.py journal SOCKET N            the fields of N messages, as systemd's journal parses them: JSON
 """
 import json
 import random
@@ -120,6 +121,22 @@ def listen(name):
             print(said, flush=True)
 
 
+def journal(name, n):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.bind(name)
+        s.settimeout(100)
+        for _ in range(n):
+            data, fields = s.recv(10000), {}
+            while data:
+                line, data = data.split(b"\n", 1)
+                key, equals, value = line.partition(b"=")
+                if not equals:
+                    length = struct.unpack_from("<Q", data)[0]
+                    value, data = data[8:8 + length], data[8 + length + 1:]
+                fields[key.decode()] = value.decode()
+            print(json.dumps(fields), flush=True)
+
+
 def main(what, *args):
     if what == "make":
         make(args[0], int(args[1]), int(args[2]))
@@ -134,6 +151,8 @@ def main(what, *args):
                     print(number, text)
     elif what == "listen":
         listen(args[0])
+    elif what == "journal":
+        journal(args[0], int(args[1]))
     elif what == "section":
         for kind, body in blocks(args[0]):
             if kind == 0x0a0d0d0a:

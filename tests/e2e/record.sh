@@ -83,17 +83,20 @@ export NOTIFY_SOCKET=$tmp/notify WATCHDOG_USEC=1000000
 live --gen count=1000000,size=200 --rate 500 --counter out_of_buffer=3 --fault counter=9,frame=400 \
 	--fault port=down,frame=600 --fault port=up,after_ms=100 -- --pre 100ms --post 50ms \
 	--trigger 'out_of_buffer>5' --trigger port-down --trigger fifo="$tmp/fifo" --trigger event=port_active \
-	--exec "$tmp/command" --textfile "$tmp/state.prom"
+	--exec "$tmp/command" --textfile "$tmp/state.prom" -D
 fired() { [ "$(grep -c "$1" "$tmp/log")" -ge "${2-1}" ]; }
+# All files that were begun are complete
+settled() { [ "$(grep 'rdmadump: trigger' "$tmp/log" | grep -vc 'within the file before\|ignored')" = "$(grep -c 'pcapng: [0-9]* frames' "$tmp/log")" ]; }
 until_true fired 'trigger port-down'
-until_true fired 'pcapng: ' 2
+until_true fired 'trigger event=port_active'
+until_true settled
 echo "NCCL watchdog: rank 3" >"$tmp/fifo"
 until_true fired 'trigger fifo'
-until_true fired 'pcapng: ' 3
+until_true settled
 for i in 1 2 3; do
 	send USR1
 	until_true fired 'trigger SIGUSR1' $i
-	until_true fired 'pcapng: ' $((3 + i))
+	until_true settled
 done
 finish
 is "other triggers: exit status" "$?" 0
@@ -120,7 +123,7 @@ is "each file is analysed" "$(jq '[.files[].analysed] | all' "$tmp/report")" tru
 is "... as JSON" "$(jq -r .version "${file%.pcapng}.json")" "$(jq -r .properties.version.const "${srcdir:-.}/docs/schema/analyze.json")"
 is "... before the command is run with its name, once each" \
 	"$(sort "$tmp/names")" "$(for f in "$d"/r_*.pcapng; do echo "$f ${f%.pcapng}.html"; done)"
-has "state for Prometheus" "$tmp/state.prom" '^rdmadump_record_files_total [6-9]$'
+has "state for Prometheus" "$tmp/state.prom" '^rdmadump_record_files_total [5-9]$'
 has "... of each trigger" "$tmp/state.prom" '^rdmadump_record_triggers_total\{trigger="SIGUSR1"\} 3$'
 has "... and that it has ended" "$tmp/state.prom" '^rdmadump_record_running 0$'
 if has_jsonschema "the report has its schema"; then
@@ -165,6 +168,33 @@ for _ in 1 2 3 4 5 6; do second+=(--fault 'verb=open_device,errno=EMFILE,nth=2')
 record --gen count=100000,size=200 --rate 20000 --fault fatal,frame=2000 "${second[@]}" -- --no-analysis --pre 1h --post 1h --trigger fatal
 has "a fatal event that only the recording sees: it is not reported otherwise" "$tmp/log" 'no asynchronous events of mlx5_0'
 is "... and fires" "$(jq -c '[.of_triggers[1].fired, .frames.written]' "$tmp/report")" "[1,1999]"
+
+# --- systemd's journal -----------------------------------------------------------------------------
+
+# A name with a line end needs the other form of a field
+mkdir -p "$tmp/two
+lines"
+: >"$tmp/log"
+# shellcheck disable=SC2016 # the inner shell's
+if unshare -m bash -c 'mount -t tmpfs none /run && mkdir -p /run/systemd/journal || exit 125
+	/usr/bin/python3 "$1" journal /run/systemd/journal/socket 2 >"$2/journal" &
+	until [ -S /run/systemd/journal/socket ]; do sleep 0.05; done
+	shift
+	JOURNAL_STREAM=$(stat -c %d:%i "$1/log") timeout 100 "$SOFTHCA" --pcap "$1/in.pcap" --rate 3000 --clock realtime -- \
+		"$RDMADUMP" record mlx5_0 -w "$1/two
+lines/r.pcapng" --memory 16Mi --no-analysis --pre 1ms --post 1ms --trigger nak --max-dumps 1 2>"$1/log"
+	wait' - "${srcdir:-.}/tests/e2e/record.py" "$tmp" 2>"$tmp/err" && [ -s "$tmp/journal" ]; then
+	catalog=${srcdir:-.}/systemd/rdmadump.catalog
+	is "the journal gets a trigger and a file, each with an ID of the catalog" \
+		"$(jq -r '"-- " + .MESSAGE_ID' "$tmp/journal" | tr '\n' ' ')" "$(grep -e '^-- ' "$catalog" | head -n 2 | tr '\n' ' ')"
+	is "... with fields" "$(jq -r '[.RDMADUMP_DEVICE, .RDMADUMP_PORT, .PRIORITY, .RDMADUMP_TRIGGER] | join(" ")' "$tmp/journal" | cut -c1-24 | tr '\n' ,)" \
+		"mlx5_0 1 5 nak,mlx5_0 1 5 trigger nak: ,"
+	is "... and the file's name in full" "$(jq -rs '.[1].RDMADUMP_FILE' "$tmp/journal")" "$(echo "$tmp/two
+lines"/r_*)"
+	is "... and they are not printed as well" "$(grep -c 'trigger nak\|[0-9] frames$' "$tmp/log")" 0
+else
+	skip "the journal" "no right to a mount namespace"
+fi
 
 # --- limits and ends ---------------------------------------------------------------------------------
 
@@ -220,7 +250,7 @@ no_room() {
 	fi
 	head -c 70m /dev/zero >"$tmp/small/filler" 2>/dev/null
 	truncate -s -"$2" "$tmp/small/filler"
-	live --gen count=1000000,size=1500,seed=5 --rate 5000 -- --no-analysis --whole-frames --pre 1h --post 1s \
+	live --gen count=1000000,size=1500,seed=5 --rate 1000 -- --no-analysis --whole-frames --pre 1h --post 1h \
 		-w "$tmp/small/r.pcapng" --textfile "$tmp/state.prom" -D
 	for i in 1 2; do
 		send USR1
@@ -231,7 +261,8 @@ no_room() {
 	is "$1: complete records are kept, an empty file is not" "$(find "$tmp/small" -name 'r_*' | wc -l)" "$4"
 	rm "$tmp/small/filler"
 	send USR1
-	until_true has_log 'r_00003.*: [0-9]+ frames'
+	until_true fired 'trigger SIGUSR1' 3
+	until_true has_frames 3
 	finish
 	is "$1: with room it writes again; the exit status says that a file is not whole" \
 		"$? $(jq -c '[.dumps_failed, .files[-1].failed, .files[-1].frames > 0, .exit_status]' "$tmp/report")" "3 [2,false,true,3]"
@@ -241,6 +272,7 @@ no_room() {
 	has "$1: the state counts it" "$tmp/state.prom" '^rdmadump_record_files_failed_total 2$'
 	umount "$tmp/small"
 }
+has_frames() { [ "$(stat -c %s "$tmp/small/r_0000$1"_*)" -gt 50000 ]; }
 cleanup() { umount "$tmp/small" 2>/dev/null; }
 no_room "a full disk" 200k "writing '.*' failed after [0-9 ]+ frames: No space left on device" 1
 no_room "no room at all" 0 "No space left on device" 0

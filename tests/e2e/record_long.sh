@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The flight recorder at full speed, with many triggers and a disk that stops for a while: all frames are accounted
+# for, memory is constant. RECORD_SECONDS=600: the long run, whose numbers docs/performance.md has.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq mkfs.ext4 fsfreeze
+seconds=${RECORD_SECONDS-2} triggers=50 d=$tmp/disk
+[ -z "${TEST_QUICK-}" ] || { seconds=1 triggers=15; }
+mkdir "$d"
+truncate -s "${RECORD_DISK-1G}" "$tmp/image"
+mkfs.ext4 -q "$tmp/image" && mount -o loop "$tmp/image" "$d" 2>/dev/null || skip_all "no right to mount a file system that can be stopped"
+cleanup() {
+	fsfreeze -u "$d" 2>/dev/null
+	umount "$d" 2>/dev/null
+}
+
+# until_true CONDITION...: or a minute
+until_true() {
+	for _ in $(seq 1200); do
+		"$@" 2>/dev/null && return 0
+		sleep 0.05
+	done
+	echo "# waited in vain for: $*"
+	return 1
+}
+has_log() { grep -qE -- "$1" "$tmp/log"; }
+fired() { [ "$(grep -c 'trigger fifo' "$tmp/log")" -ge "$1" ]; }
+# KiB in memory, by process
+rss() { awk '/^VmRSS:/ {print $2}' "/proc/$pid/status"; }
+
+: >"$tmp/log"
+MODEL_SECONDS=$((seconds * 3 + 120)) model --gen count=4000000000,size=200-1500 --mode drop --stats "$tmp/stats" --pidfile "$tmp/pid" -- \
+	"$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --memory 64Mi --pre 20ms --post 10ms --no-analysis --json -D \
+	--trigger fifo="$tmp/fifo" >"$tmp/report" 2>"$tmp/log" &
+job=$!
+until_true has_log 'memory for frames'
+pid=$(cat "$tmp/pid")
+until_true test -p "$tmp/fifo"
+between=$(awk -v s="$seconds" -v n="$triggers" 'BEGIN {print s / n}')
+stops=0
+for i in $(seq "$triggers"); do
+	echo "$i" >"$tmp/fifo"
+	until_true fired "$i"
+	# The disk stops while this file is written, or before the next one is created
+	if [ $((i % 5)) = 0 ]; then
+		fsfreeze -f "$d" && stops=$((stops + 1))
+		sleep "$between"
+		fsfreeze -u "$d"
+	else
+		sleep "$between"
+	fi
+	rss >>"$tmp/rss"
+done
+kill -INT "$pid"
+wait $job
+is "it ends as asked" "$?" 0
+is "each of $triggers triggers began or extended a file, though the disk stopped $stops times" \
+	"$(jq -c '.triggers | [.fired, .began + .extended]' "$tmp/report")" "[$triggers,$triggers]"
+is "all frames are accounted for" \
+	"$(jq '.frames | .delivered - .written - .expired - .buffer_full - .output - .filtered' "$tmp/report")" 0
+# One copy to one queue pair: what the model delivered, and what it dropped
+is "the model delivered as many" "$(jq '.frames.delivered' "$tmp/report")" "$(jq '.delivered' "$tmp/stats")"
+is "... and dropped as many as the report says" "$(jq '.lost_before_us' "$tmp/report")" "$(jq '.dropped' "$tmp/stats")"
+is "none was lost by the output" "$(jq '[.frames.output, .dumps_failed]' -c "$tmp/report")" "[0,0]"
+for f in "$d"/r_*; do "$RDMADUMP" -r "$f" --count 2>/dev/null; done | awk '{n += $1} END {print n}' >"$tmp/n"
+is "the files have what was written" "$(cat "$tmp/n")" "$(jq .frames.written "$tmp/report")"
+is "memory: as much as was reported at the start" "$(jq .memory_bytes "$tmp/report")" $((64 << 20))
+if [ -n "${SOFTHCA_PRELOAD_FIRST-}${THREAD_SANITIZER-}" ]; then
+	skip "memory is constant" "sanitizers keep memory"
+else
+	# Of the first triggers: files and texts that are used from then on
+	awk -v from=$((triggers / 5)) 'NR >= from {if (!n++ || $1 < least) least = $1; if ($1 > most) most = $1}
+		END {print "# KiB from " least " to " most; exit !(n && most - least <= 1024)}' "$tmp/rss" >"$tmp/out"
+	ok "memory is constant" "$tmp/out"
+	cat "$tmp/out"
+fi
+echo "# $(jq -c '[.duration_s, .frames, .triggers, .dumps, .dump_bytes, .lost_before_us]' "$tmp/report")"
+tap_done
