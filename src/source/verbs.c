@@ -14,6 +14,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#define LOST_EVENT_NS 1000000000U /* of sleep, after which the queue is polled without an event */
+#define ASLEEP_NEVER  UINT64_MAX
+
 static struct verbs_port *port_of(struct rd_source *src)
 {
 	return ((struct verbs_queue *)src)->port;
@@ -45,7 +48,7 @@ static unsigned int poll(struct verbs_queue *q, struct rd_frame *frames, unsigne
 
 static int nothing_received(struct verbs_queue *q, struct rd_error *err)
 {
-	if (q->src.recheck_ns && !q->fault.text && rd_monotonic_ns() >= q->src.recheck_ns)
+	if (q->oversize.unsure && !q->fault.text && rd_monotonic_ns() >= q->src.recheck_ns)
 		verbs_oversize_overdue(q);
 	/* What arrived before the queue failed has been received; now it is repaired. */
 	if (q->fault.text)
@@ -102,9 +105,16 @@ static int verbs_arm(struct rd_source *src, struct rd_error *err)
 	struct verbs_queue *q = (struct verbs_queue *)src;
 	int rc;
 
+	/* Frames arrived while the thread slept, and no event: the device or the kernel lost it. */
+	if (q->armed && q->asleep_frames != ASLEEP_NEVER && q->asleep_frames != q->gather.frames)
+		q->armed = false;
 	if (q->armed && !q->fault.text && !atomic_load(&q->pending_faults) &&
-		!verbs_oversize_pending(q))
+		!verbs_oversize_pending(q)) {
+		q->asleep_frames = q->gather.frames;
+		if (!q->oversize.unsure)
+			q->src.recheck_ns = rd_monotonic_ns() + LOST_EVENT_NS;
 		return 0;
+	}
 	if (q->fault.text || atomic_load(&q->pending_faults))
 		return 1;
 	if (verbs_oversize_pending(q)) {
@@ -116,6 +126,7 @@ static int verbs_arm(struct rd_source *src, struct rd_error *err)
 		return verbs_fail(
 			q->port, err, rc, "see the kernel's log (dmesg)", "req_notify_cq");
 	q->armed = true;
+	q->asleep_frames = ASLEEP_NEVER;
 	/* What completed before it was armed raises no event: it must be polled for once more. */
 	return 1;
 }

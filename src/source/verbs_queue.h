@@ -56,6 +56,8 @@ struct verbs_queue {
 	unsigned int events;  /* completion events of this CQ */
 	unsigned int unacked; /* completion events read and not acknowledged */
 	bool armed;
+	uint64_t
+		asleep_frames; /* gather.frames when the thread went to sleep, since it was armed */
 	struct verbs_gather gather;
 	struct queue_fault fault;
 	struct verbs_oversize oversize;

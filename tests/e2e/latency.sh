@@ -52,6 +52,16 @@ capture --fault verb=modify_cq,errno=EIO --
 complete 'host timestamps'
 is 'host timestamps: nothing gathers' "$(json "$tmp/stats" .injected.verbs)" 0
 
+# An event that is lost costs a second, not the rest of the capture.
+for options in '--rx-mode wqe' '--rx-mode striding' '--rx-mode verbs' '--queues 2'; do
+	# shellcheck disable=SC2086
+	MODEL_SECONDS=30 model --gen count=60,size=300,qps=8 --at-end sigint --stats "$tmp/stats" --dev name=mlx5_0,lost_events=1 -- \
+		"$RDMADUMP" -d mlx5_0 $options -w "$tmp/out" >"$tmp/log" 2>&1
+	is "$options, no completion event arrives: exit status" $? 0
+	is "$options, no completion event arrives: frames" "$("$SOFTHCA_FRAMES" --hash "$tmp/out" | cut -d' ' -f1)" 60
+	is "$options, no completion event arrives: sent" "$(json "$tmp/stats" '.completion_events // .devices[0].completion_events')" 0
+done
+
 # Until the program sleeps for good, it wakes up for the end.
 capture --clock cycles -- --latency 1000 -a duration:1
 is 'a long latency does not delay the end: exit status' $? 0
