@@ -20,6 +20,13 @@ static int request(const char *name, unsigned long number, struct ifreq *q)
 	return rc;
 }
 
+unsigned int interface_index(const char *name)
+{
+	struct ifreq q = {0};
+
+	return request(name, SIOCGIFINDEX, &q) == 0 ? (unsigned int)q.ifr_ifindex : 0;
+}
+
 int interface_read(struct interface *i, const char *name)
 {
 	struct ifreq q = {0};

@@ -16,6 +16,8 @@ struct interface {
 	uint8_t mac[6];
 };
 
+/* The kernel's index of the netdev; 0: there is none. */
+unsigned int interface_index(const char *name);
 /* Reads the settings. 0 or an errno, as the others. */
 int interface_read(struct interface *i, const char *name);
 int interface_set_up(const char *name, bool up);

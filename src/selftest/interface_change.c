@@ -64,11 +64,13 @@ static const char *netdev_of(const struct rd_selftest *st, struct rd_probe_resul
 	const char *name = port->n_netdevs ? port->netdevs[0].name : "";
 	const char *on = device_runs_on(st->device);
 
-	if (on && strcmp(on, "model") == 0)
+	/* A model may answer for its netdev, and then does so for changes, too. */
+	if (on && strcmp(on, "model") == 0 &&
+		(!*name || interface_index(name) != port->netdevs[0].ifindex))
 		result_skipped(r, "the device is a model, its netdev may be another one's");
 	else if (port->n_netdevs != 1 || !*name)
 		result_skipped(r, "the port has %s netdev", *name ? "more than one" : "no");
-	else if (if_nametoindex(name) != port->netdevs[0].ifindex)
+	else if (interface_index(name) != port->netdevs[0].ifindex)
 		result_skipped(r, "%s is in another network namespace", name);
 	else if (rd_sysfs_exists("/sys/class/net/%s/master", name))
 		result_skipped(r, "%s is part of a bond or bridge", name);
@@ -87,6 +89,8 @@ int change_begin(struct change *c, const struct rd_selftest *st, struct rd_probe
 	if (!name)
 		return -1;
 	rc = interface_read(&c->before, name);
+	if (!rc && memcmp(c->before.mac, st->port->netdevs[0].mac, sizeof(c->before.mac)) != 0)
+		rc = ENODEV;
 	if (rc || !c->before.up) {
 		result_skipped(r, "%s %s%s", name, rc ? "cannot be read: " : "is down",
 			rc ? strerror(rc) : "");

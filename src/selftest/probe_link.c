@@ -8,9 +8,10 @@
 #include <rdmadump/clock.h>
 #include <string.h>
 
-#define DOWN_MS 300  /* that the link stays down */
-#define UP_MS	8000 /* for the link to come up again */
-#define STEP_MS 10
+#define DOWN_MS	 300  /* that the link stays down */
+#define UP_MS	 8000 /* for the link to come up again */
+#define STEP_MS	 10
+#define AFTER_MS 200 /* in which frames arrive again */
 
 static bool is_active(const struct rd_selftest *st)
 {
@@ -20,6 +21,20 @@ static bool is_active(const struct rd_selftest *st)
 	return rd_sysfs_text(state, sizeof(state), "/sys/class/infiniband/%s/ports/%u/state",
 		       st->device->name, st->port->num) >= 0 &&
 	       strstr(state, "ACTIVE") != NULL;
+}
+
+/* Errors arrive with the change, or a moment later. */
+static void drain_for(const struct rd_selftest *st, struct sniffer *s, unsigned int ms)
+{
+	uint64_t end = rd_monotonic_ns() + ms * 1000000ULL;
+
+	while (!probe_over(st) && rd_monotonic_ns() < end) {
+		if (s->flow)
+			sniffer_drain(s, NULL, NULL);
+		probe_sleep_ms(st, 1);
+	}
+	if (s->flow)
+		sniffer_drain(s, NULL, NULL);
 }
 
 /* Polls the sniffer meanwhile. False: the port's state is still another one. */
@@ -66,7 +81,7 @@ static void down_and_up(struct rd_selftest *st, const char *name, struct rd_prob
 {
 	struct sniffer s = {0};
 	bool went, back;
-	uint64_t start;
+	uint64_t start, before, ms;
 	int rc = 0;
 
 	if (st->sniffer == SNIFFER_WORKS && sniffer_open(&s, st->device, st->port, NULL) == 0)
@@ -77,12 +92,17 @@ static void down_and_up(struct rd_selftest *st, const char *name, struct rd_prob
 		result_skipped(r, "%s cannot be set down: %s", name, strerror(rc));
 	} else {
 		went = wait_state(st, &s, false, DOWN_MS);
-		probe_sleep_ms(st, DOWN_MS);
+		drain_for(st, &s, DOWN_MS);
+		before = s.frames;
 		start = rd_monotonic_ns();
 		rc = interface_set_up(name, true);
 		result_errno(r, "up_error", rc);
 		back = wait_state(st, &s, true, UP_MS);
-		judge(st, &s, went, back, (rd_monotonic_ns() - start) / 1000000, r);
+		ms = (rd_monotonic_ns() - start) / 1000000;
+		drain_for(st, &s, AFTER_MS);
+		if (s.flow)
+			result_number(r, "frames_after_up", "frames", s.frames - before);
+		judge(st, &s, went, back, ms, r);
 	}
 	sniffer_close(&s);
 }

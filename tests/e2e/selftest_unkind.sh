@@ -210,23 +210,43 @@ load_cases() {
 	LIST
 	[ "$(id -u)" = 0 ] && echo "creds recovery:no_restart_unprivileged --dev creds=checked"
 }
-# load PROBES OPTION...: options of the model
+load_probes="oversize overload idle wakeup recovery stall cost"
+# load NAME PROBES OPTION...: options of the model; in the background, as `start`
 load() {
-	local probes=$1
-	shift
-	rm -rf "$tmp/out"/*
+	local name=$1 probes=$2
+	shift 2
 	# shellcheck disable=SC2046,SC2086 # lists
-	model --gen count=100000000,size=60-1400 --rate 5000 --stats "$tmp/stats" "$@" -- \
-		"$RDMADUMP" selftest --json --output "$tmp/out" $(printf -- '--probe %s ' $probes) >"$tmp/json" 2>"$tmp/log" </dev/null
+	start "$name" --gen count=100000000,size=60-1400 "$@" -- \
+		"$RDMADUMP" selftest --json --output "$tmp/runs/$name/out" $(printf -- '--probe %s ' $probes)
 }
 value() { jq -r --arg p "$1" --arg v "$2" '.probes[] | select(.name == $p) | .values[$v].value' "$tmp/json"; }
 
+# What a netdev's link, MTU and MAC address do to the port
+for how in follows stays errors; do
+	start "netdev-$how" --gen count=100000000,size=60-1400 --dev netdev_set=$how -- \
+		"$RDMADUMP" selftest --json --output "$tmp/runs/netdev-$how/out" --destructive mlx5_0 --probe objects --probe link --probe netdev
+done
+
+at_once=3
+rows=()
 while read -r name expected options; do
 	n=$((n + 1))
 	[ -z "${TEST_QUICK-}" ] || [ "$expected" = - ] || [ $((n % 3)) = 0 ] || continue
 	# shellcheck disable=SC2086 # a list of options
-	load "oversize overload idle wakeup recovery stall cost" $options
-	judge "$name" "$expected" $?
+	load "$name" "$load_probes" $options
+	rows+=("$name $expected")
+done < <(load_cases)
+load elsewhere overload --dev drop_counter=rx_out_of_buffer --ethtool rx_out_of_buffer=5
+# shellcheck disable=SC2046 # lists of options
+load reset overload --counter out_of_buffer=1000000 $(faults 1000000 -20000)
+# shellcheck disable=SC2046 # lists of options
+load others idle $(faults 0 500)
+load no-reset recovery --fault verb=modify_qp,errno=EINVAL,nth=7
+wait
+for row in "${rows[@]}"; do
+	name=${row% *}
+	finished "$name"
+	judge "$name" "${row#* }" $?
 	case $name in
 	load-kind) is "$name: the queue" "$(value oversize queue)" flushed ;;
 	load-lives) is "$name: the queue" "$(value oversize queue)" lives ;;
@@ -236,16 +256,25 @@ while read -r name expected options; do
 	is "$name: nothing is skipped" "$(jq -r '[.probes[] | select(.outcome != "passed") | .name] | join(" ")' "$tmp/json")" ""
 	is "$name: status of a frame that is too long" "$(value oversize wc_status) $(value oversize vendor_syndrome)" "1 104"
 	is "$name: each lost frame is counted" "$(value overload growth)" "$(value overload missing_least)"
-done < <(load_cases)
-load overload --dev drop_counter=rx_out_of_buffer --ethtool rx_out_of_buffer=5
+done
+finished netdev-follows
+judge netdev-follows - $?
+is "netdev-follows: nothing is skipped, all is restored" \
+	"$(jq -c '[.probes[1:][] | .outcome, .values.restored.value]' "$tmp/json")" '["passed",true,"passed",true]'
+is "netdev-follows: the port goes down, and frames arrive again" "$(value link port_down) $(value link port_active_again)" "true true"
+is "netdev-follows: frames after each change" \
+	"$(jq -c '[.probes[].values | .frames_after_up, .frames_other_mtu, .frames_other_mac | select(.) | .value > 0]' "$tmp/json")" "[true,true,true]"
+finished netdev-stays
+judge netdev-stays link:port_stays_active $?
+finished netdev-errors
+judge netdev-errors link:errors_at_link_down,netdev:errors_at_change $?
+finished elsewhere
 has "what counts instead is named" "$tmp/json" "by about as much grew ethtool/rx_out_of_buffer [0-9]+\""
-# shellcheck disable=SC2046 # a list of options
-load overload --counter out_of_buffer=1000000 $(faults 1000000 -20000)
+finished reset
 is "a counter that is reset" "$(found "$tmp/json")" overload:counter_reset
-# shellcheck disable=SC2046 # a list of options
-load idle $(faults 0 500)
+finished others
 is "others lose frames" "$(found "$tmp/json")" idle:loss_of_others
-load recovery --fault verb=modify_qp,errno=EINVAL,nth=7
+finished no-reset
 is "a queue that cannot be reset" "$(found "$tmp/json")" "recovery!"
 model --loopback never -- "$RDMADUMP" selftest --json --output "$tmp/out" --probe oversize --probe overload --probe wakeup >"$tmp/json" 2>"$tmp/log"
 is "no frame at all: skipped" "$(jq -r '[.probes[].outcome] | unique | join(" ")' "$tmp/json")" skipped

@@ -68,6 +68,11 @@ bool unkind_key(struct hca_conf *d, const char *key, const char *v)
 		d->rss_hash = !strcmp(v, "frame")  ? RSS_BY_FRAME
 			      : !strcmp(v, "none") ? RSS_NONE
 						   : RSS_TOEPLITZ;
+	else if (!strcmp(key, "netdev_set"))
+		d->netdev_set = !strcmp(v, "follows")  ? NETDEV_FOLLOWS
+				: !strcmp(v, "stays")  ? NETDEV_STAYS
+				: !strcmp(v, "errors") ? NETDEV_ERRORS
+						       : NETDEV_FIXED;
 	else if (!strcmp(key, "lost_events"))
 		d->lost_events = strtoull(v, NULL, 0);
 	else if (!strcmp(key, "context"))
