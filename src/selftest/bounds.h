@@ -32,6 +32,7 @@
 #define PEER_CONNECT_MS 3000
 #define PEER_HELLO_MS	2000 /* for a connection to prove that it is a peer */
 #define PEER_MESSAGE_MS 10000
+#define PEER_SEND_MS	5000 /* for the frames of one round: shorter than the peer's patience */
 #define PEER_LIMIT_S	(PEER_LISTEN_S + 60)
 
 #define RAW_CQE_BYTES ((size_t)1 << 16) /* of a completion queue's memory */

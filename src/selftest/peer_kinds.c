@@ -8,7 +8,7 @@
 #define FRAME_BYTES   256
 #define PAYLOAD_BYTES 128
 #define TAG	      4
-#define ACK_TIMEOUT   16 /* 268 ms: the other machine may be busy; not 7 retries, which rxe */
+#define ACK_TIMEOUT   15 /* 134 ms: the other machine may be busy; not 7 retries, which rxe */
 #define RETRIES	      6	 /* does not count */
 
 /* --- raw-packet queue pair ---------------------------------------------------------------- */

@@ -124,11 +124,12 @@ static int exchange_go(struct peer_round *p, struct peer_link *l)
 
 static struct peer_step send_all(struct peer_round *p)
 {
+	uint64_t end = rd_monotonic_ns() + PEER_SEND_MS * 1000000ULL;
 	struct peer_step sent = {0};
 	int rc = 0;
 
 	while (sent.frames < PEER_FRAMES && !rc && !probe_over(p->st)) {
-		rc = p->kind->send(p, sent.frames);
+		rc = rd_monotonic_ns() < end ? p->kind->send(p, sent.frames) : ETIMEDOUT;
 		sent.frames += !rc;
 		drain(p);
 		if (sent.frames % BURST == 0)

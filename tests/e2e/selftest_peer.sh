@@ -19,17 +19,17 @@ a_end="--dev name=mlx5_0,pci=0000:3b:00.0" b_end="--dev name=mlx5_1,pci=0000:5e:
 cases() {
 	cat <<-LIST
 		kind - --cable yes
-		received-unseen rc_received_lost,multicast_received_lost --cable unseen=5
 		received-never rc_received_not_seen,multicast_received_not_seen --cable unseen=1
 		received-twice vlan_received_twice,raw_received_twice,rc_received_retransmitted,multicast_received_twice --cable twice=5
-		sent-unseen vlan_sent_lost,raw_sent_lost,rc_sent_lost,multicast_sent_lost --cable yes --deliver unseen=5
 		tags-dropped vlan_sent_not_seen --cable yes --deliver vlan=dropped
+		network-loses - --cable lost=23
 		tags-stripped vlan_stripped_received,vlan_stripped_sent --cable yes --deliver vlan=stripped
 		fcs fcs_present --cable yes --deliver fcs=yes
+		sent-unseen vlan_sent_lost,raw_sent_lost,rc_sent_lost,multicast_sent_lost --cable yes --deliver unseen=5
+		received-unseen rc_received_lost,multicast_received_lost --cable unseen=5
 		icrc-added-later icrc_absent_sent --cable yes --deliver icrc=absent
 		icrc-zero icrc_wrong_sent --cable yes --deliver icrc=zero
 		cut icrc_absent_received,icrc_absent_sent,frames_cut --cable yes --deliver cut=4
-		network-loses - --cable lost=7
 	LIST
 }
 # start NAME OPTION...: both ends in the background; the files in $tmp/NAME
