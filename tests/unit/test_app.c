@@ -492,6 +492,158 @@ static void nvme_reconnects(void **state)
 	end(&s);
 }
 
+/* --- RPC, iSER, SMB --------------------------------------------------------------------------- */
+
+/* RFC 8166: XID, version 1, credits, RDMA_MSG; then the chunks. */
+static size_t rpc_header(uint8_t *p, uint32_t xid, bool read_chunk)
+{
+	static const uint8_t none[12] = {0};
+	size_t n = 16;
+
+	rd_put_be32(p, xid);
+	memcpy(p + 4, "\0\0\0\1\0\0\0\x20\0\0\0\0", 12);
+	if (read_chunk) { /* at position 128: a handle, 8192 bytes, an address */
+		memcpy(p + n, "\0\0\0\1\0\0\0\x80\x11\x22\x33\x44\0\0\x20\0\0\0\0\1\0\0\0\0", 24);
+		n += 24;
+	}
+	memcpy(p + n, none, sizeof(none));
+	return n + sizeof(none);
+}
+
+/* RFC 5531: XID, CALL, RPC version 2, NFS, version 3, procedure; no credentials. */
+static void nfs_call(struct scene *s, uint32_t psn, uint32_t xid, uint8_t procedure)
+{
+	uint8_t p[128] = {0};
+	size_t n = rpc_header(p, xid, procedure == 7);
+
+	rd_put_be32(p + n, xid);
+	memcpy(p + n + 4, "\0\0\0\0\0\0\0\2\0\1\x86\xa3\0\0\0\3\0\0\0", 19);
+	p[n + 23] = procedure;
+	message(s, false, SEND_ONLY, psn, p, sizeof(p));
+}
+
+/* XID, REPLY, accepted, a verifier of 4 bytes, whether it was executed. */
+static void nfs_reply(struct scene *s, uint32_t psn, uint32_t xid, uint8_t state)
+{
+	uint8_t p[96] = {0};
+	size_t n = rpc_header(p, xid, false);
+
+	rd_put_be32(p + n, xid);
+	p[n + 7] = 1;
+	p[n + 19] = 4;
+	p[n + 27] = state;
+	message(s, true, SEND_ONLY, psn, p, sizeof(p));
+}
+
+static void nfs_calls(void **state)
+{
+	(void)state;
+	for (int by_cm = 0; by_cm < 2; by_cm++) {
+		struct scene s = begin();
+		const struct rd_application *app;
+
+		if (by_cm)
+			connects(&s, 20049, NULL, 0);
+		nfs_call(&s, 500, 0x11110001, 6);
+		respond(&s, ACK, 500, OK);
+		nfs_call(&s, 501, 0x11110002, 7);
+		after(&s, 4000);
+		nfs_reply(&s, 1000, 0x11110002, 0);
+		put(&s, false, ACK, 1000, (const uint8_t *)"\x1f\0\0\1", 4);
+		after(&s, 3000);
+		nfs_reply(&s, 1001, 0x11110001, 5);
+		app = application(&s);
+		assert_non_null(app);
+		assert_string_equal(app->name, "NFS/RPC");
+		assert_int_equal(app->certainty, by_cm ? RD_CERTAIN : RD_LIKELY);
+		assert_int_equal(operation(app, "NFSv3 WRITE")->latency.max, 4000);
+		assert_int_equal(operation(app, "NFSv3 WRITE")->keyed.bytes, 8192);
+		assert_int_equal(operation(app, "NFSv3 READ")->errors, 1);
+		assert_string_equal(app->statuses[0].name, "system error");
+		assert_int_equal(app->misfits, 0);
+		assert_int_equal(s.r->conversations[0].application->client,
+			strcmp(s.r->conversations[0].a.address, "10.0.0.2") != 0);
+		end(&s);
+	}
+}
+
+/* RFC 8797: the magic number, version 1; on another port. */
+static void nfs_private_data(void **state)
+{
+	struct scene s = begin();
+	const struct rd_application *app;
+
+	(void)state;
+	connects(&s, 2049, (const uint8_t *)"\xf6\xab\x0e\x18\1\1\3\3", 8);
+	nfs_call(&s, 500, 7, 1);
+	app = application(&s);
+	assert_int_equal(app->signs, RD_APP_BY_PRIVATE | RD_APP_BY_BYTES);
+	assert_int_equal(operation(app, "NFSv3 GETATTR")->open, 1);
+	end(&s);
+}
+
+/* RFC 7145, 9.2: control-type, read tag valid; RFC 7143, 11.3: SCSI command with a READ(10). */
+static void iser_commands(void **state)
+{
+	struct scene s = begin();
+	uint8_t p[76] = {0x14, [16] = 1, 2, 3, 4, [28] = 0x01, 0xc1, [28 + 19] = 9};
+	uint8_t response[76] = {0x10, [28] = 0x21, 0x80, 0, 2, [28 + 19] = 9};
+	const struct rd_application *app;
+
+	(void)state;
+	p[28 + 22] = 0x10; /* 4096 bytes */
+	p[28 + 32] = 0x28;
+	message(&s, false, SEND_ONLY, 500, p, sizeof(p));
+	respond(&s, ACK, 500, OK);
+	after(&s, 6000);
+	message(&s, true, SEND_ONLY, 1000, response, sizeof(response));
+	app = application(&s);
+	assert_non_null(app);
+	assert_string_equal(app->name, "iSER");
+	assert_int_equal(app->certainty, RD_LIKELY);
+	assert_int_equal(operation(app, "READ(10)")->latency.max, 16000);
+	assert_int_equal(operation(app, "READ(10)")->keyed.bytes, 4096);
+	assert_string_equal(app->statuses[0].name, "CHECK CONDITION");
+	end(&s);
+}
+
+/* MS-SMBD 2.2.1 to 2.2.3, MS-SMB2 2.2.1: an interim response is no reply. */
+static void smb_requests(void **state)
+{
+	struct scene s = begin();
+	const uint8_t ask[20] = {0, 1, 0, 1, 0, 0, 255, 0, 0x54, 5, 0, 0, 0, 32, 0, 0, 0, 0, 16};
+	const uint8_t agree[32] = {0, 1, 0, 1, 0, 1, 0, 0, 255, 0, 255};
+	uint8_t p[24 + 64 + 48] = {255, 0, 1, [12] = 24, [16] = 112, [24] = 0xfe, 'S', 'M', 'B', 64,
+		[24 + 12] = 8, [24 + 24] = 5, [24 + 64] = 49, [24 + 64 + 5] = 0x20,
+		[24 + 64 + 36] = 1};
+	const struct rd_app_operation *op;
+	const struct rd_application *app;
+
+	(void)state;
+	connects(&s, 445, NULL, 0);
+	message(&s, false, SEND_ONLY, 500, ask, sizeof(ask));
+	message(&s, true, SEND_ONLY, 1000, agree, sizeof(agree));
+	message(&s, false, SEND_ONLY, 501, p, sizeof(p));
+	p[24 + 16] = 3; /* a response, asynchronous */
+	p[24 + 8] = 3;	/* STATUS_PENDING */
+	p[24 + 9] = 1;
+	after(&s, 1000);
+	message(&s, true, SEND_ONLY, 1001, p, sizeof(p));
+	memcpy(p + 24 + 8, "\x11\0\0\xc0", 4); /* end of file */
+	after(&s, 2000);
+	message(&s, true, SEND_ONLY, 1002, p, sizeof(p));
+	app = application(&s);
+	op = operation(app, "Read");
+	assert_string_equal(app->name, "SMB Direct");
+	assert_int_equal(app->certainty, RD_CERTAIN);
+	assert_int_equal(operation(app, "SMB Direct Negotiate")->replies, 1);
+	assert_int_equal(op->latency.max, 3000);
+	assert_int_equal(op->keyed.bytes, 8192);
+	assert_int_equal(op->errors, 1);
+	assert_string_equal(app->statuses[0].name, "NTSTATUS 0xc0000011");
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,6 +659,10 @@ int main(void)
 		cmocka_unit_test(nvme_lost_completion),
 		cmocka_unit_test(nvme_many_open),
 		cmocka_unit_test(nvme_reconnects),
+		cmocka_unit_test(nfs_calls),
+		cmocka_unit_test(nfs_private_data),
+		cmocka_unit_test(iser_commands),
+		cmocka_unit_test(smb_requests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

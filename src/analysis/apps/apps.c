@@ -5,7 +5,8 @@
 #define IP_DATA	 36 /* annex A11: addresses, before the private data of the application */
 #define PORT_TCP 6
 
-const struct app *const apps[APPS] = {&app_nvme};
+/* NVMe last: a capsule has fewer bytes that identify it. */
+const struct app *const apps[APPS] = {&app_rpc, &app_iser, &app_smb, &app_nvme};
 
 static bool has_port(const struct app *app, uint16_t port)
 {
@@ -23,7 +24,7 @@ unsigned int app_asked(
 	if (!rd_cm_ip(cm, &ip) || ip.protocol != PORT_TCP)
 		return 0;
 	*port = ip.port;
-	for (unsigned int i = 0; i < APPS && apps[i]; i++) {
+	for (unsigned int i = 0; i < APPS; i++) {
 		const struct app *app = apps[i];
 		uint8_t found = has_port(app, ip.port) ? RD_APP_BY_PORT : 0;
 

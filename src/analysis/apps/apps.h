@@ -88,6 +88,20 @@ static inline bool app_is_blank(const struct app_bytes *b, uint32_t n)
 	return true;
 }
 
-extern const struct app app_nvme;
+/* A list of names ends with one without text. */
+struct app_name {
+	uint32_t number;
+	const char *text;
+};
+
+static inline const char *app_name_of(const struct app_name *names, uint32_t number)
+{
+	for (; names->text; names++)
+		if (names->number == number)
+			return names->text;
+	return NULL;
+}
+
+extern const struct app app_nvme, app_rpc, app_iser, app_smb;
 
 #endif

@@ -94,7 +94,7 @@ static uint32_t open_slot(const struct app_queue *q, uint32_t id, bool server)
 	return i;
 }
 
-/* Removes a slot, and moves those up that were put behind it because theirs was taken. */
+/* Removes a slot, and moves those up that are behind it because their own one was in use. */
 static void open_remove(struct app_queue *q, uint32_t hole)
 {
 	uint32_t i = hole;
@@ -316,7 +316,7 @@ static const struct app *recognized(const struct item *it, bool *client)
 {
 	const struct app_bytes b = app_bytes_of(it->p);
 
-	for (unsigned int i = 0; i < APPS && apps[i]; i++)
+	for (unsigned int i = 0; i < APPS; i++)
 		if (apps[i]->recognize(&b, client))
 			return apps[i];
 	return NULL;
