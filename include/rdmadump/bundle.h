@@ -28,7 +28,9 @@ struct rd_bundle_config {
 	unsigned int n_files;
 	unsigned int
 		limit_s; /* seconds that one command may take; all together about twice as many */
-	const char *application;	   /* "rdmadump 0.1.0" */
+	const char *application; /* "rdmadump 0.1.0" */
+	bool redact;		 /* replace what identifies machines and people */
+	const char *map;	 /* where to write what was replaced; NULL: output and ".map" */
 	const volatile sig_atomic_t *stop; /* not 0: end without a bundle */
 	/* From time to time, in the caller's thread; may be NULL. `doing` is a member's name. */
 	void (*progress)(void *ctx, unsigned int done, unsigned int all, const char *doing);

@@ -51,6 +51,11 @@ struct rd_outfile {
 int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
 	struct rd_error *err);
 /*
+ * Makes a new file of mode 0600; `path` ends with "XXXXXX", which becomes what no other file has.
+ * 0, or -1 with RD_CLASS_OUTPUT.
+ */
+int rd_outfile_open_unique(struct rd_outfile *f, char *path, struct rd_error *err);
+/*
  * Makes an existing regular file private (0600). If it belongs to another user, who could read the
  * output, this is logged as a warning. Never fails.
  */

@@ -445,6 +445,8 @@ struct rd_inner {
  * IP. Returns the number of levels removed.
  */
 unsigned int rd_decap_any(struct rd_inner *in);
+/* The same for one level; false if there is none. */
+bool rd_decap_level(struct rd_inner *in);
 /*
  * For a frame that rd_packet_parse() found to be no InfiniBand transport, with its result in *p: if
  * it has tunnels, parses the innermost packet instead. *tunnels: those removed, 0: none. Returns

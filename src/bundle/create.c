@@ -5,6 +5,9 @@
  */
 #include "manifest.h"
 #include "page.h"
+#include "redaction.h"
+#include "result.h"
+#include "tree.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/clock.h>
@@ -25,91 +28,71 @@
 struct creation {
 	const struct rd_bundle_config *config;
 	struct rd_identity identity;
-	struct rd_outfile out;
+	struct result out, map;
 	struct store store;
 	struct tasks tasks;
-	char base[200];	     /* "rdmadump-bundle-HOST-DATE" */
-	char path[PATH_MAX]; /* of the bundle */
-	char part[PATH_MAX]; /* of the file that is written; the same if it is no regular file */
-	int capture;	     /* of --capture; -1: none */
+	char base[200];		  /* "rdmadump-bundle-HOST-DATE" */
+	struct rd_redact *redact; /* NULL: members are as they are */
+	char host[256];		  /* this machine's name as it is shown */
+	int capture;		  /* of --capture; -1: none */
 	int64_t time;
 	uint64_t began_ns;
 };
 
 /* --- output ------------------------------------------------------------------------------- */
 
-static int name_output(struct creation *c, struct rd_error *err)
+static void name_bundle(struct creation *c)
 {
 	char host[100], date[32];
 	struct utsname u;
 	time_t now = time(NULL);
 	struct tm tm;
-	struct stat st;
-	int n;
 
 	uname(&u);
-	file_name(host, sizeof(host), u.nodename);
+	snprintf(c->host, sizeof(c->host), "%s", u.nodename);
+	file_name(host, sizeof(host), c->redact ? "redacted" : u.nodename);
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", gmtime_r(&now, &tm));
 	snprintf(c->base, sizeof(c->base), "rdmadump-bundle-%s-%s", host, date);
 	c->time = now;
-	if (c->config->output)
-		n = snprintf(c->path, sizeof(c->path), "%s", c->config->output);
-	else
-		n = snprintf(c->path, sizeof(c->path), "%s.tar.zst", c->base);
-	if (n >= (int)sizeof(c->path) - 8)
-		return rd_fail(err, RD_CLASS_USAGE, ENAMETOOLONG, NULL, "'%.100s...'", c->path);
-	if (strcmp(c->path, "-") == 0 || (stat(c->path, &st) == 0 && !S_ISREG(st.st_mode)))
-		memcpy(c->part, c->path, sizeof(c->part));
-	else
-		snprintf(c->part, sizeof(c->part), "%.*s.part", PATH_MAX - 8, c->path);
-	return 0;
-}
-
-static bool is_stdout(const struct creation *c)
-{
-	return strcmp(c->path, "-") == 0;
 }
 
 /* Before any work, with the rights of the user who called sudo. */
-static int open_output(struct creation *c, struct rd_error *err)
+static int open_results(struct creation *c, struct rd_error *err)
 {
+	char path[PATH_MAX], map[PATH_MAX];
 	struct rd_inputs inputs = {.n = 0};
-	struct rd_identity_before before;
-	int rc = 0;
+	const struct rd_bundle_config *config = c->config;
+	int rc;
 
-	for (unsigned int i = 0; i < c->config->n_files; i++)
-		rd_inputs_add(&inputs, c->config->files[i]);
-	if (rd_identity_choose(&c->identity, NULL, err) < 0 ||
-		rd_identity_assume(&c->identity, &before, err) < 0)
-		return -1;
-	if (!is_stdout(c)) {
-		if (rd_inputs_have(&inputs, c->path))
-			rc = rd_fail(err, RD_CLASS_USAGE, 0,
-				"it was not touched: give the bundle another name",
-				"'%s' is a file that is read", c->path);
-		else
-			rc = rd_outfile_open(&c->out, c->part, &inputs, err);
-	}
-	if (!rc) {
-		rc = store_open(&c->store, c->path, c->config->stop, err);
-		if (rc < 0)
-			rd_outfile_abandon(&c->out, c->part);
-	}
-	rd_identity_resume(&before);
+	snprintf(path, sizeof(path), "%s%s", config->output ? config->output : c->base,
+		config->output ? "" : ".tar.zst");
+	snprintf(map, sizeof(map), "%.*s%s", PATH_MAX - 8, config->map ? config->map : path,
+		config->map ? "" : ".map");
+	for (unsigned int i = 0; i < config->n_files; i++)
+		rd_inputs_add(&inputs, config->files[i]);
+	rc = result_open(&c->out, path, "--write", &inputs, err);
+	if (!rc && c->redact)
+		rc = result_open(&c->map, map, "--redact-map", &inputs, err);
+	if (!rc)
+		rc = store_open(&c->store, path, config->stop, err);
 	return rc;
 }
 
-static void abandon_output(struct creation *c)
+static int open_output(struct creation *c, struct rd_error *err)
 {
 	struct rd_identity_before before;
+	int rc;
 
-	if (c->out.fd < 0 || rd_identity_assume(&c->identity, &before, NULL) < 0)
-		return;
-	/* A part that an earlier run left is removed, too. */
-	if (c->out.regular)
-		unlink(c->part);
-	rd_outfile_abandon(&c->out, c->part);
+	if (rd_identity_choose(&c->identity, NULL, err) < 0 ||
+		rd_identity_assume(&c->identity, &before, err) < 0)
+		return -1;
+	rc = open_results(c, err);
 	rd_identity_resume(&before);
+	if (rc) {
+		result_abandon(&c->out, &c->identity);
+		result_abandon(&c->map, &c->identity);
+	}
+	return rc;
 }
 
 static int write_members(const struct creation *c, int fd, struct rd_error *err)
@@ -134,33 +117,20 @@ static int write_members(const struct creation *c, int fd, struct rd_error *err)
 	return rc;
 }
 
+/* The map first: a bundle without it could not be understood any more. */
 static int finish_output(struct creation *c, struct rd_error *err)
 {
-	struct rd_identity_before before;
-	int rc, fd = is_stdout(c) ? STDOUT_FILENO : c->out.fd;
+	int fd = result_begin(&c->out, err), map = -1;
 
-	if (!is_stdout(c)) {
-		rd_outfile_make_private(&c->out, c->part);
-		if (rd_outfile_begin(&c->out, c->part, err) < 0)
+	if (fd < 0 || write_members(c, fd, err) < 0)
+		return -1;
+	if (c->redact) {
+		map = result_begin(&c->map, err);
+		if (map < 0 || redaction_write_map(c->redact, c->base, map, err) < 0 ||
+			result_finish(&c->map, &c->identity, err) < 0)
 			return -1;
 	}
-	rc = write_members(c, fd, err);
-	if (rc || is_stdout(c))
-		return rc;
-	if (c->out.regular && fsync(fd) < 0)
-		return rd_fail(
-			err, RD_CLASS_OUTPUT, errno, MAKE_ROOM, "cannot write '%s'", c->part);
-	if (rd_identity_assume(&c->identity, &before, err) < 0)
-		return -1;
-	if (c->out.regular && rename(c->part, c->path) < 0)
-		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, "name another file (--write)",
-			"cannot rename '%s' to '%s'", c->part, c->path);
-	rd_identity_resume(&before);
-	if (rc)
-		return rc;
-	close(c->out.fd);
-	c->out.fd = -1;
-	return 0;
+	return result_finish(&c->out, &c->identity, err);
 }
 
 /* --- members ------------------------------------------------------------------------------ */
@@ -190,49 +160,31 @@ static int copy_file(struct creation *c, struct task *t, struct rd_error *err)
 	return rc;
 }
 
-/* Entries of the tar archive that the task wrote; only those that a tree of sysfs has. */
-static int keep_tree(struct creation *c, struct task *t, struct rd_error *err)
+/* Only those that a tree of sysfs has. */
+static int keep_entry(void *ctx, const struct task *t, const struct rd_archive_entry *e,
+	const char *bytes, size_t n, struct rd_error *err)
 {
-	char path[PATH_MAX], buf[65536];
-	struct rd_archive_entry e;
-	struct rd_archive *a;
-	int rc = 0, more;
+	struct creation *c = ctx;
 
-	if (!t->output.n)
-		return 0;
-	if (rd_archive_open_bytes(&a, t->output.data, t->output.n, t->name, NULL) < 0)
-		return 0;
-	while (!rc && (more = rd_archive_next(a, &e, NULL)) > 0) {
-		size_t n = 0;
-		ssize_t got = 0;
-
-		if (snprintf(path, sizeof(path), "%s/%s", t->name, e.path) >= (int)sizeof(path))
-			continue;
-		while (e.kind == RD_ARCHIVE_FILE && n < sizeof(buf) &&
-			(got = rd_archive_get(a, buf + n, sizeof(buf) - n, NULL)) > 0)
-			n += (size_t)got;
-		/* A tree that was cut ends here. */
-		if (got < 0)
-			break;
-		rc = e.kind == RD_ARCHIVE_FILE
-			     ? store_put(&c->store, path, buf, n, t, err)
-			     : store_put_entry(&c->store, path, e.kind,
-				       e.kind == RD_ARCHIVE_LINK ? e.target : NULL, t, err);
-	}
-	rd_archive_free(a);
-	return rc;
+	if (e->kind == RD_ARCHIVE_FILE)
+		return store_put(&c->store, e->path, bytes, n, t, err);
+	return store_put_entry(
+		&c->store, e->path, e->kind, e->kind == RD_ARCHIVE_LINK ? e->target : NULL, t, err);
 }
 
+/* What redaction has not stored already. */
 static int keep_output(struct creation *c, struct task *t, struct rd_error *err)
 {
 	if (t->outcome <= OUTCOME_RUNNING || t->outcome == OUTCOME_NOTHING ||
-		t->outcome == OUTCOME_ABSENT)
+		t->outcome == OUTCOME_ABSENT || t->outcome == OUTCOME_LEFT_OUT)
 		return 0;
 	switch (t->member->form) {
 	case FORM_TREE:
-		return keep_tree(c, t, err);
+		return c->redact ? 0 : tree_each(t, keep_entry, c, err);
 	case FORM_CAPTURE:
-		return c->capture < 0 ? 0 : store_adopt(&c->store, t->name, c->capture, t, err);
+		return c->capture < 0 || c->redact
+			       ? 0
+			       : store_adopt(&c->store, t->name, c->capture, t, err);
 	case FORM_COPY:
 		return 0;
 	case FORM_TEXT:
@@ -310,7 +262,7 @@ static void allow_for_size(struct creation *c)
 static int add_index(struct creation *c, struct rd_error *err)
 {
 	json_t *manifest = manifest_make(
-		&c->tasks, &c->store, c->config, c->time, rd_monotonic_ns() - c->began_ns);
+		&c->tasks, &c->store, c->config, c->host, c->time, rd_monotonic_ns() - c->began_ns);
 	char *text = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&text, &n);
@@ -335,7 +287,7 @@ static int add_manifest(struct creation *c, json_t **manifest, struct rd_error *
 	int rc;
 
 	*manifest = manifest_make(
-		&c->tasks, &c->store, c->config, c->time, rd_monotonic_ns() - c->began_ns);
+		&c->tasks, &c->store, c->config, c->host, c->time, rd_monotonic_ns() - c->began_ns);
 	if (*manifest)
 		text = json_dumps(*manifest, JSON_INDENT(1));
 	if (!text)
@@ -343,6 +295,21 @@ static int add_manifest(struct creation *c, json_t **manifest, struct rd_error *
 	rc = store_put(&c->store, MANIFEST, text, strlen(text), NULL, err);
 	free(text);
 	return rc;
+}
+
+/* Its own name is a name, too: in the archive, the manifest, and the file's name by default. */
+static int redact_all(struct creation *c, struct rd_error *err)
+{
+	char *host;
+
+	if (redaction_run(c->redact, &c->tasks, &c->store, c->capture, c->config, err) < 0)
+		return -1;
+	host = rd_redact_text(c->redact, c->host, strlen(c->host), NULL);
+	if (!host)
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot redact the bundle");
+	snprintf(c->host, sizeof(c->host), "%s", host);
+	free(host);
+	return 0;
 }
 
 static int collect(struct creation *c, struct rd_error *err)
@@ -354,13 +321,16 @@ static int collect(struct creation *c, struct rd_error *err)
 	if (connect_capture(c, err) < 0)
 		return -1;
 	for (unsigned int i = 0; i < c->tasks.n && !rc; i++)
-		if (c->tasks.task[i].member->form == FORM_COPY && !c->tasks.task[i].outcome)
+		if (!c->redact && c->tasks.task[i].member->form == FORM_COPY &&
+			!c->tasks.task[i].outcome)
 			rc = copy_file(c, &c->tasks.task[i], err);
 	for (enum phase phase = 0; phase < PHASES && !rc; phase++) {
 		allow_for_size(c);
 		if (!tasks_run(&c->tasks, phase, c->config))
 			rc = rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);
 	}
+	if (!rc && c->redact)
+		rc = redact_all(c, err);
 	for (unsigned int i = 0; i < c->tasks.n && !rc; i++)
 		rc = keep_output(c, &c->tasks.task[i], err);
 	return rc;
@@ -379,7 +349,8 @@ int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX],
 	struct rd_error *err)
 {
 	struct creation c = {.config = config,
-		.out.fd = -1,
+		.out.out.fd = -1,
+		.map.out.fd = -1,
 		.store.fd = -1,
 		.capture = -1,
 		.began_ns = rd_monotonic_ns()};
@@ -389,8 +360,14 @@ int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX],
 	if (!rd_archive_available())
 		return rd_fail(err, RD_CLASS_DEVICE, 0, "build with libarchive",
 			"cannot write a bundle: this program was built without libarchive");
-	if (name_output(&c, err) < 0 || open_output(&c, err) < 0)
+	c.redact = config->redact ? rd_redact_new() : NULL;
+	if (config->redact && !c.redact)
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot redact the bundle");
+	name_bundle(&c);
+	if (open_output(&c, err) < 0) {
+		rd_redact_free(c.redact);
 		return -1;
+	}
 	rc = collect(&c, err);
 	if (!rc)
 		rc = add_index(&c, err);
@@ -402,21 +379,25 @@ int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX],
 		json_decref(*manifest);
 		*manifest = NULL;
 	}
-	abandon_output(&c);
+	result_abandon(&c.out, &c.identity);
+	result_abandon(&c.map, &c.identity);
 	close_capture(&c);
 	store_close(&c.store);
 	tasks_free(&c.tasks);
-	memcpy(path, c.path, sizeof(c.path));
+	rd_redact_free(c.redact);
+	memcpy(path, c.out.path, sizeof(c.out.path));
 	return rc;
 }
 
 json_t *rd_bundle_plan(const struct rd_bundle_config *config)
 {
 	struct tasks tasks;
+	struct utsname u;
 	json_t *plan = NULL;
 
+	uname(&u);
 	if (tasks_make(&tasks, config) == 0)
-		plan = manifest_make(&tasks, NULL, config, time(NULL), 0);
+		plan = manifest_make(&tasks, NULL, config, u.nodename, time(NULL), 0);
 	tasks_free(&tasks);
 	return plan;
 }

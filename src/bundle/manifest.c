@@ -99,7 +99,7 @@ static json_t *json_missing(const struct tasks *tasks)
 }
 
 json_t *manifest_make(const struct tasks *tasks, const struct store *store,
-	const struct rd_bundle_config *config, int64_t now, uint64_t took_ns)
+	const struct rd_bundle_config *config, const char *host, int64_t now, uint64_t took_ns)
 {
 	char created[32];
 	time_t seconds = (time_t)now;
@@ -108,9 +108,10 @@ json_t *manifest_make(const struct tasks *tasks, const struct store *store,
 
 	uname(&u);
 	strftime(created, sizeof(created), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &tm));
-	return json_pack("{s:i, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o}", "version", 1, "program",
-		rd_json_string(config->application), "host", rd_json_string(u.nodename), "kernel",
-		rd_json_string(u.release), "created", created, "root", geteuid() == 0, "seconds",
+	return json_pack("{s:i, s:o, s:o, s:o, s:s, s:b, s:b, s:o, s:o, s:o}", "version", 1,
+		"program", rd_json_string(config->application), "host", rd_json_string(host),
+		"kernel", rd_json_string(u.release), "created", created, "root", geteuid() == 0,
+		"redacted", config->redact, "seconds",
 		store ? json_real((double)took_ns / 1e9) : json_null(), "members",
 		json_members(tasks, store), "not_taken", json_missing(tasks));
 }

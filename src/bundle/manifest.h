@@ -11,9 +11,9 @@
 
 /*
  * As docs/schema/bundle.json describes it; the caller owns it. store NULL: a plan, of what would be
- * there. NULL: out of memory.
+ * there. `host` is the machine's name as it is shown. NULL: out of memory.
  */
 json_t *manifest_make(const struct tasks *tasks, const struct store *store,
-	const struct rd_bundle_config *config, int64_t time, uint64_t took_ns);
+	const struct rd_bundle_config *config, const char *host, int64_t time, uint64_t took_ns);
 
 #endif

@@ -15,6 +15,7 @@ static const struct part {
 	{"modules", part_modules, NULL},
 	{"environment", part_environment, NULL},
 	{"resources", part_resources, NULL},
+	{"names", part_names, NULL}, /* no member: for redaction */
 	{"kernel-messages", NULL, part_kernel_messages},
 	{"sysroot", NULL, part_sysroot},
 };

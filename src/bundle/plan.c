@@ -336,6 +336,7 @@ void tasks_free(struct tasks *tasks)
 		free(t->name);
 		free(t->words);
 		free(t->command);
+		free(t->left_out);
 		free(t->output.data);
 		free(t->errors.data);
 	}
@@ -404,6 +405,10 @@ void task_why(const struct task *t, char *buf, size_t size)
 		break;
 	case OUTCOME_FAILED:
 		snprintf(buf, size, "%s", strerror(t->errnum));
+		break;
+	case OUTCOME_LEFT_OUT:
+		snprintf(buf, size, "left out, since it cannot be redacted: %s",
+			t->left_out ? t->left_out : "no memory");
 		break;
 	case OUTCOME_ENDED:
 		why_ended(t, buf, size);

@@ -21,6 +21,7 @@ enum outcome {
 	OUTCOME_STUCK,	   /* it could not even be killed */
 	OUTCOME_LATE,	   /* the time for all commands was over before it began */
 	OUTCOME_FAILED,	   /* it could not be started or copied: `errnum` */
+	OUTCOME_LEFT_OUT,  /* it cannot be redacted: `left_out` */
 };
 
 struct bytes {
@@ -40,6 +41,7 @@ struct task {
 	int in, out;	      /* files for standard input and output; -1: none, a pipe */
 	unsigned int more_ms; /* beside the limit */
 	enum outcome outcome;
+	char *left_out;	    /* why */
 	int errnum, status; /* status: of waitpid() */
 	pid_t pid;
 	int out_pipe, error_pipe; /* -1: at their end */

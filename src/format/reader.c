@@ -96,6 +96,7 @@ static enum step step(struct rd_reader *r, struct rd_frame *frame)
 
 	for (;;) {
 		r->record = r->start;
+		r->raw_frame = frame;
 		s = r->skip ? reader_more(r, 0) : r->format->next(r, frame);
 		if (s == STEP_OTHER || (s == STEP_FRAME && !r->ahead))
 			raw_pass(r, r->record, s == STEP_FRAME);

@@ -84,6 +84,7 @@ struct rd_reader {
 	void *ctx;
 	reader_raw_fn *raw;
 	void *raw_ctx;
+	const struct rd_frame *raw_frame; /* for raw(): of its record, within its bytes */
 	char *name;
 	const struct reader_format *format;
 

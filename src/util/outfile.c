@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <rdmadump/log.h>
 #include <rdmadump/outfile.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -151,6 +152,19 @@ bool rd_outfile_claim(const struct rd_outfile *f, struct rd_inputs *taken)
 	if (taken->n < RD_INPUTS_MAX)
 		taken->id[taken->n++] = f->id;
 	return true;
+}
+
+int rd_outfile_open_unique(struct rd_outfile *f, char *path, struct rd_error *err)
+{
+	struct stat st;
+
+	*f = (struct rd_outfile){.fd = mkostemp(path, O_CLOEXEC)};
+	f->created = f->fd >= 0;
+	if (f->fd < 0 || fstat(f->fd, &st) < 0)
+		return refuse(f, path, RD_CLASS_OUTPUT, errno, open_advice(errno),
+			"cannot write to", err);
+	f->regular = id_of(&st, &f->id);
+	return 0;
 }
 
 void rd_outfile_abandon(struct rd_outfile *f, const char *path)

@@ -203,7 +203,7 @@ static bool take_infiniband(struct rd_inner *in)
 	return true;
 }
 
-static bool take_level(struct rd_inner *in)
+bool rd_decap_level(struct rd_inner *in)
 {
 	struct rd_packet p;
 
@@ -217,7 +217,7 @@ unsigned int rd_decap_any(struct rd_inner *in)
 {
 	unsigned int levels = 0;
 
-	while (levels < LEVELS_MAX && take_level(in))
+	while (levels < LEVELS_MAX && rd_decap_level(in))
 		levels++;
 	return levels;
 }
@@ -251,7 +251,7 @@ unsigned int rd_decap(enum rd_link link, const uint8_t **data, uint32_t *caplen,
 	struct rd_inner in = {*data, *caplen, *len, link, 0};
 	unsigned int levels = 0, taken = 0;
 
-	while (levels < LEVELS_MAX && take_level(&in)) {
+	while (levels < LEVELS_MAX && rd_decap_level(&in)) {
 		levels++;
 		if (in.link != link)
 			continue;

@@ -221,7 +221,6 @@ done
 tool ibstat 'echo ibstat'
 
 echo before >b.tar.zst
-echo "of an earlier run" >b.tar.zst.part
 (ulimit -f 8; bare -w b.tar.zst --timeout 100) >"$tmp/log" 2>&1
 is "a file that may not grow: exit status" $? 3
 is "... nothing is left, and what was there stays" "$(names)$(cat b.tar.zst)" "b.tar.zst given.pcap other before"

@@ -19,14 +19,23 @@
 #define LIMIT_MOST_S 600
 
 struct settings {
-	const char *device, *output, *part;
+	const char *device, *output, *part, *map;
 	const char *files[RD_BUNDLE_FILES];
 	unsigned int n_files;
 	uint64_t capture_s, limit_s; /* capture_s 0: no capture */
-	bool dry_run, json;
+	bool dry_run, json, redact;
 };
 
-enum { OPT_CAPTURE = 0x100, OPT_FILE, OPT_DRY_RUN, OPT_JSON, OPT_TIMEOUT, OPT_PART };
+enum {
+	OPT_CAPTURE = 0x100,
+	OPT_FILE,
+	OPT_DRY_RUN,
+	OPT_JSON,
+	OPT_TIMEOUT,
+	OPT_PART,
+	OPT_REDACT,
+	OPT_MAP
+};
 
 static const struct argp_option options[] = {
 	{"write", 'w', "FILE", 0,
@@ -40,6 +49,16 @@ static const struct argp_option options[] = {
 	{"dry-run", OPT_DRY_RUN, NULL, 0,
 		"Do nothing: print what would be in the bundle, and by which commands", 0},
 	{"json", OPT_JSON, NULL, 0, "Print the manifest as JSON", 0},
+	{"redact", OPT_REDACT, NULL, 0,
+		"Replace addresses, names of hosts and users, and serial numbers in all members; "
+		"zero "
+		"the payload of captures",
+		0},
+	{"redact-map", OPT_MAP, "FILE", 0,
+		"Write what was replaced by what to FILE, which is not to be given away (default: "
+		"the "
+		"bundle's name and .map)",
+		0},
 	{"timeout", OPT_TIMEOUT, "SECONDS", 0,
 		"How long one command may take (default 4); all together take about twice as long",
 		0},
@@ -62,6 +81,15 @@ static void check(const struct settings *s, struct argp_state *state)
 		argp_error(state,
 			"'%s': a bundle has all devices; to capture on one: --capture SECONDS",
 			s->device);
+	if (s->map && !s->redact)
+		argp_error(
+			state, "--redact-map '%s': without --redact nothing is replaced", s->map);
+	if (s->map && (!*s->map || strcmp(s->map, "-") == 0))
+		argp_error(state, "--redact-map '%s': give the name of a file", s->map);
+	if (s->redact && !s->map && s->output && strcmp(s->output, "-") == 0)
+		argp_error(state, "--redact with -w -: say where the map goes (--redact-map FILE)");
+	if (s->map && s->output && strcmp(s->map, s->output) == 0)
+		argp_error(state, "--redact-map and --write both name '%s'", s->map);
 	if (s->json && s->output && strcmp(s->output, "-") == 0 && !s->dry_run)
 		argp_error(state, "--json and -w - both write to standard output");
 }
@@ -88,6 +116,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_TIMEOUT:
 		parse_number(state, "--timeout", arg, 1, LIMIT_MOST_S, &s->limit_s);
+		return 0;
+	case OPT_REDACT:
+		s->redact = true;
+		return 0;
+	case OPT_MAP:
+		s->map = arg;
 		return 0;
 	case OPT_PART:
 		s->part = arg;
@@ -164,7 +198,7 @@ static bool was_requested(const json_t *missing)
 }
 
 /* What is missing, on standard error: the bundle itself may be on standard output. */
-static void report(const json_t *manifest, const char *path)
+static void report(const struct settings *s, const json_t *manifest, const char *path)
 {
 	const json_t *missing = json_object_get(manifest, "not_taken"), *m;
 	size_t i, n = json_array_size(json_object_get(manifest, "members"));
@@ -178,6 +212,10 @@ static void report(const json_t *manifest, const char *path)
 		"not whole, and why",
 		n, strcmp(path, "-") ? path : "the bundle on standard output",
 		json_array_size(missing));
+	if (s->redact)
+		rd_log(RD_LOG_INFO,
+			"%s%s has what was replaced by what: keep it, and do not give it away",
+			s->map ? s->map : path, s->map ? "" : ".map");
 	if (geteuid())
 		rd_log(RD_LOG_INFO, "run it as root for what only root may read");
 }
@@ -230,7 +268,7 @@ static int create(
 		rd_cli_status(NULL);
 	if (rc < 0)
 		return -1;
-	report(manifest, path);
+	report(s, manifest, path);
 	if (s->json)
 		rc = put_json(manifest, err);
 	json_decref(manifest);
@@ -264,6 +302,8 @@ static int check_files(const struct settings *s, struct rd_error *err)
 				"give the name of a capture file", "--file '%s'", s->files[i]);
 		rd_inputs_add(&inputs, s->files[i]);
 	}
+	if (s->map && report_file_check(s->map, "--redact-map", &inputs, err) < 0)
+		return -1;
 	if (!s->output || strcmp(s->output, "-") == 0)
 		return 0;
 	return report_file_check(s->output, "--write", &inputs, err);
@@ -281,6 +321,8 @@ static int run(const struct settings *s, const struct rd_devices *devices, struc
 		.n_files = s->n_files,
 		.limit_s = (unsigned int)s->limit_s,
 		.application = application,
+		.redact = s->redact,
+		.map = s->map,
 		.stop = &stop,
 		.progress = on_progress};
 	const struct rd_device *device;

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Redacts a bundle in two passes over everything that will be in it: the first one collects
+ * addresses and names, the second one replaces them.
+ */
+#include "redaction.h"
+#include "tree.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/json.h>
+#include <rdmadump/outfile.h>
+#include <rdmadump/rewrite.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct redaction {
+	struct rd_redact *r;
+	struct tasks *tasks;
+	struct store *store;
+	int capture;
+	const struct rd_bundle_config *config;
+};
+
+static int no_memory(struct rd_error *err)
+{
+	return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot redact the bundle");
+}
+
+/* --- names of this machine -------------------------------------------------------------------- */
+
+static enum rd_redact_kind kind_of(const char *text)
+{
+	return !strcmp(text, "user")	 ? RD_REDACT_USER
+	       : !strcmp(text, "serial") ? RD_REDACT_SERIAL
+	       : !strcmp(text, "node")	 ? RD_REDACT_NODE
+					 : RD_REDACT_HOST;
+}
+
+static void add_names(struct redaction *x, const json_t *names)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (names, i, row) {
+		const char *name = json_string_value(json_object_get(row, "name"));
+		const char *kind = json_string_value(json_object_get(row, "kind"));
+
+		if (name && kind)
+			rd_redact_name(x->r, kind_of(kind), name, strlen(name));
+	}
+}
+
+/* In a process with a time limit: a directory of users may be on another machine. */
+static int collect_names(struct redaction *x, struct rd_error *err)
+{
+	static char program[] = "rdmadump", command[] = "bundle", option[] = "--part",
+		    name[] = "names";
+	static const struct member member = {.name = name, .command = "", .form = FORM_OUTPUT};
+	struct task t = {.member = &member,
+		.name = name,
+		.command = name,
+		.argv = {program, command, option, name},
+		.own = true,
+		.in = -1,
+		.out = -1,
+		.out_pipe = -1,
+		.error_pipe = -1,
+		.output.most = MEMBER_BYTES,
+		.errors.most = TASK_ERROR_TEXT};
+	struct tasks one = {.task = &t, .n = 1};
+	json_t *names = NULL;
+	char why[512];
+	int rc = 0;
+
+	if (!tasks_run(&one, PHASE_COLLECT, x->config))
+		rc = rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);
+	task_why(&t, why, sizeof(why));
+	if (!rc && t.output.n)
+		names = json_loadb(t.output.data, t.output.n, 0, NULL);
+	if (!rc && (*why || !json_is_array(names)))
+		rc = rd_fail(err, RD_CLASS_DEVICE, 0, "give more time (--timeout)",
+			"cannot redact the bundle: the names of this machine are unknown: %s",
+			*why ? why : "no list was written");
+	add_names(x, names);
+	json_decref(names);
+	free(t.output.data);
+	free(t.errors.data);
+	return rc;
+}
+
+/* Directories of files that the user named; their own names stay, as far as they name nobody. */
+static void collect_paths(struct redaction *x)
+{
+	for (unsigned int i = 0; i < x->config->n_files; i++) {
+		const char *path = x->config->files[i], *slash = strrchr(path, '/');
+
+		if (path[0] == '/' && slash > path)
+			rd_redact_name(x->r, RD_REDACT_PATH, path, (size_t)(slash - path));
+	}
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static int text_redact(struct redaction *x, char **text, size_t *n, struct rd_error *err)
+{
+	size_t len = n ? *n : *text ? strlen(*text) : 0;
+	char *to;
+
+	if (!*text)
+		return 0;
+	to = rd_redact_text(x->r, *text, len, &len);
+	if (!to)
+		return no_memory(err);
+	free(*text);
+	*text = to;
+	if (n)
+		*n = len;
+	return 0;
+}
+
+static int text_collect(struct redaction *x, const char *text, size_t n, struct rd_error *err)
+{
+	char *copy = rd_redact_text(x->r, text, n, NULL);
+
+	free(copy);
+	return copy ? 0 : no_memory(err);
+}
+
+/* --- captures --------------------------------------------------------------------------------- */
+
+static bool frame_redact(
+	void *ctx, enum rd_link link, uint8_t *data, uint32_t caplen, uint32_t len, uint32_t extra)
+{
+	const struct redaction *x = ctx;
+
+	return rd_redact_frame(x->r, link, data, caplen, len, extra);
+}
+
+static char *option_redact(void *ctx, const char *text, size_t n, size_t *out_n)
+{
+	const struct redaction *x = ctx;
+
+	return rd_redact_text(x->r, text, n, out_n);
+}
+
+static void address_redact(void *ctx, uint8_t *bytes, size_t n)
+{
+	const struct redaction *x = ctx;
+
+	switch (n) {
+	case 4:
+		rd_redact_ipv4(x->r, bytes);
+		return;
+	case 6:
+		rd_redact_mac(x->r, bytes);
+		return;
+	case 8:
+		rd_redact_guid(x->r, bytes);
+		return;
+	default:
+		rd_redact_ipv6(x->r, bytes);
+	}
+}
+
+static int put_bytes(void *ctx, const void *bytes, size_t n)
+{
+	return rd_write_whole(*(const int *)ctx, bytes, n);
+}
+
+static struct rd_rewrite rewriting(struct redaction *x, int *to)
+{
+	return (struct rd_rewrite){.frame = frame_redact,
+		.text = option_redact,
+		.address = address_redact,
+		.ctx = x,
+		.put = to ? put_bytes : NULL,
+		.put_ctx = to};
+}
+
+static void leave_out(struct task *t, const char *why)
+{
+	t->outcome = OUTCOME_LEFT_OUT;
+	free(t->left_out);
+	t->left_out = strdup(why);
+}
+
+static bool is_capture(const struct task *t)
+{
+	return strncmp(t->member->name, "captures/", 9) == 0;
+}
+
+/* The file that the task is about, open; -1: none. */
+static int open_file(struct redaction *x, struct task *t)
+{
+	struct stat st;
+	int fd;
+
+	if (t->member->form == FORM_CAPTURE)
+		return x->capture >= 0 && t->outcome > OUTCOME_RUNNING ? dup(x->capture) : -1;
+	fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	t->began_ns = t->ended_ns = rd_monotonic_ns();
+	t->outcome = OUTCOME_ENDED;
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	t->errnum = fd < 0 ? errno : EINVAL;
+	t->outcome = OUTCOME_FAILED;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* A copy, or in the first pass none. What cannot be read is left out; -1: the bundle fails. */
+static int capture_rewrite(struct redaction *x, struct task *t, int *to, struct rd_error *err)
+{
+	struct rd_rewrite w = rewriting(x, to);
+	struct rd_error why;
+	char path[64];
+	int fd = open_file(x, t), rc;
+
+	if (fd < 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	rc = rd_rewrite_file(&w, path, &why);
+	close(fd);
+	if (*x->store->stop)
+		return rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);
+	if (rc < 0 && why.class != RD_CLASS_DEVICE) {
+		*err = why;
+		return -1;
+	}
+	/* A capture of nothing has no header. */
+	if (rc < 0)
+		leave_out(t, w.frames ? why.text
+				      : "it is no capture that this program reads, or its link "
+					"type is unknown");
+	return 0;
+}
+
+/* The copy is not compressed. */
+static void drop_suffix(char *name)
+{
+	static const char *const suffixes[] = {".zst", ".zstd", ".gz"};
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		size_t len = strlen(suffixes[i]);
+
+		if (n > len && strcmp(name + n - len, suffixes[i]) == 0) {
+			name[n - len] = '\0';
+			return;
+		}
+	}
+}
+
+static int capture_store(struct redaction *x, struct task *t, struct rd_error *err)
+{
+	int to, rc;
+
+	if (t->outcome == OUTCOME_LEFT_OUT || t->outcome == OUTCOME_NOTHING)
+		return 0;
+	to = store_file(x->store, err);
+	if (to < 0)
+		return -1;
+	rc = capture_rewrite(x, t, &to, err);
+	if (!rc && (t->outcome == OUTCOME_ENDED || t->outcome == OUTCOME_TIMED_OUT)) {
+		drop_suffix(t->name);
+		if (lseek(to, 0, SEEK_SET) < 0)
+			rc = rd_fail(
+				err, RD_CLASS_OUTPUT, errno, NULL, "cannot read '%s'", t->name);
+		else
+			rc = store_copy(x->store, t->name, to, UINT64_MAX, t, err);
+	}
+	close(to);
+	return rc;
+}
+
+/* --- trees ------------------------------------------------------------------------------------ */
+
+static int entry_collect(void *ctx, const struct task *t, const struct rd_archive_entry *e,
+	const char *bytes, size_t n, struct rd_error *err)
+{
+	struct redaction *x = ctx;
+
+	(void)t;
+	if (text_collect(x, e->path, strlen(e->path), err) < 0 ||
+		(e->kind == RD_ARCHIVE_LINK &&
+			text_collect(x, e->target, strlen(e->target), err) < 0))
+		return -1;
+	return e->kind == RD_ARCHIVE_FILE ? text_collect(x, bytes, n, err) : 0;
+}
+
+static int entry_store(void *ctx, const struct task *t, const struct rd_archive_entry *e,
+	const char *bytes, size_t n, struct rd_error *err)
+{
+	struct redaction *x = ctx;
+	size_t to_n = 0;
+	const char *target = e->kind == RD_ARCHIVE_LINK ? e->target : "";
+	char *path = rd_redact_text(x->r, e->path, strlen(e->path), NULL);
+	char *link = rd_redact_text(x->r, target, strlen(target), NULL);
+	char *to = rd_redact_text(x->r, bytes, n, &to_n);
+	int rc;
+
+	if (!path || !link || !to)
+		rc = no_memory(err);
+	else if (e->kind == RD_ARCHIVE_FILE)
+		rc = store_put(x->store, path, to, to_n, t, err);
+	else
+		rc = store_put_entry(
+			x->store, path, e->kind, e->kind == RD_ARCHIVE_LINK ? link : NULL, t, err);
+	free(path);
+	free(link);
+	free(to);
+	return rc;
+}
+
+/* --- both passes ------------------------------------------------------------------------------ */
+
+static int task_collect(struct redaction *x, struct task *t, struct rd_error *err)
+{
+	if (t->member->form == FORM_COPY && !is_capture(t) && t->outcome == OUTCOME_WAITING)
+		leave_out(t, "an archive of another command");
+	if (is_capture(t) && t->outcome != OUTCOME_NOTHING && capture_rewrite(x, t, NULL, err) < 0)
+		return -1;
+	if (text_collect(x, t->name, strlen(t->name), err) < 0 ||
+		text_collect(x, t->command, strlen(t->command), err) < 0 ||
+		(t->errors.n && text_collect(x, t->errors.data, t->errors.n, err) < 0))
+		return -1;
+	if (t->member->form == FORM_TREE)
+		return tree_each(t, entry_collect, x, err);
+	return t->output.n ? text_collect(x, t->output.data, t->output.n, err) : 0;
+}
+
+static int task_redact(struct redaction *x, struct task *t, struct rd_error *err)
+{
+	if (text_redact(x, &t->name, NULL, err) < 0 || text_redact(x, &t->command, NULL, err) < 0 ||
+		text_redact(x, &t->left_out, NULL, err) < 0)
+		return -1;
+	if (t->errors.n && text_redact(x, &t->errors.data, &t->errors.n, err) < 0)
+		return -1;
+	if (is_capture(t))
+		return capture_store(x, t, err);
+	if (t->member->form == FORM_TREE)
+		return tree_each(t, entry_store, x, err);
+	return t->output.n ? text_redact(x, &t->output.data, &t->output.n, err) : 0;
+}
+
+int redaction_run(struct rd_redact *r, struct tasks *tasks, struct store *store, int capture,
+	const struct rd_bundle_config *config, struct rd_error *err)
+{
+	struct redaction x = {
+		.r = r, .tasks = tasks, .store = store, .capture = capture, .config = config};
+	int rc = collect_names(&x, err);
+
+	collect_paths(&x);
+	for (unsigned int i = 0; i < tasks->n && !rc; i++)
+		rc = task_collect(&x, &tasks->task[i], err);
+	rd_redact_begin(r);
+	for (unsigned int i = 0; i < tasks->n && !rc; i++)
+		rc = task_redact(&x, &tasks->task[i], err);
+	return !rc && rd_redact_failed(r) ? no_memory(err) : rc;
+}
+
+int redaction_write_map(const struct rd_redact *r, const char *bundle, int fd, struct rd_error *err)
+{
+	json_t *map = json_pack("{s:i, s:o, s:o}", "version", 1, "bundle", rd_json_string(bundle),
+		"replaced", rd_redact_map(r));
+	int rc = map ? json_dumpfd(map, fd, JSON_INDENT(1)) : -1;
+
+	json_decref(map);
+	if (rc == 0 && rd_write_whole(fd, "\n", 1) == 0)
+		return 0;
+	return rd_fail(err, RD_CLASS_OUTPUT, errno,
+		"make room, or name another file (--redact-map)",
+		"cannot write the map of what was replaced");
+}

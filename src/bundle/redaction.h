@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* --redact: the same replacements in all members, captures included. */
+#ifndef RDMADUMP_BUNDLE_REDACTION_H
+#define RDMADUMP_BUNDLE_REDACTION_H
+
+#include "store.h"
+#include "task.h"
+#include <rdmadump/redact.h>
+
+/*
+ * Once all tasks have ended: replaces their output, messages, names and commands, and adds what has
+ * frames or files (captures, trees) to the store. `capture` is the file of --capture, -1: none. A
+ * member that cannot be redacted is left out: its task says why. Starts a process. -1 with the
+ * error.
+ */
+int redaction_run(struct rd_redact *r, struct tasks *tasks, struct store *store, int capture,
+	const struct rd_bundle_config *config, struct rd_error *err);
+/* Writes the map to `fd` as docs/schema/bundle-map.json describes it. */
+int redaction_write_map(
+	const struct rd_redact *r, const char *bundle, int fd, struct rd_error *err);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Finds names by what text says of them, since no list of this machine has all of them. */
+#include "redact.h"
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+/* Case does not matter. A name follows after blanks, quotes, ":", "=" and "."; longer labels first.
+ */
+static const struct label {
+	const char *text;
+	enum rd_redact_kind kind;
+	bool adjacent; /* the name follows at once, to the next "/" */
+	bool line;     /* it is all that is left of the line */
+} labels[] = {
+	{"/home/", RD_REDACT_USER, .adjacent = true},
+	{"/users/", RD_REDACT_USER, .adjacent = true},
+	{"serial number [sn]", RD_REDACT_SERIAL, .adjacent = false},
+	{"serial number", RD_REDACT_SERIAL, .adjacent = false},
+	{"serial_number", RD_REDACT_SERIAL, .adjacent = false},
+	{"serial-number", RD_REDACT_SERIAL, .adjacent = false},
+	{"serialnumber", RD_REDACT_SERIAL, .adjacent = false},
+	{"serial no", RD_REDACT_SERIAL, .adjacent = false},
+	{"board_serial", RD_REDACT_SERIAL, .adjacent = false},
+	{"product_serial", RD_REDACT_SERIAL, .adjacent = false},
+	{"chassis_serial", RD_REDACT_SERIAL, .adjacent = false},
+	{"\"serial\"", RD_REDACT_SERIAL, .adjacent = false},
+	{"vendor sn", RD_REDACT_SERIAL, .adjacent = false},
+	{"vendor_sn", RD_REDACT_SERIAL, .adjacent = false},
+	{"nodename", RD_REDACT_HOST, .adjacent = false},
+	{"hostname", RD_REDACT_HOST, .adjacent = false},
+	{"host name", RD_REDACT_HOST, .adjacent = false},
+	{"logname=", RD_REDACT_USER, .adjacent = false},
+	{"username", RD_REDACT_USER, .adjacent = false},
+	{"user=", RD_REDACT_USER, .adjacent = false},
+	{"acct=", RD_REDACT_USER, .adjacent = false},
+	{"node_desc", RD_REDACT_NODE, .line = true},
+	{"node description", RD_REDACT_NODE, .line = true},
+};
+
+static const struct label *label_at(const char *text, size_t left)
+{
+	for (size_t i = 0; i < COUNT(labels); i++) {
+		size_t n = strlen(labels[i].text);
+
+		if (n <= left && tolower((unsigned char)*text) == labels[i].text[0] &&
+			strncasecmp(text, labels[i].text, n) == 0)
+			return &labels[i];
+	}
+	return NULL;
+}
+
+static bool is_between(char c)
+{
+	return c && strchr(" \t:=\"'.[]", c) != NULL;
+}
+
+static bool ends_name(const struct label *label, char c)
+{
+	if ((unsigned char)c < 0x20 || c == '"')
+		return true;
+	if (label->line)
+		return false;
+	return isspace((unsigned char)c) || strchr("',;()<>&", c) || (label->adjacent && c == '/');
+}
+
+/* A word of a sentence is no serial number: "serial number is not available". */
+static bool is_serial(const char *text, size_t n)
+{
+	bool digit = false;
+
+	for (size_t i = 0; i < n; i++)
+		digit |= isdigit((unsigned char)text[i]) != 0;
+	return digit && n >= 4;
+}
+
+/* Returns the bytes up to the end of the name. */
+static size_t take(struct rd_redact *r, const struct label *label, const char *text, size_t left)
+{
+	size_t at = strlen(label->text), n = 0;
+
+	while (!label->adjacent && at < left && is_between(text[at]))
+		at++;
+	while (at + n < left && !ends_name(label, text[at + n]))
+		n++;
+	if (label->kind != RD_REDACT_SERIAL || is_serial(text + at, n))
+		rd_redact_name(r, label->kind, text + at, n);
+	return at;
+}
+
+void labels_collect(struct rd_redact *r, const char *text, size_t n)
+{
+	size_t at = 0;
+
+	while (at < n) {
+		const struct label *label = label_at(text + at, n - at);
+
+		at += label ? take(r, label, text + at, n - at) : 1;
+	}
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which part of an address is replaced by what, chosen at random by the secret key of the hash. A
+ * replacement is used once, and is no original as long as there are others.
+ */
+#include "redact.h"
+#include <arpa/inet.h>
+#include <rdmadump/hash.h>
+#include <rdmadump/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES 4096 /* at random, before all are tried in order */
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static struct table_row *table_row(const struct table *t, enum space space, uint64_t value)
+{
+	size_t i = t->room ? rd_hash2((uint64_t)space, value) & (t->room - 1) : 0;
+
+	if (!t->room)
+		return NULL;
+	while (t->row[i].space_plus_1 &&
+		(t->row[i].space_plus_1 != (uint32_t)space + 1 || t->row[i].value != value))
+		i = (i + 1) & (t->room - 1);
+	return &t->row[i];
+}
+
+static const struct table_row *table_find(const struct table *t, enum space space, uint64_t value)
+{
+	const struct table_row *row = table_row(t, space, value);
+
+	return row && row->space_plus_1 ? row : NULL;
+}
+
+static bool table_grow(struct table *t)
+{
+	struct table grown = {.n = t->n, .room = t->room ? 2 * t->room : 256};
+
+	grown.row = calloc(grown.room, sizeof(*grown.row));
+	if (!grown.row)
+		return false;
+	for (size_t i = 0; i < t->room; i++)
+		if (t->row[i].space_plus_1)
+			*table_row(&grown, (enum space)(t->row[i].space_plus_1 - 1),
+				t->row[i].value) = t->row[i];
+	free(t->row);
+	*t = grown;
+	return true;
+}
+
+/* Whether it is new. */
+static bool table_add(
+	struct rd_redact *r, struct table *t, enum space space, uint64_t value, uint64_t to)
+{
+	struct table_row *row;
+
+	if (2 * (t->n + 1) > t->room && !table_grow(t)) {
+		r->no_memory = true;
+		return false;
+	}
+	row = table_row(t, space, value);
+	if (row->space_plus_1)
+		return false;
+	*row = (struct table_row){.value = value, .to = to, .space_plus_1 = (uint32_t)space + 1};
+	t->n++;
+	return true;
+}
+
+/* --- parts of addresses ----------------------------------------------------------------------- */
+
+/* Where replacements are from. */
+struct range {
+	unsigned int bits; /* of the part */
+	uint64_t least, most;
+};
+
+/* What a part is shows in its replacement, too: a class of networks, a kind of number. */
+static struct range range_of(enum space space, uint64_t value)
+{
+	switch (space) {
+	case SPACE_IPV4_8: /* 0, 127 and those from 224 on are special */
+		return value < 128 ? (struct range){8, 1, 126} : (struct range){8, 128, 223};
+	case SPACE_IPV4_16:
+	case SPACE_IPV4_24:
+		return (struct range){8, 0, 255};
+	case SPACE_IPV4_32:
+		return (struct range){8, 1, 254};
+	case SPACE_IPV6_16: /* RFC 4193: unique local addresses */
+		return value < 0xfc00 ? (struct range){16, 1, 0xfbff}
+				      : (struct range){16, value & 0xff00, value | 0xff};
+	case SPACE_OUI: /* locally administered: no vendor is named */
+		return (struct range){24, 0x020000, 0x02ffff};
+	case SPACE_LOW24:
+		return (struct range){24, 1, 0xffffff};
+	case SPACE_HIGH40: /* not small, and not near all ones: such numbers are no GUIDs in text */
+		return (struct range){40, UINT64_C(0x0100000000), UINT64_C(0xfeffffffff)};
+	default:
+		return (struct range){16, 1, 0xffff};
+	}
+}
+
+static bool is_first(enum space space)
+{
+	return space == SPACE_IPV4_8 || space == SPACE_IPV6_16 || space >= SPACE_OUI;
+}
+
+/* What replaces the bits before a part; those that are fixed have no row. */
+static uint64_t before(const struct rd_redact *r, enum space space, uint64_t value)
+{
+	unsigned int bits = range_of(space, value).bits;
+	const struct table_row *row;
+	uint64_t own;
+
+	if (is_first(space))
+		return 0;
+	value >>= bits;
+	space--;
+	row = table_find(&r->replaced, space, value);
+	if (row)
+		return row->to;
+	bits = range_of(space, value).bits;
+	own = value & ((UINT64_C(1) << bits) - 1);
+	return is_first(space) ? value : before(r, space, value) << bits | own;
+}
+
+static bool is_free(const struct rd_redact *r, enum space space, uint64_t to, bool any)
+{
+	return !table_find(&r->used, space, to) && (any || !table_find(&r->originals, space, to));
+}
+
+static bool replace(struct rd_redact *r, enum space space, uint64_t value, uint64_t to)
+{
+	return table_add(r, &r->replaced, space, value, to) && table_add(r, &r->used, space, to, 0);
+}
+
+/* A replacement at random that is free; of a small range the next free one. */
+static uint64_t choose(const struct rd_redact *r, enum space space, uint64_t value, uint64_t parent)
+{
+	const struct range range = range_of(space, value);
+	uint64_t size = range.most - range.least + 1, start = 0;
+
+	for (unsigned int i = 0; i < TRIES; i++) {
+		start = rd_hash2((uint64_t)space << 32 | i, value) % size;
+		if (is_free(r, space, parent << range.bits | (range.least + start), false))
+			return parent << range.bits | (range.least + start);
+	}
+	for (uint64_t i = 0; i < size && size <= TRIES; i++) {
+		uint64_t to = parent << range.bits | (range.least + (start + i) % size);
+
+		if (is_free(r, space, to, true))
+			return to;
+	}
+	return parent << range.bits | (range.least + start);
+}
+
+uint64_t part_replace(struct rd_redact *r, enum space space, uint64_t value)
+{
+	const struct table_row *known;
+	uint64_t to;
+
+	if (!r->replacing) {
+		table_add(r, &r->originals, space, value, 0);
+		return value;
+	}
+	known = table_find(&r->replaced, space, value);
+	if (known)
+		return known->to;
+	to = choose(r, space, value, before(r, space, value));
+	replace(r, space, value, to);
+	return to;
+}
+
+/* --- all parts that were collected ------------------------------------------------------------ */
+
+/* As text sorts: "10" before "9". Reports sort by addresses where all else is equal. */
+static int compare_text(enum space space, uint64_t a, uint64_t b)
+{
+	bool decimal = space <= SPACE_IPV4_32;
+	const struct range range = range_of(space, a);
+	uint64_t mask = (UINT64_C(1) << range.bits) - 1;
+	char text[2][12];
+
+	if (a >> range.bits != b >> range.bits || space > SPACE_IPV6_64)
+		return a < b ? -1 : a > b;
+	snprintf(text[0], sizeof(text[0]), decimal ? "%u" : "%x", (unsigned int)(a & mask));
+	snprintf(text[1], sizeof(text[1]), decimal ? "%u" : "%x", (unsigned int)(b & mask));
+	return strcmp(text[0], text[1]);
+}
+
+/* By space, by range, then as text. */
+static int compare(const void *x, const void *y)
+{
+	const struct table_row *a = x, *b = y;
+	enum space space = (enum space)(a->space_plus_1 - 1);
+	uint64_t least[2] = {range_of(space, a->value).least, range_of(space, b->value).least};
+	uint64_t parent[2] = {a->value >> range_of(space, a->value).bits,
+		b->value >> range_of(space, b->value).bits};
+
+	if (a->space_plus_1 != b->space_plus_1)
+		return a->space_plus_1 < b->space_plus_1 ? -1 : 1;
+	if (parent[0] != parent[1])
+		return parent[0] < parent[1] ? -1 : 1;
+	if (least[0] != least[1])
+		return least[0] < least[1] ? -1 : 1;
+	return compare_text(space, a->value, b->value);
+}
+
+static int compare_to(const void *x, const void *y)
+{
+	const struct table_row *a = x, *b = y;
+
+	return compare_text((enum space)(a->space_plus_1 - 1), a->to, b->to);
+}
+
+/* Rows of one range and parent: what was in order of values stays so, as reports are sorted. */
+static void group_replace(struct rd_redact *r, const struct table_row *row, size_t n)
+{
+	enum space space = (enum space)(row->space_plus_1 - 1);
+	uint64_t parent = before(r, space, row->value);
+	struct table_row *to = calloc(n, sizeof(*to));
+
+	r->no_memory |= !to;
+	for (size_t i = 0; to && i < n; i++) {
+		to[i].space_plus_1 = row->space_plus_1;
+		to[i].to = choose(r, space, row[i].value, parent);
+		table_add(r, &r->used, space, to[i].to, 0);
+	}
+	if (to)
+		qsort(to, n, sizeof(*to), compare_to);
+	for (size_t i = 0; to && i < n; i++)
+		table_add(r, &r->replaced, space, row[i].value, to[i].to);
+	free(to);
+}
+
+static bool is_same_group(const struct table_row *a, const struct table_row *b)
+{
+	enum space space = (enum space)(a->space_plus_1 - 1);
+	const struct range range = range_of(space, a->value);
+
+	return a->space_plus_1 == b->space_plus_1 &&
+	       a->value >> range.bits == b->value >> range.bits &&
+	       range.least == range_of(space, b->value).least;
+}
+
+void rd_redact_begin(struct rd_redact *r)
+{
+	struct table_row *rows = calloc(r->originals.n + 1, sizeof(*rows));
+	size_t n = 0;
+
+	r->replacing = true;
+	r->no_memory |= !rows;
+	for (size_t i = 0; rows && i < r->originals.room; i++)
+		if (r->originals.row[i].space_plus_1)
+			rows[n++] = r->originals.row[i];
+	if (rows)
+		qsort(rows, n, sizeof(*rows), compare);
+	/* Spaces are in order: the bits before a part come first. */
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i + 1; k < n && is_same_group(&rows[i], &rows[k]);)
+			k++;
+		group_replace(r, &rows[i], k - i);
+	}
+	free(rows);
+}
+
+/* --- the map ---------------------------------------------------------------------------------- */
+
+static size_t address_length(enum rd_redact_kind kind)
+{
+	switch (kind) {
+	case RD_REDACT_MAC:
+		return 6;
+	case RD_REDACT_GUID:
+		return 8;
+	case RD_REDACT_IPV4:
+		return 4;
+	case RD_REDACT_IPV6:
+		return 16;
+	default:
+		return 0;
+	}
+}
+
+/* A new entry if these bytes of that kind have none; NULL: they have, or no memory. */
+static struct entry *entry_add(
+	struct rd_redact *r, enum rd_redact_kind kind, const void *bytes, size_t n)
+{
+	struct rd_hash h = rd_hash_begin();
+	unsigned int words = rd_hash_add_bytes(&h, bytes, n);
+
+	if (!table_add(
+		    r, &r->recorded, (enum space)(SPACES + (int)kind), rd_hash_end(&h, words), 0))
+		return NULL;
+	if (r->n_entries == r->entries_room) {
+		size_t more = r->entries_room ? 2 * r->entries_room : 64;
+		struct entry *grown = reallocarray(r->entry, more, sizeof(*grown));
+
+		if (!grown) {
+			r->no_memory = true;
+			return NULL;
+		}
+		r->entry = grown;
+		r->entries_room = more;
+	}
+	r->entry[r->n_entries] = (struct entry){.kind = kind};
+	return &r->entry[r->n_entries++];
+}
+
+void record_address(
+	struct rd_redact *r, enum rd_redact_kind kind, const uint8_t *from, const uint8_t *to)
+{
+	size_t n = address_length(kind);
+	struct entry *e;
+
+	if (!r->replacing || memcmp(from, to, n) == 0)
+		return;
+	e = entry_add(r, kind, from, n);
+	if (!e)
+		return;
+	memcpy(e->from, from, n);
+	memcpy(e->to, to, n);
+}
+
+void record_text(
+	struct rd_redact *r, enum rd_redact_kind kind, const char *from, size_t n, const char *to)
+{
+	struct entry *e = r->replacing ? entry_add(r, kind, from, n) : NULL;
+
+	if (!e)
+		return;
+	e->from_text = strndup(from, n);
+	e->to_text = strdup(to);
+	r->no_memory |= !e->from_text || !e->to_text;
+}
+
+static void put_address(char *buf, size_t room, enum rd_redact_kind kind, const uint8_t *p)
+{
+	if (kind == RD_REDACT_IPV4 || kind == RD_REDACT_IPV6)
+		inet_ntop(kind == RD_REDACT_IPV4 ? AF_INET : AF_INET6, p, buf, (socklen_t)room);
+	else if (kind == RD_REDACT_MAC)
+		snprintf(buf, room, "%02x:%02x:%02x:%02x:%02x:%02x", p[0], p[1], p[2], p[3], p[4],
+			p[5]);
+	else
+		snprintf(buf, room, "0x%016llx", (unsigned long long)rd_be64(p));
+}
+
+static json_t *json_entry(const struct entry *e)
+{
+	static const char *const kinds[RD_REDACT_KINDS] = {"mac", "guid", "ipv4", "ipv6", "uuid",
+		"id", "host", "user", "serial", "node", "path"};
+	char from[64] = "", to[64] = "";
+
+	if (!e->from_text) {
+		put_address(from, sizeof(from), e->kind, e->from);
+		put_address(to, sizeof(to), e->kind, e->to);
+	}
+	return json_pack("{s:s, s:o, s:o}", "kind", kinds[e->kind], "original",
+		rd_json_string(e->from_text ? e->from_text : from), "replacement",
+		rd_json_string(e->to_text ? e->to_text : to));
+}
+
+json_t *rd_redact_map(const struct rd_redact *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < r->n_entries; i++)
+		if (json_array_append_new(list, json_entry(&r->entry[i])) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
+struct rd_redact *rd_redact_new(void)
+{
+	return calloc(1, sizeof(struct rd_redact));
+}
+
+void rd_redact_free(struct rd_redact *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n_entries; i++) {
+		free(r->entry[i].from_text);
+		free(r->entry[i].to_text);
+	}
+	free(r->entry);
+	free(r->originals.row);
+	free(r->replaced.row);
+	free(r->used.row);
+	free(r->recorded.row);
+	names_free(r);
+	free(r);
+}
+
+bool rd_redact_failed(const struct rd_redact *r)
+{
+	return r->no_memory;
+}

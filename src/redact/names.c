@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Names of hosts, users, serial numbers: found in text wherever they are, replaced by their hash.
+ */
+#include "redact.h"
+#include <ctype.h>
+#include <rdmadump/hash.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define ANYWHERE_LEN 8 /* so long a name is replaced within words, too */
+#define NAME_MAX_LEN 1024
+
+/* They identify nobody, and replacing them would spoil text. */
+static const char *const common[] = {"localhost", "localhost.localdomain", "ip6-localhost",
+	"ip6-loopback", "ip6-localnet", "ip6-mcastprefix", "ip6-allnodes", "ip6-allrouters",
+	"broadcasthost", "root", "nobody", "none", "null", "unknown", "default", "home",
+	"infiniband", "not specified", "not available", "to be filled by o.e.m.", "default string",
+	"n/a", "na", "system serial number", "chassis serial number", "base board serial number",
+	"empty", "linux", "user", "users", "true", "false", "serial", "number", "kernel", "rdma",
+	"mlx5_core", "admin", "name", "host", "not set", "unspecified", "(none)", "(null)",
+	"invalid"};
+
+bool name_is_word(unsigned char c)
+{
+	return isalnum(c) || c >= 0x80;
+}
+
+static unsigned int bucket(const char *text)
+{
+	return ((unsigned int)tolower((unsigned char)text[0]) * 31 +
+		       (unsigned int)tolower((unsigned char)text[1])) %
+	       NAME_BUCKETS;
+}
+
+static bool is_common(const char *name, size_t n)
+{
+	bool digits = true;
+
+	for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++)
+		if (strlen(common[i]) == n && strncasecmp(common[i], name, n) == 0)
+			return true;
+	for (size_t i = 0; i < n; i++)
+		digits &= isdigit((unsigned char)name[i]) || strchr("-.x ", name[i]);
+	/* Short numbers are everywhere, and mean something else. */
+	return n < 2 || n > NAME_MAX_LEN || (digits && n < ANYWHERE_LEN);
+}
+
+/* A node's description as a driver or a maker writes it: "mlx5_0", "MT4119 ConnectX5 ...". */
+static bool is_default_node(const char *text, size_t n)
+{
+	static const char *const drivers[] = {"mlx4_", "mlx5_", "rxe", "siw", "irdma", "bnxt_re",
+		"efa_", "hns_", "qedr", "hfi1_", "erdma_", "mana_", "roce", "ibp", "ocrdma",
+		"cxgb4_"};
+
+	if (memmem(text, n, "Mellanox Technologies", 21) || memmem(text, n, "ConnectX", 8))
+		return true;
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(*drivers); i++) {
+		size_t len = strlen(drivers[i]);
+
+		if (n > len && n < len + 12 && strncmp(text, drivers[i], len) == 0 &&
+			!memchr(text, ' ', n))
+			return true;
+	}
+	return false;
+}
+
+/* "host-2b1c07d4" */
+static char *replacement(enum rd_redact_kind kind, const char *name, size_t n)
+{
+	static const char *const starts[RD_REDACT_KINDS] = {[RD_REDACT_HOST] = "host",
+		[RD_REDACT_USER] = "user",
+		[RD_REDACT_SERIAL] = "serial",
+		[RD_REDACT_NODE] = "node",
+		[RD_REDACT_PATH] = "/path"};
+	struct rd_hash h = rd_hash_begin();
+	char lower[NAME_MAX_LEN], *to;
+	unsigned int words;
+
+	for (size_t i = 0; i < n; i++)
+		lower[i] = (char)tolower((unsigned char)name[i]);
+	words = rd_hash_add_bytes(&h, lower, n);
+	if (asprintf(&to, "%s-%08llx", starts[kind],
+		    (unsigned long long)rd_hash_end(&h, words) & 0xffffffff) < 0)
+		return NULL;
+	return to;
+}
+
+void rd_redact_name(struct rd_redact *r, enum rd_redact_kind kind, const char *text, size_t n)
+{
+	struct name **at, *name;
+
+	while (n && isspace((unsigned char)text[n - 1]))
+		n--;
+	while (n && isspace((unsigned char)*text)) {
+		text++;
+		n--;
+	}
+	if (r->replacing || is_common(text, n) ||
+		(kind == RD_REDACT_NODE && is_default_node(text, n)))
+		return;
+	/* The first of equal ones stays. */
+	for (at = &r->names[bucket(text)]; *at && (*at)->n >= n; at = &(*at)->next)
+		if ((*at)->n == n && strncasecmp((*at)->text, text, n) == 0)
+			return;
+	name = calloc(1, sizeof(*name));
+	if (name)
+		*name = (struct name){.text = strndup(text, n),
+			.to = replacement(kind, text, n),
+			.n = n,
+			.kind = kind,
+			.next = *at};
+	if (name && name->text && name->to) {
+		*at = name;
+		return;
+	}
+	r->no_memory = true;
+	if (name) {
+		free(name->text);
+		free(name->to);
+	}
+	free(name);
+}
+
+struct name *name_at(const struct rd_redact *r, const char *text, size_t left, unsigned char before)
+{
+	if (left < 2)
+		return NULL;
+	for (struct name *name = r->names[bucket(text)]; name; name = name->next) {
+		bool anywhere = name->n >= ANYWHERE_LEN;
+
+		if (name->n > left || strncasecmp(name->text, text, name->n) != 0)
+			continue;
+		if (anywhere ||
+			(!name_is_word(before) &&
+				(name->n == left || !name_is_word((unsigned char)text[name->n]))))
+			return name;
+	}
+	return NULL;
+}
+
+void names_free(struct rd_redact *r)
+{
+	for (unsigned int i = 0; i < NAME_BUCKETS; i++)
+		while (r->names[i]) {
+			struct name *name = r->names[i];
+
+			r->names[i] = name->next;
+			free(name->text);
+			free(name->to);
+			free(name);
+		}
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the files of this folder share. */
+#ifndef RDMADUMP_REDACT_REDACT_H
+#define RDMADUMP_REDACT_REDACT_H
+
+#include <rdmadump/packet.h>
+#include <rdmadump/redact.h>
+
+/* A part of an address, which is replaced as a whole. */
+enum space {
+	SPACE_IPV4_8, /* the first 8 bits, and so on: a part's value has the bits before it, too */
+	SPACE_IPV4_16,
+	SPACE_IPV4_24,
+	SPACE_IPV4_32,
+	SPACE_IPV6_16,
+	SPACE_IPV6_32,
+	SPACE_IPV6_48,
+	SPACE_IPV6_64,
+	SPACE_OUI,
+	SPACE_LOW24,  /* the lower 24 bits of MAC addresses, GUIDs and interface identifiers */
+	SPACE_HIGH40, /* the others of GUIDs and interface identifiers without a MAC address */
+	SPACES
+};
+
+struct table_row {
+	uint64_t value, to;
+	uint32_t space_plus_1; /* 0: the row is free */
+};
+
+/* A hash table of parts; `to` is what the user makes of it. */
+struct table {
+	struct table_row *row;
+	size_t n, room;
+};
+
+struct name {
+	char *text, *to;
+	size_t n;
+	enum rd_redact_kind kind;
+	bool used;
+	struct name *next; /* with the same first two characters; longer ones come first */
+};
+
+#define NAME_BUCKETS 4096
+
+/* What was replaced: an address of 4, 6, 8 or 16 bytes, or text. */
+struct entry {
+	enum rd_redact_kind kind;
+	uint8_t from[16], to[16];
+	char *from_text, *to_text; /* NULL: it is an address */
+};
+
+struct rd_redact {
+	bool replacing, no_memory;
+	struct table originals, replaced, used;
+	struct table recorded; /* hashes of entries */
+	struct name *names[NAME_BUCKETS];
+	struct entry *entry;
+	size_t n_entries, entries_room;
+};
+
+/* --- map.c --- */
+
+/*
+ * What replaces a part: `value` is all bits of the address up to its end, and so is the result. In
+ * the first pass: `value`.
+ */
+uint64_t part_replace(struct rd_redact *r, enum space space, uint64_t value);
+/* Notes a replacement for the map; nothing if it is the original, or noted already. */
+void record_address(
+	struct rd_redact *r, enum rd_redact_kind kind, const uint8_t *from, const uint8_t *to);
+void record_text(
+	struct rd_redact *r, enum rd_redact_kind kind, const char *from, size_t n, const char *to);
+
+/* --- names.c --- */
+
+/* The longest name at `text`, of which `left` bytes are left; `before` is the byte in front of it.
+ * NULL: none. */
+struct name *name_at(
+	const struct rd_redact *r, const char *text, size_t left, unsigned char before);
+bool name_is_word(unsigned char c); /* letters, digits: of one word with what is beside them */
+void names_free(struct rd_redact *r);
+
+/* --- labels.c --- */
+
+/* Names that text itself says to be such: "Serial number: X", "/home/X". First pass. */
+void labels_collect(struct rd_redact *r, const char *text, size_t n);
+
+/* --- forms.c --- */
+
+#define FORM_MAX 64
+/* What has the form of an address at the start of `text`. */
+struct form {
+	size_t n; /* bytes of it; 0: none */
+	char to[FORM_MAX + 24];
+	size_t to_n;
+};
+/*
+ * `before` is the byte in front (0: none), `line` what the line says (LINE_*). Replaces it, or in
+ * the first pass collects it.
+ */
+enum { LINE_GUID = 1, LINE_MAC = 2 };
+void form_at(struct rd_redact *r, const char *text, size_t at, size_t n, unsigned int line,
+	struct form *f);
+
+/* --- frame.c --- */
+
+/* A frame, or one within another. */
+struct layer {
+	uint8_t *data;
+	const uint8_t *old; /* a copy of the bytes as they were */
+	uint32_t caplen, len;
+	uint32_t extra; /* bytes in memory behind the captured ones */
+	enum rd_link link;
+	unsigned int depth;
+};
+
+/* --- frame_other.c: at p->payload or p->l4, to the end of what was captured --- */
+void arp_redact(struct rd_redact *r, uint8_t *p, uint32_t left);
+/* Headers of ICMP stay. Returns where the packet that an error quotes begins, 0: none. */
+uint32_t icmp_redact(
+	struct rd_redact *r, const struct layer *l, const struct rd_packet *p, uint32_t end);
+
+/* --- frame_mad.c --- */
+void mad_redact(struct rd_redact *r, uint8_t *mad, uint32_t left);
+
+/* --- sums.c: each is changed by as much as the bytes that it covers --- */
+
+/* p: the packet as it was parsed before the change; its data may be either copy. */
+void icrc_redact(const struct layer *l, const struct rd_packet *p);
+void sums_redact(const struct layer *l, const struct rd_packet *p);
+void vcrc_redact(const struct layer *l, const struct rd_packet *p);
+/* The FCS at `at`, over all bytes before it. */
+void fcs_redact(const struct layer *l, uint32_t at);
+
+#endif

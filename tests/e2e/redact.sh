@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# bundle --redact: nothing of the map is left in any member, and the analysis finds what it found before.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq tar zstd python3
+[ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
+here=$(cd "${srcdir:-.}/tests/e2e" && pwd)
+
+# --- captures: each of tests/data, and of simulated networks ------------------------------------
+
+# judged CAPTURE: the report of the redacted capture is the redacted report
+judged() {
+	rm -rf "$tmp/in" "$tmp/out" && mkdir "$tmp/in" "$tmp/out"
+	"$RDMADUMP" analyze --json "$1" >"$tmp/in/report.json" 2>/dev/null
+	"$REDACT_TOOL" "$tmp/out" "$1" "$tmp/in/report.json" >"$tmp/map" 2>"$tmp/log" || return
+	"$RDMADUMP" analyze --json "$tmp/out/${1##*/}" >"$tmp/in/again.json" 2>/dev/null
+	[ "$(jq length "$tmp/map")" -gt 0 ] && jq -e '.totals.frames > 0' "$tmp/in/again.json" >/dev/null &&
+		python3 "$here/redacted.py" findings "$tmp/out/report.json" "$tmp/in/again.json" >"$tmp/log" &&
+		python3 "$here/redacted.py" search "$tmp/map" "$tmp/out" >"$tmp/log"
+}
+captures=("$TEST_DATA"/roce/*/b.pcap.zst)
+[ -z "${TEST_QUICK-}" ] || captures=("$TEST_DATA"/roce/{07_rping,14_corrupt,15_ipv6,49_cm_reject}/b.pcap.zst)
+for capture in "${captures[@]}"; do
+	judged "$capture"
+	ok "capture ${capture#"$TEST_DATA"/}" "$tmp/log"
+done
+
+# --- a bundle ------------------------------------------------------------------------------------
+
+"$RDMADUMP" --version | grep -q '^  libarchive' || tap_done
+chmod 755 "$tmp"
+mkdir "$tmp/work" "$tmp/bin" && cd "$tmp/work" || exit 1
+export PATH=$tmp/bin:$PATH
+tool() { printf '#!/bin/sh\n%s\n' "$2" >"$tmp/bin/$1" && chmod 755 "$tmp/bin/$1"; }
+tool ofed_info 'printf "OFED-5.8-2.0.3.0:\nfrom /home/alice17/build by alice17\n" >&2; echo 172.29.3.4; exit 7'
+tool ibstat 'printf "Node GUID: 0x0c42a10300b31234\nSystem image GUID: 0x0c42a10300b31230\nport: fe80::0c42:a103:00b3:1234\n"'
+tool nvidia-smi 'printf "Serial Number: MT2116X09341\n%s MT2116X09341 %s\n" "$(uname -n)" 172.29.3.4'
+tool numactl 'head -c 4000 /dev/zero'
+tool dmesg 'echo "[1.0] mlx5_core 0000:3b:00.0 enx0c42a1b31234: renamed, node $(uname -n)"'
+mkdir alice17 && zstd -dqc "$TEST_DATA/roce/07_rping/a.pcap.zst" >alice17/172.29.3.4.pcap
+printf 'not a capture' >alice17/other.pcap
+# A link type that nothing is known of: 147, for private use.
+python3 -c 'import struct, sys
+sys.stdout.buffer.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 147) + struct.pack("<IIII", 1, 0, 8, 8) + b"12345678")' >alice17/private.pcap
+echo result >"selftest-$(uname -n)-mlx5_0.tar.zst"
+export RDMADUMP tmp
+model --gen count=100000000,size=60-1400 --rate 5000 -- "$RDMADUMP" bundle --redact -w b.tar.zst --timeout 100 --json --capture 1 \
+	--file "$tmp/work/alice17/172.29.3.4.pcap" --file alice17/other.pcap --file alice17/private.pcap mlx5_0 >"$tmp/json" 2>"$tmp/err"
+is "a redacted bundle: exit status" $? 0
+is "bundle and map, both private" "$(stat -c '%n %a' b.tar.zst* | tr '\n' ' ')" "b.tar.zst 600 b.tar.zst.map 600 "
+has "the log says where the map is" "$tmp/err" 'b.tar.zst.map .*keep it'
+mkdir "$tmp/un" && tar -xf b.tar.zst -C "$tmp/un" && b=$(echo "$tmp/un"/*)
+if has_jsonschema "schemas"; then
+	python3 "$here/../unit/schema.py" "$here/../../docs/schema/bundle.json" "$b/manifest.json" >"$tmp/log" 2>&1 &&
+		python3 "$here/../unit/schema.py" "$here/../../docs/schema/bundle-map.json" b.tar.zst.map >"$tmp/log" 2>&1
+	ok "schemas" "$tmp/log"
+fi
+for kind in mac guid ipv4 ipv6 host user serial path; do
+	jq -e --arg k $kind '[.replaced[] | select(.kind == $k)] | length > 0' b.tar.zst.map >/dev/null
+	ok "the map has a $kind"
+done
+python3 "$here/redacted.py" search b.tar.zst.map "$b" >"$tmp/log"
+ok "no original is in any member, or its name" "$tmp/log"
+for secret in alice17 "\<$(uname -n)\>" 172.29.3.4 MT2116X09341 0c42a1 12345678; do
+	grep -rqi -- "$secret" "$b"
+	is "no '$secret'" $? 1
+done
+find "$b" -printf "%P\n" | grep -E "alice17|\<$(uname -n)\>" >"$tmp/log"
+is "no names of files with them" "$(cat "$tmp/log")" ""
+jq -r '.members[] | select(.sha256) | "\(.sha256)  \(.name)"' "$b/manifest.json" >"$tmp/sums"
+(cd "$b" && sha256sum --quiet -c "$tmp/sums") >"$tmp/log" 2>&1
+ok "SHA-256 of what is in it" "$tmp/log"
+is "a version stays" "$(grep -c 'OFED-5.8-2.0.3.0' "$b/tools/ofed_info.txt")" 1
+is "a GUID is the same in a GID" "$(awk '/Node/ {print substr($3, 3)}' "$b/tools/ibstat.txt")" \
+	"$(python3 -c 'import ipaddress, sys; print("%016x" % (int(ipaddress.ip_address(sys.argv[1])) & (1 << 64) - 1))' "$(awk '/port/ {print $2}' "$b/tools/ibstat.txt")")"
+why() { jq -r --arg n "$1" '.not_taken[] | select(.name | test($n)) | .why' "$b/manifest.json"; }
+has "what is no capture is left out" <(why other.pcap) 'cannot be redacted'
+has "an unknown link type is left out" <(why private.pcap) 'link type'
+has "a result of selftest is left out" <(why '^selftest/') 'cannot be redacted'
+is "... and nothing else of captures" "$(ls "$b/captures" | wc -l)" 2
+frames=$(jq .totals.frames "$b/analysis/mlx5_0_1.json")
+[ "$frames" -gt 0 ] && "$RDMADUMP" analyze --json "$b/captures/mlx5_0_1.pcapng" >"$tmp/again" 2>/dev/null
+python3 "$here/redacted.py" findings "$b/analysis/mlx5_0_1.json" "$tmp/again" >"$tmp/log"
+ok "the analysis of the redacted capture" "$tmp/log"
+"$RDMADUMP" list --bundle b.tar.zst >"$tmp/log" 2>&1
+is "it can be read back" $? 0
+rm -rf selftest-*
+"$RDMADUMP" bundle --redact -w - >"$tmp/log" 2>&1
+is "-w - without --redact-map: refused" $? 1
+"$RDMADUMP" bundle --redact-map x >"$tmp/log" 2>&1
+is "--redact-map without --redact: refused" $? 1
+model --no-devices -- "$RDMADUMP" bundle --redact --timeout 100 -w absent/b.tar.zst --redact-map map >"$tmp/log" 2>&1
+is "no bundle: exit status" $? 3
+is "... and no map" "$(ls)" "$(printf 'alice17\nb.tar.zst\nb.tar.zst.map')"
+model --no-devices -- "$RDMADUMP" bundle --redact --timeout 100 -w b2.tar.zst --redact-map absent/map >"$tmp/log" 2>&1
+is "no map: exit status" $? 3
+is "... and no bundle" "$(ls)" "$(printf 'alice17\nb.tar.zst\nb.tar.zst.map')"
+
+tap_done

@@ -1,0 +1,686 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Redaction: addresses that belong together, forms in text, frames of each sort, checksums. */
+#include "test_packet_make.h"
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <rdmadump/redact.h>
+#include <rdmadump/wire.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define ARRAY(a) (sizeof(a) / sizeof(*(a)))
+
+/* Both passes over one text. */
+static char *both(struct rd_redact *r, const char *text)
+{
+	free(rd_redact_text(r, text, strlen(text), NULL));
+	rd_redact_begin(r);
+	return rd_redact_text(r, text, strlen(text), NULL);
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+/* What is between < and > is replaced; the same form is left: x is a digit, a letter a word. */
+static void check_text(const char *marked)
+{
+	struct rd_redact *r = rd_redact_new();
+	char plain[512], *to;
+	size_t n = 0;
+
+	for (const char *c = marked; *c; c++)
+		if (*c != '<' && *c != '>')
+			plain[n++] = *c;
+	plain[n] = '\0';
+	to = both(r, plain);
+	assert_non_null(to);
+	for (const char *c = marked; (c = strchr(c, '<')); c++) {
+		char original[256];
+
+		snprintf(original, sizeof(original), "%.*s", (int)strcspn(c + 1, ">"), c + 1);
+		if (strstr(to, original))
+			fail_msg("'%s' is still in '%s'", original, to);
+	}
+	/* All else is there, in its order. */
+	for (const char *c = marked, *at = to; *c;) {
+		char part[256];
+		size_t len = strcspn(c, "<");
+
+		snprintf(part, sizeof(part), "%.*s", (int)len, c);
+		at = strstr(at, part);
+		if (!at)
+			fail_msg("'%s' is not in '%s'", part, to);
+		at += len;
+		c += len;
+		if (*c)
+			c += strcspn(c, ">") + 1;
+	}
+	if (!strchr(marked, '<'))
+		assert_string_equal(to, plain);
+	free(to);
+	rd_redact_free(r);
+}
+
+static void test_forms(void **state)
+{
+	static const char *const rows[] = {
+		"inet <192.168.7.9>/24 brd <192.168.7.255> scope global",
+		"addr:<10.1.2.3>  Bcast:255.255.255.255  Mask:255.255.255.0",
+		"from <10.1.2.3>:4791 to <10.1.2.4>.",
+		"range <10.0.0.1>-<10.0.0.9>",
+		"MLNX_OFED_LINUX-5.8-2.0.3.0: version 1.2.3, 1.2.3.4.5, libfoo 2.1.0.7-1",
+		"0.0.0.0 127.0.0.1 224.0.0.18 239.255.255.250",
+		"::1 :: ff02::1 fe80:: std::string 12:34:56 2026-11-22",
+		"link-local <fe80::5054:ff:fe12:3456>%eth0, [<2001:db8::7>]:80, <fd00:1::2>/64",
+		"GID <fe80:0000:0000:0000:0e42:a1ff:feb3:1234>",
+		"GID <0000:0000:0000:0000:0000:ffff:0a01:0203>",
+		"mac <0c:42:a1:b3:12:34> <0c-42-a1-b3-12-34> <0c42.a1b3.1234> <0C:42:A1:B3:12:35>",
+		"ff:ff:ff:ff:ff:ff 00:00:00:00:00:00 01:80:c2:00:00:0e 33:33:00:00:00:01",
+		"node_guid: <0c42:a103:00b3:1234> and <0x0c42a10300b31234>",
+		"<0x0c42a10300b31234> 0x00007f1234567890 0xffff888012345678 0x0000000000000001",
+		"Base GUID: <0c42a10300b31234> 4; version 0c42a10300b3123",
+		"Base MAC: <0c42a1b31234> 4",
+		"{\"speed\": 100000000000, \"mac\": \"<0c:42:a1:b3:12:34>\", \"guid\": "
+		"1234567890123456}",
+		"Device Serial Number <0c-42-a1-03-00-b3-12-34>",
+		"3: <enx0c42a1b31234>: mtu 9000; link/infiniband "
+		"80:00:10:8b:<fe:80:00:00:00:00:00:00:0c:42:a1:03:00:b3:12:34> brd",
+		"root=UUID=<2f8a4c1e-90ab-4cde-8123-456789abcdef> "
+		"00000000-0000-0000-0000-000000000000",
+		"machine <0123456789abcdef0123456789abcdef>",
+		"0000:3b:00.0 15b3:1017 16.35.2000 MT_0000000012 0x1017",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY(rows); i++)
+		check_text(rows[i]);
+}
+
+static void test_labels(void **state)
+{
+	static const char *const rows[] = {
+		"[SN] Serial number: <MT2116X09341>\n again <MT2116X09341>",
+		"Vendor SN       : <MT2116VS01234>\nlower <mt2116vs01234>",
+		"serial_number <MT2116X09341>",
+		"\"serial\": \"<MT2116X09341>\",",
+		"the serial number is not available",
+		"exe=/home/<alice>/bin/train, owner <alice>, <alice>_job, alicia",
+		"USER=<bob7> ran; hostname: <node17.rack3>\n see <node17.rack3>.example",
+		"serial number: None serial number: 0",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY(rows); i++)
+		check_text(rows[i]);
+}
+
+static void test_names(void **state)
+{
+	static const char text[] =
+		"Node7 node7, node70; node7-ib0 (node7.lab.example) localhost root";
+	struct rd_redact *r = rd_redact_new();
+	char *to;
+
+	(void)state;
+	rd_redact_name(r, RD_REDACT_HOST, "node7", 5);
+	rd_redact_name(r, RD_REDACT_HOST, "node7.lab.example", 17);
+	rd_redact_name(r, RD_REDACT_HOST, "localhost", 9);
+	rd_redact_name(r, RD_REDACT_USER, "root", 4);
+	to = both(r, text);
+	assert_null(strstr(to, "node7,"));
+	assert_null(strstr(to, "node7-"));
+	assert_null(strstr(to, "lab"));
+	assert_non_null(strstr(to, "node70"));
+	assert_non_null(strstr(to, "localhost root"));
+	/* The same name, in any case, by the same one. */
+	assert_memory_equal(to, strchr(to, ' ') + 1, 13);
+	free(to);
+	rd_redact_free(r);
+}
+
+/* --- addresses that belong together ----------------------------------------------------------- */
+
+static void test_related(void **state)
+{
+	static const char text[] = "02:11:22:aa:bb:cc fe80::11:22ff:feaa:bbcc ff02::1:ffaa:bbcc "
+				   "10.20.30.40 ::ffff:10.20.30.40 10.20.30.41 10.20.99.41 "
+				   "0x0c42a10300b31234 fe80::c42:a103:b3:1234 2001:db8:5::1 "
+				   "2001:db8:5::2 2001:db8:6::1";
+	struct rd_redact *r = rd_redact_new();
+	char *to = both(r, text), *word[16], *save = NULL;
+	uint8_t mac[6], a[16], b[16];
+	unsigned int m[6], n = 0;
+
+	(void)state;
+	for (char *w = strtok_r(to, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		word[n++] = w;
+	assert_int_equal(n, 12);
+	assert_int_equal(
+		sscanf(word[0], "%x:%x:%x:%x:%x:%x", &m[0], &m[1], &m[2], &m[3], &m[4], &m[5]), 6);
+	for (int i = 0; i < 6; i++)
+		mac[i] = (uint8_t)m[i];
+	assert_int_equal(inet_pton(AF_INET6, word[1], a), 1);
+	assert_int_equal(a[0], 0xfe);
+	assert_int_equal(a[8], mac[0] ^ 2);
+	assert_memory_equal(a + 9, mac + 1, 2);
+	assert_int_equal(rd_be16(a + 11), 0xfffe);
+	assert_memory_equal(a + 13, mac + 3, 3);
+	assert_int_equal(inet_pton(AF_INET6, word[2], b), 1);
+	assert_memory_equal(b, "\xff\x02\0\0\0\0\0\0\0\0\0\x01\xff", 13);
+	assert_memory_equal(b + 13, mac + 3, 3);
+	assert_string_equal(word[4] + 7, word[3]);
+	assert_int_equal(inet_pton(AF_INET, word[3], a), 1);
+	assert_int_equal(inet_pton(AF_INET, word[5], b), 1);
+	assert_memory_equal(a, b, 3);
+	assert_int_equal(inet_pton(AF_INET, word[6], b), 1);
+	assert_memory_equal(a, b, 2);
+	assert_int_not_equal(a[2], b[2]);
+	assert_int_equal(inet_pton(AF_INET6, word[8], a), 1);
+	assert_true(strtoull(word[7], NULL, 16) == rd_be64(a + 8));
+	assert_int_equal(inet_pton(AF_INET6, word[9], a), 1);
+	assert_int_equal(inet_pton(AF_INET6, word[10], b), 1);
+	assert_memory_equal(a, b, 8);
+	assert_int_equal(inet_pton(AF_INET6, word[11], b), 1);
+	assert_memory_equal(a, b, 4);
+	assert_memory_not_equal(a, b, 8);
+	free(to);
+	rd_redact_free(r);
+}
+
+/* Every address of a network: all different, none an original, in the same order of text. */
+static void test_no_original(void **state)
+{
+	struct rd_redact *r = rd_redact_new();
+	uint8_t ip[4], to[254][4];
+	bool seen[256] = {false};
+
+	(void)state;
+	for (int pass = 0; pass < 2; pass++) {
+		for (unsigned int i = 1; i < 255; i++) {
+			rd_put_be32(ip, 0x0a000000 | i);
+			rd_redact_ipv4(r, ip);
+			memcpy(to[i - 1], ip, 4);
+		}
+		if (!pass)
+			rd_redact_begin(r);
+	}
+	for (unsigned int i = 0; i < 254; i++) {
+		assert_memory_equal(to[i], to[0], 3);
+		assert_memory_not_equal(to[i], "\x0a\0\0", 3);
+		assert_false(seen[to[i][3]]);
+		seen[to[i][3]] = true;
+	}
+	rd_redact_free(r);
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+/* Both passes over a frame; `into` gets the result. */
+static void redact(enum rd_link link, const struct make *m, uint8_t *into)
+{
+	struct rd_redact *r = rd_redact_new();
+
+	memcpy(into, m->b, m->n);
+	assert_true(rd_redact_frame(r, link, into, m->n, m->n, 0));
+	memcpy(into, m->b, m->n);
+	rd_redact_begin(r);
+	assert_true(rd_redact_frame(r, link, into, m->n, m->n, 0));
+	assert_false(rd_redact_failed(r));
+	rd_redact_free(r);
+}
+
+/* Payload of make_write(): zeros, as far as it is there. */
+static void check_zeros(const uint8_t *b, uint32_t n, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to && i < n; i++)
+		assert_int_equal(b[i], 0);
+}
+
+static bool has(const uint8_t *in, size_t n, const void *what, size_t len)
+{
+	return memmem(in, n, what, len) != NULL;
+}
+
+static uint16_t sum(const uint8_t *p, uint32_t n, uint32_t start)
+{
+	uint32_t s = start;
+
+	for (uint32_t i = 0; i < n; i += 2)
+		s += (uint32_t)p[i] << 8 | (i + 1 < n ? p[i + 1] : 0);
+	while (s >> 16)
+		s = (s & 0xffff) + (s >> 16);
+	return (uint16_t)s;
+}
+
+/* RoCE v2 with a payload of 0xab, and checksums of all layers. */
+static void make_write(struct make *m, bool v6, uint32_t payload)
+{
+	uint32_t length = 8 + RD_BTH_LEN + 16 + payload + RD_ICRC_LEN, ip = 14, computed, stored;
+	uint32_t udp = ip + (v6 ? 40 : 20);
+
+	*m = (struct make){.n = 0};
+	make_ethernet(m, v6 ? 0x86dd : 0x0800);
+	if (v6)
+		make_ipv6(m, 17, length);
+	else
+		make_ipv4(m, 17, length);
+	make_udp(m, 4791, length - 8);
+	make_be32(m, 0x0a40ffff); /* RC WRITE only */
+	make_be32(m, 0x11);
+	make_be32(m, 0x22);
+	make_fill(m, 0x33, 16);
+	make_fill(m, 0xab, payload);
+	make_fill(m, 0, RD_ICRC_LEN);
+	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, m->b, m->n, &computed, &stored), 0);
+	rd_put_le32(m->b + m->n - 4, computed);
+	if (!v6)
+		rd_put_be16(m->b + ip + 10, (uint16_t)~sum(m->b + ip, 20, 0));
+	rd_put_be16(m->b + udp + 6, (uint16_t)~sum(m->b + ip + (v6 ? 8 : 12), v6 ? 32 : 8,
+					    (uint32_t)sum(m->b + udp, length, 17 + length)));
+}
+
+static uint16_t udp_rest(const uint8_t *b, uint32_t n, bool v6)
+{
+	uint32_t udp = v6 ? 54 : 34;
+
+	return sum(b + 14 + (v6 ? 8 : 12), v6 ? 32 : 8, sum(b + udp, n - udp, 17 + n - udp));
+}
+
+static void test_checksums(void **state)
+{
+	struct make m;
+	uint8_t to[4096];
+	uint32_t computed, stored;
+
+	(void)state;
+	for (int v6 = 0; v6 < 2; v6++) {
+		make_write(&m, v6, 64);
+		redact(RD_LINK_ETHERNET, &m, to);
+		assert_int_equal(rd_icrc(RD_LINK_ETHERNET, to, m.n, &computed, &stored), 0);
+		assert_int_equal(computed, stored);
+		assert_int_equal(v6 ? 0xffff : sum(to + 14, 20, 0), 0xffff);
+		assert_int_equal(udp_rest(to, m.n, v6), 0xffff);
+		check_zeros(to, m.n, v6 ? 90 : 70, m.n - 4);
+		assert_false(has(to, m.n, m.b, 6));
+		assert_false(has(to, m.n, m.b + (v6 ? 22 : 26), v6 ? 16 : 4));
+		/* The headers of the transport are as they were. */
+		assert_memory_equal(to + (v6 ? 62 : 42), m.b + (v6 ? 62 : 42), 28);
+	}
+}
+
+/* Each checksum that is wrong stays wrong, alone. */
+static void test_damaged(void **state)
+{
+	uint32_t computed, stored;
+	struct make m;
+	uint8_t to[4096];
+
+	(void)state;
+	make_write(&m, false, 64);
+	m.b[m.n - 2] ^= 0x10;
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, to, m.n, &computed, &stored), 0);
+	assert_int_equal(computed ^ stored, 0x100000);
+	make_write(&m, false, 64);
+	m.b[80] ^= 0x01; /* payload: the ICRC and the UDP checksum are wrong */
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, to, m.n, &computed, &stored), 0);
+	assert_int_not_equal(computed, stored);
+	assert_int_equal(sum(to + 14, 20, 0), 0xffff);
+	assert_int_not_equal(udp_rest(to, m.n, false), 0xffff);
+	make_write(&m, false, 64);
+	m.b[25] ^= 0x01;
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_int_not_equal(sum(to + 14, 20, 0), 0xffff);
+	make_write(&m, false, 64);
+	m.b[40] = m.b[41] = 0; /* no UDP checksum */
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_int_equal(rd_be16(to + 40), 0);
+}
+
+/* A frame that was cut anywhere: nothing outside is written, no address of it is left. */
+static void test_cut(void **state)
+{
+	struct make whole;
+
+	(void)state;
+	for (int v6 = 0; v6 < 2; v6++) {
+		make_write(&whole, v6, 64);
+		for (uint32_t n = 0; n < whole.n; n++) {
+			struct rd_redact *r = rd_redact_new();
+			uint8_t *to = malloc(n + 1);
+
+			for (int pass = 0; pass < 2; pass++) {
+				memcpy(to, whole.b, n);
+				to[n] = 0x5a;
+				assert_true(
+					rd_redact_frame(r, RD_LINK_ETHERNET, to, n, whole.n, 0));
+				assert_int_equal(to[n], 0x5a);
+				rd_redact_begin(r);
+			}
+			assert_false(has(to, n, "\x52\x54\0\0\0", 5));
+			assert_false(has(to, n, v6 ? "\xfd\0\0" : "\x0a\0\0", 3));
+			check_zeros(to, n, v6 ? 90 : 70, whole.n - 4);
+			free(to);
+			rd_redact_free(r);
+		}
+	}
+}
+
+static void test_arp(void **state)
+{
+	struct make m = {.n = 0};
+	uint8_t to[4096];
+
+	(void)state;
+	make_ethernet(&m, 0x0806);
+	make_bytes(&m, "\0\x01\x08\0\x06\x04\0\x02", 8);
+	make_bytes(&m, "\x52\x54\0\0\0\x02\x0a\0\0\x02\x52\x54\0\0\0\x01\x0a\0\0\x01", 20);
+	make_fill(&m, 0x77, 18); /* padding */
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_memory_equal(to + 22, to + 6, 6);
+	assert_memory_equal(to + 32, to, 6);
+	assert_memory_equal(to + 14, m.b + 14, 8);
+	assert_false(has(to, m.n, "\x52\x54\0\0\0", 5));
+	assert_false(has(to, m.n, "\x0a\0\0\x02", 4));
+	check_zeros(to, m.n, 42, m.n);
+}
+
+/* A frame within VXLAN within a frame; and one that an ICMP error quotes. */
+static void test_within(void **state)
+{
+	uint32_t computed, stored;
+	struct make inner, m = {.n = 0};
+	uint8_t to[4096];
+
+	(void)state;
+	make_write(&inner, false, 32);
+	make_ethernet(&m, 0x0800);
+	make_ipv4(&m, 17, 16 + inner.n);
+	make_udp(&m, 4789, 8 + inner.n);
+	make_bytes(&m, "\x08\0\0\0\0\x12\x34\0", 8);
+	make_bytes(&m, inner.b, inner.n);
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, to + 50, inner.n, &computed, &stored), 0);
+	assert_int_equal(computed, stored);
+	assert_memory_equal(to + 50, to, 12); /* the same addresses */
+	check_zeros(to, m.n, 50 + 70, m.n - 4);
+	assert_memory_equal(to + 42, m.b + 42, 8);
+
+	m.n = 0;
+	make_ethernet(&m, 0x0800);
+	make_ipv4(&m, 1, 8 + inner.n - 14);
+	make_bytes(&m, "\x03\x04\0\0\0\0\x05\xdc", 8);
+	make_bytes(&m, inner.b + 14, inner.n - 14);
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_memory_equal(to + 42 + 12, to + 26, 8);
+	assert_memory_equal(to + 42 + 20, m.b + 42 + 20, 4); /* ports */
+	check_zeros(to, m.n, 42 + 56, m.n - 4);
+}
+
+/* What is not understood becomes zeros: LLDP, text in UDP and TCP. */
+static void test_payload(void **state)
+{
+	static const char secret[] = "alice@node7 secret";
+	struct make m = {.n = 0};
+	uint8_t to[4096];
+
+	(void)state;
+	make_ethernet(&m, 0x88cc);
+	make_bytes(&m, secret, sizeof(secret));
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_false(has(to, m.n, "alice", 5));
+	m.n = 0;
+	make_ethernet(&m, 0x0800);
+	make_ipv4(&m, 17, 8 + sizeof(secret));
+	make_udp(&m, 53, sizeof(secret));
+	make_bytes(&m, secret, sizeof(secret));
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_false(has(to, m.n, "alice", 5));
+	assert_memory_equal(to + 34, m.b + 34, 8);
+	assert_false(rd_redact_frame(NULL, RD_LINK_RAW, to, m.n, m.n, 0));
+	assert_false(rd_redact_frame(NULL, RD_LINK_UNKNOWN, to, m.n, m.n, 0));
+}
+
+/* --- MADs ------------------------------------------------------------------------------------- */
+
+/* A UD SEND to QP 1 with a MAD of which `bytes` are at `at`. */
+static void make_mad(struct make *m, unsigned int class, unsigned int attribute)
+{
+	uint32_t length = 8 + RD_BTH_LEN + 8 + 256 + RD_ICRC_LEN;
+
+	*m = (struct make){.n = 0};
+	make_ethernet(m, 0x0800);
+	make_ipv4(m, 17, length);
+	make_udp(m, 4791, length - 8);
+	make_be32(m, 0x6440ffff);
+	make_be32(m, 1);
+	make_be32(m, 0);
+	make_be32(m, 0x80010000);
+	make_be32(m, 1);
+	make_fill(m, 0xc3, 256);
+	m->b[62] = 1;
+	m->b[63] = (uint8_t) class;
+	rd_put_be16(m->b + 62 + 16, (uint16_t)attribute);
+	make_fill(m, 0, RD_ICRC_LEN);
+}
+
+#define MAD 62
+
+static void test_cm(void **state)
+{
+	struct make m;
+	uint8_t to[4096], *mad = m.b + MAD;
+	const uint8_t *got = to + MAD;
+
+	(void)state;
+	make_mad(&m, RD_MAD_CM, RD_CM_REQ);
+	memcpy(mad + 24 + 8, "\0\0\0\0\x01\x06\x12\x34", 8);
+	memcpy(mad + 24 + 56, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\x02", 16);
+	memcpy(mad + 24 + 72, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\x01", 16);
+	memset(mad + 24 + 100, 0, 32);
+	memcpy(mad + 24 + 140, "\0\x40\x99\x99", 4);
+	memset(mad + 24 + 144, 0, 32);
+	memcpy(mad + 24 + 144 + 12, "\x0a\0\0\x02", 4);
+	memcpy(mad + 24 + 160 + 12, "\x0a\0\0\x01", 4);
+	redact(RD_LINK_ETHERNET, &m, to);
+	/* GIDs and private data have the addresses of the IP header. */
+	assert_memory_equal(got + 24 + 56 + 12, to + 26, 4);
+	assert_memory_equal(got + 24 + 72 + 12, to + 30, 4);
+	assert_memory_equal(got + 24 + 144 + 12, to + 26, 4);
+	assert_memory_equal(got + 24 + 160 + 12, to + 30, 4);
+	assert_memory_equal(got + 24 + 140, "\0\x40\x99\x99", 4);
+	assert_memory_equal(got + 24 + 28, mad + 24 + 28, 24);	  /* Q_Key to path MTU */
+	assert_memory_not_equal(got + 24 + 16, mad + 24 + 16, 8); /* the CA's GUID */
+	for (unsigned int i = 24 + 176; i < 256; i++)
+		assert_int_equal(got[i], 0);
+	make_mad(&m, RD_MAD_CM, RD_CM_REJ);
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_memory_equal(got, mad, 24 + 12);
+	assert_false(has(got + 36, 220, "\xc3", 1));
+}
+
+static void test_smp(void **state)
+{
+	struct make m;
+	uint8_t to[4096], *mad = m.b + MAD;
+	const uint8_t *got = to + MAD;
+
+	(void)state;
+	make_mad(&m, RD_MAD_SMP, 0x11);
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_memory_equal(got + 64, mad + 64, 4);
+	assert_memory_not_equal(got + 68, mad + 68, 8);
+	assert_memory_equal(got + 68, got + 76, 8);
+	assert_memory_equal(got + 92, mad + 92, 12); /* P_Keys, device id, revision, port */
+	assert_memory_equal(got + 24, "\0\0\0\0\0\0\0\0", 8);
+	make_mad(&m, RD_MAD_SMP_DIRECTED, 0x10);
+	memset(mad + 64, 0, 64);
+	memcpy(mad + 64, "leaf7 HCA-1", 11);
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_false(has(to, m.n, "leaf7", 5));
+	assert_memory_equal(got + 64, "node-", 5);
+	make_mad(&m, RD_MAD_SMP_DIRECTED, 0x10);
+	memset(mad + 64, 0, 64);
+	memcpy(mad + 64, "mlx5_0", 6);
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_memory_equal(got + 64, "mlx5_0", 7);
+	make_mad(&m, 0x0a, 0x77); /* a vendor's */
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_false(has(got + 24, 232, "\xc3", 1));
+}
+
+static void test_sa(void **state)
+{
+	struct make m;
+	uint8_t to[4096], *mad = m.b + MAD;
+	const uint8_t *got = to + MAD;
+
+	(void)state;
+	make_mad(&m, RD_MAD_SA, 0x35);
+	mad[26] = 0;
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_memory_equal(got + 56, mad + 56, 8);
+	assert_memory_not_equal(got + 64, mad + 64, 16);
+	assert_memory_equal(got + 64, got + 80, 16);
+	assert_memory_equal(got + 96, mad + 96, 24);
+	assert_false(has(got + 120, 136, "\xc3", 1));
+	/* A table: three records of 64 bytes, and the beginning of another. */
+	make_mad(&m, RD_MAD_SA, 0x35);
+	memcpy(mad + 24, "\x01\x01\x03\0\0\0\0\x01", 8);
+	rd_put_be16(mad + 44, 8);
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_memory_equal(got + 64, got + 64 + 128, 32);
+	assert_memory_not_equal(got + 64, mad + 64, 16);
+	assert_false(has(got + 248, 8, "\xc3", 1));
+	memcpy(mad + 28, "\0\0\0\x02", 4); /* the second segment begins anywhere in a record */
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_false(has(got + 56, 200, "\xc3", 1));
+}
+
+/* --- InfiniBand, and what follows frames -------------------------------------------------------
+ */
+
+static void test_infiniband(void **state)
+{
+	uint32_t length = 40 + RD_BTH_LEN + 20 + RD_ICRC_LEN, computed, stored;
+	uint16_t now, was;
+	struct make m = {.n = 0};
+	uint8_t to[4096];
+
+	(void)state;
+	make_lrh(&m, 3, length);
+	make_ipv6(&m, 0x1b, length - 40);
+	make_be32(&m, 0x0440ffff); /* SEND only */
+	make_be32(&m, 0x11);
+	make_be32(&m, 0x22);
+	make_fill(&m, 0xab, 20);
+	make_fill(&m, 0, RD_ICRC_LEN);
+	rd_icrc(RD_LINK_INFINIBAND, m.b, m.n, &computed, &stored);
+	rd_put_le32(m.b + m.n - 4, computed);
+	make_fill(&m, 0, 2);
+	assert_int_equal(rd_vcrc(m.b, m.n, &now, &was), 0);
+	rd_put_le16(m.b + m.n - 2, now);
+	redact(RD_LINK_INFINIBAND, &m, to);
+	assert_int_equal(rd_icrc(RD_LINK_INFINIBAND, to, m.n, &computed, &stored), 0);
+	assert_int_equal(computed, stored);
+	assert_int_equal(rd_vcrc(to, m.n, &now, &was), 0);
+	assert_int_equal(now, was);
+	assert_memory_equal(to, m.b, 8); /* LIDs stay */
+	assert_memory_not_equal(to + 16, m.b + 16, 8);
+	m.b[m.n - 1] ^= 0x40;
+	redact(RD_LINK_INFINIBAND, &m, to);
+	assert_int_equal(rd_vcrc(to, m.n, &now, &was), 0);
+	assert_int_equal(now ^ was, 0x4000);
+}
+
+static uint32_t fcs_of(const uint8_t *b, uint32_t n)
+{
+	uint32_t crc = UINT32_MAX;
+
+	for (uint32_t i = 0; i < n; i++) {
+		crc ^= b[i];
+		for (int k = 0; k < 8; k++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return ~crc;
+}
+
+/* An FCS within the captured bytes, and behind them. */
+static void test_fcs(void **state)
+{
+	struct make m;
+	uint8_t to[4096];
+
+	(void)state;
+	for (int extra = 0; extra < 2; extra++) {
+		struct rd_redact *r = rd_redact_new();
+		uint32_t n;
+
+		make_write(&m, false, 64);
+		n = m.n;
+		make_fill(&m, 0, 4);
+		rd_put_le32(m.b + n, fcs_of(m.b, n));
+		for (int pass = 0; pass < 2; pass++) {
+			memcpy(to, m.b, m.n);
+			rd_redact_frame(r, RD_LINK_ETHERNET, to, extra ? n : m.n, extra ? n : m.n,
+				extra ? 4 : 0);
+			rd_redact_begin(r);
+		}
+		assert_int_equal(rd_le32(to + n), fcs_of(to, n));
+		assert_memory_not_equal(to + n, m.b + n, 4);
+		rd_redact_free(r);
+	}
+	/* What is no FCS is padding. */
+	make_write(&m, false, 64);
+	make_fill(&m, 0x77, 6);
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_memory_equal(to + m.n - 6, "\0\0\0\0\0\0", 6);
+}
+
+/* --- the map ---------------------------------------------------------------------------------- */
+
+static void test_map(void **state)
+{
+	struct rd_redact *r = rd_redact_new();
+	char *to = both(r, "10.1.2.3 10.1.2.3 127.0.0.1 0c:42:a1:b3:12:34 /home/alice/x");
+	json_t *map = rd_redact_map(r);
+
+	(void)state;
+	assert_int_equal(json_array_size(map), 3);
+	for (size_t i = 0; i < 3; i++) {
+		const json_t *row = json_array_get(map, i);
+
+		assert_non_null(strstr(to, json_string_value(json_object_get(row, "replacement"))));
+		assert_null(strstr(to, json_string_value(json_object_get(row, "original"))));
+	}
+	json_decref(map);
+	free(to);
+	rd_redact_free(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest all[] = {
+		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_related),
+		cmocka_unit_test(test_no_original),
+		cmocka_unit_test(test_checksums),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_arp),
+		cmocka_unit_test(test_within),
+		cmocka_unit_test(test_payload),
+		cmocka_unit_test(test_cm),
+		cmocka_unit_test(test_smp),
+		cmocka_unit_test(test_sa),
+		cmocka_unit_test(test_infiniband),
+		cmocka_unit_test(test_fcs),
+		cmocka_unit_test(test_map),
+	};
+
+	return cmocka_run_group_tests(all, NULL, NULL);
+}
