@@ -270,6 +270,30 @@ static void test_compare(void **state)
 	}
 }
 
+/* Half of a range in a second: more than the port can receive, so no wrap. */
+static void test_compare_times(void **state)
+{
+	struct rd_counters before = make("mlx5_core", "hw_counters/out_of_buffer", 0x90000000);
+	struct rd_counters after = make("mlx5_core", "hw_counters/out_of_buffer", 0);
+
+	(void)state;
+	after.speed = 100000000000;
+	for (unsigned int seconds = 0; seconds < 5; seconds = 3 * seconds + 1) {
+		struct rd_growth *growth;
+
+		before.time_ns = 1000000000;
+		after.time_ns = before.time_ns + seconds * UINT64_C(1000000000);
+		growth = rd_counters_compare(&before, &after);
+		assert_non_null(growth);
+		assert_int_equal(
+			growth[0].verdict, seconds == 1 ? RD_GROWTH_RESET : RD_GROWTH_EXACT);
+		assert_int_equal(growth[0].amount, seconds == 1 ? 0 : 0x70000000);
+		free(growth);
+	}
+	rd_counters_free(&before);
+	rd_counters_free(&after);
+}
+
 static size_t findings_of(const char *name, uint64_t value, bool grew, enum rd_severity *first)
 {
 	struct rd_counters c = make("mlx5_core", name, value);
@@ -328,6 +352,14 @@ static void test_relation(void **state)
 	assert_int_equal(rd_counters_judge(&f, &c, growth, 1), 0);
 	assert_int_equal(f.n, 1);
 	assert_int_equal(f.finding[0].severity, RD_SEV_WARNING);
+	rd_findings_free(&f);
+	rd_counters_free(&c);
+	/* The other relations, too. */
+	c = make("mlx5_core", "hw_counters/rp_cnp_ignored", 5);
+	assert_int_equal(rd_counters_add(&c, 0, "hw_counters/rp_cnp_handled"), 0);
+	assert_int_equal(rd_counters_judge(&f, &c, NULL, 0), 0);
+	assert_true(f.n > 0);
+	assert_non_null(strstr(f.finding[0].detail, "none is acted on"));
 	rd_findings_free(&f);
 	rd_counters_free(&c);
 }
@@ -390,6 +422,7 @@ int main(void)
 		cmocka_unit_test(test_loss_witness),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_compare),
+		cmocka_unit_test(test_compare_times),
 		cmocka_unit_test(test_judge),
 		cmocka_unit_test(test_relation),
 		cmocka_unit_test(test_table),

@@ -129,6 +129,8 @@ static const struct {
 	{{.host = "10.0.0.0/33"}, RD_LINK_ETHERNET, "'10.0.0.0/33'"},
 	{{.host = "10.0.0.0/"}, RD_LINK_ETHERNET, "'10.0.0.0/'"},
 	{{.host = "52:54:00:00:00"}, RD_LINK_ETHERNET, "is no address"},
+	{{.host = "052:54:00:00:00:01"}, RD_LINK_ETHERNET, "is no address"},
+	{{.host = "52:54:00:00:00:001"}, RD_LINK_ETHERNET, "is no address"},
 	{{.gid = "10.0.0.1"}, RD_LINK_ETHERNET, "--gid: '10.0.0.1' is no GID; give IPv6 text"},
 	{{.direction = "up"}, RD_LINK_ETHERNET, "direction 'up' is not known; give in (rx)"},
 	{{.expression = "udp prot 4791"}, RD_LINK_ETHERNET, "the expression 'udp prot 4791': "},

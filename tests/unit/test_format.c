@@ -128,6 +128,9 @@ static void add_frame(struct memory *m, const struct rd_encoder *e, const struct
 	else
 		assert_int_equal(e->format->frames(e, f, 1, big, bound, &n), 1);
 	assert_in_range(n, 1, bound);
+	/* Options have an end. */
+	if (note && (note->dropped || note->comment) && strcmp(e->format->name, "pcapng") == 0)
+		assert_int_equal(rd_le32(big + n - 8), 0);
 	assert_int_equal(e->format->record_len(e, big, n), n);
 	assert_int_equal(e->format->record_len(e, big, n - 1), 0);
 	exact = malloc(n);
@@ -259,6 +262,25 @@ static void check_text(const char *a, const char *b)
 		assert_null(a);
 	else
 		assert_string_equal(a, b);
+}
+
+/* A file whose frames have no FCS does not say how long it is. */
+static void test_pcap_fcs(void **state)
+{
+	static const uint8_t lengths[] = {0, 4};
+	static const uint32_t wanted[] = {1, 0x24000001};
+	struct rd_iface ifaces[2];
+	struct rd_encoder e;
+	uint8_t buf[64];
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		make_ifaces(ifaces, RD_LINK_ETHERNET);
+		ifaces[0].fcslen = lengths[i];
+		init(&e, "pcap", ifaces, 1);
+		assert_int_equal(e.format->header(&e, buf, sizeof(buf)), 24);
+		assert_int_equal(rd_le32(buf + 20), wanted[i]);
+	}
 }
 
 static void test_pcapng_descriptions(void **state)
@@ -509,6 +531,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_batches),
+		cmocka_unit_test(test_pcap_fcs),
 		cmocka_unit_test(test_pcapng_descriptions),
 		cmocka_unit_test(test_long_texts),
 		cmocka_unit_test(test_longer_than_erf),

@@ -306,6 +306,21 @@ static void test_naps(void **state)
 	capture_end();
 }
 
+/* A lane of several sources arms each of them. */
+static void test_arms_all(void **state)
+{
+	(void)state;
+	capture_begin(3, 10);
+	capture_feeds(1, 40, CHUNK);
+	fakes[2].armed_fd = watch.fd;
+	run();
+	assert_int_equal(
+		capture.tally[0].encoded + capture.tally[1].encoded + capture.tally[2].encoded, 30);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_true(fakes[i].arms > 0);
+	capture_end();
+}
+
 static uint64_t reported;
 
 static void *wait_for_watermark(void *arg)
@@ -700,6 +715,7 @@ int main(void)
 		cmocka_unit_test(test_gathering),
 		cmocka_unit_test(test_not_gathering),
 		cmocka_unit_test(test_naps),
+		cmocka_unit_test(test_arms_all),
 		cmocka_unit_test(test_watermark_of_sources),
 		cmocka_unit_test(test_source_note),
 		cmocka_unit_test(test_frame_notes),

@@ -149,6 +149,7 @@ static void test_file_to_file(void **state)
 	assert_int_equal(r->written.files, 1);
 	assert_int_equal(r->dropped, 0);
 	assert_int_equal(r->bytes, N_FRAMES * FRAME_BYTES);
+	assert_int_equal(r->account.direction[RD_DIR_UNKNOWN], N_FRAMES);
 	assert_int_equal(size_of(output), 24 + N_FRAMES * RECORD);
 	assert_int_equal(r->written.file_bytes, size_of(output));
 	rd_session_close(s);

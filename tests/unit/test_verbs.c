@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 /* cmocka wants these before itself */
 #include <cmocka.h>
@@ -858,10 +859,20 @@ static void tell(enum ibv_event_type type, int num, struct ibv_cq *cq, struct ib
 	verbs_events_take(&queue);
 }
 
+static eventfd_t woken(const struct verbs_queue *q)
+{
+	eventfd_t times = 0;
+
+	eventfd_read(q->wake_fd, &times);
+	return times;
+}
+
 static void test_events(void **state)
 {
 	(void)state;
 	queue_make();
+	queue.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	second.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	tell(IBV_EVENT_PORT_ERR, 1, NULL, NULL);
 	assert_non_null(strstr(queue.src.note, "port down"));
 	tell(IBV_EVENT_PORT_ACTIVE, 1, NULL, NULL);
@@ -873,6 +884,8 @@ static void test_events(void **state)
 	tell(IBV_EVENT_CQ_ERR, 0, second.cq, NULL);
 	assert_int_equal(queue.pending_faults, 0);
 	assert_int_equal(second.pending_faults, FAULT_CQ);
+	/* Its thread may sleep; the one that reads events does not. */
+	assert_int_equal(woken(&second), 1);
 	tell(IBV_EVENT_WQ_FATAL, 0, NULL, queue.wq);
 	assert_int_equal(queue.pending_faults, FAULT_QUEUE);
 	assert_int_equal(second.pending_faults, 0);
@@ -882,6 +895,10 @@ static void test_events(void **state)
 	tell(IBV_EVENT_CQ_ERR, 0, (void *)&hca, NULL);
 	assert_int_equal(queue.pending_faults | second.pending_faults, 0);
 	assert_int_equal(hca.acked, 7);
+	assert_int_equal(woken(&queue) + woken(&second), 0);
+	close(queue.wake_fd);
+	close(second.wake_fd);
+	queue.wake_fd = second.wake_fd = -1;
 	queue_free();
 }
 
