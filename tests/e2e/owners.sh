@@ -4,6 +4,7 @@
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3 zstd
+: "${OWNED_QPS_TOOL:?path of owned_qps_tool}"
 
 # facts FILE: the facts in a little-endian file, one JSON text a line
 facts() {
@@ -50,6 +51,32 @@ is "a copy of the file has them" "$(owners "$tmp/copy.pcapng")" "$(cat "$tmp/own
 "$RDMADUMP" -q -r "$tmp/out.pcapng" --no-owners -w "$tmp/copy.pcapng" 2>"$tmp/err"
 is "... with --no-owners it does not" "$(facts "$tmp/copy.pcapng" | grep -c '"kind":"owners"\|"pid"\|"comm"\|rdmadump')" 0
 is "... but what else there is" "$(facts "$tmp/copy.pcapng" | jq -r .kind | sort -u | tr '\n' ' ')" "counters device qps "
+
+# 64 processes: 40 queue pairs that live until the capture has ended, and 24 at a time that live for 100 ms
+many=40
+# shellcheck disable=SC2016 # the inner shell's
+model --dev name=mlx5_0,qp_counter=yes --gen count=1000,size=256 -- bash -c '
+	"$1" -d mlx5_0 -q -Z root -w "$2/many.pcapng" 2>"$2/err" &
+	capture=$!
+	mkfifo "$2/held"
+	"$3" mlx5_0 "$4" 24 <"$2/held" >"$2/truth" &
+	exec 9>"$2/held"
+	for _ in $(seq 1200); do
+		[ "$(grep -c ^long "$2/truth")" = "$4" ] && [ "$(grep -c ^short "$2/truth")" -ge 60 ] && [ -s "$2/many.pcapng" ] && break
+		sleep 0.05
+	done
+	kill -TERM $capture
+	wait $capture
+	exec 9>&-
+	wait' - "$RDMADUMP" "$tmp" "$OWNED_QPS_TOOL" "$many"
+is "64 processes: all that were started had a queue pair" "$(grep -c ^long "$tmp/truth") $(($(grep -c ^short "$tmp/truth") >= 60))" "$many 1"
+owners "$tmp/many.pcapng" | tail -n 1 |
+	jq -r '.owners[] | select(.job.RANK != null) | .pid as $pid | .job.RANK as $rank | .qps[] | "\($pid) \($rank) \(.lqpn)"' | sort -u >"$tmp/listed"
+cut -d" " -f2- "$tmp/truth" | sort -u >"$tmp/all"
+is "... none has a wrong process or rank" "$(comm -23 "$tmp/listed" "$tmp/all")" ""
+is "... all that were alive at the end are there" \
+	"$(grep ^long "$tmp/truth" | cut -d" " -f2- | sort -u | comm -23 - "$tmp/listed")" ""
+echo "# short queue pairs in a sample: $(comm -12 "$tmp/listed" <(grep ^short "$tmp/truth" | cut -d" " -f2- | sort -u) | wc -l) of $(grep -c ^short "$tmp/truth")"
 
 model --dev name=mlx5_0,qp_counter=yes --gen count=100,size=256 --at-end sigint -- \
 	"$RDMADUMP" -d mlx5_0 -q --no-owners -w "$tmp/without.pcapng" 2>"$tmp/err"

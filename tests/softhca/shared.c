@@ -58,27 +58,31 @@ static bool exists(const struct hca *h, const struct shared_object *o)
 	return o->pid && (h->conf->leftovers || kill(o->pid, 0) == 0 || errno == EPERM);
 }
 
-int shared_add(struct hca *h, struct obj *obj, struct shared_object o)
+int shared_add(struct hca *h, struct obj *obj, struct shared_object *o)
 {
-	uint32_t slot = 1, free_slot = 0, same = 0;
+	uint32_t slot = 1, free_slot = 0, same = 0, highest = 0;
 	struct shared_object other;
 
 	if (h->shared_fd < 0)
 		return 0;
-	o.pid = getpid();
+	o->pid = getpid();
 	file_lock(h, F_WRLCK);
 	for (; record_read(h, slot, &other); slot++) {
-		if (!exists(h, &other))
+		if (!exists(h, &other)) {
 			free_slot = free_slot ? free_slot : slot;
-		else
-			same += other.type == o.type && other.number == o.number;
+		} else if (other.type == o->type) {
+			same += other.number == o->number;
+			highest = other.number > highest ? other.number : highest;
+		}
 	}
+	if (o->type == OBJ_QP && same)
+		o->number = highest + 1;
 	if (!free_slot)
 		free_slot = slot;
-	if (o.type == OBJ_FLOW && same >= h->conf->all_sniffers) {
+	if (o->type == OBJ_FLOW && same >= h->conf->all_sniffers) {
 		free_slot = 0;
 	} else {
-		record_write(h, free_slot, &o);
+		record_write(h, free_slot, o);
 		obj->slot = free_slot;
 	}
 	file_lock(h, F_UNLCK);

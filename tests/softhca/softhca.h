@@ -718,8 +718,9 @@ struct shared_object {
 };
 
 void shared_open(struct hca *h);
-/* The caller holds the device's mutex. EBUSY: more sniffer flows than the device allows. */
-int shared_add(struct hca *h, struct obj *obj, struct shared_object o);
+/* The caller holds the device's mutex. A queue pair gets another number if a process has one of
+ * this number. EBUSY: more sniffer flows than the device allows. */
+int shared_add(struct hca *h, struct obj *obj, struct shared_object *o);
 void shared_remove(struct obj *obj);
 /* The next one that exists, of any process; *slot is 0 at first. */
 bool shared_next(struct hca *h, uint32_t *slot, struct shared_object *o);

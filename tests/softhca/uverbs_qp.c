@@ -89,8 +89,13 @@ static bool type_allowed(const struct hca *h, uint32_t type)
 
 static void share(struct qp *qp)
 {
-	shared_add(qp->obj.ctx->hca, &qp->obj,
-		(struct shared_object){.type = OBJ_QP, .number = qp->qpn, .qp_type = qp->type});
+	struct hca *h = qp->obj.ctx->hca;
+	struct shared_object o = {.type = OBJ_QP, .number = qp->qpn, .qp_type = qp->type};
+
+	shared_add(h, &qp->obj, &o);
+	qp->qpn = o.number;
+	if (h->next_qpn <= o.number)
+		h->next_qpn = o.number + 1;
 }
 
 /*
@@ -510,7 +515,7 @@ CMD(create_flow)
 	f->port = req.flow_attr.port;
 	rc = f->type == IBV_FLOW_ATTR_SNIFFER
 		     ? shared_add(ctx->hca, &f->obj,
-			       (struct shared_object){.type = OBJ_FLOW, .number = f->port})
+			       &(struct shared_object){.type = OBJ_FLOW, .number = f->port})
 		     : 0;
 	if (rc) {
 		obj_free(&f->obj);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Processes with queue pairs, for tests/e2e/owners.sh.
+ *
+ *     owned_qps_tool DEVICE LONG SHORT
+ *
+ * LONG processes keep one queue pair each until standard input ends. Meanwhile SHORT others at a
+ * time have one for 100 ms each and end. Each process has its number as RANK in its environment.
+ * Prints "long" or "short", pid, RANK and number of the queue pair, one line each.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SHORT_US   100000
+#define SHORT_MOST 200
+
+static struct ibv_context *open_device(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	for (int i = 0; list && list[i]; i++)
+		if (strcmp(ibv_get_device_name(list[i]), name) == 0)
+			return ibv_open_device(list[i]);
+	return NULL;
+}
+
+/* One process: `held` is readable at its end, -1 for a short one. */
+static int hold(const char *device, int held)
+{
+	struct ibv_context *context = open_device(device);
+	struct ibv_pd *pd = context ? ibv_alloc_pd(context) : NULL;
+	struct ibv_cq *cq = pd ? ibv_create_cq(context, 16, NULL, NULL, 0) : NULL;
+	struct ibv_qp_init_attr attr = {.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+		.qp_type = IBV_QPT_RC};
+	struct ibv_qp *qp = cq ? ibv_create_qp(pd, &attr) : NULL;
+	char byte;
+
+	if (!qp) {
+		fprintf(stderr, "owned_qps_tool: no queue pair: %s\n", strerror(errno));
+		return 1;
+	}
+	printf("%s %d %s %u\n", held < 0 ? "short" : "long", (int)getpid(), getenv("RANK"),
+		qp->qp_num);
+	fflush(stdout);
+	if (held < 0)
+		usleep(SHORT_US);
+	else if (read(held, &byte, 1) < 0)
+		perror("read");
+	ibv_destroy_qp(qp);
+	ibv_destroy_cq(cq);
+	ibv_dealloc_pd(pd);
+	ibv_close_device(context);
+	return 0;
+}
+
+/* Executed once more, so that the environment is its own from the start. */
+static void start(char **argv, unsigned int rank, int held)
+{
+	char number[16], fd[16];
+
+	if (fork())
+		return;
+	snprintf(number, sizeof(number), "%u", rank);
+	snprintf(fd, sizeof(fd), "%d", held);
+	setenv("RANK", number, 1);
+	execl("/proc/self/exe", argv[0], argv[1], fd, (char *)NULL);
+	_exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int n_long, n_short, rank = 0;
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	int held[2], status = 0;
+
+	if (argc == 3)
+		return hold(argv[1], atoi(argv[2]));
+	if (argc != 4 || pipe(held))
+		return 2;
+	/* Closed in all processes when this one closes it. */
+	fcntl(held[1], F_SETFD, FD_CLOEXEC);
+	n_long = (unsigned int)atoi(argv[2]);
+	n_short = (unsigned int)atoi(argv[3]);
+	while (rank < n_long)
+		start(argv, rank++, held[0]);
+	for (unsigned int i = 0; i < n_short; i++)
+		start(argv, rank++, -1);
+	/* One that ended is followed by another one, until the input ends. */
+	while (rank < SHORT_MOST && poll(&input, 1, 0) == 0 && wait(&status) > 0 && !status)
+		start(argv, rank++, -1);
+	while (poll(&input, 1, -1) == 0)
+		;
+	close(held[0]);
+	close(held[1]);
+	while (wait(&status) > 0)
+		;
+	return 0;
+}
