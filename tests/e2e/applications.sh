@@ -50,13 +50,16 @@ is "both queues are certain, by all signs" "$(jq -r '.conversations[].applicatio
 is "data by RDMA and in the capsule" "$(jq -c '.applications[0].operations | map({(.group + " " + .name): [.keyed.bytes, .inline.bytes]}) | add | [."I/O Write", ."I/O Connect"]' "$tmp/small.json")" \
 	'[[65536,null],[null,1024]]'
 is "an event request waits, and is no command without a reply of the others" \
-	"$(jq -c '[.applications[0].operations[] | select(.open > 0) | [.name, .waits, .open]]' "$tmp/small.json")" '[["Asynchronous Event Request",true,1]]'
+	"$(jq -c '[.applications[0].operations[] | select(.open > 0) | [.name, .waits, .open]]' "$tmp/small.json")" '[["Async Event Request",true,1]]'
 
 an "$small" >"$tmp/text"
-has "text: the application" "$tmp/text" '^NVMe-oF, port 4420, 2 conversations \[certain\] by service port, private data of the REQ, messages$'
-has "... its operations" "$tmp/text" '^  I/O Write +4 +4\.55 ms +4\.96 ms +8\.2 ms +8\.2 ms +0 +0  65\.5 kB$'
+has "text: the application" "$tmp/text" '^NVMe-oF, port 4420, 2 conversations  \[certain\]$'
+has "... its operations" "$tmp/text" '^  I/O Write +4 +4\.55 ms +4\.96 ms +8\.2 ms +8\.2 ms +0 +0 65\.5 kB$'
+sed -n '/^APPLICATIONS/,/more rows/p' "$tmp/text" | awk 'length > 80' >"$tmp/long"
+is "... in 80 columns" "$(cat "$tmp/long")" ""
 an -v "$small" >"$tmp/text"
-has "-v: the slowest commands by frames" "$tmp/text" '^  slowest of 8\.2 ms: frame 222 to 241$'
+has "-v: data in the capsule" "$tmp/text" '^  I/O Connect +1 .* 1\.0 kB, 1\.0 kB inline$'
+has "-v: the slowest commands by frames" "$tmp/text" '^  8\.2 ms, Write: frame 222 to 241$'
 has "... the application of a conversation" "$tmp/text" '^      application: NVMe-oF, I/O queue 1 of 16 entries, port 4420 \[certain\]'
 
 # --- what is missing ----------------------------------------------------------------------------

@@ -221,8 +221,8 @@ static void nvme_admin(void **state)
 	assert_int_equal(operation(app, "Connect")->latency.max, 9000);
 	assert_int_equal(operation(app, "Property Get")->latency.max, 1000);
 	assert_string_equal(operation(app, "Get Log Page")->group, "admin");
-	assert_true(operation(app, "Asynchronous Event Request")->waits);
-	assert_int_equal(operation(app, "Asynchronous Event Request")->open, 1);
+	assert_true(operation(app, "Async Event Request")->waits);
+	assert_int_equal(operation(app, "Async Event Request")->open, 1);
 	assert_int_equal(operation(app, "Keep Alive")->replies, 1);
 	assert_int_equal(app->misfits, 0);
 	end(&s);

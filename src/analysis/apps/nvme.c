@@ -47,8 +47,8 @@ enum {
 /* Without those that create and delete queues, which a Connect command does here. */
 static const struct app_name admin_names[] = {{0x02, "Get Log Page"}, {0x06, "Identify"},
 	{0x08, "Abort"}, {0x09, "Set Features"}, {0x0a, "Get Features"},
-	{0x0c, "Asynchronous Event Request"}, {0x0d, "Namespace Management"},
-	{0x10, "Firmware Commit"}, {0x11, "Firmware Image Download"}, {0x14, "Device Self-test"},
+	{0x0c, "Async Event Request"}, {0x0d, "Namespace Management"}, {0x10, "Firmware Commit"},
+	{0x11, "Firmware Image Download"}, {0x14, "Device Self-test"},
 	{0x15, "Namespace Attachment"}, {0x18, "Keep Alive"}, {0x19, "Directive Send"},
 	{0x1a, "Directive Receive"}, {0x80, "Format NVM"}, {0x81, "Security Send"},
 	{0x82, "Security Receive"}, {0x84, "Sanitize"}, {0x86, "Get LBA Status"}, {0}};

@@ -20,7 +20,7 @@ struct samples {
 
 /* Takes from *budget what it keeps. False if out of memory. */
 bool samples_add(struct samples *s, uint64_t ns, uint32_t *budget);
-/* Adds the samples of another one. False if out of memory. */
+/* Adds the samples of another one, without a budget: they are in it. False if out of memory. */
 bool samples_join(struct samples *to, const struct samples *from);
 /* *exact: no percentile is interpolated. False if out of memory. */
 bool samples_result(const struct samples *s, struct rd_latency *out, bool *exact);

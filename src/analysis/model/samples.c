@@ -32,17 +32,19 @@ bool samples_add(struct samples *s, uint64_t ns, uint32_t *budget)
 
 bool samples_join(struct samples *to, const struct samples *from)
 {
-	uint64_t *all = from->kept
-				? reallocarray(to->all, (size_t)to->kept + from->kept, sizeof(*all))
-				: to->all;
+	if (from->kept > to->room - to->kept) {
+		uint32_t need = to->kept + from->kept;
+		uint32_t room = to->room * 2 > need ? to->room * 2 : need;
+		uint64_t *all = reallocarray(to->all, room, sizeof(*all));
 
-	if (from->kept && !all)
-		return false;
-	to->all = all;
+		if (!all)
+			return false;
+		to->all = all;
+		to->room = room;
+	}
 	if (from->kept)
-		memcpy(all + to->kept, from->all, from->kept * sizeof(*all));
+		memcpy(to->all + to->kept, from->all, from->kept * sizeof(*from->all));
 	to->kept += from->kept;
-	to->room = to->kept;
 	to->n += from->n;
 	to->sum += from->sum;
 	return !from->rest || hist_join(&to->rest, from->rest);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define ROWS_SHOWN 6 /* of an application, on one screen */
-#define DATA_LEN   (2 * RD_UNITS_LEN + 16)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
@@ -56,45 +55,77 @@ void application_text(const struct rd_application *app, FILE *out)
 	fputc('\n', out);
 }
 
-static void data_text(char buf[DATA_LEN], const struct rd_app_operation *op)
+/* Of both sorts; with -v also how much of it is in the requests. */
+static void put_data(const struct rd_app_operation *op, unsigned int verbose, FILE *out)
 {
-	char keyed[RD_UNITS_LEN], inlined[RD_UNITS_LEN];
+	char number[RD_UNITS_LEN];
 
-	rd_fmt_bytes(keyed, op->keyed.bytes);
-	rd_fmt_bytes(inlined, op->inlined.bytes);
-	if (op->keyed.n && op->inlined.n)
-		snprintf(buf, DATA_LEN, "%s + %s inline", keyed, inlined);
-	else if (op->inlined.n)
-		snprintf(buf, DATA_LEN, "%s inline", inlined);
-	else
-		snprintf(buf, DATA_LEN, "%s", op->keyed.n ? keyed : "-");
+	if (!op->keyed.n && !op->inlined.n) {
+		fputs(" -\n", out);
+		return;
+	}
+	fprintf(out, " %s", rd_fmt_bytes(number, op->keyed.bytes + op->inlined.bytes));
+	if (verbose && op->inlined.n)
+		fprintf(out, ", %s inline", rd_fmt_bytes(number, op->inlined.bytes));
+	fputc('\n', out);
 }
 
-static void put_operation(const struct rd_app_operation *op, FILE *out)
+static int name_text(char name[RD_APP_NAME + 8], const struct rd_app_operation *op)
+{
+	return snprintf(name, RD_APP_NAME + 8, "%s%s%s", op->group ? op->group : "",
+		op->group ? " " : "", op->name);
+}
+
+static void put_operation(
+	const struct rd_app_operation *op, int width, unsigned int verbose, FILE *out)
 {
 	const struct rd_latency *l = &op->latency;
 	const uint64_t values[] = {l->min, l->p50, l->p99, l->max};
-	char name[RD_APP_NAME + 8], data[DATA_LEN], number[RD_UNITS_LEN];
+	char name[RD_APP_NAME + 8], number[RD_UNITS_LEN];
 
-	snprintf(name, sizeof(name), "%s%s%s", op->group ? op->group : "", op->group ? " " : "",
-		op->name);
-	fprintf(out, "  %-20s %7s", name, rd_fmt_count(number, op->requests));
+	name_text(name, op);
+	fprintf(out, "  %-*s %6s", width, name, rd_fmt_count(number, op->requests));
 	for (unsigned int i = 0; i < 4; i++)
-		fprintf(out, " %8s", l->n ? duration_text(number, values[i]) : "-");
-	data_text(data, op);
-	fprintf(out, " %5" PRIu64 " %5" PRIu64 "  %s\n", op->errors, op->open + op->unanswered,
-		data);
+		fprintf(out, " %7s", l->n ? duration_text(number, values[i]) : "-");
+	fprintf(out, " %4" PRIu64 " %4" PRIu64, op->errors, op->open + op->unanswered);
+	put_data(op, verbose, out);
 }
 
-static void put_statuses(const struct rd_application *app, FILE *out)
+static void put_operations(
+	const struct rd_application *app, const struct rd_report_style *style, FILE *out)
+{
+	size_t most = app->n_operations;
+	int width = (int)strlen(app->requests);
+
+	if (!style->verbose && most > ROWS_SHOWN)
+		most = ROWS_SHOWN;
+	if (!most)
+		return;
+	for (size_t i = 0; i < most; i++) {
+		char name[RD_APP_NAME + 8];
+		int length = name_text(name, &app->operations[i]);
+
+		if (length > width)
+			width = length;
+	}
+	fprintf(out, "  %-*s %6s %7s %7s %7s %7s %4s %4s %s\n", width, app->requests, "COUNT",
+		"MIN", "MEDIAN", "p99", "MAX", "ERR", "OPEN", "DATA");
+	for (size_t i = 0; i < most; i++)
+		put_operation(&app->operations[i], width, style->verbose, out);
+	if (most < app->n_operations)
+		fprintf(out, "  %zu more rows: -v shows them\n", app->n_operations - most);
+}
+
+static void put_statuses(const struct rd_report *r, const struct rd_application *app, FILE *out)
 {
 	for (size_t i = 0; i < app->n_statuses; i++) {
 		const struct rd_app_status *s = &app->statuses[i];
 		char number[RD_UNITS_LEN];
 
-		fprintf(out, "  %s %s: %s, first at frame %" PRIu64 "\n",
-			rd_fmt_count(number, s->replies.count), s->operation, s->name,
-			s->replies.first_frame);
+		fprintf(out, "  %s %s: %s, first at frame ", rd_fmt_count(number, s->replies.count),
+			s->operation, s->name);
+		frame_text(r, s->replies.first_frame, out);
+		fputc('\n', out);
 	}
 }
 
@@ -125,42 +156,35 @@ static void put_limits(const struct rd_application *app, FILE *out)
 			rd_fmt_count(number, app->not_followed));
 }
 
-static void put_slowest(const struct rd_application *app, FILE *out)
+static void put_slowest(const struct rd_report *r, const struct rd_application *app, FILE *out)
 {
 	for (unsigned int i = 0; i < app->n_slowest; i++) {
 		const struct rd_app_slow *s = &app->slowest[i];
 		char number[RD_UNITS_LEN];
 
-		fprintf(out, "  %s of %s: frame %" PRIu64 " to %" PRIu64 "\n",
-			i ? "then" : "slowest", duration_text(number, s->ns), s->frame,
-			s->reply_frame);
+		fprintf(out, "  %s, %s: frame ", duration_text(number, s->ns), s->operation);
+		frame_text(r, s->frame, out);
+		fputs(" to ", out);
+		frame_text(r, s->reply_frame, out);
+		fputc('\n', out);
 	}
 }
 
-static void put_application(
-	const struct rd_application *app, const struct rd_report_style *style, FILE *out)
+static void put_application(const struct rd_report *r, const struct rd_application *app,
+	const struct rd_report_style *style, FILE *out)
 {
-	size_t most = app->n_operations;
-
 	fprintf(out, "\n%s", app->name);
 	if (app->port)
 		fprintf(out, ", port %u", app->port);
-	fprintf(out, ", %zu conversation%s ", app->conversations,
-		app->conversations == 1 ? "" : "s");
-	put_signs(app, out);
-	fputc('\n', out);
-	if (!style->verbose && most > ROWS_SHOWN)
-		most = ROWS_SHOWN;
-	if (most)
-		fprintf(out, "  %-20s %7s %8s %8s %8s %8s %5s %5s  %s\n", app->requests, "COUNT",
-			"MIN", "MEDIAN", "p99", "MAX", "ERROR", "OPEN", "DATA");
-	for (size_t i = 0; i < most; i++)
-		put_operation(&app->operations[i], out);
-	if (most < app->n_operations)
-		fprintf(out, "  %zu more rows: -v shows them\n", app->n_operations - most);
-	put_statuses(app, out);
-	if (style->verbose)
-		put_slowest(app, out);
+	fprintf(out, ", %zu conversation%s  [%s]\n", app->conversations,
+		app->conversations == 1 ? "" : "s",
+		rd_certainty_name((enum rd_certainty)app->certainty));
+	put_operations(app, style, out);
+	put_statuses(r, app, out);
+	if (style->verbose && app->n_slowest) {
+		fputs("  the slowest ones:\n", out);
+		put_slowest(r, app, out);
+	}
 	put_limits(app, out);
 }
 
@@ -169,7 +193,7 @@ void applications_text(const struct rd_report *r, const struct rd_report_style *
 	if (r->n_applications)
 		fputs("\nAPPLICATIONS", out);
 	for (size_t i = 0; i < r->n_applications; i++)
-		put_application(&r->applications[i], style, out);
+		put_application(r, &r->applications[i], style, out);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */

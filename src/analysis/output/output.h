@@ -8,6 +8,8 @@
 
 /* "4.1 us"; returns buf. */
 char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns);
+/* Prints "1066", or with several files "second.pcap:66": the number in Wireshark. */
+void frame_text(const struct rd_report *r, uint64_t frame, FILE *out);
 /* The findings of a report alone. */
 void findings_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 

@@ -29,19 +29,9 @@ static double seconds(const struct rd_report *r, uint64_t ns)
 	return ns > r->totals.first_ns ? (double)(ns - r->totals.first_ns) / 1e9 : 0;
 }
 
-/* "1066", or with several files "second.pcap:66": the number in Wireshark. */
 static void put_frame(const struct page *p, uint64_t frame)
 {
-	size_t i = p->r->n_files;
-
-	while (i > 1 && p->r->files[i - 1].first_frame > frame)
-		i--;
-	if (p->r->n_files < 2) {
-		fprintf(p->out, "%" PRIu64, frame);
-		return;
-	}
-	put_clean(p->out, p->r->files[i - 1].name);
-	fprintf(p->out, ":%" PRIu64, frame + 1 - p->r->files[i - 1].first_frame);
+	frame_text(p->r, frame, p->out);
 }
 
 /* --- the head --------------------------------------------------------------------------------- */

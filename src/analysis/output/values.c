@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Values that several parts of a report have: durations as text, latencies as JSON. */
+/* Values that several parts of a report have: durations and frames as text, latencies as JSON. */
 #include "output.h"
+#include <inttypes.h>
 #include <rdmadump/json.h>
+#include <rdmadump/printable.h>
 
 char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns)
 {
@@ -14,6 +16,20 @@ char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns)
 	else
 		snprintf(buf, RD_UNITS_LEN, "%.3g s", (double)ns / 1e9);
 	return buf;
+}
+
+void frame_text(const struct rd_report *r, uint64_t frame, FILE *out)
+{
+	size_t i = r->n_files;
+
+	while (i > 1 && r->files[i - 1].first_frame > frame)
+		i--;
+	if (r->n_files < 2) {
+		fprintf(out, "%" PRIu64, frame);
+		return;
+	}
+	rd_printable_put(out, r->files[i - 1].name, SIZE_MAX);
+	fprintf(out, ":%" PRIu64, frame + 1 - r->files[i - 1].first_frame);
 }
 
 json_t *latency_json(const struct rd_latency *l)
