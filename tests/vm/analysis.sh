@@ -90,6 +90,17 @@ check_ends() {
 	esac
 }
 
+# check_nvme NAME REPORT: what the host wrote, in as many commands, and a completion of each command
+check_nvme() {
+	is "$1: analyze recognizes NVMe over Fabrics" \
+		"$(analysis_of "$2" '[.applications[] | .name, .certainty, .conversations]')" '["NVMe-oF","certain",2]'
+	is "$1: ... 4 writes of 16 kB" \
+		"$(analysis_of "$2" '.applications[0].operations[] | select(.name == "Write") |
+			[.requests, .replies, .latency.n, ([.keyed, .inline] | map(.bytes // 0) | add)]')" '[4,4,4,65536]'
+	is "$1: ... only event requests have no completion" \
+		"$(analysis_of "$2" '[.applications[0].operations[] | select(.open + .unanswered > 0 and (.waits | not)) | .name]')" '[]'
+}
+
 # check_analysis DIRECTORY NAME KIND: of one end, or of two together
 check_analysis() {
 	local side n=0 report=$tmp/analysis.json files=("$1"/?.rdmadump.pcapng)
@@ -103,6 +114,7 @@ check_analysis() {
 		[ -e "$1/$side.rdmadump.pcapng" ] || continue
 		jq "if .captures then .captures[$n] else . end" "$report" >"$tmp/end.json"
 		check_counters "$1/$side" "$2" "$side" "$3" "$tmp/end.json"
+		[ "$2" != nvme ] || check_nvme "$2, $side" "$tmp/end.json"
 		n=$((n + 1))
 	done
 	# Frames that a capture lost say nothing about the path.
