@@ -79,7 +79,7 @@ static void changed(const struct port_conf *conf, bool *up)
 			receives_fail(h, &h->port[conf - c->port]);
 		if (up && c->netdev_set != NETDEV_STAYS)
 			port_set_state(h, &h->port[conf - c->port], *up);
-		pthread_mutex_unlock(&h->lock);
+		hca_unlock(h);
 	}
 }
 
