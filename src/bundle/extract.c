@@ -138,14 +138,18 @@ static int copy_member(
 	struct extraction *x, int fd, const char *name, const json_t *row, struct rd_error *err)
 {
 	const char *wanted = json_string_value(json_object_get(row, "sha256"));
+	uint64_t most = rd_json_u64_value(json_object_get(row, "size"));
 	char buf[COPY_BYTES], sum[RD_SHA256_TEXT];
 	struct rd_sha256 sha;
 	ssize_t n;
 
+	if (most > x->left)
+		return refuse(x, name, "is larger than this program unpacks", err);
 	rd_sha256_begin(&sha);
 	while ((n = rd_archive_get(x->a, buf, sizeof(buf), err)) > 0) {
-		if ((uint64_t)n > x->left)
-			return refuse(x, name, "is larger than this program unpacks", err);
+		if ((uint64_t)n > most)
+			return refuse(x, name, "is larger than the manifest says", err);
+		most -= (uint64_t)n;
 		x->left -= (uint64_t)n;
 		rd_sha256_add(&sha, buf, (size_t)n);
 		if (rd_write_whole(fd, buf, (size_t)n) < 0)

@@ -224,8 +224,13 @@ echo before >b.tar.zst
 (ulimit -f 8; bare -w b.tar.zst --timeout 100) >"$tmp/log" 2>&1
 is "a file that may not grow: exit status" $? 3
 is "... nothing is left, and what was there stays" "$(names)$(cat b.tar.zst)" "b.tar.zst given.pcap other before"
+bare -w b.tar.zst --timeout 100 >"$tmp/log2" 2>&1 &
 bare -w b.tar.zst --timeout 100 >"$tmp/log" 2>&1
-is "an existing file is replaced" "$? $(tar -tf b.tar.zst | sed -n 's|.*/index|index|p') $(stat -c %a b.tar.zst)" "0 index.html 600"
+first=$?
+wait $!
+is "two that write the same file: the other one" $? 0
+is "an existing file is replaced" "$first $(tar -tf b.tar.zst | sed -n 's|.*/index|index|p') $(stat -c %a b.tar.zst)" "0 index.html 600"
+is "... nothing else is left" "$(names)" "b.tar.zst given.pcap other "
 bare -w /dev/full --timeout 100 >"$tmp/log" 2>&1
 is "a full device: exit status" $? 3
 [ -c /dev/full ]

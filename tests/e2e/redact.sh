@@ -35,8 +35,10 @@ export PATH=$tmp/bin:$PATH
 tool() { printf '#!/bin/sh\n%s\n' "$2" >"$tmp/bin/$1" && chmod 755 "$tmp/bin/$1"; }
 tool ofed_info 'printf "OFED-5.8-2.0.3.0:\nfrom /home/alice17/build by alice17\n" >&2; echo 172.29.3.4; exit 7'
 tool ibstat 'printf "Node GUID: 0x0c42a10300b31234\nSystem image GUID: 0x0c42a10300b31230\nport: fe80::0c42:a103:00b3:1234\n"'
+# shellcheck disable=SC2016 # the tool's own
 tool nvidia-smi 'printf "Serial Number: MT2116X09341\n%s MT2116X09341 %s\n" "$(uname -n)" 172.29.3.4'
 tool numactl 'head -c 4000 /dev/zero'
+# shellcheck disable=SC2016 # the tool's own
 tool dmesg 'echo "[1.0] mlx5_core 0000:3b:00.0 enx0c42a1b31234: renamed, node $(uname -n)"'
 mkdir alice17 && zstd -dqc "$TEST_DATA/roce/07_rping/a.pcap.zst" >alice17/172.29.3.4.pcap
 printf 'not a capture' >alice17/other.pcap
@@ -78,11 +80,17 @@ why() { jq -r --arg n "$1" '.not_taken[] | select(.name | test($n)) | .why' "$b/
 has "what is no capture is left out" <(why other.pcap) 'cannot be redacted'
 has "an unknown link type is left out" <(why private.pcap) 'link type'
 has "a result of selftest is left out" <(why '^selftest/') 'cannot be redacted'
-is "... and nothing else of captures" "$(ls "$b/captures" | wc -l)" 2
+is "... and nothing else of captures" "$(find "$b/captures" -type f -printf .)" ".."
 frames=$(jq .totals.frames "$b/analysis/mlx5_0_1.json")
 [ "$frames" -gt 0 ] && "$RDMADUMP" analyze --json "$b/captures/mlx5_0_1.pcapng" >"$tmp/again" 2>/dev/null
 python3 "$here/redacted.py" findings "$b/analysis/mlx5_0_1.json" "$tmp/again" >"$tmp/log"
 ok "the analysis of the redacted capture" "$tmp/log"
+is "names of its captures are those of members" \
+	"$("$RDMADUMP" analyze --json --bundle b.tar.zst --html page.html 2>/dev/null | jq -r '.capture.files[].name' | tr '\n' ' ')" \
+	"$(jq -r '.members[].name | select(startswith("captures/"))' "$b/manifest.json" | tr '\n' ' ')"
+[ -s page.html ]
+ok "... and --html is a file here"
+rm -f page.html
 "$RDMADUMP" list --bundle b.tar.zst >"$tmp/log" 2>&1
 is "it can be read back" $? 0
 rm -rf selftest-*

@@ -226,6 +226,7 @@ struct hostile {
 	const char *path, *bytes, *member; /* member: its name in the manifest, NULL: none */
 	const char *sha256;
 	const char *error; /* NULL: it is unpacked */
+	uint64_t size;	   /* in the manifest; 0: as it is */
 };
 
 static void put(struct rd_archive *a, const struct rd_archive_entry *e, const char *bytes)
@@ -257,7 +258,10 @@ static void write_archive(const char *path, const struct hostile *rows, size_t n
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].member)
 			used += (size_t)snprintf(manifest + used, sizeof(manifest) - used,
-				", {\"name\": \"%s\", \"sha256\": \"%s\"}", rows[i].member,
+				", {\"name\": \"%s\", \"size\": %llu, \"sha256\": \"%s\"}",
+				rows[i].member,
+				(unsigned long long)(rows[i].size ? rows[i].size
+								  : strlen(rows[i].bytes)),
 				rows[i].sha256 ? rows[i].sha256 : "");
 	snprintf(manifest + used, sizeof(manifest) - used, "]}");
 	assert_non_null(out);
@@ -313,11 +317,11 @@ static void check_rows(const struct hostile *rows, size_t n, enum rd_bundle_want
 
 #define FILE_ROW(path, error)                                                                      \
 	{                                                                                          \
-		RD_ARCHIVE_FILE, "b/" path, "1500\n", path, of_mtu, error                          \
+		RD_ARCHIVE_FILE, "b/" path, "1500\n", path, of_mtu, error, 0                       \
 	}
 #define LINK_ROW(path, target, error)                                                              \
 	{                                                                                          \
-		RD_ARCHIVE_LINK, "b/" path, target, path, of_mtu, error                            \
+		RD_ARCHIVE_LINK, "b/" path, target, path, of_mtu, error, 5                         \
 	}
 
 static void test_hostile(void **state)
@@ -325,17 +329,17 @@ static void test_hostile(void **state)
 	static const struct hostile rows[] = {
 		FILE_ROW("sysroot/sys/../../../escaped", "a name that no bundle has"),
 		{RD_ARCHIVE_FILE, "/b/sysroot/sys/a", "1500\n", "sysroot/sys/a", of_mtu,
-			"a name that no bundle has"},
+			"a name that no bundle has", 0},
 		{RD_ARCHIVE_FILE, "b/sysroot//sys/a", "1500\n", "sysroot//sys/a", of_mtu,
-			"a name that no bundle has"},
+			"a name that no bundle has", 0},
 		{RD_ARCHIVE_FILE, "b/sysroot/sys/a\033[2J", "1500\n", NULL, of_mtu,
-			"a name that no bundle has"},
+			"a name that no bundle has", 0},
 		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1500\n", NULL, of_mtu,
-			"is not in the manifest"},
+			"is not in the manifest", 0},
 		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1501\n", "sysroot/sys/a", of_mtu,
-			"is not what the manifest describes"},
+			"is not what the manifest describes", 0},
 		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1500\n", "sysroot/sys/a", NULL,
-			"is not what the manifest describes"},
+			"is not what the manifest describes", 0},
 		LINK_ROW("sysroot/sys/l", "/etc", "leads out of the bundle"),
 		LINK_ROW("sysroot/sys/l", "../..", "leads out of the bundle"),
 		LINK_ROW("sysroot/sys/l", "../../a", "leads out of the bundle"),
@@ -347,6 +351,11 @@ static void test_hostile(void **state)
 		LINK_ROW("sysroot/sys/l", "..", NULL),
 		LINK_ROW("sysroot/sys/l", "l", NULL),
 		FILE_ROW("sysroot/sys/mtu", NULL),
+		/* Sizes: refused before, and while they are unpacked. */
+		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1500\n", "sysroot/sys/a", of_mtu,
+			"is larger than this program unpacks", (UINT64_C(256) << 20) + 1},
+		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1500\n", "sysroot/sys/a", of_mtu,
+			"is larger than the manifest says", 4},
 	};
 
 	(void)state;
@@ -424,6 +433,79 @@ static void test_no_bundle(void **state)
 	assert_int_equal(left_behind(), 0);
 }
 
+/* What bsdtar or Python would make: devices, FIFOs, hard links, and an archive that grows. */
+static void test_not_files(void **state)
+{
+	static const char script[] =
+		"import io, json, sys, tarfile\n"
+		"name = 'sysroot/sys/a'\n"
+		"rows = [{'name': name, 'size': 5, 'sha256': sys.argv[2]}]\n"
+		"def add(t, info, data=b''):\n"
+		"    info.size = len(data)\n"
+		"    t.addfile(info, io.BytesIO(data))\n"
+		"with tarfile.open('bundle', 'w') as t:\n"
+		"    text = json.dumps({'version': 1, 'members': rows}).encode()\n"
+		"    add(t, tarfile.TarInfo('b/manifest.json'), text)\n"
+		"    info = tarfile.TarInfo('b/' + name)\n"
+		"    info.type = {'chr': tarfile.CHRTYPE, 'blk': tarfile.BLKTYPE, 'fifo': "
+		"tarfile.FIFOTYPE,\n"
+		"        'hard': tarfile.LNKTYPE, 'bomb': tarfile.REGTYPE}[sys.argv[1]]\n"
+		"    info.linkname = '/etc/passwd' if sys.argv[1] == 'hard' else ''\n"
+		"    info.devmajor, info.devminor = 1, 3\n"
+		"    add(t, info, bytes(64 << 20) if sys.argv[1] == 'bomb' else b'')\n";
+	static const struct {
+		const char *type, *error;
+	} rows[] = {{"chr", "is no file"}, {"blk", "is no file"}, {"fifo", "is no file"},
+		{"hard", "is no file"}, {"bomb", "is larger than the manifest says"}};
+	struct rd_bundle b;
+	struct rd_error err;
+	char command[256];
+	FILE *f = fopen("script", "w");
+
+	(void)state;
+	assert_non_null(f);
+	fputs(script, f);
+	fclose(f);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		snprintf(command, sizeof(command), "python3 script %s %s", rows[i].type, of_mtu);
+		assert_int_equal(system(command), 0);
+		assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err), -1);
+		if (!strstr(err.text, rows[i].error))
+			fail_msg("%s: '%s' lacks '%s'", rows[i].type, err.text, rows[i].error);
+		assert_int_equal(left_behind(), 0);
+	}
+}
+
+/* --- the plan ----------------------------------------------------------------------------- */
+
+static bool has_task(const struct tasks *tasks, const char *name)
+{
+	for (unsigned int i = 0; i < tasks->n; i++)
+		if (strcmp(tasks->task[i].name, name) == 0 && !tasks->task[i].outcome)
+			return true;
+	return false;
+}
+
+/* Tools of NVIDIA run on its functions only. */
+static void test_plan(void **state)
+{
+	struct rd_device device[2] = {
+		{.name = "mlx5_0", .pci = "0000:3b:00.0", .vendor_id = 0x15b3},
+		{.name = "bnxt_re0", .pci = "0000:5e:00.0", .vendor_id = 0x14e4}};
+	struct rd_devices devices = {.dev = device, .n = 2};
+	struct rd_bundle_config config = {.devices = &devices, .limit_s = 1};
+	struct tasks tasks;
+
+	(void)state;
+	assert_int_equal(tasks_make(&tasks, &config), 0);
+	assert_true(has_task(&tasks, "tools/mstflint-0000_3b_00.0.txt"));
+	assert_true(has_task(&tasks, "tools/mlxconfig-0000_3b_00.0.txt"));
+	assert_false(has_task(&tasks, "tools/mstflint-0000_5e_00.0.txt"));
+	assert_true(has_task(&tasks, "tools/lspci-0000_3b_00.0.txt"));
+	assert_true(has_task(&tasks, "tools/lspci-0000_5e_00.0.txt"));
+	tasks_free(&tasks);
+}
+
 /* The directory goes with the process that opened the bundle, even if that is killed. */
 static void test_killed(void **state)
 {
@@ -459,7 +541,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	static const char *const files[] = {"bundle", "own", "child", "tmp"};
+	static const char *const files[] = {"bundle", "own", "child", "script", "tmp"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
@@ -479,6 +561,8 @@ int main(void)
 		cmocka_unit_test(test_through_links),
 		cmocka_unit_test(test_captures),
 		cmocka_unit_test(test_no_bundle),
+		cmocka_unit_test(test_not_files),
+		cmocka_unit_test(test_plan),
 		cmocka_unit_test(test_killed),
 	};
 	const struct CMUnitTest without[] = {cmocka_unit_test(test_sha256)};

@@ -316,18 +316,60 @@ static int run(const struct analyze_settings *s)
 	return faults.incomplete ? RD_CLASS_DEVICE : RD_CLASS_NONE;
 }
 
+/* A file of the user's, which stays the same in another working directory; NULL stays, too. */
+static char *from_here(const char *path)
+{
+	char *here, *full;
+
+	if (!path || path[0] == '/' || strcmp(path, "-") == 0)
+		return path ? strdup(path) : NULL;
+	here = getcwd(NULL, 0);
+	if (!here || asprintf(&full, "%s/%s", here, path) < 0)
+		full = NULL;
+	free(here);
+	return full;
+}
+
+/*
+ * Works in the bundle's directory, so that reports and messages have names of members, not of
+ * temporary files.
+ */
+static int enter_bundle(struct analyze_settings *s, struct rd_bundle *b, struct rd_error *err)
+{
+	size_t above = strlen(b->directory) + 1;
+
+	if (chdir(b->directory) < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "'%s'", b->directory);
+	for (unsigned int i = 0; i < b->n_captures; i++)
+		memmove(b->captures[i], b->captures[i] + above, strlen(b->captures[i] + above) + 1);
+	s->files = b->captures;
+	s->n_files = b->n_captures;
+	return 0;
+}
+
 static int run_bundle(struct analyze_settings *s)
 {
+	char *html = from_here(s->html), *compare = from_here(s->compare);
+	char *annotate = from_here(s->annotate);
 	struct rd_bundle bundle;
 	struct rd_error err;
 	int status;
 
-	if (rd_bundle_open(&bundle, s->bundle, RD_BUNDLE_CAPTURES, &err) < 0)
-		return rd_cli_fail(&err);
-	s->files = bundle.captures;
-	s->n_files = bundle.n_captures;
-	status = run(s);
-	rd_bundle_close(&bundle);
+	if ((s->html && !html) || (s->compare && !compare) || (s->annotate && !annotate)) {
+		rd_fail(&err, RD_CLASS_DEVICE, ENOMEM, NULL, "--bundle '%s'", s->bundle);
+		status = rd_cli_fail(&err);
+	} else if (rd_bundle_open(&bundle, s->bundle, RD_BUNDLE_CAPTURES, &err) < 0) {
+		status = rd_cli_fail(&err);
+	} else {
+		s->html = html;
+		s->compare = compare;
+		s->annotate = annotate;
+		status = enter_bundle(s, &bundle, &err) < 0 ? rd_cli_fail(&err) : run(s);
+		rd_bundle_close(&bundle);
+	}
+	free(html);
+	free(compare);
+	free(annotate);
 	return status;
 }
 
