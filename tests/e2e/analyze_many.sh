@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Memory of `rdmadump analyze` with many QPs: at most 64 MiB, and 1.125 KiB for each of them.
+# Memory of `rdmadump analyze` with many QPs: at most 48 MiB, and 1 KiB for each of them.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool python3 jq
@@ -10,7 +10,7 @@ fi
 many() { python3 "$srcdir/tests/e2e/analyze_many.py" "$@"; }
 
 pairs=30000
-limit=$((64 * 1024 + 2 * pairs * 9 / 8))
+limit=$((48 * 1024 + 2 * pairs))
 many make "$pairs" 2 "$tmp/many.pcap"
 ok "a capture of $pairs QP pairs"
 "$RDMADUMP" analyze --json --top 1 "$tmp/many.pcap" >"$tmp/json"

@@ -97,9 +97,12 @@ void flow_finish(struct flow *f)
 void flow_table_free(struct flow_table *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
+		if (!t->all[i])
+			continue;
 		flow_finish(t->all[i]);
-		free(t->all[i]);
+		flow_release(t, i);
 	}
+	free(t->chunks);
 	free(t->all);
 	free(t->slots);
 }
@@ -111,6 +114,17 @@ static struct flow **slot_of(const struct flow_table *t, uint64_t k1, uint64_t k
 	while (t->slots[i] && (t->slots[i]->key.k1 != k1 || t->slots[i]->key.k2 != k2))
 		i = (i + 1) & t->mask;
 	return &t->slots[i];
+}
+
+void flow_drop(struct flow_table *t, struct flow *f)
+{
+	static struct flow gone = {.key = {UINT64_MAX, UINT64_MAX}}; /* the key of no flow */
+	size_t index = f->id.number - 1;
+
+	flow_finish(f);
+	*slot_of(t, f->key.k1, f->key.k2) = &gone;
+	t->all[index] = NULL;
+	flow_release(t, index);
 }
 
 struct flow *flow_by_key(const struct flow_table *t, uint64_t k1, uint64_t k2)
@@ -155,7 +169,7 @@ static struct flow *table_add(struct flow_table *t, const struct flow_key *key)
 		return NULL;
 	if (t->n * 2 > t->mask && !table_grow(t))
 		return NULL;
-	f = calloc(1, sizeof(*f));
+	f = flow_allocate(t);
 	if (!f)
 		return NULL;
 	f->key.k1 = key->k1;

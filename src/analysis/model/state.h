@@ -374,9 +374,10 @@ static inline void flow_unproven(struct flow *f)
 struct flow_table {
 	struct flow **slots;
 	size_t mask, n, max;
-	struct flow **all; /* by id - 1 */
+	struct flow **all; /* by id - 1; NULL: dropped */
 	size_t room;
-	struct flow *near[NEAR]; /* by low bits of QP and address: the flows used last */
+	struct flow_chunk **chunks; /* flow_memory.c */
+	struct flow *near[NEAR];    /* by low bits of QP and address: the flows used last */
 };
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -557,6 +558,11 @@ void flow_remember_more(
 bool flow_waiting_grow(struct rd_analysis *a, struct flow *f);
 /* Frees what it owns, once the report has copies; its plain numbers stay. */
 void flow_finish(struct flow *f);
+/* Frees the flow, too, when no frames follow. */
+void flow_drop(struct flow_table *t, struct flow *f);
+/* Zeroed memory for flow number t->n + 1 (flow_memory.c); NULL if out of memory. */
+struct flow *flow_allocate(struct flow_table *t);
+void flow_release(struct flow_table *t, size_t index);
 bool flow_is_duplicate(const struct flow *f, const struct item *it, bool response);
 
 enum sent { SENT_UNKNOWN, SENT_BEFORE, SENT_AFTER };

@@ -242,11 +242,17 @@ static void fill_local(const struct rd_analysis *a, struct rd_report *r)
 	}
 }
 
-/* The report has copies of it. */
-static void finish(struct flow *f)
+/*
+ * What the report has of a flow is all that is needed from now on. UD flows stay: others find them
+ * by their keys.
+ */
+static void flow_leave(struct rd_analysis *a, struct flow *f)
 {
 	app_leave(f);
-	flow_finish(f);
+	if (f->id.src_qp == RD_QP_UNKNOWN)
+		flow_drop(&a->flows, f);
+	else
+		flow_finish(f);
 }
 
 /* `final`: no frames follow, so pending decisions are made and state is freed. */
@@ -258,8 +264,11 @@ static int make_conversations(
 		return -1;
 	for (size_t i = 0; i < a->flows.n; i++) {
 		struct flow *f = a->flows.all[i];
-		struct flow *g = f->pair.peer ? f->pair.peer : datagram_peer(a, f);
+		struct flow *g;
 
+		if (!f) /* it was its peer's */
+			continue;
+		g = f->pair.peer ? f->pair.peer : datagram_peer(a, f);
 		if (final)
 			request_settle(a, f);
 		if ((g && g->id.number < f->id.number) || !is_wanted(a, f) || are_foreign(f, g))
@@ -269,9 +278,9 @@ static int make_conversations(
 		if (!fill_conversation(a, &r->conversations[r->n_conversations++], f, g, sums))
 			return -1;
 		if (final)
-			finish(f);
+			flow_leave(a, f);
 		if (final && g)
-			finish(g);
+			flow_leave(a, g);
 	}
 	qsort(r->conversations, r->n_conversations, sizeof(*r->conversations), busier);
 	r->n_shown = r->n_conversations;
@@ -406,13 +415,13 @@ static int make_report(
 	if (!mad_rows(a, r))
 		goto fail;
 	/* Conversations take over what flows have. */
-	if (comparisons_make(a, r) < 0 || fill_conversations(a, r, final) < 0)
+	if (comparisons_make(a, r) < 0 || hosts_make(a, &r->hosts) < 0 ||
+		fill_conversations(a, r, final) < 0)
 		goto fail;
 	classes_fill(a, r);
 	readings_correct(a, r);
 	fill_local(a, r);
-	if (readings_judge(a, r) < 0 || rules_run(a, r) < 0 || hosts_make(a, &r->hosts) < 0 ||
-		verdict_make(r) < 0)
+	if (readings_judge(a, r) < 0 || rules_run(a, r) < 0 || verdict_make(r) < 0)
 		goto fail;
 	*out = r;
 	return 0;
