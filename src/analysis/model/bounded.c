@@ -53,10 +53,14 @@ static bool grow(struct bounded *b)
 	if (room > b->max)
 		room = b->max;
 	keys = reallocarray(b->keys, room, sizeof(*keys));
-	b->keys = keys ? keys : b->keys;
+	if (!keys)
+		return false;
+	b->keys = keys;
 	values = reallocarray(b->values, room, b->size);
-	b->values = values ? values : b->values;
-	buckets = keys && values ? calloc(room, sizeof(*buckets)) : NULL;
+	if (!values)
+		return false;
+	b->values = values;
+	buckets = calloc(room, sizeof(*buckets));
 	if (!buckets)
 		return false;
 	free(b->buckets);
