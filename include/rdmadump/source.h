@@ -64,7 +64,8 @@ struct rd_source_ops {
 	int (*start)(struct rd_source *s, struct rd_error *err);
 	/*
 	 * Returns up to max (<= RD_BATCH) frames, borrowed until release(). Never blocks (after
-	 * stop() 0.2 s at most, for frames still in the kernel). Returns their number, -1 on a
+	 * stop() 0.2 s at most, for frames still in the kernel, or until a program that captures
+	 * has ended: 6 s at most). Returns their number, -1 on a
 	 * fault that ends the source, RD_SOURCE_END when there are no more.
 	 */
 	int (*receive)(struct rd_source *s, struct rd_frame *frames, unsigned int max,
@@ -86,7 +87,8 @@ struct rd_source_ops {
 	/* Stops the arrival of frames; those that arrived can still be received. */
 	void (*stop)(struct rd_source *s);
 	/*
-	 * Never waits. After stop() the numbers are final, except those of measure().
+	 * Never waits, but after stop() for a program to end. Then the numbers are final, except
+	 * those of measure().
 	 */
 	void (*stats)(struct rd_source *s, struct rd_source_stats *stats);
 	/* Stops and frees the source. Legal at any time after opening. */
@@ -229,6 +231,14 @@ int rd_verbs_clocks(const struct rd_device *device, struct rd_stamp_choice choic
  */
 int rd_verbs_open_queues(struct rd_source **s, unsigned int *n,
 	const struct rd_verbs_config *config, struct rd_error *err);
+
+/*
+ * Starts the vendor's ibdump on the port and reads what it captures (rdmadump/ibdump.h). Of config,
+ * only device, port, log2_buffers and sysroot are used; device and port must outlive the source.
+ * Forks. Returns 0, or -1 with RD_CLASS_DEVICE.
+ */
+int rd_ibdump_source_open(
+	struct rd_source **s, const struct rd_verbs_config *config, struct rd_error *err);
 
 struct rd_netdev_config {
 	const char *netdev; /* "eth0"; "any": all netdevs, with cooked headers */

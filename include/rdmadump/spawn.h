@@ -3,6 +3,7 @@
 #ifndef RDMADUMP_SPAWN_H
 #define RDMADUMP_SPAWN_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 /*
@@ -11,5 +12,11 @@
  * inherited. Returns 0 or an errno. The caller waits for the process.
  */
 int rd_spawn(pid_t *pid, char *const argv[], int out);
+
+/*
+ * In a process that was forked for a part of the work: standard input and output become /dev/null,
+ * and all others but standard error and keep[] are closed; -1 in keep[] is ignored. Sorts keep[].
+ */
+void rd_descriptors_keep(int *keep, size_t n);
 
 #endif

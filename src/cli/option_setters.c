@@ -67,12 +67,15 @@ int set_stamps(struct arguments *a, const struct option_use *use, struct rd_erro
 
 int set_sniffer(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	a->o->session.port_sniffer = strcmp(use->arg, "icmd") == 0;
-	a->o->session.sniffer_only = true;
-	if (a->o->session.port_sniffer || strcmp(use->arg, "verbs") == 0)
+	struct rd_session_config *session = &a->o->session;
+
+	session->port_sniffer = strcmp(use->arg, "icmd") == 0;
+	session->ibdump = strcmp(use->arg, "ibdump") == 0;
+	session->sniffer_only = true;
+	if (session->port_sniffer || session->ibdump || strcmp(use->arg, "verbs") == 0)
 		return 0;
-	return rd_fail(
-		err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not verbs or icmd", use->as, use->arg);
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not verbs, icmd or ibdump",
+		use->as, use->arg);
 }
 
 int set_queues(struct arguments *a, const struct option_use *use, struct rd_error *err)

@@ -79,9 +79,10 @@ const struct cli_option cli_options[] = {
 	{"netdev", 0, NULL,
 		"capture on the netdev even if the device has a sniffer: what the kernel sees",
 		NULL, GROUP_SOURCE, FLAG(session.netdev_only)},
-	{"sniffer", 0, "verbs|icmd",
+	{"sniffer", 0, "verbs|icmd|ibdump",
 		"verbs: try the device's sniffer even if none is known for its driver; icmd: on "
-		"ConnectX-4 and later, by a firmware command, as root (see docs/infiniband.md)",
+		"ConnectX-4 and later, by a firmware command, as root (see docs/infiniband.md); "
+		"ibdump: run the vendor's ibdump",
 		NULL, GROUP_SOURCE, .set = set_sniffer},
 	{"force", 0, NULL,
 		"start the sniffer even in switchdev mode before Linux 5.10, whose driver fails "

@@ -35,7 +35,7 @@ static bool is_ours(const char *file)
 	return base && strcmp(base + 1, "rdmadump") == 0;
 }
 
-enum rd_ibdump rd_ibdump_find(const char *path)
+enum rd_ibdump rd_ibdump_find(const char *path, char *found)
 {
 	while (path && *path) {
 		size_t n = strcspn(path, ":");
@@ -43,8 +43,11 @@ enum rd_ibdump rd_ibdump_find(const char *path)
 		int len = snprintf(file, sizeof(file), "%.*s/ibdump", (int)n, path);
 
 		/* Absolute paths only: the working directory may hold another user's file. */
-		if (*path == '/' && len < (int)sizeof(file) && is_program(file))
+		if (*path == '/' && len < (int)sizeof(file) && is_program(file)) {
+			if (found)
+				memcpy(found, file, (size_t)len + 1);
 			return is_ours(file) ? RD_IBDUMP_OURS : RD_IBDUMP_OTHER;
+		}
 		path += n + (path[n] == ':');
 	}
 	return RD_IBDUMP_ABSENT;

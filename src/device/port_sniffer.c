@@ -11,13 +11,13 @@
 #include <fcntl.h>
 #include <rdmadump/log.h>
 #include <rdmadump/privilege.h>
+#include <rdmadump/spawn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,44 +50,12 @@ struct helper {
 
 /* --- in the process ----------------------------------------------------------------------- */
 
-/* The largest descriptor that may be open, where close_range(2) does not exist. */
-#define FD_MOST 65536
-
-static void close_between(int from, int to)
-{
-	if (from > to)
-		return;
-#ifdef SYS_close_range
-	if (syscall(SYS_close_range, (unsigned int)from, (unsigned int)to, 0U) == 0)
-		return;
-#endif
-	for (int fd = from; fd <= to && fd < FD_MOST; fd++)
-		syscall(SYS_close, fd);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
 /* What another reader of a pipe or another device waits for must not stay open here. */
 static void close_others(const struct helper *h)
 {
 	int keep[] = {h->socket, h->config_fd, h->sniffer.record.fd, h->config->keep};
-	int from = STDERR_FILENO + 1, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (null >= 0) {
-		dup2(null, STDIN_FILENO);
-		dup2(null, STDOUT_FILENO);
-	}
-	qsort(keep, sizeof(keep) / sizeof(keep[0]), sizeof(keep[0]), by_value);
-	for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++) {
-		if (keep[i] < from)
-			continue;
-		close_between(from, keep[i] - 1);
-		from = keep[i] + 1;
-	}
-	close_between(from, INT32_MAX);
+	rd_descriptors_keep(keep, sizeof(keep) / sizeof(keep[0]));
 }
 
 /* Nothing that ends the capture ends this process, which only the end of the socket does. */

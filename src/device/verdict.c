@@ -98,7 +98,7 @@ static const char *ibdump_advice(const struct rd_device *device)
 			"use the ibdump in PATH (a firmware command, as root), or " MIRROR,
 	};
 
-	return device->copied ? use_ibdump : advice[rd_ibdump_find(getenv("PATH"))];
+	return device->copied ? use_ibdump : advice[rd_ibdump_find(getenv("PATH"), NULL)];
 }
 
 /* The adapter's firmware can do it; if rdmadump cannot use that, another program might. */

@@ -180,8 +180,14 @@ static int open_verbs(
 		.rules = rules_of(s->config->filter.direction),
 		.sysroot = ""};
 	struct rd_source *queues[RD_QUEUES_MAX];
-	unsigned int n = queues_that_fit(s, device, port, queues_of(s, device, port));
+	unsigned int n;
 
+	if (s->config->ibdump) {
+		if (rd_ibdump_source_open(queues, &config, &s->error) < 0)
+			return -1;
+		return add_source(s, queues[0], device, port);
+	}
+	n = queues_that_fit(s, device, port, queues_of(s, device, port));
 	if (rd_verbs_open_queues(queues, &n, &config, &s->error) < 0)
 		return -1;
 	if (add_source(s, queues[0], device, port) < 0)
@@ -224,7 +230,7 @@ static int open_port(
 		facts_before_open(s, device, port);
 		return open_netdev(s, port->netdevs[0].name, device, port);
 	}
-	if (s->config->port_sniffer)
+	if (s->config->port_sniffer || s->config->ibdump)
 		return open_verbs(s, device, port);
 	if (device->old_switchdev && !s->config->force)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, RD_OLD_SWITCHDEV_TODO,

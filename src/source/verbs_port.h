@@ -6,11 +6,11 @@
 #ifndef RDMADUMP_SOURCE_VERBS_PORT_H
 #define RDMADUMP_SOURCE_VERBS_PORT_H
 
+#include "trailer_watch.h"
 #include "verbs_clock.h"
 #include "verbs_queue.h"
 #include <pthread.h>
 #include <rdmadump/port_sniffer.h>
-#include <rdmadump/trailer.h>
 
 #define FRAME_MAX 65536
 
@@ -52,13 +52,6 @@ struct verbs_port_sniffer {
 	bool decided;
 };
 
-/* How packets of an InfiniBand port end. */
-struct verbs_trailer {
-	pthread_mutex_t lock; /* guards `of` */
-	struct rd_trailers of[RD_DIRECTIONS];
-	atomic_uint reported; /* bits of the directions */
-};
-
 struct verbs_port {
 	const struct rd_device *device;
 	const char *sysroot;
@@ -90,7 +83,7 @@ struct verbs_port {
 	struct ibv_qp *qp;
 	struct ibv_flow *flow;
 	struct verbs_port_sniffer icmd;
-	struct verbs_trailer trailer;
+	struct trailer_watch trailer;
 	int epoll_fd; /* asynchronous events and the first queue's wake_fd; -1: not needed */
 	pthread_mutex_t lock; /* guards flow, QP and table, and reading of asynchronous events */
 	atomic_bool stopped, removed;
@@ -141,8 +134,6 @@ void verbs_port_sniffer_watch(struct verbs_queue *q, struct rd_frame *frames, un
 
 /* Completes packets of an InfiniBand port, and looks how the first ones end. */
 void verbs_trailer_take(struct verbs_queue *q, struct rd_frame *frames, unsigned int n);
-/* Logs what too few packets show. */
-void verbs_trailer_end(struct verbs_port *port);
 /* rd_source_ops.trailers */
 bool verbs_trailers(const struct rd_source *src, struct rd_trailers of[RD_DIRECTIONS]);
 

@@ -1,51 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The end of InfiniBand packets: what the device does not deliver is appended, because readers take
- * the last six bytes for ICRC and VCRC; and which of them it delivers is found out from the first
- * packets of each direction.
+ * the last six bytes for ICRC and VCRC.
  */
 #include "verbs_port.h"
-#include <rdmadump/log.h>
 #include <string.h>
-
-#define FIRST_PACKETS 64 /* of each direction, whose checksums are computed */
-
-static const char *const of_direction[RD_DIRECTIONS] = {
-	[RD_DIR_UNKNOWN] = "packets of unknown direction",
-	[RD_DIR_IN] = "received packets",
-	[RD_DIR_OUT] = "sent packets",
-};
-
-static void report(const struct verbs_port *port, unsigned int direction)
-{
-	char text[RD_TRAILER_TEXT];
-	bool blind = rd_trailers_text(&port->trailer.of[direction], text);
-
-	rd_log(blind ? RD_LOG_WARNING : RD_LOG_INFO, "%s: %s %s", port->name,
-		of_direction[direction], text);
-}
-
-static uint32_t seen(const struct rd_trailers *t)
-{
-	return t->packets + t->other;
-}
-
-/* With the lock. */
-static void count_first(struct verbs_trailer *trailer, const struct verbs_port *port,
-	const struct rd_frame *frames, unsigned int n)
-{
-	for (unsigned int i = 0; i < n; i++) {
-		struct rd_trailers *t = &trailer->of[frames[i].direction];
-
-		if (seen(t) >= FIRST_PACKETS || frames[i].caplen != frames[i].len)
-			continue;
-		rd_trailers_count(t, frames[i].data, frames[i].len);
-		if (seen(t) == FIRST_PACKETS) {
-			trailer->reported |= 1U << frames[i].direction;
-			report(port, frames[i].direction);
-		}
-	}
-}
 
 static void complete(const struct verbs_queue *q, struct rd_frame *f)
 {
@@ -61,26 +20,9 @@ static void complete(const struct verbs_queue *q, struct rd_frame *f)
 
 void verbs_trailer_take(struct verbs_queue *q, struct rd_frame *frames, unsigned int n)
 {
-	struct verbs_trailer *trailer = &q->port->trailer;
-	const unsigned int both = 1U << RD_DIR_IN | 1U << RD_DIR_OUT;
-
-	if ((trailer->reported & both) != both) {
-		rd_direction_mark(&q->src.local, frames, n);
-		pthread_mutex_lock(&trailer->lock);
-		count_first(trailer, q->port, frames, n);
-		pthread_mutex_unlock(&trailer->lock);
-	}
+	trailer_watch_take(&q->port->trailer, &q->src.local, frames, n);
 	for (unsigned int i = 0; i < n; i++)
 		complete(q, &frames[i]);
-}
-
-void verbs_trailer_end(struct verbs_port *port)
-{
-	struct verbs_trailer *trailer = &port->trailer;
-
-	for (unsigned int i = 0; i < RD_DIRECTIONS; i++)
-		if (seen(&trailer->of[i]) && !(trailer->reported & 1U << i))
-			report(port, i);
 }
 
 bool verbs_trailers(const struct rd_source *src, struct rd_trailers of[RD_DIRECTIONS])
@@ -89,8 +31,6 @@ bool verbs_trailers(const struct rd_source *src, struct rd_trailers of[RD_DIRECT
 
 	if (port->link != RD_LINK_INFINIBAND)
 		return false;
-	pthread_mutex_lock(&port->trailer.lock);
-	memcpy(of, port->trailer.of, sizeof(port->trailer.of));
-	pthread_mutex_unlock(&port->trailer.lock);
+	trailer_watch_read(&port->trailer, of);
 	return true;
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The vendor's ibdump as a process: started as root, its frames through a FIFO, its messages in the
+ * log. A small process between it and the capture keeps the right to end it when the capture has
+ * given up its privileges, and ends it however the capture ends.
+ */
+#ifndef RDMADUMP_IBDUMP_H
+#define RDMADUMP_IBDUMP_H
+
+#include <rdmadump/device.h>
+#include <rdmadump/error.h>
+#include <stdbool.h>
+
+struct rd_ibdump_process;
+
+struct rd_ibdump_config {
+	const struct rd_device *device;
+	const struct rd_port *port;
+	unsigned int log2_buffers; /* of its receive ring */
+};
+
+/*
+ * Finds the program in PATH and starts it. Forks. config is not kept. -1 with RD_CLASS_DEVICE: also
+ * if there is no such program, if this one is meant by its name, without root, or if another
+ * capture uses the port's sniffer.
+ */
+int rd_ibdump_open(
+	struct rd_ibdump_process **p, const struct rd_ibdump_config *config, struct rd_error *err);
+/* Non-blocking; poll() reports its end only after the program has opened it. */
+int rd_ibdump_fifo(const struct rd_ibdump_process *p);
+/* Readable when the program has ended. */
+int rd_ibdump_event(const struct rd_ibdump_process *p);
+/* Interrupts it, as Ctrl-C would; later harder. Does not wait. */
+void rd_ibdump_stop(struct rd_ibdump_process *p);
+/* Whether it has ended. Does not wait. */
+bool rd_ibdump_ended(struct rd_ibdump_process *p);
+/*
+ * How it ended, after rd_ibdump_ended(). 0: by itself with status 0, or as it was asked to; -1 with
+ * RD_CLASS_PARTIAL.
+ */
+int rd_ibdump_result(const struct rd_ibdump_process *p, struct rd_error *err);
+/* Ends it if needed, and waits for that: 5 s at most. NULL is legal. */
+void rd_ibdump_close(struct rd_ibdump_process *p);
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The process between the capture and ibdump. Its uid may signal ibdump, it has no capabilities,
+ * and it ends ibdump when the capture asks for it or is gone. ibdump detaches its sniffer when it
+ * is interrupted, and leaves it attached when it is killed: so it is interrupted first, also by the
+ * kernel if this process is killed.
+ */
+#include "ibdump_helper.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/log.h>
+#include <rdmadump/privilege.h>
+#include <rdmadump/spawn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EXEC_FAILED 127
+#define NS_PER_MS   1000000
+
+/* What asks the program to end, and when, after the first one. */
+static const struct {
+	int signal;
+	unsigned int at_ms;
+} steps[] = {{SIGINT, 0}, {SIGTERM, 2000}, {SIGKILL, IBDUMP_STOP_MS}};
+#define N_STEPS (sizeof(steps) / sizeof(steps[0]))
+
+/* Its standard output, then its standard error. */
+struct output {
+	int fd; /* -1: at its end */
+	enum rd_level level;
+	char line[160];
+	size_t n;
+};
+
+struct run {
+	const struct ibdump_helper *h;
+	pid_t child;
+	int children; /* a signalfd for SIGCHLD */
+	int started;  /* a pipe that has an errno if the program could not be started */
+	struct output out[2];
+	struct ibdump_end end;
+	unsigned int step; /* the next one */
+	uint64_t since_ns; /* of the first one */
+	bool gone;	   /* the capture is */
+};
+
+/* --- the program -------------------------------------------------------------------------- */
+
+static void become(const struct run *r, pid_t parent, const int out[2], int failed)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGINT);
+	if (getppid() != parent)
+		_exit(EXEC_FAILED);
+	dup2(out[0], STDOUT_FILENO);
+	dup2(out[1], STDERR_FILENO);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execv(r->h->argv[0], r->h->argv);
+	if (write(failed, &errno, sizeof(errno)) < 0)
+		_exit(EXEC_FAILED);
+	_exit(EXEC_FAILED);
+}
+
+/* False: errno has the reason. */
+static bool start(struct run *r)
+{
+	int out[2][2], failed[2], ends[2];
+	pid_t self = getpid();
+
+	if (pipe2(out[0], O_CLOEXEC) < 0 || pipe2(out[1], O_CLOEXEC) < 0 ||
+		pipe2(failed, O_CLOEXEC) < 0)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		ends[i] = out[i][1];
+		r->out[i].fd = out[i][0];
+		fcntl(out[i][0], F_SETFL, O_NONBLOCK);
+	}
+	r->child = fork();
+	if (r->child < 0)
+		return false;
+	if (r->child == 0)
+		become(r, self, ends, failed[1]);
+	close(ends[0]);
+	close(ends[1]);
+	close(failed[1]);
+	/* Ends when the program has been started: the pipe is closed by that. */
+	if (read(failed[0], &r->end.start_errno, sizeof(int)) != sizeof(int))
+		r->end.start_errno = 0;
+	close(failed[0]);
+	return true;
+}
+
+/* --- what it says ------------------------------------------------------------------------- */
+
+static void say(struct run *r, struct output *o)
+{
+	/* It marks errors and warnings, also on standard output. */
+	bool marked = !strncmp(o->line, "-E-", 3) || !strncmp(o->line, "-W-", 3);
+
+	o->line[o->n] = '\0';
+	if (o->n) {
+		rd_log(marked ? RD_LOG_WARNING : o->level, "ibdump: %s", o->line);
+		/* Its errors say more than what comes after them. */
+		if (marked || strncmp(r->end.said, "-E-", 3))
+			memcpy(r->end.said, o->line, o->n + 1);
+	}
+	o->n = 0;
+}
+
+static void listen_to(struct run *r, struct output *o)
+{
+	char text[512];
+	ssize_t n;
+
+	while (o->fd >= 0 && (n = read(o->fd, text, sizeof(text))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return;
+		for (ssize_t i = 0; i < n; i++) {
+			if (text[i] != '\n' && text[i] != '\r')
+				o->line[o->n++] = text[i];
+			if (text[i] == '\n' || text[i] == '\r' || o->n == sizeof(o->line) - 1)
+				say(r, o);
+		}
+	}
+	if (o->fd < 0)
+		return;
+	say(r, o);
+	close(o->fd);
+	o->fd = -1;
+}
+
+/* --- its end ------------------------------------------------------------------------------ */
+
+static void ask_to_end(struct run *r)
+{
+	uint64_t now = rd_monotonic_ns();
+
+	if (!r->step)
+		r->since_ns = now;
+	r->end.asked = true;
+	while (r->step < N_STEPS &&
+		now - r->since_ns >= (uint64_t)steps[r->step].at_ms * NS_PER_MS) {
+		r->end.killed = steps[r->step].signal == SIGKILL;
+		/* Also what it started. */
+		kill(-r->child, steps[r->step].signal);
+		r->step++;
+	}
+}
+
+/* Milliseconds until the next step; -1: there is none. */
+static int next_step_ms(const struct run *r)
+{
+	uint64_t at = r->since_ns, now = rd_monotonic_ns();
+
+	if (!r->step || r->step == N_STEPS)
+		return -1;
+	at += (uint64_t)steps[r->step].at_ms * NS_PER_MS;
+	return at > now ? (int)((at - now) / NS_PER_MS) + 1 : 0;
+}
+
+static bool has_ended(struct run *r)
+{
+	return waitpid(r->child, &r->end.status, WNOHANG) == r->child;
+}
+
+/* Nobody reads a request: any message, and the end of the capture, means the same. */
+static bool is_asked(struct run *r)
+{
+	char request;
+	ssize_t n = recv(r->h->socket, &request, sizeof(request), MSG_DONTWAIT);
+
+	r->gone |= n == 0;
+	return n >= 0;
+}
+
+static void serve(struct run *r)
+{
+	struct signalfd_siginfo ignored;
+
+	while (!has_ended(r)) {
+		struct pollfd p[] = {{.fd = r->gone ? -1 : r->h->socket, .events = POLLIN},
+			{.fd = r->children, .events = POLLIN},
+			{.fd = r->out[0].fd, .events = POLLIN},
+			{.fd = r->out[1].fd, .events = POLLIN}};
+
+		poll(p, sizeof(p) / sizeof(p[0]), next_step_ms(r));
+		if (p[1].revents && read(r->children, &ignored, sizeof(ignored)) < 0)
+			continue;
+		listen_to(r, &r->out[0]);
+		listen_to(r, &r->out[1]);
+		if ((!r->gone && is_asked(r)) || r->step)
+			ask_to_end(r);
+	}
+}
+
+static void report(struct run *r)
+{
+	if (r->end.killed)
+		rd_log(RD_LOG_WARNING,
+			"ibdump did not end and was killed: its sniffer may still be attached; a "
+			"capture with --sniffer icmd detaches it, or a reset of the adapter");
+	send(r->h->socket, &r->end, sizeof(r->end), MSG_NOSIGNAL);
+	if (r->gone)
+		rd_log(RD_LOG_WARNING, "the capture ended without ending ibdump: it is ended now");
+}
+
+void ibdump_helper_run(const struct ibdump_helper *h)
+{
+	struct run r = {.h = h,
+		.out = {{.fd = -1, .level = RD_LOG_DEBUG}, {.fd = -1, .level = RD_LOG_WARNING}}};
+	int keep[] = {h->socket};
+	sigset_t child;
+
+	rd_descriptors_keep(keep, 1);
+	prctl(PR_SET_NAME, "rdmadump-ibdump");
+	setsid();
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	signal(SIGCHLD, SIG_DFL); /* where it is ignored there is no status */
+	r.children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (!start(&r)) {
+		r.end.start_errno = errno;
+	} else {
+		rd_drop_capabilities();
+		serve(&r);
+		/* What it started and left behind has no more use. */
+		kill(-r.child, SIGKILL);
+		listen_to(&r, &r.out[0]);
+		listen_to(&r, &r.out[1]);
+	}
+	unlink(h->fifo);
+	rmdir(h->directory);
+	report(&r);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The process between the capture and ibdump: starts it, logs its messages, ends it. */
+#ifndef RDMADUMP_DEVICE_IBDUMP_HELPER_H
+#define RDMADUMP_DEVICE_IBDUMP_HELPER_H
+
+#include <stdbool.h>
+
+#define IBDUMP_STOP_MS 4000 /* after that a program that was asked to end is killed */
+
+/* How ibdump ended, sent once, as one message. */
+struct ibdump_end {
+	int status; /* of waitpid(2) */
+	bool asked; /* to end */
+	bool killed;
+	int start_errno; /* it could not be started; 0: it could */
+	char said[160];	 /* its last line; "": none */
+};
+
+struct ibdump_helper {
+	char *const *argv;	      /* argv[0] is a path */
+	int socket;		      /* any message, or its end, asks for the program to end */
+	const char *directory, *fifo; /* removed at the end */
+};
+
+/* In a forked process with all signals blocked. Returns when ibdump has ended. */
+void ibdump_helper_run(const struct ibdump_helper *h);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* How the first InfiniBand packets of each direction end (rdmadump/trailer.h). */
+#include "trailer_watch.h"
+#include <rdmadump/log.h>
+#include <string.h>
+
+#define FIRST_PACKETS 64 /* of each direction, whose checksums are computed */
+
+static const char *const of_direction[RD_DIRECTIONS] = {
+	[RD_DIR_UNKNOWN] = "packets of unknown direction",
+	[RD_DIR_IN] = "received packets",
+	[RD_DIR_OUT] = "sent packets",
+};
+
+void trailer_watch_init(struct trailer_watch *w, const char *name)
+{
+	w->name = name;
+	pthread_mutex_init(&w->lock, NULL);
+}
+
+static void report(const struct trailer_watch *w, unsigned int direction)
+{
+	char text[RD_TRAILER_TEXT];
+	bool blind = rd_trailers_text(&w->of[direction], text);
+
+	rd_log(blind ? RD_LOG_WARNING : RD_LOG_INFO, "%s: %s %s", w->name, of_direction[direction],
+		text);
+}
+
+static uint32_t seen(const struct rd_trailers *t)
+{
+	return t->packets + t->other;
+}
+
+/* With the lock. */
+static void count_first(struct trailer_watch *w, const struct rd_frame *frames, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		struct rd_trailers *t = &w->of[frames[i].direction];
+
+		if (seen(t) >= FIRST_PACKETS || frames[i].caplen != frames[i].len)
+			continue;
+		rd_trailers_count(t, frames[i].data, frames[i].len);
+		if (seen(t) == FIRST_PACKETS) {
+			w->reported |= 1U << frames[i].direction;
+			report(w, frames[i].direction);
+		}
+	}
+}
+
+void trailer_watch_take(struct trailer_watch *w, const struct rd_local *local,
+	struct rd_frame *frames, unsigned int n)
+{
+	const unsigned int both = 1U << RD_DIR_IN | 1U << RD_DIR_OUT;
+
+	if ((w->reported & both) == both)
+		return;
+	rd_direction_mark(local, frames, n);
+	pthread_mutex_lock(&w->lock);
+	count_first(w, frames, n);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void trailer_watch_read(struct trailer_watch *w, struct rd_trailers of[RD_DIRECTIONS])
+{
+	pthread_mutex_lock(&w->lock);
+	memcpy(of, w->of, sizeof(w->of));
+	pthread_mutex_unlock(&w->lock);
+}
+
+void trailer_watch_fini(struct trailer_watch *w)
+{
+	bool known = seen(&w->of[RD_DIR_IN]) || seen(&w->of[RD_DIR_OUT]);
+
+	/* What directed routes add says nothing new. */
+	for (unsigned int i = known ? RD_DIR_IN : RD_DIR_UNKNOWN; i < RD_DIRECTIONS; i++)
+		if (seen(&w->of[i]) && !(w->reported & 1U << i))
+			report(w, i);
+	pthread_mutex_destroy(&w->lock);
+}
