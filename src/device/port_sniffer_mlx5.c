@@ -19,19 +19,19 @@
 #define UNLOCK_CX8 0x1a023f0
 
 static const struct sniffer_chip chips[] = {
-	{0x1ff, "Connect-IB", {0x1011}, 0xb0004, UNLOCK},
-	{0x209, "ConnectX-4", {0x1013}, 0xb0004, UNLOCK},
-	{0x20b, "ConnectX-4 Lx", {0x1015}, 0xb0004, UNLOCK},
-	{0x20d, "ConnectX-5", {0x1017, 0x1019}, 0xb5e04, UNLOCK},
-	{0x20f, "ConnectX-6", {0x101b}, 0xb5f04, UNLOCK},
-	{0x211, "BlueField", {0xa2d2}, 0xb5e04, UNLOCK},
-	{0x212, "ConnectX-6 Dx", {0x101d}, 0xb5f04, UNLOCK},
-	{0x214, "BlueField-2", {0xa2d6}, 0xb5f04, UNLOCK},
-	{0x216, "ConnectX-6 Lx", {0x101f}, 0xb5f04, UNLOCK},
-	{0x218, "ConnectX-7", {0x1021}, 0xb5f04, UNLOCK},
-	{0x21c, "BlueField-3", {0xa2dc, 0xa2d9}, 0xb5f04, UNLOCK},
-	{0x21e, "ConnectX-8", {0x1023}, 0xa0304, UNLOCK_CX8},
-	{0x224, "ConnectX-9", {0x1025}, 0xa0304, UNLOCK_CX8},
+	{0x1ff, "Connect-IB", {0x1011}, 0xb0004, UNLOCK, 0},
+	{0x209, "ConnectX-4", {0x1013}, 0xb0004, UNLOCK, 0},
+	{0x20b, "ConnectX-4 Lx", {0x1015}, 0xb0004, UNLOCK, 0},
+	{0x20d, "ConnectX-5", {0x1017, 0x1019}, 0xb5e04, UNLOCK, 0},
+	{0x20f, "ConnectX-6", {0x101b}, 0xb5f04, UNLOCK, 0},
+	{0x211, "BlueField", {0xa2d2}, 0xb5e04, UNLOCK, 0},
+	{0x212, "ConnectX-6 Dx", {0x101d}, 0xb5f04, UNLOCK, 0},
+	{0x214, "BlueField-2", {0xa2d6}, 0xb5f04, UNLOCK, 0},
+	{0x216, "ConnectX-6 Lx", {0x101f}, 0xb5f04, UNLOCK, 0},
+	{0x218, "ConnectX-7", {0x1021}, 0xb5f04, UNLOCK, 0},
+	{0x21c, "BlueField-3", {0xa2dc, 0xa2d9}, 0xb5f04, UNLOCK, 0},
+	{0x21e, "ConnectX-8", {0x1023}, 0xa0304, UNLOCK_CX8, UNLOCK},
+	{0x224, "ConnectX-9", {0x1025}, 0xa0304, UNLOCK_CX8, UNLOCK},
 };
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -55,26 +55,31 @@ bool sniffer_chip_in_recovery(uint32_t part_id)
 
 /* --- the command -------------------------------------------------------------------------- */
 
-/* The firmware may protect itself again at any time, so this precedes each command. */
-static void unlock(struct mlx5_sniffer *s, struct rd_error *why)
-{
-	*why = (struct rd_error){0};
-	gateway_write(&s->gateway, GATEWAY_REGISTERS, s->chip->unlock, UNLOCK_VALUE, why);
-}
-
+/*
+ * The firmware may protect itself again at any time, so the register is written before each
+ * command. ibdump always writes both registers of ConnectX-8 and later; here the second one, of
+ * which less is known, is written only if the first had no effect.
+ */
 static int set(struct mlx5_sniffer *s, bool attach, unsigned int rule, enum icmd_status *status,
 	struct rd_error *err)
 {
+	const uint32_t registers[] = {s->chip->unlock, s->chip->unlock_else};
 	const uint32_t mailbox[WORDS] = {0,
 		(attach ? ATTACH : 0) | (rule == RD_SNIFF_IN ? RECEIVE : 0),
 		(uint32_t)s->record.port << 24, s->record.qpn & 0xffffff};
-	struct rd_error locked;
 
-	unlock(s, &locked);
-	if (icmd_run(&s->icmd, SET_PORT_SNIFFER, mailbox, WORDS, status, err) == 0)
-		return 0;
-	if (*status == ICMD_WRITE_PROTECTED && locked.text[0])
-		*err = locked;
+	for (unsigned int i = 0; i < ARRAY_SIZE(registers) && registers[i]; i++) {
+		struct rd_error locked = {0};
+
+		*err = (struct rd_error){0};
+		gateway_write(&s->gateway, GATEWAY_REGISTERS, registers[i], UNLOCK_VALUE, &locked);
+		if (icmd_run(&s->icmd, SET_PORT_SNIFFER, mailbox, WORDS, status, err) == 0)
+			return 0;
+		if (*status != ICMD_WRITE_PROTECTED)
+			break;
+		if (locked.text[0])
+			*err = locked;
+	}
 	return -1;
 }
 

@@ -19,7 +19,9 @@ struct sniffer_chip {
 	const char *name;
 	uint16_t pci[3];    /* device ids of its physical functions; 0: none more */
 	uint32_t not_ready; /* register: bit 31 is set until the firmware is ready */
-	uint32_t unlock;    /* register: ends the write protection of firmware commands */
+	/* Registers that end the write protection of firmware commands; the second one is for
+	 * firmware that the first does not change. 0: none. */
+	uint32_t unlock, unlock_else;
 };
 
 /* The chip of this PCI device id; NULL: unknown, or none that has the command. */

@@ -294,6 +294,8 @@ refused() {
 }
 refused gateway=hidden 'PCI configuration space is not visible here; use --sniffer icmd on the host itself'
 refused gateway=yes 'it needs root: CAP_SYS_ADMIN is missing; use --sniffer icmd as root' setpriv --bounding-set -sys_admin
+# ConnectX-8's chip with another PCI id, as of a BlueField-4: nothing is known of its registers.
+refused devid=a2df,gateway=yes 'the registers of this adapter are not known'
 rm -rf "$tmp/tree"
 model --keep "$tmp/tree" --dev link=ib,gateway=sealed -- "$RDMADUMP" -d mlx5_0 --sniffer icmd -w "$tmp/no.pcapng" 2>"$tmp/log"
 is "the firmware refuses the command: exit status" $? 2

@@ -80,6 +80,7 @@ static const struct word_number switches[] = {
 	NUMBER("by_qpn", by_qpn),
 	NUMBER("reversed", reversed),
 	NUMBER("both", both),
+	NUMBER("old_unlock", old_unlock),
 	NUMBER("retaken", retaken),
 };
 
@@ -332,9 +333,12 @@ static bool cr_word(struct gw_state *s, const struct gw_conf *c, bool write, uin
 								: 0xb5f04;
 
 	if (write) {
-		if (address != unlock || s->data != RIGHT_KEY)
+		/* ibdump writes both of ConnectX-8 and later; the old one has an effect on some. */
+		bool old = c->chip >= 0x21e && address == 0x23f0;
+
+		if ((address != unlock && !old) || s->data != RIGHT_KEY)
 			violation(s, "register 0x%x is set to 0x%x", address, s->data);
-		else
+		else if (old == c->old_unlock)
 			s->unlocked = !c->sealed;
 	} else if (address == 0xf0014) {
 		s->data = 0x00a10000 | c->chip;

@@ -22,7 +22,7 @@ struct gw_conf {
 	uint32_t stolen;
 	uint16_t lacks[GW_LACKING];
 	bool twins, moved, readonly, not_ready, small, relocks, sealed, strict, by_qpn, reversed,
-		retaken, both;
+		retaken, both, old_unlock;
 	uint32_t stuck, fault, gone, reset, hangs, slow; /* numbers of accesses or commands */
 	uint32_t status, status_at, status_last;
 };

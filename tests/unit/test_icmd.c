@@ -243,6 +243,9 @@ static const struct {
 	{"status:3.5", "cannot detach the sniffer of sent frames of port 1"},
 	{"chip:0x21e", NULL},
 	{"chip:0x21e+moved+relocks", NULL},
+	{"chip:0x21e+old_unlock", NULL},
+	{"chip:0x21e+old_unlock+relocks", NULL},
+	{"chip:0x21e+sealed", "protects itself from this command (status 0x7"},
 };
 
 static void test_messages(void **state)
@@ -463,6 +466,54 @@ static void test_every_status(void **state)
 	}
 }
 
+/*
+ * From a word on the gateway completes nothing: an error soon, and the semaphore that other
+ * programs need is free; only a word of its own could release the command interface.
+ */
+static void test_every_standstill(void **state)
+{
+	unsigned int words;
+	char spec[32];
+
+	(void)state;
+	count_accesses("stuck:1000000");
+	words = shared->state.words;
+	assert_in_range(words, 20, ACCESS_MAX);
+	for (unsigned int i = 1; i <= words; i++) {
+		struct outcome o;
+
+		snprintf(spec, sizeof(spec), "stuck:%u", i);
+		begin(spec);
+		o = capture();
+		assert_false(succeeded(&o));
+		assert_message(&o.error);
+		assert_true(waited_us < 10000000);
+		assert_int_equal(shared->state.semaphore, 0);
+		assert_int_equal(shared->state.violations, 0);
+	}
+}
+
+/* A command that never ends: the others are not tried on top of it. */
+static void test_every_hang(void **state)
+{
+	char spec[32];
+
+	(void)state;
+	for (unsigned int i = 1; i <= 6; i++) {
+		struct outcome o;
+
+		snprintf(spec, sizeof(spec), "hangs:%u", i);
+		begin(spec);
+		o = capture();
+		assert_false(succeeded(&o));
+		assert_message(&o.error);
+		assert_int_equal(o.attach == 0, i > 4);
+		assert_in_range(waited_us, 30000000, 150000000);
+		assert_int_equal(shared->state.semaphore, 0);
+		assert_int_equal(shared->state.violations, 0);
+	}
+}
+
 /* --- killed at every access ----------------------------------------------------------------- */
 
 /* Runs a capture that ends before its nth access; false: it came to its end before. */
@@ -600,6 +651,8 @@ int main(void)
 		cmocka_unit_test(test_reset_and_retaken),
 		cmocka_unit_test(test_every_end),
 		cmocka_unit_test(test_every_status),
+		cmocka_unit_test(test_every_standstill),
+		cmocka_unit_test(test_every_hang),
 		cmocka_unit_test(test_every_kill),
 		cmocka_unit_test(test_killed_again),
 		cmocka_unit_test(test_not_an_orphan),
