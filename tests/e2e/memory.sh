@@ -42,17 +42,19 @@ fi
 
 # The access flags that the device sees: one ring, four rings, one that was exchanged for a larger one
 relaxed() {
+	local want=$1
+	shift
 	model --stats "$tmp/stats" --dev name=mlx5_0,context=ioctl --gen "count=1000,size=${size:-300}" --at-end sigint -- \
 		"$RDMADUMP" -q -d mlx5_0 -b 8 "$@" -w "$tmp/out" 2>"$tmp/log"
 	is "$*: exit status" $? 0
 	is "$*: regions with relaxed ordering, of all" "$(jq -c '.devices[0] | [.relaxed_mrs, .created.mrs]' "$tmp/stats")" "$want"
 }
 for mode in wqe striding verbs; do
-	want='[0,1]' relaxed --rx-mode $mode
-	want='[1,1]' relaxed --rx-mode $mode --relaxed-ordering
+	relaxed '[0,1]' --rx-mode $mode
+	relaxed '[1,1]' --rx-mode $mode --relaxed-ordering
 done
-want='[0,4]' relaxed --queues 4
-want='[4,4]' relaxed --queues 4 --relaxed-ordering
-size=1400 want='[2,2]' relaxed --max-frame 1024 --relaxed-ordering
+relaxed '[0,4]' --queues 4
+relaxed '[4,4]' --queues 4 --relaxed-ordering
+size=1400 relaxed '[2,2]' --max-frame 1024 --relaxed-ordering
 
 tap_done
