@@ -128,6 +128,24 @@ static void test_compare(void **state)
 	assert_int_equal(differences(json_pack("{s:[]}", "probes"), document("passed", "", 5)), 1);
 }
 
+static json_t *with_finding(const char *key)
+{
+	json_t *all = document("found", "", 5), *probe;
+
+	probe = json_array_get(json_object_get(all, "probes"), 0);
+	json_object_set_new(probe, "found", json_pack("[{s:s, s:s}]", "key", key, "meaning", "-"));
+	return all;
+}
+
+/* Other findings with the same outcome; the words of a meaning may change. */
+static void test_compare_findings(void **state)
+{
+	(void)state;
+	assert_int_equal(differences(with_finding("a"), with_finding("a")), 0);
+	assert_int_equal(differences(with_finding("a"), with_finding("b")), 1);
+	assert_int_equal(differences(with_finding("a"), document("found", "", 5)), 1);
+}
+
 /* Names are unique, since they are file names and options. */
 static void test_probes(void **state)
 {
@@ -406,10 +424,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_addresses_stay_equal), cmocka_unit_test(test_compare),
-		cmocka_unit_test(test_numbered), cmocka_unit_test(test_numbered_damage),
-		cmocka_unit_test(test_peer_messages), cmocka_unit_test(test_peer_heads),
-		cmocka_unit_test(test_peer_bodies), cmocka_unit_test(test_peer_addresses),
-		cmocka_unit_test(test_probes)};
+		cmocka_unit_test(test_compare_findings), cmocka_unit_test(test_numbered),
+		cmocka_unit_test(test_numbered_damage), cmocka_unit_test(test_peer_messages),
+		cmocka_unit_test(test_peer_heads), cmocka_unit_test(test_peer_bodies),
+		cmocka_unit_test(test_peer_addresses), cmocka_unit_test(test_probes)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
