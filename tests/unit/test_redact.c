@@ -148,7 +148,7 @@ static void test_related(void **state)
 				   "0x0c42a10300b31234 fe80::c42:a103:b3:1234 2001:db8:5::1 "
 				   "2001:db8:5::2 2001:db8:6::1";
 	struct rd_redact *r = rd_redact_new();
-	char *to = both(r, text), *word[16], *save = NULL;
+	char *to = both(r, text), *word[16] = {NULL}, *save = NULL;
 	uint8_t mac[6], a[16], b[16];
 	unsigned int m[6], n = 0;
 
