@@ -360,7 +360,7 @@ static void test_cut(void **state)
 				rd_redact_begin(r);
 			}
 			assert_false(has(to, n, "\x52\x54\0\0\0", 5));
-			assert_false(has(to, n, v6 ? "\xfd\0\0" : "\x0a\0\0", 3));
+			assert_false(has(to, n, whole.b + (v6 ? 22 : 26), v6 ? 16 : 4));
 			check_zeros(to, n, v6 ? 90 : 70, whole.n - 4);
 			free(to);
 			rd_redact_free(r);
