@@ -410,7 +410,8 @@ void app_send(struct rd_analysis *a, struct flow *f, const struct item *it)
 void apps_free(struct rd_analysis *a)
 {
 	for (size_t i = 0; i < a->flows.n; i++)
-		app_leave(a->flows.all[i]);
+		if (a->flows.all[i])
+			app_leave(a->flows.all[i]);
 }
 
 bool app_certainty(const struct app_queue *q, enum rd_certainty *certainty)
