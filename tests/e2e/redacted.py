@@ -34,6 +34,11 @@ def is_word(text, kind):
     return kind == "ipv4" or kind == "ipv6" or len(text) < 8
 
 
+def printable(data):
+    """Texts of a binary file: two letters stand alone somewhere among many bytes."""
+    return b"\n".join(re.findall(rb"[\x20-\x7e]{6,}", data))
+
+
 def search(path_of_map, paths):
     with open(path_of_map, encoding="utf-8") as file:
         rows = json.load(file)
@@ -55,7 +60,7 @@ def search(path_of_map, paths):
                     continue
                 if is_word(text, row["kind"]):
                     pattern = rb"(?<![0-9a-z.:])" + re.escape(text.encode()) + rb"(?![0-9a-z:]|\.[0-9])"
-                    if not re.search(pattern, lower):
+                    if not re.search(pattern, printable(lower) if binary else lower):
                         continue
                 found.append("%s: %s %s" % (path, row["kind"], text))
             # Four bytes are in many files by chance: only where a network header has them.
@@ -69,9 +74,9 @@ def search(path_of_map, paths):
 
 
 def same(value):
-    """A report without what differs between two runs."""
+    """A report without what differs between two runs, and without what is read from payload, which is zeroed."""
     if isinstance(value, dict):
-        return {k: same(v) for k, v in value.items() if k not in ("file", "files", "name", "path", "seconds")}
+        return {k: same(v) for k, v in value.items() if k not in ("file", "files", "name", "path", "seconds", "applications", "application")}
     if isinstance(value, list):
         value = [same(v) for v in value]
         # Hosts that are equal in all else are sorted by address.
