@@ -157,7 +157,7 @@ static int verbs_start(struct rd_source *src, struct rd_error *err)
 
 	port->loss = (struct rd_loss){0};
 	verbs_loss_read(port, &port->loss.last);
-	/* What the flow of the trial brought is from before the start. */
+	/* What the flow of the trial delivered to work queues is from before the start. */
 	verbs_events_take(port->queue[0]);
 	for (unsigned int i = 0; i < port->n_queues; i++)
 		if (verbs_queue_empty(port->queue[i], err) < 0)

@@ -95,6 +95,25 @@ static int cq_create(struct verbs_queue *q, struct rd_error *err)
 }
 
 /*
+ * A flow may remain in effect for a while after it was destroyed, and longer than the next one
+ * takes to be created: its frames would be the first ones of the capture, with a gap behind them.
+ * The queue pair is replaced, since nothing is delivered to one that was destroyed. Its CQ as well,
+ * where it has its own receive queue; work queues are emptied at the start.
+ */
+static int queue_pair_renew(struct verbs_port *port, bool in_table, struct rd_error *err)
+{
+	struct verbs_queue *q = port->queue[0];
+
+	if (in_table) {
+		verbs_spread_destroy(port);
+		return verbs_spread_create(port, err);
+	}
+	verbs_queues_destroy(port);
+	verbs_own_counter_close(port);
+	return verbs_cq_create(q, err) < 0 ? -1 : verbs_queue_create(q, err);
+}
+
+/*
  * Creates everything including the flow, which is removed again: if the kernel refuses something,
  * it does so before an output file is created.
  */
@@ -120,9 +139,9 @@ static int queues_create(
 	/* Whether the firmware has the command was checked when the device was opened. */
 	if (port->icmd.sniffer)
 		return 0;
-	if (verbs_flow_create(port, err) < 0)
+	if (verbs_flow_create(port, err) < 0 || verbs_flow_destroy(port, err) < 0)
 		return -1;
-	return verbs_flow_destroy(port, err);
+	return queue_pair_renew(port, plan->queues > 0, err);
 }
 
 static void close_fd(int *fd)

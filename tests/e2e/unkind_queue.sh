@@ -46,6 +46,8 @@ for mode in wqe striding verbs; do
 	done <<-LIST
 		destroy_flow=300 0
 		10,destroy_flow=150 20
+		create_flow=120 20
+		create_flow=120 300
 	LIST
 
 	# The ring overflows while the flow is tried: that is no loss of the capture
@@ -179,7 +181,7 @@ has "$name: repaired" "$tmp/log" 'restored'
 
 # The kernel refuses what the test before the start did not show
 name="modify_qp refused"
-capture "$name" "${short[@]}" --fault verb=modify_qp,errno=EACCES,nth=3 --fault cqe=loc_prot,frame=2000 --
+capture "$name" "${short[@]}" --fault verb=modify_qp,errno=EACCES,nth=5 --fault cqe=loc_prot,frame=2000 --
 is "$name: exit status" $status 4
 has "$name: message" "$tmp/log" 'could not be replaced: modify_qp to RESET on mlx5_0:1: Permission denied; this kernel takes commands only .*-Z root'
 name="destroy_flow refused"
