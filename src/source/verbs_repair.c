@@ -10,6 +10,7 @@
 #include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
+#include <poll.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@
 
 #define REPAIRS_MAX    64 /* limit of consecutive repairs without a frame between them */
 #define REPAIRS_LOGGED 8  /* limit of repairs that the log has one by one */
+#define EVENT_WAITS    20
+#define EVENT_WAIT_MS  50
 
 /* --- larger buffers ----------------------------------------------------------------------- */
 
@@ -115,6 +118,22 @@ int verbs_fail_removed(const struct verbs_queue *q, struct rd_error *err)
 		"%s failed fatally or was removed", q->port->name);
 }
 
+/*
+ * A repair failed: whether the device is gone. Its commands fail with EIO, possibly before the
+ * event that reports it can be read. The capture ends in any case, so this may wait.
+ */
+static bool gone(struct verbs_queue *q, int errnum)
+{
+	struct pollfd async = {.fd = q->port->ctx->async_fd, .events = POLLIN};
+
+	verbs_events_take(q);
+	for (unsigned int i = 0; i < EVENT_WAITS && errnum == EIO && !q->port->removed; i++) {
+		poll(&async, 1, EVENT_WAIT_MS);
+		verbs_events_take(q);
+	}
+	return q->port->removed;
+}
+
 /* In the file every gap has a comment; the log would show nothing else where long frames are
  * frequent. */
 static void note_repair(struct verbs_queue *q, const char *why)
@@ -154,7 +173,7 @@ int verbs_repair(struct verbs_queue *q, struct rd_error *err)
 		return rd_fail(err, RD_CLASS_PARTIAL, 0, "see the kernel's log (dmesg)",
 			"the receive queue of %s fails repeatedly: %s", q->port->name, was.text);
 	if (queue_renew(q, &was, err) < 0)
-		return -1;
+		return gone(q, err->errnum) ? verbs_fail_removed(q, err) : -1;
 	*err = (struct rd_error){0};
 	q->fault = (struct queue_fault){0};
 	verbs_oversize_over(q);
@@ -238,7 +257,7 @@ int verbs_queue_empty(struct verbs_queue *q, struct rd_error *err)
 	struct queue_fault was;
 	unsigned int n;
 
-	/* Bounded: the flow of the trial may still deliver frames for a while. */
+	/* Bounded, whatever the device does: without a flow nothing arrives. */
 	for (uint64_t i = 0; i < 2 * (uint64_t)q->ring.cqes; i += n) {
 		n = q->path->poll(q, frames, RD_BATCH);
 		if (q->path->post(q) && !q->fault.text)

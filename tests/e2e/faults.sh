@@ -91,6 +91,8 @@ delivered=$(json "$tmp/stdout" .frames.delivered)
 is "a completion that cannot be polled: all in the file" "$(frames)" "$delivered"
 [ "$delivered" -gt 1000 ] && [ "$delivered" -lt 3000 ]
 ok "a completion that cannot be polled: the capture went on"
+run "the device is removed while the queue is replaced" 4 'mlx5_0:1 failed fatally or was removed' --gen count=100000,size=300 \
+	--rate 20000 --latency create_cq=100 --fault cqe=no_qp,frame=1000 --fault fatal,after_ms=20 -- --json -Z root
 
 for rx in wqe striding; do
 	# The flow that was possible a moment ago is refused
