@@ -63,6 +63,22 @@ void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t 
 	memcpy(to, from, len < most ? len : most);
 }
 
+unsigned int verbs_mlx5_drop_long(struct verbs_queue *q, struct rd_frame *frames, unsigned int n)
+{
+	const uint32_t size = q->ring.buffer_size;
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		uint32_t at = (uint32_t)((size_t)(frames[i].data - q->ring.memory) % size);
+
+		if (frames[i].len <= size - at)
+			frames[kept++] = frames[i];
+		else
+			verbs_completion_error(q, IBV_WC_LOC_LEN_ERR, 0, frames[i].len);
+	}
+	return kept;
+}
+
 static inline unsigned int poll_run(
 	struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
 {
@@ -71,7 +87,8 @@ static inline unsigned int poll_run(
 	const uint32_t mask = m->window.n_slots - 1;
 	uint8_t *const *slot = m->window.slot;
 	struct rd_frame *f = frames;
-	uint32_t tail = m->tail;
+	uint32_t tail = m->tail, lengths = 0;
+	unsigned int n;
 	const uint8_t *at;
 
 	for (at = run.first; at != run.end; at += run.size) {
@@ -90,6 +107,7 @@ static inline unsigned int poll_run(
 			continue;
 		}
 		len = be32toh(cqe->byte_cnt);
+		lengths |= len;
 		if (__builtin_expect(what == CQE_FRAME_INLINE, 0))
 			verbs_mlx5_copy_inline(data, cqe, len);
 		verbs_frame_set(f++, data, len, be64toh(cqe->timestamp));
@@ -100,8 +118,11 @@ static inline unsigned int poll_run(
 	}
 	verbs_window_polled(&m->window, tail - m->tail, at == run.end);
 	m->tail = tail;
-	q->taken += (unsigned int)(f - frames);
-	return (unsigned int)(f - frames);
+	n = (unsigned int)(f - frames);
+	q->taken += n;
+	return __builtin_expect(lengths > q->ring.buffer_size, 0)
+		       ? verbs_mlx5_drop_long(q, frames, n)
+		       : n;
 }
 
 static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)

@@ -21,6 +21,13 @@ static inline void take_frame(
 	verbs_frame_set(f, verbs_ring_buffer(&q->ring, id), len, stamp);
 }
 
+/* A device reports this error itself; a length beyond the buffer is never read. */
+static inline enum ibv_wc_status status_of(
+	const struct verbs_queue *q, enum ibv_wc_status status, uint32_t len)
+{
+	return status == IBV_WC_SUCCESS && len > q->ring.buffer_size ? IBV_WC_LOC_LEN_ERR : status;
+}
+
 static unsigned int poll_extended(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
 {
 	struct ibv_poll_cq_attr attr = {0};
@@ -35,11 +42,12 @@ static unsigned int poll_extended(struct verbs_queue *q, struct rd_frame *frames
 		return 0;
 	}
 	do {
-		if (__builtin_expect(cq->status == IBV_WC_SUCCESS, 1))
-			take_frame(q, &frames[got++], cq->wr_id, ibv_wc_read_byte_len(cq),
-				read ? read(cq) : 0);
-		else if (verbs_completion_error(q, cq->status, ibv_wc_read_vendor_err(cq),
-				 ibv_wc_read_byte_len(cq)))
+		uint32_t len = ibv_wc_read_byte_len(cq);
+		enum ibv_wc_status status = status_of(q, cq->status, len);
+
+		if (__builtin_expect(status == IBV_WC_SUCCESS, 1))
+			take_frame(q, &frames[got++], cq->wr_id, len, read ? read(cq) : 0);
+		else if (verbs_completion_error(q, status, ibv_wc_read_vendor_err(cq), len))
 			verbs_ring_take(&q->ring, cq->wr_id);
 	} while (got < max && (rc = ibv_next_poll(cq)) == 0);
 	ibv_end_poll(cq);
@@ -74,9 +82,13 @@ static unsigned int poll_plain(struct verbs_queue *q, struct rd_frame *frames, u
 	do {
 		n = poll_wcs(q, wc, (int)(max < RD_BATCH ? max : RD_BATCH));
 		for (int i = 0; i < n; i++) {
-			if (__builtin_expect(wc[i].status == IBV_WC_SUCCESS, 1))
-				take_frame(q, &frames[got++], wc[i].wr_id, wc[i].byte_len, 0);
-			else if (verbs_completion_error(q, wc[i].status, wc[i].vendor_err, 0))
+			bool frame = wc[i].status == IBV_WC_SUCCESS;
+			uint32_t len = frame ? wc[i].byte_len : 0;
+			enum ibv_wc_status status = status_of(q, wc[i].status, len);
+
+			if (__builtin_expect(status == IBV_WC_SUCCESS, 1))
+				take_frame(q, &frames[got++], wc[i].wr_id, len, 0);
+			else if (verbs_completion_error(q, status, wc[i].vendor_err, len))
 				verbs_ring_take(&q->ring, wc[i].wr_id);
 		}
 	} while (n > 0 && !got && !q->fault.unpollable);

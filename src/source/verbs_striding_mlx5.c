@@ -165,6 +165,8 @@ static inline unsigned int poll_run(
 	struct rd_frame *f = frames;
 	int32_t left = m->left;
 	const uint32_t tail = m->tail;
+	uint32_t ends = 0; /* last bytes of the frames in their buffers, ORed */
+	unsigned int n;
 	uint8_t *buffer = m->buffer;
 	const uint8_t *at;
 
@@ -189,9 +191,11 @@ static inline unsigned int poll_run(
 		} else if (__builtin_expect(count & FILLER, 0)) {
 			count &= ~FILLER;
 		} else {
-			uint8_t *data = buffer + (be32toh(last_word) >> 16 & last) * stride_bytes;
+			uint32_t begin = (be32toh(last_word) >> 16 & last) * stride_bytes;
 			uint32_t len = count & LENGTH_MASK;
+			uint8_t *data = buffer + begin;
 
+			ends |= begin + len - 1;
 			if (__builtin_expect(what == CQE_FRAME_INLINE, 0))
 				verbs_mlx5_copy_inline(data, cqe, len);
 			verbs_frame_set(f++, data, len, be64toh(cqe->timestamp));
@@ -208,7 +212,10 @@ static inline unsigned int poll_run(
 	}
 	verbs_window_polled(&m->window, m->tail - tail, at == run.end);
 	m->left = left;
-	return (unsigned int)(f - frames);
+	n = (unsigned int)(f - frames);
+	/* The size is a power of two. */
+	return __builtin_expect(ends >= q->ring.buffer_size, 0) ? verbs_mlx5_drop_long(q, frames, n)
+								: n;
 }
 
 static unsigned int striding_poll(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)

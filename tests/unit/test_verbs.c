@@ -5,6 +5,7 @@
  * addresses that change.
  */
 #include "verbs_clock_follow.h"
+#include "verbs_mlx5.h"
 #include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
@@ -35,7 +36,9 @@ static struct {
 	int reset_rc, replace_rc;
 	struct ibv_async_event event[8];
 	unsigned int n_events, acked;
-	int async_errno;	      /* of a read that finds no event; 0: EAGAIN */
+	int async_errno; /* of a read that finds no event; 0: EAGAIN */
+	int replace_errno;
+	unsigned int late;	      /* after so many reads without an event the device is gone */
 	uint64_t line_ticks, line_ns; /* as the driver converts them */
 	bool readable;		      /* the real-time clock is, */
 	int64_t ahead;		      /* and so many ns ahead of the system clock */
@@ -126,7 +129,10 @@ int __wrap_verbs_queue_replace(struct verbs_queue *v, struct rd_error *err)
 {
 	(void)v;
 	hca.replacements++;
-	return hca.replace_rc ? rd_fail(err, RD_CLASS_DEVICE, EPERM, NULL, "replace") : 0;
+	return hca.replace_rc
+		       ? rd_fail(err, RD_CLASS_DEVICE,
+				 hca.replace_errno ? hca.replace_errno : EPERM, NULL, "replace")
+		       : 0;
 }
 
 int __wrap_ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context);
@@ -142,6 +148,9 @@ int __wrap_ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *
 int __wrap_ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
 {
 	(void)ctx;
+	if (!hca.n_events && hca.late && !--hca.late)
+		hca.event[hca.n_events++] =
+			(struct ibv_async_event){.event_type = IBV_EVENT_DEVICE_FATAL};
 	if (!hca.n_events) {
 		errno = hca.async_errno ? hca.async_errno : EAGAIN;
 		return -1;
@@ -668,6 +677,34 @@ static void test_removed_without_event(void **state)
 	queue_free();
 }
 
+/* The device is removed during a repair: its commands fail before the event can be read. */
+static void test_removed_during_a_repair(void **state)
+{
+	struct rd_error err = {0};
+
+	(void)state;
+	queue_make();
+	hca.vctx.context.async_fd = -1;
+	hca.reset_rc = hca.replace_rc = -1;
+	hca.replace_errno = EIO;
+	hca.late = 3;
+	errors_next = 1;
+	assert_int_equal(receive(&err), -1);
+	assert_non_null(strstr(err.text, "fake:1 failed fatally or was removed"));
+	assert_int_equal(err.class, RD_CLASS_PARTIAL);
+	assert_int_equal(hca.replacements, 1);
+	queue_free();
+	/* Another reason: the command's own error. */
+	queue_make();
+	hca.reset_rc = hca.replace_rc = -1;
+	hca.replace_errno = ENOMEM;
+	hca.late = 4;
+	errors_next = 1;
+	assert_int_equal(receive(&err), -1);
+	assert_non_null(strstr(err.text, "replace"));
+	queue_free();
+}
+
 /* --- frames that are longer than their buffers -------------------------------------------- */
 
 static unsigned int posted;
@@ -744,6 +781,141 @@ static void test_oversize(void **state)
 	queue_free();
 }
 
+/* --- completions of mlx5 with lengths that cannot be ---------------------------------------- */
+
+static struct {
+	struct mlx5_cqe64 cqe[8];
+	struct mlx5_mprq_wqe wqe[8];
+	__be32 cq_record[2], rq_record[2];
+	uint64_t uar[32];
+	struct ibv_wq wq;
+	struct ibv_mr mr;
+} shared;
+
+bool __wrap_mlx5dv_is_supported(struct ibv_device *device);
+bool __wrap_mlx5dv_is_supported(struct ibv_device *device)
+{
+	(void)device;
+	return true;
+}
+
+struct ibv_wq *__wrap_mlx5dv_create_wq(struct ibv_context *ctx, struct ibv_wq_init_attr *attr,
+	struct mlx5dv_wq_init_attr *mlx5_attr);
+struct ibv_wq *__wrap_mlx5dv_create_wq(struct ibv_context *ctx, struct ibv_wq_init_attr *attr,
+	struct mlx5dv_wq_init_attr *mlx5_attr)
+{
+	(void)ctx;
+	(void)attr;
+	(void)mlx5_attr;
+	return &shared.wq;
+}
+
+int __wrap_mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type);
+int __wrap_mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type)
+{
+	if (type & MLX5DV_OBJ_CQ)
+		*obj->cq.out = (struct mlx5dv_cq){.buf = shared.cqe,
+			.dbrec = shared.cq_record,
+			.cqe_cnt = 8,
+			.cqe_size = sizeof(shared.cqe[0]),
+			.cq_uar = shared.uar};
+	if (type & MLX5DV_OBJ_RWQ)
+		*obj->rwq.out = (struct mlx5dv_rwq){.buf = shared.wqe,
+			.dbrec = shared.rq_record,
+			.wqe_cnt = 8,
+			.stride = sizeof(shared.wqe[0])};
+	return 0;
+}
+
+/* wqe_counter: the stride, in a striding queue. */
+static void complete(unsigned int i, uint32_t byte_cnt, uint16_t wqe_counter)
+{
+	shared.cqe[i].byte_cnt = htobe32(byte_cnt);
+	shared.cqe[i].wqe_counter = htobe16(wqe_counter);
+	shared.cqe[i].op_own = MLX5_CQE_RESP_SEND << 4;
+}
+
+static void mlx5_queue_make(uint8_t *memory, uint32_t buffer_size)
+{
+	queue_make();
+	memset(&shared, 0, sizeof(shared));
+	for (unsigned int i = 0; i < 8; i++)
+		shared.cqe[i].op_own = (uint8_t)(MLX5_CQE_INVALID << 4);
+	port.link = RD_LINK_ETHERNET;
+	port.keep_buffers = true;
+	queue.ring = (struct verbs_ring){
+		.memory = memory, .buffer_size = buffer_size, .n = 8, .mr = &shared.mr};
+}
+
+static void mlx5_queue_free(void)
+{
+	verbs_mlx5_free(&queue);
+	queue_free();
+}
+
+/* Nothing behind the buffer is read: the frame counts as too long, its entry is posted again. */
+static void test_impossible_length(void **state)
+{
+	static uint8_t memory[8 * 192];
+	struct rd_frame frames[RD_BATCH];
+
+	(void)state;
+	mlx5_queue_make(memory, 192);
+	if (!verbs_mlx5_adopt(&queue)) {
+		assert_false(MMIO_DIRECT);
+		queue_free();
+		skip();
+	}
+	complete(0, 60, 0);
+	complete(1, 193, 1);
+	complete(2, UINT32_MAX, 2);
+	complete(3, 192, 3);
+	assert_int_equal(queue.path->poll(&queue, frames, RD_BATCH), 2);
+	assert_ptr_equal(frames[0].data, memory);
+	assert_int_equal(frames[0].len, 60);
+	assert_ptr_equal(frames[1].data, memory + 3 * 192);
+	assert_int_equal(frames[1].len, 192);
+	assert_int_equal(queue.oversize.frames, 2);
+	assert_int_equal(queue.taken, 4);
+	queue.path->post(&queue);
+	assert_int_equal(be32toh(shared.rq_record[MLX5_RCV_DBR]), 8 + 4);
+	/* Lengths that fit, and more than the buffer if ORed. */
+	complete(4, 128, 4);
+	complete(5, 127, 5);
+	assert_int_equal(queue.path->poll(&queue, frames, RD_BATCH), 2);
+	assert_int_equal(queue.oversize.frames, 2);
+	mlx5_queue_free();
+}
+
+/* In a striding queue the end counts. */
+static void test_impossible_end(void **state)
+{
+	static uint8_t memory[8 * 1024];
+	struct rd_frame frames[RD_BATCH];
+	struct rd_error err = {0};
+
+	(void)state;
+	if (!MMIO_DIRECT)
+		skip();
+	mlx5_queue_make(memory, 1024);
+	port.striding = true;
+	port.strides = (struct verbs_strides){.log_bytes = 8, .log_count = 2, .buffers = 8};
+	assert_int_equal(verbs_striding_create(&queue, &err), 0);
+	assert_int_equal(queue.path->fill(&queue), 0);
+	complete(0, 1 << 16 | 200, 0);
+	complete(1, 3 << 16 | 769, 1);
+	complete(2, 4 << 16 | 1024, 0);
+	complete(3, 1 << 16 | 256, 0);
+	complete(4, 3 << 16 | 768, 1);
+	assert_int_equal(queue.path->poll(&queue, frames, RD_BATCH), 4);
+	assert_int_equal(queue.oversize.frames, 1);
+	assert_ptr_equal(frames[1].data, memory + 1024);
+	assert_int_equal(frames[1].len, 1024);
+	assert_ptr_equal(frames[3].data, memory + 2 * 1024 + 256);
+	assert_int_equal(queue.taken, 3);
+	mlx5_queue_free();
+}
+
 /* --- a CQ without extended polling -------------------------------------------------------- */
 
 static int wcs_next; /* completions of the next poll, then it fails */
@@ -780,6 +952,10 @@ static void test_failed_poll(void **state)
 	assert_true(queue.fault.cq_failed);
 	assert_int_equal(receive(&err), 0);
 	assert_int_equal(hca.replacements, 1);
+	/* A length beyond the buffer: its entry is posted again. */
+	wcs_next = 6;
+	assert_int_equal(verbs_ops.receive(&queue.src, frames, RD_BATCH, &err), 5);
+	assert_int_equal(queue.oversize.frames, 1);
 	queue_free();
 }
 
@@ -1013,7 +1189,10 @@ int main(void)
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_removed_without_event),
+		cmocka_unit_test(test_removed_during_a_repair),
 		cmocka_unit_test(test_oversize),
+		cmocka_unit_test(test_impossible_length),
+		cmocka_unit_test(test_impossible_end),
 		cmocka_unit_test(test_failed_poll),
 		cmocka_unit_test(test_advice),
 		cmocka_unit_test(test_stats),
