@@ -202,7 +202,7 @@ const struct cli_option cli_options[] = {
 		"each file, every 32 MiB",
 		NULL, GROUP_OUTPUT,
 		CHOICE(session.sync, "none", "file", "periodic") /* enum rd_sync */},
-	{"packet-buffered", 'U', NULL, "write frames to the file as soon as traffic pauses", NULL,
+	{"packet-buffered", 'U', NULL, "write frames to the file whenever traffic pauses", NULL,
 		GROUP_OUTPUT, FLAG(session.unbuffered)},
 	{"no-facts", 0, NULL,
 		"store only frames and statistics: no counters, no facts about the device (pcapng "
@@ -289,8 +289,8 @@ const struct cli_option cli_options[] = {
 									    "frame)",
 		NULL, GROUP_MEMORY, NUMBER(session.latency_ms, 0, 1000)},
 	{"huge-pages", 0, NULL,
-		"receive into reserved huge pages (vm.nr_hugepages), which others may count on; by "
-		"default transparent ones where the kernel has them",
+		"receive into reserved huge pages (vm.nr_hugepages), which others may count on; "
+		"default: transparent ones if the kernel has any",
 		NULL, GROUP_MEMORY, FLAG(session.huge_pages)},
 	{"relaxed-ordering", 0, NULL,
 		"allow the device to write frames in any order (PCIe relaxed ordering): faster on "

@@ -95,12 +95,21 @@ done <<'LIST'
 2|info mlx5_7|no device or netdev 'mlx5_7'
 0|events --help|duration:SECONDS
 1|events -c 0|-c '0'
+1|record mlx5_0 -w -|-w '-': every trigger begins a file of its own, so it cannot be standard output: give a name
 LIST
 
 model --gen count=50,size=200,seed=1 --at-end sigint -- "$RDMADUMP" -q -w "$tmp/o" >"$tmp/log" 2>&1
 is "-q says nothing" "$(cat "$tmp/log")" ""
 [ "$("$RDMADUMP" --help | wc -l)" -le 40 ] && [ "$("$RDMADUMP" --help | wc -L)" -le 80 ]
 ok "--help fits a screen"
+# argp breaks an entry that ends exactly at the margin: a line of spaces, then the next entry out of place
+for command in --help-all list\ --help info\ --help events\ --help counters\ --help analyze\ --help record\ --help \
+	selftest\ --help bundle\ --help; do
+	# shellcheck disable=SC2086 # words of a command line
+	"$RDMADUMP" $command >"$tmp/log"
+	! grep -nE '^ +$' "$tmp/log"
+	ok "$command: no entry is broken at the margin"
+done
 script -qec "'$RDMADUMP' -r /dev/null -w -" /dev/null >"$tmp/log" 2>&1 </dev/null
 is "-w - to a terminal: exit status" $? 1
 has "-w - to a terminal: what to do" "$tmp/log" 'standard output is a terminal; give a file'

@@ -46,7 +46,7 @@ static const struct argp_option options[] = {
 		"Print what changed since FILE, the output of an earlier --json: findings, rates, "
 		"losses, latencies",
 		0},
-	{"verbose", 'v', NULL, 0, "All findings and conversations, with their numbers", 0},
+	{"verbose", 'v', NULL, 0, "All findings and conversations and their numbers", 0},
 	{"qp", OPT_QP, "QPN", 0, "Only conversations of this QP (decimal, or 0x...)", 0},
 	{"time", OPT_TIME, "FROM-TO", 0,
 		"Only frames of this time, in seconds since the first frame (2.5-4)", 0},

@@ -48,7 +48,7 @@ static const struct argp_option options[] = {
 		"node_exporter's textfile collector)",
 		0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0},
-	{"bundle", OPT_BUNDLE, "FILE", 0, "Read the sysfs tree in a file of 'rdmadump bundle'", 0},
+	{"bundle", OPT_BUNDLE, "FILE", 0, "Read FILE of 'rdmadump bundle' instead of sysfs", 0},
 	{0}};
 
 static void parse_interval(struct argp_state *state, struct counters_options *o, const char *arg)

@@ -23,7 +23,7 @@
 static const struct argp_option options[] = {{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0,
 		"Read the copied sysfs tree DIR/sys; the device itself is not queried", 0},
-	{"bundle", OPT_BUNDLE, "FILE", 0, "Read the sysfs tree in a file of 'rdmadump bundle'", 0},
+	{"bundle", OPT_BUNDLE, "FILE", 0, "Read FILE of 'rdmadump bundle' instead of sysfs", 0},
 	{"verbose", 'v', NULL, 0, "Show all limits, GIDs and QPs", 0}, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

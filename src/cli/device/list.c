@@ -26,7 +26,7 @@
 static const struct argp_option options[] = {
 	{"json", OPT_JSON, NULL, 0, "Print everything that is known as JSON", 0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0},
-	{"bundle", OPT_BUNDLE, "FILE", 0, "Read the sysfs tree in a file of 'rdmadump bundle'", 0},
+	{"bundle", OPT_BUNDLE, "FILE", 0, "Read FILE of 'rdmadump bundle' instead of sysfs", 0},
 	{"verbose", 'v', NULL, 0,
 		"Show more columns: PCI address, function, adapter, driver, physical state, lanes, "
 		"MTU",

@@ -66,7 +66,7 @@ static const struct argp_option options[] = {
 	{"zero-payload", OPT_ZERO_PAYLOAD, NULL, 0,
 		"Keep frames in full length, payload set to zero (default: headers only)", 0},
 	{"whole-frames", OPT_WHOLE_FRAMES, NULL, 0, "Keep payload, too", 0},
-	{"exec", OPT_EXEC, "COMMAND", 0, "Run COMMAND FILE for each file once it is analysed", 0},
+	{"exec", OPT_EXEC, "COMMAND", 0, "Run COMMAND FILE for each file after its analysis", 0},
 	{"no-analysis", OPT_NO_ANALYSIS, NULL, 0,
 		"Do not write an analysis (.json, .html) beside each file", 0},
 	{"textfile", OPT_TEXTFILE, "FILE", 0,
@@ -165,6 +165,12 @@ static error_t parse_end(struct argp_state *state, struct record_settings *s)
 	if (s->whole_frames && s->zero_payload)
 		argp_error(state, "--whole-frames keeps the payload that --zero-payload removes: "
 				  "give one of them");
+	if (s->config.session.path &&
+		(!*s->config.session.path || strcmp(s->config.session.path, "-") == 0))
+		argp_error(state,
+			"-w '%s': every trigger begins a file of its own, so it cannot be standard "
+			"output: give a name, like /var/tmp/fault.pcapng",
+			s->config.session.path);
 	if (!s->config.pre_ns && !s->config.post_ns)
 		argp_error(state, "--pre 0 and --post 0: no frame would be written");
 	return 0;
