@@ -212,6 +212,62 @@ static void test_sections(void **state)
 	memory_free(&k.m);
 }
 
+/* Options of an interface with the length that they must have, and with another one. */
+static void test_iface_options(void **state)
+{
+	struct maker k = {0};
+	const struct rd_iface *ifaces;
+	struct rd_frame f;
+	struct rd_reader *r;
+	unsigned int n;
+
+	(void)state;
+	section(&k);
+	for (unsigned int wrong = 0; wrong < 2; wrong++) {
+		block(&k, 1);
+		u16(&k, 1);
+		u16(&k, 0);
+		u32(&k, 0);
+		option(&k, 2, "eth7", 4);
+		option(&k, 3, "a port", 6);
+		option(&k, 6, "\x02\x03\x04\x05\x06\x07", (uint16_t)(6 - wrong));
+		option(&k, 8, &(uint64_t){htole64(25000000000)}, (uint16_t)(8 - 4 * wrong));
+		option(&k, 9, "\x09\x09", (uint16_t)(1 + wrong));
+		option(&k, 11, wrong ? "\1udp" : "\0udp", 4);
+		option(&k, 12, "Linux", 5);
+		option(&k, 13, "\x04\x04", (uint16_t)(1 + wrong));
+		option(&k, 14, &(uint64_t){htole64(2)}, (uint16_t)(8 - 4 * wrong));
+		option(&k, 15, "an adapter", 10);
+		block_end(&k);
+	}
+	epb(&k, 0, 1, "right", 5);
+	epb(&k, 1, 1, "wrong", 5);
+	r = memory_open(&k.m);
+	next_ok(r, &f);
+	assert_int_equal(f.ts_ns, 2000000001);
+	next_ok(r, &f);
+	assert_int_equal(f.ts_ns, 1000); /* microseconds by default */
+	ifaces = rd_reader_ifaces(r, &n);
+	assert_int_equal(n, 2);
+	for (unsigned int i = 0; i < n; i++) {
+		assert_string_equal(ifaces[i].name, "eth7");
+		assert_string_equal(ifaces[i].description, "a port");
+		assert_string_equal(ifaces[i].os, "Linux");
+		assert_string_equal(ifaces[i].hardware, "an adapter");
+	}
+	assert_true(ifaces[0].has_mac);
+	assert_memory_equal(ifaces[0].mac, "\x02\x03\x04\x05\x06\x07", 6);
+	assert_int_equal(ifaces[0].speed, 25000000000);
+	assert_int_equal(ifaces[0].fcslen, 4);
+	assert_string_equal(ifaces[0].filter, "udp");
+	assert_false(ifaces[1].has_mac);
+	assert_int_equal(ifaces[1].speed, 0);
+	assert_int_not_equal(ifaces[1].fcslen, 4);
+	assert_null(ifaces[1].filter);
+	rd_reader_close(r);
+	memory_free(&k.m);
+}
+
 static void test_epb_options(void **state)
 {
 	struct rd_note note;
@@ -382,6 +438,29 @@ static void test_erf(void **state)
 	}
 }
 
+/* The record's own time counts in pcap, where there is one. */
+static void test_erf_in_pcap(void **state)
+{
+	struct maker inner = {0}, k = {0};
+	struct rd_frame f;
+	struct rd_reader *r;
+
+	(void)state;
+	erf_head(&inner, 2, 0, 24, 0, 10);
+	bytes(&inner, "\0\0frame!", 8);
+	pcap_header(&k, 0xa1b2c3d4, 262144, 197);
+	pcap_record(&k, 5, 6, inner.m.data, 24, 24);
+	pcap_record(&k, 7, 8, "too short", 9, 9);
+	r = memory_open(&k.m);
+	next_ok(r, &f);
+	assert_int_equal(f.ts_ns, UINT64_C(1700000000500000000));
+	assert_memory_equal(f.data, "frame!", 6);
+	next_fails(r, "too few for its ERF headers");
+	rd_reader_close(r);
+	memory_free(&inner.m);
+	memory_free(&k.m);
+}
+
 /* In pcapng the block's time counts; the loss is not counted twice. */
 static void test_erf_in_pcapng(void **state)
 {
@@ -455,9 +534,11 @@ int main(void)
 		cmocka_unit_test(test_pcap_damage),
 		cmocka_unit_test(test_resolutions),
 		cmocka_unit_test(test_sections),
+		cmocka_unit_test(test_iface_options),
 		cmocka_unit_test(test_epb_options),
 		cmocka_unit_test(test_pcapng_damage),
 		cmocka_unit_test(test_erf),
+		cmocka_unit_test(test_erf_in_pcap),
 		cmocka_unit_test(test_erf_in_pcapng),
 		cmocka_unit_test(test_strangers),
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the writer: rotation, limits, and that every frame is written or accounted for. */
+#include <errno.h>
 #include <rdmadump/sink.h>
 #include <signal.h>
 #include <stdio.h>
@@ -491,6 +492,62 @@ static void test_no_room_for_statistics(void **state)
 	}
 }
 
+/* The disk becomes full with the very last block: that is an error, too. */
+static void test_no_room_at_the_end(void **state)
+{
+	struct place whole = {.config = {.write_mode = RD_WRITE_BUFFERED}}, p = whole;
+	struct rlimit old, most;
+	struct stat st;
+	int rc;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(sink_begin(&whole, "full", "pcapng"), 0);
+	put(&whole, 0, 10, 1000, false);
+	assert_int_equal(sink_end(&whole), 0);
+	assert_int_equal(stat("full", &st), 0);
+	assert_int_equal(sink_begin(&p, "full", "pcapng"), 0);
+	most = (struct rlimit){.rlim_cur = (rlim_t)st.st_size - 1, .rlim_max = old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
+	put(&p, 0, 10, 1000, false);
+	rc = sink_end(&p);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(rc, -1);
+	assert_int_equal(p.err.class, RD_CLASS_OUTPUT);
+	assert_non_null(strstr(p.err.text, "'full'"));
+	assert_int_equal(p.stats.written, 10);
+	assert_int_equal(unlink("full"), 0);
+}
+
+static bool sync_fails;
+
+int __wrap_fdatasync(int fd);
+int __real_fdatasync(int fd);
+int __wrap_fdatasync(int fd)
+{
+	if (!sync_fails)
+		return __real_fdatasync(fd);
+	errno = EIO;
+	return -1;
+}
+
+/* The disk reports its error when the file is finished. */
+static void test_not_on_the_disk(void **state)
+{
+	struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED, .sync = RD_SYNC_FILE}};
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "disk", "pcapng"), 0);
+	sync_fails = true;
+	put(&p, 0, 10, 1000, false);
+	assert_int_equal(sink_end(&p), -1);
+	sync_fails = false;
+	assert_int_equal(p.err.class, RD_CLASS_OUTPUT);
+	assert_non_null(strstr(p.err.text, "cannot finish 'disk': Input/output error"));
+	files_hold("disk", (unsigned int[]){10, 0}, 0);
+}
+
 static void test_no_directory(void **state)
 {
 	struct place p = {.number = 0};
@@ -569,6 +626,8 @@ int main(void)
 		cmocka_unit_test(test_merged_asks),
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_no_room_for_statistics),
+		cmocka_unit_test(test_no_room_at_the_end),
+		cmocka_unit_test(test_not_on_the_disk),
 		cmocka_unit_test(test_no_directory),
 		cmocka_unit_test(test_no_next_file),
 		cmocka_unit_test(test_closed_pipe),

@@ -781,6 +781,72 @@ static void test_oversize(void **state)
 	queue_free();
 }
 
+/* Whether the queue is in error is asked after a while, and no sooner. */
+static void test_oversize_recheck(void **state)
+{
+	struct rd_error err = {0};
+
+	(void)state;
+	queue_make();
+	port.stopped = true; /* its state is then not asked for */
+	queue.oversize.unsure = true;
+	queue.src.recheck_ns = UINT64_MAX;
+	assert_int_equal(receive(&err), 0);
+	assert_true(queue.oversize.unsure);
+	queue.src.recheck_ns = 1;
+	assert_int_equal(receive(&err), 0);
+	assert_false(queue.oversize.unsure);
+	assert_int_equal(queue.src.recheck_ns, 0);
+	/* Removed once stopped: the end is no failure. */
+	port.removed = true;
+	assert_int_equal(receive(&err), 0);
+	port.stopped = false;
+	assert_int_equal(receive(&err), -1);
+	queue_free();
+}
+
+/* --- events that moderation should have delayed -------------------------------------------- */
+
+static void early_events(unsigned int n)
+{
+	while (n--)
+		verbs_gather_event(&queue);
+}
+
+static void test_gather(void **state)
+{
+	(void)state;
+	queue_make();
+	port.speed = SPEED;
+	port.latency_us = 5000;
+	port.frame_room = 1600;
+	port.clock.offset_known = true;
+	queue.ring.n = 16384;
+	/* So long a period that every event is early. */
+	queue.gather = (struct verbs_gather){
+		.count = 64, .period_us = 100000000, .event_ns = rd_monotonic_ns()};
+	early_events(15);
+	/* With enough frames it is not too early. */
+	queue.gather.frames = 32;
+	early_events(1);
+	assert_int_equal(queue.gather.early, 0);
+	assert_int_equal(queue.gather.frames, 0);
+	early_events(15);
+	/* Nor after the period. */
+	queue.gather.event_ns -= UINT64_C(100000000000);
+	early_events(1);
+	assert_int_equal(queue.gather.early, 0);
+	assert_int_equal(queue.gather.count, 64);
+	early_events(15);
+	assert_int_equal(queue.gather.count, 64);
+	assert_int_equal(queue.src.nap_ns.least, 0);
+	early_events(1);
+	assert_int_equal(queue.gather.count, 0);
+	assert_true(queue.src.gathers);
+	assert_int_equal(queue.src.nap_ns.least, 4096ULL * 84 * 8 * 1000000000 / SPEED);
+	queue_free();
+}
+
 /* --- completions of mlx5 with lengths that cannot be ---------------------------------------- */
 
 static struct {
@@ -884,6 +950,10 @@ static void test_impossible_length(void **state)
 	complete(5, 127, 5);
 	assert_int_equal(queue.path->poll(&queue, frames, RD_BATCH), 2);
 	assert_int_equal(queue.oversize.frames, 2);
+	/* By one byte. */
+	complete(6, 193, 6);
+	assert_int_equal(queue.path->poll(&queue, frames, RD_BATCH), 0);
+	assert_int_equal(queue.oversize.frames, 3);
 	mlx5_queue_free();
 }
 
@@ -1191,6 +1261,8 @@ int main(void)
 		cmocka_unit_test(test_removed_without_event),
 		cmocka_unit_test(test_removed_during_a_repair),
 		cmocka_unit_test(test_oversize),
+		cmocka_unit_test(test_oversize_recheck),
+		cmocka_unit_test(test_gather),
 		cmocka_unit_test(test_impossible_length),
 		cmocka_unit_test(test_impossible_end),
 		cmocka_unit_test(test_failed_poll),
