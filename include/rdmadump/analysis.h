@@ -514,8 +514,8 @@ json_t *rd_report_json(const struct rd_report *r);
 int rd_report_json_write(
 	const struct rd_report *r, size_t flags, json_dump_callback_t callback, void *ctx);
 /*
- * The same for a page: at most about this many bytes of findings and conversations, those that
- * matter most, and "left_out" with the number of the others.
+ * The same for a page: at most about this many bytes, with the findings, conversations and rows
+ * of tables that matter most, and "left_out" with the number of the others.
  */
 int rd_report_json_write_within(const struct rd_report *r, size_t bytes, size_t flags,
 	json_dump_callback_t callback, void *ctx);
@@ -530,7 +530,7 @@ struct rd_report_page {
 	const void *ctx;
 };
 
-#define RD_PAGE_BYTES 3800000 /* of the lists in `document`, for a page of less than 5 MB */
+#define RD_PAGE_BYTES 4200000 /* of `document`, for a page of less than 5 MB */
 
 /* Writes a self-contained HTML page; of a long text only the beginning. -1 if memory or `out` fails
  * (errno). */

@@ -112,6 +112,12 @@ uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame, bool 
 
 /* As in docs/schema/analyze.json, "ends". NULL if out of memory. Owned by the caller. */
 json_t *rd_ends_json(const struct rd_ends_report *r);
+/*
+ * The same for a page: with these flags of jansson, findings and QPs have at most this many bytes:
+ * the worst findings, then QPs whose packets were lost, duplicated, reordered or missed, then the
+ * busiest. "page_left_out" has the number of the others.
+ */
+json_t *rd_ends_json_within(const struct rd_ends_report *r, size_t bytes, size_t flags);
 void rd_ends_text(const struct rd_ends_report *r, const struct rd_report_style *style, FILE *out);
 
 #endif

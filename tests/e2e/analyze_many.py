@@ -3,7 +3,8 @@
 """Writes a capture of many QP pairs, and runs a command with what its memory grew to.
 
 analyze_many.py make PAIRS MESSAGES FILE: RC SENDs and WRITEs with their ACKs, both ways; some pairs
-are in trouble.  analyze_many.py run COMMAND...: prints the peak of its resident memory in KiB.
+are in trouble.  analyze_many.py thin N FILE OUT: the same capture without every Nth frame.
+analyze_many.py run COMMAND...: prints the peak of its resident memory in KiB.
 """
 import random
 import resource
@@ -74,6 +75,17 @@ def make(pairs, messages, path):
                     out.write(data)
 
 
+def thin(every, path, out):
+    with open(path, "rb") as source, open(out, "wb") as target:
+        target.write(source.read(24))
+        n = 0
+        while head := source.read(16):
+            data = source.read(struct.unpack_from("<I", head, 8)[0])
+            n += 1
+            if n % every:
+                target.write(head + data)
+
+
 def run(command):
     """RUSAGE_CHILDREN holds the largest of all children; this script is small beside that."""
     status = subprocess.call(command, stdout=subprocess.DEVNULL)
@@ -84,5 +96,7 @@ def run(command):
 if __name__ == "__main__":
     if sys.argv[1] == "make":
         make(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    elif sys.argv[1] == "thin":
+        thin(int(sys.argv[2]), sys.argv[3], sys.argv[4])
     else:
         sys.exit(run(sys.argv[2:]))

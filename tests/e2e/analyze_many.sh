@@ -46,7 +46,25 @@ is "with what is left out, it is everything" \
 is "its findings are the worst" "$(jq -c '.findings | map([.rule, .conversation]) | .[:100]' "$tmp/inside")" \
 	"$(jq -c '.findings | map([.rule, .conversation]) | .[:100]' "$tmp/json")"
 is "the conversations of these are in it" "$(jq '[.conversations[].id] as $ids | [.findings[:100][].conversation | select(.)] - $ids | length' "$tmp/inside")" 0
-has "65536 intervals are not" "$tmp/inside" '"intervals":[1-9][0-9]+\}'
+has "65536 intervals are not" "$tmp/inside" '"intervals":[1-9][0-9]+,'
 "$RDMADUMP" analyze --html=- --top 20 "$tmp/many.pcap" | sed -n 's,^<script type="application/json" id="report">\(.*\)</script>$,\1,p' >"$tmp/inside"
 is "--top 20: the busiest" "$(jq -c '[.conversations[].id]' "$tmp/inside")" "$(jq -c '[.conversations[:20][].id]' "$tmp/json")"
+
+# Of two ends, too: each capture, and the QPs between them.
+many make 9000 2 "$tmp/many.pcap"
+many thin 100 "$tmp/many.pcap" "$tmp/b.pcap"
+"$RDMADUMP" analyze --ends always --json --top 1 "$tmp/many.pcap" "$tmp/b.pcap" >"$tmp/json"
+"$RDMADUMP" analyze --ends always --html=- "$tmp/many.pcap" "$tmp/b.pcap" >"$tmp/page"
+bytes=$(stat -c %s "$tmp/page")
+[ "$bytes" -gt 2000000 ] && [ "$bytes" -lt 5000000 ]
+ok "the page of two ends: $bytes bytes, less than 5 MB"
+sed -n 's,^<script type="application/json" id="report">\(.*\)</script>$,\1,p' "$tmp/page" >"$tmp/inside"
+is "with what is left out, it has all QPs and findings" \
+	"$(jq -c '.ends | [([.paths[].qps[]] | length) + .page_left_out.qps, (.findings | length) + .page_left_out.findings]' "$tmp/inside")" \
+	"$(jq -c '.ends | [([.paths[].qps[]] | length), (.findings | length)]' "$tmp/json")"
+faulty='[.ends.paths[].qps[] | select(.lost.count + .unclear.count + .missed_at_receiver.count + .duplicated.count + .missed.count + .reordered > 0)] | length'
+is "those of which packets are missing are in it" \
+	"$(jq -c "[($faulty), .ends.page_left_out.faulty_qps]" "$tmp/inside")" "$(jq -c "[($faulty), 0]" "$tmp/json")"
+[ "$(jq "$faulty" "$tmp/json")" -gt 100 ] && [ "$(jq .ends.page_left_out.qps "$tmp/inside")" -gt 1000 ]
+ok "... which are many, and so are those that are left out"
 tap_done

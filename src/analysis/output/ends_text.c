@@ -35,18 +35,20 @@ static void put_clock(const struct rd_ends_report *r, FILE *out)
 	fputc('\n', out);
 }
 
+bool path_qp_is_faulty(const struct rd_path_qp *w)
+{
+	return w->lost.count || w->unclear.count || w->missed_at_receiver.count ||
+	       w->duplicated.count || w->missed.count || w->reordered;
+}
+
 /* What is said first: nothing is missing, if so. */
 static void put_whole(const struct rd_ends_report *r, FILE *out)
 {
-	uint64_t odd = r->left_out;
+	bool odd = r->left_out;
 
 	for (size_t i = 0; i < r->n_paths; i++)
-		for (size_t k = 0; k < r->paths[i].n_qps; k++) {
-			const struct rd_path_qp *w = &r->paths[i].qps[k];
-
-			odd += w->lost.count + w->unclear.count + w->missed_at_receiver.count +
-			       w->duplicated.count + w->missed.count + w->reordered;
-		}
+		for (size_t k = 0; k < r->paths[i].n_qps; k++)
+			odd |= path_qp_is_faulty(&r->paths[i].qps[k]);
 	if (!odd && r->packets)
 		fputs("nothing was lost, duplicated or reordered between the ends: each packet "
 		      "that one "

@@ -177,17 +177,15 @@ int rd_report_json_write_within(const struct rd_report *r, size_t bytes, size_t 
 		.flags = flags,
 		.indent = flags & JSON_MAX_INDENT,
 		.selection = &selection};
-	json_t *frame, *left;
+	json_t *frame = report_frame_json(r), *left;
 	int ret;
 
-	if (!selection_make(&selection, r, flags, bytes)) {
+	if (!selection_make(&selection, r, frame, flags, bytes)) {
+		json_decref(frame);
 		errno = ENOMEM;
 		return -1;
 	}
-	frame = report_frame_json(r);
 	left = selection_left_out(&selection, r);
-	if (!selection.intervals)
-		json_object_del(frame, "intervals");
 	if (left)
 		json_object_set_new(frame, "left_out", left);
 	ret = put_report(&w, r, frame);

@@ -10,6 +10,9 @@
 char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns);
 /* Prints "1066", or with several files "second.pcap:66": the number in Wireshark. */
 void frame_text(const struct rd_report *r, uint64_t frame, FILE *out);
+struct rd_path_qp;
+/* Of two ends: some packets to this QP were lost, duplicated, reordered, or missed by a capture. */
+bool path_qp_is_faulty(const struct rd_path_qp *w);
 /* The findings of a report alone. */
 void findings_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 

@@ -303,7 +303,8 @@
 		left.conversations && many(left.conversations, "QP pair") +
 			(left.conversations_with_findings ? ` (${count(left.conversations_with_findings)} with findings)` : ", none with findings"),
 		left.series && `plots of ${many(left.series, "QP pair")}`,
-		left.intervals && many(left.intervals, "interval")].filter(Boolean).join("; ");
+		left.intervals && many(left.intervals, "interval"),
+		left.rows && many(left.rows, "row") + " of tables"].filter(Boolean).join("; ");
 
 	const onlycounted = n => `${many(n, "finding")} ${n === 1 ? "is" : "are"} only counted: a report has the worst.`;
 
@@ -529,10 +530,16 @@
 	const ends = () => {
 		const e = whole.ends, rows = e.paths.flatMap(p => p.qps.map((w, i) => ({p, w, v: i ? null : p.delay_variation})));
 		const name = i => whole.captures[i].capture.files.map(f => f.name).join(", ");
+		const left = e.page_left_out, all = e.findings.length + e.findings_left_out + (left ? left.findings : 0);
 		const number = (head, value, bad) => ({name: head, number: true, value, cell: r => count(value(r)), bad: bad && (r => value(r) > 0)});
 		const delay = (head, key) => ({name: head, number: true, value: r => r.v ? r.v[key] : null, cell: r => r.v ? span(r.v[key]) : ""});
-		return [el("header", {}, el("h1", {}, e.findings.length ? many(e.findings.length + e.findings_left_out, "finding") : "No findings", " between two ends of the same traffic"),
+		return [el("header", {}, el("h1", {}, all ? many(all, "finding") : "No findings", " between two ends of the same traffic"),
 			e.findings_left_out > 0 && el("p", {class: "left-out"}, onlycounted(e.findings_left_out)),
+			left && el("p", {class: "left-out"}, `Left out, so that a browser can show this page: ${[left.findings && many(left.findings, "finding"),
+				left.qps && many(left.qps, "QP") + (left.faulty_qps ? ` (${count(left.faulty_qps)} with lost, duplicated, reordered or missed packets)` :
+					", none with lost, duplicated, reordered or missed packets")].filter(Boolean).join("; ")}. `,
+				el("code", {}, "rdmadump analyze --json"), " prints everything."),
+			e.left_out > 0 && el("p", {class: "left-out"}, `${many(e.left_out, "packet")} of further QPs ${e.left_out === 1 ? "was" : "were"} not compared.`),
 			el("p", {class: "soft"}, `A: ${name(0)}; B: ${name(1)}. ${count(e.packets)} packets were captured at both ends, in ${span(e.last_ns - e.first_ns)}.`),
 			el("p", {}, clock(e.clock))), findings(e.findings), el("h2", {}, "Between the ends"), table([
 			{name: "To QP", value: r => r.p.from + r.p.to + r.w.qp, cell: r => `${r.p.from} \u2192 ${r.p.to}:${hex(r.w.qp, 1)}`},

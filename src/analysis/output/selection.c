@@ -19,13 +19,52 @@ static int count_bytes(const char *text, size_t n, void *ctx)
 	return 0;
 }
 
-/* SIZE_MAX if out of memory. */
-static size_t size_of(const json_t *value, size_t flags)
+size_t page_bytes(const json_t *value, size_t flags)
 {
 	size_t bytes = 1; /* the comma */
 
 	return value && !json_dump_callback(value, count_bytes, &bytes, flags) ? bytes : SIZE_MAX;
 }
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+#define TABLE_PART 10 /* a table has at most one of so many parts of the page */
+
+/* Removes the rows at the end that do not fit. Returns how many. */
+static size_t cut_rows(json_t *rows, size_t flags, size_t bytes)
+{
+	const size_t n = json_array_size(rows);
+	size_t fit = 0;
+
+	while (fit < n) {
+		const size_t row = page_bytes(json_array_get(rows, fit), flags);
+
+		if (row > bytes)
+			break;
+		bytes -= row;
+		fit++;
+	}
+	for (size_t i = n; i > fit; i--)
+		json_array_remove(rows, i - 1);
+	return n - fit;
+}
+
+/* The tables whose length depends on the capture. Returns the rows that were removed. */
+static size_t cut_tables(json_t *frame, size_t flags, size_t bytes)
+{
+	static const char *const tables[] = {"applications", "counters", "mads"};
+	static const char *const of_hosts[] = {"list", "pairs"};
+	const json_t *hosts = json_object_get(frame, "hosts");
+	size_t rows = 0;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		rows += cut_rows(json_object_get(frame, tables[i]), flags, bytes);
+	for (size_t i = 0; i < sizeof(of_hosts) / sizeof(*of_hosts); i++)
+		rows += cut_rows(json_object_get(hosts, of_hosts[i]), flags, bytes);
+	return rows;
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
 
 struct budget {
 	const struct rd_report *r;
@@ -49,7 +88,7 @@ static size_t choose_findings(struct budget *b)
 
 	for (size_t i = 0; i < n; i++) {
 		json_t *value = list->make(b->r, i);
-		bool fits = spend(b, size_of(value, b->flags));
+		bool fits = spend(b, page_bytes(value, b->flags));
 
 		json_decref(value);
 		if (!fits)
@@ -70,7 +109,7 @@ static bool choose(struct budget *b, struct selection *s, size_t i)
 	value = list->make(b->r, i);
 	if (!whole)
 		conversation_json_shorten(value);
-	fits = spend(b, size_of(value, b->flags));
+	fits = spend(b, page_bytes(value, b->flags));
 	json_decref(value);
 	if (fits)
 		s->conversations[i] = whole ? SELECTED_WHOLE : SELECTED_NUMBERS;
@@ -110,18 +149,27 @@ static void choose_conversations(struct budget *b, struct selection *s)
 	free(index);
 }
 
-bool selection_make(struct selection *s, const struct rd_report *r, size_t flags, size_t bytes)
+bool selection_make(
+	struct selection *s, const struct rd_report *r, json_t *frame, size_t flags, size_t bytes)
 {
-	struct budget b = {.r = r, .flags = flags, .bytes = bytes / 4};
+	struct budget b = {.r = r, .flags = flags};
+	size_t used;
 
 	*s = (struct selection){.intervals = r->intervals.n <= INTERVALS_MAX};
 	s->conversations = calloc(r->n_shown + 1, 1);
-	if (!s->conversations)
-		return false;
-	s->findings = choose_findings(&b);
-	b.bytes += bytes - bytes / 4;
-	b.whole = b.bytes / 3;
-	choose_conversations(&b, s);
+	if (!s->intervals)
+		json_object_del(frame, "intervals");
+	s->rows = cut_tables(frame, flags, bytes / TABLE_PART);
+	used = page_bytes(frame, flags);
+	b.no_memory = !s->conversations || used == SIZE_MAX;
+	bytes -= used < bytes ? used : bytes;
+	b.bytes = bytes / 4;
+	if (!b.no_memory) {
+		s->findings = choose_findings(&b);
+		b.bytes += bytes - bytes / 4;
+		b.whole = b.bytes / 3;
+		choose_conversations(&b, s);
+	}
 	if (b.no_memory)
 		selection_free(s);
 	return !b.no_memory;
@@ -159,10 +207,11 @@ json_t *selection_left_out(const struct selection *s, const struct rd_report *r)
 	for (size_t i = 0; i < r->n_shown; i++)
 		left[s->conversations[i]] +=
 			s->conversations[i] != SELECTED_NUMBERS || r->conversations[i].series.n > 0;
-	if (!findings && !intervals && !left[SELECTED_NOT] && !left[SELECTED_NUMBERS])
+	if (!findings && !intervals && !s->rows && !left[SELECTED_NOT] && !left[SELECTED_NUMBERS])
 		return NULL;
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "findings", rd_json_u64(findings),
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "findings", rd_json_u64(findings),
 		"conversations", rd_json_u64(left[SELECTED_NOT]), "conversations_with_findings",
 		rd_json_u64(left_with_findings(s, r)), "series",
-		rd_json_u64(left[SELECTED_NUMBERS]), "intervals", rd_json_u64(intervals));
+		rd_json_u64(left[SELECTED_NUMBERS]), "intervals", rd_json_u64(intervals), "rows",
+		rd_json_u64(s->rows));
 }

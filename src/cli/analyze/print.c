@@ -45,11 +45,11 @@ static int put_document(const void *ctx, size_t flags, json_dump_callback_t put,
 	return ret;
 }
 
-/* Both captures of a page share its bytes; the comparison is whole. */
+/* The comparison has half of a page, each of the captures a quarter. */
 static int put_page_ends(
 	const struct analyze_outcome *o, size_t flags, json_dump_callback_t put, void *sink)
 {
-	json_t *ends = rd_ends_json(o->ends);
+	json_t *ends = rd_ends_json_within(o->ends, RD_PAGE_BYTES / 2, flags);
 	char head[40];
 	int ret = -1;
 
