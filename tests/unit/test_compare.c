@@ -321,6 +321,78 @@ static void findings(void **state)
 	json_decref(c);
 }
 
+static void group_add(json_t *report, const char *rule, int findings, int count)
+{
+	if (!json_object_get(report, "groups"))
+		json_object_set_new(report, "groups", json_array());
+	json_array_append_new(json_object_get(report, "groups"),
+		json_pack("{s:s, s:i, s:i}", "rule", rule, "findings_in_all", findings, "count",
+			count));
+}
+
+static int of(const json_t *finding, const char *when, const char *key)
+{
+	return (int)json_integer_value(json_object_get(json_object_get(finding, when), key));
+}
+
+/* Findings that a report only counted, or whose conversations it lacks, are neither new nor gone:
+ * their rule is compared as one. */
+static void counted_findings(void **state)
+{
+	static const struct {
+		const char *rule, *status;
+		bool by_rule;
+		int n[2], count[2];
+	} want[] = {
+		{"e-new", "new", false, {0, 1}, {0, 3}},
+		{"b-all-gone", "gone", true, {70, 0}, {90, 0}},
+		{"a-fewer", "changed", true, {100, 2}, {500, 8}},
+		{"c-as-many", "same", true, {9, 8}, {40, 41}},
+		{"d-no-conversation", "same", true, {1, 1}, {5, 5}},
+	};
+	json_t *x = report_new(), *y = report_new(), *c;
+	struct talk other = TALK(5, 6, "SEND", NULL, 1000);
+
+	(void)state;
+	other.from = "10.0.0.3";
+	talk_add(x, TALK(1, 2, "SEND", NULL, 1000));
+	talk_add(y, TALK(1, 2, "SEND", NULL, 1000));
+	talk_add(y, other);
+	finding_add(x, "a-fewer", 1, 5);
+	group_add(x, "a-fewer", 100, 500);
+	finding_add(y, "a-fewer", 1, 5);
+	finding_add(y, "a-fewer", 2, 3);
+	group_add(y, "a-fewer", 2, 8);
+	finding_add(x, "b-all-gone", 1, 2);
+	group_add(x, "b-all-gone", 70, 90);
+	for (int i = 0; i < 9; i++) /* all are listed */
+		finding_add(x, "c-as-many", i % 2, 4 + !i * 4);
+	finding_add(y, "c-as-many", 2, 4);
+	group_add(y, "c-as-many", 8, 41);
+	finding_add(x, "d-no-conversation", 7, 5); /* not listed */
+	group_add(x, "d-no-conversation", 1, 5);
+	finding_add(y, "d-no-conversation", 1, 5);
+	finding_add(y, "e-new", 2, 3);
+	c = changes_of(x, y);
+	assert_int_equal(json_array_size(json_object_get(c, "findings")), 5);
+	for (size_t i = 0; i < 5; i++) {
+		const json_t *f = at(c, "findings", i);
+
+		assert_string_equal(text_at(c, "findings", i, "rule"), want[i].rule);
+		assert_string_equal(text_at(c, "findings", i, "status"), want[i].status);
+		assert_int_equal(json_is_true(json_object_get(f, "by_rule")), want[i].by_rule);
+		assert_string_equal(
+			text_at(c, "findings", i, "from"), want[i].by_rule ? "null" : "10.0.0.3");
+		assert_int_equal(of(f, "before", "findings"), want[i].n[0]);
+		assert_int_equal(of(f, "after", "findings"), want[i].n[1]);
+		assert_int_equal(of(f, "before", "count"), want[i].count[0]);
+		assert_int_equal(of(f, "after", "count"), want[i].count[1]);
+	}
+	assert_int_equal(of(c, "before", "findings_left_out"), 99 + 69 + 1);
+	assert_int_equal(of(c, "after", "findings_left_out"), 7);
+	json_decref(c);
+}
+
 /* A report and its own JSON are the same to the comparison, in every value. */
 static void own_json(void **state)
 {
@@ -474,6 +546,7 @@ int main(void)
 		cmocka_unit_test(thresholds),
 		cmocka_unit_test(several_together),
 		cmocka_unit_test(findings),
+		cmocka_unit_test(counted_findings),
 		cmocka_unit_test(own_json),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(hostile),

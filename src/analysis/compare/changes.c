@@ -149,23 +149,74 @@ static bool is_other_count(uint64_t before, uint64_t after)
 	return most >= 10 && (double)most > 1.5 * (double)least;
 }
 
+static bool is_changed(const struct found *x, const struct found *y)
+{
+	return !x || !y || x->severity != y->severity || is_other_count(x->count, y->count) ||
+	       (!x->by_rule && x->certainty != y->certainty);
+}
+
+/* The findings of a snapshot that are not matched yet, ordered by rule. */
+struct found_rest {
+	const struct rd_snapshot *s;
+	size_t at;
+};
+
+static const struct found *found_next(const struct found_rest *rest)
+{
+	return rest->at < rest->s->n_found ? &rest->s->found[rest->at] : NULL;
+}
+
+/* All of one rule as one; NULL: there are none. Of findings that are only counted, severity and
+ * certainty are unknown; those that are listed are the worst ones. */
+static const struct found *found_by_rule(
+	struct rd_changes *c, struct found_rest *rest, const char *rule)
+{
+	const struct rule_sum *sum = rule_sum(rest->s, rule);
+	const struct found *x;
+	struct found *all;
+
+	if (!sum)
+		return NULL;
+	all = &c->by_rule[c->n_by_rule++];
+	while ((x = found_next(rest)) && !strcmp(x->rule, rule)) {
+		if (!all->by_rule || x->severity > all->severity)
+			*all = *x;
+		all->by_rule = true;
+		rest->at++;
+	}
+	*all->from = *all->to = *all->where = '\0';
+	all->n = sum->n;
+	all->count = sum->count;
+	return all;
+}
+
+static bool is_partial(const struct rd_snapshot *s, const char *rule)
+{
+	const struct rule_sum *sum = rule_sum(s, rule);
+
+	return sum && sum->partial;
+}
+
 static void match_findings(struct rd_changes *c)
 {
-	const struct rd_snapshot *b = c->before, *a = c->after;
-	size_t i = 0, k = 0;
+	struct found_rest b = {.s = c->before}, a = {.s = c->after};
+	const struct found *x, *y;
 
-	while (i < b->n_found || k < a->n_found) {
-		const struct found *x = i < b->n_found ? &b->found[i] : NULL;
-		const struct found *y = k < a->n_found ? &a->found[k] : NULL;
+	while (x = found_next(&b), y = found_next(&a), x || y) {
 		int order = !x ? 1 : !y ? -1 : found_order(x, y);
+		const char *rule = order <= 0 ? x->rule : y->rule;
 		struct found_change *f = &c->found[c->n_found++];
 
-		f->before = order <= 0 ? x : NULL;
-		f->after = order >= 0 ? y : NULL;
-		f->changed = order || x->severity != y->severity || x->certainty != y->certainty ||
-			     is_other_count(x->count, y->count);
-		i += order <= 0;
-		k += order >= 0;
+		if (is_partial(c->before, rule) || is_partial(c->after, rule)) {
+			f->before = found_by_rule(c, &b, rule);
+			f->after = found_by_rule(c, &a, rule);
+		} else {
+			f->before = order <= 0 ? x : NULL;
+			f->after = order >= 0 ? y : NULL;
+			b.at += order <= 0;
+			a.at += order >= 0;
+		}
+		f->changed = is_changed(f->before, f->after);
 	}
 }
 
@@ -205,8 +256,9 @@ int rd_changes_find(struct rd_changes **out, const struct rd_snapshot *before,
 		c->after = after;
 		c->streams = calloc(before->n_streams + after->n_streams + 1, sizeof(*c->streams));
 		c->found = calloc(before->n_found + after->n_found + 1, sizeof(*c->found));
+		c->by_rule = calloc(before->n_rules + after->n_rules + 1, sizeof(*c->by_rule));
 	}
-	if (!memory || !c->streams || !c->found) {
+	if (!memory || !c->streams || !c->found || !c->by_rule) {
 		free(b.list);
 		free(a.list);
 		rd_changes_free(c);
@@ -231,5 +283,6 @@ void rd_changes_free(struct rd_changes *c)
 		return;
 	free(c->streams);
 	free(c->found);
+	free(c->by_rule);
 	free(c);
 }

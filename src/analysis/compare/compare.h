@@ -39,6 +39,15 @@ struct found {
 	enum rd_severity severity;
 	enum rd_certainty certainty;
 	uint64_t n, count;
+	bool no_place; /* of a conversation that the report does not list */
+	bool by_rule;  /* of all places, since a report has only a part of them */
+};
+
+/* All findings of one rule. */
+struct rule_sum {
+	char rule[RULE_LEN];
+	uint64_t n, count;
+	bool partial; /* some are only counted, or have no place */
 };
 
 struct rd_snapshot {
@@ -49,14 +58,21 @@ struct rd_snapshot {
 	size_t n_streams;
 	struct found *found; /* ordered by found_order(), each key once */
 	size_t n_found;
+	struct rule_sum *rules; /* by name */
+	size_t n_rules;
+	uint64_t findings_left_out; /* only counted, or without a place */
 };
 
 /* Room for two streams of each conversation, and for findings; NULL if out of memory. */
 struct rd_snapshot *snapshot_new(size_t conversations, size_t findings);
 /* By rule and place. */
 int found_order(const void *a, const void *b);
-/* Sorts, and joins those of the same key. */
+/* Sorts, joins those of the same key, and adds up each rule. */
 void found_join(struct rd_snapshot *s);
+/* NULL: it has no finding of this rule. */
+const struct rule_sum *rule_sum(const struct rd_snapshot *s, const char *rule);
+/* A group of the report has this many findings, after found_join(). */
+void rule_total(struct rd_snapshot *s, const char *rule, uint64_t n, uint64_t count);
 void numbers_add(struct numbers *to, const struct numbers *x);
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -102,6 +118,8 @@ struct rd_changes {
 	size_t n_streams;
 	struct found_change *found;
 	size_t n_found;
+	struct found *by_rule; /* what some of `found` refer to */
+	size_t n_by_rule;
 };
 
 #endif

@@ -18,6 +18,7 @@ static json_t *snapshot_json(const struct rd_snapshot *s)
 	set(o, "frames", rd_json_u64(s->frames));
 	set(o, "conversations", rd_json_u64(s->conversations));
 	set(o, "conversations_left_out", rd_json_u64(s->left_out));
+	set(o, "findings_left_out", rd_json_u64(s->findings_left_out));
 	return o;
 }
 
@@ -51,6 +52,7 @@ static json_t *finding_json(const struct found_change *f)
 	set(o, "from", rd_json_text(x->from));
 	set(o, "to", rd_json_text(x->to));
 	set(o, "where", rd_json_text(x->where));
+	set(o, "by_rule", json_boolean(x->by_rule));
 	set(o, "before", found_json(f->before));
 	set(o, "after", found_json(f->after));
 	return o;

@@ -28,7 +28,8 @@ struct rd_snapshot *snapshot_new(size_t conversations, size_t findings)
 	s->conversations = conversations;
 	s->streams = calloc(2 * conversations + 1, sizeof(*s->streams));
 	s->found = calloc(findings + 1, sizeof(*s->found));
-	if (s->streams && s->found)
+	s->rules = calloc(findings + 1, sizeof(*s->rules));
+	if (s->streams && s->found && s->rules)
 		return s;
 	rd_snapshot_free(s);
 	return NULL;
@@ -40,6 +41,7 @@ void rd_snapshot_free(struct rd_snapshot *s)
 		return;
 	free(s->streams);
 	free(s->found);
+	free(s->rules);
 	free(s);
 }
 
@@ -87,6 +89,56 @@ int found_order(const void *a, const void *b)
 	return order ? order : strcmp(x->where, y->where);
 }
 
+static int rule_order(const void *a, const void *b)
+{
+	const struct rule_sum *x = a, *y = b;
+
+	return strcmp(x->rule, y->rule);
+}
+
+static void sum_rules(struct rd_snapshot *s)
+{
+	for (size_t i = 0; i < s->n_found; i++) {
+		const struct found *x = &s->found[i];
+		struct rule_sum *sum = s->n_rules ? &s->rules[s->n_rules - 1] : NULL;
+
+		if (!sum || strcmp(sum->rule, x->rule) != 0) {
+			sum = &s->rules[s->n_rules++];
+			set_text(sum->rule, sizeof(sum->rule), x->rule);
+		}
+		sum->n += x->n;
+		sum->count += x->count;
+		sum->partial |= x->no_place;
+		s->findings_left_out += x->no_place ? x->n : 0;
+	}
+}
+
+static struct rule_sum *find_rule(const struct rd_snapshot *s, const char *rule)
+{
+	struct rule_sum key;
+
+	set_text(key.rule, sizeof(key.rule), rule);
+	return bsearch(&key, s->rules, s->n_rules, sizeof(key), rule_order);
+}
+
+const struct rule_sum *rule_sum(const struct rd_snapshot *s, const char *rule)
+{
+	return find_rule(s, rule);
+}
+
+void rule_total(struct rd_snapshot *s, const char *rule, uint64_t n, uint64_t count)
+{
+	struct rule_sum *sum = find_rule(s, rule);
+
+	if (!sum || n <= sum->n)
+		return;
+	s->findings_left_out += n - sum->n;
+	sum->n = n;
+	sum->partial = true;
+	if (count > sum->count)
+		sum->count = count;
+}
+
 void found_join(struct rd_snapshot *s)
 {
 	size_t used = 0;
@@ -106,8 +158,10 @@ void found_join(struct rd_snapshot *s)
 			last->certainty = x->certainty;
 		last->n += x->n;
 		last->count += x->count;
+		last->no_place |= x->no_place;
 	}
 	s->n_found = used;
+	sum_rules(s);
 }
 
 /* --- of a report ------------------------------------------------------------------------------ */
@@ -242,6 +296,11 @@ int rd_snapshot_of_report(struct rd_snapshot **out, const struct rd_report *r, s
 	}
 	free(ids);
 	found_join(s);
+	for (size_t i = 0; i < r->groups.n; i++) {
+		const struct rd_group *g = &r->groups.group[i];
+
+		rule_total(s, g->rule, g->n + g->left_out, g->count);
+	}
 	*out = s;
 	return 0;
 }

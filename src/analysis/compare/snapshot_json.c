@@ -188,8 +188,24 @@ static void take_finding(struct found *x, const json_t *f, const struct id *ids,
 			"address");
 		text(x->to, sizeof(x->to), json_object_get(id->conversation, b ? "a" : "b"),
 			"address");
+	} else if (key.id) {
+		x->no_place = true;
 	} else {
 		text(x->where, sizeof(x->where), f, "where");
+	}
+}
+
+/* What the report says of findings that it only counted. */
+static void take_groups(struct rd_snapshot *s, const json_t *groups)
+{
+	size_t i;
+	json_t *g;
+
+	json_array_foreach (groups, i, g) {
+		char rule[RULE_LEN];
+
+		text(rule, sizeof(rule), g, "rule");
+		rule_total(s, rule, number(g, "findings_in_all"), number(g, "count"));
 	}
 }
 
@@ -248,6 +264,7 @@ int rd_snapshot_of_json(
 		take_finding(&s->found[s->n_found++], json_array_get(findings, i), ids, n);
 	free(ids);
 	found_join(s);
+	take_groups(s, json_object_get(report, "groups"));
 	*out = s;
 	return 0;
 }

@@ -33,6 +33,11 @@ static void put_capture(FILE *out, const char *word, const struct rd_snapshot *s
 		fprintf(out, "; the report lacks %" PRIu64 " of its conversations (--top)",
 			s->left_out);
 	fputc('\n', out);
+	if (s->findings_left_out)
+		fprintf(out,
+			"        %" PRIu64
+			" of its findings are only counted, or of conversations it lacks\n",
+			s->findings_left_out);
 }
 
 static void put_summary(const struct rd_changes *c, FILE *out)
@@ -66,6 +71,10 @@ static void put_summary(const struct rd_changes *c, FILE *out)
 
 static void put_place(FILE *out, const struct found *f)
 {
+	if (f->by_rule) {
+		fputs("all together: a report has only a part of these findings", out);
+		return;
+	}
 	if (!*f->from && !*f->to) {
 		put_clean(out, f->where);
 		return;
@@ -78,7 +87,9 @@ static void put_place(FILE *out, const struct found *f)
 static void put_counts(FILE *out, const struct found *f)
 {
 	fprintf(out, "[%s], %" PRIu64 " times", rd_certainty_name(f->certainty), f->count);
-	if (*f->from)
+	if (f->by_rule)
+		fprintf(out, ", %" PRIu64 " finding%s", f->n, f->n == 1 ? "" : "s");
+	else if (*f->from)
 		fprintf(out, " at %" PRIu64 " QP%s", f->n, f->n == 1 ? "" : "s");
 }
 
