@@ -154,6 +154,7 @@ is "ICRCs with a GRH: the whole LRH as ones" "$(jq -c '[.totals.icrc_good, .tota
 is "a QP that sends to itself is one side" \
 	"$(jq -c '[.conversations[] | select(.a == .b) | [.a.address, .sides.a.frames, .sides.b.seen]]' "$tmp/got")" '[["LID 1",10,false]]'
 is "... and one row" "$(grep -c '^LID 1:0x1 *-> LID 1:0x1' "$tmp/shown")" 1
+has "packets with GRH and without it have rows of their own" "$tmp/shown" '^packets with GRH .* have separate rows'
 has "an unknown path MTU" "$tmp/shown" 'path MTU unknown'
 ! grep -E '4791|UDP' "$tmp/shown" >"$tmp/diff"
 ok "no hint at UDP" "$tmp/diff"

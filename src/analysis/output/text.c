@@ -355,6 +355,24 @@ static bool is_shown(const struct page *p, const struct rd_conversation *c, unsi
 	return p->style->verbose ? s->seen : s->requests > 0;
 }
 
+/* The same QPs may be in two rows: docs/certainty.md says why. */
+static void put_headers(const struct page *p, size_t rows)
+{
+	bool lids = false, gids = false;
+
+	for (size_t i = 0; i < rows; i++) {
+		const struct rd_conversation *c = &p->r->conversations[i];
+		bool lid = !strncmp(c->a.address, "LID ", 4);
+
+		lids |= lid;
+		gids |= !lid && (c->side[0].has_lrh || c->side[1].has_lrh);
+	}
+	if (lids && gids)
+		fputs("packets with GRH (GIDs) and without (LIDs) have separate rows, even of the "
+		      "same QPs\n",
+			p->out);
+}
+
 static void put_table(const struct page *p)
 {
 	size_t most = p->style->verbose || p->style->top ? p->r->n_shown : ROWS_SHOWN;
@@ -384,6 +402,7 @@ static void put_table(const struct page *p)
 				if (p->style->verbose)
 					put_details(p, &p->r->conversations[i], side);
 			}
+	put_headers(p, most);
 	if (most < p->r->n_conversations)
 		fprintf(p->out, "%zu more QP pairs: -v or --top shows them\n",
 			p->r->n_conversations - most);
