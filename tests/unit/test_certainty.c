@@ -181,6 +181,28 @@ static void sure_of_late(void **state)
 	}
 }
 
+/* In a file that is not in the order of its times, a packet out of order is no reason for a NAK. */
+static void sure_of_nak_out_of_order(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	request(&s, SEND_ONLY, 0);
+	respond(&s, ACK, 0, OK);
+	s.ns += 20000;
+	request(&s, SEND_ONLY, 2);
+	s.ns -= 30000;
+	request(&s, SEND_ONLY, 1);
+	s.ns += 30000;
+	request(&s, SEND_ONLY, 3);
+	respond(&s, ACK, 1, NAK_SEQ);
+	sends(&s, 1, 3);
+	respond(&s, ACK, 3, OK);
+	assert_certainty(&s, "time-backwards", RD_CERTAIN);
+	assert_certainty(&s, "lost-downstream", RD_POSSIBLE);
+	end(&s);
+}
+
 /* Without identifications, copies are identified by time; beside rounds, some may be of a round.
  */
 static void sure_of_copies(void **state)
@@ -531,6 +553,7 @@ int main(void)
 		cmocka_unit_test(sure_of_time),
 		cmocka_unit_test(sure_of_order),
 		cmocka_unit_test(sure_of_late),
+		cmocka_unit_test(sure_of_nak_out_of_order),
 		cmocka_unit_test(sure_of_copies),
 		cmocka_unit_test(sure_of_copies_by_coarse_clock),
 		cmocka_unit_test(sure_of_one_direction),

@@ -318,7 +318,9 @@ static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, 
 	nak_pends(a, r, psn);
 	if (r->trouble && r->round.psn == psn)
 		r->trouble->doubtful = false;
-	explained = early || nak_is_due(r, psn) || (r->ack.rnr_frame && r->ack.rnr_psn == psn);
+	/* The receiver at the capture point goes by the order of the file. */
+	explained = early || (nak_is_due(r, psn) && !a->totals.backwards) ||
+		    (r->ack.rnr_frame && r->ack.rnr_psn == psn);
 	if (early)
 		nak_before_first(a, r, psn);
 	if (!explained && psn_diff(psn, r->req.next) < 0 &&

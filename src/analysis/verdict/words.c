@@ -101,6 +101,17 @@ static const struct rd_group *group_by(const struct rd_report *r, const char *ru
 	return NULL;
 }
 
+/* Whether packets were repeated for reasons that no finding has. */
+static bool was_repeated(const struct rd_report *r)
+{
+	for (size_t i = 0; i < r->n_conversations; i++)
+		for (unsigned int k = 0; k < 2; k++)
+			if (rd_side_incident(&r->conversations[i].side[k], RD_INC_RETRANSMITTED)
+					->count)
+				return true;
+	return false;
+}
+
 /* Without a fault: what this capture cannot show. */
 static void put_nothing(FILE *out, struct rd_report *r)
 {
@@ -120,6 +131,10 @@ static void put_nothing(FILE *out, struct rd_report *r)
 	} else if (!r->verdict.slow.all_ns) {
 		fputs("No fault can be seen. There is no reliable connection in both directions, "
 		      "and only its responses would show what was lost.",
+			out);
+	} else if (was_repeated(r)) {
+		fputs("No fault was found, but packets were retransmitted: this capture does not "
+		      "show why.",
 			out);
 	} else {
 		fputs("No fault was found: nothing was lost, refused or repeated as far as this "
