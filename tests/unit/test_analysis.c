@@ -152,7 +152,56 @@ static void reordered(void **state)
 	end(&s);
 }
 
-/* A frame that the network doubles has the same IP identification; one retransmitted has not. */
+/* Behind a packet that is late at the receiver, others are discarded: they are not late. */
+static void discarded_behind_a_late_packet(void **state)
+{
+	const struct rd_conversation *c;
+
+	(void)state;
+	for (unsigned int ack = 0; ack < 2; ack++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 5; psn++) {
+			request(&s, SEND_ONLY, psn);
+			respond(&s, ACK, psn, OK);
+		}
+		sends(&s, 5, 7);
+		respond(&s, ACK, 5, NAK_SEQ);
+		if (ack)
+			respond(&s, ACK, 5, OK);
+		respond(&s, ACK, 6, NAK_SEQ);
+		sends(&s, 6, 7);
+		respond(&s, ACK, 7, OK);
+		c = result(&s);
+		assert_int_equal(count(c, RD_INC_REORDERED_DOWNSTREAM), 1);
+		assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), 0);
+		end(&s);
+	}
+}
+
+/* A retransmission that was captured before the NAK may arrive just after it. */
+static void denied_copy_on_its_way(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	for (uint32_t psn = 0; psn < 5; psn++) {
+		request(&s, SEND_ONLY, psn);
+		respond(&s, ACK, psn, OK);
+	}
+	sends(&s, 5, 8);
+	respond(&s, ACK, 5, NAK_SEQ);
+	sends(&s, 5, 8);
+	respond(&s, ACK, 6, NAK_SEQ);
+	request(&s, SEND_ONLY, 6);
+	s.ns -= 6000; /* sooner than any response to it */
+	respond(&s, ACK, 6, OK);
+	c = result(&s);
+	assert_int_equal(count(c, RD_INC_REORDERED_DOWNSTREAM), 0);
+	end(&s);
+}
+
 /* Two gaps that are filled before the receiver's NAKs for them come by: nothing was lost there. */
 static void late_naks(void **state)
 {
@@ -173,6 +222,7 @@ static void late_naks(void **state)
 	end(&s);
 }
 
+/* A frame that the network doubles has the same IP identification; one retransmitted has not. */
 static void duplicated(void **state)
 {
 	struct scene s = begin();
@@ -697,6 +747,8 @@ int main(void)
 		cmocka_unit_test(timeout),
 		cmocka_unit_test(reordered),
 		cmocka_unit_test(late_naks),
+		cmocka_unit_test(discarded_behind_a_late_packet),
+		cmocka_unit_test(denied_copy_on_its_way),
 		cmocka_unit_test(duplicated),
 		cmocka_unit_test(capture_loss),
 		cmocka_unit_test(reused_qp),

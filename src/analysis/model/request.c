@@ -262,6 +262,7 @@ static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t
 	nak_done(f, t, start);
 	f->round.psn = start;
 	f->round.frame = a->frame;
+	t->round_ns = a->ns;
 	f->round.top = f->req.next;
 	f->round.active = f->req.slow = true;
 	f->ack.waiting_n = 0; /* a response could be one to either */

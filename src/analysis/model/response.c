@@ -159,6 +159,7 @@ static void denied_arrived(struct rd_analysis *a, struct flow *r, uint64_t ns)
 	t->denied_open = false;
 	if (t->again_ns && (ns < t->again_ns || !is_too_soon(r, ns - t->again_ns)))
 		return;
+	t->denied_late = true;
 	flow_take_back(r, RD_INC_LOST_DOWNSTREAM);
 	flow_incident(a, r, RD_INC_REORDERED_DOWNSTREAM, 1);
 }
@@ -267,18 +268,44 @@ static bool nak_is_due(struct flow *r, uint32_t psn)
 	return true;
 }
 
+/* Whether the current or last round has this packet: a copy of it may be on its way. */
+static bool is_in_round(const struct flow *r, uint32_t psn)
+{
+	return r->round.frame && psn_diff(psn, r->round.psn) >= 0 &&
+	       psn_diff(psn, r->round.top) < 0 &&
+	       (!r->round.active || psn_diff(psn, r->req.at) < 0);
+}
+
+/*
+ * Whether the receiver got this packet and discarded it: it came there behind a NAK, whose packet
+ * was late and then taken.
+ */
+static bool is_discarded(const struct flow *r, uint32_t psn)
+{
+	const struct trouble *t = r->trouble;
+
+	return t && t->denied_late && psn == r->ack.una && psn_diff(psn, t->denied_next) < 0;
+}
+
 /* A captured packet that the receiver does not have: lost downstream, or late there. */
 static void denied(struct rd_analysis *a, struct flow *r, uint32_t psn)
 {
 	struct trouble *t = flow_trouble(a, r);
 
-	flow_incident(a, r, RD_INC_LOST_DOWNSTREAM, 1);
+	bool discarded = is_discarded(r, psn);
+
 	receiver_at(a, r, psn, false);
+	if (t)
+		t->denied_late = false;
+	if (discarded)
+		return;
+	flow_incident(a, r, RD_INC_LOST_DOWNSTREAM, 1);
 	if (!t)
 		return;
 	t->denied = psn;
+	t->denied_next = r->req.next;
 	t->denied_open = true;
-	t->again_ns = 0;
+	t->again_ns = is_in_round(r, psn) ? t->round_ns : 0;
 }
 
 /* Remembers a NAK until its round begins. */

@@ -161,11 +161,14 @@ struct trouble {
 	bool fetches;  /* the current packet is a READ or an atomic */
 	bool ports_differ; /* UDP source ports of packets out of sequence differ from the first */
 	bool copies_timed, late_doubtful; /* see struct rd_side */
-	bool two_naks;	   /* the last NAK came before the round of the one before it */
-	bool leftover;	   /* only the second one is left, whose round may be invisible */
-	bool denied_open;  /* the last packet counted as lost downstream may only be late there */
-	uint32_t denied;   /* its PSN */
-	uint64_t again_ns; /* when its retransmission was captured, 0: not yet */
+	bool two_naks;	  /* the last NAK came before the round of the one before it */
+	bool leftover;	  /* only the second one is left, whose round may be invisible */
+	bool denied_open; /* the last packet counted as lost downstream may only be late there */
+	bool denied_late; /* it was late, and no NAK followed yet */
+	uint32_t denied;  /* its PSN */
+	uint32_t denied_next;	 /* the next new PSN at the time of the NAK for it */
+	uint64_t again_ns;	 /* not after its retransmission was captured, 0: it was not yet */
+	uint64_t round_ns;	 /* the beginning of the current or last round */
 	uint32_t fetch, fetch_n; /* PSNs of a READ or an atomic that was retransmitted; 0: none */
 };
 
