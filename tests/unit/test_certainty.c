@@ -181,6 +181,29 @@ static void sure_of_late(void **state)
 	}
 }
 
+/* After a millisecond of silence a packet of a gap may be a retransmission. */
+static void sure_of_late_after_silence(void **state)
+{
+	(void)state;
+	for (unsigned int silent = 0; silent < 2; silent++) {
+		struct scene s = begin();
+
+		plain(&s, 0);
+		respond(&s, ACK, 0, OK);
+		plain(&s, 1);
+		plain(&s, 3);
+		plain(&s, 4);
+		if (silent)
+			s.ns += 2000000;
+		plain(&s, 2);
+		plain(&s, 5);
+		respond(&s, ACK, 5, OK);
+		assert_certainty(&s, "reordered", silent ? RD_POSSIBLE : RD_LIKELY);
+		assert_int_equal(s.r->conversations[0].side[0].reorder_depth, silent ? 0 : 2);
+		end(&s);
+	}
+}
+
 /* In a file that is not in the order of its times, a packet out of order is no reason for a NAK. */
 static void sure_of_nak_out_of_order(void **state)
 {
@@ -553,6 +576,7 @@ int main(void)
 		cmocka_unit_test(sure_of_time),
 		cmocka_unit_test(sure_of_order),
 		cmocka_unit_test(sure_of_late),
+		cmocka_unit_test(sure_of_late_after_silence),
 		cmocka_unit_test(sure_of_nak_out_of_order),
 		cmocka_unit_test(sure_of_copies),
 		cmocka_unit_test(sure_of_copies_by_coarse_clock),

@@ -314,6 +314,12 @@ static bool is_sent_again(const struct rd_analysis *a, const struct flow *f, con
 		       a->ns > f->req.progress_ns);
 }
 
+/* After such a silence a packet may be a retransmission, though few timers are so short. */
+static bool is_slow(const struct rd_analysis *a, const struct flow *f)
+{
+	return a->ns > f->req.progress_ns + UNDER_WAY_NS;
+}
+
 /* A packet of a hole came late: the packets after it decide whether a round begins here. */
 static void late_take(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn,
 	uint32_t missing, bool follows)
@@ -327,7 +333,7 @@ static void late_take(struct rd_analysis *a, struct flow *f, struct trouble *t, 
 		f->req.late_ns = a->ns;
 		t->late_depth = 0;
 	}
-	if (depth > t->late_depth)
+	if (depth > t->late_depth && !is_slow(a, f))
 		t->late_depth = depth;
 	f->req.late_n += missing;
 	f->req.slow = true;
@@ -347,7 +353,8 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
 		round_begin(a, f, t, psn, psn, span);
 		lost_upstream(a, f, psn, t->fetches ? 1 : missing);
 	} else if (missing) {
-		t->late_doubtful |= f->ack.nak_frame && flow_sent(f, it) == SENT_UNKNOWN;
+		t->late_doubtful |=
+			(f->ack.nak_frame || is_slow(a, f)) && flow_sent(f, it) == SENT_UNKNOWN;
 		late_take(a, f, t, psn, missing, follows);
 		return;
 	} else if (follows) {

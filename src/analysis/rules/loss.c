@@ -216,6 +216,7 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 {
 	uint64_t late = count(l, RD_INC_REORDERED), responses = count(l, RD_INC_RESPONSE_REORDERED),
 		 naks = count(l, RD_INC_NAK_SEQUENCE);
+	unsigned int depth = late && !l->s->reorder_depth ? 1 : l->s->reorder_depth;
 	bool refused = naks > count(l, RD_INC_LOST_DOWNSTREAM) + count(l, RD_INC_LOST_UPSTREAM);
 
 	if (!late && (!responses || is_disordered(l)))
@@ -235,7 +236,7 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu requests (%.2g %% of them, up to %u packets late) and %llu responses "
 		"came late and are no retransmissions; %llu NAKs, %llu packets retransmitted",
-		n(late), percent(late, l->s->requests), l->s->reorder_depth, n(responses), n(naks),
+		n(late), percent(late, l->s->requests), depth, n(responses), n(naks),
 		n(count(l, RD_INC_RETRANSMITTED)));
 	filter_requests(l, f);
 	return true;
