@@ -115,7 +115,7 @@ static void sum_rules(struct rd_snapshot *s)
 
 static struct rule_sum *find_rule(const struct rd_snapshot *s, const char *rule)
 {
-	struct rule_sum key;
+	struct rule_sum key = {0};
 
 	set_text(key.rule, sizeof(key.rule), rule);
 	return bsearch(&key, s->rules, s->n_rules, sizeof(key), rule_order);
