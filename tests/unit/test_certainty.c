@@ -133,6 +133,27 @@ static void sure_of_time(void **state)
 	}
 }
 
+/* READs that come again far sooner than their responses usually do: no timer is so short. */
+static void sure_of_time_of_reads(void **state)
+{
+	(void)state;
+	for (unsigned int soon = 0; soon < 2; soon++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 12; psn++) {
+			read_request(&s, psn, 1024);
+			if (psn >= 6) {
+				s.ns += soon ? 0 : 2000000;
+				read_request(&s, psn, 1024);
+			}
+			s.ns += 100000;
+			respond(&s, RESP_ONLY, psn, OK);
+		}
+		assert_certainty(&s, "timeout", soon ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
 static void sure_of_order(void **state)
 {
 	(void)state;
@@ -574,6 +595,7 @@ int main(void)
 		cmocka_unit_test(sure_of_response_loss),
 		cmocka_unit_test(sure_of_no_response),
 		cmocka_unit_test(sure_of_time),
+		cmocka_unit_test(sure_of_time_of_reads),
 		cmocka_unit_test(sure_of_order),
 		cmocka_unit_test(sure_of_late),
 		cmocka_unit_test(sure_of_late_after_silence),

@@ -24,6 +24,17 @@ static const char *waited_text(char buf[WAITED_LEN], const struct look *l)
 	return buf;
 }
 
+/* The usual time of a response; 0: unknown. */
+static uint64_t response_time(const struct look *l)
+{
+	static const uint8_t kinds[] = {RD_LATENCY_ACK, RD_LATENCY_READ, RD_LATENCY_ATOMIC};
+
+	for (size_t i = 0; i < sizeof(kinds); i++)
+		if (latency(l, kinds[i])->n)
+			return latency(l, kinds[i])->p50;
+	return 0;
+}
+
 /*
  * Rounds that begin sooner than responses usually come are rather late effects of NAKs, or doubled
  * frames without IP identifications.
@@ -31,7 +42,7 @@ static const char *waited_text(char buf[WAITED_LEN], const struct look *l)
 static bool is_no_timer(const struct look *l)
 {
 	return count(l, RD_INC_REORDERED) || count(l, RD_INC_REORDERED_DOWNSTREAM) ||
-	       latency(l, RD_LATENCY_TIMEOUT)->p50 * 2 < latency(l, RD_LATENCY_ACK)->p50;
+	       latency(l, RD_LATENCY_TIMEOUT)->p50 * 2 < response_time(l);
 }
 
 /* Few and short waits, where most rounds have a NAK or a missing response: theirs was missed. */
