@@ -53,7 +53,7 @@ on reversed --rate 20000 -- -Q in -a duration:1
 has "rules are the other way round: a warning" "$tmp/log" 'rule for received frames delivers the other ones: leave --direction out'
 is "rules are the other way round: nothing is left" "$(state)" "$clean"
 
-on yes --dev "link=ib,name=mlx5_9" --fault cqe=no_qp,frame=50 --rate 5000 -- -Z root -c 120
+on yes --dev "link=ib,name=mlx5_9" --gen count=1000000,size=300 --fault cqe=no_qp,frame=50 --rate 5000 -- -Z root -c 120
 is "a queue that is replaced: exit status" $? 0
 has "a queue that is replaced: attached again" <(state 2) '^most 2 commands 10 '
 is "a queue that is replaced: detached before it is destroyed" "$(state)" "$clean"
