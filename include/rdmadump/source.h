@@ -48,7 +48,7 @@ struct rd_source_stats {
 	bool loss_own; /* a counter of the device is bound to this source's queue pair alone */
 	unsigned int loss_delay_ms;	   /* longest delay of the counters */
 	const struct rd_error *stop_error; /* what stop() could not undo; NULL: nothing */
-	uint64_t gaps;			   /* times that the queue failed and was restored */
+	uint64_t gaps;			   /* times that the queue failed */
 	uint64_t left_out; /* not delivered: of another link type than that of the output */
 	unsigned int n_loss;
 	struct {

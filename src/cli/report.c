@@ -168,8 +168,8 @@ static void report_text(const struct capture_run *r)
 	if (r->result->gaps)
 		fprintf(stderr,
 			"  the receive queue failed %" PRIu64
-			" times and was recovered; an unknown number of frames is missing there\n",
-			r->result->gaps);
+			" time%s; an unknown number of frames is missing there\n",
+			r->result->gaps, r->result->gaps == 1 ? "" : "s");
 	if (r->result->end == RD_END_MEMORY)
 		fprintf(stderr, "  the memory of -M was full: the capture ended there\n");
 	loss_advise(r);
