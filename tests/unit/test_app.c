@@ -381,6 +381,29 @@ static void nvme_ports(void **state)
 	assert_int_equal(app->port, 5555);
 	end(&s);
 
+	/* The private data are missing: 64 and 16 bytes of anything with two equal numbers may be
+	 * meant. */
+	s = begin();
+	connects(&s, 4420, NULL, 0);
+	command(&s, 500, 0x01, 1, 4096);
+	completes(&s, 1000, 1, 0);
+	assert_int_equal(application(&s)->certainty, RD_LIKELY);
+	end(&s);
+
+	/* All signs, and a message that is none of NVMe; then most are none. */
+	for (uint32_t wrong = 1; wrong <= 4; wrong += 3) {
+		s = begin();
+		connects_nvme(&s, 4420, 3);
+		command(&s, 500, 0x01, 1, 4096);
+		completes(&s, 1000, 1, 0);
+		for (uint32_t i = 0; i < wrong; i++)
+			message(&s, false, SEND_ONLY, 501 + i, text, sizeof(text));
+		app = application(&s);
+		assert_int_equal(app->misfits, wrong);
+		assert_int_equal(app->certainty, wrong == 1 ? RD_LIKELY : RD_POSSIBLE);
+		end(&s);
+	}
+
 	s = begin();
 	connects(&s, 4420, NULL, 0);
 	message(&s, false, SEND_ONLY, 500, text, sizeof(text));
