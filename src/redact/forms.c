@@ -13,6 +13,8 @@
 #define GROUPS_MAX 20 /* bytes of an IPoIB hardware address: flags and QPN, GID */
 #define IPOIB_GID  4
 
+#define VERSION_MOST 9 /* first number of a version of four */
+
 static bool is_digit(char c)
 {
 	return isxdigit((unsigned char)c) != 0;
@@ -240,11 +242,16 @@ static bool netdev(struct rd_redact *r, const char *text, size_t left, struct fo
 /* --- IP -----------------------------------------------------------------------------------------
  */
 
-/* "5.8-2.0.3.0" and "2.0.3.0-1" are versions; "10.0.0.1-10.0.0.9" is none. */
-static bool is_version(const char *text, size_t at, size_t n, size_t len)
+/*
+ * "5.8-2.0.3.0" and "2.0.3.0-1" are versions, whose numbers are small; "10.0.0.1-10.0.0.9" and
+ * "10.0.0.1-24" are none. What is in doubt is replaced.
+ */
+static bool is_version(const char *text, size_t at, size_t n, size_t len, uint8_t major)
 {
 	size_t from = at, dots = 0;
 
+	if (major > VERSION_MOST)
+		return false;
 	if (at + n + 1 < len && text[at + n] == '-' && isdigit((unsigned char)text[at + n + 1])) {
 		for (size_t i = at + n + 1;
 			i < len && (isdigit((unsigned char)text[i]) || text[i] == '.'); i++)
@@ -272,11 +279,12 @@ static bool ipv4(struct rd_redact *r, const char *text, size_t at, size_t len, s
 	if (n < 7 || n >= sizeof(copy) ||
 		(at + n < len && name_is_word((unsigned char)text[at + n])))
 		return false;
-	if (at && text[at - 1] == '.')
+	/* Part of a longer number; "dump.10.0.0.1.pcap" is none. */
+	if (at > 1 && text[at - 1] == '.' && isdigit((unsigned char)text[at - 2]))
 		return false;
 	memcpy(copy, text + at, n);
 	copy[n] = '\0';
-	if (inet_pton(AF_INET, copy, ip) != 1 || is_version(text, at, n, len))
+	if (inet_pton(AF_INET, copy, ip) != 1 || is_version(text, at, n, len, ip[0]))
 		return false;
 	rd_redact_ipv4(r, ip);
 	inet_ntop(AF_INET, ip, f->to, sizeof(f->to));

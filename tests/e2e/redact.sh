@@ -30,7 +30,7 @@ done
 
 "$RDMADUMP" --version | grep -q '^  libarchive' || tap_done
 chmod 755 "$tmp"
-mkdir "$tmp/work" "$tmp/bin" && cd "$tmp/work" || exit 1
+mkdir "$tmp/desk" "$tmp/bin" && cd "$tmp/desk" || exit 1
 export PATH=$tmp/bin:$PATH
 tool() { printf '#!/bin/sh\n%s\n' "$2" >"$tmp/bin/$1" && chmod 755 "$tmp/bin/$1"; }
 tool ofed_info 'printf "OFED-5.8-2.0.3.0:\nfrom /home/alice17/build by alice17\n" >&2; echo 172.29.3.4; exit 7'
@@ -48,7 +48,7 @@ sys.stdout.buffer.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1
 echo result >"selftest-$(uname -n)-mlx5_0.tar.zst"
 export RDMADUMP tmp
 model --gen count=100000000,size=60-1400 --rate 5000 -- "$RDMADUMP" bundle --redact -w b.tar.zst --timeout 100 --json --capture 1 \
-	--file "$tmp/work/alice17/172.29.3.4.pcap" --file alice17/other.pcap --file alice17/private.pcap mlx5_0 >"$tmp/json" 2>"$tmp/err"
+	--file "$tmp/desk/alice17/172.29.3.4.pcap" --file alice17/other.pcap --file alice17/private.pcap mlx5_0 >"$tmp/json" 2>"$tmp/err"
 is "a redacted bundle: exit status" $? 0
 is "bundle and map, both private" "$(stat -c '%n %a' b.tar.zst* | tr '\n' ' ')" "b.tar.zst 600 b.tar.zst.map 600 "
 has "the log says where the map is" "$tmp/err" 'b.tar.zst.map .*keep it'
