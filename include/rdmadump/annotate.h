@@ -23,7 +23,7 @@ struct rd_comment {
 struct rd_annotation {
 	const struct rd_comment *comments; /* ordered by frame */
 	size_t n_comments;
-	const char *application; /* in the section header of what was no pcapng file */
+	const char *application; /* in the section header, if the input was not a pcapng file */
 	/* UTF-8 text of an item, to be freed by the caller; NULL: out of memory. */
 	char *(*text)(const void *ctx, size_t item);
 	const void *text_ctx;
@@ -42,7 +42,7 @@ struct rd_annotation {
 
 /*
  * Copies all frames that a reader finds in the bytes of `read`. Returns 0; 1 with *err if the file
- * is damaged or ends early: all before that is copied; -1 with *err: RD_CLASS_DEVICE if it is no
+ * is damaged or ends early: all before that is copied; -1 with *err: RD_CLASS_DEVICE if it is not a
  * capture, RD_CLASS_OUTPUT if put() failed, RD_CLASS_PARTIAL if there is no memory.
  */
 int rd_annotate(struct rd_annotation *a, rd_read_fn *read, void *read_ctx, const char *name,

@@ -24,7 +24,7 @@ enum rd_archive_kind {
 struct rd_archive_entry {
 	enum rd_archive_kind kind;
 	const char *path;   /* when read: untrusted, "" if it has none */
-	const char *target; /* of a symbolic link; untrusted, too */
+	const char *target; /* of a symbolic link; also untrusted */
 	uint64_t size;	    /* of a file */
 	int64_t time;	    /* of its last change, seconds since the Unix epoch */
 };

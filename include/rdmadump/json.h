@@ -7,6 +7,8 @@
 #define RDMADUMP_JSON_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -14,7 +16,7 @@
  * NULL.
  */
 json_t *rd_json_string(const char *text);
-/* The same; JSON null for "", too. */
+/* The same; JSON null also for "". */
 json_t *rd_json_text(const char *text);
 
 /*
@@ -26,5 +28,18 @@ json_t *rd_json_u64(uint64_t n);
 json_t *rd_json_u64_or_null(uint64_t n);
 /* Reads what rd_json_u64() wrote. 0 if the value is absent or not a number from 0 to 2^64 - 1. */
 uint64_t rd_json_u64_value(const json_t *value);
+
+struct rd_json_failure {
+	int errnum;    /* it cannot be read; 0: it can */
+	bool too_long; /* more than `most` bytes */
+	json_error_t why;
+};
+
+/*
+ * Reads a file of at most `most` bytes (as a tree they are several times as many); `flags` of
+ * jansson. NULL with the reason.
+ */
+json_t *rd_json_read_file(
+	const char *path, uint64_t most, size_t flags, struct rd_json_failure *failure);
 
 #endif

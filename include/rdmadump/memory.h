@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where the pages of a mapping are taken from. */
+/* NUMA placement of the pages of a mapping. */
 #ifndef RDMADUMP_MEMORY_H
 #define RDMADUMP_MEMORY_H
 

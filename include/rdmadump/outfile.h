@@ -51,6 +51,12 @@ struct rd_outfile {
 int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
 	struct rd_error *err);
 /*
+ * The same for a name that this program made, and others can foresee: no link is followed, and no
+ * FIFO waited for.
+ */
+int rd_outfile_open_own(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
+	struct rd_error *err);
+/*
  * Makes a new file of mode 0600; `path` ends with "XXXXXX", which becomes what no other file has.
  * 0, or -1 with RD_CLASS_OUTPUT.
  */
@@ -66,6 +72,12 @@ int rd_outfile_begin(const struct rd_outfile *f, const char *path, struct rd_err
 bool rd_outfile_claim(const struct rd_outfile *f, struct rd_inputs *taken);
 /* Closes it, and removes it if rd_outfile_open() created it. Does nothing if it is not open. */
 void rd_outfile_abandon(struct rd_outfile *f, const char *path);
+
+/*
+ * $TMPDIR, else "/tmp". Root's TMPDIR counts only if no other user may rename what is in it, or the
+ * directory itself: with a warning. Valid as long as the environment stays.
+ */
+const char *rd_temporary_directory(void);
 
 /* Writes all bytes, also where a signal comes in between. 0, or -1 with errno. */
 int rd_write_whole(int fd, const void *bytes, size_t n);

@@ -33,7 +33,7 @@ struct rd_rewrite {
 /*
  * Copies what a reader finds in the bytes of `read`: known blocks and options only. Returns 0; 1
  * with *err if the file is damaged or ends early: all before that is copied; -1 with *err:
- * RD_CLASS_DEVICE if it is no capture or a frame cannot be changed, RD_CLASS_OUTPUT if put()
+ * RD_CLASS_DEVICE if it is not a capture or a frame cannot be changed, RD_CLASS_OUTPUT if put()
  * failed, RD_CLASS_PARTIAL if there is no memory.
  */
 int rd_rewrite(struct rd_rewrite *w, rd_read_fn *read, void *read_ctx, const char *name,

@@ -68,7 +68,7 @@ enum rd_write_mode {
 
 enum rd_sync {
 	RD_SYNC_NONE,	  /* the kernel decides when data reaches the disk */
-	RD_SYNC_FILE,	  /* a file is on the disk before it counts as closed */
+	RD_SYNC_FILE,	  /* a file is synced to the disk before it is reported as closed */
 	RD_SYNC_PERIODIC, /* every 32 MiB are forced to the disk */
 };
 
@@ -98,7 +98,7 @@ struct rd_dump {
 struct rd_retention {
 	uint64_t pre_ns, post_ns;
 	uint64_t holdoff_ns; /* after the end of a file triggers are ignored for so long */
-	/* Files of this name that are there already count, too. */
+	/* Existing files of this name are counted as well. */
 	unsigned int files; /* most files; 0: no limit */
 	uint64_t bytes;	    /* most bytes of all files together, headers included; 0: no limit */
 	/* Within rd_sink_open(): so many are there. May be NULL. */
@@ -129,7 +129,7 @@ struct rd_sink_config {
 	struct rd_rotation rotation;
 };
 
-/* What was written so far. */
+/* Statistics of the data written up to now. */
 struct rd_sink_stats {
 	uint64_t written;    /* frames */
 	uint64_t unwritten;  /* frames that were encoded and could not be written */
@@ -251,7 +251,7 @@ bool rd_sink_ended(const struct rd_sink *sink);
 bool rd_sink_failed(const struct rd_sink *sink);
 void rd_sink_read_stats(const struct rd_sink *sink, struct rd_sink_stats *stats);
 
-/* What a trigger did. */
+/* The effect of a trigger. */
 enum rd_triggered {
 	RD_TRIGGER_BEGINS,  /* a file begins with the frames around it */
 	RD_TRIGGER_EXTENDS, /* the file before goes on */
@@ -278,6 +278,13 @@ const char *rd_compression_of(const char *path);
  * Whether the header's comment can be overwritten when the file is complete: not in a pipe or zst.
  */
 bool rd_header_rewritable(const char *path, const char *compression);
+/* Length of a path without its ending, including that of a compression. */
+size_t rd_stem_of(const char *path);
+/*
+ * The number in a file's name of a series (RD_NAMES_DUMPCAP) whose path ends with `base`: 1 for
+ * "a_00001_20261121031500", followed by `ending`, and "a.pcapng". 0: it is another file.
+ */
+unsigned int rd_series_number(const char *name, const char *base, const char *ending);
 /* "gz, zst": the compressions that this program supports. */
 const char *rd_compressions(void);
 /* "buffered, direct, uring": the write modes that this program supports. */

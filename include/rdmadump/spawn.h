@@ -13,6 +13,10 @@
  */
 int rd_spawn(pid_t *pid, char *const argv[], int out);
 
+#define RD_SPAWN_FILE "/proc/self/fd/3" /* what `file` of rd_spawn_with_file() is there */
+/* The same; the descriptor `file` is also inherited, as 3. */
+int rd_spawn_with_file(pid_t *pid, char *const argv[], int out, int file);
+
 /*
  * In a process that was forked for a part of the work: standard input and output become /dev/null,
  * and all others but standard error and keep[] are closed; -1 in keep[] is ignored. Sorts keep[].

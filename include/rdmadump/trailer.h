@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define RD_TRAILER_MOST	  6 /* bytes of ICRC and VCRC */
-#define RD_TRAILER_ENOUGH 8 /* packets, fewer of which show nothing */
+#define RD_TRAILER_ENOUGH 8 /* packets; fewer are not significant */
 
 /*
  * Bytes to append for a packet to end with ICRC and VCRC: 0, 2 or 6. 0 also if its end cannot be

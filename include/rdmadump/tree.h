@@ -23,7 +23,7 @@ struct rd_tree_item {
 	enum rd_tree_kind kind;
 	const char *path; /* below the root: "sys/class/net/eth0/mtu" */
 	const char *bytes;
-	size_t n; /* the content of a file, the target of a link, with a NUL behind it */
+	size_t n; /* the content of a file, the target of a link, terminated by NUL */
 };
 
 /* Not 0 ends the walk. */

@@ -69,7 +69,7 @@ static bool parse_prefix(char *text, bool gid, struct rd_prefix *out)
 	return true;
 }
 
-/* How an entry must look, for error messages. */
+/* The format of an entry, for error messages. */
 struct address_kind {
 	bool gid;
 	const char *name, *todo;

@@ -45,7 +45,7 @@ struct expression {
 	uint32_t skip; /* bytes of the frame before the part that the program sees */
 };
 
-/* What libpcap compiles for a link. */
+/* The link type and offset for which libpcap compiles the filter. */
 struct target {
 	int dlt;
 	uint32_t skip;

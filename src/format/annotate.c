@@ -19,7 +19,7 @@
 
 struct job {
 	struct rd_annotation *a;
-	bool begun;   /* the section of what was no pcapng file is written */
+	bool begun;   /* the section header is written, for input other than pcapng */
 	bool swapped; /* byte order of the current section */
 	int errnum;   /* of put(), 0: all is written */
 	bool no_memory;
@@ -299,7 +299,7 @@ static void erf_put_record(
 
 	if (!j->begun)
 		section_begin(j, r);
-	if (wire) /* padding is no packet for any reader */
+	if (wire) /* readers do not take padding for a packet */
 		record_put(j, erf_timestamp_ns(rd_le64(p)), p, (uint32_t)len,
 			wire > len ? wire : (uint32_t)len, is_frame);
 }

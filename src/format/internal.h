@@ -76,7 +76,9 @@ static inline uint64_t erf_timestamp_ns(uint64_t timestamp)
 static inline void erf_put(uint8_t *p, uint64_t timestamp, const struct rd_frame *f, uint64_t type,
 	uint64_t record_len, uint64_t wire_len)
 {
-	uint64_t flags = ERF_FLAG_VARYING | (f->iface & ERF_FLAG_PORT) |
+	unsigned int port =
+		f->flags & RD_FRAME_HAS_PORT ? f->flags >> RD_FRAME_PORT_SHIFT : f->iface;
+	uint64_t flags = ERF_FLAG_VARYING | (port & ERF_FLAG_PORT) |
 			 (f->flags & RD_FRAME_CRC_ERROR ? ERF_FLAG_RXERROR : 0);
 
 	rd_put_le64(p, timestamp);

@@ -8,6 +8,7 @@
 #define ERF_EXTENSION 8 /* bytes; the top bit of the first one: another extension follows */
 #define ERF_ALIGN     8 /* cards pad records to multiples of this */
 #define PROBE_RECORDS 16
+#define PROBE_SECONDS 3600 /* between records that are padded further */
 
 /* The known types; records of other types are passed on with their ERF headers. */
 static const struct erf_type {
@@ -123,6 +124,8 @@ enum step erf_unwrap(struct rd_reader *r, struct file_iface *f, struct rd_frame 
 			return STEP_FAIL;
 	}
 	frame->iface = (uint16_t)index;
+	frame->flags |=
+		(uint8_t)(RD_FRAME_HAS_PORT | (p[9] & ERF_FLAG_PORT) << RD_FRAME_PORT_SHIFT);
 	if (p[9] & ERF_FLAG_RXERROR)
 		frame->flags |= RD_FRAME_CRC_ERROR;
 	if (type && type->counts_loss)
@@ -143,9 +146,18 @@ enum step erf_unwrap(struct rd_reader *r, struct file_iface *f, struct rd_frame 
 	return STEP_FRAME;
 }
 
+/* Cards that write records of one length pad more. Timestamps tell them from other bytes. */
+static bool is_near(const uint8_t *p, const uint8_t *other)
+{
+	const uint64_t a = rd_le64(p) >> 32, b = rd_le64(other) >> 32;
+
+	return (a > b ? a - b : b - a) <= PROBE_SECONDS;
+}
+
 /* ERF has no magic number: the first records must all be plausible. */
 static bool probe(const uint8_t *data, size_t len)
 {
+	const uint8_t *before = NULL;
 	size_t used = 0;
 	unsigned int n;
 
@@ -163,9 +175,12 @@ static bool probe(const uint8_t *data, size_t len)
 		headers = headers_len(p, record);
 		if (!headers)
 			return false;
-		if (!type->no_frame && record > headers + rd_be16(p + 14) + ERF_ALIGN)
-			return false;
 		used += record;
+		if (!type->no_frame && record > headers + rd_be16(p + 14) + ERF_ALIGN &&
+			!(before && is_near(p, before)) &&
+			!(len - used >= ERF_HEADER && is_near(p, data + used)))
+			return false;
+		before = p;
 	}
 	return n > 0;
 }

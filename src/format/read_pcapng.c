@@ -79,6 +79,7 @@ static enum step section_next(struct rd_reader *r, struct rd_view *v)
 		return reader_damaged(r, "pcapng version %u.%u, only 1 is known",
 			reader_u16(r, fixed + 4), reader_u16(r, fixed + 6));
 	r->n_file_ifaces = 0;
+	r->n_sections++;
 	if (r->has_section)
 		return STEP_OTHER;
 	r->has_section = true;

@@ -108,6 +108,7 @@ struct rd_reader {
 
 	struct rd_section section;
 	bool has_section;
+	unsigned int n_sections; /* of pcapng, begun so far */
 	struct rd_iface *ifaces;
 	struct iface_extra *extras; /* same index as ifaces */
 	unsigned int n_ifaces, ifaces_room;

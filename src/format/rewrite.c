@@ -182,7 +182,7 @@ static void option_put(struct rewriting *j, uint16_t code, const void *bytes, si
 	pad(j);
 }
 
-/* The first `keep` bytes stay in front of the text. */
+/* The first `keep` bytes stay before the text. */
 static void text_put(
 	struct rewriting *j, uint16_t code, const uint8_t *bytes, size_t len, size_t keep)
 {

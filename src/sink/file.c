@@ -170,7 +170,7 @@ static const struct file_mark *start_before(const struct file *f, size_t reserve
 	return NULL;
 }
 
-/* Cuts the file back to the first `keep` bytes, which are `kept` frames, behind `m`. */
+/* Truncates the file to the first `keep` bytes (`kept` frames) after `m`. */
 static void cut_behind(
 	struct file *f, struct file_mark m, size_t keep, const struct frame_counts *kept)
 {

@@ -101,7 +101,8 @@ int output_open(
 	if (strcmp(path, "-") == 0) {
 		if (open_stdout(out, inputs, err) < 0)
 			return -1;
-	} else if (rd_outfile_open(&out->file, path, inputs, err) < 0) {
+	} else if ((out->own_name ? rd_outfile_open_own : rd_outfile_open)(
+			   &out->file, path, inputs, err) < 0) {
 		return -1;
 	}
 	if (out->file.fd >= 0)

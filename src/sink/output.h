@@ -33,6 +33,7 @@ struct output {
 	int fd;
 	struct rd_outfile file; /* not open for stdout */
 	bool regular;		/* can be truncated and rewritten */
+	bool own_name;		/* of the next file: made here, rd_outfile_open_own() */
 	bool grown;		/* another program also writes to it; reported once */
 	uint64_t offset;	/* bytes in the file so far */
 	const char *path;

@@ -368,7 +368,7 @@ static void await(struct rd_sink *s, uint64_t ns)
 	struct pollfd pfd = {.fd = f->full.fd, .events = POLLIN};
 	const struct timespec t = {.tv_nsec = (long)ns};
 
-	/* closing and triggers wake the ring, too */
+	/* closing and triggers also wake the ring */
 	if (!rd_ring_about_to_sleep(&f->full))
 		return;
 	if (!atomic_load_explicit(&s->closing, memory_order_acquire) &&
@@ -477,7 +477,7 @@ size_t rd_sink_memory(const struct rd_sink *s, bool *locked)
 	return sum;
 }
 
-/* Later there is nobody who could choose another directory. */
+/* Later the user can no longer choose another directory. */
 static int check_directory(const struct rd_sink *s, struct rd_error *err)
 {
 	char *copy = strdup(s->config.path), *dir = copy ? dirname(copy) : NULL;

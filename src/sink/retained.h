@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The chunks of a sink that retains frames: a ring of full ones, the oldest of which is returned
- * when the lane needs it or when its frames are too old for any trigger. */
+/*
+ * The chunks of a sink that retains frames: a ring of full chunks. The oldest one is returned when
+ * the lane needs it or when its frames are too old for any trigger.
+ */
 #ifndef RDMADUMP_SINK_RETAINED_H
 #define RDMADUMP_SINK_RETAINED_H
 

@@ -41,8 +41,7 @@ void series_fini(struct series *s)
 	free(s->path);
 }
 
-/* Length of the name without its ending, including that of a compression. */
-static size_t stem_of(const char *path)
+size_t rd_stem_of(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	size_t end = strlen(path);
@@ -56,11 +55,9 @@ static size_t stem_of(const char *path)
 	return end;
 }
 
-/* The number of a file that name_dumpcap() named; 0: it is another file. */
-static unsigned int number_of(const char *name, const char *base, size_t stem)
+unsigned int rd_series_number(const char *name, const char *base, const char *ending)
 {
-	const size_t digits = strlen("20261121031500");
-	const char *ending = base + stem;
+	const size_t digits = strlen("20261121031500"), stem = rd_stem_of(base);
 	unsigned long number;
 	char *end;
 
@@ -83,7 +80,7 @@ void series_find(struct series *s, struct series_found *found)
 
 	*found = (struct series_found){0};
 	while (d && (e = readdir(d))) {
-		unsigned int number = number_of(e->d_name, base, stem_of(base));
+		unsigned int number = rd_series_number(e->d_name, base, base + rd_stem_of(base));
 
 		if (!number || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 			!S_ISREG(st.st_mode))
@@ -101,7 +98,7 @@ void series_find(struct series *s, struct series_found *found)
 /* base_00001_20261121031500.pcapng, the naming of dumpcap. */
 static void name_dumpcap(struct series *s, const struct tm *tm)
 {
-	size_t stem = stem_of(s->base);
+	size_t stem = rd_stem_of(s->base);
 	char when[32];
 
 	strftime(when, sizeof(when), "%Y%m%d%H%M%S", tm);

@@ -192,9 +192,10 @@ int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err)
 
 int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
 {
-	return series_next(&s->series, first_ns, err) < 0
-		       ? -1
-		       : file_open(&s->file, s->series.path, err);
+	if (series_next(&s->series, first_ns, err) < 0)
+		return -1;
+	s->file.out.own_name = strcmp(s->series.path, s->config.path) != 0;
+	return file_open(&s->file, s->series.path, err);
 }
 
 int writer_begin_file(struct rd_sink *s, struct rd_error *err)

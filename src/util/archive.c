@@ -11,12 +11,14 @@
 #include <archive_entry.h>
 
 #define BLOCK_BYTES 65536
+#define PASSED_MAX  ((uint64_t)64 << 30) /* bytes of members that nobody reads: seconds */
 
 struct rd_archive {
 	struct archive *a;
 	struct archive_entry *entry;
 	const char *todo;
 	bool reads;
+	uint64_t left, passed; /* bytes: of this member, not read of earlier ones */
 	char name[512];
 	char directory[4096]; /* without "/" at the end */
 };
@@ -192,8 +194,14 @@ int rd_archive_next(struct rd_archive *a, struct rd_archive_entry *e, struct rd_
 	struct archive_entry *entry;
 	const char *path, *target;
 	int64_t size;
-	int rc = archive_read_next_header(a->a, &entry);
+	int rc;
 
+	/* Some bytes of a compressed archive can stand for terabytes. */
+	if (a->left > PASSED_MAX || (a->passed += a->left) > PASSED_MAX)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, a->todo,
+			"'%s' has members of more than %u GiB", a->name,
+			(unsigned int)(PASSED_MAX >> 30));
+	rc = archive_read_next_header(a->a, &entry);
 	if (rc == ARCHIVE_EOF)
 		return 0;
 	if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
@@ -203,6 +211,7 @@ int rd_archive_next(struct rd_archive *a, struct rd_archive_entry *e, struct rd_
 		path = without_slash(a, path);
 	target = archive_entry_symlink(entry);
 	size = archive_entry_size(entry);
+	a->left = size > 0 ? (uint64_t)size : 0;
 	*e = (struct rd_archive_entry){.kind = kind_of(entry),
 		.path = path ? path : "",
 		.target = target ? target : "",
@@ -215,7 +224,10 @@ ssize_t rd_archive_get(struct rd_archive *a, void *buf, size_t n, struct rd_erro
 {
 	la_ssize_t got = archive_read_data(a->a, buf, n);
 
-	return got < 0 ? fail_read(a, err) : (ssize_t)got;
+	if (got < 0)
+		return fail_read(a, err);
+	a->left -= (uint64_t)got < a->left ? (uint64_t)got : a->left;
+	return (ssize_t)got;
 }
 
 void rd_archive_free(struct rd_archive *a)

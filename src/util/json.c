@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Text of unknown encoding and unsigned numbers as JSON. */
+/* Text of unknown encoding and unsigned numbers as JSON; files of JSON. */
+#include <errno.h>
 #include <rdmadump/json.h>
 #include <rdmadump/printable.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 json_t *rd_json_string(const char *text)
@@ -39,4 +41,37 @@ uint64_t rd_json_u64_value(const json_t *value)
 	if (json_is_integer(value))
 		return (uint64_t)json_integer_value(value);
 	return real < 18446744073709551615.0 ? (uint64_t)real : UINT64_MAX;
+}
+
+struct input {
+	FILE *file;
+	uint64_t left;
+	struct rd_json_failure *failure;
+};
+
+static size_t read_some(void *buffer, size_t room, void *ctx)
+{
+	struct input *in = ctx;
+	size_t n = fread(buffer, 1, room, in->file);
+
+	if (ferror(in->file))
+		in->failure->errnum = errno ? errno : EIO;
+	in->failure->too_long = n > in->left;
+	in->left -= n < in->left ? n : in->left;
+	return in->failure->too_long || in->failure->errnum ? (size_t)-1 : n;
+}
+
+json_t *rd_json_read_file(
+	const char *path, uint64_t most, size_t flags, struct rd_json_failure *failure)
+{
+	struct input in = {.file = fopen(path, "re"), .left = most, .failure = failure};
+	json_t *json;
+
+	*failure = (struct rd_json_failure){.errnum = in.file ? 0 : errno};
+	if (!in.file)
+		return NULL;
+	errno = 0;
+	json = json_load_callback(read_some, &in, flags, &failure->why);
+	fclose(in.file);
+	return json;
 }

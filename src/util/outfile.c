@@ -28,6 +28,10 @@ static const char *open_advice(int errnum)
 		return "give a file name, not a directory";
 	case EROFS:
 		return "choose a file system that is not read-only";
+	case ELOOP:
+		return "it is a link that could lead to any file: remove it";
+	case ENXIO:
+		return "it is a FIFO that nobody reads: remove it";
 	case ENOSPC:
 	case EDQUOT:
 		return "free some space or choose another file system";
@@ -85,13 +89,13 @@ bool rd_inputs_have(const struct rd_inputs *inputs, const char *path)
  * The second open() keeps O_CREAT: only with it does the kernel refuse another user's file in a
  * directory like /tmp (fs.protected_regular, fs.protected_fifos).
  */
-static int open_or_create(const char *path, bool *created)
+static int open_or_create(const char *path, int flags, bool *created)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PRIVATE_MODE);
 
 	*created = fd >= 0;
 	if (fd < 0 && errno == EEXIST)
-		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, PRIVATE_MODE);
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, PRIVATE_MODE);
 	return fd;
 }
 
@@ -102,13 +106,13 @@ static int refuse(struct rd_outfile *f, const char *path, enum rd_class class, i
 	return rd_fail(err, class, errnum, todo, "%s '%s'", what, path);
 }
 
-int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
-	struct rd_error *err)
+static int open_file(struct rd_outfile *f, const char *path, int flags,
+	const struct rd_inputs *inputs, struct rd_error *err)
 {
 	struct stat st;
 
 	*f = (struct rd_outfile){.fd = -1};
-	f->fd = open_or_create(path, &f->created);
+	f->fd = open_or_create(path, flags, &f->created);
 	if (f->fd < 0 || fstat(f->fd, &st) < 0)
 		return refuse(f, path, RD_CLASS_OUTPUT, errno, open_advice(errno),
 			"cannot write to", err);
@@ -117,6 +121,23 @@ int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inpu
 		return refuse(f, path, RD_CLASS_USAGE, 0,
 			"it was not touched: give the output another name",
 			"the output would overwrite a file that is read:", err);
+	return 0;
+}
+
+int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
+	struct rd_error *err)
+{
+	return open_file(f, path, 0, inputs, err);
+}
+
+int rd_outfile_open_own(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
+	struct rd_error *err)
+{
+	if (open_file(f, path, O_NOFOLLOW | O_NONBLOCK, inputs, err) < 0)
+		return -1;
+	/* The flag was for open() alone. */
+	if (!f->created)
+		fcntl(f->fd, F_SETFL, 0);
 	return 0;
 }
 

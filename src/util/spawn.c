@@ -53,13 +53,13 @@ void rd_descriptors_keep(int *keep, size_t n)
 }
 
 #ifdef HAVE_POSIX_SPAWN_FILE_ACTIONS_ADDCLOSEFROM_NP
-static int close_all_others(posix_spawn_file_actions_t *actions)
+static int close_all_others(posix_spawn_file_actions_t *actions, int last)
 {
-	return posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+	return posix_spawn_file_actions_addclosefrom_np(actions, last + 1);
 }
 #else
 /* For glibc before 2.34. Other threads open descriptors with O_CLOEXEC only. */
-static int close_all_others(posix_spawn_file_actions_t *actions)
+static int close_all_others(posix_spawn_file_actions_t *actions, int last)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	const struct dirent *d;
@@ -70,7 +70,7 @@ static int close_all_others(posix_spawn_file_actions_t *actions)
 	while (rc == 0 && (d = readdir(dir))) {
 		int fd = atoi(d->d_name);
 
-		if (fd > STDERR_FILENO && fd != dirfd(dir))
+		if (fd > last && fd != dirfd(dir))
 			rc = posix_spawn_file_actions_addclose(actions, fd);
 	}
 	closedir(dir);
@@ -82,9 +82,10 @@ static int close_all_others(posix_spawn_file_actions_t *actions)
  * The command inherits only standard output and error: with a packet socket it could send frames,
  * and from standard input it could read a part of the capture.
  */
-static int spawn(pid_t *pid, char *const argv[], int out, const posix_spawnattr_t *attr)
+static int spawn(pid_t *pid, char *const argv[], int out, int file, const posix_spawnattr_t *attr)
 {
 	posix_spawn_file_actions_t actions;
+	int last = file >= 0 ? STDERR_FILENO + 1 : STDERR_FILENO;
 	int rc = posix_spawn_file_actions_init(&actions);
 
 	if (rc)
@@ -92,15 +93,17 @@ static int spawn(pid_t *pid, char *const argv[], int out, const posix_spawnattr_
 	rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	if (rc == 0 && out >= 0)
 		rc = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	if (rc == 0 && file >= 0)
+		rc = posix_spawn_file_actions_adddup2(&actions, file, last);
 	if (rc == 0)
-		rc = close_all_others(&actions);
+		rc = close_all_others(&actions, last);
 	if (rc == 0)
 		rc = posix_spawnp(pid, argv[0], &actions, attr, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	return rc;
 }
 
-int rd_spawn(pid_t *pid, char *const argv[], int out)
+int rd_spawn_with_file(pid_t *pid, char *const argv[], int out, int file)
 {
 	posix_spawnattr_t attr;
 	sigset_t none, ours;
@@ -114,7 +117,12 @@ int rd_spawn(pid_t *pid, char *const argv[], int out)
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &ours);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	rc = spawn(pid, argv, out, &attr);
+	rc = spawn(pid, argv, out, file, &attr);
 	posix_spawnattr_destroy(&attr);
 	return rc;
+}
+
+int rd_spawn(pid_t *pid, char *const argv[], int out)
+{
+	return rd_spawn_with_file(pid, argv, out, -1);
 }

@@ -166,13 +166,10 @@ meddle() {
 	local name=$1 word=$2 file=$tmp/m.pcapng
 	shift 2
 	rm -f "$file"
-	MODEL_SECONDS=60 model --gen count=100000000,size=400,seed=1 --rate 20000 -- "$RDMADUMP" -d mlx5_0 --json \
+	model --gen count=100000000,size=400,seed=1 --rate 20000 -- "$RDMADUMP" -d mlx5_0 --json \
 		"${mode[@]}" -w "$file" >"$tmp/report" 2>"$tmp/log" &
 	local pid=$!
-	for _ in $(seq 200); do
-		[ "$(stat -c %s "$file" 2>/dev/null || echo 0)" -gt 200000 ] && break
-		sleep 0.05
-	done
+	wait_for 60 larger "$file" 200000
 	"$@" "$file"
 	wait $pid
 	is "$name: exit status" $? 3

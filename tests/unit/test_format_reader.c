@@ -190,6 +190,8 @@ static void test_sections(void **state)
 	r = memory_open(&k.m);
 	ifaces = rd_reader_ifaces(r, &n);
 	assert_int_equal(n, 2);
+	assert_int_equal(ifaces[0].section, 0);
+	assert_int_equal(ifaces[1].section, 0);
 	next_ok(r, &f[0]);
 	assert_memory_equal(f[0].data, "first", 5);
 	assert_int_equal(f[0].iface, 1);
@@ -200,6 +202,7 @@ static void test_sections(void **state)
 	next_ok(r, &f[2]);
 	ifaces = rd_reader_ifaces(r, &n);
 	assert_int_equal(n, 3);
+	assert_int_equal(ifaces[2].section, 1);
 	assert_int_equal(ifaces[2].link, RD_LINK_INFINIBAND);
 	assert_int_equal(f[2].iface, 2);
 	assert_int_equal(f[2].caplen, 3);
@@ -424,7 +427,9 @@ static void test_erf(void **state)
 			assert_int_equal(rd_reader_ifaces(r, &n)[f.iface].link, want[i].link);
 			assert_int_equal(f.caplen, want[i].caplen);
 			assert_int_equal(f.len, want[i].len);
-			assert_int_equal(f.flags, want[i].flags);
+			assert_int_equal(f.flags & RD_FRAME_CRC_ERROR, want[i].flags);
+			assert_true(f.flags & RD_FRAME_HAS_PORT);
+			assert_int_equal(f.flags >> RD_FRAME_PORT_SHIFT, want[i].iface == 2);
 			assert_int_equal(f.ts_ns, UINT64_C(1700000000500000000));
 			if (want[i].data)
 				assert_memory_equal(f.data, want[i].data, f.caplen);
@@ -434,6 +439,57 @@ static void test_erf(void **state)
 		assert_int_equal(rd_reader_next(r, &f, 1, NULL), 0);
 		assert_string_equal(rd_reader_ifaces(r, &n)[2].name, "port B");
 		rd_reader_close(r);
+		memory_free(&k.m);
+	}
+}
+
+/* Cards that write records of one length pad short ones; the time tells them from other bytes. */
+static void test_erf_padded(void **state)
+{
+	static const struct {
+		uint16_t rlen, wlen; /* of the middle one of three records */
+		uint32_t last_s;     /* added to the time of the last one */
+		uint32_t first_s;    /* and of the first one */
+		bool known;
+	} cases[] = {
+		{16 + 8, 8, 100000, 100000, true},
+		{16 + 16, 8, 100000, 100000, true},
+		{16 + 17, 8, 0, 0, true},
+		{16 + 17, 8, 3600, 3601, true},
+		{16 + 17, 8, 3601, 3600, true},
+		{16 + 17, 8, 3601, 3601, false},
+		{16 + 64, 0, 0, 0, true},
+		{16 + 64, 0, 100000, 100000, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const uint8_t zeros[64] = {0};
+		struct maker k = {0};
+		struct rd_reader *r = NULL;
+		struct rd_error err = {0};
+		struct rd_frame f;
+
+		erf_head(&k, 21, 4, 24, 0, 8);
+		bytes(&k, "lrh+data", 8);
+		rd_put_le32(k.m.data + 4, 1700000000 + cases[i].first_s);
+		erf_head(&k, 21, 4, cases[i].rlen, 0, cases[i].wlen);
+		bytes(&k, zeros, cases[i].rlen - 16U);
+		erf_head(&k, 21, 4, 24, 0, 8);
+		bytes(&k, "lrh+data", 8);
+		rd_put_le32(k.m.data + k.m.len - 20, 1700000000 + cases[i].last_s);
+		assert_int_equal(rd_reader_open(&r, memory_read, &k.m, "test", &err),
+			cases[i].known ? 0 : -1);
+		if (cases[i].known) {
+			const uint32_t lens[] = {8, cases[i].wlen, 8};
+
+			for (size_t n = 0; n < 3; n++) {
+				next_ok(r, &f);
+				assert_int_equal(f.caplen, lens[n]);
+				assert_int_equal(f.len, lens[n]);
+			}
+			rd_reader_close(r);
+		}
 		memory_free(&k.m);
 	}
 }
@@ -509,6 +565,10 @@ static void test_strangers(void **state)
 		{"\xd4\xc3\xb2\xa1\x02\0\x04\0", "ends within the file header", 8},
 		{"\xd4\xc3\xb2\xa1\x03\0\x04\0aaaabbbbccccdddd", "pcap version 3.4", 24},
 		{"\0", "is not a capture file", 1},
+		/* Nearly ERF: longer than what it carries; an extension without room for it. */
+		{"12345678\x02\0\0\x28\0\0\0\0frame of no byte, 0, 0, 0", "is not a capture file",
+			40},
+		{"12345678\x82\0\0\x14\0\0\0\x04\0\0\0\0", "is not a capture file", 20},
 	};
 
 	(void)state;
@@ -538,6 +598,7 @@ int main(void)
 		cmocka_unit_test(test_epb_options),
 		cmocka_unit_test(test_pcapng_damage),
 		cmocka_unit_test(test_erf),
+		cmocka_unit_test(test_erf_padded),
 		cmocka_unit_test(test_erf_in_pcap),
 		cmocka_unit_test(test_erf_in_pcapng),
 		cmocka_unit_test(test_strangers),

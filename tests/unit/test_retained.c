@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WATCHDOG_S  50
+#define WATCHDOG_S  300
 #define FRAME	    1000
 #define HOUR	    UINT64_C(3600000000000)
 #define FRAMES_MOST 20000

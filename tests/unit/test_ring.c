@@ -20,7 +20,7 @@
 /* cmocka wants these before itself */
 #include <cmocka.h>
 
-#define WATCHDOG_S 50
+#define WATCHDOG_S 300
 
 #if defined(__SANITIZE_THREAD__)
 #define THREAD_SANITIZER 1

@@ -15,7 +15,7 @@
 /* cmocka wants these before itself */
 #include <cmocka.h>
 
-#define WATCHDOG_S 50
+#define WATCHDOG_S 300
 #define SECOND	   1000000000ULL
 #define NOON	   (1795262400ULL * SECOND) /* 2026-11-21 12:00:00 UTC */
 #define FILES	   6
@@ -121,6 +121,33 @@ static void test_names(void **state)
 }
 
 /* A name that becomes empty or too long is not used. */
+static void test_numbers(void **state)
+{
+	static const struct {
+		const char *name, *base, *ending;
+		unsigned int number;
+	} rows[] = {
+		{"a_00001_20261121031500.pcapng", "a.pcapng", ".pcapng", 1},
+		{"a_00012_20261121031500.json", "a.pcapng", ".json", 12},
+		{"a_00012_20261121031500.json", "a.pcapng.gz", ".json", 12},
+		{"a_100000_20261121031500.json", "a", ".json", 100000},
+		{"a_0001_20261121031500.json", "a.pcapng", ".json", 0},
+		{"a_00001_2026112103150.json", "a.pcapng", ".json", 0},
+		{"a_00001_202611210315000.json", "a.pcapng", ".json", 0},
+		{"a_00001_20261121031500.json.part", "a.pcapng", ".json", 0},
+		{"b_00001_20261121031500.json", "a.pcapng", ".json", 0},
+		{"aa_00001_20261121031500.json", "a.pcapng", ".json", 0},
+		{"a_00001.json", "a.pcapng", ".json", 0},
+		{"a.json", "a.pcapng", ".json", 0},
+		{"a_99999999999999999999_20261121031500.json", "a", ".json", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rd_series_number(rows[i].name, rows[i].base, rows[i].ending) != rows[i].number)
+			fail_msg("'%s' of '%s'", rows[i].name, rows[i].base);
+}
+
 static void test_names_odd(void **state)
 {
 	const struct rd_rotation timed = {.timed = true};
@@ -226,6 +253,44 @@ static void test_ring(void **state)
 	assert_non_null(strstr(warnings, names[4]));
 	rmdir(names[4]);
 	unlink(names[5]);
+	series_fini(&s);
+}
+
+/* Files of an earlier run: their number, their bytes, and the highest number among them. */
+static void test_find(void **state)
+{
+	static const char *const ours[] = {
+		"found_00003_20261121031500.pcap", "found_123456_20261121031500.pcap"};
+	static const char *const others[] = {"found.pcap", "fount_00009_20261121031500.pcap",
+		"found-00009_20261121031500.pcap", "found_0009_20261121031500.pcap",
+		"found_00009-20261121031500.pcap", "found_00009_2026112103150.pcap",
+		"found_00009_20261121031500.pcapng", "found_00009_20261121031500",
+		"found_4294967295_20261121031500.pcap"};
+	const struct rd_rotation rotation = {.naming = RD_NAMES_DUMPCAP};
+	struct series_found found;
+	struct series s;
+
+	(void)state;
+	series_make(&s, "found.pcap", &rotation);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		touch(others[i]);
+	series_find(&s, &found);
+	assert_int_equal(found.files, 0);
+	assert_int_equal(s.number, 0);
+	for (size_t i = 0; i < 2; i++) {
+		touch(ours[i]);
+		assert_int_equal(truncate(ours[i], 100), 0);
+	}
+	assert_int_equal(mkdir("found_200000_20261121031500.pcap", 0700), 0);
+	series_find(&s, &found);
+	assert_int_equal(found.files, 2);
+	assert_int_equal(found.bytes, 200);
+	assert_int_equal(s.number, 123456);
+	rmdir("found_200000_20261121031500.pcap");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		unlink(others[i]);
+	for (size_t i = 0; i < 2; i++)
+		unlink(ours[i]);
 	series_fini(&s);
 }
 
@@ -366,10 +431,12 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_names_odd),
 		cmocka_unit_test(test_first_frame),
 		cmocka_unit_test(test_first_frame_fails),
 		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_ring_same_names),
 		cmocka_unit_test(test_print_names),
 		cmocka_unit_test(test_command),

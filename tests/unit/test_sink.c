@@ -10,7 +10,7 @@
 
 #include "test_format.h"
 
-#define WATCHDOG_S 50
+#define WATCHDOG_S 300
 #define FRAME	   1000
 #define RECORD	   1032 /* in pcapng */
 #define BUFFER	   ((size_t)1 << 20)
@@ -27,11 +27,13 @@ struct place {
 	struct rd_sink *sink;
 	struct rd_tally tally[RD_IFACES_MAX];
 	unsigned int begun, ended, last;
+	uint64_t first_ns; /* of a chunk, if it is not the time of its first frame */
 	struct rd_file_account account[FILES_MOST + 1];
 	struct rd_sink_stats stats;
 	struct rd_error err;
 	bool quiet;
 	uint64_t number;
+	const struct rd_facts *(*facts)(void *ctx, unsigned int file, bool end);
 };
 
 static void on_begin(void *ctx)
@@ -63,7 +65,7 @@ static bool on_waiting(void *ctx, bool commands)
 }
 
 /* The only function that opens a sink. */
-static int sink_begin(struct place *p, const char *path, const char *format)
+static int sink_open(struct place *p, const char *path, const char *format)
 {
 	for (unsigned int i = 0; i < 2; i++)
 		ifaces[i] = (struct rd_iface){
@@ -76,9 +78,17 @@ static int sink_begin(struct place *p, const char *path, const char *format)
 	p->config.max_frame = FRAME;
 	if (!p->config.buffer)
 		p->config.buffer = BUFFER;
-	p->ending = (struct rd_sink_ending){
-		.begin = on_begin, .fill = on_fill, .waiting = on_waiting, .ctx = p};
-	if (rd_sink_open(&p->sink, &p->config, &p->ending, &p->err) < 0)
+	p->ending = (struct rd_sink_ending){.begin = on_begin,
+		.fill = on_fill,
+		.waiting = on_waiting,
+		.ctx = p,
+		.facts = p->facts};
+	return rd_sink_open(&p->sink, &p->config, &p->ending, &p->err);
+}
+
+static int sink_begin(struct place *p, const char *path, const char *format)
+{
+	if (sink_open(p, path, format) < 0)
 		return -1;
 	if (rd_sink_start(p->sink, &p->err) == 0)
 		return 0;
@@ -119,7 +129,7 @@ static void put(struct place *p, unsigned int i, unsigned int n, uint64_t ns, bo
 	}
 	c->frames = n;
 	c->rotate = turn;
-	c->first_ns = ns;
+	c->first_ns = p->first_ns ? p->first_ns : ns;
 	c->last_ns = ns + n - 1;
 	p->tally[i].encoded += n;
 	p->tally[i].delivered += n;
@@ -212,6 +222,57 @@ static void test_one_file(void **state)
 	assert_int_equal(p.account[1].written[0], p.number);
 	assert_int_equal(p.account[1].tally[0].delivered, p.number);
 	files_hold("one", (unsigned int[]){(unsigned int)p.number, 0}, 0);
+}
+
+/* By the file's number and whether it ends; NULL for none. */
+static const struct rd_facts *some_facts(void *ctx, unsigned int file, bool end)
+{
+	static char begun[] = "{\"kind\":\"begun\"}", ended[] = "{\"kind\":\"ended\"}";
+	static struct rd_fact fact;
+	static const struct rd_facts facts = {.fact = &fact, .n = 1};
+
+	(void)ctx;
+	if (file > 1 && !end)
+		return NULL;
+	fact.json = end ? ended : begun;
+	fact.len = strlen(fact.json);
+	return &facts;
+}
+
+/* Whether the file has these bytes, once. */
+static bool file_has(const char *path, const char *text)
+{
+	static char bytes[BUFFER];
+	FILE *f = fopen(path, "rb");
+	const char *found;
+	size_t len;
+
+	assert_non_null(f);
+	len = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	found = memmem(bytes, len, text, strlen(text));
+	if (found)
+		assert_null(
+			memmem(found + 1, len - (size_t)(found + 1 - bytes), text, strlen(text)));
+	return found != NULL;
+}
+
+/* Facts of the start are in the first file, those of the end in the last one. */
+static void test_facts(void **state)
+{
+	struct place p = {.config = {.rotation = {.frames = 10}}, .facts = some_facts};
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "facts", "pcapng"), 0);
+	put(&p, 0, 25, 1000, false);
+	assert_int_equal(sink_end(&p), 0);
+	assert_true(file_has("facts", "begun\"}"));
+	assert_false(file_has("facts", "ended\"}"));
+	assert_false(file_has("facts1", "begun\"}"));
+	assert_false(file_has("facts1", "ended\"}"));
+	assert_false(file_has("facts2", "begun\"}"));
+	assert_true(file_has("facts2", "ended\"}"));
+	files_hold("facts", (unsigned int[]){10, 10, 5, 0}, 0);
 }
 
 /* A capture that stays in memory until its end. */
@@ -323,6 +384,44 @@ static void test_rotate_time(void **state)
 	assert_int_equal(p.account[2].first_ns, 3000);
 	assert_int_equal(p.account[2].tally[0].delivered, 5);
 	files_hold("time", (unsigned int[]){7, 5, 6, 0}, 0);
+}
+
+/* A file begins at the time that orders its first frame, whose own timestamp is older here. */
+static void test_first_time(void **state)
+{
+	struct place p = {.first_ns = 1500};
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "first", "pcapng"), 0);
+	put(&p, 0, 3, 1499, false);
+	assert_int_equal(sink_end(&p), 0);
+	assert_int_equal(p.account[1].first_ns, 1500);
+	assert_int_equal(p.account[1].last_ns, 1501);
+	files_hold("first", (unsigned int[]){3, 0}, 0);
+}
+
+/* A sink that is not used leaves no file that it created, and an earlier one as it was. */
+static void test_abandon(void **state)
+{
+	struct place p = {.config = {.buffer = BUFFER}};
+	struct stat st;
+
+	(void)state;
+	for (int earlier = 0; earlier < 2; earlier++) {
+		if (earlier) {
+			FILE *f = fopen("unused", "w");
+
+			assert_non_null(f);
+			fputs("earlier", f);
+			fclose(f);
+		}
+		assert_int_equal(sink_open(&p, "unused", "pcapng"), 0);
+		rd_sink_abandon(p.sink);
+		assert_int_equal(stat("unused", &st), earlier ? 0 : -1);
+		if (earlier)
+			assert_int_equal(st.st_size, 7);
+	}
+	unlink("unused");
 }
 
 static void test_ring_of_files(void **state)
@@ -465,6 +564,36 @@ static void test_no_room(void **state)
 	files_hold("full", (unsigned int[]){(unsigned int)p.stats.written, 0}, 0);
 }
 
+/* What was written of the last block is counted for the interface of each frame. */
+static void test_no_room_for_two(void **state)
+{
+	struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED, .feeds = 2}};
+	struct rlimit old, most;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	most = (struct rlimit){.rlim_cur = 50 * RECORD, .rlim_max = old.rlim_max};
+	assert_int_equal(sink_begin(&p, "full", "pcapng"), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
+	put(&p, 0, 40, 1000, false);
+	put(&p, 1, 40, 1000, false);
+	for (unsigned int i = 0; i < 2; i++)
+		rd_feed_watermark(rd_sink_feed(p.sink, i), UINT64_MAX);
+	while (!rd_sink_failed(p.sink))
+		usleep(100);
+	assert_int_equal(sink_end(&p), -1);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_in_range(p.stats.written, 40, 50);
+	/* Both have the same times: their frames alternate. */
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_in_range(p.account[1].written[i], p.stats.written / 2,
+			p.stats.written / 2 + p.stats.written % 2);
+		assert_int_equal(p.account[1].written[i] + p.account[1].unwritten[i], 40);
+	}
+	unlink("full");
+}
+
 /* Wherever the disk becomes full within a block, the statistics of the file are written. */
 static void test_no_room_for_statistics(void **state)
 {
@@ -548,6 +677,40 @@ static void test_not_on_the_disk(void **state)
 	files_hold("disk", (unsigned int[]){10, 0}, 0);
 }
 
+static unsigned int lowest_free_descriptor(void)
+{
+	int fd = dup(STDERR_FILENO);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return (unsigned int)fd;
+}
+
+/* An input as the output: it stays as it is, and no descriptor stays open. */
+static void test_output_is_input(void **state)
+{
+	struct rd_inputs inputs = {.n = 0};
+	struct place p = {.config = {.inputs = &inputs}};
+	struct rd_outfile out;
+	unsigned int before = lowest_free_descriptor();
+	FILE *f = fopen("input", "w");
+	struct stat st;
+
+	(void)state;
+	assert_non_null(f);
+	fputs("frames", f);
+	fclose(f);
+	rd_inputs_add(&inputs, "input");
+	assert_int_equal(sink_open(&p, "input", "pcapng"), -1);
+	assert_int_equal(p.err.class, RD_CLASS_USAGE);
+	assert_int_equal(rd_outfile_open(&out, "input", &inputs, &p.err), -1);
+	assert_int_equal(out.fd, -1);
+	assert_int_equal(lowest_free_descriptor(), before);
+	assert_int_equal(stat("input", &st), 0);
+	assert_int_equal(st.st_size, 6);
+	unlink("input");
+}
+
 static void test_no_directory(void **state)
 {
 	struct place p = {.number = 0};
@@ -614,20 +777,25 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_file),
+		cmocka_unit_test(test_facts),
 		cmocka_unit_test(test_hold),
 		cmocka_unit_test(test_rotate_frames),
 		cmocka_unit_test(test_rotate_frames_exactly),
 		cmocka_unit_test(test_rotate_bytes),
 		cmocka_unit_test(test_rotate_bytes_tiny),
 		cmocka_unit_test(test_rotate_time),
+		cmocka_unit_test(test_first_time),
+		cmocka_unit_test(test_abandon),
 		cmocka_unit_test(test_ring_of_files),
 		cmocka_unit_test(test_files_limit),
 		cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_merged_asks),
 		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_no_room_for_two),
 		cmocka_unit_test(test_no_room_for_statistics),
 		cmocka_unit_test(test_no_room_at_the_end),
 		cmocka_unit_test(test_not_on_the_disk),
+		cmocka_unit_test(test_output_is_input),
 		cmocka_unit_test(test_no_directory),
 		cmocka_unit_test(test_no_next_file),
 		cmocka_unit_test(test_closed_pipe),

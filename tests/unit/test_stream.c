@@ -381,6 +381,9 @@ static const uint8_t payload[300];
 
 static size_t file_len;
 
+#define LATE_IFACES   4
+#define LATE_SECTIONS 60
+
 /* Appends a section with these interfaces. */
 static void begin_section(struct rd_encoder *e, const char *format,
 	const struct rd_section *section, const struct rd_iface *ifaces, unsigned int n)
@@ -404,9 +407,9 @@ static void add_frame(
 	file_len += e->format->noted(e, &f, note, packed + file_len, sizeof(packed) - file_len);
 }
 
-static struct rd_source *open_file(void)
+static struct rd_source *open_as(bool all_links)
 {
-	const struct rd_file_config config = {.path = path};
+	const struct rd_file_config config = {.path = path, .all_links = all_links};
 	struct rd_source *s;
 	struct rd_error err;
 
@@ -414,6 +417,11 @@ static struct rd_source *open_file(void)
 	assert_int_equal(rd_file_open(&s, &config, &err), 0);
 	assert_int_equal(s->ops->start(s, &err), 0);
 	return s;
+}
+
+static struct rd_source *open_file(void)
+{
+	return open_as(false);
 }
 
 static int next_batch(struct rd_source *s, struct rd_frame *frames)
@@ -532,6 +540,45 @@ static void test_file_sections(void **state)
 	s->ops->close(s);
 }
 
+/* Many interfaces after the first frames, of any link type: each frame keeps its own. */
+static void test_file_late_interfaces(void **state)
+{
+	static struct rd_iface late[LATE_IFACES];
+	const struct rd_iface first = {.link = RD_LINK_ETHERNET, .name = "a"};
+	struct rd_frame frames[RD_BATCH];
+	struct rd_encoder e;
+	struct rd_source *s;
+	unsigned int frame = 0;
+	int n;
+
+	(void)state;
+	for (unsigned int i = 0; i < LATE_IFACES; i++)
+		late[i] = (struct rd_iface){.link = RD_LINK_INFINIBAND, .name = "ib"};
+	file_len = 0;
+	begin_section(&e, "pcapng", NULL, &first, 1);
+	add_frame(&e, 0, 1, &nothing);
+	for (unsigned int i = 0; i < LATE_SECTIONS; i++) {
+		begin_section(&e, "pcapng,dlt=247", NULL, late, LATE_IFACES);
+		add_frame(&e, i % LATE_IFACES, 2 + i, &nothing);
+	}
+	s = open_as(true);
+	assert_int_equal(s->n_ifaces, 1);
+	while ((n = next_batch(s, frames)) > 0)
+		for (int i = 0; i < n; i++, frame++) {
+			unsigned int nth = frame - 1;
+
+			assert_int_equal(frames[i].ts_ns, 1 + frame);
+			assert_int_equal(frames[i].iface,
+				frame ? 1 + nth * LATE_IFACES + nth % LATE_IFACES : 0);
+			assert_int_equal(s->ifaces[frames[i].iface].link,
+				frame ? RD_LINK_INFINIBAND : RD_LINK_ETHERNET);
+		}
+	assert_int_equal(n, RD_SOURCE_END);
+	assert_int_equal(frame, 1 + LATE_SECTIONS);
+	assert_int_equal(s->n_ifaces, 1 + LATE_SECTIONS * LATE_IFACES);
+	s->ops->close(s);
+}
+
 /* Interfaces before the first frame that cannot be in one file with it are not shown. */
 static void test_file_link_of_first_frame(void **state)
 {
@@ -626,6 +673,7 @@ int main(void)
 		cmocka_unit_test(test_pipe_compressed),
 		cmocka_unit_test(test_file_tells_all),
 		cmocka_unit_test(test_file_sections),
+		cmocka_unit_test(test_file_late_interfaces),
 		cmocka_unit_test(test_file_link_of_first_frame),
 		cmocka_unit_test(test_file_in_pipe),
 		cmocka_unit_test(test_file_without_frames),

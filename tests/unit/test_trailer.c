@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -180,6 +181,29 @@ static void some_differ(void **state)
 	assert_int_equal(t.packets + t.other, 0);
 }
 
+/* Nothing behind the packet is read: each is the end of a block of the heap. */
+static void short_packets(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_PACKETS; i++)
+		for (uint32_t len = 0; len <= packets[i].len; len++) {
+			struct rd_trailers t = {0};
+			uint8_t *p = malloc(len ? len : 1);
+
+			assert_non_null(p);
+			memcpy(p, packets[i].data, len);
+			if (len < 8) {
+				assert_int_equal(rd_trailer_missing(p + (len ? 0 : 1), len), 0);
+				rd_trailers_count(&t, p + (len ? 0 : 1), len);
+				assert_int_equal(t.other, 1);
+			} else {
+				rd_trailer_missing(p, len);
+				rd_trailers_count(&t, p, len);
+			}
+			free(p);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +211,7 @@ int main(void)
 		cmocka_unit_test(lengths_that_lie),
 		cmocka_unit_test(states),
 		cmocka_unit_test(some_differ),
+		cmocka_unit_test(short_packets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Root works in directories of another user, who prepares links and FIFOs: no file of root's is written,
+# created elsewhere, read into a file of that user or given away, and nothing waits for that user.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq tar zstd
+[ "$(id -u)" = 0 ] || skip_all "not root"
+user=nobody
+uid=$(id -u $user) || skip_all "no user $user"
+gid=$(id -g $user)
+[ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
+as_sudo() { SUDO_UID=$uid SUDO_GID=$gid SUDO_USER=$user "$@"; }
+limited() { timeout -k 2 100 "$@"; }
+traffic=(--gen "count=100000,size=200,seed=1" --rate 2000)
+
+chmod 711 "$tmp"
+mkdir -m 700 "$tmp/root"
+theirs=$tmp/theirs
+mkdir -m 755 "$theirs" && chown "$uid:$gid" "$theirs"
+secret=$tmp/root/secret
+echo "of root alone" >"$secret" && chmod 600 "$secret"
+mkfifo -m 600 "$tmp/root/fifo"
+ln -s "$tmp/root" "$theirs/way"
+of_root() { find "$tmp/root" -printf '%P %u %m %s\n' | sort; sha256sum <"$secret"; }
+before=$(of_root)
+untouched() { is "$1: root's files are as they were" "$(of_root)" "$before"; }
+mkdir "$tmp/rxe" && tar -xzf "$TEST_DATA/sysfs/rxe.tar.gz" -C "$tmp/rxe"
+
+# --- counters --output ------------------------------------------------------------------------
+
+counters() { as_sudo "$RDMADUMP" counters --sysroot "$tmp/rxe" --prometheus --output "$1" >"$tmp/out" 2>"$tmp/log"; }
+counters "$theirs/way/secret"
+is "sudo counters, the directory is a link: exit status" $? 3
+untouched "sudo counters, the directory is a link"
+ln -s "$secret" "$theirs/linked.prom"
+counters "$theirs/linked.prom"
+is "sudo counters: the file is the caller's" "$? $(stat -c '%F %u %a' "$theirs/linked.prom")" "0 regular file $uid 644"
+untouched "sudo counters, a link"
+
+# --- record: FIFOs, textfile, files beside a capture ------------------------------------------
+
+# recorded USER ARGUMENTS...: for a second; USER: "sudo" or of -Z
+recorded() {
+	local who=(-Z "$1") env=()
+	[ "$1" != sudo ] || who=() env=(env SUDO_UID="$uid" SUDO_GID="$gid" SUDO_USER="$user")
+	shift
+	model "${traffic[@]}" --pidfile "$tmp/pid" -- "${env[@]}" "$RDMADUMP" record mlx5_0 --pre 50ms --post 50ms \
+		-a duration:1 "${who[@]}" "$@" >"$tmp/out" 2>"$tmp/log"
+}
+recorded sudo -w "$theirs/r.pcapng" --trigger fifo="$theirs/way/fifo"
+is "sudo record, a FIFO of root's behind a link: exit status" $? 3
+has "sudo record, a FIFO of root's behind a link: message" "$tmp/log" "fifo' cannot be (created|opened): Permission denied"
+recorded sudo -w "$theirs/r.pcapng" --trigger fifo="$theirs/way/new"
+is "sudo record, a FIFO in root's directory: exit status" $? 3
+untouched "sudo record, FIFOs"
+rm -f "$theirs/seen"
+seen() { stat -c '%F %u %a' "$theirs/fifo" >"$theirs/seen"; }
+{ wait_for 60 seen; kill -INT "$(cat "$tmp/pid")"; } &
+recorded sudo -w "$theirs/r.pcapng" --trigger fifo="$theirs/fifo" -a duration:100
+is "sudo record, a new FIFO: exit status" $? 0
+wait
+is "sudo record: the FIFO is the caller's, and removed at the end" "$(cat "$theirs/seen") $(ls "$theirs/fifo" 2>/dev/null)" "fifo $uid 600 "
+
+# Names that can be foreseen: the program's process id, numbers and times of files
+cat >"$tmp/planted" <<END
+#!/bin/sh
+mkfifo -m 666 "$theirs/state.prom.\$\$"
+ln -s "$secret" "$theirs/state.prom"
+exec "\$@"
+END
+chmod 755 "$tmp/planted"
+model "${traffic[@]}" -- "$tmp/planted" "$RDMADUMP" record mlx5_0 -Z root -a duration:1 -w "$theirs/r.pcapng" \
+	--trigger nak --textfile "$theirs/state.prom" >"$tmp/out" 2>"$tmp/log"
+is "record -Z root, a FIFO in place of the textfile: exit status" $? 0
+is "record -Z root: the textfile is new" "$(stat -c '%F %u %a' "$theirs/state.prom")" "regular file 0 644"
+untouched "record -Z root, a link in place of the textfile"
+
+# The names of a file and of its analysis can be foreseen, too
+for ending in json html; do
+	cat >"$tmp/planted" <<-END
+		#!/bin/bash
+		for i in {0..99}; do
+			printf -v time '%(%Y%m%d%H%M%S)T' \$((EPOCHSECONDS + i))
+			ln -s "$secret" "$theirs/${ending}_00001_\$time.$ending"
+			[ -e "$tmp/once" ] || ln -s "$secret" "$theirs/${ending}_00001_\$time.$ending.part"
+		done
+		echo \$\$ >"$tmp/pid"
+		exec "\$@"
+	END
+	# recorded_once COMMAND...: until that succeeds
+	recorded_once() {
+		: >"$tmp/log"
+		{
+			wait_for 60 grep -q 'memory for frames' "$tmp/log"
+			kill -USR1 "$(cat "$tmp/pid")"
+			wait_for 60 "$@"
+			kill -INT "$(cat "$tmp/pid")"
+		} &
+		TZ=UTC model --clock realtime "${traffic[@]}" -- "$tmp/planted" "$RDMADUMP" record mlx5_0 -Z root \
+			--pre 50ms --post 50ms -w "$theirs/$ending.pcapng" >"$tmp/out" 2>"$tmp/log"
+		wait $!
+	}
+	analysed() { [ -n "$(find "$theirs" -name "${ending}_*.$ending" -type f -size +1k)" ]; }
+	rm -f "$tmp/once"
+	recorded_once grep -q "cannot write to '.*$ending.part" "$tmp/log"
+	has "record -Z root, links in place of the unfinished analysis as $ending: message" "$tmp/log" \
+		"cannot write to '.*$ending.part': Too many levels of symbolic links"
+	is "... no part of an analysis is left" \
+		"$(find "$theirs" -name "${ending}_*" -type f ! -name '*.pcapng'; grep -c '"version"' "$tmp/out")" 0
+	untouched "record -Z root, links in place of the unfinished analysis as $ending"
+	find "$theirs" -name "${ending}_*" -delete
+	: >"$tmp/once"
+	recorded_once analysed
+	is "record -Z root, links in place of the analysis as $ending: it replaces its one" \
+		"$(find "$theirs" -name "${ending}_*.$ending" -type f -size +1k | wc -l)" 1
+	untouched "record -Z root, links in place of the analysis as $ending"
+done
+ln -sf "$secret" "$theirs/turn1"
+model --gen count=2000,size=200,seed=1 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --when-full wait -Z root -C 1k \
+	-w "$theirs/turn" >"$tmp/out" 2>"$tmp/log"
+is "-Z root, a later file is a link: exit status" $? 3
+has "-Z root, a later file is a link: message" "$tmp/log" "turn1': .*(link|loop)"
+untouched "-Z root, a later file is a link"
+
+# --- selftest: the archive ----------------------------------------------------------------------
+
+planted=$theirs/selftest-$(uname -n)-mlx5_0.tar.zst.new
+: >"$planted" && chown "$uid" "$planted" && chmod 666 "$planted"
+(cd "$theirs" && limited "$SOFTHCA" "${traffic[@]}" -- "$RDMADUMP" selftest --probe inventory mlx5_0) >"$tmp/out" 2>"$tmp/log"
+is "selftest in a directory of another user: root alone may read the result" \
+	"$(find "$theirs" -name 'selftest-*.tar.zst' -printf '%u %m\n')" "root 600"
+is "... and what was there stays" "$(stat -c '%U %a %s' "$planted")" "$user 666 0"
+
+# --- bundle: files that it copies -----------------------------------------------------------------
+
+cp "$secret" "$theirs/selftest-$(uname -n)-mlx5_1.tar.zst" && chmod 600 "$theirs/selftest-$(uname -n)-mlx5_1.tar.zst"
+ln -s "$secret" "$theirs/capture.pcap"
+as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout 20 --file "$theirs/capture.pcap" -w "$theirs/b.tar.zst" >"$tmp/out" 2>"$tmp/log"
+is "sudo bundle, --file is a link to root's: exit status" $? 2
+has "sudo bundle, --file is a link to root's: message" "$tmp/log" "capture.pcap': Permission denied"
+(cd "$theirs" && as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout 20 -w b.tar.zst) >"$tmp/out" 2>"$tmp/log"
+is "sudo bundle: it is the caller's" "$(stat -c '%u %a' "$theirs/b.tar.zst")" "$uid 600"
+mkdir "$tmp/un" && tar -xf "$theirs/b.tar.zst" -C "$tmp/un"
+! grep -rq "of root alone" "$tmp/un"
+ok "sudo bundle: it has no file that the caller may not read"
+is "... and says why" "$(jq -r '.not_taken[] | select(.name | startswith("selftest/")) | .why' "$tmp"/un/*/manifest.json | sort -u)" "Permission denied"
+untouched "sudo bundle"
+
+# --- bundle: reading it back -------------------------------------------------------------------------
+
+# unused DIRECTORY: the tree is unpacked elsewhere
+unused() {
+	touch -d 2020-01-01 "$1"
+	TMPDIR=$1 "$RDMADUMP" list --bundle "$theirs/b.tar.zst" >"$tmp/out" 2>"$tmp/log"
+	is "TMPDIR $2: exit status" $? 0
+	is "TMPDIR $2: nothing was made in it" "$(stat -c %y "$1" | cut -d- -f1)" 2020
+}
+mkdir "$theirs/tmp" && unused "$theirs/tmp" "in a directory of another user"
+mkdir "$tmp/open" && chmod 777 "$tmp/open" && unused "$tmp/open" "that all may write to"
+mkdir "$tmp/safe" && touch -d 2020-01-01 "$tmp/safe"
+TMPDIR=$tmp/safe "$RDMADUMP" list --bundle "$theirs/b.tar.zst" >"$tmp/out" 2>"$tmp/log"
+is "TMPDIR of root: it is used" "$? $(grep -c TMPDIR "$tmp/log") $(stat -c %y "$tmp/safe" | cut -d- -f1)" "0 0 $(date +%Y)"
+
+tap_done
