@@ -95,7 +95,7 @@ struct rd_counter_kind {
 	unsigned int bits; /* it wraps or stops at 2^bits */
 	unsigned int flags;
 	enum rd_severity severity;
-	uint64_t least; /* a value below this is no finding (growth always is) */
+	uint64_t least; /* a value below this is not a finding (growth always is) */
 	const char *meaning, *cause, *todo;
 };
 

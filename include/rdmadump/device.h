@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the machine has: RDMA devices and their ports as sysfs shows them
+ * The RDMA devices of this machine and their ports as sysfs shows them
  * (Documentation/ABI/stable/sysfs-class-infiniband), without opening them and without privilege.
  */
 #ifndef RDMADUMP_DEVICE_H
@@ -141,10 +141,10 @@ void rd_devices_free(struct rd_devices *devices);
 void rd_port_addresses(struct rd_local *local, const char *root, const struct rd_device *device,
 	const struct rd_port *port);
 
-/* What to do where there is no device at all. Static. */
+/* Advice for a machine without any device. Static. */
 const char *rd_devices_none_todo(const struct rd_devices *devices);
 
-/* What the adapter is sold as: "ConnectX-5", "" if it is not known. Static. */
+/* The product name of the adapter: "ConnectX-5", "" if it is not known. Static. */
 const char *rd_device_model(const struct rd_device *device);
 
 /* "PF", "VF", ...; "" for RD_FUNCTION_UNKNOWN. */

@@ -57,7 +57,7 @@ enum rd_link_change_kind {
 	RD_LINK_ADDRESS, /* an IP address was added or removed; only ifindex is set */
 };
 
-/* What one message of rtnetlink says of a link. */
+/* The state of a link from one rtnetlink message. */
 struct rd_link_change {
 	enum rd_link_change_kind kind;
 	unsigned int ifindex;

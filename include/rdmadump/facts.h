@@ -50,7 +50,7 @@ struct rd_port;
 
 /*
  * Reads the current facts of a port and appends them with the interface number `iface`: the device,
- * as it was loaded, QPs and counters; at the start DCB settings, too. `when` is "start" or "end".
+ * as it was loaded, QPs and counters; at the start also DCB settings. `when` is "start" or "end".
  * What cannot be read is omitted; what does not fit is omitted and logged. Without `owners`,
  * nothing says which process has a QP. Sends commands to the device: not for the hot path.
  */

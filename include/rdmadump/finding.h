@@ -61,6 +61,7 @@ struct rd_rule_tally {
 	unsigned int last;		     /* the conversation of the last one */
 	uint64_t count;			     /* of their evidence */
 	uint64_t first_ns;		     /* of the earliest, 0: unknown */
+	uint64_t last_ns;		     /* of the latest, 0: unknown */
 };
 
 /* All zero is an empty list. */

@@ -52,6 +52,9 @@ struct rd_frame {
 #define RD_FRAME_NO_TIME 0x04 /* the source had no timestamp: ts_ns is from the host's clock */
 /* Older than an earlier frame of its queue; set by the capture. */
 #define RD_FRAME_DISORDERED 0x08
+/* Read from an ERF record, which has the number of the card's port. */
+#define RD_FRAME_HAS_PORT   0x10
+#define RD_FRAME_PORT_SHIFT 5 /* that number, 0 to 3 */
 
 /* Stored with the first frame after an event. */
 struct rd_note {
@@ -72,8 +75,9 @@ struct rd_iface {
 	uint64_t speed;	  /* bit/s, 0: unknown */
 	uint8_t mac[6];
 	bool has_mac;
-	uint8_t fcslen;	    /* bytes of FCS at the end of each frame */
-	uint32_t max_frame; /* length of the longest possible frame in bytes, 0: unknown */
+	uint8_t fcslen;	      /* bytes of FCS at the end of each frame */
+	uint32_t max_frame;   /* length of the longest possible frame in bytes, 0: unknown */
+	unsigned int section; /* of a pcapng file that is read, from 0 */
 };
 
 /* Description of a whole file. Strings may be NULL. */

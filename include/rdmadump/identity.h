@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Who the program becomes once the devices are open. */
+/* The identity that the program assumes after the devices are open. */
 struct rd_identity {
 	bool change; /* false: stays who it is */
 	bool keep;   /* -Z root: capabilities stay */
@@ -18,7 +18,7 @@ struct rd_identity {
 	const char *root_option; /* "-Z root": for advice; NULL: the command has none */
 };
 
-/* Who the program was while it acts as another user. */
+/* The original identity while the program acts as another user. */
 struct rd_identity_before {
 	bool changed;
 	uid_t uid;

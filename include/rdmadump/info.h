@@ -94,7 +94,7 @@ struct rd_firmware_version {
 
 enum rd_answer { RD_ANSWER_UNKNOWN, RD_ANSWER_NO, RD_ANSWER_YES };
 
-/* What a ConnectX reports about its sniffer (QUERY_HCA_CAP). */
+/* Capabilities of a ConnectX for its sniffer (QUERY_HCA_CAP). */
 struct rd_mlx5_caps {
 	bool asked;	  /* the device answered */
 	char reason[160]; /* why not; "" if it answered */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who uses the QPs of a device: processes as /proc describes them (proc(5)), and which of them had
- * which QP, sampled while a capture runs.
+ * The owners of the QPs of a device: processes as /proc describes them (proc(5)) and their QPs,
+ * sampled while a capture runs.
  */
 #ifndef RDMADUMP_OWNER_H
 #define RDMADUMP_OWNER_H
@@ -30,12 +30,16 @@ enum rd_job_key {
 
 extern const char *const rd_job_names[RD_JOB_KEYS]; /* "SLURM_JOB_ID" */
 
+/* The module that makes QPs for others: the owner of those whose user is not known. */
+#define RD_CM_MODULE "rdma_cm"
+
 /* All text is printable ASCII; "" is unknown. */
 struct rd_process {
 	uint32_t pid;	      /* 0: the kernel; comm is then the module */
 	uint64_t start_ticks; /* since boot; with the pid it identifies the process */
 	uint64_t start_ns;    /* since the Unix epoch; as exact as the ticks of 10 ms */
 	char comm[RD_COMM_MAX];
+	uint16_t service_port; /* of a kernel module's connections; 0: unknown */
 	char cgroup[RD_CGROUP_MAX];
 	char container[RD_CONTAINER_MAX];
 	char pod[RD_POD_MAX];			 /* UID in Kubernetes */
@@ -65,7 +69,7 @@ struct rd_owned_qp {
 /* The QPs of one port and their owners, collected from samples. Used by one thread at a time. */
 struct rd_owners;
 
-/* NULL: out of memory. rd_owners_free() takes NULL, too. */
+/* NULL: out of memory. rd_owners_free() accepts NULL. */
 struct rd_owners *rd_owners_new(void);
 void rd_owners_free(struct rd_owners *o);
 /*
@@ -83,7 +87,7 @@ void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 
 /* How many samples there are, and the longest time from one to the next, in nanoseconds. */
 uint32_t rd_owners_samples(const struct rd_owners *o, uint64_t *interval_ns);
-/* The nth owner, NULL behind the last one; *n_qps gets the number of its QPs. */
+/* The nth owner, NULL after the last one; *n_qps gets the number of its QPs. */
 const struct rd_process *rd_owners_get(const struct rd_owners *o, size_t nth, size_t *n_qps);
 /* Copies its QPs: room for n_qps. */
 void rd_owners_qps(const struct rd_owners *o, size_t nth, struct rd_owned_qp *qps);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is open on RDMA devices right now, by whom: the kernel's own list, through RDMA netlink
- * (include/uapi/rdma/rdma_netlink.h, RDMA_NLDEV_CMD_RES_*; Linux 4.16 and newer).
+ * The objects that are open on RDMA devices and their owners: the kernel's list, read by RDMA
+ * netlink (include/uapi/rdma/rdma_netlink.h, RDMA_NLDEV_CMD_RES_*; Linux 4.16 and newer).
  */
 #ifndef RDMADUMP_RESOURCE_H
 #define RDMADUMP_RESOURCE_H
@@ -28,6 +28,17 @@ struct rd_qp_res {
 	 * namespace does not show. */
 	uint32_t pid;
 	char comm[RD_COMM_MAX]; /* the process' command, or the kernel module; "" if unknown */
+	/* Of the kernel: what the connection was made to, like 4420; 0: unknown. */
+	uint16_t service_port;
+};
+
+/* A connection, or a listener, of the connection manager. */
+struct rd_cm_id {
+	char device[RD_NAME_MAX];
+	uint32_t lqpn;		      /* 0: none */
+	uint16_t source, destination; /* ports; 0: unknown */
+	bool listens;
+	char comm[RD_COMM_MAX]; /* the kernel module that uses it; "": a process */
 };
 
 /* How many of a kind a device has: "qp", "cq", "mr", "pd", "cm_id", "ctx", "srq". */
@@ -40,6 +51,8 @@ struct rd_res_count {
 struct rd_resources {
 	struct rd_qp_res *qps; /* in the kernel's order: by device, then by number */
 	size_t n_qps;
+	struct rd_cm_id *cm_ids; /* listed only if the connection manager has QPs */
+	size_t n_cm_ids;
 	struct rd_res_count *counts;
 	size_t n_counts; /* of all devices, also where one was asked for */
 };

@@ -38,7 +38,7 @@ struct rd_session_recording {
 
 /* All strings and pointers must outlive the session. Zero is the default unless noted. */
 struct rd_session_config {
-	/* What to capture. */
+	/* The input of a capture. */
 	const struct rd_wanted_port *wanted;
 	unsigned int n_wanted; /* 0: the default port */
 	const char *read;      /* a capture file instead, "-" is standard input */
@@ -67,7 +67,7 @@ struct rd_session_config {
 	uint64_t count;	     /* frames; 0: no limit */
 	uint64_t duration_s; /* 0: no limit */
 
-	/* Where to. */
+	/* The output of a capture. */
 	const char *path;	 /* "-" is stdout; NULL: nothing is written */
 	const char *format;	 /* NULL: by the path's ending */
 	const char *compression; /* "gz", "zst", "none"; NULL: by the path's ending */
@@ -174,7 +174,7 @@ struct rd_session_result {
 	uint64_t left_out; /* frames of link types that the output cannot hold */
 };
 
-/* How far a running session is. */
+/* The progress of a running session. */
 struct rd_session_progress {
 	uint64_t elapsed_ns;
 	uint64_t frames, bytes; /* delivered */
@@ -218,8 +218,10 @@ size_t rd_session_memory(const struct rd_session *session, bool *locked);
 
 /* Final after rd_session_run(); in config->waiting() without the outcome of the output. */
 const struct rd_session_result *rd_session_result(struct rd_session *session);
-/* For an output that is given up while it is completed: what it has not taken counts as not
- * written. */
+/*
+ * For an output that is abandoned during completion: data that it has not accepted is counted as
+ * not written.
+ */
 void rd_session_abandon(struct rd_session *session);
 void rd_session_progress(const struct rd_session *session, struct rd_session_progress *progress);
 /* After rd_session_open(). */

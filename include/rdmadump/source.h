@@ -123,7 +123,7 @@ struct rd_source_ops {
 	uint64_t (*watermark)(struct rd_source *s);
 	/*
 	 * How the packets of an InfiniBand port end, by direction, from the first ones; from any
-	 * thread. False: it is no such port.
+	 * thread. False: it is not such a port.
 	 */
 	bool (*trailers)(const struct rd_source *s, struct rd_trailers of[RD_DIRECTIONS]);
 };

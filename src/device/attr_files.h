@@ -15,7 +15,9 @@ void rd_attr_file(struct rd_attrs *attrs, const char *key, const char *title, co
 void rd_attr_folder(struct rd_attrs *attrs, const char *prefix, const char *path,
 	void (*append)(struct rd_attrs *, const char *key, const char *title, const char *path));
 
-/* What sysfs shows of a device and of a port beside counters; `base`: the device's directory. */
+/*
+ * The sysfs attributes of a device and of a port, without counters; `base`: the device's directory.
+ */
 void rd_device_sysfs_attrs(struct rd_attrs *attrs, const char *base);
 void rd_port_sysfs_attrs(struct rd_attrs *attrs, const char *base, unsigned int port);
 

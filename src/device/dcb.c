@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a netdev's DCB settings mean: trust, RoCE's priorities, and settings that contradict. */
+/* Interprets a netdev's DCB settings: trust, RoCE's priorities, and contradictory settings. */
 #include "netlink/dcb.h"
 #include <errno.h>
 #include <rdmadump/dcb.h>

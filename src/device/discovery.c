@@ -19,7 +19,7 @@
 
 #define PORTS_MAX 255 /* port numbers are one byte */
 
-/* "0000:3b:00.0"; the domain of a device behind VMD has more than four digits. */
+/* "0000:3b:00.0"; the domain of a device below VMD has more than four digits. */
 static bool is_pci_address(const char *text)
 {
 	size_t domain = strspn(text, "0123456789abcdef");

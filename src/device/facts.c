@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a capture stores of a device beside its frames: identity, open QPs, counters, as JSON
- * (rdmadump-formats(5)).
+ * The facts about a device that a capture stores with its frames: identity, open QPs, counters, as
+ * JSON (rdmadump-formats(5)).
  */
 #include <inttypes.h>
 #include <rdmadump/clock.h>
@@ -40,7 +40,7 @@ static void keep(const struct subject *s, json_t *fact)
 	json_decref(fact);
 }
 
-/* What every object begins with. */
+/* The common first members of every object. */
 static json_t *begin(const struct subject *s, const char *kind, const char *when, uint64_t time_ns)
 {
 	char guid[20];
@@ -218,6 +218,8 @@ static json_t *owner_object(const struct rd_process *p)
 		json_object_set_new(o, "start_ticks", rd_json_u64(p->start_ticks));
 		json_object_set_new(o, "start_ns", rd_json_u64(p->start_ns));
 	}
+	if (p->service_port)
+		json_object_set_new(o, "service_port", json_integer(p->service_port));
 	set_text(o, "cgroup", p->cgroup);
 	set_text(o, "container", p->container);
 	set_text(o, "pod", p->pod);

@@ -279,7 +279,7 @@ int rd_devices_one(const struct rd_devices *devices, const char *name,
 	return 0;
 }
 
-/* How much a port is to be preferred when none is named; 0: not at all. */
+/* The rank of a port when none is named; 0: not usable. */
 static int merit(const struct rd_device *device, const struct rd_port *port)
 {
 	struct rd_judgement j = rd_port_judge(device, port);

@@ -31,7 +31,7 @@ enum { CONTROL = 0x04, COUNTER = 0x08, SEMAPHORE = 0x0c, ADDRESS = 0x10, DATA = 
 #define ADDRESS_MASK   0x3fffffffU
 
 #define LOCK_TRIES   2048 /* with pauses of 1 ms */
-#define ORPHAN_TRIES 200  /* so long a ticket must stay before it is taken for an orphan's */
+#define ORPHAN_TRIES 200  /* tries without a change after which a ticket is considered stale */
 #define FLAG_TRIES   2048
 #define FLAG_QUIET   16 /* readings between two pauses */
 #define IO_TRIES     3	/* where nothing else is left to try */
@@ -50,6 +50,9 @@ static const char *const titles[GATEWAY_SPACES] = {
 #define TODO_RESET                                                                                 \
 	"see the kernel's log (dmesg); if the adapter was reset, start again when its port is "    \
 	"active"
+#define TODO_NAMESPACE                                                                             \
+	"the kernel shows more than 64 bytes to root of the host only: run it there, outside of "  \
+	"any container and user namespace"
 #define TODO_LOCKDOWN                                                                              \
 	"kernel lockdown, as with Secure Boot, forbids it: boot without, or mirror the port on "   \
 	"the switch"
@@ -83,8 +86,12 @@ static int config_read(
 
 	if (!rc && *value == GONE && at)
 		rc = pci_config_read(g->fd, 0, &ids);
+	/* It may have come back in between. */
+	if (!rc && *value == GONE && at && ids != GONE)
+		rc = pci_config_read(g->fd, at, value);
 	if (rc)
-		return fail(g, err, rc, TODO_RESET, "reading configuration space at 0x%x", at);
+		return fail(g, err, rc, rc == ENODATA ? TODO_NAMESPACE : TODO_RESET,
+			"reading configuration space at 0x%x", at);
 	return *value == GONE && (ids == GONE || !at) ? fail_gone(g, err) : 0;
 }
 
@@ -111,7 +118,7 @@ static int put(const struct gateway *g, unsigned int reg, uint32_t value, struct
 
 /* --- the semaphore ------------------------------------------------------------------------ */
 
-/* What a killed capture of ours holds, nobody else releases. */
+/* Resources of a killed capture of ours are not released by anything else. */
 static int release_orphan(struct gateway *g, struct rd_error *err)
 {
 	if (put(g, SEMAPHORE, 0, err) < 0)
@@ -136,7 +143,7 @@ static int fail_held(const struct gateway *g, uint32_t holder, struct rd_error *
 }
 
 /* The ticket is written; it is held if it can be read back. A failed reading decides nothing. */
-static int confirm(struct gateway *g, uint32_t ticket, bool *held, struct rd_error *err)
+static int confirm(const struct gateway *g, bool *held, struct rd_error *err)
 {
 	uint32_t holder;
 
@@ -144,14 +151,46 @@ static int confirm(struct gateway *g, uint32_t ticket, bool *held, struct rd_err
 		if (get(g, SEMAPHORE, &holder, err) < 0)
 			continue;
 		*err = (struct rd_error){0};
-		*held = holder == ticket;
+		*held = holder == g->ticket;
 		return 0;
 	}
 	return -1;
 }
 
+/* After a reset of the adapter the semaphore may be free, or another's: only ours is released. */
+static int release_once(const struct gateway *g, struct rd_error *err)
+{
+	uint32_t holder;
+
+	if (get(g, SEMAPHORE, &holder, err) < 0)
+		return -1;
+	if (holder != g->ticket)
+		return 0;
+	/* A link that fails for a moment loses what is written. */
+	if (put(g, SEMAPHORE, 0, err) < 0 || get(g, SEMAPHORE, &holder, err) < 0)
+		return -1;
+	return holder != g->ticket
+		       ? 0
+		       : fail(g, err, 0, TODO_RESET, "its semaphore cannot be released");
+}
+
+static int release(struct gateway *g, struct rd_error *err)
+{
+	int rc = -1;
+
+	for (unsigned int i = 0; i < IO_TRIES && rc < 0; i++)
+		rc = release_once(g, err);
+	if (rc < 0)
+		return -1;
+	g->ticket = 0;
+	g->record->ticket = 0;
+	sniffer_record_write(g->record);
+	return 0;
+}
+
 static int take_ticket(struct gateway *g, bool *held, struct rd_error *err)
 {
+	struct rd_error later;
 	uint32_t ticket;
 
 	*held = false;
@@ -160,12 +199,15 @@ static int take_ticket(struct gateway *g, bool *held, struct rd_error *err)
 	/* 0 means free. */
 	if (!ticket)
 		return 0;
-	g->record->ticket = ticket;
+	g->ticket = g->record->ticket = ticket;
 	sniffer_record_write(g->record);
-	if (put(g, SEMAPHORE, ticket, err) < 0 || confirm(g, ticket, held, err) < 0)
+	if (put(g, SEMAPHORE, ticket, err) < 0 || confirm(g, held, err) < 0) {
+		/* It may have been taken all the same. */
+		release(g, &later);
 		return -1;
-	if (*held)
-		g->ticket = ticket;
+	}
+	if (!*held)
+		g->ticket = 0;
 	return 0;
 }
 
@@ -175,6 +217,9 @@ static int lock(struct gateway *g, struct rd_error *err)
 	uint32_t holder = 0;
 	bool held;
 
+	/* An earlier access may have failed to release it. */
+	if (g->ticket && release(g, err) < 0)
+		return -1;
 	for (unsigned int i = 0; i < LOCK_TRIES; i++) {
 		if (get(g, SEMAPHORE, &holder, err) < 0)
 			return -1;
@@ -192,36 +237,12 @@ static int lock(struct gateway *g, struct rd_error *err)
 	return fail_held(g, holder, err);
 }
 
-/* After a reset of the adapter the semaphore may be free, or another's: only ours is released. */
-static int unlock_once(const struct gateway *g, struct rd_error *err)
-{
-	uint32_t holder;
-
-	if (get(g, SEMAPHORE, &holder, err) < 0)
-		return -1;
-	return holder == g->ticket ? put(g, SEMAPHORE, 0, err) : 0;
-}
-
-static int unlock(struct gateway *g, struct rd_error *err)
-{
-	int rc = -1;
-
-	for (unsigned int i = 0; i < IO_TRIES && rc < 0; i++)
-		rc = unlock_once(g, err);
-	g->ticket = 0;
-	if (rc < 0)
-		return -1;
-	g->record->ticket = 0;
-	sniffer_record_write(g->record);
-	return 0;
-}
-
 /* Releases the semaphore; the first error is the one that is reported. */
 static int unlock_after(struct gateway *g, int rc, struct rd_error *err)
 {
 	struct rd_error later = {0};
 
-	if (unlock(g, &later) == 0 || rc < 0)
+	if (release(g, &later) == 0 || rc < 0)
 		return rc;
 	*err = later;
 	return -1;

@@ -26,7 +26,7 @@ struct gateway {
 	/* The ticket that a killed process of ours may hold; 0: none. Cleared once it is free. */
 	uint32_t orphan;
 	unsigned int at; /* the capability */
-	uint32_t ticket; /* that holds the semaphore; 0: it is not held */
+	uint32_t ticket; /* that holds, or may hold, the semaphore; 0: it is not held */
 	bool twins;	 /* each space has a second number (ConnectX-8 and later) */
 	bool second;	 /* the second numbers are in use */
 };

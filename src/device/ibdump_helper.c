@@ -179,7 +179,7 @@ static bool has_ended(struct run *r)
 	return waitpid(r->child, &r->end.status, WNOHANG) == r->child;
 }
 
-/* Nobody reads a request: any message, and the end of the capture, means the same. */
+/* The content of a request is not read: any message means the same as the end of the capture. */
 static bool is_asked(struct run *r)
 {
 	char request;
@@ -232,14 +232,14 @@ void ibdump_helper_run(const struct ibdump_helper *h)
 	setsid();
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	signal(SIGCHLD, SIG_DFL); /* where it is ignored there is no status */
+	signal(SIGCHLD, SIG_DFL); /* if it is ignored there is no status */
 	r.children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (!start(&r)) {
 		r.end.start_errno = errno;
 	} else {
 		rd_drop_capabilities();
 		serve(&r);
-		/* What it started and left behind has no more use. */
+		/* Processes that it started and left are no longer needed. */
 		kill(-r.child, SIGKILL);
 		listen_to(&r, &r.out[0]);
 		listen_to(&r, &r.out[1]);

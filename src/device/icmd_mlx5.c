@@ -22,10 +22,11 @@
 #define STATUS_SHIFT 8
 #define OPCODE_SHIFT 16
 #define NOT_READY    0x80000000U
+#define UNLOCK_VALUE 0xbadc0ffeU
 
 #define TAKE_TRIES    256 /* with pauses of 20 ms: 5 s */
 #define TAKE_US	      20000
-#define ORPHAN_TRIES  25  /* so long a process id must stay before it is taken for an orphan's */
+#define ORPHAN_TRIES  25  /* tries after which an unchanged process id is stale */
 #define BUSY_TRIES    100 /* with pauses of 10 ms: another's command that was given up */
 #define BUSY_US	      10000
 #define RUN_QUICK     16 /* readings with pauses of 0.1 ms, then of 8 ms: 30 s */
@@ -64,7 +65,7 @@ static bool is_orphan(const struct icmd *icmd, uint32_t holder)
 	return is && holder;
 }
 
-/* We hold it, so nobody else does. */
+/* We hold it, so no other process does. */
 static void forget_orphans(const struct icmd *icmd)
 {
 	memset(icmd->record->orphans, 0, sizeof(icmd->record->orphans));
@@ -89,7 +90,14 @@ static int release_once(const struct icmd *icmd, struct rd_error *err)
 
 	if (sem_read(icmd, &holder, err) < 0)
 		return -1;
-	return holder == owner_of(icmd) ? sem_write(icmd, 0, err) : 0;
+	if (holder != owner_of(icmd))
+		return 0;
+	if (sem_write(icmd, 0, err) < 0 || sem_read(icmd, &holder, err) < 0)
+		return -1;
+	return holder != owner_of(icmd)
+		       ? 0
+		       : fail(icmd, err, "see the kernel's log (dmesg), or reset the adapter",
+				 "the command interface's semaphore is not released");
 }
 
 static int release(struct icmd *icmd, struct rd_error *err)
@@ -170,7 +178,7 @@ static int check_ready(const struct icmd *icmd, struct rd_error *err)
 		"it is not ready for commands");
 }
 
-/* Nobody else holds the interface: it is busy only with a command that was given up. */
+/* No other process holds the interface: it can be busy only with an abandoned command. */
 static int wait_idle(const struct icmd *icmd, uint32_t *control, struct rd_error *err)
 {
 	for (unsigned int i = 0; i < BUSY_TRIES; i++) {
@@ -185,8 +193,30 @@ static int wait_idle(const struct icmd *icmd, uint32_t *control, struct rd_error
 		"the command interface is busy with an earlier command");
 }
 
+static int fail_reset(const struct icmd *icmd, struct rd_error *err)
+{
+	return fail(icmd, err, "start again when the port is active",
+		"the adapter was reset while it executed the command");
+}
+
+/* A reset frees the interface and clears what was written: another process may have it by now. */
+static int check_held(const struct icmd *icmd, struct rd_error *err)
+{
+	uint32_t holder;
+
+	if (sem_read(icmd, &holder, err) < 0)
+		return -1;
+	return holder == owner_of(icmd) ? 0 : fail_reset(icmd, err);
+}
+
+/* Any earlier command has ended, so that none protects the firmware again. */
+static void end_protection(const struct icmd *icmd, struct rd_error *locked)
+{
+	gateway_write(icmd->gateway, GATEWAY_REGISTERS, icmd->unlock, UNLOCK_VALUE, locked);
+}
+
 static int start(const struct icmd *icmd, uint16_t opcode, const uint32_t *mailbox,
-	unsigned int words, struct rd_error *err)
+	unsigned int words, struct rd_error *locked, struct rd_error *err)
 {
 	uint32_t control, most;
 
@@ -195,12 +225,15 @@ static int start(const struct icmd *icmd, uint16_t opcode, const uint32_t *mailb
 	if (most < words * sizeof(*mailbox))
 		return fail(icmd, err, "update the firmware, or mirror the port on the switch",
 			"the command interface takes no command of this length");
+	end_protection(icmd, locked);
 	control = (control & 0xffffU & ~ELSEWHERE) | (uint32_t)opcode << OPCODE_SHIFT;
 	if (icmd_write(icmd, CONTROL, control, err) < 0)
 		return -1;
 	for (unsigned int i = 0; i < words; i++)
 		if (icmd_write(icmd, MAILBOX + i * (uint32_t)sizeof(*mailbox), mailbox[i], err) < 0)
 			return -1;
+	if (check_held(icmd, err) < 0)
+		return -1;
 	return icmd_write(icmd, CONTROL, control | GO, err);
 }
 
@@ -255,18 +288,24 @@ static int fail_refused(const struct icmd *icmd, unsigned int status, struct rd_
 static int run(const struct icmd *icmd, uint16_t opcode, const uint32_t *mailbox,
 	unsigned int words, enum icmd_status *status, struct rd_error *err)
 {
+	struct rd_error locked = {0};
 	uint32_t control;
 	unsigned int answer;
 
-	if (start(icmd, opcode, mailbox, words, err) < 0 || wait_done(icmd, &control, err) < 0)
+	if (start(icmd, opcode, mailbox, words, &locked, err) < 0 ||
+		wait_done(icmd, &control, err) < 0)
 		return -1;
 	/* A reset clears the register, which would look like success. */
 	if (control >> OPCODE_SHIFT != opcode)
-		return fail(icmd, err, "start again when the port is active",
-			"the adapter was reset while it executed the command");
+		return fail_reset(icmd, err);
 	answer = control >> STATUS_SHIFT & 0xff;
 	*status = (enum icmd_status)answer;
-	return answer == ICMD_OK ? 0 : fail_refused(icmd, answer, err);
+	if (answer == ICMD_OK)
+		return 0;
+	fail_refused(icmd, answer, err);
+	if (answer == ICMD_WRITE_PROTECTED && locked.text[0])
+		*err = locked;
+	return -1;
 }
 
 int icmd_run(struct icmd *icmd, uint16_t opcode, const uint32_t *mailbox, unsigned int words,

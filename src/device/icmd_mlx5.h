@@ -21,6 +21,7 @@ enum icmd_status {
 struct icmd {
 	struct gateway *gateway;
 	uint32_t not_ready; /* the register whose bit 31 is set until the firmware is ready */
+	uint32_t unlock;    /* the register that ends the write protection before each command */
 	/*
 	 * The interface's semaphore holds the process id of record->helper while it is ours, and is
 	 * taken from record->orphans, which are killed processes of ours.

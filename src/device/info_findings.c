@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is wrong with a device or below its best, from what is known of it. */
+/* Findings about a device: faults, and settings below its best performance. */
 #include <ctype.h>
 #include <rdmadump/info.h>
 #include <stdarg.h>
@@ -105,7 +105,7 @@ static void judge_ports(struct judging *j)
 	}
 }
 
-/* What priority RoCE really has is known to its senders only: these are possible at most. */
+/* Only the senders know the actual priority of RoCE: these findings are at most "possible". */
 static void judge_dcb(struct judging *j, const struct rd_dcb *dcb)
 {
 	uint8_t unmapped = rd_dcb_pfc_unmapped(dcb), roce = rd_dcb_roce_without_pfc(dcb);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What machine and system this is, as text for the header of a capture file. */
+/* Hardware and operating system as text, for the header of a capture file. */
 #include "sysfs.h"
 #include <rdmadump/info.h>
 #include <stdio.h>

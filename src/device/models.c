@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What an adapter is sold as, by its PCI ids (the public PCI ID database; the drivers' id tables).
+/*
+ * Product names of adapters by their PCI ids (the public PCI ID database; the drivers' id tables).
  */
 #include <rdmadump/device.h>
 #include <string.h>
@@ -29,6 +30,7 @@ static const struct model {
 	{0x15b3, 0x1021, 0x1021, "ConnectX-7"},
 	{0x15b3, 0x1023, 0x1023, "ConnectX-8"},
 	{0x15b3, 0x1025, 0x1025, "ConnectX-9"},
+	{0x15b3, 0x1027, 0x1027, "ConnectX-10"},
 	{0x15b3, 0xa2d2, 0xa2d2, "BlueField"},
 	{0x15b3, 0xa2d3, 0xa2d3, "BlueField VF"},
 	{0x15b3, 0xa2d6, 0xa2d6, "BlueField-2"},

@@ -288,7 +288,7 @@ static void report_gone_netdevs(struct monitored *all, struct monitored_device *
 	}
 }
 
-/* The state decides, too: what was already so when the devices were read is no event. */
+/* The state is also compared: a change from before the devices were read is not an event. */
 bool monitored_change(struct monitored *all, const struct device_change *change)
 {
 	struct monitored_device *w = find(all, change->name);

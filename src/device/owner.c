@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #define FILE_ROOM    8192
-#define ENVIRON_ROOM (256U << 10) /* variables behind that are not found */
+#define ENVIRON_ROOM (256U << 10) /* variables after that are not found */
 #define HEX	     "0123456789abcdef"
 #define DIGITS	     "0123456789"
-#define START_FIELD  20 /* of stat, counted behind the command */
+#define START_FIELD  20 /* field of stat, counted after the command */
 
 const char *const rd_job_names[RD_JOB_KEYS] = {
 	[RD_JOB_SLURM_JOB_ID] = "SLURM_JOB_ID",
@@ -63,7 +63,7 @@ int rd_process_start(const char *root, uint32_t pid, uint64_t *ticks)
 
 	if (rd_sysfs_text(text, sizeof(text), "%s/proc/%u/stat", root, pid))
 		return -1;
-	/* The command may have blanks and parentheses; behind it are numbers and one letter. */
+	/* The command may contain spaces and parentheses; only numbers and one letter follow it. */
 	field = strrchr(text, ')');
 	if (!field)
 		return -1;

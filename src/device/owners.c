@@ -91,7 +91,7 @@ static uint32_t owner_add(struct rd_owners *o, const struct rd_process *who)
 static bool is_same(const struct rd_process *a, const struct rd_process *b)
 {
 	return a->pid == b->pid && a->start_ticks == b->start_ticks &&
-	       (a->pid || !strcmp(a->comm, b->comm));
+	       (a->pid || (a->service_port == b->service_port && !strcmp(a->comm, b->comm)));
 }
 
 static uint32_t owner_find(const struct rd_owners *o, const struct rd_process *who)
@@ -133,8 +133,8 @@ static struct listed *pid_find(struct rd_owners *o, uint32_t pid)
 }
 
 /*
- * Who has this pid, as far as it is the one that had it when the list was made. The start time of
- * the listed task is read after the process, so that a thread's pid is guarded, too.
+ * The process with this pid, if it is still the one from the time of the list. The start time of
+ * the listed task is read after the process, so that a reused thread id is detected as well.
  */
 static uint32_t read_owner(struct rd_owners *o, const struct sample *s, struct listed *l)
 {
@@ -181,9 +181,9 @@ static uint32_t process_of(struct rd_owners *o, const struct sample *s, uint32_t
 	return l->owner;
 }
 
-static uint32_t kernel_of(struct rd_owners *o, const char *module)
+static uint32_t kernel_of(struct rd_owners *o, const char *module, uint16_t service_port)
 {
-	struct rd_process who = {0};
+	struct rd_process who = {.service_port = service_port};
 
 	if (!*module) /* of a process that has ended, or of another PID namespace */
 		return 0;
@@ -229,7 +229,7 @@ void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 
 		if (r->port && r->port != port)
 			continue;
-		owner = r->pid ? process_of(o, &s, r->pid) : kernel_of(o, r->comm);
+		owner = r->pid ? process_of(o, &s, r->pid) : kernel_of(o, r->comm, r->service_port);
 		q = owner ? qp_find(o, r->lqpn, owner) : NULL;
 		if (!q)
 			continue;

@@ -14,6 +14,8 @@ int pci_config_read(int fd, unsigned int at, uint32_t *value)
 	*value = le32toh(word);
 	if (n < 0)
 		return errno;
+	if (n == 0)
+		return ENODATA;
 	return n == sizeof(word) ? 0 : EIO;
 }
 

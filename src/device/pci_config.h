@@ -8,7 +8,10 @@
 
 #include <stdint.h>
 
-/* Reads or writes the aligned word at this offset. 0 or an errno; a short transfer is EIO. */
+/*
+ * Reads or writes the aligned word at this offset. 0 or an errno; a short transfer is EIO. ENODATA:
+ * it is beyond the part that this process may read.
+ */
 int pci_config_read(int fd, unsigned int at, uint32_t *value);
 int pci_config_write(int fd, unsigned int at, uint32_t value);
 /* Sleeps; between two readings of a register that changes by itself. */

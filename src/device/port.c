@@ -90,8 +90,8 @@ static void load_link(struct rd_port *port, const char *base)
 }
 
 /*
- * An unset GID is zero, and so is an unset GUID behind InfiniBand's subnet prefix. (iWARP's GID has
- * the MAC address in front and zeros behind.)
+ * An unset GID is zero, or has the InfiniBand subnet prefix and a GUID of zero. (An iWARP GID
+ * begins with the MAC address and ends with zeros.)
  */
 static bool gid_is_set(const struct rd_port *port, const uint8_t raw[16])
 {
@@ -159,7 +159,7 @@ static int load_gid(struct rd_port *port, const char *base, const char *place)
 	return 0;
 }
 
-/* A table may have 1024 entries of which three are set: of unset ones nothing else is read. */
+/* A table may have 1024 entries with only three set: nothing else is read of unset entries. */
 static int load_gids(struct rd_port *port, const char *base)
 {
 	struct rd_names names;

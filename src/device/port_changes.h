@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What changed in a port between two readings of sysfs. */
+/* Changes of a port between two readings of sysfs. */
 #ifndef RDMADUMP_DEVICE_PORT_CHANGES_H
 #define RDMADUMP_DEVICE_PORT_CHANGES_H
 
@@ -14,7 +14,7 @@ unsigned int port_gid_changes(const struct rd_port *before, const struct rd_port
 /* State, LID and LID of the subnet manager. */
 void port_state_changes(
 	const struct rd_port *before, const struct rd_port *now, port_change_fn *fn, void *ctx);
-/* Netdevs that are now the port's or are no longer: by index, a new name is no change here. */
+/* Netdevs that are now the port's or are no longer: by index; a new name is not a change here. */
 void port_netdev_changes(
 	const struct rd_port *before, const struct rd_port *now, port_change_fn *fn, void *ctx);
 

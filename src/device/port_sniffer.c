@@ -39,7 +39,7 @@ struct request {
 	unsigned int rules;
 };
 
-/* What the process inherits. */
+/* The data that the helper process inherits. */
 struct helper {
 	const struct rd_port_sniffer_config *config;
 	int socket, config_fd;
@@ -101,30 +101,53 @@ static int detach_surely(struct helper *h, struct rd_error *err)
 	return 0;
 }
 
-static int perform(struct helper *h, const struct request *r, struct rd_error *err)
+/* Anybody's queue pair could be named: `sender` must still be the user who started this. */
+static int perform(
+	struct helper *h, const struct request *r, const struct ucred *sender, struct rd_error *err)
 {
-	switch (r->what) {
-	case OPEN:
-		return open_sniffer(h, err);
-	case ATTACH:
-		return mlx5_sniffer_attach(&h->sniffer, r->qpn, r->rules, err);
-	default:
+	if (r->what == DETACH)
 		return detach_surely(h, err);
-	}
+	if (sender->uid != getuid())
+		return rd_fail(err, RD_CLASS_DEVICE, EPERM, "keep root (-Z root)",
+			"the sniffer of %s is attached by root only", h->config->device->pci);
+	return r->what == ATTACH ? mlx5_sniffer_attach(&h->sniffer, r->qpn, r->rules, err)
+				 : open_sniffer(h, err);
+}
+
+/* The kernel says who sent it. */
+static bool receive(const struct helper *h, struct request *r, struct ucred *sender)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(*sender))];
+	} control;
+	struct iovec data = {r, sizeof(*r)};
+	struct msghdr m = {.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	const struct cmsghdr *c;
+	ssize_t n;
+
+	do
+		n = recvmsg(h->socket, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	c = CMSG_FIRSTHDR(&m);
+	if (n != sizeof(*r) || !c || c->cmsg_type != SCM_CREDENTIALS)
+		return false;
+	memcpy(sender, CMSG_DATA(c), sizeof(*sender));
+	return true;
 }
 
 static bool serve_one(struct helper *h)
 {
 	struct rd_error err = {0};
+	struct ucred sender;
 	struct request r;
-	ssize_t n;
 
-	do
-		n = recv(h->socket, &r, sizeof(r), 0);
-	while (n < 0 && errno == EINTR);
-	if (n != sizeof(r))
+	if (!receive(h, &r, &sender))
 		return false;
-	perform(h, &r, &err);
+	perform(h, &r, &sender, &err);
 	return send(h->socket, &err, sizeof(err), MSG_NOSIGNAL) == sizeof(err);
 }
 
@@ -157,7 +180,7 @@ static void helper_run(struct helper *h)
 	while (serve_one(h))
 		;
 	detach_abandoned(h);
-	/* What is still held or attached is for the next capture to find. */
+	/* Anything still held or attached is cleaned up by the next capture. */
 	if (sniffer_record_is_clean(record) && !h->sniffer.icmd.held)
 		sniffer_record_clear(record);
 }
@@ -208,10 +231,12 @@ static int open_config(struct helper *h, struct rd_error *err)
 /* Signals are blocked over fork(), so that none can reach the process before it ignores them. */
 static int start(struct rd_port_sniffer *s, struct helper *h, struct rd_error *err)
 {
+	const int on = 1;
 	sigset_t all, old;
 	int pair[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ||
+		setsockopt(pair[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		return rd_fail(err, RD_CLASS_DEVICE, errno,
 			"raise the limit of open files (ulimit -n)", "socketpair");
 	s->socket = pair[0];

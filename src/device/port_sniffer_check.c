@@ -27,6 +27,11 @@ static bool is_in_recovery(const struct rd_device *device)
 	return sniffer_chip_in_recovery(device->part_id);
 }
 
+static bool is_undocumented(const struct rd_device *device)
+{
+	return sniffer_chip_undocumented(device->part_id);
+}
+
 static bool is_unknown(const struct rd_device *device)
 {
 	return !sniffer_chip_find(device->part_id);
@@ -62,6 +67,8 @@ static const struct {
 	{is_sf, {"an SF has no command gateway", RD_SNIFFER_ON_PF}},
 	{is_in_recovery, {"the adapter runs without firmware (recovery mode)",
 				 "burn its firmware (mstflint) and restart the machine"}},
+	{is_undocumented,
+		{"the command gateway of a ConnectX-10 is not documented", RD_SNIFFER_ELSEWHERE}},
 	{is_unknown,
 		{"the registers of this adapter are not known to rdmadump", RD_SNIFFER_ELSEWHERE}},
 	{is_hidden, {"PCI configuration space is not visible here",

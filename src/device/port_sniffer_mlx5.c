@@ -12,26 +12,33 @@
 #define ATTACH		 0x10000U
 #define RECEIVE		 1U
 #define CHIP_ID		 0xf0014
-#define UNLOCK_VALUE	 0xbadc0ffeU
+
+/* mstflint knows its name, and no register of its command interface. */
+#define CONNECTX_10 0x1027
 
 /* ConnectX-8 moved the segment of the command interface. */
 #define UNLOCK	   0x23f0
 #define UNLOCK_CX8 0x1a023f0
 
+/*
+ * From mstflint 4.36 (mtcr_ul_icmd_cif.c, mstfwreset.py, ibdump.c), device by device. A BlueField-4
+ * calls itself what a ConnectX-9 does, except in recovery.
+ */
 static const struct sniffer_chip chips[] = {
-	{0x1ff, "Connect-IB", {0x1011}, 0xb0004, UNLOCK, 0},
-	{0x209, "ConnectX-4", {0x1013}, 0xb0004, UNLOCK, 0},
-	{0x20b, "ConnectX-4 Lx", {0x1015}, 0xb0004, UNLOCK, 0},
-	{0x20d, "ConnectX-5", {0x1017, 0x1019}, 0xb5e04, UNLOCK, 0},
-	{0x20f, "ConnectX-6", {0x101b}, 0xb5f04, UNLOCK, 0},
-	{0x211, "BlueField", {0xa2d2}, 0xb5e04, UNLOCK, 0},
-	{0x212, "ConnectX-6 Dx", {0x101d}, 0xb5f04, UNLOCK, 0},
-	{0x214, "BlueField-2", {0xa2d6}, 0xb5f04, UNLOCK, 0},
-	{0x216, "ConnectX-6 Lx", {0x101f}, 0xb5f04, UNLOCK, 0},
-	{0x218, "ConnectX-7", {0x1021}, 0xb5f04, UNLOCK, 0},
-	{0x21c, "BlueField-3", {0xa2dc, 0xa2d9}, 0xb5f04, UNLOCK, 0},
-	{0x21e, "ConnectX-8", {0x1023}, 0xa0304, UNLOCK_CX8, UNLOCK},
-	{0x224, "ConnectX-9", {0x1025}, 0xa0304, UNLOCK_CX8, UNLOCK},
+	{0x1ff, 0x1ff, "Connect-IB", {0x1011}, 0xb0004, UNLOCK, 0},
+	{0x209, 0x209, "ConnectX-4", {0x1013}, 0xb0004, UNLOCK, 0},
+	{0x20b, 0x20b, "ConnectX-4 Lx", {0x1015}, 0xb0004, UNLOCK, 0},
+	{0x20d, 0x20d, "ConnectX-5", {0x1017, 0x1019}, 0xb5e04, UNLOCK, 0},
+	{0x20f, 0x20f, "ConnectX-6", {0x101b}, 0xb5f04, UNLOCK, 0},
+	{0x211, 0x211, "BlueField", {0xa2d2}, 0xb5e04, UNLOCK, 0},
+	{0x212, 0x212, "ConnectX-6 Dx", {0x101d}, 0xb5f04, UNLOCK, 0},
+	{0x214, 0x214, "BlueField-2", {0xa2d6}, 0xb5f04, UNLOCK, 0},
+	{0x216, 0x216, "ConnectX-6 Lx", {0x101f}, 0xb5f04, UNLOCK, 0},
+	{0x218, 0x218, "ConnectX-7", {0x1021}, 0xb5f04, UNLOCK, 0},
+	{0x21c, 0x21c, "BlueField-3", {0xa2dc, 0xa2d9}, 0xb5f04, UNLOCK, 0},
+	{0x21e, 0x21e, "ConnectX-8", {0x1023}, 0xa0304, UNLOCK_CX8, UNLOCK},
+	{0x224, 0x224, "ConnectX-9", {0x1025}, 0xa0304, UNLOCK_CX8, UNLOCK},
+	{0x224, 0x220, "BlueField-4", {0xa2df}, 0xa0304, UNLOCK_CX8, UNLOCK},
 };
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -48,9 +55,14 @@ const struct sniffer_chip *sniffer_chip_find(uint32_t part_id)
 bool sniffer_chip_in_recovery(uint32_t part_id)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(chips); i++)
-		if (chips[i].id == part_id)
+		if (chips[i].recovery == part_id)
 			return true;
 	return false;
+}
+
+bool sniffer_chip_undocumented(uint32_t part_id)
+{
+	return part_id == CONNECTX_10;
 }
 
 /* --- the command -------------------------------------------------------------------------- */
@@ -69,16 +81,12 @@ static int set(struct mlx5_sniffer *s, bool attach, unsigned int rule, enum icmd
 		(uint32_t)s->record.port << 24, s->record.qpn & 0xffffff};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(registers) && registers[i]; i++) {
-		struct rd_error locked = {0};
-
 		*err = (struct rd_error){0};
-		gateway_write(&s->gateway, GATEWAY_REGISTERS, registers[i], UNLOCK_VALUE, &locked);
+		s->icmd.unlock = registers[i];
 		if (icmd_run(&s->icmd, SET_PORT_SNIFFER, mailbox, WORDS, status, err) == 0)
 			return 0;
 		if (*status != ICMD_WRITE_PROTECTED)
 			break;
-		if (locked.text[0])
-			*err = locked;
 	}
 	return -1;
 }
@@ -137,6 +145,13 @@ static int detach_rules(struct mlx5_sniffer *s, unsigned int rules, bool any, st
 	return rc;
 }
 
+/* Whether the firmware did nothing, for sure: it did not even look at the command's arguments. */
+static bool is_untouched(enum icmd_status status)
+{
+	return status == ICMD_INVALID_OPCODE || status == ICMD_INVALID_COMMAND ||
+	       status == ICMD_WRITE_PROTECTED;
+}
+
 static int attach_rule(struct mlx5_sniffer *s, unsigned int rule, struct rd_error *err)
 {
 	enum icmd_status status;
@@ -147,8 +162,7 @@ static int attach_rule(struct mlx5_sniffer *s, unsigned int rule, struct rd_erro
 	if (set(s, true, rule, &status, err) == 0)
 		return 0;
 	fail_set(s, true, rule, err);
-	/* The firmware answered: it refused. */
-	if (status != ICMD_NOT_RUN)
+	if (is_untouched(status))
 		forget(s, rule);
 	return -1;
 }

@@ -13,9 +13,10 @@
 /* The process id of an ibdump that uses the function's gateway; 0: none is seen. */
 int sniffer_other_process(const char *pci);
 
-/* What differs between adapters. */
+/* Differences between adapters. */
 struct sniffer_chip {
-	uint16_t id; /* of the chip, in its register 0xf0014 */
+	uint16_t id;	   /* of the chip, in its register 0xf0014 */
+	uint16_t recovery; /* PCI device id while the flash has no firmware */
 	const char *name;
 	uint16_t pci[3];    /* device ids of its physical functions; 0: none more */
 	uint32_t not_ready; /* register: bit 31 is set until the firmware is ready */
@@ -26,8 +27,10 @@ struct sniffer_chip {
 
 /* The chip of this PCI device id; NULL: unknown, or none that has the command. */
 const struct sniffer_chip *sniffer_chip_find(uint32_t part_id);
-/* Whether it is the id of an adapter whose flash has no firmware (it shows the chip's own id). */
+/* Whether it is the id of an adapter whose flash has no firmware. */
 bool sniffer_chip_in_recovery(uint32_t part_id);
+/* Whether it is a known adapter whose registers are not. */
+bool sniffer_chip_undocumented(uint32_t part_id);
 
 struct mlx5_sniffer {
 	const struct sniffer_chip *chip;

@@ -33,7 +33,7 @@ static void read_line(int fd, struct sniffer_record *r)
 		*r = (struct sniffer_record){.fd = -1};
 }
 
-/* Only root may write to /run: nobody else can put a link in place of folder or file. */
+/* Only root may write to /run: no other user can replace the folder or file by a link. */
 static int open_file(const char *path)
 {
 	if (mkdir(FOLDER, 0700) < 0 && errno != EEXIST)
@@ -93,7 +93,7 @@ void sniffer_record_inherit(
 
 bool sniffer_record_is_clean(const struct sniffer_record *r)
 {
-	/* An older one is there only behind a newer one. */
+	/* An older record exists only after a newer one. */
 	return !r->rules && !r->ticket && !r->orphans[0];
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a capture by the command gateway has done to a device and must undo, in a file below
- * /run/rdmadump: the next capture reads there what one left behind that was killed. The file is
- * locked while its process lives.
+ * The device state that a capture by the command gateway has changed and must restore, in a file
+ * below /run/rdmadump: the next capture reads it to clean up after a killed one. The file is locked
+ * while its process lives.
  */
 #ifndef RDMADUMP_DEVICE_PORT_SNIFFER_RECORD_H
 #define RDMADUMP_DEVICE_PORT_SNIFFER_RECORD_H

@@ -10,7 +10,7 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Where in struct ibv_device_attr_ex a number is. */
+/* The offset of a number in struct ibv_device_attr_ex. */
 static const struct limit {
 	const char *key, *title;
 	size_t offset, size;
@@ -123,7 +123,7 @@ static const struct rd_bit_name tm_flags[] = {{0, "RC"}};
 static const struct rd_bit_name atomic_sizes[] = {
 	{0, "4 bytes"}, {1, "8 bytes"}, {2, "16 bytes"}, {3, "32 bytes"}};
 
-/* Where in struct ibv_device_attr_ex a mask is. */
+/* The offset of a mask in struct ibv_device_attr_ex. */
 static const struct mask {
 	struct limit at;
 	const struct rd_bit_name *names;

@@ -10,15 +10,16 @@
  * memory. */
 int rd_query_verbs(struct rd_info *info);
 
-/* firmware_mlx5.c. The context may differ from ibv_open_device()'s: NULL if it is no mlx5 device.
+/*
+ * firmware_mlx5.c. The context may differ from ibv_open_device()'s: NULL if it is not an mlx5
+ * device.
  */
 struct ibv_context *rd_mlx5_open(struct ibv_device *device, bool *devx);
 /* query_mlx5.c. -1 if out of memory. */
 int rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info);
 /*
  * Opens the device and asks its firmware whether the receive queue of a raw packet QP can count in
- * a set of its own (modify_rq_counter_set_id). Unknown where it is no mlx5 device, or DEVX is
- * refused.
+ * its own set (modify_rq_counter_set_id). Unknown if it is not an mlx5 device, or DEVX is refused.
  */
 enum rd_answer rd_mlx5_counts_per_queue(const char *device);
 

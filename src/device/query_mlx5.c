@@ -23,7 +23,7 @@
 #define HEADER			 16
 #define MODIFY_RQ_COUNTER_SET_ID 0x184 /* bit of the general capabilities */
 #define CAP_BYTES		 4096
-#define PSID_AT			 240 /* behind the header: 32 bytes, then 208 of the vendor's own */
+#define PSID_AT			 240 /* after the header: 32 bytes, then 208 vendor-specific bytes */
 #define PSID_BYTES		 16
 
 static const struct rd_bit_name flags[] = {{0, "CQE_V1"}, {2, "MPW"}, {3, "ENHANCED_MPW"},
@@ -88,7 +88,7 @@ static enum rd_answer bit(const uint8_t *cap, unsigned int at)
 	return cap[at / 8] >> (7 - at % 8) & 1 ? RD_ANSWER_YES : RD_ANSWER_NO;
 }
 
-/* Which bit of which capability means what. */
+/* The meaning of capability bits. */
 static const struct question {
 	unsigned int type, bit;
 	size_t answer; /* offset in struct rd_mlx5_caps */

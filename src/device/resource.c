@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is open on a device: names of QP types and states (include/rdma/ib_verbs.h of Linux), and
- * looking things up; nldev.c reads them. */
+/*
+ * Open objects of a device: names of QP types and states (include/rdma/ib_verbs.h of Linux), and
+ * lookup functions; nldev.c reads them.
+ */
 #include "sysfs.h"
 #include <rdmadump/owner.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 void rd_resources_free(struct rd_resources *r)
 {
 	free(r->qps);
+	free(r->cm_ids);
 	free(r->counts);
 	*r = (struct rd_resources){0};
 }
@@ -21,7 +24,7 @@ void rd_resources_name(const char *root, struct rd_resources *r)
 		struct rd_qp_res *q = &r->qps[i];
 		uint32_t pid = q->pid;
 
-		/* A process has many QPs, which are listed one behind the other. */
+		/* A process may have many QPs, which are listed consecutively. */
 		if (pid && pid == listed) {
 			q->pid = q[-1].pid;
 			memcpy(q->comm, q[-1].comm, sizeof(q->comm));

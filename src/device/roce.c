@@ -56,7 +56,7 @@ void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,
 	};
 	char path[512];
 
-	/* A name that is no file name cannot be looked up. */
+	/* A name that is not a valid file name cannot be looked up. */
 	if (strchr(device->name, '/'))
 		return;
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {

@@ -30,13 +30,13 @@ ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *path);
 int rd_sysfs_text(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
- * A file of /proc that needs several reads: its bytes, at most `size`, and a NUL behind them, for
- * which buf has one byte more. Returns their number.
+ * A file of /proc that needs several reads: at most `size` bytes, then a NUL, for which buf has one
+ * more byte. Returns the number of bytes.
  */
 ssize_t rd_sysfs_file(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int rd_sysfs_u64(uint64_t *value, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The value behind "KEY=" in a uevent file. */
+/* The value after "KEY=" in a uevent file. */
 int rd_sysfs_uevent(char *buf, size_t size, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /* The last component of a link's target. */

@@ -28,7 +28,7 @@ struct walk {
 	int status;
 };
 
-/* What "%s" in a place stands for. */
+/* The kind of object that "%s" in a place stands for. */
 enum per { PER_MACHINE, PER_DEVICE, PER_NETDEV, PER_PCI, PER_MODULE };
 
 /*
@@ -169,7 +169,7 @@ static int go_up(char at[PATH_MAX])
 	return 0;
 }
 
-/* The target of the link root/at; "" if that is no link. */
+/* The target of the link root/at; "" if it is not a link. */
 static void read_link(const struct walk *w, const char *at, char target[PATH_MAX])
 {
 	char full[PATH_MAX];

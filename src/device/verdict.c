@@ -5,6 +5,7 @@
  */
 #include "verdict.h"
 #include "ibdump.h"
+#include "port_sniffer_mlx5.h"
 
 #include <linux/capability.h>
 #include <rdmadump/info.h>
@@ -108,7 +109,11 @@ static const char *port_sniffer_advice(const struct rd_device *device)
 
 	if (rd_port_sniffer_possible(device, &refusal))
 		return use_port_sniffer;
-	return strcmp(refusal.todo, RD_SNIFFER_ELSEWHERE) ? refusal.todo : ibdump_advice(device);
+	/* Nor does ibdump know registers that are not documented. */
+	if (strcmp(refusal.todo, RD_SNIFFER_ELSEWHERE) ||
+		sniffer_chip_undocumented(device->part_id))
+		return refusal.todo;
+	return ibdump_advice(device);
 }
 
 static const char sniffed[] = "the adapter's own sniffer, kernel bypass included";

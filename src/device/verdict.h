@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The whole judgement on a port, of which rd_port_verdict() tells the outside world. */
+/* The complete verdict on a port; rd_port_verdict() is the public part of it. */
 #ifndef RDMADUMP_DEVICE_VERDICT_H
 #define RDMADUMP_DEVICE_VERDICT_H
 

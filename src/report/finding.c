@@ -116,6 +116,8 @@ bool rd_findings_count(struct rd_findings *list)
 	t->count += f->evidence.count;
 	if (f->evidence.first_ns && (!t->first_ns || f->evidence.first_ns < t->first_ns))
 		t->first_ns = f->evidence.first_ns;
+	if (f->evidence.last_ns > t->last_ns)
+		t->last_ns = f->evidence.last_ns;
 	return true;
 }
 

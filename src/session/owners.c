@@ -50,7 +50,7 @@ void owners_begin(struct rd_session *s)
 {
 	if (s->config->no_facts || s->config->no_owners || is_offline(s))
 		return;
-	/* Who takes the frames, takes the facts, too. */
+	/* The thread that takes the frames also takes the facts. */
 	if (!s->config->frames && (!s->out.n || !s->out.encoder.format->facts)) {
 		s->sampling.next_ns = 0;
 		return;

@@ -98,7 +98,7 @@ static void stay_near(const struct rd_session *s)
 
 	if (!s->n_threads && inputs_numa_node(s) >= 0)
 		n = rd_device_cpus("", s->in.device[0], near, RD_CPUS_MAX);
-	/* The writer needs one, too. */
+	/* The writer also needs one. */
 	if (n < 2)
 		return;
 	CPU_ZERO(&set);
@@ -230,7 +230,7 @@ static int open_outputs(struct rd_session *s)
 {
 	if (outputs_open(s) == 0)
 		return 0;
-	/* A reader that closed the pipe before the header is no error. */
+	/* A reader that closed the pipe before the header is not an error. */
 	if (s->error.errnum == EPIPE)
 		s->error = (struct rd_error){0};
 	s->result.error = s->error;

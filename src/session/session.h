@@ -62,8 +62,10 @@ struct output {
 	char comment[COMMENT_ROOM];
 	bool rewritable; /* the header's comment, at the end */
 	bool started;	 /* its file has a header, its writer runs */
-	/* For each file's beginning: read at facts_ns of the monotonic clock, or found in front of
-	 * a file's first frame. */
+	/*
+	 * For each file's beginning: read at facts_ns of the monotonic clock, or found before a
+	 * file's first frame.
+	 */
 	struct rd_facts facts_start;
 	uint64_t facts_ns;
 };

@@ -9,7 +9,7 @@
 /* A straight line, accurate near its beginning. */
 struct clock_line {
 	uint64_t ticks, ns; /* where it begins */
-	uint64_t rate;	    /* ns per tick, 32 bits behind the binary point */
+	uint64_t rate;	    /* ns per tick, with 32 fractional bits */
 };
 
 #define CLOCK_LINES 8 /* a frame may have waited for as long as the older ones were good */

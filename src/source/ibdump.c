@@ -82,12 +82,17 @@ static ssize_t next_bytes(void *ctx, uint8_t *buf, size_t room, struct rd_error 
 	return (ssize_t)n;
 }
 
-static int fail_garbage(struct ibdump *d, struct rd_error *err)
+static int fail_output(const struct ibdump *d, const char *what, struct rd_error *err)
 {
 	return rd_fail(err, RD_CLASS_PARTIAL, 0,
 		"is it the vendor's ibdump? it is the one found first in PATH; or use --sniffer "
 		"icmd",
-		"ibdump on %s does not write a capture file", d->name);
+		"ibdump on %s %s", d->name, what);
+}
+
+static int fail_garbage(const struct ibdump *d, struct rd_error *err)
+{
+	return fail_output(d, "does not write a capture file", err);
 }
 
 static bool is_pcap(const uint8_t *p)
@@ -144,7 +149,8 @@ static int take(struct ibdump *d, struct rd_frame *frames, unsigned int n, struc
 
 	for (unsigned int i = 0; i < n; i++) {
 		if (frames[i].iface >= known || ifaces[frames[i].iface].link != d->src.iface.link)
-			return fail_garbage(d, err);
+			return fail_output(
+				d, "writes frames of another link layer than the port's", err);
 		frames[i].iface = 0;
 	}
 	if (d->src.iface.link != RD_LINK_INFINIBAND)

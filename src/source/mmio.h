@@ -96,7 +96,7 @@ static inline void mmio_wc_start(void)
 }
 
 /*
- * Writes a device register by one store; other threads may write to it, too. `value` is big-endian.
+ * Writes a device register by one store; other threads may also write to it. `value` is big-endian.
  * Only if MMIO_DIRECT is 1.
  */
 static inline void mmio_write64_be(volatile __be64 *reg, __be64 value)

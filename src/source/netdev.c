@@ -183,8 +183,8 @@ static void take_removal(struct netdev *n)
 }
 
 /*
- * libpcap may notice a removed netdev before netlink reports it. It reports a renamed netdev as
- * removed, too, since it looks it up by name, possibly after the old name was restored. But its
+ * libpcap may notice a removed netdev before netlink reports it. It also reports a renamed netdev
+ * as removed, since it looks it up by name, possibly after the old name was restored. But its
  * socket is bound to the index and continues to receive.
  */
 static void take_fault(struct netdev *n)
@@ -213,10 +213,7 @@ static bool dispatch(struct netdev *n, unsigned int max)
 	return n->got;
 }
 
-/*
- * The last frames are in a block that the kernel is still filling: waits until all were read or the
- * kernel must have handed the block over. False: there are no more.
- */
+/* Waits for the block that the kernel still fills when the capture ends. False: no more frames. */
 static bool dispatch_last(struct netdev *n, unsigned int max)
 {
 	struct pollfd p = {.fd = pcap_fileno(n->pcap), .events = POLLIN};

@@ -32,7 +32,7 @@ enum decoded {
 struct decoder {
 	const char *name;
 	bool (*init)(struct stream *s);
-	/* Decodes from in[at..have) to buf. With DECODED_BAD, too, *got bytes are valid. */
+	/* Decodes from in[at..have) to buf. *got bytes are valid, also with DECODED_BAD. */
 	enum decoded (*decode)(struct stream *s, uint8_t *buf, size_t room, size_t *got);
 	void (*fini)(struct stream *s);
 };

@@ -39,8 +39,8 @@ struct verbs_clock_kind {
 	/* Reads what wc_flags ask for; NULL: nothing. */
 	uint64_t (*read)(struct ibv_cq_ex *cq);
 	/*
-	 * Compares the clock with the host's and renews map and offset; false: they stay as they
-	 * are. NULL: there is nothing to follow.
+	 * Compares the clock with the host's and renews map and offset; false: both are
+	 * unchanged. NULL: the clock needs no following.
 	 */
 	bool (*refresh)(struct verbs_clock *c);
 	/* Replaces ts_ns, which holds the timestamp of the CQE, by ns. */
@@ -58,7 +58,7 @@ struct verbs_clock {
 	struct rd_clock host;
 	uint64_t start;	       /* of the capture, by the host's clock */
 	uint64_t mask, khz;    /* of the device's counter */
-	int64_t back_per_byte; /* -ns on the wire, 32 bits behind the binary point */
+	int64_t back_per_byte; /* -ns on the wire, with 32 bits of fraction */
 	int64_t unset;	       /* the real-time clock was refused since it is off by so many ns */
 
 	/*
@@ -95,8 +95,8 @@ void verbs_clock_start(struct verbs_clock *c);
 void verbs_clock_close(struct verbs_clock *c);
 
 /*
- * Compares a clock that cannot be read with the host's, by frames (raw timestamps) of which the
- * newest were polled at `now`. Nothing is known yet if none of them has a usable timestamp.
+ * Compares a clock that cannot be read with the host's, by the raw timestamps of frames; the newest
+ * frames were polled at `now`. Nothing is known yet if none of them has a usable timestamp.
  */
 void verbs_clock_compare(struct verbs_clock *c, struct verbs_stamps *s,
 	const struct rd_frame *frames, unsigned int n, uint64_t now);

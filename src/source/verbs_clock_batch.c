@@ -333,12 +333,12 @@ void verbs_stamp_host(
 {
 	const uint64_t now = rd_clock_now(&c->host), last = s->last;
 	const uint64_t per_byte = (uint64_t)c->back_per_byte;
-	uint64_t bytes_behind = 0;
+	uint64_t bytes_after = 0;
 
 #pragma GCC unroll 8
 	for (struct rd_frame *f = frames + n; f-- != frames;) {
-		f->ts_ns = now + (uint64_t)((int64_t)(bytes_behind * per_byte) >> 32);
-		bytes_behind += (uint64_t)f->len + WIRE_OVERHEAD;
+		f->ts_ns = now + (uint64_t)((int64_t)(bytes_after * per_byte) >> 32);
+		bytes_after += (uint64_t)f->len + WIRE_OVERHEAD;
 	}
 	for (struct rd_frame *f = frames; f != frames + n && f->ts_ns < last; f++)
 		f->ts_ns = last;

@@ -44,7 +44,7 @@ static const struct {
 	[VERBS_FLOW] = {flow_advice, true, false},
 };
 
-/* Every capture needs it in the end: whoever raises the limit alone would then be refused. */
+/* Every capture needs it: with only the limit raised, the next step would be refused. */
 static bool lacks_raw(void)
 {
 	return !rd_has_capability(CAP_NET_RAW);

@@ -56,9 +56,9 @@ bool verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, 
 
 void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t len)
 {
-	bool behind = cqe->op_own & MLX5_INLINE_SCATTER_64;
-	const uint8_t *from = (const uint8_t *)cqe - (behind ? CQE_BYTES : 0);
-	uint32_t most = behind ? 64 : 32;
+	bool precedes = cqe->op_own & MLX5_INLINE_SCATTER_64;
+	const uint8_t *from = (const uint8_t *)cqe - (precedes ? CQE_BYTES : 0);
+	uint32_t most = precedes ? 64 : 32;
 
 	memcpy(to, from, len < most ? len : most);
 }

@@ -142,8 +142,8 @@ void verbs_mlx5_set_cq(struct verbs_mlx5 *m, const struct mlx5dv_cq *cq);
  */
 bool verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, uint32_t len);
 /*
- * Takes frames out of the batch that would end behind their buffer, and counts them as too long. A
- * device reports an error instead, and the kernel's driver checks nevertheless (en_rx.c,
+ * Removes frames that are longer than their buffer from the batch, and counts them as too long. A
+ * device should report an error instead, but the kernel's driver also checks (en_rx.c,
  * oversize_pkts_sw_drop). Called where the lengths of a batch, ORed, exceed the size of a buffer.
  * Returns the number of frames left.
  */

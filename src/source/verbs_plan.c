@@ -95,10 +95,10 @@ static int cq_create(struct verbs_queue *q, struct rd_error *err)
 }
 
 /*
- * A flow may remain in effect for a while after it was destroyed, and longer than the next one
- * takes to be created: its frames would be the first ones of the capture, with a gap behind them.
- * The queue pair is replaced, since nothing is delivered to one that was destroyed. Its CQ as well,
- * where it has its own receive queue; work queues are emptied at the start.
+ * A flow may remain in effect for a while after it was destroyed, until after the next one was
+ * created: its frames would be the first ones of the capture, followed by a gap. So the queue pair
+ * is replaced, since nothing is delivered to a destroyed one; so is its CQ, where the pair has its
+ * own receive queue. Work queues are emptied at the start.
  */
 static int queue_pair_renew(struct verbs_port *port, bool in_table, struct rd_error *err)
 {

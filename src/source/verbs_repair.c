@@ -257,7 +257,7 @@ int verbs_queue_empty(struct verbs_queue *q, struct rd_error *err)
 	struct queue_fault was;
 	unsigned int n;
 
-	/* Bounded, whatever the device does: without a flow nothing arrives. */
+	/* Bounded, even if the device misbehaves: without a flow nothing arrives. */
 	for (uint64_t i = 0; i < 2 * (uint64_t)q->ring.cqes; i += n) {
 		n = q->path->poll(q, frames, RD_BATCH);
 		if (q->path->post(q) && !q->fault.text)

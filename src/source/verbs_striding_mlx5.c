@@ -179,7 +179,7 @@ static inline unsigned int poll_run(
 			break;
 		count = be32toh(cqe->byte_cnt);
 		if (__builtin_expect(what == CQE_OTHER, 0)) {
-			/* The strides of a frame that was too long are consumed, too. */
+			/* The strides of a frame that was too long are also consumed. */
 			if (!verbs_mlx5_take_error(q, cqe, count & LENGTH_MASK)) {
 				if (q->fault.unpollable)
 					break;

@@ -10,6 +10,7 @@
 #include "test_device_tree.h"
 #include <rdmadump/counters.h>
 #include <rdmadump/device.h>
+#include <sched.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
@@ -502,6 +503,69 @@ static void test_loss(void **state)
 	close_tree(&l);
 }
 
+/* The CPUs of the list that this process may use, in its order, and no more than there is room for.
+ */
+static void test_cpus(void **state)
+{
+	static const char path[] = "sys/class/infiniband/mlx5_0/device/local_cpulist";
+	static const struct rd_device device = {.name = "mlx5_0"};
+	cpu_set_t allowed, two;
+	struct tree tree;
+	char list[64];
+	int all[2], cpus[4], n = 0;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+	for (size_t i = 0; i < CPU_SETSIZE && n < 2; i++)
+		if (CPU_ISSET(i, &allowed))
+			all[n++] = (int)i;
+	if (n < 2)
+		skip();
+	tree_make(&tree);
+	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 4), 0);
+	snprintf(list, sizeof(list), "%d,%d\n", all[1], all[0]);
+	tree_text(&tree, path, list);
+	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 4), 2);
+	assert_int_equal(cpus[0], all[1]);
+	assert_int_equal(cpus[1], all[0]);
+	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 1), 1);
+	snprintf(list, sizeof(list), "%d-%d,%d\n", all[0], all[1], all[0]);
+	tree_text(&tree, path, list);
+	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 4), 3);
+	assert_int_equal(cpus[1], all[1]);
+	assert_int_equal(cpus[2], all[0]);
+	/* Others are left out. */
+	CPU_ZERO(&two);
+	CPU_SET((size_t)all[1], &two);
+	assert_int_equal(sched_setaffinity(0, sizeof(two), &two), 0);
+	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 4), 1);
+	assert_int_equal(cpus[0], all[1]);
+	assert_int_equal(sched_setaffinity(0, sizeof(allowed), &allowed), 0);
+	tree_text(&tree, path, "\n");
+	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 4), 0);
+	tree_remove(&tree);
+}
+
+static void test_numa_node(void **state)
+{
+	static const struct {
+		const char *text;
+		int node;
+	} cases[] = {{"1\n", 1}, {"0\n", 0}, {"-1\n", -1}, {"\n", -1}, {"2147483648\n", -1}};
+	static const char path[] = "sys/class/infiniband/mlx5_0/device/numa_node";
+	static const struct rd_device device = {.name = "mlx5_0"};
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree);
+	assert_int_equal(rd_device_numa_node(tree.root, &device), -1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		tree_text(&tree, path, cases[i].text);
+		assert_int_equal(rd_device_numa_node(tree.root, &device), cases[i].node);
+	}
+	tree_remove(&tree);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -520,6 +584,8 @@ int main(void)
 		cmocka_unit_test(test_verdicts),
 		cmocka_unit_test(test_steering_parameter),
 		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_cpus),
+		cmocka_unit_test(test_numa_node),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,6 +120,10 @@ static void test_values(void **state)
 		{"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", 44},
 		{"ffff:ffff:ffff:ffff:ffff:ffff:ffff:fff", 38},
 		{"%s%n%s%n", 8},
+		/* Words whose separating space is the last character that there is room for */
+		{"aBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaB", 40},
+		{"xaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaB", 41},
+		{"xxaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaB", 42},
 	};
 
 	(void)state;

@@ -295,6 +295,34 @@ static void test_list(void **state)
 	assert_int_equal(f.n, 0);
 }
 
+/* Who has a queue pair is left out, and nothing else. */
+static void test_no_owners(void **state)
+{
+	static const struct {
+		const char *in, *out;
+		int rc;
+	} cases[] = {
+		{"{\"kind\":\"counters\",\"interface\":1}",
+			"{\"kind\":\"counters\",\"interface\":1}", 0},
+		{"{\"kind\":\"qps\",\"qps\":[{\"qpn\":17,\"pid\":3,\"comm\":\"a\"},{\"qpn\":18}]}",
+			"{\"kind\":\"qps\",\"qps\":[{\"qpn\":17},{\"qpn\":18}]}", 0},
+		{"{\"kind\":\"owners\",\"owners\":[{\"pid\":3}]}", NULL, 0},
+		{"{\"kind\":", NULL, -1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rd_facts f = {0};
+
+		assert_int_equal(
+			rd_facts_add_no_owners(&f, cases[i].in, strlen(cases[i].in)), cases[i].rc);
+		assert_int_equal(f.n, cases[i].out != NULL);
+		if (cases[i].out)
+			assert_string_equal(f.fact[0].json, cases[i].out);
+		rd_facts_free(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +333,7 @@ int main(void)
 		cmocka_unit_test(test_largest),
 		cmocka_unit_test(test_other_formats),
 		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_no_owners),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

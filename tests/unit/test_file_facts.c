@@ -526,6 +526,32 @@ static void owner_details(void **state)
 	end(&s);
 }
 
+/* The connection manager makes the QPs of a kernel module, and is not another owner. */
+static void owner_of_manager(void **state)
+{
+	static const char *const who[] = {"\"pid\":0,\"comm\":\"rdma_cm\"",
+		"\"pid\":0,\"comm\":\"nvme_rdma\",\"service_port\":4420"};
+
+	(void)state;
+	for (unsigned int first = 0; first < 2; first++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+		char text[RD_OWNER_TEXT_MAX];
+
+		device(&s, "1", 2);
+		owner(&s, REQUESTER, 0, first ? "nvme_rdma" : "rdma_cm");
+		sampled(&s, who[first], REQUESTER, RESPONDER);
+		sampled(&s, who[!first], REQUESTER, RESPONDER);
+		sends(&s, 0, 1);
+		respond(&s, ACK, 1, OK);
+		c = result(&s);
+		assert_int_equal(c->owner_state[0], RD_OWNER_KNOWN);
+		assert_string_equal(rd_owner_text(text, c->owner[0]),
+			"nvme_rdma in the kernel (service port 4420)");
+		end(&s);
+	}
+}
+
 /* A pid that was used again, and a QP that is in none of the lists. */
 static void owner_unknown(void **state)
 {
@@ -678,6 +704,7 @@ int main(void)
 		cmocka_unit_test(owners),
 		cmocka_unit_test(owner_changed),
 		cmocka_unit_test(owner_details),
+		cmocka_unit_test(owner_of_manager),
 		cmocka_unit_test(owner_unknown),
 		cmocka_unit_test(gave_up),
 		cmocka_unit_test(early_timer),

@@ -490,6 +490,12 @@ static void test_devlink(void **state)
 	assert_string_equal(info.firmware[1].name, "fw.version");
 	assert_string_equal(info.firmware[1].value, "22.41.1000");
 	assert_int_equal(info.firmware[1].kind, RD_FW_STORED);
+	for (uint32_t n = 0; n < NLMSG_SPACE(sizeof(struct genlmsghdr)); n++) {
+		struct message cut = m;
+
+		cut.head.nlmsg_len = n;
+		assert_int_equal(rd_devlink_parse_info(&cut.head, m.head.nlmsg_len, &info), -1);
+	}
 	for (size_t at = 0; at < m.head.nlmsg_len; at++)
 		for (int v = 0; v < 256; v += 51) {
 			struct message bad = m;

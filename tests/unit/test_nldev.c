@@ -8,10 +8,12 @@
 #include <cmocka.h>
 
 #include "config.h"
+#include "device/cm_users.h"
 #include "device/netlink/netlink.h"
 #include "device/netlink/nldev.h"
 #include <errno.h>
 #include <linux/rtnetlink.h>
+#include <netinet/in.h>
 #ifdef HAVE_LIBNL
 #include <netlink/msg.h>
 #endif
@@ -228,6 +230,106 @@ static void test_qps(void **state)
 	assert_string_equal(r.qps[0].comm, "ib_core");
 	assert_string_equal(r.qps[1].comm, comm);
 	assert_string_equal(rd_qp_type_name(r.qps[1].type), "RC");
+	rd_resources_free(&r);
+}
+
+/* --- users of the connection manager, as a kernel with nvme_rdma and nvmet_rdma lists them -------
+ */
+
+static void put_address(struct message *m, int type, int family, uint16_t port)
+{
+	struct sockaddr_storage address = {.ss_family = (sa_family_t)family};
+
+	((struct sockaddr_in *)&address)->sin_port = htons(port);
+	put(m, type, &address, sizeof(address));
+}
+
+static void put_cm_id(struct message *m, uint32_t lqpn, int state, const char *module, int family,
+	uint16_t source, uint16_t destination)
+{
+	struct nlattr *entry = nest(m, RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY);
+
+	if (lqpn)
+		put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN, lqpn);
+	put_u8(m, RDMA_NLDEV_ATTR_RES_STATE, (uint8_t)state);
+	put_address(m, RDMA_NLDEV_ATTR_RES_SRC_ADDR, family, source);
+	put_address(m, RDMA_NLDEV_ATTR_RES_DST_ADDR, family, destination);
+	if (*module)
+		put_text(m, RDMA_NLDEV_ATTR_RES_KERN_NAME, module);
+	else
+		put_u32(m, RDMA_NLDEV_ATTR_RES_PID, 4711);
+	nest_end(m, entry);
+}
+
+static void make_cm_ids(struct message *m)
+{
+	const int listens = 8, connected = 5;
+	struct nlattr *table;
+
+	message_begin(m, RDMA_NLDEV_CMD_RES_CM_ID_GET);
+	put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, 0);
+	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "rxe0");
+	table = nest(m, RDMA_NLDEV_ATTR_RES_CM_ID);
+	put_cm_id(m, 0, listens, "nvmet_rdma", AF_INET, 4420, 0);
+	put_cm_id(m, 0, listens, "rds_rdma", AF_INET6, 35990, 0);
+	put_cm_id(m, 24, connected, "nvme_rdma", AF_IB, 35991, 4420);
+	put_cm_id(m, 23, connected, "nvme_rdma", AF_INET6, 35990, 4420);
+	put_cm_id(m, 22, connected, "nvmet_rdma", AF_INET, 4420, 49514);
+	put_cm_id(m, 25, connected, "rpcrdma", AF_INET, 700, 20049);
+	put_cm_id(m, 25, connected, "nvme_rdma", AF_INET, 701, 4420);
+	put_cm_id(m, 26, connected, "nvme_rdma", AF_INET, 702, 4421);
+	put_cm_id(m, 26, connected, "nvme_rdma", AF_INET, 703, 4420);
+	put_cm_id(m, 27, connected, "", AF_INET, 704, 4420);
+	put_cm_id(m, 17, connected, "nvme_rdma", AF_INET, 705, 4420);
+	nest_end(m, table);
+}
+
+static void test_cm_ids(void **state)
+{
+	static const struct {
+		const char *device;
+		uint32_t lqpn, pid;
+		const char *comm, *user;
+		uint16_t port;
+	} rows[] = {
+		{"rxe0", 22, 0, "rdma_cm", "nvmet_rdma", 4420}, /* its own port */
+		{"rxe0", 23, 0, "rdma_cm", "nvme_rdma", 4420},	/* the other one's */
+		{"rxe0", 24, 0, "rdma_cm", "nvme_rdma", 0},	/* no IP address */
+		{"rxe0", 25, 0, "rdma_cm", "rdma_cm", 0},	/* of two modules */
+		{"rxe0", 26, 0, "rdma_cm", "nvme_rdma", 0},	/* of two ports */
+		{"rxe0", 27, 0, "rdma_cm", "rdma_cm", 0},	/* of a process */
+		{"rxe0", 28, 0, "rdma_cm", "rdma_cm", 0},	/* of none */
+		{"rxe1", 22, 0, "rdma_cm", "rdma_cm", 0},	/* of another device */
+		{"rxe0", 17, 0, "ib_ipoib", "ib_ipoib", 0},	/* not by rdma_cm */
+		{"rxe0", 17, 9, "rdma_cm", "rdma_cm", 0},	/* a process of this name */
+		{"rxe0", 0, 0, "rdma_cm", "rdma_cm", 0},
+	};
+	struct rd_qp_res qps[sizeof(rows) / sizeof(rows[0])] = {0};
+	struct rd_resources r = {.qps = qps};
+	struct message m;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rd_qp_res *q = &qps[r.n_qps++];
+
+		q->lqpn = rows[i].lqpn;
+		q->pid = rows[i].pid;
+		strcpy(q->device, rows[i].device);
+		strcpy(q->comm, rows[i].comm);
+	}
+	assert_true(cm_users_wanted(&r));
+	make_cm_ids(&m);
+	assert_int_equal(rd_nldev_parse_cm_ids(&m.head, m.head.nlmsg_len, &r), 0);
+	assert_int_equal(r.n_cm_ids, 11);
+	cm_users_find(&r);
+	for (size_t i = 0; i < r.n_qps; i++)
+		if (strcmp(qps[i].comm, rows[i].user) || qps[i].service_port != rows[i].port)
+			fail_msg("QP %u of %s: %s, port %u", rows[i].lqpn, rows[i].device,
+				qps[i].comm, qps[i].service_port);
+	r.qps += 8;
+	r.n_qps = 2;
+	assert_false(cm_users_wanted(&r));
+	r.qps = NULL;
 	rd_resources_free(&r);
 }
 
@@ -469,6 +571,8 @@ static void feed(const struct message *m, size_t len)
 	memcpy(copy, m, len);
 	rd_nldev_parse_device(copy, len, &device);
 	rd_nldev_parse_qps(copy, len, &r);
+	rd_nldev_parse_cm_ids(copy, len, &r);
+	cm_users_find(&r);
 	rd_nldev_parse_summary(copy, len, &r);
 	rd_nldev_parse_event(copy, len, &event);
 	rd_nldev_parse_system(copy, len, &exclusive);
@@ -481,8 +585,8 @@ static void feed(const struct message *m, size_t len)
 /* Every message cut at every length, and with every byte of it changed. */
 static void test_hostile(void **state)
 {
-	static void (*const makers[])(struct message *) = {make_device, make_qps, make_summary,
-		make_event, make_system, make_bound, make_stat};
+	static void (*const makers[])(struct message *) = {make_device, make_qps, make_cm_ids,
+		make_summary, make_event, make_system, make_bound, make_stat};
 	static const uint8_t values[] = {0, 1, 3, 4, 5, 0x7f, 0x80, 0xff};
 	struct message m;
 
@@ -562,6 +666,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_qps),
+		cmocka_unit_test(test_cm_ids),
 		cmocka_unit_test(test_summary),
 		cmocka_unit_test(test_event),
 		cmocka_unit_test(test_system),

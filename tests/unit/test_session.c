@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A capture as a library: from a file source to a file, refused, and stopped by another thread. */
 #include <pthread.h>
+#include <rdmadump/identity.h>
 #include <rdmadump/session.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -208,6 +209,22 @@ static void test_refused(void **state)
 	unlink(other);
 }
 
+/* The name decides which groups the user has. */
+static void test_user(void **state)
+{
+	struct rd_identity id;
+	struct rd_error err;
+
+	(void)state;
+	assert_int_equal(rd_identity_choose(&id, "root", &err), 0);
+	assert_true(id.change);
+	assert_true(id.keep);
+	assert_int_equal(id.uid, 0);
+	assert_string_equal(id.name, "root");
+	assert_int_equal(rd_identity_choose(&id, "no such user", &err), -1);
+	assert_int_equal(err.class, RD_CLASS_USAGE);
+}
+
 static void test_no_source(void **state)
 {
 	const struct rd_session_config config = config_of("/nonexistent/file", output);
@@ -225,28 +242,34 @@ static void test_no_source(void **state)
 struct stopper {
 	struct rd_session *s;
 	pthread_t thread;
+	unsigned int frames;
+	bool started;
 };
 
-/* Once frames have come; the input stays open, so that nothing else ends the session. */
-static void *stop_later(void *arg)
+static void *stop(void *arg)
 {
 	struct stopper *stopper = arg;
 
-	usleep(20000);
 	rd_session_stop(stopper->s);
 	return NULL;
 }
 
-static void start_stopper(void *ctx)
+/* Once all frames have come, from another thread; the input stays open, so that nothing else ends
+ * the session. */
+static void stop_after_three(
+	void *ctx, const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
 {
 	struct stopper *stopper = ctx;
 
-	assert_int_equal(pthread_create(&stopper->thread, NULL, stop_later, stopper), 0);
+	(void)source, (void)frames;
+	stopper->frames += n;
+	if (stopper->frames == 3)
+		assert_int_equal(pthread_create(&stopper->thread, NULL, stop, stopper), 0);
 }
 
 static void test_stopped(void **state)
 {
-	struct stopper stopper;
+	struct stopper stopper = {.frames = 0};
 	struct rd_session_config config;
 	const struct rd_session_result *r;
 	struct rd_error err;
@@ -263,7 +286,7 @@ static void test_stopped(void **state)
 	snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
 	config = config_of(path, output);
 	config.ctx = &stopper;
-	config.ready = start_stopper;
+	config.frames = stop_after_three;
 	assert_int_equal(rd_session_open(&stopper.s, &config, &err), 0);
 	assert_int_equal(rd_session_run(stopper.s), 0);
 	pthread_join(stopper.thread, NULL);
@@ -278,19 +301,29 @@ static void test_stopped(void **state)
 	close(ends[0]);
 }
 
+static void stop_while_waiting(void *ctx)
+{
+	struct stopper *stopper = ctx;
+
+	if (!stopper->started)
+		assert_int_equal(pthread_create(&stopper->thread, NULL, stop, stopper), 0);
+	stopper->started = true;
+}
+
 /* Also while it waits for the reader of a FIFO. */
 static void test_stopped_before_reader(void **state)
 {
-	const struct rd_session_config config = config_of(input, output);
+	struct rd_session_config config = config_of(input, output);
 	const struct rd_session_result *r;
-	struct stopper stopper;
+	struct stopper stopper = {.started = false};
 	struct rd_error err;
 
 	(void)state;
 	unlink(output);
 	assert_int_equal(mkfifo(output, 0600), 0);
+	config.ctx = &stopper;
+	config.waiting_for_reader = stop_while_waiting;
 	assert_int_equal(rd_session_open(&stopper.s, &config, &err), 0);
-	start_stopper(&stopper);
 	assert_int_equal(rd_session_run(stopper.s), -1);
 	pthread_join(stopper.thread, NULL);
 	r = rd_session_result(stopper.s);
@@ -306,11 +339,12 @@ int main(void)
 		cmocka_unit_test(test_file_to_file),
 		cmocka_unit_test(test_limit_and_filter),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_user),
 		cmocka_unit_test(test_no_source),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_stopped_before_reader),
 	};
 
-	alarm(50);
+	alarm(300);
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

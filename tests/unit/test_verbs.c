@@ -23,7 +23,7 @@
 
 #include "test_device_tree.h"
 
-#define WATCHDOG_S 50
+#define WATCHDOG_S 300
 #define SPEED	   100000000000ULL
 #define MASK	   ((UINT64_C(1) << 48) - 1)
 

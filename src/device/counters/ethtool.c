@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a netdev's driver counts: include/uapi/linux/ethtool.h, ETHTOOL_GSSET_INFO, GSTRINGS,
+/*
+ * The statistics of a netdev's driver: include/uapi/linux/ethtool.h, ETHTOOL_GSSET_INFO, GSTRINGS,
  * GSTATS.
  */
 #include "ethtool.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a netdev's driver counts, as 'ethtool -S' shows it. */
+/* The statistics of a netdev's driver, as 'ethtool -S' shows them. */
 #ifndef RDMADUMP_DEVICE_ETHTOOL_H
 #define RDMADUMP_DEVICE_ETHTOOL_H
 

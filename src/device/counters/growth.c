@@ -42,7 +42,7 @@ static unsigned int width_of(const struct rd_counter_kind *kind, uint64_t before
 	return fits(before, bits) && fits(after, bits) ? bits : 64;
 }
 
-/* What a port of that speed can count in that time. */
+/* Whether a port of that speed can count this amount in that time. */
 static bool is_possible(
 	uint64_t amount, const struct rd_counter_kind *kind, const struct rd_span *span)
 {

@@ -8,7 +8,7 @@
 
 #define FINDINGS_MOST 256 /* of one port; more are left out */
 
-/* What only two counters together show: `moved` grew while `still` did not. */
+/* Findings that need two counters: `moved` grew while `still` did not. */
 static const struct relation {
 	const char *rule, *moved, *still;
 	enum rd_severity severity;
@@ -79,7 +79,7 @@ static const char *short_name(const char *name)
 	return name;
 }
 
-/* What is judged, and by what: growth of so many seconds, or values. */
+/* The input of the judgement: the growth over a number of seconds, or values. */
 struct judging {
 	struct rd_findings *findings;
 	const struct rd_counters *counters;

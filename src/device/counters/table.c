@@ -8,7 +8,7 @@
 #include <rdmadump/counters.h>
 #include <string.h>
 
-/* Fields that a row leaves out are 0. Severity 0: growth is no finding. */
+/* Fields that a row omits are 0. Severity 0: growth is not a finding. */
 _Static_assert(RD_SEV_NONE == 0, "rows of the table without a severity");
 
 #define COUNTER(counter, ...) {.name = counter, .drivers = DRIVERS, __VA_ARGS__},

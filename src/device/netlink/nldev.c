@@ -4,6 +4,7 @@
  * of Linux). Integers are in the host's byte order; text may lack its NUL.
  */
 #include "nldev.h"
+#include "../cm_users.h"
 #include "../sysfs.h"
 #include "config.h"
 #include <rdma/rdma_netlink.h>
@@ -21,29 +22,10 @@ void rd_nldev_free(struct rd_nldev_devices *devices)
 }
 
 #ifdef HAVE_LIBNL
-#include "attr.h"
-#include <netlink/msg.h>
+#include "nldev_message.h"
+#include <netinet/in.h>
 
-#define ATTRS 128 /* numbers of attributes that are looked at, with room for newer ones */
-
-/*
- * The attributes of a message with this command, by number; -1 for any other, or if it is
- * malformed.
- */
-static int parse(const struct nlmsghdr *msg, size_t len, int command, struct nlattr *attr[ATTRS])
-{
-	/* libnl trusts the length in the message, which must be checked before. */
-	if (len < NLMSG_HDRLEN || msg->nlmsg_len < NLMSG_HDRLEN || msg->nlmsg_len > len ||
-		msg->nlmsg_type != RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command))
-		return -1;
-	return nlmsg_parse((struct nlmsghdr *)msg, 0, attr, ATTRS - 1, NULL) < 0 ? -1 : 0;
-}
-
-static bool get_u32(const struct nlattr *a, uint32_t *value)
-{
-	return attr_get(a, value, sizeof(*value));
-}
-
+#define STATE_LISTEN 8 /* enum rdma_cm_state in include/rdma/rdma_cm.h of Linux */
 int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nldev_device *out)
 {
 	struct nlattr *attr[ATTRS];
@@ -97,6 +79,38 @@ static int add_qp(struct rd_resources *r, const char *device, struct nlattr *con
 	return 0;
 }
 
+/* A struct sockaddr_storage: of IPv4 and IPv6, the port is in the same place. */
+static uint16_t port_of(const struct nlattr *a)
+{
+	struct sockaddr_storage address;
+	struct sockaddr_in in;
+
+	if (!attr_get(a, &address, sizeof(address)) ||
+		(address.ss_family != AF_INET && address.ss_family != AF_INET6))
+		return 0;
+	memcpy(&in, &address, sizeof(in));
+	return ntohs(in.sin_port);
+}
+
+static int add_cm_id(struct rd_resources *r, const char *device, struct nlattr *const attr[ATTRS])
+{
+	struct rd_cm_id id = {0}, *grown;
+	uint8_t state = 0;
+
+	rd_text_clean(id.device, sizeof(id.device), device);
+	get_u32(attr[RDMA_NLDEV_ATTR_RES_LQPN], &id.lqpn);
+	id.listens = attr_get(attr[RDMA_NLDEV_ATTR_RES_STATE], &state, 1) && state == STATE_LISTEN;
+	id.source = port_of(attr[RDMA_NLDEV_ATTR_RES_SRC_ADDR]);
+	id.destination = port_of(attr[RDMA_NLDEV_ATTR_RES_DST_ADDR]);
+	attr_text(attr[RDMA_NLDEV_ATTR_RES_KERN_NAME], id.comm, sizeof(id.comm));
+	grown = grow(r->cm_ids, r->n_cm_ids, sizeof(*r->cm_ids));
+	if (!grown)
+		return -1;
+	r->cm_ids = grown;
+	r->cm_ids[r->n_cm_ids++] = id;
+	return 0;
+}
+
 static int add_count(struct rd_resources *r, const char *device, struct nlattr *const attr[ATTRS])
 {
 	struct rd_res_count count = {0}, *grown;
@@ -120,6 +134,8 @@ static const struct entries {
 	/* Appends an entry to the resources; -1 if it is incomplete or memory is short. */
 	int (*add)(struct rd_resources *r, const char *device, struct nlattr *const attr[ATTRS]);
 } qps = {RDMA_NLDEV_CMD_RES_QP_GET, RDMA_NLDEV_ATTR_RES_QP, RDMA_NLDEV_ATTR_RES_QP_ENTRY, add_qp},
+  cm_ids = {RDMA_NLDEV_CMD_RES_CM_ID_GET, RDMA_NLDEV_ATTR_RES_CM_ID,
+	  RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY, add_cm_id},
   counts = {RDMA_NLDEV_CMD_RES_GET, RDMA_NLDEV_ATTR_RES_SUMMARY, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY,
 	  add_count};
 
@@ -147,6 +163,11 @@ static int parse_entries(const struct nlmsghdr *msg, size_t len, const struct en
 int rd_nldev_parse_qps(const struct nlmsghdr *msg, size_t len, struct rd_resources *r)
 {
 	return parse_entries(msg, len, &qps, r);
+}
+
+int rd_nldev_parse_cm_ids(const struct nlmsghdr *msg, size_t len, struct rd_resources *r)
+{
+	return parse_entries(msg, len, &cm_ids, r);
 }
 
 int rd_nldev_parse_summary(const struct nlmsghdr *msg, size_t len, struct rd_resources *r)
@@ -183,64 +204,8 @@ int rd_nldev_parse_system(const struct nlmsghdr *msg, size_t len, bool *exclusiv
 	return 0;
 }
 
-/* --- counters of one QP ------------------------------------------------------------------------
- */
-
-static bool is_number(const struct nlattr *a, uint32_t wanted)
-{
-	uint32_t value;
-
-	return get_u32(a, &value) && value == wanted;
-}
-
-int rd_nldev_parse_bound(const struct nlmsghdr *msg, size_t len, struct rd_nldev_stat *stat)
-{
-	struct nlattr *attr[ATTRS];
-
-	if (parse(msg, len, RDMA_NLDEV_CMD_STAT_SET, attr) ||
-		!is_number(attr[RDMA_NLDEV_ATTR_DEV_INDEX], stat->device) ||
-		!is_number(attr[RDMA_NLDEV_ATTR_PORT_INDEX], stat->port) ||
-		!is_number(attr[RDMA_NLDEV_ATTR_RES_LQPN], stat->lqpn))
-		return -1;
-	return get_u32(attr[RDMA_NLDEV_ATTR_STAT_COUNTER_ID], &stat->counter) ? 0 : -1;
-}
-
-int rd_nldev_parse_stat(const struct nlmsghdr *msg, size_t len, const struct rd_nldev_stat *stat,
-	const char *name, uint64_t *value)
-{
-	struct nlattr *attr[ATTRS], *of_entry[ATTRS], *entry;
-	char found[RD_NAME_MAX];
-	int left;
-
-	if (parse(msg, len, RDMA_NLDEV_CMD_STAT_GET, attr) ||
-		!is_number(attr[RDMA_NLDEV_ATTR_DEV_INDEX], stat->device) ||
-		!is_number(attr[RDMA_NLDEV_ATTR_PORT_INDEX], stat->port) ||
-		!is_number(attr[RDMA_NLDEV_ATTR_STAT_COUNTER_ID], stat->counter) ||
-		!attr[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS])
-		return -1;
-	nla_for_each_nested(entry, attr[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS], left)
-	{
-		if (nla_type(entry) != RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY ||
-			nla_parse_nested(of_entry, ATTRS - 1, entry, NULL) < 0 ||
-			!attr_text(of_entry[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME], found,
-				sizeof(found)) ||
-			strcmp(found, name))
-			continue;
-		return attr_get(of_entry[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE], value,
-			       sizeof(*value))
-			       ? 0
-			       : -1;
-	}
-	return -1;
-}
-
 /* --- requests ----------------------------------------------------------------------------------
  */
-
-static struct nl_msg *message(int command, int flags)
-{
-	return nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), NLM_F_REQUEST | flags);
-}
 
 static int take_system(const struct nlmsghdr *msg, size_t len, void *exclusive)
 {
@@ -331,106 +296,15 @@ int rd_nldev_index(struct rd_netlink *nl, const char *name, uint32_t *index, str
 	return unknown_device(name, err);
 }
 
-/* Numbers that a request has, in the order in which they are put. */
-struct number {
-	int attr;
-	uint32_t value;
-};
-
-static struct nl_msg *numbers_message(int command, const struct number *numbers, size_t n)
-{
-	struct nl_msg *msg = message(command, 0);
-
-	for (size_t i = 0; msg && i < n; i++)
-		if (nla_put_u32(msg, numbers[i].attr, numbers[i].value) < 0) {
-			nlmsg_free(msg);
-			return NULL;
-		}
-	return msg;
-}
-
-struct nl_msg *rd_nldev_stat_set_message(const struct rd_nldev_stat *stat)
-{
-	const struct number numbers[] = {
-		{RDMA_NLDEV_ATTR_DEV_INDEX, stat->device},
-		{RDMA_NLDEV_ATTR_PORT_INDEX, stat->port},
-		{RDMA_NLDEV_ATTR_STAT_RES, RDMA_NLDEV_ATTR_RES_QP},
-		{RDMA_NLDEV_ATTR_STAT_MODE, RDMA_COUNTER_MODE_MANUAL},
-		{RDMA_NLDEV_ATTR_RES_LQPN, stat->lqpn},
-	};
-
-	return numbers_message(
-		RDMA_NLDEV_CMD_STAT_SET, numbers, sizeof(numbers) / sizeof(numbers[0]));
-}
-
-/* Without the port the kernel refuses it: nldev.c, res_get_common_doit(). */
-struct nl_msg *rd_nldev_stat_get_message(const struct rd_nldev_stat *stat)
-{
-	const struct number numbers[] = {
-		{RDMA_NLDEV_ATTR_DEV_INDEX, stat->device},
-		{RDMA_NLDEV_ATTR_PORT_INDEX, stat->port},
-		{RDMA_NLDEV_ATTR_STAT_RES, RDMA_NLDEV_ATTR_RES_QP},
-		{RDMA_NLDEV_ATTR_STAT_COUNTER_ID, stat->counter},
-	};
-
-	return numbers_message(
-		RDMA_NLDEV_CMD_STAT_GET, numbers, sizeof(numbers) / sizeof(numbers[0]));
-}
-
-/* A response that the parser is to find something in. */
-struct wanted {
-	struct rd_nldev_stat stat;
-	const char *name;
-	uint64_t value;
-	bool found;
-};
-
-static int take_bound(const struct nlmsghdr *msg, size_t len, void *ctx)
-{
-	struct wanted *w = ctx;
-
-	w->found |= rd_nldev_parse_bound(msg, len, &w->stat) == 0;
-	return 0;
-}
-
-static int take_stat(const struct nlmsghdr *msg, size_t len, void *ctx)
-{
-	struct wanted *w = ctx;
-
-	w->found |= rd_nldev_parse_stat(msg, len, &w->stat, w->name, &w->value) == 0;
-	return 0;
-}
-
-int rd_nldev_stat_bind(struct rd_netlink *nl, struct rd_nldev_stat *stat, struct rd_error *err)
-{
-	struct wanted w = {.stat = *stat};
-
-	if (rd_netlink_ask(nl, rd_nldev_stat_set_message(stat), take_bound, &w, err))
-		return -1;
-	if (!w.found)
-		return rd_fail(
-			err, RD_CLASS_DEVICE, 0, NULL, "the kernel's response names no counter");
-	*stat = w.stat;
-	return 0;
-}
-
-int rd_nldev_stat_read(struct rd_netlink *nl, const struct rd_nldev_stat *stat, const char *name,
-	uint64_t *value, struct rd_error *err)
-{
-	struct wanted w = {.stat = *stat, .name = name};
-
-	if (rd_netlink_ask(nl, rd_nldev_stat_get_message(stat), take_stat, &w, err))
-		return -1;
-	if (!w.found)
-		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "counter set %u has no '%s'",
-			stat->counter, name);
-	*value = w.value;
-	return 0;
-}
-
 static int take_qps(const struct nlmsghdr *msg, size_t len, void *r)
 {
 	rd_nldev_parse_qps(msg, len, r);
+	return 0;
+}
+
+static int take_cm_ids(const struct nlmsghdr *msg, size_t len, void *r)
+{
+	rd_nldev_parse_cm_ids(msg, len, r);
 	return 0;
 }
 
@@ -453,7 +327,13 @@ static int load_qps(struct rd_netlink *nl, const struct rd_nldev_devices *device
 		if (rd_netlink_ask(nl, request(RDMA_NLDEV_CMD_RES_QP_GET, &devices->dev[i].index),
 			    take_qps, r, err))
 			return -1;
+		/* After the QPs: of a new QP, the cm_id follows. Without them the QPs remain. */
+		if (cm_users_wanted(r))
+			rd_netlink_ask(nl,
+				request(RDMA_NLDEV_CMD_RES_CM_ID_GET, &devices->dev[i].index),
+				take_cm_ids, r, NULL);
 	}
+	cm_users_find(r);
 	return device && !found ? unknown_device(device, err) : 0;
 }
 
@@ -495,26 +375,11 @@ int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error
 
 #else
 
-/* Nobody has a socket: rd_netlink_open() fails. */
+/* There are no sockets: rd_netlink_open() fails. */
 int rd_nldev_index(struct rd_netlink *nl, const char *name, uint32_t *index, struct rd_error *err)
 {
 	(void)name;
 	*index = 0;
-	return rd_netlink_open(&nl, NETLINK_RDMA, err);
-}
-
-int rd_nldev_stat_bind(struct rd_netlink *nl, struct rd_nldev_stat *stat, struct rd_error *err)
-{
-	(void)stat;
-	return rd_netlink_open(&nl, NETLINK_RDMA, err);
-}
-
-int rd_nldev_stat_read(struct rd_netlink *nl, const struct rd_nldev_stat *stat, const char *name,
-	uint64_t *value, struct rd_error *err)
-{
-	(void)stat;
-	(void)name;
-	*value = 0;
 	return rd_netlink_open(&nl, NETLINK_RDMA, err);
 }
 
