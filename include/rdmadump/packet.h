@@ -122,7 +122,14 @@ struct rd_packet {
 	uint8_t opcode, pad, tver;
 	uint8_t bth_bits; /* RD_BTH_* */
 	uint8_t flags;	  /* RD_PACKET_* */
+	/*
+	 * RoCE v2 in untagged Ethernet and IPv4 without options; lengths that agree, no fragment,
+	 * all headers captured: l3 is RD_COMMON_L3, and flags are 0.
+	 */
+	bool common;
 };
+
+#define RD_COMMON_L3 14
 
 /*
  * Parses a frame; never reads outside [data, data + caplen), never allocates. Returns true if there
@@ -132,9 +139,13 @@ bool rd_packet_parse(
 	enum rd_link link, const uint8_t *data, uint32_t caplen, uint32_t len, struct rd_packet *p);
 
 /*
- * The ICRC of a parsed packet, as rd_icrc() defines it; false if the packet was not captured whole,
- * is a fragment, or its length fields disagree on the position of the ICRC. Hot path.
+ * False if the ICRC of a parsed packet was not captured, the packet is a fragment, or its length
+ * fields disagree on the position of the ICRC.
  */
+bool rd_packet_has_icrc(const struct rd_packet *p);
+
+/* The ICRC of a parsed packet, as rd_icrc() defines it; false without rd_packet_has_icrc(). Hot
+ * path. */
 bool rd_packet_icrc(const struct rd_packet *p, uint32_t *computed, uint32_t *stored);
 
 /*
@@ -223,7 +234,7 @@ bool rd_packet_is_multicast(const struct rd_packet *p);
  * the first packets of SENDs.
  */
 struct rd_ipoib {
-	const uint8_t *data; /* behind the four bytes: at least the fixed header is captured */
+	const uint8_t *data; /* after the four bytes: at least the fixed header is captured */
 	uint16_t ethertype;
 };
 
@@ -413,7 +424,7 @@ struct rd_pause {
 	uint16_t quanta[RD_PRIORITIES];
 };
 
-/* False if the frame is no pause frame of either sort, or was not captured as far as its times. */
+/* False if the frame is not a pause frame of either kind, or is truncated before its times. */
 bool rd_packet_pause(const struct rd_packet *p, struct rd_pause *out);
 /* The time in nanoseconds at a speed in bit/s; 0 if the speed is 0: unknown. */
 uint64_t rd_pause_ns(uint16_t quanta, uint64_t speed);
@@ -437,6 +448,7 @@ struct rd_inner {
 	uint32_t caplen, len;
 	enum rd_link link;
 	unsigned int tunnels; /* enum rd_tunnel, of all levels that were removed */
+	uint32_t network;     /* VNI of the last VXLAN or Geneve header that was removed, 0: none */
 };
 
 /*
@@ -454,6 +466,9 @@ bool rd_decap_level(struct rd_inner *in);
  */
 bool rd_packet_inner(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p,
 	unsigned int *tunnels);
+/* The same, with all that is known of the tunnels; *in: out. */
+bool rd_packet_inner_of(
+	enum rd_link link, const struct rd_frame *frame, struct rd_packet *p, struct rd_inner *in);
 /*
  * Removes the encapsulation as far as the inner frame is of the same link: a file has one link
  * type. *data, *caplen and *len become those of the inner frame; returns the number of levels

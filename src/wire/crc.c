@@ -3,7 +3,7 @@
 #include "crc.h"
 #include <rdmadump/bytes.h>
 
-static const struct crc_engine *engine;
+const struct crc_engine *crc_engine;
 
 static bool always(void)
 {
@@ -25,18 +25,7 @@ __attribute__((constructor)) static void choose(void)
 {
 	for (const struct crc_engine *e = crc_engines; e->name; e++)
 		if (e->usable())
-			engine = e;
-}
-
-uint32_t crc_run(enum crc_kind kind, uint32_t crc, const uint8_t *p, size_t len)
-{
-	return engine->plain(crc_of(kind), crc, p, len);
-}
-
-uint32_t crc_run_masked(
-	enum crc_kind kind, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
-{
-	return engine->masked(crc_of(kind), crc, p, len, mask);
+			crc_engine = e;
 }
 
 bool crc_is_fcs(const uint8_t *frame, size_t len)

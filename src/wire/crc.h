@@ -11,7 +11,9 @@
 #include <stdint.h>
 
 #define CRC_SLICES 8
-#define CRC_MASKED 64 /* bytes at the start that a masked run needs */
+#define CRC_MASKED 64 /* bytes at the start that a mask has */
+/* Bytes that a masked run needs; of less than CRC_MASKED bytes only so many are masked. */
+#define CRC_MASKED_LEAST 48
 
 /*
  * A checksum of up to 32 bits, least significant bit first. Has the polynomial, for each byte its
@@ -28,8 +30,8 @@ struct crc {
 };
 
 /*
- * One implementation. plain(): over any number of bytes. masked(): over at least CRC_MASKED bytes;
- * bits that are set in the CRC_MASKED bytes of mask count as ones in the first bytes of p.
+ * One implementation. plain(): over any number of bytes. masked(): over at least CRC_MASKED_LEAST
+ * bytes; bits that are set in the CRC_MASKED bytes of mask count as ones in the first bytes of p.
  */
 struct crc_engine {
 	const char *name;
@@ -41,17 +43,38 @@ struct crc_engine {
 
 enum crc_kind { CRC_INVARIANT, CRC_VARIANT, CRC_KINDS };
 
-const struct crc *crc_of(enum crc_kind kind);
 /* Slowest first, ended by a row without a name; the last usable one is chosen. */
 extern const struct crc_engine crc_engines[];
+
+/* Both are set before main(), and do not change after that. */
+extern const struct crc_engine *crc_engine;
+extern struct crc crc_kinds[CRC_KINDS];
+
+static inline const struct crc *crc_of(enum crc_kind kind)
+{
+	return &crc_kinds[kind];
+}
 
 /*
  * Start with all ones (16 or 32) and complement the result, which is sent least significant byte
  * first.
  */
-uint32_t crc_run(enum crc_kind kind, uint32_t crc, const uint8_t *p, size_t len);
-uint32_t crc_run_masked(
-	enum crc_kind kind, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask);
+static inline uint32_t crc_run(enum crc_kind kind, uint32_t crc, const uint8_t *p, size_t len)
+{
+	return crc_engine->plain(crc_of(kind), crc, p, len);
+}
+
+/* How many of `len` bytes a masked run masks. */
+static inline size_t crc_masked_of(size_t len)
+{
+	return len < CRC_MASKED ? CRC_MASKED_LEAST : CRC_MASKED;
+}
+
+static inline uint32_t crc_run_masked(
+	enum crc_kind kind, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
+{
+	return crc_engine->masked(crc_of(kind), crc, p, len, mask);
+}
 
 /* Whether an Ethernet frame ends with its FCS, which has the polynomial of the ICRC (IEEE 802.3).
  */

@@ -40,10 +40,12 @@ uint32_t crc_arm_plain(const struct crc *c, uint32_t crc, const uint8_t *p, size
 uint32_t crc_arm_masked(
 	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
 {
+	size_t n = crc_masked_of(len);
+
 	if (c != crc_of(CRC_INVARIANT))
 		return crc_table_masked(c, crc, p, len, mask);
-	for (size_t i = 0; i < CRC_MASKED; i += 8)
+	for (size_t i = 0; i < n; i += 8)
 		crc = step64(crc, rd_le64(p + i) | rd_le64(mask + i));
-	return crc_arm_plain(c, crc, p + CRC_MASKED, len - CRC_MASKED);
+	return crc_arm_plain(c, crc, p + n, len - n);
 }
 #endif

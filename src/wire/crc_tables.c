@@ -8,15 +8,10 @@
 #include <rdmadump/bytes.h>
 
 /* Written once, before main(). Bits are reversed: the least significant bit is sent first. */
-static struct crc crcs[CRC_KINDS] = {
+struct crc crc_kinds[CRC_KINDS] = {
 	[CRC_INVARIANT] = {.polynomial = 0xedb88320}, /* 0x04c11db7 */
 	[CRC_VARIANT] = {.polynomial = 0xd008},	      /* 0x100b: x^16 + x^12 + x^3 + x + 1 */
 };
-
-const struct crc *crc_of(enum crc_kind kind)
-{
-	return &crcs[kind];
-}
 
 /* --- tables ----------------------------------------------------------------------------- */
 
@@ -87,11 +82,11 @@ static void fill(struct crc *c)
 	c->quotient = divide_x64(c->polynomial);
 }
 
-/* Before the constructors without a priority, of which one chooses the engine. */
+/* Before the constructors without a priority: one of them chooses the engine. */
 __attribute__((constructor(101))) static void fill_all(void)
 {
 	for (int i = 0; i < CRC_KINDS; i++)
-		fill(&crcs[i]);
+		fill(&crc_kinds[i]);
 }
 
 /* --- by tables -------------------------------------------------------------------------- */
@@ -123,9 +118,10 @@ uint32_t crc_table_masked(
 	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
 {
 	uint8_t first[CRC_MASKED];
+	size_t n = crc_masked_of(len);
 
-	for (size_t i = 0; i < CRC_MASKED; i++)
+	for (size_t i = 0; i < n; i++)
 		first[i] = p[i] | mask[i];
-	crc = crc_table_plain(c, crc, first, CRC_MASKED);
-	return crc_table_plain(c, crc, p + CRC_MASKED, len - CRC_MASKED);
+	crc = crc_table_plain(c, crc, first, n);
+	return crc_table_plain(c, crc, p + n, len - n);
 }

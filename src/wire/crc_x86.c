@@ -74,29 +74,48 @@ CLMUL ANYWHERE uint32_t finish(const struct crc *c, __m128i x, const uint8_t *p,
 	return len ? crc_table_plain(c, crc, p, len) : crc;
 }
 
+CLMUL ANYWHERE __m128i load_masked(const uint8_t *p, const uint8_t *mask)
+{
+	return _mm_or_si128(load(p), load(mask));
+}
+
+/* Less than 64 bytes; the masked ones are in the first three registers. */
+CLMUL static uint32_t three(
+	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
+{
+	const __m128i near = load(c->fold128);
+	__m128i x = _mm_xor_si128(load_masked(p, mask), _mm_cvtsi32_si128((int)crc));
+	__m128i y = load_masked(p + LANE, mask + LANE);
+	__m128i z = load_masked(p + 2 * LANE, mask + 2 * LANE);
+
+	x = fold(fold(x, near, y), near, z);
+	return finish(c, x, p + 3 * LANE, len - 3 * LANE);
+}
+
 /* Four registers over 64 bytes per round, so that the multipliers do not wait. */
-CLMUL ANYWHERE uint32_t four(const struct crc *c, __m128i x[4], const uint8_t *p, size_t len)
+CLMUL static uint32_t four(
+	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
 {
 	const __m128i far = load(c->fold512), near = load(c->fold128);
+	__m128i x = _mm_xor_si128(load_masked(p, mask), _mm_cvtsi32_si128((int)crc));
+	__m128i y = load_masked(p + LANE, mask + LANE);
+	__m128i z = load_masked(p + 2 * LANE, mask + 2 * LANE);
+	__m128i w = load_masked(p + 3 * LANE, mask + 3 * LANE);
 
-	for (; len >= WIDE; len -= WIDE, p += WIDE)
-		for (int i = 0; i < 4; i++)
-			x[i] = fold(x[i], far, load(p + (ptrdiff_t)i * LANE));
-	for (int i = 1; i < 4; i++)
-		x[i] = fold(x[i - 1], near, x[i]);
-	return finish(c, x[3], p, len);
+	for (p += WIDE, len -= WIDE; len >= WIDE; len -= WIDE, p += WIDE) {
+		x = fold(x, far, load(p));
+		y = fold(y, far, load(p + LANE));
+		z = fold(z, far, load(p + 2 * LANE));
+		w = fold(w, far, load(p + 3 * LANE));
+	}
+	x = fold(fold(fold(x, near, y), near, z), near, w);
+	return finish(c, x, p, len);
 }
 
 CLMUL uint32_t crc_clmul_masked(
 	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
 {
-	__m128i x[4];
-
-	for (int i = 0; i < 4; i++)
-		x[i] = _mm_or_si128(
-			load(p + (ptrdiff_t)i * LANE), load(mask + (ptrdiff_t)i * LANE));
-	x[0] = _mm_xor_si128(x[0], _mm_cvtsi32_si128((int)crc));
-	return four(c, x, p + WIDE, len - WIDE);
+	return len < WIDE ? three(c, crc, p, len, mask) : four(c, crc, p, len, mask);
 }
 
 CLMUL uint32_t crc_clmul_plain(const struct crc *c, uint32_t crc, const uint8_t *p, size_t len)
@@ -140,9 +159,12 @@ VCLMUL uint32_t crc_vclmul_masked(
 	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
 {
 	const __m512i near = spread(c->fold512);
-	__m512i x = _mm512_xor_si512(_mm512_or_si512(load_wide(p), load_wide(mask)),
-		_mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
+	__m512i x;
 
+	if (len < WIDE)
+		return crc_clmul_masked(c, crc, p, len, mask);
+	x = _mm512_xor_si512(_mm512_or_si512(load_wide(p), load_wide(mask)),
+		_mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
 	p += WIDE;
 	len -= WIDE;
 	if (len >= 7 * WIDE) {

@@ -54,6 +54,7 @@ struct begin {
 	uint32_t at;
 	enum rd_link link;
 	enum rd_tunnel tunnel;
+	uint32_t network;
 };
 
 static const struct begin none;
@@ -62,9 +63,9 @@ static const struct begin none;
 static struct begin begin_of(uint32_t at, uint16_t type, enum rd_tunnel tunnel)
 {
 	if (type == ETHERTYPE_ETHERNET)
-		return (struct begin){at, RD_LINK_ETHERNET, tunnel};
+		return (struct begin){at, RD_LINK_ETHERNET, tunnel, 0};
 	if (type == ETHERTYPE_IPV4 || type == ETHERTYPE_IPV6)
-		return (struct begin){at, RD_LINK_IP, tunnel};
+		return (struct begin){at, RD_LINK_IP, tunnel, 0};
 	return none;
 }
 
@@ -78,7 +79,7 @@ static struct begin erspan(const struct rd_packet *p, uint32_t off, uint16_t pro
 		return none;
 	version = p->data[off] >> 4;
 	if (proto == GRE_ERSPAN)
-		return version == 1 ? (struct begin){off + 8, RD_LINK_ETHERNET, RD_TUNNEL_ERSPAN}
+		return version == 1 ? (struct begin){off + 8, RD_LINK_ETHERNET, RD_TUNNEL_ERSPAN, 0}
 				    : none;
 	if (version != 2 || p->caplen - off < 12)
 		return none;
@@ -87,7 +88,7 @@ static struct begin erspan(const struct rd_packet *p, uint32_t off, uint16_t pro
 	off += last & 1 ? 20 : 12;
 	if (type && type != ERSPAN3_IP)
 		return none;
-	return (struct begin){off, type ? RD_LINK_IP : RD_LINK_ETHERNET, RD_TUNNEL_ERSPAN};
+	return (struct begin){off, type ? RD_LINK_IP : RD_LINK_ETHERNET, RD_TUNNEL_ERSPAN, 0};
 }
 
 static struct begin gre(const struct rd_packet *p)
@@ -106,7 +107,7 @@ static struct begin gre(const struct rd_packet *p)
 	off += flags & GRE_SEQUENCE ? 4 : 0;
 	/* Type I has no sequence number and no ERSPAN header. */
 	if (proto == GRE_ERSPAN && !(flags & GRE_SEQUENCE))
-		return (struct begin){off, RD_LINK_ETHERNET, RD_TUNNEL_ERSPAN};
+		return (struct begin){off, RD_LINK_ETHERNET, RD_TUNNEL_ERSPAN, 0};
 	if (proto == GRE_ERSPAN || proto == GRE_ERSPAN3)
 		return erspan(p, off, proto);
 	return begin_of(off, proto, RD_TUNNEL_GRE);
@@ -121,12 +122,17 @@ static struct begin udp(const struct rd_packet *p)
 	if (p->caplen < p->l4 || p->caplen - p->l4 < 8 + VXLAN_LEN)
 		return none;
 	port = rd_be16(udp + 2);
-	if (port == UDP_PORT_GENEVE && !(header[0] & GENEVE_VERSION))
-		return begin_of(at + GENEVE_LEN + (header[0] & GENEVE_OPTIONS) * 4U,
+	if (port == UDP_PORT_GENEVE && !(header[0] & GENEVE_VERSION)) {
+		struct begin begin = begin_of(at + GENEVE_LEN + (header[0] & GENEVE_OPTIONS) * 4U,
 			rd_be16(header + 2), RD_TUNNEL_GENEVE);
+
+		begin.network = rd_be32(header + 4) >> 8;
+		return begin;
+	}
 	if ((port == UDP_PORT_VXLAN && header[0] & VXLAN_HAS_VNI) ||
 		(port == UDP_PORT_VXLAN_LINUX && header[0] == VXLAN_HAS_VNI && !header[7]))
-		return (struct begin){at + VXLAN_LEN, RD_LINK_ETHERNET, RD_TUNNEL_VXLAN};
+		return (struct begin){at + VXLAN_LEN, RD_LINK_ETHERNET, RD_TUNNEL_VXLAN,
+			rd_be32(header + 4) >> 8};
 	return none;
 }
 
@@ -143,7 +149,7 @@ static struct begin pseudowire(const struct rd_packet *p)
 	type = rd_be16(p->data + at + 12);
 	if (!rd_ethertype_name(type) && !rd_is_vlan(type))
 		return none;
-	return (struct begin){at, RD_LINK_ETHERNET, RD_TUNNEL_MPLS};
+	return (struct begin){at, RD_LINK_ETHERNET, RD_TUNNEL_MPLS, 0};
 }
 
 static struct begin find(const struct rd_packet *p)
@@ -160,7 +166,7 @@ static struct begin find(const struct rd_packet *p)
 		return gre(p);
 	case PROTO_IPV4:
 	case PROTO_IPV6:
-		return (struct begin){p->l4, RD_LINK_IP, RD_TUNNEL_IP};
+		return (struct begin){p->l4, RD_LINK_IP, RD_TUNNEL_IP, 0};
 	default:
 		return none;
 	}
@@ -182,6 +188,7 @@ static bool take(struct rd_inner *in, const struct rd_packet *p)
 		in->caplen = in->len;
 	in->link = begin.link;
 	in->tunnels |= begin.tunnel;
+	in->network = begin.network ? begin.network : in->network;
 	return true;
 }
 
@@ -233,22 +240,29 @@ const char *rd_tunnel_name(unsigned int tunnels)
 	return names[bit];
 }
 
+bool rd_packet_inner_of(
+	enum rd_link link, const struct rd_frame *frame, struct rd_packet *p, struct rd_inner *in)
+{
+	*in = (struct rd_inner){frame->data, frame->caplen, frame->len, link, 0, 0};
+	if (!(link == RD_LINK_INFINIBAND ? take_infiniband(in) : take(in, p)))
+		return false;
+	rd_decap_any(in);
+	return rd_packet_parse(in->link, in->data, in->caplen, in->len, p);
+}
+
 bool rd_packet_inner(
 	enum rd_link link, const struct rd_frame *frame, struct rd_packet *p, unsigned int *tunnels)
 {
-	struct rd_inner in = {frame->data, frame->caplen, frame->len, link, 0};
+	struct rd_inner in;
+	bool found = rd_packet_inner_of(link, frame, p, &in);
 
-	*tunnels = 0;
-	if (!(link == RD_LINK_INFINIBAND ? take_infiniband(&in) : take(&in, p)))
-		return false;
-	rd_decap_any(&in);
 	*tunnels = in.tunnels;
-	return rd_packet_parse(in.link, in.data, in.caplen, in.len, p);
+	return found;
 }
 
 unsigned int rd_decap(enum rd_link link, const uint8_t **data, uint32_t *caplen, uint32_t *len)
 {
-	struct rd_inner in = {*data, *caplen, *len, link, 0};
+	struct rd_inner in = {*data, *caplen, *len, link, 0, 0};
 	unsigned int levels = 0, taken = 0;
 
 	while (levels < LEVELS_MAX && rd_decap_level(&in)) {

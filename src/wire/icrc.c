@@ -114,13 +114,12 @@ static uint32_t short_crc(const uint8_t *from, uint32_t len, const uint8_t *mask
 	return crc_run(CRC_INVARIANT, UINT32_MAX, block, len);
 }
 
-bool rd_packet_icrc(const struct rd_packet *p, uint32_t *computed, uint32_t *stored)
+/* Not inlined, so that the common case does not save its registers. */
+static __attribute__((noinline)) uint32_t crc_of_any(const struct rd_packet *p)
 {
 	const uint8_t *from = p->data, *mask = masks_ib[p->net];
-	uint32_t len, crc;
+	uint32_t len;
 
-	if (!p->icrc || p->icrc + RD_ICRC_LEN > p->caplen || !lengths_agree(p))
-		return false;
 	/* The eight bytes before the network header are masked in place of the LRH. */
 	if (p->kind != RD_KIND_IB && p->l3 >= LRH_LEN) {
 		from += p->l3 - LRH_LEN;
@@ -128,13 +127,31 @@ bool rd_packet_icrc(const struct rd_packet *p, uint32_t *computed, uint32_t *sto
 	}
 	len = (uint32_t)(p->data + p->icrc - from);
 	if (p->net == RD_NET_IPV4 && p->l4 != p->l3 + IP_MIN)
-		crc = options_crc(p);
-	else if (p->kind != RD_KIND_IB && p->l3 < LRH_LEN)
-		crc = bare_crc(p);
-	else if (len < CRC_MASKED)
-		crc = short_crc(from, len, mask);
+		return options_crc(p);
+	if (p->kind != RD_KIND_IB && p->l3 < LRH_LEN)
+		return bare_crc(p);
+	if (len < CRC_MASKED)
+		return short_crc(from, len, mask);
+	return crc_run_masked(CRC_INVARIANT, UINT32_MAX, from, len, mask);
+}
+
+bool rd_packet_has_icrc(const struct rd_packet *p)
+{
+	return p->icrc && p->icrc + RD_ICRC_LEN <= p->caplen && (p->common || lengths_agree(p));
+}
+
+bool rd_packet_icrc(const struct rd_packet *p, uint32_t *computed, uint32_t *stored)
+{
+	enum { FROM = RD_COMMON_L3 - LRH_LEN };
+	uint32_t crc;
+
+	if (!rd_packet_has_icrc(p))
+		return false;
+	if (p->common) /* it has CRC_MASKED_LEAST bytes, and the mask is not longer */
+		crc = crc_run_masked(CRC_INVARIANT, UINT32_MAX, p->data + FROM, p->icrc - FROM,
+			masks[RD_NET_IPV4]);
 	else
-		crc = crc_run_masked(CRC_INVARIANT, UINT32_MAX, from, len, mask);
+		crc = crc_of_any(p);
 	*computed = ~crc;
 	*stored = rd_le32(p->data + p->icrc);
 	return true;

@@ -104,7 +104,7 @@ static bool parse_bth(struct rd_packet *p, uint32_t off, enum rd_kind kind)
 {
 	bool whole = !(p->flags & RD_PACKET_FRAGMENT);
 	uint32_t tail = whole ? RD_ICRC_LEN : 0;
-	uint32_t behind;
+	uint32_t after;
 
 	if (!on_wire(p, off, RD_BTH_LEN + tail)) {
 		p->flags |= RD_PACKET_MALFORMED;
@@ -115,9 +115,9 @@ static bool parse_bth(struct rd_packet *p, uint32_t off, enum rd_kind kind)
 		return cut(p);
 	read_bth(p, p->data + off, off);
 	p->icrc = whole ? p->end - RD_ICRC_LEN : 0;
-	behind = p->pad + tail;
-	if (on_wire(p, p->payload, behind))
-		p->payload_len = p->end - p->payload - behind;
+	after = p->pad + tail;
+	if (on_wire(p, p->payload, after))
+		p->payload_len = p->end - p->payload - after;
 	else
 		p->flags |= RD_PACKET_MALFORMED;
 	if (p->caplen < p->payload)
@@ -441,7 +441,7 @@ static bool parse_lrh(struct rd_packet *p)
 static inline bool parse_common(
 	const uint8_t *data, uint32_t caplen, uint32_t len, struct rd_packet *p)
 {
-	enum { IP = 14, UDP = IP + 20, BTH = UDP + 8 };
+	enum { IP = RD_COMMON_L3, UDP = IP + 20, BTH = UDP + 8 };
 	uint32_t end, payload_end, ip, fragment, ports;
 
 	if (caplen < BTH + RD_BTH_LEN)
@@ -467,6 +467,7 @@ static inline bool parse_common(
 	p->net = RD_NET_IPV4;
 	p->proto = PROTO_UDP;
 	p->flags = 0;
+	p->common = true;
 	read_bth(p, data + BTH, BTH);
 	payload_end = end - p->pad - RD_ICRC_LEN;
 	p->payload_len = payload_end - p->payload;

@@ -5,6 +5,8 @@
  */
 #include <rdmadump/packet.h>
 
+#define MESSAGE_LEN 232U /* in bytes: a MAD without its header */
+
 /* Offsets in a message, from the end of the MAD header. */
 enum {
 	LOCAL_ID = 0,
@@ -157,24 +159,24 @@ static void read_apr(struct rd_cm *cm, const uint8_t *m, uint32_t left)
 	cm->status = m[APR_STATUS];
 }
 
-/* By attribute: the bytes that must have been captured, and where private data begin. */
+/* By attribute: the bytes that must have been captured, and where private data begin; 0: none. */
 static const struct message {
-	uint8_t needs, private_data, private_length;
+	uint8_t needs, private_data;
 	void (*read)(struct rd_cm *cm, const uint8_t *m, uint32_t left);
 } messages[] = {
-	[RD_CM_REQ - RD_CM_REQ] = {52, 140, 92, read_req},
-	[RD_CM_MRA - RD_CM_REQ] = {10, 10, 222, read_mra},
-	[RD_CM_REJ - RD_CM_REQ] = {12, 84, 148, read_rej},
-	[RD_CM_REP - RD_CM_REQ] = {28, 36, 196, read_rep},
-	[RD_CM_RTU - RD_CM_REQ] = {8, 8, 224, NULL},
-	[RD_CM_DREQ - RD_CM_REQ] = {12, 12, 220, read_dreq},
-	[RD_CM_DREP - RD_CM_REQ] = {8, 8, 224, NULL},
-	[RD_CM_SIDR_REQ - RD_CM_REQ] = {16, 16, 216, read_sidr_req},
-	[RD_CM_SIDR_REP - RD_CM_REQ] = {24, 96, 136, read_sidr_rep},
-	[RD_CM_LAP - RD_CM_REQ] = {16, 64, 168, read_lap},
-	[RD_CM_APR - RD_CM_REQ] = {10, 84, 148, read_apr},
-	[RD_CM_SAP - RD_CM_REQ] = {8, 0, 0, NULL},
-	[RD_CM_SPR - RD_CM_REQ] = {8, 0, 0, NULL},
+	[RD_CM_REQ - RD_CM_REQ] = {52, 140, read_req},
+	[RD_CM_MRA - RD_CM_REQ] = {10, 10, read_mra},
+	[RD_CM_REJ - RD_CM_REQ] = {12, 84, read_rej},
+	[RD_CM_REP - RD_CM_REQ] = {28, 36, read_rep},
+	[RD_CM_RTU - RD_CM_REQ] = {8, 8, NULL},
+	[RD_CM_DREQ - RD_CM_REQ] = {12, 12, read_dreq},
+	[RD_CM_DREP - RD_CM_REQ] = {8, 8, NULL},
+	[RD_CM_SIDR_REQ - RD_CM_REQ] = {16, 16, read_sidr_req},
+	[RD_CM_SIDR_REP - RD_CM_REQ] = {24, 96, read_sidr_rep},
+	[RD_CM_LAP - RD_CM_REQ] = {16, 64, read_lap},
+	[RD_CM_APR - RD_CM_REQ] = {10, 84, read_apr},
+	[RD_CM_SAP - RD_CM_REQ] = {8, 0, NULL},
+	[RD_CM_SPR - RD_CM_REQ] = {8, 0, NULL},
 };
 
 bool rd_mad_cm(const struct rd_mad *mad, struct rd_cm *out)
@@ -192,10 +194,12 @@ bool rd_mad_cm(const struct rd_mad *mad, struct rd_cm *out)
 		.local_id = rd_be32(m + LOCAL_ID), .remote_id = rd_be32(m + REMOTE_ID)};
 	if (message->read)
 		message->read(out, m, left);
-	if (message->private_length && left > message->private_data) {
-		left -= message->private_data;
+	/* They fill the rest of the MAD. */
+	if (left > MESSAGE_LEN)
+		left = MESSAGE_LEN;
+	if (message->private_data && left > message->private_data) {
 		out->private_data = m + message->private_data;
-		out->private_len = left < message->private_length ? left : message->private_length;
+		out->private_len = left - message->private_data;
 	}
 	return true;
 }

@@ -178,6 +178,7 @@ static const struct name smp_attributes[] = {
 	{0x0019, "LinearForwardingTable"},
 	{0x001a, "RandomForwardingTable"},
 	{0x001b, "MulticastForwardingTable"},
+	{0x001c, "LinkSpeedWidthPairsTable"},
 	{0x0020, "SMInfo"},
 	{0x0030, "VendorDiag"},
 	{0x0031, "LedInfo"},
@@ -192,6 +193,7 @@ static const struct name sa_attributes[] = {
 	{0x0016, "RandomForwardingTableRecord"},
 	{0x0017, "MulticastForwardingTableRecord"},
 	{0x0018, "SMInfoRecord"},
+	{0x0019, "LinkSpeedWidthPairsTableRecord"},
 	{0x0020, "LinkRecord"},
 	{0x0030, "GUIDInfoRecord"},
 	{0x0031, "ServiceRecord"},
@@ -228,6 +230,7 @@ static const struct name pma_attributes[] = {
 };
 
 static const struct name cm_attributes[] = {
+	{0x0001, "ClassPortInfo"},
 	{RD_CM_REQ, "ConnectRequest"},
 	{RD_CM_MRA, "MsgRcptAck"},
 	{RD_CM_REJ, "ConnectReject"},
@@ -249,23 +252,33 @@ const char *rd_mad_attribute_name(unsigned int class, unsigned int attribute)
 		uint8_t class;
 		const struct name *names;
 		size_t n;
+		bool complete; /* the common attributes are not those of this class */
 	} classes[] = {
-		{RD_MAD_SMP, smp_attributes, COUNT(smp_attributes)},
-		{RD_MAD_SMP_DIRECTED, smp_attributes, COUNT(smp_attributes)},
-		{RD_MAD_SA, sa_attributes, COUNT(sa_attributes)},
-		{CLASS_PMA, pma_attributes, COUNT(pma_attributes)},
-		{RD_MAD_CM, cm_attributes, COUNT(cm_attributes)},
+		{RD_MAD_SMP, smp_attributes, COUNT(smp_attributes), true},
+		{RD_MAD_SMP_DIRECTED, smp_attributes, COUNT(smp_attributes), true},
+		{RD_MAD_SA, sa_attributes, COUNT(sa_attributes), false},
+		{CLASS_PMA, pma_attributes, COUNT(pma_attributes), false},
+		{RD_MAD_CM, cm_attributes, COUNT(cm_attributes), true},
 	};
 
 	for (size_t i = 0; i < COUNT(classes); i++) {
-		const char *name = NULL;
+		const char *name;
 
-		if (classes[i].class == class)
-			name = find_name(classes[i].names, classes[i].n, attribute);
-		if (name)
+		if (classes[i].class != class)
+			continue;
+		name = find_name(classes[i].names, classes[i].n, attribute);
+		if (name || classes[i].complete)
 			return name;
 	}
 	return find_name(common_attributes, COUNT(common_attributes), attribute);
+}
+
+/* What a class without a name is: 13.4.4. */
+static const char *class_range(unsigned int class)
+{
+	if ((class >= 0x09 && class <= 0x0f) || (class >= 0x30 && class <= 0x4f))
+		return "vendor class";
+	return class >= 0x10 && class <= 0x2f ? "application class" : "MAD class";
 }
 
 /* The name, or the number in `buf`. */
@@ -281,11 +294,11 @@ static const char *name_or(
 void rd_mad_text(
 	char *buf, size_t room, unsigned int class, unsigned int method, unsigned int attribute)
 {
-	char numbers[3][24];
+	char numbers[3][28];
 
 	snprintf(buf, room, "%s %s %s",
-		name_or(numbers[0], sizeof(numbers[0]), rd_mad_class_name(class), "MAD class", 2,
-			class),
+		name_or(numbers[0], sizeof(numbers[0]), rd_mad_class_name(class),
+			class_range(class), 2, class),
 		name_or(numbers[1], sizeof(numbers[1]), rd_mad_method_name(method), "method", 2,
 			method),
 		name_or(numbers[2], sizeof(numbers[2]), rd_mad_attribute_name(class, attribute),

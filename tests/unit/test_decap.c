@@ -112,6 +112,33 @@ static void test_cut_outer(void **state)
 	assert_int_equal(frame.caplen, inner.n - 50);
 }
 
+/* An inner frame needs a whole Ethernet header, in the capture as well as on the wire. */
+static void test_least_inner(void **state)
+{
+	struct make inner = {.n = 0};
+
+	(void)state;
+	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
+	for (uint32_t n = 13; n <= 14; n++) {
+		struct make m = {.n = 0};
+		struct rd_frame frame;
+
+		wrap(&m, 0, inner.b, inner.n);
+		frame = make_frame(&m);
+		frame.caplen -= inner.n - n;
+		rd_decap_run(RD_LINK_ETHERNET, &frame, 1);
+		assert_int_equal(frame.len, n == 14 ? inner.n : m.n);
+		assert_int_equal(frame.caplen, n == 14 ? n : m.n - inner.n + n);
+
+		m.n = 0;
+		wrap(&m, 0, inner.b, n);
+		frame = make_frame(&m);
+		rd_decap_run(RD_LINK_ETHERNET, &frame, 1);
+		assert_int_equal(frame.len, n == 14 ? n : m.n);
+		assert_int_equal(frame.caplen, frame.len);
+	}
+}
+
 static void test_levels(void **state)
 {
 	struct make m = {.n = 0};
@@ -286,16 +313,47 @@ static void test_other_links(void **state)
 	assert_string_equal(rd_tunnel_name(RD_TUNNEL_IP | RD_TUNNEL_MPLS), "IP in IP");
 }
 
+/* Ethernet over MPLS: a control word begins with four zero bits, an address may begin with others.
+ */
+static void test_pseudowire(void **state)
+{
+	static const struct {
+		uint8_t first; /* of the inner frame */
+		bool word;
+	} frames[] = {{0x52, false}, {0x10, false}, {0x52, true}, {0x10, true}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(frames); i++) {
+		struct make inner = {.n = 0}, m = {.n = 0};
+		struct rd_inner in = {.link = RD_LINK_ETHERNET};
+
+		make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
+		inner.b[0] = frames[i].first;
+		make_ethernet(&m, 0x8847);
+		make_bytes(&m, "\0\1\1\x40", 4);
+		make_fill(&m, 0, frames[i].word ? 4 : 0);
+		make_bytes(&m, inner.b, inner.n);
+		in.data = m.b;
+		in.caplen = in.len = m.n;
+		assert_true(rd_decap_any(&in));
+		assert_int_equal(in.tunnels, RD_TUNNEL_MPLS);
+		assert_int_equal(in.len, inner.n);
+		assert_memory_equal(in.data, inner.b, inner.n);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tunnels),
 		cmocka_unit_test(test_fragments),
 		cmocka_unit_test(test_cut_outer),
+		cmocka_unit_test(test_least_inner),
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_rspan),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_other_links),
+		cmocka_unit_test(test_pseudowire),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

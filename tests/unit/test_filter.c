@@ -28,6 +28,7 @@ static const struct {
 	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.qp = "17"}, true},
 	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.qp = "0x12,0x11,1"}, true},
 	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.qp = "0x12,0x10,1"}, false},
+	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.qp = "9,8,7,6,5,4,3,2,1,0x11,0x12"}, true},
 	{MAKE_IB, 0x04, 0xffffff, 8, {.qp = "0xffffff"}, true},
 	{MAKE_V2_IPV4, 0x64, 0x11, 8, {.src_qp = "0x060708"}, true},
 	{MAKE_V2_IPV4, 0x64, 0x11, 8, {.src_qp = "0x11"}, false},
@@ -77,6 +78,7 @@ static const struct {
 	{MAKE_V2_IPV6, 0x04, 0x11, 8, {.host = "52:54:00:00:00:02"}, true},
 	{MAKE_V2_IPV6, 0x04, 0x11, 8, {.host = "52-54-0-0-0-1"}, true},
 	{MAKE_V2_IPV6, 0x04, 0x11, 8, {.host = "52:54:00:00:00:03"}, false},
+	{MAKE_V2_IPV6, 0x04, 0x11, 8, {.host = "52:54:00:00:00:03,52:54:00:00:00:02"}, true},
 	{MAKE_IB, 0x04, 0x11, 8, {.host = "52:54:00:00:00:03"}, false},
 	{MAKE_V1, 0x04, 0x11, 8, {.gid = "fd00::1"}, true},
 	{MAKE_IB_GRH, 0x04, 0x11, 8, {.gid = "fe80::1,fd00::2"}, true},
@@ -121,7 +123,7 @@ static const struct {
 	{{.src_qp = "1,0x"}, RD_LINK_ETHERNET, "--src-qp: '0x'"},
 	{{.opcode = "sned"}, RD_LINK_ETHERNET,
 		"'sned' is not an opcode; give a class (send, write,"},
-	{{.opcode = "sned"}, RD_LINK_ETHERNET, "similar: send"},
+	{{.opcode = "sned"}, RD_LINK_ETHERNET, "like 0x04; similar: send"},
 	{{.opcode = "RC_SEND_ONYL"}, RD_LINK_ETHERNET, "RC_SEND_ONLY"},
 	{{.opcode = "send,256"}, RD_LINK_ETHERNET, "'256' is not an opcode"},
 	{{.host = "server1"}, RD_LINK_ETHERNET,
@@ -140,6 +142,24 @@ static const struct {
 	{{.expression = "udp"}, RD_LINK_RAW, "no filters for this link type"},
 };
 
+/* A MAC address of zeros is not one of a list that has other addresses. */
+static void test_no_such_mac(void **state)
+{
+	static const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03,10.9.9.9"};
+	struct make m = {.n = 0};
+	struct rd_filter *f;
+	struct rd_error err;
+	struct rd_frame frame;
+
+	(void)state;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 8, 0);
+	memset(m.b, 0, 6);
+	frame = make_frame(&m);
+	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, &err), 0);
+	assert_int_equal(rd_filter_run(f, &frame, 1, NULL), 0);
+	rd_filter_free(f);
+}
+
 static void test_refusals(void **state)
 {
 	(void)state;
@@ -151,6 +171,7 @@ static void test_refusals(void **state)
 			fail_msg("not refused: %s", refusals[i].words);
 		assert_null(f);
 		assert_int_equal(err.class, RD_CLASS_USAGE);
+		assert_int_equal(err.errnum, 0);
 		if (!strstr(err.text, refusals[i].words))
 			fail_msg("'%s' is not in '%s'", refusals[i].words, err.text);
 	}
@@ -427,6 +448,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_no_such_mac),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_nothing_asked),
 		cmocka_unit_test(test_batch),

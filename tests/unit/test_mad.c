@@ -296,6 +296,34 @@ static void test_paths(void **state)
 	assert_line_has(&m, "status 5 (is the current path)");
 }
 
+/* Private data begin where the standard says, and end with the MAD, even in a longer datagram. */
+static void test_private_data(void **state)
+{
+	static const uint8_t begin[] = {140, 10, 84, 36, 8, 12, 8, 16, 96, 64, 84, 0, 0};
+
+	(void)state;
+	for (uint16_t i = 0; i < COUNT(begin); i++)
+		for (uint32_t more = 0; more <= 8; more += 4) {
+			struct make m;
+			struct rd_packet p;
+			struct rd_mad mad;
+			struct rd_cm cm;
+			uint8_t *r = make_mad(&m, RD_MAD_CM, 3, (uint16_t)(RD_CM_REQ + i));
+
+			mad = parse_mad(&m, &p);
+			mad.left += more;
+			assert_true(rd_mad_cm(&mad, &cm));
+			if (begin[i]) {
+				assert_ptr_equal(cm.private_data, r + MESSAGE + begin[i]);
+				assert_int_equal(
+					cm.private_len, MAD_LEN - MESSAGE - (uint32_t)begin[i]);
+			} else {
+				assert_null(cm.private_data);
+				assert_int_equal(cm.private_len, 0);
+			}
+		}
+}
+
 /* Cut at any length: no byte beyond it is read, and no field invented. */
 static void test_cm_cut(void **state)
 {
@@ -507,6 +535,7 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_sidr),
 		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_private_data),
 		cmocka_unit_test(test_cm_cut),
 		cmocka_unit_test(test_smp),
 		cmocka_unit_test(test_sa),

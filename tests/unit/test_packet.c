@@ -181,7 +181,10 @@ static void test_two_ways(void **state)
 			assert_int_equal(a.psn, b.psn);
 			assert_ptr_equal(a.op, b.op);
 			assert_memory_equal(&a.ethertype, &b.ethertype,
-				sizeof(a) - offsetof(struct rd_packet, ethertype));
+				offsetof(struct rd_packet, common) -
+					offsetof(struct rd_packet, ethertype));
+			assert_int_equal(a.common, a.op && !a.flags);
+			assert_false(b.common);
 		}
 	}
 }
@@ -519,6 +522,18 @@ static void test_lines(void **state)
 	}
 }
 
+/* Shorter than any packet: what links exchange for their credits. */
+static void test_line_flow_control(void **state)
+{
+	static const uint8_t data[6];
+	const struct rd_frame frame = {.data = data, .caplen = 6, .len = 6};
+	char line[200];
+
+	(void)state;
+	rd_packet_line(line, sizeof(line), &frame, RD_LINK_INFINIBAND, RD_LINE_NO_TIME);
+	assert_non_null(strstr(line, "InfiniBand flow control"));
+}
+
 static void test_line_times(void **state)
 {
 	struct make m = {.n = 0};
@@ -714,6 +729,7 @@ int main(void)
 		cmocka_unit_test(test_bth_bits),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_line_times),
+		cmocka_unit_test(test_line_flow_control),
 		cmocka_unit_test(test_line_dscp),
 		cmocka_unit_test(test_line_naks),
 		cmocka_unit_test(test_cm),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/format.h>
+#include <rdmadump/packet.h>
 #include <rdmadump/wire.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,6 +230,44 @@ static void test_not_for_us(void **state)
 	build(p, IB_LOCAL, 64, &l3);
 	p[1] &= 0xfc; /* a raw packet */
 	assert_int_equal(rd_icrc(RD_LINK_INFINIBAND, p, icrc + 4, &c, &s), -1);
+}
+
+/* The captured bytes end within the ICRC: none of them is read behind that. */
+static void test_cut_icrc(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < KINDS; kind++)
+		for (uint32_t more = 0; more < 4; more++) {
+			enum rd_link link =
+				kind >= IB_LOCAL ? RD_LINK_INFINIBAND : RD_LINK_ETHERNET;
+			uint8_t p[2048], *exact;
+			size_t l3, icrc = build(p, (enum kind)kind, 64, &l3);
+			uint32_t computed, stored, whole = (uint32_t)icrc + 4;
+			struct rd_packet packet;
+
+			exact = malloc(icrc + more);
+			memcpy(exact, p, icrc + more);
+			assert_true(rd_packet_parse(
+				link, exact, (uint32_t)icrc + more, whole, &packet));
+			assert_false(rd_packet_icrc(&packet, &computed, &stored));
+			free(exact);
+		}
+}
+
+/* The UDP length ends a packet that is shorter than the IP length says; a longer one is refused. */
+static void test_udp_length(void **state)
+{
+	uint8_t p[2048];
+	uint32_t computed, stored;
+	size_t l3, icrc = build(p, V2_IP4, 64, &l3);
+	uint8_t *length = p + l3 + 20 + 4;
+
+	(void)state;
+	rd_put_be16(length, (uint16_t)(rd_be16(length) - 4));
+	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, p, icrc + 4, &computed, &stored), 0);
+	assert_int_equal(stored, rd_le32(p + icrc - 4));
+	rd_put_be16(length, (uint16_t)(rd_be16(length) + 8));
+	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, p, icrc + 4, &computed, &stored), -1);
 }
 
 /* The VCRC again bit by bit, for every length. */
@@ -537,6 +576,8 @@ int main(void)
 		cmocka_unit_test(test_all_kinds),
 		cmocka_unit_test(test_bare_ip),
 		cmocka_unit_test(test_not_for_us),
+		cmocka_unit_test(test_cut_icrc),
+		cmocka_unit_test(test_udp_length),
 		cmocka_unit_test(test_vcrc),
 		cmocka_unit_test(test_direction),
 		cmocka_unit_test(test_direction_permissive),
