@@ -21,7 +21,7 @@
 
 #define RD_REPORT_VERSION 2
 
-/* What can happen to one side of a conversation: one row of incident.def each. */
+/* The incidents of one side of a conversation; each has a row in incident.def. */
 enum rd_incident_kind {
 #define INCIDENT(name, key, flow, help) RD_INC_##name,
 #include <rdmadump/incident.def>
@@ -67,7 +67,7 @@ struct rd_endpoint {
 
 #define RD_QP_UNKNOWN UINT32_MAX
 
-/* How it is known that two QPs are a pair; a later one is more reliable. */
+/* The evidence that two QPs are a pair, in order of increasing reliability. */
 enum rd_pairing {
 	RD_PAIR_NONE,
 	RD_PAIR_PSN,  /* responses carry PSNs that only this QP's requests had */
@@ -89,13 +89,13 @@ enum rd_ending {
 struct rd_refusal {
 	uint32_t psn; /* of the NAK */
 	enum rd_verb verb;
-	bool has_address; /* the header was captured, and is no SEND's: the following are valid */
+	bool has_address; /* header captured and not of a SEND: the following are valid */
 	uint64_t address;
 	uint32_t rkey, length; /* bytes */
 	uint64_t frame;	       /* first packet of the request */
 };
 
-/* What CM REQ and REP say of a connection. */
+/* Parameters of a connection from CM REQ and REP. */
 struct rd_connection {
 	uint64_t service_id, frame;	/* of the REQ */
 	uint8_t retry_count, rnr_retry; /* of the REQ; RNR: 7 is unlimited */
@@ -121,8 +121,8 @@ struct rd_owner {
 #define RD_OWNER_TEXT_MAX 256
 
 /*
- * "python3 (pid 4711, rank 3, SLURM job 77)" or "nvme_rdma in the kernel", as the file has it: not
- * made safe for a terminal. Returns buf.
+ * "python3 (pid 4711, rank 3, SLURM job 77)" or "nvme_rdma in the kernel (service port 4420)", as
+ * the file has it: not made safe for a terminal. Returns buf.
  */
 const char *rd_owner_text(char buf[RD_OWNER_TEXT_MAX], const struct rd_owner *owner);
 
@@ -148,7 +148,7 @@ struct rd_priority {
 	uint8_t ecn;   /* bit n: some frames have n in the ECN field; 3: congestion experienced */
 };
 
-/* What congestion control did to a side that sends. */
+/* The effects of congestion control on a side that sends. */
 struct rd_congestion {
 	/* From a frame with a congestion mark, the first one after a quiet time, to the CNP. */
 	struct rd_latency reaction;
@@ -236,9 +236,17 @@ struct rd_side {
 	struct rd_held *held;		  /* NULL: no gap fits a pause */
 	bool ports_differ; /* packets out of sequence have several UDP source ports */
 	bool copies_timed; /* some copies are identified by their time only, not by IP ids */
-	/* Some late packets came after a NAK, and nothing shows that they are no retransmissions.
+	/*
+	 * Some late packets arrived after a NAK, and nothing proves that they are not
+	 * retransmissions; or they may be copies of packets whose identifications are not
+	 * remembered.
 	 */
 	bool late_doubtful;
+	/* Another connection may have begun: in a gap of its PSNs; with PSNs used before. */
+	bool gap_doubtful, again_doubtful;
+	bool identified;   /* its last frame has an IP identification */
+	bool vlans_differ; /* its frames are of several VLANs or VNIs, or only some have a tag */
+	bool behind_ack;   /* requests are in the file just after their ACKs */
 	enum rd_ending ending;
 	/* Where the ending is seen; RETRY and STOPPED: the last response, the last packet. */
 	uint64_t end_frame, end_ns;
@@ -392,13 +400,16 @@ struct rd_totals {
 	uint64_t tunnels_left; /* ... that were not, and are in other_frames */
 	/* Of QPs that are followed at another interface; in other_frames. */
 	uint64_t copies_left;
+	uint64_t behind_ack; /* requests just after their ACKs: frames are out of order */
 	uint64_t moved; /* times that a QP moved to another interface, or into or out of a tunnel */
 	unsigned int tunnel_kinds; /* enum rd_tunnel, of both */
 	uint64_t foreign;	   /* to UDP port 4791, but no RoCE; in other_frames */
 	uint64_t truncated;	   /* frames shorter in the file than on the wire */
 	uint64_t backwards;	   /* timestamps earlier than the one before */
 	uint64_t step_ns; /* the shortest time between two frames, 0: no two times differ */
-	uint64_t qps, qps_left_out, frames_left_out; /* over the limit: counted only here */
+	uint64_t qps;
+	/* Of QPs over the limit, which are not remembered: nobody knows how many they are. */
+	uint64_t frames_left_out;
 	uint64_t silences; /* long pauses of all traffic while several QPs had open requests */
 	uint64_t longest_silence_ns, silence_frame;
 };
@@ -474,6 +485,11 @@ int rd_analysis_open(
 /* The frames that follow are of this file, until the next call. Strings are copied. */
 int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format,
 	const struct rd_section *section, struct rd_error *err);
+/*
+ * The interfaces of the current file, of which more may follow: one of the same name in a later
+ * section is the same one.
+ */
+void rd_analysis_ifaces(struct rd_analysis *a, const struct rd_iface *ifaces, unsigned int n);
 /* The speed of the link that the frames that follow are from, bit/s; 0: unknown. */
 void rd_analysis_speed(struct rd_analysis *a, uint64_t speed);
 /* Frames in the order of the file. Hot path. Never fails: what exceeds a limit is counted. */
@@ -482,7 +498,7 @@ void rd_analysis_frames(
 /* The same for frames of a link type that is not decoded. */
 void rd_analysis_undecoded(
 	struct rd_analysis *a, int linktype, const struct rd_frame *frames, unsigned int n);
-/* A filter chose the frames that follow: counters of devices count others, too. */
+/* A filter chose the frames that follow: counters of devices count other frames as well. */
 void rd_analysis_filtered(struct rd_analysis *a);
 /* The capture lost this many frames before the next one. */
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames);

@@ -22,12 +22,12 @@ struct rd_latency {
 	uint64_t n, min, p50, p90, p99, max;
 };
 
-/* What an application was recognized by. */
+/* The evidence that identifies an application. */
 #define RD_APP_BY_PORT	  0x1 /* the service id of the CM's REQ has its port */
 #define RD_APP_BY_PRIVATE 0x2 /* the private data of the REQ are in its format */
 #define RD_APP_BY_BYTES	  0x4 /* so are its messages */
 
-/* What a connection says of itself: the private data of an NVMe REQ, or a Connect command. */
+/* Parameters that a connection declares: the private data of an NVMe REQ, or a Connect command. */
 struct rd_app_queue {
 	bool known;
 	uint16_t id;		       /* 0: the admin queue */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What changed between two analyses, usually before and after a repair. Captures of two runs have
- * other queue pairs, times and lengths: traffic is matched by addresses, verb and service, and
+ * The differences between two analyses, usually before and after a repair. Captures of two runs
+ * have other queue pairs, times and lengths: traffic is matched by addresses, verb and service, and
  * rates and shares are compared, not numbers of packets.
  */
 #ifndef RDMADUMP_COMPARE_H
@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <rdmadump/analysis.h>
 
-/* What the comparison needs of a report. */
+/* The part of a report that the comparison needs. */
 struct rd_snapshot;
 
 /* -1 with RD_CLASS_PARTIAL if out of memory. Freed by rd_snapshot_free(). */
@@ -18,7 +18,7 @@ int rd_snapshot_of_report(
 	struct rd_snapshot **snapshot, const struct rd_report *r, struct rd_error *err);
 /*
  * Of a report as JSON, which is not trusted. `name` is used in messages. -1 with RD_CLASS_DEVICE if
- * it is no report of one capture, or of another version.
+ * it is not a report of one capture, or is of another version.
  */
 int rd_snapshot_of_json(struct rd_snapshot **snapshot, const json_t *report, const char *name,
 	struct rd_error *err);

@@ -478,6 +478,57 @@ static void unreliable(void **state)
 	end(&s);
 }
 
+/* Goodput of the conversation, and of its time series. */
+static void assert_goodput(struct scene *s, uint64_t bytes)
+{
+	const struct rd_conversation *c = result(s);
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < c->series.n; i++)
+		sum += c->series.points[i].goodput_bytes;
+	assert_int_equal(c->side[0].goodput_bytes, bytes);
+	assert_int_equal(sum, bytes);
+	end(s);
+}
+
+static void goodput_of_series(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	request(&s, UC_ONLY, 0);
+	request(&s, UC_FIRST, 1); /* a message that does not end */
+	assert_goodput(&s, 1024);
+
+	s = begin();
+	for (uint32_t psn = 0; psn < 3; psn++)
+		put(&s, false, UD_ONLY, psn, NULL, 8 + 256);
+	assert_goodput(&s, 3ULL * 256);
+
+	s = begin();
+	request(&s, SEND_ONLY, 0);
+	respond(&s, ACK, 0, OK);
+	read_request(&s, 1, 2048);
+	respond(&s, RESP_FIRST, 1, OK);
+	respond(&s, RESP_LAST, 2, OK);
+	assert_goodput(&s, 3ULL * 1024);
+}
+
+/* A clock that begins at zero. */
+static void times_near_zero(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	s.ns = 0;
+	sends(&s, 0, 2);
+	result(&s);
+	assert_int_equal(s.r->totals.first_ns, 10000);
+	assert_int_equal(s.r->totals.last_ns, 30000);
+	assert_int_equal(s.r->totals.backwards, 0);
+	end(&s);
+}
+
 static void congestion(void **state)
 {
 	struct scene s = begin();
@@ -725,6 +776,8 @@ static void too_many(void **state)
 	struct scene s = begin();
 	const struct rd_analysis_config config = {
 		.skip_icrc = true, .qp = RD_QP_UNKNOWN, .max_qps = 1};
+	const json_t *totals;
+	json_t *json;
 
 	(void)state;
 	rd_analysis_close(s.a);
@@ -734,6 +787,32 @@ static void too_many(void **state)
 	result(&s);
 	assert_int_equal(s.r->totals.frames_left_out, 1);
 	assert_int_equal(s.r->totals.frames, 5);
+	json = rd_report_json(s.r);
+	totals = json_object_get(json, "totals");
+	assert_int_equal(json_integer_value(json_object_get(totals, "qps")), 1);
+	assert_true(json_is_null(json_object_get(totals, "qps_left_out")));
+	assert_string_equal(json_string_value(json_object_get(totals, "qps_left_out_unknown")),
+		"not_remembered");
+	json_decref(json);
+	end(&s);
+}
+
+/* Under the limit no QP is left out, and that is known. */
+static void not_too_many(void **state)
+{
+	struct scene s = begin();
+	const json_t *totals;
+	json_t *json;
+
+	(void)state;
+	sends(&s, 0, 3);
+	result(&s);
+	json = rd_report_json(s.r);
+	totals = json_object_get(json, "totals");
+	assert_true(json_is_integer(json_object_get(totals, "qps_left_out")));
+	assert_int_equal(json_integer_value(json_object_get(totals, "qps_left_out")), 0);
+	assert_true(json_is_null(json_object_get(totals, "qps_left_out_unknown")));
+	json_decref(json);
 	end(&s);
 }
 
@@ -760,6 +839,8 @@ int main(void)
 		cmocka_unit_test(read_gap),
 		cmocka_unit_test(atomics),
 		cmocka_unit_test(unreliable),
+		cmocka_unit_test(goodput_of_series),
+		cmocka_unit_test(times_near_zero),
 		cmocka_unit_test(congestion),
 		cmocka_unit_test(one_direction),
 		cmocka_unit_test(nothing),
@@ -771,6 +852,7 @@ int main(void)
 		cmocka_unit_test(counters_of_group),
 		cmocka_unit_test(hostile_facts),
 		cmocka_unit_test(too_many),
+		cmocka_unit_test(not_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

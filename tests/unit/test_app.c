@@ -590,6 +590,56 @@ static void nfs_calls(void **state)
 	}
 }
 
+/* 70 read chunks and one write chunk of two segments with 100 bytes each; an offer for the reply.
+ */
+static void nfs_chunks(void **state)
+{
+	enum { READS = 70, SEGMENT = 16 };
+	struct scene s = begin();
+	uint8_t p[2400] = {0}, *q = p + 16;
+	const struct rd_application *app;
+
+	(void)state;
+	connects(&s, 20049, NULL, 0);
+	rpc_header(p, 7, false);
+	for (int i = 0; i < READS; i++, q += 8 + SEGMENT) {
+		q[3] = 1;
+		q[8 + 7] = 100;
+	}
+	q += 4; /* no more of them */
+	q[3] = 1;
+	q[7] = 2;
+	q[8 + 7] = q[8 + SEGMENT + 7] = 100;
+	q += 8 + 2 * SEGMENT + 4;
+	q[3] = 1;
+	q[7] = 1;
+	q[8 + 6] = 0xff;
+	q += 8 + SEGMENT;
+	memcpy(q, "\0\0\0\7\0\0\0\0\0\0\0\2\0\1\x86\xa3\0\0\0\3\0\0\0\7", 24);
+	message(&s, false, SEND_ONLY, 500, p, sizeof(p));
+	app = application(&s);
+	assert_int_equal(operation(app, "NFSv3 WRITE")->keyed.bytes, 7200);
+	assert_int_equal(app->misfits, 0);
+	end(&s);
+}
+
+/* A list that goes on behind the end of its message. */
+static void nfs_endless(void **state)
+{
+	struct scene s = begin();
+	uint8_t p[128] = {0};
+
+	(void)state;
+	connects(&s, 20049, NULL, 0);
+	nfs_call(&s, 500, 6, 1);
+	rpc_header(p, 7, false);
+	for (size_t i = 16; i + 24 <= sizeof(p); i += 24)
+		p[i + 3] = 1;
+	message(&s, false, SEND_ONLY, 501, p, 16 + 4 * 24);
+	assert_int_equal(application(&s)->misfits, 1);
+	end(&s);
+}
+
 /* RFC 8797: the magic number, version 1; on another port. */
 static void nfs_private_data(void **state)
 {
@@ -683,6 +733,8 @@ int main(void)
 		cmocka_unit_test(nvme_many_open),
 		cmocka_unit_test(nvme_reconnects),
 		cmocka_unit_test(nfs_calls),
+		cmocka_unit_test(nfs_chunks),
+		cmocka_unit_test(nfs_endless),
 		cmocka_unit_test(nfs_private_data),
 		cmocka_unit_test(iser_commands),
 		cmocka_unit_test(smb_requests),

@@ -58,7 +58,7 @@ static void sure_of_unreliable_loss(void **state)
 	for (uint64_t lost = 0; lost < 2; lost++) {
 		struct scene s = begin();
 
-		request(&s, UC_ONLY, 0);
+		request(&s, UC_FIRST, 0);
 		request(&s, UC_ONLY, 3);
 		lose(&s, lost);
 		assert_certainty(&s, "unreliable-lost", lost ? RD_POSSIBLE : RD_LIKELY);

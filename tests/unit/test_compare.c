@@ -187,6 +187,43 @@ static void other_qps(void **state)
 	json_decref(c);
 }
 
+/*
+ * A report with --top: what it may have left out is not new, and of several queue pairs together
+ * nobody knows the rate. What is gone is gone: the later report has all.
+ */
+static void a_report_with_a_part_of_the_traffic(void **state)
+{
+	json_t *x = report_new(), *y = report_new(), *c;
+	static const char *const status[] = {"changed", "gone", "same", "unknown"};
+	static const char *const verbs[] = {"SEND", "WRITE", "SEND", "READ"};
+
+	(void)state;
+	talk_add(x, TALK(1, 2, "SEND", "0x1", 1000000));
+	talk_add(x, TALK(3, 4, "SEND", "0x2", 1000000));
+	talk_add(x, TALK(5, 6, "WRITE", "0x3", 1000000));
+	json_object_set_new(x, "conversations_in_all", json_integer(5));
+	talk_add(y, TALK(1, 2, "SEND", "0x1", 2000000));
+	talk_add(y, TALK(13, 14, "SEND", "0x2", 1000000));
+	talk_add(y, TALK(15, 16, "SEND", "0x2", 1000000));
+	talk_add(y, TALK(17, 18, "READ", "0x4", 1000000));
+	c = changes_of(x, y);
+	assert_int_equal(json_array_size(json_object_get(c, "traffic")), 4);
+	for (size_t i = 0; i < 4; i++) {
+		const char *is = text_at(c, "traffic", i, "status");
+		unsigned int k = 0;
+
+		while (k < 3 && strcmp(status[k], is) != 0)
+			k++;
+		assert_string_equal(is, status[k]);
+		assert_string_equal(text_at(c, "traffic", i, "verb"), verbs[k]);
+		if (k == 0)
+			assert_string_equal(change_at(c, i, "goodput_bps"), "better");
+		if (k == 2)
+			assert_string_equal(change_at(c, i, "goodput_bps"), "null");
+	}
+	json_decref(c);
+}
+
 /* A report without services still matches by verb; the reverse direction does not. */
 static void without_service(void **state)
 {
@@ -446,17 +483,17 @@ static void refused(void **state)
 	static const struct {
 		const char *json, *text;
 	} cases[] = {
-		{"[]", "'x' is no report of an analysis; it must be"},
-		{"7", "'x' is no report of an analysis"},
-		{"{}", "'x' is no report of an analysis"},
-		{"{\"version\": 1, \"ports\": []}", "'x' is no report of an analysis"},
+		{"[]", "'x' is not a report of rdmadump analyze; it must be"},
+		{"7", "'x' is not a report of rdmadump analyze"},
+		{"{}", "'x' is not a report of rdmadump analyze"},
+		{"{\"version\": 1, \"ports\": []}", "'x' is not a report of rdmadump analyze"},
 		{"{\"version\": 2, \"ends\": {}, \"captures\": []}", "'x' is a report of two ends"},
 		{"{\"version\": 1, \"capture\": {}, \"totals\": {}, \"findings\": [], "
 		 "\"conversations\": []}",
 			"'x' is a report of version 1, not 2; analyse that capture again"},
 		{"{\"version\": \"2\", \"capture\": {}, \"totals\": {}, \"findings\": [], "
 		 "\"conversations\": []}",
-			"'x' is no report of an analysis"},
+			"'x' is not a report of rdmadump analyze"},
 	};
 
 	(void)state;
@@ -542,6 +579,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_qps),
 		cmocka_unit_test(other_qps),
+		cmocka_unit_test(a_report_with_a_part_of_the_traffic),
 		cmocka_unit_test(without_service),
 		cmocka_unit_test(thresholds),
 		cmocka_unit_test(several_together),

@@ -18,7 +18,7 @@
 /* cmocka wants these before itself */
 #include <cmocka.h>
 
-#define WATCHDOG_S   50
+#define WATCHDOG_S   300
 #define FRAMES_MOST  200000
 #define FRAME_BYTES  64
 #define RECORD_BYTES 96 /* what the format makes of it */

@@ -12,7 +12,7 @@
 /* cmocka wants these before itself */
 #include <cmocka.h>
 
-#define WATCHDOG_S 50
+#define WATCHDOG_S 300
 #define PSNS	   200
 #define VALUES	   1000
 

@@ -25,6 +25,8 @@ enum op {
 	ACK = 0x11,
 	ATOMIC_ACK = 0x12,
 	FETCH_ADD = 0x14,
+	UC_FIRST = 0x20,
+	UC_LAST = 0x22,
 	UC_ONLY = 0x24,
 	UD_ONLY = 0x64,
 	CNP = 0x81,
@@ -42,9 +44,14 @@ struct scene {
 	uint32_t qp;	  /* destination instead of REQUESTER or RESPONDER, 0: none */
 	bool valid_icrc;  /* else "ICRC" */
 	uint32_t cut;	  /* bytes captured of a frame, 0: all */
+	uint16_t vlan;	  /* of a tag, 0: no tag */
 	uint16_t iface;	  /* where frames are captured */
 	bool tunnelled;	  /* IP in IP */
+	uint32_t vni;	  /* of a VXLAN tunnel, 0: none */
 	uint8_t reserved; /* in the BTH: no RoCE */
+	uint8_t msn;	  /* of responses, 0: 1 */
+	bool zero_icrc;
+	bool other_back; /* frames back come from an address that none is sent to */
 };
 
 static inline struct scene begin_with(const struct rd_analysis_config *config)
@@ -122,6 +129,46 @@ static inline void tunnel(struct make *m)
 	rd_put_be16(ip + 2, (uint16_t)(m->n - 14));
 }
 
+/* Puts Ethernet, IP, UDP and VXLAN headers before a frame. */
+static inline void vxlan(struct make *m, uint32_t vni)
+{
+	static const uint8_t outer[50] = {[12] = 0x08,
+		0,
+		0x45,
+		[22] = 64,
+		17,
+		[26] = 192,
+		0,
+		2,
+		1,
+		192,
+		0,
+		2,
+		2,
+		0x30,
+		0x39,
+		0x12,
+		0xb5,
+		[42] = 0x08};
+	const uint32_t n = sizeof(outer);
+
+	memmove(m->b + n, m->b, m->n);
+	memcpy(m->b, outer, n);
+	rd_put_be16(m->b + 16, (uint16_t)(n - 14 + m->n));
+	rd_put_be16(m->b + 38, (uint16_t)(n - 34 + m->n));
+	rd_put_be32(m->b + 46, vni << 8);
+	m->n += n;
+}
+
+/* Puts a tag behind the MAC addresses of a frame. */
+static inline void tag(struct make *m, uint16_t vlan)
+{
+	memmove(m->b + 16, m->b + 12, m->n - 12);
+	rd_put_be16(m->b + 12, 0x8100);
+	rd_put_be16(m->b + 14, vlan);
+	m->n += 4;
+}
+
 /* A frame to a QP, each 10 us behind the last one, with an identification of its own. */
 static inline void put(struct scene *s, bool back, unsigned int op, uint32_t psn,
 	const uint8_t *head, uint32_t body)
@@ -136,6 +183,7 @@ static inline void put(struct scene *s, bool back, unsigned int op, uint32_t psn
 	rd_put_be16(ip + 4, ++s->ip_id);
 	if (back) {
 		memcpy(ip + 12, "\x0a\0\0\x01\x0a\0\0\x02", 8);
+		ip[15] = s->other_back ? 3 : 1;
 	}
 	if (s->group) {
 		memcpy(ip + 16, "\xef\1\1\1", 4);
@@ -153,8 +201,14 @@ static inline void put(struct scene *s, bool back, unsigned int op, uint32_t psn
 	m.b[14 + 20 + 8 + 4] |= s->reserved;
 	if (s->valid_icrc)
 		make_icrc(&m);
+	if (s->zero_icrc)
+		memset(m.b + m.n - RD_ICRC_LEN, 0, RD_ICRC_LEN);
 	if (s->tunnelled)
 		tunnel(&m);
+	if (s->vlan)
+		tag(&m, s->vlan);
+	if (s->vni)
+		vxlan(&m, s->vni);
 	frame.data = m.b;
 	frame.caplen = frame.len = m.n;
 	if (s->cut)
@@ -177,7 +231,7 @@ static inline void read_request(struct scene *s, uint32_t psn, uint32_t length)
 
 static inline void respond(struct scene *s, enum op op, uint32_t psn, enum syndrome syndrome)
 {
-	const uint8_t aeth[4] = {(uint8_t)syndrome, 0, 0, 1};
+	const uint8_t aeth[4] = {(uint8_t)syndrome, 0, 0, s->msn ? s->msn : 1};
 	uint32_t body = op == RESP_MIDDLE ? 0 : sizeof(aeth);
 
 	if (op >= RESP_FIRST && op <= RESP_ONLY)

@@ -485,13 +485,42 @@ static void test_too_many(void **state)
 	unwatch(&w);
 }
 
+/*
+ * Few of many conversations of two hosts are looked at for one response: that of an older one is
+ * not found, and that of a newer one is.
+ */
+static void test_many_candidates(void **state)
+{
+	struct ends e = one;
+	struct watched w;
+
+	(void)state;
+	watch_one(&w);
+	for (uint32_t i = 0; i < 300; i++) {
+		e.a = 0x10000 + i;
+		e.b = 0x80000 + i;
+		e.port = e.back = (uint16_t)(50000 + i);
+		request(&w, &e, i * 10);
+	}
+	e = (struct ends){1, 2, 0x10000 + 299, 0x80000 + 299, 50299, 50299};
+	ack(&w, &e, 2990);
+	request(&w, &e, 2991);
+	e = (struct ends){1, 2, 0x10000, 0x80000, 50000, 50000};
+	ack(&w, &e, 0);
+	request(&w, &e, 1);
+	assert_int_equal(after_ms(&w, 1001), 1);
+	assert_non_null(strstr(w.text, "QP 0x01012b"));
+	unwatch(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_one), cmocka_unit_test(test_none),
 		cmocka_unit_test(test_sequence_error), cmocka_unit_test(test_reads),
 		cmocka_unit_test(test_idle), cmocka_unit_test(test_scopes),
 		cmocka_unit_test(test_same_psns), cmocka_unit_test(test_connected_again),
-		cmocka_unit_test(test_many), cmocka_unit_test(test_too_many)};
+		cmocka_unit_test(test_many), cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_many_candidates)};
 
 	return cmocka_run_group_tests_name("stall", tests, NULL, NULL);
 }

@@ -163,7 +163,7 @@ def tap(at, known):
         if known:
             device = facts.Device(world, where, "mlx5_0")
             device.speed = int(world.gbps * 1e9)
-            facts.plan(world, world.taps[0], [device], 0, None)
+            facts.plan(world, world.taps[-1], [device], 0, None)
     return make
 
 
@@ -179,6 +179,27 @@ def direction(world):
 TAPS = {"sender's port, known": tap(0, True), "receiver's port, known": tap(1, True), "sender's port": tap(0, False),
         "receiver's port": tap(1, False), "middle": tap(None, False), "a mirror that drops": missing, "one direction": direction}
 FAIR = list(TAPS)[:5]         # from these, what can be known must be said
+
+
+def both(known=True, ppm=0.0, misses=None):
+    """Captures at both ports, with clocks of their own; `misses`: one of them lacks frames, and its file does not say so."""
+    def make(world):
+        for i, name in enumerate("ab"):
+            tap(i, known)(world)
+            world.taps[i].name = name
+        world.taps[1].offset = world.rng.randint(-10**9, 10**9)
+        world.taps[1].ppm = ppm
+        if misses is not None:
+            world.taps[misses].loss, world.taps[misses].declared = 0.01, False
+            if world.culprit is None:
+                flow = next(f for f in world.flows if f.source in world.hosts[:2])
+                world.culprit = ("missed", "capture_%s" % "ab"[misses], flow.source, flow)
+    return make
+
+
+ENDS = {"both ports, known": both(), "both ports": both(known=False), "both ports, drift": both(ppm=-30.0),
+        "both ports, B misses": both(misses=1), "both ports, A misses": both(misses=0)}
+FAIR_ENDS = list(ENDS)[:3]
 
 
 # --- what can be known -----------------------------------------------------------------------
@@ -239,10 +260,26 @@ def slow(world, place, known, at, flow):
     return {FABRIC, NIC_R, HOST_R} if place != FABRIC else {HOST_S, FABRIC, NIC_R, HOST_R}
 
 
+def knowable_at_both(world, kind):
+    """The same for two captures."""
+    what, place, _, flow = world.culprit
+    missed = {"capture_" + kind.split(" ")[2].lower()} if "misses" in kind else set()
+    if what in ("refused", "not ready", "incast"):
+        return knowable(world, "receiver's port, known") | missed
+    if what == "dies":
+        return {NIC_R, HOST_R} | missed
+    if what == "slow" and place in (FABRIC, NIC_R) and not getattr(flow, "pace_ns", 0):
+        return ({FABRIC} if place == FABRIC else {NIC_R, HOST_R}) | missed
+    if what == "slow":
+        return slow(world, place, "known" in kind, 0, flow) | missed
+    return {place} | missed
+
+
 def truth(world, kind):
     """JSON of the culprit, from the scene and the tap only."""
     if not world.culprit:
         return {"culprit": None}
     what, place, host, flow = world.culprit
     return {"culprit": {"what": what, "place": place, "host": host.text(), "sender": flow.source.text(), "receiver": flow.target.text(),
-                        "knowable": sorted(knowable(world, kind), key=ORDER.index), "fair": kind in FAIR}}
+                        "knowable": sorted(knowable_at_both(world, kind)) if kind in ENDS else sorted(knowable(world, kind), key=ORDER.index),
+                        "fair": kind in FAIR + FAIR_ENDS}}

@@ -41,9 +41,12 @@ struct app {
 	const char *key, *name, *requests;
 	uint16_t ports[2]; /* TCP port space; 0: no more */
 	bool strong; /* recognize() is never wrong by accident; else a reply must match, too */
-	/* Whether a REQ's private data, behind the addresses, are its own. NULL: it has none. */
+	/*
+	 * Whether a REQ's private data (after the addresses) is of this protocol. NULL: it has
+	 * none.
+	 */
 	bool (*private_data)(const uint8_t *p, uint32_t len, struct rd_app_queue *queue);
-	/* Whether a message of an unknown connection is its own, and of which end. */
+	/* Whether a message of an unknown connection is of this protocol, and which end sent it. */
 	bool (*recognize)(const struct app_bytes *b, bool *client);
 	/* A message; `client`: from the end that asked for the connection. May learn of the queue.
 	 */

@@ -219,7 +219,7 @@ static bool read_sgl(const struct app_bytes *b, struct app_message *m)
 		m->data = m->bytes ? APP_INLINE : APP_NO_DATA;
 		return true;
 	case SGL_SEGMENT:
-		m->data = APP_NO_DATA; /* its sizes are in the descriptors behind the command */
+		m->data = APP_NO_DATA; /* its sizes are in the descriptors after the command */
 		return true;
 	default:
 		return false;

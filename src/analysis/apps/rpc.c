@@ -9,7 +9,6 @@
 #define HEADER	    16
 #define CHUNK_LISTS 12 /* three empty ones */
 #define MAGIC	    0xf6ab0e18U
-#define LISTS_MAX   64 /* chunks and segments that are read of a message */
 
 /* Offsets. */
 enum { XID = 0, VERSION = 4, PROCEDURE = 12 };
@@ -121,8 +120,7 @@ static void take_array(struct rd_view *v, struct chunks *c)
 {
 	uint32_t n = take32(v, c);
 
-	c->wrong |= n > LISTS_MAX;
-	for (uint32_t i = 0; i < n && !c->cut && !c->wrong; i++)
+	for (uint32_t i = 0; i < n && !c->cut; i++)
 		take_segment(v, c);
 }
 
@@ -131,13 +129,12 @@ static struct chunks take_chunks(struct rd_view *v)
 {
 	struct chunks c = {0};
 	uint64_t bytes;
-	unsigned int n = 0;
 
-	while (follows(v, &c) && n++ < LISTS_MAX) {
+	while (follows(v, &c)) {
 		take32(v, &c); /* position */
 		take_segment(v, &c);
 	}
-	while (follows(v, &c) && n++ < LISTS_MAX)
+	while (follows(v, &c))
 		take_array(v, &c);
 	bytes = c.bytes;
 	if (follows(v, &c))
@@ -148,7 +145,7 @@ static struct chunks take_chunks(struct rd_view *v)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* Behind the XID and the direction. */
+/* After the XID and the direction. */
 static enum app_role read_reply(struct rd_view *v, struct app_message *m)
 {
 	struct chunks c = {0};
@@ -218,7 +215,7 @@ static enum app_role rpc_read(
 	if (kind != RDMA_MSG && kind != RDMA_NOMSG)
 		return APP_OTHER;
 	chunks = take_chunks(&v);
-	if (chunks.wrong)
+	if (chunks.wrong || (chunks.cut && b->only && b->captured == b->length))
 		return APP_MISFIT;
 	if (chunks.cut)
 		return APP_UNREADABLE;

@@ -18,7 +18,7 @@ enum { MIN_VERSION = 0, MAX_VERSION = 2, NEGOTIATED = 4, NEGOTIATE_STATUS = 12 }
 enum { FLAGS = 4, RESERVED = 6, DATA_OFFSET = 12, DATA_LENGTH = 16 };
 /* In an SMB2 header. */
 enum { SIZE = 4, STATUS = 8, COMMAND = 12, HEADER_FLAGS = 16, MESSAGE_ID = 24 };
-/* In READ and WRITE requests, behind the header. */
+/* In READ and WRITE requests, after the header. */
 enum { LENGTH = 4, WRITE_CHANNEL = 32, READ_CHANNEL = 36, WRITE_REMAINING = 36 };
 
 enum { CANCEL = 12, READ = 8, WRITE = 9, NEGOTIATION = 0xffff };

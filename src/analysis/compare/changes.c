@@ -106,6 +106,7 @@ static void match(
 
 		rest_take(before, level, &change->before);
 		rest_take(after, level, &change->after);
+		change->before.part = c->before->left_out && !level->qps;
 		change_judge(change);
 	}
 }
@@ -119,8 +120,19 @@ static void left_over(struct rd_changes *c, struct rest *rest, enum presence pre
 
 		rest_take(rest, &by_service,
 			presence == BEFORE_ONLY ? &change->before : &change->after);
-		change->changed = true;
+		change->unknown = presence == AFTER_ONLY && c->before->left_out;
+		change->changed = !change->unknown;
 	}
+}
+
+const char *change_status(const struct change *c)
+{
+	static const char *const names[] = {
+		[BEFORE_ONLY] = "gone", [AFTER_ONLY] = "new", [BOTH] = "same"};
+
+	if (c->unknown)
+		return "unknown";
+	return c->presence == BOTH && c->changed ? "changed" : names[c->presence];
 }
 
 static uint64_t weight(const struct change *c)

@@ -16,6 +16,7 @@ struct numbers {
 	uint64_t frames, requests, goodput_bytes;
 	uint64_t first_ns, last_ns; /* of the conversations, since the start of the capture */
 	uint64_t retransmitted, lost, naks, rnr, cnp, ce;
+	bool part; /* further queue pairs may belong to them: rates are unknown */
 	struct {
 		uint64_t n, p50, p99;
 	} latency[LATENCIES];
@@ -105,7 +106,12 @@ struct change {
 	bool same_qps;		   /* the queue pair has the same numbers */
 	struct numbers before, after;
 	bool changed; /* a metric is not as before */
+	/* It is present now, and may be what the former report left out. */
+	bool unknown;
 };
+
+/* "new", "gone", "changed", "same", "unknown". Static. */
+const char *change_status(const struct change *c);
 
 struct found_change {
 	const struct found *before, *after; /* NULL: absent */

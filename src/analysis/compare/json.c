@@ -22,9 +22,9 @@ static json_t *snapshot_json(const struct rd_snapshot *s)
 	return o;
 }
 
-static const char *status_of(bool before, bool after, bool changed)
+static const char *status_of(const struct found_change *f)
 {
-	return !before ? "new" : !after ? "gone" : changed ? "changed" : "same";
+	return !f->before ? "new" : !f->after ? "gone" : f->changed ? "changed" : "same";
 }
 
 static json_t *found_json(const struct found *f)
@@ -46,7 +46,7 @@ static json_t *finding_json(const struct found_change *f)
 	const struct found *x = f->after ? f->after : f->before;
 	json_t *o = json_object();
 
-	set(o, "status", json_string(status_of(f->before, f->after, f->changed)));
+	set(o, "status", json_string(status_of(f)));
 	set(o, "rule", rd_json_string(x->rule));
 	set(o, "title", rd_json_string(x->title));
 	set(o, "from", rd_json_text(x->from));
@@ -84,9 +84,7 @@ static json_t *stream_json(const struct change *c)
 	json_t *o = json_object(), *values = json_object();
 	char key[64];
 
-	set(o, "status",
-		json_string(status_of(
-			c->presence & BEFORE_ONLY, c->presence & AFTER_ONLY, c->changed)));
+	set(o, "status", json_string(change_status(c)));
 	set(o, "from", rd_json_string(x->from));
 	set(o, "from_qp", qp_json(c, x->from_qp));
 	set(o, "to", rd_json_string(x->to));

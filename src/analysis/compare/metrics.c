@@ -64,7 +64,7 @@ static double value_of(const struct row *row, const struct numbers *n)
 	const double value = (double)field(n, row->value);
 	double of;
 
-	if (!n->qps)
+	if (!n->qps || (n->part && row->metric.unit == UNIT_RATE))
 		return NAN;
 	if (row->metric.unit == UNIT_RATE)
 		return n->last_ns > n->first_ns ? value * 8e9 / (double)(n->last_ns - n->first_ns)

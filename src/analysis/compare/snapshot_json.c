@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads a report that was saved as JSON. All of it is untrusted: what is absent counts as none. */
+/*
+ * Reads a report that was saved as JSON. All of it is untrusted. An absent value is treated as
+ * none.
+ */
 #include "compare.h"
 #include <errno.h>
 #include <rdmadump/json.h>
@@ -224,8 +227,8 @@ static int check(const json_t *report, const char *name, struct rd_error *err)
 		!json_is_object(json_object_get(report, "totals")) ||
 		!json_is_array(json_object_get(report, "conversations")) ||
 		!json_is_array(json_object_get(report, "findings")))
-		return rd_fail(
-			err, RD_CLASS_DEVICE, 0, todo, "'%s' is no report of an analysis", name);
+		return rd_fail(err, RD_CLASS_DEVICE, 0, todo,
+			"'%s' is not a report of rdmadump analyze", name);
 	if (json_integer_value(version) != RD_REPORT_VERSION)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, "analyse that capture again",
 			"'%s' is a report of version %lld, not %d", name,

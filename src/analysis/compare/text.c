@@ -29,10 +29,10 @@ static void put_capture(FILE *out, const char *word, const struct rd_snapshot *s
 	put_clean(out, s->start);
 	fprintf(out, ", %.1f s, %s frames", (double)s->duration_ns / 1e9,
 		rd_fmt_count(frames, s->frames));
-	if (s->left_out)
-		fprintf(out, "; the report lacks %" PRIu64 " of its conversations (--top)",
-			s->left_out);
 	fputc('\n', out);
+	if (s->left_out)
+		fprintf(out, "        the report lacks %" PRIu64 " of its conversations (--top)\n",
+			s->left_out);
 	if (s->findings_left_out)
 		fprintf(out,
 			"        %" PRIu64
@@ -40,9 +40,18 @@ static void put_capture(FILE *out, const char *word, const struct rd_snapshot *s
 			s->findings_left_out);
 }
 
+/* Traffic that the former report may have left out. */
+static void put_unknown(uint64_t n, FILE *out)
+{
+	if (!n)
+		return;
+	put_plural(out, n, "direction");
+	fputs(" of traffic: not in the former report, which has only a part\n", out);
+}
+
 static void put_summary(const struct rd_changes *c, FILE *out)
 {
-	uint64_t fresh = 0, gone = 0, other = 0, streams = 0;
+	uint64_t fresh = 0, gone = 0, other = 0, streams = 0, unknown = 0;
 
 	for (size_t i = 0; i < c->n_found; i++) {
 		const struct found_change *f = &c->found[i];
@@ -51,20 +60,25 @@ static void put_summary(const struct rd_changes *c, FILE *out)
 		gone += !f->after;
 		other += f->before && f->after && f->changed;
 	}
-	for (size_t i = 0; i < c->n_streams; i++)
+	for (size_t i = 0; i < c->n_streams; i++) {
 		streams += c->streams[i].changed;
+		unknown += c->streams[i].unknown;
+	}
 	if (!fresh && !gone && !other && !streams) {
 		fputs("nothing changed: ", out);
 		put_plural(out, c->n_found, "finding");
 		fputs(" and ", out);
-		put_plural(out, c->n_streams, "direction");
+		put_plural(out, c->n_streams - unknown, "direction");
 		fputs(" of traffic are as before\n", out);
+		put_unknown(unknown, out);
 		return;
 	}
 	fprintf(out,
 		"findings: %" PRIu64 " new, %" PRIu64 " gone, %" PRIu64 " changed, %zu as before\n",
 		fresh, gone, other, c->n_found - (size_t)(fresh + gone + other));
-	fprintf(out, "traffic: %" PRIu64 " of %zu directions changed\n", streams, c->n_streams);
+	fprintf(out, "traffic: %" PRIu64 " of %zu directions changed\n", streams,
+		c->n_streams - unknown);
+	put_unknown(unknown, out);
 }
 
 /* --- findings --------------------------------------------------------------------------------- */
@@ -181,11 +195,9 @@ static void put_end(FILE *out, const char *address, uint32_t qp, bool with_qp)
 
 static void put_stream(const struct change *c, FILE *out)
 {
-	static const char *const words[] = {
-		[BEFORE_ONLY] = "gone", [AFTER_ONLY] = "new", [BOTH] = "same"};
 	const struct stream *x = c->like;
 
-	fprintf(out, "%-8s", c->presence == BOTH && c->changed ? "changed" : words[c->presence]);
+	fprintf(out, "%-8s", change_status(c));
 	put_end(out, x->from, x->from_qp, c->same_qps);
 	fputs(" -> ", out);
 	put_end(out, x->to, x->to_qp, c->same_qps);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #define SILENCE_NS	      UINT64_C(2000000) /* shorter pauses of a link are not reported */
-#define ETHER_HEADER	      14
 #define VCRC_LEN	      2
 #define ETHERTYPE_MAC_CONTROL 0x8808
 #define RECENTLY_NS	      UINT64_C(10000000) /* QPs idle for longer are not counted */
@@ -86,11 +85,14 @@ static inline bool icrc_believed(const struct rd_analysis *a, unsigned int direc
 
 enum icrc { ICRC_GOOD, ICRC_BAD, ICRC_UNKNOWN, ICRC_ABSENT };
 
-/* Captures write zeros where an InfiniBand adapter delivers neither ICRC nor VCRC. */
+/*
+ * Zeros in place of the ICRC: the NIC computes it later, or a capture put them where an InfiniBand
+ * adapter delivers neither ICRC nor VCRC. Damage hardly makes zeros of all its bits.
+ */
 static bool is_left_out(const struct rd_packet *p, uint32_t stored)
 {
-	return stored == 0 && p->kind == RD_KIND_IB && p->caplen >= p->end + VCRC_LEN &&
-	       rd_be16(p->data + p->end) == 0;
+	return stored == 0 && (p->kind != RD_KIND_IB || (p->caplen >= p->end + VCRC_LEN &&
+								rd_be16(p->data + p->end) == 0));
 }
 
 static inline enum icrc icrc_of(const struct rd_analysis *a, const struct rd_packet *p)
@@ -140,9 +142,9 @@ static struct flow *flow_find_or_pair(struct rd_analysis *a, const struct item *
 	return f;
 }
 
-static inline struct flow *flow_of(struct rd_analysis *a, const struct item *it)
+static inline struct flow *flow_of(struct rd_analysis *a, const struct item *it, unsigned int part)
 {
-	struct flow *f = flow_recent(a, it->p);
+	struct flow *f = part == PART_UD ? NULL : flow_recent(a, it->p);
 
 	return f ? f : flow_find_or_pair(a, it);
 }
@@ -168,10 +170,15 @@ static void flow_marks(struct rd_analysis *a, struct flow *f, const struct rd_pa
 	priority_take(a, f, p);
 }
 
-/* Whether a frame is as most are: Ethernet, no tag, the traffic class of those before, not cut. */
+/*
+ * Whether a frame is of the common form: Ethernet, no VLAN tag, the previous traffic class, not
+ * truncated.
+ */
 static inline bool is_plain(const struct flow *f, const struct rd_packet *p)
 {
-	return !p->flags && p->l3 == ETHER_HEADER && rd_packet_tclass(p) == f->priority.tclass;
+	if (p->common)
+		return p->data[RD_COMMON_L3 + 1] == f->priority.tclass;
+	return !p->flags && p->l3 == RD_COMMON_L3 && rd_packet_tclass(p) == f->priority.tclass;
 }
 
 static inline void flow_count(struct rd_analysis *a, struct flow *f, const struct item *it)
@@ -195,7 +202,7 @@ static inline void flow_count(struct rd_analysis *a, struct flow *f, const struc
 		flow_marks(a, f, p);
 }
 
-/* SMPs have a virtual lane of their own (VL15), are sent to ports, and are no QP's traffic. */
+/* SMPs use a separate virtual lane (VL15), are addressed to ports, and do not belong to a QP. */
 static bool is_subnet_management(const struct rd_packet *p)
 {
 	return p->kind == RD_KIND_IB && !p->dest_qp && rd_packet_is_mad(p);
@@ -276,8 +283,6 @@ static inline void response_take(struct rd_analysis *a, struct flow *f, const st
 static inline void part_run(
 	struct rd_analysis *a, struct flow *f, const struct item *it, unsigned int part)
 {
-	uint64_t goodput = f->req.goodput + f->resp.goodput;
-
 	switch (part) {
 	case PART_REQUEST:
 		request_take(a, f, it);
@@ -301,7 +306,6 @@ static inline void part_run(
 	default:
 		break;
 	}
-	a->point->goodput_bytes += f->req.goodput + f->resp.goodput - goodput;
 }
 
 static void other(struct rd_analysis *a, const struct rd_packet *p, uint64_t ns)
@@ -316,7 +320,7 @@ static void other(struct rd_analysis *a, const struct rd_packet *p, uint64_t ns)
 	point->wire_bytes += p->len;
 }
 
-/* False: the frame is damaged, so receivers drop it, or it is no RoCE. */
+/* False: the frame is damaged, so receivers drop it, or it is not RoCE. */
 static __attribute__((noinline)) bool unproven_take(
 	struct rd_analysis *a, const struct rd_packet *p, enum icrc icrc, unsigned int direction)
 {
@@ -343,9 +347,9 @@ static bool tunnel_take(struct rd_analysis *a, enum rd_link link, const struct r
 	struct rd_packet *p, struct item *it)
 {
 	bool proven = false;
-	unsigned int kinds;
+	struct rd_inner in;
 
-	if (!rd_packet_inner(link, frame, p, &kinds))
+	if (!rd_packet_inner_of(link, frame, p, &in))
 		return false;
 	if (!a->tunnels_proven || foreign_may_be(p))
 		proven = icrc_of(a, p) == ICRC_GOOD;
@@ -353,13 +357,14 @@ static bool tunnel_take(struct rd_analysis *a, enum rd_link link, const struct r
 		return false;
 	a->tunnels_proven |= proven;
 	incident_add(&a->tunnels, 1, a->frame, a->ns);
-	a->totals.tunnel_kinds |= kinds;
+	a->totals.tunnel_kinds |= in.tunnels;
 	if (a->config.tunnels == RD_TUNNELS_NEVER) {
 		a->totals.tunnels_left++;
 		return false;
 	}
 	a->totals.tunnelled++;
 	it->place |= a->config.tunnels == RD_TUNNELS_AUTO;
+	it->network = in.network;
 	return true;
 }
 
@@ -381,7 +386,8 @@ static void silence(struct rd_analysis *a, uint64_t ns)
 	}
 }
 
-static inline void time_take(struct rd_analysis *a, uint64_t ns)
+/* The first frame, one with an earlier time than the one before, or one after a pause. */
+static __attribute__((noinline)) void time_jumps(struct rd_analysis *a, uint64_t ns)
 {
 	if (!a->totals.first_ns)
 		a->totals.first_ns = ns;
@@ -389,11 +395,19 @@ static inline void time_take(struct rd_analysis *a, uint64_t ns)
 		a->totals.backwards++;
 		if (ns < a->totals.first_ns)
 			a->totals.first_ns = ns;
-	} else if (ns - a->ns > SILENCE_NS && a->ns) {
+	} else if (a->ns) {
 		silence(a, ns);
 	}
-	if (ns - a->ns - 1 < a->totals.step_ns - 1 && a->ns) /* 0 is none in both */
-		a->totals.step_ns = ns - a->ns;
+}
+
+static inline void time_take(struct rd_analysis *a, uint64_t ns)
+{
+	uint64_t step = ns - a->ns;
+
+	if (step > SILENCE_NS || !a->ns)
+		time_jumps(a, ns);
+	if (step - 1 < a->totals.step_ns - 1 && a->ns) /* 0 is none in both */
+		a->totals.step_ns = step;
 	if (ns > a->totals.last_ns)
 		a->totals.last_ns = ns;
 	a->ns = ns;
@@ -452,18 +466,20 @@ static inline void frame_take(
 	if (a->opcodes)
 		opcodes_take(a->opcodes, &p, a->frame);
 	part = a->parts[p.opcode];
-	f = part ? flow_of(a, &it) : NULL;
+	f = part ? flow_of(a, &it, part) : NULL;
 	if (!f) {
 		a->totals.frames_left_out += part != PART_NONE;
 		other(a, &p, it.ns);
 		return;
 	}
 	it.ip_id = ip_id(&p);
-	if (it.place != f->id.place.home && place_leaves(a, f, &it)) {
+	if (it.place != f->place.home && place_leaves(a, f, &it)) {
 		other(a, &p, it.ns);
 		return;
 	}
 	flow_count(a, f, &it);
+	if (it.network)
+		network_take(&f->priority, it.network);
 	if (icrc != ICRC_GOOD)
 		flow_unproven(f);
 	part_run(a, f, &it, part);
@@ -489,91 +505,12 @@ void rd_analysis_frames(
 	file->last_ns = frames[n - 1].ts_ns;
 }
 
-void rd_analysis_filtered(struct rd_analysis *a)
-{
-	a->filtered = true;
-}
-
 void rd_analysis_undecoded(
 	struct rd_analysis *a, int linktype, const struct rd_frame *frames, unsigned int n)
 {
 	a->linktype = linktype;
 	rd_analysis_frames(a, RD_LINK_RAW, frames, n);
 	a->linktype = -1;
-}
-
-void rd_analysis_comment(
-	struct rd_analysis *a, const char *comment, const struct rd_frame *frames, unsigned int i)
-{
-	static const struct {
-		const char *text;
-		bool down;
-	} states[] = {{"port down", true}, {"netdev down", true},
-		{"netdev up, without carrier", true}, {"port up", false}, {"netdev up", false}};
-
-	for (const char *at = comment; *at;) {
-		size_t len = strcspn(at, ";");
-
-		for (size_t k = 0; k < sizeof(states) / sizeof(*states); k++)
-			if (strlen(states[k].text) == len && !memcmp(at, states[k].text, len) &&
-				a->n_links_seen < LINK_EVENTS)
-				a->links_seen[a->n_links_seen++] =
-					(struct link_event){i ? frames[i - 1].ts_ns : a->ns,
-						frames[i].ts_ns, a->frame + i + 1, states[k].down};
-		at += len;
-		at += strspn(at, "; ");
-	}
-}
-
-void rd_analysis_speed(struct rd_analysis *a, uint64_t speed)
-{
-	a->speed = speed;
-}
-
-void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames)
-{
-	a->pending_dropped += frames;
-}
-
-/* --- files ------------------------------------------------------------------------------------ */
-
-static void keep_text(char **to, const char *text)
-{
-	if (!*to && text && *text)
-		*to = strdup(text);
-}
-
-int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format,
-	const struct rd_section *section, struct rd_error *err)
-{
-	struct rd_report_file *files = reallocarray(a->files, a->n_files + 1, sizeof(*files));
-	struct rd_report_file *f;
-
-	if (!files)
-		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot analyse '%s'", name);
-	facts_settle(a);
-	a->files = files;
-	f = &files[a->n_files++];
-	*f = (struct rd_report_file){.name = strdup(name), .first_frame = a->frame + 1};
-	snprintf(f->format, sizeof(f->format), "%s", format);
-	if (section) {
-		keep_text(&a->application, section->application);
-		keep_text(&a->hardware, section->hardware);
-		keep_text(&a->os, section->os);
-	}
-	return f->name ? 0
-		       : rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot analyse '%s'", name);
-}
-
-void rd_analysis_file_end(
-	struct rd_analysis *a, uint64_t dropped, bool dropped_known, const char *damage)
-{
-	struct rd_report_file *f = &a->files[a->n_files - 1];
-
-	f->dropped = dropped;
-	f->dropped_known = dropped_known;
-	if (damage)
-		f->damage = strdup(damage);
 }
 
 void rd_analysis_close(struct rd_analysis *a)

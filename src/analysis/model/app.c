@@ -94,7 +94,7 @@ static uint32_t open_slot(const struct app_queue *q, uint32_t id, bool server)
 	return i;
 }
 
-/* Removes a slot, and moves those up that are behind it because their own one was in use. */
+/* Removes a slot, and moves up the following ones that were displaced by a collision. */
 static void open_remove(struct app_queue *q, uint32_t hole)
 {
 	uint32_t i = hole;

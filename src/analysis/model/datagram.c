@@ -8,9 +8,10 @@
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
-#define QKEYS_MAX 16384	     /* QPs whose Q_Key is known */
-#define UD_FAR	  1024	     /* packets: a larger gap is another sequence */
-#define QP1_QKEY  0x80010000 /* of every QP 1 */
+#define QKEYS_MAX     16384	 /* QPs whose Q_Key is known */
+#define UD_FAR	      1024	 /* packets: a larger gap is another sequence */
+#define START_PACKETS 512	 /* among which some may be late from before the capture */
+#define QP1_QKEY      0x80010000 /* of every QP 1 */
 
 void datagram_init(struct rd_analysis *a)
 {
@@ -90,6 +91,7 @@ void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *
 		flow_expect(f, it->p->psn);
 	datagram_sequence(a, f, it->p->psn);
 	request_message(a, f, it);
+	goodput_add(a, &f->req.goodput, it->p->payload_len);
 	flow_remember(a, f, it, false);
 }
 
@@ -101,11 +103,10 @@ static void message_breaks(struct rd_analysis *a, struct flow *f)
 	f->req.message_broken = true;
 }
 
-/* A packet in sequence, or behind a gap: whole messages are goodput. */
+/* A packet in sequence, or after a gap: complete messages are goodput. */
 static void uc_message(struct rd_analysis *a, struct flow *f, const struct item *it, bool gap)
 {
 	unsigned int bits = it->p->op->bits;
-	uint64_t goodput = f->req.goodput;
 	struct rd_verb_use *use;
 
 	if (gap)
@@ -125,7 +126,14 @@ static void uc_message(struct rd_analysis *a, struct flow *f, const struct item 
 		return;
 	}
 	request_message(a, f, it);
-	f->req.goodput = goodput + (bits & RD_OP_LAST ? f->req.message_bytes : 0);
+	if (bits & RD_OP_LAST)
+		goodput_add(a, &f->req.goodput, f->req.message_bytes);
+}
+
+/* Whether a packet was sent before the first one of the capture, and is late. */
+static bool is_from_before(const struct flow *f, uint32_t psn)
+{
+	return f->req.packets < START_PACKETS && psn_diff(psn, f->req.first) < 0;
 }
 
 /* UC: nothing is retransmitted, so a gap is a loss. */
@@ -152,6 +160,9 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 			flow_incident(a, f, RD_INC_GAP, 1);
 			flow_incident(a, f, RD_INC_UNSEEN, (uint64_t)d);
 			seq_add_hole(&t->seen, f->req.next, (uint32_t)d);
+		} else if (is_from_before(f, psn)) {
+			flow_incident(a, f, RD_INC_REORDERED, 1);
+			return;
 		} else if (seq_fill(&t->seen, psn, 1)) {
 			flow_incident(a, f, RD_INC_REORDERED, 1);
 			unseen = incident_of(&f->incidents, RD_INC_UNSEEN);

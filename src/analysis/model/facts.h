@@ -67,8 +67,10 @@ struct owners {
 /* Of a QP on a port; takes a reference to the details. False: no room. */
 bool owner_add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_owner *who);
 void owner_list_free(struct owners *o);
-/* The process in an object of facts, and nothing of it that does not belong there; false: it names
- * nobody. The caller owns who->details. */
+/*
+ * The process in an object of facts, without unknown members; false: it names no process. The
+ * caller owns who->details.
+ */
 bool owner_read(const json_t *facts, struct rd_owner *who);
 /* NULL: unknown, *state says why, or out of memory. owner_free(). */
 struct rd_owner *owner_of(

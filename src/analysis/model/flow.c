@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of flows: an open hash of pointers, behind a cache of the flows used last. */
+/* The table of flows: an open hash of pointers, with a cache of the flows used last. */
 #include "app.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
@@ -180,7 +180,7 @@ static struct flow *table_add(struct flow_table *t, const struct flow_key *key)
 	return f;
 }
 
-/* A LID, where there is no other address. */
+/* A LID, if there is no other address. */
 static const uint8_t *lid(const struct rd_packet *p, unsigned int at)
 {
 	static const uint8_t none[2];
@@ -218,7 +218,7 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	priority_init(&f->priority);
 	f->id.sport = p->kind == RD_KIND_ROCE2 ? rd_be16(p->data + p->l4) : 0;
 	f->traffic.row = (uint16_t)grid_row(&a->grid);
-	f->id.place.home = it->place;
+	f->place.home = it->place;
 	f->leg = leg_of(a->legs, f);
 	return f;
 }
@@ -479,6 +479,11 @@ static uint32_t id_of(const struct flow *f, uint32_t psn)
 	return value != RECENT_NONE && value >> 16 == (psn & 0xffff) ? value & 0xffff : 0;
 }
 
+bool flow_knows_id(const struct flow *f, uint32_t psn)
+{
+	return id_of(f, psn) != 0;
+}
+
 /* Whether the sender counts its identifications, as its three newest requests show. */
 static bool ids_count(const struct flow *f, uint32_t *newest)
 {
@@ -527,6 +532,19 @@ bool flow_is_again(const struct flow *f, const struct item *it)
 	return (int16_t)(it->ip_id - before) > 0;
 }
 
+void responses_restart(struct flow *f)
+{
+	struct flow_responses *resp = f->pair.peer ? &f->pair.peer->resp : NULL;
+
+	f->ack.gap_open = false;
+	f->ack.waiting_n = 0;
+	if (!resp)
+		return;
+	resp->started = resp->open = false;
+	if (resp->missing)
+		resp->missing->n_holes = 0;
+}
+
 void flow_expect(struct flow *f, uint32_t psn)
 {
 	f->req.started = true;
@@ -543,6 +561,7 @@ void flow_expect(struct flow *f, uint32_t psn)
 	if (f->trouble) {
 		seq_restart(&f->trouble->seen, psn);
 		seq_restart(&f->trouble->pass, psn);
-		f->trouble->two_naks = f->trouble->leftover = f->trouble->denied_open = false;
+		f->trouble->two_naks = f->trouble->leftover = f->trouble->denied_open =
+			f->trouble->gap_open = false;
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Traffic to RoCE's UDP port that is no RoCE, and frames whose content is not understood. A valid
- * ICRC proves RoCE; where there is none, the headers must be as IBTA volume 1, 9.2, wants them.
+ * Traffic to RoCE's UDP port that is not RoCE, and frames with unknown content. A valid ICRC proves
+ * RoCE; without one, the headers must comply with IBTA volume 1, 9.2.
  */
 #include "state.h"
 

@@ -42,12 +42,28 @@ static bool grow(struct owners *o)
 	return true;
 }
 
+/* The kernel's connection manager, which owns the QP until it names the module that uses it. */
+static bool is_manager(const struct rd_owner *who)
+{
+	return !who->pid && !strcmp(who->comm, RD_CM_MODULE);
+}
+
+/* Whether `who` says more than what is known of the same owner. */
+static bool is_better(const struct rd_owner *who, const struct rd_owner *known)
+{
+	if (is_manager(known) != is_manager(who))
+		return is_manager(known);
+	return who->details && !known->details;
+}
+
 /* The command may change; pid and start time do not. Samples have the start time, single lists do
  * not, and whoever is in one of those was sampled at about that time. */
 static bool is_same(const struct rd_owner *a, const struct rd_owner *b)
 {
 	if (a->pid != b->pid)
 		return false;
+	if (!a->pid && is_manager(a) != is_manager(b))
+		return true;
 	if (a->start_ticks && b->start_ticks)
 		return a->start_ticks == b->start_ticks;
 	return a->start_ticks || b->start_ticks || !strcmp(a->comm, b->comm);
@@ -66,7 +82,8 @@ bool owner_add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_own
 		o->n++;
 	} else if (!is_same(&own->who, who)) {
 		own->differs = true;
-	} else if (who->start_ticks && !own->who.start_ticks) {
+	} else if (is_better(who, &own->who)) {
+		json_decref(own->who.details);
 		own->who = *who;
 		json_incref(own->who.details);
 	}
@@ -124,6 +141,15 @@ static json_t *details_of(const json_t *facts)
 	return details;
 }
 
+/* What the connection of a kernel module was made to; NULL: not known. */
+static json_t *service_of(const json_t *facts)
+{
+	uint64_t port = rd_json_u64_value(json_object_get(facts, "service_port"));
+
+	return port && port <= UINT16_MAX ? json_pack("{s:I}", "service_port", (json_int_t)port)
+					  : NULL;
+}
+
 /*
  * Launchers of each process come before those that may have started a launcher: mpirun below srun
  * inherits the variables of Slurm, torchrun below mpirun those of Open MPI.
@@ -152,8 +178,10 @@ bool owner_read(const json_t *facts, struct rd_owner *who)
 	*who = (struct rd_owner){
 		.pid = pid > 0 && pid <= UINT32_MAX ? (uint32_t)pid : 0, .rank = UINT32_MAX};
 	snprintf(who->comm, sizeof(who->comm), "%s", comm ? comm : "");
-	if (!who->pid)
+	if (!who->pid) {
+		who->details = service_of(facts);
 		return *who->comm;
+	}
 	who->start_ticks = rd_json_u64_value(json_object_get(facts, "start_ticks"));
 	if (who->start_ticks) {
 		who->details = details_of(facts);
@@ -199,11 +227,15 @@ const char *rd_owner_text(char buf[RD_OWNER_TEXT_MAX], const struct rd_owner *ow
 		json_object_get(owner->details, "job"), rd_job_names[RD_JOB_SLURM_JOB_ID]));
 	const char *container = json_string_value(json_object_get(owner->details, "container"));
 	const char *pod = json_string_value(json_object_get(owner->details, "pod"));
+	const json_t *service = json_object_get(owner->details, "service_port");
 	const char *comm = *owner->comm ? owner->comm : "a process";
 	size_t n;
 
 	if (!owner->pid) {
-		snprintf(buf, RD_OWNER_TEXT_MAX, "%s in the kernel", comm);
+		n = (size_t)snprintf(buf, RD_OWNER_TEXT_MAX, "%s in the kernel", comm);
+		if (service)
+			snprintf(buf + n, RD_OWNER_TEXT_MAX - n, " (service port %d)",
+				(int)json_integer_value(service));
 		return buf;
 	}
 	n = (size_t)snprintf(buf, RD_OWNER_TEXT_MAX, "%s (pid %u", comm, owner->pid);

@@ -14,7 +14,7 @@
 #define LINKS_FIRST 256
 #define NAK_TRIES   8	 /* NAKs of a flow without a peer, for which one is searched */
 #define NAK_FLOWS   1024 /* flows that are compared, the newest first */
-#define NAK_WINDOW  256	 /* packets that may be sent behind the one that a NAK requests */
+#define NAK_WINDOW  256	 /* packets that may be sent after the one that a NAK requests */
 
 /* Flows that requested a response with this PSN: the only one, or the first of several. */
 struct psn_waiting {
@@ -175,6 +175,7 @@ static void link_apply(struct rd_analysis *a, const struct link_pair *l)
 		l->psn != f->req.first) { /* the QP was reused */
 		flow_incident(a, f, RD_INC_RESTART, 1);
 		flow_expect(f, l->psn);
+		responses_restart(f);
 		f->req.start_known = true;
 		app_restart(f);
 	}

@@ -216,7 +216,7 @@ static void class_gap(
 	}
 }
 
-/* Whether pauses of a priority may stop the packets of a flow: without a tag nobody knows. */
+/* Whether pauses of a priority may stop the packets of a flow; unknown without a VLAN tag. */
 static bool may_stop(const struct flow *f, unsigned int class)
 {
 	return class == ALL || f->priority.pcp == PCP_NONE || f->priority.pcp == class;

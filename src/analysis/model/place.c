@@ -14,7 +14,7 @@
 #define COPIES_NEW  64 /* for a new flow: as many as are under way between two hosts */
 #define FLOWS	    64 /* the newest ones, which a new one is compared with */
 
-/* Without identifications, a retransmission at another place counts as a copy. */
+/* Without IP identifications, a retransmission at another place is taken for a copy. */
 static bool was_seen(const struct flow *f, const struct item *it)
 {
 	const struct flow *r = f->pair.peer;
@@ -28,10 +28,45 @@ static bool was_seen(const struct flow *f, const struct item *it)
 	       !(f->trouble && seq_is_hole(&f->trouble->seen, psn));
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+void rd_analysis_ifaces(struct rd_analysis *a, const struct rd_iface *ifaces, unsigned int n)
+{
+	for (; a->n_ifaces < n && a->n_ifaces < PLACES; a->n_ifaces++) {
+		const struct rd_iface *new = &ifaces[a->n_ifaces];
+		unsigned int i = 0;
+
+		while (i < a->n_ifaces &&
+			(ifaces[i].section == new->section || ifaces[i].link != new->link ||
+				!is_same_text(ifaces[i].name, new->name) ||
+				!is_same_text(ifaces[i].hardware, new->hardware) ||
+				!is_same_text(ifaces[i].os, new->os)))
+			i++;
+		a->same_iface[a->n_ifaces] = (uint8_t)i;
+	}
+}
+
+/* Whether a capture goes on in another section of the file. One that begins earlier is another
+ * capture. */
+static bool goes_on(const struct rd_analysis *a, const struct flow *f, const struct item *it)
+{
+	unsigned int here = it->place >> 1, home = f->place.home >> 1;
+
+	return !((it->place ^ f->place.home) & 1) && here < a->n_ifaces && home < a->n_ifaces &&
+	       a->same_iface[here] == a->same_iface[home] && it->ns >= f->traffic.last_ns;
+}
+
 bool place_leaves(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
-	struct flow_place *place = &f->id.place;
+	struct flow_place *place = &f->place;
 
+	if (goes_on(a, f, it)) {
+		place->home = it->place;
+		return false;
+	}
 	if (was_seen(f, it)) {
 		if (place->copies < COPIES_MOST)
 			place->copies++;
@@ -60,11 +95,11 @@ void place_new(struct rd_analysis *a, struct flow *f)
 	for (unsigned int i = 0; i < FLOWS && n; i++) {
 		const struct flow *g = a->flows.all[--n];
 
-		if ((g->key.k1 != f->id.back && g->key.k1 != f->key.k1) || !g->id.place.copies)
+		if ((g->key.k1 != f->id.back && g->key.k1 != f->key.k1) || !g->place.copies)
 			continue;
-		f->id.place = g->id.place;
-		if (f->id.place.copies > COPIES_NEW)
-			f->id.place.copies = COPIES_NEW;
+		f->place = g->place;
+		if (f->place.copies > COPIES_NEW)
+			f->place.copies = COPIES_NEW;
 		return;
 	}
 }

@@ -6,8 +6,9 @@
 #include "state.h"
 
 #define ECN_MARK   3
-#define ETHER_LEN  14 /* where the network header begins; the same behind one VLAN tag */
+#define ETHER_LEN  14 /* offset of the network header; the same after one VLAN tag */
 #define ETHER_VLAN 18
+#define VLAN_ID	   0xfff
 
 void priority_init(struct flow_priority *q)
 {
@@ -20,8 +21,23 @@ static void pcp_take(struct flow_priority *q, unsigned int pcp)
 		q->untagged = true;
 	else if (q->pcp == PCP_NONE)
 		q->pcp = (uint8_t)pcp;
-	else
-		q->pcp_varies |= q->pcp != pcp;
+	else if (q->pcp != pcp)
+		q->pcp_varies = true;
+}
+
+/* A tag with VLAN 0 has a priority only. */
+static void vlan_take(struct flow_priority *q, unsigned int vlan)
+{
+	if (vlan == q->vlan)
+		return;
+	q->vlans_differ |= q->untagged || q->pcp != PCP_NONE;
+	q->vlan = (uint16_t)vlan;
+}
+
+void network_take(struct flow_priority *q, uint32_t network)
+{
+	q->vlans_differ |= q->network && network != q->network;
+	q->network = network;
 }
 
 void priority_take(struct rd_analysis *a, struct flow *f, const struct rd_packet *p)
@@ -36,6 +52,7 @@ void priority_take(struct rd_analysis *a, struct flow *f, const struct rd_packet
 		q->cnp_known = p->net != RD_NET_NONE;
 		return;
 	}
+	vlan_take(q, tagged ? rd_be16(p->data + 14) & VLAN_ID : 0);
 	pcp_take(q, tagged ? p->data[14] >> 5 : PCP_NONE);
 	if (p->net == RD_NET_NONE)
 		return;

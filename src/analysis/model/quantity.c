@@ -45,7 +45,7 @@ static bool arrives(uint8_t place)
 	return place & TO_PORT || (place & TO_GROUP && !(place & FROM_PORT));
 }
 
-/* Whether the frames between p and this peer, or of a group, were captured at another port, too. */
+/* Whether the frames between p and this peer, or of a group, were also captured at another port. */
 static bool is_captured(
 	const struct rd_analysis *a, const struct facts_port *p, const char *peer, bool multicast)
 {
@@ -85,7 +85,7 @@ static uint64_t of_flow(const struct flow *f, uint8_t place, const struct quanti
 {
 	uint64_t sum = 0;
 
-	/* A frame that was damaged on the path counts as sent, but not as received. */
+	/* A frame that was damaged on the path is counted as sent, but not as received. */
 	if (q->whose == SENT)
 		return place & FROM_PORT ? f->traffic.frames : 0;
 	if (q->whose == RECEIVED)

@@ -107,7 +107,7 @@ void refused_take(struct rd_analysis *a, struct flow *r, uint32_t psn)
 		return;
 	if (a->n_refusals < REFUSALS_MAX)
 		add(a, b, psn);
-	/* Neither this message nor what was sent behind it arrived. */
+	/* Neither this message nor the packets sent after it arrived. */
 	if (b->goodput <= r->req.goodput)
 		r->req.goodput = b->goodput;
 }

@@ -2,6 +2,8 @@
 /*
  * Requests, packet by packet: what is new, what was retransmitted and why, how a receiver responds.
  * IBTA volume 1: 9.7.2 (PSNs), 9.7.3 (requests), 9.7.5.1 (responder), 9.9.2 (requester).
+ *
+ * Longer than other files: a round is begun, continued and ended by functions that call each other.
  */
 #include "app.h"
 #include "refused.h"
@@ -9,7 +11,7 @@
 #define FAR	     (1 << 20) /* packets: larger than any window; the sequence restarted */
 #define FAR_IDLE     1024      /* the same where everything before was acknowledged */
 #define BEFORE_FIRST 512       /* packets that may come late before the first one seen */
-/* Silence after which a packet is no late one any more, but a retransmission. */
+/* Idle time after which a packet is a retransmission, not a late packet. */
 #define LATE_NS UINT64_C(4000000)
 /* Longest time that a response may be on its way from this point, far above healthy paths. */
 #define UNDER_WAY_NS UINT64_C(1000000)
@@ -25,7 +27,7 @@ static void message_done(struct rd_verb_use *v, uint32_t bytes)
 	v->bytes += bytes;
 }
 
-/* Counts a new packet as part of its message. */
+/* Counts a new packet as part of its message, before its goodput is counted. */
 static inline __attribute__((always_inline)) void message_take(
 	struct rd_analysis *a, struct flow *f, const struct item *it)
 {
@@ -46,8 +48,6 @@ static inline __attribute__((always_inline)) void message_take(
 			app_send(a, f, it);
 	}
 	f->req.message_bytes = bytes + payload;
-	if (!f->ack.refused)
-		f->req.goodput += payload;
 	if (!(p->op->bits & RD_OP_LAST)) {
 		if (payload > f->req.mtu)
 			f->req.mtu = payload;
@@ -271,10 +271,12 @@ static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t
 	f->req.at = psn_add(psn, span);
 }
 
-static void round_end(struct rd_analysis *a, struct flow *f)
+static void round_end(struct rd_analysis *a, struct flow *f, struct trouble *t)
 {
 	if (f->round.active && f->req.at != f->req.next)
 		flow_incident(a, f, RD_INC_SELECTIVE, 1);
+	else if (f->round.active)
+		delayed_rest(a, f, t);
 	f->round.active = false;
 }
 
@@ -339,12 +341,26 @@ static void late_take(struct rd_analysis *a, struct flow *f, struct trouble *t, 
 	f->req.slow = true;
 }
 
+/*
+ * Whether a packet that was captured before continues a round that began with the late ones: it is
+ * the next one; or a round is expected to begin with them, and those between were lost again.
+ */
+static bool late_began(const struct flow *f, uint32_t psn)
+{
+	int32_t ahead = psn_diff(psn, psn_add(f->req.late_psn, f->req.late_n));
+
+	if (!f->req.late_n || ahead < 0)
+		return false;
+	return !ahead || f->req.late_psn == round_origin(f);
+}
+
 /* An old packet outside of a round: it begins one, or is late. */
 static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
 	const struct item *it, uint32_t span, uint32_t missing)
 {
 	uint32_t psn = it->p->psn, start = psn;
-	bool follows = f->req.late_n && psn == psn_add(f->req.late_psn, f->req.late_n);
+	uint32_t late_end = psn_add(f->req.late_psn, f->req.late_n), lost;
+	bool follows = f->req.late_n && psn == late_end;
 
 	if (missing && is_sent_again(a, f, it)) {
 		request_settle(a, f);
@@ -357,33 +373,44 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
 			(f->ack.nak_frame || is_slow(a, f)) && flow_sent(f, it) == SENT_UNKNOWN;
 		late_take(a, f, t, psn, missing, follows);
 		return;
-	} else if (follows) {
+	} else if (late_began(f, psn)) {
+		lost = (uint32_t)psn_diff(psn, late_end);
 		lost_upstream(a, f, f->req.late_psn, f->req.late_n);
 		flow_incident(a, f, RD_INC_RETRANSMITTED, f->req.late_n);
-		round_begin(a, f, t, f->req.late_psn, f->req.late_psn, f->req.late_n + span);
+		round_begin(a, f, t, f->req.late_psn, f->req.late_psn, f->req.late_n + lost + span);
+		seq_add_hole(&t->pass, late_end, lost);
 		f->req.late_n = 0;
 	} else {
+		bool late = f->req.late_n;
+
 		request_settle(a, f);
-		if (goes_back(f, psn, span, &start))
+		if (goes_back(f, psn, span, &start)) {
+			/* It may belong to the round, unless identifications count. */
+			t->late_doubtful |= late && flow_sent(f, it) == SENT_UNKNOWN;
 			round_begin(a, f, t, start, psn, span);
+		}
 	}
 	flow_incident(a, f, RD_INC_RETRANSMITTED, 1);
+	delayed_packet(a, f, t, it, span);
 }
 
 /*
  * A NAK was followed by the packet that it requests, but by no other of the round, and now by this
- * packet again: the first copy was late, and the round begins here.
+ * packet again: the first copy was late, and the round begins here. A short timer that repeats a
+ * retransmission looks the same.
  */
 static void round_begins_later(struct rd_analysis *a, struct flow *f, uint32_t psn)
 {
 	flow_take_back(f, RD_INC_ROUND_NAK);
 	flow_take_back(f, RD_INC_LOST_UPSTREAM);
 	flow_take_back(f, RD_INC_RETRANSMITTED);
+	delayed_take_back(f, f->trouble, psn_add(psn, 1));
 	if (a->intervals)
 		intervals_take_back(a->intervals, RD_INC_RETRANSMITTED);
 	if (!f->round.active)
 		flow_take_back(f, RD_INC_SELECTIVE);
 	flow_incident(a, f, RD_INC_REORDERED, 1);
+	f->trouble->late_doubtful = true;
 	f->trouble->doubtful = f->round.active = false;
 	f->ack.nak_frame = a->frame;
 	f->ack.nak_psn = psn;
@@ -413,7 +440,7 @@ bool request_restarts(const struct flow *f, const struct rd_packet *p, int32_t d
 	return far > FAR || (idle && far > FAR_IDLE);
 }
 
-/* This packet was reordered behind the first one seen; impossible after the first ACK. */
+/* This packet was reordered after the first captured one; impossible after the first ACK. */
 static uint32_t before_first(
 	struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
 {
@@ -438,17 +465,28 @@ static bool is_other_connection(const struct flow *f, int32_t d)
 	return f->req.start_known && f->req.packets == 1 && (d < 0 || d > FAR_IDLE);
 }
 
-static void new_take(
-	struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
+/* The next response shows whether the same connection goes on after a gap. */
+static void doubt_gap(const struct flow *f, struct trouble *t, uint32_t psn)
+{
+	t->gap_open = true;
+	t->gap_next = psn;
+	t->gap_msn = f->ack.msn;
+	t->gap_messages = messages_of(f);
+}
+
+static void new_take(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn,
+	uint32_t span, bool begins)
 {
 	int32_t d = psn_diff(psn, f->req.next);
 
 	request_settle(a, f);
-	round_end(a, f);
+	round_end(a, f, t);
 	f->req.slow = false;
 	if (d > 0) {
 		flow_incident(a, f, RD_INC_GAP, 1);
 		seq_add_hole(&t->seen, f->req.next, (uint32_t)d);
+		if (begins)
+			doubt_gap(f, t, psn);
 	}
 	f->req.next = f->req.at = psn_add(psn, span);
 }
@@ -464,6 +502,26 @@ static bool disordered(struct flow *f, uint32_t missing)
 	return missing > 0;
 }
 
+/*
+ * A packet that is captured just after its ACK, and was not before: the capture has both in another
+ * order. A retransmission does not follow an ACK so soon.
+ */
+static bool is_behind_ack(
+	const struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
+{
+	uint32_t at = (psn - t->unseen) & 0xffffff, n;
+
+	if (at >= t->unseen_n || a->ns - f->req.progress_ns > UNDER_WAY_NS)
+		return false;
+	t->unseen_n -= at;
+	n = span < t->unseen_n ? span : t->unseen_n;
+	for (uint32_t i = 0; i < n; i++)
+		flow_take_back(f, RD_INC_UNSEEN);
+	t->unseen = psn_add(psn, n);
+	t->unseen_n -= n;
+	return true;
+}
+
 /* A packet before the highest one; true: it was not captured before. */
 static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *t,
 	const struct item *it, uint32_t span)
@@ -472,6 +530,11 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 
 	if (it->ns < f->req.progress_ns)
 		return disordered(f, missing);
+	if (!missing && is_behind_ack(a, f, t, psn, span)) {
+		t->behind_ack = true;
+		a->totals.behind_ack++;
+		return true;
+	}
 
 	if (!missing && !f->ack.acked && psn_diff(psn, t->seen.start) < 0)
 		missing = before_first(a, f, t, psn, span);
@@ -487,8 +550,10 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 		t->fetch_n = span;
 	}
 	if ((!missing || f->round.active) && flow_sent(f, it) == SENT_BEFORE) {
-		if (!missing) /* its own retransmission was here first */
+		if (!missing) { /* its own retransmission was here first, or it is a copy */
+			t->late_doubtful |= !flow_knows_id(f, psn);
 			flow_take_back(f, RD_INC_LOST_UPSTREAM);
+		}
 		flow_incident(a, f, RD_INC_REORDERED, missing && !t->fetches ? missing : 1);
 		return missing > 0;
 	}
@@ -498,6 +563,7 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 	}
 	round_take(a, f, t, psn, span);
 	flow_incident(a, f, RD_INC_RETRANSMITTED, 1);
+	delayed_packet(a, f, t, it, span);
 	lost_upstream(a, f, psn, missing && t->fetches ? 1 : missing);
 	return missing > 0;
 }
@@ -519,13 +585,18 @@ static bool sequence_odd(
 		flow_expect(f, psn);
 	} else if (request_restarts(f, it->p, d)) {
 		flow_incident(a, f, RD_INC_RESTART, 1);
+		t->any_delayed = t->rest_delayed = false;
 		flow_expect(f, psn);
+		responses_restart(f);
 		app_restart(f);
 	}
 	if (psn_diff(psn, f->req.next) >= 0) {
-		new_take(a, f, t, psn, span);
+		new_take(a, f, t, psn, span, it->p->op->bits & RD_OP_FIRST);
 		return true;
 	}
+	/* After a silence a timer repeats the packet, whose retransmission was lost. */
+	if (t->doubtful && a->ns - t->round_ns > UNDER_WAY_NS)
+		t->doubtful = false;
 	if (t->doubtful && psn == f->round.psn && !flow_is_duplicate(f, it, false) &&
 		!flow_is_recent(f, it))
 		round_begins_later(a, f, psn);
@@ -576,6 +647,8 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	receiver_takes(a, f, psn, span);
 	if (fresh) {
 		message_take(a, f, it);
+		if (!f->ack.refused)
+			goodput_add(a, &f->req.goodput, p->payload_len);
 		if (it->ns > f->req.progress_ns)
 			f->req.progress_ns = it->ns;
 	} else {

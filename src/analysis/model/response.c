@@ -1,233 +1,117 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Responses, packet by packet: ACKs, NAKs, READ and atomic responses, and what they show about the
- * requests. IBTA volume 1: 9.7.5.1 (responses), 9.7.5.2 (syndromes).
+ * Responses, packet by packet: ACKs, NAKs, READ and atomic responses. IBTA volume 1: 9.7.5.1
+ * (responses), 9.7.5.2 (syndromes).
  */
+#include "response.h"
 #include "refused.h"
 
-#define FAR	   (1 << 20)
-#define READS_OPEN 128		     /* READs that may be open at once */
-#define GAP_NS	   UINT64_C(4000000) /* a requester goes back sooner for a missing response */
-#define SAMPLES	   4		     /* responses, before the shortest of them is worth anything */
 #define MISSES_MAX 8 /* responses that do not fit, before two flows are no longer a pair */
 
-/* --- the effect on requests ------------------------------------------------------------------- */
-
-static void latency(struct rd_analysis *a, struct flow *r, enum rd_latency_kind kind, uint64_t ns)
-{
-	if (!hist_add(&r->ack.latencies[kind], ns))
-		a->out_of_memory = true;
-}
-
-static void sample(struct rd_analysis *a, struct flow *r, const struct waiting *w, uint64_t ns)
-{
-	struct rd_point *point = grid_point(&a->grid, r->traffic.row, ns);
-	uint64_t took = ns - w->last_ns;
-
-	if (ns < w->last_ns)
-		return;
-	if (w->verb == RD_VERB_READ) {
-		latency(a, r, RD_LATENCY_READ, took);
-	} else if (w->verb == RD_VERB_ATOMIC) {
-		latency(a, r, RD_LATENCY_ATOMIC, took);
-	} else {
-		latency(a, r, RD_LATENCY_ACK, took);
-		latency(a, r, RD_LATENCY_MESSAGE, ns - w->first_ns);
-	}
-	point->latency_n++;
-	point->latency_sum_ns += took;
-	if (took > point->latency_max_ns)
-		point->latency_max_ns = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
-}
+/* --- the number of messages ------------------------------------------------------------------- */
 
 /*
- * Ends the wait of requests before `upto`; the last one of them is a latency sample. Returns false
- * where a READ or an atomic is among them whose last response was not captured: *missing.
+ * A responder counts the messages that it completes. If the count falls while PSNs rise, a new
+ * connection uses the QP: the PSNs between both were never sent.
  */
-static inline bool waiting_done(
-	struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns, uint32_t *missing)
+static void count_restarts(struct rd_analysis *a, struct flow *r, uint32_t psn)
 {
-	while (r->ack.waiting_n) {
-		const struct waiting *w = &r->ack.waiting[r->ack.waiting_at];
-		int32_t d = psn_diff(upto, psn_add(w->psn, w->span));
+	const struct seq *seen = r->trouble ? &r->trouble->seen : NULL;
 
-		if (d < 0)
-			return true;
-		if (d == 0) {
-			sample(a, r, w, ns);
-		} else if (w->verb == RD_VERB_READ || w->verb == RD_VERB_ATOMIC) {
-			*missing = w->psn;
-			return false;
-		}
-		r->ack.waiting_at =
-			(uint8_t)((r->ack.waiting_at + 1U) & (r->ack.waiting_room - 1U));
-		r->ack.waiting_n--;
-	}
-	return true;
-}
+	flow_incident(a, r, RD_INC_RESTART, 1);
+	responses_restart(r);
+	if (psn_diff(psn, r->req.next) >= 0) {
+		flow_expect(r, psn_add(psn, 1));
+	} else if (seen && seen->n_holes) {
+		const struct hole *last = &seen->holes[seen->n_holes - 1];
+		uint32_t first = psn_add(last->psn, last->n);
 
-/* A READ or atomic response is missing: the requester takes none after it. */
-static void gap_begin(struct rd_analysis *a, struct flow *r, uint32_t psn)
-{
-	if (r->ack.gap_open)
-		return;
-	if (r->pair.peer)
-		flow_incident(a, r->pair.peer, RD_INC_RESPONSE_GAP, 1);
-	r->ack.gap_open = true;
-	r->ack.gap_psn = psn;
-	r->ack.gap_responses = 0;
-	r->ack.gap_ns = a->ns;
-}
-
-/*
- * A response after a missing one. If the requester does not go back, then it got that one, and the
- * capture missed it.
- */
-static void gap_passed(struct rd_analysis *a, struct flow *r)
-{
-	if (r->round.active)
-		return;
-	if (++r->ack.gap_responses <= READS_OPEN && a->ns - r->ack.gap_ns < GAP_NS)
-		return;
-	flow_incident(a, r, RD_INC_RESPONSE_UNSEEN, 1);
-	r->ack.gap_open = false;
-	r->ack.waiting_n = 0;
-}
-
-static void unseen(struct rd_analysis *a, struct flow *r, uint32_t upto, uint32_t ahead)
-{
-	if (!r->req.read_open)
-		flow_incident(a, r, RD_INC_UNSEEN, ahead);
-	/* A READ of unknown length has at least these responses. */
-	if (r->req.read_open && r->req.read_length == READ_UNKNOWN)
-		r->req.read_psn = psn_add(upto, 0xffffff);
-	else
-		r->req.read_open = false;
-	r->req.next = r->req.at = r->receiver.expected = upto;
-	r->req.slow = r->round.active = false;
-	r->req.late_n = 0;
-}
-
-static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
-{
-	if (ns > r->ack.open_since_ns && ns - r->ack.open_since_ns > r->ack.stall_ns) {
-		r->ack.stall_ns = ns - r->ack.open_since_ns;
-		r->ack.stall_frame = a->frame;
+		if (psn_diff(first, r->ack.una) > 0 && psn_diff(first, psn) <= 0)
+			r->ack.una = first;
+		r->trouble->seen.n_holes = 0;
 	}
 }
 
-/* A response of any kind: the receiver is there. */
-static inline void responded(const struct rd_analysis *a, struct flow *r)
-{
-	r->round.attempts = 0;
-	if (!r->ack.end_nak)
-		r->ack.end_frame = a->frame;
-}
-
-/* Whether a response that comes so long after a request cannot be the response to it. */
-static bool is_too_soon(const struct flow *r, uint64_t ns)
-{
-	const struct hist *h = r->ack.latencies[RD_LATENCY_ACK];
-
-	if (!h)
-		h = r->ack.latencies[RD_LATENCY_READ];
-	if (!h)
-		h = r->ack.latencies[RD_LATENCY_ATOMIC];
-	return h && h->n >= SAMPLES && ns * 4 < h->min * 3;
-}
-
 /*
- * A round without a NAK, whose response comes sooner than any response to a request: it was on its
- * way when the round began, and nothing had been lost.
+ * The first response after a gap between messages. If the same connection goes on, the count has
+ * risen by the messages captured since then, and by one at least that was missed; that of a new one
+ * began at 0. The number captured is exact where nothing more is open. Returns true if another
+ * connection began.
  */
-static void round_was_early(struct rd_analysis *a, struct flow *r, uint64_t ns)
-{
-	r->round.silent = false;
-	if (r->ack.open_since_ns && ns >= r->ack.open_since_ns &&
-		is_too_soon(r, ns - r->ack.open_since_ns))
-		flow_incident(a, r, RD_INC_CROSSED, 1);
-}
-
-/*
- * The receiver has the packet that its last NAK denied. If it has it before the retransmission can
- * have reached it, then the first copy was late there, not lost.
- */
-static void denied_arrived(struct rd_analysis *a, struct flow *r, uint64_t ns)
+static bool gap_restarts(struct flow *r, uint32_t psn, uint32_t msn, bool exact)
 {
 	struct trouble *t = r->trouble;
+	uint64_t captured = messages_of(r) - t->gap_messages;
+	int32_t more = psn_diff(msn, t->gap_msn);
 
-	t->denied_open = false;
-	if (t->again_ns && (ns < t->again_ns || !is_too_soon(r, ns - t->again_ns)))
-		return;
-	t->denied_late = true;
-	flow_take_back(r, RD_INC_LOST_DOWNSTREAM);
-	flow_incident(a, r, RD_INC_REORDERED_DOWNSTREAM, 1);
-}
-
-/* Whether a READ or atomic, once retransmitted, is acknowledged without its next response. */
-static bool fetch_is_missing(const struct flow *r, uint32_t upto)
-{
-	const struct trouble *t = r->trouble;
-
-	return t && ((r->ack.una - t->fetch) & 0xffffff) < t->fetch_n &&
-	       psn_diff(upto, r->ack.una) > 1;
-}
-
-/* All requests before `upto` are acknowledged. False: impossible for this flow. */
-static inline bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns)
-{
-	bool known =
-		r->ack.acked; /* else responses before this one may have been captured unpaired */
-	uint32_t missing = r->ack.una;
-	int32_t ahead, before;
-
-	if (!r->req.started)
-		return true;
-	if (r->ack.gap_open && psn_diff(upto, r->ack.gap_psn) > 0) {
-		gap_passed(a, r);
-		if (r->ack.gap_open)
-			return true;
-	}
-	ahead = psn_diff(upto, r->req.next);
-	if (ahead > FAR || ahead < -FAR)
+	t->gap_open = false;
+	if (!seq_is_hole(&t->seen, psn_add(t->gap_next, 0xffffff)))
+		return false; /* captured since then */
+	if (more > 0 && (uint64_t)more > captured)
 		return false;
-	before = psn_diff(upto, r->ack.una);
-	if (before < 0) /* repeated, or for requests from before the capture */
+	if (exact && t->gap_msn && r->ack.counts && psn_add(psn, 1) == r->req.next && more >= 0)
 		return true;
-	r->ack.acked = true;
-	if (before == 0)
-		return true;
-	if (r->trouble && r->trouble->denied_open && psn_diff(upto, r->trouble->denied) > 0)
-		denied_arrived(a, r, ns);
-	if (ahead > 0)
-		unseen(a, r, upto, (uint32_t)ahead);
-	else if (r->trouble && r->trouble->seen.n_holes)
-		flow_incident(a, r, RD_INC_UNSEEN, seq_close(&r->trouble->seen, upto));
-	if (psn_diff(upto, r->receiver.expected) >
-		0) { /* the receiver got what the capture missed */
-		r->receiver.expected = upto;
-		r->receiver.refusing = false;
-	}
-	if (r->round.silent)
-		round_was_early(a, r, ns);
-	if ((!waiting_done(a, r, upto, ns, &missing) || fetch_is_missing(r, upto)) && known) {
-		if (psn_diff(missing, r->ack.una) < 0) /* the READ has some of its responses */
-			missing = r->ack.una;
-		gap_begin(a, r, missing);
-		r->ack.waiting_n = 0;
-		upto = missing;
-	}
-	r->ack.una = upto;
-	if (ns > r->req.progress_ns)
-		r->req.progress_ns = ns;
-	responded(a, r);
-	if (r->ack.open_since_ns) {
-		r->ack.waited_ns = ns - r->ack.open_since_ns;
-		stalled(a, r, ns);
-		r->ack.open_since_ns = upto == r->req.next ? 0 : ns;
-	}
-	return true;
+	t->gap_doubtful = true;
+	return false;
 }
+
+/*
+ * An ACK for a retransmission has the count of now. If that is less than before, the requests were
+ * none of those with the same PSNs that were captured before.
+ */
+static void count_falls(struct flow *r, uint32_t psn, bool exact)
+{
+	if (exact && r->trouble && r->round.frame && psn_diff(psn, r->round.psn) >= 0 &&
+		psn_diff(psn, r->round.top) < 0)
+		r->trouble->again_doubtful = true;
+}
+
+/* The number falls, stays or is the first one, or packets were missing: what that shows. */
+static __attribute__((noinline)) void messages_judged(
+	struct rd_analysis *a, struct flow *r, uint32_t psn, uint32_t msn, bool exact)
+{
+	int32_t more = psn_diff(msn, r->ack.msn);
+
+	if (r->trouble && r->trouble->gap_open && psn_diff(psn, r->trouble->gap_next) >= 0 &&
+		gap_restarts(r, psn, msn, exact)) {
+		count_restarts(a, r, psn);
+	} else if (more <= 0 && r->ack.msn && r->ack.acked) {
+		if (more < 0)
+			count_falls(r, psn, exact);
+		if (more == 0 || psn_diff(psn, r->ack.una) < 0 ||
+			psn_diff(psn, r->ack.msn_psn) <= 0 || psn_diff(psn, r->req.next) > FAR)
+			return;
+		count_restarts(a, r, psn);
+	} else {
+		r->ack.counts |= r->ack.msn != 0;
+	}
+	r->ack.msn_psn = psn;
+	r->ack.msn = msn;
+}
+
+/* `exact`: the response is an ACK, not the copy of a response that was sent before. */
+static inline void messages_completed(
+	struct rd_analysis *a, struct flow *r, uint32_t psn, uint32_t msn, bool exact)
+{
+	if (r->trouble || !r->ack.counts || psn_diff(msn, r->ack.msn) <= 0) {
+		messages_judged(a, r, psn, msn, exact);
+		return;
+	}
+	r->ack.msn_psn = psn;
+	r->ack.msn = msn;
+}
+
+/* The same for a READ or atomic response, of which not all have the count. */
+static void messages_counted(struct rd_analysis *a, struct flow *r, const struct rd_packet *p)
+{
+	struct rd_aeth aeth;
+
+	if (r && r->req.started && rd_packet_aeth(p, &aeth))
+		messages_completed(a, r, p->psn, aeth.msn, false);
+}
+
+/* --- NAKs --------------------------------------------------------------------------------------
+ */
 
 /* The receiver requests psn again, or could not accept it. */
 static void receiver_at(struct rd_analysis *a, struct flow *r, uint32_t psn, bool refused)
@@ -277,8 +161,8 @@ static bool is_in_round(const struct flow *r, uint32_t psn)
 }
 
 /*
- * Whether the receiver got this packet and discarded it: it came there behind a NAK, whose packet
- * was late and then taken.
+ * Whether the receiver discarded this packet: it arrived after a NAK, and the packet that the NAK
+ * requested was late and then accepted.
  */
 static bool is_discarded(const struct flow *r, uint32_t psn)
 {
@@ -535,10 +419,11 @@ static void read_response(struct rd_analysis *a, struct flow *f, const struct it
 		request_learn_mtu(r, p->payload_len);
 	if (r && r->req.read_open && p->op->bits & RD_OP_FIRST && p->op->bits & RD_OP_LAST)
 		request_read_is_single(r);
+	messages_counted(a, r, p);
 	if (r && r->req.started)
 		read_unseen(a, r, p);
 	if (read_sequence(a, f, r, it))
-		f->resp.goodput += p->payload_len;
+		goodput_add(a, &f->resp.goodput, p->payload_len);
 	if (r && is_taken(a, r, p) && !acknowledge(a, r, psn_add(p->psn, 1), it->ns))
 		f->pair.misses++;
 }
@@ -547,6 +432,7 @@ static void atomic_response(struct rd_analysis *a, struct flow *f, const struct 
 {
 	struct flow *r = f->pair.peer;
 
+	messages_counted(a, r, it->p);
 	if (r && r->req.started && r->ack.acked && psn_diff(it->p->psn, r->ack.una) < 0) {
 		flow_incident(a, f,
 			flow_is_duplicate(f, it, true) ? RD_INC_RESPONSE_DUPLICATED
@@ -556,14 +442,14 @@ static void atomic_response(struct rd_analysis *a, struct flow *f, const struct 
 	}
 	/* One after a missing response is not taken, and comes again. */
 	if (!r || is_taken(a, r, it->p))
-		f->resp.goodput += 8;
+		goodput_add(a, &f->resp.goodput, 8);
 	else
 		return;
 	if (r && !acknowledge(a, r, psn_add(it->p->psn, 1), it->ns))
 		f->pair.misses++;
 }
 
-/* --- ACKs and NAKs ---------------------------------------------------------------------------- */
+/* --- ACKs ------------------------------------------------------------------------------------- */
 
 static inline void credits_advertised(struct rd_analysis *a, struct flow *f, unsigned int value)
 {
@@ -587,6 +473,8 @@ static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const stru
 		flow_incident(a, f, RD_INC_RESPONSE_DUPLICATED, 1);
 		return;
 	}
+	if (r && r->req.started)
+		messages_completed(a, r, p->psn, aeth.msn, true);
 	switch (aeth.kind) {
 	case RD_AETH_ACK:
 		f->resp.acks++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Missing packets of a sequence: a few ranges, of which the oldest is dropped first. */
+/* Missing packets of a sequence: a few ranges; the oldest one is dropped first. */
 #include "state.h"
 #include <stdlib.h>
 

@@ -160,9 +160,17 @@ struct trouble {
 	bool doubtful; /* the first packet of the last round may be late, not a retransmission */
 	bool fetches;  /* the current packet is a READ or an atomic */
 	bool ports_differ; /* UDP source ports of packets out of sequence differ from the first */
-	bool copies_timed, late_doubtful; /* see struct rd_side */
-	bool two_naks;	  /* the last NAK came before the round of the one before it */
-	bool leftover;	  /* only the second one is left, whose round may be invisible */
+	bool copies_timed, late_doubtful, behind_ack; /* see struct rd_side */
+	uint32_t unseen, unseen_n; /* PSNs that the last ACK showed, and none was captured */
+	/* The last gap before the beginning of a message: missed packets, or another connection. */
+	bool gap_open;	       /* no response to a packet after it was captured */
+	bool gap_doubtful;     /* nothing excludes that another connection began there */
+	bool again_doubtful;   /* nor that one began with PSNs that were used before */
+	uint32_t gap_next;     /* the PSN after the gap */
+	uint32_t gap_msn;      /* messages completed before it; 0: unknown */
+	uint64_t gap_messages; /* messages captured before it */
+	bool two_naks;	       /* the last NAK came before the round of the one before it */
+	bool leftover;	       /* only the second one is left, whose round may be invisible */
 	bool denied_open; /* the last packet counted as lost downstream may only be late there */
 	bool denied_late; /* it was late, and no NAK followed yet */
 	uint32_t denied;  /* its PSN */
@@ -170,6 +178,12 @@ struct trouble {
 	uint64_t again_ns;	 /* not after its retransmission was captured, 0: it was not yet */
 	uint64_t round_ns;	 /* the beginning of the current or last round */
 	uint32_t fetch, fetch_n; /* PSNs of a READ or an atomic that was retransmitted; 0: none */
+	/* Messages that rounds delayed (delayed.c). */
+	bool any_delayed;     /* delayed_end is valid */
+	bool within;	      /* the last packet of a round is not the end of its message */
+	bool rest_delayed;    /* the message with this number counts: a round ended within it */
+	uint32_t delayed_end; /* the position after the last message that is counted by its end */
+	uint64_t rest;
 };
 
 /* Requests that wait for their response, to measure latencies: a sample of them when there are
@@ -185,6 +199,8 @@ struct waiting {
 
 #define READ_UNKNOWN UINT32_MAX /* more than a message can have */
 
+#define PLACES 128 /* interfaces of a file that are compared */
+
 #define RECENT	    32
 #define RECENT_NONE 0xffffffff
 
@@ -197,7 +213,7 @@ struct flow_place {
 	uint8_t copies; /* at other places, less the packets that were only there */
 };
 
-/* Addresses, QPs and header fields of the first packet; constant but for the place (flow.c). */
+/* Addresses, QPs and header fields of the first packet; constant (flow.c). */
 struct flow_id {
 	uint64_t back;		  /* k1 of the reverse direction */
 	uint32_t number;	  /* from 1, in the order of first frames */
@@ -208,7 +224,6 @@ struct flow_id {
 	bool has_lrh, ipoib; /* ipoib: the first SEND that begins a message */
 	uint8_t sl;
 	uint16_t lid;
-	struct flow_place place;
 	uint8_t src[16], dst[16];
 };
 
@@ -226,7 +241,7 @@ struct flow_traffic {
 	uint64_t frames, wire_bytes, payload;
 	uint64_t first_ns, last_ns, first_frame, last_frame;
 	uint32_t unproven;    /* frames without a valid ICRC, counted up to UINT32_MAX */
-	uint16_t implausible; /* frames to this QP that are no RoCE, counted up to UINT16_MAX */
+	uint16_t implausible; /* frames to this QP that are not RoCE, counted up to UINT16_MAX */
 	uint16_t row;	      /* its time series in the grid */
 };
 
@@ -246,6 +261,7 @@ struct flow_requests {
 	uint64_t progress_ns;		/* last new request or ACK */
 	uint8_t verb_at[RD_VERB_COUNT]; /* index in verbs[], from 1; 0: never used */
 	uint8_t n_verbs;
+	uint16_t before; /* PSNs before the first frame that were captured after it */
 	struct rd_verb_use *verbs;
 	/* Late packets, which are the beginning of a round or were reordered. */
 	uint32_t late_psn, late_n;
@@ -254,7 +270,6 @@ struct flow_requests {
 	bool qkey_differs;		   /* from that of the first packet to this QP */
 	bool message_open, message_broken; /* UC: between first and last packet; not complete */
 	bool start_known; /* the CM agreed on the first PSN: there is none before it */
-	uint16_t before;  /* PSNs before the first frame that were captured after it */
 };
 
 /* Retransmission rounds of its sender (request.c). */
@@ -273,8 +288,8 @@ struct flow_rounds {
 struct flow_receiver {
 	uint32_t expected;     /* PSN */
 	uint32_t nak;	       /* PSN of its last NAK; valid if naked */
-	bool naked, nak_seen;  /* nak_seen: the real receiver's NAK for it was captured */
 	uint32_t previous_nak; /* the one before, still to be captured; valid if previous_naked */
+	bool naked, nak_seen;  /* nak_seen: the real receiver's NAK for it was captured */
 	bool previous_naked;
 	bool refusing; /* it has sent a NAK, and waits for that PSN */
 };
@@ -287,18 +302,21 @@ struct flow_acks {
 	uint8_t end_nak; /* value of the NAK that ended the QP, + 1; 0: none */
 	bool refused;	 /* that NAK is of an open request: what is sent now does not arrive */
 	bool idle;	 /* no request is open: all are acknowledged, or none was sent */
-	uint32_t nak_psn, rnr_psn;
+	uint8_t waiting_at, waiting_n, waiting_room;
+	bool counts;		       /* that number was seen to rise */
+	uint32_t msn;		       /* messages that the responder completed; 0: unknown */
+	struct waiting *waiting;       /* a ring */
 	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
-	uint32_t gap_psn;	       /* first response that is missing, if gap_open */
-	uint32_t gap_responses;	       /* captured after it */
-	uint64_t gap_ns;	       /* when the first of these was captured */
+	uint32_t nak_psn, rnr_psn;
+	uint32_t msn_psn;	    /* of the response with `msn` */
+	uint32_t gap_psn : 24;	    /* first response that is missing, if gap_open */
+	uint32_t gap_responses : 8; /* captured after it, READS_OPEN + 1 at most */
+	uint64_t gap_ns;	    /* when the first of these was captured */
 	uint64_t end_frame; /* of the NAK that ended the QP; without one of the last response */
 	uint64_t end_ns;
 	uint64_t open_since_ns; /* the oldest open request waits since then; 0: none is open */
 	uint64_t waited_ns;	/* for the last ACK */
 	uint64_t stall_ns, stall_frame;
-	struct waiting *waiting; /* a ring */
-	uint8_t waiting_at, waiting_n, waiting_room;
 	struct hist *latencies[RD_LATENCY_COUNT];
 };
 
@@ -331,28 +349,30 @@ struct app_budget {
 	uint32_t samples, open, operations;
 };
 
+/* What each frame needs comes first, so that a capture with many QPs needs few cache lines. */
 struct flow {
 	struct flow_key key;
-	struct flow_id id;
-	struct flow_pair pair;
 	struct flow_traffic traffic;
-	struct flow_requests req;
-	struct flow_rounds round;
-	struct flow_receiver receiver;
-	struct flow_acks ack;
-	struct flow_responses resp;
-	struct flow_recent recent;
-	struct incidents incidents;
-	struct trouble *trouble;
+	struct flow_pair pair;
 	struct flow_priority priority;
 	struct flow_rate rate;
-	struct congestion *congestion; /* NULL: no mark, no CNP */
-	struct flow_held *held;	       /* NULL: no gap fits a pause */
-	struct times *times;	       /* NULL until its first request */
-	struct leg *leg;	       /* never NULL */
+	struct flow_recent recent;
+	struct leg *leg;     /* never NULL */
+	struct times *times; /* NULL until its first request */
 	/* NULL: not known yet; `app_none`: it is none of those that are known. */
 	struct app_queue *app;
+	struct flow_place place;
 	uint8_t psn_plot; /* its number, from 1; 0: none */
+	struct flow_receiver receiver;
+	struct flow_requests req;
+	struct flow_acks ack;
+	struct flow_responses resp;
+	struct flow_rounds round;
+	struct incidents incidents;
+	struct trouble *trouble;
+	struct congestion *congestion; /* NULL: no mark, no CNP */
+	struct flow_held *held;	       /* NULL: no gap fits a pause */
+	struct flow_id id;
 };
 
 /* Whether one of its frames had a valid ICRC. */
@@ -474,7 +494,10 @@ struct rd_analysis {
 	struct link_event links_seen[LINK_EVENTS]; /* of the capturing ports */
 	unsigned int n_links_seen;
 	uint64_t facts_ns; /* facts_pass() is due with the first frame from then on */
-	bool filtered;	   /* a filter chose the frames */
+	/* The first interface of the file that is the same one, for each of them (place.c). */
+	uint8_t same_iface[PLACES];
+	unsigned int n_ifaces;
+	bool filtered; /* a filter chose the frames */
 	bool out_of_memory;
 	/* NULL: not asked for. */
 	struct intervals *intervals;
@@ -487,16 +510,19 @@ struct rd_analysis {
 struct item {
 	const struct rd_packet *p;
 	uint64_t ns, frame;
-	uint32_t ip_id; /* 0x10000: there is none */
-	uint8_t place;	/* twice the number of the interface, plus 1 if it was in a tunnel */
+	uint32_t ip_id;	  /* 0x10000: there is none */
+	uint32_t network; /* VNI of its tunnel, 0: none */
+	uint8_t place;	  /* twice the number of the interface, plus 1 if it was in a tunnel */
 };
 
 /* Finds the flow of a packet or makes it (*made). NULL: over the limit, or out of memory. */
 struct flow *flow_find(struct rd_analysis *a, const struct item *it, bool *made);
 /* Begins the sequence of its requests at this PSN. */
 void flow_expect(struct flow *f, uint32_t psn);
+/* The responses to its requests are those of another connection from now on. */
+void responses_restart(struct flow *f);
 
-/* The part of a key that is no address: QPs, kind of address, whether the source QP is known. */
+/* The part of a key other than addresses: QPs, kind of address, whether the source QP is known. */
 static inline uint64_t flow_key_qps(unsigned int net, uint32_t dest_qp, uint32_t src_qp)
 {
 	return (uint64_t)net << 48 | (uint64_t)(src_qp & 0xffffff) << 24 | dest_qp |
@@ -514,13 +540,14 @@ static inline uint64_t flow_key_ipv4(const uint8_t *src)
 
 static inline struct flow **flow_near(struct flow_table *t, uint64_t k1, uint64_t k2)
 {
-	return &t->near[(k2 ^ k1 >> 24 ^ k1 >> 56) % NEAR];
+	/* Shifts that differ: both directions may have the same QP. */
+	return &t->near[(k2 ^ k1 >> 24 ^ k1 >> 55) % NEAR];
 }
 
-/* The flow of a packet if it is in the cache of recent IPv4 flows; else NULL. */
+/* The flow of a packet without a DETH if it is in the cache of recent IPv4 flows; else NULL. */
 static inline struct flow *flow_recent(struct rd_analysis *a, const struct rd_packet *p)
 {
-	if (p->net == RD_NET_IPV4 && p->opcode >> 5 != RD_UD && p->opcode >> 5 != RD_RD) {
+	if (p->net == RD_NET_IPV4) {
 		uint64_t k1 = flow_key_ipv4(p->data + p->l3 + 12);
 		uint64_t k2 = flow_key_qps(RD_NET_IPV4, p->dest_qp, RD_QP_UNKNOWN);
 		struct flow *f = *flow_near(&a->flows, k1, k2);
@@ -561,7 +588,7 @@ void flow_remember_more(
 bool flow_waiting_grow(struct rd_analysis *a, struct flow *f);
 /* Frees what it owns, once the report has copies; its plain numbers stay. */
 void flow_finish(struct flow *f);
-/* Frees the flow, too, when no frames follow. */
+/* Also frees the flow if no frames follow. */
 void flow_drop(struct flow_table *t, struct flow *f);
 /* Zeroed memory for flow number t->n + 1 (flow_memory.c); NULL if out of memory. */
 struct flow *flow_allocate(struct flow_table *t);
@@ -572,6 +599,9 @@ enum sent { SENT_UNKNOWN, SENT_BEFORE, SENT_AFTER };
 
 /* Whether a request was sent before or after the newest one, by IP identifications. */
 enum sent flow_sent(const struct flow *f, const struct item *it);
+
+/* Whether the identification of the request with this PSN is still remembered. */
+bool flow_knows_id(const struct flow *f, uint32_t psn);
 
 /* Whether a frame has a later identification than its packet had, or than all before: a
  * retransmission, and no copy. */
@@ -612,13 +642,13 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* Whether a PSN, d after the next one, is so far away that it belongs to a new connection of a
  * reused QP. */
 bool request_restarts(const struct flow *f, const struct rd_packet *p, int32_t d);
-/* Counts a packet that was not seen before as part of its message. */
+/* Counts a packet that was not seen before as part of its message, but for its goodput. */
 void request_message(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* UC and UD (datagram.c). */
 void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it);
 void datagram_init(struct rd_analysis *a);
 void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it);
-/* PSNs of a READ request (read.c); one whose span cannot be known yet counts as one. */
+/* PSNs of a READ request (read.c); 1 while the span is unknown. */
 uint32_t read_span(struct flow *f, const struct rd_packet *p);
 /* The PSN after a READ shows its number of responses. */
 void read_followed(struct flow *f, uint32_t psn);
@@ -626,6 +656,16 @@ void read_followed(struct flow *f, uint32_t psn);
 void request_learn_mtu(struct flow *f, uint32_t mtu);
 /* All data of the last READ fit into one response. */
 void request_read_is_single(struct flow *f);
+/* A packet was retransmitted: counts its message if it is the end of one that does not count yet
+ * (delayed.c). */
+void delayed_packet(struct rd_analysis *a, struct flow *f, struct trouble *t, const struct item *it,
+	uint32_t span);
+/* A round ended with a new packet: counts the message that it continues. */
+void delayed_rest(struct rd_analysis *a, struct flow *f, struct trouble *t);
+/* The packet before PSN `end`, the only one of its round, was not a retransmission. */
+void delayed_take_back(struct flow *f, struct trouble *t, uint32_t end);
+/* Messages of which the last packet was captured. */
+uint64_t messages_of(const struct flow *f);
 /* Counts pending late packets as reordered: no round followed. */
 void request_settle(struct rd_analysis *a, struct flow *f);
 /* A receiver at the capture point does not expect this PSN (flow.c). */
@@ -634,24 +674,35 @@ void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn);
 static inline enum rd_verb verb_of(const struct rd_opcode *op)
 {
 	enum { WHICH = RD_OP_SEND | RD_OP_WRITE | RD_OP_READ | RD_OP_ATOMIC };
-	/* By the lowest bit that is set. */
-	static const uint8_t verbs[] = {RD_VERB_SEND, RD_VERB_WRITE, RD_VERB_READ, RD_VERB_ATOMIC};
+	/* An opcode has one of these bits, or none. */
+	static const uint8_t verbs[WHICH + 1] = {
+		[0] = RD_VERB_FLUSH,
+		[RD_OP_SEND] = RD_VERB_SEND,
+		[RD_OP_WRITE] = RD_VERB_WRITE,
+		[RD_OP_READ] = RD_VERB_READ,
+		[RD_OP_ATOMIC] = RD_VERB_ATOMIC,
+	};
 
-	_Static_assert(WHICH == 0xf, "one bit per verb");
-	return op->bits & WHICH ? (enum rd_verb)verbs[__builtin_ctz(op->bits & WHICH)]
-				: RD_VERB_FLUSH;
+	return (enum rd_verb)verbs[op->bits & WHICH];
+}
+
+/* Counts goodput of the current frame: in *total, of its flow, and in the time series. */
+static inline void goodput_add(struct rd_analysis *a, uint64_t *total, uint64_t bytes)
+{
+	*total += bytes;
+	a->point->goodput_bytes += bytes;
 }
 
 /* Responses of RC and XRC (response.c). */
 void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
 /*
- * A packet without a valid ICRC: true if it is no RoCE, and counted as such. Packets to a QP with
- * valid ones are never foreign (foreign.c).
+ * A packet without a valid ICRC: true if it is not RoCE, and counts it as such. Packets to a QP
+ * with valid ones are never foreign (foreign.c).
  */
 bool foreign_take(struct rd_analysis *a, const struct rd_packet *p);
 /* Whether its headers are none of RoCE's, unless a valid ICRC proves them. */
 bool foreign_may_be(const struct rd_packet *p);
-/* Counts a frame that is no RDMA traffic, if it is one whose content is not understood. */
+/* Counts a frame that is not RDMA traffic, if its content is unknown. */
 void unread_take(struct rd_analysis *a, const struct rd_packet *p);
 /* A frame of another place than the flow's: true if it is left out (place.c). */
 bool place_leaves(struct rd_analysis *a, struct flow *f, const struct item *it);

@@ -35,7 +35,7 @@ static inline void times_resume(struct times *t, uint64_t peer_ns, uint64_t ns)
 	times_spend(t, RD_TIME_IDLE, ns);
 }
 
-/* A full packet behind another one of its message: how fast its sender can send. */
+/* A full packet after another one of its message: shows how fast the sender can send. */
 static inline void times_gap(struct times *t, uint64_t ns)
 {
 	if (ns > t->last_ns && ns - t->last_ns < t->gap_ns)

@@ -80,7 +80,7 @@ static bool loops_back(const struct difference *d)
 	       d->device_count - d->packets <= d->scale->own_multicast;
 }
 
-/* The last reading is stored behind all frames, so later ones were counted before it was known. */
+/* The last reading is stored after all frames, so later frames were counted before it was known. */
 static bool is_after(const struct difference *d)
 {
 	return d->packets > d->device_count && d->packets - d->device_count <= d->scale->after;
@@ -143,8 +143,10 @@ static bool naks_cross(const struct difference *d)
 	       happened(d, RD_INC_NAK_SEQUENCE) > happened(d, RD_INC_NAK_PROGRESS);
 }
 
-/* rxe_comp.c completes the requests before the NAK first, and counts it only if it acknowledges
- * more than that: not at the first packet of a message, nor behind a READ that it waits for. */
+/*
+ * rxe_comp.c completes the requests before the NAK first, and counts it only if it acknowledges
+ * more than that: not at the first packet of a message, nor after a READ that it waits for.
+ */
 static bool naks_at_start(const struct difference *d)
 {
 	return counts_incident(d, RD_INC_NAK_PROGRESS) && d->packets > d->device_count;

@@ -29,7 +29,7 @@ static int take_counters(
 			return -1;
 		if (c->n == i) /* not a counter by its name */
 			continue;
-		/* The value of a gauge is no growth. */
+		/* The value of a gauge is not growth. */
 		if (c->counter[i].kind && c->counter[i].kind->flags & RD_COUNTER_GAUGE)
 			(*growth)[i].verdict = RD_GROWTH_MISSING;
 		else if (!facts_growth(p, name, &(*growth)[i]))

@@ -27,8 +27,13 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 	s->ack_timeout = f->pair.ack_timeout;
 	s->reorder_depth = f->trouble ? f->trouble->depth : 0;
 	s->ports_differ = f->trouble && f->trouble->ports_differ;
+	s->identified = f->recent.ip_id;
+	s->vlans_differ = f->priority.vlans_differ;
 	s->copies_timed = f->trouble && f->trouble->copies_timed;
 	s->late_doubtful = f->trouble && f->trouble->late_doubtful;
+	s->gap_doubtful = f->trouble && f->trouble->gap_doubtful;
+	s->again_doubtful = f->trouble && f->trouble->again_doubtful;
+	s->behind_ack = f->trouble && f->trouble->behind_ack;
 	s->longest_stall_ns = f->ack.stall_ns;
 	s->stall_frame = f->ack.stall_frame;
 	/* New requests after a round: there were responses, captured or not. */

@@ -25,8 +25,10 @@ struct app_sum {
 /* Moves the result into *out, for application_clear(). False if out of memory. */
 bool app_sum_end(struct app_sum *s, struct rd_application *out);
 void app_sum_free(struct app_sum *s);
-/* The application of a conversation of these flows, the first one of which is side a's; and adds it
- * to those of the capture, by number. False if out of memory. */
+/*
+ * The application of a conversation of these flows, the first of them from side a. Adds it to those
+ * of the capture, by number. False if out of memory.
+ */
 bool application_fill(struct rd_conversation *c, struct app_sum sums[APPS], const struct flow *a,
 	const struct flow *b);
 void application_clear(struct rd_application *app);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #define SILENCE_NS UINT64_C(50000000)
+#define FEW_COPIES 16 /* fewer than one of so many frames are not a second capture */
 
 static bool no_rdma(const struct look *l, struct rd_finding *f)
 {
@@ -144,6 +145,10 @@ static bool copies_left(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, &l->a->copies);
 	f->evidence.count = t->copies_left;
+	/* A retransmission through the other port of a bond, or a late frame, seems to be a copy.
+	 */
+	if (t->moved || t->copies_left * FEW_COPIES < t->rdma_frames)
+		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "QPs were captured at several interfaces");
 	rd_finding_detail(f,
 		"%llu frames are left out: each QP is followed where its packets were captured "
@@ -479,8 +484,8 @@ const struct rule rules_of_capture[] = {
 		 "capture without --zero-payload to see damage"},
 		wrong_icrc},
 	{{"icrc-absent", RD_SEV_NOTE, RD_CERTAIN,
-		 "the adapter delivered InfiniBand packets without ICRC and VCRC, and the capture "
-		 "put zeros there",
+		 "frames were captured before the sending NIC computed the invariant CRC, or by "
+		 "an adapter that delivers InfiniBand packets without ICRC and VCRC",
 		 "look at the counters of link errors for damage: symbol_error, "
 		 "port_rcv_errors"},
 		absent_icrc},

@@ -98,7 +98,7 @@ static bool pause_frames(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-/* Gaps that fit are no proof: the sender may have had nothing to send. */
+/* Matching gaps are not a proof: the sender may have had nothing to send. */
 static bool paused(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_held *h = l->s->held;
@@ -164,8 +164,9 @@ const char *rates_text(char buf[RATES_LEN], const struct look *l)
 }
 
 /*
- * Behind the congested queue, where packets have marks, the rate is the queue's. Before it, the
- * rate may be limited by something else, below what congestion control allows.
+ * Downstream of the congested queue, where packets are marked, the rate is that of the queue.
+ * Upstream of it, the rate may be limited by something else, below the rate that congestion control
+ * allows.
  */
 static bool cnp_without_effect(const struct look *l, struct rd_finding *f)
 {

@@ -80,13 +80,59 @@ static inline bool has_doubtful_copies(const struct look *l)
 	return l->s->copies_timed;
 }
 
+/* Whether at least half of the requests were there before: loss hardly repeats every packet. */
+static inline bool is_all_again(const struct look *l)
+{
+	return count(l, RD_INC_RETRANSMITTED) * 2 >= l->s->requests;
+}
+
+/* Frames of one conversation in several VLANs are copies of a router, or other hosts' frames. */
+static inline bool has_several_vlans(const struct look *l)
+{
+	return l->s->vlans_differ || l->other->vlans_differ;
+}
+
+/* Whether the receiver refused a request for good. */
+static inline bool is_refused(const struct look *l)
+{
+	return count(l, RD_INC_NAK_ACCESS) || count(l, RD_INC_NAK_INVALID) ||
+	       count(l, RD_INC_NAK_OPERATIONAL);
+}
+
+#define ROUNDS_REUSED 8 /* that the packets of a new connection may seem to be */
+
 /*
- * Whether frames are not in the order of their times, as where a capture merges several queues; or
- * are not of one place, as where a bond's other port takes over.
+ * Whether another connection may have used the PSNs of this one: what seems to be repeated is then
+ * new. A capture of the CM's messages, or from before the QP was created, would show it.
+ */
+static inline bool may_be_reused(const struct look *l)
+{
+	uint64_t restarts = l->s->again_doubtful + count(l, RD_INC_RESTART) +
+			    rd_side_incident(l->other, RD_INC_RESTART)->count;
+
+	return rounds(l) <= ROUNDS_REUSED * restarts;
+}
+
+#define MISSED_PART 16
+
+/* Whether the capture lacks so many frames of this conversation that those of one kind may all be
+ * missing. */
+static inline bool has_missed_many(const struct look *l)
+{
+	uint64_t missed = count(l, RD_INC_UNSEEN) + count(l, RD_INC_RESPONSE_UNSEEN);
+
+	return missed * MISSED_PART > l->s->frames + l->other->frames;
+}
+
+/*
+ * Whether frames are not in the order of their timestamps or requests follow their ACKs (a capture
+ * that merges several queues), or frames are from several places (a bond that fails over to its
+ * other port).
  */
 static inline bool is_disordered(const struct look *l)
 {
-	return l->r->totals.backwards || l->r->totals.moved;
+	return l->r->totals.backwards || l->r->totals.moved || l->r->totals.behind_ack ||
+	       has_several_vlans(l);
 }
 
 /* Whether the capture may lack frames of this conversation that were on the wire here, or has them
@@ -111,5 +157,11 @@ static inline bool made_progress(const struct look *l)
 
 /* Whether responses arrived whose requests were retransmitted nevertheless (facts.c). */
 bool responses_arrived(const struct look *l);
+
+/* Whether the capture may lack the frames in the other direction only (loss.c). */
+bool may_have_other_half(const struct look *l);
+/* Whether no frame in the other direction between both addresses was captured, of any QP (loss.c).
+ */
+bool is_one_direction(const struct look *l);
 
 #endif

@@ -4,6 +4,7 @@
 #include "look.h"
 
 #define GAPS_MOST   256	    /* conversations among which other receivers of a UD QP are searched */
+#define FEW_COPIES  8	    /* more of them may be those of a mirror */
 #define HALVES_MOST 256	    /* the same, frames of the other direction */
 #define COARSE_NS   100000U /* steps of a clock by which a timer may fire */
 
@@ -54,13 +55,26 @@ static bool lost_downstream(const struct look *l, struct rd_finding *f)
 	if (!count(l, RD_INC_LOST_DOWNSTREAM))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_LOST_DOWNSTREAM));
-	/* Where some packets are late, others that seem lost may be late, too. */
+	/* If some packets are late, others that seem lost may also be late. */
 	if (late_packets(l) * 4 > f->evidence.count || is_incomplete(l) || is_exception(l, f))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost downstream of this capture point");
 	detail_retransmitted(l, f);
 	filter_requests(l, f);
 	return true;
+}
+
+/*
+ * A receiver that gets packets behind a gap sends a NAK, unless only the capture missed what is
+ * absent. One that takes packets out of order may send none: its sender repeats what is absent
+ * only.
+ */
+static bool is_requested(const struct look *l)
+{
+	uint64_t lost = count(l, RD_INC_LOST_UPSTREAM);
+
+	return count(l, RD_INC_NAK_SEQUENCE) || count(l, RD_INC_RNR) ||
+	       (count(l, RD_INC_RETRANSMITTED) <= lost && count(l, RD_INC_GAP) >= lost);
 }
 
 static bool lost_upstream(const struct look *l, struct rd_finding *f)
@@ -74,13 +88,28 @@ static bool lost_upstream(const struct look *l, struct rd_finding *f)
 	/* A damaged QP number or address hides whose packet it was. */
 	if (is_exception(l, f) || damaged + l->a->icrc_lost.count >= f->evidence.count)
 		finding_lower(f, RD_POSSIBLE);
-	/* A packet that is late behind a NAK looks like the retransmission. */
-	if (count(l, RD_INC_REORDERED) * 4 > f->evidence.count)
+	/* A late packet after a NAK looks like the retransmission. */
+	if (count(l, RD_INC_REORDERED) * 4 > f->evidence.count || !is_requested(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost upstream of this capture point");
 	detail_retransmitted(l, f);
 	filter_requests(l, f);
 	return true;
+}
+
+/*
+ * Near the responder nothing shows how far the requester is. Its timer is too short for the path
+ * if it fired while responses were certainly on their way, for every fourth request, or if every
+ * packet was repeated.
+ */
+static bool may_be_far_away(const struct look *l)
+{
+	uint64_t messages = 0;
+
+	for (unsigned int verb = 0; verb < RD_VERB_COUNT; verb++)
+		messages += rd_side_verb(l->s, (enum rd_verb)verb)->messages;
+	return count(l, RD_INC_CROSSED) || is_all_again(l) ||
+	       count(l, RD_INC_RESPONSE_LOST) * 4 > messages;
 }
 
 static bool responses_lost_downstream(const struct look *l, struct rd_finding *f)
@@ -90,6 +119,8 @@ static bool responses_lost_downstream(const struct look *l, struct rd_finding *f
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_LOST));
 	if (capture_lost_frames(l->r) || has_cut_headers(l) || is_disordered(l) ||
 		has_doubtful_copies(l))
+		finding_lower(f, RD_POSSIBLE);
+	if (may_be_far_away(l) || may_be_reused(l))
 		finding_lower(f, RD_POSSIBLE);
 	if (f->evidence.count == 1) { /* a timer that fired late looks the same */
 		f->severity = RD_SEV_WARNING;
@@ -109,7 +140,8 @@ static bool responses_lost_upstream(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_GAP));
 	lower_if_missed(l, f);
-	if (count(l, RD_INC_RESPONSE_REORDERED))
+	/* The copy of a response after others may seem to be another gap. */
+	if (count(l, RD_INC_RESPONSE_REORDERED) || count(l, RD_INC_RESPONSE_DUPLICATED))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "READ responses are lost upstream of this capture point");
 	rd_finding_detail(f,
@@ -125,8 +157,11 @@ static bool lost_unreliable(const struct look *l, struct rd_finding *f)
 	if (l->c->transport != RD_UC || !count(l, RD_INC_UNSEEN))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_UNSEEN));
-	/* Nothing else shows whether the capture missed them. */
-	if (!capture_is_whole(l->r))
+	/*
+	 * Nothing else shows whether the capture missed them. Loss takes packets out of messages;
+	 * gaps that do not may have been left by the sender.
+	 */
+	if (!capture_is_whole(l->r) || !count(l, RD_INC_BROKEN))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(
 		f, "packets of an unreliable connection are lost upstream of this capture point");
@@ -208,6 +243,17 @@ static const char *paths(const struct look *l, bool refused)
 	       "of order; or the capture merges several queues out of order";
 }
 
+/* Copies that a mirror makes of every packet may be late, too. */
+static bool may_be_late_copies(const struct look *l, uint64_t late)
+{
+	uint64_t copies = count(l, RD_INC_DUPLICATED) + count(l, RD_INC_RESPONSE_DUPLICATED);
+	/* Without IP identifications, copies are taken for retransmissions. */
+	uint64_t again = count(l, RD_INC_DUPLICATED) +
+			 (l->s->identified ? 0 : count(l, RD_INC_RETRANSMITTED));
+
+	return copies > FEW_COPIES && (copies >= late || again * 2 >= l->s->requests);
+}
+
 /*
  * Reordering by itself is normal where packets are sprayed. Only NAKs show that the receiver does
  * not take them; those of lost packets do not count.
@@ -226,7 +272,8 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 	 * What was retransmitted after a NAK looks the same, unless identifications count; and so
 	 * do responses to requests that were not captured.
 	 */
-	if (is_incomplete(l) || l->s->late_doubtful || (!late && !l->s->requests))
+	if (is_incomplete(l) || l->s->late_doubtful || (!late && !l->s->requests) ||
+		may_be_late_copies(l, late ? late : responses))
 		finding_lower(f, RD_POSSIBLE);
 	if (refused)
 		f->severity = RD_SEV_PROBLEM;
@@ -244,7 +291,7 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 
 /*
  * The receiver got a packet that it had requested again, before the retransmission can have reached
- * it: the first copy was behind others there, though not here.
+ * it: the first copy arrived there after others, though not here.
  */
 static bool reordered_downstream(const struct look *l, struct rd_finding *f)
 {
@@ -309,8 +356,11 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 
 /* --- what the capture lacks ------------------------------------------------------------------- */
 
-/* Whether RC frames of the other direction are there whose requester or responder is unknown. */
-static bool may_have_other_half(const struct look *l)
+/*
+ * Whether RC frames to this sender, or from this receiver, are there whose requester or responder
+ * is unknown. They may have another address where a device on the path rewrites it.
+ */
+bool may_have_other_half(const struct look *l)
 {
 	const char *from = l->s->seen ? l->from->address : l->to->address;
 	const char *to = l->s->seen ? l->to->address : l->from->address;
@@ -320,11 +370,25 @@ static bool may_have_other_half(const struct look *l)
 		const bool back = !c->side[0].seen;
 
 		if (c != l->c && c->transport == l->c->transport && c->pairing == RD_PAIR_NONE &&
-			!strcmp((back ? &c->b : &c->a)->address, to) &&
-			!strcmp((back ? &c->a : &c->b)->address, from))
+			(!strcmp((back ? &c->b : &c->a)->address, to) ||
+				!strcmp((back ? &c->a : &c->b)->address, from)))
 			return true;
 	}
 	return l->r->n_conversations > HALVES_MOST;
+}
+
+bool is_one_direction(const struct look *l)
+{
+	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MOST; i++) {
+		const struct rd_conversation *c = &l->r->conversations[i];
+
+		if ((c->side[0].seen && !strcmp(c->a.address, l->to->address) &&
+			    !strcmp(c->b.address, l->from->address)) ||
+			(c->side[1].seen && !strcmp(c->b.address, l->to->address) &&
+				!strcmp(c->a.address, l->from->address)))
+			return false;
+	}
+	return true;
 }
 
 static bool one_sided(const struct look *l, struct rd_finding *f)
@@ -356,10 +420,13 @@ static bool one_sided(const struct look *l, struct rd_finding *f)
 
 #define START_FRAMES 512 /* packets that overtook others before the capture began: one window */
 
-/* Where packets overtake each other, those that are absent at first may have come before. */
+/*
+ * Where packets overtake each other, those that are absent at first may have come before. So they
+ * may where the sender retransmits single packets: the capture may begin with some of these.
+ */
 static bool is_from_start(const struct look *l)
 {
-	return late_packets(l) &&
+	return (late_packets(l) || count(l, RD_INC_SELECTIVE)) &&
 	       incident(l, RD_INC_UNSEEN)->last_frame < l->s->first_frame + START_FRAMES;
 }
 
@@ -371,6 +438,14 @@ static bool unseen(const struct look *l, struct rd_finding *f)
 	if (has_cut_headers(l) || count(l, RD_INC_FROM_BEFORE) || is_disordered(l) ||
 		is_from_start(l))
 		finding_lower(f, RD_POSSIBLE);
+	if (l->s->gap_doubtful) {
+		finding_lower(f, RD_POSSIBLE);
+		f->meaning = "the capture was too slow, or packets take a path that it does not "
+			     "see; or the QP was used again with PSNs ahead of the last ones, and "
+			     "none is missing";
+		f->next = "look at the losses of the capture; one that has the CM's messages "
+			  "shows where connections begin";
+	}
 	/* What seems damaged may be what was acknowledged: only its payload was removed. */
 	if (count(l, RD_INC_ICRC) + l->a->icrc_lost.count >= f->evidence.count)
 		finding_lower(f, RD_POSSIBLE);
@@ -389,7 +464,8 @@ static bool responses_unseen(const struct look *l, struct rd_finding *f)
 	if (!missed)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_UNSEEN));
-	if (has_cut_headers(l) || is_disordered(l))
+	/* A request that is refused has no further response. */
+	if (has_cut_headers(l) || is_disordered(l) || is_refused(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the capture missed responses that the requester got");
 	rd_finding_detail(f,

@@ -42,14 +42,16 @@ static bool try_rule(struct rd_findings *list, const struct rule *rule, const st
 		finding_lower(f, RD_LIKELY);
 	if (!f->where)
 		fill_where(f, look);
-	if (look->c)
+	if (look->c) {
+		trust_lower(look, f);
 		facts_add(look, f);
+	}
 	findings_bound(list, FINDINGS_MAX);
 	return true;
 }
 
 static void try_side(const struct rd_analysis *a, struct rd_report *r,
-	const struct rd_conversation *c, unsigned int side)
+	const struct rd_conversation *c, unsigned int side, uint64_t missed)
 {
 	static const struct rule *const tables[] = {
 		rules_of_loss, rules_of_sides, rules_of_congestion, rules_of_facts};
@@ -60,7 +62,8 @@ static void try_side(const struct rd_analysis *a, struct rd_report *r,
 		.other = &c->side[!side],
 		.from = side ? &c->b : &c->a,
 		.to = side ? &c->a : &c->b,
-		.side = side};
+		.side = side,
+		.missed = missed};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
 		for (const struct rule *rule = tables[i]; rule->head.key; rule++)
@@ -79,13 +82,15 @@ static void try_capture(const struct rd_analysis *a, struct rd_report *r, const 
 
 int rules_run(const struct rd_analysis *a, struct rd_report *r)
 {
+	const uint64_t missed = trust_missed(r);
+
 	try_capture(a, r, rules_of_capture);
 	try_capture(a, r, rules_of_links);
 	try_capture(a, r, rules_of_pauses);
 	try_capture(a, r, rules_of_mads);
 	for (size_t i = 0; i < r->n_conversations; i++) {
-		try_side(a, r, &r->conversations[i], 0);
-		try_side(a, r, &r->conversations[i], 1);
+		try_side(a, r, &r->conversations[i], 0, missed);
+		try_side(a, r, &r->conversations[i], 1, missed);
 	}
 	return findings_finish(&r->findings, FINDINGS_MAX) ? 0 : -1;
 }

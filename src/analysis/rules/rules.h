@@ -29,6 +29,7 @@ struct look {
 	const struct rd_endpoint *from, *to; /* of that side and of the other */
 	unsigned int side;
 	unsigned int nth; /* over the capture: the number of findings of this rule so far */
+	uint64_t missed;  /* frames of all QPs that the capture missed (trust_missed) */
 };
 
 struct rule {
@@ -51,6 +52,11 @@ extern const struct rule rules_of_mads[];
 /* Adds what facts of the file say about the finding of a side. */
 void facts_add(const struct look *look, struct rd_finding *f);
 
+/* Frames of all QPs that the capture is known to have missed (trust.c). */
+uint64_t trust_missed(const struct rd_report *r);
+/* Lowers the finding of a side if absence, order or times that its rule rests on are doubtful. */
+void trust_lower(const struct look *look, struct rd_finding *f);
+
 /* Appends a finding of a rule. NULL if out of memory. */
 struct rd_finding *finding_begin(struct rd_findings *list, const struct rule_head *head);
 /* After each finding: counts it, and keeps memory in bounds. */
@@ -59,7 +65,7 @@ void findings_bound(struct rd_findings *list, size_t most);
 bool findings_finish(struct rd_findings *list, size_t most);
 /* Sets count, times and frames of the evidence to those of the incident. */
 void finding_evidence(struct rd_finding *f, const struct rd_incident *incident);
-/* Adds to the detail, behind a semicolon. */
+/* Appends to the detail, after a semicolon. */
 void finding_append(struct rd_finding *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Sets the certainty to `most` if it is higher. */

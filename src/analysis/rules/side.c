@@ -53,6 +53,18 @@ static bool is_exception(const struct look *l)
 	       latency(l, RD_LATENCY_TIMEOUT)->p50 < MS;
 }
 
+/*
+ * Short waits where most copies of a mirror were found, but it may have more: beyond the packets
+ * whose identifications are remembered, or of all packets of a sender that has none.
+ */
+static bool may_be_copies(const struct look *l)
+{
+	uint64_t copies = count(l, RD_INC_DUPLICATED) + count(l, RD_INC_RESPONSE_DUPLICATED);
+
+	return latency(l, RD_LATENCY_TIMEOUT)->p50 < MS &&
+	       (copies > rounds(l) || (!l->s->identified && is_all_again(l)));
+}
+
 /* Retransmitted after a timeout, though neither requests nor responses are known to be lost. */
 static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 {
@@ -66,7 +78,8 @@ static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, incident(l, RD_INC_ROUND_TIMEOUT));
 	f->evidence.count = silent - others;
 	/* A NAK may be missing, or it came before the capture. */
-	if (is_incomplete(l) || is_no_timer(l) || is_exception(l) || count(l, RD_INC_FROM_BEFORE))
+	if (is_incomplete(l) || is_no_timer(l) || is_exception(l) || may_be_copies(l) ||
+		count(l, RD_INC_FROM_BEFORE) || may_be_reused(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "requests were retransmitted because no response came in time");
 	rd_finding_detail(f, "%llu time%s, %s; %llu packets retransmitted", n(silent - others),
@@ -83,7 +96,8 @@ static bool timeout_short(const struct look *l, struct rd_finding *f)
 	if (!crossed)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_CROSSED));
-	if (crossed == 1 || is_no_timer(l) || is_disordered(l) || has_doubtful_copies(l))
+	if (crossed == 1 || is_no_timer(l) || is_disordered(l) || has_doubtful_copies(l) ||
+		may_be_copies(l) || may_be_reused(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "requests were retransmitted while their responses were on their way");
 	rd_finding_detail(f,
@@ -288,7 +302,8 @@ static bool responses_stopped(const struct look *l, struct rd_finding *f)
 	if (l->s->ending != RD_ENDING_STOPPED || !has_responses(l))
 		return false;
 	evidence_of_ending(l, f);
-	if (capture_lost_frames(l->r) || has_cut_headers(l) || l->s->attempts < 3)
+	if (capture_lost_frames(l->r) || has_cut_headers(l) || l->s->attempts < 3 ||
+		has_missed_many(l) || is_disordered(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "responses stopped at frame %llu", n(l->s->end_frame));
 	rd_finding_detail(f,
@@ -304,7 +319,8 @@ static bool gave_up(const struct look *l, struct rd_finding *f)
 	if (l->s->ending != RD_ENDING_RETRY || !has_responses(l))
 		return false;
 	evidence_of_ending(l, f);
-	if (capture_lost_frames(l->r) || has_cut_headers(l) || l->s->attempts < 2)
+	if (capture_lost_frames(l->r) || has_cut_headers(l) || l->s->attempts < 2 ||
+		has_missed_many(l) || is_disordered(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(
 		f, "responses stopped at frame %llu, and the sender gave up", n(l->s->end_frame));
@@ -335,14 +351,18 @@ static bool no_response(const struct look *l, struct rd_finding *f)
 {
 	char waited[WAITED_LEN];
 
-	if (!is_rc(l) || !rounds(l) || made_progress(l) || has_responses(l) ||
-		count(l, RD_INC_NAK_ACCESS) || count(l, RD_INC_NAK_INVALID) ||
-		count(l, RD_INC_NAK_OPERATIONAL))
+	if (!is_rc(l) || !rounds(l) || made_progress(l) || has_responses(l) || is_refused(l))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_ROUND_TIMEOUT));
 	/* It may get responses that are not captured, unless it gives up. */
 	if (l->s->ending != RD_ENDING_RETRY || f->evidence.count < 2 || capture_lost_frames(l->r))
 		finding_lower(f, RD_POSSIBLE);
+	/* A filter or mirror of one direction; or a device on the path that rewrites addresses. */
+	if (is_one_direction(l) || may_have_other_half(l)) {
+		finding_lower(f, RD_POSSIBLE);
+		f->next = "capture both directions; look at the receiver's QP (rdma resource show "
+			  "qp)";
+	}
 	if (l->c->kind == RD_KIND_IB)
 		f->meaning = "the receiver drops the requests (QP not ready or destroyed, another "
 			     "partition, a wrong path), or its responses take another path";

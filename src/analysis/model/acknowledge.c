@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What an acknowledgement shows about requests: delivered, late, lost, or not captured. */
+#include "response.h"
+
+#define READS_OPEN 128		     /* READs that may be open at once */
+#define GAP_NS	   UINT64_C(4000000) /* a requester goes back sooner for a missing response */
+#define SAMPLES	   4		     /* responses, before the shortest of them is worth anything */
+
+static void latency(struct rd_analysis *a, struct flow *r, enum rd_latency_kind kind, uint64_t ns)
+{
+	if (!hist_add(&r->ack.latencies[kind], ns))
+		a->out_of_memory = true;
+}
+
+static void sample(struct rd_analysis *a, struct flow *r, const struct waiting *w, uint64_t ns)
+{
+	struct rd_point *point = grid_point(&a->grid, r->traffic.row, ns);
+	uint64_t took = ns - w->last_ns;
+
+	if (ns < w->last_ns)
+		return;
+	if (w->verb == RD_VERB_READ) {
+		latency(a, r, RD_LATENCY_READ, took);
+	} else if (w->verb == RD_VERB_ATOMIC) {
+		latency(a, r, RD_LATENCY_ATOMIC, took);
+	} else {
+		latency(a, r, RD_LATENCY_ACK, took);
+		latency(a, r, RD_LATENCY_MESSAGE, ns - w->first_ns);
+	}
+	point->latency_n++;
+	point->latency_sum_ns += took;
+	if (took > point->latency_max_ns)
+		point->latency_max_ns = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
+}
+
+/*
+ * Ends the wait of requests before `upto`; the last one of them is a latency sample. Returns false
+ * where a READ or an atomic is among them whose last response was not captured: *missing. If it is
+ * not `known` whether all responses so far were captured, none is missing.
+ */
+static inline bool waiting_done(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns,
+	bool known, uint32_t *missing)
+{
+	while (r->ack.waiting_n) {
+		const struct waiting *w = &r->ack.waiting[r->ack.waiting_at];
+		int32_t d = psn_diff(upto, psn_add(w->psn, w->span));
+
+		if (d < 0)
+			return true;
+		if (d == 0) {
+			sample(a, r, w, ns);
+		} else if (known && (w->verb == RD_VERB_READ || w->verb == RD_VERB_ATOMIC)) {
+			*missing = w->psn;
+			return false;
+		}
+		r->ack.waiting_at =
+			(uint8_t)((r->ack.waiting_at + 1U) & (r->ack.waiting_room - 1U));
+		r->ack.waiting_n--;
+	}
+	return true;
+}
+
+void gap_begin(struct rd_analysis *a, struct flow *r, uint32_t psn)
+{
+	if (r->ack.gap_open)
+		return;
+	if (r->pair.peer)
+		flow_incident(a, r->pair.peer, RD_INC_RESPONSE_GAP, 1);
+	r->ack.gap_open = true;
+	r->ack.gap_psn = psn & 0xffffff;
+	r->ack.gap_responses = 0;
+	r->ack.gap_ns = a->ns;
+}
+
+void gap_passed(struct rd_analysis *a, struct flow *r)
+{
+	if (r->round.active)
+		return;
+	if (++r->ack.gap_responses <= READS_OPEN && a->ns - r->ack.gap_ns < GAP_NS)
+		return;
+	flow_incident(a, r, RD_INC_RESPONSE_UNSEEN, 1);
+	r->ack.gap_open = false;
+	r->ack.waiting_n = 0;
+}
+
+static void unseen(struct rd_analysis *a, struct flow *r, uint32_t upto, uint32_t ahead)
+{
+	struct trouble *t = r->req.read_open ? NULL : flow_trouble(a, r);
+
+	if (!r->req.read_open)
+		flow_incident(a, r, RD_INC_UNSEEN, ahead);
+	if (t) {
+		t->unseen = r->req.next;
+		t->unseen_n = ahead;
+	}
+	/* A READ of unknown length has at least these responses. */
+	if (r->req.read_open && r->req.read_length == READ_UNKNOWN)
+		r->req.read_psn = psn_add(upto, 0xffffff);
+	else
+		r->req.read_open = false;
+	r->req.next = r->req.at = r->receiver.expected = upto;
+	r->req.slow = r->round.active = false;
+	r->req.late_n = 0;
+}
+
+/* The oldest gap before `upto`: its packets may be captured just after this ACK. */
+static void gap_unseen(struct rd_analysis *a, struct flow *r, uint32_t upto)
+{
+	struct trouble *t = r->trouble;
+	const struct hole oldest = t->seen.holes[0];
+	int32_t ahead = psn_diff(upto, oldest.psn);
+
+	if (ahead > 0) {
+		t->unseen = oldest.psn;
+		t->unseen_n = (uint32_t)ahead < oldest.n ? (uint32_t)ahead : oldest.n;
+	}
+	flow_incident(a, r, RD_INC_UNSEEN, seq_close(&t->seen, upto));
+}
+
+static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
+{
+	if (ns > r->ack.open_since_ns && ns - r->ack.open_since_ns > r->ack.stall_ns) {
+		r->ack.stall_ns = ns - r->ack.open_since_ns;
+		r->ack.stall_frame = a->frame;
+	}
+}
+
+/* Whether a response that comes so long after a request cannot be the response to it. */
+static bool is_too_soon(const struct flow *r, uint64_t ns)
+{
+	const struct hist *h = r->ack.latencies[RD_LATENCY_ACK];
+
+	if (!h)
+		h = r->ack.latencies[RD_LATENCY_READ];
+	if (!h)
+		h = r->ack.latencies[RD_LATENCY_ATOMIC];
+	return h && h->n >= SAMPLES && ns * 4 < h->min * 3;
+}
+
+/*
+ * A round without a NAK, whose response comes sooner than any response to a request: it was on its
+ * way when the round began, and nothing had been lost.
+ */
+static void round_was_early(struct rd_analysis *a, struct flow *r, uint64_t ns)
+{
+	r->round.silent = false;
+	if (r->ack.open_since_ns && ns >= r->ack.open_since_ns &&
+		is_too_soon(r, ns - r->ack.open_since_ns))
+		flow_incident(a, r, RD_INC_CROSSED, 1);
+}
+
+/*
+ * The receiver has the packet that its last NAK denied. If it has it before the retransmission can
+ * have reached it, then the first copy was late there, not lost.
+ */
+static void denied_arrived(struct rd_analysis *a, struct flow *r, uint64_t ns)
+{
+	struct trouble *t = r->trouble;
+
+	t->denied_open = false;
+	if (t->again_ns && (ns < t->again_ns || !is_too_soon(r, ns - t->again_ns)))
+		return;
+	t->denied_late = true;
+	flow_take_back(r, RD_INC_LOST_DOWNSTREAM);
+	flow_incident(a, r, RD_INC_REORDERED_DOWNSTREAM, 1);
+}
+
+/* Whether a READ or atomic, once retransmitted, is acknowledged without its next response. */
+static bool fetch_is_missing(const struct flow *r, uint32_t upto)
+{
+	const struct trouble *t = r->trouble;
+
+	return t && ((r->ack.una - t->fetch) & 0xffffff) < t->fetch_n &&
+	       psn_diff(upto, r->ack.una) > 1;
+}
+
+bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns)
+{
+	bool known =
+		r->ack.acked; /* else responses before this one may have been captured unpaired */
+	uint32_t missing = r->ack.una;
+	int32_t ahead, before;
+
+	if (!r->req.started)
+		return true;
+	if (r->ack.gap_open && psn_diff(upto, r->ack.gap_psn) > 0) {
+		gap_passed(a, r);
+		if (r->ack.gap_open)
+			return true;
+	}
+	ahead = psn_diff(upto, r->req.next);
+	if (ahead > FAR || ahead < -FAR)
+		return false;
+	before = psn_diff(upto, r->ack.una);
+	if (before < 0) /* repeated, or for requests from before the capture */
+		return true;
+	r->ack.acked = true;
+	if (before == 0)
+		return true;
+	if (r->trouble && r->trouble->denied_open && psn_diff(upto, r->trouble->denied) > 0)
+		denied_arrived(a, r, ns);
+	if (ahead > 0)
+		unseen(a, r, upto, (uint32_t)ahead);
+	else if (r->trouble && r->trouble->seen.n_holes)
+		gap_unseen(a, r, upto);
+	if (psn_diff(upto, r->receiver.expected) >
+		0) { /* the receiver got what the capture missed */
+		r->receiver.expected = upto;
+		r->receiver.refusing = false;
+	}
+	if (r->round.silent)
+		round_was_early(a, r, ns);
+	if ((!waiting_done(a, r, upto, ns, known, &missing) || fetch_is_missing(r, upto)) &&
+		known) {
+		if (psn_diff(missing, r->ack.una) < 0) /* the READ has some of its responses */
+			missing = r->ack.una;
+		gap_begin(a, r, missing);
+		r->ack.waiting_n = 0;
+		upto = missing;
+	}
+	r->ack.una = upto;
+	if (ns > r->req.progress_ns)
+		r->req.progress_ns = ns;
+	responded(a, r);
+	if (r->ack.open_since_ns) {
+		r->ack.waited_ns = ns - r->ack.open_since_ns;
+		stalled(a, r, ns);
+		r->ack.open_since_ns = upto == r->req.next ? 0 : ns;
+	}
+	return true;
+}

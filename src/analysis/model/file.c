@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a capture file says beside its frames: its name and origin, comments, drops, link speed. */
+#include "state.h"
+#include <errno.h>
+#include <stdlib.h>
+
+static void keep_text(char **to, const char *text)
+{
+	if (!*to && text && *text)
+		*to = strdup(text);
+}
+
+int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format,
+	const struct rd_section *section, struct rd_error *err)
+{
+	struct rd_report_file *files = reallocarray(a->files, a->n_files + 1, sizeof(*files));
+	struct rd_report_file *f;
+
+	if (!files)
+		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot analyse '%s'", name);
+	facts_settle(a);
+	a->files = files;
+	f = &files[a->n_files++];
+	a->n_ifaces = 0;
+	*f = (struct rd_report_file){.name = strdup(name), .first_frame = a->frame + 1};
+	snprintf(f->format, sizeof(f->format), "%s", format);
+	if (section) {
+		keep_text(&a->application, section->application);
+		keep_text(&a->hardware, section->hardware);
+		keep_text(&a->os, section->os);
+	}
+	return f->name ? 0
+		       : rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot analyse '%s'", name);
+}
+
+void rd_analysis_file_end(
+	struct rd_analysis *a, uint64_t dropped, bool dropped_known, const char *damage)
+{
+	struct rd_report_file *f = &a->files[a->n_files - 1];
+
+	f->dropped = dropped;
+	f->dropped_known = dropped_known;
+	if (damage)
+		f->damage = strdup(damage);
+}
+
+void rd_analysis_comment(
+	struct rd_analysis *a, const char *comment, const struct rd_frame *frames, unsigned int i)
+{
+	static const struct {
+		const char *text;
+		bool down;
+	} states[] = {{"port down", true}, {"netdev down", true},
+		{"netdev up, without carrier", true}, {"port up", false}, {"netdev up", false}};
+
+	for (const char *at = comment; *at;) {
+		size_t len = strcspn(at, ";");
+
+		for (size_t k = 0; k < sizeof(states) / sizeof(*states); k++)
+			if (strlen(states[k].text) == len && !memcmp(at, states[k].text, len) &&
+				a->n_links_seen < LINK_EVENTS)
+				a->links_seen[a->n_links_seen++] =
+					(struct link_event){i ? frames[i - 1].ts_ns : a->ns,
+						frames[i].ts_ns, a->frame + i + 1, states[k].down};
+		at += len;
+		at += strspn(at, "; ");
+	}
+}
+
+void rd_analysis_speed(struct rd_analysis *a, uint64_t speed)
+{
+	a->speed = speed;
+}
+
+void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames)
+{
+	a->pending_dropped += frames;
+}
+
+void rd_analysis_filtered(struct rd_analysis *a)
+{
+	a->filtered = true;
+}

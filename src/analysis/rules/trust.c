@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What rules over one side rest on beside the packets that are there, and when it is doubtful. */
+#include "look.h"
+
+enum basis {
+	ON_ABSENCE = 1, /* that frames were not on the wire here, as they are not in the file */
+	ON_ORDER = 2,	/* that the file has the frames in the order of sending */
+	ON_TIME = 4,	/* that a sender waited before it sent a packet again */
+};
+
+/* Of rules that are likely at most; those without a row rest on packets alone. */
+static const struct {
+	const char *rule;
+	unsigned int basis;
+} rests[] = {
+	{"lost-upstream", ON_ABSENCE},
+	{"lost-downstream", ON_ABSENCE},
+	{"responses-lost-upstream", ON_ABSENCE | ON_ORDER},
+	{"responses-unseen", ON_ORDER},
+	{"unreliable-lost", ON_ABSENCE | ON_ORDER},
+	{"timeout", ON_ABSENCE | ON_TIME},
+	{"timeout-short", ON_TIME},
+	{"timeout-long", ON_ABSENCE},
+	{"stall", ON_ABSENCE},
+	{"no-response", ON_ABSENCE},
+};
+
+#define RARE 16 /* one in so many */
+
+/*
+ * Packets of RC that were acknowledged, and responses that were used, without being captured: those
+ * of UC and UD may be lost.
+ */
+uint64_t trust_missed(const struct rd_report *r)
+{
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < r->n_conversations; i++) {
+		const struct rd_conversation *c = &r->conversations[i];
+
+		for (int k = 0; k < 2 && (c->transport == RD_RC || c->transport == RD_XRC); k++)
+			missed += rd_side_incident(&c->side[k], RD_INC_UNSEEN)->count +
+				  rd_side_incident(&c->side[k], RD_INC_RESPONSE_UNSEEN)->count;
+	}
+	return missed;
+}
+
+/* Whether the pair's part of the frames that the capture missed may explain the finding. */
+static bool may_lack_frames(const struct look *l, const struct rd_finding *f)
+{
+	double part = (double)(l->s->frames + l->other->frames) / (double)l->r->totals.rdma_frames;
+
+	return (double)l->missed * part * RARE > (double)f->evidence.count;
+}
+
+/* Whether packets of this pair overtake others, on the way or as they are captured. */
+static bool has_no_order(const struct look *l)
+{
+	return is_disordered(l) || count(l, RD_INC_REORDERED) ||
+	       count(l, RD_INC_RESPONSE_REORDERED) ||
+	       rd_side_incident(l->other, RD_INC_REORDERED)->count ||
+	       rd_side_incident(l->other, RD_INC_RESPONSE_REORDERED)->count;
+}
+
+#define TIMER_NS UINT64_C(8192) /* the shortest of IBTA volume 1, 9.9.1: 4.096 us * 2^1 */
+#define COPY_NS	 UINT64_C(1000000)
+
+/*
+ * Whether a mirror's copies may be what looks like retransmissions: sooner than any timer, or soon
+ * and of one or two packets each, while no IP identification tells them apart.
+ */
+static bool may_be_no_timer(const struct look *l)
+{
+	uint64_t waited = latency(l, RD_LATENCY_TIMEOUT)->p50;
+
+	return waited < TIMER_NS || (!l->s->identified && waited < COPY_NS &&
+					    count(l, RD_INC_RETRANSMITTED) <= 2 * rounds(l));
+}
+
+void trust_lower(const struct look *l, struct rd_finding *f)
+{
+	unsigned int basis = 0;
+
+	for (size_t i = 0; i < sizeof(rests) / sizeof(*rests); i++)
+		if (!strcmp(rests[i].rule, f->rule))
+			basis = rests[i].basis;
+	if ((basis & ON_ABSENCE && may_lack_frames(l, f)) ||
+		(basis & ON_ORDER && has_no_order(l)) || (basis & ON_TIME && may_be_no_timer(l)))
+		finding_lower(f, RD_POSSIBLE);
+}
