@@ -16,14 +16,17 @@ enum rd_tap { RD_TAP_A, RD_TAP_B, RD_TAPS };
 struct rd_path_qp {
 	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
 	uint32_t qp;
-	uint64_t sent;	    /* captured at the sender while both captures ran */
-	uint64_t arrived;   /* captured at both ends */
-	uint64_t reordered; /* of them: after a later one */
-	uint64_t asked_for; /* of those lost: by a NAK of the receiver */
+	uint64_t sent;		   /* captured at the sender while both captures ran */
+	uint64_t arrived;	   /* captured at both ends */
+	uint64_t reordered;	   /* of them: after a later one */
+	uint64_t reordered_proven; /* of those: different timestamps confirm it */
+	uint64_t asked_for;	   /* of those lost: by a NAK of the receiver */
 	/* Captured at the sender only; frames of that capture. */
 	struct rd_incident lost;
 	struct rd_incident unclear;	       /* lost, or missed by the receiver's capture */
 	struct rd_incident missed_at_receiver; /* acknowledged: missed by the receiver's capture */
+	/* How many times in a row something that one capture has was not in the other one. */
+	uint64_t lost_runs, duplicated_runs;
 	/* Frames of the receiver's capture. */
 	struct rd_incident duplicated; /* captured there more often than at the sender */
 	struct rd_incident missed;     /* captured there only: the sender's capture missed them */
@@ -34,6 +37,7 @@ struct rd_path {
 	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
 	enum rd_tap sender;	     /* whose capture is at the sender */
 	bool sender_known;	     /* false: nothing shows it, `sender` is an assumption */
+	bool sent_by_host[RD_TAPS];  /* a capture marks frames as sent by its own host */
 	bool ids_tell;		     /* IP ids tell a retransmission from a copy by the network */
 	struct rd_latency variation; /* one-way delay above the shortest one of its time */
 	uint64_t slowest_frame;	     /* where the packet with the largest variation arrived */
@@ -63,6 +67,12 @@ struct rd_ends_report {
 	struct rd_path *paths;
 	size_t n_paths;
 	struct rd_findings findings; /* worst first */
+	struct rd_groups groups;     /* of these findings */
+	/* What both captures show together; times are A's, without a conversation. */
+	struct rd_judgement verdict;
+	/* Captures that missed packets, which the verdict is about or may be: bits 1 << enum
+	 * rd_tap. */
+	unsigned int missed_by;
 };
 
 /*
@@ -99,8 +109,11 @@ void rd_ends_file_end(struct rd_ends *e, enum rd_tap end);
  */
 int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS],
 	struct rd_ends_report **report, struct rd_error *err);
-/* Replaces advice to capture at the other end in the reports of each capture alone. */
-void rd_ends_refer(const struct rd_ends_report *e, struct rd_report *const reports[RD_TAPS]);
+/*
+ * Replaces advice to capture at the other end in the reports of each capture alone. -1 if out of
+ * memory.
+ */
+int rd_ends_refer(const struct rd_ends_report *e, struct rd_report *const reports[RD_TAPS]);
 void rd_ends_close(struct rd_ends *e);
 void rd_ends_report_free(struct rd_ends_report *r);
 

@@ -28,8 +28,8 @@ enum rd_place {
 const char *rd_place_key(unsigned int places);
 
 /*
- * What the time of a side's requests was spent on: each interval between two of its frames at the
- * capture point, named by what ended it.
+ * Where the requests of a side spent their time: each interval between two of its frames at the
+ * capture point, classified by the event that ended it.
  */
 enum rd_time {
 	RD_TIME_IDLE,	   /* nothing was open; ended by a request */
@@ -103,9 +103,9 @@ struct rd_group {
 	const char *rule;
 	size_t *finding;    /* indexes, worst first */
 	size_t n, left_out; /* left_out: further ones that the report does not have */
-	/* Of all: different conversations, sum of their evidence, the earliest; 0: unknown. */
+	/* Of all: different conversations, sum of their evidence, times; 0: unknown. */
 	size_t conversations;
-	uint64_t count, first_ns;
+	uint64_t count, first_ns, last_ns;
 };
 
 struct rd_groups {
@@ -133,12 +133,24 @@ struct rd_judgement {
 	enum rd_certainty where;	 /* that it is in one of these places */
 	char sender[RD_ADDRESS_LEN], receiver[RD_ADDRESS_LEN]; /* whom the places mean, or "" */
 	unsigned int incast; /* hosts that send to the receiver within 100 us; 0: no incast */
-	uint64_t since_ns;   /* 0: unknown */
+	uint64_t since_ns;   /* first and last time; 0: unknown */
+	uint64_t until_ns;
+	/* Of the senders that it concerns: messages, those that were retransmitted in part or in
+	 * whole (at least so many). 0: none, or unknown. */
+	uint64_t messages, delayed;
 	char capture_next[RD_ADDRESS_LEN]; /* a host whose port shows more, or "" */
+	bool both_ends;			   /* a report of both ends is printed with this one */
 	/* Sentences, without line breaks. NULL: nothing to say. */
-	char *what, *whom, *how_much, *place, *surer, *time;
+	char *what, *whom, *how_much, *place, *surer, *also, *time;
 	struct rd_slow slow;
 	struct rd_stragglers stragglers;
 };
+
+struct rd_report;
+/*
+ * The conversation of the verdict was also captured at its other end: the verdict no longer advises
+ * to do so. -1 if out of memory.
+ */
+int rd_verdict_refer(struct rd_report *r);
 
 #endif

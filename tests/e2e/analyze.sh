@@ -27,13 +27,13 @@ golden ingress 30_ingress_drop/a.pcap.zst --time 0.1-2
 
 # on_terminal [ENVIRONMENT...]: a capture with a problem and a warning, on a pseudo-terminal
 on_terminal() {
-	env "$@" script -qec "'$RDMADUMP' analyze '$roce/30_ingress_drop/a.pcap.zst'" /dev/null </dev/null 2>&1
+	env "$@" script -qec "'$RDMADUMP' analyze --color \"\${colour_when-auto}\" '$roce/30_ingress_drop/a.pcap.zst'" /dev/null </dev/null 2>&1
 }
 no_colours() { grep -q 'lost downstream' "$tmp/shown" && ! grep -q $'\033' "$tmp/shown"; }
 on_terminal -u NO_COLOR TERM=xterm >"$tmp/shown"
-has "a problem is red on a terminal" "$tmp/shown" $'^\033\\[31m!! .*lost downstream.*\033\\[0m'
-has "... a warning yellow" "$tmp/shown" $'^\033\\[33m ! .*\033\\[0m'
-is "... and nothing else is coloured" "$(grep -c $'\033' "$tmp/shown")" "$(grep -cE $'^\033\\[3[13]m(!!| !) ' "$tmp/shown")"
+has "a problem is red on a terminal" "$tmp/shown" $'^\033\\[1;31m!! .*lost downstream.*\033\\[0m'
+has "... a warning magenta" "$tmp/shown" $'^\033\\[1;35m ! .*\033\\[0m'
+is "... and nothing else is coloured" "$(grep -c $'\033' "$tmp/shown")" "$(grep -cE $'^\033\\[1;3[15]m(!!| !|  ) ' "$tmp/shown")"
 for environment in 'NO_COLOR=1 TERM=xterm' 'TERM=dumb' '-u TERM'; do
 	# shellcheck disable=SC2086 # words of a command line
 	on_terminal $environment >"$tmp/shown"
@@ -43,6 +43,13 @@ done
 env -u NO_COLOR TERM=xterm "$RDMADUMP" analyze "$roce/30_ingress_drop/a.pcap.zst" >"$tmp/shown"
 no_colours
 ok "no colour in a file"
+env NO_COLOR=1 "$RDMADUMP" analyze --color always "$roce/30_ingress_drop/a.pcap.zst" >"$tmp/shown"
+has "--color always: in a file as well, whatever the environment says" "$tmp/shown" $'^\033\\[1;31m!! '
+"$RDMADUMP" analyze --color always --json --html "$tmp/page.html" "$roce/30_ingress_drop/a.pcap.zst" >"$tmp/shown"
+is "... but not in JSON, nor in a page" "$(cat "$tmp/shown" "$tmp/page.html" | grep -c $'\033')" 0
+on_terminal -u NO_COLOR TERM=xterm colour_when=never >"$tmp/shown"
+no_colours
+ok "--color never: not on a terminal" "$tmp/shown"
 
 # --- JSON -------------------------------------------------------------------------------------
 

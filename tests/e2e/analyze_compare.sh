@@ -44,7 +44,9 @@ has "the other way round: gone" "$tmp/text" '^gone +!! 10\.77\.0\.2 -> 10\.77\.0
 has "... and better" "$tmp/text" '^ +retransmitted +64\.7 % -> 0 % +better$'
 an --json --top 1 "$roce/02_rc_write/a.pcap.zst" >"$tmp/top.json"
 an --compare "$tmp/top.json" "$roce/02_rc_write/a.pcap.zst" >"$tmp/text"
-has "a report with --top: said" "$tmp/text" '^before .*; the report lacks 2 of its conversations \(--top\)$'
+has "a report with --top: said" "$tmp/text" '^        the report lacks 2 of its conversations \(--top\)$'
+has "... traffic that it left out is not new" "$tmp/text" '^[0-9]+ directions? of traffic: not in the former report, which has only a part$'
+is "... nor changed" "$(grep -cE '^(new|changed) ' "$tmp/text")" 0
 an --json "$roce/56_nvme/a.pcap.zst" >"$tmp/nvme.json"
 is "connections have their service" "$(jq -r '[.conversations[].connection.service_id? // empty] | unique[]' "$tmp/nvme.json")" 0x0000000001061144
 
@@ -78,7 +80,7 @@ refused "cut" 2 "is no JSON: line [0-9]+: .*; it must be" --compare "$tmp/cut.js
 echo '{"version": 2, "version": 2}' >"$tmp/twice.json"
 refused "a key twice" 2 'is no JSON: line 1: duplicate object key' --compare "$tmp/twice.json" "$capture"
 echo '{"version": 1, "ports": []}' >"$tmp/foreign.json"
-refused "another document" 2 "'.*foreign.json' is no report of an analysis; it must be" --compare "$tmp/foreign.json" "$capture"
+refused "another document" 2 "'.*foreign.json' is not a report of rdmadump analyze; it must be" --compare "$tmp/foreign.json" "$capture"
 jq '.version = 1' "$tmp/loss.json" >"$tmp/old.json"
 refused "another version" 2 'is a report of version 1, not 2; analyse that capture again' --compare "$tmp/old.json" "$capture"
 an --json "$roce/10_rc_write_loss/"{a,b}.pcap.zst >"$tmp/ends.json"

@@ -4,7 +4,7 @@
 # count by another program, and files that are not two ends.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq zstd python3
+need_tool jq zstd python3 editcap mergecap
 
 # Per direction "from to sender sent lost duplicated missed", from the two captures themselves. A host is at that end where
 # its packets still have the TTL that they began with.
@@ -115,6 +115,15 @@ refused() { # NAME STATUS PATTERN ARGUMENTS...
 	has "... and why" "$tmp/log" "$3"
 }
 refused "--ends always, nothing in common" 2 "have no packets in common; " --ends always "$TEST_DATA"/roce/0[12]*/a.pcap.zst
+
+# A few packets in common among many others: only if the user says so
+zstd -dcq "$TEST_DATA/roce/01_rc_send/a.pcap.zst" >"$tmp/other.pcap"
+editcap -F nsecpcap -r "$tmp/b.pcap" "$tmp/few.pcap" 1-20 2>"$tmp/log"
+mergecap -F nsecpcap -a -w "$tmp/mostly.pcap" "$tmp/few.pcap" "$tmp/other.pcap" 2>"$tmp/log"
+few() { analyze "--ends=$1" --json "$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/mostly.pcap" 2>"$tmp/log" | jq -c '.ends.packets > 10'; }
+is "few packets in common, auto" "$(few auto)" false
+is "... always" "$(few always)" true
+
 refused "--ends always, one file" 1 "needs two files, not 1; " --ends always "$tmp/b.pcap"
 refused "--ends always, a pipe" 1 "'-' is not a regular file; " --ends always "$tmp/b.pcap" -
 refused "--ends sometimes" 1 "'sometimes' is not one of auto, always, never" --ends sometimes "$tmp/b.pcap"
@@ -142,8 +151,14 @@ is "one capture is cut short" "$?" 4
 jq -e '(.ends.outside > 0) and ([.ends.paths[].qps[].lost.count] | add) <= 52' "$tmp/cut.json" >/dev/null
 ok "... what it does not hold was not lost" "$tmp/log"
 
+# A capture that lacks frames, and nothing else is wrong: the verdict names that capture
+zstd -dcq "$TEST_DATA"/roce/02_rc_write/b.pcap.zst >"$tmp/whole.pcap"
+editcap -F nsecpcap "$tmp/whole.pcap" "$tmp/lacks.pcap" 100 200 300 >"$tmp/log" 2>&1
+analyze --json "$TEST_DATA"/roce/02_rc_write/a.pcap.zst "$tmp/lacks.pcap" >"$tmp/lacks.json" 2>"$tmp/log"
+is "a capture lacks frames" "$(jq -c '.ends.verdict | [.where, .places, .missed_by]' "$tmp/lacks.json")" '["capture",[],["b"]]'
+
 if python3 -c 'import jsonschema' 2>/dev/null; then
-	python3 - "${srcdir:-.}/docs/schema" "$tmp"/{57_router_loss,58_router_reorder,shifted,cut}.json >"$tmp/log" 2>&1 <<'PY'
+	python3 - "${srcdir:-.}/docs/schema" "$tmp"/{57_router_loss,58_router_reorder,shifted,cut,lacks}.json >"$tmp/log" 2>&1 <<'PY'
 import json, sys
 import jsonschema
 folder = sys.argv[1]
@@ -160,6 +175,28 @@ fi
 analyze "$TEST_DATA"/roce/57*/[ab].pcap.zst >"$tmp/text" 2>"$tmp/log"
 has "the text says whose clock is ahead" "$tmp/text" "^B's clock is 0\.[0-9]+ s (behind|ahead of) A's, within [0-9.]+ [num]?s"
 has "... and each capture by itself" "$tmp/text" "^== B: .*57_router_loss/b\.pcap\.zst alone$"
+is "... without advice to capture at the other end" "$(tr '\n' ' ' <"$tmp/text" | grep -c 'capture at 10\.')" 0
+has "... but to read the report of both" "$tmp/text" "see also the report of both ends"
+is "... which begins with the verdict on both" "$(head -n 1 "$tmp/text")" \
+	"Packets from 10.77.2.2 to 10.77.1.1 are lost between the two capture points."
+
+# The verdicts on both ends, beside what was done to the packets (summary.tsv)
+verdict() { analyze --json "$TEST_DATA"/roce/"$1"_*/[ab].pcap.zst 2>"$tmp/log" | jq -c '.ends.verdict | [.rule, .places, .certainty, .where_certainty]'; }
+while read -r name want; do
+	is "verdict on $name" "$(verdict "$name")" "$want"
+done <<'END'
+02 [null,[],null,null]
+10 ["lost-in-sender",["sender_nic"],"likely","possible"]
+17 ["gave-up-rnr",["receiver_host"],"likely","likely"]
+30 ["lost-downstream-of-receiver",["receiver_nic"],"likely","possible"]
+44 ["remote-access",["sender_host","receiver_host"],"certain","likely"]
+57 ["lost-between",["fabric"],"likely","likely"]
+58 ["reordered-between",["fabric"],"likely","likely"]
+59 ["duplicated-between",["fabric"],"likely","likely"]
+END
+is "findings of two ends, grouped by cause" \
+	"$(jq -c '.ends | [.findings as $f | .groups[] | .rule as $r | .findings | map($f[.].rule == $r) | all] | all' "$tmp/57_router_loss.json")" true
+is "... each in one group" "$(jq -c '.ends | ([.groups[].findings[]] | sort) == [range(.findings | length)]' "$tmp/57_router_loss.json")" true
 analyze --html "$tmp/page.html" "$TEST_DATA"/roce/57*/[ab].pcap.zst >/dev/null 2>"$tmp/log"
 is "a page of it" "$? $(grep -c '"captures":\[' "$tmp/page.html")" "0 1"
 analyze --json "$TEST_DATA"/roce/57*/[ab].pcap.zst 2>"$tmp/log" | jq -S . >"$tmp/page.want"

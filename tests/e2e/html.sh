@@ -4,6 +4,7 @@
 # the capture interpreted as markup, no network request.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
+: "${FRAMES_TOOL:?path of frames_tool}"
 need_tool jq zstd python3
 
 page=$tmp/page.html
@@ -95,6 +96,21 @@ for width in 1400 800; do
 		ok "... and no message on the console" "$tmp/console"
 	done
 done
+
+# Native InfiniBand: management datagrams are RDMA frames like others, and counted once.
+"$FRAMES_TOOL" subnet "$tmp/subnet.pcap"
+"$RDMADUMP" analyze --html "$tmp/subnet.html" "$tmp/subnet.pcap" >/dev/null 2>"$tmp/log"
+all=$probe
+probe='<script>
+document.title = "wide " + [...document.querySelectorAll(".tile")].map(t => t.textContent).join("|");
+</script></body>'
+is "InfiniBand: frames are counted once" "$(look "$tmp/subnet.html" 1400 | grep -oE 'Frames[0-9]+[|]RDMA frames[0-9]+[|][A-Za-z, ]+4')" \
+	"Frames57|RDMA frames57|QP pairs, UD flows4"
+probe=$all
+got=$(look "$tmp/subnet.html" 800)
+is "... and nothing is cut off" "${got%% plots*}" "wide 0"
+[ ! -s "$tmp/console" ]
+ok "... and no message on the console" "$tmp/console"
 
 # Pauses in the one, marks and CNPs in the other.
 for seed in 10005 10016; do

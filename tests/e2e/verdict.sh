@@ -33,6 +33,11 @@ count=161
 timeout -k 5 900 python3 "$srcdir/tests/world/verdicts" --count "$count" --least 95 >"$tmp/log" 2>&1
 ok "$count simulated captures: 95 % of the culprits are right where they can be known, none is wrong and certain" "$tmp/log"
 tail -n 3 "$tmp/log" | sed 's/^/# /'
+both=115
+[ "${TEST_QUICK-}" != 1 ] || both=12
+timeout -k 5 900 python3 "$srcdir/tests/world/verdicts" --ends --count "$both" --least 95 >"$tmp/log" 2>&1
+ok "$both pairs of captures: the same of the verdict on both ends" "$tmp/log"
+tail -n 3 "$tmp/log" | sed 's/^/# /'
 # A judge that cannot fail: another capture's report.
 mkdir "$tmp/bin"
 cat >"$tmp/bin/other" <<END

@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of two captures side by side: what makes a packet the same one, and where one ends. */
-#include "test_packet_make.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <rdmadump/ends.h>
+#include "test_ends_make.h"
 #include <stdlib.h>
-
-#define BTH   (14 + 20 + 8)
-#define START 1000000000000ULL
-#define MS    1000000ULL
-
-static struct make m;
 
 static uint64_t identity(void)
 {
@@ -85,6 +72,7 @@ static struct {
 	bool directions;  /* whether a frame was sent by the host */
 	uint64_t dropped; /* by B's capture */
 	uint32_t cut;	  /* bytes at the end of its frames */
+	uint32_t trimmed; /* the same, and its file says that the frames were so short */
 } captures;
 
 static void put(struct rd_ends *e, enum rd_tap end, uint32_t psn, uint64_t ns)
@@ -96,8 +84,10 @@ static void put(struct rd_ends *e, enum rd_tap end, uint32_t psn, uint64_t ns)
 	frame.ts_ns = ns;
 	if (captures.directions)
 		frame.direction = end == RD_TAP_A ? RD_DIR_OUT : RD_DIR_IN;
-	if (end == RD_TAP_B)
-		frame.caplen -= captures.cut;
+	if (end == RD_TAP_B) {
+		frame.caplen -= captures.cut + captures.trimmed;
+		frame.len -= captures.trimmed;
+	}
 	rd_ends_frames(e, end, RD_LINK_ETHERNET, &frame, 1);
 }
 
@@ -160,6 +150,12 @@ static void test_cut_at_one_end(void **state)
 	assert_int_equal(r->paths[0].qps[0].lost.count, 1);
 	rd_ends_report_free(r);
 	captures.cut = 0;
+	captures.trimmed = 4; /* the last bytes of the payload are no ICRC */
+	r = compare(100, 0, 100, UINT32_MAX);
+	assert_int_equal(r->packets, 101);
+	assert_int_equal(r->findings.n, 0);
+	rd_ends_report_free(r);
+	captures.trimmed = 0;
 }
 
 static enum rd_certainty certainty_of_loss(bool directions, uint64_t dropped, const char *rule)
@@ -188,70 +184,17 @@ static void test_certainty(void **state)
 
 /* --- both directions -------------------------------------------------------------------------- */
 
-#define US	1000ULL
-#define REQUEST 0x04 /* RC SEND only, to QP 0x100 of 10.0.0.1 */
-#define ANSWER	0x11 /* RC ACK, to QP 0x200 of 10.0.0.2 */
-#define DELAY	(2 * US)
-
-static struct two {
-	struct rd_ends *e;
-	double drift_ppm; /* of B */
-	int64_t ahead;	  /* B's clock, which the first estimate of the offset does not know */
-	unsigned int ip_id;
-	uint32_t changed; /* of requests: their payload, and so their ICRC */
-} two;
-
-static const uint32_t to_qp[] = {0x100, 0x200};
-
-static void begin(void)
-{
-	const uint64_t first[RD_TAPS] = {START, START};
-
-	memset(&two, 0, sizeof(two));
-	assert_int_equal(rd_ends_open(&two.e, first, 0, NULL), 0);
-}
-
-/* A packet in the file of one end, at `ns` after the start by a clock without drift. */
-static void see(enum rd_tap end, bool back, uint32_t psn, uint8_t syndrome, uint64_t ns)
-{
-	struct rd_frame frame;
-
-	m.n = 0;
-	make_packet(&m, MAKE_V2_IPV4, back ? ANSWER : REQUEST, to_qp[back], back ? 4 : 64, 0);
-	if (back) {
-		memcpy(m.b + 26, "\x0a\0\0\x01\x0a\0\0\x02", 8);
-		m.b[BTH + 12] = syndrome;
-	}
-	rd_put_be16(m.b + 14 + 4, (uint16_t)two.ip_id);
-	rd_put_be32(m.b + BTH + 8, psn);
-	rd_put_be32(m.b + m.n - 4, psn * 2654435761U + syndrome + (back ? 0 : two.changed));
-	frame = make_frame(&m);
-	frame.ts_ns = START + ns;
-	if (end == RD_TAP_B)
-		frame.ts_ns += (uint64_t)((int64_t)((double)ns * two.drift_ppm / 1e6) + two.ahead);
-	rd_ends_frames(two.e, end, RD_LINK_ETHERNET, &frame, 1);
-}
-
-static void request(uint32_t psn, uint64_t ns)
-{
-	see(RD_TAP_A, false, psn, 0, ns);
-	see(RD_TAP_B, false, psn, 0, ns + DELAY);
-}
-
-static void answer(uint32_t psn, uint8_t syndrome, uint64_t ns)
-{
-	see(RD_TAP_B, true, psn, syndrome, ns);
-	see(RD_TAP_A, true, psn, syndrome, ns + DELAY);
-}
-
 /* The reports of each capture alone, which know that both QPs are a pair. */
 static struct rd_ends_report *finish(void)
 {
 	struct rd_conversation c = {.a = {"10.0.0.2", 0x200}, .b = {"10.0.0.1", 0x100}};
 	const struct rd_report alone = {.conversations = &c, .n_conversations = 1};
 	const struct rd_report *const reports[RD_TAPS] = {&alone, &alone};
+	struct rd_incident once[] = {{.count = 1}, {.count = 1}};
 	struct rd_ends_report *r;
 
+	c.side[0].has_incidents = two.alone;
+	c.side[0].incidents = once;
 	rd_ends_file_end(two.e, RD_TAP_A);
 	rd_ends_file_end(two.e, RD_TAP_B);
 	assert_int_equal(rd_ends_report(two.e, reports, &r, NULL), 0);
@@ -407,6 +350,90 @@ static void test_copies_in_flight(void **state)
 	rd_ends_report_free(r);
 }
 
+/* Hundreds of identical ACKs are on their way at once: each of them has its partner. */
+static void test_many_copies(void **state)
+{
+	enum { COPIES = 400, DELAY_IN_GAPS = 200 };
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	request(0, 0);
+	answer(0, 0, 10 * US);
+	request(1, 20 * US);
+	see(RD_TAP_B, true, 2, 0, 500 * US);
+	see(RD_TAP_A, true, 2, 0, 500 * US + DELAY_IN_GAPS * US);
+	for (unsigned int i = 0; i < COPIES + DELAY_IN_GAPS; i++) {
+		if (i < COPIES)
+			see(RD_TAP_B, true, 1, 0, MS + i * US);
+		if (i >= DELAY_IN_GAPS)
+			see(RD_TAP_A, true, 1, 0, MS + i * US);
+	}
+	request(2, 2 * MS);
+	answer(3, 0, 2 * MS + 10 * US);
+	r = finish();
+	assert_int_equal(qp_of(r, 0x200)->arrived, COPIES + 3);
+	assert_int_equal(qp_of(r, 0x200)->lost.count + qp_of(r, 0x200)->duplicated.count, 0);
+	assert_int_equal(r->findings.n, 0);
+	rd_ends_report_free(r);
+}
+
+/*
+ * Half of the copies of a request are missing in the sender's capture, and hundreds are on the way:
+ * the IP ids show which ones have a partner.
+ */
+static void test_many_copies_missed(void **state)
+{
+	enum { COPIES = 600, DELAY_IN_GAPS = 200 };
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	for (unsigned int i = 0; i < COPIES + DELAY_IN_GAPS; i++) {
+		const uint64_t t = i * US;
+		const unsigned int sent = i, arrived = i - DELAY_IN_GAPS;
+
+		two.ip_id = 1 + sent;
+		if (sent < COPIES && sent % 2)
+			see(RD_TAP_A, false, 1, 0, t);
+		see(RD_TAP_B, true, sent, 0, t);
+		if (i < DELAY_IN_GAPS)
+			continue;
+		two.ip_id = 1 + arrived;
+		see(RD_TAP_B, false, 1, 0, t);
+		see(RD_TAP_A, true, arrived, 0, t);
+	}
+	for (unsigned int i = 0; i < 4; i++) {
+		two.ip_id = 2000 + i;
+		request(2 + i, 2 * MS + i * US);
+	}
+	r = finish();
+	assert_int_equal(qp_of(r, 0x100)->lost.count + qp_of(r, 0x100)->unclear.count, 0);
+	assert_int_equal(qp_of(r, 0x100)->arrived, COPIES / 2 + 4);
+	rd_ends_report_free(r);
+}
+
+/* A receiver repeats an ACK at once, before the other capture begins: these are no duplicates. */
+static void test_repeated_before(void **state)
+{
+	const uint64_t first[RD_TAPS] = {START, START + 10 * MS};
+	struct rd_ends_report *r;
+
+	(void)state;
+	memset(&two, 0, sizeof(two));
+	assert_int_equal(rd_ends_open(&two.e, first, 0, NULL), 0);
+	for (unsigned int i = 0; i < 200; i++)
+		see(RD_TAP_A, true, i / 2, 0, i / 2 * 100 * US / 10 + i % 2 * US);
+	for (unsigned int i = 0; i < 20; i++) {
+		request(1000 + i, 10 * MS + i * 100 * US);
+		answer(1000 + i, 0, 10 * MS + i * 100 * US + 50 * US);
+	}
+	r = finish();
+	assert_int_equal(qp_of(r, 0x200)->duplicated.count, 0);
+	assert_int_equal(r->outside, 200);
+	rd_ends_report_free(r);
+}
+
 /* Three seconds late is late, neither lost nor missed. */
 static void test_very_late(void **state)
 {
@@ -460,6 +487,29 @@ static void test_drift(void **state)
 		assert_true(r->offset_error_ns > 0 && r->offset_error_ns < 10 * US);
 		rd_ends_report_free(r);
 	}
+}
+
+/* A span of time has its extreme distances, and of equal ones the first: also two spans joined. */
+static void test_extremes(void **state)
+{
+	static const int64_t at_us[] = {100, 200, 400, 600, 700, 1100, 1300};
+	static const int64_t distance[] = {-5000, -2000, -2000, -9000, -9000, -9000, -2000};
+	static const uint64_t frame[RD_TAPS] = {1, 1};
+	struct distances d = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(at_us) / sizeof(*at_us); i++)
+		assert_true(distances_add(&d, at_us[i] * (int64_t)US, distance[i], frame));
+	for (int joined = 0; joined < 2; joined++) {
+		assert_int_equal(d.width, MS << joined);
+		assert_int_equal(d.slots[0].max, -2000);
+		assert_int_equal(d.slots[0].max_t, 200 * US);
+		assert_int_equal(d.slots[0].min, -9000);
+		assert_int_equal(d.slots[0].min_t, 600 * US);
+		assert_true(distances_add(&d, CLOCK_SLOTS * (int64_t)MS, -5000, frame));
+	}
+	free(d.above);
+	free(d.below);
 }
 
 /* In 0.17 s a drift cannot be seen, and an offset has an error. */
@@ -613,6 +663,120 @@ static enum rd_certainty certainty_of(const struct rd_ends_report *r, const char
 	return RD_POSSIBLE;
 }
 
+/* Packets that only A has, out of 60: in a row, or every sixth one. All before are acknowledged. */
+static enum rd_certainty certainty_of_runs(bool in_a_row)
+{
+	enum rd_certainty certainty;
+	struct rd_ends_report *r;
+
+	begin();
+	for (uint32_t i = 0; i < 100; i++) {
+		request(i, i * 10 * US);
+		answer(i, 0, i * 10 * US + 5 * US);
+	}
+	for (uint32_t i = 0; i < 60; i++) {
+		uint64_t t = MS + i * 10 * US;
+
+		if (in_a_row ? i >= 20 && i < 30 : i % 6 == 3)
+			see(RD_TAP_A, false, 100 + i, 0, t);
+		else
+			request(100 + i, t);
+	}
+	r = finish();
+	assert_int_equal(qp_of(r, 0x100)->lost.count, 10);
+	certainty = certainty_of(r, "lost-between");
+	rd_ends_report_free(r);
+	return certainty;
+}
+
+/* A capture whose buffer is full misses many packets in a row, and then no others. */
+static void test_lost_in_runs(void **state)
+{
+	(void)state;
+	assert_int_equal(certainty_of_runs(true), RD_POSSIBLE);
+	assert_int_equal(certainty_of_runs(false), RD_LIKELY);
+}
+
+/* None of a QP's packets arrives: the receiver's capture may be of one direction only. */
+static void test_one_direction(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	two.directions = true;
+	for (uint32_t i = 0; i < 100; i++) {
+		if (i % 25 == 24) /* too few to be missed by chance */
+			see(RD_TAP_A, false, i, 0, i * 100 * US);
+		answer(0xff0000 + i, 0, i * 100 * US + 50 * US);
+	}
+	r = finish();
+	assert_true(qp_of(r, 0x100)->lost.count > 2);
+	assert_int_equal(certainty_of(r, "lost-between"), RD_POSSIBLE);
+	rd_ends_report_free(r);
+}
+
+/* Of two packets the first one arrives last; `gap` is between them, at either end. */
+static struct rd_ends_report *reordered(uint64_t gap, bool missed)
+{
+	begin();
+	for (uint32_t i = 0; i < 100; i++) {
+		request(i, i * 10 * US);
+		answer(i, 0, i * 10 * US + 5 * US);
+	}
+	see(RD_TAP_A, false, 100, 0, MS);
+	see(RD_TAP_A, false, 101, 0, MS + gap);
+	see(RD_TAP_B, false, 101, 0, MS + gap + DELAY);
+	see(RD_TAP_B, false, 100, 0, MS + gap + DELAY + gap);
+	if (missed)
+		see(RD_TAP_B, false, 102, 0, MS + 10 * US);
+	request(103, MS + 20 * US);
+	answer(103, 0, MS + 25 * US);
+	return finish();
+}
+
+/* Equal times prove no order, nor does a capture of the sender that may lack a retransmission. */
+static void test_reordered(void **state)
+{
+	static const struct {
+		uint64_t gap;
+		bool missed;
+		enum rd_certainty certainty;
+	} cases[] = {{US, false, RD_LIKELY}, {0, false, RD_POSSIBLE}, {US, true, RD_POSSIBLE}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rd_ends_report *r = reordered(cases[i].gap, cases[i].missed);
+
+		assert_int_equal(qp_of(r, 0x100)->reordered, 1);
+		assert_int_equal(certainty_of(r, "reordered-between"), cases[i].certainty);
+		rd_ends_report_free(r);
+	}
+}
+
+/* What the JSON says of a clock whose offset is unknown; NULL: it is known. */
+static void is_unknown(const struct rd_ends_report *r, const char *why)
+{
+	json_t *json = rd_ends_json(r);
+	const json_t *found = json_object_get(json, "clock_unknown");
+
+	assert_non_null(found);
+	assert_int_equal(json_is_null(json_object_get(json, "clock")), why != NULL);
+	if (why)
+		assert_string_equal(json_string_value(found), why);
+	else
+		assert_true(json_is_null(found));
+	json_decref(json);
+}
+
+static void test_clock_without_packets(void **state)
+{
+	const struct rd_ends_report none = {0};
+
+	(void)state;
+	is_unknown(&none, "one_direction");
+}
+
 /* Packets that wait in a queue, or a clock that is set: then no offset fits both directions. */
 static void test_clock_set(void **state)
 {
@@ -640,6 +804,7 @@ static void test_clock_set(void **state)
 		r = finish();
 		assert_true(r->both_ways);
 		assert_int_equal(r->offset_known, !set);
+		is_unknown(r, set ? "no_agreement" : NULL);
 		assert_int_equal(is_found(r, "delay-varies"), !set);
 		if (!set)
 			assert_int_equal(certainty_of(r, "delay-varies"), RD_LIKELY);
@@ -677,6 +842,111 @@ static void test_ip_ids(void **state)
 	rd_ends_report_free(r);
 }
 
+/* A copy that was made in the sender, and that its capture may have once, if it misses others. */
+static void test_copy_of_sender(void **state)
+{
+	(void)state;
+	for (unsigned int missed = 0; missed < 2; missed++) {
+		struct rd_ends_report *r;
+
+		begin();
+		for (uint32_t i = 0; i < 100; i++) {
+			two.ip_id = i + 1;
+			if (i == 30 && missed)
+				see(RD_TAP_B, false, i, 0, i * 10 * US + DELAY);
+			else
+				request(i, i * 10 * US);
+			if (i == 50)
+				see(RD_TAP_B, false, i, 0, i * 10 * US + DELAY + 500);
+			answer(i, 0, i * 10 * US + 5 * US);
+		}
+		r = finish();
+		assert_int_equal(
+			certainty_of(r, "duplicated-between"), missed ? RD_POSSIBLE : RD_LIKELY);
+		rd_ends_report_free(r);
+	}
+}
+
+/* Copies that passed before the sender's capture began: nobody knows where they were made. */
+static void test_copy_before(void **state)
+{
+	const uint64_t first[RD_TAPS] = {START + 10 * MS, START};
+	struct rd_ends_report *r;
+
+	(void)state;
+	memset(&two, 0, sizeof(two));
+	assert_int_equal(rd_ends_open(&two.e, first, 0, NULL), 0);
+	for (unsigned int i = 0; i < 20; i++) {
+		two.ip_id = 1 + i;
+		see(RD_TAP_B, false, i, 0, i * 100 * US);
+		if (i % 5 == 0)
+			see(RD_TAP_B, false, i, 0, i * 100 * US + US);
+	}
+	for (unsigned int i = 0; i < 40; i++) {
+		two.ip_id = 100 + i;
+		request(1000 + i, 10 * MS + i * 100 * US);
+		answer(1000 + i, 0, 10 * MS + i * 100 * US + 50 * US);
+	}
+	r = finish();
+	assert_int_equal(qp_of(r, 0x100)->duplicated.count, 0);
+	assert_int_equal(r->outside, 24);
+	rd_ends_report_free(r);
+}
+
+/*
+ * Each packet is there three times, with the same IP id: one that a capture missed looks like one
+ * that was lost, or made, on the path. So that no other packet is missing proves nothing.
+ */
+static void test_only_copies(void **state)
+{
+	(void)state;
+	for (unsigned int lacks = 0; lacks < RD_TAPS; lacks++) {
+		const enum rd_tap whole = lacks == RD_TAP_A ? RD_TAP_B : RD_TAP_A;
+		struct rd_ends_report *r;
+
+		begin();
+		for (uint32_t i = 0; i < 60; i++) {
+			for (uint32_t k = 0; k < 3; k++) {
+				uint64_t t = i * MS + k * 100 * US;
+
+				if (k == 1 && i % 6 == 5)
+					see(whole, false, i, 0,
+						t + (whole == RD_TAP_B ? DELAY : 0));
+				else
+					request(i, t);
+				answer(i, 0, t + 50 * US);
+			}
+		}
+		r = finish();
+		assert_int_equal(
+			certainty_of(r, lacks == RD_TAP_A ? "duplicated-between" : "lost-between"),
+			RD_POSSIBLE);
+		rd_ends_report_free(r);
+	}
+}
+
+/* A receiver that is not ready requests a packet again that it had: nothing is lost downstream. */
+static void test_not_ready(void **state)
+{
+	(void)state;
+	for (unsigned int rnr = 0; rnr < 2; rnr++) {
+		struct rd_ends_report *r;
+
+		begin();
+		two.alone = UINT64_C(1) << RD_INC_LOST_DOWNSTREAM;
+		if (rnr)
+			two.alone |= UINT64_C(1) << RD_INC_RNR;
+		for (uint32_t i = 0; i < 100; i++) {
+			request(i, i * 10 * US);
+			answer(i, 0, i * 10 * US + 5 * US);
+		}
+		r = finish();
+		assert_int_equal(certainty_of(r, "lost-downstream-of-receiver"),
+			rnr ? RD_POSSIBLE : RD_LIKELY);
+		rd_ends_report_free(r);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -689,15 +959,27 @@ int main(void)
 		cmocka_unit_test(test_repeated_at_once),
 		cmocka_unit_test(test_last_moment),
 		cmocka_unit_test(test_copies_in_flight),
+		cmocka_unit_test(test_many_copies),
+		cmocka_unit_test(test_many_copies_missed),
+		cmocka_unit_test(test_repeated_before),
 		cmocka_unit_test(test_very_late),
+		cmocka_unit_test(test_extremes),
 		cmocka_unit_test(test_drift),
 		cmocka_unit_test(test_short),
 		cmocka_unit_test(test_first_moment),
 		cmocka_unit_test(test_delivered),
 		cmocka_unit_test(test_dropped_by_receiver),
 		cmocka_unit_test(test_round_begins_before),
+		cmocka_unit_test(test_lost_in_runs),
+		cmocka_unit_test(test_one_direction),
+		cmocka_unit_test(test_reordered),
 		cmocka_unit_test(test_clock_set),
 		cmocka_unit_test(test_ip_ids),
+		cmocka_unit_test(test_clock_without_packets),
+		cmocka_unit_test(test_copy_of_sender),
+		cmocka_unit_test(test_copy_before),
+		cmocka_unit_test(test_only_copies),
+		cmocka_unit_test(test_not_ready),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,7 +189,7 @@ static void where_depends_on_the_host_of_the_capture(void **state)
 		assert_string_equal(s.r->verdict.receiver, "10.0.0.1");
 		assert_true(s.r->verdict.where < RD_CERTAIN);
 		assert_non_null(strstr(s.r->verdict.place,
-			*cases[i].next ? "cannot be known from here" : "the NIC of 10.0.0.1"));
+			*cases[i].next ? "cannot be seen from here" : "the NIC of 10.0.0.1"));
 		end(&s);
 	}
 }
@@ -278,6 +278,44 @@ static void one_direction_is_no_clean_bill(void **state)
 	assert_null(s.r->verdict.rule);
 	assert_int_equal(s.r->verdict.places, RD_PLACE_ALL);
 	assert_non_null(strstr(s.r->verdict.what, "only one direction"));
+	end(&s);
+}
+
+/* Three packets were acknowledged that the capture does not have, and no fault is seen. */
+static void a_capture_with_gaps_is_no_clean_bill(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	for (uint32_t psn = 1; psn <= 40; psn++) {
+		if (psn < 20 || psn > 22)
+			request(&s, SEND_ONLY, psn);
+		if (psn < 20 || psn > 21)
+			respond(&s, ACK, psn, OK);
+	}
+	result(&s);
+	assert_null(s.r->verdict.rule);
+	assert_non_null(strstr(s.r->verdict.what, "the capture is not whole: it lacks at least 3"));
+	assert_non_null(strstr(s.r->verdict.what, "cannot be known"));
+	assert_int_equal(s.r->verdict.places, RD_PLACE_ALL);
+	end(&s);
+}
+
+/* The file says that frames were lost, and no fault is seen. */
+static void a_capture_that_lost_frames_is_no_clean_bill(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	for (uint32_t psn = 1; psn <= 40; psn++) {
+		request(&s, SEND_ONLY, psn);
+		respond(&s, ACK, psn, OK);
+	}
+	rd_analysis_dropped(s.a, 7);
+	rd_analysis_file_end(s.a, 7, true, NULL);
+	result(&s);
+	assert_string_equal(s.r->verdict.rule, "capture-lost");
+	assert_non_null(strstr(s.r->verdict.what, "cannot be known"));
 	end(&s);
 }
 
@@ -411,6 +449,54 @@ static void a_straggler_is_far_slower_than_its_equals(void **state)
 	r = equals(peers, c, even, 5);
 	assert_int_equal(stragglers_find(&r, &none), 0);
 	assert_int_equal(none.n, 0);
+}
+
+/* The slow one may end before the others, or begin after them. */
+static void a_straggler_may_end_early(void **state)
+{
+	static const uint64_t us[] = {10, 11, 90, 12, 9};
+	struct rd_conversation c[5];
+	struct peer peers[5];
+	struct rd_report r = equals(peers, c, us, 5);
+	struct rd_stragglers early = {0}, late = {0};
+
+	(void)state;
+	c[2].side[0].last_ns = 200 * US;
+	assert_int_equal(stragglers_find(&r, &early), 0);
+	assert_int_equal(early.n, 1);
+	assert_int_equal(early.of, 5);
+	assert_int_equal(early.conversation[0], 3);
+	c[2].side[0].first_ns = 850 * US;
+	c[2].side[0].last_ns = 1000 * US;
+	assert_int_equal(stragglers_find(&r, &late), 0);
+	assert_int_equal(late.n, 1);
+}
+
+/* One that was there at another time, or for a moment, is no equal; one that sends less is. */
+static void a_straggler_is_there_with_its_equals(void **state)
+{
+	static const uint64_t us[] = {10, 11, 90, 12, 9, 10}, same[] = {10, 11, 10, 12, 9, 10};
+	struct rd_conversation c[6];
+	struct peer peers[6];
+	struct rd_report r = equals(peers, c, us, 6);
+	struct rd_stragglers before = {0}, moment = {0}, less = {0};
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++)
+		c[i].side[0].first_ns = i == 2 ? 0 : 500 * US;
+	c[2].side[0].last_ns = 600 * US;
+	assert_int_equal(stragglers_find(&r, &before), 0);
+	assert_int_equal(before.n, 0);
+	c[2].side[0].first_ns = 550 * US;
+	assert_int_equal(stragglers_find(&r, &moment), 0);
+	assert_int_equal(moment.n, 0);
+	r = equals(peers, c, same, 6);
+	peers[2].latency.n = peers[2].verb.messages = 10;
+	peers[2].verb.bytes = 10 * 4096;
+	c[2].side[0].requests = 10;
+	c[2].side[0].last_ns = 300 * US;
+	assert_int_equal(stragglers_find(&r, &less), 0);
+	assert_int_equal(less.n, 0);
 }
 
 static void others_are_no_equals(void **state)
@@ -567,9 +653,13 @@ int main(void)
 		cmocka_unit_test(facts_of_one_of_several_files_say_nothing),
 		cmocka_unit_test(a_refusal_by_the_receiver_is_certain),
 		cmocka_unit_test(one_direction_is_no_clean_bill),
+		cmocka_unit_test(a_capture_with_gaps_is_no_clean_bill),
+		cmocka_unit_test(a_capture_that_lost_frames_is_no_clean_bill),
 		cmocka_unit_test(a_group_has_all_findings_of_a_rule),
 		cmocka_unit_test(a_pair_is_counted_once),
 		cmocka_unit_test(a_straggler_is_far_slower_than_its_equals),
+		cmocka_unit_test(a_straggler_may_end_early),
+		cmocka_unit_test(a_straggler_is_there_with_its_equals),
 		cmocka_unit_test(others_are_no_equals),
 		cmocka_unit_test(a_burst_is_what_arrives_within_100_us),
 		cmocka_unit_test(hosts_beyond_the_limit_are_counted),

@@ -6,7 +6,8 @@
 #ifndef RDMADUMP_ANALYSIS_ENDS_H
 #define RDMADUMP_ANALYSIS_ENDS_H
 
-#include "../model/state.h"
+#include "../rules/rules.h"
+#include "../verdict/verdict.h"
 #include <rdmadump/ends.h>
 
 /* --- distances over time (clock.c) ------------------------------------------------------------ */
@@ -77,7 +78,7 @@ struct path {
 	uint64_t same_id, other_id; /* packets matched, without copies: IP ids equal or not */
 	uint64_t id_changes;	    /* packets with another IP id than the one before */
 	uint16_t ip_id;
-	unsigned int net;
+	unsigned int net, length;
 	uint8_t src[16], dst[16];
 	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
 	enum rd_tap sender; /* the rest is set by place_senders() */
@@ -109,17 +110,23 @@ struct path_qp {
 	struct path *path;
 	uint32_t qp;
 	uint64_t matched;
+	uint64_t single; /* of them: without another one of the same bytes */
 	/* As receiver: packets after a later one; and the latest one so far, at both ends. */
 	uint64_t reordered[RD_TAPS];
+	uint64_t reordered_proven[RD_TAPS]; /* of them: the times of both ends differ */
 	struct {
 		uint64_t frame;
 		int64_t t[RD_TAPS];
 	} latest[RD_TAPS];
 	struct rd_incident only[RD_TAPS];   /* captured there only */
 	struct rd_incident copies[RD_TAPS]; /* the same, of a packet that was matched as well */
-	struct rd_incident twins[RD_TAPS];  /* copies that are no transmission of their own */
-	uint64_t outside[RD_TAPS];	    /* captured there while the other capture did not run */
-	uint64_t requests; /* SEND and WRITE of those matched, see FATE_DELIVERED */
+	struct rd_incident twins[RD_TAPS];  /* copies that are not separate transmissions */
+	/* Runs of packets in only[] and copies[], without a matched one between; those that begin
+	 * with one that is no copy, or that its IP id tells from others. */
+	uint64_t runs[RD_TAPS], lone_runs[RD_TAPS];
+	bool in_run[RD_TAPS];
+	uint64_t outside[RD_TAPS]; /* captured there while the other capture did not run */
+	uint64_t requests;	   /* SEND and WRITE of those matched, see FATE_DELIVERED */
 	/* Requests whose PSN is not above the one before, in each capture; and that one. */
 	struct answers rounds[RD_TAPS];
 	uint32_t last_psn[RD_TAPS];
@@ -156,6 +163,8 @@ uint64_t packet_identity(const struct rd_packet *p, const struct route *r, uint3
 uint64_t packet_key(const struct rd_packet *p, const struct route *r);
 /* NULL: over a limit, or out of memory. */
 struct path_qp *path_qp_find(struct rd_ends *e, const struct route *r, uint32_t qp);
+/* The packets on a path to this QP; NULL: there are none. */
+const struct path_qp *path_qp_known(const struct rd_ends *e, const struct path *p, uint32_t qp);
 
 /* --- packets that wait for their match (match.c) ---------------------------------------------- */
 
@@ -179,6 +188,8 @@ struct listed {
 struct entry {
 	uint64_t id[LISTS];
 	struct listed in[LISTS];
+	/* In the oldest BY_BYTES: none before `open` lacks a partner; `paired` got its one last. */
+	uint64_t open, paired;
 	uint64_t frame;
 	int64_t t;
 	struct path_qp *to;
@@ -188,14 +199,17 @@ struct entry {
 	uint32_t icrc;
 	uint16_t ip_id;
 	uint8_t ttl, state;
-	bool whole;   /* its ICRC was captured */
-	bool earlier; /* the same packet was removed before */
-	bool kin;     /* so near another one with the same bytes that its partner may be another */
-	bool copy;    /* one with the same bytes and IP id was removed before */
-	bool twin;    /* that one is the same transmission */
-	bool lonely;  /* and had no partner */
-	bool request; /* of a reliable connection */
-	bool data;    /* SEND or WRITE: acknowledged only if it arrived */
+	uint8_t in_row; /* so many of the same packet were removed right before, up to 2 */
+	bool whole;	/* its ICRC was captured */
+	bool earlier;	/* the same packet was removed before */
+	bool kin;      /* so near another one with the same bytes that its partner may be another */
+	bool repeated; /* one with the same bytes was removed before */
+	bool copy;     /* one with the same bytes and IP id was removed before */
+	bool of_pair;  /* and that one had a partner */
+	bool twin;     /* that one is the same transmission */
+	bool lonely;   /* and had no partner */
+	bool request;  /* of a reliable connection */
+	bool data;     /* SEND or WRITE: acknowledged only if it arrived */
 };
 
 #ifndef ENDS_ROOM_LOG2 /* smaller for the fuzzer, which restarts many times a second */
@@ -210,10 +224,10 @@ struct pending {
 	uint64_t *buckets[LISTS];
 	uint64_t head, tail; /* entries [tail, head) are in the ring */
 	uint64_t frames;     /* of the file, so far */
-	uint64_t near;	     /* of those removed: with the same packet soon after */
+	uint64_t near;	     /* of those removed: pairs of the same packet within TWIN_NS */
 	int64_t first, last;
 	bool ended;
-	bool fine; /* it has timestamps that are no whole microseconds */
+	bool fine; /* it has timestamps with a finer resolution than 1 us */
 };
 
 /* A packet that only one capture has. */
@@ -256,12 +270,74 @@ static inline int64_t clock_step(const struct pending *p)
 	return p->fine ? 1 : 1000;
 }
 
+/* --- which copy is which (copies.c) ----------------------------------------------------------- */
+
+#define COPIES_MAX  16			   /* of one packet that are compared at once */
+#define PATIENCE_NS ((int64_t)10000000000) /* the longest pause of a paused port */
+
+/* Entries without a partner that may be copies of one packet, from the oldest on. */
+struct copies {
+	struct entry *here[COPIES_MAX], *there[COPIES_MAX];
+	unsigned int n_here, n_there;
+	int64_t alone_here[COPIES_MAX], alone_there[COPIES_MAX]; /* the cost of no partner */
+};
+
+/* The distances that packets of this path have about now. */
+struct extremes distances_expected(const struct path *p);
+/*
+ * Whether the other capture ran when this packet passed it, if it did. At the time of its first or
+ * last frame it may not have: clocks have steps.
+ */
+bool both_ran(const struct rd_ends *e, enum rd_tap end, const struct entry *en);
+/*
+ * The partner of the first copy here, in the capture `end`; NULL: none. At least one copy is in
+ * each list. Sets the costs.
+ */
+struct entry *copies_partner(const struct rd_ends *e, enum rd_tap end, struct copies *c);
+
 /* --- which capture is at the sender (place.c) ------------------------------------------------- */
 
 /* Notes what a matched packet shows; `at` are its entries. Called before distances_add(). */
 void place_note(const struct rd_ends *e, struct path *p, const struct entry *const at[RD_TAPS]);
 /* Sets sender, sender_known and between of all paths. */
 void place_senders(struct rd_ends *e);
+
+/* --- what one capture alone has (sides.c) ------------------------------------------------------
+ */
+
+/* The conversations of a report, by addresses and destination QP. */
+struct sides {
+	const struct rd_report *report;
+	uint32_t
+		*slots; /* an open hash: twice the place of a conversation, plus the side, plus 1 */
+	size_t n_slots; /* a power of two */
+};
+
+/* False if out of memory. */
+bool sides_make(struct sides *s, const struct rd_report *r);
+void sides_free(struct sides *s);
+/* The conversation with packets from one address to this QP of the other, and whose they are; NULL:
+ * none. */
+const struct rd_conversation *sides_find(
+	const struct sides *s, const char *from, const char *to, uint32_t qp, unsigned int *side);
+
+/*
+ * The owner of the QP that sends these packets, or of the one that receives them, and that QP. Only
+ * the file of its own host has it. NULL: unknown; *not_listed: although a file lists that host's
+ * owners.
+ */
+const struct rd_owner *sides_owner(const struct sides sides[RD_TAPS], const char *from,
+	const char *to, uint32_t qp, bool receiver, uint32_t *owned, bool *not_listed);
+
+/* The paths of a report by their addresses. */
+struct pairs {
+	uint16_t slots[PATH_SLOTS]; /* an open hash: place in paths + 1 */
+};
+
+void pairs_make(struct pairs *p, const struct rd_ends_report *r);
+/* NULL: no packet went this way at both ends. */
+const struct rd_path *pairs_find(
+	struct pairs *p, const struct rd_ends_report *r, const char *from, const char *to);
 
 /* --- what became of a packet (evidence.c) ----------------------------------------------------- */
 
@@ -271,10 +347,7 @@ void evidence_note(struct rd_ends *e, enum rd_tap end, const struct rd_packet *p
 /* Keeps what evidence_judge() needs of a packet without a match. */
 void evidence_keep(struct rd_ends *e, const struct record *record);
 /* Sets fate[] of all QPs. Needs place_senders(). */
-void evidence_judge(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS]);
-/* What a report has of the packets to this QP, and the QP that sends them; NULL: nothing. */
-const struct rd_side *evidence_side(
-	const struct rd_report *r, const char *from, const char *to, uint32_t qp, uint32_t *sender);
+void evidence_judge(struct rd_ends *e, const struct sides sides[RD_TAPS]);
 
 /* --- findings (findings.c) -------------------------------------------------------------------- */
 
@@ -290,8 +363,62 @@ static inline bool trusted(const struct trust *t)
 	return !t->missed && !t->drops;
 }
 
+#define ENDS_RULES 9
+
+/* What the QPs of a rule's findings sent. */
+struct concern {
+	const char *rule; /* NULL: it has no finding */
+	size_t qps;
+	uint64_t packets;
+	uint64_t messages, delayed; /* delayed: retransmitted in part or in whole */
+};
+
 /* False if out of memory. */
-bool ends_findings(struct rd_ends_report *r, const struct rd_report *const reports[RD_TAPS],
-	const struct trust trust[RD_TAPS]);
+bool ends_findings(struct rd_ends_report *r, const struct sides sides[RD_TAPS],
+	const struct trust trust[RD_TAPS], struct concern concerns[ENDS_RULES]);
+/* Whether the comparison of two captures answers where that is, which one alone cannot know. */
+bool ends_answer(const char *rule);
+
+/* --- the verdict (verdict.c, times.c, sentences.c)
+ * ------------------------------------------------------ */
+
+struct judging {
+	struct rd_ends_report *r;
+	const struct sides *sides;
+	const struct trust *trust;
+	const struct concern *concerns;
+	struct pairs pairs;
+};
+
+/* What both captures together show to have happened: from the comparison, or from one of them. */
+struct culprit {
+	const struct ends_cause *cause; /* of a finding of the comparison; else NULL */
+	const struct rd_group *group;	/* NULL: nothing happened */
+	enum rd_tap tap;		/* the capture that shows it, if it is not the comparison */
+	const struct rd_finding *worst;
+	enum rd_certainty certainty; /* not above that of `worst` */
+	uint32_t qp;		     /* of the comparison: that its worst finding is about */
+	bool assumed;	/* the place follows if that capture was made at the port of its host */
+	enum rd_tap at; /* that capture */
+};
+
+/* What a rule of the comparison means for the verdict. */
+struct ends_cause {
+	const char *rule;
+	unsigned int rank; /* a lower one explains those above it */
+	const char *what;  /* "{s}" is the sender of the packets, "{r}" their receiver */
+	unsigned int places;
+	bool captures[2]; /* the capture at the sender, at the receiver: it may have missed them */
+	const char *counted, *surer;
+};
+
+/* Fills r->verdict. False if out of memory. */
+bool ends_judge(struct judging *j);
+/* Writes the sentences of r->verdict. False if out of memory. */
+bool ends_sentences(struct judging *j, const struct culprit *culprit);
+/* Sets what the verdict says of the time of requests (times.c). False if out of memory. */
+bool ends_times(struct judging *j);
+/* A report with the times and the verdict of the comparison, for functions of one report. */
+struct rd_report ends_as_report(const struct rd_ends_report *r);
 
 #endif

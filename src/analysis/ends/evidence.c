@@ -105,41 +105,24 @@ void evidence_keep(struct rd_ends *e, const struct record *record)
 	e->records[e->n_records++] = *record;
 }
 
-const struct rd_side *evidence_side(
-	const struct rd_report *r, const char *from, const char *to, uint32_t qp, uint32_t *sender)
-{
-	for (size_t i = 0; i < r->n_conversations; i++) {
-		const struct rd_conversation *c = &r->conversations[i];
-
-		for (unsigned int side = 0; side < 2; side++) {
-			const struct rd_endpoint *source = side ? &c->b : &c->a;
-			const struct rd_endpoint *target = side ? &c->a : &c->b;
-
-			if (target->qp != qp || strcmp(source->address, from) ||
-				strcmp(target->address, to))
-				continue;
-			if (sender)
-				*sender = source->qp;
-			return &c->side[side];
-		}
-	}
-	return NULL;
-}
-
 /* The responses to what a QP received; NULL: none, or its peer is unknown. */
-static const struct path_qp *responses_to(const struct rd_ends *e, const struct path_qp *w,
-	const struct rd_report *const reports[RD_TAPS])
+static const struct path_qp *responses_to(
+	const struct rd_ends *e, const struct path_qp *w, const struct sides sides[RD_TAPS])
 {
+	const struct path *p = w->path;
 	uint32_t peer = RD_QP_UNKNOWN;
 
-	for (int end = 0; end < RD_TAPS && peer == RD_QP_UNKNOWN; end++)
-		evidence_side(reports[end], w->path->from, w->path->to, w->qp, &peer);
-	if (peer == RD_QP_UNKNOWN || !w->path->reverse)
+	for (int end = 0; end < RD_TAPS && peer == RD_QP_UNKNOWN; end++) {
+		unsigned int side;
+		const struct rd_conversation *c =
+			sides_find(&sides[end], p->from, p->to, w->qp, &side);
+
+		if (c)
+			peer = side ? c->b.qp : c->a.qp;
+	}
+	if (peer == RD_QP_UNKNOWN || !p->reverse)
 		return NULL;
-	for (size_t i = 0; i < PATH_QP_SLOTS; i++)
-		if (e->qps[i] && e->qps[i]->path == w->path->reverse && e->qps[i]->qp == peer)
-			return e->qps[i];
-	return NULL;
+	return path_qp_known(e, p->reverse, peer);
 }
 
 /* Acknowledged, before the receiver's capture had it, if it ever had. */
@@ -233,7 +216,7 @@ static enum fate fate_of(const struct record *x, const struct path_qp *responses
 	return delivered(x, &responses->acks) ? FATE_DELIVERED : FATE_UNKNOWN;
 }
 
-void evidence_judge(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS])
+void evidence_judge(struct rd_ends *e, const struct sides sides[RD_TAPS])
 {
 	const struct path_qp *responses = NULL, *of = NULL;
 
@@ -243,7 +226,7 @@ void evidence_judge(struct rd_ends *e, const struct rd_report *const reports[RD_
 		if (!x->to->path->between || x->end != x->to->path->sender)
 			continue;
 		if (x->to != of)
-			responses = responses_to(e, x->to, reports);
+			responses = responses_to(e, x->to, sides);
 		of = x->to;
 		incident_add(&x->to->fate[fate_of(x, responses)], 1, x->frame, x->ns);
 		x->to->recorded++;

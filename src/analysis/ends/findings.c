@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The findings of two captures of the same traffic: one row of a table for each rule. */
-#include "../rules/rules.h"
 #include "ends.h"
 #include <stdlib.h>
 
-#define LATE_NS 1000000U /* a delay variation worth a finding */
+#define LATE_NS		 1000000U /* a delay variation worth a finding */
+#define MISSED_BY_CHANCE 0.05
 
 struct sight {
-	const struct rd_report *const *reports;
+	const struct sides *sides; /* of each capture alone */
 	const struct trust *trust;
 	const struct rd_path *p;
 	const struct rd_path_qp *w; /* NULL for rules over a path */
@@ -36,24 +36,34 @@ static bool declared_whole(const struct rd_report *r)
 }
 
 /*
- * Whether so many of a QP's packets are more than a capture may have missed. It had all of `tested`
- * packets: then it misses less than 3 of so many, with a confidence of 95 % (the rule of three).
+ * Whether so many runs of a QP's packets are more than a capture may have missed. If it misses
+ * packets by chance, those of this QP and the `tested` ones alike, then all runs are among the
+ * former with a probability of (sent / (sent + tested))^runs. A run counts once, since a capture
+ * whose buffer is full misses many frames in a row.
  */
-static bool too_many_to_be_missed(const struct sight *s, enum rd_tap tap, uint64_t packets)
+static bool too_many_to_be_missed(const struct sight *s, enum rd_tap tap, uint64_t runs)
 {
 	const struct trust *t = &s->trust[tap];
+	const double sent = (double)s->w->sent;
+	double chance = 1;
 
 	if (!trusted(t))
 		return false;
-	if (declared_whole(s->reports[tap]))
+	if (declared_whole(s->sides[tap].report))
 		return true;
-	return t->tested && (double)packets * (double)t->tested > 3.0 * (double)s->w->sent;
+	for (; t->tested && runs && chance >= MISSED_BY_CHANCE; runs--)
+		chance *= sent / (sent + (double)t->tested);
+	return chance < MISSED_BY_CHANCE;
 }
 
 /* This direction in the report of one capture alone; NULL: it is absent. */
 static const struct rd_side *side_at(const struct sight *s, enum rd_tap tap)
 {
-	return evidence_side(s->reports[tap], s->p->from, s->p->to, s->w->qp, NULL);
+	unsigned int side;
+	const struct rd_conversation *c =
+		sides_find(&s->sides[tap], s->p->from, s->p->to, s->w->qp, &side);
+
+	return c ? &c->side[side] : NULL;
 }
 
 static uint64_t count_at(const struct sight *s, enum rd_tap tap, enum rd_incident_kind kind)
@@ -66,7 +76,7 @@ static uint64_t count_at(const struct sight *s, enum rd_tap tap, enum rd_inciden
 /* Packets whose headers were damaged on the path arrive as others. */
 static bool may_be_damaged(const struct sight *s, uint64_t packets)
 {
-	const struct rd_totals *t = &s->reports[!s->p->sender]->totals;
+	const struct rd_totals *t = &s->sides[!s->p->sender].report->totals;
 
 	return t->icrc_trusted && t->icrc_bad - t->icrc_doubted >= packets;
 }
@@ -78,8 +88,10 @@ static bool lost_between(const struct sight *s, struct rd_finding *f)
 	if (!e->count)
 		return false;
 	finding_evidence(f, e);
+	/* Where none arrives, the receiver's capture may not take this QP's packets at all. */
 	if (!s->p->sender_known || s->evicted || may_be_damaged(s, e->count) ||
-		(!s->w->asked_for && !too_many_to_be_missed(s, !s->p->sender, e->count)))
+		(!s->w->asked_for && (!s->w->arrived || !too_many_to_be_missed(s, !s->p->sender,
+								s->w->lost_runs))))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost between the two capture points");
 	rd_finding_detail(f,
@@ -162,9 +174,13 @@ static bool duplicated_between(const struct sight *s, struct rd_finding *f)
 	if (!e->count)
 		return false;
 	finding_evidence(f, e);
-	/* Without IP ids that differ, a retransmission looks the same. */
+	/*
+	 * Without IP ids that differ, a retransmission looks the same. With them, it may be a copy
+	 * that was made in the sender, if its capture may have missed one of the two.
+	 */
 	if (!s->p->sender_known ||
-		(!s->p->ids_tell && !too_many_to_be_missed(s, s->p->sender, e->count)))
+		(!(s->p->ids_tell && trusted(&s->trust[s->p->sender])) &&
+			!too_many_to_be_missed(s, s->p->sender, s->w->duplicated_runs)))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are duplicated on the path");
 	rd_finding_detail(f,
@@ -175,12 +191,24 @@ static bool duplicated_between(const struct sight *s, struct rd_finding *f)
 	return true;
 }
 
+/* Whether frames of a capture are not in the order of their times. */
+static bool goes_back(const struct sight *s)
+{
+	return s->sides[RD_TAP_A].report->totals.backwards ||
+	       s->sides[RD_TAP_B].report->totals.backwards;
+}
+
 static bool reordered_between(const struct sight *s, struct rd_finding *f)
 {
 	if (!s->w->reordered)
 		return false;
 	f->evidence.count = s->w->reordered;
-	if (!s->p->sender_known)
+	/*
+	 * Equal times prove no order. And a packet whose first copy is lost looks late if the
+	 * sender's capture missed its retransmission.
+	 */
+	if (!s->p->sender_known || !s->w->reordered_proven || goes_back(s) ||
+		(!s->p->ids_tell && !trusted(&s->trust[s->p->sender])))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are reordered on the path");
 	rd_finding_detail(f, "%llu of %llu packets (%.2g %%) arrived after later ones%s",
@@ -199,8 +227,12 @@ static bool lost_downstream(const struct sight *s, struct rd_finding *f)
 	if (!e || !e->count)
 		return false;
 	finding_evidence(f, e);
-	/* A NAK may be due to packets that came late, or that this capture lacks. */
+	/*
+	 * A NAK may be due to packets that came late, that this capture lacks, or that follow one
+	 * with an RNR NAK: rxe_resp.c requests that one once more.
+	 */
 	if (!s->p->sender_known || !trusted(&s->trust[!s->p->sender]) || s->w->reordered ||
+		goes_back(s) || rd_side_incident(side, RD_INC_RNR)->count ||
 		rd_side_incident(side, RD_INC_REORDERED)->count)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost downstream of the receiver's port");
@@ -263,7 +295,7 @@ static const struct ends_rule ends_rules[] = {
 		 "hosts, and at what the receiver's capture lost"},
 		true, lost_between},
 	{{"lost-in-sender", RD_SEV_PROBLEM, RD_LIKELY,
-		 "the sending NIC or host drops packets behind the point where it captures, or its "
+		 "the sending NIC or host drops packets after the point where it captures, or its "
 		 "capture and the path both lost them",
 		 "look at tx_discards_phy, at errors and at the egress policy of the sender's "
 		 "port"},
@@ -302,9 +334,39 @@ static const struct ends_rule ends_rules[] = {
 	{{0}, false, NULL},
 };
 
+/* The process of the QP that sends, or of the one that receives. */
+static void add_owner(const struct sight *s, struct rd_finding *f, bool receiver)
+{
+	const char *does = receiver ? "received" : "sent";
+	char text[RD_OWNER_TEXT_MAX];
+	bool not_listed;
+	uint32_t qp;
+	const struct rd_owner *owner =
+		sides_owner(s->sides, s->p->from, s->p->to, s->w->qp, receiver, &qp, &not_listed);
+
+	if (owner)
+		finding_append(f, "%s by %s, QP 0x%x", does, rd_owner_text(text, owner), qp);
+	else if (not_listed)
+		finding_append(f, "%s by QP 0x%x, whose owner is unknown", does, qp);
+}
+
 #define FINDINGS_MAX 1024
 
-static void try_rule(struct rd_findings *list, const struct ends_rule *rule, const struct sight *s)
+/* What the QPs of a rule's findings sent, for the share of it. */
+static void add_concern(struct concern *c, const struct ends_rule *rule, const struct sight *s)
+{
+	const struct rd_side *side = s->w ? side_at(s, s->p->sender) : NULL;
+
+	c->rule = rule->head.key;
+	c->qps++;
+	c->packets += s->w ? s->w->sent : 0;
+	for (unsigned int k = 0; side && k < RD_VERB_COUNT; k++)
+		c->messages += rd_side_verb(side, k)->messages;
+	c->delayed += side ? rd_side_incident(side, RD_INC_DELAYED)->count : 0;
+}
+
+static void try_rule(struct rd_findings *list, const struct ends_rule *rule, const struct sight *s,
+	struct concern *concern)
 {
 	struct rd_finding *f = finding_begin(list, &rule->head);
 
@@ -316,30 +378,38 @@ static void try_rule(struct rd_findings *list, const struct ends_rule *rule, con
 	}
 	if (is_inconsistent(s))
 		finding_lower(f, RD_POSSIBLE);
-	if (s->w)
+	if (s->w) {
 		rd_finding_where(f, "%s -> %s QP 0x%x", s->p->from, s->p->to, s->w->qp);
-	else
+		add_owner(s, f, false);
+		add_owner(s, f, true);
+	} else {
 		rd_finding_where(f, "%s -> %s", s->p->from, s->p->to);
+	}
+	add_concern(concern, rule, s);
 	findings_bound(list, FINDINGS_MAX);
 }
 
-bool ends_findings(struct rd_ends_report *r, const struct rd_report *const reports[RD_TAPS],
-	const struct trust trust[RD_TAPS])
+bool ends_findings(struct rd_ends_report *r, const struct sides sides[RD_TAPS],
+	const struct trust trust[RD_TAPS], struct concern concerns[ENDS_RULES])
 {
+	_Static_assert(sizeof(ends_rules) / sizeof(*ends_rules) == ENDS_RULES + 1, "one each");
+
 	for (size_t i = 0; i < r->n_paths; i++)
 		for (const struct ends_rule *rule = ends_rules; rule->head.key; rule++) {
-			struct sight s = {.reports = reports,
+			struct sight s = {.sides = sides,
 				.trust = trust,
 				.p = &r->paths[i],
 				.evicted = r->evicted,
 				.both_ways = r->both_ways,
 				.offset_known = r->offset_known};
 
+			struct concern *concern = &concerns[rule - ends_rules];
+
 			if (!rule->of_qp)
-				try_rule(&r->findings, rule, &s);
+				try_rule(&r->findings, rule, &s, concern);
 			for (size_t k = 0; rule->of_qp && k < r->paths[i].n_qps; k++) {
 				s.w = &r->paths[i].qps[k];
-				try_rule(&r->findings, rule, &s);
+				try_rule(&r->findings, rule, &s, concern);
 			}
 		}
 	return findings_finish(&r->findings, FINDINGS_MAX);
@@ -347,31 +417,46 @@ bool ends_findings(struct rd_ends_report *r, const struct rd_report *const repor
 
 /* --- what the captures alone advise ----------------------------------------------------------- */
 
-static bool is_between(const struct rd_ends_report *e, const struct rd_conversation *c)
+/* Whether a conversation was captured at both ends. */
+static bool has_both(const struct rd_ends_report *e, struct pairs *pairs, const struct rd_report *r,
+	unsigned int conversation)
 {
-	for (size_t i = 0; i < e->n_paths; i++)
-		if (!strcmp(e->paths[i].from, c->a.address) &&
-			!strcmp(e->paths[i].to, c->b.address))
+	const struct rd_conversation *c = conversation_of(r, conversation);
+
+	return c && pairs_find(pairs, e, c->a.address, c->b.address);
+}
+
+bool ends_answer(const char *rule)
+{
+	static const char *const rules[] = {"lost-upstream", "lost-downstream",
+		"responses-lost-upstream", "responses-lost-downstream", "unreliable-lost",
+		"reordered", "reordered-downstream", "duplicated", "unseen"};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		if (!strcmp(rule, rules[i]))
 			return true;
 	return false;
 }
 
-static void refer(const struct rd_ends_report *e, const struct rd_report *r, struct rd_finding *f)
+static void refer(const struct rd_ends_report *e, struct pairs *pairs, const struct rd_report *r,
+	struct rd_finding *f)
 {
-	static const char *const rules[] = {"lost-upstream", "lost-downstream",
-		"responses-lost-upstream", "responses-lost-downstream", "unreliable-lost",
-		"reordered", "duplicated", "unseen"};
-
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
-		for (size_t k = 0; !strcmp(f->rule, rules[i]) && k < r->n_conversations; k++)
-			if (r->conversations[k].id == f->conversation &&
-				is_between(e, &r->conversations[k]))
-				f->next = "see what both ends show of this path, above";
+	if (ends_answer(f->rule) && has_both(e, pairs, r, f->conversation))
+		f->next = "see what both ends show of this path, above";
 }
 
-void rd_ends_refer(const struct rd_ends_report *e, struct rd_report *const reports[RD_TAPS])
+int rd_ends_refer(const struct rd_ends_report *e, struct rd_report *const reports[RD_TAPS])
 {
-	for (int end = 0; end < RD_TAPS; end++)
-		for (size_t i = 0; i < reports[end]->findings.n; i++)
-			refer(e, reports[end], &reports[end]->findings.finding[i]);
+	struct pairs pairs;
+
+	pairs_make(&pairs, e);
+	for (int end = 0; end < RD_TAPS; end++) {
+		struct rd_report *r = reports[end];
+
+		for (size_t i = 0; i < r->findings.n; i++)
+			refer(e, &pairs, r, &r->findings.finding[i]);
+		if (has_both(e, &pairs, r, r->verdict.conversation) && rd_verdict_refer(r) < 0)
+			return -1;
+	}
+	return 0;
 }

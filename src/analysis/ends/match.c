@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Finds each packet of one capture in the other. A retransmission has the same bytes: which copy
- * here is which one there is decided late, when all of them are known, by IP ids if these are kept
- * on the path, and by the order and the times of the copies.
+ * here is which one there is decided late (copies.c), when all of them are known, by IP ids if
+ * these are kept on the path, and by the order and the times of the copies.
  */
 #include "ends.h"
 #include <errno.h>
 #include <stdlib.h>
 
-#define PATIENCE_NS ((int64_t)10000000000) /* the longest pause of a paused port */
-#define MARGIN_NS   ((int64_t)1000000)	   /* beyond usual delays, or of a path without matches */
-#define FIRST_NS    ((int64_t)100000000)
-#define YOUNG_NS    ((int64_t)100000000) /* its match may be captured yet */
-#define TWIN_NS	    ((int64_t)4000)	 /* between the copies of a mirror session */
-#define COPIES	    16			 /* of one packet that are compared at once */
-#define WALK	    64			 /* bounds the cost of a capture of identical packets */
-#define NEVER	    ((int64_t)1 << 50)	 /* more than the sum of all distances in one comparison */
+#define FIRST_NS ((int64_t)100000000)
+#define YOUNG_NS ((int64_t)100000000) /* its match may be captured yet */
+#define TWIN_NS	 ((int64_t)4000)      /* between the copies of a mirror session */
+#define WALK	 64		      /* bounds the cost of a capture of identical packets */
 
 /* --- lists of the same bytes, and of the same packet ------------------------------------------ */
 
@@ -30,7 +26,7 @@ static bool same_bytes(const struct entry *x, const struct entry *y)
 	return !x->whole || !y->whole || x->icrc == y->icrc;
 }
 
-/* With the same IP id, too. */
+/* Also with the same IP id. */
 static bool same_packet(const struct entry *x, const struct entry *y)
 {
 	return same_bytes(x, y) && x->ip_id == y->ip_id;
@@ -57,6 +53,36 @@ static struct entry *oldest(struct pending *set, enum list by, const struct entr
 static struct entry *next_of(struct pending *set, const struct entry *en)
 {
 	return en->in[BY_BYTES].same ? entry_at(set, en->in[BY_BYTES].same) : NULL;
+}
+
+/* The oldest one of the list BY_BYTES that has no partner yet; NULL: there is none. */
+static struct entry *oldest_open(struct pending *set, const struct entry *like)
+{
+	struct entry *first = oldest(set, BY_BYTES, like), *at;
+
+	if (!first)
+		return NULL;
+	for (at = entry_at(set, first->open); at->state != ENTRY_OPEN; at = next_of(set, at)) {
+		if (!at->in[BY_BYTES].same)
+			return NULL;
+		first->open = at->in[BY_BYTES].same;
+	}
+	return at;
+}
+
+/* Of the list BY_BYTES, the one that had a partner last; NULL: none. */
+static struct entry *last_paired(struct pending *set, const struct entry *like)
+{
+	struct entry *first = oldest(set, BY_BYTES, like);
+
+	return first && first->paired > set->tail ? entry_at(set, first->paired) : NULL;
+}
+
+static void note_paired(struct pending *set, const struct entry *en)
+{
+	const uint64_t place = (uint64_t)(en - set->ring);
+
+	oldest(set, BY_BYTES, en)->paired = set->tail + ((place - set->tail) & (RING - 1));
 }
 
 /* From `at` on, the first one with the bytes of `like`. */
@@ -100,6 +126,7 @@ static struct entry *push(struct pending *set, const struct entry *en)
 	struct entry *now = entry_at(set, set->head);
 
 	*now = *en;
+	now->open = now->paired = set->head;
 	link_newest(set, BY_BYTES, now, set->head);
 	link_newest(set, BY_PACKET, now, set->head);
 	set->head++;
@@ -120,25 +147,12 @@ static struct entry *unlink_from(struct pending *set, enum list by, const struct
 	return heir;
 }
 
-/* --- which copy is which ---------------------------------------------------------------------- */
-
-/* The distances that packets of this path have about now. */
-static struct extremes expected(const struct path *p)
-{
-	const struct extremes any = {-MARGIN_NS, MARGIN_NS, 0, 0};
-	struct extremes x;
-
-	if (distances_recent(&p->d, &x))
-		return x;
-	if (p->first_until)
-		return p->first;
-	return any;
-}
+/* --- copies in one capture -------------------------------------------------------------------- */
 
 /* Whether the delays vary so much that either may be the partner of the other's. */
 static bool are_near(const struct entry *x, const struct entry *y)
 {
-	const struct extremes e = expected(x->to->path);
+	const struct extremes e = distances_expected(x->to->path);
 
 	return llabs(x->t - y->t) <= e.max - e.min;
 }
@@ -157,42 +171,42 @@ static bool are_twins(const struct pending *set, const struct entry *x, const st
 	return llabs(x->t - y->t) <= TWIN_NS && set->near * 4 > set->tail;
 }
 
+/* Counts pairs of the same packet. More than two in a row are repeated, and not mirrored. */
+static void note_near(struct pending *set, const struct entry *en, struct entry *heir)
+{
+	if (!same_packet(heir, en) || llabs(heir->t - en->t) > TWIN_NS)
+		return;
+	heir->in_row = en->in_row < 2 ? en->in_row + 1 : en->in_row;
+	if (heir->in_row == 1)
+		set->near++;
+	else if (en->in_row == 1)
+		set->near--;
+}
+
 static void unlink_oldest(struct pending *set)
 {
 	struct entry *en = entry_at(set, set->tail), *heir = newer(set, en);
+	const uint64_t open = en->open, paired = en->paired;
 
 	if (heir) {
 		heir->kin |= are_near(heir, en);
+		heir->repeated = true;
 		heir->copy |= same_packet(heir, en);
-		set->near += same_packet(heir, en) && llabs(heir->t - en->t) <= TWIN_NS;
+		heir->of_pair |=
+			same_packet(heir, en) && (en->of_pair || en->state == ENTRY_PAIRED);
+		note_near(set, en, heir);
 		heir->twin |= are_twins(set, heir, en);
 	}
-	unlink_from(set, BY_BYTES, en);
+	heir = unlink_from(set, BY_BYTES, en);
+	if (heir && open > set->tail)
+		heir->open = open;
+	if (heir)
+		heir->paired = paired;
 	heir = unlink_from(set, BY_PACKET, en);
 	if (heir)
 		heir->earlier = true;
 	set->tail++;
 }
-
-/*
- * Whether the other capture ran when this packet passed it, if it did. At the time of its first or
- * last frame it may not have: clocks have steps.
- */
-static bool both_ran(const struct rd_ends *e, enum rd_tap end, const struct entry *en)
-{
-	const struct pending *other = &e->pending[!end];
-	const struct extremes x = expected(en->to->path);
-	int64_t soonest = end == RD_TAP_A ? en->t + x.min : en->t - x.max;
-	int64_t latest = end == RD_TAP_A ? en->t + x.max : en->t - x.min;
-
-	return soonest > other->first && (!other->ended || latest < other->last);
-}
-
-struct copies {
-	struct entry *here[COPIES], *there[COPIES];
-	unsigned int n_here, n_there;
-	int64_t alone_here[COPIES], alone_there[COPIES]; /* the cost of no partner */
-};
 
 /* The entries from `at` on that may be what `en` is, or its partner. */
 static unsigned int open_entries(
@@ -201,105 +215,11 @@ static unsigned int open_entries(
 	const bool ids = ids_kept(en->to->path);
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; at && n < COPIES && i < WALK; at = next_of(set, at), i++)
+	for (unsigned int i = 0; at && n < COPIES_MAX && i < WALK; at = next_of(set, at), i++)
 		if (at->state == ENTRY_OPEN && same_bytes(at, en) &&
 			(!ids || at->ip_id == en->ip_id))
 			out[n++] = at;
 	return n;
-}
-
-/* The time between neighbours of a long list. */
-static int64_t gap(struct entry *const *list, unsigned int n)
-{
-	return n > 1 ? (list[n - 1]->t - list[0]->t) / (n - 1) : NEVER;
-}
-
-/* Sets which copies the other capture may lack because it did not run; whether there are any. */
-static bool price_edges(const struct rd_ends *e, enum rd_tap end, struct entry *const *list,
-	unsigned int n, int64_t *alone)
-{
-	bool edge = false;
-
-	for (unsigned int i = 0; i < n; i++) {
-		alone[i] = both_ran(e, end, list[i]) ? NEVER : 0;
-		edge |= !alone[i];
-	}
-	return edge;
-}
-
-/*
- * As many as possible have a partner. But if some copies may have none because the other capture
- * did not run, or if there are more than can be compared, only near ones are partners.
- */
-static void price(const struct rd_ends *e, enum rd_tap end, struct copies *c)
-{
-	bool edge = price_edges(e, end, c->here, c->n_here, c->alone_here);
-	int64_t x, y;
-
-	edge |= price_edges(e, !end, c->there, c->n_there, c->alone_there);
-	if (!edge && c->n_here < COPIES && c->n_there < COPIES)
-		return;
-	x = gap(c->here, c->n_here);
-	y = gap(c->there, c->n_there);
-	x = (x < y ? x : y) / 2;
-	if (edge && x > MARGIN_NS)
-		x = MARGIN_NS;
-	for (unsigned int i = 0; i < c->n_here; i++)
-		c->alone_here[i] = c->alone_here[i] && x > 0 ? x : 0;
-	for (unsigned int i = 0; i < c->n_there; i++)
-		c->alone_there[i] = c->alone_there[i] && x > 0 ? x : 0;
-}
-
-/* How far the distance of two entries is from what is expected; NEVER: they are no pair. */
-static int64_t deviation(enum rd_tap end, const struct entry *here, const struct entry *there)
-{
-	const struct extremes x = expected(here->to->path);
-	int64_t distance = end == RD_TAP_A ? there->t - here->t : here->t - there->t, off = 0;
-
-	if (distance < x.min)
-		off = x.min - distance;
-	else if (distance > x.max)
-		off = distance - x.max;
-	return off > PATIENCE_NS ? 4 * NEVER : off;
-}
-
-/* The partner of the first copy here, by the cheapest assignment that keeps the order. */
-static struct entry *cheapest(enum rd_tap end, const struct copies *c)
-{
-	int64_t cost[COPIES + 1][COPIES + 1], pair[COPIES][COPIES];
-
-	for (unsigned int i = c->n_here + 1; i-- > 0;)
-		for (unsigned int k = c->n_there + 1; k-- > 0;) {
-			int64_t best = i == c->n_here && k == c->n_there ? 0 : INT64_MAX, x;
-
-			if (i < c->n_here && (x = c->alone_here[i] + cost[i + 1][k]) < best)
-				best = x;
-			if (k < c->n_there && (x = c->alone_there[k] + cost[i][k + 1]) < best)
-				best = x;
-			if (i < c->n_here && k < c->n_there) {
-				pair[i][k] = deviation(end, c->here[i], c->there[k]);
-				if ((x = pair[i][k] + cost[i + 1][k + 1]) <= best)
-					best = x;
-			}
-			cost[i][k] = best;
-		}
-	for (unsigned int k = 0; k < c->n_there; k++) {
-		if (cost[0][k] == pair[0][k] + cost[1][k + 1])
-			return c->there[k];
-		if (cost[0][k] == c->alone_here[0] + cost[1][k])
-			return NULL;
-	}
-	return NULL;
-}
-
-/* The only one here and the only one there; unless neither capture has the other's time. */
-static bool is_pair(const struct rd_ends *e, enum rd_tap end, const struct entry *here,
-	const struct entry *there)
-{
-	const int64_t off = deviation(end, here, there);
-
-	return off <= MARGIN_NS ||
-	       (off < NEVER && (both_ran(e, end, here) || both_ran(e, !end, there)));
 }
 
 static struct entry *partner_of(struct rd_ends *e, enum rd_tap end, struct entry *en)
@@ -307,14 +227,13 @@ static struct entry *partner_of(struct rd_ends *e, enum rd_tap end, struct entry
 	struct pending *here = &e->pending[end], *there = &e->pending[!end];
 	struct copies c;
 
-	c.n_there = open_entries(there, oldest(there, BY_BYTES, en), en, c.there);
+	c.n_there = open_entries(there, oldest_open(there, en), en, c.there);
+	if (!c.n_there) /* those that the other capture missed may be many */
+		c.n_there = open_entries(there, last_paired(there, en), en, c.there);
 	if (!c.n_there)
 		return NULL;
 	c.n_here = open_entries(here, en, en, c.here);
-	if (c.n_here == 1 && c.n_there == 1)
-		return is_pair(e, end, en, c.there[0]) ? c.there[0] : NULL;
-	price(e, end, &c);
-	return cheapest(end, &c);
+	return copies_partner(e, end, &c);
 }
 
 static bool has_near(struct pending *set, const struct entry *en)
@@ -334,6 +253,7 @@ static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct 
 	frame[RD_TAP_A] = at[RD_TAP_A]->frame;
 	frame[RD_TAP_B] = at[RD_TAP_B]->frame;
 	here->state = there->state = ENTRY_PAIRED;
+	note_paired(&e->pending[!end], there);
 	here->partner_frame = there->frame;
 	here->partner_t = there->t;
 	there->partner_frame = here->frame;
@@ -359,8 +279,11 @@ static void count_order(enum rd_tap end, const struct entry *en)
 
 	if (en->kin && !ids_tell(w->path)) /* its partner may be another one */
 		return;
-	if (!after && en->t >= w->latest[end].t[end] && en->partner_t <= w->latest[end].t[!end])
+	if (!after && en->t >= w->latest[end].t[end] && en->partner_t <= w->latest[end].t[!end]) {
 		w->reordered[end]++;
+		w->reordered_proven[end] +=
+			en->t > w->latest[end].t[end] && en->partner_t < w->latest[end].t[!end];
+	}
 	if (after) {
 		w->latest[end].frame = en->partner_frame;
 		w->latest[end].t[end] = en->t;
@@ -398,7 +321,7 @@ static bool is_twin(struct pending *here, const struct entry *en)
 static void other_transmissions(
 	struct pending *there, enum rd_tap end, const struct entry *en, struct record *out)
 {
-	const struct extremes x = expected(en->to->path);
+	const struct extremes x = distances_expected(en->to->path);
 	const int64_t from = end == RD_TAP_A ? en->t + x.min : en->t - x.max;
 	const struct entry *o = oldest(there, BY_PACKET, en);
 
@@ -421,17 +344,22 @@ static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
 		.request = en->request,
 		.data = en->data};
 
-	const bool copy = is_copy(here, there, en);
+	const bool copy = is_copy(here, there, en), twin = copy && is_twin(here, en);
 
-	if (copy && is_twin(here, en)) {
-		incident_add(&w->twins[end], 1, en->frame, ns);
-		return;
-	}
-	/* A copy that the network made is one whenever the other capture ran. */
-	if (!both_ran(e, end, en) && !(copy && ids_tell(w->path))) {
+	/*
+	 * A copy after the one in the other capture is a duplicate, even if that capture has ended.
+	 */
+	if (!both_ran(e, end, en) && !(en->of_pair && ids_tell(w->path))) {
 		w->outside[end]++;
 		return;
 	}
+	if (twin) {
+		incident_add(&w->twins[end], 1, en->frame, ns);
+		return;
+	}
+	w->runs[end] += !w->in_run[end];
+	w->lone_runs[end] += !w->in_run[end] && (!copy || ids_tell(w->path));
+	w->in_run[end] = true;
 	incident_add(copy ? &w->copies[end] : &w->only[end], 1, en->frame, ns);
 	other_transmissions(there, end, en, &record);
 	evidence_keep(e, &record);
@@ -449,10 +377,13 @@ static void remove_oldest(struct rd_ends *e, enum rd_tap end)
 		else
 			en->state = ENTRY_ALONE;
 	}
-	if (en->state == ENTRY_PAIRED)
+	if (en->state == ENTRY_PAIRED) {
+		en->to->in_run[end] = false;
+		en->to->single += end == RD_TAP_A && !en->repeated && !newer(set, en);
 		count_order(end, en);
-	else
+	} else {
 		count_alone(e, end, en);
+	}
 	unlink_oldest(set);
 }
 

@@ -38,7 +38,7 @@ static unsigned int hash_route(struct rd_hash *h, const struct route *r)
 
 bool packet_icrc(const struct rd_packet *p, uint32_t *icrc)
 {
-	*icrc = p->icrc && p->icrc + RD_ICRC_LEN <= p->caplen ? rd_be32(p->data + p->icrc) : 0;
+	*icrc = rd_packet_has_icrc(p) ? rd_be32(p->data + p->icrc) : 0;
 	return *icrc != 0;
 }
 
@@ -117,6 +117,7 @@ static struct path *path_find(struct rd_ends *e, const struct route *r)
 		return NULL;
 	}
 	p->net = r->net;
+	p->length = r->length;
 	memcpy(p->src, r->src, r->length);
 	memcpy(p->dst, r->dst, r->length);
 	reverse = *path_slot(e, &back);
@@ -148,21 +149,39 @@ static struct path_qp *qp_make(
 	return *slot;
 }
 
-struct path_qp *path_qp_find(struct rd_ends *e, const struct route *r, uint32_t qp)
+static uint64_t qp_key(const struct route *r, uint32_t qp)
 {
 	struct rd_hash h = rd_hash_begin();
 	unsigned int words = hash_route(&h, r);
-	uint64_t key;
-	size_t i;
 
 	rd_hash_add(&h, qp);
-	key = rd_hash_end(&h, words + 1);
-	i = (size_t)(key & (PATH_QP_SLOTS - 1));
+	return rd_hash_end(&h, words + 1);
+}
+
+/* Where the packets with this key are, or an empty slot. */
+static struct path_qp **qp_slot(const struct rd_ends *e, uint64_t key)
+{
+	size_t i = (size_t)(key & (PATH_QP_SLOTS - 1));
+
+	while (e->qps[i] && e->qps[i]->key != key)
+		i = (i + 1) & (PATH_QP_SLOTS - 1);
+	return &e->qps[i];
+}
+
+struct path_qp *path_qp_find(struct rd_ends *e, const struct route *r, uint32_t qp)
+{
+	const uint64_t key = qp_key(r, qp);
+	struct path_qp **slot;
 
 	if (e->cached && e->cached->key == key)
 		return e->cached;
-	for (; e->qps[i]; i = (i + 1) & (PATH_QP_SLOTS - 1))
-		if (e->qps[i]->key == key)
-			return e->cached = e->qps[i];
-	return qp_make(e, &e->qps[i], key, r, qp);
+	slot = qp_slot(e, key);
+	return *slot ? (e->cached = *slot) : qp_make(e, slot, key, r, qp);
+}
+
+const struct path_qp *path_qp_known(const struct rd_ends *e, const struct path *p, uint32_t qp)
+{
+	const struct route r = {p->net, p->length, p->src, p->dst};
+
+	return *qp_slot(e, qp_key(&r, qp));
 }

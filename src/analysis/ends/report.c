@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The report of two captures of the same traffic: which one is at the sender, and what is missing.
  */
-#include "../rules/rules.h"
 #include "ends.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -11,8 +10,9 @@
 struct making {
 	struct rd_ends *e;
 	struct rd_ends_report *r;
-	const struct rd_report *const *reports;
+	struct sides sides[RD_TAPS];
 	struct trust trust[RD_TAPS];
+	struct concern concerns[ENDS_RULES];
 };
 
 /* --- paths and their QPs ---------------------------------------------------------------------- */
@@ -60,6 +60,9 @@ static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struc
 	*out = (struct rd_path_qp){.qp = w->qp,
 		.arrived = w->matched,
 		.reordered = w->reordered[receiver],
+		.reordered_proven = w->reordered_proven[receiver],
+		.lost_runs = w->lone_runs[!receiver],
+		.duplicated_runs = w->runs[receiver],
 		.duplicated = sum(&w->copies[receiver], &w->twins[receiver]),
 		.missed = w->only[receiver]};
 	memcpy(out->from, w->path->from, sizeof(out->from));
@@ -119,6 +122,8 @@ static int fill_path(const struct making *m, struct rd_path *out, const struct p
 	out->sender = p->sender;
 	out->sender_known = p->sender_known;
 	out->ids_tell = ids_tell(p);
+	for (int end = 0; end < RD_TAPS; end++)
+		out->sent_by_host[end] = p->frames_out[end] > 0;
 	out->variation = hist_result(out->sender == RD_TAP_A ? d->above : d->below);
 	out->slowest_frame = out->sender == RD_TAP_A ? d->above_frame : d->below_frame;
 	out->qps = calloc(count_qps(e, p) + 1, sizeof(*out->qps));
@@ -164,7 +169,7 @@ static int fill_paths(const struct making *m)
 static void weigh(struct making *m)
 {
 	for (int end = 0; end < RD_TAPS; end++)
-		m->trust[end].drops = capture_lost_frames(m->reports[end]);
+		m->trust[end].drops = capture_lost_frames(m->sides[end].report);
 	for (size_t i = 0; i < PATH_QP_SLOTS; i++) {
 		const struct path_qp *w = m->e->qps[i];
 		struct trust *here, *there;
@@ -174,7 +179,8 @@ static void weigh(struct making *m)
 		here = &m->trust[w->path->sender];
 		there = &m->trust[!w->path->sender];
 		here->missed += w->only[!w->path->sender].count;
-		here->tested += w->matched;
+		/* One of several copies that a capture missed would be taken for another fault. */
+		here->tested += ids_tell(w->path) ? w->matched : w->single;
 		there->missed += w->fate[FATE_DELIVERED].count;
 		if (w->path->reverse && w->path->reverse->d.n)
 			there->tested += w->requests;
@@ -212,19 +218,34 @@ static void name_paths(struct rd_ends *e)
 	}
 }
 
+static bool judge(struct making *m)
+{
+	struct judging j = {
+		.r = m->r, .sides = m->sides, .trust = m->trust, .concerns = m->concerns};
+
+	return ends_judge(&j);
+}
+
+static void free_sides(struct making *m)
+{
+	for (int end = 0; end < RD_TAPS; end++)
+		sides_free(&m->sides[end]);
+}
+
 int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS],
 	struct rd_ends_report **report, struct rd_error *err)
 {
 	const struct pending *a = &e->pending[RD_TAP_A], *b = &e->pending[RD_TAP_B];
-	struct making m = {.e = e, .r = calloc(1, sizeof(*m.r)), .reports = reports};
+	struct making m = {.e = e, .r = calloc(1, sizeof(*m.r))};
 	int64_t last = a->last < b->last ? a->last : b->last, first = later(a->first, b->first);
 
 	*report = m.r;
-	if (!m.r || e->out_of_memory)
+	if (!m.r || e->out_of_memory || !sides_make(&m.sides[RD_TAP_A], reports[RD_TAP_A]) ||
+		!sides_make(&m.sides[RD_TAP_B], reports[RD_TAP_B]))
 		goto memory;
 	name_paths(e);
 	place_senders(e);
-	evidence_judge(e, reports);
+	evidence_judge(e, m.sides);
 	weigh(&m);
 	if (fill_paths(&m) < 0)
 		goto memory;
@@ -235,11 +256,15 @@ int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_T
 	m.r->evicted = e->evicted;
 	m.r->left_out = e->left_out;
 	fill_clock(&m);
-	if (!ends_findings(m.r, reports, m.trust))
+	if (!ends_findings(m.r, m.sides, m.trust, m.concerns))
 		goto memory;
 	qsort(m.r->paths, m.r->n_paths, sizeof(*m.r->paths), busier_path);
+	if (!judge(&m))
+		goto memory;
+	free_sides(&m);
 	return 0;
 memory:
+	free_sides(&m);
 	rd_ends_report_free(m.r);
 	*report = NULL;
 	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "two ends");
@@ -252,6 +277,8 @@ void rd_ends_report_free(struct rd_ends_report *r)
 	for (size_t i = 0; i < r->n_paths; i++)
 		free(r->paths[i].qps);
 	rd_findings_free(&r->findings);
+	groups_free(&r->groups);
+	verdict_free(&r->verdict);
 	free(r->paths);
 	free(r);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Applications and the latencies of their requests, as text and as JSON. */
+#include "layout.h"
 #include "output.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
@@ -56,62 +57,59 @@ void application_text(const struct rd_application *app, FILE *out)
 }
 
 /* Of both sorts; with -v also how much of it is in the requests. */
-static void put_data(const struct rd_app_operation *op, unsigned int verbose, FILE *out)
+static void put_data(struct grid *g, const struct rd_app_operation *op, unsigned int verbose)
 {
-	char number[RD_UNITS_LEN];
+	char all[RD_UNITS_LEN], part[RD_UNITS_LEN];
 
-	if (!op->keyed.n && !op->inlined.n) {
-		fputs(" -\n", out);
-		return;
-	}
-	fprintf(out, " %s", rd_fmt_bytes(number, op->keyed.bytes + op->inlined.bytes));
-	if (verbose && op->inlined.n)
-		fprintf(out, ", %s inline", rd_fmt_bytes(number, op->inlined.bytes));
-	fputc('\n', out);
+	rd_fmt_bytes(all, op->keyed.bytes + op->inlined.bytes);
+	if (!op->keyed.n && !op->inlined.n)
+		grid_put(g, "-");
+	else if (verbose && op->inlined.n)
+		grid_put(g, "%s, %s inline", all, rd_fmt_bytes(part, op->inlined.bytes));
+	else
+		grid_put(g, "%s", all);
 }
 
-static int name_text(char name[RD_APP_NAME + 8], const struct rd_app_operation *op)
-{
-	return snprintf(name, RD_APP_NAME + 8, "%s%s%s", op->group ? op->group : "",
-		op->group ? " " : "", op->name);
-}
-
-static void put_operation(
-	const struct rd_app_operation *op, int width, unsigned int verbose, FILE *out)
+static void put_operation(struct grid *g, const struct rd_app_operation *op, unsigned int verbose)
 {
 	const struct rd_latency *l = &op->latency;
 	const uint64_t values[] = {l->min, l->p50, l->p99, l->max};
-	char name[RD_APP_NAME + 8], number[RD_UNITS_LEN];
+	char number[RD_UNITS_LEN];
 
-	name_text(name, op);
-	fprintf(out, "  %-*s %6s", width, name, rd_fmt_count(number, op->requests));
+	grid_put(g, "%s%s%s", op->group ? op->group : "", op->group ? " " : "", op->name);
+	grid_put(g, "%s", rd_fmt_count(number, op->requests));
 	for (unsigned int i = 0; i < 4; i++)
-		fprintf(out, " %7s", l->n ? duration_text(number, values[i]) : "-");
-	fprintf(out, " %4" PRIu64 " %4" PRIu64, op->errors, op->open + op->unanswered);
-	put_data(op, verbose, out);
+		grid_put(g, "%s", l->n ? duration_text(number, values[i]) : "-");
+	grid_put(g, "%" PRIu64, op->errors);
+	grid_put(g, "%" PRIu64, op->open + op->unanswered);
+	put_data(g, op, verbose);
 }
 
 static void put_operations(
 	const struct rd_application *app, const struct rd_report_style *style, FILE *out)
 {
+	const struct grid_column columns[] = {
+		{app->requests, true, 0},
+		{"COUNT", false, 0},
+		{"MIN", false, 1},
+		{"MEDIAN", false, 0},
+		{"p99", false, 3},
+		{"MAX", false, 2},
+		{"ERR", false, 0},
+		{"OPEN", false, 0},
+		{"DATA", true, 4},
+	};
+	struct grid g = {
+		.column = columns, .n_columns = sizeof(columns) / sizeof(*columns), .indent = 2};
 	size_t most = app->n_operations;
-	int width = (int)strlen(app->requests);
 
 	if (!style->verbose && most > ROWS_SHOWN)
 		most = ROWS_SHOWN;
 	if (!most)
 		return;
-	for (size_t i = 0; i < most; i++) {
-		char name[RD_APP_NAME + 8];
-		int length = name_text(name, &app->operations[i]);
-
-		if (length > width)
-			width = length;
-	}
-	fprintf(out, "  %-*s %6s %7s %7s %7s %7s %4s %4s %s\n", width, app->requests, "COUNT",
-		"MIN", "MEDIAN", "p99", "MAX", "ERR", "OPEN", "DATA");
 	for (size_t i = 0; i < most; i++)
-		put_operation(&app->operations[i], width, style->verbose, out);
+		put_operation(&g, &app->operations[i], style->verbose);
+	grid_print(&g, layout_columns(style), out, NULL, NULL);
 	if (most < app->n_operations)
 		fprintf(out, "  %zu more rows: -v shows them\n", app->n_operations - most);
 }

@@ -30,7 +30,7 @@ static json_t *ecn_json(unsigned int mask)
 	return list;
 }
 
-/* Null where all packets have one DSCP and no tag, as most sides do. */
+/* Null if all packets have the same DSCP and no tag, which is the usual case. */
 static json_t *priority_json(const struct rd_priority *p)
 {
 	json_t *o;

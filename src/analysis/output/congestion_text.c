@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Priorities, congestion control and pauses of a report as text. */
+#include "layout.h"
 #include "output.h"
 #include <inttypes.h>
 
@@ -69,8 +70,8 @@ void side_congestion_text(const struct rd_side *s, FILE *out)
 			duration_text(longest, s->held->longest_ns), s->held->longest_frame);
 }
 
-static void put_class(const struct rd_report *r, const struct rd_pause_sender *s,
-	unsigned int class, const char *from, FILE *out)
+static void put_class(struct grid *g, const struct rd_report *r, const struct rd_pause_sender *s,
+	unsigned int class, const char *from)
 {
 	const struct rd_pause_class *c = &s->classes[class];
 	char priority[8] = "all", paused[RD_UNITS_LEN] = "?", longest[RD_UNITS_LEN] = "?",
@@ -83,16 +84,30 @@ static void put_class(const struct rd_report *r, const struct rd_pause_sender *s
 		duration_text(longest, c->longest_ns);
 		snprintf(share, sizeof(share), "%.1f %%", 100 * rd_pause_share(r, c));
 	}
-	fprintf(out, "%-39.39s %8s %7" PRIu64 " %7" PRIu64 " %8s %7s %8s\n", from, priority,
-		c->pauses.count, c->resumes.count, paused, share, longest);
+	grid_put(g, "%s", from);
+	grid_put(g, "%s", priority);
+	grid_put(g, "%" PRIu64, c->pauses.count);
+	grid_put(g, "%" PRIu64, c->resumes.count);
+	grid_put(g, "%s", paused);
+	grid_put(g, "%s", share);
+	grid_put(g, "%s", longest);
 }
 
-void pauses_text(const struct rd_report *r, FILE *out)
+void pauses_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
+	static const struct grid_column columns[] = {
+		{"PAUSE FRAMES FROM", true, 0},
+		{"PRIORITY", false, 0},
+		{"PAUSES", false, 0},
+		{"RESUMES", false, 1},
+		{"PAUSED", false, 0},
+		{"SHARE", false, 0},
+		{"LONGEST", false, 2},
+	};
+	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
+
 	if (!r->n_pause_senders)
 		return;
-	fprintf(out, "\n%-39s %8s %7s %7s %8s %7s %8s\n", "PAUSE FRAMES FROM", "PRIORITY", "PAUSES",
-		"RESUMES", "PAUSED", "SHARE", "LONGEST");
 	for (size_t i = 0; i < r->n_pause_senders; i++) {
 		const struct rd_pause_sender *s = &r->pause_senders[i];
 		char from[RD_MAC_LEN + RD_ADDRESS_LEN + 4], mac[RD_MAC_LEN];
@@ -101,8 +116,10 @@ void pauses_text(const struct rd_report *r, FILE *out)
 			s->has_mac ? rd_mac_text(mac, s->mac) : "unknown", s->address);
 		for (unsigned int k = 0; k < RD_PAUSE_CLASSES; k++)
 			if (s->classes[k].pauses.count || s->classes[k].resumes.count)
-				put_class(r, s, k, from, out);
+				put_class(&g, r, s, k, from);
 	}
+	fputc('\n', out);
+	grid_print(&g, layout_columns(style), out, NULL, NULL);
 	if (r->pauses_left_out)
 		fprintf(out, "%" PRIu64 " pause frames of further senders are only counted\n",
 			r->pauses_left_out);

@@ -65,11 +65,42 @@ static json_t *clock_json(const struct rd_ends_report *r)
 	return o;
 }
 
+/* Why there is no clock. */
+static json_t *clock_unknown_json(const struct rd_ends_report *r)
+{
+	if (r->offset_known)
+		return json_null();
+	return json_string(r->both_ways ? "no_agreement" : "one_direction");
+}
+
+/* As that of one capture, with the captures that missed packets. */
+static json_t *ends_verdict_json(const struct rd_ends_report *r)
+{
+	struct rd_report shell = {.verdict = r->verdict};
+	json_t *o, *captures = json_array();
+
+	shell.totals.first_ns = r->start_ns;
+	o = verdict_json(&shell);
+	for (int i = 0; i < RD_TAPS; i++)
+		if (r->missed_by >> i & 1)
+			json_array_append_new(captures, json_string(letters[i]));
+	if (r->missed_by) {
+		json_object_set_new(
+			o, "where", json_string(r->verdict.places ? "unknown" : "capture"));
+		json_object_set_new(
+			o, "where_certainty", json_string(rd_certainty_name(r->verdict.where)));
+	}
+	json_object_set_new(o, "missed_by", captures);
+	return o;
+}
+
 /* All but findings and paths, which are empty. */
 static json_t *frame_json(const struct rd_ends_report *r)
 {
+	const struct rd_report shell = {.groups = r->groups};
 	json_t *o = json_object();
 
+	json_object_set_new(o, "verdict", ends_verdict_json(r));
 	json_object_set_new(o, "first_ns", rd_json_u64(r->first_ns - r->start_ns));
 	json_object_set_new(o, "last_ns", rd_json_u64(r->last_ns - r->start_ns));
 	json_object_set_new(o, "packets", rd_json_u64(r->packets));
@@ -78,10 +109,12 @@ static json_t *frame_json(const struct rd_ends_report *r)
 	json_object_set_new(o, "evicted", rd_json_u64(r->evicted));
 	json_object_set_new(o, "left_out", rd_json_u64(r->left_out));
 	json_object_set_new(o, "clock", clock_json(r));
+	json_object_set_new(o, "clock_unknown", clock_unknown_json(r));
 	json_object_set_new(o, "paths", json_array());
 	json_object_set_new(o, "findings", json_array());
 	json_object_set_new(o, "findings_left_out",
 		rd_json_u64(rd_findings_left_out(&r->findings, NULL, RD_SEV_NONE)));
+	json_object_set_new(o, "groups", groups_json(&shell));
 	return o;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The comparison of two captures as text: the clocks, a table of paths, findings. */
+#include "layout.h"
 #include "output.h"
 #include <inttypes.h>
 #include <math.h>
@@ -56,44 +57,55 @@ static void put_whole(const struct rd_ends_report *r, FILE *out)
 			out);
 }
 
-static void put_qp(const struct rd_path *p, const struct rd_path_qp *w, int width, FILE *out)
+static void put_qp(struct grid *g, const struct rd_path *p, const struct rd_path_qp *w)
 {
-	char lost[48], route[2 * RD_ADDRESS_LEN + 24], sent[RD_UNITS_LEN], p50[RD_UNITS_LEN],
-		p99[RD_UNITS_LEN];
+	char number[RD_UNITS_LEN];
+	const bool measured = p->variation.n && w == p->qps;
 
-	snprintf(lost, sizeof(lost), "%" PRIu64, w->lost.count);
+	grid_put(g, "%s -> %s:0x%x", p->from, p->to, w->qp);
+	grid_put(g, "%c->%c%s", p->sender == RD_TAP_A ? 'A' : 'B',
+		p->sender == RD_TAP_A ? 'B' : 'A', p->sender_known ? "" : "?");
+	grid_put(g, "%s", rd_fmt_count(number, w->sent));
 	if (w->unclear.count)
-		snprintf(lost, sizeof(lost), "%" PRIu64 "+%" PRIu64, w->lost.count,
-			w->unclear.count);
-	snprintf(route, sizeof(route), "%s -> %s:0x%x", p->from, p->to, w->qp);
-	fprintf(out, "%-*s %c->%c%-5s %9s %8s %10" PRIu64 " %9" PRIu64 " %8" PRIu64, width, route,
-		p->sender == RD_TAP_A ? 'A' : 'B', p->sender == RD_TAP_A ? 'B' : 'A',
-		p->sender_known ? "" : "?", rd_fmt_count(sent, w->sent), lost, w->duplicated.count,
-		w->reordered, w->missed.count + w->missed_at_receiver.count + w->unclear.count);
-	if (p->variation.n && w == p->qps)
-		fprintf(out, "  %s / %s", duration_text(p50, p->variation.p50),
-			duration_text(p99, p->variation.p99));
-	fputc('\n', out);
+		grid_put(g, "%" PRIu64 "+%" PRIu64, w->lost.count, w->unclear.count);
+	else
+		grid_put(g, "%" PRIu64, w->lost.count);
+	grid_put(g, "%" PRIu64, w->duplicated.count);
+	grid_put(g, "%" PRIu64, w->reordered);
+	grid_put(g, "%" PRIu64, w->missed.count + w->missed_at_receiver.count + w->unclear.count);
+	grid_put(g, "%s", measured ? duration_text(number, p->variation.p50) : "");
+	grid_put(g, "%s", measured ? duration_text(number, p->variation.p99) : "");
 }
 
-static void put_table(const struct rd_ends_report *r, size_t most, FILE *out)
+static void put_table(
+	const struct rd_ends_report *r, const struct rd_report_style *style, FILE *out)
 {
+	/* The delays vary, per path: on the line of its first QP. */
+	static const struct grid_column columns[] = {
+		{"TO QP", true, 0},
+		{"DIRECTION", true, 3},
+		{"SENT", false, 0},
+		{"LOST", false, 0},
+		{"DUPLICATED", false, 0},
+		{"REORDERED", false, 0},
+		{"MISSED", false, 0},
+		{"VARIATION p50", false, 2},
+		{"p99", false, 1},
+	};
+	const size_t most = style->verbose ? SIZE_MAX : ROWS_SHOWN;
+	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
 	size_t shown = 0, all = 0;
-	int width = 24;
 
-	for (size_t i = 0; i < r->n_paths; i++) {
-		int n = (int)(strlen(r->paths[i].from) + strlen(r->paths[i].to)) + 14;
-
-		width = n > width ? n : width;
-		all += r->paths[i].n_qps;
-	}
+	for (size_t i = 0; i < r->n_paths; i++)
+		for (size_t k = 0; k < r->paths[i].n_qps; k++, all++)
+			if (shown < most) {
+				put_qp(&g, &r->paths[i], &r->paths[i].qps[k]);
+				shown++;
+			}
 	if (!all)
 		return;
-	fprintf(out, "\n%-*s %-9s %9s %8s %10s %9s %8s  %s\n", width, "TO QP", "DIRECTION", "SENT",
-		"LOST", "DUPLICATED", "REORDERED", "MISSED", "DELAY VARIATION p50 / p99");
-	for (size_t i = 0; i < r->n_paths; i++)
-		for (size_t k = 0; k < r->paths[i].n_qps && shown < most; k++, shown++)
-			put_qp(&r->paths[i], &r->paths[i].qps[k], width, out);
+	fputc('\n', out);
+	grid_print(&g, layout_columns(style), out, NULL, NULL);
 	if (shown < all)
 		fprintf(out, "%zu more: -v shows them\n", all - shown);
 }
@@ -118,17 +130,26 @@ static void put_rest(const struct rd_ends_report *r, FILE *out)
 			"their match\n",
 			r->evicted);
 	if (r->left_out)
-		fprintf(out, "%" PRIu64 " packets of further QPs were not compared\n", r->left_out);
+		fprintf(out,
+			"%" PRIu64 " packets of further QPs were not compared; the number of these "
+			"QPs is not known\n",
+			r->left_out);
 }
 
 void rd_ends_text(const struct rd_ends_report *r, const struct rd_report_style *style, FILE *out)
 {
-	struct rd_report findings = {.findings = r->findings};
+	struct rd_report findings = {.findings = r->findings, .verdict = r->verdict};
+	FILE *lines = layout_open(out, layout_columns(style));
+	FILE *to = lines ? lines : out;
 
 	findings.totals.first_ns = r->start_ns;
-	put_clock(r, out);
-	put_whole(r, out);
-	findings_text(&findings, style, out);
-	put_table(r, style->verbose ? SIZE_MAX : ROWS_SHOWN, out);
-	put_rest(r, out);
+	verdict_text(&findings, style, to);
+	put_clock(r, to);
+	put_whole(r, to);
+	fflush(to);
+	findings_text(&findings, style, out); /* has colours, and breaks its own lines */
+	put_table(r, style, to);
+	put_rest(r, to);
+	if (lines)
+		fclose(lines);
 }

@@ -81,7 +81,6 @@ static json_t *totals_json(const struct rd_totals *s)
 		{"truncated", s->truncated},
 		{"backwards", s->backwards},
 		{"qps", s->qps},
-		{"qps_left_out", s->qps_left_out},
 		{"frames_left_out", s->frames_left_out},
 		{"silences", s->silences},
 		{"longest_silence_ns", s->longest_silence_ns},
@@ -91,6 +90,9 @@ static json_t *totals_json(const struct rd_totals *s)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		set(o, rows[i].key, rd_json_u64(rows[i].value));
+	set(o, "qps_left_out", s->frames_left_out ? json_null() : json_integer(0));
+	set(o, "qps_left_out_unknown",
+		s->frames_left_out ? json_string("not_remembered") : json_null());
 	set(o, "icrc_trusted", json_boolean(s->icrc_trusted));
 	return o;
 }
@@ -256,8 +258,9 @@ static json_t *owner_json(const struct rd_owner *o)
 	if (!o)
 		return json_null();
 	job = json_object_get(o->details, "job");
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pid", rd_json_u64(o->pid),
-		"comm", rd_json_string(o->comm), "rank",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pid",
+		rd_json_u64(o->pid), "comm", rd_json_string(o->comm), "service_port",
+		detail_json(o, "service_port"), "rank",
 		o->rank == UINT32_MAX ? json_null() : rd_json_u64(o->rank), "start_ns",
 		detail_json(o, "start_ns"), "cgroup", detail_json(o, "cgroup"), "container",
 		detail_json(o, "container"), "pod", detail_json(o, "pod"), "job",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The table of management datagrams, as text and as JSON. */
+#include "layout.h"
 #include "output.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
@@ -31,39 +32,37 @@ static bool is_worth_a_table(const struct rd_report *r)
 	return false;
 }
 
-static void put_row(const struct rd_mad_row *row, int width, FILE *out)
+static void put_row(struct grid *g, const struct rd_mad_row *row)
 {
-	bool request = rd_mad_expects_response(row->method);
 	char name[NAME_LEN], frames[RD_UNITS_LEN];
 
 	name_text(name, row);
-	fprintf(out, "%-*s %9s", width, name, rd_fmt_count(frames, row->frames.count));
-	if (request)
-		fprintf(out, " %9" PRIu64 " %12" PRIu64 "\n", row->repeated, row->unanswered.count);
-	else
-		fprintf(out, " %9s %12s\n", "-", "-");
+	grid_put(g, "%s", name);
+	grid_put(g, "%s", rd_fmt_count(frames, row->frames.count));
+	if (rd_mad_expects_response(row->method)) {
+		grid_put(g, "%" PRIu64, row->repeated);
+		grid_put(g, "%" PRIu64, row->unanswered.count);
+	} else {
+		grid_put(g, "-");
+		grid_put(g, "-");
+	}
 }
 
 void mads_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
+	static const struct grid_column columns[] = {{"MANAGEMENT DATAGRAMS", true, 0},
+		{"FRAMES", false, 0}, {"REPEATED", false, 0}, {"NO RESPONSE", false, 0}};
+	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
 	size_t most = style->verbose ? r->n_mads : ROWS_SHOWN;
-	int width = 0;
 
 	if (!r->n_mads || (!style->verbose && !is_worth_a_table(r)))
 		return;
 	if (most > r->n_mads)
 		most = r->n_mads;
-	for (size_t i = 0; i < most; i++) {
-		char name[NAME_LEN];
-
-		name_text(name, &r->mads[i]);
-		if ((int)strlen(name) > width)
-			width = (int)strlen(name);
-	}
-	fprintf(out, "\n%-*s %9s %9s %12s\n", width, "MANAGEMENT DATAGRAMS", "FRAMES", "REPEATED",
-		"NO RESPONSE");
 	for (size_t i = 0; i < most; i++)
-		put_row(&r->mads[i], width, out);
+		put_row(&g, &r->mads[i]);
+	fputc('\n', out);
+	grid_print(&g, layout_columns(style), out, NULL, NULL);
 	if (most < r->n_mads)
 		fprintf(out, "%zu more rows: -v shows them\n", r->n_mads - most);
 	if (r->mads_left_out)

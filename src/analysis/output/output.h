@@ -17,13 +17,13 @@ bool path_qp_is_faulty(const struct rd_path_qp *w);
 void findings_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 
 /* Intervals and opcodes, where they were asked for (tables.c). */
-void tables_text(const struct rd_report *r, FILE *out);
+void tables_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 void tables_json(const struct rd_report *r, json_t *report);
 
 /* With -v: the priorities of a side's packets, and what congestion control did to it. */
 void side_congestion_text(const struct rd_side *s, FILE *out);
 /* The table of pause frames; nothing without any. */
-void pauses_text(const struct rd_report *r, FILE *out);
+void pauses_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 
 /* Adds the same to the object of a side. */
 void side_congestion_json(json_t *side, const struct rd_side *s);
@@ -66,7 +66,7 @@ struct list {
 };
 /* PSNs over time; `start` is the time of the first frame (psn_json.c). */
 json_t *psn_plot_json(const struct rd_psn_plot *p, uint64_t start);
-/* The list with this key; NULL: it is no list. */
+/* The list with this key; NULL: it is not a list. */
 const struct list *report_list(const char *key);
 /* Removes what plots show of a conversation: most of its bytes. */
 void conversation_json_shorten(json_t *conversation);

@@ -139,6 +139,8 @@
 		return el("div", {class: "plot"}, el("h3", {}, title), legend, picture);
 	};
 
+	/* As many as are in one row, so that the first screen has findings too. */
+	const FIRST_PLOTS = 3;
 	const plots = (series, found) => {
 		if (!series)
 			return el("p", {class: "soft"}, "No time series was stored for it.");
@@ -161,7 +163,10 @@
 		optional("Latency", "no latency could be measured", [
 			{name: "longest", color: "--three", values: series.latency_max_ns},
 			{name: "mean", color: "--one", values: series.latency_mean_ns}], span);
-		return [el("div", {class: "plots"}, list), quiet.length > 0 &&
+		const further = list.slice(FIRST_PLOTS);
+		return [el("div", {class: "plots"}, list.slice(0, FIRST_PLOTS)), further.length > 0 &&
+			el("details", {}, el("summary", {}, "More plots: " + further.map(p => p.firstChild.textContent).join(", ")), el("div", {class: "plots"}, further)),
+		quiet.length > 0 &&
 			el("p", {class: "soft small"}, "Not drawn: " + quiet.join("; ") + ".")];
 	};
 
@@ -180,7 +185,7 @@
 		const bars = list => list.map(r => `M${at(r[0])} ${(y(r[1]) + 1).toFixed(1)}V${(y(r[2]) - 1).toFixed(1)}`).join("");
 		const picture = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label":
 			`PSNs over time: ${many(high - low, "packet")}, ${many(p.naks_in_all, "NAK")}`});
-		for (const v of ticks(low, high, 4))
+		for (const v of ticks(low, high, 4).filter(Number.isInteger))
 			picture.append(svg("line", {class: "grid", x1: left, x2: width - right, y1: y(v), y2: y(v)}),
 				svg("text", {x: left - 6, y: y(v) + 4, "text-anchor": "end"}, (v < 0 ? "\u2212" : "+") + count(Math.abs(v))));
 		for (const t of ticks(from, to, width / 190))
@@ -316,6 +321,8 @@
 			el("h1", {}, n ? many(n, "finding") : "No findings", " in ", name || "the capture"),
 			el("p", {class: "soft"}, `${report.capture.start.replace("T", " ").replace(/(\.\d{3})\d*Z$/, "$1 UTC")}, ${span(duration)}`,
 				report.capture.hardware && `; ${report.capture.hardware}`, report.capture.os && `; ${report.capture.os}`),
+			report.totals.frames_left_out > 0 && el("p", {class: "left-out"}, `${many(report.totals.frames_left_out, "frame")} of QPs beyond ` +
+				`the first ${count(report.totals.qps)} are only counted; the number of these QPs is not known.`),
 			report.findings_left_out > 0 && el("p", {class: "left-out"}, onlycounted(report.findings_left_out)),
 			left && el("p", {class: "left-out"}, `Left out, so that a browser can show this page: ${leftout(left)}. `,
 				el("code", {}, "rdmadump analyze --json"), " prints everything; ", el("code", {}, "--html FILE --qp QPN"), " makes a page of one QP."));
@@ -324,8 +331,9 @@
 	const tiles = () => {
 		const t = report.totals, files = report.capture.files, duration = report.capture.duration_ns;
 		const lost = files.some(f => f.dropped !== null) ? sum(files.map(f => f.dropped || 0)) : null;
-		const list = [["Frames", count(t.frames)], ["RDMA frames", count(t.rdma_frames + t.cnp_frames + t.mad_frames)],
-			["QP pairs", count(report.conversations_in_all)], ["New data", bytes(t.goodput_bytes)],
+		const datagrams = report.conversations.some(c => c.transport === "UD");
+		const list = [["Frames", count(t.frames)], ["RDMA frames", count(t.rdma_frames)],
+			[datagrams ? "QP pairs, UD flows" : "QP pairs", count(report.conversations_in_all)], ["New data", bytes(t.goodput_bytes)],
 			["Mean goodput", duration ? rate(t.goodput_bytes * 8e9 / duration) : "-"],
 			["Lost by the capture", lost === null ? "unknown" : count(lost), lost > 0],
 			["Wrong invariant CRCs", t.icrc_trusted ? count(t.icrc_bad) : "none valid", t.icrc_trusted && t.icrc_bad > 0]];
@@ -339,12 +347,16 @@
 		f.meaning && el("p", {}, el("span", {class: "soft"}, "Usually: "), f.meaning),
 		f.next && el("p", {}, el("span", {class: "soft"}, "Next: "), f.next),
 		f.frames.length > 0 && el("p", {class: "soft small"}, f.frames.length === 1 ? "Frame " : "Frames ", f.frames.map(String).join(", "),
-			f.count > f.frames.length && ", \u2026", f.first_ns !== null && `; ${moment(f.first_ns)} to ${moment(f.last_ns)}`),
+			f.count > f.frames.length && ", \u2026", f.first_ns !== null &&
+				`; ${moment(f.first_ns)}${f.last_ns > f.first_ns ? " to " + moment(f.last_ns) : ""}`),
 		f.filter && filter(f.filter));
 
+	/* A line does not end between a number and its unit. */
+	const unbroken = text => text.replace(/(\d) (?=(%|[num]?s|[kMGT]?(b\/s|B))(?![a-z]))/g, "$1\u00a0");
 	const verdict = v => el("section", {class: "verdict", "aria-label": "Verdict"},
 		el("p", {class: "lead"}, v.what),
-		el("p", {}, [v.whom, v.how_much, v.rule && v.place, v.surer].filter(Boolean).join(" ")),
+		el("p", {}, unbroken([v.whom, v.how_much, v.rule && v.place, v.surer].filter(Boolean).join(" "))),
+		v.also && el("p", {}, v.also),
 		v.time && el("p", {class: "soft"}, v.time));
 
 	/* The worst finding of each cause; the others by name. */
@@ -361,8 +373,6 @@
 					left > 0 && el("li", {}, `and ${count(left)} more`))));
 		return first;
 	}) : el("p", {}, "No problem was found in this traffic.")];
-
-	const findings = list => [el("h2", {}, "Findings"), list.length ? list.map(finding) : el("p", {}, "No problem was found in this traffic.")];
 
 	const course = () => {
 		const all = report.series, place = el("div"), named = report.conversations.filter(c => c.series);
@@ -520,13 +530,14 @@
 		/* Plots are drawn when another capture may be the current one. */
 		for (const c of one.conversations)
 			c.findings = one.findings.filter(f => f.conversation === c.id);
-		return [title(), verdict(report.verdict), tiles(), groups(report.groups, report.findings), psnplots(), course(), applications(), pairs(), pauses(), mads(), checks(), files()];
+		return [title(), verdict(report.verdict), tiles(), course(), groups(report.groups, report.findings), psnplots(), applications(), pairs(), pauses(), mads(), checks(), files()];
 	};
 
 	/* --- two ends of the same traffic --- */
-	const clock = c => c ? `B's clock is ${span(Math.abs(c.offset_ns))} ${c.offset_ns < 0 ? "behind" : "ahead of"} A's, within ${span(c.error_ns)}` +
+	const clock = (c, unknown) => c ? `B's clock is ${span(Math.abs(c.offset_ns))} ${c.offset_ns < 0 ? "behind" : "ahead of"} A's, within ${span(c.error_ns)}` +
 		(c.drift_ppm === null ? "." : `, and runs ${Math.abs(c.drift_ppm).toFixed(1)} ppm ${c.drift_ppm < 0 ? "slower" : "faster"}.`) :
-		"The offset of the clocks is unknown: there are packets in one direction only.";
+		"The offset of the clocks is unknown: " + {one_direction: "no packets in both directions.",
+			no_agreement: "their rates differ too much, or one was set meanwhile."}[unknown];
 	const ends = () => {
 		const e = whole.ends, rows = e.paths.flatMap(p => p.qps.map((w, i) => ({p, w, v: i ? null : p.delay_variation})));
 		const name = i => whole.captures[i].capture.files.map(f => f.name).join(", ");
@@ -539,13 +550,14 @@
 				left.qps && many(left.qps, "QP") + (left.faulty_qps ? ` (${count(left.faulty_qps)} with lost, duplicated, reordered or missed packets)` :
 					", none with lost, duplicated, reordered or missed packets")].filter(Boolean).join("; ")}. `,
 				el("code", {}, "rdmadump analyze --json"), " prints everything."),
-			e.left_out > 0 && el("p", {class: "left-out"}, `${many(e.left_out, "packet")} of further QPs ${e.left_out === 1 ? "was" : "were"} not compared.`),
+			e.left_out > 0 && el("p", {class: "left-out"}, `${many(e.left_out, "packet")} of further QPs ${e.left_out === 1 ? "was" : "were"} not compared; the number of these QPs is not known.`),
 			el("p", {class: "soft"}, `A: ${name(0)}; B: ${name(1)}. ${count(e.packets)} packets were captured at both ends, in ${span(e.last_ns - e.first_ns)}.`),
-			el("p", {}, clock(e.clock))), findings(e.findings), el("h2", {}, "Between the ends"), table([
+			el("p", {}, clock(e.clock, e.clock_unknown))), verdict(e.verdict), groups(e.groups, e.findings), el("h2", {}, "Between the ends"), table([
 			{name: "To QP", value: r => r.p.from + r.p.to + r.w.qp, cell: r => `${r.p.from} \u2192 ${r.p.to}:${hex(r.w.qp, 1)}`},
 			{name: "Direction", value: r => r.p.sender, cell: r => (r.p.sender === "a" ? "A \u2192 B" : "B \u2192 A") + (r.p.sender_known ? "" : "?")},
 			number("Sent", r => r.w.sent), number("Lost", r => r.w.lost.count, true), number("Duplicated", r => r.w.duplicated.count, true),
-			number("Reordered", r => r.w.reordered, true), number("Missed by the sender's capture", r => r.w.missed.count, true),
+			number("Reordered", r => r.w.reordered, true),
+			number("Missed by a capture", r => r.w.missed.count + r.w.missed_at_receiver.count + r.w.unclear.count, true),
 			delay("Delay variation p50", "p50_ns"), delay("p99", "p99_ns")], rows)];
 	};
 

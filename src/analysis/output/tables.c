@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tables that are printed on request: traffic by interval, packets by opcode. */
+#include "layout.h"
 #include "output.h"
+#include <inttypes.h>
 #include <rdmadump/json.h>
 
 /* --- intervals -------------------------------------------------------------------------------- */
@@ -60,44 +62,67 @@ static int digits_of(uint64_t width_ns)
 	return digits;
 }
 
-static void put_seconds(FILE *out, uint64_t ns, int digits, int wide)
+#define SECONDS_LEN 32
+
+/* "1.25", with so many digits of its fraction; returns text. */
+static const char *seconds_text(char text[SECONDS_LEN], uint64_t ns, int digits)
 {
 	uint64_t fraction = ns % 1000000000;
 
 	for (int i = digits; i < 9; i++)
 		fraction /= 10;
-	fprintf(out, "%*llu", wide, (unsigned long long)(ns / 1000000000));
 	if (digits)
-		fprintf(out, ".%0*llu", digits, (unsigned long long)fraction);
+		snprintf(text, SECONDS_LEN, "%llu.%0*llu", (unsigned long long)(ns / 1000000000),
+			digits, (unsigned long long)fraction);
+	else
+		snprintf(text, SECONDS_LEN, "%llu", (unsigned long long)(ns / 1000000000));
+	return text;
 }
 
-static void intervals_text(const struct rd_report *r, FILE *out)
+static void put_interval(
+	struct grid *g, const struct rd_intervals *v, const struct rd_interval *x, int digits)
 {
+	const double bits = (double)x->wire_bytes * 8e9 / (double)v->width_ns;
+	const uint64_t events[] = {x->retransmitted, x->nak, x->rnr, x->cnp, x->ce};
+	char text[SECONDS_LEN], rate[RD_UNITS_LEN];
+
+	grid_put(g, "%s", seconds_text(text, (uint64_t)(x - v->rows) * v->width_ns, digits));
+	grid_put(g, "%" PRIu64, x->frames);
+	grid_put(g, "%" PRIu64, x->wire_bytes);
+	grid_put(g, "%s", rd_fmt_bitrate(rate, bits));
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
+		grid_put(g, "%" PRIu64, events[i]);
+}
+
+static void intervals_text(
+	const struct rd_report *r, const struct rd_report_style *style, FILE *out)
+{
+	static const struct grid_column names[] = {
+		{"FROM s", false, 0},
+		{"FRAMES", false, 0},
+		{"BYTES", false, 1},
+		{"RATE", false, 0},
+		{"RETX", false, 0},
+		{"NAK", false, 0},
+		{"RNR", false, 0},
+		{"CNP", false, 0},
+		{"CE", false, 0},
+	};
+	struct grid g = {.column = names, .n_columns = sizeof(names) / sizeof(*names)};
 	const struct rd_intervals *v = &r->intervals;
-	const int digits = digits_of(v->width_ns), wide = 6 + (digits ? digits + 1 : 0);
+	const int digits = digits_of(v->width_ns);
+	char text[SECONDS_LEN];
 
-	fputs("\nintervals of ", out);
-	put_seconds(out, v->width_ns, digits, 0);
-	fputs(" s, from the first frame", out);
-	if (v->width_ns != v->wanted_ns) {
-		fputs("; intervals of ", out);
-		put_seconds(out, v->wanted_ns, digits_of(v->wanted_ns), 0);
-		fprintf(out, " s would be more than %d", RD_INTERVALS_MAX);
-	}
-	fprintf(out, "\n%*s %9s %12s %11s %6s %5s %5s %6s %6s\n", wide, "FROM s", "FRAMES", "BYTES",
-		"RATE", "RETX", "NAK", "RNR", "CNP", "CE");
-	for (size_t i = 0; i < v->n; i++) {
-		const struct rd_interval *x = &v->rows[i];
-		char rate[RD_UNITS_LEN];
-
-		put_seconds(out, i * v->width_ns, digits, 6);
-		fprintf(out, " %9llu %12llu %11s %6llu %5llu %5llu %6llu %6llu\n",
-			(unsigned long long)x->frames, (unsigned long long)x->wire_bytes,
-			rd_fmt_bitrate(rate, (double)x->wire_bytes * 8e9 / (double)v->width_ns),
-			(unsigned long long)x->retransmitted, (unsigned long long)x->nak,
-			(unsigned long long)x->rnr, (unsigned long long)x->cnp,
-			(unsigned long long)x->ce);
-	}
+	fprintf(out, "\nintervals of %s s, from the first frame",
+		seconds_text(text, v->width_ns, digits));
+	if (v->width_ns != v->wanted_ns)
+		fprintf(out, "; intervals of %s s would be more than %d",
+			seconds_text(text, v->wanted_ns, digits_of(v->wanted_ns)),
+			RD_INTERVALS_MAX);
+	fputc('\n', out);
+	for (size_t i = 0; i < v->n; i++)
+		put_interval(&g, v, &v->rows[i], digits);
+	grid_print(&g, layout_columns(style), out, NULL, NULL);
 }
 
 /* --- opcodes ---------------------------------------------------------------------------------- */
@@ -125,25 +150,33 @@ static json_t *opcodes_json(const struct rd_report *r)
 	return array;
 }
 
-static void opcodes_text(const struct rd_report *r, FILE *out)
+static void opcodes_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
+	static const struct grid_column names[] = {
+		{"OPCODE", true, 0},
+		{"FRAMES", false, 0},
+		{"SHARE", false, 2},
+		{"BYTES", false, 1},
+		{"PAYLOAD BYTES", false, 3},
+	};
+	struct grid g = {.column = names, .n_columns = sizeof(names) / sizeof(*names)};
 	uint64_t all = 0;
 
 	for (unsigned int i = 0; i < 256; i++)
 		all += r->opcodes[i].frames;
-	fprintf(out, "\n%-28s %10s %7s %14s %14s\n", "OPCODE", "FRAMES", "SHARE", "BYTES",
-		"PAYLOAD BYTES");
 	for (unsigned int i = 0; i < 256; i++) {
 		const struct rd_opcode_use *u = &r->opcodes[i];
 
-		if (u->frames)
-			fprintf(out, "%3u %-24s %10llu %5.1f %% %14llu %14llu\n", i,
-				rd_opcodes[i].name ? rd_opcodes[i].name : "reserved",
-				(unsigned long long)u->frames,
-				100 * (double)u->frames / (double)all,
-				(unsigned long long)u->wire_bytes,
-				(unsigned long long)u->payload_bytes);
+		if (!u->frames)
+			continue;
+		grid_put(&g, "%3u %s", i, rd_opcodes[i].name ? rd_opcodes[i].name : "reserved");
+		grid_put(&g, "%" PRIu64, u->frames);
+		grid_put(&g, "%.1f %%", 100 * (double)u->frames / (double)all);
+		grid_put(&g, "%" PRIu64, u->wire_bytes);
+		grid_put(&g, "%" PRIu64, u->payload_bytes);
 	}
+	fputc('\n', out);
+	grid_print(&g, layout_columns(style), out, NULL, NULL);
 }
 
 /* --- both ------------------------------------------------------------------------------------- */
@@ -156,10 +189,10 @@ void tables_json(const struct rd_report *r, json_t *report)
 		json_object_set_new(report, "opcodes", opcodes_json(r));
 }
 
-void tables_text(const struct rd_report *r, FILE *out)
+void tables_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
 	if (r->intervals.width_ns)
-		intervals_text(r, out);
+		intervals_text(r, style, out);
 	if (r->opcodes)
-		opcodes_text(r, out);
+		opcodes_text(r, style, out);
 }

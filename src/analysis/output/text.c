@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A report as text: findings first, one screen; with -v everything. */
 #include "../verdict/verdict.h"
+#include "layout.h"
 #include "names.h"
 #include "output.h"
 #include <inttypes.h>
@@ -15,7 +16,8 @@
 struct page {
 	const struct rd_report *r;
 	const struct rd_report_style *style;
-	FILE *out;
+	FILE *out; /* breaks lines */
+	FILE *raw; /* where it writes them */
 };
 
 /* Text from files may have control characters. */
@@ -69,6 +71,11 @@ static void put_head(const struct page *p)
 	fprintf(p->out, "; %s frames, %.1f s, %zu QP pair%s; ", rd_fmt_count(frames, t->frames),
 		(double)(t->last_ns - t->first_ns) / 1e9, pairs, pairs == 1 ? "" : "s");
 	put_losses(p);
+	if (t->frames_left_out)
+		fprintf(p->out,
+			"%s of these frames are of QPs beyond the first %" PRIu64
+			", and only counted; the number of these QPs is not known\n",
+			rd_fmt_count(frames, t->frames_left_out), t->qps);
 }
 
 /* --- findings --------------------------------------------------------------------------------- */
@@ -79,32 +86,57 @@ static void put_evidence(const struct page *p, const struct rd_evidence *e)
 		fputs("   first at frame ", p->out);
 		put_frame(p, e->frames[0]);
 		if (e->n_frames > 1) {
-			fputs(", last at ", p->out);
+			fputs(", last at frame ", p->out);
 			put_frame(p, e->frames[e->n_frames - 1]);
 		}
+		fputc('\n', p->out);
 	}
 	if (e->filter) {
-		fputs(e->n_frames ? "; in Wireshark: " : "   in Wireshark: ", p->out);
+		fputs("   in Wireshark: ", p->out);
 		put_clean(p->out, e->filter);
-	}
-	if (e->n_frames || e->filter)
 		fputc('\n', p->out);
+	}
+}
+
+/* In lines that fit, all of which get the colour. */
+static void put_marked(const struct page *p, enum rd_severity severity, const char *text)
+{
+	int at = 0;
+
+	fflush(p->out);
+	while (*text) {
+		size_t next,
+			n = layout_break(text, (unsigned int)at, layout_columns(p->style), &next);
+		char *line;
+
+		if (asprintf(&line, "%*s%.*s", at, "", (int)n, text) < 0)
+			return;
+		if (p->style->headline)
+			p->style->headline(p->raw, severity, line);
+		else
+			fprintf(p->out, "%s\n", line);
+		free(line);
+		text += next;
+		at = 3;
+	}
 }
 
 static void put_headline(const struct page *p, const struct rd_finding *f)
 {
-	char *line;
+	char *text = NULL;
+	size_t room;
+	FILE *line = open_memstream(&text, &room);
 
-	if (asprintf(&line, "%s %s: %s  [%s]", rd_severity_mark(f->severity), f->where, f->title,
-		    rd_certainty_name(f->certainty)) < 0)
+	if (!line)
 		return;
-	if (p->style->headline) {
-		p->style->headline(p->out, f->severity, line);
-	} else {
-		put_clean(p->out, line);
-		fputc('\n', p->out);
-	}
-	free(line);
+	fprintf(line, "%s ", rd_severity_mark(f->severity));
+	put_clean(line, f->where);
+	fputs(": ", line);
+	put_clean(line, f->title);
+	fprintf(line, "  [%s]", rd_certainty_name(f->certainty));
+	if (!fclose(line))
+		put_marked(p, f->severity, text);
+	free(text);
 }
 
 static void put_finding(const struct page *p, const struct rd_finding *f)
@@ -253,31 +285,39 @@ static const struct rd_latency *latency(const struct rd_side *s)
 	return most;
 }
 
-static void put_row(const struct page *p, const struct rd_conversation *c, unsigned int side,
-	const int width[2])
+static const struct grid_column pair_columns[] = {
+	{"QP PAIR", true, 0},
+	{"VERB", true, 0},
+	{"FRAMES", false, 2},
+	{"GOODPUT", false, 4},
+	{"RETX", false, 0},
+	{"NAK", false, 0},
+	{"RNR", false, 0},
+	{"CNP", false, 0},
+	{"RESP p50", false, 3},
+	{"p99", false, 1},
+};
+
+static void put_row(struct grid *g, const struct rd_conversation *c, unsigned int side, int width)
 {
+	static const unsigned int events[] = {RD_INC_RNR, RD_INC_CNP};
 	const struct rd_side *s = &c->side[side];
 	const struct rd_latency *l = latency(s);
-	char from[RD_ADDRESS_LEN + 16], to[RD_ADDRESS_LEN + 16], verb[16], frames[RD_UNITS_LEN],
-		goodput[RD_UNITS_LEN], p50[RD_UNITS_LEN] = "", p99[RD_UNITS_LEN] = "";
+	char from[RD_ADDRESS_LEN + 16], to[RD_ADDRESS_LEN + 16], verb[16], number[RD_UNITS_LEN];
 
 	endpoint_text(from, sizeof(from), side ? &c->b : &c->a);
 	endpoint_text(to, sizeof(to), side ? &c->a : &c->b);
 	verb_text(verb, c, s);
-	if (l->n) {
-		duration_text(p50, l->p50);
-		duration_text(p99, l->p99);
-	}
-	if (!l->n)
-		snprintf(p50, sizeof(p50), "-");
-	fprintf(p->out, "%-*s -> %-*s %-7s %9s %11s %8llu %5llu %4llu %4llu  %s%s%s\n", width[0],
-		from, width[1], to, verb, rd_fmt_count(frames, s->frames),
-		rd_fmt_bitrate(goodput, rate(c, s)),
-		(unsigned long long)rd_side_incident(s, RD_INC_RETRANSMITTED)->count,
-		(unsigned long long)naks(s),
-		(unsigned long long)rd_side_incident(s, RD_INC_RNR)->count,
-		(unsigned long long)rd_side_incident(s, RD_INC_CNP)->count, p50, l->n ? " / " : "",
-		p99);
+	grid_put(g, "%-*s -> %s", width, from, to);
+	grid_put(g, "%s", verb);
+	grid_put(g, "%s", rd_fmt_count(number, s->frames));
+	grid_put(g, "%s", rd_fmt_bitrate(number, rate(c, s)));
+	grid_put(g, "%" PRIu64, rd_side_incident(s, RD_INC_RETRANSMITTED)->count);
+	grid_put(g, "%" PRIu64, naks(s));
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
+		grid_put(g, "%" PRIu64, rd_side_incident(s, events[i])->count);
+	grid_put(g, "%s", l->n ? duration_text(number, l->p50) : "-");
+	grid_put(g, "%s", l->n ? duration_text(number, l->p99) : "-");
 }
 
 static void put_owner(const struct page *p, const struct rd_conversation *c, unsigned int side)
@@ -373,35 +413,73 @@ static void put_headers(const struct page *p, size_t rows)
 			p->out);
 }
 
+/* The rows of the table: conversations and sides, two for each at most. */
+struct rows {
+	const struct page *page;
+	struct row {
+		const struct rd_conversation *c;
+		unsigned int side;
+	} * row;
+	size_t n;
+};
+
+static void put_row_details(const void *ctx, size_t row, FILE *out)
+{
+	const struct rows *rows = ctx;
+
+	(void)out; /* that of the page */
+	put_details(rows->page, rows->row[row].c, rows->row[row].side);
+}
+
+/* Of the addresses and QPs on the left, so that the arrows are in one column. */
+static int left_width(const struct rows *rows)
+{
+	int width = 0;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct row *row = &rows->row[i];
+		char text[RD_ADDRESS_LEN + 16];
+
+		endpoint_text(text, sizeof(text), row->side ? &row->c->b : &row->c->a);
+		if ((int)strlen(text) > width)
+			width = (int)strlen(text);
+	}
+	return width;
+}
+
+static void put_rows(const struct rows *rows)
+{
+	const struct page *p = rows->page;
+	struct grid g = {
+		.column = pair_columns, .n_columns = sizeof(pair_columns) / sizeof(*pair_columns)};
+	const int width = left_width(rows);
+
+	for (size_t i = 0; i < rows->n; i++)
+		put_row(&g, rows->row[i].c, rows->row[i].side, width);
+	fputc('\n', p->out);
+	grid_print(&g, layout_columns(p->style), p->out, p->style->verbose ? put_row_details : NULL,
+		rows);
+}
+
 static void put_table(const struct page *p)
 {
 	size_t most = p->style->verbose || p->style->top ? p->r->n_shown : ROWS_SHOWN;
-	int width[2] = {7, 0};
+	struct rows rows = {.page = p};
 
 	if (most > p->r->n_shown)
 		most = p->r->n_shown;
 	if (!most)
 		return;
-	for (size_t i = 0; i < most; i++) {
-		char text[2][RD_ADDRESS_LEN + 16];
-
-		endpoint_text(text[0], sizeof(text[0]), &p->r->conversations[i].a);
-		endpoint_text(text[1], sizeof(text[1]), &p->r->conversations[i].b);
-		for (int k = 0; k < 2; k++)
-			for (int e = 0; e < 2; e++)
-				if ((int)strlen(text[e]) > width[k])
-					width[k] = (int)strlen(text[e]);
-	}
-	fprintf(p->out, "\n%-*s %-7s %9s %11s %8s %5s %4s %4s  %s\n", width[0] + width[1] + 4,
-		"QP PAIR", "VERB", "FRAMES", "GOODPUT", "RETX", "NAK", "RNR", "CNP",
-		"RESPONSE p50 / p99");
-	for (size_t i = 0; i < most; i++)
+	rows.row = calloc(most, 2 * sizeof(*rows.row));
+	for (size_t i = 0; i < most && rows.row; i++)
 		for (unsigned int side = 0; side < 2; side++)
-			if (is_shown(p, &p->r->conversations[i], side)) {
-				put_row(p, &p->r->conversations[i], side, width);
-				if (p->style->verbose)
-					put_details(p, &p->r->conversations[i], side);
-			}
+			if (is_shown(p, &p->r->conversations[i], side))
+				rows.row[rows.n++] = (struct row){&p->r->conversations[i], side};
+	if (rows.row)
+		put_rows(&rows);
+	else
+		fputs("out of memory: a table is left out\n", p->out);
+	free(rows.row);
 	put_headers(p, most);
 	if (most < p->r->n_conversations)
 		fprintf(p->out, "%zu more QP pairs: -v or --top shows them\n",
@@ -441,27 +519,33 @@ static void put_comparisons(const struct page *p)
 void findings_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
 	struct rd_report grouped = *r;
-	const struct page p = {&grouped, style, out};
+	FILE *lines = layout_open(out, layout_columns(style));
+	const struct page p = {&grouped, style, lines ? lines : out, out};
 
 	grouped.groups = (struct rd_groups){0};
 	if (!style->verbose && groups_make(&grouped) < 0)
-		fputs("out of memory: findings are not grouped\n", out);
+		fputs("out of memory: findings are not grouped\n", p.out);
 	put_findings(&p);
 	groups_free(&grouped.groups);
+	if (lines)
+		fclose(lines);
 }
 
 void rd_report_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
-	const struct page p = {r, style, out};
+	FILE *lines = layout_open(out, layout_columns(style));
+	const struct page p = {r, style, lines ? lines : out, out};
 
-	verdict_text(r, style, out);
+	verdict_text(r, style, p.out);
 	put_head(&p);
 	put_findings(&p);
 	put_table(&p);
-	applications_text(r, style, out);
-	pauses_text(r, out);
-	hosts_text(r, style, out);
-	mads_text(r, style, out);
+	applications_text(r, style, p.out);
+	pauses_text(r, style, p.out);
+	hosts_text(r, style, p.out);
+	mads_text(r, style, p.out);
 	put_comparisons(&p);
-	tables_text(r, out);
+	tables_text(r, style, p.out);
+	if (lines)
+		fclose(lines);
 }

@@ -88,9 +88,14 @@ json_t *verdict_json(const struct rd_report *r)
 	set(o, "whom", text_or_null(v->whom));
 	set(o, "how_much", text_or_null(v->how_much));
 	set(o, "place", text_or_null(v->place));
+	set(o, "also", text_or_null(v->also));
 	set(o, "time", text_or_null(v->time));
 	set(o, "since_ns",
 		v->since_ns ? rd_json_u64(v->since_ns - r->totals.first_ns) : json_null());
+	set(o, "until_ns",
+		v->until_ns ? rd_json_u64(v->until_ns - r->totals.first_ns) : json_null());
+	set(o, "messages", rd_json_u64(v->messages));
+	set(o, "messages_delayed", rd_json_u64(v->delayed));
 	set(o, "certainty", v->rule ? json_string(rd_certainty_name(v->certainty)) : json_null());
 	set(o, "where", rd_json_string(rd_place_key(v->places)));
 	set(o, "places", places_json(v->places));

@@ -1,42 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The verdict of a report as a paragraph, and its hosts as tables. */
+#include "layout.h"
 #include "output.h"
-#include <rdmadump/printable.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS	    80 /* where the terminal does not say it */
-#define COLUMNS_MIN 40
-#define COLUMNS_MAX 100
+#define COLUMNS_MAX 100 /* longer lines of a paragraph are hard to read */
 #define HOSTS_SHOWN 8
-#define PAIRS_SHOWN 8
-
-/* Prints words with a line break where the next one has no room. */
-static void put_wrapped(FILE *out, const char *text, unsigned int columns)
-{
-	size_t at = 0;
-
-	while (*text) {
-		size_t word = strcspn(text, " ");
-
-		if (at && at + 1 + word > columns) {
-			fputc('\n', out);
-			at = 0;
-		} else if (at) {
-			fputc(' ', out);
-			at++;
-		}
-		rd_printable_put(out, text, word);
-		at += word;
-		text += word + strspn(text + word, " ");
-	}
-	if (at)
-		fputc('\n', out);
-}
 
 char *verdict_sentences(const struct rd_judgement *v)
 {
-	const char *const parts[] = {v->what, v->whom, v->how_much, v->place, v->surer, v->time};
+	const char *const parts[] = {
+		v->what, v->whom, v->how_much, v->place, v->surer, v->also, v->time};
 	char *text = NULL;
 	size_t room;
 	FILE *out = open_memstream(&text, &room);
@@ -55,15 +30,11 @@ char *verdict_sentences(const struct rd_judgement *v)
 
 void verdict_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
-	unsigned int columns = style->columns ? style->columns : COLUMNS;
+	const unsigned int columns = layout_columns(style);
 	char *text = verdict_sentences(&r->verdict);
 
-	if (columns > COLUMNS_MAX)
-		columns = COLUMNS_MAX;
-	if (columns < COLUMNS_MIN)
-		columns = COLUMNS_MIN;
 	if (text)
-		put_wrapped(out, text, columns);
+		layout_paragraph(out, text, columns < COLUMNS_MAX ? columns : COLUMNS_MAX);
 	fputc('\n', out);
 	free(text);
 }
@@ -98,39 +69,53 @@ void times_text(const struct rd_times *t, FILE *out)
 
 /* --- hosts ------------------------------------------------------------------------------------ */
 
-static void put_hosts(const struct rd_hosts *h, FILE *out, size_t most)
+static void put_hosts(
+	const struct rd_hosts *h, const struct rd_report_style *style, FILE *out, size_t most)
 {
-	char sent[RD_UNITS_LEN], received[RD_UNITS_LEN], peak[RD_UNITS_LEN];
+	static const struct grid_column columns[] = {
+		{"HOST", true, 0},
+		{"SENT", false, 0},
+		{"RECEIVED", false, 0},
+		{"FROM HOSTS", false, 0},
+		{"100 us PEAK", false, 1},
+		{"FROM", false, 1},
+	};
+	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
+	char number[RD_UNITS_LEN];
 
-	fprintf(out, "\n%-24s %9s %9s %9s %12s %7s\n", "HOST", "SENT", "RECEIVED", "FROM HOSTS",
-		"100 us PEAK", "FROM");
-	for (size_t i = 0; i < most; i++)
-		fprintf(out, "%-24s %9s %9s %10u %12s %7u\n", h->host[i].address,
-			rd_fmt_bytes(sent, h->host[i].sent_bytes),
-			rd_fmt_bytes(received, h->host[i].received_bytes), h->host[i].senders,
-			rd_fmt_bitrate(
-				peak, (double)h->host[i].peak_bytes * 8e9 / (double)RD_BURST_NS),
-			h->host[i].peak_senders);
+	for (size_t i = 0; i < most; i++) {
+		const struct rd_host *x = &h->host[i];
+		const double peak = (double)x->peak_bytes * 8e9 / (double)RD_BURST_NS;
+
+		grid_put(&g, "%s", x->address);
+		grid_put(&g, "%s", rd_fmt_bytes(number, x->sent_bytes));
+		grid_put(&g, "%s", rd_fmt_bytes(number, x->received_bytes));
+		grid_put(&g, "%u", x->senders);
+		grid_put(&g, "%s", rd_fmt_bitrate(number, peak));
+		grid_put(&g, "%u", x->peak_senders);
+	}
+	fputc('\n', out);
+	grid_print(&g, layout_columns(style), out, NULL, NULL);
 	if (most < h->n)
 		fprintf(out, "%zu more hosts: -v or --json shows them\n", h->n - most);
 }
 
-static void put_pairs(const struct rd_hosts *h, FILE *out, size_t most)
+static void put_pairs(const struct rd_hosts *h, const struct rd_report_style *style, FILE *out)
 {
-	char bytes[RD_UNITS_LEN], frames[RD_UNITS_LEN];
+	static const struct grid_column columns[] = {
+		{"FROM HOST -> TO HOST", true, 0}, {"FRAMES", false, 0}, {"BYTES", false, 0}};
+	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
+	char number[RD_UNITS_LEN];
 
-	fprintf(out, "\n%-52s %9s %9s\n", "FROM HOST -> TO HOST", "FRAMES", "BYTES");
-	for (size_t i = 0; i < most; i++) {
+	for (size_t i = 0; i < h->n_pairs; i++) {
 		const struct rd_host_pair *p = &h->pair[i];
-		int width =
-			fprintf(out, "%s -> %s", h->host[p->from].address, h->host[p->to].address);
 
-		fprintf(out, "%*s %9s %9s\n", width < 52 ? 52 - width : 0, "",
-			rd_fmt_count(frames, p->frames), rd_fmt_bytes(bytes, p->bytes));
+		grid_put(&g, "%s -> %s", h->host[p->from].address, h->host[p->to].address);
+		grid_put(&g, "%s", rd_fmt_count(number, p->frames));
+		grid_put(&g, "%s", rd_fmt_bytes(number, p->bytes));
 	}
-	if (most < h->n_pairs)
-		fprintf(out, "%zu more pairs of hosts: -v or --json shows them\n",
-			h->n_pairs - most);
+	fputc('\n', out);
+	grid_print(&g, layout_columns(style), out, NULL, NULL);
 }
 
 void hosts_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
@@ -142,9 +127,9 @@ void hosts_text(const struct rd_report *r, const struct rd_report_style *style, 
 	if (h->n < 3 && !style->verbose)
 		return;
 	if (h->n)
-		put_hosts(h, out, style->verbose || h->n < HOSTS_SHOWN ? h->n : HOSTS_SHOWN);
+		put_hosts(h, style, out, style->verbose || h->n < HOSTS_SHOWN ? h->n : HOSTS_SHOWN);
 	if (h->n_pairs && style->verbose)
-		put_pairs(h, out, h->n_pairs);
+		put_pairs(h, style, out);
 	if (h->frames_left_out)
 		fprintf(out, "%s frames (%s) of further hosts are not in these tables\n",
 			rd_fmt_count(frames, h->frames_left_out),

@@ -30,11 +30,14 @@ static void sum_up(struct rd_group *g, const struct rd_findings *list)
 		g->count += e->count;
 		if (e->first_ns && (!g->first_ns || e->first_ns < g->first_ns))
 			g->first_ns = e->first_ns;
+		if (e->last_ns > g->last_ns)
+			g->last_ns = e->last_ns;
 	}
 	if (!tally || !tally->n)
 		return;
 	g->count = tally->count;
 	g->first_ns = tally->first_ns;
+	g->last_ns = tally->last_ns;
 	g->conversations = tally->conversations;
 	g->left_out = rd_findings_left_out(list, g->rule, RD_SEV_NONE);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds conversations and hosts of a report, and incast. */
+/* Finds conversations, hosts and ports of a report, and incast. */
 #include "verdict.h"
 #include <stdlib.h>
 #include <string.h>
@@ -58,4 +58,17 @@ bool is_incast(const struct rd_report *r, const struct rd_group *g, const char *
 		first = endpoint_of(c, f->side)->address;
 	}
 	return false;
+}
+
+const struct rd_pause_sender *pauser_of(const struct rd_report *r, const struct rd_finding *f)
+{
+	for (size_t i = 0; strcmp(f->rule, "pause-frames") == 0 && i < r->n_pause_senders; i++)
+		for (unsigned int k = 0; k < RD_PAUSE_CLASSES; k++) {
+			const struct rd_pause_class *c = &r->pause_senders[i].classes[k];
+
+			if (c->pauses.count && f->evidence.n_frames &&
+				c->pauses.first_frame == f->evidence.frames[0])
+				return &r->pause_senders[i];
+		}
+	return NULL;
 }

@@ -10,6 +10,7 @@
 #define EQUALS	    4  /* conversations, before one of them can stand out */
 #define SAMPLES	    8  /* responses of each */
 #define SLOWER	    4  /* times the median of all */
+#define TIME_PART   8  /* the least part of the common time of equals */
 #define RATE_SLOWER 10 /* a sender at less than this part of the link's rate is slow */
 
 const char *const rd_time_keys[RD_TIME_COUNT] = {
@@ -91,6 +92,23 @@ static enum rd_certainty certainty_of(
 	return what == RD_TIME_RECOVERY ? RD_POSSIBLE : RD_LIKELY;
 }
 
+double repeating_share(const struct rd_report *r, const struct rd_group *g)
+{
+	uint64_t lost_ns = 0, all_ns = 0;
+
+	for (size_t i = 0; i < g->n; i++) {
+		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
+		const struct rd_conversation *c = conversation_of(r, f->conversation);
+		const struct rd_times *t = c ? c->side[f->side].times : NULL;
+
+		if (!t)
+			continue;
+		lost_ns += t->ns[RD_TIME_RECOVERY] + t->ns[RD_TIME_NOT_READY];
+		all_ns += time_sum(t);
+	}
+	return all_ns ? (double)lost_ns / (double)all_ns : 0;
+}
+
 void slow_judge(const struct rd_report *r, struct rd_slow *slow)
 {
 	const struct rd_conversation *most = NULL;
@@ -139,6 +157,7 @@ struct speed {
 	unsigned int equals;
 	uint64_t p50;
 	const struct rd_conversation *c;
+	const struct rd_side *s; /* the busier one */
 };
 
 static int slower(const void *x, const void *y)
@@ -165,12 +184,6 @@ static unsigned int equals_of(const struct rd_side *s)
 	for (uint64_t size = use->messages ? use->bytes / use->messages : 0; size; size >>= 1)
 		log2++;
 	return best * 256 + log2;
-}
-
-/* Only those that were there for most of the time are compared. */
-static bool is_lasting(const struct rd_report *r, const struct rd_side *s)
-{
-	return (s->last_ns - s->first_ns) * 2 > r->totals.last_ns - r->totals.first_ns;
 }
 
 /* The median of the responses to the requests of the busier side; 0: too few. */
@@ -229,27 +242,77 @@ static void stragglers_of(struct rd_stragglers *s, const struct speed *list, siz
 	snprintf(s->host, sizeof(s->host), "%s", common_host(list, slow, n));
 }
 
+static int earlier(const void *x, const void *y)
+{
+	const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+
+	return (a > b) - (a < b);
+}
+
+static uint64_t median(uint64_t *times, size_t n)
+{
+	qsort(times, n, sizeof(*times), earlier);
+	return times[n / 2];
+}
+
+/*
+ * Only those are compared that were there with the others: for most of their own time, and for a
+ * part of that of the others, since the first responses are slow everywhere.
+ */
+static bool is_there(const struct rd_side *s, uint64_t first, uint64_t last)
+{
+	const uint64_t from = s->first_ns > first ? s->first_ns : first;
+	const uint64_t to = s->last_ns < last ? s->last_ns : last;
+
+	return to > from && (to - from) * 2 >= s->last_ns - s->first_ns &&
+	       (to - from) * TIME_PART >= last - first;
+}
+
+/* Keeps those of a row of equals that can be compared, in their order; returns how many. */
+static size_t keep_comparable(struct speed *list, size_t n, uint64_t *times)
+{
+	uint64_t first, last;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		times[i] = list[i].s->first_ns;
+	first = median(times, n);
+	for (size_t i = 0; i < n; i++)
+		times[i] = list[i].s->last_ns;
+	last = median(times, n);
+	for (size_t i = 0; i < n; i++)
+		if (is_there(list[i].s, first, last))
+			list[kept++] = list[i];
+	return kept;
+}
+
 int stragglers_find(const struct rd_report *r, struct rd_stragglers *s)
 {
 	struct speed *list = malloc((r->n_conversations + 1) * sizeof(*list));
+	uint64_t *times = calloc(r->n_conversations + 1, sizeof(*times));
 	size_t n = 0;
 
-	if (!list)
+	if (!list || !times) {
+		free(list);
+		free(times);
 		return -1;
+	}
 	for (size_t i = 0; i < r->n_conversations; i++) {
 		unsigned int side;
 		const struct rd_side *busy = busier_side(&r->conversations[i], &side);
-		uint64_t p50 = busy && is_lasting(r, busy) ? typical(busy) : 0;
+		uint64_t p50 = busy ? typical(busy) : 0;
 
 		if (p50)
-			list[n++] = (struct speed){equals_of(busy), p50, &r->conversations[i]};
+			list[n++] =
+				(struct speed){equals_of(busy), p50, &r->conversations[i], busy};
 	}
 	qsort(list, n, sizeof(*list), slower);
 	for (size_t i = 0, end; i < n; i = end) {
 		for (end = i; end < n && list[end].equals == list[i].equals; end++)
 			;
-		stragglers_of(s, list + i, end - i);
+		stragglers_of(s, list + i, keep_comparable(list + i, end - i, times));
 	}
 	free(list);
+	free(times);
 	return 0;
 }

@@ -78,7 +78,7 @@ static const char *next_point(const struct rd_judgement *v)
 	return v->sender;
 }
 
-/* How often h happened to sides of conversations of which g has findings, too. */
+/* How often h happened to sides of conversations for which g also has findings. */
 static uint64_t shared_count(
 	const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
 {
@@ -128,6 +128,8 @@ static void mix(const struct rd_report *r, struct rd_judgement *v, const struct 
 		first = h->first_ns;
 		if (first && first < v->since_ns)
 			v->since_ns = first;
+		if (h->last_ns > v->until_ns)
+			v->until_ns = h->last_ns;
 		if (f->certainty > v->certainty)
 			v->certainty = f->certainty;
 	}
@@ -144,11 +146,47 @@ static void ends_of(struct rd_judgement *v, const char *where)
 	snprintf(v->receiver, sizeof(v->receiver), "%s", arrow + 4);
 }
 
+/* --- pauses ----------------------------------------------------------------------------------- */
+
+/* Whether the file says that this is the address of a port that captured. */
+static bool is_local(const struct rd_report *r, const char *address)
+{
+	for (size_t i = 0; i < r->n_conversations; i++)
+		for (unsigned int side = 0; side < 2; side++) {
+			const struct rd_conversation *c = &r->conversations[i];
+
+			if (c->local[side] && c->local[side] != c->local[!side] &&
+				!strcmp(endpoint_of(c, side)->address, address))
+				return true;
+		}
+	return false;
+}
+
+/*
+ * A host pauses with the MAC address of its RDMA packets. A router's address is also that of
+ * packets of other hosts; a switch has its own.
+ */
+static void place_pauser(
+	const struct rd_report *r, struct rd_judgement *v, const struct rd_pause_sender *s)
+{
+	if (!s->has_mac)
+		return;
+	v->places = RD_PLACE_FABRIC;
+	if (!*s->address)
+		return;
+	snprintf(v->receiver, sizeof(v->receiver), "%s", s->address);
+	if (is_local(r, s->address))
+		v->places = RD_PLACE_RECEIVER_NIC;
+	else
+		v->places |= RD_PLACE_RECEIVER_NIC;
+}
+
 static void place_it(const struct rd_report *r, struct rd_judgement *v, const struct rd_group *g,
 	const struct cause *cause)
 {
 	const struct rd_finding *f = worst_of(r, g);
 	const struct rd_conversation *c = conversation_of(r, f->conversation);
+	const struct rd_pause_sender *pauser = pauser_of(r, f);
 	const char *next;
 
 	if (c || cause->rule)
@@ -157,6 +195,10 @@ static void place_it(const struct rd_report *r, struct rd_judgement *v, const st
 	mix(r, v, g);
 	if (!c) {
 		ends_of(v, f->where);
+		if (pauser)
+			place_pauser(r, v, pauser);
+		next = next_point(v);
+		snprintf(v->capture_next, sizeof(v->capture_next), "%s", next ? next : "");
 		return;
 	}
 	snprintf(v->sender, sizeof(v->sender), "%s", endpoint_of(c, f->side)->address);
@@ -169,6 +211,21 @@ static void place_it(const struct rd_report *r, struct rd_judgement *v, const st
 	}
 	next = next_point(v);
 	snprintf(v->capture_next, sizeof(v->capture_next), "%s", next ? next : "");
+}
+
+/* Messages of the senders that a group is about; those that were not listed are unknown. */
+static void count_messages(
+	const struct rd_report *r, struct rd_judgement *v, const struct rd_group *g)
+{
+	for (size_t i = 0; i < g->n && !g->left_out; i++) {
+		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
+		const struct rd_conversation *c = conversation_of(r, f->conversation);
+		const struct rd_side *s = c ? &c->side[f->side] : NULL;
+
+		for (unsigned int k = 0; s && k < RD_VERB_COUNT; k++)
+			v->messages += rd_side_verb(s, k)->messages;
+		v->delayed += s ? rd_side_incident(s, RD_INC_DELAYED)->count : 0;
+	}
 }
 
 int verdict_make(struct rd_report *r)
@@ -189,6 +246,8 @@ int verdict_make(struct rd_report *r)
 		v->conversation = f->conversation;
 		v->side = f->side;
 		v->since_ns = g->first_ns;
+		v->until_ns = g->last_ns;
+		count_messages(r, v, g);
 		place_it(r, v, g, cause_of(f->rule));
 	}
 	return words_make(r, g);
@@ -201,5 +260,6 @@ void verdict_free(struct rd_judgement *v)
 	free(v->how_much);
 	free(v->place);
 	free(v->surer);
+	free(v->also);
 	free(v->time);
 }

@@ -34,11 +34,16 @@ const struct rd_host *host_of(const struct rd_report *r, const char *address);
  */
 bool is_incast(const struct rd_report *r, const struct rd_group *g, const char *receiver);
 
+/* The port whose pause frames a finding is about; NULL: it is about none. */
+const struct rd_pause_sender *pauser_of(const struct rd_report *r, const struct rd_finding *f);
+
 /* Groups the findings by rule (group.c). -1 if out of memory. */
 int groups_make(struct rd_report *r);
 void groups_free(struct rd_groups *groups);
-/* What the time of requests was spent on, and slow conversations among equals (times.c). */
+/* What requesters spent their time on, and slow conversations among equals (times.c). */
 void slow_judge(const struct rd_report *r, struct rd_slow *slow);
+/* The share of the time of a group's requests that went into repeating them; 0: none is known. */
+double repeating_share(const struct rd_report *r, const struct rd_group *g);
 /* -1 if out of memory. */
 int stragglers_find(const struct rd_report *r, struct rd_stragglers *s);
 /*

@@ -2,11 +2,15 @@
 /* Puts the verdict into words: short sentences, with the numbers that an engineer can check. */
 #include "words.h"
 #include "causes.h"
+#include <ctype.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOSTLY 0.5 /* of the time, before one party is called slow */
+#define ALSO_MOST 3 /* further causes that the paragraph names */
+#define SYMPTOMS  9 /* causes from this rank on may follow from others of the same QPs */
+#define SHORT_NS  UINT64_C(100000000) /* times below it have microseconds */
+#define MOSTLY	  0.5		      /* of the time, before one party is called slow */
 
 static const char *host(const char *address)
 {
@@ -26,8 +30,7 @@ static const struct {
 	{"the application on {h}", true},
 };
 
-/* Writes a template with addresses in place of {s}, {r}, {h}. */
-static void put_filled(FILE *out, const char *text, const char *s, const char *r)
+void put_filled(FILE *out, const char *text, const char *s, const char *r)
 {
 	for (; *text; text++) {
 		if (text[0] == '{' && text[1] && text[2] == '}') {
@@ -39,7 +42,7 @@ static void put_filled(FILE *out, const char *text, const char *s, const char *r
 	}
 }
 
-static void put_places(FILE *out, unsigned int set, const char *sender, const char *receiver)
+void put_places(FILE *out, unsigned int set, const char *sender, const char *receiver)
 {
 	unsigned int left = (unsigned int)__builtin_popcount(set);
 
@@ -101,8 +104,7 @@ static const struct rd_group *group_by(const struct rd_report *r, const char *ru
 	return NULL;
 }
 
-/* Whether packets were repeated for reasons that no finding has. */
-static bool was_repeated(const struct rd_report *r)
+bool was_repeated(const struct rd_report *r)
 {
 	for (size_t i = 0; i < r->n_conversations; i++)
 		for (unsigned int k = 0; k < 2; k++)
@@ -112,10 +114,43 @@ static bool was_repeated(const struct rd_report *r)
 	return false;
 }
 
+/* What arrived and is not in the capture, at least; *sure unless all of it is only possible. */
+static uint64_t missed_by_capture(const struct rd_report *r, bool *sure)
+{
+	static const char *const rules[] = {"unseen", "responses-unseen"};
+	uint64_t sum = 0;
+
+	*sure = false;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		const struct rd_group *g = group_by(r, rules[i]);
+
+		if (!g)
+			continue;
+		sum += g->count;
+		*sure |= r->findings.finding[g->finding[0]].certainty > RD_POSSIBLE;
+	}
+	return sum;
+}
+
+/* No fault is seen, but these packets are not in the capture. */
+static void put_gaps(FILE *out, struct rd_report *r, uint64_t missed, bool sure)
+{
+	r->verdict.places = RD_PLACE_ALL;
+	fprintf(out,
+		"No fault can be seen, but the capture %s not whole: it %s at least %llu packet%s "
+		"that arrived. Whether more packets were lost, refused or repeated there cannot be "
+		"known%s. Look at the losses of the capture, and capture again.",
+		sure ? "is" : "may be", sure ? "lacks" : "seems to lack",
+		(unsigned long long)missed, missed == 1 ? "" : "s",
+		was_repeated(r) ? ", nor why packets were retransmitted" : "");
+}
+
 /* Without a fault: what this capture cannot show. */
 static void put_nothing(FILE *out, struct rd_report *r)
 {
 	const struct rd_group *half = group_by(r, "one-sided");
+	bool sure;
+	const uint64_t missed = missed_by_capture(r, &sure);
 
 	if (half) {
 		r->verdict.places = RD_PLACE_ALL;
@@ -132,6 +167,8 @@ static void put_nothing(FILE *out, struct rd_report *r)
 		fputs("No fault can be seen. There is no reliable connection in both directions, "
 		      "and only its responses would show what was lost.",
 			out);
+	} else if (missed) {
+		put_gaps(out, r, missed, sure);
 	} else if (was_repeated(r)) {
 		fputs("No fault was found, but packets were retransmitted: this capture does not "
 		      "show why.",
@@ -141,6 +178,37 @@ static void put_nothing(FILE *out, struct rd_report *r)
 		      "capture shows.",
 			out);
 	}
+	if (r->totals.frames_left_out)
+		fputs(" This is of the QPs that were followed: there are more.", out);
+}
+
+/* The title as a sentence; with the place where no conversation names it. */
+void put_title(FILE *out, const struct rd_report *r, const struct rd_finding *f)
+{
+	const char *title = f->title ? f->title : f->rule;
+
+	fprintf(out, "%c%s", toupper((unsigned char)*title), title + 1);
+	if (!f->conversation && f->where && strcmp(f->where, "the capture") != 0)
+		fprintf(out, pauser_of(r, f) ? ", sent by %s" : ", at %s", f->where);
+	fputc('.', out);
+}
+
+/* What is unknown where the main finding is that the capture is not whole. */
+static void put_unknown(FILE *out, const char *rule)
+{
+	static const struct {
+		const char *rule, *text;
+	} rows[] = {
+		{"capture-lost", " What was lost, refused or repeated among these frames, and the "
+				 "times near them, cannot be known."},
+		{"counters-differ", " If the capture missed packets, what happened to them cannot "
+				    "be known."},
+		{"file-damaged", " What the rest of the file had cannot be known."},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!strcmp(rows[i].rule, rule))
+			fputs(rows[i].text, out);
 }
 
 static bool word_what(struct rd_report *r, const struct rd_group *g)
@@ -159,7 +227,8 @@ static bool word_what(struct rd_report *r, const struct rd_group *g)
 	else if (cause_of(v->rule)->what)
 		put_filled(out, cause_of(v->rule)->what, host(v->sender), host(v->receiver));
 	else
-		fprintf(out, "The worst finding: %s.", r->findings.finding[g->finding[0]].title);
+		put_title(out, r, &r->findings.finding[g->finding[0]]);
+	put_unknown(out, v->rule);
 	if (v->incast)
 		fprintf(out, " Up to %u hosts send to %s within %g us (incast).", v->incast,
 			v->receiver, (double)RD_BURST_NS / 1e3);
@@ -187,9 +256,14 @@ static size_t conversations_like(const struct rd_report *r, const struct rd_grou
 static bool word_whom(struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
-	size_t n = g->conversations, of = conversations_like(r, g);
+	const struct rd_group *paused = group_by(r, "paused");
+	size_t n, of;
 	SENTENCE(out, text, room);
 
+	if (!strcmp(g->rule, "pause-frames") && paused)
+		g = paused;
+	n = g->conversations;
+	of = conversations_like(r, g);
 	if (n)
 		fprintf(out, "This concerns %zu of %zu QP pair%s: %s", n, of, of == 1 ? "" : "s",
 			r->findings.finding[g->finding[0]].where);
@@ -223,12 +297,51 @@ static uint64_t packets_of(const struct rd_report *r, const struct rd_group *g)
 	return sum;
 }
 
+/* From when to when, since the first frame. */
+void put_since(FILE *out, const struct rd_report *r)
+{
+	const struct rd_judgement *v = &r->verdict;
+	const uint64_t first = r->totals.first_ns;
+	const uint64_t since = v->since_ns > first ? v->since_ns - first : 0;
+	const uint64_t until = v->until_ns > first ? v->until_ns - first : 0;
+	const int digits = (until > since ? until : since) < SHORT_NS ? 6 : 3;
+
+	if (!v->since_ns)
+		return;
+	if (until > since)
+		fprintf(out, ", from %.*f s to %.*f s", digits, (double)since / 1e9, digits,
+			(double)until / 1e9);
+	else
+		fprintf(out, ", at %.*f s", digits, (double)since / 1e9);
+}
+
+/* " of 480 (2.1 %)" */
+void put_of(FILE *out, uint64_t some, uint64_t all, const char *what)
+{
+	const double share = 100.0 * (double)some / (double)all;
+
+	fprintf(out, share < 99.5 ? " of %llu%s (%.2g %%)" : " of %llu%s (%.0f %%)",
+		(unsigned long long)all, what, share);
+}
+
+/* The pauses that a port asks for, where the speed of its link is known. */
+static void put_pauses(FILE *out, const struct rd_report *r, const struct rd_finding *f)
+{
+	const struct rd_pause_sender *s = pauser_of(r, f);
+	double share = 0;
+
+	for (unsigned int i = 0; s && s->speed && i < RD_PAUSE_CLASSES; i++)
+		if (rd_pause_share(r, &s->classes[i]) > share)
+			share = rd_pause_share(r, &s->classes[i]);
+	if (share > 0)
+		fprintf(out, "; they ask for %.2g %% of the time", 100 * share);
+}
+
 static bool word_how_much(struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
 	const struct cause *cause = cause_of(v->rule);
-	const struct rd_times *t = &v->slow.sum;
-	uint64_t lost_ns = t->ns[RD_TIME_RECOVERY] + t->ns[RD_TIME_NOT_READY];
+	const double repeating = repeating_share(r, g);
 	uint64_t packets = packets_of(r, g);
 	SENTENCE(out, text, room);
 
@@ -237,15 +350,16 @@ static bool word_how_much(struct rd_report *r, const struct rd_group *g)
 	fprintf(out, "%s: %llu", (v->mixed & 3) == 3 ? "Packets lost or late" : cause->counted,
 		(unsigned long long)v->count);
 	if (v->mixed && !(v->mixed & RD_MIXED_RESPONSES) && packets >= v->count && !g->left_out)
-		fprintf(out, " of %llu (%.2g %%)", (unsigned long long)packets,
-			100.0 * (double)v->count / (double)packets);
-	if (v->since_ns > r->totals.first_ns)
-		fprintf(out, ", since %.3f s", (double)(v->since_ns - r->totals.first_ns) / 1e9);
-	else if (v->since_ns)
-		fputs(", since the first frame", out);
-	if (lost_ns * 100 > v->slow.all_ns)
-		fprintf(out, "; repeating requests took %.0f %% of their time",
-			100.0 * (double)lost_ns / (double)v->slow.all_ns);
+		put_of(out, v->count, packets, "");
+	put_since(out, r);
+	put_pauses(out, r, &r->findings.finding[g->finding[0]]);
+	if (v->delayed && v->messages >= v->delayed) {
+		fprintf(out, "; messages delayed by retransmissions: at least %llu",
+			(unsigned long long)v->delayed);
+		put_of(out, v->delayed, v->messages, "");
+	}
+	if (repeating > 0.01)
+		fprintf(out, "; repeating requests took %.0f %% of their time", 100 * repeating);
 	fputc('.', out);
 	return keep(out, &text, &v->how_much);
 }
@@ -260,9 +374,11 @@ static bool word_place(struct rd_report *r)
 	if (!v->rule)
 		return keep(out, &text, &v->place);
 	if (v->places & (v->places - 1)) {
-		fputs("Where cannot be known from here: in ", out);
+		fputs("Where it happened cannot be seen from here: in ", out);
 		put_places(out, v->places, v->sender, v->receiver);
-		if (*v->capture_next)
+		if (v->both_ends)
+			fputs("; see also the report of both ends", out);
+		else if (*v->capture_next)
 			fprintf(out, "; capture at %s", v->capture_next);
 		fputc('.', out);
 	} else if (v->places) {
@@ -283,6 +399,9 @@ static bool word_surer(struct rd_report *r, const struct rd_group *g)
 		known &= r->files[i].dropped_known;
 	if (v->rule && !v->places) {
 		fprintf(out, "Next: %s.", r->findings.finding[g->finding[0]].next);
+	} else if (v->certainty < RD_CERTAIN && v->rule && v->both_ends) {
+		fprintf(out, "That it happened is %s, from this capture alone.",
+			rd_certainty_name(v->certainty));
 	} else if (v->certainty < RD_CERTAIN && v->rule) {
 		fprintf(out, "That it happened is %s; surer with ",
 			rd_certainty_name(v->certainty));
@@ -297,16 +416,93 @@ static bool word_surer(struct rd_report *r, const struct rd_group *g)
 	return keep(out, &text, &v->surer);
 }
 
+int rd_verdict_refer(struct rd_report *r)
+{
+	struct rd_judgement *v = &r->verdict;
+	const struct rd_group *g = NULL;
+
+	v->both_ends = true;
+	v->capture_next[0] = '\0';
+	for (size_t i = 0; i < r->groups.n && !g; i++)
+		if (v->rule && !strcmp(r->groups.group[i].rule, v->rule))
+			g = &r->groups.group[i];
+	if (!g)
+		return 0;
+	free(v->place);
+	free(v->surer);
+	v->place = v->surer = NULL;
+	return word_place(r) && word_surer(r, g) ? 0 : -1;
+}
+
+/* --- other causes ------------------------------------------------------------------------------
+ */
+
+/* Whether all listed findings of h are about conversations for which g also has findings. */
+static bool is_of_same(
+	const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
+{
+	for (size_t i = 0; i < h->n; i++) {
+		unsigned int id = r->findings.finding[h->finding[i]].conversation;
+		size_t k = 0;
+
+		while (k < g->n && r->findings.finding[g->finding[k]].conversation != id)
+			k++;
+		if (k == g->n || !id)
+			return false;
+	}
+	return true;
+}
+
+/* Whether the verdict has nothing of this group yet. */
+static bool is_another(
+	const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
+{
+	const struct cause *main = cause_of(g->rule), *cause = cause_of(h->rule);
+	const struct rd_finding *f = &r->findings.finding[h->finding[0]];
+	const unsigned int mixed = r->verdict.mixed;
+
+	if (h == g || !cause->rule || f->severity < RD_SEV_WARNING || f->certainty == RD_POSSIBLE)
+		return false;
+	if (mixed && cause->mixed && (cause->mixed | mixed) == mixed)
+		return false;
+	if (!strcmp(g->rule, "pause-frames") && !strcmp(h->rule, "paused"))
+		return false; /* whom says it */
+	return cause->rank < SYMPTOMS || cause->rank <= main->rank || !is_of_same(r, g, h);
+}
+
+static bool word_also(struct rd_report *r, const struct rd_group *g)
+{
+	size_t n = 0;
+	SENTENCE(out, text, room);
+
+	for (size_t i = 0; g && i < r->groups.n; i++) {
+		const struct rd_group *h = &r->groups.group[i];
+
+		if (!is_another(r, g, h) || n++ >= ALSO_MOST)
+			continue;
+		fprintf(out, "%s%s",
+			n > 1 ? "; " : "There is more: ", r->findings.finding[h->finding[0]].title);
+		if (h->conversations)
+			fprintf(out, " (%zu QP pair%s)", h->conversations,
+				h->conversations == 1 ? "" : "s");
+	}
+	if (n > ALSO_MOST)
+		fprintf(out, "; and %zu further causes", n - ALSO_MOST);
+	if (n)
+		fputc('.', out);
+	return keep(out, &text, &r->verdict.also);
+}
+
 /* --- time ------------------------------------------------------------------------------------- */
 
 static const char *const spent[RD_TIME_COUNT] = {
-	[RD_TIME_IDLE] = "nothing was requested",
-	[RD_TIME_REPLY] = "a message of the other side was awaited",
-	[RD_TIME_SENDING] = "requests were being sent",
-	[RD_TIME_WAITING] = "a response was awaited",
-	[RD_TIME_RECEIVING] = "READ responses were arriving",
-	[RD_TIME_NOT_READY] = "the receiver was not ready",
-	[RD_TIME_RECOVERY] = "requests were being repeated",
+	[RD_TIME_IDLE] = "idle",
+	[RD_TIME_REPLY] = "waiting for a message of the other side",
+	[RD_TIME_SENDING] = "sending requests",
+	[RD_TIME_WAITING] = "waiting for a response",
+	[RD_TIME_RECEIVING] = "receiving READ responses",
+	[RD_TIME_NOT_READY] = "waiting for a receiver that was not ready",
+	[RD_TIME_RECOVERY] = "repeating requests",
 };
 
 /* Its share of the time is a part of how_much. */
@@ -343,7 +539,7 @@ static bool word_time(struct rd_report *r)
 	SENTENCE(out, text, room);
 
 	if (c && slow->all_ns && !(v->rule && is_repeating(slow->what))) {
-		fprintf(out, "%.0f %% of the time of requests, %s", 100 * slow->share,
+		fprintf(out, "Requesters spent %.0f %% of their time %s", 100 * slow->share,
 			spent[slow->what]);
 		if (!is_repeating(slow->what) && slow->share >= MOSTLY) {
 			fputs(": this is up to ", out);
@@ -359,7 +555,8 @@ static bool word_time(struct rd_report *r)
 
 int words_make(struct rd_report *r, const struct rd_group *g)
 {
-	bool ok = word_what(r, g) && word_place(r) && word_surer(r, g) && word_time(r);
+	bool ok = word_what(r, g) && word_place(r) && word_surer(r, g) && word_also(r, g) &&
+		  word_time(r);
 
 	if (ok && g)
 		ok = word_whom(r, g) && word_how_much(r, g);

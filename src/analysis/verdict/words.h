@@ -4,8 +4,25 @@
 #define RDMADUMP_ANALYSIS_WORDS_H
 
 #include "verdict.h"
+#include <stdio.h>
 
 /* Sets the texts of report->verdict; g: its main group, or NULL. -1 if out of memory. */
 int words_make(struct rd_report *r, const struct rd_group *g);
+
+/* Whether requests were retransmitted; without a finding, nothing says why. */
+bool was_repeated(const struct rd_report *r);
+
+/* Parts of sentences. */
+
+/* Writes a template with addresses in place of {s}, {r}, {h}. */
+void put_filled(FILE *out, const char *text, const char *s, const char *r);
+/* "the NIC of 10.0.0.1 or the fabric" */
+void put_places(FILE *out, unsigned int set, const char *sender, const char *receiver);
+/* " of 480 (2.1 %)"; `what` comes after the larger number. */
+void put_of(FILE *out, uint64_t some, uint64_t all, const char *what);
+/* ", from 0.2 s to 1.7 s", since the first frame. */
+void put_since(FILE *out, const struct rd_report *r);
+/* The title of a finding as a sentence. */
+void put_title(FILE *out, const struct rd_report *r, const struct rd_finding *f);
 
 #endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Puts the verdict of two captures into words, as verdict/words.c does it for one. */
+#include "../verdict/causes.h"
+#include "../verdict/words.h"
+#include "ends.h"
+#include <ctype.h>
+#include <stdlib.h>
+
+#define ALSO_MOST 3
+
+static const char letters[RD_TAPS] = {'A', 'B'};
+
+struct rd_report ends_as_report(const struct rd_ends_report *r)
+{
+	struct rd_report shell = {.findings = r->findings, .verdict = r->verdict};
+
+	shell.totals.first_ns = r->start_ns;
+	return shell;
+}
+
+/* A sentence in memory. */
+struct sentence {
+	char *text;
+	size_t room;
+	FILE *out;
+};
+
+static bool begin(struct sentence *s)
+{
+	s->text = NULL;
+	s->out = open_memstream(&s->text, &s->room);
+	return s->out;
+}
+
+static bool keep(struct sentence *s, char **to)
+{
+	if (fclose(s->out)) {
+		free(s->text);
+		return false;
+	}
+	*to = s->text;
+	return true;
+}
+
+/* --- what ------------------------------------------------------------------------------------- */
+
+static void put_nothing(FILE *out, const struct judging *j)
+{
+	const struct rd_ends_report *r = j->r;
+
+	if (!r->packets) {
+		fputs("Nothing can be concluded: no packet was captured at both ends.", out);
+		return;
+	}
+	fputs("No fault was found: nothing was lost, duplicated or reordered between the two "
+	      "capture points",
+		out);
+	if (was_repeated(j->sides[RD_TAP_A].report) || was_repeated(j->sides[RD_TAP_B].report))
+		fputs(", but packets were retransmitted: neither capture shows why.", out);
+	else
+		fputs(", and nothing refused or repeated, as far as both captures show.", out);
+}
+
+/* Loss and reordering that one capture has seen, outside of what both compare. */
+static void put_mixed(FILE *out, const struct rd_judgement *v, unsigned int mixed, enum rd_tap tap)
+{
+	const bool back = mixed & RD_MIXED_RESPONSES;
+
+	fprintf(out, "%s from %s to %s are %s %s of the capture point of %c.",
+		back ? "Responses" : "Packets", back ? v->receiver : v->sender,
+		back ? v->sender : v->receiver, mixed & RD_MIXED_LATE ? "late" : "lost",
+		mixed & RD_MIXED_UPSTREAM ? "upstream" : "downstream", letters[tap]);
+}
+
+static void put_of_capture(FILE *out, const struct judging *j, const struct culprit *x)
+{
+	const struct rd_judgement *v = &j->r->verdict;
+	const struct cause *cause = cause_of(v->rule);
+
+	if (cause->mixed)
+		put_mixed(out, v, cause->mixed, x->tap);
+	else if (v->places == RD_PLACE_FABRIC &&
+		 cause->places[TAP_UNKNOWN] & RD_PLACE_RECEIVER_HOST)
+		put_filled(out,
+			"{s} got no response of {r} in time, since packets are lost between the "
+			"two capture points.",
+			v->sender, v->receiver);
+	else if (cause->what)
+		put_filled(out, cause->what, *v->sender ? v->sender : "the host",
+			*v->receiver ? v->receiver : "the host");
+	else
+		put_title(out, j->sides[x->tap].report, x->worst);
+	if (v->incast)
+		fprintf(out, " Up to %u hosts send to %s within %g us (incast).", v->incast,
+			v->receiver, (double)RD_BURST_NS / 1e3);
+}
+
+static bool word_what(struct judging *j, const struct culprit *x)
+{
+	struct rd_judgement *v = &j->r->verdict;
+	struct sentence s;
+
+	if (!begin(&s))
+		return false;
+	if (v->rule && v->certainty == RD_POSSIBLE)
+		fputs("Possibly: ", s.out);
+	if (!v->rule)
+		put_nothing(s.out, j);
+	else if (x->cause)
+		put_filled(s.out, x->cause->what, v->sender, v->receiver);
+	else
+		put_of_capture(s.out, j, x);
+	return keep(&s, &v->what);
+}
+
+/* --- whom, how much --------------------------------------------------------------------------- */
+
+static void put_owners(FILE *out, const struct judging *j, const struct culprit *x)
+{
+	static const char *const does[] = {"sent", "received"};
+	const struct rd_judgement *v = &j->r->verdict;
+	bool any = false;
+
+	for (int receiver = 0; receiver < 2 && x->qp; receiver++) {
+		char text[RD_OWNER_TEXT_MAX];
+		bool not_listed;
+		uint32_t qp;
+		const struct rd_owner *owner = sides_owner(
+			j->sides, v->sender, v->receiver, x->qp, receiver, &qp, &not_listed);
+
+		if (!owner)
+			continue;
+		fprintf(out, "%s %s by %s", any ? " and" : " They are", does[receiver],
+			rd_owner_text(text, owner));
+		any = true;
+	}
+	fputs(any ? "." : "", out);
+}
+
+static bool word_whom(struct judging *j, const struct culprit *x)
+{
+	struct rd_judgement *v = &j->r->verdict;
+	const size_t n = x->group->n + x->group->left_out;
+	size_t of = 0;
+	struct sentence s;
+
+	if (!begin(&s))
+		return false;
+	for (size_t i = 0; i < j->r->n_paths; i++)
+		of += j->r->paths[i].n_qps;
+	if (x->cause)
+		fprintf(s.out, "This concerns packets to %zu of %zu QP%s: %s", n, of,
+			of == 1 ? "" : "s", x->worst->where);
+	else if (*v->sender)
+		fprintf(s.out, "This concerns %s", x->worst->where);
+	if (n > 1 && ftell(s.out) > 0)
+		fprintf(s.out, " and %zu more", n - 1);
+	fputs(ftell(s.out) > 0 ? "." : "", s.out);
+	put_owners(s.out, j, x);
+	return keep(&s, &v->whom);
+}
+
+static bool word_how_much(struct judging *j, const struct culprit *x)
+{
+	struct rd_judgement *v = &j->r->verdict;
+	const struct rd_report shell = ends_as_report(j->r);
+	const char *counted = x->cause ? x->cause->counted : cause_of(v->rule)->counted;
+	struct sentence s;
+
+	if (!counted)
+		return true;
+	if (!begin(&s))
+		return false;
+	fprintf(s.out, "%s: %llu", counted, (unsigned long long)v->count);
+	for (const struct concern *c = j->concerns; x->cause && c < j->concerns + ENDS_RULES; c++)
+		if (c->rule && !strcmp(c->rule, v->rule) && c->packets >= v->count &&
+			x->cause->places != RD_PLACE_RECEIVER_NIC) /* it counts requests */
+			put_of(s.out, v->count, c->packets, " with retransmissions");
+	put_since(s.out, &shell);
+	if (v->delayed && v->messages) {
+		fprintf(s.out, "; messages delayed by retransmissions: at least %llu",
+			(unsigned long long)v->delayed);
+		put_of(s.out, v->delayed, v->messages, "");
+	}
+	fputc('.', s.out);
+	return keep(&s, &v->how_much);
+}
+
+/* --- where ------------------------------------------------------------------------------------ */
+
+static void put_captures(FILE *out, unsigned int missed_by)
+{
+	if (missed_by == 3)
+		fputs("one of the captures", out);
+	else
+		fprintf(out, "capture %c itself", letters[missed_by >> 1]);
+}
+
+static bool word_place(struct judging *j, const struct culprit *x)
+{
+	struct rd_judgement *v = &j->r->verdict;
+	const unsigned int missed = j->r->missed_by;
+	const bool several = v->places & (v->places - 1) || (v->places && missed);
+	struct sentence s;
+
+	if (!v->places && !missed)
+		return true;
+	if (!begin(&s))
+		return false;
+	fputs(several ? "Where it happened cannot be seen from these two captures: in "
+		      : "Where: in ",
+		s.out);
+	if (v->places == RD_PLACE_FABRIC)
+		fputs("the fabric between the two capture points", s.out);
+	else
+		put_places(s.out, v->places, v->sender, v->receiver);
+	if (missed) {
+		fputs(v->places ? ", or in " : "", s.out);
+		put_captures(s.out, missed);
+	}
+	if (x->assumed)
+		fprintf(s.out, ", if %c was captured at the port of that host", letters[x->at]);
+	if (!several)
+		fprintf(s.out, " (%s)", rd_certainty_name(v->where));
+	fputc('.', s.out);
+	return keep(&s, &v->place);
+}
+
+/* --- how sure --------------------------------------------------------------------------------- */
+
+/* A capture whose file does not say that it lost nothing; RD_TAPS: both say it. */
+static enum rd_tap unsure_capture(const struct judging *j, const struct culprit *x)
+{
+	const struct rd_judgement *v = &j->r->verdict;
+	const struct rd_path *p =
+		pairs_find((struct pairs *)&j->pairs, j->r, v->sender, v->receiver);
+	/* What it lacks is what may have been lost: that of the receiver comes first. */
+	const bool of_sender = !strcmp(v->rule, "lost-in-sender") ||
+			       !strcmp(v->rule, "duplicated-between") ||
+			       !strcmp(v->rule, "reordered-between");
+	const enum rd_tap first = !x->cause	   ? x->tap
+				  : p && of_sender ? p->sender
+				  : p		   ? !p->sender
+						   : 0;
+
+	for (int i = 0; i < RD_TAPS; i++) {
+		const enum rd_tap tap = i ? !first : first;
+
+		if (!capture_is_whole(j->sides[tap].report))
+			return tap;
+	}
+	return RD_TAPS;
+}
+
+static void put_reason(FILE *out, const struct judging *j, const struct culprit *x)
+{
+	const struct rd_judgement *v = &j->r->verdict;
+	const struct rd_path *p =
+		pairs_find((struct pairs *)&j->pairs, j->r, v->sender, v->receiver);
+	const enum rd_tap unsure = unsure_capture(j, x);
+
+	if (x->cause && j->r->both_ways && !j->r->offset_known)
+		fputs("clocks that are not set while both captures run", out);
+	else if (x->cause && p && !p->sender_known)
+		fputs("packets of both directions in both captures, which show which one is at "
+		      "the sender",
+			out);
+	else if (unsure != RD_TAPS && capture_lost_frames(j->sides[unsure].report))
+		fprintf(out, "a capture %c that loses no frames", letters[unsure]);
+	else if (unsure != RD_TAPS)
+		fprintf(out, "a file %c that says that its capture lost nothing", letters[unsure]);
+	else if (x->cause && x->cause->surer)
+		put_filled(out, x->cause->surer, v->sender, v->receiver);
+	else
+		fputs("captures that begin before the traffic and end after it", out);
+}
+
+static bool word_surer(struct judging *j, const struct culprit *x)
+{
+	struct rd_judgement *v = &j->r->verdict;
+	struct sentence s;
+
+	if (!begin(&s))
+		return false;
+	if (v->certainty < RD_CERTAIN) {
+		fprintf(s.out, "That it happened is %s; surer with ",
+			rd_certainty_name(v->certainty));
+		put_reason(s.out, j, x);
+		fputc('.', s.out);
+	} else {
+		fputs("That it happened is certain.", s.out);
+	}
+	if (x->worst->next && strncmp(x->worst->next, "capture ", 8) != 0 &&
+		!ends_answer(x->worst->rule))
+		fprintf(s.out, " Next: %s.", x->worst->next);
+	return keep(&s, &v->surer);
+}
+
+/* --- other causes ----------------------------------------------------------------------------- */
+
+struct others {
+	FILE *out;
+	size_t n;
+	const char *rules[ALSO_MOST];
+};
+
+static void put_other(struct others *o, const struct rd_finding *f, size_t n, char capture)
+{
+	for (size_t i = 0; i < o->n && i < ALSO_MOST; i++)
+		if (!strcmp(o->rules[i], f->rule))
+			return;
+	if (o->n < ALSO_MOST) {
+		o->rules[o->n] = f->rule;
+		fprintf(o->out, "%s%s (",
+			o->n ? "; " : "There is more: ", f->title ? f->title : f->rule);
+		if (capture)
+			fprintf(o->out, "capture %c, ", capture);
+		fprintf(o->out, "%zu QP%s)", n, n == 1 ? "" : "s");
+	}
+	o->n++;
+}
+
+static bool word_also(struct judging *j, const struct culprit *x)
+{
+	struct rd_judgement *v = &j->r->verdict;
+	struct sentence s;
+	struct others o = {0};
+
+	if (!begin(&s))
+		return false;
+	o.out = s.out;
+	for (size_t i = 0; i < j->r->groups.n; i++) {
+		const struct rd_group *g = &j->r->groups.group[i];
+		const struct rd_finding *f = &j->r->findings.finding[g->finding[0]];
+
+		if (g != x->group && f->certainty > RD_POSSIBLE &&
+			strcmp(f->rule, "delay-varies") != 0)
+			put_other(&o, f, g->n + g->left_out, '\0');
+	}
+	for (int tap = 0; tap < RD_TAPS; tap++) {
+		const struct rd_report *r = j->sides[tap].report;
+
+		for (size_t i = 0; i < r->groups.n; i++) {
+			const struct rd_group *g = &r->groups.group[i];
+			const struct rd_finding *f = &r->findings.finding[g->finding[0]];
+
+			if (f->severity >= RD_SEV_WARNING && f->certainty > RD_POSSIBLE &&
+				cause_of(f->rule)->rule && !ends_answer(f->rule) &&
+				f->conversation && (!v->rule || strcmp(f->rule, v->rule) != 0))
+				put_other(&o, f, g->conversations, letters[tap]);
+		}
+	}
+	if (o.n > ALSO_MOST)
+		fprintf(s.out, "; and %zu further causes", o.n - ALSO_MOST);
+	fputs(o.n ? "." : "", s.out);
+	return keep(&s, &v->also);
+}
+
+bool ends_sentences(struct judging *j, const struct culprit *x)
+{
+	if (!word_what(j, x) || !word_also(j, x) || !ends_times(j))
+		return false;
+	return !x->group ||
+	       (word_whom(j, x) && word_how_much(j, x) && word_place(j, x) && word_surer(j, x));
+}

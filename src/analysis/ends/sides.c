@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Finds what the report of one capture has of the packets to a QP, whatever the number of QPs. */
+#include "ends.h"
+#include <rdmadump/hash.h>
+#include <stdlib.h>
+
+/* Adds a text and its end; returns the number of words. */
+static unsigned int hash_text(struct rd_hash *h, const char *text)
+{
+	const size_t length = strlen(text) + 1;
+	unsigned int words = 0;
+
+	for (size_t i = 0; i < length; i += sizeof(uint64_t), words++) {
+		const size_t left = length - i;
+		uint64_t word = 0;
+
+		memcpy(&word, text + i, left < sizeof(word) ? left : sizeof(word));
+		rd_hash_add(h, word);
+	}
+	return words;
+}
+
+static size_t place_of(const struct sides *s, const char *from, const char *to, uint32_t qp)
+{
+	struct rd_hash h = rd_hash_begin();
+	unsigned int words = hash_text(&h, from);
+
+	words += hash_text(&h, to);
+	rd_hash_add(&h, qp);
+	return (size_t)rd_hash_end(&h, words + 1) & (s->n_slots - 1);
+}
+
+static const struct rd_endpoint *endpoint(const struct rd_conversation *c, unsigned int side)
+{
+	return side ? &c->b : &c->a;
+}
+
+/* The slot of the packets to a QP, or an empty one. */
+static size_t find(const struct sides *s, const char *from, const char *to, uint32_t qp)
+{
+	size_t i = place_of(s, from, to, qp);
+
+	for (; s->slots[i]; i = (i + 1) & (s->n_slots - 1)) {
+		const uint32_t number = s->slots[i] - 1;
+		const struct rd_conversation *c = &s->report->conversations[number / 2];
+		const struct rd_endpoint *target = endpoint(c, !(number % 2));
+
+		if (target->qp == qp && !strcmp(target->address, to) &&
+			!strcmp(endpoint(c, number % 2)->address, from))
+			break;
+	}
+	return i;
+}
+
+bool sides_make(struct sides *s, const struct rd_report *r)
+{
+	s->report = r;
+	for (s->n_slots = 8; s->n_slots < 4 * r->n_conversations; s->n_slots *= 2)
+		;
+	s->slots = calloc(s->n_slots, sizeof(*s->slots));
+	if (!s->slots)
+		return false;
+	for (size_t i = 0; i < r->n_conversations; i++)
+		for (unsigned int side = 0; side < 2; side++) {
+			const struct rd_conversation *c = &r->conversations[i];
+			size_t at = find(s, endpoint(c, side)->address, endpoint(c, !side)->address,
+				endpoint(c, !side)->qp);
+
+			if (!s->slots[at]) /* else a busier conversation has it */
+				s->slots[at] = (uint32_t)(2 * i + side + 1);
+		}
+	return true;
+}
+
+void sides_free(struct sides *s)
+{
+	free(s->slots);
+}
+
+const struct rd_conversation *sides_find(
+	const struct sides *s, const char *from, const char *to, uint32_t qp, unsigned int *side)
+{
+	const size_t at = find(s, from, to, qp);
+
+	if (!s->slots[at])
+		return NULL;
+	*side = (s->slots[at] - 1) % 2;
+	return &s->report->conversations[(s->slots[at] - 1) / 2];
+}
+
+const struct rd_owner *sides_owner(const struct sides sides[RD_TAPS], const char *from,
+	const char *to, uint32_t qp, bool receiver, uint32_t *owned, bool *not_listed)
+{
+	*not_listed = false;
+	for (int end = 0; end < RD_TAPS; end++) {
+		unsigned int side;
+		const struct rd_conversation *c = sides_find(&sides[end], from, to, qp, &side);
+
+		if (!c)
+			continue;
+		side ^= receiver;
+		*owned = endpoint(c, side)->qp;
+		if (c->owner[side])
+			return c->owner[side];
+		*not_listed |= c->owner_state[side] == RD_OWNER_NOT_LISTED;
+	}
+	return NULL;
+}
+
+/* --- pairs of addresses ----------------------------------------------------------------------- */
+
+static uint16_t *pair_slot(
+	struct pairs *p, const struct rd_ends_report *r, const char *from, const char *to)
+{
+	struct rd_hash h = rd_hash_begin();
+	unsigned int words = hash_text(&h, from);
+	size_t i;
+
+	words += hash_text(&h, to);
+	i = (size_t)rd_hash_end(&h, words) & (PATH_SLOTS - 1);
+	for (; p->slots[i]; i = (i + 1) & (PATH_SLOTS - 1)) {
+		const struct rd_path *path = &r->paths[p->slots[i] - 1];
+
+		if (!strcmp(path->from, from) && !strcmp(path->to, to))
+			break;
+	}
+	return &p->slots[i];
+}
+
+void pairs_make(struct pairs *p, const struct rd_ends_report *r)
+{
+	memset(p, 0, sizeof(*p));
+	for (size_t i = 0; i < r->n_paths; i++)
+		*pair_slot(p, r, r->paths[i].from, r->paths[i].to) = (uint16_t)(i + 1);
+}
+
+const struct rd_path *pairs_find(
+	struct pairs *p, const struct rd_ends_report *r, const char *from, const char *to)
+{
+	const uint16_t *slot = pair_slot(p, r, from, to);
+
+	return *slot ? &r->paths[*slot - 1] : NULL;
+}

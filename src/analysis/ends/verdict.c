@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The verdict of two captures of the same traffic: the main cause among the findings of their
+ * comparison and of each capture alone, its place, and how certain both are. It is never more
+ * certain than the finding that it rests on.
+ */
+#include "../verdict/causes.h"
+#include "../verdict/words.h"
+#include "ends.h"
+#include <stdlib.h>
+
+static const struct ends_cause causes[] = {
+	{"lost-between", 4, "Packets from {s} to {r} are lost between the two capture points.",
+		RD_PLACE_FABRIC, {false, false}, "Packets lost",
+		"the discard and error counters of the switch ports between them"},
+	{"lost-in-sender", 4,
+		"Packets from {s} to {r} are lost before the capture point at {s}: neither capture "
+		"has them, and {r} asked for them.",
+		RD_PLACE_SENDER_NIC, {false, false}, "Packets lost",
+		"the discard counters of the NIC of {s}"},
+	{"lost-downstream-of-receiver", 4,
+		"Packets from {s} pass the capture point at {r}, and are lost downstream of it.",
+		RD_PLACE_RECEIVER_NIC, {false, false}, "Requests for packets that had arrived",
+		"the discard counters of the NIC of {r}"},
+	{"lost-or-missed", 5,
+		"Packets from {s} to {r} are lost between the two capture points, or the capture "
+		"at {r} missed them.",
+		RD_PLACE_FABRIC, {false, true}, "Packets lost or missed", NULL},
+	{"reordered-between", 5,
+		"Packets from {s} to {r} overtake each other between the two capture points.",
+		RD_PLACE_FABRIC, {false, false}, "Packets late", NULL},
+	{"duplicated-between", 11,
+		"Packets from {s} to {r} are duplicated between the two capture points.",
+		RD_PLACE_FABRIC, {false, false}, "Packets twice", NULL},
+	{"missed-at-sender", 12,
+		"No fault was found, but the capture at {s} missed packets that the other one has.",
+		0, {true, false}, "Packets missed", NULL},
+	{"missed-at-receiver", 12,
+		"No fault was found, but the capture at {r} missed packets that {r} acknowledged.",
+		0, {false, true}, "Packets missed", NULL},
+};
+
+static const struct ends_cause *ends_cause_of(const char *rule)
+{
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
+		if (!strcmp(causes[i].rule, rule))
+			return &causes[i];
+	return NULL;
+}
+
+/* --- the main cause --------------------------------------------------------------------------- */
+
+/* What is likely first, then what may be; a fault that the other capture refutes is the last. */
+enum weight { FAULT, ANSWERED, POSSIBLE_FAULT, CAPTURE_ONLY, DOUBTFUL };
+
+struct choice {
+	struct culprit of;
+	enum weight weight;
+	unsigned int rank;
+};
+
+/* As for one capture (verdict/verdict.c): problems, then what is surer, then the cause's rank. */
+static bool explains_more(const struct choice *a, const struct choice *b)
+{
+	const struct rd_finding *f = a->of.worst, *g = b->of.worst;
+
+	if (!b->of.group)
+		return true;
+	if (a->weight != b->weight)
+		return a->weight < b->weight;
+	if (f->severity != g->severity)
+		return f->severity > g->severity;
+	if ((a->of.certainty > RD_POSSIBLE) != (b->of.certainty > RD_POSSIBLE))
+		return a->of.certainty > RD_POSSIBLE;
+	if (a->rank != b->rank)
+		return a->rank < b->rank;
+	if (a->of.certainty != b->of.certainty)
+		return a->of.certainty > b->of.certainty;
+	return a->of.group->count > b->of.group->count;
+}
+
+static void choose_comparison(const struct judging *j, struct choice *best)
+{
+	for (size_t i = 0; i < j->r->groups.n; i++) {
+		const struct rd_group *g = &j->r->groups.group[i];
+		const struct rd_finding *f = &j->r->findings.finding[g->finding[0]];
+		const struct ends_cause *cause = ends_cause_of(g->rule);
+		struct choice one = {
+			.of = {.cause = cause, .group = g, .worst = f, .certainty = f->certainty}};
+
+		if (!cause)
+			continue;
+		one.rank = cause->rank;
+		if (f->severity < RD_SEV_WARNING)
+			one.weight = f->certainty > RD_POSSIBLE ? CAPTURE_ONLY : DOUBTFUL;
+		else if (f->certainty == RD_POSSIBLE)
+			one.weight = POSSIBLE_FAULT;
+		if (explains_more(&one, best))
+			*best = one;
+	}
+}
+
+/* The packets to a QP at both ends; NULL: there are none. */
+static const struct rd_path_qp *path_qp_at(
+	struct judging *j, const struct rd_endpoint *from, const struct rd_endpoint *to)
+{
+	const struct rd_path *p = pairs_find(&j->pairs, j->r, from->address, to->address);
+
+	for (size_t i = 0; p && i < p->n_qps; i++)
+		if (p->qps[i].qp == to->qp)
+			return &p->qps[i];
+	return NULL;
+}
+
+/* What one capture takes for loss is in the other one: one of them missed packets. */
+static bool is_refuted(struct judging *j, const struct rd_conversation *c)
+{
+	const struct rd_path_qp *way[] = {path_qp_at(j, &c->a, &c->b), path_qp_at(j, &c->b, &c->a)};
+
+	for (size_t i = 0; i < 2; i++)
+		if (way[i] && (way[i]->missed.count || way[i]->missed_at_receiver.count))
+			return true;
+	return false;
+}
+
+/*
+ * What follows from the absence of packets is not likely any more once the other capture shows that
+ * this one missed some. What is certain holds whatever was missed.
+ */
+static enum rd_certainty certainty_of(
+	const struct judging *j, enum rd_tap tap, const struct rd_finding *f)
+{
+	return f->certainty == RD_LIKELY && !trusted(&j->trust[tap]) ? RD_POSSIBLE : f->certainty;
+}
+
+static enum weight weight_of(
+	struct judging *j, const struct rd_finding *f, bool likely, const struct rd_conversation *c)
+{
+	if (f->severity < RD_SEV_WARNING)
+		return CAPTURE_ONLY;
+	if (!c || !ends_answer(f->rule) ||
+		(!pairs_find(&j->pairs, j->r, c->a.address, c->b.address) &&
+			!pairs_find(&j->pairs, j->r, c->b.address, c->a.address)))
+		return likely ? FAULT : POSSIBLE_FAULT;
+	if (is_refuted(j, c))
+		return DOUBTFUL;
+	return likely ? ANSWERED : POSSIBLE_FAULT;
+}
+
+/* A fault, or a note that there is nothing to judge. */
+static bool is_cause(const struct rd_finding *f)
+{
+	const struct cause *cause = cause_of(f->rule);
+
+	return cause->rule && (f->severity >= RD_SEV_WARNING || !cause->rank);
+}
+
+static void choose_of_capture(struct judging *j, enum rd_tap tap, struct choice *best)
+{
+	const struct rd_report *r = j->sides[tap].report;
+
+	for (size_t i = 0; i < r->groups.n; i++) {
+		const struct rd_group *g = &r->groups.group[i];
+		const struct rd_finding *f = &r->findings.finding[g->finding[0]];
+		struct choice one = {.of = {.group = g, .worst = f, .tap = tap}};
+
+		if (!is_cause(f))
+			continue;
+		one.rank = cause_of(f->rule)->rank;
+		one.of.certainty = certainty_of(j, tap, f);
+		one.weight = weight_of(
+			j, f, one.of.certainty > RD_POSSIBLE, conversation_of(r, f->conversation));
+		if (explains_more(&one, best))
+			*best = one;
+	}
+}
+
+/* --- its place -------------------------------------------------------------------------------- */
+
+/* Whether this capture was made at the port of the host, as the files say. */
+static bool is_at_port(const struct judging *j, enum rd_tap tap, const char *host)
+{
+	const struct rd_report *r = j->sides[tap].report;
+
+	for (size_t i = 0; i < j->r->n_paths; i++)
+		if (j->r->paths[i].sent_by_host[tap] && !strcmp(j->r->paths[i].from, host))
+			return true;
+	for (size_t i = 0; i < r->n_conversations; i++)
+		for (unsigned int side = 0; side < 2; side++) {
+			const struct rd_conversation *c = &r->conversations[i];
+
+			if (tap_of(c, side) == TAP_SENDER &&
+				!strcmp(endpoint_of(c, side)->address, host))
+				return true;
+		}
+	return false;
+}
+
+/* The place follows only if that capture was made at the port of this host. */
+static void assume(struct judging *j, struct culprit *x, enum rd_tap tap, const char *host)
+{
+	x->at = tap;
+	x->assumed = !is_at_port(j, tap, host);
+	if (x->assumed)
+		j->r->verdict.where = RD_POSSIBLE;
+}
+
+/* "10.0.0.1 -> 10.0.0.2 QP 0x11" */
+static void parse_where(struct rd_judgement *v, const char *where, uint32_t *qp)
+{
+	const char *arrow = strstr(where, " -> "), *to = arrow ? arrow + 4 : where;
+	const size_t length = strcspn(to, " ");
+
+	snprintf(v->sender, sizeof(v->sender), "%.*s", arrow ? (int)(arrow - where) : 0, where);
+	snprintf(v->receiver, sizeof(v->receiver), "%.*s", (int)length, to);
+	*qp = !strncmp(to + length, " QP ", 4) ? (uint32_t)strtoul(to + length + 4, NULL, 16) : 0;
+}
+
+static void place_comparison(struct judging *j, struct culprit *x)
+{
+	struct rd_judgement *v = &j->r->verdict;
+	const struct concern *c = j->concerns;
+	const struct rd_path *p;
+
+	parse_where(v, x->worst->where ? x->worst->where : "", &x->qp);
+	p = pairs_find(&j->pairs, j->r, v->sender, v->receiver);
+	v->places = x->cause->places;
+	v->where = x->worst->certainty;
+	while (c < j->concerns + ENDS_RULES && (!c->rule || strcmp(c->rule, x->cause->rule)))
+		c++;
+	if (c < j->concerns + ENDS_RULES && c->delayed <= c->messages) {
+		v->messages = c->messages;
+		v->delayed = c->delayed;
+	}
+	if (!p)
+		return;
+	if (x->cause->captures[0])
+		j->r->missed_by |= 1U << p->sender;
+	if (x->cause->captures[1] ||
+		(!strcmp(x->cause->rule, "lost-between") && v->certainty == RD_POSSIBLE))
+		j->r->missed_by |= 1U << !p->sender;
+	if (v->places == RD_PLACE_SENDER_NIC)
+		assume(j, x, p->sender, v->sender);
+	else if (v->places == RD_PLACE_RECEIVER_NIC)
+		assume(j, x, !p->sender, v->receiver);
+}
+
+/* Whether all of it is in the time that both captures cover. */
+static bool both_cover(const struct judging *j)
+{
+	const struct rd_judgement *v = &j->r->verdict;
+
+	return v->since_ns >= j->r->first_ns && v->until_ns <= j->r->last_ns;
+}
+
+static bool is_lost_late(const struct rd_path_qp *w, uint64_t since)
+{
+	return w->lost.count && w->lost.last_ns >= since;
+}
+
+static bool passes_whole(const struct rd_path_qp *w)
+{
+	return w->arrived && !w->lost.count && !w->unclear.count;
+}
+
+/* Whether packets of other QPs go this way at both ends: then responses would be captured. */
+static bool has_packets(
+	struct judging *j, const struct rd_endpoint *from, const struct rd_endpoint *to)
+{
+	const struct rd_path *p = pairs_find(&j->pairs, j->r, from->address, to->address);
+
+	for (size_t i = 0; p && i < p->n_qps; i++)
+		if (p->qps[i].arrived)
+			return p->sender_known;
+	return false;
+}
+
+/*
+ * A request without a response in time: if all packets of both directions that one capture has are
+ * in the other one, nothing happened to them between; if the last ones are lost there, it did.
+ */
+static void place_unanswered(struct judging *j, struct culprit *x, const struct rd_endpoint *from,
+	const struct rd_endpoint *to)
+{
+	struct rd_judgement *v = &j->r->verdict;
+	const struct rd_path_qp *there = path_qp_at(j, from, to), *back = path_qp_at(j, to, from);
+	const struct rd_path *p = pairs_find(&j->pairs, j->r, from->address, to->address);
+
+	if (!there || !p->sender_known || !both_cover(j))
+		return;
+	if (passes_whole(there) && (back ? passes_whole(back) : has_packets(j, to, from))) {
+		v->places &= ~(unsigned int)RD_PLACE_FABRIC;
+		assume(j, x, !p->sender, v->receiver);
+	} else if (is_lost_late(there, v->until_ns) || (back && is_lost_late(back, v->until_ns))) {
+		v->places = RD_PLACE_FABRIC; /* likely at most: causes.c */
+	}
+}
+
+/*
+ * Lost or late, but not between the capture points: all that one capture has of these packets is in
+ * the other one.
+ */
+static void place_outside(struct judging *j, struct culprit *x, const struct rd_endpoint *from,
+	const struct rd_endpoint *to, unsigned int mixed)
+{
+	struct rd_judgement *v = &j->r->verdict;
+	const struct rd_path *p = pairs_find(&j->pairs, j->r, from->address, to->address);
+	const struct rd_path_qp *way =
+		mixed & RD_MIXED_RESPONSES ? path_qp_at(j, to, from) : path_qp_at(j, from, to);
+	const unsigned int rest = v->places & ~(unsigned int)RD_PLACE_FABRIC;
+
+	if (!way || !passes_whole(way) || !p || !p->sender_known || !rest || rest == v->places)
+		return;
+	v->places = rest;
+	if (rest & RD_PLACE_SENDER_NIC)
+		assume(j, x, p->sender, v->sender);
+	else
+		assume(j, x, !p->sender, v->receiver);
+}
+
+/* Damaged at the receiver: the sender's capture shows whether they were damaged before. */
+static void place_damaged(struct judging *j, struct culprit *x, const struct rd_endpoint *from,
+	const struct rd_endpoint *to, enum tap seen_at)
+{
+	struct rd_judgement *v = &j->r->verdict;
+	const struct rd_path *p = pairs_find(&j->pairs, j->r, from->address, to->address);
+	const struct rd_conversation *c;
+	const struct rd_totals *totals;
+	unsigned int side;
+
+	if (!p || !p->sender_known)
+		return;
+	c = sides_find(&j->sides[p->sender], from->address, to->address, to->qp, &side);
+	totals = &j->sides[p->sender].report->totals;
+	if (!c || !totals->icrc_trusted || !totals->icrc_good)
+		return;
+	if (rd_side_incident(&c->side[side], RD_INC_ICRC)->count) {
+		v->places = RD_PLACE_SENDER_NIC;
+		assume(j, x, p->sender, from->address);
+	} else if (seen_at == TAP_RECEIVER) {
+		v->places = RD_PLACE_FABRIC;
+	}
+}
+
+/* At which end this capture is, seen from the packets of one side of a conversation. */
+static enum tap tap_by_paths(struct judging *j, enum rd_tap tap, const struct rd_endpoint *from,
+	const struct rd_endpoint *to)
+{
+	const struct rd_path *p = pairs_find(&j->pairs, j->r, from->address, to->address);
+
+	if (p && p->sender_known)
+		return p->sender == tap ? TAP_SENDER : TAP_RECEIVER;
+	p = pairs_find(&j->pairs, j->r, to->address, from->address);
+	if (p && p->sender_known)
+		return p->sender == tap ? TAP_RECEIVER : TAP_SENDER;
+	return TAP_UNKNOWN;
+}
+
+#define COMPARED_MOST 64 /* findings of the other capture */
+
+/* The same likely finding of the other capture leaves only the places that both name. */
+static void narrow(struct judging *j, struct culprit *x, const struct rd_endpoint *from,
+	const struct rd_endpoint *to)
+{
+	const enum rd_tap other = !x->tap;
+	const struct rd_report *r = j->sides[other].report;
+	struct rd_judgement *v = &j->r->verdict;
+
+	for (size_t i = 0, seen = 0; i < r->findings.n && seen < COMPARED_MOST; i++) {
+		const struct rd_finding *f = &r->findings.finding[i];
+		const struct rd_conversation *c = conversation_of(r, f->conversation);
+		unsigned int places;
+		enum tap at;
+
+		if (!c || strcmp(f->rule, x->worst->rule) != 0)
+			continue;
+		seen++;
+		if (endpoint_of(c, !f->side)->qp != to->qp ||
+			strcmp(endpoint_of(c, f->side)->address, from->address) != 0 ||
+			strcmp(endpoint_of(c, !f->side)->address, to->address) != 0)
+			continue;
+		at = tap_by_paths(j, other, from, to);
+		places = v->places & cause_of(f->rule)->places[at];
+		if (f->certainty < x->worst->certainty || !places || places == v->places)
+			return;
+		v->places = places;
+		assume(j, x, other, at == TAP_SENDER ? v->sender : v->receiver);
+		return;
+	}
+}
+
+static void place_of_capture(struct judging *j, struct culprit *x)
+{
+	static const unsigned int unanswered = RD_PLACE_FABRIC | RD_PLACE_RECEIVER_NIC;
+	struct rd_judgement *v = &j->r->verdict;
+	const struct rd_report *r = j->sides[x->tap].report;
+	const struct rd_judgement *alone = &r->verdict;
+	const struct cause *cause = cause_of(x->worst->rule);
+	const struct rd_conversation *c = conversation_of(r, x->worst->conversation);
+	const struct rd_endpoint *from, *to;
+	enum tap at;
+
+	v->where = v->certainty < cause->where ? v->certainty : cause->where;
+	if (!c) {
+		parse_where(v, x->worst->where ? x->worst->where : "", &x->qp);
+		if (alone->rule && !strcmp(alone->rule, x->worst->rule))
+			v->places = alone->places;
+		return;
+	}
+	from = endpoint_of(c, x->worst->side);
+	to = endpoint_of(c, !x->worst->side);
+	snprintf(v->sender, sizeof(v->sender), "%s", from->address);
+	snprintf(v->receiver, sizeof(v->receiver), "%s", to->address);
+	at = tap_by_paths(j, x->tap, from, to);
+	v->places = cause->places[at];
+	if (v->places != cause->places[TAP_UNKNOWN])
+		assume(j, x, x->tap, at == TAP_SENDER ? v->sender : v->receiver);
+	narrow(j, x, from, to);
+	if (alone->incast && !strcmp(alone->rule, x->worst->rule)) {
+		v->incast = alone->incast;
+		v->places = alone->places;
+	} else if (!strcmp(x->worst->rule, "damaged")) {
+		place_damaged(j, x, from, to, at);
+	} else if (cause->mixed) {
+		place_outside(j, x, from, to, cause->mixed);
+	} else if ((v->places & unanswered & ~(unsigned int)RD_PLACE_FABRIC) &&
+		   (v->places & RD_PLACE_FABRIC)) {
+		place_unanswered(j, x, from, to);
+	}
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+/* In A's clock. */
+static uint64_t in_clock_of_a(const struct judging *j, const struct culprit *x, uint64_t ns)
+{
+	if (!ns || x->cause || x->tap == RD_TAP_A)
+		return ns;
+	return j->r->start_ns + (uint64_t)rd_ends_time(ns, j->r->start_ns, j->r->offset_ns);
+}
+
+static void place(struct judging *j, struct culprit *x)
+{
+	struct rd_judgement *v = &j->r->verdict;
+
+	v->rule = x->worst->rule;
+	v->severity = x->worst->severity;
+	v->certainty = x->certainty;
+	v->count = x->group->count;
+	v->since_ns = in_clock_of_a(j, x, x->group->first_ns);
+	v->until_ns = in_clock_of_a(j, x, x->group->last_ns);
+	if (x->cause)
+		place_comparison(j, x);
+	else
+		place_of_capture(j, x);
+}
+
+bool ends_judge(struct judging *j)
+{
+	struct rd_report shell = ends_as_report(j->r);
+	struct choice best = {.weight = DOUBTFUL};
+	bool ok;
+
+	pairs_make(&j->pairs, j->r);
+	ok = groups_make(&shell) == 0;
+	j->r->groups = shell.groups;
+	if (ok) {
+		choose_comparison(j, &best);
+		for (int tap = 0; tap < RD_TAPS; tap++)
+			choose_of_capture(j, (enum rd_tap)tap, &best);
+		if (best.of.group)
+			place(j, &best.of);
+		ok = ends_sentences(j, &best.of);
+	}
+	return ok;
+}

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The text of `rdmadump analyze` fits the terminal, 80 columns where there is none: no line is wider but one
+# with a single word, or a pair of addresses, that is.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool zstd script python3
+an() { timeout 60 "$RDMADUMP" analyze "$@"; }
+
+# fits COLUMNS FILE...: no line is too wide, and tables have a line per pair where its name fits
+fits() {
+	python3 - "$@" <<'PY'
+import re, sys
+columns, bad = int(sys.argv[1]), 0
+for name in sys.argv[2:]:
+    for line in open(name, encoding="utf-8", newline="\n"):
+        line = re.sub("\x1b\\[[0-9;]*m", "", line.rstrip("\r\n"))
+        if len(line) > columns and not re.fullmatch(r" *\S+( -> \S+)?", line):
+            bad += 1
+            print(name.split("/")[-1], len(line), line)
+sys.exit(bad > 0)
+PY
+}
+
+captures=("$TEST_DATA"/roce/*/*.pcap.zst "$TEST_DATA"/apps/*.pcap*)
+[ -n "${TEST_QUICK-}" ] && captures=("$TEST_DATA"/roce/{1,3}*/b.pcap.zst)
+mkdir "$tmp/short" "$tmp/long"
+for f in "${captures[@]}"; do
+	name=$(basename "$(dirname "$f")")-$(basename "$f")
+	an "$f" >"$tmp/short/$name" 2>&1
+	an -v --interval 0.123456 --opcodes "$f" >"$tmp/long/$name" 2>&1
+done
+[ "${#captures[@]}" -ge 8 ]
+ok "${#captures[@]} captures"
+fits 80 "$tmp"/short/* >"$tmp/wide"
+ok "80 columns where there is no terminal" "$tmp/wide"
+fits 80 "$tmp"/long/* >"$tmp/wide"
+ok "... with all details and tables" "$tmp/wide"
+
+# Two ends of the same traffic; the line above the report of each capture is as long as the name of its file.
+pairs=("$TEST_DATA"/roce/*/)
+[ -n "${TEST_QUICK-}" ] && pairs=("$TEST_DATA"/roce/{10,15,57}_*/)
+mkdir "$tmp/pairs"
+for d in "${pairs[@]}"; do
+	name=$(basename "$d")
+	[ "$name" = 32_no_rdma ] && continue
+	an --ends always "$d"/[ab].pcap.zst 2>&1 | grep -v '^== [AB]: ' >"$tmp/pairs/$name"
+	an --ends always -v "$d"/[ab].pcap.zst 2>&1 | grep -v '^== [AB]: ' >"$tmp/pairs/$name-v"
+done
+is "two ends of each" "$(grep -l '^TO QP' "$tmp"/pairs/* | grep -c .)" "$(find "$tmp/pairs" -type f | grep -c .)"
+fits 80 "$tmp"/pairs/* >"$tmp/wide"
+ok "... 80 columns" "$tmp/wide"
+
+# on_terminal COLUMNS CAPTURE [OPTION...]: what is shown on a terminal of that width
+on_terminal() {
+	local columns=$1 f=$2
+	shift 2
+	TERM=xterm script -qec "stty cols $columns rows 24; '$RDMADUMP' analyze $* '$f'" /dev/null </dev/null 2>&1
+}
+for columns in 40 80 132; do
+	for f in 10_rc_write_loss/b 15_ipv6/a 17_rnr_nak/a; do
+		on_terminal "$columns" "$TEST_DATA/roce/$f.pcap.zst" -v >"$tmp/at.${f%/*}"
+	done
+	fits "$columns" "$tmp"/at.* >"$tmp/wide"
+	ok "$columns columns" "$tmp/wide"
+	for d in 15_ipv6 57_router_loss 58_router_reorder; do
+		on_terminal "$columns" "$TEST_DATA/roce/$d/b.pcap.zst" -v --ends always "$TEST_DATA/roce/$d/a.pcap.zst" |
+			grep -v '^== [AB]: ' >"$tmp/pair.$d"
+	done
+	fits "$columns" "$tmp"/pair.* >"$tmp/wide"
+	ok "... of two ends" "$tmp/wide"
+	is "... words are whole" "$(tr -s ' \r\n' ' ' <"$tmp/at.10_rc_write_loss" | grep -c 'because the receiver\|look at its tx_discards, at symbol and link errors')" 1
+done
+has "132 columns: all of a table" "$tmp/at.10_rc_write_loss" '^10\.77\.0\.2:0x19 -> 10\.77\.0\.1:0x18 WRITE +1 333 +23\.. Mb/s +863 +10 +0 +0 +[0-9.]+ [mu]s +[0-9.]+ [mu]s'
+on_terminal 80 "$TEST_DATA/roce/10_rc_write_loss/b.pcap.zst" >"$tmp/shown"
+has "80 columns: a line for each pair" "$tmp/shown" '^10\.77\.0\.2:0x19 -> 10\.77\.0\.1:0x18 WRITE +1 333 +23\.. Mb/s +863 +10 +[0-9.]+ [mu]s'
+has "... and it says which columns are not there" "$tmp/shown" '^columns left out, empty or 0: RNR, CNP'
+has "... for either reason" "$tmp/shown" '^columns left out, no room: p99'
+has "frames are numbers that Wireshark accepts" "$tmp/long/10_rc_write_loss-b.pcap.zst" '^   first at frame 156, last at frame 1062$'
+
+# addresses that leave no room for anything else
+on_terminal 40 "$TEST_DATA/roce/15_ipv6/a.pcap.zst" >"$tmp/shown"
+has "40 columns: values below their pair" "$tmp/shown" '^  +(READ|WRITE|SEND)\+? +[0-9]'
+
+# more QPs than are followed: it is said on the first screen
+an --max-qps 4 "$TEST_DATA/roce/20_mixed/a.pcap.zst" >"$tmp/shown" 2>&1
+tr -s ' \n' ' ' <"$tmp/shown" >"$tmp/line"
+has "QPs that are not followed: the verdict names them" "$tmp/line" 'This is of the QPs that were followed: there are more\.'
+has "... and the line below it counts their frames" "$tmp/line" '[0-9 ]+ of these frames are of QPs beyond the first 4, and only counted; the number of these QPs is not known'
+is "... which is not said where all are followed" "$(cat "$tmp"/short/* | grep -c 'beyond the first')" 0
+tap_done
