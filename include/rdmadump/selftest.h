@@ -22,10 +22,11 @@ enum rd_probe_outcome {
 	RD_PROBE_SKIPPED, /* nothing was tested, for the reason given */
 };
 
-/* What must hold before a probe runs. */
+/* The preconditions of a probe. */
 #define RD_PROBE_SNIFFER     0x01 /* the device's own sniffer works, or was not tried */
 #define RD_PROBE_PEER	     0x02 /* the same command runs on the other end */
 #define RD_PROBE_DESTRUCTIVE 0x04 /* it interrupts the traffic of others */
+#define RD_PROBE_ICMD	     0x08 /* it uses the command gateway (rdmadump/port_sniffer.h) */
 
 struct rd_selftest;
 struct rd_probe_result;
@@ -47,6 +48,8 @@ struct rd_probe {
 extern const struct rd_probe *const rd_probes[];
 /* Those that the end runs that waits for the other one. */
 extern const struct rd_probe *const rd_probes_of_listener[];
+/* Those of the port sniffer. */
+extern const struct rd_probe *const rd_probes_of_icmd[];
 #define RD_SELFTEST_PORT 24095 /* TCP, where no other one is named */
 
 /* The probe of that name; NULL if there is none. */
@@ -66,10 +69,14 @@ struct rd_selftest_config {
 	bool listen;		     /* wait for the other end to connect */
 	unsigned short control_port; /* TCP, of either end */
 	bool destructive;	     /* probes that interrupt traffic may run */
+	bool icmd;		     /* probes that use the command gateway may run */
 	bool long_run;		     /* what is better measured for long takes its time */
 	bool hash_addresses;
 	const char *application; /* name and version, for the document */
-	/* Command line, ended by NULL, that calls rd_selftest_hold() on descriptors 0 and 1. */
+	/*
+	 * Command line, ended by NULL, that calls rd_selftest_hold() on descriptors 0 and 1; with
+	 * `icmd` rd_selftest_hold_icmd().
+	 */
 	const char *const *holder;
 	/* The same for rd_selftest_restore(), whose argument is appended. NULL: nothing is changed.
 	 */
@@ -104,6 +111,10 @@ int rd_selftest_run(const struct rd_selftest_config *config, json_t **document, 
 int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port, int in, int out,
 	struct rd_error *err);
 
+/* The same with the port sniffer. */
+int rd_selftest_hold_icmd(const struct rd_device *device, const struct rd_port *port, int in,
+	int out, struct rd_error *err);
+
 /*
  * Restores the settings of a netdev when `in` ends, because the process that changed them did;
  * `state` is from that process. Writes a line to `out` when it is ready. Ignores signals that end
@@ -118,7 +129,7 @@ int rd_selftest_restore(const char *state, int in, int out, struct rd_error *err
 int rd_selftest_load(json_t **document, const char *path, struct rd_error *err);
 
 /*
- * What differs between two documents: {"probe", "name", "before", "after"} for each outcome,
+ * The differences between two documents: {"probe", "name", "before", "after"} for each outcome,
  * finding and value. Values that are measured (us, ns, ppm) differ by more than half, or 10 ppm.
  * The caller owns the array; NULL: out of memory.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a selftest takes at most: time, memory, frames. All limits are here. */
+/* All limits of a selftest: time, memory, frames. */
 #ifndef RDMADUMP_SELFTEST_BOUNDS_H
 #define RDMADUMP_SELFTEST_BOUNDS_H
 
@@ -29,6 +29,7 @@
 /* Of a run with a second machine. */
 #define PEER_PORT	24095 /* of the datagrams that are sent */
 #define PEER_LISTEN_S	300   /* for a peer that connects */
+#define PEER_RESOLVE_MS 5000  /* for the addresses of a name */
 #define PEER_CONNECT_MS 3000
 #define PEER_HELLO_MS	2000 /* for a connection to prove that it is a peer */
 #define PEER_MESSAGE_MS 10000

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define SAME_NAME_MAX 1000 /* results of one host and device in one directory */
+#define ARCHIVE_PART  ".tar.zst.new"
 #define MAKE_ROOM     "make room or name another directory (--output)"
 
 static bool exists(const struct directory *d, const char *ending)
@@ -31,7 +32,7 @@ static int make(struct directory *d, const char *base, struct rd_error *err)
 		else
 			snprintf(d->base, sizeof(d->base), "%.180s.%u", base, i);
 		snprintf(d->partial, sizeof(d->partial), "%s.partial", d->base);
-		if (exists(d, "") || exists(d, ".tar.zst"))
+		if (exists(d, "") || exists(d, ".tar.zst") || exists(d, ARCHIVE_PART))
 			continue;
 		if (mkdirat(d->parent_fd, d->partial, 0700) == 0)
 			return 0;
@@ -47,6 +48,7 @@ static int make(struct directory *d, const char *base, struct rd_error *err)
 int directory_make(struct directory *d, const char *parent, const char *base, struct rd_error *err)
 {
 	struct rd_identity_before before;
+	struct stat st;
 	int rc = -1;
 
 	d->parent_fd = d->fd = -1;
@@ -64,9 +66,11 @@ int directory_make(struct directory *d, const char *parent, const char *base, st
 	if (rc == 0) {
 		d->fd = openat(
 			d->parent_fd, d->partial, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (d->fd < 0)
-			rc = rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "cannot open '%s/%s'",
-				d->parent, d->partial);
+		/* Whoever owns the parent may have put another directory there. */
+		if (d->fd < 0 || fstat(d->fd, &st) < 0 || st.st_uid != geteuid())
+			rc = rd_fail(err, RD_CLASS_OUTPUT, d->fd < 0 ? errno : EPERM,
+				"choose a directory that nobody else may change (--output)",
+				"cannot open '%s/%s'", d->parent, d->partial);
 	}
 	rd_identity_resume(&before);
 	if (rc < 0)
@@ -145,10 +149,10 @@ static int archive(struct directory *d, char path[PATH_MAX], struct rd_error *er
 	char fresh[260], name[260];
 	int fd, rc;
 
-	snprintf(fresh, sizeof(fresh), "%s.tar.zst.new", d->base);
+	snprintf(fresh, sizeof(fresh), "%s" ARCHIVE_PART, d->base);
 	snprintf(name, sizeof(name), "%s.tar.zst", d->base);
-	fd = openat(
-		d->parent_fd, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* It may be another user's directory, and the name can be foreseen. */
+	fd = openat(d->parent_fd, fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return rd_fail(err, RD_CLASS_OUTPUT, errno, MAKE_ROOM, "cannot write '%s/%s'",
 			d->parent, fresh);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Builds the document, and the files of a probe: its capture and raw completion queue entries. */
 #include "document.h"
-#include "addresses.h"
 #include "capture_file.h"
+#include "redacted.h"
 #include <errno.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
@@ -20,45 +20,20 @@ static uint64_t wall_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
 }
 
-static void host_name(char *buf, size_t room)
+int document_host(const struct rd_selftest *st, char *buf, size_t room)
 {
 	if (gethostname(buf, room) < 0)
 		snprintf(buf, room, "unknown");
 	buf[room - 1] = '\0';
-}
-
-void document_host(const struct rd_selftest *st, char *buf, size_t room)
-{
-	char name[128];
-
-	host_name(name, sizeof(name));
-	if (st->config->hash_addresses)
-		address_hash(buf, room, name, strlen(name));
-	else
-		snprintf(buf, room, "%s", name);
-}
-
-/* The host with and without domain. What else is secret has the form of an address, or is hashed
- * where it is read. */
-static int hide(const struct rd_selftest *st, json_t *value)
-{
-	char host[128], first[128];
-	struct addresses a = {.secret = {host, first}, .n = 2};
-
-	if (!st->config->hash_addresses)
-		return 0;
-	host_name(host, sizeof(host));
-	snprintf(first, sizeof(first), "%.*s", (int)strcspn(host, "."), host);
-	if (st->config->peer)
-		a.secret[a.n++] = st->config->peer;
-	return addresses_replace_json(&a, value);
+	return redacted_name(st, buf, room);
 }
 
 json_t *document_begin(const struct rd_selftest *st)
 {
 	char host[128];
 
-	document_host(st, host, sizeof(host));
+	if (document_host(st, host, sizeof(host)) < 0)
+		return NULL;
 	return json_pack("{s:i, s:o, s:o, s:s, s:i, s:o, s:o, s:s, s:b, s:b, s:[]}", "version", 1,
 		"program", rd_json_string(st->config->application), "host", rd_json_string(host),
 		"device", st->device->name, "port", (int)st->port->num, "start_ns",
@@ -110,7 +85,7 @@ static void leave_out(json_t *files, const char *name, const char *why)
 }
 
 static json_t *add_files(
-	struct rd_selftest *st, const struct rd_probe *probe, const struct rd_probe_result *r)
+	struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
 {
 	json_t *files = json_array();
 	char name[DIRECTORY_NAME];
@@ -118,8 +93,8 @@ static json_t *add_files(
 	size_t n;
 
 	snprintf(name, sizeof(name), "%s.pcapng", probe->name);
-	if (r->n_frames && st->config->hash_addresses) {
-		leave_out(files, name, "frames have addresses, which were to be hashed");
+	if (r->n_frames && !redacted_frames(st, r)) {
+		leave_out(files, name, "addresses in these frames cannot be replaced");
 	} else if (r->n_frames && capture_file(st, r, &bytes, &n) == 0) {
 		add_file(st, files, name, bytes, n);
 		free(bytes);
@@ -131,7 +106,7 @@ static json_t *add_files(
 }
 
 const json_t *document_add(struct rd_selftest *st, const struct rd_probe *probe,
-	const struct rd_probe_result *r, uint64_t took_ns)
+	struct rd_probe_result *r, uint64_t took_ns)
 {
 	json_t *o = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:O, s:O, s:o, s:o}", "name",
 		probe->name, "question", probe->question, "outcome",
@@ -140,7 +115,7 @@ const json_t *document_add(struct rd_selftest *st, const struct rd_probe *probe,
 		"values", r->values, "files", add_files(st, probe, r), "duration_ms",
 		rd_json_u64(took_ns / 1000000));
 
-	if (!o || hide(st, o) < 0 ||
+	if (!o || redacted_probe(st, o) < 0 ||
 		json_array_append_new(json_object_get(st->document, "probes"), o) < 0)
 		return NULL;
 	return o;

@@ -5,16 +5,16 @@
 
 #include "selftest.h"
 
-/* The host's name, hashed if that was requested. */
-void document_host(const struct rd_selftest *st, char *buf, size_t room);
+/* The host's name, or what replaces it. -1: out of memory. */
+int document_host(const struct rd_selftest *st, char *buf, size_t room);
 /* NULL: out of memory. The caller owns it. */
 json_t *document_begin(const struct rd_selftest *st);
 /*
- * Adds the probe's result; its capture and raw CQEs become files of the directory. Returns its
- * object, borrowed; NULL: out of memory.
+ * Adds the probe's result; its capture and raw CQEs become files of the directory. Frames of *r may
+ * be replaced. Returns its object, borrowed; NULL: out of memory.
  */
 const json_t *document_add(struct rd_selftest *st, const struct rd_probe *probe,
-	const struct rd_probe_result *r, uint64_t took_ns);
+	struct rd_probe_result *r, uint64_t took_ns);
 /* `ended`: "complete", "required_probe", "interrupted" or "time_limit". */
 void document_end(json_t *document, const char *ended);
 /* Replaces result.json. 0, or -1 with the error. */

@@ -43,7 +43,8 @@ int rd_selftest_restore(const char *state, int in, int out, struct rd_error *err
 	int rc;
 
 	if (!state_parse(&before, state))
-		return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "'%s' is no state of a netdev", state);
+		return rd_fail(
+			err, RD_CLASS_USAGE, 0, NULL, "'%s' is not a state of a netdev", state);
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	if (write(out, ready, sizeof(ready) - 1) < 0)
@@ -107,7 +108,7 @@ void change_end(struct change *c, struct rd_probe_result *r)
 {
 	int rc = interface_restore(&c->before);
 
-	/* In order: it restores, too, where this process failed. */
+	/* In order: it also restores the state if this process failed. */
 	holder_stop(&c->guard);
 	result_bool(r, "restored", rc == 0);
 	if (rc)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel removes when a link goes down: rtnetlink(7), and IPv6 addresses (Linux'
- * ip-sysctl). */
+/*
+ * The addresses and routes that the kernel removes when a link goes down: rtnetlink(7), and IPv6
+ * addresses (Linux' ip-sysctl).
+ */
 #include "../device/netlink/netlink.h"
 #include "../device/sysfs.h"
 #include "config.h"

@@ -15,7 +15,7 @@
 
 static int read_file(const char *path, char **bytes, size_t *n, struct rd_error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	ssize_t got = 0;
 
@@ -65,7 +65,10 @@ static int read_document(const char *path, char **bytes, size_t *n, struct rd_er
 	return pack_read(path, DOCUMENT, bytes, n, err);
 }
 
-/* What callers rely on: strings and arrays where they print and compare. */
+/*
+ * Whether the document has the types that callers rely on: strings and arrays that they print and
+ * compare.
+ */
 static bool is_document(const json_t *document)
 {
 	static const char *const texts[] = {"program", "host", "device", "ended"};
@@ -105,5 +108,5 @@ int rd_selftest_load(json_t **document, const char *path, struct rd_error *err)
 	json_decref(*document);
 	*document = NULL;
 	return rd_fail(err, RD_CLASS_DEVICE, 0, "name a result of 'rdmadump selftest'",
-		"'%s' is no result that this version can read", path);
+		"'%s' is not a result that this version can read", path);
 }

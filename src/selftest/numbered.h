@@ -81,7 +81,7 @@ struct numbered_sender {
  */
 int numbered_sender_open(struct numbered_sender *s, struct ibv_context *ctx,
 	const struct rd_port *port, uint32_t run, uint32_t len);
-/* Adds a VLAN tag before those that are there, of which there may be two. */
+/* Adds a VLAN tag before the existing ones (at most two). */
 void numbered_sender_tag(struct numbered_sender *s, uint16_t tpid, uint16_t tci);
 /*
  * Sends the numbers first to first + n - 1 as fast as the device takes them, and waits until it has
@@ -96,7 +96,7 @@ void numbered_sender_close(struct numbered_sender *s);
 enum numbered_end {
 	NUMBERED_SEEN,	   /* what was not seen did not reach the sniffer */
 	NUMBERED_OVERFLOW, /* the ring was full: what was not seen may be lost there */
-	NUMBERED_NOT_SENT, /* the device did not send all, or there was no time */
+	NUMBERED_NOT_SENT, /* the device did not send all, or the time limit expired */
 };
 
 /*

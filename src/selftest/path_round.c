@@ -24,7 +24,7 @@
 #define UDP_BYTES   8
 #define IPV4_BYTES  20
 #define IPV6_BYTES  40
-#define UDP_PORT    9 /* discard: nobody answers */
+#define UDP_PORT    9 /* discard: there is no response */
 
 struct round {
 	struct path_round *to;
@@ -55,7 +55,7 @@ static uint16_t ipv4_checksum(const uint8_t *header)
 	return (uint16_t)~sum;
 }
 
-/* RFC 5737: addresses for documentation, which nobody has. Returns the bytes of the headers. */
+/* RFC 5737: addresses for documentation, which no host uses. Returns the bytes of the headers. */
 static uint32_t put_ipv4(uint8_t *at, unsigned int flow, uint32_t payload)
 {
 	rd_put_be16(at - 2, 0x0800);
@@ -87,7 +87,7 @@ static uint32_t put_ipv6(uint8_t *at, unsigned int flow, uint32_t payload)
 	return IPV6_BYTES + UDP_BYTES;
 }
 
-/* A request for an address that nobody has. */
+/* A request for an address that no host has. */
 static uint32_t put_arp(uint8_t *at, unsigned int flow, uint32_t payload)
 {
 	static const uint8_t fixed[8] = {0, 1, 8, 0, 6, 4, 0, 1};

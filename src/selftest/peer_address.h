@@ -3,8 +3,7 @@
 #ifndef RDMADUMP_SELFTEST_PEER_ADDRESS_H
 #define RDMADUMP_SELFTEST_PEER_ADDRESS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "selftest.h"
 #include <sys/socket.h>
 
 #define PEER_ADDRESSES 8
@@ -14,9 +13,15 @@ struct peer_addresses {
 	unsigned int n;
 };
 
-/* Returns NULL, or what is wrong with the name: static. Asks the resolver, which may take time. */
-const char *peer_addresses_find(struct peer_addresses *a, const char *host, uint16_t port);
-/* Whether it is one of them; ports do not count, and IPv4 mapped into IPv6 is IPv4. */
+/*
+ * The addresses of config->peer, with config->control_port. Returns NULL, or what is wrong with the
+ * name: static. Waits for the resolver for PEER_RESOLVE_MS, or until the probe is over.
+ */
+const char *peer_addresses_find(struct peer_addresses *a, const struct rd_selftest *st);
+/*
+ * Whether it is one of them. Ports do not count, and IPv4 mapped into IPv6 is IPv4; an address with
+ * an interface ("fe80::1%eth0") is another one on another interface.
+ */
 bool peer_addresses_have(const struct peer_addresses *a, const struct sockaddr_storage *one);
 socklen_t peer_address_size(const struct sockaddr_storage *a);
 

@@ -28,7 +28,7 @@ struct peer_link {
 int peer_link_connect(struct peer_link *l, const struct rd_selftest *st,
 	const struct peer_hello *here, struct peer_hello *there);
 int peer_link_accept(struct peer_link *l, const struct rd_selftest *st,
-	const struct peer_hello *here, struct peer_hello *there);
+	const struct peer_hello *here, struct peer_hello *there); /* peer_listen.c */
 /* Returns 0, or -1 with why: the connection is of no more use then. */
 int peer_link_send(struct peer_link *l, const struct peer_message *m);
 /* The next message, which must be of that type. */
@@ -36,5 +36,14 @@ int peer_link_receive(struct peer_link *l, enum peer_type type, struct peer_mess
 /* The peer is at another step: returns -1 with why. */
 int peer_link_out_of_step(struct peer_link *l);
 void peer_link_close(struct peer_link *l);
+
+/* --- for peer_listen.c -------------------------------------------------------------------- */
+
+void peer_link_begin(struct peer_link *l, const struct rd_selftest *st);
+/* Sets why, unless the user interrupted the run. Returns -1, as the next one. */
+int peer_link_fail(struct peer_link *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* What is wrong with a message; `version` is that of its head. */
+int peer_link_refuse(struct peer_link *l, enum peer_fault fault, uint32_t version);
+int peer_link_hello(struct peer_link *l, const struct peer_hello *here);
 
 #endif

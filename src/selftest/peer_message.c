@@ -167,13 +167,31 @@ static bool get(uint8_t *to, const struct field *f, const uint8_t *from)
 	return false;
 }
 
-/* A frame to a group or to nobody would reach others than the peer. */
-static bool is_sane(const struct peer_message *m)
+/* Of one machine: no group, not all machines, not this one. */
+static bool is_one_machine(const uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, 0xff};
+	static const uint8_t zeros[15];
+
+	if (memcmp(gid, mapped, sizeof(mapped)) == 0)
+		return gid[12] && gid[12] != 127 && gid[12] < 224;
+	return gid[0] != 0xff && (memcmp(gid, zeros, sizeof(zeros)) != 0 || gid[15] > 1);
+}
+
+/* A frame to a group or to an unknown address would reach hosts other than the peer. */
+static bool is_hello_sane(const struct peer_hello *h)
 {
 	static const uint8_t none[6];
 
-	if (m->type == PEER_HELLO && m->hello.has_mac)
-		return !(m->hello.mac[0] & 1) && memcmp(m->hello.mac, none, sizeof(none)) != 0;
+	if (h->has_mac && (h->mac[0] & 1 || memcmp(h->mac, none, sizeof(none)) == 0))
+		return false;
+	return !h->has_gid || is_one_machine(h->gid);
+}
+
+static bool is_sane(const struct peer_message *m)
+{
+	if (m->type == PEER_HELLO)
+		return is_hello_sane(&m->hello);
 	if (m->type == PEER_READY && m->ready.qpn)
 		return m->ready.mtu >= MTU_LEAST;
 	return true;

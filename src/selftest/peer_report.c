@@ -18,7 +18,7 @@ struct counts {
 	uint32_t missed;   /* that were on the wire, and this end's capture did not see */
 	uint32_t on_wire;  /* of which that is known */
 	uint32_t doubled;  /* seen here more than once, and by the other end at most once */
-	uint32_t vanished; /* that the sender's capture saw, and nobody at the receiver */
+	uint32_t vanished; /* that the sender's capture saw, but nothing at the receiver */
 };
 
 static void count_times(uint8_t times, uint32_t *once, uint32_t *more, uint32_t *never)

@@ -67,7 +67,7 @@ struct peer_kind {
 	uint32_t before;  /* bytes of a frame before its block; 0: headers of IP or InfiniBand */
 	/* Creates what this end needs, and fills in what the other one has to know. */
 	int (*open)(struct peer_round *p);
-	/* Once the other end is open, too. */
+	/* Called when the other end is open as well. */
 	int (*connect)(struct peer_round *p);
 	int (*send)(struct peer_round *p, uint32_t number);
 	/* Takes what has arrived at the program; NULL: nothing does. */

@@ -31,7 +31,7 @@ static void take_all(struct peer_round *p, int fd)
 		numbered_look(&p->arrived, bytes, (uint32_t)n);
 }
 
-/* That it cannot be received says nothing about the capture, and is no error. */
+/* A failure to receive it does not concern the capture, and is not an error. */
 int peer_arrival_open(struct peer_round *p)
 {
 	struct sockaddr_ll own;

@@ -16,6 +16,7 @@
 #define LONG_MS	     30000 /* all together, with --long */
 #define LONG_LIMIT_S 60
 #define DRIFT_PPM    200 /* what two working oscillators may drift apart, at most */
+#define MIXED_SHARE  8	 /* one of so many changes of direction */
 #define NARROW_NS    2e9 /* captures read the counter once in half this time */
 
 /* How completions carry a time, with the clock that it is of. */
@@ -223,6 +224,7 @@ static void report_counts(
 	set_value(r, name, "backwards_sent", "frames", n->backwards_sent);
 	set_value(r, name, "backwards_mixed", "frames", n->backwards_mixed);
 	set_value(r, name, "most_backwards_ns", "ns", n->most_back_ns);
+	set_value(r, name, "most_backwards_mixed_ns", "ns", n->most_mixed_ns);
 	if (n->least_age_ns == UINT64_MAX)
 		return;
 	set_value(r, name, "least_age_ns", "ns", n->least_age_ns);
@@ -246,10 +248,24 @@ static struct timestamp_counts sum(const struct clocks *c)
 		all.backwards_received += n->backwards_received;
 		all.backwards_sent += n->backwards_sent;
 		all.backwards_mixed += n->backwards_mixed;
+		all.changes += n->changes;
 		if (n->most_back_ns > all.most_back_ns)
 			all.most_back_ns = n->most_back_ns;
+		if (n->most_mixed_ns > all.most_mixed_ns)
+			all.most_mixed_ns = n->most_mixed_ns;
 	}
 	return all;
+}
+
+/*
+ * One wrong timestamp may look like a difference of the directions, if the next frame of its own
+ * direction comes much later. Where a direction is disordered by itself, that takes more of them.
+ */
+static bool directions_differ(const struct timestamp_counts *n)
+{
+	bool disordered = n->backwards_received || n->backwards_sent;
+
+	return n->backwards_mixed > (disordered ? n->changes / MIXED_SHARE : 0);
 }
 
 static void judge_timestamps(const struct timestamp_counts *n, struct rd_probe_result *r)
@@ -270,11 +286,11 @@ static void judge_timestamps(const struct timestamp_counts *n, struct rd_probe_r
 			"us: order by time is not the order of arrival",
 			(unsigned long long)(n->backwards_received + n->backwards_sent),
 			(double)n->most_back_ns / 1e3);
-	if (n->backwards_mixed)
+	if (directions_differ(n))
 		result_found(r, "sent_and_received_disordered",
 			"%llu times a frame is older than one of the other direction before, by "
 			"up to %.1f us: shorter response times than that mean nothing",
-			(unsigned long long)n->backwards_mixed, (double)n->most_back_ns / 1e3);
+			(unsigned long long)n->backwards_mixed, (double)n->most_mixed_ns / 1e3);
 }
 
 /* False: no sniffer can be made at all. */

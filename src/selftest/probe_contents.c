@@ -43,6 +43,7 @@ struct contents {
 	uint64_t plain, with_fcs, longer, cut;
 	/* WRITEs. */
 	uint64_t icrc[ICRC_STATES];
+	struct queue_pair q[2];
 };
 
 /* Sends `count` numbers by t->send; false: nothing is known of them. */
@@ -53,7 +54,7 @@ static bool try_shape(struct contents *c, const struct traffic *t, sniffer_frame
 	c->m.also = look;
 	c->m.also_ctx = c;
 	seen = traffic_run(c->st, c->sniffer, t, &c->m);
-	c->full |= seen.full;
+	c->full |= seen.full || seen.failed;
 	c->known += c->m.frames;
 	if (seen.error)
 		result_errno(c->r, t->name, seen.error);
@@ -196,34 +197,33 @@ static void try_raw(struct contents *c)
 
 /* --- WRITEs: ICRC, packets ---------------------------------------------------------------- */
 
-static int connect_own(const struct contents *c, struct queue_pair q[2])
+static int open_own(void *ctx, uint32_t run)
 {
-	int rc = queue_pair_open(&q[0], c->sniffer->ctx, c->st->port, IBV_QPT_RC);
+	struct contents *c = ctx;
+	int rc = queue_pair_open(&c->q[0], c->sniffer->ctx, c->st->port, IBV_QPT_RC);
 
+	(void)run;
 	if (!rc)
-		rc = queue_pair_open(&q[1], c->sniffer->ctx, c->st->port, IBV_QPT_RC);
+		rc = queue_pair_open(&c->q[1], c->sniffer->ctx, c->st->port, IBV_QPT_RC);
 	if (!rc)
-		rc = queue_pair_connect(&q[1], &q[0]);
-	return rc ? rc : queue_pair_connect(&q[0], &q[1]);
+		rc = queue_pair_connect(&c->q[1], &c->q[0]);
+	return rc ? rc : queue_pair_connect(&c->q[0], &c->q[1]);
 }
 
-static void close_own(struct queue_pair q[2])
+static void close_own(void *ctx)
 {
-	queue_pair_close(&q[0]);
-	queue_pair_close(&q[1]);
+	struct contents *c = ctx;
+
+	queue_pair_close(&c->q[0]);
+	queue_pair_close(&c->q[1]);
 }
 
 static int send_writes(const struct rd_selftest *st, void *ctx, struct watch *w)
 {
-	struct queue_pair q[2] = {0};
 	struct contents *c = ctx;
-	int rc = connect_own(c, q);
 
 	memset(c->icrc, 0, sizeof(c->icrc));
-	if (!rc)
-		rc = queue_pair_send_numbers(st, &q[0], &q[1], w, PAYLOAD_BYTES);
-	close_own(q);
-	return rc;
+	return queue_pair_send_numbers(st, &c->q[0], &c->q[1], w, PAYLOAD_BYTES);
 }
 
 static enum icrc icrc_of(enum rd_link link, const uint8_t *data, uint32_t len, uint32_t after)
@@ -257,7 +257,11 @@ static void look_write(void *ctx, const uint8_t *data, uint32_t len)
 
 static void try_icrc(struct contents *c)
 {
-	const struct traffic t = {.name = "write_error", .send = send_writes, .ctx = c};
+	const struct traffic t = {.name = "write_error",
+		.open = open_own,
+		.close = close_own,
+		.send = send_writes,
+		.ctx = c};
 	static const char *const how[ICRC_STATES] = {[ICRC_ABSENT] = "end without their ICRC",
 		[ICRC_ZERO] = "have zeros in place of their ICRC",
 		[ICRC_WRONG] = "have a wrong ICRC"};
@@ -277,17 +281,14 @@ static void try_icrc(struct contents *c)
 static int send_message(const struct rd_selftest *st, void *ctx, struct watch *w)
 {
 	enum ibv_wc_status status = IBV_WC_SUCCESS;
-	struct queue_pair q[2] = {0};
-	int rc = connect_own(ctx, q);
+	struct contents *c = ctx;
+	struct queue_pair *q = &c->q[0];
+	int rc;
 
-	for (uint32_t i = 0; i < w->m->count && !rc; i++)
-		numbered_block(q[0].memory + (size_t)i * q[0].mtu, q[0].mtu, w->m->run, i);
-	if (!rc)
-		rc = queue_pair_send(st, &q[0], &q[1], w->m->count * q[0].mtu, w, &status);
-	if (!rc && status != IBV_WC_SUCCESS)
-		rc = EIO;
-	close_own(q);
-	return rc;
+	for (uint32_t i = 0; i < w->m->count; i++)
+		numbered_block(q->memory + (size_t)i * q->mtu, q->mtu, w->m->run, i);
+	rc = queue_pair_send(st, q, &c->q[1], w->m->count * q->mtu, w, &status);
+	return !rc && status != IBV_WC_SUCCESS ? EIO : rc;
 }
 
 /*
@@ -296,7 +297,11 @@ static int send_message(const struct rd_selftest *st, void *ctx, struct watch *w
  */
 static void try_message(struct contents *c)
 {
-	const struct traffic t = {.name = "message_error", .send = send_message, .ctx = c};
+	const struct traffic t = {.name = "message_error",
+		.open = open_own,
+		.close = close_own,
+		.send = send_message,
+		.ctx = c};
 	uint64_t errors = c->sniffer->errors;
 	struct numbered_counts counts;
 

@@ -16,7 +16,7 @@ static json_t *step_json(const struct sniffer *s, enum sniffer_step step)
 		tried ? rd_json_u64(s->step[step].ns / 1000) : json_null());
 }
 
-/* A work queue and its table: what --queues needs. Their absence is no fault. */
+/* A work queue and its table: what --queues needs. Their absence is not a fault. */
 static void try_work_queue(struct sniffer *s, struct rd_probe_result *r)
 {
 	struct ibv_wq_init_attr attr = {

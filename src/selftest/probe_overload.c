@@ -31,7 +31,8 @@ struct overload {
 	struct rd_loss loss;
 	int sender_error, witness_error;
 	uint32_t sent_frames, copies;	 /* copies: of each own frame that the sniffer sees */
-	uint64_t before_victim, arrived; /* frames of the witness: before it began, then */
+	uint64_t before_victim;		 /* frames of the witness before it began; then, until */
+	uint64_t arrived_least, arrived; /* ... the victim's flow was to be destroyed, and was */
 	uint64_t least, most;		 /* missing frames */
 	uint64_t at_start, growth_at_once, growth;
 	uint64_t last_at_once, last_after; /* growth by the last frames */
@@ -126,7 +127,7 @@ static bool was_reset(const struct rd_loss *loss)
 
 /* --- the measurement ---------------------------------------------------------------------- */
 
-/* The last frames are lost between two readings, of which the second one may be the cache's. */
+/* The last frames are lost between two readings; the second one may be a cached value. */
 static void lose_last(const struct rd_selftest *st, struct overload *o)
 {
 	uint64_t before;
@@ -138,6 +139,8 @@ static void lose_last(const struct rd_selftest *st, struct overload *o)
 		send_frames(st, o, LAST);
 	o->growth_at_once = read_loss(st, o);
 	o->last_at_once = o->growth_at_once - before;
+	watch(o);
+	o->arrived_least = o->witness.frames - o->before_victim;
 	sniffer_flow_destroy(&o->victim);
 	watch(o);
 	o->arrived = o->witness.frames - o->before_victim;
@@ -163,8 +166,8 @@ static void count_missing(struct overload *o)
 		o->most = UINT64_MAX;
 	if (o->copies)
 		o->least = (uint64_t)o->copies * (o->sent_frames - BURST) - o->sent.frames;
-	else if (o->most != UINT64_MAX && o->most > EDGE)
-		o->least = o->most - EDGE;
+	else if (o->most != UINT64_MAX && o->arrived_least > received + EDGE)
+		o->least = o->arrived_least - received - EDGE;
 }
 
 static void measure(const struct rd_selftest *st, struct overload *o)
@@ -259,6 +262,15 @@ static void judge(struct rd_probe_result *r, const struct overload *o)
 {
 	unsigned int lifespan = o->loss.last.lifespan_ms;
 
+	if (o->victim.errors || o->witness.errors) {
+		result_skipped(r,
+			"a queue failed meanwhile (%s), so that frames are missing for "
+			"that reason",
+			ibv_wc_status_str(
+				(enum ibv_wc_status)(o->victim.errors ? o->victim.last_status
+								      : o->witness.last_status)));
+		return;
+	}
 	if (o->least < FOREIGN_LEAST) {
 		result_skipped(r, "too few frames arrived to fill a ring: %s",
 			o->sender_error ? strerror(o->sender_error)

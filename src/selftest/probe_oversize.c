@@ -110,7 +110,7 @@ static void measure(const struct rd_selftest *st, struct oversize *o)
 	query_state(o);
 }
 
-/* Then own short frames had to arrive, too. */
+/* In that case, own short frames should have arrived as well. */
 static bool own_frame_failed(const struct oversize *o)
 {
 	return o->sent > FRAMES && o->s.first_error.byte_len >= LONG &&

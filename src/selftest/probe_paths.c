@@ -124,9 +124,39 @@ static bool is_complete(const struct path_round *p)
 	return !p->seen.never && !p->changed;
 }
 
-/* The sets are compared with that of the first path that delivered all. */
-static void judge_frames(struct run *run)
+/* What all paths have in common is not the path's: the sniffer does not see what is sent so. */
+struct common {
+	uint64_t missing, changed; /* of the path with the fewest */
+};
+
+static struct common common_of(const struct run *run)
 {
+	struct common least = {UINT64_MAX, UINT64_MAX};
+
+	for (unsigned int i = 0; i < PATHS; i++) {
+		const struct path_round *p = &run->round[i];
+
+		if (usable(run, i) && p->lossless && p->seen.never < least.missing)
+			least.missing = p->seen.never;
+		if (usable(run, i) && p->changed < least.changed)
+			least.changed = p->changed;
+	}
+	return least;
+}
+
+/* By chance one path has a few more than another one. */
+static bool is_more(uint64_t n, uint64_t common)
+{
+	return common ? n / 2 > common : n > 0;
+}
+
+/*
+ * The sets are compared with that of the first path that delivered all. Returns whether there is
+ * one.
+ */
+static bool judge_frames(struct run *run)
+{
+	const struct common common = common_of(run);
 	const struct path_round *first = NULL;
 
 	for (unsigned int i = 0; i < PATHS; i++) {
@@ -134,12 +164,12 @@ static void judge_frames(struct run *run)
 
 		if (!usable(run, i))
 			continue;
-		if (p->seen.never && p->lossless)
+		if (p->lossless && is_more(p->seen.never, common.missing))
 			result_found(run->result, "frames_missing",
 				"%s, %u of %u frames never arrived, and no counter of the device "
 				"shows a loss",
 				paths[i].title, p->seen.never, PATH_FRAMES);
-		if (p->changed)
+		if (is_more(p->changed, common.changed))
 			result_found(run->result, "frames_changed",
 				"%s, %llu frames have other bytes than were sent", paths[i].title,
 				(unsigned long long)p->changed);
@@ -151,6 +181,7 @@ static void judge_frames(struct run *run)
 				paths[i].title);
 		first = first ? first : p;
 	}
+	return first != NULL;
 }
 
 static void judge_spread(struct run *run)
@@ -197,7 +228,7 @@ static void judge(struct run *run)
 	struct rd_probe_result *r = run->result;
 	unsigned int works = 0;
 	uint64_t frames = 0;
-	bool lost = false;
+	bool lost = false, whole = true;
 
 	for (unsigned int i = 0; i < PATHS; i++) {
 		report(run, i);
@@ -207,7 +238,7 @@ static void judge(struct run *run)
 		lost |= usable(run, i) && !run->round[i].lossless;
 	}
 	if (run->sending)
-		judge_frames(run);
+		whole = judge_frames(run);
 	judge_spread(run);
 	result_value(r, "%u of %zu", works, PATHS);
 	if (!frames && r->outcome == RD_PROBE_PASSED)
@@ -217,6 +248,10 @@ static void judge(struct run *run)
 	else if (lost)
 		result_means(
 			r, "paths work, but the device lost frames: repeat it with less traffic");
+	else if (!whole)
+		result_means(r,
+			"each way to receive lacks or changes as many frames: see 'send' and "
+			"'contents'");
 	else
 		result_means(r, "each way to receive delivers the same frames");
 }

@@ -53,7 +53,9 @@ static int try_capture(const struct rd_selftest *st)
 	return rc;
 }
 
-static void judge(const struct rd_selftest *st, struct rd_probe_result *r, int during, int after)
+/* `before`: errno of the capture that was killed. */
+static void judge(
+	const struct rd_selftest *st, struct rd_probe_result *r, int before, int during, int after)
 {
 	int rc = st->sniffer == SNIFFER_REFUSED ? 0 : try_capture(st);
 
@@ -67,7 +69,10 @@ static void judge(const struct rd_selftest *st, struct rd_probe_result *r, int d
 			"the kernel still lists %d QPs of a killed process: captures that are "
 			"killed may leave objects on the device",
 			after);
-	if (rc)
+	if (rc && before)
+		result_failed(r, "captures are refused, also before one was killed: %s",
+			strerror(before));
+	else if (rc)
 		result_found(r, "capture_refused",
 			"after a capture was killed, the next one is refused (%s)", strerror(rc));
 }
@@ -108,7 +113,7 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 		during = qps_of(st, pid, &err);
 		holder_kill(&h);
 		after = during < 0 ? -1 : wait_for_none(st, pid);
-		judge(st, r, during, after);
+		judge(st, r, st->sniffer == SNIFFER_REFUSED ? 0 : h.errnum, during, after);
 		summarize(st, r, during, after, &err);
 		if (during <= 0 && st->sniffer == SNIFFER_REFUSED)
 			result_skipped(r, "the device has no sniffer, and the kernel does not list "

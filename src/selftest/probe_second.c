@@ -26,7 +26,7 @@ static void watch(const struct rd_selftest *st, struct sniffer *a, struct sniffe
 	}
 }
 
-/* Returns the errno of the second QP. */
+/* Returns the errno of the second QP; a failure of the probe where it is not the flow's. */
 static int try_qp(const struct rd_selftest *st, struct sniffer *first, struct rd_probe_result *r)
 {
 	struct sniffer second;
@@ -35,7 +35,10 @@ static int try_qp(const struct rd_selftest *st, struct sniffer *first, struct rd
 	if (!rc)
 		rc = sniffer_flow_create(&second);
 	result_errno(r, "qp_error", rc);
-	if (!rc) {
+	if (rc && second.reached < STEP_FLOW) {
+		result_failed(r, "%s of a second QP: %s", sniffer_step_name(second.reached),
+			strerror(rc));
+	} else if (!rc) {
 		first->frames = 0;
 		watch(st, first, &second);
 		result_number(r, "qp_frames_first", "frames", first->frames);
@@ -70,7 +73,7 @@ static void judge(struct rd_probe_result *r, int qp, int process)
 		process < 0   ? "?"
 		: process > 0 ? "refused"
 			      : "yes");
-	if (qp)
+	if (qp && r->outcome != RD_PROBE_FAILED)
 		result_found(r, "one_sniffer_per_process",
 			"a second flow of one process is refused (%s)", strerror(qp));
 	if (process > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How long completions arrive after the flow was destroyed. Frames whose completion was already
- * written when the command returned are no late ones: the queue is read empty first.
+ * written when the command returned are not late: the queue is drained first.
  */
 #include "selftest.h"
 #include "sniffer.h"

@@ -21,7 +21,7 @@
 
 #define ROUNDS	      1000
 #define BUDGET_MS     2500
-#define MISSED_MS     1000 /* an event that is later counts as missing */
+#define MISSED_MS     1000 /* a later event is treated as missing */
 #define MISSED_ENOUGH 3	   /* after which the probe ends: each one costs a second */
 #define FRAME_BYTES   128
 #define LATER_NS      200000 /* until the sleeper sleeps; every other frame is sent at once */

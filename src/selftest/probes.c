@@ -31,8 +31,18 @@
 	X(residue)
 /* clang-format on */
 
+/* clang-format off */
+#define PROBES_OF_ICMD(X)                                                                          \
+	X(attach)                                                                                  \
+	X(directions)                                                                              \
+	X(inside)                                                                                  \
+	X(packets)                                                                                 \
+	X(killed)
+/* clang-format on */
+
 #define DECLARE(name) extern const struct rd_probe rd_probe_##name;
 PROBES(DECLARE)
+PROBES_OF_ICMD(DECLARE)
 
 #define ROW(name) &rd_probe_##name,
 const struct rd_probe *const rd_probes[] = {PROBES(ROW) NULL};
@@ -40,11 +50,16 @@ const struct rd_probe *const rd_probes[] = {PROBES(ROW) NULL};
 const struct rd_probe *const rd_probes_of_listener[] = {
 	&rd_probe_inventory, &rd_probe_capabilities, &rd_probe_objects, &rd_probe_peer, NULL};
 
+const struct rd_probe *const rd_probes_of_icmd[] = {&rd_probe_inventory, PROBES_OF_ICMD(ROW) NULL};
+
 const struct rd_probe *rd_probe_find(const char *name)
 {
-	for (unsigned int i = 0; rd_probes[i]; i++)
-		if (strcmp(rd_probes[i]->name, name) == 0)
-			return rd_probes[i];
+	const struct rd_probe *const *const lists[] = {rd_probes, rd_probes_of_icmd};
+
+	for (unsigned int k = 0; k < 2; k++)
+		for (unsigned int i = 0; lists[k][i]; i++)
+			if (strcmp(lists[k][i]->name, name) == 0)
+				return lists[k][i];
 	return NULL;
 }
 

@@ -57,7 +57,7 @@ int queue_pair_address(struct queue_pair *q, const struct queue_pair *to);
 /*
  * Sends `n` bytes, which begin at q->memory, as RDMA WRITE into the memory of `to` (RC), or as
  * datagram (UD), and drains the sniffer until that has ended. Returns 0 or an errno; the status of
- * the completion is in *status: IBV_WC_RETRY_EXC_ERR if nobody answers.
+ * the completion is in *status: IBV_WC_RETRY_EXC_ERR if there is no response.
  */
 int queue_pair_send(const struct rd_selftest *st, struct queue_pair *q, const struct queue_pair *to,
 	uint32_t n, struct watch *w, enum ibv_wc_status *status);

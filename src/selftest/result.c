@@ -115,6 +115,11 @@ void result_found(struct rd_probe_result *r, const char *key, const char *fmt, .
 		r->outcome = RD_PROBE_FOUND;
 }
 
+void result_reason(struct rd_probe_result *r, const char *fmt, ...)
+{
+	FORMAT(r->reason, fmt);
+}
+
 void result_failed(struct rd_probe_result *r, const char *fmt, ...)
 {
 	FORMAT(r->reason, fmt);

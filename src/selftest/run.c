@@ -2,6 +2,7 @@
 /* Runs the probes in order, and stores what is known after each one. */
 #include "document.h"
 #include "lock.h"
+#include "redacted.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
@@ -28,19 +29,34 @@ static bool must_skip(
 		result_skipped(r, "it needs a second machine (--peer, --listen)");
 	else if (probe->needs & RD_PROBE_DESTRUCTIVE && !st->config->destructive)
 		result_skipped(r, "it interrupts traffic (--destructive allows it)");
+	else if (probe->needs & RD_PROBE_ICMD && !st->config->icmd)
+		result_skipped(
+			r, "it uses the firmware's command gateway (--sniffer icmd allows it)");
 	else if (probe->needs & RD_PROBE_SNIFFER && st->sniffer == SNIFFER_REFUSED)
 		result_skipped(r, "the device's sniffer cannot be used: see 'objects'");
 	return r->outcome == RD_PROBE_SKIPPED;
 }
 
-/* A probe that ended early by itself has said what it can. */
+/*
+ * What is not seen until an interruption proves nothing. At the time limit a slow device may be
+ * what was found. A failure stays: a netdev that could not be restored, for example.
+ */
 static void judge_time(
 	const struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
 {
-	if (interrupted(st) && r->outcome == RD_PROBE_PASSED)
+	bool late = rd_monotonic_ns() >= st->deadline_ns;
+
+	if (r->outcome != RD_PROBE_PASSED && r->outcome != RD_PROBE_FOUND)
+		return;
+	if (interrupted(st)) {
+		json_array_clear(r->found);
 		result_skipped(r, "interrupted before it was complete");
-	else if (rd_monotonic_ns() >= st->deadline_ns && r->outcome == RD_PROBE_PASSED)
+	} else if (late && r->outcome == RD_PROBE_FOUND) {
+		result_reason(r, "not complete after %u s, which may be why this was found",
+			rd_probe_limit(probe));
+	} else if (late) {
 		result_failed(r, "not complete after %u s", rd_probe_limit(probe));
+	}
 }
 
 static void run_probe(
@@ -157,7 +173,8 @@ static int run_locked(struct rd_selftest *st, char path[PATH_MAX], struct rd_err
 	char host[128], base[256];
 	int rc;
 
-	document_host(st, host, sizeof(host));
+	if (redacted_begin(st) < 0 || document_host(st, host, sizeof(host)) < 0)
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "the result");
 	for (char *c = host; *c; c++)
 		if (*c == '/')
 			*c = '_';
@@ -194,6 +211,7 @@ int rd_selftest_run(const struct rd_selftest_config *config, json_t **document, 
 	if (lock >= 0)
 		close(lock);
 	*document = st->document;
+	redacted_end(st);
 	free(st);
 	return rc;
 }

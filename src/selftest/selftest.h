@@ -20,6 +20,7 @@ struct rd_selftest {
 	uint64_t run_deadline_ns, deadline_ns; /* of the monotonic clock; of the probe */
 	struct directory directory;
 	json_t *document;
+	struct rd_redact *redact;   /* NULL: addresses stay */
 	struct rd_error file_error; /* the first file of a probe that could not be written */
 };
 
@@ -31,7 +32,7 @@ struct kept_frame {
 
 struct rd_probe_result {
 	enum rd_probe_outcome outcome; /* RD_PROBE_PASSED at first */
-	char reason[RESULT_TEXT];      /* why it failed or was skipped */
+	char reason[RESULT_TEXT];      /* why it failed or was skipped, or is not certain */
 	char value[96];		       /* the main value, for the table */
 	char meaning[RESULT_TEXT];     /* for captures, where nothing was found */
 	json_t *values, *found;
@@ -76,6 +77,9 @@ void result_means(struct rd_probe_result *r, const char *fmt, ...)
 /* Something that captures have to allow for; `key` names it for programs: "slow_commands". */
 void result_found(struct rd_probe_result *r, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* What limits a result that passed or found something. */
+void result_reason(struct rd_probe_result *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 void result_failed(struct rd_probe_result *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void result_skipped(struct rd_probe_result *r, const char *fmt, ...)

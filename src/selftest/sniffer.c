@@ -214,6 +214,7 @@ static void count_error(struct sniffer *s, const struct ibv_wc *wc)
 	s->errors++;
 	s->last_status = wc->status;
 	s->flushed += wc->status == IBV_WC_WR_FLUSH_ERR;
+	s->too_long += wc->status == IBV_WC_LOC_LEN_ERR;
 	if (s->first_error.status)
 		return;
 	s->first_error.status = wc->status;
@@ -226,6 +227,8 @@ unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx)
 	struct ibv_wc wc[POLL_BATCH];
 	int n = ibv_poll_cq(s->cq, POLL_BATCH, wc);
 
+	/* Then completions are gone that were polled before the one which libibverbs refuses. */
+	s->errors += n < 0;
 	for (int i = 0; i < n; i++) {
 		if (wc[i].status != IBV_WC_SUCCESS) {
 			count_error(s, &wc[i]);

@@ -45,12 +45,13 @@ struct sniffer {
 	uint8_t port;
 	bool ib;	 /* an InfiniBand port */
 	uint64_t frames; /* received; without errors */
-	uint64_t errors; /* completions with an error */
+	uint64_t errors; /* completions with an error, and polls that failed */
 	uint32_t last_status;
 	struct {
 		uint32_t status, vendor, byte_len;
-	} first_error;	  /* status 0: there was none */
-	uint64_t flushed; /* of the errors: buffers that the queue gave back in error */
+	} first_error;	   /* status 0: there was none */
+	uint64_t flushed;  /* of the errors: buffers that the queue gave back in error */
+	uint64_t too_long; /* of the errors: frames longer than their buffers */
 	struct {
 		int errnum; /* 0: it worked, or was not tried */
 		uint64_t ns;
@@ -92,7 +93,15 @@ unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx
 /* Destroys all that exists, in the order in which nothing can arrive at what was destroyed. */
 void sniffer_close(struct sniffer *s);
 
-/* cqes_mlx5.c: the memory of the completion queue; NULL if it is no mlx5 device's. Borrowed. */
+/*
+ * cqes_mlx5.c: the memory of the completion queue; NULL if the device is not an mlx5 device.
+ * Borrowed.
+ */
 const void *sniffer_cqes(struct sniffer *s, size_t *n);
+/*
+ * cqes_mlx5.c: whether the device has written compressed completions, which libibverbs takes for
+ * something else. False if it is not an mlx5 device.
+ */
+bool sniffer_is_compressed(struct sniffer *s);
 
 #endif

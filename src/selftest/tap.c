@@ -31,12 +31,12 @@ int tap_open(struct tap *t, const struct rd_port *port)
 	t->memory = malloc(FRAME_MOST + TAG);
 	if (!t->memory)
 		return ENOMEM;
-	/* Less room is no error: what does not fit is counted. */
+	/* A smaller buffer is not an error: frames that do not fit are counted. */
 	if (setsockopt(t->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) < 0)
 		setsockopt(t->fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	if (setsockopt(t->fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)) < 0)
 		return errno;
-	/* As captures do; without it netdevs filter VLANs, too. It ends with the socket. */
+	/* As captures do; without it netdevs also filter VLANs. It ends with the socket. */
 	all.mr_ifindex = own.sll_ifindex;
 	setsockopt(t->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all));
 	return 0;

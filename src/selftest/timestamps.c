@@ -20,6 +20,7 @@
 struct taken {
 	uint64_t timestamp;
 	bool sent;
+	bool copy; /* of an own frame that was seen before: as received, perhaps */
 };
 
 struct taking {
@@ -27,11 +28,17 @@ struct taking {
 	struct rd_local local;
 	struct clock_watch *watch;
 	struct timestamp_counts *counts;
+	struct numbered own;
 	uint64_t begin; /* raw value of the clock before the flow existed */
 	struct taken batch[BATCH_MAX];
 	unsigned int n;
 	uint64_t last[2]; /* timestamp of the newest frame, by `sent`; 0: none */
 	int last_sent;	  /* direction of the frame before; -1: none */
+	/*
+	 * By how much the newest frame of a direction is ahead of one of the other direction. It
+	 * counts once the next frame of its own direction is not older: then it was in order.
+	 */
+	uint64_t ahead_ns[2];
 };
 
 /* --- the values of a clock ---------------------------------------------------------------- */
@@ -85,10 +92,13 @@ static bool is_sent(const struct taking *t, const uint8_t *data, uint32_t len)
 static void look(void *ctx, const uint8_t *data, uint32_t len, uint64_t timestamp)
 {
 	struct taking *t = ctx;
+	bool own;
 
 	if (t->n == BATCH_MAX)
 		return;
-	t->batch[t->n++] = (struct taken){timestamp, is_sent(t, data, len)};
+	own = numbered_take(&t->own, data, len);
+	t->batch[t->n++] = (struct taken){
+		timestamp, is_sent(t, data, len), own && t->own.times[t->own.last] > 1};
 }
 
 static bool is_wild(struct taking *t, uint64_t timestamp)
@@ -99,15 +109,37 @@ static bool is_wild(struct taking *t, uint64_t timestamp)
 	       between(t, t->begin, timestamp) < -WILD_NS;
 }
 
-static void backwards(struct taking *t, uint64_t *count, bool of, uint64_t timestamp)
+/* How much older it is than the newest frame of a direction; 0: it is not. */
+static uint64_t older_ns(const struct taking *t, bool than, uint64_t timestamp)
 {
-	int64_t past = t->last[of] ? between(t, t->last[of], timestamp) : 0;
+	int64_t past = t->last[than] ? between(t, t->last[than], timestamp) : 0;
 
-	if (past >= 0)
-		return;
-	++*count;
-	if ((uint64_t)-past > t->counts->most_back_ns)
-		t->counts->most_back_ns = (uint64_t)-past;
+	return past < 0 ? (uint64_t)-past : 0;
+}
+
+static void widen(uint64_t *most, uint64_t ns)
+{
+	*most = ns > *most ? ns : *most;
+}
+
+static void look_at_order(struct taking *t, bool sent, uint64_t timestamp)
+{
+	struct timestamp_counts *c = t->counts;
+	uint64_t back = older_ns(t, sent, timestamp), mixed = older_ns(t, !sent, timestamp);
+
+	if (back) {
+		++*(sent ? &c->backwards_sent : &c->backwards_received);
+		widen(&c->most_back_ns, back);
+	} else if (t->ahead_ns[sent]) {
+		c->backwards_mixed++;
+		widen(&c->most_mixed_ns, t->ahead_ns[sent]);
+	}
+	t->ahead_ns[sent] = 0;
+	c->changes += t->last_sent == !sent;
+	if (!back && mixed && t->last_sent == !sent)
+		t->ahead_ns[!sent] = mixed;
+	t->last[sent] = timestamp;
+	t->last_sent = sent;
 }
 
 static void take(struct taking *t, const struct taken *f)
@@ -128,11 +160,8 @@ static void take(struct taking *t, const struct taken *f)
 		c->wild++;
 		return;
 	}
-	backwards(t, f->sent ? &c->backwards_sent : &c->backwards_received, f->sent, timestamp);
-	if (t->last_sent == !f->sent)
-		backwards(t, &c->backwards_mixed, !f->sent, timestamp);
-	t->last[f->sent] = timestamp;
-	t->last_sent = f->sent;
+	if (!f->copy)
+		look_at_order(t, f->sent, timestamp);
 	age = c->wild_known ? between(t, timestamp, newest(t)) : 0;
 	if (age < 0)
 		return;
@@ -201,10 +230,12 @@ void timestamps_take(struct rd_selftest *st, struct clock_watch *all, enum devic
 		rc = sniffer_flow_create(&s);
 	to->errnum = rc;
 	to->step = s.reached;
-	if (!rc) {
-		to->sending = !numbered_sender_open(&sender, s.ctx, st->port, 0, SENT_BYTES);
+	if (!rc && numbered_init(&t.own, SENT_FRAMES) == 0) {
+		to->sending =
+			!numbered_sender_open(&sender, s.ctx, st->port, t.own.run, SENT_BYTES);
 		receive_for(st, &t, &s, &sender, all, ms);
 		numbered_sender_close(&sender);
 	}
+	numbered_free(&t.own);
 	sniffer_close(&s);
 }

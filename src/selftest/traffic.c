@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How often the sniffer saw one kind of traffic. */
 #include "traffic.h"
+#include "recover.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -32,26 +33,59 @@ void watch_drain(struct watch *w)
 	w->full |= sniffer_drain(w->sniffer, numbered_look, w->m) >= RING_BUFFERS;
 }
 
+/* A frame that is too long is not a failure of the device, but may put a queue into error state. */
+static bool has_failed(const struct sniffer *s, uint64_t errors, uint64_t too_long)
+{
+	return s->errors != errors && s->too_long == too_long;
+}
+
+static void try_once(const struct rd_selftest *st, struct sniffer *s, const struct traffic *t,
+	struct numbered *m, struct traffic_seen *seen)
+{
+	struct watch w = {.sniffer = s, .m = m};
+	uint64_t errors = s->errors, too_long = s->too_long;
+	struct recovery done;
+
+	numbered_reset(m);
+	seen->error = t->open ? t->open(t->ctx, m->run) : 0;
+	sniffer_drain(s, NULL, NULL);
+	if (!seen->error)
+		seen->error = t->send(st, t->ctx, &w);
+	seen->full = numbered_collect(st, s, m) | w.full;
+	if (t->close)
+		t->close(t->ctx);
+	seen->failed = has_failed(s, errors, too_long);
+	if (seen->failed)
+		recover(s, &done);
+	if (seen->failed && done.errnum)
+		seen->error = done.errnum;
+}
+
 struct traffic_seen traffic_run(const struct rd_selftest *st, struct sniffer *s,
 	const struct traffic *t, struct numbered *m)
 {
 	struct traffic_seen seen = {.full = true};
 
-	for (unsigned int i = 0; i < TRAFFIC_TRIES && seen.full && !seen.error; i++) {
-		struct watch w = {.sniffer = s, .m = m};
-
-		sniffer_drain(s, NULL, NULL);
-		numbered_reset(m);
-		seen.error = t->send(st, t->ctx, &w);
-		seen.full = numbered_collect(st, s, m) | w.full;
-	}
+	for (unsigned int i = 0; i < TRAFFIC_TRIES && !traffic_known(&seen) && !seen.error; i++)
+		try_once(st, s, t, m, &seen);
 	seen.counts = numbered_counts(m);
+	seen.compressed = sniffer_is_compressed(s);
 	return seen;
 }
 
 bool traffic_known(const struct traffic_seen *seen)
 {
-	return !seen->error && !seen->full;
+	return !seen->error && !seen->full && !seen->failed && !seen->compressed;
+}
+
+bool traffic_is_unreadable(struct rd_probe_result *r, struct sniffer *s)
+{
+	if (!sniffer_is_compressed(s))
+		return false;
+	result_found(r, "completions_compressed",
+		"the device compresses completions, which nobody requested: captures cannot read "
+		"them; turn that off (mlxconfig set CQE_COMPRESSION=0) and reset the device");
+	return true;
 }
 
 static void report_values(struct rd_probe_result *r, const struct traffic *t,
@@ -66,6 +100,7 @@ static void report_values(struct rd_probe_result *r, const struct traffic *t,
 	json_object_set_new(o, "changed", json_integer((json_int_t)m->changed));
 	json_object_set_new(o, "disordered", json_integer((json_int_t)m->disordered));
 	json_object_set_new(o, "ring_full", json_boolean(seen->full));
+	json_object_set_new(o, "queue_failed", json_boolean(seen->failed));
 	json_object_set_new(o, "error", json_string(error_name(seen->error)));
 	result_json(r, t->name, o);
 }

@@ -7,7 +7,7 @@
 #include "tap.h"
 
 #define TRAFFIC_FRAMES 32
-#define TRAFFIC_TRIES  5 /* where the ring was full meanwhile */
+#define TRAFFIC_TRIES  5 /* where the ring was full, or the queue failed meanwhile */
 
 /* Drains the sniffer while something is sent. */
 struct watch {
@@ -22,6 +22,12 @@ void watch_drain(struct watch *w);
 struct traffic {
 	const char *name; /* of its values, and of what is found: "raw", "raw_twice" */
 	const char *what; /* in a sentence: "frames of a raw-packet QP" */
+	/*
+	 * Makes what sends, and destroys it again, also after an error of `open`. Commands of the
+	 * device may take so long that the ring is full meanwhile. Both may be NULL. 0 or an errno.
+	 */
+	int (*open)(void *ctx, uint32_t run);
+	void (*close)(void *ctx);
 	/* Sends the blocks of *w->m once, and drains while it waits. 0 or an errno. */
 	int (*send)(const struct rd_selftest *st, void *ctx, struct watch *w);
 	void *ctx;
@@ -29,8 +35,10 @@ struct traffic {
 };
 
 struct traffic_seen {
-	int error; /* errno: it was not sent */
-	bool full; /* the ring was full in all tries, so that nothing is known */
+	int error;	 /* errno: it was not sent */
+	bool full;	 /* the ring was full in all tries, so that nothing is known */
+	bool failed;	 /* so did the sniffer's queue: frames are missing for that reason */
+	bool compressed; /* its completions are, and cannot be read */
 	struct numbered_counts counts;
 };
 
@@ -44,6 +52,8 @@ struct traffic_seen traffic_run(const struct rd_selftest *st, struct sniffer *s,
 	const struct traffic *t, struct numbered *m);
 /* Whether something is known of the traffic. */
 bool traffic_known(const struct traffic_seen *seen);
+/* Whether completions are compressed, which is then what the probe has found. */
+bool traffic_is_unreadable(struct rd_probe_result *r, struct sniffer *s);
 /* Writes values and findings. */
 void traffic_report(struct rd_probe_result *r, const struct traffic *t, const struct numbered *m,
 	const struct traffic_seen *seen);

@@ -29,6 +29,75 @@ on() {
 		"$RDMADUMP" -d mlx5_0 --sniffer icmd -w "$tmp/f.pcapng" "$@" >"$tmp/out" 2>"$tmp/log"
 }
 
+# --- kills, beside all that follows ---------------------------------------------------------
+
+at=$tmp
+# who PID: capabilities, and whether configuration space or the output is open
+who() {
+	echo "$(awk '/^CapEff|^CapPrm/ {print $2}' "/proc/$1/status" | sort -u)" \
+		"$(find "/proc/$1/fd" -lname '*/config' 2>/dev/null | wc -l)" \
+		"$(find "/proc/$1/fd" -lname '*.pcapng' 2>/dev/null | wc -l)"
+}
+# started PID: waits until the capture's helper has attached both rules; its process id in $helper
+started() {
+	local task name
+	for _ in $(seq 3000); do
+		kill -0 "$1" 2>/dev/null || return 1
+		grep -q 'rules 3' "$at/tree/run/rdmadump"/* 2>/dev/null && break
+		sleep 0.02
+	done
+	helper=
+	for task in /proc/[0-9]*/comm; do
+		{ read -r name <"$task"; } 2>/dev/null && [ "$name" = rdmadump-icmd ] || continue
+		task=${task%/comm}
+		[ "$(awk '/^PPid/ {print $2}' "$task/status")" = "$1" ] && helper=${task#/proc/}
+	done
+	[ -n "$helper" ]
+}
+# Until no process has the record locked
+ended() {
+	for _ in $(seq 3000); do
+		flock -n "$at/tree/run/rdmadump/port-sniffer-0000:01:00.0" true 2>/dev/null && return
+		sleep 0.02
+	done
+}
+# lives SPEC SCRIPT: a shell in the model with a capture in the background, $! of it in $pid; files in $at
+lives() {
+	rm -rf "$at/tree"
+	export -f who started ended
+	export tmp at clean kills both SOFTHCA_GATEWAY
+	# shellcheck disable=SC2016 # for the inner shell
+	model --keep "$at/tree" --dev "link=ib,lid=1,gateway=$1" --gen size=300 --rate 1000 -- bash -c '
+		go() { $RDMADUMP -d mlx5_0 --sniffer icmd -q -w "$at/f.pcapng" "$@" 2>>"$at/log" & pid=$!; }
+		state() { LD_PRELOAD="" "$SOFTHCA_GATEWAY" "$at/tree/gateway.0" | head -n 1; }
+		'"$2" >"$at/out" 2>"$at/err"
+}
+
+mkdir "$tmp/one" "$tmp/both"
+# shellcheck disable=SC2016 # for the inner shell
+at=$tmp/one lives by_qpn+strict '
+	n=0
+	for i in $(seq $kills); do
+		# Each second one ends by itself, and may be killed while it detaches.
+		if [ $((i % 2)) = 0 ]; then go; else go -c $((1 + RANDOM % 40)); fi
+		sleep 0.$(printf %03d $((RANDOM % 160)))
+		kill -9 $pid; wait $pid 2>/dev/null; ended
+		[ "$(state)" = "$clean" ] && n=$((n + 1))
+	done
+	echo $n' &
+# shellcheck disable=SC2016 # for the inner shell
+at=$tmp/both lives by_qpn+strict '
+	n=0
+	for _ in $(seq $both); do
+		go
+		sleep 0.$(printf %03d $((30 + RANDOM % 100)))
+		kids=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
+		kill -9 $kids $pid 2>/dev/null; wait $pid 2>/dev/null; ended
+		$RDMADUMP -d mlx5_0 --sniffer icmd -q -c 3 -w "$at/f.pcapng" 2>>"$at/log" || continue
+		[ "$(state)" = "$clean" ] && n=$((n + 1))
+	done
+	echo $n' &
+
 # --- frames ---------------------------------------------------------------------------------
 
 # The generator's frames are sent by LID 1. The first of them may come before the second rule is attached.
@@ -49,7 +118,7 @@ is "one direction: exit status" $? 0
 has "one direction: one rule" <(state 2) '^most 1 commands 4 '
 has "one direction: what was sent" "$tmp/log" 'received 0 +sent 50'
 is "one direction: nothing is left" "$(state)" "$clean"
-on reversed --rate 20000 -- -Q in -a duration:1
+on reversed --rate 20000 --at-end sigint -- -Q in
 has "rules are the other way round: a warning" "$tmp/log" 'rule for received frames delivers the other ones: leave --direction out'
 is "rules are the other way round: nothing is left" "$(state)" "$clean"
 
@@ -155,46 +224,6 @@ is "--json: the checksums" \
 
 # --- privileges -----------------------------------------------------------------------------
 
-# who PID: capabilities, and whether configuration space or the output is open
-who() {
-	echo "$(awk '/^CapEff|^CapPrm/ {print $2}' "/proc/$1/status" | sort -u)" \
-		"$(find "/proc/$1/fd" -lname '*/config' 2>/dev/null | wc -l)" \
-		"$(find "/proc/$1/fd" -lname '*.pcapng' 2>/dev/null | wc -l)"
-}
-# started PID: waits until the capture's helper has attached both rules; its process id in $helper
-started() {
-	local task
-	for _ in $(seq 400); do
-		kill -0 "$1" 2>/dev/null || return 1
-		grep -q 'rules 3' "$tmp/tree/run/rdmadump"/* 2>/dev/null && break
-		sleep 0.05
-	done
-	helper=
-	for task in /proc/[0-9]*/comm; do
-		[ "$(cat "$task" 2>/dev/null)" = rdmadump-icmd ] || continue
-		task=${task%/comm}
-		[ "$(awk '/^PPid/ {print $2}' "$task/status")" = "$1" ] && helper=${task#/proc/}
-	done
-	[ -n "$helper" ]
-}
-# Until no process has the record locked
-ended() {
-	for _ in $(seq 400); do
-		flock -n "$tmp/tree/run/rdmadump/port-sniffer-0000:01:00.0" true 2>/dev/null && return
-		sleep 0.05
-	done
-}
-# lives SPEC SCRIPT: a shell in the model with a capture in the background, $! of it in $pid
-lives() {
-	rm -rf "$tmp/tree"
-	export -f who started ended
-	export tmp clean kills both SOFTHCA_GATEWAY
-	# shellcheck disable=SC2016 # for the inner shell
-	model --keep "$tmp/tree" --dev "link=ib,lid=1,gateway=$1" --gen size=300 --rate 1000 -- bash -c '
-		go() { $RDMADUMP -d mlx5_0 --sniffer icmd -q -w "$tmp/f.pcapng" "$@" 2>>"$tmp/log" & pid=$!; }
-		state() { LD_PRELOAD="" "$SOFTHCA_GATEWAY" "$tmp/tree/gateway.0" | head -n 1; }
-		'"$2" >"$tmp/out" 2>"$tmp/err"
-}
 : >"$tmp/log"
 
 # shellcheck disable=SC2016 # for the inner shell
@@ -202,6 +231,32 @@ lives yes 'go; started $pid; who $pid; who $helper; kill -INT $pid; wait $pid; e
 is "privileges: only the helper has configuration space, neither has capabilities" "$(head -n 2 "$tmp/out")" \
 	$'0000000000000000 0 1\n0000000000000000 1 0'
 is "privileges: Ctrl-C detaches" "$(tail -n 1 "$tmp/out") $(state)" "0 $clean"
+
+# A capture that hostile frames took over has the helper's socket, but is another user by then.
+cat >"$tmp/takeover.py" <<'END'
+import ctypes, os, socket, struct, sys
+pid, helper, uid = (int(word) for word in sys.argv[1:])
+def sockets(of):
+    links = {int(fd): os.readlink(f"/proc/{of}/fd/{fd}") for fd in os.listdir(f"/proc/{of}/fd")}
+    return {int(link[8:-1]): fd for fd, link in links.items() if link.startswith("socket:")}
+(theirs,) = sockets(helper)
+fd = sockets(pid)[theirs - 1]  # made as a pair
+s = socket.socket(fileno=ctypes.CDLL(None).syscall(438, os.pidfd_open(pid), fd, 0))  # pidfd_getfd
+os.setgroups([])
+os.setresuid(uid, uid, uid)
+s.send(struct.pack("=3I", 1, 0xbad, 3))
+print("refused" if b"by root only" in s.recv(65536) else "done")
+END
+if setpriv --reuid=65534 true 2>/dev/null; then
+	# shellcheck disable=SC2016 # for the inner shell
+	lives yes 'go -Z nobody -w /dev/null; started $pid; LD_PRELOAD="" /usr/bin/python3 "$tmp/takeover.py" $pid $helper 65534 2>&1
+		cat "$tmp/tree/run/rdmadump"/*; kill -INT $pid; wait $pid; echo $?'
+	has "a capture that is taken over: it cannot attach another queue pair" "$tmp/out" '^refused$'
+	is "... the first one stays attached until the end" \
+		"$(grep -c 'qpn 000bad' "$tmp/out") $(tail -n 1 "$tmp/out") $(state)" "0 0 $clean"
+else
+	skip "a capture that is taken over" "no other user"
+fi
 
 # --- another capture, and one that is killed -------------------------------------------------
 
@@ -236,34 +291,10 @@ is "the helper is killed: reported at the end, and undone by the next capture" "
 has "the helper is killed: what to do" "$tmp/log" 'process that uses the command gateway of 0000:01:00.0 was killed; .*start a capture with --sniffer icmd again'
 has "the next capture says what it did" "$tmp/log" 'a capture that was killed \(process [0-9]+\) had left its sniffer attached: it is detached now'
 
-: >"$tmp/log"
-# shellcheck disable=SC2016 # for the inner shell
-lives by_qpn+strict '
-	n=0
-	for i in $(seq $kills); do
-		# Each second one ends by itself, and may be killed while it detaches.
-		if [ $((i % 2)) = 0 ]; then go; else go -c $((1 + RANDOM % 40)); fi
-		sleep 0.$(printf %03d $((RANDOM % 160)))
-		kill -9 $pid; wait $pid 2>/dev/null; ended
-		[ "$(state)" = "$clean" ] && n=$((n + 1))
-	done
-	echo $n'
-is "killed at random, $kills times: nothing is left, no violation" "$(cat "$tmp/out")" "$kills"
-has "killed at random: some were attached" "$tmp/log" 'it is detached now'
-
-# shellcheck disable=SC2016 # for the inner shell
-lives by_qpn+strict '
-	n=0
-	for _ in $(seq $both); do
-		go
-		sleep 0.$(printf %03d $((30 + RANDOM % 100)))
-		kids=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
-		kill -9 $kids $pid 2>/dev/null; wait $pid 2>/dev/null; ended
-		$RDMADUMP -d mlx5_0 --sniffer icmd -q -c 3 -w "$tmp/f.pcapng" 2>>"$tmp/log" || continue
-		[ "$(state)" = "$clean" ] && n=$((n + 1))
-	done
-	echo $n'
-is "killed together with the helper, $both times: the next capture leaves nothing" "$(cat "$tmp/out")" "$both"
+wait
+is "killed at random, $kills times: nothing is left, no violation" "$(cat "$tmp/one/out")" "$kills"
+has "killed at random: some were attached" "$tmp/one/log" 'it is detached now'
+is "killed together with the helper, $both times: the next capture leaves nothing" "$(cat "$tmp/both/out")" "$both"
 
 # --- faults ---------------------------------------------------------------------------------
 
@@ -274,6 +305,7 @@ while IFS='|' read -r spec status message; do
 	is "$spec: nothing is left" "$(state | sed 's/semaphore 1\|icmd 1/& (of another tool)/')" "${clean/$([[ $spec = held ]] && echo semaphore 0)/$([[ $spec = held ]] && echo 'semaphore 1 (of another tool)')}"
 done <<'END'
 held|2|semaphore is held since 2 s, by ticket 0x5eed0001; another tool uses it .* 'setpci -s 0000:01:00.0 cc.l=0'
+brief|2|reading configuration space at 0x60: No data available; the kernel shows more than 64 bytes to root of the host only: run it there
 readonly|2|Operation not permitted; kernel lockdown, as with Secure Boot, forbids it
 status:1|2|cannot detach the sniffer of sent frames of port 1: firmware of 0000:01:00.0: it does not know the command
 status:3.4.4|2|cannot attach the sniffer of received frames of port 1: .*could not execute the command .*; end other programs
@@ -294,8 +326,6 @@ refused() {
 }
 refused gateway=hidden 'PCI configuration space is not visible here; use --sniffer icmd on the host itself'
 refused gateway=yes 'it needs root: CAP_SYS_ADMIN is missing; use --sniffer icmd as root' setpriv --bounding-set -sys_admin
-# ConnectX-8's chip with another PCI id, as of a BlueField-4: nothing is known of its registers.
-refused devid=a2df,gateway=yes 'the registers of this adapter are not known'
 rm -rf "$tmp/tree"
 model --keep "$tmp/tree" --dev link=ib,gateway=sealed -- "$RDMADUMP" -d mlx5_0 --sniffer icmd -w "$tmp/no.pcapng" 2>"$tmp/log"
 is "the firmware refuses the command: exit status" $? 2

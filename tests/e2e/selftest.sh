@@ -3,7 +3,7 @@
 # selftest on the model: the table, the archive, what is left by a signal, SIGKILL and a full disk.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq tar zstd capinfos
+need_tool jq tar zstd capinfos python3
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 here=$(cd "${srcdir:-.}/tests/e2e" && pwd)
 cd "$tmp" || exit 1
@@ -14,7 +14,7 @@ name=selftest-$host-mlx5_0
 # selftest ARGUMENTS...: a device with traffic; the archive in $tmp/out
 selftest() { model --gen $gen --rate 5000 --clock realtime --stats "$tmp/stats" -- "$RDMADUMP" selftest --output "$tmp/out" "$@"; }
 fresh() { rm -rf "$tmp/out" && mkdir "$tmp/out"; }
-until_true() { for _ in $(seq 600); do "$@" && return; sleep 0.02; done; false; }
+until_true() { wait_for 60 "$@"; }
 
 "$RDMADUMP" --version | grep -q '^  libarchive' || skip_all "this build has no libarchive"
 
@@ -71,6 +71,8 @@ jq '(.probes[] | select(.name == "stop")) |= (.outcome = "found" | .found = [{"k
 "$RDMADUMP" selftest --compare "$result" "$tmp/other.json" >"$tmp/shown"
 has "--compare: the outcome" "$tmp/shown" '^stop +outcome +"passed" -> "found"$'
 has "--compare: what was found" "$tmp/shown" '^stop +found +\[\] -> \["late_frames"\]$'
+is "--compare --json" "$("$RDMADUMP" selftest --json --compare "$result" "$tmp/other.json" | jq -c '[.[] | select(.name == "outcome")]')" \
+	'[{"probe":"stop","name":"outcome","before":"passed","after":"found"}]'
 
 fresh
 selftest --json --probe objects --probe stop >"$tmp/json" 2>/dev/null
@@ -146,7 +148,7 @@ fi
 
 fresh
 cat >"$tmp/two" <<-END
-	"$RDMADUMP" selftest --output "$tmp/out" >"$tmp/first" 2>&1 &
+	"$RDMADUMP" selftest --output "$tmp/out" --probe objects --probe flow --probe stop --probe clocks >"$tmp/first" 2>&1 &
 	first=\$!
 	until grep -q '^objects' "$tmp/first" || ! kill -0 \$first; do sleep 0.02; done
 	"$RDMADUMP" selftest --output "$tmp/out" >"$tmp/second" 2>&1
@@ -159,73 +161,166 @@ is "two at once: the second one is refused" "$(cat "$tmp/status")" 1
 has "... and says why" "$tmp/second" 'another selftest is running on mlx5_0; wait until it has ended'
 is "... and leaves nothing" "$(ls "$tmp/out")" "$name.tar.zst"
 
-# --- signals, SIGKILL ----------------------------------------------------------------------
+# --- signals, SIGKILL, a full disk, at each probe --------------------------------------------
 
-# interrupt SIGNAL PROBES: when so many have ended; its files and its exit status in $tmp/SIGNAL.PROBES
-interrupt() {
-	local at=$tmp/$1.$2 partial
-	mkdir "$at" "$at/out"
-	partial=$at/out/$name.partial/result.json
-	at_least() { [ "$(jq '.probes | length' "$partial" 2>/dev/null || echo 99)" -ge "$1" ] 2>/dev/null && [ -e "$at/pid" ]; }
-	model --gen $gen --rate 2000 --latency 2 --stats "$at/stats" --pidfile "$at/pid" -- \
-		"$RDMADUMP" selftest --output "$at/out" >"$at/table" 2>"$at/log" &
-	local job=$!
-	until_true test -e "$partial"
-	until_true at_least "$2"
-	kill -"$1" "$(cat "$at/pid")"
-	wait $job
-	echo $? >"$at/status"
+# left_in DIRECTORY: the archive; else the partial result, which is removed once the archive is there. Not an archive that was
+# still being written
+left_in() {
+	if [ -e "$1/$name.tar.zst" ]; then
+		echo "$name.tar.zst"
+	else
+		find "$1" -mindepth 1 -maxdepth 1 ! -name "$name.tar.zst.new" -printf '%f\n'
+	fi
 }
-# judge_kill PROBES, judge_int PROBES: what `interrupt` left
-judge_kill() {
-	local at=$tmp/KILL.$1 file
-	# The partial result is removed once the archive is there.
-	file=$(ls "$at/out")
-	[ ! -e "$at/out/$name.tar.zst" ] || file=$name.tar.zst
-	[ "$(cat "$at/status")" = 137 ] && [ "$file" = "$name.partial" ] || [ "$file" = "$name.tar.zst" ]
-	ok "SIGKILL after $1 probes: what is left" "$at/log"
-	"$RDMADUMP" selftest --show "$at/out/$file" >"$tmp/shown" 2>&1
-	ok "SIGKILL after $1 probes: it can be shown" "$tmp/shown"
-	[ "$(grep -cE '^[a-z]+ +(passed|found|skipped|failed) ' "$tmp/shown")" -ge "$1" ]
-	ok "SIGKILL after $1 probes: it has these" "$tmp/shown"
-}
-judge_int() {
-	local at=$tmp/INT.$1 status
-	status=$(cat "$at/status")
-	is "SIGINT after $1 probes: an archive" "$(ls "$at/out")" "$name.tar.zst"
-	"$RDMADUMP" selftest --show "$at/out/$name.tar.zst" --json >"$tmp/json"
-	is "SIGINT after $1 probes: exit status and end" "$status $(json "$tmp/json" .ended)" \
-		"$([ "$status" = 0 ] && echo 0 complete || echo 4 interrupted)"
-	is "SIGINT after $1 probes: nothing is left" \
-		"$(json "$at/stats" '[.devices[].leaked[]] + [.devices[].order_violations] | add')" 0
-}
-# Several at once, since a selftest mostly waits
-interrupts=$(seq 0 ${TEST_QUICK:+5} $(($(json "$result" '.probes | length') - 1)))
-for n in $interrupts; do
-	while [ "$(jobs -rp | wc -l)" -ge 4 ]; do wait -n; done
-	interrupt KILL "$n" &
-	interrupt INT "$n" &
-done
-wait
-for n in $interrupts; do
-	judge_kill "$n"
-	judge_int "$n"
-done
-
-# --- a full disk ---------------------------------------------------------------------------
-
 # What is left can be read, or nothing is left
 readable() { # DIRECTORY
 	local file
-	file=$(ls "$1")
+	file=$(left_in "$1")
 	[ -z "$file" ] || "$RDMADUMP" selftest --show "$1/$file" >"$tmp/shown" 2>&1
 }
+# Options with which a probe runs, and is not skipped
+options_of() {
+	case $1 in
+	link | netdev) echo --destructive mlx5_0 --probe objects --probe "$1" ;; # which shows that there is a sniffer
+	peer) echo --listen --control-port $((12000 + $$ % 18000)) --probe peer ;;
+	*) echo --probe "$1" ;;
+	esac
+}
+# hit HOW PROBE DELAY: in the middle of that probe. HOW: a signal, or DISK: the file system becomes full.
+hit() {
+	local at=$tmp/hit/$1.$2 partial=$tmp/hit/$1.$2/out/$name.partial/result.json first=
+	case $2 in link | netdev) first='"objects"' ;; esac
+	has_begun() {
+		[ -e "$at/out/$name.tar.zst" ] || { [ -e "$partial" ] && { [ -z "$first" ] || grep -qs "$first" "$partial"; }; }
+	}
+	mkdir -p "$at/out"
+	if [ "$1" = DISK ]; then mount -t tmpfs -o size=64k tmpfs "$at/out" 2>/dev/null || return; fi
+	# shellcheck disable=SC2046 # a list of options
+	model --gen $gen --rate 2000 --latency 2 --dev netdev_set=follows --keep "$at/tree" --stats "$at/stats" --pidfile "$at/pid" -- \
+		"$RDMADUMP" selftest --output "$at/out" $(options_of "$2") >"$at/table" 2>"$at/log" </dev/null &
+	local job=$!
+	until_true has_begun
+	sleep "$3"
+	case $1 in
+	DISK)
+		{ head -c 100000 /dev/zero >"$at/out/$name.partial/fill"; } 2>/dev/null
+		# Otherwise it waits for a peer for minutes.
+		[ "$2" != peer ] || kill -INT "$(cat "$at/pid")"
+		;;
+	*) kill -"$1" "$(cat "$at/pid")" 2>/dev/null ;;
+	esac
+	wait $job
+	echo $? >"$at/status"
+	[ "$1" != DISK ] || { rm -f "$at/out/$name.partial/fill"; cp -r "$at/out" "$at/left"; umount "$at/out"; }
+}
+is_restored() { # DIRECTORY: the netdev is as before; a second process does it after SIGKILL
+	local net=$1/tree/sys/class/net/enp1s0f0np0
+	[ "$(($(cat "$net/flags") & 1)) $(cat "$net/mtu") $(cat "$net/address")" = "$before" ]
+}
+judge_signal() { # SIGNAL PROBE
+	local at=$tmp/hit/$1.$2 status
+	status=$(cat "$at/status")
+	is "$1 at $2: an archive, and nothing else" "$(ls "$at/out")" "$name.tar.zst"
+	"$RDMADUMP" selftest --show "$at/out/$name.tar.zst" --json >"$tmp/json" 2>"$tmp/log"
+	is "$1 at $2: exit status, end, the probe" "$status $(json "$tmp/json" .ended) $(json "$tmp/json" '.probes[-1].name')" \
+		"$([ "$status" = 0 ] && echo 0 complete || echo 4 interrupted) $2"
+	is "$1 at $2: nothing is left on the device" \
+		"$(json "$at/stats" '[.devices[].leaked[]] + [.devices[].order_violations] | add')" 0
+}
+judge_hit() { # HOW PROBE
+	local at=$tmp/hit/$1.$2
+	case $1 in
+	INT | TERM) judge_signal "$@" ;;
+	KILL)
+		[ -e "$at/out/$name.tar.zst" ] || [ "$(cat "$at/status") $(left_in "$at/out")" = "137 $name.partial" ]
+		ok "KILL at $2: what is left" "$at/log"
+		readable "$at/out"
+		ok "KILL at $2: it can be shown" "$tmp/shown"
+		;;
+	DISK)
+		[ -d "$at/left" ] || { skip "a full disk at $2" "no right to mount a tmpfs"; return; }
+		[ "$(cat "$at/status")" = 3 ] && grep -q 'No space left on device' "$at/log" || [ -e "$at/left/$name.tar.zst" ]
+		ok "a full disk at $2: exit status and message" "$at/log"
+		readable "$at/left"
+		ok "a full disk at $2: what is left can be read" "$tmp/shown"
+		grep -q "^$2 " "$at/table"
+		ok "a full disk at $2: the probe was run" "$at/table"
+		;;
+	esac
+	case $2 in
+	link | netdev)
+		until_true is_restored "$at"
+		ok "$1 at $2: the netdev is restored"
+		;;
+	esac
+}
+probes=$(json "$result" '.probes[].name')
+before="1 1500 $(json "$result" '.probes[0].values.netdevs.value[0].mac')"
+hows="KILL INT TERM DISK"
+n=0
+hits=
+for probe in $probes; do
+	# SIGINT and SIGTERM have one handler: both at probes that change a netdev, else in turn
+	for how in $hows; do
+		n=$((n + 1))
+		case $probe.$how.$((n / 4 % 2)) in
+		link.* | netdev.*) ;;
+		*.INT.0 | *.TERM.1) continue ;;
+		esac
+		# In a quick run one of the four at each probe; at those that change a netdev always SIGKILL
+		case $probe.$how in
+		link.KILL | netdev.KILL) ;;
+		*) [ -z "${TEST_QUICK-}" ] || [ $((n % 5)) = 0 ] || continue ;;
+		esac
+		hits+="$how $probe"$'\n'
+		while [ "$(jobs -rp | wc -l)" -ge 6 ]; do wait -n; done
+		hit "$how" "$probe" "0.$((n * 7 % 20 + 10))" &
+	done
+done
+wait
+while read -r how probe; do
+	[ -z "$how" ] || judge_hit "$how" "$probe"
+done <<<"$hits"
+for how in $hows; do grep -q "^$how " <<<"$hits" && continue; false; done
+ok "each way to end was tried"
+
+# In the middle of a whole run: the probes so far
+for how in KILL INT; do
+	mkdir -p "$tmp/whole/$how/out"
+	partial=$tmp/whole/$how/out/$name.partial/result.json
+	model --gen $gen --rate 2000 --pidfile "$tmp/whole/$how/pid" -- \
+		"$RDMADUMP" selftest --output "$tmp/whole/$how/out" >"$tmp/whole/$how/table" 2>"$tmp/log" &
+	has_seven() { [ "$(jq '.probes | length' "$partial" 2>/dev/null || echo 0)" -ge 7 ]; }
+	until_true has_seven
+	kill -$how "$(cat "$tmp/whole/$how/pid")"
+	wait $!
+	"$RDMADUMP" selftest --show "$tmp/whole/$how/out/"* >"$tmp/shown" 2>&1
+	[ "$(grep -cE '^[a-z]+ +(passed|found|skipped|failed) ' "$tmp/shown")" -ge 7 ]
+	ok "$how after seven probes: the result has them" "$tmp/shown"
+done
+
+# Standard output that is closed, or full: the result is written all the same
+for options in "" --json; do
+	fresh
+	# shellcheck disable=SC2086 # an option or none
+	{ selftest $options --probe objects --probe stop 2>"$tmp/log"; echo $? >"$tmp/status"; } | true
+	is "SIGPIPE $options: exit status" "$(cat "$tmp/status")" 3
+	has "SIGPIPE $options: message" "$tmp/log" 'cannot write to standard output: Broken pipe'
+	is "SIGPIPE $options: the archive" "$(ls "$tmp/out")" "$name.tar.zst"
+	# shellcheck disable=SC2086 # an option or none
+	selftest $options --probe objects >/dev/full 2>"$tmp/log"
+	is "/dev/full $options: exit status" $? 3
+	has "/dev/full $options: message" "$tmp/log" 'cannot write to standard output: No space left on device'
+done
+
+# A file system that is too small for the result
 disk() { # SIZE: a selftest on a file system of that size, its files in $tmp/disk.SIZE
 	local at=$tmp/disk.$1
-	model --gen $gen --rate 5000 --stats "$at.stats" -- "$RDMADUMP" selftest --output "$at" >"$at.table" 2>"$at.log"
+	model --gen $gen --rate 5000 --stats "$at.stats" -- "$RDMADUMP" selftest --output "$at" \
+		--probe objects --probe receive --probe contents --probe oversize --probe residue >"$at.table" 2>"$at.log"
 	echo $? >"$at.status"
 }
-sizes="4k 8k 16k 20k 28k 100k 200k"
+sizes="4k 8k 20k 100k"
 for size in $sizes; do
 	mkdir "$tmp/disk.$size"
 	mount -t tmpfs -o size="$size" tmpfs "$tmp/disk.$size" 2>/dev/null || continue
@@ -243,7 +338,7 @@ for size in $sizes; do
 	umount "$at"
 	has "disk of $size: all probes were run" "$at.table" '^residue '
 done
-has "disk of $size: where the partial result is" "$at.log" "the partial result is in $at/$name.partial"
+has "disk of $size: where the partial result is" "$at.log" "the partial result is in $at/$name\\.(partial|tar\\.zst)"
 
 # --- addresses -----------------------------------------------------------------------------
 
@@ -252,13 +347,22 @@ selftest --hash-addresses >"$tmp/table" 2>"$tmp/log"
 archive=$(ls "$tmp/out")
 rm -rf "$tmp/hashed" && mkdir "$tmp/hashed" && tar -xf "$tmp/out/$archive" -C "$tmp/hashed"
 hashed=$(echo "$tmp"/hashed/*/result.json)
-jq -r '.host, (.probes[0].values | .netdevs.value[].mac, .node_guid.value)' "$result" >"$tmp/originals"
-is "there are originals" "$(grep -cE '^([0-9a-f]{2}:){5}|^0x[0-9a-f]{16}$|^.' "$tmp/originals")" 3
-! grep -rFif "$tmp/originals" "$tmp/hashed" && ! find "$tmp/hashed" "$tmp/out" -printf "%f\n" | grep -Fqif "$tmp/originals"
-ok "--hash-addresses: no original is left" "$hashed"
-is "--hash-addresses: no capture" "$(find "$tmp/hashed" -name '*.pcapng')" ""
-has "... and the reason" "$hashed" 'frames have addresses, which were to be hashed'
-is "... raw completions stay" "$(find "$tmp/hashed" -name '*.cqes' | wc -l)" 2
+# The addresses of the device, and of all frames that the sniffer saw
+jq --arg host "$host" '[{kind: "host", original: $host}] + (.probes[0].values | [{kind: "guid", original: .node_guid.value}] +
+	[.netdevs.value[] | {kind: "mac", original: .mac}])' "$result" >"$tmp/device"
+"$RDMADUMP" analyze --json "$tmp/$name/receive.pcapng" | jq '[.. | .ip? // .address? // empty | strings] | unique |
+	map({kind: (if test(":") then "ipv6" else "ipv4" end), original: .})' >"$tmp/frames"
+jq -s add "$tmp/device" "$tmp/frames" >"$tmp/originals"
+is "there are originals" "$(jq '[.[].kind] | unique | join(" ")' -r "$tmp/originals")" "guid host ipv4 mac"
+cp "$tmp/table" "$tmp/hashed/table"
+python3 "$here/redacted.py" search "$tmp/originals" "$tmp/hashed" >"$tmp/log"
+ok "--hash-addresses: no original is left, as text or bytes" "$tmp/log"
+python3 "$here/redacted.py" search "$tmp/originals" "$tmp/$name" >"$tmp/log"
+is "... which are in a result without it" "$(sed 's/.*: \([a-z0-9]*\) .*/\1/' "$tmp/log" | sort -u | paste -sd' ')" "guid host ipv4 mac"
+is "--hash-addresses: captures stay" "$(cd "${hashed%/*}" && echo *)" "$(cd "$name" && echo *)"
+is "... with as many frames" "$(capinfos -rcMT "${hashed%/*}/contents.pcapng" | cut -f2)" "$(capinfos -rcMT "$tmp/$name/contents.pcapng" | cut -f2)"
+! grep -qa rdmadump0 "${hashed%/*}/contents.pcapng" && ! grep -qaP 'rdmadump[\x00-\xff]{4}\x00\x00\x00' "${hashed%/*}/contents.pcapng"
+ok "... without their payload"
 is "--hash-addresses: other values stay" "$(jq -c '.probes[0].values | [.firmware, .pci, .kernel, .rdma_core]' "$hashed")" \
 	"$(jq -c '.probes[0].values | [.firmware, .pci, .kernel, .rdma_core]' "$result")"
 

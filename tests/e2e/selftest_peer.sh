@@ -124,7 +124,7 @@ against() {
 }
 reasons() {
 	cat <<-LIST
-		garbage	skipped	what answers is no selftest: another program uses the port
+		garbage	skipped	the peer is not rdmadump selftest: another program uses the port
 		version	skipped	the peer speaks version 7 of the protocol, this program version 1: use the same version of rdmadump on both machines
 		long	skipped	the peer sent a message that is malformed, or not what comes next
 		group	skipped	the peer sent a message that is malformed, or not what comes next
@@ -156,6 +156,20 @@ cat >"$tmp/strangers/run" <<-END
 END
 # shellcheck disable=SC2086 # a list of options
 model $b_end -- bash "$tmp/strangers/run" >"$tmp/strangers/did" 2>&1 </dev/null &
+
+# A thousand strangers, of which half stay connected, do not keep the peer away; it is served alone
+port=$((next++)) port2=$((next++))
+mkdir "$tmp/flood" "$tmp/two"
+cat >"$tmp/flood/run" <<-END
+	"$RDMADUMP" selftest --json --listen --control-port $port --probe peer --output "$tmp/flood" mlx5_1 >"$tmp/flood/json" 2>"$tmp/flood/log" &
+	FLOODED=\$! python3 "$here/peer_end.py" connect $port flood
+	wait
+	"$RDMADUMP" selftest --json --listen --control-port $port2 --probe peer --output "$tmp/two" mlx5_1 >"$tmp/two/json" 2>"$tmp/two/log" &
+	python3 "$here/peer_end.py" connect $port2 two >"$tmp/two/did"
+	wait
+END
+# shellcheck disable=SC2086 # a list of options
+model $b_end -- bash "$tmp/flood/run" >"$tmp/flood/did" 2>&1 </dev/null &
 
 # A host that is not the peer; a port that is in use; nobody; no such host
 port=$((next++)) closed=$((next++))
@@ -207,6 +221,11 @@ done
 is "strangers: each is reported" "$(grep -c 'a connection was refused' "$tmp/strangers/log")" 12
 has "a stranger of another version reads this one's" "$tmp/strangers/did" '^version:  ?hello closed'
 is "after them the peer is served" "$(tail -n 1 "$tmp/strangers/did") $(peer "$tmp/strangers/json" .outcome)" "bye skipped"
+has "a flood of strangers: the peer is served" "$tmp/flood/did" '^hello$'
+is "... to its end" "$(tail -n 1 "$tmp/flood/did") $(peer "$tmp/flood/json" .outcome)" "bye skipped"
+is "... without a message for each" "$(($(grep -c 'refused' "$tmp/flood/log") <= 20))" 1
+is "... nor a descriptor" "$(($(sed -n 's/^descriptors //p' "$tmp/flood/did") <= 100))" 1
+is "a second peer at the same time" "$(grep ^second "$tmp/two/did") $(tail -n 1 "$tmp/two/did")" "second closed bye"
 has "--listen --peer: another host is refused" "$tmp/other/log" 'a connection was refused: it is not from the host that --peer names'
 has "... and gets nothing" "$tmp/other/did" '^closed'
 has "SIGINT ends listening" "$tmp/other/did" '^4$'

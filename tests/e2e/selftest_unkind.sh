@@ -40,6 +40,10 @@ cases() {
 		kind - --gen count=100000000,size=60-1400
 		slow-create flow:slow_commands --latency create_flow=60
 		slow-destroy flow:slow_commands --latency destroy_flow=60
+		slow-all flow:slow_commands --latency 25
+		queue-fails - --fault cqe=loc_prot,frame=300
+		unpollable - --fault cqe=no_qp,frame=300
+		qp-refused second! --fault verb=modify_qp,errno=EPERM,nth=8
 		one-sniffer second:one_sniffer_per_process --dev sniffers=1
 		one-sniffer-of-all second:one_sniffer_per_process,second:one_sniffer --dev all_sniffers=1
 		list - --dev qp_counter=yes
@@ -92,12 +96,19 @@ cases() {
 		icrc-absent contents:icrc_absent --deliver icrc=absent
 		icrc-zero contents:icrc_zero --deliver icrc=zero
 		vlan-dropped contents:vlan_not_seen --deliver vlan=dropped
+		disordered-late clocks:disordered_timestamps --clock realtime,wild_every=40,wild_ms=-20
+		disordered-early clocks:disordered_timestamps --clock realtime,wild_every=40,wild_ms=20
+		disordered-both clocks:disordered_timestamps,clocks:sent_and_received_disordered --clock cycles,tx_lag_us=5000,wild_every=40,wild_ms=-20
+		late-copies send:raw_twice,clocks:sent_and_received_disordered --loopback raw=twice --clock realtime,tx_lag_us=2000
+		path-cut receive:frames_cut,contents:frames_cut,contents:icrc_absent --deliver cut=1
+		path-unseen send:raw_lost,send:multicast_lost,loopback:rc_lost,loopback:ud_lost --deliver unseen=7
 		tx-unseen send:raw_lost,send:multicast_lost,loopback:rc_lost,loopback:ud_lost --deliver unseen=5
 		cut receive:frames_cut,contents:frames_cut,contents:icrc_absent --deliver cut=4
 		two-ports - --dev ports=2
 		retransmissions-unseen send:retransmissions_not_seen --deliver retransmissions=no
 		unsegmented contents:not_segmented --deliver segmented=no
 		one-queue paths:all_in_one_queue --dev rss_hash=none
+		compressed receive:completions_compressed,send:completions_compressed,loopback:completions_compressed --dev cqe_comp=forced
 		lossy-striding paths:frames_missing --dev striding=lossy
 	LIST
 }
@@ -127,6 +138,7 @@ judge() { # NAME EXPECTED STATUS
 	[ "$2" = - ] && set -- "$1" "" "$3"
 	is "$1: what is found" "$(found "$tmp/json")" "$2"
 	case $2 in
+	second!) is "$1: exit status, of a probe that is not required" "$3" 0 ;;
 	*!) is "$1: exit status" "$3" 4 ;;
 	*) is "$1: exit status" "$3" 0 ;;
 	esac
@@ -142,6 +154,7 @@ probes_of() { # NAME EXPECTED
 	[ "$1" = kind ] && return
 	case $2 in *send:* | *loopback:* | *contents:*) list+=" send loopback contents" ;; esac
 	case $2 in *paths:* | *clocks:*) list+=" paths clocks" ;; esac
+	case $1 in path-*) list+=" paths" ;; queue-fails | unpollable) list="objects send" ;; slow-all) list+=" send loopback" ;; esac
 	case $1 in two-ports) list+=" send loopback contents" ;; esac
 	# shellcheck disable=SC2086 # a list
 	printf -- '--probe %s ' $list
@@ -204,6 +217,7 @@ load_cases() {
 		not-counted-of-others overload:loss_not_counted --dev drop_counter=none --mode drop --loopback never
 		cached overload:counters_cached --lifespan 400
 		slow-counters overload:counters_cached,stall:slow_counters --lifespan 150,200
+		load-slow - --latency 25
 		lost-events wakeup:missed_events --dev lost_events=7
 		no-moderation wakeup:moderation_refused --dev moderation=no
 		ignored-moderation wakeup:moderation_ignored --dev moderation=ignored
@@ -241,6 +255,7 @@ load elsewhere overload --dev drop_counter=rx_out_of_buffer --ethtool rx_out_of_
 load reset overload --counter out_of_buffer=1000000 $(faults 1000000 -20000)
 # shellcheck disable=SC2046 # lists of options
 load others idle $(faults 0 500)
+load failed-before residue --fault verb=create_flow,errno=EBUSY
 load no-reset recovery --fault verb=modify_qp,errno=EINVAL,nth=7
 wait
 for row in "${rows[@]}"; do
@@ -273,6 +288,9 @@ finished elsewhere
 has "what counts instead is named" "$tmp/json" "by about as much grew ethtool/rx_out_of_buffer [0-9]+\""
 finished reset
 is "a counter that is reset" "$(found "$tmp/json")" overload:counter_reset
+finished failed-before
+is "captures that are refused before one is killed" "$(found "$tmp/json")" "residue!"
+has "... and why" "$tmp/json" 'captures are refused, also before one was killed: Device or resource busy'
 finished others
 is "others lose frames" "$(found "$tmp/json")" idle:loss_of_others
 finished no-reset

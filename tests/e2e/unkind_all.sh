@@ -113,7 +113,7 @@ run() {
 	[ -z "$clock" ] || { truth=$work/truth; m+=(--clock "$clock,truth=$truth"); }
 	[ -z "$slow" ] || { mkfifo -m 666 "$work/out"; slow_reader "$work" & }
 	started=$(date +%s%N)
-	MODEL_SECONDS=20 model --stats "$work/stats" --at-end sigint --gen "$gen" --rate "$rate" --dev "$dev" "${fault[@]}" "${m[@]}" -- \
+	model --stats "$work/stats" --at-end sigint --gen "$gen" --rate "$rate" --dev "$dev" "${fault[@]}" "${m[@]}" -- \
 		"$RDMADUMP" -d mlx5_0 --json "${p[@]}" -w "$work/out" >"$work/report" 2>"$work/log"
 	status=$?
 	ended=$(date +%s%N)

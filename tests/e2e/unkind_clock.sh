@@ -30,12 +30,13 @@ print(len(ts), len(off) - len(right), sum(o > 3 * 10**12 for o in off),
       max(right, default=0) // 1000, sum(b < a for a, b in zip(ts, ts[1:])))
 PY
 
+keep=() # of the model
 # capture CLOCK [OPTIONS...]
 capture() {
 	local clock=$1
 	shift
 	rm -f "$tmp/truth" "$tmp/out"
-	model --clock "$clock,truth=$tmp/truth" --gen "$gen" --rate 5000 --at-end sigint -- \
+	model "${keep[@]}" --clock "$clock,truth=$tmp/truth" --gen "$gen" --rate 5000 --at-end sigint -- \
 		"$RDMADUMP" -d mlx5_0 --when-full wait --json "$@" -w "$tmp/out" \
 		>"$tmp/json" 2>"$tmp/log"
 	status=$?
@@ -130,9 +131,14 @@ done
 
 # The system clock is set back a day during the capture
 for clock in cycles realtime; do
-	(sleep 0.4 && touch "$tmp/yesterday") &
+	# Once the first frames have come
+	begun() { [ "$(cat "$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" -gt 500 ]; }
+	{ wait_for 60 begun && touch "$tmp/yesterday"; } &
+	keep=(--keep "$tmp/tree")
 	capture "$clock,back=$tmp/yesterday"
+	keep=()
 	wait $!
+	rm -rf "$tmp/tree"
 	right "$clock, the system clock is set back" 0 0
 	rm -f "$tmp/yesterday"
 done

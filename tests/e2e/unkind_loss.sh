@@ -38,48 +38,60 @@ run --lifespan 30,300 "${overload[@]}" -- -b 3
 is "cache that is refreshed in 300 ms: all are counted" "$(lost)" "$(json "$tmp/stats" .dropped)"
 
 # A signal ends the wait: only the cached value is known.
-model --lifespan 9000 --pidfile "$tmp/pid" "${overload[@]}" --stats "$tmp/stats" -- \
+counter=$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets
+received() { [ "$(cat "$counter")" -ge "$1" ]; }
+rm -f "$tmp/stats" "$tmp/pid"
+model --lifespan 9000 --pidfile "$tmp/pid" --keep "$tmp/tree" "${overload[@]}" --stats "$tmp/stats" -- \
 	"$RDMADUMP" -d mlx5_0 -b 3 -w "$tmp/out.pcapng" 2>"$tmp/log" &
-for _ in {1..200}; do [ "$(jq -r .frames "$tmp/stats" 2>/dev/null)" = 200000 ] && break; sleep 0.02; done
-sleep 1
-started=$SECONDS
+job=$!
+wait_for 60 received 200000
 kill -INT "$(cat "$tmp/pid")"
-for _ in {1..200}; do grep -q "waiting 9\.0 s" "$tmp/log" && break; sleep 0.02; done
-kill -INT "$(cat "$tmp/pid")"
-wait $!
-is "a second signal: exit status" "$?" 0
-[ $((SECONDS - started)) -le 4 ]
-ok "a second signal ends the wait"
+wait_for 60 grep -q "waiting 9\.0 s" "$tmp/log"
+# One that comes together with the first counts as the same.
+interrupted() { ! kill -INT "$(cat "$tmp/pid")"; }
+wait_for 60 interrupted
+wait $job
+is "a second signal ends the wait: exit status" "$?" 0
 has "... and the report says what that means" "$tmp/log" "the wait for the loss counters was cut short: the last drops may be missing"
 comment "$tmp/out.pcapng" >"$tmp/comment"
 has "... and so does the file" "$tmp/comment" "the last drops may be missing"
 
 # --- a slow counter: no thread that empties a ring reads it -----------------------------------
-# 8192 buffers last 137 ms at this rate, and a reading takes 300.
+# 8192 buffers, and a reading that takes until three times as many frames were written.
+# The lines of SIGUSR1 that say so
+shown() { grep "frames .* lost 0$" "$tmp/err"; }
+asked_again() { kill -USR1 "$(cat "$tmp/pid")" && [ "$(shown | grep -vc " 0 b/s")" -ge 3 ]; }
 for queues in "" "--queues 2"; do
 	name="slow counters${queues:+, $queues}"
-	rm -f "$tmp/pid" "$tmp/err"
+	rm -rf "$tmp/pid" "$tmp/err" "$tmp/tree" "$tmp/slow.begun"
 	# shellcheck disable=SC2086
-	model --lifespan 10,300 --mode drop --gen count=180000,size=128 --rate 60000 --pidfile "$tmp/pid" --at-end sigint \
+	model --lifespan 10 --slow-while "$tmp/slow" --gen count=100000000,size=128 --rate 60000 --pidfile "$tmp/pid" --keep "$tmp/tree" \
 		--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -b 13 $queues --json -w "$tmp/out.pcapng" >"$tmp/json" 2>"$tmp/err" &
-	for _ in {1..250}; do [ -s "$tmp/pid" ] && grep -qs "capturing on" "$tmp/err" && break; sleep 0.02; done
-	for _ in 1 2 3 4 5 6 7 8; do sleep 0.3; kill -USR1 "$(cat "$tmp/pid")" 2>/dev/null; done
-	wait $!
-	is "$name: nothing is lost" "$(json "$tmp/stats" .dropped) $(lost)" "0 0"
-	[ "$(grep -c "frames .* lost 0$" "$tmp/err")" -ge 3 ]
-	ok "$name: progress was shown meanwhile" "$tmp/err"
-	# The first signals may come before the first frame.
-	[ "$(grep "frames .* lost 0$" "$tmp/err" | grep -vc " 0 b/s")" -ge 3 ]
-	ok "$name: SIGUSR1 shows the average rate" "$tmp/err"
+	job=$!
+	wait_for 60 received 1000
+	: >"$tmp/slow"
+	wait_for 60 test -e "$tmp/slow.begun"
+	ok "$name: they are read while frames come" "$tmp/err"
+	# No frame is dropped: one that finds no buffer waits for it.
+	wait_for 60 received $(($(cat "$counter") + 25000))
+	ok "$name: a reading that does not end delays no frame" "$tmp/err"
+	wait_for 60 asked_again
+	ok "$name: SIGUSR1 shows progress meanwhile, with the average rate" "$tmp/err"
+	rm "$tmp/slow"
+	kill -INT "$(cat "$tmp/pid")"
+	wait $job
+	is "$name: exit status, nothing is lost" "$? $(json "$tmp/stats" .dropped) $(lost)" "0 0 0"
 done
 
 # --- a reset ----------------------------------------------------------------------------------
-# The output takes nothing, so that frames are lost at a steady rate; then the counter is reset to 0.
+# The output takes nothing until all have come, so that frames are lost; then, after a pause in which the counter is
+# read, it is reset to 0.
 blocked() { # MODEL-OPTIONS -- : JSON
-	model "$@" --mode drop --gen count=60000,size=1024 --rate 20000 --at-end sigint --stats "$tmp/stats" -- bash -c \
-		"'$RDMADUMP' -d mlx5_0 -b 6 -q --json --buffer-size 1Mi --when-full wait -w - 2>'$tmp/json' | { sleep 4; cat >'$tmp/out'; }"
+	model "$@" --mode drop --gen count=40000,size=1024 --burst 30000,2500000 --at-end sigint --stats "$tmp/stats" -- bash -c \
+		"'$RDMADUMP' -d mlx5_0 -b 6 -q --json --buffer-size 1Mi --when-full wait -w - 2>'$tmp/json' | {
+			until [ \"\$(cat /sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets)\" = 40000 ]; do sleep 0.1; done; cat >'$tmp/out'; }"
 }
-blocked --fault counter=0,frame=30000
+blocked --fault counter=0,frame=30001
 dropped=$(json "$tmp/stats" .dropped)
 is "reset: the loss is unknown" "$(jq -c '.lost_before_us | [.known, .frames, .reason]' "$tmp/json")" \
 	'[false,null,"out_of_buffer was reset during the capture"]'

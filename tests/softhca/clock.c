@@ -31,7 +31,8 @@ struct clock {
 	struct mlx5_ib_clock_info *info;
 	uint64_t epoch_ns; /* of the monotonic clock */
 	uint64_t begun_ns, info_ns;
-	uint64_t stamped; /* timestamps given */
+	_Atomic uint64_t stamped_ns; /* of the first timestamp; 0: none yet */
+	uint64_t stamped;	     /* timestamps given */
 	FILE *truth;
 };
 
@@ -118,8 +119,9 @@ static uint64_t ticks_at(const struct clock *k, uint64_t now)
 /* The PTP clock, which somebody may set. */
 static uint64_t ptp_at(const struct clock *k, uint64_t now)
 {
-	uint64_t past = now - k->begun_ns;
-	int64_t step = conf.step_ns && past >= conf.step_after_ns ? conf.step_ns : 0;
+	uint64_t first = atomic_load(&k->stamped_ns);
+	bool set = first && now >= first + conf.step_after_ns;
+	int64_t step = set ? conf.step_ns : 0;
 
 	return k->epoch_ns + k->begun_ns + (uint64_t)device_ns(k, now) +
 	       (uint64_t)(conf.offset_ns + step);
@@ -230,6 +232,8 @@ uint64_t clock_stamp(const struct cq *cq, const struct frame *f)
 		return 0;
 	now = now_ns();
 	n = ++k->stamped;
+	if (n == 1)
+		atomic_store(&k->stamped_ns, now);
 	if (conf.tx_lag_ns && is_sent(h, f))
 		now -= conf.tx_lag_ns;
 	if (k->truth)

@@ -323,10 +323,14 @@ static void conf_line(char *key, char *v)
 		conf.rate = strtoull(v, NULL, 0);
 	else if (!strcmp(key, "burst") && sscanf(v, "%llu,%llu", &a, &b) == 2)
 		conf.burst = a, conf.burst_pause_ns = b * 1000;
+	else if (!strcmp(key, "burst") && sscanf(v, "%llu", &a) == 1)
+		conf.burst = a, conf.burst_armed = true;
 	else if (!strcmp(key, "start_delay"))
 		conf.start_delay_ns = strtoull(v, NULL, 0) * 1000000;
 	else if (!strcmp(key, "lifespan") && sscanf(v, "%llu,%llu", &a, &b) == 2)
 		conf.lifespan_ns = a * 1000000, conf.slow_ns = b * 1000000;
+	else if (!strcmp(key, "slow_while"))
+		copy_name(conf.slow_while, sizeof(conf.slow_while), v);
 	else if (!strcmp(key, "drain"))
 		conf.drain_rounds = (uint32_t)strtoul(v, NULL, 0);
 	else if (!strcmp(key, "at_end"))

@@ -198,6 +198,14 @@ bool cq_polled(struct cq *cq)
 	return cq->consumer == (cq->producer & INDEX_MASK);
 }
 
+bool cq_waited_for(struct cq *cq)
+{
+	uint32_t arm = be32toh(__atomic_load_n(&cq->db[DB_ARM], __ATOMIC_ACQUIRE));
+
+	return arm != (uint32_t)ARM_IDLE && (arm >> 28 & 3) == (cq->armed_fired & 3) &&
+	       (arm & INDEX_MASK) == (cq->producer & INDEX_MASK);
+}
+
 void cq_hold(struct cq *cq)
 {
 	cq->hold = true;

@@ -234,6 +234,17 @@ static void source_open(struct port *p)
 	p->ended = !p->frames;
 }
 
+/* Whether every consumer has polled all, and waits for the next completion. */
+static bool consumers_wait(struct hca *h)
+{
+	struct cq *cq;
+
+	LIST_FOREACH(cq, &h->cqs, link)
+	if (cq->channel && !cq->dead && !cq_waited_for(cq))
+		return false;
+	return true;
+}
+
 /* A late thread shifts the schedule: catching up would turn smooth traffic into bursts. */
 static bool frame_due(struct hca *h, struct port *p, uint64_t now, bool waited, uint64_t *wake)
 {
@@ -334,6 +345,8 @@ static enum turn port_turn(struct hca *h, struct port *p, uint64_t now, uint64_t
 			if (!frame_due(h, p, now, p->waited, wake))
 				return n ? TURN_BUSY : TURN_IDLE;
 		}
+		if (c->burst_armed && p->burst_left == c->burst && !consumers_wait(h))
+			return n ? TURN_BUSY : TURN_WAITS;
 		if (!c->drop && !all_ready(h, p)) {
 			h->stat.waits += !p->waited;
 			p->waited = true;

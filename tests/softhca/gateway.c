@@ -27,6 +27,7 @@ enum {
 #define FOREIGN	  0x5eed0001U /* ticket of another tool */
 #define ALL_BITS  0xffffffffU
 #define RIGHT_KEY 0xbadc0ffeU
+#define BLINK	  12 /* transfers */
 
 enum space { SPACE_NONE, SPACE_CR, SPACE_ICMD, SPACE_SEMAPHORE };
 
@@ -63,14 +64,19 @@ static const struct word_number numbers[] = {
 	NUMBER("stolen", stolen),
 	NUMBER("stuck", stuck),
 	NUMBER("fault", fault),
+	NUMBER("late", late),
+	NUMBER("blink", blink),
 	NUMBER("gone", gone),
 	NUMBER("reset", reset),
 	NUMBER("hangs", hangs),
 	NUMBER("slow", slow),
+	NUMBER("slow_attach", slow_attach),
+	NUMBER("slow_detach", slow_detach),
 };
 static const struct word_number switches[] = {
 	NUMBER("twins", twins),
 	NUMBER("moved", moved),
+	NUMBER("loops", loops),
 	NUMBER("readonly", readonly),
 	NUMBER("not_ready", not_ready),
 	NUMBER("small", small),
@@ -82,6 +88,10 @@ static const struct word_number switches[] = {
 	NUMBER("both", both),
 	NUMBER("old_unlock", old_unlock),
 	NUMBER("retaken", retaken),
+	NUMBER("undirected", undirected),
+	NUMBER("keeps", keeps),
+	NUMBER("clings", clings),
+	NUMBER("brief", brief),
 };
 
 static bool parse_lacks(struct gw_conf *c, uint32_t space)
@@ -116,6 +126,8 @@ static bool parse_word(struct gw_conf *c, const char *word, uint32_t a, uint32_t
 		c->busy = true, c->busy_reads = a;
 	else if (!strcmp(word, "status"))
 		c->status = a, c->status_at = b ? b : 1, c->status_last = last ? last : b ? b : ~0U;
+	else if (!strcmp(word, "lies"))
+		c->lies = a, c->lies_at = b;
 	else if (!strcmp(word, "chip"))
 		c->chip = (uint16_t)a;
 	else if (!strcmp(word, "lacks"))
@@ -168,7 +180,7 @@ void gw_config_bytes(const struct gw_conf *c, uint16_t part_id, uint8_t bytes[GW
 	word_set(bytes, 0x48, 0x00000003 | 0x9c << 8);
 	word_set(bytes, 0x9c, 0x003f0011 | 0xb0 << 8);
 	/* Vendor-specific, but not the gateway. */
-	word_set(bytes, 0xb0, 0x01080009 | (c->present ? AT << 8 : 0));
+	word_set(bytes, 0xb0, 0x01080009 | (c->loops ? 0x60 << 8 : c->present ? AT << 8 : 0));
 	if (c->present)
 		word_set(bytes, AT, 0x00180009);
 }
@@ -202,13 +214,16 @@ static void reset(struct gw_state *s)
 
 /* ---- commands ---- */
 
-static uint32_t run_detach(struct gw_rule *r, const struct gw_conf *c, uint32_t qpn)
+static uint32_t run_detach(
+	struct gw_rule *r, const struct gw_conf *c, int32_t process, uint32_t qpn)
 {
 	if (!r->attached)
 		return c->strict ? 3 : 0;
 	if (c->by_qpn && r->qpn != qpn)
 		return 4;
-	r->attached = 0;
+	if (c->clings && r->process != process)
+		return 3;
+	r->attached = c->keeps;
 	return 0;
 }
 
@@ -233,10 +248,12 @@ static uint32_t run(struct gw_state *s, const struct gw_conf *c)
 		return 4;
 	r = &s->rule[port - 1][(flags & 1) ^ c->reversed];
 	if (!(flags >> 16))
-		return run_detach(r, c, qpn);
-	if (r->attached)
+		return run_detach(r, c, s->icmd_holder, qpn);
+	if (r->attached && c->clings)
+		return 3;
+	if (r->attached && !c->keeps)
 		violation(s, "attached twice, to 0x%x and 0x%x", r->qpn, qpn);
-	*r = (struct gw_rule){1, qpn};
+	*r = (struct gw_rule){1, qpn, s->icmd_holder};
 	for (int p = 0; p < GW_PORTS; p++)
 		attached += s->rule[p][0].attached + s->rule[p][1].attached;
 	if (attached > s->most_attached)
@@ -248,6 +265,8 @@ static void complete(struct gw_state *s, const struct gw_conf *c)
 {
 	uint32_t status = run(s, c);
 
+	if (c->lies_at && s->commands == c->lies_at)
+		status = c->lies;
 	s->syndrome = status ? 0x5a17c0 : 0;
 	s->command = (s->command & 0xffff0002) | status << 8;
 }
@@ -261,6 +280,16 @@ static uint32_t command_read(struct gw_state *s, const struct gw_conf *c)
 	return s->command;
 }
 
+/* Readings until a command ends. */
+static uint32_t duration(const struct gw_state *s, const struct gw_conf *c)
+{
+	uint32_t own = s->mailbox[1] >> 16 ? c->slow_attach : c->slow_detach;
+
+	if (c->hangs && s->commands + 1 == c->hangs)
+		return ALL_BITS;
+	return own ? own : c->slow;
+}
+
 static void command_write(struct gw_state *s, const struct gw_conf *c, uint32_t value)
 {
 	if (s->command & 1) {
@@ -270,7 +299,7 @@ static void command_write(struct gw_state *s, const struct gw_conf *c, uint32_t 
 	s->command = value;
 	if (!(value & 1))
 		return;
-	s->pending = c->hangs && s->commands + 1 == c->hangs ? ALL_BITS : c->slow;
+	s->pending = duration(s, c);
 	if (!s->pending)
 		complete(s, c);
 }
@@ -445,6 +474,13 @@ static uint32_t semaphore_read(struct gw_state *s, const struct gw_conf *c)
 	return value;
 }
 
+/* What is written meanwhile is lost. */
+static bool is_away(const struct gw_state *s, const struct gw_conf *c)
+{
+	return s->was_gone ||
+	       (c->blink && s->accesses >= c->blink && s->accesses < c->blink + BLINK);
+}
+
 /* What happens at an access by its number; *rc: what it returns instead, ALL_BITS: nothing. */
 static bool strikes(struct gw_state *s, const struct gw_conf *c, int *rc)
 {
@@ -472,7 +508,9 @@ int gw_read(struct gw_state *s, const struct gw_conf *c, int32_t process, unsign
 	*value = ALL_BITS;
 	if (strikes(s, c, &rc))
 		return rc;
-	if (s->was_gone)
+	if (c->brief && at >= 64)
+		return -1;
+	if (is_away(s, c))
 		return 0;
 	if (c->present && at == R_COUNTER) {
 		*value = s->read_last = ++s->counter;
@@ -486,7 +524,7 @@ int gw_read(struct gw_state *s, const struct gw_conf *c, int32_t process, unsign
 		gw_config_bytes(c, 0, bytes);
 		memcpy(value, bytes + at, 4);
 	}
-	return 0;
+	return c->late && s->accesses == c->late ? EIO : 0;
 }
 
 static void control_write(struct gw_state *s, const struct gw_conf *c, uint32_t value)
@@ -508,13 +546,14 @@ int gw_write(struct gw_state *s, const struct gw_conf *c, int32_t process, unsig
 		return EPERM;
 	if (strikes(s, c, &rc))
 		return rc;
-	if (s->was_gone)
+	if (is_away(s, c))
 		return 0;
+	rc = c->late && s->accesses == c->late ? EIO : 0;
 	if (c->present && at == R_SEMAPHORE) {
 		semaphore_write(s, c, process, value);
 	} else if (c->present && (at == R_CONTROL || at == R_ADDRESS || at == R_DATA)) {
 		if (!is_holder(s, process, at))
-			return 0;
+			return rc;
 		if (at == R_CONTROL)
 			control_write(s, c, value);
 		else if (at == R_DATA)
@@ -528,14 +567,14 @@ int gw_write(struct gw_state *s, const struct gw_conf *c, int32_t process, unsig
 	} else {
 		violation(s, "configuration space is written at 0x%x", at);
 	}
-	return 0;
+	return rc;
 }
 
-void gw_qp_gone(struct gw_state *s, uint32_t qpn)
+void gw_qp_gone(struct gw_state *s, const struct gw_conf *c, uint32_t qpn)
 {
 	for (int p = 0; p < GW_PORTS; p++)
 		for (int i = 0; i < 2; i++)
-			if (s->rule[p][i].attached && s->rule[p][i].qpn == qpn)
+			if (s->rule[p][i].attached && s->rule[p][i].qpn == qpn && !c->keeps)
 				violation(s,
 					"queue pair 0x%x is destroyed while frames are copied to "
 					"it",

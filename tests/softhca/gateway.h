@@ -21,14 +21,18 @@ struct gw_conf {
 	uint32_t held_reads, icmd_pid, icmd_reads, busy_reads; /* reads until it ends; 0: never */
 	uint32_t stolen;
 	uint16_t lacks[GW_LACKING];
-	bool twins, moved, readonly, not_ready, small, relocks, sealed, strict, by_qpn, reversed,
-		retaken, both, old_unlock;
-	uint32_t stuck, fault, gone, reset, hangs, slow; /* numbers of accesses or commands */
+	bool twins, moved, loops, readonly, not_ready, small, relocks, sealed, strict, by_qpn,
+		reversed, retaken, both, old_unlock, undirected, keeps, clings, brief;
+	uint32_t stuck, fault, late, blink, gone, reset,
+		hangs; /* numbers of accesses or commands */
+	uint32_t lies, lies_at;
+	uint32_t slow, slow_attach, slow_detach; /* readings */
 	uint32_t status, status_at, status_last;
 };
 
 struct gw_rule {
 	uint32_t attached, qpn;
+	int32_t process; /* that attached it */
 };
 
 struct gw_state {
@@ -53,13 +57,14 @@ struct gw_state {
 bool gw_conf_parse(struct gw_conf *conf, const char *spec);
 /* Writes the first GW_CONFIG bytes of configuration space, without the gateway's state. */
 void gw_config_bytes(const struct gw_conf *conf, uint16_t part_id, uint8_t bytes[GW_CONFIG]);
-/* One access of a process to the word at an offset of configuration space. 0 or an errno. */
+/* One access of a process to the word at an offset of configuration space. 0, an errno, or -1: the
+ * end of what the process may read. */
 int gw_read(struct gw_state *s, const struct gw_conf *conf, int32_t process, unsigned int at,
 	uint32_t *value);
 int gw_write(struct gw_state *s, const struct gw_conf *conf, int32_t process, unsigned int at,
 	uint32_t value);
 /* A queue pair is destroyed. */
-void gw_qp_gone(struct gw_state *s, uint32_t qpn);
+void gw_qp_gone(struct gw_state *s, const struct gw_conf *conf, uint32_t qpn);
 /* Whether frames of a port and direction (0 sent, 1 received) go to this queue pair. */
 bool gw_copies(const struct gw_state *s, unsigned int port, unsigned int direction, uint32_t qpn);
 

@@ -21,7 +21,8 @@ static const struct {
 	uint16_t chip;
 } chips[] = {{0x1011, 0x1ff}, {0x1013, 0x209}, {0x1015, 0x20b}, {0x1017, 0x20d}, {0x1019, 0x20d},
 	{0x101b, 0x20f}, {0x101d, 0x212}, {0x101f, 0x216}, {0x1021, 0x218}, {0x1023, 0x21e},
-	{0x1025, 0x224}, {0xa2d2, 0x211}, {0xa2d6, 0x214}, {0xa2dc, 0x21c}};
+	{0x1025, 0x224}, {0xa2d2, 0x211}, {0xa2d6, 0x214}, {0xa2d9, 0x21c}, {0xa2dc, 0x21c},
+	{0xa2df, 0x224}};
 
 static struct gw_conf confs[MAX_DEVICES];
 static struct stat files[MAX_DEVICES]; /* of the configuration spaces */
@@ -102,6 +103,8 @@ static ssize_t done(int rc)
 {
 	if (!rc)
 		return 4;
+	if (rc < 0)
+		return 0;
 	errno = rc;
 	return -1;
 }
@@ -153,12 +156,17 @@ bool gateway_pwrite(int fd, const void *from, size_t n, off_t at, ssize_t *rc)
 
 void gateway_poll(struct hca *h, uint64_t now)
 {
-	struct gw_state s;
-	int fd;
-
 	if (now - h->gateway.polled_ns < POLL_NS)
 		return;
 	h->gateway.polled_ns = now;
+	gateway_follow(h);
+}
+
+void gateway_follow(struct hca *h)
+{
+	struct gw_state s;
+	int fd;
+
 	fd = state_open((int)h->conf->minor, O_RDONLY);
 	if (fd < 0)
 		return;
@@ -190,6 +198,8 @@ bool gateway_copies(const struct port *p, const struct qp *qp, const struct fram
 			   : !memcmp(f->data + 6, p->conf->mac, 6);
 	if (f->origin != ORIGIN_UNKNOWN)
 		sent = f->origin == ORIGIN_SENT;
+	if (confs[p->hca->conf->minor].undirected)
+		return gateway_wants(p, qp);
 	return r[!sent].attached && r[!sent].qpn == qp->qpn;
 }
 
@@ -206,6 +216,6 @@ void gateway_qp_gone(struct hca *h, uint32_t qpn)
 	fd = state_lock((int)h->conf->minor, &s);
 	if (fd < 0)
 		return;
-	gw_qp_gone(&s, qpn);
+	gw_qp_gone(&s, &confs[h->conf->minor], qpn);
 	state_unlock(fd, &s);
 }

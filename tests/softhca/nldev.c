@@ -259,6 +259,42 @@ static int get_qps(struct queue *out, const struct request *q)
 	return 0;
 }
 
+static uint64_t count_qps(struct hca *h)
+{
+	struct shared_object o;
+	uint32_t slot = 0;
+	uint64_t n = 0;
+	struct qp *qp;
+
+	hca_lock(h);
+	LIST_FOREACH(qp, &h->qps, link)
+	n += qp->obj.type == OBJ_QP;
+	while (shared_next(h, &slot, &o))
+		n += o.type == OBJ_QP && o.pid != getpid();
+	hca_unlock(h);
+	return n;
+}
+
+/* Of queue pairs only; as for their list, of devices that this process has opened. */
+static int get_counts(struct queue *out, const struct request *q)
+{
+	for (uint32_t i = 0; i < conf_get()->ndevices; i++) {
+		struct reply *r = reply_new(out, q->head, q->head->nlmsg_type, NLM_F_MULTI);
+		struct nlattr *table, *entry;
+		struct hca *h = hca_get(i);
+		const uint64_t n = h ? count_qps(h) : 0;
+
+		put_handle(r, i);
+		table = put(r, RDMA_NLDEV_ATTR_RES_SUMMARY, NULL, 0);
+		entry = put(r, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY, NULL, 0);
+		put_text(r, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME, "qp");
+		put(r, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR, &n, sizeof(n));
+		nest_end(r, entry);
+		nest_end(r, table);
+	}
+	return 0;
+}
+
 /* As mlx5_ib_qp_set_counter(): the receive queue takes it over at the next transition to INIT. */
 static int bind_qp(struct hca *h, const struct request *q, uint32_t *counter)
 {
@@ -365,7 +401,7 @@ static const struct {
 	int (*run)(struct queue *out, const struct request *q);
 } commands[] = {
 	{RDMA_NLDEV_CMD_GET, get_devices},
-	{RDMA_NLDEV_CMD_RES_GET, get_devices},
+	{RDMA_NLDEV_CMD_RES_GET, get_counts},
 	{RDMA_NLDEV_CMD_RES_QP_GET, get_qps},
 	{RDMA_NLDEV_CMD_STAT_SET, stat_set},
 	{RDMA_NLDEV_CMD_STAT_GET, stat_get},

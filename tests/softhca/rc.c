@@ -51,20 +51,30 @@ static uint16_t source_port(uint32_t label, uint32_t qpn, uint32_t dest_qpn)
 	return (uint16_t)(((label & 0x3fff) ^ (label & 0xfc000) >> 14) | 0xc000);
 }
 
-void rc_transmit(struct hca *h, struct qp *qp, const struct packet *pk, bool lost)
+static bool path_of(struct hca *h, const struct qp *qp, struct path *path)
 {
 	struct ib_uverbs_qp_dest to;
+
+	memcpy(&to, qp->attr.dest, sizeof(to));
+	if (path_find_lid(h, qp->port, to.dlid, path))
+		return true;
+	if (!path_find(h, qp->port, to.sgid_index, to.dgid, path))
+		return false;
+	path->tclass = to.traffic_class;
+	path->hop_limit = to.hop_limit;
+	path->sport = source_port(to.flow_label, qp->qpn, qp->attr.dest_qpn);
+	return true;
+}
+
+void rc_transmit(struct hca *h, struct qp *qp, const struct packet *pk, bool lost)
+{
 	uint8_t frame[PACKET_MOST];
 	struct path path;
 	struct qp *peer;
 	uint32_t len;
 
-	memcpy(&to, qp->attr.dest, sizeof(to));
-	if (!path_find(h, qp->port, to.sgid_index, to.dgid, &path))
+	if (!path_of(h, qp, &path))
 		return;
-	path.tclass = to.traffic_class;
-	path.hop_limit = to.hop_limit;
-	path.sport = source_port(to.flow_label, qp->qpn, qp->attr.dest_qpn);
 	len = roce_build(&path, pk, frame);
 	if (!pk->hidden)
 		wire_send(path.from, path.to, TRAFFIC_RC, lost, frame, len);
@@ -152,17 +162,13 @@ static void whole_show(struct hca *h, struct qp *qp, const struct send_wqe *w, s
 {
 	uint32_t at = qp->rc.sent * mtu_of(qp), left = qp->rc.len - at;
 	uint8_t payload[PAYLOAD_MOST], frame[PACKET_MOST];
-	struct ib_uverbs_qp_dest to;
 	struct path path;
 
-	memcpy(&to, qp->attr.dest, sizeof(to));
 	pk.len = left < PAYLOAD_MOST ? left : PAYLOAD_MOST;
 	pk.payload = payload;
-	if (at % PAYLOAD_MOST || !path_find(h, qp->port, to.sgid_index, to.dgid, &path) ||
+	if (at % PAYLOAD_MOST || !path_of(h, qp, &path) ||
 		!sq_gather(h, qp, w, services[w->opcode].first_seg, at, payload, pk.len))
 		return;
-	path.hop_limit = to.hop_limit;
-	path.sport = source_port(to.flow_label, qp->qpn, qp->attr.dest_qpn);
 	wire_send(path.from, path.from, TRAFFIC_RC, false, frame, roce_build(&path, &pk, frame));
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RoCE packets as bytes: the InfiniBand Architecture Specification 1.4, chapters 8 (GRH) and 9
- * (transport headers), and its annexes A16 (RoCE) and A17 (RoCE v2).
+ * RoCE and InfiniBand packets as bytes: the InfiniBand Architecture Specification 1.4, chapters 7
+ * (LRH, ICRC, VCRC), 8 (GRH) and 9 (transport headers), and its annexes A16 (RoCE) and A17 (RoCE
+ * v2).
  */
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_ioctl_verbs.h>
@@ -10,11 +11,13 @@
 
 enum {
 	ETH = 14,
+	LRH = 8,
 	IPV4 = 20,
 	IPV6 = 40,
 	UDP = 8,
 	BTH = 12,
 	ICRC = 4,
+	VCRC = 2,
 	GIDS = 4, /* that a port of the model has */
 	ROCE_PORT = 4791,
 
@@ -102,6 +105,26 @@ bool path_find(struct hca *h, uint32_t port, uint32_t sgid_index, const uint8_t 
 	return true;
 }
 
+static struct port *port_of_lid(struct hca *h, uint16_t lid)
+{
+	for (uint32_t i = 0; i < h->conf->nports; i++)
+		if (h->conf->port[i].ib && h->conf->port[i].lid == lid)
+			return &h->port[i];
+	return NULL;
+}
+
+bool path_find_lid(struct hca *h, uint32_t port, uint16_t dlid, struct path *path)
+{
+	if (port < 1 || port > h->conf->nports || !h->conf->port[port - 1].ib)
+		return false;
+	*path = (struct path){.from = &h->port[port - 1],
+		.to = port_of_lid(h, dlid),
+		.ib = true,
+		.slid = (uint16_t)h->conf->port[port - 1].lid,
+		.dlid = dlid};
+	return true;
+}
+
 static uint16_t ip_checksum(const uint8_t *p)
 {
 	uint32_t sum = 0;
@@ -142,12 +165,22 @@ static uint8_t *put_ipv6(uint8_t *p, const struct path *path, uint32_t payload, 
 	return p + 32;
 }
 
+static uint8_t *put_lrh(uint8_t *p, const struct path *path, uint32_t transport)
+{
+	p = put(p, 0x0002, 2);
+	p = put(p, path->dlid, 2);
+	p = put(p, (LRH + transport) / 4, 2);
+	return put(p, path->slid, 2);
+}
+
 /* Everything up to the BTH; transport counts the bytes from there to the ICRC, which it includes.
  */
 static uint8_t *put_network(uint8_t *p, const struct path *path, uint32_t transport)
 {
 	bool v4 = !path->v1 && is_v4(path->sgid);
 
+	if (path->ib)
+		return put_lrh(p, path, transport);
 	memcpy(p, path->dmac, 6);
 	memcpy(p + 6, path->smac, 6);
 	p = put(p + 12, path->v1 ? 0x8915 : v4 ? 0x0800 : 0x86dd, 2);
@@ -212,9 +245,36 @@ static uint32_t icrc(const uint8_t *frame, const uint8_t *bth, const uint8_t *en
 		bth + BTH, (size_t)(end - bth) - BTH);
 }
 
+/* Of a packet without GRH: all of it but the virtual lane. */
+static uint32_t icrc_lrh(const uint8_t *frame, const uint8_t *end)
+{
+	uint8_t head[LRH + BTH];
+
+	memcpy(head, frame, sizeof(head));
+	head[0] |= 0xf0;
+	head[LRH + 4] = 0xff;
+	return ~crc32_ib(crc32_ib(0xffffffff, head, sizeof(head)), frame + sizeof(head),
+		(size_t)(end - frame) - sizeof(head));
+}
+
+static uint8_t *put_crcs(
+	uint8_t *p, const struct path *path, const uint8_t *frame, const uint8_t *bth)
+{
+	uint32_t crc = htole32(path->ib ? icrc_lrh(frame, p) : icrc(frame, bth, p));
+	uint16_t vcrc;
+
+	memcpy(p, &crc, ICRC);
+	p += ICRC;
+	if (!path->ib)
+		return p;
+	vcrc = htole16((uint16_t)~crc16_ib(0xffff, frame, (size_t)(p - frame)));
+	memcpy(p, &vcrc, VCRC);
+	return p + VCRC;
+}
+
 uint32_t roce_build(const struct path *path, const struct packet *pk, uint8_t *out)
 {
-	uint32_t pad = (0u - pk->len) & 3, crc;
+	uint32_t pad = (0u - pk->len) & 3;
 	uint8_t *bth =
 		put_network(out, path, BTH + extended_len(pk->opcode) + pk->len + pad + ICRC);
 	uint8_t *p = bth;
@@ -229,9 +289,7 @@ uint32_t roce_build(const struct path *path, const struct packet *pk, uint8_t *o
 		memcpy(p, pk->payload, pk->len);
 	memset(p + pk->len, 0, pad);
 	p += pk->len + pad;
-	crc = htole32(icrc(out, bth, p));
-	memcpy(p, &crc, ICRC);
-	return (uint32_t)(p + ICRC - out);
+	return (uint32_t)(put_crcs(p, path, out, bth) - out);
 }
 
 /* An IPv4 header stands in the second half; the first one is not defined and is zero here. */
@@ -240,5 +298,7 @@ void roce_grh(const uint8_t *frame, const struct path *path, uint8_t grh[GRH_LEN
 	bool v4 = !path->v1 && is_v4(path->sgid);
 
 	memset(grh, 0, GRH_LEN);
+	if (path->ib)
+		return;
 	memcpy(grh + (v4 ? GRH_LEN - IPV4 : 0), frame + ETH, v4 ? IPV4 : IPV6);
 }

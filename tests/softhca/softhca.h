@@ -148,7 +148,9 @@ struct model_conf {
 	struct latency latency[16];
 	uint32_t nlatencies;
 	uint64_t loops, rate, burst, burst_pause_ns, start_delay_ns;
+	bool burst_armed; /* a burst waits for a consumer that sleeps, and for no time */
 	uint64_t lifespan_ns, slow_ns; /* of hw_counters; lifespan 0: never cached */
+	char slow_while[512];	       /* a refresh takes as long as this file exists */
 	uint32_t drain_rounds;
 	enum at_end at_end;
 	uint32_t ndevices, nfaults;
@@ -504,6 +506,8 @@ struct event_fd *channel_from_fd(struct ctx *ctx, int fd);
 void channel_release(struct event_fd *e);
 void cqe_write_resize(struct cq *cq);
 bool cq_polled(struct cq *cq);
+/* All completions were polled, and the next one sends an event. */
+bool cq_waited_for(struct cq *cq);
 /* The next entry's owner bit is not written before cq_release(). */
 void cq_hold(struct cq *cq);
 /* A completion of a queue pair that does not exist: libraries return an error for it. */
@@ -580,6 +584,8 @@ struct qp *rss_choose(const struct rss *rss, const struct frame *f);
 void latencies_parse(struct model_conf *c, char *spec);
 /* Half of what the command takes: before its effect, and once more after it. No lock is held. */
 void latency_half(const char *verb);
+/* --flowing: create_flow waits until frames were due. */
+void flowing_wait(struct hca *h, const char *verb);
 /* True for a key of --dev that this file knows. */
 bool unkind_key(struct hca_conf *d, const char *key, const char *v);
 void creds_get(struct creds *c);
@@ -704,6 +710,8 @@ bool gateway_pread(int fd, void *to, size_t n, off_t at, ssize_t *rc);
 bool gateway_pwrite(int fd, const void *from, size_t n, off_t at, ssize_t *rc);
 /* Reads which rules are attached, now and then. */
 void gateway_poll(struct hca *h, uint64_t now);
+/* The same at once. */
+void gateway_follow(struct hca *h);
 /* Whether any frame of the port, or this one, is copied to the queue pair. */
 bool gateway_wants(const struct port *p, const struct qp *qp);
 bool gateway_copies(const struct port *p, const struct qp *qp, const struct frame *f);

@@ -59,20 +59,25 @@ struct packet {
 struct path {
 	uint8_t smac[6], dmac[6], sgid[16], dgid[16];
 	uint8_t tclass, hop_limit;
-	uint16_t sport;		/* UDP */
-	bool v1;		/* RoCE v1: a GRH instead of IP and UDP */
+	uint16_t sport; /* UDP */
+	bool v1;	/* RoCE v1: a GRH instead of IP and UDP */
+	bool ib;	/* InfiniBand: an LRH with these LIDs, no GRH, and a VCRC behind the ICRC */
+	uint16_t slid, dlid;
 	struct port *from, *to; /* to NULL: no port of this device has the destination GID */
 };
 
 /* ---- packets (roce.c) ---- */
 
-/* False if the source GID does not exist. */
+/* False if the source GID does not exist, or on an InfiniBand port. */
 bool path_find(struct hca *h, uint32_t port, uint32_t sgid_index, const uint8_t dgid[16],
 	struct path *path);
+/* The path from an InfiniBand port; false on others. */
+bool path_find_lid(struct hca *h, uint32_t port, uint16_t dlid, struct path *path);
 bool gid_is_multicast(const uint8_t gid[16]);
 /* The MAC address that RoCE sends to for a GID. */
 void gid_to_mac(const struct hca *h, const uint8_t gid[16], uint8_t mac[6]);
-/* A frame with a valid ICRC at out, which holds PACKET_MOST bytes; returns its length. */
+/* A frame with a valid ICRC (and VCRC) at out, which holds PACKET_MOST bytes; returns its length.
+ */
 uint32_t roce_build(const struct path *path, const struct packet *pk, uint8_t *out);
 /* What a datagram's receiver finds before the payload. */
 void roce_grh(const uint8_t *frame, const struct path *path, uint8_t grh[GRH_LEN]);

@@ -128,6 +128,8 @@ static bool path_of(
 {
 	uint32_t gid = be32toh(av->grh_gid_fl) >> GID_SHIFT & 0xff;
 
+	if (path_find_lid(h, qp->port, be16toh(av->rlid), path))
+		return true;
 	if (!path_find(h, qp->port, gid, av->rgid, path))
 		return false;
 	memcpy(path->dmac, av->rmac, sizeof(path->dmac));
@@ -169,7 +171,7 @@ static uint8_t datagram_send(struct hca *h, struct qp *qp, const struct send_wqe
 	/* Datagrams are not cut into packets. */
 	if (len > ETHERNET + path.from->conf->mtu)
 		return MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR;
-	group = gid_is_multicast(path.dgid);
+	group = !path.ib && gid_is_multicast(path.dgid);
 	wire_send(path.from, path.to, group ? TRAFFIC_MULTICAST : TRAFFIC_UD, false, frame, len);
 	roce_grh(frame, &path, grh);
 	if (path.to && path.to->up && path.from->up)

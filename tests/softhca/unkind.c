@@ -46,6 +46,30 @@ void latency_half(const char *verb)
 			NULL);
 }
 
+/* Frames that are due before the first flow, on the slowest machine too. */
+#define FLOWING_FRAMES 25
+#define FLOWING_MS     10000
+
+void flowing_wait(struct hca *h, const char *verb)
+{
+	if (!conf_get()->flowing || strcmp(verb, "create_flow") != 0)
+		return;
+	for (int ms = 0; ms < FLOWING_MS; ms++) {
+		uint64_t frames = 0;
+		bool ended = false;
+
+		hca_lock(h);
+		for (uint32_t i = 0; i < h->conf->nports; i++) {
+			frames += h->port[i].offered;
+			ended |= h->port[i].ended || !h->port[i].up;
+		}
+		hca_unlock(h);
+		if (frames >= FLOWING_FRAMES || ended)
+			return;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+}
+
 bool unkind_key(struct hca_conf *d, const char *key, const char *v)
 {
 	if (!strcmp(key, "oversize"))

@@ -374,6 +374,7 @@ static int command_run(struct ctx *ctx, uint32_t id, struct cmd *cmd)
 		return EOPNOTSUPP;
 	if (cmd->in_len < c->in_min || cmd->out_len < c->out_min)
 		return ENOSPC;
+	flowing_wait(h, c->name);
 	latency_half(c->name);
 	hca_lock(h);
 	if (!ctx->open && c->run != cmd_get_context)

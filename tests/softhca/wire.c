@@ -24,8 +24,8 @@ static const char *const kind_names[TRAFFIC_KINDS] = {
 enum icrc { ICRC_KEPT, ICRC_ABSENT, ICRC_ZERO };
 
 /* How packets of InfiniBand ports end when they are delivered. */
-static const char *const trailer_names[] = {
-	"whole", "icrc", "payload", "zeros", "wrong_vcrc", "wrong_icrc", "mixed", "padded", NULL};
+static const char *const trailer_names[] = {"whole", "icrc", "payload", "zeros", "wrong_vcrc",
+	"wrong_icrc", "mixed", "padded", "mixed_vcrc", NULL};
 enum trailer {
 	TRAILER_WHOLE,
 	TRAILER_ICRC,
@@ -34,7 +34,8 @@ enum trailer {
 	TRAILER_WRONG_VCRC,
 	TRAILER_WRONG_ICRC,
 	TRAILER_MIXED,
-	TRAILER_PADDED
+	TRAILER_PADDED,
+	TRAILER_MIXED_VCRC
 };
 
 static struct {
@@ -43,6 +44,7 @@ static struct {
 	enum icrc icrc;
 	enum trailer trailer[2]; /* of received and of sent packets */
 	uint32_t cut;		 /* bytes that every frame lacks at its end */
+	uint32_t head;		 /* zeros before every packet of InfiniBand */
 	uint64_t unseen_every;	 /* of the frames as sent; 0: all are seen */
 	uint64_t drop_every;	 /* 0: none */
 	bool once;		 /* retransmissions are not seen */
@@ -93,6 +95,8 @@ static void deliver_parse(char *spec)
 			conf.vlan_dropped = true;
 		else if (!strncmp(t, "cut=", 4))
 			conf.cut = (uint32_t)strtoul(t + 4, NULL, 0);
+		else if (!strncmp(t, "head=", 5))
+			conf.head = (uint32_t)strtoul(t + 5, NULL, 0);
 		else if (!strncmp(t, "unseen=", 7))
 			conf.unseen_every = strtoull(t + 7, NULL, 0);
 		else if (!strncmp(t, "trailer=", 8))
@@ -160,19 +164,24 @@ static bool has_room(struct shaped *buffer, uint32_t len)
 /* The packet at f ends with ICRC and VCRC, as on the wire. */
 void wire_trailer(struct port *p, struct shaped *buffer, struct frame *f)
 {
-	bool sent = f->len > 8 && ((uint32_t)f->data[6] << 8 | f->data[7]) == p->conf->lid;
+	bool own = f->len > 8 && ((uint32_t)f->data[6] << 8 | f->data[7]) == p->conf->lid;
+	bool sent = f->origin ? f->origin == ORIGIN_SENT : own;
 	enum trailer how = conf.trailer[sent];
 	uint8_t *end;
 
 	/* A frame that is in the buffer already was shaped otherwise. */
-	if (!p->conf->ib || how == TRAILER_WHOLE || f->len < 8 + ICRC + VCRC ||
-		f->data == buffer->data || !has_room(buffer, f->len + PADDING))
+	if (!p->conf->ib || (how == TRAILER_WHOLE && !conf.head) || f->len < 8 + ICRC + VCRC ||
+		f->data == buffer->data || !has_room(buffer, conf.head + f->len + PADDING))
 		return;
-	memcpy(buffer->data, f->data, f->len);
+	memset(buffer->data, 0, conf.head);
+	memcpy(buffer->data + conf.head, f->data, f->len);
 	f->data = buffer->data;
+	f->len += conf.head;
 	end = buffer->data + f->len - VCRC;
 	if (how == TRAILER_MIXED)
 		how = p->offered % 2 ? TRAILER_WHOLE : TRAILER_PAYLOAD;
+	else if (how == TRAILER_MIXED_VCRC)
+		how = p->offered % 2 ? TRAILER_WHOLE : TRAILER_ICRC;
 	if (how == TRAILER_ICRC)
 		f->len -= VCRC;
 	else if (how == TRAILER_PAYLOAD)
@@ -298,7 +307,10 @@ static void show(struct port *p, struct frame f)
 	if (conf.unseen_every && f.origin == ORIGIN_SENT &&
 		__atomic_add_fetch(&sent, 1, __ATOMIC_RELAXED) % conf.unseen_every == 0)
 		return;
-	wire_shape(&p->shaped_sent, &f);
+	if (p->conf->ib)
+		wire_trailer(p, &p->shaped_sent, &f);
+	else
+		wire_shape(&p->shaped_sent, &f);
 	frame_distribute(p->hca, p, &f, NULL);
 	log_append(p, &f);
 }
@@ -314,7 +326,11 @@ void wire_send(struct port *from, struct port *to, enum traffic kind, bool lost,
 
 	if (!from->up)
 		return;
-	if (kind != TRAFFIC_RAW && conf.icrc == ICRC_ABSENT) {
+	if (from->conf->ib) {
+		/* What was attached before is in effect. How packets end, wire_trailer() decides.
+		 */
+		gateway_follow(from->hca);
+	} else if (kind != TRAFFIC_RAW && conf.icrc == ICRC_ABSENT) {
 		sent.len -= ICRC;
 	} else if (kind != TRAFFIC_RAW && conf.icrc == ICRC_ZERO) {
 		memcpy(zeroed, data, len);

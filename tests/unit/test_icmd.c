@@ -14,6 +14,7 @@
 #include "../softhca/gateway.h"
 #include "device/pci_config.h"
 #include "device/port_sniffer_mlx5.h"
+#include <errno.h>
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,9 +59,12 @@ static void count_access(void)
 
 int __wrap_pci_config_read(int fd, unsigned int at, uint32_t *value)
 {
+	int rc;
+
 	(void)fd;
 	count_access();
-	return gw_read(&shared->state, &conf, getpid(), at, value);
+	rc = gw_read(&shared->state, &conf, getpid(), at, value);
+	return rc < 0 ? ENODATA : rc;
 }
 
 int __wrap_pci_config_write(int fd, unsigned int at, uint32_t value)
@@ -184,6 +188,9 @@ static void assert_message(const struct rd_error *err)
 	assert_true(strlen(err->text) < sizeof(err->text) - 1);
 }
 
+static bool run_killed(unsigned int nth);
+static bool run_next(void);
+
 /* --- one fault ------------------------------------------------------------------------------ */
 
 /* A fault from the beginning on, and what the user reads. */
@@ -192,6 +199,7 @@ static const struct {
 } faults[] = {
 	{"yes", NULL},
 	{"no", "no such capability; this function has no access"},
+	{"loops", "no such capability; this function has no access"},
 	{"held:100", NULL},
 	{"held", "its semaphore is held since 2 s, by ticket 0x5eed0001; another tool uses it"},
 	{"held", "'setpci -s 0000:3b:00.0 cc.l=0' releases it"},
@@ -206,6 +214,8 @@ static const struct {
 	{"twins+lacks:2+lacks:0x103", "does not grant space 0x2 (registers)"},
 	{"moved", NULL},
 	{"readonly", "Operation not permitted; kernel lockdown, as with Secure Boot"},
+	{"brief",
+		"No data available; the kernel shows more than 64 bytes to root of the host only"},
 	{"not_ready", "it is not ready for commands; wait until the adapter has started"},
 	{"small", "takes no command of this length; update the firmware"},
 	{"relocks", NULL},
@@ -365,10 +375,10 @@ static void test_every_fault(void **state)
 	char spec[32];
 
 	(void)state;
-	for (unsigned int i = 1; i <= n; i++) {
+	for (unsigned int i = 2; i <= 2 * n + 1; i++) {
 		struct outcome o;
 
-		snprintf(spec, sizeof(spec), "fault:%u", i);
+		snprintf(spec, sizeof(spec), i & 1 ? "late:%u" : "fault:%u", i / 2);
 		begin(spec);
 		o = capture();
 		if (!succeeded(&o)) {
@@ -378,13 +388,87 @@ static void test_every_fault(void **state)
 		}
 		assert_nothing_left(spec, i);
 	}
-	assert_true(failed > n / 2);
+	assert_true(failed > n);
+}
+
+/*
+ * The device does not respond for a moment, and is as before then. Nothing that is held or attached
+ * is forgotten: the next capture releases it.
+ */
+static void test_every_blink(void **state)
+{
+	unsigned int n = count_accesses("by_qpn");
+	char spec[32];
+
+	(void)state;
+	for (unsigned int i = 1; i <= n; i++) {
+		snprintf(spec, sizeof(spec), "by_qpn+blink:%u", i);
+		begin(spec);
+		run_killed(0);
+		conf.blink = 0;
+		assert_true(run_next());
+		assert_nothing_left(spec, i);
+	}
+}
+
+/* The same process goes on: what it could not release does not block it. */
+static void test_blink_and_on(void **state)
+{
+	unsigned int n = count_accesses("by_qpn"), left = 0;
+	char spec[32];
+
+	(void)state;
+	for (unsigned int i = 1; i <= n; i++) {
+		struct rd_error err;
+		struct mlx5_sniffer s;
+
+		snprintf(spec, sizeof(spec), "by_qpn+blink:%u", i);
+		begin(spec);
+		if (open_as(&s, &device, &err) < 0)
+			continue;
+		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err);
+		conf.blink = 0;
+		left += s.gateway.ticket != 0;
+		waited_us = 0;
+		assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
+		assert_true(waited_us < 1000000);
+		if (s.record.rules)
+			assert_nothing_left(spec, i);
+	}
+	assert_true(left > 0);
+}
+
+/* The firmware attaches a rule, and says that it did not. */
+static void test_attached_after_all(void **state)
+{
+	static const struct {
+		unsigned int status;
+		bool executed; /* it may be */
+	} statuses[] = {{3, true}, {4, true}, {5, true}, {6, true}, {99, true}, {7, false}};
+	char spec[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+		for (unsigned int at = 3; at <= 4; at++) {
+			struct outcome o;
+
+			snprintf(spec, sizeof(spec), "lies:%u.%u", statuses[i].status, at);
+			if (!statuses[i].executed)
+				snprintf(spec, sizeof(spec), "status:7.%u", at);
+			begin(spec);
+			o = capture();
+			assert_int_not_equal(o.attach, 0);
+			/* Both are detached first; what may be attached is detached again. */
+			assert_int_equal(shared->state.commands,
+				at + (statuses[i].executed ? at - 2 : at - 3));
+			assert_nothing_left(spec, at);
+		}
 }
 
 /* Where it is noticed while a command runs, that is not taken for success. */
 static void test_every_reset(void **state)
 {
-	unsigned int n = count_accesses("slow:4"), noticed = 0;
+	unsigned int n = count_accesses("slow:4"), noticed = 0, protected = 0;
 	char spec[48];
 
 	(void)state;
@@ -397,9 +481,11 @@ static void test_every_reset(void **state)
 		if (!succeeded(&o))
 			assert_message(&o.error);
 		noticed += strstr(o.error.text, "was reset while it executed the command") != NULL;
+		/* A reset restores the protection. It comes right before the command is started. */
+		protected += strstr(o.error.text, "protects itself") != NULL;
 		assert_nothing_left(spec, i);
 	}
-	assert_true(noticed > 100);
+	assert_true(noticed > 500 && protected < 100);
 }
 
 /*
@@ -553,11 +639,13 @@ static bool run_next(void)
 
 static void test_every_kill(void **state)
 {
-	unsigned int n = count_accesses("by_qpn"), attached = 0, held = 0, icmd = 0;
+	/* A command that goes on protects the firmware again while the next capture begins. */
+	static const char spec[] = "by_qpn+relocks+slow:3";
+	unsigned int n = count_accesses(spec), attached = 0, held = 0, icmd = 0;
 
 	(void)state;
 	for (unsigned int i = 1; i <= n; i++) {
-		begin("by_qpn");
+		begin(spec);
 		assert_true(run_killed(i));
 		attached += n_attached() > 0;
 		held += shared->state.semaphore != 0;
@@ -619,7 +707,10 @@ static void test_refusals(void **state)
 		{"mlx5_core", 0x1018, RD_FUNCTION_VF, "a VF has no command gateway"},
 		{"mlx5_core", 0x1017, RD_FUNCTION_SF, "an SF has no command gateway"},
 		{"mlx5_core", 0x20d, RD_FUNCTION_PF, "recovery mode"},
-		{"mlx5_core", 0x1027, RD_FUNCTION_PF, "registers of this adapter are not known"},
+		{"mlx5_core", 0x220, RD_FUNCTION_PF, "recovery mode"},
+		{"mlx5_core", 0x1027, RD_FUNCTION_PF, "gateway of a ConnectX-10 is not documented"},
+		{"mlx5_core", 0x1029, RD_FUNCTION_PF, "registers of this adapter are not known"},
+		{"mlx5_core", 0xa2de, RD_FUNCTION_PF, "registers of this adapter are not known"},
 		{"mlx5_core", 0, RD_FUNCTION_PF, "registers of this adapter are not known"},
 	};
 
@@ -638,6 +729,74 @@ static void test_refusals(void **state)
 	}
 }
 
+/* Of an adapter whose registers are not documented, ibdump knows no more. */
+static void test_advice(void **state)
+{
+	static const struct {
+		uint32_t part_id;
+		bool ibdump;
+	} cases[] = {{0x1027, false}, {0x1029, true}, {0xa2de, true}};
+	const struct rd_port port = {.num = 1, .link = RD_LINK_INFINIBAND};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct rd_device d = {
+			.copied = true, .driver = "mlx5_core", .part_id = cases[i].part_id};
+		const char *why, *todo;
+
+		assert_int_equal(rd_port_verdict(&d, &port, &why, &todo), RD_CAPTURE_NO);
+		assert_int_equal(strstr(todo, "ibdump") != NULL, cases[i].ibdump);
+		assert_non_null(strstr(todo, RD_SNIFFER_ELSEWHERE));
+	}
+}
+
+/* Each adapter that mstflint 4.36 lists and mlx5_core drives: its name, and that it works. */
+static void test_adapters(void **state)
+{
+	static const struct {
+		uint16_t part_id, chip;
+		const char *name, *model;
+	} adapters[] = {
+		{0x1011, 0x1ff, "Connect-IB", "Connect-IB"},
+		{0x1013, 0x209, "ConnectX-4", "ConnectX-4"},
+		{0x1015, 0x20b, "ConnectX-4 Lx", "ConnectX-4 Lx"},
+		{0x1017, 0x20d, "ConnectX-5", "ConnectX-5"},
+		{0x1019, 0x20d, "ConnectX-5", "ConnectX-5 Ex"},
+		{0x101b, 0x20f, "ConnectX-6", "ConnectX-6"},
+		{0x101d, 0x212, "ConnectX-6 Dx", "ConnectX-6 Dx"},
+		{0x101f, 0x216, "ConnectX-6 Lx", "ConnectX-6 Lx"},
+		{0x1021, 0x218, "ConnectX-7", "ConnectX-7"},
+		{0x1023, 0x21e, "ConnectX-8", "ConnectX-8"},
+		{0x1025, 0x224, "ConnectX-9", "ConnectX-9"},
+		{0xa2d2, 0x211, "BlueField", "BlueField"},
+		{0xa2d6, 0x214, "BlueField-2", "BlueField-2"},
+		{0xa2d9, 0x21c, "BlueField-3", "BlueField-3 Lx"},
+		{0xa2dc, 0x21c, "BlueField-3", "BlueField-3"},
+		{0xa2df, 0x224, "BlueField-4", "BlueField-4"},
+	};
+	char spec[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(adapters) / sizeof(adapters[0]); i++) {
+		struct rd_device d = device;
+		struct outcome o;
+
+		d.vendor_id = 0x15b3;
+		d.part_id = adapters[i].part_id;
+		assert_string_equal(sniffer_chip_find(d.part_id)->name, adapters[i].name);
+		assert_string_equal(rd_device_model(&d), adapters[i].model);
+		snprintf(spec, sizeof(spec), "chip:0x%x", adapters[i].chip);
+		begin(spec);
+		o = capture_on(&d, RD_SNIFF_BOTH);
+		assert_true(succeeded(&o));
+		assert_nothing_left(spec, 0);
+		/* Another chip than the table says. */
+		begin("chip:0x220");
+		o = capture_on(&d, RD_SNIFF_BOTH);
+		assert_non_null(strstr(o.error.text, "its registers are not known"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -647,6 +806,9 @@ int main(void)
 		cmocka_unit_test(test_undone),
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_every_fault),
+		cmocka_unit_test(test_every_blink),
+		cmocka_unit_test(test_blink_and_on),
+		cmocka_unit_test(test_attached_after_all),
 		cmocka_unit_test(test_every_reset),
 		cmocka_unit_test(test_reset_and_retaken),
 		cmocka_unit_test(test_every_end),
@@ -657,6 +819,8 @@ int main(void)
 		cmocka_unit_test(test_killed_again),
 		cmocka_unit_test(test_not_an_orphan),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_advice),
+		cmocka_unit_test(test_adapters),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What selftest takes for an address, and what it finds different between two results. */
-#include "addresses.h"
+/* What selftest replaces on request, what it finds different between two results, what a peer may
+ * send. */
 #include "numbered.h"
 #include "peer_address.h"
 #include "peer_message.h"
+#include "redacted.h"
+#include "selftest.h"
 #include <arpa/inet.h>
+#include <dlfcn.h>
+#include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <rdmadump/bytes.h>
+#include <rdmadump/clock.h>
 #include <rdmadump/selftest.h>
+#include <semaphore.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,78 +26,151 @@
 
 #include <cmocka.h>
 
-/* '#' stands for a hash. */
-static void check(const char *text, const char *wanted)
-{
-	const struct addresses a = {.secret = {"node7.example.com", "node7"}, .n = 2};
-	char *clean = addresses_replace(&a, text), *to = clean, *from = clean;
+/* --- replaced addresses ------------------------------------------------------------------- */
 
-	assert_non_null(clean);
-	while (*from) {
-		if (strncmp(from, "x-", 2) == 0 && strspn(from + 2, "0123456789abcdef") >= 12) {
-			*to++ = '#';
-			from += 14;
-		} else {
-			*to++ = *from++;
-		}
-	}
-	*to = '\0';
-	assert_string_equal(clean, wanted);
-	free(clean);
+static struct rd_device device = {.name = "mlx5_0", .node_guid = 0x00000afffe001234};
+static struct rd_port port = {.num = 1, .link = RD_LINK_ETHERNET};
+
+static void begin_redacted(struct rd_selftest *st, const struct rd_selftest_config *config)
+{
+	*st = (struct rd_selftest){.config = config, .device = &device, .port = &port};
+	assert_int_equal(redacted_begin(st), 0);
 }
 
-static void test_addresses(void **state)
+/* A probe's object with `text` wherever there may be text. */
+static json_t *probe_with(const char *name, const char *text)
 {
-	static const char *const rows[][2] = {
-		{"02:00:00:ab:CD:ef", "#"},
-		{"02-00-00-ab-cd-ef", "#"},
-		{"10.77.0.2", "#"},
-		{"from 10.77.0.2.", "from #."},
-		{"(10.77.0.2:4791)", "(#:4791)"},
-		{"10.77.0.2, fe80::1", "#, #"},
-		{"fe80::1%eth0", "#%eth0"},
-		{"::ffff:10.0.0.1", "#"},
-		{"fe80:0000:0000:0000:0000:0000:0000:0001", "#"},
-		{"0002:c903:0000:1234", "#"},
-		{"0x0002c90300001234", "#"},
-		{"node7", "#"},
-		{"NODE7.example.com is up", "# is up"},
-		{"selftest-node7-mlx5_0", "selftest-#-mlx5_0"},
-		{"node77 mynode7", "node77 mynode7"},
-		/* No addresses: PCI, versions, times, numbers. */
-		{"0000:3b:00.0", "0000:3b:00.0"},
-		{"16.35.2000", "16.35.2000"},
-		{"6.1.0-18-amd64", "6.1.0-18-amd64"},
-		{"05:35:29", "05:35:29"},
-		{"0x5a17c0", "0x5a17c0"},
-		{"16.0 GT/s PCIe", "16.0 GT/s PCIe"},
-		{"MT_0000000010", "MT_0000000010"},
-		{"256.1.1.1 and 1.2.3", "256.1.1.1 and 1.2.3"},
-		{"", ""},
-		{".:-", ".:-"},
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:[{s:s, s:s}], s:{s:{s:s, s:s}, s:{s:[s], "
+		"s:s}}, s:[{s:s, s:s}]}",
+		"name", "stop", "question", "why", "outcome", "found", "value", text, "reason",
+		text, "meaning", text, "found", "key", "late_frames", "meaning", text, "values",
+		name, "value", text, "unit", "", "list", "value", text, "unit", "", "files", "name",
+		"stop.pcapng", "missing", text);
+}
+
+/*
+ * Whether `original` is nowhere, and the program's own words are as they were. Some are recognized
+ * by the name of their value alone.
+ */
+static void check_gone(
+	const struct rd_selftest *st, const char *name, const char *text, const char *original)
+{
+	json_t *probe = probe_with(name, text);
+	char *dumped;
+
+	assert_int_equal(redacted_probe(st, probe), 0);
+	dumped = json_dumps(
+		strcmp(name, "v") ? json_object_get(json_object_get(probe, "values"), name) : probe,
+		0);
+	assert_non_null(dumped);
+	if (strcasestr(dumped, original))
+		fail_msg("'%s' is in %s", original, dumped);
+	assert_string_equal(json_string_value(json_object_get(probe, "name")), "stop");
+	assert_string_equal(json_string_value(json_object_get(probe, "outcome")), "found");
+	assert_non_null(json_object_get(json_object_get(probe, "values"), name));
+	free(dumped);
+	json_decref(probe);
+}
+
+static void test_redacted(void **state)
+{
+	static const char *const rows[][3] = {
+		{"v", "02:00:00:ab:CD:ef", "00:ab:cd"},
+		{"v", "02-00-00-ab-cd-ef", "00-ab-cd"},
+		{"v", "addr:10.77.0.2", "10.77.0.2"},
+		{"v", "addr=10.77.0.2.", "10.77.0.2"},
+		{"v", "(10.77.0.2:4791)", "10.77.0.2"},
+		{"v", "[2001:db8:1::7]:24095", "2001:db8:1::7"},
+		{"v", "gid fe80::211:22ff:fe33:4455", "22ff:fe33"},
+		{"v", "fe80:0000:0000:0000:0211:22ff:fe33:4455", "22ff:fe33"},
+		{"v", "fe80::211:22ff:fe33:4455%eth0", "22ff:fe33"},
+		{"v", "::ffff:10.0.0.1", "10.0.0.1"},
+		{"v", "0002:c903:0000:1234", "c903:0000:1234"},
+		{"v", "0x0002c90300001234", "0002c90300001234"},
+		{"node_guid", "0x00000afffe001234", "00000afffe001234"},
+		{"mac", "0c42a1b31234", "0c42a1b31234"},
+		{"v", "enx0c42a1b31234", "0c42a1b31234"},
+		{"v", "cannot connect to peer7.example.com, TCP", "peer7"},
+		{"v", "peer7: no route", "peer7"},
+		{"v", "cannot write '/home/alice/out/x'", "alice"},
 	};
+	/* No addresses: PCI, versions, times, numbers. */
+	static const char *const stay[] = {"0000:3b:00.0", "16.35.2000", "6.1.0-18-amd64",
+		"05:35:29", "0x5a17c0", "16.0 GT/s PCIe", "MT_0000000010", "256.1.1.1 and 1.2.3",
+		"5.8-2.0.3.0", "peer77", "", ".:-"};
+	const struct rd_selftest_config config = {.hash_addresses = true,
+		.peer = "peer7.example.com",
+		.directory = "/home/alice/out"};
+	struct rd_selftest st;
 
 	(void)state;
+	begin_redacted(&st, &config);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		check(rows[i][0], rows[i][1]);
+		check_gone(&st, rows[i][0], rows[i][1], rows[i][2]);
+	for (size_t i = 0; i < sizeof(stay) / sizeof(*stay); i++) {
+		json_t *probe = probe_with("v", stay[i]), *same = json_deep_copy(probe);
+
+		assert_int_equal(redacted_probe(&st, probe), 0);
+		assert_true(json_equal(probe, same));
+		json_decref(probe);
+		json_decref(same);
+	}
+	redacted_end(&st);
 }
 
-static void test_addresses_stay_equal(void **state)
+/* The program's words stay, whatever a host is called; without the option all stays. */
+static void test_redacted_words(void **state)
 {
-	const struct addresses none = {.n = 0};
-	json_t *value = json_pack(
-		"{s:s, s:[s, s], s:i}", "a", "fe80::1", "b", "FE80::1", "fe80::2", "n", 7);
-	const char *first, *second, *third;
+	/* A directory's name without a slash is a word of sentences, too. */
+	struct rd_selftest_config config = {
+		.hash_addresses = true, .peer = "found", .directory = "time"};
+	json_t *probe = probe_with("v", "found");
+	struct rd_selftest st;
+	char name[64] = "found";
 
 	(void)state;
-	assert_int_equal(addresses_replace_json(&none, value), 0);
-	first = json_string_value(json_object_get(value, "a"));
-	second = json_string_value(json_array_get(json_object_get(value, "b"), 0));
-	third = json_string_value(json_array_get(json_object_get(value, "b"), 1));
-	assert_string_equal(first, second);
-	assert_string_not_equal(first, third);
-	assert_int_equal(json_integer_value(json_object_get(value, "n")), 7);
-	json_decref(value);
+	begin_redacted(&st, &config);
+	assert_int_equal(redacted_probe(&st, probe), 0);
+	assert_string_equal(json_string_value(json_object_get(probe, "outcome")), "found");
+	assert_string_not_equal(json_string_value(json_object_get(probe, "value")), "found");
+	assert_int_equal(redacted_name(&st, name, sizeof(name)), 0);
+	assert_string_equal(json_string_value(json_object_get(probe, "value")), name);
+	snprintf(name, sizeof(name), "the time is over");
+	assert_int_equal(redacted_name(&st, name, sizeof(name)), 0);
+	assert_string_equal(name, "the time is over");
+	redacted_end(&st);
+	json_decref(probe);
+	config.hash_addresses = false;
+	begin_redacted(&st, &config);
+	probe = probe_with("v", "found 10.0.0.1");
+	assert_int_equal(redacted_probe(&st, probe), 0);
+	assert_string_equal(json_string_value(json_object_get(probe, "value")), "found 10.0.0.1");
+	json_decref(probe);
+	redacted_end(&st);
+}
+
+static void test_redacted_frames(void **state)
+{
+	const struct rd_selftest_config config = {.hash_addresses = true};
+	uint8_t frame[64] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5, 's', 'e', 'c'};
+	struct rd_probe_result r;
+	struct rd_selftest st;
+	uint8_t first[64];
+
+	(void)state;
+	begin_redacted(&st, &config);
+	result_init(&r);
+	result_frame(&r, frame, sizeof(frame), 1);
+	result_frame(&r, frame, sizeof(frame), 2);
+	assert_true(redacted_frames(&st, &r));
+	memcpy(first, r.bytes, sizeof(first));
+	assert_memory_not_equal(first, frame, 6);
+	assert_memory_not_equal(first + 6, frame + 6, 6);
+	assert_int_equal(first[14] | first[15] | first[16], 0);
+	assert_memory_equal(first, r.bytes + sizeof(first), sizeof(first));
+	result_free(&r);
+	redacted_end(&st);
 }
 
 /* A document of one probe with one value. */
@@ -271,6 +352,7 @@ static struct peer_message make_message(enum peer_type type)
 			.has_gid = 1,
 			.gid_type = 2,
 			.mac = {2, 0, 0, 0, 0, 1},
+			.gid = {0xfe, 0x80, [15] = 7},
 			.lid = 0xbeef};
 	} else if (type == PEER_READY) {
 		m.ready = (struct peer_ready){.kind = 3,
@@ -362,6 +444,13 @@ static void test_peer_bodies(void **state)
 		{PEER_HELLO, 99, 1, "\3"},		/* no kind of GID */
 		{PEER_HELLO, 100, 6, "\1\0\x5e\0\0\1"}, /* a group */
 		{PEER_HELLO, 100, 6, "\0\0\0\0\0\0"},
+		{PEER_HELLO, 106, 1, "\xff"}, /* a GID that is a group, of IPv6 and of IPv4 */
+		{PEER_HELLO, 106, 16, "\0\0\0\0\0\0\0\0\0\0\xff\xff\xe0\0\0\1"},
+		{PEER_HELLO, 106, 16, "\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff"},
+		{PEER_HELLO, 106, 16, "\0\0\0\0\0\0\0\0\0\0\xff\xff\0\0\0\1"},
+		{PEER_HELLO, 106, 16, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f\0\0\1"}, /* this machine */
+		{PEER_HELLO, 106, 16, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1"},
+		{PEER_HELLO, 106, 16, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"},
 		{PEER_HELLO, 122, 2, "\0\1"},	   /* a LID of 17 bits */
 		{PEER_READY, 0, 1, "\1"},	   /* no kind */
 		{PEER_READY, 7, 1, "\2"},	   /* no direction */
@@ -378,6 +467,16 @@ static void test_peer_bodies(void **state)
 		assert_int_equal(
 			with_bytes(bad[i].type, bad[i].at, bad[i].bytes, bad[i].n), PEER_MALFORMED);
 	assert_int_equal(with_bytes(PEER_READY, 52, "\0\0\1\0", 4), PEER_GOOD);
+	/* The last and the first network of IPv4, and an address with no other bits than the last.
+	 */
+	assert_int_equal(with_bytes(PEER_HELLO, 106, "\0\0\0\0\0\0\0\0\0\0\xff\xff\xdf\0\0\1", 16),
+		PEER_GOOD);
+	assert_int_equal(
+		with_bytes(PEER_HELLO, 106, "\0\0\0\0\0\0\0\0\0\0\xff\xff\1\0\0\1", 16), PEER_GOOD);
+	assert_int_equal(
+		with_bytes(PEER_HELLO, 106, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\2", 16), PEER_GOOD);
+	/* No GID, so its bytes do not count */
+	assert_int_equal(with_bytes(PEER_HELLO, 98, "\0\2\2\0\0\0\0\1\xff", 9), PEER_GOOD);
 	assert_int_equal(with_bytes(PEER_GO, 32, "\0\0\0\x40", 4), PEER_GOOD);
 	/* A text without its end */
 	assert_int_equal(
@@ -399,35 +498,148 @@ static struct sockaddr_storage address(const char *text)
 	return a;
 }
 
+/*
+ * A resolver that knows one name, and does not answer for another one: its name server is down.
+ * Addresses go to the C library's.
+ */
+static sem_t answer;
+
+/* More addresses than are kept, for "many.test". */
+static struct addrinfo many[PEER_ADDRESSES + 2];
+static struct sockaddr_in many_in[PEER_ADDRESSES + 2];
+
+static struct addrinfo *make_many(void)
+{
+	for (unsigned int i = 0; i < PEER_ADDRESSES + 2; i++) {
+		many_in[i].sin_family = AF_INET;
+		many_in[i].sin_addr.s_addr = htonl(0xc0000201 + i); /* 192.0.2.1 */
+		many[i] = (struct addrinfo){.ai_family = AF_INET,
+			.ai_addrlen = sizeof(many_in[i]),
+			.ai_addr = (void *)&many_in[i],
+			.ai_next = i < PEER_ADDRESSES + 1 ? &many[i + 1] : NULL};
+	}
+	return many;
+}
+
+void freeaddrinfo(struct addrinfo *list)
+{
+	void (*real)(struct addrinfo *);
+	void *found = dlsym(RTLD_NEXT, "freeaddrinfo");
+
+	memcpy(&real, &found, sizeof(real));
+	if (list != many)
+		real(list);
+}
+
+int getaddrinfo(
+	const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **list)
+{
+	int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+	void *found = dlsym(RTLD_NEXT, "getaddrinfo");
+
+	if (strcmp(node, "many.test") == 0 && !(hints->ai_flags & AI_NUMERICHOST)) {
+		*list = make_many();
+		return 0;
+	}
+	if (!(hints->ai_flags & AI_NUMERICHOST)) {
+		while (strcmp(node, "slow.test") == 0 && sem_wait(&answer) < 0)
+			;
+		return EAI_NONAME;
+	}
+	memcpy(&real, &found, sizeof(real));
+	return real(node, service, hints, list);
+}
+
+static const char *find_peer(struct peer_addresses *a, const char *host)
+{
+	const struct rd_selftest_config config = {.peer = host, .control_port = 24095};
+	const struct rd_selftest st = {.config = &config,
+		.run_deadline_ns = UINT64_MAX,
+		.deadline_ns = rd_monotonic_ns() + 60000000000U};
+
+	return peer_addresses_find(a, &st);
+}
+
 static void test_peer_addresses(void **state)
 {
 	const struct sockaddr_storage same = address("192.0.2.7"),
 				      mapped = address("::ffff:192.0.2.7"),
 				      next = address("192.0.2.8"), six = address("2001:db8::7");
 	struct peer_addresses a;
+	char name[300];
 
 	(void)state;
-	assert_null(peer_addresses_find(&a, "192.0.2.7", 24095));
+	assert_null(find_peer(&a, "192.0.2.7"));
 	assert_int_equal(a.n, 1);
 	assert_true(peer_addresses_have(&a, &same));
 	assert_true(peer_addresses_have(&a, &mapped));
 	assert_false(peer_addresses_have(&a, &next));
 	assert_false(peer_addresses_have(&a, &six));
-	assert_null(peer_addresses_find(&a, "2001:db8::7", 24095));
+	assert_null(find_peer(&a, "2001:db8::7"));
 	assert_true(peer_addresses_have(&a, &six));
 	assert_false(peer_addresses_have(&a, &same));
 	assert_int_equal(peer_address_size(&a.address[0]), sizeof(struct sockaddr_in6));
-	assert_non_null(peer_addresses_find(&a, "192.0.2.7.8", 24095));
+	assert_non_null(find_peer(&a, "192.0.2.7.8"));
+	/* By a name: all that there is room for. */
+	assert_null(find_peer(&a, "many.test"));
+	assert_int_equal(a.n, PEER_ADDRESSES);
+	assert_true(peer_addresses_have(&a, &same));
+	assert_true(peer_addresses_have(&a, &next));
+	assert_false(peer_addresses_have(&a, &six));
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_string_equal(find_peer(&a, name), "the name is too long");
+}
+
+/* A link-local address is another one on another interface. */
+static void test_peer_scope(void **state)
+{
+	struct sockaddr_storage from = address("fe80::7");
+	struct sockaddr_in6 *six = (void *)&from;
+	struct peer_addresses a;
+
+	(void)state;
+	assert_null(find_peer(&a, "fe80::7%lo"));
+	six->sin6_scope_id = if_nametoindex("lo");
+	assert_true(six->sin6_scope_id);
+	assert_true(peer_addresses_have(&a, &from));
+	six->sin6_scope_id++;
+	assert_false(peer_addresses_have(&a, &from));
+	assert_null(find_peer(&a, "fe80::7"));
+	assert_true(peer_addresses_have(&a, &from));
+}
+
+/* The wait for a resolver ends with the probe, and with an interruption. */
+static void test_peer_slow_resolver(void **state)
+{
+	volatile sig_atomic_t stop = 0;
+	const struct rd_selftest_config config = {.peer = "slow.test", .stop = &stop};
+	struct rd_selftest st = {.config = &config, .run_deadline_ns = UINT64_MAX};
+	struct peer_addresses a;
+
+	(void)state;
+	assert_int_equal(sem_init(&answer, 0, 0), 0);
+	st.deadline_ns = rd_monotonic_ns() + 20000000;
+	assert_string_equal(peer_addresses_find(&a, &st),
+		"the resolver did not answer in time: name an IP address");
+	st.deadline_ns = UINT64_MAX;
+	stop = 1;
+	assert_non_null(peer_addresses_find(&a, &st));
+	/* The threads end, and free what they have. */
+	sem_post(&answer);
+	sem_post(&answer);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_addresses_stay_equal), cmocka_unit_test(test_compare),
-		cmocka_unit_test(test_compare_findings), cmocka_unit_test(test_numbered),
-		cmocka_unit_test(test_numbered_damage), cmocka_unit_test(test_peer_messages),
-		cmocka_unit_test(test_peer_heads), cmocka_unit_test(test_peer_bodies),
-		cmocka_unit_test(test_peer_addresses), cmocka_unit_test(test_probes)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_redacted),
+		cmocka_unit_test(test_redacted_words), cmocka_unit_test(test_redacted_frames),
+		cmocka_unit_test(test_compare), cmocka_unit_test(test_compare_findings),
+		cmocka_unit_test(test_numbered), cmocka_unit_test(test_numbered_damage),
+		cmocka_unit_test(test_peer_messages), cmocka_unit_test(test_peer_heads),
+		cmocka_unit_test(test_peer_bodies), cmocka_unit_test(test_peer_addresses),
+		cmocka_unit_test(test_peer_scope), cmocka_unit_test(test_peer_slow_resolver),
+		cmocka_unit_test(test_probes)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

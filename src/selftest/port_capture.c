@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Opens, attaches, detaches and closes a capture by the port sniffer. */
+#include "port_capture.h"
+#include <rdmadump/verbs.h>
+#include <string.h>
+
+/* The gateway's process is forked before memory is registered, which both would share. */
+int port_capture_open(struct port_capture *c, const struct rd_device *device,
+	const struct rd_port *port, struct rd_error *err)
+{
+	struct rd_port_sniffer_config config = {.device = device, .sysroot = "", .port = port->num};
+	struct sniffer share = {0};
+	int rc;
+
+	*c = (struct port_capture){0};
+	rd_port_addresses(&c->local, "", device, port);
+	if (rd_verbs_device_open(&c->ctx, device->name, NULL, NULL, err) < 0)
+		return -1;
+	config.keep = c->ctx->cmd_fd;
+	if (rd_port_sniffer_open(&c->icmd, &config, err) < 0)
+		return -1;
+	share.ctx = c->ctx;
+	rc = sniffer_open(&c->queue, device, port, &share);
+	if (!rc)
+		return 0;
+	return rd_fail(err, RD_CLASS_DEVICE, rc, NULL, "%s of the port sniffer",
+		sniffer_step_name(c->queue.reached));
+}
+
+int port_capture_start(
+	struct port_capture *c, const struct rd_selftest *st, struct rd_probe_result *r)
+{
+	struct rd_error err = {0};
+
+	*c = (struct port_capture){0};
+	if (strcmp(st->port->state, "active") != 0) {
+		result_skipped(r, "the port is not active");
+		return -1;
+	}
+	if (port_capture_open(c, st->device, st->port, &err) == 0)
+		return 0;
+	result_failed(r, "%s", err.text);
+	return -1;
+}
+
+int port_capture_attach(struct port_capture *c, unsigned int rules, struct rd_error *err)
+{
+	return rd_port_sniffer_attach(c->icmd, c->queue.qp->qp_num, rules, err);
+}
+
+int port_capture_detach(struct port_capture *c, struct rd_error *err)
+{
+	return rd_port_sniffer_detach(c->icmd, err);
+}
+
+enum rd_direction port_capture_direction(
+	const struct port_capture *c, const uint8_t *data, uint32_t len)
+{
+	struct rd_frame frame = {.data = data, .caplen = len, .len = len};
+
+	rd_direction_mark(&c->local, &frame, 1);
+	return (enum rd_direction)frame.direction;
+}
+
+/* The process keeps the device open until it has detached, so that its queue pair outlives that. */
+void port_capture_close(struct port_capture *c)
+{
+	struct rd_error err;
+
+	if (c->icmd)
+		port_capture_detach(c, &err);
+	sniffer_close(&c->queue);
+	rd_port_sniffer_close(c->icmd);
+	if (c->ctx)
+		ibv_close_device(c->ctx);
+	*c = (struct port_capture){0};
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A capture by the port sniffer (rdmadump/port_sniffer.h), step by step: what --sniffer icmd tests.
+ */
+#ifndef RDMADUMP_SELFTEST_PORT_CAPTURE_H
+#define RDMADUMP_SELFTEST_PORT_CAPTURE_H
+
+#include "selftest.h"
+#include "sniffer.h"
+#include <rdmadump/port_sniffer.h>
+#include <rdmadump/wire.h>
+
+struct port_capture {
+	struct ibv_context *ctx;
+	struct rd_port_sniffer *icmd;
+	struct sniffer queue; /* without a flow */
+	struct rd_local local;
+};
+
+/*
+ * Starts the process of the command gateway, which detaches what is attached, and makes the receive
+ * queue. -1 with RD_CLASS_DEVICE; port_capture_close() in any case.
+ */
+int port_capture_open(struct port_capture *c, const struct rd_device *device,
+	const struct rd_port *port, struct rd_error *err);
+/* The same; a port that is not active, or an error, becomes the result of the probe. */
+int port_capture_start(
+	struct port_capture *c, const struct rd_selftest *st, struct rd_probe_result *r);
+/* Attaches RD_SNIFF_...; what it needs no more is detached first. -1 with RD_CLASS_DEVICE. */
+int port_capture_attach(struct port_capture *c, unsigned int rules, struct rd_error *err);
+int port_capture_detach(struct port_capture *c, struct rd_error *err);
+/* Of a frame, by its source address; unknown for what the port sends to itself. */
+enum rd_direction port_capture_direction(
+	const struct port_capture *c, const uint8_t *data, uint32_t len);
+/* Detaches, and destroys all. */
+void port_capture_close(struct port_capture *c);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Attaches and detaches the port sniffer ten times, both directions. Then nothing may arrive any
+ * more: the firmware's answer alone does not show that detaching has an effect.
+ */
+#include "measured.h"
+#include "port_capture.h"
+#include <rdmadump/clock.h>
+
+#define ROUNDS	     10
+#define SLOW_US	     100000 /* of two commands */
+#define TRAFFIC_MS   300    /* that frames may take to arrive while it is attached */
+#define QUIET_MS     200    /* without frames: it is detached */
+#define LATE_MOST_MS 3000   /* for frames that were under way */
+
+struct rounds {
+	uint64_t attach_us[ROUNDS], detach_us[ROUNDS], frames;
+	unsigned int n;
+};
+
+static int run_round(struct port_capture *c, struct rounds *t, struct rd_error *err)
+{
+	uint64_t start = rd_monotonic_ns(), attached;
+
+	if (port_capture_attach(c, RD_SNIFF_BOTH, err) < 0)
+		return -1;
+	attached = rd_monotonic_ns();
+	t->frames += sniffer_drain(&c->queue, NULL, NULL);
+	t->attach_us[t->n] = (attached - start) / 1000;
+	start = rd_monotonic_ns();
+	if (port_capture_detach(c, err) < 0)
+		return -1;
+	t->detach_us[t->n++] = (rd_monotonic_ns() - start) / 1000;
+	t->frames += sniffer_drain(&c->queue, NULL, NULL);
+	return 0;
+}
+
+static void judge_rounds(struct rd_probe_result *r, struct rounds *t)
+{
+	uint64_t attach = measured(r, "attach_us", t->attach_us, t->n);
+	uint64_t detach = measured(r, "detach_us", t->detach_us, t->n);
+
+	result_value(r, "%.1f ms + %.1f ms", (double)attach / 1000, (double)detach / 1000);
+	if (attach > SLOW_US || detach > SLOW_US)
+		result_found(r, "slow_commands",
+			"the firmware's commands are slow: captures start and end that late, and "
+			"one direction before the other");
+	result_means(r, "captures with --sniffer icmd start and end within that time");
+}
+
+/* Frames until QUIET_MS had none. */
+static uint64_t count_late(const struct rd_selftest *st, struct port_capture *c, bool *quiet)
+{
+	uint64_t end = rd_monotonic_ns() + LATE_MOST_MS * 1000000ULL, n = 0;
+	unsigned int idle = 0, now;
+
+	while (idle < QUIET_MS && !probe_over(st) && rd_monotonic_ns() < end) {
+		now = sniffer_drain(&c->queue, NULL, NULL);
+		idle = now ? 0 : idle + 1;
+		n += now;
+		if (!now)
+			probe_sleep_ms(st, 1);
+	}
+	*quiet = idle >= QUIET_MS;
+	return n;
+}
+
+/* With traffic, whether detaching ends it. */
+static int try_end(const struct rd_selftest *st, struct port_capture *c, struct rd_probe_result *r,
+	struct rd_error *err)
+{
+	uint64_t attached = 0, late;
+	bool quiet;
+
+	if (port_capture_attach(c, RD_SNIFF_BOTH, err) < 0)
+		return -1;
+	for (unsigned int ms = 0; ms < TRAFFIC_MS && !attached && !probe_over(st); ms++) {
+		probe_sleep_ms(st, 1);
+		attached = sniffer_drain(&c->queue, NULL, NULL);
+	}
+	if (port_capture_detach(c, err) < 0)
+		return -1;
+	sniffer_drain(&c->queue, NULL, NULL);
+	late = count_late(st, c, &quiet);
+	result_bool(r, "traffic", attached > 0);
+	result_number(r, "frames_after_detach", "frames", late);
+	if (attached && !quiet && !probe_over(st))
+		result_found(r, "not_detached",
+			"frames arrive %u s after the sniffer was detached: the firmware answers "
+			"and does not do it; only a reset of the adapter ends the copies",
+			LATE_MOST_MS / 1000);
+	return 0;
+}
+
+static void try_rounds(
+	const struct rd_selftest *st, struct port_capture *c, struct rd_probe_result *r)
+{
+	struct rounds t = {.n = 0};
+	struct rd_error err = {0};
+	int rc = 0;
+
+	while (t.n < ROUNDS && !rc && !probe_over(st))
+		rc = run_round(c, &t, &err);
+	result_number(r, "rounds", "", t.n);
+	result_number(r, "frames", "frames", t.frames);
+	if (rc < 0)
+		result_failed(r, "round %u: %s", t.n + 1, err.text);
+	else if (!t.n)
+		result_failed(r, "it was not attached within the limit of time");
+	else if (try_end(st, c, r, &err) < 0)
+		result_failed(r, "%s", err.text);
+	else
+		judge_rounds(r, &t);
+}
+
+static void run(struct rd_selftest *st, struct rd_probe_result *r)
+{
+	uint64_t start = rd_monotonic_ns();
+	struct rd_error err = {0};
+	struct port_capture c;
+
+	if (port_capture_open(&c, st->device, st->port, &err) < 0) {
+		result_failed(r, "%s", err.text);
+	} else {
+		result_number(r, "open_us", "us", (rd_monotonic_ns() - start) / 1000);
+		try_rounds(st, &c, r);
+	}
+	port_capture_close(&c);
+}
+
+const struct rd_probe rd_probe_attach = {.name = "attach",
+	.question = "whether the port sniffer can be attached and detached, and how fast",
+	.objects = "PD, MR (2.5 MiB), CQ, QP; 48 firmware commands",
+	.needs = RD_PROBE_ICMD,
+	.limit_s = 60,
+	.required = true,
+	.run = run};

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Replaces addresses and names probe by probe, since each result is written at once. The addresses
+ * of the device are known before, so that no replacement is one of them.
+ */
+#include "redacted.h"
+#include <rdmadump/redact.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- what is known before ----------------------------------------------------------------- */
+
+/* A host is known with and without its domain. */
+static void add_host(struct rd_redact *r, const char *name)
+{
+	rd_redact_name(r, RD_REDACT_HOST, name, strlen(name));
+	rd_redact_name(r, RD_REDACT_HOST, name, strcspn(name, "."));
+}
+
+static void add_names(struct rd_redact *r, const struct rd_selftest_config *config)
+{
+	char host[256];
+
+	if (gethostname(host, sizeof(host)) == 0) {
+		host[sizeof(host) - 1] = '\0';
+		add_host(r, host);
+	}
+	/* An address has its form. */
+	if (config->peer && !strchr(config->peer, ':') &&
+		strspn(config->peer, "0123456789.") != strlen(config->peer))
+		add_host(r, config->peer);
+	/* Messages about files have it. */
+	if (config->directory && strchr(config->directory, '/') && strlen(config->directory) > 1)
+		rd_redact_name(r, RD_REDACT_PATH, config->directory, strlen(config->directory));
+}
+
+static void collect_text(struct rd_redact *r, const char *text)
+{
+	free(rd_redact_text(r, text, strlen(text), NULL));
+}
+
+static void collect_addresses(struct rd_redact *r, const struct rd_selftest *st)
+{
+	char guid[32];
+
+	snprintf(guid, sizeof(guid), "guid 0x%016llx", (unsigned long long)st->device->node_guid);
+	collect_text(r, guid);
+	for (unsigned int i = 0; i < st->port->n_netdevs; i++) {
+		uint8_t mac[6];
+
+		memcpy(mac, st->port->netdevs[i].mac, sizeof(mac));
+		rd_redact_mac(r, mac);
+	}
+	for (unsigned int i = 0; i < st->port->n_gids; i++) {
+		uint8_t gid[16];
+
+		memcpy(gid, st->port->gids[i].raw, sizeof(gid));
+		rd_redact_ipv6(r, gid);
+	}
+	if (st->config->peer)
+		collect_text(r, st->config->peer);
+}
+
+int redacted_begin(struct rd_selftest *st)
+{
+	if (!st->config->hash_addresses)
+		return 0;
+	st->redact = rd_redact_new();
+	if (!st->redact)
+		return -1;
+	add_names(st->redact, st->config);
+	collect_addresses(st->redact, st);
+	rd_redact_begin(st->redact);
+	return rd_redact_failed(st->redact) ? -1 : 0;
+}
+
+void redacted_end(struct rd_selftest *st)
+{
+	rd_redact_free(st->redact);
+	st->redact = NULL;
+}
+
+/* --- text --------------------------------------------------------------------------------- */
+
+int redacted_name(const struct rd_selftest *st, char *name, size_t room)
+{
+	char *clean;
+
+	if (!st->redact)
+		return 0;
+	clean = rd_redact_text(st->redact, name, strlen(name), NULL);
+	if (!clean)
+		return -1;
+	snprintf(name, room, "%s", clean);
+	free(clean);
+	return 0;
+}
+
+/* Digits without separators are addresses by the name of the value that they are. */
+static const char *hint(const char *name)
+{
+	return strstr(name, "guid") ? "guid " : strstr(name, "mac") ? "mac " : "";
+}
+
+static int replace_string(struct rd_redact *r, json_t *value, const char *name)
+{
+	const char *before = hint(name), *after;
+	char *text, *clean;
+	int rc = -1;
+
+	if (asprintf(&text, "%s%s", before, json_string_value(value)) < 0)
+		return -1;
+	clean = rd_redact_text(r, text, strlen(text), NULL);
+	after = clean && *before ? strchr(clean, ' ') + 1 : clean;
+	if (after && !rd_redact_failed(r))
+		rc = json_string_set_nocheck(value, after);
+	free(clean);
+	free(text);
+	return rc;
+}
+
+/* `name`: the nearest one that says what the value is. */
+static int replace(struct rd_redact *r, json_t *value, const char *name)
+{
+	const char *key;
+	json_t *part;
+	size_t i;
+	int rc = 0;
+
+	if (json_is_string(value))
+		return replace_string(r, value, name);
+	json_array_foreach (value, i, part) {
+		rc |= replace(r, part, name);
+	}
+	json_object_foreach (value, key, part) {
+		rc |= replace(r, part, strcmp(key, "value") == 0 ? name : key);
+	}
+	return rc;
+}
+
+/* Keys, outcomes and names of files are the program's own words, whatever a host is called. */
+int redacted_probe(const struct rd_selftest *st, json_t *probe)
+{
+	static const char *const parts[] = {"value", "reason", "meaning", "values"};
+	json_t *part;
+	size_t i;
+	int rc = 0;
+
+	if (!st->redact)
+		return 0;
+	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		rc |= replace(st->redact, json_object_get(probe, parts[i]), parts[i]);
+	json_array_foreach (json_object_get(probe, "found"), i, part) {
+		rc |= replace(st->redact, json_object_get(part, "meaning"), "meaning");
+	}
+	json_array_foreach (json_object_get(probe, "files"), i, part) {
+		rc |= replace(st->redact, json_object_get(part, "missing"), "missing");
+	}
+	return rc;
+}
+
+/* --- frames ------------------------------------------------------------------------------- */
+
+bool redacted_frames(const struct rd_selftest *st, struct rd_probe_result *r)
+{
+	for (unsigned int i = 0; st->redact && i < r->n_frames; i++) {
+		const struct kept_frame *f = &r->frame[i];
+
+		if (!rd_redact_frame(
+			    st->redact, st->port->link, r->bytes + f->at, f->caplen, f->len, 0))
+			return false;
+	}
+	return !st->redact || !rd_redact_failed(st->redact);
+}
