@@ -39,7 +39,7 @@ struct rd_recorder_config {
 
 struct rd_recorder;
 
-/* What happened so far. */
+/* Statistics up to now. */
 struct rd_recorder_counts {
 	uint64_t fired;	       /* triggers, all of the following */
 	uint64_t begun;	       /* that began a file */
@@ -51,6 +51,7 @@ struct rd_recorder_counts {
 	uint64_t files_found, bytes_found; /* there before, of the same name */
 	uint64_t bytes;			   /* of complete files */
 	uint64_t frames;
+	uint64_t forgotten;    /* conversations that were too many for the memory of the triggers */
 	uint64_t not_analysed; /* files whose analysis failed */
 	uint64_t commands_failed;
 	size_t memory; /* bytes for frames */
@@ -95,8 +96,8 @@ bool rd_recorder_trigger(
 const struct rd_recorder_file *rd_recorder_files(
 	const struct rd_recorder *r, unsigned int *n, uint64_t *first);
 /*
- * What trigger i waits for, and whether it can fire on this port: several lines, to be freed. NULL:
- * out of memory, or no such trigger.
+ * A description of trigger i, and whether it can fire on this port: several lines, to be freed.
+ * NULL: out of memory, or no such trigger.
  */
 char *rd_recorder_explain(struct rd_recorder *r, unsigned int i);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define PERIOD_NS  100000000U
-#define TIMES_READ 20 /* reading takes at most one part in so many of the time */
+#define TIMES_READ 20 /* reading takes at most this fraction (1/N) of the time */
 #define RATE_NS	   1000000000U
 
 /* By its full name, or by the part after the last slash. */
@@ -88,7 +88,7 @@ int counters_watch_init(struct rd_recorder *r, struct rd_error *err)
 		if (require_counter(r, t, err) < 0)
 			return -1;
 	}
-	/* The growth since the start counts, not since the thread runs. */
+	/* Growth is counted from the start of the recorder, not from the start of the thread. */
 	counters_watch_read(r);
 	return 0;
 }
@@ -125,7 +125,7 @@ bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *n
 /* --- growth
  * --------------------------------------------------------------------------------------- */
 
-/* What was added within the last second. */
+/* The growth within the last second. */
 static uint64_t recent(struct watched_counter *w, uint64_t now, uint64_t amount)
 {
 	uint64_t sum = 0;

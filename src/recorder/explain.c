@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What each trigger was understood to mean, and whether it can fire where it is watched. */
+/* Prints what each trigger means and whether it can fire on this port. */
 #include "recorder.h"
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Why this trigger of frames cannot fire here; NULL: it can. */
+/* The reason why this frame trigger cannot fire here; NULL: it can. */
 static const char *why_not_wire(const struct rd_recorder *r, const struct trigger *t)
 {
 	unsigned int n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Triggers that fire: what the session makes of them, and what is remembered for its files. */
+/* Triggers that fire: starts the session's reaction and stores the descriptions for its files. */
 #include "recorder.h"
 #include <rdmadump/log.h>
 #include <stdio.h>
@@ -38,12 +38,13 @@ static void remember(struct rd_recorder *r, enum rd_triggered result, uint64_t n
 
 	f->ns = ns;
 	snprintf(f->text, sizeof(f->text), "%s", text);
-	if (result != RD_TRIGGER_BEGINS)
-		return;
-	r->newest = (r->newest + 1) % PENDING_FILES;
-	file = &r->begun[r->newest];
-	*file = (struct file_triggers){.ns = ns};
-	snprintf(file->first, sizeof(file->first), "%s", text);
+	if (result == RD_TRIGGER_BEGINS) {
+		r->newest = (r->newest + 1) % PENDING_FILES;
+		file = &r->begun[r->newest];
+		*file = (struct file_triggers){.ns = ns};
+		snprintf(file->first, sizeof(file->first), "%s", text);
+	}
+	f->file_ns = r->begun[r->newest].ns;
 }
 
 /* With the lock. Whether this trigger is to be described in words, or only named. */
@@ -97,7 +98,7 @@ void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, con
 
 bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct rd_frame *frame)
 {
-	/* The timestamp of such a frame says nothing. */
+	/* The timestamp of such a frame is not usable. */
 	uint64_t ns = frame->flags & RD_FRAME_WILD ? now() : frame->ts_ns;
 	enum rd_triggered result;
 	char text[TRIGGER_TEXT] = "";

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What follows each complete file: the analysis, by a process of its own, so that its memory and
- * its time are not the recorder's; then the user's command.
+ * Runs after each complete file: the analysis in a separate process, so that it does not use the
+ * recorder's memory and time; then the user's command.
  */
 #include "recorder.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <rdmadump/log.h>
 #include <rdmadump/spawn.h>
 #include <signal.h>
@@ -20,8 +18,8 @@
 #include <unistd.h>
 
 #define NICE	    10
-#define WAIT_NS	    20000000 /* between two looks whether all is done */
-#define ASKED	    15	     /* looks between two questions to the caller */
+#define WAIT_NS	    20000000 /* between two checks whether all files are done */
+#define ASKED	    15	     /* checks between two calls of the caller's function */
 #define FOLLOW_MOST 1000     /* files that wait for their analysis */
 
 void follow_init(struct rd_recorder *r)
@@ -83,19 +81,19 @@ void follow_add(struct rd_recorder *r, const char *path, uint64_t number, bool a
  */
 
 /* Its exit status, -1 if it could not be run or was killed. */
-static int run(struct rd_recorder *r, char *const argv[], int out)
+static int run(struct rd_recorder *r, char *const argv[], int out, int file)
 {
 	int status = -1, rc;
 	siginfo_t info;
 	pid_t pid;
 
-	rc = rd_spawn(&pid, argv, out);
+	rc = rd_spawn_with_file(&pid, argv, out, file);
 	if (rc) {
 		rd_log(RD_LOG_WARNING, "cannot run '%s': %s", argv[0], strerror(rc));
 		return -1;
 	}
 	r->follow.child = pid;
-	/* Its number cannot be another process' while it may be killed. */
+	/* The process is not reaped before this, so its pid cannot belong to another process. */
 	while ((rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT)) < 0 && errno == EINTR)
 		;
 	r->follow.child = 0;
@@ -106,51 +104,32 @@ static int run(struct rd_recorder *r, char *const argv[], int out)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* "a_00001_20261121031500.pcapng.zst" with another ending. */
-static void beside(const char *path, const char *ending, char out[PATH_MAX])
+/*
+ * The process gets open files: by name it would follow a symbolic link that another user put there.
+ */
+static int analyse_into(struct rd_recorder *r, const char *path, int json, int html)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	size_t len = strlen(path);
+	char *argv[] = {(char *)(uintptr_t)r->config.program, (char *)(uintptr_t) "analyze",
+		(char *)(uintptr_t) "--json", (char *)(uintptr_t) "--html",
+		(char *)(uintptr_t)RD_SPAWN_FILE, (char *)(uintptr_t)path, NULL};
+	int status = run(r, argv, json, html);
 
-	for (int endings = rd_compression_of(path) ? 2 : 1; endings; endings--) {
-		const char *dot = memrchr(name, '.', len - (size_t)(name - path));
-
-		if (dot && dot != name)
-			len = (size_t)(dot - path);
-	}
-	snprintf(out, PATH_MAX, "%.*s%s", (int)len, path, ending);
-}
-
-static int create(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0)
-		rd_log(RD_LOG_WARNING, "cannot create '%s': %s", path, strerror(errno));
-	return fd;
+	if (status != 0 && status != RD_CLASS_PARTIAL)
+		rd_log(RD_LOG_WARNING, "the analysis of '%s' failed", path);
+	return status;
 }
 
 static bool analyse(struct rd_recorder *r, const char *path)
 {
-	char json[PATH_MAX], html[PATH_MAX];
-	char *argv[] = {(char *)(uintptr_t)r->config.program, (char *)(uintptr_t) "analyze",
-		(char *)(uintptr_t) "--json", (char *)(uintptr_t) "--html", html,
-		(char *)(uintptr_t)path, NULL};
-	int out, status;
-
-	beside(path, ".json", json);
-	beside(path, ".html", html);
-	out = create(json);
-	if (out < 0)
-		return false;
-	status = run(r, argv, out);
-	close(out);
+	struct beside json, html;
+	bool out = beside_create(&json, path, ".json"), page = beside_create(&html, path, ".html");
+	int status = out && page ? analyse_into(r, path, json.out.fd, html.out.fd) : -1;
 	/* 4: not all frames could be judged. */
-	if (status == 0 || status == RD_CLASS_PARTIAL)
-		return true;
-	rd_log(RD_LOG_WARNING, "the analysis of '%s' failed", path);
-	unlink(json);
-	return false;
+	bool whole = status == 0 || status == RD_CLASS_PARTIAL;
+
+	out = beside_finish(&json, whole);
+	page = beside_finish(&html, whole);
+	return out && page;
 }
 
 static void follow_one(struct rd_recorder *r, struct follow_job *job)
@@ -159,7 +138,7 @@ static void follow_one(struct rd_recorder *r, struct follow_job *job)
 	bool analysed = r->config.program && job->analyse && analyse(r, job->path), failed = false;
 
 	if (r->config.command && !r->follow.stop)
-		failed = run(r, argv, -1) != 0;
+		failed = run(r, argv, -1, -1) != 0;
 	if (failed)
 		rd_log(RD_LOG_WARNING, "command '%s %s' failed", argv[0], argv[1]);
 	pthread_mutex_lock(&r->lock);
@@ -173,7 +152,7 @@ static void follow_one(struct rd_recorder *r, struct follow_job *job)
 /* --- the thread
  * ------------------------------------------------------------------------------------ */
 
-/* The next file stays in the list until it is done. NULL: the thread is to end. */
+/* The next file; it stays in the list until it is done. NULL: the thread shall end. */
 static struct follow_job *await_job(struct follow *f)
 {
 	struct follow_job *job;
@@ -206,8 +185,10 @@ static void *follow_run(void *arg)
 	struct rd_recorder *r = arg;
 	struct follow_job *job;
 
-	/* Of this thread and its processes alone: frames come first. */
+	/* Lowers the priority of this thread and its processes only: frames have priority. */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+	if (r->config.program)
+		beside_clean(r);
 	while ((job = await_job(&r->follow))) {
 		follow_one(r, job);
 		drop_first(&r->follow);
@@ -250,6 +231,7 @@ void follow_finish(struct rd_recorder *r)
 	if (!f->running)
 		return;
 	for (unsigned int looks = 1; !is_idle(f); looks++) {
+		notify_alive(r);
 		if (looks % ASKED == 0 && r->config.waiting &&
 			!r->config.waiting(r->config.ctx, true)) {
 			rd_log(RD_LOG_WARNING, "not waiting for the analysis of the last files");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Messages with a MESSAGE_ID for systemd's journal, by its native protocol, without the library:
- * https://systemd.io/JOURNAL_NATIVE_PROTOCOL. The IDs are in systemd/rdmadump.catalog, too.
+ * https://systemd.io/JOURNAL_NATIVE_PROTOCOL. The IDs are also in systemd/rdmadump.catalog.
  */
 #include "recorder.h"
 #include <errno.h>
@@ -28,7 +28,7 @@ static const struct {
 	[JOURNAL_FAILED] = {"d3a94e617f0c4b58a6c1e2b0795f8d13", LOG_WARNING, RD_LOG_WARNING},
 };
 
-/* Whether what is printed on stderr goes to the journal: systemd.exec(5), JOURNAL_STREAM. */
+/* Whether stderr is connected to the journal: systemd.exec(5), JOURNAL_STREAM. */
 static bool is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tells the service manager that the recorder is ready and alive: the protocol of sd_notify(3), one
- * datagram each. */
+/*
+ * Notifies the service manager that the recorder is ready and alive: the protocol of sd_notify(3),
+ * one datagram for each message.
+ */
 #include "recorder.h"
+#include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stddef.h>
@@ -34,7 +37,8 @@ void notify_send(const struct rd_recorder *r, const char *state)
 	close(fd);
 }
 
-uint64_t notify_interval(void)
+/* The watchdog's interval in ns, in which it expects two messages; 0: no watchdog. */
+static uint64_t watchdog_interval(void)
 {
 	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
 	uint64_t us, whose;
@@ -44,4 +48,14 @@ uint64_t notify_interval(void)
 	if (pid && (rd_parse_u64(pid, 1, INT32_MAX, &whose) || (pid_t)whose != getpid()))
 		return 0;
 	return us * 1000 / 2;
+}
+
+void notify_alive(struct rd_recorder *r)
+{
+	uint64_t interval = watchdog_interval(), now = rd_monotonic_ns();
+
+	if (!interval || now - r->notified_ns < interval / 2)
+		return;
+	notify_send(r, "WATCHDOG=1");
+	r->notified_ns = now;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A recorder from beginning to end: its session, the triggers that fire, the files that they begin.
- */
+/* A recorder from start to end: its session, the triggers that fire, the files that they start. */
 #include "recorder.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +20,7 @@
 /* --- frames ------------------------------------------------------------------------------------
  */
 
-/* The next frame after a trigger that no frame fired. */
+/* The next frame after a trigger that was not fired by a frame. */
 static bool take_pending(struct rd_recorder *r)
 {
 	if (!atomic_load_explicit(&r->has_pending, memory_order_relaxed))
@@ -88,7 +87,7 @@ static const char *on_comment(void *ctx, unsigned int i)
 /* --- files, from the writer's thread
  * -------------------------------------------------------------- */
 
-/* With the lock. NULL: so many files have begun since that it is not known any more. */
+/* With the lock. NULL: too many files have begun since then, and its entry was overwritten. */
 static const struct file_triggers *triggers_of(
 	const struct rd_recorder *r, const struct rd_dump *dump)
 {
@@ -112,7 +111,7 @@ static void on_describe(void *ctx, const struct rd_dump *dump, char *out, size_t
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* What fired within the file: {"kind":"trigger", ...}. */
+/* The file's triggers: {"kind":"trigger", ...}. */
 static void on_facts(void *ctx, const struct rd_dump *dump, struct rd_facts *to)
 {
 	struct rd_recorder *r = ctx;
@@ -125,7 +124,7 @@ static void on_facts(void *ctx, const struct rd_dump *dump, struct rd_facts *to)
 		json_t *fact;
 		char *text;
 
-		if (!f->ns || f->ns < dump->from_ns || f->ns > dump->until_ns)
+		if (!f->ns || f->file_ns != dump->trigger_ns)
 			continue;
 		fact = json_pack("{s:s, s:I, s:i, s:s, s:i, s:o}", "kind", "trigger", "time_ns",
 			(json_int_t)f->ns, "interface", 0, "device",
@@ -220,12 +219,18 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 /* --- the session
  * -------------------------------------------------------------------------------------- */
 
+/* With the lock; from the lane's thread, or after its end. */
+static void count_forgotten(struct rd_recorder *r)
+{
+	r->counts.forgotten = r->wire.forgotten + r->stall.forgotten;
+}
+
 /* The lane is alive: it serves this timer. */
 static bool on_tick(void *ctx, int fd)
 {
 	struct rd_recorder *r = ctx;
 	struct rd_session_progress progress;
-	uint64_t ticks, interval = notify_interval(), now = rd_monotonic_ns();
+	uint64_t ticks, now = rd_monotonic_ns();
 
 	if (read(fd, &ticks, sizeof(ticks)) != sizeof(ticks))
 		return false;
@@ -236,11 +241,9 @@ static bool on_tick(void *ctx, int fd)
 	rd_session_progress(r->session, &progress);
 	pthread_mutex_lock(&r->lock);
 	r->progress = progress;
+	count_forgotten(r);
 	pthread_mutex_unlock(&r->lock);
-	if (interval && now - r->notified_ns >= interval / 2) {
-		notify_send(r, "WATCHDOG=1");
-		r->notified_ns = now;
-	}
+	notify_alive(r);
 	return false;
 }
 
@@ -279,6 +282,9 @@ static void on_ended(void *ctx)
 	const struct rd_session_result *result = rd_session_result(r->session);
 
 	watch_stop(r);
+	pthread_mutex_lock(&r->lock);
+	count_forgotten(r);
+	pthread_mutex_unlock(&r->lock);
 	if (result->end == RD_END_FAULT)
 		watch_fault(r, result->error.text);
 	notify_send(r, "STOPPING=1\nSTATUS=completing the last file");
@@ -286,10 +292,12 @@ static void on_ended(void *ctx)
 		r->config.ended(r->config.ctx);
 }
 
+/* The lane has ended. The service manager has a separate time limit for the shutdown. */
 static bool on_waiting(void *ctx, bool commands)
 {
-	const struct rd_recorder *r = ctx;
+	struct rd_recorder *r = ctx;
 
+	notify_alive(r);
 	return r->config.waiting ? r->config.waiting(r->config.ctx, commands) : true;
 }
 
@@ -401,7 +409,7 @@ int rd_recorder_run(struct rd_recorder *r)
 {
 	int rc = rd_session_run(r->session);
 
-	/* Also where the session failed before it called ended(). */
+	/* Also called if the session failed before it called ended(). */
 	watch_stop(r);
 	follow_finish(r);
 	state_write(r, true);

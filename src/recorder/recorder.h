@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The parts of a recorder: triggers, the thread that watches for them, what follows each file, its
- * state for others. */
+/*
+ * The parts of a recorder: triggers, the thread that watches for them, the work after each file,
+ * and the state that other programs read.
+ */
 #ifndef RDMADUMP_RECORDER_RECORDER_H
 #define RDMADUMP_RECORDER_RECORDER_H
 
 #include "stall.h"
 #include "wire.h"
+#include <limits.h>
 #include <pthread.h>
 #include <rdmadump/event.h>
+#include <rdmadump/identity.h>
+#include <rdmadump/outfile.h>
 #include <rdmadump/recorder.h>
 
-#define FIRINGS	      64 /* the newest ones that are remembered in words */
+#define FIRINGS	      64 /* the newest ones, whose descriptions are kept */
 #define TRIGGER_TEXT  200
 #define PENDING_TEXT  (RD_NOTE_MAX - TRIGGER_TEXT)
 #define COUNTER_TIMES 16
@@ -21,6 +26,7 @@
 /* A trigger that fired. */
 struct firing {
 	uint64_t ns;
+	uint64_t file_ns; /* of the first trigger of its file */
 	char text[TRIGGER_TEXT];
 };
 
@@ -44,7 +50,8 @@ struct watched_counter {
 };
 
 struct counters_watch {
-	struct rd_devices devices; /* of other ports than the recorded one; loaded if there are */
+	struct rd_devices
+		devices; /* of ports other than the recorded one; loaded if there are any */
 	struct {
 		const struct rd_device *device;
 		const struct rd_port *port;
@@ -63,13 +70,14 @@ struct fifo {
 	size_t used;
 };
 
-/* The thread that watches everything but frames. */
+/* The thread that watches everything except frames. */
 struct watch {
 	pthread_t thread;
 	bool running;
 	int stop_fd;
-	struct rd_monitor *monitor; /* NULL: no trigger is an event */
-	int kmsg_fd;		    /* -1: no trigger is a kernel message */
+	struct rd_monitor *monitor;  /* NULL: no trigger is an event */
+	int kmsg_fd;		     /* -1: no trigger is a kernel message */
+	struct rd_identity identity; /* whose rights make, open and remove the FIFOs */
 	struct fifo fifo[RD_TRIGGERS_MAX];
 	unsigned int n_fifos;
 	struct counters_watch counters;
@@ -81,6 +89,13 @@ struct follow_job {
 	char *path;
 	uint64_t number; /* of the file, from 0 */
 	bool analyse;
+};
+
+/* A report beside a file, until it is complete. */
+struct beside {
+	char path[PATH_MAX];
+	char part[PATH_MAX + 8]; /* its name until then */
+	struct rd_outfile out;
 };
 
 /* The thread that analyses complete files and runs the command. */
@@ -126,16 +141,16 @@ struct rd_recorder {
 	uint64_t n_files; /* all that are complete; the newest RD_RECORDER_FILES are in `files` */
 	struct rd_session_progress progress;
 	int tick_fd;
-	uint64_t notified_ns;  /* the lane's last message to the service manager */
+	uint64_t notified_ns;  /* the last message to the service manager's watchdog */
 	uint64_t state_due_ns; /* the textfile is due */
 	bool textfile_failed;  /* and that was logged */
-	bool warned;	       /* of a file that failed, since one was complete */
+	bool warned;	       /* a failed file was logged; cleared by a complete file */
 };
 
 /* fire.c */
-/* Fires a trigger; `what` says what happened. Not for frames. From any thread. */
+/* Fires a trigger that is not fired by a frame; `what` describes the event. From any thread. */
 void recorder_fire(struct rd_recorder *r, struct trigger *t, const char *what);
-/* The same of what happened at this timestamp of the frames. */
+/* The same for an event at this timestamp of the frames. */
 void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, const char *what);
 /* A frame fired a trigger. Returns whether it gets a comment. From the lane's thread. */
 bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct rd_frame *frame);
@@ -157,17 +172,30 @@ void watch_init(struct rd_recorder *r);
 int watch_open(struct rd_recorder *r, struct rd_error *err);
 int watch_start(struct rd_recorder *r);
 void watch_stop(struct rd_recorder *r);
-/* The device can no longer be recorded: what `fatal` waits for, if no event reported it. After
- * watch_stop(). */
+/*
+ * The device can no longer be recorded: fires `fatal` if no event reported this. Call it after
+ * watch_stop().
+ */
 void watch_fault(struct rd_recorder *r, const char *what);
 void watch_close(struct rd_recorder *r);
+
+/* beside.c: the analysis in files beside a capture, from the thread that analyses. */
+/* With this ending in place of the file's. False: logged, and nothing is open. */
+bool beside_create(struct beside *b, const char *file, const char *ending);
+/*
+ * Gives a report that is `whole` its name, else removes it. Returns whether it has its name. Does
+ * nothing if it is not open.
+ */
+bool beside_finish(struct beside *b, bool whole);
+/* Removes parts of reports that no process writes any more, and logs their names. */
+void beside_clean(const struct rd_recorder *r);
 
 /* follow.c */
 void follow_init(struct rd_recorder *r);
 int follow_start(struct rd_recorder *r);
 /* File `number` (from 0) is complete. */
 void follow_add(struct rd_recorder *r, const char *path, uint64_t number, bool analyse);
-/* Waits until all files are analysed, or the caller does not want to wait any longer. */
+/* Waits until all files are analysed or the caller stops waiting. */
 void follow_finish(struct rd_recorder *r);
 void follow_fini(struct rd_recorder *r);
 
@@ -188,7 +216,10 @@ void journal_log(const struct rd_recorder *r, enum journal_event event, const ch
 
 /* notify.c: sd_notify(3) without the library. Without NOTIFY_SOCKET it does nothing. */
 void notify_send(const struct rd_recorder *r, const char *state);
-/* ns between two messages that the service manager wants; 0: none. */
-uint64_t notify_interval(void);
+/*
+ * Notifies the service manager's watchdog that the recorder is alive, if that is due. From the
+ * lane's thread; after that has ended, from the thread that waits.
+ */
+void notify_alive(struct rd_recorder *r);
 
 #endif

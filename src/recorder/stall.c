@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Connected QPs that wait for an answer.
+ * Connected QPs that wait for a response.
  *
- * A packet names its destination QP only, so the answers to the requests of a QP must be
- * recognized: they go from the one host to the other in the opposite direction, and their PSNs are
- * those of requests without an answer (IBTA volume 1, 9.7.5). Where several QPs are possible, the
- * UDP source port decides, which most drivers compute from both QP numbers (rdma_get_udp_sport() in
- * the kernel's ib_verbs.h). A QP whose answers are not recognized is not judged.
+ * A packet contains only its destination QP, so the responses to the requests of a QP must be
+ * recognized: they travel between the same hosts in the opposite direction, and their PSNs are
+ * those of outstanding requests (IBTA volume 1, 9.7.5). Where several QPs are possible, the UDP
+ * source port decides, which most drivers compute from both QP numbers (rdma_get_udp_sport() in the
+ * kernel's ib_verbs.h). A QP whose responses are not recognized is not judged.
  */
 #include "stall.h"
 #include <arpa/inet.h>
@@ -19,30 +19,31 @@
 #define PSN_HALF   0x800000U
 #define PSN_BEHIND 0x10000U /* further back than this, the QP was connected again */
 #define MTU_LEAST  256U
-#define VOTES	   2 /* answers in a row that point to the same requests */
+#define VOTES	   2 /* consecutive responses that match the same requests */
 #define MISFITS	   8 /* ... that do not fit to them */
 #define CANDIDATES 256
 #define LOOK_NS	   1000000U
 #define HASH_SHIFT 16
+#define WAYS	   4 /* places that a flow may have, as in a cache; a power of two */
 
 /* The requests to one QP. Indexes of flows count from 1; 0: none. */
 struct stall_flow {
 	uint64_t key;			       /* a hash; 0: unused */
-	uint64_t answers;		       /* key of the answers; 0: not recognized */
-	uint64_t last_ns;		       /* of the newest packet, requests and answers */
+	uint64_t answers;		       /* key of the responses; 0: not recognized */
+	uint64_t last_ns;		       /* of the newest packet, request or response */
 	uint64_t fired;			       /* bit for each trigger, since then */
 	uint32_t pair_next, pair_before, pair; /* the list of its hosts */
 	uint32_t wait_next, wait_before;       /* the list of those that wait */
 	uint32_t dest_qp, answer_qp;
 	uint32_t newest;      /* PSN of the newest request */
-	uint32_t first, last; /* PSNs of answers to come; last: the most that a READ can take */
-	uint32_t wanted;      /* PSN of the newest request that must be answered */
+	uint32_t first, last; /* PSNs of expected responses; last: the most that a READ can use */
+	uint32_t wanted;      /* PSN of the newest request that requires a response */
 	uint16_t port;	      /* UDP source port; 0: none */
 	uint8_t misfits;
 	bool open;	   /* first to last are not answered */
 	bool waiting;	   /* `wanted` is among them */
 	bool listed;	   /* among those that wait */
-	bool doubt;	   /* another QP sends what may be its answers */
+	bool doubt;	   /* another QP sends packets that may be its responses */
 	uint8_t hosts_len; /* bytes of one address */
 	uint8_t hosts[32]; /* source, destination */
 };
@@ -167,7 +168,7 @@ static void stop_waiting(struct stall *s, struct stall_flow *f)
 	unlist(s, f);
 }
 
-/* Behind all others: its last packet is the newest one. */
+/* Moves it to the end of the list: its last packet is the newest one. */
 static void wait_from_now(struct stall *s, struct stall_flow *f)
 {
 	uint32_t self = (uint32_t)(f - s->flows);
@@ -207,19 +208,29 @@ static void pair_add(struct stall *s, struct stall_flow *f)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* One of two places; if both are taken, the one that does not wait gives way, else one by chance.
- */
+/* Unused, or it does not wait, or its last packet is older. */
+static bool is_less_needed(const struct stall_flow *a, const struct stall_flow *b)
+{
+	if (!a->key || !b->key)
+		return !a->key && b->key;
+	if (a->waiting != b->waiting)
+		return b->waiting;
+	return a->last_ns < b->last_ns;
+}
+
+/* Of the places that it may have: its own, else the one that is needed least. */
 static struct stall_flow *place_of(struct stall *s, uint64_t key)
 {
-	struct stall_flow *f = &s->flows[1 + ((key >> HASH_SHIFT) & (STALL_FLOWS - 2))];
+	struct stall_flow *f = &s->flows[1 + ((key >> HASH_SHIFT) & (STALL_FLOWS - WAYS))];
+	struct stall_flow *place = f;
 
-	if (f[0].key == key || (!f[0].key && f[1].key != key))
-		return &f[0];
-	if (f[1].key == key || !f[1].key)
-		return &f[1];
-	if (f[0].waiting != f[1].waiting)
-		return f[0].waiting ? &f[1] : &f[0];
-	return &f[key >> 63];
+	for (unsigned int i = 0; i < WAYS; i++) {
+		if (f[i].key == key)
+			return &f[i];
+		if (is_less_needed(&f[i], place))
+			place = &f[i];
+	}
+	return place;
 }
 
 static struct stall_flow *flow_of(struct stall *s, const struct rd_packet *p)
@@ -233,6 +244,7 @@ static struct stall_flow *flow_of(struct stall *s, const struct rd_packet *p)
 	if (f->key) {
 		stop_waiting(s, f);
 		pair_remove(s, f);
+		s->forgotten++;
 	}
 	*f = (struct stall_flow){.key = key, .dest_qp = p->dest_qp, .hosts_len = (uint8_t)e.len};
 	memcpy(f->hosts, e.src, 16);
@@ -241,7 +253,7 @@ static struct stall_flow *flow_of(struct stall *s, const struct rd_packet *p)
 	return f;
 }
 
-/* The PSN of the last packet of its answer: at most, since the path MTU is not known. */
+/* The highest possible PSN of the last packet of its response, since the path MTU is not known. */
 static uint32_t last_answer(const struct rd_packet *p)
 {
 	struct rd_reth reth;
@@ -251,8 +263,10 @@ static uint32_t last_answer(const struct rd_packet *p)
 	return (p->psn + (reth.length - 1) / MTU_LEAST) & PSN_MASK;
 }
 
-/* A new flow, or a PSN that is neither of a next request nor of one that is sent once more: the QP
- * was connected again. */
+/*
+ * A new flow, or a PSN that is neither of a next request nor of a retransmission: the QP was
+ * connected again.
+ */
 static bool is_new(const struct stall_flow *f, uint32_t psn)
 {
 	return !f->last_ns ||
@@ -295,7 +309,9 @@ static bool fits(const struct stall_flow *f, uint32_t psn)
 	return f->open && after(psn, f->first) <= after(f->last, f->first);
 }
 
-/* The requests that this may be an answer to; 0: none, or it is not clear which. */
+/*
+ * The flow of the requests that this response may belong to; 0: none, or more than one is possible.
+ */
 static uint32_t candidate(
 	struct stall *s, uint64_t key, const struct ends *e, const struct rd_packet *p)
 {
@@ -348,7 +364,7 @@ static void recognize(
 	f->doubt = false;
 }
 
-/* Acknowledges the requests up to `psn`, which are answered in full. */
+/* Acknowledges the requests up to `psn`, whose responses are complete. */
 static void acknowledge(struct stall *s, struct stall_flow *f, uint32_t psn)
 {
 	if (f->waiting && after(psn, f->wanted) < PSN_HALF)
@@ -368,7 +384,7 @@ static void take_answer(struct stall *s, struct stall_flow *f, const struct rd_p
 	if (f->waiting)
 		wait_from_now(s, f);
 	if (!fits(f, p->psn)) {
-		/* Behind the oldest: an answer that was repeated. */
+		/* Before the oldest outstanding request: a duplicate response. */
 		if (after(f->first, p->psn) > PSN_BEHIND && ++f->misfits >= MISFITS)
 			f->answers = 0;
 		return;
@@ -386,7 +402,7 @@ static void take_answer(struct stall *s, struct stall_flow *f, const struct rd_p
 			acknowledge(s, f, (p->psn - 1) & PSN_MASK);
 		return;
 	}
-	/* A part of a READ's answer acknowledges what was before the READ only. */
+	/* A partial READ response acknowledges only the requests before the READ. */
 	if (p->op->bits & RD_OP_LAST)
 		acknowledge(s, f, p->psn);
 }
@@ -482,7 +498,7 @@ static bool concerns(const struct trigger *t, const struct stall_flow *f)
 					       !memcmp(f->hosts + 16, t->host, t->host_len)));
 }
 
-/* The next trigger of this flow whose time is over. */
+/* The next trigger of this flow whose time has expired. */
 static struct trigger *over(struct stall *s, struct stall_flow *f, uint64_t *ns)
 {
 	for (unsigned int i = 0; i < s->n; i++) {
@@ -513,7 +529,7 @@ struct trigger *stall_next(struct stall *s, uint64_t *ns, char *out, size_t room
 			describe(s, f, out, room);
 			return t;
 		}
-		/* All that follow have a newer packet. */
+		/* All following flows have a newer packet. */
 		if (s->clock - f->last_ns <= s->least)
 			s->at = 0;
 		else if (s->clock - f->last_ns > s->most)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Connected QPs that wait: a request is not answered, and no packet of the conversation is seen for
- * longer than a trigger allows. One thread; memory is constant: of more conversations than there is
- * room for, some are forgotten.
+ * Connected QPs that wait: a request has no response, and no packet of the conversation was seen
+ * for longer than a trigger allows. One thread. Memory is constant: if the table is full,
+ * conversations are evicted and counted.
  */
 #ifndef RDMADUMP_RECORDER_STALL_H
 #define RDMADUMP_RECORDER_STALL_H
@@ -24,11 +24,12 @@ struct stall {
 	uint32_t *pairs;	 /* of two hosts: the first of a list of flows */
 	uint32_t oldest, newest; /* of the flows that wait, by their last packet */
 	uint64_t clock;		 /* all frames up to this timestamp were seen */
-	uint64_t read_ns;	 /* of the monotonic clock: then the newest frames were received */
-	uint64_t tick_ns;	 /* ... then stall_tick() was last called */
+	uint64_t read_ns;	 /* monotonic time when the newest frames were received */
+	uint64_t tick_ns;	 /* monotonic time of the last call of stall_tick() */
 	bool received;		 /* frames since then */
 	uint64_t due;		 /* of `clock`: look again */
-	uint32_t at;		 /* the next flow that is looked at; 0: none */
+	uint64_t forgotten;	 /* flows, since there were too many */
+	uint32_t at;		 /* the next flow to check; 0: none */
 };
 
 /* Of all triggers, takes those of stalls. -1 if out of memory. stall_fini() in both cases. */
@@ -41,8 +42,10 @@ void stall_received(struct stall *s, uint64_t now_ns);
 /* At intervals, from the thread that receives frames; it has looked for frames since the last call.
  * They may wait in the source for late_ns. */
 void stall_tick(struct stall *s, uint64_t now_ns, uint64_t late_ns);
-/* The next trigger that fires, to be called until NULL. *ns: the timestamp at which its time was
- * over; out: which conversation. */
+/*
+ * The next trigger that fires; call it until it returns NULL. *ns: the timestamp at which its time
+ * expired; out: the conversation.
+ */
 struct trigger *stall_next(struct stall *s, uint64_t *ns, char *out, size_t room);
 
 #endif

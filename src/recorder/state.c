@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The recorder's state for others: a file for the textfile collector of Prometheus' node_exporter,
- * replaced as a whole, and the status line of the service manager.
+ * The recorder's state for other programs: a file for the textfile collector of Prometheus'
+ * node_exporter, replaced as a whole, and the status line of the service manager.
  */
 #include "recorder.h"
 #include <errno.h>
@@ -86,16 +86,17 @@ static void write_textfile(struct rd_recorder *r, bool running)
 	bool whole;
 	int fd;
 
-	/* The collector reads names that end in .prom only. */
-	snprintf(temporary, sizeof(temporary), "%s.%d", r->config.textfile, (int)getpid());
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd >= 0)
+	/* The collector reads only files whose names end in .prom. */
+	snprintf(temporary, sizeof(temporary), "%s.XXXXXX", r->config.textfile);
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd >= 0 && fchmod(fd, 0644) == 0)
 		out = fdopen(fd, "w");
 	if (!out) {
 		if (fd >= 0)
 			close(fd);
 		if (!r->textfile_failed)
-			rd_log(RD_LOG_WARNING, "cannot write '%s': %s", temporary, strerror(errno));
+			rd_log(RD_LOG_WARNING, "cannot write beside '%s': %s", r->config.textfile,
+				strerror(errno));
 		r->textfile_failed = true;
 		return;
 	}

@@ -13,6 +13,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <rdmadump/units.h>
+#include <rdmadump/words.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,6 +187,33 @@ static bool is_counter_name(const char *word)
 	return true;
 }
 
+/*
+ * The name that was meant; NULL: none is near. Every other name may be a counter, which only the
+ * device knows. A name with a "/" is one.
+ */
+static const struct trigger_name *meant(const char *word)
+{
+	unsigned int most = strlen(word) < 8 ? 1 : 2;
+
+	for (const struct trigger_name *n = trigger_names; n->name && !strchr(word, '/'); n++)
+		if (rd_word_edits(word, n->name) <= most)
+			return n;
+	return NULL;
+}
+
+static int refuse_unknown(const struct trigger *t, const char *word, struct rd_error *err)
+{
+	const struct trigger_name *near = meant(word);
+
+	if (!is_counter_name(word))
+		return refuse(t, err, "this is neither a name of a trigger nor of a counter");
+	if (!near)
+		return 0;
+	return rd_fail(err, RD_CLASS_USAGE, 0,
+		"rdmadump-record(1) has all names; give a counter's full name, with its '/'",
+		"--trigger '%s': there is no trigger '%s', but '%s'", t->text, word, near->name);
+}
+
 /* NAME[=VALUE][>LIMIT], without the keys. */
 static int parse_main(struct trigger *t, char *word, struct rd_error *err)
 {
@@ -198,8 +226,8 @@ static int parse_main(struct trigger *t, char *word, struct rd_error *err)
 		*value++ = '\0';
 	t->name = find_name(word);
 	t->source = t->name ? t->name->source : TRIGGER_COUNTER;
-	if (!t->name && !is_counter_name(word))
-		return refuse(t, err, "this is neither a name of a trigger nor of a counter");
+	if (!t->name && refuse_unknown(t, word, err) < 0)
+		return -1;
 	if (!t->name)
 		t->counter = word;
 	if (parse_value(t, value, err) < 0)
@@ -267,7 +295,7 @@ void trigger_free(struct trigger *t)
 
 /* --- in words --------------------------------------------------------------------------- */
 
-/* Which packets: after what they show. */
+/* The kinds of packets: a name after what the packet shows. */
 static void describe_scope(const struct trigger *t, const char *qp, char *out, size_t room)
 {
 	char host[INET6_ADDRSTRLEN] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A trigger: what was asked for, parsed. */
+/* A parsed trigger. */
 #ifndef RDMADUMP_RECORDER_TRIGGER_H
 #define RDMADUMP_RECORDER_TRIGGER_H
 

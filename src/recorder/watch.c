@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The thread that watches everything but frames: counters, events of the device, kernel messages,
- * FIFOs. */
+/*
+ * The thread that watches everything except frames: counters, events of the device, kernel
+ * messages, FIFOs.
+ */
 #include "recorder.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +18,11 @@
 #include <unistd.h>
 
 #define STATE_NS 10000000000U /* between two writings of the textfile */
-#define RECORD	 8192	      /* longest record of /dev/kmsg: Documentation/ABI/testing/dev-kmsg */
+#define FIFO_ADVICE                                                                                \
+	"choose a path that the later user (-Z, or the caller of sudo) may use; -Z root keeps "    \
+	"root"
+#define READS  128  /* of one source in a row: an endless writer must not block the rest */
+#define RECORD 8192 /* longest record of /dev/kmsg: Documentation/ABI/testing/dev-kmsg */
 
 void watch_init(struct rd_recorder *r)
 {
@@ -37,7 +43,7 @@ static int open_kmsg(struct rd_recorder *r, struct rd_error *err)
 	return 0;
 }
 
-static int open_fifo(struct rd_recorder *r, struct trigger *t, struct rd_error *err)
+static int make_fifo(struct rd_recorder *r, struct trigger *t, struct rd_error *err)
 {
 	struct fifo *f = &r->watch.fifo[r->watch.n_fifos];
 	struct stat st;
@@ -45,18 +51,36 @@ static int open_fifo(struct rd_recorder *r, struct trigger *t, struct rd_error *
 	*f = (struct fifo){.trigger = t, .fd = -1};
 	f->created = mkfifo(t->value, 0600) == 0;
 	if (!f->created && errno != EEXIST)
-		return rd_fail(err, RD_CLASS_OUTPUT, errno, "choose another path",
+		return rd_fail(err, RD_CLASS_OUTPUT, errno, FIFO_ADVICE,
 			"the FIFO '%s' cannot be created", t->value);
 	r->watch.n_fifos++;
-	/* For writing, too: it has no end of file when a writer closes it. */
+	/* Opened for writing as well, so that there is no end of file when a writer closes it. */
 	f->fd = open(t->value, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 	if (f->fd < 0)
-		return rd_fail(err, RD_CLASS_OUTPUT, errno, "choose another path",
+		return rd_fail(err, RD_CLASS_OUTPUT, errno, FIFO_ADVICE,
 			"the FIFO '%s' cannot be opened", t->value);
 	if (fstat(f->fd, &st) < 0 || !S_ISFIFO(st.st_mode))
 		return rd_fail(err, RD_CLASS_USAGE, 0, "nothing was changed: choose another path",
 			"'%s' exists and is no FIFO", t->value);
 	return 0;
+}
+
+/*
+ * The file type is known only after open(). Opened with the user's rights: as root, it could be a
+ * device with side effects.
+ */
+static int open_fifo(struct rd_recorder *r, struct trigger *t, struct rd_error *err)
+{
+	struct rd_identity *identity = &r->watch.identity;
+	struct rd_identity_before before;
+	int rc;
+
+	if (rd_identity_choose(identity, r->config.session.user, err) < 0 ||
+		rd_identity_assume(identity, &before, err) < 0)
+		return -1;
+	rc = make_fifo(r, t, err);
+	rd_identity_resume(&before);
+	return rc;
 }
 
 static int open_monitor(struct rd_recorder *r, struct rd_error *err)
@@ -161,13 +185,16 @@ static void take_kmsg(struct rd_recorder *r)
 	char record[RECORD + 1];
 	ssize_t n;
 
-	/* EPIPE: messages were overwritten before they were read; the next read goes on after them.
-	 */
-	while ((n = read(r->watch.kmsg_fd, record, RECORD)) > 0 || (n < 0 && errno == EPIPE)) {
+	for (unsigned int i = 0; i < READS; i++) {
 		char *message;
 
-		if (n < 0)
-			continue;
+		n = read(r->watch.kmsg_fd, record, RECORD);
+		/*
+		 * EPIPE: messages were overwritten before they were read; the next read continues
+		 * after them.
+		 */
+		if (n <= 0)
+			return;
 		record[n] = '\0';
 		message = kmsg_message(record);
 		if (message)
@@ -181,7 +208,7 @@ static void take_kmsg(struct rd_recorder *r)
 static void take_byte(struct rd_recorder *r, struct fifo *f, char c)
 {
 	if (c != '\n') {
-		/* What does not fit is not remembered; it still is one line. */
+		/* Text that does not fit is dropped; the line still counts as one line. */
 		if (f->used < sizeof(f->line) - 1)
 			f->line[f->used++] = c;
 		return;
@@ -196,9 +223,13 @@ static void take_lines(struct rd_recorder *r, struct fifo *f)
 	char buf[512];
 	ssize_t n;
 
-	while ((n = read(f->fd, buf, sizeof(buf))) > 0)
+	for (unsigned int reads = 0; reads < READS; reads++) {
+		n = read(f->fd, buf, sizeof(buf));
 		for (ssize_t i = 0; i < n; i++)
 			take_byte(r, f, buf[i]);
+		if (n <= 0)
+			return;
+	}
 }
 
 /* --- the thread
@@ -244,7 +275,7 @@ static void *watch_run(void *arg)
 		state_write(r, false);
 		poll(fds, 3 + w->n_fifos, wait_ms(rd_monotonic_ns(), due));
 	}
-	/* What happened since the last look: perhaps the event that ended the recording. */
+	/* Events since the last check: one of them may have ended the recording. */
 	counters_watch_read(r);
 	take_all(r);
 	return NULL;
@@ -290,6 +321,17 @@ void watch_stop(struct rd_recorder *r)
 	r->watch.running = false;
 }
 
+static void remove_fifo(const struct watch *w, const struct fifo *f)
+{
+	struct rd_identity_before before;
+
+	if (!f->created || rd_identity_assume(&w->identity, &before, NULL) < 0)
+		return;
+	if (unlink(f->trigger->value) < 0)
+		rd_log(RD_LOG_DEBUG, "cannot remove '%s': %s", f->trigger->value, strerror(errno));
+	rd_identity_resume(&before);
+}
+
 void watch_close(struct rd_recorder *r)
 {
 	struct watch *w = &r->watch;
@@ -298,10 +340,7 @@ void watch_close(struct rd_recorder *r)
 	for (unsigned int i = 0; i < w->n_fifos; i++) {
 		if (w->fifo[i].fd >= 0)
 			close(w->fifo[i].fd);
-		/* Another user may not be allowed to. */
-		if (w->fifo[i].created && unlink(w->fifo[i].trigger->value) < 0)
-			rd_log(RD_LOG_DEBUG, "cannot remove '%s': %s", w->fifo[i].trigger->value,
-				strerror(errno));
+		remove_fifo(w, &w->fifo[i]);
 	}
 	if (w->monitor)
 		rd_monitor_close(w->monitor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Triggers that frames fire: what one packet shows, and which requests are retransmitted. */
+/* Triggers that are fired by frames: kinds of packets, and retransmitted requests. */
 #include "wire.h"
 #include <rdmadump/hash.h>
 #include <stdio.h>
@@ -24,9 +24,11 @@ int wire_init(struct wire *w, struct trigger *triggers, unsigned int n)
 		w->triggers[w->n++] = &triggers[i];
 		w->wanted |= 1U << triggers[i].name->wire;
 	}
-	if (w->wanted & (1U << WIRE_RETRANSMISSION | 1U << WIRE_GAVE_UP))
-		w->flows = calloc(WIRE_FLOWS, sizeof(*w->flows));
-	return w->flows || !(w->wanted & (1U << WIRE_RETRANSMISSION | 1U << WIRE_GAVE_UP)) ? 0 : -1;
+	if (!(w->wanted & (1U << WIRE_RETRANSMISSION | 1U << WIRE_GAVE_UP)))
+		return 0;
+	w->flows = calloc(WIRE_FLOWS + 1, sizeof(*w->flows));
+	w->lists = calloc(WIRE_FLOWS, sizeof(*w->lists));
+	return w->flows && w->lists ? 0 : -1;
 }
 
 void wire_fini(struct wire *w)
@@ -34,6 +36,7 @@ void wire_fini(struct wire *w)
 	free(w->triggers);
 	free(w->rates);
 	free(w->flows);
+	free(w->lists);
 	*w = (struct wire){0};
 }
 
@@ -61,16 +64,83 @@ static uint64_t flow_key(const struct rd_packet *p, const struct rd_frame *frame
 	return rd_hash_end(&h, words) | 1;
 }
 
-/* One of two slots; of two others, the less recent request gives way only by chance. */
+static uint32_t *list_of(struct wire *w, uint64_t key)
+{
+	return &w->lists[(key >> 16) & (WIRE_FLOWS - 1)];
+}
+
+static void set_youngest(struct wire *w, uint32_t i)
+{
+	struct wire_flow *f = &w->flows[i];
+
+	f->older = w->youngest;
+	f->younger = 0;
+	if (w->youngest)
+		w->flows[w->youngest].younger = i;
+	else
+		w->oldest = i;
+	w->youngest = i;
+}
+
+static void take_out(struct wire *w, uint32_t i)
+{
+	const struct wire_flow *f = &w->flows[i];
+
+	if (f->older)
+		w->flows[f->older].younger = f->younger;
+	else
+		w->oldest = f->younger;
+	if (f->younger)
+		w->flows[f->younger].older = f->older;
+	else
+		w->youngest = f->older;
+}
+
+/* Removes the flow with the oldest last request from all lists, and returns it. */
+static uint32_t forget_oldest(struct wire *w)
+{
+	uint32_t i = w->oldest, *at = list_of(w, w->flows[i].key);
+
+	while (*at != i)
+		at = &w->flows[*at].next;
+	*at = w->flows[i].next;
+	take_out(w, i);
+	w->forgotten++;
+	return i;
+}
+
+/* The flow of this key, now the youngest; NULL: none. */
 static struct wire_flow *find_flow(struct wire *w, uint64_t key)
 {
-	struct wire_flow *f = &w->flows[(key >> 16) & (WIRE_FLOWS - 2)];
+	uint32_t i = *list_of(w, key);
 
-	if (f[0].key == key || !f[0].key)
-		return &f[0];
-	if (f[1].key == key || !f[1].key)
-		return &f[1];
-	return &f[key >> 63];
+	while (i && w->flows[i].key != key)
+		i = w->flows[i].next;
+	if (i && i != w->youngest) {
+		take_out(w, i);
+		set_youngest(w, i);
+	}
+	return i ? &w->flows[i] : NULL;
+}
+
+static void begin_flow(struct wire_flow *f, uint32_t psn)
+{
+	f->newest = f->last = psn;
+	f->first = UINT32_MAX;
+	f->rounds = 0;
+}
+
+static void add_flow(struct wire *w, uint64_t key, uint32_t psn)
+{
+	uint32_t i = w->n_flows < WIRE_FLOWS ? ++w->n_flows : forget_oldest(w);
+	struct wire_flow *f = &w->flows[i];
+	uint32_t *list = list_of(w, key);
+
+	f->key = key;
+	f->next = *list;
+	*list = i;
+	set_youngest(w, i);
+	begin_flow(f, psn);
 }
 
 static bool is_request(const struct rd_packet *p)
@@ -86,19 +156,24 @@ static uint32_t follow_request(
 {
 	uint64_t key = flow_key(p, frame);
 	struct wire_flow *f = find_flow(w, key);
-	uint32_t back = (f->newest - p->psn) & PSN_MASK, last = f->last;
+	uint32_t back, last;
 
-	if (f->key != key || (back >= PSN_BEFORE && back <= PSN_HALF)) {
-		*f = (struct wire_flow){
-			.key = key, .newest = p->psn, .last = p->psn, .first = UINT32_MAX};
+	if (!f) {
+		add_flow(w, key, p->psn);
 		return 0;
 	}
+	back = (f->newest - p->psn) & PSN_MASK;
+	if (back >= PSN_BEFORE && back <= PSN_HALF) {
+		begin_flow(f, p->psn);
+		return 0;
+	}
+	last = f->last;
 	f->last = p->psn;
 	if (back > PSN_HALF) {
 		f->newest = p->psn;
 		return 0;
 	}
-	/* A round begins where the sequence does not go forward. */
+	/* A retransmission round begins where the PSN does not increase. */
 	if (((p->psn - last - 1) & PSN_MASK) < PSN_HALF)
 		return 1U << WIRE_RETRANSMISSION;
 	f->rounds = f->first == p->psn ? f->rounds + 1 : 1;
@@ -187,7 +262,7 @@ static uint64_t sum_of(const struct wire_rate *r)
 	return sum;
 }
 
-/* Counts one more at this time; true if it passes the limit, for the first time within a second. */
+/* Counts an event at this time; true if it exceeds the limit for the first time within a second. */
 static bool passes(struct wire_rate *r, uint64_t most, uint64_t ns)
 {
 	uint64_t bucket = ns / BUCKET_NS;

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Triggers that frames fire. One thread; memory is constant: of more flows than there is room for,
- * the older ones are forgotten.
+ * Triggers that are fired by frames. One thread. Memory is constant: if the table is full, the flow
+ * that was idle longest is evicted and counted.
  */
 #ifndef RDMADUMP_RECORDER_WIRE_H
 #define RDMADUMP_RECORDER_WIRE_H
 
 #include "stall.h"
 
-#define WIRE_FLOWS   32768 /* a power of two */
+#define WIRE_FLOWS   32768 /* a power of two: also the number of lists */
 #define WIRE_BUCKETS 10	   /* of a second, for rates */
 
-/* The requests of one connected QP to another, as a port sent or received them. */
+/* The requests of one connected QP to another, as a port sent or received them. Indexes of flows
+ * count from 1; 0: none. */
 struct wire_flow {
-	uint64_t key;	 /* a hash; 0: unused */
-	uint32_t newest; /* PSN */
-	uint32_t last;	 /* PSN of the packet before */
-	uint32_t first;	 /* PSN with which the last round of retransmissions began */
-	uint32_t rounds; /* that began with it */
+	uint64_t key;	  /* a hash */
+	uint32_t newest;  /* PSN */
+	uint32_t last;	  /* PSN of the packet before */
+	uint32_t first;	  /* PSN with which the last round of retransmissions began */
+	uint32_t rounds;  /* that began with it */
+	uint32_t next;	  /* the list of flows with this hash */
+	uint32_t older;	  /* by their last request */
+	uint32_t younger; /* ... */
 };
 
 /* How often something happened within the last second. */
@@ -32,14 +36,17 @@ struct wire {
 	unsigned int n;
 	struct wire_rate *rates; /* one for each */
 	uint32_t wanted;	 /* bit for each enum wire_kind */
-	struct wire_flow *flows;
+	struct wire_flow *flows; /* NULL: no trigger needs them */
+	uint32_t *lists;	 /* by hash: the first flow of each */
+	uint32_t n_flows, oldest, youngest;
+	uint64_t forgotten;  /* flows, since there were too many */
 	struct stall *stall; /* gets every packet; may be NULL */
 };
 
-/* Of all triggers, takes those of frames. -1 if out of memory. wire_fini() in both cases. */
+/* Uses the frame triggers among all triggers. -1 if out of memory. wire_fini() in both cases. */
 int wire_init(struct wire *w, struct trigger *triggers, unsigned int n);
 void wire_fini(struct wire *w);
-/* The trigger that this frame fires; NULL: none. The first one of several. Hot path. */
+/* The trigger that this frame fires, the first one if there are several; NULL: none. Hot path. */
 struct trigger *wire_frame(struct wire *w, enum rd_link link, const struct rd_frame *frame);
 /* "nak: NAK 'remote access error' to QP 0x12, PSN 5": of a frame that fired. */
 void wire_describe(const struct trigger *t, enum rd_link link, const struct rd_frame *frame,

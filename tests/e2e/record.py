@@ -4,11 +4,14 @@
 
     record.py make FILE FRAMES TRIGGERS   a pcap; prints the numbers of the frames that are to fire
     record.py stall FILE                  a pcap: answered requests, then one without an answer
-    record.py check PRE POST FILE...      prints "frames files fired": each frame once, in order, none
-                                          outside of the windows of the commented ones; else a fault
+    record.py check PRE POST TRUTH FILE...  prints "frames files triggers fired", `fired` being the commented
+                                          frames: each frame in the time around a trigger once, in order, and
+                                          no other; else a fault. TRUTH: when the model sent each frame
+    record.py lines FIFO N                writes N lines, at random times
     record.py comments FILE...            the comments of frames
     record.py section FILE                the comment of the file
-    record.py listen SOCKET               prints what a service manager hears, up to the end
+    record.py listen SOCKET               prints the messages to a service manager, until one is END
+    record.py notify SOCKET TEXT          sends one
     record.py facts FILE                  "when kind" of each fact
     record.py journal SOCKET N            the fields of N messages, as systemd's journal parses them: JSON
 """
@@ -17,8 +20,9 @@ import random
 import socket
 import struct
 import sys
+import time
 
-SLACK = 0.0015  # so much more may be written at both ends, in seconds
+SLACK = 1000000  # so much more may be written at both ends, in ns
 
 
 def frame(number, opcode, psn, rest, qp=7, hosts=(b"\x0a\0\0\2", b"\x0a\0\0\1")):
@@ -39,7 +43,7 @@ def write(name, frames):
 def make(name, frames, triggers):
     random.seed(5)
     # Some close together, some far apart
-    fire = sorted(random.sample(range(20, frames - 20), triggers))
+    fire = sorted(random.sample(range(20, frames - 1), triggers - 1)) + [frames - 1]
     all_frames = []
     for i in range(frames):
         if i not in fire:
@@ -82,43 +86,70 @@ def options(data):
 
 
 def frames_of(name):
-    """(number, seconds, comment) of each"""
+    """(number, time in ns, comments) of each"""
     for kind, body in blocks(name):
         if kind != 6:
             continue
         _, high, low, caplen, _ = struct.unpack_from("<IIIII", body)
         data = body[20:20 + caplen]
         comment = [v.decode() for c, v in options(body[20 + (caplen + 3) // 4 * 4:]) if c == 1]
-        yield struct.unpack_from(">I", data, len(data) - 8)[0], (high << 32 | low) / 1e9, comment
+        yield struct.unpack_from(">I", data, len(data) - 8)[0], high << 32 | low, comment
 
 
-def check(pre, post, names):
+def facts_of(name):
+    for kind, body in blocks(name):
+        if kind == 0x80524446:
+            yield json.loads(body[8:8 + struct.unpack_from("<I", body, 4)[0]])
+
+
+def check(pre, post, truth, names):
+    pre, post = int(float(pre) * 1e9), int(float(post) * 1e9)
+    sent = [int(line) for line in open(truth)]
     seen, fired, times = set(), [], []
-    everything = {name: list(frames_of(name)) for name in names}
-    for frames in everything.values():
-        times += [ns for _, ns, comment in frames if comment]
-    for name, frames in everything.items():
-        for i, (number, ns, comment) in enumerate(frames):
+    for name in names:
+        times += [fact["time_ns"] for fact in facts_of(name) if fact["kind"] == "trigger"]
+    for name in names:
+        before = None
+        for number, ns, comment in frames_of(name):
             if number in seen:
                 return "frame %d twice" % number
-            if i and number != frames[i - 1][0] + 1:
-                return "%d follows %d in %s" % (number, frames[i - 1][0], name)
+            if ns != sent[number]:
+                return "frame %d of %s has another time than it was sent at" % (number, name)
+            if before is not None and number != before + 1:
+                return "%d follows %d in %s" % (number, before, name)
             if not any(t - pre - SLACK <= ns <= t + post + SLACK for t in times):
                 return "frame %d of %s is not near any trigger" % (number, name)
+            before = number
             seen.add(number)
-            if comment:
+            # What other triggers fired before a frame is in its comment, too
+            if any(not text.split("; ")[-1].startswith("trigger fifo") for text in comment):
                 fired.append(number)
-    return "%d %d %s" % (len(seen), len(names), " ".join(map(str, sorted(fired))))
+    for number, ns in enumerate(sent):
+        if number not in seen and any(t - pre <= ns <= t + post for t in times):
+            return "frame %d is near a trigger, and in no file" % number
+    return "%d %d %d %s" % (len(seen), len(names), len(times), " ".join(map(str, sorted(fired))))
+
+
+def lines(name, n):
+    """At random times, of which most are while the frames are sent"""
+    random.seed(6)
+    for i in range(int(n)):
+        time.sleep(random.uniform(0, 0.05))
+        with open(name, "w") as f:
+            f.write("line %d\n" % i)
 
 
 def listen(name):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
         s.bind(name)
         s.settimeout(100)
-        said = ""
-        while not said.startswith("STOPPING"):
-            said = s.recv(1000).decode()
-            print(said, flush=True)
+        while (text := s.recv(1000).decode()) != "END":
+            print(text, flush=True)
+
+
+def notify(name, text):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.sendto(text.encode(), name)
 
 
 def journal(name, n):
@@ -143,7 +174,9 @@ def main(what, *args):
     elif what == "stall":
         stall(args[0])
     elif what == "check":
-        print(check(float(args[0]), float(args[1]), args[2:]))
+        print(check(*args[:3], args[3:]))
+    elif what == "lines":
+        lines(*args)
     elif what == "comments":
         for name in args:
             for number, _, comment in frames_of(name):
@@ -151,6 +184,8 @@ def main(what, *args):
                     print(number, text)
     elif what == "listen":
         listen(args[0])
+    elif what == "notify":
+        notify(*args)
     elif what == "journal":
         journal(args[0], int(args[1]))
     elif what == "section":
@@ -158,10 +193,8 @@ def main(what, *args):
             if kind == 0x0a0d0d0a:
                 print(*[v.decode().strip() for c, v in options(body[16:]) if c == 1])
     elif what == "facts":
-        for kind, body in blocks(args[0]):
-            if kind == 0x80524446:
-                fact = json.loads(body[8:8 + struct.unpack_from("<I", body, 4)[0]])
-                print(fact.get("when", "-"), fact["kind"], fact.get("text", ""))
+        for fact in facts_of(args[0]):
+            print(fact.get("when", "-"), fact["kind"], fact.get("text", ""))
 
 
 main(*sys.argv[1:])

@@ -85,6 +85,11 @@ static void test_refused(void **state)
 	refused("nak=acess", "0 to 31");
 	refused("rnr=1", "has no value");
 	refused("kmsg", "missing");
+	/* Near a name: refused before a device is opened. */
+	refused("nack", "but 'nak'");
+	refused("nack>5/s", "but 'nak'");
+	refused("retransmision", "but 'retransmission'");
+	refused("qp_error", "but 'qp-error'");
 	refused("kmsg=", "missing");
 	refused("fifo=", "missing");
 	refused("event", "missing");
@@ -299,6 +304,14 @@ static void test_gave_up(void **state)
 		assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 20), round == 8 ? 0 : -1);
 		assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 21), -1);
 	}
+	/* Packets in sequence continue a round, also one that begins behind the oldest packet. */
+	for (uint32_t psn = 20; psn <= 23; psn++)
+		assert_int_equal(request(&w, MAKE_V2_IPV4, 11, psn), -1);
+	for (unsigned int round = 1; round <= 7; round++) {
+		assert_int_equal(request(&w, MAKE_V2_IPV4, 11, 21), round == 7 ? 0 : -1);
+		assert_int_equal(request(&w, MAKE_V2_IPV4, 11, 22), -1);
+		assert_int_equal(request(&w, MAKE_V2_IPV4, 11, 23), -1);
+	}
 	/* Seven rounds that begin at different packets are none. */
 	for (uint32_t i = 0; i < 7; i++) {
 		assert_int_equal(request(&w, MAKE_V2_IPV4, 9, 20 + i), -1);
@@ -307,20 +320,48 @@ static void test_gave_up(void **state)
 	unwatch(&w);
 }
 
-/* More flows than there is room for: older ones are forgotten, none is taken for another. */
+/* More flows than there is room for: that which was idle longest is forgotten, none is taken for
+ * another. */
 static void test_many_flows(void **state)
 {
 	static const char *const texts[] = {"retransmission", NULL};
 	struct watched w;
-	unsigned int found = 0;
 
 	(void)state;
 	watch(&w, texts);
-	for (uint32_t qp = 0; qp < WIRE_FLOWS * 3; qp++)
+	for (uint32_t qp = 0; qp < WIRE_FLOWS; qp++)
 		assert_int_equal(request(&w, MAKE_V2_IPV4, qp, 100), -1);
-	for (uint32_t qp = WIRE_FLOWS * 3 - 1000; qp < WIRE_FLOWS * 3; qp++)
-		found += request(&w, MAKE_V2_IPV4, qp, 100) == 0;
-	assert_in_range(found, 900, 1000);
+	assert_int_equal(w.wire.forgotten, 0);
+	/* These were idle longest, and no longer are: one from the end, one from the middle. */
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 0, 101), -1);
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 5, 101), -1);
+	for (uint32_t qp = WIRE_FLOWS; qp < WIRE_FLOWS + 1000; qp++)
+		assert_int_equal(request(&w, MAKE_V2_IPV4, qp, 100), -1);
+	assert_int_equal(w.wire.forgotten, 1000);
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 0, 101), 0);
+	assert_int_equal(request(&w, MAKE_V2_IPV4, 5, 101), 0);
+	for (uint32_t qp = 1002; qp < WIRE_FLOWS + 1000; qp++)
+		assert_int_equal(request(&w, MAKE_V2_IPV4, qp, 100), 0);
+	assert_int_equal(w.wire.forgotten, 1000);
+	/* All others. */
+	for (uint32_t qp = 1; qp < 1002; qp++)
+		if (qp != 5)
+			assert_int_equal(request(&w, MAKE_V2_IPV4, qp, 100), -1);
+	assert_int_equal(w.wire.forgotten, 2000);
+	/* Those that were added first are not idle longest: the later half is forgotten. */
+	for (uint32_t qp = 0; qp < WIRE_FLOWS; qp++)
+		request(&w, MAKE_V2_IPV4, qp + 500000, 100);
+	for (uint32_t qp = 0; qp < WIRE_FLOWS / 2; qp++)
+		assert_int_equal(request(&w, MAKE_V2_IPV4, qp + 500000, 101), -1);
+	for (uint32_t qp = 0; qp < WIRE_FLOWS / 2; qp++)
+		request(&w, MAKE_V2_IPV4, qp + 600000, 100);
+	for (uint32_t qp = 0; qp < WIRE_FLOWS / 2; qp++)
+		assert_int_equal(request(&w, MAKE_V2_IPV4, qp + 500000, 101), 0);
+	/* The memory is used up to the last place, again and again. */
+	for (uint32_t qp = 0; qp < WIRE_FLOWS * 3; qp++)
+		request(&w, MAKE_V2_IPV4, qp + 100000, 100);
+	for (uint32_t qp = WIRE_FLOWS * 2; qp < WIRE_FLOWS * 3; qp++)
+		assert_int_equal(request(&w, MAKE_V2_IPV4, qp + 100000, 100), 0);
 	unwatch(&w);
 }
 

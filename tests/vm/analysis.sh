@@ -101,6 +101,13 @@ check_nvme() {
 		"$(analysis_of "$2" '[.applications[0].operations[] | select(.open + .unanswered > 0 and (.waits | not)) | .name]')" '[]'
 }
 
+# check_owner NAME REPORT MODULE: whose the two connections are at this end, by RDMA netlink's list of cm_ids
+check_owner() {
+	is "$1: the owner of both QPs is $3, and its service" \
+		"$(analysis_of "$2" '[.conversations[] | select(.transport == "RC") | .a, .b | .owner | select(.) |
+			[.pid, .comm, .service_port]]')" "[[0,\"$3\",4420],[0,\"$3\",4420]]"
+}
+
 # check_analysis DIRECTORY NAME KIND: of one end, or of two together
 check_analysis() {
 	local side n=0 report=$tmp/analysis.json files=("$1"/?.rdmadump.pcapng)
@@ -115,6 +122,8 @@ check_analysis() {
 		jq "if .captures then .captures[$n] else . end" "$report" >"$tmp/end.json"
 		check_counters "$1/$side" "$2" "$side" "$3" "$tmp/end.json"
 		[ "$2" != nvme ] || check_nvme "$2, $side" "$tmp/end.json"
+		[ "$2$side" != nvmea ] || check_owner "$2, $side" "$tmp/end.json" nvmet_rdma
+		[ "$2$side" != nvmeb ] || check_owner "$2, $side" "$tmp/end.json" nvme_rdma
 		n=$((n + 1))
 	done
 	# Frames that a capture lost say nothing about the path.

@@ -268,6 +268,8 @@ nvme_host() {
 	dd if=/dev/urandom of=/tmp/written bs=4k count=16
 	dd if=/tmp/written of=/dev/nvme0n1 bs=16k oflag=direct
 	dd if=/dev/nvme0n1 of=/tmp/read bs=16k count=4 iflag=direct
+	# Until the queue pairs were in a sample of owners, also on a slow machine
+	sleep 4
 	echo 1 >/sys/class/nvme/nvme0/delete_controller
 	cmp /tmp/written /tmp/read
 }

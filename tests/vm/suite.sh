@@ -3,7 +3,7 @@
 # rdmadump on a real kernel: in every scenario of pair.sh, router.sh and one.sh its frames are those
 # of tcpdump, byte for byte, and as many as the kernel's rxe counted; files are read by libpcap, not by
 # our reader. analysis.sh checks the reports of `analyze`. VM_QUICK=1: two machines and some scenarios
-# only. Expects the variables of tests/tap.sh, and VM_BIN.
+# only. VM_SERVICE=1: only the recorder as a service of systemd (record.sh). Expects the variables of tests/tap.sh, and VM_BIN.
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/tap.sh
 . "$here/../tap.sh"
@@ -162,7 +162,7 @@ machines() {
 	for try in 1 2; do
 		rm -rf "${tmp:?}/$n"
 		"$here/run" -n "$n" -t "$seconds" -x "$RDMADUMP" -x "$here/counters.sh" \
-			-x "$here/../e2e/same_facts.sh" -o "$tmp/$n" "$here/$script" "$@" >"$tmp/$n.out" 2>&1
+			-x "$here/../e2e/same_facts.sh" ${also[@]+"${also[@]}"} -o "$tmp/$n" "$here/$script" "$@" >"$tmp/$n.out" 2>&1
 		status=$?
 		[ $((SECONDS - began)) -lt "$seconds" ] || break
 		case $try$status in
@@ -180,6 +180,23 @@ wants() {
 	ok "$(($# - 1)) scenarios, at least $1"
 }
 
+# check_bundle FILE NAME: its manifest
+check_bundle() {
+	local at=$tmp/bundle
+	rm -rf "$at" && mkdir "$at" && tar --zstd --strip-components=1 -C "$at" -xf "$1" >"$tmp/bundle.log" 2>&1
+	ok "$2: tar reads it" "$tmp/bundle.log"
+	jq -r '.members[] | select(.sha256) | "\(.sha256)  \(.name)"' "$at/manifest.json" >"$tmp/sums"
+	[ "$(wc -l <"$tmp/sums")" -gt 50 ] && (cd "$at" && sha256sum --quiet -c "$tmp/sums") >"$tmp/bundle.log" 2>&1
+	ok "$2: SHA-256 of every member" "$tmp/bundle.log"
+}
+
+# check_bundle_qps NAME: the queue pairs that were open, of the bundle that check_bundle unpacked
+check_bundle_qps() {
+	is "$1: the queue pairs that were open, and their processes" \
+		"$(jq -c '[.qps[] | select(.type == "RC" and .state == "RTS") | [.device, .comm, .pid]] | group_by(.) | map([.[0][0, 1], .[0][2] > 0, length])' \
+			"$tmp/bundle/host/resources.json")" '[["rxe_a","traffic",true,3],["rxe_b","traffic",true,3]]'
+}
+
 # take_verdicts NAME LEAST: the results that the script of one machine printed, LEAST at least
 take_verdicts() {
 	while IFS= read -r line; do
@@ -194,6 +211,19 @@ take_verdicts() {
 }
 
 export VM_BIN
+also=() # more files to take along
+if [ -n "${VM_SERVICE-}" ]; then
+	need_tool systemctl journalctl
+	units=/lib/systemd/system
+	for f in /lib/systemd/systemd /lib/systemd/systemd-journald "$(command -v systemctl)" "$(command -v journalctl)" \
+		$units/{systemd-journald.service,systemd-journald.socket,sysinit.target,basic.target,shutdown.target,sockets.target} \
+		"$VM_BIN/../../systemd/rdmadump-record@.service"; do
+		also+=(-x "$f")
+	done
+	machines 1 "${VM_SECONDS:-300}" record.sh
+	take_verdicts "a service" 14
+	tap_done
+fi
 if [ -n "${VM_QUICK-}" ]; then
 	wanted="rc_send bad_rkey write_loss"
 else
@@ -214,7 +244,11 @@ if [ -z "${VM_QUICK-}" ]; then
 	check_scenarios "$tmp/3" $(names "$here/router.sh")
 
 	machines 1 "${VM_SECONDS:-200}" one.sh
-	take_verdicts "one machine" 34
+	take_verdicts "one machine" 42
+	check_bundle "$tmp/1/root.tar.zst" "bundle by root"
+	check_bundle_qps "bundle by root"
+	check_bundle "$tmp/1/nobody.tar.zst" "bundle by nobody"
+	check_bundle_qps "bundle by nobody"
 	is "one machine: list knows both devices" \
 		"$(jq -r '.devices[] | "\(.name) \(.driver) \(.ports[0].netdevs[0].name) \(.ports[0].capture.verdict)"' \
 			"$tmp/1/list.json" | tr '\n' ' ')" "rxe_a rdma_rxe va netdev rxe_b rdma_rxe vb netdev "

@@ -297,7 +297,7 @@ vm_overlay() {
 	chmod 755 "$work" # it will be /
 	mkdir "$work/x" && cp -L "$script" "$work/script" || return 1
 	for p in "$@"; do
-		[ -x "$p" ] || { vm_say "'$p' is no program"; return 1; }
+		[ -f "$p" ] || { vm_say "'$p' is no file"; return 1; }
 		cp -L "$p" "$work/x/" || return 1
 		# shellcheck disable=SC2046 # a list of files
 		vm_copy "$work" $(vm_needs "$p" | grep -vxF "$p") || return 1
