@@ -27,7 +27,7 @@ struct rd_bundle_config {
 	const char *const *files; /* captures to be included */
 	unsigned int n_files;
 	unsigned int
-		limit_s; /* seconds that one command may take; all together about twice as many */
+		limit_s; /* seconds that a tool may take; all together about eight times as many */
 	const char *application; /* "rdmadump 0.1.0" */
 	bool redact;		 /* replace what identifies machines and people */
 	const char *map;	 /* where to write what was replaced; NULL: output and ".map" */
@@ -44,7 +44,7 @@ struct rd_bundle_config {
  */
 int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX], json_t **manifest,
 	struct rd_error *err);
-/* What a bundle would have, as a manifest without sizes. NULL: out of memory. */
+/* The planned content of a bundle, as a manifest without sizes. NULL: out of memory. */
 json_t *rd_bundle_plan(const struct rd_bundle_config *config);
 
 /*
@@ -56,27 +56,41 @@ int rd_bundle_part(const char *name, int fd, struct rd_error *err);
 
 /* --- reading it back ---------------------------------------------------------------------- */
 
-enum rd_bundle_want { RD_BUNDLE_TREE, RD_BUNDLE_CAPTURES };
+enum rd_bundle_want {
+	RD_BUNDLE_TREE,
+	RD_BUNDLE_CAPTURES,
+	RD_BUNDLE_REPORTS /* what programs say about the machine: text and JSON */
+};
 
 struct rd_bundle {
 	char directory[PATH_MAX]; /* private and temporary; removed when this process ends */
 	char sysroot[PATH_MAX];	  /* for rd_devices_load() */
 	char **captures;	  /* paths of captures, in the manifest's order */
 	unsigned int n_captures;
+	json_t *manifest;
 	int guard; /* closing it lets the guard remove the directory */
 	pid_t guard_pid;
 };
 
 /*
- * Unpacks a bundle's sysfs tree, or its captures, into a temporary directory below $TMPDIR. The
- * archive is not trusted: only members that its manifest names, with their size and SHA-256,
- * bounded in number and size, nothing outside of the directory. -1 with RD_CLASS_DEVICE; nothing is
- * left then. rd_bundle_close() after success. Starts a process: call it before any thread is
- * started.
+ * Unpacks a bundle's sysfs tree, its captures, or its reports, into a temporary directory below
+ * $TMPDIR. The archive is not trusted: only members that its manifest names, with their size and
+ * SHA-256, bounded in number and size, nothing outside of the directory. -1 with RD_CLASS_DEVICE;
+ * nothing is left then. rd_bundle_close() after success. Starts a process: call it before any
+ * thread is started.
  */
 int rd_bundle_open(
 	struct rd_bundle *b, const char *path, enum rd_bundle_want want, struct rd_error *err);
 /* Removes the directory. */
 void rd_bundle_close(struct rd_bundle *b);
+
+/*
+ * The differences between two bundles, usually of one machine before and after a change: versions,
+ * firmware, module parameters, settings, links, counters, findings. Neither is trusted. *changes is
+ * freed by the caller; docs/schema/bundle-compare.json describes it. -1 with RD_CLASS_DEVICE if one
+ * cannot be read. Starts processes: call it before any thread is started.
+ */
+int rd_bundle_compare(
+	const char *old_path, const char *new_path, json_t **changes, struct rd_error *err);
 
 #endif

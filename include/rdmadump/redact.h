@@ -31,7 +31,7 @@ enum rd_redact_kind {
 	RD_REDACT_KINDS
 };
 
-/* NULL: out of memory. rd_redact_free() takes NULL, too. */
+/* NULL: out of memory. rd_redact_free() accepts NULL. */
 struct rd_redact *rd_redact_new(void);
 void rd_redact_free(struct rd_redact *r);
 /* Ends the first pass. */
@@ -42,14 +42,14 @@ bool rd_redact_failed(const struct rd_redact *r);
 json_t *rd_redact_map(const struct rd_redact *r);
 
 /*
- * A name that is replaced in all text; in the first pass only. Names of kind HOST and up. Those
- * that identify nobody ("localhost", "None") are ignored.
+ * A name that is replaced in all text; in the first pass only. Names of kind HOST and up. Names
+ * that do not identify a host or user ("localhost", "None") are ignored.
  */
 void rd_redact_name(struct rd_redact *r, enum rd_redact_kind kind, const char *name, size_t n);
 /*
  * A copy of `n` bytes of text with all addresses and names replaced; in the first pass an unchanged
- * copy. It has a NUL behind it, *out_n has its length without (may be NULL). To be freed by the
- * caller; NULL: out of memory.
+ * copy. It is terminated by NUL; *out_n gets the length without it (may be NULL). The caller frees
+ * it; NULL: out of memory.
  */
 char *rd_redact_text(struct rd_redact *r, const char *text, size_t n, size_t *out_n);
 

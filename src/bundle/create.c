@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Makes a bundle: runs the commands, keeps what they said, writes page and manifest, then the
- * archive, which has its name only once it is whole.
+ * Creates a bundle: runs the commands, stores their output, writes the page and the manifest, then
+ * the archive. The archive gets its name only when it is complete.
  */
 #include "manifest.h"
 #include "page.h"
@@ -32,7 +32,7 @@ struct creation {
 	struct store store;
 	struct tasks tasks;
 	char base[200];		  /* "rdmadump-bundle-HOST-DATE" */
-	struct rd_redact *redact; /* NULL: members are as they are */
+	struct rd_redact *redact; /* NULL: members are not redacted */
 	char host[256];		  /* this machine's name as it is shown */
 	int capture;		  /* of --capture; -1: none */
 	int64_t time;
@@ -56,7 +56,7 @@ static void name_bundle(struct creation *c)
 	c->time = now;
 }
 
-/* Before any work, with the rights of the user who called sudo. */
+/* Called before any work, with the rights of the user who called sudo. */
 static int open_results(struct creation *c, struct rd_error *err)
 {
 	char path[PATH_MAX], map[PATH_MAX];
@@ -135,26 +135,21 @@ static int finish_output(struct creation *c, struct rd_error *err)
 
 /* --- members ------------------------------------------------------------------------------ */
 
-/* A file of the working directory may be another user's: a link could lead to any file. */
-static int copy_file(struct creation *c, struct task *t, struct rd_error *err)
+static uint64_t size_of(int fd)
 {
-	/* A FIFO would wait for its writer. */
-	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, rc, fd;
 	struct stat st;
 
-	if (strstr(t->member->name, "@selftest"))
-		flags |= O_NOFOLLOW;
-	fd = open(t->path, flags);
-	t->began_ns = t->ended_ns = rd_monotonic_ns();
-	t->outcome = OUTCOME_ENDED;
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		t->errnum = fd < 0 ? errno : EINVAL;
-		t->outcome = OUTCOME_FAILED;
-		if (fd >= 0)
-			close(fd);
+	return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static int copy_file(struct creation *c, struct task *t, struct rd_error *err)
+{
+	int fd = task_open_file(t), rc;
+
+	if (fd < 0)
 		return 0;
-	}
-	rc = store_copy(&c->store, t->name, fd, (uint64_t)st.st_size, t, err);
+	/* Data appended during the copy is not copied. */
+	rc = store_copy(&c->store, t->name, fd, size_of(fd), t, err);
 	close(fd);
 	t->ended_ns = rd_monotonic_ns();
 	return rc;
@@ -172,7 +167,7 @@ static int keep_entry(void *ctx, const struct task *t, const struct rd_archive_e
 		&c->store, e->path, e->kind, e->kind == RD_ARCHIVE_LINK ? e->target : NULL, t, err);
 }
 
-/* What redaction has not stored already. */
+/* Members that redaction has not stored yet. */
 static int keep_output(struct creation *c, struct task *t, struct rd_error *err)
 {
 	if (t->outcome <= OUTCOME_RUNNING || t->outcome == OUTCOME_NOTHING ||
@@ -194,7 +189,7 @@ static int keep_output(struct creation *c, struct task *t, struct rd_error *err)
 	return t->output.n ? store_put(&c->store, t->name, t->output.data, t->output.n, t, err) : 0;
 }
 
-/* The file of --capture as input and output; each reader has a position of its own. */
+/* The file of --capture as input and output; each reader has its own file position. */
 static int open_capture(struct creation *c, struct rd_error *err)
 {
 	char path[64];
@@ -230,13 +225,6 @@ static int connect_capture(struct creation *c, struct rd_error *err)
 	rc = open_capture(c, err);
 	rd_identity_resume(&before);
 	return rc;
-}
-
-static uint64_t size_of(int fd)
-{
-	struct stat st;
-
-	return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
 /* A large capture takes longer than other commands. */
@@ -297,7 +285,10 @@ static int add_manifest(struct creation *c, json_t **manifest, struct rd_error *
 	return rc;
 }
 
-/* Its own name is a name, too: in the archive, the manifest, and the file's name by default. */
+/*
+ * The bundle's own name contains the host name: in the archive, in the manifest, and by default in
+ * the file name.
+ */
 static int redact_all(struct creation *c, struct rd_error *err)
 {
 	char *host;
@@ -314,6 +305,8 @@ static int redact_all(struct creation *c, struct rd_error *err)
 
 static int collect(struct creation *c, struct rd_error *err)
 {
+	/* A tool that takes long must not use up the time of what makes the bundle readable. */
+	static const enum phase order[] = {PHASE_READ, PHASE_COLLECT, PHASE_ANALYZE};
 	int rc = 0;
 
 	if (tasks_make(&c->tasks, c->config) < 0)
@@ -324,9 +317,9 @@ static int collect(struct creation *c, struct rd_error *err)
 		if (!c->redact && c->tasks.task[i].member->form == FORM_COPY &&
 			!c->tasks.task[i].outcome)
 			rc = copy_file(c, &c->tasks.task[i], err);
-	for (enum phase phase = 0; phase < PHASES && !rc; phase++) {
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order) && !rc; i++) {
 		allow_for_size(c);
-		if (!tasks_run(&c->tasks, phase, c->config))
+		if (!tasks_run(&c->tasks, order[i], c->config))
 			rc = rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);
 	}
 	if (!rc && c->redact)

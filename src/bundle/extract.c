@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Unpacks a part of a bundle. Archives come from strangers: only regular files, directories and
- * harmless links are made, each component of a path is opened without following links, and numbers
- * and sizes are bounded. A process of its own removes the directory when this one ends, however.
+ * Unpacks a part of a bundle. Archives are untrusted: only regular files, directories and links
+ * that stay in the tree are created, each component of a path is opened without following links,
+ * and numbers and sizes are limited. A separate process removes the directory when this one ends
+ * for any reason.
  */
 #include "manifest.h"
 #include <errno.h>
@@ -22,7 +23,7 @@
 
 #define ENTRIES_MAX    200000
 #define MANIFEST_BYTES ((size_t)64 << 20)
-#define TREE_BYTES     ((uint64_t)256 << 20) /* of all files of the tree */
+#define TREE_BYTES     ((uint64_t)256 << 20) /* of all files of the tree, or of all reports */
 #define CAPTURE_BYTES  ((uint64_t)16 << 30)  /* of all captures */
 #define DEPTH_MAX      64
 #define COPY_BYTES     65536
@@ -72,7 +73,7 @@ static unsigned int depth_of(const char *path)
 
 /*
  * A target "../../x/y" that cannot leave the tree: it goes up from the link's own directory, whose
- * path has no links, and then only down. What it meets further down are links of the same kind.
+ * path has no links, and then only down. Links that it reaches further down have the same form.
  */
 static bool is_harmless_link(const char *path, const char *target)
 {
@@ -90,7 +91,7 @@ static bool is_harmless_link(const char *path, const char *target)
 	return up < below && (!*target ? up > 0 : is_plain(target));
 }
 
-/* The directory that has the last component, made where it is missing. Returns it, or -1. */
+/* The directory of the last component, created if it is missing. Returns it, or -1. */
 static int open_parent(int root, const char *path, const char **last)
 {
 	int fd = dup(root);
@@ -221,9 +222,14 @@ static int add_capture(struct extraction *x, const char *name, struct rd_error *
 
 static bool is_wanted(const struct extraction *x, const char *name)
 {
-	const char *top = x->want == RD_BUNDLE_TREE ? "sysroot/" : "captures/";
+	static const char *const tops[][4] = {[RD_BUNDLE_TREE] = {"sysroot/"},
+		[RD_BUNDLE_CAPTURES] = {"captures/"},
+		[RD_BUNDLE_REPORTS] = {"host/", "rdmadump/", "tools/", "analysis/"}};
 
-	return strncmp(name, top, strlen(top)) == 0;
+	for (unsigned int i = 0; i < 4 && tops[x->want][i]; i++)
+		if (strncmp(name, tops[x->want][i], strlen(tops[x->want][i])) == 0)
+			return true;
+	return false;
 }
 
 static int take_member(struct extraction *x, const struct rd_archive_entry *e, const char *name,
@@ -233,8 +239,8 @@ static int take_member(struct extraction *x, const struct rd_archive_entry *e, c
 
 	if (!row)
 		return refuse(x, name, "is not in the manifest", err);
-	if (e->kind == RD_ARCHIVE_OTHER || (x->want == RD_BUNDLE_CAPTURES && e->kind))
-		return refuse(x, name, "is no file", err);
+	if (e->kind == RD_ARCHIVE_OTHER || (x->want != RD_BUNDLE_TREE && e->kind))
+		return refuse(x, name, "is not a file", err);
 	if (e->kind != RD_ARCHIVE_FILE)
 		return make_other(x, e, name, err);
 	if (make_file(x, name, row, err) < 0)
@@ -295,7 +301,7 @@ static int read_manifest(struct extraction *x, struct rd_error *err)
 
 /* --- all ---------------------------------------------------------------------------------- */
 
-/* The name below the archive's one folder; NULL if it has none. */
+/* The name below the archive's single folder; NULL if there is none. */
 static const char *name_below(const char *path)
 {
 	const char *slash = strchr(path, '/');
@@ -347,7 +353,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return 0;
 }
 
-/* In the guard: waits until the other process closes its end of the pipe, or is gone. */
+/* In the guard process: waits until the other process closes its end of the pipe or ends. */
 static void guard(int fd, const char *directory)
 {
 	char byte;
@@ -364,11 +370,10 @@ static void guard(int fd, const char *directory)
 
 static int make_directory(struct rd_bundle *b, struct rd_error *err)
 {
-	const char *top = getenv("TMPDIR");
 	int fds[2];
 
 	snprintf(b->directory, sizeof(b->directory) - 16, "%s/rdmadump-XXXXXX",
-		top && *top ? top : "/tmp");
+		rd_temporary_directory());
 	if (!mkdtemp(b->directory))
 		return rd_fail(err, RD_CLASS_OUTPUT, errno, "set TMPDIR to a directory with room",
 			"cannot make the directory '%.200s'", b->directory);
@@ -403,6 +408,8 @@ void rd_bundle_close(struct rd_bundle *b)
 	free(b->captures);
 	b->captures = NULL;
 	b->n_captures = 0;
+	json_decref(b->manifest);
+	b->manifest = NULL;
 }
 
 static int extract(struct extraction *x, struct rd_error *err)
@@ -431,7 +438,7 @@ int rd_bundle_open(
 	struct extraction x = {.path = path,
 		.b = b,
 		.want = want,
-		.left = want == RD_BUNDLE_TREE ? TREE_BYTES : CAPTURE_BYTES};
+		.left = want == RD_BUNDLE_CAPTURES ? CAPTURE_BYTES : TREE_BYTES};
 	int rc;
 
 	*b = (struct rd_bundle){.guard = -1};
@@ -440,6 +447,7 @@ int rd_bundle_open(
 	rc = make_directory(b, err);
 	if (!rc) {
 		rc = extract(&x, err);
+		b->manifest = json_incref(x.manifest);
 		if (rc)
 			rd_bundle_close(b);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of everything that a bundle may have. Nothing else gets into it. */
+/* The table of all possible members. A bundle contains nothing else. */
 #include "members.h"
 
 #define PART  "rdmadump bundle --part "
@@ -16,45 +16,47 @@
 	"nvidia-peermem* nvidia-kernel* iproute2* iproute ethtool* linux-firmware* rdmadump*"
 
 const struct member members[] = {
-	/* This machine. */
+	/* What this program reads by itself: what is needed to read the bundle back comes first. */
+	{"sysroot", "files of sysfs that this program reads, for --sysroot", PART "sysroot",
+		.form = FORM_TREE, .phase = PHASE_READ, .root = true, .addresses = true,
+		.bytes = TREE},
+	{"rdmadump/list.json", "devices and ports", "rdmadump list --json", .form = FORM_OUTPUT,
+		.phase = PHASE_READ, .addresses = true, .bytes = LARGE},
+	{"rdmadump/info-@device.json", "firmware, ports, limits, open queue pairs",
+		"rdmadump info --json @device", .form = FORM_OUTPUT, .phase = PHASE_READ,
+		.root = true, .addresses = true, .bytes = LARGE},
+	{"rdmadump/counters.json", "every counter", "rdmadump counters --json --all",
+		.form = FORM_OUTPUT, .phase = PHASE_READ, .addresses = true, .bytes = LARGE},
+	{"host/resources.json", "open queue pairs and their owners, by RDMA netlink",
+		PART "resources", .form = FORM_OUTPUT, .phase = PHASE_READ, .root = true,
+		.addresses = true},
 	{"host/host.json", "kernel, distribution, CPUs, memory, limits of this process",
-		PART "host", .form = FORM_OUTPUT, .addresses = true},
+		PART "host", .form = FORM_OUTPUT, .phase = PHASE_READ, .addresses = true},
 	{"host/modules.json", "RDMA kernel modules with their parameters", PART "modules",
-		.form = FORM_OUTPUT},
+		.form = FORM_OUTPUT, .phase = PHASE_READ},
 	{"host/environment.json",
 		"variables that change verbs: of this process, and of owners of queue pairs",
-		PART "environment", .form = FORM_OUTPUT, .root = true, .addresses = true},
-	{"host/resources.json", "open queue pairs and their owners, by RDMA netlink",
-		PART "resources", .form = FORM_OUTPUT, .root = true, .addresses = true},
-	{"host/kernel-messages.txt", "messages of RDMA and network drivers in the kernel's log",
-		PART "kernel-messages", .form = FORM_OUTPUT, .root = true, .addresses = true},
-	{"host/packages-dpkg.txt", "packages of RDMA user space", DEBIAN PACKAGES,
-		.form = FORM_OUTPUT, .also_whole = 1 /* a pattern that fits no package */},
-	{"host/packages-rpm.txt", "packages of RDMA user space", RPM PACKAGES, .form = FORM_OUTPUT},
-	/* What this program says. */
-	{"rdmadump/version.txt", "this program and its libraries", "rdmadump --version",
-		.form = FORM_TEXT},
-	{"rdmadump/list.txt", "devices and ports", "rdmadump list -v", .form = FORM_TEXT,
+		PART "environment", .form = FORM_OUTPUT, .phase = PHASE_READ, .root = true,
 		.addresses = true},
-	{"rdmadump/list.json", "devices and ports", "rdmadump list --json", .form = FORM_OUTPUT,
-		.addresses = true, .bytes = LARGE},
+	{"host/kernel-messages.txt", "messages of RDMA and network drivers in the kernel's log",
+		PART "kernel-messages", .form = FORM_OUTPUT, .phase = PHASE_READ, .root = true,
+		.addresses = true},
+	{"rdmadump/version.txt", "this program and its libraries", "rdmadump --version",
+		.form = FORM_TEXT, .phase = PHASE_READ},
+	{"rdmadump/list.txt", "devices and ports", "rdmadump list -v", .form = FORM_TEXT,
+		.phase = PHASE_READ, .addresses = true},
 	{"rdmadump/info-@device.txt", "firmware, ports, limits, open queue pairs",
-		"rdmadump info -v @device", .form = FORM_TEXT, .root = true, .addresses = true},
-	{"rdmadump/info-@device.json", "firmware, ports, limits, open queue pairs",
-		"rdmadump info --json @device", .form = FORM_OUTPUT, .root = true,
-		.addresses = true, .bytes = LARGE},
+		"rdmadump info -v @device", .form = FORM_TEXT, .phase = PHASE_READ, .root = true,
+		.addresses = true},
 	{"rdmadump/counters.txt", "every counter", "rdmadump counters --all", .form = FORM_TEXT,
-		.addresses = true, .bytes = LARGE},
-	{"rdmadump/counters.json", "every counter", "rdmadump counters --json --all",
-		.form = FORM_OUTPUT, .addresses = true, .bytes = LARGE},
+		.phase = PHASE_READ, .addresses = true, .bytes = LARGE},
+	/* What waits. */
 	{"rdmadump/counters-growth.txt", "what counters grew by between two readings",
 		"rdmadump counters --interval @interval --count 1", .form = FORM_TEXT,
 		.addresses = true, .bytes = LARGE},
 	{"rdmadump/counters-growth.json", "every counter: a second reading, and the growth",
 		"rdmadump counters --json --all --interval @interval --count 1",
 		.form = FORM_OUTPUT, .addresses = true, .bytes = LARGE},
-	{"sysroot", "files of sysfs that this program reads, for --sysroot", PART "sysroot",
-		.form = FORM_TREE, .root = true, .addresses = true, .bytes = TREE},
 	{"selftest/@selftest", "a result of rdmadump selftest", "copy @selftest", .form = FORM_COPY,
 		.addresses = true},
 	/* Traffic. */
@@ -79,7 +81,10 @@ const struct member members[] = {
 	{"analysis/files.html", "findings in the given captures",
 		"rdmadump analyze --html - -- @files", .form = FORM_OUTPUT, .phase = PHASE_ANALYZE,
 		.addresses = true, .bytes = LARGE},
-	/* What other tools say. */
+	/* Output of other tools. */
+	{"host/packages-dpkg.txt", "packages of RDMA user space", DEBIAN PACKAGES,
+		.form = FORM_OUTPUT, .also_whole = 1 /* a pattern that fits no package */},
+	{"host/packages-rpm.txt", "packages of RDMA user space", RPM PACKAGES, .form = FORM_OUTPUT},
 	{"tools/ethtool-i-@netdev.txt", "driver and firmware", "ethtool -i @netdev",
 		.form = FORM_TEXT},
 	{"tools/ethtool-k-@netdev.txt", "offloads", "ethtool -k @netdev", .form = FORM_TEXT},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of everything that a bundle may have. */
+/* The table of all possible members of a bundle. */
 #ifndef RDMADUMP_BUNDLE_MEMBERS_H
 #define RDMADUMP_BUNDLE_MEMBERS_H
 
@@ -14,8 +14,12 @@ enum form {
 	FORM_COPY,    /* a file, copied */
 };
 
-/* When a command is started: those of a phase run in parallel. */
-enum phase { PHASE_COLLECT, PHASE_ANALYZE, PHASES };
+/* When a command is started: those of a phase run in parallel, after those of the phase before. */
+enum phase {
+	PHASE_COLLECT, /* second, and of rows that name none: other tools, and what waits */
+	PHASE_READ,    /* first: what this program reads by itself, with more time than a tool */
+	PHASE_ANALYZE, /* third */
+};
 
 /*
  * Name and command may have one placeholder, for which the row is repeated: @device (RDMA devices),
@@ -29,10 +33,10 @@ struct member {
 	const char *command; /* "rdmadump" is this program; words are separated by one blank */
 	enum form form;
 	enum phase phase;
-	bool root;	/* without root it is not whole, or fails */
-	bool addresses; /* may have addresses, names of hosts and users, serial numbers */
-	int also_whole; /* an exit status beside 0 with which the output is whole */
-	size_t bytes;	/* more is cut off; 0: MEMBER_BYTES */
+	bool root;	/* without root it is incomplete or fails */
+	bool addresses; /* may contain addresses, names of hosts and users, serial numbers */
+	int also_whole; /* an exit status other than 0 with which the output is complete */
+	size_t bytes;	/* limit of the output, the rest is cut off; 0: MEMBER_BYTES */
 };
 
 #define MEMBER_BYTES ((size_t)4 << 20)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One page without scripts and links to the network: verdict, findings of devices, counters and
- * traffic, then what is in the bundle and what is not. Texts come from devices, captures and tools,
- * and are escaped.
+ * One page without scripts or links to the network: verdict, findings about devices, counters and
+ * traffic, then the members that are in the bundle and those that are missing. Text from devices,
+ * captures and tools is escaped.
  */
 #include "page.h"
 #include <rdmadump/finding.h>
@@ -14,7 +14,7 @@ static const char style[] =
 #include "analysis/output/page_css.h"
 	;
 
-/* Names of counters begin titles: their letters stay as they are. */
+/* Titles may begin with a counter's name: its case is not changed. */
 static const char own_style[] =
 	"a { color: var(--one); }\n"
 	"nav { margin: 10px 0 18px; display: flex; flex-wrap: wrap; gap: 4px 18px; }\n"
@@ -55,7 +55,7 @@ static void put_text(FILE *out, const char *text)
 			fputs("&quot;", out);
 			break;
 		default:
-			/* JSON has valid UTF-8 only: bytes of a character stay together. */
+			/* JSON is always valid UTF-8: bytes of a character are copied unchanged. */
 			if ((unsigned char)*text < 0x80)
 				n = rd_printable(clean, text, 1, "\n\t");
 			else
@@ -72,7 +72,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* An element with text; nothing without text. */
+/* An element with text; writes nothing if the text is empty. */
 static void put_element(FILE *out, const char *open, const char *text, const char *close)
 {
 	if (!*text)
@@ -128,7 +128,7 @@ static void read_findings(struct page *p, const char *section, const struct task
 	json_decref(root);
 }
 
-/* What the page shows of which members, in this order. */
+/* The sections of the page and their members, in this order. */
 static const struct section {
 	const char *key, *title, *command, *none;
 } sections[] = {
@@ -336,7 +336,7 @@ static void put_members(FILE *out, const struct tasks *tasks, const json_t *mani
 	fputs("</tbody></table></div>\n", out);
 }
 
-/* Nothing was there to be read: neither a device nor a tool, or nobody requested it. */
+/* There was nothing to read: no device, no tool, or it was not requested. */
 static bool was_nothing(const struct task *t)
 {
 	return t->outcome == OUTCOME_NOTHING || t->outcome == OUTCOME_ABSENT;
@@ -364,7 +364,7 @@ static unsigned int put_missing_rows(FILE *out, const struct tasks *tasks, bool 
 	return n;
 }
 
-/* What failed comes first. */
+/* Failed members come first. */
 static void put_missing(FILE *out, const struct tasks *tasks)
 {
 	unsigned int n;
@@ -446,7 +446,7 @@ static void put_facts(FILE *out, const json_t *manifest)
 		out);
 }
 
-/* What traffic has a page of its own. */
+/* Traffic that has its own page. */
 static void put_reports(FILE *out, const struct tasks *tasks)
 {
 	for (unsigned int i = 0; i < tasks->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* index.html: what a support engineer opens first. */
+/* index.html: the page that a support engineer opens first. */
 #ifndef RDMADUMP_BUNDLE_PAGE_H
 #define RDMADUMP_BUNDLE_PAGE_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Variables that change what verbs, NCCL, UCX and libfabric do: of this process, and of owners of
- * queue pairs. No other variable is read out. */
+/*
+ * Environment variables that configure verbs, NCCL, UCX and libfabric: of this process and of the
+ * owners of queue pairs. No other variable is stored.
+ */
 #include "parts.h"
 #include <errno.h>
 #include <rdmadump/json.h>

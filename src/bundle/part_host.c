@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The machine: kernel, distribution, CPUs, memory, what this process may do. */
+/* The machine: kernel, distribution, CPUs, memory, and the privileges of this process. */
 #include "parts.h"
 #include <ctype.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
 
 #define RECORD_BYTES 8192 /* the kernel gives one record for each read */
 
-/* Drivers, subsystems, and what stops a device from below: PCI errors, IOMMU faults. */
+/* Drivers, subsystems, and faults below the driver that stop a device: PCI errors, IOMMU faults. */
 static const char *const words[] = {"infiniband", "rdma", "RDMA", "ib_", "mlx", "bnxt", "irdma",
 	"i40iw", "efa ", "hns", "erdma", "mana", "qedr", "siw", "rxe", "iw_cxgb4", "usnic",
 	"nvme_rdma", "nvmet_rdma", "iser", "srp", "rpcrdma", "nv_peer", "nvidia_peermem",
@@ -67,7 +67,7 @@ int part_kernel_messages(const struct rd_devices *devices, int fd, struct rd_err
 	while (!rc) {
 		ssize_t n = read(log, record, sizeof(record) - 1);
 
-		/* EPIPE: records were overwritten meanwhile. */
+		/* EPIPE: records were overwritten before they were read. */
 		if (n < 0 && (errno == EINTR || errno == EPIPE))
 			continue;
 		if (n < 0 && errno != EAGAIN)

@@ -14,11 +14,11 @@
 
 #define LIST_BYTES ((size_t)256 << 10) /* of /proc/modules */
 
-/* What uses one of these is a module of RDMA, too. */
+/* A module that uses one of these is also an RDMA module. */
 static const char *const core[] = {
 	"ib_core", "ib_cm", "rdma_cm", "ib_uverbs", "mlx5_core", "mlx4_core", "mlx_compat"};
 
-/* Those that neither use nor are used by them. */
+/* RDMA modules that neither use these nor are used by them. */
 static const char *const others[] = {"mlxfw", "mlxdevm", "bnxt_en", "ice", "i40e", "hns3", "ena",
 	"nvidia", "nvidia_peermem", "nv_peer_mem", "gdrdrv", "vfio_pci", "mst_pci", "mst_pciconf",
 	"knem", "xpmem", "8021q", "bonding"};
@@ -46,7 +46,7 @@ static bool is_one_of(const char *name, const char *const *list, size_t n)
 	return false;
 }
 
-/* "ib_core 417792 9 rdma_cm,mlx5_ib, Live 0x0": the fourth word are its users. */
+/* "ib_core 417792 9 rdma_cm,mlx5_ib, Live 0x0": the fourth word lists its users. */
 static void add_users(json_t *names, char *users)
 {
 	char *save = NULL;

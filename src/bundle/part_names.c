@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names that identify this machine, those that it knows, and its users: for redaction. */
+/* Names that identify this machine, other hosts that it knows, and its users: for redaction. */
 #include "parts.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -22,7 +22,7 @@ static void add(json_t *list, const char *kind, const char *name)
 			list, json_pack("{s:s, s:o}", "kind", kind, "name", rd_json_string(name)));
 }
 
-/* A host's name, and without its domain. */
+/* A host's name, with and without its domain. */
 static void add_host(json_t *list, const char *name)
 {
 	char first[256];
@@ -37,7 +37,7 @@ static void add_host(json_t *list, const char *name)
 
 /* --- hosts ------------------------------------------------------------------------------------ */
 
-/* Each line: an address, which has its own form, or a keyword, then names. */
+/* Each line: an address (recognized by its form) or a keyword, then names. */
 static void add_words(json_t *list, const char *path, const char *keywords)
 {
 	char *text = malloc(TEXT_BYTES), *lines = NULL;
@@ -85,7 +85,7 @@ static void add_user(json_t *list, uid_t uid)
 	if (!p)
 		return;
 	add(list, "user", p->pw_name);
-	/* The full name; the rest of the field may be a room or a telephone. */
+	/* The full name; the rest of the field may be a room or a telephone number. */
 	if (p->pw_gecos) {
 		char full[256];
 

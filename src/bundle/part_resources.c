@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is open on devices, by RDMA netlink. */
+/* Open objects of devices (queue pairs and others), read by RDMA netlink. */
 #include "parts.h"
 #include <rdmadump/json.h>
 #include <rdmadump/resource.h>

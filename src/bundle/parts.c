@@ -8,14 +8,14 @@
 
 static const struct part {
 	const char *name;
-	part_fn *make; /* NULL: it writes by itself */
+	part_fn *make; /* NULL: the part writes its own output */
 	int (*write)(const struct rd_devices *devices, int fd, struct rd_error *err);
 } parts[] = {
 	{"host", part_host, NULL},
 	{"modules", part_modules, NULL},
 	{"environment", part_environment, NULL},
 	{"resources", part_resources, NULL},
-	{"names", part_names, NULL}, /* no member: for redaction */
+	{"names", part_names, NULL}, /* not a member: for redaction */
 	{"kernel-messages", NULL, part_kernel_messages},
 	{"sysroot", NULL, part_sysroot},
 };
@@ -40,7 +40,8 @@ int rd_bundle_part(const char *name, int fd, struct rd_error *err)
 	while (p < parts + sizeof(parts) / sizeof(*parts) && strcmp(p->name, name) != 0)
 		p++;
 	if (p == parts + sizeof(parts) / sizeof(*parts))
-		return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "'%s' is no part of a bundle", name);
+		return rd_fail(
+			err, RD_CLASS_USAGE, 0, NULL, "'%s' is not a part of a bundle", name);
 	if (rd_devices_load(&devices, "", err) < 0)
 		return -1;
 	if (p->write) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The parts of a bundle that this program reads by itself. */
+/* The parts of a bundle that this program reads itself, without another tool. */
 #ifndef RDMADUMP_BUNDLE_PARTS_H
 #define RDMADUMP_BUNDLE_PARTS_H
 
@@ -12,7 +12,7 @@ typedef json_t *part_fn(const struct rd_devices *devices, struct rd_error *err);
 
 part_fn part_host, part_modules, part_environment, part_resources, part_names;
 
-/* These write by themselves. */
+/* These write their own output. */
 int part_kernel_messages(const struct rd_devices *devices, int fd, struct rd_error *err);
 int part_sysroot(const struct rd_devices *devices, int fd, struct rd_error *err);
 

@@ -125,7 +125,7 @@ static void list_results(struct subjects *s, const struct rd_bundle_config *c)
 static const struct placeholder {
 	const char *name;
 	void (*list)(struct subjects *s, const struct rd_bundle_config *c);
-	const char *none; /* why the row has no task */
+	const char *none; /* the reason why the row has no task */
 } placeholders[] = {
 	{"@device", list_devices, "no RDMA device"},
 	{"@netdev", list_netdevs, "no netdev of an RDMA device"},
@@ -202,7 +202,7 @@ static const char *word_for(const struct task *t, const char *word, const struct
 	return text;
 }
 
-/* The words of the command, one after the other in `words`, each with its NUL. */
+/* The words of the command, stored one after another in `words`, each terminated by NUL. */
 static int make_argv(struct task *t, const struct placeholder *p, const char *subject,
 	const struct rd_bundle_config *c)
 {
@@ -234,7 +234,7 @@ static int make_argv(struct task *t, const struct placeholder *p, const char *su
 	return 0;
 }
 
-/* The command as it is shown: words joined by blanks. */
+/* The command as it is shown: words joined by spaces. */
 static int make_shown(struct task *t)
 {
 	size_t n = 0;
@@ -273,7 +273,7 @@ static int add_task(struct tasks *tasks, const struct member *m, const struct pl
 	return 0;
 }
 
-/* A row without a subject is a task that has ended, so that the reason is known. */
+/* A row without a subject becomes a task that has already ended, so that the reason is recorded. */
 static int add_empty(struct tasks *tasks, const struct member *m)
 {
 	struct task *t = &tasks->task[tasks->n++];

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Redacts a bundle in two passes over everything that will be in it: the first one collects
- * addresses and names, the second one replaces them.
+ * Redacts a bundle in two passes over all members: the first pass collects addresses and names, the
+ * second pass replaces them.
  */
 #include "redaction.h"
 #include "tree.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <rdmadump/clock.h>
 #include <rdmadump/json.h>
 #include <rdmadump/outfile.h>
 #include <rdmadump/rewrite.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,12 +52,13 @@ static void add_names(struct redaction *x, const json_t *names)
 	}
 }
 
-/* In a process with a time limit: a directory of users may be on another machine. */
+/* In a separate process with a time limit: the user database may be on another machine. */
 static int collect_names(struct redaction *x, struct rd_error *err)
 {
 	static char program[] = "rdmadump", command[] = "bundle", option[] = "--part",
 		    name[] = "names";
-	static const struct member member = {.name = name, .command = "", .form = FORM_OUTPUT};
+	static const struct member member = {
+		.name = name, .command = "", .form = FORM_OUTPUT, .phase = PHASE_READ};
 	struct task t = {.member = &member,
 		.name = name,
 		.command = name,
@@ -77,7 +75,7 @@ static int collect_names(struct redaction *x, struct rd_error *err)
 	char why[512];
 	int rc = 0;
 
-	if (!tasks_run(&one, PHASE_COLLECT, x->config))
+	if (!tasks_run(&one, PHASE_READ, x->config))
 		rc = rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);
 	task_why(&t, why, sizeof(why));
 	if (!rc && t.output.n)
@@ -93,7 +91,10 @@ static int collect_names(struct redaction *x, struct rd_error *err)
 	return rc;
 }
 
-/* Directories of files that the user named; their own names stay, as far as they name nobody. */
+/*
+ * Directories of the files that the user named. File names are kept, except for names of hosts and
+ * users in them.
+ */
 static void collect_paths(struct redaction *x)
 {
 	for (unsigned int i = 0; i < x->config->n_files; i++) {
@@ -194,27 +195,18 @@ static bool is_capture(const struct task *t)
 	return strncmp(t->member->name, "captures/", 9) == 0;
 }
 
-/* The file that the task is about, open; -1: none. */
+/* The open file of the task; -1: none. */
 static int open_file(struct redaction *x, struct task *t)
 {
-	struct stat st;
-	int fd;
-
 	if (t->member->form == FORM_CAPTURE)
 		return x->capture >= 0 && t->outcome > OUTCOME_RUNNING ? dup(x->capture) : -1;
-	fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	t->began_ns = t->ended_ns = rd_monotonic_ns();
-	t->outcome = OUTCOME_ENDED;
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		return fd;
-	t->errnum = fd < 0 ? errno : EINVAL;
-	t->outcome = OUTCOME_FAILED;
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	return task_open_file(t);
 }
 
-/* A copy, or in the first pass none. What cannot be read is left out; -1: the bundle fails. */
+/*
+ * A redacted copy; none in the first pass. A capture that cannot be read is omitted. -1: the bundle
+ * fails.
+ */
 static int capture_rewrite(struct redaction *x, struct task *t, int *to, struct rd_error *err)
 {
 	struct rd_rewrite w = rewriting(x, to);
@@ -233,10 +225,10 @@ static int capture_rewrite(struct redaction *x, struct task *t, int *to, struct 
 		*err = why;
 		return -1;
 	}
-	/* A capture of nothing has no header. */
+	/* An empty capture has no header. */
 	if (rc < 0)
 		leave_out(t, w.frames ? why.text
-				      : "it is no capture that this program reads, or its link "
+				      : "it is not a capture that this program reads, or its link "
 					"type is unknown");
 	return 0;
 }

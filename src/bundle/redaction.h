@@ -8,10 +8,9 @@
 #include <rdmadump/redact.h>
 
 /*
- * Once all tasks have ended: replaces their output, messages, names and commands, and adds what has
- * frames or files (captures, trees) to the store. `capture` is the file of --capture, -1: none. A
- * member that cannot be redacted is left out: its task says why. Starts a process. -1 with the
- * error.
+ * Called after all tasks have ended. Redacts their output, messages, names and commands, and adds
+ * captures and trees to the store. `capture` is the file of --capture, -1: none. A member that
+ * cannot be redacted is omitted, and its task has the reason. Starts a process. -1 with the error.
  */
 int redaction_run(struct rd_redact *r, struct tasks *tasks, struct store *store, int capture,
 	const struct rd_bundle_config *config, struct rd_error *err);

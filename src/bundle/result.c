@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Writes a file beside its place and renames it. */
+/* Writes a temporary file in the same directory and renames it. */
 #include "result.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Runs commands, several at once, without a shell. Each is the leader of a process group of its own
- * and has /dev/null as standard input; its output is read to a limit. One that takes too long gets
- * SIGTERM, then SIGKILL, with its group. One that even then does not end waits in the kernel, for a
- * device for example, and is left there.
+ * Runs commands, several at once, without a shell. Each command leads its own process group and has
+ * /dev/null as standard input; its output is read up to a limit. If it takes too long, its group
+ * gets SIGTERM, then SIGKILL. A command that still does not end is blocked in the kernel, for
+ * example by a device, and is abandoned.
  */
 #include "task.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <rdmadump/clock.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #define AT_ONCE	    6
+#define READ_TIMES  3 /* the limit of PHASE_READ, for slow machines */
 #define POLL_MS	    50
 #define REPORT_MS   100	 /* between two reports of the progress */
 #define TERM_MS	    300	 /* from SIGTERM to SIGKILL */
@@ -32,7 +34,7 @@ struct run {
 	struct task *running[AT_ONCE];
 	char **environment;
 	uint64_t end_ns; /* no command is started after it */
-	unsigned int limit_ms;
+	unsigned int limit_ms, at_once;
 	uint64_t reported_ns;
 };
 
@@ -43,7 +45,10 @@ static uint64_t ms(uint64_t n)
 
 /* --- starting ----------------------------------------------------------------------------- */
 
-/* Directories of the user's PATH with a full name, then the system's: users often lack sbin. */
+/*
+ * Absolute directories of the user's PATH, then those of the system: a user's PATH often lacks
+ * sbin.
+ */
 static bool find_program(const char *name, char path[PATH_MAX])
 {
 	const char *own = getenv("PATH"), *lists[] = {own ? own : "", PATH_SYSTEM};
@@ -62,7 +67,7 @@ static bool find_program(const char *name, char path[PATH_MAX])
 	return false;
 }
 
-/* English messages, and nothing that waits for a reader or colours the text. */
+/* English messages, no pager, no colours. */
 static char **make_environment(void)
 {
 	static const char *const set[] = {"LC_ALL=C", "NO_COLOR=1", "PAGER=cat"};
@@ -209,7 +214,7 @@ static void read_pipe(int *fd, struct bytes *b)
 
 static void end(struct task *t, enum outcome outcome)
 {
-	/* What the command left running must not outlive it. */
+	/* Processes that the command left running must not outlive it. */
 	kill(-t->pid, SIGKILL);
 	if (t->out_pipe >= 0)
 		close(t->out_pipe);
@@ -256,7 +261,10 @@ static bool attend(const struct run *r, struct task *t)
 		end(t, OUTCOME_STUCK);
 		return false;
 	}
-	/* What it wrote before its end is still in the pipes; they may hold more than one read. */
+	/*
+	 * Output that it wrote before it ended is still in the pipes, and may need more than one
+	 * read.
+	 */
 	for (unsigned int i = 0; i < 64 && t->out_pipe >= 0 && !t->output.cut; i++) {
 		struct pollfd fd = {.fd = t->out_pipe, .events = POLLIN};
 
@@ -311,9 +319,19 @@ static struct task *next_task(struct tasks *tasks, enum phase phase, unsigned in
 	return NULL;
 }
 
+/* More than the CPUs can run would only make all of them late. Two at least: one may hang. */
+static unsigned int read_at_once(void)
+{
+	cpu_set_t cpus;
+	unsigned int n =
+		sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (unsigned int)CPU_COUNT(&cpus) : 0;
+
+	return n < 2 ? 2 : n < AT_ONCE ? n : AT_ONCE;
+}
+
 static void fill(struct run *r, struct tasks *tasks, enum phase phase, unsigned int *at)
 {
-	for (unsigned int i = 0; i < AT_ONCE; i++)
+	for (unsigned int i = 0; i < r->at_once; i++)
 		while (!r->running[i]) {
 			struct task *t = next_task(tasks, phase, at);
 
@@ -353,12 +371,13 @@ static void report(struct run *r, const struct tasks *tasks, const struct rd_bun
 
 bool tasks_run(struct tasks *tasks, enum phase phase, const struct rd_bundle_config *config)
 {
-	struct run r = {.limit_ms = config->limit_s * 1000};
+	struct run r = {.limit_ms = config->limit_s * 1000 * (phase == PHASE_READ ? READ_TIMES : 1),
+		.at_once = phase == PHASE_READ ? read_at_once() : AT_ONCE};
 	unsigned int at = 0;
 	bool complete = true;
 
-	/* What is started last has its limit, too. */
-	r.end_ns = rd_monotonic_ns() + ms(config->limit_s * 1000ULL);
+	/* The command that is started last also has its time limit. */
+	r.end_ns = rd_monotonic_ns() + ms(r.limit_ms);
 	r.environment = make_environment();
 	if (!r.environment)
 		return false;

@@ -19,7 +19,7 @@ static int fail(const struct store *s, int errnum, struct rd_error *err)
 		"cannot keep the bundle's members in '%.200s'", s->directory);
 }
 
-/* Not every file system has files without a name. */
+/* Not every file system supports unnamed files (O_TMPFILE). */
 int store_file(const struct store *s, struct rd_error *err)
 {
 	char path[sizeof(s->directory) + 32];
@@ -38,12 +38,11 @@ int store_file(const struct store *s, struct rd_error *err)
 int store_open(
 	struct store *s, const char *path, const volatile sig_atomic_t *stop, struct rd_error *err)
 {
-	const char *temporary = getenv("TMPDIR"), *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/');
 
 	*s = (struct store){.fd = -1, .stop = stop};
 	if (strcmp(path, "-") == 0)
-		snprintf(s->directory, sizeof(s->directory), "%s",
-			temporary && *temporary ? temporary : "/tmp");
+		snprintf(s->directory, sizeof(s->directory), "%s", rd_temporary_directory());
 	else if (slash)
 		snprintf(s->directory, sizeof(s->directory), "%.*s", (int)(slash - path + 1), path);
 	else

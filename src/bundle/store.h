@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The members until they are archived: their bytes are in files without a name, so that nothing is
- * left behind, whatever ends the program.
+ * The members until they are archived: their bytes are in unnamed files, so that no file remains,
+ * however the program ends.
  */
 #ifndef RDMADUMP_BUNDLE_STORE_H
 #define RDMADUMP_BUNDLE_STORE_H
@@ -22,7 +22,7 @@ struct stored {
 	int fd; /* where its bytes are */
 	uint64_t at, size;
 	char sha256[RD_SHA256_TEXT];
-	const struct task *task; /* where it comes from; NULL: the bundle itself */
+	const struct task *task; /* the source of the member; NULL: the bundle itself */
 };
 
 struct store {
@@ -34,12 +34,14 @@ struct store {
 	size_t n, room;
 };
 
-/* Beside `path`; `stop` stays the caller's. 0, or -1 with RD_CLASS_OUTPUT. store_close() in any
- * case. */
+/*
+ * In the directory of `path`; the caller owns `stop`. 0, or -1 with RD_CLASS_OUTPUT. store_close()
+ * in any case.
+ */
 int store_open(
 	struct store *s, const char *path, const volatile sig_atomic_t *stop, struct rd_error *err);
 void store_close(struct store *s);
-/* Another file without a name: its descriptor, the caller's; -1 with the error. */
+/* Opens another unnamed file. Returns its descriptor, which the caller owns; -1 with the error. */
 int store_file(const struct store *s, struct rd_error *err);
 /* Adds bytes, a link, a directory. -1 with the error. */
 int store_put(struct store *s, const char *name, const void *bytes, size_t n,
@@ -49,7 +51,9 @@ int store_put_entry(struct store *s, const char *name, enum rd_archive_kind kind
 /* Copies the rest of the file `fd`, at most `most` bytes. */
 int store_copy(struct store *s, const char *name, int fd, uint64_t most, const struct task *task,
 	struct rd_error *err);
-/* The whole file `fd` stays where it is; the descriptor must stay open as long as the store. */
+/*
+ * Adds the whole file `fd` without copying it; the descriptor must stay open as long as the store.
+ */
 int store_adopt(
 	struct store *s, const char *name, int fd, const struct task *task, struct rd_error *err);
 /* Writes one member into an archive. -1 with the error, also when *stop is not 0. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A row of the table for one device, netdev or file, and what became of it. */
+/* A row of the table for one device, netdev or file, and its result. */
 #ifndef RDMADUMP_BUNDLE_TASK_H
 #define RDMADUMP_BUNDLE_TASK_H
 
@@ -19,7 +19,7 @@ enum outcome {
 	OUTCOME_NOTHING,   /* nothing here that the row is for */
 	OUTCOME_TIMED_OUT, /* it was killed */
 	OUTCOME_STUCK,	   /* it could not even be killed */
-	OUTCOME_LATE,	   /* the time for all commands was over before it began */
+	OUTCOME_LATE,	   /* the time limit of all commands expired before it started */
 	OUTCOME_FAILED,	   /* it could not be started or copied: `errnum` */
 	OUTCOME_LEFT_OUT,  /* it cannot be redacted: `left_out` */
 };
@@ -59,14 +59,19 @@ struct tasks {
  */
 int tasks_make(struct tasks *tasks, const struct rd_bundle_config *config);
 void tasks_free(struct tasks *tasks);
-/* What is missing and why, in a few words; "" if the member is whole. */
+/* What is missing and why, in a few words; "" if the member is complete. */
 void task_why(const struct task *t, char *buf, size_t size);
+/*
+ * Opens a regular file that the task copies, with the rights of the user who gets the bundle (the
+ * caller of sudo). Its descriptor, or -1; sets the outcome.
+ */
+int task_open_file(struct task *t);
 /* A name for a file: letters, digits, ".", "_" and "-" as they are. */
 void file_name(char *buf, size_t size, const char *text);
 
 /*
  * Runs the tasks of a phase, several at once, each with its limit. Returns false if `stop` ended
- * it; no child is left in any case, but those that the kernel does not let die.
+ * it. In both cases no child is left, except those that are blocked in the kernel.
  */
 bool tasks_run(struct tasks *tasks, enum phase phase, const struct rd_bundle_config *config);
 

@@ -6,7 +6,10 @@
 #include "task.h"
 #include <rdmadump/archive.h>
 
-/* e->path is the member's name; `bytes` are a file's. Not 0 ends the walk. */
+/*
+ * e->path is the member's name; `bytes` is the content of a file. A result other than 0 ends the
+ * walk.
+ */
 typedef int tree_fn(void *ctx, const struct task *t, const struct rd_archive_entry *e,
 	const char *bytes, size_t n, struct rd_error *err);
 /* Calls fn for each entry up to where the archive is damaged or cut. Returns fn's last result. */

@@ -50,12 +50,18 @@ void rd_cli_streams(void);
 FILE *rd_cli_screen(void);
 
 /* Colours of a terminal, for what needs attention. */
-enum rd_colour { RD_COLOUR_NONE, RD_COLOUR_WARNING, RD_COLOUR_PROBLEM };
+enum rd_colour { RD_COLOUR_NONE, RD_COLOUR_WARNING, RD_COLOUR_PROBLEM, RD_COLOUR_FAINT };
+
+#define RD_COLOUR_END "\033[0m"
+
+/* The sequence that begins it, "" of RD_COLOUR_NONE; for rd_cli_screen() only. Static. */
+const char *rd_cli_colour(enum rd_colour colour);
 
 /* Whether stdout or stderr is a terminal that shows colours, and NO_COLOR does not forbid them. */
 bool rd_cli_has_colours(FILE *out);
 
-/* Prints a line and its end on stdout or stderr; a colour only where rd_cli_has_colours(). */
+/* Prints a line and its end on stdout or stderr; a colour only where rd_cli_has_colours(), or the
+ * user wants it. */
 void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line);
 
 /* Prints one line on stderr at every log level; control characters in `line` are escaped, \n too.

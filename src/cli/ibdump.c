@@ -24,7 +24,7 @@
 #define LINKTYPE_ERF 197
 #define PCAP_HEADER  24
 #define PCAP_RECORD  16
-#define ERF_IB	     16 /* bytes of ERF in front of an InfiniBand packet */
+#define ERF_IB	     16 /* bytes of ERF before an InfiniBand packet */
 #define ERF_ETHERNET 18 /* and of an Ethernet frame: two of them are padding */
 
 enum { ERF_BY_LINK = -1, ERF_NEVER, ERF_ALWAYS };

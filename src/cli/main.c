@@ -110,7 +110,7 @@ static const char *command_like(const char *word)
 	return NULL;
 }
 
-/* The words in front of the first option; false if they are too long. */
+/* The words before the first option; false if they are too long. */
 static bool leading_words(char *out, size_t room, int argc, char **argv)
 {
 	size_t used = 0;

@@ -24,7 +24,7 @@ static struct {
 
 #define PIECE 1024
 
-/* A stream in front of a file descriptor. */
+/* A stream that writes to a file descriptor. */
 struct cleaner {
 	int fd;
 	FILE *raw; /* the stream that was there before */
@@ -98,8 +98,16 @@ FILE *rd_cli_screen(void)
 
 /* --- colours -------------------------------------------------------------------------------- */
 
-static const char *const colours[] = {
-	[RD_COLOUR_NONE] = "", [RD_COLOUR_WARNING] = "\033[33m", [RD_COLOUR_PROBLEM] = "\033[31m"};
+/* Bold red, bold magenta, faint (ECMA-48): yellow is hard to read on a light ground. */
+static const char *const colours[] = {[RD_COLOUR_NONE] = "",
+	[RD_COLOUR_WARNING] = "\033[1;35m",
+	[RD_COLOUR_PROBLEM] = "\033[1;31m",
+	[RD_COLOUR_FAINT] = "\033[2m"};
+
+const char *rd_cli_colour(enum rd_colour colour)
+{
+	return colours[colour];
+}
 
 static struct cleaner *cleaner_of(FILE *out)
 {
@@ -118,7 +126,7 @@ static void put_coloured(struct cleaner *c, enum rd_colour colour, const char *t
 {
 	fputs(colours[colour], c->raw);
 	rd_printable_put(c->raw, text, SIZE_MAX);
-	fputs("\033[0m", c->raw);
+	fputs(RD_COLOUR_END, c->raw);
 	fflush(c->raw);
 }
 

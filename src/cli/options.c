@@ -192,8 +192,8 @@ const struct cli_option cli_options[] = {
 	{"compress-level", 0, "N", "default 1", NULL, GROUP_OUTPUT,
 		NUMBER(session.compression_level, 1, 19)},
 	{"write-mode", 0, "auto|buffered|direct|uring",
-		"through the page cache, bypassing it (O_DIRECT), or bypassing it by io_uring; "
-		"auto (default): direct, or buffered while the writer is behind and that is faster",
+		"through the page cache, by O_DIRECT, or by O_DIRECT and io_uring; auto "
+		"(default) takes the fastest",
 		NULL, GROUP_OUTPUT,
 		/* enum rd_write_mode */
 		CHOICE(session.write_mode, "auto", "buffered", "direct", "uring")},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Replaces addresses in bytes. What belongs together stays together: addresses of one network, a
- * MAC address and what is derived from it (RFC 4291: EUI-64, solicited-node multicast; RFC 2464),
+ * Replaces binary addresses. Relations between addresses are kept: addresses of one network, a MAC
+ * address and what is derived from it (RFC 4291: EUI-64, solicited-node multicast; RFC 2464),
  * ::ffff:a.b.c.d and a.b.c.d, a GUID and the GIDs that end with it.
  */
 #include "redact.h"
@@ -58,7 +58,7 @@ static void identifier(struct rd_redact *r, uint8_t id[8])
 		put24(id, vendor ^ (uint32_t)LOCAL << 16);
 	} else if (high) {
 		high = part_replace(r, SPACE_HIGH40, high);
-		/* It must not look like one with a MAC address. */
+		/* The replacement must not look like an identifier with a MAC address. */
 		if (r->replacing && (high & 0xffff) == EUI64)
 			high ^= 0x100;
 		put24(id, (uint32_t)(high >> 16));
@@ -97,7 +97,7 @@ void rd_redact_ipv4(struct rd_redact *r, uint8_t ip[4])
 		ip[1] = (uint8_t)part_replace(r, SPACE_IPV4_16, value >> 16);
 	}
 	ip[2] = (uint8_t)part_replace(r, SPACE_IPV4_24, value >> 8);
-	/* The last byte of a network's own address and of its broadcast stay. */
+	/* The last byte of a network's own address and of its broadcast address is kept. */
 	if (ip[3] != 0 && ip[3] != 255)
 		ip[3] = (uint8_t)part_replace(r, SPACE_IPV4_32, value);
 	record_address(r, RD_REDACT_IPV4, old, ip);
@@ -105,7 +105,7 @@ void rd_redact_ipv4(struct rd_redact *r, uint8_t ip[4])
 
 /* --- IPv6 and GIDs ---------------------------------------------------------------------------- */
 
-/* Groups of zeros stay, and so do link-local networks. */
+/* Groups of zeros and link-local prefixes are kept. */
 void rd_redact_prefix(struct rd_redact *r, uint8_t prefix[8])
 {
 	uint64_t value = rd_be64(prefix);
@@ -120,14 +120,14 @@ void rd_redact_prefix(struct rd_redact *r, uint8_t prefix[8])
 	}
 }
 
-/* Groups stay; those of a solicited node follow its address. */
+/* Multicast groups are kept; a solicited-node group is derived from the replaced address. */
 static void multicast(struct rd_redact *r, uint8_t ip[16])
 {
 	static const uint8_t solicited[13] = {0xff, 0x02, [11] = 0x01, [12] = 0xff};
 
 	if (memcmp(ip, solicited, sizeof(solicited)) == 0)
 		put24(ip + 13, low24(r, rd_be24(ip + 13)));
-	else if ((ip[1] & 0x30) == 0x30) /* RFC 3306: has a network's prefix */
+	else if ((ip[1] & 0x30) == 0x30) /* RFC 3306: contains a network's prefix */
 		rd_redact_prefix(r, ip + 4);
 }
 
@@ -139,7 +139,7 @@ void rd_redact_ipv6(struct rd_redact *r, uint8_t ip[16])
 	memcpy(old, ip, sizeof(old));
 	if (memcmp(ip, mapped, sizeof(mapped)) == 0) {
 		rd_redact_ipv4(r, ip + 12);
-		return; /* the map has it as IPv4 */
+		return; /* the map contains it as IPv4 */
 	}
 	if (rd_be64(ip) == 0 && rd_be64(ip + 8) <= 1)
 		return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Addresses by their form in text. Versions, PCI addresses and times of day are no addresses of a
- * network. The replacement has the same form: separators, zeros in front, the case of digits.
+ * Recognizes addresses in text by their form. Versions, PCI addresses and times of day are not
+ * network addresses. The replacement has the same form: separators, leading zeros, the case of
+ * digits.
  */
 #include "redact.h"
 #include <arpa/inet.h>
@@ -26,7 +27,7 @@ static unsigned int value_of(char c)
 					 : (unsigned int)(tolower((unsigned char)c) - 'a' + 10);
 }
 
-/* Hexadecimal digits from `text` on. */
+/* The number of hexadecimal digits at `text`. */
 static size_t run_of_digits(const char *text, size_t left)
 {
 	size_t n = 0;
@@ -50,7 +51,7 @@ static bool has_upper(const char *text, size_t n)
 	return false;
 }
 
-/* The result: bytes as the digits of the original had them, everything between as it was. */
+/* Writes the bytes with digits in the format of the original; everything between them is copied. */
 static void put_same(struct form *f, const char *text, size_t n, const uint8_t *bytes, size_t skip)
 {
 	const char *digits = has_upper(text, n) ? "0123456789ABCDEF" : "0123456789abcdef";
@@ -71,7 +72,9 @@ static void put_same(struct form *f, const char *text, size_t n, const uint8_t *
 /* --- groups of digits: MAC addresses, GUIDs, GIDs, UUIDs ----------------------------------------
  */
 
-/* Groups of `each` digits with one separator; their number, and its bytes in `out`. */
+/*
+ * Groups of `each` digits with one separator. Returns the number of groups; `out` gets the bytes.
+ */
 static unsigned int groups_of(const char *text, size_t left, unsigned int each, char separator,
 	uint8_t out[GROUPS_MAX], size_t *n)
 {
@@ -87,7 +90,7 @@ static unsigned int groups_of(const char *text, size_t left, unsigned int each, 
 		at++;
 	}
 	*n = at;
-	/* Another group of another length follows, or a word. */
+	/* Followed by a group of another length, or by a word. */
 	if (at < left && name_is_word((unsigned char)text[at]))
 		return 0;
 	if (at && text[at - 1] == separator)
@@ -144,7 +147,7 @@ static bool fours(struct rd_redact *r, const char *text, size_t left, struct for
 	return true;
 }
 
-/* Any number that identifies, of 16 or 32 bytes; it has no structure to be kept. */
+/* Any identifier of 16 or 32 bytes; it has no structure to keep. */
 static void opaque(
 	struct rd_redact *r, enum rd_redact_kind kind, const char *text, size_t n, struct form *f)
 {
@@ -189,7 +192,7 @@ static bool uuid(struct rd_redact *r, const char *text, size_t left, struct form
 /* --- digits without separators ------------------------------------------------------------------
  */
 
-/* Decimal numbers are in the same lines: speeds, times. */
+/* The same lines also contain decimal numbers: speeds, times. */
 static bool has_letter(const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -209,7 +212,7 @@ static bool bare(
 		return false;
 	if (n == 16) {
 		get_bytes(b, text + skip, 8);
-		/* Small numbers, addresses of user space and of the kernel are no GUIDs. */
+		/* Small numbers and virtual addresses of user space or the kernel are not GUIDs. */
 		if (!(line & LINE_GUID) && (!hex || rd_be16(b) == 0 || rd_be16(b) >= 0xff00))
 			return false;
 		rd_redact_guid(r, b);
@@ -244,7 +247,7 @@ static bool netdev(struct rd_redact *r, const char *text, size_t left, struct fo
 
 /*
  * "5.8-2.0.3.0" and "2.0.3.0-1" are versions, whose numbers are small; "10.0.0.1-10.0.0.9" and
- * "10.0.0.1-24" are none. What is in doubt is replaced.
+ * "10.0.0.1-24" are addresses. If in doubt, the text is replaced.
  */
 static bool is_version(const char *text, size_t at, size_t n, size_t len, uint8_t major)
 {
@@ -279,7 +282,7 @@ static bool ipv4(struct rd_redact *r, const char *text, size_t at, size_t len, s
 	if (n < 7 || n >= sizeof(copy) ||
 		(at + n < len && name_is_word((unsigned char)text[at + n])))
 		return false;
-	/* Part of a longer number; "dump.10.0.0.1.pcap" is none. */
+	/* Whether this is part of a longer number; the address in "dump.10.0.0.1.pcap" is not. */
 	if (at > 1 && text[at - 1] == '.' && isdigit((unsigned char)text[at - 2]))
 		return false;
 	memcpy(copy, text + at, n);

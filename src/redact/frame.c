@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Redacts frames: from the outside in, addresses are replaced and payload becomes zeros; then, from
- * the inside out, checksums follow. What is not understood becomes zeros.
+ * Redacts frames: from the outermost header inwards, addresses are replaced and payload is replaced
+ * by zeros; then, from the innermost header outwards, checksums are adjusted. Unknown content is
+ * replaced by zeros.
  */
 #include "../wire/crc.h"
 #include "redact.h"
@@ -27,7 +28,7 @@
 #define PROTO_UDP    17
 #define PROTO_ICMPV6 58
 
-/* IPv6 extension headers (RFC 8200): only their framing stays. */
+/* IPv6 extension headers (RFC 8200): only type and length are kept. */
 #define PROTO_HOPOPTS  0
 #define PROTO_ROUTING  43
 #define PROTO_FRAGMENT 44
@@ -81,7 +82,7 @@ static void link_header(struct rd_redact *r, const struct layer *l)
 	case RD_LINK_SLL2:
 		cooked(r, l, 11, 12);
 		return;
-	default: /* LIDs have no meaning outside of their fabric */
+	default: /* LIDs have no meaning outside their fabric */
 		return;
 	}
 }
@@ -109,7 +110,7 @@ static void extensions(const struct layer *l, const struct rd_packet *p)
 	}
 }
 
-/* Options of IPv4 may have addresses; a 1 is an option without meaning. */
+/* IPv4 options may contain addresses; they are replaced by 1 (no operation). */
 static void network_header(struct rd_redact *r, const struct layer *l, const struct rd_packet *p)
 {
 	uint8_t *h = l->data + p->l3;
@@ -139,7 +140,7 @@ static void network_header(struct rd_redact *r, const struct layer *l, const str
 
 /* --- what follows the headers ----------------------------------------------------------------- */
 
-/* A frame within, from `data` on: both copies move along. */
+/* An inner frame that begins at `data`: both copies are advanced. */
 static void inner_redact(
 	struct rd_redact *r, const struct layer *l, uint32_t from, uint32_t len, enum rd_link link)
 {
@@ -158,10 +159,10 @@ static void inner_redact(
 		layer_redact(r, &in);
 }
 
-/* A tunnel's header stays, Geneve's options do not. Returns whether there is one. */
+/* A tunnel's header is kept, Geneve options are zeroed. Returns whether there is a tunnel. */
 static bool tunnel(struct rd_redact *r, const struct layer *l, const struct rd_packet *p)
 {
-	struct rd_inner in = {l->old, l->caplen, l->len, l->link, 0};
+	struct rd_inner in = {l->old, l->caplen, l->len, l->link, 0, 0};
 	uint32_t at;
 
 	if (!rd_decap_level(&in))
@@ -230,7 +231,7 @@ static void other_payload(
 		zero(l, pause_end(l, p), end);
 }
 
-/* Headers that were cut: no address was read from them. */
+/* Truncated headers: no address was read from them. */
 static void cut_headers(const struct layer *l, const struct rd_packet *p)
 {
 	if (p->op)
@@ -256,7 +257,7 @@ static uint32_t payload_end(const struct layer *l, const struct rd_packet *p)
 	return end < l->caplen ? end : l->caplen;
 }
 
-/* What follows the headers of a layer whose headers were captured. */
+/* The data after the headers of a layer, if these were captured. */
 static void content(
 	struct rd_redact *r, const struct layer *l, const struct rd_packet *p, uint32_t end)
 {
@@ -268,7 +269,9 @@ static void content(
 		other_payload(r, l, p, end);
 }
 
-/* Behind what the packet's length fields cover: padding, which may be anything, or an FCS. */
+/*
+ * The bytes after the length that the packet's headers give: padding with any content, or an FCS.
+ */
 static void trailer(const struct layer *l, const struct rd_packet *p)
 {
 	uint32_t all = l->caplen + l->extra, from = p->end < all ? p->end : all, fcs = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Management datagrams: GUIDs, GIDs, node descriptions and keys in the attributes of IBTA volume 1,
- * 14.2.5 (SMPs), 15.2.5 (SA), 12.6 (CM), annex A11. Of attributes that are not listed here all data
- * become zeros.
+ * 14.2.5 (SMPs), 15.2.5 (SA), 12.6 (CM), annex A11. The data of attributes that are not listed here
+ * is zeroed.
  */
 #include "redact.h"
 #include <string.h>
@@ -25,10 +25,10 @@ enum what { END, GUID, GID, PREFIX, TEXT, ZERO, IP };
 
 /* A field of an attribute, from the start of its data. */
 struct field {
-	uint8_t what, at, n; /* n: bytes of TEXT and ZERO; else how many, 0 is one */
+	uint8_t what, at, n; /* n: bytes of TEXT and ZERO; else the number of items, 0 means 1 */
 };
 
-/* `length`: of the attribute's data. What is longer, and attributes without a row, is zeroed. */
+/* `length`: of the attribute's data. Data after it, and attributes without a row, are zeroed. */
 struct attribute {
 	uint8_t class;
 	uint16_t id, length;
@@ -92,7 +92,7 @@ static const struct attribute attributes[] = {
 	{CLASS_PMA, 0x0016, 192, {{END, 0, 0}}},
 	{CLASS_PMA, 0x001d, 192, {{END, 0, 0}}},
 	{CLASS_PMA, 0x001e, 192, {{END, 0, 0}}},
-	/* The alternate path of REQ has GIDs from 100 on; then private data. */
+	/* The alternate path of REQ has GIDs from byte 100 on, followed by private data. */
 	{RD_MAD_CM, RD_CM_REQ, 232, {{GUID, 16, 1}, {GID, 56, 2}, {GID, 100, 2}, {IP, 140, 92}}},
 	{RD_MAD_CM, RD_CM_MRA, 232, {{ZERO, 10, 222}}},
 	{RD_MAD_CM, RD_CM_REJ, 232, {{ZERO, 12, 220}}},
@@ -187,7 +187,7 @@ static void attribute_redact(struct rd_redact *r, const struct attribute *a, con
 
 /* --- MADs ------------------------------------------------------------------------------------- */
 
-/* Records of a table, whole ones; only the first segment begins with a record. */
+/* Complete records of a table; only the first segment begins with a record. */
 static void records_redact(struct rd_redact *r, const struct attribute *a, const uint8_t *mad,
 	uint8_t *p, uint32_t left)
 {

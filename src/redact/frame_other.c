@@ -56,12 +56,12 @@ void arp_redact(struct rd_redact *r, uint8_t *p, uint32_t left)
 			hardware_address(r, p + at, n);
 		at += n;
 	}
-	memset(p + at, 0, left - at); /* what was cut, and padding */
+	memset(p + at, 0, left - at); /* truncated data, and padding */
 }
 
 /* --- ICMP ------------------------------------------------------------------------------------- */
 
-/* Options of neighbor discovery: hardware addresses; others are zeroed behind their length. */
+/* Options of neighbor discovery: hardware addresses; others are zeroed after their length field. */
 static void nd_options(struct rd_redact *r, uint8_t *p, uint32_t left)
 {
 	while (left >= 8 && p[1]) {
@@ -107,7 +107,7 @@ static void neighbor_discovery(struct rd_redact *r, uint8_t *p, uint32_t left, u
 	nd_options(r, p + fixed, left - fixed);
 }
 
-/* Errors quote the packet that they are about. */
+/* Errors quote the packet that caused them. */
 static bool quotes(const struct rd_packet *p, uint8_t type)
 {
 	static const uint8_t types[] = {3, 4, 5, 11, 12};

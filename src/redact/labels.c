@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds names by what text says of them, since no list of this machine has all of them. */
+/* Finds names by the labels before them in text, since the lists of this machine are incomplete. */
 #include "redact.h"
 #include <ctype.h>
 #include <string.h>
@@ -7,37 +7,41 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-/* Case does not matter. A name follows after blanks, quotes, ":", "=" and "."; longer labels first.
+/*
+ * Where a name ends. In a path it follows the label directly; else blanks, quotes, ":", "=", "."
+ * precede it.
  */
+enum extent { WORD, PATH, LINE };
+
+/* Case is ignored. Longer labels come first. */
 static const struct label {
 	const char *text;
 	enum rd_redact_kind kind;
-	bool adjacent; /* the name follows at once, to the next "/" */
-	bool line;     /* it is all that is left of the line */
+	enum extent extent;
 } labels[] = {
-	{"/home/", RD_REDACT_USER, .adjacent = true},
-	{"/users/", RD_REDACT_USER, .adjacent = true},
-	{"serial number [sn]", RD_REDACT_SERIAL, .adjacent = false},
-	{"serial number", RD_REDACT_SERIAL, .adjacent = false},
-	{"serial_number", RD_REDACT_SERIAL, .adjacent = false},
-	{"serial-number", RD_REDACT_SERIAL, .adjacent = false},
-	{"serialnumber", RD_REDACT_SERIAL, .adjacent = false},
-	{"serial no", RD_REDACT_SERIAL, .adjacent = false},
-	{"board_serial", RD_REDACT_SERIAL, .adjacent = false},
-	{"product_serial", RD_REDACT_SERIAL, .adjacent = false},
-	{"chassis_serial", RD_REDACT_SERIAL, .adjacent = false},
-	{"\"serial\"", RD_REDACT_SERIAL, .adjacent = false},
-	{"vendor sn", RD_REDACT_SERIAL, .adjacent = false},
-	{"vendor_sn", RD_REDACT_SERIAL, .adjacent = false},
-	{"nodename", RD_REDACT_HOST, .adjacent = false},
-	{"hostname", RD_REDACT_HOST, .adjacent = false},
-	{"host name", RD_REDACT_HOST, .adjacent = false},
-	{"logname=", RD_REDACT_USER, .adjacent = false},
-	{"username", RD_REDACT_USER, .adjacent = false},
-	{"user=", RD_REDACT_USER, .adjacent = false},
-	{"acct=", RD_REDACT_USER, .adjacent = false},
-	{"node_desc", RD_REDACT_NODE, .line = true},
-	{"node description", RD_REDACT_NODE, .line = true},
+	{"/home/", RD_REDACT_USER, PATH},
+	{"/users/", RD_REDACT_USER, PATH},
+	{"serial number [sn]", RD_REDACT_SERIAL, WORD},
+	{"serial number", RD_REDACT_SERIAL, WORD},
+	{"serial_number", RD_REDACT_SERIAL, WORD},
+	{"serial-number", RD_REDACT_SERIAL, WORD},
+	{"serialnumber", RD_REDACT_SERIAL, WORD},
+	{"serial no", RD_REDACT_SERIAL, WORD},
+	{"board_serial", RD_REDACT_SERIAL, WORD},
+	{"product_serial", RD_REDACT_SERIAL, WORD},
+	{"chassis_serial", RD_REDACT_SERIAL, WORD},
+	{"\"serial\"", RD_REDACT_SERIAL, WORD},
+	{"vendor sn", RD_REDACT_SERIAL, WORD},
+	{"vendor_sn", RD_REDACT_SERIAL, WORD},
+	{"nodename", RD_REDACT_HOST, WORD},
+	{"hostname", RD_REDACT_HOST, WORD},
+	{"host name", RD_REDACT_HOST, WORD},
+	{"logname=", RD_REDACT_USER, WORD},
+	{"username", RD_REDACT_USER, WORD},
+	{"user=", RD_REDACT_USER, WORD},
+	{"acct=", RD_REDACT_USER, WORD},
+	{"node_desc", RD_REDACT_NODE, LINE},
+	{"node description", RD_REDACT_NODE, LINE},
 };
 
 static const struct label *label_at(const char *text, size_t left)
@@ -61,12 +65,13 @@ static bool ends_name(const struct label *label, char c)
 {
 	if ((unsigned char)c < 0x20 || c == '"')
 		return true;
-	if (label->line)
+	if (label->extent == LINE)
 		return false;
-	return isspace((unsigned char)c) || strchr("',;()<>&", c) || (label->adjacent && c == '/');
+	return isspace((unsigned char)c) || strchr("',;()<>&", c) ||
+	       (label->extent == PATH && c == '/');
 }
 
-/* A word of a sentence is no serial number: "serial number is not available". */
+/* A word of a sentence is not a serial number: "serial number is not available". */
 static bool is_serial(const char *text, size_t n)
 {
 	bool digit = false;
@@ -81,7 +86,7 @@ static size_t take(struct rd_redact *r, const struct label *label, const char *t
 {
 	size_t at = strlen(label->text), n = 0;
 
-	while (!label->adjacent && at < left && is_between(text[at]))
+	while (label->extent != PATH && at < left && is_between(text[at]))
 		at++;
 	while (at + n < left && !ends_name(label, text[at + n]))
 		n++;

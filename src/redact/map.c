@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which part of an address is replaced by what, chosen at random by the secret key of the hash. A
- * replacement is used once, and is no original as long as there are others.
+ * The map from parts of addresses to their replacements, which are chosen at random with the secret
+ * key of the hash. A replacement is used once, and is not an original while other values are free.
  */
 #include "redact.h"
 #include <arpa/inet.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIES 4096 /* at random, before all are tried in order */
+#define TRIES 4096 /* random attempts before all values are tried in order */
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
@@ -50,7 +50,7 @@ static bool table_grow(struct table *t)
 	return true;
 }
 
-/* Whether it is new. */
+/* Returns whether it is new. */
 static bool table_add(
 	struct rd_redact *r, struct table *t, enum space space, uint64_t value, uint64_t to)
 {
@@ -70,13 +70,13 @@ static bool table_add(
 
 /* --- parts of addresses ----------------------------------------------------------------------- */
 
-/* Where replacements are from. */
+/* The range of replacements. */
 struct range {
 	unsigned int bits; /* of the part */
 	uint64_t least, most;
 };
 
-/* What a part is shows in its replacement, too: a class of networks, a kind of number. */
+/* A replacement keeps the category of the part: a class of networks, a kind of number. */
 static struct range range_of(enum space space, uint64_t value)
 {
 	switch (space) {
@@ -94,7 +94,8 @@ static struct range range_of(enum space space, uint64_t value)
 		return (struct range){24, 0x020000, 0x02ffff};
 	case SPACE_LOW24:
 		return (struct range){24, 1, 0xffffff};
-	case SPACE_HIGH40: /* not small, and not near all ones: such numbers are no GUIDs in text */
+	case SPACE_HIGH40: /* neither small nor near all ones: such numbers are not taken for GUIDs
+			      in text */
 		return (struct range){40, UINT64_C(0x0100000000), UINT64_C(0xfeffffffff)};
 	default:
 		return (struct range){16, 1, 0xffff};
@@ -106,7 +107,7 @@ static bool is_first(enum space space)
 	return space == SPACE_IPV4_8 || space == SPACE_IPV6_16 || space >= SPACE_OUI;
 }
 
-/* What replaces the bits before a part; those that are fixed have no row. */
+/* The replacement of the bits before a part; fixed bits have no row. */
 static uint64_t before(const struct rd_redact *r, enum space space, uint64_t value)
 {
 	unsigned int bits = range_of(space, value).bits;
@@ -135,7 +136,7 @@ static bool replace(struct rd_redact *r, enum space space, uint64_t value, uint6
 	return table_add(r, &r->replaced, space, value, to) && table_add(r, &r->used, space, to, 0);
 }
 
-/* A replacement at random that is free; of a small range the next free one. */
+/* A free random replacement; in a small range, the next free one. */
 static uint64_t choose(const struct rd_redact *r, enum space space, uint64_t value, uint64_t parent)
 {
 	const struct range range = range_of(space, value);
@@ -174,7 +175,7 @@ uint64_t part_replace(struct rd_redact *r, enum space space, uint64_t value)
 
 /* --- all parts that were collected ------------------------------------------------------------ */
 
-/* As text sorts: "10" before "9". Reports sort by addresses where all else is equal. */
+/* Compares as text: "10" before "9". Reports sort by address text if everything else is equal. */
 static int compare_text(enum space space, uint64_t a, uint64_t b)
 {
 	bool decimal = space <= SPACE_IPV4_32;
@@ -189,7 +190,7 @@ static int compare_text(enum space space, uint64_t a, uint64_t b)
 	return strcmp(text[0], text[1]);
 }
 
-/* By space, by range, then as text. */
+/* Compares by space, by range, then as text. */
 static int compare(const void *x, const void *y)
 {
 	const struct table_row *a = x, *b = y;
@@ -214,7 +215,7 @@ static int compare_to(const void *x, const void *y)
 	return compare_text((enum space)(a->space_plus_1 - 1), a->to, b->to);
 }
 
-/* Rows of one range and parent: what was in order of values stays so, as reports are sorted. */
+/* Replaces rows of one range and parent so that their order is kept, since reports are sorted. */
 static void group_replace(struct rd_redact *r, const struct table_row *row, size_t n)
 {
 	enum space space = (enum space)(row->space_plus_1 - 1);
@@ -256,7 +257,7 @@ void rd_redact_begin(struct rd_redact *r)
 			rows[n++] = r->originals.row[i];
 	if (rows)
 		qsort(rows, n, sizeof(*rows), compare);
-	/* Spaces are in order: the bits before a part come first. */
+	/* Spaces are sorted: the bits before a part are replaced first. */
 	for (size_t i = 0, k; i < n; i = k) {
 		for (k = i + 1; k < n && is_same_group(&rows[i], &rows[k]);)
 			k++;
@@ -283,7 +284,9 @@ static size_t address_length(enum rd_redact_kind kind)
 	}
 }
 
-/* A new entry if these bytes of that kind have none; NULL: they have, or no memory. */
+/*
+ * Adds an entry if there is none for these bytes of that kind. NULL: it exists, or out of memory.
+ */
 static struct entry *entry_add(
 	struct rd_redact *r, enum rd_redact_kind kind, const void *bytes, size_t n)
 {

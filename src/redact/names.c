@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names of hosts, users, serial numbers: found in text wherever they are, replaced by their hash.
- */
+/* Names of hosts and users, and serial numbers: found anywhere in text, replaced by their hash. */
 #include "redact.h"
 #include <ctype.h>
 #include <rdmadump/hash.h>
@@ -9,10 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
-#define ANYWHERE_LEN 8 /* so long a name is replaced within words, too */
+#define ANYWHERE_LEN 8 /* a name of this length is also replaced within words */
 #define NAME_MAX_LEN 1024
 
-/* They identify nobody, and replacing them would spoil text. */
+/* These do not identify a host or user; replacing them would make text unreadable. */
 static const char *const common[] = {"localhost", "localhost.localdomain", "ip6-localhost",
 	"ip6-loopback", "ip6-localnet", "ip6-mcastprefix", "ip6-allnodes", "ip6-allrouters",
 	"broadcasthost", "root", "nobody", "none", "null", "unknown", "default", "home",
@@ -43,11 +42,11 @@ static bool is_common(const char *name, size_t n)
 			return true;
 	for (size_t i = 0; i < n; i++)
 		digits &= isdigit((unsigned char)name[i]) || strchr("-.x ", name[i]);
-	/* Short numbers are everywhere, and mean something else. */
+	/* Short numbers are common in text and have other meanings. */
 	return n < 2 || n > NAME_MAX_LEN || (digits && n < ANYWHERE_LEN);
 }
 
-/* A node's description as a driver or a maker writes it: "mlx5_0", "MT4119 ConnectX5 ...". */
+/* A node description that a driver or vendor sets: "mlx5_0", "MT4119 ConnectX5 ...". */
 static bool is_default_node(const char *text, size_t n)
 {
 	static const char *const drivers[] = {"mlx4_", "mlx5_", "rxe", "siw", "irdma", "bnxt_re",
@@ -100,7 +99,7 @@ void rd_redact_name(struct rd_redact *r, enum rd_redact_kind kind, const char *t
 	if (r->replacing || is_common(text, n) ||
 		(kind == RD_REDACT_NODE && is_default_node(text, n)))
 		return;
-	/* The first of equal ones stays. */
+	/* Of equal names, the first one is kept. */
 	for (at = &r->names[bucket(text)]; *at && (*at)->n >= n; at = &(*at)->next)
 		if ((*at)->n == n && strncasecmp((*at)->text, text, n) == 0)
 			return;

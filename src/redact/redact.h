@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of this folder share. */
+/* Internal interface of this folder. */
 #ifndef RDMADUMP_REDACT_REDACT_H
 #define RDMADUMP_REDACT_REDACT_H
 
@@ -8,7 +8,7 @@
 
 /* A part of an address, which is replaced as a whole. */
 enum space {
-	SPACE_IPV4_8, /* the first 8 bits, and so on: a part's value has the bits before it, too */
+	SPACE_IPV4_8, /* the first 8 bits, and so on: a part's value includes the bits before it */
 	SPACE_IPV4_16,
 	SPACE_IPV4_24,
 	SPACE_IPV4_32,
@@ -27,7 +27,7 @@ struct table_row {
 	uint32_t space_plus_1; /* 0: the row is free */
 };
 
-/* A hash table of parts; `to` is what the user makes of it. */
+/* A hash table of parts; the caller defines the meaning of `to`. */
 struct table {
 	struct table_row *row;
 	size_t n, room;
@@ -38,12 +38,12 @@ struct name {
 	size_t n;
 	enum rd_redact_kind kind;
 	bool used;
-	struct name *next; /* with the same first two characters; longer ones come first */
+	struct name *next; /* names with the same first two characters; longer ones come first */
 };
 
 #define NAME_BUCKETS 4096
 
-/* What was replaced: an address of 4, 6, 8 or 16 bytes, or text. */
+/* A replaced original: an address of 4, 6, 8 or 16 bytes, or text. */
 struct entry {
 	enum rd_redact_kind kind;
 	uint8_t from[16], to[16];
@@ -62,11 +62,11 @@ struct rd_redact {
 /* --- map.c --- */
 
 /*
- * What replaces a part: `value` is all bits of the address up to its end, and so is the result. In
- * the first pass: `value`.
+ * The replacement of a part: `value` and the result are all bits of the address up to the end of
+ * the part. Returns `value` in the first pass.
  */
 uint64_t part_replace(struct rd_redact *r, enum space space, uint64_t value);
-/* Notes a replacement for the map; nothing if it is the original, or noted already. */
+/* Adds a replacement to the map, unless it equals the original or is already there. */
 void record_address(
 	struct rd_redact *r, enum rd_redact_kind kind, const uint8_t *from, const uint8_t *to);
 void record_text(
@@ -74,30 +74,32 @@ void record_text(
 
 /* --- names.c --- */
 
-/* The longest name at `text`, of which `left` bytes are left; `before` is the byte in front of it.
- * NULL: none. */
+/*
+ * The longest name at `text`, which has `left` bytes; `before` is the preceding byte. NULL: none.
+ */
 struct name *name_at(
 	const struct rd_redact *r, const char *text, size_t left, unsigned char before);
-bool name_is_word(unsigned char c); /* letters, digits: of one word with what is beside them */
+bool name_is_word(unsigned char
+		c); /* letters and digits: part of the same word as the neighbouring characters */
 void names_free(struct rd_redact *r);
 
 /* --- labels.c --- */
 
-/* Names that text itself says to be such: "Serial number: X", "/home/X". First pass. */
+/* Names that are labelled in text: "Serial number: X", "/home/X". First pass. */
 void labels_collect(struct rd_redact *r, const char *text, size_t n);
 
 /* --- forms.c --- */
 
 #define FORM_MAX 64
-/* What has the form of an address at the start of `text`. */
+/* Text at the start of `text` that has the form of an address. */
 struct form {
 	size_t n; /* bytes of it; 0: none */
 	char to[FORM_MAX + 24];
 	size_t to_n;
 };
 /*
- * `before` is the byte in front (0: none), `line` what the line says (LINE_*). Replaces it, or in
- * the first pass collects it.
+ * `before` is the preceding byte (0: none), `line` the context of the line (LINE_*). Replaces the
+ * address; in the first pass, collects it.
  */
 enum { LINE_GUID = 1, LINE_MAC = 2 };
 void form_at(struct rd_redact *r, const char *text, size_t at, size_t n, unsigned int line,
@@ -105,19 +107,19 @@ void form_at(struct rd_redact *r, const char *text, size_t at, size_t n, unsigne
 
 /* --- frame.c --- */
 
-/* A frame, or one within another. */
+/* A frame or an inner frame. */
 struct layer {
 	uint8_t *data;
-	const uint8_t *old; /* a copy of the bytes as they were */
+	const uint8_t *old; /* a copy of the original bytes */
 	uint32_t caplen, len;
-	uint32_t extra; /* bytes in memory behind the captured ones */
+	uint32_t extra; /* bytes in memory after the captured ones */
 	enum rd_link link;
 	unsigned int depth;
 };
 
 /* --- frame_other.c: at p->payload or p->l4, to the end of what was captured --- */
 void arp_redact(struct rd_redact *r, uint8_t *p, uint32_t left);
-/* Headers of ICMP stay. Returns where the packet that an error quotes begins, 0: none. */
+/* ICMP headers are kept. Returns the offset of the packet that an error quotes, 0: none. */
 uint32_t icmp_redact(
 	struct rd_redact *r, const struct layer *l, const struct rd_packet *p, uint32_t end);
 

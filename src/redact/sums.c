@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Checksums of a frame whose bytes were changed. Each is changed by what the bytes' change adds to
- * it, so that a wrong one stays wrong by the same amount (RFC 1624; CRCs are linear).
+ * Checksums of a frame whose bytes were changed. Each checksum is updated by the difference of the
+ * bytes, so that a wrong one stays wrong by the same amount (RFC 1624; CRCs are linear).
  */
 #include "../wire/crc.h"
 #include "redact.h"
@@ -30,7 +30,7 @@ static uint16_t fold(uint64_t sum)
 	return (uint16_t)sum;
 }
 
-/* The field at `field` after the bytes [from, to) changed. */
+/* Updates the field at `field` after the bytes [from, to) changed. */
 static void sum_update(const struct layer *l, uint32_t field, uint32_t from, uint32_t to)
 {
 	uint16_t removed, added;
@@ -59,7 +59,7 @@ static void transport_sum(const struct layer *l, const struct rd_packet *p)
 	uint32_t addresses = p->l3 + (p->net == RD_NET_IPV4 ? 12 : 8);
 	uint8_t *where = l->data + at;
 
-	/* 0 in UDP: there is none. */
+	/* 0 in UDP: no checksum. */
 	if (at + 2 > l->caplen || (p->proto == PROTO_UDP && !rd_be16(where)))
 		return;
 	sum_update(l, at, p->l4, p->end);
@@ -92,7 +92,7 @@ void icrc_redact(const struct layer *l, const struct rd_packet *p)
 	now.data = l->data;
 	if (rd_packet_icrc(&then, &computed, &stored) && rd_packet_icrc(&now, &wanted, &ignored))
 		rd_put_le32(l->data + p->icrc, wanted ^ computed ^ stored);
-	else /* nobody can check it */
+	else /* the checksum cannot be verified */
 		memset(l->data + p->icrc, 0, (end < l->caplen ? end : l->caplen) - p->icrc);
 }
 

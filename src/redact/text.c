@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Replaces names and addresses in text of any tool. */
+/* Replaces names and addresses in the text output of any tool. */
 #include "redact.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static bool has_word(const char *line, size_t n, const char *word)
 	return false;
 }
 
-/* What digits without separators mean on this line. */
+/* The meaning of digits without separators on this line. */
 static unsigned int line_of(const char *text, size_t n)
 {
 	const char *end = memchr(text, '\n', n);
@@ -53,7 +53,7 @@ static unsigned int line_of(const char *text, size_t n)
 	       (has_word(text, len, "mac") || has_word(text, len, "addr") ? LINE_MAC : 0);
 }
 
-/* Whether an address may begin behind this byte. */
+/* Whether an address may begin after this byte. */
 static bool is_boundary(unsigned char before)
 {
 	return !name_is_word(before);

@@ -10,7 +10,7 @@ here=$(cd "${srcdir:-.}/tests/e2e" && pwd)
 chmod 755 "$tmp"
 mkdir "$tmp/work" "$tmp/bin" && cd "$tmp/work" || exit 1
 gen="count=100000000,size=60-1400"
-until_true() { for _ in $(seq 1500); do "$@" && return; sleep 0.02; done; false; }
+until_true() { wait_for 60 "$@"; }
 
 # names: what is in the working directory
 names() { find . -mindepth 1 -maxdepth 1 -printf '%P\n' | LC_ALL=C sort | tr '\n' ' '; }
@@ -40,6 +40,7 @@ echo secret >"selftest-elsewhere-mlx5_0.tar.zst"
 ln -s /etc/hostname "selftest-$(uname -n)-mlx5_9.tar.zst"
 cat >"$tmp/run" <<'END'
 "$RDMADUMP" bundle --dry-run --json --capture 1 --file given.pcap --file other/given.pcap mlx5_0 >"$tmp/plan" || exit 9
+"$RDMADUMP" bundle --dry-run --capture 1 --file given.pcap --file other/given.pcap mlx5_0 >"$tmp/plan.txt" || exit 9
 "$RDMADUMP" bundle -w b.tar.zst --json --timeout 100 --capture 1 --file given.pcap --file other/given.pcap mlx5_0
 END
 export RDMADUMP tmp
@@ -73,6 +74,8 @@ grep -v '^sysroot/\|^index.html$' "$tmp/have" | comm -23 - "$tmp/planned" >"$tmp
 ok "nothing but what --dry-run lists" "$tmp/log"
 [ "$(wc -l <"$tmp/planned")" -gt 50 ]
 ok "it lists everything"
+diff <(jq -r '.members[].command' "$tmp/plan") <(sed -n 's/^    //p' "$tmp/plan.txt") >"$tmp/log"
+ok "as text: where each member comes from" "$tmp/log"
 for name in list.txt list.json info-mlx5_0.txt info-mlx5_0.json counters.txt counters.json counters-growth.txt counters-growth.json; do
 	[ -s "$b/rdmadump/$name" ] && [ -z "$(why "rdmadump/$name")" ]
 	ok "rdmadump/$name"
@@ -186,12 +189,12 @@ is "... it is gone" $? 1
 is "analyze --bundle without a capture: refused" $? 2
 has "... and how to get one" "$tmp/log" "rdmadump bundle --capture SECONDS"
 
+tool ibstat 'echo ibstat'
 model --fault verb=create_flow,errno=EPERM -- "$RDMADUMP" bundle -w none.tar.zst --timeout 100 --capture 1 mlx5_0 >"$tmp/log" 2>&1
 is "a capture that fails: exit status" $? 0
 has "... is reported" "$tmp/log" 'warning: missing or not whole: captures/mlx5_0_1.pcapng: exit status [1-9]'
 is "... and what was not requested is not" "$(grep -c 'not requested' "$tmp/log")" 0
 ends=$TEST_DATA/roce/10_rc_write_loss
-tool ibstat 'echo ibstat'
 bare -w none.tar.zst --timeout 100 --file "$ends/a.pcap.zst" --file "$ends/b.pcap.zst" >"$tmp/log" 2>&1
 unpacked none.tar.zst
 has "two ends: the page has what was found between them" "$b/index.html" '<h3>packets are lost inside the sender</h3>'

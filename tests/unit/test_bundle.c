@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <rdmadump/archive.h>
 #include <rdmadump/sha256.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -148,7 +149,7 @@ static bool lives(const char *file)
 
 static bool dies(const char *file)
 {
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < 6000; i++) {
 		if (!lives(file))
 			return true;
 		usleep(10000);
@@ -164,7 +165,7 @@ static void test_timeout(void **state)
 {
 	struct task t[] = {shell(&json, stubborn)};
 	struct tasks tasks = {.task = t, .n = 1};
-	struct rd_bundle_config config = {.limit_s = 1, .stop = &stop};
+	struct rd_bundle_config config = {.limit_s = 3, .stop = &stop};
 
 	(void)state;
 	assert_true(tasks_run(&tasks, PHASE_COLLECT, &config));
@@ -386,7 +387,7 @@ static void test_through_links(void **state)
 static void test_captures(void **state)
 {
 	static const struct hostile links[] = {
-		LINK_ROW("captures/a.pcapng", "../sysroot/a", "is no file")};
+		LINK_ROW("captures/a.pcapng", "../sysroot/a", "is not a file")};
 	static const struct hostile none[] = {FILE_ROW("sysroot/sys/a", "has no capture")};
 	static const struct hostile tree[] = {FILE_ROW("captures/a", "has no files of sysfs")};
 	static const struct hostile two[] = {
@@ -446,6 +447,11 @@ static void test_not_files(void **state)
 		"with tarfile.open('bundle', 'w') as t:\n"
 		"    text = json.dumps({'version': 1, 'members': rows}).encode()\n"
 		"    add(t, tarfile.TarInfo('b/manifest.json'), text)\n"
+		"    huge = tarfile.TarInfo('b/captures/huge')\n"
+		"    huge.size = 1 << 40\n"
+		"    if sys.argv[1] == 'huge':\n"
+		"        t.fileobj.write(huge.tobuf())\n"
+		"        sys.exit(0)\n"
 		"    info = tarfile.TarInfo('b/' + name)\n"
 		"    info.type = {'chr': tarfile.CHRTYPE, 'blk': tarfile.BLKTYPE, 'fifo': "
 		"tarfile.FIFOTYPE,\n"
@@ -455,8 +461,9 @@ static void test_not_files(void **state)
 		"    add(t, info, bytes(64 << 20) if sys.argv[1] == 'bomb' else b'')\n";
 	static const struct {
 		const char *type, *error;
-	} rows[] = {{"chr", "is no file"}, {"blk", "is no file"}, {"fifo", "is no file"},
-		{"hard", "is no file"}, {"bomb", "is larger than the manifest says"}};
+	} rows[] = {{"chr", "is not a file"}, {"blk", "is not a file"}, {"fifo", "is not a file"},
+		{"hard", "is not a file"}, {"bomb", "is larger than the manifest says"},
+		{"huge", "has members of more than 64 GiB"}};
 	struct rd_bundle b;
 	struct rd_error err;
 	char command[256];
@@ -506,6 +513,100 @@ static void test_plan(void **state)
 	tasks_free(&tasks);
 }
 
+static const struct task *first_of(const struct tasks *tasks, enum phase phase, unsigned int nth)
+{
+	for (unsigned int i = 0; i < tasks->n; i++)
+		if (tasks->task[i].member->phase == phase && nth-- == 0)
+			return &tasks->task[i];
+	return NULL;
+}
+
+/* What `--bundle` and `--compare` read needs no other tool, and is started before everything else.
+ */
+static void test_order(void **state)
+{
+	static const char *const needed[] = {"sysroot", "rdmadump/list.json",
+		"rdmadump/info-mlx5_0.json", "rdmadump/counters.json", "host/resources.json",
+		"host/host.json"};
+	struct rd_device device = {.name = "mlx5_0"};
+	struct rd_devices devices = {.dev = &device, .n = 1};
+	struct rd_bundle_config config = {.devices = &devices, .limit_s = 1};
+	const struct task *t;
+	struct tasks tasks;
+
+	(void)state;
+	assert_int_equal(tasks_make(&tasks, &config), 0);
+	for (unsigned int i = 0; i < sizeof(needed) / sizeof(*needed); i++) {
+		t = first_of(&tasks, PHASE_READ, i);
+		assert_non_null(t);
+		assert_string_equal(t->name, needed[i]);
+	}
+	for (unsigned int i = 0; (t = first_of(&tasks, PHASE_READ, i)); i++) {
+		assert_true(t->own);
+		/* It does not wait for a second reading. */
+		assert_int_equal(t->more_ms, 0);
+		assert_null(strstr(t->command, "--interval"));
+	}
+	tasks_free(&tasks);
+}
+
+/* With one CPU two are read at once, in order: the third one finds that the first one has ended. */
+static void test_read_at_once(void **state)
+{
+	static const struct member read = {.name = "read",
+		.command = "",
+		.form = FORM_OUTPUT,
+		.phase = PHASE_READ,
+		.bytes = 4096};
+	struct task t[] = {shell(&read, "sleep .3; echo >own"),
+		shell(&read, "while ! [ -e child ]; do sleep .1; done"),
+		shell(&read, "echo >child; test -e own")};
+	struct tasks tasks = {.task = t, .n = 3};
+	struct rd_bundle_config config = {.limit_s = 100, .stop = &stop};
+	cpu_set_t before, one;
+	unsigned int cpu = 0;
+
+	(void)state;
+	unlink("own");
+	unlink("child");
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	while (!CPU_ISSET(cpu, &before))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	assert_true(tasks_run(&tasks, PHASE_READ, &config));
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_string_equal(why(&t[i]), "");
+	free_outputs(t, 3);
+}
+
+/* What this program reads by itself has more time than a tool. */
+static void test_read_limit(void **state)
+{
+	static const struct member read = {.name = "read",
+		.command = "",
+		.form = FORM_OUTPUT,
+		.phase = PHASE_READ,
+		.bytes = 4096};
+	struct task t[] = {shell(&read, "exec sleep 1000"), shell(&json, "echo out")};
+	struct tasks tasks = {.task = t, .n = 2};
+	struct rd_bundle_config config = {.limit_s = 1, .stop = &stop};
+
+	(void)state;
+	assert_true(tasks_run(&tasks, PHASE_READ, &config));
+	assert_int_equal(t[0].outcome, OUTCOME_TIMED_OUT);
+	assert_true(t[0].ended_ns - t[0].began_ns >= 3000000000U);
+	assert_int_equal(t[1].outcome, OUTCOME_WAITING);
+	/* The next phase has its own time. */
+	config.limit_s = 100;
+	assert_true(tasks_run(&tasks, PHASE_COLLECT, &config));
+	assert_int_equal(t[1].outcome, OUTCOME_ENDED);
+	assert_string_equal(t[1].output.data, "out\n");
+	free_outputs(t, 2);
+}
+
 /* The directory goes with the process that opened the bundle, even if that is killed. */
 static void test_killed(void **state)
 {
@@ -526,7 +627,7 @@ static void test_killed(void **state)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
-	for (int i = 0; i < 500 && left_behind(); i++)
+	for (int i = 0; i < 6000 && left_behind(); i++)
 		usleep(10000);
 	assert_int_equal(left_behind(), 0);
 }
@@ -563,6 +664,9 @@ int main(void)
 		cmocka_unit_test(test_no_bundle),
 		cmocka_unit_test(test_not_files),
 		cmocka_unit_test(test_plan),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_read_at_once),
+		cmocka_unit_test(test_read_limit),
 		cmocka_unit_test(test_killed),
 	};
 	const struct CMUnitTest without[] = {cmocka_unit_test(test_sha256)};

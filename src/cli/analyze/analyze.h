@@ -21,7 +21,7 @@ struct analyze_settings {
 	const char *html;     /* NULL: none */
 	const char *compare;  /* NULL: no former report */
 	const char *annotate; /* NULL: no copy of the input with comments */
-	enum analyze_when ends;
+	enum analyze_when ends, color;
 };
 
 /* What the exit status says of input that could be analysed. */
@@ -60,7 +60,7 @@ struct analyze_common {
 	int64_t offset_ns; /* B's time minus A's */
 };
 
-/* The first one that is no regular file, and cannot be read twice; NULL: none. */
+/* The first one that is not a regular file and cannot be read twice; NULL: none. */
 const char *analyze_not_a_file(const struct analyze_settings *s);
 /* 1 if the files are two ends of the same traffic, 0 if not, -1 if one cannot be read. */
 int analyze_is_ends(

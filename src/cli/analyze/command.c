@@ -24,7 +24,8 @@ enum {
 	OPT_COMPARE,
 	OPT_INTERVAL,
 	OPT_OPCODES,
-	OPT_BUNDLE
+	OPT_BUNDLE,
+	OPT_COLOR
 };
 
 static const struct argp_option options[] = {
@@ -39,8 +40,8 @@ static const struct argp_option options[] = {
 		"packets), always or never",
 		0},
 	{"annotate", OPT_ANNOTATE, "FILE", 0,
-		"Write a copy of the input to FILE, as pcapng, with the findings as comments on "
-		"their frames, for Wireshark ('-' is standard output)",
+		"Write a copy of the input to FILE ('-' is standard output), as pcapng, with the "
+		"findings as comments on their frames, for Wireshark",
 		0},
 	{"compare", OPT_COMPARE, "FILE", 0,
 		"Print what changed since FILE, the output of an earlier --json: findings, rates, "
@@ -63,13 +64,17 @@ static const struct argp_option options[] = {
 		"retransmissions, NAKs, RNR NAKs, CNPs, CE marks",
 		0},
 	{"opcodes", OPT_OPCODES, NULL, 0, "A table of packets and bytes by opcode", 0},
+	{"color", OPT_COLOR, "WHEN", 0,
+		"Show the severity of findings in colour: auto (the default: on a terminal, unless "
+		"NO_COLOR is set), always or never",
+		0},
 	{"no-icrc", OPT_NO_ICRC, NULL, 0, "Do not verify checksums", 0},
 	{"bundle", OPT_BUNDLE, "FILE", 0, "Analyse the captures in a file of 'rdmadump bundle'", 0},
 	{0}};
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* "2.5" to nanoseconds; *end behind it. */
+/* Parses "2.5" into nanoseconds; *end points after it. */
 static bool parse_seconds(const char *text, char **end, uint64_t *ns)
 {
 	double s;
@@ -101,8 +106,8 @@ static void parse_interval(struct argp_state *state, const char *arg, struct ana
 
 	if (parse_seconds(arg, &end, &s->config.interval_ns) && !*end && s->config.interval_ns)
 		return;
-	argp_error(state, "--interval: '%s' is no number of seconds from 0.000000001 to 1000000000",
-		arg);
+	argp_error(state,
+		"--interval: '%s' is not a number of seconds from 0.000000001 to 1000000000", arg);
 }
 
 static enum analyze_when parse_when(struct argp_state *state, const char *option, const char *arg)
@@ -146,6 +151,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_ENDS:
 		s->ends = parse_when(state, "--ends", arg);
+		return 0;
+	case OPT_COLOR:
+		s->color = parse_when(state, "--color", arg);
 		return 0;
 	case 'E':
 		s->config.tunnels =
@@ -316,7 +324,7 @@ static int run(const struct analyze_settings *s)
 	return faults.incomplete ? RD_CLASS_DEVICE : RD_CLASS_NONE;
 }
 
-/* A file of the user's, which stays the same in another working directory; NULL stays, too. */
+/* The absolute path of a user's file, valid in any working directory; NULL for NULL. */
 static char *from_here(const char *path)
 {
 	char *here, *full;

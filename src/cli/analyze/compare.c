@@ -1,60 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* `analyze --compare`: reads the report of an earlier analysis. */
 #include "analyze.h"
-#include <errno.h>
+#include <rdmadump/json.h>
 #include <stdio.h>
 #include <string.h>
 
 #define REPORT_MAX (UINT64_C(512) << 20) /* bytes; as a tree they are several times as many */
 
-struct input {
-	FILE *file;
-	uint64_t bytes;
-	bool too_long;
-	int errnum;
-};
-
-static size_t read_some(void *buffer, size_t room, void *ctx)
+static int cannot_parse(const char *path, const struct rd_json_failure *f, struct rd_error *err)
 {
-	struct input *in = ctx;
-	size_t n = fread(buffer, 1, room, in->file);
-
-	in->bytes += n;
-	in->too_long = in->bytes > REPORT_MAX;
-	if (ferror(in->file))
-		in->errnum = errno ? errno : EIO;
-	return in->too_long || in->errnum ? (size_t)-1 : n;
-}
-
-static int cannot_parse(
-	const char *path, const struct input *in, const json_error_t *why, struct rd_error *err)
-{
-	if (in->too_long)
+	if (f->too_long)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, "save it again with --top",
 			"--compare: '%s' is larger than %u MiB", path,
 			(unsigned int)(REPORT_MAX >> 20));
-	if (in->errnum)
-		return rd_fail(err, RD_CLASS_DEVICE, in->errnum, NULL,
-			"--compare: cannot read '%s'", path);
+	if (f->errnum)
+		return rd_fail(
+			err, RD_CLASS_DEVICE, f->errnum, NULL, "--compare: cannot read '%s'", path);
 	return rd_fail(err, RD_CLASS_DEVICE, 0, "it must be what 'rdmadump analyze --json' printed",
-		"--compare: '%s' is no JSON: line %d: %s", path, why->line, why->text);
+		"--compare: '%s' is no JSON: line %d: %s", path, f->why.line, f->why.text);
 }
 
 static int read_report(const char *path, struct rd_snapshot **former, struct rd_error *err)
 {
-	struct input in = {.file = fopen(path, "re")};
-	json_error_t why = {0};
-	json_t *report;
+	struct rd_json_failure failure;
+	json_t *report = rd_json_read_file(path, REPORT_MAX, JSON_REJECT_DUPLICATES, &failure);
 	int ret;
 
-	if (!in.file)
-		return rd_fail(
-			err, RD_CLASS_DEVICE, errno, NULL, "--compare: cannot read '%s'", path);
-	errno = 0;
-	report = json_load_callback(read_some, &in, JSON_REJECT_DUPLICATES, &why);
-	fclose(in.file);
 	if (!report)
-		return cannot_parse(path, &in, &why, err);
+		return cannot_parse(path, &failure, err);
 	ret = rd_snapshot_of_json(former, report, path, err);
 	json_decref(report);
 	return ret;

@@ -17,6 +17,7 @@
 
 struct sample {
 	bool with_icrc;
+	bool any;  /* one packet is enough */
 	bool bare; /* some packets have no ICRC */
 	struct {
 		uint64_t first, last;
@@ -89,7 +90,7 @@ static bool sample_add(struct sample *s, uint64_t identity, const struct rd_fram
 
 static bool is_common(const struct sample *s)
 {
-	return s->n && s->found * COMMON_PART >= s->n;
+	return s->any ? s->found > 0 : s->n && s->found * COMMON_PART >= s->n;
 }
 
 static bool search_see(struct sample *s, uint64_t identity, const struct rd_frame *frame)
@@ -134,9 +135,11 @@ static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze
 	if (!sample)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare two files");
 	sample->with_icrc = true;
+	sample->any = s->ends == WHEN_ALWAYS;
 	ret = look_by(s, of, sample, err);
 	if (ret == 0 && sample->bare) {
 		memset(sample, 0, sizeof(*sample));
+		sample->any = s->ends == WHEN_ALWAYS;
 		ret = look_by(s, of, sample, err);
 	}
 	for (int i = 0; i < RD_TAPS; i++)
@@ -146,7 +149,7 @@ static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze
 	return ret;
 }
 
-/* The first one that is no regular file, and cannot be read twice; NULL: none. */
+/* The first one that is not a regular file and cannot be read twice; NULL: none. */
 const char *analyze_not_a_file(const struct analyze_settings *s)
 {
 	struct stat st;
@@ -311,8 +314,8 @@ static int print(const struct analyze_settings *s, struct rd_ends *ends,
 		ret = rd_ends_report(
 			ends, (const struct rd_report *const *)o.reports, &report, err);
 	o.ends = report;
-	if (!ret)
-		rd_ends_refer(report, o.reports);
+	if (!ret && rd_ends_refer(report, o.reports) < 0)
+		ret = rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the report");
 	if (!ret)
 		ret = analyze_print(s, &o, err);
 	rd_ends_report_free(report);

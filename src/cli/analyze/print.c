@@ -80,7 +80,7 @@ static int put_page_document(const void *ctx, size_t flags, json_dump_callback_t
 
 static int put_page_text(const void *ctx, FILE *out)
 {
-	static const struct rd_report_style most = {.verbose = 1, .top = 200};
+	static const struct rd_report_style most = {.verbose = 1, .top = 200, .columns = 132};
 
 	put_text(ctx, &most, out);
 	return ferror(out) ? -1 : 0;
@@ -185,7 +185,7 @@ static int put_output(const struct analyze_settings *s, const struct analyze_out
 			       0 ||
 		       putchar('\n') < 0;
 	style.columns = terminal_columns();
-	if (rd_cli_has_colours(stdout))
+	if (s->color == WHEN_ALWAYS || (s->color == WHEN_AUTO && rd_cli_has_colours(stdout)))
 		style.headline = put_headline;
 	put_text(o, &style, stdout);
 	return 0;

@@ -61,6 +61,8 @@ unsigned int analyze_run(
 void analyze_frames(struct rd_analysis *a, const struct rd_source *source,
 	const struct rd_frame *frames, unsigned int n)
 {
+	if (source->n_ifaces > 1)
+		rd_analysis_ifaces(a, source->ifaces, source->n_ifaces);
 	while (n) {
 		const struct rd_iface *iface = rd_source_iface(source, frames);
 		unsigned int run = analyze_run(source, frames, n);

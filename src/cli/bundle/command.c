@@ -4,11 +4,14 @@
 #include "../cli.h"
 #include "../parse.h"
 #include "../report_file.h"
+#include "compare.h"
 #include "config.h"
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <rdmadump/bundle.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/identity.h>
 #include <rdmadump/log.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/session.h>
@@ -20,6 +23,7 @@
 
 struct settings {
 	const char *device, *output, *part, *map;
+	const char *old; /* of two bundles; the new one is in `device` */
 	const char *files[RD_BUNDLE_FILES];
 	unsigned int n_files;
 	uint64_t capture_s, limit_s; /* capture_s 0: no capture */
@@ -34,7 +38,8 @@ enum {
 	OPT_TIMEOUT,
 	OPT_PART,
 	OPT_REDACT,
-	OPT_MAP
+	OPT_MAP,
+	OPT_COMPARE
 };
 
 static const struct argp_option options[] = {
@@ -48,7 +53,7 @@ static const struct argp_option options[] = {
 		"Include this capture file, and its analysis; may be given several times", 0},
 	{"dry-run", OPT_DRY_RUN, NULL, 0,
 		"Do nothing: print what would be in the bundle, and by which commands", 0},
-	{"json", OPT_JSON, NULL, 0, "Print the manifest as JSON", 0},
+	{"json", OPT_JSON, NULL, 0, "Print the manifest, or what differs, as JSON", 0},
 	{"redact", OPT_REDACT, NULL, 0,
 		"Replace addresses, names of hosts and users, and serial numbers in all members; "
 		"zero "
@@ -59,8 +64,11 @@ static const struct argp_option options[] = {
 		"the "
 		"bundle's name and .map)",
 		0},
+	{"compare", OPT_COMPARE, "FILE", 0,
+		"Write no bundle: print what differs between the bundles FILE and NEW", 0},
 	{"timeout", OPT_TIMEOUT, "SECONDS", 0,
-		"How long one command may take (default 4); all together take about twice as long",
+		"How long one tool may take (default 4); what this program reads by itself comes "
+		"first and may take three times as long",
 		0},
 	{"part", OPT_PART, "NAME", OPTION_HIDDEN, "", 0}, {0}};
 
@@ -75,8 +83,21 @@ static void add_file(struct settings *s, const char *path, struct argp_state *st
 		s->files[s->n_files++] = path;
 }
 
+static void check_compare(const struct settings *s, struct argp_state *state)
+{
+	if (!s->device)
+		argp_error(state, "--compare '%s': name the new bundle, too", s->old);
+	if (s->output || s->map || s->n_files || s->capture_s || s->dry_run || s->redact)
+		argp_error(state, "--compare writes no bundle: give it without options other than "
+				  "--json");
+}
+
 static void check(const struct settings *s, struct argp_state *state)
 {
+	if (s->old) {
+		check_compare(s, state);
+		return;
+	}
 	if (s->device && !s->capture_s && !s->part)
 		argp_error(state,
 			"'%s': a bundle has all devices; to capture on one: --capture SECONDS",
@@ -126,9 +147,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_PART:
 		s->part = arg;
 		return 0;
+	case OPT_COMPARE:
+		s->old = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (s->device)
-			argp_error(state, "unexpected argument '%s': bundle takes one device", arg);
+			argp_error(state,
+				"unexpected argument '%s': bundle takes one device, and --compare "
+				"one new bundle",
+				arg);
 		s->device = arg;
 		return 0;
 	case ARGP_KEY_END:
@@ -178,10 +205,10 @@ static int end_output(struct rd_error *err)
 	return 0;
 }
 
-static int put_json(const json_t *manifest, struct rd_error *err)
+static int put_json(const json_t *document, struct rd_error *err)
 {
 	errno = 0;
-	if (json_dumpf(manifest, stdout, JSON_INDENT(1)) || putchar('\n') == EOF)
+	if (json_dumpf(document, stdout, JSON_INDENT(1)) || putchar('\n') == EOF)
 		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
 			"cannot write to standard output");
 	return end_output(err);
@@ -291,15 +318,48 @@ static int plan(
 	return rc ? rc : end_output(err);
 }
 
+/* With the rights of the user who gets the bundle, the caller of sudo. */
+static int check_given(const char *path, struct rd_error *err)
+{
+	struct rd_identity_before before;
+	struct rd_identity id;
+	int errnum = 0;
+
+	if (rd_identity_choose(&id, NULL, err) < 0 || rd_identity_assume(&id, &before, err) < 0)
+		return -1;
+	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0)
+		errnum = errno;
+	rd_identity_resume(&before);
+	return !errnum ? 0
+		       : rd_fail(err, RD_CLASS_DEVICE, errnum,
+				 id.change ? "name a capture file that the caller of sudo may read"
+					   : "give the name of a capture file",
+				 "--file '%s'", path);
+}
+
+static int compare(const struct settings *s, struct rd_error *err)
+{
+	json_t *changes;
+	int rc = 0;
+
+	if (rd_bundle_compare(s->old, s->device, &changes, err) < 0)
+		return -1;
+	if (s->json)
+		rc = put_json(changes, err);
+	else
+		bundle_print_changes(changes);
+	json_decref(changes);
+	return rc ? rc : end_output(err);
+}
+
 /* Before any work: captures that exist, an output that is neither one nor any other capture. */
 static int check_files(const struct settings *s, struct rd_error *err)
 {
 	struct rd_inputs inputs = {.n = 0};
 
 	for (unsigned int i = 0; i < s->n_files; i++) {
-		if (access(s->files[i], R_OK) < 0)
-			return rd_fail(err, RD_CLASS_DEVICE, errno,
-				"give the name of a capture file", "--file '%s'", s->files[i]);
+		if (check_given(s->files[i], err) < 0)
+			return -1;
 		rd_inputs_add(&inputs, s->files[i]);
 	}
 	if (s->map && report_file_check(s->map, "--redact-map", &inputs, err) < 0)
@@ -348,7 +408,7 @@ int rd_cmd_bundle(int argc, char **argv)
 {
 	static const struct argp argp = {.options = options,
 		.parser = parse_option,
-		.args_doc = "[DEV[:PORT]]",
+		.args_doc = "[DEV[:PORT]]\n--compare OLD NEW",
 		.doc = "Writes one file with what support needs: machine, modules, packages, "
 		       "devices, counters, a copy of sysfs, kernel messages, output of installed "
 		       "tools, and on request a capture with its analysis. index.html in it is the "
@@ -365,6 +425,8 @@ int rd_cmd_bundle(int argc, char **argv)
 	if (s.part)
 		return rd_bundle_part(s.part, STDOUT_FILENO, &err) < 0 ? rd_cli_fail(&err)
 								       : RD_CLASS_NONE;
+	if (s.old)
+		return compare(&s, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
 	if (rd_devices_load(&devices, "", &err) < 0)
 		return rd_cli_fail(&err);
 	rc = run(&s, &devices, &err);

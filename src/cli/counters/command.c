@@ -9,6 +9,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/identity.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,7 +186,8 @@ static int replace_file(
 	if (fd >= 0 && fchmod(fd, 0644) == 0)
 		out = fdopen(fd, "w");
 	if (!out) {
-		rd_fail(err, RD_CLASS_OUTPUT, errno, "the directory must exist and be writable",
+		rd_fail(err, RD_CLASS_OUTPUT, errno,
+			"the directory must exist and be writable for the user, also under sudo",
 			"cannot write beside '%s'", o->output);
 		if (fd >= 0)
 			close(fd);
@@ -204,9 +206,20 @@ static int replace_file(
 	return ret;
 }
 
+/* With the rights of the user who called sudo: the directory may be that user's. */
 static int deliver(const struct readings *r, const struct counters_options *o, struct rd_error *err)
 {
-	return o->output ? replace_file(r, o, err) : show(stdout, r, o, err);
+	struct rd_identity_before before;
+	struct rd_identity id;
+	int ret;
+
+	if (!o->output)
+		return show(stdout, r, o, err);
+	if (rd_identity_choose(&id, NULL, err) < 0 || rd_identity_assume(&id, &before, err) < 0)
+		return -1;
+	ret = replace_file(r, o, err);
+	rd_identity_resume(&before);
+	return ret;
 }
 
 /* --- modes ------------------------------------------------------------------------------------ */

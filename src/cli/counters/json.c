@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION 2 /* readings of version 1 differ in their findings only, which are not read */
+#define FILE_MAX ((uint64_t)64 << 20) /* bytes; a port has some 50 kB */
+#define VERSION	 2 /* readings of version 1 differ in their findings only, which are not read */
 
 /* Marks of a verdict; exact growth has none. */
 static const char *const marks[] = {[RD_GROWTH_EXACT] = NULL,
@@ -137,20 +138,20 @@ static bool is_known(json_int_t version)
 int counters_json_read(struct readings *r, const char *path, struct rd_error *err)
 {
 	static const char todo[] = "it must be what 'rdmadump counters --json' wrote";
-	FILE *in = fopen(path, "re");
-	json_t *root, *ports;
-	json_error_t where = {0};
+	struct rd_json_failure f;
+	json_t *root = rd_json_read_file(path, FILE_MAX, 0, &f), *ports;
 	int ret = 0;
 
-	if (!in)
-		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot read '%s'", path);
-	root = json_loadf(in, 0, &where);
-	fclose(in);
+	if (f.errnum)
+		return rd_fail(err, RD_CLASS_DEVICE, f.errnum, NULL, "cannot read '%s'", path);
+	if (f.too_long)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "'%s' is larger than %u MiB", path,
+			(unsigned int)(FILE_MAX >> 20));
 	ports = json_object_get(root, "ports");
 	if (!json_is_array(ports)) {
 		json_decref(root);
 		return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "'%s' holds no counters: %s", path,
-			*where.text ? where.text : "no list 'ports'");
+			*f.why.text ? f.why.text : "no list 'ports'");
 	}
 	if (!is_known(json_integer_value(json_object_get(root, "version"))))
 		ret = rd_fail(err, RD_CLASS_DEVICE, 0, todo,

@@ -16,15 +16,11 @@
 #include <unistd.h>
 
 /* ECMA-48, and xterm's second screen. */
-#define ENTER  "\033[?1049h\033[?25l"
-#define LEAVE  "\033[?25h\033[?1049l"
-#define HOME   "\033[H"
-#define ERASE  "\033[K"
-#define BELOW  "\033[J"
-#define RED    "\033[1;31m"
-#define YELLOW "\033[33m"
-#define DIM    "\033[2m"
-#define PLAIN  "\033[0m"
+#define ENTER "\033[?1049h\033[?25l"
+#define LEAVE "\033[?25h\033[?1049l"
+#define HOME  "\033[H"
+#define ERASE "\033[K"
+#define BELOW "\033[J"
 
 #define COLUMNS_MOST 512
 #define FINDING_ROWS 6
@@ -59,13 +55,13 @@ static void measure(struct watch *w)
 }
 
 /* One row, cut at the terminal's edge; nothing below the last one. */
-static void put_row(struct watch *w, const char *colour, const char *text)
+static void put_row(struct watch *w, enum rd_colour colour, const char *text)
 {
 	if (w->row >= w->rows)
 		return;
-	fprintf(w->screen, "%s%s", w->row ? "\r\n" : "", colour);
+	fprintf(w->screen, "%s%s", w->row ? "\r\n" : "", rd_cli_colour(colour));
 	rd_printable_put(w->screen, text, w->columns);
-	fputs(PLAIN ERASE, w->screen);
+	fputs(RD_COLOUR_END ERASE, w->screen);
 	w->row++;
 }
 
@@ -111,7 +107,7 @@ static int carry_totals(const struct readings *before, struct readings *now, str
 	return 0;
 }
 
-/* Unknown growth counts as growth. */
+/* Unknown growth is treated as growth. */
 static bool has_grown(const struct rd_growth *growth)
 {
 	return growth->amount || !rd_growth_known(growth);
@@ -213,7 +209,12 @@ static void draw_line(struct watch *w, const struct line *l)
 		w->now.n > 1 ? port_width(w) : 0, port, name_width(w), name_width(w),
 		name_shown(c->name), rate, counter_growth(since, c, &l->p->total[l->i]),
 		counter_amount(total, c, c->value));
-	put_row(w, l->rank == 3 ? RED : l->rank == 2 ? YELLOW : l->rank ? "" : DIM, text);
+	put_row(w,
+		l->rank == 3   ? RD_COLOUR_PROBLEM
+		: l->rank == 2 ? RD_COLOUR_WARNING
+		: l->rank      ? RD_COLOUR_NONE
+			       : RD_COLOUR_FAINT,
+		text);
 }
 
 static void draw_findings(struct watch *w)
@@ -229,11 +230,14 @@ static void draw_findings(struct watch *w)
 				return;
 			snprintf(text, sizeof(text), "%s %s", rd_severity_mark(f->severity),
 				counter_finding(line, f));
-			put_row(w, f->severity == RD_SEV_PROBLEM ? RED : YELLOW, text);
+			put_row(w,
+				f->severity == RD_SEV_PROBLEM ? RD_COLOUR_PROBLEM
+							      : RD_COLOUR_WARNING,
+				text);
 			if (!f->next)
 				continue;
 			snprintf(text, sizeof(text), "   next: %s", f->next);
-			put_row(w, "", text);
+			put_row(w, RD_COLOUR_NONE, text);
 		}
 }
 
@@ -259,17 +263,17 @@ static void draw(struct watch *w)
 		w->paused ? "PAUSED  " : "", w->now.port[0].counters.device,
 		w->now.port[0].counters.port, w->now.n > 1 ? " and others" : "",
 		w->paused ? "goes on" : "pauses", n, all - 1, w->o->all ? "shown" : "moved");
-	put_row(w, "", text);
+	put_row(w, RD_COLOUR_NONE, text);
 	draw_findings(w);
-	put_row(w, "", "");
+	put_row(w, RD_COLOUR_NONE, "");
 	snprintf(text, sizeof(text), "   %-*s %14s %14s %16s",
 		name_width(w) + (w->now.n > 1 ? port_width(w) : 0), "COUNTER", "PER SECOND",
 		"SINCE START", "TOTAL");
-	put_row(w, DIM, text);
+	put_row(w, RD_COLOUR_FAINT, text);
 	for (size_t i = 0; i < n; i++)
 		draw_line(w, &lines[i]);
 	if (!n)
-		put_row(w, DIM, "   nothing has moved yet");
+		put_row(w, RD_COLOUR_FAINT, "   nothing has moved yet");
 	fputs(BELOW, w->screen);
 	fflush(w->screen);
 	free(lines);
@@ -332,7 +336,7 @@ static void terminal_enter(struct watch *w)
 
 static void terminal_leave(const struct watch *w)
 {
-	fputs(PLAIN LEAVE, w->screen);
+	fputs(RD_COLOUR_END LEAVE, w->screen);
 	fflush(w->screen);
 	tcsetattr(STDIN_FILENO, TCSANOW, &w->saved);
 }

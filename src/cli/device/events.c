@@ -160,7 +160,7 @@ static void catch_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &ours, before);
 }
 
-/* On standard error, also where that is no terminal: no event for hours is not an error. */
+/* On standard error, even if it is not a terminal: hours without an event are not an error. */
 static void print_watched(const struct settings *settings, const struct rd_monitor *m)
 {
 	char names[400];

@@ -269,7 +269,7 @@ static void configure(struct record_run *r)
 	r->watches[0] = (struct rd_watch){
 		signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK), record_signals_ready, r};
 	r->watches[1] = (struct rd_watch){progress_timer(r), record_report_progress, r};
-	/* ':' and '/' of a port or a path are no part of a name. */
+	/* ':' and '/' of a port or a path are not part of a name. */
 	snprintf(r->path, sizeof(r->path), "%.*s.pcapng",
 		s->wanted.name ? (int)strcspn(s->wanted.name, ":/") : 6,
 		s->wanted.name ? s->wanted.name : "record");

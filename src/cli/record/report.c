@@ -141,9 +141,10 @@ static void put_json(const struct record_run *r, const struct rd_recorder_counts
 	json_object_set_new(
 		root, "lost_before_us", res->lost_known ? rd_json_u64(res->lost) : json_null());
 	json_object_set_new(root, "triggers",
-		json_pack("{s:o, s:o, s:o, s:o, s:o}", "fired", rd_json_u64(c->fired), "began",
+		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "fired", rd_json_u64(c->fired), "began",
 			rd_json_u64(c->begun), "extended", rd_json_u64(c->extended), "held_off",
-			rd_json_u64(c->held), "after_the_last", rd_json_u64(c->closed)));
+			rd_json_u64(c->held), "after_the_last", rd_json_u64(c->closed),
+			"forgotten_conversations", rd_json_u64(c->forgotten)));
 	json_object_set_new(root, "of_triggers", json_triggers(r));
 	json_object_set_new(root, "dumps", rd_json_u64(c->files));
 	json_object_set_new(root, "dumps_found", rd_json_u64(c->files_found));
@@ -175,6 +176,12 @@ static void put_text(const struct record_run *r, const struct rd_recorder_counts
 	if (c->files_failed)
 		fprintf(stderr, "files that could not be written whole: %" PRIu64 "\n",
 			c->files_failed);
+	if (c->forgotten)
+		fprintf(stderr,
+			"too many conversations for the triggers retransmission, gave-up and "
+			"stall: "
+			"%" PRIu64 " times, an idle one was forgotten\n",
+			c->forgotten);
 	fprintf(stderr, "lost before rdmadump: %s%s; dropped by rdmadump: %s\n",
 		rd_fmt_count(lost, res->lost), res->lost_known ? "" : " or more",
 		rd_fmt_count(dropped, res->dropped));

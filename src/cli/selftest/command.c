@@ -21,7 +21,7 @@ struct settings {
 	const struct rd_probe *probe[PROBES_MAX + 1];
 	unsigned int n_probes;
 	uint64_t control_port; /* 0: not named */
-	bool json, dry_run, long_run, hash, hold, listen;
+	bool json, dry_run, long_run, hash, hold, listen, icmd;
 };
 
 enum {
@@ -33,6 +33,7 @@ enum {
 	OPT_CONTROL_PORT,
 	OPT_DESTRUCTIVE,
 	OPT_HASH,
+	OPT_SNIFFER,
 	OPT_PROBE,
 	OPT_OUTPUT,
 	OPT_SHOW,
@@ -61,7 +62,11 @@ static const struct argp_option options[] = {
 		0},
 	{"long", OPT_LONG, NULL, 0, "Measure slow things for 30 seconds: the drift of clocks", 0},
 	{"hash-addresses", OPT_HASH, NULL, 0,
-		"Replace addresses and host names by hashes; captures of probes are left out", 0},
+		"Replace addresses and host names by random ones, and payload by zeros", 0},
+	{"sniffer", OPT_SNIFFER, "icmd", 0,
+		"Test the sniffer of captures with --sniffer icmd, by the firmware's command "
+		"gateway; takes root",
+		0},
 	{"output", OPT_OUTPUT, "DIR", 0, "Write the result into DIR", 0},
 	{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
 	{"show", OPT_SHOW, "FILE", 0, "Print the table of a result", 0},
@@ -90,6 +95,13 @@ static error_t parse_argument(struct settings *s, const char *arg, struct argp_s
 	return 0;
 }
 
+static void set_sniffer(struct settings *s, const char *name, struct argp_state *state)
+{
+	if (strcmp(name, "icmd") != 0)
+		argp_error(state, "--sniffer '%s': selftest knows icmd only", name);
+	s->icmd = true;
+}
+
 static void check(const struct settings *s, struct argp_state *state)
 {
 	if (s->compare && s->device && !s->second)
@@ -101,6 +113,8 @@ static void check(const struct settings *s, struct argp_state *state)
 		argp_error(state, "--show '%s' takes no device and no other result", s->show);
 	else if (s->control_port && !s->peer && !s->listen)
 		argp_error(state, "--control-port needs --peer or --listen");
+	else if (s->icmd && (s->peer || s->listen))
+		argp_error(state, "--sniffer icmd excludes --peer and --listen");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -128,6 +142,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_LONG:
 		s->long_run = true;
+		return 0;
+	case OPT_SNIFFER:
+		set_sniffer(s, arg, state);
 		return 0;
 	case OPT_HASH:
 		s->hash = true;
@@ -171,12 +188,22 @@ static int put_json(const json_t *value, struct rd_error *err)
 	return 0;
 }
 
-static int end_output(struct rd_error *err)
+/* The first error of standard output: the stream forgets it. */
+static int output_errno;
+
+static void flush_output(void)
 {
 	errno = 0;
-	if (fflush(stdout) || ferror(stdout))
-		return rd_fail(
-			err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to standard output");
+	if (fflush(stdout) && !output_errno)
+		output_errno = errno;
+}
+
+static int end_output(struct rd_error *err)
+{
+	flush_output();
+	if (output_errno || ferror(stdout))
+		return rd_fail(err, RD_CLASS_OUTPUT, output_errno, NULL,
+			"cannot write to standard output");
 	return 0;
 }
 
@@ -280,6 +307,7 @@ static void on_ended(void *ctx, const json_t *result)
 		rd_cli_status(NULL);
 	if (!s->json)
 		selftest_print_probe(result);
+	flush_output();
 }
 
 static int status_of(const json_t *document)
@@ -300,6 +328,7 @@ static int run(const struct settings *s, struct rd_selftest_config *config)
 	catch_signals();
 	if (!s->json)
 		selftest_print_heading();
+	flush_output();
 	rc = rd_selftest_run(config, &document, path, &err);
 	if (!document)
 		return rd_cli_fail(&err);
@@ -330,20 +359,24 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 	const struct rd_wanted_port wanted = {.name = s->device};
 	char place[RD_NAME_MAX + 16];
 	static const char *const guard[] = {"rdmadump", "selftest", "--restore", NULL};
-	const char *const holder[] = {"rdmadump", "selftest", "--hold", place, NULL};
+	const char *const flow_holder[] = {"rdmadump", "selftest", "--hold", place, NULL};
+	const char *const icmd_holder[] = {
+		"rdmadump", "selftest", "--hold", "--sniffer", "icmd", place, NULL};
 	struct rd_selftest_config config = {.directory = s->output,
 		.probes = s->n_probes ? s->probe
 			  : s->listen ? rd_probes_of_listener
+			  : s->icmd   ? rd_probes_of_icmd
 				      : NULL,
 		.peer = s->peer,
 		.listen = s->listen,
 		.control_port =
 			(unsigned short)(s->control_port ? s->control_port : RD_SELFTEST_PORT),
 		.destructive = s->destructive != NULL,
+		.icmd = s->icmd,
 		.long_run = s->long_run,
 		.hash_addresses = s->hash,
 		.application = application,
-		.holder = holder,
+		.holder = s->icmd ? icmd_holder : flow_holder,
 		.guard = guard,
 		.stop = &stop,
 		.ctx = (void *)(uintptr_t)s,
@@ -361,8 +394,10 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 	}
 	snprintf(place, sizeof(place), "%s:%u", config.device->name, config.port->num);
 	if (s->hold) {
-		if (rd_selftest_hold(
-			    config.device, config.port, STDIN_FILENO, STDOUT_FILENO, &err) < 0)
+		int (*hold)(const struct rd_device *, const struct rd_port *, int, int,
+			struct rd_error *) = s->icmd ? rd_selftest_hold_icmd : rd_selftest_hold;
+
+		if (hold(config.device, config.port, STDIN_FILENO, STDOUT_FILENO, &err) < 0)
 			return rd_cli_fail(&err);
 		return RD_CLASS_NONE;
 	}

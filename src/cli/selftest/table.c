@@ -84,7 +84,6 @@ void selftest_print_probe(const json_t *probe)
 	if (first)
 		put_row(text_of(probe, "name"), text_of(probe, "outcome"), text_of(probe, "value"),
 			text_of(probe, "meaning"));
-	fflush(stdout);
 }
 
 void selftest_print_end(const json_t *document)
@@ -127,6 +126,8 @@ static const char *skipped(const struct rd_selftest_config *c, const struct rd_p
 		return "skipped without --peer or --listen";
 	if (probe->needs & RD_PROBE_DESTRUCTIVE && !c->destructive)
 		return "skipped without --destructive";
+	if (probe->needs & RD_PROBE_ICMD && !c->icmd)
+		return "skipped without --sniffer icmd";
 	return NULL;
 }
 
