@@ -22,7 +22,10 @@ tap_cleanup() {
 	rm -rf "$tmp"
 }
 
-# ok NAME: the last command's status decides
+# tap_comment: standard input as comments, of which the last one ends its line, too
+tap_comment() { LC_ALL=C awk '{print "# " $0}'; }
+
+# ok NAME [LOG]: the last command's status decides; if it failed, the end of LOG is shown
 ok() {
 	local status=$?
 	tap_n=$((tap_n + 1))
@@ -31,7 +34,7 @@ ok() {
 	else
 		echo "not ok $tap_n - $1"
 		tap_failed=1
-		if [ -n "${2-}" ] && [ -e "$2" ]; then sed 's/^/# /' "$2" | tail -n 20; fi
+		if [ -n "${2-}" ] && [ -e "$2" ]; then tail -n 20 "$2" | tap_comment; fi
 	fi
 	return 0
 }
@@ -40,7 +43,7 @@ ok() {
 is() {
 	[ "$2" = "$3" ]
 	ok "$1"
-	[ "$2" = "$3" ] || printf '#   got: %s\n#  want: %s\n' "$2" "$3"
+	[ "$2" = "$3" ] || printf '  got: %s\n want: %s\n' "$2" "$3" | tap_comment
 }
 
 # has NAME FILE PATTERN: an extended regular expression
@@ -65,7 +68,7 @@ races() {
 	cat "$tap_races"/* >"$tmp/races" 2>/dev/null
 	[ ! -s "$tmp/races" ]
 	ok "ThreadSanitizer reports nothing"
-	sed 's/^/# /' "$tmp/races" | head -n 400
+	head -n 400 "$tmp/races" | tap_comment
 }
 
 # A plan of no case at all would read as "skipped".
@@ -106,6 +109,22 @@ python3() {
 	[ -x "$own" ] || own=$(type -P python3)
 	"$own" "$@"
 }
+
+# wait_for SECONDS COMMAND...: until it succeeds, tried again after 20 ms; status 1 if it never does. A long limit
+# costs a busy machine nothing.
+wait_for() {
+	local limit=$(($1 + SECONDS))
+	shift
+	until "$@" 2>/dev/null; do
+		if [ "$SECONDS" -gt "$limit" ]; then
+			echo "# waited in vain for: $*"
+			return 1
+		fi
+		sleep 0.02
+	done
+}
+# larger FILE BYTES: it exists, and is
+larger() { [ "$(stat -c %s "$1")" -gt "$2" ]; }
 
 # The model with a limit: a test that hangs fails
 model() { timeout -k 5 "${MODEL_SECONDS:-120}" "$SOFTHCA" "$@"; }

@@ -8,10 +8,10 @@ need_tool jq
 
 # bursts FRAMES TIMES RX-MODE LOG2
 bursts() {
-	# the pause must be enough for a consumer that has half a CPU
-	local total=$(($1 * $2)) pause=$(($1 * 5)) name="$2 bursts of $1 frames, $3, ring of 2^$4"
-	model --mode drop --gen count=$total,size=256,seed=1 --burst "$1",$pause --at-end sigint \
-		--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -q --json --rx-mode "$3" -b "$4" -w "$tmp/out" \
+	local total=$(($1 * $2)) name="$2 bursts of $1 frames, $3, ring of 2^$4"
+	# The ring takes a burst however late the program is, and the next one comes when it has polled this one.
+	model --mode drop --gen count=$total,size=256,seed=1 --burst "$1",armed --at-end sigint --stats "$tmp/stats" -- \
+		"$RDMADUMP" -d mlx5_0 -q --json --when-full wait --rx-mode "$3" -b "$4" -w "$tmp/out" \
 		>"$tmp/report" 2>"$tmp/log"
 	is "$name: exit status" $? 0
 	is "$name: all written" "$(json "$tmp/report" .frames.written)" $total
@@ -20,22 +20,22 @@ bursts() {
 		"$("$SOFTHCA_FRAMES" count=$total,size=256,seed=1)"
 }
 
-# A reader that stops for a second after 20 MB: the ring holds frames that exceed the buffer of 1 MiB.
+# A reader that stops in the second of two bursts until all of it has arrived: the ring holds frames that exceed the
+# buffer of 1 MiB.
 stalled() {
-	local spec=count=32000,size=1024,seed=3
+	local spec=count=32000,size=1024,seed=3 reader
 	mkfifo "$tmp/pipe"
-	(
-		exec 8<"$tmp/pipe"
-		{
-			head -c 20000000
-			sleep 1
-			cat
-		} <&8 >"$tmp/out"
-	) &
-	model --mode drop --gen $spec --rate 50000 --at-end sigint --stats "$tmp/stats" --clock cycles -- \
+	arrived() { [ "$(cat "$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" = 32000 ]; }
+	{
+		head -c 17000000
+		wait_for 100 arrived
+		cat
+	} <"$tmp/pipe" >"$tmp/out" &
+	reader=$!
+	model --mode drop --gen $spec --burst 16000,armed --at-end sigint --stats "$tmp/stats" --clock cycles --keep "$tmp/tree" -- \
 		"$RDMADUMP" -d mlx5_0 -q --when-full wait --buffer-size 1Mi -w "$tmp/pipe" 2>"$tmp/log"
 	is 'stalled reader: exit status' $? 0
-	wait
+	wait $reader
 	is 'stalled reader: none lost by the device' "$(json "$tmp/stats" .dropped)" 0
 	is 'stalled reader: byte for byte' "$("$SOFTHCA_FRAMES" --hash "$tmp/out")" "$("$SOFTHCA_FRAMES" $spec)"
 }

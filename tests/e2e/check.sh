@@ -64,6 +64,21 @@ is "a script with more cases planned than run is an error" "$(echo 'echo 1..2; e
 is "tap.sh: a script without a case is no success" \
 	"$(printf '. "%s/tests/tap.sh"\ntap_done\n' "$src" | driver)" ERROR
 
+# A log whose last line has no end, and values of several lines, hide no result.
+cat >"$tmp/failing" <<-'END'
+	printf 'first\nlast' >"$tmp/log"
+	false; ok "a case that shows its log" "$tmp/log"
+	is "a case of two lines" $'ok 9 - one\nnot ok 8' $'1..7\ntwo'
+	true; ok "the one after it"
+	wait_for 0 false; is "wait_for: status" $? 1
+	appears() { [ "$((tries += 1))" -ge 3 ]; }
+	wait_for 60 appears; is "wait_for: tried until it succeeds" "$? $tries" "0 3"
+	tap_done
+END
+{ printf '. "%s/tests/tap.sh"\n' "$src"; cat "$tmp/failing"; } | driver >/dev/null
+is "tap.sh: every result is counted, in order" "$(grep -oE '^(not )?ok [0-9]+' "$tmp/early.log" | tr '\n' ,)" "not ok 1,not ok 2,ok 3,ok 4,ok 5,"
+is "... by automake's driver, too" "$(sed -n 's/^:test-result: //p' "$tmp/early.trs" | tr '\n' ' ')" "FAIL FAIL PASS PASS PASS ERROR "
+
 # ok "$(...)" has the status of the substitution, not that of the case: it can never fail.
 grep -nE '^[^#]*\bok "[^"]*(\$\([^(]|`)' "$src"/tests/*/*.sh "$src"/tests/tap.sh >"$tmp/found"
 is "no case takes its status from its own name" "$(cat "$tmp/found")" ""

@@ -56,7 +56,7 @@ only_standard "-r -" 3
 if ! ip netns add "$ns" 2>/dev/null || ! ip -n "$ns" link set lo up; then
 	skip "netdev" "no right to make a network namespace"
 else
-	ip netns exec "$ns" timeout -k 2 30 "$RDMADUMP" -q -i lo -U -c 5 -z "$tmp/command" -w "$tmp/lo.pcapng" \
+	ip netns exec "$ns" timeout -k 2 100 "$RDMADUMP" -q -i lo -U -c 5 -z "$tmp/command" -w "$tmp/lo.pcapng" \
 		udp port 9 >"$tmp/log" 2>&1 &
 	pid=$!
 	for _ in $(seq 600); do

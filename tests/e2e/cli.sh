@@ -59,6 +59,7 @@ done <<'LIST'
 1|-P -w TMP/o|--format pcap here
 0|-n -l -c 2|RoCEv2 RC_
 0|--count -c 7|^7 frames$
+0|--count -s 0 -c 7|^7 frames$
 1|--count -w TMP/o|--count prints a number only
 1|--count=7|doesn't allow an argument
 0|-c 2 -ttt|^00:00:00\.000000000 (IN|OUT)
@@ -95,6 +96,7 @@ done <<'LIST'
 2|info mlx5_7|no device or netdev 'mlx5_7'
 0|events --help|duration:SECONDS
 1|events -c 0|-c '0'
+1|record --latency|option '--latency' requires an argument
 1|record mlx5_0 -w -|-w '-': every trigger begins a file of its own, so it cannot be standard output: give a name
 LIST
 
@@ -102,12 +104,12 @@ model --gen count=50,size=200,seed=1 --at-end sigint -- "$RDMADUMP" -q -w "$tmp/
 is "-q says nothing" "$(cat "$tmp/log")" ""
 [ "$("$RDMADUMP" --help | wc -l)" -le 40 ] && [ "$("$RDMADUMP" --help | wc -L)" -le 80 ]
 ok "--help fits a screen"
-# argp breaks an entry that ends exactly at the margin: a line of spaces, then the next entry out of place
+# argp breaks an entry that ends exactly at the margin: a line of spaces, or the next words out of place
 for command in --help-all list\ --help info\ --help events\ --help counters\ --help analyze\ --help record\ --help \
 	selftest\ --help bundle\ --help; do
 	# shellcheck disable=SC2086 # words of a command line
 	"$RDMADUMP" $command >"$tmp/log"
-	! grep -nE '^ +$' "$tmp/log"
+	! grep -nE '^ +$|^ {31}|.{81}' "$tmp/log"
 	ok "$command: no entry is broken at the margin"
 done
 script -qec "'$RDMADUMP' -r /dev/null -w -" /dev/null >"$tmp/log" 2>&1 </dev/null
@@ -147,7 +149,7 @@ on_terminal() {
 "$RDMADUMP" -r "$tmp/naks.pcap" -t --opcode nak,rnr >"$tmp/log" 2>/dev/null
 is "a NAK is named once in its line" "$(grep -c NAK "$tmp/log") $(grep -c 'NAK.*NAK' "$tmp/log")" "75 0"
 on_terminal -u NO_COLOR TERM=xterm >"$tmp/log"
-has "a NAK is coloured" "$tmp/log" $'^\033\\[3[13]m.*NAK.*\033\\[0m'
+has "a NAK is coloured" "$tmp/log" $'^\033\\[1;3[15]m.*NAK.*\033\\[0m'
 for environment in 'NO_COLOR=1 TERM=xterm' 'TERM=dumb' '-u TERM'; do
 	# shellcheck disable=SC2086 # words of a command line
 	on_terminal $environment >"$tmp/log"

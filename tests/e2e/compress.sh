@@ -58,9 +58,9 @@ for kind in gz zst; do
 	model --gen count=1000000,size=500,seed=5 --rate 20000 --pidfile "$tmp/pid" -- \
 		"$RDMADUMP" -d mlx5_0 -q -w "$tmp/killed.$kind" >"$tmp/log" 2>&1 &
 	model=$!
-	size() { stat -c %s "$tmp/killed.$kind" 2>/dev/null || echo 0; }
-	for _ in $(seq 200); do [ "$(size)" -gt 20000 ] && break; sleep 0.1; done
-	sleep 1.5
+	# Frames that no compressor still holds back; each adds 532 bytes
+	readable() { [ "$(unpack "$kind" "$tmp/killed.$kind" 2>/dev/null | wc -c)" -gt $((10000 * 532)) ]; }
+	wait_for 60 readable
 	kill -9 "$(cat "$tmp/pid")"
 	wait $model
 	tshark -r "$tmp/killed.$kind" -T fields -e frame.number >"$tmp/numbers" 2>/dev/null

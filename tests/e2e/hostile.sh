@@ -115,4 +115,19 @@ printf 'gr\xc3\xbc\xc3\x9fe \xe2\x82\xac' >"$tmp/name"
 grep -qF "$(cat "$tmp/name")" "$tmp/err"
 ok "printable UTF-8 stays" "$tmp/err"
 
+# --- nothing waits or reads without end ------------------------------------------------------------
+
+# ends NAME STATUS PATTERN COMMAND...
+ends() {
+	local name=$1 status=$2 pattern=$3
+	shift 3
+	timeout -k 5 30 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	is "$name: exit status" $? "$status"
+	has "... message" "$tmp/err" "$pattern"
+}
+mkdir "$tmp/result" && mkfifo "$tmp/result/result.json"
+ends "a FIFO in place of a result" 2 "cannot read '.*result.json'" "$RDMADUMP" selftest --show "$tmp/result"
+head -c 67108865 /dev/zero | tr '\0' ' ' >"$tmp/long.json"
+ends "counters without end" 2 "long.json' is larger than 64 MiB" "$RDMADUMP" counters --diff "$tmp/long.json" "$tmp/long.json"
+
 tap_done

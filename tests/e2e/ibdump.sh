@@ -128,10 +128,10 @@ for o in "-M 400000" "--mem-mode=400k"; do
 done
 # In memory until the end: the file has no frames while it runs
 rm -f "$tmp/pid" "$out"
-model "${eth[@]}" --gen count=100000 --rate 2000 --pidfile "$tmp/pid" -- "$tmp/bin/ibdump" -s -M 64Mi -w "$out" 2>"$tmp/log" &
+model "${eth[@]}" --gen count=100000 --rate 2000 --pidfile "$tmp/pid" --keep "$tmp/tree" -- "$tmp/bin/ibdump" -s -M 64Mi -w "$out" 2>"$tmp/log" &
 model=$!
-for _ in $(seq 100); do [ -s "$tmp/pid" ] && [ -e "$out" ] && break; sleep 0.1; done
-sleep 1
+received() { [ "$(cat "$tmp"/tree/sys/class/infiniband/*/ports/1/counters/port_rcv_packets | sort -n | tail -n 1)" -gt 1000 ]; }
+wait_for 60 received
 [ "$(stat -c %s "$out")" -le 24 ]
 ok "-M: nothing is written while it captures"
 kill -INT "$(cat "$tmp/pid")"

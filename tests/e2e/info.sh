@@ -93,6 +93,20 @@ schema "modelled device, schema" info < <(jq -c . "$tmp/json")
 is "PSID as the device itself says" "$(json "$tmp/json" .identity.device_psid)" MT_0000000010
 is "firmware as verbs say" "$(json "$tmp/json" .firmware.verbs)" 16.35.2000
 is "why open QPs are not known" "$(json "$tmp/json" '.resources.unknown | length > 0')" true
+
+# A capture's queue pair
+# shellcheck disable=SC2016 # for the inner shell
+model --dev name=mlx5_0,qp_counter=yes --gen count=100,size=200 -- bash -c '
+	"$1" -d mlx5_0 -q -Z root -U -w "$2/held.pcapng" 2>"$2/held.err" &
+	echo $! >"$2/pid"
+	until [ -s "$2/held.pcapng" ]; do sleep 0.05; done
+	"$1" info --json >"$2/json" && "$1" info >"$2/text"
+	kill -INT $!
+	wait $!' - "$RDMADUMP" "$tmp" 2>"$tmp/err"
+is "how many queue pairs are open" "$(jq -c .resources.counts "$tmp/json")" '{"qp":1}'
+is "... and whose" "$(jq -c '[.resources.qps[] | .type, .comm, .pid]' "$tmp/json")" "[\"RAW_PACKET\",\"rdmadump\",$(cat "$tmp/pid")]"
+has "... as text" "$tmp/text" "^ +0x[0-9a-f]{6} +RAW_PACKET +RTR .* $(cat "$tmp/pid") \(rdmadump\)$"
+
 model --fault verb=open_device,errno=EACCES -- "$RDMADUMP" info --json >"$tmp/json"
 is "a device that cannot be opened is described" "$(json "$tmp/json" .identity.board_id)" MT_0000000010
 has "and it is said why and what to do" "$tmp/json" 'cannot open mlx5_0: Permission denied; .*run as root'

@@ -112,7 +112,7 @@ printf 'no program\n' >"$tmp/empty/ibdump"
 
 # advice PATH: what list and info say of ibdump
 advice() {
-	model --dev name=mlx5_0,link=ib,devid=1027 -- /usr/bin/env PATH="$1" "$RDMADUMP" list --json |
+	model --dev name=mlx5_0,link=ib,devid=1029 -- /usr/bin/env PATH="$1" "$RDMADUMP" list --json |
 		jq -r '.devices[0].ports[0].capture.todo'
 }
 get="use ibdump of MLNX_OFED or of a newer mstflint package"
@@ -131,11 +131,11 @@ if command -v jq >/dev/null; then
 		has_advice "our own link in PATH ($ours)" "$tmp/$ours:$tmp/theirs" \
 			"$get (the one in PATH is rdmadump)"
 	done
-	model --dev name=mlx5_0,link=ib,devid=1027 -- /usr/bin/env PATH="$tmp/ours" "$RDMADUMP" info mlx5_0 >"$tmp/info"
+	model --dev name=mlx5_0,link=ib,devid=1029 -- /usr/bin/env PATH="$tmp/ours" "$RDMADUMP" info mlx5_0 >"$tmp/info"
 	has "info says the same" "$tmp/info" 'newer mstflint package \(the one in PATH is rdmadump\)'
 	tar -xzf "$TEST_DATA/sysfs/mlx5-ib.tar.gz" -C "$tmp"
 	# An adapter that is newer than this program.
-	find "$tmp/sys" -name device -type f -path '*/pci*' -exec sh -c 'echo 0x1027 >"$1"' _ {} \;
+	find "$tmp/sys" -name device -type f -path '*/pci*' -exec sh -c 'echo 0x1029 >"$1"' _ {} \;
 	PATH=$tmp/theirs:$PATH "$RDMADUMP" list --sysroot "$tmp" >"$tmp/list"
 	has "of a copied tree our PATH says nothing" "$tmp/list" "$get \(a firmware command, as root\)"
 else
@@ -153,6 +153,8 @@ if has_tool systemd-analyze "the unit has no faults"; then
 		>"$tmp/units/rdmadump-record@.service"
 	systemd-analyze verify --man=no "$tmp/units/rdmadump-record@mlx5_0.service" >"$tmp/out" 2>&1
 	is "the unit has no faults" "$? $(cat "$tmp/out")" "0 "
+	systemd-analyze security --offline=true --threshold=30 --no-pager "$tmp/units/rdmadump-record@.service" >"$tmp/out" 2>&1
+	ok "systemd judges its exposure as 3 of 10 at most" "$tmp/out"
 fi
 if has_tool journalctl "the catalog can be compiled"; then
 	catalog=$tmp/root/opt/rdma/lib/systemd/catalog

@@ -23,14 +23,16 @@ complete() { # NAME
 	is "$1: all frames, byte for byte" "$("$SOFTHCA_FRAMES" --hash "$tmp/out")" "$("$SOFTHCA_FRAMES" $spec)"
 	is "$1: none lost by the device" "$(json "$tmp/stats" .dropped)" 0
 }
+# An event every 2 ms at most, however long a busy machine makes it last. At once it is one for each frame, 20 a ms,
+# where the program can keep up.
 fewer() { # NAME
-	[ $(($(events) * 4)) -lt "$at_once" ]
-	ok "$1: less than a quarter of the completion events"
+	[ "$(events)" -gt 0 ] && jq -e --argjson events "$(events)" '.duration_s * 500 + 20 > $events' "$tmp/report" >"$tmp/out"
+	ok "$1: few completion events"
 }
 
 capture --clock cycles -- --latency 0
 complete 'at once'
-at_once=$(events)
+echo "# at once: $(events) completion events"
 
 for mode in wqe verbs striding; do
 	capture --clock cycles -- --rx-mode $mode
@@ -55,7 +57,7 @@ is 'host timestamps: nothing gathers' "$(json "$tmp/stats" .injected.verbs)" 0
 # An event that is lost costs a second, not the rest of the capture.
 for options in '--rx-mode wqe' '--rx-mode striding' '--rx-mode verbs' '--queues 2'; do
 	# shellcheck disable=SC2086
-	MODEL_SECONDS=30 model --gen count=60,size=300,qps=8 --at-end sigint --stats "$tmp/stats" --dev name=mlx5_0,lost_events=1 -- \
+	model --gen count=60,size=300,qps=8 --at-end sigint --stats "$tmp/stats" --dev name=mlx5_0,lost_events=1 -- \
 		"$RDMADUMP" -d mlx5_0 $options -w "$tmp/out" >"$tmp/log" 2>&1
 	is "$options, no completion event arrives: exit status" $? 0
 	is "$options, no completion event arrives: frames" "$("$SOFTHCA_FRAMES" --hash "$tmp/out" | cut -d' ' -f1)" 60

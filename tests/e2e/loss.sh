@@ -27,6 +27,7 @@ is "reset: JSON of the source" "$(jq -c '.sources[0].lost | [.known, .frames, .c
 	'[false,null,null,"out_of_buffer was reset during the capture"]'
 comment "$tmp/out.pcapng" >"$tmp/comment"
 has "reset: the file's comment" "$tmp/comment" "dropped by the device unknown \(out_of_buffer was reset during the capture\), at least 0"
+has "reset: the comment begins with what is captured" "$tmp/comment" "\. Traffic of .* alone: not of VFs"
 is "reset: the file does not say that nothing was lost" \
 	"$("$RDMADUMP" -q -r "$tmp/out.pcapng" --json -w "$tmp/again.pcapng" | jq -c '.lost_before_us | [.known, .frames]')" '[false,null]'
 
@@ -41,6 +42,11 @@ has "wrap: text, with its share" "$tmp/log" "dropped by the device 10 \(0\.50 %;
 comment "$tmp/out.pcapng" >"$tmp/comment"
 has "wrap: the file's comment" "$tmp/comment" "dropped by the device 10 \(0\.50 %; out_of_buffer"
 has "wrap: over a thousandth: what to raise" "$tmp/log" "^  the device's receive ring was full: raise -b, use --queues auto"
+
+# A file per queue says that it has not all frames
+capture --gen count=200,size=256 -- --queues 2 --per-queue-files
+comment "$tmp/out-q1.pcapng" >"$tmp/comment"
+has "a file per queue: its comment" "$tmp/comment" "Receive queue 1 of 2: the others' frames are in other files"
 
 # Nothing lost, and little: no advice
 capture --gen count=2000,size=256 --

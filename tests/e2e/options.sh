@@ -15,12 +15,12 @@ frames_of() { hash_of "$1" | awk '{print $1}'; }
 # offline ARGUMENTS: over $in into $tmp/out.pcapng, its output in $tmp/log and $tmp/said
 offline() {
 	rm -f "$tmp/out.pcapng"
-	timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w "$tmp/out.pcapng" "$@" >"$tmp/said" 2>"$tmp/log"
+	timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w "$tmp/out.pcapng" "$@" >"$tmp/said" 2>"$tmp/log"
 }
 # live ARGUMENTS: 300 frames of 300 bytes
 live() {
 	rm -f "$tmp/out.pcapng"
-	MODEL_SECONDS=30 model --dev name=mlx5_0,netdev=enp1s0f0np0,mac=0c:42:a1:00:00:02 \
+	model --dev name=mlx5_0,netdev=enp1s0f0np0,mac=0c:42:a1:00:00:02 \
 		--dev name=mlx5_1,netdev=enp2s0np0,pci=0000:5e:00.0 \
 		--gen count=300,size=300,seed=1 --at-end sigint -- \
 		"$RDMADUMP" "$@" >"$tmp/said" 2>"$tmp/log"
@@ -136,7 +136,7 @@ for kind in erspan1 erspan2 erspan3 gre vxlan; do
 		"$(hash_of "$tmp/out.pcapng")" "$(hash_of "$tmp/outer.pcap")"
 done
 # Mellanox' InfiniBand mirror: LRH, RWH, four bytes, the packet, VCRC
-MODEL_SECONDS=30 model --dev name=mlx5_0,link=ib,ib_sniffer=1 --gen count=50,size=200,seed=1 --at-end sigint -- \
+model --dev name=mlx5_0,link=ib,ib_sniffer=1 --gen count=50,size=200,seed=1 --at-end sigint -- \
 	"$RDMADUMP" -d mlx5_0 -q --format pcap,dlt=247 -w "$tmp/ib.pcap" >"$tmp/log" 2>&1
 python3 - "$tmp/ib.pcap" "$tmp/rspan.pcap" <<'EOF'
 import struct, sys
@@ -158,7 +158,7 @@ in=$plain
 # --- where to write it --------------------------------------------------------------------
 
 for form in -w -o --write --output; do
-	timeout -k 2 20 "$RDMADUMP" -r "$in" -q $form "$tmp/named$form" 2>"$tmp/log"
+	timeout -k 2 100 "$RDMADUMP" -r "$in" -q $form "$tmp/named$form" 2>"$tmp/log"
 	is "$form" "$(hash_of "$tmp/named$form")" "$(hash_of "$in")"
 done
 for form in 'pcapng|pcapng$' 'pcap|nanosecond' 'pcap-us|pcap$' 'erf|Endace'; do
@@ -194,10 +194,10 @@ offline --json -a filesize:100
 ok "-a filesize:100 ends near 100 kB"
 is "-a filesize: what came after it does not count" "$(jq -r .frames.written "$tmp/said")" "$(frames_of "$tmp/out.pcapng")"
 mkdir "$tmp/f"
-timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w "$tmp/f/o" -C 100000 -a files:3 2>"$tmp/log" # SIZE in millions
-timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w "$tmp/f/p" -C 100k -a files:3 2>"$tmp/log"
+timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w "$tmp/f/o" -C 100000 -a files:3 2>"$tmp/log" # SIZE in millions
+timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w "$tmp/f/p" -C 100k -a files:3 2>"$tmp/log"
 is "-a files:3, -C in millions and with a suffix" "$(cd "$tmp/f" && echo *)" "o p p1 p2"
-timeout -k 20 20 "$SOFTHCA" --gen count=50,size=200 -- "$RDMADUMP" --json -a duration:1 -w "$tmp/out.pcapng" >"$tmp/said" 2>"$tmp/log"
+timeout -k 20 100 "$SOFTHCA" --gen count=50,size=200 -- "$RDMADUMP" --json -a duration:1 -w "$tmp/out.pcapng" >"$tmp/said" 2>"$tmp/log"
 is "-a duration:1" "$(jq -r '.ended_by, .frames.written' "$tmp/said" | paste -sd' ')" "duration 50"
 
 # --- new files: names and numbers (rotate.sh has the rest) --------------------------------
@@ -205,7 +205,7 @@ is "-a duration:1" "$(jq -r '.ended_by, .frames.written' "$tmp/said" | paste -sd
 while IFS='|' read -r args want; do
 	rm -rf "$tmp/f" && mkdir "$tmp/f"
 	# shellcheck disable=SC2086
-	(cd "$tmp/f" && timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w r.pcapng $args >"$tmp/said" 2>"$tmp/log")
+	(cd "$tmp/f" && timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w r.pcapng $args >"$tmp/said" 2>"$tmp/log")
 	is "$args" "$(cd "$tmp/f" && for f in *; do echo "${f//_2[0-9]*./_T.}=$(frames_of "$f")"; done | paste -sd' ')" "$want"
 done <<'LIST'
 -b packets:400|r_00001_T.pcapng=400 r_00002_T.pcapng=400 r_00003_T.pcapng=246
@@ -216,29 +216,31 @@ done <<'LIST'
 -G 1 -W 2|r.pcapng=1 r.pcapng1=197
 -G 1|r.pcapng=1 r.pcapng1=197 r.pcapng2=815 r.pcapng3=33
 LIST
-(cd "$tmp/f" && rm -f -- * && TZ=UTC timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w '%H%M%S' -G 1 2>"$tmp/log")
+(cd "$tmp/f" && rm -f -- * && TZ=UTC timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w '%H%M%S' -G 1 2>"$tmp/log")
 is "-G: strftime names tell the frames' time" "$(cd "$tmp/f" && echo *)" "234739 234743 234744 234745"
-(cd "$tmp/f" && rm -f -- * && timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w i -b interval:2 2>"$tmp/log"
+(cd "$tmp/f" && rm -f -- * && timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w i -b interval:2 2>"$tmp/log"
 	for f in *; do tshark -r "$f" -T fields -e frame.time_epoch 2>/dev/null | awk '{print int($1 / 2)}' | sort -u | wc -l; done) >"$tmp/slices"
 is "-b interval:2: files begin at multiples" "$(sort -u "$tmp/slices")" 1
 for form in -z --postrotate-command; do
 	rm -f "$tmp"/f/* "$tmp/ran"
 	# shellcheck disable=SC2016 # $1 is the script's
 	printf '#!/bin/sh\necho "$1" >>"%s"\n' "$tmp/ran" >"$tmp/command" && chmod +x "$tmp/command"
-	timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w "$tmp/f/z" -C 300k $form "$tmp/command" 2>"$tmp/log"
+	timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w "$tmp/f/z" -C 300k $form "$tmp/command" 2>"$tmp/log"
 	is "$form" "$(sort "$tmp/ran")" "$(ls "$tmp"/f/z*)"
 done
-timeout -k 2 20 "$RDMADUMP" -r "$in" -q -w "$tmp/f/n" -b filesize:300 -b printname:"$tmp/names" 2>"$tmp/log"
+timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w "$tmp/f/n" -b filesize:300 -b printname:"$tmp/names" 2>"$tmp/log"
 is "-b printname" "$(cat "$tmp/names")" "$(ls "$tmp"/f/n*)"
 
-# turn SIGNAL|--update: a running capture begins a new file
+# turned FUNCTION CONDITION...: of a running capture, which ends once the condition is true
 turned() {
 	rm -f "$tmp/pid" "$tmp"/f/*
-	MODEL_SECONDS=30 model --gen count=20000,size=200,seed=3 --rate 20000 --pidfile "$tmp/pid" --at-end sigint -- \
-		"$RDMADUMP" --json -w "$tmp/f/t" >"$tmp/said" 2>"$tmp/log" &
+	model --gen count=100000000,size=200,seed=3 --rate 20000 --pidfile "$tmp/pid" -- \
+		"$RDMADUMP" --json --when-full wait -w "$tmp/f/t" >"$tmp/said" 2>"$tmp/log" &
 	local pid=$!
-	for _ in $(seq 100); do [ -s "$tmp/f/t" ] && [ "$(stat -c %s "$tmp/f/t")" -gt 100000 ] && break; sleep 0.1; done
-	"$@"
+	wait_for 60 larger "$tmp/f/t" 100000
+	"$1"
+	wait_for 60 "${@:2}"
+	kill -INT "$(cat "$tmp/pid")"
 	wait $pid
 }
 # shellcheck disable=SC2317 # called by turned
@@ -248,11 +250,11 @@ update() { "$RDMADUMP" --update "$(cat "$tmp/pid")"; }
 # shellcheck disable=SC2317
 usr1() { kill -USR1 "$(cat "$tmp/pid")"; }
 for by in usr2 update; do
-	turned $by
+	turned $by larger "$tmp/f/t1" 20000
 	is "$by: a second file" "$(cd "$tmp/f" && echo *)" "t t1"
-	is "$by: no frame is lost" $(($(frames_of "$tmp/f/t") + $(frames_of "$tmp/f/t1"))) 20000
+	is "$by: no frame is lost" $(($(frames_of "$tmp/f/t") + $(frames_of "$tmp/f/t1"))) "$(jq .frames.delivered "$tmp/said")"
 done
-turned usr1
+turned usr1 grep -q 'frames .* lost' "$tmp/log"
 has "SIGUSR1: the progress line" "$tmp/log" 'frames .* lost 0'
 
 # --- sources ------------------------------------------------------------------------------
@@ -271,7 +273,7 @@ mlx5_1:1|--interface=2
 mlx5_1:1|-d mlx5_1 -i 1
 LIST
 # The model ends a run when the first device is done: count instead
-MODEL_SECONDS=30 model --dev 'name=mlx5_0,netdev=enp1s0f0np0,gen=count=500;size=200' \
+model --dev 'name=mlx5_0,netdev=enp1s0f0np0,gen=count=500;size=200' \
 	--dev 'name=mlx5_1,netdev=enp2s0np0,pci=0000:5e:00.0,gen=count=300;size=300' -- \
 	"$RDMADUMP" -q -d mlx5_0 -d mlx5_1 -c 800 -w "$tmp/two.pcapng" 2>"$tmp/log"
 is "two devices: an interface each with its frames" \
@@ -282,9 +284,9 @@ for form in -D --list-interfaces; do
 	live $form
 	has "$form" "$tmp/said" '^mlx5_1 .*enp2s0np0'
 done
-timeout -k 2 20 "$RDMADUMP" --read="$in" -q -w "$tmp/out.pcapng"
+timeout -k 2 100 "$RDMADUMP" --read="$in" -q -w "$tmp/out.pcapng"
 is "--read" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$in")"
-timeout -k 2 20 "$RDMADUMP" -r - -q -w "$tmp/out.pcapng" <"$in"
+timeout -k 2 100 "$RDMADUMP" -r - -q -w "$tmp/out.pcapng" <"$in"
 is "-r -" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$in")"
 
 # --- metadata of an input file is kept ----------------------------------------------------
@@ -312,7 +314,7 @@ for form in '--buffer-size 1Mi' '-p 1Mi' '-p 1048576' '--writer-thread=1Mi' '--w
 done
 for form in '-M 1Mi' '--mem-mode=1Mi'; do
 	# shellcheck disable=SC2086
-	MODEL_SECONDS=30 model --gen count=10000,size=1000 -- "$RDMADUMP" --json $form -w "$tmp/out.pcapng" >"$tmp/said" 2>"$tmp/log"
+	model --gen count=10000,size=1000 -- "$RDMADUMP" --json $form -w "$tmp/out.pcapng" >"$tmp/said" 2>"$tmp/log"
 	is "$form ends when it is full" "$(jq -r .ended_by "$tmp/said")" memory
 	n=$(frames_of "$tmp/out.pcapng")
 	[ "$n" -gt 500 ] && [ "$n" = "$(jq -r .frames.written "$tmp/said")" ]
@@ -354,9 +356,9 @@ cleanup() { ip netns del "$ns" 2>/dev/null; }
 if ip netns add "$ns" 2>/dev/null && ip -n "$ns" link set lo up 2>/dev/null; then
 	for args in '-i lo' '-i lo -B 1024' '-i lo --kernel-buffer=4Mi' '-i lo --no-promiscuous-mode' '-d lo --netdev'; do
 		# shellcheck disable=SC2086
-		ip netns exec "$ns" timeout -k 2 20 "$RDMADUMP" -q $args -U -c 1 -w "$tmp/out.pcapng" 'udp port 9' 2>"$tmp/log" &
+		ip netns exec "$ns" timeout -k 2 100 "$RDMADUMP" -q $args -U -c 1 -w "$tmp/out.pcapng" 'udp port 9' 2>"$tmp/log" &
 		pid=$!
-		for _ in $(seq 50); do
+		for _ in $(seq 600); do
 			kill -0 $pid 2>/dev/null || break
 			ip netns exec "$ns" bash -c 'echo hello >/dev/udp/127.0.0.1/9' 2>/dev/null
 			sleep 0.1

@@ -55,7 +55,9 @@ if $root; then
 	is "... as many as the model dropped" "$(json "$tmp/json" .lost_before_us.frames)" "$(json "$tmp/stats" .dropped)"
 
 	# --- it is replaced: its counter is gone ----------------------------------------------------
-	model --dev name=mlx5_0,qp_counter=yes --mode drop --gen "count=$count,size=256" --fault event=cq_err,frame=3 --at-end sigint -- \
+	# Slow enough for a busy machine to notice the event before the traffic ends.
+	model --dev name=mlx5_0,qp_counter=yes --mode drop --gen "count=$count,size=256" --rate 20000 --fault event=cq_err,frame=3 \
+		--at-end sigint -- \
 		"$RDMADUMP" -d mlx5_0 -b 4 --json --own-counter -Z root -w "$tmp/out.pcapng" >"$tmp/json" 2>"$tmp/err"
 	is "replaced queue pair: the loss is unknown" "$(jq -c '.lost_before_us | [.known, .frames, .reason]' "$tmp/json")" \
 		'[false,null,"the queue pair was replaced, which ended its own counter"]'
@@ -81,6 +83,8 @@ if $root; then
 	refused "counters of another name" qp_counter=vport "the counters of a queue pair have no out_of_buffer"
 	refused "firmware that cannot" qp_counter=yes,caps=shared_tir+sniffer_rx+sniffer_tx+no_rq_counter \
 		"the firmware cannot count for one receive queue \(modify_rq_counter_set_id\); update the firmware"
+	capture link=ib,ib_sniffer=1,qp_counter=yes,caps=shared_tir+sniffer_rx+sniffer_tx+no_rq_counter --own-counter --sniffer verbs
+	is "InfiniBand, where the firmware need not be able to: of this one alone" "$(lost)" "[true,false,true]"
 	refused "work queues" qp_counter=yes "frames are received by work queues, .*; capture without --queues" --queues 2
 	refused "striding" qp_counter=yes "frames are received by work queues" --rx-mode striding
 fi

@@ -5,9 +5,10 @@
 peer_end.py listen|connect PORT BEHAVIOUR
 
 It speaks the protocol of src/selftest/peer_message.h by its own description of it. Prints what the
-other end did: "hello", "ready KIND FROM_LISTENER", "closed".
+other end did: "hello", "ready KIND FROM_LISTENER", "closed". With FLOODED=PID, `flood` prints how many
+descriptors that process has.
 """
-import socket, struct, sys, time
+import os, socket, struct, sys, time
 
 HELLO, READY, GO, SENT, SEEN, BYE = range(6)
 SIZE = {HELLO: 96 + 4 + 6 + 16 + 4, READY: 8 + 32 + 16 + 8, GO: 36, SENT: 36, SEEN: 2 + 64 + 64, BYE: 0}
@@ -59,12 +60,41 @@ HELLOS = {
 }
 
 
-def run(s, behaviour):
+def flood(port):
+    """1000 connections that are no peers; each second one stays, some in the middle of a message."""
+    starts = [b"", HELLOS["garbage"], message(HELLO, hello())[:20], HELLOS["text"], b"rdum", HELLOS["long"],
+              message(HELLO, hello())[:-1], HELLOS["type"]]
+    kept = []
+    for i in range(1000):
+        s = socket.create_connection(("127.0.0.1", port))
+        try:
+            s.sendall(starts[i % len(starts)])
+        except OSError:
+            pass
+        if i % 2:
+            s.close()
+        else:
+            kept.append(s)
+    print("descriptors", len(os.listdir("/proc/%s/fd" % os.environ["FLOODED"])))
+    return kept
+
+
+def second(port):
+    """Another peer, while one is served."""
+    try:
+        s = socket.create_connection(("127.0.0.1", port))
+        s.sendall(message(HELLO, hello()))
+        print("second", "served" if receive(s)[0] == HELLO else "closed")
+    except OSError:
+        print("second closed")
+
+
+def run(s, behaviour, port):
     name, _, number = behaviour.partition("=")
     if name in HELLOS:
         s.sendall(HELLOS[name])
         if name != "nothing":
-            s.settimeout(5)
+            s.settimeout(60)
         kind, _ = receive(s)
         print("hello" if kind == HELLO else "closed")
         if kind is not None:
@@ -72,6 +102,8 @@ def run(s, behaviour):
         return
     s.sendall(message(HELLO, hello(link=name == "infiniband")))
     print("hello" if receive(s)[0] == HELLO else "closed")
+    if name == "two":
+        second(port)
     for i in range(2 * KINDS):
         kind, body = receive(s)
         if kind is None:
@@ -102,15 +134,20 @@ def main():
         print("listening", flush=True)
         s, _ = listener.accept()
     else:
-        for _ in range(500):
+        others = []
+        for _ in range(3000):
             try:
                 s = socket.create_connection(("127.0.0.1", port))
                 break
             except ConnectionRefusedError:
                 time.sleep(0.02)
-    s.settimeout(20)
+        if behaviour == "flood":
+            s.close()
+            others = flood(port)
+            s = socket.create_connection(("127.0.0.1", port))
+    s.settimeout(100)
     try:
-        run(s, behaviour)
+        run(s, behaviour, port)
     except (ConnectionError, BrokenPipeError):
         print("closed")
 

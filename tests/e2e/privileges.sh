@@ -22,26 +22,25 @@ cat /proc/self/status >"$1.child"
 END
 chmod 755 "$tmp/tell"
 
-# running FILE ARGUMENTS...: a capture; once it writes, the status of its threads is in $tmp/status,
+# running FILE ARGUMENTS...: a capture of 6000 frames; while it runs, the status of its threads is in $tmp/status,
 # each after a line "thread NAME"
 running() {
 	local file=$1 task
 	shift
 	rm -f "$tmp/pid" "$tmp/status" "$file"*
-	MODEL_SECONDS=30 model --gen count=6000,size=200,seed=1 --rate 6000 --pidfile "$tmp/pid" --at-end sigint -- \
+	model --gen count=6000,size=200,seed=1 --pidfile "$tmp/pid" -- \
 		"$RDMADUMP" -d mlx5_0 -q -w "$file" "$@" >"$tmp/log" 2>&1 &
 	local pid=$!
-	for _ in $(seq 200); do
-		# the size: frames come, so all is open
-		[ -s "$tmp/pid" ] && [ "$(stat -c %s "$file" 2>/dev/null || echo 0)" -gt 20000 ] && break
-		sleep 0.05
-	done
+	# They are written, so all is open.
+	written() { [ "$(find "${file%/*}" -name "$(basename "$file" | sed 's/-q0$//')*" -printf '%s\n' | awk '{n += $1} END {print n + 0}')" -gt 1380000 ]; }
+	wait_for 60 written
 	for task in "/proc/$(cat "$tmp/pid")/task"/*; do
 		# the model's own, which no device has
 		[ "$(cat "$task/comm")" = softhca ] && continue
 		echo "thread $(cat "$task/comm")"
 		cat "$task/status"
 	done >"$tmp/status" 2>/dev/null
+	kill -INT "$(cat "$tmp/pid")"
 	wait $pid
 	status=$?
 }
@@ -219,9 +218,9 @@ elif ! ip netns exec "$ns" setpriv --reuid "$uid" --regid "$gid" --clear-groups 
 else
 	rm -f "$tmp/status"
 	ip netns exec "$ns" setpriv --reuid "$uid" --regid "$gid" --clear-groups \
-		timeout -k 2 30 "$bin/rdmadump" -q -i lo -U -c 5 -w "$theirs/lo.pcapng" udp port 9 >"$tmp/log" 2>&1 &
+		timeout -k 2 100 "$bin/rdmadump" -q -i lo -U -c 5 -w "$theirs/lo.pcapng" udp port 9 >"$tmp/log" 2>&1 &
 	pid=$!
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		kill -0 $pid 2>/dev/null || break
 		# frames, which end it, only once it was looked at
 		[ -s "$tmp/status" ] && ip netns exec "$ns" bash -c 'echo hello >/dev/udp/127.0.0.1/9' 2>/dev/null

@@ -140,26 +140,31 @@ reasons=('' '-C 1' '-G 1' '-b filesize:1000' '-C 300k -W 100')
 for args in "${reasons[@]}"; do
 	mkdir "$d" && rm -f "$tmp/pid"
 	# shellcheck disable=SC2086
-	model --gen $gen --rate 5000 --pidfile "$tmp/pid" --at-end sigint -- \
-		"$RDMADUMP" -d mlx5_0 -q --when-full wait $args -w "$d/u" 2>"$tmp/log" &
+	model --gen count=100000000,size=200,seed=8 --rate 5000 --pidfile "$tmp/pid" -- \
+		"$RDMADUMP" -d mlx5_0 --json --when-full wait $args -w "$d/u" >"$tmp/report" 2>"$tmp/log" &
 	pid=$!
-	for _ in $(seq 100); do [ -s "$tmp/pid" ] && [ -n "$(find "$d" -type f -size +8k)" ] && break; sleep 0.05; done
+	begun() { [ -n "$(find "$d" -type f -size +8k)" ]; }
+	wait_for 60 begun
+	turned=0
 	for _ in 1 2 3 4; do
 		had=$(find "$d" -type f | wc -l)
-		kill -USR2 "$(cat "$tmp/pid")" 2>/dev/null
-		for _ in $(seq 40); do [ "$(find "$d" -type f | wc -l)" -gt "$had" ] && break; sleep 0.05; done
+		more() { [ "$(find "$d" -type f | wc -l)" -gt "$had" ]; }
+		kill -USR2 "$(cat "$tmp/pid")"
+		wait_for 60 more && turned=$((turned + 1))
 	done
+	kill -INT "$(cat "$tmp/pid")"
 	wait $pid
 	mapfile -t files < <(find "$d" -type f | sort -V)
-	[ ${#files[@]} -ge 5 ]
+	[ $turned = 4 ] && [ ${#files[@]} -ge 5 ]
 	ok "SIGUSR2 $args: ${#files[@]} files" "$tmp/log"
-	together "SIGUSR2 $args: every frame once, in order" "$want" "${files[@]}"
+	together "SIGUSR2 $args: every frame once, in order" \
+		"$("$SOFTHCA_FRAMES" count="$(jq .frames.delivered "$tmp/report")",size=200,seed=8)" "${files[@]}"
 	rm -r "$d"
 done
-MODEL_SECONDS=30 model --gen count=5000,size=200 --rate 5000 --pidfile "$tmp/pid" --at-end sigint -- \
+model --gen count=5000,size=200 --rate 5000 --pidfile "$tmp/pid" --at-end sigint -- \
 	bash -c 'trap : USR2; exec "$@"' - "$RDMADUMP" -d mlx5_0 -q -w - 2>"$tmp/log" >"$tmp/piped" &
 pid=$!
-for _ in $(seq 100); do [ -s "$tmp/piped" ] && break; sleep 0.05; done
+wait_for 60 test -s "$tmp/piped"
 kill -USR2 "$(cat "$tmp/pid")"
 wait $pid
 is "SIGUSR2 with -w -: the pipe goes on" "$(frames_of "$tmp/piped")" 5000
@@ -196,7 +201,7 @@ full "no room for a header" size=3936k
 
 zstd -dqfc "$TEST_DATA/roce/20_mixed/a.pcap.zst" >"$tmp/in.pcap"
 mkdir "$d"
-(cd "$d" && TZ=UTC timeout -k 2 20 "$RDMADUMP" -r "$tmp/in.pcap" -q -G 2 -w 'o-%H%M%S')
+(cd "$d" && TZ=UTC timeout -k 2 100 "$RDMADUMP" -r "$tmp/in.pcap" -q -G 2 -w 'o-%H%M%S')
 is "-r -G 2: named by the frames' time" "$(cd "$d" && echo *)" "o-234739 o-234743 o-234745"
 mapfile -t files < <(find "$d" -type f | sort)
 together "-r -G 2: every frame once, in order" "$("$SOFTHCA_FRAMES" --hash "$tmp/in.pcap")" "${files[@]}"

@@ -38,7 +38,7 @@ for capture in "$TEST_DATA"/roce/*/a.pcap.zst "$TEST_DATA"/roce/[0-3]*/b.pcap.zs
 	want=$("$SOFTHCA_FRAMES" --hash "$tmp/in.pcap")
 	for format in pcapng pcap pcap-us erf; do
 		model --pcap "$tmp/in.pcap" --at-end sigint -- \
-			"$RDMADUMP" -d mlx5_0 -q -b 10 --max-frame 64Ki --format "$format" -w "$tmp/out" \
+			"$RDMADUMP" -d mlx5_0 -q -b 10 --max-frame 64Ki --when-full wait --format "$format" -w "$tmp/out" \
 			>"$tmp/log" 2>&1
 		status=$?
 		is "$name through $format" "$status $(hash_of "$tmp/out" 2>&1)" "0 $want"

@@ -3,7 +3,7 @@
 # Signals at every stage of a capture: the report is printed, and the exit status is correct.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq
+need_tool jq python3
 model_options=() # of live()
 frames_of() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
 count=20000 # more than a pipe takes
@@ -12,15 +12,7 @@ gen=count=$count,size=200,seed=8
 mkfifo "$tmp/in" "$tmp/go" "$tmp/out"
 out=$tmp/o.pcapng
 
-# until_true CONDITION...: or a minute
-until_true() {
-	for _ in $(seq 1200); do
-		"$@" 2>/dev/null && return 0
-		sleep 0.05
-	done
-	echo "# waited in vain for: $*"
-	return 1
-}
+until_true() { wait_for 60 "$@"; }
 pid_of() { cat "$tmp/pid"; }
 send() { kill -"$1" "$(pid_of)"; }
 gone() { ! kill -0 "$(pid_of)" 2>/dev/null; }
@@ -28,12 +20,17 @@ said() { grep -qE -- "$1" "$tmp/log"; }
 has_frames() { [ "$(stat -c %s "$out")" -gt 20000 ]; }
 # The signalfd: open while the capture runs
 has_signalfd() { find "/proc/$(pid_of)/fd" -lname '*signalfd*' | grep -q .; }
-engine_ended() { [ -s "$tmp/pid" ] && ! gone && ! has_signalfd; }
+# The output that descriptor 8 would read has frames.
+output_waits() {
+	[ "$(python3 -c 'import fcntl, struct, termios; print(*struct.unpack("i", fcntl.ioctl(8, termios.FIONREAD, bytes(4))))')" -gt 20000 ]
+}
+# Frames come after the signalfd was opened: it was closed again.
+engine_ended() { output_waits && ! has_signalfd && ! gone; }
 
 # live / offline ARGUMENTS...: started in the background, its id in $tmp/pid
 live() {
 	rm -f "$tmp/pid" "$out" "$tmp/log"
-	MODEL_SECONDS=100 model --gen $gen --pidfile "$tmp/pid" --start-delay "${delay-0}" "${model_options[@]}" -- \
+	model --gen $gen --pidfile "$tmp/pid" --start-delay "${delay-0}" "${model_options[@]}" -- \
 		"$RDMADUMP" -d mlx5_0 --json --when-full wait "$@" >"$tmp/report" 2>>"$tmp/log" &
 	job=$!
 	until_true test -s "$tmp/pid"

@@ -4,7 +4,7 @@
 # dies, hangs, and writes garbage or nothing; it must never be left running.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq setpriv unshare
+need_tool editcap jq setpriv tshark unshare
 : "${SOFTHCA_BIN:?directory of the model}"
 if [ "$(id -u)" != 0 ]; then
 	unshare -r true 2>/dev/null || skip_all "neither root nor user namespaces"
@@ -32,6 +32,8 @@ nothing) for_ever ;;
 garbage) head -c 3000 /dev/zero >"$fifo"; for_ever ;;
 short) printf 'no' >"$fifo"; for_ever ;;
 deaf) trap '' INT TERM ;;
+stubborn) trap '' INT ;;
+ethernet) FRAMES=$ETHERNET ;;
 esac
 exec 3>"$fifo"
 n=$(stat -c %s "$FRAMES")
@@ -45,9 +47,10 @@ esac
 for_ever
 END
 chmod +x "$tmp/bin/ibdump"
-export STATE=$tmp/state FRAMES=$tmp/frames.pcap MODE
+export STATE=$tmp/state FRAMES=$tmp/frames.pcap ETHERNET=$tmp/ethernet.pcap MODE
 mkdir "$STATE"
 "$SOFTHCA_BIN/softhca-frames" --ib --write "$FRAMES" count=64,subnet=1 >"$tmp/hash"
+"$SOFTHCA_BIN/softhca-frames" --write "$ETHERNET" count=9 >/dev/null
 with=$tmp/bin:$PATH
 
 # on MODE ARGUMENTS...
@@ -81,6 +84,12 @@ has "slowly: directions" "$tmp/log" 'received 26 +sent 34 +direction unknown 4'
 is "slowly: it was interrupted" "$(cat "$STATE/signals")" INT
 is "slowly: nothing is left" "$(left)" ''
 
+# Without their VCRCs: two zero bytes are written in place of each
+editcap -F nsecpcap -L -C -2 "$FRAMES" "$tmp/shorter.pcap"
+FRAMES=$tmp/shorter.pcap on whole -c 64
+lengths() { tshark -r "$1" -T fields -e frame.len -e frame.cap_len 2>/dev/null; }
+is "without VCRC: packets are complete" "$(lengths "$tmp/f.pcapng")" "$(lengths "$FRAMES")"
+
 on nothing -a duration:1
 is "nothing: exit status" $? 0
 is "nothing: an empty file, ended in order" "$(frames) $(cat "$STATE/signals") $(left)" '0 INT '
@@ -95,6 +104,7 @@ refuses|4|0|ibdump ended with status 3: -E- Failed to open the device; see its m
 dies|4|63|ibdump ended with status 5
 killed|4|64|ibdump was ended by signal 9
 quits|0|64|warning: mlx5_0:1: ibdump has ended
+ethernet|4|0|ibdump on mlx5_0:1 writes frames of another link layer than the port's; is it the vendor's ibdump
 garbage|4|0|ibdump on mlx5_0:1 does not write a capture file; is it the vendor's ibdump\?
 END
 
@@ -128,6 +138,8 @@ lives 'kill -9 $helper; wait $pid; echo $?; over $(cat "$STATE/pid")'
 is "the helper is killed: ibdump is interrupted" "$(cat "$STATE/signals")" INT
 is "the helper is killed: exit status" "$(cat "$tmp/out")" 4
 has "the helper is killed: the error" "$tmp/log" 'the process that runs ibdump was killed; start the capture again'
+on stubborn -c 64
+is "stubborn: the capture ends, with what it has" "$? $(frames) $(left)" '0 64 '
 if [ -z "${TEST_QUICK-}" ]; then
 	on deaf -c 64
 	is "deaf: the capture ends, with what it has" "$? $(frames)" '4 64'
@@ -151,6 +163,15 @@ mkdir "$tmp/own"
 ln -s "$RDMADUMP" "$tmp/own/ibdump"
 path=$tmp/own:$PATH
 refused "this program" 2 'ibdump is this program under another name; put the directory of the vendor' on nothing
+mkdir "$tmp/broken"
+path=$tmp/broken:/usr/sbin:/usr/bin:/sbin:/bin
+printf '#!/bin/sh\n' >"$tmp/broken/ibdump"
+[ -n "$(PATH=$path type -P ibdump)" ] || refused "not executable" 2 'there is no ibdump in PATH' on nothing
+chmod +x "$tmp/broken/ibdump"
+printf '#!%s/none\n' "$tmp" >"$tmp/broken/ibdump"
+refused "its interpreter is absent" 4 "cannot start $tmp/broken/ibdump: No such file or directory; install it again" on nothing
+printf 'text' >"$tmp/broken/ibdump"
+refused "no program" 4 "cannot start $tmp/broken/ibdump: Exec format error; install it again" on nothing
 unset path
 refused "no device" 1 '^rdmadump: --sniffer ibdump changes the adapter: name it with -d' "$RDMADUMP" --sniffer ibdump
 refused "queues" 1 'has a queue of its own' on nothing --queues 2

@@ -202,12 +202,10 @@ ours='ether proto 0x88b5 or (vlan and ether proto 0x88b5)'
 capture() {
 	ip netns exec "$ns" "$SOURCE_TOOL" "$@" >"$tmp/out" 2>"$tmp/err" &
 	pid=$!
-	for _ in $(seq 100); do
-		grep -q '^ready' "$tmp/err" && break
-		sleep 0.05
-	done
-	sleep 0.1
+	wait_for 60 grep -q '^ready' "$tmp/err"
 }
+# It sleeps, so it has taken every frame out of the ring.
+is_idle() { [ "$(awk '/^State:/ {print $2}' "/proc/$pid/status")" = S ]; }
 # captured: ends it; frames in $got, their bytes in $bytes
 captured() {
 	kill -TERM "$pid"
@@ -223,14 +221,16 @@ captured
 is "a netdev: every frame, also those of the last moment" "$got" 20000
 has "none lost" "$tmp/out" "^lost 0 known 1 .* ps_drop 0"
 
-ip netns exec "$ns" tcpdump -i vb --nano -B 16384 -w "$tmp/tcpdump.pcap" "$ours" 2>"$tmp/tcpdump.err" &
+ip netns exec "$ns" tcpdump -i vb --nano -U -B 16384 -w "$tmp/tcpdump.pcap" "$ours" 2>"$tmp/tcpdump.err" &
 beside=$!
+wait_for 60 grep -q 'listening on' "$tmp/tcpdump.err"
 capture -w -f "$ours" netdev vb
 send va 5000 60
 send va 300 1514
 send va 100 300 02:00:00:00:00:01 vlan
 send vb 100 100 "$mac"
-sleep 2.2 # tcpdump reads a frame after up to two seconds
+all() { [ "$(tcpdump -r "$tmp/tcpdump.pcap" --count 2>/dev/null | awk '{print $1}')" = 5500 ]; }
+wait_for 60 all
 captured
 kill -INT "$beside"
 wait "$beside"
@@ -246,11 +246,11 @@ is "snapshot length" "$bytes" 6400
 
 capture -i -b 1048576 -f "$ours" netdev vb
 send va 100 200
-sleep 0.2
+wait_for 60 is_idle
 kill -STOP "$pid"
 send va 20000 500
 kill -CONT "$pid"
-sleep 0.4
+wait_for 60 is_idle
 send va 300 200
 captured
 lost=$(number ps_drop)

@@ -180,7 +180,7 @@ together "pcap" "$tmp"/d[12]/p.pcap
 
 "$SOFTHCA_FRAMES" --write "$tmp/gen.pcap" "$gen" >/dev/null
 rm -f "$tmp"/d[12]/*
-timeout -k 2 60 "$RDMADUMP" -r "$tmp/gen.pcap" -q --json --buffer-size 4Mi --stripe "$two" -w f.pcapng >"$tmp/report"
+timeout -k 2 100 "$RDMADUMP" -r "$tmp/gen.pcap" -q --json --buffer-size 4Mi --stripe "$two" -w f.pcapng >"$tmp/report"
 is "-r: exit status" $? 0
 together "-r" "$tmp"/d[12]/f.pcapng
 each_has "-r: both have their part" $((count / 8)) "$tmp"/d[12]/f.pcapng
@@ -192,7 +192,7 @@ cat >"$tmp/slow.py" <<'PY'
 import os, sys, time
 pipe, other, least, out = sys.argv[1:]
 with open(pipe, "rb") as pipe, open(out, "wb") as out:
-    for _ in range(400):
+    for _ in range(1600):
         if os.path.getsize(other) >= int(least):
             break
         time.sleep(0.05)
@@ -206,7 +206,7 @@ for queues in 1 2; do
 	mkfifo "$tmp/d1/w.pcapng" && : >"$tmp/d2/w.pcapng"
 	python3 "$tmp/slow.py" "$tmp/d1/w.pcapng" "$tmp/d2/w.pcapng" $((count * 780 * 2 / 3)) "$tmp/slow.part" &
 	reader=$!
-	MODEL_SECONDS=25 model --clock cycles --gen "$gen" --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --json --queues $queues \
+	model --clock cycles --gen "$gen" --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --json --queues $queues \
 		--stripe "$two" --when-full wait --write-mode buffered --buffer-size 4Mi -w w.pcapng >"$tmp/report" 2>"$tmp/log"
 	is "a slow disk, $queues queues: exit status" $? 0
 	wait $reader

@@ -8,16 +8,6 @@ mkfifo -m 666 "$tmp/in"
 "$SOFTHCA_FRAMES" --write "$tmp/in.pcap" count=2000,size=200,seed=8 >/dev/null
 tail -c +25 "$tmp/in.pcap" >"$tmp/frames"
 
-until_true() {
-	for _ in $(seq 1200); do
-		"$@" 2>/dev/null && return 0
-		sleep 0.05
-	done
-	echo "# waited in vain for: $*"
-	return 1
-}
-has_frames() { [ "$(stat -c %s "$tmp/d/o")" -gt 20000 ]; }
-
 runs() { [ "$(readlink /proc/"$pid"/exe)" = "$(readlink -f "$1")" ]; }
 
 # capture COMMAND...: reads from descriptor 9 what comes; all of the first 2000 frames are in the file
@@ -28,7 +18,7 @@ capture() {
 	pid=$!
 	exec 9>"$tmp/in"
 	cat "$tmp/in.pcap" >&9
-	until_true has_frames
+	wait_for 60 larger "$tmp/d/o" 20000
 }
 # updated NAME: further frames are in a second file
 updated() {
@@ -68,7 +58,7 @@ cp "$(type -P sleep)" "$tmp/$(printf 'sl\033[1mx')"
 for program in "$(type -P sleep)" "$tmp"/sl*; do
 	"$program" 1000 &
 	pid=$!
-	until_true runs "$program"
+	wait_for 60 runs "$program"
 	asked "another program" 1 "process $pid is 'sl[]?[1a-z]*', not rdmadump; .*pgrep rdmadump" "$RDMADUMP" --update=$pid
 	kill -0 $pid
 	ok "another program: it lives"
@@ -102,7 +92,7 @@ else
 
 	sleep 1000 &
 	pid=$!
-	until_true runs "$(type -P sleep)"
+	wait_for 60 runs "$(type -P sleep)"
 	asked "root's other program, asked by a user" 1 "process $pid is 'sleep', not rdmadump" \
 		as_nobody "$RDMADUMP" --update=$pid
 	kill -9 $pid

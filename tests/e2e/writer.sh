@@ -39,7 +39,7 @@ for mode in $modes; do
 	model --gen $endless --pidfile "$tmp/pid" -- "$RDMADUMP" -d mlx5_0 -q --when-full wait --write-mode "$mode" --format pcap \
 		-w "$tmp/out" >"$tmp/log" 2>&1 &
 	model=$!
-	for _ in $(seq 600); do [ "$(stat -c %s "$tmp/out" 2>/dev/null || echo 0)" -gt 20000000 ] && break; sleep 0.02; done
+	wait_for 60 larger "$tmp/out" 20000000
 	kill -9 "$(cat "$tmp/pid")"
 	wait $model
 	mergecap -F nsecpcap -w "$tmp/all" "$tmp/out" 2>/dev/null
