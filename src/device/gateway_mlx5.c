@@ -19,7 +19,8 @@ enum { CONTROL = 0x04, COUNTER = 0x08, SEMAPHORE = 0x0c, ADDRESS = 0x10, DATA = 
 
 #define CAPABILITIES 0x34 /* where the list begins */
 #define VENDOR_CAP   9
-#define CAPS_MAX     48 /* as many as fit into 192 bytes */
+#define CAPS_MAX     48		    /* as many as fit into 192 bytes */
+#define CAP_LAST     (0x100 - 0x18) /* behind it its registers would be others' */
 #define GONE	     0xffffffffU
 
 #define SPACE_MASK     0xffffU
@@ -380,7 +381,7 @@ static int find_capability(struct gateway *g, struct rd_error *err)
 	for (unsigned int i = 0; at >= 0x40 && i < CAPS_MAX; i++, at = word >> 8 & 0xfc) {
 		if (config_read(g, at, &word, err) < 0)
 			return -1;
-		if ((word & 0xff) == VENDOR_CAP && word >> 24 == 0) {
+		if ((word & 0xff) == VENDOR_CAP && word >> 24 == 0 && at <= CAP_LAST) {
 			g->at = at;
 			return 0;
 		}

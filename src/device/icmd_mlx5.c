@@ -109,9 +109,13 @@ static int release(struct icmd *icmd, struct rd_error *err)
 
 static int fail_taken(const struct icmd *icmd, uint32_t holder, struct rd_error *err)
 {
-	char text[96], todo[200];
+	char text[128], todo[200];
 
-	snprintf(text, sizeof(text), "the command interface is in use since 5 s, by process %u",
+	snprintf(text, sizeof(text),
+		holder == owner_of(icmd) ? "the command interface is in use since 5 s, by a "
+					   "process of another host or container (%u)"
+					 : "the command interface is in use since 5 s, by process "
+					   "%u",
 		holder);
 	snprintf(todo, sizeof(todo),
 		"end that program, or wait for it; if there is no such process here, it may be "
@@ -121,33 +125,49 @@ static int fail_taken(const struct icmd *icmd, uint32_t holder, struct rd_error 
 	return fail(icmd, err, todo, text);
 }
 
-/* The semaphore keeps the first process id that is written. */
-static int take(struct icmd *icmd, struct rd_error *err)
+/*
+ * The semaphore keeps the first process id that is written. It is written where it was free only:
+ * another host's process, or one in a container, may have the same number as this one.
+ */
+static int try_to_take(struct icmd *icmd, uint32_t *holder, struct rd_error *err)
 {
 	struct rd_error later;
+
+	if (sem_read(icmd, holder, err) < 0)
+		return -1;
+	if (*holder)
+		return 0;
+	icmd->held = true;
+	if (sem_write(icmd, owner_of(icmd), err) < 0 || sem_read(icmd, holder, err) < 0) {
+		/* It may have been taken all the same. */
+		release(icmd, &later);
+		return -1;
+	}
+	icmd->held = *holder == owner_of(icmd);
+	return 0;
+}
+
+static int take(struct icmd *icmd, struct rd_error *err)
+{
 	unsigned int same = 0;
 	uint32_t holder = 0;
 
-	icmd->held = true;
+	/* An earlier command may have failed to release it. */
+	if (icmd->held && release(icmd, err) < 0)
+		return -1;
 	for (unsigned int i = 0; i < TAKE_TRIES; i++) {
-		if (sem_write(icmd, owner_of(icmd), err) < 0 || sem_read(icmd, &holder, err) < 0) {
-			/* It may have been taken all the same. */
-			release(icmd, &later);
+		if (try_to_take(icmd, &holder, err) < 0)
 			return -1;
-		}
-		if (holder == owner_of(icmd)) {
+		if (icmd->held) {
 			if (icmd->record->orphans[0])
 				forget_orphans(icmd);
 			return 0;
 		}
 		same = is_orphan(icmd, holder) ? same + 1 : 0;
-		if (same == ORPHAN_TRIES && release_orphan(icmd, holder, err) < 0) {
-			release(icmd, &later);
+		if (same == ORPHAN_TRIES && release_orphan(icmd, holder, err) < 0)
 			return -1;
-		}
 		pci_config_pause(TAKE_US);
 	}
-	icmd->held = false;
 	return fail_taken(icmd, holder, err);
 }
 
@@ -295,9 +315,9 @@ static int run(const struct icmd *icmd, uint16_t opcode, const uint32_t *mailbox
 	if (start(icmd, opcode, mailbox, words, &locked, err) < 0 ||
 		wait_done(icmd, &control, err) < 0)
 		return -1;
-	/* A reset clears the register, which would look like success. */
-	if (control >> OPCODE_SHIFT != opcode)
-		return fail_reset(icmd, err);
+	/* A reset clears the register, which would look like success; so may the firmware. */
+	if (control >> OPCODE_SHIFT != opcode && check_held(icmd, err) < 0)
+		return -1;
 	answer = control >> STATUS_SHIFT & 0xff;
 	*status = (enum icmd_status)answer;
 	if (answer == ICMD_OK)

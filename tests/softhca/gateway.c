@@ -22,12 +22,13 @@ enum {
 	R_DATA = AT + 0x14,
 };
 
-#define FLAG	  0x80000000U
-#define FAULT	  0x40000000U
-#define FOREIGN	  0x5eed0001U /* ticket of another tool */
-#define ALL_BITS  0xffffffffU
-#define RIGHT_KEY 0xbadc0ffeU
-#define BLINK	  12 /* transfers */
+#define FLAG	     0x80000000U
+#define FAULT	     0x40000000U
+#define FOREIGN	     0x5eed0001U /* ticket of another tool */
+#define ALL_BITS     0xffffffffU
+#define ICMD_FOREIGN 4242 /* process of another tool */
+#define RIGHT_KEY    0xbadc0ffeU
+#define BLINK	     12 /* transfers */
 
 enum space { SPACE_NONE, SPACE_CR, SPACE_ICMD, SPACE_SEMAPHORE };
 
@@ -69,6 +70,8 @@ static const struct word_number numbers[] = {
 	NUMBER("gone", gone),
 	NUMBER("reset", reset),
 	NUMBER("hangs", hangs),
+	NUMBER("vanishes", vanishes),
+	NUMBER("locked", locked),
 	NUMBER("slow", slow),
 	NUMBER("slow_attach", slow_attach),
 	NUMBER("slow_detach", slow_detach),
@@ -92,6 +95,8 @@ static const struct word_number switches[] = {
 	NUMBER("keeps", keeps),
 	NUMBER("clings", clings),
 	NUMBER("brief", brief),
+	NUMBER("wipes", wipes),
+	NUMBER("edge", edge),
 };
 
 static bool parse_lacks(struct gw_conf *c, uint32_t space)
@@ -122,6 +127,12 @@ static bool parse_word(struct gw_conf *c, const char *word, uint32_t a, uint32_t
 		c->held = true, c->held_reads = a;
 	else if (!strcmp(word, "icmd_held"))
 		c->icmd_held = true, c->icmd_pid = a, c->icmd_reads = b;
+	else if (!strcmp(word, "taken"))
+		c->taken = a, c->held_reads = b;
+	else if (!strcmp(word, "icmd_taken"))
+		c->icmd_taken = a, c->icmd_pid = ICMD_FOREIGN, c->icmd_reads = b;
+	else if (!strcmp(word, "syndrome"))
+		c->syndrome = a, c->syndrome_at = b;
 	else if (!strcmp(word, "busy"))
 		c->busy = true, c->busy_reads = a;
 	else if (!strcmp(word, "status"))
@@ -180,9 +191,15 @@ void gw_config_bytes(const struct gw_conf *c, uint16_t part_id, uint8_t bytes[GW
 	word_set(bytes, 0x48, 0x00000003 | 0x9c << 8);
 	word_set(bytes, 0x9c, 0x003f0011 | 0xb0 << 8);
 	/* Vendor-specific, but not the gateway. */
-	word_set(bytes, 0xb0, 0x01080009 | (c->loops ? 0x60 << 8 : c->present ? AT << 8 : 0));
+	word_set(bytes, 0xb0,
+		0x01080009 | (c->loops		  ? 0x60 << 8
+				     : c->edge	  ? 0xf0 << 8
+				     : c->present ? AT << 8
+						  : 0));
 	if (c->present)
 		word_set(bytes, AT, 0x00180009);
+	if (c->edge)
+		word_set(bytes, 0xf0, 0x00180009);
 }
 
 static void start(struct gw_state *s, const struct gw_conf *c)
@@ -268,7 +285,7 @@ static void complete(struct gw_state *s, const struct gw_conf *c)
 	if (c->lies_at && s->commands == c->lies_at)
 		status = c->lies;
 	s->syndrome = status ? 0x5a17c0 : 0;
-	s->command = (s->command & 0xffff0002) | status << 8;
+	s->command = (s->command & (c->wipes ? 2 : 0xffff0002)) | status << 8;
 }
 
 static uint32_t command_read(struct gw_state *s, const struct gw_conf *c)
@@ -401,11 +418,17 @@ static void access_word(struct gw_state *s, const struct gw_conf *c, int32_t pro
 	uint32_t address = s->address & 0x3fffffff, number = s->control & 0xffff;
 	enum space space = space_of(c, number, &exists);
 
-	if (c->stuck && ++s->words >= c->stuck)
+	s->words++;
+	if (c->stuck && s->words >= c->stuck)
 		return;
 	s->address ^= FLAG;
 	s->address &= ~FAULT;
 	s->control &= ~0x0f000000U;
+	if (c->syndrome_at && s->words == c->syndrome_at) {
+		s->address |= FAULT;
+		s->control |= c->syndrome << 24;
+		return;
+	}
 	if (exists && !(c->moved && number < 0x100)) {
 		if (space == SPACE_CR)
 			known = cr_word(s, c, write, address);
@@ -481,12 +504,29 @@ static bool is_away(const struct gw_state *s, const struct gw_conf *c)
 	       (c->blink && s->accesses >= c->blink && s->accesses < c->blink + BLINK);
 }
 
+/* Another tool takes what is free. */
+static void intrude(struct gw_state *s, const struct gw_conf *c)
+{
+	if (c->taken && s->accesses >= c->taken && !s->was_taken && !s->semaphore) {
+		s->semaphore = FOREIGN;
+		s->holder = -1;
+		s->was_taken = 1;
+	}
+	if (c->icmd_taken && s->accesses >= c->icmd_taken && !s->icmd_was_taken &&
+		!s->icmd_semaphore) {
+		s->icmd_semaphore = c->icmd_pid;
+		s->icmd_holder = -1;
+		s->icmd_was_taken = 1;
+	}
+}
+
 /* What happens at an access by its number; *rc: what it returns instead, ALL_BITS: nothing. */
 static bool strikes(struct gw_state *s, const struct gw_conf *c, int *rc)
 {
 	if (!s->started)
 		start(s, c);
 	s->accesses++;
+	intrude(s, c);
 	*rc = 0;
 	if (c->fault && s->accesses == c->fault)
 		*rc = EIO;
@@ -532,6 +572,8 @@ static void control_write(struct gw_state *s, const struct gw_conf *c, uint32_t 
 	bool exists;
 
 	space_of(c, value & 0xffff, &exists);
+	if (c->vanishes && ++s->selections >= c->vanishes)
+		exists = false;
 	/* The status of a space that does not exist is 0. */
 	s->control = (value & 0xffff) | (exists ? 1U << 29 : 0);
 	s->selected = 1;
@@ -546,6 +588,8 @@ int gw_write(struct gw_state *s, const struct gw_conf *c, int32_t process, unsig
 		return EPERM;
 	if (strikes(s, c, &rc))
 		return rc;
+	if (c->locked && s->accesses >= c->locked)
+		return EPERM;
 	if (is_away(s, c))
 		return 0;
 	rc = c->late && s->accesses == c->late ? EIO : 0;

@@ -22,9 +22,10 @@ struct gw_conf {
 	uint32_t stolen;
 	uint16_t lacks[GW_LACKING];
 	bool twins, moved, loops, readonly, not_ready, small, relocks, sealed, strict, by_qpn,
-		reversed, retaken, both, old_unlock, undirected, keeps, clings, brief;
-	uint32_t stuck, fault, late, blink, gone, reset,
-		hangs; /* numbers of accesses or commands */
+		reversed, retaken, both, old_unlock, undirected, keeps, clings, brief, wipes, edge;
+	uint32_t stuck, fault, late, blink, gone, reset, hangs, vanishes, locked, taken,
+		icmd_taken; /* numbers of accesses, selections or commands */
+	uint32_t syndrome, syndrome_at;
 	uint32_t lies, lies_at;
 	uint32_t slow, slow_attach, slow_detach; /* readings */
 	uint32_t status, status_at, status_last;
@@ -46,7 +47,8 @@ struct gw_state {
 	int32_t icmd_holder;
 	uint32_t command, mailbox[GW_WORDS], syndrome, pending; /* pending: reads until it ends */
 	uint32_t unlocked, locks, steals, was_reset, icmd_was_reset, was_gone;
-	uint32_t accesses, words, commands, busy_left;
+	uint32_t accesses, words, selections, commands, busy_left;
+	uint32_t was_taken, icmd_was_taken;
 	uint32_t most_attached;
 	struct gw_rule rule[GW_PORTS][2]; /* by port - 1, by direction: sent, received */
 	uint32_t violations;

@@ -208,10 +208,11 @@ struct judge {
 	unsigned int i, n;
 	bool held, selected, data_written;
 	uint32_t ticket, space;
-	uint32_t orphan;       /* a ticket that a killed process held */
-	unsigned int busy;     /* readings of a semaphore that another one holds */
-	unsigned int sem;      /* of the command interface: 0 free, 1 written, 2 ours */
-	uint32_t pid, dead[4]; /* own process; killed ones */
+	uint32_t orphan;    /* a ticket that a killed process held */
+	unsigned int busy;  /* readings of a semaphore that another one holds */
+	unsigned int sem;   /* of the command interface: 0 free, 1 written, 2 ours */
+	uint32_t sem_seen;  /* what the word before this one read of it; 1: nothing */
+	uint32_t pid, dead; /* own process; the killed one */
 	bool idle, wrote_opcode;
 	unsigned int mailbox;
 	unsigned int violations;
@@ -239,8 +240,10 @@ static void judge_word(struct judge *j, bool write, uint32_t address, uint32_t v
 {
 	const uint32_t unlock = how.chip >= 0x21e ? 0x1a023f0 : 0x23f0;
 	const uint32_t ready = how.chip >= 0x21e ? 0xa0304 : 0xb5e04;
+	const uint32_t seen = j->sem_seen;
 	bool ours = j->sem == 2;
 
+	j->sem_seen = 1;
 	switch (j->space & 0xff) {
 	case SPACE_CR:
 		if (write)
@@ -251,13 +254,15 @@ static void judge_word(struct judge *j, bool write, uint32_t address, uint32_t v
 	case SPACE_SEM:
 		MUST(j, address == 0);
 		if (write && value) {
-			MUST(j, value == j->pid);
+			/* It is another's if our number is there already. */
+			MUST(j, value == j->pid && seen == 0);
 			j->sem = 1;
 		} else if (write) {
-			MUST(j, j->sem != 0);
+			MUST(j, j->sem != 0 || (j->dead && seen == j->dead));
 			j->sem = 0;
 		} else {
 			j->sem = value == j->pid ? 2 : j->sem == 2 ? 0 : j->sem;
+			j->sem_seen = value;
 		}
 		/* A reading that shows it to be ours changes nothing. */
 		if (write || j->sem != 2)
@@ -373,12 +378,14 @@ static void judge_read(struct judge *j)
 }
 
 /* Of one process, from `first`. Returns how many rules were broken. */
-static unsigned int judge_all(unsigned int first, uint32_t pid, uint32_t orphan, bool quiet)
+static unsigned int judge_all(
+	unsigned int first, uint32_t pid, uint32_t orphan, uint32_t dead, bool quiet)
 {
 	struct judge j = {.a = dev->trace + first,
 		.n = dev->n - first,
 		.pid = pid,
 		.orphan = orphan,
+		.dead = dead,
 		.quiet = quiet};
 
 	for (; j.i < j.n; j.i++) {
@@ -390,10 +397,10 @@ static unsigned int judge_all(unsigned int first, uint32_t pid, uint32_t orphan,
 	return j.violations;
 }
 
-static void judge_trace(unsigned int first, uint32_t pid, uint32_t orphan)
+static void judge_trace(unsigned int first, uint32_t pid, uint32_t orphan, uint32_t dead)
 {
 	assert_in_range(dev->n, 1, TRACE - 1);
-	assert_int_equal(judge_all(first, pid, orphan, false), 0);
+	assert_int_equal(judge_all(first, pid, orphan, dead, false), 0);
 }
 
 /* --- a capture ---------------------------------------------------------------------------- */
@@ -482,7 +489,7 @@ static void test_accesses(void **state)
 		how.first_empty = cases[i].first_empty;
 		how.slow = cases[i].slow;
 		assert_true(capture());
-		judge_trace(0, (uint32_t)getpid(), 0);
+		judge_trace(0, (uint32_t)getpid(), 0, 0);
 		assert_commands();
 		assert_free();
 	}
@@ -501,7 +508,7 @@ static void test_faults(void **state)
 		begin(0x20d);
 		how.fault_at = i;
 		capture();
-		judge_trace(0, (uint32_t)getpid(), 0);
+		judge_trace(0, (uint32_t)getpid(), 0, 0);
 		assert_free();
 	}
 }
@@ -528,7 +535,7 @@ static int run_child(unsigned int kill_at)
 static void test_kills(void **state)
 {
 	unsigned int n, first;
-	uint32_t orphan;
+	uint32_t orphan, dead;
 	int pid;
 
 	(void)state;
@@ -539,11 +546,12 @@ static void test_kills(void **state)
 		begin(0x20d);
 		pid = run_child(i);
 		if (dev->n)
-			judge_trace(0, (uint32_t)pid, 0);
+			judge_trace(0, (uint32_t)pid, 0, 0);
 		first = dev->n;
 		orphan = dev->sem;
+		dead = (uint32_t)pid;
 		pid = run_child(0);
-		judge_trace(first, (uint32_t)pid, orphan);
+		judge_trace(first, (uint32_t)pid, orphan, dead);
 		assert_free();
 	}
 }
@@ -565,7 +573,7 @@ static void test_judge(void **state)
 		memcpy(dev->trace, broken[i], sizeof(broken[i]));
 		while (dev->n < 4 && broken[i][dev->n].at)
 			dev->n++;
-		assert_true(judge_all(0, 1, 0, true) > 0);
+		assert_true(judge_all(0, 1, 0, 0, true) > 0);
 	}
 }
 
@@ -587,7 +595,7 @@ static void test_judge_sees_all(void **state)
 		memcpy(dev->trace + i, kept + i + 1, (n - i - 1) * sizeof(*kept));
 		dev->n = n - 1;
 		all++;
-		seen += judge_all(0, (uint32_t)getpid(), 0, true) > 0;
+		seen += judge_all(0, (uint32_t)getpid(), 0, 0, true) > 0;
 	}
 	/* Of two readings of a free semaphore, the one after a release and the one before the next
 	 * access, either can. */

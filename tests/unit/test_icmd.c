@@ -41,6 +41,7 @@ static const struct rd_device cx8 = {
 
 static uint64_t waited_us;
 static unsigned int kill_at, accesses; /* kill_at 0: never */
+static uint32_t noise, noise_rate;     /* noise 0: none; else one reading of noise_rate is random */
 static char last_log[1024];
 
 /* --- between the program and the model ------------------------------------------------------ */
@@ -57,6 +58,19 @@ static void count_access(void)
 		_exit(KILLED);
 }
 
+/* What a word is replaced by: numbers that mean something, and any. */
+static uint32_t noise_word(uint32_t value)
+{
+	static const uint32_t special[] = {0, 1, 0x80000000U, 0xc0000000U, 0xfffffffeU, 9, 0xfcfc};
+
+	noise ^= noise << 13;
+	noise ^= noise >> 17;
+	noise ^= noise << 5;
+	if (noise % noise_rate)
+		return value;
+	return noise & 0x10000 ? noise : special[(noise >> 20) % 7];
+}
+
 int __wrap_pci_config_read(int fd, unsigned int at, uint32_t *value)
 {
 	int rc;
@@ -64,6 +78,8 @@ int __wrap_pci_config_read(int fd, unsigned int at, uint32_t *value)
 	(void)fd;
 	count_access();
 	rc = gw_read(&shared->state, &conf, getpid(), at, value);
+	if (noise)
+		*value = noise_word(*value);
 	return rc < 0 ? ENODATA : rc;
 }
 
@@ -200,6 +216,7 @@ static const struct {
 	{"yes", NULL},
 	{"no", "no such capability; this function has no access"},
 	{"loops", "no such capability; this function has no access"},
+	{"edge", "no such capability; this function has no access"},
 	{"held:100", NULL},
 	{"held", "its semaphore is held since 2 s, by ticket 0x5eed0001; another tool uses it"},
 	{"held", "'setpci -s 0000:3b:00.0 cc.l=0' releases it"},
@@ -221,6 +238,9 @@ static const struct {
 	{"relocks", NULL},
 	{"sealed", "protects itself from this command (status 0x7, syndrome 0x5a17c0); it may be "
 		   "locked for the host"},
+	{"wipes", NULL},
+	{"wipes+slow:5+status:4.4", "it refuses port or queue pair (status 0x4"},
+	{"syndrome:5.1", "address 0xf0014 is refused, syndrome 0x5; report this"},
 	{"strict", NULL},
 	{"by_qpn", NULL},
 	{"reversed", NULL},
@@ -295,6 +315,39 @@ static void test_foreign(void **state)
 	begin("icmd_held:4242");
 	capture();
 	assert_int_equal(shared->state.icmd_semaphore, 4242);
+}
+
+/* Another host's process, or one in a container, has the same process id as ours. */
+static void test_same_process_id(void **state)
+{
+	const uint32_t own = (uint32_t)getpid();
+	struct outcome o;
+	char spec[48];
+
+	(void)state;
+	snprintf(spec, sizeof(spec), "icmd_held:%u", own);
+	begin(spec);
+	o = capture();
+	assert_false(succeeded(&o));
+	assert_message(&o.error);
+	assert_non_null(strstr(o.error.text, "in use since 5 s, by a process of another host or "
+					     "container"));
+	assert_int_equal(shared->state.icmd_semaphore, own);
+	assert_int_equal(shared->state.violations, 0);
+	snprintf(spec, sizeof(spec), "icmd_held:%u.20", own);
+	begin(spec);
+	o = capture();
+	assert_true(succeeded(&o));
+	assert_nothing_left(spec, 0);
+	/* A killed capture of ours had the number that this process has now. */
+	begin("yes");
+	shared->state = (struct gw_state){
+		.started = 1, .counter = 0x100, .icmd_semaphore = own, .icmd_holder = (int32_t)own};
+	shared->record = (struct sniffer_record){.fd = -1, .helper = (pid_t)own};
+	o = capture();
+	assert_true(succeeded(&o));
+	assert_non_null(strstr(last_log, "semaphore that a killed capture held"));
+	assert_nothing_left("an orphan with the same number", 0);
 }
 
 /* Both are detached first; then as many commands to attach and to detach as there are rules. */
@@ -600,6 +653,179 @@ static void test_every_hang(void **state)
 	}
 }
 
+/* --- another tool at every access ------------------------------------------------------------ */
+
+/*
+ * Another tool takes what is free, at every access. For a while: the capture waits. For ever: it
+ * fails, and touches nothing that is the other one's; when that has gone, the next capture undoes
+ * what is left.
+ */
+static void test_every_intruder(void **state)
+{
+	static const struct {
+		const char *word, *message;
+		unsigned int reads;
+	} intruders[] = {
+		{"taken", "its semaphore is held since 2 s, by ticket 0x5eed0001", 40},
+		{"icmd_taken", "in use since 5 s, by process 4242", 10},
+	};
+	unsigned int n = count_accesses("by_qpn");
+	char spec[48];
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(intruders) / sizeof(intruders[0]); k++) {
+		unsigned int refused = 0;
+
+		for (unsigned int i = 1; i <= n; i += 2) {
+			struct outcome o;
+			struct gw_state *s = &shared->state;
+
+			snprintf(spec, sizeof(spec), "by_qpn+%s:%u.%u", intruders[k].word, i,
+				intruders[k].reads);
+			begin(spec);
+			o = capture();
+			if (!succeeded(&o))
+				print_error("%s: %s\n", spec, o.error.text);
+			assert_true(succeeded(&o));
+			assert_nothing_left(spec, i);
+			snprintf(spec, sizeof(spec), "by_qpn+%s:%u", intruders[k].word, i);
+			begin(spec);
+			o = capture();
+			if (!succeeded(&o)) {
+				assert_message(&o.error);
+				assert_non_null(strstr(o.error.text, intruders[k].message));
+				refused++;
+			}
+			assert_int_equal(s->violations, 0);
+			/* Only by the gateway could the command interface be released. */
+			assert_true(s->holder <= 0 && (k == 0 || s->icmd_holder <= 0));
+			assert_true(s->was_taken ? s->semaphore == 0x5eed0001
+						 : s->icmd_semaphore == 4242 || succeeded(&o));
+		}
+		assert_true(refused * 4 > n);
+	}
+}
+
+/* The same, and what is left is undone when the other tool has ended. */
+static void test_after_an_intruder(void **state)
+{
+	static const char *const words[] = {"taken", "icmd_taken", "locked", "vanishes"};
+	unsigned int n = count_accesses("by_qpn"), attached = 0;
+	char spec[48];
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
+		for (unsigned int i = 1; i <= n; i += 5) {
+			struct gw_state *s = &shared->state;
+
+			snprintf(spec, sizeof(spec), "by_qpn+%s:%u", words[k], i);
+			begin(spec);
+			run_killed(0);
+			assert_int_equal(s->violations, 0);
+			attached += n_attached() > 0;
+			conf.taken = conf.icmd_taken = conf.locked = conf.vanishes = 0;
+			if (s->holder < 0)
+				s->semaphore = 0, s->holder = 0;
+			if (s->icmd_holder < 0)
+				s->icmd_semaphore = 0, s->icmd_holder = 0;
+			assert_true(run_next());
+			assert_nothing_left(spec, i);
+		}
+	assert_true(attached > 50);
+}
+
+/* --- a hostile gateway ------------------------------------------------------------------------ */
+
+/* Lockdown that begins, or spaces that vanish, while it is used: an error soon. */
+static void test_every_loss_of_access(void **state)
+{
+	static const struct {
+		const char *word, *message;
+	} losses[] = {
+		{"locked", "kernel lockdown, as with Secure Boot, forbids it"},
+		{"vanishes", "the firmware does not grant space 0x"},
+	};
+	unsigned int n[2];
+	char spec[32];
+
+	(void)state;
+	n[0] = count_accesses("yes");
+	count_accesses("vanishes:1000000");
+	n[1] = shared->state.selections;
+	assert_in_range(n[1], 50, ACCESS_MAX);
+	for (size_t k = 0; k < 2; k++)
+		for (unsigned int i = 1; i <= n[k]; i++) {
+			struct outcome o;
+
+			snprintf(spec, sizeof(spec), "%s:%u", losses[k].word, i);
+			begin(spec);
+			o = capture();
+			/* The last access of all is a reading. */
+			if (succeeded(&o) && k == 0 && i == n[k])
+				continue;
+			assert_false(succeeded(&o));
+			assert_message(&o.error);
+			assert_non_null(strstr(o.error.text, losses[k].message));
+			assert_true(waited_us < 10000000);
+			assert_int_equal(shared->state.violations, 0);
+			assert_true(k == 0 || shared->state.semaphore == 0);
+		}
+}
+
+/* A word that is refused once: nothing is left. Second spaces are tried for one syndrome only. */
+static void test_every_syndrome(void **state)
+{
+	unsigned int words, failed = 0;
+	char spec[32];
+
+	(void)state;
+	count_accesses("yes");
+	words = shared->state.words;
+	assert_in_range(words, 20, ACCESS_MAX);
+	for (unsigned int i = 1; i <= words; i++)
+		for (unsigned int syndrome = 1; syndrome < 16; syndrome += 2) {
+			struct outcome o;
+			bool twins = i & 1;
+
+			snprintf(spec, sizeof(spec), "%ssyndrome:%u.%u", twins ? "twins+" : "",
+				syndrome, i);
+			begin(spec);
+			o = capture();
+			assert_true(succeeded(&o) || !twins || syndrome != 3);
+			if (!succeeded(&o)) {
+				char number[24];
+
+				assert_message(&o.error);
+				snprintf(number, sizeof(number), "syndrome 0x%x;", syndrome);
+				assert_non_null(strstr(o.error.text, number));
+				failed++;
+			}
+			assert_nothing_left(spec, i);
+		}
+	assert_true(failed > words);
+}
+
+/* Whatever is read, it comes to an end. */
+static void test_noise(void **state)
+{
+	unsigned int failed = 0;
+
+	(void)state;
+	for (unsigned int seed = 1; seed <= 3000; seed++) {
+		struct outcome o;
+
+		begin("twins");
+		noise = seed * 2654435761U | 1;
+		noise_rate = 4U << seed % 10;
+		o = capture();
+		noise = 0;
+		failed += !succeeded(&o);
+		assert_true(accesses < 3000000);
+		assert_true(waited_us < 200000000);
+	}
+	assert_true(failed > 1000);
+}
+
 /* --- killed at every access ----------------------------------------------------------------- */
 
 /* Runs a capture that ends before its nth access; false: it came to its end before. */
@@ -802,6 +1028,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_messages),
 		cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_same_process_id),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_undone),
 		cmocka_unit_test(test_again),
@@ -815,6 +1042,11 @@ int main(void)
 		cmocka_unit_test(test_every_status),
 		cmocka_unit_test(test_every_standstill),
 		cmocka_unit_test(test_every_hang),
+		cmocka_unit_test(test_every_intruder),
+		cmocka_unit_test(test_after_an_intruder),
+		cmocka_unit_test(test_every_loss_of_access),
+		cmocka_unit_test(test_every_syndrome),
+		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_every_kill),
 		cmocka_unit_test(test_killed_again),
 		cmocka_unit_test(test_not_an_orphan),
