@@ -73,26 +73,96 @@ lives() {
 		'"$2" >"$at/out" 2>"$at/err"
 }
 
-mkdir "$tmp/one" "$tmp/both"
-# shellcheck disable=SC2016 # for the inner shell
-at=$tmp/one lives by_qpn+strict '
-	n=0
-	for i in $(seq $kills); do
-		# Each second one ends by itself, and may be killed while it detaches.
-		if [ $((i % 2)) = 0 ]; then go; else go -c $((1 + RANDOM % 40)); fi
-		sleep 0.$(printf %03d $((RANDOM % 160)))
-		kill -9 $pid; wait $pid 2>/dev/null; ended
-		[ "$(state)" = "$clean" ] && n=$((n + 1))
-	done
-	echo $n' &
+# Another tool that keeps to the protocol and never rests: it takes the gateway for each word that it
+# reads, and now and then the command interface. SIGTERM ends it while it holds nothing.
+cat >"$tmp/tool.py" <<'END'
+import os, random, signal, sys, time
+fd = os.open(sys.argv[1], os.O_RDWR)
+ended = False
+def end(*_):
+    global ended
+    ended = True
+signal.signal(signal.SIGTERM, end)
+def get(at): return int.from_bytes(os.pread(fd, 4, 0xc0 + at), "little")
+def put(at, value): os.pwrite(fd, value.to_bytes(4, "little"), 0xc0 + at)
+def until(done, what):
+    limit = time.monotonic() + 60
+    while not done():
+        if time.monotonic() > limit: sys.exit(f"the {what} is not free for a minute")
+        time.sleep(0.001)
+def take():
+    if get(12): return False
+    ticket = get(8)
+    put(12, ticket)
+    return get(12) == ticket
+def access(space, address, value=None):
+    until(take, "gateway")
+    put(4, get(4) & ~0xffff | space)
+    if value is not None: put(20, value)
+    put(16, address | (0 if value is None else 1 << 31))
+    while get(16) >> 31 != (value is None): pass
+    word = get(20)
+    time.sleep(random.random() * 0.004)
+    put(12, 0)
+    return word
+def take_commands():
+    if access(0xa, 0): return False
+    access(0xa, 0, os.getpid())
+    return access(0xa, 0) == os.getpid()
+rounds = 0
+while not ended:
+    rounds += 1
+    access(2, 0xf0014)
+    if rounds % 8 == 0:
+        until(take_commands, "command interface")
+        time.sleep(random.random() * 0.03)
+        access(0xa, 0, 0)
+    time.sleep(0.005)
+print(rounds)
+END
+# killed NAME COUNT SPEC [tool]: captures that are killed at random moments, while another tool is there or
+# not. The next line after the number of those that left nothing is the gateway's state.
+killed() {
+	export count=$2 tool=${4-}
+	# shellcheck disable=SC2016 # for the inner shell
+	at=$tmp/$1 lives "$3" '
+		n=0 left=
+		go -c 1; wait $pid
+		start=${EPOCHREALTIME/./}; go -c 1; wait $pid; took=$(((${EPOCHREALTIME/./} - start) / 1000))
+		if [ -n "$tool" ]; then
+			/usr/bin/python3 "$tmp/tool.py" "$at/tree/sys/bus/pci/devices/0000:01:00.0/config" >"$at/tool" 2>&1 & tool=$!
+			left="semaphore . icmd ."
+		fi
+		for i in $(seq $count); do
+			# Each second one ends by itself, and may be killed while it detaches.
+			if [ $((i % 2)) = 0 ]; then go; else go -c $((1 + RANDOM % 40)); fi
+			ms=$((RANDOM % (took * 5 / 4 + 20)))
+			sleep $((ms / 1000)).$(printf %03d $((ms % 1000)))
+			kill -9 $pid; wait $pid 2>/dev/null; ended
+			[[ $(state) =~ ^attached\ 0\ ${left:-semaphore 0 icmd 0}\ violations\ 0$ ]] && n=$((n + 1))
+		done
+		[ -z "$tool" ] || { kill $tool; wait $tool; }
+		echo $n; state'
+}
+mkdir "$tmp"/{one,twins,contended,both}
+half=$(((kills + 1) / 2)) quarter=$(((kills + 3) / 4))
+killed one $half by_qpn+strict &
+killed twins $quarter moved+relocks+strict,devid=1023 &
+killed contended $quarter by_qpn+slow:3 tool &
+# The helper is killed, too, or it alone: then the capture ends by itself.
 # shellcheck disable=SC2016 # for the inner shell
 at=$tmp/both lives by_qpn+strict '
 	n=0
-	for _ in $(seq $both); do
+	for i in $(seq $both); do
 		go
 		sleep 0.$(printf %03d $((30 + RANDOM % 100)))
 		kids=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
-		kill -9 $kids $pid 2>/dev/null; wait $pid 2>/dev/null; ended
+		if [ $((i % 3)) = 0 ]; then
+			kill -9 $kids 2>/dev/null; kill -INT $pid
+		else
+			kill -9 $kids $pid 2>/dev/null
+		fi
+		wait $pid 2>/dev/null; ended
 		$RDMADUMP -d mlx5_0 --sniffer icmd -q -c 3 -w "$at/f.pcapng" 2>>"$at/log" || continue
 		[ "$(state)" = "$clean" ] && n=$((n + 1))
 	done
@@ -292,9 +362,14 @@ has "the helper is killed: what to do" "$tmp/log" 'process that uses the command
 has "the next capture says what it did" "$tmp/log" 'a capture that was killed \(process [0-9]+\) had left its sniffer attached: it is detached now'
 
 wait
-is "killed at random, $kills times: nothing is left, no violation" "$(cat "$tmp/one/out")" "$kills"
-has "killed at random: some were attached" "$tmp/one/log" 'it is detached now'
-is "killed together with the helper, $both times: the next capture leaves nothing" "$(cat "$tmp/both/out")" "$both"
+is "killed at random, $half times: nothing is left, no violation" "$(cat "$tmp/one/out")" "$half"$'\n'"$clean"
+is "... on a ConnectX-8, $quarter times" "$(cat "$tmp/twins/out")" "$quarter"$'\n'"$clean"
+is "... beside another tool, $quarter times" "$(cat "$tmp/contended/out")" "$quarter"$'\n'"$clean"
+has "... which went on" "$tmp/contended/tool" '^[1-9][0-9]*$'
+for kind in one twins contended; do
+	has "killed at random, $kind: some were attached" "$tmp/$kind/log" 'it is detached now'
+done
+is "the helper is killed, together with the capture or alone, $both times: the next capture leaves nothing" "$(cat "$tmp/both/out")" "$both"
 
 # --- faults ---------------------------------------------------------------------------------
 

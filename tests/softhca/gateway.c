@@ -468,6 +468,8 @@ static bool steal(struct gw_state *s, const struct gw_conf *c)
 static void semaphore_write(
 	struct gw_state *s, const struct gw_conf *c, int32_t process, uint32_t value)
 {
+	int32_t *reader = &s->reader[value % GW_TICKETS];
+
 	if (!value) {
 		if (s->semaphore && s->holder != process && !is_dead(s->holder))
 			violation(s, "the semaphore of %d is released by %d", s->holder, process);
@@ -476,8 +478,10 @@ static void semaphore_write(
 		s->selected = 0;
 		return;
 	}
-	if (s->reader != process || s->read_last != value)
+	/* Others may have read later ones. Each is for one attempt. */
+	if (*reader != process || value > s->counter || s->counter - value >= GW_TICKETS)
 		violation(s, "0x%x is no ticket of this process", value);
+	*reader = 0;
 	if (s->semaphore || steal(s, c))
 		return;
 	s->semaphore = value;
@@ -553,8 +557,8 @@ int gw_read(struct gw_state *s, const struct gw_conf *c, int32_t process, unsign
 	if (is_away(s, c))
 		return 0;
 	if (c->present && at == R_COUNTER) {
-		*value = s->read_last = ++s->counter;
-		s->reader = process;
+		*value = ++s->counter;
+		s->reader[*value % GW_TICKETS] = process;
 	} else if (c->present && at == R_SEMAPHORE) {
 		*value = semaphore_read(s, c);
 	} else if (c->present && at >= R_CONTROL && at <= R_DATA) {

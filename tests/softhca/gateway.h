@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GW_PORTS = 2, GW_CONFIG = 256, GW_LACKING = 8, GW_WORDS = 64 };
+enum { GW_PORTS = 2, GW_CONFIG = 256, GW_LACKING = 8, GW_WORDS = 64, GW_TICKETS = 64 };
 
 /* Behaviour; README.md has the words of gw_conf_parse(). Counts begin at 1; 0: never. */
 struct gw_conf {
@@ -39,10 +39,9 @@ struct gw_rule {
 struct gw_state {
 	uint32_t started;
 	uint32_t control, counter, semaphore, address, data;
-	int32_t holder;	    /* process that has the semaphore; 0: none, -1: not of this machine */
-	int32_t reader;	    /* that read the counter last */
-	uint32_t read_last; /* what it read */
-	uint32_t selected;  /* a space was selected since the semaphore was taken */
+	int32_t holder; /* process that has the semaphore; 0: none, -1: not of this machine */
+	int32_t reader[GW_TICKETS]; /* that read a ticket, by its last digits; 0: it is used */
+	uint32_t selected;	    /* a space was selected since the semaphore was taken */
 	uint32_t icmd_semaphore;
 	int32_t icmd_holder;
 	uint32_t command, mailbox[GW_WORDS], syndrome, pending; /* pending: reads until it ends */
