@@ -41,7 +41,8 @@ rd_command_fn ibdump_run, extcap_run;
 
 /*
  * Makes stdout and stderr streams that print control characters other than \n and \t as escapes.
- * To be called before anything is printed.
+ * To be called before anything is printed. If something could not be written to stdout, the exit
+ * status 0 becomes that of RD_CLASS_OUTPUT.
  */
 void rd_cli_streams(void);
 

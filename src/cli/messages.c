@@ -30,6 +30,7 @@ struct cleaner {
 	FILE *raw; /* the stream that was there before */
 	char part[PIECE];
 	size_t n_part; /* incomplete UTF-8 character at the end of the last write */
+	int errnum;    /* of the first write that failed, or 0 */
 };
 
 static struct cleaner out_cleaner = {.fd = STDOUT_FILENO}, err_cleaner = {.fd = STDERR_FILENO};
@@ -64,8 +65,11 @@ static ssize_t cleaner_write(void *cookie, const char *text, size_t n)
 		some += c->n_part;
 		rest = rd_utf8_unfinished(c->part, some);
 		c->n_part = 0;
-		if (!write_all(c->fd, clean, rd_printable(clean, c->part, some - rest, "\n\t")))
+		if (!write_all(c->fd, clean, rd_printable(clean, c->part, some - rest, "\n\t"))) {
+			if (!c->errnum)
+				c->errnum = errno;
 			return 0;
+		}
 		memmove(c->part, c->part + some - rest, rest);
 		c->n_part = rest;
 	}
@@ -84,10 +88,30 @@ static FILE *cleaner_open(struct cleaner *c, FILE *raw, bool lines)
 	return stream;
 }
 
+/*
+ * For commands, help included, that did not check what they printed: status 0 promises that all of
+ * it was written. A reader that closed the pipe has what it wanted.
+ */
+static void check_output(int status, void *ctx)
+{
+	struct rd_error err;
+
+	(void)ctx;
+	fflush(stdout);
+	if (status || !out_cleaner.errnum || out_cleaner.errnum == EPIPE)
+		return;
+	rd_fail(&err, RD_CLASS_OUTPUT, out_cleaner.errnum,
+		out_cleaner.errnum == ENOSPC ? "free some space or write elsewhere" : NULL,
+		"cannot write to standard output");
+	rd_cli_fail(&err);
+	_exit(RD_CLASS_OUTPUT);
+}
+
 void rd_cli_streams(void)
 {
 	stdout = cleaner_open(&out_cleaner, stdout, isatty(STDOUT_FILENO));
 	stderr = cleaner_open(&err_cleaner, stderr, true);
+	on_exit(check_output, NULL);
 }
 
 FILE *rd_cli_screen(void)

@@ -198,6 +198,11 @@ static void capture(struct rd_session *s, const struct rd_watch *watches, unsign
 
 	s->started_ns = rd_monotonic_ns();
 	rd_capture_run(&s->capture, &config, &s->error);
+	/* A reader that closed the pipe before the header is not an error. */
+	if (s->error.errnum == EPIPE && s->out.n && !s->out.list[0].started) {
+		s->error = (struct rd_error){0};
+		s->result.broken_pipe = true;
+	}
 }
 
 static void run(struct rd_session *s)
@@ -230,9 +235,6 @@ static int open_outputs(struct rd_session *s)
 {
 	if (outputs_open(s) == 0)
 		return 0;
-	/* A reader that closed the pipe before the header is not an error. */
-	if (s->error.errnum == EPIPE)
-		s->error = (struct rd_error){0};
 	s->result.error = s->error;
 	return -1;
 }

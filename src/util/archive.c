@@ -40,7 +40,8 @@ static int fail_write(const struct rd_archive *a, struct rd_error *err)
 {
 	int errnum = archive_errno(a->a);
 
-	return rd_fail(err, RD_CLASS_OUTPUT, errnum > 0 ? errnum : EIO, a->todo,
+	return rd_fail(err, RD_CLASS_OUTPUT, errnum > 0 ? errnum : EIO,
+		errnum == EPIPE ? "the reader has closed its end" : a->todo,
 		"cannot write the archive");
 }
 

@@ -3,7 +3,7 @@
 # Faults of the output: correct message and exit status, a readable file.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq tshark capinfos
+need_tool jq tshark capinfos zstd
 
 cleanup() { mountpoint -q "$tmp/small" 2>/dev/null && umount "$tmp/small"; }
 frames() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
@@ -108,6 +108,49 @@ done
 is "closed pipe: exit status" "$(cat "$tmp/status")" 0
 ! grep -qi 'pipe' "$tmp/log"
 ok "closed pipe: quiet" "$tmp/log"
+
+# ... also before the header. The FIFO's reader is gone when the program starts.
+zstd -dq "$TEST_DATA/roce/07_rping/a.pcap.zst" -o "$tmp/read.pcap"
+mkfifo "$tmp/gone"
+exec 8<>"$tmp/gone"
+exec 9>"$tmp/gone" 8<&-
+"$RDMADUMP" -r "$tmp/read.pcap" --json -w - >&9 2>"$tmp/report"
+is "pipe closed before the start: exit status" $? 0
+exec 9>&-
+is "pipe closed before the start: why it ended" "$(sed '/^{/,$!d' "$tmp/report" | jq -r '[.ended_by, .error] | join(",")')" "closed pipe,"
+"$RDMADUMP" bundle --timeout 1 -w - 2>"$tmp/log" | :
+has "bundle into a closed pipe: message" "$tmp/log" 'Broken pipe; the reader has closed its end$'
+
+# What is printed on standard output is a result, too: none is lost without a word
+mkdir "$tmp/rxe" && tar -xzf "$TEST_DATA/sysfs/rxe.tar.gz" -C "$tmp/rxe"
+n=0
+while read -r line; do
+	n=$((n + 1))
+	# shellcheck disable=SC2086 # words of a command line
+	"$RDMADUMP" ${line//TMP/$tmp} >/dev/full 2>"$tmp/log"
+	is "standard output is full: '$line': exit status" $? 3
+	is "standard output is full: '$line': one message" \
+		"$(grep -c 'to standard output: No space left on device' "$tmp/log")" 1
+	# shellcheck disable=SC2086 # words of a command line
+	"$RDMADUMP" ${line//TMP/$tmp} >&- 2>"$tmp/log"
+	is "standard output is closed: '$line': exit status" $? 3
+done <<'LIST'
+-r TMP/read.pcap
+-r TMP/read.pcap -q --count
+-r TMP/read.pcap -q --json -w TMP/copy
+-r TMP/read.pcap -q --analyze
+-r TMP/read.pcap --filter-explain --qp 3
+analyze TMP/read.pcap
+list --sysroot TMP/rxe
+info --sysroot TMP/rxe
+counters --sysroot TMP/rxe
+--help
+--help-all
+--version
+record --help
+LIST
+[ "$n" -ge 13 ]
+ok "all these commands ran"
 
 # Live: tshark decodes from the pipe while it runs
 model --gen count=100,size=300,seed=5 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -w - 2>"$tmp/log" |
