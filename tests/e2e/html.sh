@@ -62,66 +62,109 @@ browser=$(command -v chromium) || {
 	tap_done
 }
 
-# The page measures itself: every table and the page itself against the room they have.
-# shellcheck disable=SC2016 # JavaScript
-probe='<script>
-document.querySelectorAll("td .open").forEach(b => b.click());
-const wide = [document.documentElement, ...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth);
-document.title = `wide ${wide.length} plots ${document.querySelectorAll(".plot svg").length} dark ${matchMedia("(prefers-color-scheme: dark)").matches}`;
-</script></body>'
-
-# look PAGE WIDTH [ARGUMENT...]: prints the title that the probe left; the console goes to $tmp/console
+# One browser shows all pages.
+coproc BROWSER { exec python3 "$srcdir/tests/e2e/browser.py" "$browser" "$tmp/profile" 2>"$tmp/stderr"; }
+# shellcheck disable=SC2153 # coproc sets it
+requests=${BROWSER[1]} replies=${BROWSER[0]} browser_pid=$BROWSER_PID
+# look PAGE WIDTHxHEIGHT light|dark|print|noscript [EXPRESSION]: what is wrong with it, or the value of that JavaScript
 look() {
-	local file=$1 width=$2
-	python3 - "$file" "$tmp/probed.html" "$probe" <<'PY'
-import sys
-text = open(sys.argv[1], encoding="utf-8").read()
-open(sys.argv[2], "w", encoding="utf-8").write(text.replace("</body>", sys.argv[3]))
-PY
-	timeout -k 5 120 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
-		--disable-background-networking --disable-component-update --disable-sync \
-		--user-data-dir="$tmp/profile" --window-size="$width,1200" --enable-logging=stderr "${@:3}" \
-		--dump-dom "file://$tmp/probed.html" 2>"$tmp/stderr" | sed -n 's,.*<title>\(wide [^<]*\)</title>.*,\1,p'
-	grep CONSOLE "$tmp/stderr" >"$tmp/console"
-}
-
-for width in 1400 800; do
-	for scheme in light dark; do
-		arguments=()
-		[ $scheme = light ] || arguments=(--blink-settings=preferredColorScheme=0)
-		got=$(look "$page" $width "${arguments[@]}")
-		is "$width wide, $scheme: nothing cut off" "$got" \
-			"wide 0 plots 9 dark $([ $scheme = dark ] && echo true || echo false)"
-		[ ! -s "$tmp/console" ]
-		ok "... and no message on the console" "$tmp/console"
+	local line
+	printf '%s\t%s\t%s' "$2" "$3" "$1" >&"$requests"
+	[ $# -lt 4 ] || printf '\t%s' "${4//[$'\n\t']/ }" >&"$requests"
+	printf '\n' >&"$requests"
+	while read -r -t 120 -u "$replies" line; do
+		[ "$line" = end ] && return
+		printf '%s\n' "$line"
 	done
+	echo "the browser does not respond"
+	cat "$tmp/stderr"
+}
+# right NAME PAGE WIDTHxHEIGHT HOW: nothing is cut off, overlaps or is hard to read, and the console is empty
+right() {
+	look "$2" "$3" "$4" >"$tmp/faults"
+	[ ! -s "$tmp/faults" ]
+	ok "$1, $3, $4: nothing cut off, nothing overlaps, no message on the console" "$tmp/faults"
+}
+opened='[...document.querySelectorAll("td .open")].forEach(b => b.click()) || '
+# shellcheck disable=SC2016 # JavaScript
+first='(() => {
+	const inside = e => e && e.checkVisibility() && e.getBoundingClientRect().bottom <= innerHeight;
+	return [inside(document.querySelector(".verdict")), [...document.querySelectorAll(".plot")].filter(inside).length,
+		inside(document.querySelector(".finding h3"))].join(" ");
+})()'
+
+# The browser's checks can fail: one fault of each sort.
+cat >"$tmp/faulty.html" <<'END'
+<!DOCTYPE html><html><body style="margin:0;background:#fff"><p style="color:#999">pale</p><div style="width:3000px">wide</div>
+<div class="scroll" style="width:200px;overflow:auto"><div style="width:900px">cut</div></div>
+<div class="plot"><svg width="200" height="50"><text x="0" y="20">left</text><text x="5" y="20">right</text></svg></div>
+<script>console.log("said"); nothing();</script></body></html>
+END
+look "$tmp/faulty.html" 1000x800 light >"$tmp/faults"
+for fault in 'contrast, 2.8: pale' 'the page is 3000 wide' 'a table is cut off: cut' 'labels overlap: left, right' 'console: .*said' 'console: .*nothing is not defined'; do
+	has "what is wrong is found: $fault" "$tmp/faults" "$fault"
 done
+
+for size in 1400x1000 800x1000; do
+	for scheme in light dark; do
+		right "loss" "$page" $size $scheme
+	done
+	is "... the first screen has the verdict, three plots, a finding" "$(look "$page" $size light "$first")" "true 3 true"
+done
+is "dark is dark" "$(look "$page" 1400x1000 dark 'getComputedStyle(document.body).backgroundColor')" "rgb(25, 25, 24)"
+right "loss" "$page" 400x800 light
+right "loss" "$page" 718x1000 print
+right "loss" "$page" 800x1000 noscript
+is "... which has the report as text" "$(look "$page" 800x1000 noscript 'String(/lost upstream/.test(document.querySelector("pre").innerText))')" true
+is "details of a pair can be opened" "$(look "$page" 1400x1000 light "${opened}document.querySelectorAll('tr.more .plot svg').length")" 5
+is "... and are not cut off" "$(look "$page" 800x1000 light "${opened}[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth).length")" 0
+mkdir -p "$tmp/$(printf 'a_long_name_%.0s' {1..9})"
+cp "$tmp/loss.pcap" "$tmp"/a_long_name_*/
+"$RDMADUMP" analyze --html "$tmp/long.html" "$tmp"/a_long_name_*/loss.pcap >/dev/null 2>"$tmp/log"
+right "a long name of a file" "$tmp/long.html" 400x800 light
+right "a long name of a file" "$tmp/long.html" 800x800 light
+
+# Two ends: the plots are of both.
+zstd -q -d -f -o "$tmp/other.pcap" "$TEST_DATA/roce/10_rc_write_loss/a.pcap.zst"
+"$RDMADUMP" analyze --ends always --html "$tmp/ends.html" "$tmp/other.pcap" "$tmp/loss.pcap" >/dev/null 2>"$tmp/log"
+for size in 1400x1000 800x1000; do
+	right "two ends" "$tmp/ends.html" $size light
+	is "... the first screen has the verdict, three plots, a finding" "$(look "$tmp/ends.html" $size light "$first")" "true 3 true"
+done
+is "... of both captures" "$(look "$tmp/ends.html" 1400x1000 light "[...document.querySelectorAll('.plot h3')].slice(0, 3).map(e => e.textContent).join()")" \
+	"Rate at A,Rate at B,Retransmitted at A"
 
 # Native InfiniBand: management datagrams are RDMA frames like others, and counted once.
 "$FRAMES_TOOL" subnet "$tmp/subnet.pcap"
 "$RDMADUMP" analyze --html "$tmp/subnet.html" "$tmp/subnet.pcap" >/dev/null 2>"$tmp/log"
-all=$probe
-probe='<script>
-document.title = "wide " + [...document.querySelectorAll(".tile")].map(t => t.textContent).join("|");
-</script></body>'
-is "InfiniBand: frames are counted once" "$(look "$tmp/subnet.html" 1400 | grep -oE 'Frames[0-9]+[|]RDMA frames[0-9]+[|][A-Za-z, ]+4')" \
+is "InfiniBand: frames are counted once" \
+	"$(look "$tmp/subnet.html" 1400x1000 light '[...document.querySelectorAll(".tile")].slice(0, 3).map(t => t.textContent).join("|")')" \
 	"Frames57|RDMA frames57|QP pairs, UD flows4"
-probe=$all
-got=$(look "$tmp/subnet.html" 800)
-is "... and nothing is cut off" "${got%% plots*}" "wide 0"
-[ ! -s "$tmp/console" ]
-ok "... and no message on the console" "$tmp/console"
+right "InfiniBand" "$tmp/subnet.html" 800x1000 light
 
 # Pauses in the one, marks and CNPs in the other.
 for seed in 10005 10016; do
 	RDMADUMP=$RDMADUMP python3 "$srcdir/tests/world/run" --seed $seed --keep "$tmp/world" >/dev/null 2>&1
 	"$RDMADUMP" analyze --html "$tmp/congestion.html" "$tmp/world/$seed.a."* >/dev/null 2>"$tmp/log"
-	for width in 1400 800; do
-		got=$(look "$tmp/congestion.html" $width)
-		is "congestion control ($seed), $width wide: nothing cut off" "${got%% plots*}" "wide 0"
-		[ ! -s "$tmp/console" ]
-		ok "... and no message on the console" "$tmp/console"
+	for size in 1400x1000 800x1000; do
+		right "congestion control ($seed)" "$tmp/congestion.html" $size dark
 	done
 done
 
+# Several hosts: who sent to whom, as --json has it.
+python3 "$srcdir/tests/world/verdicts" --seed 90 --count 1 --keep "$tmp/incast" >/dev/null 2>&1
+"$RDMADUMP" analyze --json --html "$tmp/hosts.html" "$tmp/incast/90.pcapng" >"$tmp/hosts.json" 2>"$tmp/log"
+is "incast: the matrix of hosts has a cell for each pair" \
+	"$(look "$tmp/hosts.html" 1400x1000 light '[...document.querySelectorAll("h3")].find(e => /^Bytes from host/.test(e.textContent)).nextElementSibling.querySelectorAll("td[style]").length')" \
+	"$(jq '.hosts.pairs | length' "$tmp/hosts.json")"
+for size in 1400x1000 800x1000; do
+	for scheme in light dark; do
+		right "incast" "$tmp/hosts.html" $size $scheme
+	done
+	is "... the first screen has the verdict, three plots, a finding" "$(look "$tmp/hosts.html" $size light "$first")" "true 3 true"
+done
+right "incast" "$tmp/hosts.html" 718x1000 print
+
+exec {requests}>&-
+wait "$browser_pid"
 tap_done

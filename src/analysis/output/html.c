@@ -11,6 +11,7 @@ static const char style[] =
 #include "analysis/output/page_css.h"
 	;
 static const char script[] =
+#include "analysis/output/page_draw_js.h"
 #include "analysis/output/page_js.h"
 	;
 

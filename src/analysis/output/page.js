@@ -1,156 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-"use strict";
-/* Shows the report in this page. Text goes in as text nodes only: it may come from the wire. */
+/* Shows the report in this page, with page_draw.js, which is before it. */
 (() => {
 	const read = id => JSON.parse(document.getElementById(id).textContent);
 	const whole = read("report"), words = read("words");
+	const {el, count, bytes, rate, exact, span, moment, hex, many, sum, plot, percentiles, psnplot} = draw;
 	const page = document.getElementById("page");
 	let report; /* the capture that is shown */
 	const ROWS = 200; /* of a table, until more are requested */
-
-	/* --- making elements --- */
-	const put = (node, attributes, children) => {
-		for (const [name, value] of Object.entries(attributes || {})) {
-			if (name === "on")
-				for (const [event, run] of Object.entries(value))
-					node.addEventListener(event, run);
-			else if (value !== undefined && value !== null && value !== false)
-				node.setAttribute(name, value);
-		}
-		for (const child of children.flat(3))
-			if (child !== undefined && child !== null && child !== false)
-				node.append(child);
-		return node;
-	};
-	const el = (tag, attributes, ...children) => put(document.createElement(tag), attributes, children);
-	const svg = (tag, attributes, ...children) =>
-		put(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
-
-	/* --- notation of numbers --- */
-	const count = n => Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
-	const scaled = (n, units, step) => {
-		let i = 0;
-		if (!n)
-			return "0";
-		while (n >= step && i < units.length - 1) {
-			n /= step;
-			i++;
-		}
-		return (n >= 100 || Number.isInteger(n) ? Math.round(n) : Number(n.toPrecision(3))) + "\u00a0" + units[i];
-	};
-	const bytes = n => scaled(n, ["B", "kB", "MB", "GB", "TB"], 1000);
-	const rate = n => scaled(n, ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"], 1000);
-	const exact = n => count(n) + "\u00a0B";
-	const span = ns => ns >= 6e10 ? count(ns / 1e9) + "\u00a0s" : scaled(ns, ["ns", "\u00b5s", "ms", "s"], 1000);
-	const moment = ns => (ns / 1e9).toFixed(ns < 1e8 ? 6 : 3) + "\u00a0s";
-	const hex = (n, digits) => "0x" + n.toString(16).padStart(digits, "0");
-	const many = (n, one, more) => count(n) + " " + (n === 1 ? one : more || one + "s");
-	const sum = list => list.reduce((a, b) => a + b, 0);
 	const times = (side, ...keys) => sum(keys.map(key => side.events[key] ? side.events[key].count : 0));
 	const endpoint = e => e.address + (e.qp === null ? "" : ":" + hex(e.qp, 1));
 
 	/* --- plots --- */
-	const ceiling = most => {
-		const power = 10 ** Math.floor(Math.log10(most));
-		return [1, 2, 2.5, 5, 10].find(m => m * power >= most * 0.9999) * power;
-	};
-	const ticks = (from, to, wanted) => {
-		const step = ceiling((to - from) / wanted), list = [];
-		for (let t = Math.ceil(from / step) * step; t <= to * 1.0000001; t += step)
-			list.push(t);
-		return list;
-	};
-
-	/* Where findings begin: vertical lines with their titles. */
-	const MARKS = 30;
-	const marks = (list, x, top, bottom, from, to) => list.filter(f => f.first_ns !== null && f.first_ns >= from && f.first_ns <= to)
-		.slice(0, MARKS).map(f => svg("g", {class: "finding-mark " + f.severity}, svg("title", {}, f.title),
-			svg("line", {x1: x(f.first_ns), x2: x(f.first_ns), y1: top, y2: bottom}),
-			svg("path", {d: `M${x(f.first_ns) - 5} ${top - 8}h10l-5 8z`})));
 	const findingsof = (c, name) => c.findings.filter(f => !name || f.side === name);
 
-	/* rows: {name, color, values (null: no sample), area, bars}; show: value -> text */
-	const plot = (title, series, rows, show, found) => {
-		const width = 560, height = 190, left = 66, right = 8, top = 10, bottom = 24;
-		const n = series.points, from = series.start_ns, to = from + n * series.width_ns;
-		const most = ceiling(Math.max(1e-9, ...rows.flatMap(r => r.values).filter(v => v !== null)));
-		const x = i => left + (width - left - right) * i / n;
-		const y = v => height - bottom - (height - top - bottom) * v / most;
-		const shown = rows.map(() => el("b"));
-		const legend = el("div", {class: "legend"}, rows.map((r, k) => el("span", {},
-			el("i", {style: `background: var(${r.color})`}), r.name, " ", shown[k])));
-		const when = el("span");
-		legend.append(when);
-		const cursor = svg("line", {class: "cursor", y1: top, y2: height - bottom, visibility: "hidden"});
-		const picture = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label":
-			title + ": " + rows.map(r => `${r.name} at most ${show(Math.max(0, ...r.values))}`).join(", ")});
-		const whole = rows.some(r => r.bars);
-		for (const v of whole && most % 2 ? [0, most] : [0, most / 2, most])
-			picture.append(svg("line", {class: "grid", x1: left, x2: width - right, y1: y(v), y2: y(v)}),
-				svg("text", {x: left - 6, y: y(v) + 4, "text-anchor": "end"}, show(v)));
-		for (const t of ticks(from, to, 5))
-			picture.append(svg("text", {x: x((t - from) / series.width_ns), y: height - 7, "text-anchor": "middle"}, span(t)));
-		rows.forEach((r, k) => {
-			const color = `var(${r.color})`;
-			if (r.bars) {
-				const slot = (width - left - right) / n, wide = Math.max(1, slot * 0.8 / rows.length);
-				r.values.forEach((v, i) => v && picture.append(svg("rect", {x: x(i) + slot * 0.1 + k * wide,
-					width: wide, y: y(v), height: height - bottom - y(v), fill: color})));
-				return;
-			}
-			/* A step without a sample breaks the line. */
-			let runs = [], run = null;
-			r.values.forEach((v, i) => {
-				if (v === null)
-					run = null;
-				else if (run)
-					run.push([x(i + 0.5), y(v)]);
-				else
-					runs.push(run = [[x(i + 0.5), y(v)]]);
-			});
-			for (const points of runs) {
-				const path = points.map(p => p.map(c => c.toFixed(1)).join(",")).join(" ");
-				if (points.length === 1)
-					picture.append(svg("circle", {cx: points[0][0], cy: points[0][1], r: 2, fill: color}));
-				else if (r.area)
-					picture.append(svg("polygon", {fill: color, opacity: 0.18,
-						points: `${points[0][0]},${y(0)} ${path} ${points[points.length - 1][0]},${y(0)}`}));
-				picture.append(svg("polyline", {points: path, fill: "none", stroke: color, "stroke-width": 1.6}));
-			}
-		});
-		picture.append(...marks(found, ns => x((ns - from) / series.width_ns), top, height - bottom, from, to), cursor);
-		const leave = () => {
-			cursor.setAttribute("visibility", "hidden");
-			when.textContent = "";
-			shown.forEach(b => b.textContent = "");
-		};
-		picture.addEventListener("pointerleave", leave);
-		picture.addEventListener("pointermove", event => {
-			const box = picture.getBoundingClientRect();
-			const i = Math.floor(((event.clientX - box.left) * width / box.width - left) * n / (width - left - right));
-			if (i < 0 || i >= n)
-				return leave();
-			cursor.setAttribute("x1", x(i + 0.5));
-			cursor.setAttribute("x2", x(i + 0.5));
-			cursor.setAttribute("visibility", "visible");
-			when.textContent = "at " + moment(from + i * series.width_ns);
-			rows.forEach((r, k) => shown[k].textContent = r.values[i] === null ? "none" : show(r.values[i]));
-		});
-		return el("div", {class: "plot"}, el("h3", {}, title), legend, picture);
+	/* Of requesters: the QP, and the times of its responses. */
+	const response = side => side.latency.ack || side.latency.read || side.latency.atomic;
+	const responses = list => list.flatMap(c => ["a", "b"].filter(name => response(c.sides[name])).map(name => ({
+		qp: hex(c[name].qp || 0, 1), latency: response(c.sides[name])}))).sort((p, q) => q.latency.p99_ns - p.latency.p99_ns);
+	/* The slowest beside the median: far apart, there are stragglers. */
+	const slowest = (one, list) => {
+		const all = responses(list), part = one.conversations_in_all > one.conversations.length ? " here" : "";
+		const row = (r, which, color) => ({name: which + r.qp, latency: r.latency, color});
+		return all.length < 2 ? all.map(r => row(r, "QP ", "--one")) :
+			[row(all[0], `slowest${part}: QP `, "--three"), row(all[Math.floor(all.length / 2)], "median: QP ", "--one")];
 	};
 
-	/* As many as are in one row, so that the first screen has findings too. */
-	const FIRST_PLOTS = 3;
-	const plots = (series, found) => {
-		if (!series)
-			return el("p", {class: "soft"}, "No time series was stored for it.");
+	const plotlist = (series, found, times, at) => {
 		const persecond = values => values.map(v => v * 8e9 / series.width_ns);
-		const quiet = [], list = [plot("Rate", series, [
+		const quiet = [], list = [plot("Rate" + at, series, [
 			{name: "on the wire", color: "--one", values: persecond(series.wire_bytes)},
 			{name: "new data", color: "--two", values: persecond(series.goodput_bytes), area: true}], rate, found)];
 		const optional = (title, none, rows, show) => {
 			if (rows.some(r => r.values.some(v => v)))
-				list.push(plot(title, series, rows, show, found));
+				list.push(plot(title + at, series, rows, show, found));
 			else
 				quiet.push(none);
 		};
@@ -163,59 +45,23 @@
 		optional("Latency", "no latency could be measured", [
 			{name: "longest", color: "--three", values: series.latency_max_ns},
 			{name: "mean", color: "--one", values: series.latency_mean_ns}], span);
-		const further = list.slice(FIRST_PLOTS);
+		if (times.length > 0)
+			list.push(percentiles("Response time" + at, times));
+		return {list, quiet};
+	};
+
+	/* As many as are in one row, so that the first screen has findings too. */
+	const FIRST_PLOTS = 3;
+	const plots = (series, found, times) => {
+		if (!series)
+			return el("p", {class: "soft"}, "No time series was stored for it.");
+		const {list, quiet} = plotlist(series, found, times, ""), further = list.slice(FIRST_PLOTS);
 		return [el("div", {class: "plots"}, list.slice(0, FIRST_PLOTS)), further.length > 0 &&
-			el("details", {}, el("summary", {}, "More plots: " + further.map(p => p.firstChild.textContent).join(", ")), el("div", {class: "plots"}, further)),
+			el("details", {}, el("summary", {}, "More plots: " + further.map(p => p.firstChild.firstChild.textContent).join(", ")), el("div", {class: "plots"}, further)),
 		quiet.length > 0 &&
 			el("p", {class: "soft small"}, "Not drawn: " + quiet.join("; ") + ".")];
 	};
 
-	/* --- PSNs over time --- */
-	/* All packets of one requester: a line that is not straight is a story. */
-	const psnplot = (p, found) => {
-		const width = Math.max(320, Math.min(1120, document.documentElement.clientWidth - 90));
-		const height = 320, left = 66, right = 8, top = 14, bottom = 24;
-		const from = p.start_ns, to = from + p.steps * p.width_ns;
-		const values = [...p.sent, ...p.retransmitted].flatMap(r => [r[1], r[2]]).concat(p.acked.map(a => a[1]), p.naks.map(n => n.psn));
-		const low = values.reduce((a, b) => Math.min(a, b), 0), high = values.reduce((a, b) => Math.max(a, b), low + 1);
-		const x = ns => left + (width - left - right) * (ns - from) / (to - from);
-		const y = v => height - bottom - (height - top - bottom) * (v - low) / (high - low);
-		const at = step => x(from + (step + 0.5) * p.width_ns).toFixed(1);
-		/* At least two pixels high, so that a single packet is seen. */
-		const bars = list => list.map(r => `M${at(r[0])} ${(y(r[1]) + 1).toFixed(1)}V${(y(r[2]) - 1).toFixed(1)}`).join("");
-		const picture = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label":
-			`PSNs over time: ${many(high - low, "packet")}, ${many(p.naks_in_all, "NAK")}`});
-		for (const v of ticks(low, high, 4).filter(Number.isInteger))
-			picture.append(svg("line", {class: "grid", x1: left, x2: width - right, y1: y(v), y2: y(v)}),
-				svg("text", {x: left - 6, y: y(v) + 4, "text-anchor": "end"}, (v < 0 ? "\u2212" : "+") + count(Math.abs(v))));
-		for (const t of ticks(from, to, width / 190))
-			picture.append(svg("text", {x: x(t), y: height - 7, "text-anchor": "middle"}, span(t)));
-		const acked = p.acked.map(([step, psn], i) => `${i ? "H" + at(step) + "V" : "M" + at(step) + " "}${y(psn).toFixed(1)}`).join("");
-		picture.append(...marks(found, x, top, height - bottom, from, to),
-			svg("path", {d: bars(p.sent), stroke: "var(--two)", "stroke-width": 2.2, fill: "none"}),
-			p.acked.length > 0 ? svg("path", {d: acked + `H${width - right}`, stroke: "var(--one)", "stroke-width": 1.3, fill: "none"}) : "",
-			svg("path", {d: bars(p.retransmitted), stroke: "var(--three)", "stroke-width": 2.2, fill: "none"}),
-			...p.naks.map(n => svg("path", {d: `M${(x(n.ns) - 4).toFixed(1)} ${(y(n.psn) - 4).toFixed(1)}l8 8m0 -8l-8 8`,
-				stroke: "var(--four)", "stroke-width": 2, fill: "none"}, svg("title", {}, `${n.rnr ? "RNR NAK" : "NAK"}, frame ${String(n.frame)}, ${moment(n.ns)}`))));
-		const key = (color, name) => el("span", {}, el("i", {style: `background: var(${color})`}), name);
-		const reading = el("span");
-		picture.addEventListener("pointerleave", () => reading.textContent = "");
-		picture.addEventListener("pointermove", event => {
-			const box = picture.getBoundingClientRect();
-			const ns = from + ((event.clientX - box.left) * width / box.width - left) * (to - from) / (width - left - right);
-			const v = low + (height - bottom - (event.clientY - box.top) * height / box.height) * (high - low) / (height - top - bottom);
-			reading.textContent = ns < from || ns > to || v < low || v > high ? "" :
-				`at ${moment(ns)}, PSN ${p.restarts ? "+" + count(v) : String(((p.psn + Math.round(v)) % 0x1000000 + 0x1000000) % 0x1000000)}`;
-		});
-		return el("div", {class: "plot"}, el("h3", {}, `PSNs, from ${String(p.psn)} on`),
-			el("div", {class: "legend"}, key("--two", "sent first"), key("--one", "next PSN that the responder expects (ACKs)"),
-				p.retransmitted.length > 0 && key("--three", "retransmitted"), p.naks.length > 0 && key("--four", "\u00d7 NAK"),
-				found.some(f => f.first_ns !== null) && el("span", {}, "\u25bc a finding begins"), reading), picture,
-			el("p", {class: "soft small"}, [`One step is ${span(p.width_ns)}.`,
-				p.late && "It begins with the first retransmission or NAK, not with the first packet.",
-				p.restarts > 0 && `The sequence restarted ${p.restarts === 1 ? "once" : count(p.restarts) + " times"}: PSNs after that are drawn above those before.`,
-				p.naks_in_all > p.naks.length && `${count(p.naks.length)} of ${count(p.naks_in_all)} NAKs are drawn.`].filter(Boolean).join(" ")));
-	};
 	/* Those with findings first, as the findings are ordered. */
 	const psnplots = () => {
 		const rank = r => (i => i < 0 ? report.findings.length : i)(report.findings.findIndex(f => f.conversation === r.c.id && f.side === r.name));
@@ -336,14 +182,16 @@
 			[datagrams ? "QP pairs, UD flows" : "QP pairs", count(report.conversations_in_all)], ["New data", bytes(t.goodput_bytes)],
 			["Mean goodput", duration ? rate(t.goodput_bytes * 8e9 / duration) : "-"],
 			["Lost by the capture", lost === null ? "unknown" : count(lost), lost > 0],
-			["Wrong invariant CRCs", t.icrc_trusted ? count(t.icrc_bad) : "none valid", t.icrc_trusted && t.icrc_bad > 0]];
+			["Wrong ICRCs", t.icrc_trusted ? count(t.icrc_bad) : "none valid", t.icrc_trusted && t.icrc_bad > 0]];
 		return el("dl", {class: "tiles"}, list.map(([name, value, bad]) =>
 			el("div", {class: "tile"}, el("dt", {}, name), el("dd", {class: bad && "bad"}, value))));
 	};
 
+	/* A line does not end between a number and its unit, nor within an arrow. */
+	const unbroken = text => text.replace(/(\d) (?=(%|[num]?s|[kMGT]?(b\/s|B))(?![a-z]))/g, "$1\u00a0").replace(/ -> /g, " \u2192 ");
 	const finding = f => el("article", {class: "finding " + f.severity},
 		el("header", {}, el("h3", {}, f.title), el("span", {class: "mark"}, `${f.severity}, ${f.certainty}`)),
-		f.where && el("p", {class: "where"}, f.where), el("p", {}, f.detail),
+		f.where && el("p", {class: "where"}, unbroken(f.where)), el("p", {}, unbroken(f.detail || "")),
 		f.meaning && el("p", {}, el("span", {class: "soft"}, "Usually: "), f.meaning),
 		f.next && el("p", {}, el("span", {class: "soft"}, "Next: "), f.next),
 		f.frames.length > 0 && el("p", {class: "soft small"}, f.frames.length === 1 ? "Frame " : "Frames ", f.frames.map(String).join(", "),
@@ -351,13 +199,10 @@
 				`; ${moment(f.first_ns)}${f.last_ns > f.first_ns ? " to " + moment(f.last_ns) : ""}`),
 		f.filter && filter(f.filter));
 
-	/* A line does not end between a number and its unit. */
-	const unbroken = text => text.replace(/(\d) (?=(%|[num]?s|[kMGT]?(b\/s|B))(?![a-z]))/g, "$1\u00a0");
 	const verdict = v => el("section", {class: "verdict", "aria-label": "Verdict"},
-		el("p", {class: "lead"}, v.what),
-		el("p", {}, unbroken([v.whom, v.how_much, v.rule && v.place, v.surer].filter(Boolean).join(" "))),
-		v.also && el("p", {}, v.also),
-		v.time && el("p", {class: "soft"}, v.time));
+		el("p", {class: "lead"}, unbroken(v.what)),
+		el("div", {class: "parts"}, [[v.whom, v.how_much], [v.rule && v.place, v.surer], [v.also], [v.time]]
+			.map(part => part.filter(Boolean).join(" ")).filter(Boolean).map(text => el("p", {}, unbroken(text)))));
 
 	/* The worst finding of each cause; the others by name. */
 	const first_of = (g, all) => all[g.findings[0]];
@@ -369,19 +214,19 @@
 		if (others.length)
 			first.append(el("details", {}, el("summary", {}, first_of(g, all).conversation ?
 				`The same for ${many(g.findings_in_all - 1, "other QP")}` : `${count(g.findings_in_all - 1)} more of these`),
-				el("ul", {}, others.map(f => el("li", {}, f.where, f.detail && el("span", {class: "soft"}, ": " + f.detail))),
+				el("ul", {}, others.map(f => el("li", {}, unbroken(f.where), f.detail && el("span", {class: "soft"}, ": " + unbroken(f.detail)))),
 					left > 0 && el("li", {}, `and ${count(left)} more`))));
 		return first;
 	}) : el("p", {}, "No problem was found in this traffic.")];
 
 	const course = () => {
 		const all = report.series, place = el("div"), named = report.conversations.filter(c => c.series);
-		const show = (series, found) => place.replaceChildren(...[plots(series, found)].flat().filter(Boolean));
+		const show = (series, found, times) => place.replaceChildren(...[plots(series, found, times)].flat().filter(Boolean));
 		const choice = el("select", {"aria-label": "Traffic of", on: {change: () =>
 			choose(choice.value === "" ? null : named[Number(choice.value)])}},
 			el("option", {value: ""}, "all traffic"),
 			named.map((c, i) => el("option", {value: i}, `${endpoint(c.a)} \u2194 ${endpoint(c.b)} (${c.transport})`)));
-		const every = report.findings, choose = c => c ? show(c.series, findingsof(c)) : show(all, every);
+		const every = report.findings, one = report, choose = c => c ? show(c.series, findingsof(c), slowest(one, [c])) : show(all, every, slowest(one, one.conversations));
 		choose(null);
 		return [el("h2", {}, "Over time"), named.length > 0 && el("p", {class: "tools"}, choice), place];
 	};
@@ -468,7 +313,7 @@
 		requests(a)])];
 	const detail = row => [el("p", {class: "soft"}, [row.c.kind, row.c.transport, pairings[row.c.pairing], connection(row.c.connection), application(row.c.application)].filter(Boolean).join(", ")),
 		requests(row.c.application),
-		el("div", {class: "pair"}, sideview(row.c, row.name), sideview(row.c, row.name === "a" ? "b" : "a")), el("h3"), plots(row.c.series, findingsof(row.c))];
+		el("div", {class: "pair"}, sideview(row.c, row.name), sideview(row.c, row.name === "a" ? "b" : "a")), el("h3"), plots(row.c.series, findingsof(row.c), slowest(report, [row.c]))];
 
 	const pairs = () => {
 		const rows = report.conversations.flatMap(c => {
@@ -496,6 +341,29 @@
 			el("p", {class: "soft"}, "No RDMA traffic between QPs was captured.")];
 	};
 
+	/* Two hosts are one row of the table of QP pairs. */
+	const MATRIX = 12;
+	const hosts = () => {
+		const {list, pairs, frames_left_out: left} = report.hosts, few = list.slice(0, MATRIX);
+		if (list.length < 3)
+			return false;
+		const sent = new Map(pairs.map(p => [p.from + " " + p.to, p.bytes])), most = Math.max(1, ...pairs.map(p => p.bytes));
+		const cell = (from, to) => {
+			const n = sent.get(from.address + " " + to.address);
+			return el("td", {class: "number", style: n && `background: color-mix(in srgb, var(--one) ${Math.ceil(25 * n / most)}%, transparent)`}, n ? bytes(n) : "");
+		};
+		const column = (name, value, show) => ({name, number: true, value, cell: h => value(h) === null ? "" : show(value(h))});
+		return [el("h2", {}, "Hosts"), table([{name: "Host", value: h => h.address, cell: h => h.address}, column("Sent", h => h.sent_bytes, bytes),
+			column("Received", h => h.received_bytes, bytes), column("From hosts", h => h.senders, count),
+			column("Peak in 100 us", h => h.peak_bytes, n => rate(n * 8e9 / 1e5)), column("Peak from hosts", h => h.peak_senders, count),
+			column("At frame", h => h.peak_frame, String)], list.slice()),
+		left > 0 && el("p", {class: "soft small"}, `${many(left, "frame")} of further hosts ${left === 1 ? "is" : "are"} not in this table.`),
+		el("h3", {}, list.length > MATRIX ? `Bytes from host to host, the first ${MATRIX} of ${count(list.length)}` : "Bytes from host to host"),
+		el("div", {class: "scroll"}, el("table", {}, el("thead", {}, el("tr", {}, el("th", {scope: "col"}, "From \\ to"), few.map((h, i) =>
+			el("th", {scope: "col", class: "number", title: h.address}, String(i + 1))))), el("tbody", {}, few.map((from, i) => el("tr", {},
+			el("td", {}, `${i + 1}. ${from.address}`), few.map(to => cell(from, to)))))))];
+	};
+
 	const pauses = () => report.pauses.length > 0 && [el("h2", {}, "Pause frames"), plain([["From"], ["Priority"], ["Pauses", 1], ["Resumes", 1],
 		["Paused", 1], ["Share", 1], ["Longest", 1], ["First frame", 1]], report.pauses.flatMap(s => s.classes.map(c => [
 		(s.mac || "unknown") + (s.address ? ` (${s.address})` : ""), c.priority === null ? "all" : String(c.priority), count(c.pauses), count(c.resumes),
@@ -521,7 +389,7 @@
 	report.mads.slice())];
 
 	const files = () => [el("h2", {}, "Files"), plain([["File"], ["Format"], ["Frames", 1], ["Numbered from", 1], ["From", 1], ["To", 1], ["Lost by the capture", 1], ["Damage"]],
-		report.capture.files.map(f => [f.name, f.format, count(f.frames), String(f.first_frame), moment(f.first_ns), moment(f.last_ns),
+		report.capture.files.map(f => [el("span", {class: "name"}, f.name), f.format, count(f.frames), String(f.first_frame), moment(f.first_ns), moment(f.last_ns),
 			f.dropped === null ? "unknown" : count(f.dropped), f.damage || ""])),
 		report.capture.application && el("p", {class: "soft small"}, `Written by ${report.capture.application}.`)];
 
@@ -530,7 +398,7 @@
 		/* Plots are drawn when another capture may be the current one. */
 		for (const c of one.conversations)
 			c.findings = one.findings.filter(f => f.conversation === c.id);
-		return [title(), verdict(report.verdict), tiles(), course(), groups(report.groups, report.findings), psnplots(), applications(), pairs(), pauses(), mads(), checks(), files()];
+		return [title(), verdict(report.verdict), tiles(), course(), groups(report.groups, report.findings), psnplots(), applications(), pairs(), hosts(), pauses(), mads(), checks(), files()];
 	};
 
 	/* --- two ends of the same traffic --- */
@@ -538,6 +406,13 @@
 		(c.drift_ppm === null ? "." : `, and runs ${Math.abs(c.drift_ppm).toFixed(1)} ppm ${c.drift_ppm < 0 ? "slower" : "faster"}.`) :
 		"The offset of the clocks is unknown: " + {one_direction: "no packets in both directions.",
 			no_agreement: "their rates differ too much, or one was set meanwhile."}[unknown];
+	/* Three plots that show both ends; each capture has its own below. */
+	const sides = () => {
+		const [a, b] = whole.captures.map((one, i) => one.series ?
+			plotlist(one.series, one.findings, slowest(one, one.conversations), ` at ${"AB"[i]}`).list : []);
+		const list = [a[0], b[0], a[1] || b[1]].filter(Boolean);
+		return list.length > 0 && [el("h2", {}, "Over time"), el("div", {class: "plots"}, list)];
+	};
 	const ends = () => {
 		const e = whole.ends, rows = e.paths.flatMap(p => p.qps.map((w, i) => ({p, w, v: i ? null : p.delay_variation})));
 		const name = i => whole.captures[i].capture.files.map(f => f.name).join(", ");
@@ -552,7 +427,7 @@
 				el("code", {}, "rdmadump analyze --json"), " prints everything."),
 			e.left_out > 0 && el("p", {class: "left-out"}, `${many(e.left_out, "packet")} of further QPs ${e.left_out === 1 ? "was" : "were"} not compared; the number of these QPs is not known.`),
 			el("p", {class: "soft"}, `A: ${name(0)}; B: ${name(1)}. ${count(e.packets)} packets were captured at both ends, in ${span(e.last_ns - e.first_ns)}.`),
-			el("p", {}, clock(e.clock, e.clock_unknown))), verdict(e.verdict), groups(e.groups, e.findings), el("h2", {}, "Between the ends"), table([
+			el("p", {}, clock(e.clock, e.clock_unknown))), verdict(e.verdict), sides(), groups(e.groups, e.findings), el("h2", {}, "Between the ends"), table([
 			{name: "To QP", value: r => r.p.from + r.p.to + r.w.qp, cell: r => `${r.p.from} \u2192 ${r.p.to}:${hex(r.w.qp, 1)}`},
 			{name: "Direction", value: r => r.p.sender, cell: r => (r.p.sender === "a" ? "A \u2192 B" : "B \u2192 A") + (r.p.sender_known ? "" : "?")},
 			number("Sent", r => r.w.sent), number("Lost", r => r.w.lost.count, true), number("Duplicated", r => r.w.duplicated.count, true),

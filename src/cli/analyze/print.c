@@ -80,7 +80,7 @@ static int put_page_document(const void *ctx, size_t flags, json_dump_callback_t
 
 static int put_page_text(const void *ctx, FILE *out)
 {
-	static const struct rd_report_style most = {.verbose = 1, .top = 200, .columns = 132};
+	static const struct rd_report_style most = {.verbose = 1, .top = 200, .columns = 90};
 
 	put_text(ctx, &most, out);
 	return ferror(out) ? -1 : 0;
