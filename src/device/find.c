@@ -175,19 +175,20 @@ static unsigned int split_port(char *name)
 static int fail_unknown(const struct rd_devices *devices, const char *name, struct rd_error *err)
 {
 	struct words there = {0};
-	char todo[sizeof(there.text) + 16];
+	char list[sizeof(there.text) + 16];
+	const char *todo = devices->n ? list : rd_devices_none_todo(devices);
 	const char *root = devices->sysroot ? devices->sysroot : "";
 
-	if (!devices->n)
-		return rd_fail(err, RD_CLASS_DEVICE, 0, rd_devices_none_todo(devices),
-			"no device or netdev '%s', and no RDMA device in %s/sys/class/infiniband",
-			name, root);
 	words_add_devices(&there, devices);
-	snprintf(todo, sizeof(todo), "there are: %s", there.text);
+	snprintf(list, sizeof(list), "there are: %s", there.text);
 	if (*name && strlen(name) < IF_NAMESIZE && !strpbrk(name, "/") && name[0] != '.' &&
 		rd_sysfs_exists("%s/sys/class/net/%s", root, name))
 		return rd_fail(err, RD_CLASS_DEVICE, 0, todo,
 			"netdev '%s' exists but has no RDMA device", name);
+	if (!devices->n)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, todo,
+			"no device or netdev '%s', and no RDMA device in %s/sys/class/infiniband",
+			name, root);
 	return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "no device or netdev '%s'", name);
 }
 

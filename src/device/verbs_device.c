@@ -43,6 +43,8 @@ static const char *advice(int errnum)
 		return "its character device in /dev/infiniband is absent: in a container, start "
 		       "it with "
 		       "--device=/dev/infiniband; else load ib_uverbs (modprobe ib_uverbs)";
+	if (errnum == EMFILE)
+		return "raise the limit of open files (ulimit -n)";
 	return "see the kernel's log (dmesg)";
 }
 

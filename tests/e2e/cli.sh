@@ -158,6 +158,9 @@ for environment in 'NO_COLOR=1 TERM=xterm' 'TERM=dumb' '-u TERM'; do
 done
 model --no-devices -- "$RDMADUMP" -i nosuch >"$tmp/log" 2>&1
 has "no device at all: the name" "$tmp/log" "no device or netdev 'nosuch', and no RDMA device"
+"$RDMADUMP" -i lo -w /nowhere/o >"$tmp/log" 2>&1
+has "a netdev, and no RDMA device: it is not called unknown" "$tmp/log" \
+	"netdev 'lo' exists but has no RDMA device; (load the driver|there are: )"
 model --no-devices -- "$RDMADUMP" -w "$tmp/o" >"$tmp/log" 2>&1
 is "no device: exit status" $? 2
 has "no device: what to do" "$tmp/log" 'no RDMA device found.*; load the driver'

@@ -38,6 +38,9 @@ capture 40:200 --queues 4 -w "$tmp/o"
 whole "40 files, which may be raised" 4
 ! grep -q warning "$tmp/log"
 ok "40 files, which may be raised: no warning" "$tmp/log"
+capture 10:10 -w "$tmp/o"
+is "10 files: exit status" "$status" 2
+has "10 files: what to do" "$tmp/log" 'Too many open files; .*ulimit -n'
 
 # With every limit, as many queues as fit are used, and nothing fails.
 limits=(34 36 44 52 60 68 76 90)
