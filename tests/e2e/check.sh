@@ -98,4 +98,13 @@ has "... and says so" "$tmp/log" '^failed: scripts/check ended before its end$'
 is "the end with nothing run is none" \
 	"$(bash -uc '. "$1"; finished=yes; summary' - "$src/scripts/check-results.sh" | tail -n 1)" \
 	"0 passed, 1 failed, 0 skipped"
+
+# scripts/quickstart says at once that it needs root, not after the build
+mkdir "$tmp/bin" && printf '#!/bin/sh\necho 1000\n' >"$tmp/bin/id" && chmod +x "$tmp/bin/id"
+cp "$src/scripts/quickstart" "$tmp/tree/scripts/"
+PATH=$tmp/bin:$PATH sh "$tmp/tree/scripts/quickstart" >"$tmp/log" 2>&1
+is "quickstart without root: exit status" $? 2
+has "quickstart without root: what to do" "$tmp/log" 'run it as root'
+[ ! -e "$tmp/tree/build" ]
+ok "quickstart without root: nothing is built"
 tap_done
