@@ -13,13 +13,29 @@
 #include <rdmadump/sink.h>
 #include <stdio.h>
 
-/* "built with": the library does not report its version at run time. */
+/*
+ * The libraries of rdma-core: version 1.14.44.0 is 1.14 of rdma-core 44.0. Written as four numbers it
+ * would be taken for an address when a bundle is redacted. "Built with": they do not report their
+ * version at run time.
+ */
+static void put_rdma_core(const char *library, const char *version)
+{
+	int own = 0;
+
+	sscanf(version, "%*u.%*u%n", &own);
+	if (own && version[own] == '.')
+		printf("  %s %.*s: built with rdma-core %s\n", library, own, version,
+			version + own + 1);
+	else
+		printf("  %s: built with %s\n", library, version);
+}
+
 void rd_cli_version(void)
 {
 	printf("rdmadump %s (%s)\n", PACKAGE_VERSION, RD_GIT_DESCRIPTION);
 	printf("  %s\n", pcap_lib_version());
-	printf("  libibverbs: built with %s\n", LIBIBVERBS_VERSION);
-	printf("  libmlx5: %s\n", LIBMLX5_VERSION);
+	put_rdma_core("libibverbs", LIBIBVERBS_VERSION);
+	put_rdma_core("libmlx5", LIBMLX5_VERSION);
 	printf("  jansson %s\n", jansson_version_str());
 #ifdef HAVE_LIBNL
 	printf("  %s: RDMA netlink\n", LIBNL_STRING);

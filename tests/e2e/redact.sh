@@ -76,6 +76,8 @@ is "no names of files with them" "$(cat "$tmp/log")" ""
 jq -r '.members[] | select(.sha256) | "\(.sha256)  \(.name)"' "$b/manifest.json" >"$tmp/sums"
 (cd "$b" && sha256sum --quiet -c "$tmp/sums") >"$tmp/log" 2>&1
 ok "SHA-256 of what is in it" "$tmp/log"
+"$RDMADUMP" --version >"$tmp/version"
+is "the versions of this program and its libraries stay" "$(diff "$tmp/version" "$b/rdmadump/version.txt")" ""
 is "a version stays" "$(grep -c 'OFED-5.8-2.0.3.0' "$b/tools/ofed_info.txt")" 1
 is "a GUID is the same in a GID" "$(awk '/Node/ {print substr($3, 3)}' "$b/tools/ibstat.txt")" \
 	"$(python3 -c 'import ipaddress, sys; print("%016x" % (int(ipaddress.ip_address(sys.argv[1])) & (1 << 64) - 1))' "$(awk '/port/ {print $2}' "$b/tools/ibstat.txt")")"
