@@ -14,9 +14,9 @@
 #include <stdio.h>
 
 /*
- * The libraries of rdma-core: version 1.14.44.0 is 1.14 of rdma-core 44.0. Written as four numbers it
- * would be taken for an address when a bundle is redacted. "Built with": they do not report their
- * version at run time.
+ * The libraries of rdma-core: version 1.14.44.0 is 1.14 of rdma-core 44.0. Written as four numbers
+ * it would be taken for an address when a bundle is redacted. "Built with": they do not report
+ * their version at run time.
  */
 static void put_rdma_core(const char *library, const char *version)
 {
