@@ -285,7 +285,7 @@ static void device_parse(struct hca_conf *d, char *spec)
 			d->no_rss_sniffer = !strcmp(v, "no");
 		else if (!strcmp(t, "ib_sniffer"))
 			d->ib_sniffer = !strcmp(v, "1");
-		else if (!unkind_key(d, t, v))
+		else if (!quirks_key(d, t, v))
 			port_parse(d, t, v);
 	}
 	if (d->nports < 1 || d->nports > MAX_PORTS)

@@ -243,7 +243,7 @@ if section sends; then
 		"$(hca -- "$bin/sender" -s 2000 ud)"
 fi
 
-if section unkind; then
+if section quirks; then
 	spec=count=200,size=300
 	same "lost completion events: nothing is lost" "$(frames $spec)" \
 		"$(hca --dev lost_events=10 --gen $spec --rate 2000 --at-end sigint -- "$bin/probe" -H -e)"

@@ -579,7 +579,7 @@ void rss_free(struct rss *rss);
 struct table *rss_table(const struct rss *rss);
 struct qp *rss_choose(const struct rss *rss, const struct frame *f);
 
-/* ---- commands that take time or are refused (unkind.c) ---- */
+/* ---- commands that take time or are refused (quirks.c) ---- */
 
 void latencies_parse(struct model_conf *c, char *spec);
 /* Half of what the command takes: before its effect, and once more after it. No lock is held. */
@@ -587,7 +587,7 @@ void latency_half(const char *verb);
 /* --flowing: create_flow waits until frames were due. */
 void flowing_wait(struct hca *h, const char *verb);
 /* True for a key of --dev that this file knows. */
-bool unkind_key(struct hca_conf *d, const char *key, const char *v);
+bool quirks_key(struct hca_conf *d, const char *key, const char *v);
 void creds_get(struct creds *c);
 /* Whether the calling thread's credentials are still those that the context was opened with. */
 bool creds_same(const struct ctx *ctx);

@@ -122,7 +122,7 @@ run() {
 	"$SOFTHCA_FRAMES" --write "$work/sent" --skip "${skip:-0}" "$gen" >/dev/null
 	{
 		[ $status = 0 ] || echo "exit status $status"
-		python3 "$srcdir/tests/e2e/unkind_judge.py" out="$work/out" sent="$work/sent" report="$work/report" stats="$work/stats" \
+		python3 "$srcdir/tests/e2e/quirks_judge.py" out="$work/out" sent="$work/sent" report="$work/report" stats="$work/stats" \
 			start="$started" end="$ended" queues=$queues clock="$clock" truth="$truth" \
 			warnings="$(($(grep -c warning: "$work/log") / queues))"
 		capinfos -c "$work/out" >/dev/null || echo "capinfos cannot read it"

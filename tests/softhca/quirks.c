@@ -70,7 +70,7 @@ void flowing_wait(struct hca *h, const char *verb)
 	}
 }
 
-bool unkind_key(struct hca_conf *d, const char *key, const char *v)
+bool quirks_key(struct hca_conf *d, const char *key, const char *v)
 {
 	if (!strcmp(key, "oversize"))
 		d->oversize = !strcmp(v, "lives")   ? OVERSIZE_LIVES

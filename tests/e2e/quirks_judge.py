@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Compares a capture with what the model sent: unkind_judge.py KEY=VALUE...
+"""Compares a capture with what the model sent: quirks_judge.py KEY=VALUE...
 
 Prints one line for each thing that is wrong. Keys: out (pcapng), sent (nanosecond pcap of all frames since the start),
 report (capture --json), stats (the model's), truth (wall clock of each delivery, optional), start, end (wall clock of
