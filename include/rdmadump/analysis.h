@@ -87,7 +87,7 @@ enum rd_ending {
 
 /* The request that a responder refused with a NAK that ends a QP. */
 struct rd_refusal {
-	uint32_t psn; /* of the NAK */
+	uint32_t psn; /* the NAK's */
 	enum rd_verb verb;
 	bool has_address; /* header captured and not of a SEND: the following are valid */
 	uint64_t address;
@@ -101,9 +101,9 @@ struct rd_connection {
 	uint8_t retry_count, rnr_retry; /* of the REQ; RNR: 7 is unlimited */
 	uint8_t reply_rnr_retry;	/* of the REP */
 	uint8_t ack_timeout;		/* of the REQ's path: 4.096 us * 2^n */
-	uint8_t app;			/* application that it asks for, 0: none that is known */
+	uint8_t app;			/* requested application; 0: none, or unknown */
 	uint8_t app_signs;		/* RD_APP_BY_* */
-	uint16_t port;			/* of its service id, 0: it has none */
+	uint16_t port;			/* in its service id; 0: none */
 	struct rd_app_queue queue;
 };
 
@@ -134,14 +134,14 @@ enum rd_owner_state {
 	RD_OWNER_SEVERAL     /* processes had QPs of this number one after the other */
 };
 
-/* Of the frames that a side sent, CNPs excluded. -1: unknown, or there is none. */
+/* Priority fields of the frames that a side sent, CNPs excluded. -1: unknown, or none. */
 struct rd_priority {
-	int16_t dscp, other_dscp; /* of most frames; of the others, the last one */
+	int16_t dscp, other_dscp; /* DSCP of most frames; the last other DSCP */
 	uint64_t others;	  /* frames with another DSCP */
 	int16_t cnp_dscp;
-	int16_t pcp;	 /* priority code point of its VLAN tags: of the first one */
+	int16_t pcp;	 /* priority code point of its first VLAN tag */
 	bool untagged;	 /* some frames have no tag */
-	bool pcp_varies; /* some tags have another one */
+	bool pcp_varies; /* some tags have another code point */
 	/* By the DCB settings of a port of either end, as the file has them. */
 	int16_t class; /* the priority that they lead to */
 	uint8_t pfc;   /* mask of the priorities with PFC, valid if `class` is */
@@ -191,7 +191,7 @@ struct rd_psn_nak {
 };
 
 struct rd_psn_plot {
-	uint64_t start_ns, width_ns; /* of a step */
+	uint64_t start_ns, width_ns; /* start of the first step, and length of a step */
 	uint32_t psn;		     /* the first one */
 	bool late;		     /* it begins after the requester's first packet */
 	uint32_t restarts;	     /* times that the QP was reused */
@@ -217,18 +217,18 @@ struct rd_side {
 	uint64_t has_incidents;
 	struct rd_incident *incidents;
 	struct rd_verb_use *verbs;
-	struct rd_latency *latencies; /* of its requests */
+	struct rd_latency *latencies; /* latencies of its requests */
 	uint8_t has_verbs, has_latencies;
-	struct rd_times *times;	      /* of its requests; NULL: it has none */
+	struct rd_times *times;	      /* where its requests spent their time; NULL: it has none */
 	uint8_t ack_timeout;	      /* as encoded in the CM's REQ; 0: unknown */
 	uint32_t psn_first, psn_last; /* valid if requests > 0 */
-	uint32_t mtu;		      /* path MTU as packets show it, 0: unknown */
+	uint32_t mtu;		      /* path MTU, derived from packets; 0: unknown */
 	uint32_t rnr_timer_us;	      /* longest wait that an RNR NAK requested */
 	uint64_t longest_stall_ns;    /* longest wait for a response while requests were open */
 	uint64_t stall_frame;
 	int64_t credits; /* last advertised, -1: no flow control */
 	uint16_t pkey;
-	uint16_t lid; /* of the sender; valid if has_lrh */
+	uint16_t lid; /* the sender's; valid if has_lrh */
 	uint8_t sl;   /* service level of InfiniBand, valid if has_lrh */
 	bool has_lrh;
 	struct rd_priority priority;
@@ -254,10 +254,10 @@ struct rd_side {
 	uint32_t qkey;		      /* UD */
 	uint32_t reorder_depth;	      /* most packets that overtook a reordered one */
 	struct rd_refusal *refusal;   /* NULL: none, or the request is unknown */
-	struct rd_psn_plot *psn_plot; /* of its requests; NULL: not asked for, or left out */
+	struct rd_psn_plot *psn_plot; /* PSNs of its requests; NULL: not requested, or left out */
 };
 
-/* Of this side; all zero if it never happened. Valid as long as the report. */
+/* The incident of this side; all zero if it never happened. Valid as long as the report. */
 const struct rd_incident *rd_side_incident(const struct rd_side *s, enum rd_incident_kind kind);
 const struct rd_verb_use *rd_side_verb(const struct rd_side *s, enum rd_verb verb);
 const struct rd_latency *rd_side_latency(const struct rd_side *s, enum rd_latency_kind kind);
@@ -288,7 +288,7 @@ struct rd_interval {
 
 /* From the first frame on. Where RD_INTERVALS_MAX do not suffice, the width doubles. */
 struct rd_intervals {
-	uint64_t wanted_ns, width_ns; /* 0: not asked for */
+	uint64_t wanted_ns, width_ns; /* 0: not requested */
 	uint64_t start_ns;
 	size_t n;
 	struct rd_interval *rows;
@@ -309,7 +309,7 @@ struct rd_conversation {
 	bool ipoib;		   /* IP over InfiniBand */
 	bool proven;		   /* a frame of it had a valid ICRC */
 	bool local[2];		   /* a, b: of a device whose facts the file has */
-	struct rd_owner *owner[2]; /* of a's and b's QP; NULL: unknown */
+	struct rd_owner *owner[2]; /* owners of a's and b's QP; NULL: unknown */
 	enum rd_owner_state owner_state[2];
 	struct rd_connection *connection;   /* NULL: unknown */
 	struct rd_application *application; /* NULL: unknown */
@@ -323,9 +323,9 @@ struct rd_conversation {
 struct rd_mad_row {
 	uint8_t class, method;
 	uint16_t attribute;
-	uint16_t status; /* of responses; 0: no error, or no response */
+	uint16_t status; /* status of the responses; 0: no error, or no response */
 	struct rd_incident frames;
-	uint64_t segments; /* of them: RMPP acknowledgments, and segments after the first */
+	uint64_t segments; /* of these: RMPP acknowledgments, and segments after the first */
 	/* Requests: those with the transaction ID of one that was open, with a response, without
 	 * one (repeated, or older than a second at the end), without one yet or not followed. */
 	uint64_t repeated, answered, unjudged;
@@ -359,7 +359,7 @@ struct rd_comparison {
 struct rd_pause_class {
 	struct rd_incident pauses, resumes; /* frames with a time, and with 0 */
 	uint64_t quanta;		    /* sum of the times, of 512 bits */
-	/* As the frames ask for it, at the speed of the link; valid if that is known. */
+	/* As the frames request, at the speed of the link; valid if that is known. */
 	uint64_t paused_ns, longest_ns;
 };
 
@@ -369,9 +369,10 @@ struct rd_pause_class {
 struct rd_pause_sender {
 	uint8_t mac[6];
 	bool has_mac;
-	char address[RD_ADDRESS_LEN]; /* of RDMA packets from this MAC address, "": none */
+	char address[RD_ADDRESS_LEN]; /* source address of RDMA packets from this MAC address; "":
+					 none */
 	uint64_t frames, in, out;     /* in all; received and sent by the port that captured */
-	uint64_t speed;		      /* of the link, bit/s; 0: unknown */
+	uint64_t speed;		      /* speed of the link, bit/s; 0: unknown */
 	struct rd_pause_class classes[RD_PAUSE_CLASSES];
 };
 
@@ -379,10 +380,10 @@ struct rd_pause_sender {
 
 enum rd_unread_why { RD_UNREAD_LINK, RD_UNREAD_TYPE, RD_UNREAD_CUT };
 
-/* Frames whose content is not understood, by the reason. */
+/* Frames that are not decoded, by reason. */
 struct rd_unread {
 	enum rd_unread_why why;
-	int number; /* link type, Ethertype; -1: others, for which there was no room */
+	int number; /* link type, Ethertype; -1: all others, when the table is full */
 	struct rd_incident frames;
 };
 
@@ -395,20 +396,20 @@ struct rd_totals {
 	uint64_t icrc_doubted; /* part of icrc_bad: of a direction of which most are wrong */
 	uint64_t icrc_absent;  /* part of icrc_unchecked: zeros replace ICRC and VCRC */
 	uint64_t cut, malformed, fragments;
-	uint64_t unread;       /* may be RDMA traffic, but is not understood: rd_report.unread */
+	uint64_t unread;       /* may be RDMA traffic, but is not decoded: rd_report.unread */
 	uint64_t tunnelled;    /* RDMA frames that were taken out of tunnels */
 	uint64_t tunnels_left; /* ... that were not, and are in other_frames */
-	/* Of QPs that are followed at another interface; in other_frames. */
+	/* Frames of QPs that are followed at another interface; also in other_frames. */
 	uint64_t copies_left;
 	uint64_t behind_ack; /* requests just after their ACKs: frames are out of order */
 	uint64_t moved; /* times that a QP moved to another interface, or into or out of a tunnel */
 	unsigned int tunnel_kinds; /* enum rd_tunnel, of both */
-	uint64_t foreign;	   /* to UDP port 4791, but no RoCE; in other_frames */
+	uint64_t foreign;	   /* to UDP port 4791, but not RoCE; in other_frames */
 	uint64_t truncated;	   /* frames shorter in the file than on the wire */
 	uint64_t backwards;	   /* timestamps earlier than the one before */
 	uint64_t step_ns; /* the shortest time between two frames, 0: no two times differ */
 	uint64_t qps;
-	/* Of QPs over the limit, which are not remembered: nobody knows how many they are. */
+	/* Frames of QPs over the limit. Such QPs are not tracked, so their number is unknown. */
 	uint64_t frames_left_out;
 	uint64_t silences; /* long pauses of all traffic while several QPs had open requests */
 	uint64_t longest_silence_ns, silence_frame;
@@ -421,8 +422,8 @@ struct rd_report {
 	struct rd_totals totals;
 	struct rd_conversation *conversations; /* busiest first */
 	size_t n_conversations;
-	size_t n_shown;	    /* of them, limited by --top */
-	uint32_t *place_of; /* of the conversation with this id; n_places entries */
+	size_t n_shown;	    /* how many of them are shown (--top) */
+	uint32_t *place_of; /* index of the conversation with this id; n_places entries */
 	size_t n_places;
 	struct rd_findings findings; /* worst first */
 	struct rd_comparison *comparisons;
@@ -431,7 +432,7 @@ struct rd_report {
 	size_t n_readings;
 	struct rd_series series; /* all frames */
 	struct rd_intervals intervals;
-	struct rd_opcode_use *opcodes;	       /* 256, by BTH opcode; NULL: not asked for */
+	struct rd_opcode_use *opcodes;	       /* 256, by BTH opcode; NULL: not requested */
 	struct rd_pause_sender *pause_senders; /* in the order of their first frames */
 	size_t n_pause_senders;
 	uint64_t pauses_left_out; /* frames of further senders */
@@ -439,18 +440,18 @@ struct rd_report {
 	unsigned int n_unread;
 	struct rd_mad_row *mads; /* by class, attribute, method */
 	size_t n_mads;
-	struct rd_application *applications; /* of all conversations */
+	struct rd_application *applications; /* summed over all conversations */
 	size_t n_applications;
-	uint64_t mads_left_out; /* frames for which there was no room in the table */
+	uint64_t mads_left_out; /* frames that the full table could not count */
 	struct rd_judgement verdict;
 	struct rd_hosts hosts;
 	struct rd_groups groups;
 	uint64_t port_speed; /* bit/s of the capturing port as the file says, 0: unknown */
-	/* A part of the frames could not be judged, or all of them: the exit status says so. */
+	/* Some frames, or all, could not be analysed: the exit status shows it. */
 	bool incomplete;
 };
 
-/* The part of the capture's time that the sender asked for. */
+/* The part of the capture's time for which the sender requested pauses. */
 static inline double rd_pause_share(const struct rd_report *r, const struct rd_pause_class *c)
 {
 	uint64_t all = r->totals.last_ns - r->totals.first_ns;
@@ -461,7 +462,7 @@ static inline double rd_pause_share(const struct rd_report *r, const struct rd_p
 struct rd_analysis;
 
 enum rd_tunnels {
-	RD_TUNNELS_AUTO, /* looked into, but a QP's packets count once: where they come first */
+	RD_TUNNELS_AUTO, /* inspected, but a QP's packets count once: where they were first seen */
 	RD_TUNNELS_ALWAYS,
 	RD_TUNNELS_NEVER,
 };
@@ -546,7 +547,7 @@ struct rd_report_page {
 	const void *ctx;
 };
 
-#define RD_PAGE_BYTES 4200000 /* of `document`, for a page of less than 5 MB */
+#define RD_PAGE_BYTES 4200000 /* limit of `document`, for a page of less than 5 MB */
 
 /* Writes a self-contained HTML page; of a long text only the beginning. -1 if memory or `out` fails
  * (errno). */
@@ -555,7 +556,7 @@ int rd_report_html(const struct rd_report_page *page, FILE *out);
 struct rd_report_style {
 	unsigned int verbose; /* 0: one screen */
 	unsigned int top;     /* most conversations and findings shown, 0: one screen */
-	unsigned int columns; /* of the terminal, 0: unknown */
+	unsigned int columns; /* width of the terminal; 0: unknown */
 	/* Prints the first line of a finding, and its end, in the colour of its severity; control
 	 * characters are still in it. NULL: no colours. */
 	void (*headline)(FILE *out, enum rd_severity severity, const char *line);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Most comments of one frame; one more says how many are left out. */
+/* Maximum number of comments on one frame; a further one says how many are left out. */
 #define RD_FRAME_COMMENTS 32
 
 struct rd_comment {
@@ -30,13 +30,13 @@ struct rd_annotation {
 	/* Takes all bytes of the copy; -1 with errno if it cannot. */
 	int (*put)(void *ctx, const void *data, size_t len);
 	void *put_ctx;
-	/* Called from time to time; NULL: never. size 0: unknown. */
+	/* Called at intervals; NULL: never. size 0: unknown. */
 	void (*progress)(void *ctx, uint64_t done, uint64_t size);
 	void *progress_ctx;
 	/* State, zero before the first file: several files become one, section after section. */
 	uint64_t frames;  /* copied */
-	uint64_t noted;	  /* of these, with a comment of ours */
-	uint64_t too_big; /* would have one, but their blocks are too large for readers */
+	uint64_t noted;	  /* of these, frames that got a comment */
+	uint64_t too_big; /* would have got one, but their blocks would be too large for readers */
 	size_t at;	  /* the first comment that is not used yet */
 };
 

@@ -32,7 +32,7 @@ struct rd_app_queue {
 	bool known;
 	uint16_t id;		       /* 0: the admin queue */
 	uint16_t send_size, recv_size; /* entries; 0: unknown */
-	uint16_t controller;	       /* that a host asks for; 0xffff: any, or unknown */
+	uint16_t controller;	       /* requested by the host; 0xffff: any, or unknown */
 };
 
 #define RD_APP_NAME 40
@@ -46,7 +46,7 @@ struct rd_app_data {
 struct rd_app_operation {
 	char name[RD_APP_NAME]; /* "Read" */
 	const char *group;	/* "admin" or "I/O" queue; NULL: there are none, or it is unknown */
-	bool waits;		/* its reply comes when something happens: no latency of a server */
+	bool waits; /* completes when an event occurs: the time to its reply is no server latency */
 	uint64_t requests, replies; /* captured; replies: to requests that were captured */
 	uint64_t open;		    /* without a reply when the capture or the connection ended */
 	uint64_t unanswered;	    /* whose identifier was used again without a reply */
@@ -74,19 +74,19 @@ struct rd_app_slow {
 
 /* An application: of one conversation, or of all that have it. */
 struct rd_application {
-	const char *key, *name;	   /* "nvme", "NVMe-oF"; static */
-	const char *requests;	   /* what its requests are called: "commands"; static */
-	uint8_t certainty;	   /* enum rd_certainty; of all: the lowest */
-	unsigned int signs;	   /* RD_APP_BY_*; of all: those of any */
-	uint16_t port;		   /* that was connected to; 0: unknown. Of all: of the first one */
-	size_t conversations;	   /* 1, or how many have it */
-	uint8_t client;		   /* of one conversation: side that sends requests; 2: unknown */
-	struct rd_app_queue queue; /* of one conversation */
+	const char *key, *name; /* "nvme", "NVMe-oF"; static */
+	const char *requests;	/* what its requests are called: "commands"; static */
+	uint8_t certainty;	/* enum rd_certainty; of all: the lowest */
+	unsigned int signs;	/* RD_APP_BY_*; of all: those of any */
+	uint16_t port;		/* that was connected to; 0: unknown. Of all: of the first one */
+	size_t conversations;	/* 1, or how many have it */
+	uint8_t client;		/* conversations only: the side that sends requests; 2: unknown */
+	struct rd_app_queue queue; /* conversations only */
 	uint64_t messages;
 	uint64_t unreadable;   /* messages cut off or replaced by zeros */
-	uint64_t misfits;      /* messages that are not in its format */
+	uint64_t misfits;      /* messages that are not in the application's format */
 	uint64_t unmatched;    /* replies whose request was not captured, or could not be read */
-	uint64_t not_followed; /* requests for which there was no room */
+	uint64_t not_followed; /* requests that the full table could not hold */
 	struct rd_app_operation *operations;
 	size_t n_operations;
 	struct rd_app_status *statuses;

@@ -24,9 +24,9 @@ enum rd_archive_kind {
 struct rd_archive_entry {
 	enum rd_archive_kind kind;
 	const char *path;   /* when read: untrusted, "" if it has none */
-	const char *target; /* of a symbolic link; also untrusted */
-	uint64_t size;	    /* of a file */
-	int64_t time;	    /* of its last change, seconds since the Unix epoch */
+	const char *target; /* target of a symbolic link; also untrusted */
+	uint64_t size;	    /* size of a file, bytes */
+	int64_t time;	    /* time of the last change, seconds since the Unix epoch */
 };
 
 bool rd_archive_available(void);
@@ -43,7 +43,7 @@ int rd_archive_create(
 int rd_archive_put_entry(
 	struct rd_archive *a, const struct rd_archive_entry *entry, struct rd_error *err);
 int rd_archive_put(struct rd_archive *a, const void *bytes, size_t n, struct rd_error *err);
-/* Writes what is left. Only then the archive is whole. */
+/* Writes what is buffered. Only after this is the archive complete. */
 int rd_archive_finish(struct rd_archive *a, struct rd_error *err);
 
 /* Opens a file to be read. -1 with RD_CLASS_DEVICE. rd_archive_free() after success. */
@@ -57,7 +57,7 @@ int rd_archive_next(struct rd_archive *a, struct rd_archive_entry *entry, struct
 /* Reads at most n bytes of the entry. 0 at its end, -1 with RD_CLASS_DEVICE. */
 ssize_t rd_archive_get(struct rd_archive *a, void *buf, size_t n, struct rd_error *err);
 
-/* Frees it; what was not finished is not whole. NULL does nothing. */
+/* Frees it; without rd_archive_finish() the archive is incomplete. NULL does nothing. */
 void rd_archive_free(struct rd_archive *a);
 
 #endif

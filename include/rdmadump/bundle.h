@@ -15,31 +15,31 @@
 #include <stddef.h>
 
 #define RD_BUNDLE_FILES		 32 /* captures that can be given */
-#define RD_BUNDLE_LIMIT_S	 4  /* of one command, by default */
+#define RD_BUNDLE_LIMIT_S	 4  /* default time limit of one command, s */
 #define RD_BUNDLE_CAPTURE_MOST_S 3600
 
 struct rd_bundle_config {
 	const char
 		*output; /* a path, "-": standard output, NULL: rdmadump-bundle-HOST-DATE.tar.zst */
-	const struct rd_devices *devices; /* of this machine */
+	const struct rd_devices *devices; /* this machine's */
 	const char *capture_port;	  /* "mlx5_0:1"; NULL: no capture */
 	unsigned int capture_s;
 	const char *const *files; /* captures to be included */
 	unsigned int n_files;
-	unsigned int
-		limit_s; /* seconds that a tool may take; all together about eight times as many */
+	unsigned int limit_s;	 /* seconds that a tool may take; all together may take about eight
+				    times as long */
 	const char *application; /* "rdmadump 0.1.0" */
 	bool redact;		 /* replace what identifies machines and people */
 	const char *map;	 /* where to write what was replaced; NULL: output and ".map" */
 	const volatile sig_atomic_t *stop; /* not 0: end without a bundle */
-	/* From time to time, in the caller's thread; may be NULL. `doing` is a member's name. */
+	/* Called at intervals in the caller's thread; may be NULL. `doing` is a member's name. */
 	void (*progress)(void *ctx, unsigned int done, unsigned int all, const char *doing);
 	void *ctx;
 };
 
 /*
  * Collects and writes the bundle; `path` is its name. The manifest is returned in *manifest, which
- * the caller frees. On failure (-1 with the error) nothing is left, children included, and
+ * the caller frees. On failure (-1 with the error) no file and no child process is left, and
  * *manifest is NULL. Starts programs; call it before any thread is started.
  */
 int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX], json_t **manifest,
@@ -59,7 +59,7 @@ int rd_bundle_part(const char *name, int fd, struct rd_error *err);
 enum rd_bundle_want {
 	RD_BUNDLE_TREE,
 	RD_BUNDLE_CAPTURES,
-	RD_BUNDLE_REPORTS /* what programs say about the machine: text and JSON */
+	RD_BUNDLE_REPORTS /* output of programs about the machine: text and JSON */
 };
 
 struct rd_bundle {
@@ -68,7 +68,7 @@ struct rd_bundle {
 	char **captures;	  /* paths of captures, in the manifest's order */
 	unsigned int n_captures;
 	json_t *manifest;
-	int guard; /* closing it lets the guard remove the directory */
+	int guard; /* when it is closed, the guard process removes the directory */
 	pid_t guard_pid;
 };
 

@@ -89,8 +89,8 @@ struct rd_frame_account {
 	uint64_t direction[RD_DIRECTIONS];
 	/* Frames with a timestamp older than an earlier one of the same queue. */
 	uint64_t disordered[RD_DIRECTIONS];
-	uint64_t wild;	  /* RD_FRAME_WILD */
-	uint64_t no_time; /* RD_FRAME_NO_TIME */
+	uint64_t bad_time; /* RD_FRAME_BAD_TIME */
+	uint64_t no_time;  /* RD_FRAME_NO_TIME */
 };
 
 enum rd_end {
@@ -108,7 +108,7 @@ struct lane;
 struct rd_capture {
 	/* Final after the run; during it use rd_capture_tally() and rd_capture_bytes(). */
 	struct rd_tally tally[RD_IFACES_MAX]; /* per interface of the encoder */
-	uint64_t bytes;			      /* of the delivered frames, on the wire */
+	uint64_t bytes;			      /* bytes on the wire of the delivered frames */
 	struct rd_frame_account account;
 	uint64_t start_ns, end_ns; /* Unix epoch */
 	enum rd_end end;
@@ -120,7 +120,7 @@ struct rd_capture {
 	 * first.
 	 */
 	struct rd_tally stripe_tally[RD_STRIPES_MAX][RD_IFACES_MAX];
-	const struct lane *lanes; /* the engine's own */
+	const struct lane *lanes; /* private to the engine */
 	unsigned int n_lanes;
 };
 

@@ -24,7 +24,8 @@ static inline uint64_t rd_monotonic_ns(void)
 	return rd_timespec_ns(&t);
 }
 
-/* Takes the current distance of wall clock and monotonic clock. Before any rd_clock_now(). */
+/* Stores the current difference between wall clock and monotonic clock. Call it before
+ * rd_clock_now(). */
 static inline void rd_clock_set(struct rd_clock *c)
 {
 	struct timespec wall;

@@ -17,7 +17,7 @@ struct rd_snapshot;
 int rd_snapshot_of_report(
 	struct rd_snapshot **snapshot, const struct rd_report *r, struct rd_error *err);
 /*
- * Of a report as JSON, which is not trusted. `name` is used in messages. -1 with RD_CLASS_DEVICE if
+ * From a report as JSON, which is untrusted. `name` is used in messages. -1 with RD_CLASS_DEVICE if
  * it is not a report of one capture, or is of another version.
  */
 int rd_snapshot_of_json(struct rd_snapshot **snapshot, const json_t *report, const char *name,
@@ -31,7 +31,7 @@ int rd_changes_find(struct rd_changes **changes, const struct rd_snapshot *befor
 	const struct rd_snapshot *after, struct rd_error *err);
 void rd_changes_free(struct rd_changes *changes);
 
-/* verbose 0: only what changed. `name`: of the former report. */
+/* verbose 0: only what changed. `name`: the former report's. */
 void rd_changes_text(
 	const struct rd_changes *changes, const char *name, unsigned int verbose, FILE *out);
 /* docs/schema/analyze-compare.json describes it. NULL if out of memory. */

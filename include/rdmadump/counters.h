@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * All counters of a port: those that sysfs has for the port and its device, those of the netdev's
- * driver about the wire, and what is known about each by its name.
+ * All counters of a port: those of the port and its device in sysfs, those of the netdev's driver
+ * about the wire, and what is known about each by its name.
  */
 #ifndef RDMADUMP_COUNTERS_H
 #define RDMADUMP_COUNTERS_H
@@ -34,12 +34,13 @@ struct rd_counters {
 	uint64_t speed;		    /* bit/s of the port, 0: unknown */
 	uint64_t time_ns;	    /* Unix epoch, when they were read */
 	unsigned int lifespan_ms;   /* minimum refresh interval of the device; 0: unknown */
-	unsigned int flags;	    /* only counters of these kinds are wanted; 0: all */
+	unsigned int flags;	    /* only counters of these kinds are read; 0: all */
 	struct rd_counter *counter; /* in the order in which they were read */
 	size_t n, room;
 	struct rd_firmware_refusal refusal[RD_REFUSALS_MAX];
 	unsigned int n_refusals;
-	char not_asked[200]; /* why the firmware was not queried; "" if it was, or has no counters
+	char not_asked[200]; /* why the firmware was not queried; "" if it was queried, or has no
+			      * counters
 			      */
 	size_t n_unreadable; /* files that hold no number or cannot be read */
 };
@@ -74,7 +75,7 @@ enum rd_unit {
 	RD_UNIT_EVENTS,
 	RD_UNIT_ERRORS,
 	RD_UNIT_MESSAGES,
-	RD_UNIT_TICKS, /* of unknown length */
+	RD_UNIT_TICKS, /* ticks of unknown length */
 	RD_UNIT_OBJECTS,
 	RD_UNIT_US,
 	RD_UNIT_PERCENT,
@@ -84,7 +85,7 @@ enum rd_unit {
 #define RD_COUNTER_GAUGE     0x01 /* goes up and down */
 #define RD_COUNTER_SATURATES 0x02 /* stays at its largest value until it is reset */
 #define RD_COUNTER_LOSS	     0x04 /* frames that a sniffer's queue may have missed */
-#define RD_COUNTER_BESIDE    0x08 /* reported beside the loss: discards, stalls, pause */
+#define RD_COUNTER_RELATED   0x08 /* reported together with the loss: discards, stalls, pause */
 #define RD_COUNTER_WITNESS   0x10 /* is reset together with the driver's RD_COUNTER_LOSS */
 
 /* One row of the one table of counters. Strings are static; cause and todo may be NULL. */
@@ -117,19 +118,20 @@ struct rd_growth *rd_counters_compare(
 /* --- what is wrong --------------------------------------------------------------------------- */
 
 /*
- * Judges growth if it is given (of `seconds`; 0: unknown), else the values, which cover all the
- * time since the driver was loaded. The findings name counters of `counters`, which must outlive
- * them. -1 if out of memory. rd_findings_free() in any case.
+ * Evaluates the growth if it is given (over `seconds`; 0: unknown), else the values, which cover
+ * the time since the driver was loaded. The findings name counters of `counters`, which must
+ * outlive them. -1 if out of memory. rd_findings_free() in any case.
  */
 int rd_counters_judge(struct rd_findings *findings, const struct rd_counters *counters,
 	const struct rd_growth *growth, double seconds);
 
-/* --- building them --------------------------------------------------------------------------- */
+/* --- filling the list ---------------------------------------------------------------------------
+ */
 
 /* Appends a counter; name is copied and cleaned. -1 if out of memory. */
 int rd_counters_add(struct rd_counters *counters, uint64_t value, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Whether a counter of this full name is of the kinds that `counters` is for. */
+/* Whether `counters` accepts a counter of this full name, by its kind. */
 bool rd_counters_want(const struct rd_counters *counters, const char *name);
 /* The counter of this full name, NULL if there is none. */
 const struct rd_counter *rd_counters_find(const struct rd_counters *counters, const char *name);

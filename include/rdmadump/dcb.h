@@ -30,7 +30,7 @@ struct rd_dcb {
 	char netdev[IF_NAMESIZE];
 	enum rd_dcb_state state;
 	char why[200]; /* it is not known; "" if it is */
-	/* If it is known, what the driver reports of it; the structs are the kernel's. */
+	/* If it is known, which parts the driver reports; the structs are the kernel's. */
 	bool has_pfc, has_ets, has_maxrate, has_buffer, has_dcbx, has_trust;
 	struct ieee_pfc pfc;
 	struct ieee_ets ets;
@@ -44,7 +44,7 @@ struct rd_dcb {
 };
 
 /*
- * Asks the kernel. A netdev of a copied device or of another network namespace is not asked:
+ * Queries the kernel. A netdev of a copied device or of another network namespace is not queried:
  * another netdev of this namespace may have the same name. Always fills in state and why.
  */
 void rd_dcb_load(
@@ -66,8 +66,8 @@ uint8_t rd_dcb_pfc_unmapped(const struct rd_dcb *dcb);
 uint8_t rd_dcb_roce_without_pfc(const struct rd_dcb *dcb);
 
 /*
- * What a capture stores of it (rdmadump-formats(5)): netdev, pfc, trust, dscp_priorities. NULL if
- * it is not known, or out of memory. Owned by the caller.
+ * The part that a capture stores (rdmadump-formats(5)): netdev, pfc, trust, dscp_priorities. NULL
+ * if it is not known, or out of memory. Owned by the caller.
  */
 json_t *rd_dcb_fact(const struct rd_dcb *dcb);
 

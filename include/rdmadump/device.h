@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define RD_LATENCY_MS	5
-#define RD_LOG2_BUFFERS 14 /* 16384: the ring holds a burst of so many frames */
+#define RD_LOG2_BUFFERS 14 /* 16384 buffers: the ring holds a burst of that many frames */
 
 #define RD_NAME_MAX   64 /* IB_DEVICE_NAME_MAX */
 #define RD_NETDEV_MAX 4	 /* netdevs kept per port (a bond and its slaves, VLANs are not counted) */
@@ -35,7 +35,7 @@ struct rd_netdev {
 	uint32_t mtu;	  /* bytes, IP packet */
 	uint32_t ifindex; /* 0 if unknown */
 	char operstate[16];
-	char slaves[64]; /* of a bond: the names of its netdevs, separated by spaces; else "" */
+	char slaves[64]; /* names of a bond's netdevs, separated by spaces; else "" */
 };
 
 struct rd_port {
@@ -43,7 +43,7 @@ struct rd_port {
 	enum rd_link link;    /* RD_LINK_ETHERNET means RoCE or iWARP */
 	char state[16];	      /* "active", "down", "init", ...: lower case, "" if unreadable */
 	char phys_state[32];  /* "link up", "disabled", ... */
-	char rate[24];	      /* for people: "100 Gb/s", "" if unknown */
+	char rate[24];	      /* "100 Gb/s", "" if unknown */
 	char lanes[16];	      /* width and speed: "4X EDR", "" if unknown */
 	uint64_t speed;	      /* bit/s, 0 if unknown */
 	uint32_t lid, sm_lid; /* 0 on RoCE */
@@ -58,16 +58,16 @@ enum rd_function_kind {
 	RD_FUNCTION_PF,
 	RD_FUNCTION_VF,
 	RD_FUNCTION_SF,
-	RD_FUNCTION_UPLINK, /* of a netdev only: the port itself */
+	RD_FUNCTION_UPLINK, /* netdevs only: the port itself */
 };
 
 /* Which function of the adapter a device is. */
 struct rd_function {
 	enum rd_function_kind kind;
 	bool has_number;
-	uint32_t number;	 /* of a VF or SF */
+	uint32_t number;	 /* number of the VF or SF */
 	char parent[16];	 /* PCI address of the PF; "" for a PF */
-	uint32_t n_vfs, max_vfs; /* of a PF: enabled, possible */
+	uint32_t n_vfs, max_vfs; /* PF only: VFs enabled, possible */
 };
 
 /* A netdev that represents another function of the adapter (switchdev mode). */
@@ -84,7 +84,7 @@ struct rd_representor {
 struct rd_firmware_refusal {
 	const char *command; /* static; NULL if the context shows it */
 	int error;	     /* errno */
-	uint8_t status;	     /* of the firmware, 0 if the kernel did not pass it on */
+	uint8_t status;	     /* the firmware's status; 0 if the kernel did not pass it on */
 	uint32_t syndrome;
 };
 
@@ -110,7 +110,7 @@ struct rd_device {
 	unsigned int n_representors;
 	bool no_steering;   /* mlx4_core runs in a mode that cannot sniff */
 	bool old_switchdev; /* mlx5 in switchdev mode before Linux 5.10, which cannot sniff there */
-	bool copied;	    /* read below a sysroot: what this process may do says nothing of it */
+	bool copied;	    /* read below a sysroot: the privileges of this process do not matter */
 	struct rd_port *ports;
 	unsigned int n_ports;
 };
@@ -130,7 +130,7 @@ struct rd_devices {
  */
 int rd_devices_load(struct rd_devices *devices, const char *sysroot, struct rd_error *err);
 
-/* The same for a quick look: of each port's GIDs only the first, for its netdev, is read. */
+/* The same, but faster: of each port's GIDs only the first is read, for its netdev. */
 int rd_devices_glance(struct rd_devices *devices, const char *sysroot, struct rd_error *err);
 void rd_devices_free(struct rd_devices *devices);
 
@@ -179,10 +179,10 @@ int rd_devices_default(const struct rd_devices *devices, const struct rd_device 
 	const struct rd_port **port, struct rd_error *err);
 
 /*
- * Can this port be captured, judged by driver, link layer and this process's capabilities, without
- * opening it? `why` (always) says in a few words why, `todo` what to do about it ("" if nothing:
- * RD_CAPTURE_YES has it when CAP_NET_RAW is missing or when only opening the device can show it;
- * RD_CAPTURE_NETDEV lacks it when the netdev sees everything). Both are static.
+ * Whether this port can be captured, judged by driver, link layer and this process's capabilities,
+ * without opening it. `why` (always set) gives the reason in a few words, `todo` what to do about
+ * it ("" if nothing: RD_CAPTURE_YES has it when CAP_NET_RAW is missing or when only opening the
+ * device can show it; RD_CAPTURE_NETDEV lacks it when the netdev sees everything). Both are static.
  */
 #define RD_RUN_IN_NETNS                                                                            \
 	"run rdmadump there ('ip netns exec NAME rdmadump ...', or 'nsenter "                      \
@@ -198,8 +198,8 @@ enum rd_verdict rd_port_verdict(const struct rd_device *device, const struct rd_
 	"the fix"
 
 /*
- * True where a sniffer sees its own function only (Linux, drivers/infiniband/hw/mlx5/fs.c: the
- * tables of one mlx5_core_dev). Of other drivers it is not known.
+ * True if a sniffer sees its own function only (Linux, drivers/infiniband/hw/mlx5/fs.c: the
+ * tables of one mlx5_core_dev). For other drivers this is unknown.
  */
 bool rd_sniffer_is_of_function(const struct rd_device *device);
 
@@ -225,13 +225,14 @@ int rd_counter_read(const char *sysroot, const char *device, unsigned int port, 
  * them there are in cpus[room]. 0: unknown, or none is allowed.
  */
 unsigned int rd_device_cpus(
-	const char *sysroot, const struct rd_device *device, int *cpus, unsigned int room);
+	const char *sysroot, const struct rd_device *device, int *cpus, unsigned int size);
 /* The NUMA node that its PCI slot belongs to; -1: unknown, or the machine has one only. */
 int rd_device_numa_node(const char *sysroot, const struct rd_device *device);
 
-/* The machine this is ("PowerEdge R750, Intel(R) ... (x86_64)") and its system; room 320 is enough.
+/* This machine's hardware ("PowerEdge R750, Intel(R) ... (x86_64)") and its operating system; 320
+ * bytes are enough.
  */
-void rd_machine_hardware(char *buf, size_t room);
-void rd_machine_os(char *buf, size_t room);
+void rd_machine_hardware(char *buf, size_t size);
+void rd_machine_os(char *buf, size_t size);
 
 #endif

@@ -18,9 +18,9 @@ struct rd_path_qp {
 	uint32_t qp;
 	uint64_t sent;		   /* captured at the sender while both captures ran */
 	uint64_t arrived;	   /* captured at both ends */
-	uint64_t reordered;	   /* of them: after a later one */
-	uint64_t reordered_proven; /* of those: different timestamps confirm it */
-	uint64_t asked_for;	   /* of those lost: by a NAK of the receiver */
+	uint64_t reordered;	   /* of these: after a later packet */
+	uint64_t reordered_proven; /* of these: confirmed by different timestamps */
+	uint64_t asked_for;	   /* of those lost: requested by a NAK of the receiver */
 	/* Captured at the sender only; frames of that capture. */
 	struct rd_incident lost;
 	struct rd_incident unclear;	       /* lost, or missed by the receiver's capture */
@@ -35,10 +35,10 @@ struct rd_path_qp {
 /* One direction between two addresses. */
 struct rd_path {
 	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
-	enum rd_tap sender;	     /* whose capture is at the sender */
-	bool sender_known;	     /* false: nothing shows it, `sender` is an assumption */
-	bool sent_by_host[RD_TAPS];  /* a capture marks frames as sent by its own host */
-	bool ids_tell;		     /* IP ids tell a retransmission from a copy by the network */
+	enum rd_tap sender;	    /* whose capture is at the sender */
+	bool sender_known;	    /* false: nothing shows it, `sender` is an assumption */
+	bool sent_by_host[RD_TAPS]; /* a capture marks frames as sent by its own host */
+	bool ids_tell; /* IP ids distinguish a retransmission from a copy made by the network */
 	struct rd_latency variation; /* one-way delay above the shortest one of its time */
 	uint64_t slowest_frame;	     /* where the packet with the largest variation arrived */
 	struct rd_path_qp *qps;	     /* most packets first */
@@ -47,7 +47,7 @@ struct rd_path {
 
 struct rd_ends_report {
 	uint64_t start_ns;	    /* first moment of A */
-	uint64_t first_ns, last_ns; /* of the time that both captures cover; all times are A's */
+	uint64_t first_ns, last_ns; /* the time that both captures cover; all times are A's */
 	uint64_t packets;	    /* matched */
 	bool both_ways;		    /* packets in both directions, whose senders are known */
 	/* B's clock minus A's at A's first moment; valid if offset_known. */
@@ -67,7 +67,7 @@ struct rd_ends_report {
 	struct rd_path *paths;
 	size_t n_paths;
 	struct rd_findings findings; /* worst first */
-	struct rd_groups groups;     /* of these findings */
+	struct rd_groups groups;     /* groups of these findings */
 	/* What both captures show together; times are A's, without a conversation. */
 	struct rd_judgement verdict;
 	/* Captures that missed packets, which the verdict is about or may be: bits 1 << enum

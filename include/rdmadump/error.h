@@ -3,7 +3,7 @@
 #ifndef RDMADUMP_ERROR_H
 #define RDMADUMP_ERROR_H
 
-/* Who is at fault. The values are the program's exit statuses. */
+/* The cause of the failure. The values are the program's exit statuses. */
 enum rd_class {
 	RD_CLASS_NONE = 0,
 	RD_CLASS_USAGE = 1,   /* the command line or a setting */

@@ -13,9 +13,9 @@ struct rd_event {
 	uint64_t ts_ns;		    /* since the Unix epoch, when it was read */
 	char device[RD_NAME_MAX];   /* "" if it is not known */
 	unsigned int port;	    /* 0: the whole device */
-	char netdev[IF_NAMESIZE];   /* "" if it is not of one */
+	char netdev[IF_NAMESIZE];   /* "" if it is not about a netdev */
 	const char *kind;	    /* "port_active": for programs; static */
-	char text[128];		    /* "port up": for people */
+	char text[128];		    /* "port up": for users */
 	const char *origin;	    /* "verbs", "rdma netlink", "rtnetlink", "uevent", "sysfs" */
 	char previous[RD_NAME_MAX]; /* the name, MAC address or MTU before; "" if there is none */
 	struct rd_gid gid;	    /* that was added or removed, if has_gid */
@@ -42,7 +42,7 @@ int rd_monitor_open(
 	struct rd_monitor **m, const struct rd_monitor_config *config, struct rd_error *err);
 void rd_monitor_close(struct rd_monitor *m);
 
-/* Readable when there is something to take. */
+/* Readable when an event is pending. */
 int rd_monitor_fd(const struct rd_monitor *m);
 /* The next event; false when there is none now. Never waits. */
 bool rd_monitor_next(struct rd_monitor *m, struct rd_event *event);

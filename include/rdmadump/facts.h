@@ -20,7 +20,7 @@ struct rd_facts {
 	size_t bytes; /* memory of all texts, with overhead */
 };
 
-/* Limit of a list's memory in bytes, against hostile files. */
+/* Limit of a list's memory in bytes, because files are untrusted. */
 #define RD_FACTS_LIST_MAX ((size_t)64 << 20)
 
 /*
@@ -39,7 +39,7 @@ int rd_facts_iface(const char *json, size_t len);
 int rd_facts_add_moved(struct rd_facts *facts, const char *json, size_t len, unsigned int iface);
 
 /*
- * Appends a copy that does not say which process has which QP; nothing if it says nothing else.
+ * Appends a copy without the owners of QPs; nothing if it has no other content.
  * Returns as rd_facts_add(), -1 also if the text is not JSON.
  */
 int rd_facts_add_no_owners(struct rd_facts *facts, const char *json, size_t len);
@@ -51,8 +51,8 @@ struct rd_port;
 /*
  * Reads the current facts of a port and appends them with the interface number `iface`: the device,
  * as it was loaded, QPs and counters; at the start also DCB settings. `when` is "start" or "end".
- * What cannot be read is omitted; what does not fit is omitted and logged. Without `owners`,
- * nothing says which process has a QP. Sends commands to the device: not for the hot path.
+ * What cannot be read is omitted; what does not fit is omitted and logged. Without `owners`, the
+ * owners of QPs are omitted. Sends commands to the device: not for the hot path.
  */
 void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
 	const struct rd_port *port, unsigned int iface, const char *when, bool owners);

@@ -47,9 +47,9 @@ void rd_filter_free(struct rd_filter *f);
 
 /*
  * The given terms as options of the command line: "udp --qp 17"; "" if there are none. Cut to
- * `room` bytes with the NUL.
+ * `size` bytes including the NUL.
  */
-void rd_filter_spec_text(const struct rd_filter_spec *spec, char *text, size_t room);
+void rd_filter_spec_text(const struct rd_filter_spec *spec, char *text, size_t size);
 
 /* Whether rd_filter_run() parses packets, so that the cut need not parse them again. */
 bool rd_filter_parses(const struct rd_filter *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A finding: one fault or one fact worth knowing, with its evidence. All judgements of the program
- * (packets, counters, a device) are findings, so that text and JSON agree.
+ * A finding: one fault or one notable fact, with its evidence. Everything that the program
+ * concludes (from packets, counters, a device) is a finding, so that text and JSON agree.
  */
 #ifndef RDMADUMP_FINDING_H
 #define RDMADUMP_FINDING_H
@@ -43,7 +43,7 @@ struct rd_finding {
 	char *where;		   /* "10.0.0.1 QP 0x11 -> 10.0.0.2 QP 0x12", "mlx5_0 port 1" */
 	const char *counter;	   /* its full name, borrowed from the counters; NULL: none */
 	unsigned int conversation; /* its id in the report, 0: none */
-	unsigned int side;	   /* of the conversation: 0: of a, 1: of b */
+	unsigned int side;	   /* side of the conversation: 0: a, 1: b */
 	char *title;		   /* what happened, in a few words */
 	char *detail;		   /* numbers, or what that means; NULL: nothing more */
 	const char *meaning;	   /* the usual cause; static; NULL: unknown */
@@ -56,12 +56,12 @@ struct rd_finding {
 struct rd_rule_tally {
 	const char *rule;
 	size_t left_out[RD_SEV_PROBLEM + 1]; /* not kept, by severity */
-	size_t n;			     /* counted, 0: none was */
+	size_t n;			     /* number counted */
 	size_t conversations;		     /* different ones */
 	unsigned int last;		     /* the conversation of the last one */
-	uint64_t count;			     /* of their evidence */
-	uint64_t first_ns;		     /* of the earliest, 0: unknown */
-	uint64_t last_ns;		     /* of the latest, 0: unknown */
+	uint64_t count;			     /* sum of their evidence */
+	uint64_t first_ns;		     /* time of the earliest; 0: unknown */
+	uint64_t last_ns;		     /* time of the latest; 0: unknown */
 };
 
 /* All zero is an empty list. */
@@ -70,12 +70,12 @@ struct rd_findings {
 	size_t n, room, added;
 	struct rd_rule_tally *tally; /* of the rules whose findings were counted */
 	size_t n_tally;
-	bool incomplete; /* memory was out */
+	bool incomplete; /* memory ran out */
 };
 
 /*
- * Appends an empty finding, which the list owns; it is valid until the next call. It is "possible":
- * the caller writes a higher certainty. NULL if out of memory.
+ * Appends an empty finding, which the list owns; it is valid until the next call. Its certainty is
+ * "possible"; the caller may raise it. NULL if out of memory.
  */
 struct rd_finding *rd_findings_add(struct rd_findings *list);
 /* Removes the finding that was added last. */
@@ -102,7 +102,7 @@ size_t rd_findings_left_out(
 	const struct rd_findings *list, const char *rule, enum rd_severity least);
 /* Frees what the findings own; the list is empty afterwards. */
 void rd_findings_free(struct rd_findings *list);
-/* False if there was no memory for one of them, its title or its place. */
+/* False if memory ran out for a finding, its title or its place. */
 bool rd_findings_are_complete(const struct rd_findings *list);
 
 /* Each sets one text, once. Out of memory leaves it NULL: see rd_findings_are_complete(). */

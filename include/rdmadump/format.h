@@ -22,30 +22,30 @@ struct rd_format {
 	bool notes; /* whether drop counts, comments and statistics can be stored */
 
 	/*
-	 * Each writes at most `room` bytes at dst and returns the bytes written, 0 if they do not
+	 * Each writes at most `size` bytes at dst and returns the bytes written, 0 if they do not
 	 * fit. header(): the start of a file. trailer(): its end, one statistics record per
 	 * interface (`stats[n_ifaces]`); NULL if the format has none. ERF's header is always 0
 	 * bytes.
 	 */
-	size_t (*header)(const struct rd_encoder *e, uint8_t *dst, size_t room);
+	size_t (*header)(const struct rd_encoder *e, uint8_t *dst, size_t size);
 	size_t (*trailer)(const struct rd_encoder *e, const struct rd_iface_stats *stats,
-		uint8_t *dst, size_t room);
+		uint8_t *dst, size_t size);
 
 	/*
 	 * Encodes frames[0..n) one after the other until one does not fit; returns the number
 	 * encoded, and in *used the bytes written. The hot path.
 	 */
 	unsigned int (*frames)(const struct rd_encoder *e, const struct rd_frame *frames,
-		unsigned int n, uint8_t *dst, size_t room, size_t *used);
+		unsigned int n, uint8_t *dst, size_t size, size_t *used);
 	/* One frame with a note, which a format without notes omits. */
 	size_t (*noted)(const struct rd_encoder *e, const struct rd_frame *frame,
-		const struct rd_note *note, uint8_t *dst, size_t room);
+		const struct rd_note *note, uint8_t *dst, size_t size);
 	/* Length of the record at p, 0 if it is not complete within `left` bytes. */
 	size_t (*record_len)(const struct rd_encoder *e, const uint8_t *p, size_t left);
 	/* Interface of the complete record at p; NULL: the format has only one. */
 	unsigned int (*record_iface)(const uint8_t *p);
 	/* A block of facts, see rd_encoder_facts(); NULL: the format has no facts. */
-	size_t (*facts)(const char *json, size_t len, uint8_t *dst, size_t room);
+	size_t (*facts)(const char *json, size_t len, uint8_t *dst, size_t size);
 	/*
 	 * Timestamp of the complete record at p, ns since the Unix epoch, with the precision of the
 	 * format.
@@ -88,7 +88,7 @@ size_t rd_encoder_header_bound(const struct rd_encoder *e);
 
 /* Returns the bytes written; 0 if the format has no such block, or the text does not fit. */
 size_t rd_encoder_facts(
-	const struct rd_encoder *e, const char *json, size_t len, uint8_t *dst, size_t room);
+	const struct rd_encoder *e, const char *json, size_t len, uint8_t *dst, size_t size);
 /* Bytes that rd_encoder_facts() writes for a text of len bytes. */
 size_t rd_encoder_facts_bound(size_t len);
 
@@ -106,12 +106,12 @@ size_t rd_encoder_facts_bound(size_t len);
 struct rd_reader;
 
 /*
- * Fills buf with up to room bytes; returns their number, 0 at the end, -1 with *err set,
+ * Fills buf with up to `size` bytes; returns their number, 0 at the end, -1 with *err set,
  * RD_READ_LATER if there are none now: rd_reader_next() then returns it too, and continues at the
  * next call. Not allowed during rd_reader_open().
  */
 #define RD_READ_LATER (-2)
-typedef ssize_t rd_read_fn(void *ctx, uint8_t *buf, size_t room, struct rd_error *err);
+typedef ssize_t rd_read_fn(void *ctx, uint8_t *buf, size_t size, struct rd_error *err);
 
 /*
  * `name` is used in messages and copied. Returns 0 with *r, which the caller closes, or -1 with

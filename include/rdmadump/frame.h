@@ -11,7 +11,7 @@
 enum rd_direction { RD_DIR_UNKNOWN = 0, RD_DIR_IN = 1, RD_DIR_OUT = 2 };
 #define RD_DIRECTIONS 3
 
-/* The link layer with which a frame begins. The values are not DLTs; formats map them. */
+/* The link layer of a frame. The values are not DLTs; formats map them. */
 enum rd_link {
 	RD_LINK_UNKNOWN = 0,
 	RD_LINK_ETHERNET,   /* destination MAC address first, no FCS unless the interface says so */
@@ -47,9 +47,9 @@ struct rd_frame {
 };
 
 #define RD_FRAME_CRC_ERROR 0x01 /* the source reports a wrong checksum */
-/* The timestamp is impossible: it is not used to order frames. */
-#define RD_FRAME_WILD	 0x02
-#define RD_FRAME_NO_TIME 0x04 /* the source had no timestamp: ts_ns is from the host's clock */
+/* The timestamp is implausible: it is not used to order frames. */
+#define RD_FRAME_BAD_TIME 0x02
+#define RD_FRAME_NO_TIME  0x04 /* the source had no timestamp: ts_ns is from the host's clock */
 /* Older than an earlier frame of its queue; set by the capture. */
 #define RD_FRAME_DISORDERED 0x08
 /* Read from an ERF record, which has the number of the card's port. */
@@ -77,7 +77,7 @@ struct rd_iface {
 	bool has_mac;
 	uint8_t fcslen;	      /* bytes of FCS at the end of each frame */
 	uint32_t max_frame;   /* length of the longest possible frame in bytes, 0: unknown */
-	unsigned int section; /* of a pcapng file that is read, from 0 */
+	unsigned int section; /* section of the pcapng file that it was read from; from 0 */
 };
 
 /* Description of a whole file. Strings may be NULL. */

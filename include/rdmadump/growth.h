@@ -66,7 +66,7 @@ static inline bool rd_growth_known(const struct rd_growth *growth)
 #define RD_LOSS_WITNESSES 4
 struct rd_loss_counters {
 	uint64_t time_ns;	  /* monotonic clock */
-	unsigned int lifespan_ms; /* how long the kernel answers from its cache */
+	unsigned int lifespan_ms; /* lifetime of the kernel's cache, ms */
 	unsigned int n;
 	struct {
 		const struct rd_counter_kind *kind;
@@ -90,7 +90,7 @@ void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned 
 /* Growth since a first reading, updated at each reading. */
 struct rd_loss {
 	struct rd_loss_counters last;
-	struct rd_growth growth[RD_LOSS_COUNTERS]; /* of last.counter[i] */
+	struct rd_growth growth[RD_LOSS_COUNTERS]; /* growth of last.counter[i] */
 	/*
 	 * A lower bound, exact where growth is exact; a counter that fell starts at 0 again.
 	 */

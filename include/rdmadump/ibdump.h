@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The vendor's ibdump as a process: started as root, its frames through a FIFO, its messages in the
- * log. A small process between it and the capture keeps the right to end it when the capture has
- * given up its privileges, and ends it however the capture ends.
+ * log. A small process between it and the capture stays privileged, so that ibdump is always
+ * terminated: also after the capture has dropped its privileges, and however the capture ends.
  */
 #ifndef RDMADUMP_IBDUMP_H
 #define RDMADUMP_IBDUMP_H
@@ -16,12 +16,12 @@ struct rd_ibdump_process;
 struct rd_ibdump_config {
 	const struct rd_device *device;
 	const struct rd_port *port;
-	unsigned int log2_buffers; /* of its receive ring */
+	unsigned int log2_buffers; /* log2 of the number of its receive buffers */
 };
 
 /*
  * Finds the program in PATH and starts it. Forks. config is not kept. -1 with RD_CLASS_DEVICE: also
- * if there is no such program, if this one is meant by its name, without root, or if another
+ * if there is no such program, if that name is a link to this program, without root, or if another
  * capture uses the port's sniffer.
  */
 int rd_ibdump_open(
@@ -30,12 +30,12 @@ int rd_ibdump_open(
 int rd_ibdump_fifo(const struct rd_ibdump_process *p);
 /* Readable when the program has ended. */
 int rd_ibdump_event(const struct rd_ibdump_process *p);
-/* Interrupts it, as Ctrl-C would; later harder. Does not wait. */
+/* Interrupts it, as Ctrl-C would; sends SIGTERM and SIGKILL later. Does not wait. */
 void rd_ibdump_stop(struct rd_ibdump_process *p);
 /* Whether it has ended. Does not wait. */
 bool rd_ibdump_ended(struct rd_ibdump_process *p);
 /*
- * How it ended, after rd_ibdump_ended(). 0: by itself with status 0, or as it was asked to; -1 with
+ * How it ended, after rd_ibdump_ended(). 0: by itself with status 0, or on request; -1 with
  * RD_CLASS_PARTIAL.
  */
 int rd_ibdump_result(const struct rd_ibdump_process *p, struct rd_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Least privilege: who the program becomes once devices and files are open. */
+/* Least privilege: the user that the program switches to once devices and files are open. */
 #ifndef RDMADUMP_IDENTITY_H
 #define RDMADUMP_IDENTITY_H
 
@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The identity that the program assumes after the devices are open. */
+/* The user that the program switches to. */
 struct rd_identity {
-	bool change; /* false: stays who it is */
+	bool change; /* false: the user does not change */
 	bool keep;   /* -Z root: capabilities stay */
 	uid_t uid;
 	gid_t gid;
@@ -54,8 +54,8 @@ void rd_identity_allow_pinned(uint64_t bytes);
  */
 bool rd_identity_fix(struct rd_identity *id);
 /*
- * Becomes that user for good, without any capability unless `keep`. -1 with RD_CLASS_DEVICE. Before
- * any thread is started.
+ * Switches to that user permanently, without any capability unless `keep`. -1 with RD_CLASS_DEVICE.
+ * Before any thread is started.
  */
 int rd_identity_become(const struct rd_identity *id, struct rd_error *err);
 /* 0 if files can be created beside `path` after rd_identity_become(), else -1 with RD_CLASS_OUTPUT.

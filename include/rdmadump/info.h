@@ -22,7 +22,7 @@ enum rd_attr_kind {
 
 struct rd_attr {
 	char key[48];	/* for JSON: "max_qp" */
-	char title[64]; /* for people: "QPs" */
+	char title[64]; /* shown to users: "QPs" */
 	enum rd_attr_kind kind;
 	uint64_t number;
 	char text[320];
@@ -35,7 +35,7 @@ struct rd_attrs {
 
 void rd_attrs_free(struct rd_attrs *attrs);
 /*
- * Append an attribute. It is left out if memory is short, or beyond a limit that no device reaches.
+ * Append an attribute. Ignored if out of memory, or beyond a limit that no device reaches.
  */
 void rd_attrs_number(struct rd_attrs *f, const char *key, const char *title, uint64_t n);
 void rd_attrs_hex(struct rd_attrs *f, const char *key, const char *title, uint64_t n);
@@ -59,7 +59,7 @@ struct rd_pci_link {
 	uint32_t subsystem_vendor, subsystem_device;
 };
 
-/* A kernel module, and whether it is the kernel's own or another vendor's, as far as that shows. */
+/* A kernel module, and where it comes from, if that can be determined. */
 enum rd_origin { RD_ORIGIN_UNKNOWN, RD_ORIGIN_KERNEL, RD_ORIGIN_OFED, RD_ORIGIN_OTHER };
 struct rd_module {
 	char name[32], version[64], srcversion[40];
@@ -76,12 +76,12 @@ struct rd_port_info {
 	uint32_t *pkey_index;
 	unsigned int n_pkeys;
 	struct rd_attrs sysfs;	  /* files that no other field has: "has_smi" */
-	struct rd_attrs settings; /* of RoCE, where they can be read */
+	struct rd_attrs settings; /* RoCE settings, if they can be read */
 	struct rd_dcb *dcb;	  /* one for each of the port's netdevs, if it is Ethernet */
 	unsigned int n_dcb;
 	/* By verbs, if rd_info.opened. MTUs in bytes, 0 if unknown. */
 	uint32_t active_mtu, max_mtu;
-	char lanes[24];	       /* "4X XDR": sysfs of older kernels knows no XDR */
+	char lanes[24];	       /* "4X XDR": older kernels do not report XDR in sysfs */
 	uint64_t speed;	       /* bit/s */
 	struct rd_attrs attrs; /* tables, limits */
 };
@@ -96,8 +96,8 @@ enum rd_answer { RD_ANSWER_UNKNOWN, RD_ANSWER_NO, RD_ANSWER_YES };
 
 /* Capabilities of a ConnectX for its sniffer (QUERY_HCA_CAP). */
 struct rd_mlx5_caps {
-	bool asked;	  /* the device answered */
-	char reason[160]; /* why not; "" if it answered */
+	bool asked;	  /* the query succeeded */
+	char reason[160]; /* why not; "" if it succeeded */
 	enum rd_answer nic_flow_table, shared_tir, sniffer_rx, sniffer_tx, ib_port_sniffer;
 	char psid[20]; /* QUERY_ADAPTER; "" if it is not reported */
 };
@@ -124,11 +124,11 @@ struct rd_info {
 	struct rd_attrs sysfs; /* files that no other field has: "fw_pages", "power.control" */
 	struct rd_pci_link pci;
 	struct rd_module modules[2]; /* the NIC's, the RDMA one's; name "" if there is none */
-	const char *provider;	     /* of libibverbs: "mlx5" */
+	const char *provider;	     /* libibverbs provider: "mlx5" */
 	struct rd_port_info *ports;  /* one for each of device->ports */
 	struct rd_firmware_version *firmware;
 	size_t n_firmware;
-	char serial[64]; /* of the board, by devlink */
+	char serial[64]; /* serial number of the board, from devlink */
 
 	bool opened;	      /* verbs could open the device */
 	char closed_why[320]; /* why not */
@@ -143,7 +143,7 @@ struct rd_info {
 
 /* The word of /sys/kernel/security/lockdown that is in effect: "none", "integrity"; "" if unknown.
  */
-void rd_lockdown_read(const char *sysroot, char *buf, size_t room);
+void rd_lockdown_read(const char *sysroot, char *buf, size_t size);
 
 /*
  * Collects all that can be read; the rest is left empty, with its reason where there is one. With a
@@ -154,7 +154,7 @@ int rd_info_load(struct rd_info *info, const struct rd_device *device, const cha
 void rd_info_free(struct rd_info *info);
 
 /*
- * Whether this port can be captured, condition by condition. It knows more than rd_port_verdict(),
+ * Whether this port can be captured, condition by condition. More accurate than rd_port_verdict(),
  * since the device was queried. Returns the number of conditions; *verdict follows from all of
  * them.
  */
@@ -183,7 +183,7 @@ void rd_netdev_addresses(const char *netdev, char *buf, size_t size);
 /* Words for the bits of a port's capability mask (InfiniBand: PortInfo.CapabilityMask). */
 void rd_cap_mask_text(char *buf, size_t size, uint32_t mask, enum rd_link link);
 
-/* "4X XDR" and bit/s from verbs' active_speed and active_width; "" and 0 if it has no such. */
+/* "4X XDR" and bit/s from verbs' active_speed and active_width; "" and 0 if they are unknown. */
 uint64_t rd_link_speed(uint32_t speed, uint32_t width, char *lanes, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The only logger: code below cli/ logs through it, cli/ decides where messages go. */
+/* The logger: code below cli/ logs through it, and cli/ decides where messages go. */
 #ifndef RDMADUMP_LOG_H
 #define RDMADUMP_LOG_H
 
@@ -9,10 +9,10 @@ enum rd_level { RD_LOG_ERROR, RD_LOG_WARNING, RD_LOG_INFO, RD_LOG_DEBUG };
 typedef void rd_log_fn(void *ctx, enum rd_level level, const char *line);
 
 /*
- * Sets the receiver of messages up to level `most`. Call it before any thread is started. Without a
+ * Sets the receiver of messages up to level `max`. Call it before any thread is started. Without a
  * receiver messages are dropped.
  */
-void rd_log_to(rd_log_fn *fn, void *ctx, enum rd_level most);
+void rd_log_to(rd_log_fn *fn, void *ctx, enum rd_level max);
 
 /* Formats one line of at most 1023 bytes and passes it to the receiver, in the caller's thread. */
 void rd_log(enum rd_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 /*
- * Pages of this mapping that are not there yet are taken from the NUMA node, from others where it
- * has none left. p: from mmap(). node < 0: no preference. Refused (a container's seccomp filter,
- * a kernel without NUMA), the kernel's default policy stays, and the log says so with --debug.
+ * Pages of this mapping that are not yet allocated come from the NUMA node, or from others if it
+ * has none left. p: from mmap(). node < 0: no preference. If that is refused (a container's seccomp
+ * filter, a kernel without NUMA), the kernel's default policy stays; this is logged with --debug.
  */
 void rd_memory_prefer_node(void *p, size_t len, int node);
 

@@ -51,14 +51,14 @@ struct rd_outfile {
 int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
 	struct rd_error *err);
 /*
- * The same for a name that this program made, and others can foresee: no link is followed, and no
- * FIFO waited for.
+ * The same for a name that this program generated and others can predict: does not follow a link or
+ * wait for a FIFO.
  */
 int rd_outfile_open_own(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
 	struct rd_error *err);
 /*
- * Makes a new file of mode 0600; `path` ends with "XXXXXX", which becomes what no other file has.
- * 0, or -1 with RD_CLASS_OUTPUT.
+ * Makes a new file of mode 0600; `path` ends with "XXXXXX", which is replaced to make the name
+ * unique. 0, or -1 with RD_CLASS_OUTPUT.
  */
 int rd_outfile_open_unique(struct rd_outfile *f, char *path, struct rd_error *err);
 /*
@@ -74,12 +74,12 @@ bool rd_outfile_claim(const struct rd_outfile *f, struct rd_inputs *taken);
 void rd_outfile_abandon(struct rd_outfile *f, const char *path);
 
 /*
- * $TMPDIR, else "/tmp". Root's TMPDIR counts only if no other user may rename what is in it, or the
- * directory itself: with a warning. Valid as long as the environment stays.
+ * $TMPDIR, else "/tmp". Root's TMPDIR is used only if no other user can rename the directory or
+ * what is in it; else a warning is logged. Valid as long as the environment stays.
  */
 const char *rd_temporary_directory(void);
 
-/* Writes all bytes, also where a signal comes in between. 0, or -1 with errno. */
+/* Writes all bytes, also if it is interrupted by a signal. 0, or -1 with errno. */
 int rd_write_whole(int fd, const void *bytes, size_t n);
 
 #endif

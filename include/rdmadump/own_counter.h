@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Counters of loss that count for one QP alone, where hw_counters in sysfs count for all QPs of the
- * function. RDMA netlink binds them to a QP.
+ * Loss counters of a single QP; hw_counters in sysfs count for all QPs of the function. RDMA
+ * netlink binds them to a QP.
  */
 #ifndef RDMADUMP_OWN_COUNTER_H
 #define RDMADUMP_OWN_COUNTER_H

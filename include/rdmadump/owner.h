@@ -39,12 +39,13 @@ struct rd_process {
 	uint64_t start_ticks; /* since boot; with the pid it identifies the process */
 	uint64_t start_ns;    /* since the Unix epoch; as exact as the ticks of 10 ms */
 	char comm[RD_COMM_MAX];
-	uint16_t service_port; /* of a kernel module's connections; 0: unknown */
+	uint16_t service_port; /* port of a kernel module's connections; 0: unknown */
 	char cgroup[RD_CGROUP_MAX];
 	char container[RD_CONTAINER_MAX];
-	char pod[RD_POD_MAX];			 /* UID in Kubernetes */
-	bool has_environ;			 /* it could be read */
-	char job[RD_JOB_KEYS][RD_JOB_VALUE_MAX]; /* of the environment at the process' start */
+	char pod[RD_POD_MAX]; /* UID in Kubernetes */
+	bool has_environ;     /* it could be read */
+	char job[RD_JOB_KEYS]
+		[RD_JOB_VALUE_MAX]; /* values from the environment at the process' start */
 };
 
 /*

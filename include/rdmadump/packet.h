@@ -114,7 +114,7 @@ struct rd_packet {
 	uint32_t icrc;
 	uint32_t end; /* end of the packet by its length fields; padding, FCS, VCRC follow */
 	uint32_t dest_qp, psn;
-	uint16_t ethertype; /* of what is at l3 */
+	uint16_t ethertype; /* of the header at l3 */
 	uint16_t pkey;
 	uint8_t kind;  /* enum rd_kind */
 	uint8_t net;   /* enum rd_net */
@@ -295,9 +295,9 @@ struct rd_sa {
 /* Each returns false if the MAD is of another class, or its headers were not captured. */
 bool rd_mad_smp(const struct rd_mad *mad, struct rd_smp *out);
 bool rd_mad_sa(const struct rd_mad *mad, struct rd_sa *out);
-/* "SA Get PathRecord": numbers where a name is unknown. Cut to `room` bytes with the NUL. */
+/* "SA Get PathRecord": numbers where a name is unknown. Cut to `size` bytes including the NUL. */
 void rd_mad_text(
-	char *buf, size_t room, unsigned int class, unsigned int method, unsigned int attribute);
+	char *buf, size_t size, unsigned int class, unsigned int method, unsigned int attribute);
 /* The status without the direction bit of directed SMPs. */
 uint16_t rd_mad_status(const struct rd_mad *mad);
 /* "no records": the cause in a status, 13.4.7 and 15.2.5; NULL if unknown. `status` is that of
@@ -376,7 +376,7 @@ struct rd_cm_ip {
 	uint8_t protocol; /* 6 TCP, 17 UDP */
 	uint16_t port;
 	/* From the private data of REQ and SIDR_REQ; length 0 if they have none. */
-	uint8_t length; /* of an address: 4 or 16 */
+	uint8_t length; /* length of an address: 4 or 16 */
 	uint16_t src_port;
 	const uint8_t *src, *dst;
 };
@@ -416,7 +416,7 @@ const char *rd_iwarp_opcode_name(unsigned int opcode);
 
 #define RD_PRIORITIES 8
 
-/* A pause frame: what it asks of the sender at the other end of the link. */
+/* A pause frame: what it requests from the other end of the link. */
 struct rd_pause {
 	bool pfc;	 /* for the priorities in `enabled`; else for all traffic */
 	uint8_t enabled; /* bit n: quanta[n] is valid */
@@ -488,10 +488,10 @@ void rd_decap_run(enum rd_link link, struct rd_frame *frames, unsigned int n);
 #define RD_LINE_SINCE_FIRST 0x40 /* tcpdump -ttttt: since the first line */
 
 /*
- * Writes one line of printable ASCII without newline for a frame, cut to `room` bytes with the NUL.
- * `style` is RD_LINE_*. Returns its length in bytes.
+ * Writes one line of printable ASCII without newline for a frame, cut to `size` bytes including the
+ * NUL. `style` is RD_LINE_*. Returns its length in bytes.
  */
-size_t rd_packet_line(char *buf, size_t room, const struct rd_frame *frame, enum rd_link link,
+size_t rd_packet_line(char *buf, size_t size, const struct rd_frame *frame, enum rd_link link,
 	unsigned int style);
 
 #endif

@@ -2,10 +2,8 @@
 /*
  * The port sniffer of ConnectX-4 and later adapters: a firmware command (SET_PORT_SNIFFER) that
  * copies what a port receives and sends to a queue pair, also on InfiniBand ports, where verbs have
- * no sniffer. It is not an interface for users, and reached through PCI configuration space: see
- * docs/infiniband.md.
- *
- * A process of its own has the rights and does the work, so that the capture can give up all
+ * no sniffer. It is not a public interface, and is reached through PCI configuration space: see
+ * docs/infiniband.md. A separate privileged process does the work, so that the capture can drop all
  * privileges, and so that the sniffer is detached however the capture ends.
  */
 #ifndef RDMADUMP_PORT_SNIFFER_H
@@ -50,7 +48,7 @@ struct rd_port_sniffer_config {
 
 /*
  * Starts the process, checks device and firmware, and detaches what is attached to the port. What a
- * killed capture left is undone, which the log says. Forks: no memory may be registered yet, or
+ * killed capture left attached is detached, and logged. Forks: no memory may be registered yet, or
  * ibv_fork_init() was called. config is not kept. -1 with RD_CLASS_DEVICE. One thread at a time for
  * all calls.
  */

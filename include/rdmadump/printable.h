@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Text from files, the wire and command lines, made harmless for terminals and valid for JSON. */
+/* Makes text from files, the wire and command lines safe for terminals and valid for JSON. */
 #ifndef RDMADUMP_PRINTABLE_H
 #define RDMADUMP_PRINTABLE_H
 

@@ -23,7 +23,7 @@
  */
 bool rd_has_capability(unsigned int cap);
 /*
- * Gives up all capabilities of the calling thread for good; what is open stays open. 0 or an errno.
+ * Drops all capabilities of the calling thread permanently; open files stay open. 0 or an errno.
  */
 int rd_drop_capabilities(void);
 /*

@@ -20,8 +20,8 @@ struct rd_recorder_config {
 	 */
 	struct rd_session_config session;
 	uint64_t pre_ns, post_ns, holdoff_ns;
-	unsigned int files;	     /* most files; 0: no limit */
-	uint64_t bytes;		     /* most bytes of all files; 0: no limit */
+	unsigned int files;	     /* maximum number of files; 0: no limit */
+	uint64_t bytes;		     /* maximum bytes of all files; 0: no limit */
 	const char *const *triggers; /* n_triggers texts, see rd_triggers_parse() */
 	unsigned int n_triggers;
 	const char *program;  /* that is run as "PROGRAM analyze --json --html ..." for each file;
@@ -41,17 +41,17 @@ struct rd_recorder;
 
 /* Statistics up to now. */
 struct rd_recorder_counts {
-	uint64_t fired;	       /* triggers, all of the following */
+	uint64_t fired;	       /* all triggers: the sum of the following */
 	uint64_t begun;	       /* that began a file */
 	uint64_t extended;     /* ... that were within the time of one */
 	uint64_t held;	       /* ... that were ignored: too soon after a file */
 	uint64_t closed;       /* ... that were ignored: no more files were to be written */
-	uint64_t files;	       /* complete */
-	uint64_t files_failed; /* that could not be written whole: cut, or removed */
-	uint64_t files_found, bytes_found; /* there before, of the same name */
-	uint64_t bytes;			   /* of complete files */
+	uint64_t files;	       /* complete files */
+	uint64_t files_failed; /* files that could not be written completely: cut, or removed */
+	uint64_t files_found, bytes_found; /* files of the same name that existed before */
+	uint64_t bytes;			   /* bytes of complete files */
 	uint64_t frames;
-	uint64_t forgotten;    /* conversations that were too many for the memory of the triggers */
+	uint64_t forgotten;    /* conversations evicted from the triggers' full table */
 	uint64_t not_analysed; /* files whose analysis failed */
 	uint64_t commands_failed;
 	size_t memory; /* bytes for frames */

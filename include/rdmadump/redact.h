@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Replaces what identifies machines and people, in text and in frames: each address or name by the
- * same other one wherever it occurs. It takes two passes over the same data. The first one changes
- * nothing and collects, so that no replacement is an original; the second one replaces. Used by one
- * thread at a time.
+ * Replaces what identifies machines and people, in text and in frames: each address or name is
+ * replaced by the same value wherever it occurs. It takes two passes over the same data. The first
+ * one changes nothing and collects, so that no replacement is an original; the second one replaces.
+ * Used by one thread at a time.
  */
 #ifndef RDMADUMP_REDACT_H
 #define RDMADUMP_REDACT_H
@@ -22,7 +22,7 @@ enum rd_redact_kind {
 	RD_REDACT_IPV4,
 	RD_REDACT_IPV6, /* also GIDs */
 	RD_REDACT_UUID,
-	RD_REDACT_ID, /* other random numbers that identify: of machines and containers */
+	RD_REDACT_ID, /* other random identifiers: of machines and containers */
 	RD_REDACT_HOST,
 	RD_REDACT_USER,
 	RD_REDACT_SERIAL,
@@ -36,7 +36,7 @@ struct rd_redact *rd_redact_new(void);
 void rd_redact_free(struct rd_redact *r);
 /* Ends the first pass. */
 void rd_redact_begin(struct rd_redact *r);
-/* Whether memory was short at any time: what was made is not to be given away. */
+/* Whether memory ran out at any time: the output must then not be given away. */
 bool rd_redact_failed(const struct rd_redact *r);
 /* A list of objects with kind, original and replacement. NULL: out of memory. */
 json_t *rd_redact_map(const struct rd_redact *r);

@@ -21,14 +21,14 @@ struct rd_qp_res {
 	bool has_rqpn; /* connected: rqpn and rq_psn are there */
 	uint32_t rqpn;
 	bool has_psn;
-	uint32_t sq_psn, rq_psn; /* of the next packet, 24 bits */
+	uint32_t sq_psn, rq_psn; /* PSNs of the next packets, 24 bits */
 	uint8_t type;		 /* enum ib_qp_type: rd_qp_type_name() */
 	uint8_t state;		 /* enum ib_qp_state: rd_qp_state_name() */
 	/* 0: the kernel owns it, or, if comm is "", a process that has ended or that this PID
 	 * namespace does not show. */
 	uint32_t pid;
 	char comm[RD_COMM_MAX]; /* the process' command, or the kernel module; "" if unknown */
-	/* Of the kernel: what the connection was made to, like 4420; 0: unknown. */
+	/* Kernel QPs only: the port that the connection was made to, like 4420; 0: unknown. */
 	uint16_t service_port;
 };
 
@@ -54,7 +54,7 @@ struct rd_resources {
 	struct rd_cm_id *cm_ids; /* listed only if the connection manager has QPs */
 	size_t n_cm_ids;
 	struct rd_res_count *counts;
-	size_t n_counts; /* of all devices, also where one was asked for */
+	size_t n_counts; /* for all devices, even if one was requested */
 };
 
 /*
@@ -64,8 +64,8 @@ struct rd_resources {
  */
 int rd_resources_load(struct rd_resources *r, const char *device, struct rd_error *err);
 /*
- * The same with only the QPs, and without rd_resources_name(): cheap enough to be repeated
- * while a capture runs.
+ * The same with only the QPs, and without rd_resources_name(): fast enough to be repeated during a
+ * capture.
  */
 int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error *err);
 /*

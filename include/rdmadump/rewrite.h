@@ -12,12 +12,13 @@
 
 struct rd_rewrite {
 	/*
-	 * A frame in place; `extra` bytes follow the captured ones: an FCS, or padding. False: it
-	 * cannot be changed as wanted, and the copy fails.
+	 * A frame in place; `extra` bytes follow the captured ones: an FCS, or padding. False: the
+	 * frame cannot be changed, and the copy fails.
 	 */
 	bool (*frame)(void *ctx, enum rd_link link, uint8_t *data, uint32_t caplen, uint32_t len,
 		uint32_t extra);
-	/* A copy of text of the file as it will be, to be freed; NULL: out of memory. */
+	/* Returns the replacement for a text of the file, which is freed by the caller; NULL: out
+	 * of memory. */
 	char *(*text)(void *ctx, const char *text, size_t n, size_t *out_n);
 	/* An address of an interface, of 4, 6, 8 or 16 bytes, in place. */
 	void (*address)(void *ctx, uint8_t *bytes, size_t n);
@@ -27,7 +28,7 @@ struct rd_rewrite {
 	void *put_ctx;
 	/* Results. */
 	uint64_t frames;
-	uint64_t left_out; /* blocks and options that nothing is known of */
+	uint64_t left_out; /* unknown blocks and options */
 };
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tests of a device as it is: probes create own objects, measure, and say what the result means for
+ * Tests of a device: probes create their own objects, measure, and report what the result means for
  * captures. Nothing is printed. The result is a JSON document (docs/schema/selftest.json) and files
  * beside it, in one archive.
  */
@@ -17,7 +17,7 @@
 
 enum rd_probe_outcome {
 	RD_PROBE_PASSED,
-	RD_PROBE_FOUND,	  /* it works, but captures have to allow for something */
+	RD_PROBE_FOUND,	  /* it works, but captures must handle what was found */
 	RD_PROBE_FAILED,  /* what the probe tests does not work */
 	RD_PROBE_SKIPPED, /* nothing was tested, for the reason given */
 };
@@ -34,21 +34,21 @@ struct rd_probe_result;
 /* One row per probe, in its own file. Strings are static. */
 struct rd_probe {
 	const char *name;     /* lower case, for --probe and file names */
-	const char *question; /* what it answers */
+	const char *question; /* the question that it answers */
 	const char *objects;  /* what it creates on the device, "" for nothing */
-	unsigned int frames;  /* that it sends at most */
+	unsigned int frames;  /* frames that it sends at most */
 	unsigned int limit_s; /* the time that it may take; 0: the default */
 	unsigned int needs;   /* RD_PROBE_SNIFFER ... */
-	bool required;	      /* where it fails, no further probe runs */
+	bool required;	      /* if it fails, no further probe runs */
 	/* Fills in the result. Destroys all that it created, on every path. */
 	void (*run)(struct rd_selftest *st, struct rd_probe_result *result);
 };
 
 /* All probes in order, ended by NULL. */
 extern const struct rd_probe *const rd_probes[];
-/* Those that the end runs that waits for the other one. */
+/* The probes of the listening end. */
 extern const struct rd_probe *const rd_probes_of_listener[];
-/* Those of the port sniffer. */
+/* The probes of the port sniffer. */
 extern const struct rd_probe *const rd_probes_of_icmd[];
 #define RD_SELFTEST_PORT 24095 /* TCP, where no other one is named */
 
@@ -62,7 +62,7 @@ const char *rd_probe_outcome_name(enum rd_probe_outcome outcome);
 struct rd_selftest_config {
 	const struct rd_device *device;
 	const struct rd_port *port;
-	const char *directory;		      /* of the result; NULL: the current one */
+	const char *directory;		      /* directory of the result; NULL: the current one */
 	const struct rd_probe *const *probes; /* ended by NULL: only these; NULL: all */
 	/* Host that runs the other end. With `listen`: only that one may connect. NULL: none. */
 	const char *peer;
@@ -70,7 +70,7 @@ struct rd_selftest_config {
 	unsigned short control_port; /* TCP, of either end */
 	bool destructive;	     /* probes that interrupt traffic may run */
 	bool icmd;		     /* probes that use the command gateway may run */
-	bool long_run;		     /* what is better measured for long takes its time */
+	bool long_run;		     /* measure for a long time where that is more accurate */
 	bool hash_addresses;
 	const char *application; /* name and version, for the document */
 	/*
@@ -81,7 +81,7 @@ struct rd_selftest_config {
 	/* The same for rd_selftest_restore(), whose argument is appended. NULL: nothing is changed.
 	 */
 	const char *const *guard;
-	const volatile sig_atomic_t *stop; /* the run ends where this is not 0; NULL: never */
+	const volatile sig_atomic_t *stop; /* the run ends when this is not 0; NULL: never */
 
 	/* From the thread of the run. May be NULL. */
 	void *ctx;
@@ -116,9 +116,9 @@ int rd_selftest_hold_icmd(const struct rd_device *device, const struct rd_port *
 	int out, struct rd_error *err);
 
 /*
- * Restores the settings of a netdev when `in` ends, because the process that changed them did;
- * `state` is from that process. Writes a line to `out` when it is ready. Ignores signals that end
- * programs. Returns 0 or -1 with RD_CLASS_DEVICE.
+ * Restores the settings of a netdev at end of file on `in`, when the process that changed them has
+ * ended; `state` is from that process. Writes a line to `out` when it is ready. Ignores signals
+ * that end programs. Returns 0 or -1 with RD_CLASS_DEVICE.
  */
 int rd_selftest_restore(const char *state, int in, int out, struct rd_error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A capture as a library: a configuration goes in, frames go from devices or a file into files, a
- * result comes out. Nothing is printed; warnings go to the log. One session in a process: it gives
- * up the privileges of the process for good.
+ * A capture as a library: takes a configuration, writes frames from devices or a file into files,
+ * and returns a result. Nothing is printed; warnings go to the log. One session per process: it
+ * drops the privileges of the process permanently.
  */
 #ifndef RDMADUMP_SESSION_H
 #define RDMADUMP_SESSION_H
@@ -31,7 +31,7 @@ struct rd_session_recording {
 	/* Its callbacks come from the writer's thread, with its own ctx. */
 	struct rd_retention retention;
 	/* Appends to the comment of a file what triggered it; from the writer's thread. */
-	void (*describe)(void *ctx, const struct rd_dump *dump, char *out, size_t room);
+	void (*describe)(void *ctx, const struct rd_dump *dump, char *out, size_t size);
 	/* Appends facts to be stored at the end of a file; from the writer's thread. */
 	void (*facts)(void *ctx, const struct rd_dump *dump, struct rd_facts *to);
 };
@@ -48,17 +48,17 @@ struct rd_session_config {
 	bool ibdump;	       /* the vendor's ibdump captures; with sniffer_only */
 	bool force;	       /* the sniffer even in switchdev mode before Linux 5.10 */
 	bool promiscuous_off;
-	unsigned int log2_buffers; /* of each receive queue; not 0 */
+	unsigned int log2_buffers; /* log2 of the buffers of each receive queue; not 0 */
 	uint64_t max_frame;	   /* 0: from the port's MTU */
-	uint64_t kernel_buffer;	   /* of a netdev, bytes */
+	uint64_t kernel_buffer;	   /* buffer of a netdev, bytes */
 	enum rd_rx_mode rx_mode;
 	enum rd_stamp_type stamps;
-	bool huge_pages;       /* of the receive rings: reserved ones */
-	bool relaxed_ordering; /* of the device's writes into the receive rings */
+	bool huge_pages;       /* receive rings use reserved huge pages */
+	bool relaxed_ordering; /* the device may write to the receive rings in relaxed order */
 	bool own_counter;      /* count the device's loss for this capture alone */
 	uint64_t latency_ms;   /* how long frames may wait in the ring; 0: wake up for each */
 	unsigned int queues;   /* receive queues of each port; 0: one, and no thread for it */
-	bool queues_auto;      /* as many as the port's speed asks for */
+	bool queues_auto;      /* as many queues as the port's speed requires */
 
 	/* Which frames, how much of each, how many. */
 	struct rd_filter_spec filter;
@@ -86,9 +86,9 @@ struct rd_session_config {
 	bool unbuffered; /* frames are written as soon as traffic pauses */
 	bool no_facts;	 /* only frames and statistics are stored */
 	const struct rd_session_recording *recording; /* NULL: all frames are written */
-	bool no_owners; /* the facts do not say which process has which QP */
+	bool no_owners;				      /* the facts omit the owners of QPs */
 
-	/* Who and what the program is. */
+	/* The user, and the program's own name. */
 	const char *user;	 /* to become after opening; NULL: the caller of sudo */
 	const char *root_option; /* "-Z root", for advice; NULL: the command has none */
 	const char *application; /* name and version, for the file */
@@ -117,8 +117,8 @@ struct rd_session_config {
 	 */
 	void (*waiting_for_reader)(void *ctx);
 	/*
-	 * Called every 20 ms while the device's counters are waited for, which may have the last
-	 * losses only after seconds. False: do not wait any longer.
+	 * Called every 20 ms while waiting for the device's counters, which may take seconds to
+	 * include the last losses. False: stop waiting.
 	 */
 	bool (*waiting_for_counters)(void *ctx);
 	/* Further descriptors to watch while frames come: signals, timers. */
@@ -134,12 +134,12 @@ struct rd_session_source {
 	const struct rd_device *device; /* NULL: no RDMA device */
 	const struct rd_port *port;
 	struct rd_source_stats stats; /* final after the run */
-	/* After the run: what else the port counted while frames were captured. */
-	const struct rd_counter_change *beside;
-	unsigned int n_beside;
+	/* After the run: other counters of the port that changed during the capture. */
+	const struct rd_counter_change *related;
+	unsigned int n_related;
 };
 
-/* A counter that moved, of those that are reported beside the loss (RD_COUNTER_BESIDE). */
+/* A counter that changed, of those reported together with the loss (RD_COUNTER_RELATED). */
 struct rd_counter_change {
 	const char *name; /* in full: "ethtool/rx_discards_phy" */
 	const char *meaning, *unit;
@@ -149,27 +149,27 @@ struct rd_counter_change {
 };
 
 struct rd_session_result {
-	bool ran; /* outputs were open and devices started; else only `error` means anything */
+	bool ran; /* outputs were open and devices started; else only `error` is valid */
 	enum rd_end end;
-	/* What RD_END_WATCH was, if it was none of the caller's watches. */
+	/* The cause of RD_END_WATCH, if it was not one of the caller's watches. */
 	bool stopped;		   /* rd_session_stop() */
 	bool duration_over;	   /* duration_s */
 	bool broken_pipe;	   /* the reader of an output closed it: no error */
 	struct rd_error error;	   /* class NONE: all went well */
 	uint64_t start_ns, end_ns; /* Unix epoch */
-	uint64_t bytes;		   /* of the frames delivered, on the wire */
+	uint64_t bytes;		   /* bytes on the wire of the frames delivered */
 	struct rd_frame_account account;
 	/* Per interface of the files, and the sum; the sum without frames that came after the last
 	 * file was full. */
 	struct rd_tally tally[RD_IFACES_MAX];
 	struct rd_tally total;
-	struct rd_sink_stats written;		     /* of all outputs */
-	struct rd_sink_stats outputs[RD_IFACES_MAX]; /* each: of a queue, a stripe */
+	struct rd_sink_stats written;		     /* sum over all outputs */
+	struct rd_sink_stats outputs[RD_IFACES_MAX]; /* per output: of a queue or a stripe */
 	unsigned int n_outputs;
 	uint64_t dropped;  /* by the program: no chunk was free, or the output failed */
 	uint64_t lost;	   /* before the program, at least; exact if lost_known */
-	bool lost_known;   /* of all sources */
-	bool lost_settled; /* the counters were read late enough to have the last losses */
+	bool lost_known;   /* for all sources */
+	bool lost_settled; /* the counters were read late enough to include the last losses */
 	uint64_t gaps;	   /* times that a receive queue failed and was restored */
 	uint64_t left_out; /* frames of link types that the output cannot hold */
 };
@@ -206,15 +206,15 @@ void rd_session_stop(struct rd_session *session);
 /* The next frame begins a new file, unless the output is a pipe. From a watch of the session. */
 void rd_session_rotate(struct rd_session *session);
 /*
- * Of a recording, from config->ready() to config->ended(), from any thread: a trigger at this
- * timestamp of the frames.
+ * Recordings only: fires a trigger at this timestamp of the frames. From any thread, between
+ * config->ready() and config->ended().
  */
 enum rd_triggered rd_session_trigger(struct rd_session *session, uint64_t ns);
-/* Of a recording: bytes for frames; *locked: they cannot be swapped out. Valid once config->ready()
- * was called. */
+/* Recordings only: the memory for frames, in bytes; *locked: it cannot be swapped out. Valid once
+ * config->ready() was called. */
 size_t rd_session_memory(const struct rd_session *session, bool *locked);
 
-/* --- what is known, from the thread of the session ---------------------------------------- */
+/* --- queries, from the thread of the session ---------------------------------------- */
 
 /* Final after rd_session_run(); in config->waiting() without the outcome of the output. */
 const struct rd_session_result *rd_session_result(struct rd_session *session);
@@ -240,21 +240,21 @@ void rd_session_facts(const struct rd_session *session, const char *when, struct
 
 /* --- loss ---------------------------------------------------------------------------------- */
 
-/* Of all frames that there were: delivered to the session or lost. */
+/* The percentage of lost frames among all frames, delivered or lost. */
 double rd_loss_percent(uint64_t lost, uint64_t delivered);
 #define RD_LOSS_TEXT 320
 /* "by the device 12 (0.40 %; out_of_buffer)": what was lost, which part, by which counters. */
 void rd_session_loss_text(const struct rd_session *session, char out[RD_LOSS_TEXT]);
-/* What the counters of the loss count, and what not; "" where a source counts exactly its own. */
+/* What the loss counters include and do not include; "" if a source counts exactly its own loss. */
 void rd_session_loss_scope(const struct rd_session *session, char out[RD_LOSS_TEXT]);
 /* "rx_discards_phy +200". */
-void rd_counter_change_text(const struct rd_counter_change *change, char *out, size_t room);
+void rd_counter_change_text(const struct rd_counter_change *change, char *out, size_t size);
 /* Why a source's loss is unknown: "out_of_buffer was reset during the capture"; only where it is.
  */
 void rd_loss_reason(const struct rd_source_stats *stats, char out[RD_LOSS_TEXT]);
 /*
- * Whose traffic a source sees: "traffic of PF 0000:3b:00.0 alone: not of VFs, ..."; "" where it is
- * not a device's sniffer.
+ * The functions whose traffic a source sees: "traffic of PF 0000:3b:00.0 alone: not of VFs, ...";
+ * "" where it is not a device's sniffer.
  */
 void rd_session_scope_text(const struct rd_session_source *source, char out[RD_LOSS_TEXT]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* SHA-256 (FIPS 180-4), for checksums of files that are given away. Not for secrets. */
+/* SHA-256 (FIPS 180-4), for checksums of published files. Not for secrets. */
 #ifndef RDMADUMP_SHA256_H
 #define RDMADUMP_SHA256_H
 
@@ -12,7 +12,7 @@
 struct rd_sha256 {
 	uint32_t state[8];
 	uint64_t bytes;
-	uint8_t block[RD_SHA256_BLOCK]; /* what is not a whole block yet */
+	uint8_t block[RD_SHA256_BLOCK]; /* bytes of an incomplete block */
 };
 
 /* Begin, add bytes in pieces of any size, end. The state belongs to the caller; any thread. */

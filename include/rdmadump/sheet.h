@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Values given once and written twice: as aligned lines and tables for people, as JSON for
- * programs. In text, what is empty is left out; in JSON it is null.
+ * Writes values in two forms: as aligned lines and tables for users, and as JSON for programs.
+ * Empty values are left out of the text, and are null in JSON.
  */
 #ifndef RDMADUMP_SHEET_H
 #define RDMADUMP_SHEET_H
@@ -19,7 +19,7 @@ struct rd_sheet_row {
 };
 
 struct rd_sheet {
-	FILE *out; /* of the text; NULL: only the JSON is built */
+	FILE *out; /* stream for the text; NULL: only the JSON is built */
 	json_t *at[RD_SHEET_DEPTH];
 	unsigned int depth;
 	char heading[128]; /* printed with the section's first line */
@@ -43,10 +43,10 @@ void rd_sheet_end(struct rd_sheet *s);
 
 void rd_sheet_text(struct rd_sheet *s, const char *key, const char *title, const char *text);
 void rd_sheet_number(struct rd_sheet *s, const char *key, const char *title, uint64_t n);
-/* For people only, for programs only (`value` is consumed). */
+/* For the text only; for the JSON only (`value` is consumed). */
 void rd_sheet_row(struct rd_sheet *s, const char *title, const char *text);
 void rd_sheet_json(struct rd_sheet *s, const char *key, json_t *value);
-/* `value` is consumed; `text` is what people see, "" nothing. */
+/* `value` is consumed; `text` is shown to users, "" shows nothing. */
 void rd_sheet_value(
 	struct rd_sheet *s, const char *key, const char *title, json_t *value, const char *text);
 

@@ -31,7 +31,7 @@ struct rd_chunk {
 	size_t used, room;
 	unsigned int frames;
 	bool rotate; /* begins a new file */
-	bool marked; /* some frames are RD_FRAME_WILD or RD_FRAME_NO_TIME */
+	bool marked; /* some frames are RD_FRAME_BAD_TIME or RD_FRAME_NO_TIME */
 	/*
 	 * Timestamps of its first frame (not older than that of any earlier one), and of its newest
 	 * one.
@@ -72,36 +72,36 @@ enum rd_sync {
 	RD_SYNC_PERIODIC, /* every 32 MiB are forced to the disk */
 };
 
-/* A file with the frames around a trigger, and those of later triggers within it. */
+/* A file with the frames around a trigger, and around later triggers within its time. */
 struct rd_dump {
 	unsigned int number; /* from 1 */
 	const char *path;
-	uint64_t from_ns, until_ns; /* timestamps of the frames that are wanted */
-	uint64_t trigger_ns;	    /* of the first trigger */
-	/* Frames up to this timestamp had left memory before the trigger, for lack of room; 0: all
-	 * that are wanted were there. */
+	uint64_t from_ns, until_ns; /* timestamps of the first and last wanted frame */
+	uint64_t trigger_ns;	    /* timestamp of the first trigger */
+	/* Frames up to this timestamp had been evicted from memory before the trigger; 0: all
+	 * wanted frames were there. */
 	uint64_t missing_until_ns;
 	/* Once it has ended. */
 	uint64_t frames;
-	uint64_t bytes; /* of the file */
-	bool cut;	/* by the end of the recording, the limit of bytes, or a failure */
+	uint64_t bytes; /* size of the file */
+	bool cut; /* cut short by the end of the recording, the limit of bytes, or a failure */
 	/* It could not be written whole, for this reason. Without frames the file was removed. */
 	bool failed;
 	const char *error;
 };
 
 /*
- * Frames stay in memory, and leave it unwritten unless a trigger wants them: then those of pre_ns
- * before until post_ns after it go into a file of their own. A trigger whose times overlap those of
- * the file before extends that file.
+ * Frames stay in memory, and are discarded unless a trigger needs them: those from pre_ns before to
+ * post_ns after it are then written to a separate file. A trigger whose times overlap those of the
+ * file before extends that file.
  */
 struct rd_retention {
 	uint64_t pre_ns, post_ns;
-	uint64_t holdoff_ns; /* after the end of a file triggers are ignored for so long */
+	uint64_t holdoff_ns; /* triggers are ignored for this long after the end of a file */
 	/* Existing files of this name are counted as well. */
-	unsigned int files; /* most files; 0: no limit */
-	uint64_t bytes;	    /* most bytes of all files together, headers included; 0: no limit */
-	/* Within rd_sink_open(): so many are there. May be NULL. */
+	unsigned int files; /* maximum number of files; 0: no limit */
+	uint64_t bytes;	    /* maximum bytes of all files together, headers included; 0: no limit */
+	/* Called within rd_sink_open() with the number and size of existing files. May be NULL. */
 	void (*found)(void *ctx, unsigned int files, uint64_t bytes);
 	/* In the writer's thread: the file has its header; it is complete, or has failed, perhaps
 	 * before it had a header. After a failure the next trigger tries another file. */
@@ -117,7 +117,7 @@ struct rd_sink_config {
 	const struct rd_encoder *encoder;
 	unsigned int feeds; /* threads that fill chunks; 0: one */
 	size_t buffer;	    /* bytes of all chunks together */
-	int numa_node;	    /* of the chunks; -1: any */
+	int numa_node;	    /* NUMA node of the chunks; -1: any */
 	uint32_t max_frame; /* longest frame that must fit */
 	bool hold;	    /* write nothing before rd_sink_close(): the capture stays in memory */
 	const char *compression; /* "gz", "zst"; NULL: none, whatever the path's ending */
@@ -135,7 +135,7 @@ struct rd_sink_stats {
 	uint64_t unwritten;  /* frames that were encoded and could not be written */
 	uint64_t beyond;     /* frames that arrived after the last file was full */
 	uint64_t late;	     /* frames written after newer ones of other feeds */
-	uint64_t expired;    /* frames that left memory unwritten: no trigger wanted them */
+	uint64_t expired;    /* frames discarded unwritten: no trigger needed them */
 	uint64_t file_bytes; /* in all files, headers included */
 	unsigned int files;  /* begun */
 };
@@ -144,11 +144,12 @@ struct rd_sink_stats {
 struct rd_file_account {
 	unsigned int number; /* from 1 */
 	bool last;
-	const struct rd_dump *dump; /* NULL: of a sink that writes all frames */
+	const struct rd_dump *dump; /* NULL: the sink writes all frames */
 	uint64_t written[RD_IFACES_MAX];
 	uint64_t unwritten[RD_IFACES_MAX];
-	struct rd_tally tally[RD_IFACES_MAX]; /* of the engine, while this was the current file */
-	uint64_t first_ns, last_ns;	      /* timestamps of its first and last frame; 0: none */
+	struct rd_tally
+		tally[RD_IFACES_MAX]; /* the engine's tally while this was the current file */
+	uint64_t first_ns, last_ns;   /* timestamps of its first and last frame; 0: none */
 };
 
 struct rd_sink_ending {
@@ -254,12 +255,12 @@ void rd_sink_read_stats(const struct rd_sink *sink, struct rd_sink_stats *stats)
 /* The effect of a trigger. */
 enum rd_triggered {
 	RD_TRIGGER_BEGINS,  /* a file begins with the frames around it */
-	RD_TRIGGER_EXTENDS, /* the file before goes on */
-	RD_TRIGGER_HELD,    /* ignored: too soon after the file before */
+	RD_TRIGGER_EXTENDS, /* the previous file is extended */
+	RD_TRIGGER_HELD,    /* ignored: too soon after the previous file */
 	RD_TRIGGER_CLOSED,  /* ignored: no more files are written */
 };
 
-/* Of a sink that retains frames: a trigger at this timestamp of the frames. */
+/* Only for a sink that retains frames: fires a trigger at this timestamp of the frames. */
 enum rd_triggered rd_sink_trigger(struct rd_sink *sink, uint64_t ns);
 /* Bytes for frames in memory; *locked: none of it can be swapped out. */
 size_t rd_sink_memory(const struct rd_sink *sink, bool *locked);

@@ -41,9 +41,9 @@ struct rd_stamp_choice {
 struct rd_source_stats {
 	uint64_t lost;	     /* lost before the source, at least: the sum of `loss` */
 	bool loss_known;     /* whether `lost` is exact */
-	const char *missing; /* why more frames may be missing than any counter shows; NULL or "":
-				none */
-	/* The counters also include other users of the device, and not every loss. */
+	const char *missing; /* why more frames may be missing than the counters show; NULL or "":
+				no reason */
+	/* The counters include other users of the device, and do not include every loss. */
 	bool loss_shared;
 	bool loss_own; /* a counter of the device is bound to this source's queue pair alone */
 	unsigned int loss_delay_ms;	   /* longest delay of the counters */
@@ -169,7 +169,7 @@ struct rd_source {
 	bool fixed_credentials;
 	bool batch_has_notes;  /* set by receive(): note() has notes for the batch */
 	bool batch_disordered; /* set by receive(): timestamps may be out of order, or frames have
-				  RD_FRAME_WILD or RD_FRAME_NO_TIME */
+				  RD_FRAME_BAD_TIME or RD_FRAME_NO_TIME */
 	char title[160];       /* "mlx5_0 port 1 (enp1s0f0np0, RoCE, 100 Gb/s)" */
 	char details[120];     /* "software clock, 16384 buffers of 9.5 KiB" */
 	char note[256];	       /* what happened last, one line, until the engine has stored it */
@@ -183,7 +183,7 @@ enum rd_rx_mode {
 	RD_RX_VERBS,	/* a work queue entry per frame, through libibverbs only */
 };
 
-#define RD_QUEUES_MAX 32 /* of one port */
+#define RD_QUEUES_MAX 32 /* per port */
 
 /* How the device copies frames to the receive queue. */
 enum rd_sniffer {
@@ -197,9 +197,9 @@ struct rd_verbs_config {
 	unsigned int log2_buffers; /* log2 of the buffers of the receive ring */
 	uint32_t max_frame;	   /* longest frame in bytes; 0: derived from the port's MTU */
 	enum rd_rx_mode rx_mode;
-	bool huge_pages;       /* take reserved ones, of the system's huge page size */
+	bool huge_pages;       /* use reserved huge pages of the system's default size */
 	bool relaxed_ordering; /* IBV_ACCESS_RELAXED_ORDERING */
-	bool own_counter;      /* bind a counter of loss to the QP; a warning where impossible */
+	bool own_counter;      /* bind a loss counter to the QP; warns if that is impossible */
 	enum rd_stamp_type stamps;
 	uint32_t latency_us; /* longest time that frames wait in the ring while the thread sleeps */
 	enum rd_sniffer sniffer;
@@ -242,7 +242,7 @@ int rd_ibdump_source_open(
 
 struct rd_netdev_config {
 	const char *netdev; /* "eth0"; "any": all netdevs, with cooked headers */
-	uint32_t snaplen;   /* longest part of a frame that is kept, in bytes; 0: all */
+	uint32_t snaplen;   /* bytes kept of each frame; 0: all */
 	size_t buffer;	    /* bytes of the kernel's ring; 0: RD_NETDEV_BUFFER */
 	bool promiscuous;   /* also receive frames that are addressed to others */
 	const char *filter; /* tcpdump expression, run in the kernel; NULL: all frames */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Commands that the user names, run for a file. */
+/* Runs commands given by the user for a file. */
 #ifndef RDMADUMP_SPAWN_H
 #define RDMADUMP_SPAWN_H
 
@@ -13,7 +13,8 @@
  */
 int rd_spawn(pid_t *pid, char *const argv[], int out);
 
-#define RD_SPAWN_FILE "/proc/self/fd/3" /* what `file` of rd_spawn_with_file() is there */
+#define RD_SPAWN_FILE                                                                              \
+	"/proc/self/fd/3" /* path of `file` in the process that rd_spawn_with_file() starts */
 /* The same; the descriptor `file` is also inherited, as 3. */
 int rd_spawn_with_file(pid_t *pid, char *const argv[], int out, int file);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How InfiniBand packets end in a capture: ICRC and VCRC, the ICRC alone, or the payload. Which of
- * them an adapter delivers is documented nowhere, so it is found out from the packets: the LRH has
+ * How InfiniBand packets end in a capture: ICRC and VCRC, the ICRC alone, or the payload. No
+ * document says which of them an adapter delivers, so it is derived from the packets: the LRH has
  * the length up to the ICRC, and the checksums are computed (IBTA volume 1, 7.7.8, 7.8).
  */
 #ifndef RDMADUMP_TRAILER_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RD_TRAILER_MOST	  6 /* bytes of ICRC and VCRC */
+#define RD_TRAILER_MAX	  6 /* bytes of ICRC and VCRC */
 #define RD_TRAILER_ENOUGH 8 /* packets; fewer are not significant */
 
 /*
@@ -23,7 +23,7 @@ unsigned int rd_trailer_missing(const uint8_t *data, uint32_t len);
 struct rd_trailers {
 	uint32_t packets;	   /* with BTH, and of one of the three lengths */
 	uint32_t other;		   /* whose end cannot be found */
-	uint32_t icrc, icrc_valid; /* of `packets`, with room for an ICRC; with a valid one */
+	uint32_t icrc, icrc_valid; /* of `packets`: long enough for an ICRC; with a valid one */
 	uint32_t vcrc, vcrc_valid;
 };
 
@@ -33,7 +33,7 @@ void rd_trailers_count(struct rd_trailers *t, const uint8_t *data, uint32_t len)
 enum rd_trailer {
 	RD_TRAILER_UNKNOWN, /* too few packets */
 	RD_TRAILER_VALID,
-	RD_TRAILER_INVALID, /* there is something in its place, in all packets, which is not it */
+	RD_TRAILER_INVALID, /* all packets have other bytes in its place */
 	RD_TRAILER_ABSENT,
 	RD_TRAILER_MIXED, /* the packets differ */
 	RD_TRAILER_STATES
@@ -47,7 +47,7 @@ enum rd_trailer rd_trailers_vcrc(const struct rd_trailers *t);
 #define RD_TRAILER_TEXT 240
 /*
  * What it means for the capture, as a clause that follows "received packets ": "end with ICRC and
- * VCRC, valid in 64 of 64". Returns whether damage on the wire would stay unseen.
+ * VCRC, valid in 64 of 64". Returns whether damage on the wire would go undetected.
  */
 bool rd_trailers_text(const struct rd_trailers *t, char text[RD_TRAILER_TEXT]);
 

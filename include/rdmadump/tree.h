@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The files that the readers of devices read, for a copy of them: what `--sysroot` needs. Names,
+ * Lists the files that the readers of devices read, for a copy that `--sysroot` can use. Names,
  * links and directories are as the kernel has them.
  */
 #ifndef RDMADUMP_TREE_H
@@ -26,7 +26,7 @@ struct rd_tree_item {
 	size_t n; /* the content of a file, the target of a link, terminated by NUL */
 };
 
-/* Not 0 ends the walk. */
+/* A result other than 0 ends the walk. */
 typedef int rd_tree_fn(void *ctx, const struct rd_tree_item *item);
 
 /*

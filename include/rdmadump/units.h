@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers as people write and read them: counts, sizes, rates, durations. */
+/* Formats and parses numbers with units: counts, sizes, rates, durations. */
 #ifndef RDMADUMP_UNITS_H
 #define RDMADUMP_UNITS_H
 

@@ -6,7 +6,7 @@
 #include <rdmadump/error.h>
 #include <stdbool.h>
 
-/* Of libibverbs, whose header only the files that use it include. */
+/* From libibverbs; only the files that use it include its header. */
 struct ibv_context;
 struct ibv_device;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The verdict on a capture: what happened, to whom, how much, since when, where, how certain; who
- * is slow; the hosts; findings grouped by cause. A part of struct rd_report.
+ * The verdict on a capture: what happened, which connections are affected, how much, since when,
+ * where, and how certain that is; which side is slow; the hosts; findings grouped by cause. Part of
+ * struct rd_report.
  */
 #ifndef RDMADUMP_VERDICT_H
 #define RDMADUMP_VERDICT_H
@@ -50,14 +51,14 @@ struct rd_times {
 	uint32_t gap_ns; /* shortest time between two full packets of a message, 0: unknown */
 };
 
-/* Which party the time was spent for, and where that is. */
+/* Which party the time was spent on, and where it is. */
 struct rd_slow {
 	enum rd_time what;
 	unsigned int places;
 	enum rd_certainty certainty;
-	double share;			 /* of the time, 0 to 1 */
-	uint64_t all_ns;		 /* the time of all requests, 0: nothing can be said */
-	struct rd_times sum;		 /* of all sides */
+	double share;			 /* share of the time, 0 to 1 */
+	uint64_t all_ns;		 /* the time of all requests; 0: unknown */
+	struct rd_times sum;		 /* sum over all sides */
 	unsigned int conversation, side; /* the one that most of that time belongs to */
 };
 
@@ -66,12 +67,13 @@ struct rd_slow {
 /* Conversations whose responses take far longer than those of most others. */
 struct rd_stragglers {
 	unsigned int n, of;
-	unsigned int conversation[RD_STRAGGLERS];  /* the slowest first */
-	uint64_t p50_ns[RD_STRAGGLERS], median_ns; /* of their responses; of all conversations */
-	char host[RD_ADDRESS_LEN];		   /* part of all of them, and of no other; "" */
+	unsigned int conversation[RD_STRAGGLERS]; /* the slowest first */
+	uint64_t p50_ns[RD_STRAGGLERS],
+		median_ns;	   /* median of their responses; of all conversations */
+	char host[RD_ADDRESS_LEN]; /* part of all of them, and of no other; "" */
 };
 
-#define RD_BURST_NS UINT64_C(100000) /* of rd_host.peak_bytes */
+#define RD_BURST_NS UINT64_C(100000) /* interval of rd_host.peak_bytes */
 
 struct rd_host {
 	char address[RD_ADDRESS_LEN];
@@ -95,7 +97,8 @@ struct rd_hosts {
 	size_t n;
 	struct rd_host_pair *pair;
 	size_t n_pairs;
-	uint64_t frames_left_out, bytes_left_out; /* of hosts and pairs beyond the limits */
+	uint64_t frames_left_out,
+		bytes_left_out; /* frames and bytes of hosts and pairs beyond the limits */
 };
 
 /* Findings with one cause. */
@@ -103,7 +106,7 @@ struct rd_group {
 	const char *rule;
 	size_t *finding;    /* indexes, worst first */
 	size_t n, left_out; /* left_out: further ones that the report does not have */
-	/* Of all: different conversations, sum of their evidence, times; 0: unknown. */
+	/* Over all of them: number of conversations, sum of the evidence, times; 0: unknown. */
 	size_t conversations;
 	uint64_t count, first_ns, last_ns;
 };
@@ -113,17 +116,17 @@ struct rd_groups {
 	size_t n;
 };
 
-/* Findings that this capture may confuse with one another: rd_judgement.mixed. */
+/* Causes that this capture may confuse with one another: rd_judgement.mixed. */
 enum rd_mixed {
 	RD_MIXED_LOST = 1,
 	RD_MIXED_LATE = 2,
-	RD_MIXED_UPSTREAM = 4, /* of the capture point */
+	RD_MIXED_UPSTREAM = 4, /* upstream of the capture point */
 	RD_MIXED_DOWNSTREAM = 8,
 	RD_MIXED_RESPONSES = 16, /* else requests */
 };
 
 struct rd_judgement {
-	const char *rule;		 /* of the main cause; NULL: no fault was found */
+	const char *rule;		 /* rule of the main cause; NULL: no fault was found */
 	enum rd_severity severity;	 /* of it */
 	unsigned int conversation, side; /* 0: of the capture */
 	enum rd_certainty certainty;	 /* that it happened */
@@ -131,15 +134,17 @@ struct rd_judgement {
 	uint64_t count;			 /* how often */
 	unsigned int places;		 /* where; 0: in no place; without a rule all: unknown */
 	enum rd_certainty where;	 /* that it is in one of these places */
-	char sender[RD_ADDRESS_LEN], receiver[RD_ADDRESS_LEN]; /* whom the places mean, or "" */
+	char sender[RD_ADDRESS_LEN],
+		receiver[RD_ADDRESS_LEN]; /* addresses of the hosts that the places name, or "" */
 	unsigned int incast; /* hosts that send to the receiver within 100 us; 0: no incast */
 	uint64_t since_ns;   /* first and last time; 0: unknown */
 	uint64_t until_ns;
 	/* Of the senders that it concerns: messages, those that were retransmitted in part or in
 	 * whole (at least so many). 0: none, or unknown. */
 	uint64_t messages, delayed;
-	char capture_next[RD_ADDRESS_LEN]; /* a host whose port shows more, or "" */
-	bool both_ends;			   /* a report of both ends is printed with this one */
+	char capture_next[RD_ADDRESS_LEN]; /* the host at which a further capture would show more,
+					      or "" */
+	bool both_ends; /* a comparison of both ends is printed with this report */
 	/* Sentences, without line breaks. NULL: nothing to say. */
 	char *what, *whom, *how_much, *place, *surer, *also, *time;
 	struct rd_slow slow;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Words that users type. */
+/* Compares words, to suggest corrections of typing errors. */
 #ifndef RDMADUMP_WORDS_H
 #define RDMADUMP_WORDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The engine: starts sources, moves frames through lanes into sinks, and ends all of it. */
+/* The engine: starts sources, moves frames through lanes into sinks, and shuts all of them down. */
 #include "lane.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
@@ -188,7 +188,8 @@ fail:
 	return -1;
 }
 
-/* This thread serves the watches; lanes receive until the sources are stopped and drained. */
+/* The calling thread serves the watches; lanes receive until the sources are stopped and drained.
+ */
 static int run_threads(struct engine *e)
 {
 	int epfd = watch_open(e), rc;
@@ -274,7 +275,7 @@ static void add_account(struct rd_frame_account *sum, const struct rd_frame_acco
 		sum->direction[i] += a->direction[i];
 		sum->disordered[i] += a->disordered[i];
 	}
-	sum->wild += a->wild;
+	sum->bad_time += a->bad_time;
 	sum->no_time += a->no_time;
 }
 

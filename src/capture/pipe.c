@@ -50,7 +50,7 @@ static void tally(struct pipe *p, enum tally_field field, const struct pipe_batc
 
 static bool is_marked(const struct rd_frame *f)
 {
-	return f->flags & (RD_FRAME_WILD | RD_FRAME_NO_TIME);
+	return f->flags & (RD_FRAME_BAD_TIME | RD_FRAME_NO_TIME);
 }
 
 static bool any_marked(const struct rd_frame *frames, unsigned int n)
@@ -96,7 +96,7 @@ static void account_order(
 	for (unsigned int i = 0; s->batch_disordered && i < n; i++) {
 		struct rd_frame *f = &frames[i];
 
-		a->wild += !!(f->flags & RD_FRAME_WILD);
+		a->bad_time += !!(f->flags & RD_FRAME_BAD_TIME);
 		a->no_time += !!(f->flags & RD_FRAME_NO_TIME);
 		if (is_marked(f))
 			continue;
@@ -120,7 +120,7 @@ static void unaccount(struct pipe *p, const struct rd_frame *frames, unsigned in
 	account_directions(p, directions(frames, n), -1);
 	for (const struct rd_frame *f = frames; f != frames + n; f++) {
 		bytes += f->len;
-		a->wild -= !!(f->flags & RD_FRAME_WILD);
+		a->bad_time -= !!(f->flags & RD_FRAME_BAD_TIME);
 		a->no_time -= !!(f->flags & RD_FRAME_NO_TIME);
 		a->disordered[f->direction] -= !!(f->flags & RD_FRAME_DISORDERED);
 	}
@@ -156,12 +156,12 @@ static void count_encoded(struct pipe *p, const struct pipe_batch *b, unsigned i
 }
 
 /* Appends one more comment on the same frame. */
-static void join_comment(char *text, size_t room, const char *more)
+static void join_comment(char *text, size_t size, const char *more)
 {
 	size_t used = strlen(text);
 
 	if (more && *more)
-		snprintf(text + used, room - used, "%s%s", used ? "; " : "", more);
+		snprintf(text + used, size - used, "%s%s", used ? "; " : "", more);
 }
 
 /*

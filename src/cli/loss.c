@@ -10,7 +10,7 @@
 
 /* --- advice --------------------------------------------------------------------------------- */
 
-/* By the source's name: each loses frames in a ring of its own. */
+/* Advice by source: each kind loses frames in another ring. */
 static const struct {
 	const char *source, *text;
 } advices[] = {
@@ -44,7 +44,8 @@ void loss_advise(const struct capture_run *r)
 		return;
 	if (t.dropped)
 		fprintf(stderr,
-			"  the output was too slow and our buffer was full: raise --buffer-size, "
+			"  the output was too slow and rdmadump's buffer was full: raise "
+			"--buffer-size, "
 			"use a faster disk, or keep less of each frame (-s, --headers-only)\n");
 	else if (r->result->written.unwritten)
 		fprintf(stderr, "  not all frames could be written: see the messages above\n");
@@ -82,18 +83,18 @@ static json_t *json_change(const struct rd_counter_change *c)
 json_t *loss_json_source(const struct capture_run *r, const struct rd_session_source *source)
 {
 	const struct rd_source_stats *st = &source->stats;
-	json_t *counters = json_object(), *beside = json_array(), *o;
+	json_t *counters = json_object(), *related = json_array(), *o;
 
 	for (unsigned int k = 0; k < st->n_loss; k++)
 		json_object_set_new(counters, st->loss[k].name,
 			rd_growth_known(&st->loss[k].frames)
 				? rd_json_u64(st->loss[k].frames.amount)
 				: json_null());
-	for (unsigned int k = 0; k < source->n_beside; k++)
-		json_array_append_new(beside, json_change(&source->beside[k]));
+	for (unsigned int k = 0; k < source->n_related; k++)
+		json_array_append_new(related, json_change(&source->related[k]));
 	o = json_pack("{s:b, s:b, s:b, s:o, s:o}", "known", (int)st->loss_known, "shared",
 		(int)st->loss_shared, "own_counter", (int)st->loss_own, "counters", counters,
-		"beside", beside);
+		"beside", related);
 	put_frames(r, o, st->loss_known, st->lost, st);
 	return o;
 }
@@ -124,8 +125,8 @@ void loss_text(const struct capture_run *r)
 	if (*scope)
 		fprintf(stderr, "  %s\n", scope);
 	for (unsigned int i = 0; i < n; i++) {
-		for (unsigned int k = 0; k < sources[i].n_beside; k++) {
-			const struct rd_counter_change *c = &sources[i].beside[k];
+		for (unsigned int k = 0; k < sources[i].n_related; k++) {
+			const struct rd_counter_change *c = &sources[i].related[k];
 			char text[96];
 
 			rd_counter_change_text(c, text, sizeof(text));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a capture prints: start, progress, and the report at the end, as text or JSON. */
+/* Prints the start of a capture, its progress, and the report at the end, as text or JSON. */
 #include "capture.h"
 #include "cli.h"
 #include "loss.h"
@@ -31,7 +31,7 @@ void report_start(const struct capture_run *r)
 }
 
 /* A bar if the input's size is known. */
-static void progress_bar(const struct rd_session_progress *p, char *bar, size_t room)
+static void progress_bar(const struct rd_session_progress *p, char *bar, size_t size)
 {
 	int width = 20, full;
 
@@ -39,12 +39,12 @@ static void progress_bar(const struct rd_session_progress *p, char *bar, size_t 
 	if (!p->input_size)
 		return;
 	full = (int)(p->input_done * (uint64_t)width / p->input_size);
-	snprintf(bar, room, "  [%.*s%*s] %" PRIu64 " %%", full, "####################",
+	snprintf(bar, size, "  [%.*s%*s] %" PRIu64 " %%", full, "####################",
 		width - full, "", p->input_done * 100 / p->input_size);
 }
 
 /* The rate is that since the last line; on request (SIGUSR1) the average since the start. */
-void report_progress(struct capture_run *r, bool on_request, char *line, size_t room)
+void report_progress(struct capture_run *r, bool on_request, char *line, size_t size)
 {
 	char hms[RD_UNITS_LEN], frames[RD_UNITS_LEN], bytes[RD_UNITS_LEN], rate[RD_UNITS_LEN],
 		file[RD_UNITS_LEN], lost[RD_UNITS_LEN], bar[48];
@@ -55,7 +55,7 @@ void report_progress(struct capture_run *r, bool on_request, char *line, size_t 
 	rd_session_progress(r->session, &p);
 	past = (double)(p.elapsed_ns - since_ns) / 1e9;
 	progress_bar(&p, bar, sizeof(bar));
-	snprintf(line, room, "  %s   %s frames   %s   %s   file %s   lost %s%s%s",
+	snprintf(line, size, "  %s   %s frames   %s   %s   file %s   lost %s%s%s",
 		rd_fmt_hms(hms, p.elapsed_ns / 1000000000U), rd_fmt_count(frames, p.frames),
 		rd_fmt_bytes(bytes, p.bytes),
 		rd_fmt_bitrate(rate, past > 0 ? (double)(p.bytes - since) * 8 / past : 0),
@@ -97,11 +97,11 @@ static void report_account(const struct rd_frame_account *a)
 		rd_fmt_count(in, a->direction[RD_DIR_IN]),
 		rd_fmt_count(out, a->direction[RD_DIR_OUT]),
 		rd_fmt_count(unknown, a->direction[RD_DIR_UNKNOWN]));
-	if (a->wild)
+	if (a->bad_time)
 		fprintf(stderr,
 			"  %" PRIu64 " timestamps of the device are more than 1 s off; they are "
 			"stored unchanged\n",
-			a->wild);
+			a->bad_time);
 	if (a->no_time)
 		fprintf(stderr,
 			"  %" PRIu64
@@ -253,7 +253,7 @@ static void report_json(const struct capture_run *r)
 			rd_json_u64(r->result->written.late)));
 	json_object_set_new(root, "directions", json_directions(r->result->account.direction));
 	json_object_set_new(root, "timestamps",
-		json_pack("{s:o, s:o, s:o}", "wild", rd_json_u64(r->result->account.wild),
+		json_pack("{s:o, s:o, s:o}", "wild", rd_json_u64(r->result->account.bad_time),
 			"missing", rd_json_u64(r->result->account.no_time), "out_of_order",
 			json_directions(r->result->account.disordered)));
 	json_object_set_new(root, "lost_before_us", loss_json(r));

@@ -12,17 +12,17 @@
 
 void rd_dcb_load(struct rd_dcb *dcb, const struct rd_device *device, const struct rd_netdev *netdev)
 {
-	static const char elsewhere[] = "not asked: the netdev is not in this network namespace";
+	static const char elsewhere[] = "not queried: the netdev is not in this network namespace";
 	struct rd_error err = {0};
 	const char *why = "";
 
 	*dcb = (struct rd_dcb){.state = RD_DCB_NOT_ASKED};
 	snprintf(dcb->netdev, sizeof(dcb->netdev), "%s", netdev->name);
 	if (device->copied) {
-		why = "not asked: read from a copied tree";
+		why = "not queried: read from a copied tree";
 	} else if (!netdev->ifindex || if_nametoindex(netdev->name) != netdev->ifindex) {
 		why = elsewhere;
-	} else if (!rd_dcb_ask(dcb, &err)) {
+	} else if (!rd_dcb_request(dcb, &err)) {
 		dcb->state = RD_DCB_KNOWN;
 	} else if (err.errnum == ENODEV) {
 		why = elsewhere;

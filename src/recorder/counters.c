@@ -12,7 +12,7 @@
 #define TIMES_READ 20 /* reading takes at most this fraction (1/N) of the time */
 #define RATE_NS	   1000000000U
 
-/* By its full name, or by the part after the last slash. */
+/* Finds a counter by its full name, or by the part after the last slash. */
 static const struct rd_counter *find(const struct rd_counters *all, const char *name)
 {
 	const struct rd_counter *exact = rd_counters_find(all, name);
@@ -98,7 +98,7 @@ void counters_watch_fini(struct rd_recorder *r)
 	rd_devices_free(&r->watch.counters.devices);
 }
 
-bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *name, size_t room)
+bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *name, size_t size)
 {
 	const struct counters_watch *w = &r->watch.counters;
 	const struct rd_counter *c = NULL;
@@ -114,7 +114,7 @@ bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *n
 			return false;
 		c = find(&all, t->counter);
 		if (c)
-			snprintf(name, room, "%s of %s:%u", c->name, w->ports[port].device->name,
+			snprintf(name, size, "%s of %s:%u", c->name, w->ports[port].device->name,
 				w->ports[port].port->num);
 		rd_counters_free(&all);
 		break;
@@ -171,7 +171,7 @@ static void update(struct rd_recorder *r, struct watched_counter *w, const struc
 	if (w->seen) {
 		span.seconds = (double)(now - w->ns) / 1e9;
 		growth = rd_counter_growth(c->kind, &w->value, &c->value, &span);
-		/* That of a gauge is its value. */
+		/* A gauge counts with its value. */
 		if (c->kind && c->kind->flags & RD_COUNTER_GAUGE)
 			growth.amount = c->value > w->value ? c->value - w->value : 0;
 		if (passes(w, now, growth.amount, &grown)) {

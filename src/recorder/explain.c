@@ -26,7 +26,7 @@ static bool of_frames(const struct trigger *t)
 	return t->source == TRIGGER_WIRE || t->source == TRIGGER_STALL;
 }
 
-/* A stall fires when its time is over. */
+/* A stall fires when its time has expired. */
 static bool is_begin_missing(const struct rd_recorder *r, const struct trigger *t)
 {
 	return t->source == TRIGGER_STALL && t->most >= r->config.pre_ns;
@@ -50,13 +50,13 @@ void explain_warn(const struct rd_recorder *r)
 }
 
 static const char *where_counter(
-	struct rd_recorder *r, const struct trigger *t, char *out, size_t room)
+	struct rd_recorder *r, const struct trigger *t, char *out, size_t size)
 {
 	char name[128];
 
 	if (!counters_watch_find(r, t, name, sizeof(name)))
 		return "there is no such counter now";
-	snprintf(out, room, "it can fire: %s", name);
+	snprintf(out, size, "it can fire: %s", name);
 	return NULL;
 }
 
@@ -76,7 +76,7 @@ char *rd_recorder_explain(struct rd_recorder *r, unsigned int i)
 	} else if (t->source == TRIGGER_STALL) {
 		why = why_not_wire(r, t);
 		snprintf(here, sizeof(here),
-			"it can fire for QPs of which answers were seen (one from the same UDP "
+			"it can fire for QPs whose responses were seen (one from the same UDP "
 			"port, "
 			"else two), at the latest 0.5 s after its time");
 	} else if (t->source == TRIGGER_COUNTER) {

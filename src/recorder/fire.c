@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Triggers that fire: starts the session's reaction and stores the descriptions for its files. */
+/* Handles triggers that fire: passes them to the session, and stores descriptions for its files. */
 #include "recorder.h"
 #include <rdmadump/log.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void account(struct rd_recorder *r, enum rd_triggered result)
 	c->closed += result == RD_TRIGGER_CLOSED;
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static void remember(struct rd_recorder *r, enum rd_triggered result, uint64_t ns, const char *text)
 {
 	struct firing *f = &r->firings[r->n_firings++ % FIRINGS];
@@ -47,7 +47,7 @@ static void remember(struct rd_recorder *r, enum rd_triggered result, uint64_t n
 	f->file_ns = r->begun[r->newest].ns;
 }
 
-/* With the lock. Whether this trigger is to be described in words, or only named. */
+/* Called with the lock held. Whether this trigger is to be described in words, or only named. */
 static bool is_detailed(const struct rd_recorder *r, enum rd_triggered result)
 {
 	return result == RD_TRIGGER_BEGINS || r->begun[r->newest].n < DETAILED;
@@ -63,7 +63,7 @@ static void announce(const struct rd_recorder *r, const struct trigger *t, enum 
 			result == RD_TRIGGER_EXTENDS ? " (within the file before)" : " (ignored)");
 }
 
-/* With the lock. Several triggers may fire before the next frame. */
+/* Called with the lock held. Several triggers may fire before the next frame. */
 static void add_pending(struct rd_recorder *r, const char *text)
 {
 	size_t used = r->has_pending ? strlen(r->pending) : 0;
@@ -99,7 +99,7 @@ void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, con
 bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct rd_frame *frame)
 {
 	/* The timestamp of such a frame is not usable. */
-	uint64_t ns = frame->flags & RD_FRAME_WILD ? now() : frame->ts_ns;
+	uint64_t ns = frame->flags & RD_FRAME_BAD_TIME ? now() : frame->ts_ns;
 	enum rd_triggered result;
 	char text[TRIGGER_TEXT] = "";
 

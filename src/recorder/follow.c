@@ -17,10 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NICE	    10
-#define WAIT_NS	    20000000 /* between two checks whether all files are done */
-#define ASKED	    15	     /* checks between two calls of the caller's function */
-#define FOLLOW_MOST 1000     /* files that wait for their analysis */
+#define NICE	   10
+#define WAIT_NS	   20000000 /* between two checks whether all files are finished */
+#define ASKED	   15	    /* checks between two calls of the caller's function */
+#define FOLLOW_MAX 1000	    /* files that wait for their analysis */
 
 void follow_init(struct rd_recorder *r)
 {
@@ -58,7 +58,7 @@ void follow_add(struct rd_recorder *r, const char *path, uint64_t number, bool a
 	if (!f->running || !(r->config.program || r->config.command))
 		return;
 	/* Read without the lock: only this thread adds. */
-	if (f->n >= FOLLOW_MOST) {
+	if (f->n >= FOLLOW_MAX) {
 		skip(r, path, "too many files wait for their analysis");
 		return;
 	}
@@ -121,14 +121,15 @@ static int analyse_into(struct rd_recorder *r, const char *path, int json, int h
 
 static bool analyse(struct rd_recorder *r, const char *path)
 {
-	struct beside json, html;
-	bool out = beside_create(&json, path, ".json"), page = beside_create(&html, path, ".html");
+	struct sidecar json, html;
+	bool out = sidecar_create(&json, path, ".json"),
+	     page = sidecar_create(&html, path, ".html");
 	int status = out && page ? analyse_into(r, path, json.out.fd, html.out.fd) : -1;
 	/* 4: not all frames could be judged. */
 	bool whole = status == 0 || status == RD_CLASS_PARTIAL;
 
-	out = beside_finish(&json, whole);
-	page = beside_finish(&html, whole);
+	out = sidecar_finish(&json, whole);
+	page = sidecar_finish(&html, whole);
 	return out && page;
 }
 
@@ -152,7 +153,8 @@ static void follow_one(struct rd_recorder *r, struct follow_job *job)
 /* --- the thread
  * ------------------------------------------------------------------------------------ */
 
-/* The next file; it stays in the list until it is done. NULL: the thread shall end. */
+/* Waits for the next file, which stays in the list until it is finished. NULL: the thread must end.
+ */
 static struct follow_job *await_job(struct follow *f)
 {
 	struct follow_job *job;
@@ -185,10 +187,11 @@ static void *follow_run(void *arg)
 	struct rd_recorder *r = arg;
 	struct follow_job *job;
 
-	/* Lowers the priority of this thread and its processes only: frames have priority. */
+	/* Lowers the priority of this thread and of the processes that it starts: frames have
+	 * priority. */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 	if (r->config.program)
-		beside_clean(r);
+		sidecar_clean(r);
 	while ((job = await_job(&r->follow))) {
 		follow_one(r, job);
 		drop_first(&r->follow);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages with a MESSAGE_ID for systemd's journal, by its native protocol, without the library:
- * https://systemd.io/JOURNAL_NATIVE_PROTOCOL. The IDs are also in systemd/rdmadump.catalog.
+ * Sends messages with a MESSAGE_ID to systemd's journal, by its native protocol and without its
+ * library: https://systemd.io/JOURNAL_NATIVE_PROTOCOL. The IDs are also in
+ * systemd/rdmadump.catalog.
  */
 #include "recorder.h"
 #include <errno.h>
@@ -21,7 +22,7 @@
 static const struct {
 	const char *id;
 	int priority;
-	enum rd_level level; /* without the journal */
+	enum rd_level level; /* used without the journal */
 } events[] = {
 	[JOURNAL_TRIGGER] = {"6f1d0b5c2d7e4e0b9a4d7c55a3f0e8b1", LOG_NOTICE, RD_LOG_INFO},
 	[JOURNAL_FILE] = {"b8c25a0f9a3e4d6f8e21f06c7d9314e2", LOG_NOTICE, RD_LOG_INFO},

@@ -20,7 +20,7 @@
 /* --- frames ------------------------------------------------------------------------------------
  */
 
-/* The next frame after a trigger that was not fired by a frame. */
+/* Takes the comment for the next frame after a trigger that was not fired by a frame. */
 static bool take_pending(struct rd_recorder *r)
 {
 	if (!atomic_load_explicit(&r->has_pending, memory_order_relaxed))
@@ -87,7 +87,8 @@ static const char *on_comment(void *ctx, unsigned int i)
 /* --- files, from the writer's thread
  * -------------------------------------------------------------- */
 
-/* With the lock. NULL: too many files have begun since then, and its entry was overwritten. */
+/* Called with the lock held. NULL: too many files have begun since then, and its entry was
+ * overwritten. */
 static const struct file_triggers *triggers_of(
 	const struct rd_recorder *r, const struct rd_dump *dump)
 {
@@ -97,7 +98,7 @@ static const struct file_triggers *triggers_of(
 	return NULL;
 }
 
-static void on_describe(void *ctx, const struct rd_dump *dump, char *out, size_t room)
+static void on_describe(void *ctx, const struct rd_dump *dump, char *out, size_t size)
 {
 	struct rd_recorder *r = ctx;
 	const struct file_triggers *file;
@@ -106,7 +107,7 @@ static void on_describe(void *ctx, const struct rd_dump *dump, char *out, size_t
 	pthread_mutex_lock(&r->lock);
 	file = dump ? triggers_of(r, dump) : &r->begun[r->newest];
 	if (file)
-		snprintf(out, room, "Recorded around a %s%s. ", file->first,
+		snprintf(out, size, "Recorded around a %s%s. ", file->first,
 			file->n > 1 ? " and later ones" : "");
 	pthread_mutex_unlock(&r->lock);
 }
@@ -159,7 +160,7 @@ static void on_found(void *ctx, unsigned int files, uint64_t bytes)
 			files, rd_fmt_bytes(size, bytes));
 }
 
-/* A failure is logged once for all files in a row that fail. */
+/* Consecutive failures are logged once. */
 static void log_dump(struct rd_recorder *r, const struct rd_dump *dump, const char *reason)
 {
 	char text[PATH_MAX + 200];
@@ -219,13 +220,13 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 /* --- the session
  * -------------------------------------------------------------------------------------- */
 
-/* With the lock; from the lane's thread, or after its end. */
+/* Called with the lock held, from the lane's thread, or after its end. */
 static void count_forgotten(struct rd_recorder *r)
 {
 	r->counts.forgotten = r->wire.forgotten + r->stall.forgotten;
 }
 
-/* The lane is alive: it serves this timer. */
+/* The lane serves this timer, so it is alive. */
 static bool on_tick(void *ctx, int fd)
 {
 	struct rd_recorder *r = ctx;

@@ -21,18 +21,18 @@
 #define COUNTER_TIMES 16
 
 #define PENDING_FILES 32  /* begun and not complete, at most */
-#define DETAILED      100 /* triggers of a file that are described; others are named */
+#define DETAILED      100 /* triggers of a file that are described; further ones are only named */
 
 /* A trigger that fired. */
 struct firing {
 	uint64_t ns;
-	uint64_t file_ns; /* of the first trigger of its file */
+	uint64_t file_ns; /* time of the first trigger of its file */
 	char text[TRIGGER_TEXT];
 };
 
 /* The triggers of one file. */
 struct file_triggers {
-	uint64_t ns; /* of the first */
+	uint64_t ns; /* time of the first one */
 	uint64_t n;
 	char first[TRIGGER_TEXT];
 };
@@ -42,16 +42,16 @@ struct watched_counter {
 	struct trigger *trigger;
 	unsigned int port;				       /* index into counters_watch.ports */
 	bool seen;					       /* `value` is valid */
-	uint64_t value, ns;				       /* of the last reading */
+	uint64_t value, ns;				       /* at the last reading */
 	uint64_t grown;					       /* since it fired last */
 	bool above;					       /* the rate was above the limit */
-	uint64_t times[COUNTER_TIMES], amounts[COUNTER_TIMES]; /* of the newest readings */
+	uint64_t times[COUNTER_TIMES], amounts[COUNTER_TIMES]; /* the newest readings */
 	unsigned int at;
 };
 
 struct counters_watch {
 	struct rd_devices
-		devices; /* of ports other than the recorded one; loaded if there are any */
+		devices; /* devices of other ports than the recorded one; loaded if there are any */
 	struct {
 		const struct rd_device *device;
 		const struct rd_port *port;
@@ -77,7 +77,7 @@ struct watch {
 	int stop_fd;
 	struct rd_monitor *monitor;  /* NULL: no trigger is an event */
 	int kmsg_fd;		     /* -1: no trigger is a kernel message */
-	struct rd_identity identity; /* whose rights make, open and remove the FIFOs */
+	struct rd_identity identity; /* FIFOs are created, opened and removed with its rights */
 	struct fifo fifo[RD_TRIGGERS_MAX];
 	unsigned int n_fifos;
 	struct counters_watch counters;
@@ -87,12 +87,12 @@ struct watch {
 struct follow_job {
 	struct follow_job *next;
 	char *path;
-	uint64_t number; /* of the file, from 0 */
+	uint64_t number; /* number of the file, from 0 */
 	bool analyse;
 };
 
-/* A report beside a file, until it is complete. */
-struct beside {
+/* A report next to a file, until it is complete. */
+struct sidecar {
 	char path[PATH_MAX];
 	char part[PATH_MAX + 8]; /* its name until then */
 	struct rd_outfile out;
@@ -105,7 +105,7 @@ struct follow {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct follow_job *first, **last;
-	_Atomic unsigned int n; /* of jobs */
+	_Atomic unsigned int n; /* number of jobs */
 	_Atomic int child;	/* pid; 0: none */
 };
 
@@ -122,28 +122,30 @@ struct rd_recorder {
 	struct watch watch;
 	struct follow follow;
 
-	/* Of the lane's thread: the comments of the current batch. */
+	/* Used by the lane's thread: the comments of the current batch. */
 	const struct rd_frame *frames;
 	enum rd_link link;
 	struct trigger *fired_by[RD_BATCH];
 	char comment[RD_NOTE_MAX];
-	char taken[PENDING_TEXT]; /* the comment of the first frame, of other triggers */
+	char taken[PENDING_TEXT]; /* the comment of the first frame, from triggers that no frame
+				     fired */
 
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects all below */
 	atomic_bool has_pending;
 	char pending[PENDING_TEXT]; /* the next frame's comment */
 	struct firing firings[FIRINGS];
 	uint64_t n_firings;
 	struct rd_recorder_counts counts;
 	struct file_triggers begun[PENDING_FILES];
-	unsigned int newest; /* of them */
+	unsigned int newest; /* index of the newest one */
 	struct rd_recorder_file *files;
-	uint64_t n_files; /* all that are complete; the newest RD_RECORDER_FILES are in `files` */
+	uint64_t
+		n_files; /* number of complete files; the newest RD_RECORDER_FILES are in `files` */
 	struct rd_session_progress progress;
 	int tick_fd;
 	uint64_t notified_ns;  /* the last message to the service manager's watchdog */
 	uint64_t state_due_ns; /* the textfile is due */
-	bool textfile_failed;  /* and that was logged */
+	bool textfile_failed;  /* the failure was logged */
 	bool warned;	       /* a failed file was logged; cleared by a complete file */
 };
 
@@ -161,7 +163,7 @@ void counters_watch_fini(struct rd_recorder *r);
 /* Reads the counters, fires triggers; returns ns until the next reading, UINT64_MAX: never. */
 uint64_t counters_watch_read(struct rd_recorder *r);
 /* Whether this counter exists on its port, and its name in full. */
-bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *name, size_t room);
+bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *name, size_t size);
 
 /* explain.c */
 /* Warns of triggers that cannot fire on this port. */
@@ -179,16 +181,16 @@ void watch_stop(struct rd_recorder *r);
 void watch_fault(struct rd_recorder *r, const char *what);
 void watch_close(struct rd_recorder *r);
 
-/* beside.c: the analysis in files beside a capture, from the thread that analyses. */
-/* With this ending in place of the file's. False: logged, and nothing is open. */
-bool beside_create(struct beside *b, const char *file, const char *ending);
+/* sidecar.c: the analysis in files next to a capture; used by the thread that analyses. */
+/* Creates the report, named as `file` with this ending. False: logged, and nothing is open. */
+bool sidecar_create(struct sidecar *b, const char *file, const char *ending);
 /*
- * Gives a report that is `whole` its name, else removes it. Returns whether it has its name. Does
- * nothing if it is not open.
+ * Renames a complete (`whole`) report to its final name, else removes it. Returns whether it was
+ * renamed. Does nothing if it is not open.
  */
-bool beside_finish(struct beside *b, bool whole);
-/* Removes parts of reports that no process writes any more, and logs their names. */
-void beside_clean(const struct rd_recorder *r);
+bool sidecar_finish(struct sidecar *b, bool whole);
+/* Removes partial reports that no process writes any more, and logs their names. */
+void sidecar_clean(const struct rd_recorder *r);
 
 /* follow.c */
 void follow_init(struct rd_recorder *r);

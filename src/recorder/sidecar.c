@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The reports beside a file (.json, .html). They are written under another name, which is changed
- * when they are complete: a recorder that is killed leaves no part of a report that could be taken
- * for a whole one. The next recorder removes what was left.
+ * The reports next to a file (.json, .html). They are written under a temporary name and renamed
+ * when they are complete, so that a killed recorder leaves no partial report that looks complete.
+ * The next recorder removes the temporary files.
  */
 #include "recorder.h"
 #include <dirent.h>
@@ -19,9 +19,8 @@
 #define PART ".part"
 
 /*
- * Whether no other process has the lock; then this one has it, until the descriptor is closed.
- * Processes that are started do not inherit it: that of an analysis which outlives its recorder
- * does not keep the file.
+ * Takes the lock, which is held until the descriptor is closed; false if another process has it.
+ * Child processes do not inherit it: an analysis that outlives its recorder does not hold the lock.
  */
 static bool lock(int fd)
 {
@@ -30,7 +29,7 @@ static bool lock(int fd)
 	return fcntl(fd, F_SETLK, &all) == 0 || (errno != EACCES && errno != EAGAIN);
 }
 
-bool beside_create(struct beside *b, const char *file, const char *ending)
+bool sidecar_create(struct sidecar *b, const char *file, const char *ending)
 {
 	struct rd_error err;
 
@@ -46,7 +45,7 @@ bool beside_create(struct beside *b, const char *file, const char *ending)
 	return false;
 }
 
-bool beside_finish(struct beside *b, bool whole)
+bool sidecar_finish(struct sidecar *b, bool whole)
 {
 	if (b->out.fd < 0)
 		return false;
@@ -61,7 +60,8 @@ bool beside_finish(struct beside *b, bool whole)
 	return whole;
 }
 
-/* --- what a killed recorder left ------------------------------------------------------------- */
+/* --- leftovers of killed recorders -------------------------------------------------------------
+ */
 
 static void remove_part(int dir, const char *name)
 {
@@ -78,7 +78,7 @@ static void remove_part(int dir, const char *name)
 	close(fd);
 }
 
-void beside_clean(const struct rd_recorder *r)
+void sidecar_clean(const struct rd_recorder *r)
 {
 	const char *path = r->config.session.path, *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;

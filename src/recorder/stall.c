@@ -18,19 +18,19 @@
 #define PSN_MASK   0xffffffU
 #define PSN_HALF   0x800000U
 #define PSN_BEHIND 0x10000U /* further back than this, the QP was connected again */
-#define MTU_LEAST  256U
+#define MTU_MIN	   256U
 #define VOTES	   2 /* consecutive responses that match the same requests */
-#define MISFITS	   8 /* ... that do not fit to them */
+#define MISFITS	   8 /* consecutive responses that do not match them */
 #define CANDIDATES 256
 #define LOOK_NS	   1000000U
 #define HASH_SHIFT 16
-#define WAYS	   4 /* places that a flow may have, as in a cache; a power of two */
+#define WAYS	   4 /* associativity of the table, as in a cache; a power of two */
 
 /* The requests to one QP. Indexes of flows count from 1; 0: none. */
 struct stall_flow {
 	uint64_t key;			       /* a hash; 0: unused */
 	uint64_t answers;		       /* key of the responses; 0: not recognized */
-	uint64_t last_ns;		       /* of the newest packet, request or response */
+	uint64_t last_ns;		       /* time of the newest packet, request or response */
 	uint64_t fired;			       /* bit for each trigger, since then */
 	uint32_t pair_next, pair_before, pair; /* the list of its hosts */
 	uint32_t wait_next, wait_before;       /* the list of those that wait */
@@ -40,7 +40,7 @@ struct stall_flow {
 	uint32_t wanted;      /* PSN of the newest request that requires a response */
 	uint16_t port;	      /* UDP source port; 0: none */
 	uint8_t misfits;
-	bool open;	   /* first to last are not answered */
+	bool open;	   /* the responses from first to last are outstanding */
 	bool waiting;	   /* `wanted` is among them */
 	bool listed;	   /* among those that wait */
 	bool doubt;	   /* another QP sends packets that may be its responses */
@@ -48,7 +48,7 @@ struct stall_flow {
 	uint8_t hosts[32]; /* source, destination */
 };
 
-/* The answers to one QP. */
+/* The responses to one QP. */
 struct stall_answers {
 	uint64_t key;
 	uint32_t flow;
@@ -168,7 +168,7 @@ static void stop_waiting(struct stall *s, struct stall_flow *f)
 	unlist(s, f);
 }
 
-/* Moves it to the end of the list: its last packet is the newest one. */
+/* Moves the flow to the end of the list: its last packet is the newest one. */
 static void wait_from_now(struct stall *s, struct stall_flow *f)
 {
 	uint32_t self = (uint32_t)(f - s->flows);
@@ -208,7 +208,8 @@ static void pair_add(struct stall *s, struct stall_flow *f)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* Unused, or it does not wait, or its last packet is older. */
+/* Whether `a` is to be evicted rather than `b`: it is unused, does not wait, or its last packet is
+ * older. */
 static bool is_less_needed(const struct stall_flow *a, const struct stall_flow *b)
 {
 	if (!a->key || !b->key)
@@ -218,7 +219,7 @@ static bool is_less_needed(const struct stall_flow *a, const struct stall_flow *
 	return a->last_ns < b->last_ns;
 }
 
-/* Of the places that it may have: its own, else the one that is needed least. */
+/* The flow's slot: its own, else the one to evict. */
 static struct stall_flow *place_of(struct stall *s, uint64_t key)
 {
 	struct stall_flow *f = &s->flows[1 + ((key >> HASH_SHIFT) & (STALL_FLOWS - WAYS))];
@@ -260,12 +261,12 @@ static uint32_t last_answer(const struct rd_packet *p)
 
 	if (!(p->op->bits & RD_OP_READ) || !rd_packet_reth(p, &reth) || !reth.length)
 		return p->psn;
-	return (p->psn + (reth.length - 1) / MTU_LEAST) & PSN_MASK;
+	return (p->psn + (reth.length - 1) / MTU_MIN) & PSN_MASK;
 }
 
 /*
- * A new flow, or a PSN that is neither of a next request nor of a retransmission: the QP was
- * connected again.
+ * Whether it is a new flow, or its PSN is that of neither a next request nor a retransmission: then
+ * the QP was connected again.
  */
 static bool is_new(const struct stall_flow *f, uint32_t psn)
 {
@@ -302,7 +303,7 @@ static void request(struct stall *s, const struct rd_packet *p)
 		wait_from_now(s, f);
 }
 
-/* --- answers --------------------------------------------------------------------------------- */
+/* --- responses ------------------------------------------------------------------------------- */
 
 static bool fits(const struct stall_flow *f, uint32_t psn)
 {
@@ -429,7 +430,7 @@ void stall_packet(struct stall *s, const struct rd_packet *p, const struct rd_fr
 {
 	enum rd_transport t = rd_packet_transport(p);
 
-	if (frame->ts_ns > s->clock && !(frame->flags & (RD_FRAME_WILD | RD_FRAME_NO_TIME)))
+	if (frame->ts_ns > s->clock && !(frame->flags & (RD_FRAME_BAD_TIME | RD_FRAME_NO_TIME)))
 		s->clock = frame->ts_ns;
 	if (t != RD_RC && t != RD_XRC)
 		return;
@@ -458,7 +459,7 @@ void stall_received(struct stall *s, uint64_t now_ns)
 
 void stall_tick(struct stall *s, uint64_t now_ns, uint64_t late_ns)
 {
-	/* None since the last call: what arrived before it would have been received. */
+	/* No frame since the last call: a frame that arrived before it would have been received. */
 	if (!s->received && s->read_ns && s->tick_ns > s->read_ns + late_ns) {
 		s->clock += s->tick_ns - s->read_ns - late_ns;
 		s->read_ns = s->tick_ns - late_ns;
@@ -468,22 +469,22 @@ void stall_tick(struct stall *s, uint64_t now_ns, uint64_t late_ns)
 	look(s);
 }
 
-static void put_host(const struct stall_flow *f, const uint8_t *host, char *out, size_t room)
+static void put_host(const struct stall_flow *f, const uint8_t *host, char *out, size_t size)
 {
 	if (f->hosts_len == 2)
-		snprintf(out, room, "LID %u", rd_be16(host));
+		snprintf(out, size, "LID %u", rd_be16(host));
 	else if (!f->hosts_len ||
-		 !inet_ntop(f->hosts_len == 4 ? AF_INET : AF_INET6, host, out, (socklen_t)room))
-		snprintf(out, room, "?");
+		 !inet_ntop(f->hosts_len == 4 ? AF_INET : AF_INET6, host, out, (socklen_t)size))
+		snprintf(out, size, "?");
 }
 
-static void describe(const struct stall *s, const struct stall_flow *f, char *out, size_t room)
+static void describe(const struct stall *s, const struct stall_flow *f, char *out, size_t size)
 {
 	char src[INET6_ADDRSTRLEN + 8], dst[INET6_ADDRSTRLEN + 8];
 
 	put_host(f, f->hosts, src, sizeof(src));
 	put_host(f, f->hosts + 16, dst, sizeof(dst));
-	snprintf(out, room,
+	snprintf(out, size,
 		"QP 0x%06x of %s waits for QP 0x%06x of %s: PSN %u to %u, no packet for %.3f s",
 		f->answer_qp, src, f->dest_qp, dst, f->first, f->wanted,
 		(double)(s->clock - f->last_ns) / 1e9);
@@ -514,7 +515,7 @@ static struct trigger *over(struct stall *s, struct stall_flow *f, uint64_t *ns)
 	return NULL;
 }
 
-struct trigger *stall_next(struct stall *s, uint64_t *ns, char *out, size_t room)
+struct trigger *stall_next(struct stall *s, uint64_t *ns, char *out, size_t size)
 {
 	while (s->at) {
 		struct stall_flow *f = &s->flows[s->at];
@@ -526,10 +527,10 @@ struct trigger *stall_next(struct stall *s, uint64_t *ns, char *out, size_t room
 		}
 		t = f->answers ? over(s, f, ns) : NULL;
 		if (t) {
-			describe(s, f, out, room);
+			describe(s, f, out, size);
 			return t;
 		}
-		/* All following flows have a newer packet. */
+		/* All following flows have newer packets. */
 		if (s->clock - f->last_ns <= s->least)
 			s->at = 0;
 		else if (s->clock - f->last_ns > s->most)

@@ -18,21 +18,21 @@ struct stall_answers;
 struct stall {
 	struct trigger **triggers; /* those that wait for a stall, at most 64 */
 	unsigned int n;
-	uint64_t least, most; /* of their times, ns */
+	uint64_t least, most; /* shortest and longest of their times, ns */
 	struct stall_flow *flows;
 	struct stall_answers *answers;
-	uint32_t *pairs;	 /* of two hosts: the first of a list of flows */
-	uint32_t oldest, newest; /* of the flows that wait, by their last packet */
+	uint32_t *pairs;	 /* by pair of hosts: the first of a list of flows */
+	uint32_t oldest, newest; /* list of waiting flows, ordered by their last packet */
 	uint64_t clock;		 /* all frames up to this timestamp were seen */
 	uint64_t read_ns;	 /* monotonic time when the newest frames were received */
 	uint64_t tick_ns;	 /* monotonic time of the last call of stall_tick() */
 	bool received;		 /* frames since then */
-	uint64_t due;		 /* of `clock`: look again */
-	uint64_t forgotten;	 /* flows, since there were too many */
+	uint64_t due;		 /* value of `clock` at which to check again */
+	uint64_t forgotten;	 /* flows evicted from the full table */
 	uint32_t at;		 /* the next flow to check; 0: none */
 };
 
-/* Of all triggers, takes those of stalls. -1 if out of memory. stall_fini() in both cases. */
+/* Takes the stall triggers among all triggers. -1 if out of memory. stall_fini() in both cases. */
 int stall_init(struct stall *s, struct trigger *triggers, unsigned int n);
 void stall_fini(struct stall *s);
 /* A packet of any kind. Hot path. */
@@ -46,6 +46,6 @@ void stall_tick(struct stall *s, uint64_t now_ns, uint64_t late_ns);
  * The next trigger that fires; call it until it returns NULL. *ns: the timestamp at which its time
  * expired; out: the conversation.
  */
-struct trigger *stall_next(struct stall *s, uint64_t *ns, char *out, size_t room);
+struct trigger *stall_next(struct stall *s, uint64_t *ns, char *out, size_t size);
 
 #endif

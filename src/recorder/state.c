@@ -26,7 +26,7 @@ static void put(FILE *out, const char *name, const char *type, const char *help,
 		name, help, name, type, name, value);
 }
 
-/* The value of a label: a backslash before backslashes, quotes and line ends. */
+/* Writes the value of a label; backslashes, quotes and newlines are escaped. */
 static void put_label(FILE *out, const char *text)
 {
 	for (; *text; text++) {
@@ -68,7 +68,7 @@ static void put_all(FILE *out, struct rd_recorder *r, bool running)
 	put(out, "files_total", "counter", "Files written", c.files);
 	put(out, "file_frames_total", "counter", "Frames in files", c.frames);
 	put(out, "file_bytes_total", "counter", "Bytes of files", c.bytes);
-	put(out, "files_failed_total", "counter", "Files that could not be written whole",
+	put(out, "files_failed_total", "counter", "Files that could not be written completely",
 		c.files_failed);
 	put(out, "triggers_ignored_total", "counter",
 		"Triggers that were too soon after a file, or after the last one",

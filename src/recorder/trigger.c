@@ -34,7 +34,7 @@ static const struct trigger_name trigger_names[] = {
 	{"icrc-error", TRIGGER_WIRE, VALUE_NONE, WIRE_ICRC_ERROR, NULL,
 		"a packet with a wrong invariant CRC"},
 	{"stall", TRIGGER_STALL, VALUE_NONE, 0, NULL,
-		"a connected QP that waits: a request is not answered, and no packet of both QPs "
+		"a connected QP that waits: a request has no response, and no packet of both QPs "
 		"is "
 		"seen"},
 	{"port-down", TRIGGER_EVENT, VALUE_NONE, 0, "port_error", "the port goes down"},
@@ -188,8 +188,8 @@ static bool is_counter_name(const char *word)
 }
 
 /*
- * The name that was meant; NULL: none is near. Every other name may be a counter, which only the
- * device knows. A name with a "/" is one.
+ * The name that was probably meant; NULL: none is similar. Any other name may be a counter of the
+ * device; a name with a "/" always is.
  */
 static const struct trigger_name *meant(const char *word)
 {
@@ -296,62 +296,62 @@ void trigger_free(struct trigger *t)
 /* --- in words --------------------------------------------------------------------------- */
 
 /* The kinds of packets: a name after what the packet shows. */
-static void describe_scope(const struct trigger *t, const char *qp, char *out, size_t room)
+static void describe_scope(const struct trigger *t, const char *qp, char *out, size_t size)
 {
 	char host[INET6_ADDRSTRLEN] = "";
 	size_t n = strlen(out);
 
 	if (t->qp != TRIGGER_QP_ANY)
-		n += (size_t)snprintf(out + n, room - n, "; %s QP 0x%06x", qp, t->qp);
-	if (t->host_len && n < room) {
+		n += (size_t)snprintf(out + n, size - n, "; %s QP 0x%06x", qp, t->qp);
+	if (t->host_len && n < size) {
 		inet_ntop(t->host_len == 4 ? AF_INET : AF_INET6, t->host, host, sizeof(host));
-		snprintf(out + n, room - n, "; from or to %s", host);
+		snprintf(out + n, size - n, "; from or to %s", host);
 	}
 }
 
-static void describe_wire(const struct trigger *t, char *out, size_t room)
+static void describe_wire(const struct trigger *t, char *out, size_t size)
 {
-	int n = snprintf(out, room, "%s", t->name->help);
+	int n = snprintf(out, size, "%s", t->name->help);
 
 	if (t->nak != TRIGGER_NAK_ANY)
-		n = snprintf(out, room, "a NAK '%s'", rd_aeth_nak_name(t->nak));
+		n = snprintf(out, size, "a NAK '%s'", rd_aeth_nak_name(t->nak));
 	else if (t->name->wire == WIRE_NAK)
-		n = snprintf(out, room, "a NAK of any code");
-	if (t->rate && (size_t)n < room)
-		snprintf(out + n, room - (size_t)n, ": more than %llu within a second",
+		n = snprintf(out, size, "a NAK of any code");
+	if (t->rate && (size_t)n < size)
+		snprintf(out + n, size - (size_t)n, ": more than %llu within a second",
 			(unsigned long long)t->most);
-	describe_scope(t, "to", out, room);
+	describe_scope(t, "to", out, size);
 }
 
-void trigger_describe(const struct trigger *t, char *out, size_t room)
+void trigger_describe(const struct trigger *t, char *out, size_t size)
 {
 	switch (t->source) {
 	case TRIGGER_SIGNAL:
-		snprintf(out, room, "the signal SIGUSR1");
+		snprintf(out, size, "the signal SIGUSR1");
 		return;
 	case TRIGGER_WIRE:
-		describe_wire(t, out, room);
+		describe_wire(t, out, size);
 		return;
 	case TRIGGER_STALL:
 		snprintf(
-			out, room, "%s for longer than %g s", t->name->help, (double)t->most / 1e9);
-		describe_scope(t, "of", out, room);
+			out, size, "%s for longer than %g s", t->name->help, (double)t->most / 1e9);
+		describe_scope(t, "of", out, size);
 		return;
 	case TRIGGER_COUNTER:
-		snprintf(out, room, "counter %s%s%s grows by more than %llu %s", t->counter,
+		snprintf(out, size, "counter %s%s%s grows by more than %llu %s", t->counter,
 			t->device ? " of " : "", t->device ? t->device : "",
 			(unsigned long long)t->most,
 			t->rate ? "within a second" : "since the start, or since it fired last");
 		return;
 	case TRIGGER_EVENT:
-		snprintf(out, room, "%s%s", t->value ? "event " : t->name->help,
+		snprintf(out, size, "%s%s", t->value ? "event " : t->name->help,
 			t->value ? t->value : "");
 		return;
 	case TRIGGER_KMSG:
-		snprintf(out, room, "a kernel message that matches '%s'", t->value);
+		snprintf(out, size, "a kernel message that matches '%s'", t->value);
 		return;
 	case TRIGGER_FIFO:
-		snprintf(out, room, "a line written to %s", t->value);
+		snprintf(out, size, "a line written to %s", t->value);
 		return;
 	}
 }

@@ -13,7 +13,7 @@ enum trigger_source {
 	TRIGGER_SIGNAL,
 	TRIGGER_WIRE, /* a frame */
 	TRIGGER_COUNTER,
-	TRIGGER_EVENT, /* of a device */
+	TRIGGER_EVENT, /* an event of a device */
 	TRIGGER_KMSG,
 	TRIGGER_FIFO,
 	TRIGGER_STALL, /* a conversation that waits */
@@ -53,11 +53,12 @@ struct trigger {
 	char *text;			 /* as given */
 	char *words;			 /* a copy that the following point into */
 	const char *counter;		 /* its name, in full or the part after the last slash */
-	const char *device; /* of a counter: "mlx5_1", "mlx5_1:2"; NULL: the recorded port */
-	const char *value;  /* pattern, path, name of an event */
-	uint64_t most;	    /* fires above this; of a stall: ns */
-	bool rate;	    /* per second */
-	bool limited;	    /* `most` was given */
+	const char
+		*device;   /* the counter's device: "mlx5_1", "mlx5_1:2"; NULL: the recorded port */
+	const char *value; /* pattern, path, name of an event */
+	uint64_t most;	   /* fires above this; stall: ns */
+	bool rate;	   /* per second */
+	bool limited;	   /* `most` was given */
 	uint8_t nak;
 	uint32_t qp;
 	uint8_t host[16];
@@ -68,7 +69,7 @@ struct trigger {
 /* -1 with RD_CLASS_USAGE. trigger_free() in both cases. */
 int trigger_parse(struct trigger *t, const char *text, struct rd_error *err);
 void trigger_free(struct trigger *t);
-/* What it waits for: "a NAK 'remote access error'". */
-void trigger_describe(const struct trigger *t, char *out, size_t room);
+/* Describes what it waits for: "a NAK 'remote access error'". */
+void trigger_describe(const struct trigger *t, char *out, size_t size);
 
 #endif

@@ -21,7 +21,8 @@
 #define FIFO_ADVICE                                                                                \
 	"choose a path that the later user (-Z, or the caller of sudo) may use; -Z root keeps "    \
 	"root"
-#define READS  128  /* of one source in a row: an endless writer must not block the rest */
+#define READS                                                                                      \
+	128 /* consecutive reads from one source: an endless writer must not block the others */
 #define RECORD 8192 /* longest record of /dev/kmsg: Documentation/ABI/testing/dev-kmsg */
 
 void watch_init(struct rd_recorder *r)

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PSN_MASK    0xffffffU
-#define PSN_HALF    0x800000U
-#define PSN_BEFORE  0x10000U /* further back than this, the QP was connected again */
-#define ROUNDS_MOST 7	     /* retry_cnt has 3 bits: IBTA volume 1, 9.9.2.1.1 */
-#define BUCKET_NS   100000000U
+#define PSN_MASK   0xffffffU
+#define PSN_HALF   0x800000U
+#define PSN_BEFORE 0x10000U /* further back than this, the QP was connected again */
+#define ROUNDS_MAX 7	    /* retry_cnt has 3 bits: IBTA volume 1, 9.9.2.1.1 */
+#define BUCKET_NS  100000000U
 
 int wire_init(struct wire *w, struct trigger *triggers, unsigned int n)
 {
@@ -109,7 +109,7 @@ static uint32_t forget_oldest(struct wire *w)
 	return i;
 }
 
-/* The flow of this key, now the youngest; NULL: none. */
+/* The flow of this key, which becomes the newest; NULL: none. */
 static struct wire_flow *find_flow(struct wire *w, uint64_t key)
 {
 	uint32_t i = *list_of(w, key);
@@ -178,7 +178,7 @@ static uint32_t follow_request(
 		return 1U << WIRE_RETRANSMISSION;
 	f->rounds = f->first == p->psn ? f->rounds + 1 : 1;
 	f->first = p->psn;
-	return 1U << WIRE_RETRANSMISSION | (f->rounds == ROUNDS_MOST ? 1U << WIRE_GAVE_UP : 0);
+	return 1U << WIRE_RETRANSMISSION | (f->rounds == ROUNDS_MAX ? 1U << WIRE_GAVE_UP : 0);
 }
 
 /* --- what one packet shows ------------------------------------------------------------------ */
@@ -306,10 +306,10 @@ struct trigger *wire_frame(struct wire *w, enum rd_link link, const struct rd_fr
 }
 
 void wire_describe(const struct trigger *t, enum rd_link link, const struct rd_frame *frame,
-	char *out, size_t room)
+	char *out, size_t size)
 {
-	int n = snprintf(out, room, "trigger %s: ", t->text);
+	int n = snprintf(out, size, "trigger %s: ", t->text);
 
-	if ((size_t)n < room)
-		rd_packet_line(out + n, room - (size_t)n, frame, link, RD_LINE_NO_TIME);
+	if ((size_t)n < size)
+		rd_packet_line(out + n, size - (size_t)n, frame, link, RD_LINE_NO_TIME);
 }

@@ -9,7 +9,7 @@
 #include "stall.h"
 
 #define WIRE_FLOWS   32768 /* a power of two: also the number of lists */
-#define WIRE_BUCKETS 10	   /* of a second, for rates */
+#define WIRE_BUCKETS 10	   /* parts of a second, for rates */
 
 /* The requests of one connected QP to another, as a port sent or received them. Indexes of flows
  * count from 1; 0: none. */
@@ -18,7 +18,7 @@ struct wire_flow {
 	uint32_t newest;  /* PSN */
 	uint32_t last;	  /* PSN of the packet before */
 	uint32_t first;	  /* PSN with which the last round of retransmissions began */
-	uint32_t rounds;  /* that began with it */
+	uint32_t rounds;  /* retransmission rounds that began with it */
 	uint32_t next;	  /* the list of flows with this hash */
 	uint32_t older;	  /* by their last request */
 	uint32_t younger; /* ... */
@@ -39,7 +39,7 @@ struct wire {
 	struct wire_flow *flows; /* NULL: no trigger needs them */
 	uint32_t *lists;	 /* by hash: the first flow of each */
 	uint32_t n_flows, oldest, youngest;
-	uint64_t forgotten;  /* flows, since there were too many */
+	uint64_t forgotten;  /* flows evicted from the full table */
 	struct stall *stall; /* gets every packet; may be NULL */
 };
 
@@ -50,6 +50,6 @@ void wire_fini(struct wire *w);
 struct trigger *wire_frame(struct wire *w, enum rd_link link, const struct rd_frame *frame);
 /* "nak: NAK 'remote access error' to QP 0x12, PSN 5": of a frame that fired. */
 void wire_describe(const struct trigger *t, enum rd_link link, const struct rd_frame *frame,
-	char *out, size_t room);
+	char *out, size_t size);
 
 #endif

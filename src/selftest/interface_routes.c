@@ -20,7 +20,7 @@ struct routes {
 };
 
 #ifdef HAVE_LIBNL
-/* The kernel itself brings back its own routes, and a router's advertisement the router's. */
+/* The kernel restores its own routes itself, and a router advertisement restores the router's. */
 static bool comes_back(unsigned char protocol)
 {
 	return protocol == RTPROT_KERNEL || protocol == RTPROT_RA;
@@ -69,7 +69,7 @@ static int load_routes(struct routes *routes, struct rd_error *err)
 		nlmsg_free(msg);
 		rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "no memory for a message");
 	} else {
-		rc = rd_netlink_ask(nl, msg, count, routes, err);
+		rc = rd_netlink_request(nl, msg, count, routes, err);
 	}
 	rd_netlink_close(nl);
 	return rc;
@@ -101,18 +101,18 @@ static bool has_ipv6(const char *name)
 	return found;
 }
 
-bool interface_would_lose(const char *name, char *why, size_t room)
+bool interface_would_lose(const char *name, char *why, size_t size)
 {
 	struct routes routes = {.ifindex = if_nametoindex(name)};
 	struct rd_error err;
 
 	if (load_routes(&routes, &err) < 0)
-		snprintf(why, room, "routes that it would lose cannot be listed (%s)", err.text);
+		snprintf(why, size, "routes that it would lose cannot be listed (%s)", err.text);
 	else if (routes.n)
-		snprintf(why, room, "%s would lose routes (%u); see 'ip route show table all'",
+		snprintf(why, size, "%s would lose routes (%u); see 'ip route show table all'",
 			name, routes.n);
 	else if (has_ipv6(name))
-		snprintf(why, room,
+		snprintf(why, size,
 			"%s would lose IPv6 addresses; 'sysctl "
 			"net.ipv6.conf.%s.keep_addr_on_down=1' keeps them",
 			name, name);

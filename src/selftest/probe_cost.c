@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a sniffer costs other traffic: rate and latency of an RC stream between two own queue pairs
- * of the port, and the counters of pause and discards, first without, then with the sniffer. The
- * stream is short and its numbers are rough; only a large difference is named.
+ * What a sniffer costs other traffic: rate and latency of an RC stream between two queue pairs of
+ * this program, and the counters of pause frames and discards, first without, then with the
+ * sniffer. The stream is short and its numbers are rough; only a large difference is named.
  */
 #include "measured.h"
 #include "moved.h"
@@ -16,13 +16,13 @@
 #include <string.h>
 #include <time.h>
 
-#define TURNS	       3 /* of each kind */
+#define TURNS	       3 /* turns of each kind */
 #define MESSAGE	       4096
 #define UNDER_WAY      4
 #define LATENCY_ROUNDS 100
 #define SMALL	       64
 #define COMPLETION_MS  2000
-#define MUCH	       10 /* times slower: what chance does not do */
+#define MUCH	       10 /* times slower: more than random variation */
 
 enum kind { WITHOUT, WITH, KINDS };
 
@@ -155,7 +155,7 @@ static int measure(struct cost *c)
 	int rc = 0;
 
 	for (int kind = 0; kind < KINDS; kind++)
-		moved_begin(&c->kind[kind].moved, c->st, RD_COUNTER_BESIDE);
+		moved_begin(&c->kind[kind].moved, c->st, RD_COUNTER_RELATED);
 	for (int i = 0; i < TURNS && !rc && !c->error && !probe_over(c->st); i++)
 		take_turn(c, WITHOUT);
 	moved_read(&c->kind[WITHOUT].moved, c->st);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The texts in a file's header: the machine, and the comment on what was captured and lost. */
+/* The text in a file's header: the machine, and a comment on what was captured and lost. */
 #include "session.h"
 #include <rdmadump/units.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ void comment_describe(struct rd_session *s)
 		.application = s->config->application};
 }
 
-static int comment_head(const struct rd_session *s, char *out, size_t room)
+static int comment_head(const struct rd_session *s, char *out, size_t size)
 {
 	const struct rd_section *theirs = s->in.sources[0]->section;
 	char host[65] = "", start[40], scope[RD_LOSS_TEXT];
@@ -37,7 +37,7 @@ static int comment_head(const struct rd_session *s, char *out, size_t room)
 
 		while (len && was[len - 1] == ' ')
 			len--;
-		return snprintf(out, room, "From %s. %.*s%s", s->in.sources[0]->title,
+		return snprintf(out, size, "From %s. %.*s%s", s->in.sources[0]->title,
 			len < 300 ? len : 300, was, len ? " Then: " : "");
 	}
 	gethostname(host, sizeof(host) - 1);
@@ -48,16 +48,16 @@ static int comment_head(const struct rd_session *s, char *out, size_t room)
 	rd_session_scope_text(&s->listed[0], scope);
 	if (*scope)
 		scope[0] = 'T';
-	return snprintf(out, room, "%s%s on host %s, from %s. %s%s", s->in.sources[0]->title,
+	return snprintf(out, size, "%s%s on host %s, from %s. %s%s", s->in.sources[0]->title,
 		s->n_listed > 1 ? " and others" : "", host, start, scope, *scope ? ". " : "");
 }
 
 /* The last file has the numbers of the whole capture, the others their own. */
 static void comment_numbers(
-	const struct rd_session *s, const struct rd_file_account *a, char *out, size_t room)
+	const struct rd_session *s, const struct rd_file_account *a, char *out, size_t size)
 {
 	char written[RD_UNITS_LEN], filtered[RD_UNITS_LEN], dropped[RD_UNITS_LEN],
-		loss[RD_LOSS_TEXT], scope[RD_LOSS_TEXT], beside[RD_LOSS_TEXT];
+		loss[RD_LOSS_TEXT], scope[RD_LOSS_TEXT], related[RD_LOSS_TEXT];
 	uint64_t w = 0, f = 0, d = 0;
 
 	for (unsigned int i = 0; i < s->in.n_ifaces; i++) {
@@ -66,7 +66,7 @@ static void comment_numbers(
 		d += a->tally[i].dropped + a->unwritten[i];
 	}
 	if (!a->last) {
-		snprintf(out, room,
+		snprintf(out, size,
 			"File %u: %s frames written; filtered out %s, dropped by rdmadump %s; "
 			"what the device dropped is in the last file.",
 			a->number, rd_fmt_count(written, w), rd_fmt_count(filtered, f),
@@ -75,20 +75,20 @@ static void comment_numbers(
 	}
 	rd_session_loss_text(s, loss);
 	rd_session_loss_scope(s, scope);
-	loss_beside_text(s, beside, sizeof(beside));
-	snprintf(out, room,
+	loss_related_text(s, related, sizeof(related));
+	snprintf(out, size,
 		"%s frames written in %.1f s; filtered out %s, dropped by rdmadump %s, "
 		"dropped %s.%s%s%s%s%s%.256s",
 		rd_fmt_count(written, w), (double)(s->capture.end_ns - s->capture.start_ns) / 1e9,
 		rd_fmt_count(filtered, f), rd_fmt_count(dropped, d), loss, *scope ? " " : "", scope,
-		*scope ? "." : "", beside,
+		*scope ? "." : "", related,
 		s->error.class != RD_CLASS_NONE ? " Ended by a fault: " : "",
 		s->error.class != RD_CLASS_NONE ? s->error.text : "");
 }
 
 /* A stripe after the first. Frames that are in no stripe are counted in the first one. */
 static void comment_stripe(
-	const struct rd_session *s, const struct rd_file_account *a, char *out, size_t room)
+	const struct rd_session *s, const struct rd_file_account *a, char *out, size_t size)
 {
 	char written[RD_UNITS_LEN], unwritten[RD_UNITS_LEN];
 	uint64_t w = 0, u = 0;
@@ -97,7 +97,7 @@ static void comment_stripe(
 		w += a->written[i];
 		u += a->unwritten[i];
 	}
-	snprintf(out, room,
+	snprintf(out, size,
 		"File %u: %s frames written, %s that could not be written; what was filtered out "
 		"or dropped before is in stripe 1.",
 		a->number, rd_fmt_count(written, w), rd_fmt_count(unwritten, u));
@@ -106,26 +106,26 @@ static void comment_stripe(
 /* The length is constant, so that the final comment can overwrite the first one. */
 void comment_make(struct output *o, const struct rd_file_account *account)
 {
-	const size_t room = sizeof(o->comment);
-	size_t used = (size_t)comment_head(o->s, o->comment, room);
+	const size_t size = sizeof(o->comment);
+	size_t used = (size_t)comment_head(o->s, o->comment, size);
 
-	if (used < room && o->s->config->n_stripes)
-		used += (size_t)snprintf(o->comment + used, room - used,
+	if (used < size && o->s->config->n_stripes)
+		used += (size_t)snprintf(o->comment + used, size - used,
 			"This is stripe %u of %u: the others' frames are in other directories. ",
 			o->index + 1, o->s->out.n);
-	else if (used < room && o->s->out.n > 1)
-		used += (size_t)snprintf(o->comment + used, room - used,
+	else if (used < size && o->s->out.n > 1)
+		used += (size_t)snprintf(o->comment + used, size - used,
 			"Receive queue %u of %u: the others' frames are in other files. ", o->index,
 			o->s->out.n);
-	if (used < room) {
+	if (used < size) {
 		if (o->s->config->recording)
-			recording_comment(o->s, account, o->comment + used, room - used);
+			recording_comment(o->s, account, o->comment + used, size - used);
 		else if (account && o->s->config->n_stripes && o->index)
-			comment_stripe(o->s, account, o->comment + used, room - used);
+			comment_stripe(o->s, account, o->comment + used, size - used);
 		else if (account)
-			comment_numbers(o->s, account, o->comment + used, room - used);
+			comment_numbers(o->s, account, o->comment + used, size - used);
 		else
-			snprintf(o->comment + used, room - used, "%s",
+			snprintf(o->comment + used, size - used, "%s",
 				o->rewritable
 					? "Not finished: the program still writes, or was killed; "
 					  "what was lost is not known."
@@ -133,6 +133,6 @@ void comment_make(struct output *o, const struct rd_file_account *account)
 					  "the end; without them the capture was not finished.");
 	}
 	used = strlen(o->comment);
-	memset(o->comment + used, ' ', room - 1 - used);
-	o->comment[room - 1] = '\0';
+	memset(o->comment + used, ' ', size - 1 - used);
+	o->comment[size - 1] = '\0';
 }

@@ -42,7 +42,7 @@ bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *
 	*most = UINT64_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return true;
-	/* Not higher than needed: commands inherit the limit, and some close every descriptor below
+	/* No higher than needed: commands inherit the limit, and some close every descriptor below
 	 * it. */
 	if (limit.rlim_cur < needed && limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* When a capture reads the facts that it stores beside its frames, and for which file. */
+/* When a capture reads the facts that it stores with its frames, and for which file. */
 #include "session.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/facts.h>
 #include <string.h>
 
-/* Files may be rotated many times a second, and reading counters takes the device's time. */
+/* Files may be rotated many times a second, and reading counters is slow. */
 #define SNAPSHOT_NS 10000000000U
 
 /* The devices at the end: addresses may have been added since they were opened. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define QUEUE_BITRATE 50000000000U /* of large frames, per receiving thread */
+#define QUEUE_BITRATE 50000000000U /* bit/s of large frames that one receiving thread handles */
 
 static int find_nth(const struct rd_devices *devices, unsigned int nth,
 	const struct rd_device **device, const struct rd_port **port, struct rd_error *err)
@@ -58,7 +58,7 @@ static int add_source(struct rd_session *s, struct rd_source *source,
 	return 0;
 }
 
-/* A further queue of the port that was added last: its frames are of the same interface. */
+/* Adds a further queue of the last port: its frames belong to the same interface. */
 static int add_follower(struct rd_session *s, struct rd_source *source,
 	const struct rd_device *device, const struct rd_port *port)
 {
@@ -90,7 +90,7 @@ static int open_netdev(struct rd_session *s, const char *netdev, const struct rd
 			"each program there by itself",
 			netdev);
 	if (s->config->stamps != RD_STAMPS_AUTO && s->config->stamps != RD_STAMPS_HOST)
-		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, "leave -j out, or give -j host",
+		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, "omit -j, or give -j host",
 			"%s has no timestamps of type '%s': the kernel timestamps the frames of a "
 			"netdev",
 			netdev, rd_stamp_types[s->config->stamps].name);
@@ -214,7 +214,7 @@ static void warn_if_down(const struct rd_device *device, const struct rd_port *p
 		device->name, port->num, port->state, *todo ? todo : "check the cable");
 }
 
-/* Opens the device's sniffer where it has one, else its netdev with a warning of what is missing.
+/* Opens the device's sniffer if it has one, else its netdev, with a warning about what is missing.
  */
 static int open_port(
 	struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
@@ -239,7 +239,7 @@ static int open_port(
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, todo,
 			"cannot capture %s port %u (netdev %s): %s", device->name, port->num,
 			port->netdevs[0].name, why);
-	/* The table may be wrong about a device: opening it decides. */
+	/* The table may be wrong about a device, so try to open it. */
 	if (*todo)
 		rd_log(RD_LOG_DEBUG, "%s port %u: %s; %s", device->name, port->num, why, todo);
 	return open_verbs(s, device, port);

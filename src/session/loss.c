@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Often enough to see a counter before it is reset; at most a tenth of the time is spent reading.
+/* Short enough to read a counter before it is reset; at most a tenth of the time is spent reading.
  */
 #define PERIOD_NS  100000000U
 #define TIMES_READ 10
 /* The last reading: the kernel counts the cache's age in jiffies of up to 10 ms. */
 #define JIFFIES_NS 20000000U
-#define WAIT_MOST  10000000000U
+#define WAIT_MAX   10000000000U
 #define WAIT_STEP  20000000U
 #define ANNOUNCED  1000000000U /* a wait of this length or longer is announced */
 
@@ -40,7 +40,7 @@ static void measure(struct rd_session *s)
 
 /* --- during the capture ------------------------------------------------------------------- */
 
-/* False: the thread is to end. */
+/* False: the thread must end. */
 static bool pause_for(struct loss *l, uint64_t ns)
 {
 	uint64_t until = rd_monotonic_ns() + ns;
@@ -157,7 +157,7 @@ static bool wait_until(const struct rd_session *s, uint64_t until)
 static bool settle(struct rd_session *s)
 {
 	const char *device = "";
-	uint64_t ns = settling_ns(s, &device), wait = ns < WAIT_MOST ? ns : WAIT_MOST;
+	uint64_t ns = settling_ns(s, &device), wait = ns < WAIT_MAX ? ns : WAIT_MAX;
 
 	if (wait >= ANNOUNCED)
 		rd_log(RD_LOG_INFO,
@@ -169,17 +169,17 @@ static bool settle(struct rd_session *s)
 
 /* --- other counters of the ports ------------------------------------------------------------- */
 
-static void read_beside(struct rd_session *s, struct rd_counters *to)
+static void read_related(struct rd_session *s, struct rd_counters *to)
 {
 	if (is_offline(s))
 		return;
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (s->in.device[i] && s->in.port[i] && !s->in.follows[i])
 			rd_counters_load_kinds(&to[i], "", s->in.device[i], s->in.port[i],
-				RD_COUNTER_BESIDE, NULL);
+				RD_COUNTER_RELATED, NULL);
 }
 
-/* A level is reported if it is not 0, a counter if it changed. */
+/* A gauge is reported if it is not 0, a counter if it changed. */
 static bool is_change(const struct rd_counter *c, const struct rd_growth *growth)
 {
 	if (c->kind->flags & RD_COUNTER_GAUGE)
@@ -214,14 +214,14 @@ static void compare_all(struct rd_session *s)
 	for (unsigned int i = 0, listed = 0; i < s->in.n; i++) {
 		if (s->in.follows[i])
 			continue;
-		s->listed[listed].n_beside = compare(&s->loss, i);
-		s->listed[listed++].beside = s->loss.changes[i];
+		s->listed[listed].n_related = compare(&s->loss, i);
+		s->listed[listed++].related = s->loss.changes[i];
 	}
 }
 
 void loss_before(struct rd_session *s)
 {
-	read_beside(s, s->loss.before);
+	read_related(s, s->loss.before);
 }
 
 void loss_after(struct rd_session *s)
@@ -230,7 +230,7 @@ void loss_after(struct rd_session *s)
 	owners_end(s);
 	s->result.lost_settled = settle(s);
 	measure(s);
-	read_beside(s, s->loss.after);
+	read_related(s, s->loss.after);
 	compare_all(s);
 }
 

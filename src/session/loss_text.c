@@ -149,31 +149,31 @@ void rd_session_loss_scope(const struct rd_session *s, char out[RD_LOSS_TEXT])
 
 /* --- other counters of the port --------------------------------------------------------------- */
 
-void rd_counter_change_text(const struct rd_counter_change *c, char *out, size_t room)
+void rd_counter_change_text(const struct rd_counter_change *c, char *out, size_t size)
 {
 	const char *name = strrchr(c->name, '/'), *why = rd_growth_reason(&c->growth);
 	char n[RD_UNITS_LEN];
 
 	name = name ? name + 1 : c->name;
 	if (c->is_level)
-		snprintf(out, room, "%s %s", name, rd_fmt_count(n, c->value));
+		snprintf(out, size, "%s %s", name, rd_fmt_count(n, c->value));
 	else if (!rd_growth_known(&c->growth))
-		snprintf(out, room, "%s %s", name, why);
+		snprintf(out, size, "%s %s", name, why);
 	else
-		snprintf(out, room, "%s +%s%s", name, rd_fmt_count(n, c->growth.amount),
+		snprintf(out, size, "%s +%s%s", name, rd_fmt_count(n, c->growth.amount),
 			why ? " or more" : "");
 }
 
-void loss_beside_text(const struct rd_session *s, char *out, size_t room)
+void loss_related_text(const struct rd_session *s, char *out, size_t size)
 {
-	struct text t = {out, room, 0};
+	struct text t = {out, size, 0};
 
 	out[0] = '\0';
 	for (unsigned int i = 0; i < s->n_listed; i++) {
-		for (unsigned int k = 0; k < s->listed[i].n_beside; k++) {
+		for (unsigned int k = 0; k < s->listed[i].n_related; k++) {
 			char one[96];
 
-			rd_counter_change_text(&s->listed[i].beside[k], one, sizeof(one));
+			rd_counter_change_text(&s->listed[i].related[k], one, sizeof(one));
 			put(&t, "%s%s", t.used ? ", " : " Also counted: ", one);
 		}
 	}

@@ -81,7 +81,7 @@ static void fill_source(const struct output *o, const struct rd_file_account *ac
 	}
 }
 
-/* Called when a file has all its frames: fills in its statistics and its comment. */
+/* Called when all frames of a file were written: fills in its statistics and its comment. */
 static void fill_ending(
 	void *ctx, const struct rd_file_account *account, struct rd_iface_stats *stats)
 {
@@ -153,7 +153,7 @@ static int check_directories(struct rd_session *s)
 	unsigned int n = s->config->n_stripes ? s->config->n_stripes : 1;
 	int rc = 0;
 
-	/* A single file that ends the capture when it is full needs no directory entry later. */
+	/* A single file that ends the capture when it is full needs no further directory entry. */
 	if (r->files == 1 || outputs_to_pipe(s) ||
 		!(s->config->slice_s || r->bytes || r->frames || s->config->recording))
 		return 0;
@@ -215,7 +215,7 @@ static void abandon_outputs(struct rd_session *s)
 	s->out.n = 0;
 }
 
-/* If files are opened with another user's rights, an error about permissions names that user. */
+/* If files are opened with another user's rights, a permission error names that user. */
 static int explain_user(struct rd_session *s)
 {
 	const struct rd_error first = s->error;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * When a capture reads which process has which QP: before it starts, while it runs, at its end. A
- * QP that exists for a second is in a sample as long as a sample takes at most 25 ms. Longer ones
- * are taken more rarely: to list a QP, the kernel queries it (nldev.c, fill_res_qp_entry()), which
+ * When a capture reads which process has which QP: before it starts, while it runs, at its end.
+ * While a sample takes at most 25 ms, every QP that exists for a second is sampled. Slower samples
+ * are taken less often: to list a QP, the kernel queries it (nldev.c, fill_res_qp_entry()), which
  * mlx5 does by a firmware command.
  */
 #include "session.h"
@@ -24,7 +24,7 @@ static void sample(struct rd_session *s)
 	s->sampling.next_ns = start + (period > PERIOD_NS ? period : PERIOD_NS);
 }
 
-/* Where QPs cannot be listed now, they never can: the kernel or this build has no RDMA netlink. */
+/* If QPs cannot be listed now, they never can: the kernel or this build has no RDMA netlink. */
 static void open_one(struct rd_session *s, unsigned int i, const struct rd_device *device,
 	const struct rd_port *port)
 {
@@ -50,7 +50,7 @@ void owners_begin(struct rd_session *s)
 {
 	if (s->config->no_facts || s->config->no_owners || is_offline(s))
 		return;
-	/* The thread that takes the frames also takes the facts. */
+	/* The thread that handles the frames also handles the facts. */
 	if (!s->config->frames && (!s->out.n || !s->out.encoder.format->facts)) {
 		s->sampling.next_ns = 0;
 		return;

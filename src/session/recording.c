@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#define LEAST_NS   1000000000U
-#define TIMES_READ 50 /* reading facts takes at most one part in so many of the time */
+#define PERIOD_MIN_NS 1000000000U
+#define TIMES_READ    50 /* reading facts takes at most this fraction (1/N) of the time */
 
 void recording_init(struct rd_session *s)
 {
@@ -67,7 +67,7 @@ void recording_read(struct rd_session *s)
 		rd_session_facts(s, "start", &facts);
 	took = rd_monotonic_ns() - start;
 	period = s->config->recording->retention.pre_ns;
-	period = period > LEAST_NS ? period : LEAST_NS;
+	period = period > PERIOD_MIN_NS ? period : PERIOD_MIN_NS;
 	r->next_ns = start + (took * TIMES_READ > period ? took * TIMES_READ : period);
 	pthread_mutex_lock(&r->lock);
 	r->newest = (r->newest + 1) % SNAPSHOTS;
@@ -77,7 +77,8 @@ void recording_read(struct rd_session *s)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* The newest one that is older than the frames before a trigger of now, else the oldest one. */
+/* The newest snapshot that is older than the frames before a trigger at this time, else the oldest
+ * one. */
 static const struct snapshot *before(const struct rd_session *s)
 {
 	uint64_t now = wall_ns(), pre = s->config->recording->retention.pre_ns;
@@ -135,16 +136,16 @@ uint64_t recording_lost(const struct rd_session *s)
 	       s->recording.begin.lost;
 }
 
-static void missing_text(const struct rd_dump *dump, char *out, size_t room)
+static void missing_text(const struct rd_dump *dump, char *out, size_t size)
 {
 	if (dump->missing_until_ns)
-		snprintf(out, room,
+		snprintf(out, size,
 			" Frames of the first %.3f s are missing: memory had no room for them.",
 			(double)(dump->missing_until_ns - dump->from_ns) / 1e9);
 }
 
 void recording_comment(
-	struct rd_session *s, const struct rd_file_account *a, char *out, size_t room)
+	struct rd_session *s, const struct rd_file_account *a, char *out, size_t size)
 {
 	const struct rd_session_recording *config = s->config->recording;
 	char written[RD_UNITS_LEN], dropped[RD_UNITS_LEN], lost[RD_UNITS_LEN], missing[128] = "";
@@ -153,10 +154,10 @@ void recording_comment(
 
 	*out = '\0';
 	if (config->describe)
-		config->describe(config->retention.ctx, a ? a->dump : NULL, out, room);
+		config->describe(config->retention.ctx, a ? a->dump : NULL, out, size);
 	used = strlen(out);
 	if (!a) {
-		snprintf(out + used, room - used,
+		snprintf(out + used, size - used,
 			"Not finished: the program still writes, or was killed.");
 		return;
 	}
@@ -165,7 +166,7 @@ void recording_comment(
 		d += a->tally[i].dropped + a->unwritten[i];
 	}
 	missing_text(a->dump, missing, sizeof(missing));
-	snprintf(out + used, room - used,
+	snprintf(out + used, size - used,
 		"File %u: %s frames written; dropped by rdmadump %s, by the device %s since the "
 		"counters at its beginning.%s",
 		a->number, rd_fmt_count(written, w), rd_fmt_count(dropped, d),

@@ -89,7 +89,8 @@ static int timer(uint64_t period, bool once, bool aligned)
 
 /* --- threads ---------------------------------------------------------------------------- */
 
-/* The one lane runs in the main thread. Later than the other threads start, which inherit it. */
+/* The one lane runs in the main thread. Called after the other threads have started, which would
+ * inherit the affinity. */
 static void stay_near(const struct rd_session *s)
 {
 	int near[RD_CPUS_MAX];
@@ -107,7 +108,8 @@ static void stay_near(const struct rd_session *s)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* The devices are started: drops privileges before any thread exists that would keep them. */
+/* Called when the devices are started: drops privileges before a thread exists that would keep
+ * them. */
 static int all_started(void *ctx, struct rd_error *err)
 {
 	struct rd_session *s = ctx;
@@ -286,11 +288,11 @@ static void fix_identity(struct rd_session *s)
 		return;
 	if (rd_identity_fix(&s->identity))
 		rd_log(RD_LOG_WARNING,
-			"this kernel takes verbs commands only with the credentials that opened "
+			"this kernel accepts verbs commands only with the credentials that opened "
 			"the device: user and privileges are kept until the end");
 	else
 		rd_log(RD_LOG_WARNING,
-			"this kernel takes verbs commands only with the credentials that opened "
+			"this kernel accepts verbs commands only with the credentials that opened "
 			"the device: after privileges are given up, a failed queue is not "
 			"repaired");
 }

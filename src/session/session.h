@@ -31,19 +31,19 @@ struct inputs {
 
 #define SNAPSHOTS 4
 
-/* Facts of a device that were read while it was recorded, of some times: the writer stores those
- * from before the first frame of a file. */
+/* Facts of a device, read at several times during a recording: the writer stores those from before
+ * the first frame of a file. */
 struct recording {
 	pthread_mutex_t lock;
 	struct snapshot {
 		uint64_t time_ns; /* Unix epoch; 0: none */
-		uint64_t lost;	  /* by the device so far */
+		uint64_t lost;	  /* frames lost by the device so far */
 		struct rd_facts facts;
 	} snapshot[SNAPSHOTS], begin; /* begin: of the current file */
 	unsigned int newest;
-	uint64_t next_ns;	    /* of the monotonic clock: the next one is due */
-	_Atomic uint64_t lost;	    /* by the device, as last read */
-	const struct rd_dump *dump; /* the file that ends */
+	uint64_t next_ns;	    /* CLOCK_MONOTONIC time at which the next one is due */
+	_Atomic uint64_t lost;	    /* frames lost by the device, as last read */
+	const struct rd_dump *dump; /* the file that is ending */
 	struct rd_facts end;
 };
 
@@ -74,7 +74,7 @@ struct outputs {
 	struct rd_encoder encoder;
 	struct output list[RD_IFACES_MAX];
 	unsigned int n;
-	struct rd_feed *feeds[RD_IFACES_MAX * RD_STRIPES_MAX]; /* of each thread, of each stripe */
+	struct rd_feed *feeds[RD_IFACES_MAX * RD_STRIPES_MAX]; /* one per thread and stripe */
 	struct rd_sink *merged[RD_STRIPES_MAX];
 	struct rd_section section;
 	char hardware[320], os[320];
@@ -83,23 +83,24 @@ struct outputs {
 
 /* Counters of the devices while frames are captured. */
 struct loss {
-	pthread_t thread; /* reads them: no ring waits for it */
+	pthread_t thread; /* reads the counters; it serves no ring */
 	bool running, stop;
-	pthread_mutex_t lock; /* of `stop` */
+	pthread_mutex_t lock; /* protects `stop` */
 	pthread_cond_t wake;
-	uint64_t slowest_ns; /* longest reading so far; the thread's until it has ended */
-	/* Of each source that is not a follower: at the start and at the end. */
+	uint64_t
+		slowest_ns; /* longest reading so far, ns; owned by the thread until it has ended */
+	/* Counters of each source that is not a follower: at the start and at the end. */
 	struct rd_counters before[RD_IFACES_MAX], after[RD_IFACES_MAX];
 	struct rd_counter_change *changes[RD_IFACES_MAX];
 };
 
 /*
- * Owners of the QPs of each source's port. Until the capture's threads run the main thread's, then
- * the counters' thread's, then the main thread's again.
+ * Owners of the QPs of each source's port. Used by the main thread until the capture's threads run,
+ * then by the thread that reads counters, then by the main thread again.
  */
 struct sampling {
 	struct rd_owners *owners[RD_IFACES_MAX]; /* NULL: not sampled */
-	uint64_t next_ns;			 /* of the monotonic clock; 0: never */
+	uint64_t next_ns;			 /* CLOCK_MONOTONIC; 0: never */
 };
 
 struct rd_session {
@@ -111,10 +112,10 @@ struct rd_session {
 	struct sampling sampling;
 	struct rd_identity identity;
 	unsigned int n_threads;	 /* 0: one serves all sources */
-	int cpus[RD_IFACES_MAX]; /* of each thread; -1: any */
+	int cpus[RD_IFACES_MAX]; /* CPU of each thread; -1: any */
 	struct rd_capture capture;
 	int stop_fd;
-	uint64_t started_ns; /* of the monotonic clock */
+	uint64_t started_ns; /* CLOCK_MONOTONIC */
 	struct rd_error error;
 	struct rd_session_source listed[RD_IFACES_MAX]; /* without those that follow */
 	unsigned int n_listed;
@@ -128,7 +129,7 @@ static inline bool is_offline(const struct rd_session *s)
 
 /* inputs.c */
 int inputs_open(struct rd_session *s);
-/* That all devices have in common; -1: none, or unknown. */
+/* The NUMA node that all devices have in common; -1: none, or unknown. */
 int inputs_numa_node(const struct rd_session *s);
 int inputs_compile_filters(struct rd_session *s);
 /* Takes the sources' final numbers. */
@@ -143,7 +144,7 @@ bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *
 /* Opens each output's first file with the rights of the later user; no existing file is changed. On
  * an error all are closed again. */
 int outputs_open(struct rd_session *s);
-/* Privileges are dropped: empties the files and starts the writers. */
+/* Called after privileges are dropped: empties the files and starts the writers. */
 int outputs_start(struct rd_session *s);
 /* Completes the files; removes those that were opened but not started. */
 void outputs_close(struct rd_session *s);
@@ -169,9 +170,9 @@ void recording_read(struct rd_session *s);
 const struct rd_facts *recording_facts(void *output, unsigned int file, bool end);
 /* Frames that the device lost since the facts at the file's beginning. */
 uint64_t recording_lost(const struct rd_session *s);
-/* Appends what is known of the file to its comment. */
+/* Appends the file's numbers to its comment. */
 void recording_comment(
-	struct rd_session *s, const struct rd_file_account *a, char *out, size_t room);
+	struct rd_session *s, const struct rd_file_account *a, char *out, size_t size);
 
 /* comment.c: the texts in the file's header. */
 void comment_describe(struct rd_session *s);
@@ -197,7 +198,7 @@ void owners_before_open(
 /* Before the sources are started: the first sample of the others. */
 void owners_begin(struct rd_session *s);
 bool owners_wanted(const struct rd_session *s);
-/* Takes a sample if it is time for one. */
+/* Takes a sample if one is due. */
 void owners_tick(struct rd_session *s);
 /* The capture has ended: the last sample. */
 void owners_end(struct rd_session *s);
@@ -208,7 +209,7 @@ void owners_free(struct rd_session *s);
 
 /* loss_text.c */
 /* "Also counted: rx_discards_phy +200, ...", of all sources; "": nothing. */
-void loss_beside_text(const struct rd_session *s, char *out, size_t room);
+void loss_related_text(const struct rd_session *s, char *out, size_t size);
 
 /* scope.c: warns if traffic of other functions is missed. */
 void scope_warn(const struct rd_session *s);
@@ -221,7 +222,8 @@ void account_result(struct rd_session *s);
 
 /* facts.c: facts stored in the file; facts_for_file() is rd_sink_ending's `facts`. */
 void facts_from_file(void *session, const char *json, size_t len);
-/* Before the sources are started: reading takes the device's time, and a ring fills meanwhile. */
+/* Called before the sources are started: reading is slow, and a started ring would fill meanwhile.
+ */
 void facts_at_start(struct rd_session *s);
 /* Before the next source, of this port, is opened, if it receives frames from then on. */
 void facts_before_open(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Files of one name in several directories, for ports that are too fast for one disk: their paths,
- * and whether they can be written. */
+/* Files of the same name in several directories, for ports that are too fast for one disk: makes
+ * their paths, and checks whether they can be written. */
 #include "session.h"
 #include <errno.h>
 #include <fcntl.h>

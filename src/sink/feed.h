@@ -22,20 +22,20 @@ struct rd_feed {
 	size_t memory_len;
 	_Alignas(64) _Atomic uint64_t watermark; /* no chunk with an older record will be put */
 	_Alignas(64) _Atomic uint64_t
-		requested; /* the writer waits until the above is this; 0: no */
+		requested; /* the watermark that the writer waits for; 0: none */
 };
 
 /*
- * n chunks of `room` bytes. `state` must outlive the feed. Returns 0, or -1 with RD_CLASS_OUTPUT.
+ * n chunks of `size` bytes. `state` must outlive the feed. Returns 0, or -1 with RD_CLASS_OUTPUT.
  * Call feed_fini() in both cases.
  */
-int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_t room,
+int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_t size,
 	int numa_node, struct rd_error *err);
 void feed_fini(struct rd_feed *f);
 
 /*
  * The timestamp that orders a record after one ordered by `before`: its own, unless that is older,
- * or is impossible (RD_FRAME_WILD).
+ * or is implausible (RD_FRAME_BAD_TIME).
  */
 static inline uint64_t chunk_order_ns(const struct rd_chunk *c, uint64_t ns, uint64_t before)
 {
@@ -45,7 +45,7 @@ static inline uint64_t chunk_order_ns(const struct rd_chunk *c, uint64_t ns, uin
 bool sink_state_failed(const struct sink_state *s);
 bool sink_state_ended(const struct sink_state *s);
 
-/* From the writer: asks the thread to put its chunk, or to set a watermark of at least ns. */
+/* From the writer: requests that the thread put its chunk, or set a watermark of at least ns. */
 void feed_request(struct rd_feed *f, uint64_t ns);
 
 #endif

@@ -2,15 +2,15 @@
 /* Ticks of a free-running counter <-> nanoseconds of the host's clock, which it drifts against. */
 #include "clock_map.h"
 
-#define SECOND	     1000000000
-#define DRIFT_MOST   2000    /* ppm: no oscillator of a network adapter is so wrong */
-#define BEND_MOST    500     /* ppm: the largest change of the rate to return to the host's clock */
-#define STEP_LEAST   1000000 /* ns: more is corrected by a jump */
-#define WINDOW_LEAST 20000000 /* ns: a rate measured over less is worse than the nominal one */
-#define DECADE	     (10ULL * 365 * 86400 * SECOND)
-#define AHEAD_NS     2000000 /* from a sample to where the line bends */
-#define STEP_PAST    SECOND  /* ns: age of frames since the counter jumped, at most */
-#define LEAP_MOST    60	     /* seconds between TAI and UTC, and some to come */
+#define SECOND	   1000000000
+#define DRIFT_MAX  2000	    /* ppm: no oscillator of a network adapter is so wrong */
+#define BEND_MAX   500	    /* ppm: the largest change of the rate to return to the host's clock */
+#define STEP_MIN   1000000  /* ns: more is corrected by a jump */
+#define WINDOW_MIN 20000000 /* ns: a rate measured over less is worse than the nominal one */
+#define DECADE	   (10ULL * 365 * 86400 * SECOND)
+#define AHEAD_NS   2000000 /* from a sample to where the line bends */
+#define STEP_PAST  SECOND  /* ns: age of frames since the counter jumped, at most */
+#define LEAP_MAX   60	   /* seconds between TAI and UTC, and some to come */
 
 static int64_t clamp(int64_t v, int64_t most)
 {
@@ -69,9 +69,9 @@ static uint64_t measured_rate(const struct clock_fit *f)
 	unsigned int oldest = (f->n_samples - n) % CLOCK_SAMPLES;
 	const uint64_t *last_ns, *last = newest(f, &last_ns);
 	uint64_t ns = *last_ns - f->sample[oldest].ns, ticks = *last - f->sample[oldest].ticks;
-	double rate, most = (double)f->nominal * DRIFT_MOST / 1e6;
+	double rate, most = (double)f->nominal * DRIFT_MAX / 1e6;
 
-	if (ns < WINDOW_LEAST || !ticks)
+	if (ns < WINDOW_MIN || !ticks)
 		return f->nominal;
 	rate = (double)ns / (double)ticks * 4294967296.0;
 	if (rate > (double)f->nominal + most || rate < (double)f->nominal - most)
@@ -125,7 +125,7 @@ static void bend(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t inte
 	uint64_t at = ticks + to_ticks(f, AHEAD_NS), line = clock_map_ns(&f->map, at);
 	uint64_t rate = measured_rate(f);
 	int64_t ppm =
-		clamp((int64_t)(ns + AHEAD_NS - line) * 1000000 / (int64_t)interval, BEND_MOST);
+		clamp((int64_t)(ns + AHEAD_NS - line) * 1000000 / (int64_t)interval, BEND_MAX);
 
 	rate += (uint64_t)((int64_t)(rate / 1000000) * ppm);
 	clock_map_add(&f->map, &(struct clock_line){at, line, rate});
@@ -147,14 +147,14 @@ void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t
 		return;
 	whole = unwrap(f, ticks, ns);
 	off = (int64_t)(ns - clock_line_ns(f, whole));
-	if (off > STEP_LEAST + (int64_t)(past / 1000000 * DRIFT_MOST) ||
-		off < -STEP_LEAST - (int64_t)(past / 1000000 * DRIFT_MOST)) {
+	if (off > STEP_MIN + (int64_t)(past / 1000000 * DRIFT_MAX) ||
+		off < -STEP_MIN - (int64_t)(past / 1000000 * DRIFT_MAX)) {
 		f->steps++;
 		start_over(f, ticks, ns, past < STEP_PAST ? past : STEP_PAST);
 		return;
 	}
 	remember(f, whole, ns);
-	if (past > 4 * interval || off > STEP_LEAST || off < -STEP_LEAST)
+	if (past > 4 * interval || off > STEP_MIN || off < -STEP_MIN)
 		resume(f, whole, ns, past);
 	else
 		bend(f, whole, ns, interval);
@@ -177,7 +177,7 @@ int64_t clock_epoch_offset(int64_t difference, int64_t delay, bool *set)
 	int64_t half = difference < 0 ? -SECOND / 2 : SECOND / 2;
 	int64_t seconds = (difference + half) / SECOND, rest = difference - seconds * SECOND;
 
-	*set = seconds >= -LEAP_MOST && seconds <= LEAP_MOST && rest <= CLOCK_AGREE_NS + delay &&
+	*set = seconds >= -LEAP_MAX && seconds <= LEAP_MAX && rest <= CLOCK_AGREE_NS + delay &&
 	       rest >= -CLOCK_AGREE_NS;
 	return *set ? seconds * SECOND : difference;
 }

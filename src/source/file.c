@@ -111,8 +111,8 @@ static int ifaces_update(struct file *f, struct rd_error *err)
 		if (counts)
 			f->counts = counts;
 		if (!counts || !routes_grow(f, n))
-			return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "'%s': cannot read on",
-				stream_name(f->stream));
+			return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL,
+				"'%s': cannot continue reading", stream_name(f->stream));
 	}
 	for (; f->n_routes < n; f->n_routes++) {
 		f->counts[f->n_routes] = (struct iface_count){0};
@@ -135,7 +135,7 @@ static int routes_update(struct file *f, struct rd_error *err)
 	if (n == f->n_routes)
 		return 0;
 	if (!routes_grow(f, n))
-		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "'%s': cannot read on",
+		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "'%s': cannot continue reading",
 			stream_name(f->stream));
 	for (; f->n_routes < n; f->n_routes++)
 		f->routes[f->n_routes] = find_route(f, &theirs[f->n_routes]);

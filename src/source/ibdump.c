@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define PCAP_HEADER   24
-#define MOST_FRAME    65536
+#define MAX_FRAME_LEN 65536
 #define OWN_END_NS    UINT64_C(1000000000) /* from the end of its output to its own */
 #define LAST_WAIT_MS  200		   /* one receive() after stop() */
 #define LAST_TOTAL_NS UINT64_C(5500000000) /* all of them: longer than ibdump may take to end */
@@ -131,7 +131,7 @@ static void complete(struct ibdump *d, struct rd_frame *f)
 	unsigned int bytes = rd_trailer_missing(f->data, f->len);
 	uint8_t *copy = d->stage + d->staged;
 
-	if (!bytes || f->caplen != f->len || f->len > MOST_FRAME)
+	if (!bytes || f->caplen != f->len || f->len > MAX_FRAME_LEN)
 		return;
 	memcpy(copy, f->data, f->len);
 	memset(copy + f->len, 0, bytes);
@@ -357,7 +357,7 @@ static void describe(struct ibdump *d, const struct rd_verbs_config *config)
 		.description = d->description,
 		.hardware = d->hardware,
 		.speed = config->port->speed,
-		.max_frame = MOST_FRAME};
+		.max_frame = MAX_FRAME_LEN};
 }
 
 int rd_ibdump_source_open(
@@ -367,7 +367,7 @@ int rd_ibdump_source_open(
 	struct ibdump *d = calloc(1, sizeof(*d));
 
 	if (d)
-		d->stage = malloc((size_t)RD_BATCH * (MOST_FRAME + RD_TRAILER_MOST));
+		d->stage = malloc((size_t)RD_BATCH * (MAX_FRAME_LEN + RD_TRAILER_MAX));
 	if (!d || !d->stage) {
 		free(d);
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the source");

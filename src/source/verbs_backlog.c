@@ -63,7 +63,7 @@ static bool copy_frames(struct verbs_backlog *b)
 	uint8_t *at;
 
 	for (unsigned int i = 0; i < b->n; i++)
-		bytes += b->frames[i].caplen + RD_TRAILER_MOST;
+		bytes += b->frames[i].caplen + RD_TRAILER_MAX;
 	at = b->copy = malloc(bytes);
 	if (!at)
 		return false;
@@ -72,7 +72,7 @@ static bool copy_frames(struct verbs_backlog *b)
 
 		memcpy(at, f->data, f->caplen);
 		f->data = at;
-		at += f->caplen + RD_TRAILER_MOST;
+		at += f->caplen + RD_TRAILER_MAX;
 	}
 	return true;
 }

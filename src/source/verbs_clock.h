@@ -103,7 +103,7 @@ void verbs_clock_compare(struct verbs_clock *c, struct verbs_stamps *s,
 
 /*
  * Gives a batch its timestamps, in ns. They are those of the device even where they are out of
- * order; RD_FRAME_WILD and RD_FRAME_NO_TIME mark those that nothing may be ordered by.
+ * order; RD_FRAME_BAD_TIME and RD_FRAME_NO_TIME mark those that nothing may be ordered by.
  */
 static inline void verbs_stamp(
 	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)

@@ -108,8 +108,8 @@ static __attribute__((noinline)) uint64_t unusual(struct verbs_clock *c, struct 
 	else if (!plausible(s, ns, shown) && plausible(s, former, shown))
 		ns = former; /* from before the step */
 	else if (!plausible(s, ns, shown))
-		f->flags |= RD_FRAME_WILD;
-	if (f->flags & RD_FRAME_WILD)
+		f->flags |= RD_FRAME_BAD_TIME;
+	if (f->flags & RD_FRAME_BAD_TIME)
 		return ns;
 	s->n_apart = 0;
 	if (ns > *last)

@@ -9,10 +9,10 @@
 #define COUNT_MAX 1024U
 
 /* The shortest Ethernet frame on the wire, with preamble and gap: it fills a ring fastest. */
-#define WIRE_BYTES_LEAST 84U
-#define NAP_NS_LEAST	 UINT64_C(20000) /* shorter waits cost more than polling */
-#define EARLY_MAX	 16
-#define COMPARED_US_MAX	 1000U /* of clocks that are compared with the host's by frames */
+#define WIRE_BYTES_MIN	84U
+#define NAP_NS_MIN	UINT64_C(20000) /* shorter waits cost more than polling */
+#define EARLY_MAX	16
+#define COMPARED_US_MAX 1000U /* of clocks that are compared with the host's by frames */
 
 static unsigned int frames_that_fit(const struct verbs_queue *q)
 {
@@ -46,9 +46,9 @@ static uint64_t quarter_ns(const struct verbs_queue *q, uint32_t wire_bytes)
 static void set_nap(struct verbs_queue *q)
 {
 	q->gather.count = 0;
-	q->src.nap_ns.least = quarter_ns(q, WIRE_BYTES_LEAST);
+	q->src.nap_ns.least = quarter_ns(q, WIRE_BYTES_MIN);
 	q->src.nap_ns.most = quarter_ns(q, q->port->frame_room);
-	q->src.gathers = q->src.nap_ns.least >= NAP_NS_LEAST;
+	q->src.gathers = q->src.nap_ns.least >= NAP_NS_MIN;
 	if (!q->src.gathers)
 		q->src.nap_ns.least = q->src.nap_ns.most = 0;
 }

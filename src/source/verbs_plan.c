@@ -19,8 +19,8 @@ struct verbs_plan {
 	bool striding;
 };
 
-#define PLANS_MAX     3
-#define BUFFERS_LEAST 32 /* smallest ring that is useful if locked memory is limited */
+#define PLANS_MAX   3
+#define BUFFERS_MIN 32 /* smallest ring that is useful if locked memory is limited */
 
 static int queue_open(struct verbs_queue *q, struct rd_error *err)
 {
@@ -224,8 +224,8 @@ static int striding_refused(const struct verbs_port *port, struct rd_error *err)
 /* Pinned memory counts against the limit of locked memory: half as many buffers may fit. */
 static bool shrink(struct verbs_port *port, const struct rd_error *why)
 {
-	if (!verbs_limited(why->errnum) || port->n_buffers <= BUFFERS_LEAST ||
-		port->n_wanted <= BUFFERS_LEAST)
+	if (!verbs_limited(why->errnum) || port->n_buffers <= BUFFERS_MIN ||
+		port->n_wanted <= BUFFERS_MIN)
 		return false;
 	port->n_buffers /= 2;
 	port->n_wanted /= 2;

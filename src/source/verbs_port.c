@@ -96,7 +96,7 @@ static int open_all(
 	set_local(port, &attr);
 	frame = config->max_frame ? config->max_frame : longest_frame(config->port, &attr);
 	/* Buffers start on cache lines, and have room for checksums that are appended. */
-	port->frame_room = (frame + RD_TRAILER_MOST + 63) & ~63U;
+	port->frame_room = (frame + RD_TRAILER_MAX + 63) & ~63U;
 	port->ipv6 = only_ipv6(config->port);
 	if (ring_size(port, config, err) < 0)
 		return -1;

@@ -39,7 +39,7 @@ static void warn_kept(const struct verbs_queue *q, const struct rd_error *why)
 static void larger_ring(const struct verbs_queue *q, struct verbs_ring *larger)
 {
 	uint32_t size = q->ring.buffer_size * 2,
-		 wanted = (q->oversize.longest + RD_TRAILER_MOST + 63) & ~63U;
+		 wanted = (q->oversize.longest + RD_TRAILER_MAX + 63) & ~63U;
 	struct rd_error why = {0};
 
 	size = size > wanted ? size : wanted;

@@ -20,10 +20,10 @@
 /* 256 bytes: little space is lost for small frames, and the CQ needs a quarter more memory. */
 #define LOG_STRIDE 8
 /* Buffers of 128 KiB: the rest that a frame does not fit into is a few per cent of it. */
-#define LOG_STRIDES  9
-#define BUFFERS_MOST 32768U
+#define LOG_STRIDES 9
+#define BUFFERS_MAX 32768U
 /* With fewer, the partly used buffer is too large a part of the ring. */
-#define BUFFERS_LEAST 8U
+#define BUFFERS_MIN 8U
 /* Posted under overload; it fits into the cache. */
 #define BUSY_BYTES (4U << 20)
 
@@ -54,7 +54,7 @@ static unsigned int buffers_for(const struct verbs_strides *s, unsigned int fram
 	uint32_t strides = (room + (1U << s->log_bytes) - 1) >> s->log_bytes;
 	uint32_t fit = (1U << s->log_count) / strides;
 
-	return fit ? (frames + fit - 1) / fit + 1 : BUFFERS_MOST + 1;
+	return fit ? (frames + fit - 1) / fit + 1 : BUFFERS_MAX + 1;
 }
 
 bool verbs_striding_layout(struct verbs_port *port)
@@ -72,14 +72,14 @@ bool verbs_striding_layout(struct verbs_port *port)
 		     caps->max_single_stride_log_num_of_bytes);
 		s->log_bytes <= caps->max_single_stride_log_num_of_bytes; s->log_bytes++) {
 		s->buffers = buffers_for(s, port->n_wanted, port->frame_room);
-		if (s->buffers <= BUFFERS_MOST && s->buffers <= port->wqe_most &&
+		if (s->buffers <= BUFFERS_MAX && s->buffers <= port->wqe_most &&
 			(uint64_t)s->buffers << s->log_count <= (uint64_t)port->cqe_most)
 			break;
 	}
 	if (s->log_bytes > caps->max_single_stride_log_num_of_bytes)
 		return false;
-	if (s->buffers < BUFFERS_LEAST)
-		s->buffers = BUFFERS_LEAST;
+	if (s->buffers < BUFFERS_MIN)
+		s->buffers = BUFFERS_MIN;
 	return true;
 }
 

@@ -13,7 +13,7 @@
 #define CRC_SLICES 8
 #define CRC_MASKED 64 /* bytes at the start that a mask has */
 /* Bytes that a masked run needs; of less than CRC_MASKED bytes only so many are masked. */
-#define CRC_MASKED_LEAST 48
+#define CRC_MASKED_MIN 48
 
 /*
  * A checksum of up to 32 bits, least significant bit first. Has the polynomial, for each byte its
@@ -30,7 +30,7 @@ struct crc {
 };
 
 /*
- * One implementation. plain(): over any number of bytes. masked(): over at least CRC_MASKED_LEAST
+ * One implementation. plain(): over any number of bytes. masked(): over at least CRC_MASKED_MIN
  * bytes; bits that are set in the CRC_MASKED bytes of mask count as ones in the first bytes of p.
  */
 struct crc_engine {
@@ -67,7 +67,7 @@ static inline uint32_t crc_run(enum crc_kind kind, uint32_t crc, const uint8_t *
 /* How many of `len` bytes a masked run masks. */
 static inline size_t crc_masked_of(size_t len)
 {
-	return len < CRC_MASKED ? CRC_MASKED_LEAST : CRC_MASKED;
+	return len < CRC_MASKED ? CRC_MASKED_MIN : CRC_MASKED;
 }
 
 static inline uint32_t crc_run_masked(

@@ -147,7 +147,7 @@ bool rd_packet_icrc(const struct rd_packet *p, uint32_t *computed, uint32_t *sto
 
 	if (!rd_packet_has_icrc(p))
 		return false;
-	if (p->common) /* it has CRC_MASKED_LEAST bytes, and the mask is not longer */
+	if (p->common) /* it has CRC_MASKED_MIN bytes, and the mask is not longer */
 		crc = crc_run_masked(CRC_INVARIANT, UINT32_MAX, p->data + FROM, p->icrc - FROM,
 			masks[RD_NET_IPV4]);
 	else

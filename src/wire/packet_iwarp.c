@@ -4,10 +4,10 @@
 
 #define PROTO_TCP 6
 
-#define KEY_LEN	      16
-#define NEGOTIATION   20 /* key, flags, revision, length of private data */
-#define PRIVATE_MOST  512
-#define REVISION_MOST 2 /* revision 2: RFC 6581 */
+#define KEY_LEN	     16
+#define NEGOTIATION  20 /* key, flags, revision, length of private data */
+#define PRIVATE_MAX  512
+#define REVISION_MAX 2 /* revision 2: RFC 6581 */
 
 #define FPDU_HEAD	2 /* length of the ULPDU */
 #define FPDU_CRC	4
@@ -19,7 +19,7 @@
 #define VERSION_DDP	0x01
 #define RDMAP_VERSION	0xf0 /* and reserved bits */
 #define VERSION_RDMAP	0x40
-#define QUEUE_MOST	3 /* the last one (responses of atomics): RFC 7306 */
+#define QUEUE_MAX	3 /* the last one (responses of atomics): RFC 7306 */
 
 static const struct opcode {
 	const char *name;
@@ -58,7 +58,7 @@ static bool read_negotiation(const uint8_t *p, uint32_t captured, struct rd_iwar
 			.flags = p[KEY_LEN],
 			.revision = p[KEY_LEN + 1],
 			.private_len = rd_be16(p + KEY_LEN + 2)};
-		return out->revision <= REVISION_MOST && out->private_len <= PRIVATE_MOST;
+		return out->revision <= REVISION_MAX && out->private_len <= PRIVATE_MAX;
 	}
 	return false;
 }
@@ -104,7 +104,7 @@ static bool read_fpdu(const uint8_t *p, uint32_t captured, struct rd_iwarp *out)
 	out->queue = rd_be32(ddp + 6);
 	out->msn = rd_be32(ddp + 10);
 	out->mo = rd_be32(ddp + 14);
-	return out->queue <= QUEUE_MOST;
+	return out->queue <= QUEUE_MAX;
 }
 
 /* Counts the FPDUs; false if they do not fill the segment. */

@@ -60,7 +60,7 @@ void rd_trailers_count(struct rd_trailers *t, const uint8_t *data, uint32_t len)
 	if (!has_icrc(data))
 		return;
 	t->packets++;
-	if (bytes == RD_TRAILER_MOST)
+	if (bytes == RD_TRAILER_MAX)
 		return;
 	t->icrc++;
 	if (rd_icrc(RD_LINK_INFINIBAND, data, len, &computed, &stored) == 0)

@@ -368,7 +368,7 @@ opened=yes status=3 refuses "a directory that is not there" "'$tmp/none': No suc
 	--trigger 'cnp>5/s' --trigger out_of_buffer --trigger 'stall>2s' >"$tmp/out" 2>"$tmp/log"
 is "--trigger-explain" "$?" 0
 has "... what can fire" "$tmp/out" 'here: it can fire: hw_counters/out_of_buffer of mlx5_0:1; the next frame gets the comment'
-has "... what a stall is" "$tmp/out" 'a request is not answered, and no packet of both QPs is seen for longer than 2 s$'
-has "... for which QPs" "$tmp/out" 'here: it can fire for QPs of which answers were seen .*; the next frame gets the comment'
+has "... what a stall is" "$tmp/out" 'a request has no response, and no packet of both QPs is seen for longer than 2 s$'
+has "... for which QPs" "$tmp/out" 'here: it can fire for QPs whose responses were seen .*; the next frame gets the comment'
 has "... and what cannot" "$tmp/out" 'here: it cannot fire: .*give --whole-frames'
 tap_done

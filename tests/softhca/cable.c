@@ -13,7 +13,7 @@
 
 #include "transport.h"
 
-enum { ENDS = 2, FRAME_MOST = 16384, GRH = GRH_LEN };
+enum { ENDS = 2, FRAME_MAX = 16384, GRH = GRH_LEN };
 
 static struct {
 	bool exists;
@@ -79,11 +79,11 @@ void cable_send(struct port *from, enum traffic kind, const uint8_t *frame, uint
 	static uint64_t sent;
 	struct {
 		struct record head;
-		uint8_t bytes[FRAME_MOST + PAYLOAD_MOST];
+		uint8_t bytes[FRAME_MAX + PAYLOAD_MAX];
 	} r = {.head = {.from = from->hca->conf->minor, .len = len, .kind = kind}};
 	size_t n = sizeof(r.head) + len;
 
-	if (from->hca->cable.fd < 0 || from->num != 1 || !from->up || len > FRAME_MOST)
+	if (from->hca->cable.fd < 0 || from->num != 1 || !from->up || len > FRAME_MAX)
 		return;
 	if (every(conf.lost_every, __atomic_add_fetch(&sent, 1, __ATOMIC_RELAXED)))
 		return;
@@ -140,7 +140,7 @@ static void pass(struct hca *h, const struct record *r, const uint8_t *payload)
 
 bool cable_receive(struct hca *h)
 {
-	uint8_t bytes[FRAME_MOST + PAYLOAD_MOST];
+	uint8_t bytes[FRAME_MAX + PAYLOAD_MAX];
 	struct record r;
 	int n = 0;
 
@@ -148,7 +148,7 @@ bool cable_receive(struct hca *h)
 		return false;
 	for (; n < TURN_PACKETS; n++) {
 		if (pread(h->cable.fd, &r, sizeof(r), h->cable.at) != sizeof(r) ||
-			r.len > FRAME_MOST || r.payload > PAYLOAD_MOST ||
+			r.len > FRAME_MAX || r.payload > PAYLOAD_MAX ||
 			pread(h->cable.fd, bytes, r.len + r.payload,
 				h->cable.at + (off_t)sizeof(r)) != r.len + r.payload)
 			break;

@@ -19,7 +19,7 @@
 
 #include "softhca.h"
 
-#define STATS_MOST 64
+#define STATS_MAX 64
 
 /* ---- hw_counters ---- */
 
@@ -116,8 +116,8 @@ int counters_open(const char *path)
 /* ---- the driver's statistics ---- */
 
 struct stat_list {
-	char name[STATS_MOST][ETH_GSTRING_LEN];
-	uint64_t value[STATS_MOST];
+	char name[STATS_MAX][ETH_GSTRING_LEN];
+	uint64_t value[STATS_MAX];
 	uint32_t n;
 };
 
@@ -151,7 +151,7 @@ static void stats_load(struct stat_list *s, const char *netdev)
 	stats_dir(dir, sizeof(dir), netdev);
 	n = scandir(dir, &entry, NULL, alphasort);
 	for (int i = 0; i < n; i++) {
-		if (entry[i]->d_name[0] != '.' && s->n < STATS_MOST) {
+		if (entry[i]->d_name[0] != '.' && s->n < STATS_MAX) {
 			snprintf(s->name[s->n], ETH_GSTRING_LEN, "%.31s", entry[i]->d_name);
 			s->value[s->n++] = stat_read(dir, entry[i]->d_name);
 		}

@@ -68,7 +68,7 @@ static bool path_of(struct hca *h, const struct qp *qp, struct path *path)
 
 void rc_transmit(struct hca *h, struct qp *qp, const struct packet *pk, bool lost)
 {
-	uint8_t frame[PACKET_MOST];
+	uint8_t frame[PACKET_MAX];
 	struct path path;
 	struct qp *peer;
 	uint32_t len;
@@ -157,16 +157,16 @@ static uint8_t opcode_of(const struct send_wqe *w, bool first, bool last)
 	return (uint8_t)(plain[first][last] + (write ? WRITE_FIRST - SEND_FIRST : 0) + imm);
 }
 
-/* Copies of up to PAYLOAD_MOST bytes: what a packet of this message begins there. */
+/* Copies of up to PAYLOAD_MAX bytes: what a packet of this message begins there. */
 static void whole_show(struct hca *h, struct qp *qp, const struct send_wqe *w, struct packet pk)
 {
 	uint32_t at = qp->rc.sent * mtu_of(qp), left = qp->rc.len - at;
-	uint8_t payload[PAYLOAD_MOST], frame[PACKET_MOST];
+	uint8_t payload[PAYLOAD_MAX], frame[PACKET_MAX];
 	struct path path;
 
-	pk.len = left < PAYLOAD_MOST ? left : PAYLOAD_MOST;
+	pk.len = left < PAYLOAD_MAX ? left : PAYLOAD_MAX;
 	pk.payload = payload;
-	if (at % PAYLOAD_MOST || !path_of(h, qp, &path) ||
+	if (at % PAYLOAD_MAX || !path_of(h, qp, &path) ||
 		!sq_gather(h, qp, w, services[w->opcode].first_seg, at, payload, pk.len))
 		return;
 	wire_send(path.from, path.from, TRAFFIC_RC, false, frame, roce_build(&path, &pk, frame));
@@ -177,7 +177,7 @@ static void packet_send(struct hca *h, struct qp *qp, const struct send_wqe *w)
 	struct rc_state *rc = &qp->rc;
 	uint32_t i = rc->sent, at = i * mtu_of(qp), left = rc->len - at;
 	bool last = i + 1 == rc->packets, fresh = i >= rc->ever_sent;
-	uint8_t payload[PAYLOAD_MOST];
+	uint8_t payload[PAYLOAD_MAX];
 	struct packet pk = {
 		.psn = rc->psn + i,
 		.dest_qpn = qp->attr.dest_qpn,

@@ -12,7 +12,7 @@
 
 #include "softhca.h"
 
-enum { RECORDS_MOST = 4096 };
+enum { RECORDS_MAX = 4096 };
 
 static bool keeps_file(const struct hca_conf *c)
 {
@@ -43,7 +43,7 @@ static void file_lock(struct hca *h, short type)
 
 static bool record_read(struct hca *h, uint32_t slot, struct shared_object *o)
 {
-	return slot <= RECORDS_MOST &&
+	return slot <= RECORDS_MAX &&
 	       pread(h->shared_fd, o, sizeof(*o), (off_t)((slot - 1) * sizeof(*o))) == sizeof(*o);
 }
 

@@ -16,7 +16,7 @@ enum {
 	BTH = 12,
 	DETH = 8,
 	MAD = 256,
-	PACKET_MOST = 1100,
+	PACKET_MAX = 1100,
 	HOST = 1, /* LIDs */
 	PEER = 2,
 	SM = 3,
@@ -48,7 +48,7 @@ struct scene {
 	uint64_t count, n;
 	unsigned int step;
 	uint32_t round; /* the same conversation again, with other numbers */
-	uint8_t b[PACKET_MOST];
+	uint8_t b[PACKET_MAX];
 	uint32_t len;
 };
 

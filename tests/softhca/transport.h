@@ -38,8 +38,8 @@ enum {
 	AETH_ACCESS_ERROR = 0x62,
 	AETH_OPERATION_ERROR = 0x63,
 
-	PAYLOAD_MOST = 4096,
-	PACKET_MOST = PAYLOAD_MOST + 160,
+	PAYLOAD_MAX = 4096,
+	PACKET_MAX = PAYLOAD_MAX + 160,
 	GRH_LEN = 40,
 	PSN_MASK = 0xffffff,
 };
@@ -76,7 +76,7 @@ bool path_find_lid(struct hca *h, uint32_t port, uint16_t dlid, struct path *pat
 bool gid_is_multicast(const uint8_t gid[16]);
 /* The MAC address that RoCE sends to for a GID. */
 void gid_to_mac(const struct hca *h, const uint8_t gid[16], uint8_t mac[6]);
-/* A frame with a valid ICRC (and VCRC) at out, which holds PACKET_MOST bytes; returns its length.
+/* A frame with a valid ICRC (and VCRC) at out, which holds PACKET_MAX bytes; returns its length.
  */
 uint32_t roce_build(const struct path *path, const struct packet *pk, uint8_t *out);
 /* What a datagram's receiver finds before the payload. */

@@ -144,7 +144,7 @@ static bool path_of(
 
 static uint8_t datagram_send(struct hca *h, struct qp *qp, const struct send_wqe *w)
 {
-	uint8_t payload[PAYLOAD_MOST], frame[PACKET_MOST], grh[GRH_LEN];
+	uint8_t payload[PAYLOAD_MAX], frame[PACKET_MAX], grh[GRH_LEN];
 	struct mlx5_wqe_datagram_seg seg;
 	struct packet pk = {.src_qpn = qp->qpn, .payload = payload, .imm = w->imm};
 	struct path path;
@@ -161,7 +161,7 @@ static uint8_t datagram_send(struct hca *h, struct qp *qp, const struct send_wqe
 		pk.qkey = qp->attr.qkey;
 	pk.psn = qp->rc.psn++;
 	pk.len = sq_length(qp, w, SEG_DATA);
-	if (pk.len > PAYLOAD_MOST)
+	if (pk.len > PAYLOAD_MAX)
 		return MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR;
 	if (!path_of(h, qp, &seg.av, &path))
 		return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;

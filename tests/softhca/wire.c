@@ -12,7 +12,7 @@
 
 #include "transport.h"
 
-enum { VLAN_TAG = 4, FCS = 4, ICRC = 4, VCRC = 2, PADDING = 8, MACS = 12, LOG_FRAME_MOST = 16384 };
+enum { VLAN_TAG = 4, FCS = 4, ICRC = 4, VCRC = 2, PADDING = 8, MACS = 12, LOG_FRAME_MAX = 16384 };
 
 static const char *const kind_names[TRAFFIC_KINDS] = {
 	[TRAFFIC_RC] = "rc",
@@ -261,7 +261,7 @@ static void log_append(struct port *p, const struct frame *f)
 {
 	struct {
 		struct record head;
-		uint8_t data[LOG_FRAME_MOST];
+		uint8_t data[LOG_FRAME_MAX];
 	} r = {.head = {getpid(), p->num, f->len, f->origin}};
 	size_t n = sizeof(r.head) + f->len;
 
@@ -274,7 +274,7 @@ static void log_append(struct port *p, const struct frame *f)
 
 bool wire_receive(struct hca *h)
 {
-	uint8_t data[LOG_FRAME_MOST];
+	uint8_t data[LOG_FRAME_MAX];
 	struct record r;
 	int n = 0;
 
@@ -322,7 +322,7 @@ void wire_send(struct port *from, struct port *to, enum traffic kind, bool lost,
 	const struct frame received = {.data = data, .len = len, .origin = ORIGIN_RECEIVED};
 	/* What leaves the port is seen as sent; what varies is the loopback inside the device. */
 	bool loops = to == from;
-	uint8_t zeroed[PACKET_MOST];
+	uint8_t zeroed[PACKET_MAX];
 
 	if (!from->up)
 		return;

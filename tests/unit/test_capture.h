@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 
-#define SOURCES	    4
-#define CHUNKS_MOST 64
-#define FIRST_NS    1000000
+#define SOURCES	   4
+#define CHUNKS_MAX 64
+#define FIRST_NS   1000000
 
 /*
  * Frames have the timestamps first_ns, first_ns + step_ns, ...; the odd ones are of another host.
@@ -67,7 +67,9 @@ static inline void fake_frame(struct fake *f, struct rd_frame *frame, unsigned i
 		.ts_ns = f->first_ns + f->given * f->step_ns,
 		.iface = (uint16_t)(f->src.n_ifaces > 1 ? f->given % f->src.n_ifaces : 0)};
 	if (f->unusual) {
-		frame->flags = f->given % 3 ? 0 : f->given % 5 ? RD_FRAME_WILD : RD_FRAME_NO_TIME;
+		frame->flags = f->given % 3   ? 0
+			       : f->given % 5 ? RD_FRAME_BAD_TIME
+					      : RD_FRAME_NO_TIME;
 		frame->ts_ns -= f->given % 7 ? 0 : 3 * f->step_ns;
 	}
 	f->given++;

@@ -219,7 +219,7 @@ static void test_loss_wrap(void **state)
 /* Only counters whose row has the flag are kept. */
 static void test_kinds(void **state)
 {
-	struct rd_counters c = {.driver = "mlx5_core", .flags = RD_COUNTER_BESIDE};
+	struct rd_counters c = {.driver = "mlx5_core", .flags = RD_COUNTER_RELATED};
 
 	(void)state;
 	assert_true(rd_counters_want(&c, "ethtool/rx_discards_phy"));

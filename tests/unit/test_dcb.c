@@ -30,8 +30,8 @@ static struct {
 /* Called by the linker's --wrap. */
 int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err);
 void __wrap_rd_netlink_close(struct rd_netlink *nl);
-int __wrap_rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
-	struct rd_error *err);
+int __wrap_rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn,
+	void *ctx, struct rd_error *err);
 
 int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err)
 {
@@ -256,8 +256,8 @@ static void test_hostile(void **state)
 
 /* ---- refusals ---- */
 
-int __wrap_rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
-	struct rd_error *err)
+int __wrap_rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn,
+	void *ctx, struct rd_error *err)
 {
 	const struct nlmsghdr *head = nlmsg_hdr(msg);
 	const struct dcbmsg *dcb = nlmsg_data(head);
@@ -290,14 +290,15 @@ static void test_states(void **state)
 		const char *why;
 	} cases[] = {
 		{false, 1, 0, false, false, RD_DCB_KNOWN, ""},
-		{true, 1, 0, false, false, RD_DCB_NOT_ASKED, "not asked: read from a copied tree"},
+		{true, 1, 0, false, false, RD_DCB_NOT_ASKED,
+			"not queried: read from a copied tree"},
 		{false, 0, 0, false, false, RD_DCB_NOT_ASKED,
-			"not asked: the netdev is not in this network namespace"},
+			"not queried: the netdev is not in this network namespace"},
 		{false, 99, 0, false, false, RD_DCB_NOT_ASKED,
-			"not asked: the netdev is not in this network namespace"},
+			"not queried: the netdev is not in this network namespace"},
 		{false, 1, EOPNOTSUPP, false, false, RD_DCB_UNSUPPORTED, "the driver has no DCB"},
 		{false, 1, ENODEV, false, false, RD_DCB_NOT_ASKED,
-			"not asked: the netdev is not in this network namespace"},
+			"not queried: the netdev is not in this network namespace"},
 		{false, 1, EPERM, false, false, RD_DCB_REFUSED,
 			"unknown: the kernel refused: Operation not permitted (errno 1)"},
 		{false, 1, 0, true, false, RD_DCB_REFUSED,
@@ -387,7 +388,7 @@ static void test_findings(void **state)
 			assert_int_equal(list.finding[0].certainty, RD_POSSIBLE);
 		}
 		rd_findings_free(&list);
-		dcb.has_pfc = false; /* nothing is said of what is not known */
+		dcb.has_pfc = false; /* unknown settings are not judged */
 		assert_int_equal(rd_info_judge(&list, &info), 0);
 		assert_int_equal(list.n, 0);
 	}

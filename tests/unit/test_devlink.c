@@ -42,8 +42,8 @@ static struct family *opened;
 int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err);
 void __wrap_rd_netlink_close(struct rd_netlink *nl);
 int __wrap_rd_netlink_family(struct rd_netlink *nl, const char *name);
-int __wrap_rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
-	struct rd_error *err);
+int __wrap_rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn,
+	void *ctx, struct rd_error *err);
 
 int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err)
 {
@@ -90,8 +90,8 @@ static void reply(const struct port *port, rd_netlink_fn *fn, void *ctx)
 	nlmsg_free(msg);
 }
 
-int __wrap_rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
-	struct rd_error *err)
+int __wrap_rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn,
+	void *ctx, struct rd_error *err)
 {
 	const struct genlmsghdr *head = nlmsg_data(nlmsg_hdr(msg));
 

@@ -252,7 +252,7 @@ static void test_limit_accounts_for_its_frames(void **state)
 		fakes[0].unusual = true;
 		config.max_frames = limit;
 		for (unsigned int i = 0; i < limit; i++) {
-			want.wild += i % 3 == 0 && i % 5;
+			want.bad_time += i % 3 == 0 && i % 5;
 			want.no_time += i % 15 == 0;
 			want.disordered[RD_DIR_UNKNOWN] += i && i % 7 == 0 && i % 3;
 		}
@@ -260,7 +260,7 @@ static void test_limit_accounts_for_its_frames(void **state)
 		assert_int_equal(rd_capture_total(&capture).delivered, limit);
 		assert_int_equal(capture.bytes, limit * 2 * FRAME_BYTES);
 		assert_int_equal(got->direction[RD_DIR_UNKNOWN], limit);
-		assert_int_equal(got->wild, want.wild);
+		assert_int_equal(got->bad_time, want.bad_time);
 		assert_int_equal(got->no_time, want.no_time);
 		assert_int_equal(got->disordered[RD_DIR_UNKNOWN], want.disordered[RD_DIR_UNKNOWN]);
 		capture_end();

@@ -636,7 +636,7 @@ static void test_refused(void **state)
 	assert_non_null(msg);
 	assert_int_equal(nlmsg_append(msg, (void *)(uintptr_t)&nobody, sizeof(nobody), 4), 0);
 	assert_int_equal(rd_netlink_open(&nl, NETLINK_ROUTE, &err), 0);
-	assert_int_equal(rd_netlink_ask(nl, msg, NULL, NULL, &err), -1);
+	assert_int_equal(rd_netlink_request(nl, msg, NULL, NULL, &err), -1);
 	assert_int_equal(err.errnum, ENODEV);
 	rd_netlink_close(nl);
 }

@@ -226,9 +226,9 @@ static void true_times(uint64_t base)
 	assert_int_equal(second[3] - first[0], 950);
 	assert_in_range(first[0] - second[4], hour - hour / 1000, hour + hour / 1000);
 	assert_int_equal(flags[0] | flags[3], 0);
-	assert_int_equal(flags[1], RD_FRAME_WILD);
+	assert_int_equal(flags[1], RD_FRAME_BAD_TIME);
 	assert_int_equal(flags[2], RD_FRAME_NO_TIME);
-	assert_int_equal(flags[4], RD_FRAME_WILD);
+	assert_int_equal(flags[4], RD_FRAME_BAD_TIME);
 	assert_int_equal(a.last - first[0], 950);
 	/* Another queue has an order of its own. */
 	stamp(&b, other, 2);

@@ -101,7 +101,7 @@ static unsigned int reap(struct traffic *t)
 /* Each QP does the operation `count` times, `depth` of them in flight. */
 static void run_op(struct traffic *t, const struct op *op)
 {
-	unsigned int left[QPS_MOST], open = t->o.qps;
+	unsigned int left[QPS_MAX], open = t->o.qps;
 
 	for (unsigned int q = 0; q < t->o.qps; q++)
 		left[q] = op->count;

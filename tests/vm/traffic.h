@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define QPS_MOST  128
+#define QPS_MAX	  128
 #define MEMORY	  (1u << 20)
 #define SEND_HALF (MEMORY / 2) /* offset of what is received */
 #define GRH_BYTES 40
 #define QKEY	  0x11111111
 #define STATUSES  32
-#define OPS_MOST  16
+#define OPS_MAX	  16
 
 struct kind {
 	const char *name;
@@ -33,12 +33,12 @@ struct options {
 		depth;
 	int access, expect;
 	bool srq, bad_rkey;
-	struct op ops[OPS_MOST];
+	struct op ops[OPS_MAX];
 	unsigned int n_ops;
 };
 
 struct end {
-	uint32_t qpn[QPS_MOST], psn[QPS_MOST], rkey;
+	uint32_t qpn[QPS_MAX], psn[QPS_MAX], rkey;
 	uint64_t address;
 	union ibv_gid gid;
 };
@@ -50,13 +50,13 @@ struct traffic {
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
 	struct ibv_mr *mr;
-	struct ibv_qp *qp[QPS_MOST];
+	struct ibv_qp *qp[QPS_MAX];
 	struct ibv_ah *ah;
 	uint8_t *memory;
 	int gid_index, group_socket;
 	struct end me, peer;
-	unsigned int in_flight[QPS_MOST];
-	bool broken[QPS_MOST];
+	unsigned int in_flight[QPS_MAX];
+	bool broken[QPS_MAX];
 	unsigned int sent[STATUSES], received[STATUSES];
 };
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define CQ_DEPTH  8192
-#define GIDS_MOST 64
+#define CQ_DEPTH 8192
+#define GIDS_MAX 64
 
 static void open_device(struct traffic *t)
 {
@@ -43,7 +43,7 @@ static void find_gid(struct traffic *t)
 	union ibv_gid wanted, gid;
 
 	to_gid(t->o.address, &wanted);
-	for (int i = 0; i < GIDS_MOST; i++) {
+	for (int i = 0; i < GIDS_MAX; i++) {
 		if (ibv_query_gid(t->ctx, 1, i, &gid) == 0 &&
 			memcmp(&gid, &wanted, sizeof(gid)) == 0) {
 			t->gid_index = i;

@@ -83,7 +83,7 @@ static void add_op(struct argp_state *state, struct options *o, const char *arg)
 		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 			if (strcmp(name, kinds[i].name) == 0)
 				op.kind = &kinds[i];
-	if (!op.kind || op.size > SEND_HALF || o->n_ops == OPS_MOST)
+	if (!op.kind || op.size > SEND_HALF || o->n_ops == OPS_MAX)
 		argp_error(state, "'%s' is no KIND:BYTES:COUNT", arg);
 	o->ops[o->n_ops++] = op;
 }
@@ -95,7 +95,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		int key;
 		unsigned int *to;
 		unsigned long most;
-	} const numbers[] = {{'m', &o->mtu, 4096}, {'q', &o->qps, QPS_MOST}, {'r', &o->recvs, 4096},
+	} const numbers[] = {{'m', &o->mtu, 4096}, {'q', &o->qps, QPS_MAX}, {'r', &o->recvs, 4096},
 		{'R', &o->recv_size, SEND_HALF - GRH_BYTES}, {'t', &o->timeout, 31},
 		{'y', &o->retry, 7}, {'n', &o->rnr_retry, 7}, {'N', &o->rnr_timer, 31},
 		{'D', &o->read_depth, 128}, {'p', &o->depth, 1024}};

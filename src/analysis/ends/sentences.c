@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-#define ALSO_MOST 3
+#define ALSO_MAX 3
 
 static const char letters[RD_TAPS] = {'A', 'B'};
 
@@ -301,15 +301,15 @@ static bool word_surer(struct judging *j, const struct culprit *x)
 struct others {
 	FILE *out;
 	size_t n;
-	const char *rules[ALSO_MOST];
+	const char *rules[ALSO_MAX];
 };
 
 static void put_other(struct others *o, const struct rd_finding *f, size_t n, char capture)
 {
-	for (size_t i = 0; i < o->n && i < ALSO_MOST; i++)
+	for (size_t i = 0; i < o->n && i < ALSO_MAX; i++)
 		if (!strcmp(o->rules[i], f->rule))
 			return;
-	if (o->n < ALSO_MOST) {
+	if (o->n < ALSO_MAX) {
 		o->rules[o->n] = f->rule;
 		fprintf(o->out, "%s%s (",
 			o->n ? "; " : "There is more: ", f->title ? f->title : f->rule);
@@ -350,8 +350,8 @@ static bool word_also(struct judging *j, const struct culprit *x)
 				put_other(&o, f, g->conversations, letters[tap]);
 		}
 	}
-	if (o.n > ALSO_MOST)
-		fprintf(s.out, "; and %zu further causes", o.n - ALSO_MOST);
+	if (o.n > ALSO_MAX)
+		fprintf(s.out, "; and %zu further causes", o.n - ALSO_MAX);
 	fputs(o.n ? "." : "", s.out);
 	return keep(&s, &v->also);
 }

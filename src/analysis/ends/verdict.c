@@ -356,7 +356,7 @@ static enum tap tap_by_paths(struct judging *j, enum rd_tap tap, const struct rd
 	return TAP_UNKNOWN;
 }
 
-#define COMPARED_MOST 64 /* findings of the other capture */
+#define COMPARED_MAX 64 /* findings of the other capture */
 
 /* The same likely finding of the other capture leaves only the places that both name. */
 static void narrow(struct judging *j, struct culprit *x, const struct rd_endpoint *from,
@@ -366,7 +366,7 @@ static void narrow(struct judging *j, struct culprit *x, const struct rd_endpoin
 	const struct rd_report *r = j->sides[other].report;
 	struct rd_judgement *v = &j->r->verdict;
 
-	for (size_t i = 0, seen = 0; i < r->findings.n && seen < COMPARED_MOST; i++) {
+	for (size_t i = 0, seen = 0; i < r->findings.n && seen < COMPARED_MAX; i++) {
 		const struct rd_finding *f = &r->findings.finding[i];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 		unsigned int places;

@@ -14,8 +14,8 @@
 #define QUIET_NS     UINT64_C(1000000)
 #define START_NS     UINT64_C(20000)
 #define RECOVERED(r) ((r) / 10 * 9)
-#define BEFORE_LEAST (RATE_SLOT_NS / 4) /* a rate needs a time that is not too short */
-#define RATE_MOST    1e15
+#define BEFORE_MIN   (RATE_SLOT_NS / 4) /* a rate needs a time that is not too short */
+#define RATE_MAX     1e15
 
 static struct congestion *congestion_of(struct rd_analysis *a, struct flow *f)
 {
@@ -38,7 +38,7 @@ static uint64_t bit_rate(uint64_t bytes, uint64_t ns)
 {
 	double rate = (double)bytes * 8e9 / (double)ns;
 
-	return (uint64_t)(rate < RATE_MOST ? rate : RATE_MOST);
+	return (uint64_t)(rate < RATE_MAX ? rate : RATE_MAX);
 }
 
 /* The rate up to now, of the current slot and the one before it; 0: unknown. */
@@ -47,7 +47,7 @@ static uint64_t rate_now(const struct flow *f, uint64_t ns)
 	const struct flow_rate *r = &f->rate;
 	uint64_t length = ns - r->since_ns + r->last_ns;
 
-	if (!r->since_ns || ns < r->since_ns || length < BEFORE_LEAST || length > IDLE_NS)
+	if (!r->since_ns || ns < r->since_ns || length < BEFORE_MIN || length > IDLE_NS)
 		return 0;
 	return bit_rate(f->traffic.wire_bytes - r->since_bytes + r->last_bytes, length);
 }

@@ -8,9 +8,9 @@
 #include "state.h"
 #include <stdlib.h>
 
-#define SENDERS_MOST 16
-#define SPANS	     16 /* pauses of a priority that are remembered to compare gaps with */
-#define ALL	     RD_PRIORITIES
+#define SENDERS_MAX 16
+#define SPANS	    16 /* pauses of a priority that are remembered to compare gaps with */
+#define ALL	    RD_PRIORITIES
 
 #define GAP_LEAST_NS UINT64_C(20000)
 /* Packets that were on their way when the pause frame was sent, and those that wait for the end. */
@@ -36,7 +36,7 @@ struct sender {
 };
 
 struct pauses {
-	struct sender senders[SENDERS_MOST];
+	struct sender senders[SENDERS_MAX];
 	unsigned int n;
 	uint64_t left_out;
 };
@@ -81,7 +81,7 @@ static struct sender *sender_of(
 		if (s->sum.has_mac == known && (!known || !memcmp(s->sum.mac, p->data + 6, 6)))
 			return s;
 	}
-	if (a->pauses->n == SENDERS_MOST) {
+	if (a->pauses->n == SENDERS_MAX) {
 		a->pauses->left_out++;
 		return NULL;
 	}

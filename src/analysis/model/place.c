@@ -10,9 +10,9 @@
 
 /* The most copies that a flow remembers: so many new packets at other places, without copies, show
  * that it has moved there. */
-#define COPIES_MOST 128
-#define COPIES_NEW  64 /* for a new flow: as many as are under way between two hosts */
-#define FLOWS	    64 /* the newest ones, which a new one is compared with */
+#define COPIES_MAX 128
+#define COPIES_NEW 64 /* for a new flow: as many as are under way between two hosts */
+#define FLOWS	   64 /* the newest ones, which a new one is compared with */
 
 /* Without IP identifications, a retransmission at another place is taken for a copy. */
 static bool was_seen(const struct flow *f, const struct item *it)
@@ -68,7 +68,7 @@ bool place_leaves(struct rd_analysis *a, struct flow *f, const struct item *it)
 		return false;
 	}
 	if (was_seen(f, it)) {
-		if (place->copies < COPIES_MOST)
+		if (place->copies < COPIES_MAX)
 			place->copies++;
 	} else if (!place->copies) {
 		return false;

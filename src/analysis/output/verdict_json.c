@@ -4,7 +4,7 @@
 #include <rdmadump/json.h>
 #include <stdlib.h>
 
-#define GROUP_MOST 64 /* findings of a group that are named */
+#define GROUP_MAX 64 /* findings of a group that are named */
 
 static void set(json_t *object, const char *key, json_t *value)
 {
@@ -160,7 +160,7 @@ json_t *groups_json(const struct rd_report *r)
 		const struct rd_group *g = &r->groups.group[i];
 		json_t *o = json_object(), *findings = json_array();
 
-		for (size_t k = 0; k < g->n && k < GROUP_MOST; k++)
+		for (size_t k = 0; k < g->n && k < GROUP_MAX; k++)
 			json_array_append_new(findings, rd_json_u64(g->finding[k]));
 		set(o, "rule", rd_json_string(g->rule));
 		set(o, "count", rd_json_u64(g->count));

@@ -3,10 +3,10 @@
  */
 #include "look.h"
 
-#define GAPS_MOST   256	    /* conversations among which other receivers of a UD QP are searched */
-#define FEW_COPIES  8	    /* more of them may be those of a mirror */
-#define HALVES_MOST 256	    /* the same, frames of the other direction */
-#define COARSE_NS   100000U /* steps of a clock by which a timer may fire */
+#define GAPS_MAX   256	   /* conversations among which other receivers of a UD QP are searched */
+#define FEW_COPIES 8	   /* more of them may be those of a mirror */
+#define HALVES_MAX 256	   /* the same, frames of the other direction */
+#define COARSE_NS  100000U /* steps of a clock by which a timer may fire */
 
 /* Loss is the share of different packets; go-back-N retransmits many for each. */
 static void detail_retransmitted(const struct look *l, struct rd_finding *f)
@@ -196,7 +196,7 @@ static bool datagram_gaps(const struct look *l, struct rd_finding *f)
 	/* A group may have members elsewhere, and IP's broadcasts go with the same PSNs. */
 	if (l->c->transport != RD_UD || (l->c->kind == RD_KIND_IB && l->c->multicast) ||
 		l->c->ipoib || !count(l, RD_INC_UNSEEN) || l->from->qp <= 1 ||
-		l->r->n_conversations > GAPS_MOST || sends_to_others(l))
+		l->r->n_conversations > GAPS_MAX || sends_to_others(l))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_UNSEEN));
 	rd_finding_title(f, "the PSNs of a UD QP have gaps");
@@ -365,7 +365,7 @@ bool may_have_other_half(const struct look *l)
 	const char *from = l->s->seen ? l->from->address : l->to->address;
 	const char *to = l->s->seen ? l->to->address : l->from->address;
 
-	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MOST; i++) {
+	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MAX; i++) {
 		const struct rd_conversation *c = &l->r->conversations[i];
 		const bool back = !c->side[0].seen;
 
@@ -374,12 +374,12 @@ bool may_have_other_half(const struct look *l)
 				!strcmp((back ? &c->a : &c->b)->address, from)))
 			return true;
 	}
-	return l->r->n_conversations > HALVES_MOST;
+	return l->r->n_conversations > HALVES_MAX;
 }
 
 bool is_one_direction(const struct look *l)
 {
-	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MOST; i++) {
+	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MAX; i++) {
 		const struct rd_conversation *c = &l->r->conversations[i];
 
 		if ((c->side[0].seen && !strcmp(c->a.address, l->to->address) &&

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARED_MOST 64 /* findings of a group that are compared with those of another */
+#define SHARED_MAX 64 /* findings of a group that are compared with those of another */
 
 const char *rd_place_key(unsigned int places)
 {
@@ -84,10 +84,10 @@ static uint64_t shared_count(
 {
 	uint64_t sum = 0;
 
-	for (size_t k = 0; k < h->n && k < SHARED_MOST; k++) {
+	for (size_t k = 0; k < h->n && k < SHARED_MAX; k++) {
 		const struct rd_finding *b = &r->findings.finding[h->finding[k]];
 
-		for (size_t i = 0; i < g->n && i < SHARED_MOST; i++) {
+		for (size_t i = 0; i < g->n && i < SHARED_MAX; i++) {
 			const struct rd_finding *a = &r->findings.finding[g->finding[i]];
 
 			if (a->conversation != b->conversation || a->side != b->side)

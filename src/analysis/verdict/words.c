@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALSO_MOST 3 /* further causes that the paragraph names */
-#define SYMPTOMS  9 /* causes from this rank on may follow from others of the same QPs */
-#define SHORT_NS  UINT64_C(100000000) /* times below it have microseconds */
-#define MOSTLY	  0.5		      /* of the time, before one party is called slow */
+#define ALSO_MAX 3 /* further causes that the paragraph names */
+#define SYMPTOMS 9 /* causes from this rank on may follow from others of the same QPs */
+#define SHORT_NS UINT64_C(100000000) /* times below it have microseconds */
+#define MOSTLY	 0.5		     /* of the time, before one party is called slow */
 
 static const char *host(const char *address)
 {
@@ -478,7 +478,7 @@ static bool word_also(struct rd_report *r, const struct rd_group *g)
 	for (size_t i = 0; g && i < r->groups.n; i++) {
 		const struct rd_group *h = &r->groups.group[i];
 
-		if (!is_another(r, g, h) || n++ >= ALSO_MOST)
+		if (!is_another(r, g, h) || n++ >= ALSO_MAX)
 			continue;
 		fprintf(out, "%s%s",
 			n > 1 ? "; " : "There is more: ", r->findings.finding[h->finding[0]].title);
@@ -486,8 +486,8 @@ static bool word_also(struct rd_report *r, const struct rd_group *g)
 			fprintf(out, " (%zu QP pair%s)", h->conversations,
 				h->conversations == 1 ? "" : "s");
 	}
-	if (n > ALSO_MOST)
-		fprintf(out, "; and %zu further causes", n - ALSO_MOST);
+	if (n > ALSO_MAX)
+		fprintf(out, "; and %zu further causes", n - ALSO_MAX);
 	if (n)
 		fputc('.', out);
 	return keep(out, &text, &r->verdict.also);

@@ -15,7 +15,7 @@
 #include "attr.h"
 #include <netlink/msg.h>
 
-#define ATTRS 32 /* numbers of attributes that are looked at, with room for newer ones */
+#define ATTRS 32 /* number of attributes that are parsed, with space for newer ones */
 
 /* Newer than the oldest header that this is built with (Linux 6.2). */
 #define ATTR_APP   2  /* DCB_ATTR_DCB_APP: an application with a selector outside IEEE 802.1Q */
@@ -63,7 +63,7 @@ int rd_dcb_parse(const struct nlmsghdr *msg, size_t len, struct rd_dcb *dcb)
 	struct nlattr *top[ATTRS], *ieee[ATTRS];
 	struct dcbmsg head;
 
-	/* libnl does not check the length in the message against the bytes that there are. */
+	/* libnl does not check the length in the message against the number of bytes received. */
 	if (len < NLMSG_SPACE(sizeof(head)) || msg->nlmsg_len > len ||
 		msg->nlmsg_len < NLMSG_SPACE(sizeof(head)) || msg->nlmsg_type != RTM_GETDCB)
 		return -1;
@@ -97,7 +97,7 @@ static int take_reply(const struct nlmsghdr *msg, size_t len, void *ctx)
 	return 0;
 }
 
-int rd_dcb_ask(struct rd_dcb *dcb, struct rd_error *err)
+int rd_dcb_request(struct rd_dcb *dcb, struct rd_error *err)
 {
 	struct dcbmsg head = {.cmd = DCB_CMD_IEEE_GET};
 	struct reply reply = {.dcb = dcb};
@@ -113,7 +113,7 @@ int rd_dcb_ask(struct rd_dcb *dcb, struct rd_error *err)
 		nlmsg_free(msg);
 		msg = NULL;
 	}
-	ret = rd_netlink_ask(nl, msg, take_reply, &reply, err);
+	ret = rd_netlink_request(nl, msg, take_reply, &reply, err);
 	rd_netlink_close(nl);
 	if (!ret && !reply.parsed)
 		ret = rd_fail(err, RD_CLASS_DEVICE, EBADMSG, NULL, "DCB netlink request");
@@ -122,7 +122,7 @@ int rd_dcb_ask(struct rd_dcb *dcb, struct rd_error *err)
 
 #else
 
-int rd_dcb_ask(struct rd_dcb *dcb, struct rd_error *err)
+int rd_dcb_request(struct rd_dcb *dcb, struct rd_error *err)
 {
 	struct rd_netlink *nl;
 

@@ -7,14 +7,14 @@
 #include <rdmadump/dcb.h>
 
 /*
- * Asks for the netdev dcb->netdev of this network namespace. -1 with the kernel's error: EOPNOTSUPP
+ * Queries the netdev dcb->netdev of this network namespace. -1 with the kernel's error: EOPNOTSUPP
  * if its driver has no DCB. Needs no privilege.
  */
-int rd_dcb_ask(struct rd_dcb *dcb, struct rd_error *err);
+int rd_dcb_request(struct rd_dcb *dcb, struct rd_error *err);
 
 /*
  * Parses a reply to DCB_CMD_IEEE_GET of `len` bytes. Attributes that are too short are left out. -1
- * if it is another message or broken, or memory is short. rd_dcb_free() in any case.
+ * if it is another message, malformed, or out of memory. rd_dcb_free() in any case.
  */
 int rd_dcb_parse(const struct nlmsghdr *msg, size_t len, struct rd_dcb *dcb);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Ports and versions by devlink (include/uapi/linux/devlink.h; net/devlink of Linux), and ports by
- * MLNX_OFED's family of its own, which has the same numbers (its include/uapi/mlxdevm).
+ * MLNX_OFED's own family, which uses the same numbers (its include/uapi/mlxdevm).
  */
 #include "devlink.h"
 #include "../sysfs.h"
@@ -18,7 +18,7 @@
 #define ATTRS	     256
 #define VERSIONS_MAX 64
 
-/* MLNX_OFED and DOCA list SFs in mlxdevm also on kernels whose devlink knows none. */
+/* MLNX_OFED and DOCA list SFs in mlxdevm, also on kernels whose devlink does not. */
 static const char *const port_families[] = {DEVLINK_GENL_NAME, "mlxdevm"};
 
 static const struct {
@@ -184,7 +184,7 @@ void rd_devlink_representors(struct rd_devices *devices)
 
 		if (!nl)
 			continue;
-		rd_netlink_ask(nl, request(family, DEVLINK_CMD_PORT_GET, NLM_F_DUMP), take_port,
+		rd_netlink_request(nl, request(family, DEVLINK_CMD_PORT_GET, NLM_F_DUMP), take_port,
 			devices, NULL);
 		rd_netlink_close(nl);
 	}
@@ -207,7 +207,7 @@ void rd_devlink_firmware(struct rd_info *info)
 	msg = request(family, DEVLINK_CMD_INFO_GET, 0);
 	if (msg && nla_put_string(msg, DEVLINK_ATTR_BUS_NAME, "pci") >= 0 &&
 		nla_put_string(msg, DEVLINK_ATTR_DEV_NAME, info->device->pci) >= 0)
-		rd_netlink_ask(nl, msg, take_info, info, NULL);
+		rd_netlink_request(nl, msg, take_info, info, NULL);
 	else
 		nlmsg_free(msg);
 	rd_netlink_close(nl);

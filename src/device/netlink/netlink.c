@@ -69,7 +69,7 @@ void rd_netlink_close(struct rd_netlink *nl)
 struct answer {
 	rd_netlink_fn *fn;
 	void *ctx;
-	int error; /* the kernel's */
+	int error; /* the kernel's error */
 	bool done;
 };
 
@@ -111,7 +111,7 @@ static struct nl_cb *answers_to(struct answer *a)
 	return cb;
 }
 
-int rd_netlink_ask(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
+int rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
 	struct rd_error *err)
 {
 	struct answer a = {.fn = fn, .ctx = ctx};

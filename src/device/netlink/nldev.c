@@ -43,7 +43,7 @@ int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nlde
 	return 0;
 }
 
-/* One place more at the end of an array whose room is a power of two. */
+/* Grows an array by one element; its capacity is a power of two. */
 static void *grow(void *array, size_t n, size_t size)
 {
 	if (n & (n - 1))
@@ -79,7 +79,7 @@ static int add_qp(struct rd_resources *r, const char *device, struct nlattr *con
 	return 0;
 }
 
-/* A struct sockaddr_storage: of IPv4 and IPv6, the port is in the same place. */
+/* A struct sockaddr_storage: IPv4 and IPv6 have the port at the same offset. */
 static uint16_t port_of(const struct nlattr *a)
 {
 	struct sockaddr_storage address;
@@ -131,7 +131,7 @@ static int add_count(struct rd_resources *r, const char *device, struct nlattr *
 /* Messages with a table of entries, all of one device. */
 static const struct entries {
 	int command, table, entry;
-	/* Appends an entry to the resources; -1 if it is incomplete or memory is short. */
+	/* Appends an entry to the resources; -1 if it is incomplete or out of memory. */
 	int (*add)(struct rd_resources *r, const char *device, struct nlattr *const attr[ATTRS]);
 } qps = {RDMA_NLDEV_CMD_RES_QP_GET, RDMA_NLDEV_ATTR_RES_QP, RDMA_NLDEV_ATTR_RES_QP_ENTRY, add_qp},
   cm_ids = {RDMA_NLDEV_CMD_RES_CM_ID_GET, RDMA_NLDEV_ATTR_RES_CM_ID,
@@ -220,7 +220,7 @@ bool rd_nldev_is_exclusive(void)
 
 	if (rd_netlink_open(&nl, NETLINK_RDMA, NULL))
 		return false;
-	rd_netlink_ask(nl, message(RDMA_NLDEV_CMD_SYS_GET, 0), take_system, &exclusive, NULL);
+	rd_netlink_request(nl, message(RDMA_NLDEV_CMD_SYS_GET, 0), take_system, &exclusive, NULL);
 	rd_netlink_close(nl);
 	return exclusive;
 }
@@ -255,13 +255,13 @@ static int load_devices(
 	struct rd_netlink *nl, struct rd_nldev_devices *devices, struct rd_error *err)
 {
 	*devices = (struct rd_nldev_devices){0};
-	return rd_netlink_ask(nl, request(RDMA_NLDEV_CMD_GET, NULL), take_device, devices, err);
+	return rd_netlink_request(nl, request(RDMA_NLDEV_CMD_GET, NULL), take_device, devices, err);
 }
 
 static int unknown_device(const char *name, struct rd_error *err)
 {
 	return rd_fail(err, RD_CLASS_DEVICE, 0, "see 'rdmadump list'",
-		"RDMA netlink knows no device '%s'", name);
+		"RDMA netlink has no device '%s'", name);
 }
 
 int rd_nldev_load(struct rd_nldev_devices *devices, struct rd_error *err)
@@ -324,12 +324,14 @@ static int load_qps(struct rd_netlink *nl, const struct rd_nldev_devices *device
 		if (device && strcmp(device, devices->dev[i].name))
 			continue;
 		found = true;
-		if (rd_netlink_ask(nl, request(RDMA_NLDEV_CMD_RES_QP_GET, &devices->dev[i].index),
-			    take_qps, r, err))
+		if (rd_netlink_request(nl,
+			    request(RDMA_NLDEV_CMD_RES_QP_GET, &devices->dev[i].index), take_qps, r,
+			    err))
 			return -1;
-		/* After the QPs: of a new QP, the cm_id follows. Without them the QPs remain. */
+		/* After the QPs, so that the cm_ids of new QPs are included. On failure the QPs are
+		 * kept. */
 		if (cm_users_wanted(r))
-			rd_netlink_ask(nl,
+			rd_netlink_request(nl,
 				request(RDMA_NLDEV_CMD_RES_CM_ID_GET, &devices->dev[i].index),
 				take_cm_ids, r, NULL);
 	}
@@ -349,7 +351,7 @@ static int load(struct rd_resources *r, const char *device, bool counts_too, str
 	ret = load_devices(nl, &devices, err);
 	/* Counts are listed for all devices at once. */
 	if (!ret && counts_too)
-		ret = rd_netlink_ask(
+		ret = rd_netlink_request(
 			nl, request(RDMA_NLDEV_CMD_RES_GET, NULL), take_summary, r, err);
 	if (!ret)
 		ret = load_qps(nl, &devices, device, r, err);
@@ -375,7 +377,7 @@ int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error
 
 #else
 
-/* There are no sockets: rd_netlink_open() fails. */
+/* Without libnl there are no sockets: rd_netlink_open() fails. */
 int rd_nldev_index(struct rd_netlink *nl, const char *name, uint32_t *index, struct rd_error *err)
 {
 	(void)name;

@@ -129,11 +129,11 @@ int rd_nldev_stat_bind(struct rd_netlink *nl, struct rd_nldev_stat *stat, struct
 {
 	struct wanted w = {.stat = *stat};
 
-	if (rd_netlink_ask(nl, rd_nldev_stat_set_message(stat), take_bound, &w, err))
+	if (rd_netlink_request(nl, rd_nldev_stat_set_message(stat), take_bound, &w, err))
 		return -1;
 	if (!w.found)
 		return rd_fail(
-			err, RD_CLASS_DEVICE, 0, NULL, "the kernel's response names no counter");
+			err, RD_CLASS_DEVICE, 0, NULL, "the kernel's response has no counter");
 	*stat = w.stat;
 	return 0;
 }
@@ -143,7 +143,7 @@ int rd_nldev_stat_read(struct rd_netlink *nl, const struct rd_nldev_stat *stat, 
 {
 	struct wanted w = {.stat = *stat, .name = name};
 
-	if (rd_netlink_ask(nl, rd_nldev_stat_get_message(stat), take_stat, &w, err))
+	if (rd_netlink_request(nl, rd_nldev_stat_get_message(stat), take_stat, &w, err))
 		return -1;
 	if (!w.found)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "counter set %u has no '%s'",
@@ -154,7 +154,7 @@ int rd_nldev_stat_read(struct rd_netlink *nl, const struct rd_nldev_stat *stat, 
 
 #else
 
-/* There are no sockets: rd_netlink_open() fails. */
+/* Without libnl there are no sockets: rd_netlink_open() fails. */
 int rd_nldev_stat_bind(struct rd_netlink *nl, struct rd_nldev_stat *stat, struct rd_error *err)
 {
 	(void)stat;
