@@ -3,41 +3,41 @@
 #ifndef RDMADUMP_SELFTEST_BOUNDS_H
 #define RDMADUMP_SELFTEST_BOUNDS_H
 
-#define LIMIT_PROBE_S 20  /* of a probe that names no other limit */
-#define LIMIT_RUN_S   600 /* of all probes together */
+#define LIMIT_PROBE_S 20  /* a probe that sets no limit of its own */
+#define LIMIT_RUN_S   600 /* all probes together */
 
-/* Of one receive queue: its memory stays below the usual 8 MiB that a process may lock. */
+/* One receive queue. Its memory stays below 8 MiB, the usual limit of locked memory. */
 #define RING_BUFFERS 256
-#define RING_BUFFER  10240 /* bytes of a buffer: a jumbo frame */
+#define RING_BUFFER  10240 /* bytes per buffer: holds a jumbo frame */
 
-/* Of the frames that one probe keeps for its capture file. */
+/* Frames that one probe keeps for its capture file. */
 #define KEPT_FRAMES 256
 #define KEPT_BYTES  ((size_t)1 << 20)
 
-/* Of the numbered frames that probes send. */
+/* Numbered frames that probes send. */
 #define SEND_PER_S	 4000
-#define NUMBERED_MOST	 ((uint32_t)1 << 17)
-#define WAIT_NUMBERED_MS 500 /* for frames that were sent and not seen yet */
+#define NUMBERED_MAX	 ((uint32_t)1 << 17)
+#define WAIT_NUMBERED_MS 500 /* wait for frames that were sent but not seen yet */
 
-/* Of one RC stream, which goes at the device's speed. */
+/* One RC stream, which is sent at the device's full speed. */
 #define STREAM_MESSAGES 1024
 #define STREAM_MS	60
 
-/* Of the wait until the kernel's cache of counters is renewed. */
+/* Longest wait for the kernel's counter cache to expire. */
 #define LIFESPAN_MOST_MS 2000
 
-/* Of a run with a second machine. */
-#define PEER_PORT	24095 /* of the datagrams that are sent */
-#define PEER_LISTEN_S	300   /* for a peer that connects */
-#define PEER_RESOLVE_MS 5000  /* for the addresses of a name */
+/* A run with a second machine. */
+#define PEER_PORT	24095 /* UDP port of the datagrams */
+#define PEER_LISTEN_S	300   /* wait for the peer to connect */
+#define PEER_RESOLVE_MS 5000  /* name resolution */
 #define PEER_CONNECT_MS 3000
-#define PEER_HELLO_MS	2000 /* for a connection to prove that it is a peer */
+#define PEER_HELLO_MS	2000 /* wait for the first message of a connection */
 #define PEER_MESSAGE_MS 10000
-#define PEER_SEND_MS	5000 /* for the frames of one round: shorter than the peer's patience */
+#define PEER_SEND_MS	5000 /* sending the frames of one round: shorter than the peer's timeout */
 #define PEER_LIMIT_S	(PEER_LISTEN_S + 60)
 
-#define RAW_CQE_BYTES ((size_t)1 << 16) /* of a completion queue's memory */
+#define RAW_CQE_BYTES ((size_t)1 << 16) /* size of the stored part of a completion queue */
 
-#define DOCUMENT_BYTES ((size_t)16 << 20) /* of a result.json that is read */
+#define DOCUMENT_BYTES ((size_t)16 << 20) /* largest result.json that is read */
 
 #endif

@@ -16,26 +16,26 @@ int capture_file(
 		.speed = st->port->speed};
 	struct rd_encoder e;
 	struct rd_error err;
-	size_t room, used;
+	size_t size, used;
 	uint8_t *to;
 
 	snprintf(name, sizeof(name), "%s:%u", st->device->name, st->port->num);
 	if (rd_encoder_init(&e, "pcapng", NULL, &section, &iface, 1, &err) < 0)
 		return -1;
-	room = rd_encoder_header_bound(&e);
+	size = rd_encoder_header_bound(&e);
 	for (unsigned int i = 0; i < r->n_frames; i++)
-		room += rd_encoder_bound(&e, r->frame[i].caplen);
-	to = malloc(room);
+		size += rd_encoder_bound(&e, r->frame[i].caplen);
+	to = malloc(size);
 	if (!to)
 		return -1;
-	*n = e.format->header(&e, to, room);
+	*n = e.format->header(&e, to, size);
 	for (unsigned int i = 0; i < r->n_frames; i++) {
 		const struct rd_frame frame = {.data = r->bytes + r->frame[i].at,
 			.caplen = r->frame[i].caplen,
 			.len = r->frame[i].len,
 			.ts_ns = r->frame[i].ts_ns};
 
-		e.format->frames(&e, &frame, 1, to + *n, room - *n, &used);
+		e.format->frames(&e, &frame, 1, to + *n, size - *n, &used);
 		*n += used;
 	}
 	*bytes = to;

@@ -4,9 +4,9 @@
 #include "../source/verbs_clock_follow.h"
 #include <stdlib.h>
 
-#define TRIES	   8	   /* of one reading: the fastest counts */
-#define STEP_NS	   1000000 /* a difference by more, beyond what drift explains, is a step */
-#define DRIFT_MOST 0.002   /* which no oscillator has */
+#define TRIES	  8	  /* attempts per reading: the fastest is used */
+#define STEP_NS	  1000000 /* a difference by more, beyond what drift explains, is a step */
+#define DRIFT_MAX 0.002	  /* more than any oscillator drifts */
 
 /* --- the clocks --------------------------------------------------------------------------- */
 
@@ -97,7 +97,8 @@ void clock_watch_start(struct clock_watch *w, enum device_clock clock, struct ib
 	w->readings = 1;
 }
 
-/* By how much the device's clock moved against the host's, at least; 0: within uncertainty. */
+/* The least amount by which the device's clock moved against the host's, in ns; 0: within the
+ * uncertainty. */
 static int64_t moved(const struct clock_reading *a, const struct clock_reading *b)
 {
 	int64_t past = (int64_t)(b->value - a->value);
@@ -115,7 +116,7 @@ void clock_watch_read(struct clock_watch *w)
 		return;
 	count(w, &now);
 	by = moved(&w->last, &now);
-	normal = STEP_NS + (int64_t)((double)(now.after - w->last.before) * DRIFT_MOST);
+	normal = STEP_NS + (int64_t)((double)(now.after - w->last.before) * DRIFT_MAX);
 	if (by > normal || by < -normal) {
 		w->steps++;
 		if (llabs(by) > llabs(w->step_ns))

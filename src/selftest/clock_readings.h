@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A device's clock, read beside the host's: offset, drift, steps, cost of a reading. */
+/* A device's clock, read together with the host's: offset, drift, steps, and the cost of a reading.
+ */
 #ifndef RDMADUMP_SELFTEST_CLOCK_READINGS_H
 #define RDMADUMP_SELFTEST_CLOCK_READINGS_H
 
@@ -14,7 +15,8 @@ enum device_clock {
 	DEVICE_CLOCKS,
 };
 
-/* The device's clock had this value at a moment between `before` and `after` of the host's. */
+/* The device's clock had this value at some time between `before` and `after` of the host's clock.
+ */
 struct clock_reading {
 	uint64_t before, after, value; /* ns */
 };
@@ -24,11 +26,11 @@ struct clock_watch {
 	bool readable;
 	struct clock_reading first, last;
 	unsigned int readings, steps;
-	int64_t step_ns;  /* of the largest one; positive: forward */
-	uint64_t cost_ns; /* of the fastest reading */
-	/* Only for the counter, whose values are ns since the first reading. */
+	int64_t step_ns;  /* size of the largest step; positive: forward */
+	uint64_t cost_ns; /* duration of the fastest reading */
+	/* Only for CLOCK_COUNTER, whose values are ns since the first reading. */
 	uint64_t mask, khz, ticks, passed;
-	/* Set by its user. */
+	/* Set by the caller. */
 	enum device_clock clock;
 	struct ibv_context *ctx;
 	const struct rd_clock *host;
@@ -42,8 +44,9 @@ void clock_watch_read(struct clock_watch *w);
 /* The device's clock minus the host's at the last reading, in ns; not for the counter. */
 int64_t clock_watch_ahead(const struct clock_watch *w);
 /*
- * How much faster than the host's the device's clock is, in parts per million, without its steps;
- * *uncertainty is what the time of the readings themselves may make of it. False: too few readings.
+ * How much faster the device's clock runs than the host's, in ppm, not counting its steps.
+ * *uncertainty: the error that the duration of the readings can cause, in ppm. False: too few
+ * readings.
  */
 bool clock_watch_drift(const struct clock_watch *w, double *ppm, double *uncertainty);
 

@@ -23,9 +23,9 @@ static void differ(json_t *list, const char *probe, const char *name, json_t *be
 			      before ? before : json_null(), "after", after ? after : json_null()));
 }
 
-#define SAME_PPM 10 /* the temperature changes the frequency of an oscillator by as much */
+#define SAME_PPM 10 /* temperature changes an oscillator's frequency by this much */
 
-/* A time of one run is not that of the next: only large differences count. */
+/* Measured times differ between runs: only large differences count. */
 static bool is_same(const json_t *a, const json_t *b, const char *unit)
 {
 	double x = json_number_value(a), y = json_number_value(b);
@@ -58,7 +58,7 @@ static void compare_values(
 	}
 }
 
-/* The keys of what was found. */
+/* The keys of the findings. */
 static json_t *keys(const json_t *probe)
 {
 	json_t *list = json_array();

@@ -3,8 +3,9 @@
 #include "sniffer.h"
 #include <infiniband/mlx5dv.h>
 
-#define CQE_BYTES 64	/* an entry of 128 bytes ends with one of 64 */
-#define FORMAT	  0x0cU /* bits of op_own: all set in an entry that an array of others follows */
+#define CQE_BYTES 64 /* a 128-byte entry ends with a 64-byte one */
+#define FORMAT                                                                                     \
+	0x0cU /* bits of op_own: all set in an entry that is followed by an array of mini-CQEs */
 
 const void *sniffer_cqes(struct sniffer *s, size_t *n)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Creates, replaces and archives the files of a result, with the rights of the later user. */
+/* Creates, replaces and archives the files of a result, with the rights of the user who will own
+ * them. */
 #include "directory.h"
 #include "pack.h"
 #include <errno.h>
@@ -13,7 +14,7 @@
 
 #define SAME_NAME_MAX 1000 /* results of one host and device in one directory */
 #define ARCHIVE_PART  ".tar.zst.new"
-#define MAKE_ROOM     "make room or name another directory (--output)"
+#define MAKE_ROOM     "free some space or name another directory (--output)"
 
 static bool exists(const struct directory *d, const char *ending)
 {
@@ -143,7 +144,7 @@ static void remove_all(struct directory *d)
 	unlinkat(d->parent_fd, d->partial, AT_REMOVEDIR);
 }
 
-/* The archive has its final name only once it is whole. */
+/* The archive gets its final name only when it is complete. */
 static int archive(struct directory *d, char path[PATH_MAX], struct rd_error *err)
 {
 	char fresh[260], name[260];
@@ -151,7 +152,7 @@ static int archive(struct directory *d, char path[PATH_MAX], struct rd_error *er
 
 	snprintf(fresh, sizeof(fresh), "%s" ARCHIVE_PART, d->base);
 	snprintf(name, sizeof(name), "%s.tar.zst", d->base);
-	/* It may be another user's directory, and the name can be foreseen. */
+	/* The directory may be another user's, and the name is predictable. */
 	fd = openat(d->parent_fd, fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return rd_fail(err, RD_CLASS_OUTPUT, errno, MAKE_ROOM, "cannot write '%s/%s'",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The directory that has the result until it is archived. Its files are created with the rights of
- * the user who called sudo, and replaced as a whole, so that whoever reads them finds them whole.
+ * The directory that holds the result until it is archived. Its files are created with the rights
+ * of the user who called sudo, and replaced atomically, so that a reader never sees a partial file.
  */
 #ifndef RDMADUMP_SELFTEST_DIRECTORY_H
 #define RDMADUMP_SELFTEST_DIRECTORY_H
@@ -28,7 +28,7 @@ struct directory {
  * exists. Returns 0, or -1 with RD_CLASS_OUTPUT; nothing is left then.
  */
 int directory_make(struct directory *d, const char *parent, const char *base, struct rd_error *err);
-/* Writes a file as a whole: the previous one stays where this fails. 0, or -1 with the error. */
+/* Writes a file atomically: on failure the previous one stays. 0, or -1 with the error. */
 int directory_write(
 	struct directory *d, const char *name, const void *bytes, size_t n, struct rd_error *err);
 /*

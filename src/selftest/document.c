@@ -20,12 +20,12 @@ static uint64_t wall_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
 }
 
-int document_host(const struct rd_selftest *st, char *buf, size_t room)
+int document_host(const struct rd_selftest *st, char *buf, size_t size)
 {
-	if (gethostname(buf, room) < 0)
-		snprintf(buf, room, "unknown");
-	buf[room - 1] = '\0';
-	return redacted_name(st, buf, room);
+	if (gethostname(buf, size) < 0)
+		snprintf(buf, size, "unknown");
+	buf[size - 1] = '\0';
+	return redacted_name(st, buf, size);
 }
 
 json_t *document_begin(const struct rd_selftest *st)

@@ -23,9 +23,9 @@
 
 #define LINE_MAX_BYTES 64
 #define POLL_MS	       1
-#define END_MS	       2000 /* that it may take to end */
+#define END_MS	       2000 /* timeout for its end */
 #define RECOVER	       'r'  /* the request to recover without privileges */
-#define RECOVERED_MS   300  /* for frames after that */
+#define RECOVERED_MS   300  /* wait for frames after that */
 #define NOBODY	       65534
 
 extern char **environ;
@@ -73,8 +73,8 @@ static int recover_unprivileged(struct sniffer *s, int out)
 }
 
 /*
- * Where there is no sniffer, the kernel's list of objects has still to be tested: with a QP of the
- * kind that every device has.
+ * Without a sniffer, the kernel's list of objects is still tested, with a QP of a type that every
+ * device has.
  */
 static struct ibv_qp *stand_in(struct sniffer *s)
 {
@@ -189,7 +189,7 @@ int holder_run(struct holder *h, const struct rd_selftest *st, const char *const
 
 	*h = (struct holder){.to = -1, .from = -1};
 	if (!command) {
-		result_skipped(r, "the program cannot run itself a second time");
+		result_skipped(r, "the program cannot start itself again");
 		return -1;
 	}
 	rc = spawn(h, command, last);
@@ -237,7 +237,7 @@ uint64_t holder_stop(struct holder *h)
 	if (h->pid > 0 && read_line(h, NULL, END_MS, line) &&
 		rd_parse_u64(line, 0, UINT64_MAX, &frames) < 0)
 		frames = 0;
-	/* Its output ends with it: until then it destroys its objects. */
+	/* End of file on its output means that it has destroyed its objects and ended. */
 	read_line(h, NULL, END_MS, line);
 	holder_kill(h);
 	return frames;

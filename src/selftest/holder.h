@@ -10,27 +10,27 @@
 struct holder {
 	pid_t pid;
 	int to, from;  /* pipes; -1: closed */
-	char step[16]; /* the last step that it made: "flow" if its sniffer works */
-	int errnum;    /* of the step that failed, 0 if none did */
+	char step[16]; /* the last step that succeeded: "flow" if its sniffer works */
+	int errnum;    /* errno of the step that failed, 0 if none did */
 };
 
 /*
- * Starts it and waits until it has created what it can. Returns 0, or -1 with the result set to
- * skipped or failed; holder_kill() in any case.
+ * Starts the process and waits until it has created what it can. Returns 0, or -1 with the result
+ * set to skipped or failed; holder_kill() in any case.
  */
 int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe_result *r);
 /*
- * Lets it give up its privileges for good, put its queue pair in error and receive again. `frames`:
- * those that it received afterwards. 0, or -1: it did not answer.
+ * Makes it drop its privileges permanently, put its queue pair into the error state and receive
+ * again. `frames`: the number received afterwards. 0, or -1: it did not answer.
  */
 int holder_recover(
 	struct holder *h, const struct rd_selftest *st, struct recovery *done, uint64_t *frames);
 /* The same with another command line of this program, to which `last` is appended if not NULL. */
 int holder_run(struct holder *h, const struct rd_selftest *st, const char *const *command,
 	const char *last, struct rd_probe_result *r);
-/* Ends it in order and returns the frames that it received. */
+/* Shuts it down and returns the number of frames that it received. */
 uint64_t holder_stop(struct holder *h);
-/* Ends it by SIGKILL, as far as it runs, and waits for its end. */
+/* Kills it (SIGKILL) if it is still running, and reaps it. */
 void holder_kill(struct holder *h);
 
 #endif

@@ -78,7 +78,7 @@ int interface_restore(const struct interface *before)
 
 	if (first)
 		return first;
-	/* Each is tried, whatever the others did. */
+	/* Each setting is tried even if another one failed. */
 	rc = memcmp(now.mac, before->mac, sizeof(now.mac))
 		     ? interface_set_mac(before->name, before->mac)
 		     : 0;

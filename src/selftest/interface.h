@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The settings of the port's netdev that destructive probes change, and their restoration: by this
- * process, and by a second one if this one ends before, even by SIGKILL.
+ * process, or by a second one if this one ends first, even by SIGKILL.
  */
 #ifndef RDMADUMP_SELFTEST_INTERFACE_H
 #define RDMADUMP_SELFTEST_INTERFACE_H
@@ -23,14 +23,14 @@ int interface_read(struct interface *i, const char *name);
 int interface_set_up(const char *name, bool up);
 int interface_set_mtu(const char *name, int mtu);
 int interface_set_mac(const char *name, const uint8_t mac[6]);
-/* Sets what differs from `before`; 0 if all is as before then. */
+/* Restores every setting that differs from `before`; 0 if all are restored. */
 int interface_restore(const struct interface *before);
 
 /*
  * Why the link of the port's netdev must not go down: routes and addresses that the kernel would
- * remove, and nothing would bring back. False: it may.
+ * remove and nothing would restore. False: it may go down.
  */
-bool interface_would_lose(const char *name, char *why, size_t room);
+bool interface_would_lose(const char *name, char *why, size_t size);
 
 /* A change of the port's netdev: from change_begin() until change_end(). */
 struct change {

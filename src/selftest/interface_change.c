@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Changes that are undone in any case. The guard is a process that waits for the end of a pipe:
- * that comes with the end of this program, whatever ended it.
+ * Changes that are undone in any case. The guard is a process that waits for end of file on a pipe,
+ * which occurs when this program ends for any reason.
  */
 #include "../device/sysfs.h"
 #include "interface.h"
@@ -58,14 +58,15 @@ int rd_selftest_restore(const char *state, int in, int out, struct rd_error *err
 	return 0;
 }
 
-/* Of an Ethernet port in this network namespace, alone: a bridge or bond would follow. */
+/* The port's netdev, if it is an Ethernet netdev in this network namespace and not part of a bridge
+ * or bond, which would be affected too. */
 static const char *netdev_of(const struct rd_selftest *st, struct rd_probe_result *r)
 {
 	const struct rd_port *port = st->port;
 	const char *name = port->n_netdevs ? port->netdevs[0].name : "";
 	const char *on = device_runs_on(st->device);
 
-	/* A model may answer for its netdev, and then does so for changes, too. */
+	/* A model may emulate its netdev, and then emulates changes as well. */
 	if (on && strcmp(on, "model") == 0 &&
 		(!*name || interface_index(name) != port->netdevs[0].ifindex))
 		result_skipped(r, "the device is a model, its netdev may be another one's");
@@ -108,7 +109,7 @@ void change_end(struct change *c, struct rd_probe_result *r)
 {
 	int rc = interface_restore(&c->before);
 
-	/* In order: it also restores the state if this process failed. */
+	/* A regular end: it also restores the state if this process failed to. */
 	holder_stop(&c->guard);
 	result_bool(r, "restored", rc == 0);
 	if (rc)

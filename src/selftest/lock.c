@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Locks the device's directory in sysfs by flock(2): no file is created, and the lock ends with the
- * process, however that ends.
+ * Locks the device's directory in sysfs by flock(2): no file is created, and the kernel releases
+ * the lock when the process ends for any reason.
  */
 #include "lock.h"
 #include <errno.h>

@@ -7,7 +7,7 @@
 
 /*
  * Returns a descriptor, which the caller closes to release the lock, or -1 with RD_CLASS_USAGE:
- * another selftest has it.
+ * another selftest holds it.
  */
 int lock_device(const char *device, struct rd_error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads all counters of the port several times, and lists those that moved. */
+/* Reads all counters of the port several times, and lists those that changed. */
 #include "moved.h"
 #include <rdmadump/json.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static bool is_loss(const struct rd_counter_kind *kind)
 	return !kind || kind->severity >= RD_SEV_WARNING;
 }
 
-unsigned int moved_by(const struct moved *m, uint64_t least, uint64_t most, char *text, size_t room)
+unsigned int moved_by(const struct moved *m, uint64_t least, uint64_t most, char *text, size_t size)
 {
 	unsigned int found = 0;
 	size_t used = 0;
@@ -63,8 +63,8 @@ unsigned int moved_by(const struct moved *m, uint64_t least, uint64_t most, char
 
 		if (n < least || n > most || !n || !is_loss(m->now.counter[i].kind))
 			continue;
-		if (used < room)
-			used += (size_t)snprintf(text + used, room - used, "%s%s %llu",
+		if (used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%s %llu",
 				found ? ", " : "", m->now.counter[i].name, (unsigned long long)n);
 		found++;
 	}

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SLOTS	    64	/* frames under way */
-#define BURST	    16	/* frames between two looks at the sniffer */
+#define SLOTS	    64	/* frames in flight */
+#define BURST	    16	/* frames between two polls of the sniffer */
 #define SEARCHED    256 /* bytes of a frame: headers of any kind are shorter */
-#define SETTLE_MS   5	/* in which a second copy of the last frame arrives */
+#define SETTLE_MS   5	/* wait for a second copy of the last frame */
 #define POLLS_AWAKE 1000
 #define MAC_BYTES   6
 
@@ -20,9 +20,9 @@ static const uint8_t magic[8] = {'r', 'd', 'm', 'a', 'd', 'u', 'm', 'p'};
 /* Offsets within a block. */
 enum { AT_RUN = 8, AT_NUMBER = 12, AT_LENGTH = 16, AT_FILL = 20 };
 
-/* --- which came --------------------------------------------------------------------------- */
+/* --- counting ----------------------------------------------------------------------------- */
 
-/* A few bits of the time and of the process differ between runs, which is enough. */
+/* A few bits of the time and of the process id differ between runs, which is enough. */
 static uint32_t run_id(void)
 {
 	uint64_t x = rd_monotonic_ns() ^ (uint64_t)getpid() << 40;
@@ -34,7 +34,7 @@ static uint32_t run_id(void)
 int numbered_init(struct numbered *m, uint32_t count)
 {
 	*m = (struct numbered){.run = run_id(), .count = count};
-	if (count > NUMBERED_MOST)
+	if (count > NUMBERED_MAX)
 		return -1;
 	m->times = calloc(count ? count : 1, 1);
 	return m->times ? 0 : -1;
@@ -99,7 +99,7 @@ static uint32_t take_block(struct numbered *m, const uint8_t *block, uint32_t le
 		return 0;
 	number = rd_be32(block + AT_NUMBER);
 	n = rd_be32(block + AT_LENGTH);
-	if (number >= m->count || n < NUMBERED_LEAST) {
+	if (number >= m->count || n < NUMBERED_MIN) {
 		m->changed++;
 		return 0;
 	}
@@ -210,7 +210,7 @@ int numbered_sender_open(struct numbered_sender *s, struct ibv_context *ctx,
 		return EOPNOTSUPP;
 	if (!port->n_netdevs)
 		return ENODEV;
-	if (len < NUMBERED_HEAD + NUMBERED_LEAST || len > RING_BUFFER - 8)
+	if (len < NUMBERED_HEAD + NUMBERED_MIN || len > RING_BUFFER - 8)
 		return EINVAL;
 	memcpy(s->head, port->netdevs[0].mac, MAC_BYTES);
 	memcpy(s->head + MAC_BYTES, port->netdevs[0].mac, MAC_BYTES);
@@ -253,7 +253,7 @@ static int post(struct numbered_sender *s, uint32_t number)
 	return 0;
 }
 
-/* Waits until at most `most` frames are under way. False: the time is over. */
+/* Waits until at most `most` frames are in flight. False: timeout. */
 static bool wait_sent(const struct rd_selftest *st, struct numbered_sender *s, uint32_t most)
 {
 	struct ibv_wc wc[BURST];
@@ -337,7 +337,7 @@ enum numbered_end numbered_exchange(const struct rd_selftest *st, struct numbere
 	bool full = false;
 	unsigned int n;
 
-	/* What was made since may have taken long enough to fill the ring. */
+	/* Creating the objects may have taken long enough to fill the ring. */
 	sniffer_drain(s, NULL, NULL);
 	for (uint32_t i = 0; i < m->count; i += BURST) {
 		uint32_t burst = m->count - i < BURST ? m->count - i : BURST;

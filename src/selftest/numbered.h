@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Numbered frames: a probe sends numbers 0 to N-1 and learns which of them the sniffer saw, how
- * often, and changed how. Each number is a block of bytes with a magic, the run, the number, its
- * own length and a fill that follows from the number. Raw frames carry one block behind the
- * Ethernet header; what other queue pairs and sockets send has blocks as payload.
+ * Numbered frames: a probe sends numbers 0 to N-1 and finds out which of them the sniffer saw, how
+ * often, and with what changes. Each number is a block of bytes with a magic, the run, the number,
+ * its own length and a fill that follows from the number. Raw frames carry one block behind the
+ * Ethernet header; other queue pairs and sockets send blocks as payload.
  *
  *     numbered_init(&m, 100);
  *     rc = numbered_sender_open(&sender, sniffer.ctx, st->port, m.run, 256);
@@ -17,39 +17,39 @@
 #include "sniffer.h"
 
 #define NUMBERED_TYPE  0x88b5 /* IEEE 802: local experimental */
-#define NUMBERED_LEAST 32     /* bytes of a block */
-#define NUMBERED_HEADS 64     /* most bytes before the block */
+#define NUMBERED_MIN   32     /* bytes of a block */
+#define NUMBERED_HEADS 64     /* maximum number of bytes before the block */
 #define NUMBERED_HEAD  14     /* bytes before the block of an untagged raw frame */
 
-/* --- which came --------------------------------------------------------------------------- */
+/* --- counting ----------------------------------------------------------------------------- */
 
 struct numbered {
 	uint32_t run; /* frames of other runs do not count */
 	uint32_t count;
-	uint8_t *times;	      /* that each number was seen, up to 255 */
+	uint8_t *times;	      /* how often each number was seen, up to 255 */
 	uint64_t frames;      /* with a block of this run */
 	uint64_t changed;     /* whose blocks have other bytes than were sent */
-	uint64_t cut;	      /* that end before their block does */
+	uint64_t cut;	      /* frames that end before their block does */
 	uint64_t disordered;  /* with a lower number than the frame before */
 	uint32_t most_blocks; /* in one frame */
 	/* Bytes of a frame before its first and after its last block. */
 	uint32_t least_before, most_before, least_after, most_after;
-	uint32_t last; /* number, of the frame before */
+	uint32_t last; /* number in the previous frame */
 	/* Called with each frame that numbered_look() takes, whether it has a block or not. */
 	sniffer_frame_fn *also;
 	void *also_ctx;
 };
 
 struct numbered_counts {
-	uint32_t never, once, more; /* numbers that were seen so often */
+	uint32_t never, once, more; /* how many numbers were seen never, once, more than once */
 };
 
-/* For the numbers 0 to count - 1, up to NUMBERED_MOST. -1: out of memory. */
+/* For the numbers 0 to count - 1, up to NUMBERED_MAX. -1: out of memory. */
 int numbered_init(struct numbered *m, uint32_t count);
 void numbered_free(struct numbered *m);
-/* Forgets what was seen; frames under way still count. */
+/* Forgets what was seen; frames in flight still count. */
 void numbered_reset(struct numbered *m);
-/* Writes the block of a number. `n`: at least NUMBERED_LEAST. */
+/* Writes the block of a number. `n`: at least NUMBERED_MIN. */
 void numbered_block(uint8_t *to, uint32_t n, uint32_t run, uint32_t number);
 /* The first block of this run in a frame; NULL: it has none. */
 const uint8_t *numbered_find(const struct numbered *m, const uint8_t *data, uint32_t len);
@@ -75,7 +75,7 @@ struct numbered_sender {
 };
 
 /*
- * `len`: of the frames, NUMBERED_HEAD + NUMBERED_LEAST to RING_BUFFER - 8; a port may refuse what
+ * `len`: of the frames, NUMBERED_HEAD + NUMBERED_MIN to RING_BUFFER - 8; a port may refuse what
  * is longer than its MTU. Returns 0 or an errno: EOPNOTSUPP on InfiniBand ports, ENODEV without a
  * netdev. numbered_sender_close() in any case.
  */
@@ -104,7 +104,7 @@ enum numbered_end {
  * True if the ring was full at least once.
  */
 bool numbered_collect(const struct rd_selftest *st, struct sniffer *s, struct numbered *m);
-/* Sends all numbers, not faster than SEND_PER_S, while it drains the sniffer, and collects. */
+/* Sends all numbers at a rate of at most SEND_PER_S while draining the sniffer, then collects. */
 enum numbered_end numbered_exchange(const struct rd_selftest *st, struct numbered_sender *sender,
 	struct sniffer *s, struct numbered *m);
 

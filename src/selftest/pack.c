@@ -57,8 +57,8 @@ int pack_write(int fd, const char *base, int dir_fd, const char *file, size_t st
 	struct rd_archive *a;
 	int rc = 0;
 
-	if (rd_archive_create(&a, fd, true, "make room or name another directory (--output)", err) <
-		0)
+	if (rd_archive_create(
+		    &a, fd, true, "free some space or name another directory (--output)", err) < 0)
 		return -1;
 	for (unsigned int i = 0; i < n && !rc; i++)
 		rc = add_file(a, base, dir_fd, file + i * stride, err);
@@ -72,21 +72,21 @@ int pack_write(int fd, const char *base, int dir_fd, const char *file, size_t st
 static int read_entry(
 	struct rd_archive *a, const char *path, char **bytes, size_t *n, struct rd_error *err)
 {
-	size_t room = COPY_BYTES;
+	size_t size = COPY_BYTES;
 	ssize_t got;
 
 	*n = 0;
-	*bytes = malloc(room);
-	while (*bytes && (got = rd_archive_get(a, *bytes + *n, room - *n, err)) != 0) {
+	*bytes = malloc(size);
+	while (*bytes && (got = rd_archive_get(a, *bytes + *n, size - *n, err)) != 0) {
 		if (got < 0)
 			return -1;
 		*n += (size_t)got;
-		if (*n < room)
+		if (*n < size)
 			continue;
-		room *= 2;
-		if (room > DOCUMENT_BYTES)
+		size *= 2;
+		if (size > DOCUMENT_BYTES)
 			return rd_fail(err, RD_CLASS_DEVICE, EFBIG, NULL, "'%s'", path);
-		char *more = realloc(*bytes, room);
+		char *more = realloc(*bytes, size);
 		if (!more)
 			free(*bytes);
 		*bytes = more;

@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MAC_BYTES  6
-#define MOST_BYTES 1024
+#define MAC_BYTES	6
+#define FRAME_BYTES_MAX 1024
 
-/* The kernel itself is asked for the interface, which may be in another network namespace. */
+/* Looks the interface up in this socket's namespace: the netdev may be in another one. */
 static int find_interface(int fd, const struct rd_netdev *netdev, struct sockaddr_ll *to)
 {
 	struct ifreq req = {0};
@@ -33,7 +33,7 @@ static int find_interface(int fd, const struct rd_netdev *netdev, struct sockadd
 
 static int send_all(int fd, const struct sockaddr_ll *to, const struct numbered *m, uint32_t len)
 {
-	uint8_t frame[MOST_BYTES];
+	uint8_t frame[FRAME_BYTES_MAX];
 
 	memcpy(frame, to->sll_addr, MAC_BYTES);
 	memcpy(frame + MAC_BYTES, to->sll_addr, MAC_BYTES);
@@ -76,7 +76,7 @@ int packet_socket_send(const struct rd_port *port, const struct numbered *m, uin
 	struct sockaddr_ll to;
 	int fd, rc;
 
-	if (len > MOST_BYTES)
+	if (len > FRAME_BYTES_MAX)
 		return EMSGSIZE;
 	rc = packet_socket_open(&fd, port, 0, &to);
 	if (rc)

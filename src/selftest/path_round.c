@@ -11,13 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOG2_ONE     8 /* of the buffers of the only queue */
+#define LOG2_ONE     8 /* buffers of a single queue */
 #define LOG2_SEVERAL 7 /* ... of each of several queues */
 #define WAIT_MS	     1000
-#define LISTEN_MS    200 /* where nothing can be sent */
-#define SETTLE_MS    5	 /* in which second copies arrive */
+#define LISTEN_MS    200 /* how long to listen if nothing can be sent */
+#define SETTLE_MS    5	 /* wait for second copies */
 #define PER_FLOW     4
-#define FLOWS	     16 /* of each IP version */
+#define FLOWS	     16 /* flows per IP version */
 
 #define ETHER_BYTES 14
 #define ARP_BYTES   28
@@ -139,7 +139,7 @@ static void take(struct round *r, const struct rd_frame *f, unsigned int queue)
 		to->hash += hash_of(f);
 }
 
-/* Receives what is there; the number of frames. */
+/* Receives what is there; returns the number of frames. */
 static unsigned int drain(struct round *r)
 {
 	unsigned int all = 0;
@@ -236,7 +236,7 @@ static void run_opened(struct round *r, struct numbered_sender *sender)
 	r->to->lossless = !r->to->seen.never || is_lossless(r);
 }
 
-/* What a round found before this one is forgotten. */
+/* Discards the results of a former round. */
 static void begin(struct path_round *p)
 {
 	*p = (struct path_round){.mode = p->mode, .wanted = p->wanted, .queues = p->wanted};

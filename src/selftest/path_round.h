@@ -7,23 +7,23 @@
 #include "spread.h"
 #include <rdmadump/source.h>
 
-#define PATH_FRAMES 132 /* that are sent in one round */
+#define PATH_FRAMES 132 /* frames sent in one round */
 
 struct path_round {
-	/* Set by its user. */
+	/* Set by the caller. */
 	enum rd_rx_mode mode;
 	unsigned int wanted; /* queues */
 
 	bool opened;
 	char error[RESULT_TEXT]; /* why it was not opened, or what failed later; "": nothing */
-	char details[120];	 /* of the source: how many queues and why not more */
+	char details[120];	 /* the source's details: how many queues, and why not more */
 	const char *path;	 /* "libibverbs": static */
 	unsigned int queues;
 	uint64_t frames;	     /* all that arrived */
-	struct numbered_counts seen; /* of the numbered ones */
-	uint64_t hash;		     /* of the set of numbered frames, whatever their order */
-	uint64_t changed;	     /* numbered frames with other bytes than were sent */
-	bool lossless;		     /* the device's counters say that it lost no frame */
+	struct numbered_counts seen; /* counts of the numbered frames */
+	uint64_t hash;	  /* hash of the set of numbered frames, independent of their order */
+	uint64_t changed; /* numbered frames with other bytes than were sent */
+	bool lossless;	  /* the device's counters say that it lost no frame */
 	struct spread spread;
 };
 

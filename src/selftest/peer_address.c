@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Names and addresses of hosts, by getaddrinfo(3). A resolver may take minutes, and cannot be
- * interrupted: names are looked up by a thread, which is left alone when the time is over.
+ * interrupted: names are looked up by a thread, which is abandoned on timeout.
  */
 #include "peer_address.h"
 #include <netdb.h>
@@ -79,7 +79,7 @@ static const char *wait_for(
 	while (!atomic_load(&l->done) && !probe_over(st) && rd_monotonic_ns() < end)
 		probe_sleep_ms(st, STEP_MS);
 	if (!atomic_load(&l->done))
-		return "the resolver did not answer in time: name an IP address";
+		return "the resolver did not respond in time: name an IP address";
 	*a = l->found;
 	return l->wrong;
 }

@@ -14,8 +14,9 @@ struct peer_addresses {
 };
 
 /*
- * The addresses of config->peer, with config->control_port. Returns NULL, or what is wrong with the
- * name: static. Waits for the resolver for PEER_RESOLVE_MS, or until the probe is over.
+ * The addresses of config->peer, with config->control_port. Returns NULL, or a static string that
+ * says what is wrong with the name. Waits for the resolver for PEER_RESOLVE_MS, or until the probe
+ * is over.
  */
 const char *peer_addresses_find(struct peer_addresses *a, const struct rd_selftest *st);
 /*

@@ -8,8 +8,8 @@
 #define FRAME_BYTES   256
 #define PAYLOAD_BYTES 128
 #define TAG	      4
-#define ACK_TIMEOUT   15 /* 134 ms: the other machine may be busy; not 7 retries, which rxe */
-#define RETRIES	      6	 /* does not count */
+#define ACK_TIMEOUT   15 /* 134 ms: the other machine may be busy */
+#define RETRIES	      6	 /* not 7, which rxe never counts down */
 
 /* --- raw-packet queue pair ---------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ static int raw_send(struct peer_round *p, uint32_t number)
 	return numbered_send(p->st, &p->sender, number, 1) == 1 ? 0 : EIO;
 }
 
-/* Devices without such queue pairs have the kernel send it. */
+/* On devices without such queue pairs the kernel sends it. */
 static int tagged_open(struct peer_round *p)
 {
 	int rc = raw_open(p);

@@ -16,7 +16,7 @@
 #define NS_PER_MS   1000000ULL
 #define TRY_MS	    200 /* between two attempts */
 #define STEP_MS	    50
-#define STEP_OF_ONE 1 /* ms, while the caller also waits for frames */
+#define STEP_OF_ONE 1 /* ms; the caller also waits for frames meanwhile */
 
 /* An interruption is not a fault of the peer. */
 int peer_link_fail(struct peer_link *l, const char *fmt, ...)
@@ -37,7 +37,7 @@ static uint64_t in_ms(unsigned int ms)
 	return rd_monotonic_ns() + ms * NS_PER_MS;
 }
 
-/* True: the descriptor is ready. False: the time is over, or the probe. */
+/* True: the descriptor is ready. False: timeout, or the probe must end. */
 static bool wait_for(const struct peer_link *l, int fd, short events, uint64_t end)
 {
 	struct pollfd p = {.fd = fd, .events = events};
@@ -99,7 +99,7 @@ static int receive_bytes(struct peer_link *l, uint8_t *p, size_t n, uint64_t end
 				l, "the connection to the peer broke: %s", strerror(errno));
 		} else if (!wait_for(l, l->fd, POLLIN, end)) {
 			return peer_link_fail(
-				l, "the peer did not answer for %u s", l->patience_ms / 1000);
+				l, "the peer did not respond for %u s", l->patience_ms / 1000);
 		}
 	}
 	return 0;
@@ -112,7 +112,7 @@ int peer_link_refuse(struct peer_link *l, enum peer_fault fault, uint32_t versio
 			l, "the peer is not rdmadump selftest: another program uses the port");
 	if (fault == PEER_OTHER_VERSION)
 		return peer_link_fail(l,
-			"the peer speaks version %u of the protocol, this program version %u: use "
+			"the peer uses version %u of the protocol, this program version %u: use "
 			"the same version of rdmadump on both machines",
 			version, PEER_VERSION);
 	return peer_link_fail(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The TCP connection between the two ends of `selftest --peer`. Every wait has an end: by its own
- * limit, by the probe's, and by an interruption.
+ * The TCP connection between the two ends of `selftest --peer`. Every wait is bounded: by its own
+ * timeout, by the probe's, and by an interruption.
  */
 #ifndef RDMADUMP_SELFTEST_PEER_LINK_H
 #define RDMADUMP_SELFTEST_PEER_LINK_H
@@ -22,14 +22,14 @@ struct peer_link {
 
 /*
  * Both ends exchange `here` and *there: one connects to config->peer, the other waits for it, for
- * PEER_LISTEN_S. Connections that are of no peer are closed, and waiting goes on. Returns 0, or -1
- * with why; peer_link_close() in any case.
+ * PEER_LISTEN_S. Connections that are not from a peer are closed, and the wait continues. Returns
+ * 0, or -1 with why; peer_link_close() in any case.
  */
 int peer_link_connect(struct peer_link *l, const struct rd_selftest *st,
 	const struct peer_hello *here, struct peer_hello *there);
 int peer_link_accept(struct peer_link *l, const struct rd_selftest *st,
 	const struct peer_hello *here, struct peer_hello *there); /* peer_listen.c */
-/* Returns 0, or -1 with why: the connection is of no more use then. */
+/* Returns 0, or -1 with why: the connection is then unusable. */
 int peer_link_send(struct peer_link *l, const struct peer_message *m);
 /* The next message, which must be of that type. */
 int peer_link_receive(struct peer_link *l, enum peer_type type, struct peer_message *m);

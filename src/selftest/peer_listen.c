@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Waits for the peer among strangers. A connection has to send a valid first message within
- * PEER_HELLO_MS. Several may do so at the same time, in memory of fixed size: those that are slow,
- * silent or many do not keep the peer away.
+ * Waits for the peer; other hosts may connect too. A connection must send a valid first message
+ * within PEER_HELLO_MS. Several can do so at the same time, in memory of fixed size: slow, silent
+ * or numerous connections do not keep the peer out.
  */
 #include "peer_address.h"
 #include "peer_link.h"
@@ -19,7 +19,7 @@
 #define NS_PER_MS  1000000ULL
 #define BACKLOG	   64
 #define CANDIDATES 64 /* connections that have not sent their first message yet */
-#define ACCEPTS	   32 /* between two looks at the candidates: less than CANDIDATES */
+#define ACCEPTS	   32 /* accepted between two checks of the candidates: less than CANDIDATES */
 #define REPORTED   16 /* refused connections that are reported one by one */
 #define STEP_MS	   50
 #define RETRY_MS   200 /* after accept(2) failed: no descriptor is free, for example */
@@ -40,7 +40,7 @@ struct listening {
 	unsigned int refused;
 };
 
-/* Of both families, where the machine has both. */
+/* One socket for both address families, if the machine has both. */
 static int open_listener(uint16_t port)
 {
 	const struct sockaddr_in6 any6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
@@ -95,7 +95,7 @@ static void answer_version(struct listening *w, const struct candidate *c)
 		return;
 }
 
-/* 1: the first message is whole and right. 0: more is to come. -1: it is refused, with why. */
+/* 1: the first message is complete and valid. 0: incomplete. -1: refused, with why. */
 static int take_message(struct listening *w, struct candidate *c, struct peer_message *m)
 {
 	enum peer_fault fault;
@@ -153,7 +153,7 @@ static int read_candidate(struct listening *w, struct candidate *c, struct peer_
 
 /* --- all connections ---------------------------------------------------------------------- */
 
-/* A free place, or that of the connection which is the longest without its message. */
+/* A free slot, or that of the connection that has waited longest. */
 static struct candidate *place(struct listening *w)
 {
 	struct candidate *oldest = &w->candidate[0];

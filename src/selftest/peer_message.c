@@ -5,8 +5,8 @@
 #include <rdmadump/device.h>
 #include <string.h>
 
-#define MTU_LEAST 256
-#define MTU_MOST  4096
+#define MTU_MIN 256
+#define MTU_MAX 4096
 
 static const uint8_t magic[8] = {'r', 'd', 'u', 'm', 'p', 'e', 'e', 'r'};
 
@@ -15,7 +15,7 @@ enum field_type { BYTES, TEXT, NUMBER, BIG };
 struct field {
 	enum field_type type;
 	uint16_t at, n; /* within the struct, in the message: the same number of bytes */
-	uint64_t most;	/* of each byte or number */
+	uint64_t most;	/* maximum of each byte or number */
 };
 
 #define FIELD(s, type, f, most)                                                                    \
@@ -32,7 +32,7 @@ static const struct field hello[] = {FIELD(peer_hello, TEXT, program, 0),
 static const struct field ready[] = {FIELD(peer_ready, NUMBER, kind, UINT8_MAX),
 	FIELD(peer_ready, NUMBER, from_listener, 1), FIELD(peer_ready, TEXT, error, 0),
 	FIELD(peer_ready, NUMBER, run, UINT32_MAX), FIELD(peer_ready, NUMBER, qpn, 0xffffff),
-	FIELD(peer_ready, NUMBER, rkey, UINT32_MAX), FIELD(peer_ready, NUMBER, mtu, MTU_MOST),
+	FIELD(peer_ready, NUMBER, rkey, UINT32_MAX), FIELD(peer_ready, NUMBER, mtu, MTU_MAX),
 	FIELD(peer_ready, BIG, address, UINT64_MAX)};
 static const struct field step[] = {
 	FIELD(peer_step, TEXT, error, 0), FIELD(peer_step, NUMBER, frames, PEER_FRAMES)};
@@ -131,7 +131,7 @@ static bool get_bytes(uint8_t *to, const struct field *f, const uint8_t *from)
 	return true;
 }
 
-/* Texts are shown to people and stored: printable ASCII, and zeros from its end on. */
+/* Texts are printed and stored: only printable ASCII, padded with zeros. */
 static bool get_text(uint8_t *to, const struct field *f, const uint8_t *from)
 {
 	size_t n = strnlen((const char *)from, f->n);
@@ -167,7 +167,7 @@ static bool get(uint8_t *to, const struct field *f, const uint8_t *from)
 	return false;
 }
 
-/* Of one machine: no group, not all machines, not this one. */
+/* Whether it is the address of one machine: neither a group, nor unspecified, nor loopback. */
 static bool is_one_machine(const uint8_t gid[16])
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, 0xff};
@@ -193,7 +193,7 @@ static bool is_sane(const struct peer_message *m)
 	if (m->type == PEER_HELLO)
 		return is_hello_sane(&m->hello);
 	if (m->type == PEER_READY && m->ready.qpn)
-		return m->ready.mtu >= MTU_LEAST;
+		return m->ready.mtu >= MTU_MIN;
 	return true;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the two ends of `selftest --peer` tell each other, and its form in bytes. Everything is of
+ * The messages between the two ends of `selftest --peer`, and their wire format. Everything is of
  * fixed length: a head (magic, version, type, length of the body) and the body of that type, all in
- * network byte order. What is read from the other end is checked here, and is hostile until then.
+ * network byte order. What the other end sends is untrusted, and is checked here.
  */
 #ifndef RDMADUMP_SELFTEST_PEER_MESSAGE_H
 #define RDMADUMP_SELFTEST_PEER_MESSAGE_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define PEER_VERSION 1
-#define PEER_FRAMES  64 /* of each kind and direction */
+#define PEER_FRAMES  64 /* frames of each kind and direction */
 #define PEER_HEAD    16 /* bytes */
 #define PEER_BODY    256
 #define PEER_NAME    32 /* bytes of a text, with its end */
@@ -35,22 +35,22 @@ struct peer_hello {
 struct peer_ready {
 	uint32_t kind, from_listener; /* which round it is */
 	char error[PEER_NAME];	      /* name of an errno: this end cannot do it; "": it can */
-	uint32_t run;		      /* of the numbered frames, from the sender */
+	uint32_t run;		      /* run of the numbered frames, set by the sender */
 	uint32_t qpn, rkey, mtu;
-	uint64_t address; /* of the memory to write to */
+	uint64_t address; /* virtual address of the memory to write to */
 };
 
-/* GO, from the receiver: it watches; SENT, from the sender: it has sent. */
+/* GO, from the receiver: it is ready; SENT, from the sender: it has sent. */
 struct peer_step {
 	char error[PEER_NAME];
-	uint32_t frames; /* SENT: so many were sent */
+	uint32_t frames; /* SENT: number of frames sent */
 };
 
 /* After each round, from both ends. */
 struct peer_seen {
 	uint8_t full;		      /* the ring was full, so that frames may be lost there */
 	uint8_t arrival_known;	      /* `arrived` counts */
-	uint8_t times[PEER_FRAMES];   /* that this end's capture saw each number */
+	uint8_t times[PEER_FRAMES];   /* how often this end's capture saw each number */
 	uint8_t arrived[PEER_FRAMES]; /* whether it arrived at its program */
 };
 
@@ -67,7 +67,7 @@ struct peer_message {
 enum peer_fault {
 	PEER_GOOD,
 	PEER_NO_PEER,	    /* the magic is another one: it is another program */
-	PEER_OTHER_VERSION, /* of the protocol */
+	PEER_OTHER_VERSION, /* other version of the protocol */
 	PEER_MALFORMED,
 };
 

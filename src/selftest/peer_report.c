@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What both ends' counts say about the capture of this end. A frame was on the wire if the other
- * end's capture saw it, or if it arrived at its program. That the capture of the receiver alone did
- * not see it says nothing: the network may have lost it.
+ * What both ends' counts show about this end's capture. A frame was on the wire if the other
+ * end's capture saw it, or if it arrived at its program. A frame that only the receiver's capture
+ * lacks shows nothing: the network may have lost it.
  */
 #include "peer_round.h"
 #include <stdio.h>
@@ -15,10 +15,10 @@ struct counts {
 	struct {
 		uint32_t once, more, never;
 	} here, there;
-	uint32_t missed;   /* that were on the wire, and this end's capture did not see */
-	uint32_t on_wire;  /* of which that is known */
+	uint32_t missed;   /* were on the wire, but not seen by this end's capture */
+	uint32_t on_wire;  /* known to have been on the wire */
 	uint32_t doubled;  /* seen here more than once, and by the other end at most once */
-	uint32_t vanished; /* that the sender's capture saw, but nothing at the receiver */
+	uint32_t vanished; /* seen by the sender's capture, but by nothing at the receiver */
 };
 
 static void count_times(uint8_t times, uint32_t *once, uint32_t *more, uint32_t *never)
@@ -114,7 +114,7 @@ static void judge_missed(struct peer_round *p, const struct counts *c)
 		p->kind->what, direction(p), c->missed, c->on_wire, all ? "all" : "some");
 }
 
-/* Of a connection on a network that loses packets, the sender sees some again. */
+/* On a network that loses packets, the sender's capture sees the packets of a connection again. */
 static void judge_doubled(struct peer_round *p, const struct counts *c)
 {
 	bool again = p->kind->acknowledged && c->here.once;
@@ -169,7 +169,7 @@ bool peer_report(struct peer_round *p, const struct peer_step *sent, const struc
 	return !mine->full && (c.on_wire || c.here.once || c.here.more);
 }
 
-/* What one direction's frames have. */
+/* Reports the contents of one direction's frames. */
 static void report_direction(struct rd_probe_result *r, const struct peer_contents *c, bool sent)
 {
 	const char *name = sent ? "sent" : "received";

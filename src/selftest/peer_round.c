@@ -10,7 +10,7 @@
 
 #define KEPT_OF_ROUND 8 /* frames for the capture file */
 #define BURST	      4 /* frames, after which the sender waits */
-#define SETTLE_MS     5 /* in which a second copy of the last frame arrives */
+#define SETTLE_MS     5 /* wait for a second copy of the last frame */
 
 /* --- what the capture sees ---------------------------------------------------------------- */
 
@@ -29,7 +29,7 @@ static void look_at_icrc(struct peer_round *p, const uint8_t *data, uint32_t len
 		p->contents->icrc[p->sends].wrong++;
 }
 
-/* Of all frames; those of this round have a block. */
+/* Called for all frames; those of this round have a block. */
 static void look(void *ctx, const uint8_t *data, uint32_t len)
 {
 	struct peer_round *p = ctx;
@@ -74,7 +74,7 @@ static void collect(struct peer_round *p, uint32_t sent)
 
 /* --- steps -------------------------------------------------------------------------------- */
 
-/* Both ends send at first, which fits into any socket's buffer. */
+/* Both ends send first; a message fits into any socket's buffer. */
 static int exchange(
 	struct peer_link *l, const struct peer_message *mine, struct peer_message *theirs)
 {
@@ -86,7 +86,8 @@ static void put_error(char text[PEER_NAME], int error)
 	snprintf(text, PEER_NAME, "%s", error_name(error));
 }
 
-/* Returns -1 without a connection; 1 where one of the ends cannot do it; 0: go on. */
+/* Returns 0 if the round can run; 1 if one of the ends cannot run it; -1 if the connection is lost.
+ */
 static int exchange_ready(struct peer_round *p, struct peer_link *l)
 {
 	struct peer_message mine = {.type = PEER_READY}, theirs;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A round of `selftest --peer`: one end sends PEER_FRAMES numbered frames of one kind to the other,
- * and both count what their captures see. The rounds and their order are fixed: an end does nothing
- * that the other one could choose.
+ * and both count what their captures see. The rounds and their order are fixed, so that neither end
+ * controls what the other one does.
  */
 #ifndef RDMADUMP_SELFTEST_PEER_ROUND_H
 #define RDMADUMP_SELFTEST_PEER_ROUND_H
@@ -13,19 +13,19 @@
 #include <linux/if_packet.h>
 #include <rdmadump/clock.h>
 
-/* Of the tag that is sent: priority 3 in no VLAN, which switches pass on most often. */
+/* The tag that is sent: priority 3 in VLAN 0, which most switches forward. */
 #define PEER_TPID 0x8100
 #define PEER_TCI  0x6000
 
 /* What captures on this end use: the device's sniffer, or else the port's netdev. */
 struct peer_eye {
-	struct ibv_context *ctx; /* of the sniffer, or opened for the queue pairs alone */
+	struct ibv_context *ctx; /* the sniffer's, or opened for the queue pairs alone */
 	struct sniffer sniffer;
 	struct tap tap;
 	const char *name; /* "sniffer", "netdev" or "": none */
 };
 
-/* What frames have, on all rounds. */
+/* The contents of frames, over all rounds. */
 struct peer_contents {
 	struct rd_clock clock;
 	struct {
@@ -41,19 +41,19 @@ struct peer_round {
 	const struct rd_selftest *st;
 	struct rd_probe_result *result;
 	const struct peer_kind *kind;
-	uint32_t number; /* of the kind */
+	uint32_t number; /* the kind's number */
 	bool sends;	 /* this end */
 	struct peer_eye *eye;
 	const struct peer_hello *here, *there;
 	struct peer_ready mine, theirs;
-	struct numbered seen, arrived; /* by the capture; at the program */
+	struct numbered seen, arrived; /* seen by the capture; arrived at the program */
 	bool arrival_known;
 	struct watch watch;
 	struct peer_contents *contents;
 	unsigned int kept; /* frames, for the capture file */
-	/* Of the kind; closed by its close(). */
+	/* Owned by the kind; closed by its close(). */
 	int fd, arrival_fd;
-	uint16_t tci; /* of a VLAN tag that is sent; 0: none */
+	uint16_t tci; /* VLAN tag that is sent; 0: none */
 	struct sockaddr_ll link;
 	struct sockaddr_storage to;
 	struct queue_pair pair;
@@ -62,7 +62,7 @@ struct peer_round {
 
 /* Functions return 0 or an errno. */
 struct peer_kind {
-	const char *name; /* "udp": of values and findings */
+	const char *name; /* "udp": the prefix of values and findings */
 	const char *what; /* in a sentence */
 	uint32_t before;  /* bytes of a frame before its block; 0: headers of IP or InfiniBand */
 	/* Creates what this end needs, and fills in what the other one has to know. */
@@ -78,7 +78,7 @@ struct peer_kind {
 extern const struct peer_kind peer_kinds[];
 extern const unsigned int peer_n_kinds;
 
-/* Closes what open() and connect() made, whatever that is. */
+/* Closes everything that open() and connect() created. */
 void peer_kind_close(struct peer_round *p);
 
 /* peer_socket.c: kinds that the kernel's network stack sends. */
@@ -91,18 +91,18 @@ int peer_packet_send(struct peer_round *p, uint32_t number);
 /* Frames of numbered_sender and of packet sockets arrive at a packet socket. */
 int peer_arrival_open(struct peer_round *p);
 void peer_arrival_receive(struct peer_round *p);
-/* Asks the network for frames of the group that queue pairs use. 0 or an errno. */
+/* Joins the multicast group that queue pairs use. 0 or an errno. */
 int peer_group_join(struct peer_round *p);
 
 /*
- * Does one round. Returns 0 with everything reported, or -1 if the connection to the other end is
- * of no more use. *known: whether something is known of the kind.
+ * Runs one round. Returns 0 with everything reported, or -1 if the connection to the other end is
+ * unusable. *known: whether the round has a result.
  */
 int peer_round_run(struct peer_round *p, struct peer_link *l, bool *known);
 
 /*
- * peer_report.c: the values of a round, and what follows from both ends' counts. Returns whether
- * something is known of this end's capture.
+ * peer_report.c: the values of a round, and what follows from both ends' counts. Returns whether it
+ * shows anything about this end's capture.
  */
 bool peer_report(struct peer_round *p, const struct peer_step *sent, const struct peer_seen *mine,
 	const struct peer_seen *theirs);

@@ -16,7 +16,7 @@
 #define PAYLOAD_BYTES 200
 #define TAG	      4
 #define MAC_BYTES     6
-#define RECEIVES      256 /* of one turn */
+#define RECEIVES      256 /* datagrams received in one call */
 
 /* --- arrival ------------------------------------------------------------------------------ */
 
@@ -31,7 +31,7 @@ static void take_all(struct peer_round *p, int fd)
 		numbered_look(&p->arrived, bytes, (uint32_t)n);
 }
 
-/* A failure to receive it does not concern the capture, and is not an error. */
+/* A socket that cannot be opened does not affect the capture: it is not an error. */
 int peer_arrival_open(struct peer_round *p)
 {
 	struct sockaddr_ll own;
@@ -121,7 +121,8 @@ static int limit_to_link(int fd, const char *netdev, bool v4)
 	return 0;
 }
 
-/* A model's netdev, or one of another network namespace, may have the name of one of this one. */
+/* The netdev of a model or of another network namespace may have the same name as one of this
+ * namespace. */
 static int check_netdev(const struct rd_port *port)
 {
 	struct sockaddr_ll own;

@@ -4,7 +4,7 @@
 #include <rdmadump/verbs.h>
 #include <string.h>
 
-/* The gateway's process is forked before memory is registered, which both would share. */
+/* The gateway's process is forked before memory is registered: both would share that memory. */
 int port_capture_open(struct port_capture *c, const struct rd_device *device,
 	const struct rd_port *port, struct rd_error *err)
 {

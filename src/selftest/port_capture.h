@@ -25,13 +25,14 @@ int port_capture_open(struct port_capture *c, const struct rd_device *device,
 /* The same; a port that is not active, or an error, becomes the result of the probe. */
 int port_capture_start(
 	struct port_capture *c, const struct rd_selftest *st, struct rd_probe_result *r);
-/* Attaches RD_SNIFF_...; what it needs no more is detached first. -1 with RD_CLASS_DEVICE. */
+/* Attaches RD_SNIFF_...; rules that are no longer needed are detached first. -1 with
+ * RD_CLASS_DEVICE. */
 int port_capture_attach(struct port_capture *c, unsigned int rules, struct rd_error *err);
 int port_capture_detach(struct port_capture *c, struct rd_error *err);
-/* Of a frame, by its source address; unknown for what the port sends to itself. */
+/* The direction of a frame, by its source address; unknown for what the port sends to itself. */
 enum rd_direction port_capture_direction(
 	const struct port_capture *c, const uint8_t *data, uint32_t len);
-/* Detaches, and destroys all. */
+/* Detaches, and destroys all objects. */
 void port_capture_close(struct port_capture *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A capture by the port sniffer in another process, which is to be killed. */
+/* A capture by the port sniffer in another process, which the caller kills. */
 #include "port_capture.h"
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sends numbers from one own queue pair of the port to another one. */
+/* Sends numbered messages between two queue pairs that this program created on the port. */
 #include "port_traffic.h"
 
 static int connect_both(struct queue_pair q[2])

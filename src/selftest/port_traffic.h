@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Traffic between two own queue pairs of the port, as `send` of a struct traffic. */
+/* Traffic between two queue pairs of this program on the port: `send` of a struct traffic. */
 #ifndef RDMADUMP_SELFTEST_PORT_TRAFFIC_H
 #define RDMADUMP_SELFTEST_PORT_TRAFFIC_H
 
 #include "queue_pair.h"
 
-#define PORT_TRAFFIC_BYTES 128 /* of a message: one packet */
+#define PORT_TRAFFIC_BYTES 128 /* message size: one packet */
 
 struct port_traffic {
 	struct ibv_context *ctx;

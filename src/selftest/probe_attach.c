@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Attaches and detaches the port sniffer ten times, both directions. Then nothing may arrive any
- * more: the firmware's answer alone does not show that detaching has an effect.
+ * Attaches and detaches the port sniffer ten times, both directions. Then no frame may arrive: the
+ * firmware's response alone does not show that detaching had an effect.
  */
 #include "measured.h"
 #include "port_capture.h"
 #include <rdmadump/clock.h>
 
 #define ROUNDS	     10
-#define SLOW_US	     100000 /* of two commands */
-#define TRAFFIC_MS   300    /* that frames may take to arrive while it is attached */
-#define QUIET_MS     200    /* without frames: it is detached */
-#define LATE_MOST_MS 3000   /* for frames that were under way */
+#define SLOW_US	     100000 /* duration of two commands */
+#define TRAFFIC_MS   300    /* wait for frames while it is attached */
+#define QUIET_MS     200    /* no frame for this long: it is detached */
+#define LATE_MOST_MS 3000   /* wait for frames that were in flight */
 
 struct rounds {
 	uint64_t attach_us[ROUNDS], detach_us[ROUNDS], frames;
@@ -48,7 +48,7 @@ static void judge_rounds(struct rd_probe_result *r, struct rounds *t)
 	result_means(r, "captures with --sniffer icmd start and end within that time");
 }
 
-/* Frames until QUIET_MS had none. */
+/* Counts frames until none has arrived for QUIET_MS. */
 static uint64_t count_late(const struct rd_selftest *st, struct port_capture *c, bool *quiet)
 {
 	uint64_t end = rd_monotonic_ns() + LATE_MOST_MS * 1000000ULL, n = 0;
@@ -65,7 +65,7 @@ static uint64_t count_late(const struct rd_selftest *st, struct port_capture *c,
 	return n;
 }
 
-/* With traffic, whether detaching ends it. */
+/* Whether detaching stops the frames, if there is traffic. */
 static int try_end(const struct rd_selftest *st, struct port_capture *c, struct rd_probe_result *r,
 	struct rd_error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which clocks the device has, and what the timestamps of its completions are worth. The clocks are
- * read beside the host's while frames are received, with each kind of timestamp that a completion
- * queue can have.
+ * read together with the host's while frames are received, with each kind of timestamp that a
+ * completion queue can have.
  */
 #include "../source/verbs_clock_follow.h"
 #include "sniffer.h"
@@ -12,14 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TAKE_MS	     500   /* for each kind of timestamp */
+#define TAKE_MS	     500   /* per kind of timestamp */
 #define LONG_MS	     30000 /* all together, with --long */
 #define LONG_LIMIT_S 60
-#define DRIFT_PPM    200 /* what two working oscillators may drift apart, at most */
-#define MIXED_SHARE  8	 /* one of so many changes of direction */
-#define NARROW_NS    2e9 /* captures read the counter once in half this time */
+#define DRIFT_PPM    200 /* most that two working oscillators drift apart */
+#define MIXED_SHARE  8	 /* one of this many changes of direction */
+#define NARROW_NS    2e9 /* captures read the counter twice in this time */
 
-/* How completions carry a time, with the clock that it is of. */
+/* A kind of timestamp in completions, and its clock. */
 struct kind {
 	enum device_clock clock;
 	const char *name, *refused_key;
@@ -32,7 +32,7 @@ struct clocks {
 	struct ibv_context *ctx;
 	struct rd_clock host;
 	uint64_t mask, khz;
-	bool driver;	     /* it says how the counter is to be converted */
+	bool driver;	     /* the driver reports how to convert the counter */
 	bool offered[KINDS]; /* timestamps of that kind */
 	struct clock_watch watch[DEVICE_CLOCKS];
 	struct timestamp_counts counts[KINDS];
@@ -144,7 +144,7 @@ static void report_watch(const struct clock_watch *w, struct rd_probe_result *r)
 	set_value(r, w->name, "drift_measured_us", "us", (w->last.before - w->first.after) / 1000);
 }
 
-/* What captures do with a clock that is not UTC: docs/architecture.md, Timestamps. */
+/* How captures handle a clock that is not UTC: docs/architecture.md, Timestamps. */
 static bool judge_offset(const struct clock_watch *w, struct rd_probe_result *r)
 {
 	int64_t ahead = clock_watch_ahead(w), offset;
@@ -154,7 +154,7 @@ static bool judge_offset(const struct clock_watch *w, struct rd_probe_result *r)
 	if (!set)
 		result_found(r, "clock_not_set",
 			"the device's PTP clock differs from the system clock by %.3f s: captures "
-			"do not take its time as it is (ptp4l or phc2sys would set it)",
+			"do not use its time unchanged (ptp4l or phc2sys would set it)",
 			(double)ahead / 1e9);
 	else if (offset)
 		result_found(r, "clock_not_utc",
@@ -188,7 +188,7 @@ static bool judge_drift(const struct clock_watch *w, struct rd_probe_result *r)
 	return true;
 }
 
-/* Several clocks are one oscillator, or one PTP clock: each thing is said once. */
+/* Several clocks may be the same oscillator or PTP clock: each fact is reported once. */
 static void judge_watches(const struct clocks *c, struct rd_probe_result *r)
 {
 	bool offset = false, steps = false, drift = false;
@@ -293,7 +293,7 @@ static void judge_timestamps(const struct timestamp_counts *n, struct rd_probe_r
 			(unsigned long long)n->backwards_mixed, (double)n->most_mixed_ns / 1e3);
 }
 
-/* False: no sniffer can be made at all. */
+/* False: no sniffer can be created. */
 static bool take_all(struct rd_selftest *st, struct clocks *c, struct rd_probe_result *r)
 {
 	unsigned int offered = c->offered[0] + c->offered[1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the sniffer's copies of own frames have, compared with what was sent: length, FCS, VLAN
- * tags, ICRC; whether a message of many packets is seen in packets, as on the wire.
+ * Compares the sniffer's copies of frames that this program sent with what was sent: length, FCS,
+ * VLAN tags, ICRC; and whether a message of many packets is seen as packets, as on the wire.
  */
 #include "../wire/crc.h"
 #include "queue_pair.h"
@@ -12,12 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FRAMES	      4 /* of each shape */
+#define FRAMES	      4 /* frames of each shape */
 #define FCS_BYTES     4
 #define WRITES	      16
 #define PAYLOAD_BYTES 512
 #define TAGGED_BYTES  300
-/* A priority, and VLANs that are hardly ever used. */
+/* A priority, and VLAN numbers that are rarely used. */
 #define TCI_INNER 0x2ffd
 #define TCI_OUTER 0x2ffe
 
@@ -33,8 +33,8 @@ struct contents {
 	struct rd_probe_result *r;
 	struct sniffer *sniffer;
 	struct rd_clock clock;
-	struct numbered m; /* of what is sent now */
-	bool full;	   /* the ring was full in all tries: something is not known */
+	struct numbered m; /* what is being sent */
+	bool full;	   /* the ring was full in all tries: some results are unknown */
 	uint64_t known;	   /* frames that were compared */
 	/* Raw frames of one shape. */
 	struct numbered_sender sender;
@@ -119,7 +119,7 @@ static void try_lengths(struct contents *c)
 	}
 }
 
-/* Returns whether something was found. */
+/* Returns whether there was a finding. */
 static bool judge_tag(struct contents *c, const char *name, bool known)
 {
 	if (!known && c->plain && !c->full && !c->sender.errors)
@@ -321,7 +321,7 @@ static void try_message(struct contents *c)
 
 /* --- the probe ---------------------------------------------------------------------------- */
 
-/* Runs a part with so many numbers. */
+/* Runs a part with `count` numbers. */
 static void try_part(struct contents *c, uint32_t count, void (*part)(struct contents *c))
 {
 	if (probe_over(c->st) || numbered_init(&c->m, count) < 0)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Attaches one of the port sniffer's two rules at a time. Which of them is for received frames, no
- * document says. Needs traffic with other ports: what a port sends to itself has no direction.
+ * Attaches one of the port sniffer's two rules at a time. No document says which of them is for
+ * received frames. Needs traffic with other ports: what a port sends to itself has no direction.
  */
 #include "port_capture.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/json.h>
 
 #define LISTEN_MS 600
-#define LEAST	  8 /* frames of a direction; fewer show nothing */
+#define LEAST	  8 /* frames of one direction; fewer are not significant */
 
 enum { SENT, RECEIVED, RULES };
 
@@ -53,7 +53,7 @@ static void report(struct rd_probe_result *r, unsigned int rule, const struct co
 			rd_json_u64(n->of[RD_DIR_UNKNOWN])));
 }
 
-/* Returns whether something is known. */
+/* Returns whether there is a result. */
 static bool judge(struct rd_probe_result *r, const struct counts n[RULES])
 {
 	bool known = false, both = false, other = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Creates and destroys the sniffer's flow ten times. Both run several firmware commands; frames
- * that arrive during a trial stay in the ring and would be taken for later ones.
+ * that arrive during a trial stay in the ring and would be mistaken for later ones.
  */
 #include "measured.h"
 #include "selftest.h"

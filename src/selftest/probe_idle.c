@@ -19,7 +19,7 @@ static void receive(const struct rd_selftest *st, struct sniffer *s)
 			probe_sleep_ms(st, 1);
 }
 
-/* By how much the counters of lost frames grew, without a sniffer. */
+/* The growth of the loss counters without a sniffer, in frames. */
 static uint64_t lost_by_others(
 	const struct rd_selftest *st, struct moved *m, struct rd_probe_result *r)
 {

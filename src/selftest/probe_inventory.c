@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* A receive ring of 16384 jumbo frames needs more; captures use smaller rings below it. */
-#define LOCKABLE_LEAST ((uint64_t)64 << 20)
+#define LOCKABLE_MIN ((uint64_t)64 << 20)
 
 /* --- machine ------------------------------------------------------------------------------ */
 
@@ -203,13 +203,14 @@ static void process(struct rd_probe_result *r)
 		result_number(r, "lockable", "bytes", lockable);
 	if (!raw)
 		result_found(r, "no_cap_net_raw", "a sniffer " RD_NEEDS_RAW);
-	if (!lock && lockable < LOCKABLE_LEAST)
+	if (!lock && lockable < LOCKABLE_MIN)
 		result_found(r, "little_lockable_memory",
 			"receive rings must be small (%llu MiB can be locked): " RD_NEEDS_LOCK,
 			(unsigned long long)(lockable >> 20));
 	if (in_user_namespace())
 		result_found(r, "user_namespace",
-			"this is a container with own users: the kernel may refuse sniffers");
+			"this is a container with its own user namespace: the kernel may refuse "
+			"sniffers");
 }
 
 static void run(struct rd_selftest *st, struct rd_probe_result *r)

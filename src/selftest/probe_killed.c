@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NEXT_MS 10000 /* for the process of a killed capture to detach */
+#define NEXT_MS 10000 /* wait for the process of a killed capture to detach */
 #define STEP_MS 20
 
 /* The only child: the process of the command gateway. 0: the kernel does not list children. */

@@ -8,10 +8,10 @@
 #include <rdmadump/clock.h>
 #include <string.h>
 
-#define DOWN_MS	 300  /* that the link stays down */
-#define UP_MS	 8000 /* for the link to come up again */
+#define DOWN_MS	 300  /* time that the link stays down */
+#define UP_MS	 8000 /* timeout for the link to come up again */
 #define STEP_MS	 10
-#define AFTER_MS 200 /* in which frames arrive again */
+#define AFTER_MS 200 /* time in which frames must arrive again */
 
 static bool is_active(const struct rd_selftest *st)
 {
@@ -37,7 +37,7 @@ static void drain_for(const struct rd_selftest *st, struct sniffer *s, unsigned 
 		sniffer_drain(s, NULL, NULL);
 }
 
-/* Polls the sniffer meanwhile. False: the port's state is still another one. */
+/* Waits for a port state and polls the sniffer meanwhile. False: timeout. */
 static bool wait_state(
 	const struct rd_selftest *st, struct sniffer *s, bool active, unsigned int ms)
 {

@@ -12,16 +12,16 @@
 #include <string.h>
 
 #define PAYLOAD_BYTES 128
-#define OTHERS_MOST   4 /* other ports and functions that are tried */
-#define BOND_PAIRS    8 /* which drivers distribute among the ports of a bond */
+#define OTHERS_MAX    4 /* other ports and functions that are tried */
+#define BOND_PAIRS    8 /* connections, which drivers distribute among the ports of a bond */
 
 struct ends {
-	struct ibv_context *ctx[2]; /* of the queue pair that sends, and of the other one */
+	struct ibv_context *ctx[2]; /* contexts of the sending queue pair and of the other one */
 	const struct rd_port *port[2];
 	enum ibv_qp_type type;
 	enum rd_link link;
-	uint32_t qpn;	   /* of the queue pair that sends */
-	unsigned int acks; /* that it was sent */
+	uint32_t qpn;	   /* of the sender */
+	unsigned int acks; /* ACKs that it received */
 	struct queue_pair q[2];
 };
 
@@ -100,7 +100,7 @@ static void count_acks(void *ctx, const uint8_t *data, uint32_t len)
 
 /* --- kinds -------------------------------------------------------------------------------- */
 
-/* Returns whether something is known of the kind. */
+/* Returns whether there is a result for the kind. */
 static bool try_kind(const struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s,
 	const struct traffic *t, uint32_t count)
 {
@@ -177,7 +177,7 @@ static unsigned int try_ports(const struct rd_selftest *st, struct rd_probe_resu
 {
 	unsigned int known = 0;
 
-	for (unsigned int i = 0; i < st->device->n_ports && *others < OTHERS_MOST; i++) {
+	for (unsigned int i = 0; i < st->device->n_ports && *others < OTHERS_MAX; i++) {
 		const struct rd_port *port = &st->device->ports[i];
 		char name[16];
 
@@ -272,6 +272,6 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 const struct rd_probe rd_probe_loopback = {.name = "loopback",
 	.question = "how often traffic within the adapter is seen",
 	.objects = "three of each: PD, MR, CQ, QP; flow, AH; on another device, too",
-	.frames = TRAFFIC_TRIES * TRAFFIC_FRAMES * (3 + 2 * OTHERS_MOST),
+	.frames = TRAFFIC_TRIES * TRAFFIC_FRAMES * (3 + 2 * OTHERS_MAX),
 	.needs = RD_PROBE_SNIFFER,
 	.run = run};

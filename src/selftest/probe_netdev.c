@@ -7,9 +7,9 @@
 #include <rdmadump/clock.h>
 #include <string.h>
 
-#define WATCH_MS  200 /* after a change */
-#define LESS	  4   /* of the MTU: not below what IPv6 needs, and most path MTUs stay */
-#define MTU_LEAST 1284
+#define WATCH_MS 200 /* wait after a change */
+#define LESS	 4 /* bytes less than the MTU: IPv6 still works, and most path MTUs stay the same */
+#define MTU_MIN	 1284
 
 /* Returns the frames after the change; errors are counted by the sniffer. */
 static uint64_t watch(const struct rd_selftest *st, struct sniffer *s, const char *name,
@@ -33,7 +33,7 @@ static int try_mtu(const struct rd_selftest *st, struct sniffer *s, const struct
 {
 	int mtu = c->before.mtu, rc;
 
-	rc = interface_set_mtu(c->before.name, mtu >= MTU_LEAST ? mtu - LESS : mtu + LESS);
+	rc = interface_set_mtu(c->before.name, mtu >= MTU_MIN ? mtu - LESS : mtu + LESS);
 	result_errno(r, "mtu_error", rc);
 	if (!rc)
 		*frames += watch(st, s, "frames_other_mtu", r);

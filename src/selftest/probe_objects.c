@@ -39,7 +39,7 @@ static void try_work_queue(struct sniffer *s, struct rd_probe_result *r)
 	ibv_destroy_wq(wq);
 }
 
-/* Whether the device is known to capture by its own sniffer. */
+/* Whether the device is known to have a sniffer. */
 static bool is_expected(const struct rd_selftest *st)
 {
 	const char *why, *todo;

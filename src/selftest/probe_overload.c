@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Leaves a small ring full, and compares the frames that are missing with what the device's
- * counters of loss say about them. A second sniffer, which is polled, shows what arrived; own
- * numbered frames arrive where there is no traffic.
+ * Lets a small ring overflow, and compares the number of missing frames with the growth of the
+ * device's loss counters. A second sniffer, which is polled, shows what arrived; without traffic,
+ * this program sends numbered frames.
  */
 #include "moved.h"
 #include "numbered.h"
@@ -14,13 +14,13 @@
 #define VICTIM_BUFFERS 64
 #define OWN_FRAMES     2000
 #define OWN_BYTES      128
-#define BURST	       16 /* frames between two looks at the witness */
+#define BURST	       16 /* frames between two polls of the witness */
 #define LAST	       64 /* frames that are lost between two readings of the counters */
 #define FOREIGN_FRAMES 1000
 #define FOREIGN_MS     1000
-#define FOREIGN_LEAST  64 /* missing frames that are more than the edges of the measurement */
+#define FOREIGN_MIN    64 /* more missing frames than the edges of the measurement explain */
 #define EDGE	       16 /* frames that may arrive while one flow exists and the other does not */
-#define CACHED_MS      50 /* a cache of that age is worth a word */
+#define CACHED_MS      50 /* a cache older than this is reported */
 
 struct overload {
 	struct sniffer victim, witness;
@@ -30,12 +30,13 @@ struct overload {
 	struct moved moved, at_once;
 	struct rd_loss loss;
 	int sender_error, witness_error;
-	uint32_t sent_frames, copies;	 /* copies: of each own frame that the sniffer sees */
-	uint64_t before_victim;		 /* frames of the witness before it began; then, until */
+	uint32_t sent_frames,
+		copies;		/* copies: how often the sniffer sees each frame that was sent */
+	uint64_t before_victim; /* frames at the witness before the victim began; then, until */
 	uint64_t arrived_least, arrived; /* ... the victim's flow was to be destroyed, and was */
 	uint64_t least, most;		 /* missing frames */
 	uint64_t at_start, growth_at_once, growth;
-	uint64_t last_at_once, last_after; /* growth by the last frames */
+	uint64_t last_at_once, last_after; /* growth caused by the last frames */
 };
 
 /* --- frames ------------------------------------------------------------------------------- */
@@ -132,7 +133,7 @@ static void lose_last(const struct rd_selftest *st, struct overload *o)
 {
 	uint64_t before;
 
-	/* With a cache that is old, the first reading is renewed and the second one is not. */
+	/* If the cache has expired, the first reading refreshes it and the second one does not. */
 	watch_ms(st, o, lifespan_wait_ms(o->loss.last.lifespan_ms));
 	before = read_loss(st, o);
 	if (o->copies)
@@ -146,7 +147,7 @@ static void lose_last(const struct rd_selftest *st, struct overload *o)
 	o->arrived = o->witness.frames - o->before_victim;
 	sniffer_flow_destroy(&o->witness);
 	moved_read(&o->at_once, st);
-	/* The cache may have been renewed by the reading before. */
+	/* The previous reading may have refreshed the cache. */
 	probe_sleep_ms(st, lifespan_wait_ms(o->loss.last.lifespan_ms));
 	o->growth = read_loss(st, o);
 	o->last_after = o->growth - before;
@@ -215,15 +216,15 @@ static void report(struct rd_probe_result *r, const struct overload *o)
 	result_json(r, "moved", moved_json(&o->moved));
 }
 
-/* What else grew by about as much. */
-static void others(const struct overload *o, char *text, size_t room)
+/* Names other counters that grew by about as much. */
+static void others(const struct overload *o, char *text, size_t size)
 {
 	char names[200];
 	uint64_t most = o->most < UINT64_MAX / 2 ? o->most + o->most / 4 : o->least + o->least / 4;
 
 	text[0] = '\0';
 	if (moved_by(&o->moved, o->least - o->least / 4, most, names, sizeof(names)))
-		snprintf(text, room, "; by about as much grew %s", names);
+		snprintf(text, size, "; by about as much grew %s", names);
 }
 
 static void judge_growth(struct rd_probe_result *r, const struct overload *o)
@@ -271,7 +272,7 @@ static void judge(struct rd_probe_result *r, const struct overload *o)
 								      : o->witness.last_status)));
 		return;
 	}
-	if (o->least < FOREIGN_LEAST) {
+	if (o->least < FOREIGN_MIN) {
 		result_skipped(r, "too few frames arrived to fill a ring: %s",
 			o->sender_error ? strerror(o->sender_error)
 					: "the sniffer does not show what is sent, and there is "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a frame does that is longer than its receive buffer. The completion says local length error;
- * whether the queue goes on, ends with its buffers given back, or ends without a word differs
- * between devices and firmware.
+ * The effect of a frame that is longer than its receive buffer. The completion reports a local
+ * length error. Whether the queue continues, stops with its receives flushed, or stops without any
+ * completion differs between devices and firmware.
  */
 #include "numbered.h"
 #include "sniffer.h"
@@ -12,13 +12,13 @@
 #include <string.h>
 
 #define BUFFERS	   64
-#define BUFFER	   128 /* bytes: longer than the own short frames */
+#define BUFFER	   128 /* bytes: longer than the short frames that this probe sends */
 #define SHORT	   96
 #define LONG	   1024
 #define FRAMES	   8 /* long ones, then short ones */
 #define FCS_BYTES  4
 #define WAIT_MS	   1000
-#define SILENCE_MS 200 /* after an error: what a queue still says, it says at once */
+#define SILENCE_MS 200 /* after an error, further completions arrive at once or never */
 
 enum after { AFTER_NOTHING, AFTER_LIVES, AFTER_FLUSHED, AFTER_HALTED, AFTER_UNCLEAR };
 static const char *const after_names[] = {[AFTER_NOTHING] = "no_error",
@@ -41,7 +41,7 @@ struct oversize {
 	int sender_error;
 	uint32_t sent;
 	uint64_t before, after; /* frames received before and after the first error */
-	int state;		/* of the queue pair afterwards; -1: unknown */
+	int state;		/* state of the queue pair afterwards; -1: unknown */
 };
 
 static void poll_once(struct oversize *o)
@@ -59,13 +59,13 @@ static void poll_once(struct oversize *o)
 			result_cqes(o->result, cqes, n);
 		return;
 	}
-	/* A second length error needs a living queue as a frame does. */
+	/* A second length error, like a frame, shows that the queue is alive. */
 	if (had_error)
 		o->after +=
 			o->s.frames - frames + (o->s.errors - errors) - (o->s.flushed - flushed);
 }
 
-/* Until the first error, or for that time. */
+/* Polls until the first error, or for `ms`. */
 static void poll_ms(
 	const struct rd_selftest *st, struct oversize *o, unsigned int ms, bool until_error)
 {
@@ -159,7 +159,7 @@ static void judge(struct rd_probe_result *r, const struct oversize *o)
 	}
 	if (status != IBV_WC_LOC_LEN_ERR)
 		result_found(r, "other_status",
-			"a frame that is too long completes with \"%s\": captures take that for "
+			"a frame that is too long completes with \"%s\": captures mistake that for "
 			"a failure of the device",
 			ibv_wc_status_str((enum ibv_wc_status)status));
 	if (after == AFTER_HALTED)

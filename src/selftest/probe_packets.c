@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the port sniffer's copies have of an InfiniBand packet: the LRH at the beginning, ICRC and
- * VCRC at the end. Own WRITEs are compared with what was sent; of others, lengths and checksums are
- * computed.
+ * Which parts of an InfiniBand packet the port sniffer's copies contain: the LRH at the beginning,
+ * ICRC and VCRC at the end. WRITEs of this program are compared with what was sent; for other
+ * packets, lengths and checksums are verified.
  */
 #include "port_capture.h"
 #include "port_traffic.h"
@@ -60,7 +60,7 @@ static void report_group(struct rd_probe_result *r, int group, const struct rd_t
 			"vcrc_valid", (int)t->vcrc_valid, "end_not_found", (int)t->other));
 }
 
-/* Without an ICRC there is no VCRC, and one that is wrong says more. */
+/* Without an ICRC there is no VCRC either; a wrong ICRC is more informative than a missing VCRC. */
 static void judge_group(struct rd_probe_result *r, int group, const struct rd_trailers *t)
 {
 	enum rd_trailer icrc = rd_trailers_icrc(t), vcrc = rd_trailers_vcrc(t);

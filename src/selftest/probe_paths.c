@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS	  3	     /* at most, where the device lost frames */
+#define ROUNDS	  3	     /* repetitions at most, if the device lost frames */
 #define RUN	  0x70617468 /* the same bytes in every round */
 #define FRAME_LEN (NUMBERED_HEAD + 64)
 
@@ -18,7 +18,7 @@ static const struct path {
 	const char *name, *title;
 	enum rd_rx_mode mode;
 	unsigned int queues;
-	const char *key; /* found where the device does not have it; NULL: then the probe fails */
+	const char *key; /* finding if the device does not have it; NULL: the probe then fails */
 	const char *meaning;
 } paths[] = {
 	{"libibverbs", "through libibverbs", RD_RX_VERBS, 1, NULL, NULL},
@@ -35,10 +35,10 @@ static const struct path {
 struct run {
 	struct rd_selftest *st;
 	struct rd_probe_result *result;
-	struct ibv_context *ctx; /* of the sender */
+	struct ibv_context *ctx; /* context of the sender */
 	struct numbered_sender sender;
 	bool sending;
-	struct path_round *round; /* PATHS of them */
+	struct path_round *round; /* array of PATHS */
 };
 
 static bool usable(const struct run *run, unsigned int i)
@@ -113,7 +113,7 @@ static void judge_presence(struct run *run, unsigned int i)
 	if (p->error[0] && (p->opened || !paths[i].key))
 		result_failed(run->result, "%s: %.300s", paths[i].title, p->error);
 	else if (i && paths[i].queues > 2 && !usable(run, i - 1))
-		return; /* that there are no two queues has been said */
+		return; /* it is already reported that there are no two queues */
 	else if (paths[i].key)
 		result_found(run->result, paths[i].key, "%s: %.300s", paths[i].meaning,
 			p->error[0] ? p->error : p->details);
@@ -124,9 +124,9 @@ static bool is_complete(const struct path_round *p)
 	return !p->seen.never && !p->changed;
 }
 
-/* What all paths have in common is not the path's: the sniffer does not see what is sent so. */
+/* What all paths lack is not due to a path: the sniffer does not see such frames. */
 struct common {
-	uint64_t missing, changed; /* of the path with the fewest */
+	uint64_t missing, changed; /* minimum over the paths */
 };
 
 static struct common common_of(const struct run *run)
@@ -144,7 +144,7 @@ static struct common common_of(const struct run *run)
 	return least;
 }
 
-/* By chance one path has a few more than another one. */
+/* Differences of a few frames between paths are random. */
 static bool is_more(uint64_t n, uint64_t common)
 {
 	return common ? n / 2 > common : n > 0;

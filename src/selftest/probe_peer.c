@@ -80,7 +80,7 @@ struct run {
 	unsigned int known; /* rounds */
 };
 
-/* Returns -1 if the connection is of no more use. */
+/* Returns -1 if the connection is unusable. */
 static int run_round(struct run *run, uint32_t kind, bool from_listener)
 {
 	struct peer_round p = {.st = run->st,

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define WAIT_MS	    1000
-#define FRAMES_MAX  200 /* after which the probe ends early; with one poll more all are kept */
+#define FRAMES_MAX  200 /* ends the probe early; the frames of one more poll are still kept */
 #define MAC_BYTES   12
 #define IPV4_HEADER 20
 #define IPV6_HEADER 40

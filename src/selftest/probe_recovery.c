@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Puts the own queue pair in error, resets it and receives again, as captures do after a failure;
- * then the same in another process that gave up its privileges as captures do.
+ * Puts this program's queue pair into the error state, resets it and receives again, as captures do
+ * after a failure; then the same in another process that has dropped its privileges, as captures
+ * do.
  */
 #include "holder.h"
 #include "numbered.h"
@@ -19,12 +20,12 @@ struct trial {
 	struct numbered m;
 	struct numbered_sender sender;
 	int sender_error;
-	uint32_t own_before, own_after; /* own frames that were seen */
+	uint32_t own_before, own_after; /* frames of this program that were seen */
 	uint64_t before, after;		/* all frames */
 	struct recovery done;
 };
 
-/* Returns the own frames that were seen; `all`: with those of others. */
+/* Returns how many frames of this program were seen; `all`: including others. */
 static uint32_t receive(const struct rd_selftest *st, struct trial *t, uint64_t *all)
 {
 	uint64_t end = rd_monotonic_ns() + FOREIGN_MS * 1000000ULL, first = t->s.frames;

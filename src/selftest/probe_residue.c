@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WAIT_MS 2000 /* for the kernel to destroy what the process had */
+#define WAIT_MS 2000 /* wait for the kernel to destroy the process' objects */
 #define STEP_MS 50
 
 /* The QPs of the process; -1: unknown, with the reason. */
@@ -77,7 +77,7 @@ static void judge(
 			"after a capture was killed, the next one is refused (%s)", strerror(rc));
 }
 
-/* Without a list that had the process' QP before, an empty one says nothing. */
+/* An empty list means nothing unless the list had the process' QP before. */
 static void summarize(const struct rd_selftest *st, struct rd_probe_result *r, int during,
 	int after, const struct rd_error *err)
 {

@@ -10,7 +10,7 @@
 #include <rdmadump/clock.h>
 #include <string.h>
 
-#define WATCH_MS 200 /* while both receive what arrives */
+#define WATCH_MS 200 /* time in which both receive */
 
 static void watch(const struct rd_selftest *st, struct sniffer *a, struct sniffer *b)
 {

@@ -16,7 +16,7 @@
 struct sending {
 	struct sniffer *sniffer;
 	const struct rd_port *port;
-	enum ibv_wc_status status; /* of the WRITE */
+	enum ibv_wc_status status; /* status of the WRITE */
 	struct numbered_sender sender;
 	struct queue_pair q, silent;
 };
@@ -135,7 +135,7 @@ static void judge_write(struct rd_probe_result *r, unsigned int times, enum ibv_
 			most, times);
 }
 
-/* Its one number counts transmissions. */
+/* It has one number: how often that is seen is the number of transmissions. */
 static bool try_write(
 	const struct rd_selftest *st, struct rd_probe_result *r, struct sending *sending)
 {

@@ -15,7 +15,7 @@
 
 struct readings {
 	uint64_t loss_us[READINGS], all_us[READINGS];
-	uint64_t queued; /* most frames that a reading of all counters left in the queue */
+	uint64_t queued; /* most frames found in the queue after a reading of all counters */
 	unsigned int n, lifespan_ms;
 };
 
@@ -29,7 +29,7 @@ static void receive_ms(const struct rd_selftest *st, struct sniffer *s, unsigned
 	} while (!probe_over(st) && rd_monotonic_ns() < end);
 }
 
-/* Returns the duration of a reading after the cache has become old. */
+/* Returns the duration in ns of a reading after the cache has expired. */
 static uint64_t time_loss(const struct rd_selftest *st, struct sniffer *s, struct readings *t)
 {
 	struct rd_loss_counters loss;
@@ -73,8 +73,8 @@ static void judge(struct rd_probe_result *r, struct readings *t)
 	result_value(r, "%.1f ms, all %.1f ms", (double)loss / 1000, (double)all / 1000);
 	if (loss > SLOW_US || all > SLOW_US)
 		result_found(r, "slow_counters",
-			"a reading of the counters takes %.0f ms: whoever receives frames must not "
-			"read them, and other programs' commands wait",
+			"a reading of the counters takes %.0f ms: a thread that receives frames "
+			"must not read them, and other programs' commands wait",
 			(double)(loss > all ? loss : all) / 1000);
 	result_means(r, "the counters can be read during captures");
 }

@@ -8,8 +8,8 @@
 #include <rdmadump/clock.h>
 #include <string.h>
 
-#define BEFORE_MS 200 /* of traffic before the flow is destroyed */
-#define AFTER_MS  500 /* of waiting for late completions */
+#define BEFORE_MS 200 /* time with traffic before the flow is destroyed */
+#define AFTER_MS  500 /* wait for late completions */
 
 static uint64_t receive(const struct rd_selftest *st, struct sniffer *s)
 {

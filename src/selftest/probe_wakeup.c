@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Arms the completion queue, sleeps in poll(2) and waits for one frame, many times: an event that
- * is missing would let a capture sleep beside a full ring. Then the same with moderation, which
- * has to delay the events. Frames are own ones, from another thread so that this one sleeps; or
- * those of others.
+ * Arms the completion queue, sleeps in poll(2) and waits for one frame, many times: if an event is
+ * missing, a capture would sleep while its ring is full. Then the same with moderation, which must
+ * delay the events. The frames are sent by another thread, so that this one sleeps, or come from
+ * other traffic.
  */
 #include "measured.h"
 #include "numbered.h"
@@ -22,9 +22,11 @@
 #define ROUNDS	      1000
 #define BUDGET_MS     2500
 #define MISSED_MS     1000 /* a later event is treated as missing */
-#define MISSED_ENOUGH 3	   /* after which the probe ends: each one costs a second */
+#define MISSED_ENOUGH 3	   /* ends the probe: each one costs a second */
 #define FRAME_BYTES   128
-#define LATER_NS      200000 /* until the sleeper sleeps; every other frame is sent at once */
+#define LATER_NS                                                                                   \
+	200000 /* delay before sending, so that the receiver sleeps; every other frame is sent at  \
+		  once */
 
 #define MODERATED_ROUNDS 32
 #define MODERATED_COUNT	 1000
@@ -34,12 +36,12 @@ struct wakeup {
 	const struct rd_selftest *st;
 	struct sniffer s;
 	struct numbered_sender sender;
-	bool own; /* frames are sent */
+	bool own; /* this program can send frames */
 	pthread_t thread;
 	sem_t go;
 	atomic_bool end;
 	atomic_uint wanted;	  /* the number of the frame to send */
-	_Atomic uint64_t sent_ns; /* when it was; 0: not yet */
+	_Atomic uint64_t sent_ns; /* when it was sent; 0: not yet */
 	unsigned int rounds, slept, missed, empty;
 	uint64_t delay_us[ROUNDS];
 	unsigned int n_delays;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Makes, connects and uses the queue pairs of RDMA traffic of our own. */
+/* Creates, connects and uses the queue pairs that probes send from and to. */
 #include "queue_pair.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 
 #define FIRST_PSN   0x5e1f00
 #define QKEY	    0x1ee7a11
-#define HOP_LIMIT   1  /* own addresses, and groups of this link */
+#define HOP_LIMIT   1  /* never leaves this link */
 #define ACK_TIMEOUT 12 /* 4.096 us * 2^12: 17 ms; devices may wait longer */
 #define RETRIES	    3
-#define RECEIVES    64 /* of a QP that joined the group */
+#define RECEIVES    64 /* receives of a QP that joined the group */
 #define GRH	    40 /* bytes before a received datagram */
 
 /* Bytes of a receive: the second half of the memory, in equal parts. */
@@ -25,7 +25,7 @@ bool queue_pair_gid_is_ipv4(const struct rd_gid *gid)
 	return memcmp(gid->raw, prefix, sizeof(prefix)) == 0;
 }
 
-/* What routers and tools know best: RoCE v2 over IPv4, v2, then any. */
+/* The most widely supported first: RoCE v2 over IPv4, RoCE v2, then any. */
 const struct rd_gid *queue_pair_gid(const struct rd_port *port)
 {
 	const struct rd_gid *best = NULL;
@@ -181,7 +181,7 @@ int queue_pair_address(struct queue_pair *q, const struct queue_pair *to)
 	uint8_t group[16] = {0};
 	int rc;
 
-	/* A group of InfiniBand has to be made by the subnet manager first. */
+	/* On InfiniBand the subnet manager must create the group first. */
 	if (!to && q->port->link == RD_LINK_INFINIBAND)
 		return EOPNOTSUPP;
 	if (!to)

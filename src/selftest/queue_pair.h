@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A queue pair of a program that uses RDMA, reliably connected (RC) or of datagrams (UD): what
- * probes send, to own addresses, to see whether the sniffer shows it. Payloads are numbered blocks
- * (numbered.h).
+ * A queue pair of a program that uses RDMA, reliable connection (RC) or datagrams (UD). Probes send
+ * from it to the port's own addresses, to see whether the sniffer shows the packets. Payloads are
+ * numbered blocks (numbered.h).
  */
 #ifndef RDMADUMP_SELFTEST_QUEUE_PAIR_H
 #define RDMADUMP_SELFTEST_QUEUE_PAIR_H
 
 #include "traffic.h"
 
-#define QUEUE_PAIR_BYTES 65536 /* of a message at most */
-#define QUEUE_PAIR_MTU	 1024  /* of a path: fits into every Ethernet MTU */
+#define QUEUE_PAIR_BYTES 65536 /* longest message */
+#define QUEUE_PAIR_MTU	 1024  /* path MTU: fits into every Ethernet MTU */
 
 struct queue_pair {
 	struct ibv_context *ctx;
@@ -31,7 +31,7 @@ struct queue_pair {
 /* What the sender has to know of the other end, which may be on another machine. */
 struct queue_pair_end {
 	uint32_t qpn, rkey, lid, mtu;
-	uint64_t address; /* of QUEUE_PAIR_BYTES to write to */
+	uint64_t address; /* address of QUEUE_PAIR_BYTES that may be written */
 	uint8_t gid[16];
 };
 
@@ -48,11 +48,12 @@ void queue_pair_group(const struct rd_gid *gid, uint8_t raw[16]);
  */
 int queue_pair_open(struct queue_pair *q, struct ibv_context *ctx, const struct rd_port *port,
 	enum ibv_qp_type type);
-/* RC: connects `q` to the other one, whose own state stays. 0 or an errno. */
+/* RC: connects `q` to `to`, whose state does not change. 0 or an errno. */
 int queue_pair_connect(struct queue_pair *q, const struct queue_pair *to);
 struct queue_pair_end queue_pair_end(const struct queue_pair *q);
 int queue_pair_connect_end(struct queue_pair *q, const struct queue_pair_end *to);
-/* UD: to the other one, or, with `to` NULL, to a multicast group of this link. 0 or an errno. */
+/* UD: sets the destination to `to`, or, if that is NULL, to a multicast group of this link. 0 or an
+ * errno. */
 int queue_pair_address(struct queue_pair *q, const struct queue_pair *to);
 /*
  * Sends `n` bytes, which begin at q->memory, as RDMA WRITE into the memory of `to` (RC), or as

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#define FLUSH_MS 200 /* for the buffers that the queue gives back */
+#define FLUSH_MS 200 /* wait for the flushed receives */
 
 static void drain_flushed(struct sniffer *s)
 {

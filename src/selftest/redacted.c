@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Replaces addresses and names probe by probe, since each result is written at once. The addresses
- * of the device are known before, so that no replacement is one of them.
+ * Replaces addresses and names probe by probe, since each result is written at once. The device's
+ * addresses are collected first, so that no replacement is one of them.
  */
 #include "redacted.h"
 #include <rdmadump/redact.h>
@@ -12,7 +12,7 @@
 
 /* --- what is known before ----------------------------------------------------------------- */
 
-/* A host is known with and without its domain. */
+/* A host's name may appear with and without its domain. */
 static void add_host(struct rd_redact *r, const char *name)
 {
 	rd_redact_name(r, RD_REDACT_HOST, name, strlen(name));
@@ -27,11 +27,11 @@ static void add_names(struct rd_redact *r, const struct rd_selftest_config *conf
 		host[sizeof(host) - 1] = '\0';
 		add_host(r, host);
 	}
-	/* An address has its form. */
+	/* Addresses are recognized by their form. */
 	if (config->peer && !strchr(config->peer, ':') &&
 		strspn(config->peer, "0123456789.") != strlen(config->peer))
 		add_host(r, config->peer);
-	/* Messages about files have it. */
+	/* It appears in messages about files. */
 	if (config->directory && strchr(config->directory, '/') && strlen(config->directory) > 1)
 		rd_redact_name(r, RD_REDACT_PATH, config->directory, strlen(config->directory));
 }
@@ -84,7 +84,7 @@ void redacted_end(struct rd_selftest *st)
 
 /* --- text --------------------------------------------------------------------------------- */
 
-int redacted_name(const struct rd_selftest *st, char *name, size_t room)
+int redacted_name(const struct rd_selftest *st, char *name, size_t size)
 {
 	char *clean;
 
@@ -93,12 +93,12 @@ int redacted_name(const struct rd_selftest *st, char *name, size_t room)
 	clean = rd_redact_text(st->redact, name, strlen(name), NULL);
 	if (!clean)
 		return -1;
-	snprintf(name, room, "%s", clean);
+	snprintf(name, size, "%s", clean);
 	free(clean);
 	return 0;
 }
 
-/* Digits without separators are addresses by the name of the value that they are. */
+/* Digits without separators are recognized as addresses by the name of their value. */
 static const char *hint(const char *name)
 {
 	return strstr(name, "guid") ? "guid " : strstr(name, "mac") ? "mac " : "";

@@ -38,8 +38,8 @@ static bool must_skip(
 }
 
 /*
- * What is not seen until an interruption proves nothing. At the time limit a slow device may be
- * what was found. A failure stays: a netdev that could not be restored, for example.
+ * Frames not seen before an interruption prove nothing; at the time limit, the finding may be a
+ * slow device. A failure stays a failure: a netdev that could not be restored, for example.
  */
 static void judge_time(
 	const struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
@@ -103,8 +103,8 @@ static const struct rd_probe *const *chosen(const struct rd_selftest *st)
 }
 
 /*
- * Without room for the result the probes go on: the caller prints them. Returns 0, or -1 with the
- * first error of the output.
+ * If the result cannot be stored, the probes still run: the caller prints them. Returns 0, or -1
+ * with the first error of the output.
  */
 static int run_all(struct rd_selftest *st, const char **ended, struct rd_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whether a device is one of the kernel, and one of hardware. */
+/* Whether a device is a kernel device, and whether it is hardware. */
 #include "selftest.h"
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -8,7 +8,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* A model of a device is made of files: only the kernel's own devices are in its sysfs. */
+/* Models are files: only real kernel devices are in sysfs. */
 const char *device_runs_on(const struct rd_device *d)
 {
 	char path[128];

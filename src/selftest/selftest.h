@@ -17,10 +17,11 @@ struct rd_selftest {
 	const struct rd_device *device;
 	const struct rd_port *port;
 	enum sniffer_state sniffer;
-	uint64_t run_deadline_ns, deadline_ns; /* of the monotonic clock; of the probe */
+	uint64_t run_deadline_ns,
+		deadline_ns; /* CLOCK_MONOTONIC; deadlines of the run and of the current probe */
 	struct directory directory;
 	json_t *document;
-	struct rd_redact *redact;   /* NULL: addresses stay */
+	struct rd_redact *redact;   /* NULL: addresses are not replaced */
 	struct rd_error file_error; /* the first file of a probe that could not be written */
 };
 
@@ -34,11 +35,11 @@ struct rd_probe_result {
 	enum rd_probe_outcome outcome; /* RD_PROBE_PASSED at first */
 	char reason[RESULT_TEXT];      /* why it failed or was skipped, or is not certain */
 	char value[96];		       /* the main value, for the table */
-	char meaning[RESULT_TEXT];     /* for captures, where nothing was found */
+	char meaning[RESULT_TEXT];     /* what it means for captures if there was no finding */
 	json_t *values, *found;
 	struct kept_frame *frame;
 	unsigned int n_frames;
-	uint8_t *bytes; /* of the frames */
+	uint8_t *bytes; /* bytes of all kept frames */
 	size_t n_bytes;
 	uint8_t *cqes; /* raw completion queue entries; NULL: none */
 	size_t n_cqes;
@@ -46,7 +47,7 @@ struct rd_probe_result {
 
 /* --- the run ------------------------------------------------------------------------------ */
 
-/* Whether the probe must end: its time is over, or the user interrupted the run. */
+/* Whether the probe must end: its time limit has expired, or the user interrupted the run. */
 bool probe_over(const struct rd_selftest *st);
 /* Sleeps, but not longer than until probe_over(). */
 void probe_sleep_ms(const struct rd_selftest *st, unsigned int ms);
@@ -61,7 +62,7 @@ void result_free(struct rd_probe_result *r);
 
 /* A named value; `unit` is "" for plain numbers. A name that is there already is replaced. */
 void result_number(struct rd_probe_result *r, const char *name, const char *unit, uint64_t n);
-/* The same with sign and one decimal. */
+/* The same for a signed value, rounded to one decimal. */
 void result_real(struct rd_probe_result *r, const char *name, const char *unit, double value);
 void result_text(struct rd_probe_result *r, const char *name, const char *text);
 void result_bool(struct rd_probe_result *r, const char *name, bool value);
@@ -74,10 +75,11 @@ void result_value(struct rd_probe_result *r, const char *fmt, ...)
 /* What the result means for captures, where nothing else is found. */
 void result_means(struct rd_probe_result *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Something that captures have to allow for; `key` names it for programs: "slow_commands". */
+/* Adds a finding: something that captures must handle; `key` identifies it for programs:
+ * "slow_commands". */
 void result_found(struct rd_probe_result *r, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* What limits a result that passed or found something. */
+/* The limitation of a result that passed or has findings. */
 void result_reason(struct rd_probe_result *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void result_failed(struct rd_probe_result *r, const char *fmt, ...)

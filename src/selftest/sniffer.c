@@ -227,7 +227,7 @@ unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx)
 	struct ibv_wc wc[POLL_BATCH];
 	int n = ibv_poll_cq(s->cq, POLL_BATCH, wc);
 
-	/* Then completions are gone that were polled before the one which libibverbs refuses. */
+	/* Completions polled before the one that libibverbs rejects are lost. */
 	s->errors += n < 0;
 	for (int i = 0; i < n; i++) {
 		if (wc[i].status != IBV_WC_SUCCESS) {
@@ -238,7 +238,7 @@ unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx)
 				frame(ctx, s->memory + wc[i].wr_id * s->shape.buffer_size,
 					wc[i].byte_len);
 		}
-		/* What a queue in error is given, it flushes at once. */
+		/* A queue in the error state flushes receives at once. */
 		if (wc[i].wr_id < s->shape.buffers && wc[i].status != IBV_WC_WR_FLUSH_ERR)
 			post(s, wc[i].wr_id);
 	}
@@ -311,7 +311,8 @@ void sniffer_close(struct sniffer *s)
 		destroy_objects(s);
 	if (s->ctx && !s->borrowed)
 		ibv_close_device(s->ctx);
-	/* A borrowed context keeps what is stuck, and the device may still write there. */
+	/* With a borrowed context, an object that cannot be destroyed stays, and the device may
+	 * still write to this memory. */
 	if (s->memory && !(s->stuck && s->borrowed))
 		munmap(s->memory, ring_bytes(s));
 	*s = (struct sniffer){0};

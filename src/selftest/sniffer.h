@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A sniffer made step by step through libibverbs alone, so that each step's errno and duration are
- * known and nothing that captures do hides what the device does.
+ * A sniffer created step by step through libibverbs alone, so that each step's errno and duration
+ * are known and no workaround of the capture code hides what the device does.
  */
 #ifndef RDMADUMP_SELFTEST_SNIFFER_H
 #define RDMADUMP_SELFTEST_SNIFFER_H
@@ -44,13 +44,13 @@ struct sniffer {
 	struct sniffer_shape shape;
 	uint8_t port;
 	bool ib;	 /* an InfiniBand port */
-	uint64_t frames; /* received; without errors */
+	uint64_t frames; /* frames received without error */
 	uint64_t errors; /* completions with an error, and polls that failed */
 	uint32_t last_status;
 	struct {
 		uint32_t status, vendor, byte_len;
 	} first_error;	   /* status 0: there was none */
-	uint64_t flushed;  /* of the errors: buffers that the queue gave back in error */
+	uint64_t flushed;  /* of the errors: flushed receives */
 	uint64_t too_long; /* of the errors: frames longer than their buffers */
 	struct {
 		int errnum; /* 0: it worked, or was not tried */
@@ -63,8 +63,8 @@ struct sniffer {
 const char *sniffer_step_name(enum sniffer_step step);
 
 /*
- * Makes all but the flow, with `share`'s context or, if that is NULL, a new one. Returns 0 or the
- * errno of the step `reached`. sniffer_close() in any case.
+ * Creates everything except the flow, in `share`'s context or, if that is NULL, in a new one.
+ * Returns 0 or the errno of the step `reached`. sniffer_close() in any case.
  */
 int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
 	const struct sniffer *share);
@@ -84,13 +84,13 @@ typedef void sniffer_frame_fn(void *ctx, const uint8_t *data, uint32_t len);
  * Polls once and posts the buffers again. `frame` may be NULL. Returns the number of completions.
  */
 unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx);
-/* Called with each frame and the timestamp of its completion, as the device has it. */
+/* Called with each frame and the raw timestamp of its completion. */
 typedef void sniffer_timestamp_fn(void *ctx, const uint8_t *data, uint32_t len, uint64_t timestamp);
 /* sniffer_poll() for a sniffer with timestamps. */
 unsigned int sniffer_poll_timestamps(struct sniffer *s, sniffer_timestamp_fn *frame, void *ctx);
 /* Polls until the queue is empty, or a ring's worth of frames was taken. */
 unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx);
-/* Destroys all that exists, in the order in which nothing can arrive at what was destroyed. */
+/* Destroys all objects, in an order in which nothing can arrive at a destroyed one. */
 void sniffer_close(struct sniffer *s);
 
 /*
@@ -99,8 +99,8 @@ void sniffer_close(struct sniffer *s);
  */
 const void *sniffer_cqes(struct sniffer *s, size_t *n);
 /*
- * cqes_mlx5.c: whether the device has written compressed completions, which libibverbs takes for
- * something else. False if it is not an mlx5 device.
+ * cqes_mlx5.c: whether the device has written compressed completions, which libibverbs
+ * misinterprets. False if it is not an mlx5 device.
  */
 bool sniffer_is_compressed(struct sniffer *s);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counts frames by queue, and follows flows: what has the same addresses and ports. */
+/* Counts frames by queue, and tracks flows: frames with the same addresses and ports. */
 #include "spread.h"
 #include <rdmadump/hash.h>
 #include <rdmadump/packet.h>
 
 #define ARP	    0x0806
 #define PORTS_BYTES 4
-#define FLOWS_LEAST 16 /* that go to one of two queues by chance once in 32768 times */
+#define FLOWS_MIN   16 /* all in one of two queues by chance once in 32768 times */
 #define PROTO_TCP   6
 #define PROTO_UDP   17
 
@@ -85,7 +85,7 @@ bool spread_in_one_queue(const struct spread *s, enum spread_class class)
 
 	for (unsigned int i = 0; i < SPREAD_QUEUES; i++)
 		used += s->frames[class][i] > 0;
-	return s->flows[class] >= FLOWS_LEAST && used == 1;
+	return s->flows[class] >= FLOWS_MIN && used == 1;
 }
 
 json_t *spread_json(const struct spread *s, unsigned int queues)

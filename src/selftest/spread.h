@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #define SPREAD_QUEUES 4
-#define SPREAD_FLOWS  256 /* that are followed; further ones are not */
+#define SPREAD_FLOWS  256 /* tracked flows; further ones are ignored */
 
 enum spread_class { SPREAD_IPV4, SPREAD_IPV6, SPREAD_ARP, SPREAD_OTHER, SPREAD_CLASSES };
 

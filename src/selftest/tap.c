@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define FRAME_MOST   65536
+#define FRAME_MAX    65536
 #define SOCKET_BYTES (4 << 20)
-#define TURN	     256 /* frames, after which the caller looks at the time */
+#define TURN	     256 /* frames received before the caller checks the time */
 #define MACS	     12
 #define TAG	     4
 
@@ -28,7 +28,7 @@ int tap_open(struct tap *t, const struct rd_port *port)
 	rc = packet_socket_open(&t->fd, port, ETH_P_ALL, &own);
 	if (rc)
 		return rc;
-	t->memory = malloc(FRAME_MOST + TAG);
+	t->memory = malloc(FRAME_MAX + TAG);
 	if (!t->memory)
 		return ENOMEM;
 	/* A smaller buffer is not an error: frames that do not fit are counted. */
@@ -42,7 +42,7 @@ int tap_open(struct tap *t, const struct rd_port *port)
 	return 0;
 }
 
-/* The kernel takes the outer tag out of the frame; here it is put back. */
+/* The kernel strips the outer tag; this restores it. */
 static uint32_t put_tag(uint8_t *frame, uint32_t len, const struct tpacket_auxdata *aux)
 {
 	uint16_t tpid = aux->tp_status & TP_STATUS_VLAN_TPID_VALID ? aux->tp_vlan_tpid : 0x8100;
@@ -61,7 +61,7 @@ static ssize_t receive(struct tap *t)
 		struct cmsghdr align;
 		uint8_t bytes[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
 	} control;
-	struct iovec iov = {t->memory, FRAME_MOST};
+	struct iovec iov = {t->memory, FRAME_MAX};
 	struct msghdr msg = {.msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = &control,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Frames of the port's netdev, as the kernel has them: what captures use without a sniffer. */
+/* Receives the frames of the port's netdev from the kernel, as captures without a sniffer do. */
 #ifndef RDMADUMP_SELFTEST_TAP_H
 #define RDMADUMP_SELFTEST_TAP_H
 
@@ -7,9 +7,9 @@
 
 struct tap {
 	int fd;		 /* -1: none */
-	uint8_t *memory; /* of one frame */
+	uint8_t *memory; /* buffer for one frame */
 	uint64_t frames;
-	bool lost; /* the kernel had no room for some */
+	bool lost; /* the kernel dropped some */
 };
 
 /* 0 or an errno: ENODEV without a netdev, EPERM. tap_close() in any case. */

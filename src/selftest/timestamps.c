@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Takes the timestamps of frames, batch by batch. The device's clock is read before the flow is
- * created and after each poll: no frame can be older than the one or newer than the other, however
- * slow this program is.
+ * created and after each poll: no frame can be older than the one or newer than the other, no
+ * matter how slow this program is.
  */
 #include "timestamps.h"
 #include "../source/clock_map.h"
@@ -13,14 +13,14 @@
 #define SENT_BURST  8
 #define SENT_BYTES  128
 #define READ_MS	    10		 /* between two readings */
-#define WILD_NS	    1000000000LL /* captures take what is further off for wild */
+#define WILD_NS	    1000000000LL /* captures treat timestamps further off than this as implausible */
 #define BATCH_MAX   64
 #define MAC_BYTES   6
 
 struct taken {
 	uint64_t timestamp;
 	bool sent;
-	bool copy; /* of an own frame that was seen before: as received, perhaps */
+	bool copy; /* of a numbered frame that was seen before: perhaps its received copy */
 };
 
 struct taking {
@@ -64,8 +64,8 @@ static int64_t between(const struct taking *t, uint64_t from, uint64_t to)
 }
 
 /*
- * Whether a timestamp that is off by WILD_NS can be recognized: beside a reading, and where the
- * counter does not wrap within such a time.
+ * Whether a timestamp that is off by WILD_NS can be recognized: the clock can be read, and the
+ * counter does not wrap within that time.
  */
 static bool shows_wild(const struct taking *t)
 {

@@ -10,18 +10,18 @@
 struct timestamp_counts {
 	uint64_t frames, sent; /* `sent`: those from the port's own address, of all frames */
 	uint64_t zero, wild;
-	bool wild_known;	     /* the clock could be read beside them, and was not set */
+	bool wild_known;	     /* the clock could be read at the same time, and was not set */
 	uint64_t backwards_received; /* older than the received frame before */
 	uint64_t backwards_sent;     /* older than the sent frame before */
 	/* Older than the frame of the other direction before, while both are in order of theirs. */
 	uint64_t backwards_mixed;
 	uint64_t changes;		      /* frames after a frame of the other direction */
-	uint64_t most_back_ns, most_mixed_ns; /* of the first two; of the third */
-	uint64_t least_age_ns,
-		most_age_ns;	/* from timestamp to poll, of those neither wild nor 0 */
-	int errnum;		/* the sniffer could not be made, */
-	enum sniffer_step step; /* ... in this step */
-	bool sending;		/* numbered frames were sent */
+	uint64_t most_back_ns, most_mixed_ns; /* maximum of the first two; of the third */
+	uint64_t least_age_ns, most_age_ns;   /* ns from timestamp to poll, without those that are
+						 implausible or 0 */
+	int errnum;			      /* the sniffer could not be made, */
+	enum sniffer_step step;		      /* ... in this step */
+	bool sending;			      /* numbered frames were sent */
 };
 
 /*

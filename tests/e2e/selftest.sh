@@ -83,7 +83,7 @@ $name.tar.zst"
 
 # --- another function of the adapter ---------------------------------------------------------
 
-# The model does not connect devices: both directions are tried, and nothing is said about them.
+# The model does not connect devices: both directions are tried, and none of them is judged.
 fresh
 cat >"$tmp/vf" <<-END
 	ln -s ../0000:3b:00.0 "$tmp/tree/sys/devices/pci0000:00/0000:3b:00.1/physfn"

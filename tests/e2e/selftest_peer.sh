@@ -136,7 +136,7 @@ reasons() {
 		number=1	failed	after 0 rounds with a result: the peer sent a message that is malformed, or not what comes next
 		mtu=1	failed	after 0 rounds with a result: the peer sent a message that is malformed, or not what comes next
 	LIST
-	[ -n "${TEST_QUICK-}" ] || echo "silent=3	failed	after 0 rounds with a result: the peer did not answer for 10 s"
+	[ -n "${TEST_QUICK-}" ] || echo "silent=3	failed	after 0 rounds with a result: the peer did not respond for 10 s"
 }
 # shellcheck disable=SC2046 # lists of words
 against $(reasons | cut -f1 | grep -v silent)

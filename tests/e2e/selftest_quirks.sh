@@ -298,7 +298,7 @@ is "a queue that cannot be reset" "$(found "$tmp/json")" "recovery!"
 model --loopback never -- "$RDMADUMP" selftest --json --output "$tmp/out" --probe oversize --probe overload --probe wakeup >"$tmp/json" 2>"$tmp/log"
 is "no frame at all: skipped" "$(jq -r '[.probes[].outcome] | unique | join(" ")' "$tmp/json")" skipped
 
-# Without traffic nothing is said about frames.
+# Without traffic frames are not judged.
 rm -rf "$tmp/out"/*
 model -- "$RDMADUMP" selftest --json --output "$tmp/out" >"$tmp/json" 2>"$tmp/log"
 is "idle: exit status" $? 0

@@ -272,7 +272,7 @@ static void test_numbered(void **state)
 	uint32_t len;
 
 	(void)state;
-	assert_int_equal(numbered_init(&m, NUMBERED_MOST + 1), -1);
+	assert_int_equal(numbered_init(&m, NUMBERED_MAX + 1), -1);
 	numbered_free(&m);
 	assert_int_equal(numbered_init(&m, 4), 0);
 	assert_int_equal(numbered_init(&other, 4), 0);
@@ -621,7 +621,7 @@ static void test_peer_slow_resolver(void **state)
 	assert_int_equal(sem_init(&answer, 0, 0), 0);
 	st.deadline_ns = rd_monotonic_ns() + 20000000;
 	assert_string_equal(peer_addresses_find(&a, &st),
-		"the resolver did not answer in time: name an IP address");
+		"the resolver did not respond in time: name an IP address");
 	st.deadline_ns = UINT64_MAX;
 	stop = 1;
 	assert_non_null(peer_addresses_find(&a, &st));
